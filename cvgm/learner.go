@@ -1,0 +1,26 @@
+package cvgm
+
+import "cvgm/qpdiff"
+
+// A Learner is one convex learning method: it fits parameters θ to data at
+// given hyperparameters and differentiates that fit. A Learner is its own
+// workspace: it belongs to one split, keeps its storage and its warm start
+// between fits, and must not be shared between goroutines.
+type Learner interface {
+	// Dims returns the number of parameters and of hyperparameters for data
+	// with n features. A linear learner has n parameters, or n+1 with the
+	// intercept last; its prediction is θᵀx (+ θ_n).
+	Dims(n int) (theta, hyper int)
+	// Load makes d the data of the following fits. It must be called again
+	// after an entry of d changed. The warm start survives where the shape
+	// stays the same.
+	Load(d qpdiff.Data) error
+	// Fit solves the problem at the hyperparameters and writes θ.
+	Fit(theta, hyper []float64) error
+	// VJP adds dthetaᵀ·∂θ/∂input at the last successful Fit to each field of g
+	// that is not nil.
+	VJP(g *qpdiff.Grad, dtheta []float64) error
+	// Reset forgets the warm start and the last fit: a fit that follows has
+	// the same bits as the first fit of a new learner.
+	Reset()
+}

@@ -1,0 +1,2 @@
+package figures
+import _ "gonum.org/v1/plot"

@@ -1,0 +1,2 @@
+// Package figures draws and tabulates the Results of package experiment.
+package figures

@@ -1,0 +1,69 @@
+package qpdiff
+
+import (
+	"math"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// Data is a training set: X holds one example per row (N×n), Y the N labels.
+// Learners keep a reference to the Data they are given and never write to it.
+type Data struct {
+	X *mat.Dense
+	Y []float64
+}
+
+// Grad collects the cotangents that a VJP adds to: the derivative of a scalar
+// with respect to each input of a fit. A nil field is not wanted and costs
+// nothing. The fields that are not nil must have the input's shape: Hyper one
+// entry per hyperparameter, X N×n, Y N. They are added to, not overwritten, so
+// that several products can be summed in one Grad.
+type Grad struct {
+	Hyper []float64
+	X     *mat.Dense
+	Y     []float64
+}
+
+// check reports the first thing in d that no learner can use.
+func (d Data) check() error {
+	if d.X == nil || d.X.IsEmpty() {
+		return &ArgError{Arg: "Data.X", Why: ErrShape, Problem: "is empty", Remedy: "give at least one example with one feature"}
+	}
+	r, c := d.X.Dims()
+	if len(d.Y) != r {
+		return argErrorf("Data.Y", ErrShape, "give one label per row of X", "has %d labels for the %d rows of X", len(d.Y), r)
+	}
+	raw := d.X.RawMatrix()
+	for i := range r {
+		for j, v := range raw.Data[i*raw.Stride : i*raw.Stride+c] {
+			if !finite(v) {
+				return argErrorf("Data.X", ErrNotFinite, "remove or impute the entry", "holds %v at row %d, column %d", v, i, j)
+			}
+		}
+	}
+	for i, v := range d.Y {
+		if !finite(v) {
+			return argErrorf("Data.Y", ErrNotFinite, "remove or impute the entry", "holds %v at index %d", v, i)
+		}
+	}
+	return nil
+}
+
+// checkGrad panics where a wanted cotangent has another shape than its input:
+// that is a bug of the caller, not a property of the data.
+func checkGrad(g *Grad, hyper, rows, cols int) {
+	if g.Hyper != nil && len(g.Hyper) != hyper {
+		panic("qpdiff: Grad.Hyper has the wrong length")
+	}
+	if g.X != nil {
+		if r, c := g.X.Dims(); r != rows || c != cols {
+			panic("qpdiff: Grad.X has the wrong shape")
+		}
+	}
+	if g.Y != nil && len(g.Y) != rows {
+		panic("qpdiff: Grad.Y has the wrong length")
+	}
+}
+
+// finite reports whether v is neither NaN nor infinite.
+func finite(v float64) bool { return math.Abs(v) <= math.MaxFloat64 }

@@ -1,0 +1,3 @@
+package qpdiff
+import _ "pgregory.net/rapid"
+import _ "github.com/google/go-cmp/cmp"
