@@ -21,7 +21,8 @@ var (
 )
 
 // ArgError says which argument cannot be used, what is wrong with it and what
-// to do about it. It wraps one of the Err… kinds.
+// to do about it. It wraps one of the Err… kinds. The packages above this one
+// report their bad arguments with it too.
 type ArgError struct {
 	Arg     string // the argument, as the documentation spells it
 	Why     error  // one of the Err… kinds
@@ -30,7 +31,7 @@ type ArgError struct {
 }
 
 func (e *ArgError) Error() string {
-	return fmt.Sprintf("qpdiff: %s %s (%v): %s", e.Arg, e.Problem, e.Why, e.Remedy)
+	return fmt.Sprintf("%s %s (%v): %s", e.Arg, e.Problem, e.Why, e.Remedy)
 }
 
 func (e *ArgError) Unwrap() error { return e.Why }
