@@ -24,8 +24,10 @@ type Grad struct {
 	Y     []float64
 }
 
-// check reports the first thing in d that no learner can use.
-func (d Data) check() error {
+// Check reports the first thing in d that no learner can use: no examples, no
+// features, another number of labels than of rows, NaN or Inf. The error is an
+// [*ArgError].
+func (d Data) Check() error {
 	if d.X == nil || d.X.IsEmpty() {
 		return &ArgError{Arg: "Data.X", Why: ErrShape, Problem: "is empty", Remedy: "give at least one example with one feature"}
 	}
