@@ -6,78 +6,52 @@ import (
 	"sync/atomic"
 )
 
-// ForEach calls f(0), …, f(n-1), spread over at most GOMAXPROCS goroutines,
-// and returns the error of the lowest index that failed. Every index is
-// called, whatever the others return: one failure never disturbs another item.
-//
-// The result has the same bits for any GOMAXPROCS provided that f(i) writes
-// only what belongs to item i; sum over the items after ForEach returns, in
-// the order of the index. A panic in f reaches the caller of ForEach, again
-// that of the lowest index.
-func ForEach(n int, f func(i int) error) error {
-	workers := min(n, runtime.GOMAXPROCS(0))
+// ForEach calls f(0) … f(n-1), shared among at most the given number of
+// goroutines (zero or less: GOMAXPROCS). It calls every f whatever the others
+// return, and returns the error of the lowest index that failed. Items must
+// not share what they write; then the results do not depend on the number of
+// goroutines. This is the project's one way to run in parallel.
+func ForEach(workers, n int, f func(i int) error) error {
+	if workers <= 0 {
+		workers = runtime.GOMAXPROCS(0)
+	}
+	workers = min(workers, n)
 	if workers <= 1 {
-		var first error
-		for i := range n {
-			if err := f(i); err != nil && first == nil {
-				first = err
+		_, err := runItems(0, n, f)
+		return err
+	}
+	// Items are handed out in runs, small enough to even out items of unequal
+	// cost and large enough that handing out costs nothing.
+	run := max(1, n/(8*workers))
+	var taken atomic.Int64
+	next := func() int { return int(taken.Add(int64(run))) - run }
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	lowest, failure := n, error(nil)
+	for range workers {
+		wg.Go(func() {
+			for start := next(); start < n; start = next() {
+				if i, err := runItems(start, min(start+run, n), f); err != nil {
+					mu.Lock()
+					if i < lowest {
+						lowest, failure = i, err
+					}
+					mu.Unlock()
+				}
 			}
-		}
-		return first
+		})
 	}
-	b := batch{f: f, n: int64(n), failed: n, panicked: n}
-	b.running.Add(workers)
-	for range workers - 1 {
-		go b.work()
-	}
-	b.work()
-	b.running.Wait()
-	if b.panicked < n {
-		panic(b.panic)
-	}
-	return b.err
+	wg.Wait()
+	return failure
 }
 
-// batch is what the goroutines of one ForEach share.
-type batch struct {
-	f       func(i int) error
-	n       int64
-	next    atomic.Int64
-	running sync.WaitGroup
-
-	mu       sync.Mutex
-	failed   int // lowest failing index so far, n while there is none
-	err      error
-	panicked int
-	panic    any
-}
-
-func (b *batch) work() {
-	defer b.running.Done()
-	for {
-		i := b.next.Add(1) - 1
-		if i >= b.n {
-			return
+// runItems calls f for lo ≤ i < hi and returns the first that failed.
+func runItems(lo, hi int, f func(i int) error) (int, error) {
+	lowest, failure := hi, error(nil)
+	for i := lo; i < hi; i++ {
+		if err := f(i); err != nil && failure == nil {
+			lowest, failure = i, err
 		}
-		b.item(int(i))
 	}
-}
-
-func (b *batch) item(i int) {
-	defer func() {
-		if p := recover(); p != nil {
-			b.mu.Lock()
-			if i < b.panicked {
-				b.panicked, b.panic = i, p
-			}
-			b.mu.Unlock()
-		}
-	}()
-	if err := b.f(i); err != nil {
-		b.mu.Lock()
-		if i < b.failed {
-			b.failed, b.err = i, err
-		}
-		b.mu.Unlock()
-	}
+	return lowest, failure
 }

@@ -2,69 +2,33 @@ package qpdiff
 
 import (
 	"fmt"
-	"runtime"
+	"sync/atomic"
 	"testing"
 )
 
-// withProcs runs f at several values of GOMAXPROCS.
-func withProcs(t *testing.T, f func(t *testing.T)) {
-	t.Helper()
-	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
-	for _, procs := range []int{1, 2, 7} {
-		runtime.GOMAXPROCS(procs)
-		t.Run(fmt.Sprintf("procs=%d", procs), f)
-	}
-}
-
-func TestForEach(t *testing.T) {
-	withProcs(t, func(t *testing.T) {
-		for _, n := range []int{0, 1, 2, 100} {
-			calls := make([]int, n)
-			err := ForEach(n, func(i int) error {
-				calls[i]++
-				if i == 3 || i > 50 {
+func TestForEachCallsEveryItemOnceAndReportsTheLowestFailure(t *testing.T) {
+	for _, workers := range []int{0, 1, 2, 7, 64} {
+		for _, n := range []int{0, 1, 2, 63, 1000} {
+			calls := make([]atomic.Int32, n)
+			err := ForEach(workers, n, func(i int) error {
+				calls[i].Add(1)
+				if i%10 == 7 {
 					return fmt.Errorf("item %d", i)
 				}
 				return nil
 			})
-			for i, c := range calls {
-				if c != 1 {
-					t.Errorf("n=%d: item %d was called %d times", n, i, c)
+			for i := range calls {
+				if c := calls[i].Load(); c != 1 {
+					t.Fatalf("workers=%d n=%d: item %d called %d times", workers, n, i, c)
 				}
 			}
-			if n <= 3 && err != nil {
-				t.Errorf("n=%d: unexpected error %v", n, err)
+			want := "<nil>"
+			if n > 7 {
+				want = "item 7"
 			}
-			if n > 3 && (err == nil || err.Error() != "item 3") {
-				t.Errorf("n=%d: got error %v, want that of item 3", n, err)
+			if got := fmt.Sprint(err); got != want {
+				t.Errorf("workers=%d n=%d: error %v, want %v", workers, n, got, want)
 			}
 		}
-	})
-}
-
-func TestForEachPanic(t *testing.T) {
-	withProcs(t, func(t *testing.T) {
-		defer func() {
-			if p := recover(); p != "item 4" {
-				t.Errorf("recovered %v, want the panic of item 4", p)
-			}
-		}()
-		_ = ForEach(20, func(i int) error {
-			if i >= 4 {
-				panic(fmt.Sprintf("item %d", i))
-			}
-			return nil
-		})
-		t.Error("no panic reached the caller")
-	})
-}
-
-func ExampleForEach() {
-	squares := make([]int, 4)
-	err := ForEach(len(squares), func(i int) error {
-		squares[i] = i * i
-		return nil
-	})
-	fmt.Println(squares, err)
-	// Output: [0 1 4 9] <nil>
+	}
 }
