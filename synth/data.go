@@ -1,0 +1,10 @@
+package synth
+
+import "gonum.org/v1/gonum/mat"
+
+// Data is a set of labelled examples: X holds one example per row (N×n), Y
+// the N labels or responses.
+type Data struct {
+	X *mat.Dense
+	Y []float64
+}

@@ -1,0 +1,39 @@
+package synth
+
+import (
+	"fmt"
+	"math"
+)
+
+// ArgError says which argument cannot be used, what is wrong with it and what
+// to do about it.
+type ArgError struct {
+	Arg     string // the argument, as the documentation spells it
+	Problem string // what was found, with the offending value
+	Remedy  string // what to do
+}
+
+func (e *ArgError) Error() string {
+	return fmt.Sprintf("synth: %s %s: %s", e.Arg, e.Problem, e.Remedy)
+}
+
+// inRange returns an ArgError unless low ≤ v ≤ high; NaN is in no range.
+func inRange(arg string, v, low, high float64) error {
+	if v >= low && v <= high {
+		return nil
+	}
+	return &ArgError{
+		Arg:     arg,
+		Problem: fmt.Sprintf("is %v", v),
+		Remedy:  fmt.Sprintf("give a value between %v and %v", low, high),
+	}
+}
+
+// maxSize bounds every size, and every product of two sizes, that options can
+// ask for: 2³¹ numbers take 16 GiB.
+const maxSize = math.MaxInt32
+
+// checkSize returns an ArgError unless 1 ≤ n ≤ maxSize.
+func checkSize(arg string, n int) error {
+	return inRange(arg, float64(n), 1, maxSize)
+}

@@ -1,0 +1,58 @@
+package synth_test
+
+import (
+	"compress/gzip"
+	"encoding/json"
+	"math"
+	"os"
+	"strings"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// readJSON fills v from a file of testdata, unpacking *.gz.
+func readJSON(t testing.TB, name string, v any) {
+	t.Helper()
+	f, err := os.Open("testdata/" + name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	dec := json.NewDecoder(f)
+	if strings.HasSuffix(name, ".gz") {
+		z, err := gzip.NewReader(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		dec = json.NewDecoder(z)
+	}
+	if err := dec.Decode(v); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// wantClose fails unless got and want differ by at most tol·(1+|want|) in
+// every entry.
+func wantClose(t testing.TB, what string, got, want []float64, tol float64) {
+	t.Helper()
+	if len(got) != len(want) {
+		t.Fatalf("%s: %d numbers, want %d", what, len(got), len(want))
+	}
+	for i, w := range want {
+		if d := math.Abs(got[i] - w); !(d <= tol*(1+math.Abs(w))) {
+			t.Fatalf("%s[%d] = %v, want %v (difference %.3g)", what, i, got[i], w, d)
+		}
+	}
+}
+
+// wantRows is wantClose for the rows of a matrix.
+func wantRows(t testing.TB, what string, got *mat.Dense, want [][]float64, tol float64) {
+	t.Helper()
+	if r, c := got.Dims(); r < len(want) || c != len(want[0]) {
+		t.Fatalf("%s is %d×%d, want %d×%d", what, r, c, len(want), len(want[0]))
+	}
+	for i, row := range want {
+		wantClose(t, what, got.RawRowView(i), row, tol)
+	}
+}

@@ -1,0 +1,83 @@
+package synth
+
+const (
+	mtLen   = 624 // words of state
+	mtShift = 397 // distance of the middle word in the recurrence
+)
+
+// mt19937 is the Mersenne Twister of Matsumoto and Nishimura ("Mersenne
+// Twister: A 623-dimensionally equidistributed uniform pseudo-random number
+// generator", ACM TOMACS 8, 1998) with the two initialisations of 2002, the
+// generator under NumPy's legacy interface, Python's random and PyTorch's CPU
+// generator. It must be seeded before use.
+type mt19937 struct {
+	state [mtLen]uint32
+	next  int // the word to be given out next; mtLen: all are used up
+}
+
+// seed initialises from one word (the reference's init_genrand).
+func (g *mt19937) seed(seed uint32) {
+	g.state[0] = seed
+	for i := 1; i < mtLen; i++ {
+		w := g.state[i-1]
+		g.state[i] = 1812433253*(w^w>>30) + uint32(i)
+	}
+	g.next = mtLen
+}
+
+// seedSlice initialises from any number of words, at least one (the
+// reference's init_by_array).
+func (g *mt19937) seedSlice(key []uint32) {
+	g.seed(19650218)
+	i := 1
+	// mix replaces word i and steps to the next one; word 0 only ever carries
+	// the last word round the corner.
+	mix := func(factor, add uint32) {
+		w := g.state[i-1]
+		g.state[i] = g.state[i] ^ (w^w>>30)*factor + add
+		if i++; i == mtLen {
+			g.state[0] = g.state[mtLen-1]
+			i = 1
+		}
+	}
+	for k := range max(mtLen, len(key)) {
+		j := k % len(key)
+		mix(1664525, key[j]+uint32(j))
+	}
+	for range mtLen - 1 {
+		mix(1566083941, -uint32(i))
+	}
+	g.state[0] = 1 << 31
+	g.next = mtLen
+}
+
+// refill runs the recurrence once over the whole state.
+func (g *mt19937) refill() {
+	for i := range g.state {
+		y := g.state[i]&(1<<31) | g.state[(i+1)%mtLen]&(1<<31-1)
+		// The matrix A of the recurrence: a shift, and a constant for odd y.
+		g.state[i] = g.state[(i+mtShift)%mtLen] ^ y>>1 ^ -(y&1)&0x9908b0df
+	}
+	g.next = 0
+}
+
+// uint32 returns the next 32 random bits.
+func (g *mt19937) uint32() uint32 {
+	if g.next == mtLen {
+		g.refill()
+	}
+	y := g.state[g.next]
+	g.next++
+	// Tempering.
+	y ^= y >> 11
+	y ^= y << 7 & 0x9d2c5680
+	y ^= y << 15 & 0xefc60000
+	return y ^ y>>18
+}
+
+// float64 returns a multiple of 2⁻⁵³ in [0, 1) made of two words, the higher
+// bits first, as NumPy and Python do.
+func (g *mt19937) float64() float64 {
+	high, low := g.uint32()>>5, g.uint32()>>6
+	return float64(uint64(high)<<26|uint64(low)) * 0x1p-53
+}

@@ -1,0 +1,26 @@
+package synth
+
+// Python is the generator of Python's standard library: the module random
+// after random.seed(seed), as far as uniform numbers. Copying the value copies
+// the state.
+type Python struct{ mt mt19937 }
+
+// NewPython returns the generator in the state that random.seed(seed) leaves
+// it in for an integer seed. As in Python, seed and −seed give the same state.
+func NewPython(seed int64) *Python {
+	abs := uint64(seed)
+	if seed < 0 {
+		abs = -abs
+	}
+	key := []uint32{uint32(abs), uint32(abs >> 32)}
+	if key[1] == 0 {
+		key = key[:1]
+	}
+	p := new(Python)
+	p.mt.seedSlice(key)
+	return p
+}
+
+// Float64 returns the next number of random.random(): uniform on [0, 1), a
+// multiple of 2⁻⁵³.
+func (p *Python) Float64() float64 { return p.mt.float64() }

@@ -1,0 +1,169 @@
+package synth
+
+import (
+	"fmt"
+	"math"
+
+	"gonum.org/v1/gonum/blas/blas64"
+	"gonum.org/v1/gonum/lapack/lapack64"
+	"gonum.org/v1/gonum/mat"
+)
+
+// Regression describes the random linear regression problem of
+// [MakeRegression], with the options of scikit-learn's make_regression for
+// one target. The zero value is scikit-learn's default throughout, save
+// TailStrength.
+type Regression struct {
+	Samples     int // number of examples N; zero means 100
+	Features    int // number of features n; zero means 100
+	Informative int // number of features with a coefficient, at most all; zero means 10
+
+	Bias  float64 // added to every response
+	Noise float64 // standard deviation of the normal noise in the responses
+
+	// EffectiveRank, where it is not zero, makes the features correlated: X
+	// gets a bell-shaped singular profile of about that many singular values,
+	// as made by scikit-learn's make_low_rank_matrix. Zero means independent standard normal features.
+	EffectiveRank int
+	// TailStrength is the share, between 0 and 1, of the singular profile
+	// that lies in its fat tail. It is used only with EffectiveRank. Zero
+	// means no tail (scikit-learn's default is .5).
+	TailStrength float64
+
+	// NoShuffle leaves the informative features in front.
+	NoShuffle bool
+}
+
+// MakeRegression draws a linear regression problem
+//
+//	y = Xw + bias + noise·ε,   ε ~ N(0, I),
+//
+// with N×n features X and n coefficients w, of which Informative are uniform
+// on [0, 100) and the others zero. Draws are made in the order of
+// scikit-learn's make_regression, so that a [NumPy] source gives scikit-learn's
+// data: features, coefficients, noise, order of the examples, order of the
+// features. It returns an [ArgError] for options that make no problem.
+func MakeRegression(src Source, o Regression) (d Data, coef []float64, err error) {
+	if o.Samples == 0 {
+		o.Samples = 100
+	}
+	if o.Features == 0 {
+		o.Features = 100
+	}
+	if o.Informative == 0 {
+		o.Informative = 10
+	}
+	if err := o.check(); err != nil {
+		return Data{}, nil, err
+	}
+
+	var x *mat.Dense
+	if o.EffectiveRank == 0 {
+		x = gaussian(src, o.Samples, o.Features)
+	} else {
+		x = lowRank(src, o.Samples, o.Features, o.EffectiveRank, o.TailStrength)
+	}
+	coef = make([]float64, o.Features)
+	for i := range min(o.Informative, o.Features) {
+		coef[i] = 100 * src.Float64()
+	}
+	y := mat.NewVecDense(o.Samples, nil)
+	y.MulVec(x, mat.NewVecDense(o.Features, coef))
+	for i, v := range y.RawVector().Data {
+		y.SetVec(i, v+o.Bias)
+	}
+	if o.Noise > 0 {
+		for i, v := range y.RawVector().Data {
+			y.SetVec(i, v+Normal(src, 0, o.Noise))
+		}
+	}
+	if o.NoShuffle {
+		return Data{x, y.RawVector().Data}, coef, nil
+	}
+
+	rows, cols := src.Perm(o.Samples), src.Perm(o.Features)
+	d = Data{mat.NewDense(o.Samples, o.Features, nil), make([]float64, o.Samples)}
+	for i, from := range rows {
+		d.Y[i] = y.AtVec(from)
+		row := d.X.RawRowView(i)
+		for j, v := range cols {
+			row[j] = x.At(from, v)
+		}
+	}
+	shuffled := make([]float64, o.Features)
+	for j, from := range cols {
+		shuffled[j] = coef[from]
+	}
+	return d, shuffled, nil
+}
+
+func (o Regression) check() error {
+	for _, s := range []struct {
+		arg string
+		n   int
+	}{{"Samples", o.Samples}, {"Features", o.Features}, {"Informative", o.Informative}} {
+		if err := checkSize("Regression."+s.arg, s.n); err != nil {
+			return err
+		}
+	}
+	if o.Samples > maxSize/o.Features {
+		return &ArgError{
+			Arg:     "Regression.Samples",
+			Problem: fmt.Sprintf("is %d for %d features", o.Samples, o.Features),
+			Remedy:  fmt.Sprintf("ask for at most %d numbers", maxSize),
+		}
+	}
+	const huge = 1e300 // leaves room for 10⁸ standard deviations
+	if err := inRange("Regression.Bias", o.Bias, -huge, huge); err != nil {
+		return err
+	}
+	if err := inRange("Regression.Noise", o.Noise, 0, huge); err != nil {
+		return err
+	}
+	if err := inRange("Regression.EffectiveRank", float64(o.EffectiveRank), 0, maxSize); err != nil {
+		return err
+	}
+	return inRange("Regression.TailStrength", o.TailStrength, 0, 1)
+}
+
+// gaussian draws an r×c matrix of standard normal numbers, row by row.
+func gaussian(src Source, r, c int) *mat.Dense {
+	m := mat.NewDense(r, c, nil)
+	for i := range m.RawMatrix().Data {
+		m.RawMatrix().Data[i] = src.NormFloat64()
+	}
+	return m
+}
+
+// lowRank draws an r×c matrix UΣVᵀ with random orthonormal U and V and the
+// singular values of scikit-learn's make_low_rank_matrix,
+//
+//	σ_i = (1 − tail)·exp(−(i/rank)²) + tail·exp(−i/(10·rank)),   i = 0, 1, ….
+func lowRank(src Source, r, c, rank int, tail float64) *mat.Dense {
+	n := min(r, c)
+	u := gaussian(src, r, n)
+	orthonormalize(u.RawMatrix())
+	v := gaussian(src, c, n)
+	orthonormalize(v.RawMatrix())
+	for j := range n {
+		i := float64(j) / float64(rank)
+		sigma := float64((1-tail)*math.Exp(-i*i)) + float64(tail*math.Exp(-.1*i))
+		blas64.Scal(sigma, u.ColView(j).(*mat.VecDense).RawVector())
+	}
+	x := mat.NewDense(r, c, nil)
+	x.Mul(u, v.T())
+	return x
+}
+
+// orthonormalize replaces a, with no more columns than rows, by the factor Q
+// of its QR decomposition in LAPACK's sign convention.
+func orthonormalize(a blas64.General) {
+	tau := make([]float64, a.Cols)
+	work := []float64{0}
+	lapack64.Geqrf(a, tau, work, -1)
+	work = make([]float64, int(work[0]))
+	lapack64.Geqrf(a, tau, work, len(work))
+	lapack64.Orgqr(a, tau, work[:1], -1)
+	work = make([]float64, int(work[0]))
+	lapack64.Orgqr(a, tau, work, len(work))
+}

@@ -1,0 +1,129 @@
+package synth_test
+
+import (
+	"errors"
+	"math"
+	"testing"
+
+	"cvgm/synth"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestPublishedRegression reproduces the data behind the published Table 1:
+// the third data set drawn after seed 0, the first two with another number of
+// informative features, and the 128 splits that were drawn next.
+func TestPublishedRegression(t *testing.T) {
+	table := synth.Regression{Samples: 1000, Features: 10, Informative: 8, Noise: 100}
+	for _, c := range []struct {
+		file   string
+		before int // data sets drawn before
+	}{{"regression_first_call.json.gz", 0}, {"regression_third_call.json.gz", 2}} {
+		var golden struct {
+			X            [][]float64
+			Y, Coef      []float64
+			Permutations [][]int
+		}
+		readJSON(t, c.file, &golden)
+		src := synth.NewNumPy(0)
+		for range c.before {
+			other := table
+			other.Informative = 5
+			if _, _, err := synth.MakeRegression(src, other); err != nil {
+				t.Fatal(err)
+			}
+		}
+		d, coef, err := synth.MakeRegression(src, table)
+		if err != nil {
+			t.Fatal(err)
+		}
+		scale(d.Y, .01)
+		scale(coef, .01)
+		wantRows(t, "X", d.X, golden.X, 1e-14)
+		wantClose(t, "y", d.Y[:len(golden.Y)], golden.Y, 1e-14)
+		wantClose(t, "coef", coef, golden.Coef, 1e-14)
+		for i, p := range golden.Permutations {
+			if diff := cmp.Diff(p, src.Perm(30)); diff != "" {
+				t.Fatalf("%s, split %d: %s", c.file, i, diff)
+			}
+		}
+	}
+}
+
+func scale(x []float64, by float64) {
+	for i := range x {
+		x[i] *= by
+	}
+}
+
+// TestScikitLearnRegression compares with scikit-learn over its options, and
+// checks that both have drawn equally much.
+func TestScikitLearnRegression(t *testing.T) {
+	var golden []struct {
+		Options struct {
+			N_samples, N_features, N_informative, Effective_rank int
+			Bias, Noise, Tail_strength                           float64
+			Shuffle                                              *bool
+		}
+		X       [][]float64
+		Y, Coef []float64
+		Next    float64
+	}
+	readJSON(t, "sklearn.json", &golden)
+	if len(golden) == 0 {
+		t.Fatal("no reference")
+	}
+	for _, g := range golden {
+		o := g.Options
+		src := synth.NewNumPy(42)
+		d, coef, err := synth.MakeRegression(src, synth.Regression{
+			Samples: o.N_samples, Features: o.N_features, Informative: o.N_informative,
+			Bias: o.Bias, Noise: o.Noise,
+			EffectiveRank: o.Effective_rank, TailStrength: o.Tail_strength,
+			NoShuffle: o.Shuffle != nil && !*o.Shuffle,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		wantRows(t, "X", d.X, g.X, 1e-14)
+		wantClose(t, "y", d.Y, g.Y, 1e-13)
+		wantClose(t, "coef", coef, g.Coef, 1e-14)
+		if got := src.Float64(); got != g.Next {
+			t.Errorf("%+v: next draw %v, want %v", o, got, g.Next)
+		}
+	}
+}
+
+func TestRegressionErrors(t *testing.T) {
+	for arg, o := range map[string]synth.Regression{
+		"Regression.Samples":       {Samples: -1},
+		"Regression.Features":      {Features: -3},
+		"Regression.Informative":   {Informative: -1},
+		"Regression.Bias":          {Bias: math.Inf(1)},
+		"Regression.Noise":         {Noise: math.NaN()},
+		"Regression.EffectiveRank": {EffectiveRank: -1},
+		"Regression.TailStrength":  {EffectiveRank: 2, TailStrength: 1.5},
+	} {
+		wantArgError(t, arg, func() error {
+			_, _, err := synth.MakeRegression(synth.NewNumPy(0), o)
+			return err
+		})
+	}
+	wantArgError(t, "Regression.Samples", func() error {
+		_, _, err := synth.MakeRegression(synth.NewNumPy(0), synth.Regression{Samples: 1 << 20, Features: 1 << 20})
+		return err
+	})
+}
+
+// wantArgError fails unless make reports an ArgError for the argument.
+func wantArgError(t testing.TB, arg string, make func() error) {
+	t.Helper()
+	err := make()
+	var argErr *synth.ArgError
+	if !errors.As(err, &argErr) {
+		t.Fatalf("%s: error %v, want an ArgError", arg, err)
+	}
+	if argErr.Arg != arg || argErr.Problem == "" || argErr.Remedy == "" {
+		t.Errorf("got %+v, want Arg %s and a problem and remedy", argErr, arg)
+	}
+}
