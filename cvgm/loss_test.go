@@ -1,0 +1,45 @@
+package cvgm
+
+import (
+	"math"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+func TestLossSlopesMatchCentralDifferences(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		p := rapid.Float64Range(-20, 20).Draw(t, "prediction")
+		y := rapid.SampledFrom([]float64{-1, 1}).Draw(t, "y")
+		for _, loss := range []Loss{SquaredError{}, SoftMargin{}} {
+			const h = 1e-5
+			up, _ := loss.Eval(p+h, y)
+			down, _ := loss.Eval(p-h, y)
+			value, slope := loss.Eval(p, y)
+			if want := (up - down) / (2 * h); math.Abs(slope-want) > 1e-7*(1+math.Abs(value)) {
+				t.Fatalf("%T at %v, %v: slope %v, difference quotient %v", loss, p, y, slope, want)
+			}
+		}
+	})
+}
+
+func TestSoftMarginNeitherOverflowsNorCancels(t *testing.T) {
+	for _, c := range []struct{ prediction, y, loss, slope float64 }{
+		{1000, 1, 0, 0}, {1000, -1, 1000, 1}, {-1000, 1, 1000, -1}, {-1000, -1, 0, 0},
+		{0, 1, math.Ln2, -.5}, {40, 1, 4.248354255291589e-18, -4.248354255291589e-18},
+	} {
+		loss, slope := SoftMargin{}.Eval(c.prediction, c.y)
+		if math.Abs(loss-c.loss) > 1e-15*c.loss || math.Abs(slope-c.slope) > 1e-15*math.Abs(c.slope) {
+			t.Errorf("SoftMargin(%v, %v) = %v, %v; want %v, %v", c.prediction, c.y, loss, slope, c.loss, c.slope)
+		}
+	}
+}
+
+func TestZeroOneHasNoSlope(t *testing.T) {
+	for _, c := range []struct{ prediction, y, want float64 }{{2, 1, 0}, {-.1, 1, 1}, {0, 1, 1}, {0, -1, 1}, {-3, -1, 0}} {
+		loss, slope := ZeroOne{}.Eval(c.prediction, c.y)
+		if loss != c.want || !math.IsNaN(slope) {
+			t.Errorf("ZeroOne(%v, %v) = %v, %v", c.prediction, c.y, loss, slope)
+		}
+	}
+}

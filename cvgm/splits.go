@@ -1,0 +1,183 @@
+package cvgm
+
+import (
+	"fmt"
+	"math"
+
+	"cvgm/qpdiff"
+)
+
+// A Source supplies the random numbers of this package: splits, random search
+// and initial weights. The generators of package synth satisfy it.
+type Source interface {
+	// Float64 returns a number drawn uniformly from [0, 1).
+	Float64() float64
+	// Perm returns a uniformly drawn permutation of 0 … n-1.
+	Perm(n int) []int
+}
+
+// A Split divides the examples 0 … N-1 of a data set: the learner is fitted to
+// the Train rows and judged on the Val rows. No index stands in both.
+type Split struct{ Train, Val []int }
+
+// RandomSplits draws the splits of Algorithm 1: k times a random permutation
+// of the n examples, whose first ⌊p·n⌋ entries are the training rows and whose
+// others are the validation rows. It draws k permutations from src.
+func RandomSplits(src Source, n, k int, p float64) ([]Split, error) {
+	train, err := trainRows(n, p)
+	if err != nil {
+		return nil, err
+	}
+	if k <= 0 {
+		return nil, badArg("K", qpdiff.ErrDomain, "ask for at least one split", "is %d", k)
+	}
+	splits := make([]Split, k)
+	for j := range splits {
+		perm := src.Perm(n)
+		splits[j] = Split{Train: perm[:train:train], Val: perm[train:]}
+	}
+	return splits, nil
+}
+
+// HoldOut draws one split with ⌊p·n⌋ training rows: simple out-of-sample
+// validation, the paper's K = 1.
+func HoldOut(src Source, n int, p float64) ([]Split, error) {
+	return RandomSplits(src, n, 1, p)
+}
+
+// KFold draws one permutation of the n examples and cuts it into k folds whose
+// sizes differ by one at most; split j validates on fold j and trains on the
+// others.
+func KFold(src Source, n, k int) ([]Split, error) {
+	if k < 2 || k > n {
+		return nil, badArg("K", qpdiff.ErrDomain, "use 2 ≤ K ≤ N folds", "is %d for N = %d examples", k, n)
+	}
+	return folds(src.Perm(n), k), nil
+}
+
+// LeaveOneOut returns the n splits that validate on one example each, in the
+// order of the examples.
+func LeaveOneOut(n int) ([]Split, error) {
+	if n < 2 {
+		return nil, badArg("N", qpdiff.ErrDomain, "leave-one-out needs two examples", "is %d", n)
+	}
+	order := make([]int, n)
+	for i := range order {
+		order[i] = i
+	}
+	return folds(order, n), nil
+}
+
+// BalancedSplits draws k splits with ⌊p·n⌋ training rows each, like
+// [RandomSplits], but deals the validation rows from one random permutation
+// after the other, so that no example stands in validation more than once more
+// often than another: the "uniform sampling of splits" that the paper proposes
+// as an improvement (Section 4). An example that a split already holds waits
+// for the next one.
+func BalancedSplits(src Source, n, k int, p float64) ([]Split, error) {
+	train, err := trainRows(n, p)
+	if err != nil {
+		return nil, err
+	}
+	if k <= 0 {
+		return nil, badArg("K", qpdiff.ErrDomain, "ask for at least one split", "is %d", k)
+	}
+	val := n - train
+	splits := make([]Split, k)
+	var deck []int // examples not yet dealt in this round
+	inVal := make([]bool, n)
+	for j := range splits {
+		clear(inVal)
+		hand := make([]int, 0, val)
+		for len(hand) < val {
+			if len(deck) == 0 {
+				deck = src.Perm(n)
+				// Examples already in this hand go to the end of the new
+				// round, where the next hands take them.
+				kept, late := deck[:0:0], []int(nil)
+				for _, i := range deck {
+					if inVal[i] {
+						late = append(late, i)
+					} else {
+						kept = append(kept, i)
+					}
+				}
+				deck = append(kept, late...)
+			}
+			i := deck[0]
+			deck = deck[1:]
+			inVal[i] = true
+			hand = append(hand, i)
+		}
+		rest := make([]int, 0, train)
+		for i, v := range inVal {
+			if !v {
+				rest = append(rest, i)
+			}
+		}
+		splits[j] = Split{Train: rest, Val: hand}
+	}
+	return splits, nil
+}
+
+// trainRows returns ⌊p·n⌋, or an error where a split would lack training or
+// validation rows. A product that rounding puts just below a whole number, as
+// .29·100, counts as that number.
+func trainRows(n int, p float64) (int, error) {
+	if !(p > 0 && p < 1) {
+		return 0, badArg("p", qpdiff.ErrDomain, "use a fraction strictly between 0 and 1", "is %v", p)
+	}
+	train := int(math.Floor(p*float64(n) + 1e-9))
+	if train < 1 || train >= n {
+		return 0, badArg("N", qpdiff.ErrDomain, "use more examples or another p",
+			"= %d with p = %v leaves %d training and %d validation rows", n, p, train, n-train)
+	}
+	return train, nil
+}
+
+func folds(order []int, k int) []Split {
+	n := len(order)
+	splits := make([]Split, k)
+	for j := range splits {
+		lo, hi := j*n/k, (j+1)*n/k
+		train := make([]int, 0, n-(hi-lo))
+		train = append(append(train, order[:lo]...), order[hi:]...)
+		splits[j] = Split{Train: train, Val: order[lo:hi:hi]}
+	}
+	return splits
+}
+
+// check reports the first thing wrong with a split of n examples.
+func (s Split) check(n int) error {
+	if len(s.Train) == 0 || len(s.Val) == 0 {
+		return badArg("Split", qpdiff.ErrShape, "give every split training and validation rows",
+			"has %d training and %d validation rows", len(s.Train), len(s.Val))
+	}
+	seen := make([]bool, n)
+	for _, rows := range [][]int{s.Train, s.Val} {
+		for _, i := range rows {
+			if i < 0 || i >= n {
+				return badArg("Split", qpdiff.ErrDomain, "use indices from 0 to N-1", "holds index %d for N = %d examples", i, n)
+			}
+			if seen[i] {
+				return badArg("Split", qpdiff.ErrDomain, "let every example stand in one part only", "holds index %d twice", i)
+			}
+			seen[i] = true
+		}
+	}
+	return nil
+}
+
+// SplitError says which split failed. Of several, the lowest is reported.
+type SplitError struct {
+	Split int
+	Err   error
+}
+
+func (e *SplitError) Error() string { return fmt.Sprintf("split %d: %v", e.Split, e.Err) }
+
+func (e *SplitError) Unwrap() error { return e.Err }
+
+func badArg(arg string, why error, remedy, format string, args ...any) error {
+	return &qpdiff.ArgError{Arg: arg, Why: why, Problem: fmt.Sprintf(format, args...), Remedy: remedy}
+}
