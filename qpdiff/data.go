@@ -69,3 +69,37 @@ func checkGrad(g *Grad, hyper, rows, cols int) {
 
 // finite reports whether v is neither NaN nor infinite.
 func finite(v float64) bool { return math.Abs(v) <= math.MaxFloat64 }
+
+// errNotLoaded is what Fit answers before the first successful Load.
+var errNotLoaded = &ArgError{Arg: "Data", Why: ErrNotFitted, Problem: "is missing", Remedy: "call Load before Fit"}
+
+// checkHyper reports a wrong number of hyperparameters, or one that is not a
+// number at or above 0.
+func checkHyper(hyper []float64, want int) error {
+	if len(hyper) != want {
+		return argErrorf("hyper", ErrShape, "give as many as Dims says", "has %d entries instead of %d", len(hyper), want)
+	}
+	for i, v := range hyper {
+		if !(v >= 0) || !finite(v) {
+			return hyperError(i, v)
+		}
+	}
+	return nil
+}
+
+func hyperError(i int, v float64) error {
+	if !finite(v) {
+		return argErrorf("hyper", ErrNotFinite, "give a finite hyperparameter", "holds %v at index %d", v, i)
+	}
+	return argErrorf("hyper", ErrDomain, "give a hyperparameter at or above 0", "holds %v at index %d", v, i)
+}
+
+// checkCotangent reports the first entry of dtheta that is not finite.
+func checkCotangent(dtheta []float64) error {
+	for i, v := range dtheta {
+		if !finite(v) {
+			return argErrorf("dtheta", ErrNotFinite, "give a finite cotangent", "holds %v at index %d", v, i)
+		}
+	}
+	return nil
+}

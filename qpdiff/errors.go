@@ -70,3 +70,7 @@ func (e *NotDifferentiableError) Error() string {
 
 // Unwrap makes errors.Is(err, ErrNotDifferentiable) hold.
 func (e *NotDifferentiableError) Unwrap() error { return ErrNotDifferentiable }
+
+// errNotFitted is what a VJP or JVP answers before the first successful Fit
+// after Load, after Reset, and after a Fit that failed.
+var errNotFitted = fmt.Errorf("qpdiff: %w: call Load and Fit first", ErrNotFitted)
