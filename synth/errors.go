@@ -22,15 +22,15 @@ func inRange(arg string, v, low, high float64) error {
 	if v >= low && v <= high {
 		return nil
 	}
-	return &ArgError{
-		Arg:     arg,
-		Problem: fmt.Sprintf("is %v", v),
-		Remedy:  fmt.Sprintf("give a value between %v and %v", low, high),
-	}
+	return argErrorf(arg, fmt.Sprintf("give a value between %v and %v", low, high), "is %v", v)
 }
 
-// maxSize bounds every size, and every product of two sizes, that options can
-// ask for: 2³¹ numbers take 16 GiB.
+func argErrorf(arg, remedy, format string, args ...any) *ArgError {
+	return &ArgError{Arg: arg, Problem: fmt.Sprintf(format, args...), Remedy: remedy}
+}
+
+// maxSize bounds the number of examples and of features, and their product:
+// 2³¹ numbers take 16 GiB.
 const maxSize = math.MaxInt32
 
 // checkSize returns an ArgError unless 1 ≤ n ≤ maxSize.

@@ -3,8 +3,11 @@ package synth_test
 import (
 	"errors"
 	"fmt"
+	"math/rand/v2"
 
 	"cvgm/synth"
+
+	"gonum.org/v1/gonum/mat"
 )
 
 func ExampleStream() {
@@ -67,4 +70,119 @@ func ExampleArgError() {
 	// Output:
 	// true Regression.Noise
 	// synth: Regression.Noise is -1: give a value between 0 and 1e+300
+}
+
+func ExampleRegression() {
+	// Features of effective rank 2: the singular values fall off fast, down to
+	// a tail that holds a tenth of the profile.
+	d, _, err := synth.MakeRegression(synth.NewStream(0, "data"), synth.Regression{
+		Samples: 50, Features: 6, EffectiveRank: 2, TailStrength: .1,
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	var svd mat.SVD
+	svd.Factorize(d.X, mat.SVDNone)
+	fmt.Printf("%.3f\n", svd.Values(nil))
+	// Output:
+	// [1.000 0.796 0.422 0.181 0.098 0.080]
+}
+
+func ExampleSource() {
+	// Any generator with these three methods will do, such as the standard
+	// library's.
+	var src synth.Source = rand.New(rand.NewPCG(1, 2))
+	d, err := synth.MakeRings(src, 40, synth.Rings{})
+	fmt.Println(len(d.Y), err)
+	// Output:
+	// 40 <nil>
+}
+
+func ExampleFloat64Source() {
+	// Random search draws on a logarithmic scale.
+	var src synth.Float64Source = synth.NewStream(0, "search")
+	fmt.Printf("1e%.3f\n", synth.Uniform(src, -4, -1))
+	// Output:
+	// 1e-1.536
+}
+
+func ExampleRings() {
+	// The published experiment's training and test set, one after the other
+	// from one generator.
+	src := synth.NewNumPy(0)
+	rings := synth.Rings{}
+	train, err := synth.MakeRings(src, 60, rings)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	test, err := synth.MakeRings(src, 1000, rings)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Printf("first point %.4f with label %v\n", train.X.RawRowView(0), train.Y[0])
+
+	rule, err := rings.Bayes()
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Printf("Bayes accuracy: %.5f, on the test set %.3f\n", rule.Rate, rule.Accuracy(test))
+	// Output:
+	// first point [-1.6002 0.5904] with label -1
+	// Bayes accuracy: 0.89435, on the test set 0.915
+}
+
+func ExampleXOR() {
+	// Python's generator chooses the squares and NumPy's the points, as
+	// published.
+	d, err := synth.MakeXOR(synth.NewPython(0), synth.NewNumPy(0), 100, synth.XOR{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Printf("first point %.4f with label %v\n", d.X.RawRowView(0), d.Y[0])
+	// Output:
+	// first point [1.3757 -0.4253] with label -1
+}
+
+func ExampleBayesRule() {
+	rule, err := synth.XOR{}.Bayes()
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Printf("rate %.4f\n", rule.Rate)
+	for _, x := range [][]float64{{2, 1}, {-2, 1}, {2, -.5}} {
+		fmt.Println(x, "score", rule.Score(x), "label", rule.Label(x))
+	}
+	// Output:
+	// rate 0.7222
+	// [2 1] score 1 label 1
+	// [-2 1] score -1 label -1
+	// [2 -0.5] score 0 label -1
+}
+
+func ExampleData() {
+	d, err := synth.MakeRings(synth.NewStream(0, "data"), 4, synth.Rings{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	rows, columns := d.X.Dims()
+	fmt.Println(rows, columns, d.Y)
+	// Output:
+	// 4 2 [-1 -1 1 1]
+}
+
+func ExampleTorch() {
+	// torch.manual_seed(0); torch.nn.Linear(2, 3)
+	w, b := make([]float64, 3*2), make([]float64, 3)
+	synth.NewTorch(0).Linear(w, b)
+	fmt.Printf("%.4f\n%.4f\n", w, b)
+	// Output:
+	// [-0.0053 0.3793 -0.5820 -0.5204 -0.2723 0.1896]
+	// [-0.0140 0.5607 -0.0628]
 }

@@ -3,10 +3,14 @@ package synth_test
 import (
 	"compress/gzip"
 	"encoding/json"
+	"errors"
 	"math"
 	"os"
+	"slices"
 	"strings"
 	"testing"
+
+	"cvgm/synth"
 
 	"gonum.org/v1/gonum/mat"
 )
@@ -54,5 +58,22 @@ func wantRows(t testing.TB, what string, got *mat.Dense, want [][]float64, tol f
 	}
 	for i, row := range want {
 		wantClose(t, what, got.RawRowView(i), row, tol)
+	}
+}
+
+// checkFuzzed fails unless err is nil and the data finite, or err an ArgError.
+func checkFuzzed(t testing.TB, d synth.Data, err error) {
+	t.Helper()
+	if err != nil {
+		var arg *synth.ArgError
+		if !errors.As(err, &arg) {
+			t.Fatalf("error %v is no ArgError", err)
+		}
+		return
+	}
+	for _, v := range slices.Concat(d.X.RawMatrix().Data, d.Y) {
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			t.Fatalf("data holds %v", v)
+		}
 	}
 }

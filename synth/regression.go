@@ -1,10 +1,11 @@
 package synth
 
 import (
-	"fmt"
+	"cmp"
 	"math"
 
 	"gonum.org/v1/gonum/blas/blas64"
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/lapack/lapack64"
 	"gonum.org/v1/gonum/mat"
 )
@@ -22,8 +23,9 @@ type Regression struct {
 	Noise float64 // standard deviation of the normal noise in the responses
 
 	// EffectiveRank, where it is not zero, makes the features correlated: X
-	// gets a bell-shaped singular profile of about that many singular values,
-	// as made by scikit-learn's make_low_rank_matrix. Zero means independent standard normal features.
+	// gets a bell-shaped profile of about that many singular values, as
+	// scikit-learn's make_low_rank_matrix gives it. Zero means independent
+	// standard normal features.
 	EffectiveRank int
 	// TailStrength is the share, between 0 and 1, of the singular profile
 	// that lies in its fat tail. It is used only with EffectiveRank. Zero
@@ -44,15 +46,9 @@ type Regression struct {
 // data: features, coefficients, noise, order of the examples, order of the
 // features. It returns an [ArgError] for options that make no problem.
 func MakeRegression(src Source, o Regression) (d Data, coef []float64, err error) {
-	if o.Samples == 0 {
-		o.Samples = 100
-	}
-	if o.Features == 0 {
-		o.Features = 100
-	}
-	if o.Informative == 0 {
-		o.Informative = 10
-	}
+	o.Samples = cmp.Or(o.Samples, 100)
+	o.Features = cmp.Or(o.Features, 100)
+	o.Informative = cmp.Or(o.Informative, 10)
 	if err := o.check(); err != nil {
 		return Data{}, nil, err
 	}
@@ -67,27 +63,24 @@ func MakeRegression(src Source, o Regression) (d Data, coef []float64, err error
 	for i := range min(o.Informative, o.Features) {
 		coef[i] = 100 * src.Float64()
 	}
-	y := mat.NewVecDense(o.Samples, nil)
-	y.MulVec(x, mat.NewVecDense(o.Features, coef))
-	for i, v := range y.RawVector().Data {
-		y.SetVec(i, v+o.Bias)
-	}
-	if o.Noise > 0 {
-		for i, v := range y.RawVector().Data {
-			y.SetVec(i, v+Normal(src, 0, o.Noise))
+	y := make([]float64, o.Samples)
+	for i := range y {
+		y[i] = floats.Dot(x.RawRowView(i), coef) + o.Bias
+		if o.Noise > 0 {
+			y[i] += Normal(src, 0, o.Noise)
 		}
 	}
 	if o.NoShuffle {
-		return Data{x, y.RawVector().Data}, coef, nil
+		return Data{x, y}, coef, nil
 	}
 
 	rows, cols := src.Perm(o.Samples), src.Perm(o.Features)
 	d = Data{mat.NewDense(o.Samples, o.Features, nil), make([]float64, o.Samples)}
 	for i, from := range rows {
-		d.Y[i] = y.AtVec(from)
-		row := d.X.RawRowView(i)
-		for j, v := range cols {
-			row[j] = x.At(from, v)
+		d.Y[i] = y[from]
+		to, row := d.X.RawRowView(i), x.RawRowView(from)
+		for j, col := range cols {
+			to[j] = row[col]
 		}
 	}
 	shuffled := make([]float64, o.Features)
@@ -98,39 +91,32 @@ func MakeRegression(src Source, o Regression) (d Data, coef []float64, err error
 }
 
 func (o Regression) check() error {
-	for _, s := range []struct {
-		arg string
-		n   int
-	}{{"Samples", o.Samples}, {"Features", o.Features}, {"Informative", o.Informative}} {
-		if err := checkSize("Regression."+s.arg, s.n); err != nil {
-			return err
-		}
+	if err := cmp.Or(
+		checkSize("Regression.Samples", o.Samples),
+		checkSize("Regression.Features", o.Features),
+		checkSize("Regression.Informative", o.Informative),
+	); err != nil {
+		return err
 	}
 	if o.Samples > maxSize/o.Features {
-		return &ArgError{
-			Arg:     "Regression.Samples",
-			Problem: fmt.Sprintf("is %d for %d features", o.Samples, o.Features),
-			Remedy:  fmt.Sprintf("ask for at most %d numbers", maxSize),
-		}
+		return argErrorf("Regression.Samples", "ask for fewer than 2³¹ numbers",
+			"is %d for %d features", o.Samples, o.Features)
 	}
 	const huge = 1e300 // leaves room for 10⁸ standard deviations
-	if err := inRange("Regression.Bias", o.Bias, -huge, huge); err != nil {
-		return err
-	}
-	if err := inRange("Regression.Noise", o.Noise, 0, huge); err != nil {
-		return err
-	}
-	if err := inRange("Regression.EffectiveRank", float64(o.EffectiveRank), 0, maxSize); err != nil {
-		return err
-	}
-	return inRange("Regression.TailStrength", o.TailStrength, 0, 1)
+	return cmp.Or(
+		inRange("Regression.Bias", o.Bias, -huge, huge),
+		inRange("Regression.Noise", o.Noise, 0, huge),
+		inRange("Regression.EffectiveRank", float64(o.EffectiveRank), 0, maxSize),
+		inRange("Regression.TailStrength", o.TailStrength, 0, 1),
+	)
 }
 
 // gaussian draws an r×c matrix of standard normal numbers, row by row.
 func gaussian(src Source, r, c int) *mat.Dense {
 	m := mat.NewDense(r, c, nil)
-	for i := range m.RawMatrix().Data {
-		m.RawMatrix().Data[i] = src.NormFloat64()
+	data := m.RawMatrix().Data
+	for i := range data {
+		data[i] = src.NormFloat64()
 	}
 	return m
 }

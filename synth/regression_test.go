@@ -1,13 +1,14 @@
 package synth_test
 
 import (
+	"cmp"
 	"errors"
 	"math"
 	"testing"
 
 	"cvgm/synth"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 )
 
 // TestPublishedRegression reproduces the data behind the published Table 1:
@@ -43,7 +44,7 @@ func TestPublishedRegression(t *testing.T) {
 		wantClose(t, "y", d.Y[:len(golden.Y)], golden.Y, 1e-14)
 		wantClose(t, "coef", coef, golden.Coef, 1e-14)
 		for i, p := range golden.Permutations {
-			if diff := cmp.Diff(p, src.Perm(30)); diff != "" {
+			if diff := gocmp.Diff(p, src.Perm(30)); diff != "" {
 				t.Fatalf("%s, split %d: %s", c.file, i, diff)
 			}
 		}
@@ -126,4 +127,39 @@ func wantArgError(t testing.TB, arg string, make func() error) {
 	if argErr.Arg != arg || argErr.Problem == "" || argErr.Remedy == "" {
 		t.Errorf("got %+v, want Arg %s and a problem and remedy", argErr, arg)
 	}
+}
+
+// FuzzRegression accepts an ArgError or finite data of the right shape with
+// the right number of coefficients.
+func FuzzRegression(f *testing.F) {
+	f.Add(uint64(0), 20, 5, 3, 0., 1., 0, 0., false)
+	f.Add(uint64(1), 5, 20, 30, 1e300, 1e300, 3, .5, true)
+	f.Add(uint64(2), 1, 1, 1, -1., 0., 1<<30, 1., false)
+	f.Fuzz(func(t *testing.T, seed uint64, n, p, informative int, bias, noise float64, rank int, tail float64, ordered bool) {
+		o := synth.Regression{
+			Samples: n % 100, Features: p % 100, Informative: informative, Bias: bias, Noise: noise,
+			EffectiveRank: rank, TailStrength: tail, NoShuffle: ordered,
+		}
+		d, coef, err := synth.MakeRegression(synth.NewStream(seed, "fuzz"), o)
+		checkFuzzed(t, d, err)
+		if err != nil {
+			return
+		}
+		n, p, informative = cmp.Or(o.Samples, 100), cmp.Or(o.Features, 100), cmp.Or(informative, 10)
+		if r, c := d.X.Dims(); r != n || c != p || len(d.Y) != n || len(coef) != p {
+			t.Fatalf("X %d×%d, %d responses, %d coefficients for %+v", r, c, len(d.Y), len(coef), o)
+		}
+		var nonzero int
+		for i, w := range coef {
+			if w != 0 {
+				nonzero++
+				if ordered && i >= informative {
+					t.Fatalf("coefficient %d is %v", i, w)
+				}
+			}
+		}
+		if nonzero > min(p, informative) {
+			t.Fatalf("%d coefficients for %+v", nonzero, o)
+		}
+	})
 }

@@ -16,8 +16,8 @@ import (
 //
 // The numbers are the same on every architecture and in every release: they
 // are made of integer operations, single exactly rounded divisions and
-// products that are kept from being fused. Copying a Stream does not copy its
-// state.
+// products that are kept from being fused. NewStream makes a
+// Stream; copies of one share its state.
 type Stream struct{ pcg *rand.PCG }
 
 // NewStream returns the stream for a purpose under a seed. The initial state

@@ -1,0 +1,53 @@
+package synth
+
+// BayesRule is the best classifier there is for a distribution of points in
+// the plane with labels ±1. [Rings.Bayes] and [XOR.Bayes] make it.
+type BayesRule struct {
+	// Rate is the rule's exact accuracy over the population: no classifier
+	// has a higher one.
+	Rate float64
+
+	score, label func(x0, x1 float64) float64
+}
+
+// Score returns P(y=+1 | x) − P(y=−1 | x), between −1 and +1: its sign is the
+// more likely label, its size how sure that is. A point that neither class can
+// give scores zero. x holds two finite numbers.
+func (b *BayesRule) Score(x []float64) float64 {
+	checkPoint(x)
+	return b.score(x[0], x[1])
+}
+
+// Label returns the rule's answer at x, +1 or −1; see [Rings.Bayes] and
+// [XOR.Bayes] for the points whose score is zero.
+func (b *BayesRule) Label(x []float64) float64 {
+	checkPoint(x)
+	return b.label(x[0], x[1])
+}
+
+// Accuracy returns the share of the examples in d that the rule labels
+// rightly, which on a finite sample may exceed Rate. d holds at least one
+// example.
+func (b *BayesRule) Accuracy(d Data) float64 {
+	var right int
+	for i, y := range d.Y {
+		if b.Label(d.X.RawRowView(i)) == y {
+			right++
+		}
+	}
+	return float64(right) / float64(len(d.Y))
+}
+
+func checkPoint(x []float64) {
+	if len(x) != 2 {
+		panic("synth: a point of the plane has two coordinates")
+	}
+}
+
+// sign returns −1 for negative v and +1 otherwise.
+func sign(v float64) float64 {
+	if v < 0 {
+		return -1
+	}
+	return 1
+}

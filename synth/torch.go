@@ -1,0 +1,49 @@
+package synth
+
+import "math"
+
+// Torch is PyTorch's generator on the CPU after torch.manual_seed, as far as
+// float32 uniform numbers: what the default initialisation of torch.nn.Linear
+// draws. Copying the value copies the state.
+type Torch struct{ mt mt19937 }
+
+// NewTorch returns the generator in the state that torch.manual_seed(seed)
+// leaves it in. As in PyTorch only the low 32 bits of the seed count.
+func NewTorch(seed uint64) *Torch {
+	t := new(Torch)
+	t.mt.seed(uint32(seed))
+	return t
+}
+
+// uniform returns the next number of a float32 tensor's uniform_(−bound, bound):
+// the low 24 bits of a word, scaled with one rounding to float32, as PyTorch's
+// builds with fused multiply-add do. In float64 product and sum are exact.
+func (t *Torch) uniform(bound float32) float64 {
+	u := float64(t.mt.uint32()&(1<<24-1)) * 0x1p-24
+	return float64(float32(u*float64(2*bound) - float64(bound)))
+}
+
+// Linear fills w and b with the weights and the bias that
+// torch.nn.Linear(in, out) starts from, out = len(b) and in = len(w)/len(b);
+// w is out×in, row-major. Both are uniform on ±1/√in in float32 (PyTorch calls
+// the first kaiming_uniform with a = √5); weights are drawn before biases.
+// Calling it once for each layer, first to last, gives the network that PyTorch
+// makes. It panics unless w and b make a layer with at least one input and one
+// output.
+func (t *Torch) Linear(w, b []float64) {
+	if len(b) == 0 || len(w) == 0 || len(w)%len(b) != 0 {
+		panic("synth: Linear: the length of w is not a multiple of the length of b")
+	}
+	root := math.Sqrt(float64(len(w) / len(b)))
+	// PyTorch reaches the weights' bound by way of the gain √(2/(1+a²)), which
+	// may round to another float32 than 1/√in.
+	a := math.Sqrt(5)
+	gain := math.Sqrt(2 / (1 + float64(a*a)))
+	weight, bias := float32(math.Sqrt(3)*(gain/root)), float32(1/root)
+	for i := range w {
+		w[i] = t.uniform(weight)
+	}
+	for i := range b {
+		b[i] = t.uniform(bias)
+	}
+}
