@@ -16,8 +16,8 @@
 // [MakeRegression] is scikit-learn's make_regression, draw for draw.
 // [MakeRings] and [MakeXOR] draw the two classification problems of the paper;
 // [Rings.Bayes] and [XOR.Bayes] give the best rule there is for each, and its
-// exact accuracy. All of them take the generator as an interface, so that
-// any of the generators here, or the caller's own, can drive them.
+// exact accuracy. All of them take the generator as an interface, which
+// [Stream], [NumPy] and the caller's own generators satisfy.
 //
 // # Errors
 //
