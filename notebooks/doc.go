@@ -1,5 +1,7 @@
-// Package notebooks holds the GoNB notebooks and what runs them. Its Go files
-// only keep in go.mod what the notebooks alone import.
+// Package notebooks is what the GoNB notebooks of this folder call: they show
+// and save their tables and figures through it.
+//
+// GoNB compiles a cell with all earlier declarations and runs it as a process
+// of its own. Declarations live on, values do not: what a cell needs of an
+// earlier one it computes again.
 package notebooks
-
-import _ "github.com/janpfeifer/gonb/gonbui" // the notebooks show figures through it

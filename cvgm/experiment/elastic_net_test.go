@@ -1,0 +1,141 @@
+package experiment
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"math"
+	"os"
+	"testing"
+
+	"cvgm/qpdiff"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+)
+
+// golden is the paper's first experiment as independent code computes it.
+type golden struct {
+	Iterates []struct {
+		Alpha    [2]float64
+		CVLoss   float64 `json:"cv_loss"`
+		Grad     [2]float64
+		TestLoss float64 `json:"test_loss_before_step"`
+	}
+	Exhaustive []struct{ L1, L2, CV, Test float64 }
+}
+
+func replay(t *testing.T) *ElasticNetResult {
+	t.Helper()
+	r, err := PaperElasticNet().Run(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func near(t *testing.T, what string, got, want, tol float64) {
+	t.Helper()
+	if !(math.Abs(got-want) <= tol) {
+		t.Errorf("%s is %.12g, want %.12g ± %g", what, got, want, tol)
+	}
+}
+
+func TestElasticNetReplayFollowsTheGoldenRun(t *testing.T) {
+	text, err := os.ReadFile("testdata/experiment1.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want golden
+	if err := json.Unmarshal(text, &want); err != nil {
+		t.Fatal(err)
+	}
+	r := replay(t)
+	if len(r.CVGM.TestLoss) != len(want.Iterates) || len(want.Iterates) != 99 {
+		t.Fatalf("%d steps, golden run %d", len(r.CVGM.TestLoss), len(want.Iterates))
+	}
+	for k, w := range want.Iterates {
+		near(t, "test loss", r.CVGM.TestLoss[k], w.TestLoss, 1e-9)
+		near(t, "CV loss", r.CVGM.CVLoss[k], w.CVLoss, 1e-11)
+		for i := range 2 {
+			near(t, "hyperparameter", r.CVGM.Lambda[k][i], w.Alpha[i], 1e-12)
+			near(t, "gradient", r.CVGM.Grad[k][i], w.Grad[i], 1e-9)
+		}
+		if t.Failed() {
+			t.Fatalf("step %d", k)
+		}
+	}
+
+	best := math.Inf(1)
+	for k, w := range want.Exhaustive {
+		near(t, "grid λ1", r.Exhaustive.Lambda[k][0], w.L1, 1e-15)
+		near(t, "grid λ2", r.Exhaustive.Lambda[k][1], w.L2, 1e-15)
+		near(t, "grid CV loss", r.Exhaustive.CVLoss[k], w.CV, 1e-11)
+		if w.CV < best {
+			best = w.CV
+			near(t, "grid test loss", r.Exhaustive.TestLoss[k], w.Test, 1e-9)
+		}
+	}
+}
+
+// The published code computes in single precision, so its printed numbers are
+// good to some 3e-7.
+func TestElasticNetReplayGivesThePrintedNumbers(t *testing.T) {
+	r := replay(t)
+	const single = 5e-7
+	near(t, "least squares", r.LeastSquares.Value, 1.2847221015, single)
+	near(t, "true coefficients", r.TrueCoefficients.Value, .9606138295, single)
+	near(t, "true coefficients in single precision", r.TrueCoefficientsSingle, .960613829513703, 1e-14)
+	near(t, "exhaustive search", r.Exhaustive.Final(), 1.2074096203, single)
+	near(t, "random search", r.Random.Final(), 1.083789587, single)
+	near(t, "CVGM", r.CVGM.Final(), 1.077971, single)
+	if r.Exhaustive.Improvements != 21 {
+		t.Errorf("exhaustive search improves %d times, printed are 21", r.Exhaustive.Improvements)
+	}
+	printed := []float64{1.28368, 1.28329, 1.28244, 1.28062, 1.27677, 1.26873, 1.25258, 1.22260, 1.17632, 1.13259, 1.13237,
+		1.13189, 1.13088, 1.12875, 1.12439, 1.11617, 1.10379, 1.10592, 1.13080, 1.15407, 1.20741}
+	var improvements []float64
+	for i, v := range r.Exhaustive.TestLoss {
+		if i == 0 || v != r.Exhaustive.TestLoss[i-1] {
+			improvements = append(improvements, v)
+		}
+	}
+	// Half a unit of the fifth digit, and the single precision of the QP solver.
+	if diff := cmp.Diff(printed, improvements, cmpopts.EquateApprox(0, 5e-6+2e-6)); diff != "" {
+		t.Errorf("improvements of exhaustive search (-printed +replayed):\n%s", diff)
+	}
+}
+
+func TestElasticNetRunsAreEqual(t *testing.T) {
+	if diff := cmp.Diff(replay(t), replay(t)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestElasticNetRefusesBadParams(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(*ElasticNetParams)
+		want   error
+	}{
+		"no training rows": {func(p *ElasticNetParams) { p.Train = 0 }, qpdiff.ErrDomain},
+		"no test rows":     {func(p *ElasticNetParams) { p.Train = p.Samples }, qpdiff.ErrDomain},
+		"no splits":        {func(p *ElasticNetParams) { p.K = 0 }, qpdiff.ErrDomain},
+		"p = 1":            {func(p *ElasticNetParams) { p.P = 1 }, qpdiff.ErrDomain},
+		"no step":          {func(p *ElasticNetParams) { p.StepSize = 0 }, qpdiff.ErrDomain},
+		"scale 0":          {func(p *ElasticNetParams) { p.Scale = 0 }, qpdiff.ErrNotFinite},
+	} {
+		p := PaperElasticNet()
+		c.change(&p)
+		if _, err := p.Run(context.Background()); !errors.Is(err, c.want) {
+			t.Errorf("%s: error %v, want %v", name, err, c.want)
+		}
+	}
+}
+
+func TestElasticNetStopsWhenCancelled(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := PaperElasticNet().Run(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v", err)
+	}
+}

@@ -1,2 +1,0 @@
-package figures
-import _ "gonum.org/v1/plot"

@@ -1,0 +1,60 @@
+package notebooks
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"cvgm/figures"
+
+	"github.com/janpfeifer/gonb/gonbui"
+)
+
+// OutVar names the environment variable with the folder that outputs are
+// written to.
+const OutVar = "CVGM_OUT"
+
+// Out returns the folder that outputs are written to: that of OutVar, else
+// figures/out beside the notebooks' folder.
+func Out() string {
+	if dir := os.Getenv(OutVar); dir != "" {
+		return dir
+	}
+	return filepath.Join("..", "figures", "out")
+}
+
+// Show writes each *figures.Figure and *figures.Table to the output folder and
+// shows it in the notebook: figures as PNG, which every viewer of notebooks
+// draws, tables as Markdown. A failure ends the cell.
+func Show(outputs ...any) {
+	dir := Out()
+	Check(os.MkdirAll(dir, 0o755))
+	for _, o := range outputs {
+		switch o := o.(type) {
+		case *figures.Figure:
+			Check(o.Write(dir))
+			gonbui.DisplayPng(Must(o.PNG()))
+		case *figures.Table:
+			Check(o.Write(dir))
+			gonbui.DisplayMarkdown(o.Markdown())
+		default:
+			panic(fmt.Sprintf("notebooks: Show of a %T", o))
+		}
+		// Pictures and printed text reach the notebook by different pipes.
+		gonbui.Sync()
+	}
+}
+
+// Must returns v, or ends the cell with err.
+func Must[T any](v T, err error) T {
+	Check(err)
+	return v
+}
+
+// Check ends the cell with err if there is one.
+func Check(err error) {
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
