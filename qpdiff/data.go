@@ -31,24 +31,15 @@ func (d Data) Check() error {
 	if d.X == nil || d.X.IsEmpty() {
 		return &ArgError{Arg: "Data.X", Why: ErrShape, Problem: "is empty", Remedy: "give at least one example with one feature"}
 	}
-	r, c := d.X.Dims()
+	r, _ := d.X.Dims()
 	if len(d.Y) != r {
 		return argErrorf("Data.Y", ErrShape, "give one label per row of X", "has %d labels for the %d rows of X", len(d.Y), r)
 	}
-	raw := d.X.RawMatrix()
-	for i := range r {
-		for j, v := range raw.Data[i*raw.Stride : i*raw.Stride+c] {
-			if !finite(v) {
-				return argErrorf("Data.X", ErrNotFinite, "remove or impute the entry", "holds %v at row %d, column %d", v, i, j)
-			}
-		}
+	const remedy = "remove or impute the entry"
+	if err := checkFiniteRows("Data.X", remedy, d.X); err != nil {
+		return err
 	}
-	for i, v := range d.Y {
-		if !finite(v) {
-			return argErrorf("Data.Y", ErrNotFinite, "remove or impute the entry", "holds %v at index %d", v, i)
-		}
-	}
-	return nil
+	return checkFinite("Data.Y", remedy, d.Y)
 }
 
 // checkGrad panics where a wanted cotangent has another shape than its input:
@@ -73,33 +64,55 @@ func finite(v float64) bool { return math.Abs(v) <= math.MaxFloat64 }
 // errNotLoaded is what Fit answers before the first successful Load.
 var errNotLoaded = &ArgError{Arg: "Data", Why: ErrNotFitted, Problem: "is missing", Remedy: "call Load before Fit"}
 
-// checkHyper reports a wrong number of hyperparameters, or one that is not a
-// number at or above 0.
+// checkHyper reports a wrong number of hyperparameters, or one that is not
+// finite or below 0.
 func checkHyper(hyper []float64, want int) error {
 	if len(hyper) != want {
 		return argErrorf("hyper", ErrShape, "give as many as Dims says", "has %d entries instead of %d", len(hyper), want)
 	}
+	if err := checkFinite("hyper", "give a finite hyperparameter", hyper); err != nil {
+		return err
+	}
 	for i, v := range hyper {
-		if !(v >= 0) || !finite(v) {
-			return hyperError(i, v)
+		if v < 0 {
+			return argErrorf("hyper", ErrDomain, "give a hyperparameter at or above 0", "holds %v at index %d", v, i)
 		}
 	}
 	return nil
 }
 
-func hyperError(i int, v float64) error {
-	if !finite(v) {
-		return argErrorf("hyper", ErrNotFinite, "give a finite hyperparameter", "holds %v at index %d", v, i)
-	}
-	return argErrorf("hyper", ErrDomain, "give a hyperparameter at or above 0", "holds %v at index %d", v, i)
-}
-
-// checkCotangent reports the first entry of dtheta that is not finite.
-func checkCotangent(dtheta []float64) error {
-	for i, v := range dtheta {
+// checkFinite reports the first entry of s that is not finite.
+func checkFinite(arg, remedy string, s []float64) error {
+	for i, v := range s {
 		if !finite(v) {
-			return argErrorf("dtheta", ErrNotFinite, "give a finite cotangent", "holds %v at index %d", v, i)
+			return argErrorf(arg, ErrNotFinite, remedy, "holds %v at index %d", v, i)
 		}
 	}
 	return nil
+}
+
+// checkFiniteRows reports the first entry of x that is not finite.
+func checkFiniteRows(arg, remedy string, x *mat.Dense) error {
+	for i := range x.RawMatrix().Rows {
+		for j, v := range x.RawRowView(i) {
+			if !finite(v) {
+				return argErrorf(arg, ErrNotFinite, remedy, "holds %v at row %d, column %d", v, i, j)
+			}
+		}
+	}
+	return nil
+}
+
+// checkTangent reports the first entry of d that is not finite.
+func checkTangent(d *Grad) error {
+	const remedy = "give a finite tangent"
+	if err := checkFinite("d.Hyper", remedy, d.Hyper); err != nil {
+		return err
+	}
+	if d.X != nil {
+		if err := checkFiniteRows("d.X", remedy, d.X); err != nil {
+			return err
+		}
+	}
+	return checkFinite("d.Y", remedy, d.Y)
 }

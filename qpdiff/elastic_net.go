@@ -54,6 +54,7 @@ type ElasticNet struct {
 	qp     kinkedQP
 
 	perFeature bool  // as of the last fit
+	hypers     int   // their number, likewise
 	fitted     bool  // the fields below belong to data and the hyperparameters
 	weak       []int // weakly active with λ1 > 0
 	weakFree   []int // θ_j ≈ 0 with λ1_j = 0: a kink in λ1 only
@@ -155,7 +156,7 @@ func (e *ElasticNet) Fit(theta, hyper []float64) error {
 	if err := checkHyper(hyper, want); err != nil {
 		return err
 	}
-	e.perFeature = e.PerFeature
+	e.perFeature, e.hypers = e.PerFeature, want
 	if e.perFeature {
 		copy(e.l1, hyper)
 		copy(e.l2, hyper[n:])
@@ -280,12 +281,8 @@ func (e *ElasticNet) VJP(g *Grad, dtheta []float64) error {
 	if len(dtheta) != n {
 		panic("qpdiff: dtheta has the wrong length")
 	}
-	hyper := 2
-	if e.perFeature {
-		hyper = 2 * n
-	}
-	checkGrad(g, hyper, e.rows, n)
-	if err := checkCotangent(dtheta); err != nil {
+	checkGrad(g, e.hypers, e.rows, n)
+	if err := checkFinite("dtheta", "give a finite cotangent", dtheta); err != nil {
 		return err
 	}
 	if len(e.weak) > 0 {
@@ -295,14 +292,7 @@ func (e *ElasticNet) VJP(g *Grad, dtheta []float64) error {
 		q = e.restrict(func(j int, active, weak bool) bool { return active && !weak })
 		q.factor()
 	}
-	s := len(q.act)
-	w := e.w[:s]
-	for i, j := range q.act {
-		w[i] = dtheta[j]
-	}
-	ldlForward(q.a, q.dinv, s, s+1, w)
-	ldlBack(q.a, q.dinv, s, s+1, w)
-
+	w := q.solveActive(e.w, dtheta)
 	if h := g.Hyper; h != nil {
 		x := e.qp.x
 		kinked := len(e.weakFree) > 0 && !e.Generalized
@@ -414,11 +404,7 @@ func (e *ElasticNet) JVP(dtheta []float64, d *Grad) error {
 	if len(dtheta) != n {
 		panic("qpdiff: dtheta has the wrong length")
 	}
-	hyper := 2
-	if e.perFeature {
-		hyper = 2 * n
-	}
-	checkGrad(d, hyper, e.rows, n)
+	checkGrad(d, e.hypers, e.rows, n)
 	if err := checkTangent(d); err != nil {
 		return err
 	}
@@ -455,16 +441,9 @@ func (e *ElasticNet) JVP(dtheta []float64, d *Grad) error {
 	}
 
 	if len(e.weak)+len(e.weakFree) == 0 {
-		q := &e.qp
-		s := len(q.act)
-		w := e.v[:s]
-		for i, j := range q.act {
-			w[i] = b[j]
-		}
-		ldlForward(q.a, q.dinv, s, s+1, w)
-		ldlBack(q.a, q.dinv, s, s+1, w)
+		w := e.qp.solveActive(e.v, b)
 		clear(dtheta)
-		for i, j := range q.act {
+		for i, j := range e.qp.act {
 			dtheta[j] = w[i]
 		}
 		return nil
@@ -497,30 +476,5 @@ func (e *ElasticNet) JVP(dtheta []float64, d *Grad) error {
 		return err
 	}
 	copy(dtheta, q.x)
-	return nil
-}
-
-// checkTangent reports the first entry of d that is not finite.
-func checkTangent(d *Grad) error {
-	for i, v := range d.Hyper {
-		if !finite(v) {
-			return argErrorf("d.Hyper", ErrNotFinite, "give a finite tangent", "holds %v at index %d", v, i)
-		}
-	}
-	if d.X != nil {
-		r, _ := d.X.Dims()
-		for i := range r {
-			for j, v := range d.X.RawRowView(i) {
-				if !finite(v) {
-					return argErrorf("d.X", ErrNotFinite, "give a finite tangent", "holds %v at row %d, column %d", v, i, j)
-				}
-			}
-		}
-	}
-	for i, v := range d.Y {
-		if !finite(v) {
-			return argErrorf("d.Y", ErrNotFinite, "give a finite tangent", "holds %v at index %d", v, i)
-		}
-	}
 	return nil
 }

@@ -134,8 +134,12 @@ func (q *kinkedQP) factor() int {
 	for i, j := range q.act {
 		row := q.g[j*q.n : (j+1)*q.n]
 		out := q.a[i*w : (i+1)*w]
-		for k := i; k < s; k++ {
-			out[k] = row[q.act[k]]
+		if s == q.n {
+			copy(out[i:], row[i:])
+		} else {
+			for k := i; k < s; k++ {
+				out[k] = row[q.act[k]]
+			}
 		}
 		out[i] += q.r[j]
 		b := q.c[j]
@@ -153,6 +157,20 @@ func (q *kinkedQP) factor() int {
 		}
 	}
 	return k
+}
+
+// solveActive solves the active system, as factorised last, for the right-hand
+// side v (n entries, of which it reads the active ones) and returns the
+// solution, one entry per member of act, in w.
+func (q *kinkedQP) solveActive(w, v []float64) []float64 {
+	s := len(q.act)
+	w = w[:s]
+	for i, j := range q.act {
+		w[i] = v[j]
+	}
+	ldlForward(q.a, q.dinv, s, s+1, w)
+	ldlBack(q.a, q.dinv, s, s+1, w)
+	return w
 }
 
 // stepTo moves x towards the minimiser z of the active system, up to the first

@@ -29,10 +29,27 @@ func axpy(a float64, x, y []float64) {
 // the given stride.
 func gram(g []float64, scale float64, x []float64, rows, n, stride int) {
 	clear(g)
-	for i := range rows {
-		r := x[i*stride : i*stride+n]
+	// Four rows of x at a time, which quarters the passes over g.
+	i := 0
+	for ; i+4 <= rows; i += 4 {
+		r0 := x[i*stride:][:n]
+		r1 := x[(i+1)*stride:][:n]
+		r2 := x[(i+2)*stride:][:n]
+		r3 := x[(i+3)*stride:][:n]
+		for j, a0 := range r0 {
+			a1, a2, a3 := r1[j], r2[j], r3[j]
+			s0 := r0[j:]
+			s1, s2, s3 := r1[j:][:len(s0)], r2[j:][:len(s0)], r3[j:][:len(s0)]
+			dst := g[j*n+j:][:len(s0)]
+			for k, v := range s0 {
+				dst[k] += (a0*v + a1*s1[k]) + (a2*s2[k] + a3*s3[k])
+			}
+		}
+	}
+	for ; i < rows; i++ {
+		r := x[i*stride:][:n]
 		for j, v := range r {
-			axpy(v, r[j:], g[j*n+j:(j+1)*n])
+			axpy(v, r[j:], g[j*n+j:])
 		}
 	}
 	for i := range n {
@@ -53,25 +70,42 @@ func gram(g []float64, scale float64, x []float64, rows, n, stride int) {
 // and returns that row, or n when there is none: to working precision the
 // leading rows up to and including that one are linearly dependent.
 func ldlFactor(a, dinv []float64, n, stride int, tol float64) int {
-	// diag keeps the original diagonal where the pivot's reciprocal will go.
+	// dinv holds the original diagonal until the pivot's reciprocal takes its
+	// place.
 	for k := range n {
 		dinv[k] = a[k*stride+k]
 	}
-	for k := range n {
-		rk := a[k*stride+k : (k+1)*stride]
-		d := rk[0]
+	// Two pivots at a time, which halves the passes over the rows below.
+	for k := 0; k < n; k += 2 {
+		r0 := a[k*stride+k : (k+1)*stride]
+		d := r0[0]
 		if !(d > tol*dinv[k]) {
 			return k
 		}
-		inv := 1 / d
-		dinv[k] = inv
-		for i := k + 1; i < n; i++ {
-			// Both rows start at column i.
-			src := rk[i-k:]
-			dst := a[i*stride+i:][:len(src)]
-			f := src[0] * inv
-			for j, v := range src {
-				dst[j] -= f * v
+		inv0 := 1 / d
+		dinv[k] = inv0
+		if k+1 == n {
+			break
+		}
+		r0 = r0[1:]
+		r1 := a[(k+1)*stride+k+1 : (k+2)*stride][:len(r0)]
+		f := r0[0] * inv0
+		for j, v := range r0 {
+			r1[j] -= f * v
+		}
+		d = r1[0]
+		if !(d > tol*dinv[k+1]) {
+			return k + 1
+		}
+		inv1 := 1 / d
+		dinv[k+1] = inv1
+		for i := k + 2; i < n; i++ {
+			s0 := r0[i-k-1:]
+			s1 := r1[i-k-1:][:len(s0)]
+			dst := a[i*stride+i:][:len(s0)]
+			f0, f1 := s0[0]*inv0, s1[0]*inv1
+			for j, v := range s0 {
+				dst[j] -= f0*v + f1*s1[j]
 			}
 		}
 	}

@@ -1,0 +1,89 @@
+package qpdiff_test
+
+import (
+	"errors"
+	"fmt"
+
+	"cvgm/qpdiff"
+	"gonum.org/v1/gonum/mat"
+)
+
+// orthogonalData has XᵀX/N = I and Xᵀy/N = (3, 3, 2).
+func orthogonalData() qpdiff.Data {
+	return qpdiff.Data{
+		X: mat.NewDense(4, 3, []float64{
+			1, 1, 1,
+			1, -1, 1,
+			1, 1, -1,
+			1, -1, -1,
+		}),
+		Y: []float64{8, 2, 4, -2},
+	}
+}
+
+// Fit, then the derivative of the sum of all parameters with respect to both
+// penalties and the labels.
+func ExampleElasticNet() {
+	var net qpdiff.ElasticNet
+	if err := net.Load(orthogonalData()); err != nil {
+		panic(err)
+	}
+	theta := make([]float64, 3)
+	if err := net.Fit(theta, []float64{1, 1}); err != nil {
+		panic(err)
+	}
+	fmt.Println("theta:", theta)
+
+	g := qpdiff.Grad{Hyper: make([]float64, 2), Y: make([]float64, 4)}
+	if err := net.VJP(&g, []float64{1, 1, 1}); err != nil {
+		panic(err)
+	}
+	fmt.Println("with respect to lambda1, lambda2:", g.Hyper)
+	fmt.Println("with respect to y:", g.Y)
+	// Output:
+	// theta: [1 1 0.5]
+	// with respect to lambda1, lambda2: [-1.5 -1.25]
+	// with respect to y: [0.375 0.125 0.125 -0.125]
+}
+
+// One penalty per feature: the first is not penalised, the last is driven out.
+func ExampleElasticNet_perFeature() {
+	net := qpdiff.ElasticNet{PerFeature: true}
+	if err := net.Load(orthogonalData()); err != nil {
+		panic(err)
+	}
+	theta := make([]float64, 3)
+	if err := net.Fit(theta, []float64{0, 1, 3 /* λ2: */, 0, 1, 0}); err != nil {
+		panic(err)
+	}
+	fmt.Println(theta)
+	// Output: [3 1 0]
+}
+
+// At λ1 = 2 the third coordinate is about to enter the support: there is no
+// derivative, but there is one for each direction.
+func ExampleElasticNet_JVP() {
+	var net qpdiff.ElasticNet
+	if err := net.Load(orthogonalData()); err != nil {
+		panic(err)
+	}
+	theta := make([]float64, 3)
+	if err := net.Fit(theta, []float64{2, 0}); err != nil {
+		panic(err)
+	}
+	err := net.VJP(&qpdiff.Grad{Hyper: make([]float64, 2)}, theta)
+	var kink *qpdiff.NotDifferentiableError
+	fmt.Println("kink at:", errors.As(err, &kink), kink.Weak)
+
+	dtheta := make([]float64, 3)
+	for _, direction := range []float64{1, -1} {
+		if err := net.JVP(dtheta, &qpdiff.Grad{Hyper: []float64{direction, 0}}); err != nil {
+			panic(err)
+		}
+		fmt.Printf("lambda1 %+g: %v\n", direction, dtheta)
+	}
+	// Output:
+	// kink at: true [2]
+	// lambda1 +1: [-1 -1 0]
+	// lambda1 -1: [1 1 1]
+}
