@@ -2,6 +2,8 @@ module cvgm
 
 go 1.26.0
 
+toolchain go1.26.8
+
 require (
 	codeberg.org/go-pdf/fpdf v0.11.1
 	github.com/google/go-cmp v0.7.0

@@ -1,0 +1,179 @@
+"""Compares recomputed outputs with the committed ones and says what differs.
+
+On the platform that made the committed outputs every byte counts. Elsewhere
+(fused multiply-adds, other math kernels) numbers count, within TOLERANCE, and
+pictures only have to be there: the numbers they draw stand in text beside them.
+"""
+
+import json
+import re
+import sys
+
+# Two numbers agree when they differ by at most this much of the larger, or by
+# one unit in the last printed place of the coarser. Whole numbers must be equal.
+TOLERANCE = 1e-6
+
+NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
+EMBEDDED = re.compile(r"data:[\w/+.-]+;base64,[A-Za-z0-9+/=\s]+")
+TEXT = {".csv", ".json", ".md", ".svg", ".tex", ".txt", ".html"}
+
+
+def exact_platform(platform=sys.platform, cpuinfo="/proc/cpuinfo"):
+    """Whether this is linux/amd64 with FMA, where outputs are reproduced to the byte."""
+    import platform as machine
+
+    if platform != "linux" or machine.machine() not in ("x86_64", "AMD64"):
+        return False
+    try:
+        with open(cpuinfo) as f:
+            return any(line.startswith("flags") and " fma " in line + " " for line in f)
+    except OSError:
+        return False
+
+
+def unit(number):
+    """One unit in the last printed place; 0 for a whole number."""
+    mantissa, _, exponent = number.lower().partition("e")
+    _, point, decimals = mantissa.partition(".")
+    if not point and not exponent:
+        return 0.0
+    return 10.0 ** (int(exponent or 0) - len(decimals))
+
+
+def agree(a, b, tolerance):
+    x, y = float(a), float(b)
+    if x == y:
+        return True
+    place = max(unit(a), unit(b))
+    if tolerance == 0 or place == 0:
+        return False
+    return abs(x - y) <= max(tolerance * max(abs(x), abs(y)), place * (1 + 1e-9))
+
+
+def clip(text, width=60):
+    text = text.strip()
+    return repr(text if len(text) <= width else text[: width - 1] + "…")
+
+
+def text_difference(old, new, tolerance):
+    """None, or in words how new differs from old."""
+    if old == new:
+        return None
+    if tolerance:
+        old, new = EMBEDDED.sub("(embedded)", old), EMBEDDED.sub("(embedded)", new)
+    words_old, words_new = NUMBER.split(old), NUMBER.split(new)
+    if words_old != words_new:
+        return line_difference(old, new)
+    numbers_old, numbers_new = list(NUMBER.finditer(old)), NUMBER.findall(new)
+    off = []
+    for a, b in zip(numbers_old, numbers_new):
+        if not agree(a.group(), b, tolerance):
+            x, y = float(a.group()), float(b)
+            off.append((abs(x - y) / max(abs(x), abs(y)), old.count("\n", 0, a.start()) + 1, a.group(), b))
+    if off:
+        worst = max(off, key=lambda o: o[0])
+        return (
+            f"{len(off)} of {len(numbers_new)} numbers differ, the most by {worst[0]:.1e} of its size "
+            f"(line {worst[1]}: committed {worst[2]}, recomputed {worst[3]})"
+        )
+    return None if tolerance else line_difference(old, new)
+
+
+def line_difference(old, new):
+    a, b = old.splitlines(), new.splitlines()
+    for i, (x, y) in enumerate(zip(a, b), 1):
+        if x != y:
+            j = next((k for k, (c, d) in enumerate(zip(x, y)) if c != d), min(len(x), len(y)))
+            start = max(0, j - 20)
+            return f"line {i}: committed {clip(x[start:])}, recomputed {clip(y[start:])}"
+    if len(a) != len(b):
+        return f"committed {len(a)} lines, recomputed {len(b)}"
+    return "differs only in its line ends"
+
+
+def file_difference(path, old, new, tolerance):
+    """None, or how the bytes new of the file named path differ from old."""
+    if old == new:
+        return None
+    if path.suffix in TEXT:
+        try:
+            return text_difference(old.decode(), new.decode(), tolerance)
+        except UnicodeDecodeError:
+            pass
+    if tolerance:
+        return None
+    first = next((i for i, (a, b) in enumerate(zip(old, new)) if a != b), min(len(old), len(new)))
+    return f"committed {len(old)} bytes, recomputed {len(new)}; the first difference is at byte {first}"
+
+
+def files_in(folder):
+    """The files below folder as {relative path: bytes}."""
+    return {p.relative_to(folder): p.read_bytes() for p in sorted(folder.rglob("*")) if p.is_file()}
+
+
+def folder_differences(committed, fresh, tolerance):
+    """Yields (relative path, what differs) for two folders of output files."""
+    old, new = files_in(committed), files_in(fresh)
+    for path in sorted(old.keys() | new.keys()):
+        if path not in new:
+            yield path, "committed, but nothing writes it any more"
+        elif path not in old:
+            yield path, "written, but not committed"
+        else:
+            what = file_difference(path, old[path], new[path], tolerance)
+            if what:
+                yield path, what
+
+
+def notebook_differences(old, new, tolerance):
+    """Yields (place, what differs) for the texts of two notebooks of the same cells."""
+    if old == new:
+        return
+    try:
+        a, b = json.loads(old)["cells"], json.loads(new)["cells"]
+    except (ValueError, KeyError, TypeError) as e:
+        yield "the file", f"is not a notebook ({e})"
+        return
+    found = False
+    for i, (x, y) in enumerate(zip(a, b), 1):
+        p, q = x.get("outputs", []), y.get("outputs", [])
+        if len(p) != len(q):
+            found = True
+            yield f"cell {i}", f"committed {len(p)} outputs, recomputed {len(q)}"
+            continue
+        for j, (s, t) in enumerate(zip(p, q), 1):
+            for kind, what in output_differences(s, t, tolerance):
+                found = True
+                yield f"cell {i}, output {j} ({kind})", what
+    if not found and not tolerance:
+        yield "the file", "its outputs agree but it is laid out otherwise: ./reproduce.sh writes it in its plain form"
+
+
+def output_differences(old, new, tolerance):
+    if old.get("output_type") != new.get("output_type"):
+        yield new.get("output_type"), f"committed as {old.get('output_type')}"
+        return
+    p, q = parts(old), parts(new)
+    for kind in sorted(p.keys() | q.keys()):
+        if kind not in p or kind not in q:
+            yield kind, "recomputed, but not committed" if kind in q else "committed, but not recomputed"
+        elif kind.startswith("image/") and kind != "image/svg+xml":
+            if p[kind] != q[kind] and not tolerance:
+                yield kind, "the picture differs"
+        else:
+            what = text_difference(p[kind], q[kind], tolerance)
+            if what:
+                yield kind, what
+
+
+def parts(output):
+    """An output's texts by kind: its streams' or its MIME types."""
+    if output.get("output_type") == "stream":
+        return {output.get("name", "stream"): joined(output.get("text", ""))}
+    return {k: v if isinstance(v, str) else joined(v) for k, v in output.get("data", {}).items()}
+
+
+def joined(text):
+    if isinstance(text, list) and all(isinstance(line, str) for line in text):
+        return "".join(text)
+    return text if isinstance(text, str) else json.dumps(text, sort_keys=True)

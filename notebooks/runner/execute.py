@@ -1,0 +1,148 @@
+"""Runs one notebook from its first cell to its last in a fresh GoNB kernel."""
+
+import os
+import re
+import shutil
+import signal
+import tempfile
+from pathlib import Path
+
+import nbclient
+import nbformat
+from traitlets.config import Config
+
+from environment import KERNEL
+
+KERNELSPEC = {"display_name": "Go (gonb)", "language": "go", "name": KERNEL}
+LANGUAGE = {"name": "go", "file_extension": ".go", "mimetype": "text/x-go"}
+ANSI = re.compile(r"\x1b\[[0-9;]*m")
+KERNEL_CHATTER = re.compile(r"[IW]\d{4} |.* Error message$")  # its log, less errors
+
+# A Unix socket lives in the kernel's temporary folder, and its path may have
+# about 100 characters.
+LONGEST_TEMPORARY = 50
+
+
+class Failed(Exception):
+    """Why a notebook did not run to its end, in words for the user."""
+
+
+def cell_failed(number, cell, error, output=""):
+    error, output = (ANSI.sub("", text).strip().splitlines() for text in (error, output))
+    lines = [f"cell {number} failed; it begins", *indented(cell.source.splitlines()[:3])]
+    lines += ["  its error", *indented(error[-20:])]
+    if output:
+        lines += ["  the last lines of its output", *indented(output[-10:])]
+    return Failed("\n".join(lines))
+
+
+def indented(lines):
+    return ["    " + line for line in lines]
+
+
+def run(path, out, env, on_cell):
+    """Executes the notebook at path and returns it as the bytes to be stored.
+
+    Its cells find the folder for their files in $CVGM_OUT, which is out.
+    on_cell(i, n) is called before the i-th of the n code cells.
+    """
+    notebook = read(path)
+    code = [i for i, cell in enumerate(notebook.cells) if cell.cell_type == "code" and cell.source.strip()]
+    temporary = tempfile.mkdtemp(prefix="cvgm-", dir=short_temporary())
+    try:
+        with open(os.path.join(temporary, "kernel.log"), "w+") as log:
+            kernel_env = env | {"TMPDIR": temporary, "CVGM_OUT": str(out), "GOPROXY": "off"}
+            try:
+                execute(notebook, code, path.parent, kernel_env, log, on_cell)
+            except RuntimeError as e:  # also nbclient's DeadKernelError
+                log.seek(0)
+                words = [line.rstrip() for line in log if not KERNEL_CHATTER.match(line)]
+                raise Failed("\n".join([str(e), *indented(words[-10:])])) from None
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+    return normalised(notebook)
+
+
+def execute(notebook, code, folder, env, log, on_cell):
+    client = nbclient.NotebookClient(
+        notebook,
+        kernel_name=KERNEL,
+        timeout=None,
+        record_timing=False,
+        coalesce_streams=True,
+        config=Config({"KernelManager": {"connection_file": os.path.join(env["TMPDIR"], "kernel.json")}}),
+    )
+    session = None
+    try:
+        with client.setup_kernel(env=env, cwd=str(folder), stdout=log, stderr=log):
+            session = client.km.provisioner.pid
+            try:
+                for count, index in enumerate(code, 1):
+                    on_cell(count, len(code))
+                    run_cell(client, notebook.cells[index], index, count)
+            except BaseException:
+                client.shutdown_kernel = "immediate"
+                raise
+    finally:
+        if session:
+            end_session(session)
+
+
+def run_cell(client, cell, index, count):
+    try:
+        client.execute_cell(cell, index, execution_count=count)
+    except nbclient.exceptions.CellExecutionError:
+        traces = ["\n".join(o.traceback) for o in cell.outputs if o.output_type == "error"]
+        raise cell_failed(index + 1, cell, streams(cell, "stderr") or "\n".join(traces), streams(cell, "stdout")) from None
+    except nbclient.exceptions.DeadKernelError:
+        raise RuntimeError(f"the kernel died in cell {index + 1}") from None
+    # A failing !command, a failing %%bash and an unknown %magic are no errors
+    # to GoNB: all that shows them is what they write here.
+    words = streams(cell, "stderr")
+    if words.strip():
+        raise cell_failed(index + 1, cell, words, streams(cell, "stdout"))
+
+
+def streams(cell, name):
+    return "".join(o.text for o in cell.outputs if o.output_type == "stream" and o.name == name)
+
+
+def short_temporary():
+    base = tempfile.gettempdir()
+    return base if len(os.fsencode(base)) <= LONGEST_TEMPORARY else "/tmp"
+
+
+def end_session(session):
+    """Kills what a kernel that was shut down has left running in its session."""
+    for entry in Path("/proc").glob("[0-9]*/stat"):  # empty where there is no /proc
+        try:
+            fields = entry.read_text().rpartition(")")[2].split()
+            if int(fields[3]) == session:
+                os.kill(int(entry.parent.name), signal.SIGKILL)
+        except (OSError, ValueError, IndexError):
+            continue
+
+
+def read(path):
+    try:
+        notebook = nbformat.read(path, as_version=4)
+    except Exception as e:  # nbformat raises what its JSON reader and its checks raise
+        raise Failed(f"cannot be read as a notebook: {e}") from None
+    for cell in notebook.cells:
+        if cell.cell_type == "code":
+            cell.outputs, cell.execution_count = [], None
+    return notebook
+
+
+def normalised(notebook):
+    """The notebook's bytes, free of all that varies from run to run or from editor to editor."""
+    notebook.metadata = nbformat.from_dict({"kernelspec": KERNELSPEC, "language_info": LANGUAGE})
+    notebook.nbformat, notebook.nbformat_minor = 4, 5
+    seen = set()
+    for i, cell in enumerate(notebook.cells, 1):
+        cell.metadata.pop("execution", None)
+        cell.metadata.pop("trusted", None)
+        if not cell.get("id") or cell.id in seen:
+            cell.id = f"cell-{i}"
+        seen.add(cell.id)
+    return nbformat.writes(notebook).encode().rstrip(b"\n") + b"\n"

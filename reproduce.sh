@@ -1,0 +1,16 @@
+#!/bin/sh
+# Recomputes every table, figure and notebook of the project; -h says how.
+# This file only finds Go and Python; notebooks/runner does the work.
+set -eu
+
+root=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd -P)
+
+if ! command -v python3 >/dev/null 2>&1; then
+	echo "reproduce: python3 is not on PATH; install Python 3.10 or newer" >&2
+	exit 1
+fi
+if ! python3 -c 'import sys; sys.exit(sys.version_info < (3, 10))'; then
+	echo "reproduce: $(python3 --version) is too old; Python 3.10 or newer is needed" >&2
+	exit 1
+fi
+exec python3 -I "$root/notebooks/runner" "$@"
