@@ -1,0 +1,403 @@
+package cvgm
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"runtime"
+	"testing"
+
+	"cvgm/qpdiff"
+	"cvgm/synth"
+
+	"github.com/google/go-cmp/cmp"
+	"gonum.org/v1/gonum/mat"
+)
+
+// regression draws N examples with n features, most of them informative.
+func regression(seed uint64, n, features int) qpdiff.Data {
+	src := synth.NewStream(seed, "test data")
+	d, _, err := synth.MakeRegression(src, synth.Regression{Samples: n, Features: features, Informative: max(1, features-2), Noise: 100})
+	if err != nil {
+		panic(err)
+	}
+	for i := range d.Y {
+		d.Y[i] /= 100
+	}
+	return qpdiff.Data(d)
+}
+
+// elasticNetCV is the setting of the paper's first experiment.
+func elasticNetCV(t testing.TB, seed uint64, k int, change func(*Config)) *CV {
+	t.Helper()
+	d := regression(seed, 30, 10)
+	splits, err := RandomSplits(synth.NewStream(seed, "splits"), 30, k, .95)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := Config{Data: d, Splits: splits, Loss: SquaredError{}, Standardise: true, Intercept: ExactIntercept,
+		Learner: func() Learner { return new(qpdiff.ElasticNet) }}
+	if change != nil {
+		change(&c)
+	}
+	cv, err := New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cv
+}
+
+// centralDifference is the five-point quotient of f along coordinate i.
+func centralDifference(t testing.TB, f Objective, x []float64, i int, h float64) float64 {
+	t.Helper()
+	at := func(step float64) float64 {
+		moved := append([]float64(nil), x...)
+		moved[i] += step
+		v, err := f(nil, moved)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+	return (at(-2*h) - 8*at(-h) + 8*at(h) - at(2*h)) / (12 * h)
+}
+
+func checkGradient(t *testing.T, f Objective, x []float64, h, tol float64) {
+	t.Helper()
+	grad := make([]float64, len(x))
+	if _, err := f(grad, x); err != nil {
+		t.Fatal(err)
+	}
+	for i, g := range grad {
+		want := centralDifference(t, f, x, i, h)
+		if math.Abs(g-want) > tol*(1+math.Abs(want)) {
+			t.Errorf("gradient %d at %v is %.12g, central differences give %.12g", i, x, g, want)
+		}
+	}
+}
+
+func TestCVGradientMatchesCentralDifferences(t *testing.T) {
+	for name, change := range map[string]func(*Config){
+		"standardised":         nil,
+		"published intercept":  func(c *Config) { c.Intercept = LeastSquaresIntercept },
+		"raw, exact intercept": func(c *Config) { c.Standardise = false },
+		"raw, no intercept":    func(c *Config) { c.Standardise, c.Intercept = false, NoIntercept },
+		"raw, published":       func(c *Config) { c.Standardise, c.Intercept = false, LeastSquaresIntercept },
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, x := range [][]float64{{.01, 1e-4}, {.05, .05}, {.3, .01}} {
+				// The supports must not change within the step.
+				checkGradient(t, elasticNetCV(t, 3, 20, change).Eval, x, 1e-6, 1e-7)
+			}
+		})
+	}
+}
+
+// The paper's unpenalised intercept, taken from least squares and held
+// constant, is the exact one where features are standardised.
+func TestPublishedInterceptIsExactOnStandardisedFeatures(t *testing.T) {
+	published := elasticNetCV(t, 5, 16, func(c *Config) { c.Intercept = LeastSquaresIntercept })
+	exact := elasticNetCV(t, 5, 16, nil)
+	x := []float64{.02, .03}
+	gp, ge := make([]float64, 2), make([]float64, 2)
+	lp, errp := published.Eval(gp, x)
+	le, erre := exact.Eval(ge, x)
+	if errp != nil || erre != nil {
+		t.Fatal(errp, erre)
+	}
+	if math.Abs(lp-le) > 1e-13 || math.Hypot(gp[0]-ge[0], gp[1]-ge[1]) > 1e-12 {
+		t.Errorf("published %v %v, exact %v %v", lp, gp, le, ge)
+	}
+}
+
+// On raw features the exact intercept is that of the joint problem: no other
+// constant, with θ fitted to what remains, has a lower objective.
+func TestExactInterceptIsOptimal(t *testing.T) {
+	d := regression(7, 12, 3)
+	for i := range d.Y {
+		d.Y[i] += 3
+		d.X.Set(i, 0, d.X.At(i, 0)-2)
+	}
+	splits, err := HoldOut(synth.NewStream(7, "splits"), 12, .8)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cv, err := New(Config{Data: d, Splits: splits, Loss: SquaredError{}, Intercept: ExactIntercept,
+		Learner: func() Learner { return new(qpdiff.ElasticNet) }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const l1, l2 = .1, .2
+	m, err := cv.Final([]float64{l1, l2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	objective := func(shift float64) float64 {
+		var v float64
+		for i, y := range d.Y {
+			p := m.Intercept + shift
+			for j, w := range m.Theta {
+				p += w * (d.X.At(i, j) - m.Mean[j])
+			}
+			v += (p - y) * (p - y) / (2 * float64(len(d.Y)))
+		}
+		return v
+	}
+	if up, here, down := objective(1e-3), objective(0), objective(-1e-3); up <= here || down <= here {
+		t.Errorf("objective %v below, %v at, %v above the intercept", down, here, up)
+	}
+}
+
+func TestResultsDoNotDependOnGOMAXPROCS(t *testing.T) {
+	type run struct {
+		Loss float64
+		Grad [2]float64
+	}
+	var want []run
+	for _, procs := range []int{1, 2, 7, 64} {
+		old := runtime.GOMAXPROCS(procs)
+		cv := elasticNetCV(t, 11, 128, nil)
+		var got []run
+		for step, err := range (ProjectedGradient{StepSize: 2e-4, MaxSteps: 30}).Search(Problem{cv.Eval, AtLeast(0, 1e-7)}, []float64{.01, 1e-4}) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, run{step.Loss, [2]float64(step.Grad)})
+		}
+		runtime.GOMAXPROCS(old)
+		if want == nil {
+			want = got
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("GOMAXPROCS=%d:\n%s", procs, diff)
+		}
+	}
+}
+
+func TestResetMakesRefitsBitwiseEqual(t *testing.T) {
+	x, far := []float64{.02, .01}, []float64{.5, .5}
+	eval := func(cv *CV, x []float64) [3]float64 {
+		g := make([]float64, 2)
+		l, err := cv.Eval(g, x)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return [3]float64{l, g[0], g[1]}
+	}
+	fresh := eval(elasticNetCV(t, 2, 32, nil), x)
+	cv := elasticNetCV(t, 2, 32, nil)
+	eval(cv, far)
+	cv.Reset()
+	if got := eval(cv, x); got != fresh {
+		t.Errorf("after Reset %v, new %v", got, fresh)
+	}
+}
+
+func TestNormaliserBackwardMatchesCentralDifferences(t *testing.T) {
+	const rows, vals, m = 7, 3, 2
+	src := synth.NewStream(9, "normaliser")
+	draw := func(n int) []float64 {
+		v := make([]float64, n)
+		for i := range v {
+			v[i] = src.NormFloat64()
+		}
+		return v
+	}
+	raw, w := draw((rows+vals)*m), draw((rows+vals)*m)
+	for _, z := range []normaliser{{}, {center: true}, {center: true, scale: true}} {
+		value := func(_, x []float64) (float64, error) {
+			x = append([]float64(nil), x...)
+			if err := z.fit(x[:rows*m], m); err != nil {
+				return 0, err
+			}
+			z.apply(x)
+			var s float64
+			for i, v := range x {
+				s += w[i] * v * v
+			}
+			return s, nil
+		}
+		if _, err := value(nil, raw); err != nil {
+			t.Fatal(err)
+		}
+		x := append([]float64(nil), raw...)
+		z.apply(x)
+		grad := make([]float64, len(x))
+		for i, v := range x {
+			grad[i] = 2 * w[i] * v
+		}
+		z.backward(x[:rows*m], x[rows*m:], grad[:rows*m], grad[rows*m:])
+		for i, g := range grad {
+			if want := centralDifference(t, value, raw, i, 1e-4); math.Abs(g-want) > 1e-9 {
+				t.Errorf("center %v scale %v: entry %d is %v, central differences give %v", z.center, z.scale, i, g, want)
+			}
+		}
+	}
+}
+
+func TestNewRefusesBadConfigs(t *testing.T) {
+	nan := func(c *Config) { c.Data.X = mat.DenseCopyOf(c.Data.X); c.Data.X.Set(4, 2, math.NaN()) }
+	for name, c := range map[string]struct {
+		change func(*Config)
+		kind   error
+		split  int // -1: no split is to blame
+	}{
+		"no splits":        {func(c *Config) { c.Splits = nil }, qpdiff.ErrShape, -1},
+		"no learner":       {func(c *Config) { c.Learner = nil }, qpdiff.ErrShape, -1},
+		"no loss":          {func(c *Config) { c.Loss = nil }, qpdiff.ErrShape, -1},
+		"no data":          {func(c *Config) { c.Data = qpdiff.Data{} }, qpdiff.ErrShape, -1},
+		"NaN feature":      {nan, qpdiff.ErrNotFinite, -1},
+		"Inf label":        {func(c *Config) { c.Data.Y = append([]float64{math.Inf(1)}, c.Data.Y[1:]...) }, qpdiff.ErrNotFinite, -1},
+		"missing label":    {func(c *Config) { c.Data.Y = c.Data.Y[1:] }, qpdiff.ErrShape, -1},
+		"wrong hyper":      {func(c *Config) { c.Hyper = []float64{1} }, qpdiff.ErrShape, -1},
+		"index too large":  {func(c *Config) { c.Splits[2] = Split{[]int{0, 30}, []int{1}} }, qpdiff.ErrDomain, 2},
+		"index below zero": {func(c *Config) { c.Splits[1] = Split{[]int{0, 2}, []int{-1}} }, qpdiff.ErrDomain, 1},
+		"index twice":      {func(c *Config) { c.Splits[3] = Split{[]int{0, 1}, []int{1}} }, qpdiff.ErrDomain, 3},
+		"empty part":       {func(c *Config) { c.Splits[0] = Split{[]int{0, 1}, nil} }, qpdiff.ErrShape, 0},
+		"constant feature": {func(c *Config) {
+			c.Data.X = mat.DenseCopyOf(c.Data.X)
+			for i := range 29 {
+				c.Data.X.Set(i, 5, .1)
+			}
+			c.Splits = []Split{{[]int{0, 29, 1}, []int{2}}, {[]int{0, 1, 2}, []int{29}}}
+		}, qpdiff.ErrDomain, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			config := Config{Data: regression(1, 30, 10), Loss: SquaredError{}, Standardise: true,
+				Learner: func() Learner { return new(qpdiff.ElasticNet) }}
+			config.Splits, _ = RandomSplits(synth.NewStream(1, "splits"), 30, 5, .9)
+			c.change(&config)
+			_, err := New(config)
+			var arg *qpdiff.ArgError
+			if !errors.Is(err, c.kind) || !errors.As(err, &arg) || arg.Remedy == "" {
+				t.Fatalf("error %v, want an ArgError of kind %v", err, c.kind)
+			}
+			var split *SplitError
+			if errors.As(err, &split) != (c.split >= 0) || split != nil && split.Split != c.split {
+				t.Errorf("error %v blames the wrong split, want %d", err, c.split)
+			}
+		})
+	}
+}
+
+func TestEvalRefusesBadAlpha(t *testing.T) {
+	cv := elasticNetCV(t, 1, 4, nil)
+	for _, c := range []struct {
+		alpha []float64
+		kind  error
+	}{{nil, qpdiff.ErrShape}, {[]float64{1, 2, 3}, qpdiff.ErrShape}, {[]float64{math.NaN(), 1}, qpdiff.ErrNotFinite},
+		{[]float64{1, math.Inf(1)}, qpdiff.ErrNotFinite}, {[]float64{-1, 1}, qpdiff.ErrDomain}, {[]float64{1, -1e-9}, qpdiff.ErrDomain}} {
+		if loss, err := cv.Eval(nil, c.alpha); !errors.Is(err, c.kind) || !math.IsNaN(loss) {
+			t.Errorf("α = %v: loss %v, error %v, want %v", c.alpha, loss, err, c.kind)
+		}
+		if _, err := cv.Final(c.alpha); !errors.Is(err, c.kind) {
+			t.Errorf("Final at α = %v: error %v, want %v", c.alpha, err, c.kind)
+		}
+	}
+}
+
+func TestZeroOneLossIsEvaluatedButNotDescended(t *testing.T) {
+	cv := elasticNetCV(t, 1, 4, func(c *Config) { c.Loss = ZeroOne{} })
+	x := []float64{.1, .1}
+	if loss, err := cv.Eval(nil, x); err != nil || loss < 0 || loss > 1 {
+		t.Errorf("loss %v, error %v", loss, err)
+	}
+	var kink *qpdiff.NotDifferentiableError
+	if _, err := cv.Eval(make([]float64, 2), x); !errors.As(err, &kink) {
+		t.Errorf("error %v, want a NotDifferentiableError", err)
+	}
+}
+
+func TestModelPredictsFromRawFeatures(t *testing.T) {
+	cv := elasticNetCV(t, 6, 4, nil)
+	m, err := cv.Final([]float64{0, 0})
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Least squares leaves residuals that are orthogonal to 1 and to X.
+	d := regression(6, 30, 10)
+	p := make([]float64, 30)
+	if err := m.Predict(p, d.X); err != nil {
+		t.Fatal(err)
+	}
+	for j := -1; j < 10; j++ {
+		var s float64
+		for i := range p {
+			x := 1.
+			if j >= 0 {
+				x = d.X.At(i, j)
+			}
+			s += x * (p[i] - d.Y[i])
+		}
+		if math.Abs(s) > 1e-12 {
+			t.Errorf("residuals times column %d give %g", j, s)
+		}
+	}
+	if err := m.Predict(p[:3], mat.NewDense(3, 4, nil)); !errors.Is(err, qpdiff.ErrShape) {
+		t.Errorf("wrong number of columns: %v", err)
+	}
+}
+
+func FuzzEval(f *testing.F) {
+	f.Add(uint64(1), .01, 1e-4, 5, .9)
+	f.Add(uint64(2), 0., 0., 1, .5)
+	f.Add(uint64(3), math.Inf(1), -1., 0, math.NaN())
+	f.Add(uint64(4), 1e300, 1e-300, 3, .99)
+	f.Fuzz(func(t *testing.T, seed uint64, l1, l2 float64, k int, p float64) {
+		splits, err := RandomSplits(synth.NewStream(seed, "splits"), 12, k%50, p)
+		if err != nil {
+			return
+		}
+		cv, err := New(Config{Data: regression(seed, 12, 4), Splits: splits, Loss: SquaredError{}, Intercept: ExactIntercept,
+			Learner: func() Learner { return new(qpdiff.ElasticNet) }})
+		if err != nil {
+			return
+		}
+		grad := make([]float64, 2)
+		loss, err := cv.Eval(grad, []float64{l1, l2})
+		if err == nil && !(finite(loss) && finite(grad[0]) && finite(grad[1])) {
+			t.Errorf("loss %v, gradient %v without an error", loss, grad)
+		}
+	})
+}
+
+// A step is what CVGM does at each iterate of the paper's first experiment:
+// value and gradient while λ moves a little.
+func BenchmarkElasticNetStep(b *testing.B) {
+	for _, k := range []int{128, 2048} {
+		for _, workers := range []int{1, 2} {
+			b.Run(fmt.Sprintf("K=%d/workers=%d", k, workers), func(b *testing.B) {
+				cv := elasticNetCV(b, 3, k, func(c *Config) { c.Workers = workers })
+				benchmarkEval(b, cv, true, false)
+			})
+		}
+	}
+}
+
+// BenchmarkElasticNetCold compares value and gradient where no fit is warm.
+func BenchmarkElasticNetCold(b *testing.B) {
+	for _, gradient := range []bool{false, true} {
+		b.Run(map[bool]string{false: "value", true: "gradient"}[gradient], func(b *testing.B) {
+			benchmarkEval(b, elasticNetCV(b, 3, 128, func(c *Config) { c.Workers = 1 }), gradient, true)
+		})
+	}
+}
+
+func benchmarkEval(b *testing.B, cv *CV, gradient, cold bool) {
+	x := []float64{1e-2, 1e-4}
+	var grad []float64
+	if gradient {
+		grad = make([]float64, 2)
+	}
+	b.ReportAllocs()
+	for i := 0; b.Loop(); i++ {
+		x[0] = 1e-2 + 1e-5*float64(i%50)
+		x[1] = 1e-4 + 1e-5*float64(i%50)
+		if cold {
+			cv.Reset()
+		}
+		if _, err := cv.Eval(grad, x); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
