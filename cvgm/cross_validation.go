@@ -66,6 +66,14 @@ type CV struct {
 	// Cotangents of the N×m features at the last gradient, as rows trained on,
 	// as rows validated on, and in all. Only with a feature map.
 	asTraining, asValidation, total *mat.Dense
+	// run is the evaluation under way; its closure is made once, so that an
+	// evaluation allocates nothing.
+	run struct {
+		x        *mat.Dense
+		hyper    []float64
+		gradient bool
+		fold     func(j int) error
+	}
 }
 
 // fold is the workspace of one split.
@@ -135,6 +143,7 @@ func New(c Config) (*CV, error) {
 			}
 		}
 	}
+	cv.run.fold = cv.evalFold
 	return cv, nil
 }
 
@@ -222,19 +231,8 @@ func (cv *CV) Eval(grad, alpha []float64) (float64, error) {
 			return math.NaN(), err
 		}
 	}
-	err := qpdiff.ForEach(cv.c.Workers, len(cv.folds), func(j int) error {
-		f := &cv.folds[j]
-		if cv.c.Features != nil {
-			if err := f.load(cv.c, x); err != nil {
-				return &SplitError{j, err}
-			}
-		}
-		if err := f.eval(cv.c.Loss, hyper, grad != nil); err != nil {
-			return &SplitError{j, err}
-		}
-		return nil
-	})
-	if err != nil {
+	cv.run.x, cv.run.hyper, cv.run.gradient = x, hyper, grad != nil
+	if err := qpdiff.ForEach(cv.c.Workers, len(cv.folds), cv.run.fold); err != nil {
 		return math.NaN(), err
 	}
 	k := float64(len(cv.folds))
@@ -264,6 +262,20 @@ func (cv *CV) Eval(grad, alpha []float64) (float64, error) {
 		cv.c.Features.Backward(dparams, cv.total)
 	}
 	return loss, nil
+}
+
+// evalFold does split j's part of an evaluation.
+func (cv *CV) evalFold(j int) error {
+	f := &cv.folds[j]
+	if cv.c.Features != nil {
+		if err := f.load(cv.c, cv.run.x); err != nil {
+			return &SplitError{j, err}
+		}
+	}
+	if err := f.eval(cv.c.Loss, cv.run.hyper, cv.run.gradient); err != nil {
+		return &SplitError{j, err}
+	}
+	return nil
 }
 
 func (cv *CV) cutGrad(grad []float64) (dhyper, dparams []float64) {
