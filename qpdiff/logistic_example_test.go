@@ -1,0 +1,45 @@
+package qpdiff_test
+
+import (
+	"fmt"
+
+	"cvgm/qpdiff"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// Hours of study and whether the examination was passed: the fit, and how its
+// slope would answer to a larger weight C of the data.
+func ExampleLogistic() {
+	d := qpdiff.Data{
+		X: mat.NewDense(6, 1, []float64{.5, 1, 2, 2.5, 3, 4}),
+		Y: []float64{-1, -1, -1, 1, -1, 1},
+	}
+	l := qpdiff.Logistic{Intercept: qpdiff.UnpenalisedIntercept}
+	theta := make([]float64, 2)
+	if err := l.Load(d); err != nil {
+		panic(err)
+	}
+	if err := l.Fit(theta, []float64{10}); err != nil {
+		panic(err)
+	}
+	g := qpdiff.Grad{Hyper: make([]float64, 1)}
+	if err := l.VJP(&g, []float64{1, 0}); err != nil {
+		panic(err)
+	}
+	fmt.Printf("slope %.3f, intercept %.3f, d slope/dC %.4f\n", theta[0], theta[1], g.Hyper[0])
+	// Output: slope 1.594, intercept -4.620, d slope/dC 0.0246
+}
+
+func ExampleIntercept() {
+	n := 3
+	for _, kind := range []qpdiff.Intercept{qpdiff.NoIntercept, qpdiff.UnpenalisedIntercept, qpdiff.PenalisedIntercept} {
+		l := qpdiff.Logistic{Intercept: kind}
+		theta, hyper := l.Dims(n)
+		fmt.Println(theta, hyper)
+	}
+	// Output:
+	// 3 1
+	// 4 1
+	// 4 1
+}

@@ -1,0 +1,436 @@
+package qpdiff
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"gonum.org/v1/gonum/mat"
+	"pgregory.net/rapid"
+)
+
+// logisticResidual is the largest entry of ∇L beside the largest of the sums
+// that it is the difference of, both from the definition.
+func logisticResidual(kind Intercept) func(d Data, theta, hyper []float64) float64 {
+	return func(d Data, theta, hyper []float64) float64 {
+		rows, n := d.X.Dims()
+		grad, size := slices.Clone(theta), make([]float64, len(theta))
+		if kind == UnpenalisedIntercept {
+			grad[n] = 0
+		}
+		for j, v := range grad {
+			size[j] = math.Abs(v)
+		}
+		for i := range rows {
+			x := slices.Clone(d.X.RawRowView(i))
+			if kind != NoIntercept {
+				x = append(x, 1)
+			}
+			s := hyper[0] * d.Y[i] / (1 + math.Exp(d.Y[i]*dot(theta, x)))
+			axpy(-s, x, grad)
+			for j, v := range x {
+				size[j] += math.Abs(s * v)
+			}
+		}
+		worst := 0.0
+		for j, g := range grad {
+			worst = max(worst, math.Abs(g)/(size[j]+eps*slices.Max(size)+1e-300))
+		}
+		return worst
+	}
+}
+
+func TestLogisticGolden(t *testing.T) {
+	file, err := os.ReadFile("testdata/logistic.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var cases []struct {
+		Kind      string
+		Intercept struct {
+			None    bool
+			Penalty float64
+		}
+		N, C, Cond_hessian float64
+		X                  [][]float64
+		Y, Theta, Vjp_y    []float64
+		DTheta_dC          []float64
+		Cotangent          []float64
+		Vjp_X              [][]float64
+	}
+	if err := json.Unmarshal(file, &cases); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range cases {
+		kind := PenalisedIntercept
+		switch {
+		case c.Intercept.None:
+			kind = NoIntercept
+		case c.Intercept.Penalty == 0:
+			kind = UnpenalisedIntercept
+		}
+		t.Run(fmt.Sprint(c.Kind, kind), func(t *testing.T) {
+			x := mat.NewDense(len(c.X), len(c.X[0]), slices.Concat(c.X...))
+			d := Data{X: x, Y: c.Y}
+			l := Logistic{Intercept: kind}
+			theta := make([]float64, len(c.Theta))
+			if err := l.Load(d); err != nil {
+				t.Fatal(err)
+			}
+			if err := l.Fit(theta, []float64{c.C}); err != nil {
+				t.Fatal(err)
+			}
+			g := Grad{Hyper: make([]float64, 1), X: mat.NewDense(len(c.X), len(c.X[0]), nil), Y: make([]float64, len(c.Y))}
+			if err := l.VJP(&g, c.Cotangent); err != nil {
+				t.Fatal(err)
+			}
+			wantC := 0.0
+			for j, v := range c.DTheta_dC {
+				wantC += v * c.Cotangent[j]
+			}
+			// The reference ends at a gradient of the size of C's rounding.
+			tol := 1e-15 * max(100, c.C) * max(1, min(c.Cond_hessian, 10))
+			for _, b := range []struct {
+				name      string
+				got, want []float64
+			}{
+				{"theta", theta, c.Theta},
+				{"X", g.X.RawMatrix().Data, slices.Concat(c.Vjp_X...)},
+				{"y", g.Y, c.Vjp_y},
+				{"C", g.Hyper, []float64{wantC}},
+			} {
+				if e := relErr(b.got, b.want); !(e <= tol) {
+					t.Errorf("%s is off by %.3g, relative to its largest entry; want at most %.3g", b.name, e, tol)
+				}
+			}
+			if r := logisticResidual(kind)(d, theta, []float64{c.C}); !(r <= 1e-14) {
+				t.Errorf("optimality residual %.3g", r)
+			}
+		})
+	}
+}
+
+// relErr is the largest difference relative to the largest entry of want.
+func relErr(got, want []float64) float64 {
+	worst, scale := 0.0, 0.0
+	for i, w := range want {
+		scale = max(scale, math.Abs(w))
+		worst = max(worst, math.Abs(got[i]-w))
+	}
+	if worst == 0 {
+		return 0
+	}
+	return worst / scale
+}
+
+func TestLogisticContract(t *testing.T) {
+	wide := randomData(3, 4, 9, true)
+	weighted := randomData(4, 30, 3, true)
+	for i := range weighted.Y {
+		weighted.Y[i] *= .25 + float64(i)/10
+	}
+	weighted.Y[7] = 0
+	duplicated := randomData(5, 12, 2, true)
+	for i := range 6 {
+		copy(duplicated.X.RawRowView(2*i), duplicated.X.RawRowView(2*i+1))
+	}
+	separable := randomData(6, 40, 2, true)
+	for i, y := range separable.Y {
+		separable.X.Set(i, 0, y*(.2+math.Abs(separable.X.At(i, 0))))
+	}
+	two := Data{X: mat.NewDense(2, 3, []float64{1, .5, 2, 1.5, -1, .25}), Y: []float64{1, -1}}
+	for _, kind := range []Intercept{NoIntercept, UnpenalisedIntercept, PenalisedIntercept} {
+		t.Run(fmt.Sprint(kind), func(t *testing.T) {
+			var cases []learnerCase
+			for _, c := range []struct {
+				name string
+				data Data
+				c    float64
+			}{
+				{"57x2", randomData(1, 57, 2, true), 10},
+				{"95x2 small C", randomData(2, 95, 2, true), 1e-4},
+				{"20x1", randomData(7, 20, 1, true), 3},
+				{"4x9", wide, 50},
+				{"30x3 real labels", weighted, 2},
+				{"12x2 duplicated rows", duplicated, 1e3},
+				{"40x2 separable", separable, 1e5},
+				{"2x3", two, 100},
+				{"200x12", randomData(8, 200, 12, true), 1},
+			} {
+				lc := learnerCase{name: c.name, data: c.data, hyper: []float64{c.c}, residual: logisticResidual(kind), optTol: 1e-13}
+				if c.c > 100 {
+					lc.fdStep = 1e-4 // the solution bends more
+				}
+				cases = append(cases, lc)
+			}
+			testLearner(t, func() learner { return &Logistic{Intercept: kind} }, cases...)
+		})
+	}
+}
+
+// One example with z = yx = 1: θ = C/(1+exp θ), so that θ = ln 3 at C = 4 ln 3.
+func TestLogisticByHand(t *testing.T) {
+	l := Logistic{}
+	if err := l.Load(Data{X: mat.NewDense(1, 1, []float64{-1}), Y: []float64{-1}}); err != nil {
+		t.Fatal(err)
+	}
+	theta, c := []float64{0}, 4*math.Log(3)
+	if err := l.Fit(theta, []float64{c}); err != nil {
+		t.Fatal(err)
+	}
+	near := func(what string, got, want float64) {
+		t.Helper()
+		if !(math.Abs(got-want) <= 1e-15*(1+math.Abs(want))) {
+			t.Errorf("%s is %.17g, want %.17g", what, got, want)
+		}
+	}
+	near("theta", theta[0], math.Log(3))
+	// π = 3/4, H = 1 + C·3/16; dθ/dC = (1/4)/H, dθ/dz = C(1/4 − (3/16) ln 3)/H,
+	// with dz = y dx + x dy = −dx − dy.
+	h := 1 + c*3/16
+	dz := c * (1./4 - 3./16*math.Log(3)) / h
+	g := Grad{Hyper: []float64{0}, X: mat.NewDense(1, 1, nil), Y: []float64{0}}
+	if err := l.VJP(&g, []float64{1}); err != nil {
+		t.Fatal(err)
+	}
+	near("dC", g.Hyper[0], 1./4/h)
+	near("dx", g.X.At(0, 0), -dz)
+	near("dy", g.Y[0], -dz)
+	p, u := []float64{0}, []float64{0}
+	if err := errors.Join(l.Probabilities(p), l.SolveHessian(u, []float64{2})); err != nil {
+		t.Fatal(err)
+	}
+	near("π", p[0], 3./4)
+	near("H⁻¹·2", u[0], 2/h)
+}
+
+// The rows of a shared data set give the same fit and derivatives as a copy of
+// them, added where they belong.
+func TestLogisticRows(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		seed := rapid.Uint64().Draw(t, "seed")
+		n := rapid.IntRange(1, 5).Draw(t, "n")
+		kind := Intercept(rapid.IntRange(0, 2).Draw(t, "intercept"))
+		d := randomData(seed, 30, n, true)
+		d.Y[0], d.Y[1] = 1, -1
+		rows := append([]int{0, 1}, rapid.SliceOfNDistinct(rapid.IntRange(2, 29), 1, 28, rapid.ID).Draw(t, "rows")...)
+		copied := Data{X: mat.NewDense(len(rows), n, nil), Y: make([]float64, len(rows))}
+		for i, r := range rows {
+			copied.X.SetRow(i, d.X.RawRowView(r))
+			copied.Y[i] = d.Y[r]
+		}
+		a, b := Logistic{Intercept: kind}, Logistic{Intercept: kind}
+		dim, _ := a.Dims(n)
+		ta, tb := make([]float64, dim), make([]float64, dim)
+		rng := rand.New(rand.NewPCG(seed, 2))
+		v := normals(rng, dim)
+		ga := Grad{Hyper: []float64{0}, X: mat.NewDense(30, n, nil), Y: make([]float64, 30)}
+		gb := Grad{Hyper: []float64{0}, X: mat.NewDense(len(rows), n, nil), Y: make([]float64, len(rows))}
+		hyper := []float64{rapid.Float64Range(1e-3, 1e3).Draw(t, "C")}
+		if err := errors.Join(a.LoadRows(d, rows), a.Fit(ta, hyper), a.VJP(&ga, v),
+			b.Load(copied), b.Fit(tb, hyper), b.VJP(&gb, v)); err != nil {
+			t.Fatal(err)
+		}
+		want := Grad{Hyper: gb.Hyper, X: mat.NewDense(30, n, nil), Y: make([]float64, 30)}
+		for i, r := range rows {
+			want.X.SetRow(r, gb.X.RawRowView(i))
+			want.Y[r] = gb.Y[i]
+		}
+		if !sameBits(ta, tb) || !mat.Equal(ga.X, want.X) || !sameBits(ga.Y, want.Y) || ga.Hyper[0] != gb.Hyper[0] {
+			t.Fatalf("rows in place and rows copied differ: %s", cmp.Diff(tb, ta))
+		}
+		// The tangent of rows that are not in use does not matter.
+		du, dv := Grad{X: mat.NewDense(30, n, normals(rng, 30*n)), Y: normals(rng, 30)}, Grad{X: mat.NewDense(len(rows), n, nil), Y: make([]float64, len(rows))}
+		for i, r := range rows {
+			dv.X.SetRow(i, du.X.RawRowView(r))
+			dv.Y[i] = du.Y[r]
+		}
+		if err := errors.Join(a.JVP(ta, &du), b.JVP(tb, &dv)); err != nil {
+			t.Fatal(err)
+		}
+		if !sameBits(ta, tb) {
+			t.Fatalf("JVPs differ: %s", cmp.Diff(tb, ta))
+		}
+	})
+}
+
+// Wherever it starts, the fit ends at the same minimiser, whatever the order of
+// the rows; and negating a feature negates its entry of θ.
+func TestLogisticProperties(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		seed := rapid.Uint64().Draw(t, "seed")
+		rows, n := rapid.IntRange(2, 40).Draw(t, "rows"), rapid.IntRange(1, 5).Draw(t, "n")
+		kind := Intercept(rapid.IntRange(0, 2).Draw(t, "intercept"))
+		d := randomData(seed, rows, n, true)
+		d.Y[0], d.Y[1] = 1, -1
+		d.X.Scale(math.Pow(10, rapid.Float64Range(-3, 2).Draw(t, "log scale")), d.X)
+		hyper := []float64{math.Pow(10, rapid.Float64Range(-4, 5).Draw(t, "log C"))}
+		fit := func(d Data, start []float64) []float64 {
+			l := Logistic{Intercept: kind}
+			theta := nanSlice(l.Dims(n))
+			if err := l.Load(d); err != nil {
+				t.Fatal(err)
+			}
+			if start != nil {
+				l.Start(start)
+			}
+			if err := l.Fit(theta, hyper); err != nil {
+				t.Fatal(err)
+			}
+			if r := logisticResidual(kind)(d, theta, hyper); !(r <= 1e-9) {
+				t.Fatalf("optimality residual %.3g", r)
+			}
+			return theta
+		}
+		theta := fit(d, nil)
+		same := func(what string, got []float64) {
+			t.Helper()
+			if e := relErr(got, theta); !(e <= 1e-9) {
+				t.Fatalf("%s: θ is off by %.3g\n%v\n%v", what, e, theta, got)
+			}
+		}
+		rng := rand.New(rand.NewPCG(seed, 3))
+		start := normals(rng, len(theta))
+		for j := range start {
+			start[j] *= math.Pow(10, rapid.Float64Range(-2, 4).Draw(t, "log start"))
+		}
+		same("another start", fit(d, start))
+
+		permuted := cloneData(d)
+		for i, r := range rng.Perm(rows) {
+			permuted.X.SetRow(i, d.X.RawRowView(r))
+			permuted.Y[i] = d.Y[r]
+		}
+		same("rows permuted", fit(permuted, nil))
+
+		flipped := cloneData(d)
+		for i := range rows {
+			flipped.X.Set(i, 0, -d.X.At(i, 0))
+		}
+		mirrored := fit(flipped, nil)
+		mirrored[0] = -mirrored[0]
+		same("a feature negated", mirrored)
+	})
+}
+
+func TestLogisticIllPosed(t *testing.T) {
+	one := Data{X: mat.NewDense(3, 2, []float64{1, 2, 3, 4, 5, 6}), Y: []float64{1, 1, 1}}
+	for _, y := range []float64{1, -2, 0} {
+		one.Y = []float64{y, y, y}
+		l := Logistic{Intercept: UnpenalisedIntercept}
+		var arg *ArgError
+		if err := l.Load(one); !errors.Is(err, ErrIllPosed) || !errors.As(err, &arg) || arg.Arg != "Data.Y" {
+			t.Errorf("labels %v, unpenalised intercept: error %v", y, err)
+		}
+		if err := l.Fit(make([]float64, 3), []float64{1}); !errors.Is(err, ErrNotFitted) {
+			t.Errorf("Fit after that: error %v", err)
+		}
+		for _, kind := range []Intercept{NoIntercept, PenalisedIntercept} {
+			l := Logistic{Intercept: kind}
+			theta := nanSlice(l.Dims(2))
+			if err := errors.Join(l.Load(one), l.Fit(theta, []float64{1})); err != nil {
+				t.Errorf("labels %v: %v", y, err)
+			}
+			if r := logisticResidual(kind)(one, theta, []float64{1}); !(r <= 1e-14) {
+				t.Errorf("labels %v: residual %.3g", y, r)
+			}
+		}
+	}
+}
+
+func TestLogisticRefusals(t *testing.T) {
+	d := randomData(1, 10, 2, true)
+	theta := make([]float64, 2)
+	want := func(what string, err, kind error) {
+		t.Helper()
+		if !errors.Is(err, kind) {
+			t.Errorf("%s: error %v, want one of kind %q", what, err, kind)
+		}
+	}
+	want("intercept", (&Logistic{Intercept: 7}).Load(d), ErrDomain)
+	l := new(Logistic)
+	want("no rows", l.LoadRows(d, []int{}), ErrShape)
+	want("row 10", l.LoadRows(d, []int{0, 10}), ErrDomain)
+	want("row -1", l.LoadRows(d, []int{-1}), ErrDomain)
+	huge := Data{X: mat.NewDense(2, 1, []float64{1e200, 1}), Y: []float64{1e200, -1}}
+	want("overflow of y·x", l.Load(huge), ErrNotFinite)
+	huge.Y[0] = 1
+	if err := l.Load(huge); err != nil {
+		t.Fatal(err)
+	}
+	want("overflow of x²", l.Fit(theta[:1], []float64{1}), ErrIllPosed)
+	if err := l.Load(d); err != nil {
+		t.Fatal(err)
+	}
+	want("C = 0", l.Fit(theta, []float64{0}), ErrDomain)
+	want("probabilities", l.Probabilities(make([]float64, 10)), ErrNotFitted)
+	want("Hessian", l.SolveHessian(theta, theta), ErrNotFitted)
+	l.MaxIter = 2
+	want("two steps", l.Fit(theta, []float64{1}), ErrIterationLimit)
+	if theta[0] == 0 {
+		t.Error("θ is not filled at the iteration limit")
+	}
+	want("VJP", l.VJP(&Grad{}, theta), ErrNotFitted)
+}
+
+// FuzzLogistic: whatever the numbers, the answer is an error or a point with a
+// small gradient and finite derivatives.
+func FuzzLogistic(f *testing.F) {
+	f.Add(uint8(0), 1., 1., -1., .5, 2., -1.)
+	f.Add(uint8(1), 1e5, 3., -1e3, 1e-3, 2., -1.)
+	f.Add(uint8(2), 1e-8, 1e9, -1., 0., 1., -1.)
+	f.Add(uint8(1), 10., 0., 0., 0., 5e-324, -1.)
+	f.Fuzz(func(t *testing.T, kind uint8, c, x0, x1, x2, y0, y1 float64) {
+		d := Data{X: mat.NewDense(3, 2, []float64{x0, x1, x2, 1, -x1, .5}), Y: []float64{y0, y1, 1}}
+		l := Logistic{Intercept: Intercept(kind % 3)}
+		theta := nanSlice(l.Dims(2))
+		hyper := []float64{c}
+		if l.Load(d) != nil || l.Fit(theta, hyper) != nil {
+			return
+		}
+		g := Grad{Hyper: []float64{0}, X: mat.NewDense(3, 2, nil), Y: make([]float64, 3)}
+		if err := l.VJP(&g, make([]float64, len(theta))); err != nil {
+			t.Fatal(err)
+		}
+		for _, v := range theta {
+			if !finite(v) {
+				t.Fatalf("θ = %v", theta)
+			}
+		}
+		// With squares beyond 1e16 between the rows the Hessian itself is
+		// rounding; the gradient is then only as small as that allows.
+		limit := 1e4
+		for _, v := range []float64{x0, x1, x2, y0, y1} {
+			if math.Abs(v) > limit {
+				return
+			}
+		}
+		if c > limit {
+			return
+		}
+		if r := logisticResidual(l.Intercept)(d, theta, hyper); !(r <= 1e-6) {
+			t.Fatalf("optimality residual %.3g at θ = %v", r, theta)
+		}
+	})
+}
+
+func TestLogisticLarge(t *testing.T) {
+	if testing.Short() {
+		t.Skip("2000×500")
+	}
+	d := randomData(1, 2000, 500, true)
+	l := Logistic{Intercept: UnpenalisedIntercept}
+	theta, hyper := make([]float64, 501), []float64{.1}
+	if err := errors.Join(l.Load(d), l.Fit(theta, hyper)); err != nil {
+		t.Fatal(err)
+	}
+	if r := logisticResidual(l.Intercept)(d, theta, hyper); !(r <= 1e-13) {
+		t.Errorf("optimality residual %.3g", r)
+	}
+}
