@@ -219,7 +219,7 @@ def install_python(env, lab):
         command([*pip, "-r", str(NOTEBOOKS / name)], env, f"installing {name}")
         write_atomic(stamp, key.encode())
     settings = VENV / "share" / "jupyter" / "lab" / "settings" / "overrides.json"
-    write_if_changed(settings, LAB_SETTINGS)
+    write_if_changed(settings, as_json(LAB_SETTINGS))
 
 
 # JupyterLab asks the network for news and updates unless told otherwise.
@@ -273,15 +273,26 @@ def install_kernel(settings):
         "interrupt_mode": "message",
         "env": env,
     }
-    write_if_changed(JUPYTER_DATA / "kernels" / KERNEL / "kernel.json", spec)
+    write_if_changed(JUPYTER_DATA / "kernels" / KERNEL / "kernel.json", as_json(spec))
 
 
-def write_if_changed(path, value):
-    data = (json.dumps(value, indent=1, sort_keys=True) + "\n").encode()
-    if not path.exists() or path.read_bytes() != data:
-        write_atomic(path, data)
+def write_if_changed(path, text):
+    if not path.exists() or path.read_text() != text:
+        write_atomic(path, text.encode())
+
+
+def as_json(value):
+    return json.dumps(value, indent=1, sort_keys=True) + "\n"
 
 
 def build_packages(env):
-    """Compiles what the cells import, so that no cell waits for it (or fails for it)."""
-    command(["go", "build", "./..."], env, "compiling the project's packages")
+    """Compiles what the cells import, so that no cell waits for it (or fails for it).
+
+    In a workspace like the kernel's own: it reads modules that a plain build
+    never asks for, and a kernel gets nothing from the network.
+    """
+    workspace = CACHE / "workspace"
+    go = re.search(r"^go \S+$", (ROOT / "go.mod").read_text(), re.M).group()
+    write_if_changed(workspace / "go.mod", f"module workspace\n\n{go}\n")
+    write_if_changed(workspace / "go.work", f"{go}\n\nuse (\n\t.\n\t../..\n)\n")
+    command(["go", "build", "cvgm/..."], env | {"GOWORK": ""}, "compiling the project's packages", cwd=workspace)

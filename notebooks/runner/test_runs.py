@@ -1,0 +1,235 @@
+"""Tests of ./reproduce.sh with real kernels, on small notebooks in a copy of this checkout.
+
+The copy takes over what is set up here, so ./reproduce.sh has to have run once.
+Its path holds a blank; it is reached from another folder and without a network.
+"""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+import unittest
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+
+WRITES = """%%
+fmt.Println("loss", 1.25)
+if err := os.WriteFile(filepath.Join(os.Getenv("CVGM_OUT"), "t.csv"), []byte("a,b\\n1,2.5\\n"), 0o644); err != nil {
+	panic(err)
+}"""
+SLOW = "%%\ntime.Sleep(time.Minute)"
+
+
+def link(source, target):
+    try:
+        os.link(source, target)
+    except OSError:
+        shutil.copy2(source, target)
+
+
+class Runs(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        for needed in (".venv", ".cache/bin"):
+            if not (ROOT / needed).is_dir():
+                raise RuntimeError(f"{ROOT / needed} is missing; run ./reproduce.sh once")
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(cls.folder.cleanup)
+        cls.checkout = Path(cls.folder.name, "a b", "checkout")
+        listing = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+        for name in filter(None, subprocess.check_output(listing, cwd=ROOT, text=True).split("\0")):
+            path = Path(name)
+            if path.suffix == ".ipynb" or path.parts[:2] == ("figures", "out") or "testdata" in path.parts:
+                continue
+            if (ROOT / path).exists():
+                (cls.checkout / path).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy2(ROOT / path, cls.checkout / path)
+        for name in (".venv", ".cache/bin"):
+            shutil.copytree(ROOT / name, cls.checkout / name, symlinks=True, copy_function=link)
+        # A kernel's folder is found, and missed, in a temporary folder of its own.
+        cls.temporary = Path(cls.folder.name, "t")
+        cls.temporary.mkdir()
+
+    def setUp(self):
+        for old in (self.checkout / "notebooks").glob("*.ipynb"):
+            old.unlink()
+        shutil.rmtree(self.checkout / "figures" / "out", ignore_errors=True)
+
+    def tearDown(self):
+        self.assertEqual(os.listdir(self.temporary), [], "temporary files left behind")
+
+    def notebook(self, name, *sources):
+        cells = [
+            {"cell_type": "code", "id": f"c{i}", "metadata": {}, "source": s, "outputs": [], "execution_count": None}
+            for i, s in enumerate(("%noautoget\nimport (\n\t\"os\"\n\t\"path/filepath\"\n)\nvar _, _ = os.Args, filepath.Join", *sources))
+        ]
+        text = json.dumps({"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5})
+        (self.checkout / "notebooks" / f"{name}.ipynb").write_text(text)
+
+    def start(self, *args, **env):
+        quiet = {"TMPDIR": str(self.temporary), "GOPROXY": "off", "PIP_NO_INDEX": "1"}
+        return subprocess.Popen(
+            [self.checkout / "reproduce.sh", *args],
+            cwd="/",
+            env={**os.environ, **quiet, **env},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+        )
+
+    def reproduce(self, *args, status=0, **env):
+        process = self.start(*args, **env)
+        said = process.communicate(timeout=300)[0]
+        self.assertEqual(process.returncode, status, said)
+        return said
+
+    def outputs(self):
+        paths = [*(self.checkout / "notebooks").glob("*.ipynb"), *(self.checkout / "figures" / "out").rglob("*.*")]
+        return {str(p.relative_to(self.checkout)): p.read_bytes() for p in paths}
+
+    def test_runs_and_runs_again_to_the_same_bytes(self):
+        self.notebook("01_first", WRITES)
+        self.notebook("02_second", "%%\nfor i := range 2 {\n\tfmt.Println(i)\n}")
+        self.reproduce()
+        first = self.outputs()
+        self.assertEqual(first["figures/out/01_first/t.csv"], b"a,b\n1,2.5\n")
+        self.assertIn(b"loss 1.25", first["notebooks/01_first.ipynb"])
+        self.assertNotIn(b"cvgm-", b"".join(first.values()))
+        self.assertIn("nothing changed", self.reproduce("second"))
+        self.reproduce()
+        self.assertEqual(self.outputs(), first)
+        self.assertIn("agrees", self.reproduce("--check"))
+
+    def test_check_names_what_was_tampered_with(self):
+        self.notebook("01_first", WRITES)
+        self.reproduce()
+        table, notebook = self.checkout / "figures/out/01_first/t.csv", self.checkout / "notebooks/01_first.ipynb"
+        table.write_text("a,b\n1,2.6\n")
+        notebook.write_text(notebook.read_text().replace("loss 1.25", "loss 1.52"))
+        (table.parent / "extra.csv").write_text("1\n")
+        tampered = self.outputs()
+        said = self.reproduce("--check", status=1)
+        self.assertIn("01_first/t.csv: 1 of 2 numbers differ", said)
+        self.assertIn("line 2: committed 2.6, recomputed 2.5", said)
+        self.assertIn("01_first/extra.csv: committed, but nothing writes it any more", said)
+        self.assertIn("01_first.ipynb: cell 2, output 1 (stdout): 1 of 1 numbers differ", said)
+        self.assertEqual(self.outputs(), tampered, "--check wrote something")
+
+    def test_a_failing_cell_is_shown_and_costs_nothing(self):
+        self.notebook("01_bad", WRITES)
+        self.reproduce()
+        whole = self.outputs()["figures/out/01_bad/t.csv"]
+        failures = {
+            '%%\nfmt.Println("so far")\npanic("oh no")': ["panic: oh no", "Cell [3] Line 3", "so far"],
+            "%%\nfmt.Println(missing)": ["undefined: missing"],
+            "%%\nos.Exit(3)": ["exit status 3"],
+            "!echo here; false": ["exit status 1", "here"],
+            "%nonsense": ["%nonsense"],
+            "!kill -9 $PPID; sleep 1": ["the kernel died in cell 3"],
+        }
+        for source, words in failures.items():
+            with self.subTest(source):
+                self.notebook("01_bad", WRITES.replace("2.5", "9.9"), source)
+                self.notebook("02_good", WRITES)
+                before = self.outputs()
+                said = self.reproduce(status=1)
+                for word in ["cell 3", "1 of 2 notebooks failed: 01_bad", *words]:
+                    self.assertIn(word, said)
+                after = self.outputs()
+                self.assertEqual(after["figures/out/01_bad/t.csv"], whole)
+                self.assertEqual(after["notebooks/01_bad.ipynb"], before["notebooks/01_bad.ipynb"])
+                self.assertIn("figures/out/02_good/t.csv", after)
+
+    def test_stopped_in_the_middle(self):
+        for stop in (signal.SIGINT, signal.SIGTERM):
+            with self.subTest(stop):
+                self.notebook("01_slow", WRITES, SLOW)
+                before = self.outputs()
+                process = self.start()
+                kernels = self.wait_for(lambda: self.processes("gonb_"))
+                self.assertTrue(kernels, "no cell ever ran")
+                process.send_signal(stop)
+                said = process.communicate(timeout=10)[0]
+                self.assertEqual(process.returncode, 1, said)
+                self.assertIn("stopped", said)
+                self.assertEqual(self.outputs(), before)
+                self.assertEqual(self.processes(""), [])
+                self.assertEqual(os.listdir(self.checkout / ".work"), ["lock"])
+
+    def test_two_at_once(self):
+        self.notebook("01_slow", WRITES, "%%\ntime.Sleep(3*time.Second)")
+        self.notebook("02_quick", WRITES)
+        first = self.start("01")
+        self.assertTrue(self.wait_for(lambda: self.processes("gonb_")))
+        said = self.reproduce("02")
+        self.assertIn(f"(process {first.pid}) is at work in this checkout; waiting", said)
+        self.assertEqual(first.communicate(timeout=60)[0].count("files changed"), 1)
+        self.assertEqual(first.returncode, 0)
+
+    def test_a_hostile_environment(self):
+        self.notebook("01_first", WRITES)
+        home = Path(self.folder.name, "home")
+        home.mkdir()
+        caches = json.loads(subprocess.check_output(["go", "env", "-json", "GOCACHE", "GOMODCACHE"], text=True))
+        self.reproduce(
+            HOME=str(home),
+            **caches,
+            GOFLAGS="-mod=mod",
+            GOWORK="off",
+            GOARCH="arm64",
+            PYTHONPATH="/nonexistent",
+            PYTHONHOME="",
+            JUPYTER_PATH="/nonexistent",
+            JUPYTER_DATA_DIR="/nonexistent",
+        )
+        self.assertEqual(list(home.rglob("*")), [], "something was written to the user's home")
+        kernelspec = json.loads((self.checkout / ".venv/share/jupyter/kernels/gonb/kernel.json").read_text())
+        self.assertEqual(kernelspec["argv"][0], str(self.checkout / ".cache/bin/gonb"))
+
+    def test_wrong_words(self):
+        self.notebook("01_first", WRITES)
+        self.assertIn("there are: 01_first", self.reproduce("rings", status=1))
+        self.assertIn("unknown option --chekc", self.reproduce("--chekc", status=1))
+        self.assertIn("usage:", self.reproduce("-h"))
+
+    def test_missing_tools(self):
+        tools = Path(self.folder.name, "tools")
+        tools.mkdir()
+        (tools / "dirname").symlink_to(shutil.which("dirname"))
+        self.assertIn("python3 is not on PATH", self.reproduce(PATH=str(tools), status=1))
+        self.notebook("01_first", WRITES)
+        python = subprocess.check_output(["python3", "-c", "import sys; print(sys.executable)"], text=True).strip()
+        (tools / "python3").symlink_to(python)
+        self.assertIn("go is not on PATH", self.reproduce(PATH=str(tools), status=1))
+
+    def processes(self, word):
+        """The processes whose environment names our temporary folder and whose command holds word."""
+        found = []
+        for entry in Path("/proc").glob("[0-9]*"):
+            try:
+                if f"TMPDIR={self.temporary}/".encode() not in (entry / "environ").read_bytes():
+                    continue
+                words = (entry / "cmdline").read_bytes().decode(errors="replace")
+                if words and word in words.split("\0")[0]:
+                    found.append(words)
+            except OSError:
+                continue
+        return found
+
+    def wait_for(self, condition):
+        deadline = time.monotonic() + 30
+        while time.monotonic() < deadline:
+            if found := condition():
+                return found
+            time.sleep(0.05)
+        return None
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
