@@ -1,6 +1,12 @@
 package cvgm
 
-import "gonum.org/v1/gonum/mat"
+import (
+	"cvgm/qpdiff"
+
+	"gonum.org/v1/gonum/blas/blas64"
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+)
 
 // A FeatureMap is a differentiable map φ from raw features to those that a
 // learner sees, with parameters that the gradient method learns: the paper's
@@ -18,4 +24,82 @@ type FeatureMap interface {
 	// parameters at the last Forward, given its derivative with respect to the
 	// N×out features.
 	Backward(dparams []float64, dfeatures *mat.Dense)
+}
+
+// checkForward reports arguments that do not fit the map.
+func checkForward(f FeatureMap, params []float64, x *mat.Dense) error {
+	if n := f.NumParams(); len(params) != n {
+		return badArg("params", qpdiff.ErrShape, "give as many as NumParams says", "has %d entries instead of %d", len(params), n)
+	}
+	in, _ := f.Dims()
+	if _, n := x.Dims(); n != in {
+		return badArg("x", qpdiff.ErrShape, "give as many columns as the map has inputs", "has %d columns instead of %d", n, in)
+	}
+	return nil
+}
+
+// checkBackward panics where an argument does not fit the last Forward, of
+// rows examples.
+func checkBackward(f FeatureMap, rows int, dparams []float64, dfeatures *mat.Dense) {
+	if rows == 0 {
+		panic("cvgm: Backward before Forward")
+	}
+	if len(dparams) != f.NumParams() {
+		panic("cvgm: dparams has the wrong length")
+	}
+	_, out := f.Dims()
+	if r, c := dfeatures.Dims(); r != rows || c != out {
+		panic("cvgm: dfeatures has the wrong shape")
+	}
+}
+
+// A LinearMap is the feature map φ(x) = W·x. Its parameters are the rows of W
+// (Out×In), one after the other. It has no constants, which the learner's
+// intercept takes over; a [Perceptron] of two widths has them.
+//
+// A LinearMap keeps a reference to the x of the last Forward until Backward.
+type LinearMap struct {
+	In, Out int
+
+	x   *mat.Dense
+	out []float64
+	f   mat.Dense // view of out
+}
+
+// Dims returns In and Out.
+func (l *LinearMap) Dims() (in, out int) { return l.In, l.Out }
+
+// NumParams returns In·Out.
+func (l *LinearMap) NumParams() int { return l.In * l.Out }
+
+// Forward maps the N rows of x. Errors match ErrDomain for In or Out below 1
+// and ErrShape for params or x of another size.
+func (l *LinearMap) Forward(params []float64, x *mat.Dense) (*mat.Dense, error) {
+	if l.In < 1 || l.Out < 1 {
+		return nil, badArg("LinearMap", qpdiff.ErrDomain, "give it at least one input and one output", "has In = %d, Out = %d", l.In, l.Out)
+	}
+	if err := checkForward(l, params, x); err != nil {
+		return nil, err
+	}
+	rows, _ := x.Dims()
+	l.x, l.out = x, resize(l.out, rows*l.Out)
+	for i := range rows {
+		for o := range l.Out {
+			l.out[i*l.Out+o] = floats.Dot(params[o*l.In:(o+1)*l.In], x.RawRowView(i))
+		}
+	}
+	l.f.SetRawMatrix(blas64.General{Rows: rows, Cols: l.Out, Stride: l.Out, Data: l.out})
+	return &l.f, nil
+}
+
+// Backward adds dfeaturesᵀ·x to dparams. Slices of another size, or a missing
+// Forward, panic.
+func (l *LinearMap) Backward(dparams []float64, dfeatures *mat.Dense) {
+	rows, _ := l.f.Dims()
+	checkBackward(l, rows, dparams, dfeatures)
+	for i := range rows {
+		for o, d := range dfeatures.RawRowView(i) {
+			floats.AddScaled(dparams[o*l.In:(o+1)*l.In], d, l.x.RawRowView(i))
+		}
+	}
 }

@@ -1,0 +1,107 @@
+package cvgm_test
+
+import (
+	"fmt"
+	"math"
+
+	"cvgm/cvgm"
+	"cvgm/qpdiff"
+	"cvgm/synth"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// bump is a feature map of one's own: φ(x) = exp(−p‖x‖²), with the one
+// parameter p.
+type bump struct {
+	r2  []float64 // ‖x‖² of each example
+	phi *mat.Dense
+}
+
+func (b *bump) Dims() (in, out int) { return 2, 1 }
+func (b *bump) NumParams() int      { return 1 }
+
+func (b *bump) Forward(p []float64, x *mat.Dense) (*mat.Dense, error) {
+	n, _ := x.Dims()
+	b.r2, b.phi = make([]float64, n), mat.NewDense(n, 1, nil)
+	for i := range n {
+		b.r2[i] = x.At(i, 0)*x.At(i, 0) + x.At(i, 1)*x.At(i, 1)
+		b.phi.Set(i, 0, math.Exp(-p[0]*b.r2[i]))
+	}
+	return b.phi, nil
+}
+
+func (b *bump) Backward(dp []float64, dphi *mat.Dense) {
+	for i, r2 := range b.r2 {
+		dp[0] -= r2 * b.phi.At(i, 0) * dphi.At(i, 0)
+	}
+}
+
+// rings draws n examples on two noisy circles.
+func rings(src *synth.Stream, n int) qpdiff.Data {
+	d := qpdiff.Data{X: mat.NewDense(n, 2, nil), Y: make([]float64, n)}
+	for i := range n {
+		d.Y[i] = float64(2*(i%2) - 1)
+		r, angle := 1.5+d.Y[i]/2+.3*src.NormFloat64(), 2*math.Pi*src.Float64()
+		d.X.SetRow(i, []float64{r * math.Cos(angle), r * math.Sin(angle)})
+	}
+	return d
+}
+
+// A map without any network: the width of a bump is learned so that logistic
+// regression on its one feature tells two rings apart.
+func ExampleFeatureMap() {
+	src := synth.NewStream(1, "rings")
+	d := rings(src, 60)
+	splits, err := cvgm.RandomSplits(src, 60, 64, .95)
+	if err != nil {
+		panic(err)
+	}
+	cv, err := cvgm.New(cvgm.Config{
+		Data: d, Splits: splits, Loss: cvgm.SoftMargin{}, Features: new(bump), Hyper: []float64{10},
+		Learner: func() cvgm.Learner { return &qpdiff.Logistic{Intercept: qpdiff.UnpenalisedIntercept} },
+	})
+	if err != nil {
+		panic(err)
+	}
+	start := []float64{3}
+	before, err := cv.Eval(nil, start)
+	if err != nil {
+		panic(err)
+	}
+	search := cvgm.ProjectedGradient{StepSize: 1}
+	best, err := cvgm.Best(search.Search(cvgm.Problem{Objective: cv.Eval}, start))
+	if err != nil {
+		panic(err)
+	}
+	fmt.Printf("from p = %.2f, CV loss %.3f\n", start[0], before)
+	fmt.Printf("to   p = %.2f, CV loss %.3f\n", best.X[0], best.Loss)
+	// Output:
+	// from p = 3.00, CV loss 0.569
+	// to   p = 0.38, CV loss 0.167
+}
+
+// A network's parameters, drawn and used.
+func ExamplePerceptron() {
+	p := cvgm.Perceptron{Widths: []int{2, 64, 2}}
+	params := make([]float64, p.NumParams())
+	p.Init(params, synth.NewStream(1, "weights"))
+	phi, err := p.Forward(params, mat.NewDense(3, 2, []float64{0, 0, 1, 0, 0, 1}))
+	if err != nil {
+		panic(err)
+	}
+	rows, features := phi.Dims()
+	fmt.Println(len(params), "parameters,", rows, "examples,", features, "features")
+	// Output: 322 parameters, 3 examples, 2 features
+}
+
+// One learned direction of two: φ(x) = 3x₁ − x₂.
+func ExampleLinearMap() {
+	l := cvgm.LinearMap{In: 2, Out: 1}
+	phi, err := l.Forward([]float64{3, -1}, mat.NewDense(2, 2, []float64{1, 0, 1, 1}))
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(mat.Col(nil, 0, phi))
+	// Output: [3 2]
+}

@@ -1,0 +1,187 @@
+package cvgm
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"testing"
+
+	"cvgm/qpdiff"
+	"cvgm/synth"
+
+	"gonum.org/v1/gonum/mat"
+	"pgregory.net/rapid"
+)
+
+// perceptron is the network from its definition; it also returns the smallest
+// modulus before a rectifier.
+func perceptron(widths []int, params, x []float64) (h []float64, margin float64) {
+	h, margin = x, math.Inf(1)
+	for l := 1; l < len(widths); l++ {
+		in, out := widths[l-1], widths[l]
+		z := make([]float64, out)
+		for o := range z {
+			for j, v := range h {
+				z[o] += params[o*in+j] * v
+			}
+			z[o] += params[in*out+o]
+			if l < len(widths)-1 {
+				margin = min(margin, math.Abs(z[o]))
+				z[o] = max(z[o], 0)
+			}
+		}
+		h, params = z, params[(in+1)*out:]
+	}
+	return h, margin
+}
+
+func TestPerceptron(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		// On both sides of wideLayer.
+		widths := rapid.SliceOfN(rapid.IntRange(1, 14), 2, 5).Draw(t, "widths")
+		src := synth.NewStream(rapid.Uint64().Draw(t, "seed"), "perceptron")
+		fresh := func() FeatureMap { return &Perceptron{Widths: widths} }
+		params := make([]float64, fresh().NumParams())
+		(&Perceptron{Widths: widths}).Init(params, src)
+		// Rows that no difference quotient takes across a kink.
+		var rows []float64
+		for range 1 + src.IntN(6) {
+			for range 100 {
+				x := normalVector(src, widths[0])
+				if _, margin := perceptron(widths, params, x); margin > 1e-2 {
+					rows = append(rows, x...)
+					break
+				}
+			}
+		}
+		if len(rows) == 0 {
+			t.Skip("every row is at a kink")
+		}
+		reference := func(params, x []float64) []float64 {
+			h, _ := perceptron(widths, params, x)
+			return h
+		}
+		testFeatureMap(t, fresh, reference, params, mat.NewDense(len(rows)/widths[0], widths[0], rows), src, 1e-5)
+	})
+}
+
+func TestPerceptronSizesOfThePaper(t *testing.T) {
+	for _, c := range []struct {
+		widths []int
+		want   int
+	}{{[]int{2, 64, 2}, 322}, {[]int{2, 64, 64, 2}, 4482}} {
+		p := Perceptron{Widths: c.widths}
+		if n := p.NumParams(); n != c.want {
+			t.Errorf("%v has %d parameters, want %d", c.widths, n, c.want)
+		}
+	}
+}
+
+// At z = 0 the rectifier's derivative is 0: with W1 = 1, b1 = 0 and x = 0 only
+// the output's constant has a derivative.
+func TestPerceptronAtTheKink(t *testing.T) {
+	p := Perceptron{Widths: []int{1, 1, 1}}
+	if _, err := p.Forward([]float64{1, 0, 5, 2}, mat.NewDense(1, 1, nil)); err != nil {
+		t.Fatal(err)
+	}
+	grad := make([]float64, 4)
+	p.Backward(grad, mat.NewDense(1, 1, []float64{3}))
+	if want := [4]float64{0, 0, 0, 3}; [4]float64(grad) != want {
+		t.Errorf("gradient %v, want %v", grad, want)
+	}
+}
+
+func TestPerceptronInit(t *testing.T) {
+	p := Perceptron{Widths: []int{4, 300, 16}}
+	params := make([]float64, p.NumParams())
+	p.Init(params, synth.NewStream(1, "weights"))
+	for l, s := range [][]float64{params[:1500], params[1500:]} {
+		bound := []float64{1. / 2, 1 / math.Sqrt(300)}[l]
+		top, mean := 0.0, 0.0
+		for _, v := range s {
+			top = max(top, math.Abs(v))
+			mean += v / float64(len(s))
+		}
+		if top > bound || top < .99*bound || math.Abs(mean) > 4*bound/math.Sqrt(3*float64(len(s))) {
+			t.Errorf("layer %d: largest modulus %v of at most %v, mean %v", l, top, bound, mean)
+		}
+	}
+	wantPanic(t, "params", func() { p.Init(params[1:], synth.NewStream(1, "weights")) })
+}
+
+// What is not a number stays so: the learner refuses it, nothing hides it.
+func TestPerceptronKeepsNaN(t *testing.T) {
+	p := Perceptron{Widths: []int{1, 2, 1}}
+	f, err := p.Forward([]float64{math.NaN(), 1, 0, 0, 1, 1, 0}, mat.NewDense(1, 1, []float64{1}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v := f.At(0, 0); !math.IsNaN(v) {
+		t.Errorf("feature %v", v)
+	}
+}
+
+func TestPerceptronRefusesBadWidths(t *testing.T) {
+	for _, w := range [][]int{nil, {2}, {2, 0, 2}, {-1, 2}} {
+		p := Perceptron{Widths: w}
+		p.Dims()
+		p.NumParams()
+		if _, err := p.Forward(nil, mat.NewDense(1, 2, nil)); !errors.Is(err, qpdiff.ErrDomain) {
+			t.Errorf("%v: error %v", w, err)
+		}
+	}
+}
+
+func FuzzPerceptron(f *testing.F) {
+	f.Add(uint64(1), uint8(3), .5, -2.)
+	f.Add(uint64(2), uint8(12), 0., 1e300)
+	f.Fuzz(func(t *testing.T, seed uint64, hidden uint8, x0, x1 float64) {
+		widths := []int{2, 1 + int(hidden%20), 3}
+		src := synth.NewStream(seed, "fuzz")
+		p := Perceptron{Widths: widths}
+		params := make([]float64, p.NumParams())
+		p.Init(params, src)
+		got, err := p.Forward(params, mat.NewDense(1, 2, []float64{x0, x1}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, _ := perceptron(widths, params, []float64{x0, x1})
+		size := 1 + math.Abs(x0) + math.Abs(x1)
+		for j, w := range want {
+			if g := got.At(0, j); !(math.Abs(g-w) <= 1e-13*size) && finite(w) && finite(size) {
+				t.Fatalf("feature %d is %v, want %v", j, g, w)
+			}
+		}
+	})
+}
+
+func BenchmarkPerceptron(b *testing.B) {
+	for _, c := range []struct {
+		rows   int
+		widths []int
+	}{{60, []int{2, 64, 2}}, {100, []int{2, 64, 64, 2}}} {
+		src := synth.NewStream(1, "benchmark")
+		p := Perceptron{Widths: c.widths}
+		params, grad := make([]float64, p.NumParams()), make([]float64, p.NumParams())
+		p.Init(params, src)
+		x, d := normalMatrix(src, c.rows, 2), normalMatrix(src, c.rows, 2)
+		forward := func() {
+			if _, err := p.Forward(params, x); err != nil {
+				b.Fatal(err)
+			}
+		}
+		b.Run(fmt.Sprint(c.widths, "forward"), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				forward()
+			}
+		})
+		b.Run(fmt.Sprint(c.widths, "both"), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				forward()
+				p.Backward(grad, d)
+			}
+		})
+	}
+}
