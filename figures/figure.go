@@ -39,6 +39,9 @@ type Figure struct {
 	Caption       string
 	Width, Height vg.Length
 	Panels        [][]*Panel // rows of panels
+	// LegendWidth, where not zero, is the width of a strip on the right that
+	// shows the first panel's legend instead of one in every panel.
+	LegendWidth vg.Length
 }
 
 // A Panel is one coordinate system with the series plotted in it.
@@ -50,11 +53,11 @@ type Panel struct {
 	Equal bool
 }
 
-// series is what the CSV says of something plotted; low and high are nil but
-// for bands.
+// series is what the CSV says of something plotted: z is nil but for surfaces,
+// low and high are nil but for bands.
 type series struct {
-	name            string
-	x, y, low, high []float64
+	name               string
+	x, y, z, low, high []float64
 }
 
 // NewPanel returns an empty panel. The name stands in the CSV, and above the
@@ -103,6 +106,28 @@ func (roundTicks) Ticks(low, high float64) []plot.Tick {
 		ticks = append(ticks, plot.Tick{Value: k * unit, Label: strconv.FormatFloat(k*unit+0, 'f', digits, 64)})
 	}
 	return ticks
+}
+
+// logTicks labels an axis of base-10 logarithms with the numbers themselves.
+type logTicks struct{}
+
+func (logTicks) Ticks(low, high float64) []plot.Tick {
+	var ticks []plot.Tick
+	for k := math.Ceil(low - 1e-9); k <= high+1e-9; k++ {
+		ticks = append(ticks, plot.Tick{Value: k, Label: strconv.FormatFloat(math.Pow(10, k), 'f', -1, 64)})
+	}
+	return ticks
+}
+
+// LogAxes tells that the panel's coordinates are base-10 logarithms along the
+// axes named.
+func (p *Panel) LogAxes(x, y bool) {
+	if x {
+		p.plot.X.Tick.Marker = logTicks{}
+	}
+	if y {
+		p.plot.Y.Tick.Marker = logTicks{}
+	}
 }
 
 // The colours of Okabe and Ito, which readers with any kind of colour vision
@@ -186,6 +211,51 @@ func (p *Panel) Band(name string, xs, low, high []float64, s Style) {
 	p.add(series{name: name, x: xs, low: low, high: high}, s, area, nil)
 }
 
+// Surface shades the positive z[i][j] at xs[i], ys[j] by their logarithm, light
+// where they are low, and draws contour lines at the levels. The grid must be
+// regular.
+func (p *Panel) Surface(name string, xs, ys []float64, z [][]float64, levels []float64) {
+	logs := make([][]float64, len(z))
+	data := series{name: name}
+	for i, x := range xs {
+		for j, y := range ys {
+			v := z[i][j]
+			logs[i] = append(logs[i], math.Log(v))
+			data.x, data.y, data.z = append(data.x, x), append(data.y, y), append(data.z, v)
+		}
+	}
+	shades := make(shades, 64)
+	for i := range shades {
+		t := float64(i) / float64(len(shades)-1)
+		mix := func(from, to float64) uint8 { return uint8(from + t*(to-from) + .5) }
+		shades[i] = color.NRGBA{mix(255, 70), mix(255, 110), mix(255, 160), 255}
+	}
+	heat := plotter.NewHeatMap(surface{xs, ys, logs}, shades)
+	heat.Rasterized = true
+	p.add(data, Style{Unlisted: true}, heat, nil)
+	lines := plotter.NewContour(surface{xs, ys, z}, levels, shades)
+	for i := range lines.LineStyles {
+		lines.LineStyles[i] = draw.LineStyle{Color: color.NRGBA{90, 90, 90, 255}, Width: .4}
+	}
+	lines.Palette = nil
+	p.plot.Add(lines)
+}
+
+// surface is a plotter.GridXYZ.
+type surface struct {
+	xs, ys []float64
+	z      [][]float64
+}
+
+func (s surface) Dims() (c, r int)   { return len(s.xs), len(s.ys) }
+func (s surface) X(c int) float64    { return s.xs[c] }
+func (s surface) Y(r int) float64    { return s.ys[r] }
+func (s surface) Z(c, r int) float64 { return s.z[c][r] }
+
+type shades []color.Color
+
+func (s shades) Colors() []color.Color { return s }
+
 func (p *Panel) add(data series, s Style, what plot.Plotter, thumb plot.Thumbnailer) {
 	p.plot.Add(what)
 	p.series = append(p.series, data)
@@ -218,6 +288,12 @@ func (p *Panel) Grid() {
 // Draw draws the figure to fill c.
 func (f *Figure) Draw(c draw.Canvas) {
 	rows := len(f.Panels)
+	if f.LegendWidth > 0 {
+		l := f.Panels[0][0].plot.Legend
+		l.Top, l.Left, l.XOffs = true, true, 6
+		l.Draw(draw.Crop(c, c.Max.X-c.Min.X-f.LegendWidth, 0, 0, -20))
+		c = draw.Crop(c, 0, -f.LegendWidth, 0, 0)
+	}
 	for i, row := range f.Panels {
 		for j, p := range row {
 			const gap = 10
@@ -225,23 +301,27 @@ func (f *Figure) Draw(c draw.Canvas) {
 			cellH := (c.Max.Y - c.Min.Y - gap*vg.Length(rows-1)) / vg.Length(rows)
 			x := c.Min.X + vg.Length(j)*(cellW+gap)
 			y := c.Max.Y - vg.Length(i)*(cellH+gap) - cellH
-			p.draw(draw.Canvas{Canvas: c.Canvas, Rectangle: vg.Rectangle{Min: vg.Point{X: x, Y: y}, Max: vg.Point{X: x + cellW, Y: y + cellH}}})
+			shown := *p.plot
+			if f.LegendWidth > 0 {
+				shown.Legend = plot.NewLegend()
+			}
+			p.draw(&shown, draw.Canvas{Canvas: c.Canvas, Rectangle: vg.Rectangle{Min: vg.Point{X: x, Y: y}, Max: vg.Point{X: x + cellW, Y: y + cellH}}})
 		}
 	}
 }
 
 // draw draws the panel into its cell, cutting the cell to size where both axes
 // want the same unit.
-func (p *Panel) draw(c draw.Canvas) {
+func (p *Panel) draw(shown *plot.Plot, c draw.Canvas) {
 	if p.Equal {
-		data := p.plot.DataCanvas(c)
+		data := shown.DataCanvas(c)
 		w, h := data.Max.X-data.Min.X, data.Max.Y-data.Min.Y
 		unit := min(float64(w)/(p.plot.X.Max-p.plot.X.Min), float64(h)/(p.plot.Y.Max-p.plot.Y.Min))
 		spareW := w - vg.Length(unit*(p.plot.X.Max-p.plot.X.Min))
 		spareH := h - vg.Length(unit*(p.plot.Y.Max-p.plot.Y.Min))
 		c = draw.Crop(c, spareW/2, -spareW/2, spareH/2, -spareH/2)
 	}
-	p.plot.Draw(c)
+	shown.Draw(c)
 }
 
 // PNG returns the figure at 160 dots per inch.
@@ -274,7 +354,7 @@ func (f *Figure) render(c draw.Canvas, w vg.CanvasWriterTo) ([]byte, error) {
 func (f *Figure) CSV() string {
 	var b strings.Builder
 	w := csv.NewWriter(&b)
-	_ = w.Write([]string{"panel", "series", "x", "y", "low", "high"})
+	_ = w.Write([]string{"panel", "series", "x", "y", "z", "low", "high"})
 	at := func(v []float64, i int) string {
 		if v == nil {
 			return ""
@@ -285,7 +365,7 @@ func (f *Figure) CSV() string {
 		for _, p := range row {
 			for _, s := range p.series {
 				for i, x := range s.x {
-					_ = w.Write([]string{p.name, s.name, full(x), at(s.y, i), at(s.low, i), at(s.high, i)})
+					_ = w.Write([]string{p.name, s.name, full(x), at(s.y, i), at(s.z, i), at(s.low, i), at(s.high, i)})
 				}
 			}
 		}

@@ -1,0 +1,235 @@
+package cvgm_test
+
+import (
+	"fmt"
+	"math"
+
+	"cvgm/cvgm"
+	"cvgm/qpdiff"
+	"cvgm/synth"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// line returns 30 examples of y = 3x₁ − 2 + noise with four useless features.
+func line() qpdiff.Data {
+	src := synth.NewStream(1, "example data")
+	d := qpdiff.Data{X: mat.NewDense(30, 5, nil), Y: make([]float64, 30)}
+	for i := range d.Y {
+		for j := range 5 {
+			d.X.Set(i, j, src.NormFloat64())
+		}
+		d.Y[i] = 3*d.X.At(i, 0) - 2 + src.NormFloat64()
+	}
+	return d
+}
+
+func elasticNet(d qpdiff.Data) *cvgm.CV {
+	splits, err := cvgm.RandomSplits(synth.NewStream(1, "example splits"), len(d.Y), 64, .9)
+	if err != nil {
+		panic(err)
+	}
+	cv, err := cvgm.New(cvgm.Config{
+		Data:        d,
+		Splits:      splits,
+		Learner:     func() cvgm.Learner { return new(qpdiff.ElasticNet) },
+		Loss:        cvgm.SquaredError{},
+		Standardise: true,
+		Intercept:   cvgm.ExactIntercept,
+	})
+	if err != nil {
+		panic(err)
+	}
+	return cv
+}
+
+// The cross-validation gradient method in full: choose the two penalties of an
+// elastic net by descending the CV loss, then fit to all data.
+func Example() {
+	data := line()
+	cv := elasticNet(data)
+	search := cvgm.ProjectedGradient{StepSize: .02, MaxSteps: 300}
+	best, err := cvgm.Best(search.Search(cvgm.Problem{Objective: cv.Eval, Project: cvgm.AtLeast(0, 1e-7)}, []float64{.01, .01}))
+	if err != nil {
+		panic(err)
+	}
+	model, err := cv.Final(best.X)
+	if err != nil {
+		panic(err)
+	}
+	prediction := make([]float64, 1)
+	if err := model.Predict(prediction, mat.NewDense(1, 5, []float64{1, 0, 0, 0, 0})); err != nil {
+		panic(err)
+	}
+	fmt.Printf("λ = %.3f, CV loss %.3f, prediction %.2f\n", best.X, best.Loss, prediction[0])
+	// Output: λ = [0.096 0.000], CV loss 1.338, prediction 0.87
+}
+
+func ExampleCV_Eval() {
+	cv := elasticNet(line())
+	grad := make([]float64, 2)
+	loss, err := cv.Eval(grad, []float64{.1, .01})
+	if err != nil {
+		panic(err)
+	}
+	// The gradient is that of the loss: a small step against it gains
+	// step·‖gradient‖².
+	const step = 1e-6
+	lower, err := cv.Eval(nil, []float64{.1 - step*grad[0], .01 - step*grad[1]})
+	if err != nil {
+		panic(err)
+	}
+	gain := (loss - lower) / (step * (grad[0]*grad[0] + grad[1]*grad[1]))
+	fmt.Printf("gained %.3f of what the gradient promises\n", gain)
+	// Output: gained 1.000 of what the gradient promises
+}
+
+func ExampleSplit() {
+	splits, err := cvgm.LeaveOneOut(3)
+	if err != nil {
+		panic(err)
+	}
+	for _, s := range splits {
+		fmt.Println("train on", s.Train, "validate on", s.Val)
+	}
+	// Output:
+	// train on [1 2] validate on [0]
+	// train on [0 2] validate on [1]
+	// train on [0 1] validate on [2]
+}
+
+func ExampleSource() {
+	var src cvgm.Source = synth.NewNumPy(0) // or synth.NewStream(seed, purpose)
+	fmt.Println(src.Perm(5))
+	// Output: [2 0 1 3 4]
+}
+
+func ExampleConfig() {
+	_, err := cvgm.New(cvgm.Config{Data: line()})
+	fmt.Println(err)
+	// Output: Config.Splits is empty (wrong shape): draw some, for example with RandomSplits
+}
+
+func ExampleIntercept() {
+	d := line()
+	for _, intercept := range []cvgm.Intercept{cvgm.NoIntercept, cvgm.LeastSquaresIntercept, cvgm.ExactIntercept} {
+		splits, _ := cvgm.LeaveOneOut(len(d.Y))
+		cv, err := cvgm.New(cvgm.Config{Data: d, Splits: splits, Loss: cvgm.SquaredError{}, Intercept: intercept,
+			Learner: func() cvgm.Learner { return new(qpdiff.ElasticNet) }})
+		if err != nil {
+			panic(err)
+		}
+		m, err := cv.Final([]float64{.1, .1})
+		if err != nil {
+			panic(err)
+		}
+		at0 := make([]float64, 1)
+		if err := m.Predict(at0, mat.NewDense(1, 5, nil)); err != nil {
+			panic(err)
+		}
+		fmt.Printf("%.2f\n", at0[0])
+	}
+	// Output:
+	// 0.00
+	// -2.15
+	// -1.98
+}
+
+func ExampleLoss() {
+	for _, loss := range []cvgm.Loss{cvgm.SquaredError{}, cvgm.SoftMargin{}, cvgm.ZeroOne{}} {
+		value, slope := loss.Eval(.5, 1)
+		fmt.Printf("%T %.4f %.4f\n", loss, value, slope)
+	}
+	// Output:
+	// cvgm.SquaredError 0.2500 -1.0000
+	// cvgm.SoftMargin 0.4741 -0.3775
+	// cvgm.ZeroOne 0.0000 NaN
+}
+
+func ExampleSquaredError() {
+	fmt.Println(cvgm.SquaredError{}.Eval(3, 1))
+	// Output: 4 4
+}
+
+func ExampleSoftMargin() {
+	fmt.Println(cvgm.SoftMargin{}.Eval(0, 1))
+	// Output: 0.6931471805599453 -0.5
+}
+
+func ExampleZeroOne() {
+	fmt.Println(cvgm.ZeroOne{}.Eval(-2, 1))
+	// Output: 1 NaN
+}
+
+// bowl is (x₀ − 1)² + (x₁ + 2)².
+func bowl(grad, x []float64) (float64, error) {
+	if grad != nil {
+		grad[0], grad[1] = 2*(x[0]-1), 2*(x[1]+2)
+	}
+	return math.Pow(x[0]-1, 2) + math.Pow(x[1]+2, 2), nil
+}
+
+func ExampleObjective() {
+	var f cvgm.Objective = bowl
+	fmt.Println(f(nil, []float64{1, 0}))
+	// Output: 4 <nil>
+}
+
+func ExampleProjectedGradient() {
+	problem := cvgm.Problem{Objective: bowl, Project: cvgm.AtLeast(0, 0)}
+	for step, err := range (cvgm.ProjectedGradient{StepSize: .5}).Search(problem, []float64{4, 4}) {
+		if err != nil {
+			panic(err)
+		}
+		fmt.Println(step.X, step.Loss, step.Converged)
+	}
+	// Output:
+	// [4 4] 45 false
+	// [1 0] 4 true
+}
+
+func ExampleExhaustive() {
+	grid := cvgm.Exhaustive{Values: [][]float64{{0, 1}, {-2, 2}}}
+	best, err := cvgm.Best(grid.Search(cvgm.Problem{Objective: bowl}, make([]float64, 2)))
+	fmt.Println(best.X, best.Loss, best.Index, err)
+	// Output: [1 -2] 0 2 <nil>
+}
+
+func ExampleRandomSearch() {
+	search := cvgm.RandomSearch{Source: synth.NewStream(1, "example search"), Draw: cvgm.LogUniform(-1, 1), Steps: 1000}
+	best, err := cvgm.Best(search.Search(cvgm.Problem{Objective: bowl}, make([]float64, 2)))
+	fmt.Printf("%.1f %v\n", best.X, err)
+	// Output: [1.1 0.1] <nil>
+}
+
+func ExampleSearchError() {
+	broken := func(_, x []float64) (float64, error) { return 0, fmt.Errorf("no disk") }
+	_, err := cvgm.Best(cvgm.Exhaustive{Values: [][]float64{{7}}}.Search(cvgm.Problem{Objective: broken}, make([]float64, 1)))
+	fmt.Println(err)
+	// Output: search step 0 at [7]: no disk
+}
+
+func ExampleSplitError() {
+	d := line()
+	d.X.SetCol(2, make([]float64, 30))
+	splits, _ := cvgm.KFold(synth.NewStream(1, "example splits"), 30, 5)
+	_, err := cvgm.New(cvgm.Config{Data: d, Splits: splits, Loss: cvgm.SquaredError{}, Standardise: true,
+		Learner: func() cvgm.Learner { return new(qpdiff.ElasticNet) }})
+	fmt.Println(err)
+	// Output: split 0: X has standard deviation 0 in feature 2 over the training rows (outside its domain): drop the feature, use more training rows, or do not standardise
+}
+
+func ExampleModel() {
+	cv := elasticNet(line())
+	model, err := cv.Final([]float64{.3, .1})
+	if err != nil {
+		panic(err)
+	}
+	fresh := line() // here: the training data again
+	risk, err := model.Risk(cvgm.SquaredError{}, fresh)
+	if err != nil {
+		panic(err)
+	}
+	fmt.Printf("weights %.2f of standardised features, mean squared error %.2f\n", model.Theta, risk)
+	// Output: weights [2.25 0.00 -0.03 0.00 0.00] of standardised features, mean squared error 1.43
+}

@@ -1,0 +1,56 @@
+package experiment
+
+import (
+	"context"
+	"math"
+	"runtime"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func fewSeeds() ElasticNetParams {
+	p := PaperElasticNet()
+	p.Seeds, p.K, p.LongSteps, p.Samples = 6, 16, 150, 300
+	return p
+}
+
+func TestElasticNetSeedsAreTheSameForAnyGOMAXPROCS(t *testing.T) {
+	run := func(procs int) *ElasticNetSeeds {
+		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(procs))
+		r, err := fewSeeds().RunSeeds(context.Background())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	if diff := cmp.Diff(run(1), run(7)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestElasticNetSeedsFillEverySlotWithTheRightPoint(t *testing.T) {
+	r, err := fewSeeds().RunSeeds(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range r.Methods {
+		for i, v := range m.Test {
+			if !(v > 0) || i > 0 && v == m.Test[i-1] {
+				t.Errorf("%s, seed %d: test loss %v", m.Name, i, v)
+			}
+		}
+	}
+	for i := range r.Methods[methodCVGM].CV {
+		// Small enough steps descend, until the search has converged.
+		if long, short := r.Methods[methodLong].CV[i], r.Methods[methodCVGM].CV[i]; !(long <= short) {
+			t.Errorf("seed %d: CV loss %v after %d steps, %v after %d", i, long, r.Params.LongSteps, short, r.Params.Steps)
+		}
+	}
+	if r.Methods[methodTrue].CV != nil || r.Methods[methodExhaustive].CVMean.N != 6 {
+		t.Error("CV losses belong to the searches alone")
+	}
+	if c := r.Methods[methodTrue].CVGMLessTest; c.Wins != 0 || math.IsNaN(c.Difference.Margin) {
+		t.Errorf("CVGM against the true coefficients: %+v", c)
+	}
+}

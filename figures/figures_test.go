@@ -1,0 +1,154 @@
+package figures
+
+import (
+	"bytes"
+	"context"
+	"encoding/csv"
+	"encoding/xml"
+	"errors"
+	"image/png"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"cvgm/cvgm/experiment"
+
+	"gonum.org/v1/plot/vg"
+)
+
+func example() *Figure {
+	p := NewPanel("panel", "A title", "x", "y")
+	p.Grid()
+	p.Band("band", []float64{0, 1, 2}, []float64{0, 0, 1}, []float64{1, 2, 2}, Style{Color: Blue})
+	p.Line("line", []float64{0, 1, 2}, []float64{.5, 1, 1.5}, Style{Color: Blue})
+	p.Scatter("dots, \"quoted\"", []float64{.1, .2}, []float64{.3, 1.0 / 3}, Style{})
+	q := NewPanel("surface", "", "x", "y")
+	q.Surface("z", []float64{0, 1}, []float64{0, 1, 2}, [][]float64{{1, 2, 3}, {2, 3, 4}}, []float64{2.5})
+	return &Figure{Name: "example", Width: 5 * vg.Inch, Height: 2.5 * vg.Inch, LegendWidth: vg.Inch, Panels: [][]*Panel{{p, q}}}
+}
+
+func TestFigureFilesAreValidAndTheSameTwice(t *testing.T) {
+	first, second := t.TempDir(), t.TempDir()
+	for _, dir := range []string{first, second} {
+		if err := example().Write(dir); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, ext := range []string{".svg", ".png", ".pdf", ".csv"} {
+		a, erra := os.ReadFile(filepath.Join(first, "example"+ext))
+		b, errb := os.ReadFile(filepath.Join(second, "example"+ext))
+		if erra != nil || errb != nil {
+			t.Fatal(erra, errb)
+		}
+		if !bytes.Equal(a, b) {
+			t.Errorf("%s differs between two runs", ext)
+		}
+		switch ext {
+		case ".png":
+			img, err := png.Decode(bytes.NewReader(a))
+			if err != nil || img.Bounds().Dx() != 800 || img.Bounds().Dy() != 400 {
+				t.Errorf("PNG: %v, %v", err, img.Bounds())
+			}
+		case ".pdf":
+			if !bytes.HasPrefix(a, []byte("%PDF-")) || !bytes.Contains(a, []byte("D:20180518000000")) {
+				t.Error("PDF lacks its header or its fixed date")
+			}
+		case ".svg":
+			d := xml.NewDecoder(bytes.NewReader(a))
+			for {
+				if _, err := d.Token(); errors.Is(err, io.EOF) {
+					break
+				} else if err != nil {
+					t.Fatalf("SVG: %v", err)
+				}
+			}
+		}
+	}
+}
+
+func TestFigureCSVHoldsEveryPlottedPoint(t *testing.T) {
+	rows, err := csv.NewReader(strings.NewReader(example().CSV())).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := 1 + 3 + 3 + 2 + 6; len(rows) != want {
+		t.Errorf("%d rows, want %d", len(rows), want)
+	}
+	for _, want := range [][]string{
+		{"panel", "band", "2", "", "", "1", "2"},
+		{"panel", "line", "1", "1", "", "", ""},
+		{"panel", "dots, \"quoted\"", "0.2", "0.3333333333333333", "", "", ""},
+		{"surface", "z", "1", "2", "4", "", ""},
+	} {
+		if !slices.ContainsFunc(rows, func(r []string) bool { return slices.Equal(r, want) }) {
+			t.Errorf("no row %q", want)
+		}
+	}
+}
+
+func TestTableFormats(t *testing.T) {
+	table := &Table{Name: "t", Caption: "50 % of a_b", Header: []string{"Method", "Loss"}, Rows: [][]any{
+		{"λ1 & co", Number{Value: -1.23456, Digits: 2, Margin: .056}},
+		{"count", 12},
+		{"silent", nil},
+		{"quoted", quoted("1.0800000001")},
+	}}
+	for _, c := range []struct{ name, got, want string }{
+		{"Markdown", table.Markdown(), "**50 % of a_b**\n\n| Method | Loss |\n| :-- | --: |\n| λ1 & co | -1.23 ± 0.06 |\n| count | 12 |\n| silent | – |\n| quoted | 1.080000 |\n"},
+		{"CSV", table.CSV(), "Method,Loss,Loss ±\nλ1 & co,-1.23456,0.056\ncount,12,\nsilent,,\nquoted,1.0800000001,\n"},
+	} {
+		if c.got != c.want {
+			t.Errorf("%s is\n%s\nwant\n%s", c.name, c.got, c.want)
+		}
+	}
+	for _, want := range []string{`\caption{50 \% of a\_b}`, `$\lambda_1$ \& co & $-1.23 \pm 0.06$ \\`, `silent & -- \\`} {
+		if !strings.Contains(table.LaTeX(), want) {
+			t.Errorf("LaTeX lacks %q:\n%s", want, table.LaTeX())
+		}
+	}
+}
+
+func TestRoundTicks(t *testing.T) {
+	for _, c := range []struct {
+		low, high float64
+		want      string
+	}{{0, 101, "0 20 40 60 80 100"}, {.94, 1.42, "1.0 1.1 1.2 1.3 1.4"}, {-3, 3, "-3 -2 -1 0 1 2 3"}, {0, 1e-3, "0.0000 0.0002 0.0004 0.0006 0.0008 0.0010"}, {2, 2, "2"}} {
+		var labels []string
+		for _, tick := range (roundTicks{}).Ticks(c.low, c.high) {
+			labels = append(labels, tick.Label)
+		}
+		if got := strings.Join(labels, " "); got != c.want {
+			t.Errorf("ticks from %v to %v: %s, want %s", c.low, c.high, got, c.want)
+		}
+	}
+}
+
+// Every figure and table of the elastic net draws from a small Result.
+func TestElasticNetOutputs(t *testing.T) {
+	p := experiment.PaperElasticNet()
+	p.Samples, p.K, p.Steps, p.GridPoints, p.RandomPoints, p.Seeds, p.LongSteps, p.SurfacePoints = 60, 4, 5, 3, 6, 3, 8, 5
+	r, err := p.Run(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	seeds, err := p.RunSeeds(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	for _, o := range []interface{ Write(dir string) error }{
+		ElasticNetTable(r, seeds), ElasticNetCVTable(seeds),
+		ElasticNetLearningCurves(r), ElasticNetSurfaces(r), ElasticNetEarlyStopping(r),
+	} {
+		if err := o.Write(dir); err != nil {
+			t.Error(err)
+		}
+	}
+	text, err := os.ReadFile(filepath.Join(dir, "table1_elastic_net.csv"))
+	if err != nil || !strings.Contains(string(text), full(r.Random.Final())) {
+		t.Errorf("Table 1 lacks the random search's loss (%v):\n%s", err, text)
+	}
+}
