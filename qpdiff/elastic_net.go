@@ -209,7 +209,7 @@ func (e *ElasticNet) findWeak() error {
 	}
 	s := e.restrict(func(j int, active, weak bool) bool { return active || weak })
 	if k := s.factor(); k < len(s.act) {
-		return argErrorf("hyper", ErrIllPosed, "raise lambda2 or drop features", "leaves the solution open: feature %d depends linearly on others", s.act[k])
+		return argErrorf("hyper", ErrIllPosed, "raise lambda2 or drop features", "leaves the solution open: feature %d is zero or depends linearly on others", s.act[k])
 	}
 	return nil
 }

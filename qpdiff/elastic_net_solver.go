@@ -1,6 +1,10 @@
 package qpdiff
 
-import "math"
+import (
+	"cmp"
+	"math"
+	"slices"
+)
 
 // kinkedQP minimises the quadratic function with a kink at zero in each
 // coordinate
@@ -23,14 +27,16 @@ type kinkedQP struct {
 	sgn           []float64 // per member of act: the side of the kink, 0 if free
 	a, dinv       []float64 // factor of the active system, its right-hand side as last column
 	z, grad       []float64 // work; after solve: c − Gx where x_j is held at zero
-	warm, hadFree bool      // x and act come from a solve; that solve had free coordinates
+	d, at         []float64 // work of stepTo
+	cross         []int
+	warm, hadFree bool // x and act come from a solve; that solve had free coordinates
 }
 
 func (q *kinkedQP) resize(n int) {
 	if q.n == n {
 		return
 	}
-	buf := make([]float64, n*(n+1)+5*n)
+	buf := make([]float64, n*(n+1)+7*n)
 	take := func(k int) []float64 {
 		s := buf[:k:k]
 		buf = buf[k:]
@@ -39,6 +45,7 @@ func (q *kinkedQP) resize(n int) {
 	*q = kinkedQP{
 		n: n, g: q.g, c: q.c, r: q.r, up: q.up, lo: q.lo,
 		a: take(n * (n + 1)), dinv: take(n), x: take(n), z: take(n), grad: take(n), sgn: take(n)[:0],
+		d: take(n), at: take(n), cross: make([]int, 0, n),
 		act: make([]int, 0, n),
 	}
 }
@@ -54,15 +61,17 @@ func (q *kinkedQP) reset() {
 // cdPhases how often descent is tried before exact steps alone finish.
 const (
 	cdSweeps = 8
-	cdPhases = 6
+	cdPhases = 60
 )
 
 // solve moves x to the solution and leaves the factor of its active system in
 // a, dinv. It starts from the active set and x of the last solve: where λ moved
-// little, one factorisation confirms the set. Otherwise coordinate descent
-// guesses a new set and primal active-set steps finish. Every step lowers the
-// objective and an active set is left only downhill, so none comes back and
-// the number of steps is finite.
+// little, one factorisation confirms the set. Otherwise it alternates sweeps of
+// coordinate descent, which are cheap and change many signs, with exact steps
+// on the active set, and in the end takes exact steps alone. Those lower the
+// objective each time x moves, and come to the minimiser of an active set
+// before another coordinate may enter; no active set has its minimiser visited
+// twice, so they are finitely many.
 func (q *kinkedQP) solve() error {
 	free := false
 	for j, u := range q.up {
@@ -81,12 +90,18 @@ func (q *kinkedQP) solve() error {
 		phases--
 	}
 	q.warm = false
-	settled := false
-	for step := 0; step < 200+20*q.n; step++ {
+	tol := 32 * eps
+	for range 200 + 20*q.n {
 		s := len(q.act)
 		if k := q.factor(); k < s {
-			if !q.slide(k) {
-				return argErrorf("hyper", ErrIllPosed, "raise lambda2 or drop features", "leaves the solution open: feature %d depends linearly on others", q.act[k])
+			phases = max(0, phases-1)
+			moved, ok := q.slide(k)
+			if !ok {
+				return argErrorf("hyper", ErrIllPosed, "raise lambda2 or drop features",
+					"leaves the solution open: feature %d is zero or depends linearly on others", q.act[k])
+			}
+			if !moved && !q.fresh() {
+				tol = math.Inf(1)
 			}
 			continue
 		}
@@ -98,32 +113,37 @@ func (q *kinkedQP) solve() error {
 			}
 		}
 		if wrong > 0 {
-			if q.stepTo() {
-				settled = true
-			} else if wrong > 1 && phases > 0 {
-				q.descend()
-				phases--
+			if !q.stepTo() && !q.fresh() {
+				tol = math.Inf(1)
 			}
-			continue
+		} else {
+			for i, j := range q.act {
+				q.x[j] = q.z[i]
+			}
+			wrong = q.admit(tol, phases == 0)
+			if wrong == 0 {
+				q.warm = true
+				return nil
+			}
 		}
-		for i, j := range q.act {
-			q.x[j] = q.z[i]
-		}
-		tol := 32 * eps
-		if settled {
-			tol = math.Inf(1)
-		}
-		added := q.admit(tol)
-		if added == 0 {
-			q.warm = true
-			return nil
-		}
-		if added > 1 && phases > 0 {
+		if wrong > 1 && phases > 0 {
 			q.descend()
 			phases--
 		}
 	}
 	return argErrorf("Data", ErrIterationLimit, "raise lambda2", "is so ill-conditioned that no active set was confirmed")
+}
+
+// fresh reports whether a coordinate let into the active set has not left its
+// kink yet. If all those let in last want to leave again at once, then rounding
+// alone had let them in.
+func (q *kinkedQP) fresh() bool {
+	for i, j := range q.act {
+		if q.sgn[i] != 0 && q.x[j] == 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // factor gathers the active system and factorises it. The solution's start is
@@ -142,15 +162,9 @@ func (q *kinkedQP) factor() int {
 			}
 		}
 		out[i] += q.r[j]
-		b := q.c[j]
-		if t := q.sgn[i]; t > 0 {
-			b -= q.up[j]
-		} else if t < 0 {
-			b += q.lo[j]
-		}
-		out[s] = b
+		out[s] = q.linear(i)
 	}
-	k := ldlFactor(q.a, q.dinv, s, w, 4*eps*float64(q.n))
+	k := ldlFactor(q.a, q.dinv, s, w, 8*eps*float64(q.n))
 	if k == s {
 		for i := range s {
 			q.z[i] = q.a[i*w+s]
@@ -173,118 +187,181 @@ func (q *kinkedQP) solveActive(w, v []float64) []float64 {
 	return w
 }
 
-// stepTo moves x towards the minimiser z of the active system, up to the first
-// kink, and drops the coordinates that arrive there. It reports whether
-// nothing but rounding had let the newest coordinates into the set: all of
-// them want to leave it on the wrong side at once.
-func (q *kinkedQP) stepTo() (stuck bool) {
-	t := 1.0
-	fresh, left := 0, 0
+// stepTo moves x towards the minimiser z of the active system, which lies
+// beyond some kinks: to z or to that kink on the way where the objective is
+// lowest. The coordinates whose kink is there leave the active set, those that
+// crossed theirs change sides. It reports whether x moved.
+//
+// Along x + t(z−x) the slope is (t−1)·dᵀHd, d = z−x, plus (up_j+lo_j)·|d_j| for
+// each kink crossed. (This is the line search of Lee, Battle, Raina and Ng
+// 2006, "Efficient sparse coding algorithms".)
+func (q *kinkedQP) stepTo() (moved bool) {
+	s := len(q.act)
+	d, at, cross := q.d[:s], q.at[:s], q.cross[:0]
 	for i, j := range q.act {
-		if s := q.sgn[i]; s != 0 {
-			if q.x[j] == 0 {
-				fresh++
+		x, z := q.x[j], q.z[i]
+		d[i] = z - x
+		if t := q.sgn[i]; t != 0 && z*t <= 0 {
+			at[i] = 0
+			if x != 0 {
+				at[i] = x / (x - z)
 			}
-			if q.z[i]*s <= 0 {
-				if q.x[j] == 0 {
-					left++
-				}
-				t = min(t, q.x[j]/(q.x[j]-q.z[i]))
+			cross = append(cross, i)
+		}
+	}
+	slices.SortFunc(cross, func(a, b int) int { return cmp.Compare(at[a], at[b]) })
+	curv := ldlForm(q.a, q.dinv, s, s+1, d)
+	t, jump, value := 0.0, 0.0, 0.0
+	bestT, best := at[cross[0]], 0.0 // at the least as far as the first
+	for k := 0; k <= len(cross); k++ {
+		next := 1.0
+		if k < len(cross) {
+			next = at[cross[k]]
+		}
+		value += (next - t) * (jump - curv*(1-(t+next)/2))
+		t = next
+		if value < best {
+			bestT, best = t, value
+		} else if t > 0 {
+			break
+		}
+		if k < len(cross) {
+			i := cross[k]
+			j := q.act[i]
+			jump += (q.up[j] + q.lo[j]) * math.Abs(d[i])
+			if math.IsInf(jump, 1) {
+				break
 			}
 		}
 	}
-	if left > 0 || !(t > 0) {
-		t = 0
-	}
-	k := 0
-	for i, j := range q.act {
-		s := q.sgn[i]
-		if s != 0 && q.z[i]*s <= 0 && !(q.x[j]/(q.x[j]-q.z[i]) > t) {
+	for _, i := range cross {
+		switch j := q.act[i]; {
+		case at[i] == bestT:
 			q.x[j] = 0
-			continue
+			q.act[i] = -1
+		case at[i] < bestT:
+			q.sgn[i] = -q.sgn[i]
 		}
-		if t > 0 {
-			q.x[j] += t * (q.z[i] - q.x[j])
-			if s != 0 && q.x[j]*s <= 0 {
-				q.x[j] = 0
+	}
+	if bestT > 0 {
+		for i, j := range q.act {
+			if j < 0 {
 				continue
 			}
+			q.x[j] += bestT * d[i]
+			if bestT == 1 {
+				q.x[j] = q.z[i]
+			}
+			q.stop(i)
 		}
-		q.act[k], q.sgn[k] = j, s
-		k++
+	}
+	q.compact()
+	return bestT > 0
+}
+
+// stop takes member i out of the active set if x is at its kink or beyond.
+func (q *kinkedQP) stop(i int) {
+	if j := q.act[i]; q.sgn[i] != 0 && q.x[j]*q.sgn[i] <= 0 {
+		q.x[j] = 0
+		q.act[i] = -1
+	}
+}
+
+// compact closes the gaps that coordinates left in the active set.
+func (q *kinkedQP) compact() {
+	k := 0
+	for i, j := range q.act {
+		if j >= 0 {
+			q.act[k], q.sgn[k] = j, q.sgn[i]
+			k++
+		}
 	}
 	q.act, q.sgn = q.act[:k], q.sgn[:k]
-	return left > 0 && left == fresh
 }
 
 // slide deals with member k of act being linearly dependent on those before
 // it: along that dependency the objective is linear, so x moves down it to the
-// next kink, whose coordinate leaves. It reports false when there is none:
-// then the objective is flat in a direction that no kink bounds.
-func (q *kinkedQP) slide(k int) bool {
+// next kink, whose coordinate leaves. It reports whether x moved, and ok false
+// where no kink bounds the way: then the solution is not unique.
+func (q *kinkedQP) slide(k int) (moved, ok bool) {
 	s := len(q.act)
-	// The dependency v: v_k = 1, v_<k = −H_<k⁻¹ h_k. Column k of the partial
+	// The dependency v: v_k = 1, v_<k = −H_<k⁻¹h_k. Column k of the partial
 	// factor holds L⁻¹h_k.
-	v := q.z[:s]
-	clear(v)
+	v := q.d[:k+1]
 	for i := range k {
 		v[i] = -q.a[i*(s+1)+k]
 	}
 	ldlBack(q.a, q.dinv, k, s+1, v[:k])
 	v[k] = 1
-	var slope float64
-	for i := range k + 1 {
+	var down float64
+	for i, t := range v {
+		down += q.linear(i) * t
+	}
+	// Where the objective is flat along v, rounding decides which way is down:
+	// if no kink bounds that one, the other is as good.
+	if down < 0 {
+		negate(v)
+	}
+	t := q.reach(v)
+	if math.IsInf(t, 1) {
+		negate(v)
+		if t = q.reach(v); math.IsInf(t, 1) {
+			return false, false
+		}
+	}
+	for i, u := range v {
 		j := q.act[i]
-		b := q.c[j]
-		if t := q.sgn[i]; t > 0 {
-			b -= q.up[j]
-		} else if t < 0 {
-			b += q.lo[j]
-		}
-		slope -= b * v[i]
-	}
-	if slope > 0 {
-		for i := range k + 1 {
-			v[i] = -v[i]
+		if u*q.sgn[i] < 0 && -q.x[j]/u <= t {
+			q.x[j] = 0
+			q.act[i] = -1
+		} else if t > 0 {
+			q.x[j] += t * u
+			q.stop(i)
 		}
 	}
-	for range 2 {
-		t := math.Inf(1)
-		for i := range k + 1 {
-			if v[i]*q.sgn[i] < 0 {
-				t = min(t, -q.x[q.act[i]]/v[i])
-			}
-		}
-		if !math.IsInf(t, 1) {
-			m := 0
-			for i, j := range q.act {
-				if i <= k {
-					hit := v[i]*q.sgn[i] < 0 && !(-q.x[j]/v[i] > t)
-					q.x[j] += t * v[i]
-					if hit || q.sgn[i] != 0 && q.x[j]*q.sgn[i] < 0 {
-						q.x[j] = 0
-						continue
-					}
-				}
-				q.act[m], q.sgn[m] = j, q.sgn[i]
-				m++
-			}
-			q.act, q.sgn = q.act[:m], q.sgn[:m]
-			return true
-		}
-		for i := range k + 1 {
-			v[i] = -v[i]
-		}
-	}
-	return false
+	q.compact()
+	return t > 0, true
 }
 
-// admit adds to the active set every coordinate at zero whose kink is too weak
-// to hold it there, by more than tol times the size of the terms compared, and
-// returns how many.
-func (q *kinkedQP) admit(tol float64) int {
+// reach returns how far x can move along v, on the first members of the active
+// set, until one of them is at its kink.
+func (q *kinkedQP) reach(v []float64) float64 {
+	t := math.Inf(1)
+	for i, u := range v {
+		if u*q.sgn[i] < 0 {
+			t = min(t, -q.x[q.act[i]]/u)
+		}
+	}
+	return t
+}
+
+func negate(v []float64) {
+	for i := range v {
+		v[i] = -v[i]
+	}
+}
+
+// linear returns minus the slope at zero of the objective's linear part for
+// member i of act, on its side of the kink.
+func (q *kinkedQP) linear(i int) float64 {
+	j := q.act[i]
+	switch t := q.sgn[i]; {
+	case t > 0:
+		return q.c[j] - q.up[j]
+	case t < 0:
+		return q.c[j] + q.lo[j]
+	}
+	return q.c[j]
+}
+
+// admit adds to the active set the coordinates at zero whose kink is too weak
+// to hold them there, by more than tol times the size of the terms compared, or
+// if one is set the one of them that violates its kink most. It returns how
+// many it added.
+func (q *kinkedQP) admit(tol float64, one bool) int {
 	n, s := q.n, len(q.act)
-	added, next := 0, 0
+	next := 0
+	worst := 0.0
 	for j := range n {
 		if next < s && q.act[next] == j {
 			next++
@@ -304,19 +381,24 @@ func (q *kinkedQP) admit(tol float64) int {
 		for i, k := range q.act[:s] {
 			size += math.Abs(row[k] * q.z[i])
 		}
-		size *= tol
-		switch {
-		case d > q.up[j]+size:
-			q.act, q.sgn = append(q.act, j), append(q.sgn, 1)
-			added++
-		case -d > q.lo[j]+size:
-			q.act, q.sgn = append(q.act, j), append(q.sgn, -1)
-			added++
+		excess, side := d-q.up[j], 1.0
+		if d < 0 {
+			excess, side = -d-q.lo[j], -1
 		}
+		if !(excess > tol*size) {
+			continue
+		}
+		if one {
+			if excess <= worst {
+				continue
+			}
+			worst = excess
+			q.act, q.sgn = q.act[:s], q.sgn[:s]
+		}
+		q.act, q.sgn = append(q.act, j), append(q.sgn, side)
 	}
-	if added > 0 {
-		q.sortActive(s)
-	}
+	added := len(q.act) - s
+	q.sortActive(s)
 	return added
 }
 
@@ -359,7 +441,7 @@ func (q *kinkedQP) descend() {
 			axpy(-v, q.g[j*n:(j+1)*n], d)
 		}
 	}
-	for range cdSweeps {
+	for range cdSweeps + len(q.act)/2 {
 		moved := false
 		for j := range n {
 			row := q.g[j*n : (j+1)*n]

@@ -138,3 +138,13 @@ func ldlBack(a, dinv []float64, n, stride int, x []float64) {
 		x[k] = s * dinv[k]
 	}
 }
+
+// ldlForm returns xᵀAx for a factor of A made by ldlFactor.
+func ldlForm(a, dinv []float64, n, stride int, x []float64) float64 {
+	var s float64
+	for k := range n {
+		u := dot(x[k:n], a[k*stride+k:])
+		s += u * u * dinv[k]
+	}
+	return s
+}
