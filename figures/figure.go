@@ -233,15 +233,31 @@ func (p *Panel) Surface(name string, xs, ys []float64, z [][]float64, levels []f
 	heat := plotter.NewHeatMap(surface{xs, ys, logs}, shades)
 	heat.Rasterized = true
 	p.add(data, Style{Unlisted: true}, heat, nil)
-	lines := plotter.NewContour(surface{xs, ys, z}, levels, shades)
-	for i := range lines.LineStyles {
-		lines.LineStyles[i] = draw.LineStyle{Color: color.NRGBA{90, 90, 90, 255}, Width: .4}
+	for _, level := range levels {
+		for _, line := range contour(xs, ys, z, level) {
+			p.plot.Add(&plotter.Line{XYs: line, LineStyle: draw.LineStyle{Color: color.NRGBA{90, 90, 90, 255}, Width: .4}})
+		}
 	}
-	lines.Palette = nil
-	p.plot.Add(lines)
 }
 
-// surface is a plotter.GridXYZ.
+// Contour plots the lines along which z[i][j], given at xs[i], ys[j], equals
+// level.
+func (p *Panel) Contour(name string, xs, ys []float64, z [][]float64, level float64, s Style) {
+	for i, line := range contour(xs, ys, z, level) {
+		part := name
+		if i > 0 {
+			part = fmt.Sprintf("%s (%d)", name, i+1)
+			s.Unlisted = true
+		}
+		x, y := make([]float64, len(line)), make([]float64, len(line))
+		for k, v := range line {
+			x[k], y[k] = v.X, v.Y
+		}
+		p.Line(part, x, y, s)
+	}
+}
+
+// surface is a plotter.GridXYZ, in which c counts xs and r counts ys.
 type surface struct {
 	xs, ys []float64
 	z      [][]float64

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"image/png"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -150,5 +151,47 @@ func TestElasticNetOutputs(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(dir, "table1_elastic_net.csv"))
 	if err != nil || !strings.Contains(string(text), full(r.Random.Final())) {
 		t.Errorf("Table 1 lacks the random search's loss (%v):\n%s", err, text)
+	}
+}
+
+func TestContourOfACircleAndOfASaddle(t *testing.T) {
+	xs, ys := make([]float64, 41), make([]float64, 31)
+	for i := range xs {
+		xs[i] = -2 + .1*float64(i)
+	}
+	for j := range ys {
+		ys[j] = -1.5 + .1*float64(j)
+	}
+	grid := func(f func(x, y float64) float64) [][]float64 {
+		z := make([][]float64, len(xs))
+		for i, x := range xs {
+			for _, y := range ys {
+				z[i] = append(z[i], f(x, y))
+			}
+		}
+		return z
+	}
+	circle := contour(xs, ys, grid(func(x, y float64) float64 { return x*x + y*y }), 1)
+	if len(circle) != 1 || circle[0][0] != circle[0][len(circle[0])-1] {
+		t.Fatalf("a circle gives %d lines", len(circle))
+	}
+	for _, p := range circle[0] {
+		if r := math.Hypot(p.X, p.Y); math.Abs(r-1) > 2e-3 { // the grid's curvature
+			t.Errorf("the circle runs through radius %v", r)
+		}
+	}
+	saddle := contour(xs, ys, grid(func(x, y float64) float64 { return (x + .01) * (y + .02) }), 0)
+	if len(saddle) != 2 {
+		t.Errorf("a saddle gives %d lines", len(saddle))
+	}
+	for _, line := range saddle {
+		for _, p := range line {
+			if math.Abs((p.X+.01)*(p.Y+.02)) > 3e-3 {
+				t.Errorf("a saddle's line runs through (%v, %v)", p.X, p.Y)
+			}
+		}
+	}
+	if flat := contour(xs, ys, grid(func(x, y float64) float64 { return 1 }), 1); len(flat) != 0 {
+		t.Errorf("a flat surface gives %d lines", len(flat))
 	}
 }

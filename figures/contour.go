@@ -1,0 +1,95 @@
+package figures
+
+import "gonum.org/v1/plot/plotter"
+
+// contour returns the lines along which z, given at xs[i], ys[j] and linear
+// along the edges of the grid between, equals level: by marching squares, in an
+// order that depends on the data alone. (plotter.Contour's order is random.)
+func contour(xs, ys []float64, z [][]float64, level float64) []plotter.XYs {
+	nx, ny := len(xs), len(ys)
+	// A line crosses edges of the grid. Edge 2(i·ny+j) runs from (i, j) to
+	// (i+1, j), edge 2(i·ny+j)+1 to (i, j+1).
+	links := make(map[int][]int)
+	var order []int // edges in the order in which they are first crossed
+	join := func(a, b int) {
+		for _, e := range []int{a, b} {
+			if links[e] == nil {
+				order = append(order, e)
+			}
+		}
+		links[a], links[b] = append(links[a], b), append(links[b], a)
+	}
+	above := func(i, j int) bool { return z[i][j] > level }
+	for i := range nx - 1 {
+		for j := range ny - 1 {
+			bottom, left := 2*(i*ny+j), 2*(i*ny+j)+1
+			top, right := 2*(i*ny+j+1), 2*((i+1)*ny+j)+1
+			var crossed []int
+			for _, e := range []struct {
+				id   int
+				a, b bool
+			}{
+				{bottom, above(i, j), above(i+1, j)}, {right, above(i+1, j), above(i+1, j+1)},
+				{top, above(i+1, j+1), above(i, j+1)}, {left, above(i, j+1), above(i, j)},
+			} {
+				if e.a != e.b {
+					crossed = append(crossed, e.id)
+				}
+			}
+			switch len(crossed) {
+			case 2:
+				join(crossed[0], crossed[1])
+			case 4: // a saddle: the mean of the corners says which of them are joined
+				mean := (z[i][j] + z[i+1][j] + z[i][j+1] + z[i+1][j+1]) / 4
+				if above(i, j) == (mean > level) {
+					join(bottom, right)
+					join(top, left)
+				} else {
+					join(left, bottom)
+					join(right, top)
+				}
+			}
+		}
+	}
+	at := func(edge int) plotter.XY {
+		i, j := edge/2/ny, edge/2%ny
+		k, l := i, j
+		if edge%2 == 0 {
+			k++
+		} else {
+			l++
+		}
+		t := (level - z[i][j]) / (z[k][l] - z[i][j])
+		return plotter.XY{X: xs[i] + t*(xs[k]-xs[i]), Y: ys[j] + t*(ys[l]-ys[j])}
+	}
+	used := make(map[int]bool)
+	walk := func(e int) plotter.XYs {
+		line := plotter.XYs{at(e)}
+		used[e] = true
+		for next := true; next; {
+			next = false
+			for _, n := range links[e] {
+				if !used[n] {
+					e, next = n, true
+					used[n] = true
+					line = append(line, at(n))
+					break
+				}
+			}
+		}
+		return line
+	}
+	var lines []plotter.XYs
+	for _, e := range order { // open lines, from an end at the border
+		if !used[e] && len(links[e]) == 1 {
+			lines = append(lines, walk(e))
+		}
+	}
+	for _, e := range order { // the rest are closed
+		if !used[e] {
+			line := walk(e)
+			lines = append(lines, append(line, line[0]))
+		}
+	}
+	return lines
+}
