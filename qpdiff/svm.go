@@ -1,0 +1,485 @@
+package qpdiff
+
+import (
+	"math"
+	"slices"
+	"strings"
+)
+
+// SVM is the linear support vector machine with an ℓ₁ and a squared ℓ₂ penalty
+// (Barratt and Sharma 2018, supplement A), without intercept:
+//
+//	minimise over θ   1/N·Σ_i max(0, 1 − y_i θᵀx_i) + λ1·‖θ‖₁ + λ2/2·‖θ‖²
+//
+// The hyperparameters are (λ1, λ2) with λ1 ≥ 0 and λ2 > 0. Labels are ±1. (The
+// supplement writes y ∈ {0,1}; with a label 0 the hinge loss max(0, 1−yŷ) would
+// be 1 whatever the prediction, so that this is a slip for {−1,1}.) Rows of X may
+// be features φ(x) of a map that is itself learned.
+//
+// # Method
+//
+// A row is on the elbow where y_iθᵀx_i = 1, violates the margin below and is
+// beyond it above. With the elbow E, the violators V, the support S of θ, its
+// signs s and z_i = y_i·x_i restricted to S, θ and the multipliers b of the elbow solve
+//
+//	λ2·θ_S + λ1·s − 1/N·Σ_V z_i − Σ_E b_i z_i = 0,   z_iᵀθ_S = 1 for i ∈ E
+//
+// with 0 ≤ b_i ≤ 1/N. An active-set method in θ finds E, V, S and s exactly,
+// starting from those of the last fit.
+//
+// # Derivatives
+//
+// They follow from the implicit function theorem at that system: with (w, u)
+// from λ2·w − Σ_E u_i z_i = dθ_S and z_iᵀw = 0 on E,
+//
+//	λ1: −sᵀw    λ2: −θᵀw
+//	z_i: w/N for i ∈ V,  b_i·w + u_i·θ for i ∈ E,  0 beyond the margin
+//
+// and z_i = y_i·x_i gives those of X and y, where a label is taken as the real
+// number it is in y_iθᵀx_i.
+//
+// They exist where strict complementarity holds: no row is on the elbow with a
+// multiplier at 0 or 1/N, or has its margin at 1 without being needed on the
+// elbow, and no coordinate is at its kink.
+// λ2 > 0 alone, which is what the paper asks for, is not enough. At λ1 = 0, the
+// end of its domain, the derivative with respect to λ1 is the one from the
+// right. Margins, multipliers and coordinates count as being at their kink
+// within 1e-10 of the size of their terms. Equal rows z_i, as a bootstrap
+// sample has them, count as one row of their joint weight: derivatives are along moves that keep
+// them equal, in equal parts to each.
+//
+// The zero value is ready for Load. An SVM is its own workspace: fits and
+// products after the first allocate nothing. It must not be shared between
+// goroutines.
+type SVM struct {
+	// Generalized makes VJP answer at weakly active rows and coordinates too,
+	// where no derivative exists, with one element of the generalised (Clarke)
+	// Jacobian: that of the problem in which each such row stays on the side
+	// where its multiplier puts it and each such coordinate stays at zero. False: such
+	// a VJP is refused with a NotDifferentiableError.
+	Generalized bool
+
+	marginFit
+}
+
+// Dims returns n parameters and the 2 hyperparameters (λ1, λ2).
+func (l *SVM) Dims(n int) (theta, hyper int) { return n, 2 }
+
+// Load makes d the data of the following fits. It keeps a reference to d.
+// Errors are ArgErrors: of kind ErrShape or ErrNotFinite; ErrDomain for a label
+// other than ±1; ErrIllPosed where all labels are the same. After one, the
+// learner has no data.
+func (l *SVM) Load(d Data) error { return l.load(d) }
+
+// Reset forgets the warm start and the last fit. The data stays loaded.
+func (l *SVM) Reset() {
+	l.fitted = false
+	l.p.reset()
+}
+
+// Fit solves the problem at hyper and writes θ (n entries), with exact zeros
+// outside the support. Errors: an ArgError that matches ErrShape, ErrNotFinite
+// or ErrDomain for hyper, ErrNotFitted without data, and ErrIllPosed or
+// ErrIterationLimit where λ2 is too small for the working precision. After an
+// error there is no fit, and θ is left as it was.
+func (l *SVM) Fit(theta, hyper []float64) error {
+	if err := l.ready(theta, hyper, 2); err != nil {
+		return err
+	}
+	if hyper[1] == 0 {
+		return argErrorf("hyper", ErrDomain, "give a lambda2 above 0", "holds 0 at index 1")
+	}
+	l.p.l1, l.p.l2 = hyper[0], hyper[1]
+	l.p.hinge = 1 / float64(len(l.data.Y))
+	return l.fit(theta)
+}
+
+// VJP adds dthetaᵀ·∂θ/∂input at the last fit to each field of g that is not nil.
+// Errors: ErrNotFitted; an ArgError of kind ErrNotFinite for dtheta; where strict
+// complementarity fails and Generalized is not set, a NotDifferentiableError
+// whose Weak lists the rows i, and the coordinates j as N+j.
+func (l *SVM) VJP(g *Grad, dtheta []float64) error {
+	if err := l.adjoint(g, dtheta, 2, l.Generalized, "lambda1", "lambda2"); err != nil {
+		return err
+	}
+	skip := len(l.weakFree) > 0 && !l.Generalized
+	if g.Hyper != nil {
+		if !skip {
+			for j, w := range l.w {
+				g.Hyper[0] -= sign(l.p.theta[j]) * w
+			}
+		}
+		g.Hyper[1] -= dot(l.p.theta, l.w)
+	}
+	l.dataVJP(g)
+	if skip && g.Hyper != nil {
+		return l.notDifferentiable(&Grad{Hyper: g.Hyper}, l.weakFree, "lambda1")
+	}
+	return nil
+}
+
+// JVP sets dtheta to the directional derivative of θ at the last fit along d,
+// whose fields are tangents of the inputs (nil: zero). Errors are those of VJP,
+// with kind ErrNotFinite for d.
+func (l *SVM) JVP(dtheta []float64, d *Grad) error {
+	if err := l.tangent(dtheta, d, 2, "lambda1", "lambda2"); err != nil {
+		return err
+	}
+	if d.Hyper != nil {
+		if len(l.weakFree) > 0 && d.Hyper[0] != 0 {
+			return l.notDifferentiable(&Grad{Hyper: d.Hyper}, l.weakFree, "lambda1")
+		}
+		for j, t := range l.p.theta {
+			l.w[j] -= d.Hyper[0]*sign(t) + d.Hyper[1]*t
+		}
+	}
+	return l.finishTangent(dtheta, d)
+}
+
+func sign(x float64) float64 {
+	switch {
+	case x > 0:
+		return 1
+	case x < 0:
+		return -1
+	}
+	return 0
+}
+
+// marginFit is what the learners of a marginProblem share: the data, the fit,
+// and the derivatives with respect to the data.
+type marginFit struct {
+	data     Data
+	p        marginProblem
+	fitted   bool
+	weak     []int     // weakly active distinct rows i and coordinates rows+j
+	weakFree []int     // rows+j where θ_j ≈ 0 with λ1 = 0: a kink in λ1 only
+	w, u     []float64 // solution of the adjoint system: by coordinate, by distinct row
+	// By distinct row: the derivative of its loss in its margin, and the second.
+	psi, curvature []float64
+	v, b           []float64 // work: right-hand side on the support and on the elbow
+	kept           struct {  // the face, while the weak rows and coordinates are left out of it
+		act, elbow []int
+		sgn        []float64
+	}
+}
+
+func (l *marginFit) load(d Data) error {
+	l.fitted = false
+	l.data = Data{}
+	if err := checkClasses(d); err != nil {
+		l.p.reset()
+		return err
+	}
+	if err := l.p.load(d); err != nil {
+		l.p.reset()
+		return err
+	}
+	rows, n := d.X.Dims()
+	if len(l.w) != n || len(l.u) != rows {
+		l.w, l.v, l.b, l.u = make([]float64, n), make([]float64, n), make([]float64, n), make([]float64, rows)
+		l.psi, l.curvature = make([]float64, rows), make([]float64, rows)
+		l.kept.act, l.kept.elbow, l.kept.sgn = make([]int, 0, n), make([]int, 0, n), make([]float64, 0, n)
+		l.weak, l.weakFree = make([]int, 0, rows+n), make([]int, 0, n)
+	}
+	l.data = d
+	return nil
+}
+
+// checkClasses reports the first thing in d that a classifier cannot use.
+func checkClasses(d Data) error {
+	if err := d.Check(); err != nil {
+		return err
+	}
+	same := true
+	for i, y := range d.Y {
+		if y != 1 && y != -1 {
+			return argErrorf("Data.Y", ErrDomain, "use the labels -1 and 1", "holds %v at index %d", y, i)
+		}
+		same = same && y == d.Y[0]
+	}
+	if same {
+		return argErrorf("Data.Y", ErrIllPosed, "give examples of both classes", "holds only the label %v", d.Y[0])
+	}
+	return nil
+}
+
+// ready checks the arguments of a Fit.
+func (l *marginFit) ready(theta, hyper []float64, want int) error {
+	l.fitted = false
+	if l.data.X == nil {
+		return errNotLoaded
+	}
+	if len(theta) != l.p.n {
+		panic("qpdiff: theta has the wrong length")
+	}
+	return checkHyper(hyper, want)
+}
+
+func (l *marginFit) fit(theta []float64) error {
+	if err := l.p.solve(); err != nil {
+		l.p.reset()
+		return err
+	}
+	l.findWeak()
+	copy(theta, l.p.theta)
+	l.fitted = true
+	return nil
+}
+
+// findWeak lists what is at its kink without being held there.
+func (l *marginFit) findWeak() {
+	p := &l.p
+	l.weak, l.weakFree = l.weak[:0], l.weakFree[:0]
+	size := math.Sqrt(dot(p.theta, p.theta))
+	kinked := p.hinge > 0 || p.smooth[1] > 0
+	e := 0
+	for i, m := range p.m {
+		if p.side[i] == 0 {
+			top := p.copies[i] * p.hinge
+			if b := p.mult[e]; min(b, top-b) <= weakTol*top {
+				l.weak = append(l.weak, i)
+			}
+			e++
+		} else if kinked && math.Abs(m-1) <= weakTol*(1+p.norm[i]*size) {
+			l.weak = append(l.weak, i)
+		}
+	}
+	for j, t := range p.theta {
+		if k := p.pos[j]; k >= 0 {
+			if math.Abs(t)*p.l2 <= weakTol*p.gradSize(j) {
+				if p.sgn[k] == 0 {
+					l.weakFree = append(l.weakFree, p.rows+j)
+				} else {
+					l.weak = append(l.weak, p.rows+j)
+				}
+			}
+		} else if p.l1-math.Abs(p.grad[j]) <= weakTol*p.gradSize(j) {
+			l.weak = append(l.weak, p.rows+j)
+		}
+	}
+}
+
+// notDifferentiable names the wanted inputs that have no derivative; hyper are the names of
+// the hyperparameters.
+func (l *marginFit) notDifferentiable(g *Grad, weak []int, hyper ...string) error {
+	var names []string
+	if g.Hyper != nil {
+		names = append(names, hyper...)
+	}
+	if g.X != nil {
+		names = append(names, "X")
+	}
+	if g.Y != nil {
+		names = append(names, "y")
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	named := make([]int, len(weak))
+	for k, id := range weak {
+		if id < l.p.rows {
+			named[k] = l.p.first[id]
+		} else {
+			named[k] = id - l.p.rows + len(l.p.of)
+		}
+	}
+	return &NotDifferentiableError{
+		Input:  strings.Join(names, ", "),
+		Weak:   named,
+		Remedy: "these rows (from the number of examples on: coordinates) are at their kink; move the hyperparameters, or set Generalized",
+	}
+}
+
+// adjoint checks the arguments of a VJP and solves the adjoint system for
+// dtheta: H·w − Σ_E u_i z_i = dtheta on the support, z_iᵀw = 0 on the elbow. hyper are the
+// names of the want hyperparameters.
+func (l *marginFit) adjoint(g *Grad, dtheta []float64, want int, generalized bool, hyper ...string) error {
+	if !l.fitted {
+		return errNotFitted
+	}
+	p := &l.p
+	if len(dtheta) != p.n {
+		panic("qpdiff: dtheta has the wrong length")
+	}
+	checkGrad(g, want, len(p.of), p.n)
+	if err := checkFinite("dtheta", "give a finite cotangent", dtheta); err != nil {
+		return err
+	}
+	if len(l.weak) > 0 {
+		if !generalized {
+			return l.notDifferentiable(g, l.weak, hyper...)
+		}
+		l.leaveOutWeak()
+		defer l.putBackWeak()
+	}
+	if err := l.factorise(); err != nil {
+		return err
+	}
+	copy(l.w, dtheta)
+	clear(l.u)
+	l.system()
+	return nil
+}
+
+func (l *marginFit) factorise() error {
+	p := &l.p
+	if p.factor {
+		return nil
+	}
+	if p.curved {
+		p.gradient()
+	}
+	if !p.factorise() {
+		return argErrorf("Data", ErrIllPosed, "raise the ridge penalty, or scale the features", "gives a Hessian that is singular to machine precision")
+	}
+	p.factor = true
+	return nil
+}
+
+// system solves the face's system with right-hand sides w and u, in place.
+func (l *marginFit) system() {
+	p := &l.p
+	v, b := l.v[:len(p.act)], l.b[:len(p.elbow)]
+	for k, j := range p.act {
+		v[k] = l.w[j]
+	}
+	for e, i := range p.elbow {
+		b[e] = l.u[i]
+	}
+	p.system(v, b)
+	clear(l.w)
+	clear(l.u)
+	for k, j := range p.act {
+		l.w[j] = v[k]
+	}
+	for e, i := range p.elbow {
+		l.u[i] = b[e]
+	}
+}
+
+// leaveOutWeak takes the weakly active rows and coordinates out of the face.
+func (l *marginFit) leaveOutWeak() {
+	p, kept := &l.p, &l.kept
+	kept.act = append(kept.act[:0], p.act...)
+	kept.sgn = append(kept.sgn[:0], p.sgn...)
+	kept.elbow = append(kept.elbow[:0], p.elbow...)
+	weak := func(id int) bool {
+		_, ok := slices.BinarySearch(l.weak, id)
+		return ok
+	}
+	p.elbow = slices.DeleteFunc(p.elbow, weak)
+	p.act, p.sgn = p.act[:0], p.sgn[:0]
+	for k, j := range kept.act {
+		if !weak(p.rows + j) {
+			p.act, p.sgn = append(p.act, j), append(p.sgn, kept.sgn[k])
+		}
+	}
+	p.factor = false
+}
+
+func (l *marginFit) putBackWeak() {
+	p, kept := &l.p, &l.kept
+	p.act = append(p.act[:0], kept.act...)
+	p.sgn = append(p.sgn[:0], kept.sgn...)
+	p.elbow = append(p.elbow[:0], kept.elbow...)
+	p.factor = false
+}
+
+// lossDerivatives sets psi and curvature.
+func (l *marginFit) lossDerivatives() {
+	p := &l.p
+	e := 0
+	for i, side := range p.side {
+		f, c := p.smoothLoss(p.m[i], side < 0)
+		if side < 0 {
+			f -= p.hinge
+		}
+		l.psi[i], l.curvature[i] = f, c
+		if side == 0 {
+			l.psi[i] -= p.mult[e] / p.copies[i]
+			e++
+		}
+	}
+}
+
+// dataVJP adds to g.X and g.Y for the adjoint solution w, u: the cotangent of
+// z_i is −ψ_i·w + (u_i − ℓ”·wᵀz_i)·θ, in equal parts to its copies.
+func (l *marginFit) dataVJP(g *Grad) {
+	if g.X == nil && g.Y == nil {
+		return
+	}
+	p := &l.p
+	n := p.n
+	l.lossDerivatives()
+	for i, k := range p.of {
+		psi := l.psi[k]
+		if psi == 0 {
+			continue
+		}
+		wz := dot(l.w, p.z[k*n:(k+1)*n])
+		a := l.u[k]/p.copies[k] - l.curvature[k]*wz
+		y := l.data.Y[i]
+		if g.Y != nil {
+			g.Y[i] += y * (a*p.m[k] - psi*wz)
+		}
+		if g.X != nil {
+			row := g.X.RawRowView(i)
+			axpy(-y*psi, l.w, row)
+			axpy(y*a, p.theta, row)
+		}
+	}
+}
+
+// tangent checks the arguments of a JVP and clears its right-hand side w.
+func (l *marginFit) tangent(dtheta []float64, d *Grad, want int, hyper ...string) error {
+	if !l.fitted {
+		return errNotFitted
+	}
+	p := &l.p
+	if len(dtheta) != p.n {
+		panic("qpdiff: dtheta has the wrong length")
+	}
+	checkGrad(d, want, len(p.of), p.n)
+	if err := checkTangent(d); err != nil {
+		return err
+	}
+	if len(l.weak) > 0 {
+		return l.notDifferentiable(d, l.weak, hyper...)
+	}
+	clear(l.w)
+	return nil
+}
+
+// finishTangent adds the part of the tangents of the data to the right-hand
+// side, solves and writes dtheta.
+func (l *marginFit) finishTangent(dtheta []float64, d *Grad) error {
+	p := &l.p
+	n := p.n
+	if err := l.factorise(); err != nil {
+		return err
+	}
+	clear(l.u)
+	if d.X != nil || d.Y != nil {
+		l.lossDerivatives()
+		for i, k := range p.of {
+			y, psi := l.data.Y[i], l.psi[k]
+			z := p.z[k*n : (k+1)*n]
+			var dm float64 // θᵀdz_i
+			if d.X != nil {
+				dx := d.X.RawRowView(i)
+				dm += y * dot(p.theta, dx)
+				axpy(-psi*y, dx, l.w)
+			}
+			if d.Y != nil {
+				dm += y * d.Y[i] * p.m[k]
+				axpy(-psi*y*d.Y[i], z, l.w)
+			}
+			axpy(-l.curvature[k]*dm, z, l.w)
+			l.u[k] -= dm / p.copies[k]
+		}
+	}
+	l.system()
+	copy(dtheta, l.w)
+	return nil
+}

@@ -1,0 +1,517 @@
+package qpdiff
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// svmResidual is the violation of the optimality conditions of the SVM, by a
+// linear program's worth of slack: the distance of 0 from the subdifferential,
+// with the elbow's multipliers found by least squares on its rows.
+func svmResidual(d Data, theta, hyper []float64) float64 {
+	return marginResidual(d, theta, 1, [3]float64{}, hyper[0], hyper[1])
+}
+
+// marginResidual measures optimality for the losses hinge, exponential,
+// truncated quadratic and logistic (−2m) with an ℓ₁ and a ridge penalty.
+func marginResidual(d Data, theta []float64, hinge float64, smooth [3]float64, l1, l2 float64) float64 {
+	rows, n := d.X.Dims()
+	var elbow, free []int
+	g, size := make([]float64, n), make([]float64, n)
+	for j, t := range theta {
+		g[j] = l2*t + l1*sign(t)
+		size[j] = l2*math.Abs(t) + l1
+		if t != 0 || l1 == 0 {
+			free = append(free, j)
+		}
+	}
+	worst := 0.0
+	for i := range rows {
+		m, ms := 0.0, 1.0
+		for j, t := range theta {
+			m += d.Y[i] * d.X.At(i, j) * t
+			ms += math.Abs(d.X.At(i, j) * t)
+		}
+		f := -smooth[0]*math.Exp(-m) - 2*smooth[1]*max(0, 1-m) - 2*smooth[2]/(1+math.Exp(2*m))
+		switch {
+		case math.Abs(m-1) < 1e-9*ms && hinge > 0:
+			elbow = append(elbow, i)
+			worst = max(worst, math.Abs(m-1)/ms/16)
+		case m < 1:
+			f -= hinge
+		}
+		for j := range n {
+			v := f / float64(rows) * d.Y[i] * d.X.At(i, j)
+			g[j] += v
+			size[j] += math.Abs(v)
+		}
+	}
+	b := new(mat.Dense)
+	if len(elbow) > 0 && len(free) > 0 {
+		a, r := mat.NewDense(len(free), len(elbow), nil), mat.NewDense(len(free), 1, nil)
+		for k, j := range free {
+			r.Set(k, 0, g[j])
+			for e, i := range elbow {
+				a.Set(k, e, d.Y[i]*d.X.At(i, j)/float64(rows))
+			}
+		}
+		if len(elbow) > len(free) {
+			return math.Inf(1)
+		}
+		if err := b.Solve(a, r); err != nil {
+			return math.Inf(1)
+		}
+		for e, i := range elbow {
+			v := b.At(e, 0)
+			worst = max(worst, -v, v-hinge)
+			for j := range n {
+				t := v / float64(rows) * d.Y[i] * d.X.At(i, j)
+				g[j] -= t
+				size[j] += math.Abs(t)
+			}
+		}
+	}
+	for j, t := range theta {
+		v := math.Abs(g[j])
+		if t == 0 {
+			v = max(0, v-l1)
+		}
+		if size[j] > 0 {
+			worst = max(worst, v/size[j])
+		}
+	}
+	return worst
+}
+
+// classData is randomData with a label of each class.
+func classData(seed uint64, rows, n int) Data {
+	d := randomData(seed, rows, n, true)
+	d.Y[0], d.Y[rows-1] = 1, -1
+	return d
+}
+
+func TestSVMContract(t *testing.T) {
+	var cases []learnerCase
+	add := func(name string, seed uint64, rows, n int, hyper ...float64) {
+		cases = append(cases, learnerCase{name: name, data: classData(seed, rows, n), hyper: hyper,
+			residual: svmResidual, fixedY: true, fdStep: 1e-4})
+	}
+	add("28x10", 1, 28, 10, 1e-2, 1e-2)
+	add("10x20", 2, 10, 20, .02, .1)
+	add("40x2 no l1", 3, 40, 2, 0, .3)
+	add("200x3", 4, 200, 3, .01, .02)
+	add("6x1", 5, 6, 1, .02, .5)
+	add("2x3", 7, 2, 3, .02, .5)
+	add("60x8 small penalties", 8, 60, 8, 1e-2, 1e-3)
+	add("80x70", 9, 80, 70, .005, .01)
+	testLearner(t, func() learner { return new(SVM) }, cases...)
+}
+
+func readGolden(t *testing.T, name string, to any) {
+	t.Helper()
+	b, err := os.ReadFile("testdata/" + name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(b, to); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// nearAll fails where got differs from want by more than tol relative to the
+// largest entry of want, or to floor where that is larger.
+func nearAll(t *testing.T, what string, got, want []float64, tol, floor float64) {
+	t.Helper()
+	size, diff := floor, 0.0
+	for i, w := range want {
+		size, diff = max(size, math.Abs(w)), max(diff, math.Abs(got[i]-w))
+	}
+	if len(got) != len(want) || !(diff <= tol*size) {
+		t.Errorf("%s: differs by %.3g of %.3g:\n%s", what, diff, size, cmp.Diff(want, got))
+	}
+}
+
+func TestSVMGolden(t *testing.T) {
+	var golden struct {
+		Cases []struct {
+			Lambda1, Lambda2 float64
+			X                [][]float64
+			Y, Theta         []float64
+			Elbow, Support   []int
+			MarginViolators  []int     `json:"margin_violators"`
+			ElbowMultipliers []float64 `json:"elbow_multipliers_times_N"`
+			DLambda1         []float64 `json:"dtheta_dlambda1"`
+			DLambda2         []float64 `json:"dtheta_dlambda2"`
+		}
+	}
+	readGolden(t, "e1_svm_l1l2.json", &golden)
+	if len(golden.Cases) != 6 {
+		t.Fatalf("%d cases", len(golden.Cases))
+	}
+	for i, c := range golden.Cases {
+		t.Run(fmt.Sprint(i), func(t *testing.T) {
+			var l SVM
+			theta := nanSlice(len(c.Theta), 0)
+			if err := errors.Join(l.Load(Data{dense(c.X), c.Y}), l.Fit(theta, []float64{c.Lambda1, c.Lambda2})); err != nil {
+				t.Fatal(err)
+			}
+			nearAll(t, "theta", theta, c.Theta, 1e-11, 0)
+			var violators, support []int
+			for i, s := range l.p.side {
+				if s < 0 {
+					violators = append(violators, i)
+				}
+			}
+			for j, v := range theta {
+				if v != 0 {
+					support = append(support, j)
+				}
+			}
+			if d := cmp.Diff([][]int{c.Elbow, c.MarginViolators, c.Support}, [][]int{l.p.elbow, violators, support}); d != "" {
+				t.Errorf("elbow, violators, support: %s", d)
+			}
+			b := slices.Clone(l.p.mult)
+			for i := range b {
+				b[i] *= float64(len(c.Y))
+			}
+			nearAll(t, "multipliers", b, c.ElbowMultipliers, 1e-10, 0)
+			for k, want := range [][]float64{c.DLambda1, c.DLambda2} {
+				d := &Grad{Hyper: make([]float64, 2)}
+				d.Hyper[k] = 1
+				got := nanSlice(len(want), 0)
+				if err := l.JVP(got, d); err != nil {
+					t.Fatal(err)
+				}
+				nearAll(t, fmt.Sprint("derivative in hyper ", k), got, want, 1e-10, 1e-2)
+			}
+		})
+	}
+}
+
+// One feature: by hand. Margins y·x are 1 and 2 and θ = 1/2 … as long as the
+// slope of the loss leaves it there.
+func TestSVMByHand(t *testing.T) {
+	d := Data{X: mat.NewDense(2, 1, []float64{1, -2}), Y: []float64{1, -1}}
+	for _, c := range []struct {
+		l1, l2, theta, d1, d2 float64
+		weak                  []int
+	}{
+		// Both violate: λ2θ + λ1 = (1+2)/2.
+		{0, 4, .375, -.25, -.375 / 4, nil},
+		{.5, 4, .25, -.25, -.25 / 4, nil},
+		// The second on the elbow, θ = 1/2: 0 < λ2/2 + λ1 − 1/2 < 1.
+		{.25, 1, .5, 0, 0, nil},
+		// The second beyond the margin: λ2θ + λ1 = 1/2.
+		{0, .75, 2. / 3, -1 / .75, -2. / 3 / .75, nil},
+		// The first on the elbow.
+		{.1, .1, 1, 0, 0, nil},
+		// ℓ₁ wins.
+		{2, 1, 0, 0, 0, nil},
+		// On the way from one to the next.
+		{0, 3, .5, 0, 0, []int{1}},
+		{0, 1, .5, 0, 0, []int{1}},
+		{0, .5, 1, 0, 0, []int{0}},
+		{1.5, 1, 0, 0, 0, []int{2}},
+	} {
+		var l SVM
+		theta := []float64{math.NaN()}
+		if err := errors.Join(l.Load(d), l.Fit(theta, []float64{c.l1, c.l2})); err != nil {
+			t.Fatal(err)
+		}
+		nearAll(t, fmt.Sprint("theta at ", c.l1, c.l2), theta, []float64{c.theta}, 4*eps, 1)
+		g := &Grad{Hyper: make([]float64, 2)}
+		err := l.VJP(g, []float64{1})
+		var nd *NotDifferentiableError
+		if c.weak != nil {
+			if !errors.As(err, &nd) || !slices.Equal(nd.Weak, c.weak) || nd.Input != "lambda1, lambda2" {
+				t.Errorf("at %v, %v: %v, want weak %v", c.l1, c.l2, err, c.weak)
+			}
+			if err := l.JVP(theta, g); !errors.Is(err, ErrNotDifferentiable) {
+				t.Errorf("JVP: %v", err)
+			}
+			l.Generalized = true
+			if err := l.VJP(g, []float64{1}); err != nil {
+				t.Errorf("generalised: %v", err)
+			}
+			continue
+		}
+		if err != nil {
+			t.Errorf("at %v, %v: %v", c.l1, c.l2, err)
+		}
+		nearAll(t, fmt.Sprint("derivatives at ", c.l1, c.l2), g.Hyper, []float64{c.d1, c.d2}, 8*eps, 1)
+	}
+}
+
+// Where a derivative does not exist, the generalised answer is a derivative
+// from one side.
+func TestSVMGeneralised(t *testing.T) {
+	d := Data{X: mat.NewDense(2, 1, []float64{1, -2}), Y: []float64{1, -1}}
+	l := SVM{Generalized: true}
+	theta := make([]float64, 1)
+	if err := errors.Join(l.Load(d), l.Fit(theta, []float64{0, 3})); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		g := &Grad{Hyper: make([]float64, 2), X: mat.NewDense(2, 1, nil), Y: make([]float64, 2)}
+		if err := l.VJP(g, []float64{1}); err != nil {
+			t.Fatal(err)
+		}
+		// The second row as a violator: θ = (x₁ − x₂ − 2λ1)/(2λ2).
+		nearAll(t, "hyper", g.Hyper, []float64{-1. / 3, -.5 / 3}, 4*eps, 0)
+		nearAll(t, "X", g.X.RawMatrix().Data, []float64{1. / 6, -1. / 6}, 4*eps, 0)
+	}
+}
+
+// At λ1 = 0 and a coordinate at 0, only the derivative in λ1 fails to exist.
+func TestSVMAtZeroWithoutLambda1(t *testing.T) {
+	d := Data{X: mat.NewDense(4, 2, []float64{1, 1, 1, -1, -1, 1, -1, -1}), Y: []float64{1, 1, -1, -1}}
+	var l SVM
+	theta := make([]float64, 2)
+	if err := errors.Join(l.Load(d), l.Fit(theta, []float64{0, 2})); err != nil {
+		t.Fatal(err)
+	}
+	nearAll(t, "theta", theta, []float64{.5, 0}, 4*eps, 0)
+	g := &Grad{Hyper: make([]float64, 2), X: mat.NewDense(4, 2, nil)}
+	var nd *NotDifferentiableError
+	if err := l.VJP(g, []float64{1, 0}); !errors.As(err, &nd) || nd.Input != "lambda1" || !slices.Equal(nd.Weak, []int{5}) {
+		t.Errorf("error %v", err)
+	}
+	nearAll(t, "hyper", g.Hyper, []float64{0, -.25}, 4*eps, 0)
+	nearAll(t, "X", g.X.RawMatrix().Data, []float64{.125, 0, .125, 0, -.125, 0, -.125, 0}, 4*eps, 0)
+	if err := l.VJP(&Grad{X: g.X}, []float64{1, 0}); err != nil {
+		t.Errorf("X alone: %v", err)
+	}
+}
+
+func TestSVMRefusals(t *testing.T) {
+	x := mat.NewDense(2, 1, []float64{1, 2})
+	var l SVM
+	for _, c := range []struct {
+		y    []float64
+		kind error
+	}{{[]float64{0, 1}, ErrDomain}, {[]float64{1, 1}, ErrIllPosed}, {[]float64{-1, -1}, ErrIllPosed}} {
+		if err := l.Load(Data{x, c.y}); !errors.Is(err, c.kind) {
+			t.Errorf("labels %v: %v, want %v", c.y, err, c.kind)
+		}
+	}
+	if err := l.Load(Data{mat.NewDense(2, 1, []float64{1, 1e200}), []float64{1, -1}}); !errors.Is(err, ErrNotFinite) {
+		t.Errorf("overflow: %v", err)
+	}
+	if err := errors.Join(l.Load(Data{x, []float64{-1, 1}}), l.Fit(make([]float64, 1), []float64{1, 0})); !errors.Is(err, ErrDomain) {
+		t.Errorf("lambda2 = 0: %v", err)
+	}
+}
+
+// Copies of rows weigh as much as they are: the solution and its derivatives
+// are those of another weighting, and along X when copies move together.
+func TestSVMCopies(t *testing.T) {
+	base := classData(4, 12, 3)
+	rng := rand.New(rand.NewPCG(1, 1))
+	from := make([]int, 40)
+	d := Data{X: mat.NewDense(40, 3, nil), Y: make([]float64, 40)}
+	fill := func() {
+		for i := range from {
+			d.X.SetRow(i, base.X.RawRowView(from[i]))
+			d.Y[i] = base.Y[from[i]]
+		}
+	}
+	for i := range from {
+		from[i] = i % 12
+		if i >= 12 {
+			from[i] = rng.IntN(12)
+		}
+	}
+	fill()
+	hyper := []float64{.02, .5}
+	var l SVM
+	theta := make([]float64, 3)
+	if err := errors.Join(l.Load(d), l.Fit(theta, hyper)); err != nil {
+		t.Fatal(err)
+	}
+	if len(l.p.elbow) == 0 || l.p.copies[l.p.elbow[0]] < 2 {
+		t.Fatalf("the case has no copies on its elbow: %v", l.p.elbow)
+	}
+	if r := svmResidual(Data{base.X, base.Y}, theta, hyper); r < 1e-3 {
+		t.Errorf("the copies do not matter: %v", r)
+	}
+	v := []float64{1, -2, .5}
+	g := &Grad{X: mat.NewDense(40, 3, nil), Hyper: make([]float64, 2)}
+	if err := l.VJP(g, v); err != nil {
+		t.Fatal(err)
+	}
+	total := make([]float64, 36)
+	for i, k := range from {
+		axpy(1, g.X.RawRowView(i), total[3*k:3*k+3])
+	}
+	value := func() float64 {
+		fill()
+		if err := errors.Join(l.Load(d), l.Fit(theta, hyper)); err != nil {
+			t.Fatal(err)
+		}
+		return dot(v, theta)
+	}
+	for k, want := range total {
+		x := &base.X.RawMatrix().Data[k]
+		old := *x
+		got := centralDifference(func(h float64) float64 { *x = old + h; return value() }, 1e-4)
+		*x = old
+		if math.Abs(got-want) > 1e-8 {
+			t.Errorf("X entry %d: derivative %v, difference %v", k, want, got)
+		}
+	}
+}
+
+// drawClasses draws data that is random, or on a small grid so that rows
+// coincide, repeat and lie on the same hyperplanes.
+func drawClasses(t *rapid.T) Data {
+	rows, n := rapid.IntRange(2, 25).Draw(t, "rows"), rapid.IntRange(1, 6).Draw(t, "n")
+	grid := rapid.Bool().Draw(t, "grid")
+	d := Data{X: mat.NewDense(rows, n, nil), Y: make([]float64, rows)}
+	for i := range rows {
+		for j := range n {
+			if grid {
+				d.X.Set(i, j, float64(rapid.IntRange(-2, 2).Draw(t, "x")))
+			} else {
+				d.X.Set(i, j, float64(rapid.IntRange(-200, 200).Draw(t, "x"))/64)
+			}
+		}
+		d.Y[i] = float64(2*rapid.IntRange(0, 1).Draw(t, "y") - 1)
+	}
+	d.Y[0], d.Y[rows-1] = 1, -1
+	return d
+}
+
+// svmGap is the duality gap of the multipliers that the solver found; the objective
+// at 0 is 1.
+func svmGap(l *SVM, d Data, theta []float64) float64 {
+	p := &l.p
+	primal, dual := p.objective(), 0.0
+	c := make([]float64, p.n)
+	e := 0
+	for i, side := range p.side {
+		a := 0.0
+		switch {
+		case side < 0:
+			a = p.hinge * p.copies[i]
+		case side == 0:
+			a = min(max(p.mult[e], 0), p.hinge*p.copies[i])
+			e++
+		}
+		dual += a
+		axpy(a, p.z[i*p.n:(i+1)*p.n], c)
+	}
+	for _, v := range c {
+		v = max(0, math.Abs(v)-p.l1)
+		dual -= v * v / (2 * p.l2)
+	}
+	return primal - dual
+}
+
+// A duality gap of zero is optimality, degenerate or not; on a path of
+// hyperparameters the solver starts warm.
+func TestSVMOptimalOnPaths(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		d := drawClasses(t)
+		var l SVM
+		if err := l.Load(d); err != nil {
+			t.Fatal(err)
+		}
+		_, n := d.X.Dims()
+		theta, cold := make([]float64, n), make([]float64, n)
+		for range 4 {
+			hyper := []float64{drawPenalty(t, "lambda1"), math.Pow(10, rapid.Float64Range(-4, 1).Draw(t, "lambda2"))}
+			if err := l.Fit(theta, hyper); err != nil {
+				t.Fatal(err)
+			}
+			if gap := svmGap(&l, d, theta); !(math.Abs(gap) <= 1e-12) {
+				t.Fatalf("duality gap %g at %v", gap, hyper)
+			}
+			if rapid.Bool().Draw(t, "move") {
+				d.X.Set(0, 0, float64(rapid.IntRange(-200, 200).Draw(t, "x00"))/64)
+				if err := l.Load(d); err != nil {
+					t.Fatal(err)
+				}
+			}
+			l2 := new(SVM)
+			if err := errors.Join(l2.Load(d), l2.Fit(cold, hyper), l.Fit(theta, hyper)); err != nil {
+
+				t.Fatal(err)
+			}
+			for j := range theta {
+				if math.Abs(theta[j]-cold[j]) > 1e-9*(1+math.Abs(cold[j])) {
+					t.Fatalf("warm %v, cold %v", theta, cold)
+				}
+			}
+		}
+	})
+}
+
+func FuzzSVM(f *testing.F) {
+	f.Add(uint64(1), uint8(10), uint8(3), .1, .1, 1.)
+	f.Add(uint64(2), uint8(3), uint8(9), 0., 1e-6, 1e3)
+	f.Fuzz(func(t *testing.T, seed uint64, rows, n uint8, l1, l2, scale float64) {
+		d := classData(seed, 2+int(rows%30), 1+int(n%8))
+		d.X.Scale(scale, d.X)
+		var l SVM
+		theta := make([]float64, 1+int(n%8))
+		if err := l.Load(d); err != nil {
+			return
+		}
+		if err := l.Fit(theta, []float64{l1, l2}); err != nil {
+			return
+		}
+		for _, v := range theta {
+			if !finite(v) {
+				t.Fatalf("theta %v", theta)
+			}
+		}
+		if l2*scale*scale > 1e-6 && scale < 1e3 && l2 < 1e6 {
+			if gap := svmGap(&l, d, theta); !(math.Abs(gap) <= 1e-10) {
+				t.Errorf("duality gap %g", gap)
+			}
+		}
+	})
+}
+
+func BenchmarkSVM(b *testing.B) {
+	for _, c := range []struct {
+		rows, n int
+		hyper   []float64
+	}{{28, 10, []float64{.01, .01}}, {80, 3, []float64{0, .01}}, {300, 10, []float64{.01, .01}}, {1000, 50, []float64{.001, .01}}} {
+		var l SVM
+		d := classData(1, c.rows, c.n)
+		theta := make([]float64, c.n)
+		if err := l.Load(d); err != nil {
+			b.Fatal(err)
+		}
+		g := &Grad{Hyper: make([]float64, 2), X: mat.NewDense(c.rows, c.n, nil)}
+		v := normals(rand.New(rand.NewPCG(1, 2)), c.n)
+		run := func(name string, f func(i int) error) {
+			b.Run(fmt.Sprintf("%dx%d/%s", c.rows, c.n, name), func(b *testing.B) {
+				b.ReportAllocs()
+				for i := 0; b.Loop(); i++ {
+					if err := f(i); err != nil {
+						b.Fatal(err)
+					}
+				}
+			})
+		}
+		run("cold", func(int) error { l.Reset(); return l.Fit(theta, c.hyper) })
+		run("warm", func(i int) error {
+			return l.Fit(theta, []float64{c.hyper[0], c.hyper[1] * (1 + .01*float64(i%2))})
+		})
+		run("gradient", func(int) error { return l.VJP(g, v) })
+		run("load", func(int) error { return l.Load(d) })
+	}
+}
