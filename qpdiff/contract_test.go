@@ -488,6 +488,10 @@ func contractRefusals(t *testing.T, newLearner func() learner, c learnerCase) {
 	}
 	wantError("VJP before Fit", l.VJP(&Grad{}, v), ErrNotFitted)
 
+	if j, ok := l.(jvper); ok {
+		wantError("JVP before Fit", j.JVP(theta, &Grad{}), ErrNotFitted)
+	}
+
 	// Data.
 	broken := func(f func(d *Data)) Data {
 		d := cloneData(c.data)
@@ -551,6 +555,15 @@ func contractRefusals(t *testing.T, newLearner func() learner, c learnerCase) {
 	for _, s := range gradSlices(g) {
 		if slices.ContainsFunc(s, func(a float64) bool { return a != 0 }) {
 			t.Error("a refused VJP wrote to the Grad")
+		}
+	}
+	if j, ok := l.(jvper); ok {
+		for i := range gradSlices(g) {
+			u := newGrad(c, 0)
+			if s := gradSlices(u)[i]; len(s) > 0 {
+				s[len(s)-1] = math.Inf(1)
+				wantArg("infinite tangent", j.JVP(slices.Clone(theta), u), ErrNotFinite)
+			}
 		}
 	}
 	l.Reset()

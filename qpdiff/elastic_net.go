@@ -272,7 +272,8 @@ func (e *ElasticNet) sign(j int) float64 {
 // coordinate is weakly active and Generalized is not set, a
 // NotDifferentiableError that names the inputs wanted in vain and the weakly
 // active coordinates. What exists is added all the same: derivatives with
-// respect to λ2, X and y where the kink is one in λ1 only (θ_j = 0 at λ1_j = 0).
+// respect to λ2, X and y where the kink is one in λ1 only (θ_j = 0 at λ1_j = 0);
+// where θ = 0 that with respect to λ2 is zero whatever the kinks.
 func (e *ElasticNet) VJP(g *Grad, dtheta []float64) error {
 	if !e.fitted {
 		return errNotFitted
@@ -368,7 +369,7 @@ func (e *ElasticNet) notDifferentiable(g *Grad) error {
 		names = append(names, "lambda1")
 	}
 	if len(weak) > 0 {
-		if g.Hyper != nil {
+		if g.Hyper != nil && slices.ContainsFunc(e.qp.x, func(v float64) bool { return v != 0 }) {
 			names = append(names, "lambda2")
 		}
 		if g.X != nil {

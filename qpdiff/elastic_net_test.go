@@ -78,6 +78,7 @@ func TestElasticNetContract(t *testing.T) {
 	add("50x3 correlated", correlated(randomData(6, 50, 3, false), .95), .05, .01)
 	add("20x20 ridge", randomData(7, 20, 20, false), 0, .5)
 	add("28x10 least squares", randomData(8, 28, 10, false), 0, 0)
+	add("28x10 all zero", randomData(10, 28, 10, false), 100, .1)
 	add("80x70", randomData(9, 80, 70, false), .02, .1)
 	testLearner(t, func() learner { return new(ElasticNet) }, cases...)
 }
@@ -302,8 +303,8 @@ func TestElasticNetAtAKink(t *testing.T) {
 	}
 	e.Generalized = false
 
-	fit(3, 0)
-	vjp("lambda1, lambda2, X, y", []int{0, 1})
+	fit(3, 0) // θ = 0, whatever λ2
+	vjp("lambda1, X, y", []int{0, 1})
 	jvp(&Grad{Hyper: []float64{-1, 0}}, 1, 1, 0)
 	jvp(&Grad{Hyper: []float64{1, 0}}, 0, 0, 0)
 
