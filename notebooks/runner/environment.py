@@ -7,14 +7,17 @@
 Only the standard library is imported: this runs before anything is installed.
 """
 
+import contextlib
 import fcntl
 import hashlib
 import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -125,6 +128,36 @@ def write_atomic(path, data):
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
+
+
+# A Unix socket lives in a kernel's temporary folder, and its path may have
+# about 100 characters.
+LONGEST_TEMPORARY = 50
+
+# GoNB's log, less its errors.
+KERNEL_CHATTER = re.compile(r"[IW]\d{4} |.* Error message$")
+
+
+@contextlib.contextmanager
+def temporary_folder():
+    """A TMPDIR for kernels, whose files and processes end with it.
+
+    A kernel that is killed leaves its folder, and a language server in a
+    process group of its own.
+    """
+    base = tempfile.gettempdir()
+    folder = tempfile.mkdtemp(prefix="cvgm-", dir=base if len(os.fsencode(base)) <= LONGEST_TEMPORARY else "/tmp")
+    try:
+        yield folder
+    finally:
+        mark = f"TMPDIR={folder}\0".encode()
+        for process in Path("/proc").glob("[0-9]*"):  # none where there is no /proc
+            try:
+                if mark in (process / "environ").read_bytes():
+                    os.kill(int(process.name), signal.SIGKILL)
+            except OSError:  # has ended, or is another user's
+                continue
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def digest(*parts):
