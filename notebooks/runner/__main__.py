@@ -229,7 +229,8 @@ def lab(port, env):
     if os.geteuid() == 0:
         argv.append("--allow-root")
     with environment.temporary_folder() as temporary:
-        env = env | {"JUPYTER_TOKEN": token, "CVGM_OUT": str(out), "TMPDIR": temporary}
+        path = f"{environment.LAB_BIN}:{env['PATH']}"
+        env = env | {"JUPYTER_TOKEN": token, "CVGM_OUT": str(out), "TMPDIR": temporary, "PATH": path}
         server = subprocess.Popen(argv, env=env, stderr=subprocess.PIPE, text=True)
         try:
             say(f"JupyterLab: http://127.0.0.1:{port}/lab/tree/notebooks?token={token}")

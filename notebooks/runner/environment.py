@@ -1,7 +1,8 @@
 """Sets up everything that the notebooks need, inside the checkout.
 
 .venv/   Python with nbclient (and JupyterLab, once asked for) and the GoNB kernelspec
-.cache/  GoNB and its helpers as built from go.mod's tool directives, and what they cache
+.cache/  GoNB and its helpers as built from go.mod's tool directives, and what programs
+         would keep in the user's home
 .work/   lock, staging and what interactive runs write
 
 Only the standard library is imported: this runs before anything is installed.
@@ -26,6 +27,7 @@ VENV = ROOT / ".venv"
 PYTHON = VENV / "bin" / "python"
 CACHE = ROOT / ".cache"
 BIN = CACHE / "bin"
+LAB_BIN = CACHE / "bin-lab"
 WORK = ROOT / ".work"
 JUPYTER_DATA = VENV / "share" / "jupyter"
 KERNEL = "gonb"
@@ -176,7 +178,8 @@ def stamped(path, key):
 
 
 def go_settings(env):
-    """The environment of every Go command and kernel; a Problem where Go cannot serve.
+    """The go command, its version and what every Go command and kernel finds in
+    its environment; a Problem where Go cannot serve.
 
     The user's caches are used where they can be written. HOME moves into the
     checkout, because goimports, gopls and Go's telemetry write there.
@@ -195,8 +198,7 @@ def go_settings(env):
     for name, own in (("GOCACHE", "go-build"), ("GOMODCACHE", "go-mod")):
         if not usable(found[name]):
             found[name] = str(CACHE / own)
-    path = f"{BIN}:{os.path.dirname(go)}:{env['PATH']}"
-    return version, GO_SETTINGS | found | {"HOME": str(home), "XDG_CACHE_HOME": "", "XDG_CONFIG_HOME": "", "PATH": path}
+    return go, version, GO_SETTINGS | found | {"HOME": str(home), "XDG_CACHE_HOME": "", "XDG_CONFIG_HOME": ""}
 
 
 def usable(folder):
@@ -219,15 +221,15 @@ def prepare(lab):
     if ":" in str(ROOT) or "," in str(ROOT):
         raise Problem(f"the checkout's path {str(ROOT)!r} holds a colon or a comma, which PATH or GoNB cannot take; move it")
     env = base_environment()
-    version, settings = go_settings({**env, "HOME": env.get("HOME") or str(CACHE / "home")})
+    go, version, settings = go_settings({**env, "HOME": env.get("HOME") or str(CACHE / "home")})
     if pinned_go() and version != f"go{pinned_go()}":
         say(
             f"warning: this is {version}; the committed outputs were made with go{pinned_go()}, so last bits may "
             f"differ (GOTOOLCHAIN=go{pinned_go()} ./reproduce.sh fetches and uses that one)"
         )
     install_python(env, lab)
-    build_tools(env | settings, version)
-    install_kernel(settings)
+    build_tools(env | settings, version, lab)
+    install_kernel(settings, go)
     return env | settings | jupyter_environment()
 
 
@@ -283,22 +285,30 @@ def make_venv(base, env):
         ) from None
 
 
-def build_tools(env, version):
-    """GoNB, goimports and gopls from go.mod's tool directives."""
+def build_tools(env, version, lab):
+    """What go.mod's tool directives name. gopls completes and explains code in
+    JupyterLab; a kernel that finds it starts it, so headless runs are without."""
     key = digest((ROOT / "go.mod").read_bytes(), (ROOT / "go.sum").read_bytes(), version)
-    stamp = BIN / "built"
-    if stamped(stamp, key):
-        return
-    say("building gonb, goimports and gopls (two minutes where Go's caches are empty)")
-    BIN.mkdir(parents=True, exist_ok=True)
-    command(["go", "build", "-o", f"{BIN}/", "tool"], env, "building the notebooks' tools")
-    write_atomic(stamp, key.encode())
+    steps = [(BIN, ["github.com/janpfeifer/gonb", "golang.org/x/tools/cmd/goimports"])]
+    if lab:
+        steps.append((LAB_BIN, ["golang.org/x/tools/gopls"]))
+    for folder, packages in steps:
+        stamp = folder / "built"
+        if stamped(stamp, key):
+            continue
+        names = " and ".join(os.path.basename(p) for p in packages)
+        say(f"building {names} (about a minute where Go's caches are empty)")
+        folder.mkdir(parents=True, exist_ok=True)
+        command(["go", "build", "-o", f"{folder}/", *packages], env, f"building {names}")
+        write_atomic(stamp, key.encode())
 
 
-def install_kernel(settings):
+def install_kernel(settings, go):
     """The kernelspec, with absolute paths: written again when the checkout has moved."""
     # The kernel makes its own go.work, so GOWORK is at its default there.
-    env = {k: v.replace("$", "$$") for k, v in (settings | {"GOWORK": ""}).items()}
+    env = settings | {"GOWORK": "", "PATH": f"{BIN}:{os.path.dirname(go)}:"}
+    env = {k: v.replace("$", "$$") for k, v in env.items()}
+    env["PATH"] += "${PATH}"
     spec = {
         "argv": [str(BIN / "gonb"), "--kernel", "{connection_file}", "--raw_error", f"--go_work={ROOT}"],
         "display_name": "Go (gonb)",
