@@ -7,8 +7,16 @@
 // at given hyperparameters, then ask for vector-Jacobian products (VJP) with
 // respect to the hyperparameters, the features X and the labels y.
 //
+// The other kind is general: a [Solution] solves any convex quadratic program
+// ([QP]) to rounding error, says how the solve ended, proves it where there is
+// no solution, and differentiates the primal and the dual solution with respect
+// to all the data. The method is a dual active-set method, chosen for exact
+// zeros, warm starts and speed at the sizes of learning problems; the reasons
+// and the method are told at [QP]. [SolveBatch] spreads a batch over the cores.
+//
 // Matrices cross the border as *mat.Dense and vectors as []float64. Nothing
-// here draws random numbers, reads clocks or starts goroutines.
+// here draws random numbers or reads clocks, and only [ForEach] and what is
+// built on it starts goroutines.
 //
 // # Errors
 //

@@ -1,0 +1,1118 @@
+package qpdiff
+
+import (
+	"math"
+
+	"gonum.org/v1/gonum/floats"
+)
+
+// activeSet is the working storage of one QP solve: the scaled problem, the
+// factor of Q, and the working set with its triangle. Rows of the constraints
+// are numbered together, the m inequalities first; w holds the working set as
+// row numbers, the equalities first.
+//
+// With m_r = L⁻¹c_r for row r, LLᵀ = Q + shift·I, and u = Lᵀz, the program
+// reads: minimise ½‖u − u0‖² subject to m_rᵀu ≤ r_r.
+type activeSet struct {
+	n, m, rows int
+	loaded     bool // the fields of the problem hold the last one loaded
+	factored   bool // l belongs to q
+
+	// The problem. Row r is c[r·n:(r+1)·n], scaled by scale[r], a power of two.
+	q, p, c, r, scale []float64
+	qmax              float64   // largest |entry| of Q
+	d                 []float64 // squared scale of the variables, for the proximal term
+
+	l, linv []float64 // L and the inverses of its diagonal
+	shift   float64   // what was added to the diagonal of Q
+	mrows   []float64 // m_r where has[r]
+	mnorm   []float64 // ‖m_r‖²
+	has     []bool
+	// current: t and q1 belong to the rows of w and the factor. redundant: some
+	// equalities depend on others, so that b has to be checked anew.
+	current, redundant bool
+	single             []int  // column of the only entry of row r, or -1
+	skip               []bool // rows that follow from others, or that rounding decides
+
+	w    []int     // working set
+	at   []int     // place of row r in w, -1 where it is not
+	eq   int       // the first eq of w are equalities
+	t    []float64 // lower triangle with M_W = T Q₁
+	tinv []float64
+	q1   []float64 // orthonormal rows that span those of M_W
+	g    []float64 // Q₁u0, see perp
+	e    []float64 // T⁻¹ baseSlack_W
+	lam  []float64 // multipliers by place in w, of the scaled rows
+
+	// The base is the origin of z and the centre of the proximal term. At it,
+	// the slacks are baseSlack = r − c·base, and the unconstrained minimiser is
+	// u0 = Q₁ᵀg + perp with perp orthogonal to Q₁; noise bounds the size of what
+	// went into perp.
+	base, baseSlack, perp  []float64
+	noise                  float64
+	z, step, slack         []float64 // z = base + step, slack = r − c z
+	grad, dz, dl, y, work  []float64
+	row, wrow, work2       []float64
+	oldZ, oldLam           []float64
+	guess                  []int
+	iterations, maxChanges int
+}
+
+const (
+	// pivotTol decides when Q counts as only semidefinite: a pivot below this
+	// fraction of its diagonal entry.
+	pivotTol = 1e-11
+	// convexTol is how far below zero, relative to its largest entry, Q's
+	// eigenvalues may lie by rounding.
+	convexTol = 1e-12
+	// feasTol is the violation, relative to the size of the terms, from which
+	// a row counts as violated.
+	feasTol = 1e-13
+	// dependTol: a row counts as dependent on the working set where what is
+	// left of m_r after projection is below this fraction of its norm.
+	dependTol = 1e-9
+	// enterFraction: a block takes in the rows violated by at least this
+	// fraction of the largest violation. All of them at once would be too many:
+	// most have to leave again.
+	enterFraction = 0.5
+)
+
+func (a *activeSet) resize(n, m, rows int) {
+	a.n, a.m, a.rows = n, m, rows
+	a.loaded, a.factored = false, false
+	for _, v := range []*[]float64{&a.q, &a.l, &a.t, &a.q1} {
+		*v = grow(*v, n*n)
+	}
+	for _, v := range []*[]float64{&a.c, &a.mrows} {
+		*v = grow(*v, rows*n)
+	}
+	for _, v := range []*[]float64{&a.p, &a.d, &a.linv, &a.tinv, &a.g, &a.e, &a.lam, &a.z, &a.base, &a.step, &a.perp, &a.grad, &a.dz, &a.dl, &a.y, &a.work, &a.work2, &a.row, &a.wrow, &a.oldZ, &a.oldLam} {
+		*v = grow(*v, n)
+	}
+	for _, v := range []*[]float64{&a.r, &a.scale, &a.mnorm, &a.slack, &a.baseSlack} {
+		*v = grow(*v, rows)
+	}
+	a.has, a.skip = grow(a.has, rows), grow(a.skip, rows)
+	a.at, a.single = grow(a.at, rows), grow(a.single, rows)
+	a.w = grow(a.w, n)[:0]
+	a.guess = grow(a.guess, n)
+	clear(a.q)
+	a.qmax = 0
+	for r := range a.at {
+		a.at[r] = -1
+	}
+	a.eq, a.current = 0, false
+}
+
+// forgetRows drops what was computed from the rows with the last factor, but
+// keeps the working set as the next one's starting guess.
+func (a *activeSet) forgetRows() {
+	clear(a.has)
+	a.current = false
+}
+
+// factor computes LLᵀ = Q + shift·I and reports the first row whose pivot is
+// not above tol times its diagonal entry, or n.
+func (a *activeSet) factor(shift, tol float64) int {
+	n := a.n
+	a.shift = shift
+	for i := range n {
+		li := a.l[i*n : i*n+i+1]
+		copy(li, a.q[i*n:])
+		for j := range i {
+			lj := a.l[j*n : j*n+j]
+			li[j] = (li[j] - floats.Dot(li[:j], lj)) * a.linv[j]
+		}
+		diag := li[i] + shift*a.d[i]
+		d := diag - floats.Dot(li[:i], li[:i])
+		if !(d > tol*math.Abs(diag)) || !finite(d) {
+			li[i] = d
+			return i
+		}
+		d = math.Sqrt(d)
+		li[i], a.linv[i] = d, 1/d
+	}
+	return n
+}
+
+// forward replaces x by L⁻¹x; its first entries below from are zero.
+func (a *activeSet) forward(x []float64, from int) {
+	n := a.n
+	for i := from; i < n; i++ {
+		x[i] = (x[i] - floats.Dot(a.l[i*n+from:i*n+i], x[from:i])) * a.linv[i]
+	}
+}
+
+// back replaces x by L⁻ᵀx.
+func (a *activeSet) back(x []float64) { backSolve(a.l, a.linv, a.n, a.n, x) }
+
+// backSolve replaces x by (lower triangle)⁻ᵀ x.
+func backSolve(l, inv []float64, k, stride int, x []float64) {
+	for i := k - 1; i >= 0; i-- {
+		v := x[i] * inv[i]
+		x[i] = v
+		if v != 0 {
+			floats.AddScaled(x[:i], -v, l[i*stride:i*stride+i])
+		}
+	}
+}
+
+// mrow returns m_r = L⁻¹c_r.
+func (a *activeSet) mrow(r int) []float64 {
+	n := a.n
+	m := a.mrows[r*n : (r+1)*n]
+	if a.has[r] {
+		return m
+	}
+	copy(m, a.c[r*n:(r+1)*n])
+	from := 0
+	for from < n && m[from] == 0 {
+		from++
+	}
+	a.forward(m, from)
+	a.mnorm[r] = floats.Dot(m, m)
+	a.has[r] = true
+	return m
+}
+
+func (a *activeSet) crow(r int) []float64 { return a.c[r*a.n : (r+1)*a.n] }
+
+// project splits the row with vector m into its parts within and outside the
+// span of the working set: t = Q₁m into a.row, w = m − Q₁ᵀt into a.wrow. It
+// returns ‖w‖². It projects twice where much is taken away, which keeps the
+// rows of Q₁ orthogonal to rounding error (Daniel et al., 1976).
+func (a *activeSet) project(m []float64, norm2 float64) float64 {
+	k, n := len(a.w), a.n
+	t, w := a.row[:k], a.wrow
+	copy(w, m)
+	for i := range t {
+		t[i] = floats.Dot(a.q1[i*n:(i+1)*n], m)
+	}
+	for i, v := range t {
+		if v != 0 {
+			floats.AddScaled(w, -v, a.q1[i*n:(i+1)*n])
+		}
+	}
+	left := floats.Dot(w, w)
+	for pass := 0; pass < 2 && left < 0.25*norm2 && k > 0; pass++ {
+		norm2 = left
+		dt := a.dl[:k]
+		for i := range dt {
+			dt[i] = floats.Dot(a.q1[i*n:(i+1)*n], w)
+		}
+		for i, v := range dt {
+			t[i] += v
+			if v != 0 {
+				floats.AddScaled(w, -v, a.q1[i*n:(i+1)*n])
+			}
+		}
+		left = floats.Dot(w, w)
+	}
+	return left
+}
+
+// combination sets a.y to the y with M_Wᵀy = Q₁ᵀt for the last projected row.
+func (a *activeSet) combination() []float64 {
+	k := len(a.w)
+	y := a.y[:k]
+	copy(y, a.row[:k])
+	backSolve(a.t, a.tinv, k, a.n, y)
+	return y
+}
+
+// forwardT replaces x by T⁻¹x.
+func (a *activeSet) forwardT(x []float64) {
+	n := a.n
+	for i := range x {
+		x[i] = (x[i] - floats.Dot(a.t[i*n:i*n+i], x[:i])) * a.tinv[i]
+	}
+}
+
+// enter appends row r to the working set, as last projected.
+func (a *activeSet) enter(r int, left float64) {
+	k, n := len(a.w), a.n
+	copy(a.t[k*n:k*n+k], a.row[:k])
+	d := math.Sqrt(left)
+	a.t[k*n+k], a.tinv[k] = d, 1/d
+	q := a.q1[k*n : (k+1)*n]
+	floats.ScaleTo(q, 1/d, a.wrow)
+	a.g[k] = floats.Dot(q, a.perp)
+	floats.AddScaled(a.perp, -a.g[k], q)
+	a.lam[k] = 0
+	a.at[r] = k
+	a.w = append(a.w, r)
+	if r >= a.m {
+		a.eq = k + 1
+	}
+	a.iterations++
+}
+
+// tryEnter appends row r unless it depends on the working set.
+func (a *activeSet) tryEnter(r int) bool {
+	if len(a.w) == a.n {
+		return false
+	}
+	m := a.mrow(r)
+	norm2 := a.mnorm[r]
+	left := a.project(m, norm2)
+	if !(left > dependTol*dependTol*norm2) {
+		return false
+	}
+	a.enter(r, left)
+	return true
+}
+
+// leave removes place j from the working set and restores the triangle by
+// plane rotations.
+func (a *activeSet) leave(j int) {
+	k, n := len(a.w), a.n
+	a.at[a.w[j]] = -1
+	for i := j + 1; i < k; i++ {
+		// Row i becomes row i-1; it reaches one place beyond its diagonal.
+		dst, src := a.t[(i-1)*n:(i-1)*n+i+1], a.t[i*n:i*n+i+1]
+		copy(dst, src)
+		for c := j; c < i-1; c++ {
+			cs, sn := a.work[c], a.work2[c]
+			x, y := dst[c], dst[c+1]
+			dst[c], dst[c+1] = cs*x+sn*y, cs*y-sn*x
+		}
+		x, y := dst[i-1], dst[i]
+		h := math.Sqrt(x*x + y*y)
+		if !(h > 1e-150 && h < 1e150) {
+			h = math.Hypot(x, y)
+		}
+		a.work[i-1], a.work2[i-1] = x/h, y/h
+		dst[i-1] = h
+		a.tinv[i-1] = 1 / h
+		a.w[i-1] = a.w[i]
+		a.at[a.w[i]] = i - 1
+		a.lam[i-1] = a.lam[i]
+	}
+	for c := j; c < k-1; c++ {
+		cs, sn := a.work[c], a.work2[c]
+		rotate(a.q1[c*n:(c+1)*n], a.q1[(c+1)*n:(c+2)*n], cs, sn)
+		a.g[c], a.g[c+1] = cs*a.g[c]+sn*a.g[c+1], cs*a.g[c+1]-sn*a.g[c]
+	}
+	last := a.g[k-1]
+	floats.AddScaled(a.perp, last, a.q1[(k-1)*n:k*n])
+	a.noise = max(a.noise, math.Abs(last))
+	a.w = a.w[:k-1]
+	if j < a.eq {
+		a.eq--
+	}
+	a.iterations++
+}
+
+// rotate replaces (x, y) by (c·x + s·y, c·y − s·x).
+func rotate(x, y []float64, c, s float64) {
+	y = y[:len(x)]
+	for i, v := range x {
+		w := y[i]
+		x[i] = c*v + s*w
+		y[i] = c*w - s*v
+	}
+}
+
+// multipliers solves for the multipliers of the working set, Tᵀλ = g − e, where
+// e = T⁻¹s_W for the slacks s at the base.
+func (a *activeSet) multipliers() {
+	a.offsets()
+	k := len(a.w)
+	floats.SubTo(a.lam[:k], a.g[:k], a.e[:k])
+	backSolve(a.t, a.tinv, k, a.n, a.lam)
+}
+
+// offsets computes a.e.
+func (a *activeSet) offsets() {
+	k := len(a.w)
+	for i, r := range a.w {
+		a.e[i] = a.baseSlack[r]
+	}
+	a.forwardT(a.e[:k])
+}
+
+// point sets z to the minimiser on the working set, base + L⁻ᵀ(u⊥ + Q₁ᵀe), the
+// step from the base, and the slacks of all rows.
+func (a *activeSet) point() {
+	n := a.n
+	copy(a.step, a.perp)
+	for i, v := range a.e[:len(a.w)] {
+		if v != 0 {
+			floats.AddScaled(a.step, v, a.q1[i*n:(i+1)*n])
+		}
+	}
+	a.back(a.step)
+	floats.AddTo(a.z, a.base, a.step)
+	for r := range a.rows {
+		a.slack[r] = a.baseSlack[r] - floats.Dot(a.c[r*n:(r+1)*n], a.step)
+	}
+}
+
+// recentre makes z the base, which is also the centre of the proximal term,
+// with the working set and its multipliers: there the unconstrained minimiser
+// is u0 = −L⁻¹∇L + M_Wᵀλ, kept as g = Q₁u0 and the part u⊥ orthogonal to Q₁. At
+// a point near the solution u⊥ is small, and with it the rounding errors of
+// what follows. It needs grad and slack as measure leaves them.
+func (a *activeSet) recentre() {
+	n, k := a.n, len(a.w)
+	copy(a.base, a.z)
+	copy(a.baseSlack, a.slack)
+	for i, v := range a.grad {
+		a.perp[i] = -v
+	}
+	a.forward(a.perp, 0)
+	a.noise = floats.Norm(a.perp, 2)
+	g := a.g[:k]
+	for j := range g {
+		v := floats.Dot(a.q1[j*n:(j+1)*n], a.perp)
+		floats.AddScaled(a.perp, -v, a.q1[j*n:(j+1)*n])
+		for i := j; i < k; i++ {
+			v += a.t[i*n+j] * a.lam[i]
+		}
+		g[j] = v
+	}
+}
+
+func (a *activeSet) slacks() {
+	n := a.n
+	for r := range a.rows {
+		a.slack[r] = a.r[r] - floats.Dot(a.c[r*n:(r+1)*n], a.z)
+	}
+}
+
+// violated reports whether inequality r, outside the working set, is violated
+// by more than rounding; size is that of z.
+func (a *activeSet) violated(r int, size float64) bool {
+	v := -a.slack[r]
+	if !(v > 0) || a.at[r] >= 0 || a.skip[r] {
+		return false
+	}
+	bound := math.Abs(a.r[r])
+	if v > feasTol*(bound+size) || v <= feasTol*bound {
+		return v > feasTol*bound
+	}
+	for j, c := range a.crow(r) {
+		bound += math.Abs(c * a.z[j])
+	}
+	return v > feasTol*bound
+}
+
+// negative returns the number of negative multipliers of inequalities.
+func (a *activeSet) negative() int {
+	count := 0
+	for _, v := range a.lam[a.eq:len(a.w)] {
+		if v < 0 {
+			count++
+		}
+	}
+	return count
+}
+
+// dropNegative removes the inequalities with a negative multiplier.
+func (a *activeSet) dropNegative() {
+	for i := len(a.w) - 1; i >= a.eq; i-- {
+		if a.lam[i] < 0 {
+			a.leave(i)
+		}
+	}
+}
+
+// start makes z the base and builds the working set: the equalities, and as
+// many rows of the last working set as are independent. It returns a row that
+// no point can meet, as minimise does, or -1.
+func (a *activeSet) start() int {
+	n := a.n
+	clear(a.skip)
+	copy(a.base, a.z)
+	a.slacks()
+	copy(a.baseSlack, a.slack)
+	for i, v := range a.p {
+		a.perp[i] = -v - floats.Dot(a.q[i*n:(i+1)*n], a.z)
+	}
+	a.forward(a.perp, 0)
+	a.noise = floats.Norm(a.perp, 2)
+	guess := a.guess[:len(a.w)]
+	copy(guess, a.w)
+	for _, r := range guess {
+		a.at[r] = -1
+	}
+	a.w, a.eq = a.w[:0], 0
+	a.current, a.redundant = true, false
+	for r := a.m; r < a.rows; r++ {
+		if a.scale[r] != 0 && a.tryEnter(r) {
+			continue
+		}
+		// The row depends on those before: its right-hand side has to match.
+		clear(a.y)
+		if a.scale[r] != 0 {
+			if len(a.w) == n {
+				m := a.mrow(r)
+				a.project(m, a.mnorm[r])
+			}
+			a.combination()
+		}
+		if a.provesInfeasible(r) {
+			return r
+		}
+		a.skip[r], a.redundant = true, true
+	}
+	for _, r := range guess {
+		if r < a.m {
+			a.tryEnter(r)
+		}
+	}
+	if len(guess) == 0 {
+		a.guessBounds()
+	}
+	return -1
+}
+
+// guessBounds lets the bounds enter that a few sweeps of coordinate descent end
+// at, where there are no other rows than bounds: the sweeps cost next to
+// nothing, and save most of the changes of the working set.
+func (a *activeSet) guessBounds() {
+	n := a.n
+	if a.rows != a.m || a.m == 0 || a.shift > 0 {
+		return
+	}
+	lo, hi := a.work, a.work2
+	for j := range n {
+		lo[j], hi[j] = math.Inf(-1), math.Inf(1)
+	}
+	for r, j := range a.single {
+		switch {
+		case j < 0:
+			return
+		case a.crow(r)[j] > 0:
+			hi[j] = min(hi[j], a.r[r]/a.crow(r)[j])
+		default:
+			lo[j] = max(lo[j], a.r[r]/a.crow(r)[j])
+		}
+	}
+	z := a.dz
+	for j := range z {
+		z[j] = max(lo[j], min(0, hi[j]))
+	}
+	for sweep, moved := 0, true; moved && sweep < 10; sweep++ {
+		moved = false
+		for j := range n {
+			old := z[j]
+			v := old - (floats.Dot(a.q[j*n:(j+1)*n], z)+a.p[j])/a.q[j*n+j]
+			v = max(lo[j], min(v, hi[j]))
+			z[j] = v
+			moved = moved || (v == lo[j] || v == hi[j]) != (old == lo[j] || old == hi[j])
+		}
+	}
+	for r, j := range a.single {
+		if a.r[r] <= a.crow(r)[j]*z[j] {
+			a.tryEnter(r)
+		}
+	}
+}
+
+// minimise finds the minimiser of the strictly convex program with the current
+// factor. It returns a row that proves infeasibility, with its combination of
+// the working set in a.y, or -1.
+func (a *activeSet) minimise() int {
+	// Blocks, as long as they make progress.
+	best, patience := math.MaxInt, 3
+	for patience > 0 {
+		a.multipliers()
+		a.point()
+		size := a.size()
+		bad := a.negative()
+		worst := 0.0
+		for r := range a.m {
+			if a.violated(r, size) {
+				bad++
+				worst = max(worst, -a.slack[r])
+			}
+		}
+		if bad == 0 {
+			return -1
+		}
+		if bad < best {
+			best, patience = bad, 3
+		} else {
+			patience--
+		}
+		a.dropNegative()
+		for r := range a.m {
+			if -a.slack[r] >= enterFraction*worst && a.violated(r, size) {
+				a.tryEnter(r)
+			}
+		}
+	}
+	// One by one, from a working set whose multipliers are not negative. The
+	// steps accumulate rounding: confirm with a fresh solution at the end.
+	for range 5 {
+		for a.multipliers(); a.negative() > 0; a.multipliers() {
+			a.dropNegative()
+		}
+		a.point()
+		changes := a.iterations
+		if r := a.oneByOne(); r >= 0 {
+			return r
+		}
+		if a.iterations == changes || a.iterations > a.maxChanges {
+			return -1
+		}
+	}
+	return -1
+}
+
+// oneByOne lets the most violated row enter until none is left.
+func (a *activeSet) oneByOne() int {
+	for a.iterations <= a.maxChanges {
+		size := a.size()
+		r, worst := -1, 0.0
+		for i := range a.m {
+			if a.slack[i] < worst && a.violated(i, size) {
+				r, worst = i, a.slack[i]
+			}
+		}
+		if r < 0 {
+			return -1
+		}
+		a.mrow(r)
+		if -a.slack[r] <= 8*eps*math.Sqrt(a.mnorm[r])*max(a.noise, floats.Norm(a.e[:len(a.w)], 2)) {
+			a.skip[r] = true // m_rᵀu is not known any better
+			continue
+		}
+		if !a.satisfy(r) {
+			if a.provesInfeasible(r) {
+				return r
+			}
+			a.skip[r] = true
+		}
+	}
+	return -1
+}
+
+// satisfy lets the violated row r enter, with the partial steps of Goldfarb
+// and Idnani that keep the multipliers nonnegative. It returns false where no
+// step satisfies the row; a.y then holds the combination of the working set.
+func (a *activeSet) satisfy(r int) bool {
+	m := a.mrow(r)
+	norm2 := a.mnorm[r]
+	violation, lam := -a.slack[r], 0.0
+	for {
+		left := a.project(m, norm2)
+		k := len(a.w)
+		dependent := k == a.n || left <= dependTol*dependTol*norm2
+		y := a.combination()
+		step, block := math.Inf(1), -1
+		if !dependent {
+			step = violation / left
+		}
+		ymax := 0.0
+		for _, v := range y {
+			ymax = max(ymax, math.Abs(v))
+		}
+		for i := a.eq; i < k; i++ {
+			if y[i] > 1e-14*ymax && a.lam[i] < step*y[i] {
+				step, block = a.lam[i]/y[i], i
+			}
+		}
+		if math.IsInf(step, 1) {
+			if left <= 1e-26*norm2 || k == a.n || a.provesInfeasible(r) {
+				return false
+			}
+			step = violation / left
+		}
+		for i, v := range y {
+			a.lam[i] -= step * v
+		}
+		lam += step
+		violation -= step * left
+		if block < 0 {
+			a.enter(r, left)
+			a.lam[k] = lam
+			a.offsets()
+			a.point()
+			return true
+		}
+		a.lam[block] = 0
+		a.leave(block)
+		if a.iterations > a.maxChanges {
+			a.offsets()
+			a.point()
+			return true
+		}
+	}
+}
+
+// provesInfeasible reports whether row r minus the combination a.y of the
+// working set shows that there is no feasible point: it would have to meet
+// ρᵀz ≤ β (= β for an equality) with β < 0 and ρ = 0 up to rounding, that is,
+// to lie very far away.
+func (a *activeSet) provesInfeasible(r int) bool {
+	for i, s := range a.w {
+		if s < a.m && a.y[i] > 0 {
+			a.y[i] = 0
+		}
+	}
+	rho, beta, size := a.ray(r)
+	far := 0.0
+	for j, v := range rho {
+		far += math.Abs(v) / math.Sqrt(a.d[j])
+	}
+	far *= 1e7 * (a.size() + size)
+	if r >= a.m {
+		beta = -math.Abs(beta)
+	}
+	return beta < -1e-12*size && far <= -beta
+}
+
+// ray returns ρ = c_r − Σ yᵢ c_wᵢ, β = r_r − Σ yᵢ r_wᵢ and the size that β would
+// have without any cancellation, were all the yᵢ as large as the largest.
+func (a *activeSet) ray(r int) (rho []float64, beta, size float64) {
+	rho = a.work
+	copy(rho, a.crow(r))
+	beta, size = a.r[r], math.Abs(a.r[r])
+	big := 1.0
+	for i, s := range a.w {
+		size += math.Abs(a.r[s])
+		if v := a.y[i]; v != 0 {
+			floats.AddScaled(rho, -v, a.crow(s))
+			beta -= v * a.r[s]
+			big = max(big, math.Abs(v))
+		}
+	}
+	return rho, beta, size * big
+}
+
+// solve runs the whole method and fills in s but for the vectors.
+func (a *activeSet) solve(s *Solution) Status {
+	a.iterations = 0
+	a.maxChanges = s.MaxIter
+	if a.maxChanges <= 0 {
+		a.maxChanges = 1000 + 100*(a.n+a.rows)
+	}
+	tol := s.Tol
+	if tol <= 0 {
+		tol = 1e-9
+	}
+	status := a.factorised(s)
+	if status == Optimal {
+		status = a.descend(s, tol)
+		if status == IterationLimit && a.shift == 0 && a.iterations <= a.maxChanges && a.factorShifted() {
+			// Too badly conditioned after all.
+			status = a.descend(s, tol)
+		}
+	}
+	s.Iterations = a.iterations
+	return status
+}
+
+// factorised makes sure that there is a factor of Q, shifted where Q is not
+// safely positive definite.
+func (a *activeSet) factorised(s *Solution) Status {
+	if a.factored {
+		return Optimal
+	}
+	for i := range a.d {
+		a.d[i] = 1
+	}
+	a.factored = true
+	if a.qmax > 0 {
+		if a.factor(0, pivotTol) == a.n {
+			return Optimal
+		}
+		if bad := a.factor(convexTol*a.qmax, 0); bad < a.n && a.provesNonconvex(s, bad) {
+			return Nonconvex
+		}
+	}
+	if !a.factorShifted() {
+		return IterationLimit
+	}
+	return Optimal
+}
+
+// factorShifted factorises Q + shift·D.
+func (a *activeSet) factorShifted() bool {
+	shift := a.equilibrate()
+	a.forgetRows()
+	return a.factor(shift, 0) == a.n
+}
+
+const (
+	// maxProximal bounds the number of proximal steps.
+	maxProximal = 100
+	// proximalPatience is the number of steps with the same proximal term.
+	proximalPatience = 15
+)
+
+// descend solves the program, by proximal steps if the factor is shifted.
+func (a *activeSet) descend(s *Solution, tol float64) Status {
+	for r := range a.m {
+		if a.scale[r] == 0 && a.r[r] < 0 { // 0 ≤ h
+			clear(a.y)
+			a.certifyInfeasible(s, r)
+			return Infeasible
+		}
+	}
+	r := -1
+	if a.current {
+		a.measure(s)
+		a.recentre()
+	} else {
+		clear(a.z)
+		r = a.start()
+	}
+	best, stalled := math.Inf(1), 0
+	for step := range maxProximal {
+		if r < 0 {
+			r = a.minimise()
+		}
+		if r >= 0 {
+			a.current = false
+			a.certifyInfeasible(s, r)
+			return Infeasible
+		}
+		if a.shift > 0 {
+			s.Proximal = step + 1
+			if a.provesUnbounded(s) {
+				a.current = false
+				return Unbounded
+			}
+		}
+
+		a.refine(s)
+
+		rel := s.Residual.Relative
+		if rel <= 1e-13 || a.iterations > a.maxChanges {
+			break
+		}
+		if rel < best/2 {
+			best, stalled = rel, 0
+		} else if stalled++; rel <= tol && stalled >= 10 || a.shift == 0 && stalled >= 3 {
+			break // no longer getting better
+		}
+		if a.shift > 0 && step%proximalPatience == proximalPatience-1 {
+			// Slow where Q is flatter than the proximal term: weaken that.
+			if a.factor(a.shift/100, 0) < a.n {
+				break
+			}
+			a.forgetRows()
+			r = a.start()
+			continue
+		}
+		clear(a.skip[:a.m])
+		a.recentre()
+	}
+	if s.Residual.Relative <= tol && finite(s.Objective) {
+		return Optimal
+	}
+	return IterationLimit
+}
+
+// size is the norm of z in the scale of the variables.
+func (a *activeSet) size() float64 {
+	var sum float64
+	for i, v := range a.z {
+		sum += a.d[i] * v * v
+	}
+	return math.Sqrt(sum)
+}
+
+// equilibrate chooses the scale of the variables and the rows so that the
+// largest entries of all rows and columns of Q and the constraints are near one
+// (Ruiz, 2001), and returns the weight of the proximal term.
+func (a *activeSet) equilibrate() float64 {
+	n := a.n
+	sigma, col := a.work, a.work2
+	rho := a.slack
+	for i := range sigma {
+		sigma[i] = 1
+	}
+	for r := range rho {
+		rho[r] = 1
+	}
+	for range 10 {
+		clear(col)
+		if a.qmax > 0 {
+			for i := range n {
+				for j, v := range a.q[i*n : (i+1)*n] {
+					col[i] = max(col[i], math.Abs(v)*sigma[i]*sigma[j]/a.qmax)
+				}
+			}
+		}
+		for r := range a.rows {
+			big := 0.0
+			for j, v := range a.crow(r) {
+				v = math.Abs(v) * rho[r] * sigma[j]
+				big = max(big, v)
+				col[j] = max(col[j], v)
+			}
+			if big > 0 {
+				rho[r] /= math.Sqrt(big)
+			}
+		}
+		for j, v := range col {
+			if v > 0 {
+				sigma[j] /= math.Sqrt(v)
+			}
+		}
+	}
+	pmax, zsize, qmax := 0.0, 1e-3, 0.0
+	for j, v := range sigma {
+		a.d[j] = 1 / (v * v)
+		pmax = max(pmax, math.Abs(a.p[j])*v)
+		qmax = max(qmax, a.q[j*n+j]*v*v)
+	}
+	for r := range a.rows {
+		norm := 0.0
+		for j, v := range a.crow(r) {
+			v *= sigma[j]
+			norm += v * v
+		}
+		if norm == 0 {
+			continue
+		}
+		_, e := math.Frexp(math.Sqrt(norm))
+		s := math.Ldexp(1, -e)
+		a.scale[r] *= s
+		a.r[r] *= s
+		floats.Scale(s, a.crow(r))
+		if finite(a.r[r]) {
+			zsize = max(zsize, math.Abs(a.r[r]))
+		}
+	}
+	shift := max(1e-7*qmax, 1e-6*pmax/zsize)
+	if shift == 0 {
+		shift = 1
+	}
+	return shift
+}
+
+// measure fills in the residuals at (z, λ), and leaves the gradient of the
+// Lagrangian in a.grad and the slacks in a.slack.
+func (a *activeSet) measure(s *Solution) {
+	n := a.n
+	res := &s.Residual
+	*res = KKTResidual{}
+	cl := a.work
+	clear(cl)
+	hl, gapTerm := 0.0, 0.0
+	for i, r := range a.w {
+		if v := a.lam[i]; v != 0 {
+			floats.AddScaled(cl, v, a.crow(r))
+			hl += v * a.r[r]
+			gapTerm = max(gapTerm, math.Abs(v*a.r[r]))
+		}
+	}
+	var zqz, pz, dualTerm, sum float64
+	for i, z := range a.z {
+		p, c := a.p[i], cl[i]
+		v := floats.Dot(a.q[i*n:(i+1)*n], a.z)
+		zqz += v * z
+		pz += p * z
+		g := v + p + c
+		a.grad[i] = g
+		sum += g
+		dualTerm = max(dualTerm, math.Abs(v), math.Abs(p), math.Abs(c))
+		gapTerm = max(gapTerm, math.Abs(v*z), math.Abs(p*z))
+		res.Dual = max(res.Dual, math.Abs(g))
+	}
+	a.slacks()
+	primal := 0.0
+	for r, v := range a.slack {
+		if v >= 0 && r < a.m || a.scale[r] == 0 {
+			continue
+		}
+		sum += v
+		v = math.Abs(v)
+		res.Primal = max(res.Primal, v/a.scale[r])
+		term := max(a.scale[r], math.Abs(a.r[r]), math.Abs(a.r[r]-a.slack[r]))
+		if v > 1e-15*term {
+			// The product c z may hide larger terms.
+			for j, c := range a.crow(r) {
+				term = max(term, math.Abs(c*a.z[j]))
+			}
+			primal = max(primal, v/term)
+		}
+	}
+	s.Objective = zqz/2 + pz
+	res.Gap = math.Abs(zqz + pz + hl)
+	if dual := res.Dual / max(1, dualTerm); dual > 1e-15 {
+		for i, z := range a.z {
+			for _, q := range a.q[i*n : (i+1)*n] {
+				dualTerm = max(dualTerm, math.Abs(q*z))
+			}
+		}
+		for i, r := range a.w {
+			for _, c := range a.crow(r) {
+				dualTerm = max(dualTerm, math.Abs(c*a.lam[i]))
+			}
+		}
+	}
+	res.Relative = max(primal, res.Dual/max(1, dualTerm), res.Gap/max(1, gapTerm))
+	if sum += res.Gap; !finite(sum) {
+		res.Relative = math.Inf(1)
+	}
+}
+
+// refine corrects (z, λ) on the working set by Newton steps on the KKT system
+// of the program itself, with the factor of the shifted one, as long as the
+// residual falls. Multipliers that turn negative are set to zero.
+func (a *activeSet) refine(s *Solution) {
+	n := a.n
+	for i := a.eq; i < len(a.w); i++ {
+		a.lam[i] = max(a.lam[i], 0)
+	}
+	a.snap()
+	a.measure(s)
+	for range 20 {
+		if s.Residual.Relative <= 1e-14 {
+			return
+		}
+		k := len(a.w)
+		before := s.Residual
+		copy(a.oldZ, a.z)
+		copy(a.oldLam, a.lam[:k])
+		dz, dl := a.dz, a.dl[:k]
+		for i, v := range a.grad {
+			dz[i] = -v
+		}
+		a.forward(dz, 0)
+		for i, r := range a.w {
+			dl[i] = a.slack[r]
+		}
+		a.forwardT(dl)
+		for i, v := range dl {
+			dl[i] = floats.Dot(a.q1[i*n:(i+1)*n], dz) - v
+		}
+		for i, v := range dl {
+			floats.AddScaled(dz, -v, a.q1[i*n:(i+1)*n])
+		}
+		backSolve(a.t, a.tinv, k, n, dl)
+		a.back(dz)
+		floats.Add(a.z, dz)
+		for i, v := range dl {
+			a.lam[i] += v
+			if i >= a.eq && a.lam[i] < 0 {
+				a.lam[i] = 0
+			}
+		}
+		a.snap()
+		a.measure(s)
+		s.Refinements++
+		if !(s.Residual.Relative < 0.5*before.Relative) {
+			if !(s.Residual.Relative < before.Relative) {
+				copy(a.z, a.oldZ)
+				copy(a.lam, a.oldLam[:k])
+				a.measure(s)
+			}
+			return
+		}
+	}
+}
+
+// snap puts z exactly on the bounds of the working set.
+func (a *activeSet) snap() {
+	for _, r := range a.w {
+		if j := a.single[r]; j >= 0 {
+			a.z[j] = a.r[r]/a.c[r*a.n+j] + 0 // no -0
+		}
+	}
+}
+
+// provesNonconvex fills in the direction of negative curvature that the factor
+// found at row bad, and reports whether it has some by the entries of Q.
+func (a *activeSet) provesNonconvex(s *Solution, bad int) bool {
+	n := a.n
+	v := grow(s.Certificate.Z, n)
+	clear(v)
+	copy(v, a.l[bad*n:bad*n+bad])
+	backSolve(a.l, a.linv, bad, n, v)
+	for i := range bad {
+		v[i] = -v[i]
+	}
+	v[bad] = 1
+	big := floats.Norm(v, math.Inf(1))
+	floats.Scale(1/big, v)
+	curv := 0.0
+	for i := range n {
+		curv += v[i] * floats.Dot(a.q[i*n:(i+1)*n], v)
+	}
+	s.Certificate.Z, s.Certificate.Residual = v, curv
+	if curv < 0 {
+		return true
+	}
+	s.Certificate.Z, s.Certificate.Residual = v[:0], 0
+	return false
+}
+
+// certifyInfeasible writes the combination of rows found by minimise.
+func (a *activeSet) certifyInfeasible(s *Solution, r int) {
+	c := &s.Certificate
+	c.Lambda, c.Nu = grow(c.Lambda, a.m), grow(c.Nu, a.rows-a.m)
+	clear(c.Lambda)
+	clear(c.Nu)
+	rho, beta, _ := a.ray(r)
+	put := func(r int, v float64) {
+		if a.scale[r] != 0 {
+			v *= a.scale[r]
+		}
+		if r < a.m {
+			c.Lambda[r] = v
+		} else {
+			c.Nu[r-a.m] = v
+		}
+	}
+	put(r, -1/beta)
+	for i, s := range a.w {
+		put(s, a.y[i]/beta)
+	}
+	// The scaled rows have norms near one.
+	c.Residual = floats.Norm(rho, math.Inf(1)) / max(1, floats.Norm(a.y[:len(a.w)], math.Inf(1)))
+}
+
+// unboundedTol is how far a direction may be, relative to the size of the
+// terms, from Qd = 0, Gd ≤ 0 and Ad = 0.
+const unboundedTol = 1e-13
+
+// provesUnbounded reports whether the last proximal step is a direction in
+// which the objective falls for ever.
+func (a *activeSet) provesUnbounded(s *Solution) bool {
+	n, d := a.n, a.dz
+	big, pmax, qmax := 0.0, 0.0, 0.0
+	for j := range d {
+		root := math.Sqrt(a.d[j])
+		d[j] = a.step[j]
+		big = max(big, math.Abs(d[j])*root)
+		pmax = max(pmax, math.Abs(a.p[j])/root)
+		qmax = max(qmax, a.q[j*n+j]/a.d[j])
+	}
+	if !(big > 0 && finite(big)) {
+		return false
+	}
+	floats.Scale(1/big, d)
+	slope := floats.Dot(a.p, d)
+	if !(slope < -1e-9*pmax) {
+		return false
+	}
+	worst := 0.0
+	for i := range n {
+		if qmax > 0 {
+			worst = max(worst, math.Abs(floats.Dot(a.q[i*n:(i+1)*n], d))/(math.Sqrt(a.d[i])*qmax))
+		}
+	}
+	for r := range a.rows {
+		v := floats.Dot(a.crow(r), d)
+		switch {
+		case r >= a.m:
+			worst = max(worst, math.Abs(v))
+		case !math.IsInf(a.r[r], 1):
+			worst = max(worst, v)
+		}
+	}
+	if !(worst <= unboundedTol) {
+		return false
+	}
+	c := &s.Certificate
+	c.Z, c.Residual = grow(c.Z, n), worst
+	floats.ScaleTo(c.Z, -1/slope, d)
+	return true
+}

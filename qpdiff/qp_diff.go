@@ -1,0 +1,3 @@
+package qpdiff
+
+type qpDerivative struct{ ready bool }

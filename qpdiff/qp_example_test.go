@@ -1,0 +1,148 @@
+package qpdiff_test
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"cvgm/qpdiff"
+	"gonum.org/v1/gonum/mat"
+)
+
+// A long-only portfolio: half the variance minus the expected return, weights
+// that sum to one and are not negative. The third asset is not worth holding.
+func ExampleQP_portfolio() {
+	covariance := mat.NewDense(3, 3, []float64{
+		4, 1, 0,
+		1, 2, 0,
+		0, 0, 9,
+	})
+	qp := qpdiff.QP{
+		Q: covariance,
+		P: []float64{-3, -2, 1}, // minus the expected returns
+		G: mat.NewDense(3, 3, []float64{-1, 0, 0, 0, -1, 0, 0, 0, -1}),
+		H: []float64{0, 0, 0},
+		A: mat.NewDense(1, 3, []float64{1, 1, 1}),
+		B: []float64{1},
+	}
+	var s qpdiff.Solution
+	if err := s.Solve(&qp); err != nil {
+		panic(err)
+	}
+	fmt.Printf("weights %.3f\n", s.Z)
+	fmt.Printf("price of holding the third asset %.3f\n", s.Lambda[2])
+	// Output:
+	// weights [0.500 0.500 0.000]
+	// price of holding the third asset 1.500
+}
+
+// The projection of a point onto the simplex.
+func ExampleQP_simplex() {
+	point := []float64{0.9, 0.5, -0.2}
+	eye := mat.NewDense(3, 3, []float64{1, 0, 0, 0, 1, 0, 0, 0, 1})
+	qp := qpdiff.QP{
+		Q: eye,
+		P: make([]float64, 3),
+		G: mat.NewDense(3, 3, nil),
+		H: make([]float64, 3),
+		A: mat.NewDense(1, 3, []float64{1, 1, 1}),
+		B: []float64{1},
+	}
+	qp.G.Scale(-1, eye)
+	for i, v := range point {
+		qp.P[i] = -v
+	}
+	var s qpdiff.Solution
+	if err := s.Solve(&qp); err != nil {
+		panic(err)
+	}
+	fmt.Printf("%.1f\n", s.Z)
+	// Output: [0.7 0.3 0.0]
+}
+
+// A support vector machine in its dual: four points on a line, the outer two of
+// each class further from the border than the inner ones.
+func ExampleQP_supportVectorMachine() {
+	x := []float64{-3, -1, 1, 3}
+	y := []float64{-1, -1, 1, 1}
+	n := len(x)
+	qp := qpdiff.QP{
+		Q: mat.NewDense(n, n, nil),
+		P: []float64{-1, -1, -1, -1},
+		G: mat.NewDense(2*n, n, nil), // 0 ≤ α ≤ 10
+		H: make([]float64, 2*n),
+		A: mat.NewDense(1, n, y),
+		B: []float64{0},
+	}
+	for i := range n {
+		for j := range n {
+			qp.Q.Set(i, j, y[i]*x[i]*x[j]*y[j])
+		}
+		qp.G.Set(i, i, -1)
+		qp.G.Set(n+i, i, 1)
+		qp.H[n+i] = 10
+	}
+	var s qpdiff.Solution
+	if err := s.Solve(&qp); err != nil {
+		panic(err)
+	}
+	w := 0.0
+	for i, a := range s.Z {
+		w += a * y[i] * x[i]
+	}
+	fmt.Printf("α %.2f, w %.2f, bias %.2f\n", s.Z, w, math.Abs(s.Nu[0]))
+	// Output: α [0.00 0.50 0.50 0.00], w 1.00, bias 0.00
+}
+
+// What cannot be met is reported with a proof: λ ≥ 0 with Gᵀλ = 0 and hᵀλ < 0.
+func ExampleCertificate() {
+	qp := qpdiff.QP{
+		P: []float64{1},
+		G: mat.NewDense(2, 1, []float64{1, -1}),
+		H: []float64{-1, 0}, // z ≤ -1 and z ≥ 0
+	}
+	var s qpdiff.Solution
+	err := s.Solve(&qp)
+	fmt.Println(errors.Is(err, qpdiff.ErrInfeasible), s.Status, s.Certificate.Lambda)
+	// Output: true infeasible [1 1]
+}
+
+// Each item of a batch has its own status; problems may share matrices.
+func ExampleSolveBatch() {
+	eye := mat.NewDense(2, 2, []float64{1, 0, 0, 1})
+	bounds := []float64{1, 1}
+	qps := []qpdiff.QP{
+		{Q: eye, P: []float64{-3, 0}, G: eye, H: bounds},
+		{Q: eye, P: []float64{0.5, -0.5}, G: eye, H: bounds},
+		{P: []float64{1, 0}, G: eye, H: bounds},
+	}
+	sols := make([]qpdiff.Solution, len(qps))
+	err := qpdiff.SolveBatch(sols, qps)
+	fmt.Println(errors.Is(err, qpdiff.ErrUnbounded))
+	for i := range sols {
+		fmt.Println(sols[i].Status, sols[i].Z)
+	}
+	// Output:
+	// true
+	// optimal [1 0]
+	// optimal [-0.5 0.5]
+	// unbounded []
+}
+
+// A solution carries the residuals of the KKT conditions and starts the next
+// solve from its working set.
+func ExampleSolution() {
+	eye := mat.NewDense(2, 2, []float64{1, 0, 0, 1})
+	qp := qpdiff.QP{Q: eye, P: []float64{-3, 0}, G: eye, H: []float64{1, 1}}
+	var s qpdiff.Solution
+	for range 2 {
+		if err := s.Solve(&qp); err != nil {
+			panic(err)
+		}
+		fmt.Println(s.Z, s.Lambda, s.Objective, s.Residual.Relative < 1e-15, s.Iterations)
+		qp.P[0] = -4
+	}
+	// Output:
+	// [1 0] [2 0] -2.5 true 1
+	// [1 0] [3 0] -3.5 true 0
+}
