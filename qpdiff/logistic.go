@@ -60,10 +60,11 @@ type Logistic struct {
 	MaxIter int
 
 	data   Data
-	rows   []int // rows of data in use, nil for all of them
-	nRows  int   // number of rows in use
-	d      int   // entries of θ
-	k      int   // d, or logisticSmall where d is less: the rest is padding
+	full   *Logistic // the learner of all rows, nil where this is one
+	out    []int     // the rows that this one leaves out
+	nRows  int
+	d      int // entries of θ
+	k      int // d, or logisticSmall where d is less: the rest is padding
 	c      float64
 	loaded bool
 	fitted bool
@@ -71,7 +72,7 @@ type Logistic struct {
 	stale  bool // the factor belongs to another point than theta
 	iter   int
 
-	z      []float64 // k×nRows: entry (j, i) is yᵢ xᵢⱼ
+	z      []float64 // k×nRows: entry (j, i) is yᵢ xᵢⱼ, 0 for a row left out
 	s, w   []float64 // 1−πᵢ and πᵢ(1−πᵢ) at the last point evaluated
 	dm, sw []float64 // work: zᵢᵀδ and √w·z
 	pen    []float64 // diagonal of R
@@ -80,6 +81,7 @@ type Logistic struct {
 	g      []float64
 	step   []float64
 	h      []float64 // k×k upper triangle, row-major: H, then its factor
+	hess   []float64 // H before it was factored
 	dinv   []float64 // reciprocal pivots of the factor
 }
 
@@ -99,51 +101,22 @@ func (l *Logistic) Dims(n int) (theta, hyper int) {
 // changed. With an unpenalised intercept there is a solution only if some
 // labels are positive and some negative; otherwise the error matches
 // ErrIllPosed.
-func (l *Logistic) Load(d Data) error { return l.LoadRows(d, nil) }
-
-// LoadRows makes the given rows of d the training set, without the caller
-// having to copy them; nil means all of d. The fields of the Grad in VJP and
-// JVP then have the shape of d, and the rows that are not given have derivative
-// zero. Learners of many splits share one d (and one Grad) this way. The slice
-// rows is kept, not copied.
-func (l *Logistic) LoadRows(d Data, rows []int) error {
+func (l *Logistic) Load(d Data) error {
 	l.loaded, l.fitted = false, false
-	if d.X == nil || d.X.IsEmpty() {
-		return d.Check()
-	}
-	raw := d.X.RawMatrix()
-	if len(d.Y) != raw.Rows {
+	l.full, l.out = nil, nil
+	if d.X == nil || d.X.IsEmpty() || len(d.Y) != d.X.RawMatrix().Rows {
 		return d.Check()
 	}
 	if l.Intercept < NoIntercept || l.Intercept > PenalisedIntercept {
 		return argErrorf("Logistic.Intercept", ErrDomain, "use one of the constants", "is %d", l.Intercept)
 	}
-	m := raw.Rows
-	if rows != nil {
-		m = len(rows)
-		if m == 0 {
-			return argErrorf("rows", ErrShape, "give at least one row, or nil for all", "is empty")
-		}
-		for i, r := range rows {
-			if r < 0 || r >= raw.Rows {
-				return argErrorf("rows", ErrDomain, "use row numbers of X", "holds %d at index %d, X has %d rows", r, i, raw.Rows)
-			}
-		}
-	}
-	l.resize(m, raw.Cols)
-	n := raw.Cols
+	raw := d.X.RawMatrix()
+	m, n := raw.Rows, raw.Cols
+	l.resize(m, n)
 	zero := 0.0 // stays zero as long as every product is finite
-	positive, negative := false, false
-	for i := range m {
-		r := i
-		if rows != nil {
-			r = rows[i]
-		}
-		y := d.Y[r]
-		positive = positive || y > 0
-		negative = negative || y < 0
+	for i, y := range d.Y {
 		zero += 0 * y
-		for j, v := range raw.Data[r*raw.Stride : r*raw.Stride+n] {
+		for j, v := range raw.Data[i*raw.Stride : i*raw.Stride+n] {
 			v *= y
 			zero += 0 * v
 			l.z[j*m+i] = v
@@ -158,11 +131,60 @@ func (l *Logistic) LoadRows(d Data, rows []int) error {
 		}
 		return argErrorf("Data", ErrNotFinite, "scale the features", "has a product of a label and a feature that overflows")
 	}
-	if l.Intercept == UnpenalisedIntercept && !(positive && negative) {
-		return argErrorf("Data.Y", ErrIllPosed, "penalise the intercept or give examples of both classes",
-			"has no %s label, so that an unpenalised intercept has no minimiser", map[bool]string{true: "negative", false: "positive"}[positive])
+	return l.accept(d)
+}
+
+// LoadWithout makes the training set of full, less the rows out, that of l, as
+// cross-validation wants it. Where full is fitted at the C of a Fit that
+// follows, this begins at the solution of full, corrected to first order for
+// the rows that are missing: the Newton step that leaves them out costs next
+// to nothing. l keeps no warm start of its own, so that its result depends on
+// full alone.
+//
+// The fields of the Grad in VJP and JVP have the shape of full's data; the
+// rows left out have derivative zero, and probability 1 in Probabilities.
+//
+// full must be a *Logistic with the same Intercept that was loaded by Load,
+// else the error matches ErrDomain; it is only read, so that many learners can
+// do this at once. LoadWithout must be called again after full was loaded or
+// fitted again. The slice out is kept.
+func (l *Logistic) LoadWithout(full any, out []int) error {
+	l.loaded, l.fitted, l.warm = false, false, false
+	f, ok := full.(*Logistic)
+	if !ok || f == l || f == nil || !f.loaded || f.full != nil || f.Intercept != l.Intercept {
+		return argErrorf("full", ErrDomain, "give another *Logistic of the same Intercept that has all rows loaded", "is no learner to leave rows out of")
 	}
-	l.data, l.rows, l.loaded = d, rows, true
+	rows, n := f.data.X.Dims()
+	l.resize(rows, n)
+	l.full, l.out = f, out
+	copy(l.z, f.z)
+	for i, r := range out {
+		if r < 0 || r >= rows {
+			return argErrorf("out", ErrDomain, "use row numbers of full's data", "holds %d at index %d where there are %d rows", r, i, rows)
+		}
+		for j := range l.d {
+			l.z[j*rows+r] = 0
+		}
+	}
+	return l.accept(f.data)
+}
+
+// accept ends a Load: it makes sure that there is a minimiser.
+func (l *Logistic) accept(d Data) error {
+	if l.Intercept == UnpenalisedIntercept {
+		labels := l.z[(l.d-1)*l.nRows : l.d*l.nRows]
+		missing := ""
+		if !slices.ContainsFunc(labels, func(y float64) bool { return y > 0 }) {
+			missing = "positive"
+		} else if !slices.ContainsFunc(labels, func(y float64) bool { return y < 0 }) {
+			missing = "negative"
+		}
+		if missing != "" {
+			return argErrorf("Data.Y", ErrIllPosed, "penalise the intercept or give examples of both classes",
+				"has no %s label, so that an unpenalised intercept has no minimiser", missing)
+		}
+	}
+	l.data, l.loaded = d, true
 	return nil
 }
 
@@ -176,6 +198,7 @@ func (l *Logistic) resize(m, n int) {
 		l.d, l.k = d, k
 		l.pen, l.theta, l.cand = make([]float64, k), make([]float64, k), make([]float64, k)
 		l.g, l.step, l.dinv, l.h = make([]float64, k), make([]float64, k), make([]float64, k), make([]float64, k*k)
+		l.hess = make([]float64, k*k)
 	}
 	for j := range l.pen {
 		l.pen[j] = 1
@@ -236,6 +259,7 @@ func (l *Logistic) Fit(theta, hyper []float64) error {
 	if limit <= 0 {
 		limit = 200
 	}
+	l.startWithout()
 	var err error
 	if l.warm {
 		err = l.minimise(min(limit, logisticWarmSteps))
@@ -256,6 +280,35 @@ func (l *Logistic) Fit(theta, hyper []float64) error {
 	return err
 }
 
+// startWithout makes the start the solution of the learner of all rows, plus
+// the Newton step for the rows left out of this one. Without those, V, the
+// gradient there is C Σ_V (1−πᵢ) zᵢ, and their part of the Hessian is gone.
+func (l *Logistic) startWithout() {
+	f := l.full
+	if l.warm || f == nil || !f.fitted || f.c != l.c {
+		return
+	}
+	m, k := l.nRows, l.k
+	copy(l.h, f.hess)
+	clear(l.step)
+	for _, r := range l.out {
+		s, w := l.c*f.s[r], l.c*f.w[r]
+		for i := range k {
+			zi := f.z[i*m+r]
+			l.step[i] -= s * zi
+			for j := i; j < k; j++ {
+				l.h[i*k+j] -= w * zi * f.z[j*m+r]
+			}
+		}
+	}
+	copy(l.theta, f.theta)
+	if l.factor() == nil {
+		l.backsolve(l.step)
+		axpy(1, l.step, l.theta)
+	}
+	l.warm = true
+}
+
 // errSingular is what minimise returns where the Hessian has no Cholesky
 // factor; Fit turns it into an error that helps.
 var errSingular = errors.New("singular Hessian")
@@ -267,6 +320,9 @@ const (
 	// convergence leaves less than its square, and the probabilities follow it
 	// to second order without another exponential.
 	logisticLastStep = 1e-8
+	// A step no longer than this in every margin needs no exponentials: the
+	// first term of the series that nudge leaves out is below its rounding.
+	logisticNudge = 1. / 16
 	// A step no longer than this in every margin descends at full length:
 	// L(θ+δ) ≤ L(θ) − λ² + λ²(eʳ−r−1)/r², with the Newton decrement λ.
 	logisticSafeStep = 1.5
@@ -298,6 +354,14 @@ func (l *Logistic) minimise(limit int) error {
 // goes too far, t is where the slope has fallen to between 0 and a half of
 // what it was. The largest change of a margin along step is r.
 func (l *Logistic) lineSearch(r float64) {
+	if r <= logisticNudge {
+		for j, v := range l.theta {
+			l.cand[j] = v + l.step[j]
+		}
+		l.nudge()
+		l.accumulate(l.cand)
+		return
+	}
 	slope0 := dot(l.g, l.step)
 	lo, hi := 0.0, math.Inf(1)
 	t := 1.0
@@ -330,6 +394,9 @@ func (l *Logistic) finish() {
 		s, w := l.s[i], l.w[i]
 		l.s[i] = s - dm*w
 		l.w[i] = w - dm*w*(1-2*s)
+	}
+	for _, r := range l.out {
+		l.s[r], l.w[r] = 0, 0
 	}
 	l.stale = true
 }
@@ -375,6 +442,22 @@ func (l *Logistic) evaluate(theta []float64) {
 		l.w[i] = e * s * s
 	}
 	l.accumulate(theta)
+}
+
+// nudge moves s and w from margins m to m+dm, |dm| ≤ logisticNudge, to full
+// precision without an exponential: with q = exp(−dm) − 1,
+//
+//	s(m+dm) = s(1+q)/(1+sq),  w(m+dm) = w(1+q)/(1+sq)².
+func (l *Logistic) nudge() {
+	w := l.w[:len(l.dm)]
+	s := l.s[:len(l.dm)]
+	for i, x := range l.dm {
+		q := -x * (1 - x*(1./2-x*(1./6-x*(1./24-x*(1./120-x*(1./720-x*(1./5040-x*(1./40320))))))))
+		inv := 1 / (1 + s[i]*q)
+		q = (1 + q) * inv
+		s[i] *= q
+		w[i] *= q * inv
+	}
 }
 
 // accumulate sets the gradient and the Hessian's upper triangle from s and w.
@@ -424,6 +507,7 @@ func (l *Logistic) accumulate(theta []float64) {
 
 // newtonStep factors h in place and sets step = −h⁻¹g.
 func (l *Logistic) newtonStep() error {
+	copy(l.hess, l.h)
 	if err := l.factor(); err != nil {
 		return err
 	}
@@ -478,7 +562,7 @@ func (l *Logistic) refresh() error {
 func (l *Logistic) Iterations() int { return l.iter }
 
 // Probabilities writes πᵢ = 1/(1 + exp(−yᵢ θᵀxᵢ)) at the last successful Fit,
-// one for every row in use: the probability that the fitted model gives to the
+// one for every row: the probability that the fitted model gives to the
 // label it was shown. The error matches ErrNotFitted.
 func (l *Logistic) Probabilities(dst []float64) error {
 	if !l.fitted {
@@ -559,35 +643,25 @@ func (l *Logistic) VJP(g *Grad, dtheta []float64) error {
 	if g.Y != nil {
 		raw := l.data.X.RawMatrix()
 		for i, a := range l.dm {
-			r := l.row(i)
-			x := raw.Data[r*raw.Stride : r*raw.Stride+n]
+			x := raw.Data[i*raw.Stride : i*raw.Stride+n]
 			ux, tx := dot(u[:n], x), dot(l.theta[:n], x)
 			if l.d > n {
 				ux += u[n]
 				tx += l.theta[n]
 			}
-			g.Y[r] += l.c * (l.s[i]*ux - l.w[i]*a*tx)
+			g.Y[i] += l.c * (l.s[i]*ux - l.w[i]*a*tx)
 		}
 	}
 	return nil
-}
-
-// row is the row of the data that is the i-th in use.
-func (l *Logistic) row(i int) int {
-	if l.rows == nil {
-		return i
-	}
-	return l.rows[i]
 }
 
 // vjpX adds yᵢ C((1−πᵢ) u − πᵢ(1−πᵢ)(uᵀzᵢ) θ) to row i of gx, with uᵀzᵢ in dm.
 func (l *Logistic) vjpX(gx blas64.General, u []float64) {
 	n, y := gx.Cols, l.data.Y
 	for i, a := range l.dm {
-		r := l.row(i)
-		cy := l.c * y[r]
+		cy := l.c * y[i]
 		p, q := cy*l.s[i], cy*l.w[i]*a
-		row := gx.Data[r*gx.Stride : r*gx.Stride+n]
+		row := gx.Data[i*gx.Stride : i*gx.Stride+n]
 		for j := range row {
 			row[j] += p*u[j] - q*l.theta[j]
 		}
@@ -623,20 +697,19 @@ func (l *Logistic) JVP(dtheta []float64, d *Grad) error {
 	raw := l.data.X.RawMatrix()
 	dz := l.cand
 	for i := range l.nRows {
-		r := l.row(i)
-		x, y := raw.Data[r*raw.Stride:r*raw.Stride+n], l.data.Y[r]
+		x, y := raw.Data[i*raw.Stride:i*raw.Stride+n], l.data.Y[i]
 		clear(dz)
 		if d.X != nil {
 			for j := range n {
-				dz[j] = y * d.X.At(r, j)
+				dz[j] = y * d.X.At(i, j)
 			}
 		}
 		if d.Y != nil {
 			for j, v := range x {
-				dz[j] += d.Y[r] * v
+				dz[j] += d.Y[i] * v
 			}
 			if l.d > n {
-				dz[n] = d.Y[r]
+				dz[n] = d.Y[i]
 			}
 		}
 		p, q := l.c*l.s[i], l.c*l.w[i]*dot(l.theta, dz)
