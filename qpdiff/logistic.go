@@ -69,7 +69,8 @@ type Logistic struct {
 	loaded bool
 	fitted bool
 	warm   bool
-	stale  bool // the factor belongs to another point than theta
+	placed bool // s, w, g and h are those at theta
+	stale  bool // s, w and the factor belong to the point theta − last
 	iter   int
 
 	z      []float64 // k×nRows: entry (j, i) is yᵢ xᵢⱼ, 0 for a row left out
@@ -80,6 +81,8 @@ type Logistic struct {
 	cand   []float64
 	g      []float64
 	step   []float64
+	last   []float64 // the last Newton step
+	zmax   []float64 // largest modulus of each row of z
 	h      []float64 // k×k upper triangle, row-major: H, then its factor
 	hess   []float64 // H before it was factored
 	dinv   []float64 // reciprocal pivots of the factor
@@ -120,9 +123,11 @@ func (l *Logistic) Load(d Data) error {
 			v *= y
 			zero += 0 * v
 			l.z[j*m+i] = v
+			l.zmax[j] = max(l.zmax[j], math.Abs(v))
 		}
 		if l.d > n {
 			l.z[n*m+i] = y
+			l.zmax[n] = max(l.zmax[n], math.Abs(y))
 		}
 	}
 	if zero != 0 {
@@ -158,6 +163,7 @@ func (l *Logistic) LoadWithout(full any, out []int) error {
 	l.resize(rows, n)
 	l.full, l.out = f, out
 	copy(l.z, f.z)
+	copy(l.zmax, f.zmax)
 	for i, r := range out {
 		if r < 0 || r >= rows {
 			return argErrorf("out", ErrDomain, "use row numbers of full's data", "holds %d at index %d where there are %d rows", r, i, rows)
@@ -198,8 +204,9 @@ func (l *Logistic) resize(m, n int) {
 		l.d, l.k = d, k
 		l.pen, l.theta, l.cand = make([]float64, k), make([]float64, k), make([]float64, k)
 		l.g, l.step, l.dinv, l.h = make([]float64, k), make([]float64, k), make([]float64, k), make([]float64, k*k)
-		l.hess = make([]float64, k*k)
+		l.hess, l.last, l.zmax = make([]float64, k*k), make([]float64, k), make([]float64, k)
 	}
+	clear(l.zmax)
 	for j := range l.pen {
 		l.pen[j] = 1
 	}
@@ -259,6 +266,7 @@ func (l *Logistic) Fit(theta, hyper []float64) error {
 	if limit <= 0 {
 		limit = 200
 	}
+	l.placed, l.iter = false, 0
 	l.startWithout()
 	var err error
 	if l.warm {
@@ -305,6 +313,13 @@ func (l *Logistic) startWithout() {
 	if l.factor() == nil {
 		l.backsolve(l.step)
 		axpy(1, l.step, l.theta)
+		if f.stale {
+			axpy(1, f.last, l.step) // counted from where s and w are
+		}
+		if r := l.reach(); r <= logisticNudge {
+			l.nudge(f.s, f.w, l.theta, r)
+			l.placed = true
+		}
 	}
 	l.warm = true
 }
@@ -320,9 +335,8 @@ const (
 	// convergence leaves less than its square, and the probabilities follow it
 	// to second order without another exponential.
 	logisticLastStep = 1e-8
-	// A step no longer than this in every margin needs no exponentials: the
-	// first term of the series that nudge leaves out is below its rounding.
-	logisticNudge = 1. / 16
+	// A step no longer than this in every margin needs no exponentials.
+	logisticNudge = .5
 	// A step no longer than this in every margin descends at full length:
 	// L(θ+δ) ≤ L(θ) − λ² + λ²(eʳ−r−1)/r², with the Newton decrement λ.
 	logisticSafeStep = 1.5
@@ -330,15 +344,21 @@ const (
 
 // minimise runs Newton's method from l.theta.
 func (l *Logistic) minimise(limit int) error {
-	last := math.Inf(1) // the size of the full step before
-	l.evaluate(l.theta)
+	last := math.Inf(1) // the reach of the step before
+	if !l.placed {
+		l.evaluate(l.theta)
+	}
+	l.placed = false
 	for l.iter = 1; l.iter <= limit; l.iter++ {
 		if err := l.newtonStep(); err != nil {
 			return err
 		}
-		r := l.product(l.dm, l.step)
+		r := l.reach()
 		if r <= logisticLastStep || (r < 1e-3 && r > last/2 && l.gradientIsRoundoff()) {
-			l.finish()
+			// The factor is brought up to date only if it is asked for.
+			axpy(1, l.step, l.theta)
+			copy(l.last, l.step)
+			l.stale = true
 			return nil
 		}
 		last = r
@@ -358,8 +378,7 @@ func (l *Logistic) lineSearch(r float64) {
 		for j, v := range l.theta {
 			l.cand[j] = v + l.step[j]
 		}
-		l.nudge()
-		l.accumulate(l.cand)
+		l.nudge(l.s, l.w, l.cand, r)
 		return
 	}
 	slope0 := dot(l.g, l.step)
@@ -383,12 +402,33 @@ func (l *Logistic) lineSearch(r float64) {
 	}
 }
 
-// finish takes the last step, to which the probabilities respond to second
-// order and the factor is brought up to date only if it is asked for.
-func (l *Logistic) finish() {
-	for j, v := range l.step {
-		l.theta[j] += v
+// reach returns how much step changes a margin at most, or for small problems an
+// upper bound that costs no pass over the data, if that will do.
+func (l *Logistic) reach() float64 {
+	if l.k == logisticSmall && l.iter < 8 {
+		r := 0.0
+		for j, v := range l.step {
+			r += l.zmax[j] * math.Abs(v)
+		}
+		if r <= logisticNudge {
+			return r
+		}
 	}
+	l.product(l.dm, l.step)
+	r := 0.0
+	for _, dm := range l.dm {
+		r = max(r, math.Abs(dm))
+	}
+	return r
+}
+
+// settle makes s and w follow the last step, to which they respond to second
+// order, and brings the factor up to date.
+func (l *Logistic) settle() error {
+	if !l.stale {
+		return nil
+	}
+	l.product(l.dm, l.last)
 	for i, dm := range l.dm {
 		// d²s/dm² = w(1−2s) and dw/dm = −w(1−2s)
 		s, w := l.s[i], l.w[i]
@@ -398,30 +438,23 @@ func (l *Logistic) finish() {
 	for _, r := range l.out {
 		l.s[r], l.w[r] = 0, 0
 	}
-	l.stale = true
+	l.accumulate(l.theta)
+	return l.factor()
 }
 
-// product writes Zᵀv, one entry per row of data, and returns the largest
-// modulus.
-func (l *Logistic) product(dst, v []float64) float64 {
+// product writes Zᵀv, one entry per row of data.
+func (l *Logistic) product(dst, v []float64) {
 	m := l.nRows
-	top := 0.0
 	if l.k == logisticSmall {
 		z0, z1, z2 := l.z[:m], l.z[m:2*m], l.z[2*m:3*m]
 		v0, v1, v2 := v[0], v[1], v[2]
 		dst = dst[:m]
 		for i := range dst {
-			p := v0*z0[i] + v1*z1[i] + v2*z2[i]
-			dst[i] = p
-			top = max(top, math.Abs(p))
+			dst[i] = v0*z0[i] + v1*z1[i] + v2*z2[i]
 		}
-		return top
+		return
 	}
 	blas64.Gemv(blas.Trans, 1, l.zt(), blas64.Vector{N: l.k, Inc: 1, Data: v}, 0, blas64.Vector{N: m, Inc: 1, Data: dst})
-	for _, p := range dst {
-		top = max(top, math.Abs(p))
-	}
-	return top
 }
 
 // zt is z as a k×nRows matrix.
@@ -444,20 +477,49 @@ func (l *Logistic) evaluate(theta []float64) {
 	l.accumulate(theta)
 }
 
-// nudge moves s and w from margins m to m+dm, |dm| ≤ logisticNudge, to full
-// precision without an exponential: with q = exp(−dm) − 1,
+// nudge sets s, w, g and h at theta, to full precision and without an
+// exponential, from the values s0 and w0 at theta − step, of which step is known
+// to change no margin by more than r ≤ logisticNudge: where m becomes m+dm,
+// with q = exp(−dm) − 1,
 //
-//	s(m+dm) = s(1+q)/(1+sq),  w(m+dm) = w(1+q)/(1+sq)².
-func (l *Logistic) nudge() {
-	w := l.w[:len(l.dm)]
-	s := l.s[:len(l.dm)]
-	for i, x := range l.dm {
-		q := -x * (1 - x*(1./2-x*(1./6-x*(1./24-x*(1./120-x*(1./720-x*(1./5040-x*(1./40320))))))))
-		inv := 1 / (1 + s[i]*q)
-		q = (1 + q) * inv
-		s[i] *= q
-		w[i] *= q * inv
+//	s = s₀(1+q)/(1+s₀q),  w = w₀(1+q)/(1+s₀q)².
+func (l *Logistic) nudge(s0, w0, theta []float64, r float64) {
+	l.product(l.dm, l.step)
+	s, w := l.s[:len(l.dm)], l.w[:len(l.dm)]
+	s0, w0 = s0[:len(l.dm)], w0[:len(l.dm)]
+	if r <= 1./64 {
+		for i, dm := range l.dm {
+			q := expm1Near(-dm)
+			inv := 1 / (1 + s0[i]*q)
+			q = (1 + q) * inv
+			s[i] = s0[i] * q
+			w[i] = w0[i] * q * inv
+		}
+	} else {
+		for i, dm := range l.dm {
+			q := expm1(-dm)
+			inv := 1 / (1 + s0[i]*q)
+			q = (1 + q) * inv
+			s[i] = s0[i] * q
+			w[i] = w0[i] * q * inv
+		}
 	}
+	l.accumulate(theta)
+}
+
+// expm1 returns exp(y) − 1 for |y| ≤ logisticNudge: the terms of the series that
+// it leaves out are below rounding.
+func expm1(y float64) float64 {
+	y2 := y * y
+	y4 := y2 * y2
+	return y * ((1 + y*(1./2)) + y2*(1./6+y*(1./24)) + y4*((1./120+y*(1./720))+y2*(1./5040+y*(1./40320))+
+		y4*((1./362880+y*(1./3628800))+y2*(1./39916800+y*(1./479001600))+y4*(1./6227020800+y*(1./87178291200)))))
+}
+
+// expm1Near is expm1 for |y| ≤ 1/64.
+func expm1Near(y float64) float64 {
+	y2 := y * y
+	return y * ((1 + y*(1./2)) + y2*((1./6+y*(1./24))+y2*((1./120+y*(1./720))+y2*(1./5040))))
 }
 
 // accumulate sets the gradient and the Hessian's upper triangle from s and w.
@@ -499,9 +561,14 @@ func (l *Logistic) accumulate(theta []float64) {
 			blas64.Symmetric{Uplo: blas.Upper, N: k, Stride: k, Data: l.h})
 		blas64.Gemv(blas.NoTrans, -l.c, l.zt(), blas64.Vector{N: m, Inc: 1, Data: l.s}, 0, blas64.Vector{N: k, Inc: 1, Data: l.g})
 	}
+	l.penalise(theta)
+}
+
+// penalise adds the penalty's part to g and h.
+func (l *Logistic) penalise(theta []float64) {
 	for j, p := range l.pen {
 		l.g[j] += p * theta[j]
-		l.h[j*k+j] += p
+		l.h[j*l.k+j] += p
 	}
 }
 
@@ -549,15 +616,6 @@ func (l *Logistic) gradientIsRoundoff() bool {
 	return true
 }
 
-// refresh brings the factor to the solution.
-func (l *Logistic) refresh() error {
-	if !l.stale {
-		return nil
-	}
-	l.accumulate(l.theta)
-	return l.factor()
-}
-
 // Iterations returns the number of Newton steps of the last Fit.
 func (l *Logistic) Iterations() int { return l.iter }
 
@@ -570,6 +628,9 @@ func (l *Logistic) Probabilities(dst []float64) error {
 	}
 	if len(dst) != l.nRows {
 		panic("qpdiff: dst has the wrong length")
+	}
+	if err := l.settle(); err != nil {
+		return err
 	}
 	for i, s := range l.s {
 		dst[i] = 1 - s
@@ -603,7 +664,7 @@ func (l *Logistic) solve(v []float64) error {
 	if err := checkFinite("dtheta", "give a finite cotangent", v); err != nil {
 		return err
 	}
-	if err := l.refresh(); err != nil {
+	if err := l.settle(); err != nil {
 		return err
 	}
 	copy(l.step, v)
@@ -657,14 +718,24 @@ func (l *Logistic) VJP(g *Grad, dtheta []float64) error {
 
 // vjpX adds yᵢ C((1−πᵢ) u − πᵢ(1−πᵢ)(uᵀzᵢ) θ) to row i of gx, with uᵀzᵢ in dm.
 func (l *Logistic) vjpX(gx blas64.General, u []float64) {
-	n, y := gx.Cols, l.data.Y
-	for i, a := range l.dm {
-		cy := l.c * y[i]
-		p, q := cy*l.s[i], cy*l.w[i]*a
-		row := gx.Data[i*gx.Stride : i*gx.Stride+n]
-		for j := range row {
-			row[j] += p*u[j] - q*l.theta[j]
+	n, m, c := gx.Cols, l.nRows, l.c
+	y, s, w, dm := l.data.Y[:m], l.s[:m], l.w[:m], l.dm[:m]
+	if n == 2 {
+		u0, u1, t0, t1 := u[0], u[1], l.theta[0], l.theta[1]
+		for i, a := range dm {
+			cy := c * y[i]
+			p, q := cy*s[i], cy*w[i]*a
+			row := gx.Data[i*gx.Stride:][:2]
+			row[0] += p*u0 - q*t0
+			row[1] += p*u1 - q*t1
 		}
+		return
+	}
+	for i, a := range dm {
+		cy := c * y[i]
+		row := gx.Data[i*gx.Stride:][:n]
+		axpy(cy*s[i], u[:n], row)
+		axpy(-cy*w[i]*a, l.theta[:n], row)
 	}
 }
 
@@ -683,7 +754,7 @@ func (l *Logistic) JVP(dtheta []float64, d *Grad) error {
 	if err := checkTangent(d); err != nil {
 		return err
 	}
-	if err := l.refresh(); err != nil {
+	if err := l.settle(); err != nil {
 		return err
 	}
 	out := l.step

@@ -84,16 +84,19 @@ func (v Variant) learner() cvgm.Learner {
 type incompleteLogistic struct {
 	qpdiff.Logistic
 	y        []float64
-	rows     []int // of y in use; nil: all
 	c        float64
 	u, e, pi []float64
 }
 
-func (l *incompleteLogistic) Load(d qpdiff.Data) error { return l.LoadRows(d, nil) }
+func (l *incompleteLogistic) Load(d qpdiff.Data) error {
+	l.y = d.Y
+	return l.Logistic.Load(d)
+}
 
-func (l *incompleteLogistic) LoadRows(d qpdiff.Data, rows []int) error {
-	l.y, l.rows = d.Y, rows
-	return l.Logistic.LoadRows(d, rows)
+func (l *incompleteLogistic) LoadWithout(full any, out []int) error {
+	f := full.(*incompleteLogistic)
+	l.y = f.y
+	return l.Logistic.LoadWithout(&f.Logistic, out)
 }
 
 func (l *incompleteLogistic) Fit(theta, hyper []float64) error {
@@ -107,15 +110,11 @@ func (l *incompleteLogistic) Fit(theta, hyper []float64) error {
 // VJP adds to g.X alone: the published code differentiates in nothing else.
 func (l *incompleteLogistic) VJP(g *qpdiff.Grad, dtheta []float64) error {
 	n := len(dtheta) - 1
-	m := len(l.y)
-	if l.rows != nil {
-		m = len(l.rows)
-	}
 	if len(l.u) != n+1 {
 		l.u, l.e = make([]float64, n+1), make([]float64, n+1)
 	}
-	if len(l.pi) != m {
-		l.pi = make([]float64, m)
+	if len(l.pi) != len(l.y) {
+		l.pi = make([]float64, len(l.y))
 	}
 	if err := l.SolveHessian(l.u, dtheta); err != nil {
 		return err
@@ -131,11 +130,7 @@ func (l *incompleteLogistic) VJP(g *qpdiff.Grad, dtheta []float64) error {
 		return err
 	}
 	for i, pi := range l.pi {
-		row := i
-		if l.rows != nil {
-			row = l.rows[i]
-		}
-		floats.AddScaled(g.X.RawRowView(row), l.c*(1-pi)*l.y[row], l.u[:n])
+		floats.AddScaled(g.X.RawRowView(i), l.c*(1-pi)*l.y[i], l.u[:n])
 	}
 	return nil
 }
