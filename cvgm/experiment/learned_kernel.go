@@ -67,7 +67,9 @@ func (r *LearnedKernelResult) Run(v Variant) *KernelRun {
 type BayesAccuracy struct {
 	Test       float64 // on the test examples
 	Population float64 // exact
-	Quoted     Quoted
+	// Scores are P(y=+1 | x) − P(y=−1 | x) on the grid of the runs' boundaries.
+	Scores Scores
+	Quoted Quoted
 }
 
 // KernelRun is the gradient method along one variant of the gradient.
@@ -140,7 +142,13 @@ func (p LearnedKernelParams) run(ctx context.Context, k kernelProblem, rule *syn
 		return nil, err
 	}
 	r.Bayes = BayesAccuracy{Test: rule.Accuracy(synth.Data(k.test)), Population: rule.Rate}
-	return r, nil
+	r.Bayes.Scores, err = p.scores(func(dst []float64, x *mat.Dense) error {
+		for i := range dst {
+			dst[i] = rule.Score(x.RawRowView(i))
+		}
+		return nil
+	})
+	return r, err
 }
 
 func (p LearnedKernelParams) check() error {
@@ -233,7 +241,7 @@ func (p LearnedKernelParams) walk(ctx context.Context, run *KernelRun, k kernelP
 			run.Manifolds = append(run.Manifolds, m)
 		}
 		if step.Index == p.Steps {
-			if run.Boundary, err = p.scores(model); err != nil {
+			if run.Boundary, err = p.scores(model.Predict); err != nil {
 				return err
 			}
 		}
@@ -253,7 +261,8 @@ func newManifold(model *cvgm.Model, x *mat.Dense) (Manifold, error) {
 	return m, nil
 }
 
-func (p LearnedKernelParams) scores(model *cvgm.Model) (Scores, error) {
+// scores evaluates a prediction function on the grid.
+func (p LearnedKernelParams) scores(predict func(dst []float64, x *mat.Dense) error) (Scores, error) {
 	n := p.GridPoints
 	s := Scores{Axis: make([]float64, n), Score: make([][]float64, n)}
 	floats.Span(s.Axis, -p.GridHalf, p.GridHalf)
@@ -264,7 +273,7 @@ func (p LearnedKernelParams) scores(model *cvgm.Model) (Scores, error) {
 			column.Set(j, 0, x)
 		}
 		s.Score[i] = make([]float64, n)
-		if err := model.Predict(s.Score[i], column); err != nil {
+		if err := predict(s.Score[i], column); err != nil {
 			return s, err
 		}
 	}

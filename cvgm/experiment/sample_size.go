@@ -81,13 +81,19 @@ type SizeMethod struct {
 	Mean     []Estimate  // per size
 	// CVGM, with the full and with the published gradient, against this method.
 	Full, Published SizeComparison
+	// What others report of Published.All.Wins. Their sizes and repetitions are
+	// fewer, and their ties count as lost.
+	QuotedWins Quoted
 }
 
 // SizeComparison is a paired comparison over the cells of all sizes, and over
 // those of the sizes up to Params.Small: the differences are CVGM's accuracy
 // less the other method's, and Wins is the share of cells in which CVGM is more
-// accurate, a tie counting half.
-type SizeComparison struct{ All, Small Comparison }
+// accurate, a tie counting half. BySize holds the differences size by size.
+type SizeComparison struct {
+	All, Small Comparison
+	BySize     []Estimate
+}
 
 // CellFailure says what went wrong in one cell.
 type CellFailure struct {
@@ -141,6 +147,7 @@ func (p SampleSizeParams) Run(ctx context.Context) (*SampleSizeResult, error) {
 		return nil, fmt.Errorf("every cell failed, among them size %d, seed %d: %w", r.Failures[0].Size, r.Failures[0].Seed, failures[0])
 	}
 	r.summarise()
+	r.Methods[SizeNetworkPublished].QuotedWins = Quoted{Code: ".782608695652174"}
 	return r, nil
 }
 
@@ -259,21 +266,29 @@ func (r *SampleSizeResult) summarise() {
 }
 
 func (r *SampleSizeResult) against(first, second int) (c SizeComparison) {
-	for _, of := range []struct {
-		to  *Comparison
-		max int
-	}{{&c.All, math.MaxInt}, {&c.Small, r.Params.Small}} {
-		var a, b []float64
-		for i, size := range r.Sizes {
-			for seed, v := range r.Methods[first].Accuracy[i] {
-				if w := r.Methods[second].Accuracy[i][seed]; size <= of.max && !math.IsNaN(v) && !math.IsNaN(w) {
-					a, b = append(a, v), append(b, w)
-				}
+	var all, small [2][]float64
+	for i, size := range r.Sizes {
+		var here [2][]float64
+		for seed, v := range r.Methods[first].Accuracy[i] {
+			if w := r.Methods[second].Accuracy[i][seed]; !math.IsNaN(v) && !math.IsNaN(w) {
+				here[0], here[1] = append(here[0], v), append(here[1], w)
 			}
 		}
-		// compare counts the lower as the better.
-		*of.to = compare(b, a)
-		of.to.Difference.Mean *= -1
+		c.BySize = append(c.BySize, higher(here).Difference)
+		for k, v := range here {
+			all[k] = append(all[k], v...)
+			if size <= r.Params.Small {
+				small[k] = append(small[k], v...)
+			}
+		}
 	}
+	c.All, c.Small = higher(all), higher(small)
+	return c
+}
+
+// higher compares two methods by what is the better the higher it is.
+func higher(v [2][]float64) Comparison {
+	c := compare(v[1], v[0])
+	c.Difference.Mean = 0 - c.Difference.Mean
 	return c
 }

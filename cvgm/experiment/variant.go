@@ -40,13 +40,13 @@ func (v Variant) String() string {
 	case Published:
 		return "published"
 	case Detached:
-		return "exact Jacobian, detached"
+		return "detached"
 	case DetachedPenalised:
-		return "exact Jacobian, detached, penalised intercept"
+		return "detached, penalised intercept"
 	case Full:
-		return "full gradient"
+		return "full"
 	case FullPenalised:
-		return "full gradient, penalised intercept"
+		return "full, penalised intercept"
 	}
 	return fmt.Sprintf("Variant(%d)", int(v))
 }
