@@ -31,10 +31,15 @@ func (m KernelMethod) kernel() *cvgm.Perceptron {
 	return &cvgm.Perceptron{Widths: append(append([]int{2}, m.Hidden...), 2)}
 }
 
-// descend walks the gradient method from the given parameters and evaluates
-// once more where the last step ends.
+// gradientDescent takes a number of steps of one size and evaluates once more
+// where the last one ends.
+func gradientDescent(size float64, steps int) cvgm.Searcher {
+	return cvgm.ProjectedGradient{StepSize: size, MaxSteps: steps + 1, Tol: -1}
+}
+
+// descend walks the gradient method from the given parameters.
 func (m KernelMethod) descend(l *kernelLoss, start []float64) iter.Seq2[cvgm.Step, error] {
-	return cvgm.ProjectedGradient{StepSize: m.StepSize, MaxSteps: m.Steps + 1, Tol: -1}.Search(cvgm.Problem{Objective: l.Eval}, start)
+	return gradientDescent(m.StepSize, m.Steps).Search(cvgm.Problem{Objective: l.Eval}, start)
 }
 
 // LearnedKernelParams are the parameters that the paper's experiments with a

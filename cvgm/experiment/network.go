@@ -2,8 +2,6 @@ package experiment
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"math"
 
 	"cvgm/cvgm"
@@ -90,62 +88,34 @@ func (n *network) predict(params []float64) func(dst []float64, x *mat.Dense) er
 	}
 }
 
-// An updateRule moves x along −grad; it may keep what it needs between steps.
-type updateRule func(x, grad []float64)
-
-// train takes a number of steps from x, in place.
-func train(ctx context.Context, f cvgm.Objective, x []float64, steps int, update updateRule) error {
-	grad := make([]float64, len(x))
-	for k := range steps {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
+// accumulated returns the objective f with the sum of all its gradients so far
+// for a gradient: what is descended where gradients are never set back to zero.
+func accumulated(f cvgm.Objective) cvgm.Objective {
+	var total []float64
+	return func(grad, x []float64) (float64, error) {
 		loss, err := f(grad, x)
-		if err == nil && math.IsNaN(loss) {
-			err = errors.New("the loss is not a number")
+		if err == nil && grad != nil {
+			if total == nil {
+				total = make([]float64, len(grad))
+			}
+			floats.Add(total, grad)
+			copy(grad, total)
+		}
+		return loss, err
+	}
+}
+
+// train returns the last x of a search from start.
+func train(ctx context.Context, s cvgm.Searcher, f cvgm.Objective, start []float64) ([]float64, error) {
+	x := make([]float64, len(start))
+	for step, err := range s.Search(cvgm.Problem{Objective: f}, start) {
+		if err == nil {
+			err = ctx.Err()
 		}
 		if err != nil {
-			return fmt.Errorf("step %d: %w", k+1, err)
+			return nil, err
 		}
-		update(x, grad)
+		copy(x, step.X)
 	}
-	return nil
-}
-
-// gradientDescent is x ← x − s·∇f.
-func gradientDescent(s float64) updateRule {
-	return func(x, grad []float64) { floats.AddScaled(x, -s, grad) }
-}
-
-// accumulatedDescent is x ← x − s·(the sum of all gradients so far): what
-// becomes of gradient descent where gradients are never set back to zero.
-func accumulatedDescent(s float64) updateRule {
-	var total []float64
-	return func(x, grad []float64) {
-		if total == nil {
-			total = make([]float64, len(x))
-		}
-		floats.Add(total, grad)
-		floats.AddScaled(x, -s, total)
-	}
-}
-
-// adam is the method of Kingma and Ba ("Adam: A Method for Stochastic
-// Optimization", ICLR 2015, Algorithm 1) with their constants.
-func adam(s float64) updateRule {
-	const beta1, beta2, epsilon = .9, .999, 1e-8
-	var m, v []float64
-	bias1, bias2 := 1., 1.
-	return func(x, grad []float64) {
-		if m == nil {
-			m, v = make([]float64, len(x)), make([]float64, len(x))
-		}
-		bias1 *= beta1
-		bias2 *= beta2
-		for i, g := range grad {
-			m[i] = beta1*m[i] + (1-beta1)*g
-			v[i] = beta2*v[i] + (1-beta2)*g*g
-			x[i] -= s * (m[i] / (1 - bias1)) / (math.Sqrt(v[i]/(1-bias2)) + epsilon)
-		}
-	}
+	return x, nil
 }

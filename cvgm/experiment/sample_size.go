@@ -112,6 +112,11 @@ func (p SampleSizeParams) Run(ctx context.Context) (*SampleSizeResult, error) {
 			Problem: fmt.Sprintf("asks for sizes %d to %d in steps of %d over %d seeds", p.MinSize, p.MaxSize, p.SizeStep, p.Seeds),
 			Remedy:  "use 2 ≤ MinSize ≤ MaxSize, a positive step and at least one seed"}
 	}
+	for name, steps := range map[string]int{"Steps": p.Steps, "NetworkSteps": p.NetworkSteps, "AdamSteps": p.AdamSteps} {
+		if steps < 1 {
+			return nil, &qpdiff.ArgError{Arg: name, Why: qpdiff.ErrDomain, Problem: fmt.Sprintf("is %d", steps), Remedy: "take at least one step"}
+		}
+	}
 	r := &SampleSizeResult{Params: p}
 	for n := p.MinSize; n <= p.MaxSize; n += p.SizeStep {
 		r.Sizes = append(r.Sizes, n)
@@ -176,20 +181,25 @@ func (p SampleSizeParams) cell(ctx context.Context, size, seed int) ([]float64, 
 	if err != nil {
 		return row, err
 	}
-	c := sizeCell{p, qpdiff.Data(train), qpdiff.Data(test), splits, nil}
-	net := newNetwork(p.KernelMethod, c.train)
-	c.start = make([]float64, net.numParams())
+	net := newNetwork(p.KernelMethod, qpdiff.Data(train))
+	c := sizeCell{p, qpdiff.Data(train), qpdiff.Data(test), splits, net, make([]float64, net.numParams())}
 	net.init(c.start, stream("weights"))
 
 	accuracies := make([]float64, len(row))
 	accuracies[SizeBayes] = rule.Accuracy(test)
 	for k, measure := range []func() (float64, error){
-		SizeCVGMFull:         func() (float64, error) { return c.cvgm(ctx, Full) },
-		SizeCVGMPublished:    func() (float64, error) { return c.cvgm(ctx, Published) },
-		SizeAdam:             func() (float64, error) { return c.network(ctx, p.AdamSteps, adam(p.AdamStep)) },
-		SizeNetworkPublished: func() (float64, error) { return c.network(ctx, p.NetworkSteps, accumulatedDescent(p.NetworkStep)) },
-		SizeNetworkText:      func() (float64, error) { return c.network(ctx, p.NetworkSteps, gradientDescent(p.NetworkStep)) },
-		SizeLogistic:         c.logistic,
+		SizeCVGMFull:      func() (float64, error) { return c.cvgm(ctx, Full) },
+		SizeCVGMPublished: func() (float64, error) { return c.cvgm(ctx, Published) },
+		SizeAdam: func() (float64, error) {
+			return c.network(ctx, cvgm.Adam{StepSize: p.AdamStep, MaxSteps: p.AdamSteps + 1, Tol: -1}, net.Eval)
+		},
+		SizeNetworkPublished: func() (float64, error) {
+			return c.network(ctx, gradientDescent(p.NetworkStep, p.NetworkSteps), accumulated(net.Eval))
+		},
+		SizeNetworkText: func() (float64, error) {
+			return c.network(ctx, gradientDescent(p.NetworkStep, p.NetworkSteps), net.Eval)
+		},
+		SizeLogistic: c.logistic,
 	} {
 		if measure == nil {
 			continue
@@ -206,6 +216,7 @@ type sizeCell struct {
 	p           SampleSizeParams
 	train, test qpdiff.Data
 	splits      []cvgm.Split
+	net         *network
 	start       []float64 // the network's; the kernel's without the last three
 }
 
@@ -214,8 +225,8 @@ func (c sizeCell) cvgm(ctx context.Context, v Variant) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	x := slices.Clone(c.start[:len(c.start)-3])
-	if err := train(ctx, loss.Eval, x, c.p.Steps, gradientDescent(c.p.StepSize)); err != nil {
+	x, err := train(ctx, gradientDescent(c.p.StepSize, c.p.Steps), loss.Eval, c.start[:len(c.start)-3])
+	if err != nil {
 		return 0, err
 	}
 	model, err := loss.cv.Final(x)
@@ -225,13 +236,12 @@ func (c sizeCell) cvgm(ctx context.Context, v Variant) (float64, error) {
 	return accuracy(c.test, model.Predict)
 }
 
-func (c sizeCell) network(ctx context.Context, steps int, update updateRule) (float64, error) {
-	net := newNetwork(c.p.KernelMethod, c.train)
-	x := slices.Clone(c.start)
-	if err := train(ctx, net.Eval, x, steps, update); err != nil {
+func (c sizeCell) network(ctx context.Context, s cvgm.Searcher, loss cvgm.Objective) (float64, error) {
+	x, err := train(ctx, s, loss, c.start)
+	if err != nil {
 		return 0, err
 	}
-	return accuracy(c.test, net.predict(x))
+	return accuracy(c.test, c.net.predict(x))
 }
 
 // logistic fits logistic regression to the raw features.

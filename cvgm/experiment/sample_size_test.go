@@ -13,7 +13,6 @@ import (
 	"cvgm/synth"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 	"gonum.org/v1/gonum/floats"
 )
 
@@ -99,6 +98,7 @@ func TestSampleSizesRefuseBadParams(t *testing.T) {
 		"no sizes":    func(p *SampleSizeParams) { p.MaxSize = 7 },
 		"no step":     func(p *SampleSizeParams) { p.SizeStep = 0 },
 		"no seeds":    func(p *SampleSizeParams) { p.Seeds = 0 },
+		"no training": func(p *SampleSizeParams) { p.AdamSteps = -1 },
 	} {
 		p := fewSizes()
 		change(&p)
@@ -155,35 +155,18 @@ func TestNetworkGradientAgainstDifferences(t *testing.T) {
 	near(t, "loss of the predictions", total, loss, 1e-14)
 }
 
-// On f(x) = ½x² with step s = .1 from x = 1, by hand.
-func TestUpdateRulesByHand(t *testing.T) {
+// On f(x) = ½x² with step .1 from x = 1, by hand: .9; .9 − .1(1+.9);
+// .71 − .1(1+.9+.71).
+func TestAccumulatedGradientsByHand(t *testing.T) {
 	parabola := func(grad, x []float64) (float64, error) {
 		copy(grad, x)
 		return floats.Dot(x, x) / 2, nil
 	}
-	for name, c := range map[string]struct {
-		update updateRule
-		want   [3]float64
-	}{
-		"gradient descent": {gradientDescent(.1), [3]float64{.9, .81, .729}},
-		// 1 − .1; .9 − .1(1+.9); .71 − .1(1+.9+.71)
-		"accumulated": {accumulatedDescent(.1), [3]float64{.9, .71, .449}},
-		// m = .09+.09 over 1−.81, v = .000999+.00081 over 1−.998001: by
-		// .1·.947368/√.904952 to .8004122; and so on.
-		"Adam": {adam(.1), [3]float64{.9, .8004122, .7015863}},
-	} {
-		x := []float64{1}
-		for k, want := range c.want {
-			if err := train(context.Background(), parabola, x, 1, c.update); err != nil {
-				t.Fatal(err)
-			}
-			if !cmp.Equal(x[0], want, cmpopts.EquateApprox(0, 1e-7)) {
-				t.Errorf("%s: %v after %d steps, want %v", name, x[0], k+1, want)
-			}
+	for steps, want := range []float64{1, .9, .71, .449} {
+		x, err := train(context.Background(), gradientDescent(.1, steps), accumulated(parabola), []float64{1})
+		if err != nil {
+			t.Fatal(err)
 		}
-	}
-	nan := func(grad, x []float64) (float64, error) { return math.NaN(), nil }
-	if err := train(context.Background(), nan, []float64{1}, 1, gradientDescent(.1)); err == nil || !strings.Contains(err.Error(), "step 1") {
-		t.Errorf("a loss that is not a number: error %v", err)
+		near(t, "accumulated descent", x[0], want, 1e-15)
 	}
 }
