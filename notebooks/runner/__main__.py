@@ -173,6 +173,12 @@ def run_all(paths, check, env):
     return 1 if failed else 0
 
 
+def strays():
+    """What stands in figures/out and belongs to no notebook."""
+    known = {path.stem for path in NOTEBOOKS.glob("*.ipynb")}
+    return sorted(p for p in OUT.glob("*") if p.name not in known)
+
+
 def differing(path, out, notebook, tolerance):
     for name, what in compare.folder_differences(OUT / path.stem, out, tolerance):
         yield f"{(OUT / path.stem / name).relative_to(ROOT)}: {what}"
@@ -263,8 +269,11 @@ def main(argv):
         raise Problem("there are no notebooks in notebooks/")
     lock = Lock(int(argv[1]) if prepared else None)
     if prepared:
-        env = dict(os.environ)
-        return run_all(paths, args.check, env)
+        status = run_all(paths, args.check, dict(os.environ))
+        for stray in strays() if args.check and not args.names else []:
+            say(f"{stray.relative_to(ROOT)}: committed, but no notebook writes it")
+            status = 1
+        return status
     env = environment.prepare(args.lab)
     if args.lab:
         lock.release()
