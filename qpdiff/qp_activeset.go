@@ -59,8 +59,8 @@ type activeSet struct {
 }
 
 const (
-	// pivotTol decides when Q counts as only semidefinite: a pivot below this
-	// fraction of its diagonal entry.
+	// pivotTol decides when Q counts as only semidefinite: a pivot, or the
+	// smallest eigenvalue after scaling to a unit diagonal, below it.
 	pivotTol = 1e-11
 	// convexTol is how far below zero, relative to its largest entry, Q's
 	// eigenvalues may lie by rounding.
@@ -111,28 +111,62 @@ func (a *activeSet) forgetRows() {
 	a.current = false
 }
 
-// factor computes LLᵀ = Q + shift·I and reports the first row whose pivot is
+// factor computes LLᵀ = Q + shift·D and reports the first row whose pivot is
 // not above tol times its diagonal entry, or n.
 func (a *activeSet) factor(shift, tol float64) int {
 	n := a.n
 	a.shift = shift
 	for i := range n {
-		li := a.l[i*n : i*n+i+1]
-		copy(li, a.q[i*n:])
+		copy(a.l[i*n:i*n+i+1], a.q[i*n:])
+		a.l[i*n+i] += shift * a.d[i]
+	}
+	return cholesky(a.l, a.linv, n, tol)
+}
+
+// cholesky replaces the lower triangle of l by its Cholesky factor, with the
+// inverses of the diagonal in inv. It stops at the first pivot that is not above
+// tol times its diagonal entry, leaves it in place, and returns that row, or n.
+func cholesky(l, inv []float64, n int, tol float64) int {
+	for i := range n {
+		li := l[i*n : i*n+i+1]
 		for j := range i {
-			lj := a.l[j*n : j*n+j]
-			li[j] = (li[j] - floats.Dot(li[:j], lj)) * a.linv[j]
+			li[j] = (li[j] - floats.Dot(li[:j], l[j*n:j*n+j])) * inv[j]
 		}
-		diag := li[i] + shift*a.d[i]
+		diag := li[i]
 		d := diag - floats.Dot(li[:i], li[:i])
 		if !(d > tol*math.Abs(diag)) || !finite(d) {
 			li[i] = d
 			return i
 		}
 		d = math.Sqrt(d)
-		li[i], a.linv[i] = d, 1/d
+		li[i], inv[i] = d, 1/d
 	}
 	return n
+}
+
+// smallestSingular estimates the smallest singular value of the lower triangle
+// l (k rows of the given stride) after its rows have been divided by size. It
+// solves with right-hand sides ±1 chosen so that the solution grows (Cline,
+// Moler, Stewart and Wilkinson, 1979). A single pivot does not tell: the product
+// of a few small ones counts. x is overwritten.
+func smallestSingular(l, inv []float64, k, stride int, size, x []float64) float64 {
+	x = x[:k]
+	clear(x)
+	for i := k - 1; i >= 0; i-- {
+		s := x[i]
+		v := (1 + math.Abs(s)) * inv[i]
+		if s < 0 {
+			v = -v
+		}
+		// x[i] holds minus the sum so far.
+		floats.AddScaled(x[:i], -v, l[i*stride:i*stride+i])
+		x[i] = v * size[i]
+	}
+	before := floats.Norm(x, 2)
+	for i := range x {
+		x[i] = (x[i]*size[i] - floats.Dot(l[i*stride:i*stride+i], x[:i])) * inv[i]
+	}
+	return before / floats.Norm(x, 2)
 }
 
 // forward replaces x by L⁻¹x; its first entries below from are zero.
@@ -716,7 +750,7 @@ func (a *activeSet) factorised(s *Solution) Status {
 	}
 	a.factored = true
 	if a.qmax > 0 {
-		if a.factor(0, pivotTol) == a.n {
+		if a.factor(0, pivotTol) == a.n && a.definite() {
 			return Optimal
 		}
 		if bad := a.factor(convexTol*a.qmax, 0); bad < a.n && a.provesNonconvex(s, bad) {
@@ -727,6 +761,23 @@ func (a *activeSet) factorised(s *Solution) Status {
 		return IterationLimit
 	}
 	return Optimal
+}
+
+// definite reports whether the factor of Q is that of a matrix safely away from
+// singular ones.
+func (a *activeSet) definite() bool {
+	size := a.work2
+	least := 1.0
+	for i := range a.n {
+		root := math.Sqrt(a.q[i*a.n+i])
+		size[i] = root
+		least = min(least, 1/(a.linv[i]*root))
+	}
+	if least > 1e-2 {
+		return true // the usual case
+	}
+	s := smallestSingular(a.l, a.linv, a.n, a.n, size, a.work)
+	return s*s > pivotTol
 }
 
 // factorShifted factorises Q + shift·D.

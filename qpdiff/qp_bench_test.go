@@ -211,3 +211,31 @@ func BenchmarkQPBatch(b *testing.B) {
 	}
 	perProblem(b, len(qps))
 }
+
+// BenchmarkQPBackward differentiates the solutions with respect to all data,
+// on one thread; the solves are not counted.
+func BenchmarkQPBackward(b *testing.B) {
+	for _, c := range qpCases {
+		b.Run(c.name, func(b *testing.B) {
+			qps := c.problems()
+			rng := rand.New(rand.NewPCG(4, 4))
+			sols, grads, dz := make([]Solution, len(qps)), make([]*QPGrad, len(qps)), make([][]float64, len(qps))
+			for i := range qps {
+				if err := sols[i].Solve(&qps[i]); err != nil {
+					b.Fatal(err)
+				}
+				grads[i], dz[i] = newQPGrad(&qps[i]), gaussians(rng, c.n)
+			}
+			b.ReportAllocs()
+			for b.Loop() {
+				for i := range sols {
+					sols[i].diff.ready = false // prepare anew, as after a solve
+					if err := sols[i].VJP(grads[i], dz[i], nil, nil); err != nil {
+						b.Fatal(err)
+					}
+				}
+			}
+			perProblem(b, len(qps))
+		})
+	}
+}

@@ -1,3 +1,823 @@
 package qpdiff
 
-type qpDerivative struct{ ready bool }
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+)
+
+// QPGrad holds one number for each entry of the data of a [QP]: what
+// [Solution.VJP] adds cotangents to, or the direction of [Solution.JVP]. A nil
+// field is not wanted (VJP) or zero (JVP); the others have the shape of the
+// field of the same name. The gradient with respect to Q is symmetrised, and a
+// direction in Q counts as (D + Dᵀ)/2: only symmetric changes of Q make sense.
+type QPGrad struct {
+	Q *mat.Dense
+	P []float64
+	G *mat.Dense
+	H []float64
+	A *mat.Dense
+	B []float64
+}
+
+// QPInput names a block of the data of a [QP].
+type QPInput int
+
+const (
+	InputQ QPInput = iota
+	InputP
+	InputG
+	InputH
+	InputA
+	InputB
+)
+
+func (in QPInput) String() string { return "QPGHAB"[in : in+1] }
+
+// QPOutput names a block of the solution of a [QP].
+type QPOutput int
+
+const (
+	OutputZ QPOutput = iota
+	OutputLambda
+	OutputNu
+)
+
+func (o QPOutput) String() string { return [...]string{"Z", "Lambda", "Nu"}[o] }
+
+// qpDerivative is what the derivatives of one solution share. With S the
+// strictly active rows and C their coefficients, equalities included, the
+// solution moves by
+//
+//	[Q Cᵀ] [ż]     [ṗ + Q̇z + Ġᵀλ + Ȧᵀν]
+//	[C 0 ] [ẏ] = − [Ċz − ḣ_S            ]
+//
+// The matrix is symmetric, so that one solve with it serves a VJP too. Where
+// it is regular, the factors that the solver ended with are all that is needed;
+// where it is not, its eigenvalues decide what exists.
+type qpDerivative struct {
+	ready    bool
+	inactive bool  // prepared with Solution.Generalized
+	weak     []int // inequalities where strict complementarity fails
+	// spare: active inequalities with the multiplier zero, which other, equally
+	// valid multipliers make strictly active.
+	spare []int
+	full  *kktMatrix // of the rows in rows, where the matrix may be singular
+	rows  []int      // the rows of y, as numbered in activeSet
+	v, y  []float64  // the last solution
+	cz    []float64
+	cy    []float64
+	rz    []float64
+	ry    []float64
+	w     []float64
+}
+
+const (
+	// qpWeakTol: multipliers and slacks up to this fraction of the size of the
+	// terms they come from count as zero.
+	qpWeakTol = 1e-9
+	// rangeTol: a vector lies in a range if what sticks out is below this
+	// fraction of it.
+	rangeTol = 1e-8
+)
+
+// differentiable prepares the derivatives at the last solution.
+func (s *Solution) differentiable() error {
+	if s.Status != Optimal {
+		return fmt.Errorf("qpdiff: derivatives of a QP need an optimal solution, the status is %v: %w", s.Status, ErrNotFitted)
+	}
+	d := &s.diff
+	if !d.ready || d.inactive != s.Generalized {
+		d.prepare(s)
+	}
+	return nil
+}
+
+// prepare sorts the inequalities and decides on the way to solve.
+func (d *qpDerivative) prepare(s *Solution) {
+	a := &s.set
+	d.ready, d.inactive = true, s.Generalized
+	d.weak, d.spare, d.full = d.weak[:0], d.spare[:0], nil
+	n := a.n
+	for _, v := range []*[]float64{&d.v, &d.y, &d.cz, &d.cy, &d.rz, &d.ry, &d.w} {
+		*v = grow(*v, n)
+	}
+	dual := floats.Norm(a.lam[:len(a.w)], math.Inf(1))
+	for i, z := range a.z {
+		dual = max(dual, math.Abs(a.p[i]), math.Abs(a.q[i*n+i]*z))
+	}
+	size := 2 * a.size()
+	zero := d.rows[:0] // active rows without a multiplier
+	for r := range a.m {
+		if i := a.at[r]; i >= 0 {
+			if a.lam[i] <= qpWeakTol*dual {
+				zero = append(zero, r)
+			}
+			continue
+		}
+		v := a.slack[r]
+		if a.scale[r] == 0 || v > qpWeakTol*(math.Abs(a.r[r])+size) {
+			continue
+		}
+		term := math.Abs(a.r[r])
+		for j, c := range a.crow(r) {
+			term = max(term, math.Abs(c*a.z[j]))
+		}
+		if v <= qpWeakTol*term {
+			zero = append(zero, r)
+		}
+	}
+	d.rows = zero
+	dependent := false
+	for _, v := range a.skip[a.m:] {
+		dependent = dependent || v
+	}
+	if len(zero) > 0 {
+		dependent = d.split(a) || dependent
+		d.spare = append(d.spare, d.rows...)
+		if s.Generalized {
+			for _, r := range d.weak {
+				if i := a.at[r]; i >= 0 {
+					a.leave(i)
+				}
+			}
+			d.weak = d.weak[:0]
+		}
+		if len(d.weak) > 0 {
+			return
+		}
+	}
+	if k := len(a.w); k > 0 && !dependent {
+		for i, r := range a.w {
+			d.ry[i] = math.Sqrt(a.mnorm[r])
+		}
+		dependent = smallestSingular(a.t, a.tinv, k, n, d.ry, d.rz) <= dependTol
+	}
+	if dependent || a.shift > 0 && !a.uniquePrimal() {
+		rows := append(d.rows, a.w...)
+		for r := a.m; r < a.rows; r++ {
+			rows = append(rows, r)
+		}
+		slices.Sort(rows)
+		d.rows = slices.Compact(rows)
+		d.useFull(a)
+		return
+	}
+	d.rows = append(d.rows[:0], a.w...)
+}
+
+// useFull switches to the eigenvalues of the KKT matrix with the rows d.rows.
+func (d *qpDerivative) useFull(a *activeSet) {
+	n, k := a.n, len(d.rows)
+	c := make([]float64, 0, k*n)
+	for _, r := range d.rows {
+		c = append(c, a.crow(r)...)
+	}
+	d.full = newKKTMatrix(n, k, a.q, c)
+	d.y, d.cy, d.ry = grow(d.y, max(n, k)), grow(d.cy, max(n, k)), grow(d.ry, max(n, k))
+}
+
+// split sorts the active rows without a multiplier, d.rows: those that
+// some other choice of the multipliers makes strictly active stay, the others
+// go to d.weak. The multipliers can be chosen at all only where active rows
+// depend on each other, which split reports. They are the δ with
+// Σ δ_r c_r = 0 over the active rows, δ ≥ 0 on d.rows; a linear program finds
+// the one with the most positive entries.
+func (d *qpDerivative) split(a *activeSet) (dependent bool) {
+	zero := d.rows
+	var outside []int
+	for _, r := range zero {
+		if a.at[r] < 0 {
+			outside = append(outside, r)
+		}
+	}
+	k, n, nz := len(a.w)+len(outside), a.n, len(zero)
+	active := append(slices.Clone(a.w), outside...)
+	for _, r := range outside {
+		m := a.mrow(r)
+		if left := a.project(m, a.mnorm[r]); !(left > dependTol*dependTol*a.mnorm[r]) {
+			dependent = true
+		}
+	}
+	if !dependent {
+		// Rows outside may still depend on each other: their number decides.
+		var all []float64
+		for _, r := range active {
+			all = append(all, a.crow(r)...)
+		}
+		if k > 0 {
+			var svd mat.SVD
+			if k > n {
+				dependent = true
+			} else if svd.Factorize(mat.NewDense(k, n, all), mat.SVDNone) {
+				values := svd.Values(nil)
+				dependent = values[k-1] <= dependTol*values[0]
+			}
+		}
+	}
+	if !dependent {
+		d.weak = append(d.weak[:0], zero...)
+		d.rows = d.rows[:0]
+		return false
+	}
+	// Variables δ (k of them) and t (nz): maximise Σt with t ≤ 1, t ≤ δ, t ≥ 0.
+	lp := QP{P: make([]float64, k+nz), G: mat.NewDense(3*nz, k+nz, nil), H: make([]float64, 3*nz), A: mat.NewDense(n, k+nz, nil), B: make([]float64, n)}
+	place := map[int]int{}
+	for i, r := range active {
+		place[r] = i
+		for j, c := range a.crow(r) {
+			lp.A.Set(j, i, c)
+		}
+	}
+	for i, r := range zero {
+		lp.P[k+i] = -1
+		lp.G.Set(3*i, k+i, 1)
+		lp.H[3*i] = 1
+		lp.G.Set(3*i+1, k+i, 1)
+		lp.G.Set(3*i+1, place[r], -1)
+		lp.G.Set(3*i+2, k+i, -1)
+	}
+	var sol Solution
+	solved := sol.Solve(&lp) == nil
+	d.rows = d.rows[:0]
+	for i, r := range zero {
+		if solved && sol.Z[k+i] > 0.5 {
+			d.rows = append(d.rows, r)
+		} else {
+			d.weak = append(d.weak, r)
+		}
+	}
+	return true
+}
+
+// uniquePrimal reports whether Q is positive definite where the rows of the
+// working set vanish, so that the minimiser is unique: Q + ρCᵀC then is
+// definite everywhere.
+func (a *activeSet) uniquePrimal() bool {
+	n := a.n
+	h := make([]float64, n*n)
+	root := make([]float64, n) // scale of the variables
+	for i := range n {
+		root[i] = 1 / math.Sqrt(a.d[i])
+	}
+	qmax := 0.0
+	for i := range n {
+		qmax = max(qmax, a.q[i*n+i]*root[i]*root[i])
+	}
+	if qmax == 0 {
+		qmax = 1
+	}
+	for i := range n {
+		for j := range i + 1 {
+			h[i*n+j] = a.q[i*n+j] * root[i] * root[j] / qmax
+		}
+	}
+	for _, r := range a.w {
+		c := a.crow(r)
+		for i, v := range c {
+			if v != 0 {
+				for j := range i + 1 {
+					h[i*n+j] += v * c[j] * root[i] * root[j]
+				}
+			}
+		}
+	}
+	inv, size := make([]float64, n), make([]float64, n)
+	for i := range size {
+		size[i] = math.Sqrt(h[i*n+i])
+	}
+	if cholesky(h, inv, n, pivotTol) < n {
+		return false
+	}
+	s := smallestSingular(h, inv, n, n, size, root)
+	return s*s > pivotTol
+}
+
+// solve finds (d.v, d.y) with KKT·(v, y) = (d.cz, d.cy) and returns how far the
+// right-hand side lies outside the range, relative to it.
+func (d *qpDerivative) solve(a *activeSet) (outside float64) {
+	n, k := a.n, len(d.rows)
+	if d.full != nil {
+		return d.full.solve(d.v[:n], d.y[:k], d.cz[:n], d.cy[:k])
+	}
+	v, y := d.v[:n], d.y[:k]
+	clear(v)
+	clear(y)
+	rz, ry := d.rz[:n], d.ry[:k]
+	copy(rz, d.cz)
+	copy(ry, d.cy)
+	before, size := math.Inf(1), 0.0
+	for range 100 {
+		d.correct(a, rz, ry)
+		left := 0.0
+		copy(rz, d.cz)
+		for i, r := range d.rows {
+			if y[i] != 0 {
+				floats.AddScaled(rz, -y[i], a.crow(r))
+			}
+			ry[i] = d.cy[i] - floats.Dot(a.crow(r), v)
+			left = max(left, math.Abs(ry[i]))
+			size = max(size, math.Abs(d.cy[i]))
+		}
+		for i := range n {
+			qv := floats.Dot(a.q[i*n:(i+1)*n], v)
+			size = max(size, math.Abs(d.cz[i]), math.Abs(qv))
+			rz[i] -= qv
+			left = max(left, math.Abs(rz[i]))
+		}
+		if left <= 1e-15*size || !(left < before/2) {
+			before = min(before, left)
+			break
+		}
+		before = left
+	}
+	if a.shift > 0 && !(before <= 1e-12*size) {
+		// Q is flat next to the proximal term, and the corrections too slow.
+		d.useFull(a)
+		return d.solve(a)
+	}
+	return 0
+}
+
+// correct adds to (v, y) the solution for the right-hand side (rz, ry), with
+// the factors of the solver; it overwrites rz and ry.
+func (d *qpDerivative) correct(a *activeSet, rz, ry []float64) {
+	n, k := a.n, len(ry)
+	a.forward(rz, 0)
+	a.forwardT(ry)
+	for i, t := range ry {
+		q := a.q1[i*n : (i+1)*n]
+		e := floats.Dot(q, rz) - t
+		floats.AddScaled(rz, -e, q)
+		ry[i] = e
+	}
+	a.back(rz)
+	backSolve(a.t, a.tinv, k, n, ry)
+	floats.Add(d.v[:n], rz)
+	floats.Add(d.y[:k], ry)
+}
+
+// VJP adds to the fields of g that are not nil the gradient of
+// dzᵀz + dlambdaᵀλ + dnuᵀν with respect to the data of the problem; a nil
+// cotangent is zero. With (v, y) solving
+//
+//	[Q Cᵀ] [v]   [dz]
+//	[C 0 ] [y] = [dy]
+//
+// over the strictly active rows C, with dy the cotangents of their multipliers,
+//
+//	∂Q −= (vzᵀ + zvᵀ)/2,  ∂p −= v,  ∂G_S −= λvᵀ + yzᵀ,  ∂h_S += y
+//
+// and ∂A, ∂b like ∂G, ∂h with ν (Amos and Kolter, 2017, eq. 8; Barratt, 2018).
+//
+// The derivative may not exist. Tested are, in this order, strict
+// complementarity; that the cotangent lies in the range of the KKT matrix; and
+// for each wanted block that its ∇g does. Where a test fails the error joins
+// one [NotDifferentiableError] per block, whose Weak names rows of G. The
+// blocks that do exist are given all the same, the others left as they were.
+// Where active rows depend on each other the multipliers are not unique, and
+// strict complementarity is that of the multipliers with the fewest zeros: Q
+// and p then exist as a rule, G and h (A and b) do if none of their rows is
+// among the dependent ones.
+//
+// The condition of the paper (Section 3) is the last of the three alone,
+// ∇_α g ∈ R(∇_z g). It is not sufficient: the minimiser of ½(x − a)² subject to
+// x ≤ 0 is min(a, 0). At a = 0, where λ = x = 0, it has a kink, yet with
+// g = (x − a + λ, λx) the range of ∇_z g = [1 1; 0 0] holds ∇_a g = (−1, 0).
+//
+// VJP panics if a length or shape differs from that of the problem. It needs
+// an optimal solution (ErrNotFitted) and allocates nothing where all exists.
+func (s *Solution) VJP(g *QPGrad, dz, dlambda, dnu []float64) error {
+	if err := s.differentiable(); err != nil {
+		return err
+	}
+	s.checkShapes(g, dz, dlambda, dnu)
+	exists, err := s.adjoint(g, dz, dlambda, dnu)
+	s.addCotangents(g, exists)
+	return err
+}
+
+// adjoint solves for (v, y) and says which blocks exist.
+func (s *Solution) adjoint(g *QPGrad, dz, dlambda, dnu []float64) (exists [6]bool, err error) {
+	a, d := &s.set, &s.diff
+	if len(d.weak) > 0 {
+		return exists, refuse(g, exists, func(in QPInput) *NotDifferentiableError { return d.weakError(in.String()) })
+	}
+	cz, cy := d.cz[:a.n], d.cy[:len(d.rows)]
+	clear(cz)
+	copy(cz, dz)
+	for i, r := range d.rows {
+		cy[i] = 0
+		if r < a.m && dlambda != nil {
+			cy[i] = dlambda[r] * a.scale[r]
+		}
+		if r >= a.m && dnu != nil {
+			cy[i] = dnu[r-a.m] * a.scale[r]
+		}
+	}
+	outside := d.solve(a)
+	var residual [6]float64
+	for in := range exists {
+		exists[in] = true
+		if d.full != nil {
+			residual[in] = max(outside, d.full.blockOutside(s, QPInput(in)))
+			exists[in] = residual[in] <= rangeTol
+		}
+	}
+	if exists == [6]bool{true, true, true, true, true, true} {
+		return exists, nil
+	}
+	return exists, refuse(g, exists, func(in QPInput) *NotDifferentiableError {
+		e := &NotDifferentiableError{Input: in.String(), Residual: residual[in]}
+		if outside > rangeTol {
+			e.Remedy = "the cotangent asks for a part of the solution that is not unique"
+		} else {
+			e.Weak, e.Remedy = slices.Clone(d.spare), singularRemedy
+		}
+		return e
+	})
+}
+
+func (d *qpDerivative) weakError(input string) *NotDifferentiableError {
+	return &NotDifferentiableError{Input: input, Weak: slices.Clone(d.weak),
+		Remedy: "ask for the DirectionalDerivative, or set Generalized for an element of the generalised Jacobian"}
+}
+
+const singularRemedy = "the solution is not unique: remove dependent rows, or make Q positive definite"
+
+// refuse joins one error for each wanted block that does not exist.
+func refuse(g *QPGrad, exists [6]bool, e func(QPInput) *NotDifferentiableError) error {
+	var errs []error
+	for in, wanted := range [6]bool{g.Q != nil, g.P != nil, g.G != nil, g.H != nil, g.A != nil, g.B != nil} {
+		if wanted && !exists[in] {
+			errs = append(errs, e(QPInput(in)))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// addCotangents adds the products of the last adjoint to the blocks of g that
+// exist.
+func (s *Solution) addCotangents(g *QPGrad, exists [6]bool) {
+	a, d := &s.set, &s.diff
+	n, v, y, z := a.n, d.v, d.y, a.z
+	if g.Q != nil && exists[InputQ] {
+		raw := g.Q.RawMatrix()
+		for i := range n {
+			row := raw.Data[i*raw.Stride : i*raw.Stride+n]
+			floats.AddScaled(row, -v[i]/2, z)
+			floats.AddScaled(row, -z[i]/2, v[:n])
+		}
+	}
+	if g.P != nil && exists[InputP] {
+		floats.Sub(g.P, v[:n])
+	}
+	for i, r := range d.rows {
+		mat, rhs, at, inMat, inRHS := g.G, g.H, r, InputG, InputH
+		if r >= a.m {
+			mat, rhs, at, inMat, inRHS = g.A, g.B, r-a.m, InputA, InputB
+		}
+		if yi := y[i] * a.scale[r]; rhs != nil && exists[inRHS] {
+			rhs[at] += yi
+		}
+		if mat != nil && exists[inMat] {
+			raw := mat.RawMatrix()
+			row := raw.Data[at*raw.Stride : at*raw.Stride+n]
+			if lam := s.multiplier(r); lam != 0 {
+				floats.AddScaled(row, -lam, v[:n])
+			}
+			floats.AddScaled(row, -y[i]*a.scale[r], z)
+		}
+	}
+}
+
+// multiplier is λ or ν of row r.
+func (s *Solution) multiplier(r int) float64 {
+	if r < s.set.m {
+		return s.Lambda[r]
+	}
+	return s.Nu[r-s.set.m]
+}
+
+// checkShapes panics where a cotangent or a field of g has the wrong shape.
+func (s *Solution) checkShapes(g *QPGrad, dz, dlambda, dnu []float64) {
+	a := &s.set
+	vector := func(name string, x []float64, want int) {
+		if x != nil && len(x) != want {
+			panic("qpdiff: " + name + " has the wrong length")
+		}
+	}
+	matrix := func(name string, m *mat.Dense, rows int) {
+		if m != nil {
+			if r, c := m.Dims(); r != rows || c != a.n {
+				panic("qpdiff: " + name + " has the wrong shape")
+			}
+		}
+	}
+	vector("dz", dz, a.n)
+	vector("dlambda", dlambda, a.m)
+	vector("dnu", dnu, a.rows-a.m)
+	matrix("QPGrad.Q", g.Q, a.n)
+	vector("QPGrad.P", g.P, a.n)
+	matrix("QPGrad.G", g.G, a.m)
+	vector("QPGrad.H", g.H, a.m)
+	matrix("QPGrad.A", g.A, a.rows-a.m)
+	vector("QPGrad.B", g.B, a.rows-a.m)
+}
+
+// change sets (d.cz, d.cy) to the right-hand side for the direction t, over the
+// rows d.rows.
+func (d *qpDerivative) change(s *Solution, t *QPGrad) {
+	a := &s.set
+	n, cz := a.n, d.cz[:a.n]
+	clear(cz)
+	if t.P != nil {
+		floats.Sub(cz, t.P)
+	}
+	if t.Q != nil {
+		raw := t.Q.RawMatrix()
+		for i := range n {
+			row := raw.Data[i*raw.Stride : i*raw.Stride+n]
+			cz[i] -= floats.Dot(row, a.z) / 2
+			floats.AddScaled(cz, -a.z[i]/2, row)
+		}
+	}
+	for i, r := range d.rows {
+		mat, rhs, at := t.G, t.H, r
+		if r >= a.m {
+			mat, rhs, at = t.A, t.B, r-a.m
+		}
+		v := 0.0
+		if rhs != nil {
+			v = rhs[at]
+		}
+		if mat != nil {
+			raw := mat.RawMatrix()
+			row := raw.Data[at*raw.Stride : at*raw.Stride+n]
+			v -= floats.Dot(row, a.z)
+			floats.AddScaled(cz, -s.multiplier(r), row)
+		}
+		d.cy[i] = v * a.scale[r]
+	}
+}
+
+// JVP sets dz, dlambda and dnu, where they are not nil, to the derivatives of z,
+// λ and ν along the direction t. It fails like VJP, with an error for each
+// block of t whose direction leaves the range of the KKT matrix, and for each
+// wanted output that is not unique; nothing is written then.
+func (s *Solution) JVP(dz, dlambda, dnu []float64, t *QPGrad) error {
+	if err := s.differentiable(); err != nil {
+		return err
+	}
+	s.checkShapes(t, dz, dlambda, dnu)
+	a, d := &s.set, &s.diff
+	if len(d.weak) > 0 {
+		return refuse(t, [6]bool{}, func(in QPInput) *NotDifferentiableError { return d.weakError(in.String()) })
+	}
+	if d.full != nil {
+		if err := d.jvpExists(s, t, dz, dlambda, dnu); err != nil {
+			return err
+		}
+	}
+	d.change(s, t)
+	d.solve(a)
+	d.write(s, dz, dlambda, dnu)
+	return nil
+}
+
+// write copies (d.v, d.y) to the outputs.
+func (d *qpDerivative) write(s *Solution, dz, dlambda, dnu []float64) {
+	a := &s.set
+	copy(dz, d.v[:a.n])
+	clear(dlambda)
+	clear(dnu)
+	for i, r := range d.rows {
+		if v := d.y[i] * a.scale[r]; r < a.m && dlambda != nil {
+			dlambda[r] = v
+		} else if r >= a.m && dnu != nil {
+			dnu[r-a.m] = v
+		}
+	}
+}
+
+// jvpExists tests each block of the direction, and each wanted output.
+func (d *qpDerivative) jvpExists(s *Solution, t *QPGrad, dz, dlambda, dnu []float64) error {
+	a := &s.set
+	var errs []error
+	for in, part := range [6]QPGrad{{Q: t.Q}, {P: t.P}, {G: t.G}, {H: t.H}, {A: t.A}, {B: t.B}} {
+		d.change(s, &part)
+		if out := d.solve(a); out > rangeTol {
+			errs = append(errs, &NotDifferentiableError{Input: QPInput(in).String(), Residual: out, Weak: slices.Clone(d.spare), Remedy: singularRemedy})
+		}
+	}
+	for o, wanted := range [3]bool{dz != nil, dlambda != nil, dnu != nil} {
+		if out := d.full.outputFree(s, QPOutput(o)); wanted && out > rangeTol {
+			errs = append(errs, &NotDifferentiableError{Input: "any block", Residual: out, Remedy: QPOutput(o).String() + " is not unique: do not ask for its derivative"})
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// DirectionalDerivative sets dz, dlambda and dnu, where they are not nil, to the
+// one-sided derivatives of the solution along the direction t: the limit of
+// (z(data + εt) − z(data))/ε as ε ↓ 0. It exists at weakly active rows too,
+// where the derivative does not: ż solves the program
+//
+//	minimise   ½ żᵀQż + (ṗ + Q̇z + Ġᵀλ + Ȧᵀν)ᵀż
+//	subject to G_i ż = ḣ_i − Ġ_i z on strictly active rows (≤ on weakly active ones)
+//	           Aż = ḃ − Ȧz
+//
+// and its multipliers are those of the derivative (Robinson, 1980; Bonnans and
+// Shapiro, 2000, Section 5.2). z and the multipliers must be unique: where they
+// are not, it fails like JVP.
+func (s *Solution) DirectionalDerivative(dz, dlambda, dnu []float64, t *QPGrad) error {
+	if err := s.differentiable(); err != nil {
+		return err
+	}
+	s.checkShapes(t, dz, dlambda, dnu)
+	a, d := &s.set, &s.diff
+	if len(d.weak) == 0 {
+		return s.JVP(dz, dlambda, dnu, t)
+	}
+	rows := d.rows
+	defer func() { d.rows = rows }()
+	d.rows = nil
+	for r := range a.rows {
+		if r >= a.m || s.Lambda[r] > 0 && !slices.Contains(d.weak, r) || slices.Contains(rows, r) {
+			d.rows = append(d.rows, r)
+		}
+	}
+	strict := len(d.rows)
+	d.rows = append(d.rows, d.weak...)
+	d.cy = grow(d.cy, max(a.n, len(d.rows)))
+	d.change(s, t)
+	program := QP{Q: mat.NewDense(a.n, a.n, slices.Clone(a.q)), P: make([]float64, a.n)}
+	floats.SubTo(program.P, program.P, d.cz[:a.n])
+	stack := func(rows []int) *mat.Dense {
+		if len(rows) == 0 {
+			return nil
+		}
+		m := mat.NewDense(len(rows), a.n, nil)
+		for i, r := range rows {
+			m.SetRow(i, a.crow(r))
+		}
+		return m
+	}
+	program.A, program.B = stack(d.rows[:strict]), slices.Clone(d.cy[:strict])
+	program.G, program.H = stack(d.weak), slices.Clone(d.cy[strict:len(d.rows)])
+	var sol Solution
+	if err := sol.Solve(&program); err != nil {
+		return refuse(t, [6]bool{}, func(in QPInput) *NotDifferentiableError {
+			e := d.weakError(in.String())
+			e.Remedy = "the program of the directional derivative has no solution: " + sol.Status.String()
+			return e
+		})
+	}
+	// Unique z and multipliers: the active rows are independent and Q is
+	// definite where they vanish.
+	c := make([]float64, 0, len(d.rows)*a.n)
+	for _, r := range d.rows {
+		c = append(c, a.crow(r)...)
+	}
+	if free := newKKTMatrix(a.n, len(d.rows), a.q, c).null; len(free) > 0 {
+		return refuse(t, [6]bool{}, func(in QPInput) *NotDifferentiableError {
+			e := d.weakError(in.String())
+			e.Residual, e.Remedy = 1, singularRemedy
+			return e
+		})
+	}
+	copy(d.v, sol.Z)
+	d.y = grow(d.y, max(a.n, len(d.rows)))
+	copy(d.y, sol.Nu)
+	copy(d.y[strict:], sol.Lambda)
+	d.write(s, dz, dlambda, dnu)
+	return nil
+}
+
+// Jacobian returns the derivative of one block of the solution with respect to
+// one block of the data: one row per entry of the output, one column per entry
+// of the input, matrices in row-major order. For Q, column (i, j) is the
+// derivative along (Eᵢⱼ + Eⱼᵢ)/2. It fails like VJP, in the rows that do not
+// exist; the matrix is then nil. An empty block gives nil.
+func (s *Solution) Jacobian(out QPOutput, in QPInput) (*mat.Dense, error) {
+	if err := s.differentiable(); err != nil {
+		return nil, err
+	}
+	a := &s.set
+	n, m, q := a.n, a.m, a.rows-a.m
+	rows := [...]int{n, m, q}[out]
+	cols := [...]int{n * n, n, m * n, m, q * n, q}[in]
+	if rows == 0 || cols == 0 {
+		return nil, nil
+	}
+	jac := mat.NewDense(rows, cols, nil)
+	unit := make([]float64, rows)
+	for i := range rows {
+		unit[i] = 1
+		row := jac.RawRowView(i)
+		var g QPGrad
+		switch in {
+		case InputQ:
+			g.Q = mat.NewDense(n, n, row)
+		case InputP:
+			g.P = row
+		case InputG:
+			g.G = mat.NewDense(m, n, row)
+		case InputH:
+			g.H = row
+		case InputA:
+			g.A = mat.NewDense(q, n, row)
+		case InputB:
+			g.B = row
+		}
+		cot := [3][]float64{}
+		cot[out] = unit
+		if err := s.VJP(&g, cot[0], cot[1], cot[2]); err != nil {
+			return nil, err
+		}
+		unit[i] = 0
+	}
+	return jac, nil
+}
+
+// VJPBatch calls sols[i].VJP(&grads[i], dz[i], dlambda[i], dnu[i]) for all items,
+// spread over the cores; dz, dlambda and dnu may be nil. Where problems share an
+// input, let the fields of their grads be the same matrix or slice: it receives
+// the sum, added in the order of the items, so that the bits are the same for
+// any GOMAXPROCS. The error names the lowest failing item; the others are
+// differentiated all the same. It panics if the lengths differ.
+func VJPBatch(grads []QPGrad, sols []Solution, dz, dlambda, dnu [][]float64) error {
+	if len(grads) != len(sols) {
+		panic("qpdiff: VJPBatch needs one QPGrad per Solution")
+	}
+	at := func(x [][]float64, i int) []float64 {
+		if x == nil {
+			return nil
+		}
+		if len(x) != len(sols) {
+			panic("qpdiff: VJPBatch needs one cotangent per Solution")
+		}
+		return x[i]
+	}
+	users := map[any]int{}
+	for i := range grads {
+		for _, key := range grads[i].keys() {
+			if key != nil {
+				users[key]++
+			}
+		}
+	}
+	exist := make([][6]bool, len(sols))
+	for i := range sols {
+		if sols[i].Status == Optimal {
+			sols[i].checkShapes(&grads[i], at(dz, i), at(dlambda, i), at(dnu, i))
+		}
+	}
+	err := ForEach(0, len(sols), func(i int) (err error) {
+		s, g := &sols[i], &grads[i]
+		if err = s.differentiable(); err == nil {
+			exist[i], err = s.adjoint(g, at(dz, i), at(dlambda, i), at(dnu, i))
+			own := exist[i]
+			for in, key := range g.keys() {
+				own[in] = own[in] && users[key] == 1
+			}
+			s.addCotangents(g, own)
+		}
+		if err != nil {
+			return fmt.Errorf("batch item %d: %w", i, err)
+		}
+		return nil
+	})
+	// Shared blocks: one goroutine per block.
+	_ = ForEach(0, 6, func(in int) error {
+		for i := range sols {
+			var only [6]bool
+			key := grads[i].keys()[in]
+			only[in] = exist[i][in] && key != nil && users[key] > 1
+			if only[in] {
+				sols[i].addCotangents(&grads[i], only)
+			}
+		}
+		return nil
+	})
+	return err
+}
+
+// keys identifies the storage behind each field.
+func (g *QPGrad) keys() (k [6]any) {
+	for in, m := range [6]*mat.Dense{InputQ: g.Q, InputG: g.G, InputA: g.A} {
+		if m != nil {
+			k[in] = m
+		}
+	}
+	for in, v := range [6][]float64{InputP: g.P, InputH: g.H, InputB: g.B} {
+		if len(v) > 0 {
+			k[in] = &v[0]
+		}
+	}
+	return k
+}

@@ -1,0 +1,160 @@
+package qpdiff_test
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"cvgm/qpdiff"
+	"gonum.org/v1/gonum/mat"
+)
+
+// A QP as a layer: the input p goes in, the projection of −p onto the unit box
+// comes out, and the gradient of a loss of the output comes back.
+func ExampleSolution_VJP() {
+	eye := mat.NewDense(2, 2, []float64{1, 0, 0, 1})
+	input := []float64{-3, -0.5}
+	layer := qpdiff.QP{Q: eye, P: input, G: eye, H: []float64{1, 1}}
+	var s qpdiff.Solution
+	if err := s.Solve(&layer); err != nil {
+		panic(err)
+	}
+	// loss = ½‖z − target‖², so that its gradient with respect to z is z − target.
+	target := []float64{0, 2}
+	dz := []float64{s.Z[0] - target[0], s.Z[1] - target[1]}
+	g := qpdiff.QPGrad{P: make([]float64, 2), H: make([]float64, 2)}
+	if err := s.VJP(&g, dz, nil, nil); err != nil {
+		panic(err)
+	}
+	fmt.Println("output", s.Z)
+	fmt.Println("gradient with respect to the input", g.P)
+	fmt.Println("gradient with respect to the bounds", g.H)
+	// Output:
+	// output [1 0.5]
+	// gradient with respect to the input [0 1.5]
+	// gradient with respect to the bounds [1 0]
+}
+
+// The sensitivity of a portfolio to its constraints: the multipliers price
+// them, and the derivatives tell how weights and prices move.
+func ExampleSolution_JVP() {
+	qp := qpdiff.QP{
+		Q: mat.NewDense(3, 3, []float64{4, 1, 0, 1, 2, 0, 0, 0, 9}),
+		P: []float64{-3, -2, -1}, // minus the expected returns
+		G: mat.NewDense(1, 3, []float64{1, 0, 0}),
+		H: []float64{0.4}, // at most 40 % in the first asset
+		A: mat.NewDense(1, 3, []float64{1, 1, 1}),
+		B: []float64{1},
+	}
+	var s qpdiff.Solution
+	if err := s.Solve(&qp); err != nil {
+		panic(err)
+	}
+	fmt.Printf("weights %.3f, price of the limit %.3f\n", s.Z, s.Lambda[0])
+	// The limit is raised: the objective falls by the price, and the price by
+	// its own derivative.
+	dz, dlambda := make([]float64, 3), make([]float64, 1)
+	if err := s.JVP(dz, dlambda, nil, &qpdiff.QPGrad{H: []float64{1}}); err != nil {
+		panic(err)
+	}
+	fmt.Printf("weights move by %.3f, the price by %.3f\n", dz, dlambda[0])
+	before, price := s.Objective, s.Lambda[0]
+	qp.H[0] += 1e-6
+	if err := s.Solve(&qp); err != nil {
+		panic(err)
+	}
+	fmt.Printf("the objective fell at the rate %.3f, the price predicts %.3f\n", (before-s.Objective)/1e-6, price)
+	// Output:
+	// weights [0.400 0.545 0.055], price of the limit 0.345
+	// weights move by [1.000 -0.909 -0.091], the price by -3.909
+	// the objective fell at the rate 0.345, the price predicts 0.345
+}
+
+// Where the solution has a kink no derivative exists; the error says where, and
+// one-sided derivatives and an element of the generalised Jacobian are there on
+// request.
+func ExampleSolution_DirectionalDerivative() {
+	one := mat.NewDense(1, 1, []float64{1})
+	qp := qpdiff.QP{Q: one, P: []float64{0}, G: one, H: []float64{0}} // min(-p, 0) at p = 0
+	var s qpdiff.Solution
+	if err := s.Solve(&qp); err != nil {
+		panic(err)
+	}
+	g := qpdiff.QPGrad{P: make([]float64, 1)}
+	var nd *qpdiff.NotDifferentiableError
+	fmt.Println(errors.As(s.VJP(&g, []float64{1}, nil, nil), &nd), nd.Input, nd.Weak)
+
+	dz := make([]float64, 1)
+	for _, dp := range []float64{1, -1} {
+		if err := s.DirectionalDerivative(dz, nil, nil, &qpdiff.QPGrad{P: []float64{dp}}); err != nil {
+			panic(err)
+		}
+		fmt.Printf("p changes by %+g: z by %g\n", dp, dz[0])
+	}
+	s.Generalized = true
+	fmt.Println(s.VJP(&g, []float64{1}, nil, nil), g.P)
+	// Output:
+	// true P [0]
+	// p changes by +1: z by -1
+	// p changes by -1: z by 0
+	// <nil> [-1]
+}
+
+// The whole Jacobian of the solution with respect to the bounds.
+func ExampleSolution_Jacobian() {
+	eye := mat.NewDense(2, 2, []float64{1, 0, 0, 1})
+	qp := qpdiff.QP{Q: eye, P: []float64{-3, -0.5}, G: eye, H: []float64{1, 1}}
+	var s qpdiff.Solution
+	if err := s.Solve(&qp); err != nil {
+		panic(err)
+	}
+	j, err := s.Jacobian(qpdiff.OutputZ, qpdiff.InputH)
+	fmt.Println(mat.Formatted(j), err)
+	// Output:
+	// ⎡1  0⎤
+	// ⎣0  0⎦ <nil>
+}
+
+// Two problems share Q: its cotangents are summed.
+func ExampleVJPBatch() {
+	q := mat.NewDense(1, 1, []float64{2})
+	qps := []qpdiff.QP{{Q: q, P: []float64{-2}}, {Q: q, P: []float64{-4}}}
+	sols := make([]qpdiff.Solution, 2)
+	if err := qpdiff.SolveBatch(sols, qps); err != nil {
+		panic(err)
+	}
+	shared := mat.NewDense(1, 1, nil)
+	grads := []qpdiff.QPGrad{{Q: shared, P: []float64{0}}, {Q: shared, P: []float64{0}}}
+	if err := qpdiff.VJPBatch(grads, sols, [][]float64{{1}, {1}}, nil, nil); err != nil {
+		panic(err)
+	}
+	fmt.Printf("%.2f %.2f %.2f\n", shared.At(0, 0), grads[0].P, grads[1].P) // −(z₁ + z₂)/2, −½, −½
+	// Output: -1.50 [-0.50] [-0.50]
+}
+
+// The general rule for a program that is no QP: minimise x₁ + x₂ on the disc
+// x₁² + x₂² ≤ α, solved by x = −√(α/2)·(1, 1) with λ = 1/√(2α).
+func ExampleProgram() {
+	disc := qpdiff.Program{
+		Objective: func(d *qpdiff.Derivatives, x, alpha []float64) float64 {
+			d.X[0], d.X[1] = 1, 1
+			return x[0] + x[1]
+		},
+		Inequalities: []qpdiff.Function{func(d *qpdiff.Derivatives, x, alpha []float64) float64 {
+			for i, v := range x {
+				d.X[i] = 2 * v
+				d.XX.Set(i, i, 2)
+			}
+			d.Alpha[0] = -1
+			return x[0]*x[0] + x[1]*x[1] - alpha[0]
+		}},
+	}
+	const alpha = 2.0
+	x := -math.Sqrt(alpha / 2)
+	s, err := disc.Differentiate([]float64{x, x}, []float64{1 / math.Sqrt(2*alpha)}, nil, []float64{alpha})
+	if err != nil {
+		panic(err)
+	}
+	fmt.Printf("∂x/∂α = %.3f, ∂λ/∂α = %.3f\n", s.X.RawMatrix().Data, s.Lambda.At(0, 0))
+	// Output: ∂x/∂α = [-0.250 -0.250], ∂λ/∂α = -0.125
+}
