@@ -83,6 +83,7 @@ type fold struct {
 	norm        normaliser
 	train       qpdiff.Data // normalised rows, labels less the intercept
 	val         []float64   // normalised rows, row-major
+	valX        *mat.Dense  // val as a matrix
 	valY        []float64   // raw labels
 	intercept   float64
 	theta       []float64
@@ -90,6 +91,7 @@ type fold struct {
 	loss        float64
 	grad        qpdiff.Grad // Hyper always; X only with a feature map
 	dval        []float64
+	dvalX       *mat.Dense // dval as a matrix
 	dprediction []float64
 }
 
@@ -158,6 +160,12 @@ func (f *fold) prepare(c Config, m, theta, hyper int) {
 		f.grad.X, f.dval = mat.NewDense(t, m, nil), make([]float64, v*m)
 	}
 	f.dprediction = make([]float64, v)
+	if v > 0 {
+		f.valX = mat.NewDense(v, m, f.val)
+		if f.dval != nil {
+			f.dvalX = mat.NewDense(v, m, f.dval)
+		}
+	}
 }
 
 // load gathers the split's rows of the features x, normalises them on the
@@ -291,12 +299,13 @@ func (f *fold) eval(loss Loss, hyper []float64, gradient bool) error {
 	if err := f.learner.Fit(f.theta, hyper); err != nil {
 		return err
 	}
-	m, v := len(f.norm.mean), len(f.valY)
-	w := f.theta[:m]
-	constant := sum(f.intercept, f.theta[m:])
+	if err := f.predict(); err != nil {
+		return err
+	}
+	v := len(f.valY)
 	f.loss = 0
-	for i := range v {
-		c, slope := loss.Eval(predict(constant, w, f.val[i*m:i*m+m]), f.valY[i])
+	for i, p := range f.dprediction {
+		c, slope := loss.Eval(p, f.valY[i])
 		f.loss += c
 		f.dprediction[i] = slope / float64(v)
 	}
@@ -304,35 +313,68 @@ func (f *fold) eval(loss Loss, hyper []float64, gradient bool) error {
 	if !gradient {
 		return nil
 	}
-	clear(f.dtheta)
 	for i, d := range f.dprediction {
 		if d != d {
 			return &qpdiff.NotDifferentiableError{Input: "prediction", Weak: []int{f.split.Val[i]},
 				Remedy: "the validation loss has no derivative at this example; descend a smooth loss such as SoftMargin"}
 		}
-		for j, xj := range f.val[i*m : i*m+m] {
-			f.dtheta[j] += d * xj
-		}
-		for j := m; j < len(f.dtheta); j++ {
-			f.dtheta[j] += d
-		}
 	}
 	clear(f.grad.Hyper)
 	if f.grad.X != nil {
 		f.grad.X.Zero()
-		for i, d := range f.dprediction {
-			for j, wj := range w {
-				f.dval[i*m+j] = d * wj
-			}
-		}
+		clear(f.dval)
 	}
-	if err := f.learner.VJP(&f.grad, f.dtheta); err != nil {
+	if err := f.backward(); err != nil {
 		return err
 	}
 	if f.grad.X != nil {
 		f.norm.backward(f.train.X.RawMatrix().Data, f.val, f.grad.X.RawMatrix().Data, f.dval)
 	}
 	return nil
+}
+
+// predict writes the predictions of the validation rows to dprediction.
+func (f *fold) predict() error {
+	if d, ok := f.learner.(Decider); ok {
+		if err := d.Decide(f.dprediction, f.valX); err != nil {
+			return err
+		}
+		for i := range f.dprediction {
+			f.dprediction[i] += f.intercept
+		}
+		return nil
+	}
+	m := len(f.norm.mean)
+	w := f.theta[:m]
+	constant := sum(f.intercept, f.theta[m:])
+	for i := range f.dprediction {
+		f.dprediction[i] = predict(constant, w, f.val[i*m:i*m+m])
+	}
+	return nil
+}
+
+// backward adds the cotangents of hyperparameters and normalised features, from
+// those of the predictions.
+func (f *fold) backward() error {
+	if d, ok := f.learner.(Decider); ok {
+		return d.DecideVJP(&f.grad, f.dvalX, f.valX, f.dprediction)
+	}
+	m := len(f.norm.mean)
+	clear(f.dtheta)
+	for i, d := range f.dprediction {
+		for j, xj := range f.val[i*m : i*m+m] {
+			f.dtheta[j] += d * xj
+		}
+		for j := m; j < len(f.dtheta); j++ {
+			f.dtheta[j] += d
+		}
+		if f.grad.X != nil {
+			for j, wj := range f.theta[:m] {
+				f.dval[i*m+j] = d * wj
+			}
+		}
+	}
+	return f.learner.VJP(&f.grad, f.dtheta)
 }
 
 // gatherCotangents sums the splits' cotangents of the features, in the order

@@ -14,6 +14,7 @@ type Model struct {
 	Mean, Dev []float64 // features are (φ(x) − Mean)/Dev
 	Features  FeatureMap
 	Params    []float64 // of the feature map
+	Decider   Decider   // predicts in place of θᵀx; nil for a linear learner
 }
 
 // Final fits a new learner to all examples at α, with features normalised and
@@ -48,6 +49,7 @@ func (cv *CV) Final(alpha []float64) (*Model, error) {
 		return nil, err
 	}
 	m.Theta, m.Intercept, m.Mean, m.Dev = f.theta, f.intercept, f.norm.mean, f.norm.dev
+	m.Decider, _ = f.learner.(Decider)
 	return m, nil
 }
 
@@ -67,12 +69,23 @@ func (m *Model) Predict(dst []float64, x *mat.Dense) error {
 	}
 	raw := x.RawMatrix()
 	row := normaliser{center: true, scale: true, mean: m.Mean, dev: m.Dev}
+	scaled := mat.NewDense(rows, raw.Cols, nil)
+	for i := range rows {
+		copy(scaled.RawRowView(i), raw.Data[i*raw.Stride:])
+		row.apply(scaled.RawRowView(i))
+	}
+	if m.Decider != nil {
+		if err := m.Decider.Decide(dst, scaled); err != nil {
+			return err
+		}
+		for i := range dst {
+			dst[i] += m.Intercept
+		}
+		return nil
+	}
 	constant := sum(m.Intercept, m.Theta[raw.Cols:])
-	scaled := make([]float64, raw.Cols)
 	for i := range dst {
-		copy(scaled, raw.Data[i*raw.Stride:])
-		row.apply(scaled)
-		dst[i] = predict(constant, m.Theta, scaled)
+		dst[i] = predict(constant, m.Theta, scaled.RawRowView(i))
 	}
 	return nil
 }

@@ -1,0 +1,550 @@
+package qpdiff
+
+import (
+	"math"
+	"slices"
+	"strings"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// KernelSVM is the support vector machine with a kernel, by its dual (Cortes
+// and Vapnik 1995), for labels ±1:
+//
+//	minimise over β   ½·Σ_ij β_i β_j k(x_i, x_j) − Σ_i y_i β_i
+//	subject to        0 ≤ y_i β_i ≤ C,   with Bias also Σ_i β_i = 0
+//
+// whose decision function is f(x) = Σ_i β_i k(x_i, x) + b, with b the
+// multiplier of the last constraint (0 without Bias). β_i is y_i times the usual
+// dual variable. The hyperparameters are C > 0, then those of the kernel.
+//
+// The prediction is not θᵀx: θ is b alone with Bias and empty without, and
+// [KernelSVM.Decide] and [KernelSVM.DecideVJP] stand for the prediction and
+// its derivatives with respect to C, the kernel's parameters, the training
+// rows, their labels and the rows decided on.
+//
+// # Derivatives
+//
+// With F the rows with 0 < y_iβ_i < C, U those at C, the conditions
+//
+//	f(x_i) = 1/y_i for i ∈ F,   β_i = C·y_i for i ∈ U,   Σβ = 0 with Bias
+//
+// determine β_F and b; the implicit function theorem at them needs one solve
+// with k(x_F, x_F), bordered with Bias. It needs strict complementarity: no row
+// of F at a bound, and no row beside F with y_i·f(x_i) = 1, both to within
+// 1e-10 of the size of their terms. Where all β are at a bound, b may be
+// anything in an interval: it is set to its middle, and differentiated as such.
+// Equal rows with equal labels count as one of their joint weight: derivatives
+// are along moves that keep them equal, in equal parts to each.
+//
+// The zero value, with the RBF kernel and no bias, is ready for Load. A KernelSVM is its own workspace: fits and
+// products after the first allocate nothing. It must not be shared between
+// goroutines.
+type KernelSVM struct {
+	Kernel Kernel // nil: RBF. It is read by Dims and Load.
+	// Bias adds a constant to the decision function. It is read by Dims and Load.
+	Bias bool
+	// Generalized makes the products answer where strict complementarity
+	// fails, as if each weakly active row stayed at the bound where it is or
+	// to which it is nearest. False: a NotDifferentiableError.
+	Generalized bool
+
+	data   Data
+	n      int // features
+	rows   rowSet
+	xy     []float64 // distinct rows of (x, y), n+1 entries each
+	kernel Kernel
+	params []float64 // the kernel's, that q.k belongs to
+	c      float64
+	stale  bool // q.k does not belong to data
+	q      boxQP
+	fitted bool
+	weak   []int // distinct rows
+
+	beta, w, v, dy []float64 // by distinct row: β with weakly active ones at their bound, adjoint solution, cotangent of β, of y
+	used           []int     // the free set without weakly active rows
+	gx             []float64 // cotangent of the distinct rows
+	dparams        []float64
+}
+
+// Dims returns 1 parameter with Bias and none without, and 1 hyperparameter
+// more than the kernel has.
+func (l *KernelSVM) Dims(n int) (theta, hyper int) {
+	if l.Bias {
+		theta = 1
+	}
+	return theta, 1 + l.kernelOf().NumParams(n)
+}
+
+func (l *KernelSVM) kernelOf() Kernel {
+	if l.Kernel == nil {
+		return RBF{}
+	}
+	return l.Kernel
+}
+
+// Load makes d the data of the following fits. It keeps a reference to d.
+// Errors are ArgErrors: of kind ErrShape or ErrNotFinite; ErrDomain for a label
+// other than ±1; ErrIllPosed where all labels are the same. After one, the
+// learner has no data.
+func (l *KernelSVM) Load(d Data) error {
+	l.fitted = false
+	l.data = Data{}
+	if err := checkClasses(d); err != nil {
+		l.q.reset()
+		return err
+	}
+	rows, n := d.X.Dims()
+	w := n + 1
+	if cap(l.xy) < rows*w || cap(l.beta) < rows || len(l.gx) < rows*n {
+		l.xy, l.gx = make([]float64, rows*w), make([]float64, rows*n)
+		buf := make([]float64, 4*rows)
+		l.beta, l.w, l.v, l.dy = buf[:rows:rows], buf[rows:2*rows:2*rows], buf[2*rows:3*rows:3*rows], buf[3*rows:]
+		l.weak, l.used = make([]int, 0, rows), make([]int, 0, rows)
+	}
+	l.kernel = l.kernelOf()
+	same := n == l.n && l.q.balanced == l.Bias
+	l.n = n
+	l.xy = l.xy[:rows*w]
+	raw := d.X.RawMatrix()
+	for i, y := range d.Y {
+		row := l.xy[i*w : (i+1)*w]
+		copy(row, raw.Data[i*raw.Stride:i*raw.Stride+n])
+		row[n] = y
+	}
+	if l.rows.distinct(l.xy, rows, w) {
+		same = false
+	}
+	l.q.balanced = l.Bias
+	l.q.resize(len(l.rows.first))
+	for k, i := range l.rows.first {
+		copy(l.xy[k*w:(k+1)*w], l.xy[i*w:(i+1)*w])
+		y := l.xy[k*w+n]
+		same = same && l.q.y[k] == y
+		l.q.y[k] = y
+	}
+	if !same {
+		l.q.reset()
+	}
+	l.stale = true
+	l.data = d
+	return nil
+}
+
+// Reset forgets the warm start and the last fit. The data stays loaded.
+func (l *KernelSVM) Reset() {
+	l.fitted = false
+	l.q.reset()
+}
+
+// row is the k-th distinct row of X.
+func (l *KernelSVM) row(k int) []float64 {
+	w := l.n + 1
+	return l.xy[k*w : k*w+l.n]
+}
+
+// Fit solves the dual at hyper = (C, kernel parameters…) and writes b to theta
+// with Bias. Errors: an ArgError that matches ErrShape, ErrNotFinite or
+// ErrDomain for hyper, ErrNotFitted without data, ErrNonconvex where the kernel
+// turns out not to be positive semidefinite, ErrIterationLimit where the problem
+// is too ill-conditioned for the working precision. After an error there is no
+// fit, and θ is left as it was.
+func (l *KernelSVM) Fit(theta, hyper []float64) error {
+	l.fitted = false
+	if l.data.X == nil {
+		return errNotLoaded
+	}
+	nt, nh := l.Dims(l.n)
+	if len(theta) != nt {
+		panic("qpdiff: theta has the wrong length")
+	}
+	if err := l.checkHyper(hyper, nh); err != nil {
+		return err
+	}
+	if err := l.gramMatrix(hyper[1:]); err != nil {
+		l.q.reset()
+		return err
+	}
+	l.bounds(hyper[0])
+	if err := l.q.solve(); err != nil {
+		l.q.reset()
+		return err
+	}
+	l.findWeak()
+	if l.Bias {
+		theta[0] = l.q.b
+	}
+	l.fitted = true
+	return nil
+}
+
+func (l *KernelSVM) checkHyper(hyper []float64, want int) error {
+	if len(hyper) != want {
+		return argErrorf("hyper", ErrShape, "give C and the kernel's parameters", "has %d entries instead of %d", len(hyper), want)
+	}
+	if err := checkFinite("hyper", "give a finite hyperparameter", hyper); err != nil {
+		return err
+	}
+	if !(hyper[0] > 0) {
+		return argErrorf("hyper", ErrDomain, "give a C above 0", "holds %v as C", hyper[0])
+	}
+	return l.kernel.Check(hyper[1:])
+}
+
+// gramMatrix evaluates the kernel on the distinct rows.
+func (l *KernelSVM) gramMatrix(params []float64) error {
+	q := &l.q
+	if !l.stale && slices.Equal(params, l.params) {
+		return nil
+	}
+	l.stale = true
+	n := q.n
+	largest, sum := 0.0, 0.0
+	for i := range n {
+		x := l.row(i)
+		for j := i; j < n; j++ {
+			v := l.kernel.Eval(params, x, l.row(j))
+			q.k[i*n+j], q.k[j*n+i] = v, v
+			sum += math.Abs(v)
+		}
+		d := q.k[i*n+i]
+		largest = max(largest, d)
+		if d < 0 {
+			return argErrorf("Kernel", ErrNonconvex, "use a positive semidefinite kernel", "is %v between row %d and itself", d, l.rows.first[i])
+		}
+	}
+	if !finite(sum) {
+		return argErrorf("Kernel", ErrNotFinite, "scale the features or change the kernel's parameters", "overflows or is not a number on the training rows")
+	}
+	q.largest, q.shift = largest, 0
+	if l.Bias {
+		q.shift = largest
+		if largest == 0 {
+			q.shift = 1
+		}
+	} else {
+		for i := range n {
+			if q.k[i*n+i] == 0 {
+				return argErrorf("Kernel", ErrIllPosed, "drop the example", "is 0 between row %d and itself", l.rows.first[i])
+			}
+		}
+	}
+	l.stale = false
+	l.params = append(l.params[:0], params...)
+	return nil
+}
+
+// bounds sets the bounds for C, and moves the last solution with them.
+func (l *KernelSVM) bounds(c float64) {
+	q := &l.q
+	for i, y := range q.y {
+		top := c * l.rows.copies[i]
+		lo, hi := 0.0, top
+		if y < 0 {
+			lo, hi = -top, 0
+		}
+		switch b := q.beta[i]; {
+		case !q.warm || b == 0:
+			q.beta[i] = 0
+		case b == q.lo[i]:
+			q.beta[i] = lo
+		case b == q.hi[i]:
+			q.beta[i] = hi
+		default:
+			q.beta[i] = min(max(b*(c/l.c), lo), hi)
+		}
+		q.lo[i], q.hi[i] = lo, hi
+	}
+	l.c = c
+}
+
+// findWeak lists the rows at which strict complementarity fails.
+func (l *KernelSVM) findWeak() {
+	q := &l.q
+	l.weak = l.weak[:0]
+	tol := weakTol * q.size
+	next := 0
+	for i, b := range q.beta {
+		if q.isFree(&next, i) {
+			if min(b-q.lo[i], q.hi[i]-b) <= weakTol*(q.hi[i]-q.lo[i]) {
+				l.weak = append(l.weak, i)
+			}
+		} else if len(q.free) == 0 && q.balanced {
+			// b is in the middle of an interval; the ends of one of length 0, and all
+			// that are as near to the middle as the ends, are weak.
+			half := math.Abs(q.r[q.up] - q.b)
+			if d := math.Abs(q.r[i] - q.b); d <= tol || i != q.up && i != q.down && d <= half+tol && l.bindsB(i) {
+				l.weak = append(l.weak, i)
+			}
+		} else if math.Abs(q.r[i]-q.b) <= tol {
+			l.weak = append(l.weak, i)
+		}
+	}
+}
+
+// bindsB reports whether row i bounds b on the side of the nearer end.
+func (l *KernelSVM) bindsB(i int) bool {
+	q := &l.q
+	if q.r[i] < q.b {
+		return q.beta[i] < q.hi[i]
+	}
+	return q.beta[i] > q.lo[i]
+}
+
+// Decide writes the decision value of each row of x to dst. Errors: ErrNotFitted;
+// an ArgError of kind ErrShape or ErrNotFinite for x.
+func (l *KernelSVM) Decide(dst []float64, x *mat.Dense) error {
+	if err := l.checkRows(x); err != nil {
+		return err
+	}
+	if len(dst) != x.RawMatrix().Rows {
+		panic("qpdiff: dst has the wrong length")
+	}
+	for t := range dst {
+		f := l.q.b
+		xt := x.RawRowView(t)
+		for i, b := range l.q.beta {
+			if b != 0 {
+				f += b * l.kernel.Eval(l.params, l.row(i), xt)
+			}
+		}
+		dst[t] = f
+	}
+	return nil
+}
+
+func (l *KernelSVM) checkRows(x *mat.Dense) error {
+	if !l.fitted {
+		return errNotFitted
+	}
+	if _, c := x.Dims(); c != l.n {
+		return argErrorf("x", ErrShape, "give as many features as the data has", "has %d columns instead of %d", c, l.n)
+	}
+	return checkFiniteRows("x", "remove or impute the entry", x)
+}
+
+// VJP adds dthetaᵀ·∂b/∂input at the last fit to each field of g that is not
+// nil. Its errors are those of DecideVJP.
+func (l *KernelSVM) VJP(g *Grad, dtheta []float64) error {
+	if !l.fitted {
+		return errNotFitted
+	}
+	nt, _ := l.Dims(l.n)
+	if len(dtheta) != nt {
+		panic("qpdiff: dtheta has the wrong length")
+	}
+	if err := l.prepare(g, "dtheta", dtheta); err != nil {
+		return err
+	}
+	var db float64
+	if nt > 0 {
+		db = dtheta[0]
+	}
+	l.start()
+	l.finish(g, db)
+	return nil
+}
+
+// DecideVJP adds the derivative of Σ_t ddst_t·f(x_t) with respect to each input of
+// the fit to the field of g that is not nil, and with respect to x to dx, unless
+// that is nil. Errors: ErrNotFitted; an ArgError of kind ErrShape or
+// ErrNotFinite for x and ErrNotFinite for ddst; where strict complementarity
+// fails and Generalized is not set, a NotDifferentiableError that names the
+// rows.
+func (l *KernelSVM) DecideVJP(g *Grad, dx, x *mat.Dense, ddst []float64) error {
+	if err := l.checkRows(x); err != nil {
+		return err
+	}
+	r, c := x.Dims()
+	if len(ddst) != r {
+		panic("qpdiff: ddst has the wrong length")
+	}
+	if dx != nil {
+		if dr, dc := dx.Dims(); dr != r || dc != c {
+			panic("qpdiff: dx has the wrong shape")
+		}
+	}
+	if err := l.prepare(g, "ddst", ddst); err != nil {
+		return err
+	}
+	l.start()
+	var db float64
+	inputs := g.X != nil || g.Hyper != nil
+	for t, d := range ddst {
+		if d == 0 {
+			continue
+		}
+		db += d
+		xt := x.RawRowView(t)
+		var dxt []float64
+		if dx != nil {
+			dxt = dx.RawRowView(t)
+		}
+		for i, b := range l.beta {
+			if b == 0 {
+				continue
+			}
+			xi := l.row(i)
+			l.v[i] += d * l.kernel.Eval(l.params, xi, xt)
+			if inputs || dx != nil {
+				l.kernel.Grad(l.dparamsOf(g), l.gxOf(g, i), dxt, d*b, l.params, xi, xt)
+			}
+		}
+	}
+	l.finish(g, db)
+	return nil
+}
+
+// prepare checks a product's arguments and takes the weakly active rows out of
+// the free set in use.
+func (l *KernelSVM) prepare(g *Grad, arg string, cotangent []float64) error {
+	_, nh := l.Dims(l.n)
+	checkGrad(g, nh, len(l.rows.of), l.n)
+	if err := checkFinite(arg, "give a finite cotangent", cotangent); err != nil {
+		return err
+	}
+	if len(l.weak) > 0 && !l.Generalized {
+		return l.notDifferentiable(g)
+	}
+	return nil
+}
+
+func (l *KernelSVM) notDifferentiable(g *Grad) error {
+	var names []string
+	if g.Hyper != nil {
+		names = append(names, "C", "kernel parameters")
+	}
+	if g.X != nil {
+		names = append(names, "X")
+	}
+	if g.Y != nil {
+		names = append(names, "y")
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	e := &NotDifferentiableError{Input: strings.Join(names, ", "), Remedy: "move the hyperparameters, or set Generalized"}
+	for _, k := range l.weak {
+		e.Weak = append(e.Weak, l.rows.first[k])
+	}
+	return e
+}
+
+// start clears the work of a product and puts the free set in use.
+func (l *KernelSVM) start() {
+	q := &l.q
+	n := q.n
+	l.beta, l.w, l.v, l.dy = l.beta[:n], l.w[:n], l.v[:n], l.dy[:n]
+	copy(l.beta, q.beta)
+	for _, i := range l.weak {
+		if l.beta[i]-q.lo[i] < q.hi[i]-l.beta[i] {
+			l.beta[i] = q.lo[i]
+		} else {
+			l.beta[i] = q.hi[i]
+		}
+	}
+	clear(l.w)
+	clear(l.v)
+	clear(l.dy)
+	clear(l.gx)
+	l.dparams = append(l.dparams[:0], l.params...)
+	clear(l.dparams)
+}
+
+func (l *KernelSVM) dparamsOf(g *Grad) []float64 {
+	if g.Hyper == nil {
+		return nil
+	}
+	return l.dparams
+}
+
+func (l *KernelSVM) gxOf(g *Grad, i int) []float64 {
+	if g.X == nil {
+		return nil
+	}
+	return l.gx[i*l.n : (i+1)*l.n]
+}
+
+// finish goes back through the fit, from the cotangents v of β and db of b.
+func (l *KernelSVM) finish(g *Grad, db float64) {
+	q := &l.q
+	n := q.n
+	all := q.free
+	if len(l.weak) > 0 {
+		l.used = l.used[:0]
+		w := 0
+		for _, j := range all {
+			for w < len(l.weak) && l.weak[w] < j {
+				w++
+			}
+			if w == len(l.weak) || l.weak[w] != j {
+				l.used = append(l.used, j)
+			}
+		}
+		q.free = l.used
+		q.factor(0)
+	}
+	// K_FF·w + ω·1 = v_F, and 1ᵀw = db with Bias.
+	s := len(q.free)
+	z := q.z[:s]
+	var omega float64
+	switch {
+	case s > 0:
+		for i, j := range q.free {
+			z[i] = l.v[j]
+		}
+		omega = q.bordered(z, db)
+		for i, j := range q.free {
+			l.w[j] = z[i]
+		}
+	case q.balanced:
+		l.w[q.up] += db / 2
+		l.w[q.down] += db / 2
+	}
+	q.free = all
+	l.throughFit(g, omega, n)
+}
+
+// throughFit adds to g what the adjoint solution w, ω makes of the training
+// rows' kernel values, labels and C.
+func (l *KernelSVM) throughFit(g *Grad, omega float64, n int) {
+	q := &l.q
+	inputs := g.X != nil || g.Hyper != nil
+	var dc float64
+	for i, w := range l.w {
+		if w != 0 {
+			l.dy[i] -= w
+			row := q.k[i*n : (i+1)*n]
+			axpy(-w, row, l.v)
+			if inputs {
+				xi := l.row(i)
+				for j, b := range l.beta {
+					if b != 0 {
+						l.kernel.Grad(l.dparamsOf(g), l.gxOf(g, i), l.gxOf(g, j), -w*b, l.params, xi, l.row(j))
+					}
+				}
+			}
+		}
+	}
+	// β of a bounded row is C·copies·y.
+	for i, b := range l.beta {
+		if b != 0 && (b == q.lo[i] || b == q.hi[i]) {
+			v := (l.v[i] - omega) * l.rows.copies[i]
+			dc += v * q.y[i]
+			l.dy[i] += v * l.c
+		}
+	}
+	if g.Hyper != nil {
+		g.Hyper[0] += dc
+		axpy(1, l.dparams, g.Hyper[1:])
+	}
+	for i, k := range l.rows.of {
+		share := 1 / l.rows.copies[k]
+		if g.Y != nil {
+			g.Y[i] += share * l.dy[k]
+		}
+		if g.X != nil {
+			axpy(share, l.gx[k*l.n:(k+1)*l.n], g.X.RawRowView(i))
+		}
+	}
+}

@@ -1,0 +1,99 @@
+package qpdiff_test
+
+import (
+	"fmt"
+	"math"
+
+	"cvgm/qpdiff"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// Exclusive or, which no line separates: how the decision at a new point
+// depends on C, on the width of the kernel and on the first example.
+func ExampleKernelSVM() {
+	d := qpdiff.Data{
+		X: mat.NewDense(4, 2, []float64{1, 1, -1, -1, 1, -1, -1, 1}),
+		Y: []float64{1, 1, -1, -1},
+	}
+	l := qpdiff.KernelSVM{Kernel: qpdiff.RBF{}, Bias: true}
+	b := make([]float64, 1)
+	if err := l.Load(d); err != nil {
+		panic(err)
+	}
+	if err := l.Fit(b, []float64{10, .5}); err != nil {
+		panic(err)
+	}
+	x := mat.NewDense(1, 2, []float64{.5, .8})
+	f := make([]float64, 1)
+	if err := l.Decide(f, x); err != nil {
+		panic(err)
+	}
+	g := qpdiff.Grad{Hyper: make([]float64, 2), X: mat.NewDense(4, 2, nil)}
+	if err := l.DecideVJP(&g, nil, x, []float64{1}); err != nil {
+		panic(err)
+	}
+	fmt.Printf("f %.4f, df/d(C, γ) %.4f, df/dx₁ %.4f\n", f[0], g.Hyper, g.X.RawRowView(0))
+	// Output: f 0.5837, df/d(C, γ) [0.0000 0.2518], df/dx₁ [-0.7665 -0.4724]
+}
+
+// A kernel of one's own: a Laplacian kernel on the line, with its scale.
+type laplacian struct{}
+
+func (laplacian) NumParams(n int) int          { return 1 }
+func (laplacian) Check(params []float64) error { return nil }
+func (laplacian) Eval(params, x, z []float64) float64 {
+	return math.Exp(-math.Exp(params[0]) * math.Abs(x[0]-z[0]))
+}
+
+func (k laplacian) Grad(dparams, dx, dz []float64, s float64, params, x, z []float64) {
+	s *= -math.Exp(params[0]) * k.Eval(params, x, z)
+	if dparams != nil {
+		dparams[0] += s * math.Abs(x[0]-z[0])
+	}
+	if x[0] == z[0] {
+		return
+	}
+	s = math.Copysign(s, s*(x[0]-z[0]))
+	if dx != nil {
+		dx[0] += s
+	}
+	if dz != nil {
+		dz[0] -= s
+	}
+}
+
+func ExampleKernel() {
+	l := qpdiff.KernelSVM{Kernel: laplacian{}}
+	if err := l.Load(qpdiff.Data{X: mat.NewDense(3, 1, []float64{0, 1, 3}), Y: []float64{-1, 1, 1}}); err != nil {
+		panic(err)
+	}
+	if err := l.Fit(nil, []float64{2, 0}); err != nil {
+		panic(err)
+	}
+	f := make([]float64, 2)
+	if err := l.Decide(f, mat.NewDense(2, 1, []float64{0.2, 2})); err != nil {
+		panic(err)
+	}
+	fmt.Printf("%.3f\n", f)
+	// Output: [-0.584 0.648]
+}
+
+// The cubic polynomial kernel and its derivatives in its scale and constant.
+func ExamplePolynomial() {
+	k := qpdiff.Polynomial{Degree: 3}
+	params := []float64{.5, 1}
+	x, z := []float64{1, 2}, []float64{3, -1}
+	d := make([]float64, 2)
+	k.Grad(d, nil, nil, 1, params, x, z)
+	fmt.Println(k.Eval(params, x, z), d)
+	// Output: 3.375 [6.75 6.75]
+}
+
+func ExampleRBF() {
+	d := make([]float64, 1)
+	x, z := []float64{1, 2}, []float64{1, 1}
+	qpdiff.RBF{}.Grad(d, nil, nil, 1, []float64{.5}, x, z)
+	fmt.Printf("%.4f %.4f\n", qpdiff.RBF{}.Eval([]float64{.5}, x, z), d)
+	// Output: 0.6065 [-0.6065]
+}

@@ -1,0 +1,450 @@
+package qpdiff
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"gonum.org/v1/gonum/mat"
+	"pgregory.net/rapid"
+)
+
+// deciding is a KernelSVM whose θ are its decision values at five rows: as
+// such it is a learner like any other.
+type deciding struct {
+	KernelSVM
+	x *mat.Dense
+}
+
+func (l *deciding) Dims(n int) (theta, hyper int) {
+	_, hyper = l.KernelSVM.Dims(n)
+	return 5, hyper
+}
+
+func (l *deciding) Load(d Data) error {
+	if err := l.KernelSVM.Load(d); err != nil {
+		return err
+	}
+	if _, n := d.X.Dims(); l.x == nil || l.x.RawMatrix().Cols != n {
+		l.x = mat.NewDense(5, n, normals(rand.New(rand.NewPCG(8, 8)), 5*n))
+	}
+	return nil
+}
+
+func (l *deciding) Fit(theta, hyper []float64) error {
+	var b [1]float64
+	nt, _ := l.KernelSVM.Dims(1)
+	if err := l.KernelSVM.Fit(b[:nt], hyper); err != nil {
+		return err
+	}
+	return l.Decide(theta, l.x)
+}
+
+func (l *deciding) VJP(g *Grad, dtheta []float64) error {
+	if !l.fitted {
+		return errNotFitted
+	}
+	return l.DecideVJP(g, nil, l.x, dtheta)
+}
+
+// kernelSVMResidual solves the problem again and measures it by the conditions
+// of the dual: decision values come from β, and so do the conditions.
+func kernelSVMResidual(kernel Kernel, bias bool) func(d Data, theta, hyper []float64) float64 {
+	return func(d Data, theta, hyper []float64) float64 {
+		l := deciding{KernelSVM: KernelSVM{Kernel: kernel, Bias: bias}}
+		again := make([]float64, len(theta))
+		if err := errors.Join(l.Load(d), l.Fit(again, hyper)); err != nil {
+			return math.Inf(1)
+		}
+		worst := 0.0
+		size := 1.0
+		for _, v := range again {
+			size = max(size, math.Abs(v))
+		}
+		for i, v := range again {
+			worst = max(worst, math.Abs(v-theta[i])/size/100)
+		}
+		return max(worst, kernelSVMViolation(&l.KernelSVM, d, hyper))
+	}
+}
+
+// kernelSVMViolation is the violation of the dual's conditions by β and b,
+// relative to the size of their terms.
+func kernelSVMViolation(l *KernelSVM, d Data, hyper []float64) float64 {
+	rows, _ := d.X.Dims()
+	beta := make([]float64, rows)
+	worst, sum, total := 0.0, 0.0, 0.0
+	for i, k := range l.rows.of {
+		beta[i] = l.q.beta[k] / l.rows.copies[k]
+		a := beta[i] * d.Y[i]
+		worst = max(worst, -a/hyper[0], (a-hyper[0])/hyper[0]/8)
+		sum += beta[i]
+		total += a
+	}
+	if l.Bias {
+		worst = max(worst, math.Abs(sum)/total/8)
+	}
+	for i := range rows {
+		f, size := l.q.b, 1.0
+		for j := range rows {
+			v := beta[j] * l.kernel.Eval(hyper[1:], d.X.RawRowView(i), d.X.RawRowView(j))
+			f += v
+			size += math.Abs(v)
+		}
+		m, a := d.Y[i]*f, beta[i]*d.Y[i]
+		if a > 0 {
+			worst = max(worst, (m-1)/size)
+		}
+		if a < hyper[0]*(1-8*eps) { // a is divided among copies
+			worst = max(worst, (1-m)/size)
+		}
+	}
+	return worst
+}
+
+// ard is a kernel of a user's own: exp(−Σ_j γ_j (x_j−z_j)²) + c·xᵀz.
+type ard struct{ n int }
+
+func (k ard) NumParams(n int) int { return n + 1 }
+
+func (k ard) Check(params []float64) error { return nil }
+
+func (k ard) Eval(p, x, z []float64) float64 {
+	var d float64
+	for j := range x {
+		d += p[j] * (x[j] - z[j]) * (x[j] - z[j])
+	}
+	return math.Exp(-d) + p[len(x)]*dot(x, z)
+}
+
+func (k ard) Grad(dp, dx, dz []float64, s float64, p, x, z []float64) {
+	n := len(x)
+	e := k.Eval(p, x, z) - p[n]*dot(x, z)
+	for j := range x {
+		v := x[j] - z[j]
+		if dp != nil {
+			dp[j] -= s * e * v * v
+		}
+		if dx != nil {
+			dx[j] += s * (-2*p[j]*v*e + p[n]*z[j])
+		}
+		if dz != nil {
+			dz[j] += s * (2*p[j]*v*e + p[n]*x[j])
+		}
+	}
+	if dp != nil {
+		dp[n] += s * dot(x, z)
+	}
+}
+
+func TestKernelSVMContract(t *testing.T) {
+	for _, bias := range []bool{false, true} {
+		for _, c := range []struct {
+			kernel Kernel
+			params []float64
+		}{
+			{RBF{}, []float64{.4}},
+			{Polynomial{}, []float64{.2, 1}},
+			{Polynomial{Degree: 2}, []float64{.3, .5}},
+			{ard{}, []float64{.3, .5, .1}},
+		} {
+			var cases []learnerCase
+			add := func(name string, d Data, hyperC float64) {
+				cases = append(cases, learnerCase{name: fmt.Sprintf("%T %v %s", c.kernel, bias, name), data: d,
+					hyper: append([]float64{hyperC}, c.params...), residual: kernelSVMResidual(c.kernel, bias), fixedY: true, fdStep: 1e-4})
+			}
+			add("30x2", classData(1, 30, 2), 1)
+			add("20x2", classData(2, 20, 2), .3)
+			add("6x2", classData(3, 6, 2), 2)
+			testLearner(t, func() learner { return &deciding{KernelSVM: KernelSVM{Kernel: c.kernel, Bias: bias}} }, cases...)
+		}
+	}
+}
+
+func TestKernelSVMGolden(t *testing.T) {
+	var golden struct {
+		Cases []struct {
+			Param, C, B                    float64
+			Bias                           bool
+			X, X_test                      [][]float64
+			Y, Alpha, Decision             []float64
+			Free, At_C                     []int
+			Ddecision_dparam, Ddecision_dC []float64
+			Dalpha_dparam, Dalpha_dC       []float64
+		}
+	}
+	readGolden(t, "e2_kernel_svm.json", &golden)
+	if len(golden.Cases) != 6 {
+		t.Fatalf("%d cases", len(golden.Cases))
+	}
+	for i, c := range golden.Cases {
+		t.Run(fmt.Sprint(i), func(t *testing.T) {
+			l := KernelSVM{Kernel: Polynomial{}, Bias: c.Bias}
+			theta := make([]float64, 0, 1)
+			if c.Bias {
+				theta = theta[:1]
+			}
+			if err := errors.Join(l.Load(Data{dense(c.X), c.Y}), l.Fit(theta, []float64{c.C, c.Param, 1})); err != nil {
+				t.Fatal(err)
+			}
+			alpha := slices.Clone(l.q.beta)
+			var atC []int
+			for i, y := range c.Y {
+				alpha[i] *= y
+				if alpha[i] == c.C {
+					atC = append(atC, i)
+				}
+			}
+			nearAll(t, "alpha", alpha, c.Alpha, 1e-11, 0)
+			if d := cmp.Diff([][]int{c.Free, c.At_C}, [][]int{l.q.free, atC}); d != "" {
+				t.Errorf("free, at C: %s", d)
+			}
+			if c.Bias {
+				nearAll(t, "b", theta, []float64{c.B}, 1e-11, 0)
+			}
+			x := dense(c.X_test)
+			f := nanSlice(len(c.Decision), 0)
+			if err := l.Decide(f, x); err != nil {
+				t.Fatal(err)
+			}
+			nearAll(t, "decision", f, c.Decision, 1e-11, 0)
+			dC, dParam := make([]float64, len(f)), make([]float64, len(f))
+			for k := range f {
+				v := make([]float64, len(f))
+				v[k] = 1
+				g := &Grad{Hyper: make([]float64, 3)}
+				if err := l.DecideVJP(g, nil, x, v); err != nil {
+					t.Fatal(err)
+				}
+				dC[k], dParam[k] = g.Hyper[0], g.Hyper[1]
+			}
+			nearAll(t, "d decision/dC", dC, c.Ddecision_dC, 1e-10, 0)
+			nearAll(t, "d decision/dparam", dParam, c.Ddecision_dparam, 1e-10, 0)
+		})
+	}
+}
+
+// Two examples at ±1 with the RBF kernel, by hand: with e = exp(−4γ), both
+// dual variables are a = 1/(1−e), or C where that is less.
+func TestKernelSVMByHand(t *testing.T) {
+	d := Data{X: mat.NewDense(2, 1, []float64{1, -1}), Y: []float64{1, -1}}
+	x := mat.NewDense(1, 1, []float64{.5})
+	const gamma = .3
+	e := math.Exp(-4 * gamma)
+	near, far := math.Exp(-.25*gamma), math.Exp(-2.25*gamma)
+	slope := 2.25*far - .25*near // of k(1, ½) − k(−1, ½) in γ
+	for _, c := range []struct{ c, a, da, dc float64 }{
+		{10, 1 / (1 - e), -4 * e / (1 - e) / (1 - e), 0},
+		{1, 1, 0, near - far},
+	} {
+		for _, bias := range []bool{false, true} {
+			l := KernelSVM{Bias: bias}
+			var theta [1]float64
+			nt, _ := l.Dims(1)
+			f := []float64{math.NaN()}
+			if err := errors.Join(l.Load(d), l.Fit(theta[:nt], []float64{c.c, gamma}), l.Decide(f, x)); err != nil {
+				t.Fatal(err)
+			}
+			nearAll(t, "f", f, []float64{c.a * (near - far)}, 8*eps, 0)
+			g := &Grad{Hyper: make([]float64, 2)}
+			dx := mat.NewDense(1, 1, nil)
+			if err := l.DecideVJP(g, dx, x, []float64{1}); err != nil {
+				t.Fatal(err)
+			}
+			nearAll(t, "df", g.Hyper, []float64{c.dc, c.da*(near-far) + c.a*slope}, 16*eps, 1)
+			nearAll(t, "df/dx", dx.RawMatrix().Data, []float64{c.a * gamma * (near + 3*far)}, 16*eps, 0)
+		}
+	}
+}
+
+// The linear kernel does not determine β of examples on one line: the decision is the
+// same, but the elbow has more rows than it needs, which is named.
+func TestKernelSVMWithoutUniqueDual(t *testing.T) {
+	d := Data{X: mat.NewDense(3, 1, []float64{1, -1, -3}), Y: []float64{1, -1, -1}}
+	l := KernelSVM{Kernel: Polynomial{Degree: 1}}
+	f := make([]float64, 1)
+	x := mat.NewDense(1, 1, []float64{2})
+	if err := errors.Join(l.Load(d), l.Fit(nil, []float64{5, 1, 0}), l.Decide(f, x)); err != nil {
+		t.Fatal(err)
+	}
+	nearAll(t, "f", f, []float64{2}, 8*eps, 0)
+	g := &Grad{Hyper: make([]float64, 3)}
+	var nd *NotDifferentiableError
+	if err := l.DecideVJP(g, nil, x, []float64{1}); !errors.As(err, &nd) || len(nd.Weak) != 1 || nd.Weak[0] > 1 {
+		t.Errorf("error %v, want one of the rows 0 and 1", err)
+	}
+	l.Generalized = true
+	if err := l.DecideVJP(g, nil, x, []float64{1}); err != nil {
+		t.Fatal(err)
+	}
+	nearAll(t, "df", g.Hyper[:2], []float64{0, 0}, 8*eps, 1)
+}
+
+func TestKernelSVMRefusals(t *testing.T) {
+	d := classData(1, 6, 2)
+	fit := func(k Kernel, hyper ...float64) error {
+		l := KernelSVM{Kernel: k}
+		return errors.Join(l.Load(d), l.Fit(nil, hyper))
+	}
+	for i, c := range []struct {
+		err, kind error
+	}{
+		{fit(nil, 0, 1), ErrDomain},
+		{fit(nil, 1, 0), ErrDomain},
+		{fit(Polynomial{}, 1, 0, 1), ErrDomain},
+		{fit(Polynomial{}, 1, 1, -1), ErrDomain},
+		{fit(Polynomial{Degree: -1}, 1, 1, 1), ErrDomain},
+		{fit(Polynomial{Degree: 2000}, 1, 1, 1), ErrNotFinite},
+		{fit(ard{}, 100, .1, .1, -.5), ErrNonconvex},
+	} {
+		if !errors.Is(c.err, c.kind) {
+			t.Errorf("%d: %v, want %v", i, c.err, c.kind)
+		}
+	}
+	var l KernelSVM
+	if err := l.Decide(nil, mat.NewDense(1, 1, nil)); !errors.Is(err, ErrNotFitted) {
+		t.Errorf("Decide without a fit: %v", err)
+	}
+	if err := errors.Join(l.Load(d), l.Fit(nil, []float64{1, 1})); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Decide(make([]float64, 1), mat.NewDense(1, 3, nil)); !errors.Is(err, ErrShape) {
+		t.Errorf("Decide on other features: %v", err)
+	}
+	if err := l.DecideVJP(&Grad{}, nil, mat.NewDense(1, 2, []float64{1, math.NaN()}), make([]float64, 1)); !errors.Is(err, ErrNotFinite) {
+		t.Errorf("DecideVJP at NaN: %v", err)
+	}
+}
+
+func TestKernelSVMRowsDecidedOn(t *testing.T) {
+	l := deciding{KernelSVM: KernelSVM{Kernel: ard{}, Bias: true}}
+	f := make([]float64, 5)
+	if err := errors.Join(l.Load(classData(1, 20, 2)), l.Fit(f, []float64{1, .3, .2, .1})); err != nil {
+		t.Fatal(err)
+	}
+	v := normals(rand.New(rand.NewPCG(1, 3)), 5)
+	dx := mat.NewDense(5, 2, nil)
+	if err := l.DecideVJP(&Grad{}, dx, l.x, v); err != nil {
+		t.Fatal(err)
+	}
+	for k, want := range dx.RawMatrix().Data {
+		x := &l.x.RawMatrix().Data[k]
+		old := *x
+		got := centralDifference(func(h float64) float64 {
+			*x = old + h
+			if err := l.Decide(f, l.x); err != nil {
+				t.Fatal(err)
+			}
+			return dot(v, f)
+		}, 1e-3)
+		*x = old
+		if math.Abs(got-want) > 1e-9 {
+			t.Errorf("entry %d: derivative %v, difference %v", k, want, got)
+		}
+	}
+}
+
+func TestKernelSVMOptimalOnPaths(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		d := drawClasses(t)
+		l := KernelSVM{Bias: rapid.Bool().Draw(t, "bias")}
+		if rapid.Bool().Draw(t, "polynomial") {
+			l.Kernel = Polynomial{Degree: rapid.IntRange(1, 3).Draw(t, "degree")}
+		}
+		_, n := d.X.Dims()
+		nt, nh := l.Dims(n)
+		theta, hyper := make([]float64, nt), make([]float64, nh)
+		if err := l.Load(d); err != nil {
+			t.Fatal(err)
+		}
+		for range 3 {
+			hyper[0] = math.Pow(10, rapid.Float64Range(-2, 2).Draw(t, "C"))
+			hyper[1] = math.Pow(10, rapid.Float64Range(-1, 1).Draw(t, "scale"))
+			if nh > 2 {
+				hyper[2] = 1
+			}
+			if rapid.Bool().Draw(t, "move") {
+				d.X.Set(0, 0, float64(rapid.IntRange(-200, 200).Draw(t, "x00"))/64)
+				if err := l.Load(d); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := l.Fit(theta, hyper); err != nil {
+				t.Fatal(err)
+			}
+			if v := kernelSVMViolation(&l, d, hyper); !(v <= 1e-10) {
+				t.Fatalf("violation %g at %v", v, hyper)
+			}
+		}
+	})
+}
+
+func FuzzKernelSVM(f *testing.F) {
+	f.Add(uint64(1), uint8(10), uint8(3), 1., .5, 1., false)
+	f.Add(uint64(2), uint8(3), uint8(9), 1e6, 1e-3, 10., true)
+	f.Fuzz(func(t *testing.T, seed uint64, rows, n uint8, c, gamma, scale float64, bias bool) {
+		d := classData(seed, 2+int(rows%30), 1+int(n%4))
+		d.X.Scale(scale, d.X)
+		l := deciding{KernelSVM: KernelSVM{Bias: bias, Generalized: true}}
+		theta := make([]float64, 5)
+		if errors.Join(l.Load(d), l.Fit(theta, []float64{c, gamma})) != nil {
+			return
+		}
+		if v := kernelSVMViolation(&l.KernelSVM, d, []float64{c, gamma}); c < 1e4 && !(v <= 1e-9) {
+			t.Errorf("violation %g", v)
+		}
+		g := &Grad{Hyper: make([]float64, 2)}
+		if err := l.VJP(g, []float64{1, 1, 1, 1, 1}); err != nil {
+			t.Fatal(err)
+		}
+		for _, v := range append(theta, g.Hyper...) {
+			if c < 1e4 && !finite(v) {
+				t.Fatalf("theta %v, gradient %v", theta, g.Hyper)
+			}
+		}
+	})
+}
+
+func BenchmarkKernelSVM(b *testing.B) {
+	for _, bias := range []bool{false, true} {
+		for _, c := range []float64{1, 100} {
+			l := KernelSVM{Bias: bias}
+			const rows, n = 200, 2
+			d := classData(1, rows, n)
+			theta := make([]float64, 0, 1)
+			if bias {
+				theta = theta[:1]
+			}
+			x := mat.NewDense(50, n, normals(rand.New(rand.NewPCG(8, 8)), 50*n))
+			if err := l.Load(d); err != nil {
+				b.Fatal(err)
+			}
+			f := make([]float64, 50)
+			g := &Grad{Hyper: make([]float64, 2)}
+			gx := &Grad{Hyper: make([]float64, 2), X: mat.NewDense(rows, n, nil)}
+			run := func(name string, f func(i int) error) {
+				b.Run(fmt.Sprintf("bias=%v/C=%v/%s", bias, c, name), func(b *testing.B) {
+					b.ReportAllocs()
+					for i := 0; b.Loop(); i++ {
+						if err := f(i); err != nil {
+							b.Fatal(err)
+						}
+					}
+				})
+			}
+			run("cold", func(int) error { l.Reset(); return errors.Join(l.Load(d), l.Fit(theta, []float64{c, .5})) })
+			run("warm", func(i int) error { return l.Fit(theta, []float64{c, .5 + .01*float64(i%2)}) })
+			run("decide", func(int) error { return l.Decide(f, x) })
+			run("gradient", func(int) error { return l.DecideVJP(g, nil, x, f) })
+			run("gradient with X", func(int) error { return l.DecideVJP(gx, nil, x, f) })
+			run("all, cold", func(int) error {
+				l.Reset()
+				return errors.Join(l.Load(d), l.Fit(theta, []float64{c, .5}), l.Decide(f, x), l.DecideVJP(gx, nil, x, f))
+			})
+		}
+	}
+}
