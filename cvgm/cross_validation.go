@@ -5,6 +5,7 @@ import (
 
 	"cvgm/qpdiff"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -63,6 +64,10 @@ type CV struct {
 	features int // m, the number of features that the learner sees
 	hyper    int
 	folds    []fold
+	// full learns from all examples where the learners of the splits are
+	// [LeaveOuter]s and see the features as they are; otherwise it is nil.
+	full      LeaveOuter
+	fullTheta []float64
 	// Cotangents of the N×m features at the last gradient, as rows trained on,
 	// as rows validated on, and in all. Only with a feature map.
 	asTraining, asValidation, total *mat.Dense
@@ -79,6 +84,7 @@ type CV struct {
 // fold is the workspace of one split.
 type fold struct {
 	split       Split
+	out         []int // the examples that are not in split.Train, with cv.full
 	learner     Learner
 	norm        normaliser
 	train       qpdiff.Data // normalised rows, labels less the intercept
@@ -128,6 +134,9 @@ func New(c Config) (*CV, error) {
 		return nil, badArg("Config.Hyper", qpdiff.ErrShape, "give one value per hyperparameter of the learner",
 			"has %d entries where the learner has %d hyperparameters", len(c.Hyper), hyper)
 	}
+	if l, ok := c.Learner().(LeaveOuter); ok && !c.Standardise && c.Intercept == NoIntercept {
+		cv.full, cv.fullTheta = l, make([]float64, theta)
+	}
 	cv.folds = make([]fold, len(c.Splits))
 	for j, s := range c.Splits {
 		if err := s.check(n); err != nil {
@@ -136,6 +145,12 @@ func New(c Config) (*CV, error) {
 		f := &cv.folds[j]
 		f.split, f.learner = s, c.Learner()
 		f.prepare(c, cv.features, theta, hyper)
+		if cv.full != nil {
+			f.out = complement(s.Train, n)
+			if c.Features != nil {
+				f.grad.X = mat.NewDense(n, cv.features, nil)
+			}
+		}
 		for i, row := range s.Val {
 			f.valY[i] = c.Data.Y[row]
 		}
@@ -239,6 +254,9 @@ func (cv *CV) Eval(grad, alpha []float64) (float64, error) {
 			return math.NaN(), err
 		}
 	}
+	if err := cv.fitFull(x, hyper); err != nil {
+		return math.NaN(), err
+	}
 	cv.run.x, cv.run.hyper, cv.run.gradient = x, hyper, grad != nil
 	if err := qpdiff.ForEach(cv.c.Workers, len(cv.folds), cv.run.fold); err != nil {
 		return math.NaN(), err
@@ -272,10 +290,29 @@ func (cv *CV) Eval(grad, alpha []float64) (float64, error) {
 	return loss, nil
 }
 
+// fitFull fits the learner of all examples, if there is one, for the splits to
+// start from. Where it cannot be fitted, each of them says so itself, or starts
+// from scratch.
+func (cv *CV) fitFull(x *mat.Dense, hyper []float64) error {
+	if cv.full == nil {
+		return nil
+	}
+	if err := cv.full.Load(qpdiff.Data{X: x, Y: cv.c.Data.Y}); err != nil {
+		return err
+	}
+	cv.full.Fit(cv.fullTheta, hyper)
+	return nil
+}
+
 // evalFold does split j's part of an evaluation.
 func (cv *CV) evalFold(j int) error {
 	f := &cv.folds[j]
-	if cv.c.Features != nil {
+	if cv.full != nil {
+		gather(f.val, cv.run.x, f.split.Val)
+		if err := f.learner.(LeaveOuter).LoadWithout(cv.full, f.out); err != nil {
+			return &SplitError{j, err}
+		}
+	} else if cv.c.Features != nil {
 		if err := f.load(cv.c, cv.run.x); err != nil {
 			return &SplitError{j, err}
 		}
@@ -327,7 +364,7 @@ func (f *fold) eval(loss Loss, hyper []float64, gradient bool) error {
 	if err := f.backward(); err != nil {
 		return err
 	}
-	if f.grad.X != nil {
+	if f.grad.X != nil && f.out == nil {
 		f.norm.backward(f.train.X.RawMatrix().Data, f.val, f.grad.X.RawMatrix().Data, f.dval)
 	}
 	return nil
@@ -344,7 +381,7 @@ func (f *fold) predict() error {
 		}
 		return nil
 	}
-	m := len(f.norm.mean)
+	_, m := f.train.X.Dims()
 	w := f.theta[:m]
 	constant := sum(f.intercept, f.theta[m:])
 	for i := range f.dprediction {
@@ -359,7 +396,7 @@ func (f *fold) backward() error {
 	if d, ok := f.learner.(Decider); ok {
 		return d.DecideVJP(&f.grad, f.dvalX, f.valX, f.dprediction)
 	}
-	m := len(f.norm.mean)
+	_, m := f.train.X.Dims()
 	clear(f.dtheta)
 	for i, d := range f.dprediction {
 		for j, xj := range f.val[i*m : i*m+m] {
@@ -385,7 +422,11 @@ func (cv *CV) gatherCotangents() {
 	scale := 1 / float64(len(cv.folds))
 	for j := range cv.folds {
 		f := &cv.folds[j]
-		scatterAdd(cv.asTraining, f.grad.X.RawMatrix().Data, f.split.Train, scale)
+		if cv.full != nil {
+			floats.AddScaled(cv.asTraining.RawMatrix().Data, scale, f.grad.X.RawMatrix().Data)
+		} else {
+			scatterAdd(cv.asTraining, f.grad.X.RawMatrix().Data, f.split.Train, scale)
+		}
 		scatterAdd(cv.asValidation, f.dval, f.split.Val, scale)
 	}
 	cv.total.Add(cv.asTraining, cv.asValidation)
@@ -414,6 +455,9 @@ func (cv *CV) Thetas() (thetas [][]float64, intercepts []float64) {
 // Reset forgets every warm start: what follows has the same bits as with a new
 // CV of the same Config.
 func (cv *CV) Reset() {
+	if cv.full != nil {
+		cv.full.Reset()
+	}
 	for j := range cv.folds {
 		cv.folds[j].learner.Reset()
 	}
@@ -453,6 +497,22 @@ func gather(dst []float64, src *mat.Dense, rows []int) {
 	for i, row := range rows {
 		copy(dst[i*s.Cols:(i+1)*s.Cols], s.Data[row*s.Stride:])
 	}
+}
+
+// complement returns the numbers from 0 to n−1 that rows does not hold. It is
+// never nil.
+func complement(rows []int, n int) []int {
+	in := make([]bool, n)
+	for _, r := range rows {
+		in[r] = true
+	}
+	out := make([]int, 0, n-len(rows))
+	for i, held := range in {
+		if !held {
+			out = append(out, i)
+		}
+	}
+	return out
 }
 
 // scatterAdd adds scale times the rows of src to the named rows of dst.

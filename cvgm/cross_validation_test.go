@@ -158,7 +158,7 @@ func TestResultsDoNotDependOnGOMAXPROCS(t *testing.T) {
 		old := runtime.GOMAXPROCS(procs)
 		cv := elasticNetCV(t, 11, 128, nil)
 		var got []run
-		for step, err := range (ProjectedGradient{StepSize: 2e-4, MaxSteps: 30}).Search(Problem{cv.Eval, AtLeast(0, 1e-7)}, []float64{.01, 1e-4}) {
+		for step, err := range (ProjectedGradient{StepSize: 2e-4, MaxSteps: 30}).Search(Problem{Objective: cv.Eval, Lower: []float64{0, 1e-7}}, []float64{.01, 1e-4}) {
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -49,7 +49,7 @@ func Example() {
 	data := line()
 	cv := elasticNet(data)
 	search := cvgm.ProjectedGradient{StepSize: .02, MaxSteps: 300}
-	best, err := cvgm.Best(search.Search(cvgm.Problem{Objective: cv.Eval, Project: cvgm.AtLeast(0, 1e-7)}, []float64{.01, .01}))
+	best, err := cvgm.Best(search.Search(cvgm.Problem{Objective: cv.Eval, Lower: []float64{0, 1e-7}}, []float64{.01, .01}))
 	if err != nil {
 		panic(err)
 	}
@@ -176,7 +176,7 @@ func ExampleObjective() {
 }
 
 func ExampleProjectedGradient() {
-	problem := cvgm.Problem{Objective: bowl, Project: cvgm.AtLeast(0, 0)}
+	problem := cvgm.Problem{Objective: bowl, Lower: []float64{0, 0}}
 	for step, err := range (cvgm.ProjectedGradient{StepSize: .5}).Search(problem, []float64{4, 4}) {
 		if err != nil {
 			panic(err)

@@ -191,18 +191,23 @@ func TestLinearMap(t *testing.T) {
 	}
 }
 
-// The gradient of a cross-validation loss reaches the parameters of a network
-// through the training and the validation rows.
-func TestLearnedKernelGradient(t *testing.T) {
+// twoRings draws n examples, a noisy circle for each label.
+func twoRings(n int) qpdiff.Data {
 	src := synth.NewStream(3, "rings")
-	n := 40
 	d := qpdiff.Data{X: mat.NewDense(n, 2, nil), Y: make([]float64, n)}
 	for i := range n {
 		d.Y[i] = float64(2*(i%2) - 1)
 		r, angle := 1.5+d.Y[i]/2+.2*src.NormFloat64(), 2*math.Pi*src.Float64()
 		d.X.SetRow(i, []float64{r * math.Cos(angle), r * math.Sin(angle)})
 	}
-	splits, err := RandomSplits(src, n, 12, .9)
+	return d
+}
+
+// The gradient of a cross-validation loss reaches the parameters of a network
+// through the training and the validation rows.
+func TestLearnedKernelGradient(t *testing.T) {
+	d := twoRings(40)
+	splits, err := RandomSplits(synth.NewStream(3, "splits"), 40, 12, .9)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -221,6 +226,62 @@ func TestLearnedKernelGradient(t *testing.T) {
 				alpha[i] = rand.New(rand.NewPCG(7, uint64(i))).NormFloat64()
 			}
 			checkGradient(t, cv.Eval, alpha, 1e-5, 1e-7)
+		})
+	}
+}
+
+// Splits that leave rows out of the fit to all examples give the loss and the
+// gradient of splits that copy their rows, with and without a feature map.
+func TestLeavingOutAgreesWithCopying(t *testing.T) {
+	d := twoRings(60)
+	splits, err := RandomSplits(synth.NewStream(4, "splits"), 60, 20, .9)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, change := range map[string]func(*Config){
+		"C":         func(c *Config) {},
+		"LinearMap": func(c *Config) { c.Features = &LinearMap{In: 2, Out: 3} },
+		"fixed C":   func(c *Config) { c.Features, c.Hyper = &LinearMap{In: 2, Out: 2}, []float64{10} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := Config{Data: d, Splits: splits, Loss: SoftMargin{},
+				Learner: func() Learner { return &qpdiff.Logistic{Intercept: qpdiff.UnpenalisedIntercept} }}
+			change(&c)
+			fast, err := New(c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if fast.full == nil {
+				t.Fatal("the splits copy their rows")
+			}
+			type copying struct{ Learner } // hides LoadWithout
+			leaveOuter := c.Learner
+			c.Learner = func() Learner { return copying{leaveOuter()} }
+			slow, err := New(c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			src := synth.NewStream(5, name)
+			for range 3 {
+				alpha := normalVector(src, fast.Dims())
+				if c.Hyper == nil {
+					alpha[0] = math.Exp(alpha[0])
+				}
+				gf, gs := make([]float64, len(alpha)), make([]float64, len(alpha))
+				lf, err := fast.Eval(gf, alpha)
+				if err != nil {
+					t.Fatal(err)
+				}
+				ls, err := slow.Eval(gs, alpha)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for i, v := range append(gf, lf) {
+					if want := append(gs, ls)[i]; !(math.Abs(v-want) <= 1e-12*(1+math.Abs(want))) {
+						t.Errorf("entry %d is %.17g leaving rows out, %.17g copying the others", i, v, want)
+					}
+				}
+			}
 		})
 	}
 }

@@ -24,3 +24,13 @@ type Learner interface {
 	// the same bits as the first fit of a new learner.
 	Reset()
 }
+
+// A LeaveOuter is a Learner that can take over the data of another one of its
+// kind, less some rows, in place of a Load. Where full is fitted at the
+// hyperparameters of a Fit that follows, this begins at that fit. The fields of
+// the Grad in VJP then have the shape of full's data. Many learners may do this
+// with one full at the same time.
+type LeaveOuter interface {
+	Learner
+	LoadWithout(full any, out []int) error
+}

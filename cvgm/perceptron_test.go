@@ -9,6 +9,7 @@ import (
 	"cvgm/qpdiff"
 	"cvgm/synth"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 	"pgregory.net/rapid"
 )
@@ -182,6 +183,69 @@ func BenchmarkPerceptron(b *testing.B) {
 				forward()
 				p.Backward(grad, d)
 			}
+		})
+	}
+}
+
+// One step of the paper's second and third experiments, gradient descent going
+// on while it is timed.
+func BenchmarkLearnedKernelStep(b *testing.B) {
+	for _, c := range []struct {
+		name   string
+		n      int
+		widths []int
+		c      float64
+		point  func(src *synth.Stream, y float64) []float64
+	}{
+		{"rings", 60, []int{2, 64, 2}, 10, func(src *synth.Stream, y float64) []float64 {
+			r, angle := 1.5+y/2+.4*src.NormFloat64(), 2*math.Pi*src.Float64()
+			return []float64{r * math.Cos(angle), r * math.Sin(angle)}
+		}},
+		{"XOR", 100, []int{2, 64, 64, 2}, 50, func(src *synth.Stream, y float64) []float64 {
+			sign := float64(2*src.IntN(2) - 1)
+			return []float64{sign * (3.6*src.Float64() - .6), sign * y * (3.6*src.Float64() - .6)}
+		}},
+	} {
+		src := synth.NewStream(1, c.name)
+		d := qpdiff.Data{X: mat.NewDense(c.n, 2, nil), Y: make([]float64, c.n)}
+		for i := range c.n {
+			d.Y[i] = float64(2*(i%2) - 1)
+			d.X.SetRow(i, c.point(src, d.Y[i]))
+		}
+		splits, err := RandomSplits(src, c.n, 256, .95)
+		if err != nil {
+			b.Fatal(err)
+		}
+		net := &Perceptron{Widths: c.widths}
+		var learners []*qpdiff.Logistic
+		cv, err := New(Config{Data: d, Splits: splits, Loss: SoftMargin{}, Features: net, Hyper: []float64{c.c}, Workers: 1,
+			Learner: func() Learner {
+				learners = append(learners, &qpdiff.Logistic{Intercept: qpdiff.UnpenalisedIntercept})
+				return learners[len(learners)-1]
+			}})
+		if err != nil {
+			b.Fatal(err)
+		}
+		start := make([]float64, cv.Dims())
+		net.Init(start, src)
+		b.Run(c.name, func(b *testing.B) {
+			b.ReportAllocs()
+			x, grad := make([]float64, len(start)), make([]float64, len(start))
+			steps, newton := 0, 0
+			for b.Loop() {
+				if steps%100 == 0 {
+					copy(x, start)
+				}
+				steps++
+				if _, err := cv.Eval(grad, x); err != nil {
+					b.Fatal(err)
+				}
+				floats.AddScaled(x, -.1, grad)
+				for _, l := range learners {
+					newton += l.Iterations()
+				}
+			}
+			b.ReportMetric(float64(newton)/float64(256*steps), "newton/fit")
 		})
 	}
 }

@@ -22,7 +22,7 @@ func bowl(grad, x []float64) (float64, error) {
 func TestProjectedGradientStopsAtTheConstrainedMinimum(t *testing.T) {
 	start := []float64{5, -9}
 	var last Step
-	for s, err := range (ProjectedGradient{StepSize: .1}).Search(Problem{bowl, AtLeast(-10, -2)}, start) {
+	for s, err := range (ProjectedGradient{StepSize: .1}).Search(Problem{Objective: bowl, Lower: []float64{-10, -2}}, start) {
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/csv"
 	"fmt"
+	"image"
 	"image/color"
 	"math"
 	"os"
@@ -356,7 +357,30 @@ func (f *Figure) SVG() ([]byte, error) {
 func (f *Figure) PDF() ([]byte, error) {
 	c := vgpdf.New(f.Width, f.Height)
 	c.EmbedFonts(true)
-	return f.render(draw.New(c), c)
+	return f.render(draw.New(ownWidths{c, map[int]bool{}}), c)
+}
+
+// ownWidths gives each picture in a PDF a width of its own, in pixels, by
+// repeating its columns: the writer orders pictures by nothing else, so that
+// two of the same width come in random order.
+type ownWidths struct {
+	*vgpdf.Canvas
+	used map[int]bool
+}
+
+func (c ownWidths) DrawImage(rect vg.Rectangle, img image.Image) {
+	b, times := img.Bounds(), 1
+	for c.used[b.Dx()*times] {
+		times++
+	}
+	wide := image.NewNRGBA(image.Rect(0, 0, b.Dx()*times, b.Dy()))
+	for y := range b.Dy() {
+		for x := range b.Dx() * times {
+			wide.Set(x, y, img.At(b.Min.X+x/times, b.Min.Y+y))
+		}
+	}
+	c.used[b.Dx()*times] = true
+	c.Canvas.DrawImage(rect, wide)
 }
 
 func (f *Figure) render(c draw.Canvas, w vg.CanvasWriterTo) ([]byte, error) {

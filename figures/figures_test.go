@@ -70,6 +70,28 @@ func TestFigureFilesAreValidAndTheSameTwice(t *testing.T) {
 	}
 }
 
+func TestTwoSurfacesInOnePDFKeepTheirOrder(t *testing.T) {
+	var first []byte
+	for range 20 {
+		f := &Figure{Width: 4 * vg.Inch, Height: 2 * vg.Inch, Panels: make([][]*Panel, 1)}
+		for _, low := range []float64{1, 2} {
+			p := NewPanel("surface", "", "x", "y")
+			p.Surface("z", []float64{0, 1}, []float64{0, 1}, [][]float64{{low, 3}, {4, 5}}, nil)
+			f.Panels[0] = append(f.Panels[0], p)
+		}
+		pdf, err := f.PDF()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if first == nil {
+			first = pdf
+		}
+		if !bytes.Equal(pdf, first) {
+			t.Fatal("the PDF differs from one drawing to the next")
+		}
+	}
+}
+
 func TestFigureCSVHoldsEveryPlottedPoint(t *testing.T) {
 	rows, err := csv.NewReader(strings.NewReader(example().CSV())).ReadAll()
 	if err != nil {

@@ -14,13 +14,15 @@ import (
 // written to.
 const OutVar = "CVGM_OUT"
 
-// Out returns the folder that outputs are written to: that of OutVar, else
-// figures/out beside the notebooks' folder.
+// Out returns the folder that outputs are written to: that of OutVar, which
+// ./reproduce.sh sets to a staging folder that becomes figures/out/NAME once the
+// notebook NAME has succeeded. Elsewhere it is .work/lab, as in JupyterLab:
+// trying things out leaves the paper's outputs alone.
 func Out() string {
 	if dir := os.Getenv(OutVar); dir != "" {
 		return dir
 	}
-	return filepath.Join("..", "figures", "out")
+	return filepath.Join("..", ".work", "lab")
 }
 
 // Show writes each *figures.Figure and *figures.Table to the output folder and

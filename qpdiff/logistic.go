@@ -60,18 +60,20 @@ type Logistic struct {
 	MaxIter int
 
 	data   Data
-	rows   []int // rows of data in use, nil for all of them
-	nRows  int   // number of rows in use
-	d      int   // entries of θ
-	k      int   // d, or logisticSmall where d is less: the rest is padding
+	full   *Logistic // the learner of all rows, nil where this is one
+	out    []int     // the rows that this one leaves out
+	nRows  int
+	d      int // entries of θ
+	k      int // d, or logisticSmall where d is less: the rest is padding
 	c      float64
 	loaded bool
 	fitted bool
 	warm   bool
-	stale  bool // the factor belongs to another point than theta
+	placed bool // s, w, g and h are those at theta
+	stale  bool // s, w and the factor belong to the point theta − last
 	iter   int
 
-	z      []float64 // k×nRows: entry (j, i) is yᵢ xᵢⱼ
+	z      []float64 // k×nRows: entry (j, i) is yᵢ xᵢⱼ, 0 for a row left out
 	s, w   []float64 // 1−πᵢ and πᵢ(1−πᵢ) at the last point evaluated
 	dm, sw []float64 // work: zᵢᵀδ and √w·z
 	pen    []float64 // diagonal of R
@@ -79,7 +81,10 @@ type Logistic struct {
 	cand   []float64
 	g      []float64
 	step   []float64
+	last   []float64 // the last Newton step
+	zmax   []float64 // largest modulus of each row of z
 	h      []float64 // k×k upper triangle, row-major: H, then its factor
+	hess   []float64 // H before it was factored
 	dinv   []float64 // reciprocal pivots of the factor
 }
 
@@ -99,57 +104,30 @@ func (l *Logistic) Dims(n int) (theta, hyper int) {
 // changed. With an unpenalised intercept there is a solution only if some
 // labels are positive and some negative; otherwise the error matches
 // ErrIllPosed.
-func (l *Logistic) Load(d Data) error { return l.LoadRows(d, nil) }
-
-// LoadRows makes the given rows of d the training set, without the caller
-// having to copy them; nil means all of d. The fields of the Grad in VJP and
-// JVP then have the shape of d, and the rows that are not given have derivative
-// zero. Learners of many splits share one d (and one Grad) this way. The slice
-// rows is kept, not copied.
-func (l *Logistic) LoadRows(d Data, rows []int) error {
+func (l *Logistic) Load(d Data) error {
 	l.loaded, l.fitted = false, false
-	if d.X == nil || d.X.IsEmpty() {
-		return d.Check()
-	}
-	raw := d.X.RawMatrix()
-	if len(d.Y) != raw.Rows {
+	l.full, l.out = nil, nil
+	if d.X == nil || d.X.IsEmpty() || len(d.Y) != d.X.RawMatrix().Rows {
 		return d.Check()
 	}
 	if l.Intercept < NoIntercept || l.Intercept > PenalisedIntercept {
 		return argErrorf("Logistic.Intercept", ErrDomain, "use one of the constants", "is %d", l.Intercept)
 	}
-	m := raw.Rows
-	if rows != nil {
-		m = len(rows)
-		if m == 0 {
-			return argErrorf("rows", ErrShape, "give at least one row, or nil for all", "is empty")
-		}
-		for i, r := range rows {
-			if r < 0 || r >= raw.Rows {
-				return argErrorf("rows", ErrDomain, "use row numbers of X", "holds %d at index %d, X has %d rows", r, i, raw.Rows)
-			}
-		}
-	}
-	l.resize(m, raw.Cols)
-	n := raw.Cols
+	raw := d.X.RawMatrix()
+	m, n := raw.Rows, raw.Cols
+	l.resize(m, n)
 	zero := 0.0 // stays zero as long as every product is finite
-	positive, negative := false, false
-	for i := range m {
-		r := i
-		if rows != nil {
-			r = rows[i]
-		}
-		y := d.Y[r]
-		positive = positive || y > 0
-		negative = negative || y < 0
+	for i, y := range d.Y {
 		zero += 0 * y
-		for j, v := range raw.Data[r*raw.Stride : r*raw.Stride+n] {
+		for j, v := range raw.Data[i*raw.Stride : i*raw.Stride+n] {
 			v *= y
 			zero += 0 * v
 			l.z[j*m+i] = v
+			l.zmax[j] = max(l.zmax[j], math.Abs(v))
 		}
 		if l.d > n {
 			l.z[n*m+i] = y
+			l.zmax[n] = max(l.zmax[n], math.Abs(y))
 		}
 	}
 	if zero != 0 {
@@ -158,11 +136,61 @@ func (l *Logistic) LoadRows(d Data, rows []int) error {
 		}
 		return argErrorf("Data", ErrNotFinite, "scale the features", "has a product of a label and a feature that overflows")
 	}
-	if l.Intercept == UnpenalisedIntercept && !(positive && negative) {
-		return argErrorf("Data.Y", ErrIllPosed, "penalise the intercept or give examples of both classes",
-			"has no %s label, so that an unpenalised intercept has no minimiser", map[bool]string{true: "negative", false: "positive"}[positive])
+	return l.accept(d)
+}
+
+// LoadWithout makes the training set of full, less the rows out, that of l, as
+// cross-validation wants it. Where full is fitted at the C of a Fit that
+// follows, this begins at the solution of full, corrected to first order for
+// the rows that are missing: the Newton step that leaves them out costs next
+// to nothing. l keeps no warm start of its own, so that its result depends on
+// full alone.
+//
+// The fields of the Grad in VJP and JVP have the shape of full's data; the
+// rows left out have derivative zero, and probability 1 in Probabilities.
+//
+// full must be a *Logistic with the same Intercept that was loaded by Load,
+// else the error matches ErrDomain; it is only read, so that many learners can
+// do this at once. LoadWithout must be called again after full was loaded or
+// fitted again. The slice out is kept.
+func (l *Logistic) LoadWithout(full any, out []int) error {
+	l.loaded, l.fitted, l.warm = false, false, false
+	f, ok := full.(*Logistic)
+	if !ok || f == l || f == nil || !f.loaded || f.full != nil || f.Intercept != l.Intercept {
+		return argErrorf("full", ErrDomain, "give another *Logistic of the same Intercept that has all rows loaded", "is no learner to leave rows out of")
 	}
-	l.data, l.rows, l.loaded = d, rows, true
+	rows, n := f.data.X.Dims()
+	l.resize(rows, n)
+	l.full, l.out = f, out
+	copy(l.z, f.z)
+	copy(l.zmax, f.zmax)
+	for i, r := range out {
+		if r < 0 || r >= rows {
+			return argErrorf("out", ErrDomain, "use row numbers of full's data", "holds %d at index %d where there are %d rows", r, i, rows)
+		}
+		for j := range l.d {
+			l.z[j*rows+r] = 0
+		}
+	}
+	return l.accept(f.data)
+}
+
+// accept ends a Load: it makes sure that there is a minimiser.
+func (l *Logistic) accept(d Data) error {
+	if l.Intercept == UnpenalisedIntercept {
+		labels := l.z[(l.d-1)*l.nRows : l.d*l.nRows]
+		missing := ""
+		if !slices.ContainsFunc(labels, func(y float64) bool { return y > 0 }) {
+			missing = "positive"
+		} else if !slices.ContainsFunc(labels, func(y float64) bool { return y < 0 }) {
+			missing = "negative"
+		}
+		if missing != "" {
+			return argErrorf("Data.Y", ErrIllPosed, "penalise the intercept or give examples of both classes",
+				"has no %s label, so that an unpenalised intercept has no minimiser", missing)
+		}
+	}
+	l.data, l.loaded = d, true
 	return nil
 }
 
@@ -176,7 +204,9 @@ func (l *Logistic) resize(m, n int) {
 		l.d, l.k = d, k
 		l.pen, l.theta, l.cand = make([]float64, k), make([]float64, k), make([]float64, k)
 		l.g, l.step, l.dinv, l.h = make([]float64, k), make([]float64, k), make([]float64, k), make([]float64, k*k)
+		l.hess, l.last, l.zmax = make([]float64, k*k), make([]float64, k), make([]float64, k)
 	}
+	clear(l.zmax)
 	for j := range l.pen {
 		l.pen[j] = 1
 	}
@@ -236,6 +266,8 @@ func (l *Logistic) Fit(theta, hyper []float64) error {
 	if limit <= 0 {
 		limit = 200
 	}
+	l.placed, l.iter = false, 0
+	l.startWithout()
 	var err error
 	if l.warm {
 		err = l.minimise(min(limit, logisticWarmSteps))
@@ -256,6 +288,42 @@ func (l *Logistic) Fit(theta, hyper []float64) error {
 	return err
 }
 
+// startWithout makes the start the solution of the learner of all rows, plus
+// the Newton step for the rows left out of this one. Without those, V, the
+// gradient there is C Σ_V (1−πᵢ) zᵢ, and their part of the Hessian is gone.
+func (l *Logistic) startWithout() {
+	f := l.full
+	if l.warm || f == nil || !f.fitted || f.c != l.c {
+		return
+	}
+	m, k := l.nRows, l.k
+	copy(l.h, f.hess)
+	clear(l.step)
+	for _, r := range l.out {
+		s, w := l.c*f.s[r], l.c*f.w[r]
+		for i := range k {
+			zi := f.z[i*m+r]
+			l.step[i] -= s * zi
+			for j := i; j < k; j++ {
+				l.h[i*k+j] -= w * zi * f.z[j*m+r]
+			}
+		}
+	}
+	copy(l.theta, f.theta)
+	if l.factor() == nil {
+		l.backsolve(l.step)
+		axpy(1, l.step, l.theta)
+		if f.stale {
+			axpy(1, f.last, l.step) // counted from where s and w are
+		}
+		if r := l.reach(); r <= logisticNudge {
+			l.nudge(f.s, f.w, l.theta, r)
+			l.placed = true
+		}
+	}
+	l.warm = true
+}
+
 // errSingular is what minimise returns where the Hessian has no Cholesky
 // factor; Fit turns it into an error that helps.
 var errSingular = errors.New("singular Hessian")
@@ -267,6 +335,8 @@ const (
 	// convergence leaves less than its square, and the probabilities follow it
 	// to second order without another exponential.
 	logisticLastStep = 1e-8
+	// A step no longer than this in every margin needs no exponentials.
+	logisticNudge = .5
 	// A step no longer than this in every margin descends at full length:
 	// L(θ+δ) ≤ L(θ) − λ² + λ²(eʳ−r−1)/r², with the Newton decrement λ.
 	logisticSafeStep = 1.5
@@ -274,15 +344,21 @@ const (
 
 // minimise runs Newton's method from l.theta.
 func (l *Logistic) minimise(limit int) error {
-	last := math.Inf(1) // the size of the full step before
-	l.evaluate(l.theta)
+	last := math.Inf(1) // the reach of the step before
+	if !l.placed {
+		l.evaluate(l.theta)
+	}
+	l.placed = false
 	for l.iter = 1; l.iter <= limit; l.iter++ {
 		if err := l.newtonStep(); err != nil {
 			return err
 		}
-		r := l.product(l.dm, l.step)
+		r := l.reach()
 		if r <= logisticLastStep || (r < 1e-3 && r > last/2 && l.gradientIsRoundoff()) {
-			l.finish()
+			// The factor is brought up to date only if it is asked for.
+			axpy(1, l.step, l.theta)
+			copy(l.last, l.step)
+			l.stale = true
 			return nil
 		}
 		last = r
@@ -298,6 +374,13 @@ func (l *Logistic) minimise(limit int) error {
 // goes too far, t is where the slope has fallen to between 0 and a half of
 // what it was. The largest change of a margin along step is r.
 func (l *Logistic) lineSearch(r float64) {
+	if r <= logisticNudge {
+		for j, v := range l.theta {
+			l.cand[j] = v + l.step[j]
+		}
+		l.nudge(l.s, l.w, l.cand, r)
+		return
+	}
 	slope0 := dot(l.g, l.step)
 	lo, hi := 0.0, math.Inf(1)
 	t := 1.0
@@ -319,42 +402,59 @@ func (l *Logistic) lineSearch(r float64) {
 	}
 }
 
-// finish takes the last step, to which the probabilities respond to second
-// order and the factor is brought up to date only if it is asked for.
-func (l *Logistic) finish() {
-	for j, v := range l.step {
-		l.theta[j] += v
+// reach returns how much step changes a margin at most, or for small problems an
+// upper bound that costs no pass over the data, if that will do.
+func (l *Logistic) reach() float64 {
+	if l.k == logisticSmall && l.iter < 8 {
+		r := 0.0
+		for j, v := range l.step {
+			r += l.zmax[j] * math.Abs(v)
+		}
+		if r <= logisticNudge {
+			return r
+		}
 	}
+	l.product(l.dm, l.step)
+	r := 0.0
+	for _, dm := range l.dm {
+		r = max(r, math.Abs(dm))
+	}
+	return r
+}
+
+// settle makes s and w follow the last step, to which they respond to second
+// order, and brings the factor up to date.
+func (l *Logistic) settle() error {
+	if !l.stale {
+		return nil
+	}
+	l.product(l.dm, l.last)
 	for i, dm := range l.dm {
 		// d²s/dm² = w(1−2s) and dw/dm = −w(1−2s)
 		s, w := l.s[i], l.w[i]
 		l.s[i] = s - dm*w
 		l.w[i] = w - dm*w*(1-2*s)
 	}
-	l.stale = true
+	for _, r := range l.out {
+		l.s[r], l.w[r] = 0, 0
+	}
+	l.accumulate(l.theta)
+	return l.factor()
 }
 
-// product writes Zᵀv, one entry per row of data, and returns the largest
-// modulus.
-func (l *Logistic) product(dst, v []float64) float64 {
+// product writes Zᵀv, one entry per row of data.
+func (l *Logistic) product(dst, v []float64) {
 	m := l.nRows
-	top := 0.0
 	if l.k == logisticSmall {
 		z0, z1, z2 := l.z[:m], l.z[m:2*m], l.z[2*m:3*m]
 		v0, v1, v2 := v[0], v[1], v[2]
 		dst = dst[:m]
 		for i := range dst {
-			p := v0*z0[i] + v1*z1[i] + v2*z2[i]
-			dst[i] = p
-			top = max(top, math.Abs(p))
+			dst[i] = v0*z0[i] + v1*z1[i] + v2*z2[i]
 		}
-		return top
+		return
 	}
 	blas64.Gemv(blas.Trans, 1, l.zt(), blas64.Vector{N: l.k, Inc: 1, Data: v}, 0, blas64.Vector{N: m, Inc: 1, Data: dst})
-	for _, p := range dst {
-		top = max(top, math.Abs(p))
-	}
-	return top
 }
 
 // zt is z as a k×nRows matrix.
@@ -375,6 +475,51 @@ func (l *Logistic) evaluate(theta []float64) {
 		l.w[i] = e * s * s
 	}
 	l.accumulate(theta)
+}
+
+// nudge sets s, w, g and h at theta, to full precision and without an
+// exponential, from the values s0 and w0 at theta − step, of which step is known
+// to change no margin by more than r ≤ logisticNudge: where m becomes m+dm,
+// with q = exp(−dm) − 1,
+//
+//	s = s₀(1+q)/(1+s₀q),  w = w₀(1+q)/(1+s₀q)².
+func (l *Logistic) nudge(s0, w0, theta []float64, r float64) {
+	l.product(l.dm, l.step)
+	s, w := l.s[:len(l.dm)], l.w[:len(l.dm)]
+	s0, w0 = s0[:len(l.dm)], w0[:len(l.dm)]
+	if r <= 1./64 {
+		for i, dm := range l.dm {
+			q := expm1Near(-dm)
+			inv := 1 / (1 + s0[i]*q)
+			q = (1 + q) * inv
+			s[i] = s0[i] * q
+			w[i] = w0[i] * q * inv
+		}
+	} else {
+		for i, dm := range l.dm {
+			q := expm1(-dm)
+			inv := 1 / (1 + s0[i]*q)
+			q = (1 + q) * inv
+			s[i] = s0[i] * q
+			w[i] = w0[i] * q * inv
+		}
+	}
+	l.accumulate(theta)
+}
+
+// expm1 returns exp(y) − 1 for |y| ≤ logisticNudge: the terms of the series that
+// it leaves out are below rounding.
+func expm1(y float64) float64 {
+	y2 := y * y
+	y4 := y2 * y2
+	return y * ((1 + y*(1./2)) + y2*(1./6+y*(1./24)) + y4*((1./120+y*(1./720))+y2*(1./5040+y*(1./40320))+
+		y4*((1./362880+y*(1./3628800))+y2*(1./39916800+y*(1./479001600))+y4*(1./6227020800+y*(1./87178291200)))))
+}
+
+// expm1Near is expm1 for |y| ≤ 1/64.
+func expm1Near(y float64) float64 {
+	y2 := y * y
+	return y * ((1 + y*(1./2)) + y2*((1./6+y*(1./24))+y2*((1./120+y*(1./720))+y2*(1./5040))))
 }
 
 // accumulate sets the gradient and the Hessian's upper triangle from s and w.
@@ -416,14 +561,20 @@ func (l *Logistic) accumulate(theta []float64) {
 			blas64.Symmetric{Uplo: blas.Upper, N: k, Stride: k, Data: l.h})
 		blas64.Gemv(blas.NoTrans, -l.c, l.zt(), blas64.Vector{N: m, Inc: 1, Data: l.s}, 0, blas64.Vector{N: k, Inc: 1, Data: l.g})
 	}
+	l.penalise(theta)
+}
+
+// penalise adds the penalty's part to g and h.
+func (l *Logistic) penalise(theta []float64) {
 	for j, p := range l.pen {
 		l.g[j] += p * theta[j]
-		l.h[j*k+j] += p
+		l.h[j*l.k+j] += p
 	}
 }
 
 // newtonStep factors h in place and sets step = −h⁻¹g.
 func (l *Logistic) newtonStep() error {
+	copy(l.hess, l.h)
 	if err := l.factor(); err != nil {
 		return err
 	}
@@ -465,20 +616,11 @@ func (l *Logistic) gradientIsRoundoff() bool {
 	return true
 }
 
-// refresh brings the factor to the solution.
-func (l *Logistic) refresh() error {
-	if !l.stale {
-		return nil
-	}
-	l.accumulate(l.theta)
-	return l.factor()
-}
-
 // Iterations returns the number of Newton steps of the last Fit.
 func (l *Logistic) Iterations() int { return l.iter }
 
 // Probabilities writes πᵢ = 1/(1 + exp(−yᵢ θᵀxᵢ)) at the last successful Fit,
-// one for every row in use: the probability that the fitted model gives to the
+// one for every row: the probability that the fitted model gives to the
 // label it was shown. The error matches ErrNotFitted.
 func (l *Logistic) Probabilities(dst []float64) error {
 	if !l.fitted {
@@ -486,6 +628,9 @@ func (l *Logistic) Probabilities(dst []float64) error {
 	}
 	if len(dst) != l.nRows {
 		panic("qpdiff: dst has the wrong length")
+	}
+	if err := l.settle(); err != nil {
+		return err
 	}
 	for i, s := range l.s {
 		dst[i] = 1 - s
@@ -519,7 +664,7 @@ func (l *Logistic) solve(v []float64) error {
 	if err := checkFinite("dtheta", "give a finite cotangent", v); err != nil {
 		return err
 	}
-	if err := l.refresh(); err != nil {
+	if err := l.settle(); err != nil {
 		return err
 	}
 	copy(l.step, v)
@@ -559,38 +704,38 @@ func (l *Logistic) VJP(g *Grad, dtheta []float64) error {
 	if g.Y != nil {
 		raw := l.data.X.RawMatrix()
 		for i, a := range l.dm {
-			r := l.row(i)
-			x := raw.Data[r*raw.Stride : r*raw.Stride+n]
+			x := raw.Data[i*raw.Stride : i*raw.Stride+n]
 			ux, tx := dot(u[:n], x), dot(l.theta[:n], x)
 			if l.d > n {
 				ux += u[n]
 				tx += l.theta[n]
 			}
-			g.Y[r] += l.c * (l.s[i]*ux - l.w[i]*a*tx)
+			g.Y[i] += l.c * (l.s[i]*ux - l.w[i]*a*tx)
 		}
 	}
 	return nil
 }
 
-// row is the row of the data that is the i-th in use.
-func (l *Logistic) row(i int) int {
-	if l.rows == nil {
-		return i
-	}
-	return l.rows[i]
-}
-
 // vjpX adds yᵢ C((1−πᵢ) u − πᵢ(1−πᵢ)(uᵀzᵢ) θ) to row i of gx, with uᵀzᵢ in dm.
 func (l *Logistic) vjpX(gx blas64.General, u []float64) {
-	n, y := gx.Cols, l.data.Y
-	for i, a := range l.dm {
-		r := l.row(i)
-		cy := l.c * y[r]
-		p, q := cy*l.s[i], cy*l.w[i]*a
-		row := gx.Data[r*gx.Stride : r*gx.Stride+n]
-		for j := range row {
-			row[j] += p*u[j] - q*l.theta[j]
+	n, m, c := gx.Cols, l.nRows, l.c
+	y, s, w, dm := l.data.Y[:m], l.s[:m], l.w[:m], l.dm[:m]
+	if n == 2 {
+		u0, u1, t0, t1 := u[0], u[1], l.theta[0], l.theta[1]
+		for i, a := range dm {
+			cy := c * y[i]
+			p, q := cy*s[i], cy*w[i]*a
+			row := gx.Data[i*gx.Stride:][:2]
+			row[0] += p*u0 - q*t0
+			row[1] += p*u1 - q*t1
 		}
+		return
+	}
+	for i, a := range dm {
+		cy := c * y[i]
+		row := gx.Data[i*gx.Stride:][:n]
+		axpy(cy*s[i], u[:n], row)
+		axpy(-cy*w[i]*a, l.theta[:n], row)
 	}
 }
 
@@ -609,7 +754,7 @@ func (l *Logistic) JVP(dtheta []float64, d *Grad) error {
 	if err := checkTangent(d); err != nil {
 		return err
 	}
-	if err := l.refresh(); err != nil {
+	if err := l.settle(); err != nil {
 		return err
 	}
 	out := l.step
@@ -623,20 +768,19 @@ func (l *Logistic) JVP(dtheta []float64, d *Grad) error {
 	raw := l.data.X.RawMatrix()
 	dz := l.cand
 	for i := range l.nRows {
-		r := l.row(i)
-		x, y := raw.Data[r*raw.Stride:r*raw.Stride+n], l.data.Y[r]
+		x, y := raw.Data[i*raw.Stride:i*raw.Stride+n], l.data.Y[i]
 		clear(dz)
 		if d.X != nil {
 			for j := range n {
-				dz[j] = y * d.X.At(r, j)
+				dz[j] = y * d.X.At(i, j)
 			}
 		}
 		if d.Y != nil {
 			for j, v := range x {
-				dz[j] += d.Y[r] * v
+				dz[j] += d.Y[i] * v
 			}
 			if l.d > n {
-				dz[n] = d.Y[r]
+				dz[n] = d.Y[i]
 			}
 		}
 		p, q := l.c*l.s[i], l.c*l.w[i]*dot(l.theta, dz)

@@ -241,7 +241,7 @@ func (c *contest) random(src cvgm.Source) iter.Seq2[cvgm.Step, error] {
 
 func (c *contest) search(s cvgm.Searcher) iter.Seq2[cvgm.Step, error] {
 	p := c.params
-	problem := cvgm.Problem{Objective: c.cv.Eval, Project: cvgm.AtLeast(p.MinLambda1, p.MinLambda2)}
+	problem := cvgm.Problem{Objective: c.cv.Eval, Lower: []float64{p.MinLambda1, p.MinLambda2}}
 	return s.Search(problem, []float64{p.Lambda1, p.Lambda2})
 }
 

@@ -40,18 +40,23 @@ const (
 
 // RunSeeds repeats the experiment on Params.Seeds fresh data sets, in parallel.
 func (p ElasticNetParams) RunSeeds(ctx context.Context) (*ElasticNetSeeds, error) {
-	r := &ElasticNetSeeds{Params: p}
-	for _, name := range []string{"CVGM", fmt.Sprintf("CVGM, %d steps", p.LongSteps), "Exhaustive search", "Random search", "Least squares", "True coefficients"} {
-		r.Methods = append(r.Methods, ElasticNetMethod{Name: name, Test: make([]float64, p.Seeds), CV: make([]float64, p.Seeds)})
-	}
-	err := eachCell(ctx, p.Seeds, func(i int) error {
-		if err := r.run(ctx, i); err != nil {
-			return fmt.Errorf("seed %d: %w", i, err)
+	seeds, err := keptCells(ctx, p.Seeds, func(i int) (seedLosses, error) {
+		losses, err := p.seed(ctx, uint64(i))
+		if err != nil {
+			err = fmt.Errorf("seed %d: %w", i, err)
 		}
-		return nil
+		return losses, err
 	})
 	if err != nil {
 		return nil, err
+	}
+	r := &ElasticNetSeeds{Params: p}
+	for k, name := range []string{"CVGM", fmt.Sprintf("CVGM, %d steps", p.LongSteps), "Exhaustive search", "Random search", "Least squares", "True coefficients"} {
+		m := ElasticNetMethod{Name: name}
+		for _, losses := range seeds {
+			m.Test, m.CV = append(m.Test, losses.Test[k]), append(m.CV, losses.CV[k])
+		}
+		r.Methods = append(r.Methods, m)
 	}
 	first := &r.Methods[methodCVGM]
 	for k := range r.Methods {
@@ -66,50 +71,52 @@ func (p ElasticNetParams) RunSeeds(ctx context.Context) (*ElasticNetSeeds, error
 	return r, nil
 }
 
-// run fills slot i of every method.
-func (r *ElasticNetSeeds) run(ctx context.Context, i int) error {
-	seed := uint64(i)
-	c, err := r.Params.newContest(synth.NewStream(seed, "elastic net: data"), synth.NewStream(seed, "elastic net: splits"), 1)
+// seedLosses are the losses of all methods on one data set.
+type seedLosses struct{ Test, CV [methodTrue + 1]float64 }
+
+// seed runs all methods on the data set of one seed.
+func (p ElasticNetParams) seed(ctx context.Context, seed uint64) (losses seedLosses, err error) {
+	c, err := p.newContest(synth.NewStream(seed, "elastic net: data"), synth.NewStream(seed, "elastic net: splits"), 1)
 	if err != nil {
-		return err
+		return losses, err
 	}
 	put := func(method int, lambda []float64, loss float64) error {
-		m := &r.Methods[method]
-		m.CV[i] = loss
-		m.Test[i], err = c.testLoss(lambda)
+		var err error
+		losses.CV[method] = loss
+		losses.Test[method], err = c.testLoss(lambda)
 		return err
 	}
-	for step, err := range c.gradient(max(r.Params.LongSteps, r.Params.Steps)) {
+	for step, err := range c.gradient(max(p.LongSteps, p.Steps)) {
 		if err == nil {
 			err = ctx.Err()
 		}
 		if err != nil {
-			return fmt.Errorf("CVGM: %w", err)
+			return losses, fmt.Errorf("CVGM: %w", err)
 		}
-		for method, steps := range map[int]int{methodCVGM: r.Params.Steps, methodLong: r.Params.LongSteps} {
+		for method, steps := range map[int]int{methodCVGM: p.Steps, methodLong: p.LongSteps} {
 			if step.Evaluations == steps || step.Converged && step.Evaluations < steps {
 				if err := put(method, step.X, step.Loss); err != nil {
-					return err
+					return losses, err
 				}
 			}
 		}
 	}
 	best, err := cvgm.Best(c.exhaustive())
 	if err != nil {
-		return fmt.Errorf("exhaustive search: %w", err)
+		return losses, fmt.Errorf("exhaustive search: %w", err)
 	}
 	if err := put(methodExhaustive, best.X, best.Loss); err != nil {
-		return err
+		return losses, err
 	}
 	if best, err = cvgm.Best(c.random(synth.NewStream(seed, "elastic net: random search"))); err != nil {
-		return fmt.Errorf("random search: %w", err)
+		return losses, fmt.Errorf("random search: %w", err)
 	}
 	if err := put(methodRandom, best.X, best.Loss); err != nil {
-		return err
+		return losses, err
 	}
 	if err := put(methodLeastSquares, leastSquares, math.NaN()); err != nil {
-		return err
+		return losses, err
 	}
-	r.Methods[methodTrue].Test[i] = linearRisk(c.test, c.coef, func(v float64) float64 { return v })
-	return nil
+	losses.Test[methodTrue] = linearRisk(c.test, c.coef, func(v float64) float64 { return v })
+	return losses, nil
 }

@@ -76,3 +76,56 @@ func TestEachCellReportsProgressAndStops(t *testing.T) {
 		t.Errorf("error %v after %d calls", err, calls)
 	}
 }
+
+// memory is a Keeper that counts.
+type memory struct {
+	mu     sync.Mutex
+	kept   map[int]int
+	loaded int
+}
+
+func (m *memory) Load(i int, cell any) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	v, ok := m.kept[i]
+	if ok {
+		*cell.(*int) = v
+		m.loaded++
+	}
+	return ok
+}
+
+func (m *memory) Keep(i int, cell any) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.kept[i] = *cell.(*int)
+}
+
+func TestKeptCellsAreNotComputedAgain(t *testing.T) {
+	m := &memory{kept: make(map[int]int)}
+	ctx := WithKeeper(context.Background(), m)
+	broken := errors.New("broken")
+	_, err := keptCells(ctx, 9, func(i int) (int, error) {
+		if i == 4 {
+			return 0, broken
+		}
+		return i * i, nil
+	})
+	if !errors.Is(err, broken) || len(m.kept) != 8 {
+		t.Fatalf("error %v with %d cells kept", err, len(m.kept))
+	}
+	cells, err := keptCells(ctx, 9, func(i int) (int, error) {
+		if i != 4 {
+			t.Errorf("cell %d is computed again", i)
+		}
+		return i * i, nil
+	})
+	if err != nil || m.loaded != 8 {
+		t.Fatalf("error %v with %d cells loaded", err, m.loaded)
+	}
+	for i, v := range cells {
+		if v != i*i {
+			t.Errorf("cell %d is %d", i, v)
+		}
+	}
+}

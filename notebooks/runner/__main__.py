@@ -19,10 +19,12 @@ the pinned versions change; both folders may be deleted at any time.
 """
 
 import os
+import secrets
 import shutil
 import signal
+import socket
+import subprocess
 import sys
-import tempfile
 import threading
 import time
 from dataclasses import dataclass
@@ -171,6 +173,12 @@ def run_all(paths, check, env):
     return 1 if failed else 0
 
 
+def strays():
+    """What stands in figures/out and belongs to no notebook."""
+    known = {path.stem for path in NOTEBOOKS.glob("*.ipynb")}
+    return sorted(p for p in OUT.glob("*") if p.name not in known)
+
+
 def differing(path, out, notebook, tolerance):
     for name, what in compare.folder_differences(OUT / path.stem, out, tolerance):
         yield f"{(OUT / path.stem / name).relative_to(ROOT)}: {what}"
@@ -193,11 +201,8 @@ def install(path, out, notebook):
     return len(changes) + len(gone)
 
 
-def lab(port, env):
-    """Replaces this process by JupyterLab on the loopback interface."""
-    import secrets
-    import socket
-
+def free_port(port):
+    """port, or one that is free where none is asked for."""
     with socket.socket() as s:
         s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
@@ -206,28 +211,47 @@ def lab(port, env):
             if port:
                 raise Problem(f"port {port} cannot be used: {e.strerror}") from None
             s.bind(("127.0.0.1", 0))
-        port = s.getsockname()[1]
-    token = secrets.token_urlsafe(24)
+        return s.getsockname()[1]
+
+
+def lab(port, env):
+    """Runs JupyterLab on the loopback interface until it is stopped; its exit status."""
+    port, token = free_port(port), secrets.token_urlsafe(24)
     out = WORK / "lab"
     out.mkdir(parents=True, exist_ok=True)
-    say(f"JupyterLab: http://127.0.0.1:{port}/lab/tree/notebooks?token={token}")
-    say(f"what its notebooks write goes to {out}; Ctrl-C ends it")
     argv = [
-        str(PYTHON),
-        "-I",
-        "-m",
-        "jupyterlab",
+        *(str(PYTHON), "-I", "-m", "jupyterlab"),
         "--ServerApp.ip=127.0.0.1",
         f"--ServerApp.port={port}",
         "--ServerApp.port_retries=0",
         f"--ServerApp.root_dir={ROOT}",
         "--ServerApp.open_browser=False",
         "--ServerApp.answer_yes=True",
+        f"--KernelSpecManager.allowed_kernelspecs={environment.KERNEL}",
+        "--KernelSpecManager.ensure_native_kernel=False",
+        f"--MultiKernelManager.default_kernel_name={environment.KERNEL}",
         "--Application.log_level=WARN",
     ]
     if os.geteuid() == 0:
         argv.append("--allow-root")
-    os.execve(PYTHON, argv, env | {"JUPYTER_TOKEN": token, "CVGM_OUT": str(out)})
+    with environment.temporary_folder() as temporary:
+        path = f"{environment.LAB_BIN}:{env['PATH']}"
+        env = env | {"JUPYTER_TOKEN": token, "CVGM_OUT": str(out), "TMPDIR": temporary, "PATH": path}
+        server = subprocess.Popen(argv, env=env, stderr=subprocess.PIPE, text=True)
+        try:
+            say(f"JupyterLab: http://127.0.0.1:{port}/lab/tree/notebooks?token={token}")
+            say(f"what its notebooks write goes to {out}; Ctrl-C ends it")
+            for line in server.stderr:
+                if not environment.KERNEL_CHATTER.match(line):
+                    sys.stderr.write(line)
+        except KeyboardInterrupt:
+            server.terminate()
+        finally:
+            try:
+                server.wait(10)
+            except subprocess.TimeoutExpired:
+                server.kill()
+    return server.wait()
 
 
 def interrupt(signum, frame):
@@ -245,12 +269,15 @@ def main(argv):
         raise Problem("there are no notebooks in notebooks/")
     lock = Lock(int(argv[1]) if prepared else None)
     if prepared:
-        env = dict(os.environ)
-        return run_all(paths, args.check, env)
+        status = run_all(paths, args.check, dict(os.environ))
+        for stray in strays() if args.check and not args.names else []:
+            say(f"{stray.relative_to(ROOT)}: committed, but no notebook writes it")
+            status = 1
+        return status
     env = environment.prepare(args.lab)
     if args.lab:
         lock.release()
-        lab(args.port, env)
+        return lab(args.port, env)
     runner = str(Path(__file__).resolve().parent)
     os.execve(PYTHON, [str(PYTHON), "-I", runner, "--prepared", lock.hand_over(), *argv], env)
 

@@ -1,20 +1,24 @@
 """Sets up everything that the notebooks need, inside the checkout.
 
 .venv/   Python with nbclient (and JupyterLab, once asked for) and the GoNB kernelspec
-.cache/  GoNB and its helpers as built from go.mod's tool directives, and what they cache
+.cache/  GoNB and its helpers as built from go.mod's tool directives, and what programs
+         would keep in the user's home
 .work/   lock, staging and what interactive runs write
 
 Only the standard library is imported: this runs before anything is installed.
 """
 
+import contextlib
 import fcntl
 import hashlib
 import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -23,6 +27,7 @@ VENV = ROOT / ".venv"
 PYTHON = VENV / "bin" / "python"
 CACHE = ROOT / ".cache"
 BIN = CACHE / "bin"
+LAB_BIN = CACHE / "bin-lab"
 WORK = ROOT / ".work"
 JUPYTER_DATA = VENV / "share" / "jupyter"
 KERNEL = "gonb"
@@ -127,6 +132,36 @@ def write_atomic(path, data):
         raise
 
 
+# A Unix socket lives in a kernel's temporary folder, and its path may have
+# about 100 characters.
+LONGEST_TEMPORARY = 50
+
+# GoNB's log, less its errors.
+KERNEL_CHATTER = re.compile(r"[IW]\d{4} |.* Error message$")
+
+
+@contextlib.contextmanager
+def temporary_folder():
+    """A TMPDIR for kernels, whose files and processes end with it.
+
+    A kernel that is killed leaves its folder, and a language server in a
+    process group of its own.
+    """
+    base = tempfile.gettempdir()
+    folder = tempfile.mkdtemp(prefix="cvgm-", dir=base if len(os.fsencode(base)) <= LONGEST_TEMPORARY else "/tmp")
+    try:
+        yield folder
+    finally:
+        mark = f"TMPDIR={folder}\0".encode()
+        for process in Path("/proc").glob("[0-9]*"):  # none where there is no /proc
+            try:
+                if mark in (process / "environ").read_bytes():
+                    os.kill(int(process.name), signal.SIGKILL)
+            except OSError:  # has ended, or is another user's
+                continue
+        shutil.rmtree(folder, ignore_errors=True)
+
+
 def digest(*parts):
     h = hashlib.sha256()
     for part in parts:
@@ -143,7 +178,8 @@ def stamped(path, key):
 
 
 def go_settings(env):
-    """The environment of every Go command and kernel; a Problem where Go cannot serve.
+    """The go command, its version and what every Go command and kernel finds in
+    its environment; a Problem where Go cannot serve.
 
     The user's caches are used where they can be written. HOME moves into the
     checkout, because goimports, gopls and Go's telemetry write there.
@@ -162,8 +198,7 @@ def go_settings(env):
     for name, own in (("GOCACHE", "go-build"), ("GOMODCACHE", "go-mod")):
         if not usable(found[name]):
             found[name] = str(CACHE / own)
-    path = f"{BIN}:{os.path.dirname(go)}:{env['PATH']}"
-    return version, GO_SETTINGS | found | {"HOME": str(home), "XDG_CACHE_HOME": "", "XDG_CONFIG_HOME": "", "PATH": path}
+    return go, version, GO_SETTINGS | found | {"HOME": str(home), "XDG_CACHE_HOME": "", "XDG_CONFIG_HOME": ""}
 
 
 def usable(folder):
@@ -186,15 +221,15 @@ def prepare(lab):
     if ":" in str(ROOT) or "," in str(ROOT):
         raise Problem(f"the checkout's path {str(ROOT)!r} holds a colon or a comma, which PATH or GoNB cannot take; move it")
     env = base_environment()
-    version, settings = go_settings({**env, "HOME": env.get("HOME") or str(CACHE / "home")})
+    go, version, settings = go_settings({**env, "HOME": env.get("HOME") or str(CACHE / "home")})
     if pinned_go() and version != f"go{pinned_go()}":
         say(
             f"warning: this is {version}; the committed outputs were made with go{pinned_go()}, so last bits may "
             f"differ (GOTOOLCHAIN=go{pinned_go()} ./reproduce.sh fetches and uses that one)"
         )
     install_python(env, lab)
-    build_tools(env | settings, version)
-    install_kernel(settings)
+    build_tools(env | settings, version, lab)
+    install_kernel(settings, go)
     return env | settings | jupyter_environment()
 
 
@@ -250,22 +285,30 @@ def make_venv(base, env):
         ) from None
 
 
-def build_tools(env, version):
-    """GoNB, goimports and gopls from go.mod's tool directives."""
+def build_tools(env, version, lab):
+    """What go.mod's tool directives name. gopls completes and explains code in
+    JupyterLab; a kernel that finds it starts it, so headless runs are without."""
     key = digest((ROOT / "go.mod").read_bytes(), (ROOT / "go.sum").read_bytes(), version)
-    stamp = BIN / "built"
-    if stamped(stamp, key):
-        return
-    say("building gonb, goimports and gopls (two minutes where Go's caches are empty)")
-    BIN.mkdir(parents=True, exist_ok=True)
-    command(["go", "build", "-o", f"{BIN}/", "tool"], env, "building the notebooks' tools")
-    write_atomic(stamp, key.encode())
+    steps = [(BIN, ["github.com/janpfeifer/gonb", "golang.org/x/tools/cmd/goimports"])]
+    if lab:
+        steps.append((LAB_BIN, ["golang.org/x/tools/gopls"]))
+    for folder, packages in steps:
+        stamp = folder / "built"
+        if stamped(stamp, key):
+            continue
+        names = " and ".join(os.path.basename(p) for p in packages)
+        say(f"building {names} (about a minute where Go's caches are empty)")
+        folder.mkdir(parents=True, exist_ok=True)
+        command(["go", "build", "-o", f"{folder}/", *packages], env, f"building {names}")
+        write_atomic(stamp, key.encode())
 
 
-def install_kernel(settings):
+def install_kernel(settings, go):
     """The kernelspec, with absolute paths: written again when the checkout has moved."""
     # The kernel makes its own go.work, so GOWORK is at its default there.
-    env = {k: v.replace("$", "$$") for k, v in (settings | {"GOWORK": ""}).items()}
+    env = settings | {"GOWORK": "", "PATH": f"{BIN}:{os.path.dirname(go)}:"}
+    env = {k: v.replace("$", "$$") for k, v in env.items()}
+    env["PATH"] += "${PATH}"
     spec = {
         "argv": [str(BIN / "gonb"), "--kernel", "{connection_file}", "--raw_error", f"--go_work={ROOT}"],
         "display_name": "Go (gonb)",

@@ -2,25 +2,16 @@
 
 import os
 import re
-import shutil
-import signal
-import tempfile
-from pathlib import Path
 
 import nbclient
 import nbformat
 from traitlets.config import Config
 
-from environment import KERNEL
+from environment import KERNEL, KERNEL_CHATTER, temporary_folder
 
 KERNELSPEC = {"display_name": "Go (gonb)", "language": "go", "name": KERNEL}
 LANGUAGE = {"name": "go", "file_extension": ".go", "mimetype": "text/x-go"}
 ANSI = re.compile(r"\x1b\[[0-9;]*m")
-KERNEL_CHATTER = re.compile(r"[IW]\d{4} |.* Error message$")  # its log, less errors
-
-# A Unix socket lives in the kernel's temporary folder, and its path may have
-# about 100 characters.
-LONGEST_TEMPORARY = 50
 
 
 class Failed(Exception):
@@ -48,18 +39,14 @@ def run(path, out, env, on_cell):
     """
     notebook = read(path)
     code = [i for i, cell in enumerate(notebook.cells) if cell.cell_type == "code" and cell.source.strip()]
-    temporary = tempfile.mkdtemp(prefix="cvgm-", dir=short_temporary())
-    try:
-        with open(os.path.join(temporary, "kernel.log"), "w+") as log:
-            kernel_env = env | {"TMPDIR": temporary, "CVGM_OUT": str(out), "GOPROXY": "off"}
-            try:
-                execute(notebook, code, path.parent, kernel_env, log, on_cell)
-            except RuntimeError as e:  # also nbclient's DeadKernelError
-                log.seek(0)
-                words = [line.rstrip() for line in log if not KERNEL_CHATTER.match(line)]
-                raise Failed("\n".join([str(e), *indented(words[-10:])])) from None
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
+    with temporary_folder() as temporary, open(os.path.join(temporary, "kernel.log"), "w+") as log:
+        kernel_env = env | {"TMPDIR": temporary, "CVGM_OUT": str(out), "GOPROXY": "off"}
+        try:
+            execute(notebook, code, path.parent, kernel_env, log, on_cell)
+        except RuntimeError as e:  # also nbclient's DeadKernelError
+            log.seek(0)
+            words = [line.rstrip() for line in log if not KERNEL_CHATTER.match(line)]
+            raise Failed("\n".join([str(e), *indented(words[-10:])])) from None
     return normalised(notebook)
 
 
@@ -72,20 +59,14 @@ def execute(notebook, code, folder, env, log, on_cell):
         coalesce_streams=True,
         config=Config({"KernelManager": {"connection_file": os.path.join(env["TMPDIR"], "kernel.json")}}),
     )
-    session = None
-    try:
-        with client.setup_kernel(env=env, cwd=str(folder), stdout=log, stderr=log):
-            session = client.km.provisioner.pid
-            try:
-                for count, index in enumerate(code, 1):
-                    on_cell(count, len(code))
-                    run_cell(client, notebook.cells[index], index, count)
-            except BaseException:
-                client.shutdown_kernel = "immediate"
-                raise
-    finally:
-        if session:
-            end_session(session)
+    with client.setup_kernel(env=env, cwd=str(folder), stdout=log, stderr=log):
+        try:
+            for count, index in enumerate(code, 1):
+                on_cell(count, len(code))
+                run_cell(client, notebook.cells[index], index, count)
+        except BaseException:
+            client.shutdown_kernel = "immediate"
+            raise
 
 
 def run_cell(client, cell, index, count):
@@ -105,22 +86,6 @@ def run_cell(client, cell, index, count):
 
 def streams(cell, name):
     return "".join(o.text for o in cell.outputs if o.output_type == "stream" and o.name == name)
-
-
-def short_temporary():
-    base = tempfile.gettempdir()
-    return base if len(os.fsencode(base)) <= LONGEST_TEMPORARY else "/tmp"
-
-
-def end_session(session):
-    """Kills what a kernel that was shut down has left running in its session."""
-    for entry in Path("/proc").glob("[0-9]*/stat"):  # empty where there is no /proc
-        try:
-            fields = entry.read_text().rpartition(")")[2].split()
-            if int(fields[3]) == session:
-                os.kill(int(entry.parent.name), signal.SIGKILL)
-        except (OSError, ValueError, IndexError):
-            continue
 
 
 def read(path):

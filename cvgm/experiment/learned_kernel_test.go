@@ -1,0 +1,337 @@
+package experiment
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"math"
+	"os"
+	"runtime"
+	"slices"
+	"sync"
+	"testing"
+
+	"cvgm/cvgm"
+	"cvgm/qpdiff"
+	"cvgm/synth"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+)
+
+// goldenKernel is a variant of an experiment as independent code computes it:
+// the CV loss and its derivative in the features at the start, and the CV loss
+// at every step.
+type goldenKernel struct {
+	CVLoss         float64      `json:"cv_loss"`
+	FeatureGrad    [][2]float64 `json:"dF"`
+	LossTrajectory []float64    `json:"loss_trajectory"`
+	Accuracy       float64      `json:"final_test_accuracy"`
+}
+
+var kernelExperiments = []struct {
+	name   string
+	golden string
+	params LearnedKernelParams
+	run    func(context.Context) (*LearnedKernelResult, error)
+	draw   func() (kernelProblem, error)
+}{
+	{"rings", "testdata/experiment2.json", PaperRings().LearnedKernelParams, PaperRings().Run, PaperRings().draw},
+	{"XOR", "testdata/experiment3.json", PaperXOR().LearnedKernelParams, PaperXOR().Run, PaperXOR().draw},
+}
+
+// replays runs both experiments once for all tests.
+var replays = sync.OnceValues(func() ([]*LearnedKernelResult, error) {
+	var results []*LearnedKernelResult
+	for _, e := range kernelExperiments {
+		r, err := e.run(context.Background())
+		if err != nil {
+			return nil, err
+		}
+		results = append(results, r)
+	}
+	return results, nil
+})
+
+func kernelReplays(t *testing.T) (rings, xor *LearnedKernelResult) {
+	t.Helper()
+	r, err := replays()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r[0], r[1]
+}
+
+func TestLearnedKernelsFollowTheGoldenRuns(t *testing.T) {
+	rings, xor := kernelReplays(t)
+	for i, r := range []*LearnedKernelResult{rings, xor} {
+		e := kernelExperiments[i]
+		text, err := os.ReadFile(e.golden)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var golden map[string]goldenKernel
+		if err := json.Unmarshal(text, &golden); err != nil {
+			t.Fatal(err)
+		}
+		problem, err := e.draw()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range []struct {
+			variant Variant
+			name    string
+			steps   int // that agree: rounding grows along an unstable path
+		}{{Published, "published", r.Params.Steps}, {Full, "full_unpenalised", 20}} {
+			want, run := golden[c.name], r.Run(c.variant)
+			if len(want.LossTrajectory) != r.Params.Steps || len(run.CVLoss) != r.Params.Steps+1 {
+				t.Fatalf("%s, %v: %d losses, golden run %d", e.name, c.variant, len(run.CVLoss), len(want.LossTrajectory))
+			}
+			for k, loss := range want.LossTrajectory[:c.steps] {
+				near(t, e.name+", "+c.name+": CV loss", run.CVLoss[k], loss, 1e-6)
+			}
+			near(t, e.name+", "+c.name+": final accuracy", run.FinalAccuracy(), want.Accuracy, 0)
+
+			l, err := r.Params.newKernelLoss(c.variant, problem.train, problem.splits)
+			if err != nil {
+				t.Fatal(err)
+			}
+			loss, err := l.Eval(make([]float64, len(problem.start)), problem.start)
+			if err != nil {
+				t.Fatal(err)
+			}
+			near(t, e.name+", "+c.name+": first CV loss", loss, want.CVLoss, 1e-12)
+			got, asValidation := l.cv.FeatureCotangents()
+			if c.variant == Full {
+				got.Add(got, asValidation)
+			}
+			for i, row := range want.FeatureGrad {
+				for j, v := range row {
+					near(t, e.name+", "+c.name+": derivative in a feature", got.At(i, j), v, 1e-11)
+				}
+			}
+		}
+	}
+}
+
+// The published code runs in single precision.
+func TestLearnedKernelsGiveThePrintedNumbers(t *testing.T) {
+	rings, xor := kernelReplays(t)
+	run := rings.Run(Published)
+	near(t, "rings: first CV loss", run.CVLoss[0], .7010, 5e-5)
+	near(t, "rings: last CV loss", run.LastLoss(), .33595, 5e-6)
+	for step, want := range map[int]float64{1: .563, 11: .725, 21: .888, 22: .888, 100: .899} {
+		near(t, "rings: accuracy", run.Accuracy[step], want, 0)
+	}
+	near(t, "rings: Bayes rule on the test set", rings.Bayes.Test, .915, 0)
+	near(t, "rings: Bayes rule", rings.Bayes.Population, .8943502, 1e-7)
+	run = xor.Run(Published)
+	near(t, "XOR: first CV loss", run.CVLoss[0], .7044, 5e-5)
+	near(t, "XOR: last CV loss", run.LastLoss(), .3172, 5e-5)
+	for step, want := range map[int]float64{1: .524, 50: .716} {
+		near(t, "XOR: accuracy", run.Accuracy[step], want, 0)
+	}
+	near(t, "XOR: sign rule on the test set", xor.Bayes.Test, .708, 0)
+	near(t, "XOR: Bayes rule", xor.Bayes.Population, 13./18, 1e-15)
+}
+
+// The published "Bayes accuracy" of XOR compares predictions in {0, 1} with
+// labels in {−1, +1}, so that every −1 counts as right.
+func TestXORPublishedBayesAccuracyIsThatOfItsBug(t *testing.T) {
+	_, xor := kernelReplays(t)
+	var counted float64
+	for i, y := range xor.Test.Y {
+		different := 0.
+		if (xor.Test.X.At(i, 0) > 0) != (xor.Test.X.At(i, 1) > 0) {
+			different = 1
+		}
+		if different != y {
+			counted++
+		}
+	}
+	near(t, "what the published code counts", counted/float64(len(xor.Test.Y)), .851, 0)
+}
+
+func TestTheErrorsOfThePublishedGradientOffsetEachOther(t *testing.T) {
+	rings, xor := kernelReplays(t)
+	for _, v := range []Variant{Full, FullPenalised} {
+		for _, r := range []*LearnedKernelResult{rings, xor} {
+			for _, c := range r.Run(v).Cosine {
+				near(t, "cosine of the exact gradient with itself", c, 1, 1e-12)
+			}
+		}
+	}
+	near(t, "rings: cosine of the first published direction", rings.Run(Published).Cosine[0], -.21, .005)
+	learned := func(v Variant) bool { return rings.Run(v).FinalAccuracy() > .85 }
+	for v, want := range map[Variant]bool{Published: true, Detached: false, DetachedPenalised: false, Full: true, FullPenalised: true} {
+		if learned(v) != want {
+			t.Errorf("%v ends at accuracy %v", v, rings.Run(v).FinalAccuracy())
+		}
+	}
+}
+
+// The derivative of each variant but Published, whose direction is that of no
+// function: of the whole loss, or of the loss with the validation features held
+// where they were.
+func TestVariantsAgainstDifferences(t *testing.T) {
+	src := synth.NewStream(1, "directions")
+	for _, e := range kernelExperiments {
+		problem, err := e.draw()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, v := range Variants[1:] {
+			l, err := e.params.newKernelLoss(v, problem.train, problem.splits[:32])
+			if err != nil {
+				t.Fatal(err)
+			}
+			n := len(problem.start)
+			grad := make([]float64, n)
+			if _, err := l.Eval(grad, problem.start); err != nil {
+				t.Fatal(err)
+			}
+			phi, err := e.params.kernel().Forward(problem.start, problem.train.X)
+			if err != nil {
+				t.Fatal(err)
+			}
+			value := func(direction []float64, h float64) float64 {
+				moved := slices.Clone(problem.start)
+				floats.AddScaled(moved, h, direction)
+				loss, err := l.Eval(nil, moved)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if v.detached() {
+					return heldLoss(l.cv, problem, phi)
+				}
+				return loss
+			}
+			direction := make([]float64, n)
+			for range 4 {
+				for i := range direction {
+					direction[i] = src.NormFloat64()
+				}
+				// Small enough to cross no kink of a rectified unit.
+				const h = 1e-6
+				want := (value(direction, h) - value(direction, -h)) / (2 * h)
+				near(t, e.name+", "+v.String()+": derivative along a direction", floats.Dot(grad, direction), want, 2e-8*floats.Norm(grad, 2)*floats.Norm(direction, 2))
+			}
+		}
+	}
+}
+
+// heldLoss is the CV loss of the last fits on the validation rows of phi.
+func heldLoss(cv *cvgm.CV, p kernelProblem, phi *mat.Dense) float64 {
+	thetas, _ := cv.Thetas()
+	var total float64
+	for j, theta := range thetas {
+		val := p.splits[j].Val
+		for _, i := range val {
+			c, _ := cvgm.SoftMargin{}.Eval(theta[0]*phi.At(i, 0)+theta[1]*phi.At(i, 1)+theta[2], p.train.Y[i])
+			total += c / float64(len(val))
+		}
+	}
+	return total / float64(len(thetas))
+}
+
+func fewKernelSteps() RingsParams {
+	p := PaperRings()
+	p.Train, p.Test, p.K, p.Steps, p.Panels, p.GridPoints = 20, 50, 8, 3, []int{0, 3}, 5
+	return p
+}
+
+func TestLearnedKernelsAreTheSameForAnyGOMAXPROCS(t *testing.T) {
+	run := func(procs int) *LearnedKernelResult {
+		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(procs))
+		r, err := fewKernelSteps().Run(context.Background())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	if diff := cmp.Diff(run(1), run(7), cmp.Comparer(func(a, b *mat.Dense) bool { return mat.Equal(a, b) })); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestManifoldsAndScoresBelongToTheModel(t *testing.T) {
+	r, err := fewKernelSteps().Run(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, run := range r.Runs {
+		if len(run.Manifolds) != 2 || run.Manifolds[1].Step != 3 {
+			t.Fatalf("%v: manifolds after other steps than asked for", run.Variant)
+		}
+		for _, m := range run.Manifolds {
+			right := 0
+			for i, y := range r.Test.Y {
+				if y*(m.W[0]*m.Phi[0][i]+m.W[1]*m.Phi[1][i]+m.B) > 0 {
+					right++
+				}
+			}
+			near(t, "accuracy of the separator", float64(right)/float64(len(r.Test.Y)), run.Accuracy[m.Step], 0)
+			near(t, "accuracy of the manifold", m.Accuracy, run.Accuracy[m.Step], 0)
+		}
+		if diff := cmp.Diff([]float64{-3, -1.5, 0, 1.5, 3}, run.Boundary.Axis, cmpopts.EquateApprox(0, 1e-15)); diff != "" {
+			t.Error(diff)
+		}
+		if len(run.Boundary.Score) != 5 || len(run.Boundary.Score[4]) != 5 {
+			t.Errorf("%v: scores of another grid than asked for", run.Variant)
+		}
+	}
+}
+
+// The twin shows which paths rounding decides.
+func TestTwinsLeaveOnlyUnstablePaths(t *testing.T) {
+	_, xor := kernelReplays(t)
+	for _, run := range xor.Runs {
+		apart := math.Abs(run.Twin[len(run.Twin)-1] - run.CVLoss[len(run.CVLoss)-1])
+		if run.Variant == Published || !run.Variant.detached() {
+			near(t, run.Variant.String()+": distance of the twin", apart, 0, 1e-8)
+		} else if apart < 1e-6 {
+			t.Errorf("%v: the twin ends %g apart", run.Variant, apart)
+		}
+	}
+}
+
+func TestLearnedKernelsRefuseBadParams(t *testing.T) {
+	for name, change := range map[string]func(*RingsParams){
+		"no steps":          func(p *RingsParams) { p.Steps = 0 },
+		"no grid":           func(p *RingsParams) { p.GridPoints = 1 },
+		"empty grid":        func(p *RingsParams) { p.GridHalf = 0 },
+		"panel too late":    func(p *RingsParams) { p.Panels = []int{4} },
+		"layer of no units": func(p *RingsParams) { p.Hidden = []int{8, 0} },
+		"no splits":         func(p *RingsParams) { p.K = 0 },
+		"p = 1":             func(p *RingsParams) { p.P = 1 },
+		"C = 0":             func(p *RingsParams) { p.C = 0 },
+		"no step size":      func(p *RingsParams) { p.StepSize = 0 },
+	} {
+		p := fewKernelSteps()
+		change(&p)
+		if _, err := p.Run(context.Background()); !errors.Is(err, qpdiff.ErrDomain) {
+			t.Errorf("%s: error %v", name, err)
+		}
+	}
+	p := fewKernelSteps()
+	p.RadiusSD = -1
+	var bad *synth.ArgError
+	if _, err := p.Run(context.Background()); !errors.As(err, &bad) {
+		t.Errorf("negative deviation: error %v", err)
+	}
+	x := PaperXOR()
+	x.Overlap = 2
+	if _, err := x.Run(context.Background()); !errors.As(err, &bad) {
+		t.Errorf("overlap 2: error %v", err)
+	}
+}
+
+func TestLearnedKernelsStopWhenCancelled(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := PaperXOR().Run(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v", err)
+	}
+}

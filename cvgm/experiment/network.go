@@ -1,0 +1,121 @@
+package experiment
+
+import (
+	"context"
+	"math"
+
+	"cvgm/cvgm"
+	"cvgm/qpdiff"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+)
+
+// network is the neural network that the paper compares with: the kernel's
+// layers and one linear unit on their two features, all trained together on
+// the training examples, by the mean softmargin loss (for labels ±1 the binary
+// cross entropy of the logit).
+type network struct {
+	data qpdiff.Data
+	phi  *cvgm.Perceptron
+	dphi *mat.Dense
+}
+
+func newNetwork(m KernelMethod, d qpdiff.Data) *network {
+	n, _ := d.X.Dims()
+	return &network{d, m.kernel(), mat.NewDense(n, 2, nil)}
+}
+
+// numParams counts the kernel's parameters, two weights and a constant.
+func (n *network) numParams() int { return n.phi.NumParams() + 3 }
+
+// init draws initial parameters as PyTorch distributes them: uniform on ±1/√n
+// for a layer with n inputs.
+func (n *network) init(params []float64, src cvgm.Source) {
+	kernel := len(params) - 3
+	n.phi.Init(params[:kernel], src)
+	for i := kernel; i < len(params); i++ {
+		params[i] = (2*src.Float64() - 1) / math.Sqrt2
+	}
+}
+
+// Eval is a cvgm.Objective: the mean softmargin loss.
+func (n *network) Eval(grad, params []float64) (float64, error) {
+	kernel := len(params) - 3
+	w := params[kernel:]
+	phi, err := n.phi.Forward(params[:kernel], n.data.X)
+	if err != nil {
+		return math.NaN(), err
+	}
+	clear(grad)
+	var total float64
+	scale := 1 / float64(len(n.data.Y))
+	for i, y := range n.data.Y {
+		f := phi.RawRowView(i)
+		loss, slope := cvgm.SoftMargin{}.Eval(w[0]*f[0]+w[1]*f[1]+w[2], y)
+		total += loss * scale
+		if grad == nil {
+			continue
+		}
+		slope *= scale
+		df, dw := n.dphi.RawRowView(i), grad[kernel:]
+		for j := range 2 {
+			df[j] = slope * w[j]
+			dw[j] += slope * f[j]
+		}
+		dw[2] += slope
+	}
+	if grad != nil {
+		n.phi.Backward(grad[:kernel], n.dphi)
+	}
+	return total, nil
+}
+
+// predict returns the logits of the rows of x.
+func (n *network) predict(params []float64) func(dst []float64, x *mat.Dense) error {
+	kernel := len(params) - 3
+	w := params[kernel:]
+	return func(dst []float64, x *mat.Dense) error {
+		phi, err := n.phi.Forward(params[:kernel], x)
+		if err != nil {
+			return err
+		}
+		for i := range dst {
+			f := phi.RawRowView(i)
+			dst[i] = w[0]*f[0] + w[1]*f[1] + w[2]
+		}
+		return nil
+	}
+}
+
+// accumulated returns the objective f with the sum of all its gradients so far
+// for a gradient: what is descended where gradients are never set back to zero.
+func accumulated(f cvgm.Objective) cvgm.Objective {
+	var total []float64
+	return func(grad, x []float64) (float64, error) {
+		loss, err := f(grad, x)
+		if err == nil && grad != nil {
+			if total == nil {
+				total = make([]float64, len(grad))
+			}
+			floats.Add(total, grad)
+			copy(grad, total)
+		}
+		return loss, err
+	}
+}
+
+// train returns the last x of a search from start.
+func train(ctx context.Context, s cvgm.Searcher, f cvgm.Objective, start []float64) ([]float64, error) {
+	x := make([]float64, len(start))
+	for step, err := range s.Search(cvgm.Problem{Objective: f}, start) {
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err != nil {
+			return nil, err
+		}
+		copy(x, step.X)
+	}
+	return x, nil
+}

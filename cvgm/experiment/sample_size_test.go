@@ -1,0 +1,172 @@
+package experiment
+
+import (
+	"context"
+	"errors"
+	"math"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"cvgm/qpdiff"
+	"cvgm/synth"
+
+	"github.com/google/go-cmp/cmp"
+	"gonum.org/v1/gonum/floats"
+)
+
+func fewSizes() SampleSizeParams {
+	p := PaperSampleSize()
+	p.MinSize, p.MaxSize, p.SizeStep, p.Seeds, p.Test, p.Small = 8, 24, 8, 3, 200, 16
+	p.K, p.Steps, p.NetworkSteps, p.AdamSteps = 16, 20, 20, 20
+	return p
+}
+
+func TestSampleSizesAreTheSameForAnyGOMAXPROCS(t *testing.T) {
+	run := func(procs int) *SampleSizeResult {
+		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(procs))
+		r, err := fewSizes().Run(context.Background())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	r := run(1)
+	if diff := cmp.Diff(r, run(5)); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]int{8, 16, 24}, r.Sizes); diff != "" || len(r.Failures) != 0 {
+		t.Errorf("sizes, failures %v:\n%s", r.Failures, diff)
+	}
+	for k, m := range r.Methods {
+		if m.Full.All.Difference.N != 9 || m.Published.Small.Difference.N != 6 || m.Mean[2].N != 3 {
+			t.Errorf("%s: means over %d, %d and %d cells", m.Name, m.Full.All.Difference.N, m.Published.Small.Difference.N, m.Mean[2].N)
+		}
+		if k == SizeBayes && !(m.Full.All.Difference.Mean < 0) || k == SizeLogistic && !(m.Full.All.Difference.Mean > 0) {
+			t.Errorf("CVGM less %s is %v", m.Name, m.Full.All.Difference.Mean)
+		}
+	}
+	if c := r.Methods[SizeCVGMFull].Full.All; c.Difference.Mean != 0 || c.Wins != .5 {
+		t.Errorf("CVGM against itself: %+v", c)
+	}
+}
+
+// Two training examples leave one for the fit, and no unpenalised intercept
+// fits one class.
+func TestFailingCellsAreNamedAndTheRestGoesOn(t *testing.T) {
+	p := fewSizes()
+	p.MinSize = 2
+	var last atomic.Int64
+	ctx := WithProgress(context.Background(), func(done, total int) {
+		if done == total {
+			last.Store(int64(total))
+		}
+	})
+	r, err := p.Run(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if last.Load() != 9 {
+		t.Errorf("progress ends at %d of 9", last.Load())
+	}
+	if len(r.Failures) != 3 {
+		t.Fatalf("failures %+v", r.Failures)
+	}
+	for seed, f := range r.Failures {
+		if f.Size != 2 || f.Seed != seed || !strings.Contains(f.Problem, sizeMethods[SizeCVGMFull]) || !strings.Contains(f.Problem, "split 0") {
+			t.Errorf("failure %+v", f)
+		}
+		if !math.IsNaN(r.Methods[SizeBayes].Accuracy[0][seed]) {
+			t.Error("a failed cell has an accuracy")
+		}
+	}
+	m := r.Methods[SizeAdam]
+	if m.Mean[0].N != 0 || m.Mean[1].N != 3 || math.IsNaN(m.Full.All.Difference.Mean) || m.Full.All.Difference.N != 6 {
+		t.Errorf("means with failures: %+v, %+v", m.Mean, m.Full)
+	}
+
+	p.MaxSize = 2
+	if _, err := p.Run(context.Background()); !errors.Is(err, qpdiff.ErrIllPosed) || !strings.Contains(err.Error(), "size 2, seed 0") {
+		t.Errorf("where every cell fails: %v", err)
+	}
+}
+
+func TestSampleSizesRefuseBadParams(t *testing.T) {
+	for name, change := range map[string]func(*SampleSizeParams){
+		"one example": func(p *SampleSizeParams) { p.MinSize = 1 },
+		"no sizes":    func(p *SampleSizeParams) { p.MaxSize = 7 },
+		"no step":     func(p *SampleSizeParams) { p.SizeStep = 0 },
+		"no seeds":    func(p *SampleSizeParams) { p.Seeds = 0 },
+		"no training": func(p *SampleSizeParams) { p.AdamSteps = -1 },
+	} {
+		p := fewSizes()
+		change(&p)
+		if _, err := p.Run(context.Background()); !errors.Is(err, qpdiff.ErrDomain) {
+			t.Errorf("%s: error %v", name, err)
+		}
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := fewSizes().Run(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: error %v", err)
+	}
+}
+
+func TestNetworkGradientAgainstDifferences(t *testing.T) {
+	src := synth.NewStream(3, "network")
+	d, err := synth.MakeRings(src, 12, synth.Rings{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	net := newNetwork(KernelMethod{Hidden: []int{5}}, qpdiff.Data(d))
+	x := make([]float64, net.numParams())
+	net.init(x, src)
+	grad := make([]float64, len(x))
+	if _, err := net.Eval(grad, x); err != nil {
+		t.Fatal(err)
+	}
+	for i, v := range x {
+		value := func(h float64) float64 {
+			x[i] = v + h
+			defer func() { x[i] = v }()
+			loss, err := net.Eval(nil, x)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return loss
+		}
+		const h = 1e-6
+		near(t, "derivative of the network's loss", grad[i], (value(h)-value(-h))/(2*h), 1e-9)
+	}
+	// The predictions are those that the loss is made of.
+	predictions := make([]float64, len(d.Y))
+	if err := net.predict(x)(predictions, d.X); err != nil {
+		t.Fatal(err)
+	}
+	var total float64
+	for i, p := range predictions {
+		total += math.Log1p(math.Exp(-d.Y[i]*p)) / float64(len(d.Y))
+	}
+	loss, err := net.Eval(nil, x)
+	if err != nil {
+		t.Fatal(err)
+	}
+	near(t, "loss of the predictions", total, loss, 1e-14)
+}
+
+// On f(x) = ½x² with step .1 from x = 1, by hand: .9; .9 − .1(1+.9);
+// .71 − .1(1+.9+.71).
+func TestAccumulatedGradientsByHand(t *testing.T) {
+	parabola := func(grad, x []float64) (float64, error) {
+		copy(grad, x)
+		return floats.Dot(x, x) / 2, nil
+	}
+	for steps, want := range []float64{1, .9, .71, .449} {
+		x, err := train(context.Background(), gradientDescent(.1, steps), accumulated(parabola), []float64{1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		near(t, "accumulated descent", x[0], want, 1e-15)
+	}
+}

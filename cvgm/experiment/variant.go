@@ -1,0 +1,183 @@
+package experiment
+
+import (
+	"fmt"
+
+	"cvgm/cvgm"
+	"cvgm/qpdiff"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+)
+
+// A Variant is a direction in which the parameters of a learned kernel may be
+// walked: the gradient of Algorithm 1's loss, or what the published code takes
+// for it. That code differs in two ways. It holds the validation features
+// constant, so that the direct path from φ(x) over the prediction to the loss is
+// missing; and its Jacobian of the fit holds the probabilities π constant.
+type Variant int
+
+const (
+	// Published is the published code's direction: both errors, and an
+	// intercept that is penalised in the fit but not in its Jacobian.
+	Published Variant = iota
+	// Detached has the exact Jacobian of the fit, but holds the validation
+	// features constant.
+	Detached
+	// DetachedPenalised is Detached for a fit with penalised intercept.
+	DetachedPenalised
+	// Full is the exact gradient.
+	Full
+	// FullPenalised is the exact gradient for a fit with penalised intercept.
+	FullPenalised
+)
+
+// Variants lists all of them.
+var Variants = []Variant{Published, Detached, DetachedPenalised, Full, FullPenalised}
+
+func (v Variant) String() string {
+	switch v {
+	case Published:
+		return "published"
+	case Detached:
+		return "detached"
+	case DetachedPenalised:
+		return "detached, penalised intercept"
+	case Full:
+		return "full"
+	case FullPenalised:
+		return "full, penalised intercept"
+	}
+	return fmt.Sprintf("Variant(%d)", int(v))
+}
+
+func (v Variant) detached() bool { return v != Full && v != FullPenalised }
+
+// exact returns the variant with the exact gradient of the same loss.
+func (v Variant) exact() Variant {
+	if v.intercept() == qpdiff.UnpenalisedIntercept {
+		return Full
+	}
+	return FullPenalised
+}
+
+func (v Variant) intercept() qpdiff.Intercept {
+	if v == Detached || v == Full {
+		return qpdiff.UnpenalisedIntercept
+	}
+	return qpdiff.PenalisedIntercept
+}
+
+func (v Variant) learner() cvgm.Learner {
+	if v == Published {
+		l := new(incompleteLogistic)
+		l.Intercept = v.intercept()
+		return l
+	}
+	return &qpdiff.Logistic{Intercept: v.intercept()}
+}
+
+// incompleteLogistic is logistic regression with the derivative in X of the
+// published code: it takes ∇_{xᵢ}∇_θ L for C(πᵢ−1) yᵢ I, without the term
+// C πᵢ(1−πᵢ) xᵢθᵀ, and the Hessian for one in which the intercept is not
+// penalised, although the fit penalises it.
+type incompleteLogistic struct {
+	qpdiff.Logistic
+	y        []float64
+	c        float64
+	u, e, pi []float64
+}
+
+func (l *incompleteLogistic) Load(d qpdiff.Data) error {
+	l.y = d.Y
+	return l.Logistic.Load(d)
+}
+
+func (l *incompleteLogistic) LoadWithout(full any, out []int) error {
+	f := full.(*incompleteLogistic)
+	l.y = f.y
+	return l.Logistic.LoadWithout(&f.Logistic, out)
+}
+
+func (l *incompleteLogistic) Fit(theta, hyper []float64) error {
+	if err := l.Logistic.Fit(theta, hyper); err != nil {
+		return err
+	}
+	l.c = hyper[0]
+	return nil
+}
+
+// VJP adds to g.X alone: the published code differentiates in nothing else.
+func (l *incompleteLogistic) VJP(g *qpdiff.Grad, dtheta []float64) error {
+	n := len(dtheta) - 1
+	if len(l.u) != n+1 {
+		l.u, l.e = make([]float64, n+1), make([]float64, n+1)
+	}
+	if len(l.pi) != len(l.y) {
+		l.pi = make([]float64, len(l.y))
+	}
+	if err := l.SolveHessian(l.u, dtheta); err != nil {
+		return err
+	}
+	// H less the intercept's penalty is H − eeᵀ, with e the last unit vector.
+	clear(l.e)
+	l.e[n] = 1
+	if err := l.SolveHessian(l.e, l.e); err != nil {
+		return err
+	}
+	floats.AddScaled(l.u, l.u[n]/(1-l.e[n]), l.e)
+	if err := l.Probabilities(l.pi); err != nil {
+		return err
+	}
+	for i, pi := range l.pi {
+		floats.AddScaled(g.X.RawRowView(i), l.c*(1-pi)*l.y[i], l.u[:n])
+	}
+	return nil
+}
+
+// kernelLoss is the CV loss of logistic regression on the features of a
+// network, as a function of the network's parameters, with a variant of its
+// gradient.
+type kernelLoss struct {
+	variant Variant
+	phi     *cvgm.Perceptron
+	cv      *cvgm.CV
+}
+
+// newKernelLoss uses one goroutine: what runs in parallel are variants or cells.
+func (m KernelMethod) newKernelLoss(v Variant, d qpdiff.Data, splits []cvgm.Split) (*kernelLoss, error) {
+	l := &kernelLoss{variant: v, phi: m.kernel()}
+	var err error
+	l.cv, err = cvgm.New(cvgm.Config{
+		Data: d, Splits: splits, Learner: v.learner, Loss: cvgm.SoftMargin{},
+		Features: l.phi, Hyper: []float64{m.C}, Workers: 1,
+	})
+	return l, err
+}
+
+// Eval is a cvgm.Objective, but for what it calls the gradient.
+func (l *kernelLoss) Eval(grad, params []float64) (float64, error) {
+	loss, err := l.cv.Eval(grad, params)
+	if err == nil && grad != nil && l.variant.detached() {
+		asTraining, _ := l.cv.FeatureCotangents()
+		clear(grad)
+		l.phi.Backward(grad, asTraining)
+	}
+	return loss, err
+}
+
+// accuracy returns the share of the examples whose label the prediction has the
+// sign of.
+func accuracy(d qpdiff.Data, predict func(dst []float64, x *mat.Dense) error) (float64, error) {
+	predictions := make([]float64, len(d.Y))
+	if err := predict(predictions, d.X); err != nil {
+		return 0, err
+	}
+	right := 0
+	for i, p := range predictions {
+		if p*d.Y[i] > 0 {
+			right++
+		}
+	}
+	return float64(right) / float64(len(d.Y)), nil
+}

@@ -1,0 +1,168 @@
+package cvgm
+
+import (
+	"iter"
+	"math"
+
+	"cvgm/qpdiff"
+)
+
+// A GapMonitor watches a search for over-fitting of the CV loss: with many
+// hyperparameters a search can learn the validation rows by heart just as a
+// learner can its training rows, and the CV loss then says less and less about
+// the risk. Beside each step's CV loss it sets an estimate of the risk there
+// that the search has not seen, from held-out examples (HeldOut) or from the
+// same search on parts of the data (Nested), and it can stop the search by it:
+//
+//	monitor := cvgm.GapMonitor{HeldOut: cv.RiskAt(loss, heldOut), Patience: 20}
+//	for step, err := range monitor.Watch(search.Search(problem, x0)) {
+//		// step.Loss, step.HeldOut, step.Gap(), step.Best
+//	}
+type GapMonitor struct {
+	// HeldOut estimates the risk at a step; see [CV.RiskAt]. Either it or
+	// Nested is required.
+	HeldOut func(Step) (float64, error)
+	// Nested are runs of the same search on the training rows of outer splits,
+	// each with the risk on that split's validation rows. They advance with
+	// the search watched, one evaluation each; one that has ended stays at its
+	// last. The estimate is the mean of their risks: what searching for so
+	// long gives on examples not seen, with somewhat less data (nested
+	// cross-validation; Varma and Simon 2006).
+	Nested []NestedSearch
+	// Risk is the true risk at a step, where it is known. Nil: it is not.
+	Risk func(Step) (float64, error)
+	// Patience ends the sequence after so many steps in a row without a new
+	// lowest estimate. Zero: it ends with the search.
+	Patience int
+}
+
+// A NestedSearch is one run of a search on a part of the data.
+type NestedSearch struct {
+	Steps iter.Seq2[Step, error]
+	Risk  func(Step) (float64, error) // on the rest of the data
+}
+
+// A GapStep is a step with what its CV loss is worth.
+type GapStep struct {
+	Step            // Loss is the CV loss
+	HeldOut float64 // the monitor's estimate of the risk
+	Risk    float64 // the true risk; NaN where it is not known
+	Best    bool    // HeldOut is lower than at all steps before
+}
+
+// Gap returns by how much the CV loss is too low: HeldOut − Loss.
+func (s GapStep) Gap() float64 { return s.HeldOut - s.Loss }
+
+// Watch returns the steps of a search with their gaps. An error of the search,
+// or of an estimate, ends the sequence; it is a [SearchError].
+func (m GapMonitor) Watch(steps iter.Seq2[Step, error]) iter.Seq2[GapStep, error] {
+	return func(yield func(GapStep, error) bool) {
+		fail := func(s Step, err error) {
+			if _, ok := err.(*SearchError); !ok {
+				err = &SearchError{Index: s.Index, X: append([]float64(nil), s.X...), Err: err}
+			}
+			yield(GapStep{Step: s, HeldOut: math.NaN(), Risk: math.NaN()}, err)
+		}
+		if (m.HeldOut == nil) == (len(m.Nested) == 0) {
+			fail(Step{}, badArg("GapMonitor", qpdiff.ErrShape, "set HeldOut, for example to cv.RiskAt(loss, data), or Nested", "has both HeldOut and Nested, or none"))
+			return
+		}
+		estimate := m.HeldOut
+		if estimate == nil {
+			n := nested{searches: m.Nested}
+			defer n.stop()
+			estimate = n.estimate
+		}
+		best, since := math.Inf(1), 0
+		for s, err := range steps {
+			g := GapStep{Step: s, Risk: math.NaN()}
+			if err == nil {
+				g.HeldOut, err = estimate(s)
+			}
+			if err == nil && m.Risk != nil {
+				g.Risk, err = m.Risk(s)
+			}
+			if err == nil && (g.HeldOut != g.HeldOut || m.Risk != nil && g.Risk != g.Risk) {
+				err = badArg("GapMonitor", qpdiff.ErrNotFinite, "return an error where there is no risk", "is given NaN as a risk")
+			}
+			if err != nil {
+				fail(s, err)
+				return
+			}
+			since++
+			if g.Best = g.HeldOut < best; g.Best {
+				best, since = g.HeldOut, 0
+			}
+			if !yield(g, nil) || m.Patience > 0 && since >= m.Patience {
+				return
+			}
+		}
+	}
+}
+
+// Best watches a search to its end and returns the step of lowest estimate,
+// with slices of its own: where to stop, by examples that the CV loss has not
+// seen. With an error it returns the best step before it.
+func (m GapMonitor) Best(steps iter.Seq2[Step, error]) (GapStep, error) {
+	best := GapStep{HeldOut: math.Inf(1), Risk: math.NaN()}
+	for s, err := range m.Watch(steps) {
+		if err != nil {
+			return best, err
+		}
+		if s.Best {
+			best = s
+			best.Step = s.Step.clone()
+		}
+	}
+	return best, nil
+}
+
+// nested advances the searches of a GapMonitor.
+type nested struct {
+	searches []NestedSearch
+	running  []func() (Step, error, bool)
+	stops    []func()
+	risks    []float64
+}
+
+func (n *nested) stop() {
+	for _, stop := range n.stops {
+		stop()
+	}
+}
+
+func (n *nested) estimate(Step) (float64, error) {
+	if n.running == nil {
+		for _, s := range n.searches {
+			next, stop := iter.Pull2(s.Steps)
+			n.running, n.stops = append(n.running, next), append(n.stops, stop)
+		}
+		n.risks = make([]float64, len(n.searches))
+		for j := range n.risks {
+			n.risks[j] = math.NaN() // until its search has a step
+		}
+	}
+	for j, next := range n.running {
+		s, err, ok := next()
+		if ok && err == nil {
+			n.risks[j], err = n.searches[j].Risk(s)
+		}
+		if err != nil {
+			return 0, &SplitError{j, err}
+		}
+	}
+	return meanOf(n.risks), nil
+}
+
+// RiskAt returns the function that fits the learner to all of the CV's data at
+// a step's X, as [CV.Final] does, and gives its mean loss on d, which should
+// hold none of that data: a [GapMonitor]'s HeldOut or Risk.
+func (cv *CV) RiskAt(loss Loss, d qpdiff.Data) func(Step) (float64, error) {
+	return func(s Step) (float64, error) {
+		m, err := cv.Final(s.X)
+		if err != nil {
+			return 0, err
+		}
+		return m.Risk(loss, d)
+	}
+}

@@ -1,0 +1,71 @@
+package cvgm
+
+import (
+	"iter"
+	"math"
+
+	"cvgm/qpdiff"
+)
+
+// Adam is the method of Kingma and Ba (2015) with a projection after each
+// step: with the running means a of the gradient and b of its square,
+//
+//	x⁺ = P(x − s·â/(√b̂ + ε)),   â = a/(1 − β1ᵏ),  b̂ = b/(1 − β2ᵏ).
+//
+// It needs a box: the steps being scaled entry by entry, it would not come to
+// rest at the minimum over another set. With a constant s it comes as near to a
+// minimum as its last steps are long.
+type Adam struct {
+	StepSize     float64 // s > 0, required: about how far each entry moves in a step
+	Beta1, Beta2 float64 // below 1; zero: .9 and .999
+	Epsilon      float64 // zero: 1e-8
+	MaxSteps     int     // evaluations at most; zero: 1000
+	// Tol ends the search where ‖x − P(x − ∇f(x))‖∞ ≤ Tol. Zero: 1e-8.
+	// Negative: never.
+	Tol float64
+}
+
+// Search starts at the projection of x0 and yields every iterate.
+func (m Adam) Search(p Problem, x0 []float64) iter.Seq2[Step, error] {
+	beta1, beta2, epsilon := orDefault(m.Beta1, .9), orDefault(m.Beta2, .999), orDefault(m.Epsilon, 1e-8)
+	settings := p.box("Adam")
+	if settings == nil {
+		settings = checkStep("Adam", m.StepSize)
+	}
+	for _, s := range []struct {
+		name  string
+		value float64
+	}{{"Adam.Beta1", beta1}, {"Adam.Beta2", beta2}} {
+		if settings == nil {
+			settings = checkShare(s.name, s.value)
+		}
+	}
+	if settings == nil && !(epsilon > 0) {
+		settings = badArg("Adam.Epsilon", qpdiff.ErrDomain, "use a small positive number, or zero for the default", "is %v", epsilon)
+	}
+	return search(p, x0, orDefault(m.MaxSteps, 1000), true, settings, func(w *walk) {
+		a, b := make([]float64, len(x0)), make([]float64, len(x0))
+		work := make([]float64, len(x0))
+		power1, power2 := 1., 1.
+		for w.eval() {
+			if !w.next(w.stationary(work, m.Tol)) {
+				return
+			}
+			power1 *= beta1
+			power2 *= beta2
+			for i, g := range w.Grad {
+				a[i] = beta1*a[i] + (1-beta1)*g
+				b[i] = beta2*b[i] + (1-beta2)*g*g
+				w.X[i] -= m.StepSize * a[i] / (1 - power1) / (math.Sqrt(b[i]/(1-power2)) + epsilon)
+			}
+			p.project(w.X)
+		}
+	})
+}
+
+func checkShare(name string, v float64) error {
+	if !(v >= 0 && v < 1) {
+		return badArg(name, qpdiff.ErrDomain, "use a number from 0 to below 1", "is %v", v)
+	}
+	return nil
+}

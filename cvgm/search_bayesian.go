@@ -1,0 +1,264 @@
+package cvgm
+
+import (
+	"iter"
+	"math"
+
+	"cvgm/qpdiff"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// Bayesian is Bayesian optimisation without gradients: a Gaussian process with
+// a Matérn-5/2 kernel models the losses seen, and the next point is one of the
+// highest expected improvement (Jones, Schonlau and Welch 1998; Snoek,
+// Larochelle and Adams 2012). The kernel's length scales, one per coordinate
+// up to ten coordinates and a common one beyond, are the likeliest under a
+// log-normal prior; mean and variance of the process are profiled out.
+//
+// It needs a finite box, on which its sense of distance rests, and suits losses
+// so costly that some hundred evaluations are all there is: the model's own
+// cost grows with their cube.
+type Bayesian struct {
+	Source   Source
+	Initial  int // points before the model takes over, x0 included; zero: 2n + 2, at most 20
+	MaxSteps int // evaluations at most; zero: 100
+	// Candidates is the number of points drawn, half over the box and half
+	// around the best point, at which the expected improvement is compared
+	// before the best of them is refined by about as many. Zero: 400.
+	Candidates int
+}
+
+// Search evaluates the projection of x0, then points drawn uniformly from the
+// box, then those that the model proposes.
+func (m Bayesian) Search(p Problem, x0 []float64) iter.Seq2[Step, error] {
+	initial, candidates := orDefault(m.Initial, min(2*len(x0)+2, 20)), orDefault(m.Candidates, 400)
+	settings := p.box("Bayesian")
+	switch {
+	case m.Source == nil:
+		settings = badArg("Bayesian.Source", qpdiff.ErrShape, "give a source of random numbers", "is nil")
+	case initial < 1 || candidates < 1:
+		settings = badArg("Bayesian", qpdiff.ErrDomain, "use positive numbers, or zero for the defaults", "has Initial = %d, Candidates = %d", initial, candidates)
+	}
+	return search(p, x0, orDefault(m.MaxSteps, 100), false, settings, func(w *walk) {
+		n := len(x0)
+		gp := newProcess(n)
+		unit := make([]float64, n) // X in the unit cube
+		for i, x := range w.X {
+			lower, upper := p.bounds(i)
+			if !finite(upper - lower) {
+				w.fail(badArg("Problem.Upper", qpdiff.ErrDomain, "give Bayesian finite bounds", "is, or Lower is, infinite at index %d", i))
+				return
+			}
+			if upper > lower {
+				unit[i] = (x - lower) / (upper - lower)
+			}
+		}
+		for w.eval() && w.next(false) {
+			gp.add(unit, w.Loss)
+			if w.Evaluations < initial {
+				for i := range unit {
+					unit[i] = m.Source.Float64()
+				}
+			} else {
+				gp.fit()
+				gp.propose(unit, m.Source, candidates)
+			}
+			for i, u := range unit {
+				lower, upper := p.bounds(i)
+				w.X[i] = lower + u*(upper-lower)
+			}
+			p.project(w.X) // against rounding
+		}
+	})
+}
+
+// process is a Gaussian process on the unit cube.
+type process struct {
+	x         [][]float64
+	y         []float64
+	logLength []float64 // one, or one per coordinate
+	// The fit: the lower Cholesky factor of the correlation matrix, mean and
+	// variance, and K⁻¹(y − mean).
+	chol     mat.Cholesky
+	l        [][]float64
+	mean     float64
+	variance float64
+	alpha    []float64
+	k, v     []float64 // work
+	best     int
+}
+
+// nugget is the share of the variance left to what the kernel cannot explain,
+// and what keeps the correlation matrix regular.
+const nugget = 1e-8
+
+func newProcess(n int) *process {
+	if n > 10 {
+		n = 1
+	}
+	g := &process{logLength: make([]float64, n)}
+	for i := range g.logLength {
+		g.logLength[i] = math.Log(.5)
+	}
+	return g
+}
+
+func (g *process) add(x []float64, y float64) {
+	if len(g.y) > 0 && y < g.y[g.best] {
+		g.best = len(g.y)
+	}
+	g.x = append(g.x, append([]float64(nil), x...))
+	g.y = append(g.y, y)
+	g.k, g.v = make([]float64, len(g.y)), make([]float64, len(g.y))
+}
+
+// correlation is the Matérn-5/2 kernel.
+func (g *process) correlation(a, b []float64) float64 {
+	var rr float64
+	if len(g.logLength) == 1 {
+		for i := range a {
+			rr += (a[i] - b[i]) * (a[i] - b[i])
+		}
+		rr /= float64(len(a)) * math.Exp(2*g.logLength[0])
+	} else {
+		for i := range a {
+			d := (a[i] - b[i]) / math.Exp(g.logLength[i])
+			rr += d * d
+		}
+	}
+	r := math.Sqrt(5 * rr)
+	return (1 + r + r*r/3) * math.Exp(-r)
+}
+
+// posterior conditions on the data at the current lengths and returns their
+// log posterior density, up to a constant.
+func (g *process) posterior() float64 {
+	n := len(g.y)
+	k := mat.NewSymDense(n, nil)
+	for i := range n {
+		for j := range i {
+			k.SetSym(i, j, g.correlation(g.x[i], g.x[j]))
+		}
+		k.SetSym(i, i, 1+nugget)
+	}
+	if !g.chol.Factorize(k) {
+		return math.Inf(-1)
+	}
+	ones := mat.NewVecDense(n, nil)
+	for i := range n {
+		ones.SetVec(i, 1)
+	}
+	var kOnes, kY mat.VecDense
+	// Conditioning errors of these solves are what the nugget is for.
+	_ = g.chol.SolveVecTo(&kOnes, ones)
+	y := mat.NewVecDense(n, g.y)
+	g.mean = mat.Dot(&kOnes, y) / mat.Dot(&kOnes, ones)
+	var residual mat.VecDense
+	residual.AddScaledVec(y, -g.mean, ones)
+	_ = g.chol.SolveVecTo(&kY, &residual)
+	g.variance = max(mat.Dot(&kY, &residual)/float64(n), 1e-300)
+	g.alpha = kY.RawVector().Data
+	density := -.5 * (float64(n)*math.Log(g.variance) + g.chol.LogDet())
+	for _, l := range g.logLength {
+		d := l - math.Log(.5)
+		density -= .5 * d * d
+	}
+	return density
+}
+
+// fit climbs to likelier lengths, one coordinate after the other, from those
+// of the last fit.
+func (g *process) fit() {
+	best := g.posterior()
+	for i := range g.logLength {
+		for step := .5; step > .1; step /= 2 {
+			at := g.logLength[i]
+			for _, l := range []float64{at - step, at + step} {
+				last := g.logLength[i]
+				g.logLength[i] = l
+				if density := g.posterior(); density > best {
+					best = density
+				} else {
+					g.logLength[i] = last
+				}
+			}
+		}
+	}
+	g.posterior()
+	u := g.chol.RawU()
+	n := len(g.y)
+	g.l = make([][]float64, n)
+	for i := range n {
+		g.l[i] = make([]float64, i+1)
+		for j := range i + 1 {
+			g.l[i][j] = u.At(j, i)
+		}
+	}
+}
+
+// improvement returns the expected improvement at x over the lowest loss,
+// relative to the process's standard deviation.
+func (g *process) improvement(x []float64) float64 {
+	var mean float64
+	explained := 0.
+	for i, xi := range g.x {
+		g.k[i] = g.correlation(x, xi)
+		mean += g.k[i] * g.alpha[i]
+		v := g.k[i]
+		for j, l := range g.l[i][:i] {
+			v -= l * g.v[j]
+		}
+		g.v[i] = v / g.l[i][i]
+		explained += g.v[i] * g.v[i]
+	}
+	sd := math.Sqrt(g.variance)
+	gain := (g.y[g.best] - g.mean - mean) / sd
+	s := math.Sqrt(max(1+nugget-explained, 0))
+	if s < 1e-12 {
+		return max(gain, 0)
+	}
+	z := gain / s
+	return gain*.5*math.Erfc(-z/math.Sqrt2) + s*math.Exp(-.5*z*z)/math.Sqrt(2*math.Pi)
+}
+
+// propose overwrites x with a point of high expected improvement: the best of
+// the candidates, refined by a coordinate search.
+func (g *process) propose(x []float64, src Source, candidates int) {
+	n := len(x)
+	trial := make([]float64, n)
+	best := -1.
+	consider := func() bool {
+		if v := g.improvement(trial); v > best {
+			best = v
+			copy(x, trial)
+			return true
+		}
+		return false
+	}
+	around := g.x[g.best]
+	for c := range candidates {
+		width := math.Pow(10, -4*src.Float64())
+		for i := range trial {
+			trial[i] = src.Float64()
+			if c%2 == 1 {
+				trial[i] = min(max(around[i]+width*(2*trial[i]-1), 0), 1)
+			}
+		}
+		consider()
+	}
+	for step, left := .05, candidates; step > 1e-6 && left > 0; {
+		improved := false
+		for i := range n {
+			for _, d := range []float64{step, -step} {
+				copy(trial, x)
+				trial[i] = min(max(x[i]+d, 0), 1)
+				improved = consider() || improved
+				left--
+			}
+		}
+		if !improved {
+			step /= 3
+		}
+	}
+}

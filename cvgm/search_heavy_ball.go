@@ -1,0 +1,39 @@
+package cvgm
+
+import "iter"
+
+// HeavyBall is the gradient method with momentum (Polyak 1964):
+//
+//	x⁺ = P(x − s·∇f(x) + β·(x − x⁻)).
+type HeavyBall struct {
+	StepSize float64 // s > 0, required
+	Momentum float64 // β < 1; zero: .9
+	MaxSteps int     // evaluations at most; zero: 1000
+	// Tol ends the search where ‖x − P(x − ∇f(x))‖∞ ≤ Tol. Zero: 1e-8.
+	// Negative: never.
+	Tol float64
+}
+
+// Search starts at the projection of x0, at rest, and yields every iterate.
+func (m HeavyBall) Search(p Problem, x0 []float64) iter.Seq2[Step, error] {
+	settings := checkStep("HeavyBall", m.StepSize)
+	beta := orDefault(m.Momentum, .9)
+	if settings == nil {
+		settings = checkShare("HeavyBall.Momentum", beta)
+	}
+	return search(p, x0, orDefault(m.MaxSteps, 1000), true, settings, func(w *walk) {
+		last := append([]float64(nil), w.X...)
+		next := make([]float64, len(x0))
+		for w.eval() {
+			if !w.next(w.stationary(next, m.Tol)) {
+				return
+			}
+			for i, x := range w.X {
+				next[i] = x - m.StepSize*w.Grad[i] + beta*(x-last[i])
+			}
+			p.project(next)
+			copy(last, w.X)
+			copy(w.X, next)
+		}
+	})
+}

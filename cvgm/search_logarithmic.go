@@ -1,0 +1,79 @@
+package cvgm
+
+import (
+	"iter"
+	"math"
+
+	"cvgm/qpdiff"
+)
+
+// Logarithmic lets a searcher walk on z = log x: for hyperparameters whose
+// order of magnitude is what one seeks. It suits searchers without gradient,
+// which need a scale. With gradient, mind that a minimum at x = 0 is at
+// infinity in z.
+type Logarithmic struct {
+	Searcher Searcher
+}
+
+// Search yields the steps of the inner search with X and Grad in terms of x.
+// The problem must have a box with positive lower bounds.
+func (m Logarithmic) Search(p Problem, x0 []float64) iter.Seq2[Step, error] {
+	settings := p.box("Logarithmic")
+	if m.Searcher == nil {
+		settings = badArg("Logarithmic.Searcher", qpdiff.ErrShape, "give a searcher", "is nil")
+	}
+	return search(p, x0, 1, true, settings, func(w *walk) {
+		for i := range x0 {
+			if lower, _ := p.bounds(i); !(lower > 0) {
+				w.fail(badArg("Problem.Lower", qpdiff.ErrDomain, "bound every coordinate away from zero", "is not positive at index %d", i))
+				return
+			}
+		}
+		toX := func(z []float64) {
+			for i, v := range z {
+				lower, upper := p.bounds(i)
+				w.X[i] = min(max(math.Exp(v), lower), upper) // against rounding
+			}
+		}
+		grad := w.Grad
+		inner := Problem{Lower: logs(p.Lower), Upper: logs(p.Upper)}
+		inner.Objective = func(dz, z []float64) (float64, error) {
+			toX(z)
+			if dz == nil {
+				return p.Objective(nil, w.X)
+			}
+			loss, err := p.Objective(grad, w.X)
+			for i, g := range grad {
+				dz[i] = g * w.X[i]
+			}
+			return loss, err
+		}
+		for s, err := range m.Searcher.Search(inner, logs(w.X)) {
+			toX(s.X)
+			s.X = w.X
+			if s.Grad != nil {
+				s.Grad = grad
+			}
+			if err != nil {
+				w.Step = s
+				w.fail(cause(err))
+				return
+			}
+			if !w.yield(s, nil) {
+				return
+			}
+		}
+	})
+}
+
+// logs returns the logarithms of v, or nil for nil.
+func logs(v []float64) []float64 {
+	if v == nil {
+		return nil
+	}
+	l := make([]float64, len(v))
+	for i, x := range v {
+		l[i] = math.Log(x)
+	}
+	return l
+}

@@ -1,0 +1,62 @@
+package cvgm
+
+import (
+	"iter"
+
+	"cvgm/qpdiff"
+)
+
+// MultiStart runs a searcher from x0 and then from points drawn, one after the
+// other: the way to the lowest of several local minima. [Best] picks it.
+type MultiStart struct {
+	Searcher Searcher
+	Source   Source
+	// Draw fills x with the next start, which is projected onto the constraint
+	// set.
+	Draw   func(src Source, x []float64)
+	Starts int // in all, x0 included; zero: 10
+}
+
+// Search yields the steps of all searches as one sequence: Index and
+// Evaluations count through, Converged is each search's own. An error of one
+// search ends them all.
+func (m MultiStart) Search(p Problem, x0 []float64) iter.Seq2[Step, error] {
+	var settings error
+	if m.Searcher == nil || m.Source == nil || m.Draw == nil {
+		settings = badArg("MultiStart", qpdiff.ErrShape, "set Searcher, Source and Draw, for example to LogUniform(-4, 0)", "lacks Searcher, Source or Draw")
+	}
+	return search(p, x0, orDefault(m.Starts, 10), false, settings, func(w *walk) {
+		start := w.X
+		var index, evaluations int
+		for k := range w.limit {
+			if k > 0 {
+				m.Draw(m.Source, start)
+				p.project(start)
+			}
+			var s Step
+			var err error
+			for s, err = range m.Searcher.Search(p, start) {
+				s.Index += index
+				s.Evaluations += evaluations
+				if err != nil {
+					w.Step = s
+					w.fail(cause(err))
+					return
+				}
+				if !w.yield(s, nil) {
+					return
+				}
+			}
+			index, evaluations = s.Index+1, s.Evaluations
+		}
+	})
+}
+
+// cause returns what a searcher inside another one failed with: the outer one
+// says where.
+func cause(err error) error {
+	if e, ok := err.(*SearchError); ok {
+		return e.Err
+	}
+	return err
+}

@@ -1,0 +1,47 @@
+package cvgm
+
+import (
+	"iter"
+
+	"gonum.org/v1/gonum/floats"
+)
+
+// Nesterov is the accelerated projected gradient method (Nesterov 1983; Beck
+// and Teboulle 2009):
+//
+//	y = P(x + k/(k+3)·(x − x⁻)),   x⁺ = P(y − s·∇f(y)),
+//
+// with k counted anew from zero whenever a step goes against the momentum,
+// ∇f(y)ᵀ(x⁺ − x) > 0 (O'Donoghue and Candès 2015).
+type Nesterov struct {
+	StepSize float64 // s > 0, required
+	MaxSteps int     // evaluations at most; zero: 1000
+	// Tol ends the search where ‖y − P(y − ∇f(y))‖∞ ≤ Tol. Zero: 1e-8.
+	// Negative: never.
+	Tol float64
+}
+
+// Search starts at the projection of x0 and yields the points y, where it
+// evaluates.
+func (m Nesterov) Search(p Problem, x0 []float64) iter.Seq2[Step, error] {
+	return search(p, x0, orDefault(m.MaxSteps, 1000), true, checkStep("Nesterov", m.StepSize), func(w *walk) {
+		x := append([]float64(nil), w.X...)
+		next := make([]float64, len(x0))
+		momentum := 0.
+		for w.eval() {
+			if !w.next(w.stationary(next, m.Tol)) {
+				return
+			}
+			w.descend(next, w.X, m.StepSize)
+			momentum++
+			if floats.Dot(w.Grad, next) > floats.Dot(w.Grad, x) {
+				momentum = 0
+			}
+			for i := range next {
+				w.X[i] = next[i] + momentum/(momentum+3)*(next[i]-x[i])
+			}
+			p.project(w.X)
+			copy(x, next)
+		}
+	})
+}

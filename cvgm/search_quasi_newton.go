@@ -1,0 +1,242 @@
+package cvgm
+
+import (
+	"iter"
+	"math"
+
+	"cvgm/qpdiff"
+
+	"gonum.org/v1/gonum/floats"
+)
+
+// QuasiNewton is a limited-memory BFGS method for boxes. Each step minimises
+// the model ∇fᵀd + ½dᵀBd over the d that stay within the bounds, then
+// searches along d for a point that is low enough (Armijo's rule, with cubic
+// interpolation). B starts as a multiple of the identity and takes in, by the
+// BFGS formula, the change of gradient over each of the last steps, damped
+// where the curvature is not positive (Powell 1978). Bounds are thus met
+// exactly, and many of them change sides within one step.
+//
+// It needs a box and a gradient that is exact. Its own work per step is some
+// hundred products of vectors.
+type QuasiNewton struct {
+	// FirstStep is how far the first step moves the entry that moves most,
+	// but for the bounds. Zero: a tenth of the largest entry of x0, or .1
+	// where that is zero.
+	FirstStep float64
+	Memory    int // steps remembered; zero: 10
+	MaxSteps  int // evaluations at most, those within line searches included; zero: 1000
+	// Tol ends the search where ‖x − P(x − ∇f(x))‖∞ ≤ Tol. Zero: 1e-8.
+	// Negative: never.
+	Tol float64
+}
+
+// Search starts at the projection of x0 and yields every evaluation, those that
+// the line search rejects included. It also ends, without Converged, where it
+// no longer gains 1e-8 of the loss between two losses of its way, as at a kink.
+func (m QuasiNewton) Search(p Problem, x0 []float64) iter.Seq2[Step, error] {
+	settings := p.box("QuasiNewton")
+	if settings == nil {
+		settings = checkFirstStep("QuasiNewton", m.FirstStep)
+	}
+	if m.Memory < 0 {
+		settings = badArg("QuasiNewton.Memory", qpdiff.ErrDomain, "use a positive number of steps, or zero for the default", "is %d", m.Memory)
+	}
+	return search(p, x0, orDefault(m.MaxSteps, 1000), true, settings, func(w *walk) { m.run(w) })
+}
+
+func (m QuasiNewton) run(w *walk) {
+	n := len(w.X)
+	x, grad := make([]float64, n), make([]float64, n) // of the last point accepted
+	d, work, s := make([]float64, n), make([]float64, n), make([]float64, n)
+	if !w.eval() || !w.next(w.stationary(work, m.Tol)) {
+		return
+	}
+	b := newCurvature(n, orDefault(m.Memory, 10))
+	box := newBoxModel(w.p, n)
+	restarted := math.Inf(1) // the loss at the last restart
+	for {
+		copy(x, w.X)
+		copy(grad, w.Grad)
+		loss := w.Loss
+		if b.scale == 0 {
+			if loss > restarted-1e-8*math.Abs(loss) {
+				return
+			}
+			restarted = loss
+			b.reset(floats.Norm(grad, math.Inf(1)) / firstStep(m.FirstStep, .1, x))
+		}
+		box.minimise(d, x, grad, b)
+		slope := floats.Dot(grad, d)
+		for t, trials := 1., 1; ; trials++ {
+			floats.AddScaledTo(w.X, x, t, d)
+			w.p.project(w.X) // against rounding
+			if !(slope < 0) || t < 1e-10 || floats.Equal(w.X, x) {
+				b.scale = 0 // the model misleads: forget it
+				copy(w.X, x)
+				copy(w.Grad, grad)
+				w.Loss = loss
+				break
+			}
+			if !w.eval() || !w.next(w.stationary(work, m.Tol)) {
+				return
+			}
+			floats.SubTo(s, w.X, x)
+			slopeThere := floats.Dot(w.Grad, d)
+			// Where values differ by no more than rounding, slopes still tell
+			// (Hager and Zhang 2005).
+			if w.Loss <= loss+1e-4*floats.Dot(grad, s) ||
+				w.Loss <= loss+1e-14*math.Abs(loss) && slopeThere <= -.9*slope && slopeThere >= .9*slope {
+				floats.SubTo(work, w.Grad, grad)
+				b.add(s, work)
+				if trials > 3 && w.Loss > loss-1e-10*math.Abs(loss) {
+					b.scale = 0 // much search for little gain: a kink
+				}
+				break
+			}
+			t *= cubicStep(loss, slope*t, w.Loss, slopeThere*t)
+		}
+	}
+}
+
+// cubicStep returns the minimiser on [0, 1] of the cubic with values f0, f1
+// and slopes g0 < 0, g1 at 0 and 1, kept within [.1, .5]: f1 was too high.
+func cubicStep(f0, g0, f1, g1 float64) float64 {
+	c := g0 + g1 - 3*(f1-f0)
+	root := math.Sqrt(c*c - g0*g1)
+	t := 1 - (g1+root-c)/(g1-g0+2*root)
+	if !(t >= .1) {
+		return .1
+	}
+	return min(t, .5)
+}
+
+// curvature is the BFGS matrix B = scale·I + Σ (aaᵀ − bbᵀ), one pair of vectors
+// per remembered step.
+type curvature struct {
+	scale  float64
+	memory int
+	s, y   [][]float64
+	a, b   [][]float64
+	bs     []float64
+}
+
+func newCurvature(n, memory int) *curvature {
+	return &curvature{memory: memory, bs: make([]float64, n)}
+}
+
+func (c *curvature) pairs() int { return len(c.s) }
+
+func (c *curvature) reset(scale float64) {
+	c.scale = scale
+	c.s, c.y, c.a, c.b = c.s[:0], c.y[:0], c.a[:0], c.b[:0]
+}
+
+// times sets dst to Bv, with the first k pairs.
+func (c *curvature) times(dst, v []float64, k int) {
+	floats.ScaleTo(dst, c.scale, v)
+	for j := range k {
+		floats.AddScaled(dst, floats.Dot(c.a[j], v), c.a[j])
+		floats.AddScaled(dst, -floats.Dot(c.b[j], v), c.b[j])
+	}
+}
+
+// add takes in that the gradient changed by y over the step s.
+func (c *curvature) add(s, y []float64) {
+	c.times(c.bs, s, len(c.s))
+	sBs, sy := floats.Dot(s, c.bs), floats.Dot(s, y)
+	if !(sBs > 0) {
+		return
+	}
+	y = append([]float64(nil), y...)
+	if sy <= 1e-10*sBs {
+		t := .8 * sBs / (sBs - sy)
+		floats.Scale(t, y)
+		floats.AddScaled(y, 1-t, c.bs)
+	}
+	if len(c.s) == c.memory {
+		c.s, c.y = append(c.s[:0], c.s[1:]...), append(c.y[:0], c.y[1:]...)
+	}
+	c.s, c.y = append(c.s, append([]float64(nil), s...)), append(c.y, y)
+	// The scale is the curvature along the last step, as usual.
+	c.scale = floats.Dot(y, y) / floats.Dot(s, y)
+	c.a, c.b = c.a[:0], c.b[:0]
+	for k, sk := range c.s {
+		bs := make([]float64, len(sk))
+		c.times(bs, sk, k)
+		floats.Scale(1/math.Sqrt(floats.Dot(sk, bs)), bs)
+		a := append([]float64(nil), c.y[k]...)
+		floats.Scale(1/math.Sqrt(floats.Dot(sk, a)), a)
+		c.a, c.b = append(c.a, a), append(c.b, bs)
+	}
+}
+
+// boxModel minimises gᵀd + ½dᵀBd over the box lower − x ≤ d ≤ upper − x: by
+// conjugate gradients on the free coordinates, which are found anew whenever
+// one hits a bound or the free ones are done.
+type boxModel struct {
+	p        Problem
+	free     []bool
+	r, v, bv []float64 // the model's gradient g + Bd, a direction, B times it
+}
+
+func newBoxModel(p Problem, n int) *boxModel {
+	return &boxModel{p: p, free: make([]bool, n), r: make([]float64, n), v: make([]float64, n), bv: make([]float64, n)}
+}
+
+func (m *boxModel) minimise(d, x, g []float64, b *curvature) {
+	clear(d)
+	copy(m.r, g)
+	enough := 1e-20 * floats.Dot(g, g)
+	for range 3*len(d) + 10 {
+		var rr float64
+		for i, r := range m.r {
+			lower, upper := m.p.bounds(i)
+			m.free[i] = !(x[i]+d[i] <= lower && r >= 0 || x[i]+d[i] >= upper && r <= 0)
+			m.v[i] = 0
+			if m.free[i] {
+				rr += r * r
+				m.v[i] = -r
+			}
+		}
+		if rr <= enough {
+			return
+		}
+		for range len(d) {
+			b.times(m.bv, m.v, len(b.s))
+			t := rr / floats.Dot(m.v, m.bv)
+			hit, at := -1, 0.
+			for i, v := range m.v {
+				lower, upper := m.p.bounds(i)
+				bound := upper
+				if v < 0 {
+					bound = lower
+				}
+				if room := (bound - x[i] - d[i]) / v; v != 0 && room < t {
+					t, hit, at = max(room, 0), i, bound
+				}
+			}
+			floats.AddScaled(d, t, m.v)
+			floats.AddScaled(m.r, t, m.bv)
+			if hit >= 0 {
+				d[hit] = at - x[hit]
+				break
+			}
+			before := rr
+			rr = 0
+			for i, r := range m.r {
+				if m.free[i] {
+					rr += r * r
+				}
+			}
+			if rr <= enough {
+				break
+			}
+			for i, r := range m.r {
+				if m.free[i] {
+					m.v[i] = rr/before*m.v[i] - r
+				}
+			}
+		}
+	}
+}

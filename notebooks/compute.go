@@ -1,0 +1,240 @@
+package notebooks
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/gob"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/signal"
+	"path"
+	"path/filepath"
+	"reflect"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+
+	"cvgm/cvgm/experiment"
+)
+
+// StoreVar names the environment variable with the folder that results are
+// kept in. Unset: .work/store in the module's folder.
+const StoreVar = "CVGM_STORE"
+
+// RecordVar names the environment variable with a file to which a line is
+// added for each result that a notebook used. Unset: none is.
+const RecordVar = "CVGM_RECORD"
+
+// Compute returns run(p), or what the store holds of it. The store's key is
+// made of the function, the parameters and the source of the packages that
+// results come from, so that a stale result is never found; time stamps play no
+// part. Each cell of a repeated experiment is kept as soon as it is done. An
+// error ends the notebook's cell, and so does an interrupt.
+//
+//	result := notebooks.Compute(params, experiment.ElasticNetParams.Run)
+func Compute[P, R any](p P, run func(P, context.Context) (R, error)) R {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	s := Must(openStore())
+	e := Must(s.entry(runtime.FuncForPC(reflect.ValueOf(run).Pointer()).Name(), p))
+	Check(e.record())
+	var result R
+	if e.load(e.path, &result) {
+		return result
+	}
+	result = Must(run(p, experiment.WithKeeper(experiment.WithProgress(ctx, progress()), e)))
+	e.save(e.path, &result)
+	_ = os.RemoveAll(e.cells()) // they are part of the result now
+	return result
+}
+
+// A store is a folder of results.
+type store struct {
+	dir    string
+	source string // hash of the source that results come from
+}
+
+// resultPackages are the folders whose source decides what results are.
+var resultPackages = []string{"synth", "qpdiff", "cvgm", "cvgm/experiment"}
+
+func openStore() (*store, error) {
+	root, err := moduleRoot()
+	if err != nil {
+		return nil, err
+	}
+	dir := os.Getenv(StoreVar)
+	if dir == "" {
+		dir = filepath.Join(root, ".work", "store")
+	}
+	source, err := sourceHash(root)
+	if err != nil {
+		return nil, err
+	}
+	return &store{dir, source}, os.MkdirAll(dir, 0o755)
+}
+
+// moduleRoot returns the first folder with a go.mod from the working folder
+// upwards.
+func moduleRoot() (string, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return "", err
+	}
+	for {
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+			return dir, nil
+		}
+		if filepath.Dir(dir) == dir {
+			return "", errors.New("no go.mod in the working folder or above: open the notebook inside the project's checkout")
+		}
+		dir = filepath.Dir(dir)
+	}
+}
+
+// sourceHash hashes what results depend on: the Go files of the packages that
+// make them, less tests, the versions of their dependencies, and the compiler.
+func sourceHash(root string) (string, error) {
+	h := sha256.New()
+	fmt.Fprintln(h, runtime.Version(), runtime.GOARCH)
+	files := []string{"go.mod", "go.sum"}
+	for _, p := range resultPackages {
+		entries, err := os.ReadDir(filepath.Join(root, p))
+		if err != nil {
+			return "", err
+		}
+		for _, e := range entries {
+			if name := e.Name(); strings.HasSuffix(name, ".go") && !strings.HasSuffix(name, "_test.go") {
+				files = append(files, filepath.Join(p, name))
+			}
+		}
+	}
+	for _, f := range files {
+		text, err := os.ReadFile(filepath.Join(root, f))
+		if err != nil {
+			return "", err
+		}
+		fmt.Fprintf(h, "%s %d\n", filepath.ToSlash(f), len(text))
+		h.Write(text)
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
+}
+
+// An entry is the place of one result in a store.
+type entry struct {
+	path     string
+	function string
+	params   json.RawMessage
+	key      string
+}
+
+func (s *store) entry(function string, params any) (*entry, error) {
+	function = path.Base(function) // experiment.ElasticNetParams.Run
+	text, err := json.Marshal(params)
+	if err != nil {
+		return nil, err
+	}
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s\n%s\n%T\n%s\n", s.source, function, params, text))
+	key := hex.EncodeToString(sum[:])
+	return &entry{filepath.Join(s.dir, function+"-"+key[:16]), function, text, key}, nil
+}
+
+func (e *entry) cells() string { return e.path + ".cells" }
+
+func (e *entry) cell(i int) string { return filepath.Join(e.cells(), strconv.Itoa(i)) }
+
+// Load and Keep make an entry the experiment.Keeper of its cells.
+
+func (e *entry) Load(i int, cell any) bool { return e.load(e.cell(i), cell) }
+
+func (e *entry) Keep(i int, cell any) { e.save(e.cell(i), cell) }
+
+// record says that the notebook used this result.
+func (e *entry) record() error {
+	name := os.Getenv(RecordVar)
+	if name == "" {
+		return nil
+	}
+	line, err := json.Marshal(map[string]any{"function": e.function, "parameters": e.params, "key": e.key})
+	if err != nil {
+		return err
+	}
+	f, err := os.OpenFile(name, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(append(line, '\n'))
+	return errors.Join(err, f.Close())
+}
+
+// load reads what save wrote. What is damaged is named and as good as absent.
+func (e *entry) load(path string, to any) bool {
+	data, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false
+	}
+	if err == nil {
+		if len(data) < sha256.Size || sha256.Sum256(data[sha256.Size:]) != [sha256.Size]byte(data) {
+			err = errors.New("its checksum is wrong")
+		} else {
+			err = gob.NewDecoder(bytes.NewReader(data[sha256.Size:])).Decode(to)
+		}
+	}
+	if err != nil {
+		reflect.ValueOf(to).Elem().SetZero()
+		fmt.Fprintf(os.Stderr, "the stored result %s is damaged (%v) and is computed again\n", path, err)
+		return false
+	}
+	return true
+}
+
+// save writes a result under its checksum, whole or not at all. A store that
+// cannot be written to, as on a full disk, is named; the result is still used.
+func (e *entry) save(path string, from any) {
+	var b bytes.Buffer
+	b.Write(make([]byte, sha256.Size))
+	err := gob.NewEncoder(&b).Encode(from)
+	if err == nil {
+		sum := sha256.Sum256(b.Bytes()[sha256.Size:])
+		copy(b.Bytes(), sum[:])
+		err = writeWhole(path, b.Bytes())
+	}
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "the result of %s is not kept: %v\n", e.function, err)
+	}
+}
+
+// writeWhole writes a file so that, whenever the machine stops, the name holds
+// all of it or nothing new.
+func writeWhole(path string, data []byte) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), ".new-*")
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	err = errors.Join(err, f.Sync(), f.Close())
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		_ = os.Remove(f.Name())
+	}
+	return err
+}
+
+func sortedKeys[V any](m map[string]V) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}

@@ -1,0 +1,211 @@
+package notebooks
+
+import (
+	"context"
+	"encoding/json"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"cvgm/cvgm/experiment"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+)
+
+type inner struct {
+	Hidden []int `help:"units"`
+}
+
+type testParams struct {
+	inner
+	K    int     `help:"splits"`
+	C    float64 `help:"weight"`
+	Seed uint32  `help:"seed"`
+	Fast bool    `help:"speed"`
+	Name string  `help:"name"`
+}
+
+func TestOverride(t *testing.T) {
+	p := testParams{inner: inner{[]int{64}}, K: 3, C: 2}
+	err := override(&p, `{"K": "5", "C": "1e-3", "Hidden": "8, 9", "Seed": "7", "Fast": "true", "Name": "x"}`)
+	want := testParams{inner{[]int{8, 9}}, 5, 1e-3, 7, true, "x"}
+	if diff := cmp.Diff(want, p, cmp.AllowUnexported(testParams{}, inner{})); err != nil || diff != "" {
+		t.Errorf("%v\n%s", err, diff)
+	}
+	for overrides, words := range map[string][]string{
+		`{"Q": "1"}`:                 {"no parameter Q", "K                  3          splits", "Hidden             64         units"},
+		`{"inner": "1"}`:             {"no parameter inner"},
+		`{"K": "many", "Seed": "-"}`: {"K=many: want a whole number", "Seed=-: want a whole number that is not negative", "seed"},
+		`{"Seed": "4294967296"}`:     {"Seed=4294967296"},
+		`{"C": "NaN"}`:               {"C=NaN: want a number"},
+		`{"C": "Inf"}`:               {"C=Inf"},
+		`{"Fast": "2"}`:              {"want true or false"},
+		`{"Hidden": "3,x"}`:          {"Hidden=3,x: want a whole number, or several"},
+		`K=3`:                        {"JSON"},
+	} {
+		err := override(&testParams{inner: inner{[]int{64}}, K: 3}, overrides)
+		for _, w := range words {
+			if err == nil || !strings.Contains(err.Error(), w) {
+				t.Errorf("%s: %v lacks %q", overrides, err, w)
+			}
+		}
+	}
+}
+
+// Every field of every experiment's parameters says what it means, and can be
+// set from the command line.
+func TestParamsAreDocumentedAndSettable(t *testing.T) {
+	for _, p := range []any{new(experiment.ElasticNetParams), new(experiment.RingsParams), new(experiment.XORParams), new(experiment.SampleSizeParams)} {
+		for _, line := range strings.Split(strings.TrimSpace(describe(p)), "\n") {
+			name := strings.Fields(line)[0]
+			if len(strings.Fields(line)) < 3 {
+				t.Errorf("%T.%s has no help", p, name)
+			}
+			if err := override(p, `{"`+name+`": "1"}`); err != nil {
+				t.Errorf("%T.%s: %v", p, name, err)
+			}
+		}
+	}
+}
+
+type testResult struct{ Values []float64 }
+
+// runs counts calls of a function like an experiment's.
+var runs int
+
+func (p testParams) run(ctx context.Context) (*testResult, error) {
+	runs++
+	return &testResult{[]float64{float64(p.K), 1.0 / 3, math.NaN(), math.Inf(1)}}, nil
+}
+
+func TestComputeKeepsResultsByParametersAndSource(t *testing.T) {
+	t.Setenv(StoreVar, t.TempDir())
+	record := filepath.Join(t.TempDir(), "record")
+	t.Setenv(RecordVar, record)
+	runs = 0
+	var last *testResult
+	for _, k := range []int{1, 1, 2, 1} {
+		last = Compute(testParams{K: k}, testParams.run)
+	}
+	if runs != 2 {
+		t.Errorf("%d runs for two sets of parameters", runs)
+	}
+	if diff := cmp.Diff(&testResult{[]float64{1, 1.0 / 3, math.NaN(), math.Inf(1)}}, last, cmpopts.EquateNaNs()); diff != "" {
+		t.Errorf("the stored result differs:\n%s", diff)
+	}
+	text, err := os.ReadFile(record)
+	if err != nil || strings.Count(string(text), "\n") != 4 {
+		t.Errorf("record (%v):\n%s", err, text)
+	}
+	var line struct {
+		Function   string
+		Parameters struct{ K int }
+		Key        string
+	}
+	if err := json.Unmarshal([]byte(strings.Split(string(text), "\n")[2]), &line); err != nil || line.Parameters.K != 2 || len(line.Key) != 64 {
+		t.Errorf("record line %+v (%v)", line, err)
+	}
+}
+
+func TestSourceHashSeesResultPackagesOnly(t *testing.T) {
+	root := t.TempDir()
+	write := func(name, text string) string {
+		path := filepath.Join(root, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		h, err := sourceHash(root)
+		if err != nil {
+			return ""
+		}
+		return h
+	}
+	write("go.mod", "module cvgm\n")
+	write("go.sum", "")
+	for _, p := range resultPackages {
+		write(filepath.Join(p, "a.go"), "package a\n")
+	}
+	before := write("figures/f.go", "package figures\n")
+	if before == "" {
+		t.Fatal("no hash")
+	}
+	if write("figures/f.go", "package figures // new\n") != before || write("qpdiff/a_test.go", "package a\n") != before {
+		t.Error("what results do not depend on changes the hash")
+	}
+	if err := os.Chtimes(filepath.Join(root, "synth/a.go"), time.Unix(0, 0), time.Unix(0, 0)); err != nil {
+		t.Fatal(err)
+	}
+	if h, _ := sourceHash(root); h != before {
+		t.Error("a time stamp changes the hash")
+	}
+	if write("cvgm/experiment/b.go", "package a\n") == before || write("go.sum", "x") == before {
+		t.Error("a change of the source leaves the hash as it was")
+	}
+}
+
+func TestDamagedEntriesAreNamedAndComputedAgain(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv(StoreVar, dir)
+	runs = 0
+	Compute(testParams{K: 1}, testParams.run)
+	entries, err := filepath.Glob(filepath.Join(dir, "*"))
+	if err != nil || len(entries) != 1 {
+		t.Fatal(entries, err)
+	}
+	whole, err := os.ReadFile(entries[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	flipped := append([]byte(nil), whole...)
+	flipped[len(flipped)-3] ^= 1
+	for _, damaged := range [][]byte{nil, whole[:10], whole[:len(whole)-1], flipped} {
+		if err := os.WriteFile(entries[0], damaged, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		before := runs
+		if r := Compute(testParams{K: 1}, testParams.run); r.Values[0] != 1 || runs != before+1 {
+			t.Errorf("%d bytes: result %v after %d runs", len(damaged), r, runs-before)
+		}
+	}
+	if after, err := os.ReadFile(entries[0]); err != nil || !cmp.Equal(whole, after) {
+		t.Errorf("the entry was not mended (%v)", err)
+	}
+}
+
+func TestResultsAreUsedWhereTheStoreCannotBeWritten(t *testing.T) {
+	dir := t.TempDir()
+	e := &entry{path: filepath.Join(dir, "file", "entry"), function: "f"}
+	if err := os.WriteFile(filepath.Join(dir, "file"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	e.save(e.path, &testResult{}) // says so on stderr, no more
+	if e.load(e.path, &testResult{}) {
+		t.Error("loaded what could not be saved")
+	}
+}
+
+func TestEntriesKeepCells(t *testing.T) {
+	s := &store{dir: t.TempDir(), source: "s"}
+	e, err := s.entry("f", testParams{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var k experiment.Keeper = e
+	v := 1.5
+	k.Keep(3, &v)
+	var got float64
+	if k.Load(2, &got) || !k.Load(3, &got) || got != 1.5 {
+		t.Errorf("loaded %v", got)
+	}
+	other, err := s.entry("f", testParams{K: 1})
+	if err != nil || other.Load(3, &got) {
+		t.Errorf("other parameters find the same cell (%v)", err)
+	}
+}

@@ -1,0 +1,106 @@
+package notebooks
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"reflect"
+	"strconv"
+	"strings"
+)
+
+// ParamsVar names the environment variable with the parameters to override: a
+// JSON object of names and values as text. ./reproduce.sh sets it from -p.
+const ParamsVar = "CVGM_PARAMS"
+
+// Params returns the parameters of an experiment, a struct with a help tag for
+// each field, with the overrides of ParamsVar applied. An unknown name or a bad
+// value ends the cell with a list of the valid ones.
+func Params[P any](paper P) P {
+	Check(override(&paper, os.Getenv(ParamsVar)))
+	return paper
+}
+
+func override(p any, overrides string) error {
+	if overrides == "" {
+		return nil
+	}
+	var values map[string]string
+	if err := json.Unmarshal([]byte(overrides), &values); err != nil {
+		return fmt.Errorf("%s is not a JSON object of texts: %w", ParamsVar, err)
+	}
+	v := reflect.ValueOf(p).Elem()
+	var problems []string
+	for _, name := range sortedKeys(values) {
+		field, known := v.Type().FieldByName(name)
+		if !known || field.Anonymous {
+			problems = append(problems, fmt.Sprintf("there is no parameter %s", name))
+			continue
+		}
+		if err := set(v.FieldByIndex(field.Index), values[name]); err != nil {
+			problems = append(problems, fmt.Sprintf("%s=%s: %v", name, values[name], err))
+		}
+	}
+	if problems == nil {
+		return nil
+	}
+	return fmt.Errorf("%s\nthe parameters are\n%s", strings.Join(problems, "\n"), describe(p))
+}
+
+// set parses text as the kind of v.
+func set(v reflect.Value, text string) error {
+	switch v.Kind() {
+	case reflect.Int:
+		n, err := strconv.Atoi(text)
+		if err != nil {
+			return fmt.Errorf("want a whole number")
+		}
+		v.SetInt(int64(n))
+	case reflect.Uint32, reflect.Uint64:
+		n, err := strconv.ParseUint(text, 10, v.Type().Bits())
+		if err != nil {
+			return fmt.Errorf("want a whole number that is not negative")
+		}
+		v.SetUint(n)
+	case reflect.Float64:
+		x, err := strconv.ParseFloat(text, 64)
+		if err != nil || math.IsNaN(x) || math.IsInf(x, 0) {
+			return fmt.Errorf("want a number")
+		}
+		v.SetFloat(x)
+	case reflect.Bool:
+		b, err := strconv.ParseBool(text)
+		if err != nil {
+			return fmt.Errorf("want true or false")
+		}
+		v.SetBool(b)
+	case reflect.String:
+		v.SetString(text)
+	case reflect.Slice:
+		parts := strings.Split(text, ",")
+		list := reflect.MakeSlice(v.Type(), len(parts), len(parts))
+		for i, part := range parts {
+			if err := set(list.Index(i), strings.TrimSpace(part)); err != nil {
+				return fmt.Errorf("%w, or several with commas between them", err)
+			}
+		}
+		v.Set(list)
+	default:
+		return fmt.Errorf("a %s cannot be set from text", v.Type())
+	}
+	return nil
+}
+
+// describe lists the parameters of p with their values and meanings.
+func describe(p any) string {
+	v := reflect.ValueOf(p).Elem()
+	var b strings.Builder
+	for _, field := range reflect.VisibleFields(v.Type()) {
+		if !field.Anonymous {
+			value := strings.ReplaceAll(strings.Trim(fmt.Sprint(v.FieldByIndex(field.Index)), "[]"), " ", ",")
+			fmt.Fprintf(&b, "  %-18s %-10s %s\n", field.Name, value, field.Tag.Get("help"))
+		}
+	}
+	return b.String()
+}
