@@ -26,17 +26,21 @@ func variantTable(r *experiment.LearnedKernelResult, name, caption string) *Tabl
 	steps := r.Params.Steps
 	t := &Table{
 		Name: name, Caption: caption,
-		Header: []string{"Variant", "First CV loss", "Last CV loss", "Published code", "Test accuracy", "Paper", "Published code", "First cosine", "Last CV loss, start moved"},
+		Header: []string{"Variant", "First CV loss", "Last CV loss", "Published code", "Test accuracy", "Paper", "Published code", "First cosine", "Steps determined"},
 	}
 	for _, run := range r.Runs {
-		t.Rows = append(t.Rows, []any{run.Variant.String(),
+		row := []any{run.Variant.String(),
 			Number{Value: run.CVLoss[0], Digits: 4}, Number{Value: run.LastLoss(), Digits: 4}, quoted(run.QuotedLoss.Code),
 			Number{Value: run.FinalAccuracy(), Digits: 3}, quoted(run.QuotedFinal.Paper), quoted(run.QuotedFinal.Code),
-			Number{Value: run.Cosine[0], Digits: 2}, Number{Value: run.Twin[steps-1], Digits: 4}})
+			Number{Value: run.Cosine[0], Digits: 2}, run.Determined()}
+		if run.Determined() < steps {
+			row[2], row[4] = "rounding decides", "rounding decides"
+		}
+		t.Rows = append(t.Rows, row)
 	}
 	t.Note = fmt.Sprintf("CV losses before the first and before the last of %d steps, test accuracy after the last, as the published code prints them. "+
 		"The cosine is that of the angle between the variant's first direction and the exact gradient of the same loss. "+
-		"The last column is the last CV loss where every initial weight is larger by one part in 10¹²: where it differs, rounding decides where the variant ends.", steps)
+		"The last column counts the steps after which a start that is larger by one part in 10¹² has led to the same CV loss within 10⁻⁴.", steps)
 	return t
 }
 
@@ -167,8 +171,8 @@ func manifoldFigure(r *experiment.LearnedKernelResult, name, caption string) *Fi
 }
 
 // RingsVariants shows the CV loss and the test accuracy along the five variants,
-// and the angle between their directions and the exact gradient. A thin line
-// starts from weights that are larger by one part in 10¹².
+// and the angle between their directions and the exact gradient. A line ends
+// where rounding begins to decide where it goes.
 func RingsVariants(r *experiment.LearnedKernelResult) *Figure {
 	return variantFigure(r, "rings_variants_path", "Rings: CV loss and direction along the variants of the gradient")
 }
@@ -200,11 +204,10 @@ func variantFigure(r *experiment.LearnedKernelResult, name, caption string) *Fig
 	}
 	for _, run := range r.Runs {
 		style := variantStyles[run.Variant]
-		loss.Line(run.Variant.String(), steps, run.CVLoss, style)
-		accuracy.Line(run.Variant.String(), steps, run.Accuracy, style)
-		cosine.Line(run.Variant.String(), steps, run.Cosine, style)
-		// One stands in the legend for all.
-		loss.Line(run.Variant.String()+", start moved", steps, run.Twin, Style{Color: style.Color, Width: .5, Unlisted: run.Variant != experiment.Detached})
+		n := run.Determined() + 1
+		loss.Line(run.Variant.String(), steps[:n], run.CVLoss[:n], style)
+		accuracy.Line(run.Variant.String(), steps[:n], run.Accuracy[:n], style)
+		cosine.Line(run.Variant.String(), steps[:n], run.Cosine[:n], style)
 	}
 	cosine.Range(0, float64(r.Params.Steps), -1, 1)
 	return &Figure{

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"math"
 	"slices"
 
 	"cvgm/cvgm"
@@ -87,8 +88,7 @@ type KernelRun struct {
 	// accuracy after it.)
 	CVLoss, Accuracy, Cosine []float64
 	// Twin is the CV loss along the same variant from initial weights that are
-	// larger by a factor of 1+1e-12. Where it ends elsewhere, rounding decides
-	// where the variant goes.
+	// larger by a factor of 1+1e-12.
 	Twin                    []float64
 	Manifolds               []Manifold
 	Boundary                Scores // of the model after the last step
@@ -101,6 +101,18 @@ func (r *KernelRun) LastLoss() float64 { return r.CVLoss[len(r.CVLoss)-2] }
 
 // FinalAccuracy returns the test accuracy after the last step.
 func (r *KernelRun) FinalAccuracy() float64 { return r.Accuracy[len(r.Accuracy)-1] }
+
+// Determined returns the number of steps after which the twin is still within
+// 1e-4 of the CV loss. What comes later is decided by rounding, and differs from
+// machine to machine.
+func (r *KernelRun) Determined() int {
+	for k, loss := range r.CVLoss {
+		if !(math.Abs(loss-r.Twin[k]) <= 1e-4) {
+			return k - 1
+		}
+	}
+	return len(r.CVLoss) - 1
+}
 
 // Manifold is the image of the test examples under the kernel at one step, and
 // the linear classifier there: the label is the sign of W·φ + B.
@@ -135,17 +147,17 @@ func (p LearnedKernelParams) problem(train, test synth.Data, src synth.Source) (
 
 // run walks every variant.
 func (p LearnedKernelParams) run(ctx context.Context, k kernelProblem, rule *synth.BayesRule) (*LearnedKernelResult, error) {
-	r := &LearnedKernelResult{Params: p, Train: k.train, Test: k.test, Runs: make([]KernelRun, len(Variants))}
-	err := eachCell(ctx, len(Variants), func(i int) error {
-		r.Runs[i].Variant = Variants[i]
-		if err := p.walk(ctx, &r.Runs[i], k); err != nil {
-			return fmt.Errorf("%v: %w", Variants[i], err)
+	runs, err := keptCells(ctx, len(Variants), func(i int) (KernelRun, error) {
+		run, err := p.walk(ctx, Variants[i], k)
+		if err != nil {
+			err = fmt.Errorf("%v: %w", Variants[i], err)
 		}
-		return nil
+		return run, err
 	})
 	if err != nil {
 		return nil, err
 	}
+	r := &LearnedKernelResult{Params: p, Train: k.train, Test: k.test, Runs: runs}
 	r.Bayes = BayesAccuracy{Test: rule.Accuracy(synth.Data(k.test)), Population: rule.Rate}
 	r.Bayes.Scores, err = p.scores(func(dst []float64, x *mat.Dense) error {
 		for i := range dst {
@@ -189,15 +201,16 @@ func torchStart(phi *cvgm.Perceptron, seed uint32) []float64 {
 	return params
 }
 
-// walk fills run, whose variant is set.
-func (p LearnedKernelParams) walk(ctx context.Context, run *KernelRun, k kernelProblem) error {
-	loss, err := p.newKernelLoss(run.Variant, k.train, k.splits)
+// walk runs one variant.
+func (p LearnedKernelParams) walk(ctx context.Context, v Variant, k kernelProblem) (run KernelRun, err error) {
+	run.Variant = v
+	loss, err := p.newKernelLoss(v, k.train, k.splits)
 	if err != nil {
-		return err
+		return run, err
 	}
-	exact, err := p.newKernelLoss(run.Variant.exact(), k.train, k.splits)
+	exact, err := p.newKernelLoss(v.exact(), k.train, k.splits)
 	if err != nil {
-		return err
+		return run, err
 	}
 	twin := slices.Clone(k.start)
 	floats.Scale(1+1e-12, twin)
@@ -206,7 +219,7 @@ func (p LearnedKernelParams) walk(ctx context.Context, run *KernelRun, k kernelP
 			err = ctx.Err()
 		}
 		if err != nil {
-			return err
+			return run, err
 		}
 		run.Twin = append(run.Twin, step.Loss)
 	}
@@ -217,19 +230,19 @@ func (p LearnedKernelParams) walk(ctx context.Context, run *KernelRun, k kernelP
 			err = ctx.Err()
 		}
 		if err != nil {
-			return err
+			return run, err
 		}
 		model, err := loss.cv.Final(step.X)
 		if err != nil {
-			return err
+			return run, err
 		}
 		right, err := accuracy(k.test, model.Predict)
 		if err != nil {
-			return err
+			return run, err
 		}
-		if run.Variant.detached() {
+		if v.detached() {
 			if _, err := exact.Eval(gradient, step.X); err != nil {
-				return err
+				return run, err
 			}
 		} else {
 			copy(gradient, step.Grad)
@@ -240,18 +253,18 @@ func (p LearnedKernelParams) walk(ctx context.Context, run *KernelRun, k kernelP
 		if slices.Contains(p.Panels, step.Index) {
 			m, err := newManifold(model, k.test.X)
 			if err != nil {
-				return err
+				return run, err
 			}
 			m.Step, m.Accuracy = step.Index, right
 			run.Manifolds = append(run.Manifolds, m)
 		}
 		if step.Index == p.Steps {
 			if run.Boundary, err = p.scores(model.Predict); err != nil {
-				return err
+				return run, err
 			}
 		}
 	}
-	return nil
+	return run, nil
 }
 
 func newManifold(model *cvgm.Model, x *mat.Dense) (Manifold, error) {

@@ -121,73 +121,84 @@ func (p SampleSizeParams) Run(ctx context.Context) (*SampleSizeResult, error) {
 	for n := p.MinSize; n <= p.MaxSize; n += p.SizeStep {
 		r.Sizes = append(r.Sizes, n)
 	}
-	for _, name := range sizeMethods {
-		m := SizeMethod{Name: name, Accuracy: make([][]float64, len(r.Sizes))}
-		for i := range m.Accuracy {
-			m.Accuracy[i] = make([]float64, p.Seeds)
+	cells, err := keptCells(ctx, len(r.Sizes)*p.Seeds, func(i int) (measured sizeCell, err error) {
+		// The largest first: they take longest, and in the end only short ones
+		// are left to share out.
+		size, seed := r.Sizes[len(r.Sizes)-1-i/p.Seeds], i%p.Seeds
+		measured.Accuracy, err = p.cell(ctx, size, seed)
+		if err != nil && ctx.Err() == nil {
+			measured.Problem, err = err.Error(), nil
 		}
-		r.Methods = append(r.Methods, m)
-	}
-	failures := make([]error, len(r.Sizes)*p.Seeds)
-	err := eachCell(ctx, len(failures), func(i int) error {
-		// The largest first: their cells take longest, and the two ends of the
-		// work then meet.
-		size, seed := len(r.Sizes)-1-i/p.Seeds, i%p.Seeds
-		row, err := p.cell(ctx, r.Sizes[size], seed)
-		for k := range r.Methods {
-			r.Methods[k].Accuracy[size][seed] = row[k]
-		}
-		failures[size*p.Seeds+seed] = err
-		return nil
+		return measured, err
 	})
 	if err != nil {
 		return nil, err
 	}
-	for i, err := range failures {
-		if err != nil {
-			r.Failures = append(r.Failures, CellFailure{r.Sizes[i/p.Seeds], i % p.Seeds, err.Error()})
+	for k, name := range sizeMethods {
+		m := SizeMethod{Name: name}
+		for i := range r.Sizes {
+			var seeds []float64
+			for _, c := range cells[(len(r.Sizes)-1-i)*p.Seeds:][:p.Seeds] {
+				if c.Problem != "" {
+					seeds = append(seeds, math.NaN())
+				} else {
+					seeds = append(seeds, c.Accuracy[k])
+				}
+			}
+			m.Accuracy = append(m.Accuracy, seeds)
+		}
+		r.Methods = append(r.Methods, m)
+	}
+	for i, size := range r.Sizes {
+		for seed, c := range cells[(len(r.Sizes)-1-i)*p.Seeds:][:p.Seeds] {
+			if c.Problem != "" {
+				r.Failures = append(r.Failures, CellFailure{size, seed, c.Problem})
+			}
 		}
 	}
-	if len(r.Failures) == len(failures) {
-		return nil, fmt.Errorf("every cell failed, among them size %d, seed %d: %w", r.Failures[0].Size, r.Failures[0].Seed, failures[0])
+	if len(r.Failures) == len(cells) {
+		return nil, fmt.Errorf("every cell failed, the first (size %d, seed %d): %s", r.Failures[0].Size, r.Failures[0].Seed, r.Failures[0].Problem)
 	}
 	r.summarise()
 	r.Methods[SizeNetworkPublished].QuotedWins = Quoted{Code: ".782608695652174"}
 	return r, nil
 }
 
-// cell measures all methods on one data set; what it cannot measure is NaN.
+// sizeCell is what one cell measures: the accuracy of every method, or what
+// went wrong.
+type sizeCell struct {
+	Accuracy []float64
+	Problem  string
+}
+
+// cell measures all methods on one data set.
 func (p SampleSizeParams) cell(ctx context.Context, size, seed int) ([]float64, error) {
-	row := make([]float64, len(sizeMethods))
-	for k := range row {
-		row[k] = math.NaN()
-	}
 	stream := func(purpose string) *synth.Stream {
 		return synth.NewStream(uint64(seed), fmt.Sprintf("sample size %d: %s", size, purpose))
 	}
 	rule, err := p.rings().Bayes()
 	if err != nil {
-		return row, err
+		return nil, err
 	}
 	train, err := synth.MakeRings(stream("training data"), size, p.rings())
 	if err != nil {
-		return row, err
+		return nil, err
 	}
 	test, err := synth.MakeRings(stream("test data"), p.Test, p.rings())
 	if err != nil {
-		return row, err
+		return nil, err
 	}
 	splits, err := cvgm.RandomSplits(stream("splits"), size, p.K, p.P)
 	if err != nil {
-		return row, err
+		return nil, err
 	}
 	net := newNetwork(p.KernelMethod, qpdiff.Data(train))
-	c := sizeCell{p, qpdiff.Data(train), qpdiff.Data(test), splits, net, make([]float64, net.numParams())}
+	c := sizeContest{p, qpdiff.Data(train), qpdiff.Data(test), splits, net, make([]float64, net.numParams())}
 	net.init(c.start, stream("weights"))
 
-	accuracies := make([]float64, len(row))
-	accuracies[SizeBayes] = rule.Accuracy(test)
+	accuracies := make([]float64, len(sizeMethods))
 	for k, measure := range []func() (float64, error){
+		SizeBayes:         func() (float64, error) { return rule.Accuracy(test), nil },
 		SizeCVGMFull:      func() (float64, error) { return c.cvgm(ctx, Full) },
 		SizeCVGMPublished: func() (float64, error) { return c.cvgm(ctx, Published) },
 		SizeAdam: func() (float64, error) {
@@ -201,18 +212,15 @@ func (p SampleSizeParams) cell(ctx context.Context, size, seed int) ([]float64, 
 		},
 		SizeLogistic: c.logistic,
 	} {
-		if measure == nil {
-			continue
-		}
 		if accuracies[k], err = measure(); err != nil {
-			return row, fmt.Errorf("%s: %w", sizeMethods[k], err)
+			return nil, fmt.Errorf("%s: %w", sizeMethods[k], err)
 		}
 	}
 	return accuracies, nil
 }
 
-// sizeCell is one data set on which the methods compete.
-type sizeCell struct {
+// sizeContest is one data set on which the methods compete.
+type sizeContest struct {
 	p           SampleSizeParams
 	train, test qpdiff.Data
 	splits      []cvgm.Split
@@ -220,7 +228,7 @@ type sizeCell struct {
 	start       []float64 // the network's; the kernel's without the last three
 }
 
-func (c sizeCell) cvgm(ctx context.Context, v Variant) (float64, error) {
+func (c sizeContest) cvgm(ctx context.Context, v Variant) (float64, error) {
 	loss, err := c.p.newKernelLoss(v, c.train, c.splits)
 	if err != nil {
 		return 0, err
@@ -236,7 +244,7 @@ func (c sizeCell) cvgm(ctx context.Context, v Variant) (float64, error) {
 	return accuracy(c.test, model.Predict)
 }
 
-func (c sizeCell) network(ctx context.Context, s cvgm.Searcher, loss cvgm.Objective) (float64, error) {
+func (c sizeContest) network(ctx context.Context, s cvgm.Searcher, loss cvgm.Objective) (float64, error) {
 	x, err := train(ctx, s, loss, c.start)
 	if err != nil {
 		return 0, err
@@ -245,7 +253,7 @@ func (c sizeCell) network(ctx context.Context, s cvgm.Searcher, loss cvgm.Object
 }
 
 // logistic fits logistic regression to the raw features.
-func (c sizeCell) logistic() (float64, error) {
+func (c sizeContest) logistic() (float64, error) {
 	l := &qpdiff.Logistic{Intercept: qpdiff.UnpenalisedIntercept}
 	theta := make([]float64, 3)
 	if err := l.Load(c.train); err != nil {
