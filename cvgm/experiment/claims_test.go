@@ -1,0 +1,115 @@
+package experiment
+
+import (
+	"math"
+	"math/rand/v2"
+	"reflect"
+	"testing"
+)
+
+// scramble fills every float of v with another number, and every empty slice
+// with enough entries to be read.
+func scramble(v reflect.Value, rng *rand.Rand) {
+	switch v.Kind() {
+	case reflect.Pointer:
+		if v.IsNil() && v.Type().Elem().PkgPath() == reflect.TypeFor[Claim]().PkgPath() {
+			v.Set(reflect.New(v.Type().Elem()))
+		}
+		if !v.IsNil() {
+			scramble(v.Elem(), rng)
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if v.Field(i).CanSet() {
+				scramble(v.Field(i), rng)
+			}
+		}
+	case reflect.Slice:
+		if v.Len() == 0 {
+			v.Set(reflect.MakeSlice(v.Type(), 60, 60))
+		}
+		for i := range v.Len() {
+			scramble(v.Index(i), rng)
+		}
+	case reflect.Array:
+		for i := range v.Len() {
+			scramble(v.Index(i), rng)
+		}
+	case reflect.Float64:
+		v.SetFloat(rng.Float64())
+	}
+}
+
+// fakeResults are results of the right shape with random numbers in them.
+func fakeResults(seed uint64) Results {
+	rng := rand.New(rand.NewPCG(seed, 1))
+	r := Results{SampleSize: &SampleSizeResult{Params: PaperSampleSize(), Sizes: []int{8, 20, 24},
+		Methods: make([]SizeMethod, len(sizeMethods))}}
+	for k := range r.SampleSize.Methods {
+		r.SampleSize.Methods[k].Accuracy = make([][]float64, 3)
+		r.SampleSize.Methods[k].Mean = make([]Estimate, 3)
+	}
+	r.ElasticNetSeeds = &ElasticNetSeeds{Methods: make([]ElasticNetMethod, methodTrue+1)}
+	for _, k := range []**LearnedKernelResult{&r.Rings, &r.XOR} {
+		*k = &LearnedKernelResult{Runs: make([]KernelRun, len(Variants))}
+		for i, v := range Variants {
+			(*k).Runs[i].Variant = v
+		}
+	}
+	scramble(reflect.ValueOf(&r).Elem(), rng)
+	r.Rings.Params.Hidden = []int{int(seed)}
+	r.XOR.Params.Hidden = []int{int(seed), 3}
+	return r
+}
+
+// A claim's own number must come from a result: other results, another number.
+func TestClaimsAreReadFromResults(t *testing.T) {
+	a, b := Claims(fakeResults(1)), Claims(fakeResults(2))
+	if len(a) != len(b) || len(a) < 25 {
+		t.Fatalf("%d and %d claims", len(a), len(b))
+	}
+	for i := range a {
+		if a[i].Ours.Value == b[i].Ours.Value || math.IsNaN(a[i].Ours.Value) {
+			t.Errorf("%q: %v from two different results", a[i].Text, a[i].Ours.Value)
+		}
+		if a[i].Text != b[i].Text || a[i].Rule == "" || a[i].Place == "" {
+			t.Errorf("claim %d: %+v, %+v", i, a[i], b[i])
+		}
+	}
+}
+
+func TestEveryResultHasClaims(t *testing.T) {
+	all := len(Claims(fakeResults(1)))
+	for i := range reflect.TypeFor[Results]().NumField() {
+		r := fakeResults(1)
+		reflect.ValueOf(&r).Elem().Field(i).SetZero()
+		if len(Claims(r)) >= all {
+			t.Errorf("no claim is judged by %s", reflect.TypeFor[Results]().Field(i).Name)
+		}
+	}
+}
+
+func TestRules(t *testing.T) {
+	nan := math.NaN()
+	for _, c := range []struct {
+		rule rule
+		m    Measurement
+		want Verdict
+	}{
+		{equals(1, .1), once(1.05), Confirmed},
+		{equals(1, .1), once(1.2), Differs},
+		{equals(1, .1).or(PaperError), once(1.2), PaperError},
+		{above(0), Measurement{1, .5, 9}, Confirmed},
+		{above(0), Measurement{1, 1.5, 9}, Differs},
+		{below(0), Measurement{-1, .5, 9}, Confirmed},
+		{below(0), Measurement{-1, 1.5, 9}, Differs},
+		{below(0), once(-1), Confirmed},
+		{contains(0), Measurement{1, 1.5, 9}, Confirmed},
+		{contains(0), Measurement{1, .5, 9}, Differs},
+		{above(0), once(nan), NotTestable},
+	} {
+		if got := c.rule.judge(c.m); got != c.want {
+			t.Errorf("%s at %+v: %s, want %s", c.rule.text, c.m, got, c.want)
+		}
+	}
+}
