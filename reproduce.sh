@@ -13,4 +13,4 @@ if ! python3 -c 'import sys; sys.exit(sys.version_info < (3, 10))'; then
 	echo "reproduce: $(python3 --version) is too old; Python 3.10 or newer is needed" >&2
 	exit 1
 fi
-exec python3 -I "$root/notebooks/runner" "$@"
+exec python3 -I -X utf8 "$root/notebooks/runner" "$@"

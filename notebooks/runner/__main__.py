@@ -35,6 +35,7 @@ import environment
 from environment import NOTEBOOKS, PYTHON, ROOT, WORK, Lock, Problem, say
 
 OUT = ROOT / "figures" / "out"
+STOPS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 @dataclass
@@ -157,14 +158,14 @@ def run_all(paths, check, env):
                 continue
             if check:
                 differences = list(differing(path, out, notebook, tolerance))
-                progress.end(f"{len(differences)} DIFFERENCES" if differences else "agrees")
+                progress.end(f"DIFFERENCES: {len(differences)}" if differences else "agrees")
                 for line in differences:
                     say(f"  {line}")
                 if differences:
                     failed.append(path.stem)
             else:
                 changed = install(path, out, notebook)
-                progress.end(f"{changed} files changed" if changed else "nothing changed")
+                progress.end(f"files changed: {changed}" if changed else "nothing changed")
     finally:
         progress.close()
         shutil.rmtree(staging, ignore_errors=True)
@@ -255,6 +256,9 @@ def lab(port, env):
 
 
 def interrupt(signum, frame):
+    """Stops the run; what cleans up after it is not stopped in turn."""
+    for s in STOPS:
+        signal.signal(s, signal.SIG_IGN)
     raise KeyboardInterrupt
 
 
@@ -279,12 +283,13 @@ def main(argv):
         lock.release()
         return lab(args.port, env)
     runner = str(Path(__file__).resolve().parent)
-    os.execve(PYTHON, [str(PYTHON), "-I", runner, "--prepared", lock.hand_over(), *argv], env)
+    os.execve(PYTHON, [str(PYTHON), "-I", "-X", "utf8", runner, "--prepared", lock.hand_over(), *argv], env)
 
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGTERM, interrupt)
-    signal.signal(signal.SIGHUP, interrupt)
+    for s in STOPS:
+        if signal.getsignal(s) != signal.SIG_IGN:  # as nohup has it
+            signal.signal(s, interrupt)
     try:
         sys.exit(main(sys.argv[1:]))
     except Problem as e:

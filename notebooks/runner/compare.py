@@ -6,6 +6,7 @@ pictures only have to be there: the numbers they draw stand in text beside them.
 """
 
 import json
+import platform
 import re
 import sys
 
@@ -18,15 +19,13 @@ EMBEDDED = re.compile(r"data:[\w/+.-]+;base64,[A-Za-z0-9+/=\s]+")
 TEXT = {".csv", ".json", ".md", ".svg", ".tex", ".txt", ".html"}
 
 
-def exact_platform(platform=sys.platform, cpuinfo="/proc/cpuinfo"):
+def exact_platform(system=sys.platform, machine=platform.machine(), cpuinfo="/proc/cpuinfo"):
     """Whether this is linux/amd64 with FMA, where outputs are reproduced to the byte."""
-    import platform as machine
-
-    if platform != "linux" or machine.machine() not in ("x86_64", "AMD64"):
+    if (system, machine) != ("linux", "x86_64"):
         return False
     try:
         with open(cpuinfo) as f:
-            return any(line.startswith("flags") and " fma " in line + " " for line in f)
+            return any(line.startswith("flags") and "fma" in line.split() for line in f)
     except OSError:
         return False
 

@@ -189,13 +189,15 @@ class Environment(unittest.TestCase):
         self.assertFalse(environment.usable(""))
         self.assertFalse(environment.usable("/proc/version/a"))
 
-    def test_exact_platform_needs_linux_and_fma(self):
-        with tempfile.NamedTemporaryFile("w") as f:
-            f.write("flags\t\t: fpu sse2 avx2\n")
-            f.flush()
-            self.assertFalse(compare.exact_platform("linux", f.name))
-        self.assertFalse(compare.exact_platform("darwin"))
-        self.assertFalse(compare.exact_platform("linux", "/nonexistent"))
+    def test_exact_platform_is_linux_amd64_with_fma(self):
+        for flags, exact in (("fpu sse2 fma", True), ("fpu sse2 avx2", False), ("fpu fma4", False)):
+            with tempfile.NamedTemporaryFile("w") as f:
+                f.write(f"model name\t: fma\nflags\t\t: {flags}\n")
+                f.flush()
+                self.assertEqual(compare.exact_platform("linux", "x86_64", f.name), exact, flags)
+                self.assertFalse(compare.exact_platform("linux", "aarch64", f.name))
+                self.assertFalse(compare.exact_platform("darwin", "x86_64", f.name))
+        self.assertFalse(compare.exact_platform("linux", "x86_64", "/nonexistent"))
 
 
 if __name__ == "__main__":

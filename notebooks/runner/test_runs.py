@@ -170,7 +170,7 @@ class Runs(unittest.TestCase):
         self.assertTrue(self.wait_for(lambda: self.processes("gonb_")))
         said = self.reproduce("02")
         self.assertIn(f"(process {first.pid}) is at work in this checkout; waiting", said)
-        self.assertEqual(first.communicate(timeout=60)[0].count("files changed"), 1)
+        self.assertEqual(first.communicate(timeout=60)[0].count("files changed: 2"), 1)
         self.assertEqual(first.returncode, 0)
 
     def test_a_hostile_environment(self):
