@@ -358,7 +358,7 @@ func (f *fold) eval(loss Loss, hyper []float64, gradient bool) error {
 	}
 	clear(f.grad.Hyper)
 	if f.grad.X != nil {
-		f.grad.X.Zero()
+		clear(f.grad.X.RawMatrix().Data)
 		clear(f.dval)
 	}
 	if err := f.backward(); err != nil {

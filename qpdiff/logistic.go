@@ -332,11 +332,15 @@ const (
 	// A start that takes more steps than this is given up for θ = 0.
 	logisticWarmSteps = 25
 	// A step shorter than this in every margin is the last: the quadratic
-	// convergence leaves less than its square, and the probabilities follow it
-	// to second order without another exponential.
+	// convergence leaves less than its square.
 	logisticLastStep = 1e-8
-	// A step no longer than this in every margin needs no exponentials.
-	logisticNudge = .5
+	// A step shorter than this in every margin leaves the Hessian as it was.
+	logisticSettled = 1e-13
+	// A step no longer than this in every margin needs no exponentials; nor
+	// long series, if it is shorter still: up to logisticTaylor four terms.
+	logisticNudge  = .5
+	logisticNear   = 1. / 16
+	logisticTaylor = 2e-4
 	// A step no longer than this in every margin descends at full length:
 	// L(θ+δ) ≤ L(θ) − λ² + λ²(eʳ−r−1)/r², with the Newton decrement λ.
 	logisticSafeStep = 1.5
@@ -355,10 +359,14 @@ func (l *Logistic) minimise(limit int) error {
 		}
 		r := l.reach()
 		if r <= logisticLastStep || (r < 1e-3 && r > last/2 && l.gradientIsRoundoff()) {
-			// The factor is brought up to date only if it is asked for.
 			axpy(1, l.step, l.theta)
-			copy(l.last, l.step)
-			l.stale = true
+			for _, row := range l.out {
+				l.s[row], l.w[row] = 0, 0
+			}
+			if r > logisticSettled {
+				copy(l.last, l.step)
+				l.stale = true // until somebody asks for more than θ
+			}
 			return nil
 		}
 		last = r
@@ -417,7 +425,9 @@ func (l *Logistic) reach() float64 {
 	l.product(l.dm, l.step)
 	r := 0.0
 	for _, dm := range l.dm {
-		r = max(r, math.Abs(dm))
+		if dm = math.Abs(dm); dm > r {
+			r = dm
+		}
 	}
 	return r
 }
@@ -435,10 +445,7 @@ func (l *Logistic) settle() error {
 		l.s[i] = s - dm*w
 		l.w[i] = w - dm*w*(1-2*s)
 	}
-	for _, r := range l.out {
-		l.s[r], l.w[r] = 0, 0
-	}
-	l.accumulate(l.theta)
+	l.hessian()
 	return l.factor()
 }
 
@@ -487,7 +494,17 @@ func (l *Logistic) nudge(s0, w0, theta []float64, r float64) {
 	l.product(l.dm, l.step)
 	s, w := l.s[:len(l.dm)], l.w[:len(l.dm)]
 	s0, w0 = s0[:len(l.dm)], w0[:len(l.dm)]
-	if r <= 1./64 {
+	switch {
+	case r <= logisticTaylor:
+		for i, dm := range l.dm {
+			// The derivatives of s in m are −w, w(1−2s), −w(1−6w), …
+			si, wi := s0[i], w0[i]
+			w2 := wi * (1 - 2*si)
+			w3 := wi * (1 - 6*wi)
+			s[i] = si - dm*(wi-dm*(w2*(1./2)-dm*(w3*(1./6))))
+			w[i] = wi - dm*(w2-dm*(w3*(1./2)-dm*(w2*(1-12*wi)*(1./6))))
+		}
+	case r <= logisticNear:
 		for i, dm := range l.dm {
 			q := expm1Near(-dm)
 			inv := 1 / (1 + s0[i]*q)
@@ -495,7 +512,7 @@ func (l *Logistic) nudge(s0, w0, theta []float64, r float64) {
 			s[i] = s0[i] * q
 			w[i] = w0[i] * q * inv
 		}
-	} else {
+	default:
 		for i, dm := range l.dm {
 			q := expm1(-dm)
 			inv := 1 / (1 + s0[i]*q)
@@ -516,24 +533,44 @@ func expm1(y float64) float64 {
 		y4*((1./362880+y*(1./3628800))+y2*(1./39916800+y*(1./479001600))+y4*(1./6227020800+y*(1./87178291200)))))
 }
 
-// expm1Near is expm1 for |y| ≤ 1/64.
+// expm1Near is expm1 for |y| ≤ logisticNear.
 func expm1Near(y float64) float64 {
 	y2 := y * y
-	return y * ((1 + y*(1./2)) + y2*((1./6+y*(1./24))+y2*((1./120+y*(1./720))+y2*(1./5040))))
+	y4 := y2 * y2
+	return y * ((1 + y*(1./2)) + y2*(1./6+y*(1./24)) + y4*((1./120+y*(1./720))+y2*(1./5040+y*(1./40320))+y4*(1./362880)))
 }
 
-// accumulate sets the gradient and the Hessian's upper triangle from s and w.
+// accumulate sets the gradient g and the upper triangle of the Hessian h at
+// theta from s and w there.
 func (l *Logistic) accumulate(theta []float64) {
 	m, k := l.nRows, l.k
 	if k == logisticSmall {
-		var g0, g1, g2, h00, h01, h02, h11, h12, h22 float64
+		// Apart from the Hessian, whose sums take all registers.
 		z0, z1, z2 := l.z[:m], l.z[m:2*m], l.z[2*m:3*m]
-		w := l.w[:m]
+		var g0, g1, g2 float64
 		for i, s := range l.s[:m] {
-			a, b, c, w := z0[i], z1[i], z2[i], w[i]
-			g0 += s * a
-			g1 += s * b
-			g2 += s * c
+			g0 += s * z0[i]
+			g1 += s * z1[i]
+			g2 += s * z2[i]
+		}
+		l.g[0], l.g[1], l.g[2] = -l.c*g0, -l.c*g1, -l.c*g2
+	} else {
+		blas64.Gemv(blas.NoTrans, -l.c, l.zt(), blas64.Vector{N: m, Inc: 1, Data: l.s}, 0, blas64.Vector{N: k, Inc: 1, Data: l.g})
+	}
+	for j, p := range l.pen {
+		l.g[j] += p * theta[j]
+	}
+	l.hessian()
+}
+
+// hessian sets the upper triangle of h from w.
+func (l *Logistic) hessian() {
+	m, k := l.nRows, l.k
+	if k == logisticSmall {
+		z0, z1, z2 := l.z[:m], l.z[m:2*m], l.z[2*m:3*m]
+		var h00, h01, h02, h11, h12, h22 float64
+		for i, w := range l.w[:m] {
+			a, b, c := z0[i], z1[i], z2[i]
 			wa, wb := w*a, w*b
 			h00 += wa * a
 			h01 += wa * b
@@ -546,7 +583,6 @@ func (l *Logistic) accumulate(theta []float64) {
 		h := l.h[:9]
 		h[0], h[1], h[2] = c*h00, c*h01, c*h02
 		h[4], h[5], h[8] = c*h11, c*h12, c*h22
-		l.g[0], l.g[1], l.g[2] = -c*g0, -c*g1, -c*g2
 	} else {
 		for i, w := range l.w {
 			l.dm[i] = math.Sqrt(w)
@@ -559,16 +595,9 @@ func (l *Logistic) accumulate(theta []float64) {
 		}
 		blas64.Syrk(blas.NoTrans, l.c, blas64.General{Rows: k, Cols: m, Stride: m, Data: l.sw}, 0,
 			blas64.Symmetric{Uplo: blas.Upper, N: k, Stride: k, Data: l.h})
-		blas64.Gemv(blas.NoTrans, -l.c, l.zt(), blas64.Vector{N: m, Inc: 1, Data: l.s}, 0, blas64.Vector{N: k, Inc: 1, Data: l.g})
 	}
-	l.penalise(theta)
-}
-
-// penalise adds the penalty's part to g and h.
-func (l *Logistic) penalise(theta []float64) {
 	for j, p := range l.pen {
-		l.g[j] += p * theta[j]
-		l.h[j*l.k+j] += p
+		l.h[j*k+j] += p
 	}
 }
 
@@ -582,6 +611,11 @@ func (l *Logistic) newtonStep() error {
 		l.step[j] = -v
 	}
 	l.backsolve(l.step)
+	for _, v := range l.step {
+		if !finite(v) {
+			return errSingular
+		}
+	}
 	return nil
 }
 
