@@ -191,22 +191,19 @@ func TestLinearMap(t *testing.T) {
 	}
 }
 
-// twoRings draws n examples, a noisy circle for each label.
-func twoRings(n int) qpdiff.Data {
-	src := synth.NewStream(3, "rings")
-	d := qpdiff.Data{X: mat.NewDense(n, 2, nil), Y: make([]float64, n)}
-	for i := range n {
-		d.Y[i] = float64(2*(i%2) - 1)
-		r, angle := 1.5+d.Y[i]/2+.2*src.NormFloat64(), 2*math.Pi*src.Float64()
-		d.X.SetRow(i, []float64{r * math.Cos(angle), r * math.Sin(angle)})
+func ringsData(t *testing.T, n int) qpdiff.Data {
+	t.Helper()
+	d, err := synth.MakeRings(synth.NewStream(3, "rings"), n, synth.Rings{})
+	if err != nil {
+		t.Fatal(err)
 	}
-	return d
+	return qpdiff.Data(d)
 }
 
 // The gradient of a cross-validation loss reaches the parameters of a network
 // through the training and the validation rows.
 func TestLearnedKernelGradient(t *testing.T) {
-	d := twoRings(40)
+	d := ringsData(t, 40)
 	splits, err := RandomSplits(synth.NewStream(3, "splits"), 40, 12, .9)
 	if err != nil {
 		t.Fatal(err)
@@ -233,7 +230,7 @@ func TestLearnedKernelGradient(t *testing.T) {
 // Splits that leave rows out of the fit to all examples give the loss and the
 // gradient of splits that copy their rows, with and without a feature map.
 func TestLeavingOutAgreesWithCopying(t *testing.T) {
-	d := twoRings(60)
+	d := ringsData(t, 60)
 	splits, err := RandomSplits(synth.NewStream(4, "splits"), 60, 20, .9)
 	if err != nil {
 		t.Fatal(err)

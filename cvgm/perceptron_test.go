@@ -190,35 +190,31 @@ func BenchmarkPerceptron(b *testing.B) {
 // One step of the paper's second and third experiments, gradient descent going
 // on while it is timed.
 func BenchmarkLearnedKernelStep(b *testing.B) {
+	src := synth.NewStream(1, "benchmark")
+	rings, err := synth.MakeRings(src, 60, synth.Rings{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	xor, err := synth.MakeXOR(src, src, 100, synth.XOR{})
+	if err != nil {
+		b.Fatal(err)
+	}
 	for _, c := range []struct {
 		name   string
-		n      int
+		d      synth.Data
 		widths []int
 		c      float64
-		point  func(src *synth.Stream, y float64) []float64
 	}{
-		{"rings", 60, []int{2, 64, 2}, 10, func(src *synth.Stream, y float64) []float64 {
-			r, angle := 1.5+y/2+.4*src.NormFloat64(), 2*math.Pi*src.Float64()
-			return []float64{r * math.Cos(angle), r * math.Sin(angle)}
-		}},
-		{"XOR", 100, []int{2, 64, 64, 2}, 50, func(src *synth.Stream, y float64) []float64 {
-			sign := float64(2*src.IntN(2) - 1)
-			return []float64{sign * (3.6*src.Float64() - .6), sign * y * (3.6*src.Float64() - .6)}
-		}},
+		{"rings", rings, []int{2, 64, 2}, 10},
+		{"XOR", xor, []int{2, 64, 64, 2}, 50},
 	} {
-		src := synth.NewStream(1, c.name)
-		d := qpdiff.Data{X: mat.NewDense(c.n, 2, nil), Y: make([]float64, c.n)}
-		for i := range c.n {
-			d.Y[i] = float64(2*(i%2) - 1)
-			d.X.SetRow(i, c.point(src, d.Y[i]))
-		}
-		splits, err := RandomSplits(src, c.n, 256, .95)
+		splits, err := RandomSplits(src, len(c.d.Y), 256, .95)
 		if err != nil {
 			b.Fatal(err)
 		}
 		net := &Perceptron{Widths: c.widths}
 		var learners []*qpdiff.Logistic
-		cv, err := New(Config{Data: d, Splits: splits, Loss: SoftMargin{}, Features: net, Hyper: []float64{c.c}, Workers: 1,
+		cv, err := New(Config{Data: qpdiff.Data(c.d), Splits: splits, Loss: SoftMargin{}, Features: net, Hyper: []float64{c.c}, Workers: 1,
 			Learner: func() Learner {
 				learners = append(learners, &qpdiff.Logistic{Intercept: qpdiff.UnpenalisedIntercept})
 				return learners[len(learners)-1]
