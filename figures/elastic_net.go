@@ -106,7 +106,7 @@ func ElasticNetSurfaces(r *experiment.ElasticNetResult) *Figure {
 		Width:   9.5 * vg.Inch, Height: 4 * vg.Inch, LegendWidth: 1.85 * vg.Inch,
 	}
 	s := r.Surface
-	l1, l2 := log10s(s.Lambda1), log10s(s.Lambda2)
+	l1, l2 := Log10s(s.Lambda1), Log10s(s.Lambda2)
 	var row []*Panel
 	for _, surface := range []struct {
 		name string
@@ -114,7 +114,7 @@ func ElasticNetSurfaces(r *experiment.ElasticNetResult) *Figure {
 	}{{"CV loss", s.CV}, {"test loss", s.Test}} {
 		p := NewPanel(surface.name, surface.name, "λ1", "λ2")
 		p.LogAxes(true, true)
-		p.Surface(surface.name, l1, l2, surface.z, levelsAboveMinimum(surface.z))
+		p.Surface(surface.name, l1, l2, surface.z, LevelsAboveMinimum(surface.z))
 		points := func(search experiment.ElasticNetSearch) (x, y []float64) {
 			for _, l := range search.Lambda {
 				x, y = append(x, math.Log10(l[0])), append(y, math.Log10(max(l[1], s.Lambda2[0])))
@@ -145,7 +145,7 @@ func ElasticNetEarlyStopping(r *experiment.ElasticNetResult) *Figure {
 	p := NewPanel("long run", "", "steps of CVGM", "mean squared error")
 	p.Grid()
 	p.LogAxes(true, false)
-	steps := log10s(count(len(r.Long.CVLoss)))
+	steps := Log10s(count(len(r.Long.CVLoss)))
 	p.Line("CV loss", steps, r.Long.CVLoss, Style{Color: Orange, Width: 2, Dash: []vg.Length{6, 3}})
 	p.Line("test loss", steps, r.Long.TestLoss, Style{Color: Blue, Width: 2})
 	end := math.Log10(float64(len(r.CVGM.CVLoss)))
@@ -159,7 +159,8 @@ func ElasticNetEarlyStopping(r *experiment.ElasticNetResult) *Figure {
 	}
 }
 
-func log10s(v []float64) []float64 {
+// Log10s returns the base-10 logarithms that a panel with LogAxes plots.
+func Log10s(v []float64) []float64 {
 	logs := make([]float64, len(v))
 	for i, x := range v {
 		logs[i] = math.Log10(x)
@@ -178,8 +179,8 @@ func lowest(z [][]float64) (i, j int) {
 	return i, j
 }
 
-// levelsAboveMinimum returns contour levels that lie ever further apart.
-func levelsAboveMinimum(z [][]float64) []float64 {
+// LevelsAboveMinimum returns contour levels that lie ever further apart.
+func LevelsAboveMinimum(z [][]float64) []float64 {
 	i, j := lowest(z)
 	var levels []float64
 	for _, rise := range []float64{.002, .005, .01, .02, .05, .1, .2, .5, 1, 2} {

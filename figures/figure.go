@@ -166,6 +166,16 @@ func (s Style) line() draw.LineStyle {
 	return draw.LineStyle{Color: s.Color, Width: s.Width, Dashes: s.Dash}
 }
 
+func (s Style) mark() draw.GlyphStyle {
+	if s.Glyph == nil {
+		s.Glyph = draw.CircleGlyph{}
+	}
+	if s.GlyphRadius == 0 {
+		s.GlyphRadius = 2.5
+	}
+	return draw.GlyphStyle{Color: s.line().Color, Radius: s.GlyphRadius, Shape: s.Glyph}
+}
+
 // points pairs xs and ys, and refuses what cannot be drawn.
 func points(name string, xs, ys []float64) plotter.XYs {
 	if len(xs) != len(ys) {
@@ -189,13 +199,7 @@ func (p *Panel) Line(name string, xs, ys []float64, s Style) {
 
 // Scatter plots the points as glyphs.
 func (p *Panel) Scatter(name string, xs, ys []float64, s Style) {
-	if s.Glyph == nil {
-		s.Glyph = draw.CircleGlyph{}
-	}
-	if s.GlyphRadius == 0 {
-		s.GlyphRadius = 2.5
-	}
-	g := &plotter.Scatter{XYs: points(name, xs, ys), GlyphStyle: draw.GlyphStyle{Color: s.line().Color, Radius: s.GlyphRadius, Shape: s.Glyph}}
+	g := &plotter.Scatter{XYs: points(name, xs, ys), GlyphStyle: s.mark()}
 	p.add(series{name: name, x: xs, y: ys}, s, g, g)
 }
 
@@ -293,6 +297,9 @@ func (p *Panel) Range(xmin, xmax, ymin, ymax float64) {
 
 // LegendAt puts the legend into a corner.
 func (p *Panel) LegendAt(top, left bool) { p.plot.Legend.Top, p.plot.Legend.Left = top, left }
+
+// HideLegend takes the panel's legend away.
+func (p *Panel) HideLegend() { p.plot.Legend = plot.NewLegend() }
 
 // Grid draws thin grid lines behind what is added later.
 func (p *Panel) Grid() {

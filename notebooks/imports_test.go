@@ -19,6 +19,7 @@ var mayImport = map[string][]string{
 	"cvgm/cvgm/experiment": {"cvgm/qpdiff", "cvgm/cvgm", "cvgm/synth"},
 	"cvgm/figures":         {"cvgm/qpdiff", "cvgm/cvgm", "cvgm/cvgm/experiment"},
 	"cvgm/notebooks":       {"cvgm/qpdiff", "cvgm/cvgm", "cvgm/synth", "cvgm/cvgm/experiment", "cvgm/figures"},
+	"cvgm/notebooks/live":  {"cvgm/qpdiff", "cvgm/cvgm", "cvgm/synth", "cvgm/cvgm/experiment", "cvgm/figures", "cvgm/notebooks"},
 }
 
 func TestImportsRunOneWay(t *testing.T) {

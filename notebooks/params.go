@@ -30,22 +30,30 @@ func override(p any, overrides string) error {
 	if err := json.Unmarshal([]byte(overrides), &values); err != nil {
 		return fmt.Errorf("%s is not a JSON object of texts: %w", ParamsVar, err)
 	}
-	v := reflect.ValueOf(p).Elem()
 	var problems []string
 	for _, name := range sortedKeys(values) {
-		field, known := v.Type().FieldByName(name)
-		if !known || field.Anonymous {
-			problems = append(problems, fmt.Sprintf("there is no parameter %s", name))
-			continue
-		}
-		if err := set(v.FieldByIndex(field.Index), values[name]); err != nil {
-			problems = append(problems, fmt.Sprintf("%s=%s: %v", name, values[name], err))
+		if err := SetParam(p, name, values[name]); err != nil {
+			problems = append(problems, err.Error())
 		}
 	}
 	if problems == nil {
 		return nil
 	}
 	return fmt.Errorf("%s\nthe parameters are\n%s", strings.Join(problems, "\n"), describe(p))
+}
+
+// SetParam sets the parameter of that name in the struct that p points to, from
+// text as it stands after ./reproduce.sh -p NAME=.
+func SetParam(p any, name, text string) error {
+	v := reflect.ValueOf(p).Elem()
+	field, known := v.Type().FieldByName(name)
+	if !known || field.Anonymous {
+		return fmt.Errorf("there is no parameter %s", name)
+	}
+	if err := set(v.FieldByIndex(field.Index), text); err != nil {
+		return fmt.Errorf("%s=%s: %v", name, text, err)
+	}
+	return nil
 }
 
 // set parses text as the kind of v.

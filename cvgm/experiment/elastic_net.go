@@ -107,14 +107,7 @@ func (s ElasticNetSearch) Final() float64 { return s.TestLoss[len(s.TestLoss)-1]
 // Run draws the data and the splits of the published run, runs the three
 // searches on them and computes the two loss surfaces that they walk on.
 func (p ElasticNetParams) Run(ctx context.Context) (*ElasticNetResult, error) {
-	src := synth.NewNumPy(p.Seed)
-	prior := synth.Regression{Samples: p.Samples, Features: p.Features, Informative: p.PriorInformative, Noise: p.Noise}
-	for range p.PriorCalls {
-		if _, _, err := synth.MakeRegression(src, prior); err != nil {
-			return nil, err
-		}
-	}
-	c, err := p.newContest(src, src, 0)
+	c, src, err := p.published()
 	if err != nil {
 		return nil, err
 	}
@@ -137,13 +130,27 @@ func (p ElasticNetParams) Run(ctx context.Context) (*ElasticNetResult, error) {
 	if r.LeastSquares.Value, err = c.testLoss(leastSquares); err != nil {
 		return nil, err
 	}
-	r.TrueCoefficients.Value = linearRisk(c.test, c.coef, func(v float64) float64 { return v })
+	r.TrueCoefficients.Value = linearRisk(c.test, c.coef, asIs)
 	r.TrueCoefficientsSingle = linearRisk(c.test, c.coef, func(v float64) float64 { return float64(float32(v)) })
 	if r.Surface, err = c.surface(ctx); err != nil {
 		return nil, err
 	}
 	r.quote()
 	return r, nil
+}
+
+// published draws data and splits as the published code does, and returns the
+// generator for what is drawn after them.
+func (p ElasticNetParams) published() (*contest, *synth.NumPy, error) {
+	src := synth.NewNumPy(p.Seed)
+	prior := synth.Regression{Samples: p.Samples, Features: p.Features, Informative: p.PriorInformative, Noise: p.Noise}
+	for range p.PriorCalls {
+		if _, _, err := synth.MakeRegression(src, prior); err != nil {
+			return nil, nil, err
+		}
+	}
+	c, err := p.newContest(src, src, 0)
+	return c, src, err
 }
 
 // linearRisk returns the mean squared error of the predictions coefᵀx on d, with
@@ -159,6 +166,8 @@ func linearRisk(d qpdiff.Data, coef []float64, round func(float64) float64) floa
 	}
 	return total / float64(len(d.Y))
 }
+
+func asIs(v float64) float64 { return v }
 
 // divide scales the labels and coefficients and cuts the data into training
 // and test rows.

@@ -1,0 +1,345 @@
+package live
+
+import (
+	"bytes"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// quick returns a machine that shows a problem with few splits, so that steps
+// are fast, after the given number of them.
+func quick(t rapid.TB, p Problem, steps int) *Machine {
+	t.Helper()
+	m := NewMachine()
+	m.Handle(Event{Kind: Select, Value: int(p)})
+	m.Handle(Event{Kind: Scrub})
+	m.Handle(Event{Kind: Set, Control: control(t, p, "K"), Value: 1})
+	for range steps {
+		m.Handle(Event{Kind: Step})
+	}
+	if v := m.view(); v.shown != steps {
+		t.Fatalf("%v shows step %d after %d: %v", p, v.shown, steps, v.run.Err)
+	}
+	return m
+}
+
+func control(t rapid.TB, p Problem, field string) int {
+	t.Helper()
+	i := slices.IndexFunc(p.Controls(), func(c Control) bool { return c.Field == field })
+	if i < 0 {
+		t.Fatalf("%v has no control of %q", p, field)
+	}
+	return i
+}
+
+func catchUp(m *Machine) {
+	for !m.CatchUp() {
+	}
+}
+
+// numbers returns the states' numbers, in which NaN equals NaN.
+func numbers(states []State) []string {
+	var text []string
+	for _, s := range states {
+		text = append(text, fmt.Sprintln(s.CV, s.Train, s.Test, s.Angle, s.Lambda, s.Model.Theta))
+	}
+	return text
+}
+
+func each(t *testing.T, f func(t *testing.T, p Problem)) {
+	for p := range problems {
+		t.Run(p.String(), func(t *testing.T) { f(t, p) })
+	}
+}
+
+func TestControlsKnowThePapersParameters(t *testing.T) {
+	each(t, func(t *testing.T, p Problem) {
+		s := Paper(p)
+		if !reflect.DeepEqual(s.params(), p.paper()) {
+			t.Errorf("the paper's settings give %+v", s.params())
+		}
+		if got, want := s.Command(0), "./reproduce.sh "+p.String(); got != want {
+			t.Errorf("the paper's command is %q, want %q", got, want)
+		}
+		for i, c := range p.Controls() {
+			if p.Help(c) == "" || c.Label == "" {
+				t.Errorf("control %+v has help %q", c, p.Help(c))
+			}
+			seen := map[string]bool{}
+			for at, value := range c.Values {
+				moved := s.with(i, at)
+				params := fmt.Sprintf("%+v %v", moved.params(), moved.variant())
+				if seen[params] {
+					t.Errorf("%s has two positions for %s", c.Label, value)
+				}
+				seen[params] = true
+				if c.Field == "" || at == s.at[i] {
+					continue
+				}
+				if want := fmt.Sprintf("./reproduce.sh %v -p %s=%s", p, c.Field, value); moved.Command(0) != want {
+					t.Errorf("command %q, want %q", moved.Command(0), want)
+				}
+			}
+		}
+	})
+	if got, want := Paper(XOR).with(control(t, XOR, "Hidden"), 3).Command(70), "./reproduce.sh xor -p Hidden=16,16 -p Steps=70"; got != want {
+		t.Errorf("command %q, want %q", got, want)
+	}
+}
+
+func TestPlayStepAndCatchUpGoTheSameWay(t *testing.T) {
+	each(t, func(t *testing.T, p Problem) {
+		stepped := quick(t, p, 6)
+		played := quick(t, p, 0)
+		played.Handle(Event{Kind: Play})
+		for range 6 {
+			played.Tick()
+		}
+		moved := quick(t, p, 6)
+		moved.Handle(Event{Kind: Set, Control: control(t, p, "K"), Value: 0, Dragging: true})
+		catchUp(moved)
+		if !moved.view().run.Coarse {
+			t.Error("a drag shows no preview")
+		}
+		moved.Handle(Event{Kind: Set, Control: control(t, p, "K"), Value: 1})
+		catchUp(moved)
+		if moved.view().run.Coarse || moved.view().shown != 6 {
+			t.Errorf("after the release: coarse is %v, step %d", moved.view().run.Coarse, moved.view().shown)
+		}
+		want := numbers(stepped.view().run.States)
+		for name, m := range map[string]*Machine{"played": played, "moved": moved} {
+			if got := numbers(m.view().run.States); !slices.Equal(got, want) {
+				t.Errorf("%s:\n%v\nwant\n%v", name, got, want)
+			}
+			if !bytes.Equal(m.Draw(), stepped.Draw()) {
+				t.Errorf("%s: another picture", name)
+			}
+		}
+	})
+}
+
+func TestScrubbingGoesBackThroughEveryState(t *testing.T) {
+	each(t, func(t *testing.T, p Problem) {
+		m := quick(t, p, 0)
+		pictures := [][]byte{m.Draw()}
+		for range 5 {
+			m.Handle(Event{Kind: Step})
+			pictures = append(pictures, m.Draw())
+		}
+		states := len(m.view().run.States)
+		for at := 5; at >= 0; at-- {
+			m.Handle(Event{Kind: Scrub, Value: at})
+			if m.view().shown != at {
+				t.Fatalf("shows step %d, want %d", m.view().shown, at)
+			}
+			last := m.view()
+			last.run = &Run{Settings: last.run.Settings, States: last.run.States[:at+1], trial: last.run.trial}
+			// The picture then differs in the curves beyond the step alone.
+			if got, want := m.Readout(), last.readout(); got != want {
+				t.Errorf("readout %q, want %q", got, want)
+			}
+		}
+		for at := 1; at <= 5; at++ { // forward again, along what is known
+			m.Handle(Event{Kind: Step})
+		}
+		if !bytes.Equal(m.Draw(), pictures[5]) || len(m.view().run.States) != states {
+			t.Error("stepping forward again does not end where it was")
+		}
+		m.Handle(Event{Kind: Scrub, Value: 99})
+		if m.view().shown != 5 {
+			t.Errorf("scrubbing beyond the last state shows step %d", m.view().shown)
+		}
+		if bytes.Equal(pictures[0], pictures[5]) {
+			t.Error("five steps change nothing in the picture")
+		}
+	})
+}
+
+func TestOnlyTheSeedAndTheWidthChangeTheInitialWeights(t *testing.T) {
+	for _, p := range []Problem{Rings, XOR} {
+		start := func(field string, move int) []float64 {
+			m := quick(t, p, 0)
+			if move != 0 {
+				i := control(t, p, field)
+				m.Handle(Event{Kind: Set, Control: i, Value: m.Settings().At(i) + move})
+			}
+			return m.view().run.States[0].Model.Params
+		}
+		want := start("", 0)
+		for _, c := range p.Controls() {
+			same := slices.Equal(start(c.Field, -1), want) && slices.Equal(start(c.Field, 1), want)
+			if wanted := c.Field != "Hidden" && c.Field != "Seed"; same != wanted {
+				t.Errorf("%v: moving %s keeps the initial weights: %v", p, c.Label, same)
+			}
+		}
+	}
+}
+
+func TestPinnedRunStays(t *testing.T) {
+	each(t, func(t *testing.T, p Problem) {
+		m := quick(t, p, 4)
+		plain := m.Draw()
+		m.Handle(Event{Kind: Pin})
+		pinned := numbers(m.view().pinned.States)
+		before := m.Draw()
+		m.Handle(Event{Kind: Set, Control: 1, Value: 0})
+		catchUp(m)
+		m.Handle(Event{Kind: Step})
+		if got := numbers(m.view().pinned.States); !slices.Equal(got, pinned) {
+			t.Error("the pinned run has changed")
+		}
+		if bytes.Equal(m.Draw(), before) || !strings.Contains(m.Readout(), "pinned: step 4") {
+			t.Errorf("the picture does not show the other run; readout %q", m.Readout())
+		}
+		m.Handle(Event{Kind: Unpin})
+		m.Handle(Event{Kind: Set, Control: 1, Value: Paper(p).At(1)})
+		m.Handle(Event{Kind: Scrub})
+		for range 4 {
+			m.Handle(Event{Kind: Step})
+		}
+		if !bytes.Equal(m.Draw(), plain) {
+			t.Error("the picture under the old settings is another")
+		}
+	})
+}
+
+func TestEachProblemKeepsItsState(t *testing.T) {
+	m := quick(t, Rings, 3)
+	rings := m.Draw()
+	m.Handle(Event{Kind: Play})
+	m.Handle(Event{Kind: Select, Value: int(ElasticNet)})
+	catchUp(m)
+	if m.Playing() || m.Settings().Problem != ElasticNet || bytes.Equal(m.Draw(), rings) {
+		t.Error("the elastic net is not shown")
+	}
+	m.Handle(Event{Kind: Select, Value: int(Rings)})
+	if !bytes.Equal(m.Draw(), rings) || m.Playing() {
+		t.Error("the rings are not as they were")
+	}
+	m.Handle(Event{Kind: Reset})
+	if !m.Settings().equal(Paper(Rings)) || m.view().shown != 0 || len(m.view().run.States) != 1 {
+		t.Errorf("reset shows step %d of %d", m.view().shown, len(m.view().run.States))
+	}
+}
+
+func TestRunsEnd(t *testing.T) {
+	m := quick(t, ElasticNet, 0)
+	m.Handle(Event{Kind: Play})
+	for range MaxSteps + 5 {
+		m.Tick()
+	}
+	if v := m.view(); m.Playing() || v.shown != MaxSteps || len(v.run.States) != MaxSteps+1 {
+		t.Errorf("playing is %v at step %d of %d", m.Playing(), v.shown, len(v.run.States))
+	}
+	m.Handle(Event{Kind: Step})
+	if v := m.view(); v.shown != MaxSteps {
+		t.Errorf("shows step %d", v.shown)
+	}
+}
+
+// A step size that makes the loss overflow ends the run with its error, and the
+// steps before it can still be seen.
+func TestFailuresAreReported(t *testing.T) {
+	m := quick(t, Rings, 2)
+	s := m.now()
+	broken := errors.New("no more")
+	next := s.run.next
+	s.run.next = func() (State, error, bool) {
+		if len(s.run.States) == 4 {
+			return State{}, broken, true
+		}
+		return next()
+	}
+	m.Handle(Event{Kind: Play})
+	for range 5 {
+		m.Tick()
+	}
+	if m.Playing() || m.view().shown != 3 || !strings.Contains(m.Readout(), broken.Error()) {
+		t.Errorf("playing is %v at step %d: %q", m.Playing(), m.view().shown, m.Readout())
+	}
+	checkSVG(t, m.Draw())
+	m.Handle(Event{Kind: Scrub, Value: 1})
+	if m.view().shown != 1 {
+		t.Error("cannot scrub after a failure")
+	}
+}
+
+// Whatever a reader does, the picture is well-formed, a step that exists is
+// shown, and the same events lead to the same picture.
+func TestAnyEvents(t *testing.T) {
+	if testing.Short() {
+		t.Skip("many runs")
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(1, 4).Draw(t, "events")
+		var events []Event
+		for range n {
+			events = append(events, Event{
+				Kind:     rapid.SampledFrom([]EventKind{Set, Set, Set, Play, Pause, Step, Scrub, Pin, Unpin, Reset, "nonsense"}).Draw(t, "kind"),
+				Control:  rapid.IntRange(-1, 9).Draw(t, "control"),
+				Value:    rapid.IntRange(-1, 9).Draw(t, "value"),
+				Dragging: rapid.Bool().Draw(t, "dragging"),
+			})
+		}
+		p := rapid.SampledFrom([]Problem{Rings, ElasticNet}).Draw(t, "problem")
+		var pictures [2][]byte
+		for i := range pictures {
+			m := quick(t, p, 1)
+			for _, e := range events {
+				m.Handle(e)
+				m.Tick()
+				catchUp(m)
+				if v := m.view(); v.shown < 0 || v.shown > v.run.last() || v.run.last() > 20 {
+					t.Fatalf("shows step %d of %d", v.shown, v.run.last())
+				}
+			}
+			pictures[i] = m.Draw()
+			checkSVG(t, pictures[i])
+			if !strings.Contains(m.Readout(), "step ") {
+				t.Fatalf("readout %q", m.Readout())
+			}
+		}
+		if !bytes.Equal(pictures[0], pictures[1]) {
+			t.Fatal("the same events lead to two pictures")
+		}
+	})
+}
+
+func checkSVG(t rapid.TB, svg []byte) {
+	t.Helper()
+	for d := xml.NewDecoder(bytes.NewReader(svg)); ; {
+		if _, err := d.Token(); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			t.Fatalf("%v in\n%s", err, svg)
+		}
+	}
+	for _, bad := range []string{"NaN", "Inf"} {
+		if bytes.Contains(svg, []byte(bad)) {
+			t.Fatalf("the picture holds %s", bad)
+		}
+	}
+}
+
+func ExampleMachine() {
+	m := NewMachine()
+	defer m.Close()
+	m.Handle(Event{Kind: Select, Value: int(ElasticNet)})
+	m.Handle(Event{Kind: Set, Control: 0, Value: 5}) // N = 50
+	for !m.CatchUp() {
+	}
+	m.Handle(Event{Kind: Step})
+	fmt.Println(m.Readout())
+	fmt.Println(m.Settings().Command(0))
+	// Output:
+	// step 21   CV loss 1.0276   train 0.6289   test 1.0907   λ1 0.01203   λ2 0.002618
+	// ./reproduce.sh elastic_net -p Train=50
+}

@@ -1,0 +1,173 @@
+package live
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	"cvgm/cvgm/experiment"
+	"cvgm/notebooks"
+)
+
+// A Problem is one of the experiments that can be played with.
+type Problem int
+
+// The problems, in the order in which a reader may select them.
+const (
+	Rings Problem = iota
+	XOR
+	ElasticNet
+	problems
+)
+
+// String returns the name by which ./reproduce.sh knows the problem.
+func (p Problem) String() string { return [...]string{"rings", "xor", "elastic_net"}[p] }
+
+// Title returns the name that a reader sees.
+func (p Problem) Title() string { return [...]string{"Rings", "XOR", "Elastic net"}[p] }
+
+// paper returns the paper's own Params.
+func (p Problem) paper() any {
+	switch p {
+	case Rings:
+		q := experiment.PaperRings()
+		return &q
+	case XOR:
+		q := experiment.PaperXOR()
+		return &q
+	}
+	q := experiment.PaperElasticNet()
+	return &q
+}
+
+// A Control changes one parameter. It has a number of positions, each with a
+// value: sliders know integers only.
+type Control struct {
+	// Field is the parameter's name in the experiment's Params and on the
+	// command line. The gradient's variant, all of which an experiment runs,
+	// has none.
+	Field  string
+	Label  string
+	Values []string // as on the command line
+}
+
+// Help returns the parameter's explanation in the experiment's Params.
+func (p Problem) Help(c Control) string {
+	if c.Field == "" {
+		return "the direction that is descended"
+	}
+	f, _ := reflect.TypeOf(p.paper()).Elem().FieldByName(c.Field)
+	return f.Tag.Get("help")
+}
+
+// Controls returns the problem's controls. All hold the paper's value of their
+// parameter.
+func (p Problem) Controls() []Control { return controls[p] }
+
+var controls = func() (all [problems][]Control) {
+	control := func(field, label, values string) Control { return Control{field, label, strings.Fields(values)} }
+	size := control("Train", "N", "10 20 30 40 60 80 100 150 200 300")
+	splits := control("K", "K splits", "4 8 16 32 64 128 256 512")
+	fraction := control("P", "split fraction", ".5 .6 .7 .8 .85 .9 .95 .98")
+	c := control("C", "C", ".1 .2 .5 1 2 5 10 20 50 100 200 500")
+	step := control("StepSize", "step size", ".005 .01 .02 .05 .1 .2 .5 1 2")
+	seed := control("Seed", "seed", "0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20")
+	penalties := "1e-4 3e-4 1e-3 3e-3 1e-2 3e-2 .1 .3 1"
+	variant := Control{Label: "gradient"}
+	for _, v := range experiment.Variants {
+		variant.Values = append(variant.Values, v.String())
+	}
+	all[Rings] = []Control{
+		size, control("RadiusSD", "noise", ".05 .1 .15 .2 .25 .3 .35 .4 .45 .5 .6 .7 .8 1"), c, splits, fraction, step,
+		control("Hidden", "hidden width", "2 4 8 16 32 64 128"), seed, variant,
+	}
+	all[XOR] = []Control{
+		size, control("Overlap", "noise (overlap)", ".01 .05 .1 .15 .2 .25 .3 .4 .5 .7 .9"), c, splits, fraction, step,
+		control("Hidden", "hidden widths", "2,2 4,4 8,8 16,16 32,32 64,64 128,128"), seed, variant,
+	}
+	all[ElasticNet] = []Control{
+		control("Train", "N", "15 20 25 30 40 50 70 100 150 200"), control("Noise", "noise", "5 10 20 50 70 100 150 200 300"),
+		control("Lambda1", "λ1 at start", penalties), control("Lambda2", "λ2 at start", penalties), splits, fraction,
+		control("StepSize", "step size", "2e-5 5e-5 1e-4 2e-4 5e-4 1e-3 2e-3 5e-3 1e-2"),
+		control("Informative", "informative", "1 2 3 4 5 6 7 8 9 10"), seed,
+	}
+	return all
+}()
+
+// Settings are the positions of a problem's controls.
+type Settings struct {
+	Problem Problem
+	at      []int
+}
+
+// Paper returns the paper's settings of a problem, with the full gradient.
+func Paper(p Problem) Settings {
+	s := Settings{p, make([]int, len(controls[p]))}
+	for i, c := range controls[p] {
+		s.at[i] = slices.IndexFunc(c.Values, func(value string) bool {
+			params := p.paper()
+			apply(params, c, value)
+			return reflect.DeepEqual(params, p.paper()) && (c.Field != "" || value == experiment.Full.String())
+		})
+	}
+	return s
+}
+
+// apply sets the parameter that a control changes.
+func apply(params any, c Control, value string) {
+	if c.Field == "" {
+		return
+	}
+	if err := notebooks.SetParam(params, c.Field, value); err != nil {
+		panic("live: " + err.Error())
+	}
+}
+
+// At returns the position of the i-th control.
+func (s Settings) At(i int) int { return s.at[i] }
+
+// with returns the settings with the i-th control moved. A position that there
+// is not becomes the nearest.
+func (s Settings) with(i, at int) Settings {
+	s.at = slices.Clone(s.at)
+	s.at[i] = min(max(at, 0), len(controls[s.Problem][i].Values)-1)
+	return s
+}
+
+func (s Settings) equal(t Settings) bool { return s.Problem == t.Problem && slices.Equal(s.at, t.at) }
+
+// params returns the experiment's Params under the settings.
+func (s Settings) params() any {
+	params := s.Problem.paper()
+	for i, c := range controls[s.Problem] {
+		apply(params, c, c.Values[s.at[i]])
+	}
+	return params
+}
+
+// variant returns the gradient's.
+func (s Settings) variant() experiment.Variant {
+	for i, c := range controls[s.Problem] {
+		if c.Field == "" {
+			return experiment.Variants[s.at[i]]
+		}
+	}
+	return experiment.Full
+}
+
+// Command returns the command line that runs the experiment under the settings,
+// for at least the given number of steps.
+func (s Settings) Command(steps int) string {
+	words := []string{"./reproduce.sh", s.Problem.String()}
+	paper := Paper(s.Problem)
+	for i, c := range controls[s.Problem] {
+		if c.Field != "" && s.at[i] != paper.at[i] {
+			words = append(words, "-p", c.Field+"="+c.Values[s.at[i]])
+		}
+	}
+	if int64(steps) > reflect.ValueOf(s.params()).Elem().FieldByName("Steps").Int() {
+		words = append(words, "-p", fmt.Sprintf("Steps=%d", steps))
+	}
+	return strings.Join(words, " ")
+}
