@@ -12,7 +12,9 @@
 // no solution, and differentiates the primal and the dual solution with respect
 // to all the data. The method is a dual active-set method, chosen for exact
 // zeros, warm starts and speed at the sizes of learning problems; the reasons
-// and the method are told at [QP]. [SolveBatch] spreads a batch over the cores.
+// and the method are told at [QP]. [SolveBatch] and [VJPBatch] spread a batch
+// over the cores. [Program] differentiates a solution of any smooth convex
+// program by the same rule.
 //
 // Matrices cross the border as *mat.Dense and vectors as []float64. Nothing
 // here draws random numbers or reads clocks, and only [ForEach] and what is

@@ -62,8 +62,8 @@ const (
 	// pivotTol decides when Q counts as only semidefinite: a pivot, or the
 	// smallest eigenvalue after scaling to a unit diagonal, below it.
 	pivotTol = 1e-11
-	// convexTol is how far below zero, relative to its largest entry, Q's
-	// eigenvalues may lie by rounding.
+	// convexTol is how far below zero Q's eigenvalues may lie by rounding, after
+	// scaling to rows of unit size.
 	convexTol = 1e-12
 	// feasTol is the violation, relative to the size of the terms, from which
 	// a row counts as violated.
@@ -123,52 +123,6 @@ func (a *activeSet) factor(shift, tol float64) int {
 	return cholesky(a.l, a.linv, n, tol)
 }
 
-// cholesky replaces the lower triangle of l by its Cholesky factor, with the
-// inverses of the diagonal in inv. It stops at the first pivot that is not above
-// tol times its diagonal entry, leaves it in place, and returns that row, or n.
-func cholesky(l, inv []float64, n int, tol float64) int {
-	for i := range n {
-		li := l[i*n : i*n+i+1]
-		for j := range i {
-			li[j] = (li[j] - floats.Dot(li[:j], l[j*n:j*n+j])) * inv[j]
-		}
-		diag := li[i]
-		d := diag - floats.Dot(li[:i], li[:i])
-		if !(d > tol*math.Abs(diag)) || !finite(d) {
-			li[i] = d
-			return i
-		}
-		d = math.Sqrt(d)
-		li[i], inv[i] = d, 1/d
-	}
-	return n
-}
-
-// smallestSingular estimates the smallest singular value of the lower triangle
-// l (k rows of the given stride) after its rows have been divided by size. It
-// solves with right-hand sides ±1 chosen so that the solution grows (Cline,
-// Moler, Stewart and Wilkinson, 1979). A single pivot does not tell: the product
-// of a few small ones counts. x is overwritten.
-func smallestSingular(l, inv []float64, k, stride int, size, x []float64) float64 {
-	x = x[:k]
-	clear(x)
-	for i := k - 1; i >= 0; i-- {
-		s := x[i]
-		v := (1 + math.Abs(s)) * inv[i]
-		if s < 0 {
-			v = -v
-		}
-		// x[i] holds minus the sum so far.
-		floats.AddScaled(x[:i], -v, l[i*stride:i*stride+i])
-		x[i] = v * size[i]
-	}
-	before := floats.Norm(x, 2)
-	for i := range x {
-		x[i] = (x[i]*size[i] - floats.Dot(l[i*stride:i*stride+i], x[:i])) * inv[i]
-	}
-	return before / floats.Norm(x, 2)
-}
-
 // forward replaces x by L⁻¹x; its first entries below from are zero.
 func (a *activeSet) forward(x []float64, from int) {
 	n := a.n
@@ -179,17 +133,6 @@ func (a *activeSet) forward(x []float64, from int) {
 
 // back replaces x by L⁻ᵀx.
 func (a *activeSet) back(x []float64) { backSolve(a.l, a.linv, a.n, a.n, x) }
-
-// backSolve replaces x by (lower triangle)⁻ᵀ x.
-func backSolve(l, inv []float64, k, stride int, x []float64) {
-	for i := k - 1; i >= 0; i-- {
-		v := x[i] * inv[i]
-		x[i] = v
-		if v != 0 {
-			floats.AddScaled(x[:i], -v, l[i*stride:i*stride+i])
-		}
-	}
-}
 
 // mrow returns m_r = L⁻¹c_r.
 func (a *activeSet) mrow(r int) []float64 {
@@ -335,16 +278,6 @@ func (a *activeSet) leave(j int) {
 		a.eq--
 	}
 	a.iterations++
-}
-
-// rotate replaces (x, y) by (c·x + s·y, c·y − s·x).
-func rotate(x, y []float64, c, s float64) {
-	y = y[:len(x)]
-	for i, v := range x {
-		w := y[i]
-		x[i] = c*v + s*w
-		y[i] = c*w - s*v
-	}
 }
 
 // multipliers solves for the multipliers of the working set, Tᵀλ = g − e, where
@@ -676,46 +609,6 @@ func (a *activeSet) satisfy(r int) bool {
 	}
 }
 
-// provesInfeasible reports whether row r minus the combination a.y of the
-// working set shows that there is no feasible point: it would have to meet
-// ρᵀz ≤ β (= β for an equality) with β < 0 and ρ = 0 up to rounding, that is,
-// to lie very far away.
-func (a *activeSet) provesInfeasible(r int) bool {
-	for i, s := range a.w {
-		if s < a.m && a.y[i] > 0 {
-			a.y[i] = 0
-		}
-	}
-	rho, beta, size := a.ray(r)
-	far := 0.0
-	for j, v := range rho {
-		far += math.Abs(v) / math.Sqrt(a.d[j])
-	}
-	far *= 1e7 * (a.size() + size)
-	if r >= a.m {
-		beta = -math.Abs(beta)
-	}
-	return beta < -1e-12*size && far <= -beta
-}
-
-// ray returns ρ = c_r − Σ yᵢ c_wᵢ, β = r_r − Σ yᵢ r_wᵢ and the size that β would
-// have without any cancellation, were all the yᵢ as large as the largest.
-func (a *activeSet) ray(r int) (rho []float64, beta, size float64) {
-	rho = a.work
-	copy(rho, a.crow(r))
-	beta, size = a.r[r], math.Abs(a.r[r])
-	big := 1.0
-	for i, s := range a.w {
-		size += math.Abs(a.r[s])
-		if v := a.y[i]; v != 0 {
-			floats.AddScaled(rho, -v, a.crow(s))
-			beta -= v * a.r[s]
-			big = max(big, math.Abs(v))
-		}
-	}
-	return rho, beta, size * big
-}
-
 // solve runs the whole method and fills in s but for the vectors.
 func (a *activeSet) solve(s *Solution) Status {
 	a.iterations = 0
@@ -753,7 +646,13 @@ func (a *activeSet) factorised(s *Solution) Status {
 		if a.factor(0, pivotTol) == a.n && a.definite() {
 			return Optimal
 		}
-		if bad := a.factor(convexTol*a.qmax, 0); bad < a.n && a.provesNonconvex(s, bad) {
+		for i := range a.d {
+			a.d[i] = floats.Norm(a.q[i*a.n:(i+1)*a.n], math.Inf(1))
+			if a.d[i] == 0 {
+				a.d[i] = a.qmax
+			}
+		}
+		if bad := a.factor(convexTol, 0); bad < a.n && a.provesNonconvex(s, bad) {
 			return Nonconvex
 		}
 	}
@@ -828,9 +727,7 @@ func (a *activeSet) descend(s *Solution, tol float64) Status {
 				return Unbounded
 			}
 		}
-
 		a.refine(s)
-
 		rel := s.Residual.Relative
 		if rel <= 1e-13 || a.iterations > a.maxChanges {
 			break
@@ -935,235 +832,4 @@ func (a *activeSet) equilibrate() float64 {
 		shift = 1
 	}
 	return shift
-}
-
-// measure fills in the residuals at (z, λ), and leaves the gradient of the
-// Lagrangian in a.grad and the slacks in a.slack.
-func (a *activeSet) measure(s *Solution) {
-	n := a.n
-	res := &s.Residual
-	*res = KKTResidual{}
-	cl := a.work
-	clear(cl)
-	hl, gapTerm := 0.0, 0.0
-	for i, r := range a.w {
-		if v := a.lam[i]; v != 0 {
-			floats.AddScaled(cl, v, a.crow(r))
-			hl += v * a.r[r]
-			gapTerm = max(gapTerm, math.Abs(v*a.r[r]))
-		}
-	}
-	var zqz, pz, dualTerm, sum float64
-	for i, z := range a.z {
-		p, c := a.p[i], cl[i]
-		v := floats.Dot(a.q[i*n:(i+1)*n], a.z)
-		zqz += v * z
-		pz += p * z
-		g := v + p + c
-		a.grad[i] = g
-		sum += g
-		dualTerm = max(dualTerm, math.Abs(v), math.Abs(p), math.Abs(c))
-		gapTerm = max(gapTerm, math.Abs(v*z), math.Abs(p*z))
-		res.Dual = max(res.Dual, math.Abs(g))
-	}
-	a.slacks()
-	primal := 0.0
-	for r, v := range a.slack {
-		if v >= 0 && r < a.m || a.scale[r] == 0 {
-			continue
-		}
-		sum += v
-		v = math.Abs(v)
-		res.Primal = max(res.Primal, v/a.scale[r])
-		term := max(a.scale[r], math.Abs(a.r[r]), math.Abs(a.r[r]-a.slack[r]))
-		if v > 1e-15*term {
-			// The product c z may hide larger terms.
-			for j, c := range a.crow(r) {
-				term = max(term, math.Abs(c*a.z[j]))
-			}
-			primal = max(primal, v/term)
-		}
-	}
-	s.Objective = zqz/2 + pz
-	res.Gap = math.Abs(zqz + pz + hl)
-	if dual := res.Dual / max(1, dualTerm); dual > 1e-15 {
-		for i, z := range a.z {
-			for _, q := range a.q[i*n : (i+1)*n] {
-				dualTerm = max(dualTerm, math.Abs(q*z))
-			}
-		}
-		for i, r := range a.w {
-			for _, c := range a.crow(r) {
-				dualTerm = max(dualTerm, math.Abs(c*a.lam[i]))
-			}
-		}
-	}
-	res.Relative = max(primal, res.Dual/max(1, dualTerm), res.Gap/max(1, gapTerm))
-	if sum += res.Gap; !finite(sum) {
-		res.Relative = math.Inf(1)
-	}
-}
-
-// refine corrects (z, λ) on the working set by Newton steps on the KKT system
-// of the program itself, with the factor of the shifted one, as long as the
-// residual falls. Multipliers that turn negative are set to zero.
-func (a *activeSet) refine(s *Solution) {
-	n := a.n
-	for i := a.eq; i < len(a.w); i++ {
-		a.lam[i] = max(a.lam[i], 0)
-	}
-	a.snap()
-	a.measure(s)
-	for range 20 {
-		if s.Residual.Relative <= 1e-14 {
-			return
-		}
-		k := len(a.w)
-		before := s.Residual
-		copy(a.oldZ, a.z)
-		copy(a.oldLam, a.lam[:k])
-		dz, dl := a.dz, a.dl[:k]
-		for i, v := range a.grad {
-			dz[i] = -v
-		}
-		a.forward(dz, 0)
-		for i, r := range a.w {
-			dl[i] = a.slack[r]
-		}
-		a.forwardT(dl)
-		for i, v := range dl {
-			dl[i] = floats.Dot(a.q1[i*n:(i+1)*n], dz) - v
-		}
-		for i, v := range dl {
-			floats.AddScaled(dz, -v, a.q1[i*n:(i+1)*n])
-		}
-		backSolve(a.t, a.tinv, k, n, dl)
-		a.back(dz)
-		floats.Add(a.z, dz)
-		for i, v := range dl {
-			a.lam[i] += v
-			if i >= a.eq && a.lam[i] < 0 {
-				a.lam[i] = 0
-			}
-		}
-		a.snap()
-		a.measure(s)
-		s.Refinements++
-		if !(s.Residual.Relative < 0.5*before.Relative) {
-			if !(s.Residual.Relative < before.Relative) {
-				copy(a.z, a.oldZ)
-				copy(a.lam, a.oldLam[:k])
-				a.measure(s)
-			}
-			return
-		}
-	}
-}
-
-// snap puts z exactly on the bounds of the working set.
-func (a *activeSet) snap() {
-	for _, r := range a.w {
-		if j := a.single[r]; j >= 0 {
-			a.z[j] = a.r[r]/a.c[r*a.n+j] + 0 // no -0
-		}
-	}
-}
-
-// provesNonconvex fills in the direction of negative curvature that the factor
-// found at row bad, and reports whether it has some by the entries of Q.
-func (a *activeSet) provesNonconvex(s *Solution, bad int) bool {
-	n := a.n
-	v := grow(s.Certificate.Z, n)
-	clear(v)
-	copy(v, a.l[bad*n:bad*n+bad])
-	backSolve(a.l, a.linv, bad, n, v)
-	for i := range bad {
-		v[i] = -v[i]
-	}
-	v[bad] = 1
-	big := floats.Norm(v, math.Inf(1))
-	floats.Scale(1/big, v)
-	curv := 0.0
-	for i := range n {
-		curv += v[i] * floats.Dot(a.q[i*n:(i+1)*n], v)
-	}
-	s.Certificate.Z, s.Certificate.Residual = v, curv
-	if curv < 0 {
-		return true
-	}
-	s.Certificate.Z, s.Certificate.Residual = v[:0], 0
-	return false
-}
-
-// certifyInfeasible writes the combination of rows found by minimise.
-func (a *activeSet) certifyInfeasible(s *Solution, r int) {
-	c := &s.Certificate
-	c.Lambda, c.Nu = grow(c.Lambda, a.m), grow(c.Nu, a.rows-a.m)
-	clear(c.Lambda)
-	clear(c.Nu)
-	rho, beta, _ := a.ray(r)
-	put := func(r int, v float64) {
-		if a.scale[r] != 0 {
-			v *= a.scale[r]
-		}
-		if r < a.m {
-			c.Lambda[r] = v
-		} else {
-			c.Nu[r-a.m] = v
-		}
-	}
-	put(r, -1/beta)
-	for i, s := range a.w {
-		put(s, a.y[i]/beta)
-	}
-	// The scaled rows have norms near one.
-	c.Residual = floats.Norm(rho, math.Inf(1)) / max(1, floats.Norm(a.y[:len(a.w)], math.Inf(1)))
-}
-
-// unboundedTol is how far a direction may be, relative to the size of the
-// terms, from Qd = 0, Gd ≤ 0 and Ad = 0.
-const unboundedTol = 1e-13
-
-// provesUnbounded reports whether the last proximal step is a direction in
-// which the objective falls for ever.
-func (a *activeSet) provesUnbounded(s *Solution) bool {
-	n, d := a.n, a.dz
-	big, pmax, qmax := 0.0, 0.0, 0.0
-	for j := range d {
-		root := math.Sqrt(a.d[j])
-		d[j] = a.step[j]
-		big = max(big, math.Abs(d[j])*root)
-		pmax = max(pmax, math.Abs(a.p[j])/root)
-		qmax = max(qmax, a.q[j*n+j]/a.d[j])
-	}
-	if !(big > 0 && finite(big)) {
-		return false
-	}
-	floats.Scale(1/big, d)
-	slope := floats.Dot(a.p, d)
-	if !(slope < -1e-9*pmax) {
-		return false
-	}
-	worst := 0.0
-	for i := range n {
-		if qmax > 0 {
-			worst = max(worst, math.Abs(floats.Dot(a.q[i*n:(i+1)*n], d))/(math.Sqrt(a.d[i])*qmax))
-		}
-	}
-	for r := range a.rows {
-		v := floats.Dot(a.crow(r), d)
-		switch {
-		case r >= a.m:
-			worst = max(worst, math.Abs(v))
-		case !math.IsInf(a.r[r], 1):
-			worst = max(worst, v)
-		}
-	}
-	if !(worst <= unboundedTol) {
-		return false
-	}
-	c := &s.Certificate
-	c.Z, c.Residual = grow(c.Z, n), worst
-	floats.ScaleTo(c.Z, -1/slope, d)
-	return true
 }

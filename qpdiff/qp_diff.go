@@ -312,7 +312,9 @@ func (d *qpDerivative) solve(a *activeSet) (outside float64) {
 	copy(ry, d.cy)
 	before, size := math.Inf(1), 0.0
 	for range 100 {
-		d.correct(a, rz, ry)
+		a.solveKKT(rz, ry)
+		floats.Add(v, rz)
+		floats.Add(y, ry)
 		left := 0.0
 		copy(rz, d.cz)
 		for i, r := range d.rows {
@@ -341,24 +343,6 @@ func (d *qpDerivative) solve(a *activeSet) (outside float64) {
 		return d.solve(a)
 	}
 	return 0
-}
-
-// correct adds to (v, y) the solution for the right-hand side (rz, ry), with
-// the factors of the solver; it overwrites rz and ry.
-func (d *qpDerivative) correct(a *activeSet, rz, ry []float64) {
-	n, k := a.n, len(ry)
-	a.forward(rz, 0)
-	a.forwardT(ry)
-	for i, t := range ry {
-		q := a.q1[i*n : (i+1)*n]
-		e := floats.Dot(q, rz) - t
-		floats.AddScaled(rz, -e, q)
-		ry[i] = e
-	}
-	a.back(rz)
-	backSolve(a.t, a.tinv, k, n, ry)
-	floats.Add(d.v[:n], rz)
-	floats.Add(d.y[:k], ry)
 }
 
 // VJP adds to the fields of g that are not nil the gradient of

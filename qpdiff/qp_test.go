@@ -290,6 +290,8 @@ func TestQPStatusByHand(t *testing.T) {
 		{"semidefinite", QP{Q: row(1, 0, 0, 0), P: []float64{3, 1}, G: row(0, 1), H: []float64{4}}, Unbounded, ErrUnbounded},
 		{"semidefinite along an equality", QP{Q: row(1, 1, 1, 1), P: []float64{1, 0}, A: row(1, 1), B: []float64{7}}, Unbounded, ErrUnbounded},
 		{"indefinite", QP{Q: row(1, 0, 0, -1e-3), P: []float64{0, 0}, G: row(0, 1, 0, -1), H: []float64{1, 1}}, Nonconvex, ErrNonconvex},
+		{"indefinite, badly scaled", QP{Q: row(1e10, 0, 0, -1e-3), P: []float64{0, 0}}, Nonconvex, ErrNonconvex},
+		{"indefinite after a zero", QP{Q: mat.NewDense(3, 3, []float64{0, 0, 0, 0, 1, 2, 0, 2, 1}), P: []float64{0, 0, 0}}, Nonconvex, ErrNonconvex},
 		{"indefinite off the diagonal", QP{Q: row(0, 1, 1, 0), P: []float64{0, 0}}, Nonconvex, ErrNonconvex},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -1,0 +1,146 @@
+package qpdiff
+
+import (
+	"math"
+
+	"gonum.org/v1/gonum/floats"
+)
+
+// provesInfeasible reports whether row r minus the combination a.y of the
+// working set shows that there is no feasible point: it would have to meet
+// ρᵀz ≤ β (= β for an equality) with β < 0 and ρ = 0 up to rounding, that is,
+// to lie very far away.
+func (a *activeSet) provesInfeasible(r int) bool {
+	for i, s := range a.w {
+		if s < a.m && a.y[i] > 0 {
+			a.y[i] = 0
+		}
+	}
+	rho, beta, size := a.ray(r)
+	far := 0.0
+	for j, v := range rho {
+		far += math.Abs(v) / math.Sqrt(a.d[j])
+	}
+	far *= 1e7 * (a.size() + size)
+	if r >= a.m {
+		beta = -math.Abs(beta)
+	}
+	return beta < -1e-12*size && far <= -beta
+}
+
+// ray returns ρ = c_r − Σ yᵢ c_wᵢ, β = r_r − Σ yᵢ r_wᵢ and the size that β would
+// have without any cancellation, were all the yᵢ as large as the largest.
+func (a *activeSet) ray(r int) (rho []float64, beta, size float64) {
+	rho = a.work
+	copy(rho, a.crow(r))
+	beta, size = a.r[r], math.Abs(a.r[r])
+	big := 1.0
+	for i, s := range a.w {
+		size += math.Abs(a.r[s])
+		if v := a.y[i]; v != 0 {
+			floats.AddScaled(rho, -v, a.crow(s))
+			beta -= v * a.r[s]
+			big = max(big, math.Abs(v))
+		}
+	}
+	return rho, beta, size * big
+}
+
+// provesNonconvex fills in the direction of negative curvature that the factor
+// found at row bad, and reports whether it has some by the entries of Q.
+func (a *activeSet) provesNonconvex(s *Solution, bad int) bool {
+	n := a.n
+	v := grow(s.Certificate.Z, n)
+	clear(v)
+	if a.q[bad*n+bad] >= 0 {
+		copy(v, a.l[bad*n:bad*n+bad])
+		backSolve(a.l, a.linv, bad, n, v)
+		floats.Scale(-1, v[:bad])
+	}
+	v[bad] = 1
+	big := floats.Norm(v, math.Inf(1))
+	floats.Scale(1/big, v)
+	curv := 0.0
+	for i := range n {
+		curv += v[i] * floats.Dot(a.q[i*n:(i+1)*n], v)
+	}
+	if curv < -4*eps*a.qmax {
+		s.Certificate.Z, s.Certificate.Residual = v, curv
+		return true
+	}
+	s.Certificate.Z = v[:0]
+	return false
+}
+
+// certifyInfeasible writes the combination of rows found by minimise.
+func (a *activeSet) certifyInfeasible(s *Solution, r int) {
+	c := &s.Certificate
+	c.Lambda, c.Nu = grow(c.Lambda, a.m), grow(c.Nu, a.rows-a.m)
+	clear(c.Lambda)
+	clear(c.Nu)
+	rho, beta, _ := a.ray(r)
+	put := func(r int, v float64) {
+		if a.scale[r] != 0 {
+			v *= a.scale[r]
+		}
+		if r < a.m {
+			c.Lambda[r] = v
+		} else {
+			c.Nu[r-a.m] = v
+		}
+	}
+	put(r, -1/beta)
+	for i, s := range a.w {
+		put(s, a.y[i]/beta)
+	}
+	// The scaled rows have norms near one.
+	c.Residual = floats.Norm(rho, math.Inf(1)) / max(1, floats.Norm(a.y[:len(a.w)], math.Inf(1)))
+}
+
+// unboundedTol is how far a direction may be, relative to the size of the
+// terms, from Qd = 0, Gd ≤ 0 and Ad = 0.
+const unboundedTol = 1e-13
+
+// provesUnbounded reports whether the last proximal step is a direction in
+// which the objective falls for ever.
+func (a *activeSet) provesUnbounded(s *Solution) bool {
+	n, d := a.n, a.dz
+	big, pmax, qmax := 0.0, 0.0, 0.0
+	for j := range d {
+		root := math.Sqrt(a.d[j])
+		d[j] = a.step[j]
+		big = max(big, math.Abs(d[j])*root)
+		pmax = max(pmax, math.Abs(a.p[j])/root)
+		qmax = max(qmax, a.q[j*n+j]/a.d[j])
+	}
+	if !(big > 0 && finite(big)) {
+		return false
+	}
+	floats.Scale(1/big, d)
+	slope := floats.Dot(a.p, d)
+	if !(slope < -1e-9*pmax) {
+		return false
+	}
+	worst := 0.0
+	for i := range n {
+		if qmax > 0 {
+			worst = max(worst, math.Abs(floats.Dot(a.q[i*n:(i+1)*n], d))/(math.Sqrt(a.d[i])*qmax))
+		}
+	}
+	for r := range a.rows {
+		v := floats.Dot(a.crow(r), d)
+		switch {
+		case r >= a.m:
+			worst = max(worst, math.Abs(v))
+		case !math.IsInf(a.r[r], 1):
+			worst = max(worst, v)
+		}
+	}
+	if !(worst <= unboundedTol) {
+		return false
+	}
+	c := &s.Certificate
+	c.Z, c.Residual = grow(c.Z, n), worst
+	floats.ScaleTo(c.Z, -1/slope, d)
+	return true
+}

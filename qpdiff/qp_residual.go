@@ -1,0 +1,147 @@
+package qpdiff
+
+import (
+	"math"
+
+	"gonum.org/v1/gonum/floats"
+)
+
+// measure fills in the residuals at (z, λ), and leaves the gradient of the
+// Lagrangian in a.grad and the slacks in a.slack.
+func (a *activeSet) measure(s *Solution) {
+	n := a.n
+	res := &s.Residual
+	*res = KKTResidual{}
+	cl := a.work
+	clear(cl)
+	hl, gapTerm := 0.0, 0.0
+	for i, r := range a.w {
+		if v := a.lam[i]; v != 0 {
+			floats.AddScaled(cl, v, a.crow(r))
+			hl += v * a.r[r]
+			gapTerm = max(gapTerm, math.Abs(v*a.r[r]))
+		}
+	}
+	var zqz, pz, dualTerm, sum float64
+	for i, z := range a.z {
+		p, c := a.p[i], cl[i]
+		v := floats.Dot(a.q[i*n:(i+1)*n], a.z)
+		zqz += v * z
+		pz += p * z
+		g := v + p + c
+		a.grad[i] = g
+		sum += g
+		dualTerm = max(dualTerm, math.Abs(v), math.Abs(p), math.Abs(c))
+		gapTerm = max(gapTerm, math.Abs(v*z), math.Abs(p*z))
+		res.Dual = max(res.Dual, math.Abs(g))
+	}
+	a.slacks()
+	primal := 0.0
+	for r, v := range a.slack {
+		if v >= 0 && r < a.m || a.scale[r] == 0 {
+			continue
+		}
+		sum += v
+		v = math.Abs(v)
+		res.Primal = max(res.Primal, v/a.scale[r])
+		term := max(a.scale[r], math.Abs(a.r[r]), math.Abs(a.r[r]-a.slack[r]))
+		if v > 1e-15*term {
+			// The product c z may hide larger terms.
+			for j, c := range a.crow(r) {
+				term = max(term, math.Abs(c*a.z[j]))
+			}
+			primal = max(primal, v/term)
+		}
+	}
+	s.Objective = zqz/2 + pz
+	res.Gap = math.Abs(zqz + pz + hl)
+	if dual := res.Dual / max(1, dualTerm); dual > 1e-15 {
+		for i, z := range a.z {
+			for _, q := range a.q[i*n : (i+1)*n] {
+				dualTerm = max(dualTerm, math.Abs(q*z))
+			}
+		}
+		for i, r := range a.w {
+			for _, c := range a.crow(r) {
+				dualTerm = max(dualTerm, math.Abs(c*a.lam[i]))
+			}
+		}
+	}
+	res.Relative = max(primal, res.Dual/max(1, dualTerm), res.Gap/max(1, gapTerm))
+	if sum += res.Gap; !finite(sum) {
+		res.Relative = math.Inf(1)
+	}
+}
+
+// refine corrects (z, λ) on the working set by Newton steps on the KKT system
+// of the program itself, with the factor of the shifted one, as long as the
+// residual falls. Multipliers that turn negative are set to zero.
+func (a *activeSet) refine(s *Solution) {
+	for i := a.eq; i < len(a.w); i++ {
+		a.lam[i] = max(a.lam[i], 0)
+	}
+	a.snap()
+	a.measure(s)
+	for range 20 {
+		if s.Residual.Relative <= 1e-14 {
+			return
+		}
+		k := len(a.w)
+		before := s.Residual
+		copy(a.oldZ, a.z)
+		copy(a.oldLam, a.lam[:k])
+		dz, dl := a.dz, a.dl[:k]
+		for i, v := range a.grad {
+			dz[i] = -v
+		}
+		for i, r := range a.w {
+			dl[i] = a.slack[r]
+		}
+		a.solveKKT(dz, dl)
+		floats.Add(a.z, dz)
+		for i, v := range dl {
+			a.lam[i] += v
+			if i >= a.eq && a.lam[i] < 0 {
+				a.lam[i] = 0
+			}
+		}
+		a.snap()
+		a.measure(s)
+		s.Refinements++
+		if !(s.Residual.Relative < 0.5*before.Relative) {
+			if !(s.Residual.Relative < before.Relative) {
+				copy(a.z, a.oldZ)
+				copy(a.lam, a.oldLam[:k])
+				a.measure(s)
+			}
+			return
+		}
+	}
+}
+
+// snap puts z exactly on the bounds of the working set.
+func (a *activeSet) snap() {
+	for _, r := range a.w {
+		if j := a.single[r]; j >= 0 {
+			a.z[j] = a.r[r]/a.c[r*a.n+j] + 0 // no -0
+		}
+	}
+}
+
+// solveKKT replaces (x, y) by the solution for the right-hand side (x, y) of the
+// KKT system of the working set,
+//
+//	[Q + shift·D  C_Wᵀ]
+//	[C_W          0   ].
+func (a *activeSet) solveKKT(x, y []float64) {
+	n := a.n
+	a.forward(x, 0)
+	a.forwardT(y)
+	for i, t := range y {
+		q := a.q1[i*n : (i+1)*n]
+		y[i] = floats.Dot(q, x) - t
+		floats.AddScaled(x, -y[i], q)
+	}
+	a.back(x)
+	backSolve(a.t, a.tinv, len(y), n, y)
+}
