@@ -26,10 +26,11 @@ type Learner interface {
 }
 
 // A LeaveOuter is a Learner that can take over the data of another one of its
-// kind, less some rows, in place of a Load. Where full is fitted at the
-// hyperparameters of a Fit that follows, this begins at that fit. The fields of
-// the Grad in VJP then have the shape of full's data. Many learners may do this
-// with one full at the same time.
+// kind, less the rows out, in place of a Load. Where full is fitted at the
+// hyperparameters of the Fit that follows, this begins at that fit. The fields
+// of the Grad in VJP then have the shape of full's data. Many learners may do
+// this with one full at the same time: they only read it. A CV whose learners
+// are LeaveOuters fits one of them to all examples first.
 type LeaveOuter interface {
 	Learner
 	LoadWithout(full any, out []int) error

@@ -224,7 +224,15 @@ func BenchmarkLearnedKernelStep(b *testing.B) {
 		}
 		start := make([]float64, cv.Dims())
 		net.Init(start, src)
-		b.Run(c.name, func(b *testing.B) {
+		b.Run(c.name+"/value", func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := cv.Eval(nil, start); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+		b.Run(c.name+"/step", func(b *testing.B) {
 			b.ReportAllocs()
 			x, grad := make([]float64, len(start)), make([]float64, len(start))
 			steps, newton := 0, 0

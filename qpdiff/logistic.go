@@ -51,7 +51,9 @@ const (
 // 2010) says that a fraction t of the Newton step δ descends if it changes no
 // margin yᵢ θᵀxᵢ by more than 1.5; and L being convex, so does one at whose end
 // the slope along δ is still negative. Fit begins at the last solution as long
-// as the number of features stays the same, and ends at machine precision.
+// as the number of features stays the same, and ends at machine precision. Once
+// no margin changes by more than ½ in a step, the probabilities follow by
+// series and no exponential is computed any more.
 //
 // The zero value is ready for use and has no intercept.
 type Logistic struct {
@@ -242,11 +244,11 @@ func (l *Logistic) Start(theta []float64) {
 func (l *Logistic) Reset() { l.warm, l.fitted = false, false }
 
 // Fit writes the minimiser to theta (n entries, with an intercept n+1, the
-// intercept last) at hyper = [C]. The errors match ErrDomain for a C that is
-// not positive and finite, ErrNotFitted before the first Load, ErrNotFinite
-// where the data is so large that squares overflow, ErrIllPosed where the
-// Hessian is singular to machine precision, and ErrIterationLimit, where theta
-// holds the last iterate.
+// intercept last) at hyper = [C]. The errors match ErrShape, ErrNotFinite or
+// ErrDomain for a hyper that is not one positive number, ErrNotFitted before
+// the first Load, ErrIllPosed where the Hessian is singular to machine precision
+// or overflows, and ErrIterationLimit, where theta holds the last iterate. After
+// any other error theta is as it was.
 func (l *Logistic) Fit(theta, hyper []float64) error {
 	l.fitted = false
 	if !l.loaded {
