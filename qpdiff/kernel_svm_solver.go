@@ -134,11 +134,11 @@ func (q *boxQP) walk(phases int) error {
 	for range 300 + 30*q.n {
 		s := len(q.free)
 		if k := q.factor(8 * eps * float64(s)); k < s {
-			if d := q.a[k*s+k]; d < -1e-8*q.largest {
+			if q.delta > 0 {
 				return argErrorf("Kernel", ErrNonconvex, "use a positive semidefinite kernel", "has a direction of negative curvature")
 			}
-			if !q.slide(k) {
-				return argErrorf("Kernel", ErrIllPosed, "use a positive semidefinite kernel", "leaves the dual unbounded")
+			if q.a[k*s+k] < -1e-8*q.largest || !q.slide(k) {
+				break // not convex, or no digits left: proximal tells
 			}
 			q.residual()
 			continue

@@ -91,7 +91,7 @@ func (l *SVM) Fit(theta, hyper []float64) error {
 	}
 	l.p.l1, l.p.l2 = hyper[0], hyper[1]
 	l.p.hinge = 1 / float64(len(l.data.Y))
-	return l.fit(theta)
+	return l.fit(theta, true)
 }
 
 // VJP adds dthetaᵀ·∂θ/∂input at the last fit to each field of g that is not nil.
@@ -153,7 +153,7 @@ type marginFit struct {
 	p        marginProblem
 	fitted   bool
 	weak     []int     // weakly active distinct rows i and coordinates rows+j
-	weakFree []int     // rows+j where θ_j ≈ 0 with λ1 = 0: a kink in λ1 only
+	weakFree []int     // kinks in a hyperparameter at 0 only: rows+j with λ1, i with the hinge loss's weight
 	w, u     []float64 // solution of the adjoint system: by coordinate, by distinct row
 	// By distinct row: the derivative of its loss in its margin, and the second.
 	psi, curvature []float64
@@ -180,7 +180,7 @@ func (l *marginFit) load(d Data) error {
 		l.w, l.v, l.b, l.u = make([]float64, n), make([]float64, n), make([]float64, n), make([]float64, rows)
 		l.psi, l.curvature = make([]float64, rows), make([]float64, rows)
 		l.kept.act, l.kept.elbow, l.kept.sgn = make([]int, 0, n), make([]int, 0, n), make([]float64, 0, n)
-		l.weak, l.weakFree = make([]int, 0, rows+n), make([]int, 0, n)
+		l.weak, l.weakFree = make([]int, 0, rows+n), make([]int, 0, rows+n)
 	}
 	l.data = d
 	return nil
@@ -216,23 +216,24 @@ func (l *marginFit) ready(theta, hyper []float64, want int) error {
 	return checkHyper(hyper, want)
 }
 
-func (l *marginFit) fit(theta []float64) error {
+func (l *marginFit) fit(theta []float64, l1 bool) error {
 	if err := l.p.solve(); err != nil {
 		l.p.reset()
 		return err
 	}
-	l.findWeak()
+	l.findWeak(l1)
 	copy(theta, l.p.theta)
 	l.fitted = true
 	return nil
 }
 
-// findWeak lists what is at its kink without being held there.
-func (l *marginFit) findWeak() {
+// findWeak lists what is at its kink without being held there. l1 says whether
+// λ1 is a hyperparameter.
+func (l *marginFit) findWeak(l1 bool) {
 	p := &l.p
 	l.weak, l.weakFree = l.weak[:0], l.weakFree[:0]
 	size := math.Sqrt(dot(p.theta, p.theta))
-	kinked := p.hinge > 0 || p.smooth[1] > 0
+	kinked := p.hinge > 0 || p.smooth[1] > 0 // else a kink in the hinge loss's weight only
 	e := 0
 	for i, m := range p.m {
 		if p.side[i] == 0 {
@@ -241,14 +242,20 @@ func (l *marginFit) findWeak() {
 				l.weak = append(l.weak, i)
 			}
 			e++
-		} else if kinked && math.Abs(m-1) <= weakTol*(1+p.norm[i]*size) {
-			l.weak = append(l.weak, i)
+		} else if math.Abs(m-1) <= weakTol*(1+p.norm[i]*size) {
+			if kinked {
+				l.weak = append(l.weak, i)
+			} else {
+				l.weakFree = append(l.weakFree, i)
+			}
 		}
 	}
 	for j, t := range p.theta {
 		if k := p.pos[j]; k >= 0 {
 			if math.Abs(t)*p.l2 <= weakTol*p.gradSize(j) {
-				if p.sgn[k] == 0 {
+				if p.sgn[k] == 0 && !l1 {
+					continue
+				} else if p.sgn[k] == 0 {
 					l.weakFree = append(l.weakFree, p.rows+j)
 				} else {
 					l.weak = append(l.weak, p.rows+j)

@@ -46,17 +46,18 @@ type marginProblem struct {
 	sgn   []float64 // sign of each member of act, 0 where λ1 = 0
 	pos   []int     // by coordinate: its place in act, or −1
 
-	norm   []float64 // ‖z_i‖
-	dm     []float64 // change of the margins along a step
-	kinks  []kink
-	dir    []float64 // step on the support
-	h      []float64 // factor of the Hessian on the support, if curved
-	dinv   []float64
-	root   []float64 // √ of its pivots
-	coef   []float64 // of a solution along Q
-	q, r   []float64 // elbow normals, whitened by the Hessian, = Rᵀ·Q with orthonormal rows of Q
-	warm   bool
-	factor bool // h, q, r belong to the solution
+	norm      []float64 // ‖z_i‖
+	dm        []float64 // change of the margins along a step
+	kinks     []kink
+	dir       []float64 // step on the support
+	h         []float64 // factor of the Hessian on the support, if curved
+	dinv      []float64
+	root      []float64 // √ of its pivots
+	coef      []float64 // of a solution along Q
+	decrement float64   // dᵀHd of the last system's solution
+	q, r      []float64 // elbow normals, whitened by the Hessian, = Rᵀ·Q with orthonormal rows of Q
+	warm      bool
+	factor    bool // h, q, r belong to the solution
 }
 
 // A kink of the objective along a step: row or rows+coordinate, where, and by
@@ -69,6 +70,10 @@ type kink struct {
 // marginTol bounds what counts as rounding of a margin or a coordinate, relative to the
 // size of its terms.
 const marginTol = 64 * eps
+
+// quadraticStep is the change of the margins up to which the curvature of ℓ counts as
+// constant along a step: the slope itself is lost in rounding there.
+const quadraticStep = 1e-3
 
 // stillTol bounds the steps that are rounding: of a margin or a coordinate,
 // relative to the size of its terms, or as a fraction of a step.
@@ -450,6 +455,7 @@ func (p *marginProblem) system(v, c []float64) {
 		}
 		c[e] = x / p.r[e*n+e]
 	}
+	p.decrement = dot(v, v)
 	p.unwhiten(v)
 }
 
@@ -503,7 +509,7 @@ func (p *marginProblem) descend() error {
 			}
 			continue
 		}
-		t, blocked, ok := p.search()
+		t, blocked, ok := p.search(moved)
 		if !ok {
 			break
 		}
@@ -587,15 +593,18 @@ func atStart(t float64) float64 {
 // search returns how far to go along the step: to where the objective stops
 // falling. kinks are cut to those passed; blocked is the one where the search
 // ended, or −1 where it ended between kinks.
-func (p *marginProblem) search() (t float64, blocked int, ok bool) {
+func (p *marginProblem) search(moved float64) (t float64, blocked int, ok bool) {
 	slices.SortFunc(p.kinks, func(a, b kink) int {
 		return cmp.Or(cmp.Compare(a.t, b.t), cmp.Compare(a.id, b.id))
 	})
-	if p.curved {
-		return p.searchCurved()
-	}
 	d := p.dir[:len(p.act)]
 	c := p.l2 * dot(d, d)
+	if p.curved {
+		if moved > quadraticStep {
+			return p.searchCurved()
+		}
+		c = p.decrement
+	}
 	var jumps float64
 	for k, kk := range p.kinks {
 		if c*(kk.t-1)+jumps >= 0 {

@@ -1,0 +1,38 @@
+package cvgm
+
+// Simplex moves x, in place, to the nearest point of the probability simplex
+// {x : x ≥ 0, Σ_i x_i = 1}, which is max(x − τ, 0) for the one τ that sums to 1. It
+// is exact up to rounding: the entries that become 0 are found in passes, each
+// of which drops those at or below the τ of the entries left (Michelot, Journal
+// of Optimization Theory and Applications 50, 1986). A [Problem] over several
+// blocks of hyperparameters projects them one by one:
+//
+//	Project: func(x []float64) { cvgm.Simplex(x[:4]); x[4] = max(x[4], 1e-3) }
+func Simplex(x []float64) {
+	if len(x) == 0 {
+		return
+	}
+	top := x[0]
+	for _, v := range x {
+		top = max(top, v)
+	}
+	// Relative to the largest entry τ lies between −1 and 0: sums of large
+	// entries would lose it.
+	tau, left := -1.0, 0
+	for {
+		sum, kept := -1.0, 0
+		for _, v := range x {
+			if v-top > tau {
+				sum += v - top
+				kept++
+			}
+		}
+		if kept == left || kept == 0 {
+			break
+		}
+		tau, left = sum/float64(kept), kept
+	}
+	for i, v := range x {
+		x[i] = max(v-top-tau, 0)
+	}
+}

@@ -1,0 +1,97 @@
+package cvgm
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"testing"
+
+	"cvgm/qpdiff"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+)
+
+func TestSimplexByHand(t *testing.T) {
+	for _, c := range []struct{ x, want []float64 }{
+		{[]float64{.25, .75}, []float64{.25, .75}},
+		{[]float64{1, 1}, []float64{.5, .5}},
+		{[]float64{-3, 5, 1}, []float64{0, 1, 0}},
+		{[]float64{1, .5, -1}, []float64{.75, .25, 0}},
+		{[]float64{7}, []float64{1}},
+		{[]float64{1e18, 1e18, 0}, []float64{.5, .5, 0}},
+		{nil, nil},
+	} {
+		x := slices.Clone(c.x)
+		Simplex(x)
+		if d := cmp.Diff(c.want, x); d != "" {
+			t.Errorf("%v: %s", c.x, d)
+		}
+	}
+}
+
+// The projection p of x is optimal: p is on the simplex and x − p is a constant
+// τ where p > 0 and at most τ elsewhere.
+func TestSimplexIsOptimal(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		x := rapid.SliceOfN(rapid.Float64Range(-10, 10), 1, 20).Draw(t, "x")
+		p := slices.Clone(x)
+		Simplex(p)
+		tau, sum := math.Inf(-1), 0.0
+		for i, v := range p {
+			sum += v
+			tau = max(tau, x[i]-v)
+		}
+		if math.Abs(sum-1) > 1e-14*float64(len(x)) {
+			t.Fatalf("%v sums to 1 + %g", p, sum-1)
+		}
+		for i, v := range p {
+			if v < 0 || v > 0 && math.Abs(x[i]-v-tau) > 1e-14 {
+				t.Fatalf("%v to %v: entry %d", x, p, i)
+			}
+		}
+		again := slices.Clone(p)
+		Simplex(again)
+		for i := range p {
+			if math.Abs(again[i]-p[i]) > 1e-15 {
+				t.Fatalf("projected again, %v becomes %v", p, again)
+			}
+		}
+	})
+}
+
+// The losses of the supplement's last experiment that there could have been:
+// projected gradient over the simplex lowers the CV loss.
+func TestLearnedLossIsLearned(t *testing.T) {
+	cv := classifierCV(t, 4, 12, func() Learner { return new(qpdiff.LearnedLoss) }, func(c *Config) { c.Standardise = true })
+	x := []float64{.4, .2, .2, .2, .1}
+	checkGradient(t, cv.Eval, x, 1e-6, 1e-7)
+	p := Problem{Objective: cv.Eval, Project: func(x []float64) { Simplex(x[:4]); x[4] = max(x[4], 1e-3) }}
+	start := math.NaN()
+	best, err := Best(func(yield func(Step, error) bool) {
+		for s, err := range (ProjectedGradient{StepSize: .05, MaxSteps: 30}).Search(p, x) {
+			if s.Index == 0 {
+				start = s.Loss
+			}
+			if math.Abs(s.X[0]+s.X[1]+s.X[2]+s.X[3]-1) > 1e-14 {
+				t.Errorf("left the simplex: %v", s.X)
+			}
+			if !yield(s, err) {
+				return
+			}
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !(best.Loss < start-1e-4) {
+		t.Errorf("from %v to %v", start, best.Loss)
+	}
+}
+
+func ExampleSimplex() {
+	alpha := []float64{.6, .5, -.1, .2}
+	Simplex(alpha)
+	fmt.Printf("%.3f\n", alpha)
+	// Output: [0.500 0.400 0.000 0.100]
+}

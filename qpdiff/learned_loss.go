@@ -1,0 +1,158 @@
+package qpdiff
+
+import "math"
+
+// LearnedLoss is linear classification with a loss that is itself learned: a
+// conic combination of four surrogates of the 0–1 loss (Barratt and Sharma 2018,
+// supplement B), with a ridge penalty and without intercept:
+//
+//	minimise over θ   1/N·Σ_i [ α1·max(0, 1−m_i) + α2·exp(−m_i)
+//	                   + α3·max(0, 1−m_i)² + α4·log(1+exp(−2m_i)) ] + λ/2·‖θ‖²
+//
+// where m_i = y_i θᵀx_i and labels are ±1. The hyperparameters are
+// (α1, α2, α3, α4, λ), all α at or above 0 and λ > 0. The paper keeps α in the
+// probability simplex; that constraint belongs to the search (cvgm.Simplex),
+// not to the fit.
+//
+// # Method
+//
+// Newton's method over the faces of the hinge loss: rows with m_i = 1, the
+// elbow, are held there as long as their multipliers b_i stay between 0 and
+// α1/N, exactly as in [SVM]; in between, steps go only as far as the objective
+// falls.
+//
+// # Derivatives
+//
+// With Z_E the rows z_i = y_i x_i of the elbow, H = λI + 1/N·Σ ℓ”(m_i)·z_i z_iᵀ for the
+// smooth part ℓ of the loss, and (w, u) from H·w − Z_Eᵀu = dθ and Z_E·w = 0,
+//
+//	α_k: −1/N·Σ_i ℓ_k'(m_i)·z_iᵀw    λ: −θᵀw
+//	z_i: −ψ_i·w + (u_i − ℓ''(m_i)·z_iᵀw/N)·θ
+//
+// where rows of the elbow do not count for ℓ_1', ψ_i is the derivative of the
+// objective in m_i (−b_i for the hinge loss of an elbow row) and u_i is 0 off
+// the elbow. At α_k = 0, the end of its domain, the derivative with respect to α_k is
+// the one from the right. Where strict complementarity fails, which is where
+// a row of the elbow has its multiplier at 0 or α1/N, or a margin is 1 beside the
+// elbow (with α1 = α3 = 0 that is a kink in α1 only), there is no derivative; see
+// SVM, also for the tolerance and for equal rows.
+//
+// The zero value is ready for Load. A LearnedLoss is its own workspace: fits
+// and products after the first allocate nothing. It must not be shared between
+// goroutines.
+type LearnedLoss struct {
+	// Generalized makes VJP answer at weakly active rows too, as that of SVM
+	// does. False: such a VJP is refused with a NotDifferentiableError.
+	Generalized bool
+
+	marginFit
+}
+
+// learnedLossNames are the names of the hyperparameters in errors.
+var learnedLossNames = []string{"alpha1", "alpha2", "alpha3", "alpha4", "lambda"}
+
+// Dims returns n parameters and the 5 hyperparameters (α1, α2, α3, α4, λ).
+func (l *LearnedLoss) Dims(n int) (theta, hyper int) { return n, 5 }
+
+// Load makes d the data of the following fits. It keeps a reference to d.
+// Errors are those of [SVM.Load].
+func (l *LearnedLoss) Load(d Data) error { return l.load(d) }
+
+// Reset forgets the warm start and the last fit. The data stays loaded.
+func (l *LearnedLoss) Reset() {
+	l.fitted = false
+	l.p.reset()
+}
+
+// Fit solves the problem at hyper and writes θ (n entries). Errors are those of
+// [SVM.Fit], with λ for λ2.
+func (l *LearnedLoss) Fit(theta, hyper []float64) error {
+	if err := l.ready(theta, hyper, 5); err != nil {
+		return err
+	}
+	if hyper[4] == 0 {
+		return argErrorf("hyper", ErrDomain, "give a ridge weight lambda above 0", "holds 0 at index 4")
+	}
+	inv := 1 / float64(len(l.data.Y))
+	l.p.hinge = hyper[0] * inv
+	for k := range l.p.smooth {
+		l.p.smooth[k] = hyper[1+k] * inv
+	}
+	l.p.l2 = hyper[4]
+	return l.fit(theta, false)
+}
+
+// VJP adds dthetaᵀ·∂θ/∂input at the last fit to each field of g that is not nil.
+// Errors: ErrNotFitted; an ArgError of kind ErrNotFinite for dtheta, or for hyper
+// where α2 = 0 and its derivative overflows; where strict complementarity fails
+// and Generalized is not set, a NotDifferentiableError that names the rows.
+func (l *LearnedLoss) VJP(g *Grad, dtheta []float64) error {
+	if err := l.adjoint(g, dtheta, 5, l.Generalized, learnedLossNames...); err != nil {
+		return err
+	}
+	skip := len(l.weakFree) > 0 && !l.Generalized
+	if g.Hyper != nil {
+		var d [4]float64
+		n, inv := l.p.n, 1/float64(len(l.data.Y))
+		for i := range l.p.m {
+			wz := dot(l.w, l.p.z[i*n:(i+1)*n]) * l.p.copies[i] * inv
+			for k, slope := range l.slopes(i) {
+				d[k] -= slope * wz
+			}
+		}
+		if !finite(d[1]) {
+			return argErrorf("hyper", ErrNotFinite, "raise lambda", "leaves margins at which the exponential loss overflows")
+		}
+		if skip {
+			d[0] = 0
+		}
+		axpy(1, d[:], g.Hyper)
+		g.Hyper[4] -= dot(l.p.theta, l.w)
+	}
+	l.dataVJP(g)
+	if skip && g.Hyper != nil {
+		return l.notDifferentiable(&Grad{Hyper: g.Hyper}, l.weakFree, learnedLossNames[0])
+	}
+	return nil
+}
+
+// slopes returns the derivatives of the four losses at row i; on the elbow
+// that of the hinge loss is in the multiplier.
+func (l *LearnedLoss) slopes(i int) (d [4]float64) {
+	m := l.p.m[i]
+	if l.p.side[i] < 0 {
+		d[0], d[2] = -1, -2*(1-m)
+	}
+	d[1] = -math.Exp(-m)
+	d[3] = -2 / (1 + math.Exp(2*m))
+	return d
+}
+
+// JVP sets dtheta to the directional derivative of θ at the last fit along d,
+// whose fields are tangents of the inputs (nil: zero). Errors are those of VJP,
+// with kind ErrNotFinite for d.
+func (l *LearnedLoss) JVP(dtheta []float64, d *Grad) error {
+	if err := l.tangent(dtheta, d, 5, learnedLossNames...); err != nil {
+		return err
+	}
+	if d.Hyper != nil {
+		if len(l.weakFree) > 0 && d.Hyper[0] != 0 {
+			return l.notDifferentiable(&Grad{Hyper: d.Hyper}, l.weakFree, learnedLossNames[0])
+		}
+		n, inv := l.p.n, 1/float64(len(l.data.Y))
+		for i := range l.p.m {
+			var s float64
+			for k, slope := range l.slopes(i) {
+				if d.Hyper[k] != 0 {
+					s += slope * d.Hyper[k]
+				}
+			}
+			if !finite(s) {
+				return argErrorf("hyper", ErrNotFinite, "raise lambda", "leaves margins at which the exponential loss overflows")
+			}
+			axpy(-s*l.p.copies[i]*inv, l.p.z[i*n:(i+1)*n], l.w)
+		}
+		axpy(-d.Hyper[4], l.p.theta, l.w)
+	}
+	return l.finishTangent(dtheta, d)
+}

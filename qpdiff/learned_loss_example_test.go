@@ -1,0 +1,32 @@
+package qpdiff_test
+
+import (
+	"fmt"
+
+	"cvgm/qpdiff"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// An equal mixture of the four losses, and how the slope of the fit answers to
+// each one's weight.
+func ExampleLearnedLoss() {
+	d := qpdiff.Data{
+		X: mat.NewDense(5, 1, []float64{2, .5, -.5, -1, -3}),
+		Y: []float64{1, 1, 1, -1, -1},
+	}
+	var l qpdiff.LearnedLoss
+	theta := make([]float64, 1)
+	if err := l.Load(d); err != nil {
+		panic(err)
+	}
+	if err := l.Fit(theta, []float64{.25, .25, .25, .25, .1}); err != nil {
+		panic(err)
+	}
+	g := qpdiff.Grad{Hyper: make([]float64, 5)}
+	if err := l.VJP(&g, []float64{1}); err != nil {
+		panic(err)
+	}
+	fmt.Printf("θ %.4f, dθ/dα %.3f, dθ/dλ %.3f\n", theta[0], g.Hyper[:4], g.Hyper[4])
+	// Output: θ 0.7870, dθ/dα [0.416 0.311 -0.150 0.078], dθ/dλ -1.637
+}
