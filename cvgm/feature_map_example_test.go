@@ -97,3 +97,31 @@ func ExampleLinearMap() {
 	fmt.Println(mat.Col(nil, 0, phi))
 	// Output: [3 2]
 }
+
+// Logistic regression is a LeaveOuter: it fits what is left of a data set from
+// the fit to all of it.
+func ExampleLeaveOuter() {
+	d, err := synth.MakeRings(synth.NewStream(1, "rings"), 60, synth.Rings{})
+	if err != nil {
+		panic(err)
+	}
+	var full, part cvgm.LeaveOuter = new(qpdiff.Logistic), new(qpdiff.Logistic)
+	theta, hyper := make([]float64, 2), []float64{10}
+	if err := full.Load(qpdiff.Data(d)); err != nil {
+		panic(err)
+	}
+	if err := full.Fit(theta, hyper); err != nil {
+		panic(err)
+	}
+	fmt.Printf("%.3f\n", theta)
+	if err := part.LoadWithout(full, []int{3, 41, 59}); err != nil {
+		panic(err)
+	}
+	if err := part.Fit(theta, hyper); err != nil {
+		panic(err)
+	}
+	fmt.Printf("%.3f\n", theta)
+	// Output:
+	// [-0.175 0.090]
+	// [-0.258 0.120]
+}

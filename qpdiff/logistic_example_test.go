@@ -43,3 +43,38 @@ func ExampleIntercept() {
 	// 4 1
 	// 4 1
 }
+
+// Leave-one-out: each fit starts where the fit to all examples ended.
+func ExampleLogistic_LoadWithout() {
+	d := qpdiff.Data{
+		X: mat.NewDense(6, 1, []float64{.5, 1, 2, 2.5, 3, 4}),
+		Y: []float64{-1, -1, -1, 1, -1, 1},
+	}
+	full := qpdiff.Logistic{Intercept: qpdiff.UnpenalisedIntercept}
+	part := full
+	theta, hyper := make([]float64, 2), []float64{10}
+	if err := full.Load(d); err != nil {
+		panic(err)
+	}
+	if err := full.Fit(theta, hyper); err != nil {
+		panic(err)
+	}
+	fmt.Printf("all: slope %.4f\n", theta[0])
+	for i := range d.Y {
+		if err := part.LoadWithout(&full, []int{i}); err != nil {
+			panic(err)
+		}
+		if err := part.Fit(theta, hyper); err != nil {
+			panic(err)
+		}
+		fmt.Printf("without %d: slope %.4f\n", i, theta[0])
+	}
+	// Output:
+	// all: slope 1.5939
+	// without 0: slope 1.5105
+	// without 1: slope 1.4489
+	// without 2: slope 1.3812
+	// without 3: slope 2.5458
+	// without 4: slope 2.5662
+	// without 5: slope 1.0426
+}
