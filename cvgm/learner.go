@@ -17,8 +17,8 @@ type Learner interface {
 	Load(d qpdiff.Data) error
 	// Fit solves the problem at the hyperparameters and writes θ.
 	Fit(theta, hyper []float64) error
-	// VJP adds dthetaᵀ·∂θ/∂input at the last successful Fit to each field of g
-	// that is not nil.
+	// VJP adds dthetaᵀ·∂θ/∂input at the last Fit to each field of g that is not
+	// nil. After a Fit that failed it returns qpdiff.ErrNotFitted.
 	VJP(g *qpdiff.Grad, dtheta []float64) error
 	// Reset forgets the warm start and the last fit: a fit that follows has
 	// the same bits as the first fit of a new learner.

@@ -1,0 +1,52 @@
+package figures
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"cvgm/cvgm/experiment"
+)
+
+// ClaimsTable lists every claim of the paper beside what its code printed, what
+// is measured here, and the verdict that the stated rule gives.
+func ClaimsTable(claims []experiment.Claim) *Table {
+	t := &Table{
+		Name:    "claims",
+		Caption: "The paper's claims and what becomes of them",
+		Header:  []string{"Claim", "Where", "Paper", "Its code", "Here", "Repetitions", "Rule", "Verdict", "Remark"},
+	}
+	counts := make(map[experiment.Verdict]int)
+	for _, c := range claims {
+		counts[c.Verdict]++
+		row := []any{c.Text, c.Place, quoted(c.Quoted.Paper), quoted(c.Quoted.Code), measurement(c.Ours), nil, c.Rule, string(c.Verdict), c.Remark}
+		if c.Ours.N > 1 {
+			row[5] = c.Ours.N
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	var parts []string
+	for _, v := range []experiment.Verdict{experiment.Confirmed, experiment.Differs, experiment.PaperError, experiment.NotTestable} {
+		if counts[v] > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", counts[v], v))
+		}
+	}
+	t.Note = fmt.Sprintf("%d claims: %s. Intervals are 95 %% confidence intervals over the repetitions.", len(claims), strings.Join(parts, ", "))
+	return t
+}
+
+// measurement returns a Number in four digits after the point, or fewer where it
+// is large, or nil where nothing could be measured.
+func measurement(m experiment.Measurement) any {
+	if math.IsNaN(m.Value) {
+		return nil
+	}
+	n := Number{Value: m.Value, Digits: 4}
+	if m.Value == math.Trunc(m.Value) {
+		n.Digits = 0
+	}
+	if !math.IsNaN(m.Margin) {
+		n.Margin = m.Margin
+	}
+	return n
+}
