@@ -9,6 +9,7 @@ import (
 // A Model is a learner fitted to all data at chosen hyperparameters: the
 // prediction function A_α(S).
 type Model struct {
+	Hyper     []float64 // the learner's hyperparameters
 	Theta     []float64 // weights of the m features, then the learner's own intercept if it has one
 	Intercept float64   // the constant of Config.Intercept; 0 with NoIntercept
 	Mean, Dev []float64 // features are (φ(x) − Mean)/Dev
@@ -30,7 +31,7 @@ func (cv *CV) Final(alpha []float64) (*Model, error) {
 	for i := range all {
 		all[i] = i
 	}
-	m := &Model{Features: cv.c.Features}
+	m := &Model{Hyper: append([]float64(nil), hyper...), Features: cv.c.Features}
 	x := cv.c.Data.X
 	if m.Features != nil {
 		m.Params = append([]float64(nil), params...)
