@@ -75,6 +75,9 @@ const (
 	// fraction of the largest violation. All of them at once would be too many:
 	// most have to leave again.
 	enterFraction = 0.5
+	// guessSweeps bounds the sweeps of coordinate descent before the method
+	// itself.
+	guessSweeps = 30
 )
 
 func (a *activeSet) resize(n, m, rows int) {
@@ -460,14 +463,16 @@ func (a *activeSet) guessBounds() {
 	for j := range z {
 		z[j] = max(lo[j], min(0, hi[j]))
 	}
-	for sweep, moved := 0, true; moved && sweep < 10; sweep++ {
-		moved = false
+	for sweep, quiet := 0, 0; sweep < guessSweeps && quiet < 4; sweep++ {
+		quiet++
 		for j := range n {
 			old := z[j]
 			v := old - (floats.Dot(a.q[j*n:(j+1)*n], z)+a.p[j])/a.q[j*n+j]
 			v = max(lo[j], min(v, hi[j]))
 			z[j] = v
-			moved = moved || (v == lo[j] || v == hi[j]) != (old == lo[j] || old == hi[j])
+			if (v == lo[j] || v == hi[j]) != (old == lo[j] || old == hi[j]) {
+				quiet = 0
+			}
 		}
 	}
 	for r, j := range a.single {
@@ -704,7 +709,7 @@ func (a *activeSet) descend(s *Solution, tol float64) Status {
 	}
 	r := -1
 	if a.current {
-		a.measure(s)
+		a.measure(s, false)
 		a.recentre()
 	} else {
 		clear(a.z)

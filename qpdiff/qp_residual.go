@@ -7,8 +7,9 @@ import (
 )
 
 // measure fills in the residuals at (z, λ), and leaves the gradient of the
-// Lagrangian in a.grad and the slacks in a.slack.
-func (a *activeSet) measure(s *Solution) {
+// Lagrangian in a.grad and the slacks in a.slack. If it is not thorough,
+// Relative may be too large, for want of terms that cancel in Qz or C_Wᵀλ.
+func (a *activeSet) measure(s *Solution, thorough bool) {
 	n := a.n
 	res := &s.Residual
 	*res = KKTResidual{}
@@ -45,32 +46,43 @@ func (a *activeSet) measure(s *Solution) {
 		v = math.Abs(v)
 		res.Primal = max(res.Primal, v/a.scale[r])
 		term := max(a.scale[r], math.Abs(a.r[r]), math.Abs(a.r[r]-a.slack[r]))
-		if v > 1e-15*term {
-			// The product c z may hide larger terms.
+		if v > refined*term { // the product c z may hide larger terms
 			for j, c := range a.crow(r) {
 				term = max(term, math.Abs(c*a.z[j]))
 			}
-			primal = max(primal, v/term)
 		}
+		primal = max(primal, v/term)
 	}
 	s.Objective = zqz/2 + pz
 	res.Gap = math.Abs(zqz + pz + hl)
-	if dual := res.Dual / max(1, dualTerm); dual > 1e-15 {
-		for i, z := range a.z {
-			for _, q := range a.q[i*n : (i+1)*n] {
-				dualTerm = max(dualTerm, math.Abs(q*z))
-			}
-		}
-		for i, r := range a.w {
-			for _, c := range a.crow(r) {
-				dualTerm = max(dualTerm, math.Abs(c*a.lam[i]))
-			}
-		}
+	dual := res.Dual / max(1, dualTerm)
+	if thorough && dual > refined {
+		dual = res.Dual / max(dualTerm, a.largestTerm())
 	}
-	res.Relative = max(primal, res.Dual/max(1, dualTerm), res.Gap/max(1, gapTerm))
+	res.Relative = max(primal, dual, res.Gap/max(1, gapTerm))
 	if sum += res.Gap; !finite(sum) {
 		res.Relative = math.Inf(1)
 	}
+}
+
+// refined is the relative residual below which no correction is worth while.
+const refined = 1e-14
+
+// largestTerm is the largest magnitude among 1, the products that Qz sums, and
+// those that C_Wᵀλ does: the sums may hide them.
+func (a *activeSet) largestTerm() float64 {
+	term := 1.0
+	for i, z := range a.z {
+		for _, q := range a.q[i*a.n : (i+1)*a.n] {
+			term = max(term, math.Abs(q*z))
+		}
+	}
+	for i, r := range a.w {
+		for _, c := range a.crow(r) {
+			term = max(term, math.Abs(c*a.lam[i]))
+		}
+	}
+	return term
 }
 
 // refine corrects (z, λ) on the working set by Newton steps on the KKT system
@@ -81,13 +93,10 @@ func (a *activeSet) refine(s *Solution) {
 		a.lam[i] = max(a.lam[i], 0)
 	}
 	a.snap()
-	a.measure(s)
-	for range 20 {
-		if s.Residual.Relative <= 1e-14 {
-			return
-		}
+	a.measure(s, false)
+	for step := 0; step < 20 && s.Residual.Relative > refined; step++ {
 		k := len(a.w)
-		before := s.Residual
+		before := s.Residual.Relative
 		copy(a.oldZ, a.z)
 		copy(a.oldLam, a.lam[:k])
 		dz, dl := a.dz, a.dl[:k]
@@ -106,16 +115,19 @@ func (a *activeSet) refine(s *Solution) {
 			}
 		}
 		a.snap()
-		a.measure(s)
+		a.measure(s, false)
 		s.Refinements++
-		if !(s.Residual.Relative < 0.5*before.Relative) {
-			if !(s.Residual.Relative < before.Relative) {
+		if now := s.Residual.Relative; !(now < before/2) {
+			if !(now < before) {
 				copy(a.z, a.oldZ)
 				copy(a.lam, a.oldLam[:k])
-				a.measure(s)
 			}
+			a.measure(s, true)
 			return
 		}
+	}
+	if s.Residual.Relative > refined {
+		a.measure(s, true)
 	}
 }
 
