@@ -1,0 +1,257 @@
+package qpdiff
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+	"pgregory.net/rapid"
+)
+
+// linearModel is 1/N·Σ loss(θᵀx_i, y_i) + λ/2·‖θ‖² with the hyperparameter λ, for a loss
+// given by its first and second derivative in the prediction and the
+// derivative of the first in y.
+func linearModel(loss func(p, y float64) (d1, d2, dy float64)) SmoothObjective {
+	each := func(theta []float64, d Data, f func(i int, x []float64, d1, d2, dy float64)) {
+		inv := 1 / float64(len(d.Y))
+		for i, y := range d.Y {
+			x := d.X.RawRowView(i)
+			d1, d2, dy := loss(dot(theta, x), y)
+			f(i, x, d1*inv, d2*inv, dy*inv)
+		}
+	}
+	return SmoothObjective{
+		NumHyper: 1,
+		Gradient: func(g, theta []float64, d Data, hyper []float64) {
+			for j, t := range theta {
+				g[j] = hyper[0] * t
+			}
+			each(theta, d, func(_ int, x []float64, d1, _, _ float64) { axpy(d1, x, g) })
+		},
+		HessianProduct: func(hv, v, theta []float64, d Data, hyper []float64) {
+			for j, t := range v {
+				hv[j] = hyper[0] * t
+			}
+			each(theta, d, func(_ int, x []float64, _, d2, _ float64) { axpy(d2*dot(x, v), x, hv) })
+		},
+		CrossProduct: func(g *Grad, v, theta []float64, d Data, hyper []float64) {
+			if g.Hyper != nil {
+				g.Hyper[0] += dot(v, theta)
+			}
+			each(theta, d, func(i int, x []float64, d1, d2, dy float64) {
+				xv := dot(x, v)
+				if g.Y != nil {
+					g.Y[i] += dy * xv
+				}
+				if g.X != nil {
+					axpy(d1, v, g.X.RawRowView(i))
+					axpy(d2*xv, theta, g.X.RawRowView(i))
+				}
+			})
+		},
+	}
+}
+
+// pseudoHuber is √(1+r²), poisson exp(p) − yp, halfSquare r²/2.
+func pseudoHuber(p, y float64) (d1, d2, dy float64) {
+	r := p - y
+	s := math.Sqrt(1 + r*r)
+	return r / s, 1 / (s * s * s), -1 / (s * s * s)
+}
+
+func poisson(p, y float64) (d1, d2, dy float64) { return math.Exp(p) - y, math.Exp(p), -1 }
+
+func halfSquare(p, y float64) (d1, d2, dy float64) { return p - y, 1, -1 }
+
+// gradientResidual is ∇F beside the terms that it is the sum of.
+func gradientResidual(loss func(p, y float64) (d1, d2, dy float64)) func(d Data, theta, hyper []float64) float64 {
+	return func(d Data, theta, hyper []float64) float64 {
+		worst := 0.0
+		rows, n := d.X.Dims()
+		for j := range n {
+			g, size := hyper[0]*theta[j], math.Abs(hyper[0]*theta[j])
+			for i := range rows {
+				p, ps := 0.0, 0.0
+				for k, t := range theta {
+					p += t * d.X.At(i, k)
+					ps += math.Abs(t * d.X.At(i, k))
+				}
+				d1, d2, _ := loss(p, d.Y[i])
+				g += d1 * d.X.At(i, j) / float64(rows)
+				size += (math.Abs(d1) + d2*ps) * math.Abs(d.X.At(i, j)) / float64(rows)
+			}
+			worst = max(worst, math.Abs(g)/size)
+		}
+		return worst
+	}
+}
+
+func TestCustomContract(t *testing.T) {
+	for name, loss := range map[string]func(p, y float64) (d1, d2, dy float64){"pseudo-Huber": pseudoHuber, "Poisson": poisson} {
+		t.Run(name, func(t *testing.T) {
+			var cases []learnerCase
+			add := func(shape string, seed uint64, rows, n int, lambda float64) {
+				cases = append(cases, learnerCase{name: shape, data: randomData(seed, rows, n, false), hyper: []float64{lambda}, residual: gradientResidual(loss)})
+			}
+			add("28x5", 1, 28, 5, .1)
+			add("5x8", 2, 5, 8, .2)
+			add("6x1", 3, 6, 1, .5)
+			testLearner(t, func() learner { return &Custom{Objective: linearModel(loss)} }, cases...)
+		})
+	}
+}
+
+// What has a learner of its own gives the same answers by the general rule.
+func TestCustomIsRidge(t *testing.T) {
+	d := randomData(4, 30, 6, false)
+	v := normals(rand.New(rand.NewPCG(1, 2)), 6)
+	run := func(l learner, hyper ...float64) (theta []float64, g *Grad) {
+		t.Helper()
+		theta = make([]float64, 6)
+		g = &Grad{Hyper: make([]float64, len(hyper)), X: mat.NewDense(30, 6, nil), Y: make([]float64, 30)}
+		if err := errors.Join(l.Load(d), l.Fit(theta, hyper), l.VJP(g, v)); err != nil {
+			t.Fatal(err)
+		}
+		return theta, g
+	}
+	theta, g := run(&Custom{Objective: linearModel(halfSquare)}, .3)
+	want, wantGrad := run(new(ElasticNet), 0, .3)
+	nearAll(t, "theta", theta, want, 1e-13, 0)
+	nearAll(t, "lambda", g.Hyper, wantGrad.Hyper[1:], 1e-13, 0)
+	nearAll(t, "X", g.X.RawMatrix().Data, wantGrad.X.RawMatrix().Data, 1e-13, 0)
+	nearAll(t, "y", g.Y, wantGrad.Y, 1e-13, 0)
+}
+
+// A start from which Newton's method overshoots into overflow.
+func TestCustomIsCutBack(t *testing.T) {
+	d := Data{X: mat.NewDense(3, 1, []float64{1, 2, -3}), Y: []float64{1e5, 1e8, 0}}
+	l := Custom{Objective: linearModel(poisson)}
+	theta := make([]float64, 1)
+	if err := errors.Join(l.Load(d), l.Fit(theta, []float64{1e-3})); err != nil {
+		t.Fatal(err)
+	}
+	if r := gradientResidual(poisson)(d, theta, []float64{1e-3}); !(r <= 1e-13) {
+		t.Errorf("theta %v with residual %g", theta, r)
+	}
+}
+
+func TestCustomRefusals(t *testing.T) {
+	d := randomData(1, 5, 2, false)
+	theta := make([]float64, 2)
+	fit := func(o SmoothObjective, hyper ...float64) error {
+		l := Custom{Objective: o}
+		return errors.Join(l.Load(d), l.Fit(theta, hyper))
+	}
+	concave := linearModel(func(p, y float64) (d1, d2, dy float64) { return y - p, -1, 1 })
+	if err := fit(concave, .1); !errors.Is(err, ErrIllPosed) {
+		t.Errorf("concave: %v", err)
+	}
+	nan := linearModel(func(p, y float64) (d1, d2, dy float64) { return math.NaN(), 1, 1 })
+	if err := fit(nan, .1); !errors.Is(err, ErrNotFinite) {
+		t.Errorf("NaN: %v", err)
+	}
+	l := Custom{Objective: linearModel(poisson), MaxIter: 1}
+	if err := errors.Join(l.Load(d), l.Fit(theta, []float64{.1})); !errors.Is(err, ErrIterationLimit) {
+		t.Errorf("one step: %v", err)
+	}
+	signed := linearModel(halfSquare)
+	signed.Check = func(hyper []float64) error {
+		if hyper[0] < -1 {
+			return argErrorf("hyper", ErrDomain, "raise it", "is too low")
+		}
+		return nil
+	}
+	if err := fit(signed, -.01); err != nil {
+		t.Errorf("a hyperparameter that Check allows: %v", err)
+	}
+	if err := fit(signed, -2); !errors.Is(err, ErrDomain) {
+		t.Errorf("a hyperparameter that Check refuses: %v", err)
+	}
+	for _, hyper := range [][]float64{{}, {1, 2}} {
+		if err := fit(signed, hyper...); !errors.Is(err, ErrShape) {
+			t.Errorf("%d hyperparameters: %v", len(hyper), err)
+		}
+	}
+}
+
+func TestCustomOptimal(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		rows, n := rapid.IntRange(1, 20).Draw(t, "rows"), rapid.IntRange(1, 6).Draw(t, "n")
+		d := randomData(rapid.Uint64().Draw(t, "seed"), rows, n, false)
+		scale := math.Pow(10, rapid.Float64Range(-2, 1).Draw(t, "scale"))
+		d.X.Scale(scale, d.X)
+		loss := pseudoHuber
+		if rapid.Bool().Draw(t, "Poisson") {
+			loss = poisson
+		}
+		l := Custom{Objective: linearModel(loss)}
+		theta := make([]float64, n)
+		if err := l.Load(d); err != nil {
+			t.Fatal(err)
+		}
+		for range 3 {
+			lambda := math.Pow(10, rapid.Float64Range(-3, 2).Draw(t, "lambda"))
+			if err := l.Fit(theta, []float64{lambda}); err != nil {
+				t.Fatal(err)
+			}
+			if r := gradientResidual(loss)(d, theta, []float64{lambda}); !(r <= 1e-12) {
+				t.Fatalf("residual %g at lambda %v", r, lambda)
+			}
+		}
+	})
+}
+
+func FuzzCustom(f *testing.F) {
+	f.Add(uint64(1), uint8(10), uint8(3), .1, 1.)
+	f.Fuzz(func(t *testing.T, seed uint64, rows, n uint8, lambda, scale float64) {
+		d := randomData(seed, 1+int(rows%20), 1+int(n%5), false)
+		d.X.Scale(scale, d.X)
+		l := Custom{Objective: linearModel(poisson)}
+		theta := make([]float64, 1+int(n%5))
+		if errors.Join(l.Load(d), l.Fit(theta, []float64{lambda})) != nil {
+			return
+		}
+		if slices.ContainsFunc(theta, func(v float64) bool { return !finite(v) }) {
+			t.Fatalf("theta %v", theta)
+		}
+	})
+}
+
+// At equal accuracy, the implicit and the iterative derivative of the same
+// ridge regression: time and memory.
+func BenchmarkImplicitAndIterative(b *testing.B) {
+	d := randomData(1, 200, 10, false)
+	v := normals(rand.New(rand.NewPCG(1, 2)), 10)
+	theta := make([]float64, 10)
+	run := func(name string, l learner, hyper ...float64) {
+		g := &Grad{Hyper: make([]float64, len(hyper)), X: mat.NewDense(200, 10, nil)}
+		if err := l.Load(d); err != nil {
+			b.Fatal(err)
+		}
+		b.Run(name+"/fit", func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				l.Reset()
+				if err := l.Fit(theta, hyper); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+		b.Run(name+"/gradient", func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if err := l.VJP(g, v); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+	run("implicit", &Custom{Objective: linearModel(pseudoHuber)}, .1)
+	for _, steps := range []int{10, 100, 1000} {
+		run(fmt.Sprintf("iterative, %d steps", steps), &Unrolled{Objective: linearModel(pseudoHuber), Steps: steps}, .1, .5, .5)
+	}
+}
