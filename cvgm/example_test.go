@@ -1,8 +1,10 @@
 package cvgm_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
+	"strings"
 
 	"cvgm/cvgm"
 	"cvgm/qpdiff"
@@ -232,4 +234,27 @@ func ExampleModel() {
 	}
 	fmt.Printf("weights %.2f of standardised features, mean squared error %.2f\n", model.Theta, risk)
 	// Output: weights [2.25 0.00 -0.03 0.00 0.00] of standardised features, mean squared error 1.43
+}
+
+func ExampleReadCSV() {
+	d, features, err := cvgm.ReadCSV(strings.NewReader("rooms,age,price\n3,20,210\n5,4,480\n"), "price")
+	fmt.Println(features, d.Y, err)
+	// Output: [rooms age] [210 480] <nil>
+}
+
+func ExampleModel_MarshalJSON() {
+	model, err := elasticNet(line()).Final([]float64{.3, .1})
+	if err != nil {
+		panic(err)
+	}
+	text, err := json.Marshal(model)
+	if err != nil {
+		panic(err)
+	}
+	var same cvgm.Model
+	if err := json.Unmarshal(text, &same); err != nil {
+		panic(err)
+	}
+	fmt.Println(same.Hyper, same.Intercept == model.Intercept)
+	// Output: [0.3 0.1] true
 }

@@ -35,6 +35,24 @@ func ClaimsTable(claims []experiment.Claim) *Table {
 	return t
 }
 
+// ClaimsAtAGlance is ClaimsTable in the columns that fit a page.
+func ClaimsAtAGlance(claims []experiment.Claim) *Table {
+	all := ClaimsTable(claims)
+	t := &Table{Name: "claims_at_a_glance", Caption: all.Caption, Note: all.Note}
+	kept := []int{0, 2, 3, 4, 7}
+	for _, i := range kept {
+		t.Header = append(t.Header, all.Header[i])
+	}
+	for _, row := range all.Rows {
+		var cells []any
+		for _, i := range kept {
+			cells = append(cells, row[i])
+		}
+		t.Rows = append(t.Rows, cells)
+	}
+	return t
+}
+
 // measurement returns a Number in four digits after the point, or fewer where it
 // is large, or nil where nothing could be measured.
 func measurement(m experiment.Measurement) any {

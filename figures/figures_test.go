@@ -217,3 +217,24 @@ func TestContourOfACircleAndOfASaddle(t *testing.T) {
 		t.Errorf("a flat surface gives %d lines", len(flat))
 	}
 }
+
+func TestClaimsTables(t *testing.T) {
+	claims := []experiment.Claim{
+		{Text: "a", Place: "Table 1", Quoted: experiment.Quoted{Paper: "1.080"}, Ours: experiment.Measurement{Value: 1.07797, Margin: math.NaN(), N: 1}, Rule: "r", Verdict: experiment.Differs, Remark: "why"},
+		{Text: "b", Ours: experiment.Measurement{Value: 322, Margin: math.NaN(), N: 1}, Verdict: experiment.Confirmed},
+		{Text: "c", Ours: experiment.Measurement{Value: .5, Margin: .25, N: 9}, Verdict: experiment.Confirmed},
+		{Text: "d", Ours: experiment.Measurement{Value: math.NaN(), Margin: math.NaN(), N: 1}, Verdict: experiment.NotTestable},
+	}
+	all := ClaimsTable(claims).CSV()
+	for _, want := range []string{"a,Table 1,1.08,,1.07797,,,r,differs,why\n", "b,,,,322,,,,confirmed,\n", "c,,,,0.5,0.25,9,,confirmed,\n", "d,,,,,,,,not testable,\n"} {
+		if !strings.Contains(all, want) {
+			t.Errorf("no line %q in\n%s", want, all)
+		}
+	}
+	glance := ClaimsAtAGlance(claims).Markdown()
+	for _, want := range []string{"| Claim | Paper | Its code | Here | Verdict |", "| c | – | – | 0.5000 ± 0.2500 | confirmed |", "4 claims: 2 confirmed, 1 differs, 1 not testable."} {
+		if !strings.Contains(glance, want) {
+			t.Errorf("no %q in\n%s", want, glance)
+		}
+	}
+}

@@ -25,25 +25,33 @@ func Out() string {
 	return filepath.Join("..", ".work", "lab")
 }
 
-// Show writes each *figures.Figure and *figures.Table to the output folder and
-// shows it in the notebook: figures as PNG, which every viewer of notebooks
+// Show writes each Output to the output folder and shows it in the notebook: figures as PNG, which every viewer of notebooks
 // draws, tables as Markdown. A failure ends the cell.
-func Show(outputs ...any) {
-	dir := Out()
-	Check(os.MkdirAll(dir, 0o755))
+func Show(outputs ...Output) {
+	Save(outputs...)
 	for _, o := range outputs {
 		switch o := o.(type) {
 		case *figures.Figure:
-			Check(o.Write(dir))
 			gonbui.DisplayPng(Must(o.PNG()))
 		case *figures.Table:
-			Check(o.Write(dir))
 			gonbui.DisplayMarkdown(o.Markdown())
-		default:
-			panic(fmt.Sprintf("notebooks: Show of a %T", o))
 		}
 		// Pictures and printed text reach the notebook by different pipes.
 		gonbui.Sync()
+	}
+}
+
+// An Output is a *figures.Figure or a *figures.Table.
+type Output interface {
+	Write(dir string) error
+}
+
+// Save writes outputs to the output folder without showing them.
+func Save(outputs ...Output) {
+	dir := Out()
+	Check(os.MkdirAll(dir, 0o755))
+	for _, o := range outputs {
+		Check(o.Write(dir))
 	}
 }
 
