@@ -211,6 +211,19 @@ func (w *walk) next(converged bool) bool {
 	return true
 }
 
+// pass yields what a search inside this one has yielded.
+func (w *walk) pass(s Step, err error) bool {
+	if err == nil {
+		return w.yield(s, nil)
+	}
+	if inner, ok := err.(*SearchError); ok {
+		err = inner.Err
+	}
+	w.Step = s
+	w.fail(err)
+	return false
+}
+
 // stationary reports whether ‖x − P(x − ∇f)‖∞ ≤ tol (zero: 1e-8): no allowed
 // direction descends faster than that. A negative tol is never reached.
 func (w *walk) stationary(work []float64, tol float64) bool {

@@ -54,12 +54,7 @@ func (m Logarithmic) Search(p Problem, x0 []float64) iter.Seq2[Step, error] {
 			if s.Grad != nil {
 				s.Grad = grad
 			}
-			if err != nil {
-				w.Step = s
-				w.fail(cause(err))
-				return
-			}
-			if !w.yield(s, nil) {
+			if !w.pass(s, err) {
 				return
 			}
 		}

@@ -38,25 +38,11 @@ func (m MultiStart) Search(p Problem, x0 []float64) iter.Seq2[Step, error] {
 			for s, err = range m.Searcher.Search(p, start) {
 				s.Index += index
 				s.Evaluations += evaluations
-				if err != nil {
-					w.Step = s
-					w.fail(cause(err))
-					return
-				}
-				if !w.yield(s, nil) {
+				if !w.pass(s, err) {
 					return
 				}
 			}
 			index, evaluations = s.Index+1, s.Evaluations
 		}
 	})
-}
-
-// cause returns what a searcher inside another one failed with: the outer one
-// says where.
-func cause(err error) error {
-	if e, ok := err.(*SearchError); ok {
-		return e.Err
-	}
-	return err
 }

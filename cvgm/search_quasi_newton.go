@@ -21,7 +21,7 @@ import (
 // hundred products of vectors.
 type QuasiNewton struct {
 	// FirstStep is how far the first step moves the entry that moves most,
-	// but for the bounds. Zero: a tenth of the largest entry of x0, or .1
+	// but for the bounds. Zero: a fifth of the largest entry of x0, or .2
 	// where that is zero.
 	FirstStep float64
 	Memory    int // steps remembered; zero: 10
@@ -64,7 +64,7 @@ func (m QuasiNewton) run(w *walk) {
 				return
 			}
 			restarted = loss
-			b.reset(floats.Norm(grad, math.Inf(1)) / firstStep(m.FirstStep, .1, x))
+			b.reset(floats.Norm(grad, math.Inf(1)) / firstStep(m.FirstStep, .2, x))
 		}
 		box.minimise(d, x, grad, b)
 		slope := floats.Dot(grad, d)
