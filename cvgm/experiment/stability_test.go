@@ -1,0 +1,111 @@
+package experiment
+
+import (
+	"context"
+	"errors"
+	"math"
+	"runtime"
+	"testing"
+
+	"cvgm/cvgm"
+	"cvgm/qpdiff"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func quickStability() StabilityParams {
+	p := DefaultStability()
+	p.Samples, p.Fresh, p.Steps = 150, 60, []int{1, 99}
+	p.Ridge, p.ElasticNet, p.Logistic = []float64{.03, 1}, []float64{.1}, []float64{.1}
+	return p
+}
+
+func TestStabilityIdentityHolds(t *testing.T) {
+	r, err := quickStability().Run(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	settings := r.Settings()
+	if len(settings) != 6 || len(r.Path) != 2 || len(r.CVLoss) != 2 {
+		t.Fatalf("%d settings, %d on the path", len(settings), len(r.Path))
+	}
+	for _, s := range settings {
+		// Four standard errors: one in 16 000 for each.
+		if !(math.Abs(s.Difference.Mean) < 2*s.Difference.Margin) {
+			t.Errorf("at %v the gap is %v, Δ is %v", s.Hyper, s.Gap, s.Delta)
+		}
+		// The test means something only where both are far from zero.
+		if !(s.Delta.Mean > 3*s.Delta.Margin) || !(s.Difference.Margin < .4*s.Delta.Mean) {
+			t.Errorf("at %v the identity is not put to the test: %+v", s.Hyper, s)
+		}
+	}
+	near(t, "CV loss where the path begins", r.CVLoss[0], 1.8945312, 1e-6)
+	near(t, "test loss at step 99", r.TestLoss[1], 1.077971, 1e-6)
+}
+
+// forgetful is ridge regression that never sees a refit: every fit after the
+// first gives the first one's parameters again.
+type forgetful struct {
+	qpdiff.ElasticNet
+	first []float64
+}
+
+func (f *forgetful) Fit(theta, hyper []float64) error {
+	if f.first == nil {
+		if err := f.ElasticNet.Fit(theta, hyper); err != nil {
+			return err
+		}
+		f.first = append([]float64(nil), theta...)
+	}
+	copy(theta, f.first)
+	return nil
+}
+
+// The comparison can fail: without refits Δ is zero, and the gap is not.
+func TestStabilityIdentityFailsWithoutRefits(t *testing.T) {
+	p := quickStability()
+	from := population{coef: []float64{1, -1, .5, 0, 0}, noise: 1}
+	parts, err := p.measure(context.Background(), []stabilityCase{
+		{[]float64{0, .1}, from, func() cvgm.Learner { return new(qpdiff.ElasticNet) }, cvgm.SquaredError{}},
+		{[]float64{0, .1}, from, func() cvgm.Learner { return new(forgetful) }, cvgm.SquaredError{}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !parts[0].Holds() || parts[1].Holds() || parts[1].Delta.Mean != 0 {
+		t.Errorf("with refits %+v, without %+v", parts[0], parts[1])
+	}
+}
+
+func TestStabilityIsTheSameForAnyGOMAXPROCS(t *testing.T) {
+	run := func(procs int) *StabilityResult {
+		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(procs))
+		p := quickStability()
+		p.Samples = 20
+		r, err := p.Run(context.Background())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	if diff := cmp.Diff(run(1), run(5)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestStabilityRefusesBadParams(t *testing.T) {
+	for name, change := range map[string]func(*StabilityParams){
+		"one sample":       func(p *StabilityParams) { p.Samples = 1 },
+		"no fresh":         func(p *StabilityParams) { p.Fresh = 0 },
+		"no steps":         func(p *StabilityParams) { p.Steps = nil },
+		"step 0":           func(p *StabilityParams) { p.Steps = []int{0, 3} },
+		"steps descending": func(p *StabilityParams) { p.Steps = []int{3, 1} },
+		"negative penalty": func(p *StabilityParams) { p.Ridge = []float64{-1} },
+	} {
+		p := quickStability()
+		change(&p)
+		if _, err := p.Run(context.Background()); !errors.Is(err, qpdiff.ErrDomain) {
+			t.Errorf("%s: error %v", name, err)
+		}
+	}
+}
