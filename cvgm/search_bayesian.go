@@ -25,14 +25,14 @@ type Bayesian struct {
 	MaxSteps int // evaluations at most; zero: 100
 	// Candidates is the number of points drawn, half over the box and half
 	// around the best point, at which the expected improvement is compared
-	// before the best of them is refined by about as many. Zero: 400.
+	// before the best of them is refined by about as many. Zero: 200.
 	Candidates int
 }
 
 // Search evaluates the projection of x0, then points drawn uniformly from the
 // box, then those that the model proposes.
 func (m Bayesian) Search(p Problem, x0 []float64) iter.Seq2[Step, error] {
-	initial, candidates := orDefault(m.Initial, min(2*len(x0)+2, 20)), orDefault(m.Candidates, 400)
+	initial, candidates := orDefault(m.Initial, min(2*len(x0)+2, 20)), orDefault(m.Candidates, 200)
 	settings := p.box("Bayesian")
 	switch {
 	case m.Source == nil:
@@ -78,6 +78,7 @@ type process struct {
 	x         [][]float64
 	y         []float64
 	logLength []float64 // one, or one per coordinate
+	weight    []float64 // of the squared differences of coordinates, by the lengths
 	// The fit: the lower Cholesky factor of the correlation matrix, mean and
 	// variance, and K⁻¹(y − mean).
 	chol     mat.Cholesky
@@ -94,10 +95,11 @@ type process struct {
 const nugget = 1e-8
 
 func newProcess(n int) *process {
+	g := &process{weight: make([]float64, n)}
 	if n > 10 {
 		n = 1
 	}
-	g := &process{logLength: make([]float64, n)}
+	g.logLength = make([]float64, n)
 	for i := range g.logLength {
 		g.logLength[i] = math.Log(.5)
 	}
@@ -116,16 +118,9 @@ func (g *process) add(x []float64, y float64) {
 // correlation is the Matérn-5/2 kernel.
 func (g *process) correlation(a, b []float64) float64 {
 	var rr float64
-	if len(g.logLength) == 1 {
-		for i := range a {
-			rr += (a[i] - b[i]) * (a[i] - b[i])
-		}
-		rr /= float64(len(a)) * math.Exp(2*g.logLength[0])
-	} else {
-		for i := range a {
-			d := (a[i] - b[i]) / math.Exp(g.logLength[i])
-			rr += d * d
-		}
+	for i, w := range g.weight {
+		d := a[i] - b[i]
+		rr += w * d * d
 	}
 	r := math.Sqrt(5 * rr)
 	return (1 + r + r*r/3) * math.Exp(-r)
@@ -135,6 +130,14 @@ func (g *process) correlation(a, b []float64) float64 {
 // log posterior density, up to a constant.
 func (g *process) posterior() float64 {
 	n := len(g.y)
+	for i := range g.weight {
+		// A common length is measured along the cube's diagonal.
+		if len(g.logLength) == 1 {
+			g.weight[i] = math.Exp(-2*g.logLength[0]) / float64(len(g.weight))
+		} else {
+			g.weight[i] = math.Exp(-2 * g.logLength[i])
+		}
+	}
 	k := mat.NewSymDense(n, nil)
 	for i := range n {
 		for j := range i {

@@ -207,17 +207,23 @@ func (p ElasticNetParams) newContest(data, splits synth.Source, workers int) (*c
 	if err != nil {
 		return nil, err
 	}
+	return c, c.use(drawn, cvgm.LeastSquaresIntercept, workers)
+}
+
+// use makes splits those of the CV loss.
+func (c *contest) use(splits []cvgm.Split, intercept cvgm.Intercept, workers int) error {
+	var err error
 	c.cv, err = cvgm.New(cvgm.Config{
-		Data: c.train, Splits: drawn,
+		Data: c.train, Splits: splits,
 		// Of the hundred millions of fits over all seeds, one comes so close to a
 		// kink that no derivative exists. The method steps over it.
 		Learner:     func() cvgm.Learner { return &qpdiff.ElasticNet{Generalized: true} },
 		Loss:        cvgm.SquaredError{},
 		Standardise: true,
-		Intercept:   cvgm.LeastSquaresIntercept,
+		Intercept:   intercept,
 		Workers:     workers,
 	})
-	return c, err
+	return err
 }
 
 // testLoss fits the learner to all training examples at λ and returns its mean
