@@ -272,8 +272,20 @@ func (p SearchesParams) truth(ctx context.Context, c *contest) (lowest float64, 
 						}
 					}
 				}
-				// The loss has creases, along which a grid creeps: it is made
-				// finer only where it gains next to nothing.
+				// The loss has creases, along which a grid would creep: the move
+				// is doubled as long as that helps, and the grid made finer only
+				// where it gains next to nothing.
+				for dx, dy := x-cx, y-cy; dx != 0 || dy != 0; dx, dy = 2*dx, 2*dy {
+					tx, ty := max(x+dx, 0), max(y+dy, 0)
+					v, err := eval(tx, ty)
+					if err != nil {
+						return 0, at, 0, err
+					}
+					if !(v < best) {
+						break
+					}
+					best, x, y = v, tx, ty
+				}
 				if best > before-p.Reach/100 {
 					width, height = width/2, height/2
 					zooms++

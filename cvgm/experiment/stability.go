@@ -134,7 +134,7 @@ func (p StabilityParams) Run(ctx context.Context) (*StabilityResult, error) {
 			Problem: fmt.Sprintf("has %d Samples, %d Fresh, Steps %v", p.Samples, p.Fresh, p.Steps),
 			Remedy:  "use at least two samples, one fresh example and ascending steps from 1"}
 	}
-	c, err := p.Path.publishedContest(synth.NewNumPy(p.Path.Seed))
+	c, _, err := p.Path.published()
 	if err != nil {
 		return nil, err
 	}
