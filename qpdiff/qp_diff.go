@@ -69,11 +69,10 @@ type qpDerivative struct {
 	full  *kktMatrix // of the rows in rows, where the matrix may be singular
 	rows  []int      // the rows of y, as numbered in activeSet
 	v, y  []float64  // the last solution
-	cz    []float64
-	cy    []float64
-	rz    []float64
-	ry    []float64
-	w     []float64
+	// Right-hand side and residual.
+	cz, cy, rz, ry []float64
+	// Work of uniquePrimal.
+	h, hinv, root, diag []float64
 }
 
 const (
@@ -103,7 +102,7 @@ func (d *qpDerivative) prepare(s *Solution) {
 	d.ready, d.inactive = true, s.Generalized
 	d.weak, d.spare, d.full = d.weak[:0], d.spare[:0], nil
 	n := a.n
-	for _, v := range []*[]float64{&d.v, &d.y, &d.cz, &d.cy, &d.rz, &d.ry, &d.w} {
+	for _, v := range []*[]float64{&d.v, &d.y, &d.cz, &d.cy, &d.rz, &d.ry} {
 		*v = grow(*v, n)
 	}
 	dual := floats.Norm(a.lam[:len(a.w)], math.Inf(1))
@@ -157,7 +156,7 @@ func (d *qpDerivative) prepare(s *Solution) {
 		}
 		dependent = smallestSingular(a.t, a.tinv, k, n, d.ry, d.rz) <= dependTol
 	}
-	if dependent || a.shift > 0 && !a.uniquePrimal() {
+	if dependent || a.shift > 0 && !d.uniquePrimal(a) {
 		rows := append(d.rows, a.w...)
 		for r := a.m; r < a.rows; r++ {
 			rows = append(rows, r)
@@ -257,15 +256,14 @@ func (d *qpDerivative) split(a *activeSet) (dependent bool) {
 // uniquePrimal reports whether Q is positive definite where the rows of the
 // working set vanish, so that the minimiser is unique: Q + ρCᵀC then is
 // definite everywhere.
-func (a *activeSet) uniquePrimal() bool {
+func (d *qpDerivative) uniquePrimal(a *activeSet) bool {
 	n := a.n
-	h := make([]float64, n*n)
-	root := make([]float64, n) // scale of the variables
-	for i := range n {
-		root[i] = 1 / math.Sqrt(a.d[i])
-	}
+	d.h = grow(d.h, n*n)
+	d.hinv, d.root, d.diag = grow(d.hinv, n), grow(d.root, n), grow(d.diag, n)
+	h, root := d.h, d.root // root: the scale of the variables
 	qmax := 0.0
 	for i := range n {
+		root[i] = 1 / math.Sqrt(a.d[i])
 		qmax = max(qmax, a.q[i*n+i]*root[i]*root[i])
 	}
 	if qmax == 0 {
@@ -286,14 +284,13 @@ func (a *activeSet) uniquePrimal() bool {
 			}
 		}
 	}
-	inv, size := make([]float64, n), make([]float64, n)
-	for i := range size {
-		size[i] = math.Sqrt(h[i*n+i])
+	for i := range n {
+		d.diag[i] = math.Sqrt(h[i*n+i])
 	}
-	if cholesky(h, inv, n, pivotTol) < n {
+	if cholesky(h, d.hinv, n, pivotTol) < n {
 		return false
 	}
-	s := smallestSingular(h, inv, n, n, size, root)
+	s := smallestSingular(h, d.hinv, n, n, d.diag, root)
 	return s*s > pivotTol
 }
 

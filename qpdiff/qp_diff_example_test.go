@@ -100,6 +100,46 @@ func ExampleSolution_DirectionalDerivative() {
 	// <nil> [-1]
 }
 
+// The elastic net of the paper as a QP in the positive and negative parts of θ,
+// and the derivative of θ with respect to λ1.
+func ExampleQP_elasticNet() {
+	// XᵀX/N = I and Xᵀy/N = (3, -2), so that θ_j is (|c_j| − λ1)/(1 + λ2) with
+	// the sign of c_j.
+	lambda1, lambda2 := 1.0, 1.0
+	c := []float64{3, -2}
+	n := len(c)
+	qp := qpdiff.QP{
+		Q: mat.NewDense(2*n, 2*n, nil),
+		P: make([]float64, 2*n),
+		G: mat.NewDense(2*n, 2*n, nil), // v = (θ₊, θ₋) ≥ 0
+		H: make([]float64, 2*n),
+	}
+	for j := range n {
+		qp.Q.Set(j, j, 1+lambda2)
+		qp.Q.Set(n+j, n+j, 1+lambda2)
+		qp.Q.Set(j, n+j, -1)
+		qp.Q.Set(n+j, j, -1)
+		qp.P[j], qp.P[n+j] = lambda1-c[j], lambda1+c[j]
+		qp.G.Set(j, j, -1)
+		qp.G.Set(n+j, n+j, -1)
+	}
+	var s qpdiff.Solution
+	if err := s.Solve(&qp); err != nil {
+		panic(err)
+	}
+	// λ1 is in every entry of p.
+	dv := make([]float64, 2*n)
+	if err := s.JVP(dv, nil, nil, &qpdiff.QPGrad{P: []float64{1, 1, 1, 1}}); err != nil {
+		panic(err)
+	}
+	for j := range n {
+		fmt.Printf("θ = %.2f, ∂θ/∂λ1 = %.2f\n", s.Z[j]-s.Z[n+j], dv[j]-dv[n+j])
+	}
+	// Output:
+	// θ = 1.00, ∂θ/∂λ1 = -0.50
+	// θ = -0.50, ∂θ/∂λ1 = 0.50
+}
+
 // The whole Jacobian of the solution with respect to the bounds.
 func ExampleSolution_Jacobian() {
 	eye := mat.NewDense(2, 2, []float64{1, 0, 0, 1})

@@ -583,20 +583,34 @@ func TestQPDerivativeMisuse(t *testing.T) {
 func TestQPDerivativesAllocateNothing(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 3))
 	q, s := smoothQP(rng, 10, 10, 3)
-	g, cot := newQPGrad(q), gaussians(rng, 23)
-	vjp := func() {
-		if err := s.VJP(g, cot[:10], cot[10:20], cot[20:]); err != nil {
-			t.Fatal(err)
+	// An eleventh variable that only a bound holds makes Q singular.
+	flat := &QP{Q: mat.NewDense(11, 11, nil), P: append(slices.Clone(q.P), 1), G: mat.NewDense(11, 11, nil), H: append(slices.Clone(q.H), 2), A: mat.NewDense(3, 11, nil), B: q.B}
+	flat.Q.Slice(0, 10, 0, 10).(*mat.Dense).Copy(q.Q)
+	flat.G.Slice(0, 10, 0, 10).(*mat.Dense).Copy(q.G)
+	flat.A.Slice(0, 3, 0, 10).(*mat.Dense).Copy(q.A)
+	flat.G.Set(10, 10, -1)
+	var singular Solution
+	for _, c := range []struct {
+		q *QP
+		s *Solution
+	}{{q, s}, {flat, &singular}} {
+		n, m := len(c.q.P), len(c.q.H)
+		g, cot, dz := newQPGrad(c.q), gaussians(rng, n+m+3), make([]float64, n)
+		run := func() {
+			if err := c.s.Solve(c.q); err != nil {
+				t.Fatal(err)
+			}
+			if err := c.s.VJP(g, cot[:n], cot[n:n+m], cot[n+m:]); err != nil {
+				t.Fatal(err)
+			}
+			if err := c.s.JVP(dz, nil, nil, g); err != nil {
+				t.Fatal(err)
+			}
 		}
-		if err := s.JVP(cot[:10], nil, nil, g); err != nil {
-			t.Fatal(err)
+		run()
+		if got := testing.AllocsPerRun(20, run); got != 0 {
+			t.Errorf("n = %d: %v allocations", n, got)
 		}
-		clear(cot[:10])
-		cot[0] = 1
-	}
-	vjp()
-	if n := testing.AllocsPerRun(20, vjp); n != 0 {
-		t.Errorf("%v allocations", n)
 	}
 }
 
