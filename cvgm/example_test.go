@@ -158,6 +158,21 @@ func ExampleSoftMargin() {
 	// Output: 0.6931471805599453 -0.5
 }
 
+func ExampleHinge() {
+	fmt.Println(cvgm.Hinge{}.Eval(.25, 1))
+	// Output: 0.75 -1
+}
+
+func ExampleTruncatedQuadratic() {
+	fmt.Println(cvgm.TruncatedQuadratic{}.Eval(.5, 1))
+	// Output: 0.25 -1
+}
+
+func ExampleExponential() {
+	fmt.Println(cvgm.Exponential{}.Eval(0, 1))
+	// Output: 1 -1
+}
+
 func ExampleZeroOne() {
 	fmt.Println(cvgm.ZeroOne{}.Eval(-2, 1))
 	// Output: 1 NaN

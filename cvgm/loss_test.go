@@ -11,7 +11,10 @@ func TestLossSlopesMatchCentralDifferences(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := rapid.Float64Range(-20, 20).Draw(t, "prediction")
 		y := rapid.SampledFrom([]float64{-1, 1}).Draw(t, "y")
-		for _, loss := range []Loss{SquaredError{}, SoftMargin{}} {
+		for _, loss := range []Loss{SquaredError{}, SoftMargin{}, Hinge{}, TruncatedQuadratic{}, Exponential{}} {
+			if _, kinked := loss.(Hinge); kinked && math.Abs(y*p-1) < 1e-4 {
+				continue
+			}
 			const h = 1e-5
 			up, _ := loss.Eval(p+h, y)
 			down, _ := loss.Eval(p-h, y)
@@ -31,6 +34,23 @@ func TestSoftMarginNeitherOverflowsNorCancels(t *testing.T) {
 		loss, slope := SoftMargin{}.Eval(c.prediction, c.y)
 		if math.Abs(loss-c.loss) > 1e-15*c.loss || math.Abs(slope-c.slope) > 1e-15*math.Abs(c.slope) {
 			t.Errorf("SoftMargin(%v, %v) = %v, %v; want %v, %v", c.prediction, c.y, loss, slope, c.loss, c.slope)
+		}
+	}
+}
+
+func TestSurrogatesByHand(t *testing.T) {
+	nan := math.NaN()
+	for _, c := range []struct {
+		loss                        Loss
+		prediction, y, value, slope float64
+	}{
+		{Hinge{}, .5, 1, .5, -1}, {Hinge{}, -2, -1, 0, 0}, {Hinge{}, 3, -1, 4, 1}, {Hinge{}, 1, 1, 0, nan}, {Hinge{}, -1, -1, 0, nan},
+		{TruncatedQuadratic{}, .5, 1, .25, -1}, {TruncatedQuadratic{}, 1, 1, 0, 0}, {TruncatedQuadratic{}, 2, -1, 9, 6},
+		{Exponential{}, 0, -1, 1, 1}, {Exponential{}, 2, 1, math.Exp(-2), -math.Exp(-2)},
+	} {
+		value, slope := c.loss.Eval(c.prediction, c.y)
+		if value != c.value || math.Abs(slope-c.slope) > 0 || math.IsNaN(slope) != math.IsNaN(c.slope) {
+			t.Errorf("%T(%v, %v) = %v, %v; want %v, %v", c.loss, c.prediction, c.y, value, slope, c.value, c.slope)
 		}
 	}
 }

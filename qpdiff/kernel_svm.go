@@ -65,6 +65,8 @@ type KernelSVM struct {
 	used           []int     // the free set without weakly active rows
 	gx             []float64 // cotangent of the distinct rows
 	dparams        []float64
+	support        int       // number of support vectors
+	decided        []float64 // per row of the last Decide: its features, then its kernel values with the support vectors
 }
 
 // Dims returns 1 parameter with Bias and none without, and 1 hyperparameter
@@ -151,6 +153,7 @@ func (l *KernelSVM) row(k int) []float64 {
 // fit, and θ is left as it was.
 func (l *KernelSVM) Fit(theta, hyper []float64) error {
 	l.fitted = false
+	l.decided = l.decided[:0]
 	if l.data.X == nil {
 		return errNotLoaded
 	}
@@ -300,12 +303,26 @@ func (l *KernelSVM) Decide(dst []float64, x *mat.Dense) error {
 	if len(dst) != x.RawMatrix().Rows {
 		panic("qpdiff: dst has the wrong length")
 	}
+	l.decided, l.support = l.decided[:0], 0
+	for _, b := range l.q.beta {
+		if b != 0 {
+			l.support++
+		}
+	}
+	keep := len(dst) <= l.q.n
 	for t := range dst {
 		f := l.q.b
 		xt := x.RawRowView(t)
+		if keep {
+			l.decided = append(l.decided, xt...)
+		}
 		for i, b := range l.q.beta {
 			if b != 0 {
-				f += b * l.kernel.Eval(l.params, l.row(i), xt)
+				k := l.kernel.Eval(l.params, l.row(i), xt)
+				f += b * k
+				if keep {
+					l.decided = append(l.decided, k)
+				}
 			}
 		}
 		dst[t] = f
@@ -376,23 +393,40 @@ func (l *KernelSVM) DecideVJP(g *Grad, dx, x *mat.Dense, ddst []float64) error {
 		}
 		db += d
 		xt := x.RawRowView(t)
+		known := l.known(t, len(ddst), xt)
 		var dxt []float64
 		if dx != nil {
 			dxt = dx.RawRowView(t)
 		}
-		for i, b := range l.beta {
+		for i, b := range l.q.beta {
 			if b == 0 {
 				continue
 			}
 			xi := l.row(i)
-			l.v[i] += d * l.kernel.Eval(l.params, xi, xt)
+			var k float64
+			if known != nil {
+				k, known = known[0], known[1:]
+			} else {
+				k = l.kernel.Eval(l.params, xi, xt)
+			}
+			l.v[i] += d * k
 			if inputs || dx != nil {
-				l.kernel.Grad(l.dparamsOf(g), l.gxOf(g, i), dxt, d*b, l.params, xi, xt)
+				l.kernel.Grad(l.dparamsOf(g), l.gxOf(g, i), dxt, d*b, k, l.params, xi, xt)
 			}
 		}
 	}
 	l.finish(g, db)
 	return nil
+}
+
+// known returns the kernel values of row t of rows with the support vectors, if
+// the last Decide has met them.
+func (l *KernelSVM) known(t, rows int, xt []float64) []float64 {
+	w := l.n + l.support
+	if len(l.decided) != rows*w || l.support == 0 || !slices.Equal(l.decided[t*w:t*w+l.n], xt) {
+		return nil
+	}
+	return l.decided[t*w+l.n : (t+1)*w]
 }
 
 // prepare checks a product's arguments and takes the weakly active rows out of
@@ -520,7 +554,7 @@ func (l *KernelSVM) throughFit(g *Grad, omega float64, n int) {
 				xi := l.row(i)
 				for j, b := range l.beta {
 					if b != 0 {
-						l.kernel.Grad(l.dparamsOf(g), l.gxOf(g, i), l.gxOf(g, j), -w*b, l.params, xi, l.row(j))
+						l.kernel.Grad(l.dparamsOf(g), l.gxOf(g, i), l.gxOf(g, j), -w*b, row[j], l.params, xi, l.row(j))
 					}
 				}
 			}

@@ -46,20 +46,20 @@ func (laplacian) Eval(params, x, z []float64) float64 {
 	return math.Exp(-math.Exp(params[0]) * math.Abs(x[0]-z[0]))
 }
 
-func (k laplacian) Grad(dparams, dx, dz []float64, s float64, params, x, z []float64) {
-	s *= -math.Exp(params[0]) * k.Eval(params, x, z)
+func (k laplacian) Grad(dparams, dx, dz []float64, s, value float64, params, x, z []float64) {
+	s *= -math.Exp(params[0]) * value
 	if dparams != nil {
 		dparams[0] += s * math.Abs(x[0]-z[0])
 	}
-	if x[0] == z[0] {
-		return
+	side := 0.0 // of the kink at x = z
+	if x[0] != z[0] {
+		side = math.Copysign(s, s*(x[0]-z[0]))
 	}
-	s = math.Copysign(s, s*(x[0]-z[0]))
 	if dx != nil {
-		dx[0] += s
+		dx[0] += side
 	}
 	if dz != nil {
-		dz[0] -= s
+		dz[0] -= side
 	}
 }
 
@@ -85,15 +85,17 @@ func ExamplePolynomial() {
 	params := []float64{.5, 1}
 	x, z := []float64{1, 2}, []float64{3, -1}
 	d := make([]float64, 2)
-	k.Grad(d, nil, nil, 1, params, x, z)
-	fmt.Println(k.Eval(params, x, z), d)
+	value := k.Eval(params, x, z)
+	k.Grad(d, nil, nil, 1, value, params, x, z)
+	fmt.Println(value, d)
 	// Output: 3.375 [6.75 6.75]
 }
 
 func ExampleRBF() {
 	d := make([]float64, 1)
 	x, z := []float64{1, 2}, []float64{1, 1}
-	qpdiff.RBF{}.Grad(d, nil, nil, 1, []float64{.5}, x, z)
-	fmt.Printf("%.4f %.4f\n", qpdiff.RBF{}.Eval([]float64{.5}, x, z), d)
+	value := qpdiff.RBF{}.Eval([]float64{.5}, x, z)
+	qpdiff.RBF{}.Grad(d, nil, nil, 1, value, []float64{.5}, x, z)
+	fmt.Printf("%.4f %.4f\n", value, d)
 	// Output: 0.6065 [-0.6065]
 }

@@ -15,7 +15,8 @@ type Kernel interface {
 	Eval(params, x, z []float64) float64
 	// Grad adds s times the derivative of k(x, z) with respect to the
 	// parameters to dparams, to x to dx and to z to dz, each unless it is nil.
-	Grad(dparams, dx, dz []float64, s float64, params, x, z []float64)
+	// value is what Eval returned.
+	Grad(dparams, dx, dz []float64, s, value float64, params, x, z []float64)
 }
 
 // RBF is the radial basis function kernel exp(−γ‖x−z‖²) with the parameter γ > 0.
@@ -38,9 +39,9 @@ func (RBF) Eval(params, x, z []float64) float64 {
 }
 
 // Grad adds −s·‖x−z‖²·k, −2γs·k·(x−z) and its negative.
-func (k RBF) Grad(dparams, dx, dz []float64, s float64, params, x, z []float64) {
+func (k RBF) Grad(dparams, dx, dz []float64, s, value float64, params, x, z []float64) {
 	d := squaredDistance(x, z)
-	s *= math.Exp(-params[0] * d)
+	s *= value
 	if dparams != nil {
 		dparams[0] -= s * d
 	}
@@ -95,7 +96,7 @@ func (k Polynomial) Eval(params, x, z []float64) float64 {
 }
 
 // Grad adds s·Degree·(…)^(Degree−1) times xᵀz and 1, the scale times z, and the scale times x.
-func (k Polynomial) Grad(dparams, dx, dz []float64, s float64, params, x, z []float64) {
+func (k Polynomial) Grad(dparams, dx, dz []float64, s, value float64, params, x, z []float64) {
 	xz := dot(x, z)
 	p := k.degree()
 	s *= float64(p) * power(params[0]*xz+params[1], p-1)

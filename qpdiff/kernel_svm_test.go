@@ -121,9 +121,9 @@ func (k ard) Eval(p, x, z []float64) float64 {
 	return math.Exp(-d) + p[len(x)]*dot(x, z)
 }
 
-func (k ard) Grad(dp, dx, dz []float64, s float64, p, x, z []float64) {
+func (k ard) Grad(dp, dx, dz []float64, s, value float64, p, x, z []float64) {
 	n := len(x)
-	e := k.Eval(p, x, z) - p[n]*dot(x, z)
+	e := value - p[n]*dot(x, z)
 	for j := range x {
 		v := x[j] - z[j]
 		if dp != nil {
@@ -344,6 +344,36 @@ func TestKernelSVMRowsDecidedOn(t *testing.T) {
 		*x = old
 		if math.Abs(got-want) > 1e-9 {
 			t.Errorf("entry %d: derivative %v, difference %v", k, want, got)
+		}
+	}
+}
+
+// What Decide keeps for DecideVJP serves the same rows only.
+func TestKernelSVMDecidesElsewhere(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 3))
+	rows := mat.NewDense(8, 2, normals(rng, 16))
+	gradient := func(before ...*mat.Dense) []float64 {
+		t.Helper()
+		var l KernelSVM
+		if err := errors.Join(l.Load(classData(1, 20, 2)), l.Fit(nil, []float64{1, .3})); err != nil {
+			t.Fatal(err)
+		}
+		for _, x := range before {
+			if err := l.Decide(make([]float64, x.RawMatrix().Rows), x); err != nil {
+				t.Fatal(err)
+			}
+		}
+		g := &Grad{Hyper: make([]float64, 2)}
+		if err := l.DecideVJP(g, nil, rows.Slice(2, 6, 0, 2).(*mat.Dense), []float64{1, 0, 2, -1}); err != nil {
+			t.Fatal(err)
+		}
+		return g.Hyper
+	}
+	want := gradient()
+	same := rows.Slice(2, 6, 0, 2).(*mat.Dense)
+	for i, before := range [][]*mat.Dense{{same}, {rows}, {same, rows}, {rows.Slice(2, 5, 0, 2).(*mat.Dense)}, {rows.Slice(0, 4, 0, 2).(*mat.Dense)}} {
+		if got := gradient(before...); !sameBits(got, want) {
+			t.Errorf("%d: %v, want %v", i, got, want)
 		}
 	}
 }
