@@ -29,12 +29,14 @@ func SampleSizeCurves(r *experiment.SampleSizeResult) *Figure {
 	all := NewPanel("all methods", "", "training examples", "test accuracy")
 	best := NewPanel("methods that learn", "", "training examples", "test accuracy")
 	for _, p := range []*Panel{all, best} {
-		p.Grid()
+		var curves []sizeCurve
 		for k, m := range r.Methods {
 			if p == all || k != experiment.SizeNetworkText && k != experiment.SizeLogistic {
-				p.estimates(m.Name, r.Sizes, m.Mean, sizeStyles[k])
+				curves = append(curves, sizeCurve{m.Name, m.Mean, sizeStyles[k]})
 			}
 		}
+		p.Grid()
+		p.sizeCurves(r.Sizes, curves)
 	}
 	first, last := float64(r.Sizes[0]), float64(r.Sizes[len(r.Sizes)-1])
 	all.Range(first, last, .48, .92)
@@ -53,8 +55,10 @@ func SampleSizeLead(r *experiment.SampleSizeResult) *Figure {
 	p := NewPanel("lead over Adam", "", "training examples", "CVGM less network, test accuracy")
 	p.Grid()
 	adam := r.Methods[experiment.SizeAdam]
-	p.estimates(r.Methods[experiment.SizeCVGMFull].Name, r.Sizes, adam.Full.BySize, sizeStyles[experiment.SizeCVGMFull])
-	p.estimates(r.Methods[experiment.SizeCVGMPublished].Name, r.Sizes, adam.Published.BySize, sizeStyles[experiment.SizeCVGMPublished])
+	p.sizeCurves(r.Sizes, []sizeCurve{
+		{r.Methods[experiment.SizeCVGMFull].Name, adam.Full.BySize, sizeStyles[experiment.SizeCVGMFull]},
+		{r.Methods[experiment.SizeCVGMPublished].Name, adam.Published.BySize, sizeStyles[experiment.SizeCVGMPublished]},
+	})
 	p.Horizontal("no difference", 0, Style{Color: Black, Width: 1, Dash: []vg.Length{1, 3}})
 	return &Figure{
 		Name:    "sample_size_lead",
@@ -64,20 +68,34 @@ func SampleSizeLead(r *experiment.SampleSizeResult) *Figure {
 	}
 }
 
-// estimates plots means over sizes, with a band where there are confidence
-// intervals.
-func (p *Panel) estimates(name string, sizes []int, means []experiment.Estimate, s Style) {
-	var x, mean, banded, low, high []float64
-	for i, e := range means {
-		if e.N > 0 {
-			x, mean = append(x, float64(sizes[i])), append(mean, e.Mean)
+// sizeCurve is one method's means, size by size.
+type sizeCurve struct {
+	name  string
+	means []experiment.Estimate
+	style Style
+}
+
+// sizeCurves plots means over sizes, on bands of their confidence intervals
+// where there are any.
+func (p *Panel) sizeCurves(sizes []int, curves []sizeCurve) {
+	for _, c := range curves {
+		var x, low, high []float64
+		for i, e := range c.means {
+			if e.N > 1 {
+				x, low, high = append(x, float64(sizes[i])), append(low, e.Mean-e.Margin), append(high, e.Mean+e.Margin)
+			}
 		}
-		if e.N > 1 {
-			banded, low, high = append(banded, float64(sizes[i])), append(low, e.Mean-e.Margin), append(high, e.Mean+e.Margin)
-		}
+		p.Band(c.name, x, low, high, c.style)
 	}
-	p.Band(name, banded, low, high, s)
-	p.Line(name, x, mean, s)
+	for _, c := range curves {
+		var x, mean []float64
+		for i, e := range c.means {
+			if e.N > 0 {
+				x, mean = append(x, float64(sizes[i])), append(mean, e.Mean)
+			}
+		}
+		p.Line(c.name, x, mean, c.style)
+	}
 }
 
 // SampleSizeTable gives the mean accuracies at some of the sizes.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 	"runtime"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -168,5 +169,37 @@ func TestAccumulatedGradientsByHand(t *testing.T) {
 			t.Fatal(err)
 		}
 		near(t, "accumulated descent", x[0], want, 1e-15)
+	}
+}
+
+func BenchmarkSampleSizeCell(b *testing.B) {
+	p := PaperSampleSize()
+	for _, size := range []int{8, 60, 200} {
+		b.Run(strconv.Itoa(size), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := p.cell(context.Background(), size, 0); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+func BenchmarkNetworkStep(b *testing.B) {
+	src := synth.NewStream(1, "benchmark")
+	d, err := synth.MakeRings(src, 60, synth.Rings{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	net := newNetwork(KernelMethod{Hidden: []int{64}}, qpdiff.Data(d))
+	x := make([]float64, net.numParams())
+	net.init(x, src)
+	grad := make([]float64, len(x))
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := net.Eval(grad, x); err != nil {
+			b.Fatal(err)
+		}
 	}
 }
