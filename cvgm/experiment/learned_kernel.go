@@ -132,21 +132,22 @@ type Scores struct {
 
 // kernelProblem is what the variants have in common.
 type kernelProblem struct {
+	rule        *synth.BayesRule
 	train, test qpdiff.Data
 	splits      []cvgm.Split
 	start       []float64
 }
 
 // problem draws the splits from src, after the data.
-func (p LearnedKernelParams) problem(train, test synth.Data, src synth.Source) (kernelProblem, error) {
-	k := kernelProblem{train: qpdiff.Data(train), test: qpdiff.Data(test), start: torchStart(p.kernel(), p.Seed)}
+func (p LearnedKernelParams) problem(rule *synth.BayesRule, train, test synth.Data, src synth.Source) (kernelProblem, error) {
+	k := kernelProblem{rule: rule, train: qpdiff.Data(train), test: qpdiff.Data(test), start: torchStart(p.kernel(), p.Seed)}
 	var err error
 	k.splits, err = cvgm.RandomSplits(src, p.Train, p.K, p.P)
 	return k, err
 }
 
 // run walks every variant.
-func (p LearnedKernelParams) run(ctx context.Context, k kernelProblem, rule *synth.BayesRule) (*LearnedKernelResult, error) {
+func (p LearnedKernelParams) run(ctx context.Context, k kernelProblem) (*LearnedKernelResult, error) {
 	runs, err := keptCells(ctx, len(Variants), func(i int) (KernelRun, error) {
 		run, err := p.walk(ctx, Variants[i], k)
 		if err != nil {
@@ -158,10 +159,10 @@ func (p LearnedKernelParams) run(ctx context.Context, k kernelProblem, rule *syn
 		return nil, err
 	}
 	r := &LearnedKernelResult{Params: p, Train: k.train, Test: k.test, Runs: runs}
-	r.Bayes = BayesAccuracy{Test: rule.Accuracy(synth.Data(k.test)), Population: rule.Rate}
+	r.Bayes = BayesAccuracy{Test: k.rule.Accuracy(synth.Data(k.test)), Population: k.rule.Rate}
 	r.Bayes.Scores, err = p.scores(func(dst []float64, x *mat.Dense) error {
 		for i := range dst {
-			dst[i] = rule.Score(x.RawRowView(i))
+			dst[i] = k.rule.Score(x.RawRowView(i))
 		}
 		return nil
 	})
@@ -201,20 +202,46 @@ func torchStart(phi *cvgm.Perceptron, seed uint32) []float64 {
 	return params
 }
 
-// walk runs one variant.
+// walk runs one variant, and its twin.
 func (p LearnedKernelParams) walk(ctx context.Context, v Variant, k kernelProblem) (run KernelRun, err error) {
 	run.Variant = v
-	loss, err := p.newKernelLoss(v, k.train, k.splits)
+	w, err := p.newWalk(v, k)
 	if err != nil {
 		return run, err
 	}
-	exact, err := p.newKernelLoss(v.exact(), k.train, k.splits)
-	if err != nil {
-		return run, err
+	for state, err := range w.States() {
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err != nil {
+			return run, err
+		}
+		on, err := Judge(state.Model, k.test)
+		if err != nil {
+			return run, err
+		}
+		run.CVLoss = append(run.CVLoss, state.CVLoss)
+		run.Accuracy = append(run.Accuracy, on.Accuracy)
+		run.Cosine = append(run.Cosine, state.Cosine)
+		if slices.Contains(p.Panels, state.Step) {
+			m, err := newManifold(state.Model, k.test.X)
+			if err != nil {
+				return run, err
+			}
+			m.Step, m.Accuracy = state.Step, on.Accuracy
+			run.Manifolds = append(run.Manifolds, m)
+		}
+		if state.Step == p.Steps {
+			if run.Boundary, err = p.scores(state.Model.Predict); err != nil {
+				return run, err
+			}
+			break
+		}
 	}
 	twin := slices.Clone(k.start)
 	floats.Scale(1+1e-12, twin)
-	for step, err := range p.descend(loss, twin) {
+	w.loss.cv.Reset()
+	for step, err := range p.descend(w.loss, twin) {
 		if err == nil {
 			err = ctx.Err()
 		}
@@ -222,47 +249,6 @@ func (p LearnedKernelParams) walk(ctx context.Context, v Variant, k kernelProble
 			return run, err
 		}
 		run.Twin = append(run.Twin, step.Loss)
-	}
-	loss.cv.Reset()
-	gradient := make([]float64, len(k.start))
-	for step, err := range p.descend(loss, k.start) {
-		if err == nil {
-			err = ctx.Err()
-		}
-		if err != nil {
-			return run, err
-		}
-		model, err := loss.cv.Final(step.X)
-		if err != nil {
-			return run, err
-		}
-		right, err := accuracy(k.test, model.Predict)
-		if err != nil {
-			return run, err
-		}
-		if v.detached() {
-			if _, err := exact.Eval(gradient, step.X); err != nil {
-				return run, err
-			}
-		} else {
-			copy(gradient, step.Grad)
-		}
-		run.CVLoss = append(run.CVLoss, step.Loss)
-		run.Accuracy = append(run.Accuracy, right)
-		run.Cosine = append(run.Cosine, cosine(step.Grad, gradient))
-		if slices.Contains(p.Panels, step.Index) {
-			m, err := newManifold(model, k.test.X)
-			if err != nil {
-				return run, err
-			}
-			m.Step, m.Accuracy = step.Index, right
-			run.Manifolds = append(run.Manifolds, m)
-		}
-		if step.Index == p.Steps {
-			if run.Boundary, err = p.scores(model.Predict); err != nil {
-				return run, err
-			}
-		}
 	}
 	return run, nil
 }

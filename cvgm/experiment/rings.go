@@ -48,18 +48,11 @@ func paperRingsMethod() KernelMethod {
 // Run draws the data, the splits and the initial weights of the published run
 // and walks every Variant from there.
 func (p RingsParams) Run(ctx context.Context) (*LearnedKernelResult, error) {
-	if err := p.check(); err != nil {
-		return nil, err
-	}
-	rule, err := p.rings().Bayes()
+	k, err := p.draw()
 	if err != nil {
 		return nil, err
 	}
-	problem, err := p.draw()
-	if err != nil {
-		return nil, err
-	}
-	r, err := p.run(ctx, problem, rule)
+	r, err := p.run(ctx, k)
 	if err != nil {
 		return nil, err
 	}
@@ -69,15 +62,22 @@ func (p RingsParams) Run(ctx context.Context) (*LearnedKernelResult, error) {
 	return r, nil
 }
 
-func (p RingsParams) draw() (kernelProblem, error) {
+func (p RingsParams) draw() (k kernelProblem, err error) {
+	if err := p.check(); err != nil {
+		return k, err
+	}
+	rule, err := p.rings().Bayes()
+	if err != nil {
+		return k, err
+	}
 	src := synth.NewNumPy(p.Seed)
 	train, err := synth.MakeRings(src, p.Train, p.rings())
 	if err != nil {
-		return kernelProblem{}, err
+		return k, err
 	}
 	test, err := synth.MakeRings(src, p.Test, p.rings())
 	if err != nil {
-		return kernelProblem{}, err
+		return k, err
 	}
-	return p.problem(train, test, src)
+	return p.problem(rule, train, test, src)
 }

@@ -228,6 +228,11 @@ type sizeContest struct {
 	start       []float64 // the network's; the kernel's without the last three
 }
 
+func (c sizeContest) accuracy(predict func(dst []float64, x *mat.Dense) error) (float64, error) {
+	on, err := judge(predict, c.test)
+	return on.Accuracy, err
+}
+
 func (c sizeContest) cvgm(ctx context.Context, v Variant) (float64, error) {
 	loss, err := c.p.newKernelLoss(v, c.train, c.splits)
 	if err != nil {
@@ -241,7 +246,7 @@ func (c sizeContest) cvgm(ctx context.Context, v Variant) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	return accuracy(c.test, model.Predict)
+	return c.accuracy(model.Predict)
 }
 
 func (c sizeContest) network(ctx context.Context, s cvgm.Searcher, loss cvgm.Objective) (float64, error) {
@@ -249,7 +254,7 @@ func (c sizeContest) network(ctx context.Context, s cvgm.Searcher, loss cvgm.Obj
 	if err != nil {
 		return 0, err
 	}
-	return accuracy(c.test, c.net.predict(x))
+	return c.accuracy(c.net.predict(x))
 }
 
 // logistic fits logistic regression to the raw features.
@@ -262,7 +267,7 @@ func (c sizeContest) logistic() (float64, error) {
 	if err := l.Fit(theta, []float64{c.p.LinearC}); err != nil {
 		return 0, err
 	}
-	return accuracy(c.test, func(dst []float64, x *mat.Dense) error {
+	return c.accuracy(func(dst []float64, x *mat.Dense) error {
 		for i := range dst {
 			dst[i] = theta[0]*x.At(i, 0) + theta[1]*x.At(i, 1) + theta[2]
 		}

@@ -7,7 +7,6 @@ import (
 	"cvgm/qpdiff"
 
 	"gonum.org/v1/gonum/floats"
-	"gonum.org/v1/gonum/mat"
 )
 
 // A Variant is a direction in which the parameters of a learned kernel may be
@@ -164,20 +163,4 @@ func (l *kernelLoss) Eval(grad, params []float64) (float64, error) {
 		l.phi.Backward(grad, asTraining)
 	}
 	return loss, err
-}
-
-// accuracy returns the share of the examples whose label the prediction has the
-// sign of.
-func accuracy(d qpdiff.Data, predict func(dst []float64, x *mat.Dense) error) (float64, error) {
-	predictions := make([]float64, len(d.Y))
-	if err := predict(predictions, d.X); err != nil {
-		return 0, err
-	}
-	right := 0
-	for i, p := range predictions {
-		if p*d.Y[i] > 0 {
-			right++
-		}
-	}
-	return float64(right) / float64(len(d.Y)), nil
 }

@@ -7,6 +7,8 @@ import (
 	"cvgm/cvgm"
 	"cvgm/qpdiff"
 	"cvgm/synth"
+
+	"gonum.org/v1/gonum/mat"
 )
 
 // A KernelWalk is one variant of the gradient method on a learned kernel, one
@@ -22,38 +24,24 @@ type KernelWalk struct {
 
 // Walk draws what Run draws.
 func (p RingsParams) Walk(v Variant) (*KernelWalk, error) {
-	if err := p.check(); err != nil {
-		return nil, err
-	}
-	rule, err := p.rings().Bayes()
-	if err != nil {
-		return nil, err
-	}
 	k, err := p.draw()
 	if err != nil {
 		return nil, err
 	}
-	return p.newWalk(v, k, rule)
+	return p.newWalk(v, k)
 }
 
 // Walk draws what Run draws.
 func (p XORParams) Walk(v Variant) (*KernelWalk, error) {
-	if err := p.check(); err != nil {
-		return nil, err
-	}
-	rule, err := p.xor().Bayes()
-	if err != nil {
-		return nil, err
-	}
 	k, err := p.draw()
 	if err != nil {
 		return nil, err
 	}
-	return p.newWalk(v, k, rule)
+	return p.newWalk(v, k)
 }
 
-func (p LearnedKernelParams) newWalk(v Variant, k kernelProblem, rule *synth.BayesRule) (*KernelWalk, error) {
-	w := &KernelWalk{Train: k.train, Test: k.test, Bayes: rule, method: p.KernelMethod, start: k.start}
+func (p LearnedKernelParams) newWalk(v Variant, k kernelProblem) (*KernelWalk, error) {
+	w := &KernelWalk{Train: k.train, Test: k.test, Bayes: k.rule, method: p.KernelMethod, start: k.start}
 	var err error
 	if w.loss, err = p.newKernelLoss(v, k.train, k.splits); err != nil {
 		return nil, err
@@ -80,9 +68,12 @@ type KernelState struct {
 type Performance struct{ Loss, Accuracy float64 }
 
 // Judge measures a model on the examples.
-func Judge(m *cvgm.Model, d qpdiff.Data) (Performance, error) {
+func Judge(m *cvgm.Model, d qpdiff.Data) (Performance, error) { return judge(m.Predict, d) }
+
+// judge measures a prediction function.
+func judge(predict func(dst []float64, x *mat.Dense) error, d qpdiff.Data) (Performance, error) {
 	predictions := make([]float64, len(d.Y))
-	if err := m.Predict(predictions, d.X); err != nil {
+	if err := predict(predictions, d.X); err != nil {
 		return Performance{}, err
 	}
 	var p Performance

@@ -33,18 +33,11 @@ func (p XORParams) xor() synth.XOR { return synth.XOR{Overlap: p.Overlap, Scale:
 // Run draws the data, the splits and the initial weights of the published run
 // and walks every Variant from there.
 func (p XORParams) Run(ctx context.Context) (*LearnedKernelResult, error) {
-	if err := p.check(); err != nil {
-		return nil, err
-	}
-	rule, err := p.xor().Bayes()
+	k, err := p.draw()
 	if err != nil {
 		return nil, err
 	}
-	problem, err := p.draw()
-	if err != nil {
-		return nil, err
-	}
-	r, err := p.run(ctx, problem, rule)
+	r, err := p.run(ctx, k)
 	if err != nil {
 		return nil, err
 	}
@@ -54,15 +47,22 @@ func (p XORParams) Run(ctx context.Context) (*LearnedKernelResult, error) {
 	return r, nil
 }
 
-func (p XORParams) draw() (kernelProblem, error) {
+func (p XORParams) draw() (k kernelProblem, err error) {
+	if err := p.check(); err != nil {
+		return k, err
+	}
+	rule, err := p.xor().Bayes()
+	if err != nil {
+		return k, err
+	}
 	square, src := synth.NewPython(int64(p.Seed)), synth.NewNumPy(p.Seed)
 	train, err := synth.MakeXOR(square, src, p.Train, p.xor())
 	if err != nil {
-		return kernelProblem{}, err
+		return k, err
 	}
 	test, err := synth.MakeXOR(square, src, p.Test, p.xor())
 	if err != nil {
-		return kernelProblem{}, err
+		return k, err
 	}
-	return p.problem(train, test, src)
+	return p.problem(rule, train, test, src)
 }
