@@ -240,8 +240,8 @@ func (p SplitsParams) ringsErrors(ctx context.Context, dataSet, k int, fraction 
 		if err != nil {
 			return 0, err
 		}
-		right, err := accuracy(qpdiff.Data(test), model.Predict)
-		return 1 - right, err
+		on, err := Judge(model, qpdiff.Data(test))
+		return 1 - on.Accuracy, err
 	}
 	return 0, nil
 }
