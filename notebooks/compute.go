@@ -19,6 +19,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 
 	"cvgm/cvgm/experiment"
 )
@@ -27,15 +28,18 @@ import (
 // kept in. Unset: .work/store in the module's folder.
 const StoreVar = "CVGM_STORE"
 
-// RecordVar names the environment variable with a file to which a line is
-// added for each result that a notebook used. Unset: none is.
+// RecordVar names the environment variable with a file to which a line of JSON
+// is added for each result that a notebook used, for parameters that were
+// overridden, and for what the user has to know though no cell failed of it.
+// Unset, the last goes to standard error and the others nowhere.
 const RecordVar = "CVGM_RECORD"
 
 // Compute returns run(p), or what the store holds of it. The store's key is
 // made of the function, the parameters and the source of the packages that
 // results come from, so that a stale result is never found; time stamps play no
-// part. Each cell of a repeated experiment is kept as soon as it is done. An
-// error ends the notebook's cell, and so does an interrupt.
+// part. So run has to be a function of those packages, not of the notebook.
+// Each cell of a repeated experiment is kept as soon as it is done. An error
+// ends the notebook's cell, and so does an interrupt.
 //
 //	result := notebooks.Compute(params, experiment.ElasticNetParams.Run)
 func Compute[P, R any](p P, run func(P, context.Context) (R, error)) R {
@@ -43,7 +47,7 @@ func Compute[P, R any](p P, run func(P, context.Context) (R, error)) R {
 	defer stop()
 	s := Must(openStore())
 	e := Must(s.entry(runtime.FuncForPC(reflect.ValueOf(run).Pointer()).Name(), p))
-	Check(e.record())
+	Check(record(map[string]any{"function": e.function, "parameters": e.params, "key": e.key}))
 	var result R
 	if e.load(e.path, &result) {
 		return result
@@ -131,9 +135,13 @@ type entry struct {
 	function string
 	params   json.RawMessage
 	key      string
+	unkept   atomic.Bool // whether that was said
 }
 
 func (s *store) entry(function string, params any) (*entry, error) {
+	if !slices.ContainsFunc(resultPackages, func(p string) bool { return strings.HasPrefix(function, "cvgm/"+p+".") }) {
+		return nil, fmt.Errorf("the source of %s would not be part of its result's key: Compute wants a function of %s", function, strings.Join(resultPackages, ", "))
+	}
 	function = path.Base(function) // experiment.ElasticNetParams.Run
 	text, err := json.Marshal(params)
 	if err != nil {
@@ -141,7 +149,7 @@ func (s *store) entry(function string, params any) (*entry, error) {
 	}
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s\n%s\n%T\n%s\n", s.source, function, params, text))
 	key := hex.EncodeToString(sum[:])
-	return &entry{filepath.Join(s.dir, function+"-"+key[:16]), function, text, key}, nil
+	return &entry{path: filepath.Join(s.dir, function+"-"+key[:16]), function: function, params: text, key: key}, nil
 }
 
 func (e *entry) cells() string { return e.path + ".cells" }
@@ -154,13 +162,13 @@ func (e *entry) Load(i int, cell any) bool { return e.load(e.cell(i), cell) }
 
 func (e *entry) Keep(i int, cell any) { e.save(e.cell(i), cell) }
 
-// record says that the notebook used this result.
-func (e *entry) record() error {
+// record adds a line to the file of RecordVar.
+func record(line map[string]any) error {
 	name := os.Getenv(RecordVar)
 	if name == "" {
 		return nil
 	}
-	line, err := json.Marshal(map[string]any{"function": e.function, "parameters": e.params, "key": e.key})
+	text, err := json.Marshal(line)
 	if err != nil {
 		return err
 	}
@@ -168,8 +176,16 @@ func (e *entry) record() error {
 	if err != nil {
 		return err
 	}
-	_, err = f.Write(append(line, '\n'))
+	_, err = f.Write(append(text, '\n'))
 	return errors.Join(err, f.Close())
+}
+
+// note tells the user something of which no cell fails.
+func note(format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	if os.Getenv(RecordVar) == "" || record(map[string]any{"note": text}) != nil {
+		fmt.Fprintln(os.Stderr, text)
+	}
 }
 
 // load reads what save wrote. What is damaged is named and as good as absent.
@@ -187,14 +203,15 @@ func (e *entry) load(path string, to any) bool {
 	}
 	if err != nil {
 		reflect.ValueOf(to).Elem().SetZero()
-		fmt.Fprintf(os.Stderr, "the stored result %s is damaged (%v) and is computed again\n", path, err)
+		note("the stored result %s is damaged (%v) and is computed again", path, err)
 		return false
 	}
 	return true
 }
 
 // save writes a result under its checksum, whole or not at all. A store that
-// cannot be written to, as on a full disk, is named; the result is still used.
+// cannot be written to, as on a full disk, is named once; the result is still
+// used.
 func (e *entry) save(path string, from any) {
 	var b bytes.Buffer
 	b.Write(make([]byte, sha256.Size))
@@ -204,8 +221,8 @@ func (e *entry) save(path string, from any) {
 		copy(b.Bytes(), sum[:])
 		err = writeWhole(path, b.Bytes())
 	}
-	if err != nil {
-		fmt.Fprintf(os.Stderr, "the result of %s is not kept: %v\n", e.function, err)
+	if err != nil && !e.unkept.Swap(true) {
+		note("the result of %s is not kept: %v", e.function, err)
 	}
 }
 
@@ -220,7 +237,12 @@ func writeWhole(path string, data []byte) error {
 		return err
 	}
 	_, err = f.Write(data)
-	err = errors.Join(err, f.Sync(), f.Close())
+	if err == nil {
+		err = f.Sync()
+	}
+	if closed := f.Close(); err == nil {
+		err = closed
+	}
 	if err == nil {
 		err = os.Rename(f.Name(), path)
 	}

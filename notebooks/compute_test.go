@@ -6,6 +6,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -46,6 +47,8 @@ func TestOverride(t *testing.T) {
 		`{"Fast": "2"}`:              {"want true or false"},
 		`{"Hidden": "3,x"}`:          {"Hidden=3,x: want a whole number, or several"},
 		`K=3`:                        {"JSON"},
+		`{"help": ""}`:               {"are\n  Hidden", "splits"},
+		`{"K": "9", "Q": "1"}`:       {"K                  3 "}, // not what was set
 	} {
 		err := override(&testParams{inner: inner{[]int{64}}, K: 3}, overrides)
 		for _, w := range words {
@@ -72,6 +75,14 @@ func TestParamsAreDocumentedAndSettable(t *testing.T) {
 	}
 }
 
+// keepTestResults lets the store keep results of this package's tests.
+func keepTestResults(t *testing.T) {
+	packages := resultPackages
+	t.Cleanup(func() { resultPackages = packages })
+	resultPackages = append(slices.Clone(packages), "notebooks")
+	t.Setenv(StoreVar, t.TempDir())
+}
+
 type testResult struct{ Values []float64 }
 
 // runs counts calls of a function like an experiment's.
@@ -83,7 +94,7 @@ func (p testParams) run(ctx context.Context) (*testResult, error) {
 }
 
 func TestComputeKeepsResultsByParametersAndSource(t *testing.T) {
-	t.Setenv(StoreVar, t.TempDir())
+	keepTestResults(t)
 	record := filepath.Join(t.TempDir(), "record")
 	t.Setenv(RecordVar, record)
 	runs = 0
@@ -151,8 +162,9 @@ func TestSourceHashSeesResultPackagesOnly(t *testing.T) {
 }
 
 func TestDamagedEntriesAreNamedAndComputedAgain(t *testing.T) {
-	dir := t.TempDir()
-	t.Setenv(StoreVar, dir)
+	keepTestResults(t)
+	dir, notes := os.Getenv(StoreVar), filepath.Join(t.TempDir(), "record")
+	t.Setenv(RecordVar, notes)
 	runs = 0
 	Compute(testParams{K: 1}, testParams.run)
 	entries, err := filepath.Glob(filepath.Join(dir, "*"))
@@ -174,6 +186,9 @@ func TestDamagedEntriesAreNamedAndComputedAgain(t *testing.T) {
 			t.Errorf("%d bytes: result %v after %d runs", len(damaged), r, runs-before)
 		}
 	}
+	if text, err := os.ReadFile(notes); err != nil || strings.Count(string(text), `{"note":"the stored result `+entries[0]+` is damaged`) != 4 {
+		t.Errorf("notes (%v):\n%s", err, text)
+	}
 	if after, err := os.ReadFile(entries[0]); err != nil || !cmp.Equal(whole, after) {
 		t.Errorf("the entry was not mended (%v)", err)
 	}
@@ -185,7 +200,13 @@ func TestResultsAreUsedWhereTheStoreCannotBeWritten(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "file"), nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	e.save(e.path, &testResult{}) // says so on stderr, no more
+	notes := filepath.Join(dir, "record")
+	t.Setenv(RecordVar, notes)
+	e.save(e.path, &testResult{})
+	e.save(e.path, &testResult{}) // as each cell does
+	if text, err := os.ReadFile(notes); err != nil || strings.Count(string(text), "the result of f is not kept") != 1 {
+		t.Errorf("notes (%v):\n%s", err, text)
+	}
 	if e.load(e.path, &testResult{}) {
 		t.Error("loaded what could not be saved")
 	}
@@ -193,7 +214,8 @@ func TestResultsAreUsedWhereTheStoreCannotBeWritten(t *testing.T) {
 
 func TestEntriesKeepCells(t *testing.T) {
 	s := &store{dir: t.TempDir(), source: "s"}
-	e, err := s.entry("f", testParams{})
+	const run = "cvgm/cvgm/experiment.RingsParams.Run"
+	e, err := s.entry(run, testParams{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -204,8 +226,32 @@ func TestEntriesKeepCells(t *testing.T) {
 	if k.Load(2, &got) || !k.Load(3, &got) || got != 1.5 {
 		t.Errorf("loaded %v", got)
 	}
-	other, err := s.entry("f", testParams{K: 1})
+	other, err := s.entry(run, testParams{K: 1})
 	if err != nil || other.Load(3, &got) {
 		t.Errorf("other parameters find the same cell (%v)", err)
+	}
+}
+
+func TestParamsSaysThatItWasOverridden(t *testing.T) {
+	record := filepath.Join(t.TempDir(), "record")
+	t.Setenv(RecordVar, record)
+	t.Setenv(ParamsVar, `{"K": "9"}`)
+	if p := Params(testParams{K: 3}); p.K != 9 {
+		t.Errorf("K is %d", p.K)
+	}
+	if text, err := os.ReadFile(record); err != nil || string(text) != `{"overrides":{"K":"9"}}`+"\n" {
+		t.Errorf("record %q (%v)", text, err)
+	}
+}
+
+// The source of a notebook's own functions is not part of the key, so their
+// results would go stale unseen.
+func TestOnlyResultsOfThePackagesAreKept(t *testing.T) {
+	s := &store{dir: t.TempDir()}
+	for _, function := range []string{"main.run", "main.main.func1", "cvgm/figures.Run", "cvgm/cvgm/experiments.Run", "cvgm/cvgm.Run"} {
+		_, err := s.entry(function, testParams{})
+		if keeps := err == nil; keeps != (function == "cvgm/cvgm.Run") {
+			t.Errorf("%s: %v", function, err)
+		}
 	}
 }

@@ -2,6 +2,7 @@ package notebooks
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -16,19 +17,27 @@ const ParamsVar = "CVGM_PARAMS"
 
 // Params returns the parameters of an experiment, a struct with a help tag for
 // each field, with the overrides of ParamsVar applied. An unknown name or a bad
-// value ends the cell with a list of the valid ones.
+// value ends the cell with a list of the valid ones, and so does the name help.
 func Params[P any](paper P) P {
-	Check(override(&paper, os.Getenv(ParamsVar)))
+	overrides := os.Getenv(ParamsVar)
+	if overrides == "" {
+		return paper
+	}
+	if err := override(&paper, overrides); err != nil {
+		Check(fmt.Errorf("-p: %w", err)) // ./reproduce.sh knows it by this
+	}
+	Check(record(map[string]any{"overrides": json.RawMessage(overrides)}))
 	return paper
 }
 
 func override(p any, overrides string) error {
-	if overrides == "" {
-		return nil
-	}
+	valid := "the parameters, with default and meaning, are\n" + describe(p)
 	var values map[string]string
 	if err := json.Unmarshal([]byte(overrides), &values); err != nil {
 		return fmt.Errorf("%s is not a JSON object of texts: %w", ParamsVar, err)
+	}
+	if _, asked := values["help"]; asked {
+		return errors.New(valid)
 	}
 	var problems []string
 	for _, name := range sortedKeys(values) {
@@ -39,7 +48,7 @@ func override(p any, overrides string) error {
 	if problems == nil {
 		return nil
 	}
-	return fmt.Errorf("%s\nthe parameters are\n%s", strings.Join(problems, "\n"), describe(p))
+	return fmt.Errorf("%s\n%s", strings.Join(problems, "\n"), valid)
 }
 
 // SetParam sets the parameter of that name in the struct that p points to, from

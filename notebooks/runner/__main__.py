@@ -1,23 +1,37 @@
 """Recomputes the project's tables, figures and notebooks.
 
-usage: ./reproduce.sh [NAME…]           run all notebooks, or these
+usage: ./reproduce.sh [NAME…]           run what is stale of all notebooks, or of these
+       ./reproduce.sh --why [NAME…]     say what is stale and for which reason; run nothing
+       ./reproduce.sh --force [NAME…]   run them in any case and compute every result again
        ./reproduce.sh --check [NAME…]   recompute, compare with what is committed, write nothing
+       ./reproduce.sh NAME… -p PARAMETER=VALUE [-p …]   run with other parameters
+       ./reproduce.sh NAME -p help      list the parameters with their values and meanings
        ./reproduce.sh lab [PORT]        open JupyterLab on 127.0.0.1
        ./reproduce.sh -h                this text
 
 NAME is a notebook's name with or without its number, or the number alone:
-01_elastic_net, elastic_net, 01.
+01_elastic_net, elastic_net, 01. A list of values has commas: -p Hidden=16,16.
 
 A run rewrites figures/out/NAME/ and the outputs in notebooks/NAME.ipynb, each
-file whole and only after its notebook has succeeded. --check fails and names
-every output that differs: by its bytes on linux/amd64 with FMA, elsewhere by
-its numbers, within 1e-6 of their size or one unit of the last printed place.
+file whole and only after its notebook has succeeded. With -p everything goes to
+.work/runs/NAME/PARAMETERS/ instead. Beside the outputs, provenance.json says
+what they were made from; what still agrees with it is not run again.
+
+Results are kept in .work/store under their parameters and the source of the
+packages that made them, those of long experiments cell by cell, so that a run
+that was stopped goes on where it was. After a run of all notebooks, results
+that nothing uses any more are removed. .work may be deleted at any time.
+
+--check fails and names every output that differs: by its bytes on linux/amd64
+with FMA, elsewhere by its numbers, within 1e-6 of their size or one unit of the
+last printed place.
 
 Needs Go and Python 3.10 or newer. All else is set up inside the checkout, in
 .venv/ and .cache/, on the first run (which needs the network) and again when
 the pinned versions change; both folders may be deleted at any time.
 """
 
+import json
 import os
 import secrets
 import shutil
@@ -25,23 +39,26 @@ import signal
 import socket
 import subprocess
 import sys
-import threading
-import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import compare
 import environment
+import provenance
 from environment import NOTEBOOKS, PYTHON, ROOT, WORK, Lock, Problem, say
+from progress import Progress
+from provenance import Task
 
-OUT = ROOT / "figures" / "out"
 STOPS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 @dataclass
 class Arguments:
     names: list
+    overrides: dict = field(default_factory=dict)
     check: bool = False
+    why: bool = False
+    force: bool = False
     lab: bool = False
     port: int = 0
     help: bool = False
@@ -49,22 +66,36 @@ class Arguments:
 
 def parse(argv):
     """The command line as Arguments; a Problem where it makes no sense."""
-    args = Arguments([])
-    for word in argv:
+    args, words = Arguments([]), iter(argv)
+    for word in words:
         if word in ("-h", "--help"):
             args.help = True
-        elif word == "--check":
-            args.check = True
+        elif word in ("--check", "--why", "--force"):
+            setattr(args, word[2:], True)
+        elif word == "-p":
+            name, equals, value = next(words, "").partition("=")
+            if not name or not equals and name != "help":
+                raise Problem("-p wants PARAMETER=VALUE, or help")
+            if name in args.overrides:
+                raise Problem(f"-p sets {name} twice")
+            args.overrides[name] = value
         elif word.startswith("-"):
             raise Problem(f"unknown option {word}; ./reproduce.sh -h lists them")
         else:
             args.names.append(word)
+    modes = [mode for mode in ("check", "why", "force") if getattr(args, mode)]
+    if len(modes) > 1:
+        raise Problem(f"--{modes[0]} and --{modes[1]} exclude each other")
     if args.names[:1] == ["lab"]:
         args.lab, rest = True, args.names[1:]
         args.names = []
-        if args.check or len(rest) > 1 or any(not port.isdigit() or not 0 < int(port) < 65536 for port in rest):
+        if modes or args.overrides or len(rest) > 1 or any(not p.isdigit() or not 0 < int(p) < 65536 for p in rest):
             raise Problem("lab takes nothing but a port number: ./reproduce.sh lab [PORT]")
         args.port = int(rest[0]) if rest else 0
+    if args.overrides and not args.lab and not args.names:
+        raise Problem("-p sets parameters of a notebook: name it")
+    if args.overrides and args.check:
+        raise Problem("--check compares with what is committed, and that has the paper's parameters: leave out -p")
     return args
 
 
@@ -80,53 +111,7 @@ def select(names, notebooks):
     return [p for p in notebooks if not names or p in chosen]
 
 
-class Progress:
-    """One line per notebook; on a terminal it lives while the notebook runs."""
-
-    def __init__(self, total, stream=sys.stderr):
-        self.total, self.stream = total, stream
-        self.live = stream.isatty() and os.environ.get("TERM") != "dumb"
-        self.lock = threading.Lock()
-        self.stopped = threading.Event()
-        self.line = None
-        if self.live:
-            threading.Thread(target=self.tick, daemon=True).start()
-
-    def tick(self):
-        while not self.stopped.wait(0.5):
-            with self.lock:
-                self.draw()
-
-    def draw(self):
-        if self.line:
-            text = f"{self.line}  {time.monotonic() - self.since:.0f} s"
-            self.stream.write("\r\033[K" + text[: shutil.get_terminal_size().columns - 1])
-            self.stream.flush()
-
-    def start(self, number, name):
-        self.prefix = f"[{number}/{self.total}] {name}"
-        self.since = time.monotonic()
-        if not self.live:
-            say(self.prefix)
-
-    def cell(self, i, n):
-        if self.live:
-            with self.lock:
-                self.line = f"{self.prefix}  cell {i}/{n}"
-                self.draw()
-
-    def end(self, words):
-        with self.lock:
-            if self.live:
-                self.stream.write("\r\033[K")
-            self.line = None
-            say(f"{self.prefix}  {words}, {time.monotonic() - self.since:.1f} s")
-
-    def close(self):
-        self.stopped.set()
-
-
-def run_all(paths, check, env):
+def run_all(tasks, args, env):
     """Runs the notebooks one after the other; the exit status."""
     import execute
 
@@ -134,71 +119,98 @@ def run_all(paths, check, env):
     os.environ.update(env)  # jupyter_client reads its folders from here
     exact = compare.exact_platform()
     tolerance = 0 if exact else compare.TOLERANCE
-    if check and not exact:
+    if args.check and not exact:
         say(
             "this is not linux/amd64 with FMA: numbers are compared within "
             f"{tolerance:g} of their size or one unit of the last printed place, pictures not at all"
         )
-    WORK.mkdir(exist_ok=True)
-    shutil.rmtree(WORK / "staging", ignore_errors=True)
-    staging = WORK / "staging"
-    progress = Progress(len(paths))
+    staging, fresh = WORK / "staging", WORK / "fresh"
+    for folder in (staging, fresh):
+        shutil.rmtree(folder, ignore_errors=True)
+    env = env | {"CVGM_STORE": str(fresh if args.check or args.force else provenance.STORE)}
+    version = provenance.version()
+    progress = Progress(len(tasks))
     failed = []
     try:
-        for number, path in enumerate(paths, 1):
-            out = staging / path.stem
+        for number, task in enumerate(tasks, 1):
+            out = staging / task.path.stem
             out.mkdir(parents=True)
-            progress.start(number, path.stem)
+            progress.start(number, task.name)
+            records, lines = [], []
             try:
-                notebook = execute.run(path, out, env, progress.cell)
-            except execute.Failed as e:
-                failed.append(path.stem)
-                progress.end("FAILED")
-                say(f"notebooks/{path.name}: {e}")
+                made_from = provenance.inputs(task, env[environment.TOOLCHAIN])
+                notebook = execute.run(task.path, out, env, progress, records)
+                if task.overrides and not any("overrides" in r for r in records):
+                    raise execute.Failed("it has no parameters: none of its cells calls notebooks.Params")
+                if args.check:
+                    lines = [f"  {line}" for line in differing(task, out, notebook, tolerance)]
+                    words = f"DIFFERENCES: {len(lines)}" if lines else "agrees"
+                else:
+                    changed = install(task, out, notebook)
+                    provenance.write(task, made_from, records, version)
+                    words = f"files changed: {changed}" if changed else "nothing changed"
+                    if task.overrides:
+                        words += f" in {task.out.relative_to(ROOT)}"
+            except execute.BadParameters as e:
+                if "help" not in args.overrides:
+                    raise Problem(e) from None
+                progress.pause()
+                print(f"{task.path.stem}: {e}")
                 continue
-            if check:
-                differences = list(differing(path, out, notebook, tolerance))
-                progress.end(f"DIFFERENCES: {len(differences)}" if differences else "agrees")
-                for line in differences:
-                    say(f"  {line}")
-                if differences:
-                    failed.append(path.stem)
-            else:
-                changed = install(path, out, notebook)
-                progress.end(f"files changed: {changed}" if changed else "nothing changed")
+            except (execute.Failed, OSError) as e:
+                words, lines = "FAILED", [f"notebooks/{task.path.name}: {e}"]
+            progress.end(words)
+            for note in dict.fromkeys(r["note"] for r in records if "note" in r):
+                say(f"  note: {note}")
+            for line in lines:
+                say(line)
+            if lines:
+                failed.append(task.path.stem)
     finally:
         progress.close()
         shutil.rmtree(staging, ignore_errors=True)
+        if args.force:
+            keep_results(fresh)
+        shutil.rmtree(fresh, ignore_errors=True)
     if failed:
-        say(f"{len(failed)} of {len(paths)} notebooks {'differ or ' if check else ''}failed: {', '.join(failed)}")
+        say(f"{len(failed)} of {len(tasks)} notebooks {'differ or ' if args.check else ''}failed: {', '.join(failed)}")
     return 1 if failed else 0
+
+
+def keep_results(fresh):
+    """Moves the finished results of a forced run into the store."""
+    for path in fresh.glob("*"):
+        if path.is_file() and not path.name.startswith("."):
+            provenance.STORE.mkdir(exist_ok=True)
+            os.replace(path, provenance.STORE / path.name)
 
 
 def strays():
     """What stands in figures/out and belongs to no notebook."""
-    known = {path.stem for path in NOTEBOOKS.glob("*.ipynb")}
-    return sorted(p for p in OUT.glob("*") if p.name not in known)
+    known = {path.stem for path in NOTEBOOKS.glob("*.ipynb")} | {provenance.TIMINGS.name}
+    left = (p for p in provenance.OUT.glob("*") if p.name not in known)
+    return sorted(p for p in left if p.is_file() or compare.files_in(p))
 
 
-def differing(path, out, notebook, tolerance):
-    for name, what in compare.folder_differences(OUT / path.stem, out, tolerance):
-        yield f"{(OUT / path.stem / name).relative_to(ROOT)}: {what}"
-    for place, what in compare.notebook_differences(path.read_text(), notebook.decode(), tolerance):
-        yield f"{path.relative_to(ROOT)}: {place}: {what}"
+def differing(task, out, notebook, tolerance):
+    for name, what in compare.folder_differences(task.out, out, tolerance):
+        yield f"{(task.out / name).relative_to(ROOT)}: {what}"
+    for place, what in compare.notebook_differences(task.path.read_text(), notebook.decode(), tolerance):
+        yield f"{task.path.relative_to(ROOT)}: {place}: {what}"
 
 
-def install(path, out, notebook):
-    """Moves a notebook's files to their places, file by file; how many changed."""
-    target = OUT / path.stem
-    old, new = compare.files_in(target), compare.files_in(out)
-    changes = {target / name: data for name, data in new.items() if old.get(name) != data}
-    if path.read_bytes() != notebook:
-        changes[path] = notebook
-    for name, data in changes.items():
-        environment.write_atomic(name, data)
-    gone = [target / name for name in old.keys() - new.keys()]
-    for name in gone:
-        name.unlink()
+def install(task, out, notebook):
+    """Moves a task's files to their places, file by file; how many changed."""
+    new = {task.out / name: data for name, data in compare.files_in(out).items()} | {task.notebook: notebook}
+    old = {task.out / name: data for name, data in compare.files_in(task.out).items()}
+    if task.notebook.exists():
+        old[task.notebook] = task.notebook.read_bytes()
+    changes = {path: data for path, data in new.items() if old.get(path) != data}
+    for path, data in changes.items():
+        environment.write_atomic(path, data)
+    gone = old.keys() - new.keys()
+    for path in gone:
+        path.unlink()
     return len(changes) + len(gone)
 
 
@@ -264,26 +276,61 @@ def interrupt(signum, frame):
 
 def main(argv):
     prepared = argv[:1] == ["--prepared"]
-    args = parse(argv[2:] if prepared else argv)
+    lock, argv = (Lock(int(argv[1])), argv[2:]) if prepared else (None, argv)
+    args = parse(argv)
     if args.help:
         print(__doc__.strip())
         return 0
-    paths = select(args.names, sorted(NOTEBOOKS.glob("*.ipynb")))
-    if not args.lab and not paths:
+    overrides = tuple(sorted(args.overrides.items()))
+    tasks = [Task(path, overrides) for path in select(args.names, sorted(NOTEBOOKS.glob("*.ipynb")))]
+    if not args.lab and not tasks:
         raise Problem("there are no notebooks in notebooks/")
-    lock = Lock(int(argv[1]) if prepared else None)
     if prepared:
-        status = run_all(paths, args.check, dict(os.environ))
-        for stray in strays() if args.check and not args.names else []:
-            say(f"{stray.relative_to(ROOT)}: committed, but no notebook writes it")
-            status = 1
-        return status
-    env = environment.prepare(args.lab)
+        return run(tasks, args, dict(os.environ))
+    env, go, version, settings = environment.ask_go()
+    if args.why:
+        why(tasks, settings)
+        return 0
+    lock = Lock()
+    environment.sweep()
+    if not args.lab and not to_run(tasks, args, settings):
+        say("nothing is stale: " + ", ".join(task.name for task in tasks))
+        return 0
+    env = environment.prepare(args.lab, env, go, version, settings)
     if args.lab:
         lock.release()
         return lab(args.port, env)
     runner = str(Path(__file__).resolve().parent)
     os.execve(PYTHON, [str(PYTHON), "-I", "-X", "utf8", runner, "--prepared", lock.hand_over(), *argv], env)
+
+
+def to_run(tasks, args, env):
+    """Those tasks that have to run."""
+    if args.check or args.force:
+        return tasks
+    return [task for task in tasks if provenance.stale(task, env[environment.TOOLCHAIN])]
+
+
+def why(tasks, env):
+    for task in tasks:
+        reasons = provenance.stale(task, env[environment.TOOLCHAIN])
+        print(f"{task.name}: " + ("would run, because" if reasons else "is up to date"))
+        for reason in reasons:
+            print(f"  {reason}")
+
+
+def run(tasks, args, env):
+    stale = to_run(tasks, args, env)
+    status = run_all(stale, args, env | {"CVGM_PARAMS": json.dumps(args.overrides) if args.overrides else ""})
+    if args.names:
+        return status
+    if args.check:
+        for stray in strays():
+            say(f"{stray.relative_to(ROOT)}: committed, but no notebook writes it")
+            status = 1
+    elif status == 0:
+        provenance.prune(env[environment.TOOLCHAIN])
+    return status
 
 
 if __name__ == "__main__":
@@ -292,7 +339,7 @@ if __name__ == "__main__":
             signal.signal(s, interrupt)
     try:
         sys.exit(main(sys.argv[1:]))
-    except Problem as e:
+    except (Problem, OSError) as e:
         sys.exit(f"reproduce: {e}")
     except KeyboardInterrupt:
         sys.exit("reproduce: stopped; what was finished is kept")

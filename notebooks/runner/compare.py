@@ -105,9 +105,14 @@ def file_difference(path, old, new, tolerance):
     return f"committed {len(old)} bytes, recomputed {len(new)}; the first difference is at byte {first}"
 
 
+# What a run leaves beside its outputs about itself; it is no output.
+PROVENANCE = "provenance.json"
+
+
 def files_in(folder):
-    """The files below folder as {relative path: bytes}."""
-    return {p.relative_to(folder): p.read_bytes() for p in sorted(folder.rglob("*")) if p.is_file()}
+    """The outputs below folder as {relative path: bytes}."""
+    paths = (p for p in sorted(folder.rglob("*")) if p.is_file() and p != folder / PROVENANCE)
+    return {p.relative_to(folder): p.read_bytes() for p in paths}
 
 
 def folder_differences(committed, fresh, tolerance):

@@ -3,7 +3,7 @@
 .venv/   Python with nbclient (and JupyterLab, once asked for) and the GoNB kernelspec
 .cache/  GoNB and its helpers as built from go.mod's tool directives, and what programs
          would keep in the user's home
-.work/   lock, staging and what interactive runs write
+.work/   lock, staging, the store of results and what interactive runs write
 
 Only the standard library is imported: this runs before anything is installed.
 """
@@ -14,11 +14,13 @@ import hashlib
 import json
 import os
 import re
+import secrets
 import shutil
 import signal
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -127,9 +129,10 @@ def write_atomic(path, data):
             f.flush()
             os.fsync(f.fileno())
         os.replace(temporary, path)
-    except BaseException:
+    except OSError as e:  # which names the file only where it could not be opened
+        raise OSError(e.errno, e.strerror, str(path)) from None
+    finally:
         temporary.unlink(missing_ok=True)
-        raise
 
 
 # A Unix socket lives in a kernel's temporary folder, and its path may have
@@ -145,21 +148,62 @@ def temporary_folder():
     """A TMPDIR for kernels, whose files and processes end with it.
 
     A kernel that is killed leaves its folder, and a language server in a
-    process group of its own.
+    process group of its own. So that nothing stays where this process itself is
+    killed, a file in CLAIMS, locked while its owner lives, names the folder.
     """
     base = tempfile.gettempdir()
-    folder = tempfile.mkdtemp(prefix="cvgm-", dir=base if len(os.fsencode(base)) <= LONGEST_TEMPORARY else "/tmp")
+    name = f"{TEMPORARY}{secrets.token_hex(5)}"
+    folder = os.path.join(base if len(os.fsencode(base)) <= LONGEST_TEMPORARY else "/tmp", name)
+    CLAIMS.mkdir(parents=True, exist_ok=True)
+    claim = os.open(CLAIMS / name, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
     try:
+        fcntl.flock(claim, fcntl.LOCK_EX)
+        os.write(claim, os.fsencode(folder))
+        os.mkdir(folder, 0o700)
         yield folder
     finally:
-        mark = f"TMPDIR={folder}\0".encode()
+        discard(folder)
+        (CLAIMS / name).unlink(missing_ok=True)
+        os.close(claim)
+
+
+TEMPORARY = "cvgm-"
+CLAIMS = WORK / "temporary"
+
+
+def sweep():
+    """Ends and removes what killed runs have left behind."""
+    for path in CLAIMS.glob(f"{TEMPORARY}*"):
+        with open(path, "rb") as claim:
+            try:
+                fcntl.flock(claim, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                continue  # its owner, a JupyterLab, lives
+            folder = os.fsdecode(claim.read())
+            if os.path.basename(folder) == path.name:
+                discard(folder)
+            path.unlink()
+    for folder in (ROOT / "figures", NOTEBOOKS, WORK / "runs"):
+        for half_written in folder.rglob(".*.tmp"):
+            half_written.unlink(missing_ok=True)
+
+
+def discard(folder):
+    """Ends every process whose TMPDIR is folder, and removes it."""
+    mark = f"TMPDIR={folder}\0".encode()
+    for _ in range(100):
+        found = False
         for process in Path("/proc").glob("[0-9]*"):  # none where there is no /proc
             try:
                 if mark in (process / "environ").read_bytes():
                     os.kill(int(process.name), signal.SIGKILL)
+                    found = True
             except OSError:  # has ended, or is another user's
                 continue
-        shutil.rmtree(folder, ignore_errors=True)
+        if not found:
+            break
+        time.sleep(0.01)
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 def digest(*parts):
@@ -168,6 +212,10 @@ def digest(*parts):
         data = part if isinstance(part, bytes) else str(part).encode()
         h.update(b"%d:" % len(data) + data)
     return h.hexdigest()
+
+
+def sha256(data):
+    return hashlib.sha256(data).hexdigest()
 
 
 def stamped(path, key):
@@ -187,7 +235,7 @@ def go_settings(env):
     go = shutil.which("go", path=env.get("PATH"))
     if not go:
         raise Problem(f"go is not on PATH; install Go {pinned_go() or 'as go.mod states'}")
-    names = ["GOVERSION", "GOENV", "GOPATH", "GOCACHE", "GOMODCACHE"]
+    names = ["GOVERSION", "GOARCH", "GOENV", "GOPATH", "GOCACHE", "GOMODCACHE"]
     home = CACHE / "home"
     home.mkdir(parents=True, exist_ok=True)
     if sys.platform != "darwin":  # even `go env` keeps telemetry beside its settings
@@ -195,10 +243,16 @@ def go_settings(env):
         env = {"GOENV": os.path.join(config, "go", "env"), **env, "XDG_CONFIG_HOME": str(home / ".config")}
     found = json.loads(command([go, "env", "-json", *names], env, "asking Go for its settings"))
     version = found.pop("GOVERSION")
+    toolchain = f"{version} {found.pop('GOARCH')}"
     for name, own in (("GOCACHE", "go-build"), ("GOMODCACHE", "go-mod")):
         if not usable(found[name]):
             found[name] = str(CACHE / own)
-    return go, version, GO_SETTINGS | found | {"HOME": str(home), "XDG_CACHE_HOME": "", "XDG_CONFIG_HOME": ""}
+    own = {"HOME": str(home), "XDG_CACHE_HOME": "", "XDG_CONFIG_HOME": "", TOOLCHAIN: toolchain}
+    return go, version, GO_SETTINGS | found | own
+
+
+# The variable with the Go version and architecture that outputs are made with.
+TOOLCHAIN = "CVGM_TOOLCHAIN"
 
 
 def usable(folder):
@@ -216,12 +270,17 @@ def pinned_go():
     return found and found.group(1)
 
 
-def prepare(lab):
-    """Installs what is missing or outdated and returns the environment for what runs next."""
+def ask_go():
+    """What go_settings finds for the user's environment, and that environment."""
+    env = base_environment()
+    return env, *go_settings({**env, "HOME": env.get("HOME") or str(CACHE / "home")})
+
+
+def prepare(lab, env, go, version, settings):
+    """Installs what is missing or outdated and returns the environment for what
+    runs next; what it needs to know, ask_go says."""
     if ":" in str(ROOT) or "," in str(ROOT):
         raise Problem(f"the checkout's path {str(ROOT)!r} holds a colon or a comma, which PATH or GoNB cannot take; move it")
-    env = base_environment()
-    go, version, settings = go_settings({**env, "HOME": env.get("HOME") or str(CACHE / "home")})
     if pinned_go() and version != f"go{pinned_go()}":
         say(
             f"warning: this is {version}; the committed outputs were made with go{pinned_go()}, so last bits may "

@@ -1,5 +1,6 @@
 """Runs one notebook from its first cell to its last in a fresh GoNB kernel."""
 
+import json
 import os
 import re
 
@@ -18,6 +19,10 @@ class Failed(Exception):
     """Why a notebook did not run to its end, in words for the user."""
 
 
+class BadParameters(Failed):
+    """What is wrong with the parameters of -p, and the valid ones."""
+
+
 def cell_failed(number, cell, error, output=""):
     error, output = (ANSI.sub("", text).strip().splitlines() for text in (error, output))
     lines = [f"cell {number} failed; it begins", *indented(cell.source.splitlines()[:3])]
@@ -31,23 +36,40 @@ def indented(lines):
     return ["    " + line for line in lines]
 
 
-def run(path, out, env, on_cell):
+def run(path, out, env, progress, records):
     """Executes the notebook at path and returns it as the bytes to be stored.
 
-    Its cells find the folder for their files in $CVGM_OUT, which is out.
-    on_cell(i, n) is called before the i-th of the n code cells.
+    Its cells find the folder for their files in $CVGM_OUT, which is out. What
+    they record of themselves is added to the list records, also where one fails.
     """
     notebook = read(path)
     code = [i for i, cell in enumerate(notebook.cells) if cell.cell_type == "code" and cell.source.strip()]
     with temporary_folder() as temporary, open(os.path.join(temporary, "kernel.log"), "w+") as log:
-        kernel_env = env | {"TMPDIR": temporary, "CVGM_OUT": str(out), "GOPROXY": "off"}
+        record, done = os.path.join(temporary, "record"), os.path.join(temporary, "progress")
+        own = {"TMPDIR": temporary, "CVGM_OUT": str(out), "CVGM_RECORD": record, "CVGM_PROGRESS": done}
+        progress.experiment(done)
         try:
-            execute(notebook, code, path.parent, kernel_env, log, on_cell)
+            execute(notebook, code, path.parent, env | own | {"GOPROXY": "off"}, log, progress.cell)
         except RuntimeError as e:  # also nbclient's DeadKernelError
             log.seek(0)
             words = [line.rstrip() for line in log if not KERNEL_CHATTER.match(line)]
             raise Failed("\n".join([str(e), *indented(words[-10:])])) from None
+        finally:
+            records += read_records(record)
     return normalised(notebook)
+
+
+def read_records(path):
+    """The lines of JSON at path; a cell that was stopped may have written half of one."""
+    records = []
+    try:
+        with open(path) as f:
+            for line in f:
+                if line.endswith("\n"):
+                    records.append(json.loads(line))
+    except FileNotFoundError:
+        pass
+    return records
 
 
 def execute(notebook, code, folder, env, log, on_cell):
@@ -74,6 +96,7 @@ def run_cell(client, cell, index, count):
         client.execute_cell(cell, index, execution_count=count)
     except nbclient.exceptions.CellExecutionError:
         traces = ["\n".join(o.traceback) for o in cell.outputs if o.output_type == "error"]
+        refuse_parameters(streams(cell, "stderr"))
         raise cell_failed(index + 1, cell, streams(cell, "stderr") or "\n".join(traces), streams(cell, "stdout")) from None
     except nbclient.exceptions.DeadKernelError:
         raise RuntimeError(f"the kernel died in cell {index + 1}") from None
@@ -82,6 +105,13 @@ def run_cell(client, cell, index, count):
     words = streams(cell, "stderr")
     if words.strip():
         raise cell_failed(index + 1, cell, words, streams(cell, "stdout"))
+
+
+def refuse_parameters(words):
+    """Raises what notebooks.Params says of -p, of which the cell is not to blame."""
+    lines = words.splitlines()
+    if lines and lines[0].startswith("-p: "):
+        raise BadParameters("\n".join(line for line in lines if line != "exit status 1").removeprefix("-p: "))
 
 
 def streams(cell, name):

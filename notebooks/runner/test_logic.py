@@ -1,8 +1,10 @@
 """Tests of the runner that need neither a kernel nor anything installed."""
 
 import importlib.util
+import io
 import json
 import os
+import subprocess
 import sys
 import tempfile
 import unittest
@@ -13,6 +15,8 @@ sys.path.insert(0, str(HERE))
 
 import compare
 import environment
+import progress
+import provenance
 
 
 def load_main():
@@ -33,9 +37,16 @@ class CommandLine(unittest.TestCase):
         self.assertEqual(main.parse(["--check", "rings"]), main.Arguments(["rings"], check=True))
         self.assertEqual(main.parse(["lab", "9000"]), main.Arguments([], lab=True, port=9000))
         self.assertTrue(main.parse(["rings", "-h"]).help)
+        self.assertEqual(main.parse(["-p", "K=64", "rings", "-p", "Name=a=b"]), main.Arguments(["rings"], {"K": "64", "Name": "a=b"}))
+        self.assertEqual(main.parse(["rings", "-p", "help"]).overrides, {"help": ""})
+        self.assertTrue(main.parse(["--why"]).why and main.parse(["--force"]).force)
 
     def test_nonsense_is_refused(self):
-        for argv in (["--chekc"], ["lab", "eighty"], ["lab", "0"], ["lab", "70000"], ["lab", "1", "2"], ["lab", "--check"]):
+        for argv in (
+            *(["--chekc"], ["lab", "eighty"], ["lab", "0"], ["lab", "70000"], ["lab", "1", "2"], ["lab", "--check"]),
+            *(["rings", "-p"], ["rings", "-p", "K"], ["rings", "-p", "=3"], ["rings", "-p", "K=1", "-p", "K=2"], ["-p", "K=1"]),
+            *(["lab", "-p", "K=1"], ["rings", "--check", "-p", "K=1"], ["--check", "--force"], ["--why", "--force"]),
+        ):
             with self.assertRaises(main.Problem, msg=argv):
                 main.parse(argv)
 
@@ -152,21 +163,216 @@ class Files(unittest.TestCase):
             self.assertEqual(path.read_bytes(), b"old")
             self.assertEqual(os.listdir(folder), ["out.csv"])
 
-    def test_install_replaces_adds_and_removes(self):
+    def test_a_full_disk_is_named_and_leaves_the_old_file(self):
         with tempfile.TemporaryDirectory() as folder:
-            kept, main.OUT = main.OUT, Path(folder, "figures", "out")
-            self.addCleanup(setattr, main, "OUT", kept)
-            notebook, staged = Path(folder, "n.ipynb"), Path(folder, "staged")
-            notebook.write_bytes(b"old")
-            staged.mkdir()
-            for name in ("same", "gone"):
-                environment.write_atomic(main.OUT / "n" / name, b"1")
-            (staged / "same").write_bytes(b"1")
-            (staged / "new").write_bytes(b"2")
-            self.assertEqual(main.install(notebook, staged, b"new"), 3)
-            self.assertEqual(notebook.read_bytes(), b"new")
-            self.assertEqual({str(k): v for k, v in compare.files_in(main.OUT / "n").items()}, {"same": b"1", "new": b"2"})
-            self.assertEqual(main.install(notebook, staged, b"new"), 0)
+            path = Path(folder, "out.csv")
+            environment.write_atomic(path, b"old")
+            script = (
+                "import resource, sys; sys.path.insert(0, sys.argv[1]); import environment\n"
+                "resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))\n"
+                "environment.write_atomic(environment.Path(sys.argv[2]), bytes(5000))"
+            )
+            done = subprocess.run([sys.executable, "-I", "-c", script, str(HERE), str(path)], capture_output=True, text=True)
+            self.assertRegex(done.stderr, rf"File too large: '{path}'")
+            self.assertEqual((os.listdir(folder), path.read_bytes()), (["out.csv"], b"old"))
+
+    def test_what_a_killed_run_leaves_is_swept(self):
+        with Checkout(self), tempfile.TemporaryDirectory() as folder:
+            orphans, mine = Path(folder, "cvgm-orphan"), Path(folder, "cvgm-mine")
+            for path in (orphans, mine, Path(folder, "other")):
+                path.mkdir()
+            environment.CLAIMS.mkdir(parents=True)
+            (environment.CLAIMS / "cvgm-orphan").write_text(str(orphans))
+            (environment.CLAIMS / "cvgm-wrong").write_text(f"{folder}/other")  # not what such a file says
+            left = subprocess.Popen(["sleep", "60"], env={"TMPDIR": str(orphans), "PATH": os.environ["PATH"]})
+            half = environment.NOTEBOOKS / ".n.ipynb.123.tmp"
+            half.parent.mkdir()
+            half.write_bytes(b"half")
+            with environment.temporary_folder() as held:
+                environment.sweep()
+                self.assertTrue(os.path.isdir(held))
+            self.assertFalse(os.path.exists(held))
+            self.assertEqual(left.wait(5), -9)
+            self.assertEqual(sorted(os.listdir(folder)), ["cvgm-mine", "other"])
+            self.assertEqual((os.listdir(environment.CLAIMS), half.exists()), ([], False))
+
+
+class Checkout:
+    """A folder that the runner's modules take for the checkout."""
+
+    PLACES = {
+        environment: {"ROOT": "", "NOTEBOOKS": "notebooks", "WORK": ".work", "CLAIMS": ".work/temporary"},
+        provenance: {"ROOT": "", "NOTEBOOKS": "notebooks", "WORK": ".work", "OUT": "figures/out", "RUNS": ".work/runs", "STORE": ".work/store", "TIMINGS": "figures/out/timings.json"},
+        main: {"ROOT": "", "NOTEBOOKS": "notebooks", "WORK": ".work"},
+    }
+
+    def __init__(self, test):
+        self.test = test
+
+    def __enter__(self):
+        folder = tempfile.TemporaryDirectory()
+        self.test.addCleanup(folder.cleanup)
+        self.root = Path(folder.name)
+        self.kept = [(module, name, getattr(module, name)) for module, names in self.PLACES.items() for name in names]
+        for module, names in self.PLACES.items():
+            for name, place in names.items():
+                setattr(module, name, self.root / place)
+        return self
+
+    def __exit__(self, *_):
+        for module, name, value in self.kept:
+            setattr(module, name, value)
+
+    def write(self, name, data):
+        environment.write_atomic(self.root / name, data if isinstance(data, bytes) else data.encode())
+
+
+class Staleness(unittest.TestCase):
+    GO = "go1.26 amd64"
+
+    def setUp(self):
+        self.checkout = Checkout(self).__enter__()
+        self.addCleanup(self.checkout.__exit__)
+        for name in ("go.mod", "go.sum", *provenance.RUNNER):
+            self.checkout.write(name, name)
+        self.checkout.write("qpdiff/a.go", "package qpdiff\n")
+        self.checkout.write("figures/f.go", 'package figures\n\nimport (\n\t"fmt"\n\tq "cvgm/qpdiff"\n)\n')
+        self.checkout.write("figures/f_test.go", "package figures\n")
+        self.checkout.write("synth/s.go", "package synth\n")
+        self.cells('import "cvgm/figures"')
+
+    def cells(self, code, text="words", name="n"):
+        cells = [{"cell_type": "markdown", "source": [text]}, {"cell_type": "code", "source": [code], "outputs": []}]
+        self.checkout.write(f"notebooks/{name}.ipynb", json.dumps({"cells": cells}))
+
+    def run_task(self, task, outputs, keys=("k" * 64,)):
+        """What run_all does, less the kernel."""
+        staged = self.checkout.root / "staged"
+        for old in staged.glob("*"):
+            old.unlink()
+        staged.mkdir(exist_ok=True)
+        for name, data in outputs.items():
+            (staged / name).write_bytes(data)
+        changed = main.install(task, staged, task.path.read_bytes())
+        records = [{"function": "f", "parameters": {"Seed": 1}, "key": key} for key in (*keys, *keys)]
+        provenance.write(task, provenance.inputs(task, self.GO), records, {"commit": "c", "clean": True, "changed": []})
+        return changed
+
+    def task(self, *overrides, name="n"):
+        return provenance.Task(self.checkout.root / "notebooks" / f"{name}.ipynb", overrides)
+
+    def why(self, task=None, go=GO):
+        return provenance.stale(task or self.task(), go)
+
+    def test_install_replaces_adds_and_removes(self):
+        self.checkout.write("figures/out/n/gone", b"1")
+        self.checkout.write("figures/out/n/same", b"1")
+        self.assertEqual(self.run_task(self.task(), {"same": b"1", "new": b"2"}), 2)
+        kept = compare.files_in(self.checkout.root / "figures/out/n")
+        self.assertEqual({str(k): v for k, v in kept.items()}, {"same": b"1", "new": b"2"})
+        self.assertEqual(self.run_task(self.task(), {"same": b"1", "new": b"2"}), 0)
+
+    def test_what_agrees_is_not_stale_and_what_changed_is_named(self):
+        self.assertEqual(self.why(), ["it never ran here"])
+        self.run_task(self.task(), {"t.csv": b"1", "u.csv": b"2"})
+        self.assertEqual(self.why(), [])
+        for name in ("figures/f_test.go", "synth/s.go", "synth/new.go"):
+            self.checkout.write(name, "package other\n")  # not imported
+            self.assertEqual(self.why(), [], name)
+        for path in self.checkout.root.rglob("*"):
+            os.utime(path, (0, 0))
+        self.assertEqual(self.why(), [], "a time stamp")
+        self.assertEqual(self.why(go="go1.27 amd64"), ["Go is go1.27 amd64, was go1.26 amd64"])
+        for name, data, reason in (
+            ("qpdiff/a.go", "package qpdiff // new\n", "package qpdiff: a.go changed"),
+            ("qpdiff/b.go", "package qpdiff\n", "package qpdiff: b.go is new"),
+            ("go.sum", "", "the module: go.sum changed"),
+            ("notebooks/requirements.txt", "", "requirements.txt changed"),
+            ("figures/out/timings.json", "{}", "timings.json is new"),
+            ("figures/out/n/t.csv", b"3", "outputs: figures/out/n/t.csv was edited"),
+            ("figures/out/n/x.csv", b"3", "outputs: figures/out/n/x.csv was not written by it"),
+            ("figures/out/n/provenance.json", b"{", "provenance.json is damaged"),
+            ("figures/out/n/provenance.json", b"[]", "provenance.json is damaged"),
+        ):
+            with self.subTest(reason):
+                path = self.checkout.root / name
+                before = path.read_bytes() if path.exists() else None
+                self.checkout.write(name, data)
+                self.assertEqual(len(self.why()), 1)
+                self.assertIn(reason, self.why()[0])
+                path.unlink() if before is None else self.checkout.write(name, before)
+                self.assertEqual(self.why(), [])
+        (self.checkout.root / "figures/out/n/t.csv").unlink()
+        (self.checkout.root / "figures/out/n/u.csv").unlink()
+        self.assertEqual(self.why(), ["outputs: figures/out/n/t.csv is missing, figures/out/n/u.csv is missing"])
+
+    def test_code_and_text_of_the_notebook(self):
+        self.run_task(self.task(), {})
+        self.cells('import "cvgm/figures"', "other words")
+        self.assertEqual(self.why(), ["outputs: notebooks/n.ipynb was edited"])
+        self.run_task(self.task(), {})
+        self.cells('import "cvgm/synth"')
+        self.assertEqual(self.why()[0], "its code cells changed")
+        self.checkout.write("notebooks/n.ipynb", "{")
+        self.assertEqual(self.why()[0], "its code cells changed")
+
+    def test_other_parameters_have_a_place_of_their_own(self):
+        task = self.task(("C", "5"), ("K", "64"))
+        self.run_task(task, {"t.csv": b"1"})
+        folder = self.checkout.root / ".work/runs/n/C=5,K=64"
+        self.assertEqual(sorted(p.name for p in folder.iterdir()), ["n.ipynb", "provenance.json", "t.csv"])
+        self.assertEqual((self.why(task), self.why()), ([], ["it never ran here"]))
+        self.assertFalse((self.checkout.root / "figures/out").exists())
+        for value in ("../../x", "a/b", "x" * 300):
+            self.assertEqual(self.task(("Name", value)).out.resolve().parent, (self.checkout.root / ".work/runs/n").resolve())
+
+    def test_the_store_keeps_what_outputs_were_made_from(self):
+        self.cells("", name="m")
+        for task, key in ((self.task(), "a"), (self.task(("K", "3")), "b"), (self.task(name="m"), "c")):
+            self.run_task(task, {}, [key * 64])
+        for key in "abcd":
+            self.checkout.write(f".work/store/experiment.P.Run-{key * 16}", "result")
+        self.checkout.write(f".work/store/experiment.P.Run-{'e' * 16}.cells/1", "cell")
+        self.checkout.write(".work/store/.new-123", "half")
+        self.cells("1", name="m")  # so that c is out of date
+        provenance.prune(self.GO)
+        left = sorted(p.name for p in (self.checkout.root / ".work/store").iterdir())
+        self.assertEqual(left, [f"experiment.P.Run-{key * 16}" for key in "ab"])
+
+    def test_strays(self):
+        for name in ("n/t.csv", "gone/t.csv", "old/provenance.json", "timings.json", "loose.csv"):
+            self.checkout.write(f"figures/out/{name}", "1")
+        self.assertEqual([p.name for p in main.strays()], ["gone", "loose.csv"])
+
+
+class ProgressLine(unittest.TestCase):
+    def test_done_and_left(self):
+        line = progress.Progress(1)
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder, "progress")
+            line.experiment(str(file))
+            self.assertEqual(line.parts(), "")
+            for text in ("", "[1", "{}", "7"):
+                file.write_text(text)
+                self.assertEqual(line.parts(), "", text)
+            file.write_text("[100, 200]")
+            self.assertEqual(line.parts(), ": 100 of 200 done")
+            line.first = line.first[0] - 10, 100  # so ten seconds ago
+            file.write_text("[120, 200]")
+            self.assertEqual(line.parts(), ": 120 of 200 done, about 40 s left")
+            file.write_text("[200, 200]")
+            self.assertEqual(line.parts(), ": 200 of 200 done")
+
+    def test_only_ends_show_where_there_is_no_terminal(self):
+        stream = io.StringIO()
+        line = progress.Progress(2, stream)
+        line.start(1, "n")
+        line.experiment("/nonexistent")
+        line.cell(1, 2)
+        self.assertEqual((line.live, stream.getvalue()), (False, ""))
+
+    def test_durations(self):
+        self.assertEqual([progress.duration(s) for s in (0.4, 59.4, 60, 3599, 3700)], ["0 s", "59 s", "1 min 0 s", "59 min 59 s", "1 h 1 min"])
 
 
 class Environment(unittest.TestCase):

@@ -6,6 +6,7 @@ Its path holds a blank; it is reached from another folder and without a network.
 
 import json
 import os
+import random
 import shutil
 import signal
 import subprocess
@@ -20,6 +21,16 @@ WRITES = """%%
 fmt.Println("loss", 1.25)
 if err := os.WriteFile(filepath.Join(os.Getenv("CVGM_OUT"), "t.csv"), []byte("a,b\\n1,2.5\\n"), 0o644); err != nil {
 	panic(err)
+}"""
+IMPORTS = """import (
+	"cvgm/cvgm/experiment"
+	"cvgm/figures"
+	"cvgm/notebooks"
+)"""
+PARAMS = """func params() experiment.ElasticNetParams {
+	p := experiment.PaperElasticNet()
+	p.K, p.Seeds, p.LongSteps, p.SurfacePoints = 16, SEEDS, 100, 4
+	return notebooks.Params(p)
 }"""
 SLOW = "%%\ntime.Sleep(time.Minute)"
 
@@ -41,7 +52,9 @@ class Runs(unittest.TestCase):
         cls.addClassCleanup(cls.folder.cleanup)
         cls.checkout = Path(cls.folder.name, "a b", "checkout")
         parts = ["reproduce.sh", "go.mod", "go.sum", *ROOT.glob("notebooks/requirements*.txt")]
-        parts += [*ROOT.glob("notebooks/runner/*.py"), *ROOT.glob("synth/*.go")]  # one package, for cells to import
+        parts += [*ROOT.glob("notebooks/runner/*.py")]
+        for package in ("synth", "qpdiff", "cvgm", "cvgm/experiment", "figures", "notebooks"):
+            parts += [p for p in ROOT.glob(f"{package}/*.go") if not p.name.endswith("_test.go")]
         for path in (ROOT / part for part in parts):
             copy = cls.checkout / path.relative_to(ROOT)
             copy.parent.mkdir(parents=True, exist_ok=True)
@@ -55,7 +68,8 @@ class Runs(unittest.TestCase):
     def setUp(self):
         for old in (self.checkout / "notebooks").glob("*.ipynb"):
             old.unlink()
-        shutil.rmtree(self.checkout / "figures" / "out", ignore_errors=True)
+        for folder in ("figures/out", ".work"):
+            shutil.rmtree(self.checkout / folder, ignore_errors=True)
 
     def tearDown(self):
         self.assertEqual(os.listdir(self.temporary), [], "temporary files left behind")
@@ -91,6 +105,117 @@ class Runs(unittest.TestCase):
         paths = [*(self.checkout / "notebooks").glob("*.ipynb"), *(self.checkout / "figures" / "out").rglob("*.*")]
         return {str(p.relative_to(self.checkout)): p.read_bytes() for p in paths}
 
+    def experiment(self, name="01_net", seeds=6):
+        """A notebook of an experiment of a few seconds."""
+        self.notebook(
+            name,
+            IMPORTS,
+            PARAMS.replace("SEEDS", str(seeds)),
+            "%%\nnotebooks.Show(figures.ElasticNetCVTable(notebooks.Compute(params(), experiment.ElasticNetParams.RunSeeds)))",
+            "%%\nnotebooks.Show(figures.ElasticNetLearningCurves(notebooks.Compute(params(), experiment.ElasticNetParams.Run)))",
+        )
+
+    def store(self):
+        """The results kept, as {name: (when written, bytes)}."""
+        return {p.name: (p.stat().st_mtime_ns, p.read_bytes()) for p in (self.checkout / ".work/store").glob("*")}
+
+    def test_parameters_from_the_command_line(self):
+        self.experiment()
+        self.notebook("02_none", WRITES)
+        before = self.outputs()
+        said = self.reproduce("net", "-p", "Q=1", "-p", "K=many", status=1)
+        for words in ("there is no parameter Q", "K=many: want a whole number", "Seeds              6          fresh data sets"):
+            self.assertIn(words, said)
+        self.assertNotIn("cell", said)
+        self.assertTrue(self.reproduce("net", "-p", "help").startswith("01_net: the parameters"))
+        self.assertIn("02_none.ipynb: it has no parameters", self.reproduce("02", "-p", "K=3", status=1))
+        self.assertIn("files changed: 8 in .work/runs/01_net/K=5,Seeds=3", self.reproduce("net", "-p", "Seeds=3", "-p", "K=5"))
+        self.assertEqual(self.outputs(), before, "an overridden run wrote over the paper's outputs")
+        run = self.checkout / ".work/runs/01_net/K=5,Seeds=3"
+        made_of = json.loads((run / "provenance.json").read_text())["results"]
+        self.assertEqual([(r["parameters"]["K"], r["parameters"]["Seeds"]) for r in made_of], [(5, 3)] * 2)
+        self.assertIn("image/png", (run / "01_net.ipynb").read_text())
+        self.assertIn("nothing is stale", self.reproduce("net", "-p", "K=5", "-p", "Seeds=3"))
+
+    def test_only_stale_work_again(self):
+        self.experiment()
+        self.assertIn("01_net: would run, because\n  it never ran here", self.reproduce("--why"))
+        self.reproduce()
+        outputs, store = self.outputs(), self.store()
+        self.assertEqual(len(store), 2)
+        began = time.monotonic()
+        self.assertIn("nothing is stale: 01_net", self.reproduce())
+        self.assertIn("01_net: is up to date", self.reproduce("--why"))
+        self.assertLess(time.monotonic() - began, 10)
+
+        self.append("figures/doc.go", "\n// More.\n")  # drawn again, from the store
+        self.assertIn("package figures: doc.go changed", self.reproduce("--why"))
+        self.assertIn("nothing changed", self.reproduce())
+        self.assertEqual(self.store(), store)
+
+        damaged = self.checkout / ".work/store" / sorted(store)[0]
+        damaged.write_bytes(damaged.read_bytes()[:-1])
+        self.append("figures/doc.go", "\n// More.\n")
+        said = self.reproduce()
+        self.assertIn("nothing changed", said)
+        self.assertIn(f"note: the stored result {damaged} is damaged (its checksum is wrong) and is computed again", said)
+        self.assertEqual({k: v[1] for k, v in self.store().items()}, {k: v[1] for k, v in store.items()})
+
+        self.append("cvgm/experiment/doc.go", "\n// More.\n")  # computed again
+        self.assertIn("package cvgm/experiment: doc.go changed", self.reproduce("--why"))
+        self.assertIn("nothing changed", self.reproduce())
+        computed = self.store()
+        self.assertEqual(len(computed), 2, "results that nothing uses were kept")
+        self.assertFalse(computed.keys() & store.keys())
+
+        self.assertIn("nothing changed", self.reproduce("--force"))
+        for name, (when, data) in self.store().items():
+            self.assertGreater(when, computed[name][0])
+            self.assertEqual(data, computed[name][1])
+        table = next((self.checkout / "figures/out/01_net").glob("*.md"))
+        table.write_text("edited")
+        self.assertIn(f"{table.name} was edited", self.reproduce("--why"))
+        self.assertIn("files changed: 1", self.reproduce())
+        self.assertEqual({k: v for k, v in self.outputs().items() if "provenance" not in k}, {k: v for k, v in outputs.items() if "provenance" not in k})
+        self.assertIn("agrees", self.reproduce("--check"))
+
+    def append(self, name, text):
+        path = self.checkout / name
+        before = path.read_text()
+        self.addCleanup(path.write_text, before)
+        path.write_text(path.read_text() + text)
+
+    def test_killed_at_random_moments(self):
+        self.experiment(seeds=40)
+        fresh = self.outputs()
+        began = time.monotonic()
+        self.reproduce()
+        takes, whole = time.monotonic() - began, self.outputs()
+
+        def start_afresh():
+            for folder in ("figures/out", ".work"):
+                shutil.rmtree(self.checkout / folder, ignore_errors=True)
+            for name, data in fresh.items():
+                (self.checkout / name).write_bytes(data)
+
+        start_afresh()
+        finished, moments = 0, [random.uniform(0, takes) for _ in range(20)]
+        for moment in moments:
+            process = self.start()
+            time.sleep(moment)
+            process.kill()
+            process.communicate()
+            for name, data in self.outputs().items():
+                if not name.endswith(".tmp"):
+                    self.assertIn(data, (whole.get(name), fresh.get(name)), f"{name} is half written; killed after {moments}")
+            if "is up to date" in self.reproduce("--why"):
+                finished += 1
+                self.assertEqual(self.outputs(), whole, f"killed after {moments}")
+                start_afresh()
+        self.reproduce()
+        self.assertEqual(self.outputs(), whole, f"killed after {moments}")
+        self.assertEqual(self.processes(""), [])
+
     def test_runs_and_runs_again_to_the_same_bytes(self):
         self.notebook("01_first", WRITES)
         self.notebook("02_second", "%%\nfor i := range 2 {\n\tfmt.Println(i)\n}")
@@ -99,8 +224,8 @@ class Runs(unittest.TestCase):
         self.assertEqual(first["figures/out/01_first/t.csv"], b"a,b\n1,2.5\n")
         self.assertIn(b"loss 1.25", first["notebooks/01_first.ipynb"])
         self.assertNotIn(b"cvgm-", b"".join(first.values()))
-        self.assertIn("nothing changed", self.reproduce("second"))
-        self.reproduce()
+        self.assertIn("nothing is stale: 02_second", self.reproduce("second"))
+        self.assertIn("nothing changed", self.reproduce("--force"))
         self.assertEqual(self.outputs(), first)
         self.assertIn("agrees", self.reproduce("--check"))
 
@@ -161,7 +286,8 @@ class Runs(unittest.TestCase):
                 self.assertIn("stopped", said)
                 self.assertEqual(self.outputs(), before)
                 self.assertEqual(self.processes(""), [])
-                self.assertEqual(os.listdir(self.checkout / ".work"), ["lock"])
+                self.assertEqual(sorted(os.listdir(self.checkout / ".work")), ["lock", "temporary"])
+                self.assertEqual(os.listdir(self.checkout / ".work" / "temporary"), [])
 
     def test_two_at_once(self):
         self.notebook("01_slow", WRITES, "%%\ntime.Sleep(3*time.Second)")
