@@ -219,11 +219,11 @@ func TestContourOfACircleAndOfASaddle(t *testing.T) {
 }
 
 func TestClaimsTables(t *testing.T) {
-	claims := []experiment.Claim{
-		{Text: "a", Place: "Table 1", Quoted: experiment.Quoted{Paper: "1.080"}, Ours: experiment.Measurement{Value: 1.07797, Margin: math.NaN(), N: 1}, Rule: "r", Verdict: experiment.Differs, Remark: "why"},
-		{Text: "b", Ours: experiment.Measurement{Value: 322, Margin: math.NaN(), N: 1}, Verdict: experiment.Confirmed},
-		{Text: "c", Ours: experiment.Measurement{Value: .5, Margin: .25, N: 9}, Verdict: experiment.Confirmed},
-		{Text: "d", Ours: experiment.Measurement{Value: math.NaN(), Margin: math.NaN(), N: 1}, Verdict: experiment.NotTestable},
+	claims := []Claim{
+		{Text: "a", Place: "Table 1", Quoted: experiment.Quoted{Paper: "1.080"}, Ours: Measurement{Value: 1.07797, Margin: math.NaN(), N: 1}, Rule: "r", Verdict: Differs, Remark: "why"},
+		{Text: "b", Ours: Measurement{Value: 322, Margin: math.NaN(), N: 1}, Verdict: Confirmed},
+		{Text: "c", Ours: Measurement{Value: .5, Margin: .25, N: 9}, Verdict: Confirmed},
+		{Text: "d", Ours: Measurement{Value: math.NaN(), Margin: math.NaN(), N: 1}, Verdict: NotTestable},
 	}
 	all := ClaimsTable(claims).CSV()
 	for _, want := range []string{"a,Table 1,1.08,,1.07797,,,r,differs,why\n", "b,,,,322,,,,confirmed,\n", "c,,,,0.5,0.25,9,,confirmed,\n", "d,,,,,,,,not testable,\n"} {

@@ -1,11 +1,14 @@
 package notebooks
 
-import "cvgm/cvgm/experiment"
+import (
+	"cvgm/cvgm/experiment"
+	"cvgm/figures"
+)
 
 // Results returns what the paper's claims are judged by: every experiment at
 // the paper's parameters, from the store where it holds them.
-func Results() experiment.Results {
-	return experiment.Results{
+func Results() figures.Results {
+	return figures.Results{
 		ElasticNet:      Compute(experiment.PaperElasticNet(), experiment.ElasticNetParams.Run),
 		ElasticNetSeeds: Compute(experiment.PaperElasticNet(), experiment.ElasticNetParams.RunSeeds),
 		Rings:           Compute(experiment.PaperRings(), experiment.RingsParams.Run),

@@ -30,12 +30,12 @@ type ElasticNetMethod struct {
 
 // The order of ElasticNetSeeds.Methods.
 const (
-	methodCVGM = iota
-	methodLong
-	methodExhaustive
-	methodRandom
-	methodLeastSquares
-	methodTrue
+	ElasticNetCVGM = iota
+	ElasticNetLong
+	ElasticNetExhaustive
+	ElasticNetRandom
+	ElasticNetLeastSquares
+	ElasticNetTrue
 )
 
 // RunSeeds repeats the experiment on Params.Seeds fresh data sets, in parallel.
@@ -58,11 +58,11 @@ func (p ElasticNetParams) RunSeeds(ctx context.Context) (*ElasticNetSeeds, error
 		}
 		r.Methods = append(r.Methods, m)
 	}
-	first := &r.Methods[methodCVGM]
+	first := &r.Methods[ElasticNetCVGM]
 	for k := range r.Methods {
 		m := &r.Methods[k]
 		m.TestMean, m.CVGMLessTest = estimate(m.Test), compare(first.Test, m.Test)
-		if k >= methodLeastSquares {
+		if k >= ElasticNetLeastSquares {
 			m.CV = nil
 			continue
 		}
@@ -72,7 +72,7 @@ func (p ElasticNetParams) RunSeeds(ctx context.Context) (*ElasticNetSeeds, error
 }
 
 // seedLosses are the losses of all methods on one data set.
-type seedLosses struct{ Test, CV [methodTrue + 1]float64 }
+type seedLosses struct{ Test, CV [ElasticNetTrue + 1]float64 }
 
 // seed runs all methods on the data set of one seed.
 func (p ElasticNetParams) seed(ctx context.Context, seed uint64) (losses seedLosses, err error) {
@@ -93,7 +93,7 @@ func (p ElasticNetParams) seed(ctx context.Context, seed uint64) (losses seedLos
 		if err != nil {
 			return losses, fmt.Errorf("CVGM: %w", err)
 		}
-		for method, steps := range map[int]int{methodCVGM: p.Steps, methodLong: p.LongSteps} {
+		for method, steps := range map[int]int{ElasticNetCVGM: p.Steps, ElasticNetLong: p.LongSteps} {
 			if step.Evaluations == steps || step.Converged && step.Evaluations < steps {
 				if err := put(method, step.X, step.Loss); err != nil {
 					return losses, err
@@ -105,18 +105,18 @@ func (p ElasticNetParams) seed(ctx context.Context, seed uint64) (losses seedLos
 	if err != nil {
 		return losses, fmt.Errorf("exhaustive search: %w", err)
 	}
-	if err := put(methodExhaustive, best.X, best.Loss); err != nil {
+	if err := put(ElasticNetExhaustive, best.X, best.Loss); err != nil {
 		return losses, err
 	}
 	if best, err = cvgm.Best(c.random(synth.NewStream(seed, "elastic net: random search"))); err != nil {
 		return losses, fmt.Errorf("random search: %w", err)
 	}
-	if err := put(methodRandom, best.X, best.Loss); err != nil {
+	if err := put(ElasticNetRandom, best.X, best.Loss); err != nil {
 		return losses, err
 	}
-	if err := put(methodLeastSquares, leastSquares, math.NaN()); err != nil {
+	if err := put(ElasticNetLeastSquares, leastSquares, math.NaN()); err != nil {
 		return losses, err
 	}
-	losses.Test[methodTrue] = linearRisk(c.test, c.coef, func(v float64) float64 { return v })
+	losses.Test[ElasticNetTrue] = linearRisk(c.test, c.coef, func(v float64) float64 { return v })
 	return losses, nil
 }

@@ -41,16 +41,16 @@ func TestElasticNetSeedsFillEverySlotWithTheRightPoint(t *testing.T) {
 			}
 		}
 	}
-	for i := range r.Methods[methodCVGM].CV {
+	for i := range r.Methods[ElasticNetCVGM].CV {
 		// Small enough steps descend, until the search has converged.
-		if long, short := r.Methods[methodLong].CV[i], r.Methods[methodCVGM].CV[i]; !(long <= short) {
+		if long, short := r.Methods[ElasticNetLong].CV[i], r.Methods[ElasticNetCVGM].CV[i]; !(long <= short) {
 			t.Errorf("seed %d: CV loss %v after %d steps, %v after %d", i, long, r.Params.LongSteps, short, r.Params.Steps)
 		}
 	}
-	if r.Methods[methodTrue].CV != nil || r.Methods[methodExhaustive].CVMean.N != 6 {
+	if r.Methods[ElasticNetTrue].CV != nil || r.Methods[ElasticNetExhaustive].CVMean.N != 6 {
 		t.Error("CV losses belong to the searches alone")
 	}
-	if c := r.Methods[methodTrue].CVGMLessTest; c.Wins != 0 || math.IsNaN(c.Difference.Margin) {
+	if c := r.Methods[ElasticNetTrue].CVGMLessTest; c.Wins != 0 || math.IsNaN(c.Difference.Margin) {
 		t.Errorf("CVGM against the true coefficients: %+v", c)
 	}
 }

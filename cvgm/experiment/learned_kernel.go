@@ -32,6 +32,10 @@ func (m KernelMethod) kernel() *cvgm.Perceptron {
 	return &cvgm.Perceptron{Widths: append(append([]int{2}, m.Hidden...), 2)}
 }
 
+// NumHyperparameters counts the network's weights, which are the method's
+// hyperparameters.
+func (m KernelMethod) NumHyperparameters() int { return m.kernel().NumParams() }
+
 // gradientDescent takes a number of steps of one size and evaluates once more
 // where the last one ends.
 func gradientDescent(size float64, steps int) cvgm.Searcher {

@@ -275,6 +275,12 @@ func (c sizeContest) logistic() (float64, error) {
 	})
 }
 
+// Overall returns the mean accuracy of a method over all cells.
+func (r *SampleSizeResult) Overall(method int) Estimate {
+	all := slices.Concat(r.Methods[method].Accuracy...)
+	return estimate(slices.DeleteFunc(all, math.IsNaN))
+}
+
 // summarise computes the means and comparisons.
 func (r *SampleSizeResult) summarise() {
 	for k := range r.Methods {

@@ -1,10 +1,12 @@
-package experiment
+package figures
 
 import (
 	"math"
 	"math/rand/v2"
 	"reflect"
 	"testing"
+
+	"cvgm/cvgm/experiment"
 )
 
 // scramble fills every float of v with another number, and every empty slice
@@ -12,7 +14,7 @@ import (
 func scramble(v reflect.Value, rng *rand.Rand) {
 	switch v.Kind() {
 	case reflect.Pointer:
-		if v.IsNil() && v.Type().Elem().PkgPath() == reflect.TypeFor[Claim]().PkgPath() {
+		if v.IsNil() && v.Type().Elem().PkgPath() == reflect.TypeFor[experiment.Estimate]().PkgPath() {
 			v.Set(reflect.New(v.Type().Elem()))
 		}
 		if !v.IsNil() {
@@ -43,16 +45,16 @@ func scramble(v reflect.Value, rng *rand.Rand) {
 // fakeResults are results of the right shape with random numbers in them.
 func fakeResults(seed uint64) Results {
 	rng := rand.New(rand.NewPCG(seed, 1))
-	r := Results{SampleSize: &SampleSizeResult{Params: PaperSampleSize(), Sizes: []int{8, 20, 24},
-		Methods: make([]SizeMethod, len(sizeMethods))}}
+	r := Results{SampleSize: &experiment.SampleSizeResult{Params: experiment.PaperSampleSize(), Sizes: []int{8, 20, 24},
+		Methods: make([]experiment.SizeMethod, experiment.SizeLogistic+1)}}
 	for k := range r.SampleSize.Methods {
 		r.SampleSize.Methods[k].Accuracy = make([][]float64, 3)
-		r.SampleSize.Methods[k].Mean = make([]Estimate, 3)
+		r.SampleSize.Methods[k].Mean = make([]experiment.Estimate, 3)
 	}
-	r.ElasticNetSeeds = &ElasticNetSeeds{Methods: make([]ElasticNetMethod, methodTrue+1)}
-	for _, k := range []**LearnedKernelResult{&r.Rings, &r.XOR} {
-		*k = &LearnedKernelResult{Runs: make([]KernelRun, len(Variants))}
-		for i, v := range Variants {
+	r.ElasticNetSeeds = &experiment.ElasticNetSeeds{Methods: make([]experiment.ElasticNetMethod, experiment.ElasticNetTrue+1)}
+	for _, k := range []**experiment.LearnedKernelResult{&r.Rings, &r.XOR} {
+		*k = &experiment.LearnedKernelResult{Runs: make([]experiment.KernelRun, len(experiment.Variants))}
+		for i, v := range experiment.Variants {
 			(*k).Runs[i].Variant = v
 		}
 	}

@@ -1,0 +1,68 @@
+package figures
+
+import (
+	"fmt"
+	"math"
+	"strings"
+)
+
+// ClaimsTable lists every claim of the paper beside what its code printed, what
+// is measured here, and the verdict that the stated rule gives.
+func ClaimsTable(claims []Claim) *Table {
+	t := &Table{
+		Name:    "claims",
+		Caption: "The paper's claims and what becomes of them",
+		Header:  []string{"Claim", "Where", "Paper", "Its code", "Here", "Repetitions", "Rule", "Verdict", "Remark"},
+	}
+	counts := make(map[Verdict]int)
+	for _, c := range claims {
+		counts[c.Verdict]++
+		row := []any{c.Text, c.Place, quoted(c.Quoted.Paper), quoted(c.Quoted.Code), measurement(c.Ours), nil, c.Rule, string(c.Verdict), c.Remark}
+		if c.Ours.N > 1 {
+			row[5] = c.Ours.N
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	var parts []string
+	for _, v := range []Verdict{Confirmed, Differs, PaperError, NotTestable} {
+		if counts[v] > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", counts[v], v))
+		}
+	}
+	t.Note = fmt.Sprintf("%d claims: %s. Intervals are 95 %% confidence intervals over the repetitions.", len(claims), strings.Join(parts, ", "))
+	return t
+}
+
+// ClaimsAtAGlance is ClaimsTable in the columns that fit a page.
+func ClaimsAtAGlance(claims []Claim) *Table {
+	all := ClaimsTable(claims)
+	t := &Table{Name: "claims_at_a_glance", Caption: all.Caption, Note: all.Note}
+	kept := []int{0, 2, 3, 4, 7}
+	for _, i := range kept {
+		t.Header = append(t.Header, all.Header[i])
+	}
+	for _, row := range all.Rows {
+		var cells []any
+		for _, i := range kept {
+			cells = append(cells, row[i])
+		}
+		t.Rows = append(t.Rows, cells)
+	}
+	return t
+}
+
+// measurement returns a Number in four digits after the point, or fewer where it
+// is large, or nil where nothing could be measured.
+func measurement(m Measurement) any {
+	if math.IsNaN(m.Value) {
+		return nil
+	}
+	n := Number{Value: m.Value, Digits: 4}
+	if m.Value == math.Trunc(m.Value) {
+		n.Digits = 0
+	}
+	if !math.IsNaN(m.Margin) {
+		n.Margin = m.Margin
+	}
+	return n
+}
