@@ -150,8 +150,15 @@ func (p LearnedKernelParams) problem(rule *synth.BayesRule, train, test synth.Da
 	return k, err
 }
 
+// kernelQuotes are what others report of a published run.
+type kernelQuotes struct{ bayes, loss, accuracy Quoted }
+
 // run walks every variant.
-func (p LearnedKernelParams) run(ctx context.Context, k kernelProblem) (*LearnedKernelResult, error) {
+func (p LearnedKernelParams) run(ctx context.Context, draw func() (kernelProblem, error), q kernelQuotes) (*LearnedKernelResult, error) {
+	k, err := draw()
+	if err != nil {
+		return nil, err
+	}
 	runs, err := keptCells(ctx, len(Variants), func(i int) (KernelRun, error) {
 		run, err := p.walk(ctx, Variants[i], k)
 		if err != nil {
@@ -163,7 +170,9 @@ func (p LearnedKernelParams) run(ctx context.Context, k kernelProblem) (*Learned
 		return nil, err
 	}
 	r := &LearnedKernelResult{Params: p, Train: k.train, Test: k.test, Runs: runs}
-	r.Bayes = BayesAccuracy{Test: k.rule.Accuracy(synth.Data(k.test)), Population: k.rule.Rate}
+	published := r.Run(Published)
+	published.QuotedLoss, published.QuotedFinal = q.loss, q.accuracy
+	r.Bayes = BayesAccuracy{Test: k.rule.Accuracy(synth.Data(k.test)), Population: k.rule.Rate, Quoted: q.bayes}
 	r.Bayes.Scores, err = p.scores(func(dst []float64, x *mat.Dense) error {
 		for i := range dst {
 			dst[i] = k.rule.Score(x.RawRowView(i))

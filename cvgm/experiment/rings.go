@@ -48,18 +48,9 @@ func paperRingsMethod() KernelMethod {
 // Run draws the data, the splits and the initial weights of the published run
 // and walks every Variant from there.
 func (p RingsParams) Run(ctx context.Context) (*LearnedKernelResult, error) {
-	k, err := p.draw()
-	if err != nil {
-		return nil, err
-	}
-	r, err := p.run(ctx, k)
-	if err != nil {
-		return nil, err
-	}
-	r.Bayes.Quoted = Quoted{Paper: ".894"}
-	run := r.Run(Published)
-	run.QuotedLoss, run.QuotedFinal = Quoted{Code: ".33595"}, Quoted{Paper: ".898", Code: ".899"}
-	return r, nil
+	return p.run(ctx, p.draw, kernelQuotes{
+		bayes: Quoted{Paper: ".894"}, loss: Quoted{Code: ".33595"}, accuracy: Quoted{Paper: ".898", Code: ".899"},
+	})
 }
 
 func (p RingsParams) draw() (k kernelProblem, err error) {

@@ -33,18 +33,9 @@ func (p XORParams) xor() synth.XOR { return synth.XOR{Overlap: p.Overlap, Scale:
 // Run draws the data, the splits and the initial weights of the published run
 // and walks every Variant from there.
 func (p XORParams) Run(ctx context.Context) (*LearnedKernelResult, error) {
-	k, err := p.draw()
-	if err != nil {
-		return nil, err
-	}
-	r, err := p.run(ctx, k)
-	if err != nil {
-		return nil, err
-	}
-	r.Bayes.Quoted = Quoted{Paper: ".851", Code: ".851"}
-	run := r.Run(Published)
-	run.QuotedLoss, run.QuotedFinal = Quoted{Code: ".3172"}, Quoted{Paper: ".72", Code: ".716"}
-	return r, nil
+	return p.run(ctx, p.draw, kernelQuotes{
+		bayes: Quoted{Paper: ".851", Code: ".851"}, loss: Quoted{Code: ".3172"}, accuracy: Quoted{Paper: ".72", Code: ".716"},
+	})
 }
 
 func (p XORParams) draw() (k kernelProblem, err error) {
