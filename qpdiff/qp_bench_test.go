@@ -139,6 +139,15 @@ func randomQP(rng *rand.Rand, n, m, q int) QP {
 	return qp
 }
 
+// solved returns a solution of each problem, its storage allocated.
+func solved(b *testing.B, qps []QP) []Solution {
+	sols := make([]Solution, len(qps))
+	if err := SolveBatch(sols, qps); err != nil {
+		b.Fatal(err)
+	}
+	return sols
+}
+
 // perProblem reports the time per problem in µs.
 func perProblem(b *testing.B, count int) {
 	b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N*count), "µs/problem")
@@ -149,7 +158,7 @@ func BenchmarkQPSolve(b *testing.B) {
 	for _, c := range qpCases {
 		b.Run(c.name, func(b *testing.B) {
 			qps := c.problems()
-			sols := make([]Solution, len(qps))
+			sols := solved(b, qps)
 			b.ReportAllocs()
 			for b.Loop() {
 				for i := range qps {
@@ -179,7 +188,7 @@ func BenchmarkQPWarm(b *testing.B) {
 				q.P = p
 				turns[1][i] = q
 			}
-			sols := make([]Solution, len(qps))
+			sols := solved(b, qps)
 			turn := 0
 			b.ReportAllocs()
 			for b.Loop() {
@@ -200,7 +209,7 @@ func BenchmarkQPWarm(b *testing.B) {
 func BenchmarkQPBatch(b *testing.B) {
 	c := qpCases[2]
 	qps := c.problems()
-	sols := make([]Solution, len(qps))
+	sols := solved(b, qps)
 	for b.Loop() {
 		for i := range sols {
 			sols[i].Reset()
@@ -219,11 +228,8 @@ func BenchmarkQPBackward(b *testing.B) {
 		b.Run(c.name, func(b *testing.B) {
 			qps := c.problems()
 			rng := rand.New(rand.NewPCG(4, 4))
-			sols, grads, dz := make([]Solution, len(qps)), make([]*QPGrad, len(qps)), make([][]float64, len(qps))
+			sols, grads, dz := solved(b, qps), make([]*QPGrad, len(qps)), make([][]float64, len(qps))
 			for i := range qps {
-				if err := sols[i].Solve(&qps[i]); err != nil {
-					b.Fatal(err)
-				}
 				grads[i], dz[i] = newQPGrad(&qps[i]), gaussians(rng, c.n)
 			}
 			b.ReportAllocs()
