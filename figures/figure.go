@@ -43,6 +43,9 @@ type Figure struct {
 	// LegendWidth, where not zero, is the width of a strip on the right that
 	// shows the first panel's legend instead of one in every panel.
 	LegendWidth vg.Length
+	// Key, where not nil, is shown in a row below the panels instead of a
+	// legend in every panel.
+	Key []KeyEntry
 }
 
 // A Panel is one coordinate system with the series plotted in it.
@@ -298,9 +301,6 @@ func (p *Panel) Range(xmin, xmax, ymin, ymax float64) {
 // LegendAt puts the legend into a corner.
 func (p *Panel) LegendAt(top, left bool) { p.plot.Legend.Top, p.plot.Legend.Left = top, left }
 
-// HideLegend takes the panel's legend away.
-func (p *Panel) HideLegend() { p.plot.Legend = plot.NewLegend() }
-
 // Grid draws thin grid lines behind what is added later.
 func (p *Panel) Grid() {
 	g := plotter.NewGrid()
@@ -318,6 +318,11 @@ func (f *Figure) Draw(c draw.Canvas) {
 		l.Draw(draw.Crop(c, c.Max.X-c.Min.X-f.LegendWidth, 0, 0, -20))
 		c = draw.Crop(c, 0, -f.LegendWidth, 0, 0)
 	}
+	if f.Key != nil {
+		const height = 22
+		drawKey(draw.Crop(c, 40, 0, 0, height-(c.Max.Y-c.Min.Y)), f.Key)
+		c = draw.Crop(c, 0, 0, height, 0)
+	}
 	for i, row := range f.Panels {
 		for j, p := range row {
 			const gap = 10
@@ -326,7 +331,7 @@ func (f *Figure) Draw(c draw.Canvas) {
 			x := c.Min.X + vg.Length(j)*(cellW+gap)
 			y := c.Max.Y - vg.Length(i)*(cellH+gap) - cellH
 			shown := *p.plot
-			if f.LegendWidth > 0 {
+			if f.LegendWidth > 0 || f.Key != nil {
 				shown.Legend = plot.NewLegend()
 			}
 			p.draw(&shown, draw.Canvas{Canvas: c.Canvas, Rectangle: vg.Rectangle{Min: vg.Point{X: x, Y: y}, Max: vg.Point{X: x + cellW, Y: y + cellH}}})

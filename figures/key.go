@@ -13,8 +13,8 @@ type KeyEntry struct {
 	Style Style
 }
 
-// DrawKey draws a row of styles with their names, in the middle of c's height.
-func DrawKey(c draw.Canvas, key []KeyEntry) {
+// drawKey draws a row of styles with their names, in the middle of c's height.
+func drawKey(c draw.Canvas, key []KeyEntry) {
 	text := plot.New().Legend.TextStyle
 	text.Font.Size = 10
 	text.YAlign = draw.YCenter
@@ -22,7 +22,7 @@ func DrawKey(c draw.Canvas, key []KeyEntry) {
 	for _, e := range key {
 		var sample vg.Length = 20
 		if e.Style.GlyphRadius > 0 {
-			sample = 6
+			sample = 2 * e.Style.GlyphRadius
 			c.DrawGlyphNoClip(e.Style.mark(), vg.Point{X: x + sample/2, Y: y})
 		} else {
 			c.StrokeLine2(e.Style.line(), x, y, x+sample, y)

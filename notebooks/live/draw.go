@@ -1,7 +1,10 @@
 package live
 
 import (
+	"bytes"
+	"cmp"
 	"fmt"
+	"image/color"
 	"math"
 	"slices"
 
@@ -14,6 +17,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
+	"gonum.org/v1/plot/vg/vgimg"
 )
 
 // view is what is to be seen: a run up to a step, and another to compare with.
@@ -21,6 +25,9 @@ type view struct {
 	run    *Run
 	shown  int  // at most run.last()
 	pinned *Run // nil: none
+	// pinnedName is what the key calls the pinned run, and prefix stands before
+	// the large panels' titles. Both may be empty.
+	pinnedName, prefix string
 }
 
 func (v view) state() State { return v.run.States[v.shown] }
@@ -30,7 +37,7 @@ func (v view) beside() State { return v.pinned.States[min(v.shown, v.pinned.last
 
 func (m *Machine) view() view {
 	s := m.now()
-	return view{s.run, min(s.shown, s.run.last()), s.pinned}
+	return view{run: s.run, shown: min(s.shown, s.run.last()), pinned: s.pinned}
 }
 
 // layout is a picture: large panels side by side, small ones below each other
@@ -42,7 +49,7 @@ type layout struct {
 
 // The size of the picture, in points.
 const (
-	width  = 960
+	width  = 800
 	height = 330
 )
 
@@ -53,22 +60,28 @@ func (m *Machine) Draw() []byte {
 	return c.svg()
 }
 
+// PNG returns what is shown on a white ground.
+func (m *Machine) PNG() ([]byte, error) { return asPNG(width, height, m.view().layout().draw) }
+
+func asPNG(w, h vg.Length, paint func(draw.Canvas)) ([]byte, error) {
+	c := vgimg.NewWith(vgimg.UseWH(w, h), vgimg.UseDPI(110), vgimg.UseBackgroundColor(color.White))
+	paint(draw.Crop(draw.New(c), 4, -8, 4, -4))
+	var b bytes.Buffer
+	_, err := vgimg.PngCanvas{Canvas: c}.WriteTo(&b)
+	return b.Bytes(), err
+}
+
 func (v view) layout() layout { return v.run.panels(v) }
 
 func (l layout) draw(c draw.Canvas) {
-	for _, p := range append(slices.Clone(l.large), l.small...) {
-		p.HideLegend()
-	}
-	const large, gap, foot = .355 * width, 12, 22
-	figures.DrawKey(draw.Crop(c, 40, 0, 0, foot-height), l.key)
-	c = draw.Crop(c, 0, 0, foot, 0)
+	const large, gap = .355 * width, 12
 	right := vg.Length(len(l.large)) * (large + gap)
-	(&figures.Figure{Panels: [][]*figures.Panel{l.large}}).Draw(draw.Crop(c, 0, right-gap-width, 0, 0))
+	(&figures.Figure{Panels: [][]*figures.Panel{l.large}, Key: l.key}).Draw(draw.Crop(c, 0, right-gap-width, 0, 0))
 	var column [][]*figures.Panel
 	for _, p := range l.small {
 		column = append(column, []*figures.Panel{p})
 	}
-	(&figures.Figure{Panels: column}).Draw(draw.Crop(c, right, -4, 0, 0))
+	(&figures.Figure{Panels: column, Key: []figures.KeyEntry{}}).Draw(draw.Crop(c, right, -4, 0, 0))
 }
 
 // Colours: of the classes −1 and +1, of the curves, and of what is pinned.
@@ -92,7 +105,7 @@ func (t *kernelTrial) panels(v view) layout {
 		{Name: "CV", Style: cvStyle}, {Name: "training", Style: trainStyle}, {Name: "test", Style: testStyle}}
 	return layout{
 		key:   v.withPinned(key),
-		large: []*figures.Panel{t.plane("data and decision boundary", v), t.manifold("manifold φ(x) and separator", v.state())},
+		large: []*figures.Panel{t.plane(v.prefix+"decision boundary", v), t.manifold(v.prefix+"manifold φ(x)", v.state())},
 		small: []*figures.Panel{v.losses(), v.accuracies(t.Bayes.Rate), v.angles()},
 	}
 }
@@ -219,7 +232,7 @@ func thinned(d qpdiff.Data, n int) qpdiff.Data {
 
 func (v view) withPinned(key []figures.KeyEntry) []figures.KeyEntry {
 	if v.pinned != nil {
-		key = append(key, figures.KeyEntry{Name: "pinned", Style: pinStyle})
+		key = append(key, figures.KeyEntry{Name: cmp.Or(v.pinnedName, "pinned"), Style: pinStyle})
 	}
 	return key
 }
@@ -257,15 +270,15 @@ func (v view) axes(p *figures.Panel, low, high float64) {
 	p.Range(0, float64(end), low, high)
 }
 
-func curvePanel(name, y string) *figures.Panel {
-	p := figures.NewPanel(name, "", "", y)
+func curvePanel(name, x, y string) *figures.Panel {
+	p := figures.NewPanel(name, "", x, y)
 	p.Grid()
 	return p
 }
 
 // losses shows the CV, training and test losses.
 func (v view) losses(levels ...level) *figures.Panel {
-	p := curvePanel("losses", "loss")
+	p := curvePanel("losses", "", "loss")
 	cv := func(s State) float64 { return s.CV.Loss }
 	test := func(s State) float64 { return s.Test.Loss }
 	train := func(s State) float64 { return s.Train.Loss }
@@ -311,7 +324,7 @@ type level struct {
 
 // accuracies shows the training and test accuracy and that of the Bayes rule.
 func (v view) accuracies(bayes float64) *figures.Panel {
-	p := curvePanel("accuracies", "accuracy")
+	p := curvePanel("accuracies", "", "accuracy")
 	if v.pinned != nil {
 		curve(p, "pinned test", v.pinned, func(s State) float64 { return s.Test.Accuracy }, pinStyle)
 	}
@@ -324,7 +337,7 @@ func (v view) accuracies(bayes float64) *figures.Panel {
 
 // angles shows the angle between the direction descended and the exact gradient.
 func (v view) angles() *figures.Panel {
-	p := curvePanel("angles", "angle (°)")
+	p := curvePanel("angles", "step", "angle (°)")
 	angle := func(s State) float64 { return s.Angle }
 	if v.pinned != nil {
 		curve(p, "pinned", v.pinned, angle, pinStyle)
@@ -336,10 +349,10 @@ func (v view) angles() *figures.Panel {
 
 func (t *elasticNetTrial) panels(v view) layout {
 	key := []figures.KeyEntry{{Name: "CVGM", Style: pathStyle}, {Name: "true coefficients", Style: truthStyle}, {Name: "CV", Style: cvStyle}, {Name: "training", Style: trainStyle}, {Name: "test", Style: testStyle},
-		{Name: "test, least squares", Style: bayesStyle}, {Name: "test, true coefficients", Style: truthLevelStyle}, {Name: "λ1", Style: penaltyStyles[0]}, {Name: "λ2", Style: penaltyStyles[1]}}
+		{Name: "test, least squares", Style: bayesStyle}, {Name: "test, truth", Style: truthLevelStyle}, {Name: "λ1", Style: penaltyStyles[0]}, {Name: "λ2", Style: penaltyStyles[1]}}
 	return layout{
 		key:   v.withPinned(key),
-		large: []*figures.Panel{t.path("CV loss and the path on it", v), t.coefficients("coefficients", v)},
+		large: []*figures.Panel{t.path(v.prefix+"CV loss and path", v), t.coefficients(v.prefix+"coefficients", v)},
 		small: []*figures.Panel{
 			v.losses(level{"least squares", t.LeastSquares, bayesStyle}, level{"true coefficients", t.TrueCoefficients, truthLevelStyle}),
 			v.penalties(),
@@ -423,7 +436,7 @@ func (t *elasticNetTrial) coefficients(title string, v view) *figures.Panel {
 
 // penalties shows λ1 and λ2 along the run, on a logarithmic axis.
 func (v view) penalties() *figures.Panel {
-	p := curvePanel("penalties", "penalty")
+	p := curvePanel("penalties", "step", "penalty")
 	p.LogAxes(false, true)
 	const low, high = -5, 1
 	for j, name := range []string{"λ1", "λ2"} {
@@ -448,11 +461,14 @@ func (m *Machine) Readout() string {
 
 func (v view) readout() string {
 	text := v.state().readout(v.shown)
+	if v.pinned != nil {
+		text = "this   " + text
+	}
 	if v.run.Coarse {
-		text += "   (preview)"
+		text += "   preview"
 	}
 	if v.pinned != nil {
-		text += "\npinned: " + v.beside().readout(min(v.shown, v.pinned.last()))
+		text += "\npinned " + v.beside().readout(min(v.shown, v.pinned.last()))
 	}
 	if v.run.Err != nil {
 		text += fmt.Sprintf("\nthe run ends at step %d: %v", v.run.last(), v.run.Err)
@@ -461,9 +477,15 @@ func (v view) readout() string {
 }
 
 func (s State) readout(step int) string {
-	text := fmt.Sprintf("step %d   CV loss %.4f   train %.4f   test %.4f", step, s.CV.Loss, s.Train.Loss, s.Test.Loss)
-	if math.IsNaN(s.Test.Accuracy) {
+	loss := func(p experiment.Performance) string {
+		if math.IsNaN(p.Accuracy) {
+			return fmt.Sprintf("%.4f", p.Loss)
+		}
+		return fmt.Sprintf("%.4f (%.1f %%)", p.Loss, 100*p.Accuracy)
+	}
+	text := fmt.Sprintf("step %-4d  CV loss %s   training %s   test %s", step, loss(s.CV), loss(s.Train), loss(s.Test))
+	if !s.classifies() {
 		return text + fmt.Sprintf("   λ1 %.4g   λ2 %.4g", s.Lambda[0], s.Lambda[1])
 	}
-	return text + fmt.Sprintf("   accuracy: train %.3f, test %.3f   angle to the exact gradient %.0f°", s.Train.Accuracy, s.Test.Accuracy, s.Angle)
+	return text + fmt.Sprintf("   angle %.0f°", s.Angle)
 }

@@ -25,6 +25,9 @@ type State struct {
 	Model  *cvgm.Model
 }
 
+// classifies tells whether the problem is one of classification.
+func (s State) classifies() bool { return !math.IsNaN(s.Test.Accuracy) }
+
 // A Run is the gradient method under some settings, from its start as far as it
 // has been asked to go.
 type Run struct {

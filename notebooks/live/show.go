@@ -1,0 +1,66 @@
+package live
+
+import (
+	"context"
+	_ "embed"
+	"html"
+	"os"
+	"os/signal"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"cvgm/notebooks"
+
+	"github.com/janpfeifer/gonb/gonbui"
+	"github.com/janpfeifer/gonb/gonbui/comms"
+	"github.com/janpfeifer/gonb/gonbui/protocol"
+)
+
+//go:embed page.html
+var page string
+
+// answerTime is how long a front end may take to answer.
+const answerTime = 15 * time.Second
+
+// Show shows the controls and the picture below the cell and serves them until
+// the cell is interrupted; the picture then stays. Where no page answers, it
+// shows the strips.
+func Show() {
+	if os.Getenv(protocol.GONB_JUPYTER_KERNEL_ID_ENV) == "" {
+		showStrips()
+		return
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	m := NewMachine()
+	defer m.Close()
+
+	root := "cvgm-" + gonbui.UniqueId()
+	in := newInbox()
+	comms.Subscribe(root+"/events", func(_, text string) { in.put(text) })
+	gonbui.UpdateHTML(root, strings.NewReplacer("ROOT", root, "WIDTH", strconv.Itoa(width), "HEIGHT", strconv.Itoa(height)).Replace(page))
+	select {
+	case <-ctx.Done():
+	case <-in.wake:
+		in.rouse()
+		(&server{Machine: m, in: in, send: func(frame string) { comms.Send(root+"/frames", frame) }}).run(ctx)
+	case <-time.After(answerTime):
+		gonbui.UpdateHTML(root, "")
+		showStrips()
+		return
+	}
+	// What is saved with the notebook and seen without a kernel.
+	gonbui.UpdateHTML(root, "<pre>"+html.EscapeString(m.Readout()+"\n"+m.Settings().Command(m.view().shown))+"</pre>")
+	gonbui.DisplayPng(notebooks.Must(m.PNG()))
+	gonbui.Sync()
+}
+
+func showStrips() {
+	for p := range problems {
+		strip := notebooks.Must(NewStrip(p))
+		gonbui.DisplayPng(strip.PNG)
+		notebooks.Show(strip.States)
+	}
+}

@@ -1,0 +1,98 @@
+package live
+
+import (
+	"fmt"
+
+	"cvgm/cvgm/experiment"
+	"cvgm/figures"
+
+	"gonum.org/v1/plot/vg"
+)
+
+// stripSteps are the steps that a problem's strip shows.
+var stripSteps = [problems][]int{Rings: {0, 5, 20, 100}, XOR: {0, 2, 5, 50}, ElasticNet: {0, 20, 98, 500}}
+
+// A Strip is what a reader without controls may see of a problem: the large
+// panels after some numbers of steps, under the paper's settings, and the curves
+// of that run. Where the gradient has variants, the published one is compared
+// with the full one.
+type Strip struct {
+	PNG []byte
+	// States says in numbers what the pictures show.
+	States *figures.Table
+}
+
+// NewStrip computes a problem's strip.
+func NewStrip(p Problem) (*Strip, error) {
+	steps := stripSteps[p]
+	settings := Paper(p)
+	full, err := settings.run(steps[len(steps)-1])
+	if err != nil {
+		return nil, err
+	}
+	v := view{run: full, pinnedName: "published gradient"}
+	runs := []*Run{full}
+	for i, c := range controls[p] {
+		if c.Field == "" {
+			if v.pinned, err = settings.with(i, int(experiment.Published)).run(steps[len(steps)-1]); err != nil {
+				return nil, err
+			}
+			runs = append(runs, v.pinned)
+		}
+	}
+	strip := &Strip{States: &figures.Table{
+		Name:    "explore_" + p.String(),
+		Caption: p.Title() + " under the paper's settings",
+		Header:  full.States[0].header(),
+	}}
+	for _, r := range runs {
+		for _, step := range steps {
+			strip.States.Rows = append(strip.States.Rows, r.States[step].row(r.Settings.variant().String(), step))
+		}
+	}
+	var rows [][]*figures.Panel
+	var l layout
+	for _, step := range steps {
+		v.shown, v.prefix = step, fmt.Sprintf("step %d: ", step)
+		l = v.layout()
+		for i, panel := range l.large {
+			if i == len(rows) {
+				rows = append(rows, nil)
+			}
+			rows[i] = append(rows[i], panel)
+		}
+	}
+	f := figures.Figure{Panels: append(rows, l.small), Key: l.key}
+	strip.PNG, err = asPNG(12*vg.Inch, 8*vg.Inch, f.Draw)
+	return strip, err
+}
+
+// run returns a run of that many steps.
+func (s Settings) run(steps int) (*Run, error) {
+	r := newRun(s, false)
+	defer r.stop()
+	for r.last() < steps {
+		if !r.extend() {
+			return nil, fmt.Errorf("live: %v ends at step %d: %w", s.Problem, r.last(), r.Err)
+		}
+	}
+	return r, nil
+}
+
+// row returns a state's numbers, in the order of header.
+func (s State) row(gradient string, step int) []any {
+	n := func(v float64, digits int) any { return figures.Number{Value: v, Digits: digits} }
+	row := []any{gradient, step, n(s.CV.Loss, 4), n(s.Train.Loss, 4), n(s.Test.Loss, 4)}
+	if s.classifies() {
+		return append(row, n(s.Train.Accuracy, 3), n(s.Test.Accuracy, 3), n(s.Angle, 1))
+	}
+	return append(row, n(s.Lambda[0], 5), n(s.Lambda[1], 5))
+}
+
+func (s State) header() []string {
+	header := []string{"Gradient", "Step", "CV loss", "Training loss", "Test loss"}
+	if s.classifies() {
+		return append(header, "Training accuracy", "Test accuracy", "Angle (°)")
+	}
+	return append(header, "λ1", "λ2")
+}

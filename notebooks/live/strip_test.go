@@ -1,0 +1,36 @@
+package live
+
+import (
+	"bytes"
+	"image/png"
+	"testing"
+)
+
+func TestStrips(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long runs")
+	}
+	each(t, func(t *testing.T, p Problem) {
+		strip, err := NewStrip(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := png.Decode(bytes.NewReader(strip.PNG)); err != nil {
+			t.Error(err)
+		}
+		want := len(stripSteps[p])
+		if p != ElasticNet {
+			want *= 2 // the full and the published gradient
+		}
+		if got := len(strip.States.Rows); got != want {
+			t.Errorf("%d states, want %d", got, want)
+		}
+		if p != Rings {
+			return
+		}
+		again, err := NewStrip(p)
+		if err != nil || !bytes.Equal(again.PNG, strip.PNG) || again.States.CSV() != strip.States.CSV() {
+			t.Errorf("two strips differ (%v)", err)
+		}
+	})
+}
