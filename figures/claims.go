@@ -137,20 +137,20 @@ type addClaim func(Claim, rule)
 
 func elasticNetClaims(r *experiment.ElasticNetResult, add addClaim) {
 	const table = "Table 1"
-	printed := func(s experiment.ElasticNetSearch, paper float64, remark string) {
-		add(Claim{Place: table, Text: fmt.Sprintf("test loss of %s on the published data", s.Name), Quoted: s.Quoted,
+	printed := func(name string, s experiment.ElasticNetSearch, paper float64, remark string) {
+		add(Claim{Place: table, Text: fmt.Sprintf("Elastic net, published data: test loss of %s", name), Quoted: s.Quoted,
 			Ours: once(s.Final()), Remark: remark}, equals(paper, .0005))
 	}
-	printed(r.CVGM, 1.080, "The paper's number comes from another run of the code than the steps it prints, which end where the replay does.")
-	printed(r.Exhaustive, 1.207, "")
-	printed(r.Random, 1.084, "")
+	printed("CVGM", r.CVGM, 1.080, "The paper's number comes from another run of the code than the steps it prints, which end where the replay does.")
+	printed("exhaustive search", r.Exhaustive, 1.207, "")
+	printed("random search", r.Random, 1.084, "")
 	falls := 0
 	for k := 1; k < len(r.CVGM.TestLoss); k++ {
 		if r.CVGM.TestLoss[k] < r.CVGM.TestLoss[k-1] {
 			falls++
 		}
 	}
-	add(Claim{Place: "Synthetic Regression Data", Text: "CVGM's test loss mostly falls from step to step (share of steps)",
+	add(Claim{Place: "Synthetic Regression Data", Text: "Elastic net: CVGM's test loss mostly falls from step to step (share of steps)",
 		Ours:   once(float64(falls) / float64(len(r.CVGM.TestLoss)-1)),
 		Remark: "It falls while the search is stopped early; run on, it rises again."}, above(.5))
 }
@@ -161,37 +161,37 @@ func elasticNetSeedsClaims(r *experiment.ElasticNetSeeds, add addClaim) {
 		add(Claim{Place: "Synthetic Regression Data", Text: text, Ours: measured(m.CVGMLessTest.Difference), Remark: remark}, rule)
 	}
 	const seed = "Table 1 shows one favourable seed."
-	against(experiment.ElasticNetExhaustive, "CVGM reaches a lower test loss than exhaustive search (difference)", below(0), seed)
-	against(experiment.ElasticNetRandom, "CVGM reaches a lower test loss than random search (difference)", below(0), seed)
-	against(experiment.ElasticNetRandom, "in two dimensions random search is quite competitive (CVGM less random search)", contains(0), "")
-	against(experiment.ElasticNetLeastSquares, "choosing the penalties pays (CVGM less least squares)", below(0), "")
+	against(experiment.ElasticNetExhaustive, "Elastic net, fresh data: CVGM reaches a lower test loss than exhaustive search (difference)", below(0), seed)
+	against(experiment.ElasticNetRandom, "Elastic net, fresh data: CVGM reaches a lower test loss than random search (difference)", below(0), seed)
+	against(experiment.ElasticNetRandom, "Elastic net, fresh data: in two dimensions random search is quite competitive (CVGM less random search)", contains(0), "")
+	against(experiment.ElasticNetLeastSquares, "Elastic net, fresh data: choosing the penalties pays (CVGM less least squares)", below(0), "")
 }
 
 func ringsClaims(r *experiment.LearnedKernelResult, add addClaim) {
 	const place, caption = "Synthetic Classification Data", "figure of the rings, caption"
 	run := r.Run(experiment.Published)
-	add(Claim{Place: place, Text: "the network kernel has 322 hyperparameters", Quoted: experiment.Quoted{Paper: "322"},
+	add(Claim{Place: place, Text: "Rings: the network kernel has 322 hyperparameters", Quoted: experiment.Quoted{Paper: "322"},
 		Ours: once(float64(r.Params.NumHyperparameters()))}, equals(322, 0))
-	add(Claim{Place: place, Text: "test accuracy after about 10 steps", Quoted: experiment.Quoted{Paper: ".865", Code: ".725"},
+	add(Claim{Place: place, Text: "Rings: test accuracy after about 10 steps", Quoted: experiment.Quoted{Paper: ".865", Code: ".725"},
 		Ours: once(run.Accuracy[min(11, len(run.Accuracy)-1)]), Remark: "Twice as many steps get there."}, equals(.865, .01))
-	add(Claim{Place: caption, Text: "test accuracy after 100 steps", Quoted: experiment.Quoted{Paper: ".898", Code: run.QuotedFinal.Code},
+	add(Claim{Place: caption, Text: "Rings: test accuracy after 100 steps", Quoted: experiment.Quoted{Paper: ".898", Code: run.QuotedFinal.Code},
 		Ours: once(run.FinalAccuracy())}, equals(.898, .0015))
-	add(Claim{Place: caption, Text: "accuracy of the Bayes rule, population", Quoted: experiment.Quoted{Paper: ".894"},
+	add(Claim{Place: caption, Text: "Rings: accuracy of the Bayes rule, population", Quoted: experiment.Quoted{Paper: ".894"},
 		Ours: once(r.Bayes.Population)}, equals(.894, .0005))
-	add(Claim{Place: place, Text: "accuracy of the Bayes rule on the test set", Quoted: experiment.Quoted{Paper: ".892"},
+	add(Claim{Place: place, Text: "Rings: accuracy of the Bayes rule on the test set", Quoted: experiment.Quoted{Paper: ".892"},
 		Ours: once(r.Bayes.Test), Remark: "So CVGM does not beat the Bayes rule on this test set, as the caption suggests."}, equals(.892, .0005).or(PaperError))
-	add(Claim{Place: "example Logistic regression", Text: "the printed Jacobian gives the gradient (cosine with the exact one at the start)",
+	add(Claim{Place: "example Logistic regression, and the code", Text: "Rings: what the published code descends is the gradient (cosine with the exact one at the start)",
 		Ours: once(run.Cosine[0]), Remark: "The Jacobian lacks the derivative of π, and the code holds the validation features constant."}, above(.999).or(PaperError))
 }
 
 func xorClaims(r *experiment.LearnedKernelResult, add addClaim) {
 	const place, caption = "supplement, XOR Experiment", "figure of XOR, caption"
 	run := r.Run(experiment.Published)
-	add(Claim{Place: place, Text: "the network kernel has 4482 hyperparameters", Quoted: experiment.Quoted{Paper: "4482"},
+	add(Claim{Place: place, Text: "XOR: the network kernel has 4482 hyperparameters", Quoted: experiment.Quoted{Paper: "4482"},
 		Ours: once(float64(r.Params.NumHyperparameters()))}, equals(4482, 0))
-	add(Claim{Place: caption, Text: "test accuracy after 50 steps", Quoted: experiment.Quoted{Paper: ".72", Code: run.QuotedFinal.Code},
+	add(Claim{Place: caption, Text: "XOR: test accuracy after 50 steps", Quoted: experiment.Quoted{Paper: ".72", Code: run.QuotedFinal.Code},
 		Ours: once(run.FinalAccuracy())}, equals(.72, .005))
-	add(Claim{Place: caption, Text: "accuracy of the Bayes rule", Quoted: experiment.Quoted{Paper: ".851"}, Ours: once(r.Bayes.Population),
+	add(Claim{Place: caption, Text: "XOR: accuracy of the Bayes rule", Quoted: experiment.Quoted{Paper: ".851"}, Ours: once(r.Bayes.Population),
 		Remark: "The code compares predictions in {0, 1} with labels in {−1, 1}, so that one class always counts as right. CVGM's .72 is the best there is."},
 		equals(.851, .0005).or(PaperError))
 }
@@ -206,18 +206,18 @@ func sampleSizeClaims(r *experiment.SampleSizeResult, add addClaim) {
 		}
 		return Measurement{Value: math.NaN(), Margin: math.NaN()}
 	}
-	add(Claim{Place: "conclusion", Text: "322 hyperparameters are optimised with as few as 20 examples (accuracy at N = 20, published gradient)",
+	add(Claim{Place: "conclusion", Text: "Sizes: 322 hyperparameters are optimised with as few as 20 examples (accuracy at N = 20, published gradient)",
 		Ours: mean(experiment.SizeCVGMPublished, 20)}, above(.5))
-	add(Claim{Place: "Synthetic Classification Data", Text: "a linear rule errs on half of the rings", Quoted: experiment.Quoted{Paper: ".5"},
+	add(Claim{Place: "Synthetic Classification Data", Text: "Sizes: a linear rule errs on half of the rings", Quoted: experiment.Quoted{Paper: ".5"},
 		Ours: measured(r.Overall(experiment.SizeLogistic))}, equals(.5, .02))
 	for _, c := range []struct {
 		method int
 		text   string
 	}{
-		{experiment.SizeNetworkText, "CVGM is more accurate than a network trained as the text says (difference)"},
-		{experiment.SizeNetworkPublished, "CVGM is more accurate than the network of the published code (difference)"},
-		{experiment.SizeAdam, "CVGM is more accurate than a fairly trained network (difference)"},
-		{experiment.SizeLogistic, "CVGM is more accurate than logistic regression (difference)"},
+		{experiment.SizeNetworkText, "Sizes: CVGM is more accurate than a network trained as the text says (difference)"},
+		{experiment.SizeNetworkPublished, "Sizes: CVGM is more accurate than the network of the published code (difference)"},
+		{experiment.SizeAdam, "Sizes: CVGM is more accurate than a fairly trained network (difference)"},
+		{experiment.SizeLogistic, "Sizes: CVGM is more accurate than logistic regression (difference)"},
 	} {
 		m := r.Methods[c.method]
 		add(Claim{Place: place, Text: c.text + ", published gradient", Ours: measured(m.Published.All.Difference)}, above(0))
@@ -229,7 +229,7 @@ func sampleSizeClaims(r *experiment.SampleSizeResult, add addClaim) {
 	}{{"published", r.Methods[experiment.SizeAdam].Published}, {"exact", r.Methods[experiment.SizeAdam].Full}} {
 		more := measured(c.Small.Difference)
 		more.Value -= c.All.Difference.Mean
-		add(Claim{Place: place, Text: fmt.Sprintf("… especially with little data (gain over a fairly trained network at N ≤ %d less that at all sizes), %s gradient", r.Params.Small, c.gradient),
+		add(Claim{Place: place, Text: fmt.Sprintf("Sizes: … especially with little data (gain over a fairly trained network at N ≤ %d less that at all sizes), %s gradient", r.Params.Small, c.gradient),
 			Ours: more}, above(0))
 	}
 }

@@ -45,6 +45,7 @@ from pathlib import Path
 import compare
 import environment
 import provenance
+import readme
 from environment import NOTEBOOKS, PYTHON, ROOT, WORK, Lock, Problem, say
 from progress import Progress
 from provenance import Task
@@ -197,6 +198,11 @@ def differing(task, out, notebook, tolerance):
         yield f"{(task.out / name).relative_to(ROOT)}: {what}"
     for place, what in compare.notebook_differences(task.path.read_text(), notebook.decode(), tolerance):
         yield f"{task.path.relative_to(ROOT)}: {place}: {what}"
+    text = readme.wanted(task, out)
+    if text is not None:
+        what = compare.text_difference(readme.README.read_text(encoding="utf-8"), text, tolerance)
+        if what:
+            yield f"README.md, the claims: {what}"
 
 
 def install(task, out, notebook):
@@ -205,6 +211,9 @@ def install(task, out, notebook):
     old = {task.out / name: data for name, data in compare.files_in(task.out).items()}
     if task.notebook.exists():
         old[task.notebook] = task.notebook.read_bytes()
+    text = readme.wanted(task, out)
+    if text is not None:
+        new[readme.README], old[readme.README] = text.encode(), readme.README.read_bytes()
     changes = {path: data for path, data in new.items() if old.get(path) != data}
     for path, data in changes.items():
         environment.write_atomic(path, data)

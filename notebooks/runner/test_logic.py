@@ -17,6 +17,7 @@ import compare
 import environment
 import progress
 import provenance
+import readme
 
 
 def load_main():
@@ -29,6 +30,18 @@ def load_main():
 
 main = load_main()
 TOLERANCE = compare.TOLERANCE
+
+
+class Readme(unittest.TestCase):
+    def test_only_the_block_between_the_markers_changes(self):
+        text = f"# Title\n\n{readme.BEGIN}old\ntable\n{readme.END}\n\nThe end.\n"
+        new = readme.with_claims(text, "new\n")
+        self.assertEqual(new, f"# Title\n\n{readme.BEGIN}new\n\n{readme.END}\n\nThe end.\n")
+        self.assertEqual(readme.with_claims(new, "new\n"), new)
+
+    def test_a_readme_without_markers_is_left_alone(self):
+        for text in ("# Title\n", readme.BEGIN, readme.END, readme.END + readme.BEGIN):
+            self.assertEqual(readme.with_claims(text, "new"), text)
 
 
 class CommandLine(unittest.TestCase):
