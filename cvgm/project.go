@@ -18,7 +18,7 @@ func Simplex(x []float64) {
 	}
 	// Relative to the largest entry τ lies between −1 and 0: sums of large
 	// entries would lose it.
-	tau, left := -1.0, 0
+	tau, left := -1.0, len(x)+1
 	for {
 		sum, kept := -1.0, 0
 		for _, v := range x {
@@ -27,7 +27,7 @@ func Simplex(x []float64) {
 				kept++
 			}
 		}
-		if kept == left || kept == 0 {
+		if kept >= left || kept == 0 { // more than before only by rounding
 			break
 		}
 		tau, left = sum/float64(kept), kept

@@ -30,6 +30,18 @@ func TestSimplexByHand(t *testing.T) {
 	}
 }
 
+// Rounding puts τ at the entry that is 0, to either side in turn.
+func TestSimplexEndsOnTheSimplex(t *testing.T) {
+	x := []float64{0.559133663148587, 0, 0.38439084635680654, 0.05647549049460641}
+	p := slices.Clone(x)
+	Simplex(p)
+	for i := range p {
+		if math.Abs(p[i]-x[i]) > 1e-15 {
+			t.Errorf("%v becomes %v", x, p)
+		}
+	}
+}
+
 // The projection p of x is optimal: p is on the simplex and x − p is a constant
 // τ where p > 0 and at most τ elsewhere.
 func TestSimplexIsOptimal(t *testing.T) {
