@@ -328,7 +328,7 @@ func (d *qpDerivative) solve(a *activeSet) (outside float64) {
 			rz[i] -= qv
 			left = max(left, math.Abs(rz[i]))
 		}
-		if left <= 1e-15*size || !(left < before/2) {
+		if left <= refined*size || !(left < before/2) {
 			before = min(before, left)
 			break
 		}
