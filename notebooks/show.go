@@ -25,8 +25,9 @@ func Out() string {
 	return filepath.Join("..", ".work", "lab")
 }
 
-// Show writes each Output to the output folder and shows it in the notebook: figures as PNG, which every viewer of notebooks
-// draws, tables as Markdown. A failure ends the cell.
+// Show writes each Output to the output folder and shows it in the notebook:
+// figures as PNG, which every viewer of notebooks draws, tables as Markdown. A
+// failure ends the cell.
 func Show(outputs ...Output) {
 	Save(outputs...)
 	for _, o := range outputs {
@@ -52,6 +53,12 @@ func Save(outputs ...Output) {
 	Check(os.MkdirAll(dir, 0o755))
 	for _, o := range outputs {
 		Check(o.Write(dir))
+		switch o := o.(type) { // the report shows captions
+		case *figures.Figure:
+			Check(record(map[string]any{"output": o.Name, "caption": o.Caption}))
+		case *figures.Table:
+			Check(record(map[string]any{"output": o.Name, "caption": o.Caption}))
+		}
 	}
 }
 

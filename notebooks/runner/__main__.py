@@ -17,6 +17,9 @@ file whole and only after its notebook has succeeded. With -p everything goes to
 .work/runs/NAME/PARAMETERS/ instead. Beside the outputs, provenance.json says
 what they were made from; what still agrees with it is not run again.
 
+A run of all notebooks ends with figures/out/report.html, one page that needs no
+network: claims, tables, figures, times and environment.
+
 Results are kept in .work/store under their parameters and the source of the
 packages that made them, those of long experiments cell by cell, so that a run
 that was stopped goes on where it was. After a run of all notebooks, results
@@ -46,6 +49,7 @@ import compare
 import environment
 import provenance
 import readme
+import report
 from environment import NOTEBOOKS, PYTHON, ROOT, WORK, Lock, Problem, say
 from progress import Progress
 from provenance import Task
@@ -188,7 +192,7 @@ def keep_results(fresh):
 
 def strays():
     """What stands in figures/out and belongs to no notebook."""
-    known = {path.stem for path in NOTEBOOKS.glob("*.ipynb")} | {provenance.TIMINGS.name}
+    known = {path.stem for path in NOTEBOOKS.glob("*.ipynb")} | {provenance.TIMINGS.name, report.PAGE.name}
     left = (p for p in provenance.OUT.glob("*") if p.name not in known)
     return sorted(p for p in left if p.is_file() or compare.files_in(p))
 
@@ -337,8 +341,10 @@ def run(tasks, args, env):
         for stray in strays():
             say(f"{stray.relative_to(ROOT)}: committed, but no notebook writes it")
             status = 1
-    elif status == 0:
-        provenance.prune(env[environment.TOOLCHAIN])
+    else:
+        if status == 0:
+            provenance.prune(env[environment.TOOLCHAIN])
+        say(f"report: {report.write(env[environment.TOOLCHAIN]).relative_to(ROOT)}")
     return status
 
 

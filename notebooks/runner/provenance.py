@@ -151,6 +151,7 @@ def write(task, made_from, records, version):
         "notebook": task.path.name,
         "overrides": dict(task.overrides),
         "results": list(results.values()),
+        "captions": {r["output"]: r["caption"] for r in records if "output" in r},
         "code": version,
         "inputs": made_from,
         "outputs": outputs(task),

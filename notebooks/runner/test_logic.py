@@ -18,6 +18,7 @@ import environment
 import progress
 import provenance
 import readme
+import report
 
 
 def load_main():
@@ -42,6 +43,18 @@ class Readme(unittest.TestCase):
     def test_a_readme_without_markers_is_left_alone(self):
         for text in ("# Title\n", readme.BEGIN, readme.END, readme.END + readme.BEGIN):
             self.assertEqual(readme.with_claims(text, "new"), text)
+
+
+class Report(unittest.TestCase):
+    def test_tables(self):
+        made = report.table("**A <b> & c**\n\n| X | Verdict |\n| :-- | --: |\n| a \\| b | paper's error |\n| 1.5 ± 0.2 | – |\n\nA note.\n")
+        for words in ("<h3>A &lt;b&gt; &amp; c</h3>", "<th>Verdict</th>", '<td class="" data-column="X">a | b</td>', '<td class="verdict error" data-column="Verdict">paper&#x27;s error</td>',
+                      '<td class="number" data-column="X">1.5 ± 0.2</td><td class="number none" data-column="Verdict">–</td>', '<p class="note">A note.</p>'):
+            self.assertIn(words, made)
+
+    def test_makers_are_found_in_the_source(self):
+        self.assertEqual(report.maker("elastic_net_surfaces"), "figures.ElasticNetSurfaces")
+        self.assertIsNone(report.maker("no such output"))
 
 
 class CommandLine(unittest.TestCase):
