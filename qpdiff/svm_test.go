@@ -199,6 +199,75 @@ func TestSVMGolden(t *testing.T) {
 	}
 }
 
+// The quadratic program of supplement A, in θ⁺, θ⁻ and t, has the same solution
+// and the same derivatives.
+func TestSVMAsQP(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 6))
+	for seed, hyper := range [][]float64{{.02, .3}, {.05, .05}, {.01, 1}, {.1, .2}} {
+		const rows, n = 24, 4
+		d := classData(uint64(seed), rows, n)
+		size := 2*n + rows
+		q := QP{Q: mat.NewDense(size, size, nil), P: make([]float64, size), G: mat.NewDense(size+rows, size, nil), H: make([]float64, size+rows)}
+		for j := range n {
+			q.P[j], q.P[n+j] = hyper[0], hyper[0]
+			q.Q.Set(j, j, hyper[1])
+			q.Q.Set(n+j, n+j, hyper[1])
+			q.Q.Set(j, n+j, -hyper[1])
+			q.Q.Set(n+j, j, -hyper[1])
+		}
+		for k := range size {
+			q.G.Set(k, k, -1)
+		}
+		for i, y := range d.Y {
+			q.P[2*n+i] = 1. / rows
+			q.H[size+i] = -1
+			q.G.Set(size+i, 2*n+i, -1)
+			for j := range n {
+				q.G.Set(size+i, j, -y*d.X.At(i, j))
+				q.G.Set(size+i, n+j, y*d.X.At(i, j))
+			}
+		}
+		var s Solution
+		if err := s.Solve(&q); err != nil {
+			t.Fatal(err)
+		}
+		var l SVM
+		theta := make([]float64, n)
+		if err := errors.Join(l.Load(d), l.Fit(theta, hyper)); err != nil {
+			t.Fatal(err)
+		}
+		fromQP := make([]float64, n)
+		v, dz := normals(rng, n), make([]float64, size)
+		for j := range n {
+			fromQP[j] = s.Z[j] - s.Z[n+j]
+			dz[j], dz[n+j] = v[j], -v[j]
+		}
+		nearAll(t, "theta", theta, fromQP, 1e-11, 0)
+		qg := &QPGrad{Q: mat.NewDense(size, size, nil), P: make([]float64, size), G: mat.NewDense(size+rows, size, nil)}
+		if err := s.VJP(qg, dz, nil, nil); err != nil {
+			t.Fatal(err)
+		}
+		want := &Grad{Hyper: make([]float64, 2), X: mat.NewDense(rows, n, nil)}
+		for j := range 2 * n {
+			want.Hyper[0] += qg.P[j]
+			for k := range 2 * n {
+				want.Hyper[1] += qg.Q.At(j, k) * q.Q.At(j, k) / hyper[1]
+			}
+		}
+		for i, y := range d.Y {
+			for j := range n {
+				want.X.Set(i, j, y*(qg.G.At(size+i, n+j)-qg.G.At(size+i, j)))
+			}
+		}
+		g := &Grad{Hyper: make([]float64, 2), X: mat.NewDense(rows, n, nil)}
+		if err := l.VJP(g, v); err != nil {
+			t.Fatal(err)
+		}
+		nearAll(t, "hyper", g.Hyper, want.Hyper, 1e-10, 1)
+		nearAll(t, "X", g.X.RawMatrix().Data, want.X.RawMatrix().Data, 1e-10, 1)
+	}
+}
+
 // One feature: by hand. Margins y·x are 1 and 2 and θ = 1/2 … as long as the
 // slope of the loss leaves it there.
 func TestSVMByHand(t *testing.T) {
