@@ -1,6 +1,9 @@
 package qpdiff
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // LearnedLoss is linear classification with a loss that is itself learned: a
 // conic combination of four surrogates of the 0–1 loss (Barratt and Sharma 2018,
@@ -90,6 +93,7 @@ func (l *LearnedLoss) VJP(g *Grad, dtheta []float64) error {
 	if err := l.adjoint(g, dtheta, 5, l.Generalized, learnedLossNames...); err != nil {
 		return err
 	}
+	defer l.putBackWeak()
 	skip := len(l.weakFree) > 0 && !l.Generalized
 	if g.Hyper != nil {
 		var d [4]float64
@@ -129,20 +133,28 @@ func (l *LearnedLoss) slopes(i int) (d [4]float64) {
 }
 
 // JVP sets dtheta to the directional derivative of θ at the last fit along d,
-// whose fields are tangents of the inputs (nil: zero). Errors are those of VJP,
-// with kind ErrNotFinite for d.
+// whose fields are tangents of the inputs (nil: zero), also where strict
+// complementarity fails, as [SVM.JVP] does. Errors: ErrNotFitted; an ArgError of
+// kind ErrNotFinite for d, or ErrDomain where d lowers α1 from 0 at a margin of 1.
 func (l *LearnedLoss) JVP(dtheta []float64, d *Grad) error {
-	if err := l.tangent(dtheta, d, 5, learnedLossNames...); err != nil {
+	if err := l.tangent(dtheta, d, 5); err != nil {
 		return err
 	}
+	defer l.putBackWeak()
+	rise := 0.0
 	if d.Hyper != nil {
-		if len(l.weakFree) > 0 && d.Hyper[0] != 0 {
-			return l.notDifferentiable(&Grad{Hyper: d.Hyper}, l.weakFree, learnedLossNames[0])
+		if l.p.hinge == 0 && len(l.weak)+len(l.weakFree) > 0 {
+			if rise = d.Hyper[0] / float64(len(l.data.Y)); rise < 0 {
+				return argErrorf("d.Hyper", ErrDomain, "give a direction that raises alpha1", "lowers alpha1 from 0 where a margin is 1")
+			}
 		}
 		n, inv := l.p.n, 1/float64(len(l.data.Y))
 		for i := range l.p.m {
 			var s float64
 			for k, slope := range l.slopes(i) {
+				if k == 0 && slices.Contains(l.weakFree, i) {
+					continue // at its kink, which oneSided adds
+				}
 				if d.Hyper[k] != 0 {
 					s += slope * d.Hyper[k]
 				}
@@ -154,5 +166,5 @@ func (l *LearnedLoss) JVP(dtheta []float64, d *Grad) error {
 		}
 		axpy(-d.Hyper[4], l.p.theta, l.w)
 	}
-	return l.finishTangent(dtheta, d)
+	return l.finishTangent(dtheta, d, rise)
 }

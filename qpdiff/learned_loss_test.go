@@ -143,6 +143,36 @@ func TestLearnedLossAtAKink(t *testing.T) {
 	}
 }
 
+// Directional derivatives at kinks of the hinge loss, of its weight and of the
+// truncated quadratic's curvature.
+func TestLearnedLossDirections(t *testing.T) {
+	d := Data{X: mat.NewDense(2, 1, []float64{1, -2}), Y: []float64{1, -1}}
+	e := math.Exp(-1)
+	for _, hyper := range [][]float64{
+		// θ = 1, with the multiplier of the first row at 0, and at its end.
+		{.5, 1, .5, 0, (e/2 + e*e)},
+		{.5, 1, .5, 0, (.25 + e/2 + e*e)},
+		// No hinge loss: its weight, and the curvature.
+		{0, 1, 0, 0, (e/2 + e*e)},
+		{0, 1, .5, 0, (e/2 + e*e)},
+	} {
+		var l LearnedLoss
+		theta := make([]float64, 1)
+		if err := errors.Join(l.Load(d), l.Fit(theta, hyper)); err != nil {
+			t.Fatal(err)
+		}
+		if got := append(slices.Clone(l.weak), l.weakFree...); !slices.Equal(got, []int{0}) {
+			t.Errorf("at %v: θ %v, weakly active %v", hyper, theta, got)
+		}
+		checkDirections(t, func() learner { return new(LearnedLoss) }, d, hyper, 0, true)
+		if hyper[0] == 0 {
+			if err := l.JVP(theta, &Grad{Hyper: []float64{-1, 0, 0, 0, 0}}); !errors.Is(err, ErrDomain) {
+				t.Errorf("lowering alpha1 from 0: %v", err)
+			}
+		}
+	}
+}
+
 func TestLearnedLossOptimalOnPaths(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		d := drawClasses(t)

@@ -102,6 +102,7 @@ func (l *SVM) VJP(g *Grad, dtheta []float64) error {
 	if err := l.adjoint(g, dtheta, 2, l.Generalized, "lambda1", "lambda2"); err != nil {
 		return err
 	}
+	defer l.putBackWeak()
 	skip := len(l.weakFree) > 0 && !l.Generalized
 	if g.Hyper != nil {
 		if !skip {
@@ -119,21 +120,28 @@ func (l *SVM) VJP(g *Grad, dtheta []float64) error {
 }
 
 // JVP sets dtheta to the directional derivative of θ at the last fit along d,
-// whose fields are tangents of the inputs (nil: zero). Errors are those of VJP,
-// with kind ErrNotFinite for d.
+// whose fields are tangents of the inputs (nil: zero). It exists also where
+// strict complementarity fails: there it is not linear in d, and solves a quadratic
+// program that keeps each weakly active row and coordinate on its side of the
+// kink, which allocates. Errors: ErrNotFitted; an ArgError of kind ErrNotFinite
+// for d, or ErrDomain where d lowers λ1 from 0 at θ_j = 0.
 func (l *SVM) JVP(dtheta []float64, d *Grad) error {
-	if err := l.tangent(dtheta, d, 2, "lambda1", "lambda2"); err != nil {
+	if err := l.tangent(dtheta, d, 2); err != nil {
 		return err
 	}
+	defer l.putBackWeak()
+	rise := 0.0
 	if d.Hyper != nil {
-		if len(l.weakFree) > 0 && d.Hyper[0] != 0 {
-			return l.notDifferentiable(&Grad{Hyper: d.Hyper}, l.weakFree, "lambda1")
+		if len(l.weakFree) > 0 {
+			if rise = d.Hyper[0]; rise < 0 {
+				return argErrorf("d.Hyper", ErrDomain, "give a direction that raises lambda1", "lowers lambda1 from 0 where coordinate %d has its kink", l.weakFree[0]-l.p.rows)
+			}
 		}
 		for j, t := range l.p.theta {
-			l.w[j] -= d.Hyper[0]*sign(t) + d.Hyper[1]*t
+			l.w[j] -= d.Hyper[0]*l.lean(j) + d.Hyper[1]*t
 		}
 	}
-	return l.finishTangent(dtheta, d)
+	return l.finishTangent(dtheta, d, rise)
 }
 
 func sign(x float64) float64 {
@@ -157,10 +165,12 @@ type marginFit struct {
 	w, u     []float64 // solution of the adjoint system: by coordinate, by distinct row
 	// By distinct row: the derivative of its loss in its margin, and the second.
 	psi, curvature []float64
+	mult           []float64 // by distinct row of the elbow: its multiplier
 	v, b           []float64 // work: right-hand side on the support and on the elbow
 	kept           struct {  // the face, while the weak rows and coordinates are left out of it
 		act, elbow []int
 		sgn        []float64
+		side       []int8
 	}
 }
 
@@ -178,8 +188,8 @@ func (l *marginFit) load(d Data) error {
 	rows, n := d.X.Dims()
 	if len(l.w) != n || len(l.u) != rows {
 		l.w, l.v, l.b, l.u = make([]float64, n), make([]float64, n), make([]float64, n), make([]float64, rows)
-		l.psi, l.curvature = make([]float64, rows), make([]float64, rows)
-		l.kept.act, l.kept.elbow, l.kept.sgn = make([]int, 0, n), make([]int, 0, n), make([]float64, 0, n)
+		l.psi, l.curvature, l.mult = make([]float64, rows), make([]float64, rows), make([]float64, rows)
+		l.kept.act, l.kept.elbow, l.kept.sgn, l.kept.side = make([]int, 0, n), make([]int, 0, n), make([]float64, 0, n), make([]int8, 0, rows)
 		l.weak, l.weakFree = make([]int, 0, rows+n), make([]int, 0, rows+n)
 	}
 	l.data = d
@@ -220,6 +230,9 @@ func (l *marginFit) fit(theta []float64, l1 bool) error {
 	if err := l.p.solve(); err != nil {
 		l.p.reset()
 		return err
+	}
+	for e, i := range l.p.elbow {
+		l.mult[i] = l.p.mult[e]
 	}
 	l.findWeak(l1)
 	copy(theta, l.p.theta)
@@ -294,12 +307,13 @@ func (l *marginFit) notDifferentiable(g *Grad, weak []int, hyper ...string) erro
 	return &NotDifferentiableError{
 		Input:  strings.Join(names, ", "),
 		Weak:   named,
-		Remedy: "these rows (from the number of examples on: coordinates) are at their kink; move the hyperparameters, or set Generalized",
+		Remedy: "these rows (from the number of examples on: coordinates) are at their kink; move the hyperparameters, ask JVP for a directional derivative, or set Generalized",
 	}
 }
 
 // adjoint checks the arguments of a VJP and solves the adjoint system for
-// dtheta: H·w − Σ_E u_i z_i = dtheta on the support, z_iᵀw = 0 on the elbow. hyper are the
+// dtheta, without the weakly active rows and coordinates until putBackWeak:
+// H·w − Σ_E u_i z_i = dtheta on the support, z_iᵀw = 0 on the elbow. hyper are the
 // names of the want hyperparameters.
 func (l *marginFit) adjoint(g *Grad, dtheta []float64, want int, generalized bool, hyper ...string) error {
 	if !l.fitted {
@@ -318,11 +332,12 @@ func (l *marginFit) adjoint(g *Grad, dtheta []float64, want int, generalized boo
 			return l.notDifferentiable(g, l.weak, hyper...)
 		}
 		l.leaveOutWeak()
-		defer l.putBackWeak()
 	}
 	if err := l.factorise(); err != nil {
+		l.putBackWeak()
 		return err
 	}
+	l.lossDerivatives()
 	copy(l.w, dtheta)
 	clear(l.u)
 	l.system()
@@ -365,7 +380,8 @@ func (l *marginFit) system() {
 	}
 }
 
-// leaveOutWeak takes the weakly active rows and coordinates out of the face.
+// leaveOutWeak takes the weakly active rows and coordinates out of the face:
+// rows to the side where their multiplier puts them.
 func (l *marginFit) leaveOutWeak() {
 	p, kept := &l.p, &l.kept
 	kept.act = append(kept.act[:0], p.act...)
@@ -374,6 +390,15 @@ func (l *marginFit) leaveOutWeak() {
 	weak := func(id int) bool {
 		_, ok := slices.BinarySearch(l.weak, id)
 		return ok
+	}
+	kept.side = append(kept.side[:0], p.side...)
+	for _, i := range l.weak {
+		if i < p.rows && p.side[i] == 0 {
+			p.side[i] = 1
+			if l.mult[i] > p.hinge*p.copies[i]/2 {
+				p.side[i] = -1
+			}
+		}
 	}
 	p.elbow = slices.DeleteFunc(p.elbow, weak)
 	p.act, p.sgn = p.act[:0], p.sgn[:0]
@@ -385,8 +410,13 @@ func (l *marginFit) leaveOutWeak() {
 	p.factor = false
 }
 
+// putBackWeak undoes leaveOutWeak.
 func (l *marginFit) putBackWeak() {
+	if len(l.weak) == 0 {
+		return
+	}
 	p, kept := &l.p, &l.kept
+	copy(p.side, kept.side)
 	p.act = append(p.act[:0], kept.act...)
 	p.sgn = append(p.sgn[:0], kept.sgn...)
 	p.elbow = append(p.elbow[:0], kept.elbow...)
@@ -396,29 +426,26 @@ func (l *marginFit) putBackWeak() {
 // lossDerivatives sets psi and curvature.
 func (l *marginFit) lossDerivatives() {
 	p := &l.p
-	e := 0
 	for i, side := range p.side {
 		f, c := p.smoothLoss(p.m[i], side < 0)
-		if side < 0 {
+		switch {
+		case side < 0:
 			f -= p.hinge
+		case side == 0:
+			f -= l.mult[i] / p.copies[i]
 		}
 		l.psi[i], l.curvature[i] = f, c
-		if side == 0 {
-			l.psi[i] -= p.mult[e] / p.copies[i]
-			e++
-		}
 	}
 }
 
 // dataVJP adds to g.X and g.Y for the adjoint solution w, u: the cotangent of
-// z_i is −ψ_i·w + (u_i − ℓ”·wᵀz_i)·θ, in equal parts to its copies.
+// z_i is −ψ_i·w + (u_i − c_i·wᵀz_i)·θ, in equal parts to its copies.
 func (l *marginFit) dataVJP(g *Grad) {
 	if g.X == nil && g.Y == nil {
 		return
 	}
 	p := &l.p
 	n := p.n
-	l.lossDerivatives()
 	for i, k := range p.of {
 		psi := l.psi[k]
 		if psi == 0 {
@@ -438,8 +465,9 @@ func (l *marginFit) dataVJP(g *Grad) {
 	}
 }
 
-// tangent checks the arguments of a JVP and clears its right-hand side w.
-func (l *marginFit) tangent(dtheta []float64, d *Grad, want int, hyper ...string) error {
+// tangent checks the arguments of a JVP, clears its right-hand side w and leaves
+// the weakly active rows and coordinates out of the face until putBackWeak.
+func (l *marginFit) tangent(dtheta []float64, d *Grad, want int) error {
 	if !l.fitted {
 		return errNotFitted
 	}
@@ -452,23 +480,29 @@ func (l *marginFit) tangent(dtheta []float64, d *Grad, want int, hyper ...string
 		return err
 	}
 	if len(l.weak) > 0 {
-		return l.notDifferentiable(d, l.weak, hyper...)
+		if (d.X != nil || d.Y != nil) && !l.independent() {
+			return l.notDifferentiable(&Grad{X: d.X, Y: d.Y}, l.weak)
+		}
+		l.leaveOutWeak()
+		for _, i := range l.weak {
+			if i < p.rows && p.hinge == 0 {
+				p.side[i] = 1 // oneSided adds what the other side has more
+			}
+		}
 	}
 	clear(l.w)
 	return nil
 }
 
 // finishTangent adds the part of the tangents of the data to the right-hand
-// side, solves and writes dtheta.
-func (l *marginFit) finishTangent(dtheta []float64, d *Grad) error {
+// side, solves and writes dtheta. rise is the tangent of λ1 or of the hinge
+// loss's weight at 0, where that has a kink there.
+func (l *marginFit) finishTangent(dtheta []float64, d *Grad, rise float64) error {
 	p := &l.p
 	n := p.n
-	if err := l.factorise(); err != nil {
-		return err
-	}
+	l.lossDerivatives()
 	clear(l.u)
 	if d.X != nil || d.Y != nil {
-		l.lossDerivatives()
 		for i, k := range p.of {
 			y, psi := l.data.Y[i], l.psi[k]
 			z := p.z[k*n : (k+1)*n]
@@ -485,6 +519,12 @@ func (l *marginFit) finishTangent(dtheta []float64, d *Grad) error {
 			axpy(-l.curvature[k]*dm, z, l.w)
 			l.u[k] -= dm / p.copies[k]
 		}
+	}
+	if len(l.weak) > 0 || rise > 0 {
+		return l.oneSided(dtheta, rise)
+	}
+	if err := l.factorise(); err != nil {
+		return err
 	}
 	l.system()
 	copy(dtheta, l.w)

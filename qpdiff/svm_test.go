@@ -306,9 +306,6 @@ func TestSVMByHand(t *testing.T) {
 			if !errors.As(err, &nd) || !slices.Equal(nd.Weak, c.weak) || nd.Input != "lambda1, lambda2" {
 				t.Errorf("at %v, %v: %v, want weak %v", c.l1, c.l2, err, c.weak)
 			}
-			if err := l.JVP(theta, g); !errors.Is(err, ErrNotDifferentiable) {
-				t.Errorf("JVP: %v", err)
-			}
 			l.Generalized = true
 			if err := l.VJP(g, []float64{1}); err != nil {
 				t.Errorf("generalised: %v", err)
@@ -319,6 +316,105 @@ func TestSVMByHand(t *testing.T) {
 			t.Errorf("at %v, %v: %v", c.l1, c.l2, err)
 		}
 		nearAll(t, fmt.Sprint("derivatives at ", c.l1, c.l2), g.Hyper, []float64{c.d1, c.d2}, 8*eps, 1)
+	}
+}
+
+// checkDirections compares directional derivatives at hyper, whose entry raise
+// may be 0, with one-sided differences.
+func checkDirections(t *testing.T, newLearner func() learner, d Data, hyper []float64, raise int, dataToo bool) {
+	t.Helper()
+	rows, n := d.X.Dims()
+	l, probe := newLearner(), newLearner()
+	theta, moved, got := make([]float64, n), make([]float64, n), make([]float64, n)
+	if err := errors.Join(l.Load(d), l.Fit(theta, hyper)); err != nil {
+		t.Fatal(err)
+	}
+	rng := rand.New(rand.NewPCG(3, 4))
+	const h = 1e-6
+	for k := range 12 {
+		u := &Grad{Hyper: normals(rng, len(hyper))}
+		if hyper[raise] == 0 {
+			u.Hyper[raise] = math.Abs(u.Hyper[raise])
+		}
+		to := cloneData(d)
+		if k%2 == 0 && dataToo {
+			u.X = mat.NewDense(rows, n, normals(rng, rows*n))
+			for i := range rows {
+				for j := range n {
+					to.X.Set(i, j, d.X.At(i, j)+h*u.X.At(i, j))
+				}
+			}
+		}
+		at := slices.Clone(hyper)
+		for i := range at {
+			if at[i] == 0 && i != raise {
+				u.Hyper[i] = math.Abs(u.Hyper[i])
+			}
+			at[i] += h * u.Hyper[i]
+		}
+		for range 2 { // the second answer must not depend on the first
+			if err := l.(jvper).JVP(got, u); err != nil {
+				t.Fatalf("at %v: %v", hyper, err)
+			}
+		}
+		if err := errors.Join(probe.Load(to), probe.Fit(moved, at)); err != nil {
+			t.Fatal(err)
+		}
+		for j := range moved {
+			moved[j] = (moved[j] - theta[j]) / h
+		}
+		size := 1.0
+		for _, v := range got {
+			size = max(size, math.Abs(v))
+		}
+		nearAll(t, fmt.Sprintf("direction %d at %v", k, hyper), got, moved, 1e-4*size, 1)
+	}
+}
+
+// Directional derivatives exist at kinks.
+func TestSVMDirections(t *testing.T) {
+	line := Data{X: mat.NewDense(2, 1, []float64{1, -2}), Y: []float64{1, -1}}
+	cross := Data{X: mat.NewDense(4, 2, []float64{1, 1, 1, -1, -1, 1, -1, -1}), Y: []float64{1, 1, -1, -1}}
+	corner := Data{X: mat.NewDense(3, 2, []float64{1, 0, 0, -1, .25, .5}), Y: []float64{1, -1, 1}}
+	many := Data{X: mat.NewDense(6, 2, []float64{1, 0, 0, 1, 1, 1, -1, 0, 0, -1, -1, -2}), Y: []float64{1, 1, 1, -1, -1, -1}}
+	for _, c := range []struct {
+		d       Data
+		l1, l2  float64
+		weak    int
+		dataToo bool // rows of cross and many are equal up to their label's sign
+	}{
+		{line, 0, 3, 1, true}, {line, 0, 1, 1, true}, {line, 0, .5, 1, true}, {line, 1.5, 1, 1, true},
+		{cross, 0, 2, 1, false}, {cross, 0, 1, 3, false}, {cross, .5, .5, 2, false}, {cross, 1, .3, 1, false},
+		{corner, 1. / 12, 1, 0, true}, {corner, 1. / 12, 1. / 3, 1, true}, {corner, 5. / 12, 1, 1, true}, {corner, .5, 1, 1, true},
+		{many, 0, 1. / 3, 2, false}, {many, 1. / 6, 1. / 6, 2, false}, {many, 2. / 3, .1, 0, false},
+	} {
+		var l SVM
+		if err := errors.Join(l.Load(c.d), l.Fit(make([]float64, c.d.X.RawMatrix().Cols), []float64{c.l1, c.l2})); err != nil {
+			t.Fatal(err)
+		}
+		if got := len(l.weak) + len(l.weakFree); got != c.weak {
+			t.Errorf("at %v, %v: weakly active %v and %v", c.l1, c.l2, l.weak, l.weakFree)
+		}
+		checkDirections(t, func() learner { return new(SVM) }, c.d, []float64{c.l1, c.l2}, 0, c.dataToo)
+	}
+	// Three rows meet in a point of the plane: their multipliers are not unique.
+	meet := Data{X: mat.NewDense(3, 2, []float64{1, 0, 0, -1, .5, .5}), Y: []float64{1, -1, 1}}
+	checkDirections(t, func() learner { return new(SVM) }, meet, []float64{0, .3}, 0, false)
+	var m SVM
+	if err := errors.Join(m.Load(meet), m.Fit(make([]float64, 2), []float64{0, .3})); err != nil {
+		t.Fatal(err)
+	}
+	var nd *NotDifferentiableError
+	if err := m.JVP(make([]float64, 2), &Grad{X: meet.X}); !errors.As(err, &nd) || nd.Input != "X" {
+		t.Errorf("X where multipliers are not unique: %v", err)
+	}
+	var l SVM
+	theta := make([]float64, 2)
+	if err := errors.Join(l.Load(cross), l.Fit(theta, []float64{0, 2})); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.JVP(theta, &Grad{Hyper: []float64{-1, 0}}); !errors.Is(err, ErrDomain) {
+		t.Errorf("lowering lambda1 from 0: %v", err)
 	}
 }
 
