@@ -1,0 +1,176 @@
+package experiment
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"cvgm/qpdiff"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+)
+
+// UnrolledParams are the parameters of the comparison of implicit and iterative
+// differentiation (Section 2.2 of the paper): ridge regression on the training
+// rows of the paper's first experiment, judged on its test rows, differentiated
+// in its penalty through its optimality condition, or through the steps of the
+// gradient descent that fits it.
+type UnrolledParams struct {
+	ElasticNetParams
+	UnrolledSteps []int     `help:"steps of the gradient descent differentiated through"`
+	Penalty       float64   `help:"lambda2 at which learning rates are compared"`
+	Rates         []float64 `help:"learning rates times the largest curvature; descent converges below 2"`
+	Momentum      float64   `help:"momentum of one more run, at the learning rate 1"`
+	Penalties     []float64 `help:"values of lambda2 compared at the learning rate 1"`
+}
+
+// DefaultUnrolled returns the default parameters.
+func DefaultUnrolled() UnrolledParams {
+	return UnrolledParams{ElasticNetParams: PaperElasticNet(),
+		UnrolledSteps: []int{1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 70, 100, 150, 200, 300, 500, 700, 1000},
+		Penalty:       .01, Rates: []float64{.01, .1, 1, 1.9, 2.1}, Momentum: .5,
+		Penalties: []float64{.001, .01, .1, 1}}
+}
+
+// UnrolledResult is what Run measures.
+type UnrolledResult struct {
+	Params UnrolledParams
+	// Features is n: the implicit derivative keeps the n² numbers of a Hessian
+	// and solves one system with it, the iterative one keeps (steps+1)·n.
+	Features  int
+	Curvature [2]float64 // smallest and largest of the mean squared error's half
+	ByRate    []UnrolledRun
+	ByPenalty []UnrolledRun
+}
+
+// UnrolledRun is one learning rate at one penalty, by the number of steps. A
+// run that overflows ends before the last.
+type UnrolledRun struct {
+	Rate, Momentum, Penalty float64
+	Exact                   float64   // d(test loss)/dλ2 by the implicit function theorem
+	Steps                   []int     // as far as they went
+	Gradient                []float64 // the same through so many steps
+	Loss                    []float64 // the test loss after so many steps, less that of the exact fit
+	Overflow                int       // the number of steps that overflowed; 0: none
+}
+
+// Error returns |Gradient − Exact|/|Exact| at each number of steps.
+func (r UnrolledRun) Error() []float64 {
+	e := make([]float64, len(r.Gradient))
+	for k, g := range r.Gradient {
+		e[k] = math.Abs(g-r.Exact) / math.Abs(r.Exact)
+	}
+	return e
+}
+
+// ridge is 1/(2N)·‖Xθ − y‖² + ½λ‖θ‖².
+var ridge = qpdiff.SmoothObjective{
+	NumHyper: 1,
+	Gradient: func(g, theta []float64, d qpdiff.Data, hyper []float64) {
+		floats.ScaleTo(g, hyper[0], theta)
+		for i, y := range d.Y {
+			x := d.X.RawRowView(i)
+			floats.AddScaled(g, (floats.Dot(x, theta)-y)/float64(len(d.Y)), x)
+		}
+	},
+	HessianProduct: func(hv, v, theta []float64, d qpdiff.Data, hyper []float64) {
+		floats.ScaleTo(hv, hyper[0], v)
+		for i := range d.Y {
+			x := d.X.RawRowView(i)
+			floats.AddScaled(hv, floats.Dot(x, v)/float64(len(d.Y)), x)
+		}
+	},
+	CrossProduct: func(g *qpdiff.Grad, v, theta []float64, d qpdiff.Data, hyper []float64) {
+		if g.Hyper != nil {
+			g.Hyper[0] += floats.Dot(v, theta)
+		}
+	},
+}
+
+// Run differentiates in both ways.
+func (p UnrolledParams) Run(ctx context.Context) (*UnrolledResult, error) {
+	if len(p.UnrolledSteps) == 0 || p.UnrolledSteps[0] < 1 || !slices.IsSorted(p.UnrolledSteps) {
+		return nil, &qpdiff.ArgError{Arg: "UnrolledSteps", Why: qpdiff.ErrDomain, Problem: fmt.Sprintf("is %v", p.UnrolledSteps), Remedy: "name ascending numbers of steps"}
+	}
+	c, _, err := p.published()
+	if err != nil {
+		return nil, err
+	}
+	_, n := c.train.X.Dims()
+	r := &UnrolledResult{Params: p, Features: n}
+	gram := mat.NewSymDense(n, nil)
+	gram.SymOuterK(1/float64(len(c.train.Y)), c.train.X.T())
+	var eigen mat.EigenSym
+	if !eigen.Factorize(gram, false) {
+		return nil, errors.New("the eigenvalues of the curvature do not converge")
+	}
+	values := eigen.Values(nil)
+	r.Curvature = [2]float64{slices.Min(values), slices.Max(values)}
+	for _, rate := range p.Rates {
+		r.ByRate = append(r.ByRate, UnrolledRun{Rate: rate, Penalty: p.Penalty})
+	}
+	r.ByRate = append(r.ByRate, UnrolledRun{Rate: 1, Momentum: p.Momentum, Penalty: p.Penalty})
+	for _, penalty := range p.Penalties {
+		r.ByPenalty = append(r.ByPenalty, UnrolledRun{Rate: 1, Penalty: penalty})
+	}
+	runs := make([]*UnrolledRun, 0, len(r.ByRate)+len(r.ByPenalty))
+	for _, group := range [][]UnrolledRun{r.ByRate, r.ByPenalty} {
+		for k := range group {
+			runs = append(runs, &group[k])
+		}
+	}
+	err = eachCell(ctx, len(runs), func(i int) error { return runs[i].run(c, p.UnrolledSteps, r.Curvature[1]) })
+	return r, err
+}
+
+func (r *UnrolledRun) run(c *contest, steps []int, curvature float64) error {
+	var exact float64
+	var err error
+	if exact, r.Exact, err = testGradient(c, &qpdiff.Custom{Objective: ridge}, []float64{r.Penalty}); err != nil {
+		return err
+	}
+	for _, s := range steps {
+		l := &qpdiff.Unrolled{Objective: ridge, Steps: s}
+		loss, g, err := testGradient(c, l, []float64{r.Penalty, r.Rate / (curvature + r.Penalty), r.Momentum})
+		if errors.Is(err, qpdiff.ErrNotFinite) {
+			r.Overflow = s
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		r.Steps, r.Gradient, r.Loss = append(r.Steps, s), append(r.Gradient, g), append(r.Loss, loss-exact)
+	}
+	return nil
+}
+
+// testGradient returns the test loss of a fit to the training rows, and its
+// derivative with respect to the first hyperparameter.
+func testGradient(c *contest, l interface {
+	Load(qpdiff.Data) error
+	Fit(theta, hyper []float64) error
+	VJP(g *qpdiff.Grad, dtheta []float64) error
+}, hyper []float64) (loss, derivative float64, err error) {
+	_, n := c.train.X.Dims()
+	theta, dtheta := make([]float64, n), make([]float64, n)
+	if err := l.Load(c.train); err != nil {
+		return 0, 0, err
+	}
+	if err := l.Fit(theta, hyper); err != nil {
+		return 0, 0, err
+	}
+	for i, y := range c.test.Y {
+		x := c.test.X.RawRowView(i)
+		residual := floats.Dot(x, theta) - y
+		loss += residual * residual / float64(len(c.test.Y))
+		floats.AddScaled(dtheta, 2*residual/float64(len(c.test.Y)), x)
+	}
+	g := qpdiff.Grad{Hyper: make([]float64, len(hyper))}
+	if err := l.VJP(&g, dtheta); err != nil {
+		return 0, 0, err
+	}
+	return loss, g.Hyper[0], nil
+}
