@@ -112,13 +112,19 @@ func (roundTicks) Ticks(low, high float64) []plot.Tick {
 	return ticks
 }
 
-// logTicks labels an axis of base-10 logarithms with the numbers themselves.
+// logTicks labels an axis of base-10 logarithms with the numbers themselves, at
+// some eight powers of ten at most.
 type logTicks struct{}
 
 func (logTicks) Ticks(low, high float64) []plot.Tick {
 	var ticks []plot.Tick
-	for k := math.Ceil(low - 1e-9); k <= high+1e-9; k++ {
-		ticks = append(ticks, plot.Tick{Value: k, Label: strconv.FormatFloat(math.Pow(10, k), 'f', -1, 64)})
+	stride := max(1, math.Ceil((high-low)/8))
+	for k := stride * math.Ceil(low/stride-1e-9); k <= high+1e-9; k += stride {
+		label := strconv.FormatFloat(math.Pow(10, k), 'f', -1, 64)
+		if math.Abs(k) > 5 {
+			label = fmt.Sprintf("1e%.0f", k)
+		}
+		ticks = append(ticks, plot.Tick{Value: k, Label: label})
 	}
 	return ticks
 }

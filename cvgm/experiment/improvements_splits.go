@@ -32,7 +32,7 @@ type SplitsParams struct {
 // DefaultSplits returns the paper's experiments with K from 1 to 256.
 func DefaultSplits() SplitsParams {
 	p := SplitsParams{ElasticNetParams: PaperElasticNet(), Ks: []int{1, 2, 4, 8, 15, 30, 60, 120, 240},
-		Ps: []float64{.2, .35, .5, .65, .8, .9, .95}, Draws: 16, DataSets: 40, At: .1, Budget: 40,
+		Ps: []float64{.2, .35, .5, .65, .8, .9, .95}, Draws: 12, DataSets: 40, At: .1, Budget: 40,
 		Rings: PaperRings(), RingsDataSets: 8}
 	p.Samples = 530
 	return p

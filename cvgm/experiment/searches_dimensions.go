@@ -45,7 +45,7 @@ func DefaultSearchDimensions() SearchDimensionsParams {
 		Groups: []int{1, 2, 5, 20}, Train: 60, Test: 1000, Features: 20, Informative: 8, Noise: 100, Scale: 100,
 		K: 64, P: .9, Low: -4, High: 1, Start: .1,
 		Rings: PaperRings(), Sigma: .1, Radius: 1,
-		DataSets: 6, Budget: 100, Long: 400,
+		DataSets: 5, Budget: 100, Long: 300,
 	}
 }
 
