@@ -2,10 +2,11 @@ package qpdiff
 
 import "math"
 
-// SmoothObjective is a learning objective F(θ) of a user's own, given by products with its
-// derivatives only. F must be twice continuously differentiable and strongly convex in θ, and
-// ∇F differentiable in whatever derivatives are asked for. The functions must
-// not write to their inputs, and must not keep what they are given.
+// SmoothObjective is a learning objective F(θ) of a user's own, given by
+// products with its derivatives only. F must be twice continuously
+// differentiable and strongly convex in θ, and ∇F differentiable in whatever
+// derivatives are asked for. The functions must not write to their inputs, and
+// must not keep what they are given.
 type SmoothObjective struct {
 	// NumTheta returns the number of parameters for data with n features. Nil: n.
 	NumTheta func(n int) int
@@ -45,8 +46,8 @@ func (o *SmoothObjective) checkHyper(hyper []float64) error {
 }
 
 // Custom is a learner that minimises a [SmoothObjective] of a user's own by
-// Newton's method, and differentiates the minimiser by the implicit function theorem at ∇F(θ) = 0: the
-// rule of the paper's Section 3 without constraints,
+// Newton's method, and differentiates the minimiser by the implicit function
+// theorem at ∇F(θ) = 0: the rule of the paper's Section 3 without constraints,
 //
 //	∂θ/∂input = −∇²F(θ)⁻¹ · ∂∇F/∂input.
 //
@@ -104,9 +105,9 @@ func (l *Custom) Reset() { l.warm, l.fitted = false, false }
 
 // Fit minimises F at hyper and writes θ, from θ = 0 or the last solution.
 // Errors: an ArgError that matches ErrShape, ErrNotFinite or ErrDomain for
-// hyper, ErrNotFitted without data, ErrNotFinite where F has no finite
-// gradient at the start, ErrIllPosed where the Hessian is not positive
-// definite, ErrIterationLimit. After an error there is no fit, and θ is left as it was.
+// hyper, ErrNotFitted without data, ErrNotFinite where F has no finite gradient
+// at the start, ErrIllPosed where the Hessian is not positive definite,
+// ErrIterationLimit. After an error there is no fit, and θ is left as it was.
 func (l *Custom) Fit(theta, hyper []float64) error {
 	l.fitted, l.factor = false, false
 	if l.data.X == nil {
@@ -150,7 +151,7 @@ func (l *Custom) minimise() error {
 	if err := checkFinite("Objective.Gradient", "scale the data", l.g); err != nil {
 		return err
 	}
-	size, last := 0.0, math.Inf(1)
+	last := math.Inf(1)
 	for range limit {
 		if err := l.factorise(); err != nil {
 			return err
@@ -159,20 +160,19 @@ func (l *Custom) minimise() error {
 			l.step[j] = -v
 		}
 		l.solve(l.step)
-		length := 0.0
+		slope := dot(l.g, l.step)
+		length, size := 0.0, 0.0
 		for j, v := range l.step {
-			length = max(length, math.Abs(v))
-			size = max(size, math.Abs(l.theta[j]))
+			length, size = max(length, math.Abs(v)), max(size, math.Abs(l.theta[j]))
 		}
-		size = max(size, length*1e-3)
-		// Quadratic convergence leaves the square of a step, or rounding no more to gain.
-		if length <= 1e-9*size || length <= 1e-6*size && length > last/2 {
+		// Quadratic convergence leaves the square of a step; or rounding lets steps
+		// shrink no further, near a θ of 0 at a gain in F that is rounding.
+		if length <= 1e-10*size || length > last/2 && (length <= 1e-7*size || slope >= -64*eps*eps) {
 			axpy(1, l.step, l.theta)
 			l.factor = false
 			return nil
 		}
 		last = length
-		slope := dot(l.g, l.step)
 		if !(slope < 0) {
 			return l.singular()
 		}

@@ -12,8 +12,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// linearModel is 1/N·Σ loss(θᵀx_i, y_i) + λ/2·‖θ‖² with the hyperparameter λ, for a loss
-// given by its first and second derivative in the prediction and the
+// linearModel is 1/N·Σ loss(θᵀx_i, y_i) + λ/2·‖θ‖² with the hyperparameter λ,
+// for a loss given by its first and second derivative in the prediction and the
 // derivative of the first in y.
 func linearModel(loss func(p, y float64) (d1, d2, dy float64)) SmoothObjective {
 	each := func(theta []float64, d Data, f func(i int, x []float64, d1, d2, dy float64)) {

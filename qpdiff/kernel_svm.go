@@ -37,9 +37,9 @@ import (
 // Equal rows with equal labels count as one of their joint weight: derivatives
 // are along moves that keep them equal, in equal parts to each.
 //
-// The zero value, with the RBF kernel and no bias, is ready for Load. A KernelSVM is its own workspace: fits and
-// products after the first allocate nothing. It must not be shared between
-// goroutines.
+// The zero value, with the RBF kernel and no bias, is ready for Load. A
+// KernelSVM is its own workspace: fits and products after the first allocate
+// nothing. It must not be shared between goroutines.
 type KernelSVM struct {
 	Kernel Kernel // nil: RBF. It is read by Dims and Load.
 	// Bias adds a constant to the decision function. It is read by Dims and Load.
@@ -273,8 +273,8 @@ func (l *KernelSVM) findWeak() {
 				l.weak = append(l.weak, i)
 			}
 		} else if len(q.free) == 0 && q.balanced {
-			// b is in the middle of an interval; the ends of one of length 0, and all
-			// that are as near to the middle as the ends, are weak.
+			// b is in the middle of an interval; the ends of one of length 0,
+			// and all that are as near to the middle as the ends, are weak.
 			half := math.Abs(q.r[q.up] - q.b)
 			if d := math.Abs(q.r[i] - q.b); d <= tol || i != q.up && i != q.down && d <= half+tol && l.bindsB(i) {
 				l.weak = append(l.weak, i)

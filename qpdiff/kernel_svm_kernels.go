@@ -95,7 +95,8 @@ func (k Polynomial) Eval(params, x, z []float64) float64 {
 	return power(params[0]*dot(x, z)+params[1], k.degree())
 }
 
-// Grad adds s·Degree·(…)^(Degree−1) times xᵀz and 1, the scale times z, and the scale times x.
+// Grad adds s·Degree·(…)^(Degree−1) times xᵀz and 1, the scale times z, and the
+// scale times x.
 func (k Polynomial) Grad(dparams, dx, dz []float64, s, value float64, params, x, z []float64) {
 	xz := dot(x, z)
 	p := k.degree()

@@ -10,10 +10,10 @@ import (
 // too: the dual of a support vector machine in β_i = α_i·y_i. At the solution
 // y − Kβ − b is zero where β is free, ≤ 0 where β is at lo and ≥ 0 at hi.
 //
-// Sequential minimal optimisation (Platt 1998; Fan, Chen and Lin 2005 for the choice of the pair)
-// guesses which β are free; exact steps on the free ones, as in kinkedQP,
-// finish. β depends on how the free set was found only through the set and
-// the bounds of the others.
+// Sequential minimal optimisation (Platt 1998; Fan, Chen and Lin 2005 for the
+// choice of the pair) guesses which β are free; exact steps on the free ones,
+// as in kinkedQP, finish. β depends on how the free set was found only through
+// the set and the bounds of the others.
 //
 // With balanced, what is factorised is K_FF + shift·11ᵀ on the free set F: Σβ = 0
 // makes that the same problem, and it is positive definite wherever the
@@ -25,7 +25,8 @@ type boxQP struct {
 	balanced  bool
 	largest   float64 // entry on the diagonal of K
 	shift     float64
-	// A proximal term: delta/2·‖β − center‖² is in K and lin, which is y without it.
+	// A proximal term: delta/2·‖β − center‖² is in K and lin, which is y
+	// without it.
 	delta       float64
 	lin, center []float64
 	beta, r     []float64 // the solution; y − Kβ
@@ -78,9 +79,9 @@ func (q *boxQP) solve() error {
 	return err
 }
 
-// proximal solves by proximal point steps: with delta/2·‖β − center‖² added, the problem
-// is so positive definite that exact steps from one free set to the next
-// always descend.
+// proximal solves by proximal point steps: with delta/2·‖β − center‖² added,
+// the problem is so positive definite that exact steps from one free set to the
+// next always descend.
 func (q *boxQP) proximal() error {
 	q.delta = 1e-8 * q.largest
 	for range 200 {

@@ -261,8 +261,8 @@ func TestKernelSVMByHand(t *testing.T) {
 	}
 }
 
-// The linear kernel does not determine β of examples on one line: the decision is the
-// same, but the elbow has more rows than it needs, which is named.
+// The linear kernel does not determine β of examples on one line: the decision
+// is the same, but the elbow has more rows than it needs, which is named.
 func TestKernelSVMWithoutUniqueDual(t *testing.T) {
 	d := Data{X: mat.NewDense(3, 1, []float64{1, -1, -3}), Y: []float64{1, -1, -1}}
 	l := KernelSVM{Kernel: Polynomial{Degree: 1}}

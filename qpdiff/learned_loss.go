@@ -26,19 +26,20 @@ import (
 //
 // # Derivatives
 //
-// With Z_E the rows z_i = y_i x_i of the elbow, H = λI + 1/N·Σ ℓ”(m_i)·z_i z_iᵀ for the
-// smooth part ℓ of the loss, and (w, u) from H·w − Z_Eᵀu = dθ and Z_E·w = 0,
+// With Z_E the rows z_i = y_i x_i of the elbow, H = λI + 1/N·Σ ℓ″(m_i)·z_i z_iᵀ
+// for the smooth part ℓ of the loss, and (w, u) from H·w − Z_Eᵀu = dθ and Z_E·w
+// = 0,
 //
 //	α_k: −1/N·Σ_i ℓ_k'(m_i)·z_iᵀw    λ: −θᵀw
-//	z_i: −ψ_i·w + (u_i − ℓ''(m_i)·z_iᵀw/N)·θ
+//	z_i: −ψ_i·w + (u_i − ℓ″(m_i)·z_iᵀw/N)·θ
 //
 // where rows of the elbow do not count for ℓ_1', ψ_i is the derivative of the
 // objective in m_i (−b_i for the hinge loss of an elbow row) and u_i is 0 off
-// the elbow. At α_k = 0, the end of its domain, the derivative with respect to α_k is
-// the one from the right. Where strict complementarity fails, which is where
-// a row of the elbow has its multiplier at 0 or α1/N, or a margin is 1 beside the
-// elbow (with α1 = α3 = 0 that is a kink in α1 only), there is no derivative; see
-// SVM, also for the tolerance and for equal rows.
+// the elbow. At α_k = 0, the end of its domain, the derivative with respect to
+// α_k is the one from the right. Where strict complementarity fails, which is
+// where a row of the elbow has its multiplier at 0 or α1/N, or a margin is 1
+// beside the elbow (with α1 = α3 = 0 that is a kink in α1 only), there is no
+// derivative; see SVM, also for the tolerance and for equal rows.
 //
 // The zero value is ready for Load. A LearnedLoss is its own workspace: fits
 // and products after the first allocate nothing. It must not be shared between

@@ -109,7 +109,8 @@ func TestLearnedLossAlone(t *testing.T) {
 	nearAll(t, "quadratic", fit(new(LearnedLoss), 0, 0, .5, 0, 50), want, 1e-13, 0)
 }
 
-// With the weight of the hinge loss at 0 and a margin at 1, only its derivative does not exist.
+// With the weight of the hinge loss at 0 and a margin at 1, only its derivative
+// does not exist.
 func TestLearnedLossAtAKink(t *testing.T) {
 	d := Data{X: mat.NewDense(2, 1, []float64{1, -1}), Y: []float64{1, -1}}
 	var l LearnedLoss
@@ -203,7 +204,8 @@ func TestLearnedLossOptimalOnPaths(t *testing.T) {
 					t.Fatalf("warm %v, cold %v", theta, cold)
 				}
 			}
-			// The subgradient of least norm is 0: its negative multipliers are the solver's.
+			// The subgradient of least norm is 0: its negative multipliers are
+			// the solver's.
 			l.p.gradient()
 			g := slices.Clone(l.p.grad)
 			if !l.p.curved {

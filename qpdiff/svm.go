@@ -20,7 +20,8 @@ import (
 //
 // A row is on the elbow where y_iθᵀx_i = 1, violates the margin below and is
 // beyond it above. With the elbow E, the violators V, the support S of θ, its
-// signs s and z_i = y_i·x_i restricted to S, θ and the multipliers b of the elbow solve
+// signs s and z_i = y_i·x_i restricted to S, θ and the multipliers b of the
+// elbow solve
 //
 //	λ2·θ_S + λ1·s − 1/N·Σ_V z_i − Σ_E b_i z_i = 0,   z_iᵀθ_S = 1 for i ∈ E
 //
@@ -40,13 +41,13 @@ import (
 //
 // They exist where strict complementarity holds: no row is on the elbow with a
 // multiplier at 0 or 1/N, or has its margin at 1 without being needed on the
-// elbow, and no coordinate is at its kink.
-// λ2 > 0 alone, which is what the paper asks for, is not enough. At λ1 = 0, the
-// end of its domain, the derivative with respect to λ1 is the one from the
-// right. Margins, multipliers and coordinates count as being at their kink
-// within 1e-10 of the size of their terms. Equal rows z_i, as a bootstrap
-// sample has them, count as one row of their joint weight: derivatives are along moves that keep
-// them equal, in equal parts to each.
+// elbow, and no coordinate is at its kink. λ2 > 0 alone, which is what the
+// paper asks for, is not enough. At λ1 = 0, the end of its domain, the
+// derivative with respect to λ1 is the one from the right. Margins, multipliers
+// and coordinates count as being at their kink within 1e-10 of the size of
+// their terms. Equal rows z_i, as a bootstrap sample has them, count as one row
+// of their joint weight: derivatives are along moves that keep them equal, in
+// equal parts to each.
 //
 // The zero value is ready for Load. An SVM is its own workspace: fits and
 // products after the first allocate nothing. It must not be shared between
@@ -55,8 +56,8 @@ type SVM struct {
 	// Generalized makes VJP answer at weakly active rows and coordinates too,
 	// where no derivative exists, with one element of the generalised (Clarke)
 	// Jacobian: that of the problem in which each such row stays on the side
-	// where its multiplier puts it and each such coordinate stays at zero. False: such
-	// a VJP is refused with a NotDifferentiableError.
+	// where its multiplier puts it and each such coordinate stays at zero.
+	// False: such a VJP is refused with a NotDifferentiableError.
 	Generalized bool
 
 	marginFit
@@ -121,10 +122,12 @@ func (l *SVM) VJP(g *Grad, dtheta []float64) error {
 
 // JVP sets dtheta to the directional derivative of θ at the last fit along d,
 // whose fields are tangents of the inputs (nil: zero). It exists also where
-// strict complementarity fails: there it is not linear in d, and solves a quadratic
-// program that keeps each weakly active row and coordinate on its side of the
-// kink, which allocates. Errors: ErrNotFitted; an ArgError of kind ErrNotFinite
-// for d, or ErrDomain where d lowers λ1 from 0 at θ_j = 0.
+// strict complementarity fails: there it is not linear in d, and solves a
+// quadratic program that keeps each weakly active row and coordinate on its
+// side of the kink, which allocates. Errors: ErrNotFitted; an ArgError of kind
+// ErrNotFinite for d, or ErrDomain where d lowers λ1 from 0 at θ_j = 0; a
+// NotDifferentiableError where d moves X or y at weakly active rows whose
+// multipliers are not unique.
 func (l *SVM) JVP(dtheta []float64, d *Grad) error {
 	if err := l.tangent(dtheta, d, 2); err != nil {
 		return err
@@ -280,8 +283,8 @@ func (l *marginFit) findWeak(l1 bool) {
 	}
 }
 
-// notDifferentiable names the wanted inputs that have no derivative; hyper are the names of
-// the hyperparameters.
+// notDifferentiable names the wanted inputs that have no derivative; hyper are
+// the names of the hyperparameters.
 func (l *marginFit) notDifferentiable(g *Grad, weak []int, hyper ...string) error {
 	var names []string
 	if g.Hyper != nil {

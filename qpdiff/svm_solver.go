@@ -67,12 +67,12 @@ type kink struct {
 	t, jump float64
 }
 
-// marginTol bounds what counts as rounding of a margin or a coordinate, relative to the
-// size of its terms.
+// marginTol bounds what counts as rounding of a margin or a coordinate,
+// relative to the size of its terms.
 const marginTol = 64 * eps
 
-// quadraticStep is the change of the margins up to which the curvature of ℓ counts as
-// constant along a step: the slope itself is lost in rounding there.
+// quadraticStep is the change of the margins up to which the curvature of ℓ
+// counts as constant along a step: the slope itself is lost in rounding there.
 const quadraticStep = 1e-3
 
 // stillTol bounds the steps that are rounding: of a margin or a coordinate,
@@ -310,7 +310,8 @@ func (p *marginProblem) gradient() {
 	}
 	for i, side := range p.side {
 		z := p.z[i*n : (i+1)*n]
-		// On the elbow the side is that of the gradient alone: there the margin is 1.
+		// On the elbow the side is that of the gradient alone: there the margin
+		// is 1.
 		f, c := p.smoothLoss(p.m[i], side < 0)
 		if side < 0 {
 			f -= p.hinge

@@ -2,14 +2,16 @@ package qpdiff
 
 import "gonum.org/v1/gonum/mat"
 
-// Unrolled is gradient descent with momentum (Polyak's heavy ball), stopped after a fixed number of
-// steps, as a learner: its θ is not the minimiser of F but the last iterate of
+// Unrolled is gradient descent with momentum (Polyak's heavy ball), stopped
+// after a fixed number of steps, as a learner: its θ is not the minimiser of F
+// but the last iterate of
 //
 //	θ_{k+1} = θ_k − η·∇F(θ_k) + μ·(θ_k − θ_{k−1}),   k = 0 … Steps−1,   θ_{−1} = θ_0,
 //
-// and its derivatives are those of that iterate, by going back through the steps: the iterative differentiation to which the paper
-// (Section 2.2) compares the implicit kind. As Steps grows they
-// converge to those of [Custom], where the iteration does.
+// and its derivatives are those of that iterate, by going back through the
+// steps: the iterative differentiation to which the paper (Section 2.2)
+// compares the implicit kind. As Steps grows they converge to those of
+// [Custom], where the iteration does.
 //
 // The hyperparameters are those of the objective, then the learning rate η ≥ 0
 // and the momentum μ ≥ 0. The iteration converges for 0 ≤ μ < 1 and
@@ -80,8 +82,9 @@ func (l *Unrolled) Reset() { l.fitted = false }
 
 // Fit runs the steps at hyper and writes the last iterate to theta. Errors: an
 // ArgError that matches ErrShape, ErrNotFinite or ErrDomain for hyper,
-// ErrNotFitted without data, and ErrNotFinite where an iterate overflows, as
-// it does with too large a learning rate. After an error there is no fit, and θ is left as it was.
+// ErrNotFitted without data, and ErrNotFinite where an iterate overflows, as it
+// does with too large a learning rate. After an error there is no fit, and θ is
+// left as it was.
 func (l *Unrolled) Fit(theta, hyper []float64) error {
 	l.fitted = false
 	if l.data.X == nil {

@@ -1,0 +1,46 @@
+package cvgm_test
+
+import (
+	"fmt"
+	"math"
+
+	"cvgm/cvgm"
+	"cvgm/qpdiff"
+	"cvgm/synth"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// A kernel machine decides for itself; C and the width of its kernel descend
+// the cross-validation loss like any hyperparameters.
+func ExampleDecider() {
+	src := synth.NewStream(2, "example rings")
+	d := qpdiff.Data{X: mat.NewDense(60, 2, nil), Y: make([]float64, 60)}
+	for i := range d.Y {
+		d.Y[i] = float64(2*(i%2) - 1)
+		r, angle := 2+d.Y[i]/2+.3*src.NormFloat64(), 2*math.Pi*src.Float64()
+		d.X.SetRow(i, []float64{r * math.Cos(angle), r * math.Sin(angle)})
+	}
+	splits, err := cvgm.RandomSplits(src, 60, 16, .8)
+	if err != nil {
+		panic(err)
+	}
+	cv, err := cvgm.New(cvgm.Config{Data: d, Splits: splits, Loss: cvgm.SoftMargin{},
+		Learner: func() cvgm.Learner { return &qpdiff.KernelSVM{Bias: true} }})
+	if err != nil {
+		panic(err)
+	}
+	search := cvgm.ProjectedGradient{StepSize: 1, MaxSteps: 30}
+	problem := cvgm.Problem{Objective: cv.Eval, Lower: []float64{.01, .01}}
+	for s, err := range search.Search(problem, []float64{1, 1}) {
+		if err != nil {
+			panic(err)
+		}
+		if s.Index%29 == 0 {
+			fmt.Printf("step %d: C %.2f, γ %.2f, loss %.4f\n", s.Index, s.X[0], s.X[1], s.Loss)
+		}
+	}
+	// Output:
+	// step 0: C 1.00, γ 1.00, loss 0.3899
+	// step 29: C 2.04, γ 0.26, loss 0.3243
+}
