@@ -6,6 +6,7 @@ usage: ./reproduce.sh [NAME…]           run what is stale of all notebooks, or
        ./reproduce.sh --check [NAME…]   recompute, compare with what is committed, write nothing
        ./reproduce.sh NAME… -p PARAMETER=VALUE [-p …]   run with other parameters
        ./reproduce.sh NAME -p help      list the parameters with their values and meanings
+       ./reproduce.sh --timings         run the benchmarks, record them in figures/out/timings.json
        ./reproduce.sh lab [PORT]        open JupyterLab on 127.0.0.1
        ./reproduce.sh -h                this text
 
@@ -27,7 +28,7 @@ that nothing uses any more are removed. .work may be deleted at any time.
 
 --check fails and names every output that differs: by its bytes on linux/amd64
 with FMA, elsewhere by its numbers, within 1e-6 of their size or one unit of the
-last printed place.
+last printed place. It says of figures how far their plotted series are apart.
 
 Needs Go and Python 3.10 or newer. All else is set up inside the checkout, in
 .venv/ and .cache/, on the first run (which needs the network) and again when
@@ -50,6 +51,7 @@ import environment
 import provenance
 import readme
 import report
+import timings
 from environment import NOTEBOOKS, PYTHON, ROOT, WORK, Lock, Problem, say
 from progress import Progress
 from provenance import Task
@@ -64,6 +66,7 @@ class Arguments:
     check: bool = False
     why: bool = False
     force: bool = False
+    timings: bool = False
     lab: bool = False
     port: int = 0
     help: bool = False
@@ -75,7 +78,7 @@ def parse(argv):
     for word in words:
         if word in ("-h", "--help"):
             args.help = True
-        elif word in ("--check", "--why", "--force"):
+        elif word in ("--check", "--why", "--force", "--timings"):
             setattr(args, word[2:], True)
         elif word == "-p":
             name, equals, value = next(words, "").partition("=")
@@ -88,7 +91,7 @@ def parse(argv):
             raise Problem(f"unknown option {word}; ./reproduce.sh -h lists them")
         else:
             args.names.append(word)
-    modes = [mode for mode in ("check", "why", "force") if getattr(args, mode)]
+    modes = [mode for mode in ("check", "why", "force", "timings") if getattr(args, mode)]
     if len(modes) > 1:
         raise Problem(f"--{modes[0]} and --{modes[1]} exclude each other")
     if args.names[:1] == ["lab"]:
@@ -97,6 +100,8 @@ def parse(argv):
         if modes or args.overrides or len(rest) > 1 or any(not p.isdigit() or not 0 < int(p) < 65536 for p in rest):
             raise Problem("lab takes nothing but a port number: ./reproduce.sh lab [PORT]")
         args.port = int(rest[0]) if rest else 0
+    if args.timings and (args.names or args.overrides):
+        raise Problem("--timings takes nothing else: it times the same benchmarks always")
     if args.overrides and not args.lab and not args.names:
         raise Problem("-p sets parameters of a notebook: name it")
     if args.overrides and args.check:
@@ -306,6 +311,9 @@ def main(argv):
         return 0
     lock = Lock()
     environment.sweep()
+    if args.timings:
+        timings.record(env | settings, go)
+        return 0
     if not args.lab and not to_run(tasks, args, settings):
         say("nothing is stale: " + ", ".join(task.name for task in tasks))
         return 0

@@ -5,6 +5,7 @@ On the platform that made the committed outputs every byte counts. Elsewhere
 pictures only have to be there: the numbers they draw stand in text beside them.
 """
 
+import csv
 import json
 import platform
 import re
@@ -16,6 +17,7 @@ TOLERANCE = 1e-6
 
 NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
 EMBEDDED = re.compile(r"data:[\w/+.-]+;base64,[A-Za-z0-9+/=\s]+")
+PICTURES = {".pdf", ".png", ".svg"}
 TEXT = {".csv", ".json", ".md", ".svg", ".tex", ".txt", ".html"}
 
 
@@ -73,9 +75,18 @@ def text_difference(old, new, tolerance):
         worst = max(off, key=lambda o: o[0])
         return (
             f"{len(off)} of {len(numbers_new)} numbers differ, the most by {worst[0]:.1e} of its size "
-            f"(line {worst[1]}: committed {worst[2]}, recomputed {worst[3]})"
+            f"(line {worst[1]}{series(old, worst[1])}: committed {worst[2]}, recomputed {worst[3]})"
         )
     return None if tolerance else line_difference(old, new)
+
+
+def series(text, number):
+    """In words, the plotted series that a line of a figure's CSV belongs to."""
+    lines = text.splitlines()
+    if not lines[0].startswith("panel,series,"):
+        return ""
+    panel, name = next(csv.reader([lines[number - 1]]))[:2]
+    return f", series {name!r} of panel {panel!r}"
 
 
 def line_difference(old, new):
@@ -125,6 +136,10 @@ def folder_differences(committed, fresh, tolerance):
             yield path, "written, but not committed"
         else:
             what = file_difference(path, old[path], new[path], tolerance)
+            plotted = path.with_suffix(".csv")
+            if what and path.suffix in PICTURES and plotted in old and plotted in new:
+                same = file_difference(plotted, old[plotted], new[plotted], tolerance) is None
+                what = f"the picture alone was changed: the series it plots agree ({what})" if same else f"plots the series of {plotted.name}, which differ"
             if what:
                 yield path, what
 

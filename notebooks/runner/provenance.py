@@ -17,6 +17,7 @@ from urllib.parse import quote
 
 import compare
 import environment
+import readme
 from compare import PROVENANCE as FILE
 from environment import NOTEBOOKS, ROOT, WORK, digest
 
@@ -136,6 +137,9 @@ def stale(task, toolchain):
             files.append(name + (" is missing" if name not in now else " was not written by it" if name not in before else " was edited"))
     if files:
         reasons.append(listing("outputs", files))
+    text = readme.wanted(task, task.out)
+    if text is not None and text != readme.README.read_text(encoding="utf-8"):
+        reasons.append("README.md: its claims are not those of the table")
     return reasons
 
 

@@ -19,6 +19,7 @@ import progress
 import provenance
 import readme
 import report
+import timings
 
 
 def load_main():
@@ -71,6 +72,7 @@ class CommandLine(unittest.TestCase):
         for argv in (
             *(["--chekc"], ["lab", "eighty"], ["lab", "0"], ["lab", "70000"], ["lab", "1", "2"], ["lab", "--check"]),
             *(["rings", "-p"], ["rings", "-p", "K"], ["rings", "-p", "=3"], ["rings", "-p", "K=1", "-p", "K=2"], ["-p", "K=1"]),
+            *(["--timings", "rings"], ["--timings", "--check"], ["lab", "--timings"]),
             *(["lab", "-p", "K=1"], ["rings", "--check", "-p", "K=1"], ["--check", "--force"], ["--why", "--force"]),
         ):
             with self.assertRaises(main.Problem, msg=argv):
@@ -140,6 +142,20 @@ class Folders(unittest.TestCase):
     def test_pictures_elsewhere_only_have_to_be_there(self):
         self.assertEqual(self.compare({"c.png": b"xy"}, {"c.png": b"xz"}, TOLERANCE), {})
         self.assertEqual(list(self.compare({"c.png": b"xy"}, {}, TOLERANCE)), ["c.png"])
+
+    def test_figures_by_their_plotted_series(self):
+        plotted = 'panel,series,x,y\nloss,"K, published",0,0.5\nloss,"K, published",1,0.25\n'
+        old = {"f.csv": plotted.encode(), "f.png": b"xy", "t.csv": b"panel\n1.5\n"}
+        got = self.compare(old, old | {"f.csv": plotted.replace("0.25", "0.2").encode(), "f.png": b"xz"}, 0)
+        self.assertEqual(
+            got["f.csv"],
+            "1 of 4 numbers differ, the most by 2.0e-01 of its size "
+            "(line 3, series 'K, published' of panel 'loss': committed 0.25, recomputed 0.2)",
+        )
+        self.assertEqual(got["f.png"], "plots the series of f.csv, which differ")
+        got = self.compare(old, old | {"f.png": b"xz", "t.csv": b"panel\n1.4\n"}, 0)
+        self.assertIn("the picture alone was changed: the series it plots agree", got["f.png"])
+        self.assertIn("(line 2: committed 1.5, recomputed 1.4)", got["t.csv"])
 
     def test_a_folder_that_is_not_there_holds_nothing(self):
         self.assertEqual(compare.files_in(Path("/nonexistent")), {})
@@ -369,6 +385,29 @@ class Staleness(unittest.TestCase):
         for name in ("n/t.csv", "gone/t.csv", "old/provenance.json", "timings.json", "loose.csv"):
             self.checkout.write(f"figures/out/{name}", "1")
         self.assertEqual([p.name for p in main.strays()], ["gone", "loose.csv"])
+
+
+class Timings(unittest.TestCase):
+    SAID = """pkg: cvgm/qpdiff
+BenchmarkQP/c_64x(50,50,0)-2 \t 6\t 300 ns/op\t 29.5 µs/problem\t 8 B/op\t 2 allocs/op
+BenchmarkQP/c_64x(50,50,0)-2 \t 6\t 100.5 ns/op\t 9 µs/problem\t 8 B/op\t 2 allocs/op
+BenchmarkQP/c_64x(50,50,0)-2 \t 6\t 200 ns/op\t 19 µs/problem\t 8 B/op\t 2 allocs/op
+BenchmarkStep/workers-1 \t 1\t 7 ns/op
+PASS
+"""
+
+    def test_median_and_lowest(self):
+        got = timings.parse(self.SAID, 2)
+        self.assertEqual(list(got), ["QP/c_64x(50,50,0)", "Step/workers-1"])
+        self.assertEqual(got["QP/c_64x(50,50,0)"]["ns/op"], {"median": 200, "lowest": 100.5})
+        self.assertEqual(got["QP/c_64x(50,50,0)"]["µs/problem"], {"median": 19, "lowest": 9})
+        self.assertEqual(list(timings.parse(self.SAID, 1)), ["QP/c_64x(50,50,0)-2", "Step/workers-1"])
+
+    def test_each_chosen_benchmark_stands_in_the_source(self):
+        for package, names in timings.BENCHMARKS.items():
+            source = "".join(p.read_text() for p in (HERE.parents[1] / package).glob("*_test.go"))
+            for name in names:
+                self.assertIn(f"func Benchmark{name}(", source)
 
 
 class ProgressLine(unittest.TestCase):

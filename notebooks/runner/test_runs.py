@@ -6,6 +6,7 @@ Its path holds a blank; it is reached from another folder and without a network.
 
 import json
 import os
+import pty
 import random
 import shutil
 import signal
@@ -82,15 +83,15 @@ class Runs(unittest.TestCase):
         text = json.dumps({"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5})
         (self.checkout / "notebooks" / f"{name}.ipynb").write_text(text)
 
-    def start(self, *args, **env):
+    def start(self, *args, wrapped_in=(), stderr=subprocess.STDOUT, **env):
         quiet = {"TMPDIR": str(self.temporary), "GOPROXY": "off", "PIP_NO_INDEX": "1"}
         return subprocess.Popen(
-            [self.checkout / "reproduce.sh", *args],
+            [*wrapped_in, self.checkout / "reproduce.sh", *args],
             cwd="/",
             env={**os.environ, **quiet, **env},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
+            stderr=stderr,
             text=True,
             preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
         )
@@ -215,6 +216,52 @@ class Runs(unittest.TestCase):
         self.reproduce()
         self.assertEqual(self.outputs(), whole, f"killed after {moments}")
         self.assertEqual(self.processes(""), [])
+
+    def on_full_disk(self, folder, size, status):
+        """Runs with folder, of the checkout, on a disk of that size."""
+        folder = self.checkout / folder
+        folder.mkdir(parents=True, exist_ok=True)
+        mount = f'mount -t tmpfs -o size={size} full "$0" && exec "$@"'
+        process = self.start(wrapped_in=["unshare", "--map-root-user", "--mount", "sh", "-c", mount, folder])
+        said = process.communicate(timeout=300)[0]
+        self.assertEqual(process.returncode, status, said)
+        return said
+
+    def test_a_full_disk_is_named(self):
+        if subprocess.run(["unshare", "--map-root-user", "--mount", "mount", "-t", "tmpfs", "full", "/mnt"], capture_output=True).returncode:
+            self.skipTest("small disks cannot be mounted here")
+        self.experiment()
+        fresh = self.outputs()
+        said = self.on_full_disk(".work/store", "4k", status=0)
+        for function in ("RunSeeds", "Run"):
+            self.assertRegex(said, rf"note: the result of experiment\.ElasticNetParams\.{function} is not kept: .*no space left on device")
+        whole = self.outputs()
+        shutil.rmtree(self.checkout / "figures" / "out")
+        for name, data in fresh.items():
+            (self.checkout / name).write_bytes(data)
+        for folder in ("figures/out", ".work/staging"):
+            self.assertRegex(self.on_full_disk(folder, "16k", status=1), "(?i)no space left on device")
+            self.assertEqual({k: v for k, v in self.outputs().items() if k in fresh}, fresh, folder)
+        self.reproduce()
+        self.assertEqual(self.outputs(), whole)
+
+    def test_the_line_on_a_terminal(self):
+        self.experiment(seeds=600)
+        ours, theirs = pty.openpty()
+        process = self.start(stderr=theirs, TERM="xterm")
+        os.close(theirs)
+        said = b""
+        try:
+            while words := os.read(ours, 65536):
+                said += words
+        except OSError:  # the other end was closed
+            pass
+        os.close(ours)
+        process.communicate()
+        said = said.decode()
+        self.assertEqual(process.returncode, 0, said)
+        self.assertRegex(said, r"\[1/1\] 01_net  cell 4/5: \d+ of 600 done, about \d+ s left  \d+ s")
+        self.assertRegex(said, r"\[1/1\] 01_net  files changed: 8, \d+\.\d s\r\n")
 
     def test_runs_and_runs_again_to_the_same_bytes(self):
         self.notebook("01_first", WRITES)

@@ -1,0 +1,79 @@
+"""Runs the benchmarks and records what they take in figures/out/timings.json.
+
+Timings differ from machine to machine and from run to run, so this is the one
+place that holds any, with the machine and the date; whatever states a time
+draws it from there, and no output that is compared holds a fresh one.
+"""
+
+import datetime
+import os
+import platform
+import re
+import statistics
+import sys
+
+import environment
+import provenance
+from environment import ROOT, Problem, say
+
+# Those timed, by package: a step of each experiment, warm and cold, and the QP
+# solver on the sizes at which such solvers are compared.
+BENCHMARKS = {
+    "cvgm": ["ElasticNetStep", "ElasticNetCold", "LearnedKernelStep"],
+    "qpdiff": ["QPSolve", "QPWarm", "QPBackward"],
+}
+COUNT = 7  # of which the median is taken
+
+LINE = re.compile(r"^Benchmark(\S+)\s+\d+\s+(.*)$", re.M)
+
+
+def record(env, go):
+    """Times every benchmark and writes the file."""
+    cores = os.cpu_count() or 1
+    busy = os.getloadavg()[0]
+    found = {}
+    for package, names in BENCHMARKS.items():
+        say(f"timing {package}: {', '.join(names)}, {COUNT} times each")
+        pattern = f"^Benchmark({'|'.join(names)})$"
+        argv = [go, "test", "-run=^$", f"-bench={pattern}", "-benchmem", "-benchtime=0.5s", f"-count={COUNT}", f"-cpu={cores}"]
+        said = environment.command([*argv, f"./{package}"], env, f"timing {package}")
+        measured = parse(said, cores)
+        for name in names:
+            if not any(m.split("/")[0] == name for m in measured):
+                raise Problem(f"{package} has no benchmark called {name}")
+        found.update((f"{package}.{name}", values) for name, values in measured.items())
+    content = {
+        "machine": {"processor": processor(), "cores": cores, "system": f"{sys.platform} {platform.machine()}", "load before": round(busy, 2)},
+        "date": datetime.datetime.now(datetime.timezone.utc).date().isoformat(),
+        "Go": env[environment.TOOLCHAIN],
+        "code": {k: v for k, v in provenance.version().items() if k != "changed"},
+        "runs of each": COUNT,
+        "benchmarks": found,
+    }
+    environment.write_atomic(provenance.TIMINGS, environment.as_json(content).encode())
+    for name, values in found.items():
+        print(f"{name:<48} {values['ns/op']['median']:>14,.0f} ns/op, {values['ns/op']['lowest']:,.0f} at best")
+    say(f"recorded in {provenance.TIMINGS.relative_to(ROOT)}")
+
+
+def parse(said, cores):
+    """The median and the lowest of each benchmark's measures, by unit."""
+    suffix = f"-{cores}" if cores > 1 else ""
+    runs = {}
+    for name, rest in LINE.findall(said):
+        words = rest.split()
+        measures = runs.setdefault(name.removesuffix(suffix), {})
+        for value, unit in zip(words[::2], words[1::2]):
+            measures.setdefault(unit, []).append(float(value))
+    return {
+        name: {unit: {"median": statistics.median(values), "lowest": min(values)} for unit, values in measures.items()}
+        for name, measures in runs.items()
+    }
+
+
+def processor(cpuinfo="/proc/cpuinfo"):
+    try:
+        with open(cpuinfo) as f:
+            return next(line.partition(":")[2].strip() for line in f if line.startswith("model name"))
+    except (OSError, StopIteration):
+        return platform.processor() or platform.machine()
