@@ -207,40 +207,27 @@ func (p SplitsParams) ringsErrors(ctx context.Context, dataSet, k int, fraction 
 	stream := func(purpose string) *synth.Stream {
 		return synth.NewStream(uint64(dataSet), "splits, rings: "+purpose)
 	}
-	train, err := synth.MakeRings(stream("training data"), p.Rings.Train, p.Rings.rings())
+	rings := p.Rings
+	rings.K, rings.P = k, fraction
+	f, err := rings.fresh(stream, fmt.Sprint("K = ", k, ", p = ", fraction), nil)
 	if err != nil {
 		return 0, err
 	}
-	test, err := synth.MakeRings(stream("test data"), p.Rings.Test, p.Rings.rings())
-	if err != nil {
-		return 0, err
-	}
-	splits, err := cvgm.RandomSplits(stream(fmt.Sprint("K = ", k, ", p = ", fraction)), p.Rings.Train, k, fraction)
-	if err != nil {
-		return 0, err
-	}
-	loss, err := p.Rings.newKernelLoss(Full, qpdiff.Data(train), splits)
-	if err != nil {
-		return 0, err
-	}
-	phi := p.Rings.kernel()
-	start := make([]float64, phi.NumParams())
-	phi.Init(start, stream("weights"))
-	for step, err := range p.Rings.descend(loss, start) {
+	for step, err := range rings.descend(f.loss, f.start) {
 		if err == nil {
 			err = ctx.Err()
 		}
 		if err != nil {
 			return 0, err
 		}
-		if step.Index < p.Rings.Steps {
+		if step.Index < rings.Steps {
 			continue
 		}
-		model, err := loss.cv.Final(step.X)
+		model, err := f.loss.cv.Final(step.X)
 		if err != nil {
 			return 0, err
 		}
-		on, err := Judge(model, qpdiff.Data(test))
+		on, err := Judge(model, f.test)
 		return 1 - on.Accuracy, err
 	}
 	return 0, nil

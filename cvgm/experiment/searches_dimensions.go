@@ -337,30 +337,13 @@ func (p SearchDimensionsParams) rings(dataSet int, rows []int) (dimensionProblem
 	stream := func(purpose string) *synth.Stream {
 		return synth.NewStream(uint64(dataSet), "search dimensions, rings: "+purpose)
 	}
-	var q dimensionProblem
-	train, err := synth.MakeRings(stream("training data"), p.Rings.Train, p.Rings.rings())
+	f, err := p.Rings.fresh(stream, "splits", rows)
 	if err != nil {
-		return q, err
+		return dimensionProblem{}, err
 	}
-	test, err := synth.MakeRings(stream("test data"), p.Rings.Test, p.Rings.rings())
-	if err != nil {
-		return q, err
-	}
-	q.examples = p.Rings.Train
-	part := pick(qpdiff.Data(train), rows)
-	splits, err := cvgm.RandomSplits(stream("splits"), len(part.Y), p.Rings.K, p.Rings.P)
-	if err != nil {
-		return q, err
-	}
-	loss, err := p.Rings.newKernelLoss(Full, part, splits)
-	if err != nil {
-		return q, err
-	}
-	phi := p.Rings.kernel()
-	q.start = make([]float64, phi.NumParams())
-	phi.Init(q.start, stream("weights"))
-	q.problem.Objective = loss.Eval
-	q.risks(loss.cv.Final, cvgm.SoftMargin{}, qpdiff.Data(train), qpdiff.Data(test))
+	q := dimensionProblem{examples: p.Rings.Train, start: f.start}
+	q.problem.Objective = f.loss.Eval
+	q.risks(f.loss.cv.Final, cvgm.SoftMargin{}, f.train, f.test)
 	lower, upper := slices.Clone(q.start), slices.Clone(q.start)
 	for i := range lower {
 		lower[i] -= p.Radius
@@ -374,11 +357,44 @@ func (p SearchDimensionsParams) rings(dataSet int, rows []int) (dimensionProblem
 		case "Bayesian":
 			return cvgm.Bayesian{Source: stream(name), MaxSteps: p.Budget}
 		case "random":
-			return cvgm.RandomSearch{Source: stream(name), Draw: func(src cvgm.Source, x []float64) { phi.Init(x, src) }, Steps: p.Budget}
+			return cvgm.RandomSearch{Source: stream(name), Draw: func(src cvgm.Source, x []float64) { p.Rings.kernel().Init(x, src) }, Steps: p.Budget}
 		case "exhaustive":
 			return nil
 		}
 		return gradientSearcher(name, p.Budget)
 	}
 	return q, nil
+}
+
+// freshRings is the rings experiment on data, splits and weights of its own.
+type freshRings struct {
+	train, test qpdiff.Data
+	loss        *kernelLoss
+	start       []float64
+}
+
+// fresh draws from one stream per purpose; the splits' is named by the caller.
+// The CV loss is that of the rows given of the training examples; nil: all.
+func (p RingsParams) fresh(stream func(purpose string) *synth.Stream, splits string, rows []int) (*freshRings, error) {
+	train, err := synth.MakeRings(stream("training data"), p.Train, p.rings())
+	if err != nil {
+		return nil, err
+	}
+	test, err := synth.MakeRings(stream("test data"), p.Test, p.rings())
+	if err != nil {
+		return nil, err
+	}
+	f := &freshRings{train: qpdiff.Data(train), test: qpdiff.Data(test)}
+	part := pick(f.train, rows)
+	drawn, err := cvgm.RandomSplits(stream(splits), len(part.Y), p.K, p.P)
+	if err != nil {
+		return nil, err
+	}
+	if f.loss, err = p.newKernelLoss(Full, part, drawn); err != nil {
+		return nil, err
+	}
+	phi := p.kernel()
+	f.start = make([]float64, phi.NumParams())
+	phi.Init(f.start, stream("weights"))
+	return f, nil
 }
