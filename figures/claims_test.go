@@ -58,6 +58,9 @@ func fakeResults(seed uint64) Results {
 			(*k).Runs[i].Variant = v
 		}
 	}
+	r.Searches = &experiment.SearchesResult{Methods: []experiment.SearchMethod{{Name: "first"}, {Name: "exhaustive"}, {Name: experiment.SearchQuasiNewton}}}
+	r.Dimensions = &experiment.SearchDimensionsResult{Dimensions: []experiment.SearchDimension{{Methods: []experiment.SearchDimensionMethod{{Name: "exhaustive"}}}}}
+	r.Splits = &experiment.SplitsResult{ByK: []experiment.SplitsSetting{{K: 15}, {K: 120}, {K: 240}}}
 	scramble(reflect.ValueOf(&r).Elem(), rng)
 	r.Rings.Params.Hidden = []int{int(seed)}
 	r.XOR.Params.Hidden = []int{int(seed), 3}
