@@ -182,6 +182,8 @@ def run_all(tasks, args, env):
         if args.force:
             keep_results(fresh)
         shutil.rmtree(fresh, ignore_errors=True)
+    if len(tasks) > 1:
+        say(f"{len(tasks)} notebooks, {progress.took()}")
     if failed:
         say(f"{len(failed)} of {len(tasks)} notebooks {'differ or ' if args.check else ''}failed: {', '.join(failed)}")
     return 1 if failed else 0

@@ -79,8 +79,9 @@ class Progress:
     def close(self):
         self.stopped.set()
         self.pause()
-        if self.total > 1:
-            say(f"{self.total} notebooks, {duration(time.monotonic() - self.began)}")
+
+    def took(self):
+        return duration(time.monotonic() - self.began)
 
 
 def duration(seconds):

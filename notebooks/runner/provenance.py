@@ -77,15 +77,18 @@ def inputs(task, toolchain):
     todo = set(IMPORT.findall("\n".join(cells)))
     packages = set()
     files = [ROOT / name for name in ("go.mod", "go.sum", *RUNNER)]
-    if TIMINGS.exists():
-        files.append(TIMINGS)
+    reads_timings = False
     while todo - packages:
         package = (todo - packages).pop()
         packages.add(package)
         for path in (ROOT / package).glob("*.go"):
             if not path.name.endswith("_test.go"):
                 files.append(path)
-                todo.update(IMPORT.findall(path.read_text(errors="replace")))
+                text = path.read_text(errors="replace")
+                todo.update(IMPORT.findall(text))
+                reads_timings |= TIMINGS.name in text
+    if reads_timings and TIMINGS.exists():
+        files.append(TIMINGS)
     found.update((str(path.relative_to(ROOT)), environment.sha256(path.read_bytes())) for path in files)
     return found
 
@@ -129,7 +132,8 @@ def stale(task, toolchain):
         else:
             folders.setdefault(str(Path(name).parent), []).append(f"{Path(name).name} {what}")
     for folder, files in folders.items():
-        reasons.append(listing(f"package {folder}" if folder != "." else "the module", files))
+        package = "package " if any(f.partition(" ")[0].endswith(".go") for f in files) else ""
+        reasons.append(listing("the module" if folder == "." else package + folder, files))
     before, now = last["outputs"], outputs(task)
     files = []
     for name in sorted(before.keys() | now.keys()):
@@ -168,7 +172,7 @@ def version():
     try:
         done = [
             subprocess.run(["git", "-C", str(ROOT), *words], capture_output=True, text=True, check=True).stdout
-            for words in (["rev-parse", "HEAD"], ["status", "--porcelain"])
+            for words in (["rev-parse", "HEAD"], ["--no-optional-locks", "status", "--porcelain"])
         ]
     except (OSError, subprocess.CalledProcessError):
         return {}
