@@ -1,0 +1,441 @@
+package experiment
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+
+	"cvgm/cvgm"
+	"cvgm/qpdiff"
+	"cvgm/synth"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+)
+
+// A Kink is a value of an input at which an entry of a solution has two
+// one-sided slopes, and what the library answers there.
+type Kink struct {
+	At    float64
+	Entry int
+	// Left and Right are the one-sided slopes by directional derivatives,
+	// LeftDifference and RightDifference those by one-sided differences.
+	Left, Right                     float64
+	LeftDifference, RightDifference float64
+	// Weak are the numbers that the library names when asked for the derivative,
+	// Refusal its words, and Generalized what it gives instead on request.
+	Weak        []int
+	Refusal     string
+	Generalized float64
+	// Input, Value and Slope follow the entry through the kink. Slope is NaN
+	// where there is no derivative.
+	Input, Value, Slope []float64
+}
+
+// A RangeCounterexample is the kink of min ½(x − a)² subject to x ≤ 0 at a = 0
+// with what the paper's condition says of it, ∇_a g ∈ R(∇_z g): there, with
+// x = λ = 0,
+//
+//	g = (x − a + λ, λx),   ∇_z g = [1 1; λ x] = [1 1; 0 0],   ∇_a g = (−1, 0).
+type RangeCounterexample struct {
+	Kink
+	// RangeResidual is the distance of ∇_a g from the range, by least squares:
+	// the condition holds where it is 0.
+	RangeResidual float64
+	// Rule is the refusal of the general rule for convex programs.
+	Rule string
+}
+
+// VanishingRidge shows the derivative of an elastic net as λ2 goes to 0: the
+// norm of the derivative of θ along one random change of X, on data with
+// independent features, and on the same data with the first feature given
+// twice.
+type VanishingRidge struct {
+	Lambda2            []float64
+	Independent, Twice []float64
+	// IndependentAtZero is the norm at λ2 = 0, where it exists, and
+	// TwiceRefusal what the library says to such a fit with a feature given
+	// twice; SVMRefusal what it says to a support vector machine at λ2 = 0.
+	IndependentAtZero        float64
+	TwiceRefusal, SVMRefusal string
+}
+
+// DiscontinuousLoss compares two CV losses of the same fits as functions of
+// one hyperparameter: that of the misclassifications, and a smooth one.
+type DiscontinuousLoss struct {
+	C                   []float64 // ascending, at equal ratios
+	ZeroOne, SoftMargin []float64
+	Slope               []float64 // of SoftMargin in C
+	// Jumps counts the neighbours in C between which ZeroOne changes.
+	Jumps   int
+	Refusal string // to a gradient of ZeroOne
+}
+
+// DifferentiabilityLimits is what RunLimits measures.
+type DifferentiabilityLimits struct {
+	Params DifferentiabilityParams
+	Range  RangeCounterexample
+	// ElasticNet and SVM are kinks in λ1 at a λ2 above 0.
+	ElasticNet, SVM Kink
+	Ridge           VanishingRidge
+	Loss            DiscontinuousLoss
+	// Multipliers is the refusal to differentiate multipliers that are not
+	// unique, of a program whose only constraint is given twice, and Primal
+	// the derivative of its solution in p, which exists all the same.
+	Multipliers string
+	Primal      float64
+}
+
+// RunLimits measures what happens where the paper's conditions do not suffice
+// or do not hold.
+func (p DifferentiabilityParams) RunLimits(ctx context.Context) (*DifferentiabilityLimits, error) {
+	if err := p.check(); err != nil {
+		return nil, err
+	}
+	r := &DifferentiabilityLimits{Params: p}
+	for _, run := range []func(*DifferentiabilityLimits) error{p.rangeKink, p.learnerKinks, p.vanishingRidge, p.discontinuousLoss, p.sharedMultipliers} {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		if err := run(r); err != nil {
+			return nil, err
+		}
+	}
+	return r, nil
+}
+
+// refused returns the weak entries and the words of an error that says that
+// there is no derivative, and any other error as such.
+func refused(err error) (weak []int, words string, other error) {
+	var n *qpdiff.NotDifferentiableError
+	if errors.As(err, &n) {
+		return n.Weak, err.Error(), nil
+	}
+	if err == nil {
+		err = errors.New("experiment: a derivative was given where none exists")
+	}
+	return nil, "", err
+}
+
+// clip is min ½(x − a)² subject to x ≤ 0, less the constant.
+func clip(a float64) *qpdiff.QP {
+	one := mat.NewDense(1, 1, []float64{1})
+	return &qpdiff.QP{Q: one, P: []float64{-a}, G: one, H: []float64{0}}
+}
+
+func (p DifferentiabilityParams) rangeKink(r *DifferentiabilityLimits) error {
+	var s qpdiff.Solution
+	k := &r.Range
+	derivative := func() (float64, error) {
+		g := qpdiff.QPGrad{P: make([]float64, 1)}
+		err := s.VJP(&g, []float64{1}, nil, nil)
+		return -g.P[0], err // p = −a
+	}
+	for _, a := range linspace(-1, 1, 41) {
+		a = math.Round(20*a) / 20
+		if err := s.Solve(clip(a)); err != nil {
+			return err
+		}
+		slope, err := derivative()
+		if err != nil {
+			slope = math.NaN()
+		}
+		k.Input, k.Value, k.Slope = append(k.Input, a), append(k.Value, s.Z[0]), append(k.Slope, slope)
+	}
+	if err := s.Solve(clip(0)); err != nil {
+		return err
+	}
+	x, lambda := s.Z[0], s.Lambda[0]
+	_, err := derivative()
+	if k.Weak, k.Refusal, err = refused(err); err != nil {
+		return err
+	}
+	dz := make([]float64, 1)
+	for _, side := range []struct {
+		da                float64
+		slope, difference *float64
+	}{{-1, &k.Left, &k.LeftDifference}, {1, &k.Right, &k.RightDifference}} {
+		if err := s.DirectionalDerivative(dz, nil, nil, &qpdiff.QPGrad{P: []float64{-side.da}}); err != nil {
+			return err
+		}
+		*side.slope = dz[0] * side.da
+		const h = 1e-6
+		var moved qpdiff.Solution
+		if err := moved.Solve(clip(side.da * h)); err != nil {
+			return err
+		}
+		*side.difference = (moved.Z[0] - x) / (side.da * h)
+	}
+	s.Generalized = true
+	if k.Generalized, err = derivative(); err != nil {
+		return err
+	}
+
+	k.RangeResidual = outsideRange(mat.NewDense(2, 2, []float64{1, 1, lambda, x}), []float64{-1, 0})
+	rule := qpdiff.Program{
+		Objective: func(d *qpdiff.Derivatives, x, a []float64) float64 {
+			d.X[0] = x[0] - a[0]
+			d.XX.Set(0, 0, 1)
+			d.XAlpha.Set(0, 0, -1)
+			return (x[0] - a[0]) * (x[0] - a[0]) / 2
+		},
+		Inequalities: []qpdiff.Function{func(d *qpdiff.Derivatives, x, a []float64) float64 {
+			d.X[0] = 1
+			return x[0]
+		}},
+	}
+	_, err = rule.Differentiate([]float64{x}, []float64{lambda}, nil, []float64{0})
+	_, k.Rule, err = refused(err)
+	return err
+}
+
+// outsideRange returns the distance of b from the range of a, by a singular
+// value decomposition.
+func outsideRange(a *mat.Dense, b []float64) float64 {
+	var svd mat.SVD
+	if !svd.Factorize(a, mat.SVDThinU) {
+		return math.NaN()
+	}
+	values := svd.Values(nil)
+	var u mat.Dense
+	svd.UTo(&u)
+	left := append([]float64(nil), b...)
+	for j, v := range values {
+		if v > 1e-12*values[0] {
+			column := mat.Col(nil, j, &u)
+			floats.AddScaled(left, -floats.Dot(column, b), column)
+		}
+	}
+	return floats.Norm(left, 2)
+}
+
+// learnerKinks finds a kink of each learner's path in λ1.
+func (p DifferentiabilityParams) learnerKinks(r *DifferentiabilityLimits) error {
+	src := synth.NewStream(p.Seed, "kinks")
+	for _, k := range []struct {
+		to         *Kink
+		data       qpdiff.Data
+		strict, by forwardLearner
+	}{
+		{&r.ElasticNet, p.regression(src, p.Train), new(qpdiff.ElasticNet), &qpdiff.ElasticNet{Generalized: true}},
+		{&r.SVM, p.classes(src, p.Train), new(qpdiff.SVM), &qpdiff.SVM{Generalized: true}},
+	} {
+		if err := p.kink(k.to, k.data, k.strict, k.by); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// kink bisects to a λ1 at which a coefficient becomes 0.
+func (p DifferentiabilityParams) kink(k *Kink, d qpdiff.Data, strict, generalized forwardLearner) error {
+	_, n := d.X.Dims()
+	theta := make([]float64, n)
+	for _, l := range []forwardLearner{strict, generalized} {
+		if err := l.Load(d); err != nil {
+			return err
+		}
+	}
+	fit := func(lambda1 float64) error { return strict.Fit(theta, []float64{lambda1, p.Lambda2}) }
+	// From Lambda1 up, to the first coefficient that becomes 0.
+	low, high := p.Lambda1, p.Lambda1
+	if err := fit(low); err != nil {
+		return err
+	}
+	for k.Entry = -1; k.Entry < 0; {
+		before := append([]float64(nil), theta...)
+		low, high = high, high*1.02
+		if floats.Norm(before, 1) == 0 {
+			return errors.New("experiment: no coefficient becomes 0 as λ1 rises")
+		}
+		if err := fit(high); err != nil {
+			return err
+		}
+		for j, v := range before {
+			if v != 0 && theta[j] == 0 {
+				k.Entry = j
+			}
+		}
+	}
+	for {
+		mid := low + (high-low)/2
+		if mid <= low || mid >= high {
+			break
+		}
+		if err := fit(mid); err != nil {
+			return err
+		}
+		if theta[k.Entry] != 0 {
+			low = mid
+		} else {
+			high = mid
+		}
+	}
+	k.At = high
+	if err := fit(high); err != nil {
+		return err
+	}
+	at := theta[k.Entry]
+
+	unit := make([]float64, n)
+	unit[k.Entry] = 1
+	g := qpdiff.Grad{Hyper: make([]float64, 2)}
+	var err error
+	if k.Weak, k.Refusal, err = refused(strict.VJP(&g, unit)); err != nil {
+		return err
+	}
+	if err := generalized.Fit(theta, []float64{high, p.Lambda2}); err != nil {
+		return err
+	}
+	g = qpdiff.Grad{Hyper: make([]float64, 2)}
+	if err := generalized.VJP(&g, unit); err != nil {
+		return err
+	}
+	k.Generalized = g.Hyper[0]
+
+	h := 1e-6 * high
+	slope := make([]float64, n)
+	for _, side := range []struct {
+		sign              float64
+		slope, difference *float64
+	}{{-1, &k.Left, &k.LeftDifference}, {1, &k.Right, &k.RightDifference}} {
+		if err := fit(high); err != nil {
+			return err
+		}
+		if err := strict.JVP(slope, &qpdiff.Grad{Hyper: []float64{side.sign, 0}}); err != nil {
+			return err
+		}
+		*side.slope = side.sign * slope[k.Entry]
+		if err := fit(high + side.sign*h); err != nil {
+			return err
+		}
+		*side.difference = side.sign * (theta[k.Entry] - at) / h
+	}
+	for _, l := range linspace(.97*high, 1.03*high, 121) {
+		if l == high || math.Abs(l-high) < 1e-9*high {
+			l = high
+		}
+		if err := fit(l); err != nil {
+			return err
+		}
+		s := math.NaN()
+		g := qpdiff.Grad{Hyper: make([]float64, 2)}
+		if strict.VJP(&g, unit) == nil {
+			s = g.Hyper[0]
+		}
+		k.Input, k.Value, k.Slope = append(k.Input, l), append(k.Value, theta[k.Entry]), append(k.Slope, s)
+	}
+	return nil
+}
+
+func (p DifferentiabilityParams) vanishingRidge(r *DifferentiabilityLimits) error {
+	src := synth.NewStream(p.Seed, "vanishing ridge")
+	d := p.regression(src, p.Train)
+	twice := qpdiff.Data{X: mat.NewDense(p.Train, p.Features+1, nil), Y: d.Y}
+	for i := range p.Train {
+		row := d.X.RawRowView(i)
+		twice.X.SetRow(i, append([]float64{row[0]}, row...))
+	}
+	change := normals(src, p.Train*(p.Features+1))
+	norm := func(d qpdiff.Data, lambda2 float64) (float64, error) {
+		rows, n := d.X.Dims()
+		var l qpdiff.ElasticNet
+		theta := make([]float64, n)
+		if err := l.Load(d); err != nil {
+			return 0, err
+		}
+		if err := l.Fit(theta, []float64{p.Lambda1, lambda2}); err != nil {
+			return 0, err
+		}
+		err := l.JVP(theta, &qpdiff.Grad{X: mat.NewDense(rows, n, change[:rows*n])})
+		return floats.Norm(theta, 2), err
+	}
+	v := &r.Ridge
+	var err error
+	for _, l := range logspace(-8, 1, 55) {
+		a, err := norm(d, l)
+		if err != nil {
+			return err
+		}
+		b, err := norm(twice, l)
+		if err != nil {
+			return err
+		}
+		v.Lambda2, v.Independent, v.Twice = append(v.Lambda2, l), append(v.Independent, a), append(v.Twice, b)
+	}
+	if v.IndependentAtZero, err = norm(d, 0); err != nil {
+		return err
+	}
+	if _, err = norm(twice, 0); err == nil {
+		return errors.New("experiment: a fit without a unique solution succeeded")
+	}
+	v.TwiceRefusal = err.Error()
+	var machine qpdiff.SVM
+	classes := p.classes(src, p.Train)
+	if err := machine.Load(classes); err != nil {
+		return err
+	}
+	if err := machine.Fit(make([]float64, p.Features), []float64{p.Lambda1, 0}); err != nil {
+		v.SVMRefusal = err.Error()
+	}
+	return nil
+}
+
+func (p DifferentiabilityParams) discontinuousLoss(r *DifferentiabilityLimits) error {
+	src := synth.NewStream(p.Seed, "discontinuous loss")
+	d := p.classes(src, p.Train)
+	splits, err := cvgm.RandomSplits(src, p.Train, p.K, p.P)
+	if err != nil {
+		return err
+	}
+	config := cvgm.Config{Data: d, Splits: splits, Learner: func() cvgm.Learner { return &qpdiff.Logistic{Intercept: qpdiff.UnpenalisedIntercept} }, Workers: 1}
+	config.Loss = cvgm.ZeroOne{}
+	zeroOne, err := cvgm.New(config)
+	if err != nil {
+		return err
+	}
+	config.Loss = cvgm.SoftMargin{}
+	soft, err := cvgm.New(config)
+	if err != nil {
+		return err
+	}
+	l := &r.Loss
+	grad := make([]float64, 1)
+	for i, c := range logspace(-3, 2, 401) {
+		alpha := []float64{c}
+		z, err := zeroOne.Eval(nil, alpha)
+		if err != nil {
+			return err
+		}
+		s, err := soft.Eval(grad, alpha)
+		if err != nil {
+			return err
+		}
+		if i > 0 && z != l.ZeroOne[i-1] {
+			l.Jumps++
+		}
+		l.C, l.ZeroOne, l.SoftMargin, l.Slope = append(l.C, c), append(l.ZeroOne, z), append(l.SoftMargin, s), append(l.Slope, grad[0])
+	}
+	_, err = zeroOne.Eval(grad, []float64{p.C})
+	_, l.Refusal, err = refused(err)
+	return err
+}
+
+func (p DifferentiabilityParams) sharedMultipliers(r *DifferentiabilityLimits) error {
+	q := qpdiff.QP{Q: mat.NewDense(2, 2, []float64{1, 0, 0, 1}), P: []float64{-3, -1},
+		G: mat.NewDense(2, 2, []float64{1, 0, 1, 0}), H: []float64{1, 1}}
+	var s qpdiff.Solution
+	if err := s.Solve(&q); err != nil {
+		return err
+	}
+	g := qpdiff.QPGrad{P: make([]float64, 2)}
+	if err := s.VJP(&g, []float64{0, 1}, nil, nil); err != nil {
+		return fmt.Errorf("derivative of z in p with a constraint given twice: %w", err)
+	}
+	r.Primal = g.P[1]
+	g = qpdiff.QPGrad{P: make([]float64, 2)}
+	var err error
+	_, r.Multipliers, err = refused(s.VJP(&g, nil, []float64{1, 0}, nil))
+	return err
+}

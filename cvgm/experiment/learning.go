@@ -1,0 +1,299 @@
+package experiment
+
+import (
+	"context"
+	"math"
+
+	"cvgm/cvgm"
+	"cvgm/qpdiff"
+	"cvgm/synth"
+)
+
+// A LearningRun is one search for hyperparameters by the gradient of the CV
+// loss, and the CV loss around its way.
+type LearningRun struct {
+	Name  string
+	Hyper []string // names of the hyperparameters
+	X     [][]float64
+	// CVLoss is the loss at each X; TestLoss and Accuracy are those of the learner
+	// fitted to all training examples, on the test examples.
+	CVLoss, TestLoss, Accuracy []float64
+	// Axes are values of each hyperparameter, and Surface the CV loss on their
+	// grid; with one hyperparameter Surface has one column.
+	Axes    [][]float64
+	Surface [][]float64
+	// Lowest is the lowest loss of the surface.
+	Lowest float64
+}
+
+// Last returns the number of the last step.
+func (r LearningRun) Last() int { return len(r.CVLoss) - 1 }
+
+// Learning is what RunLearning measures.
+type Learning struct {
+	Params DifferentiabilityParams
+	// Runs are those of a support vector machine's λ1 and λ2, of a kernel
+	// machine's C and γ, and of logistic regression's C.
+	Runs []LearningRun
+	Loss LearnedLosses
+}
+
+// LossNames are the four losses that a learned loss is made of.
+var LossNames = []string{"hinge", "exponential", "truncated quadratic", "logistic"}
+
+// LearnedLosses compares a loss that is learned on the simplex with each of the
+// four losses that it is made of, the ridge penalty λ being learned in all cases,
+// over data sets with wrong labels.
+type LearnedLosses struct {
+	// Alpha and Lambda are the weights and the penalty along the search on the
+	// first data set, and CVLoss the loss there.
+	Alpha  [][]float64 // [step][loss]
+	Lambda []float64
+	CVLoss []float64
+	// Mean are the weights that the searches end with, on average.
+	Mean []Estimate
+	// Methods are the learned loss and then the single ones.
+	Methods []LossMethod
+}
+
+// LossMethod is one loss over all data sets. The CV loss and the test loss are
+// softmargin losses; Error is the share of clean test labels that are missed.
+type LossMethod struct {
+	Name                string
+	CV, Test, Error     Estimate
+	LessTest, LessError Comparison // the learned loss less this one
+}
+
+// A learningTask is a learner with the hyperparameters that are sought.
+type learningTask struct {
+	name        string
+	hyper       []string
+	learner     func() cvgm.Learner
+	train, test qpdiff.Data
+	// The search runs between the bounds from the start.
+	start, lower, upper []float64
+}
+
+// RunLearning learns the hyperparameters of the paper's examples.
+func (p DifferentiabilityParams) RunLearning(ctx context.Context) (*Learning, error) {
+	if err := p.check(); err != nil {
+		return nil, err
+	}
+	src := synth.NewStream(p.Seed, "learning")
+	train, err := synth.MakeRings(src, p.Train, synth.Rings{})
+	if err != nil {
+		return nil, err
+	}
+	test, err := synth.MakeRings(src, p.Test, synth.Rings{})
+	if err != nil {
+		return nil, err
+	}
+	linear, linearTest := p.classes(src, p.Train), p.classes(src, p.Test)
+	tasks := []learningTask{
+		{
+			"support vector machine", []string{"λ1", "λ2"}, func() cvgm.Learner { return &qpdiff.SVM{Generalized: true} }, linear, linearTest,
+			[]float64{.1, 3}, []float64{1e-4, 1e-3}, []float64{.3, 10},
+		},
+		{
+			"kernel machine", []string{"C", "γ"}, func() cvgm.Learner { return &qpdiff.KernelSVM{Bias: true, Generalized: true} }, qpdiff.Data(train), qpdiff.Data(test),
+			[]float64{.1, 5}, []float64{1e-2, 1e-2}, []float64{100, 10},
+		},
+		{
+			"logistic regression", []string{"C"}, func() cvgm.Learner { return &qpdiff.Logistic{Intercept: qpdiff.UnpenalisedIntercept} }, linear, linearTest,
+			[]float64{100}, []float64{1e-3}, []float64{100},
+		},
+	}
+	r := &Learning{Params: p}
+	results, err := keptCells(ctx, len(tasks)+p.LossSeeds, func(i int) (learningCell, error) {
+		var c learningCell
+		var err error
+		if i < len(tasks) {
+			c.Run, err = p.learn(ctx, tasks[i])
+		} else {
+			c.Losses, err = p.learnLosses(ctx, i-len(tasks))
+		}
+		return c, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range results[:len(tasks)] {
+		r.Runs = append(r.Runs, c.Run)
+	}
+	r.Loss = summariseLosses(results[len(tasks):])
+	return r, nil
+}
+
+// learningCell is one task, or one data set of learned losses.
+type learningCell struct {
+	Run    LearningRun
+	Losses []lossFit
+}
+
+// lossFit is one loss on one data set.
+type lossFit struct {
+	Alpha           [][]float64
+	CVLoss          []float64
+	CV, Test, Error float64
+}
+
+// newCV draws the splits of a task and sets up its CV loss, on one goroutine:
+// what runs in parallel are tasks.
+func (p DifferentiabilityParams) newCV(src synth.Source, learner func() cvgm.Learner, train qpdiff.Data) (*cvgm.CV, error) {
+	splits, err := cvgm.BalancedSplits(src, len(train.Y), p.K, p.P)
+	if err != nil {
+		return nil, err
+	}
+	return cvgm.New(cvgm.Config{Data: train, Splits: splits, Learner: learner, Loss: cvgm.SoftMargin{}, Workers: 1})
+}
+
+func (p DifferentiabilityParams) learn(ctx context.Context, t learningTask) (LearningRun, error) {
+	r := LearningRun{Name: t.name, Hyper: t.hyper}
+	cv, err := p.newCV(synth.NewStream(p.Seed, "splits of the "+t.name), t.learner, t.train)
+	if err != nil {
+		return r, err
+	}
+	// In logarithms: the start is orders of magnitude away.
+	searcher := cvgm.Logarithmic{Searcher: cvgm.Adam{StepSize: .15, MaxSteps: p.Evaluations}}
+	for step, err := range searcher.Search(cvgm.Problem{Objective: cv.Eval, Lower: t.lower, Upper: t.upper}, t.start) {
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err != nil {
+			return r, err
+		}
+		model, err := cv.Final(step.X)
+		if err != nil {
+			return r, err
+		}
+		on, err := Judge(model, t.test)
+		if err != nil {
+			return r, err
+		}
+		r.X = append(r.X, append([]float64(nil), step.X...))
+		r.CVLoss, r.TestLoss, r.Accuracy = append(r.CVLoss, step.Loss), append(r.TestLoss, on.Loss), append(r.Accuracy, on.Accuracy)
+	}
+	for k := range t.lower {
+		r.Axes = append(r.Axes, logspace(math.Log10(t.lower[k]), math.Log10(t.upper[k]), p.GridPoints))
+	}
+	r.Lowest = math.Inf(1)
+	for _, a := range r.Axes[0] {
+		points := [][]float64{{a}}
+		if len(r.Axes) == 2 {
+			points = nil
+			for _, b := range r.Axes[1] {
+				points = append(points, []float64{a, b})
+			}
+		}
+		var row []float64
+		for _, x := range points {
+			loss, err := cv.Eval(nil, x)
+			if err != nil {
+				return r, err
+			}
+			row = append(row, loss)
+			r.Lowest = math.Min(r.Lowest, loss)
+		}
+		r.Surface = append(r.Surface, row)
+		if err := ctx.Err(); err != nil {
+			return r, err
+		}
+	}
+	return r, nil
+}
+
+// learnLosses learns the weights of the losses, and the penalty alone for each
+// single loss, on one data set.
+func (p DifferentiabilityParams) learnLosses(ctx context.Context, seed int) ([]lossFit, error) {
+	src := synth.NewStream(p.Seed+uint64(seed), "learned losses")
+	train, test := p.classes(src, p.Train), p.classes(src, p.Test)
+	for i := range train.Y {
+		if src.Float64() < p.Flips {
+			train.Y[i] = -train.Y[i]
+		}
+	}
+	cv, err := p.newCV(src, func() cvgm.Learner { return &qpdiff.LearnedLoss{Generalized: true} }, train)
+	if err != nil {
+		return nil, err
+	}
+	const minLambda = 1e-2
+	var fits []lossFit
+	for method := range 1 + len(LossNames) {
+		start := []float64{.25, .25, .25, .25, .1}
+		project := func(x []float64) {
+			cvgm.Simplex(x[:4])
+			x[4] = math.Max(x[4], minLambda)
+		}
+		if method > 0 {
+			corner := method - 1
+			project = func(x []float64) {
+				clear(x[:4])
+				x[corner] = 1
+				x[4] = math.Max(x[4], minLambda)
+			}
+		}
+		search := cvgm.AdaptiveGradient{FirstStep: .05, MaxSteps: p.Evaluations, Tol: 1e-7}
+		var f lossFit
+		best, err := cvgm.Best(func(yield func(cvgm.Step, error) bool) {
+			for step, err := range search.Search(cvgm.Problem{Objective: cv.Eval, Project: project}, start) {
+				if err == nil {
+					err = ctx.Err()
+				}
+				if err == nil && (method == 0 || len(f.Alpha) == 0) {
+					f.Alpha, f.CVLoss = append(f.Alpha, append([]float64(nil), step.X...)), append(f.CVLoss, step.Loss)
+				}
+				if !yield(step, err) || err != nil {
+					return
+				}
+			}
+		})
+		if err != nil {
+			return nil, err
+		}
+		model, err := cv.Final(best.X)
+		if err != nil {
+			return nil, err
+		}
+		f.CV = best.Loss
+		on, err := Judge(model, test)
+		if err != nil {
+			return nil, err
+		}
+		f.Test, f.Error = on.Loss, 1-on.Accuracy
+		if method == 0 && seed > 0 { // the way is shown for the first data set alone
+			f.Alpha, f.CVLoss = [][]float64{best.X}, nil
+		}
+		fits = append(fits, f)
+	}
+	return fits, nil
+}
+
+func summariseLosses(cells []learningCell) LearnedLosses {
+	var l LearnedLosses
+	first := cells[0].Losses[0]
+	for _, x := range first.Alpha {
+		l.Alpha, l.Lambda = append(l.Alpha, x[:4]), append(l.Lambda, x[4])
+	}
+	l.CVLoss = first.CVLoss
+	column := func(method int, value func(lossFit) float64) []float64 {
+		var v []float64
+		for _, c := range cells {
+			v = append(v, value(c.Losses[method]))
+		}
+		return v
+	}
+	for k := range LossNames {
+		l.Mean = append(l.Mean, estimate(column(0, func(f lossFit) float64 { return f.Alpha[len(f.Alpha)-1][k] })))
+	}
+	test := func(f lossFit) float64 { return f.Test }
+	missed := func(f lossFit) float64 { return f.Error }
+	for m, name := range append([]string{"learned"}, LossNames...) {
+		l.Methods = append(l.Methods, LossMethod{
+			Name: name,
+			CV:   estimate(column(m, func(f lossFit) float64 { return f.CV })),
+			Test: estimate(column(m, test)), Error: estimate(column(m, missed)),
+			LessTest: compare(column(0, test), column(m, test)), LessError: compare(column(0, missed), column(m, missed)),
+		})
+	}
+	return l
+}

@@ -1,0 +1,141 @@
+package figures
+
+import (
+	"fmt"
+	"math"
+
+	"cvgm/cvgm/experiment"
+
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+)
+
+// LearningPaths shows the searches on the CV losses that they descend.
+func LearningPaths(r *experiment.Learning) *Figure {
+	f := &Figure{
+		Name:    "learning_paths",
+		Caption: "Hyperparameters learned by the gradient of the CV loss: the way over the loss",
+		Width:   11 * vg.Inch, Height: 3.5 * vg.Inch,
+		Panels: [][]*Panel{nil},
+	}
+	for _, run := range r.Runs {
+		var p *Panel
+		x := column(run.X, 0)
+		if len(run.Hyper) == 2 {
+			p = NewPanel(run.Name, run.Name, run.Hyper[0], run.Hyper[1])
+			p.LogAxes(true, true)
+			a, b := Log10s(run.Axes[0]), Log10s(run.Axes[1])
+			p.Surface("CV loss", a, b, run.Surface, LevelsAboveMinimum(run.Surface))
+			y := Log10s(column(run.X, 1))
+			p.Line("way", Log10s(x), y, Style{Color: Blue, Width: 1.5})
+			p.Scatter("start", Log10s(x[:1]), y[:1], Style{Color: Vermillion, GlyphRadius: 4})
+			p.Scatter("end", Log10s(x[len(x)-1:]), y[len(y)-1:], Style{Color: Black, Glyph: draw.CrossGlyph{}, GlyphRadius: 4})
+			p.Range(a[0], a[len(a)-1], b[0], b[len(b)-1])
+		} else {
+			p = NewPanel(run.Name, run.Name, run.Hyper[0], "CV loss")
+			p.LogAxes(true, false)
+			p.Grid()
+			p.Line("CV loss", Log10s(run.Axes[0]), column(run.Surface, 0), Style{Color: Grey})
+			p.Scatter("way", Log10s(x), run.CVLoss, Style{Color: Blue, GlyphRadius: 2})
+			p.Scatter("start", Log10s(x[:1]), run.CVLoss[:1], Style{Color: Vermillion, GlyphRadius: 4})
+			last := run.Last()
+			p.Scatter("end", Log10s(x[last:]), run.CVLoss[last:], Style{Color: Black, Glyph: draw.CrossGlyph{}, GlyphRadius: 4})
+		}
+		p.LegendAt(false, true)
+		f.Panels[0] = append(f.Panels[0], p)
+	}
+	return f
+}
+
+func column(rows [][]float64, k int) []float64 {
+	v := make([]float64, len(rows))
+	for i, row := range rows {
+		v[i] = row[k]
+	}
+	return v
+}
+
+// LearningTable is where the searches start and end.
+func LearningTable(r *experiment.Learning) *Table {
+	t := &Table{
+		Name: "learning", Caption: "Hyperparameters learned by the gradient of the CV loss",
+		Header: []string{"Learner", "Hyperparameters", "Start", "End", "CV loss, start", "end", "lowest on the grid", "Test loss, start", "end", "Test accuracy, start", "end"},
+	}
+	for _, run := range r.Runs {
+		last := run.Last()
+		at := func(i int) (s string) {
+			for k, v := range run.X[i] {
+				if k > 0 {
+					s += ", "
+				}
+				s += fmt.Sprintf("%.3g", v)
+			}
+			return s
+		}
+		names := run.Hyper[0]
+		for _, h := range run.Hyper[1:] {
+			names += ", " + h
+		}
+		t.Rows = append(t.Rows, []any{run.Name, names, at(0), at(last), Number{Value: run.CVLoss[0], Digits: 4}, Number{Value: run.CVLoss[last], Digits: 4}, Number{Value: run.Lowest, Digits: 4},
+			Number{Value: run.TestLoss[0], Digits: 4}, Number{Value: run.TestLoss[last], Digits: 4}, Number{Value: run.Accuracy[0], Digits: 3}, Number{Value: run.Accuracy[last], Digits: 3}})
+	}
+	return t
+}
+
+// LearnedLossPath shows the weights of the four losses along the search, the
+// losses themselves, and the learned one.
+func LearnedLossPath(r *experiment.Learning) *Figure {
+	weights := NewPanel("weights", "weights along the search", "steps", "weight")
+	weights.Grid()
+	l := r.Loss
+	steps := count(len(l.Alpha))
+	for k, name := range experiment.LossNames {
+		weights.Line(name, steps, column(l.Alpha, k), Style{Color: palette[k], Width: 2})
+	}
+	weights.Range(0, steps[len(steps)-1], 0, 1)
+	shape := NewPanel("losses", "the losses", "margin yŷ", "loss")
+	shape.Grid()
+	var margins []float64
+	for m := -2.0; m <= 2.001; m += .05 {
+		margins = append(margins, m)
+	}
+	learned := make([]float64, len(margins))
+	final := l.Alpha[len(l.Alpha)-1]
+	for k, name := range experiment.LossNames {
+		values := make([]float64, len(margins))
+		for i, m := range margins {
+			values[i] = [...]float64{math.Max(0, 1-m), math.Exp(-m), math.Pow(math.Max(0, 1-m), 2), math.Log1p(math.Exp(-2 * m))}[k]
+			learned[i] += final[k] * values[i]
+		}
+		shape.Line(name, margins, values, Style{Color: palette[k], Width: 1, Unlisted: true})
+	}
+	shape.Line("learned", margins, learned, Style{Width: 2.5})
+	shape.Range(-2, 2, 0, 6)
+	return &Figure{
+		Name:    "learned_loss",
+		Caption: "A loss learned on the simplex: its weights along the search, and what it looks like",
+		Width:   8.5 * vg.Inch, Height: 3.4 * vg.Inch,
+		Panels: [][]*Panel{{weights, shape}},
+	}
+}
+
+// LearnedLossTable compares the learned loss with the single ones.
+func LearnedLossTable(r *experiment.Learning) *Table {
+	l := r.Loss
+	t := &Table{
+		Name:    "learned_loss_gain",
+		Caption: fmt.Sprintf("A learned loss against each single one, over %d data sets with %.0f %% wrong labels", r.Params.LossSeeds, 100*r.Params.Flips),
+		Header:  []string{"Loss", "Mean weight", "CV loss", "Test loss", "Learned less this", "Learned better", "Test error", "Learned less this", "Learned better"},
+		Note:    "The CV loss and the test loss are softmargin losses; test labels are clean. The ridge penalty is learned in every row. 95 % confidence intervals of means and of paired differences.",
+	}
+	for i, m := range l.Methods {
+		mean := any(nil)
+		if i > 0 {
+			mean = estimated(l.Mean[i-1], 3)
+		}
+		row := []any{m.Name, mean, estimated(m.CV, 4)}
+		row = append(row, comparison(m.Test, m.LessTest, i == 0)...)
+		t.Rows = append(t.Rows, append(row, comparison(m.Error, m.LessError, i == 0)...))
+	}
+	return t
+}
