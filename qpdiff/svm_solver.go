@@ -463,9 +463,15 @@ func (p *marginProblem) system(v, c []float64) {
 // face computes the step dir to the face's minimiser, by Newton's method if
 // curved, and the multipliers there.
 func (p *marginProblem) face() bool {
-	p.gradient()
-	if !p.factorise() {
-		return false
+	for {
+		elbow := len(p.elbow)
+		p.gradient()
+		if !p.factorise() {
+			return false
+		}
+		if len(p.elbow) == elbow {
+			break
+		} // else the gradient has more rows to count
 	}
 	s := len(p.act)
 	d := p.dir[:s]

@@ -622,6 +622,25 @@ func TestSVMOptimalOnPaths(t *testing.T) {
 	})
 }
 
+// Two rows whose normals coincide on the support of one λ but not of the next:
+// the elbow loses a row when the support shrinks.
+func TestSVMElbowThatLosesARow(t *testing.T) {
+	d := Data{X: mat.NewDense(2, 4, []float64{0, 0, 1, 2, 0, 1, -1, -2}), Y: []float64{1, -1}}
+	var l SVM
+	theta := make([]float64, 4)
+	if err := l.Load(d); err != nil {
+		t.Fatal(err)
+	}
+	for _, hyper := range [][]float64{{.00562341325190349, 1.0022511482929128}, {.00562341325190349, 1.0022511482929128}, {.1, 1.1547819846894583}} {
+		if err := l.Fit(theta, hyper); err != nil {
+			t.Fatal(err)
+		}
+		if gap := svmGap(&l, d, theta); !(math.Abs(gap) <= 1e-14) {
+			t.Errorf("duality gap %g at %v", gap, hyper)
+		}
+	}
+}
+
 func FuzzSVM(f *testing.F) {
 	f.Add(uint64(1), uint8(10), uint8(3), .1, .1, 1.)
 	f.Add(uint64(2), uint8(3), uint8(9), 0., 1e-6, 1e3)
