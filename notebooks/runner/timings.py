@@ -16,10 +16,12 @@ import environment
 import provenance
 from environment import ROOT, Problem, say
 
-# Those timed, by package: a step of each experiment, warm and cold, and the QP
-# solver on the sizes at which such solvers are compared.
+# Those timed, by package: a step of each experiment, warm and cold, every
+# searcher, both kinds of differentiation, and the QP solver on the sizes at which
+# such solvers are compared.
 BENCHMARKS = {
     "cvgm": ["ElasticNetStep", "ElasticNetCold", "LearnedKernelStep"],
+    "cvgm/experiment": ["Searcher", "Differentiation"],
     "qpdiff": ["QPSolve", "QPWarm", "QPBackward"],
 }
 COUNT = 7  # of which the median is taken

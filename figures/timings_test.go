@@ -1,0 +1,53 @@
+package figures
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"cvgm/cvgm/experiment"
+)
+
+const recorded = `{"machine": {"processor": "Abacus", "cores": 2, "load before": 0.1}, "date": "2018-05-18", "Go": "go1", "runs of each": 3,
+"benchmarks": {
+ "cvgm.ElasticNetCold/value": {"ns/op": {"lowest": 100000, "median": 120000}},
+ "cvgm.ElasticNetCold/gradient": {"ns/op": {"lowest": 150000, "median": 120000}},
+ "cvgm.ElasticNetStep/K=128/workers=1": {"ns/op": {"lowest": 1, "median": 1}},
+ "cvgm/experiment.Differentiation/iterative/steps=100": {"ns/op": {"lowest": 12345, "median": 20000}, "B/op": {"lowest": 9296, "median": 9296}},
+ "cvgm/experiment.Searcher/quasi-Newton,_multi-start": {"ns/evaluation": {"lowest": 40000, "median": 50000}}}}`
+
+func TestTimingsComeFromTheRecord(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "timings.json")
+	if none, err := ReadTimings(path); none != nil || err != nil {
+		t.Errorf("without a record: %v, %v", none, err)
+	}
+	if err := os.WriteFile(path, []byte("{"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ReadTimings(path); err == nil {
+		t.Error("half a record is taken")
+	}
+	if err := os.WriteFile(path, []byte(recorded), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	timings, err := ReadTimings(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cost := GradientCostTable(timings)
+	if len(cost.Rows) != 1 || !strings.Contains(cost.Markdown(), "| 100 | with gradient | 150 | 1.50 |") || !strings.Contains(cost.Note, "2018-05-18 on Abacus with 2 cores") {
+		t.Errorf("cost of a gradient:\n%s", cost.Markdown())
+	}
+	if text := DifferentiationCostTable(timings).Markdown(); !strings.Contains(text, "| iterative, 100 steps | 12.3 | 9296 |") {
+		t.Errorf("cost of differentiation:\n%s", text)
+	}
+	p := experiment.DefaultSearches()
+	r := &experiment.SearchesResult{Params: p, Methods: []experiment.SearchMethod{
+		{Name: experiment.SearchMultiStart, Gradient: true, Median: []float64{1, .1}}, {Name: "random", Median: []float64{1}}}}
+	// Two evaluations of 40 µs: the logarithms of .04 and .08 ms.
+	if text := SearchesSeconds(r, timings).CSV(); strings.Count(text, "\n") != 3 || !strings.Contains(text, `"quasi-Newton, multi-start",-1.39794`) || !strings.Contains(text, "-1.09691") {
+		t.Errorf("searches against time:\n%s", text)
+	}
+}
