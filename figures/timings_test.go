@@ -1,7 +1,6 @@
 package figures
 
 import (
-	"context"
 	"os"
 	"path/filepath"
 	"strings"
