@@ -318,6 +318,8 @@ def main(argv):
         return 0
     if not args.lab and not to_run(tasks, args, settings):
         say("nothing is stale: " + ", ".join(task.name for task in tasks))
+        if not args.names:
+            conclude(settings)
         return 0
     env = environment.prepare(args.lab, env, go, version, settings)
     if args.lab:
@@ -352,10 +354,15 @@ def run(tasks, args, env):
             say(f"{stray.relative_to(ROOT)}: committed, but no notebook writes it")
             status = 1
     else:
-        if status == 0:
-            provenance.prune(env[environment.TOOLCHAIN])
-        say(f"report: {report.write(env[environment.TOOLCHAIN]).relative_to(ROOT)}")
+        conclude(env, all_done=status == 0)
     return status
+
+
+def conclude(env, all_done=True):
+    """What ends a run of all notebooks, also where an earlier one was killed before it."""
+    if all_done:
+        provenance.prune(env[environment.TOOLCHAIN])
+    say(f"report: {report.write(env[environment.TOOLCHAIN]).relative_to(ROOT)}")
 
 
 if __name__ == "__main__":
