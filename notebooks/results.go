@@ -19,5 +19,7 @@ func Results() figures.Results {
 		Splits:          Compute(experiment.DefaultSplits(), experiment.SplitsParams.Run),
 		Unrolled:        Compute(experiment.DefaultUnrolled(), experiment.UnrolledParams.Run),
 		Stability:       Compute(experiment.DefaultStability(), experiment.StabilityParams.Run),
+		Derivatives:     Compute(experiment.DefaultDifferentiability(), experiment.DifferentiabilityParams.Run),
+		Errata:          Compute(experiment.DefaultDifferentiability(), experiment.DifferentiabilityParams.RunErrata),
 	}
 }
