@@ -74,7 +74,7 @@ func DerivativeErrors(r *experiment.DerivativeChecks) *Figure {
 			p.Line(c.Input, steps, errs, Style{Color: palette[line%len(palette)], Width: 1.2})
 			line++
 		}
-		p.Range(low, high, -16, 4)
+		p.Range(low, high, -16, 8) // room for the legend
 		p.LegendAt(true, false)
 		p.plot.Legend.TextStyle.Font.Size = 8
 		if k%4 == 0 {

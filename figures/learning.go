@@ -93,6 +93,7 @@ func LearnedLossPath(r *experiment.Learning) *Figure {
 		weights.Line(name, steps, column(l.Alpha, k), Style{Color: palette[k], Width: 2})
 	}
 	weights.Range(0, steps[len(steps)-1], 0, 1)
+	weights.LegendAt(true, true)
 	shape := NewPanel("losses", "the losses", "margin yŷ", "loss")
 	shape.Grid()
 	var margins []float64
@@ -130,8 +131,8 @@ func LearnedLossTable(r *experiment.Learning) *Table {
 	}
 	for i, m := range l.Methods {
 		mean := any(nil)
-		if i > 0 {
-			mean = estimated(l.Mean[i-1], 3)
+		if single := i - (len(l.Methods) - len(l.Mean)); single >= 0 {
+			mean = estimated(l.Mean[single], 3)
 		}
 		row := []any{m.Name, mean, estimated(m.CV, 4)}
 		row = append(row, comparison(m.Test, m.LessTest, i == 0)...)

@@ -2,6 +2,7 @@ package experiment
 
 import (
 	"context"
+	"fmt"
 	"math"
 
 	"cvgm/cvgm"
@@ -45,14 +46,16 @@ var LossNames = []string{"hinge", "exponential", "truncated quadratic", "logisti
 // four losses that it is made of, the ridge penalty λ being learned in all cases,
 // over data sets with wrong labels.
 type LearnedLosses struct {
-	// Alpha and Lambda are the weights and the penalty along the search on the
-	// first data set, and CVLoss the loss there.
+	// Alpha and Lambda are the weights and the penalty along the search from equal
+	// weights on the first data set, and CVLoss the loss there.
 	Alpha  [][]float64 // [step][loss]
 	Lambda []float64
 	CVLoss []float64
 	// Mean are the weights that the searches end with, on average.
 	Mean []Estimate
-	// Methods are the learned loss and then the single ones.
+	// Methods are the learned loss, by the best of the searches from equal weights
+	// and from each single loss; that of the first search alone; and the single
+	// losses.
 	Methods []LossMethod
 }
 
@@ -135,6 +138,7 @@ type lossFit struct {
 	Alpha           [][]float64
 	CVLoss          []float64
 	CV, Test, Error float64
+	End             []float64
 }
 
 // newCV draws the splits of a task and sets up its CV loss, on one goroutine:
@@ -202,10 +206,10 @@ func (p DifferentiabilityParams) learn(ctx context.Context, t learningTask) (Lea
 	return r, nil
 }
 
-// learnLosses learns the weights of the losses, and the penalty alone for each
-// single loss, on one data set.
+// learnLosses learns the weights of the losses, from equal weights and from each
+// single loss, and the penalty alone for each single loss, on one data set.
 func (p DifferentiabilityParams) learnLosses(ctx context.Context, seed int) ([]lossFit, error) {
-	src := synth.NewStream(p.Seed+uint64(seed), "learned losses")
+	src := synth.NewStream(p.Seed, fmt.Sprintf("learned losses, data set %d", seed))
 	train, test := p.classes(src, p.Train), p.classes(src, p.Test)
 	for i := range train.Y {
 		if src.Float64() < p.Flips {
@@ -216,61 +220,69 @@ func (p DifferentiabilityParams) learnLosses(ctx context.Context, seed int) ([]l
 	if err != nil {
 		return nil, err
 	}
-	const minLambda = 1e-2
-	var fits []lossFit
-	for method := range 1 + len(LossNames) {
-		start := []float64{.25, .25, .25, .25, .1}
-		project := func(x []float64) {
-			cvgm.Simplex(x[:4])
-			x[4] = math.Max(x[4], minLambda)
-		}
-		if method > 0 {
-			corner := method - 1
-			project = func(x []float64) {
-				clear(x[:4])
-				x[corner] = 1
-				x[4] = math.Max(x[4], minLambda)
+	search := func(project func(alpha []float64), start []float64) (f lossFit, end []float64, err error) {
+		problem := cvgm.Problem{Objective: cv.Eval, Project: func(x []float64) {
+			project(x[:len(LossNames)])
+			x[len(LossNames)] = math.Max(x[len(LossNames)], 1e-2)
+		}}
+		best := cvgm.Step{Loss: math.Inf(1)}
+		for step, err := range (cvgm.AdaptiveGradient{FirstStep: .05, MaxSteps: p.Evaluations, Tol: 1e-7}).Search(problem, start) {
+			if err == nil {
+				err = ctx.Err()
 			}
-		}
-		search := cvgm.AdaptiveGradient{FirstStep: .05, MaxSteps: p.Evaluations, Tol: 1e-7}
-		var f lossFit
-		best, err := cvgm.Best(func(yield func(cvgm.Step, error) bool) {
-			for step, err := range search.Search(cvgm.Problem{Objective: cv.Eval, Project: project}, start) {
-				if err == nil {
-					err = ctx.Err()
-				}
-				if err == nil && (method == 0 || len(f.Alpha) == 0) {
-					f.Alpha, f.CVLoss = append(f.Alpha, append([]float64(nil), step.X...)), append(f.CVLoss, step.Loss)
-				}
-				if !yield(step, err) || err != nil {
-					return
-				}
+			if err != nil {
+				return f, nil, err
 			}
-		})
-		if err != nil {
-			return nil, err
+			x := append([]float64(nil), step.X...)
+			f.Alpha, f.CVLoss = append(f.Alpha, x), append(f.CVLoss, step.Loss)
+			if step.Loss < best.Loss {
+				best.Loss, best.X = step.Loss, x
+			}
 		}
 		model, err := cv.Final(best.X)
 		if err != nil {
-			return nil, err
+			return f, nil, err
 		}
-		f.CV = best.Loss
 		on, err := Judge(model, test)
+		f.CV, f.Test, f.Error, f.End = best.Loss, on.Loss, 1-on.Accuracy, best.X
+		return f, best.X, err
+	}
+	centre := []float64{.25, .25, .25, .25, .1}
+	fromCentre, _, err := search(cvgm.Simplex, centre)
+	if err != nil {
+		return nil, err
+	}
+	learned := fromCentre
+	fits := []lossFit{{}, fromCentre}
+	for corner := range LossNames {
+		single, end, err := search(func(alpha []float64) {
+			clear(alpha)
+			alpha[corner] = 1
+		}, centre)
 		if err != nil {
 			return nil, err
 		}
-		f.Test, f.Error = on.Loss, 1-on.Accuracy
-		if method == 0 && seed > 0 { // the way is shown for the first data set alone
-			f.Alpha, f.CVLoss = [][]float64{best.X}, nil
+		fits = append(fits, single)
+		again, _, err := search(cvgm.Simplex, end)
+		if err != nil {
+			return nil, err
 		}
-		fits = append(fits, f)
+		if again.CV < learned.CV {
+			learned = again
+		}
+	}
+	fits[0] = learned
+	for i := range fits { // the way is shown for the first data set alone
+		if i != 1 || seed > 0 {
+			fits[i].Alpha, fits[i].CVLoss = nil, nil
+		}
 	}
 	return fits, nil
 }
 
 func summariseLosses(cells []learningCell) LearnedLosses {
 	var l LearnedLosses
-	first := cells[0].Losses[0]
+	first := cells[0].Losses[1]
 	for _, x := range first.Alpha {
 		l.Alpha, l.Lambda = append(l.Alpha, x[:4]), append(l.Lambda, x[4])
 	}
@@ -283,11 +295,11 @@ func summariseLosses(cells []learningCell) LearnedLosses {
 		return v
 	}
 	for k := range LossNames {
-		l.Mean = append(l.Mean, estimate(column(0, func(f lossFit) float64 { return f.Alpha[len(f.Alpha)-1][k] })))
+		l.Mean = append(l.Mean, estimate(column(0, func(f lossFit) float64 { return f.End[k] })))
 	}
 	test := func(f lossFit) float64 { return f.Test }
 	missed := func(f lossFit) float64 { return f.Error }
-	for m, name := range append([]string{"learned"}, LossNames...) {
+	for m, name := range append([]string{"learned", "learned, from equal weights alone"}, LossNames...) {
 		l.Methods = append(l.Methods, LossMethod{
 			Name: name,
 			CV:   estimate(column(m, func(f lossFit) float64 { return f.CV })),
