@@ -21,8 +21,12 @@ import (
 //go:embed page.html
 var page string
 
-// answerTime is how long a front end may take to answer.
-const answerTime = 15 * time.Second
+// answerTime is how long a front end may take to answer, and retryTime how long
+// until it is asked again.
+const (
+	answerTime = 20 * time.Second
+	retryTime  = 2 * time.Second
+)
 
 // Show shows the controls and the picture below the cell and serves them until
 // the cell is interrupted; the picture then stays. Where no page answers, it
@@ -41,20 +45,41 @@ func Show() {
 	in := newInbox()
 	comms.Subscribe(root+"/events", func(_, text string) { in.put(text) })
 	gonbui.UpdateHTML(root, strings.NewReplacer("ROOT", root, "WIDTH", strconv.Itoa(width), "HEIGHT", strconv.Itoa(height)).Replace(page))
-	select {
-	case <-ctx.Done():
-	case <-in.wake:
-		in.rouse()
-		(&server{Machine: m, in: in, send: func(frame string) { comms.Send(root+"/frames", frame) }}).run(ctx)
-	case <-time.After(answerTime):
-		gonbui.UpdateHTML(root, "")
-		showStrips()
+	if !answered(ctx, in) {
+		if ctx.Err() == nil {
+			gonbui.UpdateHTML(root, "")
+			showStrips()
+		}
 		return
 	}
+	(&server{Machine: m, in: in, send: func(frame string) { comms.Send(root+"/frames", frame) }}).run(ctx)
+	comms.Send(root+"/frames", "end")
 	// What is saved with the notebook and seen without a kernel.
 	gonbui.UpdateHTML(root, "<pre>"+html.EscapeString(m.Readout()+"\n"+m.Settings().Command(m.view().shown))+"</pre>")
 	gonbui.DisplayPng(notebooks.Must(m.PNG()))
 	gonbui.Sync()
+}
+
+// answered waits for the page's first message and tells whether one came. On a
+// busy machine the kernel's connection to the page may fail at first: it is
+// tried again.
+func answered(ctx context.Context, in *inbox) bool {
+	late := time.After(answerTime)
+	again := time.NewTicker(retryTime)
+	defer again.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return false
+		case <-late:
+			return false
+		case <-again.C:
+			comms.Start()
+		case <-in.wake:
+			in.rouse()
+			return true
+		}
+	}
 }
 
 func showStrips() {
