@@ -140,4 +140,8 @@ def normalised(notebook):
         if not cell.get("id") or cell.id in seen:
             cell.id = f"cell-{i}"
         seen.add(cell.id)
+        if cell.cell_type == "code":
+            # Printed text and pictures come by different pipes, so which of
+            # them is first varies.
+            cell.outputs.sort(key=lambda output: output.output_type == "stream")
     return nbformat.writes(notebook).encode().rstrip(b"\n") + b"\n"
