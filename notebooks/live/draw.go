@@ -8,13 +8,9 @@ import (
 	"math"
 	"slices"
 
-	"cvgm/cvgm"
 	"cvgm/cvgm/experiment"
 	"cvgm/figures"
-	"cvgm/qpdiff"
 
-	"gonum.org/v1/gonum/floats"
-	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 	"gonum.org/v1/plot/vg/vgimg"
@@ -22,18 +18,18 @@ import (
 
 // view is what is to be seen: a run up to a step, and another to compare with.
 type view struct {
-	run    *Run
-	shown  int  // at most run.last()
-	pinned *Run // nil: none
+	run    *trajectory
+	shown  int         // at most run.last()
+	pinned *trajectory // nil: none
 	// pinnedName is what the key calls the pinned run, and prefix stands before
 	// the large panels' titles. Both may be empty.
 	pinnedName, prefix string
 }
 
-func (v view) state() State { return v.run.States[v.shown] }
+func (v view) state() state { return v.run.states[v.shown] }
 
 // beside returns the pinned run's state at the step shown, or its last before.
-func (v view) beside() State { return v.pinned.States[min(v.shown, v.pinned.last())] }
+func (v view) beside() state { return v.pinned.states[min(v.shown, v.pinned.last())] }
 
 func (m *Machine) view() view {
 	s := m.now()
@@ -100,136 +96,6 @@ var (
 	pinStyle        = figures.Style{Color: figures.Purple, Width: 1.3, Dash: []vg.Length{5, 3}}
 )
 
-func (t *kernelTrial) panels(v view) layout {
-	key := []figures.KeyEntry{{Name: "class −1", Style: classes[0]}, {Name: "class +1", Style: classes[1]}, {Name: "model", Style: boundaryStyle}, {Name: "Bayes rule", Style: bayesStyle},
-		{Name: "CV", Style: cvStyle}, {Name: "training", Style: trainStyle}, {Name: "test", Style: testStyle}}
-	return layout{
-		key:   v.withPinned(key),
-		large: []*figures.Panel{t.plane(v.prefix+"decision boundary", v), t.manifold(v.prefix+"manifold φ(x)", v.state())},
-		small: []*figures.Panel{v.losses(), v.accuracies(t.Bayes.Rate), v.angles()},
-	}
-}
-
-// The grid on which a boundary is found has fineGrid points per axis, or
-// coarseGrid in a preview.
-const (
-	fineGrid   = 60
-	coarseGrid = 30
-)
-
-// plane shows the training examples with the boundaries of the model, of the
-// best rule there is, and of the pinned run's model.
-func (t *kernelTrial) plane(title string, v view) *figures.Panel {
-	p := figures.NewPanel(title, title, "x1", "x2")
-	p.Equal = true
-	byClass(p, t.Train)
-	n := fineGrid
-	if t.coarse {
-		n = coarseGrid
-	}
-	axis := make([]float64, n)
-	floats.Span(axis, -t.half, t.half)
-	if t.best == nil {
-		t.best = onGrid(axis, func(dst []float64, x *mat.Dense) error {
-			for i := range dst {
-				dst[i] = t.Bayes.Label(x.RawRowView(i))
-			}
-			return nil
-		})
-	}
-	p.Contour("Bayes boundary", axis, axis, t.best, 0, bayesStyle)
-	if v.pinned != nil {
-		p.Contour("pinned boundary", axis, axis, onGrid(axis, v.beside().Model.Predict), 0, pinStyle)
-	}
-	p.Contour("boundary", axis, axis, onGrid(axis, v.state().Model.Predict), 0, boundaryStyle)
-	p.Range(-t.half, t.half, -t.half, t.half)
-	return p
-}
-
-// onGrid returns the predictions at axis × axis. None are what cannot be
-// computed: a model that predicts its own training examples predicts all.
-func onGrid(axis []float64, predict func(dst []float64, x *mat.Dense) error) [][]float64 {
-	n := len(axis)
-	points := mat.NewDense(n*n, 2, nil)
-	for i, x := range axis {
-		for j, y := range axis {
-			points.SetRow(i*n+j, []float64{x, y})
-		}
-	}
-	all := make([]float64, n*n)
-	if err := predict(all, points); err != nil {
-		return nil
-	}
-	z := make([][]float64, n)
-	for i := range z {
-		z[i] = all[i*n : (i+1)*n]
-	}
-	return z
-}
-
-// byClass plots points of the plane in the colours of their classes.
-func byClass(p *figures.Panel, d qpdiff.Data) {
-	for class, name := range []string{"class −1", "class +1"} {
-		var x, y []float64
-		for i, label := range d.Y {
-			if (label > 0) == (class == 1) {
-				x, y = append(x, d.X.At(i, 0)), append(y, d.X.At(i, 1))
-			}
-		}
-		p.Scatter(name, x, y, classes[class])
-	}
-}
-
-// manifoldPoints bounds the test examples whose features are shown.
-const manifoldPoints = 500
-
-// manifold shows test examples as the learner sees them, with its separator.
-func (t *kernelTrial) manifold(title string, s State) *figures.Panel {
-	p := figures.NewPanel(title, title, "φ1", "φ2")
-	d := thinned(t.Test, manifoldPoints)
-	phi, err := s.Model.Features.Forward(s.Model.Params, d.X)
-	if err != nil {
-		return p
-	}
-	d.X = mat.DenseCopyOf(phi)
-	byClass(p, d)
-	var low, high [2]float64
-	for j := range low {
-		column := mat.Col(nil, j, d.X)
-		low[j], high[j] = slices.Min(column), slices.Max(column)
-		pad := .05*(high[j]-low[j]) + 1e-9
-		low[j], high[j] = low[j]-pad, high[j]+pad
-	}
-	// The line w·φ + b = 0, over the whole panel.
-	w, b := s.Model.Theta[:2], s.Model.Theta[2]
-	if norm := w[0]*w[0] + w[1]*w[1]; norm > 0 {
-		reach := math.Hypot(high[0]-low[0], high[1]-low[1])
-		// From the point of the line that is nearest to the panel's middle.
-		mid := [2]float64{(low[0] + high[0]) / 2, (low[1] + high[1]) / 2}
-		off := (w[0]*mid[0] + w[1]*mid[1] + b) / norm
-		foot := [2]float64{mid[0] - off*w[0], mid[1] - off*w[1]}
-		along := [2]float64{-w[1] * reach / math.Sqrt(norm), w[0] * reach / math.Sqrt(norm)}
-		p.Line("separator", []float64{foot[0] - along[0], foot[0] + along[0]}, []float64{foot[1] - along[1], foot[1] + along[1]},
-			boundaryStyle)
-	}
-	p.Range(low[0], high[0], low[1], high[1])
-	return p
-}
-
-// thinned returns at most n of the examples, evenly spaced.
-func thinned(d qpdiff.Data, n int) qpdiff.Data {
-	if len(d.Y) <= n {
-		return d
-	}
-	few := qpdiff.Data{X: mat.NewDense(n, 2, nil), Y: make([]float64, n)}
-	for i := range n {
-		row := i * len(d.Y) / n
-		few.X.SetRow(i, d.X.RawRowView(row))
-		few.Y[i] = d.Y[row]
-	}
-	return few
-}
-
 func (v view) withPinned(key []figures.KeyEntry) []figures.KeyEntry {
 	if v.pinned != nil {
 		key = append(key, figures.KeyEntry{Name: cmp.Or(v.pinnedName, "pinned"), Style: pinStyle})
@@ -238,12 +104,12 @@ func (v view) withPinned(key []figures.KeyEntry) []figures.KeyEntry {
 }
 
 // curve plots a number of each state of a run up to the end of its history.
-func curve(p *figures.Panel, name string, r *Run, of func(State) float64, s figures.Style) {
+func curve(p *figures.Panel, name string, r *trajectory, of func(state) float64, s figures.Style) {
 	const most = 250 // points are enough for a panel of this width
 	var x, y []float64
-	stride := (len(r.States) + most - 1) / most
-	for i := 0; i < len(r.States); i += stride {
-		if f := of(r.States[i]); !math.IsNaN(f) {
+	stride := (len(r.states) + most - 1) / most
+	for i := 0; i < len(r.states); i += stride {
+		if f := of(r.states[i]); !math.IsNaN(f) {
 			x, y = append(x, float64(i)), append(y, f)
 		}
 	}
@@ -279,9 +145,9 @@ func curvePanel(name, x, y string) *figures.Panel {
 // losses shows the CV, training and test losses.
 func (v view) losses(levels ...level) *figures.Panel {
 	p := curvePanel("losses", "", "loss")
-	cv := func(s State) float64 { return s.CV.Loss }
-	test := func(s State) float64 { return s.Test.Loss }
-	train := func(s State) float64 { return s.Train.Loss }
+	cv := func(s state) float64 { return s.CV.Loss }
+	test := func(s state) float64 { return s.Test.Loss }
+	train := func(s state) float64 { return s.Train.Loss }
 	if v.pinned != nil {
 		curve(p, "pinned CV", v.pinned, cv, pinStyle)
 		curve(p, "pinned test", v.pinned, test, pinStyle)
@@ -290,9 +156,9 @@ func (v view) losses(levels ...level) *figures.Panel {
 	curve(p, "test", v.run, test, testStyle)
 	curve(p, "CV", v.run, cv, cvStyle)
 	var seen []float64
-	for _, r := range []*Run{v.run, v.pinned} {
+	for _, r := range []*trajectory{v.run, v.pinned} {
 		if r != nil {
-			for _, s := range r.States {
+			for _, s := range r.states {
 				seen = append(seen, cv(s), test(s), train(s))
 			}
 		}
@@ -322,134 +188,6 @@ type level struct {
 	style figures.Style
 }
 
-// accuracies shows the training and test accuracy and that of the Bayes rule.
-func (v view) accuracies(bayes float64) *figures.Panel {
-	p := curvePanel("accuracies", "", "accuracy")
-	if v.pinned != nil {
-		curve(p, "pinned test", v.pinned, func(s State) float64 { return s.Test.Accuracy }, pinStyle)
-	}
-	p.Line("Bayes", []float64{0, MaxSteps}, []float64{bayes, bayes}, bayesStyle)
-	curve(p, "train", v.run, func(s State) float64 { return s.Train.Accuracy }, trainStyle)
-	curve(p, "test", v.run, func(s State) float64 { return s.Test.Accuracy }, testStyle)
-	v.axes(p, .4, 1.02)
-	return p
-}
-
-// angles shows the angle between the direction descended and the exact gradient.
-func (v view) angles() *figures.Panel {
-	p := curvePanel("angles", "step", "angle (°)")
-	angle := func(s State) float64 { return s.Angle }
-	if v.pinned != nil {
-		curve(p, "pinned", v.pinned, angle, pinStyle)
-	}
-	curve(p, "to the exact gradient", v.run, angle, angleStyle)
-	v.axes(p, -5, 180)
-	return p
-}
-
-func (t *elasticNetTrial) panels(v view) layout {
-	key := []figures.KeyEntry{{Name: "CVGM", Style: pathStyle}, {Name: "true coefficients", Style: truthStyle}, {Name: "CV", Style: cvStyle}, {Name: "training", Style: trainStyle}, {Name: "test", Style: testStyle},
-		{Name: "test, least squares", Style: bayesStyle}, {Name: "test, truth", Style: truthLevelStyle}, {Name: "λ1", Style: penaltyStyles[0]}, {Name: "λ2", Style: penaltyStyles[1]}}
-	return layout{
-		key:   v.withPinned(key),
-		large: []*figures.Panel{t.path(v.prefix+"CV loss and path", v), t.coefficients(v.prefix+"coefficients", v)},
-		small: []*figures.Panel{
-			v.losses(level{"least squares", t.LeastSquares, bayesStyle}, level{"true coefficients", t.TrueCoefficients, truthLevelStyle}),
-			v.penalties(),
-		},
-	}
-}
-
-// The surface is evaluated on surfacePoints per penalty, or coarsePoints in a
-// preview.
-const (
-	surfacePoints = 28
-	coarsePoints  = 12
-)
-
-// path shows the CV loss over the penalties and the way walked on it.
-func (t *elasticNetTrial) path(title string, v view) *figures.Panel {
-	p := figures.NewPanel(title, title, "λ1", "λ2")
-	p.LogAxes(true, true)
-	s := t.evaluated()
-	l1, l2 := figures.Log10s(s.Lambda1), figures.Log10s(s.Lambda2)
-	if len(s.CV) == len(l1) {
-		p.Surface("CV loss", l1, l2, s.CV, figures.LevelsAboveMinimum(s.CV))
-	}
-	way := func(r *Run, to int, name string, style figures.Style) {
-		var x, y []float64
-		for _, state := range r.States[:to+1] {
-			x, y = append(x, math.Log10(max(state.Lambda[0], s.Lambda1[0]))), append(y, math.Log10(max(state.Lambda[1], s.Lambda2[0])))
-		}
-		p.Line(name, x, y, style)
-		p.Scatter(name+": step shown", x[len(x)-1:], y[len(y)-1:], figures.Style{Color: style.Color, GlyphRadius: 4})
-	}
-	if v.pinned != nil {
-		way(v.pinned, min(v.shown, v.pinned.last()), "pinned path", pinStyle)
-	}
-	way(v.run, v.shown, "path", pathStyle)
-	p.Range(l1[0], l1[len(l1)-1], l2[0], l2[len(l2)-1])
-	return p
-}
-
-// evaluated returns the surface, which is computed once. Where a point of it
-// fails, the rows behind are missing, and it is not drawn.
-func (t *elasticNetTrial) evaluated() experiment.ElasticNetSurface {
-	if t.surface == nil {
-		n := surfacePoints
-		if t.coarse {
-			n = coarsePoints
-		}
-		s, _ := t.ground.CVSurface(-4, .5, n)
-		t.surface = &s
-	}
-	return *t.surface
-}
-
-// coefficients shows the fitted and the true coefficients.
-func (t *elasticNetTrial) coefficients(title string, v view) *figures.Panel {
-	p := figures.NewPanel(title, title, "feature", "coefficient")
-	p.Grid()
-	n := len(t.Coef)
-	place := make([]float64, n)
-	for i := range place {
-		place[i] = float64(i + 1)
-	}
-	low, high := min(0, slices.Min(t.Coef)), slices.Max(t.Coef)
-	fitted := func(name string, m *cvgm.Model, s figures.Style) {
-		raw := make([]float64, n) // on the features as they are
-		for i := range raw {
-			raw[i] = m.Theta[i] / m.Dev[i]
-		}
-		low, high = min(low, slices.Min(raw)), max(high, slices.Max(raw))
-		p.Scatter(name, place, raw, s)
-	}
-	p.Scatter("true", place, t.Coef, truthStyle)
-	if v.pinned != nil {
-		fitted("pinned", v.beside().Model, figures.Style{Color: figures.Purple, Glyph: draw.CrossGlyph{}, GlyphRadius: 4})
-	}
-	fitted("fitted", v.state().Model, figures.Style{Color: figures.Blue, GlyphRadius: 3})
-	pad := .08 * (high - low)
-	p.Range(.5, float64(n)+.5, low-pad, high+pad)
-	return p
-}
-
-// penalties shows λ1 and λ2 along the run, on a logarithmic axis.
-func (v view) penalties() *figures.Panel {
-	p := curvePanel("penalties", "step", "penalty")
-	p.LogAxes(false, true)
-	const low, high = -5, 1
-	for j, name := range []string{"λ1", "λ2"} {
-		log := func(s State) float64 { return max(low, math.Log10(s.Lambda[j])) }
-		if v.pinned != nil {
-			curve(p, "pinned "+name, v.pinned, log, pinStyle)
-		}
-		curve(p, name, v.run, log, penaltyStyles[j])
-	}
-	v.axes(p, low, high)
-	return p
-}
-
 // Readout says in numbers what is shown, and what went wrong.
 func (m *Machine) Readout() string {
 	text := m.view().readout()
@@ -464,19 +202,22 @@ func (v view) readout() string {
 	if v.pinned != nil {
 		text = "this   " + text
 	}
-	if v.run.Coarse {
+	if v.run.coarse {
 		text += "   preview"
 	}
 	if v.pinned != nil {
 		text += "\npinned " + v.beside().readout(min(v.shown, v.pinned.last()))
 	}
-	if v.run.Err != nil {
-		text += fmt.Sprintf("\nthe run ends at step %d: %v", v.run.last(), v.run.Err)
+	switch {
+	case v.run.done:
+		text += fmt.Sprintf("\nconverged at step %d", v.run.last())
+	case v.run.err != nil:
+		text += fmt.Sprintf("\nthe run ends at step %d: %v", v.run.last(), v.run.err)
 	}
 	return text
 }
 
-func (s State) readout(step int) string {
+func (s state) readout(step int) string {
 	loss := func(p experiment.Performance) string {
 		if math.IsNaN(p.Accuracy) {
 			return fmt.Sprintf("%.4f", p.Loss)

@@ -43,12 +43,12 @@ type Machine struct {
 // session is what the machine holds for one problem.
 type session struct {
 	settings Settings
-	run      *Run
+	run      *trajectory
 	shown    int // the step to be shown; where the run has not come so far, its last
 	playing  bool
-	pinned   *Run
-	// failed is a run that settings allow no step of; run is then still the
-	// one before it.
+	pinned   *trajectory
+	// failed says why the settings allow no run; run is then still the one
+	// before.
 	failed error
 }
 
@@ -89,7 +89,7 @@ func (m *Machine) Handle(e Event) {
 			return
 		}
 		moved := s.settings.with(e.Control, e.Value)
-		if moved.equal(s.settings) && s.run.Coarse == e.Dragging {
+		if moved.equal(s.settings) && s.run.coarse == e.Dragging {
 			return
 		}
 		s.settings = moved
@@ -108,7 +108,7 @@ func (m *Machine) Handle(e Event) {
 		// The pinned run and the current one may be the same, but only one of
 		// them may go on.
 		pinned := *s.run
-		pinned.States = slices.Clone(s.run.States)
+		pinned.states = slices.Clone(s.run.states)
 		pinned.next, pinned.stop = nil, func() {}
 		s.pinned = &pinned
 	case Unpin:
@@ -124,7 +124,7 @@ func (m *Machine) Handle(e Event) {
 func (s *session) start(coarse bool) {
 	r := newRun(s.settings, coarse)
 	r.extend()
-	if s.failed = r.Err; s.failed != nil && s.run != nil {
+	if s.failed = r.err; s.failed != nil && s.run != nil {
 		r.stop()
 		return
 	}

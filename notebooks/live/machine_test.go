@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 
+	"cvgm/figures"
+
 	"pgregory.net/rapid"
 )
 
@@ -27,7 +29,7 @@ func quick(t rapid.TB, p Problem, steps int) *Machine {
 		m.Handle(Event{Kind: Step})
 	}
 	if v := m.view(); v.shown != steps {
-		t.Fatalf("%v shows step %d after %d: %v", p, v.shown, steps, v.run.Err)
+		t.Fatalf("%v shows step %d after %d: %v", p, v.shown, steps, v.run.err)
 	}
 	return m
 }
@@ -47,7 +49,7 @@ func catchUp(m *Machine) {
 }
 
 // numbers returns the states' numbers, in which NaN equals NaN.
-func numbers(states []State) []string {
+func numbers(states []state) []string {
 	var text []string
 	for _, s := range states {
 		text = append(text, fmt.Sprintln(s.CV, s.Train, s.Test, s.Angle, s.Lambda, s.Model.Theta))
@@ -107,17 +109,17 @@ func TestPlayStepAndCatchUpGoTheSameWay(t *testing.T) {
 		moved := quick(t, p, 6)
 		moved.Handle(Event{Kind: Set, Control: control(t, p, "K"), Value: 0, Dragging: true})
 		catchUp(moved)
-		if !moved.view().run.Coarse {
+		if !moved.view().run.coarse {
 			t.Error("a drag shows no preview")
 		}
 		moved.Handle(Event{Kind: Set, Control: control(t, p, "K"), Value: 1})
 		catchUp(moved)
-		if moved.view().run.Coarse || moved.view().shown != 6 {
-			t.Errorf("after the release: coarse is %v, step %d", moved.view().run.Coarse, moved.view().shown)
+		if moved.view().run.coarse || moved.view().shown != 6 {
+			t.Errorf("after the release: coarse is %v, step %d", moved.view().run.coarse, moved.view().shown)
 		}
-		want := numbers(stepped.view().run.States)
+		want := numbers(stepped.view().run.states)
 		for name, m := range map[string]*Machine{"played": played, "moved": moved} {
-			if got := numbers(m.view().run.States); !slices.Equal(got, want) {
+			if got := numbers(m.view().run.states); !slices.Equal(got, want) {
 				t.Errorf("%s:\n%v\nwant\n%v", name, got, want)
 			}
 			if !bytes.Equal(m.Draw(), stepped.Draw()) {
@@ -135,14 +137,14 @@ func TestScrubbingGoesBackThroughEveryState(t *testing.T) {
 			m.Handle(Event{Kind: Step})
 			pictures = append(pictures, m.Draw())
 		}
-		states := len(m.view().run.States)
+		states := len(m.view().run.states)
 		for at := 5; at >= 0; at-- {
 			m.Handle(Event{Kind: Scrub, Value: at})
 			if m.view().shown != at {
 				t.Fatalf("shows step %d, want %d", m.view().shown, at)
 			}
 			last := m.view()
-			last.run = &Run{Settings: last.run.Settings, States: last.run.States[:at+1], trial: last.run.trial}
+			last.run = &trajectory{settings: last.run.settings, states: last.run.states[:at+1], trial: last.run.trial}
 			// The picture then differs in the curves beyond the step alone.
 			if got, want := m.Readout(), last.readout(); got != want {
 				t.Errorf("readout %q, want %q", got, want)
@@ -151,7 +153,7 @@ func TestScrubbingGoesBackThroughEveryState(t *testing.T) {
 		for at := 1; at <= 5; at++ { // forward again, along what is known
 			m.Handle(Event{Kind: Step})
 		}
-		if !bytes.Equal(m.Draw(), pictures[5]) || len(m.view().run.States) != states {
+		if !bytes.Equal(m.Draw(), pictures[5]) || len(m.view().run.states) != states {
 			t.Error("stepping forward again does not end where it was")
 		}
 		m.Handle(Event{Kind: Scrub, Value: 99})
@@ -172,7 +174,7 @@ func TestOnlyTheSeedAndTheWidthChangeTheInitialWeights(t *testing.T) {
 				i := control(t, p, field)
 				m.Handle(Event{Kind: Set, Control: i, Value: m.Settings().At(i) + move})
 			}
-			return m.view().run.States[0].Model.Params
+			return m.view().run.states[0].Model.Params
 		}
 		want := start("", 0)
 		for _, c := range p.Controls() {
@@ -189,12 +191,12 @@ func TestPinnedRunStays(t *testing.T) {
 		m := quick(t, p, 4)
 		plain := m.Draw()
 		m.Handle(Event{Kind: Pin})
-		pinned := numbers(m.view().pinned.States)
+		pinned := numbers(m.view().pinned.states)
 		before := m.Draw()
 		m.Handle(Event{Kind: Set, Control: 1, Value: 0})
 		catchUp(m)
 		m.Handle(Event{Kind: Step})
-		if got := numbers(m.view().pinned.States); !slices.Equal(got, pinned) {
+		if got := numbers(m.view().pinned.states); !slices.Equal(got, pinned) {
 			t.Error("the pinned run has changed")
 		}
 		if bytes.Equal(m.Draw(), before) || !strings.Contains(m.Readout(), "pinned step 4") {
@@ -226,8 +228,8 @@ func TestEachProblemKeepsItsState(t *testing.T) {
 		t.Error("the rings are not as they were")
 	}
 	m.Handle(Event{Kind: Reset})
-	if !m.Settings().equal(Paper(Rings)) || m.view().shown != 0 || len(m.view().run.States) != 1 {
-		t.Errorf("reset shows step %d of %d", m.view().shown, len(m.view().run.States))
+	if !m.Settings().equal(Paper(Rings)) || m.view().shown != 0 || len(m.view().run.states) != 1 {
+		t.Errorf("reset shows step %d of %d", m.view().shown, len(m.view().run.states))
 	}
 }
 
@@ -237,8 +239,8 @@ func TestRunsEnd(t *testing.T) {
 	for range MaxSteps + 5 {
 		m.Tick()
 	}
-	if v := m.view(); m.Playing() || v.shown != MaxSteps || len(v.run.States) != MaxSteps+1 {
-		t.Errorf("playing is %v at step %d of %d", m.Playing(), v.shown, len(v.run.States))
+	if v := m.view(); m.Playing() || v.shown != MaxSteps || len(v.run.states) != MaxSteps+1 {
+		t.Errorf("playing is %v at step %d of %d", m.Playing(), v.shown, len(v.run.states))
 	}
 	m.Handle(Event{Kind: Step})
 	if v := m.view(); v.shown != MaxSteps {
@@ -246,16 +248,32 @@ func TestRunsEnd(t *testing.T) {
 	}
 }
 
-// A step size that makes the loss overflow ends the run with its error, and the
-// steps before it can still be seen.
+// From large penalties the elastic net stays at zero, where it does not matter
+// how large they are.
+func TestConvergedRunsEnd(t *testing.T) {
+	m := quick(t, ElasticNet, 0)
+	for field, at := range map[string]int{"Lambda1": 8, "Lambda2": 8, "Train": 4, "Noise": 1, "Informative": 9, "P": 4, "StepSize": 8, "Seed": 1} {
+		m.Handle(Event{Kind: Set, Control: control(t, ElasticNet, field), Value: at})
+	}
+	m.Handle(Event{Kind: Play})
+	for range 3 {
+		m.Tick()
+	}
+	if m.Playing() || m.view().shown != 0 || !strings.Contains(m.Readout(), "converged at step 0") {
+		t.Errorf("playing is %v: %q", m.Playing(), m.Readout())
+	}
+	checkSVG(t, m.Draw())
+}
+
+// An error ends the run, and the steps before it can still be seen.
 func TestFailuresAreReported(t *testing.T) {
 	m := quick(t, Rings, 2)
 	s := m.now()
 	broken := errors.New("no more")
 	next := s.run.next
-	s.run.next = func() (State, error, bool) {
-		if len(s.run.States) == 4 {
-			return State{}, broken, true
+	s.run.next = func() (state, error, bool) {
+		if len(s.run.states) == 4 {
+			return state{}, broken, true
 		}
 		return next()
 	}
@@ -331,6 +349,36 @@ func checkSVG(t rapid.TB, svg []byte) {
 			t.Fatalf("the picture holds %s", bad)
 		}
 	}
+}
+
+func ExampleSettings() {
+	s := Paper(XOR)
+	for i, c := range XOR.Controls()[:4] {
+		fmt.Printf("%s = %s: %s\n", c.Label, c.Values[s.At(i)], XOR.Help(c))
+	}
+	fmt.Println(s.Command(80)) // 80 steps are more than the paper's
+	// Output:
+	// N = 100: training examples N
+	// noise (overlap) = .2: how far a square reaches beyond the axes, as a share of its reach on its own side
+	// C = 50: weight of the logistic losses against the ridge penalty
+	// K splits = 256: cross-validation splits
+	// ./reproduce.sh xor -p Steps=80
+}
+
+func ExampleStrip() {
+	strip, err := NewStrip(ElasticNet)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, row := range strip.States.Rows {
+		fmt.Printf("step %v: test loss %.3f\n", row[1], row[4].(figures.Number).Value)
+	}
+	// Output:
+	// step 0: test loss 1.222
+	// step 20: test loss 1.131
+	// step 98: test loss 1.078
+	// step 500: test loss 1.226
 }
 
 func ExampleMachine() {

@@ -135,7 +135,7 @@ func (s *server) run(ctx context.Context) {
 		switch {
 		case dirty && !s.caughtUp:
 			budget := sliceTime
-			if s.view().run.Coarse {
+			if s.view().run.coarse {
 				budget = previewTime
 			}
 			for start := time.Now(); !s.caughtUp && time.Since(start) < budget; {
@@ -145,7 +145,7 @@ func (s *server) run(ctx context.Context) {
 			s.timed(s.Tick)
 			dirty = true
 		}
-		if dirty && ready && (s.caughtUp || s.view().run.Coarse || time.Since(since) > showTime) {
+		if dirty && ready && (s.caughtUp || s.view().run.coarse || time.Since(since) > showTime) {
 			s.show()
 			dirty, since = !s.caughtUp, time.Now()
 			continue
@@ -189,7 +189,7 @@ func (s *server) handle(m message) bool {
 func (s *server) timed(f func()) {
 	before, run, start := s.view().run.last(), s.view().run, time.Now()
 	f()
-	if run == s.view().run && run.last() == before+1 && !run.Coarse {
+	if run == s.view().run && run.last() == before+1 && !run.coarse {
 		took := time.Since(start)
 		if s.perStep == 0 {
 			s.perStep = took

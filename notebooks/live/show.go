@@ -25,7 +25,7 @@ var page string
 // until it is asked again.
 const (
 	answerTime = 20 * time.Second
-	retryTime  = 2 * time.Second
+	retryTime  = 4 * time.Second
 )
 
 // Show shows the controls and the picture below the cell and serves them until

@@ -31,7 +31,7 @@ func NewStrip(p Problem) (*Strip, error) {
 		return nil, err
 	}
 	v := view{run: full, pinnedName: "published gradient"}
-	runs := []*Run{full}
+	runs := []*trajectory{full}
 	for i, c := range controls[p] {
 		if c.Field == "" {
 			if v.pinned, err = settings.with(i, int(experiment.Published)).run(steps[len(steps)-1]); err != nil {
@@ -43,11 +43,11 @@ func NewStrip(p Problem) (*Strip, error) {
 	strip := &Strip{States: &figures.Table{
 		Name:    "explore_" + p.String(),
 		Caption: p.Title() + " under the paper's settings",
-		Header:  full.States[0].header(),
+		Header:  full.states[0].header(),
 	}}
 	for _, r := range runs {
 		for _, step := range steps {
-			strip.States.Rows = append(strip.States.Rows, r.States[step].row(r.Settings.variant().String(), step))
+			strip.States.Rows = append(strip.States.Rows, r.states[step].row(r.settings.variant().String(), step))
 		}
 	}
 	var rows [][]*figures.Panel
@@ -68,19 +68,19 @@ func NewStrip(p Problem) (*Strip, error) {
 }
 
 // run returns a run of that many steps.
-func (s Settings) run(steps int) (*Run, error) {
+func (s Settings) run(steps int) (*trajectory, error) {
 	r := newRun(s, false)
 	defer r.stop()
 	for r.last() < steps {
 		if !r.extend() {
-			return nil, fmt.Errorf("live: %v ends at step %d: %w", s.Problem, r.last(), r.Err)
+			return nil, fmt.Errorf("live: %v ends at step %d: %w", s.Problem, r.last(), r.err)
 		}
 	}
 	return r, nil
 }
 
 // row returns a state's numbers, in the order of header.
-func (s State) row(gradient string, step int) []any {
+func (s state) row(gradient string, step int) []any {
 	n := func(v float64, digits int) any { return figures.Number{Value: v, Digits: digits} }
 	row := []any{gradient, step, n(s.CV.Loss, 4), n(s.Train.Loss, 4), n(s.Test.Loss, 4)}
 	if s.classifies() {
@@ -89,7 +89,7 @@ func (s State) row(gradient string, step int) []any {
 	return append(row, n(s.Lambda[0], 5), n(s.Lambda[1], 5))
 }
 
-func (s State) header() []string {
+func (s state) header() []string {
 	header := []string{"Gradient", "Step", "CV loss", "Training loss", "Test loss"}
 	if s.classifies() {
 		return append(header, "Training accuracy", "Test accuracy", "Angle (°)")

@@ -1,0 +1,149 @@
+package live
+
+import (
+	"iter"
+	"math"
+	"slices"
+
+	"cvgm/cvgm"
+	"cvgm/cvgm/experiment"
+	"cvgm/figures"
+
+	"gonum.org/v1/plot/vg/draw"
+)
+
+// elasticNetTrial is an elastic net.
+type elasticNetTrial struct {
+	*experiment.ElasticNetWalk
+	coarse bool
+	// ground evaluates the CV loss for the surface: apart from the walk, whose
+	// warm starts its evaluations would move.
+	ground  *experiment.ElasticNetWalk
+	surface *experiment.ElasticNetSurface // nil until it is drawn
+}
+
+func newElasticNetTrial(p experiment.ElasticNetParams, coarse bool) (trial, error) {
+	w, err := p.Walk()
+	if err != nil {
+		return nil, err
+	}
+	ground, err := p.Walk()
+	return &elasticNetTrial{ElasticNetWalk: w, coarse: coarse, ground: ground}, err
+}
+
+func (t *elasticNetTrial) walk() iter.Seq2[state, error] {
+	return func(yield func(state, error) bool) {
+		for e, err := range t.States() {
+			loss := func(v float64) experiment.Performance {
+				return experiment.Performance{Loss: v, Accuracy: math.NaN()}
+			}
+			s := state{CV: loss(e.CVLoss), Train: loss(e.TrainLoss), Test: loss(e.TestLoss), Lambda: e.Lambda, Model: e.Model}
+			if !yield(s, err) {
+				return
+			}
+		}
+	}
+}
+
+func (t *elasticNetTrial) panels(v view) layout {
+	key := []figures.KeyEntry{{Name: "CVGM", Style: pathStyle}, {Name: "true coefficients", Style: truthStyle}, {Name: "CV", Style: cvStyle}, {Name: "training", Style: trainStyle}, {Name: "test", Style: testStyle},
+		{Name: "test, least squares", Style: bayesStyle}, {Name: "test, truth", Style: truthLevelStyle}, {Name: "λ1", Style: penaltyStyles[0]}, {Name: "λ2", Style: penaltyStyles[1]}}
+	return layout{
+		key:   v.withPinned(key),
+		large: []*figures.Panel{t.path(v.prefix+"CV loss and path", v), t.coefficients(v.prefix+"coefficients", v)},
+		small: []*figures.Panel{
+			v.losses(level{"least squares", t.LeastSquares, bayesStyle}, level{"true coefficients", t.TrueCoefficients, truthLevelStyle}),
+			v.penalties(),
+		},
+	}
+}
+
+// The surface is evaluated on surfacePoints per penalty, or coarsePoints in a
+// preview.
+const (
+	surfacePoints = 28
+	coarsePoints  = 12
+)
+
+// path shows the CV loss over the penalties and the way walked on it.
+func (t *elasticNetTrial) path(title string, v view) *figures.Panel {
+	p := figures.NewPanel(title, title, "λ1", "λ2")
+	p.LogAxes(true, true)
+	s := t.evaluated()
+	l1, l2 := figures.Log10s(s.Lambda1), figures.Log10s(s.Lambda2)
+	if len(s.CV) == len(l1) {
+		p.Surface("CV loss", l1, l2, s.CV, figures.LevelsAboveMinimum(s.CV))
+	}
+	way := func(r *trajectory, to int, name string, style figures.Style) {
+		var x, y []float64
+		for _, state := range r.states[:to+1] {
+			x, y = append(x, math.Log10(max(state.Lambda[0], s.Lambda1[0]))), append(y, math.Log10(max(state.Lambda[1], s.Lambda2[0])))
+		}
+		p.Line(name, x, y, style)
+		p.Scatter(name+": step shown", x[len(x)-1:], y[len(y)-1:], figures.Style{Color: style.Color, GlyphRadius: 4})
+	}
+	if v.pinned != nil {
+		way(v.pinned, min(v.shown, v.pinned.last()), "pinned path", pinStyle)
+	}
+	way(v.run, v.shown, "path", pathStyle)
+	p.Range(l1[0], l1[len(l1)-1], l2[0], l2[len(l2)-1])
+	return p
+}
+
+// evaluated returns the surface, which is computed once. Where a point of it
+// fails, the rows behind are missing, and it is not drawn.
+func (t *elasticNetTrial) evaluated() experiment.ElasticNetSurface {
+	if t.surface == nil {
+		n := surfacePoints
+		if t.coarse {
+			n = coarsePoints
+		}
+		s, _ := t.ground.CVSurface(-4, .5, n)
+		t.surface = &s
+	}
+	return *t.surface
+}
+
+// coefficients shows the fitted and the true coefficients.
+func (t *elasticNetTrial) coefficients(title string, v view) *figures.Panel {
+	p := figures.NewPanel(title, title, "feature", "coefficient")
+	p.Grid()
+	n := len(t.Coef)
+	place := make([]float64, n)
+	for i := range place {
+		place[i] = float64(i + 1)
+	}
+	low, high := min(0, slices.Min(t.Coef)), slices.Max(t.Coef)
+	fitted := func(name string, m *cvgm.Model, s figures.Style) {
+		raw := make([]float64, n) // on the features as they are
+		for i := range raw {
+			raw[i] = m.Theta[i] / m.Dev[i]
+		}
+		low, high = min(low, slices.Min(raw)), max(high, slices.Max(raw))
+		p.Scatter(name, place, raw, s)
+	}
+	p.Scatter("true", place, t.Coef, truthStyle)
+	if v.pinned != nil {
+		fitted("pinned", v.beside().Model, figures.Style{Color: figures.Purple, Glyph: draw.CrossGlyph{}, GlyphRadius: 4})
+	}
+	fitted("fitted", v.state().Model, figures.Style{Color: figures.Blue, GlyphRadius: 3})
+	pad := .08 * (high - low)
+	p.Range(.5, float64(n)+.5, low-pad, high+pad)
+	return p
+}
+
+// penalties shows λ1 and λ2 along the run, on a logarithmic axis.
+func (v view) penalties() *figures.Panel {
+	p := curvePanel("penalties", "step", "penalty")
+	p.LogAxes(false, true)
+	const low, high = -5, 1
+	for j, name := range []string{"λ1", "λ2"} {
+		log := func(s state) float64 { return max(low, math.Log10(s.Lambda[j])) }
+		if v.pinned != nil {
+			curve(p, "pinned "+name, v.pinned, log, pinStyle)
+		}
+		curve(p, name, v.run, log, penaltyStyles[j])
+	}
+	v.axes(p, low, high)
+	return p
+}

@@ -1,0 +1,207 @@
+package live
+
+import (
+	"iter"
+	"math"
+	"slices"
+
+	"cvgm/cvgm/experiment"
+	"cvgm/figures"
+	"cvgm/qpdiff"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+)
+
+// kernelTrial is a learned kernel on points of the plane.
+type kernelTrial struct {
+	*experiment.KernelWalk
+	half   float64 // the plane is shown from −half to half
+	coarse bool
+	judged qpdiff.Data // test examples that accuracy is measured on
+	best   [][]float64 // the Bayes rule's labels on the grid; nil until it is drawn
+}
+
+func newKernelTrial(w *experiment.KernelWalk, half float64, coarse bool) *kernelTrial {
+	if w == nil {
+		return nil
+	}
+	t := &kernelTrial{KernelWalk: w, half: half, coarse: coarse, judged: w.Test}
+	if coarse {
+		t.judged = thinned(w.Test, len(w.Test.Y)/coarseTest)
+	}
+	return t
+}
+
+func (t *kernelTrial) walk() iter.Seq2[state, error] {
+	return func(yield func(state, error) bool) {
+		for k, err := range t.States() {
+			s := state{CV: experiment.Performance{Loss: k.CVLoss, Accuracy: math.NaN()}, Model: k.Model,
+				Angle: math.Acos(max(-1, min(1, k.Cosine))) * 180 / math.Pi}
+			if err == nil {
+				s.Train, err = experiment.Judge(k.Model, t.Train)
+			}
+			if err == nil {
+				s.Test, err = experiment.Judge(k.Model, t.judged)
+			}
+			if !yield(s, err) {
+				return
+			}
+		}
+	}
+}
+
+func (t *kernelTrial) panels(v view) layout {
+	key := []figures.KeyEntry{{Name: "class −1", Style: classes[0]}, {Name: "class +1", Style: classes[1]}, {Name: "model", Style: boundaryStyle}, {Name: "Bayes rule", Style: bayesStyle},
+		{Name: "CV", Style: cvStyle}, {Name: "training", Style: trainStyle}, {Name: "test", Style: testStyle}}
+	return layout{
+		key:   v.withPinned(key),
+		large: []*figures.Panel{t.plane(v.prefix+"decision boundary", v), t.manifold(v.prefix+"manifold φ(x)", v.state())},
+		small: []*figures.Panel{v.losses(), v.accuracies(t.Bayes.Rate), v.angles()},
+	}
+}
+
+// The grid on which a boundary is found has fineGrid points per axis, or
+// coarseGrid in a preview.
+const (
+	fineGrid   = 60
+	coarseGrid = 30
+)
+
+// plane shows the training examples with the boundaries of the model, of the
+// best rule there is, and of the pinned run's model.
+func (t *kernelTrial) plane(title string, v view) *figures.Panel {
+	p := figures.NewPanel(title, title, "x1", "x2")
+	p.Equal = true
+	byClass(p, t.Train)
+	n := fineGrid
+	if t.coarse {
+		n = coarseGrid
+	}
+	axis := make([]float64, n)
+	floats.Span(axis, -t.half, t.half)
+	if t.best == nil {
+		t.best = onGrid(axis, func(dst []float64, x *mat.Dense) error {
+			for i := range dst {
+				dst[i] = t.Bayes.Label(x.RawRowView(i))
+			}
+			return nil
+		})
+	}
+	p.Contour("Bayes boundary", axis, axis, t.best, 0, bayesStyle)
+	if v.pinned != nil {
+		p.Contour("pinned boundary", axis, axis, onGrid(axis, v.beside().Model.Predict), 0, pinStyle)
+	}
+	p.Contour("boundary", axis, axis, onGrid(axis, v.state().Model.Predict), 0, boundaryStyle)
+	p.Range(-t.half, t.half, -t.half, t.half)
+	return p
+}
+
+// onGrid returns the predictions at axis × axis; none where they fail, which
+// they cannot for a model that has predicted its training examples.
+func onGrid(axis []float64, predict func(dst []float64, x *mat.Dense) error) [][]float64 {
+	n := len(axis)
+	points := mat.NewDense(n*n, 2, nil)
+	for i, x := range axis {
+		for j, y := range axis {
+			points.SetRow(i*n+j, []float64{x, y})
+		}
+	}
+	all := make([]float64, n*n)
+	if err := predict(all, points); err != nil {
+		return nil
+	}
+	z := make([][]float64, n)
+	for i := range z {
+		z[i] = all[i*n : (i+1)*n]
+	}
+	return z
+}
+
+// byClass plots points of the plane in the colours of their classes.
+func byClass(p *figures.Panel, d qpdiff.Data) {
+	for class, name := range []string{"class −1", "class +1"} {
+		var x, y []float64
+		for i, label := range d.Y {
+			if (label > 0) == (class == 1) {
+				x, y = append(x, d.X.At(i, 0)), append(y, d.X.At(i, 1))
+			}
+		}
+		p.Scatter(name, x, y, classes[class])
+	}
+}
+
+// manifoldPoints bounds the test examples whose features are shown.
+const manifoldPoints = 500
+
+// manifold shows test examples as the learner sees them, with its separator.
+func (t *kernelTrial) manifold(title string, s state) *figures.Panel {
+	p := figures.NewPanel(title, title, "φ1", "φ2")
+	d := thinned(t.Test, manifoldPoints)
+	phi, err := s.Model.Features.Forward(s.Model.Params, d.X)
+	if err != nil {
+		return p
+	}
+	d.X = mat.DenseCopyOf(phi)
+	byClass(p, d)
+	var low, high [2]float64
+	for j := range low {
+		column := mat.Col(nil, j, d.X)
+		low[j], high[j] = slices.Min(column), slices.Max(column)
+		pad := .05*(high[j]-low[j]) + 1e-9
+		low[j], high[j] = low[j]-pad, high[j]+pad
+	}
+	// The line w·φ + b = 0, over the whole panel.
+	w, b := s.Model.Theta[:2], s.Model.Theta[2]
+	if norm := w[0]*w[0] + w[1]*w[1]; norm > 0 {
+		reach := math.Hypot(high[0]-low[0], high[1]-low[1])
+		// From the point of the line that is nearest to the panel's middle.
+		mid := [2]float64{(low[0] + high[0]) / 2, (low[1] + high[1]) / 2}
+		off := (w[0]*mid[0] + w[1]*mid[1] + b) / norm
+		foot := [2]float64{mid[0] - off*w[0], mid[1] - off*w[1]}
+		along := [2]float64{-w[1] * reach / math.Sqrt(norm), w[0] * reach / math.Sqrt(norm)}
+		p.Line("separator", []float64{foot[0] - along[0], foot[0] + along[0]}, []float64{foot[1] - along[1], foot[1] + along[1]},
+			boundaryStyle)
+	}
+	p.Range(low[0], high[0], low[1], high[1])
+	return p
+}
+
+// thinned returns at most n of the examples, evenly spaced.
+func thinned(d qpdiff.Data, n int) qpdiff.Data {
+	if len(d.Y) <= n {
+		return d
+	}
+	few := qpdiff.Data{X: mat.NewDense(n, 2, nil), Y: make([]float64, n)}
+	for i := range n {
+		row := i * len(d.Y) / n
+		few.X.SetRow(i, d.X.RawRowView(row))
+		few.Y[i] = d.Y[row]
+	}
+	return few
+}
+
+// accuracies shows the training and test accuracy and that of the Bayes rule.
+func (v view) accuracies(bayes float64) *figures.Panel {
+	p := curvePanel("accuracies", "", "accuracy")
+	if v.pinned != nil {
+		curve(p, "pinned test", v.pinned, func(s state) float64 { return s.Test.Accuracy }, pinStyle)
+	}
+	p.Line("Bayes", []float64{0, MaxSteps}, []float64{bayes, bayes}, bayesStyle)
+	curve(p, "train", v.run, func(s state) float64 { return s.Train.Accuracy }, trainStyle)
+	curve(p, "test", v.run, func(s state) float64 { return s.Test.Accuracy }, testStyle)
+	v.axes(p, .4, 1.02)
+	return p
+}
+
+// angles shows the angle between the direction descended and the exact gradient.
+func (v view) angles() *figures.Panel {
+	p := curvePanel("angles", "step", "angle (°)")
+	angle := func(s state) float64 { return s.Angle }
+	if v.pinned != nil {
+		curve(p, "pinned", v.pinned, angle, pinStyle)
+	}
+	curve(p, "to the exact gradient", v.run, angle, angleStyle)
+	v.axes(p, -5, 180)
+	return p
+}

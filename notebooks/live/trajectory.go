@@ -1,0 +1,102 @@
+package live
+
+import (
+	"fmt"
+	"iter"
+	"math"
+
+	"cvgm/cvgm"
+	"cvgm/cvgm/experiment"
+)
+
+// MaxSteps is where a run ends. It bounds what its states take in memory.
+const MaxSteps = 1000
+
+// state is where the gradient method stands after a number of steps.
+type state struct {
+	CV, Train, Test experiment.Performance // CV knows no accuracy; a regression none at all
+	// Angle is that between the direction descended and the exact gradient, in
+	// degrees; NaN where one of them is zero.
+	Angle  float64
+	Lambda [2]float64 // the elastic net's penalties
+	Model  *cvgm.Model
+}
+
+// classifies tells whether the problem is one of classification.
+func (s state) classifies() bool { return !math.IsNaN(s.Test.Accuracy) }
+
+// trajectory is one run of the gradient method, from its start as far as it has
+// been asked to go.
+type trajectory struct {
+	settings Settings
+	// coarse says that it is a preview: fewer splits, fewer test examples.
+	coarse bool
+	states []state // after 0, 1, … steps
+	err    error   // what ended the run
+	done   bool    // the method has converged
+	trial
+	next func() (state, error, bool)
+	stop func()
+}
+
+// trial is what is particular to a problem.
+type trial interface {
+	walk() iter.Seq2[state, error]
+	panels(v view) layout
+}
+
+// newRun prepares a run. What is wrong with the settings is its err.
+func newRun(s Settings, coarse bool) *trajectory {
+	r := &trajectory{settings: s, coarse: coarse, stop: func() {}}
+	if r.trial, r.err = newTrial(s, coarse); r.err == nil {
+		r.next, r.stop = iter.Pull2(r.trial.walk())
+	}
+	return r
+}
+
+// extend computes one state more, and tells whether it could.
+func (r *trajectory) extend() bool {
+	if r.err != nil || r.done || len(r.states) > MaxSteps {
+		return false
+	}
+	s, err, more := r.next()
+	if r.err, r.done = err, !more; err != nil || !more {
+		return false
+	}
+	r.states = append(r.states, s)
+	return true
+}
+
+// last returns the number of steps taken; −1 before the first state.
+func (r *trajectory) last() int { return len(r.states) - 1 }
+
+// A preview has 1 of coarseSplits splits, but at least minSplits, and 1 of
+// coarseTest test examples.
+const (
+	coarseSplits = 8
+	minSplits    = 8
+	coarseTest   = 5
+)
+
+func newTrial(s Settings, coarse bool) (trial, error) {
+	thin := func(k *int) {
+		if coarse {
+			*k = min(*k, max(minSplits, *k/coarseSplits))
+		}
+	}
+	switch p := s.params().(type) {
+	case *experiment.RingsParams:
+		thin(&p.K)
+		w, err := p.Walk(s.variant())
+		return newKernelTrial(w, math.Ceil(p.OuterRadius+2.5*p.RadiusSD), coarse), err
+	case *experiment.XORParams:
+		thin(&p.K)
+		w, err := p.Walk(s.variant())
+		return newKernelTrial(w, 1.05*p.Scale, coarse), err
+	case *experiment.ElasticNetParams:
+		thin(&p.K)
+		return newElasticNetTrial(*p, coarse)
+	default:
+		panic(fmt.Sprintf("live: a problem with %T", p))
+	}
+}
