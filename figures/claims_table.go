@@ -58,7 +58,7 @@ func measurement(m Measurement) any {
 		return nil
 	}
 	n := Number{Value: m.Value, Digits: 4}
-	if m.Value == math.Trunc(m.Value) {
+	if m.Value == math.Trunc(m.Value) && math.Abs(m.Value) < 1e9 {
 		n.Digits = 0
 	}
 	if !math.IsNaN(m.Margin) {

@@ -30,6 +30,9 @@ type Number struct {
 }
 
 func (n Number) text(plusMinus string) string {
+	if size := math.Abs(n.Value); n.Margin == 0 && (size >= 1e9 || size > 0 && size < .5*math.Pow10(-n.Digits)) {
+		return strconv.FormatFloat(n.Value, 'e', 1, 64) // no digit would be left to read, or too many
+	}
 	s := strconv.FormatFloat(n.Value, 'f', n.Digits, 64)
 	if n.Margin > 0 {
 		s += plusMinus + strconv.FormatFloat(n.Margin, 'f', n.Digits, 64)
