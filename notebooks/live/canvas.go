@@ -234,8 +234,9 @@ func (c *canvas) FillString(f font.Face, p vg.Point, text string) {
 	c.paint("fill", c.color)
 	c.out = append(c.out, ` font-size="`...)
 	c.out = appendNumber(c.out, f.Font.Size.Points())
-	// The width is that of the plot's own font; the browser may have another.
-	c.out = append(c.out, `" textLength="`...)
+	// The width is that of the plot's own font; the browser may have another, which
+	// is then stretched.
+	c.out = append(c.out, `" lengthAdjust="spacingAndGlyphs" textLength="`...)
 	c.out = appendNumber(c.out, f.Width(text).Points())
 	c.out = append(c.out, `" transform="translate(`...)
 	c.out = appendPoint(c.out, x, c.h.Points()-y)

@@ -69,7 +69,7 @@ func TestCanvas(t *testing.T) {
 				text.Rotation = math.Pi / 2
 				dc.FillText(text, vg.Point{X: 20, Y: 30}, "up")
 			},
-			[]string{`font-size="8" textLength="`, `>a &lt; b</text>`, "rotate(-90)"},
+			[]string{`font-size="8" lengthAdjust="spacingAndGlyphs" textLength="`, `>a &lt; b</text>`, "rotate(-90)"},
 		},
 		"images": {
 			func(c *canvas) {

@@ -228,5 +228,8 @@ func (s state) readout(step int) string {
 	if !s.classifies() {
 		return text + fmt.Sprintf("   λ1 %.4g   λ2 %.4g", s.Lambda[0], s.Lambda[1])
 	}
+	if math.IsNaN(s.Angle) {
+		return text + "   no angle"
+	}
 	return text + fmt.Sprintf("   angle %.0f°", s.Angle)
 }

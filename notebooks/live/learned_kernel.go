@@ -184,13 +184,21 @@ func thinned(d qpdiff.Data, n int) qpdiff.Data {
 // accuracies shows the training and test accuracy and that of the Bayes rule.
 func (v view) accuracies(bayes float64) *figures.Panel {
 	p := curvePanel("accuracies", "", "accuracy")
+	low := .4
+	for _, r := range []*trajectory{v.run, v.pinned} {
+		if r != nil {
+			for _, s := range r.states {
+				low = min(low, s.Train.Accuracy, s.Test.Accuracy)
+			}
+		}
+	}
 	if v.pinned != nil {
 		curve(p, "pinned test", v.pinned, func(s state) float64 { return s.Test.Accuracy }, pinStyle)
 	}
 	p.Line("Bayes", []float64{0, MaxSteps}, []float64{bayes, bayes}, bayesStyle)
 	curve(p, "train", v.run, func(s state) float64 { return s.Train.Accuracy }, trainStyle)
 	curve(p, "test", v.run, func(s state) float64 { return s.Test.Accuracy }, testStyle)
-	v.axes(p, .4, 1.02)
+	v.axes(p, low, 1.02)
 	return p
 }
 

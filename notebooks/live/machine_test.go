@@ -351,18 +351,43 @@ func checkSVG(t rapid.TB, svg []byte) {
 	}
 }
 
-func ExampleSettings() {
-	s := Paper(XOR)
-	for i, c := range XOR.Controls()[:4] {
-		fmt.Printf("%s = %s: %s\n", c.Label, c.Values[s.At(i)], XOR.Help(c))
+func ExampleProblem() {
+	for _, p := range []Problem{Rings, XOR, ElasticNet} {
+		fmt.Printf("%s: ./reproduce.sh %v, %d controls\n", p.Title(), p, len(p.Controls()))
 	}
-	fmt.Println(s.Command(80)) // 80 steps are more than the paper's
+	// Output:
+	// Rings: ./reproduce.sh rings, 9 controls
+	// XOR: ./reproduce.sh xor, 9 controls
+	// Elastic net: ./reproduce.sh elastic_net, 9 controls
+}
+
+func ExampleControl() {
+	paper := Paper(XOR)
+	for i, c := range XOR.Controls()[:4] {
+		fmt.Printf("%s = %s: %s\n", c.Label, c.Values[paper.At(i)], XOR.Help(c))
+	}
 	// Output:
 	// N = 100: training examples N
 	// noise (overlap) = .2: how far a square reaches beyond the axes, as a share of its reach on its own side
 	// C = 50: weight of the logistic losses against the ridge penalty
 	// K splits = 256: cross-validation splits
-	// ./reproduce.sh xor -p Steps=80
+}
+
+func ExampleSettings() {
+	fmt.Println(Paper(XOR).Command(80)) // 80 steps are more than the paper's
+	// Output: ./reproduce.sh xor -p Steps=80
+}
+
+func ExampleEvent() {
+	m := NewMachine()
+	defer m.Close()
+	for _, e := range []Event{{Kind: Reset}, {Kind: Step}, {Kind: Pin}, {Kind: Scrub, Value: 0}} {
+		m.Handle(e)
+	}
+	fmt.Println(m.Readout())
+	// Output:
+	// this   step 0     CV loss 0.7013   training 0.6401 (63.3 %)   test 0.6847 (56.7 %)   angle 0°
+	// pinned step 0     CV loss 0.7013   training 0.6401 (63.3 %)   test 0.6847 (56.7 %)   angle 0°
 }
 
 func ExampleStrip() {

@@ -106,6 +106,8 @@ def write_nothing(route):
     """Answers what would save the notebook as if it had been saved."""
     if route.request.method in ("GET", "HEAD"):
         route.continue_()
+    elif "/checkpoints" in route.request.url:
+        route.fulfill(status=201, json={"id": "checkpoint", "last_modified": "2000-01-01T00:00:00Z"})
     else:
         route.fulfill(response=route.fetch(method="GET", post_data=b""))
 
@@ -185,6 +187,8 @@ class Page:
         self.until_readout(f"step {n} ")
 
     def shot(self, name):
+        if self.root.count():
+            self.root.evaluate("root => root.scrollIntoView({block: 'nearest'})")
         self.page.screenshot(path=SCREENSHOTS / f"{name}.png")
 
     def picture(self):
@@ -222,6 +226,15 @@ class Live(unittest.TestCase):
         cls.browser = driver.chromium.launch(executable_path=chromium(), args=arguments)
         cls.addClassCleanup(cls.browser.close)
         cls.p = Page(cls.lab, cls.browser)
+        try:
+            cls.open()
+        except Exception as e:
+            cls.p.shot("failed")
+            e.add_note(f"see {SCREENSHOTS}/failed.png; dialogs: {cls.p.page.locator('.jp-Dialog').all_inner_texts()}")
+            raise
+
+    @classmethod
+    def open(cls):
         # Before anything runs, what was saved is shown.
         cls.p.page.wait_for_selector(".jp-OutputArea img")
         cls.p.page.locator(".jp-OutputArea img").first.scroll_into_view_if_needed()
