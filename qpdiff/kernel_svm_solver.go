@@ -71,7 +71,7 @@ func (q *boxQP) reset() {
 func (q *boxQP) solve() error {
 	copy(q.lin, q.y)
 	q.delta = 0
-	err := q.walk(8)
+	err := q.walk(4)
 	if errors.Is(err, ErrIterationLimit) {
 		err = q.proximal()
 	}
@@ -128,7 +128,7 @@ func (q *boxQP) proximal() error {
 func (q *boxQP) walk(phases int) error {
 	q.residual()
 	if !q.warm {
-		q.descend(6 * q.n)
+		q.descend(3 * q.n)
 	}
 	q.warm = false
 	still := 0
@@ -151,7 +151,7 @@ func (q *boxQP) walk(phases int) error {
 				still = 0
 			}
 			if wrong > 1 && phases > 0 {
-				q.descend(q.n)
+				q.descend(q.n / 2)
 				phases--
 			}
 			continue
@@ -172,7 +172,7 @@ func (q *boxQP) walk(phases int) error {
 			return nil
 		}
 		if added > 1 && phases > 0 {
-			q.descend(q.n)
+			q.descend(q.n / 2)
 			phases--
 		}
 	}

@@ -204,8 +204,8 @@ func BenchmarkQPWarm(b *testing.B) {
 	}
 }
 
-// BenchmarkQPBatch solves case c from scratch with SolveBatch: run it with
-// -cpu 1,2.
+// BenchmarkQPBatch solves case c from scratch with SolveBatch: compare a run
+// with -cpu 1 and one with -cpu 2. (-cpu 1,2 gives both of them two.)
 func BenchmarkQPBatch(b *testing.B) {
 	c := qpCases[2]
 	qps := c.problems()

@@ -3,10 +3,7 @@ package experiment
 import (
 	"context"
 	"math"
-	"runtime"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 func fewSeeds() ElasticNetParams {
@@ -16,17 +13,7 @@ func fewSeeds() ElasticNetParams {
 }
 
 func TestElasticNetSeedsAreTheSameForAnyGOMAXPROCS(t *testing.T) {
-	run := func(procs int) *ElasticNetSeeds {
-		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(procs))
-		r, err := fewSeeds().RunSeeds(context.Background())
-		if err != nil {
-			t.Fatal(err)
-		}
-		return r
-	}
-	if diff := cmp.Diff(run(1), run(7)); diff != "" {
-		t.Error(diff)
-	}
+	sameForAnyGOMAXPROCS(t, fewSeeds().RunSeeds)
 }
 
 func TestElasticNetSeedsFillEverySlotWithTheRightPoint(t *testing.T) {

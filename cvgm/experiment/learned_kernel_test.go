@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"os"
-	"runtime"
 	"slices"
 	"sync"
 	"testing"
@@ -242,17 +241,7 @@ func fewKernelSteps() RingsParams {
 }
 
 func TestLearnedKernelsAreTheSameForAnyGOMAXPROCS(t *testing.T) {
-	run := func(procs int) *LearnedKernelResult {
-		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(procs))
-		r, err := fewKernelSteps().Run(context.Background())
-		if err != nil {
-			t.Fatal(err)
-		}
-		return r
-	}
-	if diff := cmp.Diff(run(1), run(7), cmp.Comparer(func(a, b *mat.Dense) bool { return mat.Equal(a, b) })); diff != "" {
-		t.Error(diff)
-	}
+	sameForAnyGOMAXPROCS(t, fewKernelSteps().Run, cmp.Comparer(func(a, b *mat.Dense) bool { return mat.Equal(a, b) }))
 }
 
 func TestManifoldsAndScoresBelongToTheModel(t *testing.T) {

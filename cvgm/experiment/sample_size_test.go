@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"math"
-	"runtime"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -25,18 +24,7 @@ func fewSizes() SampleSizeParams {
 }
 
 func TestSampleSizesAreTheSameForAnyGOMAXPROCS(t *testing.T) {
-	run := func(procs int) *SampleSizeResult {
-		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(procs))
-		r, err := fewSizes().Run(context.Background())
-		if err != nil {
-			t.Fatal(err)
-		}
-		return r
-	}
-	r := run(1)
-	if diff := cmp.Diff(r, run(5)); diff != "" {
-		t.Error(diff)
-	}
+	r := sameForAnyGOMAXPROCS(t, fewSizes().Run)
 	if diff := cmp.Diff([]int{8, 16, 24}, r.Sizes); diff != "" || len(r.Failures) != 0 {
 		t.Errorf("sizes, failures %v:\n%s", r.Failures, diff)
 	}

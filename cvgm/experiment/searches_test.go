@@ -4,14 +4,12 @@ import (
 	"context"
 	"errors"
 	"math"
-	"runtime"
 	"slices"
 	"testing"
 
 	"cvgm/qpdiff"
 	"cvgm/synth"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
@@ -101,20 +99,9 @@ func TestQuasiNewtonReachesTheMinimumOnFourOfFiveSeeds(t *testing.T) {
 }
 
 func TestSearchDimensions(t *testing.T) {
-	run := func(procs int) *SearchDimensionsResult {
-		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(procs))
-		p := DefaultSearchDimensions()
-		p.Groups, p.DataSets, p.Budget, p.Long, p.K, p.Rings.K, p.Rings.Hidden = []int{2, 20}, 2, 24, 60, 12, 12, []int{4}
-		r, err := p.Run(context.Background())
-		if err != nil {
-			t.Fatal(err)
-		}
-		return r
-	}
-	r := run(1)
-	if diff := cmp.Diff(r, run(5)); diff != "" {
-		t.Error(diff)
-	}
+	p := DefaultSearchDimensions()
+	p.Groups, p.DataSets, p.Budget, p.Long, p.K, p.Rings.K, p.Rings.Hidden = []int{2, 20}, 2, 24, 60, 12, 12, []int{4}
+	r := sameForAnyGOMAXPROCS(t, p.Run)
 	if len(r.Dimensions) != 3 || r.Dimensions[2].Hyperparameters != 4*3+2*5 {
 		t.Fatalf("%d dimensions", len(r.Dimensions))
 	}
@@ -139,18 +126,7 @@ func TestSplitsBalancedScatterLess(t *testing.T) {
 	p := DefaultSplits()
 	p.Ks, p.Ps, p.Draws, p.DataSets, p.Samples, p.RingsDataSets, p.K = []int{15, 16}, []float64{.9}, 8, 4, 60, 2, 20
 	p.Rings.Steps, p.Rings.Hidden, p.Rings.Test = 5, []int{4}, 50
-	run := func(procs int) *SplitsResult {
-		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(procs))
-		r, err := p.Run(context.Background())
-		if err != nil {
-			t.Fatal(err)
-		}
-		return r
-	}
-	r := run(1)
-	if diff := cmp.Diff(r, run(5), cmpopts.IgnoreUnexported(SplitsMeasure{})); diff != "" {
-		t.Error(diff)
-	}
+	r := sameForAnyGOMAXPROCS(t, p.Run, cmpopts.IgnoreUnexported(SplitsMeasure{}))
 	for _, s := range append(r.ByK, r.ByP...) {
 		if !(s.Balanced.LossSD.Mean < .7*s.Uniform.LossSD.Mean) || !(s.Balanced.GradientSD.Mean < s.Uniform.GradientSD.Mean) {
 			t.Errorf("K = %d, p = %v: %+v", s.K, s.P, s)
@@ -169,18 +145,7 @@ func TestSplitsBalancedScatterLess(t *testing.T) {
 func TestGapFollowsTheSearches(t *testing.T) {
 	p := DefaultGap()
 	p.Groups, p.DataSets, p.Steps, p.Patience, p.Search.K, p.Search.Rings.K, p.Search.Rings.Hidden = []int{2}, 3, 25, 5, 12, 12, []int{8}
-	run := func(procs int) *GapResult {
-		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(procs))
-		r, err := p.Run(context.Background())
-		if err != nil {
-			t.Fatal(err)
-		}
-		return r
-	}
-	r := run(1)
-	if diff := cmp.Diff(r, run(5)); diff != "" {
-		t.Error(diff)
-	}
+	r := sameForAnyGOMAXPROCS(t, p.Run)
 	for _, g := range r.Problems {
 		if len(g.CV) != 25 || g.CV[0] <= g.CV[24] {
 			t.Errorf("%d hyperparameters: CV loss %v", g.Hyperparameters, g.CV)
