@@ -136,6 +136,18 @@ func TestTableFormats(t *testing.T) {
 	}
 }
 
+func TestTableColumnsOfTextStandLeft(t *testing.T) {
+	table := &Table{Header: []string{"N", "Verdict", "Why", "Loss"}, Rows: [][]any{
+		{8, "confirmed", nil, "never"}, {16, nil, strings.Repeat("word ", 20), 3},
+	}}
+	if want := "| :-- | :-- | :-- | --: |"; !strings.Contains(table.Markdown(), want) {
+		t.Errorf("no %s in\n%s", want, table.Markdown())
+	}
+	if want := `{tabular}{llp{.3\linewidth}r}`; !strings.Contains(table.LaTeX(), want) {
+		t.Errorf("no %s in\n%s", want, table.LaTeX())
+	}
+}
+
 func TestRoundTicks(t *testing.T) {
 	for _, c := range []struct {
 		low, high float64

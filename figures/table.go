@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // A Table is a table of the paper with its measured counterpart. Cells are
@@ -71,12 +72,32 @@ func cell(v any, plusMinus, none string) string {
 	panic(fmt.Sprintf("figures: a table cell of type %T", v))
 }
 
+// longest returns the length of the longest text in column i, or 0 where its
+// cells are numbers or nothing at all. The first column is text in any case.
+func (t *Table) longest(i int) int {
+	n := 0
+	for _, row := range t.Rows {
+		switch v := row[i].(type) {
+		case string:
+			n = max(n, utf8.RuneCountInString(v))
+		case int, Number:
+			if i > 0 {
+				return 0
+			}
+		}
+	}
+	if i == 0 {
+		n = max(n, 1)
+	}
+	return n
+}
+
 // Markdown returns the table in GitHub's dialect.
 func (t *Table) Markdown() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "**%s**\n\n| %s |\n|", t.Caption, strings.Join(t.Header, " | "))
 	for i := range t.Header {
-		b.WriteString(map[bool]string{true: " :-- |", false: " --: |"}[i == 0])
+		b.WriteString(map[bool]string{true: " :-- |", false: " --: |"}[t.longest(i) > 0])
 	}
 	b.WriteByte('\n')
 	for _, row := range t.Rows {
@@ -95,8 +116,19 @@ func (t *Table) Markdown() string {
 // LaTeX returns the table as a booktabs table environment.
 func (t *Table) LaTeX() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "\\begin{table}\n  \\caption{%s}\n  \\label{tab:%s}\n  \\centering\n  \\begin{tabular}{l%s}\n    \\toprule\n",
-		latex(t.Caption), t.Name, strings.Repeat("r", len(t.Header)-1))
+	var columns string
+	for i := range t.Header {
+		switch n := t.longest(i); {
+		case n == 0:
+			columns += "r"
+		case n <= 60:
+			columns += "l"
+		default:
+			columns += `p{.3\linewidth}`
+		}
+	}
+	fmt.Fprintf(&b, "\\begin{table}\n  \\caption{%s}\n  \\label{tab:%s}\n  \\centering\n  \\begin{tabular}{%s}\n    \\toprule\n",
+		latex(t.Caption), t.Name, columns)
 	line := func(cells []string) { fmt.Fprintf(&b, "    %s \\\\\n", strings.Join(cells, " & ")) }
 	cells := make([]string, len(t.Header))
 	for i, h := range t.Header {
