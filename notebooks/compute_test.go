@@ -6,6 +6,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -28,18 +29,28 @@ type testParams struct {
 	Seed uint32  `help:"seed"`
 	Fast bool    `help:"speed"`
 	Name string  `help:"name"`
+	Sub  nested
+}
+
+type nested struct {
+	inner
+	Depth int `help:"depth"`
 }
 
 func TestOverride(t *testing.T) {
 	p := testParams{inner: inner{[]int{64}}, K: 3, C: 2}
-	err := override(&p, `{"K": "5", "C": "1e-3", "Hidden": "8, 9", "Seed": "7", "Fast": "true", "Name": "x"}`)
-	want := testParams{inner{[]int{8, 9}}, 5, 1e-3, 7, true, "x"}
-	if diff := cmp.Diff(want, p, cmp.AllowUnexported(testParams{}, inner{})); err != nil || diff != "" {
+	err := override(&p, `{"K": "5", "C": "1e-3", "Hidden": "8, 9", "Seed": "7", "Fast": "true", "Name": "x", "Sub.Depth": "4", "Sub.Hidden": "3"}`)
+	want := testParams{inner: inner{[]int{8, 9}}, K: 5, C: 1e-3, Seed: 7, Fast: true, Name: "x"}
+	want.Sub.Depth, want.Sub.Hidden = 4, []int{3}
+	if diff := cmp.Diff(want, p, cmp.AllowUnexported(testParams{}, nested{}, inner{})); err != nil || diff != "" {
 		t.Errorf("%v\n%s", err, diff)
 	}
 	for overrides, words := range map[string][]string{
 		`{"Q": "1"}`:                 {"no parameter Q", "K                  3          splits", "Hidden             64         units"},
-		`{"inner": "1"}`:             {"no parameter inner"},
+		`{"inner": "1"}`:             {"no parameter inner", "Sub.Depth          0          depth"},
+		`{"Sub": "1"}`:               {"Sub=1: that is a group"},
+		`{"Sub.Q": "1"}`:             {"no parameter Sub.Q"},
+		`{"K.K": "1"}`:               {"no parameter K.K"},
 		`{"K": "many", "Seed": "-"}`: {"K=many: want a whole number", "Seed=-: want a whole number that is not negative", "seed"},
 		`{"Seed": "4294967296"}`:     {"Seed=4294967296"},
 		`{"C": "NaN"}`:               {"C=NaN: want a number"},
@@ -62,8 +73,10 @@ func TestOverride(t *testing.T) {
 // Every field of every experiment's parameters says what it means, and can be
 // set from the command line.
 func TestParamsAreDocumentedAndSettable(t *testing.T) {
-	for _, p := range []any{new(experiment.ElasticNetParams), new(experiment.RingsParams), new(experiment.XORParams), new(experiment.SampleSizeParams)} {
-		for _, line := range strings.Split(strings.TrimSpace(describe(p)), "\n") {
+	for _, p := range []any{new(experiment.ElasticNetParams), new(experiment.RingsParams), new(experiment.XORParams), new(experiment.SampleSizeParams),
+		new(experiment.DifferentiabilityParams), new(experiment.SearchesParams), new(experiment.SearchDimensionsParams), new(experiment.SplitsParams), new(experiment.GapParams),
+		new(experiment.UnrolledParams), new(experiment.StabilityParams), new(struct{ Splits experiment.SplitsParams })} {
+		for _, line := range strings.Split(strings.TrimSpace(describe("", reflect.ValueOf(p).Elem())), "\n") {
 			name := strings.Fields(line)[0]
 			if len(strings.Fields(line)) < 3 {
 				t.Errorf("%T.%s has no help", p, name)

@@ -31,7 +31,7 @@ func Params[P any](paper P) P {
 }
 
 func override(p any, overrides string) error {
-	valid := "the parameters, with default and meaning, are\n" + describe(p)
+	valid := "the parameters, with default and meaning, are\n" + describe("", reflect.ValueOf(p).Elem())
 	var values map[string]string
 	if err := json.Unmarshal([]byte(overrides), &values); err != nil {
 		return fmt.Errorf("%s is not a JSON object of texts: %w", ParamsVar, err)
@@ -52,14 +52,21 @@ func override(p any, overrides string) error {
 }
 
 // SetParam sets the parameter of that name in the struct that p points to, from
-// text as it stands after ./reproduce.sh -p NAME=.
+// text as it stands after ./reproduce.sh -p NAME=. Those of a struct within the
+// struct have names with a dot: Rings.K.
 func SetParam(p any, name, text string) error {
 	v := reflect.ValueOf(p).Elem()
-	field, known := v.Type().FieldByName(name)
-	if !known || field.Anonymous {
-		return fmt.Errorf("there is no parameter %s", name)
+	for _, part := range strings.Split(name, ".") {
+		if v.Kind() != reflect.Struct {
+			return fmt.Errorf("there is no parameter %s", name)
+		}
+		field, known := v.Type().FieldByName(part)
+		if !known || field.Anonymous {
+			return fmt.Errorf("there is no parameter %s", name)
+		}
+		v = v.FieldByIndex(field.Index)
 	}
-	if err := set(v.FieldByIndex(field.Index), text); err != nil {
+	if err := set(v, text); err != nil {
 		return fmt.Errorf("%s=%s: %v", name, text, err)
 	}
 	return nil
@@ -103,20 +110,26 @@ func set(v reflect.Value, text string) error {
 			}
 		}
 		v.Set(list)
+	case reflect.Struct:
+		return fmt.Errorf("that is a group: set one of its parameters, with a dot between")
 	default:
 		return fmt.Errorf("a %s cannot be set from text", v.Type())
 	}
 	return nil
 }
 
-// describe lists the parameters of p with their values and meanings.
-func describe(p any) string {
-	v := reflect.ValueOf(p).Elem()
+// describe lists the parameters in the struct v with their values and meanings.
+func describe(prefix string, v reflect.Value) string {
 	var b strings.Builder
 	for _, field := range reflect.VisibleFields(v.Type()) {
-		if !field.Anonymous {
-			value := strings.ReplaceAll(strings.Trim(fmt.Sprint(v.FieldByIndex(field.Index)), "[]"), " ", ",")
-			fmt.Fprintf(&b, "  %-18s %-10s %s\n", field.Name, value, field.Tag.Get("help"))
+		name, value := prefix+field.Name, v.FieldByIndex(field.Index)
+		switch {
+		case field.Anonymous:
+		case value.Kind() == reflect.Struct:
+			b.WriteString(describe(name+".", value))
+		default:
+			text := strings.ReplaceAll(strings.Trim(fmt.Sprint(value), "[]"), " ", ",")
+			fmt.Fprintf(&b, "  %-18s %-10s %s\n", name, text, field.Tag.Get("help"))
 		}
 	}
 	return b.String()
