@@ -76,7 +76,7 @@ func TestParamsAreDocumentedAndSettable(t *testing.T) {
 	for _, p := range []any{new(experiment.ElasticNetParams), new(experiment.RingsParams), new(experiment.XORParams), new(experiment.SampleSizeParams),
 		new(experiment.DifferentiabilityParams), new(experiment.SearchesParams), new(experiment.SearchDimensionsParams), new(experiment.SplitsParams), new(experiment.GapParams),
 		new(experiment.UnrolledParams), new(experiment.StabilityParams), new(struct{ Splits experiment.SplitsParams })} {
-		for _, line := range strings.Split(strings.TrimSpace(describe("", reflect.ValueOf(p).Elem())), "\n") {
+		for _, line := range strings.Split(strings.TrimSpace(describe(reflect.ValueOf(p).Elem())), "\n") {
 			name := strings.Fields(line)[0]
 			if len(strings.Fields(line)) < 3 {
 				t.Errorf("%T.%s has no help", p, name)

@@ -31,7 +31,7 @@ func Params[P any](paper P) P {
 }
 
 func override(p any, overrides string) error {
-	valid := "the parameters, with default and meaning, are\n" + describe("", reflect.ValueOf(p).Elem())
+	valid := "the parameters, with default and meaning, are\n" + describe(reflect.ValueOf(p).Elem())
 	var values map[string]string
 	if err := json.Unmarshal([]byte(overrides), &values); err != nil {
 		return fmt.Errorf("%s is not a JSON object of texts: %w", ParamsVar, err)
@@ -119,18 +119,28 @@ func set(v reflect.Value, text string) error {
 }
 
 // describe lists the parameters in the struct v with their values and meanings.
-func describe(prefix string, v reflect.Value) string {
-	var b strings.Builder
-	for _, field := range reflect.VisibleFields(v.Type()) {
-		name, value := prefix+field.Name, v.FieldByIndex(field.Index)
-		switch {
-		case field.Anonymous:
-		case value.Kind() == reflect.Struct:
-			b.WriteString(describe(name+".", value))
-		default:
-			text := strings.ReplaceAll(strings.Trim(fmt.Sprint(value), "[]"), " ", ",")
-			fmt.Fprintf(&b, "  %-18s %-10s %s\n", name, text, field.Tag.Get("help"))
+func describe(v reflect.Value) string {
+	var rows [][3]string
+	width := 18
+	var walk func(prefix string, v reflect.Value)
+	walk = func(prefix string, v reflect.Value) {
+		for _, field := range reflect.VisibleFields(v.Type()) {
+			name, value := prefix+field.Name, v.FieldByIndex(field.Index)
+			switch {
+			case field.Anonymous:
+			case value.Kind() == reflect.Struct:
+				walk(name+".", value)
+			default:
+				text := strings.ReplaceAll(strings.Trim(fmt.Sprint(value), "[]"), " ", ",")
+				rows = append(rows, [3]string{name, text, field.Tag.Get("help")})
+				width = max(width, len(name))
+			}
 		}
+	}
+	walk("", v)
+	var b strings.Builder
+	for _, row := range rows {
+		fmt.Fprintf(&b, "  %-*s %-10s %s\n", width, row[0], row[1], row[2])
 	}
 	return b.String()
 }
