@@ -29,7 +29,7 @@ func ClaimsTable(claims []Claim) *Table {
 			parts = append(parts, fmt.Sprintf("%d %s", counts[v], v))
 		}
 	}
-	t.Note = fmt.Sprintf("%d claims: %s. Intervals are 95 %% confidence intervals over the repetitions.", len(claims), strings.Join(parts, ", "))
+	t.Note = fmt.Sprintf("%d claims: %s. Some sentences of the paper are judged in several rows, once for each rival. Intervals are 95 %% confidence intervals over the repetitions.", len(claims), strings.Join(parts, ", "))
 	return t
 }
 

@@ -1,9 +1,14 @@
 package figures
 
 import (
+	"cmp"
+	"encoding/csv"
 	"math"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"reflect"
+	"slices"
 	"testing"
 
 	"cvgm/cvgm/experiment"
@@ -58,10 +63,25 @@ func fakeResults(seed uint64) Results {
 			(*k).Runs[i].Variant = v
 		}
 	}
-	r.Searches = &experiment.SearchesResult{Methods: []experiment.SearchMethod{{Name: "first"}, {Name: "exhaustive"}, {Name: experiment.SearchQuasiNewton}}}
-	r.Dimensions = &experiment.SearchDimensionsResult{Dimensions: []experiment.SearchDimension{{Methods: []experiment.SearchDimensionMethod{{Name: "exhaustive"}}}}}
-	r.Splits = &experiment.SplitsResult{ByK: []experiment.SplitsSetting{{K: 15}, {K: 120}, {K: 240}}}
+	r.Searches = &experiment.SearchesResult{Methods: []experiment.SearchMethod{{Name: "exhaustive"}, {Name: "random"}, {Name: "Bayesian"}, {Name: experiment.SearchQuasiNewton}}}
+	for _, n := range []int{2, 5} {
+		r.Dimensions = cmp.Or(r.Dimensions, new(experiment.SearchDimensionsResult))
+		r.Dimensions.Dimensions = append(r.Dimensions.Dimensions, experiment.SearchDimension{Hyperparameters: n, Methods: []experiment.SearchDimensionMethod{{Name: "exhaustive"}}})
+	}
+	r.Timings = &Timings{Benchmarks: map[string]map[string]Measure{}}
+	for _, name := range []string{"ElasticNetCold/value", "ElasticNetCold/gradient", "LearnedKernelStep/rings/value", "LearnedKernelStep/rings/step",
+		"LearnedKernelStep/XOR/value", "LearnedKernelStep/XOR/step", "ElasticNetStep/K=128/workers=1", "ElasticNetStep/K=128/workers=2",
+		"ElasticNetStep/K=2048/workers=1", "ElasticNetStep/K=2048/workers=2"} {
+		r.Timings.Benchmarks["cvgm."+name] = map[string]Measure{"ns/op": {Lowest: rng.Float64()}}
+	}
+	r.Splits = &experiment.SplitsResult{ByK: []experiment.SplitsSetting{{K: 15}, {K: 120}, {K: 240}}, ByP: []experiment.SplitsSetting{{P: .65}, {P: .95}}}
 	scramble(reflect.ValueOf(&r).Elem(), rng)
+	// What the claims' texts name is the same.
+	r.Searches.Params.Budget = 60
+	r.Splits.ByP[0].P, r.Splits.ByP[1].P = .65, .95
+	r.Stability.Learners[0].At[0] = 1
+	r.ElasticNet.CVGM.TestLoss = r.ElasticNet.CVGM.TestLoss[:50+seed]
+	r.Dimensions.Dimensions[0].Hyperparameters, r.Dimensions.Dimensions[1].Hyperparameters = 2, 5
 	r.Rings.Params.Hidden = []int{int(seed)}
 	r.XOR.Params.Hidden = []int{int(seed), 3}
 	return r
@@ -79,6 +99,25 @@ func TestClaimsAreReadFromResults(t *testing.T) {
 		}
 		if a[i].Text != b[i].Text || a[i].Rule == "" || a[i].Place == "" {
 			t.Errorf("claim %d: %+v, %+v", i, a[i], b[i])
+		}
+	}
+}
+
+// Where the paper and the measurement part, a reader is told why.
+func TestClaimsThatDoNotHoldHaveARemark(t *testing.T) {
+	f, err := os.Open(filepath.Join("out", "00_start", "claims.csv"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	rows, err := csv.NewReader(f).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	verdict, remark := slices.Index(rows[0], "Verdict"), slices.Index(rows[0], "Remark")
+	for _, row := range rows[1:] {
+		if v := Verdict(row[verdict]); v != Confirmed && v != NotTestable && row[remark] == "" {
+			t.Errorf("%s: %s, without a reason", row[0], v)
 		}
 	}
 }
@@ -111,6 +150,8 @@ func TestRules(t *testing.T) {
 		{below(0), once(-1), Confirmed},
 		{contains(0), Measurement{1, 1.5, 9}, Confirmed},
 		{contains(0), Measurement{1, .5, 9}, Differs},
+		{withinTenth(10), Measurement{.5, .4, 9}, Confirmed},
+		{withinTenth(10), Measurement{.5, .6, 9}, Differs},
 		{above(0), once(nan), NotTestable},
 	} {
 		if got := c.rule.judge(c.m); got != c.want {

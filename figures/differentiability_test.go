@@ -68,7 +68,7 @@ func TestDifferentiabilityOutputs(t *testing.T) {
 	if files, err := os.ReadDir(dir); err != nil || len(files) != 7*4+6*3 { // no name stands for two
 		t.Errorf("%d files, %v", len(files), err)
 	}
-	if rows := ErrataTable(errata, nil).Rows; len(rows) != 10 || slices.ContainsFunc(rows, func(r []any) bool { return strings.Contains(r[0].(string), "Stability") }) {
+	if rows := ErrataTable(errata, nil).Rows; len(rows) != 14 || slices.ContainsFunc(rows, func(r []any) bool { return strings.Contains(r[0].(string), "Stability") }) {
 		t.Errorf("without the stability's result the errata are %v", rows)
 	}
 }

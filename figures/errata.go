@@ -73,11 +73,15 @@ func ErrataTable(r *experiment.ErrataResult, stability *experiment.StabilityResu
 	add := func(place, printed, right, format string, values ...any) {
 		t.Rows = append(t.Rows, []any{place, printed, right, fmt.Sprintf(format, values...)})
 	}
+	add("Section 1", "K-fold cross-validation, provided the T_j form a partition of the examples", "… provided the V_j do",
+		"K sets of N − N/K examples hold (K−1)·N in all")
 	add("Section 3", "the solution is differentiable where ∇_α g lies in the range of ∇_z g", "strict complementarity is needed as well",
 		"min ½(x−a)², x ≤ 0, at a = 0: distance from the range %.1e, yet the slopes are %g from the left and %g from the right", r.Range.RangeResidual, r.Range.Left, r.Range.Right)
 	j := r.Jacobian
 	add("Example, logistic regression", "∇_x ∇_θ L = C(π−1)y I", "… + C π(1−π) x θᵀ, for π depends on x",
 		"off central differences by %.0f %% as printed, by %.0e with the term; cosine between the two %.3f", 100*j.PrintedError, j.CompleteError, j.Cosine)
+	add("Example, logistic regression", "Prob(x = 1)", "Prob(y = 1)", "x is a vector of features")
+	add("Example, elastic net", "linear term with + λ1 I", "+ λ1·1, a vector of ones", "a matrix cannot be added to a vector")
 	add("Example, elastic net", "differentiable provided λ2 > 0", "… except where a coefficient is weakly active",
 		"at λ2 = %g, λ1 = %.6f: slopes of θ%d %.4f and %.4f", r.Params.Lambda2, r.ElasticNet.At, r.ElasticNet.Entry+1, r.ElasticNet.Left, r.ElasticNet.Right)
 	add("Supplement A", "the same, of the support vector machine", "… except where a row or coefficient is weakly active",
@@ -100,6 +104,8 @@ func ErrataTable(r *experiment.ErrataResult, stability *experiment.StabilityResu
 		"population %.4f, that test set %.3f", b.Rings.Value, b.RingsTest.Value)
 	add("Synthetic Classification Data", "a linear classifier errs on half of the rings at best", "with an intercept on fewer",
 		"x1 > %.2f errs on %.3f of the population, on %.3f of the published test set", b.Offset, 1-b.HalfPlane.Value, 1-b.HalfPlaneTest)
+	add("Synthetic Classification Data", "of the sizes: the CVGM model was trained with a step size of 1e-2 for 100 steps", "the neural network was",
+		"CVGM's step size is 1e-1 in the text, and 1e-2 is that of the network in the code")
 	add("figure of dataset sizes, caption", "test loss", "test accuracy, as the text says",
 		"its level of the Bayes rule is the accuracy %.3f; the Bayes loss is %.3f", b.Rings.Value, 1-b.Rings.Value)
 	return t

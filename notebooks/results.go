@@ -6,7 +6,8 @@ import (
 )
 
 // Results returns what the paper's claims are judged by: every experiment at
-// the paper's parameters, or at our own where the paper has none, from the store where it holds them.
+// the paper's parameters, or at our own where the paper has none, from the store
+// where it holds them, and the recorded timings.
 func Results() figures.Results {
 	return figures.Results{
 		ElasticNet:      Compute(experiment.PaperElasticNet(), experiment.ElasticNetParams.Run),
@@ -21,5 +22,6 @@ func Results() figures.Results {
 		Stability:       Compute(experiment.DefaultStability(), experiment.StabilityParams.Run),
 		Derivatives:     Compute(experiment.DefaultDifferentiability(), experiment.DifferentiabilityParams.Run),
 		Errata:          Compute(experiment.DefaultDifferentiability(), experiment.DifferentiabilityParams.RunErrata),
+		Timings:         Timings(),
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Program is a convex program with parameters α (paper, eq. 3):
+// Program is a convex program with parameters α (paper, eq. 4):
 //
 //	minimise   f0(x, α)
 //	subject to f_i(x, α) ≤ 0,  i < m   (multipliers λ ≥ 0)

@@ -14,8 +14,9 @@ import "gonum.org/v1/gonum/mat"
 // [Custom], where the iteration does.
 //
 // The hyperparameters are those of the objective, then the learning rate η ≥ 0
-// and the momentum μ ≥ 0. The iteration converges for 0 ≤ μ < 1 and
-// 0 < η < 2(1+μ)/L, L the largest eigenvalue of ∇²F.
+// and the momentum μ ≥ 0. For a quadratic F the iteration converges if
+// 0 ≤ μ < 1 and 0 < η < 2(1+μ)/L, L the largest eigenvalue of ∇²F; for others,
+// momentum can make it cycle.
 //
 // A fit costs Steps gradients, a product as many Hessian and cross products
 // (and gradients, if Hyper is wanted), and all iterates are kept for it:

@@ -29,7 +29,7 @@ type SplitsParams struct {
 	RingsDataSets int         `help:"data sets of the rings experiment"`
 }
 
-// DefaultSplits returns the paper's experiments with K from 1 to 256.
+// DefaultSplits returns the paper's experiments with K from 1 to 240.
 func DefaultSplits() SplitsParams {
 	p := SplitsParams{ElasticNetParams: PaperElasticNet(), Ks: []int{1, 2, 4, 8, 15, 30, 60, 120, 240},
 		Ps: []float64{.2, .35, .5, .65, .8, .9, .95}, Draws: 12, DataSets: 40, At: .1, Budget: 40,
@@ -56,6 +56,9 @@ type SplitsSetting struct {
 	// BalancedLess is the test loss with balanced splits less that with uniform
 	// ones, on the same data.
 	BalancedLess Comparison
+	// LessLast is the test loss with uniform splits less that of the sweep's last
+	// setting, on the same data.
+	LessLast Comparison
 }
 
 // SplitsMeasure is what one kind of splits gives.
@@ -139,6 +142,7 @@ func (p SplitsParams) Run(ctx context.Context) (*SplitsResult, error) {
 		for s := range settings {
 			setting := &settings[s]
 			setting.Uniform.Test = estimate(setting.Uniform.losses)
+			setting.LessLast = compare(setting.Uniform.losses, settings[len(settings)-1].Uniform.losses)
 			if setting.Balanced.losses != nil {
 				setting.Balanced.Test = estimate(setting.Balanced.losses)
 				setting.BalancedLess = compare(setting.Balanced.losses, setting.Uniform.losses)

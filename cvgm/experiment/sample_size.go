@@ -86,13 +86,13 @@ type SizeMethod struct {
 	QuotedWins Quoted
 }
 
-// SizeComparison is a paired comparison over the cells of all sizes, and over
-// those of the sizes up to Params.Small: the differences are CVGM's accuracy
+// SizeComparison is a paired comparison over the cells of all sizes, over those
+// of the sizes up to Params.Small, and over the others: the differences are CVGM's accuracy
 // less the other method's, and Wins is the share of cells in which CVGM is more
 // accurate, a tie counting half. BySize holds the differences size by size.
 type SizeComparison struct {
-	All, Small Comparison
-	BySize     []Estimate
+	All, Small, Large Comparison
+	BySize            []Estimate
 }
 
 // CellFailure says what went wrong in one cell.
@@ -295,7 +295,7 @@ func (r *SampleSizeResult) summarise() {
 }
 
 func (r *SampleSizeResult) against(first, second int) (c SizeComparison) {
-	var all, small [2][]float64
+	var all, small, large [2][]float64
 	for i, size := range r.Sizes {
 		var here [2][]float64
 		for seed, v := range r.Methods[first].Accuracy[i] {
@@ -308,10 +308,12 @@ func (r *SampleSizeResult) against(first, second int) (c SizeComparison) {
 			all[k] = append(all[k], v...)
 			if size <= r.Params.Small {
 				small[k] = append(small[k], v...)
+			} else {
+				large[k] = append(large[k], v...)
 			}
 		}
 	}
-	c.All, c.Small = higher(all), higher(small)
+	c.All, c.Small, c.Large = higher(all), higher(small), higher(large)
 	return c
 }
 
