@@ -50,7 +50,7 @@ const drawnAsZero = 1e-16
 func DerivativeErrors(r *experiment.DerivativeChecks) *Figure {
 	f := &Figure{
 		Name:    "derivative_errors",
-		Caption: "Central differences against the exact derivative: relative difference by step size",
+		Caption: fmt.Sprintf("Central differences against the exact derivative: relative difference by step size. Dashed: h² and 1e-16/h; a difference of 0 is drawn at %g", drawnAsZero),
 		Width:   11 * vg.Inch, Height: 5.6 * vg.Inch,
 	}
 	steps := Log10s(r.Steps)
@@ -74,7 +74,7 @@ func DerivativeErrors(r *experiment.DerivativeChecks) *Figure {
 			p.Line(c.Input, steps, errs, Style{Color: palette[line%len(palette)], Width: 1.2})
 			line++
 		}
-		p.Range(low, high, -16, 8) // room for the legend
+		p.Range(low, high, -16, 11) // room for the legend
 		p.LegendAt(true, false)
 		p.plot.Legend.TextStyle.Font.Size = 8
 		if k%4 == 0 {
@@ -118,7 +118,7 @@ func power(v float64) string {
 func SolutionPaths(r *experiment.SolutionPaths) *Figure {
 	f := &Figure{
 		Name:    "solution_paths",
-		Caption: "Solution paths (thin) with their exact tangents (thick)",
+		Caption: "Solution paths (thin) with their exact tangents (thick). Each colour is a coordinate of θ or, below, an example; colours repeat",
 		Width:   10.5 * vg.Inch, Height: 8 * vg.Inch,
 		Panels: [][]*Panel{nil, nil, nil},
 	}
@@ -141,10 +141,10 @@ func pathAxis(s experiment.SolutionPath) []float64 {
 
 func pathPanel(s experiment.SolutionPath) *Panel {
 	const tangents = 20
-	y := "θ"
+	y := "θ, by coordinate"
 	dual := len(s.Entries) > 10
 	if dual {
-		y = "N × multiplier"
+		y = "N × multiplier, by example"
 	}
 	p := NewPanel(s.Name+" in "+s.Hyper, s.Name, s.Hyper, y)
 	p.LogAxes(s.Logarithmic, false)
@@ -271,6 +271,7 @@ func DifferentiabilityLimits(r *experiment.DifferentiabilityLimits) *Figure {
 		zeroOne.Line("tangent", []float64{c[i] - reach, c[i] + reach}, []float64{r.Loss.SoftMargin[i] - reach*slope, r.Loss.SoftMargin[i] + reach*slope},
 			Style{Color: Black, Width: 2, Unlisted: k > 0})
 	}
+	zeroOne.LegendAt(false, true) // below both curves
 	return &Figure{
 		Name:    "differentiability_limits",
 		Caption: "The derivative as λ2 goes to 0, and a CV loss without derivative beside one that has it",

@@ -3,6 +3,7 @@ package figures
 import (
 	"fmt"
 	"math"
+	"strings"
 
 	"cvgm/cvgm/experiment"
 
@@ -101,9 +102,10 @@ func ElasticNetLearningCurves(r *experiment.ElasticNetResult) *Figure {
 // by: CV loss and test loss over (λ1, λ2), with the points of each search.
 func ElasticNetSurfaces(r *experiment.ElasticNetResult) *Figure {
 	f := &Figure{
-		Name:    "elastic_net_surfaces",
-		Caption: "CV loss and test loss over (λ1, λ2) with the path of CVGM and the points of the other searches",
-		Width:   9.5 * vg.Inch, Height: 4 * vg.Inch, LegendWidth: 1.85 * vg.Inch,
+		Name: "elastic_net_surfaces",
+		Caption: fmt.Sprintf("CV loss (lowest %.4g) and test loss (lowest %.4g) over (λ1, λ2) with the path of CVGM and the points of the other searches. %s",
+			lowestValue(r.Surface.CV), lowestValue(r.Surface.Test), surfaceNote()),
+		Width: 9.5 * vg.Inch, Height: 4 * vg.Inch, LegendWidth: 1.85 * vg.Inch,
 	}
 	s := r.Surface
 	l1, l2 := Log10s(s.Lambda1), Log10s(s.Lambda2)
@@ -179,14 +181,30 @@ func lowest(z [][]float64) (i, j int) {
 	return i, j
 }
 
+func lowestValue(z [][]float64) float64 {
+	i, j := lowest(z)
+	return z[i][j]
+}
+
+// rises are those of contour levels above the lowest value, in percent.
+var rises = []float64{.2, .5, 1, 2, 5, 10, 20, 50, 100, 200}
+
 // LevelsAboveMinimum returns contour levels that lie ever further apart.
 func LevelsAboveMinimum(z [][]float64) []float64 {
-	i, j := lowest(z)
 	var levels []float64
-	for _, rise := range []float64{.002, .005, .01, .02, .05, .1, .2, .5, 1, 2} {
-		levels = append(levels, z[i][j]*(1+rise))
+	for _, rise := range rises {
+		levels = append(levels, lowestValue(z)*(1+rise/100))
 	}
 	return levels
+}
+
+// surfaceNote says in a caption how to read surfaces with these levels.
+func surfaceNote() string {
+	var list string
+	for _, rise := range rises[:len(rises)-1] {
+		list += fmt.Sprintf("%g, ", rise)
+	}
+	return fmt.Sprintf("Light is low; contours, from the inmost, at %s and %g %% above the lowest value", strings.TrimSuffix(list, ", "), rises[len(rises)-1])
 }
 
 // count returns 1, 2, …, n.

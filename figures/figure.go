@@ -55,6 +55,9 @@ type Panel struct {
 	series []series
 	// Equal gives both axes the same length per unit.
 	Equal bool
+	// LegendWidth, where not zero, is the width of a strip on the panel's right
+	// that holds its legend.
+	LegendWidth vg.Length
 }
 
 // series is what the CSV says of something plotted: z is nil but for surfaces,
@@ -113,18 +116,34 @@ func (roundTicks) Ticks(low, high float64) []plot.Tick {
 }
 
 // logTicks labels an axis of base-10 logarithms with the numbers themselves, at
-// some eight powers of ten at most.
-type logTicks struct{}
+// some eight powers of ten at most, and at 2 and 5 times each power as well where
+// the axis has fewer than three of them. If floored, a tick at its lower end
+// stands for all that is lower.
+type logTicks struct{ floored bool }
 
-func (logTicks) Ticks(low, high float64) []plot.Tick {
+func (t logTicks) Ticks(low, high float64) []plot.Tick {
 	var ticks []plot.Tick
 	stride := max(1, math.Ceil((high-low)/8))
-	for k := stride * math.Ceil(low/stride-1e-9); k <= high+1e-9; k += stride {
-		label := strconv.FormatFloat(math.Pow(10, k), 'f', -1, 64)
-		if math.Abs(k) > 5 {
-			label = fmt.Sprintf("1e%.0f", k)
+	multiples := []float64{1}
+	if math.Floor(high+1e-9)-math.Ceil(low-1e-9) < 2 {
+		multiples = []float64{1, 2, 5}
+	}
+	for k := stride * math.Floor(low/stride); k <= high+1e-9; k += stride {
+		for _, m := range multiples {
+			at := k + math.Log10(m)
+			if at < low-1e-9 || at > high+1e-9 {
+				continue
+			}
+			label := fmt.Sprintf("%ge%.0f", m, k)
+			if math.Abs(k) <= 5 {
+				v, _ := strconv.ParseFloat(label, 64) // it is a number as just written
+				label = strconv.FormatFloat(v, 'f', -1, 64)
+			}
+			if t.floored && at < low+1e-9 {
+				label = "≤ " + label
+			}
+			ticks = append(ticks, plot.Tick{Value: at, Label: label})
 		}
-		ticks = append(ticks, plot.Tick{Value: k, Label: label})
 	}
 	return ticks
 }
@@ -139,6 +158,10 @@ func (p *Panel) LogAxes(x, y bool) {
 		p.plot.Y.Tick.Marker = logTicks{}
 	}
 }
+
+// Floored tells of a logarithmic y axis that what is lower than it is drawn at
+// its lower end.
+func (p *Panel) Floored() { p.plot.Y.Tick.Marker = logTicks{floored: true} }
 
 // The colours of Okabe and Ito, which readers with any kind of colour vision
 // tell apart.
@@ -249,10 +272,16 @@ func (p *Panel) Surface(name string, xs, ys []float64, z [][]float64, levels []f
 	p.add(data, Style{Unlisted: true}, heat, nil)
 	for _, level := range levels {
 		for _, line := range contour(xs, ys, z, level) {
-			p.plot.Add(&plotter.Line{XYs: line, LineStyle: draw.LineStyle{Color: color.NRGBA{90, 90, 90, 255}, Width: .4}})
+			p.plot.Add(&plotter.Line{XYs: line, LineStyle: contourKey.Style.line()})
 		}
 	}
+	if len(levels) > 0 {
+		p.plot.Legend.Add(contourKey.Name, &plotter.Line{LineStyle: contourKey.Style.line()})
+	}
 }
+
+// contourKey explains a Surface.
+var contourKey = KeyEntry{"contours; light is low", Style{Color: color.NRGBA{90, 90, 90, 255}, Width: .4}}
 
 // Contour plots the lines along which z[i][j], given at xs[i], ys[j], equals
 // level.
@@ -319,10 +348,7 @@ func (p *Panel) Grid() {
 func (f *Figure) Draw(c draw.Canvas) {
 	rows := len(f.Panels)
 	if f.LegendWidth > 0 {
-		l := f.Panels[0][0].plot.Legend
-		l.Top, l.Left, l.XOffs = true, true, 6
-		l.Draw(draw.Crop(c, c.Max.X-c.Min.X-f.LegendWidth, 0, 0, -20))
-		c = draw.Crop(c, 0, -f.LegendWidth, 0, 0)
+		c = legendStrip(c, f.Panels[0][0].plot.Legend, f.LegendWidth)
 	}
 	if f.Key != nil {
 		const height = 22
@@ -340,9 +366,21 @@ func (f *Figure) Draw(c draw.Canvas) {
 			if f.LegendWidth > 0 || f.Key != nil {
 				shown.Legend = plot.NewLegend()
 			}
-			p.draw(&shown, draw.Canvas{Canvas: c.Canvas, Rectangle: vg.Rectangle{Min: vg.Point{X: x, Y: y}, Max: vg.Point{X: x + cellW, Y: y + cellH}}})
+			cell := draw.Canvas{Canvas: c.Canvas, Rectangle: vg.Rectangle{Min: vg.Point{X: x, Y: y}, Max: vg.Point{X: x + cellW, Y: y + cellH}}}
+			if p.LegendWidth > 0 {
+				cell = legendStrip(cell, p.plot.Legend, p.LegendWidth)
+				shown.Legend = plot.NewLegend()
+			}
+			p.draw(&shown, cell)
 		}
 	}
+}
+
+// legendStrip draws the legend into a strip on c's right and returns the rest.
+func legendStrip(c draw.Canvas, l plot.Legend, width vg.Length) draw.Canvas {
+	l.Top, l.Left, l.XOffs = true, true, 6
+	l.Draw(draw.Crop(c, c.Max.X-c.Min.X-width, 0, 0, -20))
+	return draw.Crop(c, 0, -width, 0, 0)
 }
 
 // draw draws the panel into its cell, cutting the cell to size where both axes

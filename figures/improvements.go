@@ -92,6 +92,8 @@ func SearchesCurves(r *experiment.SearchesResult) *Figure {
 		p := NewPanel(name, name, "evaluations of the CV loss", "median excess over the minimum")
 		p.Grid()
 		p.LogAxes(false, true)
+		p.Floored()
+		p.LegendWidth = 2.3 * vg.Inch
 		for _, m := range r.Methods {
 			if m.Gradient != gradient && m.Name != experiment.SearchQuasiNewton {
 				continue
@@ -105,12 +107,12 @@ func SearchesCurves(r *experiment.SearchesResult) *Figure {
 		}
 		reach := math.Log10(r.Params.Reach)
 		p.Line("reached", []float64{0, float64(r.Params.Budget)}, []float64{reach, reach}, Style{Color: Black, Width: 1, Dash: []vg.Length{1, 3}})
-		p.Range(0, float64(r.Params.Budget)*1.6, floor, 1) // room for the legend
+		p.Range(0, float64(r.Params.Budget), floor, .5)
 		row = append(row, p)
 	}
 	return &Figure{
 		Name:    "searches",
-		Caption: "Lowest CV loss found, above the true minimum: medians over the data sets",
+		Caption: fmt.Sprintf("Lowest CV loss found, above the true minimum: medians over the data sets. Values below 1e%d are drawn there", floor),
 		Width:   11 * vg.Inch, Height: 4.2 * vg.Inch,
 		Panels: [][]*Panel{row},
 	}
@@ -121,7 +123,7 @@ func SearchesCurves(r *experiment.SearchesResult) *Figure {
 func SearchesSurface(r *experiment.SearchesResult) *Figure {
 	s := r.Picture.Surface
 	l1, l2 := Log10s(s.Lambda1), Log10s(s.Lambda2)
-	p := NewPanel("CV loss", "", "λ1", "λ2")
+	p := NewPanel("CV loss", "CV loss", "λ1", "λ2")
 	p.LogAxes(true, true)
 	p.Surface("CV loss", l1, l2, s.CV, LevelsAboveMinimum(s.CV))
 	logs := func(points [][2]float64) (x, y []float64) {
@@ -140,8 +142,8 @@ func SearchesSurface(r *experiment.SearchesResult) *Figure {
 	p.Range(l1[0], l1[len(l1)-1], l2[0], l2[len(l2)-1])
 	return &Figure{
 		Name:    "searches_surface",
-		Caption: fmt.Sprintf("CV loss of data set %d; what lies at λ below %g is drawn on the edge", r.Params.Picture, s.Lambda1[0]),
-		Width:   6.6 * vg.Inch, Height: 4.4 * vg.Inch, LegendWidth: 1.6 * vg.Inch,
+		Caption: fmt.Sprintf("CV loss of data set %d (lowest %.4g); what lies at λ below %g is drawn on the edge. %s", r.Params.Picture, lowestValue(s.CV), s.Lambda1[0], surfaceNote()),
+		Width:   6.7 * vg.Inch, Height: 4.4 * vg.Inch, LegendWidth: 1.7 * vg.Inch,
 		Panels: [][]*Panel{{p}},
 	}
 }
@@ -186,6 +188,7 @@ func SearchDimensionsCurves(r *experiment.SearchDimensionsResult) *Figure {
 		p := NewPanel(title, title, "evaluations", "CV loss above the lowest known")
 		p.Grid()
 		p.LogAxes(true, true)
+		p.Floored()
 		for _, m := range d.Methods {
 			if m.Improve != nil {
 				y := make([]float64, r.Params.Budget)
@@ -202,7 +205,7 @@ func SearchDimensionsCurves(r *experiment.SearchDimensionsResult) *Figure {
 	half := (len(panels) + 1) / 2
 	return &Figure{
 		Name:    "search_dimensions",
-		Caption: "Lowest CV loss found, above the lowest known: means over the data sets",
+		Caption: fmt.Sprintf("Lowest CV loss found, above the lowest known: means over the data sets. Values below 1e%d are drawn there", floor),
 		Width:   11 * vg.Inch, Height: 6 * vg.Inch, LegendWidth: 1.7 * vg.Inch,
 		Panels: [][]*Panel{panels[:half], panels[half:]},
 	}
@@ -270,7 +273,7 @@ func SplitsCurves(r *experiment.SplitsResult) *Figure {
 	for _, s := range r.ByP {
 		ps = append(ps, s.P)
 	}
-	scatter := NewPanel("scatter", "elastic net: scatter of the CV loss", "K", "SD over draws of the splits")
+	scatter := NewPanel("scatter", fmt.Sprintf("elastic net: scatter of the CV loss, p = %g", r.Params.P), "K", "SD over draws of the splits")
 	scatter.LogAxes(true, true)
 	byK := NewPanel("test loss by K", fmt.Sprintf("elastic net, p = %g", r.Params.P), "K", "test loss")
 	byK.LogAxes(true, false)
@@ -278,7 +281,7 @@ func SplitsCurves(r *experiment.SplitsResult) *Figure {
 	ringsK := NewPanel("rings by K", fmt.Sprintf("rings, p = %g", r.Params.Rings.P), "K", "test error")
 	ringsK.LogAxes(true, false)
 	ringsP := NewPanel("rings by p", fmt.Sprintf("rings, K = %d", r.Params.K), "p", "test error")
-	scatterP := NewPanel("scatter by p", "elastic net: scatter of the CV loss", "p", "SD over draws of the splits")
+	scatterP := NewPanel("scatter by p", fmt.Sprintf("elastic net: scatter of the CV loss, K = %d", r.Params.K), "p", "SD over draws of the splits")
 	scatterP.LogAxes(false, true)
 	for _, p := range []*Panel{scatter, byK, byP, ringsK, ringsP, scatterP} {
 		p.Grid()
@@ -303,7 +306,7 @@ func SplitsCurves(r *experiment.SplitsResult) *Figure {
 	}
 	return &Figure{
 		Name:    "splits",
-		Caption: "The number K of splits and the fraction p that they train on; uniform and balanced splits; dotted: the Bayes rule",
+		Caption: "The number K of splits and the fraction p that they train on; uniform and balanced splits; bands: 95 % confidence intervals; dotted: the Bayes rule",
 		Width:   11 * vg.Inch, Height: 6 * vg.Inch, LegendWidth: 1 * vg.Inch,
 		Panels: [][]*Panel{{scatter, byK, ringsK}, {scatterP, byP, ringsP}},
 	}
@@ -387,20 +390,21 @@ func UnrolledTable(r *experiment.UnrolledResult) *Table {
 // UnrolledCurves shows the error of iterative differentiation against the steps
 // differentiated through.
 func UnrolledCurves(r *experiment.UnrolledResult) *Figure {
-	const floor, ceiling = -16, 12
+	const floor, ceiling = -16, 12 // rounding decides below; above, all is lost
 	colors := []Style{{Color: Grey}, {Color: Sky}, {Color: Blue, Width: 2}, {Color: Green}, {Color: Vermillion, Width: 2}, {Color: Purple, Dash: []vg.Length{4, 2}}}
 	draw := func(name, title string, runs []experiment.UnrolledRun, label func(experiment.UnrolledRun) string) *Panel {
 		p := NewPanel(name, title, "steps differentiated through", "relative error of the derivative")
 		p.Grid()
 		p.LogAxes(true, true)
+		p.Floored()
 		for k, run := range runs {
 			var x, y []float64
 			for i, e := range run.Error() {
-				v := math.Log10(max(e, 1e-16))
-				if v > ceiling {
-					break
-				}
+				v := math.Log10(min(max(e, math.Pow10(floor)), math.MaxFloat64))
 				x, y = append(x, math.Log10(float64(run.Steps[i]))), append(y, v)
+				if v > ceiling {
+					break // the line to this point is cut off where it leaves the axis
+				}
 			}
 			p.Line(label(run), x, y, colors[k%len(colors)])
 		}
@@ -416,9 +420,10 @@ func UnrolledCurves(r *experiment.UnrolledResult) *Figure {
 	})
 	penalties := draw("penalties", "ηL = 1", r.ByPenalty, func(u experiment.UnrolledRun) string { return fmt.Sprintf("λ2 = %g", u.Penalty) })
 	return &Figure{
-		Name:    "unrolled",
-		Caption: "Iterative differentiation against implicit differentiation: learning rates η in units of the inverse of the largest curvature L, and penalties",
-		Width:   9.5 * vg.Inch, Height: 4 * vg.Inch,
+		Name: "unrolled",
+		Caption: fmt.Sprintf("Iterative differentiation against implicit differentiation: learning rates η in units of the inverse of the largest curvature L, and penalties. "+
+			"Curves end where they leave the axis (1e%d); errors below 1e%d are drawn there", ceiling, floor),
+		Width: 9.5 * vg.Inch, Height: 4 * vg.Inch,
 		Panels: [][]*Panel{{rates, penalties}},
 	}
 }

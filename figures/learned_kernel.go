@@ -75,13 +75,13 @@ func bayesTable(r *experiment.LearnedKernelResult, name, caption, note string) *
 // RingsBoundary shows the training data with the learned decision boundaries
 // and the Bayes rule's (the top of the paper's figure).
 func RingsBoundary(r *experiment.LearnedKernelResult) *Figure {
-	return boundaryFigure(r, "rings_boundary", "Rings: training data and decision boundaries", "Bayes rule", 0)
+	return boundaryFigure(r, "rings_boundary", "Rings: training data and decision boundaries, with the test accuracy", "Bayes rule", 0)
 }
 
 // XORBoundary is the same for XOR. The Bayes rule has a choice where the squares
 // overlap; shown are the corners in which it has none.
 func XORBoundary(r *experiment.LearnedKernelResult) *Figure {
-	return boundaryFigure(r, "xor_boundary", "XOR: training data and decision boundaries", "corners of sure label", -.5, .5)
+	return boundaryFigure(r, "xor_boundary", "XOR: training data and decision boundaries, with the test accuracy", "corners of sure label", -.5, .5)
 }
 
 func boundaryFigure(r *experiment.LearnedKernelResult, name, caption, bayes string, levels ...float64) *Figure {
@@ -130,12 +130,12 @@ func classes(p *Panel, d qpdiff.Data, at func(i, j int) float64, radius vg.Lengt
 // learned (the bottom of the paper's figure), for the published and for the full
 // gradient.
 func RingsManifold(r *experiment.LearnedKernelResult) *Figure {
-	return manifoldFigure(r, "rings_manifold", "Rings: the test examples under the learned kernel, with the linear separator")
+	return manifoldFigure(r, "rings_manifold", "Rings: the test examples under the learned kernel, with the linear separator and the test accuracy")
 }
 
 // XORManifold is the same for XOR.
 func XORManifold(r *experiment.LearnedKernelResult) *Figure {
-	return manifoldFigure(r, "xor_manifold", "XOR: the test examples under the learned kernel, with the linear separator")
+	return manifoldFigure(r, "xor_manifold", "XOR: the test examples under the learned kernel, with the linear separator and the test accuracy")
 }
 
 func manifoldFigure(r *experiment.LearnedKernelResult, name, caption string) *Figure {
@@ -174,12 +174,12 @@ func manifoldFigure(r *experiment.LearnedKernelResult, name, caption string) *Fi
 // and the angle between their directions and the exact gradient. A line ends
 // where rounding begins to decide where it goes.
 func RingsVariants(r *experiment.LearnedKernelResult) *Figure {
-	return variantFigure(r, "rings_variants_path", "Rings: CV loss and direction along the variants of the gradient")
+	return variantFigure(r, "rings_variants_path", "Rings: CV loss and direction along the variants of the gradient; a line ends where rounding begins to decide where it goes")
 }
 
 // XORVariants is the same for XOR.
 func XORVariants(r *experiment.LearnedKernelResult) *Figure {
-	return variantFigure(r, "xor_variants_path", "XOR: CV loss and direction along the variants of the gradient")
+	return variantFigure(r, "xor_variants_path", "XOR: CV loss and direction along the variants of the gradient; a line ends where rounding begins to decide where it goes")
 }
 
 var variantStyles = map[experiment.Variant]Style{

@@ -12,11 +12,15 @@ import (
 
 // LearningPaths shows the searches on the CV losses that they descend.
 func LearningPaths(r *experiment.Learning) *Figure {
+	way := Style{Color: Blue, GlyphRadius: 1.8}
+	start := Style{Color: Vermillion, GlyphRadius: 4}
+	end := Style{Color: Black, Glyph: draw.CrossGlyph{}, GlyphRadius: 4}
 	f := &Figure{
 		Name:    "learning_paths",
-		Caption: "Hyperparameters learned by the gradient of the CV loss: the way over the loss",
-		Width:   11 * vg.Inch, Height: 3.5 * vg.Inch,
+		Caption: "Hyperparameters learned by the gradient of the CV loss: the way over the loss. " + surfaceNote(),
+		Width:   11 * vg.Inch, Height: 3.7 * vg.Inch,
 		Panels: [][]*Panel{nil},
+		Key:    []KeyEntry{contourKey, {"way", way}, {"start", start}, {"end", end}},
 	}
 	for _, run := range r.Runs {
 		var p *Panel
@@ -27,21 +31,21 @@ func LearningPaths(r *experiment.Learning) *Figure {
 			a, b := Log10s(run.Axes[0]), Log10s(run.Axes[1])
 			p.Surface("CV loss", a, b, run.Surface, LevelsAboveMinimum(run.Surface))
 			y := Log10s(column(run.X, 1))
-			p.Line("way", Log10s(x), y, Style{Color: Blue, Width: 1.5})
-			p.Scatter("start", Log10s(x[:1]), y[:1], Style{Color: Vermillion, GlyphRadius: 4})
-			p.Scatter("end", Log10s(x[len(x)-1:]), y[len(y)-1:], Style{Color: Black, Glyph: draw.CrossGlyph{}, GlyphRadius: 4})
+			p.Line("way", Log10s(x), y, Style{Color: Blue, Width: 1})
+			p.Scatter("points of the way", Log10s(x), y, way)
+			p.Scatter("start", Log10s(x[:1]), y[:1], start)
+			p.Scatter("end", Log10s(x[len(x)-1:]), y[len(y)-1:], end)
 			p.Range(a[0], a[len(a)-1], b[0], b[len(b)-1])
 		} else {
 			p = NewPanel(run.Name, run.Name, run.Hyper[0], "CV loss")
 			p.LogAxes(true, false)
 			p.Grid()
 			p.Line("CV loss", Log10s(run.Axes[0]), column(run.Surface, 0), Style{Color: Grey})
-			p.Scatter("way", Log10s(x), run.CVLoss, Style{Color: Blue, GlyphRadius: 2})
-			p.Scatter("start", Log10s(x[:1]), run.CVLoss[:1], Style{Color: Vermillion, GlyphRadius: 4})
+			p.Scatter("way", Log10s(x), run.CVLoss, way)
+			p.Scatter("start", Log10s(x[:1]), run.CVLoss[:1], start)
 			last := run.Last()
-			p.Scatter("end", Log10s(x[last:]), run.CVLoss[last:], Style{Color: Black, Glyph: draw.CrossGlyph{}, GlyphRadius: 4})
+			p.Scatter("end", Log10s(x[last:]), run.CVLoss[last:], end)
 		}
-		p.LegendAt(false, true)
 		f.Panels[0] = append(f.Panels[0], p)
 	}
 	return f
@@ -108,7 +112,7 @@ func LearnedLossPath(r *experiment.Learning) *Figure {
 			values[i] = [...]float64{math.Max(0, 1-m), math.Exp(-m), math.Pow(math.Max(0, 1-m), 2), math.Log1p(math.Exp(-2 * m))}[k]
 			learned[i] += final[k] * values[i]
 		}
-		shape.Line(name, margins, values, Style{Color: palette[k], Width: 1, Unlisted: true})
+		shape.Line(name, margins, values, Style{Color: palette[k], Width: 1})
 	}
 	shape.Line("learned", margins, learned, Style{Width: 2.5})
 	shape.Range(-2, 2, 0, 6)

@@ -26,8 +26,8 @@ var sizeStyles = []Style{
 // training set: means with 95 % confidence intervals. On the right are the
 // methods that learn, enlarged.
 func SampleSizeCurves(r *experiment.SampleSizeResult) *Figure {
-	all := NewPanel("all methods", "", "training examples", "test accuracy")
-	best := NewPanel("methods that learn", "", "training examples", "test accuracy")
+	all := NewPanel("all methods", "all methods", "training examples", "test accuracy")
+	best := NewPanel("methods that learn", "the methods that learn, enlarged", "training examples", "test accuracy")
 	for _, p := range []*Panel{all, best} {
 		var curves []sizeCurve
 		for k, m := range r.Methods {
@@ -52,7 +52,7 @@ func SampleSizeCurves(r *experiment.SampleSizeResult) *Figure {
 // SampleSizeLead shows by how much CVGM is more accurate than the fairly trained
 // network on the same data.
 func SampleSizeLead(r *experiment.SampleSizeResult) *Figure {
-	p := NewPanel("lead over Adam", "", "training examples", "CVGM less network, test accuracy")
+	p := NewPanel("lead over Adam", "", "training examples", "CVGM less network by Adam, test accuracy")
 	p.Grid()
 	adam := r.Methods[experiment.SizeAdam]
 	p.sizeCurves(r.Sizes, []sizeCurve{

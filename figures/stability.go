@@ -54,7 +54,7 @@ func yesNo(b bool) string {
 func StabilitySweeps(r *experiment.StabilityResult) *Figure {
 	f := &Figure{
 		Name:    "stability_sweeps",
-		Caption: "Generalisation gap, Δ, R_emp and their sum at fixed hyperparameters",
+		Caption: "Generalisation gap, Δ, R_emp and their sum at fixed hyperparameters; bands: 95 % confidence intervals",
 		Width:   11 * vg.Inch, Height: 3.4 * vg.Inch, LegendWidth: 1.9 * vg.Inch,
 	}
 	var row []*Panel
@@ -127,7 +127,7 @@ func StabilityPath(r *experiment.StabilityResult) *Figure {
 	one.LegendAt(false, true)
 	return &Figure{
 		Name:    "stability_path",
-		Caption: "The parts of the identity along CVGM's path, and the run that walks it",
+		Caption: "The parts of the identity along CVGM's path, and the run that walks it; bands: 95 % confidence intervals",
 		Width:   9 * vg.Inch, Height: 3.6 * vg.Inch,
 		Panels: [][]*Panel{{parts, one}},
 	}

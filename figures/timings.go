@@ -63,11 +63,11 @@ func GradientCostTable(t *Timings) *Table {
 		Note:    t.note(),
 	}
 	for _, c := range []struct{ what, first, firstName, second, secondName string }{
-		{"elastic net, K = 128", "value", "cvgm.ElasticNetCold/value", "with gradient", "cvgm.ElasticNetCold/gradient"},
+		{"elastic net, K = 128, cold starts", "value", "cvgm.ElasticNetCold/value", "with gradient", "cvgm.ElasticNetCold/gradient"},
 		{"rings, K = 256", "value", "cvgm.LearnedKernelStep/rings/value", "with gradient", "cvgm.LearnedKernelStep/rings/step"},
 		{"XOR, K = 256", "value", "cvgm.LearnedKernelStep/XOR/value", "with gradient", "cvgm.LearnedKernelStep/XOR/step"},
-		{"elastic net, K = 128", "one core", "cvgm.ElasticNetStep/K=128/workers=1", "two cores", "cvgm.ElasticNetStep/K=128/workers=2"},
-		{"elastic net, K = 2048", "one core", "cvgm.ElasticNetStep/K=2048/workers=1", "two cores", "cvgm.ElasticNetStep/K=2048/workers=2"},
+		{"elastic net, K = 128, warm starts", "one core", "cvgm.ElasticNetStep/K=128/workers=1", "two cores", "cvgm.ElasticNetStep/K=128/workers=2"},
+		{"elastic net, K = 2048, warm starts", "one core", "cvgm.ElasticNetStep/K=2048/workers=1", "two cores", "cvgm.ElasticNetStep/K=2048/workers=2"},
 	} {
 		a, okA := t.lowest(c.firstName, "ns/op")
 		b, okB := t.lowest(c.secondName, "ns/op")
@@ -106,6 +106,7 @@ func SearchesSeconds(r *experiment.SearchesResult, t *Timings) *Figure {
 	p := NewPanel("seconds", "", "milliseconds", "median excess over the minimum")
 	p.Grid()
 	p.LogAxes(true, true)
+	p.Floored()
 	for _, m := range r.Methods {
 		ns, ok := t.lowest("cvgm/experiment.Searcher/"+strings.ReplaceAll(m.Name, " ", "_"), "ns/evaluation")
 		if !ok {
@@ -123,9 +124,10 @@ func SearchesSeconds(r *experiment.SearchesResult, t *Timings) *Figure {
 		p.Line(m.Name, x, y, style)
 	}
 	return &Figure{
-		Name:    "searches_seconds",
-		Caption: "Lowest CV loss found, above the true minimum, against time. " + t.note(),
-		Width:   8.5 * vg.Inch, Height: 4.4 * vg.Inch, LegendWidth: 2.3 * vg.Inch,
+		Name: "searches_seconds",
+		Caption: fmt.Sprintf("Lowest CV loss found, above the true minimum, against time: medians over the data sets. Values below 1e%d are drawn there. %s",
+			floor, strings.TrimSuffix(t.note(), ".")), // captions have no full stop
+		Width: 8.5 * vg.Inch, Height: 4.4 * vg.Inch, LegendWidth: 2.3 * vg.Inch,
 		Panels: [][]*Panel{{p}},
 	}
 }
