@@ -430,6 +430,13 @@ class Live(unittest.TestCase):
                 self.p.shot(f"{theme.split()[1].lower()}_{name}")
                 self.assertEqual(self.p.page.evaluate(f"({overflow})({live})"), [], "cut off")
                 self.assertGreater(self.p.page.evaluate(f"({contrast})({live})"), 4.5, theme)
+        size = self.p.page.viewport_size
+        self.addCleanup(self.p.page.set_viewport_size, size)
+        self.p.page.set_viewport_size({"width": 900, "height": 800})
+        self.p.page.wait_for_timeout(300)
+        self.p.shot("narrow")
+        self.assertEqual(self.p.page.evaluate(f"({overflow})({live})"), [], "cut off in a narrow window")
+        self.p.page.set_viewport_size(size)
         box = self.p.root.bounding_box()
         self.assertLess(box["height"], 600, "fits on a screen of 1280×800")
         self.assertLess(box["x"] + box["width"], 1280)
