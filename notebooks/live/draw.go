@@ -192,7 +192,7 @@ type level struct {
 func (m *Machine) Readout() string {
 	text := m.view().readout()
 	if err := m.now().failed; err != nil {
-		text += "\nthese settings fail: " + err.Error()
+		text += "\nthese settings fail, and the run before them is shown: " + err.Error()
 	}
 	return text
 }
@@ -213,6 +213,8 @@ func (v view) readout() string {
 		text += fmt.Sprintf("\nconverged at step %d", v.run.last())
 	case v.run.err != nil:
 		text += fmt.Sprintf("\nthe run ends at step %d: %v", v.run.last(), v.run.err)
+	case v.run.last() == MaxSteps:
+		text += fmt.Sprintf("\nruns end at step %d", MaxSteps)
 	}
 	return text
 }

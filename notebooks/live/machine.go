@@ -89,7 +89,7 @@ func (m *Machine) Handle(e Event) {
 			return
 		}
 		moved := s.settings.with(e.Control, e.Value)
-		if moved.equal(s.settings) && s.run.coarse == e.Dragging {
+		if moved.equal(s.settings) && s.run.coarse == e.Dragging && s.failed == nil {
 			return
 		}
 		s.settings = moved

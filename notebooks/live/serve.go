@@ -20,6 +20,7 @@ type message struct {
 const (
 	hello EventKind = "hello" // the page is there and knows nothing
 	drawn EventKind = "drawn" // the frame numbered Value can be seen
+	leave EventKind = "leave" // the page has gone
 )
 
 // frame is what the page is told.
@@ -116,17 +117,21 @@ type server struct {
 	sent     time.Time
 	inform   bool        // the page may not know problems or controls
 	newest   map[int]int // Seq of the last Set applied, per control
-	perStep  time.Duration
 	caughtUp bool
+	perStep  [problems]time.Duration // average over the latest steps of measured
+	measured [problems]*trajectory
 }
 
-// run serves until ctx is done.
+// run serves until ctx is done or the page has gone.
 func (s *server) run(ctx context.Context) {
 	s.seen, s.newest = true, map[int]int{}
 	dirty := false      // the page does not show all that has happened
 	var since time.Time // how long that is so
 	for ctx.Err() == nil {
 		for _, m := range s.in.take() {
+			if m.Kind == leave {
+				return
+			}
 			if s.handle(m) && !dirty {
 				dirty, since = true, time.Now()
 			}
@@ -190,11 +195,11 @@ func (s *server) timed(f func()) {
 	before, run, start := s.view().run.last(), s.view().run, time.Now()
 	f()
 	if run == s.view().run && run.last() == before+1 && !run.coarse {
-		took := time.Since(start)
-		if s.perStep == 0 {
-			s.perStep = took
+		took, average := time.Since(start), &s.perStep[s.problem]
+		if run != s.measured[s.problem] {
+			*average, s.measured[s.problem] = took, run
 		}
-		s.perStep += (took - s.perStep) / 8
+		*average += (took - *average) / 8
 	}
 }
 
@@ -207,8 +212,11 @@ func (s *server) show() {
 		SVG: string(s.Draw()), Readout: s.Readout(), Command: s.Settings().Command(v.shown),
 		Playing: s.Playing(), Pinned: v.pinned != nil, Shown: v.shown, Last: v.run.last(),
 	}
-	if s.perStep > 0 {
-		f.Speed = fmt.Sprintf("%.2f ms per step", s.perStep.Seconds()*1e3)
+	if t := s.perStep[s.problem]; t > 0 {
+		f.Speed = fmt.Sprintf("%.2f ms per step", t.Seconds()*1e3)
+	}
+	if !s.caughtUp {
+		f.Speed = fmt.Sprintf("computing up to step %d; %s", s.now().shown, f.Speed)
 	}
 	if s.inform {
 		s.inform = false

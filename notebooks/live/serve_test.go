@@ -145,6 +145,32 @@ func TestServingWaitsForThePage(t *testing.T) {
 	}
 }
 
+// A page that has gone ends the cell, so that it can be run again.
+func TestServingEndsWithThePage(t *testing.T) {
+	in := newInbox()
+	in.put(`{"kind":"hello","seq":1}`)
+	in.put(`{"kind":"play","seq":2}`)
+	in.put(`{"kind":"leave","seq":3}`)
+	ctx, stop := context.WithTimeout(t.Context(), 20*time.Second)
+	defer stop()
+	(&server{Machine: quick(t, Rings, 1), in: in, send: func(string) {}}).run(ctx)
+	if ctx.Err() != nil {
+		t.Error("served a page that had gone")
+	}
+}
+
+// What a step takes is measured for each problem by itself.
+func TestTimePerStep(t *testing.T) {
+	s := server{Machine: quick(t, Rings, 0)}
+	for range 3 {
+		s.timed(func() { s.Handle(Event{Kind: Step}) })
+	}
+	s.Handle(Event{Kind: Select, Value: int(XOR)})
+	if s.perStep[Rings] <= 0 || s.perStep[XOR] != 0 {
+		t.Errorf("time per step: %v", s.perStep)
+	}
+}
+
 func TestInboxSortsAndKeepsTheLatest(t *testing.T) {
 	b := newInbox()
 	for _, m := range []string{

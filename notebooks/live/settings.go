@@ -84,7 +84,7 @@ var controls = func() (all [problems][]Control) {
 	}
 	all[XOR] = []Control{
 		size, control("Overlap", "noise (overlap)", ".01 .05 .1 .15 .2 .25 .3 .4 .5 .7 .9"), c, splits, fraction, step,
-		control("Hidden", "hidden widths", "2,2 4,4 8,8 16,16 32,32 64,64 128,128"), seed, variant,
+		control("Hidden", "hidden width", "2,2 4,4 8,8 16,16 32,32 64,64 128,128"), seed, variant,
 	}
 	all[ElasticNet] = []Control{
 		control("Train", "N", "15 20 25 30 40 50 70 100 150 200"), control("Noise", "noise", "5 10 20 50 70 100 150 200 300"),

@@ -32,7 +32,8 @@ const (
 // the cell is interrupted; the picture then stays. Where no page answers, it
 // shows the strips.
 func Show() {
-	if os.Getenv(protocol.GONB_JUPYTER_KERNEL_ID_ENV) == "" {
+	kernel := os.Getenv(protocol.GONB_JUPYTER_KERNEL_ID_ENV)
+	if kernel == "" {
 		showStrips()
 		return
 	}
@@ -44,7 +45,7 @@ func Show() {
 	root := "cvgm-" + gonbui.UniqueId()
 	in := newInbox()
 	comms.Subscribe(root+"/events", func(_, text string) { in.put(text) })
-	gonbui.UpdateHTML(root, strings.NewReplacer("ROOT", root, "WIDTH", strconv.Itoa(width), "HEIGHT", strconv.Itoa(height)).Replace(page))
+	gonbui.UpdateHTML(root, strings.NewReplacer("ROOT", root, "KERNEL", kernel, "WIDTH", strconv.Itoa(width), "HEIGHT", strconv.Itoa(height)).Replace(page))
 	if !answered(ctx, in) {
 		if ctx.Err() == nil {
 			gonbui.UpdateHTML(root, "")
