@@ -74,8 +74,9 @@ func DerivativeErrors(r *experiment.DerivativeChecks) *Figure {
 			p.Line(c.Input, steps, errs, Style{Color: palette[line%len(palette)], Width: 1.2})
 			line++
 		}
-		p.Range(low, high, -16, 11) // room for the legend
+		p.Range(low, high, -16, 10) // room for the legend
 		p.LegendAt(true, false)
+		p.plot.Legend.Padding = 0
 		p.plot.Legend.TextStyle.Font.Size = 8
 		if k%4 == 0 {
 			f.Panels = append(f.Panels, nil)

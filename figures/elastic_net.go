@@ -204,7 +204,7 @@ func surfaceNote() string {
 	for _, rise := range rises[:len(rises)-1] {
 		list += fmt.Sprintf("%g, ", rise)
 	}
-	return fmt.Sprintf("Light is low; contours, from the inmost, at %s and %g %% above the lowest value", strings.TrimSuffix(list, ", "), rises[len(rises)-1])
+	return fmt.Sprintf("Light shades are low values; contours, from the innermost, at %s and %g %% above the lowest value", strings.TrimSuffix(list, ", "), rises[len(rises)-1])
 }
 
 // count returns 1, 2, …, n.

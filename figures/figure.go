@@ -136,7 +136,7 @@ func (t logTicks) Ticks(low, high float64) []plot.Tick {
 			}
 			label := fmt.Sprintf("%ge%.0f", m, k)
 			if math.Abs(k) <= 5 {
-				v, _ := strconv.ParseFloat(label, 64) // it is a number as just written
+				v, _ := strconv.ParseFloat(label, 64) // cannot fail: the label is a number
 				label = strconv.FormatFloat(v, 'f', -1, 64)
 			}
 			if t.floored && at < low+1e-9 {

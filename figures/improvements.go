@@ -390,7 +390,7 @@ func UnrolledTable(r *experiment.UnrolledResult) *Table {
 // UnrolledCurves shows the error of iterative differentiation against the steps
 // differentiated through.
 func UnrolledCurves(r *experiment.UnrolledResult) *Figure {
-	const floor, ceiling = -16, 12 // rounding decides below; above, all is lost
+	const floor, ceiling = -16, 12 // below, rounding decides; above, no digit is right
 	colors := []Style{{Color: Grey}, {Color: Sky}, {Color: Blue, Width: 2}, {Color: Green}, {Color: Vermillion, Width: 2}, {Color: Purple, Dash: []vg.Length{4, 2}}}
 	draw := func(name, title string, runs []experiment.UnrolledRun, label func(experiment.UnrolledRun) string) *Panel {
 		p := NewPanel(name, title, "steps differentiated through", "relative error of the derivative")

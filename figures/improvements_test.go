@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"cvgm/cvgm/experiment"
+
+	"gonum.org/v1/plot/vg"
 )
 
 func ran[R any](t *testing.T) func(R, error) R {
@@ -75,6 +77,11 @@ func TestImprovementsAndStabilityOutputs(t *testing.T) {
 			t.Errorf("%s lacks %s (%v):\n%s", name, want, err, text)
 		}
 	}
+	for _, s := range UnrolledCurves(unrolled).Panels[0][0].series {
+		if last := s.y[len(s.y)-1]; (last > 12) != (s.name == "ηL = 2.1") {
+			t.Errorf("%s ends at 1e%.0f: only the divergent rate leaves the axis, and its curve crosses the edge", s.name, last)
+		}
+	}
 	if text := SearchDimensionsTable(dimensions).Markdown(); !strings.Contains(text, "1e+06 needed") {
 		t.Errorf("no grid of 20 hyperparameters:\n%s", text)
 	}
@@ -84,7 +91,8 @@ func TestLogTicks(t *testing.T) {
 	for _, c := range []struct {
 		low, high float64
 		want      string
-	}{{-4, .5, "0.0001 0.001 0.01 0.1 1"}, {-10, 1, "1e-10 1e-8 1e-6 0.0001 0.01 1"}, {-16, 12, "1e-16 1e-12 1e-8 0.0001 1 10000 1e8 1e12"}} {
+	}{{-4, .5, "0.0001 0.001 0.01 0.1 1"}, {-10, 1, "1e-10 1e-8 1e-6 0.0001 0.01 1"}, {-16, 12, "1e-16 1e-12 1e-8 0.0001 1 10000 1e8 1e12"},
+		{0, 2, "1 10 100"}, {-1.75, .3, "0.02 0.05 0.1 0.2 0.5 1"}, {-1.5, -.6, "0.05 0.1 0.2"}, {6.5, 7.5, "5e6 1e7 2e7"}} {
 		var labels []string
 		for _, tick := range (logTicks{}).Ticks(c.low, c.high) {
 			labels = append(labels, tick.Label)
@@ -92,5 +100,28 @@ func TestLogTicks(t *testing.T) {
 		if got := strings.Join(labels, " "); got != c.want {
 			t.Errorf("ticks from %v to %v: %s, want %s", c.low, c.high, got, c.want)
 		}
+	}
+}
+
+func TestLowestTickOfAFlooredAxis(t *testing.T) {
+	for low, want := range map[float64]string{-10: "≤ 1e-10", -6: "≤ 1e-6", -4: "≤ 0.0001"} {
+		ticks := logTicks{floored: true}.Ticks(low, .5)
+		if ticks[0].Label != want || strings.Contains(ticks[1].Label, "≤") {
+			t.Errorf("the axis from 1e%g begins with %q, %q", low, ticks[0].Label, ticks[1].Label)
+		}
+	}
+}
+
+func TestPanelsShowTheirOwnLegendsBesideThem(t *testing.T) {
+	f := &Figure{Width: 8 * vg.Inch, Height: 2 * vg.Inch, Panels: make([][]*Panel, 1)}
+	for _, name := range []string{"first", "second"} {
+		p := NewPanel(name, "", "x", "y")
+		p.LegendWidth = vg.Inch
+		p.Line(name+" line", []float64{0, 1}, []float64{0, 1}, Style{})
+		f.Panels[0] = append(f.Panels[0], p)
+	}
+	svg, err := f.SVG()
+	if err != nil || strings.Count(string(svg), "first line") != 1 || strings.Count(string(svg), "second line") != 1 {
+		t.Errorf("each legend is wanted once (%v)", err)
 	}
 }
