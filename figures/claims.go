@@ -388,14 +388,6 @@ func timingsClaims(t *Timings, add addClaim) {
 	}
 	add(Claim{Place: place, Text: "Cost: a gradient costs little on top of the CV loss (time with it over time without, the largest of three experiments)",
 		Ours: once(dearest)}, below(2))
-	for _, c := range []struct {
-		k      int
-		remark string
-	}{{128, "A step is so short that handing out its splits takes as long."}, {2048, ""}} {
-		workers := fmt.Sprintf("cvgm.ElasticNetStep/K=%d/workers=", c.k)
-		add(Claim{Place: place, Text: fmt.Sprintf("Cost: the method plays well with parallel computation (times faster on two cores, elastic net, K = %d)", c.k),
-			Ours: once(ratio(workers+"1", workers+"2")), Remark: c.remark}, above(1.5))
-	}
 }
 
 func stabilityClaims(r *experiment.StabilityResult, add addClaim) {
