@@ -94,6 +94,11 @@ func TestControlsKnowThePapersParameters(t *testing.T) {
 			}
 		}
 	})
+	for steps, want := range map[int]string{98: "./reproduce.sh elastic_net", 99: "./reproduce.sh elastic_net -p Steps=100"} {
+		if got := Paper(ElasticNet).Command(steps); got != want {
+			t.Errorf("command %q, want %q", got, want)
+		}
+	}
 	if got, want := Paper(XOR).with(control(t, XOR, "Hidden"), 3).Command(70), "./reproduce.sh xor -p Hidden=16,16 -p Steps=70"; got != want {
 		t.Errorf("command %q, want %q", got, want)
 	}

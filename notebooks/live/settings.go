@@ -157,7 +157,7 @@ func (s Settings) variant() experiment.Variant {
 }
 
 // Command returns the command line that runs the experiment under the settings,
-// for at least the given number of steps.
+// for at least the given number of steps from the start.
 func (s Settings) Command(steps int) string {
 	words := []string{"./reproduce.sh", s.Problem.String()}
 	paper := Paper(s.Problem)
@@ -165,6 +165,9 @@ func (s Settings) Command(steps int) string {
 		if c.Field != "" && s.at[i] != paper.at[i] {
 			words = append(words, "-p", c.Field+"="+c.Values[s.at[i]])
 		}
+	}
+	if s.Problem == ElasticNet {
+		steps++ // its Steps counts evaluations, the first of which is at the start
 	}
 	if int64(steps) > reflect.ValueOf(s.params()).Elem().FieldByName("Steps").Int() {
 		words = append(words, "-p", fmt.Sprintf("Steps=%d", steps))

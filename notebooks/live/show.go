@@ -48,7 +48,7 @@ func Show() {
 	gonbui.UpdateHTML(root, strings.NewReplacer("ROOT", root, "KERNEL", kernel, "WIDTH", strconv.Itoa(width), "HEIGHT", strconv.Itoa(height)).Replace(page))
 	if !answered(ctx, in) {
 		if ctx.Err() == nil {
-			gonbui.UpdateHTML(root, "")
+			gonbui.UpdateHTML(root, "<p>The controls need JupyterLab, and no second page that shows this notebook. Here are pictures instead.</p>")
 			showStrips()
 		}
 		return

@@ -322,6 +322,12 @@ class Live(unittest.TestCase):
         self.p.until_readout(f"step {end} ")
         self.p.settle()
         self.assertEqual(self.p.paths(stroke="currentColor", stroke_width="2"), boundary)
+        # Let go where it was taken up, the slider goes along again.
+        for _ in self.p.drag(self.p.part("scrub"), [0.5, 1]):
+            self.p.page.wait_for_timeout(50)
+        self.p.settle()
+        self.p.click("step")
+        self.assertEqual(self.p.part("scrub").input_value(), str(end + 1))
 
     def test_drag_and_pin(self):
         self.p.step(20)
