@@ -1,0 +1,20 @@
+package qpdiff
+
+// complementarityTol is the safety factor of [negligible]: the error of a
+// solved KKT system is a small multiple of eps·κ, which grows slowly with the
+// dimension, and estimates of κ can be low by a small factor. Two orders of
+// magnitude leave room for both, and keep slacks and multipliers of 1e-6 of
+// their scale apart from zero up to κ = 1e6.
+const complementarityTol = 256
+
+// negligible reports whether a slack or a multiplier cannot be told from zero,
+// which is where strict complementarity fails. It is the one rule for all
+// solvers of the package. scale is the size of the terms that value was
+// computed from: for the slack h − gᵀz it is |h| + ‖g‖‖z‖; for a multiplier λ,
+// with value = λ‖g‖, it is the size of the terms of the gradient that the
+// multiplier balances. Both use the norms of one scaling of the variables, so
+// that units cancel. cond ≥ 1 estimates the condition of the KKT system in that
+// scaling: the computed z and λ carry an error of eps·cond of their scale.
+func negligible(value, scale, cond float64) bool {
+	return value <= complementarityTol*eps*cond*scale
+}
