@@ -276,6 +276,10 @@ type Exhaustive struct {
 	Values [][]float64 // per coordinate
 }
 
+// maxGrid bounds the points of a grid. Years of evaluations are a mistake in the
+// values, and an int must hold their number.
+const maxGrid = min(1<<40, math.MaxInt)
+
 // Search ignores x0 beyond its length. Points are projected onto the
 // constraint set.
 func (m Exhaustive) Search(p Problem, x0 []float64) iter.Seq2[Step, error] {
@@ -288,11 +292,13 @@ func (m Exhaustive) Search(p Problem, x0 []float64) iter.Seq2[Step, error] {
 	for i, v := range m.Values {
 		if len(v) == 0 {
 			settings = badArg("Exhaustive.Values", qpdiff.ErrShape, "give at least one value", "is empty for coordinate %d", i)
-		}
-		if total *= len(v); total > 1<<40 {
-			settings = badArg("Exhaustive.Values", qpdiff.ErrDomain, "use fewer values or another searcher", "has more than 2⁴⁰ points")
 			break
 		}
+		if len(v) > maxGrid/total {
+			settings = badArg("Exhaustive.Values", qpdiff.ErrDomain, "use fewer values or another searcher", "has more than %d points", maxGrid)
+			break
+		}
+		total *= len(v)
 	}
 	return search(p, x0, total, false, settings, func(w *walk) {
 		for {

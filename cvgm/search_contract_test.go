@@ -362,6 +362,7 @@ func TestSearchersRefuseBadSettings(t *testing.T) {
 		{CMAES{Source: src, Sigma: -1}, qpdiff.ErrDomain},
 		{CMAES{Source: src, Population: 3}, qpdiff.ErrDomain},
 		{Exhaustive{[][]float64{make([]float64, 1<<21), make([]float64, 1<<21)}}, qpdiff.ErrDomain},
+		{Exhaustive{[][]float64{nil, {1}}}, qpdiff.ErrShape},
 	} {
 		var errs []error
 		for _, err := range c.searcher.Search(Problem{Objective: quadratics[0].eval, Lower: boxLower, Upper: boxUpper}, []float64{1, 1}) {
