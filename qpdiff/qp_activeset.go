@@ -34,15 +34,12 @@ type activeSet struct {
 	single             []int  // column of the only entry of row r, or -1
 	skip               []bool // rows that follow from others, or that rounding decides
 
-	w    []int     // working set
-	at   []int     // place of row r in w, -1 where it is not
-	eq   int       // the first eq of w are equalities
-	t    []float64 // lower triangle with M_W = T Q₁
-	tinv []float64
-	q1   []float64 // orthonormal rows that span those of M_W
-	g    []float64 // Q₁u0, see perp
-	e    []float64 // T⁻¹ baseSlack_W
-	lam  []float64 // multipliers by place in w, of the scaled rows
+	triangle
+	at  []int     // place of row r in w, -1 where it is not
+	eq  int       // the first eq of w are equalities
+	g   []float64 // Q₁u0, see perp
+	e   []float64 // T⁻¹ baseSlack_W
+	lam []float64 // multipliers by place in w, of the scaled rows
 
 	// The base is the origin of z and the centre of the proximal term. At it,
 	// the slacks are baseSlack = r − c·base, and the unconstrained minimiser is
@@ -56,6 +53,52 @@ type activeSet struct {
 	oldZ, oldLam           []float64
 	guess                  []int
 	iterations, maxChanges int
+}
+
+// triangle holds rows of the constraints and the factors M_W = TQ₁ of their
+// m_r, with n columns each.
+type triangle struct {
+	w    []int     // the rows, in the order of the factors
+	t    []float64 // lower triangle
+	tinv []float64 // inverses of its diagonal
+	q1   []float64 // orthonormal rows that span those of M_W
+}
+
+// remove takes the row at place j out and restores the triangle by plane
+// rotations, whose cosines and sines it leaves in cos and sin, from j on. The
+// direction that Q₁ loses is left in the row of q1 behind the last.
+func (f *triangle) remove(j, n int, cos, sin []float64) {
+	k := len(f.w)
+	for i := j + 1; i < k; i++ {
+		// Row i becomes row i-1; it reaches one place beyond its diagonal.
+		dst, src := f.t[(i-1)*n:(i-1)*n+i+1], f.t[i*n:i*n+i+1]
+		copy(dst, src)
+		for c := j; c < i-1; c++ {
+			cs, sn := cos[c], sin[c]
+			x, y := dst[c], dst[c+1]
+			dst[c], dst[c+1] = cs*x+sn*y, cs*y-sn*x
+		}
+		x, y := dst[i-1], dst[i]
+		h := math.Sqrt(x*x + y*y)
+		if !(h > 1e-150 && h < 1e150) {
+			h = math.Hypot(x, y)
+		}
+		cos[i-1], sin[i-1] = x/h, y/h
+		dst[i-1] = h
+		f.tinv[i-1] = 1 / h
+		f.w[i-1] = f.w[i]
+	}
+	for c := j; c < k-1; c++ {
+		rotate(f.q1[c*n:(c+1)*n], f.q1[(c+1)*n:(c+2)*n], cos[c], sin[c])
+	}
+	f.w = f.w[:k-1]
+}
+
+// forward replaces x by T⁻¹x.
+func (f *triangle) forward(n int, x []float64) {
+	for i := range x {
+		x[i] = (x[i] - floats.Dot(f.t[i*n:i*n+i], x[:i])) * f.tinv[i]
+	}
 }
 
 const (
@@ -200,14 +243,6 @@ func (a *activeSet) combination() []float64 {
 	return y
 }
 
-// forwardT replaces x by T⁻¹x.
-func (a *activeSet) forwardT(x []float64) {
-	n := a.n
-	for i := range x {
-		x[i] = (x[i] - floats.Dot(a.t[i*n:i*n+i], x[:i])) * a.tinv[i]
-	}
-}
-
 // enter appends row r to the working set, as last projected.
 func (a *activeSet) enter(r int, left float64) {
 	k, n := len(a.w), a.n
@@ -242,41 +277,22 @@ func (a *activeSet) tryEnter(r int) bool {
 	return true
 }
 
-// leave removes place j from the working set and restores the triangle by
-// plane rotations.
+// leave removes place j from the working set.
 func (a *activeSet) leave(j int) {
 	k, n := len(a.w), a.n
 	a.at[a.w[j]] = -1
-	for i := j + 1; i < k; i++ {
-		// Row i becomes row i-1; it reaches one place beyond its diagonal.
-		dst, src := a.t[(i-1)*n:(i-1)*n+i+1], a.t[i*n:i*n+i+1]
-		copy(dst, src)
-		for c := j; c < i-1; c++ {
-			cs, sn := a.work[c], a.work2[c]
-			x, y := dst[c], dst[c+1]
-			dst[c], dst[c+1] = cs*x+sn*y, cs*y-sn*x
-		}
-		x, y := dst[i-1], dst[i]
-		h := math.Sqrt(x*x + y*y)
-		if !(h > 1e-150 && h < 1e150) {
-			h = math.Hypot(x, y)
-		}
-		a.work[i-1], a.work2[i-1] = x/h, y/h
-		dst[i-1] = h
-		a.tinv[i-1] = 1 / h
-		a.w[i-1] = a.w[i]
-		a.at[a.w[i]] = i - 1
-		a.lam[i-1] = a.lam[i]
+	a.remove(j, n, a.work, a.work2)
+	for i, r := range a.w[j:] {
+		a.at[r] = j + i
 	}
+	copy(a.lam[j:k-1], a.lam[j+1:k])
 	for c := j; c < k-1; c++ {
 		cs, sn := a.work[c], a.work2[c]
-		rotate(a.q1[c*n:(c+1)*n], a.q1[(c+1)*n:(c+2)*n], cs, sn)
 		a.g[c], a.g[c+1] = cs*a.g[c]+sn*a.g[c+1], cs*a.g[c+1]-sn*a.g[c]
 	}
 	last := a.g[k-1]
 	floats.AddScaled(a.perp, last, a.q1[(k-1)*n:k*n])
 	a.noise = max(a.noise, math.Abs(last))
-	a.w = a.w[:k-1]
 	if j < a.eq {
 		a.eq--
 	}
@@ -298,7 +314,7 @@ func (a *activeSet) offsets() {
 	for i, r := range a.w {
 		a.e[i] = a.baseSlack[r]
 	}
-	a.forwardT(a.e[:k])
+	a.triangle.forward(a.n, a.e[:k])
 }
 
 // point sets z to the minimiser on the working set, base + L⁻ᵀ(u⊥ + Q₁ᵀe), the

@@ -309,7 +309,7 @@ func (d *qpDerivative) solve(a *activeSet) (outside float64) {
 	copy(ry, d.cy)
 	before, size := math.Inf(1), 0.0
 	for range 100 {
-		a.solveKKT(rz, ry)
+		a.solveKKT(&a.triangle, rz, ry)
 		floats.Add(v, rz)
 		floats.Add(y, ry)
 		left := 0.0

@@ -106,7 +106,7 @@ func (a *activeSet) refine(s *Solution) {
 		for i, r := range a.w {
 			dl[i] = a.slack[r]
 		}
-		a.solveKKT(dz, dl)
+		a.solveKKT(&a.triangle, dz, dl)
 		floats.Add(a.z, dz)
 		for i, v := range dl {
 			a.lam[i] += v
@@ -141,19 +141,19 @@ func (a *activeSet) snap() {
 }
 
 // solveKKT replaces (x, y) by the solution for the right-hand side (x, y) of the
-// KKT system of the working set,
+// KKT system of the rows in f, the working set or a part of it,
 //
 //	[Q + shift·D  C_Wᵀ]
 //	[C_W          0   ].
-func (a *activeSet) solveKKT(x, y []float64) {
+func (a *activeSet) solveKKT(f *triangle, x, y []float64) {
 	n := a.n
 	a.forward(x, 0)
-	a.forwardT(y)
+	f.forward(n, y)
 	for i, t := range y {
-		q := a.q1[i*n : (i+1)*n]
+		q := f.q1[i*n : (i+1)*n]
 		y[i] = floats.Dot(q, x) - t
 		floats.AddScaled(x, -y[i], q)
 	}
 	a.back(x)
-	backSolve(a.t, a.tinv, len(y), n, y)
+	backSolve(f.t, f.tinv, len(y), n, y)
 }
