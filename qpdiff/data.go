@@ -22,7 +22,14 @@ type Grad struct {
 	Hyper []float64
 	X     *mat.Dense
 	Y     []float64
+	// Generalized is set by a VJP that added an element of a generalised
+	// derivative, because the derivative wanted does not exist: see the field
+	// Generalized of the learners. A VJP never clears it, and a JVP ignores it.
+	Generalized bool
 }
+
+// wanted reports whether any cotangent is wanted.
+func (g *Grad) wanted() bool { return g.Hyper != nil || g.X != nil || g.Y != nil }
 
 // Check reports the first thing in d that no learner can use: no examples, no
 // features, another number of labels than of rows, NaN or Inf. The error is an

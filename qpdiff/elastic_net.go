@@ -78,6 +78,9 @@ func (e *ElasticNet) Dims(n int) (theta, hyper int) {
 	return n, 2
 }
 
+// SetGeneralized sets the field Generalized.
+func (e *ElasticNet) SetGeneralized(on bool) { e.Generalized = on }
+
 // Load makes d the data of the following fits and computes XᵀX/N. It keeps a
 // reference to d. Errors are ArgErrors of kind ErrShape or ErrNotFinite; after
 // one, the learner has no data.
@@ -290,6 +293,7 @@ func (e *ElasticNet) VJP(g *Grad, dtheta []float64) error {
 		if !e.Generalized {
 			return e.notDifferentiable(g)
 		}
+		g.Generalized = g.Generalized || g.wanted()
 		q = e.restrict(func(j int, active, weak bool) bool { return active && !weak })
 		q.factor()
 	}
@@ -323,8 +327,11 @@ func (e *ElasticNet) VJP(g *Grad, dtheta []float64) error {
 	if g.X != nil || g.Y != nil {
 		e.dataVJP(g, q.act, w)
 	}
-	if len(e.weakFree) > 0 && g.Hyper != nil && !e.Generalized {
-		return e.notDifferentiable(g)
+	if len(e.weakFree) > 0 && g.Hyper != nil {
+		if !e.Generalized {
+			return e.notDifferentiable(g)
+		}
+		g.Generalized = true
 	}
 	return nil
 }

@@ -85,6 +85,9 @@ func (l *KernelSVM) kernelOf() Kernel {
 	return l.Kernel
 }
 
+// SetGeneralized sets the field Generalized.
+func (l *KernelSVM) SetGeneralized(on bool) { l.Generalized = on }
+
 // Load makes d the data of the following fits. It keeps a reference to d.
 // Errors are ArgErrors: of kind ErrShape or ErrNotFinite; ErrDomain for a label
 // other than ±1; ErrIllPosed where all labels are the same. After one, the
@@ -437,8 +440,11 @@ func (l *KernelSVM) prepare(g *Grad, arg string, cotangent []float64) error {
 	if err := checkFinite(arg, "give a finite cotangent", cotangent); err != nil {
 		return err
 	}
-	if len(l.weak) > 0 && !l.Generalized {
-		return l.notDifferentiable(g)
+	if len(l.weak) > 0 {
+		if !l.Generalized {
+			return l.notDifferentiable(g)
+		}
+		g.Generalized = g.Generalized || g.wanted()
 	}
 	return nil
 }

@@ -58,6 +58,9 @@ var learnedLossNames = []string{"alpha1", "alpha2", "alpha3", "alpha4", "lambda"
 // Dims returns n parameters and the 5 hyperparameters (α1, α2, α3, α4, λ).
 func (l *LearnedLoss) Dims(n int) (theta, hyper int) { return n, 5 }
 
+// SetGeneralized sets the field Generalized.
+func (l *LearnedLoss) SetGeneralized(on bool) { l.Generalized = on }
+
 // Load makes d the data of the following fits. It keeps a reference to d.
 // Errors are those of [SVM.Load].
 func (l *LearnedLoss) Load(d Data) error { return l.load(d) }
@@ -118,6 +121,7 @@ func (l *LearnedLoss) VJP(g *Grad, dtheta []float64) error {
 	if skip && g.Hyper != nil {
 		return l.notDifferentiable(&Grad{Hyper: g.Hyper}, l.weakFree, learnedLossNames[0])
 	}
+	g.Generalized = g.Generalized || len(l.weakFree) > 0 && g.Hyper != nil
 	return nil
 }
 

@@ -66,6 +66,9 @@ type SVM struct {
 // Dims returns n parameters and the 2 hyperparameters (λ1, λ2).
 func (l *SVM) Dims(n int) (theta, hyper int) { return n, 2 }
 
+// SetGeneralized sets the field Generalized.
+func (l *SVM) SetGeneralized(on bool) { l.Generalized = on }
+
 // Load makes d the data of the following fits. It keeps a reference to d.
 // Errors are ArgErrors: of kind ErrShape or ErrNotFinite; ErrDomain for a label
 // other than ±1; ErrIllPosed where all labels are the same. After one, the
@@ -117,6 +120,7 @@ func (l *SVM) VJP(g *Grad, dtheta []float64) error {
 	if skip && g.Hyper != nil {
 		return l.notDifferentiable(&Grad{Hyper: g.Hyper}, l.weakFree, "lambda1")
 	}
+	g.Generalized = g.Generalized || len(l.weakFree) > 0 && g.Hyper != nil
 	return nil
 }
 
@@ -334,6 +338,7 @@ func (l *marginFit) adjoint(g *Grad, dtheta []float64, want int, generalized boo
 		if !generalized {
 			return l.notDifferentiable(g, l.weak, hyper...)
 		}
+		g.Generalized = g.Generalized || g.wanted()
 		l.leaveOutWeak()
 	}
 	if err := l.factorise(); err != nil {

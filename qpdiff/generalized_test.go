@@ -1,0 +1,84 @@
+package qpdiff
+
+import (
+	"errors"
+	"math"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// A VJP sets Grad.Generalized where it added an element of a generalised
+// derivative, and only there.
+func TestGradReportsGeneralizedDerivatives(t *testing.T) {
+	one := Data{X: mat.NewDense(1, 1, []float64{1}), Y: []float64{2}}
+	two := Data{X: mat.NewDense(2, 1, []float64{1, -2}), Y: []float64{1, -1}}
+	pair := Data{X: mat.NewDense(2, 1, []float64{1, -1}), Y: []float64{1, -1}}
+	flat := Data{X: mat.NewDense(2, 2, []float64{1, 0, -2, 0}), Y: []float64{1, -1}}
+	line := Data{X: mat.NewDense(3, 1, []float64{1, -1, -3}), Y: []float64{1, -1, -1}}
+	hyper := &Grad{Hyper: make([]float64, 5)}
+	type kinked interface {
+		learner
+		SetGeneralized(on bool)
+	}
+	for _, c := range []struct {
+		name   string
+		l      kinked
+		data   Data
+		hyper  []float64
+		wanted Grad
+		want   bool
+	}{
+		{"elastic net at its kink", new(ElasticNet), one, []float64{2, 1}, *hyper, true},
+		{"elastic net at its kink, X wanted", new(ElasticNet), one, []float64{2, 1}, Grad{X: mat.NewDense(1, 1, nil)}, true},
+		{"elastic net at its kink, nothing wanted", new(ElasticNet), one, []float64{2, 1}, Grad{}, false},
+		{"elastic net", new(ElasticNet), one, []float64{1, 1}, *hyper, false},
+		{"elastic net, kink in lambda1 only", new(ElasticNet), Data{one.X, []float64{0}}, []float64{0, 1}, *hyper, true},
+		{"elastic net, kink in lambda1 only, y wanted", new(ElasticNet), Data{one.X, []float64{0}}, []float64{0, 1}, Grad{Y: make([]float64, 1)}, false},
+		{"SVM at its kink", new(SVM), two, []float64{1.5, 1}, *hyper, true},
+		{"SVM", new(SVM), two, []float64{.5, 1}, *hyper, false},
+		{"SVM, kink in lambda1 only", new(SVM), flat, []float64{0, 4}, *hyper, true},
+		{"SVM, kink in lambda1 only, X wanted", new(SVM), flat, []float64{0, 4}, Grad{X: mat.NewDense(2, 2, nil)}, false},
+		{"learned loss at its kink", new(LearnedLoss), pair, []float64{0, 1, .5, 0, 1 / math.E}, Grad{Y: make([]float64, 2)}, true},
+		{"learned loss, kink in alpha1 only", new(LearnedLoss), pair, []float64{0, 1, 0, 0, 1 / math.E}, *hyper, true},
+		{"learned loss, kink in alpha1 only, y wanted", new(LearnedLoss), pair, []float64{0, 1, 0, 0, 1 / math.E}, Grad{Y: make([]float64, 2)}, false},
+		{"learned loss", new(LearnedLoss), pair, []float64{0, 1, 0, 0, 1}, *hyper, false},
+		{"kernel SVM with a row to spare", &KernelSVM{Kernel: Polynomial{Degree: 1}}, line, []float64{5, 1, 0}, *hyper, true},
+		{"kernel SVM", new(KernelSVM), line, []float64{.1, 1}, *hyper, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			c.l.SetGeneralized(true)
+			_, n := c.data.X.Dims()
+			nt, nh := c.l.Dims(n)
+			g := c.wanted
+			if g.Hyper != nil {
+				g.Hyper = make([]float64, nh)
+			}
+			theta := make([]float64, nt)
+			if err := errors.Join(c.l.Load(c.data), c.l.Fit(theta, c.hyper)); err != nil {
+				t.Fatal(err)
+			}
+			dtheta := make([]float64, nt)
+			for j := range dtheta {
+				dtheta[j] = 1
+			}
+			if err := c.l.VJP(&g, dtheta); err != nil {
+				t.Fatal(err)
+			}
+			if g.Generalized != c.want {
+				t.Errorf("Generalized is %v, want %v", g.Generalized, c.want)
+			}
+			c.l.SetGeneralized(false)
+			g.Generalized = false
+			if err := c.l.VJP(&g, dtheta); errors.Is(err, ErrNotDifferentiable) != c.want || g.Generalized {
+				t.Errorf("without it: error %v, Generalized %v", err, g.Generalized)
+			}
+			// What an earlier product has set stays.
+			c.l.SetGeneralized(true)
+			g.Generalized = true
+			if err := c.l.VJP(&g, dtheta); err != nil || !g.Generalized {
+				t.Errorf("after a generalised one: error %v, Generalized %v", err, g.Generalized)
+			}
+		})
+	}
+}
