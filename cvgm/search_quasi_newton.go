@@ -125,8 +125,6 @@ func newCurvature(n, memory int) *curvature {
 	return &curvature{memory: memory, bs: make([]float64, n)}
 }
 
-func (c *curvature) pairs() int { return len(c.s) }
-
 func (c *curvature) reset(scale float64) {
 	c.scale = scale
 	c.s, c.y, c.a, c.b = c.s[:0], c.y[:0], c.a[:0], c.b[:0]

@@ -107,7 +107,7 @@ func kernelSVMViolation(l *KernelSVM, d Data, hyper []float64) float64 {
 }
 
 // ard is a kernel of a user's own: exp(−Σ_j γ_j (x_j−z_j)²) + c·xᵀz.
-type ard struct{ n int }
+type ard struct{}
 
 func (k ard) NumParams(n int) int { return n + 1 }
 
@@ -168,13 +168,15 @@ func TestKernelSVMContract(t *testing.T) {
 func TestKernelSVMGolden(t *testing.T) {
 	var golden struct {
 		Cases []struct {
-			Param, C, B                    float64
-			Bias                           bool
-			X, X_test                      [][]float64
-			Y, Alpha, Decision             []float64
-			Free, At_C                     []int
-			Ddecision_dparam, Ddecision_dC []float64
-			Dalpha_dparam, Dalpha_dC       []float64
+			Param, C, B        float64
+			Bias               bool
+			X                  [][]float64
+			XTest              [][]float64 `json:"X_test"`
+			Y, Alpha, Decision []float64
+			Free               []int
+			AtC                []int     `json:"at_C"`
+			DecisionDParam     []float64 `json:"ddecision_dparam"`
+			DecisionDC         []float64 `json:"ddecision_dC"`
 		}
 	}
 	readGolden(t, "e2_kernel_svm.json", &golden)
@@ -200,13 +202,13 @@ func TestKernelSVMGolden(t *testing.T) {
 				}
 			}
 			nearAll(t, "alpha", alpha, c.Alpha, 1e-11, 0)
-			if d := cmp.Diff([][]int{c.Free, c.At_C}, [][]int{l.q.free, atC}); d != "" {
+			if d := cmp.Diff([][]int{c.Free, c.AtC}, [][]int{l.q.free, atC}); d != "" {
 				t.Errorf("free, at C: %s", d)
 			}
 			if c.Bias {
 				nearAll(t, "b", theta, []float64{c.B}, 1e-11, 0)
 			}
-			x := dense(c.X_test)
+			x := dense(c.XTest)
 			f := nanSlice(len(c.Decision), 0)
 			if err := l.Decide(f, x); err != nil {
 				t.Fatal(err)
@@ -222,8 +224,8 @@ func TestKernelSVMGolden(t *testing.T) {
 				}
 				dC[k], dParam[k] = g.Hyper[0], g.Hyper[1]
 			}
-			nearAll(t, "d decision/dC", dC, c.Ddecision_dC, 1e-10, 0)
-			nearAll(t, "d decision/dparam", dParam, c.Ddecision_dparam, 1e-10, 0)
+			nearAll(t, "d decision/dC", dC, c.DecisionDC, 1e-10, 0)
+			nearAll(t, "d decision/dparam", dParam, c.DecisionDParam, 1e-10, 0)
 		})
 	}
 }

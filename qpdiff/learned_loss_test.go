@@ -38,12 +38,12 @@ func TestLearnedLossContract(t *testing.T) {
 func TestLearnedLossGolden(t *testing.T) {
 	var golden struct {
 		Cases []struct {
-			Alpha, Y, Theta  []float64
-			Lam              float64
-			X, Dtheta_dalpha [][]float64
-			Elbow            []int
-			Below_margin     []int
-			Fd_rel_err       float64
+			Alpha, Y, Theta []float64
+			Lam             float64
+			X               [][]float64
+			ThetaDAlpha     [][]float64 `json:"dtheta_dalpha"`
+			Elbow           []int
+			BelowMargin     []int `json:"below_margin"`
 		}
 	}
 	readGolden(t, "f_learned_loss.json", &golden)
@@ -67,15 +67,15 @@ func TestLearnedLossGolden(t *testing.T) {
 					below = append(below, i)
 				}
 			}
-			if !slices.Equal(below, c.Below_margin) {
-				t.Errorf("below the margin %v, want %v", below, c.Below_margin)
+			if !slices.Equal(below, c.BelowMargin) {
+				t.Errorf("below the margin %v, want %v", below, c.BelowMargin)
 			}
 			for k := range 4 {
 				d := &Grad{Hyper: make([]float64, 5)}
 				d.Hyper[k] = 1
 				got, want := nanSlice(len(theta), 0), make([]float64, len(theta))
 				for j := range want {
-					want[j] = c.Dtheta_dalpha[j][k]
+					want[j] = c.ThetaDAlpha[j][k]
 				}
 				if err := l.JVP(got, d); err != nil {
 					t.Fatal(err)

@@ -57,12 +57,14 @@ func TestLogisticGolden(t *testing.T) {
 			None    bool
 			Penalty float64
 		}
-		N, C, Cond_hessian float64
-		X                  [][]float64
-		Y, Theta, Vjp_y    []float64
-		DTheta_dC          []float64
-		Cotangent          []float64
-		Vjp_X              [][]float64
+		N, C        float64
+		CondHessian float64 `json:"cond_hessian"`
+		X           [][]float64
+		Y, Theta    []float64
+		VJPY        []float64 `json:"vjp_y"`
+		ThetaDC     []float64 `json:"dtheta_dC"`
+		Cotangent   []float64
+		VJPX        [][]float64 `json:"vjp_X"`
 	}
 	if err := json.Unmarshal(file, &cases); err != nil {
 		t.Fatal(err)
@@ -91,18 +93,18 @@ func TestLogisticGolden(t *testing.T) {
 				t.Fatal(err)
 			}
 			wantC := 0.0
-			for j, v := range c.DTheta_dC {
+			for j, v := range c.ThetaDC {
 				wantC += v * c.Cotangent[j]
 			}
 			// The reference ends at a gradient of the size of C's rounding.
-			tol := 1e-15 * max(100, c.C) * max(1, min(c.Cond_hessian, 10))
+			tol := 1e-15 * max(100, c.C) * max(1, min(c.CondHessian, 10))
 			for _, b := range []struct {
 				name      string
 				got, want []float64
 			}{
 				{"theta", theta, c.Theta},
-				{"X", g.X.RawMatrix().Data, slices.Concat(c.Vjp_X...)},
-				{"y", g.Y, c.Vjp_y},
+				{"X", g.X.RawMatrix().Data, slices.Concat(c.VJPX...)},
+				{"y", g.Y, c.VJPY},
 				{"C", g.Hyper, []float64{wantC}},
 			} {
 				if e := relErr(b.got, b.want); !(e <= tol) {

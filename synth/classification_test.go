@@ -13,8 +13,8 @@ import (
 type classificationGolden struct {
 	X            [][]float64
 	Y            []float64
-	X_test       [][]float64
-	Y_test       []float64
+	XTest        [][]float64 `json:"X_test"`
+	YTest        []float64   `json:"y_test"`
 	Permutations [][]int
 }
 
@@ -28,7 +28,7 @@ func TestPublishedRings(t *testing.T) {
 	train := wantClassification(t, golden.X, golden.Y, 1e-15, func(n int) (synth.Data, error) {
 		return synth.MakeRings(src, n, synth.Rings{})
 	})
-	test := wantClassification(t, golden.X_test, golden.Y_test, 1e-15, func(n int) (synth.Data, error) {
+	test := wantClassification(t, golden.XTest, golden.YTest, 1e-15, func(n int) (synth.Data, error) {
 		return synth.MakeRings(src, n, synth.Rings{})
 	})
 	wantPermutations(t, src, len(train.Y), golden.Permutations)
@@ -51,7 +51,7 @@ func TestPublishedXOR(t *testing.T) {
 	train := wantClassification(t, golden.X, golden.Y, 0, func(n int) (synth.Data, error) {
 		return synth.MakeXOR(square, src, n, synth.XOR{})
 	})
-	test := wantClassification(t, golden.X_test, golden.Y_test, 0, func(n int) (synth.Data, error) {
+	test := wantClassification(t, golden.XTest, golden.YTest, 0, func(n int) (synth.Data, error) {
 		return synth.MakeXOR(square, src, n, synth.XOR{})
 	})
 	wantPermutations(t, src, len(train.Y), golden.Permutations)

@@ -91,11 +91,13 @@ func MakeRegression(src Source, o Regression) (d Data, coef []float64, err error
 }
 
 func (o Regression) check() error {
-	if err := cmp.Or(
+	err := cmp.Or(
 		checkSize("Regression.Samples", o.Samples),
 		checkSize("Regression.Features", o.Features),
 		checkSize("Regression.Informative", o.Informative),
-	); err != nil {
+	)
+	//lint:ignore SA4023 cmp.Or returns nil where every check does
+	if err != nil {
 		return err
 	}
 	if o.Samples > maxSize/o.Features {

@@ -62,9 +62,13 @@ func scale(x []float64, by float64) {
 func TestScikitLearnRegression(t *testing.T) {
 	var golden []struct {
 		Options struct {
-			N_samples, N_features, N_informative, Effective_rank int
-			Bias, Noise, Tail_strength                           float64
-			Shuffle                                              *bool
+			Samples       int `json:"n_samples"`
+			Features      int `json:"n_features"`
+			Informative   int `json:"n_informative"`
+			EffectiveRank int `json:"effective_rank"`
+			Bias, Noise   float64
+			TailStrength  float64 `json:"tail_strength"`
+			Shuffle       *bool
 		}
 		X       [][]float64
 		Y, Coef []float64
@@ -78,9 +82,9 @@ func TestScikitLearnRegression(t *testing.T) {
 		o := g.Options
 		src := synth.NewNumPy(42)
 		d, coef, err := synth.MakeRegression(src, synth.Regression{
-			Samples: o.N_samples, Features: o.N_features, Informative: o.N_informative,
+			Samples: o.Samples, Features: o.Features, Informative: o.Informative,
 			Bias: o.Bias, Noise: o.Noise,
-			EffectiveRank: o.Effective_rank, TailStrength: o.Tail_strength,
+			EffectiveRank: o.EffectiveRank, TailStrength: o.TailStrength,
 			NoShuffle: o.Shuffle != nil && !*o.Shuffle,
 		})
 		if err != nil {

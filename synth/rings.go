@@ -27,11 +27,13 @@ func (o Rings) withDefaults() (Rings, error) {
 	o.Radii = cmp.Or(o.Radii, [2]float64{1, 2})
 	o.SD = cmp.Or(o.SD, .4)
 	const small, large = 1e-50, 1e50 // no square over- or underflows
-	if err := cmp.Or(
+	err := cmp.Or(
 		inRange("Rings.SD", o.SD, small, large),
 		inRange("Rings.Radii[0]", o.Radii[0], 0, large),
 		inRange("Rings.Radii[1]", o.Radii[1], 0, large),
-	); err != nil {
+	)
+	//lint:ignore SA4023 cmp.Or returns nil where every check does
+	if err != nil {
 		return o, err
 	}
 	if o.Radii[0] >= o.Radii[1] {
