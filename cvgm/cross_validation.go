@@ -1,7 +1,10 @@
 package cvgm
 
 import (
+	"errors"
+	"fmt"
 	"math"
+	"reflect"
 
 	"cvgm/qpdiff"
 
@@ -9,9 +12,10 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Intercept says how a CV treats the constant term of the prediction. Learners
-// with an intercept of their own (logistic regression, SVM) go with
-// NoIntercept.
+// Intercept selects how a CV treats the constant term of the prediction. The
+// last two suit learners of a squared loss. Learners with an intercept of their
+// own (Logistic, KernelSVM with Bias) and learners of labels ±1 go with
+// NoIntercept, since the others subtract the intercept from the labels.
 type Intercept int
 
 const (
@@ -19,8 +23,9 @@ const (
 	NoIntercept Intercept = iota
 	// LeastSquaresIntercept is what the paper's experiments use: the intercept
 	// of an unregularised least-squares fit to each split's training rows is
-	// subtracted from y and added to predictions. It is held constant: no
-	// derivative goes through it.
+	// subtracted from y and added to predictions. It does not depend on the
+	// hyperparameters. It does depend on a learned feature map unless
+	// Standardise is set: New refuses that combination.
 	LeastSquaresIntercept
 	// ExactIntercept is the unpenalised intercept that is optimal together with
 	// θ for a squared loss: features and labels are centred on the training
@@ -34,8 +39,8 @@ const (
 type Config struct {
 	Data   qpdiff.Data
 	Splits []Split
-	// Learner returns a new learner; it is called once per split, and once per
-	// call of [CV.Final].
+	// Learner returns a new learner, never the same one again. New calls it once
+	// more than there are splits, and each call of [CV.Final] once.
 	Learner func() Learner
 	Loss    Loss
 	// Features maps the rows of Data.X to what the learner sees. Its parameters
@@ -45,9 +50,18 @@ type Config struct {
 	// then the feature map's parameters alone.
 	Hyper []float64
 	// Standardise maps every feature to mean 0 and (population) standard
-	// deviation 1 on each split's training rows.
+	// deviation 1 on each split's training rows. A feature that is constant on
+	// them, up to rounding, is centred only, as if its deviation were 1. With a
+	// feature map that has parameters such a feature is an error, since the CV
+	// loss jumps where a feature becomes constant.
 	Standardise bool
 	Intercept   Intercept
+	// Generalised selects what the gradient is where it does not exist, at kinks
+	// of the learner, the loss or the feature map. False: an error that matches
+	// qpdiff.ErrNotDifferentiable. True: the chain rule with one element of the
+	// generalised derivative at each kink; see [CV.Generalised], [KinkedLearner],
+	// [KinkedLoss] and [KinkedMap].
+	Generalised bool
 	// Workers bounds the goroutines that share the splits. Zero: GOMAXPROCS.
 	// The results do not depend on it.
 	Workers int
@@ -71,6 +85,7 @@ type CV struct {
 	// Cotangents of the N×m features at the last gradient, as rows trained on,
 	// as rows validated on, and in all. Only with a feature map.
 	asTraining, asValidation, total *mat.Dense
+	generalised                     bool // see Generalised
 	// run is the evaluation under way; its closure is made once, so that an
 	// evaluation allocates nothing.
 	run struct {
@@ -95,7 +110,8 @@ type fold struct {
 	theta       []float64
 	dtheta      []float64
 	loss        float64
-	grad        qpdiff.Grad // Hyper always; X only with a feature map
+	grad        qpdiff.Grad // Hyper unless Config.Hyper holds it; X only with a feature map
+	kinked      bool        // the last gradient met a kink of the loss
 	dval        []float64
 	dvalX       *mat.Dense // dval as a matrix
 	dprediction []float64
@@ -111,6 +127,8 @@ func New(c Config) (*CV, error) {
 		return nil, badArg("Config.Learner", qpdiff.ErrShape, "give a function that returns a new learner", "is nil")
 	case c.Loss == nil:
 		return nil, badArg("Config.Loss", qpdiff.ErrShape, "use SquaredError{}, SoftMargin{}, …", "is nil")
+	case c.Intercept < NoIntercept || c.Intercept > ExactIntercept:
+		return nil, badArg("Config.Intercept", qpdiff.ErrDomain, "use one of the constants", "is %d", c.Intercept)
 	}
 	if err := c.Data.Check(); err != nil {
 		return nil, err
@@ -123,18 +141,35 @@ func New(c Config) (*CV, error) {
 			return nil, badArg("Config.Features", qpdiff.ErrShape, "match the map's inputs to the columns of Data.X",
 				"takes %d inputs where Data.X has %d columns", in, raw)
 		}
+		if out < 1 {
+			return nil, badArg("Config.Features", qpdiff.ErrShape, "give the map at least one output", "has %d outputs", out)
+		}
+		if c.Intercept == LeastSquaresIntercept && c.learned() {
+			if !c.Standardise {
+				return nil, badArg("Config.Intercept", qpdiff.ErrDomain, "use ExactIntercept, or set Standardise",
+					"is LeastSquaresIntercept, which would depend on the parameters of Config.Features")
+			}
+			// The two are equal on standardised features. The mean of y is
+			// constant also where features are almost linearly dependent.
+			cv.c.Intercept = ExactIntercept
+		}
 		cv.features = out
 		cv.asTraining = mat.NewDense(n, out, nil)
 		cv.asValidation = mat.NewDense(n, out, nil)
 		cv.total = mat.NewDense(n, out, nil)
 	}
-	theta, hyper := c.Learner().Dims(cv.features)
+	c = cv.c
+	first, err := c.newLearner()
+	if err != nil {
+		return nil, err
+	}
+	theta, hyper := first.Dims(cv.features)
 	cv.hyper = hyper
 	if c.Hyper != nil && len(c.Hyper) != hyper {
 		return nil, badArg("Config.Hyper", qpdiff.ErrShape, "give one value per hyperparameter of the learner",
 			"has %d entries where the learner has %d hyperparameters", len(c.Hyper), hyper)
 	}
-	if l, ok := c.Learner().(LeaveOuter); ok && !c.Standardise && c.Intercept == NoIntercept {
+	if l, ok := first.(LeaveOuter); ok && !c.Standardise && c.Intercept == NoIntercept {
 		cv.full, cv.fullTheta = l, make([]float64, theta)
 	}
 	cv.folds = make([]fold, len(c.Splits))
@@ -143,7 +178,13 @@ func New(c Config) (*CV, error) {
 			return nil, &SplitError{j, err}
 		}
 		f := &cv.folds[j]
-		f.split, f.learner = s, c.Learner()
+		f.split = s
+		if f.learner, err = c.newLearner(); err != nil {
+			return nil, err
+		}
+		if v := reflect.ValueOf(first); v.Comparable() && f.learner == first {
+			return nil, badArg("Config.Learner", qpdiff.ErrDomain, "return a new learner from each call", "returned the same %T twice", first)
+		}
 		f.prepare(c, cv.features, theta, hyper)
 		if cv.full != nil {
 			f.out = complement(s.Train, n)
@@ -164,13 +205,30 @@ func New(c Config) (*CV, error) {
 	return cv, nil
 }
 
+// learned reports whether the features depend on α.
+func (c *Config) learned() bool { return c.Features != nil && c.Features.NumParams() > 0 }
+
+// newLearner returns a new learner that treats kinks as c says.
+func (c *Config) newLearner() (Learner, error) {
+	l := c.Learner()
+	if l == nil {
+		return nil, badArg("Config.Learner", qpdiff.ErrShape, "give a function that returns a new learner", "returned nil")
+	}
+	if k, ok := l.(KinkedLearner); ok && c.Generalised {
+		k.SetGeneralized(true)
+	}
+	return l, nil
+}
+
 func (f *fold) prepare(c Config, m, theta, hyper int) {
 	t, v := len(f.split.Train), len(f.split.Val)
-	f.norm = normaliser{center: c.Standardise || c.Intercept == ExactIntercept, scale: c.Standardise}
+	f.norm = normaliser{center: c.Standardise || c.Intercept == ExactIntercept, scale: c.Standardise, learned: c.learned()}
 	f.train = qpdiff.Data{X: mat.NewDense(t, m, nil), Y: make([]float64, t)}
 	f.val, f.valY = make([]float64, v*m), make([]float64, v)
 	f.theta, f.dtheta = make([]float64, theta), make([]float64, theta)
-	f.grad.Hyper = make([]float64, hyper)
+	if c.Hyper == nil {
+		f.grad.Hyper = make([]float64, hyper)
+	}
 	if c.Features != nil {
 		f.grad.X, f.dval = mat.NewDense(t, m, nil), make([]float64, v*m)
 	}
@@ -205,6 +263,9 @@ func (f *fold) load(c Config, x *mat.Dense) error {
 	case ExactIntercept:
 		f.intercept = meanOf(f.train.Y)
 	}
+	if !finite(f.intercept) {
+		return badArg("Data.Y", qpdiff.ErrNotFinite, "scale the labels", "has the intercept %v over the training rows", f.intercept)
+	}
 	if f.intercept != 0 {
 		for i := range f.train.Y {
 			f.train.Y[i] -= f.intercept
@@ -236,10 +297,13 @@ func (cv *CV) cut(alpha []float64) (hyper, params []float64) {
 
 // Eval returns L_cv(α) and, where grad is not nil, overwrites it with the
 // gradient. It is an [Objective]. An α of the wrong length is an error, a grad
-// of the wrong length a panic. Errors of a split are a
-// [SplitError]; where its fit has no derivative they match
-// qpdiff.ErrNotDifferentiable.
+// of the wrong length a panic. Errors of a split are a [SplitError]. Errors
+// match qpdiff.ErrNotDifferentiable where the gradient does not exist and
+// Config.Generalised is not set, and qpdiff.ErrNotFinite where a loss or a
+// derivative overflows. After an error the loss is NaN, and grad holds no
+// gradient.
 func (cv *CV) Eval(grad, alpha []float64) (float64, error) {
+	cv.generalised = cv.generalised && grad == nil
 	if err := cv.checkAlpha(alpha); err != nil {
 		return math.NaN(), err
 	}
@@ -247,12 +311,9 @@ func (cv *CV) Eval(grad, alpha []float64) (float64, error) {
 		panic("cvgm: grad has the wrong length")
 	}
 	hyper, params := cv.cut(alpha)
-	x := cv.c.Data.X
-	if cv.c.Features != nil {
-		var err error
-		if x, err = cv.c.Features.Forward(params, cv.c.Data.X); err != nil {
-			return math.NaN(), err
-		}
+	x, err := features(cv.c.Features, params, cv.c.Data.X)
+	if err != nil {
+		return math.NaN(), err
 	}
 	if err := cv.fitFull(x, hyper); err != nil {
 		return math.NaN(), err
@@ -268,17 +329,27 @@ func (cv *CV) Eval(grad, alpha []float64) (float64, error) {
 	}
 	loss /= k
 	if !finite(loss) {
-		return loss, badArg("alpha", qpdiff.ErrNotFinite, "use hyperparameters closer to those that worked", "gives the CV loss %v", loss)
+		return math.NaN(), overflow("the CV loss is %v, although that of each split is finite", loss)
 	}
 	if grad == nil {
 		return loss, nil
 	}
+	if err := cv.gradient(grad, k); err != nil {
+		return math.NaN(), err
+	}
+	return loss, nil
+}
+
+// gradient collects the gradient from the k splits.
+func (cv *CV) gradient(grad []float64, k float64) error {
 	clear(grad)
+	generalised := false
 	dhyper, dparams := cv.cutGrad(grad)
 	for j := range cv.folds {
 		for i := range dhyper {
 			dhyper[i] += cv.folds[j].grad.Hyper[i]
 		}
+		generalised = generalised || cv.folds[j].kinked || cv.folds[j].grad.Generalized
 	}
 	for i := range dhyper {
 		dhyper[i] /= k
@@ -286,9 +357,57 @@ func (cv *CV) Eval(grad, alpha []float64) (float64, error) {
 	if cv.c.Features != nil {
 		cv.gatherCotangents()
 		cv.c.Features.Backward(dparams, cv.total)
+		if m, ok := cv.c.Features.(KinkedMap); ok && m.Generalised() {
+			if !cv.c.Generalised {
+				return badArg("Config.Features", qpdiff.ErrNotDifferentiable, "move the parameters, or set Config.Generalised",
+					"has a kink at its parameters")
+			}
+			generalised = true
+		}
 	}
-	return loss, nil
+	for i, g := range grad {
+		if !finite(g) {
+			return cv.findOverflow(i, g)
+		}
+	}
+	cv.generalised = generalised
+	return nil
 }
+
+// findOverflow names what makes entry i of the gradient g, which is not finite.
+func (cv *CV) findOverflow(i int, g float64) error {
+	for j := range cv.folds {
+		f := &cv.folds[j]
+		for h, v := range f.grad.Hyper {
+			if !finite(v) {
+				return &SplitError{j, overflow("the derivative with respect to hyperparameter %d is %v", h, v)}
+			}
+		}
+		if f.grad.X == nil {
+			continue
+		}
+		for _, part := range [2][]float64{f.grad.X.RawMatrix().Data, f.dval} {
+			for at, v := range part {
+				if !finite(v) {
+					return &SplitError{j, overflow("the derivative with respect to feature %d is %v", at%cv.features, v)}
+				}
+			}
+		}
+	}
+	return overflow("the gradient is %v at index %d", g, i)
+}
+
+// overflow is the error of an α at which something is not finite.
+func overflow(format string, args ...any) error {
+	return badArg("alpha", qpdiff.ErrNotFinite, "take α closer to where it is finite, or scale the data", "is out of range: "+format, args...)
+}
+
+// Generalised reports whether the last gradient is not a derivative but the
+// chain rule with an element of a generalised derivative, because a kink was
+// met: see Config.Generalised. It is false before the first gradient and after
+// one that failed, and may be true without Config.Generalised where the
+// learner's own settings make it answer at kinks.
+func (cv *CV) Generalised() bool { return cv.generalised }
 
 // fitFull fits the learner of all examples, if there is one, for the splits to
 // start from. Where it cannot be fitted, each of them says so itself, or starts
@@ -317,7 +436,7 @@ func (cv *CV) evalFold(j int) error {
 			return &SplitError{j, err}
 		}
 	}
-	if err := f.eval(cv.c.Loss, cv.run.hyper, cv.run.gradient); err != nil {
+	if err := f.eval(&cv.c, cv.run.hyper, cv.run.gradient); err != nil {
 		return &SplitError{j, err}
 	}
 	return nil
@@ -332,42 +451,86 @@ func (cv *CV) cutGrad(grad []float64) (dhyper, dparams []float64) {
 
 // eval fits the split and computes its validation loss and, if wanted, the
 // loss's cotangents of the hyperparameters and of the split's features.
-func (f *fold) eval(loss Loss, hyper []float64, gradient bool) error {
+func (f *fold) eval(c *Config, hyper []float64, gradient bool) error {
 	if err := f.learner.Fit(f.theta, hyper); err != nil {
 		return err
 	}
 	if err := f.predict(); err != nil {
 		return err
 	}
-	v := len(f.valY)
-	f.loss = 0
-	for i, p := range f.dprediction {
-		c, slope := loss.Eval(p, f.valY[i])
-		f.loss += c
-		f.dprediction[i] = slope / float64(v)
+	if err := f.judge(c, gradient); err != nil || !gradient {
+		return err
 	}
-	f.loss /= float64(v)
-	if !gradient {
-		return nil
-	}
-	for i, d := range f.dprediction {
-		if d != d {
-			return &qpdiff.NotDifferentiableError{Input: "prediction", Weak: []int{f.split.Val[i]},
-				Remedy: "the validation loss has no derivative at this example; descend a smooth loss such as SoftMargin"}
-		}
-	}
+	f.grad.Generalized = false
 	clear(f.grad.Hyper)
 	if f.grad.X != nil {
 		clear(f.grad.X.RawMatrix().Data)
 		clear(f.dval)
 	}
 	if err := f.backward(); err != nil {
+		if _, ok := f.learner.(KinkedLearner); c.Generalised && !ok && errors.Is(err, qpdiff.ErrNotDifferentiable) {
+			return fmt.Errorf("%w (the learner %T has no method SetGeneralized)", err, f.learner)
+		}
 		return err
 	}
 	if f.grad.X != nil && f.out == nil {
 		f.norm.backward(f.train.X.RawMatrix().Data, f.val, f.grad.X.RawMatrix().Data, f.dval)
 	}
 	return nil
+}
+
+// judge sets the loss and replaces the predictions by their cotangents.
+func (f *fold) judge(c *Config, gradient bool) error {
+	kinks, _ := c.Loss.(KinkedLoss)
+	v := float64(len(f.valY))
+	f.loss, f.kinked = 0, false
+	for i, p := range f.dprediction {
+		y := f.valY[i]
+		value, slope := c.Loss.Eval(p, y)
+		if !finite(p) || !finite(value) {
+			return overflow("the loss is %v at the prediction %v of example %d", value, p, f.split.Val[i])
+		}
+		f.loss += value
+		if !gradient {
+			continue
+		}
+		if kinks != nil {
+			if distance, at := kinks.Kink(p, y); distance <= lossKinkTol*f.size(i, p) {
+				if !c.Generalised {
+					return badArg("Config.Loss", qpdiff.ErrNotDifferentiable, "move the hyperparameters, set Config.Generalised, or use a smooth loss",
+						"has a kink at the prediction %v of example %d", p, f.split.Val[i])
+				}
+				slope, f.kinked = at, true
+			}
+		}
+		if slope != slope {
+			return &qpdiff.NotDifferentiableError{Input: "prediction", Weak: []int{f.split.Val[i]},
+				Remedy: "the validation loss has no derivative at this example; descend a smooth loss such as SoftMargin"}
+		}
+		if !finite(slope) {
+			return overflow("the loss has the slope %v at the prediction %v of example %d", slope, p, f.split.Val[i])
+		}
+		f.dprediction[i] = slope / v
+	}
+	f.loss /= v
+	return nil
+}
+
+// size returns the size of the terms that prediction p of validation row i is a
+// sum of. Those of a Decider are not known; the prediction stands for them.
+func (f *fold) size(i int, p float64) float64 {
+	if _, ok := f.learner.(Decider); ok {
+		return math.Abs(p)
+	}
+	_, m := f.train.X.Dims()
+	size := math.Abs(f.intercept)
+	for j, w := range f.theta {
+		if j < m {
+			w *= f.val[i*m+j]
+		}
+		size += math.Abs(w)
+	}
+	return size
 }
 
 // predict writes the predictions of the validation rows to dprediction.
@@ -461,6 +624,7 @@ func (cv *CV) Reset() {
 	for j := range cv.folds {
 		cv.folds[j].learner.Reset()
 	}
+	cv.generalised = false
 }
 
 func (cv *CV) checkAlpha(alpha []float64) error {

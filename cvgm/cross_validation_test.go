@@ -254,13 +254,13 @@ func TestNewRefusesBadConfigs(t *testing.T) {
 		"index below zero": {func(c *Config) { c.Splits[1] = Split{[]int{0, 2}, []int{-1}} }, qpdiff.ErrDomain, 1},
 		"index twice":      {func(c *Config) { c.Splits[3] = Split{[]int{0, 1}, []int{1}} }, qpdiff.ErrDomain, 3},
 		"empty part":       {func(c *Config) { c.Splits[0] = Split{[]int{0, 1}, nil} }, qpdiff.ErrShape, 0},
-		"constant feature": {func(c *Config) {
-			c.Data.X = mat.DenseCopyOf(c.Data.X)
-			for i := range 29 {
-				c.Data.X.Set(i, 5, .1)
-			}
-			c.Splits = []Split{{[]int{0, 29, 1}, []int{2}}, {[]int{0, 1, 2}, []int{29}}}
-		}, qpdiff.ErrDomain, 1},
+		"learner twice":    {func(c *Config) { l := new(qpdiff.ElasticNet); c.Learner = func() Learner { return l } }, qpdiff.ErrDomain, -1},
+		"nil learner":      {func(c *Config) { c.Learner = func() Learner { return nil } }, qpdiff.ErrShape, -1},
+		"intercept":        {func(c *Config) { c.Intercept = 3 }, qpdiff.ErrDomain, -1},
+		"no features":      {func(c *Config) { c.Features = &LinearMap{In: 10} }, qpdiff.ErrShape, -1},
+		"intercept that depends on the map": {func(c *Config) {
+			c.Features, c.Standardise, c.Intercept = &LinearMap{In: 10, Out: 2}, false, LeastSquaresIntercept
+		}, qpdiff.ErrDomain, -1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			config := Config{Data: regression(1, 30, 10), Loss: SquaredError{}, Standardise: true,
@@ -302,9 +302,11 @@ func TestZeroOneLossIsEvaluatedButNotDescended(t *testing.T) {
 	if loss, err := cv.Eval(nil, x); err != nil || loss < 0 || loss > 1 {
 		t.Errorf("loss %v, error %v", loss, err)
 	}
-	var kink *qpdiff.NotDifferentiableError
-	if _, err := cv.Eval(make([]float64, 2), x); !errors.As(err, &kink) {
-		t.Errorf("error %v, want a NotDifferentiableError", err)
+	for _, generalised := range []bool{false, true} {
+		cv := elasticNetCV(t, 1, 4, func(c *Config) { c.Loss, c.Generalised = ZeroOne{}, generalised })
+		if _, err := cv.Eval(make([]float64, 2), x); !errors.Is(err, qpdiff.ErrNotDifferentiable) {
+			t.Errorf("error %v, want one that matches ErrNotDifferentiable", err)
+		}
 	}
 }
 

@@ -227,13 +227,12 @@ func ExampleSearchError() {
 }
 
 func ExampleSplitError() {
-	d := line()
-	d.X.SetCol(2, make([]float64, 30))
 	splits, _ := cvgm.KFold(synth.NewStream(1, "example splits"), 30, 5)
-	_, err := cvgm.New(cvgm.Config{Data: d, Splits: splits, Loss: cvgm.SquaredError{}, Standardise: true,
+	splits[3].Val = []int{30}
+	_, err := cvgm.New(cvgm.Config{Data: line(), Splits: splits, Loss: cvgm.SquaredError{}, Standardise: true,
 		Learner: func() cvgm.Learner { return new(qpdiff.ElasticNet) }})
 	fmt.Println(err)
-	// Output: split 0: X has standard deviation 0 in feature 2 over the training rows (outside its domain): drop the feature, use more training rows, or do not standardise
+	// Output: split 3: Split holds index 30 for N = 30 examples (outside its domain): use indices from 0 to N-1
 }
 
 func ExampleModel() {

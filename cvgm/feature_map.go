@@ -1,6 +1,8 @@
 package cvgm
 
 import (
+	"math"
+
 	"cvgm/qpdiff"
 
 	"gonum.org/v1/gonum/blas/blas64"
@@ -18,16 +20,54 @@ type FeatureMap interface {
 	// NumParams returns the number of parameters.
 	NumParams() int
 	// Forward maps the N rows of x. The N×out result belongs to the map and
-	// holds until the next call.
+	// holds until the next call. A feature that is not finite is an error.
 	Forward(params []float64, x *mat.Dense) (*mat.Dense, error)
 	// Backward adds to dparams the derivative of a scalar with respect to the
 	// parameters at the last Forward, given its derivative with respect to the
-	// N×out features.
+	// N×out features. Derivatives that overflow are ±Inf or NaN.
 	Backward(dparams []float64, dfeatures *mat.Dense)
+}
+
+// A KinkedMap is a FeatureMap with kinks in its parameters, at which Backward
+// adds an element of the generalised derivative. A CV without
+// Config.Generalised refuses such a gradient.
+type KinkedMap interface {
+	FeatureMap
+	// Generalised reports whether the last Backward was at a kink at which the
+	// derivative does not exist.
+	Generalised() bool
+}
+
+// features returns the rows of x as f maps them, or x itself where f is nil.
+func features(f FeatureMap, params []float64, x *mat.Dense) (*mat.Dense, error) {
+	if f == nil {
+		return x, nil
+	}
+	phi, err := f.Forward(params, x)
+	if err != nil {
+		return nil, err
+	}
+	return phi, checkFeatures(phi)
+}
+
+// checkFeatures reports the first feature that is not finite.
+func checkFeatures(phi *mat.Dense) error {
+	for i := range phi.RawMatrix().Rows {
+		for j, v := range phi.RawRowView(i) {
+			if !finite(v) {
+				return badArg("params", qpdiff.ErrNotFinite, "use smaller parameters, or scale the features",
+					"maps example %d to %v in feature %d", i, v, j)
+			}
+		}
+	}
+	return nil
 }
 
 // checkForward reports arguments that do not fit the map.
 func checkForward(f FeatureMap, params []float64, x *mat.Dense) error {
+	if x == nil || x.IsEmpty() {
+		return badArg("x", qpdiff.ErrShape, "give at least one row", "is empty")
+	}
 	if n := f.NumParams(); len(params) != n {
 		return badArg("params", qpdiff.ErrShape, "give as many as NumParams says", "has %d entries instead of %d", len(params), n)
 	}
@@ -72,11 +112,12 @@ func (l *LinearMap) Dims() (in, out int) { return l.In, l.Out }
 // NumParams returns In·Out.
 func (l *LinearMap) NumParams() int { return l.In * l.Out }
 
-// Forward maps the N rows of x. Errors match ErrDomain for In or Out below 1
-// and ErrShape for params or x of another size.
+// Forward maps the N rows of x. Errors match ErrDomain for In or Out below 1,
+// ErrShape for params or x of another size, and ErrNotFinite for features that
+// overflow.
 func (l *LinearMap) Forward(params []float64, x *mat.Dense) (*mat.Dense, error) {
-	if l.In < 1 || l.Out < 1 {
-		return nil, badArg("LinearMap", qpdiff.ErrDomain, "give it at least one input and one output", "has In = %d, Out = %d", l.In, l.Out)
+	if l.In < 1 || l.Out < 1 || l.Out > math.MaxInt32/l.In {
+		return nil, badArg("LinearMap", qpdiff.ErrDomain, "give it at least one input and one output, and less than 2³¹ parameters", "has In = %d, Out = %d", l.In, l.Out)
 	}
 	if err := checkForward(l, params, x); err != nil {
 		return nil, err
@@ -89,6 +130,9 @@ func (l *LinearMap) Forward(params []float64, x *mat.Dense) (*mat.Dense, error) 
 		}
 	}
 	l.f.SetRawMatrix(blas64.General{Rows: rows, Cols: l.Out, Stride: l.Out, Data: l.out})
+	if err := checkFeatures(&l.f); err != nil {
+		return nil, err
+	}
 	return &l.f, nil
 }
 

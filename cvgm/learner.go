@@ -25,6 +25,18 @@ type Learner interface {
 	Reset()
 }
 
+// A KinkedLearner is a Learner whose θ has kinks, and which can differentiate
+// them. A CV with Config.Generalised set calls SetGeneralized(true) on each new
+// learner. A Learner without this method needs none where its θ is smooth;
+// otherwise its VJP fails at kinks, whatever Config.Generalised is.
+type KinkedLearner interface {
+	Learner
+	// SetGeneralized selects what VJP does at a kink. True: it answers with one
+	// element of the generalised derivative and sets Grad.Generalized. False: it
+	// fails with an error that matches qpdiff.ErrNotDifferentiable.
+	SetGeneralized(on bool)
+}
+
 // A LeaveOuter is a Learner that can take over the data of another one of its
 // kind, less the rows out, in place of a Load. Where full is fitted at the
 // hyperparameters of the Fit that follows, this begins at that fit. The fields

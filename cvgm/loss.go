@@ -4,10 +4,28 @@ import "math"
 
 // A Loss is a cost c(ŷ, y) of predicting ŷ where the label is y. Slope is
 // ∂c/∂ŷ; it is NaN where the loss has no derivative, and a gradient of the CV
-// loss that would need it is then refused.
+// loss that needs it is then refused, unless the loss is a [KinkedLoss] and
+// Config.Generalised is set.
 type Loss interface {
 	Eval(prediction, y float64) (loss, slope float64)
 }
+
+// A KinkedLoss is a continuous Loss with kinks in the prediction, at which it
+// has one-sided slopes. A CV takes its slope from Kink where the prediction is
+// at a kink to working precision.
+type KinkedLoss interface {
+	Loss
+	// Kink returns the distance from the prediction to the nearest kink, +Inf if
+	// there is none, and an element of the subdifferential at that kink.
+	Kink(prediction, y float64) (distance, slope float64)
+}
+
+// lossKinkTol bounds the distance from a kink of the loss at which a prediction
+// counts as being at it, relative to the size of the terms of the prediction. A
+// prediction carries the error of the fit, 2⁻⁵² times the condition of the
+// problem: 1e-10 covers conditions up to 5e5, and a prediction is that near to a
+// kink by chance in one of 10¹⁰ cases.
+const lossKinkTol = 1e-10
 
 // SquaredError is the regression loss (ŷ − y)².
 type SquaredError struct{}
@@ -46,6 +64,12 @@ func (Hinge) Eval(prediction, y float64) (loss, slope float64) {
 	return 0, 0
 }
 
+// Kink returns |1/y − ŷ| and the slope 0, which belongs to the side without
+// loss.
+func (Hinge) Kink(prediction, y float64) (distance, slope float64) {
+	return math.Abs((1 - y*prediction) / y), 0
+}
+
 // TruncatedQuadratic is the classification loss max(0, 1 − y·ŷ)² for labels ±1.
 type TruncatedQuadratic struct{}
 
@@ -67,8 +91,8 @@ func (Exponential) Eval(prediction, y float64) (loss, slope float64) {
 
 // ZeroOne is the misclassification loss for labels ±1: 0 where the prediction
 // has the label's sign, else 1. A prediction of zero is wrong for either label.
-// It has no derivative to descend: its CV loss is not even continuous in the
-// hyperparameters.
+// It has no derivative to descend, and no generalised one: its CV loss is not
+// even continuous in the hyperparameters.
 type ZeroOne struct{}
 
 // Eval returns 0 or 1, and NaN as the slope.

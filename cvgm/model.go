@@ -1,6 +1,9 @@
 package cvgm
 
 import (
+	"math"
+	"slices"
+
 	"cvgm/qpdiff"
 
 	"gonum.org/v1/gonum/mat"
@@ -20,7 +23,7 @@ type Model struct {
 
 // Final fits a new learner to all examples at α, with features normalised and
 // the intercept taken as Config says: the last step of the method, after α has
-// been found.
+// been found. Its errors are those of Eval, without a SplitError.
 func (cv *CV) Final(alpha []float64) (*Model, error) {
 	if err := cv.checkAlpha(alpha); err != nil {
 		return nil, err
@@ -31,16 +34,19 @@ func (cv *CV) Final(alpha []float64) (*Model, error) {
 	for i := range all {
 		all[i] = i
 	}
-	m := &Model{Hyper: append([]float64(nil), hyper...), Features: cv.c.Features}
-	x := cv.c.Data.X
+	m := &Model{Hyper: slices.Clone(hyper), Features: cv.c.Features}
 	if m.Features != nil {
-		m.Params = append([]float64(nil), params...)
-		var err error
-		if x, err = m.Features.Forward(m.Params, x); err != nil {
-			return nil, err
-		}
+		m.Params = slices.Clone(params)
 	}
-	f := fold{split: Split{Train: all}, learner: cv.c.Learner()}
+	x, err := features(m.Features, m.Params, cv.c.Data.X)
+	if err != nil {
+		return nil, err
+	}
+	learner, err := cv.c.newLearner()
+	if err != nil {
+		return nil, err
+	}
+	f := fold{split: Split{Train: all}, learner: learner}
 	theta, hypers := f.learner.Dims(cv.features)
 	f.prepare(cv.c, cv.features, theta, hypers)
 	if err := f.load(cv.c, x); err != nil {
@@ -51,22 +57,71 @@ func (cv *CV) Final(alpha []float64) (*Model, error) {
 	}
 	m.Theta, m.Intercept, m.Mean, m.Dev = f.theta, f.intercept, f.norm.mean, f.norm.dev
 	m.Decider, _ = f.learner.(Decider)
+	if err := m.check(); err != nil {
+		return nil, err
+	}
 	return m, nil
 }
 
-// Predict writes the prediction for each row of x to dst.
+// check reports the first part of a model that is not finite, or does not fit
+// the others.
+func (m *Model) check() error {
+	const together = "keep the parts of a model together"
+	n := len(m.Mean)
+	if n == 0 || len(m.Dev) != n {
+		return badArg("Model.Mean", qpdiff.ErrShape, together, "has %d entries where Dev has %d", n, len(m.Dev))
+	}
+	if m.Decider == nil && (len(m.Theta) < n || len(m.Theta) > n+1) {
+		return badArg("Model.Theta", qpdiff.ErrShape, together, "has %d entries for %d features", len(m.Theta), n)
+	}
+	if m.Features == nil && len(m.Params) > 0 {
+		return badArg("Model.Params", qpdiff.ErrShape, together, "has %d entries without a feature map", len(m.Params))
+	}
+	if m.Features != nil {
+		if _, out := m.Features.Dims(); out != n || m.Features.NumParams() != len(m.Params) {
+			return badArg("Model.Features", qpdiff.ErrShape, together, "has %d outputs and %d parameters where the model has %d features and %d parameters",
+				out, m.Features.NumParams(), n, len(m.Params))
+		}
+	}
+	for _, part := range []struct {
+		name   string
+		values []float64
+	}{{"Hyper", m.Hyper}, {"Theta", m.Theta}, {"Intercept", []float64{m.Intercept}}, {"Mean", m.Mean}, {"Dev", m.Dev}, {"Params", m.Params}} {
+		for i, v := range part.values {
+			if !finite(v) {
+				return badArg("Model."+part.name, qpdiff.ErrNotFinite, "fit at another α, or scale the data", "holds %v at index %d", v, i)
+			}
+		}
+	}
+	for j, d := range m.Dev {
+		if !(d > 0) {
+			return badArg("Model.Dev", qpdiff.ErrDomain, "use positive deviations", "holds %v at index %d", d, j)
+		}
+	}
+	return nil
+}
+
+// Predict writes the prediction for each row of x to dst. Errors match
+// ErrShape for an x of another width and for a model whose parts do not fit
+// together, and ErrNotFinite for predictions that are not finite; then dst holds
+// no predictions.
 func (m *Model) Predict(dst []float64, x *mat.Dense) error {
+	if err := m.check(); err != nil {
+		return err
+	}
+	if x == nil || x.IsEmpty() {
+		return badArg("x", qpdiff.ErrShape, "give at least one row", "is empty")
+	}
 	rows, cols := x.Dims()
 	if len(dst) != rows {
 		panic("cvgm: dst has the wrong length")
 	}
-	if m.Features != nil {
-		var err error
-		if x, err = m.Features.Forward(m.Params, x); err != nil {
-			return err
-		}
-	} else if cols != len(m.Mean) {
+	if m.Features == nil && cols != len(m.Mean) {
 		return badArg("x", qpdiff.ErrShape, "give the features that the model was fitted to", "has %d columns instead of %d", cols, len(m.Mean))
+	}
+	x, err := features(m.Features, m.Params, x)
+	if err != nil {
+		return err
 	}
 	raw := x.RawMatrix()
 	row := normaliser{center: true, scale: true, mean: m.Mean, dev: m.Dev}
@@ -82,28 +137,38 @@ func (m *Model) Predict(dst []float64, x *mat.Dense) error {
 		for i := range dst {
 			dst[i] += m.Intercept
 		}
-		return nil
+	} else {
+		constant := sum(m.Intercept, m.Theta[raw.Cols:])
+		for i := range dst {
+			dst[i] = predict(constant, m.Theta, scaled.RawRowView(i))
+		}
 	}
-	constant := sum(m.Intercept, m.Theta[raw.Cols:])
-	for i := range dst {
-		dst[i] = predict(constant, m.Theta, scaled.RawRowView(i))
+	for i, p := range dst {
+		if !finite(p) {
+			return badArg("x", qpdiff.ErrNotFinite, "remove or impute the row, or scale the features", "gives the prediction %v for row %d", p, i)
+		}
 	}
 	return nil
 }
 
-// Risk returns the mean loss of the model's predictions on d.
+// Risk returns the mean loss of the model's predictions on d. Its errors are
+// those of Predict and of Data.Check, and match ErrNotFinite where a loss
+// overflows.
 func (m *Model) Risk(loss Loss, d qpdiff.Data) (float64, error) {
 	if err := d.Check(); err != nil {
-		return 0, err
+		return math.NaN(), err
 	}
 	predictions := make([]float64, len(d.Y))
 	if err := m.Predict(predictions, d.X); err != nil {
-		return 0, err
+		return math.NaN(), err
 	}
 	var total float64
 	for i, p := range predictions {
 		c, _ := loss.Eval(p, d.Y[i])
-		total += c
+		if total += c; !finite(total) {
+			return math.NaN(), badArg("d", qpdiff.ErrNotFinite, "use another loss, or scale the labels",
+				"has the loss %v at the prediction %v of example %d", c, p, i)
+		}
 	}
 	return total / float64(len(d.Y)), nil
 }

@@ -13,10 +13,31 @@ import (
 // σ is 1, and without centring μ is 0. Scaling goes with centring.
 type normaliser struct {
 	center, scale bool
+	learned       bool // the features depend on parameters to be differentiated
 	mean, dev     []float64
 }
 
-// fit computes μ and σ from the rows of x (row-major, m columns).
+// constantTol bounds the difference of the entries of a constant column, in
+// units of 2⁻⁵² and relative to their size and number: the error of their
+// computed mean has that bound, so that centring leaves nothing but rounding.
+// It is the convention of scikit-learn.
+const constantTol = 1
+
+// constantColumn reports whether column j of x (row-major, m columns) is
+// constant up to rounding.
+func constantColumn(x []float64, m, j int) bool {
+	near := constantTol * float64(len(x)/m) * 0x1p-52 * math.Abs(x[j])
+	for i := j + m; i < len(x); i += m {
+		if !(math.Abs(x[i]-x[j]) <= near) {
+			return false
+		}
+	}
+	return true
+}
+
+// fit computes μ and σ from the rows of x (row-major, m columns). A constant
+// column has its first entry as μ, so that equal entries become exactly 0, and
+// σ = 1.
 func (z *normaliser) fit(x []float64, m int) error {
 	z.mean, z.dev = resize(z.mean, m), resize(z.dev, m)
 	rows := len(x) / m
@@ -31,27 +52,62 @@ func (z *normaliser) fit(x []float64, m int) error {
 		}
 		for j := range z.mean {
 			z.mean[j] /= float64(rows)
+			if !finite(z.mean[j]) {
+				return badArg("Data.X", qpdiff.ErrNotFinite, "scale the feature", "has mean %v in feature %d over the training rows", z.mean[j], j)
+			}
 		}
 	}
-	if !z.scale {
+	if z.scale {
+		clear(z.dev)
+		for i := range rows {
+			for j, v := range x[i*m : i*m+m] {
+				d := v - z.mean[j]
+				z.dev[j] += d * d
+			}
+		}
+		for j, s := range z.dev {
+			if z.dev[j] = math.Sqrt(s / float64(rows)); !(s >= smallestSquares) || !finite(s) {
+				z.dev[j] = z.scaledDeviation(x, j)
+			}
+		}
+	}
+	if !z.center {
 		return nil
 	}
-	clear(z.dev)
-	for i := range rows {
-		for j, v := range x[i*m : i*m+m] {
-			d := v - z.mean[j]
-			z.dev[j] += d * d
-		}
-	}
-	for j, s := range z.dev {
-		z.dev[j] = math.Sqrt(s / float64(rows))
-		// A constant column leaves at most rounding noise of its mean.
-		if !(z.dev[j] > 1e-13*math.Abs(z.mean[j])) || math.IsInf(z.dev[j], 1) {
-			return badArg("X", qpdiff.ErrDomain, "drop the feature, use more training rows, or do not standardise",
-				"has standard deviation %v in feature %d over the training rows", z.dev[j], j)
+	for j := range m {
+		switch {
+		case !constantColumn(x, m, j):
+			if !(z.dev[j] > 0) || !finite(z.dev[j]) {
+				return badArg("Data.X", qpdiff.ErrNotFinite, "scale the feature", "has standard deviation %v in feature %d over the training rows", z.dev[j], j)
+			}
+		case z.scale && z.learned:
+			return badArg("Features", qpdiff.ErrDomain, "move its parameters, use more training rows, or do not standardise",
+				"has the constant %v as feature %d over the training rows, where the standardised feature jumps", x[j], j)
+		default:
+			z.mean[j], z.dev[j] = x[j], 1
 		}
 	}
 	return nil
+}
+
+// smallestSquares bounds the sums of squares below which some squares may have
+// lost bits to underflow: the smallest normal number over 2⁻⁵² is 1e-292, and
+// the bound leaves room for 10¹² rows.
+const smallestSquares = 1e-280
+
+// scaledDeviation is the standard deviation of column j where the squares of
+// its entries over- or underflow.
+func (z *normaliser) scaledDeviation(x []float64, j int) float64 {
+	m := len(z.mean)
+	var size, s float64
+	for i := j; i < len(x); i += m {
+		size = max(size, math.Abs(x[i]-z.mean[j]))
+	}
+	for i := j; i < len(x); i += m {
+		d := (x[i] - z.mean[j]) / size
+		s += d * d
+	}
+	return size * math.Sqrt(s/float64(len(x)/m))
 }
 
 // apply normalises the rows of x in place.
@@ -102,11 +158,13 @@ func (z *normaliser) backward(train, val, dtrain, dval []float64) {
 
 // leastSquaresIntercept returns the intercept of the least-squares fit of y on
 // the rows of x with an intercept: ȳ − x̄ᵀθ, with the θ of least norm where
-// several fit.
+// several fit. It is NaN where the fit fails.
 func leastSquaresIntercept(x []float64, m int, y []float64) float64 {
 	n := len(y)
 	z := normaliser{center: true}
-	_ = z.fit(x, m) // without scaling nothing can fail
+	if z.fit(x, m) != nil {
+		return math.NaN()
+	}
 	yc := mat.NewDense(n, 1, nil)
 	mean := meanOf(y)
 	centred := append([]float64(nil), x...)
@@ -119,7 +177,7 @@ func leastSquaresIntercept(x []float64, m int, y []float64) float64 {
 		return math.NaN()
 	}
 	var theta mat.Dense
-	rank := svd.Rank(1e-12)
+	rank := svd.Rank(interceptRankTol)
 	if rank == 0 {
 		return mean
 	}
@@ -129,6 +187,12 @@ func leastSquaresIntercept(x []float64, m int, y []float64) float64 {
 	}
 	return mean
 }
+
+// interceptRankTol bounds the singular values that count as zero in
+// leastSquaresIntercept, relative to the largest one: linearly dependent
+// features have singular values of some 1e-15, and features whose dependence
+// cannot be told from rounding of the data have up to 1e-13.
+const interceptRankTol = 1e-12
 
 func meanOf(v []float64) float64 { return sum(0, v) / float64(len(v)) }
 

@@ -17,8 +17,8 @@ import (
 // and 2-64-64-2 (4482).
 //
 // The parameters stand layer after layer: the weights W row by row (one row of
-// inputs per output), then the constants b. At z = 0 the derivative of
-// max(z, 0) is taken to be 0.
+// inputs per output), then the constants b. At z = 0, a kink, the derivative of
+// max(z, 0) is taken to be 0; see Generalised.
 //
 // A Perceptron keeps a reference to the x of the last Forward until Backward.
 type Perceptron struct {
@@ -31,6 +31,7 @@ type Perceptron struct {
 	x      blas64.General // the input of the last Forward
 	out    mat.Dense      // view of the last layer's h
 	dz, dh []float64      // work: the cotangents of z and of the h before it
+	kinked bool           // see Generalised
 }
 
 // layer is one W·h + b of a Perceptron. Vectors shorter than wideLayer are
@@ -41,6 +42,7 @@ type layer struct {
 	w, b    []float64 // within Perceptron.params
 	wt, dwt []float64 // W transposed (in×out) and work for its cotangent
 	h       []float64 // N×out, rectified but in the last layer
+	kinks   []int     // the entries of h with z = 0, ascending
 }
 
 // wideLayer is the length from which the vector kernels pay.
@@ -81,7 +83,8 @@ func (p *Perceptron) Init(params []float64, src Source) {
 }
 
 // Forward maps the N rows of x. Errors match ErrDomain for Widths that are no
-// network and ErrShape for params or x of another size.
+// network, ErrShape for params or x of another size, and ErrNotFinite for
+// features that overflow.
 func (p *Perceptron) Forward(params []float64, x *mat.Dense) (*mat.Dense, error) {
 	if err := p.prepare(params, x); err != nil {
 		return nil, err
@@ -93,14 +96,21 @@ func (p *Perceptron) Forward(params []float64, x *mat.Dense) (*mat.Dense, error)
 		for i := range h.Rows {
 			y.forward(y.h[i*y.out:(i+1)*y.out], h.Data[i*h.Stride:i*h.Stride+y.in])
 		}
+		y.kinks = y.kinks[:0]
 		if l < len(p.layers)-1 {
 			for i, z := range y.h {
+				if z == 0 {
+					y.kinks = append(y.kinks, i)
+				}
 				y.h[i] = max(z, 0) // and NaN where z is
 			}
 		}
 		h = blas64.General{Rows: h.Rows, Cols: y.out, Stride: y.out, Data: y.h}
 	}
 	p.out.SetRawMatrix(h)
+	if err := checkFeatures(&p.out); err != nil {
+		return nil, err
+	}
 	return &p.out, nil
 }
 
@@ -164,6 +174,7 @@ func (p *Perceptron) Backward(dparams []float64, dfeatures *mat.Dense) {
 	checkBackward(p, rows, dparams, dfeatures)
 	widest := slices.Max(p.Widths)
 	p.dz, p.dh = resize(p.dz, widest), resize(p.dh, widest)
+	p.kinked = false
 	for l := range p.layers {
 		y := &p.layers[l]
 		if y.in < wideLayer {
@@ -188,6 +199,9 @@ func (p *Perceptron) Backward(dparams []float64, dfeatures *mat.Dense) {
 				dh = p.dh[:y.in]
 			}
 			y.backward(dparams[start:end], dh, dz, h)
+			if l > 0 && p.layers[l-1].rectify(dh, i) {
+				p.kinked = true
+			}
 			p.dz, p.dh = p.dh, p.dz
 			dz = dh
 			end = start
@@ -208,8 +222,31 @@ func (p *Perceptron) Backward(dparams []float64, dfeatures *mat.Dense) {
 	}
 }
 
+// Generalised reports whether the last Backward met a unit at its kink, z = 0,
+// with a cotangent other than 0. The derivative does not exist there; Backward
+// took it to be the one of z < 0.
+func (p *Perceptron) Generalised() bool { return p.kinked }
+
+// rectify replaces dh, the cotangent of row i of h, by that of z, and reports
+// whether it was not 0 at a kink.
+func (y *layer) rectify(dh []float64, i int) (kinked bool) {
+	at, _ := slices.BinarySearch(y.kinks, i*y.out)
+	for _, k := range y.kinks[at:] {
+		if k >= (i+1)*y.out {
+			break
+		}
+		kinked = kinked || dh[k-i*y.out] != 0
+	}
+	for j, h := range y.h[i*y.out : (i+1)*y.out] {
+		if h == 0 {
+			dh[j] = 0
+		}
+	}
+	return kinked
+}
+
 // backward adds dz·hᵀ and dz to the cotangents of W and b and, unless dh is
-// empty, sets it to Wᵀdz where h is positive and to 0 elsewhere.
+// empty, sets it to Wᵀdz.
 func (y *layer) backward(dparams, dh, dz, h []float64) {
 	floats.Add(dparams[y.in*y.out:], dz)
 	if y.in < wideLayer {
@@ -231,11 +268,6 @@ func (y *layer) backward(dparams, dh, dz, h []float64) {
 		}
 		if len(dh) > 0 {
 			floats.AddScaled(dh, v, y.w[row:row+y.in])
-		}
-	}
-	for j := range dh {
-		if h[j] == 0 {
-			dh[j] = 0
 		}
 	}
 }

@@ -1,0 +1,245 @@
+package cvgm
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"cvgm/qpdiff"
+	"cvgm/synth"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// atKink is an elastic net of one feature whose first split is at the kink
+// λ1 = |xᵀy|/N, and whose second split is not.
+func atKink(t *testing.T, change func(*Config)) *CV {
+	t.Helper()
+	c := Config{Data: qpdiff.Data{X: mat.NewDense(4, 1, []float64{1, 1, 2, 2}), Y: []float64{2, 2, 8, 8}},
+		Splits: []Split{{[]int{0}, []int{1}}, {[]int{2}, []int{3}}}, Loss: SquaredError{},
+		Learner: func() Learner { return new(qpdiff.ElasticNet) }}
+	if change != nil {
+		change(&c)
+	}
+	cv, err := New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cv
+}
+
+func TestGeneralisedGradient(t *testing.T) {
+	kink, smooth := []float64{2, 1}, []float64{1, 1}
+	grad := make([]float64, 2)
+	cv := atKink(t, nil)
+	var split *SplitError
+	if _, err := cv.Eval(grad, kink); !errors.Is(err, qpdiff.ErrNotDifferentiable) || !errors.As(err, &split) || split.Split != 0 {
+		t.Errorf("error %v, want that of split 0 at its kink", err)
+	}
+	if cv.Generalised() {
+		t.Error("a gradient that failed is called generalised")
+	}
+
+	cv = atKink(t, func(c *Config) { c.Generalised = true })
+	eval := func(grad, alpha []float64, want bool) {
+		t.Helper()
+		if _, err := cv.Eval(grad, alpha); err != nil {
+			t.Error(err)
+		}
+		if cv.Generalised() != want {
+			t.Errorf("at %v: generalised is %v, want %v", alpha, cv.Generalised(), want)
+		}
+	}
+	eval(nil, kink, false) // no gradient yet
+	eval(grad, kink, true)
+	// Split 1: θ = (16 − λ1)/(4 + λ2), predicted 2θ, ∂θ/∂λ1 = −1/5.
+	if want := 2 * (2*2.8 - 8) * 2 * -.2 / 2; math.Abs(grad[0]-want) > 1e-14 {
+		t.Errorf("∂/∂λ1 is %v, want %v, that of the other split", grad[0], want)
+	}
+	eval(nil, smooth, true) // still that of the last gradient
+	eval(grad, smooth, false)
+	eval(grad, kink, true)
+	if _, err := cv.Eval(grad, []float64{-1, 0}); err == nil || cv.Generalised() {
+		t.Errorf("after the error %v: generalised is %v", err, cv.Generalised())
+	}
+	eval(grad, kink, true)
+	if cv.Reset(); cv.Generalised() {
+		t.Error("Reset leaves it generalised")
+	}
+
+	// The learner's own setting answers too, and is reported.
+	cv = atKink(t, func(c *Config) { c.Learner = func() Learner { return &qpdiff.ElasticNet{Generalized: true} } })
+	eval(grad, kink, true)
+}
+
+// A learner without SetGeneralized fails at its kinks, and the error names it.
+func TestGeneralisedNamesLearnersThatCannot(t *testing.T) {
+	type plain struct{ Learner } // hides SetGeneralized
+	cv := atKink(t, func(c *Config) {
+		c.Generalised, c.Learner = true, func() Learner { return plain{new(qpdiff.ElasticNet)} }
+	})
+	grad := make([]float64, 2)
+	_, err := cv.Eval(grad, []float64{2, 1})
+	if want := fmt.Sprintf("%T", plain{}); !errors.Is(err, qpdiff.ErrNotDifferentiable) || !contains(err, want) || !contains(err, "SetGeneralized") {
+		t.Errorf("error %v lacks %s", err, want)
+	}
+	if _, err := cv.Eval(grad, []float64{1, 1}); err != nil {
+		t.Error(err)
+	}
+}
+
+// The slope of a loss at its kink is refused, or taken from the loss and
+// reported.
+func TestKinksOfTheLoss(t *testing.T) {
+	// θ = 1/2, and with the margin 1 at the second example; the third has .5.
+	for _, c := range []struct {
+		name string
+		x    float64 // of the second example
+		kink bool
+	}{{"at", 2, true}, {"as near as rounding", 2 * (1 + 1e-15), true}, {"within the tolerance", 2 * (1 + 1e-11), true},
+		{"below", 2 * (1 - 1e-9), false}, {"beyond", 2 * (1 + 1e-9), false}} {
+		t.Run(c.name, func(t *testing.T) {
+			var cv *CV
+			for _, generalised := range []bool{false, true} {
+				cv = atKink(t, func(k *Config) {
+					k.Data = qpdiff.Data{X: mat.NewDense(3, 1, []float64{1, c.x, 1}), Y: []float64{1, 1, 1}}
+					k.Splits = []Split{{[]int{0}, []int{1, 2}}}
+					k.Loss, k.Generalised = Hinge{}, generalised
+				})
+				grad := make([]float64, 2)
+				loss, err := cv.Eval(grad, []float64{0, 1})
+				if c.kink && !generalised {
+					if !errors.Is(err, qpdiff.ErrNotDifferentiable) || !contains(err, "example 1") {
+						t.Errorf("error %v, want one that names example 1", err)
+					}
+					if _, err := cv.Eval(nil, []float64{0, 1}); err != nil {
+						t.Errorf("value alone: %v", err)
+					}
+					continue
+				}
+				// ∂θ/∂λ1 = −1/2; below the kink the second example adds its slope −x.
+				want := .5 / 2
+				if c.x < 2 && !c.kink {
+					want += c.x * .5 / 2
+				}
+				if err != nil || math.Abs(loss-.25) > 1e-9 || math.Abs(grad[0]-want) > 1e-14 {
+					t.Errorf("loss %v, ∂/∂λ1 %v, error %v; want .25, %v", loss, grad[0], err, want)
+				}
+				if cv.Generalised() != c.kink {
+					t.Errorf("generalised is %v, want %v", cv.Generalised(), c.kink)
+				}
+			}
+		})
+	}
+}
+
+// The distance from a kink is measured in the size of the prediction's terms:
+// here 1e6, which the prediction's rounding is relative to.
+func TestKinksOfTheLossAreMeasuredInTermsOfThePrediction(t *testing.T) {
+	d := qpdiff.Data{X: mat.NewDense(3, 2, []float64{1, 0, 0, 1, 0, 0}), Y: []float64{1, 1, 1}}
+	for _, c := range []struct {
+		x    float64
+		kink bool
+	}{{1e6, true}, {1, false}} {
+		// θ = (1/3, 1/3): the prediction is 1 + 1e-8.
+		d.X.SetRow(2, []float64{c.x, 3 - c.x + 3e-8})
+		cv := atKink(t, func(k *Config) {
+			k.Data, k.Splits, k.Loss, k.Generalised = d, []Split{{[]int{0, 1}, []int{2}}}, Hinge{}, true
+		})
+		if _, err := cv.Eval(make([]float64, 2), []float64{0, 1}); err != nil || cv.Generalised() != c.kink {
+			t.Errorf("terms of %v: generalised is %v, error %v", c.x, cv.Generalised(), err)
+		}
+	}
+}
+
+// The kink of a rectified linear unit is a kink of the CV loss.
+func TestKinksOfTheFeatureMap(t *testing.T) {
+	for _, generalised := range []bool{false, true} {
+		cv := atKink(t, func(c *Config) {
+			c.Features, c.Hyper, c.Generalised = &Perceptron{Widths: []int{1, 2, 1}}, []float64{0, 1}, generalised
+		})
+		grad := make([]float64, cv.Dims())
+		_, err := cv.Eval(grad, []float64{1, -1, 0, 2, 1, 1, .5}) // z = 0 at x = 2
+		if errors.Is(err, qpdiff.ErrNotDifferentiable) == generalised || cv.Generalised() != generalised {
+			t.Errorf("generalised %v: error %v, reported %v", generalised, err, cv.Generalised())
+		}
+		if _, err = cv.Eval(grad, []float64{1, -1, 0, 1.9, 1, 1, .5}); err != nil || cv.Generalised() {
+			t.Errorf("beside the kink: error %v, reported %v", err, cv.Generalised())
+		}
+	}
+}
+
+// Hyperparameters that are held constant need no derivative: a kink in λ1 alone
+// does not stop the gradient with respect to a feature map.
+func TestFixedHyperparametersNeedNoDerivative(t *testing.T) {
+	cv := atKink(t, func(c *Config) {
+		c.Data.Y = []float64{0, 0, 8, 8} // θ = 0 in the first split, at λ1 = 0
+		c.Features, c.Hyper = &LinearMap{In: 1, Out: 1}, []float64{0, 1}
+	})
+	checkGradient(t, cv.Eval, []float64{1.5}, 1e-3, 1e-9)
+	if cv.Generalised() {
+		t.Error("reported as generalised")
+	}
+}
+
+// With the choice made, no search ends at a kink of an elastic net or an SVM;
+// without it some do.
+func TestSearchesPassKinks(t *testing.T) {
+	searchers := map[string]Searcher{
+		"QuasiNewton":      QuasiNewton{MaxSteps: 150},
+		"AdaptiveGradient": AdaptiveGradient{MaxSteps: 150},
+	}
+	for name, s := range searchers {
+		stopped, met := 0, 0
+		for seed := range uint64(40) {
+			for _, generalised := range []bool{false, true} {
+				c := Config{Loss: SquaredError{}, Standardise: true, Intercept: ExactIntercept, Generalised: generalised,
+					Data: regression(seed, 16, 4), Learner: func() Learner { return new(qpdiff.ElasticNet) }}
+				if seed >= 20 {
+					c.Loss, c.Intercept = SoftMargin{}, NoIntercept
+					c.Data, c.Learner = signs(c.Data), func() Learner { return new(qpdiff.SVM) }
+				}
+				var err error
+				if c.Splits, err = KFold(synth.NewStream(seed, "splits"), 16, 2); err != nil {
+					t.Fatal(err)
+				}
+				cv, err := New(c)
+				if err != nil {
+					t.Fatal(err)
+				}
+				at := false
+				for _, err := range s.Search(Problem{Objective: cv.Eval, Lower: []float64{0, 1e-3}}, []float64{.3, .3}) {
+					if err != nil {
+						if generalised || !errors.Is(err, qpdiff.ErrNotDifferentiable) {
+							t.Errorf("%s, seed %d, generalised %v: %v", name, seed, generalised, err)
+						}
+						stopped++
+						break
+					}
+					at = at || cv.Generalised()
+				}
+				if at {
+					met++
+				}
+			}
+		}
+		if stopped == 0 || met == 0 {
+			t.Errorf("%s: %d of 40 searches stop at a kink, and %d meet one with Generalised: the test needs some", name, stopped, met)
+		}
+	}
+}
+
+// signs replaces the labels by their signs.
+func signs(d qpdiff.Data) qpdiff.Data {
+	for i, y := range d.Y {
+		d.Y[i] = math.Copysign(1, y)
+	}
+	return d
+}
+
+// contains reports whether the error's text has the part.
+func contains(err error, part string) bool {
+	return err != nil && strings.Contains(err.Error(), part)
+}
