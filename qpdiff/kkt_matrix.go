@@ -2,17 +2,19 @@ package qpdiff
 
 import (
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 )
 
-// kktMatrix is the symmetric matrix [H Cᵀ; C 0] of the KKT conditions at a
-// point, by its eigenvalues: they tell what of it is singular. It is the slow
-// and careful way, for where the matrix may be singular.
+// kktMatrix is the symmetric matrix K = [H Cᵀ; C 0] of the KKT conditions at a
+// point, by the eigenvalues of EKE, which tell what of it is singular: E is the
+// diagonal that brings the largest entry of every row near one, so that units do
+// not decide. It is the slow and careful way, for where K may be singular.
 type kktMatrix struct {
 	n, k   int
-	scale  float64 // H was divided by it
+	e      []float64 // diagonal of E, powers of two
 	vec    mat.Dense
 	values []float64
 	null   []int // the eigenvectors with eigenvalue zero, ascending
@@ -22,29 +24,56 @@ type kktMatrix struct {
 // singularTol: eigenvalues below this fraction of the largest are zero.
 const singularTol = 1e-11
 
-// newKKTMatrix takes H (n×n) and the rows C (k×n), whose norms should be near
-// one another's.
+// equilibrations is the number of passes of Ruiz (2001); each halves the
+// decades by which rows differ.
+const equilibrations = 10
+
+// newKKTMatrix takes H (n×n) and the rows C (k×n).
 func newKKTMatrix(n, k int, h, c []float64) *kktMatrix {
-	a := &kktMatrix{n: n, k: k, scale: floats.Norm(h, math.Inf(1)), coef: make([]float64, n+k)}
-	if a.scale == 0 {
-		a.scale = 1
+	dim := n + k
+	a := &kktMatrix{n: n, k: k, e: make([]float64, dim), coef: make([]float64, dim)}
+	at := func(i, j int) float64 { // i ≥ j
+		switch {
+		case i < n:
+			return h[i*n+j]
+		case j < n:
+			return c[(i-n)*n+j]
+		}
+		return 0
 	}
-	sym := mat.NewSymDense(n+k, nil)
-	for i := range n {
-		for j := i; j < n; j++ {
-			sym.SetSym(i, j, h[i*n+j]/a.scale)
+	for i := range a.e {
+		a.e[i] = 1
+	}
+	largest := make([]float64, dim)
+	for range equilibrations {
+		clear(largest)
+		for i := range dim {
+			for j := range min(i+1, n) {
+				v := math.Abs(at(i, j)) * a.e[i] * a.e[j]
+				largest[i], largest[j] = max(largest[i], v), max(largest[j], v)
+			}
+		}
+		for i, v := range largest {
+			if v > 0 && finite(v) {
+				a.e[i] /= math.Sqrt(v)
+			}
 		}
 	}
-	for i := range k {
-		for j := range n {
-			sym.SetSym(j, n+i, c[i*n+j])
+	for i, v := range a.e {
+		_, exp := math.Frexp(v)
+		a.e[i] = math.Ldexp(1, exp)
+	}
+	sym := mat.NewSymDense(dim, nil)
+	for i := range dim {
+		for j := range min(i+1, n) {
+			sym.SetSym(i, j, at(i, j)*a.e[i]*a.e[j])
 		}
 	}
 	var eig mat.EigenSym
 	eig.Factorize(sym, true)
 	a.values = eig.Values(nil)
 	eig.VectorsTo(&a.vec)
-	big := max(math.Abs(a.values[0]), math.Abs(a.values[n+k-1]))
+	big := max(math.Abs(a.values[0]), math.Abs(a.values[dim-1]))
 	for i, v := range a.values {
 		if math.Abs(v) <= singularTol*big {
 			a.null = append(a.null, i)
@@ -53,22 +82,21 @@ func newKKTMatrix(n, k int, h, c []float64) *kktMatrix {
 	return a
 }
 
-// solve sets (v, y) to the solution of least norm with right-hand side (cz, cy)
-// and returns the norm of what of that lies outside the range, relative to it.
+// solve sets (v, y) to the solution of least norm, in the scale of E, with
+// right-hand side (cz, cy), and returns the norm of what of that lies outside
+// the range, relative to it.
 func (a *kktMatrix) solve(v, y, cz, cy []float64) (outside float64) {
 	n, dim := a.n, a.n+a.k
-	// With V = diag(1/√scale, √scale)·(v, y) the matrix is the scaled one.
-	rz, ry := 1/math.Sqrt(a.scale), math.Sqrt(a.scale)
 	var in, out float64
 	isNull := 0
 	raw := a.vec.RawMatrix()
 	for e := range dim {
 		s := 0.0
 		for i, c := range cz {
-			s += raw.Data[i*raw.Stride+e] * c * rz
+			s += raw.Data[i*raw.Stride+e] * c * a.e[i]
 		}
 		for i, c := range cy {
-			s += raw.Data[(n+i)*raw.Stride+e] * c * ry
+			s += raw.Data[(n+i)*raw.Stride+e] * c * a.e[n+i]
 		}
 		in += s * s
 		if isNull < len(a.null) && a.null[isNull] == e {
@@ -80,10 +108,10 @@ func (a *kktMatrix) solve(v, y, cz, cy []float64) (outside float64) {
 		}
 	}
 	for i := range v {
-		v[i] = floats.Dot(raw.Data[i*raw.Stride:i*raw.Stride+dim], a.coef) * rz
+		v[i] = floats.Dot(raw.Data[i*raw.Stride:i*raw.Stride+dim], a.coef) * a.e[i]
 	}
 	for i := range y {
-		y[i] = floats.Dot(raw.Data[(n+i)*raw.Stride:(n+i)*raw.Stride+dim], a.coef) * ry
+		y[i] = floats.Dot(raw.Data[(n+i)*raw.Stride:(n+i)*raw.Stride+dim], a.coef) * a.e[n+i]
 	}
 	if in == 0 {
 		return 0
@@ -92,11 +120,11 @@ func (a *kktMatrix) solve(v, y, cz, cy []float64) (outside float64) {
 }
 
 // blockOutside is how far the ∇g of an input lies outside the range: the
-// largest product with a null vector of the matrix, relative to the size of ∇g.
+// largest product with a null vector of EKE, relative to the size of E∇g.
 func (a *kktMatrix) blockOutside(s *Solution, in QPInput) float64 {
 	d, set := &s.diff, &s.set
 	worst := 0.0
-	zn := floats.Norm(set.z, 2)
+	moves := slices.ContainsFunc(set.z, func(z float64) bool { return z != 0 })
 	for _, e := range a.null {
 		nx := make([]float64, a.n)
 		for i := range nx {
@@ -104,7 +132,7 @@ func (a *kktMatrix) blockOutside(s *Solution, in QPInput) float64 {
 		}
 		switch in {
 		case InputQ:
-			if zn > 0 {
+			if moves {
 				worst = max(worst, floats.Norm(nx, 2))
 			}
 			continue
@@ -121,19 +149,20 @@ func (a *kktMatrix) blockOutside(s *Solution, in QPInput) float64 {
 				worst = max(worst, math.Abs(ny))
 				continue
 			}
-			// The change of row r enters as λ nx + ny z, with the null vector of
-			// the matrix that is not scaled.
-			lam, yz := 0.0, math.Sqrt(a.scale)
+			// A change of entry j of row r enters as λ in row j and z_j in that of r.
+			lam := 0.0
 			if set.scale[r] != 0 {
-				lam = s.multiplier(r) / (set.scale[r] * yz)
+				lam = s.multiplier(r) / set.scale[r]
 			}
-			var sum float64
+			var sum, size float64
 			for j, z := range set.z {
-				v := lam*nx[j] + ny*yz*z
+				l, z := lam*a.e[j], z*a.e[a.n+i]
+				v := l*nx[j] + ny*z
 				sum += v * v
+				size += l*l + z*z
 			}
-			if size := math.Abs(lam) + yz*zn; size > 0 {
-				worst = max(worst, math.Sqrt(sum)/size)
+			if size > 0 {
+				worst = max(worst, math.Sqrt(sum/size))
 			}
 		}
 	}

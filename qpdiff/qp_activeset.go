@@ -25,6 +25,7 @@ type activeSet struct {
 
 	l, linv []float64 // L and the inverses of its diagonal
 	shift   float64   // what was added to the diagonal of Q
+	flat    float64   // see flatness; zero where not computed yet
 	mrows   []float64 // m_r where has[r]
 	mnorm   []float64 // ‖m_r‖²
 	has     []bool
@@ -62,6 +63,16 @@ type triangle struct {
 	t    []float64 // lower triangle
 	tinv []float64 // inverses of its diagonal
 	q1   []float64 // orthonormal rows that span those of M_W
+}
+
+// add appends row r, whose m_r is row·Q₁ + outside, with ‖outside‖² = left.
+func (f *triangle) add(r, n int, left float64, row, outside []float64) {
+	k := len(f.w)
+	copy(f.t[k*n:k*n+k], row[:k])
+	d := math.Sqrt(left)
+	f.t[k*n+k], f.tinv[k] = d, 1/d
+	floats.ScaleTo(f.q1[k*n:(k+1)*n], 1/d, outside)
+	f.w = append(f.w, r)
 }
 
 // remove takes the row at place j out and restores the triangle by plane
@@ -161,7 +172,7 @@ func (a *activeSet) forgetRows() {
 // not above tol times its diagonal entry, or n.
 func (a *activeSet) factor(shift, tol float64) int {
 	n := a.n
-	a.shift = shift
+	a.shift, a.flat = shift, 0
 	for i := range n {
 		copy(a.l[i*n:i*n+i+1], a.q[i*n:])
 		a.l[i*n+i] += shift * a.d[i]
@@ -201,19 +212,19 @@ func (a *activeSet) mrow(r int) []float64 {
 func (a *activeSet) crow(r int) []float64 { return a.c[r*a.n : (r+1)*a.n] }
 
 // project splits the row with vector m into its parts within and outside the
-// span of the working set: t = Q₁m into a.row, w = m − Q₁ᵀt into a.wrow. It
-// returns ‖w‖². It projects twice where much is taken away, which keeps the
+// span of those in f: t = Q₁m into a.row, w = m − Q₁ᵀt into a.wrow. It returns
+// ‖w‖². It projects twice where much is taken away, which keeps the
 // rows of Q₁ orthogonal to rounding error (Daniel et al., 1976).
-func (a *activeSet) project(m []float64, norm2 float64) float64 {
-	k, n := len(a.w), a.n
+func (a *activeSet) project(f *triangle, m []float64, norm2 float64) float64 {
+	k, n := len(f.w), a.n
 	t, w := a.row[:k], a.wrow
 	copy(w, m)
 	for i := range t {
-		t[i] = floats.Dot(a.q1[i*n:(i+1)*n], m)
+		t[i] = floats.Dot(f.q1[i*n:(i+1)*n], m)
 	}
 	for i, v := range t {
 		if v != 0 {
-			floats.AddScaled(w, -v, a.q1[i*n:(i+1)*n])
+			floats.AddScaled(w, -v, f.q1[i*n:(i+1)*n])
 		}
 	}
 	left := floats.Dot(w, w)
@@ -221,12 +232,12 @@ func (a *activeSet) project(m []float64, norm2 float64) float64 {
 		norm2 = left
 		dt := a.dl[:k]
 		for i := range dt {
-			dt[i] = floats.Dot(a.q1[i*n:(i+1)*n], w)
+			dt[i] = floats.Dot(f.q1[i*n:(i+1)*n], w)
 		}
 		for i, v := range dt {
 			t[i] += v
 			if v != 0 {
-				floats.AddScaled(w, -v, a.q1[i*n:(i+1)*n])
+				floats.AddScaled(w, -v, f.q1[i*n:(i+1)*n])
 			}
 		}
 		left = floats.Dot(w, w)
@@ -246,16 +257,12 @@ func (a *activeSet) combination() []float64 {
 // enter appends row r to the working set, as last projected.
 func (a *activeSet) enter(r int, left float64) {
 	k, n := len(a.w), a.n
-	copy(a.t[k*n:k*n+k], a.row[:k])
-	d := math.Sqrt(left)
-	a.t[k*n+k], a.tinv[k] = d, 1/d
+	a.add(r, n, left, a.row, a.wrow)
 	q := a.q1[k*n : (k+1)*n]
-	floats.ScaleTo(q, 1/d, a.wrow)
 	a.g[k] = floats.Dot(q, a.perp)
 	floats.AddScaled(a.perp, -a.g[k], q)
 	a.lam[k] = 0
 	a.at[r] = k
-	a.w = append(a.w, r)
 	if r >= a.m {
 		a.eq = k + 1
 	}
@@ -269,7 +276,7 @@ func (a *activeSet) tryEnter(r int) bool {
 	}
 	m := a.mrow(r)
 	norm2 := a.mnorm[r]
-	left := a.project(m, norm2)
+	left := a.project(&a.triangle, m, norm2)
 	if !(left > dependTol*dependTol*norm2) {
 		return false
 	}
@@ -433,7 +440,7 @@ func (a *activeSet) start() int {
 		if a.scale[r] != 0 {
 			if len(a.w) == n {
 				m := a.mrow(r)
-				a.project(m, a.mnorm[r])
+				a.project(&a.triangle, m, a.mnorm[r])
 			}
 			a.combination()
 		}
@@ -585,7 +592,7 @@ func (a *activeSet) satisfy(r int) bool {
 	norm2 := a.mnorm[r]
 	violation, lam := -a.slack[r], 0.0
 	for {
-		left := a.project(m, norm2)
+		left := a.project(&a.triangle, m, norm2)
 		k := len(a.w)
 		dependent := k == a.n || left <= dependTol*dependTol*norm2
 		y := a.combination()

@@ -60,113 +60,105 @@ func (o QPOutput) String() string { return [...]string{"Z", "Lambda", "Nu"}[o] }
 // it is regular, the factors that the solver ended with are all that is needed;
 // where it is not, its eigenvalues decide what exists.
 type qpDerivative struct {
-	ready    bool
-	inactive bool  // prepared with Solution.Generalized
-	weak     []int // inequalities where strict complementarity fails
+	ready       bool
+	generalized bool  // prepared with weakly active rows counted as inactive
+	weak        []int // inequalities where strict complementarity fails
 	// spare: active inequalities with the multiplier zero, which other, equally
 	// valid multipliers make strictly active.
 	spare []int
-	full  *kktMatrix // of the rows in rows, where the matrix may be singular
-	rows  []int      // the rows of y, as numbered in activeSet
-	v, y  []float64  // the last solution
+	// cond is the largest amplification of rounding errors among the rows in
+	// weak, see weakCond.
+	cond float64
+	// tri has the rows and factors of the derivative: those of the working set,
+	// or a copy without its weakly active rows.
+	tri  triangle
+	full *kktMatrix // of the rows in rows, where the matrix may be singular
+	rows []int      // the rows of y, as numbered in activeSet
+	v, y []float64  // the last solution
 	// Right-hand side and residual.
 	cz, cy, rz, ry []float64
 	// Work of uniquePrimal.
 	h, hinv, root, diag []float64
+	// Work of withoutMultiplier: the sizes of what the rows of the KKT system
+	// sum, and their residuals.
+	gradTerm, rowTerm []float64
+	zero              []int
 }
 
-const (
-	// qpWeakTol: multipliers and slacks up to this fraction of the size of the
-	// terms they come from count as zero.
-	qpWeakTol = 1e-9
-	// rangeTol: a vector lies in a range if what sticks out is below this
-	// fraction of it.
-	rangeTol = 1e-8
-)
+// rangeTol: a vector lies in a range if what sticks out is below this fraction
+// of it.
+const rangeTol = 1e-8
 
 // differentiable prepares the derivatives at the last solution.
-func (s *Solution) differentiable() error {
+func (s *Solution) differentiable(generalized bool) error {
 	if s.Status != Optimal {
 		return fmt.Errorf("qpdiff: derivatives of a QP need an optimal solution, the status is %v: %w", s.Status, ErrNotFitted)
 	}
 	d := &s.diff
-	if !d.ready || d.inactive != s.Generalized {
-		d.prepare(s)
+	if !d.ready || d.generalized != generalized {
+		d.prepare(&s.set, generalized)
 	}
 	return nil
 }
 
 // prepare sorts the inequalities and decides on the way to solve.
-func (d *qpDerivative) prepare(s *Solution) {
-	a := &s.set
-	d.ready, d.inactive = true, s.Generalized
+func (d *qpDerivative) prepare(a *activeSet, generalized bool) {
+	d.ready, d.generalized = true, generalized
 	d.weak, d.spare, d.full = d.weak[:0], d.spare[:0], nil
-	n := a.n
+	n, k := a.n, len(a.w)
 	for _, v := range []*[]float64{&d.v, &d.y, &d.cz, &d.cy, &d.rz, &d.ry} {
 		*v = grow(*v, n)
 	}
-	dual := floats.Norm(a.lam[:len(a.w)], math.Inf(1))
-	for i, z := range a.z {
-		dual = max(dual, math.Abs(a.p[i]), math.Abs(a.q[i*n+i]*z))
-	}
-	size := 2 * a.size()
-	zero := d.rows[:0] // active rows without a multiplier
-	for r := range a.m {
-		if i := a.at[r]; i >= 0 {
-			if a.lam[i] <= qpWeakTol*dual {
-				zero = append(zero, r)
-			}
-			continue
-		}
-		v := a.slack[r]
-		if a.scale[r] == 0 || v > qpWeakTol*(math.Abs(a.r[r])+size) {
-			continue
-		}
-		term := math.Abs(a.r[r])
-		for j, c := range a.crow(r) {
-			term = max(term, math.Abs(c*a.z[j]))
-		}
-		if v <= qpWeakTol*term {
-			zero = append(zero, r)
-		}
-	}
-	d.rows = zero
+	d.tri = a.triangle
+	d.rows = append(d.rows[:0], a.w...)
 	dependent := false
 	for _, v := range a.skip[a.m:] {
 		dependent = dependent || v
 	}
-	if len(zero) > 0 {
-		dependent = d.split(a) || dependent
-		d.spare = append(d.spare, d.rows...)
-		if s.Generalized {
-			for _, r := range d.weak {
-				if i := a.at[r]; i >= 0 {
-					a.leave(i)
-				}
-			}
-			d.weak = d.weak[:0]
-		}
-		if len(d.weak) > 0 {
-			return
-		}
-	}
-	if k := len(a.w); k > 0 && !dependent {
+	apart := 1.0 // how far the rows of T are from depending on each other
+	if k > 0 {
 		for i, r := range a.w {
 			d.ry[i] = math.Sqrt(a.mnorm[r])
 		}
-		dependent = smallestSingular(a.t, a.tinv, k, n, d.ry, d.rz) <= dependTol
+		apart = smallestSingular(a.t, a.tinv, k, n, d.ry, d.rz)
+		dependent = dependent || apart <= dependTol
+	}
+	zero := d.withoutMultiplier(a, apart)
+	d.full = nil // of the working set, if those rows needed it
+	if len(zero) > 0 {
+		dependent = d.split(a, zero) || dependent
+		if len(d.weak) > 0 && (!generalized || d.cond > weakCond) {
+			d.rows = d.rows[:0]
+			return
+		}
+		d.leaveOut(a)
 	}
 	if dependent || a.shift > 0 && !d.uniquePrimal(a) {
-		rows := append(d.rows, a.w...)
+		d.rows = append(append(d.rows[:0], d.spare...), d.tri.w...)
 		for r := a.m; r < a.rows; r++ {
-			rows = append(rows, r)
+			d.rows = append(d.rows, r)
 		}
-		slices.Sort(rows)
-		d.rows = slices.Compact(rows)
+		slices.Sort(d.rows)
+		d.rows = slices.Compact(d.rows)
 		d.useFull(a)
-		return
 	}
-	d.rows = append(d.rows[:0], a.w...)
+}
+
+// leaveOut takes the weakly active rows out of a copy of the working set's
+// factors: the solver starts its next solve from its own.
+func (d *qpDerivative) leaveOut(a *activeSet) {
+	n := a.n
+	inside := func(r int) bool { return a.at[r] >= 0 }
+	if slices.ContainsFunc(d.weak, inside) {
+		d.tri = triangle{w: slices.Clone(a.w), t: slices.Clone(a.t), tinv: slices.Clone(a.tinv), q1: slices.Clone(a.q1)}
+		for i := len(a.w) - 1; i >= 0; i-- {
+			if slices.Contains(d.weak, a.w[i]) {
+				d.tri.remove(i, n, d.rz, d.ry)
+			}
+		}
+		d.rows = append(d.rows[:0], d.tri.w...)
+	}
+	d.weak = d.weak[:0]
 }
 
 // useFull switches to the eigenvalues of the KKT matrix with the rows d.rows.
@@ -180,81 +172,8 @@ func (d *qpDerivative) useFull(a *activeSet) {
 	d.y, d.cy, d.ry = grow(d.y, max(n, k)), grow(d.cy, max(n, k)), grow(d.ry, max(n, k))
 }
 
-// split sorts the active rows without a multiplier, d.rows: those that
-// some other choice of the multipliers makes strictly active stay, the others
-// go to d.weak. The multipliers can be chosen at all only where active rows
-// depend on each other, which split reports. They are the δ with
-// Σ δ_r c_r = 0 over the active rows, δ ≥ 0 on d.rows; a linear program finds
-// the one with the most positive entries.
-func (d *qpDerivative) split(a *activeSet) (dependent bool) {
-	zero := d.rows
-	var outside []int
-	for _, r := range zero {
-		if a.at[r] < 0 {
-			outside = append(outside, r)
-		}
-	}
-	k, n, nz := len(a.w)+len(outside), a.n, len(zero)
-	active := append(slices.Clone(a.w), outside...)
-	for _, r := range outside {
-		m := a.mrow(r)
-		if left := a.project(m, a.mnorm[r]); !(left > dependTol*dependTol*a.mnorm[r]) {
-			dependent = true
-		}
-	}
-	if !dependent {
-		// Rows outside may still depend on each other: their number decides.
-		var all []float64
-		for _, r := range active {
-			all = append(all, a.crow(r)...)
-		}
-		if k > 0 {
-			var svd mat.SVD
-			if k > n {
-				dependent = true
-			} else if svd.Factorize(mat.NewDense(k, n, all), mat.SVDNone) {
-				values := svd.Values(nil)
-				dependent = values[k-1] <= dependTol*values[0]
-			}
-		}
-	}
-	if !dependent {
-		d.weak = append(d.weak[:0], zero...)
-		d.rows = d.rows[:0]
-		return false
-	}
-	// Variables δ (k of them) and t (nz): maximise Σt with t ≤ 1, t ≤ δ, t ≥ 0.
-	lp := QP{P: make([]float64, k+nz), G: mat.NewDense(3*nz, k+nz, nil), H: make([]float64, 3*nz), A: mat.NewDense(n, k+nz, nil), B: make([]float64, n)}
-	place := map[int]int{}
-	for i, r := range active {
-		place[r] = i
-		for j, c := range a.crow(r) {
-			lp.A.Set(j, i, c)
-		}
-	}
-	for i, r := range zero {
-		lp.P[k+i] = -1
-		lp.G.Set(3*i, k+i, 1)
-		lp.H[3*i] = 1
-		lp.G.Set(3*i+1, k+i, 1)
-		lp.G.Set(3*i+1, place[r], -1)
-		lp.G.Set(3*i+2, k+i, -1)
-	}
-	var sol Solution
-	solved := sol.Solve(&lp) == nil
-	d.rows = d.rows[:0]
-	for i, r := range zero {
-		if solved && sol.Z[k+i] > 0.5 {
-			d.rows = append(d.rows, r)
-		} else {
-			d.weak = append(d.weak, r)
-		}
-	}
-	return true
-}
-
 // uniquePrimal reports whether Q is positive definite where the rows of the
-// working set vanish, so that the minimiser is unique: Q + ρCᵀC then is
+// derivative vanish, so that the minimiser is unique: Q + ρCᵀC then is
 // definite everywhere.
 func (d *qpDerivative) uniquePrimal(a *activeSet) bool {
 	n := a.n
@@ -274,7 +193,7 @@ func (d *qpDerivative) uniquePrimal(a *activeSet) bool {
 			h[i*n+j] = a.q[i*n+j] * root[i] * root[j] / qmax
 		}
 	}
-	for _, r := range a.w {
+	for _, r := range d.tri.w {
 		c := a.crow(r)
 		for i, v := range c {
 			if v != 0 {
@@ -309,7 +228,7 @@ func (d *qpDerivative) solve(a *activeSet) (outside float64) {
 	copy(ry, d.cy)
 	before, size := math.Inf(1), 0.0
 	for range 100 {
-		a.solveKKT(&a.triangle, rz, ry)
+		a.solveKKT(&d.tri, rz, ry)
 		floats.Add(v, rz)
 		floats.Add(y, ry)
 		left := 0.0
@@ -373,7 +292,7 @@ func (d *qpDerivative) solve(a *activeSet) (outside float64) {
 // VJP panics if a length or shape differs from that of the problem. It needs
 // an optimal solution (ErrNotFitted) and allocates nothing where all exists.
 func (s *Solution) VJP(g *QPGrad, dz, dlambda, dnu []float64) error {
-	if err := s.differentiable(); err != nil {
+	if err := s.differentiable(s.Generalized); err != nil {
 		return err
 	}
 	s.checkShapes(g, dz, dlambda, dnu)
@@ -421,11 +340,6 @@ func (s *Solution) adjoint(g *QPGrad, dz, dlambda, dnu []float64) (exists [6]boo
 		}
 		return e
 	})
-}
-
-func (d *qpDerivative) weakError(input string) *NotDifferentiableError {
-	return &NotDifferentiableError{Input: input, Weak: slices.Clone(d.weak),
-		Remedy: "ask for the DirectionalDerivative, or set Generalized for an element of the generalised Jacobian"}
 }
 
 const singularRemedy = "the solution is not unique: remove dependent rows, or make Q positive definite"
@@ -551,10 +465,15 @@ func (d *qpDerivative) change(s *Solution, t *QPGrad) {
 // block of t whose direction leaves the range of the KKT matrix, and for each
 // wanted output that is not unique; nothing is written then.
 func (s *Solution) JVP(dz, dlambda, dnu []float64, t *QPGrad) error {
-	if err := s.differentiable(); err != nil {
+	if err := s.differentiable(s.Generalized); err != nil {
 		return err
 	}
 	s.checkShapes(t, dz, dlambda, dnu)
+	return s.jvp(dz, dlambda, dnu, t)
+}
+
+// jvp is JVP after the preparation.
+func (s *Solution) jvp(dz, dlambda, dnu []float64, t *QPGrad) error {
 	a, d := &s.set, &s.diff
 	if len(d.weak) > 0 {
 		return refuse(t, [6]bool{}, func(in QPInput) *NotDifferentiableError { return d.weakError(in.String()) })
@@ -616,19 +535,19 @@ func (d *qpDerivative) jvpExists(s *Solution, t *QPGrad, dz, dlambda, dnu []floa
 // Shapiro, 2000, Section 5.2). z and the multipliers must be unique: where they
 // are not, it fails like JVP.
 func (s *Solution) DirectionalDerivative(dz, dlambda, dnu []float64, t *QPGrad) error {
-	if err := s.differentiable(); err != nil {
+	if err := s.differentiable(false); err != nil {
 		return err
 	}
 	s.checkShapes(t, dz, dlambda, dnu)
 	a, d := &s.set, &s.diff
-	if len(d.weak) == 0 {
-		return s.JVP(dz, dlambda, dnu, t)
+	if len(d.weak) == 0 || d.cond > weakCond {
+		return s.jvp(dz, dlambda, dnu, t)
 	}
 	rows := d.rows
 	defer func() { d.rows = rows }()
 	d.rows = nil
 	for r := range a.rows {
-		if r >= a.m || s.Lambda[r] > 0 && !slices.Contains(d.weak, r) || slices.Contains(rows, r) {
+		if r >= a.m || s.Lambda[r] > 0 && !slices.Contains(d.weak, r) || slices.Contains(d.spare, r) {
 			d.rows = append(d.rows, r)
 		}
 	}
@@ -685,7 +604,7 @@ func (s *Solution) DirectionalDerivative(dz, dlambda, dnu []float64, t *QPGrad) 
 // derivative along (Eᵢⱼ + Eⱼᵢ)/2. It fails like VJP, in the rows that do not
 // exist; the matrix is then nil. An empty block gives nil.
 func (s *Solution) Jacobian(out QPOutput, in QPInput) (*mat.Dense, error) {
-	if err := s.differentiable(); err != nil {
+	if err := s.differentiable(s.Generalized); err != nil {
 		return nil, err
 	}
 	a := &s.set
@@ -760,7 +679,7 @@ func VJPBatch(grads []QPGrad, sols []Solution, dz, dlambda, dnu [][]float64) err
 	}
 	err := ForEach(0, len(sols), func(i int) (err error) {
 		s, g := &sols[i], &grads[i]
-		if err = s.differentiable(); err == nil {
+		if err = s.differentiable(s.Generalized); err == nil {
 			exist[i], err = s.adjoint(g, at(dz, i), at(dlambda, i), at(dnu, i))
 			own := exist[i]
 			for in, key := range g.keys() {

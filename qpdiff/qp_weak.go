@@ -1,0 +1,269 @@
+package qpdiff
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// screenFactor is how much larger than its bound by norms the error of a slack
+// or multiplier may be before the screen misses it. The bound takes the smallest
+// singular values from estimates, which can be high by such a factor.
+const screenFactor = 64
+
+// withoutMultiplier lists the inequalities whose slack and multiplier are both
+// negligible, so that strict complementarity fails for the multipliers found.
+// apart is the smallest singular value of T, its rows scaled to norm one.
+//
+// The error of the computed solution is K⁻¹ times the residual of the KKT
+// system, whose entries are known up to rounding of the terms that they sum.
+// For one slack or multiplier that product takes one solve with K, and does not
+// depend on the units of any row or variable. A screen by norms, from above,
+// spares the solve for nearly all rows.
+func (d *qpDerivative) withoutMultiplier(a *activeSet, apart float64) []int {
+	n := a.n
+	d.zero, d.cond = d.zero[:0], 0
+	if a.m == 0 {
+		return d.zero
+	}
+	// ‖L⁻¹x‖ ≤ (Σ|x_j|/root_j)/flat and ‖m_r‖ ≤ reach for rows of norm one.
+	flat := a.flatness()
+	steep, grad, size := 0.0, 0.0, 0.0 // max 1/root, Σ ρ_j/root_j, ‖z‖₁
+	energy := 0.0
+	for j, z := range a.z {
+		q := a.q[j*n+j]
+		root := math.Sqrt(q + a.shift*a.d[j])
+		steep = max(steep, 1/root)
+		grad += (math.Abs(a.p[j]) + math.Abs(a.grad[j])/eps) / root
+		energy += math.Sqrt(max(q, 0)) * math.Abs(z)
+		size += math.Abs(z)
+	}
+	grad += float64(n) * energy // |Q_ij| ≤ root_i root_j
+	rows := 0.0                 // Σ σ_i/‖m_i‖
+	for i, r := range a.w {
+		grad += math.Abs(a.lam[i]) * steep * float64(n)
+		rows += (math.Abs(a.r[r]) + size + math.Abs(a.slack[r])/eps) / math.Sqrt(a.mnorm[r])
+	}
+	moved := grad/flat + rows/apart // of u = Lᵀz, in units of eps
+	reach := steep / flat
+	for r := range a.m {
+		var value, scale float64
+		i := a.at[r]
+		switch {
+		case i >= 0:
+			value, scale = a.lam[i]*math.Sqrt(a.mnorm[r]), moved/apart
+		case a.scale[r] == 0 || math.IsInf(a.r[r], 1):
+			continue
+		default:
+			value, scale = a.slack[r], math.Abs(a.r[r])+size+reach*moved
+		}
+		if negligible(value, scale, screenFactor) {
+			d.zero = append(d.zero, r)
+		}
+	}
+	if len(d.zero) == 0 {
+		return d.zero
+	}
+	d.measureTerms(a)
+	kept := d.zero[:0]
+	for _, r := range d.zero {
+		if d.isZero(a, r) {
+			kept = append(kept, r)
+		}
+	}
+	d.zero = kept
+	return kept
+}
+
+// measureTerms sets gradTerm and rowTerm to the sums of the magnitudes of the
+// terms in each row of the KKT system of the working set.
+func (d *qpDerivative) measureTerms(a *activeSet) {
+	n := a.n
+	d.gradTerm, d.rowTerm = grow(d.gradTerm, n), grow(d.rowTerm, len(a.w))
+	for i := range n {
+		sum := math.Abs(a.p[i])
+		for j, q := range a.q[i*n : (i+1)*n] {
+			sum += math.Abs(q * a.z[j])
+		}
+		d.gradTerm[i] = sum
+	}
+	for i, r := range a.w {
+		for j, c := range a.crow(r) {
+			d.gradTerm[j] += math.Abs(c * a.lam[i])
+		}
+		d.rowTerm[i] = a.slackTerm(r)
+	}
+}
+
+// slackTerm is the size of the terms of the slack of row r.
+func (a *activeSet) slackTerm(r int) float64 {
+	sum := math.Abs(a.r[r])
+	for j, c := range a.crow(r) {
+		sum += math.Abs(c * a.z[j])
+	}
+	return sum
+}
+
+// isZero reports whether the slack of row r, or its multiplier if the row is in
+// the working set, is within its error.
+func (d *qpDerivative) isZero(a *activeSet, r int) bool {
+	n, k := a.n, len(a.w)
+	cz, cy := d.cz[:n], d.cy[:k]
+	clear(cz)
+	clear(cy)
+	var value, own float64
+	if i := a.at[r]; i >= 0 {
+		value = a.lam[i]
+		cy[i] = 1
+	} else {
+		value, own = a.slack[r], a.slackTerm(r)
+		copy(cz, a.crow(r))
+	}
+	d.solve(a)
+	scale, known := own, 0.0
+	for j, v := range d.v[:n] {
+		v = math.Abs(v)
+		scale += v * d.gradTerm[j]
+		known += v * math.Abs(a.grad[j])
+	}
+	for i, y := range d.y[:k] {
+		y = math.Abs(y)
+		scale += y * d.rowTerm[i]
+		known += y * math.Abs(a.slack[a.w[i]])
+	}
+	if !negligible(value-known, scale, 1) {
+		return false
+	}
+	if i := a.at[r]; i >= 0 {
+		// λ is measured against the gradient at the entries of its row.
+		for j, c := range a.crow(r) {
+			if c != 0 {
+				own = max(own, d.gradTerm[j]/math.Abs(c))
+			}
+		}
+	} else {
+		own = max(own, d.slackScale(a, r))
+	}
+	if own > 0 {
+		d.cond = max(d.cond, (scale+known/eps)/own)
+	}
+	return true
+}
+
+// slackScale is the size of the slack of row r by norms, in the scale of the
+// variables: |h_r| + ‖c_r‖·(‖z‖ + ‖gradTerm‖).
+func (d *qpDerivative) slackScale(a *activeSet, r int) float64 {
+	var c2, z2, g2 float64
+	for j, c := range a.crow(r) {
+		s := a.q[j*a.n+j] + a.shift*a.d[j]
+		c2 += c * c / s
+		z2 += a.z[j] * a.z[j] * s
+		g2 += d.gradTerm[j] * d.gradTerm[j] / s
+	}
+	return math.Abs(a.r[r]) + math.Sqrt(c2)*(math.Sqrt(z2)+math.Sqrt(g2))
+}
+
+// flatness estimates the smallest singular value of L, its rows scaled to norm
+// one.
+func (a *activeSet) flatness() float64 {
+	if a.flat == 0 {
+		for i := range a.n {
+			a.work2[i] = math.Sqrt(a.q[i*a.n+i] + a.shift*a.d[i])
+		}
+		a.flat = smallestSingular(a.l, a.linv, a.n, a.n, a.work2, a.work)
+	}
+	return a.flat
+}
+
+// split sorts the active rows without a multiplier: those that some other choice
+// of the multipliers makes strictly active go to d.spare, the others to d.weak.
+// The multipliers can be chosen at all only where active rows depend on each
+// other, which split reports. They are the δ with Σ δ_r c_r = 0 over the active
+// rows, δ ≥ 0 on those in zero; a linear program finds the one with the most
+// positive entries.
+//
+// Rows that only a bad condition hides are all weak: nothing follows from which
+// of them depend on each other.
+func (d *qpDerivative) split(a *activeSet, zero []int) (dependent bool) {
+	if d.cond > weakCond {
+		d.weak = append(d.weak[:0], zero...)
+		return false
+	}
+	var outside []int
+	for _, r := range zero {
+		if a.at[r] < 0 {
+			outside = append(outside, r)
+		}
+	}
+	if a.independent(outside) {
+		d.weak = append(d.weak[:0], zero...)
+		return false
+	}
+	active := append(slices.Clone(a.w), outside...)
+	k, n, nz := len(active), a.n, len(zero)
+	// Variables δ (k of them) and t (nz): maximise Σt with t ≤ 1, t ≤ δ, t ≥ 0.
+	lp := QP{P: make([]float64, k+nz), G: mat.NewDense(3*nz, k+nz, nil), H: make([]float64, 3*nz), A: mat.NewDense(n, k+nz, nil), B: make([]float64, n)}
+	place := map[int]int{}
+	for i, r := range active {
+		place[r] = i
+		for j, c := range a.crow(r) {
+			lp.A.Set(j, i, c)
+		}
+	}
+	for i, r := range zero {
+		lp.P[k+i] = -1
+		lp.G.Set(3*i, k+i, 1)
+		lp.H[3*i] = 1
+		lp.G.Set(3*i+1, k+i, 1)
+		lp.G.Set(3*i+1, place[r], -1)
+		lp.G.Set(3*i+2, k+i, -1)
+	}
+	var sol Solution
+	solved := sol.Solve(&lp) == nil
+	for i, r := range zero {
+		if solved && sol.Z[k+i] > 0.5 {
+			d.spare = append(d.spare, r)
+		} else {
+			d.weak = append(d.weak, r)
+		}
+	}
+	return true
+}
+
+// independent reports whether the rows given, none of them in the working set,
+// depend neither on it nor on each other.
+func (a *activeSet) independent(rows []int) bool {
+	if len(rows) == 0 {
+		return true
+	}
+	if len(a.w)+len(rows) > a.n {
+		return false
+	}
+	f := triangle{w: slices.Clone(a.w), t: slices.Clone(a.t), tinv: slices.Clone(a.tinv), q1: slices.Clone(a.q1)}
+	for _, r := range rows {
+		left := a.project(&f, a.mrow(r), a.mnorm[r])
+		if !(left > dependTol*dependTol*a.mnorm[r]) {
+			return false
+		}
+		f.add(r, a.n, left, a.row, a.wrow)
+	}
+	return true
+}
+
+// weakError refuses the derivative with respect to input.
+func (d *qpDerivative) weakError(input string) *NotDifferentiableError {
+	return &NotDifferentiableError{Input: input, Weak: slices.Clone(d.weak), Remedy: d.weakRemedy()}
+}
+
+// weakCond is the condition from which an error names it as the reason: slacks
+// and multipliers of a millionth of their scale are hidden by rounding then.
+const weakCond = 1e-6 / (complementarityTol * eps)
+
+func (d *qpDerivative) weakRemedy() string {
+	if d.cond > weakCond {
+		return fmt.Sprintf("the KKT system has a condition of about %.0e, which hides slacks and multipliers below %.0e of their scale: rescale or regularise the problem", d.cond, complementarityTol*eps*d.cond)
+	}
+	return "ask for the DirectionalDerivative, or set Generalized for an element of the generalised Jacobian"
+}

@@ -1,0 +1,462 @@
+package qpdiff
+
+import (
+	"errors"
+	"flag"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+)
+
+// complementarityProblems is how many programs each test of strict
+// complementarity draws.
+var complementarityProblems = flag.Int("complementarity", 1000, "programs drawn by each test of strict complementarity")
+
+// constructed is a program with a known solution.
+type constructed struct {
+	qp        QP
+	z, lambda []float64
+	weak      []int   // slack and multiplier 0
+	cond      float64 // of the KKT matrix of all active rows, in the 2-norm
+	definite  bool
+}
+
+// construct draws a program from its solution: some rows strictly active, weak
+// of them weakly active, the others inactive, with bounds 0 and 1. Slacks are
+// at least margin·(|h_r| + ‖g_r‖‖z‖) and multipliers, times ‖g_r‖, at least
+// margin times the largest term of the gradient.
+func construct(rng *rand.Rand, weak int, margin float64) constructed {
+	for {
+		n := 2 + rng.IntN(29)
+		strict, eq := rng.IntN(n-weak+1), 0
+		if strict > 1 && rng.IntN(3) == 0 {
+			eq = 1
+			strict--
+		}
+		idle := rng.IntN(n)
+		c := constructed{z: gaussians(rng, n)}
+		if rng.IntN(8) == 0 {
+			clear(c.z)
+		}
+		for j := range c.z {
+			if rng.IntN(4) == 0 {
+				c.z[j] = 0
+			}
+		}
+		// Q = U diag Uᵀ with eigenvalues spread over up to six decades.
+		span := 6 * rng.Float64()
+		var qr mat.QR
+		qr.Factorize(mat.NewDense(n, n, gaussians(rng, n*n)))
+		var u, q mat.Dense
+		qr.QTo(&u)
+		d := mat.NewDiagDense(n, nil)
+		for j := range n {
+			d.SetDiag(j, math.Pow(10, -span*rng.Float64()))
+		}
+		c.definite = rng.IntN(3) > 0
+		if !c.definite { // semidefinite, as far as the active rows make up for it
+			for j := range strict + eq {
+				d.SetDiag(j, 0)
+			}
+		}
+		q.Mul(&u, d)
+		q.Mul(&q, u.T())
+		for i := range n {
+			for j := range i {
+				q.Set(i, j, q.At(j, i))
+			}
+		}
+		c.qp.Q = &q
+		// Rows whose product with z is 0 or 1: the largest entry of z decides.
+		big := 0
+		for j, z := range c.z {
+			if math.Abs(z) > math.Abs(c.z[big]) {
+				big = j
+			}
+		}
+		row := func(bound float64) []float64 {
+			g := gaussians(rng, n)
+			if rng.IntN(3) == 0 {
+				// A bound on one variable.
+				j := rng.IntN(n)
+				clear(g)
+				g[j] = 1
+				if rng.IntN(2) == 0 {
+					g[j] = -1
+				}
+				if c.z[j] != 0 && bound != 0 {
+					g[j] = bound / c.z[j]
+				}
+				if c.z[j] == 0 || bound != 0 {
+					return g
+				}
+				g = gaussians(rng, n)
+			}
+			if c.z[big] != 0 {
+				g[big] = 0
+				g[big] = (bound - floats.Dot(g, c.z)) / c.z[big]
+			}
+			return g
+		}
+		m := strict + weak + idle
+		if m > 0 {
+			c.qp.G, c.qp.H = mat.NewDense(m, n, nil), make([]float64, m)
+		}
+		c.lambda = make([]float64, m)
+		order := rng.Perm(m)
+		var active, held []float64
+		p := make([]float64, n)
+		largest := 0.0
+		for i := range n {
+			p[i] = -floats.Dot(q.RawRowView(i), c.z)
+			largest = max(largest, math.Abs(p[i]))
+		}
+		scale := max(largest, 1)
+		for i, r := range order {
+			bound := float64(rng.IntN(2))
+			if floats.Norm(c.z, 2) == 0 {
+				bound = 0
+			}
+			g := row(bound)
+			c.qp.G.SetRow(r, g)
+			norm := floats.Norm(g, 2)
+			c.qp.H[r] = floats.Dot(g, c.z)
+			if math.Abs(c.qp.H[r]-bound) < 1e-12 {
+				c.qp.H[r] = bound
+			}
+			switch {
+			case i < strict:
+				c.lambda[r] = scale / norm * math.Pow(10, -rng.Float64()*3)
+				active = append(active, g...)
+				held = append(held, g...)
+			case i < strict+weak:
+				c.weak = append(c.weak, r)
+				active = append(active, g...)
+			default:
+				c.qp.H[r] += math.Abs(rng.NormFloat64()) + .1
+			}
+		}
+		slices.Sort(c.weak)
+		if eq > 0 {
+			g := row(0)
+			c.qp.A, c.qp.B = mat.NewDense(1, n, g), []float64{floats.Dot(g, c.z)}
+			nu := rng.NormFloat64() * scale
+			floats.AddScaled(p, -nu, g)
+			active = append(active, g...)
+			held = append(held, g...)
+		}
+		for r, l := range c.lambda {
+			if l > 0 {
+				floats.AddScaled(p, -l, c.qp.G.RawRowView(r))
+			}
+		}
+		c.qp.P = p
+		c.cond = max(kktCondition(&q, active), kktCondition(&q, held))
+		if margin > 0 && !c.separate(rng, margin) {
+			continue
+		}
+		if c.cond <= 1e6 {
+			return c
+		}
+	}
+}
+
+// separate puts one inactive row at the margin exactly, where there is one, and
+// one multiplier, and reports whether all slacks and multipliers are at or
+// above it.
+func (c *constructed) separate(rng *rand.Rand, margin float64) bool {
+	z := floats.Norm(c.z, 2)
+	near := func() float64 { return margin * (1 + 9*rng.Float64()*float64(rng.IntN(2))) }
+	for r, l := range c.lambda {
+		if l == 0 && rng.IntN(3) == 0 {
+			g := c.qp.G.RawRowView(r)
+			v := floats.Dot(g, c.z)
+			size := floats.Norm(g, 2)*z + math.Abs(v)
+			if size == 0 {
+				continue
+			}
+			c.qp.H[r] = v + 1.01*near()*size
+		}
+	}
+	// The largest term of the gradient after the multipliers are final.
+	r := slices.IndexFunc(c.lambda, func(l float64) bool { return l > 0 })
+	if r >= 0 && rng.IntN(2) == 0 {
+		g := c.qp.G.RawRowView(r)
+		floats.AddScaled(c.qp.P, c.lambda[r], g)
+		c.lambda[r] = 0
+		c.lambda[r] = 1.01 * near() * c.gradientScale() / floats.Norm(g, 2)
+		floats.AddScaled(c.qp.P, -c.lambda[r], g)
+	}
+	scale := c.gradientScale()
+	for r, l := range c.lambda {
+		g := c.qp.G.RawRowView(r)
+		slack := c.qp.H[r] - floats.Dot(g, c.z)
+		if l > 0 && l*floats.Norm(g, 2) < margin*scale || l == 0 && (slack <= 0 || slack < margin*(math.Abs(c.qp.H[r])+floats.Norm(g, 2)*z)) {
+			return false
+		}
+	}
+	return true
+}
+
+// gradientScale is the largest norm of p, Qz, and the rows times their
+// multipliers.
+func (c *constructed) gradientScale() float64 {
+	n := len(c.z)
+	qz := make([]float64, n)
+	for i := range n {
+		qz[i] = floats.Dot(c.qp.Q.RawRowView(i), c.z)
+	}
+	s := max(floats.Norm(c.qp.P, 2), floats.Norm(qz, 2))
+	for r, l := range c.lambda {
+		s = max(s, l*floats.Norm(c.qp.G.RawRowView(r), 2))
+	}
+	return s
+}
+
+// scaled is c in other units: of the objective, of each row, of each variable.
+func (c *constructed) scaled(rng *rand.Rand) QP {
+	n := len(c.z)
+	unit := func() float64 { return math.Pow(10, 12*rng.Float64()-6) }
+	objective := unit()
+	variable := make([]float64, n)
+	all := unit()
+	for j := range variable {
+		variable[j] = all
+		if n%2 == 0 {
+			variable[j] = unit()
+		}
+	}
+	out := QP{Q: mat.DenseCopyOf(c.qp.Q), P: slices.Clone(c.qp.P)}
+	for i := range n {
+		out.P[i] *= objective * variable[i]
+		for j := range n {
+			out.Q.Set(i, j, out.Q.At(i, j)*objective*(variable[i]*variable[j]))
+		}
+	}
+	rows := func(g *mat.Dense, h []float64) (*mat.Dense, []float64) {
+		if g == nil {
+			return nil, nil
+		}
+		g, h = mat.DenseCopyOf(g), slices.Clone(h)
+		for r := range h {
+			u := unit()
+			h[r] *= u
+			for j, v := range g.RawRowView(r) {
+				g.Set(r, j, v*u*variable[j])
+			}
+		}
+		return g, h
+	}
+	out.G, out.H = rows(c.qp.G, c.qp.H)
+	out.A, out.B = rows(c.qp.A, c.qp.B)
+	return out
+}
+
+func kktCondition(q *mat.Dense, rows []float64) float64 {
+	n, _ := q.Dims()
+	k := len(rows) / n
+	kkt := mat.NewDense(n+k, n+k, nil)
+	kkt.Slice(0, n, 0, n).(*mat.Dense).Copy(q)
+	if k > 0 {
+		c := mat.NewDense(k, n, rows)
+		kkt.Slice(n, n+k, 0, n).(*mat.Dense).Copy(c)
+		kkt.Slice(0, n, n, n+k).(*mat.Dense).Copy(c.T())
+	}
+	return mat.Cond(kkt, 2)
+}
+
+// No weakly active row is taken for a strict or an inactive one.
+func TestQPWeakRowsAreRefused(t *testing.T) {
+	rng := rand.New(rand.NewPCG(21, 22))
+	answered := 0
+	for i := range *complementarityProblems {
+		c := construct(rng, 1+rng.IntN(2), 0)
+		q := c.qp
+		if i%2 == 1 && c.definite {
+			q = c.scaled(rng)
+		}
+		var s Solution
+		if err := s.Solve(&q); err != nil {
+			t.Fatalf("%d: condition %.1e: %v", i, c.cond, err)
+		}
+		var e *NotDifferentiableError
+		err := s.VJP(&QPGrad{P: make([]float64, len(c.z))}, gaussians(rng, len(c.z)), nil, nil)
+		if !errors.As(err, &e) || !slices.Equal(e.Weak, c.weak) {
+			answered++
+			if answered <= 5 {
+				t.Errorf("%d: n = %d, condition %.1e, weakly active %v: %v", i, len(c.z), c.cond, c.weak, err)
+			}
+		}
+	}
+	t.Logf("%d of %d answered or named other rows", answered, *complementarityProblems)
+}
+
+// Slacks and multipliers of a millionth of their scale are told from zero.
+func TestQPStrictRowsAreAnswered(t *testing.T) {
+	rng := rand.New(rand.NewPCG(23, 24))
+	refusedCount := 0
+	for i := range *complementarityProblems {
+		c := construct(rng, 0, 1e-6)
+		q := c.qp
+		if i%2 == 1 && c.definite {
+			q = c.scaled(rng)
+		}
+		var s Solution
+		if err := s.Solve(&q); err != nil {
+			t.Fatalf("%d: condition %.1e: %v", i, c.cond, err)
+		}
+		if err := s.VJP(newQPGrad(&q), gaussians(rng, len(c.z)), nil, nil); err != nil {
+			refusedCount++
+			if refusedCount <= 5 {
+				t.Errorf("%d: n = %d, condition %.1e: %v", i, len(c.z), c.cond, err)
+			}
+		}
+	}
+	t.Logf("%d of %d refused", refusedCount, *complementarityProblems)
+}
+
+// Kinks at a bound of 0, where the slack's own terms vanish with it.
+func TestQPKinkAtZeroBound(t *testing.T) {
+	q := &QP{Q: mat.NewDense(2, 2, []float64{1.25, -.5, -.5, 1}), P: []float64{-1, .4},
+		G: mat.NewDense(1, 2, []float64{0, 1}), H: []float64{0}}
+	var s Solution
+	if err := s.Solve(q); err != nil {
+		t.Fatal(err)
+	}
+	g := &QPGrad{P: make([]float64, 2)}
+	var e *NotDifferentiableError
+	if err := s.VJP(g, []float64{0, 1}, nil, nil); !errors.As(err, &e) || !slices.Equal(e.Weak, []int{0}) {
+		t.Errorf("VJP gives %v, %v at the kink", g.P, err)
+	}
+	for _, c := range []struct{ p, z float64 }{{1, -1.25}, {-1, 0}} {
+		dz := make([]float64, 2)
+		if err := s.DirectionalDerivative(dz, nil, nil, &QPGrad{P: []float64{0, c.p}}); err != nil || math.Abs(dz[1]-c.z) > 1e-14 {
+			t.Errorf("along p₂ = %v: ż₂ = %v, %v, want %v", c.p, dz[1], err, c.z)
+		}
+	}
+}
+
+// What counts as zero is measured: on ½(z − a)² subject to z ≤ h, whose system
+// has the condition 1, at unit size and far from the origin.
+func TestQPComplementarityTolerance(t *testing.T) {
+	for _, c := range []struct {
+		a, h    float64
+		refused bool
+	}{
+		{1, 1 + 1e-13, true}, {1, 1 + 1e-12, false},
+		{1, 1 - 1e-13, true}, {1, 1 - 1e-12, false},
+		{1e9, 1e9 + 1e-4, true}, {1e9, 1e9 + .5, false}, {1e9, 1e9 - .5, false},
+		{0, 1e-300, false}, {0, -1e-290, false}, {0, 0, true},
+	} {
+		q := &QP{Q: mat.NewDense(1, 1, []float64{1}), P: []float64{-c.a}, G: mat.NewDense(1, 1, []float64{1}), H: []float64{c.h}}
+		var s Solution
+		if err := s.Solve(q); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.VJP(newQPGrad(q), []float64{1}, nil, nil); (err != nil) != c.refused {
+			t.Errorf("a = %v, h = a%+.3g: %v", c.a, c.h-c.a, err)
+		}
+	}
+}
+
+// More rows touch the solution than there are variables.
+func TestQPCrowdedVertex(t *testing.T) {
+	q := &QP{Q: mat.NewDense(2, 2, []float64{1, 0, 0, 1}), P: []float64{0, 0},
+		G: mat.NewDense(4, 2, []float64{0, 1, 0, -1, 1, 0, 0, 1}), H: make([]float64, 4)}
+	var s Solution
+	if err := s.Solve(q); err != nil {
+		t.Fatal(err)
+	}
+	g := newQPGrad(q)
+	var e *NotDifferentiableError
+	if err := s.VJP(g, []float64{1, 0}, nil, nil); !errors.As(err, &e) || !slices.Equal(e.Weak, []int{2}) {
+		t.Errorf("%v", err)
+	}
+	for in, f := range g.fields() {
+		if slices.ContainsFunc(f, func(v float64) bool { return v != 0 }) {
+			t.Errorf("%v was written to", QPInput(in))
+		}
+	}
+	// With Generalized, row 2 is inactive: z₁ follows −p₁, z₂ stays.
+	s.Generalized = true
+	g = &QPGrad{P: make([]float64, 2)}
+	if err := s.VJP(g, []float64{1, 1}, nil, nil); err != nil || math.Abs(g.P[0]+1)+math.Abs(g.P[1]) > 1e-15 {
+		t.Errorf("generalised: %v, %v", g.P, err)
+	}
+}
+
+// Derivatives leave the solver's working set, and thus its next start, alone;
+// and the one-sided derivative is the same with Generalized.
+func TestQPDerivativesLeaveTheSolverAlone(t *testing.T) {
+	rng := rand.New(rand.NewPCG(25, 26))
+	for range 50 {
+		c := construct(rng, 1+rng.IntN(2), 0)
+		var s, plain Solution
+		if s.Solve(&c.qp) != nil || plain.Solve(&c.qp) != nil {
+			t.Fatal("not solved")
+		}
+		n := len(c.z)
+		w := slices.Clone(s.set.w)
+		triangleOf := func() []float64 { return slices.Concat(s.set.t, s.set.tinv, s.set.q1, s.set.lam) }
+		before := triangleOf()
+		s.Generalized = true
+		g := newQPGrad(&c.qp)
+		if err := s.VJP(g, gaussians(rng, n), nil, nil); err != nil {
+			t.Fatal(err)
+		}
+		d := randomDirection(rng, &c.qp)
+		one, other := make([]float64, n), make([]float64, n)
+		if err, err2 := s.DirectionalDerivative(one, nil, nil, d), plain.DirectionalDerivative(other, nil, nil, d); (err == nil) != (err2 == nil) || !slices.Equal(one, other) {
+			t.Errorf("one-sided derivatives %v (%v) and %v (%v)", one, err, other, err2)
+		}
+		if !slices.Equal(s.set.w, w) || !slices.Equal(triangleOf(), before) {
+			t.Error("the working set has changed")
+		}
+		if s.Solve(&c.qp) != nil || plain.Solve(&c.qp) != nil || s.Iterations != plain.Iterations || !slices.Equal(stack(&s), stack(&plain)) {
+			t.Errorf("the next solve makes %d changes instead of %d", s.Iterations, plain.Iterations)
+		}
+	}
+}
+
+// The element of the generalised Jacobian is the derivative with the weakly
+// active rows switched off.
+func TestQPGeneralized(t *testing.T) {
+	rng := rand.New(rand.NewPCG(27, 28))
+	for i := range 200 {
+		c := construct(rng, 1+rng.IntN(2), 0)
+		s := Solution{Generalized: true}
+		if err := s.Solve(&c.qp); err != nil {
+			t.Fatal(err)
+		}
+		n := len(c.z)
+		cot := gaussians(rng, n)
+		got, want := newQPGrad(&c.qp), newQPGrad(&c.qp)
+		if err := s.VJP(got, cot, nil, nil); err != nil {
+			t.Fatalf("%d: %v", i, err)
+		}
+		off := c.qp
+		off.H = slices.Clone(off.H)
+		for _, r := range c.weak {
+			off.H[r] = math.Inf(1)
+		}
+		var strict Solution
+		if err := strict.Solve(&off); err != nil {
+			t.Fatal(err)
+		}
+		if err := strict.VJP(want, cot, nil, nil); err != nil {
+			t.Fatalf("%d: %v", i, err)
+		}
+		gf, wf := got.fields(), want.fields()
+		for in := range gf {
+			// z and v carry errors of the condition times eps each.
+			size := floats.Norm(wf[in], 2)
+			if off := floats.Distance(gf[in], wf[in], 2); off > 1e-10*c.cond*(1+size) {
+				t.Errorf("%d: condition %.1e, %v off by %.1e of %.1e", i, c.cond, QPInput(in), off, size)
+			}
+		}
+	}
+}
