@@ -152,7 +152,7 @@ func TestSourceHashSeesResultPackagesOnly(t *testing.T) {
 		return h
 	}
 	write("go.mod", "module cvgm\n")
-	write("go.sum", "")
+	write("go.sum", "sums\n")
 	for _, p := range resultPackages {
 		write(filepath.Join(p, "a.go"), "package a\n")
 	}
@@ -169,8 +169,21 @@ func TestSourceHashSeesResultPackagesOnly(t *testing.T) {
 	if h, _ := sourceHash(root); h != before {
 		t.Error("a time stamp changes the hash")
 	}
-	if write("cvgm/experiment/b.go", "package a\n") == before || write("go.sum", "x") == before {
-		t.Error("a change of the source leaves the hash as it was")
+	// Of the same length, so that nothing but the contents differs.
+	for _, name := range []string{"go.mod", "go.sum", "synth/a.go", "qpdiff/a.go", "cvgm/a.go", "cvgm/experiment/a.go"} {
+		text, err := os.ReadFile(filepath.Join(root, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if write(name, strings.ToUpper(string(text))) == before {
+			t.Errorf("other contents of %s leave the hash as it was", name)
+		}
+		if write(name, string(text)) != before {
+			t.Fatalf("the hash depends on more than the contents of %s", name)
+		}
+	}
+	if write("cvgm/experiment/b.go", "package a\n") == before {
+		t.Error("a new file leaves the hash as it was")
 	}
 }
 

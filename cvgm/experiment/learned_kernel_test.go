@@ -153,14 +153,7 @@ func TestXORPublishedBayesAccuracyIsThatOfItsBug(t *testing.T) {
 }
 
 func TestTheErrorsOfThePublishedGradientOffsetEachOther(t *testing.T) {
-	rings, xor := kernelReplays(t)
-	for _, v := range []Variant{Full, FullPenalised} {
-		for _, r := range []*LearnedKernelResult{rings, xor} {
-			for _, c := range r.Run(v).Cosine {
-				near(t, "cosine of the exact gradient with itself", c, 1, 1e-12)
-			}
-		}
-	}
+	rings, _ := kernelReplays(t)
 	near(t, "rings: cosine of the first published direction", rings.Run(Published).Cosine[0], -.21, .005)
 	learned := func(v Variant) bool { return rings.Run(v).FinalAccuracy() > .85 }
 	for v, want := range map[Variant]bool{Published: true, Detached: false, DetachedPenalised: false, Full: true, FullPenalised: true} {

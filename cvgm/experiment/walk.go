@@ -58,7 +58,7 @@ type KernelState struct {
 	CVLoss float64
 	Model  *cvgm.Model // fitted to all training examples
 	// Cosine is that between the variant's direction and the exact gradient of
-	// the same loss.
+	// the same loss: 1 where the variant is that gradient.
 	Cosine float64
 }
 

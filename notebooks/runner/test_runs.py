@@ -330,7 +330,7 @@ class Runs(unittest.TestCase):
                 kernels = self.wait_for(lambda: self.processes("gonb_"))
                 self.assertTrue(kernels, "no cell ever ran")
                 process.send_signal(stop)
-                said = process.communicate(timeout=10)[0]
+                said = process.communicate(timeout=60)[0]
                 self.assertEqual(process.returncode, 1, said)
                 self.assertIn("stopped", said)
                 self.assertEqual(self.outputs(), before)
