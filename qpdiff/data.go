@@ -123,3 +123,48 @@ func checkTangent(d *Grad) error {
 	}
 	return checkFinite("d.Y", remedy, d.Y)
 }
+
+// errOverflow is what a product answers that is beyond the range of float64.
+var errOverflow = &ArgError{Arg: "Data", Why: ErrNotFinite, Problem: "gives a derivative that overflows", Remedy: "scale the data, the hyperparameters or the cotangent"}
+
+// checkProduct reports an entry of g that is not finite. A VJP that can bound its
+// entries does so instead, which saves a pass over the rows.
+func checkProduct(g *Grad) error {
+	var bad float64 // stays 0 as long as every entry is finite
+	for _, v := range g.Hyper {
+		bad += 0 * v
+	}
+	if g.X != nil {
+		for i := range g.X.RawMatrix().Rows {
+			for _, v := range g.X.RawRowView(i) {
+				bad += 0 * v
+			}
+		}
+	}
+	for _, v := range g.Y {
+		bad += 0 * v
+	}
+	if bad != 0 {
+		return errOverflow
+	}
+	return nil
+}
+
+// checkTangentOut reports an entry of a JVP that is not finite.
+func checkTangentOut(dtheta []float64) error {
+	for _, v := range dtheta {
+		if !finite(v) {
+			return errOverflow
+		}
+	}
+	return nil
+}
+
+// largest returns the largest modulus in s, NaN where s holds NaN.
+func largest(s []float64) float64 {
+	var m float64
+	for _, v := range s {
+		m = max(m, math.Abs(v))
+	}
+	return m
+}

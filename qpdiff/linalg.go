@@ -1,11 +1,16 @@
 package qpdiff
 
+import "math"
+
 // Dense kernels on raw row-major slices. At the sizes of a learner's normal
 // equations (n ≈ 10) a plain loop is several times faster than a call into a
 // general library, and these allocate nothing.
 
 // eps is the distance from 1 to the next float64.
 const eps = 0x1p-52
+
+// smallestNormal is the least float64 of full precision; its reciprocal is finite.
+const smallestNormal = 0x1p-1022
 
 // dot returns xᵀy, with y at least as long as x.
 func dot(x, y []float64) float64 {
@@ -66,9 +71,10 @@ func gram(g []float64, scale float64, x []float64, rows, n, stride int) {
 // of the result is row k of DLᵀ, and dinv[k] = 1/d_k. Columns n, n+1, … < stride
 // are right-hand sides that leave multiplied by L⁻¹.
 //
-// It stops at the first pivot that is not above tol times its diagonal entry
-// and returns that row, or n when there is none: to working precision the
-// leading rows up to and including that one are linearly dependent.
+// It stops at the first pivot that is not above tol times its diagonal entry, or
+// has no reciprocal, and returns that row, or n when there is none: to working
+// precision the leading rows up to and including that one are linearly dependent.
+// The converse does not hold; see [unsolvable].
 func ldlFactor(a, dinv []float64, n, stride int, tol float64) int {
 	// dinv holds the original diagonal until the pivot's reciprocal takes its
 	// place.
@@ -79,7 +85,7 @@ func ldlFactor(a, dinv []float64, n, stride int, tol float64) int {
 	for k := 0; k < n; k += 2 {
 		r0 := a[k*stride+k : (k+1)*stride]
 		d := r0[0]
-		if !(d > tol*dinv[k]) {
+		if !(d > tol*dinv[k]) || d < smallestNormal {
 			return k
 		}
 		inv0 := 1 / d
@@ -94,7 +100,7 @@ func ldlFactor(a, dinv []float64, n, stride int, tol float64) int {
 			r1[j] -= f * v
 		}
 		d = r1[0]
-		if !(d > tol*dinv[k+1]) {
+		if !(d > tol*dinv[k+1]) || d < smallestNormal {
 			return k + 1
 		}
 		inv1 := 1 / d
@@ -147,4 +153,103 @@ func ldlForm(a, dinv []float64, n, stride int, x []float64) float64 {
 		s += u * u * dinv[k]
 	}
 	return s
+}
+
+// unsolvable reports whether a linear system of condition cond cannot be told
+// from a singular one: where an entry as large as the solution itself would be
+// [negligible]. One pivot cannot tell, since the rounding of a pivot grows with
+// the square of the dependency that it stands for, and the product of a few
+// small pivots counts.
+func unsolvable(cond float64) bool { return negligible(1, 1, cond) || !finite(cond) }
+
+// condBound bounds the condition of a positive definite n×n matrix scaled to a
+// unit diagonal from above, at next to no cost: pivots is the product of its
+// pivots, which is its determinant, and floor any lower bound of its smallest
+// eigenvalue. The eigenvalues but the smallest, λ, sum to less than n, so that
+// their product is at most (n/(n−1))ⁿ⁻¹ < e and λ ≥ pivots/e.
+func condBound(n int, pivots, floor float64) float64 {
+	if n < 2 {
+		return 1
+	}
+	return float64(n) / max(pivots/math.E, floor)
+}
+
+// ldlCond estimates the condition of A, scaled to a unit diagonal, from its
+// factor made by ldlFactor: by a right-hand side of entries ±1 chosen so that
+// L⁻¹ times it is large (Cline, Moler, Stewart and Wilkinson, 1979) and two steps
+// of inverse iteration. The largest eigenvalue lies between 1 and n and counts as
+// √n. size and x are work of n entries.
+func ldlCond(a, dinv []float64, n, stride int, size, x []float64) float64 {
+	if n < 2 {
+		return 1
+	}
+	size, x = size[:n], x[:n]
+	ldlSize(a, dinv, n, stride, size)
+	clear(x)
+	for k, s := range size {
+		if x[k] < 0 {
+			s = -s
+		}
+		x[k] += s
+		rest := x[k+1:]
+		axpy(-x[k]*dinv[k], a[k*stride+k+1:][:len(rest)], rest)
+	}
+	before := math.Sqrt(float64(n))
+	var least float64
+	for step := range 2 {
+		if step > 0 {
+			for k, s := range size {
+				x[k] *= s / before
+			}
+			before = 1
+			ldlForward(a, dinv, n, stride, x)
+		}
+		ldlBack(a, dinv, n, stride, x)
+		for k, s := range size {
+			x[k] *= s
+		}
+		norm := math.Sqrt(dot(x, x))
+		least = before / norm
+		before = norm
+	}
+	return math.Sqrt(float64(n)) / least
+}
+
+// ldlSize sets size to the roots of the diagonal of A, from its factor made by
+// ldlFactor.
+func ldlSize(a, dinv []float64, n, stride int, size []float64) {
+	clear(size)
+	for i := range n {
+		for k, v := range a[i*stride+i : i*stride+n] {
+			size[i+k] += v * dinv[i] * v // in this order: v² may overflow
+		}
+	}
+	for k, v := range size {
+		size[k] = math.Sqrt(v)
+	}
+}
+
+// ldlDependent returns the row of A that depends most on those before it, for a
+// factor of A made by ldlFactor. With v the dependency, which is column k of
+// L⁻ᵀ, that is the row with the smallest vᵀAv = d_k relative to Σ v_i²·a_ii: over
+// the rows, the reciprocals of that sum to the trace of the inverse of A scaled
+// to a unit diagonal. size and v are work of n entries.
+func ldlDependent(a, dinv []float64, n, stride int, size, v []float64) int {
+	size = size[:n]
+	ldlSize(a, dinv, n, stride, size)
+	worst, at := 0.0, n-1
+	for k := range n {
+		for i := range k {
+			v[i] = -a[i*stride+k]
+		}
+		ldlBack(a, dinv, k, stride, v[:k])
+		sum := size[k] * size[k]
+		for i, t := range v[:k] {
+			sum += t * t * size[i] * size[i]
+		}
+		if sum *= dinv[k]; !(sum <= worst) {
+			worst, at = sum, k
+		}
+	}
+	return at
 }

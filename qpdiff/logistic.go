@@ -26,7 +26,8 @@ const (
 //
 // With an intercept, xᵢ stands for (xᵢ, 1) and R depends on the penalty; see
 // [Intercept]. The only hyperparameter is C > 0. A label is used as the real
-// number it is in yᵢ θᵀxᵢ, so the solution is differentiable in y as well.
+// number it is in yᵢ θᵀxᵢ, so the solution is differentiable in y as well. The
+// label 0 is refused: its loss is log 2 whatever θ is.
 //
 // # Derivatives
 //
@@ -73,6 +74,7 @@ type Logistic struct {
 	warm   bool
 	placed bool // s, w, g and h are those at theta
 	stale  bool // s, w and the factor belong to the point theta − last
+	bare   bool // h is not the factor of the Hessian that s and w give
 	iter   int
 
 	z      []float64 // k×nRows: entry (j, i) is yᵢ xᵢⱼ, 0 for a row left out
@@ -85,6 +87,7 @@ type Logistic struct {
 	step   []float64
 	last   []float64 // the last Newton step
 	zmax   []float64 // largest modulus of each row of z
+	ymax   float64   // of a label
 	h      []float64 // k×k upper triangle, row-major: H, then its factor
 	hess   []float64 // H before it was factored
 	dinv   []float64 // reciprocal pivots of the factor
@@ -103,9 +106,10 @@ func (l *Logistic) Dims(n int) (theta, hyper int) {
 }
 
 // Load makes d the training set. It must be called again after an entry of d
-// changed. With an unpenalised intercept there is a solution only if some
-// labels are positive and some negative; otherwise the error matches
-// ErrIllPosed.
+// changed. Errors are ArgErrors: of kind ErrShape or ErrNotFinite; ErrDomain for
+// a label 0, as the classes 0 and 1 have it. With an unpenalised intercept there
+// is a solution only if some labels are positive and some negative; otherwise
+// the error matches ErrIllPosed.
 func (l *Logistic) Load(d Data) error {
 	l.loaded, l.fitted = false, false
 	l.full, l.out = nil, nil
@@ -120,7 +124,11 @@ func (l *Logistic) Load(d Data) error {
 	l.resize(m, n)
 	zero := 0.0 // stays zero as long as every product is finite
 	for i, y := range d.Y {
+		if y == 0 {
+			return argErrorf("Data.Y", ErrDomain, "use the labels -1 and 1, not 0 and 1; drop an example that is not to count", "holds the label 0 at index %d, whose loss does not depend on θ", i)
+		}
 		zero += 0 * y
+		l.ymax = max(l.ymax, math.Abs(y))
 		for j, v := range raw.Data[i*raw.Stride : i*raw.Stride+n] {
 			v *= y
 			zero += 0 * v
@@ -166,6 +174,7 @@ func (l *Logistic) LoadWithout(full any, out []int) error {
 	l.full, l.out = f, out
 	copy(l.z, f.z)
 	copy(l.zmax, f.zmax)
+	l.ymax = f.ymax
 	for i, r := range out {
 		if r < 0 || r >= rows {
 			return argErrorf("out", ErrDomain, "use row numbers of full's data", "holds %d at index %d where there are %d rows", r, i, rows)
@@ -209,6 +218,7 @@ func (l *Logistic) resize(m, n int) {
 		l.hess, l.last, l.zmax = make([]float64, k*k), make([]float64, k), make([]float64, k)
 	}
 	clear(l.zmax)
+	l.ymax = 0
 	for j := range l.pen {
 		l.pen[j] = 1
 	}
@@ -280,9 +290,6 @@ func (l *Logistic) Fit(theta, hyper []float64) error {
 		clear(l.theta)
 		err = l.minimise(limit)
 	}
-	if err == errSingular {
-		err = argErrorf("Data", ErrIllPosed, "scale or centre the features, or penalise the intercept", "gives a Hessian that is singular to machine precision")
-	}
 	l.warm, l.fitted = err == nil, err == nil
 	if err == nil || errors.Is(err, ErrIterationLimit) {
 		copy(theta, l.theta)
@@ -326,9 +333,9 @@ func (l *Logistic) startWithout() {
 	l.warm = true
 }
 
-// errSingular is what minimise returns where the Hessian has no Cholesky
-// factor; Fit turns it into an error that helps.
-var errSingular = errors.New("singular Hessian")
+// errLogisticSingular is what a fit or a product answers where the Hessian is
+// singular to working precision.
+var errLogisticSingular = argErrorf("Data", ErrIllPosed, "scale or centre the features, lower C, or penalise the intercept", "gives a Hessian that is singular to machine precision")
 
 const (
 	// A start that takes more steps than this is given up for θ = 0.
@@ -368,6 +375,9 @@ func (l *Logistic) minimise(limit int) error {
 			if r > logisticSettled {
 				copy(l.last, l.step)
 				l.stale = true // until somebody asks for more than θ
+			}
+			if l.singular() {
+				return errLogisticSingular
 			}
 			return nil
 		}
@@ -434,11 +444,11 @@ func (l *Logistic) reach() float64 {
 	return r
 }
 
-// settle makes s and w follow the last step, to which they respond to second
-// order, and brings the factor up to date.
-func (l *Logistic) settle() error {
+// follow makes s and w follow the last step, to which they respond to second
+// order.
+func (l *Logistic) follow() {
 	if !l.stale {
-		return nil
+		return
 	}
 	l.product(l.dm, l.last)
 	for i, dm := range l.dm {
@@ -447,7 +457,17 @@ func (l *Logistic) settle() error {
 		l.s[i] = s - dm*w
 		l.w[i] = w - dm*w*(1-2*s)
 	}
+	l.stale, l.bare = false, true
+}
+
+// settle makes s, w and the factor follow the last step.
+func (l *Logistic) settle() error {
+	l.follow()
+	if !l.bare {
+		return nil
+	}
 	l.hessian()
+	copy(l.hess, l.h)
 	return l.factor()
 }
 
@@ -615,7 +635,7 @@ func (l *Logistic) newtonStep() error {
 	l.backsolve(l.step)
 	for _, v := range l.step {
 		if !finite(v) {
-			return errSingular
+			return errLogisticSingular
 		}
 	}
 	return nil
@@ -624,10 +644,24 @@ func (l *Logistic) newtonStep() error {
 // factor overwrites h by its factor.
 func (l *Logistic) factor() error {
 	if ldlFactor(l.h, l.dinv, l.k, l.k, eps) < l.k {
-		return errSingular
+		return errLogisticSingular
 	}
-	l.stale = false
+	l.stale, l.bare = false, false
 	return nil
+}
+
+// singular reports whether the factor is of no use: there is no telling θ and
+// its derivatives from others then.
+func (l *Logistic) singular() bool {
+	k := l.k
+	pivots := 1.0
+	for i, inv := range l.dinv {
+		pivots *= l.hess[i*k+i] * inv
+	}
+	if !unsolvable(condBound(k, 1/pivots, 0)) {
+		return false
+	}
+	return unsolvable(ldlCond(l.h, l.dinv, k, k, l.cand, l.g))
 }
 
 // backsolve replaces x by h⁻¹x.
@@ -665,9 +699,7 @@ func (l *Logistic) Probabilities(dst []float64) error {
 	if len(dst) != l.nRows {
 		panic("qpdiff: dst has the wrong length")
 	}
-	if err := l.settle(); err != nil {
-		return err
-	}
+	l.follow()
 	for i, s := range l.s {
 		dst[i] = 1 - s
 	}
@@ -676,8 +708,8 @@ func (l *Logistic) Probabilities(dst []float64) error {
 
 // SolveHessian writes H⁻¹v to dst, for the Hessian H of L at the last
 // successful Fit: the product that every derivative of θ is made of. dst and v
-// have as many entries as θ and may be the same slice. The errors match
-// ErrNotFitted, and ErrNotFinite for v.
+// have as many entries as θ and may be the same slice. The errors are those of
+// VJP, with ErrNotFinite for v; after one, dst is as it was.
 func (l *Logistic) SolveHessian(dst, v []float64) error {
 	if !l.fitted {
 		return errNotFitted
@@ -686,6 +718,9 @@ func (l *Logistic) SolveHessian(dst, v []float64) error {
 		panic("qpdiff: dst has the wrong length")
 	}
 	if err := l.solve(v); err != nil {
+		return err
+	}
+	if err := checkTangentOut(l.step); err != nil {
 		return err
 	}
 	copy(dst, l.step)
@@ -712,7 +747,9 @@ func (l *Logistic) solve(v []float64) error {
 // VJP adds dthetaᵀ·∂θ/∂input at the last successful Fit to every field of g
 // that is not nil: Hyper one entry (C), X and Y of the shape of the data. It
 // solves one system with the Hessian whatever is asked for. The errors match
-// ErrNotFitted, and ErrNotFinite for dtheta.
+// ErrNotFitted; ErrIllPosed where the Hessian turns out to be singular to
+// machine precision; ErrNotFinite for dtheta, or where a product overflows, which
+// leaves g undefined.
 func (l *Logistic) VJP(g *Grad, dtheta []float64) error {
 	if !l.fitted {
 		return errNotFitted
@@ -731,7 +768,7 @@ func (l *Logistic) VJP(g *Grad, dtheta []float64) error {
 		g.Hyper[0] += sum / l.c
 	}
 	if g.X == nil && g.Y == nil {
-		return nil
+		return checkProduct(g)
 	}
 	l.product(l.dm, u)
 	if g.X != nil {
@@ -748,8 +785,17 @@ func (l *Logistic) VJP(g *Grad, dtheta []float64) error {
 			}
 			g.Y[i] += l.c * (l.s[i]*ux - l.w[i]*a*tx)
 		}
+		return checkProduct(g)
 	}
-	return nil
+	// What vjpX adds is at most cy(|u| + |uᵀz||θ|).
+	var uz float64
+	for j, v := range u {
+		uz += l.zmax[j] * math.Abs(v)
+	}
+	if !finite(l.c * l.ymax * (largest(u) + uz*largest(l.theta))) {
+		return checkProduct(g)
+	}
+	return checkProduct(&Grad{Hyper: g.Hyper})
 }
 
 // vjpX adds yᵢ C((1−πᵢ) u − πᵢ(1−πᵢ)(uᵀzᵢ) θ) to row i of gx, with uᵀzᵢ in dm.
@@ -776,8 +822,8 @@ func (l *Logistic) vjpX(gx blas64.General, u []float64) {
 }
 
 // JVP writes to dtheta the directional derivative of θ at the last successful
-// Fit along d, in which a nil field means no change. The errors match
-// ErrNotFitted, and ErrNotFinite for d.
+// Fit along d, in which a nil field means no change. The errors are those of VJP,
+// with ErrNotFinite for d; after one, dtheta is as it was.
 func (l *Logistic) JVP(dtheta []float64, d *Grad) error {
 	if !l.fitted {
 		return errNotFitted
@@ -825,6 +871,9 @@ func (l *Logistic) JVP(dtheta []float64, d *Grad) error {
 		}
 	}
 	l.backsolve(out)
+	if err := checkTangentOut(out); err != nil {
+		return err
+	}
 	copy(dtheta, out)
 	return nil
 }

@@ -137,7 +137,7 @@ func TestLogisticContract(t *testing.T) {
 	for i := range weighted.Y {
 		weighted.Y[i] *= .25 + float64(i)/10
 	}
-	weighted.Y[7] = 0
+	weighted.Y[7] = 1e-9
 	duplicated := randomData(5, 12, 2, true)
 	for i := range 6 {
 		copy(duplicated.X.RawRowView(2*i), duplicated.X.RawRowView(2*i+1))
@@ -406,7 +406,7 @@ func TestLogisticProperties(t *testing.T) {
 
 func TestLogisticIllPosed(t *testing.T) {
 	one := Data{X: mat.NewDense(3, 2, []float64{1, 2, 3, 4, 5, 6}), Y: []float64{1, 1, 1}}
-	for _, y := range []float64{1, -2, 0} {
+	for _, y := range []float64{1, -2, 1e-9} {
 		one.Y = []float64{y, y, y}
 		l := Logistic{Intercept: UnpenalisedIntercept}
 		var arg *ArgError

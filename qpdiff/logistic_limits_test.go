@@ -1,0 +1,283 @@
+package qpdiff
+
+import (
+	"errors"
+	"math"
+	"math/big"
+	"math/rand/v2"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// bigExpm1 is exp(y) − 1 for |y| ≤ 1, to 200 bits.
+func bigExpm1(y float64) *big.Float {
+	x, term, sum := newBig(y), newBig(1), newBig(0)
+	for k := 1; k < 60; k++ {
+		term.Mul(term, x)
+		term.Quo(term, newBig(float64(k)))
+		sum.Add(sum, term)
+	}
+	return sum
+}
+
+func newBig(v float64) *big.Float { return new(big.Float).SetPrec(200).SetFloat64(v) }
+
+// bigRelErr is |got − want|/|want|.
+func bigRelErr(got float64, want *big.Float) float64 {
+	d := newBig(got)
+	d.Sub(d, want)
+	d.Quo(d, want)
+	v, _ := d.Float64()
+	return math.Abs(v)
+}
+
+// Every term of the series counts: up to the branches' ends they are exp(y) − 1
+// to within two units of rounding.
+func TestLogisticSeries(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		f    func(float64) float64
+		end  float64
+	}{{"expm1", expm1, logisticNudge}, {"expm1Near", expm1Near, logisticNear}} {
+		worst := 0.0
+		for k := range 401 {
+			y := c.end * float64(k-200) / 200
+			if y == 0 {
+				continue
+			}
+			worst = max(worst, bigRelErr(c.f(y), bigExpm1(y)))
+		}
+		if !(worst <= 2*eps) {
+			t.Errorf("%s: relative error %.3g, in units of eps %.2f", c.name, worst, worst/eps)
+		}
+	}
+}
+
+// At either end of every branch of nudge, s and w are those of an evaluation
+// with more digits.
+func TestLogisticNudge(t *testing.T) {
+	const rows = 101
+	d := Data{X: mat.NewDense(rows, 1, nil), Y: make([]float64, rows)}
+	for i := range rows {
+		d.X.Set(i, 0, 1)
+		d.Y[i] = 1 - float64(i)/200
+	}
+	for _, r := range []float64{1e-9, logisticTaylor / 10, logisticTaylor, logisticTaylor * (1 + 1e-9), logisticNear, logisticNear * (1 + 1e-9), logisticNudge} {
+		for _, theta := range []float64{-6, -.7, 0, .4, 3, 30} {
+			for _, step := range []float64{r, -r} {
+				var l Logistic
+				if err := l.Load(d); err != nil {
+					t.Fatal(err)
+				}
+				s0, w0 := make([]float64, rows), make([]float64, rows)
+				exact := func(m, dm float64) (s, w *big.Float) {
+					// e = exp(m)·exp(dm), s = 1/(1+e), w = e·s², from the m of s0.
+					one := newBig(1)
+					e := bigExpm1(m / 32)
+					e.Add(e, one)
+					for range 5 {
+						e.Mul(e, e)
+					}
+					q := bigExpm1(dm)
+					e.Mul(e, q.Add(q, one))
+					s = newBig(1)
+					s.Quo(s, one.Add(one, e))
+					w = newBig(0)
+					w.Mul(s, s)
+					w.Mul(w, e)
+					return s, w
+				}
+				for i := range rows {
+					s, w := exact(theta*d.Y[i], 0)
+					s0[i], _ = s.Float64()
+					w0[i], _ = w.Float64()
+				}
+				l.c, l.step[0] = 1, step
+				l.nudge(s0, w0, []float64{theta + step, 0, 0}, r)
+				for i := range rows {
+					s, w := exact(theta*d.Y[i], step*d.Y[i])
+					if e, f := bigRelErr(l.s[i], s), bigRelErr(l.w[i], w); !(e <= 4*eps && f <= 4*eps) {
+						t.Fatalf("reach %g, θ = %g, step %g, label %g: s is off by %.2f, w by %.2f roundings", r, theta, step, d.Y[i], e/eps, f/eps)
+					}
+				}
+			}
+		}
+	}
+}
+
+// After its last step a fit leaves s and w a step behind; what follows is the
+// value at θ, to rounding.
+func TestLogisticFollow(t *testing.T) {
+	d := randomData(3, 40, 3, true)
+	var l Logistic
+	theta := make([]float64, 3)
+	if err := errors.Join(l.Load(d), l.Fit(theta, []float64{2})); err != nil {
+		t.Fatal(err)
+	}
+	for j := range l.last {
+		l.last[j] = logisticLastStep * float64(j+1) / 10
+		l.cand[j] = l.theta[j] - l.last[j]
+	}
+	l.evaluate(l.cand)
+	l.stale = true
+	l.follow()
+	var want Logistic
+	if err := want.Load(d); err != nil {
+		t.Fatal(err)
+	}
+	want.c = 2
+	want.evaluate(l.theta)
+	if e, f := relErr(l.s, want.s), relErr(l.w, want.w); !(e <= 8*eps && f <= 8*eps) {
+		t.Errorf("s is off by %.3g, w by %.3g", e, f)
+	}
+}
+
+// A Hessian that turns out singular only when the products are asked for is an
+// error of a documented kind, however often they are asked for.
+func TestLogisticSingularLate(t *testing.T) {
+	d := randomData(1, 12, 2, true)
+	for i := range 12 {
+		d.X.Set(i, 1, d.X.At(i, 0))
+	}
+	var l Logistic
+	theta := make([]float64, 2)
+	if err := errors.Join(l.Load(d), l.Fit(theta, []float64{1})); err != nil {
+		t.Fatal(err)
+	}
+	l.c, l.stale = 1e300, true
+	copy(l.last, []float64{1e-3, 1e-3})
+	g := Grad{X: mat.NewDense(12, 2, nil)}
+	var s, w []float64
+	for range 3 {
+		for _, err := range []error{l.VJP(&g, theta), l.JVP(theta, &g), l.SolveHessian(theta, theta)} {
+			var arg *ArgError
+			if !errors.Is(err, ErrIllPosed) || !errors.As(err, &arg) {
+				t.Fatalf("error %v", err)
+			}
+		}
+		if s == nil {
+			s, w = append(s, l.s...), append(w, l.w...)
+		} else if !sameBits(s, l.s) || !sameBits(w, l.w) {
+			t.Fatal("the last step was taken twice")
+		}
+	}
+	if err := l.Probabilities(make([]float64, 12)); err != nil {
+		t.Errorf("probabilities need no factor: %v", err)
+	}
+}
+
+// The Hessian maps what is orthogonal to the rows to itself. Where rounding
+// hides that, the fit is refused.
+func TestLogisticSingular(t *testing.T) {
+	rng := rand.New(rand.NewPCG(4, 2))
+	refused, answered := 0, 0
+	for range 2000 {
+		n := 2 + rng.IntN(6)
+		d := randomData(rng.Uint64(), n-1, n, true)
+		null := direction(rng, n)
+		var q mat.QR
+		q.Factorize(d.X.T())
+		var full mat.Dense
+		q.QTo(&full)
+		// Every row with either label, so that nothing separates them.
+		both := Data{X: mat.NewDense(2*n-2, n, nil), Y: make([]float64, 2*n-2)}
+		for i := range both.Y {
+			both.X.SetRow(i, d.X.RawRowView(i/2))
+			both.Y[i] = float64(2 - 3*(i%2))
+		}
+		for j := range null {
+			null[j] = full.At(j, n-1)
+		}
+		var l Logistic
+		theta := make([]float64, n)
+		err := errors.Join(l.Load(both), l.Fit(theta, []float64{math.Pow(10, 8+10*rng.Float64())}))
+		got := make([]float64, n)
+		if err == nil {
+			err = l.SolveHessian(got, null)
+		}
+		switch {
+		case err == nil:
+			answered++
+			if e := relErr(got, null); !(e <= 2e-3) {
+				t.Fatalf("C = %g: H⁻¹ is off by %.3g on the null space", l.c, e)
+			}
+		case errors.Is(err, ErrIllPosed):
+			refused++
+			if l.c < 1e11 {
+				t.Fatalf("C = %g is refused: %v", l.c, err)
+			}
+		default:
+			t.Fatal(err)
+		}
+	}
+	if refused < 20 || answered < 200 {
+		t.Errorf("%d refused, %d answered", refused, answered)
+	}
+}
+
+// A label 0 has a constant loss: it is refused, with or without sign.
+func TestLogisticRefusesLabelZero(t *testing.T) {
+	for _, zero := range []float64{0, math.Copysign(0, -1)} {
+		for _, kind := range []Intercept{NoIntercept, UnpenalisedIntercept, PenalisedIntercept} {
+			d := randomData(1, 10, 2, true)
+			d.Y[4] = zero
+			l := Logistic{Intercept: kind}
+			var arg *ArgError
+			if err := l.Load(d); !errors.Is(err, ErrDomain) || !errors.As(err, &arg) || arg.Arg != "Data.Y" {
+				t.Errorf("label %v: error %v", zero, err)
+			}
+			theta := make([]float64, 3)[:2+min(1, int(kind))]
+			if err := l.Fit(theta, []float64{1}); !errors.Is(err, ErrNotFitted) {
+				t.Errorf("Fit after that: %v", err)
+			}
+			d.Y[4] = 1e-300
+			if err := errors.Join(l.Load(d), l.Fit(theta, []float64{1})); err != nil && kind == NoIntercept {
+				t.Errorf("label 1e-300: %v", err)
+			}
+		}
+	}
+}
+
+// Products that overflow are errors, those beside them are not.
+func TestLogisticOverflow(t *testing.T) {
+	d := randomData(1, 10, 2, true)
+	var l Logistic
+	theta := make([]float64, 2)
+	if err := errors.Join(l.Load(d), l.Fit(theta, []float64{1e-3})); err != nil {
+		t.Fatal(err)
+	}
+	big := []float64{math.MaxFloat64, math.MaxFloat64}
+	for what, g := range map[string]*Grad{"C": {Hyper: []float64{0}}, "y": {Y: make([]float64, 10)}} {
+		if err := l.VJP(g, big); !errors.Is(err, ErrNotFinite) {
+			t.Errorf("%s: error %v, product %v", what, err, g)
+		}
+	}
+	// C alone, beside an X that cannot overflow.
+	flat := Data{X: mat.NewDense(10, 2, nil), Y: make([]float64, 10)}
+	for i := range flat.Y {
+		flat.X.SetRow(i, []float64{.4, .4})
+		flat.Y[i] = 1
+	}
+	if err := errors.Join(l.Load(flat), l.Fit(theta, []float64{1e-3})); err != nil {
+		t.Fatal(err)
+	}
+	if g := (Grad{Hyper: []float64{0}, X: mat.NewDense(10, 2, nil)}); !errors.Is(l.VJP(&g, []float64{big[0] / 2, big[1] / 2}), ErrNotFinite) {
+		t.Errorf("product %v", g.Hyper)
+	}
+	// Without Hyper and Y it is X alone that overflows, or does not.
+	wide := Data{X: mat.NewDense(2, 2, []float64{1, 2, 3, -1}), Y: []float64{1e10, -1e10}}
+	for _, v := range []float64{1, 1e290, 1e300} {
+		g := Grad{X: mat.NewDense(2, 2, nil)}
+		if err := errors.Join(l.Load(wide), l.Fit(theta, []float64{1e-5})); err != nil {
+			t.Fatal(err)
+		}
+		err := l.VJP(&g, []float64{v, -v})
+		if (err == nil) != finite(mat.Sum(g.X)) || (v == 1e300) != errors.Is(err, ErrNotFinite) {
+			t.Errorf("cotangent %g: error %v, product %v", v, err, mat.Formatted(g.X))
+		}
+	}
+	if err := l.JVP(theta, &Grad{Hyper: []float64{math.MaxFloat64}, Y: big}); err == nil && !(finite(theta[0]) && finite(theta[1])) {
+		t.Errorf("JVP %v", theta)
+	}
+}
