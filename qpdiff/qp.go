@@ -94,16 +94,31 @@ func (s Status) String() string {
 //	Dual   = ‖Qz + p + Gᵀλ + Aᵀν‖∞
 //	Gap    = |zᵀQz + pᵀz + hᵀλ + bᵀν|   (primal minus dual objective)
 //
-// and Relative is the largest of the three after division by max(1, s), where
-// s is the largest magnitude among the terms that the violation is a sum of.
-// λ ≥ 0 holds exactly.
+// and λ ≥ 0 holds exactly. Relative does not depend on the units of the
+// objective, of the rows and of the variables. With u_j the unit of variable j,
+// and with
+//
+//	Z = max |z_j|/u_j
+//	D = max u_j·|t| over the terms t of the gradient's entry j: p_j, Q_jk z_k, G_rj λ_r and A_rj ν_r
+//
+// it is the largest of
+//
+//	the violation of row r    / max(|h_r|, Z·max_j u_j|G_rj|)   (of A and b alike)
+//	u_j·|(Qz + p + Gᵀλ + Aᵀν)_j| / D
+//	Gap                       / max(D·Z, |h_r λ_r|, |b_r ν_r|)
+//
+// where 0/0 counts as 0. The unit of variable j is 1/√Q_jj where Q is safely
+// positive definite; elsewhere it comes from equilibrating Q and the rows with
+// more than one entry, so that the largest entry of each row and column is near
+// one. Values up to 1e-14 are upper bounds.
 type KKTResidual struct {
 	Primal, Dual, Gap float64
 	Relative          float64
 }
 
 // Certificate proves why a [QP] has no solution. It has been checked against
-// the data to rounding error. Entries not named below are empty.
+// the data to rounding error; Unbounded has besides a point that is feasible to
+// Solution.Tol. Entries not named below are empty.
 //
 //	Infeasible:  λ ≥ 0 and ν with Gᵀλ + Aᵀν = 0 and hᵀλ + bᵀν = −1
 //	Unbounded:   z with Qz = 0, Gz ≤ 0, Az = 0 and pᵀz = −1

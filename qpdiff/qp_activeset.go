@@ -22,6 +22,9 @@ type activeSet struct {
 	q, p, c, r, scale []float64
 	qmax              float64   // largest |entry| of Q
 	d                 []float64 // squared scale of the variables, for the proximal term
+	// unit holds the units of the variables in which residuals are compared:
+	// 1/√Q_jj, or 1/√d_j where Q counts as semidefinite.
+	unit []float64
 
 	l, linv []float64 // L and the inverses of its diagonal
 	shift   float64   // what was added to the diagonal of Q
@@ -125,6 +128,12 @@ const (
 	// dependTol: a row counts as dependent on the working set where what is
 	// left of m_r after projection is below this fraction of its norm.
 	dependTol = 1e-9
+	// noneLeft: what is left of m_r below this fraction is rounding error, and no
+	// row to work with even where nothing else helps.
+	noneLeft = 1e-13
+	// blockTol: an entry of the combination of rows below this fraction of the
+	// largest is its rounding error, and does not drive a multiplier to zero.
+	blockTol = 1e-14
 	// enterFraction: a block takes in the rows violated by at least this
 	// fraction of the largest violation. All of them at once would be too many:
 	// most have to leave again.
@@ -143,7 +152,7 @@ func (a *activeSet) resize(n, m, rows int) {
 	for _, v := range []*[]float64{&a.c, &a.mrows} {
 		*v = grow(*v, rows*n)
 	}
-	for _, v := range []*[]float64{&a.p, &a.d, &a.linv, &a.tinv, &a.g, &a.e, &a.lam, &a.z, &a.base, &a.step, &a.perp, &a.grad, &a.dz, &a.dl, &a.y, &a.work, &a.work2, &a.row, &a.wrow, &a.oldZ, &a.oldLam} {
+	for _, v := range []*[]float64{&a.p, &a.d, &a.unit, &a.linv, &a.tinv, &a.g, &a.e, &a.lam, &a.z, &a.base, &a.step, &a.perp, &a.grad, &a.dz, &a.dl, &a.y, &a.work, &a.work2, &a.row, &a.wrow, &a.oldZ, &a.oldLam} {
 		*v = grow(*v, n)
 	}
 	for _, v := range []*[]float64{&a.r, &a.scale, &a.mnorm, &a.slack, &a.baseSlack} {
@@ -605,12 +614,12 @@ func (a *activeSet) satisfy(r int) bool {
 			ymax = max(ymax, math.Abs(v))
 		}
 		for i := a.eq; i < k; i++ {
-			if y[i] > 1e-14*ymax && a.lam[i] < step*y[i] {
+			if y[i] > blockTol*ymax && a.lam[i] < step*y[i] {
 				step, block = a.lam[i]/y[i], i
 			}
 		}
 		if math.IsInf(step, 1) {
-			if left <= 1e-26*norm2 || k == a.n || a.provesInfeasible(r) {
+			if left <= noneLeft*noneLeft*norm2 || k == a.n || a.provesInfeasible(r) {
 				return false
 			}
 			step = violation / left
@@ -672,6 +681,9 @@ func (a *activeSet) factorised(s *Solution) Status {
 	a.factored = true
 	if a.qmax > 0 {
 		if a.factor(0, pivotTol) == a.n && a.definite() {
+			for i := range a.unit {
+				a.unit[i] = 1 / math.Sqrt(a.q[i*a.n+i])
+			}
 			return Optimal
 		}
 		for i := range a.d {
@@ -717,6 +729,15 @@ func (a *activeSet) factorShifted() bool {
 const (
 	// maxProximal bounds the number of proximal steps.
 	maxProximal = 100
+	// shiftQuadratic and shiftLinear weigh the proximal term against the entries
+	// of Q and against the linear term, over the size of z that the bounds of the
+	// rows give, in the units of the variables: weak enough that a step or two
+	// reach the solution, strong enough that the factor keeps half its digits.
+	shiftQuadratic = 1e-7
+	shiftLinear    = 1e-6
+	// converged is the relative residual at which no further proximal step is
+	// taken. It leaves room above [refined] for the working set's condition.
+	converged = 1e-13
 	// proximalPatience is the number of steps with the same proximal term.
 	proximalPatience = 15
 )
@@ -751,13 +772,15 @@ func (a *activeSet) descend(s *Solution, tol float64) Status {
 		if a.shift > 0 {
 			s.Proximal = step + 1
 			if a.provesUnbounded(s) {
-				a.current = false
-				return Unbounded
+				return a.unbounded(s, tol)
 			}
 		}
 		a.refine(s)
+		if s.Residual.Relative > converged {
+			a.tryZeros(s)
+		}
 		rel := s.Residual.Relative
-		if rel <= 1e-13 || a.iterations > a.maxChanges {
+		if rel <= converged || a.iterations > a.maxChanges {
 			break
 		}
 		if rel < best/2 {
@@ -794,7 +817,8 @@ func (a *activeSet) size() float64 {
 
 // equilibrate chooses the scale of the variables and the rows so that the
 // largest entries of all rows and columns of Q and the constraints are near one
-// (Ruiz, 2001), and returns the weight of the proximal term.
+// (Ruiz, 2001), and returns the weight of the proximal term. Rows with a single
+// entry do not count: a bound fits any scale of its variable.
 func (a *activeSet) equilibrate() float64 {
 	n := a.n
 	sigma, col := a.work, a.work2
@@ -815,6 +839,9 @@ func (a *activeSet) equilibrate() float64 {
 			}
 		}
 		for r := range a.rows {
+			if a.single[r] >= 0 {
+				continue
+			}
 			big := 0.0
 			for j, v := range a.crow(r) {
 				v = math.Abs(v) * rho[r] * sigma[j]
@@ -831,7 +858,8 @@ func (a *activeSet) equilibrate() float64 {
 			}
 		}
 	}
-	pmax, zsize, qmax := 0.0, 1e-3, 0.0
+	pmax, zsize, qmax := 0.0, 0.0, 0.0
+	copy(a.unit, sigma)
 	for j, v := range sigma {
 		a.d[j] = 1 / (v * v)
 		pmax = max(pmax, math.Abs(a.p[j])*v)
@@ -855,9 +883,13 @@ func (a *activeSet) equilibrate() float64 {
 			zsize = max(zsize, math.Abs(a.r[r]))
 		}
 	}
-	shift := max(1e-7*qmax, 1e-6*pmax/zsize)
+	shift := 0.0
+	if zsize > 0 {
+		shift = shiftLinear * pmax / zsize
+	}
+	shift = max(shift, shiftQuadratic*qmax)
 	if shift == 0 {
-		shift = 1
+		shift = 1 // nothing in the problem has the units of z
 	}
 	return shift
 }

@@ -6,30 +6,64 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
+const (
+	// rayTol is how many rounding errors, eps times the largest of the terms that
+	// it sums, the combination of rows ρ may hold that proves infeasibility. The
+	// factors of the working set and the multipliers dropped below blockTol leave
+	// some tens; a combination of rows that are not dependent leaves far more, and
+	// then some point far away meets them.
+	rayTol = 128
+	// rayGain is how far below zero the bound of that combination has to lie, as
+	// a fraction of the terms that it sums: ten thousand of their rounding errors.
+	rayGain = 1e-12
+)
+
 // provesInfeasible reports whether row r minus the combination a.y of the
 // working set shows that there is no feasible point: it would have to meet
-// ρᵀz ≤ β (= β for an equality) with β < 0 and ρ = 0 up to rounding, that is,
-// to lie very far away.
+// ρᵀz ≤ β (= β for an equality) with β < 0 and ρ = 0 up to rounding.
 func (a *activeSet) provesInfeasible(r int) bool {
-	for i, s := range a.w {
-		if s < a.m && a.y[i] > 0 {
-			a.y[i] = 0
+	for pass := range 2 {
+		for i, s := range a.w {
+			if s < a.m && a.y[i] > 0 {
+				a.y[i] = 0
+			}
+		}
+		rho, beta, size := a.ray(r)
+		if r >= a.m {
+			beta = -math.Abs(beta)
+		}
+		if !(beta < -rayGain*size) {
+			return false
+		}
+		left, term := 0.0, 0.0
+		for j, v := range rho {
+			sum := math.Abs(a.crow(r)[j])
+			for i, s := range a.w {
+				sum = max(sum, math.Abs(a.y[i]*a.crow(s)[j]))
+			}
+			left = max(left, math.Abs(v)*a.unit[j])
+			term = max(term, sum*a.unit[j])
+		}
+		if left <= rayTol*eps*term {
+			return true
+		}
+		if pass == 0 { // what is left of ρ may be the rounding error of a.y
+			k, n := len(a.w), a.n
+			a.forward(rho, 0)
+			dy := a.dl[:k]
+			for i := range dy {
+				dy[i] = floats.Dot(a.q1[i*n:(i+1)*n], rho)
+			}
+			backSolve(a.t, a.tinv, k, n, dy)
+			floats.Add(a.y[:k], dy)
 		}
 	}
-	rho, beta, size := a.ray(r)
-	far := 0.0
-	for j, v := range rho {
-		far += math.Abs(v) / math.Sqrt(a.d[j])
-	}
-	far *= 1e7 * (a.size() + size)
-	if r >= a.m {
-		beta = -math.Abs(beta)
-	}
-	return beta < -1e-12*size && far <= -beta
+	return false
 }
 
 // ray returns ρ = c_r − Σ yᵢ c_wᵢ, β = r_r − Σ yᵢ r_wᵢ and the size that β would
-// have without any cancellation, were all the yᵢ as large as the largest.
+// have without any cancellation, were all the yᵢ as large as the largest: small
+// ones may be nothing but the rounding errors of that.
 func (a *activeSet) ray(r int) (rho []float64, beta, size float64) {
 	rho = a.work
 	copy(rho, a.crow(r))
@@ -143,4 +177,37 @@ func (a *activeSet) provesUnbounded(s *Solution) bool {
 	c.Z, c.Residual = grow(c.Z, n), worst
 	floats.ScaleTo(c.Z, -1/slope, d)
 	return true
+}
+
+// unbounded gives the status of a program with a direction in which the
+// objective falls for ever: it is unbounded if some point is feasible. That is
+// the point nearest to the origin in the metric of the factor, by the same
+// method without the linear term.
+func (a *activeSet) unbounded(s *Solution, tol float64) Status {
+	p := a.p
+	a.p = a.oldZ
+	clear(a.p)
+	clear(a.z)
+	r := a.start()
+	if r < 0 {
+		r = a.minimise()
+	}
+	a.p = p
+	a.current = false
+	if r < 0 {
+		a.measure(s, false)
+		zmax := 0.0
+		for j, v := range a.z {
+			zmax = max(zmax, math.Abs(v)/a.unit[j])
+		}
+		if _, violation, _ := a.violation(zmax); violation <= tol {
+			return Unbounded
+		}
+	}
+	s.Certificate.Z = s.Certificate.Z[:0]
+	if r < 0 {
+		return IterationLimit
+	}
+	a.certifyInfeasible(s, r)
+	return Infeasible
 }

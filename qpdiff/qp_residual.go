@@ -23,63 +23,83 @@ func (a *activeSet) measure(s *Solution, thorough bool) {
 			gapTerm = max(gapTerm, math.Abs(v*a.r[r]))
 		}
 	}
-	var zqz, pz, dualTerm, sum float64
+	var zqz, pz, dual, dualTerm, zmax, sum float64
 	for i, z := range a.z {
-		p, c := a.p[i], cl[i]
+		p, c, unit := a.p[i], cl[i], a.unit[i]
 		v := floats.Dot(a.q[i*n:(i+1)*n], a.z)
 		zqz += v * z
 		pz += p * z
 		g := v + p + c
 		a.grad[i] = g
 		sum += g
-		dualTerm = max(dualTerm, math.Abs(v), math.Abs(p), math.Abs(c))
-		gapTerm = max(gapTerm, math.Abs(v*z), math.Abs(p*z))
-		res.Dual = max(res.Dual, math.Abs(g))
+		dualTerm = max(dualTerm, unit*max(math.Abs(v), math.Abs(p), math.Abs(c)))
+		zmax = max(zmax, math.Abs(z)/unit)
+		g = math.Abs(g)
+		dual = max(dual, unit*g)
+		res.Dual = max(res.Dual, g)
 	}
 	a.slacks()
-	primal := 0.0
+	var primal, rows float64
+	res.Primal, primal, rows = a.violation(zmax)
+	sum += rows
+	s.Objective = zqz/2 + pz
+	res.Gap = math.Abs(zqz + pz + hl)
+	res.Relative = max(primal, ratio(dual, dualTerm), ratio(res.Gap, max(gapTerm, dualTerm*zmax)))
+	if thorough && res.Relative > refined {
+		dualTerm = max(dualTerm, a.largestTerm())
+		res.Relative = max(primal, ratio(dual, dualTerm), ratio(res.Gap, max(gapTerm, dualTerm*zmax)))
+	}
+	if sum += res.Gap; !finite(sum) {
+		res.Relative = math.Inf(1)
+	}
+}
+
+// violation returns the largest violation of a row, the largest relative to the
+// size of the terms of its row, and their sum. It needs the slacks, and the
+// largest entry of z in the units of the variables.
+func (a *activeSet) violation(zmax float64) (largest, relative, sum float64) {
 	for r, v := range a.slack {
 		if v >= 0 && r < a.m || a.scale[r] == 0 {
 			continue
 		}
 		sum += v
 		v = math.Abs(v)
-		res.Primal = max(res.Primal, v/a.scale[r])
-		term := max(a.scale[r], math.Abs(a.r[r]), math.Abs(a.r[r]-a.slack[r]))
-		if v > refined*term { // the product c z may hide larger terms
+		largest = max(largest, v/a.scale[r])
+		term := math.Abs(a.r[r])
+		if v > refined*term {
 			for j, c := range a.crow(r) {
-				term = max(term, math.Abs(c*a.z[j]))
+				term = max(term, math.Abs(c)*a.unit[j]*zmax)
 			}
 		}
-		primal = max(primal, v/term)
+		relative = max(relative, ratio(v, term))
 	}
-	s.Objective = zqz/2 + pz
-	res.Gap = math.Abs(zqz + pz + hl)
-	dual := res.Dual / max(1, dualTerm)
-	if thorough && dual > refined {
-		dual = res.Dual / max(dualTerm, a.largestTerm())
+	return largest, relative, sum
+}
+
+// ratio is v/of, and 0 for 0/0: a violation of nothing by nothing is none.
+func ratio(v, of float64) float64 {
+	if v == 0 {
+		return 0
 	}
-	res.Relative = max(primal, dual, res.Gap/max(1, gapTerm))
-	if sum += res.Gap; !finite(sum) {
-		res.Relative = math.Inf(1)
-	}
+	return v / of
 }
 
 // refined is the relative residual below which no correction is worth while.
 const refined = 1e-14
 
-// largestTerm is the largest magnitude among 1, the products that Qz sums, and
-// those that C_Wᵀλ does: the sums may hide them.
+// largestTerm is the largest magnitude, in the units of the variables, among
+// the products that Qz sums and those that C_Wᵀλ does: the sums may hide them.
 func (a *activeSet) largestTerm() float64 {
-	term := 1.0
-	for i, z := range a.z {
-		for _, q := range a.q[i*a.n : (i+1)*a.n] {
-			term = max(term, math.Abs(q*z))
+	term := 0.0
+	for i := range a.z {
+		unit := a.unit[i]
+		for j, q := range a.q[i*a.n : (i+1)*a.n] {
+			term = max(term, math.Abs(q*a.z[j])*unit)
 		}
 	}
 	for i, r := range a.w {
-		for _, c := range a.crow(r) {
-			term = max(term, math.Abs(c*a.lam[i]))
+		for j, c := range a.crow(r) {
+			term = max(term, math.Abs(c*a.lam[i])*a.unit[j])
 		}
 	}
 	return term
@@ -127,6 +147,35 @@ func (a *activeSet) refine(s *Solution) {
 		}
 	}
 	if s.Residual.Relative > refined {
+		a.measure(s, true)
+	}
+}
+
+// tryZeros replaces z by 0 where that lies on the working set, and the
+// multipliers by 0 where p vanishes, if the residual falls. Where the solution
+// is 0, rounding gives one that is nothing but noise, and no correction of it is
+// small relative to it.
+func (a *activeSet) tryZeros(s *Solution) {
+	origin := true
+	for r, v := range a.r {
+		origin = origin && v >= 0 && (v == 0 || r < a.m && a.at[r] < 0)
+	}
+	if origin {
+		a.tryZero(s, a.z, a.oldZ)
+	}
+	if floats.Norm(a.p, math.Inf(1)) == 0 {
+		k := len(a.w)
+		a.tryZero(s, a.lam[:k], a.oldLam[:k])
+	}
+}
+
+// tryZero replaces x, a part of the solution, by 0 if the residual falls.
+func (a *activeSet) tryZero(s *Solution, x, old []float64) {
+	before := s.Residual.Relative
+	copy(old, x)
+	clear(x)
+	if a.measure(s, true); !(s.Residual.Relative < before) {
+		copy(x, old)
 		a.measure(s, true)
 	}
 }

@@ -285,6 +285,7 @@ func TestQPStatusByHand(t *testing.T) {
 		{"0 ≤ -1", QP{Q: eye, P: []float64{0, 0}, G: row(0, 0), H: []float64{-1}}, Infeasible, ErrInfeasible},
 		{"0 = 1", QP{Q: eye, P: []float64{0, 0}, A: row(0, 0), B: []float64{1}}, Infeasible, ErrInfeasible},
 		{"infeasible linear program", QP{P: []float64{1, 1}, G: row(1, 1, -1, -1), H: []float64{0, -1}}, Infeasible, ErrInfeasible},
+		{"infeasible along a direction of descent", QP{P: []float64{0, 4}, G: row(-2, -1, 2, 1), H: []float64{5, -5.01}}, Infeasible, ErrInfeasible},
 		{"linear, no constraints", QP{P: []float64{1, 0}}, Unbounded, ErrUnbounded},
 		{"linear, open cone", QP{P: []float64{-1, -1}, G: row(-1, 0, 0, -1), H: []float64{0, 0}}, Unbounded, ErrUnbounded},
 		{"semidefinite", QP{Q: row(1, 0, 0, 0), P: []float64{3, 1}, G: row(0, 1), H: []float64{4}}, Unbounded, ErrUnbounded},

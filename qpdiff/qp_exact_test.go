@@ -1,0 +1,260 @@
+package qpdiff
+
+import (
+	"math"
+	"math/big"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// exactRows holds rows of rationals, the last entry of each the right-hand side.
+type exactRows [][]*big.Rat
+
+func ratRow(x ...float64) []*big.Rat {
+	row := make([]*big.Rat, len(x))
+	for i, v := range x {
+		row[i] = new(big.Rat).SetFloat64(v)
+	}
+	return row
+}
+
+// solveExact returns one solution of the equations rows·x = last column in n
+// unknowns (zero in the free ones), or nil where there is none, and the rank.
+func solveExact(rows exactRows, n int) ([]*big.Rat, int) {
+	m := make(exactRows, len(rows))
+	for i, row := range rows {
+		m[i] = make([]*big.Rat, n+1)
+		for j, v := range row {
+			m[i][j] = new(big.Rat).Set(v)
+		}
+	}
+	pivots := []int{}
+	t := new(big.Rat)
+	for col := 0; col < n && len(pivots) < len(m); col++ {
+		k := len(pivots)
+		at := k
+		for at < len(m) && m[at][col].Sign() == 0 {
+			at++
+		}
+		if at == len(m) {
+			continue
+		}
+		m[k], m[at] = m[at], m[k]
+		inv := new(big.Rat).Inv(m[k][col])
+		for j := col; j <= n; j++ {
+			m[k][j].Mul(m[k][j], inv)
+		}
+		for i := range m {
+			if f := new(big.Rat).Set(m[i][col]); i != k && f.Sign() != 0 {
+				for j := col; j <= n; j++ {
+					m[i][j].Sub(m[i][j], t.Mul(f, m[k][j]))
+				}
+			}
+		}
+		pivots = append(pivots, col)
+	}
+	for _, row := range m[len(pivots):] {
+		if row[n].Sign() != 0 {
+			return nil, len(pivots)
+		}
+	}
+	x := make([]*big.Rat, n)
+	for i := range x {
+		x[i] = new(big.Rat)
+	}
+	for k, col := range pivots {
+		x[col].Set(m[k][n])
+	}
+	return x, len(pivots)
+}
+
+// subsets calls f with every subset of 0…m−1 of k elements until f returns true.
+func subsets(m, k int, f func([]int) bool) bool {
+	set := make([]int, 0, k)
+	var rec func(from int) bool
+	rec = func(from int) bool {
+		if len(set) == k {
+			return f(set)
+		}
+		for i := from; i < m; i++ {
+			set = append(set, i)
+			if rec(i + 1) {
+				return true
+			}
+			set = set[:len(set)-1]
+		}
+		return false
+	}
+	return rec(0)
+}
+
+// feasibleExact decides Gz ≤ h in rational arithmetic: a polyhedron that is not
+// empty has a minimal face, on which as many independent rows as the rank of G
+// hold with equality.
+func feasibleExact(g exactRows, n int) bool {
+	_, rank := solveExact(g, n) // the right-hand side does not count for the rank
+	t := new(big.Rat)
+	return subsets(len(g), rank, func(set []int) bool {
+		rows := exactRows{}
+		for _, i := range set {
+			rows = append(rows, g[i])
+		}
+		z, r := solveExact(rows, n)
+		if z == nil || r < rank {
+			return false
+		}
+		for _, row := range g {
+			v := new(big.Rat)
+			for j := range n {
+				v.Add(v, t.Mul(row[j], z[j]))
+			}
+			if v.Cmp(row[n]) > 0 {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+// inConeExact decides whether target is a sum of the rows with weights ≥ 0
+// (Carathéodory: of independent ones).
+func inConeExact(rows exactRows, target []*big.Rat) bool {
+	n := len(target)
+	for k := 0; k <= min(n, len(rows)); k++ {
+		if subsets(len(rows), k, func(set []int) bool {
+			eq := make(exactRows, n)
+			for j := range n {
+				for _, i := range set {
+					eq[j] = append(eq[j], rows[i][j])
+				}
+				eq[j] = append(eq[j], target[j])
+			}
+			x, _ := solveExact(eq, k)
+			for _, v := range x {
+				if v.Sign() < 0 {
+					return false
+				}
+			}
+			return x != nil
+		}) {
+			return true
+		}
+	}
+	return false
+}
+
+// statusExact decides the status of a QP without equalities whose Q is positive
+// semidefinite: it is unbounded where it is feasible and −p lies outside the
+// range of Q plus the cone of the rows of G.
+func statusExact(q *QP) Status {
+	n := len(q.P)
+	g, cone := exactRows{}, exactRows{}
+	for r, h := range q.H {
+		row := q.G.RawRowView(r)
+		g = append(g, append(ratRow(row...), ratRow(h)...))
+		cone = append(cone, ratRow(row...))
+	}
+	if !feasibleExact(g, n) {
+		return Infeasible
+	}
+	if q.Q != nil {
+		for i := range n {
+			cone = append(cone, ratRow(q.Q.RawRowView(i)...))
+			neg := ratRow(q.Q.RawRowView(i)...)
+			for _, v := range neg {
+				v.Neg(v)
+			}
+			cone = append(cone, neg)
+		}
+	}
+	target := ratRow(q.P...)
+	for _, v := range target {
+		v.Neg(v)
+	}
+	if !inConeExact(cone, target) {
+		return Unbounded
+	}
+	return Optimal
+}
+
+// drawIntegerQP draws a linear or quadratic program of small integers, with
+// bounds that are perturbed by 1e-2…1e-8 of their size.
+func drawIntegerQP(rng *rand.Rand) QP {
+	n, m := 1+rng.IntN(4), rng.IntN(7)
+	small := func() float64 { return float64(rng.IntN(9) - 4) }
+	qp := QP{P: make([]float64, n)}
+	for i := range qp.P {
+		qp.P[i] = small()
+	}
+	if m > 0 {
+		qp.G, qp.H = mat.NewDense(m, n, nil), make([]float64, m)
+	}
+	for r := range m {
+		for j := range n {
+			qp.G.Set(r, j, small())
+		}
+		qp.H[r] = small()
+		if r > 0 && rng.IntN(3) == 0 { // a row opposite to another, or to a sum
+			from := rng.IntN(r)
+			f := float64(1 + rng.IntN(2))
+			qp.H[r] = -f * qp.H[from]
+			for j := range n {
+				qp.G.Set(r, j, -f*qp.G.At(from, j))
+			}
+			if from > 0 && rng.IntN(2) == 0 {
+				qp.H[r] -= qp.H[0]
+				for j := range n {
+					qp.G.Set(r, j, qp.G.At(r, j)-qp.G.At(0, j))
+				}
+			}
+		}
+		if rng.IntN(2) == 0 {
+			qp.H[r] += float64(rng.IntN(3)-1) * math.Pow(10, -2-float64(rng.IntN(7)))
+		}
+	}
+	if rank := rng.IntN(2 * n); rank > 0 && rank < n {
+		f := mat.NewDense(n, rank, nil)
+		f.Apply(func(int, int, float64) float64 { return float64(rng.IntN(5) - 2) }, f)
+		qp.Q = mat.NewDense(n, n, nil)
+		qp.Q.Mul(f, f.T())
+	}
+	return qp
+}
+
+// The status of small programs is that of rational arithmetic, but where a
+// change of the bounds of 1e-11 decides whether they are feasible.
+func TestQPStatusExact(t *testing.T) {
+	const relax = 1e-11
+	count := map[Status]int{}
+	for i := range 1500 {
+		rng := rand.New(rand.NewPCG(12, uint64(i)))
+		qp := drawIntegerQP(rng)
+		want := statusExact(&qp)
+		var s Solution
+		err := s.Solve(&qp)
+		if s.Status != want {
+			relaxed := qp
+			relaxed.H = slices.Clone(qp.H)
+			for r := range relaxed.H {
+				relaxed.H[r] += relax
+			}
+			if want == Infeasible && statusExact(&relaxed) != Infeasible {
+				continue
+			}
+			t.Errorf("%d: %v program is called %v: %v\n%+v", i, want, s.Status, err, qp)
+			continue
+		}
+		count[want]++
+		if want != Optimal {
+			checkCertificate(t, &qp, &s, 1e-12)
+		}
+	}
+	for _, status := range []Status{Optimal, Infeasible, Unbounded} {
+		if count[status] < 200 {
+			t.Errorf("only %d programs are %v", count[status], status)
+		}
+	}
+}

@@ -1,0 +1,319 @@
+package qpdiff
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// qpUnits is a change of units: z = D z′ with D diagonal, the objective times
+// objective, row r of G and of A times rows[r] and eqRows[r].
+type qpUnits struct {
+	objective             float64
+	d, rows, equalityRows []float64
+}
+
+// apply returns the equivalent problem.
+func (u *qpUnits) apply(q *QP) QP {
+	out := QP{P: slices.Clone(q.P), H: slices.Clone(q.H), B: slices.Clone(q.B)}
+	for j := range out.P {
+		out.P[j] *= u.objective * u.d[j]
+	}
+	if q.Q != nil {
+		out.Q = mat.DenseCopyOf(q.Q)
+		out.Q.Apply(func(i, j int, v float64) float64 { return v * (u.objective * u.d[max(i, j)]) * u.d[min(i, j)] }, out.Q)
+	}
+	scale := func(m *mat.Dense, b, s []float64) *mat.Dense {
+		if m == nil {
+			return nil
+		}
+		m = mat.DenseCopyOf(m)
+		m.Apply(func(i, j int, v float64) float64 { return v * s[i] * u.d[j] }, m)
+		for i := range b {
+			b[i] *= s[i]
+		}
+		return m
+	}
+	out.G, out.A = scale(q.G, out.H, u.rows), scale(q.A, out.B, u.equalityRows)
+	return out
+}
+
+// off returns how far t, the solution of the equivalent problem, is from s: the
+// largest difference relative to the largest entry.
+func (u *qpUnits) off(s, t *Solution) float64 {
+	worst := 0.0
+	part := func(x, y []float64, unit func(i int) float64) {
+		diff, size := 0.0, 0.0
+		for i, v := range x {
+			size = max(size, math.Abs(v))
+			diff = max(diff, math.Abs(v-y[i]*unit(i)))
+		}
+		worst = max(worst, ratio(diff, size))
+	}
+	part(s.Z, t.Z, func(i int) float64 { return u.d[i] })
+	part(s.Lambda, t.Lambda, func(i int) float64 { return u.rows[i] / u.objective })
+	part(s.Nu, t.Nu, func(i int) float64 { return u.equalityRows[i] / u.objective })
+	return worst
+}
+
+// drawUnits draws one change of units by kind: base^k with k ≤ most, the same
+// for all variables unless coordinates is set.
+func drawUnits(rng *rand.Rand, q *QP, base float64, most int, coordinates bool) qpUnits {
+	draw := func() float64 { return math.Pow(base, float64(rng.IntN(2*most+1)-most)) }
+	u := qpUnits{objective: 1}
+	fill := func(n int, one bool) []float64 {
+		x := make([]float64, n)
+		v := draw()
+		for i := range x {
+			x[i] = v
+			if !one {
+				x[i] = draw()
+			}
+		}
+		return x
+	}
+	u.objective = draw()
+	u.d = fill(len(q.P), !coordinates)
+	u.rows, u.equalityRows = fill(len(q.H), false), fill(len(q.B), false)
+	return u
+}
+
+// unitKinds are problems with a unique solution or none. The margins of all
+// decisions are ordinary numbers.
+var unitKinds = []struct {
+	name   string
+	status Status
+	draw   func(rng *rand.Rand, n int) QP
+}{
+	{"definite", Optimal, func(rng *rand.Rand, n int) QP { return randomQP(rng, n, 2*n, 0) }},
+	{"equalities", Optimal, func(rng *rand.Rand, n int) QP { return randomQP(rng, n, n, n/2) }},
+	{"no constraints", Optimal, func(rng *rand.Rand, n int) QP { return randomQP(rng, n, 0, 0) }},
+	{"semidefinite", Optimal, func(rng *rand.Rand, n int) QP {
+		q := boundedQP(rng, n)
+		f := mat.NewDense(n, 1+n/2, gaussians(rng, n*(1+n/2)))
+		q.Q = mat.NewDense(n, n, nil)
+		q.Q.Mul(f, f.T())
+		return q
+	}},
+	{"linear", Optimal, boundedQP},
+	{"portfolio", Optimal, func(rng *rand.Rand, n int) QP {
+		// Covariance of fewer returns than assets, which sum to one.
+		f := mat.NewDense(n, n-1, gaussians(rng, n*(n-1)))
+		q := QP{Q: mat.NewDense(n, n, nil), P: gaussians(rng, n), G: mat.NewDense(n, n, nil), H: make([]float64, n), A: mat.NewDense(1, n, nil), B: []float64{1}}
+		q.Q.Mul(f, f.T())
+		for i := range n {
+			q.G.Set(i, i, -1)
+			q.A.Set(0, i, 1)
+		}
+		return q
+	}},
+	{"cone", Optimal, func(rng *rand.Rand, n int) QP { // the minimiser is 0
+		q := boundedQP(rng, n)
+		clear(q.H)
+		return q
+	}},
+	{"infeasible", Infeasible, func(rng *rand.Rand, n int) QP {
+		q := randomQP(rng, n, 2*n, n/2)
+		w := rng.Float64()
+		for j := range n {
+			q.G.Set(0, j, -q.G.At(1, j)-w*q.G.At(2%(2*n), j))
+		}
+		q.H[0] = -q.H[1] - w*q.H[2%(2*n)] - 1
+		return q
+	}},
+	{"infeasible linear", Infeasible, func(rng *rand.Rand, n int) QP {
+		q := boundedQP(rng, n)
+		for j := range n {
+			q.G.Set(0, j, -q.G.At(1, j))
+		}
+		q.H[0] = -q.H[1] - 1
+		return q
+	}},
+	{"unbounded", Unbounded, func(rng *rand.Rand, n int) QP {
+		q := randomQP(rng, n, n, 0)
+		f := mat.NewDense(n, max(1, n-1), gaussians(rng, n*max(1, n-1)))
+		for i := range n {
+			f.Set(i, 0, 0) // no column sees the last variable
+			f.Set(n-1, min(i, max(1, n-1)-1), 0)
+		}
+		q.Q.Mul(f, f.T())
+		for r := range n {
+			q.G.Set(r, n-1, -math.Abs(q.G.At(r, n-1)))
+		}
+		q.P[n-1] = -1 - rng.Float64()
+		return q
+	}},
+}
+
+// boundedQP draws a linear program with a vertex as its unique solution, at
+// which the first n rows are active with multipliers of about one.
+func boundedQP(rng *rand.Rand, n int) QP {
+	q := randomQP(rng, n, 3*n, 0)
+	q.Q = nil
+	x := mat.NewVecDense(n, gaussians(rng, n))
+	mat.NewVecDense(3*n, q.H).MulVec(q.G, x)
+	clear(q.P)
+	for r := range q.H {
+		if r >= n {
+			q.H[r] += 0.5 + rng.Float64()
+			continue
+		}
+		lambda := 0.5 + rng.Float64()
+		for j := range n {
+			q.P[j] -= lambda * q.G.At(r, j)
+		}
+	}
+	return q
+}
+
+// Units change no status, no certificate's kind, no active set, and no result
+// by more than rounding.
+func TestQPUnits(t *testing.T) {
+	for _, kind := range unitKinds {
+		t.Run(kind.name, func(t *testing.T) {
+			worst := 0.0
+			for i := range 60 {
+				rng := rand.New(rand.NewPCG(21, uint64(i)))
+				n := 2 + rng.IntN(7)
+				qp := kind.draw(rng, n)
+				var s Solution
+				if s.Solve(&qp); s.Status != kind.status {
+					t.Fatalf("%d: status %v", i, s.Status)
+				}
+				for trial := range 6 {
+					most := 6
+					if trial%2 == 1 && kind.status == Unbounded {
+						// With a linear term that outweighs Q by 1e12 the proximal steps
+						// do not find the direction: an iteration limit.
+						most = 3
+					}
+					u := drawUnits(rng, &qp, 10, most, trial%2 == 1)
+					other := u.apply(&qp)
+					var r Solution
+					err := r.Solve(&other)
+					if r.Status != s.Status {
+						t.Errorf("%d, %+v: status %v, not %v: %v", i, u, r.Status, s.Status, err)
+						continue
+					}
+					if s.Status != Optimal {
+						checkCertificate(t, &qp, &s, 1e-12)
+						continue
+					}
+					for j, v := range s.Lambda {
+						if (v > 0) != (r.Lambda[j] > 0) && kind.name != "cone" {
+							t.Errorf("%d, %+v: row %d has the multipliers %v and %v", i, u, j, v, r.Lambda[j])
+						}
+					}
+					if kind.name == "cone" { // many multipliers are as good
+						clear(s.Lambda)
+						clear(r.Lambda)
+					}
+					off := u.off(&s, &r)
+					worst = max(worst, off)
+					if r.Residual.Relative > 1e-13 {
+						t.Errorf("%d, %+v: relative residual %g", i, u, r.Residual.Relative)
+					}
+				}
+			}
+			t.Logf("results differ by %.2g", worst)
+			if worst > 1e-9 {
+				t.Errorf("results differ by %g", worst)
+			}
+		})
+	}
+}
+
+// Powers of two change no bit: those of four for the objective (the factor of Q
+// holds its square root) and any for the rows and for all variables together.
+func TestQPUnitsExact(t *testing.T) {
+	for _, kind := range unitKinds {
+		for i := range 30 {
+			rng := rand.New(rand.NewPCG(22, uint64(i)))
+			qp := kind.draw(rng, 2+rng.IntN(7))
+			u := drawUnits(rng, &qp, 2, 20, false)
+			u.objective *= u.objective
+			other := u.apply(&qp)
+			var s, r Solution
+			s.Solve(&qp)
+			r.Solve(&other)
+			if r.Status != s.Status || s.Iterations != r.Iterations || s.Refinements != r.Refinements || s.Residual.Relative != r.Residual.Relative {
+				t.Errorf("%s %d: (%v, %d changes, %d refinements, residual %v), not (%v, %d, %d, %v)", kind.name, i,
+					r.Status, r.Iterations, r.Refinements, r.Residual.Relative, s.Status, s.Iterations, s.Refinements, s.Residual.Relative)
+			}
+			if s.Status == Optimal && u.off(&s, &r) != 0 {
+				t.Errorf("%s %d: bits differ", kind.name, i)
+			}
+		}
+	}
+}
+
+// A minimiser of definite, badly conditioned quadratics: the gap cancels among
+// terms that are larger than the objective by the condition.
+func TestQPIllConditioned(t *testing.T) {
+	for _, decades := range []float64{9, 10, 11, 12} {
+		worst := 0.0
+		for i := range 50 {
+			rng := rand.New(rand.NewPCG(23, uint64(i)))
+			n := 2 + rng.IntN(9)
+			qp := QP{Q: spectrum(rng, n, decades), P: gaussians(rng, n)}
+			var s Solution
+			if err := s.Solve(&qp); err != nil {
+				t.Errorf("condition 1e%v, %d: %v", decades, i, err)
+			}
+			worst = max(worst, s.Residual.Relative)
+		}
+		t.Logf("condition 1e%v: relative residuals up to %.2g", decades, worst)
+	}
+}
+
+// spectrum draws an n×n matrix with eigenvalues from 1 down to 10^−decades.
+func spectrum(rng *rand.Rand, n int, decades float64) *mat.Dense {
+	var qr mat.QR
+	qr.Factorize(mat.NewDense(n, n, gaussians(rng, n*n)))
+	var o, od mat.Dense
+	qr.QTo(&o)
+	d := mat.NewDense(n, n, nil)
+	for i := range n {
+		d.Set(i, i, math.Pow(10, -decades*float64(i)/float64(max(1, n-1))))
+	}
+	od.Mul(&o, d)
+	q := mat.NewDense(n, n, nil)
+	q.Mul(&od, o.T())
+	for i := range n {
+		for j := range i {
+			q.Set(i, j, q.At(j, i))
+		}
+	}
+	return q
+}
+
+// A feasibility problem has no objective to measure a multiplier against, and
+// a cone no bound to measure z against: the answers are exact zeros.
+func TestQPNoScale(t *testing.T) {
+	for i := range 200 {
+		rng := rand.New(rand.NewPCG(24, uint64(i)))
+		n := 1 + rng.IntN(6)
+		qp := boundedQP(rng, n)
+		clear(qp.P)
+		var s Solution
+		if err := s.Solve(&qp); err != nil {
+			t.Errorf("feasibility %d: %v", i, err)
+		} else if slices.Max(s.Lambda) != 0 {
+			t.Errorf("feasibility %d: multipliers %v", i, s.Lambda)
+		}
+		qp = boundedQP(rng, n)
+		clear(qp.H)
+		if err := s.Solve(&qp); err != nil {
+			t.Errorf("cone %d: %v", i, err)
+		} else if mat.Norm(mat.NewVecDense(n, s.Z), 1) != 0 {
+			t.Errorf("cone %d: z = %v", i, s.Z)
+		}
+	}
+	var s Solution
+	if err := s.Solve(&QP{P: []float64{0}}); err != nil || s.Residual != (KKTResidual{}) || s.Z[0] != 0 {
+		t.Errorf("nothing to minimise: %v, z = %v, %+v", err, s.Z, s.Residual)
+	}
+}
