@@ -23,11 +23,13 @@ import (
 //
 // The derivatives follow from the implicit function theorem at that system.
 // They exist where strict complementarity holds: θ_j ≠ 0 or |x_jᵀ(y−Xθ)|/N < λ1_j
-// for each j. A coordinate counts as weakly active, that is at its kink, when
-// it is within 1e-10 of it, measured against ‖x_j‖·‖y‖/N: the margin
-// λ1_j − |x_jᵀ(y−Xθ)|/N of a zero coordinate, or the size (‖x_j‖²/N + λ2_j)·|θ_j| of
-// another. At λ1_j = 0, the end of its domain, the derivative with respect to
-// λ1_j is the one from the right.
+// for each j. A coordinate counts as weakly active, that is at its kink, where
+// rounding hides on which side of it it is: where the margin λ1_j − |x_jᵀ(y−Xθ)|/N
+// of a zero coordinate, or |θ_j| of another, is not above 6e-14 of the size of its
+// terms times the condition of the linear system, with its variables scaled to a
+// unit diagonal. At λ1_j = 0, the end of its domain, the derivative with respect
+// to λ1_j is the one from the right. A feature that is zero throughout has θ_j = 0
+// whatever λ1 is, which is no kink as long as λ2_j > 0.
 //
 // The zero value is ready for Load. An ElasticNet is its own workspace: fits
 // and products after the first allocate nothing. It must not be shared between
@@ -49,7 +51,8 @@ type ElasticNet struct {
 	rows   int       // examples, N
 	gram   []float64 // XᵀX/N
 	xty    []float64 // Xᵀy/N
-	scale  []float64 // ‖x_j‖·‖y‖/N
+	root   []float64 // ‖x_j‖/√N
+	rmsY   float64   // ‖y‖/√N
 	l1, l2 []float64
 	qp     kinkedQP
 
@@ -65,9 +68,6 @@ type ElasticNet struct {
 	sideLo []float64
 	sideC  []float64
 }
-
-// weakTol is how near to its kink a coordinate counts as being on it.
-const weakTol = 1e-10
 
 // Dims returns n parameters and 2 hyperparameters (λ1, λ2), or 2n of them when
 // PerFeature is set.
@@ -106,11 +106,11 @@ func (e *ElasticNet) Load(d Data) error {
 	for i, y := range d.Y {
 		axpy(y, raw.Data[i*raw.Stride:i*raw.Stride+n], e.xty)
 	}
-	yy := math.Sqrt(dot(d.Y, d.Y) * inv)
+	e.rmsY = math.Sqrt(dot(d.Y, d.Y) * inv)
 	for j := range n {
 		e.xty[j] *= inv
-		e.scale[j] = math.Sqrt(e.gram[j*n+j]) * yy
-		if !finite(e.scale[j]) || !finite(e.xty[j]) {
+		e.root[j] = math.Sqrt(e.gram[j*n+j])
+		if !finite(e.root[j]*e.rmsY) || !finite(e.xty[j]) {
 			e.qp.reset()
 			return argErrorf("Data", ErrNotFinite, "scale the features and labels", "is so large that XᵀX or Xᵀy overflows at column %d", j)
 		}
@@ -127,7 +127,7 @@ func (e *ElasticNet) resize(n int) {
 		buf = buf[k:]
 		return s
 	}
-	e.gram, e.xty, e.scale = take(n*n), take(n), take(n)
+	e.gram, e.xty, e.root = take(n*n), take(n), take(n)
 	e.l1, e.l2, e.w, e.v = take(n), take(n), take(n), take(n)
 	e.qp.resize(n)
 	e.qp.reset()
@@ -188,13 +188,49 @@ func (e *ElasticNet) Fit(theta, hyper []float64) error {
 // are linearly independent together with the support.
 func (e *ElasticNet) findWeak() error {
 	q, n := &e.qp, e.n
+	// In the variables √h_jj·θ_j, which give the active system a unit diagonal.
+	var tt float64
+	for i, j := range q.act {
+		t := math.Sqrt(e.gram[j*n+j]+e.l2[j]) * math.Abs(q.x[j])
+		tt += t * t
+		q.z[i] = t
+	}
+	size := math.Sqrt(tt)
+	if !finite(size) {
+		return argErrorf("hyper", ErrNotFinite, "raise lambda2, or scale the features and labels", "leaves a solution that overflows")
+	}
+	atZero := e.listWeak(e.rmsY+size, q.condBound())
+	if len(e.weak)+len(e.weakFree) > 0 {
+		// Not by the bounds alone.
+		in := 0.0
+		for _, j := range q.act {
+			in = max(in, e.root[j]/math.Sqrt(e.gram[j*n+j]+e.l2[j]))
+		}
+		if len(q.act) == 0 {
+			in = 1
+		}
+		atZero = e.listWeak(e.rmsY*in+size, q.cond())
+	}
+	if !atZero {
+		return nil
+	}
+	s := e.restrict(func(j int, active, weak bool) bool { return active || weak })
+	if k := s.factor(); k < len(s.act) {
+		return e.open(s.act[k])
+	}
+	return nil
+}
+
+// listWeak lists the coordinates that are weakly active where the solution and
+// the right-hand side of the active system have the given size and the system
+// the condition cond, and reports whether any of them is at zero.
+func (e *ElasticNet) listWeak(size, cond float64) (atZero bool) {
+	q := &e.qp
 	e.weak, e.weakFree = e.weak[:0], e.weakFree[:0]
-	atZero := false
 	next := 0
-	for j := range n {
-		near := weakTol * e.scale[j]
+	for j := range e.n {
 		if next < len(q.act) && q.act[next] == j {
-			if math.Abs(q.x[j])*(e.gram[j*n+j]+e.l2[j]) <= near {
+			if negligible(q.z[next], size, cond) {
 				if q.sgn[next] == 0 {
 					e.weakFree = append(e.weakFree, j)
 				} else {
@@ -202,19 +238,17 @@ func (e *ElasticNet) findWeak() error {
 				}
 			}
 			next++
-		} else if e.l1[j]-math.Abs(q.grad[j]) <= near {
+		} else if negligible(e.l1[j]-math.Abs(q.grad[j]), e.l1[j]+e.root[j]*size, cond) {
 			e.weak = append(e.weak, j)
 			atZero = true
 		}
 	}
-	if !atZero {
-		return nil
-	}
-	s := e.restrict(func(j int, active, weak bool) bool { return active || weak })
-	if k := s.factor(); k < len(s.act) {
-		return argErrorf("hyper", ErrIllPosed, "raise lambda2 or drop features", "leaves the solution open: feature %d is zero or depends linearly on others", s.act[k])
-	}
-	return nil
+	return atZero
+}
+
+// open is the error of a solution that is not unique.
+func (e *ElasticNet) open(j int) error {
+	return argErrorf("hyper", ErrIllPosed, "raise lambda2 or drop features", "leaves the solution open: feature %d is zero or depends linearly on others", j)
 }
 
 // restrict sets up the side problem: the same quadratic without kinks, on the
@@ -276,7 +310,8 @@ func (e *ElasticNet) sign(j int) float64 {
 // NotDifferentiableError that names the inputs wanted in vain and the weakly
 // active coordinates. What exists is added all the same: derivatives with
 // respect to λ2, X and y where the kink is one in λ1 only (θ_j = 0 at λ1_j = 0);
-// where θ = 0 that with respect to λ2 is zero whatever the kinks.
+// where θ = 0 that with respect to λ2 is zero whatever the kinks. An ArgError of
+// kind ErrNotFinite where a product overflows, which leaves g undefined.
 func (e *ElasticNet) VJP(g *Grad, dtheta []float64) error {
 	if !e.fitted {
 		return errNotFitted
@@ -295,12 +330,14 @@ func (e *ElasticNet) VJP(g *Grad, dtheta []float64) error {
 		}
 		g.Generalized = g.Generalized || g.wanted()
 		q = e.restrict(func(j int, active, weak bool) bool { return active && !weak })
-		q.factor()
+		if k := q.factor(); k < len(q.act) {
+			return e.open(q.act[k])
+		}
 	}
 	w := q.solveActive(e.w, dtheta)
 	if h := g.Hyper; h != nil {
 		x := e.qp.x
-		kinked := len(e.weakFree) > 0 && !e.Generalized
+		kinked := e.kinkedAtZero() && !e.Generalized
 		var d1, d2 float64
 		for i, j := range q.act {
 			t := q.sgn[i]
@@ -308,7 +345,7 @@ func (e *ElasticNet) VJP(g *Grad, dtheta []float64) error {
 				t = e.sign(j)
 			}
 			if e.perFeature {
-				if !kinked || !slices.Contains(e.weakFree, j) {
+				if !kinked || e.gram[j*n+j] == 0 || !slices.Contains(e.weakFree, j) {
 					h[j] -= t * w[i]
 				}
 				h[n+j] -= x[j] * w[i]
@@ -327,13 +364,44 @@ func (e *ElasticNet) VJP(g *Grad, dtheta []float64) error {
 	if g.X != nil || g.Y != nil {
 		e.dataVJP(g, q.act, w)
 	}
-	if len(e.weakFree) > 0 && g.Hyper != nil {
+	if g.Hyper != nil && e.kinkedAtZero() {
 		if !e.Generalized {
 			return e.notDifferentiable(g)
 		}
 		g.Generalized = true
 	}
-	return nil
+	return e.checkVJP(g, w, q.act)
+}
+
+// kinkedAtZero reports whether a coordinate has a kink in λ1 at 0. That of a
+// feature that is zero throughout has none: it does not leave 0.
+func (e *ElasticNet) kinkedAtZero() bool {
+	for _, j := range e.weakFree {
+		if e.gram[j*e.n+j] != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// checkVJP reports an overflow. An entry of X is at most √N·‖x_j‖/√N, and so are
+// the products of a row with θ and w.
+func (e *ElasticNet) checkVJP(g *Grad, w []float64, act []int) error {
+	if g.X == nil && g.Y == nil {
+		return checkProduct(g)
+	}
+	var fit, move, top float64
+	for i, j := range act {
+		move += e.root[j] * math.Abs(w[i])
+		top = max(top, math.Abs(w[i]))
+	}
+	for j, t := range e.qp.x {
+		fit += e.root[j] * math.Abs(t)
+	}
+	if !finite(float64(e.rows) * (fit*top + e.rmsY*top + move*(1+largest(e.qp.x)))) {
+		return checkProduct(g)
+	}
+	return checkProduct(&Grad{Hyper: g.Hyper})
 }
 
 // dataVJP adds to g.X and g.Y, for w on the coordinates act.
@@ -386,7 +454,7 @@ func (e *ElasticNet) notDifferentiable(g *Grad) error {
 			names = append(names, "y")
 		}
 	} else {
-		weak = e.weakFree
+		weak = slices.DeleteFunc(slices.Clone(e.weakFree), func(j int) bool { return e.gram[j*e.n+j] == 0 })
 	}
 	if len(names) == 0 {
 		return nil
@@ -402,8 +470,8 @@ func (e *ElasticNet) notDifferentiable(g *Grad) error {
 // whose fields are tangents of the inputs (nil: zero). It exists also where
 // coordinates are weakly active: there it is not linear in d, and solves the
 // quadratic problem that keeps each weakly active coordinate on its side of
-// the kink. Errors: ErrNotFitted; an ArgError of kind ErrNotFinite for d, or
-// ErrDomain where d lowers λ1_j from 0 at θ_j = 0.
+// the kink. Errors: ErrNotFitted; an ArgError of kind ErrNotFinite for d or where
+// dtheta overflows, or ErrDomain where d lowers λ1_j from 0 at θ_j = 0.
 func (e *ElasticNet) JVP(dtheta []float64, d *Grad) error {
 	if !e.fitted {
 		return errNotFitted
@@ -454,7 +522,7 @@ func (e *ElasticNet) JVP(dtheta []float64, d *Grad) error {
 		for i, j := range e.qp.act {
 			dtheta[j] = w[i]
 		}
-		return nil
+		return checkTangentOut(dtheta)
 	}
 	q := e.restrict(func(j int, active, weak bool) bool { return active || weak })
 	copy(q.c, b)
@@ -484,5 +552,5 @@ func (e *ElasticNet) JVP(dtheta []float64, d *Grad) error {
 		return err
 	}
 	copy(dtheta, q.x)
-	return nil
+	return checkTangentOut(dtheta)
 }

@@ -164,13 +164,40 @@ func (q *kinkedQP) factor() int {
 		out[i] += q.r[j]
 		out[s] = q.linear(i)
 	}
-	k := ldlFactor(q.a, q.dinv, s, w, 8*eps*float64(q.n))
-	if k == s {
-		for i := range s {
-			q.z[i] = q.a[i*w+s]
-		}
+	if k := ldlFactor(q.a, q.dinv, s, w, 8*eps*float64(q.n)); k < s {
+		return k
 	}
-	return k
+	if unsolvable(q.condBound()) && unsolvable(q.cond()) {
+		return ldlDependent(q.a, q.dinv, s, w, q.d, q.at)
+	}
+	for i := range s {
+		q.z[i] = q.a[i*w+s]
+	}
+	return s
+}
+
+// condBound bounds the condition of the active system, scaled to a unit
+// diagonal, as factorised last, from above.
+func (q *kinkedQP) condBound() float64 {
+	inv, n := 1.0, q.n
+	for i, j := range q.act {
+		inv *= (q.g[j*n+j] + q.r[j]) * q.dinv[i]
+	}
+	if inv <= 1e6 {
+		return condBound(len(q.act), 1/inv, 0)
+	}
+	// G is positive semidefinite.
+	floor := 1.0
+	for _, j := range q.act {
+		floor = min(floor, q.r[j]/(q.g[j*n+j]+q.r[j]))
+	}
+	return condBound(len(q.act), 1/inv, floor)
+}
+
+// cond estimates it.
+func (q *kinkedQP) cond() float64 {
+	s := len(q.act)
+	return ldlCond(q.a, q.dinv, s, s+1, q.d, q.at)
 }
 
 // solveActive solves the active system, as factorised last, for the right-hand

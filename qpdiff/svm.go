@@ -6,6 +6,9 @@ import (
 	"strings"
 )
 
+// weakTol is how near to its kink a row or coordinate counts as being on it.
+const weakTol = 1e-10
+
 // SVM is the linear support vector machine with an ℓ₁ and a squared ℓ₂ penalty
 // (Barratt and Sharma 2018, supplement A), without intercept:
 //

@@ -23,10 +23,9 @@ type Strip struct {
 }
 
 // NewStrip computes a problem's strip.
-func NewStrip(p Problem) (*Strip, error) { return newStrip(Paper(p), stripSteps[p]) }
-
-func newStrip(settings Settings, steps []int) (*Strip, error) {
-	p := settings.Problem
+func NewStrip(p Problem) (*Strip, error) {
+	steps := stripSteps[p]
+	settings := Paper(p)
 	full, err := settings.run(steps[len(steps)-1])
 	if err != nil {
 		return nil, err

@@ -7,16 +7,18 @@ import (
 )
 
 func TestStrips(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long runs")
+	}
 	each(t, func(t *testing.T, p Problem) {
-		settings, steps := quick(t, p, 0).Settings(), []int{0, 2, 5}
-		strip, err := newStrip(settings, steps)
+		strip, err := NewStrip(p)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if _, err := png.Decode(bytes.NewReader(strip.PNG)); err != nil {
 			t.Error(err)
 		}
-		want := len(steps)
+		want := len(stripSteps[p])
 		if p != ElasticNet {
 			want *= 2 // the full and the published gradient
 		}
@@ -26,7 +28,7 @@ func TestStrips(t *testing.T) {
 		if p != Rings {
 			return
 		}
-		again, err := newStrip(settings, steps)
+		again, err := NewStrip(p)
 		if err != nil || !bytes.Equal(again.PNG, strip.PNG) || again.States.CSV() != strip.States.CSV() {
 			t.Errorf("two strips differ (%v)", err)
 		}
