@@ -2,6 +2,7 @@ package cvgm
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -21,16 +22,33 @@ func TestReadCSV(t *testing.T) {
 	}
 }
 
+// A byte-order mark is no part of the first name, quoted or not.
+func TestReadCSVSkipsAByteOrderMark(t *testing.T) {
+	for _, text := range []string{"\ufeffy,a\n1,2\n", "\ufeff\"y\",a\n1,2\n", "y,a\r\n1,2\r\n"} {
+		d, names, err := ReadCSV(strings.NewReader(text), "y")
+		if err != nil || d.Y[0] != 1 || !cmp.Equal(names, []string{"a"}) {
+			t.Errorf("%q: %v, features %q, error %v", text, d.Y, names, err)
+		}
+	}
+}
+
 func TestReadCSVNamesWhatIsWrong(t *testing.T) {
 	for text, want := range map[string]string{
-		"":                    "header",
-		"a,b\n":               "no examples",
-		"y\n1\n":              "no features",
-		"a,b,y\n1,2,3\n1,x,3": `"x" in line 3, column b`,
-		"a,y\n1,\n":           `"" in line 2, column y`,
-		"a,y\n1,NaN\n":        `"NaN" in line 2`,
-		"a,y\n1,2,3\n":        "line 2",
-		"a,b\n1,2\n ":         `"y", which is no column`,
+		"":                     "header",
+		"a,b\n":                "no examples",
+		"y\n1\n":               "no features",
+		"a,b,y\n1,2,3\n1,x,3":  `"x" in line 3, column b`,
+		"a,y\n1,\n":            `"" in line 2, column y`,
+		"a,y\n1,NaN\n":         `"NaN" in line 2`,
+		"a,y\n1,2,3\n":         "line 2",
+		"a,b\n1,2\n ":          `"y", which is no column`,
+		"y,a,y\n1,2,1\n":       `"y" in the columns 1 and 3`,
+		"a,y, a\n1,2,1\n":      `"a" in the columns 1 and 3`,
+		",y,\n1,2,1\n":         `"" in the columns 1 and 3`,
+		"\xff\xfea\x00,y\n1,2": "not UTF-8 text",
+		"a\x00,y\n1,2":         "not UTF-8 text",
+		"\ufeff":               "header",
+		"a,y\n1e999,2":         `"1e999" in line 2, column a`,
 	} {
 		_, _, err := ReadCSV(strings.NewReader(text), "y")
 		if text == "a,b\n" {
@@ -45,6 +63,8 @@ func TestReadCSVNamesWhatIsWrong(t *testing.T) {
 func FuzzReadCSV(f *testing.F) {
 	f.Add("a,y\n1,2\n")
 	f.Add("y,y\n1,\"2\n")
+	f.Add("\ufeff\"y\",a, a\n1,2,3\n")
+	f.Add("\xff\xfey\x00,\x00a\x00")
 	f.Fuzz(func(t *testing.T, text string) {
 		d, names, err := ReadCSV(strings.NewReader(text), "y")
 		if err != nil {
@@ -55,6 +75,9 @@ func FuzzReadCSV(f *testing.F) {
 		}
 		if _, n := d.X.Dims(); n != len(names) {
 			t.Errorf("%d names for %d features", len(names), n)
+		}
+		if slices.Sort(names); slices.Contains(names, "y") || len(slices.Compact(names)) < len(names) {
+			t.Errorf("features %q repeat a name or hold the target", names)
 		}
 	})
 }

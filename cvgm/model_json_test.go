@@ -3,6 +3,8 @@ package cvgm
 import (
 	"encoding/json"
 	"errors"
+	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -85,9 +87,31 @@ func TestModelJSONRefusesWhatIsNoModel(t *testing.T) {
 		"longer theta":      edit(`"theta":[`, `"theta":[1,1,`),
 		"no deviations":     edit(`"feature_deviation":[`, `"feature_deviations":[`),
 		"zero deviation":    edit(`"feature_deviation":[3`, `"feature_deviation":[-3`),
+		"null":              "null",
+		"null in a list":    edit(`"theta":[`, `"theta":[null,`),
+		"null list":         edit(`"hyperparameters":[0.1,0.2]`, `"hyperparameters":null`),
+		"null map":          edit(`{"linear_map":[10,3]}`, `null`),
+		"no intercept":      edit(`"intercept":`, `"feature_map_parameters":[],"interception":`),
+		"no hyper":          edit(`"hyperparameters":[0.1,0.2],`, ``),
+		"two maps":          edit(`"linear_map":[10,3]`, `"linear_map":[10,3],"perceptron_widths":[10,3]`),
+		"no map":            edit(`"linear_map":[10,3]`, ``),
+		"three dimensions":  edit(`"linear_map":[10,3]`, `"linear_map":[10,3,1]`),
+		"huge map":          edit(`"linear_map":[10,3]`, `"linear_map":[4294967296,3]`),
+		"key twice":         edit(`"intercept":`, `"intercept":1,"intercept":`),
+		"key in two cases":  edit(`"intercept":`, `"Intercept":1,"intercept":`),
+		"map's key twice":   edit(`"linear_map":[10,3]`, `"linear_map":[10,2],"linear_map":[10,3]`),
+		"number too large":  edit(`"theta":[`, `"theta":[1e999,`),
+		"NaN":               edit(`"theta":[`, `"theta":[NaN,`),
+		"trailing text":     string(good) + "1",
+		"list":              `["format"]`,
+		"params only":       edit(`"feature_map":{"linear_map":[10,3]},`, ``),
 	} {
 		m := Model{Intercept: 7}
-		if err := json.Unmarshal([]byte(text), &m); err == nil || m.Intercept != 7 {
+		err := json.Unmarshal([]byte(text), &m)
+		if err == nil || m.Intercept != 7 {
+			t.Errorf("%s: error %v, model %+v", name, err, m)
+		}
+		if err := m.UnmarshalJSON([]byte(text)); err == nil || m.Intercept != 7 || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%s: error %v, model %+v", name, err, m)
 		}
 	}
@@ -100,7 +124,66 @@ func TestModelJSONRefusesWhatIsNoModel(t *testing.T) {
 	}
 }
 
-// ownMap is a map that JSON knows nothing of.
+// A model is written the same by value, within other values, and read back; one
+// that could not be read back is not written.
+func TestModelsMarshalByValue(t *testing.T) {
+	for name, m := range tuned(t) {
+		m.Hyper = nil // of a learner without any
+		want, err := json.Marshal(m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, v := range []any{*m, []Model{*m}, map[string]any{"model": *m}, struct{ M Model }{*m}} {
+			got, err := json.Marshal(v)
+			if err != nil || !strings.Contains(string(got), string(want)) {
+				t.Errorf("%s, value %d: %s, error %v; want %s", name, i, got, err, want)
+			}
+		}
+		var back Model
+		if err := json.Unmarshal(want, &back); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if text, err := json.Marshal(Model{}); err == nil {
+		t.Errorf("an empty model is written as %s", text)
+	}
+}
+
+func FuzzModelJSON(f *testing.F) {
+	f.Add(`{"format":"cvgm model 1","hyperparameters":[1],"theta":[1,2],"intercept":0,"feature_mean":[0,0],"feature_deviation":[1,1]}`)
+	f.Add(`{"format":"cvgm model 1","hyperparameters":[],"theta":[1],"intercept":0,"feature_mean":[0],"feature_deviation":[1],` +
+		`"feature_map":{"perceptron_widths":[1,1]},"feature_map_parameters":[1,2]}`)
+	f.Add(`{"format":"cvgm model 1","hyperparameters":[],"theta":[1],"intercept":0,"feature_mean":[0],"feature_deviation":[1],` +
+		`"feature_map":{"linear_map":[1,1]},"feature_map_parameters":[1]}`)
+	f.Fuzz(func(t *testing.T, text string) {
+		var m, back Model
+		if err := m.UnmarshalJSON([]byte(text)); err != nil {
+			return
+		}
+		again, err := json.Marshal(m)
+		if err != nil {
+			t.Fatalf("read but not written: %v", err)
+		}
+		if err := json.Unmarshal(again, &back); err != nil {
+			t.Fatalf("written but not read: %v", err)
+		}
+		p := make([]float64, 1)
+		cols := len(m.Mean)
+		if m.Features != nil {
+			cols, _ = m.Features.Dims()
+		}
+		if err := m.Predict(p, mat.NewDense(1, cols, nil)); err == nil && !finite(p[0]) {
+			t.Errorf("prediction %v", p)
+		}
+	})
+}
+
+// ownMap is a map that JSON knows nothing of, and that breaks its contract.
 type ownMap struct{ FeatureMap }
 
-func (ownMap) Forward([]float64, *mat.Dense) (*mat.Dense, error) { return nil, nil }
+func (ownMap) Dims() (in, out int) { return 1, 1 }
+func (ownMap) NumParams() int      { return 1 }
+func (ownMap) Forward(_ []float64, x *mat.Dense) (*mat.Dense, error) {
+	rows, _ := x.Dims()
+	return mat.NewDense(rows, 1, slices.Repeat([]float64{math.NaN()}, rows)), nil
+}

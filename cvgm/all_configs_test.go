@@ -1,0 +1,430 @@
+package cvgm
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"testing"
+
+	"cvgm/qpdiff"
+	"cvgm/synth"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// ridge is ridge regression as a SmoothObjective: ½‖Xθ − y‖²/N + ½λ‖θ‖².
+func ridge() qpdiff.SmoothObjective {
+	product := func(hv, v []float64, d qpdiff.Data, lambda float64) {
+		for j := range hv {
+			hv[j] = lambda * v[j]
+		}
+		for i := range d.Y {
+			x := d.X.RawRowView(i)
+			p := predict(0, v, x) / float64(len(d.Y))
+			for j := range hv {
+				hv[j] += p * x[j]
+			}
+		}
+	}
+	return qpdiff.SmoothObjective{
+		NumHyper: 1,
+		Gradient: func(g, theta []float64, d qpdiff.Data, hyper []float64) {
+			product(g, theta, d, hyper[0])
+			for i, y := range d.Y {
+				for j, x := range d.X.RawRowView(i) {
+					g[j] -= y * x / float64(len(d.Y))
+				}
+			}
+		},
+		HessianProduct: func(hv, v, theta []float64, d qpdiff.Data, hyper []float64) { product(hv, v, d, hyper[0]) },
+		CrossProduct: func(g *qpdiff.Grad, v, theta []float64, d qpdiff.Data, hyper []float64) {
+			if g.Hyper != nil {
+				g.Hyper[0] += predict(0, v, theta)
+			}
+			for i, y := range d.Y {
+				x := d.X.RawRowView(i)
+				r, xv := (predict(0, theta, x)-y)/float64(len(d.Y)), predict(0, v, x)/float64(len(d.Y))
+				if g.X != nil {
+					for j := range x {
+						g.X.Set(i, j, g.X.At(i, j)+r*v[j]+xv*theta[j])
+					}
+				}
+				if g.Y != nil {
+					g.Y[i] -= xv
+				}
+			}
+		},
+	}
+}
+
+// squares is a feature map without parameters.
+type squares struct {
+	in  int
+	out *mat.Dense
+}
+
+func (s *squares) Dims() (in, out int)                              { return s.in, 2 * s.in }
+func (s *squares) NumParams() int                                   { return 0 }
+func (s *squares) Backward(dparams []float64, dfeatures *mat.Dense) {}
+func (s *squares) Forward(_ []float64, x *mat.Dense) (*mat.Dense, error) {
+	rows, _ := x.Dims()
+	s.out = mat.NewDense(rows, 2*s.in, nil)
+	for i := range rows {
+		for j, v := range x.RawRowView(i) {
+			s.out.Set(i, j, v)
+			s.out.Set(i, s.in+j, v*v)
+		}
+	}
+	return s.out, nil
+}
+
+// kernelRidge is a Decider of the test's own, with prediction Σ_i β_i k(x_i, x)
+// for the kernel (xᵀx')²/2 + xᵀx' and (K + λI)β = y: unlike KernelSVM it takes
+// any labels, and so goes with an intercept.
+type kernelRidge struct {
+	d      qpdiff.Data
+	lambda float64
+	beta   mat.VecDense
+	k      mat.Dense
+	fitted bool
+}
+
+func (l *kernelRidge) Dims(int) (theta, hyper int) { return 0, 1 }
+func (l *kernelRidge) Load(d qpdiff.Data) error    { l.d, l.fitted = d, false; return d.Check() }
+func (l *kernelRidge) Reset()                      { l.fitted = false }
+func (l *kernelRidge) VJP(g *qpdiff.Grad, dtheta []float64) error {
+	return errors.New("kernelRidge has no θ")
+}
+
+func kernelOf(x, y []float64) (k, slope float64) {
+	s := predict(0, x, y)
+	return s*s/2 + s, s + 1
+}
+
+func (l *kernelRidge) Fit(_, hyper []float64) error {
+	n := len(l.d.Y)
+	l.k.Reset()
+	l.k.ReuseAs(n, n)
+	for i := range n {
+		for j := range n {
+			k, _ := kernelOf(l.d.X.RawRowView(i), l.d.X.RawRowView(j))
+			l.k.Set(i, j, k)
+		}
+		l.k.Set(i, i, l.k.At(i, i)+hyper[0])
+	}
+	l.fitted = true
+	l.beta.Reset()
+	return l.beta.SolveVec(&l.k, mat.NewVecDense(n, l.d.Y))
+}
+
+func (l *kernelRidge) Decide(dst []float64, x *mat.Dense) error {
+	for t := range dst {
+		dst[t] = 0
+		for i, b := range l.beta.RawVector().Data {
+			k, _ := kernelOf(l.d.X.RawRowView(i), x.RawRowView(t))
+			dst[t] += b * k
+		}
+	}
+	return nil
+}
+
+func (l *kernelRidge) DecideVJP(g *qpdiff.Grad, dx, x *mat.Dense, ddst []float64) error {
+	n := len(l.d.Y)
+	beta := l.beta.RawVector().Data
+	dbeta := mat.NewVecDense(n, nil)
+	add := func(m *mat.Dense, row int, scale float64, v []float64) {
+		if m != nil {
+			for j := range v {
+				m.Set(row, j, m.At(row, j)+scale*v[j])
+			}
+		}
+	}
+	for t, d := range ddst {
+		for i, b := range beta {
+			k, slope := kernelOf(l.d.X.RawRowView(i), x.RawRowView(t))
+			dbeta.SetVec(i, dbeta.AtVec(i)+d*k)
+			add(g.X, i, d*b*slope, x.RawRowView(t))
+			add(dx, t, d*b*slope, l.d.X.RawRowView(i))
+		}
+	}
+	var w mat.VecDense
+	if err := w.SolveVec(&l.k, dbeta); err != nil {
+		return err
+	}
+	for i, b := range beta {
+		if g.Hyper != nil {
+			g.Hyper[0] -= w.AtVec(i) * b
+		}
+		for j, bj := range beta {
+			_, slope := kernelOf(l.d.X.RawRowView(i), l.d.X.RawRowView(j))
+			add(g.X, i, -w.AtVec(i)*bj*slope, l.d.X.RawRowView(j))
+			add(g.X, j, -w.AtVec(i)*bj*slope, l.d.X.RawRowView(i))
+		}
+	}
+	return nil
+}
+
+// configLearner is a learner with hyperparameters at which it fits well.
+type configLearner struct {
+	name    string
+	learner func() Learner
+	hyper   []float64 // of the first features; more are copies of the last
+	classes bool      // needs labels ±1
+}
+
+var configLearners = []configLearner{
+	{"elastic net", func() Learner { return new(qpdiff.ElasticNet) }, []float64{.05, .1}, false},
+	{"elastic net per feature", func() Learner { return &qpdiff.ElasticNet{PerFeature: true} }, []float64{.05, .02, .1}, false},
+	{"ridge", func() Learner { return &qpdiff.Custom{Objective: ridge()} }, []float64{.1}, false},
+	{"unrolled ridge", func() Learner { return &qpdiff.Unrolled{Objective: ridge(), Steps: 10} }, []float64{.1, .05, .3}, false},
+	{"kernel ridge", func() Learner { return new(kernelRidge) }, []float64{.3}, false},
+	{"logistic", func() Learner { return new(qpdiff.Logistic) }, []float64{2}, false},
+	{"logistic, intercept", func() Learner { return &qpdiff.Logistic{Intercept: qpdiff.UnpenalisedIntercept} }, []float64{2}, false},
+	{"logistic, penalised", func() Learner { return &qpdiff.Logistic{Intercept: qpdiff.PenalisedIntercept} }, []float64{2}, false},
+	{"SVM", func() Learner { return new(qpdiff.SVM) }, []float64{.05, .3}, true},
+	{"learned loss", func() Learner { return new(qpdiff.LearnedLoss) }, []float64{.2, .3, .2, .3, .4}, true},
+	{"kernel SVM", func() Learner { return new(qpdiff.KernelSVM) }, []float64{1.5, .4}, true},
+	{"kernel SVM, bias", func() Learner { return &qpdiff.KernelSVM{Bias: true} }, []float64{1.5, .4}, true},
+}
+
+var configLosses = []Loss{SquaredError{}, SoftMargin{}, Hinge{}, TruncatedQuadratic{}, Exponential{}}
+
+// hyperOf returns the learner's hyperparameters for n features.
+func (l configLearner) hyperOf(n int) []float64 {
+	_, want := l.learner().Dims(n)
+	hyper := append([]float64(nil), l.hyper...)
+	for len(hyper) < want {
+		hyper = append(hyper, l.hyper[len(l.hyper)-1])
+	}
+	return hyper[:want]
+}
+
+// classData draws N examples of two overlapping classes with n features.
+func classData(src *synth.Stream, n, features int) qpdiff.Data {
+	d := qpdiff.Data{X: normalMatrix(src, n, features), Y: make([]float64, n)}
+	for i := range d.Y {
+		d.Y[i] = float64(2*(i%2) - 1)
+		for j := range features {
+			d.X.Set(i, j, d.X.At(i, j)+.5+.7*d.Y[i]/float64(1+j))
+		}
+	}
+	return d
+}
+
+// slope is the five-point quotient of f along u at x, with the one of half the
+// step as a test of whether f is smooth there.
+func slope(f Objective, x, u []float64, h float64) (d float64, smooth bool, err error) {
+	quotient := func(h float64) float64 {
+		at := func(step float64) float64 {
+			moved := append([]float64(nil), x...)
+			for i, v := range u {
+				moved[i] += step * v
+			}
+			v, e := f(nil, moved)
+			if err == nil {
+				err = e
+			}
+			return v
+		}
+		return (8*(at(h)-at(-h)) - (at(2*h) - at(-2*h))) / (12 * h)
+	}
+	d = quotient(h)
+	half := quotient(h / 2)
+	return d, math.Abs(d-half) <= 1e-7*(1+math.Abs(d)), err
+}
+
+// The gradient of every Config that New accepts is that of its CV loss: of every
+// learner, feature map, intercept and normalisation, with losses, splits and
+// fixed hyperparameters in turn. What is refused is listed.
+func TestGradientsOfAllConfigs(t *testing.T) {
+	const rows, raw = 14, 3
+	maps := []func() FeatureMap{
+		func() FeatureMap { return nil },
+		func() FeatureMap { return &squares{in: raw} },
+		func() FeatureMap { return &LinearMap{In: raw, Out: 2} },
+		func() FeatureMap { return &Perceptron{Widths: []int{raw, 4, 2}} },
+		func() FeatureMap { return &Perceptron{Widths: []int{raw, 9, 1}} },
+	}
+	turn := uint64(0)
+	for _, l := range configLearners {
+		for _, newMap := range maps {
+			for intercept := NoIntercept; intercept <= ExactIntercept; intercept++ {
+				for _, standardise := range []bool{false, true} {
+					turn++
+					loss := configLosses[turn%uint64(len(configLosses))]
+					title := fmt.Sprintf("%s, %T, intercept %d, standardise %v, %T", l.name, newMap(), intercept, standardise, loss)
+					learned := newMap() != nil && newMap().NumParams() > 0
+					refused := intercept != NoIntercept && l.classes || intercept == LeastSquaresIntercept && learned && !standardise
+					checked := false
+					for draw := range uint64(30) {
+						src := synth.NewStream(turn<<8|draw, "all configs")
+						c := Config{Data: classData(src, rows, raw), Loss: loss, Features: newMap(), Learner: l.learner,
+							Standardise: standardise, Intercept: intercept}
+						if !l.classes && intercept != NoIntercept {
+							for i := range c.Data.Y {
+								c.Data.Y[i] += src.NormFloat64()
+							}
+						}
+						var err error
+						if turn%2 == 0 {
+							c.Splits, err = RandomSplits(src, rows, 3, .8)
+						} else {
+							c.Splits, err = KFold(src, rows, 3)
+						}
+						if err != nil {
+							t.Fatal(err)
+						}
+						features := raw
+						if c.Features != nil {
+							_, features = c.Features.Dims()
+						}
+						alpha := l.hyperOf(features)
+						if held := turn%3 == 0 && learned; held {
+							c.Hyper, alpha = alpha, nil
+						}
+						if learned {
+							alpha = append(alpha, normalVector(src, c.Features.NumParams())...)
+						}
+						cv, err := New(c)
+						var loss float64
+						grad := make([]float64, len(alpha))
+						if err == nil {
+							loss, err = cv.Eval(grad, alpha)
+						}
+						if refused {
+							if !errors.Is(err, qpdiff.ErrDomain) {
+								t.Errorf("%s: error %v, want one of kind ErrDomain", title, err)
+							}
+							checked = true
+							break
+						}
+						// A unit that is off for all examples of a split, or nothing but
+						// one class: another draw.
+						if errors.Is(err, qpdiff.ErrDomain) && learned && standardise || errors.Is(err, qpdiff.ErrIllPosed) {
+							continue
+						}
+						if err != nil {
+							t.Errorf("%s: %v", title, err)
+							break
+						}
+						if draw == 0 {
+							checkFinalAgrees(t, title, c, alpha)
+						}
+						u := normalVector(src, len(alpha))
+						for i := range alpha[:len(alpha)-paramsOf(c)] {
+							u[i] *= alpha[i]
+						}
+						want, smooth, err := slope(cv.Eval, alpha, u, 1e-4)
+						if err != nil || !smooth {
+							continue
+						}
+						got, size := 0.0, 1+math.Abs(loss)
+						for i, g := range grad {
+							got += g * u[i]
+							size += math.Abs(g * u[i])
+						}
+						if !(math.Abs(got-want) <= 1e-8*size) {
+							t.Errorf("%s: slope %.12g, central differences give %.12g", title, got, want)
+						}
+						checked = true
+						break
+					}
+					if !checked && !t.Failed() {
+						t.Errorf("%s: no draw is smooth", title)
+					}
+				}
+			}
+		}
+	}
+}
+
+// checkFinalAgrees compares the loss of c's first split with the risk, on its
+// validation rows, of the model that Final fits to its training rows.
+func checkFinalAgrees(t *testing.T, title string, c Config, alpha []float64) {
+	t.Helper()
+	part := func(rows []int) qpdiff.Data {
+		d := qpdiff.Data{X: mat.NewDense(len(rows), 3, nil)}
+		for i, row := range rows {
+			d.X.SetRow(i, c.Data.X.RawRowView(row))
+			d.Y = append(d.Y, c.Data.Y[row])
+		}
+		return d
+	}
+	split := c.Splits[0]
+	c.Splits = []Split{split}
+	one, err := New(c)
+	if err != nil {
+		t.Fatal(title, err)
+	}
+	loss, err := one.Eval(nil, alpha)
+	if err != nil {
+		t.Fatal(title, err)
+	}
+	train, val := part(split.Train), part(split.Val)
+	c.Data = train
+	if c.Splits, err = HoldOut(synth.NewStream(1, "not used"), len(split.Train), .9); err != nil {
+		t.Fatal(title, err)
+	}
+	cv, err := New(c)
+	if err != nil {
+		t.Fatal(title, err)
+	}
+	m, err := cv.Final(alpha)
+	if err != nil {
+		t.Error(title, err)
+		return
+	}
+	risk, err := m.Risk(c.Loss, val)
+	if err != nil || !(math.Abs(risk-loss) <= 1e-10*(1+loss)) {
+		t.Errorf("%s: the split's loss is %v, the risk of the model %v, error %v", title, loss, risk, err)
+	}
+}
+
+// A constant added to all labels moves the intercept by as much, and no squared
+// error: of linear learners and of Deciders.
+func TestInterceptFollowsTheLabels(t *testing.T) {
+	for _, l := range configLearners {
+		if l.classes || l.name[:2] == "lo" { // logistic takes labels by their sign
+			continue
+		}
+		for _, intercept := range []Intercept{LeastSquaresIntercept, ExactIntercept} {
+			var losses [2]float64
+			var grads [2][]float64
+			for k := range losses {
+				src := synth.NewStream(5, "labels")
+				d := classData(src, 14, 3)
+				for i := range d.Y {
+					d.Y[i] += src.NormFloat64() + 100*float64(k)
+				}
+				splits, err := RandomSplits(src, 14, 3, .8)
+				if err != nil {
+					t.Fatal(err)
+				}
+				cv, err := New(Config{Data: d, Splits: splits, Loss: SquaredError{}, Learner: l.learner, Intercept: intercept})
+				if err != nil {
+					t.Fatal(err)
+				}
+				alpha := l.hyperOf(3)
+				grads[k] = make([]float64, len(alpha))
+				if losses[k], err = cv.Eval(grads[k], alpha); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if a, b := losses[0], losses[1]; !(math.Abs(a-b) <= 1e-10*a) {
+				t.Errorf("%s, intercept %d: loss %v, and %v with larger labels", l.name, intercept, a, b)
+			}
+			for i, a := range grads[0] {
+				if b := grads[1][i]; !(math.Abs(a-b) <= 1e-9*(1+math.Abs(a))) {
+					t.Errorf("%s, intercept %d: gradient %d is %v, and %v with larger labels", l.name, intercept, i, a, b)
+				}
+			}
+		}
+	}
+}
+
+func paramsOf(c Config) int {
+	if c.Features == nil {
+		return 0
+	}
+	return c.Features.NumParams()
+}

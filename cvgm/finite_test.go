@@ -1,0 +1,276 @@
+package cvgm
+
+import (
+	"errors"
+	"math"
+	"strings"
+	"testing"
+
+	"cvgm/qpdiff"
+	"cvgm/synth"
+
+	"github.com/google/go-cmp/cmp"
+	"gonum.org/v1/gonum/mat"
+)
+
+// stub is a Learner with one hyperparameter whose fit and derivatives are given.
+type stub struct {
+	theta []float64
+	hyper float64  // derivative with respect to the hyperparameter
+	x     *float64 // derivative with respect to all features
+}
+
+func (s *stub) Dims(n int) (theta, hyper int)    { return len(s.theta), 1 }
+func (s *stub) Load(d qpdiff.Data) error         { return d.Check() }
+func (s *stub) Fit(theta, hyper []float64) error { copy(theta, s.theta); return nil }
+func (s *stub) Reset()                           {}
+func (s *stub) VJP(g *qpdiff.Grad, _ []float64) error {
+	if g.Hyper != nil {
+		g.Hyper[0] += s.hyper
+	}
+	if g.X != nil && s.x != nil {
+		g.X.Set(0, 0, *s.x)
+	}
+	return nil
+}
+
+// stubLoss is a Loss with a given value and slope.
+type stubLoss struct{ value, slope float64 }
+
+func (l stubLoss) Eval(_, _ float64) (loss, slope float64) { return l.value, l.slope }
+
+// Nothing that is not finite leaves a CV without an error that names it.
+func TestCVRefusesWhatIsNotFinite(t *testing.T) {
+	nan, inf, huge := math.NaN(), math.Inf(1), math.MaxFloat64
+	one := func() *Config {
+		return &Config{Data: qpdiff.Data{X: mat.NewDense(4, 1, []float64{1, 2, 3, 4}), Y: []float64{1, -1, 1, 1}}, Loss: SquaredError{},
+			Splits: []Split{{[]int{0, 1}, []int{2}}, {[]int{1, 2}, []int{3}}}}
+	}
+	for name, c := range map[string]struct {
+		learner stub
+		change  func(*Config)
+		value   bool   // already the value is refused
+		split   int    // −1: no split is to blame
+		part    string // of the error
+	}{
+		"NaN in θ":                      {stub{theta: []float64{nan}}, nil, true, 0, "prediction NaN of example 2"},
+		"prediction that overflows":     {stub{theta: []float64{huge}}, nil, true, 0, "prediction +Inf of example 2"},
+		"with a loss of 0 there":        {stub{theta: []float64{huge}}, func(c *Config) { c.Loss = SoftMargin{} }, true, 0, "prediction +Inf of example 2"},
+		"loss that overflows":           {stub{theta: []float64{-1e3}}, func(c *Config) { c.Loss = Exponential{} }, true, 0, "loss is +Inf at the prediction -3000"},
+		"sum of losses that overflows":  {stub{theta: []float64{1}}, func(c *Config) { c.Loss = stubLoss{huge, 0} }, true, -1, "CV loss is +Inf"},
+		"slope":                         {stub{theta: []float64{1}}, func(c *Config) { c.Loss = stubLoss{1, inf} }, false, 0, "slope +Inf"},
+		"derivative":                    {stub{theta: []float64{1}, hyper: nan}, nil, false, 0, "hyperparameter 0 is NaN"},
+		"sum of derivatives":            {stub{theta: []float64{1}, hyper: huge}, nil, false, -1, "gradient is +Inf at index 0"},
+		"derivative of a feature":       {stub{theta: []float64{1}, x: &inf}, func(c *Config) { c.Features = &LinearMap{In: 1, Out: 1} }, false, 0, "feature 0 is +Inf"},
+		"derivative of the map":         {stub{theta: []float64{1}, x: &huge}, func(c *Config) { c.Features = &LinearMap{In: 1, Out: 1}; c.Hyper = []float64{1} }, false, -1, "index 0"},
+		"features":                      {stub{theta: []float64{1}}, func(c *Config) { c.Features = ownMap{} }, true, -1, "maps example 0 to NaN in feature 0"},
+		"validation features that jump": {stub{theta: []float64{0}}, func(c *Config) { c.Data.X.Set(3, 0, huge); c.Standardise = true }, true, 1, "prediction NaN"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			config := one()
+			config.Learner = func() Learner { l := c.learner; return &l }
+			if c.change != nil {
+				c.change(config)
+			}
+			cv, err := New(*config)
+			if err != nil {
+				t.Fatal(err)
+			}
+			alpha := make([]float64, cv.Dims())
+			for i := range alpha {
+				alpha[i] = 2
+			}
+			loss, err := cv.Eval(nil, alpha)
+			if (err != nil) != c.value || err != nil && !math.IsNaN(loss) {
+				t.Errorf("value %v, error %v", loss, err)
+			}
+			loss, err = cv.Eval(make([]float64, len(alpha)), alpha)
+			if !errors.Is(err, qpdiff.ErrNotFinite) || !strings.Contains(err.Error(), c.part) || !math.IsNaN(loss) {
+				t.Errorf("loss %v, error %v lacks %q", loss, err, c.part)
+			}
+			var split *SplitError
+			if errors.As(err, &split) != (c.split >= 0) || split != nil && split.Split != c.split {
+				t.Errorf("error %v blames the wrong split, want %d", err, c.split)
+			}
+		})
+	}
+}
+
+func TestAlphaMustBeFinite(t *testing.T) {
+	cv, err := New(Config{Data: qpdiff.Data{X: mat.NewDense(2, 1, []float64{1, 2}), Y: []float64{1, 2}}, Splits: []Split{{[]int{0}, []int{1}}},
+		Loss: SquaredError{}, Learner: func() Learner { return &stub{theta: []float64{1}} }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, v := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
+		if loss, err := cv.Eval(nil, []float64{v}); !errors.Is(err, qpdiff.ErrNotFinite) || !math.IsNaN(loss) {
+			t.Errorf("α = %v: loss %v, error %v", v, loss, err)
+		}
+		if _, err := cv.Final([]float64{v}); !errors.Is(err, qpdiff.ErrNotFinite) {
+			t.Errorf("α = %v: error %v of Final", v, err)
+		}
+	}
+}
+
+// Data whose mean or deviation overflows is refused by name.
+func TestNormaliserRefusesOverflow(t *testing.T) {
+	const huge = math.MaxFloat64
+	for name, c := range map[string]struct {
+		x, y   []float64
+		change func(*Config)
+		part   string
+	}{
+		"mean of a feature": {[]float64{huge, huge, 1, 1}, []float64{1, 2, 3, 4}, func(c *Config) { c.Standardise = true }, "mean +Inf in feature 0"},
+		"deviation":         {[]float64{huge, -huge, 1, -huge}, []float64{1, 2, 3, 4}, func(c *Config) { c.Standardise = true }, "standard deviation NaN in feature 0"},
+		"mean of labels":    {[]float64{1, 2, 3, 4}, []float64{huge, huge, 1, 1}, func(c *Config) { c.Intercept = ExactIntercept }, "intercept +Inf"},
+		"least squares":     {[]float64{1, 2, 3, 4}, []float64{huge, huge, 1, 1}, func(c *Config) { c.Intercept = LeastSquaresIntercept }, "has the intercept"},
+	} {
+		config := Config{Data: qpdiff.Data{X: mat.NewDense(4, 1, c.x), Y: c.y}, Loss: SquaredError{}, Splits: []Split{{[]int{0, 1, 3}, []int{2}}},
+			Learner: func() Learner { return &stub{theta: []float64{1}} }}
+		c.change(&config)
+		if _, err := New(config); !errors.Is(err, qpdiff.ErrNotFinite) || !strings.Contains(err.Error(), c.part) {
+			t.Errorf("%s: error %v lacks %q", name, err, c.part)
+		}
+	}
+}
+
+// Features far from 1 are standardised as well as others: their squares
+// overflow, or underflow to 0.
+func TestStandardiseAtTheEndsOfTheRange(t *testing.T) {
+	src := synth.NewStream(4, "range")
+	x := normalVector(src, 30)
+	z := normaliser{center: true, scale: true}
+	if err := z.fit(x, 3); err != nil {
+		t.Fatal(err)
+	}
+	mean, dev := append([]float64(nil), z.mean...), append([]float64(nil), z.dev...)
+	for _, e := range []int{-1000, -700, -500, 500, 700, 1000} {
+		scaled := make([]float64, len(x))
+		for i, v := range x {
+			scaled[i] = math.Ldexp(v, e)
+		}
+		if err := z.fit(scaled, 3); err != nil {
+			t.Errorf("2^%d: %v", e, err)
+			continue
+		}
+		for j := range mean {
+			if a, b := math.Ldexp(z.mean[j], -e), math.Ldexp(z.dev[j], -e); math.Abs(a-mean[j]) > 1e-15 || math.Abs(b-dev[j]) > 1e-14 {
+				t.Errorf("2^%d: feature %d has mean %v, deviation %v, want %v, %v", e, j, a, b, mean[j], dev[j])
+			}
+		}
+	}
+}
+
+func TestModelRefusesWhatIsNotFinite(t *testing.T) {
+	nan := math.NaN()
+	x := mat.NewDense(2, 2, []float64{1, 2, 3, 4})
+	model := func() *Model {
+		return &Model{Hyper: []float64{1}, Theta: []float64{1, 2}, Mean: []float64{0, 0}, Dev: []float64{1, 1}}
+	}
+	dst := make([]float64, 2)
+	if err := model().Predict(dst, x); err != nil || !cmp.Equal(dst, []float64{5, 11}) {
+		t.Fatalf("%v, error %v", dst, err)
+	}
+	for name, c := range map[string]struct {
+		change func(*Model)
+		kind   error
+		part   string
+	}{
+		"hyper":       {func(m *Model) { m.Hyper[0] = nan }, qpdiff.ErrNotFinite, "Model.Hyper holds NaN at index 0"},
+		"theta":       {func(m *Model) { m.Theta[1] = nan }, qpdiff.ErrNotFinite, "Model.Theta holds NaN at index 1"},
+		"intercept":   {func(m *Model) { m.Intercept = math.Inf(-1) }, qpdiff.ErrNotFinite, "Model.Intercept holds -Inf"},
+		"mean":        {func(m *Model) { m.Mean[1] = nan }, qpdiff.ErrNotFinite, "Model.Mean holds NaN at index 1"},
+		"dev":         {func(m *Model) { m.Dev[1] = nan }, qpdiff.ErrNotFinite, "Model.Dev holds NaN at index 1"},
+		"dev below 0": {func(m *Model) { m.Dev[0] = -1 }, qpdiff.ErrDomain, "Model.Dev holds -1 at index 0"},
+		"short dev":   {func(m *Model) { m.Dev = m.Dev[:1] }, qpdiff.ErrShape, "Model.Mean has 2 entries where Dev has 1"},
+		"short theta": {func(m *Model) { m.Theta = m.Theta[:1] }, qpdiff.ErrShape, "Model.Theta has 1 entries"},
+		"long theta":  {func(m *Model) { m.Theta = make([]float64, 4) }, qpdiff.ErrShape, "Model.Theta has 4 entries"},
+		"params":      {func(m *Model) { m.Params = []float64{1} }, qpdiff.ErrShape, "Model.Params has 1 entries without a feature map"},
+		"NaN params": {func(m *Model) {
+			m.Features, m.Params = &LinearMap{2, 2, nil, nil, mat.Dense{}}, []float64{1, 2, nan, 4}
+		},
+			qpdiff.ErrNotFinite, "Model.Params holds NaN at index 2"},
+		"map":      {func(m *Model) { m.Features = &LinearMap{In: 2, Out: 3} }, qpdiff.ErrShape, "Model.Features has 3 outputs"},
+		"empty":    {func(m *Model) { *m = Model{} }, qpdiff.ErrShape, "Model.Mean has 0 entries"},
+		"overflow": {func(m *Model) { m.Theta[0], m.Theta[1] = 1e308, 1e308 }, qpdiff.ErrNotFinite, "gives the prediction +Inf for row 0"},
+	} {
+		m := model()
+		c.change(m)
+		if err := m.Predict(dst, x); !errors.Is(err, c.kind) || !strings.Contains(err.Error(), c.part) {
+			t.Errorf("%s: error %v lacks %q", name, err, c.part)
+		}
+		if _, err := m.MarshalJSON(); name != "overflow" && !errors.Is(err, c.kind) {
+			t.Errorf("%s: MarshalJSON gives the error %v", name, err)
+		}
+	}
+	for name, bad := range map[string]*mat.Dense{"nil": nil, "empty": {}, "wide": mat.NewDense(2, 3, nil)} {
+		if err := model().Predict(dst, bad); !errors.Is(err, qpdiff.ErrShape) {
+			t.Errorf("x %s: error %v", name, err)
+		}
+	}
+	x.Set(1, 1, nan)
+	if err := model().Predict(dst, x); !errors.Is(err, qpdiff.ErrNotFinite) || !strings.Contains(err.Error(), "row 1") {
+		t.Errorf("x with NaN: error %v", err)
+	}
+	x.Set(1, 1, 1)
+	if _, err := model().Risk(Exponential{}, qpdiff.Data{X: x, Y: []float64{-1e4, 1}}); !errors.Is(err, qpdiff.ErrNotFinite) || !strings.Contains(err.Error(), "example 0") {
+		t.Errorf("risk that overflows: error %v", err)
+	}
+	if _, err := model().Risk(SquaredError{}, qpdiff.Data{X: x, Y: []float64{nan, 1}}); !errors.Is(err, qpdiff.ErrNotFinite) {
+		t.Errorf("label NaN: error %v", err)
+	}
+	// Final checks the model that it returns.
+	cv, err := New(Config{Data: qpdiff.Data{X: mat.NewDense(2, 1, []float64{1, 2}), Y: []float64{1, 2}}, Splits: []Split{{[]int{0}, []int{1}}},
+		Loss: SquaredError{}, Learner: func() Learner { return &stub{theta: []float64{nan}} }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m, err := cv.Final([]float64{1}); !errors.Is(err, qpdiff.ErrNotFinite) || m != nil {
+		t.Errorf("Final: model %v, error %v", m, err)
+	}
+}
+
+// After Reset a CV with a learner of all examples has the bits of a new one.
+func TestResetForgetsTheFullLearner(t *testing.T) {
+	splits, err := RandomSplits(synth.NewStream(4, "splits"), 60, 20, .9)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fresh := func() *CV {
+		cv, err := New(Config{Data: ringsData(t, 60), Splits: splits, Loss: SoftMargin{},
+			Learner: func() Learner { return &qpdiff.Logistic{Intercept: qpdiff.UnpenalisedIntercept} }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if cv.full == nil {
+			t.Fatal("the splits copy their rows")
+		}
+		return cv
+	}
+	moved := false
+	for i := range 20 {
+		x, far := []float64{math.Exp(float64(i)/3 - 3)}, []float64{math.Exp(4 - float64(i)/3)}
+		eval := func(cv *CV, x []float64) (v [2]float64) {
+			g := make([]float64, 1)
+			l, err := cv.Eval(g, x)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return [2]float64{l, g[0]}
+		}
+		want := eval(fresh(), x)
+		cv := fresh()
+		eval(cv, far)
+		if eval(cv, x) != want {
+			moved = true // the warm start matters
+		}
+		eval(cv, far)
+		cv.Reset()
+		if got := eval(cv, x); got != want {
+			t.Errorf("after Reset %v, new %v", got, want)
+		}
+	}
+	if !moved {
+		t.Error("no warm start moves a bit: the test shows nothing")
+	}
+}
