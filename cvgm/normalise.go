@@ -92,7 +92,8 @@ func (z *normaliser) fit(x []float64, m int) error {
 
 // smallestSquares bounds the sums of squares below which some squares may have
 // lost bits to underflow: the smallest normal number over 2⁻⁵² is 1e-292, and
-// the bound leaves room for 10¹² rows.
+// the bound leaves room for 10¹² rows. The exact bound does not matter: where
+// no square underflows, scaledDeviation gives the same but for rounding.
 const smallestSquares = 1e-280
 
 // scaledDeviation is the standard deviation of column j where the squares of

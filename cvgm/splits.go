@@ -28,8 +28,8 @@ func RandomSplits(src Source, n, k int, p float64) ([]Split, error) {
 	if err != nil {
 		return nil, err
 	}
-	if k <= 0 {
-		return nil, badArg("K", qpdiff.ErrDomain, "ask for at least one split", "is %d", k)
+	if err := checkCount(n, k); err != nil {
+		return nil, err
 	}
 	splits := make([]Split, k)
 	for j := range splits {
@@ -52,6 +52,9 @@ func KFold(src Source, n, k int) ([]Split, error) {
 	if k < 2 || k > n {
 		return nil, badArg("K", qpdiff.ErrDomain, "use 2 ≤ K ≤ N folds", "is %d for N = %d examples", k, n)
 	}
+	if err := checkCount(n, k); err != nil {
+		return nil, err
+	}
 	return folds(src.Perm(n), k), nil
 }
 
@@ -60,6 +63,9 @@ func KFold(src Source, n, k int) ([]Split, error) {
 func LeaveOneOut(n int) ([]Split, error) {
 	if n < 2 {
 		return nil, badArg("N", qpdiff.ErrDomain, "leave-one-out needs two examples", "is %d", n)
+	}
+	if err := checkCount(n, n); err != nil {
+		return nil, err
 	}
 	order := make([]int, n)
 	for i := range order {
@@ -79,8 +85,8 @@ func BalancedSplits(src Source, n, k int, p float64) ([]Split, error) {
 	if err != nil {
 		return nil, err
 	}
-	if k <= 0 {
-		return nil, badArg("K", qpdiff.ErrDomain, "ask for at least one split", "is %d", k)
+	if err := checkCount(n, k); err != nil {
+		return nil, err
 	}
 	val := n - train
 	splits := make([]Split, k)
@@ -127,12 +133,36 @@ func trainRows(n int, p float64) (int, error) {
 	if !(p > 0 && p < 1) {
 		return 0, badArg("p", qpdiff.ErrDomain, "use a fraction strictly between 0 and 1", "is %v", p)
 	}
-	train := int(math.Floor(p*float64(n) + 1e-9))
+	if n < 0 || n > maxRows {
+		return 0, badArg("N", qpdiff.ErrDomain, "use 2 to 2³¹ examples", "is %d", n)
+	}
+	train := int(math.Floor(p * float64(n) * (1 + wholeTol)))
 	if train < 1 || train >= n {
 		return 0, badArg("N", qpdiff.ErrDomain, "use more examples or another p",
 			"= %d with p = %v leaves %d training and %d validation rows", n, p, train, n-train)
 	}
 	return train, nil
+}
+
+// wholeTol is how far below a whole number, relative to it, p·N counts as that
+// number: p is a decimal fraction off by 2⁻⁵³ at most, and the product is
+// rounded by as much again.
+const wholeTol = 0x1p-51
+
+// maxRows bounds the number of examples, and that of all rows of all splits:
+// 2³¹ rows take 16 GiB.
+const maxRows = math.MaxInt32
+
+// checkCount reports a number k of splits of n examples that is below 1, or
+// that no memory holds.
+func checkCount(n, k int) error {
+	if k <= 0 {
+		return badArg("K", qpdiff.ErrDomain, "ask for at least one split", "is %d", k)
+	}
+	if k > maxRows/n {
+		return badArg("K", qpdiff.ErrDomain, "ask for fewer than 2³¹ rows in all", "is %d for N = %d examples", k, n)
+	}
+	return nil
 }
 
 func folds(order []int, k int) []Split {

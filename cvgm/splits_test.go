@@ -90,9 +90,17 @@ func TestTrainingRowsAreTheFloorOfPN(t *testing.T) {
 	for _, c := range []struct {
 		n, want int
 		p       float64
-	}{{30, 28, .95}, {60, 57, .95}, {100, 95, .95}, {100, 29, .29}, {10, 7, .7}, {2, 1, .5}, {3, 2, .99}} {
+	}{{30, 28, .95}, {60, 57, .95}, {100, 95, .95}, {100, 29, .29}, {10, 7, .7}, {2, 1, .5}, {3, 2, .99}, {2, 1, 1 - 0x1p-49}} {
 		if got, err := trainRows(c.n, c.p); got != c.want || err != nil {
 			t.Errorf("⌊%v·%d⌋ = %d (%v), want %d", c.p, c.n, got, err, c.want)
+		}
+	}
+	src := synth.NewStream(1, "rows")
+	for range 10000 {
+		n, i := 1000+src.IntN(2000000000), 1+src.IntN(999)
+		want := int(int64(i) * int64(n) / 1000)
+		if got, err := trainRows(n, float64(i)/1000); got != want || err != nil {
+			t.Fatalf("⌊.%03d·%d⌋ = %d (%v), want %d", i, n, got, err, want)
 		}
 	}
 }
@@ -108,7 +116,13 @@ func TestSplitsRefuseBadArguments(t *testing.T) {
 		"K < 0":     split(BalancedSplits(src, 10, -1, .5)),
 		"N = 1":     split(RandomSplits(src, 1, 3, .5)),
 		"N = 0":     split(HoldOut(src, 0, .5)),
-		"no val":    split(BalancedSplits(src, 3, 3, 1-1e-12)),
+		"no val":    split(BalancedSplits(src, 3, 3, 1-1e-16)),
+		"N < 0":     split(RandomSplits(src, -5, 3, .5)),
+		"huge N":    split(HoldOut(src, math.MaxInt, .5)),
+		"huge K":    split(RandomSplits(src, 10, math.MaxInt, .5)),
+		"K·N":       split(BalancedSplits(src, 1<<16, 1<<16, .5)),
+		"folds·N":   split(KFold(src, 1<<17, 1<<17)),
+		"N·N":       split(LeaveOneOut(1 << 17)),
 		"1 fold":    split(KFold(src, 10, 1)),
 		"11 folds":  split(KFold(src, 10, 11)),
 		"leave one": split(LeaveOneOut(1)),

@@ -1,0 +1,265 @@
+package cvgm
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"cvgm/qpdiff"
+	"cvgm/synth"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// constantColumns returns columns of n entries by what they are.
+func constantColumns(n int) (constant, varying [][]float64) {
+	fill := func(v float64, f func(i int) float64) []float64 {
+		x := make([]float64, n)
+		for i := range x {
+			x[i] = v + f(i)
+		}
+		return x
+	}
+	same := func(int) float64 { return 0 }
+	for _, v := range []float64{0, 1, .1, -.3, 1e9 / 3, .1e-200, 7e200 / 3, 5e-324, -1e-310} {
+		constant = append(constant, fill(v, same))
+	}
+	// The last entry differs by so many times the bound on rounding.
+	ends := func(v, times float64) []float64 {
+		return fill(v, func(i int) float64 {
+			if i < n-1 {
+				return 0
+			}
+			return times * float64(n) * 0x1p-52 * v
+		})
+	}
+	for _, v := range []float64{.1, 3e-200, 1e200, -1e3} {
+		constant = append(constant, ends(v, .3))
+		varying = append(varying, ends(v, 3), ends(v, 100))
+	}
+	varying = append(varying, fill(0, func(i int) float64 { return float64(i) * 1e-300 }), fill(1e-300, func(i int) float64 { return float64(i % 2) }))
+	return constant, varying
+}
+
+// A constant column is centred only, exactly where its entries are equal; with a
+// learned map it is an error that names it.
+func TestConstantColumns(t *testing.T) {
+	for _, n := range []int{1, 2, 29, 1000} {
+		constant, varying := constantColumns(n)
+		if n == 1 {
+			varying = nil
+		}
+		for _, learned := range []bool{false, true} {
+			for _, x := range constant {
+				z := normaliser{center: true, scale: true, learned: learned}
+				err := z.fit(x, 1)
+				if learned {
+					if !errors.Is(err, qpdiff.ErrDomain) || !strings.Contains(err.Error(), "feature 0") {
+						t.Errorf("%d entries %v, learned: error %v", n, x[0], err)
+					}
+					continue
+				}
+				if err != nil || z.dev[0] != 1 || z.mean[0] != x[0] {
+					t.Errorf("%d entries %v: mean %v, deviation %v, error %v", n, x[0], z.mean[0], z.dev[0], err)
+				}
+			}
+			for _, x := range varying {
+				z := normaliser{center: true, scale: true, learned: learned}
+				if err := z.fit(x, 1); err != nil || z.dev[0] == 1 || !(z.dev[0] > 0) {
+					t.Errorf("%d entries from %v to %v: deviation %v, error %v", n, x[0], x[n-1], z.dev[0], err)
+				}
+			}
+		}
+		for _, x := range constant[:9] {
+			z := normaliser{center: true}
+			if err := z.fit(x, 1); err != nil || z.mean[0] != x[0] {
+				t.Errorf("%d entries %v, centred only: mean %v, error %v", n, x[0], z.mean[0], err)
+			}
+		}
+	}
+}
+
+// One split with a constant feature does not stop a cross-validation: the
+// gradient is that of the loss, the feature has weight 0 there, and the model
+// agrees with the split.
+func TestOneSplitWithAConstantFeature(t *testing.T) {
+	d := regression(1, 30, 4)
+	for i := range 27 {
+		d.X.Set(i, 2, .1)
+	}
+	train := make([]int, 27)
+	for i := range train {
+		train[i] = i
+	}
+	splits := []Split{{train, []int{27, 28, 29}}, {append(train[:20:20], 27, 28), []int{25, 26, 29}}}
+	config := Config{Data: d, Splits: splits, Loss: SquaredError{}, Standardise: true, Intercept: ExactIntercept,
+		Learner: func() Learner { return new(qpdiff.ElasticNet) }}
+	for _, features := range []FeatureMap{nil, &squares{in: 4}} {
+		config.Features = features
+		cv, err := New(config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		checkGradient(t, cv.Eval, []float64{.05, .1}, 1e-6, 1e-7)
+		thetas, _ := cv.Thetas()
+		if thetas[0][2] != 0 || thetas[1][2] == 0 {
+			t.Errorf("weights %v and %v of the feature that is constant in the first split", thetas[0][2], thetas[1][2])
+		}
+		one := config
+		one.Data = qpdiff.Data{X: mat.DenseCopyOf(d.X.Slice(0, 27, 0, 4)), Y: d.Y[:27]}
+		one.Splits = []Split{{train[:20], train[20:]}}
+		last, err := New(one)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, err := last.Final([]float64{.05, .1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if m.Mean[2] != .1 || m.Dev[2] != 1 || m.Theta[2] != 0 {
+			t.Errorf("the model has mean %v, deviation %v, weight %v", m.Mean[2], m.Dev[2], m.Theta[2])
+		}
+		p := make([]float64, 1)
+		if err := m.Predict(p, mat.NewDense(1, 4, []float64{1, 2, 1e5, 4})); err != nil || math.Abs(p[0]) > 1e3 {
+			t.Errorf("prediction %v, error %v: the constant feature matters", p, err)
+		}
+	}
+	// A map that could learn the constant is refused, by name.
+	config.Features, config.Hyper = &LinearMap{In: 4, Out: 2}, []float64{.05, .1}
+	cv, err := New(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var split *SplitError
+	_, err = cv.Eval(nil, []float64{1, 2, 3, 4, 0, 0, 1, 0})
+	if !errors.As(err, &split) || split.Split != 0 || !errors.Is(err, qpdiff.ErrDomain) || !contains(err, "feature 1") {
+		t.Errorf("error %v, want that of feature 1 in split 0", err)
+	}
+}
+
+// Features whose dependence is rounding are dropped from the least-squares
+// intercept, and others are not. The first feature is u + 1, the second u + δv, with
+// u and v orthogonal and of mean 0: y = v has the intercept 1/δ, and 0 without
+// the difference of the two, whose singular value is δ/2 of the other.
+func TestLeastSquaresInterceptDropsDependentFeatures(t *testing.T) {
+	u, v := []float64{1, -1, 1, -1}, []float64{1, 1, -1, -1}
+	for _, c := range []struct {
+		delta float64
+		drop  bool
+	}{{6e-12, false}, {6e-13, true}} {
+		var x []float64
+		for i := range u {
+			x = append(x, u[i]+1, u[i]+c.delta*v[i])
+		}
+		got := leastSquaresIntercept(x, 2, v)
+		if dropped := math.Abs(got) < 1; dropped != c.drop || !dropped && math.Abs(got*c.delta-1) > .01 {
+			t.Errorf("δ = %v: intercept %v", c.delta, got)
+		}
+	}
+}
+
+// The units of features and labels change no CV loss but by the square of the
+// labels' unit, with hyperparameters carried along: features times a, labels
+// times b.
+func TestUnitsOfFeaturesAndLabels(t *testing.T) {
+	type carry func(a, b float64) []float64 // the factors of the hyperparameters
+	for _, c := range []struct {
+		name    string
+		learner func() Learner
+		hyper   []float64
+		factors carry
+		loss    Loss
+		classes bool
+		newMap  func() FeatureMap
+	}{
+		{"elastic net", func() Learner { return new(qpdiff.ElasticNet) }, []float64{.05, .1},
+			func(a, b float64) []float64 { return []float64{a * b, a * a} }, SquaredError{}, false, nil},
+		{"elastic net, l1 only", func() Learner { return new(qpdiff.ElasticNet) }, []float64{.05, 0},
+			func(a, b float64) []float64 { return []float64{a * b, a * a} }, SquaredError{}, false, nil},
+		{"elastic net, linear map", func() Learner { return new(qpdiff.ElasticNet) }, []float64{.05, .1},
+			func(a, b float64) []float64 { return []float64{b, 1, 1 / a} }, SquaredError{}, false, func() FeatureMap { return &LinearMap{In: 4, Out: 2} }},
+		{"SVM", func() Learner { return new(qpdiff.SVM) }, []float64{.02, .3},
+			func(a, b float64) []float64 { return []float64{a, a * a} }, SoftMargin{}, true, nil},
+		{"learned loss", func() Learner { return new(qpdiff.LearnedLoss) }, []float64{.2, .3, .2, .3, .4},
+			func(a, b float64) []float64 { return []float64{1, 1, 1, 1, a * a} }, TruncatedQuadratic{}, true, nil},
+		{"logistic", func() Learner { return new(qpdiff.Logistic) }, []float64{2},
+			func(a, b float64) []float64 { return []float64{1 / (a * a)} }, SoftMargin{}, true, nil},
+		{"logistic, intercept", func() Learner { return &qpdiff.Logistic{Intercept: qpdiff.UnpenalisedIntercept} }, []float64{2},
+			func(a, b float64) []float64 { return []float64{1 / (a * a)} }, SoftMargin{}, true, nil},
+		{"kernel SVM", func() Learner { return &qpdiff.KernelSVM{Bias: true} }, []float64{1.5, .3},
+			func(a, b float64) []float64 { return []float64{1, 1 / (a * a)} }, Hinge{}, true, nil},
+	} {
+		for _, standardise := range []bool{false, true} {
+			for _, unit := range [][2]float64{{1e6, 1}, {1e-6, 1}, {1, 1e6}, {1, 1e-6}, {1e6, 1e-6}, {1e-6, 1e6}, {1e6, 1e6}, {1e-6, 1e-6}, {3e4, 7e-5}} {
+				a, b := unit[0], unit[1]
+				if c.classes {
+					b = 1
+				}
+				for seed := range uint64(3) {
+					title := fmt.Sprintf("%s, standardise %v, a %g, b %g, seed %d", c.name, standardise, a, b, seed)
+					eval := func(a, b float64) (float64, []float64, []float64) {
+						src := synth.NewStream(seed, "units")
+						config := Config{Data: regression(seed, 24, 4), Loss: c.loss, Learner: c.learner, Standardise: standardise}
+						if c.classes {
+							config.Data = classData(src, 24, 4)
+						} else {
+							config.Intercept = ExactIntercept
+						}
+						config.Data.X.Scale(a, config.Data.X)
+						for i := range config.Data.Y {
+							config.Data.Y[i] *= b
+						}
+						if c.newMap != nil {
+							config.Features = c.newMap()
+						}
+						var err error
+						if config.Splits, err = RandomSplits(synth.NewStream(seed, "splits"), 24, 5, .8); err != nil {
+							t.Fatal(err)
+						}
+						learned := a
+						if standardise {
+							learned = 1 // the learner sees no unit of the features
+						}
+						alpha := append([]float64(nil), c.hyper...)
+						factors := c.factors(learned, b)
+						if c.newMap != nil {
+							factors = c.factors(a, b)
+							for range config.Features.NumParams() {
+								alpha = append(alpha, src.NormFloat64())
+								factors = append(factors, factors[2])
+							}
+						}
+						for i := range alpha {
+							alpha[i] *= factors[i]
+						}
+						cv, err := New(config)
+						if err != nil {
+							t.Fatalf("%s: %v", title, err)
+						}
+						grad := make([]float64, len(alpha))
+						loss, err := cv.Eval(grad, alpha)
+						if err != nil {
+							t.Fatalf("%s: %v", title, err)
+						}
+						for i := range grad {
+							grad[i] *= alpha[i] // in units of the loss alone
+						}
+						return loss, grad, factors
+					}
+					want, wantGrad, _ := eval(1, 1)
+					got, grad, _ := eval(a, b)
+					if !(math.Abs(got/(b*b)-want) <= 1e-11*want) {
+						t.Errorf("%s: loss %v, want %v", title, got/(b*b), want)
+					}
+					for i, w := range wantGrad {
+						if g := grad[i] / (b * b); !(math.Abs(g-w) <= 1e-9*(want+math.Abs(w))) {
+							t.Errorf("%s: gradient %d is %v, want %v", title, i, g, w)
+						}
+					}
+				}
+			}
+		}
+	}
+}
