@@ -28,45 +28,75 @@ const singularTol = 1e-11
 // decades by which rows differ.
 const equilibrations = 10
 
-// newKKTMatrix takes H (n×n) and the rows C (k×n).
-func newKKTMatrix(n, k int, h, c []float64) *kktMatrix {
+// kktEntry is entry (i, j) of [H Cᵀ; C 0], i ≥ j.
+func kktEntry(n int, h, c []float64, i, j int) float64 {
+	switch {
+	case i < n:
+		return h[i*n+j]
+	case j < n:
+		return c[(i-n)*n+j]
+	}
+	return 0
+}
+
+// kktScale returns the diagonal of E. The largest entries of H and of C become
+// one, so that neither drowns the other, whatever the units of the objective.
+func kktScale(n, k int, h, c []float64) []float64 {
 	dim := n + k
-	a := &kktMatrix{n: n, k: k, e: make([]float64, dim), coef: make([]float64, dim)}
-	at := func(i, j int) float64 { // i ≥ j
-		switch {
-		case i < n:
-			return h[i*n+j]
-		case j < n:
-			return c[(i-n)*n+j]
+	e, largest := make([]float64, dim), make([]float64, dim)
+	for i := range e {
+		e[i] = 1
+	}
+	block := func() (big float64) { // the largest entry of H so far
+		for i := range n {
+			for j := range i + 1 {
+				big = max(big, math.Abs(h[i*n+j])*e[i]*e[j])
+			}
 		}
-		return 0
+		if !(big > 0 && finite(big)) {
+			return 1
+		}
+		return big
 	}
-	for i := range a.e {
-		a.e[i] = 1
-	}
-	largest := make([]float64, dim)
 	for range equilibrations {
 		clear(largest)
+		big := block()
 		for i := range dim {
 			for j := range min(i+1, n) {
-				v := math.Abs(at(i, j)) * a.e[i] * a.e[j]
+				v := math.Abs(kktEntry(n, h, c, i, j)) * e[i] * e[j]
+				if i < n {
+					v /= big
+				}
 				largest[i], largest[j] = max(largest[i], v), max(largest[j], v)
 			}
 		}
 		for i, v := range largest {
 			if v > 0 && finite(v) {
-				a.e[i] /= math.Sqrt(v)
+				e[i] /= math.Sqrt(v)
 			}
 		}
 	}
-	for i, v := range a.e {
+	root := math.Sqrt(block())
+	for i, v := range e {
+		if i < n {
+			v /= root
+		} else {
+			v *= root
+		}
 		_, exp := math.Frexp(v)
-		a.e[i] = math.Ldexp(1, exp)
+		e[i] = math.Ldexp(1, exp)
 	}
+	return e
+}
+
+// newKKTMatrix takes H (n×n) and the rows C (k×n).
+func newKKTMatrix(n, k int, h, c []float64) *kktMatrix {
+	dim := n + k
+	a := &kktMatrix{n: n, k: k, e: kktScale(n, k, h, c), coef: make([]float64, dim)}
 	sym := mat.NewSymDense(dim, nil)
 	for i := range dim {
 		for j := range min(i+1, n) {
-			sym.SetSym(i, j, at(i, j)*a.e[i]*a.e[j])
+			sym.SetSym(i, j, kktEntry(n, h, c, i, j)*a.e[i]*a.e[j])
 		}
 	}
 	var eig mat.EigenSym

@@ -4,8 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
-	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -21,9 +21,11 @@ type Program struct {
 	Objective    Function
 	Inequalities []Function
 	Equalities   []Function
-	// Tol is the size, relative to the terms it comes from, up to which a
-	// constraint counts as active and a multiplier as zero, and how far the
-	// point may be from meeting the KKT conditions; zero means 1e-8.
+	// Tol is how far the point may be from meeting the KKT conditions: the
+	// gradient of the Lagrangian, each violated constraint, and of each
+	// inequality the smaller of slack and multiplier, all relative to the terms
+	// they are made of; zero means 1e-8. What is left of them limits which
+	// slacks and multipliers can be told from zero.
 	Tol float64
 }
 
@@ -80,69 +82,109 @@ func (p *Program) Differentiate(x, lambda, nu, alpha []float64) (*Sensitivity, e
 	if tol <= 0 {
 		tol = 1e-8
 	}
-	l := lagrangian{n: n, np: np, grad: make([]float64, n), hess: mat.NewDense(n, n, nil), cross: mat.NewDense(n, max(np, 1), nil), size: 1}
+	l := lagrangian{n: n, np: np, grad: make([]float64, n), terms: make([]float64, n), hess: mat.NewDense(n, n, nil), cross: mat.NewDense(n, max(np, 1), nil)}
 	if _, _, err := l.add("Objective", p.Objective, 1, x, alpha); err != nil {
 		return nil, err
 	}
-	var weak, rows []int // rows: the active constraints, equalities after the m inequalities
-	var c, rhs []float64
-	var scale []float64
-	for i := range m + q {
-		name, f, mult := fmt.Sprintf("Inequalities[%d]", i), Function(nil), 0.0
+	constraints := make([]constraint, m+q)
+	all := make([]float64, 0, (m+q)*n)
+	for i := range constraints {
+		c := &constraints[i]
+		f, mult := Function(nil), 0.0
 		if i < m {
-			f, mult = p.Inequalities[i], lambda[i]
+			c.name, f, mult = fmt.Sprintf("Inequalities[%d]", i), p.Inequalities[i], lambda[i]
 		} else {
-			name, f, mult = fmt.Sprintf("Equalities[%d]", i-m), p.Equalities[i-m], nu[i-m]
+			c.name, f, mult = fmt.Sprintf("Equalities[%d]", i-m), p.Equalities[i-m], nu[i-m]
 		}
-		value, d, err := l.add(name, f, mult, x, alpha)
+		value, d, err := l.add(c.name, f, mult, x, alpha)
 		if err != nil {
 			return nil, err
 		}
-		norm := floats.Norm(d.X, 2)
-		terms := 1.0 // the size of what the value is made of, to first order
-		for j, v := range d.X {
-			terms = max(terms, math.Abs(v*x[j]))
+		c.value, c.mult, c.d = value, mult, d
+		all = append(all, d.X...)
+	}
+	// A function hides the terms that it sums; to first order they are these.
+	for j := range l.terms {
+		for i, v := range x {
+			l.terms[j] += math.Abs(l.hess.At(j, i) * v)
 		}
-		if value > tol*terms || i >= m && value < -tol*terms || i < m && mult < 0 {
-			return nil, argErrorf(name, ErrDomain, "pass a solution, or raise Tol", "has the value %g and the multiplier %g", value, mult)
-		}
-		active := i >= m || value >= -tol*terms
-		zero := mult*norm <= tol*l.size
-		switch {
-		case i < m && !active && !zero:
-			return nil, argErrorf(name, ErrDomain, "pass a solution, or raise Tol", "has the value %g and the multiplier %g", value, mult)
-		case i < m && active && zero:
-			weak = append(weak, i)
-		case active:
-			s := 1.0
-			if norm > 0 {
-				s = 1 / norm
-			}
-			rows, scale = append(rows, i), append(scale, s)
-			for _, v := range d.X {
-				c = append(c, v*s)
-			}
-			for _, v := range d.Alpha {
-				rhs = append(rhs, -v*s)
-			}
+		for i, v := range alpha {
+			l.terms[j] += math.Abs(l.cross.At(j, i) * v)
 		}
 	}
-	if r := floats.Norm(l.grad, math.Inf(1)); r > tol*l.size {
-		return nil, argErrorf("x, lambda, nu", ErrDomain, "pass a solution, or raise Tol", "leave the gradient %g of the Lagrangian, of terms up to %g", r, l.size)
+	for i := range constraints {
+		c := &constraints[i]
+		c.terms = math.Abs(c.value)
+		for j, v := range c.d.X {
+			c.terms += math.Abs(v * x[j])
+		}
 	}
-	if len(weak) > 0 {
-		return nil, &NotDifferentiableError{Input: "alpha", Weak: weak, Remedy: "the solution has a kink here"}
+	// The tests against Tol are in the units of the equilibrated KKT system,
+	// where a point of the size of x and a gradient's terms move a slack by as
+	// much.
+	e := kktScale(n, m+q, l.hess.RawMatrix().Data, all)
+	var left, size, move float64
+	for j, v := range l.terms {
+		left = math.Hypot(left, l.grad[j]*e[j])
+		size = math.Hypot(size, v*e[j])
+		move = math.Hypot(move, x[j]/e[j])
 	}
-	return l.sensitivity(m, q, rows, c, rhs, scale)
+	move += size
+	if left > tol*size {
+		return nil, argErrorf("x, lambda, nu", ErrDomain, "pass a solution, or raise Tol", "leave %.3g of the terms of the Lagrangian's gradient", left/size)
+	}
+	var rows []int // the active constraints, equalities after the m inequalities
+	var coef []float64
+	for i := range constraints {
+		c, unit := &constraints[i], e[n+i]
+		norm := 0.0 // of the row in these units
+		for j, v := range c.d.X {
+			norm = math.Hypot(norm, v*unit*e[j])
+		}
+		slack, push := share(-c.value*unit, math.Abs(c.value*unit)+norm*move), share(c.mult/unit*norm, size)
+		if i >= m {
+			slack, push = -math.Abs(slack), 1
+		}
+		if slack < -tol || push < 0 || min(slack, push) > tol {
+			return nil, argErrorf(c.name, ErrDomain, "pass a solution, or raise Tol", "has the value %g and the multiplier %g", c.value, c.mult)
+		}
+		c.active = slack <= push
+		if c.active {
+			rows = append(rows, i)
+			coef = append(coef, c.d.X...)
+		}
+	}
+	kkt := newKKTMatrix(n, len(rows), l.hess.RawMatrix().Data, coef)
+	if weak := l.weak(kkt, constraints[:m], constraints, rows); len(weak) > 0 {
+		return nil, &NotDifferentiableError{Input: "alpha", Weak: weak, Remedy: "the solution has a kink here, or the point is not accurate enough to tell"}
+	}
+	return l.sensitivity(kkt, m, q, constraints, rows)
+}
+
+// constraint is one of a Program at a point.
+type constraint struct {
+	name        string
+	value, mult float64
+	terms       float64 // size of what the value is made of
+	d           *Derivatives
+	active      bool
+}
+
+// share is part/whole, and 0 where both vanish.
+func share(part, whole float64) float64 {
+	if part == 0 {
+		return 0
+	}
+	return part / whole
 }
 
 // lagrangian sums f0 + λᵀf + νᵀh and its derivatives.
 type lagrangian struct {
 	n, np int
 	grad  []float64
+	terms []float64 // sums of the magnitudes of the terms of grad, as far as they are known
 	hess  *mat.Dense
 	cross *mat.Dense
-	size  float64 // largest term of grad
 }
 
 // add evaluates f and adds weight times it.
@@ -160,20 +202,51 @@ func (l *lagrangian) add(name string, f Function, weight float64, x, alpha []flo
 	}
 	for i, v := range d.X {
 		l.grad[i] += weight * v
-		l.size = max(l.size, math.Abs(weight*v))
+		l.terms[i] += math.Abs(weight * v)
 	}
-	d.XX.Scale(weight, d.XX)
-	d.XAlpha.Scale(weight, d.XAlpha)
-	l.hess.Add(l.hess, d.XX)
-	l.cross.Add(l.cross, d.XAlpha)
+	var scaled mat.Dense
+	scaled.Scale(weight, d.XX)
+	l.hess.Add(l.hess, &scaled)
+	scaled.Reset()
+	scaled.Scale(weight, d.XAlpha)
+	l.cross.Add(l.cross, &scaled)
 	return value, d, nil
 }
 
-// sensitivity solves for the columns of α, given the active constraints: their
-// numbers, coefficients, −∇_α, and scale.
-func (l *lagrangian) sensitivity(m, q int, rows []int, c, rhs, scale []float64) (*Sensitivity, error) {
+// weak lists the inequalities whose slack, or multiplier if active, is within
+// the error that the residuals of the point and rounding leave, as
+// [qpDerivative.isZero] does.
+func (l *lagrangian) weak(kkt *kktMatrix, inequalities, constraints []constraint, rows []int) (weak []int) {
+	n, k := l.n, len(rows)
+	cz, cy, v, y := make([]float64, n), make([]float64, k), make([]float64, n), make([]float64, k)
+	for r, c := range inequalities {
+		clear(cz)
+		clear(cy)
+		value, scale, known := -c.value, c.terms, 0.0
+		if i, active := slices.BinarySearch(rows, r); active {
+			value, scale, cy[i] = c.mult, 0, 1
+		} else {
+			copy(cz, c.d.X)
+		}
+		kkt.solve(v, y, cz, cy)
+		for j, w := range v {
+			scale += math.Abs(w) * l.terms[j]
+			known += math.Abs(w * l.grad[j])
+		}
+		for i, w := range y {
+			scale += math.Abs(w) * constraints[rows[i]].terms
+			known += math.Abs(w * constraints[rows[i]].value)
+		}
+		if negligible(value-known, scale, 1) {
+			weak = append(weak, r)
+		}
+	}
+	return weak
+}
+
+// sensitivity solves for the columns of α, given the active constraints.
+func (l *lagrangian) sensitivity(kkt *kktMatrix, m, q int, constraints []constraint, rows []int) (*Sensitivity, error) {
 	n, np, k := l.n, l.np, len(rows)
-	kkt := newKKTMatrix(n, k, l.hess.RawMatrix().Data, c)
 	var errs []error
 	free := [3]float64{} // of x, λ, ν
 	for _, e := range kkt.null {
@@ -206,8 +279,8 @@ func (l *lagrangian) sensitivity(m, q int, rows []int, c, rhs, scale []float64) 
 		for i := range cz {
 			cz[i] = -l.cross.At(i, j)
 		}
-		for i := range cy {
-			cy[i] = rhs[i*np+j]
+		for i, r := range rows {
+			cy[i] = -constraints[r].d.Alpha[j]
 		}
 		if outside := kkt.solve(v, y, cz, cy); outside > rangeTol {
 			errs = append(errs, &NotDifferentiableError{Input: fmt.Sprintf("alpha[%d]", j), Residual: outside, Remedy: "constraints depend on each other, or the objective is flat"})
@@ -218,9 +291,9 @@ func (l *lagrangian) sensitivity(m, q int, rows []int, c, rhs, scale []float64) 
 		}
 		for i, r := range rows {
 			if r < m && out.Lambda != nil {
-				out.Lambda.Set(r, j, y[i]*scale[i])
+				out.Lambda.Set(r, j, y[i])
 			} else if r >= m && out.Nu != nil {
-				out.Nu.Set(r-m, j, y[i]*scale[i])
+				out.Nu.Set(r-m, j, y[i])
 			}
 		}
 	}

@@ -289,3 +289,63 @@ func TestProgramRefuses(t *testing.T) {
 		t.Errorf("NaN: %v", err)
 	}
 }
+
+// The rule of strict complementarity is the QP's, in any units.
+func TestProgramComplementarity(t *testing.T) {
+	rng := rand.New(rand.NewPCG(24, 25))
+	for i := range 120 {
+		weak, margin := i%2, 1e-6
+		if weak == 1 {
+			margin = 0
+		}
+		c := construct(rng, weak, margin)
+		q := c.qp
+		if i%4 >= 2 && c.definite {
+			q = c.scaled(rng)
+		}
+		var s Solution
+		if err := s.Solve(&q); err != nil {
+			t.Fatal(i, err)
+		}
+		p, alpha := qpProgram(&q)
+		_, err := p.Differentiate(s.Z, s.Lambda, s.Nu, alpha)
+		var nd *NotDifferentiableError
+		if weak == 0 && err != nil || weak == 1 && !(errors.As(err, &nd) && cmp.Equal(nd.Weak, c.weak)) {
+			t.Errorf("%d: condition %.1e, weakly active %v: %.300v", i, c.cond, c.weak, err)
+		}
+	}
+}
+
+// A slack is told from zero by the accuracy of the point: its own residual and
+// rounding, not Tol.
+func TestProgramTolerance(t *testing.T) {
+	bound := &Program{
+		Objective: func(d *Derivatives, x, alpha []float64) float64 {
+			d.X[0] = x[0] - alpha[0]
+			d.XX.Set(0, 0, 1)
+			d.XAlpha.Set(0, 0, -1)
+			return d.X[0] * d.X[0] / 2
+		},
+		Inequalities: []Function{affineRow([]float64{1}, 0, 1)},
+	}
+	for _, c := range []struct {
+		x, lambda, a, h float64
+		tol             float64
+		want            error
+	}{
+		{1, 0, 1, 1 + 1e-12, 0, nil},
+		{1, 0, 1, 1 + 1e-14, 0, ErrNotDifferentiable},
+		{1, 0, 1 + 1e-9, 1 + 1e-8, 0, nil},                   // x off by 1e-9, slack ten times that
+		{1, 0, 1 + 1e-9, 1 + 5e-10, 0, ErrNotDifferentiable}, // x off by more than the slack
+		{1, 0, 1 + 1e-7, 1 + 1e-5, 0, ErrDomain},             // no solution to 1e-8
+		{1, 0, 1 + 1e-7, 1 + 1e-5, 1e-6, nil},
+		{1e6, 0, 1e6, 1e6 + 1e-6, 0, nil},
+		{1e-6, 0, 1e-6, 1e-6 + 1e-18, 0, nil},
+		{1e-6, 0, 1e-6, 1e-6 + 1e-20, 0, ErrNotDifferentiable},
+	} {
+		_, err := (&Program{Objective: bound.Objective, Inequalities: bound.Inequalities, Tol: c.tol}).Differentiate([]float64{c.x}, []float64{c.lambda}, nil, []float64{c.a, c.h})
+		if !errors.Is(err, c.want) {
+			t.Errorf("%+v: %v", c, err)
+		}
+	}
+}

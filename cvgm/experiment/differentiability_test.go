@@ -115,7 +115,7 @@ func TestDifferentiabilityStops(t *testing.T) {
 // machine's solution agree.
 func TestSolutionPaths(t *testing.T) {
 	p := DefaultDifferentiability()
-	p.PathPoints = 1501 // kinks lie close
+	p.Train, p.PathPoints = 16, 801 // kinks lie close, the more so with many examples
 	r, err := p.RunPaths(context.Background())
 	if err != nil {
 		t.Fatal(err)
@@ -147,7 +147,7 @@ func TestSolutionPaths(t *testing.T) {
 func TestDifferentiabilityLimits(t *testing.T) {
 	for seed := range uint64(2) {
 		p := DefaultDifferentiability()
-		p.Seed = seed
+		p.Seed, p.K = seed, 8
 		r, err := p.RunLimits(context.Background())
 		if err != nil {
 			t.Fatal(err)
@@ -203,7 +203,7 @@ func TestOutsideRange(t *testing.T) {
 func TestErrata(t *testing.T) {
 	for seed := range uint64(2) {
 		p := DefaultDifferentiability()
-		p.Seed = seed
+		p.Seed, p.K = seed, 8
 		r, err := p.RunErrata(context.Background())
 		if err != nil {
 			t.Fatal(err)
@@ -276,14 +276,13 @@ func TestLearning(t *testing.T) {
 	if len(l.Methods) != 6 || l.Methods[0].LessTest.Difference.Mean != 0 {
 		t.Errorf("%+v", l.Methods)
 	}
-	again, err := p.RunLearning(context.Background())
-	if err != nil || again.Loss.Methods[1].Test != l.Methods[1].Test || again.Runs[0].CVLoss[5] != r.Runs[0].CVLoss[5] {
-		t.Errorf("a rerun differs (%v)", err)
-	}
+	p.K, p.GridPoints, p.LossSeeds, p.Evaluations = 8, 3, 2, 10
+	sameForAnyGOMAXPROCS(t, p.RunLearning)
 }
 
 func ExampleDifferentiabilityParams() {
 	p := DefaultDifferentiability()
+	p.K = 8
 	r, err := p.RunErrata(context.Background())
 	if err != nil {
 		panic(err)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"flag"
 	"os"
 	"slices"
 	"sync"
@@ -40,6 +41,9 @@ var kernelExperiments = []struct {
 	{"XOR", "testdata/experiment3.json", PaperXOR().LearnedKernelParams, PaperXOR().Run, PaperXOR().draw},
 }
 
+// slow runs what takes long: the paper's experiments from end to end.
+var slow = flag.Bool("slow", false, "also run the experiments with learned kernels to their end")
+
 // replays runs both experiments once for all tests.
 var replays = sync.OnceValues(func() ([]*LearnedKernelResult, error) {
 	var results []*LearnedKernelResult
@@ -55,6 +59,9 @@ var replays = sync.OnceValues(func() ([]*LearnedKernelResult, error) {
 
 func kernelReplays(t *testing.T) (rings, xor *LearnedKernelResult) {
 	t.Helper()
+	if !*slow {
+		t.Skip("takes long; -slow runs it")
+	}
 	r, err := replays()
 	if err != nil {
 		t.Fatal(err)
@@ -62,18 +69,13 @@ func kernelReplays(t *testing.T) (rings, xor *LearnedKernelResult) {
 	return r[0], r[1]
 }
 
+// goldenSteps is for how many steps an exact gradient's path agrees with the
+// golden run: rounding grows along it.
+const goldenSteps = 20
+
 func TestLearnedKernelsFollowTheGoldenRuns(t *testing.T) {
-	rings, xor := kernelReplays(t)
-	for i, r := range []*LearnedKernelResult{rings, xor} {
-		e := kernelExperiments[i]
-		text, err := os.ReadFile(e.golden)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var golden map[string]goldenKernel
-		if err := json.Unmarshal(text, &golden); err != nil {
-			t.Fatal(err)
-		}
+	for _, e := range kernelExperiments {
+		golden := readGoldenKernel(t, e.golden)
 		problem, err := e.draw()
 		if err != nil {
 			t.Fatal(err)
@@ -81,18 +83,9 @@ func TestLearnedKernelsFollowTheGoldenRuns(t *testing.T) {
 		for _, c := range []struct {
 			variant Variant
 			name    string
-			steps   int // that agree: rounding grows along an unstable path
-		}{{Published, "published", r.Params.Steps}, {Full, "full_unpenalised", 20}} {
-			want, run := golden[c.name], r.Run(c.variant)
-			if len(want.LossTrajectory) != r.Params.Steps || len(run.CVLoss) != r.Params.Steps+1 {
-				t.Fatalf("%s, %v: %d losses, golden run %d", e.name, c.variant, len(run.CVLoss), len(want.LossTrajectory))
-			}
-			for k, loss := range want.LossTrajectory[:c.steps] {
-				near(t, e.name+", "+c.name+": CV loss", run.CVLoss[k], loss, 1e-6)
-			}
-			near(t, e.name+", "+c.name+": final accuracy", run.FinalAccuracy(), want.Accuracy, 0)
-
-			l, err := r.Params.newKernelLoss(c.variant, problem.train, problem.splits)
+		}{{Published, "published"}, {Full, "full_unpenalised"}} {
+			want := golden[c.name]
+			l, err := e.params.newKernelLoss(c.variant, problem.train, problem.splits)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -110,8 +103,44 @@ func TestLearnedKernelsFollowTheGoldenRuns(t *testing.T) {
 					near(t, e.name+", "+c.name+": derivative in a feature", got.At(i, j), v, 1e-11)
 				}
 			}
+			for k, s := range take(t, goldenSteps, e.params.descend(l, problem.start)) {
+				near(t, e.name+", "+c.name+": CV loss", s.Loss, want.LossTrajectory[k], 1e-6)
+			}
 		}
 	}
+}
+
+func TestLearnedKernelsEndAsTheGoldenRuns(t *testing.T) {
+	rings, xor := kernelReplays(t)
+	for i, r := range []*LearnedKernelResult{rings, xor} {
+		e := kernelExperiments[i]
+		golden := readGoldenKernel(t, e.golden)
+		for v, name := range map[Variant]string{Published: "published", Full: "full_unpenalised"} {
+			want, run := golden[name], r.Run(v)
+			if len(want.LossTrajectory) != r.Params.Steps || len(run.CVLoss) != r.Params.Steps+1 {
+				t.Fatalf("%s, %v: %d losses, golden run %d", e.name, v, len(run.CVLoss), len(want.LossTrajectory))
+			}
+			if v == Published {
+				for k, loss := range want.LossTrajectory {
+					near(t, e.name+", "+name+": CV loss", run.CVLoss[k], loss, 1e-6)
+				}
+			}
+			near(t, e.name+", "+name+": final accuracy", run.FinalAccuracy(), want.Accuracy, 0)
+		}
+	}
+}
+
+func readGoldenKernel(t *testing.T, name string) map[string]goldenKernel {
+	t.Helper()
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var golden map[string]goldenKernel
+	if err := json.Unmarshal(text, &golden); err != nil {
+		t.Fatal(err)
+	}
+	return golden
 }
 
 // The published code runs in single precision.
@@ -138,18 +167,21 @@ func TestLearnedKernelsGiveThePrintedNumbers(t *testing.T) {
 // The published "Bayes accuracy" of XOR compares predictions in {0, 1} with
 // labels in {−1, +1}, so that every −1 counts as right.
 func TestXORPublishedBayesAccuracyIsThatOfItsBug(t *testing.T) {
-	_, xor := kernelReplays(t)
+	xor, err := PaperXOR().draw()
+	if err != nil {
+		t.Fatal(err)
+	}
 	var counted float64
-	for i, y := range xor.Test.Y {
+	for i, y := range xor.test.Y {
 		different := 0.
-		if (xor.Test.X.At(i, 0) > 0) != (xor.Test.X.At(i, 1) > 0) {
+		if (xor.test.X.At(i, 0) > 0) != (xor.test.X.At(i, 1) > 0) {
 			different = 1
 		}
 		if different != y {
 			counted++
 		}
 	}
-	near(t, "what the published code counts", counted/float64(len(xor.Test.Y)), .851, 0)
+	near(t, "what the published code counts", counted/float64(len(xor.test.Y)), .851, 0)
 }
 
 func TestTheErrorsOfThePublishedGradientOffsetEachOther(t *testing.T) {

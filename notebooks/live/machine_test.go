@@ -329,7 +329,7 @@ func TestAnyEvents(t *testing.T) {
 	if testing.Short() {
 		t.Skip("many runs")
 	}
-	if err := flag.Set("rapid.checks", "30"); err != nil { // a hundred take a while
+	if err := flag.Set("rapid.checks", "20"); err != nil { // a hundred take a while
 		t.Fatal(err)
 	}
 	rapid.Check(t, func(t *rapid.T) {

@@ -143,8 +143,11 @@ func (s *server) run(ctx context.Context) {
 			if s.view().run.coarse {
 				budget = previewTime
 			}
-			for start := time.Now(); !s.caughtUp && time.Since(start) < budget; {
+			for start := time.Now(); ; { // once at least, however busy the machine is
 				s.timed(func() { s.caughtUp = s.CatchUp() })
+				if s.caughtUp || time.Since(start) >= budget {
+					break
+				}
 			}
 		case !dirty && ready && s.Playing():
 			s.timed(s.Tick)

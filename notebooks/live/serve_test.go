@@ -5,26 +5,25 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
-// fakePage is a page that draws at once what it is sent.
+// fakePage is a page that draws every frame, in the order in which they come.
 type fakePage struct {
 	t      *testing.T
 	in     *inbox
-	mu     sync.Mutex
-	frames []frame
+	frames chan frame
 	seq    int
-	arrive chan struct{}
+	// seen is the last frame drawn, with the problems and controls of the last
+	// frame that had any.
+	seen frame
 }
 
 func (p *fakePage) say(kind EventKind, change func(*Event)) {
-	p.mu.Lock()
 	p.seq++
 	m := message{Event{Kind: kind}, p.seq}
-	p.mu.Unlock()
 	if change != nil {
 		change(&m.Event)
 	}
@@ -35,36 +34,32 @@ func (p *fakePage) say(kind EventKind, change func(*Event)) {
 	p.in.put(string(text))
 }
 
-func (p *fakePage) receive(text string) {
-	var f frame
-	if err := json.Unmarshal([]byte(text), &f); err != nil {
-		p.t.Error(err)
+// draw takes a frame as the page does: one that leaves out what the page knows
+// changes nothing in that.
+func (p *fakePage) draw(f frame) {
+	if f.Number != p.seen.Number+1 {
+		p.t.Errorf("frame %d follows frame %d", f.Number, p.seen.Number)
 	}
-	p.mu.Lock()
-	p.frames = append(p.frames, f)
-	p.mu.Unlock()
+	if f.Problems == nil {
+		f.Problems = p.seen.Problems
+	}
+	if f.Controls == nil {
+		f.Controls = p.seen.Controls
+	}
+	p.seen = f
 	p.say(drawn, func(e *Event) { e.Value = f.Number })
-	select {
-	case p.arrive <- struct{}{}:
-	default:
-	}
 }
 
-// until waits for a frame that meets the condition.
+// until draws frames up to one that meets the condition.
 func (p *fakePage) until(what string, met func(f frame) bool) frame {
 	p.t.Helper()
-	late := time.After(20 * time.Second)
+	late := time.After(5 * time.Minute)
 	for {
-		p.mu.Lock()
-		n := len(p.frames)
-		if n > 0 && met(p.frames[n-1]) {
-			f := p.frames[n-1]
-			p.mu.Unlock()
-			return f
-		}
-		p.mu.Unlock()
 		select {
-		case <-p.arrive:
+		case f := <-p.frames:
+			if p.draw(f); met(p.seen) {
+				return p.seen
+			}
 		case <-late:
 			p.t.Fatalf("no frame with %s", what)
 		}
@@ -73,13 +68,22 @@ func (p *fakePage) until(what string, met func(f frame) bool) frame {
 
 // serve serves a machine to a fake page until the test ends.
 func serve(t *testing.T) *fakePage {
-	p := &fakePage{t: t, in: newInbox(), arrive: make(chan struct{}, 1)}
+	p := &fakePage{t: t, in: newInbox(), frames: make(chan frame)}
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan struct{})
 	m := quick(t, Rings, 3)
 	go func() {
 		defer close(done)
-		(&server{Machine: m, in: p.in, send: p.receive}).run(ctx)
+		(&server{Machine: m, in: p.in, send: func(text string) {
+			var f frame
+			if err := json.Unmarshal([]byte(text), &f); err != nil {
+				t.Error(err)
+			}
+			select {
+			case p.frames <- f:
+			case <-ctx.Done():
+			}
+		}}).run(ctx)
 	}()
 	t.Cleanup(func() { stop(); <-done })
 	p.say(hello, nil)
@@ -121,27 +125,30 @@ func TestServing(t *testing.T) {
 	if f.Controls[2].Field != "Lambda1" {
 		t.Errorf("its controls: %+v", f.Controls)
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for i, f := range p.frames {
-		if f.Number != i+1 {
-			t.Fatalf("frame %d is numbered %d", i, f.Number)
-		}
-	}
 }
 
-// A page that does not draw is not flooded.
+// A page that does not draw is not flooded: it gets a frame, and then at most
+// one whenever its time to draw is over.
 func TestServingWaitsForThePage(t *testing.T) {
-	in := newInbox()
-	var frames []string
-	ctx, stop := context.WithTimeout(t.Context(), 600*time.Millisecond)
-	defer stop()
-	in.put(`{"kind":"hello","seq":1}`)
-	in.put(`{"kind":"play","seq":2}`)
-	in.put(`no message at all`)
-	(&server{Machine: quick(t, ElasticNet, 1), in: in, send: func(f string) { frames = append(frames, f) }}).run(ctx)
-	if len(frames) != 1 {
-		t.Errorf("%d frames were sent to a page that drew none", len(frames))
+	for _, c := range []struct {
+		waits       time.Duration
+		least, most int
+	}{{patience / 2, 1, 1}, {20 * patience, 2, 21}} {
+		synctest.Test(t, func(t *testing.T) { // so that computing takes no time
+			in := newInbox()
+			var frames []string
+			ctx, stop := context.WithTimeout(t.Context(), c.waits)
+			defer stop()
+			in.put(`{"kind":"hello","seq":1}`)
+			in.put(`{"kind":"play","seq":2}`)
+			in.put(`no message at all`)
+			m := quick(t, ElasticNet, 1)
+			defer m.Close()
+			(&server{Machine: m, in: in, send: func(f string) { frames = append(frames, f) }}).run(ctx)
+			if n := len(frames); n < c.least || n > c.most {
+				t.Errorf("%d frames in %v were sent to a page that drew none", n, c.waits)
+			}
+		})
 	}
 }
 
@@ -151,7 +158,7 @@ func TestServingEndsWithThePage(t *testing.T) {
 	in.put(`{"kind":"hello","seq":1}`)
 	in.put(`{"kind":"play","seq":2}`)
 	in.put(`{"kind":"leave","seq":3}`)
-	ctx, stop := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
 	defer stop()
 	(&server{Machine: quick(t, Rings, 1), in: in, send: func(string) {}}).run(ctx)
 	if ctx.Err() != nil {

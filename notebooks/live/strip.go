@@ -23,9 +23,10 @@ type Strip struct {
 }
 
 // NewStrip computes a problem's strip.
-func NewStrip(p Problem) (*Strip, error) {
-	steps := stripSteps[p]
-	settings := Paper(p)
+func NewStrip(p Problem) (*Strip, error) { return newStrip(Paper(p), stripSteps[p]) }
+
+func newStrip(settings Settings, steps []int) (*Strip, error) {
+	p := settings.Problem
 	full, err := settings.run(steps[len(steps)-1])
 	if err != nil {
 		return nil, err
