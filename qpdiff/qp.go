@@ -134,8 +134,9 @@ type Certificate struct {
 // value is ready. A Solution reuses its storage: solving again a problem of the
 // same shape allocates nothing, and starts from the last working set; what did
 // not change in Q, G and A is not factorised again. The slices of a Solution are
-// its own and hold until the next Solve. It must not be shared between
-// goroutines while it solves.
+// its own and hold until the next Solve. A Solution serves one goroutine at a
+// time, while it solves and while it is differentiated: the derivatives share
+// its storage.
 type Solution struct {
 	// Tol is the largest Residual.Relative that counts as Optimal; zero means
 	// 1e-9. Refinement goes on to rounding error whatever Tol is.

@@ -290,7 +290,10 @@ func (d *qpDerivative) solve(a *activeSet) (outside float64) {
 // g = (x − a + λ, λx) the range of ∇_z g = [1 1; 0 0] holds ∇_a g = (−1, 0).
 //
 // VJP panics if a length or shape differs from that of the problem. It needs
-// an optimal solution (ErrNotFitted) and allocates nothing where all exists.
+// an optimal solution (ErrNotFitted) and finite cotangents (ErrNotFinite, as for
+// a derivative that overflows), and allocates nothing where all exists. The
+// derivatives of one Solution share its storage: only one goroutine at a time
+// may call them.
 func (s *Solution) VJP(g *QPGrad, dz, dlambda, dnu []float64) error {
 	if err := s.differentiable(s.Generalized); err != nil {
 		return err
@@ -319,7 +322,13 @@ func (s *Solution) adjoint(g *QPGrad, dz, dlambda, dnu []float64) (exists [6]boo
 			cy[i] = dnu[r-a.m] * a.scale[r]
 		}
 	}
+	if err := checkCotangents(dz, dlambda, dnu); err != nil {
+		return exists, err
+	}
 	outside := d.solve(a)
+	if !s.bounded() {
+		return exists, errDerivativeOverflow
+	}
 	var residual [6]float64
 	for in := range exists {
 		exists[in] = true
@@ -340,6 +349,53 @@ func (s *Solution) adjoint(g *QPGrad, dz, dlambda, dnu []float64) (exists [6]boo
 		}
 		return e
 	})
+}
+
+// errDerivativeOverflow is returned for derivatives beyond the range of float64.
+var errDerivativeOverflow = fmt.Errorf("qpdiff: the derivative overflows: %w: scale the cotangent, the direction or the problem down", ErrNotFinite)
+
+// bounded reports whether the products of the last solution (d.v, d.y) with z
+// and the multipliers are finite.
+func (s *Solution) bounded() bool {
+	a, d := &s.set, &s.diff
+	var v, y, z, lam float64
+	for j, x := range d.v[:a.n] {
+		v, z = max(v, math.Abs(x)), max(z, math.Abs(a.z[j]))
+	}
+	for i, r := range d.rows {
+		y, lam = max(y, math.Abs(d.y[i])*max(1, a.scale[r])), max(lam, math.Abs(s.multiplier(r)))
+	}
+	return finite(max(v, y)*max(z, 1)) && finite(v*lam)
+}
+
+// checkCotangents reports the first cotangent that is not finite.
+func checkCotangents(dz, dlambda, dnu []float64) error {
+	const remedy = "give a finite cotangent"
+	if err := checkFinite("dz", remedy, dz); err != nil {
+		return err
+	}
+	if err := checkFinite("dlambda", remedy, dlambda); err != nil {
+		return err
+	}
+	return checkFinite("dnu", remedy, dnu)
+}
+
+// check reports the first entry of a direction that is not finite.
+func (g *QPGrad) check() error {
+	const remedy = "give a finite direction"
+	for i, m := range [3]*mat.Dense{g.Q, g.G, g.A} {
+		if m != nil {
+			if err := checkFiniteRows([3]string{"t.Q", "t.G", "t.A"}[i], remedy, m); err != nil {
+				return err
+			}
+		}
+	}
+	for i, v := range [3][]float64{g.P, g.H, g.B} {
+		if err := checkFinite([3]string{"t.P", "t.H", "t.B"}[i], remedy, v); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 const singularRemedy = "the solution is not unique: remove dependent rows, or make Q positive definite"
@@ -469,6 +525,9 @@ func (s *Solution) JVP(dz, dlambda, dnu []float64, t *QPGrad) error {
 		return err
 	}
 	s.checkShapes(t, dz, dlambda, dnu)
+	if err := t.check(); err != nil {
+		return err
+	}
 	return s.jvp(dz, dlambda, dnu, t)
 }
 
@@ -485,6 +544,9 @@ func (s *Solution) jvp(dz, dlambda, dnu []float64, t *QPGrad) error {
 	}
 	d.change(s, t)
 	d.solve(a)
+	if !s.bounded() {
+		return errDerivativeOverflow
+	}
 	d.write(s, dz, dlambda, dnu)
 	return nil
 }
@@ -539,6 +601,9 @@ func (s *Solution) DirectionalDerivative(dz, dlambda, dnu []float64, t *QPGrad) 
 		return err
 	}
 	s.checkShapes(t, dz, dlambda, dnu)
+	if err := t.check(); err != nil {
+		return err
+	}
 	a, d := &s.set, &s.diff
 	if len(d.weak) == 0 || d.cond > weakCond {
 		return s.jvp(dz, dlambda, dnu, t)
@@ -577,13 +642,13 @@ func (s *Solution) DirectionalDerivative(dz, dlambda, dnu []float64, t *QPGrad) 
 			return e
 		})
 	}
-	// Unique z and multipliers: the active rows are independent and Q is
-	// definite where they vanish.
+	// z and the multipliers are unique where the active rows are independent and
+	// Q is definite where the strictly active ones vanish.
 	c := make([]float64, 0, len(d.rows)*a.n)
 	for _, r := range d.rows {
 		c = append(c, a.crow(r)...)
 	}
-	if free := newKKTMatrix(a.n, len(d.rows), a.q, c).null; len(free) > 0 {
+	if len(newKKTMatrix(a.n, strict, a.q, c[:strict*a.n]).null) > 0 || len(newKKTMatrix(a.n, len(d.rows), a.q, c).null) > 0 {
 		return refuse(t, [6]bool{}, func(in QPInput) *NotDifferentiableError {
 			e := d.weakError(in.String())
 			e.Residual, e.Remedy = 1, singularRemedy
@@ -594,6 +659,9 @@ func (s *Solution) DirectionalDerivative(dz, dlambda, dnu []float64, t *QPGrad) 
 	d.y = grow(d.y, max(a.n, len(d.rows)))
 	copy(d.y, sol.Nu)
 	copy(d.y[strict:], sol.Lambda)
+	if !s.bounded() {
+		return errDerivativeOverflow
+	}
 	d.write(s, dz, dlambda, dnu)
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"gonum.org/v1/gonum/floats"
@@ -457,6 +458,96 @@ func TestQPGeneralized(t *testing.T) {
 			if off := floats.Distance(gf[in], wf[in], 2); off > 1e-10*c.cond*(1+size) {
 				t.Errorf("%d: condition %.1e, %v off by %.1e of %.1e", i, c.cond, QPInput(in), off, size)
 			}
+		}
+	}
+}
+
+// Cotangents, directions and products beyond float64 are errors, not NaN.
+func TestQPDerivativesNotFinite(t *testing.T) {
+	q := &QP{Q: mat.NewDense(1, 1, []float64{1e-200}), P: []float64{-1e-50}, G: mat.NewDense(1, 1, []float64{1}), H: []float64{2e150}}
+	var s Solution
+	if err := s.Solve(q); err != nil {
+		t.Fatal(err)
+	}
+	for _, cot := range []float64{math.NaN(), math.Inf(1), 1e150, 1} {
+		g := newQPGrad(q)
+		if err := s.VJP(g, []float64{cot}, nil, nil); !errors.Is(err, ErrNotFinite) {
+			t.Errorf("cotangent %v: %v", cot, err)
+		}
+		if g.Q.At(0, 0) != 0 || g.P[0] != 0 {
+			t.Errorf("cotangent %v: written to", cot)
+		}
+		dz := []float64{7}
+		for name, f := range map[string]func([]float64, []float64, []float64, *QPGrad) error{"JVP": s.JVP, "DirectionalDerivative": s.DirectionalDerivative} {
+			if err := f(dz, nil, nil, &QPGrad{P: []float64{cot * 1e200}}); !errors.Is(err, ErrNotFinite) || dz[0] != 7 {
+				t.Errorf("%s along %v: %v, %v", name, cot, dz, err)
+			}
+		}
+	}
+	if err := s.VJP(&QPGrad{P: make([]float64, 1)}, []float64{1e-60}, nil, nil); err != nil {
+		t.Errorf("a small cotangent: %v", err)
+	}
+}
+
+// A flat objective leaves z open where only a weakly active row holds it.
+func TestQPDirectionalDerivativeNeedsUniqueZ(t *testing.T) {
+	q := &QP{Q: mat.NewDense(2, 2, []float64{0, 0, 0, 1}), P: []float64{0, -1}, G: mat.NewDense(1, 2, []float64{1, 0}), H: []float64{0}}
+	var s Solution
+	if err := s.Solve(q); err != nil || s.Z[0] != 0 {
+		t.Fatal(s.Z, err)
+	}
+	if err := s.DirectionalDerivative(make([]float64, 2), nil, nil, &QPGrad{H: []float64{1}}); !errors.Is(err, ErrNotDifferentiable) {
+		t.Errorf("z₁ is any number up to h: %v", err)
+	}
+}
+
+// The named tolerances, from both sides.
+func TestQPDerivativeTolerances(t *testing.T) {
+	// rangeTol: z₂ is open, the cotangent asks for it a little.
+	flat := &QP{Q: mat.NewDense(2, 2, []float64{1, 0, 0, 0}), P: []float64{-1, 0}}
+	var s Solution
+	if err := s.Solve(flat); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		part    float64
+		refused bool
+	}{{3e-9, false}, {3e-8, true}} {
+		err := s.VJP(&QPGrad{H: []float64{}}, []float64{1, c.part}, nil, nil) // of no row
+		if (err != nil) != c.refused {
+			t.Errorf("rangeTol: %v outside the range: %v", c.part, err)
+		}
+	}
+	// singularTol: the smaller eigenvalue of a matrix with a unit diagonal.
+	for _, c := range []struct {
+		ratio float64
+		null  int
+	}{{3e-12, 1}, {3e-11, 0}} {
+		off := 1 - 2*c.ratio
+		if k := newKKTMatrix(2, 0, []float64{1, off, off, 1}, nil); len(k.null) != c.null {
+			t.Errorf("singularTol: eigenvalues %v: %d null vectors", k.values, len(k.null))
+		}
+	}
+	// weakCond: from about 2e7 on, the condition is named and Generalized does
+	// not help.
+	for _, c := range []struct {
+		delta, slack float64
+		named        bool
+	}{{2e-7, 1e-8, false}, {5e-9, 1e-6, true}} {
+		q := &QP{Q: mat.NewDense(2, 2, []float64{1, 1 - c.delta, 1 - c.delta, 1}), P: []float64{-c.delta, c.delta}, // z = (1, −1)
+			G: mat.NewDense(1, 2, []float64{1, 0}), H: []float64{1 + c.slack}}
+		var s Solution
+		if err := s.Solve(q); err != nil {
+			t.Fatal(err)
+		}
+		g := &QPGrad{P: make([]float64, 2)}
+		err := s.VJP(g, []float64{1, 0}, nil, nil)
+		if !errors.Is(err, ErrNotDifferentiable) || strings.Contains(err.Error(), "condition") != c.named {
+			t.Errorf("weakCond: δ = %v: %v", c.delta, err)
+		}
+		s.Generalized = true
+		if err := s.VJP(g, []float64{1, 0}, nil, nil); (err != nil) != c.named {
+			t.Errorf("weakCond: δ = %v: generalised: %v", c.delta, err)
 		}
 	}
 }
