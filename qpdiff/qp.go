@@ -94,9 +94,9 @@ func (s Status) String() string {
 //	Dual   = ‖Qz + p + Gᵀλ + Aᵀν‖∞
 //	Gap    = |zᵀQz + pᵀz + hᵀλ + bᵀν|   (primal minus dual objective)
 //
-// and λ ≥ 0 holds exactly. Relative does not depend on the units of the
-// objective, of the rows and of the variables. With u_j the unit of variable j,
-// and with
+// and λ ≥ 0 holds exactly. Relative does not change if the objective, a row or
+// all variables are measured in other units. With u_j the unit of variable j, and
+// with
 //
 //	Z = max |z_j|/u_j
 //	D = max u_j·|t| over the terms t of the gradient's entry j: p_j, Q_jk z_k, G_rj λ_r and A_rj ν_r
@@ -107,10 +107,10 @@ func (s Status) String() string {
 //	u_j·|(Qz + p + Gᵀλ + Aᵀν)_j| / D
 //	Gap                       / max(D·Z, |h_r λ_r|, |b_r ν_r|)
 //
-// where 0/0 counts as 0. The unit of variable j is 1/√Q_jj where Q is safely
-// positive definite; elsewhere it comes from equilibrating Q and the rows with
-// more than one entry, so that the largest entry of each row and column is near
-// one. Values up to 1e-14 are upper bounds.
+// where 0/0 counts as 0. The units are 1 where Q is safely positive definite;
+// elsewhere they come from equilibrating Q and the rows with more than one
+// entry, so that the largest entry of each row and column is near one. Values up
+// to 1e-14 are upper bounds.
 type KKTResidual struct {
 	Primal, Dual, Gap float64
 	Relative          float64
@@ -187,11 +187,15 @@ func (s *Solution) forget() {
 // Solve solves q. The error matches
 //
 //   - ErrShape, ErrNotFinite or ErrDomain (an [ArgError]) where the data cannot
-//     be used, the last for a Q that is not symmetric;
+//     be used, the last for a Q that is not symmetric and for a row of G or A
+//     other than zero whose largest entry lies outside 1e-270…1e270;
 //   - ErrInfeasible, ErrUnbounded or ErrNonconvex with the Status of that name,
 //     and its Certificate filled;
 //   - ErrIterationLimit where Tol was not reached. Z, Lambda and Nu then hold
-//     the best point found and Residual says how good it is.
+//     the best point found and Residual says how good it is;
+//   - ErrNotFinite, with the Status IterationLimit, where the solution or a
+//     product that its residual sums leaves the range of float64. Sizes between
+//     1e-140 and 1e140 of all entries and of the solution are safe.
 //
 // In all other cases of error Z, Lambda and Nu are empty. q is not changed and
 // not referred to after Solve returns.
@@ -210,37 +214,52 @@ func (s *Solution) Solve(q *QP) error {
 		s.Nu = grow(s.Nu, a.rows-a.m)
 		clear(s.Lambda)
 		clear(s.Nu)
+		inRange := finite(s.Residual.Relative) && finite(s.Residual.Primal) && finite(s.Objective)
 		for i, r := range a.w {
-			if v := a.lam[i] * a.scale[r]; r < a.m {
+			v := a.lam[i] * a.scale[r]
+			inRange = inRange && finite(v) && (math.Abs(v) >= minNormal || a.lam[i] == 0)
+			if r < a.m {
 				s.Lambda[r] = v
 			} else {
 				s.Nu[r-a.m] = v
 			}
 		}
+		if !inRange {
+			return s.outOfRange()
+		}
 		if s.Status == Optimal {
 			return nil
 		}
-		if !finite(s.Residual.Relative) || !finite(s.Objective) {
-			s.forget()
-			a.loaded = false
-			s.Status = IterationLimit
-			return fmt.Errorf("qpdiff: the solution overflows: %w", ErrNotFinite)
-		}
 		return fmt.Errorf("qpdiff: stopped with relative KKT residual %.3g: %w", s.Residual.Relative, ErrIterationLimit)
-	case Infeasible:
-		return errInfeasibleQP
-	case Unbounded:
-		return errUnboundedQP
-	default:
+	case Nonconvex:
+		if !finite(s.Certificate.Residual) {
+			return s.outOfRange()
+		}
 		a.loaded = false
 		return errNonconvexQP
 	}
+	s.Residual, s.Objective = KKTResidual{}, 0
+	if c := &s.Certificate; !allFinite(c.Z) || !allFinite(c.Lambda) || !allFinite(c.Nu) {
+		return s.outOfRange()
+	}
+	if s.Status == Infeasible {
+		return errInfeasibleQP
+	}
+	return errUnboundedQP
+}
+
+// outOfRange forgets everything, since the numbers are no answer.
+func (s *Solution) outOfRange() error {
+	s.Reset()
+	s.Status = IterationLimit
+	return errOutOfRangeQP
 }
 
 // Wrapped once, so that a failing batch item allocates no more than others.
 var (
 	errInfeasibleQP = fmt.Errorf("qpdiff: no z meets Gz ≤ h and Az = b: %w (Solution.Certificate holds the proof)", ErrInfeasible)
 	errUnboundedQP  = fmt.Errorf("qpdiff: the objective falls without end: %w (Solution.Certificate holds the direction)", ErrUnbounded)
+	errOutOfRangeQP = fmt.Errorf("qpdiff: the solution, or a product that its residual sums, overflows or underflows: %w: rescale the problem", ErrNotFinite)
 	errNonconvexQP  = fmt.Errorf("qpdiff: Q is not positive semidefinite: %w (Solution.Certificate holds a direction of negative curvature)", ErrNonconvex)
 )
 
@@ -408,17 +427,15 @@ func (a *activeSet) loadRow(q *QP, r int) (same bool, err error) {
 	}
 	if !same {
 		norm := floats.Dot(src, src)
-		if !(norm > 1e-280 && norm < 1e280) {
-			if norm, err = a.oddNorm(name, g, src); err != nil {
-				return false, err
-			}
-		} else {
+		if safeSquares < norm && norm < 1/safeSquares {
 			norm = math.Sqrt(norm)
+		} else if norm, err = a.oddNorm(name, g, i); err != nil {
+			return false, err
 		}
 		s := 0.0
 		if norm > 0 {
 			_, e := math.Frexp(norm)
-			s = math.Ldexp(1, min(max(-e, -1000), 1000))
+			s = math.Ldexp(1, -e)
 		}
 		a.scale[r] = s
 		entries := 0
@@ -449,14 +466,26 @@ func (a *activeSet) loadRow(q *QP, r int) (same bool, err error) {
 	return same, nil
 }
 
-// oddNorm is the norm of a row whose sum of squares is no safe number.
-func (a *activeSet) oddNorm(name string, g *mat.Dense, row []float64) (float64, error) {
+const (
+	// safeSquares: above it, and below its inverse, a sum of squares has lost
+	// nothing to underflow or overflow.
+	safeSquares = 1e-280
+	// smallestRow is the size from which a row is taken, and its inverse that up
+	// to which it is: the row's multiplier still has room for 38 decades.
+	smallestRow = 1e-270
+)
+
+// oddNorm is the norm of row i of g, whose sum of squares is no safe number.
+func (a *activeSet) oddNorm(name string, g *mat.Dense, i int) (float64, error) {
 	var big float64
-	for _, v := range row {
+	for _, v := range g.RawRowView(i) {
 		if !finite(v) {
 			return 0, checkMatrix(name, g)
 		}
 		big = max(big, math.Abs(v))
+	}
+	if big > 0 && !(smallestRow <= big && big <= 1/smallestRow) {
+		return 0, argErrorf(name, ErrDomain, "scale the row and its bound", "has entries of size %.3g in row %d, whose multiplier overflows or underflows", big, i)
 	}
 	return big, nil
 }
@@ -481,6 +510,16 @@ func checkVector(name string, x []float64) error {
 		}
 	}
 	return nil
+}
+
+// allFinite reports whether no entry is NaN or infinite.
+func allFinite(x []float64) bool {
+	for _, v := range x {
+		if !finite(v) {
+			return false
+		}
+	}
+	return true
 }
 
 // grow returns x with length n, its contents unspecified.

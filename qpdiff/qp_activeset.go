@@ -22,8 +22,8 @@ type activeSet struct {
 	q, p, c, r, scale []float64
 	qmax              float64   // largest |entry| of Q
 	d                 []float64 // squared scale of the variables, for the proximal term
-	// unit holds the units of the variables in which residuals are compared:
-	// 1/√Q_jj, or 1/√d_j where Q counts as semidefinite.
+	// unit holds the units of the variables in which residuals are compared,
+	// 1/√d_j.
 	unit []float64
 
 	l, linv []float64 // L and the inverses of its diagonal
@@ -676,14 +676,11 @@ func (a *activeSet) factorised(s *Solution) Status {
 		return Optimal
 	}
 	for i := range a.d {
-		a.d[i] = 1
+		a.d[i], a.unit[i] = 1, 1
 	}
 	a.factored = true
 	if a.qmax > 0 {
 		if a.factor(0, pivotTol) == a.n && a.definite() {
-			for i := range a.unit {
-				a.unit[i] = 1 / math.Sqrt(a.q[i*a.n+i])
-			}
 			return Optimal
 		}
 		for i := range a.d {
@@ -738,6 +735,10 @@ const (
 	// converged is the relative residual at which no further proximal step is
 	// taken. It leaves room above [refined] for the working set's condition.
 	converged = 1e-13
+	// openBound: a bound beyond this multiple of the usual ones stands for
+	// infinity, and does not make the proximal term weaker. Smaller multiples
+	// are common in one problem.
+	openBound = 1e6
 	// proximalPatience is the number of steps with the same proximal term.
 	proximalPatience = 15
 )
@@ -777,7 +778,7 @@ func (a *activeSet) descend(s *Solution, tol float64) Status {
 		}
 		a.refine(s)
 		if s.Residual.Relative > converged {
-			a.tryZeros(s)
+			a.tryZeros(s, tol)
 		}
 		rel := s.Residual.Relative
 		if rel <= converged || a.iterations > a.maxChanges {
@@ -858,13 +859,16 @@ func (a *activeSet) equilibrate() float64 {
 			}
 		}
 	}
-	pmax, zsize, qmax := 0.0, 0.0, 0.0
+	pmax, qmax := 0.0, 0.0
 	copy(a.unit, sigma)
 	for j, v := range sigma {
 		a.d[j] = 1 / (v * v)
 		pmax = max(pmax, math.Abs(a.p[j])*v)
 		qmax = max(qmax, a.q[j*n+j]*v*v)
 	}
+	// least: no feasible point is smaller. inverse/open: the harmonic mean of the
+	// bounds that 0 meets, which bounds that stand for infinity do not move.
+	least, inverse, open := 0.0, 0.0, 0.0
 	for r := range a.rows {
 		norm := 0.0
 		for j, v := range a.crow(r) {
@@ -879,8 +883,22 @@ func (a *activeSet) equilibrate() float64 {
 		a.scale[r] *= s
 		a.r[r] *= s
 		floats.Scale(s, a.crow(r))
-		if finite(a.r[r]) {
-			zsize = max(zsize, math.Abs(a.r[r]))
+		switch v := a.r[r]; {
+		case r >= a.m || v < 0:
+			least = max(least, math.Abs(v))
+		case v > 0:
+			inverse += 1 / v
+			open++
+		}
+	}
+	usual := least
+	if inverse > 0 {
+		usual = max(usual, open/inverse)
+	}
+	zsize := 0.0
+	for _, v := range a.r {
+		if v = math.Abs(v); v <= openBound*usual {
+			zsize = max(zsize, v)
 		}
 	}
 	shift := 0.0

@@ -23,7 +23,7 @@ func (a *activeSet) measure(s *Solution, thorough bool) {
 			gapTerm = max(gapTerm, math.Abs(v*a.r[r]))
 		}
 	}
-	var zqz, pz, dual, dualTerm, zmax, sum float64
+	var zqz, pz, dual, dualTerm, rawTerm, zmax, rawZ, sum float64
 	for i, z := range a.z {
 		p, c, unit := a.p[i], cl[i], a.unit[i]
 		v := floats.Dot(a.q[i*n:(i+1)*n], a.z)
@@ -32,8 +32,10 @@ func (a *activeSet) measure(s *Solution, thorough bool) {
 		g := v + p + c
 		a.grad[i] = g
 		sum += g
-		dualTerm = max(dualTerm, unit*max(math.Abs(v), math.Abs(p), math.Abs(c)))
-		zmax = max(zmax, math.Abs(z)/unit)
+		term := max(math.Abs(v), math.Abs(p), math.Abs(c))
+		dualTerm, rawTerm = max(dualTerm, unit*term), max(rawTerm, term)
+		z = math.Abs(z)
+		zmax, rawZ = max(zmax, z/unit), max(rawZ, z)
 		g = math.Abs(g)
 		dual = max(dual, unit*g)
 		res.Dual = max(res.Dual, g)
@@ -49,9 +51,22 @@ func (a *activeSet) measure(s *Solution, thorough bool) {
 		dualTerm = max(dualTerm, a.largestTerm())
 		res.Relative = max(primal, ratio(dual, dualTerm), ratio(res.Gap, max(gapTerm, dualTerm*zmax)))
 	}
-	if sum += res.Gap; !finite(sum) {
+	if sum += res.Gap; !finite(sum) || !representable(rawTerm, dualTerm) || !representable(rawZ, zmax) {
 		res.Relative = math.Inf(1)
 	}
+}
+
+const (
+	// minNormal is the smallest number with all bits of its mantissa.
+	minNormal = 0x1p-1022
+	// underflow is the size below which rounding errors underflow.
+	underflow = minNormal / eps
+)
+
+// representable reports whether v and scaled, the same in other units, can be
+// the size of what a relative residual is judged by.
+func representable(v, scaled float64) bool {
+	return v == 0 || v >= underflow && scaled >= underflow && finite(scaled)
 }
 
 // violation returns the largest violation of a row, the largest relative to the
@@ -152,29 +167,30 @@ func (a *activeSet) refine(s *Solution) {
 }
 
 // tryZeros replaces z by 0 where that lies on the working set, and the
-// multipliers by 0 where p vanishes, if the residual falls. Where the solution
-// is 0, rounding gives one that is nothing but noise, and no correction of it is
-// small relative to it.
-func (a *activeSet) tryZeros(s *Solution) {
+// multipliers by 0 where p vanishes, if the residual falls and is at most tol.
+// Where the solution is 0, rounding gives one that is nothing but noise, and no
+// correction of it is small relative to it.
+func (a *activeSet) tryZeros(s *Solution, tol float64) {
 	origin := true
 	for r, v := range a.r {
 		origin = origin && v >= 0 && (v == 0 || r < a.m && a.at[r] < 0)
 	}
 	if origin {
-		a.tryZero(s, a.z, a.oldZ)
+		a.tryZero(s, tol, a.z, a.oldZ)
 	}
 	if floats.Norm(a.p, math.Inf(1)) == 0 {
 		k := len(a.w)
-		a.tryZero(s, a.lam[:k], a.oldLam[:k])
+		a.tryZero(s, tol, a.lam[:k], a.oldLam[:k])
 	}
 }
 
-// tryZero replaces x, a part of the solution, by 0 if the residual falls.
-func (a *activeSet) tryZero(s *Solution, x, old []float64) {
+// tryZero replaces x, a part of the solution, by 0 if the residual falls and is
+// at most tol.
+func (a *activeSet) tryZero(s *Solution, tol float64, x, old []float64) {
 	before := s.Residual.Relative
 	copy(old, x)
 	clear(x)
-	if a.measure(s, true); !(s.Residual.Relative < before) {
+	if a.measure(s, true); !(s.Residual.Relative < before && s.Residual.Relative <= tol) {
 		copy(x, old)
 		a.measure(s, true)
 	}

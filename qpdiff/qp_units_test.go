@@ -1,6 +1,7 @@
 package qpdiff
 
 import (
+	"errors"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -49,7 +50,10 @@ func (u *qpUnits) off(s, t *Solution) float64 {
 		diff, size := 0.0, 0.0
 		for i, v := range x {
 			size = max(size, math.Abs(v))
-			diff = max(diff, math.Abs(v-y[i]*unit(i)))
+			if w := y[i]; w != 0 {
+				v -= w * unit(i)
+			}
+			diff = max(diff, math.Abs(v))
 		}
 		worst = max(worst, ratio(diff, size))
 	}
@@ -316,4 +320,130 @@ func TestQPNoScale(t *testing.T) {
 	if err := s.Solve(&QP{P: []float64{0}}); err != nil || s.Residual != (KKTResidual{}) || s.Z[0] != 0 {
 		t.Errorf("nothing to minimise: %v, z = %v, %+v", err, s.Z, s.Residual)
 	}
+}
+
+// In units of any size the answer is the same, or an error.
+func TestQPExtremeUnits(t *testing.T) {
+	answered, refused := 0, 0
+	for _, kind := range unitKinds {
+		for i := range 150 {
+			rng := rand.New(rand.NewPCG(25, uint64(i)))
+			qp := kind.draw(rng, 2+rng.IntN(4))
+			var s, r Solution
+			s.Solve(&qp)
+			u := drawUnits(rng, &qp, 4, []int{120, 260, 530}[rng.IntN(3)], false)
+			other := u.apply(&qp)
+			err := r.Solve(&other)
+			for _, x := range [][]float64{r.Z, r.Lambda, r.Nu, r.Certificate.Z, r.Certificate.Lambda, r.Certificate.Nu, {r.Objective, r.Residual.Primal, r.Residual.Dual, r.Residual.Relative, r.Certificate.Residual}} {
+				if !allFinite(x) {
+					t.Errorf("%s %d, %+v: %v holds what is not finite: %v", kind.name, i, u, r.Status, x)
+				}
+			}
+			switch {
+			case !sameZeros(&qp, &other):
+			case err == nil && s.Status == Optimal:
+				answered++
+				if kind.name == "cone" {
+					clear(s.Lambda)
+					clear(r.Lambda)
+				}
+				if off := u.off(&s, &r); !(off < 1e-9) {
+					t.Errorf("%s %d, %+v: results differ by %g", kind.name, i, u, off)
+				}
+			case r.Status == s.Status:
+				answered++
+			case errors.Is(err, ErrNotFinite) || errors.Is(err, ErrDomain) || errors.Is(err, ErrIterationLimit):
+				refused++
+			default:
+				t.Errorf("%s %d, %+v: %v is called %v: %v", kind.name, i, u, s.Status, r.Status, err)
+			}
+		}
+	}
+	t.Logf("%d answered, %d refused", answered, refused)
+	if answered < refused/2 {
+		t.Error("too few are answered")
+	}
+}
+
+// Bounds that stand for infinity change no digit that matters.
+func TestQPHugeBounds(t *testing.T) {
+	for _, huge := range []float64{1e12, 1e20, 1e30, 1e100, math.MaxFloat64} {
+		for _, kind := range unitKinds[:6] {
+			for i := range 20 {
+				rng := rand.New(rand.NewPCG(26, uint64(i)))
+				qp := kind.draw(rng, 2+rng.IntN(7))
+				var s, r Solution
+				s.Solve(&qp)
+				for row := range qp.H {
+					if s.Lambda[row] == 0 && rng.IntN(2) == 0 {
+						qp.H[row] = huge
+					}
+				}
+				if err := r.Solve(&qp); err != nil {
+					t.Errorf("%s %d, bounds of %g: %v", kind.name, i, huge, err)
+				} else if d := maxDiff(r.Z, s.Z); d > 1e-11 {
+					t.Errorf("%s %d, bounds of %g: z is off by %g", kind.name, i, huge, d)
+				}
+			}
+		}
+	}
+}
+
+// Sizes at the ends of float64's range.
+func TestQPOutOfRange(t *testing.T) {
+	one := mat.NewDense(1, 1, []float64{1})
+	row := func(x ...float64) *mat.Dense { return mat.NewDense(1, len(x), x) }
+	for _, c := range []struct {
+		name string
+		qp   QP
+		err  error
+		z    float64
+	}{
+		{"denormal row", QP{Q: one, P: []float64{-2}, G: row(5e-324), H: []float64{5e-324}}, ErrDomain, 0},
+		{"denormal equality", QP{Q: one, P: []float64{-2}, A: row(5e-324), B: []float64{5e-324}}, ErrDomain, 0},
+		{"huge row", QP{Q: one, P: []float64{-2}, G: row(1e308), H: []float64{1e308}}, ErrDomain, 0},
+		{"small row", QP{Q: one, P: []float64{-2}, G: row(1e-260), H: []float64{1e-260}}, nil, 1},
+		{"large row", QP{Q: one, P: []float64{-2}, G: row(1e260), H: []float64{1e260}}, nil, 1},
+		{"multiplier overflows", QP{Q: one, P: []float64{-1e60}, G: row(1e-260), H: []float64{1e-260}}, ErrNotFinite, 0},
+		{"multiplier underflows", QP{Q: one, P: []float64{-1e-60}, G: row(1e260), H: []float64{0}}, ErrNotFinite, 0},
+		{"minimiser overflows", QP{Q: row(1e-200), P: []float64{-1e200}}, ErrNotFinite, 0},
+		{"objective overflows", QP{Q: one, P: []float64{-1e200}}, ErrNotFinite, 0},
+		{"minimiser underflows", QP{Q: row(1e-60), P: []float64{-1e-300}, G: row(1e200), H: []float64{1e-200}}, ErrNotFinite, 0},
+		{"denormal objective", QP{Q: row(5e-324), P: []float64{-5e-324}}, ErrNotFinite, 0},
+		{"small objective", QP{Q: row(1e-140), P: []float64{-2e-140}}, nil, 2},
+		{"large objective", QP{Q: row(1e140), P: []float64{-2e140}}, nil, 2},
+	} {
+		var s Solution
+		err := s.Solve(&c.qp)
+		if c.err == nil {
+			if err != nil || math.Abs(s.Z[0]-c.z) > 1e-15*c.z {
+				t.Errorf("%s: %v, z = %v", c.name, err, s.Z)
+			}
+		} else if !errors.Is(err, c.err) {
+			t.Errorf("%s: %v, z = %v, λ = %v", c.name, err, s.Z, s.Lambda)
+		} else if len(s.Z)+len(s.Lambda)+len(s.Nu) > 0 {
+			t.Errorf("%s: numbers that are no solution", c.name)
+		}
+	}
+}
+
+// sameZeros reports whether the entries of other are those of q in other units:
+// none has underflowed or overflowed.
+func sameZeros(q, other *QP) bool {
+	entries := func(q *QP) []float64 {
+		all := slices.Concat(q.P, q.H, q.B)
+		for _, m := range []*mat.Dense{q.Q, q.G, q.A} {
+			if m != nil {
+				all = append(all, m.RawMatrix().Data...)
+			}
+		}
+		return all
+	}
+	x, y := entries(q), entries(other)
+	for i, v := range y {
+		if v = math.Abs(v); (v == 0) != (x[i] == 0) || v != 0 && !(v >= minNormal && finite(v)) {
+			return false
+		}
+	}
+	return true
 }
