@@ -102,7 +102,9 @@ func (m GapMonitor) Watch(steps iter.Seq2[Step, error]) iter.Seq2[GapStep, error
 
 // Best watches a search to its end and returns the step of lowest estimate,
 // with slices of its own: where to stop, by examples that the CV loss has not
-// seen. With an error it returns the best step before it.
+// seen. With an error it returns the best step before it. A search without
+// steps, or without a finite estimate, is an error of kind
+// [qpdiff.ErrNotFinite].
 func (m GapMonitor) Best(steps iter.Seq2[Step, error]) (GapStep, error) {
 	best := GapStep{HeldOut: math.Inf(1), Risk: math.NaN()}
 	for s, err := range m.Watch(steps) {
@@ -113,6 +115,9 @@ func (m GapMonitor) Best(steps iter.Seq2[Step, error]) (GapStep, error) {
 			best = s
 			best.Step = s.Step.clone()
 		}
+	}
+	if best.X == nil {
+		return best, noBest("steps", "estimate of the risk")
 	}
 	return best, nil
 }

@@ -135,7 +135,14 @@ func TestGapMonitorReportsFailures(t *testing.T) {
 			t.Errorf("%s: after %d steps the error %v", name, steps, failure)
 		}
 	}
-	m := GapMonitor{HeldOut: fine}
+	m := GapMonitor{HeldOut: func(Step) (float64, error) { return math.Inf(1), nil }}
+	if _, err := m.Best(search.Search(p, []float64{0})); !errors.Is(err, qpdiff.ErrNotFinite) {
+		t.Errorf("the best of infinite estimates: %v", err)
+	}
+	m = GapMonitor{HeldOut: fine}
+	if _, err := m.Best(none); !errors.Is(err, qpdiff.ErrNotFinite) {
+		t.Errorf("the best of no steps: %v", err)
+	}
 	if _, err := m.Best(search.Search(failing, []float64{0})); !errors.Is(err, broken) {
 		t.Errorf("a failing search: %v", err)
 	}

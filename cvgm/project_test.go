@@ -21,6 +21,10 @@ func TestSimplexByHand(t *testing.T) {
 		{[]float64{7}, []float64{1}},
 		{[]float64{1e18, 1e18, 0}, []float64{.5, .5, 0}},
 		{nil, nil},
+		{[]float64{math.Inf(1), 1}, []float64{1, 0}},
+		{[]float64{math.Inf(1), math.Inf(-1), math.Inf(1)}, []float64{.5, 0, .5}},
+		{[]float64{math.Inf(-1), 3}, []float64{0, 1}},
+		{[]float64{math.Inf(-1), math.Inf(-1)}, []float64{.5, .5}},
 	} {
 		x := slices.Clone(c.x)
 		Simplex(x)
@@ -98,6 +102,16 @@ func TestLearnedLossIsLearned(t *testing.T) {
 	}
 	if !(best.Loss < start-1e-4) {
 		t.Errorf("from %v to %v", start, best.Loss)
+	}
+}
+
+// What comes of a NaN must not pass for a point of the simplex.
+func TestSimplexOfNaN(t *testing.T) {
+	for _, x := range [][]float64{{math.NaN(), 1}, {1, math.NaN()}, {math.Inf(1), math.NaN()}} {
+		Simplex(x)
+		if x[0] == x[0] || x[1] == x[1] {
+			t.Errorf("becomes %v", x)
+		}
 	}
 }
 

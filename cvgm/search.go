@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"iter"
 	"math"
+	"slices"
 
 	"cvgm/qpdiff"
 
@@ -16,7 +17,15 @@ type Objective func(grad, x []float64) (float64, error)
 
 // A Problem is what a Searcher minimises: an objective over a constraint set,
 // which is a box or what Project projects onto. No searcher evaluates the
-// objective outside it.
+// objective outside it, or at coordinates that are not finite.
+//
+// An objective returns an error where it has no value. NaN and −Inf are errors
+// of kind [qpdiff.ErrNotFinite] at every point. So are, at the start of a
+// search, a loss of +Inf and a gradient that is not finite. Later both are a
+// failed trial to [QuasiNewton] and [AdaptiveGradient], which shorten the step;
+// [CMAES] and [Bayesian] rank +Inf last; the other searchers with gradient end
+// with an error. [Exhaustive] and [RandomSearch] have no start: +Inf is a loss
+// to them.
 type Problem struct {
 	Objective Objective
 	// Lower and Upper bound x entry by entry; infinite entries bound nothing.
@@ -25,6 +34,16 @@ type Problem struct {
 	// Project moves x, in place, to the nearest point of a convex set that is
 	// no box. Nil: the set is the box. Searchers that need a box refuse others.
 	Project func(x []float64)
+	// Generalised reports whether the last gradient is an element of the
+	// generalised derivative at a kink. It is called after each gradient and
+	// marks the [Step]. Nil: never.
+	Generalised func() bool
+
+	// scale holds the scales that an enclosing searcher has determined; zero
+	// where it could not. Nil: see scales.
+	scale []float64
+	// shifted: x has no zero, so that scales do not grow with |x|.
+	shifted bool
 }
 
 func (p Problem) project(x []float64) {
@@ -98,19 +117,41 @@ type Step struct {
 	Loss        float64   // its value there
 	Grad        []float64 // its gradient there; nil where the searcher uses none
 	Evaluations int       // of the objective, this one included
-	Converged   bool      // the searcher's own test of convergence holds at X
+	// Converged: the searcher's test of convergence holds at X; see [Searcher].
+	Converged bool
+	// Generalised: X is at a kink, and Grad is an element of the generalised
+	// derivative there.
+	Generalised bool
 }
 
 // A Searcher minimises a Problem, one evaluation at a time. The sequence ends
 // when the searcher has converged or spent its budget; what else should stop
 // it, be recorded or be tested is the body of the caller's loop. After an
 // error, given with the X where it arose, the sequence ends.
+//
+// Searchers are independent of units. A coordinate whose bounds fix its sign
+// has the scale |x0|: it is a penalty or a width. Any other is a weight, whose
+// |x0| may be small by chance: its scale is the width of its bounds or, where
+// that is infinite, the largest |x0| of all such coordinates. Where this is zero
+// the scale is the first of the following that is not: |lower|, |upper|, the
+// largest scale of the other coordinates, |f|/‖∇f‖∞ at the start, 1. The
+// steps of searchers with gradient have one unit for all coordinates.
+//
+// A searcher with gradient has converged where moves within the scales lower
+// the loss, to first order, by at most Tol·|f(x)| in total. The scale of a
+// coordinate here is at least |x| and the length of the searcher's next step.
+// Where the loss tends to zero, Tol·|f(x0)| suffices if the last two
+// evaluations were within Tol of the scale in each coordinate. For a convex loss
+// the first test bounds what is left to gain within the scales. A negative Tol
+// is never reached.
 type Searcher interface {
 	Search(p Problem, x0 []float64) iter.Seq2[Step, error]
 }
 
 // Best runs a search to its end and returns the step of lowest loss, with
-// slices of its own. With an error it returns the best step before it.
+// slices of its own. With an error it returns the best step before it. A search
+// without steps, or without a finite loss, is an error of kind
+// [qpdiff.ErrNotFinite].
 func Best(steps iter.Seq2[Step, error]) (Step, error) {
 	best := Step{Loss: math.Inf(1)}
 	for s, err := range steps {
@@ -121,7 +162,14 @@ func Best(steps iter.Seq2[Step, error]) (Step, error) {
 			best = s.clone()
 		}
 	}
+	if best.X == nil {
+		return best, noBest("steps", "loss")
+	}
 	return best, nil
+}
+
+func noBest(arg, value string) error {
+	return badArg(arg, qpdiff.ErrNotFinite, "start the search where the "+value+" is finite", "have no finite %s", value)
 }
 
 // clone returns the step with slices of its own.
@@ -156,6 +204,12 @@ type walk struct {
 	p     Problem
 	yield func(Step, error) bool
 	limit int // evaluations
+
+	first float64   // |f| at the start
+	scale []float64 // of each coordinate, at the start
+	last  []float64 // X of the evaluation before this one
+	moved float64   // the largest move from last to X, in scales
+	work  []float64
 }
 
 // search returns the evaluations that run makes. X starts as the projection of
@@ -163,7 +217,8 @@ type walk struct {
 // can start from, come back as the sequence's only element.
 func search(p Problem, x0 []float64, limit int, gradient bool, settings error, run func(w *walk)) iter.Seq2[Step, error] {
 	return func(yield func(Step, error) bool) {
-		w := &walk{Step: Step{X: append([]float64(nil), x0...)}, p: p, yield: yield, limit: limit}
+		w := &walk{Step: Step{X: append([]float64(nil), x0...)}, p: p, yield: yield, limit: limit,
+			last: make([]float64, len(x0)), work: make([]float64, len(x0))}
 		if gradient {
 			w.Grad = make([]float64, len(x0))
 		}
@@ -186,11 +241,45 @@ func (w *walk) fail(err error) {
 	w.yield(w.Step, &SearchError{Index: w.Index, X: append([]float64(nil), w.X...), Err: err})
 }
 
-// eval evaluates at X. Where it returns false the search is over.
+// eval evaluates at X and requires a finite loss and gradient. Where it returns
+// false the search is over.
 func (w *walk) eval() bool {
+	if !w.evaluate() {
+		return false
+	}
+	if !w.defined() {
+		w.fail(badArg("Problem.Objective", qpdiff.ErrNotFinite, "start where it is finite, or use shorter steps", "is %v, with a gradient of norm %v", w.Loss, floats.Norm(w.Grad, math.Inf(1))))
+		return false
+	}
+	return true
+}
+
+// defined reports whether loss and gradient are finite.
+func (w *walk) defined() bool { return finite(w.Loss) && allFinite(w.Grad) }
+
+func allFinite(v []float64) bool {
+	for _, x := range v {
+		if !finite(x) {
+			return false
+		}
+	}
+	return true
+}
+
+// evaluate evaluates at X, where the loss may be +Inf and the gradient not
+// finite. Where it returns false the search is over.
+func (w *walk) evaluate() bool {
+	if !allFinite(w.X) {
+		w.fail(badArg("x", qpdiff.ErrNotFinite, "bound the search, or use shorter steps", "is proposed for the next evaluation but is not finite"))
+		return false
+	}
 	loss, err := w.p.Objective(w.Grad, w.X)
-	if err == nil && (loss != loss || floats.HasNaN(w.Grad)) {
-		err = badArg("Problem.Objective", qpdiff.ErrNotFinite, "return an error where it has no value", "is NaN, or its gradient")
+	switch {
+	case err != nil:
+	case loss != loss:
+		err = badArg("Problem.Objective", qpdiff.ErrNotFinite, "return an error where it has no value", "is NaN")
+	case math.IsInf(loss, -1):
+		err = badArg("Problem.Objective", qpdiff.ErrNotFinite, "bound the search where it falls without end", "is -Inf")
 	}
 	if err != nil {
 		w.fail(err)
@@ -198,7 +287,86 @@ func (w *walk) eval() bool {
 	}
 	w.Loss = loss
 	w.Evaluations++
+	w.Generalised = w.Grad != nil && w.p.Generalised != nil && w.p.Generalised()
+	if w.Evaluations == 1 {
+		w.measure()
+	}
+	w.moved = math.Inf(1)
+	if w.Evaluations > 1 {
+		w.moved = 0
+		for i, x := range w.X {
+			w.moved = max(w.moved, math.Abs(x-w.last[i])/w.size(i, x))
+		}
+	}
+	copy(w.last, w.X)
 	return true
+}
+
+// scales returns the scale of each coordinate by the rule that Searcher
+// documents, as far as x0 and the bounds determine it; elsewhere zero.
+func (p Problem) scales(x0 []float64) []float64 {
+	if p.scale != nil {
+		return slices.Clone(p.scale)
+	}
+	scales := make([]float64, len(x0))
+	open := 0. // the largest |x0| of coordinates that may change sign
+	for i, x := range x0 {
+		lower, upper := p.bounds(i)
+		switch width := upper - lower; {
+		case lower >= 0 || upper <= 0:
+			scales[i] = math.Abs(x)
+		case finite(width):
+			scales[i] = width
+		default:
+			open = max(open, math.Abs(x))
+		}
+	}
+	for i := range scales {
+		lower, upper := p.bounds(i)
+		if scales[i] == 0 && lower < 0 && upper > 0 {
+			scales[i] = open
+		}
+		for _, bound := range []float64{math.Abs(lower), math.Abs(upper)} {
+			if scales[i] == 0 && finite(bound) {
+				scales[i] = bound
+			}
+		}
+	}
+	if largest := slices.Max(scales); largest > 0 {
+		for i, s := range scales {
+			scales[i] = orDefault(s, largest)
+		}
+	}
+	return scales
+}
+
+// measure sets the scales, and the loss that they go with.
+func (w *walk) measure() {
+	w.first = math.Abs(w.Loss)
+	w.scale = w.p.scales(w.X)
+	rest := w.first / floats.Norm(w.Grad, math.Inf(1))
+	if w.Grad == nil || !(rest > 0 && finite(rest)) {
+		rest = 1
+	}
+	for i, s := range w.scale {
+		w.scale[i] = orDefault(s, rest)
+	}
+}
+
+// size returns the scale of coordinate i at x, its value.
+func (w *walk) size(i int, x float64) float64 {
+	if w.p.shifted {
+		return w.scale[i]
+	}
+	return max(w.scale[i], math.Abs(x))
+}
+
+// length returns the length of a step that no curvature determines yet.
+func (w *walk) length() float64 {
+	if l := floats.Norm(w.X, math.Inf(1)); l > 0 && !w.p.shifted {
+		return l
+	}
+	return floats.Max(w.scale)
 }
 
 // next yields the evaluation and reports whether there is another.
@@ -224,11 +392,72 @@ func (w *walk) pass(s Step, err error) bool {
 	return false
 }
 
-// stationary reports whether ‖x − P(x − ∇f)‖∞ ≤ tol (zero: 1e-8): no allowed
-// direction descends faster than that. A negative tol is never reached.
-func (w *walk) stationary(work []float64, tol float64) bool {
-	w.descend(work, w.X, 1)
-	return floats.Distance(work, w.X, math.Inf(1)) <= orDefault(tol, 1e-8)
+const (
+	// defaultTol is the Tol of searchers with gradient. Losses are exact to
+	// about 1e-15 of themselves and gradients to about 1e-12 of loss over
+	// scale; 1e-9 is above both, and below what a choice of hyperparameters
+	// can depend on.
+	defaultTol = 1e-9
+	// unseenTol replaces a larger Tol as long as a searcher that derives its
+	// steps from curvatures has met none. A gain below it is lost in the
+	// rounding of the loss; any other may be one of very short scales, from
+	// which a search leads away.
+	unseenTol = 1e-15
+)
+
+// converged is the test that Searcher documents. next holds the lengths of the
+// searcher's next step; nil: no curvature has determined them yet.
+func (w *walk) converged(next []float64, tol float64) bool {
+	tol = orDefault(tol, defaultTol)
+	if next == nil {
+		tol = min(tol, unseenTol)
+	}
+	gain := w.gain(next)
+	return gain <= tol*math.Abs(w.Loss) || gain <= tol*w.first && w.moved <= tol
+}
+
+// gain returns how far moves within the scales lower the loss, to first order.
+func (w *walk) gain(next []float64) float64 {
+	size := func(i int) float64 {
+		if next == nil {
+			return w.size(i, w.X[i])
+		}
+		return max(w.size(i, w.X[i]), next[i])
+	}
+	gain := 0.
+	if w.p.Project == nil {
+		for i, g := range w.Grad {
+			lower, upper := w.p.bounds(i)
+			room := w.X[i] - lower
+			if g < 0 {
+				room = upper - w.X[i]
+			}
+			gain += math.Abs(g) * min(room, size(i))
+		}
+		return gain
+	}
+	// The coordinates of a general set move together: the largest entry of the
+	// gradient goes with the largest scale. What the projection leaves of that
+	// move counts in full, since a curved boundary hides the slope along it.
+	top := floats.Norm(w.Grad, math.Inf(1))
+	if top == 0 {
+		return 0
+	}
+	var s float64
+	for i := range w.X {
+		s = max(s, size(i))
+	}
+	w.descend(w.work, w.X, s/top)
+	return top * floats.Distance(w.work, w.X, math.Inf(1))
+}
+
+// reach sets dst to the lengths of the step to P(x − s·∇f).
+func (w *walk) reach(dst []float64, s float64) []float64 {
+	w.descend(dst, w.X, s)
+	for i, x := range w.X {
+		dst[i] = math.Abs(dst[i] - x)
+	}
+	return dst
 }
 
 // descend sets dst to P(x − s·∇f).
@@ -247,22 +476,20 @@ func checkStep(name string, s float64) error {
 // ProjectedGradient is the method of the paper's Algorithm 1 with a constant
 // step size: x ← P(x − s·∇f(x)).
 type ProjectedGradient struct {
-	StepSize float64 // s > 0, required
+	StepSize float64 // s > 0, required; in units of x²/f
 	MaxSteps int     // evaluations at most; zero: 1000
-	// Tol ends the search where ‖x − P(x − s·∇f(x))‖∞ ≤ Tol·s, that is where no
-	// allowed direction descends faster than Tol. Zero: 1e-8. Negative: never.
-	Tol float64
+	Tol      float64 // of the test of convergence; see [Searcher]. Zero: 1e-9
 }
 
 // Search starts at the projection of x0 and yields every iterate before it is
-// left, with its gradient.
+// left, with its gradient. It also ends, without Converged, where a step is too
+// short to change x; a negative Tol prevents that.
 func (m ProjectedGradient) Search(p Problem, x0 []float64) iter.Seq2[Step, error] {
 	return search(p, x0, orDefault(m.MaxSteps, 1000), true, checkStep("ProjectedGradient", m.StepSize), func(w *walk) {
-		next := make([]float64, len(x0))
+		next, reach := make([]float64, len(x0)), make([]float64, len(x0))
 		for w.eval() {
 			w.descend(next, w.X, m.StepSize)
-			moved := floats.Distance(next, w.X, math.Inf(1))
-			if !w.next(moved <= orDefault(m.Tol, 1e-8)*m.StepSize) {
+			if !w.next(w.converged(w.reach(reach, m.StepSize), m.Tol)) || m.Tol >= 0 && floats.Equal(next, w.X) {
 				return
 			}
 			copy(w.X, next)
@@ -309,7 +536,7 @@ func (m Exhaustive) Search(p Problem, x0 []float64) iter.Seq2[Step, error] {
 				rest /= n
 			}
 			p.project(w.X)
-			if !w.eval() || !w.next(false) {
+			if !w.evaluate() || !w.next(false) {
 				return
 			}
 		}
@@ -345,7 +572,7 @@ func (m RandomSearch) Search(p Problem, x0 []float64) iter.Seq2[Step, error] {
 		for {
 			m.Draw(m.Source, w.X)
 			p.project(w.X)
-			if !w.eval() || !w.next(false) {
+			if !w.evaluate() || !w.next(false) {
 				return
 			}
 		}

@@ -16,18 +16,18 @@ import (
 // rest at the minimum over another set. With a constant s it comes as near to a
 // minimum as its last steps are long.
 type Adam struct {
-	StepSize     float64 // s > 0, required: about how far each entry moves in a step
+	StepSize     float64 // s > 0, required: about how far each entry moves in a step, in units of x
 	Beta1, Beta2 float64 // below 1; zero: .9 and .999
-	Epsilon      float64 // zero: 1e-8
-	MaxSteps     int     // evaluations at most; zero: 1000
-	// Tol ends the search where ‖x − P(x − ∇f(x))‖∞ ≤ Tol. Zero: 1e-8.
-	// Negative: never.
-	Tol float64
+	// Epsilon is in units of the gradient. Zero: for each entry, 1e-8 of the
+	// largest gradient that the search has met there.
+	Epsilon  float64
+	MaxSteps int     // evaluations at most; zero: 1000
+	Tol      float64 // of the test of convergence; see [Searcher]. Zero: 1e-9
 }
 
 // Search starts at the projection of x0 and yields every iterate.
 func (m Adam) Search(p Problem, x0 []float64) iter.Seq2[Step, error] {
-	beta1, beta2, epsilon := orDefault(m.Beta1, .9), orDefault(m.Beta2, .999), orDefault(m.Epsilon, 1e-8)
+	beta1, beta2, epsilon := orDefault(m.Beta1, .9), orDefault(m.Beta2, .999), m.Epsilon
 	settings := p.box("Adam")
 	if settings == nil {
 		settings = checkStep("Adam", m.StepSize)
@@ -40,15 +40,18 @@ func (m Adam) Search(p Problem, x0 []float64) iter.Seq2[Step, error] {
 			settings = checkShare(s.name, s.value)
 		}
 	}
-	if settings == nil && !(epsilon > 0) {
+	if settings == nil && !(epsilon >= 0) {
 		settings = badArg("Adam.Epsilon", qpdiff.ErrDomain, "use a small positive number, or zero for the default", "is %v", epsilon)
 	}
 	return search(p, x0, orDefault(m.MaxSteps, 1000), true, settings, func(w *walk) {
 		a, b := make([]float64, len(x0)), make([]float64, len(x0))
-		work := make([]float64, len(x0))
+		top, reach := make([]float64, len(x0)), make([]float64, len(x0))
+		for i := range reach {
+			reach[i] = m.StepSize
+		}
 		power1, power2 := 1., 1.
 		for w.eval() {
-			if !w.next(w.stationary(work, m.Tol)) {
+			if !w.next(w.converged(reach, m.Tol)) {
 				return
 			}
 			power1 *= beta1
@@ -56,7 +59,10 @@ func (m Adam) Search(p Problem, x0 []float64) iter.Seq2[Step, error] {
 			for i, g := range w.Grad {
 				a[i] = beta1*a[i] + (1-beta1)*g
 				b[i] = beta2*b[i] + (1-beta2)*g*g
-				w.X[i] -= m.StepSize * a[i] / (1 - power1) / (math.Sqrt(b[i]/(1-power2)) + epsilon)
+				top[i] = max(top[i], math.Abs(g))
+				if top[i] > 0 { // else it rests
+					w.X[i] -= m.StepSize * a[i] / (1 - power1) / (math.Sqrt(b[i]/(1-power2)) + orDefault(epsilon, 1e-8*top[i]))
+				}
 			}
 			p.project(w.X)
 		}

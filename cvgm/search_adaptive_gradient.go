@@ -21,39 +21,53 @@ import (
 // It converges on convex functions whose gradient is locally Lipschitz. The
 // loss may rise on the way.
 type AdaptiveGradient struct {
-	// FirstStep is how far the first step moves the entry that moves most,
-	// but for the projection. Too small costs a few steps. Zero: a hundredth
-	// of the largest entry of x0, or .01 where that is zero.
+	// FirstStep is how far the first step moves the entry that moves most, but
+	// for the projection, as a share of the largest |x0|; where x0 is zero, of
+	// the largest scale. Too small costs a few steps. Zero: .01.
 	FirstStep float64
-	MaxSteps  int // evaluations at most; zero: 1000
-	// Tol ends the search where ‖x − P(x − ∇f(x))‖∞ ≤ Tol. Zero: 1e-8.
-	// Negative: never.
-	Tol float64
+	MaxSteps  int     // evaluations at most; zero: 1000
+	Tol       float64 // of the test of convergence; see [Searcher]. Zero: 1e-9
 }
 
 // Search starts at the projection of x0 and yields every iterate.
 func (m AdaptiveGradient) Search(p Problem, x0 []float64) iter.Seq2[Step, error] {
 	return search(p, x0, orDefault(m.MaxSteps, 1000), true, checkFirstStep("AdaptiveGradient", m.FirstStep), func(w *walk) {
 		last, lastGrad := make([]float64, len(x0)), make([]float64, len(x0))
-		work := make([]float64, len(x0))
+		reach := make([]float64, len(x0))
 		var s float64
 		ratio := 1. / 3
-		for w.eval() {
-			if !w.next(w.stationary(work, m.Tol)) {
-				return
+		for ok := w.eval(); ok; ok = w.evaluate() {
+			if !w.defined() { // a failed trial
+				if !w.next(false) {
+					return
+				}
+				s, ratio = .1*s, .1
+				copy(w.Grad, lastGrad)
+				w.descend(w.X, last, s)
+				continue
 			}
+			var next []float64
 			if s == 0 {
-				s = firstStep(m.FirstStep, .01, w.X) / floats.Norm(w.Grad, math.Inf(1))
+				if top := floats.Norm(w.Grad, math.Inf(1)); top > 0 {
+					s = orDefault(m.FirstStep, .01) * w.length() / top
+				}
 			} else {
 				before := s
 				s = math.Sqrt(2./3+ratio) * before
+				ahead := s // or, where the curvature tells it, to the minimum
 				if moved := floats.Distance(w.X, last, 2); moved > 0 {
-					bend := before * floats.Distance(w.Grad, lastGrad, 2) / moved
+					change := floats.Distance(w.Grad, lastGrad, 2)
+					bend := before * change / moved
 					if steep := 2*bend*bend - 1; steep > 0 {
 						s = min(s, before/math.Sqrt(steep))
 					}
+					ahead = min(moved/change, ahead/unseenTol)
 				}
 				ratio = s / before
+				next = w.reach(reach, ahead)
+			}
+			if !w.next(w.converged(next, m.Tol)) {
+				return
 			}
 			copy(last, w.X)
 			copy(lastGrad, w.Grad)
@@ -64,15 +78,7 @@ func (m AdaptiveGradient) Search(p Problem, x0 []float64) iter.Seq2[Step, error]
 
 func checkFirstStep(name string, s float64) error {
 	if !(s >= 0) || math.IsInf(s, 1) {
-		return badArg(name+".FirstStep", qpdiff.ErrDomain, "use a positive length, or zero for the default", "is %v", s)
+		return badArg(name+".FirstStep", qpdiff.ErrDomain, "use a positive share of the scale, or zero for the default", "is %v", s)
 	}
 	return nil
-}
-
-// firstStep returns the length set, or else the share of x's largest entry.
-func firstStep(set, share float64, x []float64) float64 {
-	if set > 0 {
-		return set
-	}
-	return share * orDefault(floats.Norm(x, math.Inf(1)), 1)
 }

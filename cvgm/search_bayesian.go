@@ -16,9 +16,10 @@ import (
 // up to ten coordinates and a common one beyond, are the likeliest under a
 // log-normal prior; mean and variance of the process are profiled out.
 //
-// It needs a finite box, on which its sense of distance rests, and suits losses
-// so costly that some hundred evaluations are all there is: the model's own
-// cost grows with their cube.
+// It requires finite bounds, which set the unit of its length scales, and suits
+// losses so costly that some hundred evaluations are all there is: the model's
+// own cost grows with their cube. A loss of +Inf enters the model as the highest
+// finite loss so far.
 type Bayesian struct {
 	Source   Source
 	Initial  int // points before the model takes over, x0 included; zero: 2n + 2, at most 20
@@ -54,8 +55,15 @@ func (m Bayesian) Search(p Problem, x0 []float64) iter.Seq2[Step, error] {
 				unit[i] = (x - lower) / (upper - lower)
 			}
 		}
-		for w.eval() && w.next(false) {
-			gp.add(unit, w.Loss)
+		if !w.eval() {
+			return
+		}
+		highest := w.Loss
+		for w.next(false) {
+			if finite(w.Loss) {
+				highest = max(highest, w.Loss)
+			}
+			gp.add(unit, min(w.Loss, highest))
 			if w.Evaluations < initial {
 				for i := range unit {
 					unit[i] = m.Source.Float64()
@@ -69,6 +77,9 @@ func (m Bayesian) Search(p Problem, x0 []float64) iter.Seq2[Step, error] {
 				w.X[i] = lower + u*(upper-lower)
 			}
 			p.project(w.X) // against rounding
+			if !w.evaluate() {
+				return
+			}
 		}
 	})
 }

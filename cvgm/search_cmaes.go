@@ -24,19 +24,20 @@ import (
 type CMAES struct {
 	Source Source
 	// Sigma is the standard deviation of the first generation in each
-	// coordinate. Zero: .3.
+	// coordinate, in units of x. Zero: .3 of each coordinate's scale; see
+	// [Searcher].
 	Sigma      float64
 	Population int // points of a generation; zero: 4 + ⌊3·ln n⌋
 	MaxSteps   int // evaluations at most; zero: 1000
 	// Tol ends the search, at the end of a generation, where no coordinate's
-	// standard deviation exceeds Tol. Zero: 1e-12. Negative: never.
+	// standard deviation exceeds Tol of its scale, or of |x| where that is
+	// larger. Zero: 1e-12. Negative: never.
 	Tol float64
 }
 
 // Search evaluates the projection of x0, the first mean, and then one
 // generation after the other.
 func (m CMAES) Search(p Problem, x0 []float64) iter.Seq2[Step, error] {
-	sigma := orDefault(m.Sigma, .3)
 	lambda := m.Population
 	if lambda == 0 && len(x0) > 0 {
 		lambda = 4 + int(3*math.Log(float64(len(x0))))
@@ -45,14 +46,20 @@ func (m CMAES) Search(p Problem, x0 []float64) iter.Seq2[Step, error] {
 	switch {
 	case m.Source == nil:
 		settings = badArg("CMAES.Source", qpdiff.ErrShape, "give a source of random numbers", "is nil")
-	case !(sigma > 0) || math.IsInf(sigma, 1):
-		settings = badArg("CMAES.Sigma", qpdiff.ErrDomain, "use a positive number", "is %v", sigma)
+	case !(m.Sigma >= 0) || math.IsInf(m.Sigma, 1):
+		settings = badArg("CMAES.Sigma", qpdiff.ErrDomain, "use a positive number, or zero for the default", "is %v", m.Sigma)
 	case lambda < 4:
 		settings = badArg("CMAES.Population", qpdiff.ErrDomain, "use at least 4 points", "is %d", lambda)
 	}
 	return search(p, x0, orDefault(m.MaxSteps, 1000), false, settings, func(w *walk) {
+		if m.Sigma > 0 { // the scale where x0 and bounds give none
+			w.p.scale = w.p.scales(w.X)
+			for i, s := range w.p.scale {
+				w.p.scale[i] = orDefault(s, m.Sigma)
+			}
+		}
 		if w.eval() && w.next(false) {
-			g := newGeneration(w.X, sigma, lambda)
+			g := newGeneration(w, m.Sigma, lambda)
 			for g.evaluate(w, m) {
 				g.update()
 			}
@@ -70,6 +77,7 @@ type generation struct {
 	mean, old, mid []float64
 	pc, ps         []float64
 	sigma          float64
+	smallest       float64
 	chol           mat.Cholesky
 	order          []int
 	x              [][]float64
@@ -77,10 +85,10 @@ type generation struct {
 	z              *mat.VecDense
 }
 
-func newGeneration(mean []float64, sigma float64, lambda int) *generation {
-	n := len(mean)
+func newGeneration(w *walk, sigma float64, lambda int) *generation {
+	n := len(w.X)
 	dim := float64(n)
-	g := &generation{n: n, mu: lambda / 2, sigma: sigma, mean: append([]float64(nil), mean...),
+	g := &generation{n: n, mu: lambda / 2, sigma: orDefault(sigma, .3*slices.Max(w.scale)), mean: append([]float64(nil), w.X...),
 		old: make([]float64, n), mid: make([]float64, n), pc: make([]float64, n), ps: make([]float64, n),
 		order: make([]int, lambda), f: make([]float64, lambda), z: mat.NewVecDense(n, nil)}
 	for i := range lambda {
@@ -97,11 +105,16 @@ func newGeneration(mean []float64, sigma float64, lambda int) *generation {
 	g.cm = min(1-g.c1, 2*(g.muEff-2+1/g.muEff)/((dim+2)*(dim+2)+g.muEff))
 	g.damping = 1 + 2*max(0, math.Sqrt((g.muEff-1)/(dim+1))-1) + g.cs
 	g.chi = math.Sqrt(dim) * (1 - 1/(4*dim) + 1/(21*dim*dim)) // E‖N(0, I)‖
-	identity := mat.NewSymDense(n, nil)
+	g.smallest = minSigma * g.sigma
+	cov := mat.NewSymDense(n, nil)
 	for i := range n {
-		identity.SetSym(i, i, 1)
+		cov.SetSym(i, i, 1)
+		if sigma == 0 {
+			share := max(w.scale[i]/slices.Max(w.scale), minSigma)
+			cov.SetSym(i, i, share*share)
+		}
 	}
-	g.chol.Factorize(identity)
+	g.chol.Factorize(cov)
 	return g
 }
 
@@ -117,19 +130,19 @@ func (g *generation) evaluate(w *walk, m CMAES) bool {
 		floats.AddScaledTo(x, g.mean, g.sigma, g.z.RawVector().Data)
 		w.p.project(x)
 		copy(w.X, x)
-		if !w.eval() {
+		if !w.evaluate() {
 			return false
 		}
 		g.f[k] = w.Loss
-		if !w.next(k == len(g.x)-1 && g.widest() <= orDefault(m.Tol, 1e-12)) {
+		if !w.next(k == len(g.x)-1 && g.widest(w) <= orDefault(m.Tol, 1e-12)) {
 			return false
 		}
 	}
 	return true
 }
 
-// widest returns the largest standard deviation of a coordinate.
-func (g *generation) widest() float64 {
+// widest returns the largest standard deviation of a coordinate, in scales.
+func (g *generation) widest(w *walk) float64 {
 	upper := g.chol.RawU()
 	var widest float64
 	for i := range g.n {
@@ -137,10 +150,15 @@ func (g *generation) widest() float64 {
 		for k := range i + 1 {
 			v += upper.At(k, i) * upper.At(k, i)
 		}
-		widest = max(widest, v)
+		widest = max(widest, g.sigma*math.Sqrt(v)/w.size(i, g.mean[i]))
 	}
-	return g.sigma * math.Sqrt(widest)
+	return widest
 }
+
+// minSigma bounds standard deviations from below, as a share of the first and
+// largest: without a Tol they fall as long as the budget lasts, and squares and
+// their inverses must not overflow.
+const minSigma = 1e-100
 
 // update moves the distribution by the better half of the generation.
 func (g *generation) update() {
@@ -179,7 +197,7 @@ func (g *generation) update() {
 		floats.SubTo(g.mid, g.x[g.order[k]], g.old)
 		g.chol.SymRankOne(&g.chol, g.cm*w/(g.sigma*g.sigma), mat.NewVecDense(g.n, g.mid))
 	}
-	g.sigma *= math.Exp(g.cs / g.damping * (floats.Norm(g.ps, 2)/g.chi - 1))
+	g.sigma = max(g.sigma*math.Exp(g.cs/g.damping*(floats.Norm(g.ps, 2)/g.chi-1)), g.smallest)
 }
 
 // normal returns a standard normal number (Box and Muller 1958).

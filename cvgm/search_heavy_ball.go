@@ -6,12 +6,10 @@ import "iter"
 //
 //	x⁺ = P(x − s·∇f(x) + β·(x − x⁻)).
 type HeavyBall struct {
-	StepSize float64 // s > 0, required
+	StepSize float64 // s > 0, required; in units of x²/f
 	Momentum float64 // β < 1; zero: .9
 	MaxSteps int     // evaluations at most; zero: 1000
-	// Tol ends the search where ‖x − P(x − ∇f(x))‖∞ ≤ Tol. Zero: 1e-8.
-	// Negative: never.
-	Tol float64
+	Tol      float64 // of the test of convergence; see [Searcher]. Zero: 1e-9
 }
 
 // Search starts at the projection of x0, at rest, and yields every iterate.
@@ -25,7 +23,7 @@ func (m HeavyBall) Search(p Problem, x0 []float64) iter.Seq2[Step, error] {
 		last := append([]float64(nil), w.X...)
 		next := make([]float64, len(x0))
 		for w.eval() {
-			if !w.next(w.stationary(next, m.Tol)) {
+			if !w.next(w.converged(w.reach(next, m.StepSize), m.Tol)) {
 				return
 			}
 			for i, x := range w.X {

@@ -10,7 +10,7 @@ import (
 // Logarithmic lets a searcher walk on z = log x: for hyperparameters whose
 // order of magnitude is what one seeks. It suits searchers without gradient,
 // which need a scale. With gradient, mind that a minimum at x = 0 is at
-// infinity in z.
+// infinity in z. The scale of every coordinate of z is 1, a factor e in x.
 type Logarithmic struct {
 	Searcher Searcher
 }
@@ -32,11 +32,15 @@ func (m Logarithmic) Search(p Problem, x0 []float64) iter.Seq2[Step, error] {
 		toX := func(z []float64) {
 			for i, v := range z {
 				lower, upper := p.bounds(i)
-				w.X[i] = min(max(math.Exp(v), lower), upper) // against rounding
+				// Against rounding and overflow.
+				w.X[i] = min(max(math.Exp(v), lower), upper, math.MaxFloat64)
 			}
 		}
 		grad := w.Grad
-		inner := Problem{Lower: logs(p.Lower), Upper: logs(p.Upper)}
+		inner := Problem{Lower: logs(p.Lower), Upper: logs(p.Upper), Generalised: p.Generalised, shifted: true}
+		for range x0 {
+			inner.scale = append(inner.scale, 1)
+		}
 		inner.Objective = func(dz, z []float64) (float64, error) {
 			toX(z)
 			if dz == nil {

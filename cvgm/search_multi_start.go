@@ -18,8 +18,8 @@ type MultiStart struct {
 }
 
 // Search yields the steps of all searches as one sequence: Index and
-// Evaluations count through, Converged is each search's own. An error of one
-// search ends them all.
+// Evaluations count through, Converged is each search's own. The scales are
+// those of x0 for all searches. An error of one search ends them all.
 func (m MultiStart) Search(p Problem, x0 []float64) iter.Seq2[Step, error] {
 	var settings error
 	if m.Searcher == nil || m.Source == nil || m.Draw == nil {
@@ -27,22 +27,22 @@ func (m MultiStart) Search(p Problem, x0 []float64) iter.Seq2[Step, error] {
 	}
 	return search(p, x0, orDefault(m.Starts, 10), false, settings, func(w *walk) {
 		start := w.X
+		p.scale = p.scales(start) // draws are no measure
 		var index, evaluations int
 		for k := range w.limit {
 			if k > 0 {
 				m.Draw(m.Source, start)
 				p.project(start)
 			}
-			var s Step
-			var err error
-			for s, err = range m.Searcher.Search(p, start) {
-				s.Index += index
-				s.Evaluations += evaluations
+			before, made := index, evaluations
+			for s, err := range m.Searcher.Search(p, start) {
+				s.Index += before
+				s.Evaluations += made
 				if !w.pass(s, err) {
 					return
 				}
+				index, evaluations = s.Index+1, s.Evaluations
 			}
-			index, evaluations = s.Index+1, s.Evaluations
 		}
 	})
 }

@@ -14,11 +14,9 @@ import (
 // with k counted anew from zero whenever a step goes against the momentum,
 // ∇f(y)ᵀ(x⁺ − x) > 0 (O'Donoghue and Candès 2015).
 type Nesterov struct {
-	StepSize float64 // s > 0, required
+	StepSize float64 // s > 0, required; in units of x²/f
 	MaxSteps int     // evaluations at most; zero: 1000
-	// Tol ends the search where ‖y − P(y − ∇f(y))‖∞ ≤ Tol. Zero: 1e-8.
-	// Negative: never.
-	Tol float64
+	Tol      float64 // of the test of convergence, at y; see [Searcher]. Zero: 1e-9
 }
 
 // Search starts at the projection of x0 and yields the points y, where it
@@ -26,15 +24,16 @@ type Nesterov struct {
 func (m Nesterov) Search(p Problem, x0 []float64) iter.Seq2[Step, error] {
 	return search(p, x0, orDefault(m.MaxSteps, 1000), true, checkStep("Nesterov", m.StepSize), func(w *walk) {
 		x := append([]float64(nil), w.X...)
-		next := make([]float64, len(x0))
+		next, change := make([]float64, len(x0)), make([]float64, len(x0))
 		momentum := 0.
 		for w.eval() {
-			if !w.next(w.stationary(next, m.Tol)) {
+			if !w.next(w.converged(w.reach(next, m.StepSize), m.Tol)) {
 				return
 			}
 			w.descend(next, w.X, m.StepSize)
 			momentum++
-			if floats.Dot(w.Grad, next) > floats.Dot(w.Grad, x) {
+			floats.SubTo(change, next, x)
+			if floats.Dot(w.Grad, change) > 0 {
 				momentum = 0
 			}
 			for i := range next {

@@ -20,20 +20,19 @@ import (
 // It needs a box and a gradient that is exact. Its own work per step is some
 // hundred products of vectors.
 type QuasiNewton struct {
-	// FirstStep is how far the first step moves the entry that moves most,
-	// but for the bounds. Zero: a fifth of the largest entry of x0, or .2
-	// where that is zero.
+	// FirstStep is how far the first step, and the first after a restart, moves
+	// the entry that moves most, but for the bounds, as a share of the largest
+	// |x|; where x is zero, of the largest scale. Zero: .2.
 	FirstStep float64
-	Memory    int // steps remembered; zero: 10
-	MaxSteps  int // evaluations at most, those within line searches included; zero: 1000
-	// Tol ends the search where ‖x − P(x − ∇f(x))‖∞ ≤ Tol. Zero: 1e-8.
-	// Negative: never.
-	Tol float64
+	Memory    int     // steps remembered; zero: 10
+	MaxSteps  int     // evaluations at most, those within line searches included; zero: 1000
+	Tol       float64 // of the test of convergence; see [Searcher]. Zero: 1e-9
 }
 
 // Search starts at the projection of x0 and yields every evaluation, those that
 // the line search rejects included. It also ends, without Converged, where it
-// no longer gains 1e-8 of the loss between two losses of its way, as at a kink.
+// no longer gains 1e-8 of the loss between two restarts of its model, as at a
+// kink.
 func (m QuasiNewton) Search(p Problem, x0 []float64) iter.Seq2[Step, error] {
 	settings := p.box("QuasiNewton")
 	if settings == nil {
@@ -45,41 +44,83 @@ func (m QuasiNewton) Search(p Problem, x0 []float64) iter.Seq2[Step, error] {
 	return search(p, x0, orDefault(m.MaxSteps, 1000), true, settings, func(w *walk) { m.run(w) })
 }
 
+const (
+	// minGain is the share of the loss that the way from one restart of the
+	// model to the next must gain. It is far above the rounding of a loss, so
+	// that a search at a kink ends.
+	minGain = 1e-8
+	// minStep is the share of a step at which the line search gives up: ten
+	// rejections in a row mean that the model's slope is not the loss's.
+	minStep = 1e-10
+)
+
 func (m QuasiNewton) run(w *walk) {
-	n := len(w.X)
-	x, grad := make([]float64, n), make([]float64, n) // of the last point accepted
-	d, work, s := make([]float64, n), make([]float64, n), make([]float64, n)
-	if !w.eval() || !w.next(w.stationary(work, m.Tol)) {
+	if !w.eval() || !w.next(w.converged(nil, m.Tol)) {
 		return
+	}
+	n := len(w.X)
+	d, reach, s, y := make([]float64, n), make([]float64, n), make([]float64, n), make([]float64, n)
+	x, grad, loss := make([]float64, n), make([]float64, n), 0. // of the last point accepted
+	accept := func() {
+		copy(x, w.X)
+		copy(grad, w.Grad)
+		loss = w.Loss
 	}
 	b := newCurvature(n, orDefault(m.Memory, 10))
 	box := newBoxModel(w.p, n)
 	restarted := math.Inf(1) // the loss at the last restart
-	for {
-		copy(x, w.X)
-		copy(grad, w.Grad)
-		loss := w.Loss
+	// direct sets d to the step from x that the model proposes. It returns
+	// false where the search no longer gains.
+	direct := func() bool {
 		if b.scale == 0 {
-			if loss > restarted-1e-8*math.Abs(loss) {
-				return
+			if !(loss < restarted-minGain*math.Abs(loss)) {
+				return false
 			}
 			restarted = loss
-			b.reset(floats.Norm(grad, math.Inf(1)) / firstStep(m.FirstStep, .2, x))
+			b.reset(floats.Norm(grad, math.Inf(1)) / (orDefault(m.FirstStep, .2) * w.length()))
 		}
 		box.minimise(d, x, grad, b)
+		return true
+	}
+	// converged tests X with the lengths of the model's step.
+	converged := func() bool {
+		for i, v := range d {
+			reach[i] = math.Abs(v)
+		}
+		return w.converged(reach, m.Tol)
+	}
+	tol := orDefault(m.Tol, defaultTol)
+	// At a minimum the first step, whose length no curvature has determined,
+	// is rejected. Then it confirms the start.
+	confirms := w.gain(nil) <= tol*math.Abs(w.Loss)
+	accept()
+	for more := direct(); more; {
 		slope := floats.Dot(grad, d)
 		for t, trials := 1., 1; ; trials++ {
 			floats.AddScaledTo(w.X, x, t, d)
+			if t == 1 {
+				box.snap(w.X, d)
+			}
 			w.p.project(w.X) // against rounding
-			if !(slope < 0) || t < 1e-10 || floats.Equal(w.X, x) {
+			if !(slope < 0) || t < minStep || floats.Equal(w.X, x) {
 				b.scale = 0 // the model misleads: forget it
 				copy(w.X, x)
-				copy(w.Grad, grad)
-				w.Loss = loss
+				more = direct()
 				break
 			}
-			if !w.eval() || !w.next(w.stationary(work, m.Tol)) {
+			if !allFinite(w.X) {
+				t *= .1
+				continue
+			}
+			if !w.evaluate() {
 				return
+			}
+			if !w.defined() {
+				if !w.next(false) {
+					return
+				}
+				t *= .1
+				continue
 			}
 			floats.SubTo(s, w.X, x)
 			slopeThere := floats.Dot(w.Grad, d)
@@ -87,15 +128,31 @@ func (m QuasiNewton) run(w *walk) {
 			// (Hager and Zhang 2005).
 			if w.Loss <= loss+1e-4*floats.Dot(grad, s) ||
 				w.Loss <= loss+1e-14*math.Abs(loss) && slopeThere <= -.9*slope && slopeThere >= .9*slope {
-				floats.SubTo(work, w.Grad, grad)
-				b.add(s, work)
+				floats.SubTo(y, w.Grad, grad)
+				b.add(s, y)
 				if trials > 3 && w.Loss > loss-1e-10*math.Abs(loss) {
 					b.scale = 0 // much search for little gain: a kink
 				}
+				accept()
+				more = direct()
+				if !w.next(converged()) {
+					return
+				}
 				break
+			}
+			if !w.next(w.Loss <= loss+tol*math.Abs(loss) && converged()) {
+				return
+			}
+			if confirms {
+				copy(w.X, x)
+				if w.eval() {
+					w.next(true)
+				}
+				return
 			}
 			t *= cubicStep(loss, slope*t, w.Loss, slopeThere*t)
 		}
+		confirms = false
 	}
 }
 
@@ -174,30 +231,49 @@ func (c *curvature) add(s, y []float64) {
 // one hits a bound or the free ones are done.
 type boxModel struct {
 	p        Problem
+	down, up []float64 // from x to its bounds: d at a bound equals one of them
 	free     []bool
 	r, v, bv []float64 // the model's gradient g + Bd, a direction, B times it
 }
 
 func newBoxModel(p Problem, n int) *boxModel {
-	return &boxModel{p: p, free: make([]bool, n), r: make([]float64, n), v: make([]float64, n), bv: make([]float64, n)}
+	return &boxModel{p: p, down: make([]float64, n), up: make([]float64, n),
+		free: make([]bool, n), r: make([]float64, n), v: make([]float64, n), bv: make([]float64, n)}
+}
+
+// snap puts the entries of x that d takes to a bound there: x + (bound − x) may
+// miss it by rounding.
+func (m *boxModel) snap(x, d []float64) {
+	for i, v := range d {
+		lower, upper := m.p.bounds(i)
+		switch v {
+		case m.down[i]:
+			x[i] = lower
+		case m.up[i]:
+			x[i] = upper
+		}
+	}
 }
 
 func (m *boxModel) minimise(d, x, g []float64, b *curvature) {
 	clear(d)
 	copy(m.r, g)
+	for i, v := range x {
+		lower, upper := m.p.bounds(i)
+		m.down[i], m.up[i] = lower-v, upper-v
+	}
 	enough := 1e-20 * floats.Dot(g, g)
 	for range 3*len(d) + 10 {
 		var rr float64
 		for i, r := range m.r {
-			lower, upper := m.p.bounds(i)
-			m.free[i] = !(x[i]+d[i] <= lower && r >= 0 || x[i]+d[i] >= upper && r <= 0)
+			m.free[i] = !(d[i] <= m.down[i] && r >= 0 || d[i] >= m.up[i] && r <= 0)
 			m.v[i] = 0
 			if m.free[i] {
 				rr += r * r
 				m.v[i] = -r
 			}
 		}
-		if rr <= enough {
+		if !(rr > enough) { // NaN included: the model has overflowed
 			return
 		}
 		for range len(d) {
@@ -205,19 +281,18 @@ func (m *boxModel) minimise(d, x, g []float64, b *curvature) {
 			t := rr / floats.Dot(m.v, m.bv)
 			hit, at := -1, 0.
 			for i, v := range m.v {
-				lower, upper := m.p.bounds(i)
-				bound := upper
+				bound := m.up[i]
 				if v < 0 {
-					bound = lower
+					bound = m.down[i]
 				}
-				if room := (bound - x[i] - d[i]) / v; v != 0 && room < t {
+				if room := (bound - d[i]) / v; v != 0 && room < t {
 					t, hit, at = max(room, 0), i, bound
 				}
 			}
 			floats.AddScaled(d, t, m.v)
 			floats.AddScaled(m.r, t, m.bv)
 			if hit >= 0 {
-				d[hit] = at - x[hit]
+				d[hit] = at
 				break
 			}
 			before := rr
@@ -227,7 +302,7 @@ func (m *boxModel) minimise(d, x, g []float64, b *curvature) {
 					rr += r * r
 				}
 			}
-			if rr <= enough {
+			if !(rr > enough) {
 				break
 			}
 			for i, r := range m.r {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 
 	"cvgm/cvgm"
 	"cvgm/qpdiff"
@@ -158,7 +159,7 @@ func (p DifferentiabilityParams) learn(ctx context.Context, t learningTask) (Lea
 		return r, err
 	}
 	// In logarithms: the start is orders of magnitude away.
-	searcher := cvgm.Logarithmic{Searcher: cvgm.Adam{StepSize: .15, MaxSteps: p.Evaluations}}
+	searcher := cvgm.Logarithmic{Searcher: cvgm.Adam{StepSize: .15, Epsilon: 1e-8, MaxSteps: p.Evaluations}}
 	for step, err := range searcher.Search(cvgm.Problem{Objective: cv.Eval, Lower: t.lower, Upper: t.upper}, t.start) {
 		if err == nil {
 			err = ctx.Err()
@@ -226,7 +227,10 @@ func (p DifferentiabilityParams) learnLosses(ctx context.Context, seed int) ([]l
 			x[len(LossNames)] = math.Max(x[len(LossNames)], 1e-2)
 		}}
 		best := cvgm.Step{Loss: math.Inf(1)}
-		for step, err := range (cvgm.AdaptiveGradient{FirstStep: .05, MaxSteps: p.Evaluations, Tol: 1e-7}).Search(problem, start) {
+		from := slices.Clone(start)
+		problem.Project(from)
+		// The first step is .05 in every search.
+		for step, err := range (cvgm.AdaptiveGradient{FirstStep: .05 / slices.Max(from), MaxSteps: p.Evaluations, Tol: 1e-7}).Search(problem, start) {
 			if err == nil {
 				err = ctx.Err()
 			}

@@ -115,7 +115,7 @@ func (p SearchesParams) searchers(dataSet int) []searchEntry {
 		{"projected gradient", true, false, cvgm.ProjectedGradient{StepSize: p.Step, MaxSteps: p.Budget}},
 		{"heavy ball", true, false, cvgm.HeavyBall{StepSize: p.HeavyStep, MaxSteps: p.Budget}},
 		{"Nesterov", true, false, cvgm.Nesterov{StepSize: p.Step, MaxSteps: p.Budget}},
-		{"Adam", true, false, cvgm.Adam{StepSize: p.Step, MaxSteps: p.Budget}},
+		{"Adam", true, false, cvgm.Adam{StepSize: p.Step, Epsilon: 1e-8, MaxSteps: p.Budget}},
 		{"adaptive gradient", true, false, cvgm.AdaptiveGradient{MaxSteps: p.Budget}},
 		{SearchQuasiNewton, true, false, cvgm.QuasiNewton{MaxSteps: p.Budget}},
 		{SearchMultiStart, true, false, p.multiStart(stream("starts"))},
