@@ -17,79 +17,79 @@ import (
 var hostile = map[string]func(grad, x []float64) (float64, error){
 	"overflow": func(g, x []float64) (float64, error) {
 		e := math.Exp(x[0]*x[0] + x[1]*x[1])
-		return e, slope(g, 2*x[0]*e, 2*x[1]*e)
+		return e, setSlope(g, 2*x[0]*e, 2*x[1]*e)
 	},
 	"steep": func(g, x []float64) (float64, error) {
 		e := math.Exp(40 * x[0])
-		return e + x[1]*x[1], slope(g, 40*e, 2*x[1])
+		return e + x[1]*x[1], setSlope(g, 40*e, 2*x[1])
 	},
 	"falls to 0": func(g, x []float64) (float64, error) {
 		e := math.Exp(-x[0])
-		return e, slope(g, -e, 0)
+		return e, setSlope(g, -e, 0)
 	},
 	"-Inf at 0": func(g, x []float64) (float64, error) {
-		return math.Log(math.Abs(x[0]) + math.Abs(x[1])), slope(g, 1/x[0], 1/x[1])
+		return math.Log(math.Abs(x[0]) + math.Abs(x[1])), setSlope(g, 1/x[0], 1/x[1])
 	},
 	"-Inf": func(g, x []float64) (float64, error) {
 		if x[0] < .9 {
-			return math.Inf(-1), slope(g, 1, 1)
+			return math.Inf(-1), setSlope(g, 1, 1)
 		}
-		return x[0], slope(g, 1, 1)
+		return x[0], setSlope(g, 1, 1)
 	},
 	"+Inf": func(g, x []float64) (float64, error) {
 		if x[0] < .9 {
-			return math.Inf(1), slope(g, 1, 1)
+			return math.Inf(1), setSlope(g, 1, 1)
 		}
-		return x[0], slope(g, 1, 1)
+		return x[0], setSlope(g, 1, 1)
 	},
 	"NaN": func(g, x []float64) (float64, error) {
 		if x[0] < .9 {
-			return math.NaN(), slope(g, 1, 1)
+			return math.NaN(), setSlope(g, 1, 1)
 		}
-		return x[0], slope(g, 1, 1)
+		return x[0], setSlope(g, 1, 1)
 	},
 	"NaN slope": func(g, x []float64) (float64, error) {
 		if x[0] < .9 {
-			return x[0], slope(g, math.NaN(), 1)
+			return x[0], setSlope(g, math.NaN(), 1)
 		}
-		return x[0], slope(g, 1, 1)
+		return x[0], setSlope(g, 1, 1)
 	},
 	"infinite slope": func(g, x []float64) (float64, error) {
-		return math.Sqrt(math.Abs(x[0] - .5)), slope(g, math.Copysign(.5, x[0]-.5)/math.Sqrt(math.Abs(x[0]-.5)), 0)
+		return math.Sqrt(math.Abs(x[0] - .5)), setSlope(g, math.Copysign(.5, x[0]-.5)/math.Sqrt(math.Abs(x[0]-.5)), 0)
 	},
 	"quadratic without end": func(g, x []float64) (float64, error) {
-		return -x[0]*x[0] + x[1]*x[1], slope(g, -2*x[0], 2*x[1])
+		return -x[0]*x[0] + x[1]*x[1], setSlope(g, -2*x[0], 2*x[1])
 	},
-	"line without end": func(g, x []float64) (float64, error) { return -x[0] - x[1], slope(g, -1, -1) },
+	"line without end": func(g, x []float64) (float64, error) { return -x[0] - x[1], setSlope(g, -1, -1) },
 	"cliff": func(g, x []float64) (float64, error) {
-		return -math.Exp(x[0]), slope(g, -math.Exp(x[0]), 0)
+		return -math.Exp(x[0]), setSlope(g, -math.Exp(x[0]), 0)
 	},
-	"constant":      func(g, x []float64) (float64, error) { return 3, slope(g, 0, 0) },
-	"zero":          func(g, x []float64) (float64, error) { return 0, slope(g, 0, 0) },
-	"zero slope":    func(g, x []float64) (float64, error) { return x[0], slope(g, 0, 0) },
-	"zero, sloping": func(g, x []float64) (float64, error) { return 0, slope(g, 1, -1) },
-	"wrong slope":   func(g, x []float64) (float64, error) { return x[0] * x[0], slope(g, -2*x[0], 1) },
+	"constant":      func(g, x []float64) (float64, error) { return 3, setSlope(g, 0, 0) },
+	"zero":          func(g, x []float64) (float64, error) { return 0, setSlope(g, 0, 0) },
+	"zero slope":    func(g, x []float64) (float64, error) { return x[0], setSlope(g, 0, 0) },
+	"zero, sloping": func(g, x []float64) (float64, error) { return 0, setSlope(g, 1, -1) },
+	"wrong slope":   func(g, x []float64) (float64, error) { return x[0] * x[0], setSlope(g, -2*x[0], 1) },
 	"kink": func(g, x []float64) (float64, error) {
-		return math.Abs(x[0]-.3) + math.Abs(x[1]+.1), slope(g, sign(x[0]-.3), sign(x[1]+.1))
+		return math.Abs(x[0]-.3) + math.Abs(x[1]+.1), setSlope(g, sign(x[0]-.3), sign(x[1]+.1))
 	},
 	"valley with a kink": func(g, x []float64) (float64, error) {
-		return 100*math.Abs(x[1]-x[0]*x[0]) + math.Abs(1-x[0]), slope(g, -200*x[0]*sign(x[1]-x[0]*x[0])-sign(1-x[0]), 100*sign(x[1]-x[0]*x[0]))
+		return 100*math.Abs(x[1]-x[0]*x[0]) + math.Abs(1-x[0]), setSlope(g, -200*x[0]*sign(x[1]-x[0]*x[0])-sign(1-x[0]), 100*sign(x[1]-x[0]*x[0]))
 	},
-	"jumps":  func(g, x []float64) (float64, error) { return math.Floor(8*x[0]) + x[1]*x[1], slope(g, 8, 2*x[1]) },
-	"saddle": func(g, x []float64) (float64, error) { return x[0] * x[1], slope(g, x[1], x[0]) },
+	"jumps":  func(g, x []float64) (float64, error) { return math.Floor(8*x[0]) + x[1]*x[1], setSlope(g, 8, 2*x[1]) },
+	"saddle": func(g, x []float64) (float64, error) { return x[0] * x[1], setSlope(g, x[1], x[0]) },
 	"huge": func(g, x []float64) (float64, error) {
-		return 1e306 * (x[0]*x[0] + x[1]*x[1]), slope(g, 2e306*x[0], 2e306*x[1])
+		return 1e306 * (x[0]*x[0] + x[1]*x[1]), setSlope(g, 2e306*x[0], 2e306*x[1])
 	},
 	"tiny": func(g, x []float64) (float64, error) {
-		return 1e-306 * (x[0]*x[0] + x[1]*x[1]), slope(g, 2e-306*x[0], 2e-306*x[1])
+		return 1e-306 * (x[0]*x[0] + x[1]*x[1]), setSlope(g, 2e-306*x[0], 2e-306*x[1])
 	},
 	"noise": func(g, x []float64) (float64, error) {
 		_, u := math.Modf(1e6 * math.Abs(math.Sin(1e5*x[0]+x[1])))
-		return u, slope(g, u-.5, .5-u)
+		return u, setSlope(g, u-.5, .5-u)
 	},
 }
 
-func slope(g []float64, a, b float64) error {
+func setSlope(g []float64, a, b float64) error {
 	if g != nil {
 		g[0], g[1] = a, b
 	}
@@ -231,7 +231,7 @@ func TestSearchersTreatInfiniteLossesAsDocumented(t *testing.T) {
 				calls := 0
 				p := Problem{Lower: boxLower, Upper: boxUpper, Objective: func(grad, x []float64) (float64, error) {
 					if calls++; calls == at {
-						slope(grad, math.NaN(), 1)
+						setSlope(grad, math.NaN(), 1)
 						return loss, nil
 					}
 					return quadratics[3].eval(grad, x)
