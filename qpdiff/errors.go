@@ -71,6 +71,29 @@ func (e *NotDifferentiableError) Error() string {
 // Unwrap makes errors.Is(err, ErrNotDifferentiable) hold.
 func (e *NotDifferentiableError) Unwrap() error { return ErrNotDifferentiable }
 
+// joinedError is several errors as one, on one line: [errors.Join] puts each on
+// a line of its own.
+type joinedError []error
+
+// joinErrors returns the errors as one, and nil where there are none.
+func joinErrors(errs []error) error {
+	if len(errs) == 0 {
+		return nil
+	}
+	return joinedError(errs)
+}
+
+func (e joinedError) Error() string {
+	lines := make([]string, len(e))
+	for i, err := range e {
+		lines[i] = err.Error()
+	}
+	return strings.Join(lines, "; ")
+}
+
+// Unwrap lets errors.Is and errors.As see each of the errors.
+func (e joinedError) Unwrap() []error { return e }
+
 // errNotFitted is what a VJP or JVP answers before the first successful Fit
 // after Load, after Reset, and after a Fit that failed.
 var errNotFitted = fmt.Errorf("qpdiff: %w: call Load and Fit first", ErrNotFitted)

@@ -1,7 +1,6 @@
 package qpdiff
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -194,8 +193,15 @@ func (l *lagrangian) add(name string, f Function, weight float64, x, alpha []flo
 	if !finite(value) {
 		return 0, nil, argErrorf(name, ErrNotFinite, "evaluate it in its domain", "is %v", value)
 	}
-	if err := errors.Join(checkVector(name+"'s ∇x", d.X), checkVector(name+"'s ∇α", d.Alpha), checkMatrix(name+"'s ∇²xx", d.XX), checkMatrix(name+"'s ∇²xα", d.XAlpha)); err != nil {
-		return 0, nil, err
+	for i, v := range [2][]float64{d.X, d.Alpha} {
+		if err := checkVector(name+"'s "+[2]string{"∇x", "∇α"}[i], v); err != nil {
+			return 0, nil, err
+		}
+	}
+	for i, m := range [2]*mat.Dense{d.XX, d.XAlpha} {
+		if err := checkMatrix(name+"'s "+[2]string{"∇²xx", "∇²xα"}[i], m); err != nil {
+			return 0, nil, err
+		}
 	}
 	if weight == 0 {
 		return value, d, nil
@@ -286,6 +292,13 @@ func (l *lagrangian) sensitivity(kkt *kktMatrix, m, q int, constraints []constra
 			errs = append(errs, &NotDifferentiableError{Input: fmt.Sprintf("alpha[%d]", j), Residual: outside, Remedy: "constraints depend on each other, or the objective is flat"})
 			continue
 		}
+		for _, w := range [2][]float64{v, y} {
+			for _, x := range w {
+				if !finite(x) {
+					return nil, errDerivativeOverflow
+				}
+			}
+		}
 		if out.X != nil {
 			out.X.SetCol(j, v)
 		}
@@ -297,5 +310,5 @@ func (l *lagrangian) sensitivity(kkt *kktMatrix, m, q int, constraints []constra
 			}
 		}
 	}
-	return out, errors.Join(errs...)
+	return out, joinErrors(errs)
 }

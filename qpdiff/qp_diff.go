@@ -1,7 +1,6 @@
 package qpdiff
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -408,7 +407,7 @@ func refuse(g *QPGrad, exists [6]bool, e func(QPInput) *NotDifferentiableError) 
 			errs = append(errs, e(QPInput(in)))
 		}
 	}
-	return errors.Join(errs...)
+	return joinErrors(errs)
 }
 
 // addCotangents adds the products of the last adjoint to the blocks of g that
@@ -581,7 +580,7 @@ func (d *qpDerivative) jvpExists(s *Solution, t *QPGrad, dz, dlambda, dnu []floa
 			errs = append(errs, &NotDifferentiableError{Input: "any block", Residual: out, Remedy: QPOutput(o).String() + " is not unique: do not ask for its derivative"})
 		}
 	}
-	return errors.Join(errs...)
+	return joinErrors(errs)
 }
 
 // DirectionalDerivative sets dz, dlambda and dnu, where they are not nil, to the
