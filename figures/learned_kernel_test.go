@@ -19,7 +19,7 @@ type output interface {
 // Every figure and table of the learned kernels draws from a small Result.
 func TestLearnedKernelOutputs(t *testing.T) {
 	rings := experiment.PaperRings()
-	rings.Train, rings.Test, rings.K, rings.Steps, rings.Panels, rings.GridPoints = 40, 30, 16, 2, []int{1, 2}, 9
+	rings.Train, rings.Test, rings.K, rings.Steps, rings.GridPoints = 40, 30, 16, 2, 9
 	xor := experiment.PaperXOR()
 	xor.Train, xor.Test, xor.K, xor.Steps, xor.Panels, xor.GridPoints = 40, 30, 16, 2, []int{1, 2}, 9
 	r, err := rings.Run(context.Background())

@@ -297,6 +297,25 @@ func TestManifoldsAndScoresBelongToTheModel(t *testing.T) {
 	}
 }
 
+// The paper's panels reach beyond a shorter walk.
+func TestPanelsBeyondTheWalkStandForItsEnd(t *testing.T) {
+	p := fewKernelSteps()
+	p.Panels = []int{20, 1, 100, 0}
+	r, err := p.Run(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, run := range r.Runs {
+		var steps []int
+		for _, m := range run.Manifolds {
+			steps = append(steps, m.Step)
+		}
+		if !slices.Equal(steps, []int{0, 1, p.Steps}) {
+			t.Errorf("%v: manifolds after %v steps", run.Variant, steps)
+		}
+	}
+}
+
 func TestRoundingDecidesTheDetachedVariantsOfXORAlone(t *testing.T) {
 	rings, xor := kernelReplays(t)
 	for _, r := range []*LearnedKernelResult{rings, xor} {
@@ -314,7 +333,7 @@ func TestLearnedKernelsRefuseBadParams(t *testing.T) {
 		"no steps":          func(p *RingsParams) { p.Steps = 0 },
 		"no grid":           func(p *RingsParams) { p.GridPoints = 1 },
 		"empty grid":        func(p *RingsParams) { p.GridHalf = 0 },
-		"panel too late":    func(p *RingsParams) { p.Panels = []int{4} },
+		"negative panel":    func(p *RingsParams) { p.Panels = []int{-1} },
 		"layer of no units": func(p *RingsParams) { p.Hidden = []int{8, 0} },
 		"no splits":         func(p *RingsParams) { p.K = 0 },
 		"p = 1":             func(p *RingsParams) { p.P = 1 },
