@@ -24,17 +24,27 @@ network: claims, tables, figures, times and environment.
 Results are kept in .work/store under their parameters and the source of the
 packages that made them, those of long experiments cell by cell, so that a run
 that was stopped goes on where it was. After a run of all notebooks, results
-that nothing uses any more are removed. .work may be deleted at any time.
+that nothing uses any more are removed. .work may be deleted at any time, also
+during a run: what is lost is computed again, and a run whose outputs are lost
+before they are in their places fails, says so and leaves the old ones there.
 
 --check fails and names every output that differs: by its bytes on linux/amd64
 with FMA, elsewhere by its numbers, within 1e-6 of their size or one unit of the
 last printed place. It says of figures how far their plotted series are apart.
 
+A cell that wants more memory than is free fails with a line that says so.
+Kernels are reached through sockets in a folder of the temporary directory that
+no other user can enter.
+
 Needs Go and Python 3.10 or newer. All else is set up inside the checkout, in
 .venv/ and .cache/, on the first run (which needs the network) and again when
-the pinned versions change; both folders may be deleted at any time.
+the pinned versions change or a file in there is damaged; both folders may be
+deleted between runs. Python packages are wheels with the hashes that
+notebooks/requirements*.txt state. Of the settings of `go env -w` and of pip's
+variables only those that concern the network count.
 """
 
+import contextlib
 import json
 import os
 import secrets
@@ -55,6 +65,7 @@ import timings
 from environment import NOTEBOOKS, PYTHON, ROOT, WORK, Lock, Problem, say
 from progress import Progress
 from provenance import Task
+from staging import Staging, Vanished
 
 STOPS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -123,8 +134,10 @@ def select(names, notebooks):
 
 def run_all(tasks, args, env):
     """Runs the notebooks one after the other; the exit status."""
-    import execute
-
+    try:
+        import execute
+    except ImportError as e:
+        raise Problem(f"{PYTHON} cannot import what runs notebooks ({e}); delete {environment.VENV} and run again") from None
     environment.build_packages(env)
     os.environ.update(env)  # jupyter_client reads its folders from here
     exact = compare.exact_platform()
@@ -134,40 +147,25 @@ def run_all(tasks, args, env):
             "this is not linux/amd64 with FMA: numbers are compared within "
             f"{tolerance:g} of their size or one unit of the last printed place, pictures not at all"
         )
-    staging, fresh = WORK / "staging", WORK / "fresh"
-    for folder in (staging, fresh):
-        shutil.rmtree(folder, ignore_errors=True)
+    fresh = WORK / "fresh"
+    shutil.rmtree(fresh, ignore_errors=True)
     env = env | {"CVGM_STORE": str(fresh if args.check or args.force else provenance.STORE)}
     version = provenance.version()
     progress = Progress(len(tasks))
     failed = []
     try:
         for number, task in enumerate(tasks, 1):
-            out = staging / task.path.stem
-            out.mkdir(parents=True)
             progress.start(number, task.name)
             records, lines = [], []
             try:
-                made_from = provenance.inputs(task, env[environment.TOOLCHAIN])
-                notebook = execute.run(task.path, out, env, progress, records)
-                if task.overrides and not any("overrides" in r for r in records):
-                    raise execute.Failed("it has no parameters: none of its cells calls notebooks.Params")
-                if args.check:
-                    lines = [f"  {line}" for line in differing(task, out, notebook, tolerance)]
-                    words = f"DIFFERENCES: {len(lines)}" if lines else "agrees"
-                else:
-                    changed = install(task, out, notebook)
-                    provenance.write(task, made_from, records, version)
-                    words = f"files changed: {changed}" if changed else "nothing changed"
-                    if task.overrides:
-                        words += f" in {task.out.relative_to(ROOT)}"
+                words, lines = run_task(task, args, env, progress, records, tolerance, version)
             except execute.BadParameters as e:
                 if "help" not in args.overrides:
                     raise Problem(e) from None
                 progress.pause()
                 print(f"{task.path.stem}: {e}")
                 continue
-            except (execute.Failed, OSError) as e:
+            except (execute.Failed, Problem, OSError) as e:
                 words, lines = "FAILED", [f"notebooks/{task.path.name}: {e}"]
             progress.end(words)
             for note in dict.fromkeys(r["note"] for r in records if "note" in r):
@@ -178,7 +176,6 @@ def run_all(tasks, args, env):
                 failed.append(task.path.stem)
     finally:
         progress.close()
-        shutil.rmtree(staging, ignore_errors=True)
         if args.force:
             keep_results(fresh)
         shutil.rmtree(fresh, ignore_errors=True)
@@ -189,12 +186,42 @@ def run_all(tasks, args, env):
     return 1 if failed else 0
 
 
+def run_task(task, args, env, progress, records, tolerance, version):
+    """Runs one notebook and installs or compares what it made; what to say of it,
+    and the lines of what is wrong."""
+    import execute
+
+    made_from = provenance.inputs(task, env[environment.TOOLCHAIN])
+    with environment.temporary_folder() as temporary, Staging(Path(temporary)) as staging:
+        notebook = execute.run(task.path, temporary, staging, env, progress, records)
+        if task.overrides and not any("overrides" in r for r in records):
+            raise execute.Failed("it has no parameters: none of its cells calls notebooks.Params")
+        if args.check:
+            lines = [f"  {line}" for line in differing(task, staging.path, notebook, tolerance)]
+            staging.check()
+            return f"DIFFERENCES: {len(lines)}" if lines else "agrees", lines
+        new = {task.out / name: data for name, data in compare.files_in(staging.path).items()} | {task.notebook: notebook}
+        claims = readme.wanted(task, staging.path)
+        staging.check()
+    try:
+        changed = install(task, new, claims)
+        provenance.write(task, made_from, records, version, new)
+        for path in new:
+            path.stat()
+    except FileNotFoundError as e:
+        raise Vanished(f"{e.filename} was deleted while the run wrote its outputs there; run it again") from None
+    words = f"files changed: {changed}" if changed else "nothing changed"
+    return words + (f" in {task.out.relative_to(ROOT)}" if task.overrides else ""), []
+
+
 def keep_results(fresh):
-    """Moves the finished results of a forced run into the store."""
+    """Moves the finished results of a forced run into the store, less those that
+    are deleted meanwhile: they can be computed again."""
     for path in fresh.glob("*"):
         if path.is_file() and not path.name.startswith("."):
-            provenance.STORE.mkdir(exist_ok=True)
-            os.replace(path, provenance.STORE / path.name)
+            with contextlib.suppress(FileNotFoundError):
+                provenance.STORE.mkdir(parents=True, exist_ok=True)
+                os.replace(path, provenance.STORE / path.name)
 
 
 def strays():
@@ -209,22 +236,26 @@ def differing(task, out, notebook, tolerance):
         yield f"{(task.out / name).relative_to(ROOT)}: {what}"
     for place, what in compare.notebook_differences(task.path.read_text(), notebook.decode(), tolerance):
         yield f"{task.path.relative_to(ROOT)}: {place}: {what}"
-    text = readme.wanted(task, out)
+    try:
+        text = readme.wanted(task, out)
+    except Problem as e:
+        yield str(e)
+        return
     if text is not None:
         what = compare.text_difference(readme.README.read_text(encoding="utf-8"), text, tolerance)
         if what:
             yield f"README.md, the claims: {what}"
 
 
-def install(task, out, notebook):
-    """Moves a task's files to their places, file by file; how many changed."""
-    new = {task.out / name: data for name, data in compare.files_in(out).items()} | {task.notebook: notebook}
+def install(task, new, claims):
+    """Puts the files that a task made ({path: bytes}) in their places, one after
+    the other, and claims, where not None, in the README; how many changed."""
     old = {task.out / name: data for name, data in compare.files_in(task.out).items()}
     if task.notebook.exists():
         old[task.notebook] = task.notebook.read_bytes()
-    text = readme.wanted(task, out)
-    if text is not None:
-        new[readme.README], old[readme.README] = text.encode(), readme.README.read_bytes()
+    if claims is not None:
+        new = new | {readme.README: claims.encode()}
+        old[readme.README] = readme.README.read_bytes()
     changes = {path: data for path, data in new.items() if old.get(path) != data}
     for path, data in changes.items():
         environment.write_atomic(path, data)
@@ -262,6 +293,7 @@ def lab(port, env):
         "--ServerApp.answer_yes=True",
         f"--KernelSpecManager.allowed_kernelspecs={environment.KERNEL}",
         "--KernelSpecManager.ensure_native_kernel=False",
+        "--KernelManager.transport=ipc",
         f"--MultiKernelManager.default_kernel_name={environment.KERNEL}",
         "--Application.log_level=WARN",
     ]
@@ -269,7 +301,7 @@ def lab(port, env):
         argv.append("--allow-root")
     with environment.temporary_folder() as temporary:
         path = f"{environment.LAB_BIN}:{env['PATH']}"
-        env = env | {"JUPYTER_TOKEN": token, "CVGM_OUT": str(out), "TMPDIR": temporary, "PATH": path}
+        env = env | {"JUPYTER_TOKEN": token, "CVGM_OUT": str(out), "TMPDIR": temporary, "JUPYTER_RUNTIME_DIR": temporary, "PATH": path}
         server = subprocess.Popen(argv, env=env, stderr=subprocess.PIPE, text=True)
         try:
             say(f"JupyterLab: http://127.0.0.1:{port}/lab/tree/notebooks?token={token}")

@@ -3,14 +3,16 @@
 .venv/   Python with nbclient (and JupyterLab, once asked for) and the GoNB kernelspec
 .cache/  GoNB and its helpers as built from go.mod's tool directives, and what programs
          would keep in the user's home
-.work/   lock, staging, the store of results and what interactive runs write
+.work/   the store of results, and what runs with -p and interactive runs write
 
 Only the standard library is imported: this runs before anything is installed.
 """
 
 import contextlib
+import ctypes
 import fcntl
 import hashlib
+import importlib.util
 import json
 import os
 import re
@@ -35,22 +37,38 @@ JUPYTER_DATA = VENV / "share" / "jupyter"
 KERNEL = "gonb"
 
 # What every Go command of the project runs with, whatever the user has set.
-# An empty value means Go's default; GOFLAGS needs a harmless one to win over
-# the file that `go env -w` writes.
+# An empty value means what the file of `go env -w` holds, which GOENV=off hides,
+# and so Go's default.
 GO_SETTINGS = {
     "CGO_ENABLED": "0",
     "GO111MODULE": "on",
     "GOAMD64": "v1",
     "GOARCH": "",
     "GODEBUG": "",
+    "GOENV": "off",
     "GOEXPERIMENT": "",
     "GOFLAGS": "-buildvcs=false",
     "GOOS": "",
     "GOTMPDIR": "",
 }
 
-# Variables that would move Python's or Jupyter's files, or pip's.
-FOREIGN = re.compile(r"PYTHON|JUPYTER|IPYTHON|GONB_|PIP_(USER|TARGET|PREFIX|ROOT|REQUIRE_VIRTUALENV)$")
+# How Go reaches the network and which toolchain it takes is for the user to set,
+# also by `go env -w`.
+GO_NETWORK = ["GOAUTH", "GOINSECURE", "GONOPROXY", "GONOSUMDB", "GOPRIVATE", "GOPROXY", "GOSUMDB", "GOTOOLCHAIN", "GOVCS"]
+
+# Variables that would move Python's or Jupyter's files or change what pip
+# installs. Those by which pip reaches the network are the user's.
+PIP_NETWORK = "INDEX_URL EXTRA_INDEX_URL NO_INDEX FIND_LINKS CERT CLIENT_CERT TRUSTED_HOST PROXY TIMEOUT DEFAULT_TIMEOUT RETRIES CONFIG_FILE KEYRING_PROVIDER"
+FOREIGN = re.compile(rf"PYTHON|JUPYTER|IPYTHON|GONB_|PIP_(?!({PIP_NETWORK.replace(' ', '|')})$)")
+
+# What pip and Go write where the network cannot be reached, and the cause in it.
+NO_NETWORK = re.compile(
+    r"(?i)temporary failure in name resolution|name or service not known|nodename nor servname provided|no address associated with hostname"
+    r"|no such host|server misbehaving|(?:network|no route to host|host) is unreachable|no route to host|connection refused"
+    r"|connect(?:ion)? timed out|read timed out|i/o timeout|TLS handshake timeout|cannot connect to proxy|proxyconnect tcp[^\n]*"
+    r"|module lookup disabled by GOPROXY=off"
+)
+NO_WHEEL = re.compile(r"satisfies the requirement (\S+).*\(from versions: none\)")
 
 
 class Problem(Exception):
@@ -64,9 +82,7 @@ def say(text):
 def base_environment():
     """The user's environment without what would change or break a run."""
     env = {k: v for k, v in os.environ.items() if not FOREIGN.match(k)}
-    env.update(GO_SETTINGS)
-    env["GOWORK"] = "off"
-    return env
+    return env | {"GOWORK": "off"}
 
 
 def jupyter_environment():
@@ -80,43 +96,98 @@ def jupyter_environment():
 
 
 def command(argv, env, what, cwd=ROOT):
-    """Runs argv and returns its standard output; its words become the Problem."""
+    """Runs argv and returns its standard output; its words become the Problem.
+
+    What it runs ends with this process, also where that is killed. Where the
+    system cannot see to that, the lock, which argv inherits, keeps the next run
+    waiting until argv has ended.
+    """
+    prctl = ctypes.CDLL(None).prctl if sys.platform == "linux" else None
     try:
-        done = subprocess.run(argv, cwd=cwd, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True)
+        done = subprocess.run(
+            argv,
+            cwd=cwd,
+            env=env,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            pass_fds=Lock.held,
+            preexec_fn=prctl and (lambda: prctl(PR_SET_PDEATHSIG, signal.SIGKILL)),
+        )
     except OSError as e:
         raise Problem(f"{what}: {argv[0]}: {e.strerror}") from None
     if done.returncode != 0:
+        if cause := NO_NETWORK.search(done.stderr + done.stdout):
+            raise Problem(
+                f"{what}: the network cannot be reached ({cause.group()}); set-up downloads Python packages and Go "
+                "modules once: connect, or name a mirror by PIP_INDEX_URL and GOPROXY, and run again"
+            )
+        if wanted := NO_WHEEL.search(done.stderr):
+            raise Problem(
+                f"{what}: pip finds no wheel of {wanted.group(1)}: no package index can be reached, or none has one for "
+                "this system; connect to the network, or name a mirror by PIP_INDEX_URL, and run again"
+            )
         words = (done.stderr.strip() or done.stdout.strip()).splitlines()[-15:]
         raise Problem(f"{what}: {' '.join(map(str, argv[:4]))} … failed:\n  " + "\n  ".join(words))
     return done.stdout
 
 
+PR_SET_PDEATHSIG = 1  # from Linux's prctl.h
+
+
 class Lock:
-    """One run at a time per checkout: the second waits and says so."""
+    """One run at a time per checkout: the second waits and says so.
+
+    What is locked is the checkout's folder itself, which no cleaning removes; on
+    file systems that lock only what is open for writing, as NFS, it is
+    reproduce.sh.
+    """
+
+    held = ()  # the file descriptor of this process's lock
 
     def __init__(self, fd=None):
-        if fd is not None:  # taken by the process that became this one
-            self.fd = fd
-            os.set_inheritable(fd, False)
-            return
-        WORK.mkdir(exist_ok=True)
-        self.fd = os.open(WORK / "lock", os.O_RDWR | os.O_CREAT, 0o644)
-        try:
-            fcntl.flock(self.fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            owner = os.pread(self.fd, 20, 0).decode(errors="replace").strip()
-            say(f"another ./reproduce.sh (process {owner or '?'}) is at work in this checkout; waiting for it")
-            fcntl.flock(self.fd, fcntl.LOCK_EX)
-        os.ftruncate(self.fd, 0)
-        os.pwrite(self.fd, f"{os.getpid()}\n".encode(), 0)
+        if fd is None:
+            fd = self.take()
+        os.set_inheritable(fd, False)  # it may have been taken by the process that became this one
+        Lock.held = (fd,)
+
+    @staticmethod
+    def take():
+        for path, how in ((ROOT, os.O_RDONLY), (ROOT / "reproduce.sh", os.O_RDWR)):
+            fd = os.open(path, how)
+            try:
+                try:
+                    fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                except BlockingIOError:
+                    say(f"another ./reproduce.sh (process {lock_owner(fd)}) is at work in this checkout; waiting for it")
+                    fcntl.flock(fd, fcntl.LOCK_EX)
+                return fd
+            except OSError as e:
+                os.close(fd)
+                why = e.strerror
+        raise Problem(f"{ROOT} cannot be locked ({why}), and two runs in it at once would spoil each other; move the checkout to another disk")
 
     def hand_over(self):
         """Keeps the lock across exec; returns what Lock() there needs."""
-        os.set_inheritable(self.fd, True)
-        return str(self.fd)
+        os.set_inheritable(Lock.held[0], True)
+        return str(Lock.held[0])
 
     def release(self):
-        os.close(self.fd)
+        os.close(Lock.held[0])
+        Lock.held = ()
+
+
+def lock_owner(fd):
+    """The process that holds the lock on fd, where /proc/locks says so."""
+    try:
+        for line in Path("/proc/locks").read_text().splitlines():
+            words = line.split()
+            if words[1] == "FLOCK" and words[5].endswith(f":{os.fstat(fd).st_ino}"):
+                return words[4]
+    except (OSError, IndexError):
+        pass
+    return "?"
 
 
 def write_atomic(path, data):
@@ -135,9 +206,12 @@ def write_atomic(path, data):
         temporary.unlink(missing_ok=True)
 
 
-# A Unix socket lives in a kernel's temporary folder, and its path may have
-# about 100 characters.
-LONGEST_TEMPORARY = 50
+TEMPORARY = "cvgm-"
+CLAIMS = WORK / "temporary"
+
+# A kernel's sockets lie in its temporary folder. The path of a socket may have
+# 107 bytes on Linux and 103 on macOS; the longest names are those of JupyterLab.
+LONGEST_TEMPORARY = 103 - len(f"/{TEMPORARY}0123456789/kernel-01234567-0123-0123-0123-0123456789ab-ipc-99")
 
 # GoNB's log, less its errors.
 KERNEL_CHATTER = re.compile(r"[IW]\d{4} |.* Error message$")
@@ -145,7 +219,7 @@ KERNEL_CHATTER = re.compile(r"[IW]\d{4} |.* Error message$")
 
 @contextlib.contextmanager
 def temporary_folder():
-    """A TMPDIR for kernels, whose files and processes end with it.
+    """A TMPDIR that no other user can enter, whose files and processes end with it.
 
     A kernel that is killed leaves its folder, and a language server in a
     process group of its own. So that nothing stays where this process itself is
@@ -154,8 +228,7 @@ def temporary_folder():
     base = tempfile.gettempdir()
     name = f"{TEMPORARY}{secrets.token_hex(5)}"
     folder = os.path.join(base if len(os.fsencode(base)) <= LONGEST_TEMPORARY else "/tmp", name)
-    CLAIMS.mkdir(parents=True, exist_ok=True)
-    claim = os.open(CLAIMS / name, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
+    claim = make_claim(CLAIMS / name)
     try:
         fcntl.flock(claim, fcntl.LOCK_EX)
         os.write(claim, os.fsencode(folder))
@@ -167,14 +240,25 @@ def temporary_folder():
         os.close(claim)
 
 
-TEMPORARY = "cvgm-"
-CLAIMS = WORK / "temporary"
+def make_claim(path):
+    """Makes the file, again where .work is deleted between two steps of that."""
+    for last in (False, False, True):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            return os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
+        except FileNotFoundError:
+            if last:
+                raise
 
 
 def sweep():
     """Ends and removes what killed runs have left behind."""
     for path in CLAIMS.glob(f"{TEMPORARY}*"):
-        with open(path, "rb") as claim:
+        try:
+            claim = open(path, "rb")
+        except FileNotFoundError:  # .work is being deleted
+            continue
+        with claim:
             try:
                 fcntl.flock(claim, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
@@ -182,7 +266,7 @@ def sweep():
             folder = os.fsdecode(claim.read())
             if os.path.basename(folder) == path.name:
                 discard(folder)
-            path.unlink()
+            path.unlink(missing_ok=True)
     for folder in (ROOT / "figures", NOTEBOOKS, WORK / "runs"):
         for half_written in folder.rglob(".*.tmp"):
             half_written.unlink(missing_ok=True)
@@ -206,6 +290,23 @@ def discard(folder):
     shutil.rmtree(folder, ignore_errors=True)
 
 
+def free_memory(meminfo="/proc/meminfo", groups=("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")):
+    """The bytes of memory that processes can still take here; None where the system does not say."""
+    try:
+        with open(meminfo) as f:
+            sizes = {name: int(value.split()[0]) for name, _, value in (line.partition(":") for line in f)}
+        free = 1024 * (sizes["MemAvailable"] + sizes["SwapFree"])
+    except (OSError, KeyError, ValueError, IndexError):
+        return None
+    for group in groups:  # a container's limit
+        try:
+            with open(group) as f:
+                free = min(free, int(f.read()))
+        except (OSError, ValueError):  # there is none
+            continue
+    return free
+
+
 def digest(*parts):
     h = hashlib.sha256()
     for part in parts:
@@ -225,9 +326,81 @@ def stamped(path, key):
         return False
 
 
+def hash_of(path):
+    """The hash of the file at path, or where a symbolic link leads to; None where nothing is."""
+    try:
+        if os.path.islink(path):
+            return f"-> {os.readlink(path)}" if os.path.exists(path) else None
+        with open(path, "rb") as f:
+            return sha256(f.read())
+    except OSError:
+        return None
+
+
+def inventory(folder):
+    """The hash of every file below folder, by name, less what set-up writes when it likes."""
+    found = {}
+    for at, folders, files in os.walk(folder):
+        for name in files + [name for name in folders if os.path.islink(os.path.join(at, name))]:
+            path = os.path.join(at, name)
+            found[path[len(str(folder)) + 1 :]] = hash_of(path)
+    for path in [*found]:
+        if path.endswith(STAMP) or path in UNCOUNTED:
+            del found[path]
+    return found
+
+
+# The end of the names of the files by which set-up knows what it made, from what.
+STAMP = ".installed"
+
+
+def write_stamp(stamp, key, files):
+    write_atomic(stamp, as_json({"made from": key, "files": files}).encode())
+
+
+def flaw(stamp, key):
+    """Why what stands beside stamp has to be made: None where it is as it was
+    made, "" where it is missing or made from other versions, else the damage.
+
+    A damaged file of compiled Python is removed: Python makes it again.
+    """
+    try:
+        made = json.loads(stamp.read_bytes())
+        if made["made from"] != key:
+            return ""
+        files = dict(made["files"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return ""
+    damaged = []
+    for name, before in files.items():
+        path = stamp.parent / name
+        if hash_of(path) != before:
+            if path.suffix == ".pyc":
+                path.unlink(missing_ok=True)
+            else:
+                damaged.append(name)
+    if not damaged:
+        return None
+    return f"{len(damaged)} of its {len(files)} files are missing or changed, such as {damaged[0]}"
+
+
+def remove_damaged(folder, damage):
+    """Removes what set-up made, for it to be made anew; says so where it is damaged."""
+    if damage:
+        say(f"{folder} is damaged and is made anew: {damage}")
+    try:
+        if not folder.is_dir():
+            folder.unlink(missing_ok=True)
+        elif not folder.is_symlink():
+            shutil.rmtree(folder)
+    except OSError as e:
+        raise Problem(f"{folder} cannot be made anew ({e}); delete it and run again") from None
+
+
 def go_settings(env):
-    """The go command, its version and what every Go command and kernel finds in
-    its environment; a Problem where Go cannot serve.
+    """The go command, its version, what every Go command and kernel finds in its
+    environment, and how Go commands reach the network; a Problem where Go cannot
+    serve.
 
     The user's caches are used where they can be written. HOME moves into the
     checkout, because goimports, gopls and Go's telemetry write there.
@@ -235,20 +408,22 @@ def go_settings(env):
     go = shutil.which("go", path=env.get("PATH"))
     if not go:
         raise Problem(f"go is not on PATH; install Go {pinned_go() or 'as go.mod states'}")
-    names = ["GOVERSION", "GOARCH", "GOENV", "GOPATH", "GOCACHE", "GOMODCACHE"]
     home = CACHE / "home"
     home.mkdir(parents=True, exist_ok=True)
     if sys.platform != "darwin":  # even `go env` keeps telemetry beside its settings
         config = env.get("XDG_CONFIG_HOME") or os.path.join(env["HOME"], ".config")
         env = {"GOENV": os.path.join(config, "go", "env"), **env, "XDG_CONFIG_HOME": str(home / ".config")}
-    found = json.loads(command([go, "env", "-json", *names], env, "asking Go for its settings"))
+    asked = {k: v for k, v in GO_SETTINGS.items() if k != "GOENV"} | env
+    names = ["GOVERSION", "GOHOSTARCH", "GOPATH", "GOCACHE", "GOMODCACHE", *GO_NETWORK]
+    found = json.loads(command([go, "env", "-json", *names], asked, "asking Go for its settings"))
     version = found.pop("GOVERSION")
-    toolchain = f"{version} {found.pop('GOARCH')}"
+    toolchain = f"{version} {found.pop('GOHOSTARCH')}"
+    network = {name: found.pop(name, "") for name in GO_NETWORK}
     for name, own in (("GOCACHE", "go-build"), ("GOMODCACHE", "go-mod")):
         if not usable(found[name]):
             found[name] = str(CACHE / own)
     own = {"HOME": str(home), "XDG_CACHE_HOME": "", "XDG_CONFIG_HOME": "", TOOLCHAIN: toolchain}
-    return go, version, GO_SETTINGS | found | own
+    return go, version, GO_SETTINGS | found | own, network
 
 
 # The variable with the Go version and architecture that outputs are made with.
@@ -273,7 +448,8 @@ def pinned_go():
 def ask_go():
     """What go_settings finds for the user's environment, and that environment."""
     env = base_environment()
-    return env, *go_settings({**env, "HOME": env.get("HOME") or str(CACHE / "home")})
+    go, version, settings, network = go_settings({**env, "HOME": env.get("HOME") or str(CACHE / "home")})
+    return env | network, go, version, settings
 
 
 def prepare(lab, env, go, version, settings):
@@ -286,8 +462,10 @@ def prepare(lab, env, go, version, settings):
             f"warning: this is {version}; the committed outputs were made with go{pinned_go()}, so last bits may "
             f"differ (GOTOOLCHAIN=go{pinned_go()} ./reproduce.sh fetches and uses that one)"
         )
-    install_python(env, lab)
-    build_tools(env | settings, version, lab)
+    with temporary_folder() as temporary:
+        env_here = env | {"TMPDIR": temporary}
+        install_python(env_here, lab)
+        build_tools(env_here | settings, version, lab)
     install_kernel(settings, go)
     return env | settings | jupyter_environment()
 
@@ -295,25 +473,44 @@ def prepare(lab, env, go, version, settings):
 def install_python(env, lab):
     """.venv with the pinned requirements; JupyterLab's only once lab is asked for."""
     base = getattr(sys, "_base_executable", None) or sys.executable
-    identity = (sys.version, os.path.realpath(base))
-    pip = [str(PYTHON), "-I", "-m", "pip", "--no-input", "--disable-pip-version-check", "--no-cache-dir", "install", "-q"]
-    steps = [("requirements.txt", "Python packages that run notebooks")]
+    parts = [sys.version, os.path.realpath(base)]
+    pip = [str(PYTHON), "-I", "-m", "pip", *PIP_OPTIONS, "install", "-q", "--no-user"]
+    steps = [(VENV / f"requirements.txt{STAMP}", "Python packages that run notebooks")]
     if lab:
-        steps.append(("requirements-lab.txt", "JupyterLab (240 MB)"))
-    texts = []
-    for name, what in steps:
-        texts.append((NOTEBOOKS / name).read_bytes())
-        stamp, key = VENV / f"{name}.installed", digest(*identity, *texts)
-        if stamped(stamp, key) and PYTHON.exists():
-            continue
-        if name == "requirements.txt":
+        steps.append((VENV / f"requirements-lab.txt{STAMP}", "JupyterLab (240 MB)"))
+    keys, damage = [], []
+    for stamp, _ in steps:
+        parts.append((NOTEBOOKS / stamp.name.removesuffix(STAMP)).read_bytes())
+        keys.append(digest(*parts))
+        damage.append(flaw(stamp, keys[-1]))
+    # A pip that is killed leaves packages of which it says that they are there.
+    # So a stamp stands only while no pip is at work, and what is not whole is
+    # made anew: pip mends nothing.
+    first = 0
+    if damage == [None, ""] and not steps[1][0].exists():
+        first = 1
+    if any(d is not None for d in damage):
+        files = [json.loads(steps[0][0].read_bytes())["files"]] if first else []
+        for stamp in VENV.glob(f"*{STAMP}"):
+            stamp.unlink()
+        if not first:
+            remove_damaged(VENV, next(filter(None, damage), ""))
             say("setting up .venv")
             make_venv(base, env)
-        say(f"installing {what}")
-        command([*pip, "-r", str(NOTEBOOKS / name)], env, f"installing {name}")
-        write_atomic(stamp, key.encode())
-    settings = VENV / "share" / "jupyter" / "lab" / "settings" / "overrides.json"
-    write_if_changed(settings, as_json(LAB_SETTINGS))
+        for stamp, what in steps[first:]:
+            name = stamp.name.removesuffix(STAMP)
+            say(f"installing {what}")
+            command([*pip, "-r", str(NOTEBOOKS / name)], env, f"installing {what}")
+            files.append(inventory(VENV))
+        for (stamp, _), key, made in zip(steps, keys, files):
+            write_stamp(stamp, key, made)
+    write_if_changed(OVERRIDES, as_json(LAB_SETTINGS))
+
+
+PIP_OPTIONS = ["--no-input", "--disable-pip-version-check", "--no-cache-dir"]
+OVERRIDES = VENV / "share" / "jupyter" / "lab" / "settings" / "overrides.json"
+KERNEL_SPEC = JUPYTER_DATA / "kernels" / KERNEL / "kernel.json"
+UNCOUNTED = {str(path.relative_to(VENV)) for path in (OVERRIDES, KERNEL_SPEC)}
 
 
 # JupyterLab asks the network for news and updates unless told otherwise.
@@ -332,10 +529,12 @@ def make_venv(base, env):
         return
     except Problem as e:
         first = e
+    if importlib.util.find_spec("venv") and importlib.util.find_spec("ensurepip"):
+        raise first
     try:
         command([base, "-I", "-m", "venv", "--clear", "--without-pip", str(VENV)], env, "making .venv")
-        pip = [base, "-I", "-m", "pip", "--python", str(PYTHON), "--disable-pip-version-check", "--no-cache-dir"]
-        command([*pip, "install", "-q", "pip"], env, "installing pip into .venv")
+        pip = [base, "-I", "-m", "pip", "--python", str(PYTHON), *PIP_OPTIONS]
+        command([*pip, "install", "-q", "--no-user", "-r", str(NOTEBOOKS / "requirements-pip.txt")], env, "installing pip into .venv")
     except Problem:
         shutil.rmtree(VENV, ignore_errors=True)
         raise Problem(
@@ -352,14 +551,16 @@ def build_tools(env, version, lab):
     if lab:
         steps.append((LAB_BIN, ["golang.org/x/tools/gopls"]))
     for folder, packages in steps:
-        stamp = folder / "built"
-        if stamped(stamp, key):
+        stamp = folder / f"go.mod{STAMP}"
+        damage = flaw(stamp, key)
+        if damage is None:
             continue
+        remove_damaged(folder, damage)
         names = " and ".join(os.path.basename(p) for p in packages)
         say(f"building {names} (about a minute where Go's caches are empty)")
         folder.mkdir(parents=True, exist_ok=True)
         command(["go", "build", "-o", f"{folder}/", *packages], env, f"building {names}")
-        write_atomic(stamp, key.encode())
+        write_stamp(stamp, key, inventory(folder))
 
 
 def install_kernel(settings, go):
@@ -375,11 +576,11 @@ def install_kernel(settings, go):
         "interrupt_mode": "message",
         "env": env,
     }
-    write_if_changed(JUPYTER_DATA / "kernels" / KERNEL / "kernel.json", as_json(spec))
+    write_if_changed(KERNEL_SPEC, as_json(spec))
 
 
 def write_if_changed(path, text):
-    if not path.exists() or path.read_text() != text:
+    if not path.exists() or path.read_bytes() != text.encode():
         write_atomic(path, text.encode())
 
 
@@ -397,4 +598,6 @@ def build_packages(env):
     go = re.search(r"^go \S+$", (ROOT / "go.mod").read_text(), re.M).group()
     write_if_changed(workspace / "go.mod", f"module workspace\n\n{go}\n")
     write_if_changed(workspace / "go.work", f"{go}\n\nuse (\n\t.\n\t../..\n)\n")
-    command(["go", "build", "cvgm/..."], env | {"GOWORK": ""}, "compiling the project's packages", cwd=workspace)
+    with temporary_folder() as temporary:
+        env = env | {"GOWORK": "", "TMPDIR": temporary}
+        command(["go", "build", "cvgm/..."], env, "compiling the project's packages", cwd=workspace)

@@ -3,12 +3,13 @@
 import json
 import os
 import re
+import resource
 
 import nbclient
 import nbformat
 from traitlets.config import Config
 
-from environment import KERNEL, KERNEL_CHATTER, temporary_folder
+from environment import KERNEL, KERNEL_CHATTER, free_memory
 
 KERNELSPEC = {"display_name": "Go (gonb)", "language": "go", "name": KERNEL}
 LANGUAGE = {"name": "go", "file_extension": ".go", "mimetype": "text/x-go"}
@@ -36,27 +37,45 @@ def indented(lines):
     return ["    " + line for line in lines]
 
 
-def run(path, out, env, progress, records):
+def run(path, temporary, staging, env, progress, records):
     """Executes the notebook at path and returns it as the bytes to be stored.
 
-    Its cells find the folder for their files in $CVGM_OUT, which is out. What
-    they record of themselves is added to the list records, also where one fails.
+    Its kernel keeps what it needs in the folder temporary, which is private. Its
+    cells find the folder for their files in $CVGM_OUT, which is that of staging.
+    What they record of themselves is added to the list records, also where one
+    fails.
     """
     notebook = read(path)
     code = [i for i, cell in enumerate(notebook.cells) if cell.cell_type == "code" and cell.source.strip()]
-    with temporary_folder() as temporary, open(os.path.join(temporary, "kernel.log"), "w+") as log:
-        record, done = os.path.join(temporary, "record"), os.path.join(temporary, "progress")
-        own = {"TMPDIR": temporary, "CVGM_OUT": str(out), "CVGM_RECORD": record, "CVGM_PROGRESS": done}
-        progress.experiment(done)
+    record, done = os.path.join(temporary, "record"), os.path.join(temporary, "progress")
+    own = {"TMPDIR": temporary, "CVGM_OUT": str(staging.path), "CVGM_RECORD": record, "CVGM_PROGRESS": done}
+    progress.experiment(done)
+    limit_memory()
+    with open(os.path.join(temporary, "kernel.log"), "w+") as log:
         try:
-            execute(notebook, code, path.parent, env | own | {"GOPROXY": "off"}, log, progress.cell)
+            execute(notebook, code, path.parent, env | own | {"GOPROXY": "off"}, log, progress.cell, staging.check)
         except RuntimeError as e:  # also nbclient's DeadKernelError
+            staging.check()  # the kernel lives in the same folder
             log.seek(0)
             words = [line.rstrip() for line in log if not KERNEL_CHATTER.match(line)]
             raise Failed("\n".join([str(e), *indented(words[-10:])])) from None
+        except (Failed, OSError):
+            staging.check()
+            raise
         finally:
             records += read_records(record)
     return normalised(notebook)
+
+
+def limit_memory():
+    """Lets no process of the cells take more memory than is free.
+
+    An allocation beyond that then fails in the process that asks for it, where the
+    system would end some process or other later on.
+    """
+    free, (_, most) = free_memory(), resource.getrlimit(resource.RLIMIT_DATA)
+    if free is not None:
+        resource.setrlimit(resource.RLIMIT_DATA, (min(free, most) if most != resource.RLIM_INFINITY else free, most))
 
 
 def read_records(path):
@@ -72,20 +91,23 @@ def read_records(path):
     return records
 
 
-def execute(notebook, code, folder, env, log, on_cell):
+def execute(notebook, code, folder, env, log, before_cell, after_cell):
     client = nbclient.NotebookClient(
         notebook,
         kernel_name=KERNEL,
         timeout=None,
         record_timing=False,
         coalesce_streams=True,
-        config=Config({"KernelManager": {"connection_file": os.path.join(env["TMPDIR"], "kernel.json")}}),
+        # Sockets in a private folder, since whoever reaches a kernel's TCP ports
+        # can read what it prints.
+        config=Config({"KernelManager": {"transport": "ipc", "connection_file": os.path.join(env["TMPDIR"], "kernel.json")}}),
     )
     with client.setup_kernel(env=env, cwd=str(folder), stdout=log, stderr=log):
         try:
             for count, index in enumerate(code, 1):
-                on_cell(count, len(code))
+                before_cell(count, len(code))
                 run_cell(client, notebook.cells[index], index, count)
+                after_cell()
         except BaseException:
             client.shutdown_kernel = "immediate"
             raise
@@ -97,6 +119,7 @@ def run_cell(client, cell, index, count):
     except nbclient.exceptions.CellExecutionError:
         traces = ["\n".join(o.traceback) for o in cell.outputs if o.output_type == "error"]
         refuse_parameters(streams(cell, "stderr"))
+        refuse_memory(index + 1, "\n".join([streams(cell, "stderr"), *traces]))
         raise cell_failed(index + 1, cell, streams(cell, "stderr") or "\n".join(traces), streams(cell, "stdout")) from None
     except nbclient.exceptions.DeadKernelError:
         raise RuntimeError(f"the kernel died in cell {index + 1}") from None
@@ -112,6 +135,17 @@ def refuse_parameters(words):
     lines = words.splitlines()
     if lines and lines[0].startswith("-p: "):
         raise BadParameters("\n".join(line for line in lines if line != "exit status 1").removeprefix("-p: "))
+
+
+def refuse_memory(number, words):
+    """Raises in one line what Go needs pages for: that the memory did not suffice."""
+    if OUT_OF_MEMORY.search(words):
+        limit, _ = resource.getrlimit(resource.RLIMIT_DATA)
+        free = "what is free here" if limit == resource.RLIM_INFINITY else f"the {limit / 1e9:.1f} GB that are free here"
+        raise Failed(f"cell {number} ran out of memory: it wanted more than {free}; set smaller parameters or run it on a larger machine")
+
+
+OUT_OF_MEMORY = re.compile(r"^(fatal error|runtime): .*(out of memory|cannot allocate memory)|^signal: killed", re.M)
 
 
 def streams(cell, name):

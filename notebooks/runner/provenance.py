@@ -141,9 +141,12 @@ def stale(task, toolchain):
             files.append(name + (" is missing" if name not in now else " was not written by it" if name not in before else " was edited"))
     if files:
         reasons.append(listing("outputs", files))
-    text = readme.wanted(task, task.out)
-    if text is not None and text != readme.README.read_text(encoding="utf-8"):
-        reasons.append("README.md: its claims are not those of the table")
+    try:
+        text = readme.wanted(task, task.out)
+        if text is not None and text != readme.README.read_text(encoding="utf-8"):
+            reasons.append("README.md: its claims are not those of the table")
+    except environment.Problem as e:
+        reasons.append(str(e))
     return reasons
 
 
@@ -152,8 +155,9 @@ def listing(what, files, most=3):
     return f"{what}: {', '.join(files[:most])}{more}"
 
 
-def write(task, made_from, records, version):
-    """Leaves task's provenance, last of all that a run writes."""
+def write(task, made_from, records, version, written):
+    """Leaves task's provenance, last of all that a run writes; written is what it
+    wrote, as {path: bytes}."""
     results = {r["key"]: r for r in records if "key" in r}
     content = {
         "notebook": task.path.name,
@@ -162,7 +166,7 @@ def write(task, made_from, records, version):
         "captions": {r["output"]: r["caption"] for r in records if "output" in r},
         "code": version,
         "inputs": made_from,
-        "outputs": outputs(task),
+        "outputs": {str(path.relative_to(ROOT)): environment.sha256(data) for path, data in written.items()},
     }
     environment.write_atomic(task.out / FILE, environment.as_json(content).encode())
 

@@ -1,13 +1,22 @@
 """Tests of the runner that need neither a kernel nor anything installed."""
 
+import errno
+import fcntl
 import importlib.util
 import io
 import json
 import os
+import secrets
+import shutil
+import signal
 import subprocess
 import sys
 import tempfile
+import time
+import types
 import unittest
+import unittest.mock
+import uuid
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -41,9 +50,10 @@ class Readme(unittest.TestCase):
         self.assertEqual(new, f"# Title\n\n{readme.BEGIN}new\n\n{readme.END}\n\nThe end.\n")
         self.assertEqual(readme.with_claims(new, "new\n"), new)
 
-    def test_a_readme_without_markers_is_left_alone(self):
-        for text in ("# Title\n", readme.BEGIN, readme.END, readme.END + readme.BEGIN):
-            self.assertEqual(readme.with_claims(text, "new"), text)
+    def test_markers_that_are_gone_or_doubled_are_named(self):
+        for text in ("", "# Title\n", readme.BEGIN, readme.END, readme.END + readme.BEGIN, 2 * (readme.BEGIN + readme.END), readme.BEGIN + 2 * readme.END):
+            with self.assertRaisesRegex(environment.Problem, "README.md: the claims have no place there; put the line <!-- claims"):
+                readme.with_claims(text, "new")
 
 
 class Report(unittest.TestCase):
@@ -243,7 +253,8 @@ class Checkout:
     """A folder that the runner's modules take for the checkout."""
 
     PLACES = {
-        environment: {"ROOT": "", "NOTEBOOKS": "notebooks", "WORK": ".work", "CLAIMS": ".work/temporary"},
+        environment: {"ROOT": "", "NOTEBOOKS": "notebooks", "WORK": ".work", "CLAIMS": ".work/temporary", "CACHE": ".cache"},
+        readme: {"README": "README.md"},
         provenance: {"ROOT": "", "NOTEBOOKS": "notebooks", "WORK": ".work", "OUT": "figures/out", "RUNS": ".work/runs", "STORE": ".work/store", "TIMINGS": "figures/out/timings.json"},
         main: {"ROOT": "", "NOTEBOOKS": "notebooks", "WORK": ".work"},
     }
@@ -289,15 +300,10 @@ class Staleness(unittest.TestCase):
 
     def run_task(self, task, outputs, keys=("k" * 64,)):
         """What run_all does, less the kernel."""
-        staged = self.checkout.root / "staged"
-        for old in staged.glob("*"):
-            old.unlink()
-        staged.mkdir(exist_ok=True)
-        for name, data in outputs.items():
-            (staged / name).write_bytes(data)
-        changed = main.install(task, staged, task.path.read_bytes())
+        new = {task.out / name: data for name, data in outputs.items()} | {task.notebook: task.path.read_bytes()}
+        changed = main.install(task, new, None)
         records = [{"function": "f", "parameters": {"Seed": 1}, "key": key} for key in (*keys, *keys)]
-        provenance.write(task, provenance.inputs(task, self.GO), records, {"commit": "c", "clean": True, "changed": []})
+        provenance.write(task, provenance.inputs(task, self.GO), records, {"commit": "c", "clean": True, "changed": []}, new)
         return changed
 
     def task(self, *overrides, name="n"):
@@ -395,6 +401,251 @@ class Staleness(unittest.TestCase):
         self.assertEqual([p.name for p in main.strays()], ["gone", "loose.csv"])
 
 
+class FakeExecute(types.ModuleType):
+    """In place of execute.py: a notebook of three cells that write a file each."""
+
+    class Failed(Exception):
+        pass
+
+    class BadParameters(Failed):
+        pass
+
+    def run(self, path, temporary, staging, env, progress, records):
+        for name in ("a.csv", "b.csv", "claims_at_a_glance.md"):
+            staging.path.mkdir(exist_ok=True)  # as notebooks.Save does
+            (staging.path / name).write_text("new " + name)
+            Path(env["CVGM_STORE"]).mkdir(parents=True, exist_ok=True)
+            (Path(env["CVGM_STORE"]) / name).write_text("result")
+            staging.check()
+        records.append({"overrides": {}})
+        return path.read_bytes()
+
+
+class Vanishing(unittest.TestCase):
+    """Folders that are deleted at any moment of a run cost at most the run."""
+
+    GO = "go1.26 amd64"
+
+    def setUp(self):
+        self.checkout = Checkout(self).__enter__()
+        self.addCleanup(self.checkout.__exit__)
+        self.root = self.checkout.root
+        for name in ("go.mod", "go.sum", *provenance.RUNNER):
+            self.checkout.write(name, name)
+        self.checkout.write("notebooks/n.ipynb", json.dumps({"cells": []}))
+        temporary = tempfile.TemporaryDirectory()
+        self.addCleanup(temporary.cleanup)
+        self.temporary = Path(temporary.name)
+        for module, name, value in (
+            (environment, "build_packages", lambda env: None),
+            (environment, "discard", lambda folder: shutil.rmtree(folder, ignore_errors=True)),
+            (environment, "say", lambda text: self.said.append(text)),
+            (main, "say", lambda text: self.said.append(text)),
+            (progress, "say", lambda text: self.said.append(text)),
+            (provenance, "version", lambda: {}),
+            (os, "fsync", lambda fd: None),
+            (tempfile, "tempdir", temporary.name),
+        ):
+            patch = unittest.mock.patch.object(module, name, value)
+            patch.start()
+            self.addCleanup(patch.stop)
+        patch = unittest.mock.patch.dict(sys.modules, {"execute": FakeExecute("execute")})
+        patch.start()
+        self.addCleanup(patch.stop)
+
+    def committed(self):
+        places = [*compare.files_in(self.root / "figures/out/n").items()]
+        return {str(name): data.decode() for name, data in places} | {"README.md": (self.root / "README.md").read_text()}
+
+    OLD = {"a.csv": "old a", "b.csv": "old b", "claims_at_a_glance.md": "old c", "obsolete.csv": "old d", "README.md": readme.BEGIN + "old c\n" + readme.END}
+    NEW = {name: "new " + name for name in ("a.csv", "b.csv", "claims_at_a_glance.md")}
+    NEW["README.md"] = readme.BEGIN + NEW["claims_at_a_glance.md"] + "\n" + readme.END
+
+    def run_at(self, args, delete, moment):
+        """Runs from the old outputs and calls delete at that call of a function by
+        the runner's code; the exit status, and whether the moment came."""
+        shutil.rmtree(self.root / ".work", ignore_errors=True)
+        shutil.rmtree(self.root / "figures", ignore_errors=True)
+        for name, data in self.OLD.items():
+            self.checkout.write(name if name == "README.md" else f"figures/out/n/{name}", data)
+        self.said, count = [], 0
+
+        def on_event(frame, event, _):
+            nonlocal count
+            if event in ("call", "c_call") and frame.f_code.co_filename.startswith(str(HERE)) and frame.f_code.co_filename != __file__:
+                count += 1
+                if count == moment:
+                    sys.setprofile(None)
+                    delete()
+                    sys.setprofile(on_event)
+
+        sys.setprofile(on_event)
+        try:
+            status = self.reproduce(args)
+        except OSError as e:
+            status = 1
+            self.said.append(str(e))
+        finally:
+            sys.setprofile(None)
+        return status, count >= moment
+
+    def reproduce(self, args):
+        return main.run_all([self.task(args)], args, {environment.TOOLCHAIN: self.GO})
+
+    def task(self, args):
+        return provenance.Task(self.root / "notebooks/n.ipynb", tuple(sorted(args.overrides.items())))
+
+    def staged(self):
+        return [*self.temporary.glob("cvgm-*/out")]
+
+    def delete_work(self):
+        shutil.rmtree(self.root / ".work", ignore_errors=True)
+
+    def delete_staging(self):
+        for folder in self.staged():
+            shutil.rmtree(folder)
+
+    def empty_staging(self):
+        for folder in self.staged():
+            for path in folder.iterdir():
+                path.unlink()
+
+    def replace_staging(self):
+        for folder in self.staged():
+            shutil.rmtree(folder)
+            folder.mkdir()
+            (folder / provenance.FILE).touch()
+
+    def delete_temporary(self):
+        for folder in self.temporary.glob("cvgm-*"):
+            shutil.rmtree(folder)
+
+    # CVGM_MOMENTS=1 tries every one, in minutes.
+    STRIDE = int(os.environ.get("CVGM_MOMENTS", 23))
+
+    def test_at_every_moment(self):
+        failures, first = {}, 0
+        for delete in (self.delete_work, self.delete_staging, self.empty_staging, self.replace_staging, self.delete_temporary):
+            for args in (main.Arguments([]), main.Arguments([], force=True), main.Arguments([], check=True), main.Arguments(["n"], {"K": "3"})):
+                first, came = first + 1, True  # so that the moments differ
+                moment = first - self.STRIDE
+                while came:
+                    moment += self.STRIDE
+                    where = f"{delete.__name__}, {args}, moment {moment}"
+                    status, came = self.run_at(args, delete, moment)
+                    committed = self.committed()
+                    if args.check or args.overrides:
+                        self.assertEqual(committed, self.OLD, where)
+                    if status:
+                        failures[delete.__name__] = failures.get(delete.__name__, 0) + (not args.check)
+                        if not args.check:
+                            self.assertRegex("\n".join(self.said), "deleted|No such file", where)
+                        for name, data in committed.items():
+                            self.assertIn(data, (self.OLD.get(name), self.NEW.get(name)), where)
+                        self.assertLessEqual(self.NEW.keys(), committed.keys(), where)
+                        if not args.check:
+                            self.assertEqual(self.reproduce(args), 0, where)
+                    if args.overrides:
+                        if provenance.stale(self.task(args), self.GO):  # deleted after the end
+                            self.assertEqual(self.reproduce(args), 0, where)
+                        made = compare.files_in(self.task(args).out)
+                        self.assertEqual({str(k): v.decode() for k, v in made.items() if k.suffix != ".ipynb"}, {k: v for k, v in self.NEW.items() if k != "README.md"}, where)
+                    elif not args.check:
+                        self.assertEqual(self.committed(), self.NEW, where)
+                        self.assertEqual(provenance.stale(self.task(args), self.GO), [], where)
+        # Deleting .work spoils only what a run with -p puts there.
+        self.assertEqual(failures.keys() - {"delete_work"}, {"delete_staging", "empty_staging", "replace_staging", "delete_temporary"})
+
+    def test_markers_that_are_gone_fail_a_run_and_a_check(self):
+        for args in (main.Arguments([]), main.Arguments([], check=True)):
+            self.run_at(main.Arguments([]), lambda: None, 0)
+            self.assertEqual(provenance.stale(self.task(args), self.GO), [])
+            (self.root / "README.md").write_text("no markers\n")
+            self.said = []
+            self.assertEqual(self.reproduce(args), 1)
+            self.assertIn("README.md: the claims have no place there", "\n".join(self.said))
+            self.assertEqual((self.root / "README.md").read_text(), "no markers\n")
+            self.assertIn("README.md: the claims have no place there", provenance.stale(self.task(args), self.GO)[0])
+
+
+class Locking(unittest.TestCase):
+    HOLD = """if True:
+        import os, sys; sys.path.insert(0, sys.argv[1])
+        import environment
+        environment.ROOT, environment.WORK = environment.Path(sys.argv[2]), environment.Path(sys.argv[2], ".work")
+        lock = environment.Lock()
+        print("locked", flush=True)
+        if sys.argv[3:]:
+            environment.command(sys.argv[3:], dict(os.environ), "test")
+        sys.stdin.read()
+    """
+
+    def setUp(self):
+        self.checkout = Checkout(self).__enter__()
+        self.addCleanup(self.checkout.__exit__)
+        self.checkout.write("reproduce.sh", "")
+        self.root = self.checkout.root
+        self.addCleanup(setattr, environment.Lock, "held", ())
+
+    def hold(self, *argv):
+        argv = [sys.executable, "-I", "-c", self.HOLD, str(HERE), str(self.root), *argv]
+        process = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.addCleanup(process.communicate)
+        self.addCleanup(process.kill)
+        return process
+
+    def test_the_lock_outlives_the_work_folder_and_names_its_owner(self):
+        first = self.hold()
+        self.assertEqual(first.stdout.readline(), "locked\n")
+        shutil.rmtree(self.root / ".work", ignore_errors=True)
+        second = self.hold()
+        self.assertRegex(second.stderr.readline(), rf"another ./reproduce.sh \(process ({first.pid}|\?)\) is at work")
+        first.kill()
+        self.assertEqual(second.stdout.readline(), "locked\n")
+        self.assertEqual(sorted(os.listdir(self.root)), ["reproduce.sh"], "the lock leaves a file")
+
+    def test_where_folders_cannot_be_locked_a_file_is(self):
+        true = fcntl.flock
+
+        def flock(fd, how):  # as NFS has it
+            if os.path.isdir(f"/proc/self/fd/{fd}"):
+                raise OSError(errno.EBADF, "Bad file descriptor")
+            return true(fd, how)
+
+        if not os.path.isdir("/proc/self/fd"):
+            self.skipTest("no /proc")
+        with unittest.mock.patch.object(fcntl, "flock", flock):
+            lock = environment.Lock()
+        with open(self.root / "reproduce.sh", "rb+") as f, self.assertRaises(BlockingIOError):
+            fcntl.flock(f, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        lock.release()
+        with unittest.mock.patch.object(fcntl, "flock", side_effect=OSError(errno.ENOLCK, "No locks available")):
+            with self.assertRaisesRegex(environment.Problem, r"cannot be locked \(No locks available\).*move the checkout"):
+                environment.Lock()
+
+    def test_what_a_killed_run_started_holds_up_the_next(self):
+        ours = self.root / "pid"
+        first = self.hold("sh", "-c", f"sleep 60 & echo $! > {ours}; wait")
+        orphan = int(wait_for(lambda: ours.exists() and ours.read_text()))
+        first.kill()
+        first.wait()
+        second = self.hold()
+        self.assertIn("waiting for it", second.stderr.readline())
+        os.kill(orphan, signal.SIGKILL)
+        self.assertEqual(second.stdout.readline(), "locked\n")
+
+    def test_children_end_with_a_run_that_is_killed(self):
+        if sys.platform != "linux":
+            self.skipTest("only Linux ends children with their parent")
+        ours = self.root / "pid"
+        first = self.hold("sh", "-c", f"echo $$ > {ours}; exec sleep 60")
+        child = int(wait_for(lambda: ours.exists() and ours.read_text()))
+        first.kill()
+        first.wait()
+        self.assertTrue(wait_for(lambda: not alive(child)), "the child lives on")
+        environment.Lock().release()
+
+
 class Timings(unittest.TestCase):
     SAID = """pkg: cvgm/qpdiff
 BenchmarkQP/c_64x(50,50,0)-2 \t 6\t 300 ns/op\t 29.5 µs/problem\t 8 B/op\t 2 allocs/op
@@ -448,15 +699,165 @@ class ProgressLine(unittest.TestCase):
         self.assertEqual([progress.duration(s) for s in (0.4, 59.4, 60, 3599, 3700)], ["0 s", "59 s", "1 min 0 s", "59 min 59 s", "1 h 1 min"])
 
 
+def wait_for(condition, seconds=30):
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        if found := condition():
+            return found
+        time.sleep(0.02)
+    return None
+
+
+def alive(pid):
+    """Whether the process runs: one that has ended may still be listed."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    except OSError:
+        return False
+
+
+class SetUp(unittest.TestCase):
+    """What set-up made is known by its hashes."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name, "made")
+        for name in ("bin/gonb", "lib/p/a.py", "lib/p/__pycache__/a.cpython-311.pyc"):
+            environment.write_atomic(self.folder / name, name.encode() * 10)
+        (self.folder / "bin/python").symlink_to("gonb")
+        (self.folder / "lib64").symlink_to("lib")
+        self.stamp = self.folder / f"x{environment.STAMP}"
+        environment.write_stamp(self.stamp, "key", environment.inventory(self.folder))
+
+    def test_what_is_whole(self):
+        self.assertIsNone(environment.flaw(self.stamp, "key"))
+        environment.write_atomic(self.folder / "lib/more.py", b"")  # is not set-up's
+        self.assertIsNone(environment.flaw(self.stamp, "key"))
+        self.assertEqual(environment.flaw(self.stamp, "other"), "")
+
+    def test_damage_is_named(self):
+        gonb, python = self.folder / "bin/gonb", self.folder / "bin/python"
+        for change, name in (
+            (lambda: os.truncate(gonb, 7), "bin/gonb"),
+            (lambda: gonb.write_bytes(gonb.read_bytes().replace(b"g", b"h")), "bin/gonb"),
+            (lambda: (self.folder / "lib/p/a.py").unlink(), "lib/p/a.py"),
+            (lambda: shutil.rmtree(self.folder / "lib"), "lib"),
+            (lambda: (python.unlink(), python.symlink_to("nowhere")), "bin/python"),
+            (lambda: (self.folder / "lib64").unlink(), "lib64"),
+        ):
+            with self.subTest(name):
+                self.setUp()
+                gonb, python = self.folder / "bin/gonb", self.folder / "bin/python"
+                change()
+                self.assertRegex(environment.flaw(self.stamp, "key"), rf"\d of its 5 files are missing or changed, such as .*{name}")
+        self.setUp()
+        (self.folder / "bin/gonb").unlink()  # so that the link to it dangles, too
+        self.assertIn("2 of its 5 files", environment.flaw(self.stamp, "key"))
+
+    def test_compiled_python_is_thrown_away(self):
+        compiled = self.folder / "lib/p/__pycache__/a.cpython-311.pyc"
+        os.truncate(compiled, 3)
+        self.assertIsNone(environment.flaw(self.stamp, "key"))
+        self.assertFalse(compiled.exists())
+
+    def test_a_damaged_stamp_is_none(self):
+        for text in (b"", b"{", b"[]", b"\xff", b'{"made from": "key"}', b'{"made from": "key", "files": 3}'):
+            self.stamp.write_bytes(text)
+            self.assertEqual(environment.flaw(self.stamp, "key"), "", text)
+
+    def test_what_cannot_be_removed_is_named(self):
+        with unittest.mock.patch.object(shutil, "rmtree", side_effect=PermissionError(errno.EACCES, "Permission denied", "x")):
+            with unittest.mock.patch.object(environment, "say"), self.assertRaisesRegex(environment.Problem, rf"{self.folder} cannot be made anew .*delete it"):
+                environment.remove_damaged(self.folder, "damage")
+        for odd in ("file", "dangling link"):
+            path = self.folder / odd
+            path.touch() if odd == "file" else path.symlink_to("nowhere")
+            environment.remove_damaged(path, "")
+            self.assertFalse(os.path.lexists(path))
+
+    def test_no_network_is_said_in_one_line(self):
+        for said in (
+            "WARNING: Retrying (Retry(total=4)) after connection broken by 'NewConnectionError(\"[Errno -3] Temporary failure in name resolution\")': /simple/attrs/",
+            "go: x@v1: Get \"https://proxy/x\": dial tcp: lookup proxy on 1.2.3.4:53: no such host",
+            "go: x@v1: Get \"https://proxy/x\": dial tcp 127.0.0.1:9: connect: connection refused",
+            "x.go:3:2: module lookup disabled by GOPROXY=off",
+        ):
+            argv = ["sh", "-c", 'echo "$0" >&2; echo more >&2; exit 1', said]
+            with self.assertRaises(environment.Problem) as raised:
+                environment.command(argv, dict(os.environ), "installing", cwd="/")
+            self.assertRegex(str(raised.exception), r"^installing: the network cannot be reached \(.+\); .*run again$")
+            self.assertNotIn("\n", str(raised.exception))
+        said = "ERROR: Could not find a version that satisfies the requirement attrs==26.1.0 (from versions: none)"
+        with self.assertRaisesRegex(environment.Problem, r"^installing: pip finds no wheel of attrs==26.1.0: no package index .*run again$"):
+            environment.command(["sh", "-c", 'echo "$0" >&2; exit 1', said], dict(os.environ), "installing", cwd="/")
+        with self.assertRaisesRegex(environment.Problem, "failed:\n  other trouble"):
+            environment.command(["sh", "-c", "echo other trouble; exit 1"], dict(os.environ), "installing", cwd="/")
+
+    def test_requirements_have_hashes_and_are_wheels(self):
+        files = sorted((HERE.parent).glob("requirements*.txt"))
+        self.assertEqual(len(files), 4)
+        for path in files:
+            lines = [line for line in path.read_text().replace("\\\n", " ").splitlines() if not line.startswith("#")]
+            self.assertEqual(lines[:2], ["--require-hashes", "--only-binary :all:"], path.name)
+            for line in lines[2:]:
+                self.assertRegex(line, r"^(-r requirements\.txt|[\w-]+==[\w.]+(; [^#]+?)?(\s+--hash=sha256:[0-9a-f]{64})+)$", path.name)
+
+
 class Environment(unittest.TestCase):
     def test_foreign_settings_are_kept_out(self):
-        foreign = {"GOFLAGS": "-mod=mod", "GOWORK": "/x/go.work", "GOARCH": "arm64", "PYTHONPATH": "/x", "JUPYTER_PATH": "/x", "PIP_USER": "1"}
-        kept, os.environ = os.environ, {**os.environ, **foreign, "PIP_INDEX_URL": "https://mirror"}
-        self.addCleanup(setattr, os, "environ", kept)
-        env = environment.base_environment()
-        self.assertEqual((env["GOFLAGS"], env["GOWORK"], env["GOARCH"]), ("-buildvcs=false", "off", ""))
-        self.assertFalse({"PYTHONPATH", "JUPYTER_PATH", "PIP_USER"} & env.keys())
-        self.assertEqual(env["PIP_INDEX_URL"], "https://mirror")
+        foreign = {name: "x" for name in ("PYTHONPATH", "PYTHONHOME", "JUPYTER_PATH", "PIP_USER", "PIP_TARGET", "PIP_CONSTRAINT", "PIP_PYTHON", "PIP_NO_BINARY")}
+        network = {name: "x" for name in ("PIP_INDEX_URL", "PIP_NO_INDEX", "PIP_CERT", "PIP_CONFIG_FILE", "HTTPS_PROXY", "GOPROXY")}
+        with unittest.mock.patch.dict(os.environ, foreign | network | {"GOWORK": "/x/go.work"}):
+            env = environment.base_environment()
+        self.assertEqual(env["GOWORK"], "off")
+        self.assertFalse(foreign.keys() & env.keys())
+        self.assertEqual({name: env[name] for name in network}, network)
+
+    def test_of_go_settings_only_those_of_the_network_count(self):
+        go = shutil.which("go")
+        if not go:
+            self.skipTest("go is not on PATH")
+        written = {"GOOS": "windows", "GOARCH": "arm64", "GOWORK": "/x/go.work", "GOTMPDIR": "/nonexistent", "GOFLAGS": "-mod=vendor", "GOAMD64": "v4", "CGO_ENABLED": "1"}
+        network = {"GOPROXY": "https://mirror.example", "GONOSUMDB": "private.example", "GOSUMDB": "off"}
+        with Checkout(self) as checkout, tempfile.TemporaryDirectory() as folder:
+            file = Path(folder, "env")
+            file.write_text("".join(f"{k}={v}\n" for k, v in (written | network).items()))
+            for how in ({"GOENV": str(file)}, {"XDG_CONFIG_HOME": folder}):
+                Path(folder, "go").mkdir(exist_ok=True)
+                shutil.copy(file, Path(folder, "go", "env"))
+                plain = {k: v for k, v in os.environ.items() if not k.startswith("GO") and k != "CGO_ENABLED"}
+                with unittest.mock.patch.dict(os.environ, plain | how, clear=True):
+                    env, go, version, settings = environment.ask_go()
+                self.assertEqual({k: env[k] for k in network}, network, how)
+                self.assertEqual(settings[environment.TOOLCHAIN].split()[1], subprocess.check_output([go, "env", "GOHOSTARCH"], text=True).strip())
+                seen = json.loads(subprocess.check_output([go, "env", "-json", *written], env=env | settings, cwd=checkout.root, text=True))
+                for name, value in written.items():
+                    self.assertNotEqual(seen[name], value, name)
+
+    def test_sockets_fit_into_their_addresses(self):
+        base = "/" + (environment.LONGEST_TEMPORARY - 1) * "x"
+        path = f"{base}/{environment.TEMPORARY}{secrets.token_hex(5)}/kernel-{uuid.uuid4()}-ipc-99"
+        self.assertEqual(len(path), 103)
+        with Checkout(self), unittest.mock.patch.object(tempfile, "tempdir", base + "x"), environment.temporary_folder() as folder:
+            self.assertTrue(folder.startswith("/tmp/"))
+            self.assertEqual(os.stat(folder).st_mode & 0o777, 0o700)
+
+    def test_free_memory(self):
+        with tempfile.TemporaryDirectory() as folder:
+            meminfo, group = Path(folder, "meminfo"), Path(folder, "memory.max")
+            meminfo.write_text("MemTotal:       8000 kB\nMemAvailable:   5000 kB\nSwapFree:       1000 kB\nHugePages_Total:   0\n")
+
+            def free():
+                return environment.free_memory(meminfo, (group, Path(folder, "none")))
+
+            self.assertEqual(free(), 6000 * 1024)
+            group.write_text("max\n")
+            self.assertEqual(free(), 6000 * 1024)
+            group.write_text("2048000\n")
+            self.assertEqual(free(), 2048000)
+            meminfo.write_text("MemTotal:       8000 kB\n")
+            self.assertIsNone(free())
 
     def test_go_is_asked_for_by_name(self):
         with self.assertRaisesRegex(environment.Problem, "go is not on PATH"):

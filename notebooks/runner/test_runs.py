@@ -8,12 +8,15 @@ import json
 import os
 import pty
 import random
+import re
 import shutil
 import signal
+import socket
 import subprocess
 import tempfile
 import time
 import unittest
+import urllib.request
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -62,7 +65,9 @@ class Runs(unittest.TestCase):
             shutil.copy2(path, copy)
         for name in (".venv", ".cache/bin"):
             shutil.copytree(ROOT / name, cls.checkout / name, symlinks=True, copy_function=link)
-        # A kernel's folder is found, and missed, in a temporary folder of its own.
+        # A kernel's folder is found, and missed, in a temporary folder of its own,
+        # to which other users have a way.
+        os.chmod(cls.folder.name, 0o755)
         cls.temporary = Path(cls.folder.name, "t")
         cls.temporary.mkdir()
 
@@ -239,9 +244,8 @@ class Runs(unittest.TestCase):
         shutil.rmtree(self.checkout / "figures" / "out")
         for name, data in fresh.items():
             (self.checkout / name).write_bytes(data)
-        for folder in ("figures/out", ".work/staging"):
-            self.assertRegex(self.on_full_disk(folder, "16k", status=1), "(?i)no space left on device")
-            self.assertEqual({k: v for k, v in self.outputs().items() if k in fresh}, fresh, folder)
+        self.assertRegex(self.on_full_disk("figures/out", "16k", status=1), "(?i)no space left on device")
+        self.assertEqual({k: v for k, v in self.outputs().items() if k in fresh}, fresh)
         self.reproduce()
         self.assertEqual(self.outputs(), whole)
 
@@ -335,7 +339,7 @@ class Runs(unittest.TestCase):
                 self.assertIn("stopped", said)
                 self.assertEqual(self.outputs(), before)
                 self.assertEqual(self.processes(""), [])
-                self.assertEqual(sorted(os.listdir(self.checkout / ".work")), ["lock", "temporary"])
+                self.assertEqual(sorted(os.listdir(self.checkout / ".work")), ["temporary"])
                 self.assertEqual(os.listdir(self.checkout / ".work" / "temporary"), [])
 
     def test_two_at_once(self):
@@ -353,20 +357,257 @@ class Runs(unittest.TestCase):
         home = Path(self.folder.name, "home")
         home.mkdir()
         caches = json.loads(subprocess.check_output(["go", "env", "-json", "GOCACHE", "GOMODCACHE"], text=True))
+        written = Path(self.folder.name, "go-env")  # by go env -w
+        written.write_text("GOOS=windows\nGOARCH=arm64\nGOWORK=/nonexistent/go.work\nGOTMPDIR=/nonexistent\nGOFLAGS=-mod=vendor\n")
+        pip = Path(self.folder.name, "pip.conf")
+        pip.write_text("[install]\nuser = true\n")
         self.reproduce(
             HOME=str(home),
             **caches,
+            GOENV=str(written),
+            PIP_CONFIG_FILE=str(pip),
             GOFLAGS="-mod=mod",
             GOWORK="off",
             GOARCH="arm64",
             PYTHONPATH="/nonexistent",
-            PYTHONHOME="",
+            PYTHONHOME="/nonexistent",
             JUPYTER_PATH="/nonexistent",
             JUPYTER_DATA_DIR="/nonexistent",
         )
         self.assertEqual(list(home.rglob("*")), [], "something was written to the user's home")
         kernelspec = json.loads((self.checkout / ".venv/share/jupyter/kernels/gonb/kernel.json").read_text())
         self.assertEqual(kernelspec["argv"][0], str(self.checkout / ".cache/bin/gonb"))
+
+    def test_folders_that_cells_delete(self):
+        vanish = '%%\nif os.Getenv("VANISH") == "NAME" {\n\tif err := os.RemoveAll(PATH); err != nil {\n\t\tpanic(err)\n\t}\n\tos.MkdirAll(os.Getenv("CVGM_OUT"), 0o755)\n}'
+        work, staging = (vanish.replace("NAME", n).replace("PATH", p) for n, p in (("work", '"../.work"'), ("staging", 'os.Getenv("CVGM_OUT")')))
+        self.notebook("01_first", WRITES, work, staging, WRITES.replace("t.csv", "u.csv"), work)
+        self.reproduce()
+        whole = self.outputs()
+        self.assertIn("figures/out/01_first/u.csv", whole)
+        self.assertIn("nothing changed", self.reproduce("--force", VANISH="work"))
+        self.assertEqual(self.outputs(), whole)
+        said = self.reproduce("--force", VANISH="staging", status=1)
+        self.assertRegex(said, "01_first.ipynb: .*/out, where its outputs are put together, was deleted during the run .*run it again")
+        self.assertEqual({k: v for k, v in self.outputs().items() if "report" not in k}, {k: v for k, v in whole.items() if "report" not in k})
+        table = self.checkout / "figures/out/01_first/t.csv"
+        table.write_text("edited")
+        self.assertIn("files changed: 1", self.reproduce())
+        self.assertEqual(self.outputs(), whole)
+
+    def test_more_memory_than_there_is(self):
+        self.experiment()
+        before = self.outputs()
+        process = self.start("net", "-p", "K=1000000000", wrapped_in=["sh", "-c", 'ulimit -d 3000000 && exec "$0" "$@"'])
+        said = process.communicate(timeout=300)[0]
+        self.assertEqual(process.returncode, 1, said)
+        line = next(line for line in said.splitlines() if line.startswith("notebooks/01_net.ipynb: "))
+        self.assertRegex(line, r"cell 4 ran out of memory: it wanted more than the [\d.]+ GB that are free here; set smaller parameters")
+        self.assertNotIn("goroutine", said)
+        self.assertEqual(self.outputs(), before)
+
+    def test_other_users_reach_no_kernel(self):
+        if os.geteuid() != 0:
+            self.skipTest("only root can act as another user")
+        self.notebook("01_slow", WRITES, SLOW)
+        process = self.start()
+        self.addCleanup(process.communicate)
+        self.addCleanup(process.terminate)
+        self.assertTrue(self.wait_for(lambda: self.processes("gonb_")), "no cell ever ran")
+        folder = next(self.temporary.glob("cvgm-*"))
+        connection = json.loads((folder / "kernel.json").read_text())
+        ports = [connection[f"{name}_port"] for name in ("shell", "iopub", "stdin", "control", "hb")]
+        if connection["transport"] == "ipc":
+            reach = [(socket.AF_UNIX, f"{connection['ip']}-{port}") for port in ports]
+        else:
+            reach = [(socket.AF_INET, (connection["ip"], port)) for port in ports]
+
+        def connect(kind, address):
+            with socket.socket(kind) as s:
+                s.connect(address)
+
+        attempts = [lambda kind=kind, address=address: connect(kind, address) for kind, address in reach]
+        attempts += [lambda path=path: path.read_bytes() for path in (folder / "kernel.json", folder / "kernel.log", folder / "record")]
+        attempts.append(lambda: os.listdir(folder))
+        attempts.append(lambda: (folder / "x").touch())
+        (folder / "record").touch()
+        self.assertEqual(self.as_user(0, attempts), [True] * len(attempts))
+        self.assertEqual(self.as_user(65534, [lambda: os.listdir(self.temporary)]), [True], "the test leaves other users no way")
+        self.assertEqual(self.as_user(65534, attempts), [False] * len(attempts))
+        ours = {int(p.name) for p in Path("/proc").glob("[0-9]*") if self.owned(p)}
+        self.assertGreaterEqual(len(ours), 2)  # the kernel and a cell
+        self.assertEqual([p for p in ours if self.listens(p)], [], "a process of the kernel listens on TCP")
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=30)
+
+    def as_user(self, uid, attempts):
+        """Which of the attempts succeed for that user."""
+        read, write = os.pipe()
+        child = os.fork()
+        if child == 0:
+            try:
+                if uid:
+                    os.setgroups([])
+                    os.setresgid(uid, uid, uid)
+                    os.setresuid(uid, uid, uid)
+                for attempt in attempts:
+                    try:
+                        attempt()
+                        os.write(write, b"1")
+                    except OSError:
+                        os.write(write, b"0")
+            finally:
+                os._exit(0)
+        os.close(write)
+        with open(read, "rb") as f:
+            done = f.read()
+        os.waitpid(child, 0)
+        return [digit == ord("1") for digit in done]
+
+    def owned(self, process):
+        try:
+            return f"TMPDIR={self.temporary}/".encode() in (process / "environ").read_bytes()
+        except OSError:
+            return False
+
+    @staticmethod
+    def listens(pid):
+        """Whether a process has a TCP socket that listens."""
+        inodes = set()
+        for name in ("tcp", "tcp6"):
+            for line in Path("/proc/net", name).read_text().splitlines()[1:]:
+                words = line.split()
+                if words[3] == "0A":
+                    inodes.add(f"socket:[{words[9]}]")
+        try:
+            return any(os.readlink(fd) in inodes for fd in Path(f"/proc/{pid}/fd").iterdir())
+        except OSError:
+            return False
+
+    def test_a_damaged_kernel_is_made_anew(self):
+        self.notebook("01_first", WRITES)
+        gonb = self.checkout / ".cache/bin/gonb"
+        whole = gonb.read_bytes()
+        self.addCleanup(self.restore, gonb, whole)
+        for damage in (whole[:1000], b"not a program", None):
+            gonb.unlink()
+            if damage is not None:
+                gonb.write_bytes(damage)
+                gonb.chmod(0o755)
+            self.assertIn(f"{gonb.parent} is damaged and is made anew: 1 of its 2 files are missing or changed, such as gonb", self.reproduce("--force"))
+            self.assertEqual(gonb.read_bytes(), whole)
+
+    @staticmethod
+    def restore(path, data):
+        path.unlink(missing_ok=True)
+        path.write_bytes(data)
+        path.chmod(0o755)
+
+    def wheels(self):
+        """What lets pip install offline what the requirements name."""
+        if not hasattr(Runs, "house"):
+            house = Path(self.folder.name, "wheels")
+            pip = [ROOT / ".venv/bin/python", "-I", "-m", "pip", "download", "-q", "--disable-pip-version-check", "-d", house]
+            done = subprocess.run([*pip, "-r", ROOT / "notebooks/requirements.txt"], capture_output=True, text=True)
+            Runs.house = str(house) if done.returncode == 0 else None
+        if Runs.house is None:
+            self.skipTest("the wheels of requirements.txt cannot be downloaded")
+        return {"PIP_FIND_LINKS": Runs.house}
+
+    def test_a_damaged_python_environment_is_made_anew(self):
+        wheels = self.wheels()
+        self.notebook("01_first", WRITES)
+        python = self.checkout / ".venv/bin/python"
+        package = next((self.checkout / ".venv").glob("lib/python*/site-packages/nbclient"))
+        for damage in (
+            lambda: (package / "client.py").unlink(),
+            lambda: shutil.rmtree(package),
+            lambda: (python.unlink(), python.symlink_to("/nonexistent/python")),
+        ):
+            damage()
+            self.assertRegex(self.reproduce("--force", **wheels), r"/\.venv is damaged and is made anew: \d+ of its \d+ files are missing or changed, such as ")
+            self.assertNotIn("damaged", self.reproduce("--force"))
+        compiled = next((package / "__pycache__").glob("client.*.pyc"))
+        data = compiled.read_bytes()
+        compiled.unlink()
+        compiled.write_bytes(data[:100])
+        self.assertIn("nothing changed", self.reproduce("--force"))
+
+    def test_killed_during_set_up(self):
+        wheels = self.wheels()
+        self.notebook("01_first", WRITES)
+        shutil.rmtree(self.checkout / ".venv")
+        process = self.start(**wheels)
+        pip = self.wait_for(lambda: [p for p in Path("/proc").glob("[0-9]*") if self.owned(p) and b"requirements.txt" in self.command_line(p)])
+        self.assertTrue(pip, "pip never ran")
+        time.sleep(random.uniform(0, 2))
+        process.kill()
+        process.communicate()
+        self.assertIn("files changed: 2", self.reproduce(**wheels))
+        self.assertNotIn("setting up", self.reproduce("--force"))
+
+    @staticmethod
+    def command_line(process):
+        try:
+            return (process / "cmdline").read_bytes()
+        except OSError:
+            return b""
+
+    def test_no_network_on_the_first_run(self):
+        self.notebook("01_first", WRITES)
+        nowhere = {"PIP_INDEX_URL": "http://127.0.0.1:9/", "PIP_NO_INDEX": "", "PIP_FIND_LINKS": "", "PIP_RETRIES": "1"}
+        kept = Path(self.folder.name, "kept")
+        for part, env, what in (
+            (".venv", nowhere, "installing Python packages that run notebooks"),
+            (".cache/bin", {"GOPROXY": "http://127.0.0.1:9", "GOMODCACHE": str(self.folder.name) + "/modules"}, "building gonb and goimports"),
+        ):
+            os.rename(self.checkout / part, kept)
+            try:
+                said = self.reproduce(status=1, **env)
+            finally:
+                shutil.rmtree(self.checkout / part, ignore_errors=True)
+                os.rename(kept, self.checkout / part)
+            last = said.splitlines()[-1]
+            self.assertRegex(last, rf"^reproduce: {what}: the network cannot be reached \([cC]onnection refused\); .*run again$")
+            self.assertNotIn("Retrying", said)
+
+    def test_jupyterlab_is_private(self):
+        if not (self.checkout / ".venv/requirements-lab.txt.installed").exists():
+            self.skipTest("JupyterLab is not set up; run ./reproduce.sh lab once")
+        shutil.copytree(ROOT / ".cache/bin-lab", self.checkout / ".cache/bin-lab", copy_function=link, dirs_exist_ok=True)
+        self.notebook("01_first", WRITES)
+        process = self.start("lab")
+        said = process.stdout.readline()
+        url, token = re.search(r"(http://127\.0\.0\.1:\d+)/\S*token=(\S+)", said).groups()
+
+        def ask(method, path, data=None):
+            request = urllib.request.Request(f"{url}/api/{path}", data, {"Authorization": f"token {token}"}, method=method)
+            with urllib.request.urlopen(request) as answer:
+                return json.loads(answer.read())
+
+        def served():
+            try:
+                return ask("GET", "status")
+            except OSError:
+                return None
+
+        try:
+            self.assertTrue(self.wait_for(served), "no server")
+            kernel = ask("POST", "kernels", b'{"name": "gonb"}')["id"]
+            folder = next(self.temporary.glob("cvgm-*"))
+            self.assertEqual(folder.stat().st_mode & 0o777, 0o700)
+            connection = json.loads((folder / f"kernel-{kernel}.json").read_text())
+            self.assertEqual(connection["transport"], "ipc")
+            sockets = [f"{connection['ip']}-{connection[f'{name}_port']}" for name in ("shell", "iopub", "stdin", "control", "hb")]
+            self.assertTrue(self.wait_for(lambda: all(map(os.path.exists, sockets))))
+            self.assertEqual({os.path.dirname(s) for s in sockets}, {str(folder)})
+            self.assertLessEqual(max(map(len, sockets)), 107)
+            gonb = [int(p.name) for p in Path("/proc").glob("[0-9]*") if self.owned(p) and b"gonb" in self.command_line(p)]
+            self.assertTrue(gonb)
+            self.assertEqual([p for p in gonb if self.listens(p)], [])
+        finally:
+            process.send_signal(signal.SIGINT)
+            process.communicate(timeout=30)
 
     def test_wrong_words(self):
         self.notebook("01_first", WRITES)
@@ -399,7 +640,7 @@ class Runs(unittest.TestCase):
         return found
 
     def wait_for(self, condition):
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + 120
         while time.monotonic() < deadline:
             if found := condition():
                 return found
