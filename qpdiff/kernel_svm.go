@@ -31,8 +31,10 @@ import (
 //
 // determine β_F and b; the implicit function theorem at them needs one solve
 // with k(x_F, x_F), bordered with Bias. It needs strict complementarity: no row
-// of F at a bound, and no row beside F with y_i·f(x_i) = 1, both to within
-// 1e-10 of the size of their terms. Where all β are at a bound, b may be
+// of F at a bound, and no row beside F with y_i·f(x_i) = 1. Either counts as so
+// where rounding hides it: within 6e-14 of the size of its terms times the
+// condition of k(x_F, x_F), with its variables scaled to a unit diagonal. Where
+// all β are at a bound, b may be
 // anything in an interval: it is set to its middle, and differentiated as such.
 // Equal rows with equal labels count as one of their joint weight: derivatives
 // are along moves that keep them equal, in equal parts to each.
@@ -63,6 +65,7 @@ type KernelSVM struct {
 
 	beta, w, v, dy []float64 // by distinct row: β with weakly active ones at their bound, adjoint solution, cotangent of β, of y
 	used           []int     // the free set without weakly active rows
+	up, down       int       // where that is empty: see boxQP.between
 	gx             []float64 // cotangent of the distinct rows
 	dparams        []float64
 	support        int       // number of support vectors
@@ -176,7 +179,10 @@ func (l *KernelSVM) Fit(theta, hyper []float64) error {
 		l.q.reset()
 		return err
 	}
-	l.findWeak()
+	if err := l.findWeak(); err != nil {
+		l.q.reset()
+		return err
+	}
 	if l.Bias {
 		theta[0] = l.q.b
 	}
@@ -228,12 +234,6 @@ func (l *KernelSVM) gramMatrix(params []float64) error {
 		if largest == 0 {
 			q.shift = 1
 		}
-	} else {
-		for i := range n {
-			if q.k[i*n+i] == 0 {
-				return argErrorf("Kernel", ErrIllPosed, "drop the example", "is 0 between row %d and itself", l.rows.first[i])
-			}
-		}
 	}
 	l.stale = false
 	l.params = append(l.params[:0], params...)
@@ -265,27 +265,49 @@ func (l *KernelSVM) bounds(c float64) {
 }
 
 // findWeak lists the rows at which strict complementarity fails.
-func (l *KernelSVM) findWeak() {
+func (l *KernelSVM) findWeak() error {
 	q := &l.q
 	l.weak = l.weak[:0]
-	tol := weakTol * q.size
+	// In the variables root_i·β_i, which give the free set's matrix a unit
+	// diagonal, root_i² = k_ii (and the shift): the size of β and of the terms
+	// that its system balances.
+	n := q.n
+	root := func(i int) float64 { return math.Sqrt(q.k[i*n+i] + q.shift) }
+	var size, right float64
+	for i, b := range q.beta {
+		size += root(i) * math.Abs(b)
+	}
+	label := 1 + math.Abs(q.b) // the size of y and b
+	for _, i := range q.free {
+		right = max(right, label/root(i))
+	}
+	if !finite(size + label) {
+		return argErrorf("Data", ErrNotFinite, "scale the features, or lower C", "leaves a decision function that overflows")
+	}
+	cond := ldlCond(q.a, q.dinv, len(q.free), len(q.free), q.ones, q.fix)
+	up, down := -1, -1
+	if q.balanced && len(q.free) == 0 {
+		up, down = q.between(q.beta)
+	}
 	next := 0
 	for i, b := range q.beta {
+		scale := label + root(i)*size
 		if q.isFree(&next, i) {
-			if min(b-q.lo[i], q.hi[i]-b) <= weakTol*(q.hi[i]-q.lo[i]) {
+			if negligible(root(i)*min(b-q.lo[i], q.hi[i]-b), right+size, cond) {
 				l.weak = append(l.weak, i)
 			}
-		} else if len(q.free) == 0 && q.balanced {
+		} else if up >= 0 && down >= 0 {
 			// b is in the middle of an interval; the ends of one of length 0,
 			// and all that are as near to the middle as the ends, are weak.
-			half := math.Abs(q.r[q.up] - q.b)
-			if d := math.Abs(q.r[i] - q.b); d <= tol || i != q.up && i != q.down && d <= half+tol && l.bindsB(i) {
+			d := math.Abs(q.r[i] - q.b)
+			if negligible(d, scale, 1) || i != up && i != down && l.bindsB(i) && negligible(d-math.Abs(q.r[up]-q.b), scale, 1) {
 				l.weak = append(l.weak, i)
 			}
-		} else if math.Abs(q.r[i]-q.b) <= tol {
+		} else if negligible(math.Abs(q.r[i]-q.b), scale, cond) {
 			l.weak = append(l.weak, i)
 		}
 	}
+	return nil
 }
 
 // bindsB reports whether row i bounds b on the side of the nearer end.
@@ -298,7 +320,8 @@ func (l *KernelSVM) bindsB(i int) bool {
 }
 
 // Decide writes the decision value of each row of x to dst. Errors: ErrNotFitted;
-// an ArgError of kind ErrShape or ErrNotFinite for x.
+// an ArgError of kind ErrShape for x, or ErrNotFinite for x or a value that
+// overflows, from whose row on dst is undefined.
 func (l *KernelSVM) Decide(dst []float64, x *mat.Dense) error {
 	if err := l.checkRows(x); err != nil {
 		return err
@@ -329,6 +352,10 @@ func (l *KernelSVM) Decide(dst []float64, x *mat.Dense) error {
 			}
 		}
 		dst[t] = f
+		if !finite(f) {
+			l.decided = l.decided[:0]
+			return argErrorf("x", ErrNotFinite, "scale the features or change the kernel's parameters", "has a row %d whose decision value is %v", t, f)
+		}
 	}
 	return nil
 }
@@ -360,9 +387,10 @@ func (l *KernelSVM) VJP(g *Grad, dtheta []float64) error {
 	if nt > 0 {
 		db = dtheta[0]
 	}
-	l.start()
-	l.finish(g, db)
-	return nil
+	if err := l.start(g); err != nil {
+		return err
+	}
+	return l.finish(g, db)
 }
 
 // DecideVJP adds the derivative of Σ_t ddst_t·f(x_t) with respect to each input of
@@ -370,7 +398,8 @@ func (l *KernelSVM) VJP(g *Grad, dtheta []float64) error {
 // that is nil. Errors: ErrNotFitted; an ArgError of kind ErrShape or
 // ErrNotFinite for x and ErrNotFinite for ddst; where strict complementarity
 // fails and Generalized is not set, a NotDifferentiableError that names the
-// rows.
+// rows; an ArgError of kind ErrNotFinite where a product overflows, which leaves
+// g and dx undefined.
 func (l *KernelSVM) DecideVJP(g *Grad, dx, x *mat.Dense, ddst []float64) error {
 	if err := l.checkRows(x); err != nil {
 		return err
@@ -387,7 +416,9 @@ func (l *KernelSVM) DecideVJP(g *Grad, dx, x *mat.Dense, ddst []float64) error {
 	if err := l.prepare(g, "ddst", ddst); err != nil {
 		return err
 	}
-	l.start()
+	if err := l.start(g); err != nil {
+		return err
+	}
 	var db float64
 	inputs := g.X != nil || g.Hyper != nil
 	for t, d := range ddst {
@@ -418,8 +449,10 @@ func (l *KernelSVM) DecideVJP(g *Grad, dx, x *mat.Dense, ddst []float64) error {
 			}
 		}
 	}
-	l.finish(g, db)
-	return nil
+	if err := l.finish(g, db); err != nil {
+		return err
+	}
+	return checkProduct(&Grad{X: dx})
 }
 
 // known returns the kernel values of row t of rows with the support vectors, if
@@ -432,8 +465,7 @@ func (l *KernelSVM) known(t, rows int, xt []float64) []float64 {
 	return l.decided[t*w+l.n : (t+1)*w]
 }
 
-// prepare checks a product's arguments and takes the weakly active rows out of
-// the free set in use.
+// prepare checks a product's arguments, and that there is a derivative.
 func (l *KernelSVM) prepare(g *Grad, arg string, cotangent []float64) error {
 	_, nh := l.Dims(l.n)
 	checkGrad(g, nh, len(l.rows.of), l.n)
@@ -470,8 +502,9 @@ func (l *KernelSVM) notDifferentiable(g *Grad) error {
 	return e
 }
 
-// start clears the work of a product and puts the free set in use.
-func (l *KernelSVM) start() {
+// start clears the work of a product, and takes the weakly active rows out of the
+// free set in use and puts their β at the nearer bound.
+func (l *KernelSVM) start(g *Grad) error {
 	q := &l.q
 	n := q.n
 	l.beta, l.w, l.v, l.dy = l.beta[:n], l.w[:n], l.v[:n], l.dy[:n]
@@ -489,6 +522,27 @@ func (l *KernelSVM) start() {
 	clear(l.gx)
 	l.dparams = append(l.dparams[:0], l.params...)
 	clear(l.dparams)
+	l.used = append(l.used[:0], q.free...)
+	if len(l.weak) > 0 {
+		l.used = slices.DeleteFunc(l.used, func(j int) bool {
+			_, weak := slices.BinarySearch(l.weak, j)
+			return weak
+		})
+		all := q.free
+		q.free = l.used
+		k := q.factor(0)
+		q.free = all
+		if k < len(l.used) {
+			return argErrorf("Data", ErrIllPosed, "lower C or drop examples", "gives a kernel matrix that is singular to machine precision")
+		}
+	}
+	if len(l.used) == 0 && q.balanced {
+		// b is differentiated as the middle of the interval that is left.
+		if l.up, l.down = q.between(l.beta); l.up < 0 || l.down < 0 {
+			return l.notDifferentiable(g)
+		}
+	}
+	return nil
 }
 
 func (l *KernelSVM) dparamsOf(g *Grad) []float64 {
@@ -506,25 +560,11 @@ func (l *KernelSVM) gxOf(g *Grad, i int) []float64 {
 }
 
 // finish goes back through the fit, from the cotangents v of β and db of b.
-func (l *KernelSVM) finish(g *Grad, db float64) {
+func (l *KernelSVM) finish(g *Grad, db float64) error {
 	q := &l.q
-	n := q.n
-	all := q.free
-	if len(l.weak) > 0 {
-		l.used = l.used[:0]
-		w := 0
-		for _, j := range all {
-			for w < len(l.weak) && l.weak[w] < j {
-				w++
-			}
-			if w == len(l.weak) || l.weak[w] != j {
-				l.used = append(l.used, j)
-			}
-		}
-		q.free = l.used
-		q.factor(0)
-	}
 	// K_FF·w + ω·1 = v_F, and 1ᵀw = db with Bias.
+	all := q.free
+	q.free = l.used
 	s := len(q.free)
 	z := q.z[:s]
 	var omega float64
@@ -538,11 +578,12 @@ func (l *KernelSVM) finish(g *Grad, db float64) {
 			l.w[j] = z[i]
 		}
 	case q.balanced:
-		l.w[q.up] += db / 2
-		l.w[q.down] += db / 2
+		l.w[l.up] += db / 2
+		l.w[l.down] += db / 2
 	}
 	q.free = all
-	l.throughFit(g, omega, n)
+	l.throughFit(g, omega, q.n)
+	return checkProduct(g)
 }
 
 // throughFit adds to g what the adjoint solution w, ω makes of the training

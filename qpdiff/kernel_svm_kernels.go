@@ -40,8 +40,10 @@ func (RBF) Eval(params, x, z []float64) float64 {
 
 // Grad adds −s·‖x−z‖²·k, −2γs·k·(x−z) and its negative.
 func (k RBF) Grad(dparams, dx, dz []float64, s, value float64, params, x, z []float64) {
+	if s *= value; s == 0 {
+		return // also where the distance overflows, which makes value 0
+	}
 	d := squaredDistance(x, z)
-	s *= value
 	if dparams != nil {
 		dparams[0] -= s * d
 	}

@@ -35,7 +35,6 @@ type boxQP struct {
 	a, dinv     []float64
 	rhs, z      []float64 // the free set's right-hand side and solution
 	ones, fix   []float64 // work: factor⁻¹·1; correction of z
-	up, down    int       // with nothing free: the rows that bound b from below and above
 	warm        bool
 	size        float64 // of the terms of r
 }
@@ -120,6 +119,9 @@ func (q *boxQP) proximal() error {
 		}
 	}
 	q.residual()
+	if q.balanced && len(q.free) == 0 {
+		q.middle()
+	}
 	return nil
 }
 
@@ -451,6 +453,31 @@ func (q *boxQP) slide(k int) bool {
 	return true
 }
 
+// between finds the rows whose r bound b from below and from above where beta
+// is at its bounds, −1 where there is none.
+func (q *boxQP) between(beta []float64) (up, down int) {
+	up, down = -1, -1
+	for i, v := range q.r {
+		if beta[i] < q.hi[i] && (up < 0 || v > q.r[up]) {
+			up = i
+		}
+		if beta[i] > q.lo[i] && (down < 0 || v < q.r[down]) {
+			down = i
+		}
+	}
+	return up, down
+}
+
+// middle sets b to the middle of its interval where nothing is free, and returns
+// the rows at its ends.
+func (q *boxQP) middle() (up, down int) {
+	up, down = q.between(q.beta)
+	if up >= 0 && down >= 0 {
+		q.b = (q.r[up] + q.r[down]) / 2
+	}
+	return up, down
+}
+
 // admit frees bounded β that want to leave their bound: all of them, with worst
 // set the one that wants it most, with first set the first. It returns how many.
 // With nothing free it finds b.
@@ -458,20 +485,11 @@ func (q *boxQP) admit(worst, first bool) int {
 	tol := 64 * eps * q.size
 	s := len(q.free)
 	if q.balanced && s == 0 {
-		up, down := math.Inf(-1), math.Inf(1)
-		for i, v := range q.r {
-			if q.beta[i] < q.hi[i] && v > up {
-				q.up, up = i, v
-			}
-			if q.beta[i] > q.lo[i] && v < down {
-				q.down, down = i, v
-			}
-		}
-		q.b = (up + down) / 2
-		if up <= down+tol {
+		up, down := q.middle()
+		if up < 0 || down < 0 || q.r[up] <= q.r[down]+tol {
 			return 0
 		}
-		q.free = append(q.free, min(q.up, q.down), max(q.up, q.down))
+		q.free = append(q.free, min(up, down), max(up, down))
 		return 2
 	}
 	next, most, at := 0, tol, -1

@@ -1,0 +1,260 @@
+package qpdiff
+
+import (
+	"errors"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// Between two C whose free sets differ there is a C at which a row is weakly
+// active, at 0 or at C: bisection finds it, and no product is answered there.
+// Away from it, where every β and every margin is at least 1e-6 of its scale from
+// its kink, every product is. Units of the features do not matter.
+func TestKernelSVMStrictComplementarity(t *testing.T) {
+	rng := rand.New(rand.NewPCG(19, 1))
+	kinks, answered := 0, 0
+	for trial := range 300 {
+		rows, n := 6+rng.IntN(14), 1+rng.IntN(3)
+		d := classData(rng.Uint64(), rows, n)
+		unit := math.Pow(10, 12*rng.Float64()-6)
+		d.X.Scale(unit, d.X)
+		l := &KernelSVM{Bias: trial%2 == 0}
+		gamma := math.Pow(10, 3*rng.Float64()-1) / (unit * unit)
+		if trial%3 == 0 {
+			l.Kernel, gamma = Polynomial{Degree: 1}, 1/(unit*unit)
+		}
+		_, nh := l.Dims(n)
+		hyper := make([]float64, nh)
+		hyper[1] = gamma
+		theta := make([]float64, 1)[:trial%2^1]
+		if err := l.Load(d); err != nil {
+			t.Fatal(err)
+		}
+		fit := func(c float64) []int {
+			hyper[0] = c
+			if err := l.Fit(theta, hyper); err != nil {
+				t.Fatalf("trial %d: %v", trial, err)
+			}
+			return append(slices.Clone(l.q.free), -1, len(l.atTop()))
+		}
+		x := mat.NewDense(1, n, d.X.RawRowView(0))
+		vjp := func() error { return l.DecideVJP(&Grad{Hyper: make([]float64, nh)}, nil, x, []float64{1}) }
+		lo := math.Pow(10, 3*rng.Float64()-2)
+		hi := lo * 3
+		left := fit(lo)
+		if gap, cond := l.gap(); gap >= 1e-6 && cond <= 1e6 {
+			answered++
+			if err := vjp(); err != nil {
+				t.Fatalf("trial %d: gap %.2g, condition %.2g: %v", trial, gap, cond, err)
+			}
+		}
+		if slices.Equal(left, fit(hi)) {
+			continue
+		}
+		for {
+			mid := lo + (hi-lo)/2
+			if mid == lo || mid == hi {
+				break
+			}
+			if slices.Equal(left, fit(mid)) {
+				lo = mid
+			} else {
+				hi = mid
+			}
+		}
+		for _, c := range []float64{lo, hi} {
+			fit(c)
+			if _, cond := l.gap(); cond > 1e6 {
+				continue
+			}
+			kinks++
+			if err := vjp(); !errors.Is(err, ErrNotDifferentiable) {
+				gap, cond := l.gap()
+				t.Fatalf("trial %d: between C = %v and %v the free set changes, error %v; gap %.2g, condition %.2g", trial, lo, hi, err, gap, cond)
+			}
+			l.Generalized = true
+			g := &Grad{Hyper: make([]float64, nh)}
+			if err := l.DecideVJP(g, nil, x, []float64{1}); err != nil || !g.Generalized || !finite(g.Hyper[0]+g.Hyper[1]) {
+				t.Fatalf("trial %d: generalised: error %v, product %v", trial, err, g.Hyper)
+			}
+			l.Generalized = false
+		}
+	}
+	if kinks < 100 || answered < 50 {
+		t.Errorf("only %d kinks and %d others", kinks, answered)
+	}
+}
+
+// atTop lists the rows with β at C.
+func (l *KernelSVM) atTop() (rows []int) {
+	for i, b := range l.q.beta {
+		if math.Abs(b) == l.c*l.rows.copies[i] {
+			rows = append(rows, i)
+		}
+	}
+	return rows
+}
+
+// gap is how near the solution is to a kink: the least of the distances of free β
+// to their bounds and of margins from 1, relative to the size of their terms.
+// cond is the condition of the free set's matrix.
+func (l *KernelSVM) gap() (gap, cond float64) {
+	q := &l.q
+	n := q.n
+	size := 0.0
+	for i, b := range q.beta {
+		size += math.Abs(b) * math.Sqrt(q.k[i*n+i]+q.shift)
+	}
+	gap = math.Inf(1)
+	for i, b := range q.beta {
+		root := math.Sqrt(q.k[i*n+i] + q.shift)
+		if slices.Contains(q.free, i) {
+			top := l.c * l.rows.copies[i]
+			gap = min(gap, min(math.Abs(b), top-math.Abs(b))*root/((1+math.Abs(q.b))/root+size))
+		} else {
+			gap = min(gap, math.Abs(1/q.y[i]-dot(q.k[i*n:(i+1)*n], q.beta)-q.b)/(1+math.Abs(q.b)+root*size))
+		}
+	}
+	if q.balanced && len(q.free) == 0 {
+		gap = 0 // there a margin counts that is not a row's own
+	}
+	return gap, equilibratedCond(len(q.free), func(i, j int) float64 { return q.k[q.free[i]*n+q.free[j]] + q.shift })
+}
+
+// Where every free row is weakly active, b is differentiated as the middle of
+// the interval that the bounds leave, whatever was fitted before.
+func TestKernelSVMAllWeak(t *testing.T) {
+	other := Data{X: mat.NewDense(6, 1, []float64{0, 1, 2, 3, 4, 5}), Y: []float64{1, 1, 1, -1, -1, -1}}
+	d := Data{X: mat.NewDense(3, 1, []float64{1.3, 1.2, 1.3}), Y: []float64{-1, 1, 1}}
+	theta, hyper := make([]float64, 1), []float64{1.15, 1.55}
+	var want []float64
+	for _, first := range []bool{false, true} {
+		l := &KernelSVM{Bias: true, Generalized: true}
+		if first {
+			if err := errors.Join(l.Load(other), l.Fit(theta, []float64{.01, .5})); err != nil {
+				t.Fatal(err)
+			}
+		}
+		g := &Grad{Hyper: make([]float64, 2)}
+		if err := errors.Join(l.Load(d), l.Fit(theta, hyper), l.VJP(g, []float64{1})); err != nil {
+			t.Fatal(err)
+		}
+		if len(l.weak) == 0 || !g.Generalized {
+			t.Fatalf("weak %v, generalised %v: no test", l.weak, g.Generalized)
+		}
+		if want == nil {
+			want = g.Hyper
+		} else if !sameBits(want, g.Hyper) {
+			t.Errorf("after another fit %v, else %v", g.Hyper, want)
+		}
+	}
+	// Two examples a distance of 1 apart are both free until C = 1/(1−k), and at C
+	// from there down, where b = 0 by symmetry.
+	two := Data{X: mat.NewDense(2, 1, []float64{0, 1}), Y: []float64{1, -1}}
+	c := 1 / (1 - math.Exp(-1))
+	l := &KernelSVM{Bias: true, Generalized: true}
+	g := &Grad{Hyper: make([]float64, 2)}
+	if err := errors.Join(l.Load(two), l.Fit(theta, []float64{c, 1}), l.VJP(g, []float64{1})); err != nil {
+		t.Fatal(err)
+	}
+	if len(l.weak) != 2 || !g.Generalized || !(math.Abs(theta[0])+math.Abs(g.Hyper[0])+math.Abs(g.Hyper[1]) <= 8*eps) {
+		t.Errorf("weak %v, b %v, product %v", l.weak, theta, g.Hyper)
+	}
+}
+
+// A row of zeros under the linear kernel has margin 0 whatever the others do: its
+// β is at C, and f and its derivatives are those without it.
+func TestKernelSVMZeroRow(t *testing.T) {
+	d := classData(5, 9, 2)
+	with := Data{X: mat.NewDense(10, 2, nil), Y: append(slices.Clone(d.Y), 1)}
+	for i := range 9 {
+		with.X.SetRow(i, d.X.RawRowView(i))
+	}
+	x := mat.NewDense(3, 2, []float64{1, 2, -.5, .3, 0, 0})
+	hyper, v := []float64{.7, 1, 0}, []float64{1, -2, 3}
+	f, want := make([]float64, 3), make([]float64, 3)
+	g, gwant := &Grad{Hyper: make([]float64, 3), X: mat.NewDense(10, 2, nil)}, &Grad{Hyper: make([]float64, 3), X: mat.NewDense(9, 2, nil)}
+	l, ref := &KernelSVM{Kernel: Polynomial{Degree: 1}}, &KernelSVM{Kernel: Polynomial{Degree: 1}}
+	if err := errors.Join(l.Load(with), l.Fit(nil, hyper), l.Decide(f, x), l.DecideVJP(g, nil, x, v),
+		ref.Load(d), ref.Fit(nil, hyper), ref.Decide(want, x), ref.DecideVJP(gwant, nil, x, v)); err != nil {
+		t.Fatal(err)
+	}
+	if relErr(f, want) > 1e-14 || relErr(g.Hyper[:2], gwant.Hyper[:2]) > 1e-13 || relErr(g.X.RawMatrix().Data[:18], gwant.X.RawMatrix().Data) > 1e-13 {
+		t.Errorf("with a row of zeros %v, %v, without %v, %v", f, g.Hyper, want, gwant.Hyper)
+	}
+	if l.q.beta[9] != .7 {
+		t.Errorf("β of the row of zeros is %v", l.q.beta[9])
+	}
+	// Moved, the row changes f by C·x_9ᵀx to first order.
+	got := forwardDifference(func(h float64) float64 {
+		with.X.Set(9, 0, h)
+		if err := errors.Join(l.Load(with), l.Fit(nil, hyper), l.Decide(f, x)); err != nil {
+			t.Fatal(err)
+		}
+		return dot(v, f)
+	}, 1e-3)
+	if !(math.Abs(got-g.X.At(9, 0)) <= 1e-8) {
+		t.Errorf("derivative in the row of zeros %v, difference %v", g.X.At(9, 0), got)
+	}
+}
+
+// A distance that overflows makes a kernel value 0, and its derivatives too.
+func TestKernelSVMFarAway(t *testing.T) {
+	l := &KernelSVM{Bias: true}
+	d := Data{X: mat.NewDense(6, 2, []float64{.03, -.53, 1.24, -.37, .03, -.62, -.97, 1.69, .08, -.57, -.65, 1e155}), Y: []float64{1, -1, 1, -1, 1, -1}}
+	theta := make([]float64, 1)
+	far, near := &Grad{Hyper: make([]float64, 2)}, &Grad{Hyper: make([]float64, 2)}
+	if err := errors.Join(l.Load(d), l.Fit(theta, []float64{10, .5}), l.VJP(far, []float64{1})); err != nil {
+		t.Fatal(err)
+	}
+	d.X.Set(5, 1, 1e4)
+	if err := errors.Join(l.Load(d), l.Fit(theta, []float64{10, .5}), l.VJP(near, []float64{1})); err != nil {
+		t.Fatal(err)
+	}
+	if !sameBits(far.Hyper, near.Hyper) {
+		t.Errorf("at 1e155 %v, at 1e4 %v", far.Hyper, near.Hyper)
+	}
+}
+
+// What Decide has kept of one fit is not used after the next.
+func TestKernelSVMForgetsKernelValues(t *testing.T) {
+	d := classData(5, 20, 2)
+	x := mat.NewDense(4, 2, []float64{1, 2, -.5, .3, 0, 0, 1, 1})
+	v := []float64{1, -2, 3, 1}
+	for _, again := range [][]float64{{1, .9}, {1.01, .5}} {
+		var l, fresh KernelSVM
+		g, want := &Grad{Hyper: make([]float64, 2)}, &Grad{Hyper: make([]float64, 2)}
+		if err := errors.Join(l.Load(d), l.Fit(nil, []float64{1, .5}), l.Decide(make([]float64, 4), x), l.Fit(nil, again), l.DecideVJP(g, nil, x, v),
+			fresh.Load(d), fresh.Fit(nil, again), fresh.DecideVJP(want, nil, x, v)); err != nil {
+			t.Fatal(err)
+		}
+		if relErr(g.Hyper, want.Hyper) > 1e-12 {
+			t.Errorf("at %v: %v after another fit, else %v", again, g.Hyper, want.Hyper)
+		}
+	}
+}
+
+// Whatever the size of the numbers, a fit and its products are finite or errors
+// of a documented kind.
+func TestKernelSVMExtremes(t *testing.T) {
+	rng := rand.New(rand.NewPCG(19, 5))
+	for range 8000 {
+		rows, n := 2+rng.IntN(4), 1+rng.IntN(3)
+		k := &KernelSVM{Bias: rng.IntN(2) == 0, Generalized: rng.IntN(2) == 0, Kernel: []Kernel{nil, RBF{}, Polynomial{Degree: 1}, Polynomial{}}[rng.IntN(4)]}
+		d := Data{X: mat.NewDense(rows, n, extremes(rng, rows*n)), Y: make([]float64, rows)}
+		for i := range d.Y {
+			d.Y[i] = float64(1 - 2*(i%2))
+		}
+		_, nh := k.Dims(n)
+		hyper := extremes(rng, nh)
+		for j, v := range hyper {
+			hyper[j] = math.Abs(v)
+		}
+		l := &deciding{KernelSVM: *k, x: mat.NewDense(5, n, extremes(rng, 5*n))}
+		checkExtremes(t, l, d, make([]float64, 5), hyper, extremes(rng, 5), nil)
+	}
+}
