@@ -15,10 +15,12 @@ import (
 type kktMatrix struct {
 	n, k   int
 	e      []float64 // diagonal of E, powers of two
+	eke    *mat.SymDense
 	vec    mat.Dense
 	values []float64
 	null   []int // the eigenvectors with eigenvalue zero, ascending
-	coef   []float64
+	// Work of solve.
+	x, rhs, coef []float64
 }
 
 // singularTol: eigenvalues below this fraction of the largest are zero.
@@ -92,15 +94,25 @@ func kktScale(n, k int, h, c []float64) []float64 {
 // newKKTMatrix takes H (n×n) and the rows C (k×n).
 func newKKTMatrix(n, k int, h, c []float64) *kktMatrix {
 	dim := n + k
-	a := &kktMatrix{n: n, k: k, e: kktScale(n, k, h, c), coef: make([]float64, dim)}
+	a := &kktMatrix{n: n, k: k, e: kktScale(n, k, h, c), x: make([]float64, dim), rhs: make([]float64, dim), coef: make([]float64, dim)}
 	sym := mat.NewSymDense(dim, nil)
 	for i := range dim {
 		for j := range min(i+1, n) {
 			sym.SetSym(i, j, kktEntry(n, h, c, i, j)*a.e[i]*a.e[j])
 		}
 	}
+	a.eke = sym
 	var eig mat.EigenSym
-	eig.Factorize(sym, true)
+	if !eig.Factorize(sym, true) {
+		// Nothing is known of the matrix: all of it counts as singular.
+		a.values = make([]float64, dim)
+		a.vec = *mat.NewDense(dim, dim, nil)
+		for i := range dim {
+			a.vec.Set(i, i, 1)
+			a.null = append(a.null, i)
+		}
+		return a
+	}
 	a.values = eig.Values(nil)
 	eig.VectorsTo(&a.vec)
 	big := max(math.Abs(a.values[0]), math.Abs(a.values[dim-1]))
@@ -116,17 +128,46 @@ func newKKTMatrix(n, k int, h, c []float64) *kktMatrix {
 // right-hand side (cz, cy), and returns the norm of what of that lies outside
 // the range, relative to it.
 func (a *kktMatrix) solve(v, y, cz, cy []float64) (outside float64) {
-	n, dim := a.n, a.n+a.k
+	n := a.n
+	for i, c := range cz {
+		a.rhs[i] = c * a.e[i]
+	}
+	for i, c := range cy {
+		a.rhs[n+i] = c * a.e[n+i]
+	}
+	clear(a.x)
+	outside = a.improve()
+	// The first solution has errors of the size of its largest entry. One
+	// correction makes those of the small entries small: ż = 0 at a vertex.
+	raw := a.eke.RawSymmetric()
+	for i := range a.x {
+		sum := a.rhs[i]
+		for j, x := range a.x {
+			sum -= raw.Data[min(i, j)*raw.Stride+max(i, j)] * x
+		}
+		a.coef[i] = sum
+	}
+	copy(a.rhs, a.coef)
+	a.improve()
+	for i := range v {
+		v[i] = a.x[i] * a.e[i]
+	}
+	for i := range y {
+		y[i] = a.x[n+i] * a.e[n+i]
+	}
+	return outside
+}
+
+// improve adds to x the solution of least norm for the right-hand side rhs, and
+// returns how much of that lies outside the range, relative to it.
+func (a *kktMatrix) improve() (outside float64) {
 	var in, out float64
 	isNull := 0
 	raw := a.vec.RawMatrix()
-	for e := range dim {
+	for e := range a.coef {
 		s := 0.0
-		for i, c := range cz {
-			s += raw.Data[i*raw.Stride+e] * c * a.e[i]
-		}
-		for i, c := range cy {
-			s += raw.Data[(n+i)*raw.Stride+e] * c * a.e[n+i]
+		for i, c := range a.rhs {
+			s += raw.Data[i*raw.Stride+e] * c
 		}
 		in += s * s
 		if isNull < len(a.null) && a.null[isNull] == e {
@@ -137,11 +178,8 @@ func (a *kktMatrix) solve(v, y, cz, cy []float64) (outside float64) {
 			a.coef[e] = s / a.values[e]
 		}
 	}
-	for i := range v {
-		v[i] = floats.Dot(raw.Data[i*raw.Stride:i*raw.Stride+dim], a.coef) * a.e[i]
-	}
-	for i := range y {
-		y[i] = floats.Dot(raw.Data[(n+i)*raw.Stride:(n+i)*raw.Stride+dim], a.coef) * a.e[n+i]
+	for i := range a.x {
+		a.x[i] += floats.Dot(raw.Data[i*raw.Stride:i*raw.Stride+len(a.coef)], a.coef)
 	}
 	if in == 0 {
 		return 0

@@ -137,31 +137,26 @@ func (d *qpDerivative) isZero(a *activeSet, r int) bool {
 	if !negligible(value-known, scale, 1) {
 		return false
 	}
-	if i := a.at[r]; i >= 0 {
-		// λ is measured against the gradient at the entries of its row.
-		for j, c := range a.crow(r) {
-			if c != 0 {
-				own = max(own, d.gradTerm[j]/math.Abs(c))
-			}
-		}
-	} else {
-		own = max(own, d.slackScale(a, r))
-	}
+	own = max(own, d.sizeOf(a, r))
 	if own > 0 {
 		d.cond = max(d.cond, (scale+known/eps)/own)
 	}
 	return true
 }
 
-// slackScale is the size of the slack of row r by norms, in the scale of the
-// variables: |h_r| + ‖c_r‖·(‖z‖ + ‖gradTerm‖).
-func (d *qpDerivative) slackScale(a *activeSet, r int) float64 {
+// sizeOf is what the slack of row r, or its multiplier if the row is in the
+// working set, is measured against, in norms in the scale of the variables:
+// |h_r| + ‖c_r‖(‖z‖ + ‖gradTerm‖), or ‖gradTerm‖/‖c_r‖.
+func (d *qpDerivative) sizeOf(a *activeSet, r int) float64 {
 	var c2, z2, g2 float64
 	for j, c := range a.crow(r) {
 		s := a.q[j*a.n+j] + a.shift*a.d[j]
 		c2 += c * c / s
 		z2 += a.z[j] * a.z[j] * s
 		g2 += d.gradTerm[j] * d.gradTerm[j] / s
+	}
+	if a.at[r] >= 0 {
+		return math.Sqrt(g2 / c2)
 	}
 	return math.Abs(a.r[r]) + math.Sqrt(c2)*(math.Sqrt(z2)+math.Sqrt(g2))
 }
