@@ -1,7 +1,10 @@
 package synth
 
+import "math"
+
 // BayesRule is the best classifier there is for a distribution of points in
-// the plane with labels ±1. [Rings.Bayes] and [XOR.Bayes] make it.
+// the plane with labels ±1. [Rings.Bayes] and [XOR.Bayes] make it; the zero
+// value is no rule, and its methods panic.
 type BayesRule struct {
 	// Rate is the rule's exact accuracy over the population: no classifier
 	// has a higher one.
@@ -12,23 +15,31 @@ type BayesRule struct {
 
 // Score returns P(y=+1 | x) − P(y=−1 | x), between −1 and +1: its sign is the
 // more likely label, its size how sure that is. A point that neither class can
-// give scores zero. x holds two finite numbers.
+// give scores zero, and one with a coordinate NaN scores NaN. x holds two numbers.
 func (b *BayesRule) Score(x []float64) float64 {
-	checkPoint(x)
+	if b.noPoint(x) {
+		return math.NaN()
+	}
 	return b.score(x[0], x[1])
 }
 
 // Label returns the rule's answer at x, +1 or −1; see [Rings.Bayes] and
-// [XOR.Bayes] for the points whose score is zero.
+// [XOR.Bayes] for the points whose score is zero. It is NaN for a point with a
+// coordinate NaN.
 func (b *BayesRule) Label(x []float64) float64 {
-	checkPoint(x)
+	if b.noPoint(x) {
+		return math.NaN()
+	}
 	return b.label(x[0], x[1])
 }
 
 // Accuracy returns the share of the examples in d that the rule labels
-// rightly, which on a finite sample may exceed Rate. d holds at least one
-// example.
+// rightly, which on a finite sample may exceed Rate. A d without examples, or
+// with another number of labels than of rows, panics.
 func (b *BayesRule) Accuracy(d Data) float64 {
+	if d.X == nil || d.X.IsEmpty() || d.X.RawMatrix().Rows != len(d.Y) {
+		panic("synth: Accuracy: the data has no examples, or another number of labels than of rows")
+	}
 	var right int
 	for i, y := range d.Y {
 		if b.Label(d.X.RawRowView(i)) == y {
@@ -38,10 +49,15 @@ func (b *BayesRule) Accuracy(d Data) float64 {
 	return float64(right) / float64(len(d.Y))
 }
 
-func checkPoint(x []float64) {
+// noPoint reports whether x has a coordinate NaN.
+func (b *BayesRule) noPoint(x []float64) bool {
+	if b.score == nil {
+		panic("synth: BayesRule: the zero value is no rule; use Rings.Bayes or XOR.Bayes")
+	}
 	if len(x) != 2 {
 		panic("synth: a point of the plane has two coordinates")
 	}
+	return math.IsNaN(x[0]) || math.IsNaN(x[1])
 }
 
 // sign returns −1 for negative v and +1 otherwise.

@@ -9,20 +9,21 @@ const (
 // Twister: A 623-dimensionally equidistributed uniform pseudo-random number
 // generator", ACM TOMACS 8, 1998) with the two initialisations of 2002, the
 // generator under NumPy's legacy interface, Python's random and PyTorch's CPU
-// generator. It must be seeded before use.
+// generator. The zero value is in the state that seed(0) leaves.
 type mt19937 struct {
-	state [mtLen]uint32
-	next  int // the word to be given out next; mtLen: all are used up
+	state  [mtLen]uint32
+	left   int // the words of state not yet given out
+	seeded bool
 }
 
 // seed initialises from one word (the reference's init_genrand).
 func (g *mt19937) seed(seed uint32) {
+	g.left, g.seeded = 0, true
 	g.state[0] = seed
 	for i := 1; i < mtLen; i++ {
 		w := g.state[i-1]
 		g.state[i] = 1812433253*(w^w>>30) + uint32(i)
 	}
-	g.next = mtLen
 }
 
 // seedSlice initialises from any number of words, at least one (the
@@ -48,26 +49,28 @@ func (g *mt19937) seedSlice(key []uint32) {
 		mix(1566083941, -uint32(i))
 	}
 	g.state[0] = 1 << 31
-	g.next = mtLen
 }
 
 // refill runs the recurrence once over the whole state.
 func (g *mt19937) refill() {
+	if !g.seeded {
+		g.seed(0)
+	}
 	for i := range g.state {
 		y := g.state[i]&(1<<31) | g.state[(i+1)%mtLen]&(1<<31-1)
 		// The matrix A of the recurrence: a shift, and a constant for odd y.
 		g.state[i] = g.state[(i+mtShift)%mtLen] ^ y>>1 ^ -(y&1)&0x9908b0df
 	}
-	g.next = 0
+	g.left = mtLen
 }
 
 // uint32 returns the next 32 random bits.
 func (g *mt19937) uint32() uint32 {
-	if g.next == mtLen {
+	if g.left == 0 {
 		g.refill()
 	}
-	y := g.state[g.next]
-	g.next++
+	y := g.state[mtLen-g.left]
+	g.left--
 	// Tempering.
 	y ^= y >> 11
 	y ^= y << 7 & 0x9d2c5680

@@ -9,7 +9,8 @@ import (
 // np.random.seed(seed), or the methods of np.random.RandomState(seed), in any
 // mix. Its uniform draws, integers and permutations are NumPy's exactly; its
 // normal draws agree to the last bit or two, as far as math.Log agrees with
-// the C library's logarithm. Copying the value copies the state.
+// the C library's logarithm. The zero value is NewNumPy(0). Copying the value
+// copies the state.
 type NumPy struct {
 	mt      mt19937
 	half    float64 // the second normal of the last pair

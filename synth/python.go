@@ -1,8 +1,8 @@
 package synth
 
 // Python is the generator of Python's standard library: the module random
-// after random.seed(seed), as far as uniform numbers. Copying the value copies
-// the state.
+// after random.seed(seed), as far as uniform numbers. The zero value is
+// NewPython(0). Copying the value copies the state.
 type Python struct{ mt mt19937 }
 
 // NewPython returns the generator in the state that random.seed(seed) leaves
@@ -23,4 +23,9 @@ func NewPython(seed int64) *Python {
 
 // Float64 returns the next number of random.random(): uniform on [0, 1), a
 // multiple of 2⁻⁵³.
-func (p *Python) Float64() float64 { return p.mt.float64() }
+func (p *Python) Float64() float64 {
+	if !p.mt.seeded {
+		*p = *NewPython(0)
+	}
+	return p.mt.float64()
+}

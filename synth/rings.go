@@ -47,7 +47,7 @@ func (o Rings) withDefaults() (Rings, error) {
 // published code, so that a [NumPy] source gives the published data. It returns
 // an [ArgError] for n < 1 and for options that make no rings.
 func MakeRings(src Source, n int, o Rings) (Data, error) {
-	if err := checkSize("n", n); err != nil {
+	if err := checkPoints(n); err != nil {
 		return Data{}, err
 	}
 	o, err := o.withDefaults()
@@ -67,6 +67,10 @@ func MakeRings(src Source, n int, o Rings) (Data, error) {
 	}
 	return d, nil
 }
+
+// checkPoints returns an ArgError unless n ≥ 1 points of the plane fit into
+// memory.
+func checkPoints(n int) error { return inRange("n", float64(n), 1, maxSize/2) }
 
 // twoClasses returns n points still to be drawn, the first ⌊n/2⌋ with label
 // −1 and the others with label +1.

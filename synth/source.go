@@ -18,13 +18,14 @@ type Source interface {
 }
 
 // Uniform draws a number uniform between low and high: low + (high − low)·u,
-// as np.random.uniform and Python's random.uniform do.
+// as np.random.uniform and Python's random.uniform do. It checks nothing: the
+// result is not finite where low, high or their difference is not.
 func Uniform(src Float64Source, low, high float64) float64 {
 	return low + float64((high-low)*src.Float64())
 }
 
 // Normal draws a normal number with the given mean and standard deviation:
-// mean + sd·z, as np.random.normal does.
+// mean + sd·z, as np.random.normal does. It checks nothing.
 func Normal(src Source, mean, sd float64) float64 {
 	return mean + float64(sd*src.NormFloat64())
 }

@@ -16,16 +16,19 @@ import (
 //
 // The numbers are the same on every architecture and in every release: they
 // are made of integer operations, single exactly rounded divisions and
-// products that are kept from being fused. NewStream makes a
-// Stream; copies of one share its state.
-type Stream struct{ pcg *rand.PCG }
+// products that are kept from being fused.
+//
+// NewStream makes a Stream for a seed and a purpose. The zero value is ready for
+// use, as one more stream that belongs to no seed. Copying the value copies the
+// state.
+type Stream struct{ pcg rand.PCG }
 
 // NewStream returns the stream for a purpose under a seed. The initial state
 // is taken from a SHA-256 of both, so that neither neighbouring seeds nor
 // similar purposes give related streams.
 func NewStream(seed uint64, purpose string) *Stream {
 	sum := sha256.Sum256(append(binary.LittleEndian.AppendUint64(nil, seed), purpose...))
-	return &Stream{rand.NewPCG(binary.LittleEndian.Uint64(sum[:]), binary.LittleEndian.Uint64(sum[8:]))}
+	return &Stream{*rand.NewPCG(binary.LittleEndian.Uint64(sum[:]), binary.LittleEndian.Uint64(sum[8:]))}
 }
 
 // Float64 returns a number uniform on [0, 1), a multiple of 2⁻⁵³.

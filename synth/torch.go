@@ -4,7 +4,7 @@ import "math"
 
 // Torch is PyTorch's generator on the CPU after torch.manual_seed, as far as
 // float32 uniform numbers: what the default initialisation of torch.nn.Linear
-// draws. Copying the value copies the state.
+// draws. The zero value is NewTorch(0). Copying the value copies the state.
 type Torch struct{ mt mt19937 }
 
 // NewTorch returns the generator in the state that torch.manual_seed(seed)

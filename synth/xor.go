@@ -35,7 +35,7 @@ func (o XOR) withDefaults() (XOR, error) {
 // same generator; the published data comes from NewPython(0) and NewNumPy(0).
 // It returns an [ArgError] for n < 1 and for options that make no squares.
 func MakeXOR(square, point Float64Source, n int, o XOR) (Data, error) {
-	if err := checkSize("n", n); err != nil {
+	if err := checkPoints(n); err != nil {
 		return Data{}, err
 	}
 	o, err := o.withDefaults()
