@@ -352,8 +352,9 @@ func (q *QP) dims() (n, m, rows int, err error) {
 	return n, m, m + eq, err
 }
 
-// asymmetry is how much Q may differ from its transpose, relative to its
-// largest entry: room for the rounding of a product such as XᵀX.
+// asymmetry is how much entries (i, j) and (j, i) of Q may differ, relative to
+// them and to √(Q_ii Q_jj): room for the rounding of a product such as XᵀX, whose
+// size that is.
 const asymmetry = 1e-13
 
 func (a *activeSet) loadQ(q *QP) (same bool, err error) {
@@ -397,7 +398,9 @@ func (a *activeSet) loadQ(q *QP) (same bool, err error) {
 	}
 	for i := range n {
 		for j, v := range a.q[i*n : i*n+i] {
-			if w := a.q[j*n+i]; math.Abs(v-w) > asymmetry*a.qmax {
+			w := a.q[j*n+i]
+			size := max(math.Abs(v), math.Abs(w), math.Sqrt(math.Abs(a.q[i*n+i]))*math.Sqrt(math.Abs(a.q[j*n+j])))
+			if math.Abs(v-w) > asymmetry*size {
 				return false, argErrorf("QP.Q", ErrDomain, "give (Q+Qᵀ)/2, which has the same zᵀQz", "is not symmetric: it holds %v at (%d, %d) and %v at (%d, %d)", v, i, j, w, j, i)
 			}
 		}

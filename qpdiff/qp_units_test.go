@@ -136,6 +136,13 @@ var unitKinds = []struct {
 		q.H[0] = -q.H[1] - 1
 		return q
 	}},
+	{"nonconvex", Nonconvex, func(rng *rand.Rand, n int) QP {
+		q := randomQP(rng, n, n, 0)
+		q.Q = spectrum(rng, n, 1)
+		i := rng.IntN(n)
+		q.Q.Set(i, i, -0.1)
+		return q
+	}},
 	{"unbounded", Unbounded, func(rng *rand.Rand, n int) QP {
 		q := randomQP(rng, n, n, 0)
 		f := mat.NewDense(n, max(1, n-1), gaussians(rng, n*max(1, n-1)))
@@ -189,9 +196,11 @@ func TestQPUnits(t *testing.T) {
 				}
 				for trial := range 6 {
 					most := 6
-					if trial%2 == 1 && kind.status == Unbounded {
-						// With a linear term that outweighs Q by 1e12 the proximal steps
-						// do not find the direction: an iteration limit.
+					if trial%2 == 1 && (kind.status == Unbounded || kind.status == Nonconvex) {
+						// Beyond that an iteration limit: where a linear term outweighs
+						// Q by 1e12 the proximal steps do not find the direction, and a
+						// negative curvature below eps times the largest entry of Q is
+						// taken for rounding.
 						most = 3
 					}
 					u := drawUnits(rng, &qp, 10, most, trial%2 == 1)

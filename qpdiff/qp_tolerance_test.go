@@ -1,0 +1,203 @@
+package qpdiff
+
+import (
+	"errors"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// The tolerances of the QP solver: each decision falls as documented at a
+// third of its tolerance and at three times it.
+
+func square(x ...float64) *mat.Dense {
+	n := int(math.Sqrt(float64(len(x))))
+	return mat.NewDense(n, n, x)
+}
+
+func TestQPAsymmetry(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		off  float64
+		err  error
+	}{
+		{"rounding", asymmetryWant / 3, nil},
+		{"more", 3 * asymmetryWant, ErrDomain},
+	} {
+		// The variables in units of 1e±6: a large entry hides no asymmetry.
+		for _, d := range []float64{1, 1e-6, 1e6} {
+			q := square(2*d*d, d, 0, d*(1+c.off), 2, 1, 0, 1, 2)
+			var s Solution
+			if err := s.Solve(&QP{Q: q, P: []float64{d, 1, 1}}); !errors.Is(err, c.err) {
+				t.Errorf("%s, unit %g: %v", c.name, d, err)
+			}
+		}
+	}
+	// Off the diagonal the size is that of the diagonal: XᵀX of orthogonal
+	// columns holds nothing but rounding there.
+	var s Solution
+	if err := s.Solve(&QP{Q: square(1, 1e-17, -1e-17, 1), P: []float64{1, 1}}); err != nil {
+		t.Errorf("orthogonal columns: %v", err)
+	}
+}
+
+const (
+	asymmetryWant = 1e-13
+	convexWant    = 1e-12
+	pivotWant     = 1e-11
+	dependWant    = 1e-9
+	unboundedWant = 1e-13
+	refinedWant   = 1e-14
+	rayTolWant    = 128 * eps
+	rayGainWant   = 1e-12
+	rowWant       = 1e-270
+)
+
+// rotated has the eigenvalues 1 for (1, 1) and low for (1, −1).
+func rotated(low float64) *mat.Dense {
+	return square((1+low)/2, (1-low)/2, (1-low)/2, (1+low)/2)
+}
+
+func TestQPConvexTol(t *testing.T) {
+	// The rows of Q have the size ½.
+	for _, c := range []struct {
+		low    float64
+		status Status
+	}{
+		{-convexWant / 2 / 3, Optimal},
+		{-3 * convexWant / 2, Nonconvex},
+	} {
+		for _, unit := range []float64{1, 1e-9, 1e9} {
+			q := rotated(c.low)
+			q.Scale(unit, q)
+			var s Solution
+			if err := s.Solve(&QP{Q: q, P: []float64{-unit, -unit}}); s.Status != c.status {
+				t.Errorf("eigenvalue %g in units of %g: %v, %v", c.low, unit, s.Status, err)
+			}
+		}
+	}
+}
+
+func TestQPPivotTol(t *testing.T) {
+	for _, unit := range []float64{1, 1e-9, 1e9} {
+		solve := func(low float64) int {
+			// 1 − low off a unit diagonal: the smallest eigenvalue is low.
+			q := square(1, 1-low, 1-low, 1)
+			q.Scale(unit, q)
+			var s Solution
+			if err := s.Solve(&QP{Q: q, P: []float64{-unit, -unit}}); err != nil {
+				t.Errorf("eigenvalue %g in units of %g: %v", low, unit, err)
+			}
+			return s.Proximal
+		}
+		if solve(3*pivotWant) != 0 {
+			t.Errorf("unit %g: proximal steps for a definite matrix", unit)
+		}
+		if solve(pivotWant/3) == 0 {
+			t.Errorf("unit %g: no proximal step for a matrix that is semidefinite to rounding", unit)
+		}
+	}
+}
+
+// Equalities at an angle count as independent, or one as a copy of the other
+// with errors in its coefficients.
+func TestQPDependTol(t *testing.T) {
+	for _, unit := range []float64{1, 1e-9, 1e9} {
+		solve := func(angle, second float64) float64 {
+			var s Solution
+			q := QP{Q: square(1, 0, 0, 1), P: []float64{0, 0}, A: square(1, 0, unit, unit*angle), B: []float64{1, unit * second}}
+			if err := s.Solve(&q); err != nil {
+				t.Errorf("angle %g: %v", angle, err)
+				return math.NaN()
+			}
+			return s.Z[1]
+		}
+		if z := solve(3*dependWant, 1+6*dependWant); math.Abs(z-2) > 1e-6 {
+			t.Errorf("unit %g: z = %v where two equalities meet, want 2", unit, z)
+		}
+		if z := solve(dependWant/3, 1+1e-4*dependWant); math.Abs(z) > 1e-9 {
+			t.Errorf("unit %g: z = %v for one equality stated twice, want 0", unit, z)
+		}
+	}
+}
+
+func TestQPUnboundedTol(t *testing.T) {
+	for _, unit := range []float64{1, 1e-9, 1e9} {
+		for _, c := range []struct {
+			low       float64
+			unbounded bool
+		}{
+			{unboundedWant / 3, true}, // against the largest entry, ½
+			{3 * unboundedWant, false},
+		} {
+			q := rotated(c.low)
+			q.Scale(unit, q)
+			var s Solution
+			if err := s.Solve(&QP{Q: q, P: []float64{-unit, unit}}); (s.Status == Unbounded) != c.unbounded {
+				t.Errorf("curvature %g in units of %g: %v, %v", c.low, unit, s.Status, err)
+			}
+		}
+	}
+}
+
+// Refinement goes on to 1e-14, and no further.
+func TestQPRefined(t *testing.T) {
+	refinements, count := 0, 0
+	for i := range 400 {
+		rng := rand.New(rand.NewPCG(31, uint64(i)))
+		qp := randomQP(rng, 10, 10, 3)
+		var s Solution
+		if err := s.Solve(&qp); err != nil {
+			t.Fatal(err)
+		}
+		if s.Residual.Relative > refinedWant {
+			t.Errorf("%d: relative residual %g", i, s.Residual.Relative)
+		}
+		refinements += s.Refinements
+		count++
+	}
+	t.Logf("%d refinements of %d solutions", refinements, count)
+	if refinements > count/2 {
+		t.Errorf("%d refinements of %d well-conditioned problems", refinements, count)
+	}
+}
+
+// Rows that contradict each other but for what a far-away point makes up for.
+func TestQPRayTol(t *testing.T) {
+	for _, unit := range []float64{1, 1e-9, 1e9} {
+		for _, c := range []struct {
+			rest, second float64
+			infeasible   bool
+		}{
+			{0, -1, true},
+			{rayTolWant / 3, -1, true},
+			{3 * rayTolWant, -1, false}, // z₂ = −1/rest, if it can be reached
+			{0, -3 * rayGainWant, true},
+			{0, -rayGainWant / 3, false},
+		} {
+			// z₁ ≥ 1 and z₁ + rest·z₂ ≤ 1 + second
+			q := QP{Q: square(1, 0, 0, 1), P: []float64{0, 0}, G: square(-1, 0, unit, unit*c.rest), H: []float64{-1, unit * (1 + c.second)}}
+			var s Solution
+			if err := s.Solve(&q); (s.Status == Infeasible) != c.infeasible {
+				t.Errorf("rest %g, bound off by %g, units of %g: %v, %v", c.rest, c.second, unit, s.Status, err)
+			}
+		}
+	}
+}
+
+func TestQPSmallestRow(t *testing.T) {
+	for _, c := range []struct {
+		size float64
+		err  error
+	}{
+		{3 * rowWant, nil}, {rowWant / 3, ErrDomain}, {1 / (3 * rowWant), nil}, {3 / rowWant, ErrDomain},
+	} {
+		var s Solution
+		q := QP{Q: square(1), P: []float64{-2}, G: square(c.size), H: []float64{c.size}}
+		if err := s.Solve(&q); !errors.Is(err, c.err) {
+			t.Errorf("row of %g: %v", c.size, err)
+		}
+	}
+}
