@@ -34,6 +34,12 @@ const StoreVar = "CVGM_STORE"
 // Unset, the last goes to standard error and the others nowhere.
 const RecordVar = "CVGM_RECORD"
 
+// TwinVar names the environment variable that, where it is set, makes every
+// Compute run the experiment's twin: the same with all real parameters moved by
+// 2⁻⁴⁰ of themselves. What the twin's outputs differ in is what rounding, which
+// is not the same on all processors, may change.
+const TwinVar = "CVGM_TWIN"
+
 // Compute returns run(p), or what the store holds of it. The store's key is
 // made of the function, the parameters and the source of the packages that
 // results come from, so that a stale result is never found; time stamps play no
@@ -45,6 +51,9 @@ const RecordVar = "CVGM_RECORD"
 func Compute[P, R any](p P, run func(P, context.Context) (R, error)) R {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
+	if os.Getenv(TwinVar) != "" {
+		p = twin(p)
+	}
 	s := Must(openStore())
 	e := Must(s.entry(runtime.FuncForPC(reflect.ValueOf(run).Pointer()).Name(), p))
 	Check(record(map[string]any{"function": e.function, "parameters": e.params, "key": e.key}))
@@ -56,6 +65,35 @@ func Compute[P, R any](p P, run func(P, context.Context) (R, error)) R {
 	e.save(e.path, &result)
 	_ = os.RemoveAll(e.cells()) // they are part of the result now
 	return result
+}
+
+// twinShift is far above one rounding, 2⁻⁵³, so that the twin shows the sum of a
+// path's roundings at least, and far below what any parameter is known to.
+const twinShift = 1.0 / (1 << 40)
+
+// twin returns a copy of p in which each floating-point number is larger by
+// twinShift of itself. P must hold no pointers or maps.
+func twin[P any](p P) P {
+	var move func(v reflect.Value)
+	move = func(v reflect.Value) {
+		switch v.Kind() {
+		case reflect.Float64:
+			v.SetFloat(v.Float() * (1 + twinShift))
+		case reflect.Struct:
+			for i := range v.NumField() {
+				move(v.Field(i))
+			}
+		case reflect.Slice:
+			own := reflect.MakeSlice(v.Type(), v.Len(), v.Len())
+			reflect.Copy(own, v)
+			v.Set(own)
+			for i := range v.Len() {
+				move(v.Index(i))
+			}
+		}
+	}
+	move(reflect.ValueOf(&p).Elem())
+	return p
 }
 
 // A store is a folder of results.

@@ -135,6 +135,39 @@ func TestComputeKeepsResultsByParametersAndSource(t *testing.T) {
 	}
 }
 
+// The twin of an experiment has other real parameters, in place and in number
+// those of the experiment, whose own stay.
+func TestComputeRunsTheTwinWhereItIsAsked(t *testing.T) {
+	keepTestResults(t)
+	p := twinParams{K: 3, C: 2, At: []float64{1, 0}}
+	p.Sub.C = -4
+	for _, on := range []string{"", "1"} {
+		t.Setenv(TwinVar, on)
+		want := twinParams{K: 3, C: 2, At: []float64{1, 0}}
+		want.Sub.C = -4
+		if on != "" {
+			want = twinParams{K: 3, C: 2 + 0x1p-39, At: []float64{1 + 0x1p-40, 0}}
+			want.Sub.C = -4 - 0x1p-38
+		}
+		got := Compute(p, twinParams.run)
+		if diff := cmp.Diff(&want, got); diff != "" {
+			t.Errorf("%s=%q: %s", TwinVar, on, diff)
+		}
+	}
+	if p.At[0] != 1 {
+		t.Error("the caller's parameters were moved")
+	}
+}
+
+type twinParams struct {
+	K   int
+	C   float64
+	At  []float64
+	Sub struct{ C float64 }
+}
+
+func (p twinParams) run(context.Context) (*twinParams, error) { return &p, nil }
+
 func TestSourceHashSeesResultPackagesOnly(t *testing.T) {
 	root := t.TempDir()
 	write := func(name, text string) string {

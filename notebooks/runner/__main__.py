@@ -6,6 +6,7 @@ usage: ./reproduce.sh [NAME…]           run what is stale of all notebooks, or
        ./reproduce.sh --check [NAME…]   recompute, compare with what is committed, write nothing
        ./reproduce.sh NAME… -p PARAMETER=VALUE [-p …]   run with other parameters
        ./reproduce.sh NAME -p help      list the parameters with their values and meanings
+       ./reproduce.sh --sensitivities [NAME…]   record in figures/out/sensitivities.json what rounding may change
        ./reproduce.sh --timings         run the benchmarks, record them in figures/out/timings.json
        ./reproduce.sh lab [PORT]        open JupyterLab on 127.0.0.1
        ./reproduce.sh -h                this text
@@ -29,8 +30,11 @@ during a run: what is lost is computed again, and a run whose outputs are lost
 before they are in their places fails, says so and leaves the old ones there.
 
 --check fails and names every output that differs: by its bytes on linux/amd64
-with FMA, elsewhere by its numbers, within 1e-6 of their size or one unit of the
-last printed place. It says of figures how far their plotted series are apart.
+with FMA, elsewhere by its numbers. Those may differ by 1e-9 of their size, by one
+unit of the last printed place, or by ten times the sensitivity of their series or
+place: how far it moves when all real parameters of the experiment are moved by
+2^-40 of themselves. --sensitivities runs the notebooks so and records that; do it
+after a run that changed outputs. Figures are compared by their plotted series.
 
 A cell that wants more memory than is free fails with a line that says so.
 Kernels are reached through sockets in a folder of the temporary directory that
@@ -61,6 +65,7 @@ import environment
 import provenance
 import readme
 import report
+import sensitivities
 import timings
 from environment import NOTEBOOKS, PYTHON, ROOT, WORK, Lock, Problem, say
 from progress import Progress
@@ -77,6 +82,7 @@ class Arguments:
     check: bool = False
     why: bool = False
     force: bool = False
+    sensitivities: bool = False
     timings: bool = False
     lab: bool = False
     port: int = 0
@@ -89,7 +95,7 @@ def parse(argv):
     for word in words:
         if word in ("-h", "--help"):
             args.help = True
-        elif word in ("--check", "--why", "--force", "--timings"):
+        elif word in ("--check", "--why", "--force", "--sensitivities", "--timings"):
             setattr(args, word[2:], True)
         elif word == "-p":
             name, equals, value = next(words, "").partition("=")
@@ -102,7 +108,7 @@ def parse(argv):
             raise Problem(f"unknown option {word}; ./reproduce.sh -h lists them")
         else:
             args.names.append(word)
-    modes = [mode for mode in ("check", "why", "force", "timings") if getattr(args, mode)]
+    modes = [mode for mode in ("check", "why", "force", "sensitivities", "timings") if getattr(args, mode)]
     if len(modes) > 1:
         raise Problem(f"--{modes[0]} and --{modes[1]} exclude each other")
     if args.names[:1] == ["lab"]:
@@ -115,8 +121,8 @@ def parse(argv):
         raise Problem("--timings takes nothing else: it times the same benchmarks always")
     if args.overrides and not args.lab and not args.names:
         raise Problem("-p sets parameters of a notebook: name it")
-    if args.overrides and args.check:
-        raise Problem("--check compares with what is committed, and that has the paper's parameters: leave out -p")
+    if args.overrides and (args.check or args.sensitivities):
+        raise Problem(f"--{modes[0]} compares with what is committed, and that has the paper's parameters: leave out -p")
     return args
 
 
@@ -144,8 +150,8 @@ def run_all(tasks, args, env):
     tolerance = 0 if exact else compare.TOLERANCE
     if args.check and not exact:
         say(
-            "this is not linux/amd64 with FMA: numbers are compared within "
-            f"{tolerance:g} of their size or one unit of the last printed place, pictures not at all"
+            f"this is not linux/amd64 with FMA: numbers are compared within {tolerance:g} of their size, one unit of "
+            f"the last printed place or {compare.ALLOWANCE} times their sensitivity, pictures not at all"
         )
     fresh = WORK / "fresh"
     shutil.rmtree(fresh, ignore_errors=True)
@@ -200,6 +206,11 @@ def run_task(task, args, env, progress, records, tolerance, version):
             lines = [f"  {line}" for line in differing(task, staging.path, notebook, tolerance)]
             staging.check()
             return f"DIFFERENCES: {len(lines)}" if lines else "agrees", lines
+        if args.sensitivities:
+            found = sensitivities.of(task, staging.path, notebook)
+            staging.check()
+            sensitivities.record(task, found)
+            return f"sensitive numbers and series: {sum(map(len, found.values()))}", []
         new = {task.out / name: data for name, data in compare.files_in(staging.path).items()} | {task.notebook: notebook}
         claims = readme.wanted(task, staging.path)
         staging.check()
@@ -226,15 +237,18 @@ def keep_results(fresh):
 
 def strays():
     """What stands in figures/out and belongs to no notebook."""
-    known = {path.stem for path in NOTEBOOKS.glob("*.ipynb")} | {provenance.TIMINGS.name, report.PAGE.name}
+    known = {path.stem for path in NOTEBOOKS.glob("*.ipynb")} | {provenance.TIMINGS.name, sensitivities.FILE, report.PAGE.name}
     left = (p for p in provenance.OUT.glob("*") if p.name not in known)
     return sorted(p for p in left if p.is_file() or compare.files_in(p))
 
 
 def differing(task, out, notebook, tolerance):
-    for name, what in compare.folder_differences(task.out, out, tolerance):
+    sensitive = sensitivities.read(task)
+    for place in sorted(sensitive.keys() - sensitivities.places(task)):
+        yield f"figures/out/{sensitivities.FILE}: {place} is no output: ./reproduce.sh --sensitivities records them anew"
+    for name, what in compare.folder_differences(task.out, out, tolerance, sensitive):
         yield f"{(task.out / name).relative_to(ROOT)}: {what}"
-    for place, what in compare.notebook_differences(task.path.read_text(), notebook.decode(), tolerance):
+    for place, what in compare.notebook_differences(task.path.read_text(), notebook.decode(), tolerance, sensitive):
         yield f"{task.path.relative_to(ROOT)}: {place}: {what}"
     try:
         text = readme.wanted(task, out)
@@ -242,7 +256,7 @@ def differing(task, out, notebook, tolerance):
         yield str(e)
         return
     if text is not None:
-        what = compare.text_difference(readme.README.read_text(encoding="utf-8"), text, tolerance)
+        what = compare.text_difference(readme.README.read_text(encoding="utf-8"), text, tolerance, sensitive.get(readme.README.name))
         if what:
             yield f"README.md, the claims: {what}"
 
@@ -363,7 +377,11 @@ def main(argv):
 
 def to_run(tasks, args, env):
     """Those tasks that have to run."""
-    if args.check or args.force:
+    if args.sensitivities:
+        outdated = [task.name for task in tasks if provenance.stale(task, env[environment.TOOLCHAIN])]
+        if outdated:
+            raise Problem(f"the outputs of {', '.join(outdated)} are stale: ./reproduce.sh first, then --sensitivities")
+    if args.check or args.force or args.sensitivities:
         return tasks
     return [task for task in tasks if provenance.stale(task, env[environment.TOOLCHAIN])]
 
@@ -378,8 +396,9 @@ def why(tasks, env):
 
 def run(tasks, args, env):
     stale = to_run(tasks, args, env)
-    status = run_all(stale, args, env | {"CVGM_PARAMS": json.dumps(args.overrides) if args.overrides else ""})
-    if args.names:
+    own = {"CVGM_PARAMS": json.dumps(args.overrides) if args.overrides else "", "CVGM_TWIN": "1" if args.sensitivities else ""}
+    status = run_all(stale, args, env | own)
+    if args.names or args.sensitivities:
         return status
     if args.check:
         for stray in strays():

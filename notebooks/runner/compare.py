@@ -1,19 +1,32 @@
 """Compares recomputed outputs with the committed ones and says what differs.
 
 On the platform that made the committed outputs every byte counts. Elsewhere
-(fused multiply-adds, other math kernels) numbers count, within TOLERANCE, and
-pictures only have to be there: the numbers they draw stand in text beside them.
+(fused multiply-adds, other math kernels) numbers count, as far as rounding does
+not decide them, and pictures only have to be there: the numbers they draw stand
+in text beside them.
+
+How much rounding decides is measured: a notebook's twin has all real parameters
+moved by 2^-40 of themselves (notebooks.TwinVar). For each plotted series, and
+each number of other texts, `sensitivities` keeps how far the twin is off.
 """
 
 import csv
+import itertools
 import json
 import platform
 import re
 import sys
 
-# Two numbers agree when they differ by at most this much of the larger, or by
-# one unit in the last printed place of the coarser. Whole numbers must be equal.
-TOLERANCE = 1e-6
+# Where the twin is not off by more, two numbers agree when they differ by at most
+# this much of the larger, or by one unit in the last printed place of the coarser,
+# and whole numbers must be equal. The twin is moved by some 10^4 roundings, so
+# that what it leaves within this is not moved so far by 10^5 roundings.
+TOLERANCE = 1e-9
+
+# Elsewhere a number may differ by this many times as much as the twin: along an
+# unstable path both are a draw from the same wide distribution, of which the
+# twin's is one.
+ALLOWANCE = 10
 
 NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
 EMBEDDED = re.compile(r"data:[\w/+.-]+;base64,[A-Za-z0-9+/=\s]+")
@@ -41,14 +54,16 @@ def unit(number):
     return 10.0 ** (int(exponent or 0) - len(decimals))
 
 
-def agree(a, b, tolerance):
+def agree(a, b, tolerance, sensitivity=0.0):
     x, y = float(a), float(b)
     if x == y:
         return True
-    place = max(unit(a), unit(b))
-    if tolerance == 0 or place == 0:
+    if tolerance == 0:
         return False
-    return abs(x - y) <= max(tolerance * max(abs(x), abs(y)), place * (1 + 1e-9))
+    if abs(x - y) <= ALLOWANCE * sensitivity:
+        return True
+    place = max(unit(a), unit(b))
+    return place > 0 and abs(x - y) <= max(tolerance * max(abs(x), abs(y)), place * (1 + 1e-9))
 
 
 def clip(text, width=60):
@@ -56,19 +71,81 @@ def clip(text, width=60):
     return repr(text if len(text) <= width else text[: width - 1] + "…")
 
 
-def text_difference(old, new, tolerance):
-    """None, or in words how new differs from old."""
+def lines(text):
+    """The lines of text as (line, what its numbers are grouped by, its series).
+
+    Numbers of a plotted series are grouped by their place on the line, others
+    are each by themselves. The series is None where the line belongs to none.
+    """
+    found = text.splitlines()
+    plotted = bool(found) and found[0].startswith("panel,series,")
+    for number, line in enumerate(found, 1):
+        if plotted and number > 1 and line:
+            name = " | ".join(next(csv.reader([line]))[:2])
+            yield line, name, name
+        else:
+            yield line, f"line {number}", None
+
+
+# The sensitivity of what has another form in the twin: it is not compared.
+FREE = None
+
+
+def sensitivities(old, new):
+    """How far the numbers of new are off those of old, its twin, as {group: at most}.
+
+    Left out is what agrees within a tenth of TOLERANCE. A series that has another
+    length, or a line that has other words, is FREE; where lines that are no
+    series are more or fewer, all of the text is, as "".
+    """
+    found = {}
+    a, b = by_group(old), by_group(new)
+    if [g for g, (series, _) in a.items() if not series] != [g for g, (series, _) in b.items() if not series]:
+        return {"": FREE}
+    for group in a.keys() | b.keys():
+        p, q = a.get(group, (None, []))[1], b.get(group, (None, []))[1]
+        if [NUMBER.split(line) for line in p] != [NUMBER.split(line) for line in q]:
+            found[group] = FREE
+            continue
+        for x, y in zip(p, q):
+            for place, (v, w) in enumerate(zip(NUMBER.findall(x), NUMBER.findall(y))):
+                off = abs(float(v) - float(w))
+                if off > TOLERANCE / ALLOWANCE * max(abs(float(v)), abs(float(w))):
+                    key = f"{group} | {place}"
+                    found[key] = max(off, found.get(key, 0))
+    return dict(sorted(found.items()))
+
+
+def by_group(text):
+    """The lines of text as {group: (whether it is a series, [line, …])}."""
+    groups = {}
+    for line, group, series in lines(EMBEDDED.sub("(embedded)", text)):
+        groups.setdefault(group, (series is not None, []))[1].append(line)
+    return groups
+
+
+def text_difference(old, new, tolerance, sensitivity=None):
+    """None, or in words how new differs from old.
+
+    Where there is a tolerance, sensitivity is what `sensitivities` found of the text.
+    """
     if old == new:
         return None
+    allowed = []
     if tolerance:
-        old, new = EMBEDDED.sub("(embedded)", old), EMBEDDED.sub("(embedded)", new)
+        sensitivity = sensitivity or {}
+        if "" in sensitivity:
+            return None
+        old, new = compared(old, sensitivity), compared(new, sensitivity)
+        for line, group, _ in lines(old):
+            allowed += [sensitivity.get(f"{group} | {place}", 0) for place in range(len(NUMBER.findall(line)))]
     words_old, words_new = NUMBER.split(old), NUMBER.split(new)
     if words_old != words_new:
         return line_difference(old, new)
     numbers_old, numbers_new = list(NUMBER.finditer(old)), NUMBER.findall(new)
     off = []
-    for a, b in zip(numbers_old, numbers_new):
-        if not agree(a.group(), b, tolerance):
+    for a, b, sensitive in itertools.zip_longest(numbers_old, numbers_new, allowed, fillvalue=0):
+        if not agree(a.group(), b, tolerance, sensitive):
             x, y = float(a.group()), float(b)
             off.append((abs(x - y) / max(abs(x), abs(y)), old.count("\n", 0, a.start()) + 1, a.group(), b))
     if off:
@@ -78,6 +155,17 @@ def text_difference(old, new, tolerance):
             f"(line {worst[1]}{series(old, worst[1])}: committed {worst[2]}, recomputed {worst[3]})"
         )
     return None if tolerance else line_difference(old, new)
+
+
+def compared(text, sensitivity):
+    """text less what is FREE."""
+    kept = []
+    for line, group, series in lines(EMBEDDED.sub("(embedded)", text)):
+        if group not in sensitivity:
+            kept.append(line)
+        elif series is None:
+            kept.append("")
+    return "\n".join(kept)
 
 
 def series(text, number):
@@ -101,13 +189,13 @@ def line_difference(old, new):
     return "differs only in its line ends"
 
 
-def file_difference(path, old, new, tolerance):
+def file_difference(path, old, new, tolerance, sensitivity=None):
     """None, or how the bytes new of the file named path differ from old."""
     if old == new:
         return None
     if path.suffix in TEXT:
         try:
-            return text_difference(old.decode(), new.decode(), tolerance)
+            return text_difference(old.decode(), new.decode(), tolerance, sensitivity)
         except UnicodeDecodeError:
             pass
     if tolerance:
@@ -126,8 +214,9 @@ def files_in(folder):
     return {p.relative_to(folder): p.read_bytes() for p in paths}
 
 
-def folder_differences(committed, fresh, tolerance):
-    """Yields (relative path, what differs) for two folders of output files."""
+def folder_differences(committed, fresh, tolerance, sensitive=None):
+    """Yields (relative path, what differs) for two folders of output files, whose
+    sensitivities are {relative path as text: those of that file}."""
     old, new = files_in(committed), files_in(fresh)
     for path in sorted(old.keys() | new.keys()):
         if path not in new:
@@ -135,17 +224,21 @@ def folder_differences(committed, fresh, tolerance):
         elif path not in old:
             yield path, "written, but not committed"
         else:
-            what = file_difference(path, old[path], new[path], tolerance)
             plotted = path.with_suffix(".csv")
-            if what and path.suffix in PICTURES and plotted in old and plotted in new:
-                same = file_difference(plotted, old[plotted], new[plotted], tolerance) is None
+            drawn = path.suffix in PICTURES and plotted in old and plotted in new
+            if tolerance and drawn:
+                continue
+            what = file_difference(path, old[path], new[path], tolerance, (sensitive or {}).get(path.as_posix()))
+            if what and drawn:
+                same = old[plotted] == new[plotted]
                 what = f"the picture alone was changed: the series it plots agree ({what})" if same else f"plots the series of {plotted.name}, which differ"
             if what:
                 yield path, what
 
 
-def notebook_differences(old, new, tolerance):
-    """Yields (place, what differs) for the texts of two notebooks of the same cells."""
+def notebook_differences(old, new, tolerance, sensitive=None):
+    """Yields (place, what differs) for the texts of two notebooks of the same cells,
+    whose sensitivities are {place: those of that output}."""
     if old == new:
         return
     try:
@@ -161,14 +254,15 @@ def notebook_differences(old, new, tolerance):
             yield f"cell {i}", f"committed {len(p)} outputs, recomputed {len(q)}"
             continue
         for j, (s, t) in enumerate(zip(p, q), 1):
-            for kind, what in output_differences(s, t, tolerance):
+            place = f"cell {i}, output {j}"
+            for kind, what in output_differences(s, t, tolerance, lambda kind: (sensitive or {}).get(f"{place} ({kind})")):
                 found = True
-                yield f"cell {i}, output {j} ({kind})", what
+                yield f"{place} ({kind})", what
     if not found and not tolerance:
         yield "the file", "its outputs agree but it is laid out otherwise: ./reproduce.sh writes it in its plain form"
 
 
-def output_differences(old, new, tolerance):
+def output_differences(old, new, tolerance, sensitivity=lambda kind: None):
     if old.get("output_type") != new.get("output_type"):
         yield new.get("output_type"), f"committed as {old.get('output_type')}"
         return
@@ -180,9 +274,20 @@ def output_differences(old, new, tolerance):
             if p[kind] != q[kind] and not tolerance:
                 yield kind, "the picture differs"
         else:
-            what = text_difference(p[kind], q[kind], tolerance)
+            what = text_difference(p[kind], q[kind], tolerance, sensitivity(kind))
             if what:
                 yield kind, what
+
+
+def places(notebook):
+    """The texts of a notebook's outputs, by the names that notebook_differences has for them."""
+    return {
+        f"cell {i}, output {j} ({kind})": text
+        for i, cell in enumerate(json.loads(notebook)["cells"], 1)
+        for j, output in enumerate(cell.get("outputs", []), 1)
+        for kind, text in parts(output).items()
+        if not kind.startswith("image/")
+    }
 
 
 def parts(output):

@@ -28,6 +28,7 @@ import progress
 import provenance
 import readme
 import report
+import sensitivities
 import timings
 
 
@@ -103,8 +104,8 @@ class CommandLine(unittest.TestCase):
 
 
 class Numbers(unittest.TestCase):
-    def difference(self, old, new, tolerance=TOLERANCE):
-        return compare.text_difference(old, new, tolerance)
+    def difference(self, old, new, tolerance=TOLERANCE, sensitivity=None):
+        return compare.text_difference(old, new, tolerance, sensitivity)
 
     def test_equal(self):
         self.assertIsNone(self.difference("a 1.5", "a 1.5", 0))
@@ -122,10 +123,47 @@ class Numbers(unittest.TestCase):
 
     def test_beyond_tolerance(self):
         self.assertIsNotNone(self.difference("1.080", "1.078"))
-        self.assertIsNotNone(self.difference("1.00000000", "1.00000200"))
+        self.assertIsNotNone(self.difference("1.00000000", "1.00000002"))
+        self.assertIsNotNone(self.difference("1.00000000000", "1.00000001000"))
+        self.assertIsNone(self.difference("1.00000000000", "1.00000000050"))
         self.assertIsNotNone(self.difference("K=64", "K=63"))  # whole numbers are exact
         self.assertIsNotNone(self.difference("1.5", "-1.5"))
         self.assertIsNotNone(self.difference("1.5", "NaN"))
+
+    SERIES = "panel,series,x,y,z,low,high\np,C = 5,0,1.00000000000,,,\np,C = 5,1,1.00000000000,,,\np,other,1,1.00000000000,,,\n"
+
+    def test_a_twin_tells_what_is_sensitive(self):
+        twin = self.SERIES.replace("1,1.00000000000,,,\np,o", "1,1.00000100000,,,\np,o")
+        found = compare.sensitivities(self.SERIES, twin)
+        self.assertEqual(list(found), ["p | C = 5 | 2"])  # after 5, of the name, and x
+        self.assertAlmostEqual(found["p | C = 5 | 2"], 1e-6, 12)
+        self.assertEqual(compare.sensitivities("a 1.5\nb 2.5 3.5", "a 1.5\nb 2.5 3.25"), {"line 2 | 1": 0.25})
+        self.assertEqual(compare.sensitivities(self.SERIES, self.SERIES), {})
+
+    def test_what_the_twin_writes_otherwise_is_free(self):
+        shorter = self.SERIES.replace("p,C = 5,1,1.00000000000,,,\n", "")
+        found = compare.sensitivities(self.SERIES, shorter)
+        self.assertEqual(found, {"p | C = 5": compare.FREE})
+        self.assertIsNone(compare.text_difference(self.SERIES, shorter, TOLERANCE, found))
+        self.assertIn("committed '", compare.text_difference(self.SERIES, shorter.replace("other", "another"), TOLERANCE, found))
+        words = compare.sensitivities("a yes\nb 1.5", "a no\nb 1.5")
+        self.assertEqual(words, {"line 1": compare.FREE})
+        self.assertIsNone(compare.text_difference("a yes\nb 1.5", "a perhaps\nb 1.5", TOLERANCE, words))
+        self.assertIsNotNone(compare.text_difference("a yes\nb 1.5", "a yes\nb 1.7", TOLERANCE, words))
+        self.assertEqual(compare.sensitivities("a\nb", "a"), {"": compare.FREE})
+        self.assertIsNone(compare.text_difference("a\nb", "c", TOLERANCE, {"": compare.FREE}))
+
+    def test_sensitive_numbers_may_differ_by_ten_times_as_much(self):
+        for group, line, most in (("p | C = 5 | 2", 1, 1e-5), ("p | C = 5 | 2", 2, 1e-5), ("p | other | 1", 3, 0)):
+            for off, agrees in ((0.9 * most, True), (1.1 * most + 2e-9, False)):
+                rows = self.SERIES.splitlines()
+                rows[line] = rows[line].replace("1.00000000000", f"{1 + off:.11f}")
+                said = compare.text_difference(self.SERIES, "\n".join(rows), TOLERANCE, {"p | C = 5 | 2": 1e-6})
+                self.assertEqual(said is None, agrees, (group, line, off))
+        # A count may differ only where it does in the twin.
+        self.assertIsNone(self.difference("steps 10", "steps 12", TOLERANCE, {"line 1 | 0": 1}))
+        self.assertIsNotNone(self.difference("steps 10", "steps 12"))
+        self.assertIsNotNone(self.difference("steps 10", "steps 12", 0, {"line 1 | 0": 1}))  # where every byte counts
 
     def test_says_where_and_how_much(self):
         got = self.difference("a,b\n1,2.5\n3,4.0\n", "a,b\n1,2.5\n3,5.0\n")
@@ -644,6 +682,39 @@ class Locking(unittest.TestCase):
         first.wait()
         self.assertTrue(wait_for(lambda: not alive(child)), "the child lives on")
         environment.Lock().release()
+
+
+class Sensitivities(unittest.TestCase):
+    def setUp(self):
+        self.checkout = Checkout(self).__enter__()
+        self.addCleanup(self.checkout.__exit__)
+        self.task = provenance.Task(self.checkout.root / "notebooks/n.ipynb")
+        self.checkout.write("notebooks/n.ipynb", self.notebook("2.50000"))
+        self.checkout.write("figures/out/n/t.csv", "a,1.00000\n")
+        self.checkout.write("figures/out/n/provenance.json", "{}")
+
+    def notebook(self, value):
+        output = {"output_type": "stream", "name": "stdout", "text": [f"loss {value}\n"]}
+        return json.dumps({"cells": [{"cell_type": "code", "source": [], "outputs": [output]}]})
+
+    def differing(self, table, value, tolerance=TOLERANCE):
+        self.checkout.write("fresh/t.csv", f"a,{table}\n")
+        return list(main.differing(self.task, self.checkout.root / "fresh", self.notebook(value).encode(), tolerance))
+
+    def test_recorded_from_the_twin_and_allowed_for_elsewhere(self):
+        self.checkout.write("twin/t.csv", "a,1.00100\n")
+        self.assertEqual(self.differing("1.00000", "2.50000"), [])
+        self.assertEqual(len(self.differing("1.00500", "2.52000")), 2)
+        sensitivities.record(self.task, sensitivities.of(self.task, self.checkout.root / "twin", self.notebook("2.50300").encode()))
+        self.assertEqual(sensitivities.read(self.task), {"t.csv": {"line 1 | 0": 1e-3}, "cell 1, output 1 (stdout)": {"line 1 | 0": 3e-3}})
+        self.assertEqual(self.differing("1.00500", "2.52000"), [])
+        self.assertEqual(len(self.differing("1.02000", "2.55000")), 2)
+        self.assertEqual(len(self.differing("1.00500", "2.52000", 0)), 2)
+        self.assertEqual(sensitivities.read(provenance.Task(Path("notebooks/other.ipynb"))), {})
+
+    def test_what_is_written_no_more_is_named(self):
+        self.checkout.write("figures/out/sensitivities.json", '{"n": {"gone.csv": {"line 1 | 0": 1}}}')
+        self.assertIn("gone.csv is no output", self.differing("1.00000", "2.50000", 0)[0])
 
 
 class Timings(unittest.TestCase):
