@@ -343,12 +343,21 @@ class Runs(unittest.TestCase):
                 self.assertEqual(os.listdir(self.checkout / ".work" / "temporary"), [])
 
     def test_two_at_once(self):
-        self.notebook("01_slow", WRITES, "%%\ntime.Sleep(3*time.Second)")
+        go_on = Path(self.folder.name, "go on")
+        self.addCleanup(go_on.unlink, missing_ok=True)
+        self.notebook("01_slow", WRITES, f'%%\nfor {{\n\tif _, err := os.Stat("{go_on}"); err == nil {{\n\t\tbreak\n\t}}\n\ttime.Sleep(50 * time.Millisecond)\n}}')
         self.notebook("02_quick", WRITES)
         first = self.start("01")
         self.assertTrue(self.wait_for(lambda: self.processes("gonb_")))
-        said = self.reproduce("02")
-        self.assertIn(f"(process {first.pid}) is at work in this checkout; waiting", said)
+        second = self.start("02")
+        for line in second.stdout:
+            if f"(process {first.pid}) is at work in this checkout; waiting" in line:
+                break
+        else:
+            self.fail("the second run did not wait for the first")
+        go_on.touch()
+        said = second.communicate(timeout=300)[0]
+        self.assertEqual(second.returncode, 0, said)
         self.assertEqual(first.communicate(timeout=60)[0].count("files changed: 2"), 1)
         self.assertEqual(first.returncode, 0)
 
