@@ -140,10 +140,11 @@ type Step struct {
 // A searcher with gradient has converged where moves within the scales lower
 // the loss, to first order, by at most Tol·|f(x)| in total. The scale of a
 // coordinate here is at least |x| and the length of the searcher's next step.
-// Where the loss tends to zero, Tol·|f(x0)| suffices if the last two
-// evaluations were within Tol of the scale in each coordinate. For a convex loss
-// the first test bounds what is left to gain within the scales. A negative Tol
-// is never reached.
+// Where the loss tends to zero, Tol·|f(x0)| suffices if the secant between the
+// last two gradients, met within √Tol of the scales, puts the minimum within Tol
+// of them. For a convex
+// loss the first test bounds what is left to gain within the scales. A negative
+// Tol is never reached.
 type Searcher interface {
 	Search(p Problem, x0 []float64) iter.Seq2[Step, error]
 }
@@ -207,9 +208,11 @@ type walk struct {
 
 	first float64   // |f| at the start
 	scale []float64 // of each coordinate, at the start
-	last  []float64 // X of the evaluation before this one
-	moved float64   // the largest move from last to X, in scales
-	work  []float64
+	moved float64   // the largest move from the evaluation before, in scales
+	left  float64   // the way to the minimum by the secant of that move, in scales
+	// X and Grad of the evaluation before this one.
+	last, lastGrad []float64
+	work           []float64
 }
 
 // search returns the evaluations that run makes. X starts as the projection of
@@ -218,9 +221,9 @@ type walk struct {
 func search(p Problem, x0 []float64, limit int, gradient bool, settings error, run func(w *walk)) iter.Seq2[Step, error] {
 	return func(yield func(Step, error) bool) {
 		w := &walk{Step: Step{X: append([]float64(nil), x0...)}, p: p, yield: yield, limit: limit,
-			last: make([]float64, len(x0)), work: make([]float64, len(x0))}
+			work: make([]float64, len(x0))}
 		if gradient {
-			w.Grad = make([]float64, len(x0))
+			w.Grad, w.last, w.lastGrad = make([]float64, len(x0)), make([]float64, len(x0)), make([]float64, len(x0))
 		}
 		if settings == nil {
 			settings = p.check(x0)
@@ -291,14 +294,24 @@ func (w *walk) evaluate() bool {
 	if w.Evaluations == 1 {
 		w.measure()
 	}
-	w.moved = math.Inf(1)
+	w.moved, w.left = 0, math.Inf(1)
+	if w.Grad == nil {
+		return true
+	}
 	if w.Evaluations > 1 {
-		w.moved = 0
+		var slope, change float64
 		for i, x := range w.X {
-			w.moved = max(w.moved, math.Abs(x-w.last[i])/w.size(i, x))
+			size := w.size(i, x)
+			w.moved = max(w.moved, math.Abs(x-w.last[i])/size)
+			slope = max(slope, math.Abs(w.Grad[i])*size)
+			change = max(change, math.Abs(w.Grad[i]-w.lastGrad[i])*size)
+		}
+		if w.moved > 0 && change > 0 {
+			w.left = w.moved * (slope / change)
 		}
 	}
 	copy(w.last, w.X)
+	copy(w.lastGrad, w.Grad)
 	return true
 }
 
@@ -408,12 +421,15 @@ const (
 // converged is the test that Searcher documents. next holds the lengths of the
 // searcher's next step; nil: no curvature has determined them yet.
 func (w *walk) converged(next []float64, tol float64) bool {
+	if tol < 0 {
+		return false
+	}
 	tol = orDefault(tol, defaultTol)
 	if next == nil {
 		tol = min(tol, unseenTol)
 	}
 	gain := w.gain(next)
-	return gain <= tol*math.Abs(w.Loss) || gain <= tol*w.first && w.moved <= tol
+	return gain <= tol*math.Abs(w.Loss) || gain <= tol*w.first && w.left <= tol && w.moved*w.moved <= tol
 }
 
 // gain returns how far moves within the scales lower the loss, to first order.

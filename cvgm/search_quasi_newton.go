@@ -45,6 +45,19 @@ func (m QuasiNewton) Search(p Problem, x0 []float64) iter.Seq2[Step, error] {
 }
 
 const (
+	// armijo is the share of the gain by the slope at x that a step must reach.
+	// Steps along a good model reach half; the usual small share lets them all
+	// pass and still excludes steps that gain nothing.
+	armijo = 1e-4
+	// flat is the share of the loss below which two losses differ only by
+	// rounding, some dozens of 2⁻⁵³. Slopes then decide (Hager and Zhang 2005):
+	// the step must leave at most the share maxSlope of the slope at x.
+	flat     = 1e-14
+	maxSlope = .9
+	// kinkGain is the share of the loss that a step found by more than three
+	// trials must gain. Less is the creeping descent along a kink, for which the
+	// model's curvatures are to blame.
+	kinkGain = 1e-10
 	// minGain is the share of the loss that the way from one restart of the
 	// model to the next must gain. It is far above the rounding of a loss, so
 	// that a search at a kink ends.
@@ -82,8 +95,13 @@ func (m QuasiNewton) run(w *walk) {
 		box.minimise(d, x, grad, b)
 		return true
 	}
-	// converged tests X with the lengths of the model's step.
+	// converged tests X with the lengths of the model's step. They mean nothing
+	// before the first curvature and where the last one was damped.
+	known := false
 	converged := func() bool {
+		if !known {
+			return w.converged(nil, m.Tol)
+		}
 		for i, v := range d {
 			reach[i] = math.Abs(v)
 		}
@@ -92,7 +110,7 @@ func (m QuasiNewton) run(w *walk) {
 	tol := orDefault(m.Tol, defaultTol)
 	// At a minimum the first step, whose length no curvature has determined,
 	// is rejected. Then it confirms the start.
-	confirms := w.gain(nil) <= tol*math.Abs(w.Loss)
+	confirms := tol > 0 && w.gain(nil) <= tol*math.Abs(w.Loss)
 	accept()
 	for more := direct(); more; {
 		slope := floats.Dot(grad, d)
@@ -124,13 +142,11 @@ func (m QuasiNewton) run(w *walk) {
 			}
 			floats.SubTo(s, w.X, x)
 			slopeThere := floats.Dot(w.Grad, d)
-			// Where values differ by no more than rounding, slopes still tell
-			// (Hager and Zhang 2005).
-			if w.Loss <= loss+1e-4*floats.Dot(grad, s) ||
-				w.Loss <= loss+1e-14*math.Abs(loss) && slopeThere <= -.9*slope && slopeThere >= .9*slope {
+			if w.Loss <= loss+armijo*floats.Dot(grad, s) ||
+				w.Loss <= loss+flat*math.Abs(loss) && math.Abs(slopeThere) <= -maxSlope*slope {
 				floats.SubTo(y, w.Grad, grad)
-				b.add(s, y)
-				if trials > 3 && w.Loss > loss-1e-10*math.Abs(loss) {
+				known = b.add(s, y)
+				if trials > 3 && w.Loss > loss-kinkGain*math.Abs(loss) {
 					b.scale = 0 // much search for little gain: a kink
 				}
 				accept()
@@ -196,16 +212,29 @@ func (c *curvature) times(dst, v []float64, k int) {
 	}
 }
 
-// add takes in that the gradient changed by y over the step s.
-func (c *curvature) add(s, y []float64) {
+const (
+	// minCurvature is the curvature along a step, as a share of the model's,
+	// below which it is damped. Powell damps below .2 already, which hurts on
+	// convex losses whose curvature falls fast; what matters is that B stays
+	// positive definite by far more than rounding.
+	minCurvature = 1e-10
+	// dampedCurvature is the curvature, as a share of the model's, that takes
+	// its place (Powell 1978).
+	dampedCurvature = .2
+)
+
+// add takes in that the gradient changed by y over the step s. It returns false
+// where it had to damp the change, or leave it out.
+func (c *curvature) add(s, y []float64) bool {
 	c.times(c.bs, s, len(c.s))
 	sBs, sy := floats.Dot(s, c.bs), floats.Dot(s, y)
 	if !(sBs > 0) {
-		return
+		return false
 	}
 	y = append([]float64(nil), y...)
-	if sy <= 1e-10*sBs {
-		t := .8 * sBs / (sBs - sy)
+	damped := sy <= minCurvature*sBs
+	if damped {
+		t := (1 - dampedCurvature) * sBs / (sBs - sy)
 		floats.Scale(t, y)
 		floats.AddScaled(y, 1-t, c.bs)
 	}
@@ -224,7 +253,12 @@ func (c *curvature) add(s, y []float64) {
 		floats.Scale(1/math.Sqrt(floats.Dot(sk, a)), a)
 		c.a, c.b = append(c.a, a), append(c.b, bs)
 	}
+	return !damped
 }
+
+// modelTol is the share of the gradient that the model's minimiser may leave:
+// far below what the next evaluation changes, far above rounding.
+const modelTol = 1e-10
 
 // boxModel minimises gᵀd + ½dᵀBd over the box lower − x ≤ d ≤ upper − x: by
 // conjugate gradients on the free coordinates, which are found anew whenever
@@ -257,12 +291,16 @@ func (m *boxModel) snap(x, d []float64) {
 
 func (m *boxModel) minimise(d, x, g []float64, b *curvature) {
 	clear(d)
-	copy(m.r, g)
+	// In a unit near that of the slopes, which a power of two changes without
+	// rounding, products of three slopes do not overflow.
+	_, e := math.Frexp(floats.Norm(g, math.Inf(1)))
+	unit := math.Ldexp(1, min(max(-e, -1000), 1000))
+	floats.ScaleTo(m.r, unit, g)
 	for i, v := range x {
 		lower, upper := m.p.bounds(i)
 		m.down[i], m.up[i] = lower-v, upper-v
 	}
-	enough := 1e-20 * floats.Dot(g, g)
+	enough := modelTol * modelTol * floats.Dot(m.r, m.r)
 	for range 3*len(d) + 10 {
 		var rr float64
 		for i, r := range m.r {
@@ -278,6 +316,7 @@ func (m *boxModel) minimise(d, x, g []float64, b *curvature) {
 		}
 		for range len(d) {
 			b.times(m.bv, m.v, len(b.s))
+			floats.Scale(unit, m.bv)
 			t := rr / floats.Dot(m.v, m.bv)
 			hit, at := -1, 0.
 			for i, v := range m.v {

@@ -1,0 +1,311 @@
+package cvgm
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	"cvgm/qpdiff"
+	"cvgm/synth"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+)
+
+// parabola is ½(x − c)² + lowest in one variable.
+func parabola(c, lowest float64) Problem {
+	return Problem{Objective: func(grad, x []float64) (float64, error) {
+		grad[0] = x[0] - c
+		return grad[0]*grad[0]/2 + lowest, nil
+	}}
+}
+
+// x halves at each step, so that the index of the last one gives the tolerance.
+func TestSearchesConvergeByTheDocumentedTest(t *testing.T) {
+	for _, c := range []struct {
+		lowest, tol float64
+		want        int
+	}{
+		{1, 0, 30},    // x ≤ 1e-9
+		{1, 1e-5, 17}, // x ≤ 1e-5
+		{0, 0, 31},    // x ≤ 1e-9·½, the loss at the start
+		{-.5, 0, 31},  // the same, where the loss starts from zero: |f| is ½ at the end
+	} {
+		steps := collect(t, ProjectedGradient{StepSize: .5, Tol: c.tol}, parabola(0, c.lowest), []float64{1})
+		if last := steps[len(steps)-1]; !last.Converged || last.Index != c.want {
+			t.Errorf("lowest loss %v, Tol %v: ends at step %d, want %d", c.lowest, c.tol, last.Index, c.want)
+		}
+	}
+	// From a huge loss, slopes that are small against it do not suffice as long
+	// as steps are long.
+	steps := collect(t, QuasiNewton{}, Problem{Objective: hostile["overflow"]}, []float64{17, 1})
+	if last := steps[len(steps)-1]; !last.Converged || math.Abs(last.Loss-1) > 1e-9 {
+		t.Errorf("from a huge loss ends at %+v", last)
+	}
+}
+
+func TestNegativeTolIsNeverReached(t *testing.T) {
+	for _, name := range []string{"zero", "constant"} {
+		for _, s := range []Searcher{
+			ProjectedGradient{StepSize: 1, MaxSteps: 9, Tol: -1}, HeavyBall{StepSize: 1, MaxSteps: 9, Tol: -1}, Nesterov{StepSize: 1, MaxSteps: 9, Tol: -1},
+			Adam{StepSize: 1, MaxSteps: 9, Tol: -1}, AdaptiveGradient{MaxSteps: 9, Tol: -1},
+		} {
+			if steps := collect(t, s, Problem{Objective: hostile[name]}, []float64{1, 1}); len(steps) != 9 || steps[8].Converged {
+				t.Errorf("%T: %d steps, converged %v", s, len(steps), steps[len(steps)-1].Converged)
+			}
+		}
+	}
+}
+
+// A start of a tiny number is no sign that a loss depends on changes as tiny;
+// but what the loss does not resolve at all ends a search.
+func TestSearchesLeaveTinyStarts(t *testing.T) {
+	for _, s := range []Searcher{QuasiNewton{}, AdaptiveGradient{}} {
+		for _, x0 := range []float64{1e-3, 1e-9, 3e-15} {
+			best, err := Best(s.Search(parabola(1, .5), []float64{x0}))
+			if err != nil || math.Abs(best.X[0]-1) > 1e-8 || !best.Converged && best.Loss > .5 {
+				t.Errorf("%T from %v: ends at %+v (%v)", s, x0, best, err)
+			}
+		}
+		if steps := collect(t, s, parabola(1, .5), []float64{3e-16}); len(steps) != 1 || !steps[0].Converged {
+			t.Errorf("%T: %d steps where the loss shows none", s, len(steps))
+		}
+	}
+}
+
+// From the minimum a search need not go anywhere.
+func TestSearchesEndWhereTheyStart(t *testing.T) {
+	for _, c := range []struct {
+		s    Searcher
+		most int
+	}{
+		{QuasiNewton{}, 3}, {AdaptiveGradient{}, 40}, {ProjectedGradient{StepSize: .5}, 1}, {HeavyBall{StepSize: .5}, 1}, {Nesterov{StepSize: .5}, 1},
+	} {
+		for _, off := range []float64{0, 1e-17, 1e-12, 1e-10} {
+			steps := collect(t, c.s, parabola(1, 1), []float64{1 + off})
+			if last := steps[len(steps)-1]; !last.Converged || len(steps) > c.most || math.Abs(last.X[0]-1) > 2e-9 {
+				t.Errorf("%T from 1+%v: ends after %d steps at %+v", c.s, off, len(steps), last)
+			}
+		}
+	}
+}
+
+func TestScalesFollowTheDocumentedRule(t *testing.T) {
+	inf := math.Inf(1)
+	for name, c := range map[string]struct {
+		p    Problem
+		x0   []float64
+		grad float64 // of the largest entry at the start, where the loss is 6
+		want []float64
+	}{
+		"signs fixed":           {Problem{Lower: []float64{0, -inf, 1}, Upper: []float64{inf, 0, 9}}, []float64{.1, -20, 3}, 1, []float64{.1, 20, 3}},
+		"widths":                {Problem{Lower: []float64{-1, -2}, Upper: []float64{1, 5}}, []float64{.1, 0}, 1, []float64{2, 7}},
+		"weights":               {Problem{}, []float64{.1, -.5, 0}, 1, []float64{.5, .5, .5}},
+		"weights and a penalty": {Problem{Lower: []float64{-inf, 0}}, []float64{3, .2}, 1, []float64{3, .2}},
+		"penalties at zero":     {Problem{Lower: []float64{0, 0}}, []float64{0, .2}, 1, []float64{.2, .2}},
+		"a bound":               {Problem{Lower: []float64{-4, 0}, Upper: []float64{inf, 8}}, []float64{0, 0}, 1, []float64{4, 8}},
+		"nothing":               {Problem{}, []float64{0, 0}, 3, []float64{2, 2}},
+		"nothing at all":        {Problem{}, []float64{0, 0}, 0, []float64{1, 1}},
+	} {
+		w := &walk{Step: Step{X: c.x0, Loss: 6, Grad: make([]float64, len(c.x0))}, p: c.p}
+		w.Grad[0] = -c.grad
+		w.measure()
+		if !slices.Equal(w.scale, c.want) {
+			t.Errorf("%s: scales %v, want %v", name, w.scale, c.want)
+		}
+	}
+}
+
+// The first steps by hand: bias correction makes the first as long as StepSize
+// whatever the slope is.
+func TestAdamCorrectsItsBias(t *testing.T) {
+	slopes := []float64{3, -1, 1e-5}
+	p := Problem{Objective: func(grad, x []float64) (float64, error) {
+		grad[0] = slopes[0]
+		slopes = append(slopes[1:], 1)
+		return x[0], nil
+	}}
+	const b1, b2, s = .9, .999, .1
+	var a, b float64
+	want := []float64{5}
+	for k, g := range slopes {
+		a, b = b1*a+(1-b1)*g, b2*b+(1-b2)*g*g
+		hat := func(v, beta float64) float64 { return v / (1 - math.Pow(beta, float64(k+1))) }
+		want = append(want, want[k]-s*hat(a, b1)/(math.Sqrt(hat(b, b2))+1e-8*3))
+	}
+	if math.Abs(want[1]-4.9) > 1e-8 {
+		t.Errorf("the first step by hand ends at %v", want[1])
+	}
+	for k, step := range collect(t, Adam{StepSize: s, MaxSteps: 4}, p, []float64{5}) {
+		if math.Abs(step.X[0]-want[k]) > 1e-14 {
+			t.Errorf("step %d is at %v, want %v", k, step.X[0], want[k])
+		}
+	}
+}
+
+// Adam's default Epsilon is 1e-8 of the largest slope: an entry whose slope has
+// fallen to that is at half speed.
+func TestAdamSlowsDownWhereSlopesVanish(t *testing.T) {
+	at := func(slope float64) float64 {
+		k := 0
+		p := Problem{Objective: func(grad, x []float64) (float64, error) {
+			grad[0] = slope
+			if k++; k == 1 {
+				grad[0] = 1
+			}
+			return x[0], nil
+		}}
+		// Without memory, every slope has the step to itself.
+		steps := collect(t, Adam{StepSize: 1, Beta1: 1e-300, Beta2: 1e-300, MaxSteps: 3}, p, []float64{0})
+		return steps[1].X[0] - steps[2].X[0]
+	}
+	for slope, want := range map[float64]float64{1: 1, 1e-8: .5, 1e-7: 1 / 1.1, 1e-9: 1. / 11} {
+		if got := at(slope); math.Abs(got-want) > 1e-6 {
+			t.Errorf("at slope %v the step is %v, want %v", slope, got, want)
+		}
+	}
+}
+
+// In a long valley the momentum overshoots without a restart, and comes back
+// again and again.
+func TestNesterovRestartsWhereMomentumOvershoots(t *testing.T) {
+	valley := Problem{Objective: func(grad, x []float64) (float64, error) {
+		grad[0], grad[1] = x[0], 1e-4*x[1]
+		return 1 + (x[0]*x[0]+1e-4*x[1]*x[1])/2, nil
+	}}
+	steps := collect(t, Nesterov{StepSize: 1, MaxSteps: 5000}, valley, []float64{1, 1})
+	if last := steps[len(steps)-1]; !last.Converged || last.Evaluations > 1000 {
+		t.Errorf("ends after %d evaluations, converged %v", last.Evaluations, last.Converged)
+	}
+}
+
+// B takes in a curvature that is positive as it is, and another as a fifth of
+// its own: it stays positive definite.
+func TestCurvatureIsDampedWhereNotPositive(t *testing.T) {
+	src := synth.NewStream(1, "curvature")
+	const n = 4
+	vector := func() []float64 {
+		v := make([]float64, n)
+		for i := range v {
+			v[i] = src.NormFloat64()
+		}
+		return v
+	}
+	bs := make([]float64, n)
+	for range 50 {
+		c := newCurvature(n, 3)
+		c.reset(1 + src.Float64())
+		for range 5 {
+			s, y := vector(), vector()
+			c.times(bs, s, len(c.s))
+			before, sy := floats.Dot(s, bs), floats.Dot(s, y)
+			c.add(s, y)
+			c.times(bs, s, len(c.s))
+			want := sy
+			if sy <= 0 {
+				want = -1 // of the last model, whose scale add changes
+				_ = before
+			}
+			if got := floats.Dot(s, bs); want > 0 && math.Abs(got-want) > 1e-9*want || !(got > 0) {
+				t.Errorf("curvature %v along a step of %v", got, sy)
+			}
+			for range 3 {
+				v := vector()
+				c.times(bs, v, len(c.s))
+				if !(floats.Dot(v, bs) > 0) {
+					t.Errorf("B is not positive definite: %v", floats.Dot(v, bs))
+				}
+			}
+		}
+		first := newCurvature(n, 3)
+		first.reset(2)
+		s := vector()
+		y := make([]float64, n)
+		floats.AddScaled(y, -3, s)
+		first.add(s, y)
+		first.times(bs, s, 1)
+		if got, want := floats.Dot(s, bs), .2*2*floats.Dot(s, s); math.Abs(got-want) > 1e-12*want {
+			t.Errorf("damped curvature %v, want %v", got, want)
+		}
+	}
+}
+
+// A step that takes several entries to their bounds puts each exactly there,
+// whatever the rounding of bound − x.
+func TestQuasiNewtonMeetsBoundsExactly(t *testing.T) {
+	src := synth.NewStream(1, "exact bounds")
+	for range 200 {
+		n := 2 + int(4*src.Float64())
+		lower, x0 := make([]float64, n), make([]float64, n)
+		for i := range n {
+			lower[i] = 1e-3 * src.Float64()
+			x0[i] = lower[i] + src.Float64()
+		}
+		p := Problem{Lower: lower, Objective: func(grad, x []float64) (float64, error) {
+			var f float64
+			for i, v := range x {
+				grad[i] = 1 + v
+				f += v + v*v/2
+			}
+			return f, nil
+		}}
+		steps := collect(t, QuasiNewton{}, p, x0)
+		if last := steps[len(steps)-1]; !last.Converged || !slices.Equal(last.X, lower) || len(steps) > 5 {
+			t.Fatalf("from %v ends at %v instead of %v after %d steps", x0, last.X, lower, len(steps))
+		}
+	}
+}
+
+// With the choice made, no search ends at a kink of the CV loss.
+func TestSearchesSurviveKinksOfTheCVLoss(t *testing.T) {
+	marks := 0
+	for seed := range 8 {
+		src := synth.NewStream(uint64(seed), "kinks")
+		const n, m = 40, 4
+		x, y, class := mat.NewDense(n, m, nil), make([]float64, n), make([]float64, n)
+		for i := range n {
+			for j := range m {
+				x.Set(i, j, src.NormFloat64())
+			}
+			y[i] = x.At(i, 0) - x.At(i, 1) + 2*src.NormFloat64()
+			class[i] = sign(y[i])
+		}
+		splits, err := RandomSplits(src, n, 8, .8)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range []Config{
+			{Data: qpdiff.Data{X: x, Y: y}, Loss: SquaredError{}, Learner: func() Learner { return new(qpdiff.ElasticNet) }},
+			{Data: qpdiff.Data{X: x, Y: class}, Loss: SoftMargin{}, Learner: func() Learner { return new(qpdiff.SVM) }},
+		} {
+			c.Splits, c.Generalised = splits, true
+			cv, err := New(c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			p := Problem{Objective: cv.Eval, Generalised: cv.Generalised, Lower: []float64{1e-4, 1e-4}, Upper: []float64{10, 10}}
+			least := math.Inf(1)
+			for k, s := range []Searcher{QuasiNewton{MaxSteps: 100}, AdaptiveGradient{MaxSteps: 60}, ProjectedGradient{StepSize: .02, MaxSteps: 60}} {
+				best := math.Inf(1)
+				for step, err := range s.Search(p, []float64{.1, .1}) {
+					if err != nil {
+						t.Errorf("%T, data %d: %v", s, seed, err)
+						break
+					}
+					if step.Generalised {
+						marks++
+					}
+					best = min(best, step.Loss)
+				}
+				if k == 0 {
+					least = best
+				} else if _, smooth := c.Loss.(SquaredError); smooth && best < least*(1-1e-3) { // an SVM's surface has many minima
+					t.Errorf("data %d: QuasiNewton ends at %v, %T at %v", seed, least, s, best)
+				}
+			}
+		}
+	}
+	if marks == 0 {
+		t.Error("no step met a kink")
+	}
+}
