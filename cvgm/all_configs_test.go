@@ -114,7 +114,15 @@ func (l *kernelRidge) Fit(_, hyper []float64) error {
 	}
 	l.fitted = true
 	l.beta.Reset()
-	return l.beta.SolveVec(&l.k, mat.NewVecDense(n, l.d.Y))
+	return illPosed(l.beta.SolveVec(&l.k, mat.NewVecDense(n, l.d.Y)))
+}
+
+// illPosed makes a failure to solve an error of a documented kind.
+func illPosed(err error) error {
+	if err != nil {
+		err = fmt.Errorf("%w: %w", qpdiff.ErrIllPosed, err)
+	}
+	return err
 }
 
 func (l *kernelRidge) Decide(dst []float64, x *mat.Dense) error {
@@ -148,7 +156,7 @@ func (l *kernelRidge) DecideVJP(g *qpdiff.Grad, dx, x *mat.Dense, ddst []float64
 		}
 	}
 	var w mat.VecDense
-	if err := w.SolveVec(&l.k, dbeta); err != nil {
+	if err := illPosed(w.SolveVec(&l.k, dbeta)); err != nil {
 		return err
 	}
 	for i, b := range beta {

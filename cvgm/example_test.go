@@ -86,6 +86,37 @@ func ExampleCV_Eval() {
 	// Output: gained 1.000 of what the gradient promises
 }
 
+// A path of solutions has kinks, at which the CV loss has no gradient. A search
+// that may meet them takes an element of the generalised derivative there, and
+// its steps report it.
+func ExampleCV_Generalised() {
+	splits, err := cvgm.LeaveOneOut(4)
+	if err != nil {
+		panic(err)
+	}
+	cv, err := cvgm.New(cvgm.Config{
+		Data:        qpdiff.Data{X: mat.NewDense(4, 1, []float64{1, 2, 2, 1}), Y: []float64{1, 3, 1, 2}},
+		Splits:      splits,
+		Learner:     func() cvgm.Learner { return new(qpdiff.ElasticNet) },
+		Loss:        cvgm.SquaredError{},
+		Generalised: true,
+	})
+	if err != nil {
+		panic(err)
+	}
+	search := cvgm.HeavyBall{StepSize: .1, MaxSteps: 2}
+	// At λ1 = 3 the θ of the last two splits becomes 0.
+	for step, err := range search.Search(cvgm.Problem{Objective: cv.Eval, Generalised: cv.Generalised}, []float64{3, .5}) {
+		if err != nil {
+			panic(err)
+		}
+		fmt.Printf("CV loss %.4f, gradient %.4f, generalised: %v\n", step.Loss, step.Grad, step.Generalised)
+	}
+	// Output:
+	// CV loss 3.7046, gradient [0.1293 0.0123], generalised: true
+	// CV loss 3.6941, gradient [0.8101 0.0158], generalised: false
+}
+
 func ExampleSplit() {
 	splits, err := cvgm.LeaveOneOut(3)
 	if err != nil {

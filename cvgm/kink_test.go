@@ -10,6 +10,7 @@ import (
 	"cvgm/qpdiff"
 	"cvgm/synth"
 
+	"github.com/google/go-cmp/cmp"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -210,7 +211,7 @@ func TestSearchesPassKinks(t *testing.T) {
 					t.Fatal(err)
 				}
 				at := false
-				for _, err := range s.Search(Problem{Objective: cv.Eval, Lower: []float64{0, 1e-3}}, []float64{.3, .3}) {
+				for step, err := range s.Search(Problem{Objective: cv.Eval, Generalised: cv.Generalised, Lower: []float64{0, 1e-3}}, []float64{.3, .3}) {
 					if err != nil {
 						if generalised || !errors.Is(err, qpdiff.ErrNotDifferentiable) {
 							t.Errorf("%s, seed %d, generalised %v: %v", name, seed, generalised, err)
@@ -218,7 +219,10 @@ func TestSearchesPassKinks(t *testing.T) {
 						stopped++
 						break
 					}
-					at = at || cv.Generalised()
+					if step.Generalised && !generalised {
+						t.Errorf("%s, seed %d: a step is marked as generalised", name, seed)
+					}
+					at = at || step.Generalised
 				}
 				if at {
 					met++
@@ -237,6 +241,46 @@ func signs(d qpdiff.Data) qpdiff.Data {
 		d.Y[i] = math.Copysign(1, y)
 	}
 	return d
+}
+
+// Gradients at kinks have the same bits, and the same report, however many
+// goroutines share the splits.
+func TestGeneralisedDoesNotDependOnGOMAXPROCS(t *testing.T) {
+	type run struct {
+		Loss        float64
+		Grad        [2]float64
+		Generalised bool
+	}
+	var want []run
+	for _, workers := range []int{1, 2, 7, 64} {
+		cv := atKink(t, func(c *Config) {
+			c.Generalised, c.Workers = true, workers
+			c.Splits = nil
+			for k := range 64 {
+				c.Splits = append(c.Splits, Split{[]int{k % 4, (k + 1) % 4}, []int{(k + 2) % 4}})
+			}
+		})
+		var got []run
+		for _, l1 := range []float64{2, 9, 1, 2, 16, 9, 3} { // kinks: 2, 9 and 16
+			grad := make([]float64, 2)
+			loss, err := cv.Eval(grad, []float64{l1, 1})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, run{loss, [2]float64(grad), cv.Generalised()})
+		}
+		if want == nil {
+			want = got
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%d workers:\n%s", workers, diff)
+		}
+	}
+	for i, kink := range []bool{true, true, false, true, true, true, false} {
+		if want[i].Generalised != kink {
+			t.Errorf("evaluation %d: generalised is %v, want %v", i, want[i].Generalised, kink)
+		}
+	}
 }
 
 // contains reports whether the error's text has the part.
