@@ -90,8 +90,9 @@ func (l *LearnedLoss) Fit(theta, hyper []float64) error {
 }
 
 // VJP adds dthetaᵀ·∂θ/∂input at the last fit to each field of g that is not nil.
-// Errors: ErrNotFitted; an ArgError of kind ErrNotFinite for dtheta, or for hyper
-// where α2 = 0 and its derivative overflows; where strict complementarity fails
+// Errors: ErrNotFitted; an ArgError of kind ErrNotFinite for dtheta, for hyper where
+// α2 = 0 and its derivative overflows, or where another product overflows, which
+// leaves g undefined; where strict complementarity fails
 // and Generalized is not set, a NotDifferentiableError that names the rows.
 func (l *LearnedLoss) VJP(g *Grad, dtheta []float64) error {
 	if err := l.adjoint(g, dtheta, 5, l.Generalized, learnedLossNames...); err != nil {
@@ -117,7 +118,9 @@ func (l *LearnedLoss) VJP(g *Grad, dtheta []float64) error {
 		axpy(1, d[:], g.Hyper)
 		g.Hyper[4] -= dot(l.p.theta, l.w)
 	}
-	l.dataVJP(g)
+	if err := l.dataVJP(g); err != nil {
+		return err
+	}
 	if skip && g.Hyper != nil {
 		return l.notDifferentiable(&Grad{Hyper: g.Hyper}, l.weakFree, learnedLossNames[0])
 	}

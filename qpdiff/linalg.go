@@ -212,7 +212,10 @@ func ldlCond(a, dinv []float64, n, stride int, size, x []float64) float64 {
 		least = before / norm
 		before = norm
 	}
-	return math.Sqrt(float64(n)) / least
+	if cond := math.Sqrt(float64(n)) / least; cond >= 1 {
+		return cond
+	}
+	return math.Inf(1) // not a number: the estimate itself overflows
 }
 
 // ldlSize sets size to the roots of the diagonal of A, from its factor made by

@@ -6,9 +6,6 @@ import (
 	"strings"
 )
 
-// weakTol is how near to its kink a row or coordinate counts as being on it.
-const weakTol = 1e-10
-
 // SVM is the linear support vector machine with an ℓ₁ and a squared ℓ₂ penalty
 // (Barratt and Sharma 2018, supplement A), without intercept:
 //
@@ -47,8 +44,9 @@ const weakTol = 1e-10
 // elbow, and no coordinate is at its kink. λ2 > 0 alone, which is what the
 // paper asks for, is not enough. At λ1 = 0, the end of its domain, the
 // derivative with respect to λ1 is the one from the right. Margins, multipliers
-// and coordinates count as being at their kink within 1e-10 of the size of
-// their terms. Equal rows z_i, as a bootstrap sample has them, count as one row
+// and coordinates count as being at their kink where rounding hides on which side
+// they are: within 6e-14 of the size of their terms times the condition of the
+// system above, with normals scaled to length 1. Equal rows z_i, as a bootstrap sample has them, count as one row
 // of their joint weight: derivatives are along moves that keep them equal, in
 // equal parts to each.
 //
@@ -104,7 +102,8 @@ func (l *SVM) Fit(theta, hyper []float64) error {
 // VJP adds dthetaᵀ·∂θ/∂input at the last fit to each field of g that is not nil.
 // Errors: ErrNotFitted; an ArgError of kind ErrNotFinite for dtheta; where strict
 // complementarity fails and Generalized is not set, a NotDifferentiableError
-// whose Weak lists the rows i, and the coordinates j as N+j.
+// whose Weak lists the rows i, and the coordinates j as N+j; an ArgError of kind
+// ErrNotFinite where a product overflows, which leaves g undefined.
 func (l *SVM) VJP(g *Grad, dtheta []float64) error {
 	if err := l.adjoint(g, dtheta, 2, l.Generalized, "lambda1", "lambda2"); err != nil {
 		return err
@@ -119,7 +118,9 @@ func (l *SVM) VJP(g *Grad, dtheta []float64) error {
 		}
 		g.Hyper[1] -= dot(l.p.theta, l.w)
 	}
-	l.dataVJP(g)
+	if err := l.dataVJP(g); err != nil {
+		return err
+	}
 	if skip && g.Hyper != nil {
 		return l.notDifferentiable(&Grad{Hyper: g.Hyper}, l.weakFree, "lambda1")
 	}
@@ -134,7 +135,8 @@ func (l *SVM) VJP(g *Grad, dtheta []float64) error {
 // side of the kink, which allocates. Errors: ErrNotFitted; an ArgError of kind
 // ErrNotFinite for d, or ErrDomain where d lowers λ1 from 0 at θ_j = 0; a
 // NotDifferentiableError where d moves X or y at weakly active rows whose
-// multipliers are not unique.
+// multipliers are not unique; an ArgError of kind ErrNotFinite where dtheta
+// overflows.
 func (l *SVM) JVP(dtheta []float64, d *Grad) error {
 	if err := l.tangent(dtheta, d, 2); err != nil {
 		return err
@@ -244,7 +246,10 @@ func (l *marginFit) fit(theta []float64, l1 bool) error {
 	for e, i := range l.p.elbow {
 		l.mult[i] = l.p.mult[e]
 	}
-	l.findWeak(l1)
+	if err := l.findWeak(l1); err != nil {
+		l.p.reset()
+		return err
+	}
 	copy(theta, l.p.theta)
 	l.fitted = true
 	return nil
@@ -252,39 +257,109 @@ func (l *marginFit) fit(theta []float64, l1 bool) error {
 
 // findWeak lists what is at its kink without being held there. l1 says whether
 // λ1 is a hyperparameter.
-func (l *marginFit) findWeak(l1 bool) {
+func (l *marginFit) findWeak(l1 bool) error {
 	p := &l.p
+	s := len(p.act)
+	theta := math.Sqrt(dot(p.theta, p.theta))
+	if !finite(theta) {
+		return argErrorf("hyper", ErrNotFinite, "raise the ridge penalty, or scale the features", "leaves a solution that overflows")
+	}
+	// In the variables root_j·θ_j, which give H a unit diagonal.
+	root := l.v[:s]
+	top := p.l2
+	for k := range root {
+		h := p.l2
+		if p.curved {
+			h = p.h[k*s+k] // left by release at the solution
+		}
+		top = max(top, h)
+		root[k] = math.Sqrt(h)
+	}
+	// H is at least λ2.
+	if l.listWeak(l1, theta, root, float64(s)*top/p.l2*p.elbowCond()); !p.curved || len(l.weak)+len(l.weakFree) == 0 {
+		return nil
+	}
+	// Not by the bound alone.
+	if err := l.factorise(); err != nil {
+		return err
+	}
+	l.listWeak(l1, theta, root, ldlCond(p.h, p.dinv, s, s, p.dir, p.coef)*p.elbowCond())
+	return nil
+}
+
+// listWeak lists the weakly active rows and coordinates where ‖θ‖ is theta, the
+// diagonal of H holds the squares of root, and the face's system has the
+// condition cond, with rows and columns scaled to a unit diagonal and length.
+func (l *marginFit) listWeak(l1 bool, theta float64, root []float64, cond float64) {
+	p := &l.p
+	if !p.curved {
+		cond = p.elbowCond()
+	}
 	l.weak, l.weakFree = l.weak[:0], l.weakFree[:0]
-	size := math.Sqrt(dot(p.theta, p.theta))
+	// Sizes of the solution and of the terms of the gradient.
+	var size, terms float64
+	for k, j := range p.act {
+		t := root[k] * p.theta[j]
+		size += t * t
+		t = p.gradSize(j) / root[k]
+		terms += t * t
+	}
+	size, terms = math.Sqrt(size), math.Sqrt(terms)
+	// What the elbow does not determine the gradient does, with the rounding of
+	// its terms.
+	drift := terms
+	if p.curved {
+		drift *= cond
+	}
+	if len(p.elbow) == len(p.act) {
+		drift = 0
+	}
+	scaled := func(i int) float64 { // ‖z_i‖ in the scaled variables
+		var sum float64
+		for k, j := range p.act {
+			v := p.z[i*p.n+j] / root[k]
+			sum += v * v
+		}
+		return math.Sqrt(sum)
+	}
 	kinked := p.hinge > 0 || p.smooth[1] > 0 // else a kink in the hinge loss's weight only
 	e := 0
 	for i, m := range p.m {
 		if p.side[i] == 0 {
-			top := p.copies[i] * p.hinge
-			if b := p.mult[e]; min(b, top-b) <= weakTol*top {
+			b := p.mult[e]
+			if negligible(scaled(i)*min(b, p.copies[i]*p.hinge-b), size+terms, cond) {
 				l.weak = append(l.weak, i)
 			}
 			e++
-		} else if math.Abs(m-1) <= weakTol*(1+p.norm[i]*size) {
-			if kinked {
-				l.weak = append(l.weak, i)
-			} else {
-				l.weakFree = append(l.weakFree, i)
-			}
+			continue
+		}
+		// The solver leaves a row on the other side only where rounding hides that.
+		if (m-1)*float64(p.side[i]) > 0 && !negligible(math.Abs(m-1), cond*(1+p.norm[i]*theta)+scaled(i)*drift, 1) {
+			continue
+		}
+		if kinked {
+			l.weak = append(l.weak, i)
+		} else {
+			l.weakFree = append(l.weakFree, i)
 		}
 	}
 	for j, t := range p.theta {
 		if k := p.pos[j]; k >= 0 {
-			if math.Abs(t)*p.l2 <= weakTol*p.gradSize(j) {
-				if p.sgn[k] == 0 && !l1 {
-					continue
-				} else if p.sgn[k] == 0 {
-					l.weakFree = append(l.weakFree, p.rows+j)
-				} else {
-					l.weak = append(l.weak, p.rows+j)
-				}
+			switch {
+			case p.sgn[k] == 0 && !l1, t*p.sgn[k] >= 0 && !negligible(root[k]*math.Abs(t), cond*size+drift, 1):
+			case p.sgn[k] == 0:
+				l.weakFree = append(l.weakFree, p.rows+j)
+			default:
+				l.weak = append(l.weak, p.rows+j)
 			}
-		} else if p.l1-math.Abs(p.grad[j]) <= weakTol*p.gradSize(j) {
+			continue
+		}
+		// λ1 > 0, which no curved loss has: the gradient moves with the multipliers.
+		move := 0.0
+		for _, i := range p.elbow {
+			move = max(move, math.Abs(p.z[i*p.n+j])/scaled(i))
+		}
+		if negligible(p.l1-math.Abs(p.grad[j]), p.gradSize(j)+move*(size+terms), cond) {
 			l.weak = append(l.weak, p.rows+j)
 		}
 	}
@@ -451,12 +526,15 @@ func (l *marginFit) lossDerivatives() {
 
 // dataVJP adds to g.X and g.Y for the adjoint solution w, u: the cotangent of
 // z_i is −ψ_i·w + (u_i − c_i·wᵀz_i)·θ, in equal parts to its copies.
-func (l *marginFit) dataVJP(g *Grad) {
+// It reports an overflow in any field of g.
+func (l *marginFit) dataVJP(g *Grad) error {
 	if g.X == nil && g.Y == nil {
-		return
+		return checkProduct(g)
 	}
 	p := &l.p
 	n := p.n
+	big, t := largest(l.w), largest(p.theta)
+	var top float64 // no entry added is larger
 	for i, k := range p.of {
 		psi := l.psi[k]
 		if psi == 0 {
@@ -464,6 +542,7 @@ func (l *marginFit) dataVJP(g *Grad) {
 		}
 		wz := dot(l.w, p.z[k*n:(k+1)*n])
 		a := l.u[k]/p.copies[k] - l.curvature[k]*wz
+		top += math.Abs(psi)*(big+math.Abs(wz)) + math.Abs(a)*(t+math.Abs(p.m[k]))
 		y := l.data.Y[i]
 		if g.Y != nil {
 			g.Y[i] += y * (a*p.m[k] - psi*wz)
@@ -474,6 +553,10 @@ func (l *marginFit) dataVJP(g *Grad) {
 			axpy(y*a, p.theta, row)
 		}
 	}
+	if !finite(top) {
+		return checkProduct(g)
+	}
+	return checkProduct(&Grad{Hyper: g.Hyper})
 }
 
 // tangent checks the arguments of a JVP, clears its right-hand side w and leaves
@@ -539,5 +622,5 @@ func (l *marginFit) finishTangent(dtheta []float64, d *Grad, rise float64) error
 	}
 	l.system()
 	copy(dtheta, l.w)
-	return nil
+	return checkTangentOut(dtheta)
 }

@@ -120,7 +120,7 @@ func (l *marginFit) oneSided(dtheta []float64, rise float64) error {
 	for k, j := range vars {
 		dtheta[j] = s.Z[k]
 	}
-	return nil
+	return checkTangentOut(dtheta)
 }
 
 // independent reports whether the gradients of everything that is active,

@@ -54,6 +54,8 @@ type marginProblem struct {
 	dinv      []float64
 	root      []float64 // √ of its pivots
 	coef      []float64 // of a solution along Q
+	gram      []float64 // work of elbowCond, and so is work
+	work      []float64
 	decrement float64   // dᵀHd of the last system's solution
 	q, r      []float64 // elbow normals, whitened by the Hessian, = Rᵀ·Q with orthonormal rows of Q
 	warm      bool
@@ -92,7 +94,8 @@ func (p *marginProblem) resize(rows, n int) {
 		grad: make([]float64, n), side: make([]int8, rows), elbow: make([]int, 0, n+1), act: make([]int, 0, n),
 		sgn: make([]float64, 0, n), pos: make([]int, n), norm: make([]float64, rows), dm: make([]float64, rows),
 		kinks: make([]kink, 0, rows+n), dir: make([]float64, n), h: make([]float64, n*n), dinv: make([]float64, n),
-		root: make([]float64, n), coef: make([]float64, n), q: make([]float64, n*n), r: make([]float64, n*n),
+		root: make([]float64, n), coef: make([]float64, n), work: make([]float64, n), gram: make([]float64, n*n),
+		q: make([]float64, n*n), r: make([]float64, n*n),
 	}
 }
 
@@ -419,6 +422,22 @@ func (p *marginProblem) orthogonalise(i, e int) bool {
 		b[k] /= length
 	}
 	return true
+}
+
+// elbowCond estimates the condition of the Gram matrix of the elbow's whitened
+// normals, scaled to length 1: of RᵀR, whose factor as ldlFactor leaves it is made
+// of R.
+func (p *marginProblem) elbowCond() float64 {
+	n, e := p.n, len(p.elbow)
+	a, dinv := p.gram[:e*e], p.dir[:e]
+	for k := range e {
+		r := p.r[k*n : k*n+e]
+		dinv[k] = 1 / (r[k] * r[k])
+		for i := k; i < e; i++ {
+			a[k*e+i] = r[k] * r[i]
+		}
+	}
+	return ldlCond(a, dinv, e, e, p.coef, p.work)
 }
 
 // system solves the face's optimality system

@@ -1,0 +1,226 @@
+package qpdiff
+
+import (
+	"errors"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// faceIDs lists what tells one face from another.
+func (p *marginProblem) faceIDs() (f []int) {
+	for _, v := range p.side {
+		f = append(f, int(v))
+	}
+	f = append(f, p.act...)
+	for _, v := range p.sgn {
+		f = append(f, int(v))
+	}
+	return f
+}
+
+// gap is how near a solution of the hinge loss is to a kink, relative to the size
+// of the terms, and the condition of the Gram matrix of the elbow's normals.
+func (p *marginProblem) gap() (gap, cond float64) {
+	n := p.n
+	size := math.Sqrt(dot(p.theta, p.theta))
+	terms := 0.0
+	for j := range n {
+		terms += p.gradSize(j) * p.gradSize(j)
+	}
+	terms = math.Sqrt(terms)
+	on := func(i, k int) (s float64) {
+		for _, j := range p.act {
+			s += p.z[i*n+j] * p.z[k*n+j]
+		}
+		return s
+	}
+	gap = math.Inf(1)
+	for i, m := range p.m {
+		if e := slices.Index(p.elbow, i); e >= 0 {
+			gap = min(gap, min(p.mult[e], p.copies[i]*p.hinge-p.mult[e])*math.Sqrt(on(i, i))/terms)
+		} else {
+			gap = min(gap, math.Abs(m-1)/(1+p.norm[i]*size))
+		}
+	}
+	for j, t := range p.theta {
+		if p.pos[j] >= 0 {
+			gap = min(gap, math.Abs(t)/size)
+		} else {
+			gap = min(gap, (p.l1-math.Abs(p.grad[j]))/terms)
+		}
+	}
+	return gap, equilibratedCond(len(p.elbow), func(i, k int) float64 { return on(p.elbow[i], p.elbow[k]) })
+}
+
+// Between two penalties with different faces there is one at which a row or a
+// coordinate is weakly active: bisection finds it, and no product is answered
+// there. Away from kinks every product is. Units do not matter.
+func TestSVMStrictComplementarity(t *testing.T) {
+	rng := rand.New(rand.NewPCG(20, 1))
+	kinks, answered := 0, 0
+	for trial := range 400 {
+		rows, n := 6+rng.IntN(20), 1+rng.IntN(8)
+		d := classData(rng.Uint64(), rows, n)
+		unit := math.Pow(10, 12*rng.Float64()-6)
+		d.X.Scale(unit, d.X)
+		var l SVM
+		if err := l.Load(d); err != nil {
+			t.Fatal(err)
+		}
+		hyper := []float64{0, math.Pow(10, -3*rng.Float64()) * unit * unit}
+		if trial%3 > 0 {
+			hyper[0] = math.Pow(10, -3*rng.Float64()) * unit
+		}
+		theta, v := make([]float64, n), normals(rng, n)
+		which := trial % 2 // the penalty that moves
+		if hyper[which] == 0 {
+			which = 1
+		}
+		fit := func(h float64) []int {
+			hyper[which] = h
+			if err := l.Fit(theta, hyper); err != nil {
+				t.Fatal(err)
+			}
+			return l.p.faceIDs()
+		}
+		vjp := func() error { return l.VJP(&Grad{X: mat.NewDense(rows, n, nil)}, v) }
+		lo := hyper[which]
+		hi := lo * 1.5
+		left := fit(lo)
+		if gap, cond := l.p.gap(); gap >= 1e-6 && cond <= 1e6 {
+			answered++
+			if err := vjp(); err != nil {
+				t.Fatalf("trial %d: gap %.2g, condition %.2g: %v", trial, gap, cond, err)
+			}
+		}
+		if slices.Equal(left, fit(hi)) {
+			continue
+		}
+		for {
+			mid := lo + (hi-lo)/2
+			if mid == lo || mid == hi {
+				break
+			}
+			if slices.Equal(left, fit(mid)) {
+				lo = mid
+			} else {
+				hi = mid
+			}
+		}
+		// The solver may keep a row on its side, or on the elbow, for 1e-12 of its
+		// terms beyond the kink: what is answered is off it by more than rounding.
+		refused := 0
+		for _, h := range []float64{lo, hi} {
+			fit(h)
+			err := vjp()
+			if errors.Is(err, ErrNotDifferentiable) {
+				refused++
+			} else if gap, cond := l.p.gap(); err != nil || !(gap > 64*eps) {
+				t.Fatalf("trial %d: %d×%d, between %v and %v the face changes, error %v; gap %.2g, condition %.2g", trial, rows, n, lo, hi, err, gap, cond)
+			}
+		}
+		kinks += refused
+	}
+	if kinks < 200 || answered < 100 {
+		t.Errorf("only %d kinks and %d others", kinks, answered)
+	}
+}
+
+// The same for a loss with curvature.
+func TestLearnedLossStrictComplementarity(t *testing.T) {
+	rng := rand.New(rand.NewPCG(20, 2))
+	kinks, answered := 0, 0
+	for trial := range 150 {
+		rows, n := 6+rng.IntN(20), 1+rng.IntN(5)
+		d := classData(rng.Uint64(), rows, n)
+		unit := math.Pow(10, 12*rng.Float64()-6)
+		d.X.Scale(unit, d.X)
+		var l LearnedLoss
+		if err := l.Load(d); err != nil {
+			t.Fatal(err)
+		}
+		hyper := []float64{1, rng.Float64(), rng.Float64(), rng.Float64(), math.Pow(10, -2*rng.Float64()) * unit * unit}
+		hyper[1+rng.IntN(3)] = 0
+		theta, v := make([]float64, n), normals(rng, n)
+		fit := func(h float64) []int {
+			hyper[4] = h
+			if err := l.Fit(theta, hyper); err != nil {
+				t.Fatal(err)
+			}
+			return l.p.faceIDs()
+		}
+		vjp := func() error { return l.VJP(&Grad{X: mat.NewDense(rows, n, nil)}, v) }
+		lo := hyper[4]
+		hi := lo * 1.5
+		left := fit(lo)
+		if gap, cond := l.p.gap(); gap >= 1e-6 && cond <= 1e4 {
+			answered++
+			if err := vjp(); err != nil {
+				t.Fatalf("trial %d: gap %.2g, condition %.2g: %v", trial, gap, cond, err)
+			}
+		}
+		if slices.Equal(left, fit(hi)) {
+			continue
+		}
+		for {
+			mid := lo + (hi-lo)/2
+			if mid == lo || mid == hi {
+				break
+			}
+			if slices.Equal(left, fit(mid)) {
+				lo = mid
+			} else {
+				hi = mid
+			}
+		}
+		// The solver may keep a row on its side, or on the elbow, for 1e-12 of its
+		// terms beyond the kink: what is answered is off it by more than rounding.
+		refused := 0
+		for _, h := range []float64{lo, hi} {
+			fit(h)
+			err := vjp()
+			if errors.Is(err, ErrNotDifferentiable) {
+				refused++
+			} else if gap, cond := l.p.gap(); err != nil || !(gap > 64*eps) {
+				t.Fatalf("trial %d: %d×%d, between %v and %v the face changes, error %v; gap %.2g, condition %.2g", trial, rows, n, lo, hi, err, gap, cond)
+			}
+		}
+		kinks += refused
+	}
+	if kinks < 60 || answered < 50 {
+		t.Errorf("only %d kinks and %d others", kinks, answered)
+	}
+}
+
+// Whatever the size of the numbers, a fit and its products are finite or errors
+// of a documented kind.
+func TestMarginLearnersExtremes(t *testing.T) {
+	rng := rand.New(rand.NewPCG(20, 5))
+	for range 6000 {
+		rows, n := 2+rng.IntN(4), 1+rng.IntN(3)
+		d := Data{X: mat.NewDense(rows, n, extremes(rng, rows*n)), Y: make([]float64, rows)}
+		for i := range d.Y {
+			d.Y[i] = float64(1 - 2*(i%2))
+		}
+		for _, l := range []learner{&SVM{Generalized: rng.IntN(2) == 0}, &LearnedLoss{Generalized: rng.IntN(2) == 0}} {
+			_, nh := l.Dims(n)
+			hyper := extremes(rng, nh)
+			for j, v := range hyper {
+				hyper[j] = math.Abs(v)
+			}
+			checkExtremes(t, l, d, make([]float64, n), hyper, extremes(rng, n), &Grad{Hyper: extremes(rng, nh), X: mat.NewDense(rows, n, extremes(rng, rows*n)), Y: extremes(rng, rows)})
+		}
+	}
+	d := classData(1, 8, 2)
+	for _, l2 := range []float64{1e-278, 1e-300, 1e-320} {
+		var l SVM
+		theta := make([]float64, 2)
+		if err := errors.Join(l.Load(d), l.Fit(theta, []float64{.1, l2})); err == nil && !finite(theta[0]+theta[1]) {
+			t.Errorf("λ2 = %g: θ %v", l2, theta)
+		}
+	}
+}
