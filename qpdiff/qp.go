@@ -306,7 +306,9 @@ func (a *activeSet) load(q *QP) error {
 		}
 		sameRows = sameRows && same
 	}
-	if !a.loaded || !sameQ {
+	// A shifted factor belongs to the units of the variables and the weight of the
+	// proximal term that the rows gave.
+	if !a.loaded || !sameQ || !sameRows && a.shift > 0 {
 		a.loaded, a.factored = true, false
 	}
 	if !sameRows || !a.factored {

@@ -28,10 +28,12 @@ type activeSet struct {
 
 	l, linv []float64 // L and the inverses of its diagonal
 	shift   float64   // what was added to the diagonal of Q
-	flat    float64   // see flatness; zero where not computed yet
-	mrows   []float64 // m_r where has[r]
-	mnorm   []float64 // ‖m_r‖²
-	has     []bool
+	// psize and zsize are what sizes returned when shift was chosen.
+	psize, zsize float64
+	flat         float64   // see flatness; zero where not computed yet
+	mrows        []float64 // m_r where has[r]
+	mnorm        []float64 // ‖m_r‖²
+	has          []bool
 	// current: t and q1 belong to the rows of w and the factor. redundant: some
 	// equalities depend on others, so that b has to be checked anew.
 	current, redundant bool
@@ -673,7 +675,10 @@ func (a *activeSet) solve(s *Solution) Status {
 // safely positive definite.
 func (a *activeSet) factorised(s *Solution) Status {
 	if a.factored {
-		return Optimal
+		if !a.stale() {
+			return Optimal
+		}
+		a.forgetRows()
 	}
 	for i := range a.d {
 		a.d[i], a.unit[i] = 1, 1
@@ -859,16 +864,10 @@ func (a *activeSet) equilibrate() float64 {
 			}
 		}
 	}
-	pmax, qmax := 0.0, 0.0
 	copy(a.unit, sigma)
 	for j, v := range sigma {
 		a.d[j] = 1 / (v * v)
-		pmax = max(pmax, math.Abs(a.p[j])*v)
-		qmax = max(qmax, a.q[j*n+j]*v*v)
 	}
-	// least: no feasible point is smaller. inverse/open: the harmonic mean of the
-	// bounds that 0 meets, which bounds that stand for infinity do not move.
-	least, inverse, open := 0.0, 0.0, 0.0
 	for r := range a.rows {
 		norm := 0.0
 		for j, v := range a.crow(r) {
@@ -883,6 +882,53 @@ func (a *activeSet) equilibrate() float64 {
 		a.scale[r] *= s
 		a.r[r] *= s
 		floats.Scale(s, a.crow(r))
+	}
+	qmax := 0.0
+	for j, v := range sigma {
+		qmax = max(qmax, a.q[j*n+j]*v*v)
+	}
+	a.psize, a.zsize = a.sizes()
+	shift := 0.0
+	if a.zsize > 0 {
+		shift = shiftLinear * a.psize / a.zsize
+	}
+	shift = max(shift, shiftQuadratic*qmax)
+	if shift == 0 {
+		shift = 1 // nothing in the problem has the units of z
+	}
+	return shift
+}
+
+// staleSize is how far the sizes of P and of the bounds may be from those that
+// the weight of the proximal term was chosen for. Within three orders of
+// magnitude the steps converge as well. With far too weak a term, or from a
+// centre far too large, the steps end so far away that P is lost in the rounding
+// of Qz; with far too strong a one there are more steps than allowed.
+const staleSize = 1e3
+
+// stale reports whether the factor's proximal term does not suit P, H and B.
+func (a *activeSet) stale() bool {
+	if a.shift == 0 {
+		return false
+	}
+	near := func(now, then float64) bool { return now <= staleSize*then && then <= staleSize*now }
+	p, z := a.sizes()
+	return !near(p, a.psize) || !near(z, a.zsize)
+}
+
+// sizes returns that of the linear term, and that of z by the bounds of the
+// rows, both in the units of the variables.
+func (a *activeSet) sizes() (psize, zsize float64) {
+	for j, v := range a.unit {
+		psize = max(psize, math.Abs(a.p[j])*v)
+	}
+	// least: no feasible point is smaller. inverse/open: the harmonic mean of the
+	// bounds that 0 meets, which bounds that stand for infinity do not move.
+	least, inverse, open := 0.0, 0.0, 0.0
+	for r := range a.rows {
+		if a.scale[r] == 0 {
+			continue
+		}
 		switch v := a.r[r]; {
 		case r >= a.m || v < 0:
 			least = max(least, math.Abs(v))
@@ -895,19 +941,10 @@ func (a *activeSet) equilibrate() float64 {
 	if inverse > 0 {
 		usual = max(usual, open/inverse)
 	}
-	zsize := 0.0
 	for _, v := range a.r {
 		if v = math.Abs(v); v <= openBound*usual {
 			zsize = max(zsize, v)
 		}
 	}
-	shift := 0.0
-	if zsize > 0 {
-		shift = shiftLinear * pmax / zsize
-	}
-	shift = max(shift, shiftQuadratic*qmax)
-	if shift == 0 {
-		shift = 1 // nothing in the problem has the units of z
-	}
-	return shift
+	return psize, zsize
 }

@@ -1,0 +1,73 @@
+package qpdiff
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// A warm start changes no answer, whatever the units of the problem before: of
+// its linear term, of its bounds, of its rows. Q is flat in one direction, which
+// one active row bounds, so that the solution needs the proximal steps.
+func TestQPWarmStartFromOtherUnits(t *testing.T) {
+	const n, m = 4, 2
+	for trial := range 600 {
+		rng := rand.New(rand.NewPCG(1, uint64(trial)))
+		q := QP{Q: mat.NewDense(n, n, nil), P: make([]float64, n), G: mat.NewDense(m, n, gaussians(rng, m*n)), H: []float64{0, 1}}
+		f := mat.NewDense(n-1, n-1, gaussians(rng, (n-1)*(n-1)))
+		block := q.Q.Slice(0, n-1, 0, n-1).(*mat.Dense)
+		block.Mul(f.T(), f)
+		for j := range n - 1 {
+			block.Set(j, j, block.At(j, j)+1)
+		}
+		q.G.Set(0, n-1, 1)
+		z, lambda := gaussians(rng, n), 1+rng.Float64()
+		for j, v := range z {
+			q.H[0] += q.G.At(0, j) * v
+			q.H[1] += q.G.At(1, j) * v
+			q.P[j] -= q.G.At(0, j) * lambda
+			for k, w := range z {
+				q.P[j] -= q.Q.At(j, k) * w
+			}
+		}
+		times := func(v []float64) []float64 {
+			out, by := slices.Clone(v), math.Pow(10, 28*rng.Float64()-14)
+			for i := range out {
+				out[i] *= by
+			}
+			return out
+		}
+		before := q
+		switch trial % 4 {
+		case 0:
+			before.P = times(q.P)
+		case 1:
+			before.H = times(q.H)
+		case 2:
+			before.P, before.H = times(q.P), times(q.H)
+		case 3:
+			before.G = mat.NewDense(m, n, nil)
+			for j := range n {
+				unit := math.Pow(10, 24*rng.Float64()-12)
+				for i := range m {
+					before.G.Set(i, j, rng.NormFloat64()*unit)
+				}
+			}
+		}
+		var s Solution
+		_ = s.Solve(&before)
+		if err := s.Solve(&q); err != nil {
+			t.Errorf("trial %d: %v", trial, err)
+			continue
+		}
+		for j, v := range s.Z {
+			if math.Abs(v-z[j]) > 1e-11 {
+				t.Errorf("trial %d: z = %v instead of %v", trial, s.Z, z)
+				break
+			}
+		}
+	}
+}
