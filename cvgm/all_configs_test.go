@@ -83,7 +83,6 @@ func (s *squares) Forward(_ []float64, x *mat.Dense) (*mat.Dense, error) {
 // any labels, and so goes with an intercept.
 type kernelRidge struct {
 	d      qpdiff.Data
-	lambda float64
 	beta   mat.VecDense
 	k      mat.Dense
 	fitted bool
