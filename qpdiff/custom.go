@@ -237,7 +237,8 @@ func (l *Custom) solve(x []float64) {
 
 // VJP adds dthetaᵀ·∂θ/∂input at the last fit to each field of g that is not
 // nil. Errors: ErrNotFitted; an ArgError of kind ErrNotFinite for dtheta;
-// ErrIllPosed where the Hessian is singular to working precision.
+// ErrIllPosed where the Hessian is singular to working precision; ErrNotFinite
+// where a product overflows, which leaves g undefined.
 func (l *Custom) VJP(g *Grad, dtheta []float64) error {
 	if !l.fitted {
 		return errNotFitted
@@ -259,5 +260,5 @@ func (l *Custom) VJP(g *Grad, dtheta []float64) error {
 	}
 	l.solve(l.step)
 	l.Objective.CrossProduct(g, l.step, l.theta, l.data, l.hyper)
-	return nil
+	return checkProduct(g)
 }

@@ -281,3 +281,32 @@ func TestLogisticOverflow(t *testing.T) {
 		t.Errorf("JVP %v", theta)
 	}
 }
+
+// A learner without some rows begins at the solution of the learner of all rows
+// only where that is one for its own C.
+func TestLogisticStartsAtItsOwnC(t *testing.T) {
+	d := randomData(2, 40, 3, true)
+	fit := func(fullC float64) ([]float64, int) {
+		var full, part Logistic
+		theta := make([]float64, 3)
+		if err := full.Load(d); err != nil {
+			t.Fatal(err)
+		}
+		if fullC > 0 {
+			if err := full.Fit(theta, []float64{fullC}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := errors.Join(part.LoadWithout(&full, []int{3, 17}), part.Fit(theta, []float64{2})); err != nil {
+			t.Fatal(err)
+		}
+		return theta, part.Iterations()
+	}
+	cold, steps := fit(0)
+	if other, _ := fit(2.5); !sameBits(cold, other) {
+		t.Error("the solution at another C changes the start")
+	}
+	if _, warm := fit(2); warm >= steps {
+		t.Errorf("%d steps from the solution of all rows, %d from 0", warm, steps)
+	}
+}

@@ -1,0 +1,156 @@
+package qpdiff
+
+import (
+	"errors"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// Units change no status, no verdict and no result beyond rounding times the
+// condition: features times a, targets times b, with the hyperparameters carried
+// along. Polynomial kernels with a constant and penalised intercepts have no such
+// hyperparameters; the loss of a LearnedLoss does not scale with its targets.
+func TestLearnersUnits(t *testing.T) {
+	rng := rand.New(rand.NewPCG(21, 1))
+	for _, c := range []struct {
+		name    string
+		new     func() learner
+		classes bool
+		hyper   func() []float64
+		carry   func(h []float64, a, b float64) []float64
+		slope   float64 // power of a in θ: −1 for weights, 0 for decision values
+	}{
+		{"ElasticNet", func() learner { return new(ElasticNet) }, false,
+			func() []float64 { return []float64{.3 * rng.Float64(), .1 * rng.Float64()} },
+			func(h []float64, a, b float64) []float64 { return []float64{h[0] * a * b, h[1] * a * a} }, -1},
+		{"least squares", func() learner { return new(ElasticNet) }, false,
+			func() []float64 { return []float64{0, 0} },
+			func(h []float64, a, b float64) []float64 { return []float64{h[0] * a * b, h[1] * a * a} }, -1},
+		{"Logistic", func() learner { return new(Logistic) }, true,
+			func() []float64 { return []float64{math.Pow(10, 3*rng.Float64()-1)} },
+			func(h []float64, a, b float64) []float64 { return []float64{h[0] / (a * a)} }, -1},
+		{"SVM", func() learner { return new(SVM) }, true,
+			func() []float64 { return []float64{.1 * rng.Float64(), .01 + rng.Float64()} },
+			func(h []float64, a, b float64) []float64 { return []float64{h[0] * a, h[1] * a * a} }, -1},
+		{"LearnedLoss", func() learner { return new(LearnedLoss) }, true,
+			func() []float64 {
+				return []float64{rng.Float64(), rng.Float64(), rng.Float64(), rng.Float64(), .01 + rng.Float64()}
+			},
+			func(h []float64, a, b float64) []float64 {
+				return []float64{h[0], h[1], h[2], h[3], h[4] * a * a}
+			}, -1},
+		{"KernelSVM", func() learner { return new(biased) }, true,
+			func() []float64 { return []float64{math.Pow(10, 2*rng.Float64()-1), .1 + rng.Float64()} },
+			func(h []float64, a, b float64) []float64 { return []float64{h[0], h[1] / (a * a)} }, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			answered := 0
+			for trial := range 60 {
+				rows, n := 8+rng.IntN(12), 1+rng.IntN(5)
+				d := randomData(rng.Uint64(), rows, n, c.classes)
+				if c.classes {
+					d.Y[0], d.Y[1] = 1, -1
+				}
+				if trial%4 == 0 { // dependent features
+					for i := range rows {
+						d.X.Set(i, n-1, 2*d.X.At(i, 0))
+					}
+				}
+				hyper := c.hyper()
+				if trial%5 == 0 && hyper[0] < 1 && c.name != "Logistic" && c.name != "KernelSVM" {
+					hyper[0] = 0
+				}
+				run := func(a, b float64) (theta []float64, g *Grad, fit, vjp error) {
+					s := cloneData(d)
+					s.X.Scale(a, s.X)
+					for i := range s.Y {
+						s.Y[i] *= b
+					}
+					h := c.carry(hyper, a, b)
+					l := c.new()
+					theta = make([]float64, first(l.Dims(n)))
+					if fit = errors.Join(l.Load(s), l.Fit(theta, h)); fit != nil {
+						return
+					}
+					v := make([]float64, len(theta))
+					for j := range v {
+						v[j] = math.Pow(a, -c.slope) / b // so that vᵀθ has no unit
+					}
+					g = &Grad{Hyper: make([]float64, len(h)), X: mat.NewDense(rows, n, nil)}
+					vjp = l.VJP(g, v)
+					for j := range theta {
+						theta[j] *= math.Pow(a, -c.slope) / b
+					}
+					g.X.Scale(a, g.X)
+					one := c.carry(make1(len(h)), a, b)
+					for j := range g.Hyper {
+						g.Hyper[j] *= one[j]
+					}
+					return
+				}
+				theta, g, fit, vjp := run(1, 1)
+				for range 3 {
+					a, b := math.Pow(10, 12*rng.Float64()-6), math.Pow(10, 12*rng.Float64()-6)
+					if c.classes {
+						b = 1
+					}
+					theta2, g2, fit2, vjp2 := run(a, b)
+					if kindOf(fit) != kindOf(fit2) || kindOf(vjp) != kindOf(vjp2) {
+						t.Fatalf("trial %d, a = %g, b = %g: %v and %v; %v and %v", trial, a, b, fit, fit2, vjp, vjp2)
+					}
+					if fit != nil || vjp != nil {
+						continue
+					}
+					answered++
+					if !near(theta2, theta) || !near(g2.X.RawMatrix().Data, g.X.RawMatrix().Data) || !near(g2.Hyper, g.Hyper) {
+						t.Fatalf("trial %d, a = %g, b = %g:\nθ %v, %v\nhyper %v, %v", trial, a, b, theta, theta2, g.Hyper, g2.Hyper)
+					}
+				}
+			}
+			if answered < 60 {
+				t.Errorf("only %d answered", answered)
+			}
+		})
+	}
+}
+
+// biased is a KernelSVM with its constant as θ.
+type biased struct{ KernelSVM }
+
+func (l *biased) Dims(n int) (theta, hyper int) {
+	l.Bias = true
+	return l.KernelSVM.Dims(n)
+}
+
+func first(n, _ int) int { return n }
+
+// near compares to 1e-8 of the largest entry, or of 1e-2 where all is rounding.
+func near(got, want []float64) bool {
+	for i, v := range want {
+		if !(math.Abs(got[i]-v) <= 1e-8*max(largest(want), 1e-2)) {
+			return false
+		}
+	}
+	return true
+}
+
+func make1(n int) []float64 {
+	s := make([]float64, n)
+	for i := range s {
+		s[i] = 1
+	}
+	return s
+}
+
+// kindOf is the documented kind of an error.
+func kindOf(err error) error {
+	for _, kind := range []error{ErrShape, ErrNotFinite, ErrDomain, ErrIllPosed, ErrInfeasible, ErrUnbounded, ErrNonconvex, ErrIterationLimit, ErrNotFitted, ErrNotDifferentiable} {
+		if errors.Is(err, kind) {
+			return kind
+		}
+	}
+	return err
+}
