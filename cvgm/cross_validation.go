@@ -264,7 +264,7 @@ func (f *fold) load(c Config, x *mat.Dense) error {
 		f.intercept = meanOf(f.train.Y)
 	}
 	if !finite(f.intercept) {
-		return badArg("Data.Y", qpdiff.ErrNotFinite, "scale the labels", "has the intercept %v over the training rows", f.intercept)
+		return badArg("Data", qpdiff.ErrNotFinite, "scale the features and the labels", "has the intercept %v over the training rows", f.intercept)
 	}
 	if f.intercept != 0 {
 		for i := range f.train.Y {

@@ -124,6 +124,11 @@ func TestNormaliserRefusesOverflow(t *testing.T) {
 		"deviation":         {[]float64{huge, -huge, 1, -huge}, []float64{1, 2, 3, 4}, func(c *Config) { c.Standardise = true }, "standard deviation NaN in feature 0"},
 		"mean of labels":    {[]float64{1, 2, 3, 4}, []float64{huge, huge, 1, 1}, func(c *Config) { c.Intercept = ExactIntercept }, "intercept +Inf"},
 		"least squares":     {[]float64{1, 2, 3, 4}, []float64{huge, huge, 1, 1}, func(c *Config) { c.Intercept = LeastSquaresIntercept }, "has the intercept"},
+		"differences of features": {[]float64{huge, huge, 1, -huge}, []float64{1, 2, 3, 4}, func(c *Config) {
+			c.Intercept, c.Splits[0] = LeastSquaresIntercept, Split{[]int{0, 3, 1, 2}, []int{4}}
+			c.Data.X, c.Data.Y = mat.NewDense(5, 1, []float64{huge, -huge, -huge, huge, 1}), []float64{1, 2, 3, 4, 5}
+			c.Data.X.Set(3, 0, 1)
+		}, "has the intercept"},
 	} {
 		config := Config{Data: qpdiff.Data{X: mat.NewDense(4, 1, c.x), Y: c.y}, Loss: SquaredError{}, Splits: []Split{{[]int{0, 1, 3}, []int{2}}},
 			Learner: func() Learner { return &stub{theta: []float64{1}} }}
