@@ -21,9 +21,9 @@ import (
 // It converges on convex functions whose gradient is locally Lipschitz. The
 // loss may rise on the way.
 type AdaptiveGradient struct {
-	// FirstStep is how far the first step moves the entry that moves most, but
-	// for the projection, as a share of the largest |x0|; where x0 is zero, of
-	// the largest scale. Too small costs a few steps. Zero: .01.
+	// FirstStep is how far the first step moves an entry at most, as a share of
+	// its scale or, where that is less, of the largest |x0|. Too small costs a
+	// few steps. Zero: .01.
 	FirstStep float64
 	MaxSteps  int     // evaluations at most; zero: 1000
 	Tol       float64 // of the test of convergence; see [Searcher]. Zero: 1e-9
@@ -48,8 +48,14 @@ func (m AdaptiveGradient) Search(p Problem, x0 []float64) iter.Seq2[Step, error]
 			}
 			var next []float64
 			if s == 0 {
-				if top := floats.Norm(w.Grad, math.Inf(1)); top > 0 {
-					s = orDefault(m.FirstStep, .01) * w.length() / top
+				longest := math.Inf(1)
+				for i, g := range w.Grad {
+					if g != 0 {
+						longest = min(longest, orDefault(m.FirstStep, .01)*min(w.size(i, w.X[i]), w.length())/math.Abs(g))
+					}
+				}
+				if finite(longest) {
+					s = longest
 				}
 			} else {
 				before := s

@@ -508,6 +508,7 @@ func TestQuasiNewtonFollowsACurvedValley(t *testing.T) {
 func FuzzQuasiNewton(f *testing.F) {
 	f.Add(1., 0., 1., .3, -.4, 1., 1., 0., 0.)
 	f.Add(1e8, 1e4, 1., 5., -4., 1., 1., -1., 2.)
+	f.Add(4., -96., 1., .3, -3.2, -36., 96., -24., 0.)
 	f.Fuzz(func(t *testing.T, a11, a12, a22, c0, c1, x0, x1, l0, l1 float64) {
 		for _, v := range []float64{a11, a12, a22, c0, c1, x0, x1, l0, l1} {
 			if !(math.Abs(v) <= 1e8) {

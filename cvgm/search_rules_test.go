@@ -230,6 +230,43 @@ func TestCurvatureIsDampedWhereNotPositive(t *testing.T) {
 	}
 }
 
+func TestCurvatureIsTakenAsItIsUnlessLost(t *testing.T) {
+	for share, want := range map[float64]bool{3e-10: true, 3e-11: false} {
+		c := newCurvature(1, 3)
+		c.reset(2)
+		if got := c.add([]float64{1}, []float64{2 * share}); got != want {
+			t.Errorf("a curvature of %v of the model's is taken in: %v", share, got)
+		}
+	}
+}
+
+// The search restarts where it has gained 1e-8 of the loss since the last
+// restart, and ends otherwise. The losses follow a script: a step that gains,
+// then one that much search finds and that gains nothing.
+func TestQuasiNewtonRestartsWhereItGained(t *testing.T) {
+	for gain, restarts := range map[float64]bool{3e-8: true, 3e-9: false} {
+		calls := 0
+		p := Problem{Objective: func(grad, x []float64) (float64, error) {
+			calls++
+			grad[0] = 1e-5
+			switch {
+			case calls == 1:
+				return 1, nil
+			case calls == 2:
+				grad[0] = 5e-6
+				return 1 - gain, nil
+			case calls < 6:
+				return 2, nil
+			}
+			return 1 - gain - 1e-11, nil
+		}}
+		steps := collect(t, QuasiNewton{MaxSteps: 20}, p, []float64{1})
+		if last := steps[len(steps)-1]; last.Converged || (last.Evaluations > 6) != restarts {
+			t.Errorf("a gain of %v: ends after %d evaluations, converged %v", gain, last.Evaluations, last.Converged)
+		}
+	}
+}
+
 // A step that takes several entries to their bounds puts each exactly there,
 // whatever the rounding of bound − x.
 func TestQuasiNewtonMeetsBoundsExactly(t *testing.T) {
