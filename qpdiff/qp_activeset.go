@@ -31,8 +31,9 @@ type activeSet struct {
 	// psize and zsize are what sizes returned when shift was chosen.
 	psize, zsize float64
 	flat         float64   // see flatness; zero where not computed yet
-	mrows        []float64 // m_r where has[r]
+	mrows        []float64 // m_r where has[r], likewise mnorm and msize
 	mnorm        []float64 // ‖m_r‖²
+	msize        []float64 // largest entry of c_r in the units of the variables
 	has          []bool
 	// current: t and q1 belong to the rows of w and the factor. redundant: some
 	// equalities depend on others, so that b has to be checked anew.
@@ -157,7 +158,7 @@ func (a *activeSet) resize(n, m, rows int) {
 	for _, v := range []*[]float64{&a.p, &a.d, &a.unit, &a.linv, &a.tinv, &a.g, &a.e, &a.lam, &a.z, &a.base, &a.step, &a.perp, &a.grad, &a.dz, &a.dl, &a.y, &a.work, &a.work2, &a.row, &a.wrow, &a.oldZ, &a.oldLam} {
 		*v = grow(*v, n)
 	}
-	for _, v := range []*[]float64{&a.r, &a.scale, &a.mnorm, &a.slack, &a.baseSlack} {
+	for _, v := range []*[]float64{&a.r, &a.scale, &a.mnorm, &a.msize, &a.slack, &a.baseSlack} {
 		*v = grow(*v, rows)
 	}
 	a.has, a.skip = grow(a.has, rows), grow(a.skip, rows)
@@ -216,6 +217,7 @@ func (a *activeSet) mrow(r int) []float64 {
 	}
 	a.forward(m, from)
 	a.mnorm[r] = floats.Dot(m, m)
+	a.msize[r] = a.rowSize(r)
 	a.has[r] = true
 	return m
 }
@@ -657,7 +659,7 @@ func (a *activeSet) solve(s *Solution) Status {
 	}
 	tol := s.Tol
 	if tol <= 0 {
-		tol = 1e-9
+		tol = defaultTol
 	}
 	status := a.factorised(s)
 	if status == Optimal {
@@ -737,9 +739,17 @@ const (
 	// reach the solution, strong enough that the factor keeps half its digits.
 	shiftQuadratic = 1e-7
 	shiftLinear    = 1e-6
+	// defaultTol is what Solution.Tol stands for where it is zero: half the
+	// digits, for problems whose condition leaves no more.
+	defaultTol = 1e-9
 	// converged is the relative residual at which no further proximal step is
 	// taken. It leaves room above [refined] for the working set's condition.
 	converged = 1e-13
+	// stalledProximal and stalledDefinite are the numbers of steps that do not
+	// halve the residual after which there is no more to gain: proximal steps may
+	// pause, but recentring a definite program gains at once or not at all.
+	stalledProximal = 10
+	stalledDefinite = 3
 	// openBound: a bound beyond this multiple of the usual ones stands for
 	// infinity, and does not make the proximal term weaker. Smaller multiples
 	// are common in one problem.
@@ -791,7 +801,7 @@ func (a *activeSet) descend(s *Solution, tol float64) Status {
 		}
 		if rel < best/2 {
 			best, stalled = rel, 0
-		} else if stalled++; rel <= tol && stalled >= 10 || a.shift == 0 && stalled >= 3 {
+		} else if stalled++; rel <= tol && stalled >= stalledProximal || a.shift == 0 && stalled >= stalledDefinite {
 			break // no longer getting better
 		}
 		if a.shift > 0 && step%proximalPatience == proximalPatience-1 {

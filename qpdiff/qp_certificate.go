@@ -98,7 +98,7 @@ func (a *activeSet) provesNonconvex(s *Solution, bad int) bool {
 	for i := range n {
 		curv += v[i] * floats.Dot(a.q[i*n:(i+1)*n], v)
 	}
-	if curv < -4*eps*a.qmax {
+	if curv < -curvatureTol*a.qmax {
 		s.Certificate.Z, s.Certificate.Residual = v, curv
 		return true
 	}
@@ -131,9 +131,17 @@ func (a *activeSet) certifyInfeasible(s *Solution, r int) {
 	c.Residual = floats.Norm(rho, math.Inf(1)) / max(1, floats.Norm(a.y[:len(a.w)], math.Inf(1)))
 }
 
-// unboundedTol is how far a direction may be, relative to the size of the
-// terms, from Qd = 0, Gd ≤ 0 and Ad = 0.
-const unboundedTol = 1e-13
+const (
+	// unboundedTol is how far a direction may be, relative to the size of the
+	// terms, from Qd = 0, Gd ≤ 0 and Ad = 0.
+	unboundedTol = 1e-13
+	// slopeTol is the least fall of the objective along that direction, relative
+	// to p: four decades above what repairing its violations may cost.
+	slopeTol = 1e-9
+	// curvatureTol is the least negative curvature that proves Q not convex,
+	// relative to its largest entry: what lies above it is rounding.
+	curvatureTol = 4 * eps
+)
 
 // provesUnbounded reports whether the last proximal step is a direction in
 // which the objective falls for ever.
@@ -152,7 +160,7 @@ func (a *activeSet) provesUnbounded(s *Solution) bool {
 	}
 	floats.Scale(1/big, d)
 	slope := floats.Dot(a.p, d)
-	if !(slope < -1e-9*pmax) {
+	if !(slope < -slopeTol*pmax) {
 		return false
 	}
 	worst := 0.0

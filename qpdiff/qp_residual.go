@@ -23,22 +23,29 @@ func (a *activeSet) measure(s *Solution, thorough bool) {
 			gapTerm = max(gapTerm, math.Abs(v*a.r[r]))
 		}
 	}
-	var zqz, pz, dual, dualTerm, rawTerm, zmax, rawZ, sum float64
+	var zqz, pz, rawTerm, rawZ, sum float64
+	terms := a.work2
 	for i, z := range a.z {
-		p, c, unit := a.p[i], cl[i], a.unit[i]
+		p, c := a.p[i], cl[i]
 		v := floats.Dot(a.q[i*n:(i+1)*n], a.z)
 		zqz += v * z
 		pz += p * z
 		g := v + p + c
 		a.grad[i] = g
 		sum += g
+		res.Dual = max(res.Dual, math.Abs(g))
 		term := max(math.Abs(v), math.Abs(p), math.Abs(c))
-		dualTerm, rawTerm = max(dualTerm, unit*term), max(rawTerm, term)
-		z = math.Abs(z)
-		zmax, rawZ = max(zmax, z/unit), max(rawZ, z)
-		g = math.Abs(g)
-		dual = max(dual, unit*g)
-		res.Dual = max(res.Dual, g)
+		terms[i] = term
+		rawTerm, rawZ = max(rawTerm, term), max(rawZ, math.Abs(z))
+	}
+	dual, dualTerm, zmax := res.Dual, rawTerm, rawZ
+	if a.shift > 0 { // the units are not 1
+		dual, dualTerm, zmax = 0, 0, 0
+		for i, unit := range a.unit {
+			dual = max(dual, unit*math.Abs(a.grad[i]))
+			dualTerm = max(dualTerm, unit*terms[i])
+			zmax = max(zmax, math.Abs(a.z[i])/unit)
+		}
 	}
 	a.slacks()
 	var primal, rows float64
@@ -82,13 +89,24 @@ func (a *activeSet) violation(zmax float64) (largest, relative, sum float64) {
 		largest = max(largest, v/a.scale[r])
 		term := math.Abs(a.r[r])
 		if v > refined*term {
-			for j, c := range a.crow(r) {
-				term = max(term, math.Abs(c)*a.unit[j]*zmax)
+			size := a.msize[r]
+			if !a.has[r] {
+				size = a.rowSize(r)
 			}
+			term = max(term, size*zmax)
 		}
 		relative = max(relative, ratio(v, term))
 	}
 	return largest, relative, sum
+}
+
+// rowSize is the largest entry of row r in the units of the variables.
+func (a *activeSet) rowSize(r int) float64 {
+	size := 0.0
+	for j, c := range a.crow(r) {
+		size = max(size, math.Abs(c)*a.unit[j])
+	}
+	return size
 }
 
 // ratio is v/of, and 0 for 0/0: a violation of nothing by nothing is none.
@@ -99,8 +117,13 @@ func ratio(v, of float64) float64 {
 	return v / of
 }
 
-// refined is the relative residual below which no correction is worth while.
-const refined = 1e-14
+const (
+	// refined is the relative residual below which no correction is worth while.
+	refined = 1e-14
+	// maxRefinements bounds the corrections in a row. Each halves the residual at
+	// least, and most divide it by a million.
+	maxRefinements = 20
+)
 
 // largestTerm is the largest magnitude, in the units of the variables, among
 // the products that Qz sums and those that C_Wᵀλ does: the sums may hide them.
@@ -129,7 +152,7 @@ func (a *activeSet) refine(s *Solution) {
 	}
 	a.snap()
 	a.measure(s, false)
-	for step := 0; step < 20 && s.Residual.Relative > refined; step++ {
+	for step := 0; step < maxRefinements && s.Residual.Relative > refined; step++ {
 		k := len(a.w)
 		before := s.Residual.Relative
 		copy(a.oldZ, a.z)
