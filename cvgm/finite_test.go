@@ -126,8 +126,7 @@ func TestNormaliserRefusesOverflow(t *testing.T) {
 		"least squares":     {[]float64{1, 2, 3, 4}, []float64{huge, huge, 1, 1}, func(c *Config) { c.Intercept = LeastSquaresIntercept }, "has the intercept"},
 		"differences of features": {[]float64{huge, huge, 1, -huge}, []float64{1, 2, 3, 4}, func(c *Config) {
 			c.Intercept, c.Splits[0] = LeastSquaresIntercept, Split{[]int{0, 3, 1, 2}, []int{4}}
-			c.Data.X, c.Data.Y = mat.NewDense(5, 1, []float64{huge, -huge, -huge, huge, 1}), []float64{1, 2, 3, 4, 5}
-			c.Data.X.Set(3, 0, 1)
+			c.Data.X, c.Data.Y = mat.NewDense(5, 3, []float64{huge, 2, 1, -huge, 1, 3, -huge, 5, 2, 1, 7, 8, 1, 1, 1}), []float64{1, 2, 3, 4, 5}
 		}, "has the intercept"},
 	} {
 		config := Config{Data: qpdiff.Data{X: mat.NewDense(4, 1, c.x), Y: c.y}, Loss: SquaredError{}, Splits: []Split{{[]int{0, 1, 3}, []int{2}}},
