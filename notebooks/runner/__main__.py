@@ -198,7 +198,8 @@ def run_task(task, args, env, progress, records, tolerance, version):
     import execute
 
     made_from = provenance.inputs(task, env[environment.TOOLCHAIN])
-    with environment.temporary_folder() as temporary, Staging(Path(temporary)) as staging:
+    with environment.temporary_folder() as temporary:
+        staging = Staging(Path(temporary))
         notebook = execute.run(task.path, temporary, staging, env, progress, records)
         if task.overrides and not any("overrides" in r for r in records):
             raise execute.Failed("it has no parameters: none of its cells calls notebooks.Params")
@@ -217,12 +218,13 @@ def run_task(task, args, env, progress, records, tolerance, version):
     try:
         changed = install(task, new, claims)
         provenance.write(task, made_from, records, version, new)
+        words = f"files changed: {changed}" if changed else "nothing changed"
+        words += f" in {task.out.relative_to(ROOT)}" if task.overrides else ""
         for path in new:
             path.stat()
     except FileNotFoundError as e:
         raise Vanished(f"{e.filename} was deleted while the run wrote its outputs there; run it again") from None
-    words = f"files changed: {changed}" if changed else "nothing changed"
-    return words + (f" in {task.out.relative_to(ROOT)}" if task.overrides else ""), []
+    return words, []
 
 
 def keep_results(fresh):
