@@ -83,6 +83,15 @@ func TestKernelSVMStrictComplementarity(t *testing.T) {
 			}
 			l.Generalized = false
 		}
+		for _, c := range []float64{lo * (1 - 1e-5), hi * (1 + 1e-5)} {
+			fit(c)
+			if gap, cond := l.gap(); gap >= 1e-6 && cond <= 1e6 {
+				answered++
+				if err := vjp(); err != nil {
+					t.Fatalf("trial %d: gap %.2g, condition %.2g: %v", trial, gap, cond, err)
+				}
+			}
+		}
 	}
 	if kinks < 100 || answered < 50 {
 		t.Errorf("only %d kinks and %d others", kinks, answered)

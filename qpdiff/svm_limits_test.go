@@ -124,6 +124,15 @@ func TestSVMStrictComplementarity(t *testing.T) {
 			}
 		}
 		kinks += refused
+		for _, h := range []float64{lo * (1 - 1e-5), hi * (1 + 1e-5)} {
+			fit(h)
+			if gap, cond := l.p.gap(); gap >= 1e-6 && cond <= 1e6 {
+				answered++
+				if err := vjp(); err != nil {
+					t.Fatalf("trial %d: gap %.2g, condition %.2g: %v", trial, gap, cond, err)
+				}
+			}
+		}
 	}
 	if kinks < 200 || answered < 100 {
 		t.Errorf("only %d kinks and %d others", kinks, answered)
