@@ -239,7 +239,7 @@ func (s *Solution) Solve(q *QP) error {
 		return errNonconvexQP
 	}
 	s.Residual, s.Objective = KKTResidual{}, 0
-	if c := &s.Certificate; !allFinite(c.Z) || !allFinite(c.Lambda) || !allFinite(c.Nu) {
+	if c := &s.Certificate; !finite(c.Residual) || !allFinite(c.Z) || !allFinite(c.Lambda) || !allFinite(c.Nu) {
 		return s.outOfRange()
 	}
 	if s.Status == Infeasible {

@@ -662,6 +662,13 @@ func (a *activeSet) solve(s *Solution) Status {
 		tol = defaultTol
 	}
 	status := a.factorised(s)
+	if status == IterationLimit {
+		// Without a factor 0 is the best point known.
+		clear(a.z)
+		clear(a.lam)
+		a.measure(s, false)
+		a.loaded = false
+	}
 	if status == Optimal {
 		status = a.descend(s, tol)
 		if status == IterationLimit && a.shift == 0 && a.iterations <= a.maxChanges && a.factorShifted() {
@@ -760,8 +767,8 @@ const (
 
 // descend solves the program, by proximal steps if the factor is shifted.
 func (a *activeSet) descend(s *Solution, tol float64) Status {
-	for r := range a.m {
-		if a.scale[r] == 0 && a.r[r] < 0 { // 0 ≤ h
+	for r := range a.rows {
+		if a.scale[r] == 0 && (a.r[r] < 0 || r >= a.m && a.r[r] != 0) { // 0 ≤ h, 0 = b
 			clear(a.y)
 			a.certifyInfeasible(s, r)
 			return Infeasible

@@ -113,22 +113,28 @@ func (a *activeSet) certifyInfeasible(s *Solution, r int) {
 	clear(c.Lambda)
 	clear(c.Nu)
 	rho, beta, _ := a.ray(r)
+	inRange := finite(beta)
 	put := func(r int, v float64) {
+		used := v != 0
 		if a.scale[r] != 0 {
 			v *= a.scale[r]
 		}
+		inRange = inRange && (!used || math.Abs(v) >= minNormal)
 		if r < a.m {
 			c.Lambda[r] = v
 		} else {
 			c.Nu[r-a.m] = v
 		}
 	}
-	put(r, -1/beta)
 	for i, s := range a.w {
 		put(s, a.y[i]/beta)
 	}
+	put(r, -1/beta) // last: a working set left from the problem before may hold r
 	// The scaled rows have norms near one.
 	c.Residual = floats.Norm(rho, math.Inf(1)) / max(1, floats.Norm(a.y[:len(a.w)], math.Inf(1)))
+	if !inRange {
+		c.Residual = math.Inf(1)
+	}
 }
 
 const (
