@@ -45,7 +45,7 @@ func ReadCSV(r io.Reader, target string) (d qpdiff.Data, features []string, err 
 	}
 	label, ok := first[target]
 	if !ok {
-		return d, nil, badArg("target", qpdiff.ErrDomain, "name one of "+strings.Join(header, ", "), "is %q, which is no column", target)
+		return d, nil, badArg("target", qpdiff.ErrDomain, fmt.Sprintf("name one of %q", header), "is %q, which is no column", target)
 	}
 	if len(header) < 2 {
 		return d, nil, badArg("CSV", qpdiff.ErrShape, "give at least one more column", "has no features beside %s", target)

@@ -82,8 +82,8 @@ func (m GapMonitor) Watch(steps iter.Seq2[Step, error]) iter.Seq2[GapStep, error
 			if err == nil && m.Risk != nil {
 				g.Risk, err = m.Risk(s)
 			}
-			if err == nil && (g.HeldOut != g.HeldOut || m.Risk != nil && g.Risk != g.Risk) {
-				err = badArg("GapMonitor", qpdiff.ErrNotFinite, "return an error where there is no risk", "is given NaN as a risk")
+			if err == nil && (!(g.HeldOut > math.Inf(-1)) || m.Risk != nil && !(g.Risk > math.Inf(-1))) {
+				err = badArg("GapMonitor", qpdiff.ErrNotFinite, "return an error where there is no risk", "is given NaN or -Inf as a risk")
 			}
 			if err != nil {
 				fail(s, err)

@@ -163,7 +163,7 @@ func Best(steps iter.Seq2[Step, error]) (Step, error) {
 			best = s.clone()
 		}
 	}
-	if best.X == nil {
+	if best.X == nil || math.IsInf(best.Loss, -1) {
 		return best, noBest("steps", "loss")
 	}
 	return best, nil
