@@ -1,0 +1,232 @@
+package hostile
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// A Profile is the way in which the numbers of one input are drawn.
+type Profile int
+
+const (
+	Tame     Profile = iota // standard normal
+	Integer                 // −3 … 3: ties, kinks, dependent rows
+	Scaled                  // normal times 10^U(±6), by the entry
+	Wild                    // times 10^U(±150)
+	Extreme                 // times 10^U(±320): denormal, infinite
+	Poisoned                // integers and, here and there, the worst there is
+)
+
+func (p Profile) String() string {
+	return [...]string{"tame", "integer", "scaled", "wild", "extreme", "poisoned"}[p]
+}
+
+// Profile draws a profile; most are such that problems can be solved.
+func (in *Input) Profile() Profile {
+	return [...]Profile{Tame, Tame, Tame, Integer, Integer, Integer, Integer, Scaled, Scaled, Wild, Extreme, Poisoned}[in.IntN(12)]
+}
+
+var worst = []float64{0, math.Copysign(0, -1), math.NaN(), math.Inf(1), math.Inf(-1), 1e155, -1e155, math.MaxFloat64, -math.MaxFloat64,
+	math.SmallestNonzeroFloat64, 1e-310, 1e308, 1e-160}
+
+// Value draws one number.
+func (in *Input) Value(p Profile) float64 {
+	power := func(r float64) float64 {
+		// In two factors, since 10^±320 itself is no number.
+		e := r * (2*in.Float64() - 1)
+		return in.NormFloat64() * math.Pow(10, e/2) * math.Pow(10, e/2)
+	}
+	switch p {
+	case Tame:
+		return in.NormFloat64()
+	case Integer:
+		return float64(in.IntN(7) - 3)
+	case Scaled:
+		return power(6)
+	case Wild:
+		return power(150)
+	case Extreme:
+		return power(320)
+	}
+	if in.IntN(8) == 0 {
+		return worst[in.IntN(len(worst))]
+	}
+	return float64(in.IntN(7) - 3)
+}
+
+// Vector draws n numbers.
+func (in *Input) Vector(p Profile, n int) []float64 {
+	v := make([]float64, n)
+	for i := range v {
+		v[i] = in.Value(p)
+	}
+	return v
+}
+
+// Matrix draws an r×c matrix, at times with zero, equal, opposite or dependent
+// rows and columns, at times as a window of a larger one that holds NaN. It is
+// nil, or empty, where a side is 0.
+func (in *Input) Matrix(p Profile, r, c int) *mat.Dense {
+	if r <= 0 || c <= 0 {
+		if in.IntN(2) == 0 {
+			return nil
+		}
+		return &mat.Dense{}
+	}
+	m := mat.NewDense(r, c, in.Vector(p, r*c))
+	for range in.IntN(3) {
+		i, k, s := in.IntN(r), in.IntN(r), [...]float64{0, 1, -1, 2}[in.IntN(4)]
+		switch in.IntN(6) {
+		case 0:
+			for j := range c {
+				m.Set(i, j, s*m.At(k, j))
+			}
+		case 1: // the sum of two rows
+			for j := range c {
+				m.Set(i, j, m.At(k, j)+m.At((k+1)%r, j))
+			}
+		case 2:
+			j, l := in.IntN(c), in.IntN(c)
+			for i := range r {
+				m.Set(i, j, s*m.At(i, l))
+			}
+		}
+	}
+	return in.Window(m)
+}
+
+// Window returns m, at times as a window of a larger matrix.
+func (in *Input) Window(m *mat.Dense) *mat.Dense {
+	if m == nil || m.IsEmpty() || in.IntN(5) > 0 {
+		return m
+	}
+	r, c := m.Dims()
+	top, left := in.IntN(3), in.IntN(3)
+	wide := mat.NewDense(r+top+in.IntN(2), c+left+in.IntN(3), nil)
+	data := wide.RawMatrix().Data
+	for i := range data {
+		data[i] = math.NaN()
+	}
+	window := wide.Slice(top, top+r, left, left+c).(*mat.Dense)
+	window.Copy(m)
+	return window
+}
+
+// Finite reports whether all numbers are.
+func Finite(vs ...[]float64) bool {
+	for _, v := range vs {
+		for _, x := range v {
+			if math.IsNaN(x - x) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// FiniteMatrix reports whether all entries are finite; nil is.
+func FiniteMatrix(m *mat.Dense) bool {
+	if m == nil || m.IsEmpty() {
+		return true
+	}
+	r, _ := m.Dims()
+	for i := range r {
+		if !Finite(m.RawRowView(i)) {
+			return false
+		}
+	}
+	return true
+}
+
+// SameBits reports whether a and b are the same, NaN included.
+func SameBits(a, b []float64) bool {
+	return slices.EqualFunc(a, b, func(x, y float64) bool { return math.Float64bits(x) == math.Float64bits(y) })
+}
+
+// A Memory holds copies of what must not be written to.
+type Memory struct{ live, copies [][]float64 }
+
+// Vector remembers v.
+func (m *Memory) Vector(vs ...[]float64) {
+	for _, v := range vs {
+		m.live, m.copies = append(m.live, v), append(m.copies, slices.Clone(v))
+	}
+}
+
+// Matrix remembers x, with what lies beside it in a larger matrix.
+func (m *Memory) Matrix(xs ...*mat.Dense) {
+	for _, x := range xs {
+		if x != nil {
+			m.Vector(x.RawMatrix().Data)
+		}
+	}
+}
+
+// Check fails where something was written to.
+func (m *Memory) Check(in *Input, call string) {
+	for i, v := range m.live {
+		if !SameBits(v, m.copies[i]) {
+			in.Failf(call+" writes to its input", "%v became %v", m.copies[i], v)
+		}
+	}
+}
+
+// A Source draws splits and starts. It is one of cvgm's.
+type Source struct{ *rand.Rand }
+
+// NewSource is the same for the same number.
+func NewSource(n uint64) Source { return Source{rand.New(rand.NewPCG(n, 1))} }
+
+// Norm is the Euclidean norm, without overflow.
+func Norm(vs ...[]float64) float64 {
+	s := 0.0
+	for _, v := range vs {
+		for _, x := range v {
+			s = math.Hypot(s, x)
+		}
+	}
+	return s
+}
+
+// Dot is the inner product of two lists of vectors.
+func Dot(a, b [][]float64) float64 {
+	s := 0.0
+	for i := range a {
+		for j, x := range a[i] {
+			s += x * b[i][j]
+		}
+	}
+	return s
+}
+
+// Slope compares a derivative with differences of f, which reports whether it
+// has a value. size is that of the terms of derivative. It fails where the
+// differences over two short steps agree with each other and not with
+// derivative: at a kink, their mean is that of the slopes from both sides.
+func (in *Input) Slope(call string, f func(step float64) (float64, bool), derivative, size float64) {
+	const far, near = 1e-5, 1e-6
+	var d [2]float64
+	var sides [2]float64
+	for i, h := range [2]float64{far, near} {
+		up, ok1 := f(h)
+		down, ok2 := f(-h)
+		mid, ok3 := f(0)
+		if !ok1 || !ok2 || !ok3 {
+			return
+		}
+		d[i] = (up - down) / (2 * h)
+		sides = [2]float64{(mid - down) / h, (up - mid) / h}
+	}
+	size += math.Abs(d[1])
+	if math.Abs(d[0]-d[1]) > 1e-3*size || math.Abs(d[1]-derivative) <= 1e-2*size {
+		return
+	}
+	what := "wrong"
+	if math.Abs(sides[0]-sides[1]) > 1e-2*size {
+		what = "answered at a kink"
+	}
+	in.Failf(call+": derivative "+what, "%v, differences give %v, from below %v, from above %v", derivative, d[1], sides[0], sides[1])
+}

@@ -1,0 +1,334 @@
+// Package hostile drives the tests of a package's whole interface by generated
+// inputs that look for what breaks it: ties, dependent rows, wrong shapes,
+// entries of any size, NaN. An input is a function of a seed and an index, so
+// that each failure names the command that replays it. A long run:
+//
+//	go test ./qpdiff ./cvgm -run '^TestHostile$' -v -timeout 0 -hostile.n 5000000
+package hostile
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"cvgm/qpdiff"
+)
+
+var (
+	duration = flag.Duration("hostile", 0, "run hostile inputs for so `long` (zero: a small fixed number of them)")
+	number   = flag.Int("hostile.n", 0, "run so `many` hostile inputs")
+	seed     = flag.Uint64("hostile.seed", 1, "the `seed` of the hostile inputs")
+	only     = flag.Int64("hostile.only", -1, "replay the hostile input of this `index` alone")
+	first    = flag.Int64("hostile.first", 0, "begin at the hostile input of this `index`")
+)
+
+// A Kind is a sort of inputs, and what is done with them.
+type Kind struct {
+	Name string
+	// Weight is how often the kind is drawn, relative to the others.
+	Weight int
+	// Floors are the least shares of answers without error, by call: where all
+	// is refused, nothing is tested. Calls that are not named need one success.
+	Floors map[string]float64
+	Run    func(in *Input)
+}
+
+// hang is how long one input may take. The slowest take milliseconds.
+const hang = 20 * time.Second
+
+// enough is the number of calls from which their share of successes counts:
+// three standard deviations are then below .15.
+const enough = 100
+
+// kinds of errors that qpdiff documents.
+var kinds = []struct {
+	name string
+	err  error
+}{
+	{"shape", qpdiff.ErrShape}, {"finite", qpdiff.ErrNotFinite}, {"domain", qpdiff.ErrDomain},
+	{"illposed", qpdiff.ErrIllPosed}, {"infeas", qpdiff.ErrInfeasible}, {"unbound", qpdiff.ErrUnbounded},
+	{"noncvx", qpdiff.ErrNonconvex}, {"limit", qpdiff.ErrIterationLimit}, {"notfit", qpdiff.ErrNotFitted},
+	{"notdiff", qpdiff.ErrNotDifferentiable},
+}
+
+// An Input draws one input and collects what comes of it.
+type Input struct {
+	*rand.Rand
+	index int64
+	kind  string
+	run   *run
+}
+
+// run is what the inputs of one test share.
+type run struct {
+	mu       sync.Mutex
+	replay   string
+	failures map[string]*failure
+	outcomes map[[2]string]map[string]int
+	verbose  bool
+}
+
+type failure struct {
+	count int
+	index int64 // the lowest
+	text  string
+}
+
+func newRun(replay string) *run {
+	return &run{replay: replay, failures: map[string]*failure{}, outcomes: map[[2]string]map[string]int{}}
+}
+
+// Failf records a promise that the input breaks. Failures of one category are
+// reported as one, with the replay of the first.
+func (in *Input) Failf(category, format string, args ...any) {
+	category = in.kind + ": " + category
+	r := in.run
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	f := r.failures[category]
+	if f == nil {
+		f = &failure{index: in.index + 1}
+		r.failures[category] = f
+	}
+	f.count++
+	if in.index < f.index || r.verbose && f.count == 1 {
+		f.index, f.text = in.index, fmt.Sprintf(format, args...)
+	}
+}
+
+// Replaying reports whether this input alone is run, which then may be shown.
+func (in *Input) Replaying() bool { return in.run.verbose }
+
+// Documented stands for errors that the documentation names without a kind.
+var Documented = errors.New("documented")
+
+// Answer counts the outcome of a call and reports whether there was no error.
+// An error must be of a documented kind and have a text of one line.
+func (in *Input) Answer(call string, err error, allowed ...error) bool {
+	outcome := "ok"
+	if err != nil {
+		outcome = ""
+		for _, k := range kinds {
+			if errors.Is(err, k.err) {
+				outcome = k.name
+				break
+			}
+		}
+		if outcome == "" {
+			outcome = "other"
+			if !slices.ContainsFunc(allowed, func(a error) bool { return a == Documented || errors.Is(err, a) }) {
+				in.Failf(call+": error of no documented kind", "%v", err)
+			}
+		}
+		if text := err.Error(); strings.ContainsAny(text, "\n\r") || text == "" {
+			in.Failf(call+": error text is not one line", "%q", text)
+		}
+	}
+	in.count(call, outcome)
+	return err == nil
+}
+
+func (in *Input) count(call, outcome string) {
+	r := in.run
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	key := [2]string{in.kind, call}
+	m := r.outcomes[key]
+	if m == nil {
+		m = map[string]int{}
+		r.outcomes[key] = m
+	}
+	m[outcome]++
+}
+
+// Stop ends the input, after a failure that could not be left otherwise.
+func (in *Input) Stop() { panic(stop{}) }
+
+type stop struct{}
+
+// place is where a panic arose: the innermost line of this module that is no
+// test.
+func place() string {
+	var pcs [64]uintptr
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(3, pcs[:])])
+	for {
+		f, more := frames.Next()
+		if strings.HasPrefix(f.Function, "cvgm/") && !strings.HasPrefix(f.Function, "cvgm/internal") && !strings.HasSuffix(f.File, "_test.go") {
+			return fmt.Sprintf("%s:%d", filepath.Base(f.File), f.Line)
+		}
+		if !more {
+			return "outside the module"
+		}
+	}
+}
+
+// one runs the input of the given index.
+func (r *run) one(kinds []Kind, index int64) {
+	total := 0
+	for _, k := range kinds {
+		total += k.Weight
+	}
+	in := &Input{Rand: rand.New(rand.NewPCG(*seed, uint64(index))), index: index, run: r}
+	at := in.IntN(total)
+	k := 0
+	for ; at >= kinds[k].Weight; k++ {
+		at -= kinds[k].Weight
+	}
+	in.kind = kinds[k].Name
+	defer func() {
+		if v := recover(); v != nil {
+			if _, ok := v.(stop); ok {
+				return
+			}
+			if r.verbose {
+				debug.PrintStack()
+			}
+			in.Failf("panic at "+place(), "%v", v)
+		}
+	}()
+	kinds[k].Run(in)
+}
+
+// Test runs the inputs that the flags ask for, by default so many that they
+// take a second or two, and reports the failures by category.
+func Test(t *testing.T, few int, kinds []Kind) {
+	r := newRun(fmt.Sprintf("go test ./%s -run '^%s$' -v -hostile.seed %d -hostile.only", packageDir(), t.Name(), *seed))
+	r.verbose = *only >= 0
+	begin := time.Now()
+	from, to := *first, *first+int64(few)
+	workers := runtime.GOMAXPROCS(0)
+	switch {
+	case *only >= 0:
+		from, to, workers = *only, *only+1, 1
+	case *number > 0:
+		to = from + int64(*number)
+	case *duration > 0:
+		to = 1 << 62
+	}
+	var next atomic.Int64
+	next.Store(from)
+	type slot struct{ index, since atomic.Int64 } // since is 0 between inputs
+	slots := make([]slot, workers)
+	done := make(chan struct{})
+	var watch, work sync.WaitGroup
+	watch.Go(func() { // over hangs
+		tick := time.NewTicker(time.Second)
+		defer tick.Stop()
+		for told := begin; ; {
+			select {
+			case <-done:
+				return
+			case now := <-tick.C:
+				for i := range slots {
+					since := slots[i].since.Load()
+					if since > 0 && now.UnixNano()-since > int64(hang) && !r.verbose {
+						stacks := make([]byte, 1<<20)
+						fmt.Fprintf(os.Stderr, "HANG: one input takes more than %v:\n%s %d\n%s\n", hang, r.replay, slots[i].index.Load(), stacks[:runtime.Stack(stacks, true)])
+						os.Exit(2)
+					}
+				}
+				if now.Sub(told) >= 10*time.Second {
+					told = now
+					r.mu.Lock()
+					t.Logf("%v: %d inputs, %d categories of failure", now.Sub(begin).Round(time.Second), next.Load()-from, len(r.failures))
+					r.mu.Unlock()
+				}
+			}
+		}
+	})
+	for w := range slots {
+		work.Go(func() {
+			for i := next.Add(1) - 1; i < to; i = next.Add(1) - 1 {
+				now := time.Now()
+				if *duration > 0 && now.Sub(begin) > *duration {
+					return
+				}
+				slots[w].index.Store(i)
+				slots[w].since.Store(now.UnixNano())
+				r.one(kinds, i)
+				slots[w].since.Store(0)
+			}
+		})
+	}
+	work.Wait()
+	close(done)
+	watch.Wait()
+	t.Logf("%d inputs with seed %d in %v, outcomes by call:\n%s", min(next.Load(), to)-from, *seed, time.Since(begin).Round(time.Millisecond), r.table())
+	for _, p := range r.problems(kinds) {
+		t.Error(p)
+	}
+}
+
+// problems lists the failures by category, and the calls that are answered too
+// seldom.
+func (r *run) problems(kinds []Kind) []string {
+	var list []string
+	for c, f := range r.failures {
+		list = append(list, fmt.Sprintf("%s (%d times)\n\t%s\n\t%s %d", c, f.count, f.text, r.replay, f.index))
+	}
+	for key, m := range r.outcomes {
+		sum := 0
+		for _, n := range m {
+			sum += n
+		}
+		k := kinds[slices.IndexFunc(kinds, func(k Kind) bool { return k.Name == key[0] })]
+		if share := float64(m["ok"]) / float64(sum); sum >= enough && (m["ok"] == 0 || share < k.Floors[key[1]]) {
+			list = append(list, fmt.Sprintf("%s %s: only %.3g of %d calls are answered, the floor is %.3g: the inputs test little", key[0], key[1], share, sum, k.Floors[key[1]]))
+		}
+	}
+	slices.Sort(list)
+	return list
+}
+
+// packageDir is the folder of the package under test, relative to the module.
+func packageDir() string {
+	dir, _ := os.Getwd()
+	return filepath.Base(dir)
+}
+
+// table lists the outcomes.
+func (r *run) table() string {
+	var columns []string
+	calls := make([][2]string, 0, len(r.outcomes))
+	for key, m := range r.outcomes {
+		calls = append(calls, key)
+		for o := range m {
+			if o != "ok" && !slices.Contains(columns, o) {
+				columns = append(columns, o)
+			}
+		}
+	}
+	slices.Sort(columns)
+	columns = append([]string{"ok"}, columns...)
+	slices.SortFunc(calls, func(a, b [2]string) int {
+		return strings.Compare(a[0]+"\x00"+a[1], b[0]+"\x00"+b[1])
+	})
+	var b strings.Builder
+	fmt.Fprintf(&b, "%-34s%9s", "", "calls")
+	for _, c := range columns {
+		fmt.Fprintf(&b, "%9s", c)
+	}
+	for _, key := range calls {
+		m := r.outcomes[key]
+		sum := 0
+		for _, n := range m {
+			sum += n
+		}
+		fmt.Fprintf(&b, "\n%-34s%9d", key[0]+" "+key[1], sum)
+		for _, c := range columns {
+			fmt.Fprintf(&b, "%9d", m[c])
+		}
+	}
+	return b.String()
+}
