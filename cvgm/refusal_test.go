@@ -1,0 +1,45 @@
+package cvgm_test
+
+import (
+	"errors"
+	"math"
+	"strings"
+	"testing"
+
+	"cvgm/cvgm"
+	"cvgm/qpdiff"
+)
+
+// −Inf is lower than any loss or risk, and is none.
+func TestMinusInfinityIsNoBest(t *testing.T) {
+	steps := func(loss float64) func(yield func(cvgm.Step, error) bool) {
+		return func(yield func(cvgm.Step, error) bool) {
+			_ = yield(cvgm.Step{X: []float64{1}, Loss: 1}, nil) && yield(cvgm.Step{X: []float64{2}, Loss: loss, Index: 1}, nil)
+		}
+	}
+	if best, err := cvgm.Best(steps(math.Inf(-1))); !errors.Is(err, qpdiff.ErrNotFinite) {
+		t.Errorf("Best: %+v, %v", best, err)
+	}
+	risk := func(s cvgm.Step) (float64, error) {
+		if s.Index > 0 {
+			return math.Inf(-1), nil
+		}
+		return 3, nil
+	}
+	best, err := cvgm.GapMonitor{HeldOut: risk}.Best(steps(.5))
+	if !errors.Is(err, qpdiff.ErrNotFinite) || best.HeldOut != 3 {
+		t.Errorf("GapMonitor, an estimate of -Inf: %+v, %v", best, err)
+	}
+	fine := func(cvgm.Step) (float64, error) { return 1, nil }
+	if best, err := (cvgm.GapMonitor{HeldOut: fine, Risk: risk}).Best(steps(.5)); !errors.Is(err, qpdiff.ErrNotFinite) {
+		t.Errorf("GapMonitor, a risk of -Inf: %+v, %v", best, err)
+	}
+}
+
+// Whatever the header holds, an error has one line.
+func TestReadCSVQuotesColumnNames(t *testing.T) {
+	_, _, err := cvgm.ReadCSV(strings.NewReader("a\rb,\"c\nd\"\n1,2\n"), "y")
+	if !errors.Is(err, qpdiff.ErrDomain) || strings.ContainsAny(err.Error(), "\r\n") {
+		t.Errorf("%q", err)
+	}
+}
