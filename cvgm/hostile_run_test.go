@@ -373,7 +373,7 @@ func final(in *hostile.Input, c *cvgm.Config, cv *cvgm.CV, alpha []float64, p ho
 		in.Failf("RiskAt: not finite", "%v", also)
 	}
 	text, err := json.Marshal(m)
-	if !in.Answer("MarshalJSON", err, hostile.Documented) {
+	if !in.Answer("MarshalJSON", err, hostile.ErrDocumented) {
 		return
 	}
 	var back cvgm.Model
@@ -973,7 +973,7 @@ func hostileCSV(in *hostile.Input) {
 	}
 	var parse *csv.ParseError
 	if errors.As(err, &parse) {
-		in.Answer("ReadCSV", err, hostile.Documented)
+		in.Answer("ReadCSV", err, hostile.ErrDocumented)
 	} else {
 		in.Answer("ReadCSV", err, io.EOF)
 	}
@@ -1016,7 +1016,7 @@ func hostileJSON(in *hostile.Input) {
 		m.Intercept = in.Value(hostile.Poisoned)
 	}
 	text, err := json.Marshal(&m)
-	if in.Answer("MarshalJSON", err, hostile.Documented) {
+	if in.Answer("MarshalJSON", err, hostile.ErrDocumented) {
 		var back cvgm.Model
 		if err := json.Unmarshal(text, &back); err != nil {
 			in.Failf("MarshalJSON: writes what UnmarshalJSON refuses", "%s: %v", text, err)
@@ -1053,7 +1053,7 @@ func hostileJSON(in *hostile.Input) {
 	if in.Replaying() {
 		fmt.Printf("UnmarshalJSON %q: %+v, %v\n", text, back, err)
 	}
-	if !in.Answer("UnmarshalJSON", err, hostile.Documented) {
+	if !in.Answer("UnmarshalJSON", err, hostile.ErrDocumented) {
 		return
 	}
 	if !hostile.Finite(back.Theta, back.Mean, back.Dev, back.Params, back.Hyper, []float64{back.Intercept}) {

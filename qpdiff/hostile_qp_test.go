@@ -464,7 +464,7 @@ func settings(in *hostile.Input) *qpdiff.Solution {
 		s.Tol = []float64{1e-6, 1e-12, 1, 1e-300, -1, math.NaN(), math.Inf(1)}[in.IntN(7)]
 	}
 	if in.IntN(6) == 0 {
-		s.MaxIter = []int{1, 2, 5, -1, 1 << 40}[in.IntN(5)]
+		s.MaxIter = []int{1, 2, 5, -1, math.MaxInt32}[in.IntN(5)]
 	}
 	return s
 }

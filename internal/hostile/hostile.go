@@ -110,8 +110,8 @@ func (in *Input) Failf(category, format string, args ...any) {
 // Replaying reports whether this input alone is run, which then may be shown.
 func (in *Input) Replaying() bool { return in.run.verbose }
 
-// Documented stands for errors that the documentation names without a kind.
-var Documented = errors.New("documented")
+// ErrDocumented stands for errors that the documentation names without a kind.
+var ErrDocumented = errors.New("documented")
 
 // Answer counts the outcome of a call and reports whether there was no error.
 // An error must be of a documented kind and have a text of one line.
@@ -127,7 +127,7 @@ func (in *Input) Answer(call string, err error, allowed ...error) bool {
 		}
 		if outcome == "" {
 			outcome = "other"
-			if !slices.ContainsFunc(allowed, func(a error) bool { return a == Documented || errors.Is(err, a) }) {
+			if !slices.ContainsFunc(allowed, func(a error) bool { return a == ErrDocumented || errors.Is(err, a) }) {
 				in.Failf(call+": error of no documented kind", "%v", err)
 			}
 		}

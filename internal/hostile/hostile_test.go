@@ -26,7 +26,7 @@ func TestRunSeesWhatIsBroken(t *testing.T) {
 		}},
 		{Name: "unknown", Weight: 1, Run: func(in *Input) {
 			in.Answer("call", errors.New("unheard of"))
-			in.Answer("documented", errors.New("of no kind"), Documented)
+			in.Answer("documented", errors.New("of no kind"), ErrDocumented)
 			in.Answer("documented", nil)
 		}},
 		{Name: "refused", Weight: 1, Run: func(in *Input) { in.Answer("call", fmt.Errorf("no: %w", qpdiff.ErrDomain)) }},
