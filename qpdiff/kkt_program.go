@@ -243,7 +243,7 @@ func (l *lagrangian) weak(kkt *kktMatrix, inequalities, constraints []constraint
 			scale += math.Abs(w) * constraints[rows[i]].terms
 			known += math.Abs(w * constraints[rows[i]].value)
 		}
-		if negligible(value-known, scale, 1) {
+		if negligible(value-2*known, scale, 1) {
 			weak = append(weak, r)
 		}
 	}

@@ -300,7 +300,7 @@ func TestProgramComplementarity(t *testing.T) {
 		}
 		c := construct(rng, weak, margin)
 		q := c.qp
-		if i%4 >= 2 && c.definite {
+		if i%4 >= 2 {
 			q = c.scaled(rng)
 		}
 		var s Solution

@@ -28,13 +28,14 @@ type activeSet struct {
 
 	l, linv []float64 // L and the inverses of its diagonal
 	shift   float64   // what was added to the diagonal of Q
-	// psize and zsize are what sizes returned when shift was chosen.
-	psize, zsize float64
-	flat         float64   // see flatness; zero where not computed yet
-	mrows        []float64 // m_r where has[r], likewise mnorm and msize
-	mnorm        []float64 // ‖m_r‖²
-	msize        []float64 // largest entry of c_r in the units of the variables
-	has          []bool
+	// psize and zsize are what sizes returned when shift was chosen, qsize is the
+	// largest entry of Q in the units of the variables.
+	psize, zsize, qsize float64
+	flat                float64   // see flatness; zero where not computed yet
+	mrows               []float64 // m_r where has[r], likewise mnorm and msize
+	mnorm               []float64 // ‖m_r‖²
+	msize               []float64 // largest entry of c_r in the units of the variables
+	has                 []bool
 	// current: t and q1 belong to the rows of w and the factor. redundant: some
 	// equalities depend on others, so that b has to be checked anew.
 	current, redundant bool
@@ -811,9 +812,16 @@ func (a *activeSet) descend(s *Solution, tol float64) Status {
 		} else if stalled++; rel <= tol && stalled >= stalledProximal || a.shift == 0 && stalled >= stalledDefinite {
 			break // no longer getting better
 		}
-		if a.shift > 0 && step%proximalPatience == proximalPatience-1 {
-			// Slow where Q is flatter than the proximal term: weaken that.
-			if a.factor(a.shift/100, 0) < a.n {
+		weaker := a.shift
+		if size := a.size(); size > staleSize*a.zsize {
+			// The bounds are no measure of z: they may be 0 up to rounding.
+			weaker = min(weaker, a.proximalWeight(size))
+		}
+		if step%proximalPatience == proximalPatience-1 {
+			weaker = min(weaker, a.shift/100) // slow: Q is flatter than the proximal term
+		}
+		if weaker < a.shift/2 {
+			if a.factor(weaker, 0) < a.n {
 				break
 			}
 			a.forgetRows()
@@ -905,15 +913,20 @@ func (a *activeSet) equilibrate() float64 {
 		qmax = max(qmax, a.q[j*n+j]*v*v)
 	}
 	a.psize, a.zsize = a.sizes()
-	shift := 0.0
-	if a.zsize > 0 {
-		shift = shiftLinear * a.psize / a.zsize
+	a.qsize = qmax
+	if shift := a.proximalWeight(a.zsize); shift > 0 {
+		return shift
 	}
-	shift = max(shift, shiftQuadratic*qmax)
-	if shift == 0 {
-		shift = 1 // nothing in the problem has the units of z
+	return 1 // nothing in the problem has the units of z
+}
+
+// proximalWeight is the weight of the proximal term for a z of the given size.
+func (a *activeSet) proximalWeight(zsize float64) float64 {
+	weight := shiftQuadratic * a.qsize
+	if zsize > 0 {
+		weight = max(weight, shiftLinear*a.psize/zsize)
 	}
-	return shift
+	return weight
 }
 
 // staleSize is how far the sizes of P and of the bounds may be from those that

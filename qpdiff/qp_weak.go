@@ -134,7 +134,9 @@ func (d *qpDerivative) isZero(a *activeSet, r int) bool {
 		scale += y * d.rowTerm[i]
 		known += y * math.Abs(a.slack[a.w[i]])
 	}
-	if !negligible(value-known, scale, 1) {
+	// Twice: where one residual made all of the error, value is known itself, but
+	// for the rounding of K⁻¹.
+	if !negligible(value-2*known, scale, 1) {
 		return false
 	}
 	own = max(own, d.sizeOf(a, r))
