@@ -13,8 +13,8 @@ import (
 	"testing"
 
 	"cvgm/cvgm"
-	"cvgm/internal/hostile"
 	"cvgm/qpdiff"
+	"cvgm/qpdiff/hostile"
 
 	"gonum.org/v1/gonum/mat"
 )

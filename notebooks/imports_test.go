@@ -13,6 +13,7 @@ import (
 // mayImport lists, for each package of the module, the others that it may
 // import: data walks one way, and no package reaches back.
 var mayImport = map[string][]string{
+	"cvgm/qpdiff/hostile":  {"cvgm/qpdiff"},
 	"cvgm/synth":           nil,
 	"cvgm/qpdiff":          nil,
 	"cvgm/cvgm":            {"cvgm/qpdiff"},

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"testing"
 
-	"cvgm/internal/hostile"
 	"cvgm/qpdiff"
+	"cvgm/qpdiff/hostile"
 
 	"gonum.org/v1/gonum/mat"
 )

@@ -4,6 +4,8 @@
 // that each failure names the command that replays it. A long run:
 //
 //	go test ./qpdiff ./cvgm -run '^TestHostile$' -v -timeout 0 -hostile.n 5000000
+//
+// It is for tests of this module only.
 package hostile
 
 import (
@@ -164,7 +166,7 @@ func place() string {
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(3, pcs[:])])
 	for {
 		f, more := frames.Next()
-		if strings.HasPrefix(f.Function, "cvgm/") && !strings.HasPrefix(f.Function, "cvgm/internal") && !strings.HasSuffix(f.File, "_test.go") {
+		if strings.HasPrefix(f.Function, "cvgm/") && !strings.HasPrefix(f.Function, "cvgm/qpdiff/hostile") && !strings.HasSuffix(f.File, "_test.go") {
 			return fmt.Sprintf("%s:%d", filepath.Base(f.File), f.Line)
 		}
 		if !more {
