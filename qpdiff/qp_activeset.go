@@ -32,6 +32,7 @@ type activeSet struct {
 	// largest entry of Q in the units of the variables.
 	psize, zsize, qsize float64
 	flat                float64   // see flatness; zero where not computed yet
+	inv                 []float64 // 1/√ of the diagonal of Q + shift·D, by flatness
 	mrows               []float64 // m_r where has[r], likewise mnorm and msize
 	mnorm               []float64 // ‖m_r‖²
 	msize               []float64 // largest entry of c_r in the units of the variables
@@ -156,7 +157,7 @@ func (a *activeSet) resize(n, m, rows int) {
 	for _, v := range []*[]float64{&a.c, &a.mrows} {
 		*v = grow(*v, rows*n)
 	}
-	for _, v := range []*[]float64{&a.p, &a.d, &a.unit, &a.linv, &a.tinv, &a.g, &a.e, &a.lam, &a.z, &a.base, &a.step, &a.perp, &a.grad, &a.dz, &a.dl, &a.y, &a.work, &a.work2, &a.row, &a.wrow, &a.oldZ, &a.oldLam} {
+	for _, v := range []*[]float64{&a.p, &a.d, &a.unit, &a.linv, &a.inv, &a.tinv, &a.g, &a.e, &a.lam, &a.z, &a.base, &a.step, &a.perp, &a.grad, &a.dz, &a.dl, &a.y, &a.work, &a.work2, &a.row, &a.wrow, &a.oldZ, &a.oldLam} {
 		*v = grow(*v, n)
 	}
 	for _, v := range []*[]float64{&a.r, &a.scale, &a.mnorm, &a.msize, &a.slack, &a.baseSlack} {

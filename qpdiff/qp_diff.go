@@ -78,6 +78,7 @@ type qpDerivative struct {
 	cz, cy, rz, ry []float64
 	// Work of uniquePrimal.
 	h, hinv, root, diag []float64
+	mroot               []float64 // ‖m_r‖ of the working set
 	// Work of withoutMultiplier: the sizes of what the rows of the KKT system
 	// sum, and their residuals.
 	gradTerm, rowTerm []float64
@@ -105,7 +106,7 @@ func (d *qpDerivative) prepare(a *activeSet, generalized bool) {
 	d.ready, d.generalized = true, generalized
 	d.weak, d.spare, d.full = d.weak[:0], d.spare[:0], nil
 	n, k := a.n, len(a.w)
-	for _, v := range []*[]float64{&d.v, &d.y, &d.cz, &d.cy, &d.rz, &d.ry} {
+	for _, v := range []*[]float64{&d.v, &d.y, &d.cz, &d.cy, &d.rz, &d.ry, &d.mroot} {
 		*v = grow(*v, n)
 	}
 	d.tri = a.triangle
@@ -117,9 +118,9 @@ func (d *qpDerivative) prepare(a *activeSet, generalized bool) {
 	apart := 1.0 // how far the rows of T are from depending on each other
 	if k > 0 {
 		for i, r := range a.w {
-			d.ry[i] = math.Sqrt(a.mnorm[r])
+			d.mroot[i] = math.Sqrt(a.mnorm[r])
 		}
-		apart = smallestSingular(a.t, a.tinv, k, n, d.ry, d.rz)
+		apart = smallestSingular(a.t, a.tinv, k, n, d.mroot, d.rz)
 		dependent = dependent || apart <= dependTol
 	}
 	zero := d.withoutMultiplier(a, apart)

@@ -29,23 +29,21 @@ func (d *qpDerivative) withoutMultiplier(a *activeSet, apart float64) []int {
 	if a.m == 0 {
 		return d.zero
 	}
-	// ‖L⁻¹x‖ ≤ (Σ|x_j|/root_j)/flat and ‖m_r‖ ≤ reach for rows of norm one.
+	// ‖L⁻¹x‖ ≤ (Σ|x_j|·inv_j)/flat and ‖m_r‖ ≤ reach for rows of norm one.
 	flat := a.flatness()
-	steep, grad, size := 0.0, 0.0, 0.0 // max 1/root, Σ ρ_j/root_j, ‖z‖₁
-	energy := 0.0
+	steep, grad, size, energy := 0.0, 0.0, 0.0, 0.0 // max inv, Σ ρ_j·inv_j, ‖z‖₁, Σ √q_jj|z_j|
 	for j, z := range a.z {
-		q := a.q[j*n+j]
-		root := math.Sqrt(q + a.shift*a.d[j])
-		steep = max(steep, 1/root)
-		grad += (math.Abs(a.p[j]) + math.Abs(a.grad[j])/eps) / root
-		energy += math.Sqrt(max(q, 0)) * math.Abs(z)
-		size += math.Abs(z)
+		z, inv := math.Abs(z), a.inv[j]
+		steep = max(steep, inv)
+		grad += (math.Abs(a.p[j]) + math.Abs(a.grad[j])*(1/eps)) * inv
+		energy += z / inv
+		size += z
 	}
-	grad += float64(n) * energy // |Q_ij| ≤ root_i root_j
+	grad += float64(n) * energy // |Q_ij| ≤ 1/(inv_i·inv_j)
 	rows := 0.0                 // Σ σ_i/‖m_i‖
 	for i, r := range a.w {
 		grad += math.Abs(a.lam[i]) * steep * float64(n)
-		rows += (math.Abs(a.r[r]) + size + math.Abs(a.slack[r])/eps) / math.Sqrt(a.mnorm[r])
+		rows += (math.Abs(a.r[r]) + size + math.Abs(a.slack[r])*(1/eps)) / d.mroot[i]
 	}
 	moved := grad/flat + rows/apart // of u = Lᵀz, in units of eps
 	reach := steep / flat
@@ -54,7 +52,7 @@ func (d *qpDerivative) withoutMultiplier(a *activeSet, apart float64) []int {
 		i := a.at[r]
 		switch {
 		case i >= 0:
-			value, scale = a.lam[i]*math.Sqrt(a.mnorm[r]), moved/apart
+			value, scale = a.lam[i]*d.mroot[i], moved/apart
 		case a.scale[r] == 0 || math.IsInf(a.r[r], 1):
 			continue
 		default:
@@ -164,8 +162,8 @@ func (d *qpDerivative) sizeOf(a *activeSet, r int) float64 {
 }
 
 // flatness estimates the smallest singular value of L, its rows scaled to norm
-// one, by one solve whose right-hand side ±1 makes the solution grow. It is
-// cheaper than [smallestSingular] and can be high by more.
+// one, by one solve whose right-hand side ±1 makes the solution grow, and sets
+// inv to the inverses of those norms. It is cheaper than [smallestSingular] and can be high by more.
 func (a *activeSet) flatness() float64 {
 	if a.flat > 0 {
 		return a.flat
@@ -174,6 +172,7 @@ func (a *activeSet) flatness() float64 {
 	sum := 0.0
 	for i := range x {
 		root := math.Sqrt(a.q[i*n+i] + a.shift*a.d[i])
+		a.inv[i] = 1 / root
 		s := floats.Dot(a.l[i*n:i*n+i], x[:i])
 		if s > 0 {
 			root = -root
