@@ -102,9 +102,14 @@ func (a *activeSet) violation(zmax float64) (largest, relative, sum float64) {
 
 // rowSize is the largest entry of row r in the units of the variables.
 func (a *activeSet) rowSize(r int) float64 {
+	if j := a.single[r]; j >= 0 {
+		return math.Abs(a.c[r*a.n+j]) * a.unit[j]
+	}
 	size := 0.0
 	for j, c := range a.crow(r) {
-		size = max(size, math.Abs(c)*a.unit[j])
+		if v := math.Abs(c) * a.unit[j]; v > size {
+			size = v
+		}
 	}
 	return size
 }
