@@ -81,6 +81,11 @@ const quadraticStep = 1e-3
 // relative to the size of its terms, or as a fraction of a step.
 const stillTol = 1e-12
 
+// systemRounds bounds the rounds of [marginProblem.system]: from the largest
+// float64 down to the smallest in factors of eps, with as many again for the
+// rounding that many constraints add.
+const systemRounds = 80
+
 // lastStep is the change of the margins below which a Newton step is the last:
 // quadratic convergence leaves less than its square.
 const lastStep = 1e-8
@@ -456,15 +461,21 @@ func (p *marginProblem) system(v, c []float64) {
 		}
 		c[e] = x / p.r[e*n+e]
 	}
-	// Where the Hessian is small v dwarfs d: once is not enough.
+	// Where the Hessian is small v dwarfs d. A round leaves eps of what it moves,
+	// so that one which moves more than there is of d is not the last.
 	b := p.coef[:len(c)]
 	clear(b)
-	for range 2 {
+	for round := range systemRounds {
+		var moved float64
 		for e := range c {
 			q := p.q[e*s : (e+1)*s]
 			f := c[e] - dot(q, v)
 			b[e] += f
 			axpy(f, q, v)
+			moved = max(moved, math.Abs(f))
+		}
+		if round > 0 && moved <= largest(v)+largest(c) {
+			break
 		}
 	}
 	copy(c, b)
@@ -526,7 +537,7 @@ func (p *marginProblem) descend() error {
 			last = math.Inf(1)
 			p.take(1)
 			p.margins()
-			if p.correct() {
+			if p.correct() || !p.onElbow() {
 				continue
 			}
 			if p.release(still > 10) == 0 {
@@ -573,13 +584,26 @@ func (p *marginProblem) correct() (changed bool) {
 	return changed
 }
 
+// onElbow reports whether the elbow's rows have their margins at 1. A step that
+// is large beside what it has to move a row leaves them elsewhere.
+func (p *marginProblem) onElbow() bool {
+	size := math.Sqrt(dot(p.theta, p.theta))
+	for _, i := range p.elbow {
+		if math.Abs(p.m[i]-1) > stillTol*(1+p.norm[i]*size) {
+			return false
+		}
+	}
+	return true
+}
+
 // collect lists the kinks before the end of the step, and returns how far the
 // step moves a margin at most and the number of kinks.
 func (p *marginProblem) collect() (moved float64, crossed int) {
 	n := p.n
 	p.kinks = p.kinks[:0]
 	d := p.dir[:len(p.act)]
-	size := math.Sqrt(dot(p.theta, p.theta)) + math.Sqrt(dot(d, d))
+	at := math.Sqrt(dot(p.theta, p.theta))
+	size := at + math.Sqrt(dot(d, d))
 	for i, side := range p.side {
 		z := p.z[i*n : (i+1)*n]
 		var v float64
@@ -591,7 +615,7 @@ func (p *marginProblem) collect() (moved float64, crossed int) {
 		if side == 0 || v*float64(side) >= 0 || math.Abs(v) <= stillTol*p.norm[i]*size {
 			continue
 		}
-		if t := atStart((1 - p.m[i]) / v); t < 1 {
+		if t := atStart(1-p.m[i], v, 1+p.norm[i]*at); t < 1 {
 			p.kinks = append(p.kinks, kink{i, t, p.copies[i] * p.hinge * math.Abs(v)})
 		}
 	}
@@ -600,17 +624,19 @@ func (p *marginProblem) collect() (moved float64, crossed int) {
 		if v*p.sgn[k] >= 0 || math.Abs(v) <= stillTol*size {
 			continue
 		}
-		if t := atStart(-p.theta[j] / v); t < 1 {
+		if t := atStart(-p.theta[j], v, at); t < 1 {
 			p.kinks = append(p.kinks, kink{p.rows + j, t, 2 * p.l1 * math.Abs(v)})
 		}
 	}
 	return moved, len(p.kinks)
 }
 
-// atStart makes a place along a step that differs from its start by rounding its
-// start, so that kinks which coincide are passed in the order of their ids.
-func atStart(t float64) float64 {
-	if t < stillTol {
+// atStart returns the place t = way/v along a step. One that differs from the
+// start by rounding, at a way that is rounding of scale, is the start, so that
+// kinks which coincide are passed in the order of their ids.
+func atStart(way, v, scale float64) float64 {
+	t := way / v
+	if t < stillTol && math.Abs(way) <= stillTol*scale {
 		return 0
 	}
 	return t

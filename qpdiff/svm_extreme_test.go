@@ -1,0 +1,105 @@
+package qpdiff
+
+import (
+	"errors"
+	"math"
+	"math/rand/v2"
+	"testing"
+)
+
+// marginObjective is F(θ) of the loaded problem, and the sum of the sizes of
+// its terms.
+func (p *marginProblem) marginObjective(theta []float64) (value, size float64) {
+	kept, margins := p.theta, p.m
+	defer func() { p.theta, p.m = kept, margins }()
+	p.theta, p.m = theta, make([]float64, p.rows)
+	p.margins()
+	value = p.objective()
+	for i := range p.m {
+		p.m[i] = -p.norm[i] * math.Sqrt(dot(theta, theta))
+	}
+	return value, p.objective()
+}
+
+// One hyperparameter may be a hundred orders of magnitude larger or smaller than
+// the others: a fit without an error is still a minimum, and no point near it
+// or at the minimum of a tamer problem is lower.
+func TestMarginProblemsWithExtremeWeights(t *testing.T) {
+	const rounding = 1e-11 // of the terms of F, at conditions far above 1
+	rng := rand.New(rand.NewPCG(27, 1))
+	fits, errs := [2]int{}, [2]int{}
+	for trial := range 2000 {
+		rows, n := 2+rng.IntN(8), 1+rng.IntN(4)
+		d := classData(rng.Uint64(), rows, n)
+		if trial%3 == 0 {
+			for i := range rows {
+				for j := range n {
+					d.X.Set(i, j, math.Round(2*d.X.At(i, j)))
+				}
+			}
+		}
+		var l learner
+		var p *marginProblem
+		var tame, extreme []float64
+		which := trial % 2
+		if which == 0 {
+			s := new(SVM)
+			l, p = s, &s.p
+			tame = []float64{rng.ExpFloat64() / 10, rng.ExpFloat64()}
+			if rng.IntN(2) == 0 {
+				tame[0] = 0
+			}
+			extreme = append(extreme, tame...)
+			extreme[1] *= math.Pow(10, -160*rng.Float64())
+		} else {
+			s := new(LearnedLoss)
+			l, p = s, &s.p
+			for range 5 {
+				tame = append(tame, rng.ExpFloat64())
+			}
+			extreme = append(extreme, tame...)
+			extreme[rng.IntN(4)] *= math.Pow(10, 100*rng.Float64())
+		}
+		theta, other := make([]float64, n), make([]float64, n)
+		if err := errors.Join(l.Load(d), l.Fit(other, tame)); err != nil {
+			t.Fatal(err)
+		}
+		if rng.IntN(2) == 0 {
+			l.(interface{ Reset() }).Reset()
+		}
+		if err := l.Fit(theta, extreme); err != nil {
+			if !errors.Is(err, ErrIllPosed) && !errors.Is(err, ErrIterationLimit) && !errors.Is(err, ErrNotFinite) {
+				t.Fatalf("trial %d, hyper %v: %v", trial, extreme, err)
+			}
+			errs[which]++
+			continue
+		}
+		fits[which]++
+		value, size := p.marginObjective(theta)
+		lower := func(x []float64, what string) {
+			if v, _ := p.marginObjective(x); v < value-rounding*size {
+				t.Errorf("trial %d, hyper %v, %d×%d: %.17g at %v, %.3g lower at %s", trial, extreme, rows, n, value, theta, value-v, what)
+			}
+		}
+		lower(other, "a tamer minimum")
+		lower(make([]float64, n), "0")
+		near := make([]float64, n)
+		for k := range 60 {
+			step := math.Pow(10, -9*rng.Float64())
+			for j, v := range theta {
+				near[j] = v + step*(math.Abs(v)+1)*rng.NormFloat64()
+				if k%3 == 0 {
+					near[j] = v + step*(other[j]-v)
+				}
+			}
+			lower(near, "a point beside it")
+		}
+	}
+	// A tiny ridge, beside a huge weight of a curved loss or not, may be no more
+	// than rounding.
+	for k, most := range []int{2, 5} {
+		if errs[k]*most > fits[k] {
+			t.Errorf("learner %d: %d of %d fits end in an error", k, errs[k], errs[k]+fits[k])
+		}
+	}
+}
