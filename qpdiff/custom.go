@@ -67,6 +67,7 @@ type Custom struct {
 	hyper        []float64
 	g, step      []float64
 	cand, gc     []float64
+	bend, half   []float64 // work of noise
 	h, dinv      []float64
 	warm, fitted bool
 	factor       bool // h, dinv belong to theta
@@ -87,14 +88,14 @@ func (l *Custom) Load(d Data) error {
 	}
 	_, n := d.X.Dims()
 	if k, _ := l.Dims(n); n != l.n || k != len(l.theta) {
-		buf := make([]float64, 6*k+k*k)
+		buf := make([]float64, 8*k+k*k)
 		take := func(m int) []float64 {
 			s := buf[:m:m]
 			buf = buf[m:]
 			return s
 		}
 		l.n, l.warm = n, false
-		l.theta, l.g, l.step, l.cand, l.gc, l.dinv, l.h = take(k), take(k), take(k), take(k), take(k), take(k), take(k*k)
+		l.theta, l.g, l.step, l.cand, l.gc, l.bend, l.half, l.dinv, l.h = take(k), take(k), take(k), take(k), take(k), take(k), take(k), take(k), take(k*k)
 	}
 	l.data = d
 	return nil
@@ -166,11 +167,9 @@ func (l *Custom) minimise() error {
 			length, size = max(length, math.Abs(v)), max(size, math.Abs(l.theta[j]))
 		}
 		// Quadratic convergence leaves the square of a step; or rounding lets steps
-		// shrink no further, near a θ of 0 at a gain in F that is rounding.
-		if length <= 1e-10*size || length > last/2 && (length <= 1e-7*size || slope >= -64*eps*eps) {
-			axpy(1, l.step, l.theta)
-			l.factor = false
-			return nil
+		// shrink no further.
+		if length <= 1e-10*size || length > last/2 && length <= 1e-7*size {
+			return l.last()
 		}
 		last = length
 		if !(slope < 0) {
@@ -182,6 +181,9 @@ func (l *Custom) minimise() error {
 				l.cand[j] = v + t*l.step[j]
 			}
 			o.Gradient(l.gc, l.cand, l.data, l.hyper)
+			if t == 1 && l.noise() {
+				return l.last() // near a θ of 0
+			}
 			s := dot(l.gc, l.step)
 			if t == 1 && math.Abs(s) <= -slope/2 || s <= 0 && s >= slope/2 {
 				break
@@ -203,6 +205,51 @@ func (l *Custom) minimise() error {
 		l.g, l.gc = l.gc, l.g
 	}
 	return argErrorf("Custom.MaxIter", ErrIterationLimit, "raise it, or scale the features", "allows %d Newton steps, which are not enough", limit)
+}
+
+// last takes the last step, unless the Hessian is too ill-conditioned to trust it.
+func (l *Custom) last() error {
+	k := len(l.theta)
+	if unsolvable(ldlCond(l.h, l.dinv, k, k, l.cand, l.gc)) {
+		return l.singular()
+	}
+	axpy(1, l.step, l.theta)
+	l.factor = false
+	return nil
+}
+
+// bendTol is how small the change of the Hessian along a step must be for a bend
+// of the gradient to be rounding, as a part of it. It makes a bend of a quarter of
+// its own size where F is smooth, and none at all where the bend is rounding.
+const bendTol = 1e-3
+
+// noise reports whether the gradient gc at cand, after a whole step from theta, is
+// rounding: it has not shrunk, and the gradient bends along the step as the
+// Hessian does not. The latter alone would also hold at a wrong Hessian.
+func (l *Custom) noise() bool {
+	// In units that make the diagonal of the Hessian about 1, which has these
+	// pivots. Not-a-number is no noise.
+	norm := func(v func(j int) float64) (size float64) {
+		for j, d := range l.dinv {
+			size = max(size, math.Abs(v(j))*math.Sqrt(d))
+		}
+		return size
+	}
+	before := norm(func(j int) float64 { return l.g[j] })
+	if !(norm(func(j int) float64 { return l.gc[j] }) > before/4) {
+		return false
+	}
+	o := &l.Objective
+	for j, v := range l.theta {
+		l.bend[j] = v + l.step[j]/2
+	}
+	o.Gradient(l.half, l.bend, l.data, l.hyper)
+	bend := norm(func(j int) float64 { return l.g[j] - 2*l.half[j] + l.gc[j] })
+	if !(bend > before/4) {
+		return false
+	}
+	o.HessianProduct(l.bend, l.step, l.cand, l.data, l.hyper)
+	return finite(bend) && norm(func(j int) float64 { return l.bend[j] + l.g[j] }) <= bendTol*bend
 }
 
 // factorise assembles and factorises the Hessian at theta.

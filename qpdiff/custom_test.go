@@ -255,3 +255,91 @@ func BenchmarkImplicitAndIterative(b *testing.B) {
 		run(fmt.Sprintf("iterative, %d steps", steps), &Unrolled{Objective: linearModel(pseudoHuber), Steps: steps}, .1, .5, .5)
 	}
 }
+
+// scaled is f times the objective o.
+func scaled(o SmoothObjective, f float64) SmoothObjective {
+	s := o
+	s.Gradient = func(g, theta []float64, d Data, hyper []float64) {
+		o.Gradient(g, theta, d, hyper)
+		for j := range g {
+			g[j] *= f
+		}
+	}
+	s.HessianProduct = func(hv, v, theta []float64, d Data, hyper []float64) {
+		o.HessianProduct(hv, v, theta, d, hyper)
+		for j := range hv {
+			hv[j] *= f
+		}
+	}
+	return s
+}
+
+// The unit of F changes no step, also where θ is 0 up to rounding.
+func TestCustomUnitOfF(t *testing.T) {
+	rng := rand.New(rand.NewPCG(31, 1))
+	for trial := range 200 {
+		n := 1 + rng.IntN(5)
+		rows := n + 1 + rng.IntN(10)
+		d := randomData(rng.Uint64(), rows, n, false)
+		loss := pseudoHuber
+		switch trial % 4 {
+		case 0: // y orthogonal to the features, up to rounding
+			f := ElasticNet{}
+			theta := make([]float64, n)
+			if err := errors.Join(f.Load(d), f.Fit(theta, []float64{0, 0})); err != nil {
+				t.Fatal(err)
+			}
+			for i := range d.Y {
+				d.Y[i] -= dot(theta, d.X.RawRowView(i))
+			}
+			loss = halfSquare
+		case 1: // each row and its mirror image
+			for i := 1; i < rows; i += 2 {
+				d.Y[i-1] *= 1 + eps
+				for j := range n {
+					d.X.Set(i, j, -d.X.At(i-1, j))
+				}
+				d.Y[i] = d.Y[i-1]
+			}
+			if rows%2 > 0 {
+				clear(d.X.RawRowView(rows - 1))
+			}
+		case 2:
+			loss = poisson
+		}
+		hyper := []float64{math.Pow(10, -4*rng.Float64())}
+		var want []float64
+		for _, f := range []float64{1, 0x1p-20, 0x1p20, 0x1p-100, 0x1p100} {
+			l := Custom{Objective: scaled(linearModel(loss), f)}
+			theta := make([]float64, n)
+			if err := errors.Join(l.Load(d), l.Fit(theta, hyper), l.Fit(theta, hyper)); err != nil {
+				t.Fatalf("trial %d, F times %g: %v", trial, f, err)
+			}
+			if want == nil {
+				want = theta
+			} else if !slices.Equal(theta, want) {
+				t.Errorf("trial %d, F times %g: theta %v instead of %v", trial, f, theta, want)
+			}
+		}
+	}
+}
+
+// A Hessian whose pivots are above rounding one by one, of a condition that is not.
+func TestCustomCondition(t *testing.T) {
+	for _, c := range []struct {
+		power   float64
+		refused bool
+	}{{-3, false}, {-11, false}, {-15, true}} {
+		const n = 3
+		d := Data{X: mat.NewDense(4, n, []float64{1, 1, 0, 0, 1, 1, 1, 0, -1, 1, 1, 1}), Y: []float64{1, 2, 0, 1}}
+		for i := range 4 { // the third feature is the difference of the others, up to this
+			d.X.Set(i, 2, d.X.At(i, 0)-d.X.At(i, 1)+math.Pow(10, c.power/2)*float64(i*i))
+		}
+		l := Custom{Objective: linearModel(halfSquare)}
+		theta := make([]float64, n)
+		err := errors.Join(l.Load(d), l.Fit(theta, []float64{0}))
+		if c.refused != errors.Is(err, ErrIllPosed) || !c.refused && err != nil {
+			t.Errorf("condition 1e%g: %v", -c.power, err)
+		}
+	}
+}
