@@ -27,6 +27,7 @@ type activeSet struct {
 	unit []float64
 
 	l, linv []float64 // L and the inverses of its diagonal
+	loose   bool      // see looseTol
 	shift   float64   // what was added to the diagonal of Q
 	// psize and zsize are what sizes returned when shift was chosen, qsize is the
 	// largest entry of Q in the units of the variables.

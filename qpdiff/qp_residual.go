@@ -78,8 +78,10 @@ func representable(v, scaled float64) bool {
 
 // violation returns the largest violation of a row, the largest relative to the
 // size of the terms of its row, and their sum. It needs the slacks, and the
-// largest entry of z in the units of the variables.
+// largest entry of z in the units of the variables. It notes whether a row is
+// loose, see looseTol.
 func (a *activeSet) violation(zmax float64) (largest, relative, sum float64) {
+	a.loose = false
 	for r, v := range a.slack {
 		if v >= 0 && r < a.m || a.scale[r] == 0 {
 			continue
@@ -96,9 +98,21 @@ func (a *activeSet) violation(zmax float64) (largest, relative, sum float64) {
 			term = max(term, size*zmax)
 		}
 		relative = max(relative, ratio(v, term))
+		if v > looseTol*math.Abs(a.r[r]) && !a.loose {
+			own := 0.0
+			for j, c := range a.crow(r) {
+				own = max(own, math.Abs(c*a.z[j]))
+			}
+			a.loose = v > looseTol*own
+		}
 	}
 	return largest, relative, sum
 }
+
+// looseTol is the violation of a row, relative to the terms of that row, that is
+// worth one correction: rows of small variables beside large ones lose digits
+// that the size of z does not show, and one correction brings them back.
+const looseTol = 1e-12
 
 // rowSize is the largest entry of row r in the units of the variables.
 func (a *activeSet) rowSize(r int) float64 {
@@ -157,8 +171,8 @@ func (a *activeSet) refine(s *Solution) {
 	}
 	a.snap()
 	a.measure(s, false)
-	for step := 0; step < maxRefinements && s.Residual.Relative > refined; step++ {
-		k := len(a.w)
+	for step := 0; step < maxRefinements && (s.Residual.Relative > refined || step == 0 && a.loose); step++ {
+		k, loose := len(a.w), a.loose
 		before := s.Residual.Relative
 		copy(a.oldZ, a.z)
 		copy(a.oldLam, a.lam[:k])
@@ -181,7 +195,7 @@ func (a *activeSet) refine(s *Solution) {
 		a.measure(s, false)
 		s.Refinements++
 		if now := s.Residual.Relative; !(now < before/2) {
-			if !(now < before) {
+			if !(now < before) && !(now <= refined && loose && !a.loose) {
 				copy(a.z, a.oldZ)
 				copy(a.lam, a.oldLam[:k])
 			}
