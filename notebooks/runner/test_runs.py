@@ -407,7 +407,7 @@ class Runs(unittest.TestCase):
     def test_more_memory_than_there_is(self):
         self.experiment()
         before = self.outputs()
-        process = self.start("net", "-p", "K=1000000000", wrapped_in=["sh", "-c", 'ulimit -d 3000000 && exec "$0" "$@"'])
+        process = self.start("net", "-p", "K=70000000", wrapped_in=["sh", "-c", 'ulimit -d 3000000 && exec "$0" "$@"'])
         said = process.communicate(timeout=300)[0]
         self.assertEqual(process.returncode, 1, said)
         line = next(line for line in said.splitlines() if line.startswith("notebooks/01_net.ipynb: "))
