@@ -561,6 +561,9 @@ func (l *KernelSVM) gxOf(g *Grad, i int) []float64 {
 
 // finish goes back through the fit, from the cotangents v of β and db of b.
 func (l *KernelSVM) finish(g *Grad, db float64) error {
+	if g.Hyper == nil && g.X == nil && g.Y == nil {
+		return nil // also where start found no derivative, which nobody asks for
+	}
 	q := &l.q
 	// K_FF·w + ω·1 = v_F, and 1ᵀw = db with Bias.
 	all := q.free

@@ -129,6 +129,9 @@ func (p *Program) Differentiate(x, lambda, nu, alpha []float64) (*Sensitivity, e
 		move = math.Hypot(move, x[j]/e[j])
 	}
 	move += size
+	if !finite(left) || !finite(move) {
+		return nil, argErrorf("x, lambda, nu", ErrNotFinite, "scale the program down", "give a gradient of the Lagrangian that overflows")
+	}
 	if left > tol*size {
 		return nil, argErrorf("x, lambda, nu", ErrDomain, "pass a solution, or raise Tol", "leave %.3g of the terms of the Lagrangian's gradient", left/size)
 	}

@@ -285,6 +285,9 @@ func TestProgramRefuses(t *testing.T) {
 	if _, err := disc.Differentiate([]float64{0, 0}, nil, nil, []float64{1}); !errors.Is(err, ErrShape) {
 		t.Errorf("no multiplier: %v", err)
 	}
+	if _, err := disc.Differentiate([]float64{-1, -1}, []float64{1.7e308}, nil, []float64{2}); !errors.Is(err, ErrNotFinite) {
+		t.Errorf("a multiplier whose products overflow: %v", err)
+	}
 	if _, err := disc.Differentiate([]float64{math.NaN(), 0}, []float64{1}, nil, []float64{1}); !errors.Is(err, ErrNotFinite) {
 		t.Errorf("NaN: %v", err)
 	}
