@@ -561,7 +561,7 @@ func (l *KernelSVM) gxOf(g *Grad, i int) []float64 {
 
 // finish goes back through the fit, from the cotangents v of β and db of b.
 func (l *KernelSVM) finish(g *Grad, db float64) error {
-	if g.Hyper == nil && g.X == nil && g.Y == nil {
+	if !g.wanted() {
 		return nil // also where start found no derivative, which nobody asks for
 	}
 	q := &l.q

@@ -150,8 +150,7 @@ func (p *Program) Differentiate(x, lambda, nu, alpha []float64) (*Sensitivity, e
 		if slack < -tol || push < 0 || min(slack, push) > tol {
 			return nil, argErrorf(c.name, ErrDomain, "pass a solution, or raise Tol", "has the value %g and the multiplier %g", c.value, c.mult)
 		}
-		c.active = slack <= push
-		if c.active {
+		if slack <= push { // active
 			rows = append(rows, i)
 			coef = append(coef, c.d.X...)
 		}
@@ -169,7 +168,6 @@ type constraint struct {
 	value, mult float64
 	terms       float64 // size of what the value is made of
 	d           *Derivatives
-	active      bool
 }
 
 // share is part/whole, and 0 where both vanish.

@@ -2,6 +2,7 @@ package qpdiff
 
 import (
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/floats"
 )
@@ -72,6 +73,11 @@ type triangle struct {
 	t    []float64 // lower triangle
 	tinv []float64 // inverses of its diagonal
 	q1   []float64 // orthonormal rows that span those of M_W
+}
+
+// clone returns a copy with storage of its own.
+func (f *triangle) clone() triangle {
+	return triangle{w: slices.Clone(f.w), t: slices.Clone(f.t), tinv: slices.Clone(f.tinv), q1: slices.Clone(f.q1)}
 }
 
 // add appends row r, whose m_r is row·Q₁ + outside, with ‖outside‖² = left.

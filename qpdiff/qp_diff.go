@@ -150,7 +150,7 @@ func (d *qpDerivative) leaveOut(a *activeSet) {
 	n := a.n
 	inside := func(r int) bool { return a.at[r] >= 0 }
 	if slices.ContainsFunc(d.weak, inside) {
-		d.tri = triangle{w: slices.Clone(a.w), t: slices.Clone(a.t), tinv: slices.Clone(a.tinv), q1: slices.Clone(a.q1)}
+		d.tri = a.triangle.clone()
 		for i := len(a.w) - 1; i >= 0; i-- {
 			if slices.Contains(d.weak, a.w[i]) {
 				d.tri.remove(i, n, d.rz, d.ry)

@@ -249,7 +249,7 @@ func (a *activeSet) independent(rows []int) bool {
 	if len(a.w)+len(rows) > a.n {
 		return false
 	}
-	f := triangle{w: slices.Clone(a.w), t: slices.Clone(a.t), tinv: slices.Clone(a.tinv), q1: slices.Clone(a.q1)}
+	f := a.triangle.clone()
 	for _, r := range rows {
 		left := a.project(&f, a.mrow(r), a.mnorm[r])
 		if !(left > dependTol*dependTol*a.mnorm[r]) {
