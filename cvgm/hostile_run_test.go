@@ -273,14 +273,22 @@ func evaluate(in *hostile.Input, c *cvgm.Config, cv *cvgm.CV, alpha []float64, p
 	if p > hostile.Integer || in.IntN(2) > 0 || atKink {
 		return
 	}
+	// A penalty far from 1 has kinks as far from α as its size, which the steps of
+	// the differences cross.
+	far := func(hyper float64) bool { return hyper != 0 && !(hyper > 1e-3 && hyper < 1e3) }
+	if slices.ContainsFunc(c.Hyper, far) {
+		return
+	}
+	hypers := 0
+	if c.Hyper == nil {
+		_, hypers = c.Learner().Dims(features(c))
+	}
 	size, direction := 0.0, in.Vector(hostile.Tame, len(alpha))
-	for i, a := range alpha {
-		if hyper := c.Features == nil || i < len(alpha)-c.Features.NumParams(); hyper {
-			if a != 0 && !(a > 1e-3 && a < 1e3) {
-				return
-			}
-			direction[i] *= a
+	for i, a := range alpha[:hypers] {
+		if far(a) {
+			return
 		}
+		direction[i] *= a
 	}
 	derivative := 0.0
 	for i, g := range grad {
@@ -313,6 +321,15 @@ func generalized(c *cvgm.Config) bool {
 		return l.Generalized
 	}
 	return false
+}
+
+// features is the number of features that the learners of c see.
+func features(c *cvgm.Config) int {
+	_, n := c.Data.X.Dims()
+	if c.Features != nil {
+		_, n = c.Features.Dims()
+	}
+	return n
 }
 
 // sameMap is another map of the same shape.

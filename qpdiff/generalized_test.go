@@ -3,6 +3,7 @@ package qpdiff
 import (
 	"errors"
 	"math"
+	"slices"
 	"testing"
 
 	"gonum.org/v1/gonum/mat"
@@ -14,6 +15,7 @@ func TestGradReportsGeneralizedDerivatives(t *testing.T) {
 	one := Data{X: mat.NewDense(1, 1, []float64{1}), Y: []float64{2}}
 	two := Data{X: mat.NewDense(2, 1, []float64{1, -2}), Y: []float64{1, -1}}
 	pair := Data{X: mat.NewDense(2, 1, []float64{1, -1}), Y: []float64{1, -1}}
+	wide := Data{X: mat.NewDense(2, 2, []float64{0, 2, 2, -2}), Y: []float64{-1, 1}}
 	flat := Data{X: mat.NewDense(2, 2, []float64{1, 0, -2, 0}), Y: []float64{1, -1}}
 	line := Data{X: mat.NewDense(3, 1, []float64{1, -1, -3}), Y: []float64{1, -1, -1}}
 	hyper := &Grad{Hyper: make([]float64, 5)}
@@ -36,6 +38,7 @@ func TestGradReportsGeneralizedDerivatives(t *testing.T) {
 		{"elastic net, kink in lambda1 only", new(ElasticNet), Data{one.X, []float64{0}}, []float64{0, 1}, *hyper, true},
 		{"elastic net, kink in lambda1 only, y wanted", new(ElasticNet), Data{one.X, []float64{0}}, []float64{0, 1}, Grad{Y: make([]float64, 1)}, false},
 		{"SVM at its kink", new(SVM), two, []float64{1.5, 1}, *hyper, true},
+		{"SVM with a row on the elbow at its kink", new(SVM), wide, []float64{0, .5}, *hyper, true},
 		{"SVM", new(SVM), two, []float64{.5, 1}, *hyper, false},
 		{"SVM, kink in lambda1 only", new(SVM), flat, []float64{0, 4}, *hyper, true},
 		{"SVM, kink in lambda1 only, X wanted", new(SVM), flat, []float64{0, 4}, Grad{X: mat.NewDense(2, 2, nil)}, false},
@@ -62,6 +65,13 @@ func TestGradReportsGeneralizedDerivatives(t *testing.T) {
 			for j := range dtheta {
 				dtheta[j] = 1
 			}
+			// A product that wants nothing leaves the fit as it is.
+			c.l.SetGeneralized(false)
+			again := make([]float64, nt)
+			if err := errors.Join(c.l.VJP(new(Grad), dtheta), c.l.Fit(again, c.hyper)); err != nil || !slices.Equal(again, theta) {
+				t.Errorf("after a product that wants nothing θ = %v instead of %v, error %v", again, theta, err)
+			}
+			c.l.SetGeneralized(true)
 			if err := c.l.VJP(&g, dtheta); err != nil {
 				t.Fatal(err)
 			}

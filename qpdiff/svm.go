@@ -378,9 +378,6 @@ func (l *marginFit) notDifferentiable(g *Grad, weak []int, hyper ...string) erro
 	if g.Y != nil {
 		names = append(names, "y")
 	}
-	if len(names) == 0 {
-		return nil
-	}
 	named := make([]int, len(weak))
 	for k, id := range weak {
 		if id < l.p.rows {
@@ -413,7 +410,7 @@ func (l *marginFit) adjoint(g *Grad, dtheta []float64, want int, generalized boo
 		return err
 	}
 	if len(l.weak) > 0 {
-		if !generalized {
+		if g.wanted() && !generalized {
 			return l.notDifferentiable(g, l.weak, hyper...)
 		}
 		g.Generalized = g.Generalized || g.wanted()
