@@ -785,17 +785,16 @@ func (l *Logistic) VJP(g *Grad, dtheta []float64) error {
 			}
 			g.Y[i] += l.c * (l.s[i]*ux - l.w[i]*a*tx)
 		}
-		return checkProduct(g)
 	}
 	// What vjpX adds is at most cy(|u| + |uᵀz||θ|).
 	var uz float64
 	for j, v := range u {
 		uz += l.zmax[j] * math.Abs(v)
 	}
-	if !finite(l.c * l.ymax * (largest(u) + uz*largest(l.theta))) {
-		return checkProduct(g)
+	if g.X != nil && finite(l.c*l.ymax*(largest(u)+uz*largest(l.theta))) {
+		return checkProduct(&Grad{Hyper: g.Hyper, Y: g.Y})
 	}
-	return checkProduct(&Grad{Hyper: g.Hyper})
+	return checkProduct(g)
 }
 
 // vjpX adds yᵢ C((1−πᵢ) u − πᵢ(1−πᵢ)(uᵀzᵢ) θ) to row i of gx, with uᵀzᵢ in dm.

@@ -255,6 +255,10 @@ func (l *marginFit) fit(theta []float64, l1 bool) error {
 	return nil
 }
 
+// looseBound is where a bound of the elbow's condition is too loose to save time:
+// too many rows are looked at twice. Results do not depend on it.
+const looseBound = 1e8
+
 // findWeak lists what is at its kink without being held there. l1 says whether
 // λ1 is a hyperparameter.
 func (l *marginFit) findWeak(l1 bool) error {
@@ -275,15 +279,26 @@ func (l *marginFit) findWeak(l1 bool) error {
 		top = max(top, h)
 		root[k] = math.Sqrt(h)
 	}
-	// H is at least λ2.
-	if l.listWeak(l1, theta, root, float64(s)*top/p.l2*p.elbowCond()); !p.curved || len(l.weak)+len(l.weakFree) == 0 {
+	// Bounds of the conditions come first, since they decide almost always and cost
+	// next to nothing. H is at least λ2.
+	cond := 1.0
+	if p.curved {
+		cond = float64(s) * top / p.l2
+	}
+	elbow := p.elbowCondBound()
+	if elbow > looseBound {
+		elbow = p.elbowCond()
+	}
+	if l.listWeak(l1, theta, root, cond*elbow); len(l.weak)+len(l.weakFree) == 0 {
 		return nil
 	}
-	// Not by the bound alone.
-	if err := l.factorise(); err != nil {
-		return err
+	if p.curved {
+		if err := l.factorise(); err != nil {
+			return err
+		}
+		cond = ldlCond(p.h, p.dinv, s, s, p.dir, p.coef)
 	}
-	l.listWeak(l1, theta, root, ldlCond(p.h, p.dinv, s, s, p.dir, p.coef)*p.elbowCond())
+	l.listWeak(l1, theta, root, cond*p.elbowCond())
 	return nil
 }
 
@@ -292,9 +307,6 @@ func (l *marginFit) findWeak(l1 bool) error {
 // condition cond, with rows and columns scaled to a unit diagonal and length.
 func (l *marginFit) listWeak(l1 bool, theta float64, root []float64, cond float64) {
 	p := &l.p
-	if !p.curved {
-		cond = p.elbowCond()
-	}
 	l.weak, l.weakFree = l.weak[:0], l.weakFree[:0]
 	// Sizes of the solution and of the terms of the gradient.
 	var size, terms float64
@@ -322,19 +334,30 @@ func (l *marginFit) listWeak(l1 bool, theta float64, root []float64, cond float6
 		}
 		return math.Sqrt(sum)
 	}
+	onElbow := l.b[:len(p.elbow)] // scaled
+	for e, i := range p.elbow {
+		onElbow[e] = scaled(i)
+	}
+	// A bound of what drift moves the margin of a normal of length 1.
+	sway := 0.0
+	if len(root) > 0 {
+		sway = drift / slices.Min(root)
+	}
 	kinked := p.hinge > 0 || p.smooth[1] > 0 // else a kink in the hinge loss's weight only
 	e := 0
 	for i, m := range p.m {
 		if p.side[i] == 0 {
 			b := p.mult[e]
-			if negligible(scaled(i)*min(b, p.copies[i]*p.hinge-b), size+terms, cond) {
+			if negligible(onElbow[e]*min(b, p.copies[i]*p.hinge-b), size+terms, cond) {
 				l.weak = append(l.weak, i)
 			}
 			e++
 			continue
 		}
 		// The solver leaves a row on the other side only where rounding hides that.
-		if (m-1)*float64(p.side[i]) > 0 && !negligible(math.Abs(m-1), cond*(1+p.norm[i]*theta)+scaled(i)*drift, 1) {
+		// The bound comes first: it takes no pass over the row.
+		own := cond * (1 + p.norm[i]*theta)
+		if slack := (m - 1) * float64(p.side[i]); slack > 0 && (!negligible(slack, own+p.norm[i]*sway, 1) || !negligible(slack, own+scaled(i)*drift, 1)) {
 			continue
 		}
 		if kinked {
@@ -356,8 +379,8 @@ func (l *marginFit) listWeak(l1 bool, theta float64, root []float64, cond float6
 		}
 		// λ1 > 0, which no curved loss has: the gradient moves with the multipliers.
 		move := 0.0
-		for _, i := range p.elbow {
-			move = max(move, math.Abs(p.z[i*p.n+j])/scaled(i))
+		for e, i := range p.elbow {
+			move = max(move, math.Abs(p.z[i*p.n+j])/onElbow[e])
 		}
 		if negligible(p.l1-math.Abs(p.grad[j]), p.gradSize(j)+move*(size+terms), cond) {
 			l.weak = append(l.weak, p.rows+j)
@@ -530,8 +553,7 @@ func (l *marginFit) dataVJP(g *Grad) error {
 	}
 	p := &l.p
 	n := p.n
-	big, t := largest(l.w), largest(p.theta)
-	var top float64 // no entry added is larger
+	var psis, slopes float64 // sums of moduli, for a bound of the entries of g.X
 	for i, k := range p.of {
 		psi := l.psi[k]
 		if psi == 0 {
@@ -539,7 +561,8 @@ func (l *marginFit) dataVJP(g *Grad) error {
 		}
 		wz := dot(l.w, p.z[k*n:(k+1)*n])
 		a := l.u[k]/p.copies[k] - l.curvature[k]*wz
-		top += math.Abs(psi)*(big+math.Abs(wz)) + math.Abs(a)*(t+math.Abs(p.m[k]))
+		psis += math.Abs(psi)
+		slopes += math.Abs(a)
 		y := l.data.Y[i]
 		if g.Y != nil {
 			g.Y[i] += y * (a*p.m[k] - psi*wz)
@@ -550,10 +573,10 @@ func (l *marginFit) dataVJP(g *Grad) error {
 			axpy(y*a, p.theta, row)
 		}
 	}
-	if !finite(top) {
-		return checkProduct(g)
+	if g.X != nil && finite(psis*largest(l.w)+slopes*largest(p.theta)) {
+		return checkProduct(&Grad{Hyper: g.Hyper, Y: g.Y})
 	}
-	return checkProduct(&Grad{Hyper: g.Hyper})
+	return checkProduct(g)
 }
 
 // tangent checks the arguments of a JVP, clears its right-hand side w and leaves

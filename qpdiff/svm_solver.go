@@ -445,6 +445,22 @@ func (p *marginProblem) elbowCond() float64 {
 	return ldlCond(a, dinv, e, e, p.coef, p.work)
 }
 
+// elbowCondBound bounds what elbowCond estimates from above. The pivots are the
+// squares of R's diagonal, those of the normals' lengths sums over its columns.
+func (p *marginProblem) elbowCondBound() float64 {
+	pivots := 1.0
+	for k := range p.elbow {
+		var sum float64
+		for i := range k + 1 {
+			v := p.r[i*p.n+k]
+			sum += v * v
+		}
+		last := p.r[k*p.n+k]
+		pivots *= last * last / sum
+	}
+	return condBound(len(p.elbow), pivots, 0)
+}
+
 // system solves the face's optimality system
 //
 //	H d − Z_Eᵀb = v,  Z_E d = c
@@ -475,6 +491,13 @@ func (p *marginProblem) system(v, c []float64) {
 			moved = max(moved, math.Abs(f))
 		}
 		if round > 0 && moved <= largest(v)+largest(c) {
+			break
+		}
+		if len(c) == s { // d has no part but Qᵀc, and what is left of v is rounding
+			clear(v)
+			for e, x := range c {
+				axpy(x, p.q[e*s:(e+1)*s], v)
+			}
 			break
 		}
 	}
