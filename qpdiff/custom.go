@@ -67,7 +67,8 @@ type Custom struct {
 	hyper        []float64
 	g, step      []float64
 	cand, gc     []float64
-	bend, half   []float64 // work of noise
+	point, mid   []float64 // work of noise
+	left, right  []float64 // likewise
 	h, dinv      []float64
 	warm, fitted bool
 	factor       bool // h, dinv belong to theta
@@ -88,14 +89,15 @@ func (l *Custom) Load(d Data) error {
 	}
 	_, n := d.X.Dims()
 	if k, _ := l.Dims(n); n != l.n || k != len(l.theta) {
-		buf := make([]float64, 8*k+k*k)
+		buf := make([]float64, 10*k+k*k)
 		take := func(m int) []float64 {
 			s := buf[:m:m]
 			buf = buf[m:]
 			return s
 		}
 		l.n, l.warm = n, false
-		l.theta, l.g, l.step, l.cand, l.gc, l.bend, l.half, l.dinv, l.h = take(k), take(k), take(k), take(k), take(k), take(k), take(k), take(k), take(k*k)
+		l.theta, l.g, l.step, l.cand, l.gc, l.dinv, l.h = take(k), take(k), take(k), take(k), take(k), take(k), take(k*k)
+		l.point, l.mid, l.left, l.right = take(k), take(k), take(k), take(k)
 	}
 	l.data = d
 	return nil
@@ -152,7 +154,6 @@ func (l *Custom) minimise() error {
 	if err := checkFinite("Objective.Gradient", "scale the data", l.g); err != nil {
 		return err
 	}
-	last := math.Inf(1)
 	for range limit {
 		if err := l.factorise(); err != nil {
 			return err
@@ -162,16 +163,10 @@ func (l *Custom) minimise() error {
 		}
 		l.solve(l.step)
 		slope := dot(l.g, l.step)
-		length, size := 0.0, 0.0
-		for j, v := range l.step {
-			length, size = max(length, math.Abs(v)), max(size, math.Abs(l.theta[j]))
-		}
-		// Quadratic convergence leaves the square of a step; or rounding lets steps
-		// shrink no further.
-		if length <= 1e-10*size || length > last/2 && length <= 1e-7*size {
+		length, size := l.whitened(l.step), l.whitened(l.theta)
+		if length <= customLastStep*size {
 			return l.last()
 		}
-		last = length
 		if !(slope < 0) {
 			return l.singular()
 		}
@@ -182,7 +177,7 @@ func (l *Custom) minimise() error {
 			}
 			o.Gradient(l.gc, l.cand, l.data, l.hyper)
 			if t == 1 && l.noise() {
-				return l.last() // near a θ of 0
+				return l.last()
 			}
 			s := dot(l.gc, l.step)
 			if t == 1 && math.Abs(s) <= -slope/2 || s <= 0 && s >= slope/2 {
@@ -207,6 +202,22 @@ func (l *Custom) minimise() error {
 	return argErrorf("Custom.MaxIter", ErrIterationLimit, "raise it, or scale the features", "allows %d Newton steps, which are not enough", limit)
 }
 
+// customLastStep is the length of a step, relative to θ, from which it is the
+// last: quadratic convergence leaves its square. From 1e-15 to 1e-8 it only
+// decides whether there is one more step.
+const customLastStep = 1e-10
+
+// whitened returns the largest entry of √D·Lᵀx for the factorised Hessian LDLᵀ:
+// the squares of those entries sum to xᵀ∇²F·x, so that no unit of a parameter
+// counts. (The sum itself can overflow.)
+func (l *Custom) whitened(x []float64) (size float64) {
+	k := len(x)
+	for i, inv := range l.dinv {
+		size = max(size, math.Abs(dot(x[i:], l.h[i*k+i:(i+1)*k]))*math.Sqrt(inv))
+	}
+	return size
+}
+
 // last takes the last step, unless the Hessian is too ill-conditioned to trust it.
 func (l *Custom) last() error {
 	k := len(l.theta)
@@ -218,14 +229,24 @@ func (l *Custom) last() error {
 	return nil
 }
 
-// bendTol is how small the change of the Hessian along a step must be for a bend
-// of the gradient to be rounding, as a part of it. It makes a bend of a quarter of
-// its own size where F is smooth, and none at all where the bend is rounding.
-const bendTol = 1e-3
+const (
+	// bendTol is how far the Hessian at the end of a step may be from that at its
+	// start, along the step and as a part of the gradient, for the gradient to be
+	// rounding. It leaves room for rounding at a condition that [unsolvable]
+	// accepts, 1/256.
+	bendTol = 1. / 16
+	// jumpTol is the least jump of the gradient, as a part of it, that makes it
+	// rounding: the sum over some thousand rows jumps by the rounding of one.
+	jumpTol = 1. / 64
+	// jumpHalvings: a gradient that jumps within 2⁻⁵⁰ of a step is not smooth to
+	// working precision.
+	jumpHalvings = 50
+)
 
 // noise reports whether the gradient gc at cand, after a whole step from theta, is
-// rounding: it has not shrunk, and the gradient bends along the step as the
-// Hessian does not. The latter alone would also hold at a wrong Hessian.
+// rounding: it has not shrunk, as the Hessian at both ends says it should, and
+// somewhere on the way it jumps. The ends alone do not show a loss that is flat at
+// both of them.
 func (l *Custom) noise() bool {
 	// In units that make the diagonal of the Hessian about 1, which has these
 	// pivots. Not-a-number is no noise.
@@ -240,16 +261,32 @@ func (l *Custom) noise() bool {
 		return false
 	}
 	o := &l.Objective
-	for j, v := range l.theta {
-		l.bend[j] = v + l.step[j]/2
-	}
-	o.Gradient(l.half, l.bend, l.data, l.hyper)
-	bend := norm(func(j int) float64 { return l.g[j] - 2*l.half[j] + l.gc[j] })
-	if !(bend > before/4) {
+	o.HessianProduct(l.mid, l.step, l.cand, l.data, l.hyper)
+	if !(norm(func(j int) float64 { return l.mid[j] + l.g[j] }) <= bendTol*before) {
 		return false
 	}
-	o.HessianProduct(l.bend, l.step, l.cand, l.data, l.hyper)
-	return finite(bend) && norm(func(j int) float64 { return l.bend[j] + l.g[j] }) <= bendTol*bend
+	copy(l.left, l.g)
+	copy(l.right, l.gc)
+	at, width := 0.0, 1.0 // the part of the step where the gradient jumps most
+	for range jumpHalvings {
+		width /= 2
+		for j, v := range l.theta {
+			l.point[j] = v + (at+width)*l.step[j]
+		}
+		o.Gradient(l.mid, l.point, l.data, l.hyper)
+		below := norm(func(j int) float64 { return l.mid[j] - l.left[j] + width*l.g[j] })
+		above := norm(func(j int) float64 { return l.right[j] - l.mid[j] + width*l.g[j] })
+		if !(max(below, above) > jumpTol*before) {
+			return false
+		}
+		if below > above {
+			l.right, l.mid = l.mid, l.right
+		} else {
+			l.left, l.mid = l.mid, l.left
+			at += width
+		}
+	}
+	return true
 }
 
 // factorise assembles and factorises the Hessian at theta.

@@ -324,6 +324,63 @@ func TestCustomUnitOfF(t *testing.T) {
 	}
 }
 
+// rescaled is o with the parameters θ_j/unit[j] in place of θ_j.
+func rescaled(o SmoothObjective, unit []float64) SmoothObjective {
+	times := func(dst, src []float64) {
+		for j, v := range src {
+			dst[j] = v * unit[j]
+		}
+	}
+	theta, w := make([]float64, len(unit)), make([]float64, len(unit))
+	s := o
+	s.Gradient = func(g, phi []float64, d Data, hyper []float64) {
+		times(theta, phi)
+		o.Gradient(g, theta, d, hyper)
+		times(g, g)
+	}
+	s.HessianProduct = func(hv, v, phi []float64, d Data, hyper []float64) {
+		times(theta, phi)
+		times(w, v)
+		o.HessianProduct(hv, w, theta, d, hyper)
+		times(hv, hv)
+	}
+	return s
+}
+
+// The unit of a parameter changes no step.
+func TestCustomUnitOfParameter(t *testing.T) {
+	rng := rand.New(rand.NewPCG(31, 2))
+	for trial := range 200 {
+		n := 2 + rng.IntN(4)
+		d := randomData(rng.Uint64(), n+1+rng.IntN(10), n, false)
+		loss := [...]func(p, y float64) (d1, d2, dy float64){pseudoHuber, poisson, halfSquare}[trial%3]
+		hyper := []float64{math.Pow(10, -4*rng.Float64())}
+		unit := make([]float64, n)
+		var want []float64
+		for at := -1; at < 4*n; at++ {
+			for j := range unit {
+				unit[j] = 1
+			}
+			if at >= 0 {
+				unit[at/4] = [...]float64{0x1p-60, 0x1p-20, 0x1p20, 0x1p60}[at%4]
+			}
+			l := Custom{Objective: rescaled(linearModel(loss), unit)}
+			theta := make([]float64, n)
+			if err := errors.Join(l.Load(d), l.Fit(theta, hyper), l.Fit(theta, hyper)); err != nil {
+				t.Fatalf("trial %d, units %v: %v", trial, unit, err)
+			}
+			for j := range theta {
+				theta[j] *= unit[j]
+			}
+			if want == nil {
+				want = theta
+			} else if !slices.Equal(theta, want) {
+				t.Errorf("trial %d, units %v: theta %v instead of %v", trial, unit, theta, want)
+			}
+		}
+	}
+}
+
 // A Hessian whose pivots are above rounding one by one, of a condition that is not.
 func TestCustomCondition(t *testing.T) {
 	for _, c := range []struct {
@@ -340,6 +397,77 @@ func TestCustomCondition(t *testing.T) {
 		err := errors.Join(l.Load(d), l.Fit(theta, []float64{0}))
 		if c.refused != errors.Is(err, ErrIllPosed) || !c.refused && err != nil {
 			t.Errorf("condition 1e%g: %v", -c.power, err)
+		}
+	}
+}
+
+// A loss that is flat far from its minimum, nearly dependent features and next
+// to no penalty: a whole step ends far beyond the minimum, with as small a
+// Hessian and as large a gradient as it begins with.
+func TestCustomFlatLoss(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	for trial := range 2000 {
+		n := 1 + rng.IntN(6)
+		d := randomData(rng.Uint64(), 1+rng.IntN(20), n, false)
+		near := math.Pow(10, -float64(trial%7))
+		for i := range d.Y {
+			d.Y[i] *= [...]float64{1, 1e3}[trial%2]
+			for j := 1; j < n; j++ {
+				d.X.Set(i, j, d.X.At(i, j-1)+near*d.X.At(i, j))
+			}
+		}
+		hyper := []float64{math.Pow(10, -12*rng.Float64())}
+		l := Custom{Objective: linearModel(pseudoHuber)}
+		theta := make([]float64, n)
+		if err := errors.Join(l.Load(d), l.Fit(theta, hyper)); err != nil {
+			if !errors.Is(err, ErrIllPosed) {
+				t.Errorf("trial %d: %v", trial, err)
+			}
+		} else if r := gradientResidual(pseudoHuber)(d, theta, hyper); !(r <= 1e-13) {
+			t.Errorf("trial %d: residual %g", trial, r)
+		}
+	}
+}
+
+// A gradient of rounding, and how large its jumps have to be for that, and how
+// small the change of the Hessian: at a third and three times the tolerances.
+func TestCustomNoise(t *testing.T) {
+	for _, c := range []struct {
+		jumps      int // on the way from θ = 0 to −1, the whole first step
+		jump, more float64
+		noise      bool
+	}{
+		{6, 3. / 64, 0, true},
+		{60, 1. / 64 / 3, 0, false},
+		{1, .5, 1. / 16 / 3, true},
+		{1, .5, 3. / 16, false},
+	} {
+		hessian := func(theta float64) float64 { // of the smooth part
+			if theta <= -.9 {
+				return 1 + c.more
+			}
+			return 1
+		}
+		l := Custom{Objective: SmoothObjective{
+			NumHyper: 1,
+			Gradient: func(g, theta []float64, _ Data, _ []float64) {
+				g[0] = 1 + theta[0]*hessian(theta[0])
+				for i := range c.jumps {
+					if theta[0] < -float64(i+1)/float64(c.jumps+2) {
+						g[0] += c.jump
+					}
+				}
+				if theta[0] <= -.9 {
+					g[0] += c.more
+				}
+			},
+			HessianProduct: func(hv, v, theta []float64, _ Data, _ []float64) { hv[0] = hessian(theta[0]) * v[0] },
+		}}
+		theta := make([]float64, 1)
+		if err := errors.Join(l.Load(randomData(1, 2, 1, false)), l.Fit(theta, []float64{1})); err != nil {
+			t.Errorf("%+v: %v", c, err)
+		} else if c.noise != (theta[0] == -1) {
+			t.Errorf("%+v: θ = %v", c, theta[0])
 		}
 	}
 }
