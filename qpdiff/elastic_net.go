@@ -170,6 +170,15 @@ func (e *ElasticNet) Fit(theta, hyper []float64) error {
 			e.l2[j] = l2
 		}
 	}
+	// The residual of the solution is not longer than y, so that some penalties
+	// hold their coordinates at zero for certain. In the warm start their slopes
+	// might overflow.
+	for j, l1 := range e.l1 {
+		if e.qp.x[j] != 0 && l1 > e.root[j]*e.rmsY {
+			e.qp.x[j] = 0
+			e.qp.activate()
+		}
+	}
 	if err := e.qp.solve(); err != nil {
 		e.qp.reset()
 		return err
@@ -328,11 +337,11 @@ func (e *ElasticNet) VJP(g *Grad, dtheta []float64) error {
 		if !e.Generalized {
 			return e.notDifferentiable(g)
 		}
-		g.Generalized = g.Generalized || g.wanted()
 		q = e.restrict(func(j int, active, weak bool) bool { return active && !weak })
 		if k := q.factor(); k < len(q.act) {
 			return e.open(q.act[k])
 		}
+		g.Generalized = g.Generalized || g.wanted()
 	}
 	w := q.solveActive(e.w, dtheta)
 	if h := g.Hyper; h != nil {

@@ -308,6 +308,48 @@ func TestElasticNetExtremes(t *testing.T) {
 	}
 }
 
+// A penalty that holds a coordinate at zero for certain leaves the others alone,
+// however large it is and whatever the fit before was.
+func TestElasticNetHugePenaltyAfterAFit(t *testing.T) {
+	rng := rand.New(rand.NewPCG(18, 7))
+	const rows, n = 8, 5
+	for range 500 {
+		unit := math.Pow(10, -9*rng.Float64())
+		x := normals(rng, rows*n)
+		for i := range x {
+			x[i] *= unit
+		}
+		d := Data{mat.NewDense(rows, n, x), normals(rng, rows)}
+		warm, cold := &ElasticNet{PerFeature: true}, &ElasticNet{PerFeature: true}
+		hyper := make([]float64, 2*n)
+		for j := range n {
+			hyper[j] = .02 * unit * rng.Float64()
+		}
+		theta, want := make([]float64, n), make([]float64, n)
+		err := errors.Join(warm.Load(d), cold.Load(d), warm.Fit(theta, hyper))
+		hyper[rng.IntN(n)] = math.MaxFloat64 * math.Pow(10, -30*rng.Float64())
+		if err := errors.Join(err, cold.Fit(want, hyper), warm.Fit(theta, hyper)); err != nil || !slices.Equal(theta, want) {
+			t.Fatalf("%v instead of %v at %v, error %v", theta, want, hyper, err)
+		}
+	}
+}
+
+// A coordinate that is almost 0, as a huge ridge penalty leaves it, is not one at
+// its kink: its way there counts as progress, although it underflows.
+func TestElasticNetAlmostZeroAfterAFit(t *testing.T) {
+	const unit = 1e-9 // of the features
+	d := Data{mat.NewDense(2, 2, []float64{unit, unit, unit, 0}), []float64{1, .2}}
+	e := &ElasticNet{PerFeature: true}
+	theta := make([]float64, 2)
+	// Xᵀy/N = (.6, .5)·unit.
+	if err := errors.Join(e.Load(d), e.Fit(theta, []float64{0, .55 * unit, 1e308, 0}), e.Fit(theta, []float64{.65 * unit, .1 * unit, 0, 0})); err != nil {
+		t.Fatal(err)
+	}
+	if want := .4 / .5 / unit; theta[0] != 0 || math.Abs(theta[1]-want) > 1e-15*want {
+		t.Errorf("θ = %v, want 0 and %v", theta, want)
+	}
+}
+
 // extremes draws numbers over the whole range of float64, many of them the same.
 func extremes(rng *rand.Rand, n int) []float64 {
 	s := make([]float64, n)

@@ -221,7 +221,8 @@ func (q *kinkedQP) solveActive(w, v []float64) []float64 {
 //
 // Along x + t(z−x) the slope is (t−1)·dᵀHd, d = z−x, plus (up_j+lo_j)·|d_j| for
 // each kink crossed. (This is the line search of Lee, Battle, Raina and Ng
-// 2006, "Efficient sparse coding algorithms".)
+// 2006, "Efficient sparse coding algorithms".) A coordinate that reaches its
+// kink has moved, also where t underflows.
 func (q *kinkedQP) stepTo() (moved bool) {
 	s := len(q.act)
 	d, at, cross := q.d[:s], q.at[:s], q.cross[:0]
@@ -264,6 +265,7 @@ func (q *kinkedQP) stepTo() (moved bool) {
 	for _, i := range cross {
 		switch j := q.act[i]; {
 		case at[i] == bestT:
+			moved = moved || q.x[j] != 0
 			q.x[j] = 0
 			q.act[i] = -1
 		case at[i] < bestT:
@@ -283,7 +285,7 @@ func (q *kinkedQP) stepTo() (moved bool) {
 		}
 	}
 	q.compact()
-	return bestT > 0
+	return moved || bestT > 0
 }
 
 // stop takes member i out of the active set if x is at its kink or beyond.
@@ -339,6 +341,7 @@ func (q *kinkedQP) slide(k int) (moved, ok bool) {
 	for i, u := range v {
 		j := q.act[i]
 		if u*q.sgn[i] < 0 && -q.x[j]/u <= t {
+			moved = moved || q.x[j] != 0
 			q.x[j] = 0
 			q.act[i] = -1
 		} else if t > 0 {
@@ -347,7 +350,7 @@ func (q *kinkedQP) slide(k int) (moved, ok bool) {
 		}
 	}
 	q.compact()
-	return t > 0, true
+	return moved || t > 0, true
 }
 
 // reach returns how far x can move along v, on the first members of the active

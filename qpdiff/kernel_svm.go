@@ -48,7 +48,8 @@ type KernelSVM struct {
 	Bias bool
 	// Generalized makes the products answer where strict complementarity
 	// fails, as if each weakly active row stayed at the bound where it is or
-	// to which it is nearest. False: a NotDifferentiableError.
+	// to which it is nearest; only where that left b without bound, the row of F
+	// furthest from its bounds stays in F. False: a NotDifferentiableError.
 	Generalized bool
 
 	data   Data
@@ -472,11 +473,8 @@ func (l *KernelSVM) prepare(g *Grad, arg string, cotangent []float64) error {
 	if err := checkFinite(arg, "give a finite cotangent", cotangent); err != nil {
 		return err
 	}
-	if len(l.weak) > 0 {
-		if !l.Generalized {
-			return l.notDifferentiable(g)
-		}
-		g.Generalized = g.Generalized || g.wanted()
+	if len(l.weak) > 0 && !l.Generalized {
+		return l.notDifferentiable(g)
 	}
 	return nil
 }
@@ -528,6 +526,11 @@ func (l *KernelSVM) start(g *Grad) error {
 			_, weak := slices.BinarySearch(l.weak, j)
 			return weak
 		})
+		if len(l.used) == 0 && q.balanced {
+			if up, down := q.between(l.beta); up < 0 || down < 0 {
+				l.keepOne()
+			}
+		}
 		all := q.free
 		q.free = l.used
 		k := q.factor(0)
@@ -538,11 +541,26 @@ func (l *KernelSVM) start(g *Grad) error {
 	}
 	if len(l.used) == 0 && q.balanced {
 		// b is differentiated as the middle of the interval that is left.
-		if l.up, l.down = q.between(l.beta); l.up < 0 || l.down < 0 {
-			return l.notDifferentiable(g)
-		}
+		l.up, l.down = q.between(l.beta)
+	}
+	if len(l.weak) > 0 && l.Generalized {
+		g.Generalized = g.Generalized || g.wanted()
 	}
 	return nil
+}
+
+// keepOne takes the row of the free set that is furthest from its bounds back
+// into the set in use, where Σβ = 0 then determines its β.
+func (l *KernelSVM) keepOne() {
+	q := &l.q
+	far, at := -1.0, -1
+	for _, i := range q.free {
+		if d := min(q.beta[i]-q.lo[i], q.hi[i]-q.beta[i]) / (q.hi[i] - q.lo[i]); d > far {
+			far, at = d, i
+		}
+	}
+	l.beta[at] = q.beta[at]
+	l.used = append(l.used, at)
 }
 
 func (l *KernelSVM) dparamsOf(g *Grad) []float64 {
@@ -562,7 +580,7 @@ func (l *KernelSVM) gxOf(g *Grad, i int) []float64 {
 // finish goes back through the fit, from the cotangents v of β and db of b.
 func (l *KernelSVM) finish(g *Grad, db float64) error {
 	if !g.wanted() {
-		return nil // also where start found no derivative, which nobody asks for
+		return nil
 	}
 	q := &l.q
 	// K_FF·w + ω·1 = v_F, and 1ᵀw = db with Bias.

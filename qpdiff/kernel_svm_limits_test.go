@@ -173,6 +173,17 @@ func TestKernelSVMAllWeak(t *testing.T) {
 	if len(l.weak) != 2 || !g.Generalized || !(math.Abs(theta[0])+math.Abs(g.Hyper[0])+math.Abs(g.Hyper[1]) <= 8*eps) {
 		t.Errorf("weak %v, b %v, product %v", l.weak, theta, g.Hyper)
 	}
+	// Under so small a C rounding hides how three rows share the β of a fourth. At
+	// 0 all of them would leave b without bound: one of them keeps all of it, and
+	// b = −1 − C·(k_j0 − k_jj).
+	star := Data{X: mat.NewDense(4, 2, []float64{0, 0, 1, 0, -.6, .8, -.6, -.8}), Y: []float64{1, -1, -1, -1}}
+	*g = Grad{Hyper: make([]float64, 2)}
+	if err := errors.Join(l.Load(star), l.Fit(theta, []float64{.1, 1}), l.Fit(theta, []float64{1e-100, 1}), l.VJP(g, []float64{1})); err != nil {
+		t.Fatal(err)
+	}
+	if len(l.weak) != 3 || !g.Generalized || !(math.Abs(g.Hyper[0]-(1-math.Exp(-1))) <= 8*eps) {
+		t.Errorf("weak %v, b %v, product %v", l.weak, theta, g.Hyper)
+	}
 }
 
 // A row of zeros under the linear kernel has margin 0 whatever the others do: its

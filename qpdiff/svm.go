@@ -436,13 +436,13 @@ func (l *marginFit) adjoint(g *Grad, dtheta []float64, want int, generalized boo
 		if g.wanted() && !generalized {
 			return l.notDifferentiable(g, l.weak, hyper...)
 		}
-		g.Generalized = g.Generalized || g.wanted()
 		l.leaveOutWeak()
 	}
 	if err := l.factorise(); err != nil {
 		l.putBackWeak()
 		return err
 	}
+	g.Generalized = g.Generalized || len(l.weak) > 0 && g.wanted()
 	l.lossDerivatives()
 	copy(l.w, dtheta)
 	clear(l.u)
