@@ -37,8 +37,7 @@ JUPYTER_DATA = VENV / "share" / "jupyter"
 KERNEL = "gonb"
 
 # What every Go command of the project runs with, whatever the user has set.
-# An empty value means what the file of `go env -w` holds, which GOENV=off hides,
-# and so Go's default.
+# GOENV=off hides the file of `go env -w`, so an empty value selects Go's default.
 GO_SETTINGS = {
     "CGO_ENABLED": "0",
     "GO111MODULE": "on",
@@ -52,8 +51,8 @@ GO_SETTINGS = {
     "GOTMPDIR": "",
 }
 
-# How Go reaches the network and which toolchain it takes is for the user to set,
-# also by `go env -w`.
+# The user sets how Go reaches the network and which toolchain it takes, also by
+# `go env -w`.
 GO_NETWORK = ["GOAUTH", "GOINSECURE", "GONOPROXY", "GONOSUMDB", "GOPRIVATE", "GOPROXY", "GOSUMDB", "GOTOOLCHAIN", "GOVCS"]
 
 # Variables that would move Python's or Jupyter's files or change what pip
@@ -61,7 +60,7 @@ GO_NETWORK = ["GOAUTH", "GOINSECURE", "GONOPROXY", "GONOSUMDB", "GOPRIVATE", "GO
 PIP_NETWORK = "INDEX_URL EXTRA_INDEX_URL NO_INDEX FIND_LINKS CERT CLIENT_CERT TRUSTED_HOST PROXY TIMEOUT DEFAULT_TIMEOUT RETRIES CONFIG_FILE KEYRING_PROVIDER"
 FOREIGN = re.compile(rf"PYTHON|JUPYTER|IPYTHON|GONB_|PIP_(?!({PIP_NETWORK.replace(' ', '|')})$)")
 
-# What pip and Go write where the network cannot be reached, and the cause in it.
+# Matches the cause in what pip and Go print if they cannot reach the network.
 NO_NETWORK = re.compile(
     r"(?i)temporary failure in name resolution|name or service not known|nodename nor servname provided|no address associated with hostname"
     r"|no such host|server misbehaving|(?:network|no route to host|host) is unreachable|no route to host|connection refused"
@@ -72,7 +71,7 @@ NO_WHEEL = re.compile(r"satisfies the requirement (\S+).*\(from versions: none\)
 
 
 class Problem(Exception):
-    """Something the user has to know; shown without a traceback."""
+    """An error with a message for the user; it is shown without a traceback."""
 
 
 def say(text):
@@ -137,14 +136,14 @@ PR_SET_PDEATHSIG = 1  # from Linux's prctl.h
 
 
 class Lock:
-    """One run at a time per checkout: the second waits and says so.
+    """Allows one run at a time per checkout: a second run prints a line and waits.
 
-    What is locked is the checkout's folder itself, which no cleaning removes; on
-    file systems that lock only what is open for writing, as NFS, it is
-    reproduce.sh.
+    The lock is on the checkout's folder, which no clean-up removes. Some file
+    systems, NFS among them, lock only files that are open for writing; there the
+    lock is on reproduce.sh.
     """
 
-    held = ()  # the file descriptor of this process's lock
+    held = ()  # the file descriptor of the lock of this process
 
     def __init__(self, fd=None):
         if fd is None:
@@ -169,7 +168,7 @@ class Lock:
         raise Problem(f"{ROOT} cannot be locked ({why}), and two runs in it at once would spoil each other; move the checkout to another disk")
 
     def hand_over(self):
-        """Keeps the lock across exec; returns what Lock() there needs."""
+        """Keeps the lock across exec; returns the argument for Lock() in the new program."""
         os.set_inheritable(Lock.held[0], True)
         return str(Lock.held[0])
 
@@ -179,7 +178,7 @@ class Lock:
 
 
 def lock_owner(fd):
-    """The process that holds the lock on fd, where /proc/locks says so."""
+    """The process that holds the lock on fd, "?" if /proc/locks does not list it."""
     try:
         for line in Path("/proc/locks").read_text().splitlines():
             words = line.split()
@@ -221,9 +220,10 @@ KERNEL_CHATTER = re.compile(r"[IW]\d{4} |.* Error message$")
 def temporary_folder():
     """A TMPDIR that no other user can enter, whose files and processes end with it.
 
-    A kernel that is killed leaves its folder, and a language server in a
-    process group of its own. So that nothing stays where this process itself is
-    killed, a file in CLAIMS, locked while its owner lives, names the folder.
+    A killed kernel leaves its folder behind, and a language server in a process
+    group of its own. A file in CLAIMS names the folder and is locked while this
+    process runs. If this process is killed, the next run finds that file unlocked
+    and removes the folder.
     """
     base = tempfile.gettempdir()
     name = f"{TEMPORARY}{secrets.token_hex(5)}"
@@ -241,7 +241,7 @@ def temporary_folder():
 
 
 def make_claim(path):
-    """Makes the file, again where .work is deleted between two steps of that."""
+    """Makes the file, and tries again if .work is deleted in the meantime."""
     for last in (False, False, True):
         path.parent.mkdir(parents=True, exist_ok=True)
         try:
@@ -291,7 +291,7 @@ def discard(folder):
 
 
 def free_memory(meminfo="/proc/meminfo", groups=("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")):
-    """The bytes of memory that processes can still take here; None where the system does not say."""
+    """The free bytes of memory, a container's limit included; None if the system does not report them."""
     try:
         with open(meminfo) as f:
             sizes = {name: int(value.split()[0]) for name, _, value in (line.partition(":") for line in f)}
@@ -327,7 +327,7 @@ def stamped(path, key):
 
 
 def hash_of(path):
-    """The hash of the file at path, or where a symbolic link leads to; None where nothing is."""
+    """The hash of the file at path, or the target of a symbolic link; None if there is neither."""
     try:
         if os.path.islink(path):
             return f"-> {os.readlink(path)}" if os.path.exists(path) else None
@@ -338,7 +338,7 @@ def hash_of(path):
 
 
 def inventory(folder):
-    """The hash of every file below folder, by name, less what set-up writes when it likes."""
+    """The hash of every file below folder, by name, without the files that set-up rewrites in each run."""
     found = {}
     for at, folders, files in os.walk(folder):
         for name in files + [name for name in folders if os.path.islink(os.path.join(at, name))]:
@@ -350,7 +350,7 @@ def inventory(folder):
     return found
 
 
-# The end of the names of the files by which set-up knows what it made, from what.
+# The suffix of the files that record which files set-up made, and from which versions.
 STAMP = ".installed"
 
 
@@ -359,10 +359,10 @@ def write_stamp(stamp, key, files):
 
 
 def flaw(stamp, key):
-    """Why what stands beside stamp has to be made: None where it is as it was
-    made, "" where it is missing or made from other versions, else the damage.
+    """The reason to make the files beside stamp again: None if they are unchanged,
+    "" if they are missing or were made from other versions, else the damage.
 
-    A damaged file of compiled Python is removed: Python makes it again.
+    A damaged file of compiled Python is removed, since Python makes it again.
     """
     try:
         made = json.loads(stamp.read_bytes())
@@ -385,7 +385,7 @@ def flaw(stamp, key):
 
 
 def remove_damaged(folder, damage):
-    """Removes what set-up made, for it to be made anew; says so where it is damaged."""
+    """Removes a folder that set-up made; prints the damage, if there is any."""
     if damage:
         say(f"{folder} is damaged and is made anew: {damage}")
     try:
@@ -398,12 +398,11 @@ def remove_damaged(folder, damage):
 
 
 def go_settings(env):
-    """The go command, its version, what every Go command and kernel finds in its
-    environment, and how Go commands reach the network; a Problem where Go cannot
-    serve.
+    """The go command, its version, the environment of every Go command and kernel,
+    and the settings by which Go reaches the network. A Problem if Go is missing.
 
-    The user's caches are used where they can be written. HOME moves into the
-    checkout, because goimports, gopls and Go's telemetry write there.
+    The user's caches are used if they are writable. HOME moves into the checkout,
+    because goimports, gopls and Go's telemetry write there.
     """
     go = shutil.which("go", path=env.get("PATH"))
     if not go:
@@ -446,15 +445,15 @@ def pinned_go():
 
 
 def ask_go():
-    """What go_settings finds for the user's environment, and that environment."""
+    """The user's environment, and the result of go_settings for it."""
     env = base_environment()
     go, version, settings, network = go_settings({**env, "HOME": env.get("HOME") or str(CACHE / "home")})
     return env | network, go, version, settings
 
 
 def prepare(lab, env, go, version, settings):
-    """Installs what is missing or outdated and returns the environment for what
-    runs next; what it needs to know, ask_go says."""
+    """Installs the parts that are missing or outdated and returns the environment
+    for the kernels and tools; the arguments come from ask_go."""
     if ":" in str(ROOT) or "," in str(ROOT):
         raise Problem(f"the checkout's path {str(ROOT)!r} holds a colon or a comma, which PATH or GoNB cannot take; move it")
     if pinned_go() and version != f"go{pinned_go()}":
@@ -483,9 +482,9 @@ def install_python(env, lab):
         parts.append((NOTEBOOKS / stamp.name.removesuffix(STAMP)).read_bytes())
         keys.append(digest(*parts))
         damage.append(flaw(stamp, keys[-1]))
-    # A pip that is killed leaves packages of which it says that they are there.
-    # So a stamp stands only while no pip is at work, and what is not whole is
-    # made anew: pip mends nothing.
+    # A killed pip leaves half-installed packages that later pips take for whole.
+    # So the stamps are removed before pip starts and written after it, and a
+    # folder with missing or changed files is made again instead of repaired.
     first = 0
     if damage == [None, ""] and not steps[1][0].exists():
         first = 1

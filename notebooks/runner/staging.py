@@ -1,21 +1,22 @@
-"""The folder that the cells of one notebook write to, before its files go to their places."""
+"""The folder that the cells of one notebook write to, before its files are installed in figures/out."""
 
 from compare import PROVENANCE
 from environment import Problem
 
 
 class Vanished(Problem):
-    """The staging folder, or a part of it, is gone: what is missing there was not left out by the notebook."""
+    """The staging folder, or a part of it, was deleted by something other than the notebook."""
 
 
 class Staging:
-    """A folder for outputs inside folder, which is the run's own.
+    """A folder for outputs inside folder, a private folder of the run.
 
-    A file that is missing at the end of a run counts as one that its notebook no
-    longer writes, and is removed from its place. So whatever takes files away
-    from here has to be found out: the folder gets a file first that is no output
-    and that goes with all others, also where cells make the folder again, and a
-    file that was there after one cell has to be there after the next.
+    A notebook that no longer writes a file leaves it out of this folder, and the
+    runner then removes that file from figures/out. A file deleted from here by
+    something else must not have that effect. Two checks find a deletion: the
+    folder first receives a file that is not an output, and which is missing after
+    the folder was deleted and made again; and every file that was present after
+    one cell must be present after the next.
     """
 
     def __init__(self, folder):
@@ -25,7 +26,7 @@ class Staging:
         self.seen = {PROVENANCE}
 
     def check(self):
-        """Raises Vanished where the folder is not whole any more."""
+        """Raises Vanished if a file was deleted since the last check."""
         there = {str(p.relative_to(self.path)) for p in self.path.rglob("*")}
         if lost := self.seen - there:
             what = "it" if PROVENANCE in lost else f"{len(lost)} files of it"
