@@ -132,7 +132,7 @@ const (
 	// smallest eigenvalue after scaling to a unit diagonal, below it.
 	pivotTol = 1e-11
 	// convexTol is how far below zero Q's eigenvalues may lie by rounding, after
-	// scaling to rows of unit size.
+	// scaling to a unit diagonal.
 	convexTol = 1e-12
 	// feasTol is the violation, relative to the size of the terms, from which
 	// a row counts as violated.
@@ -707,7 +707,10 @@ func (a *activeSet) factorised(s *Solution) Status {
 			return Optimal
 		}
 		for i := range a.d {
-			a.d[i] = floats.Norm(a.q[i*a.n:(i+1)*a.n], math.Inf(1))
+			a.d[i] = math.Abs(a.q[i*a.n+i])
+			if a.d[i] == 0 {
+				a.d[i] = floats.Norm(a.q[i*a.n:(i+1)*a.n], math.Inf(1))
+			}
 			if a.d[i] == 0 {
 				a.d[i] = a.qmax
 			}

@@ -81,7 +81,8 @@ func (a *activeSet) ray(r int) (rho []float64, beta, size float64) {
 }
 
 // provesNonconvex fills in the direction of negative curvature that the factor
-// found at row bad, and reports whether it has some by the entries of Q.
+// found at row bad, and reports whether it has some by the entries of Q, beyond
+// the rounding of the sum.
 func (a *activeSet) provesNonconvex(s *Solution, bad int) bool {
 	n := a.n
 	v := grow(s.Certificate.Z, n)
@@ -94,11 +95,15 @@ func (a *activeSet) provesNonconvex(s *Solution, bad int) bool {
 	v[bad] = 1
 	big := floats.Norm(v, math.Inf(1))
 	floats.Scale(1/big, v)
-	curv := 0.0
+	curv, terms := 0.0, 0.0
 	for i := range n {
-		curv += v[i] * floats.Dot(a.q[i*n:(i+1)*n], v)
+		for j, q := range a.q[i*n : (i+1)*n] {
+			t := v[i] * q * v[j]
+			curv += t
+			terms += math.Abs(t)
+		}
 	}
-	if curv < -curvatureTol*a.qmax {
+	if curv < -float64(n)*eps*terms {
 		s.Certificate.Z, s.Certificate.Residual = v, curv
 		return true
 	}
@@ -144,9 +149,6 @@ const (
 	// slopeTol is the least fall of the objective along that direction, relative
 	// to p: four decades above what repairing its violations may cost.
 	slopeTol = 1e-9
-	// curvatureTol is the least negative curvature that proves Q not convex,
-	// relative to its largest entry: what lies above it is rounding.
-	curvatureTol = 4 * eps
 )
 
 // provesUnbounded reports whether the last proximal step is a direction in

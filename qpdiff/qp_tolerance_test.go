@@ -61,7 +61,7 @@ func rotated(low float64) *mat.Dense {
 }
 
 func TestQPConvexTol(t *testing.T) {
-	// The rows of Q have the size ½.
+	// The diagonal of Q holds ½.
 	for _, c := range []struct {
 		low    float64
 		status Status

@@ -143,6 +143,16 @@ var unitKinds = []struct {
 		q.Q.Set(i, i, -0.1)
 		return q
 	}},
+	{"barely nonconvex", Nonconvex, func(rng *rand.Rand, n int) QP {
+		q := boundedQP(rng, n)
+		f := mat.NewDense(n, n-1, gaussians(rng, n*(n-1)))
+		q.Q = mat.NewDense(n, n, nil)
+		q.Q.Mul(f, f.T())
+		for i := range n {
+			q.Q.Set(i, i, q.Q.At(i, i)*(1-1e-9))
+		}
+		return q
+	}},
 	{"unbounded", Unbounded, func(rng *rand.Rand, n int) QP {
 		q := randomQP(rng, n, n, 0)
 		f := mat.NewDense(n, max(1, n-1), gaussians(rng, n*max(1, n-1)))
@@ -196,11 +206,9 @@ func TestQPUnits(t *testing.T) {
 				}
 				for trial := range 6 {
 					most := 6
-					if trial%2 == 1 && (kind.status == Unbounded || kind.status == Nonconvex) {
+					if trial%2 == 1 && kind.status == Unbounded {
 						// Beyond that an iteration limit: where a linear term outweighs
-						// Q by 1e12 the proximal steps do not find the direction, and a
-						// negative curvature below eps times the largest entry of Q is
-						// taken for rounding.
+						// Q by 1e12 the proximal steps do not find the direction.
 						most = 3
 					}
 					u := drawUnits(rng, &qp, 10, most, trial%2 == 1)
