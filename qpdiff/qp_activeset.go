@@ -33,6 +33,7 @@ type activeSet struct {
 	// psize and zsize are what sizes returned when shift was chosen, qsize is the
 	// largest entry of Q in the units of the variables.
 	psize, zsize, qsize float64
+	alone               []int     // see ownUnits
 	flat                float64   // see flatness; zero where not computed yet
 	inv                 []float64 // 1/√ of the diagonal of Q + shift·D, by flatness
 	mrows               []float64 // m_r where has[r], likewise mnorm and msize
@@ -900,6 +901,7 @@ func (a *activeSet) equilibrate() float64 {
 			}
 		}
 	}
+	a.ownUnits(sigma, col)
 	copy(a.unit, sigma)
 	for j, v := range sigma {
 		a.d[j] = 1 / (v * v)
@@ -931,6 +933,30 @@ func (a *activeSet) equilibrate() float64 {
 	return 1 // nothing in the problem has the units of z
 }
 
+// ownUnits chooses the scale of the variables that nothing but P and bounds
+// holds, those with a zero in col: the one that brings their entries of P to the
+// size of the others.
+func (a *activeSet) ownUnits(sigma, col []float64) {
+	size := 0.0
+	for j, v := range col {
+		if v > 0 {
+			size = max(size, math.Abs(a.p[j])*sigma[j])
+		}
+	}
+	if size == 0 {
+		size = 1
+	}
+	a.alone = a.alone[:0]
+	for j, v := range col {
+		if v == 0 {
+			a.alone = append(a.alone, j)
+			if p := math.Abs(a.p[j]); p > 0 {
+				sigma[j] = size / p
+			}
+		}
+	}
+}
+
 // proximalWeight is the weight of the proximal term for a z of the given size.
 func (a *activeSet) proximalWeight(zsize float64) float64 {
 	weight := shiftQuadratic * a.qsize
@@ -954,6 +980,11 @@ func (a *activeSet) stale() bool {
 	}
 	near := func(now, then float64) bool { return now <= staleSize*then && then <= staleSize*now }
 	p, z := a.sizes()
+	for _, j := range a.alone {
+		if v := math.Abs(a.p[j]) * a.unit[j]; v > 0 && !near(v, a.psize) {
+			return true
+		}
+	}
 	return !near(p, a.psize) || !near(z, a.zsize)
 }
 

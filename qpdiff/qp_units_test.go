@@ -103,6 +103,16 @@ var unitKinds = []struct {
 		return q
 	}},
 	{"linear", Optimal, boundedQP},
+	{"box", Optimal, func(rng *rand.Rand, n int) QP { // nothing but p and bounds; Q sees one variable
+		q := QP{P: gaussians(rng, n), G: mat.NewDense(2*n, n, nil), H: make([]float64, 2*n), Q: mat.NewDense(n, n, nil)}
+		for j := range n {
+			q.G.Set(j, j, 1)
+			q.G.Set(n+j, j, -1)
+			q.H[j], q.H[n+j] = .5+rng.Float64(), .5+rng.Float64()
+		}
+		q.Q.Set(0, 0, .1)
+		return q
+	}},
 	{"portfolio", Optimal, func(rng *rand.Rand, n int) QP {
 		// Covariance of fewer returns than assets, which sum to one.
 		f := mat.NewDense(n, n-1, gaussians(rng, n*(n-1)))
