@@ -103,3 +103,18 @@ func TestMarginProblemsWithExtremeWeights(t *testing.T) {
 		}
 	}
 }
+
+// A search whose step is too short for float64 fails at once, and does not
+// return the same point over and over: along the step the squared loss of a
+// margin that moves 1e80 times as far as the other rises from 5e-161 on.
+func TestMarginSearchWithoutLength(t *testing.T) {
+	p := marginProblem{rows: 2, rowSet: rowSet{copies: []float64{1, 1}},
+		smooth: [3]float64{0, 1, 0}, m: []float64{0, 1}, dm: []float64{.5, -1e80}, side: []int8{-1, 1}}
+	if at, blocked, ok := p.searchCurved(); ok {
+		t.Errorf("the search ends at %v, blocked by %d", at, blocked)
+	}
+	p.dm[1] = -1
+	if at, _, ok := p.searchCurved(); !ok || at == 0 {
+		t.Errorf("a step of ordinary length: ends at %v, %v", at, ok)
+	}
+}

@@ -755,7 +755,9 @@ func (p *marginProblem) searchCurved() (t float64, blocked int, ok bool) {
 			return t, -1, true
 		}
 	}
-	return lo, -1, finite(start)
+	// A step too short for float64 that passes no kink changes nothing, and
+	// would be taken for ever.
+	return lo, -1, finite(start) && (lo > 0 || len(p.kinks) > 0)
 }
 
 // take moves theta by t along the step.
