@@ -279,9 +279,11 @@ func (l *KernelSVM) findWeak() error {
 		size += root(i) * math.Abs(b)
 	}
 	label := 1 + math.Abs(q.b) // the size of y and b
-	for _, i := range q.free {
-		right = max(right, label/root(i))
-	}
+	if !q.balanced || len(q.free) > 1 {
+		for _, i := range q.free {
+			right = max(right, label/root(i))
+		}
+	} // else Σβ = 0 alone determines β
 	if !finite(size + label) {
 		return argErrorf("Data", ErrNotFinite, "scale the features, or lower C", "leaves a decision function that overflows")
 	}

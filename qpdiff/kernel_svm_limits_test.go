@@ -278,3 +278,20 @@ func TestKernelSVMExtremes(t *testing.T) {
 		checkExtremes(t, l, d, make([]float64, 5), hyper, extremes(rng, 5), nil)
 	}
 }
+
+// However small C is, the β of one free row with Bias is no more uncertain than
+// the others: it is what Σβ = 0 leaves.
+func TestKernelSVMTinyC(t *testing.T) {
+	theta, hyper := make([]float64, 1), []float64{1e-160, 1}
+	l := &KernelSVM{Bias: true}
+	g := &Grad{Hyper: make([]float64, 2), X: mat.NewDense(4, 1, nil)}
+	// Equal rows are one, whose β of −C is inside its bounds: −1 = f(3) = b + O(C).
+	d := Data{X: mat.NewDense(4, 1, []float64{2, 3, 3, 3}), Y: []float64{1, -1, -1, -1}}
+	if err := errors.Join(l.Load(d), l.Fit(theta, hyper), l.VJP(g, []float64{1})); err != nil || len(l.q.free) != 1 || theta[0] != -1 {
+		t.Errorf("one free row: free %v, b %v, error %v", l.q.free, theta, err)
+	}
+	// ∂b/∂C = Kᵀβ/C with β/C = (−1, 1): k(3,3) − k(2,3).
+	if want := 1 - math.Exp(-1); math.Abs(g.Hyper[0]-want) > 8*eps {
+		t.Errorf("∂b/∂C = %v, want %v", g.Hyper[0], want)
+	}
+}
