@@ -289,14 +289,16 @@ func (l *marginFit) findWeak(l1 bool) error {
 	if elbow > looseBound {
 		elbow = p.elbowCond()
 	}
-	if l.listWeak(l1, theta, root, cond*elbow); len(l.weak)+len(l.weakFree) == 0 {
+	if l.listWeak(l1, theta, root, cond*elbow); len(l.weak)+len(l.weakFree) == 0 && !unsolvable(cond) {
 		return nil
 	}
 	if p.curved {
 		if err := l.factorise(); err != nil {
 			return err
 		}
-		cond = ldlCond(p.h, p.dinv, s, s, p.dir, p.coef)
+		if cond = ldlCond(p.h, p.dinv, s, s, p.dir, p.coef); unsolvable(cond) {
+			return errSingularHessian
+		}
 	}
 	l.listWeak(l1, theta, root, cond*p.elbowCond())
 	return nil
@@ -459,7 +461,7 @@ func (l *marginFit) factorise() error {
 		p.gradient()
 	}
 	if !p.factorise() {
-		return argErrorf("Data", ErrIllPosed, "raise the ridge penalty, or scale the features", "gives a Hessian that is singular to machine precision")
+		return errSingularHessian
 	}
 	p.factor = true
 	return nil

@@ -205,6 +205,24 @@ func TestLearnedLossStrictComplementarity(t *testing.T) {
 	}
 }
 
+// A Hessian whose condition leaves no digit of θ is refused, though every pivot is
+// well above the rounding of its diagonal entry. Two examples contradict each other
+// along (3, 1, 1, 0), where the logistic loss is as steep as α4; across, two others
+// are far beyond their margins and λ alone is left.
+func TestLearnedLossIllConditioned(t *testing.T) {
+	d := Data{X: mat.NewDense(4, 4, []float64{6, 2, 2, 0, 1, -1, 0, -3, 3, 1, 1, 0, -3, -3, -3, 3}), Y: []float64{1, -1, -1, -1}}
+	theta := make([]float64, 4)
+	for _, c := range []struct {
+		alpha4  float64
+		refused bool
+	}{{1e9, false}, {5e12, true}} {
+		var l LearnedLoss
+		if err := errors.Join(l.Load(d), l.Fit(theta, []float64{6.5, 0, 0, c.alpha4, .05})); errors.Is(err, ErrIllPosed) != c.refused || err != nil && !c.refused {
+			t.Errorf("α4 = %g: error %v", c.alpha4, err)
+		}
+	}
+}
+
 // Whatever the size of the numbers, a fit and its products are finite or errors
 // of a documented kind.
 func TestMarginLearnersExtremes(t *testing.T) {

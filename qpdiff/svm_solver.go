@@ -90,6 +90,8 @@ const systemRounds = 80
 // quadratic convergence leaves less than its square.
 const lastStep = 1e-8
 
+var errSingularHessian = argErrorf("Data", ErrIllPosed, "raise the ridge penalty, or scale the features", "gives a Hessian that is singular to machine precision")
+
 func (p *marginProblem) resize(rows, n int) {
 	if rows == cap(p.m) && n == p.n {
 		return
@@ -553,7 +555,7 @@ func (p *marginProblem) descend() error {
 	last := math.Inf(1) // length of the step before, on the same face
 	for range 200 + 50*(p.rows+p.n) {
 		if !p.face() {
-			return argErrorf("Data", ErrIllPosed, "raise the ridge penalty, or scale the features", "gives a Hessian that is singular to machine precision")
+			return errSingularHessian
 		}
 		moved, crossed := p.collect()
 		if crossed == 0 && (!p.curved || moved <= lastStep || moved < 1e-4 && moved > last/2) {
