@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"slices"
 
 	"cvgm/qpdiff"
 
@@ -86,13 +87,21 @@ type CV struct {
 	// as rows validated on, and in all. Only with a feature map.
 	asTraining, asValidation, total *mat.Dense
 	generalised                     bool // see Generalised
-	// run is the evaluation under way; its closure is made once, so that an
+	// run is the evaluation under way; its closures are made once, so that an
 	// evaluation allocates nothing.
 	run struct {
 		x        *mat.Dense
 		hyper    []float64
 		gradient bool
 		fold     func(j int) error
+	}
+	ties struct { // see parted
+		visit     func(i, k int, sign float64, d []float64) bool
+		fold      *fold
+		found     bool
+		i, k      int          // the examples found
+		dfeatures *mat.Dense   // zero
+		dparams   [2][]float64 // of i and of k
 	}
 }
 
@@ -202,6 +211,12 @@ func New(c Config) (*CV, error) {
 		}
 	}
 	cv.run.fold = cv.evalFold
+	if c.learned() {
+		cv.ties.visit, cv.ties.dfeatures = cv.visitTie, mat.NewDense(n, cv.features, nil)
+		for i := range cv.ties.dparams {
+			cv.ties.dparams[i] = make([]float64, c.Features.NumParams())
+		}
+	}
 	return cv, nil
 }
 
@@ -370,8 +385,65 @@ func (cv *CV) gradient(grad []float64, k float64) error {
 			return cv.findOverflow(i, g)
 		}
 	}
+	for j := range cv.folds {
+		if generalised || !cv.parted(&cv.folds[j]) {
+			continue
+		}
+		if !cv.c.Generalised {
+			return &SplitError{j, badArg("Config.Features", qpdiff.ErrNotDifferentiable, "move the parameters, or set Config.Generalised",
+				"moves examples %d and %d apart, whose equal features the learner's derivative holds equal", cv.ties.i, cv.ties.k)}
+		}
+		generalised = true
+	}
 	cv.generalised = generalised
 	return nil
+}
+
+// parted reports whether the feature map's parameters move training rows of f
+// apart that the learner's derivative holds equal.
+func (cv *CV) parted(f *fold) bool {
+	l, ok := f.learner.(TiedLearner)
+	if !ok || !cv.c.learned() {
+		return false
+	}
+	cv.ties.fold, cv.ties.found = f, false
+	l.Ties(cv.ties.visit)
+	return cv.ties.found
+}
+
+// visitTie is what parted asks [TiedLearner] to call. The derivatives of dᵀφ are
+// taken one example at a time and compared: their difference, taken at once, would
+// have the rounding of both.
+func (cv *CV) visitTie(i, k int, sign float64, d []float64) (more bool) {
+	f, t := cv.ties.fold, &cv.ties
+	if f.out == nil {
+		i, k = f.split.Train[i], f.split.Train[k]
+	}
+	if t.found || slices.Equal(cv.c.Data.X.RawRowView(i), cv.c.Data.X.RawRowView(k)) {
+		return false
+	}
+	for at, example := range [2]int{i, k} {
+		row := t.dfeatures.RawRowView(example)
+		for j, v := range d {
+			if f.norm.scale {
+				v /= f.norm.dev[j] // μ and σ move both examples alike
+			}
+			if at == 1 {
+				v *= sign
+			}
+			row[j] = v
+		}
+		clear(t.dparams[at])
+		cv.c.Features.Backward(t.dparams[at], t.dfeatures)
+		clear(row)
+		if m, ok := cv.c.Features.(KinkedMap); ok && m.Generalised() {
+			t.found = true
+		}
+	}
+	if t.found = t.found || !slices.Equal(t.dparams[0], t.dparams[1]); t.found {
+		t.i, t.k = i, k
+	}
+	return !t.found
 }
 
 // findOverflow names what makes entry i of the gradient g, which is not finite.
@@ -599,8 +671,9 @@ func (cv *CV) gatherCotangents() {
 // each N×m: of the features as rows that the splits train on, which reach the
 // loss through the fitted θ, and of the features as rows that the splits
 // validate on, which reach it directly through the predictions. Their sum is
-// the whole cotangent. They are nil without a feature map, and valid until the
-// next call of Eval.
+// the whole cotangent, which for rows of equal features may hold only along moves
+// that keep them equal: see [TiedLearner]. They are nil without a feature map, and
+// valid until the next call of Eval.
 func (cv *CV) FeatureCotangents() (asTraining, asValidation *mat.Dense) {
 	return cv.asTraining, cv.asValidation
 }

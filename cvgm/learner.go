@@ -18,7 +18,8 @@ type Learner interface {
 	// Fit solves the problem at the hyperparameters and writes θ.
 	Fit(theta, hyper []float64) error
 	// VJP adds dthetaᵀ·∂θ/∂input at the last Fit to each field of g that is not
-	// nil. After a Fit that failed it returns qpdiff.ErrNotFitted.
+	// nil. After a Fit that failed it returns qpdiff.ErrNotFitted. Where rows
+	// coincide, see [TiedLearner].
 	VJP(g *qpdiff.Grad, dtheta []float64) error
 	// Reset forgets the warm start and the last fit: a fit that follows has
 	// the same bits as the first fit of a new learner.
@@ -35,6 +36,19 @@ type KinkedLearner interface {
 	// element of the generalised derivative and sets Grad.Generalized. False: it
 	// fails with an error that matches qpdiff.ErrNotDifferentiable.
 	SetGeneralized(on bool)
+}
+
+// A TiedLearner is a Learner whose VJP, where training rows coincide, sets Grad.X to
+// a derivative along some moves of X only, since the fit does not determine how
+// much each of these rows counts. A CV whose feature map makes other moves has no
+// derivative there. A Learner without this method has derivatives along all moves.
+type TiedLearner interface {
+	Learner
+	// Ties calls visit, after a VJP or a DecideVJP with g.X, for pairs of rows i
+	// and k that coincide up to their sign: g.X is the derivative along moves dX
+	// with dᵀdX_i = sign·dᵀdX_k for all pairs visited. visit must not keep d. It
+	// returns whether it needs the pair's other d.
+	Ties(visit func(i, k int, sign float64, d []float64) bool)
 }
 
 // A LeaveOuter is a Learner that can take over the data of another one of its

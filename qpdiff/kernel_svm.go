@@ -37,7 +37,9 @@ import (
 // all β are at a bound, b may be
 // anything in an interval: it is set to its middle, and differentiated as such.
 // Equal rows with equal labels count as one of their joint weight: derivatives
-// are along moves that keep them equal, in equal parts to each.
+// are along moves that keep them equal, in equal parts to each. Along moves that
+// part equal rows of F there is no derivative, since only the sum of their β is
+// unique; see [KernelSVM.Ties].
 //
 // The zero value, with the RBF kernel and no bias, is ready for Load. A
 // KernelSVM is its own workspace: fits and products after the first allocate
@@ -68,6 +70,7 @@ type KernelSVM struct {
 	used           []int     // the free set without weakly active rows
 	up, down       int       // where that is empty: see boxQP.between
 	gx             []float64 // cotangent of the distinct rows
+	slope          []float64 // see slopeAt
 	dparams        []float64
 	support        int       // number of support vectors
 	decided        []float64 // per row of the last Decide: its features, then its kernel values with the support vectors
@@ -160,7 +163,7 @@ func (l *KernelSVM) row(k int) []float64 {
 // fit, and θ is left as it was.
 func (l *KernelSVM) Fit(theta, hyper []float64) error {
 	l.fitted = false
-	l.decided = l.decided[:0]
+	l.decided, l.w = l.decided[:0], l.w[:0]
 	if l.data.X == nil {
 		return errNotLoaded
 	}
@@ -398,7 +401,9 @@ func (l *KernelSVM) VJP(g *Grad, dtheta []float64) error {
 
 // DecideVJP adds the derivative of Σ_t ddst_t·f(x_t) with respect to each input of
 // the fit to the field of g that is not nil, and with respect to x to dx, unless
-// that is nil. Errors: ErrNotFitted; an ArgError of kind ErrShape or
+// that is nil. Where training rows coincide, g.X and g.Y hold the derivative along
+// moves that keep them equal; [KernelSVM.Ties] lists the pairs for which that
+// matters. Errors: ErrNotFitted; an ArgError of kind ErrShape or
 // ErrNotFinite for x and ErrNotFinite for ddst; where strict complementarity
 // fails and Generalized is not set, a NotDifferentiableError that names the
 // rows; an ArgError of kind ErrNotFinite where a product overflows, which leaves
@@ -563,6 +568,43 @@ func (l *KernelSVM) keepOne() {
 	}
 	l.beta[at] = q.beta[at]
 	l.used = append(l.used, at)
+}
+
+// Ties calls visit for pairs of equal rows i and k with equal labels whose β have a
+// unique sum only, or which bound b where all β are at a bound. The g.X of the last
+// product, which must have asked for it, is the derivative along moves dX with
+// dᵀdX_i = dᵀdX_k for each d that visit is called with (n entries, valid during the
+// call; sign is 1). Along other moves there is no derivative. visit returns
+// whether it needs the pair's other d. Before a product there are no pairs.
+func (l *KernelSVM) Ties(visit func(i, k int, sign float64, d []float64) bool) {
+	if !l.fitted || len(l.w) == 0 || len(l.rows.first) == len(l.rows.of) {
+		return
+	}
+	for k, row := range l.rows.of {
+		i := l.rows.first[row]
+		if i == k {
+			continue
+		}
+		// With other shares of β and of w, the cotangents of the copies differ by
+		// multiples of gx and of w times the slope, or of the latter alone.
+		if _, free := slices.BinarySearch(l.used, row); free && !visit(i, k, 1, l.gx[row*l.n:(row+1)*l.n]) || l.w[row] == 0 {
+			continue
+		}
+		l.slopeAt(row)
+		visit(i, k, 1, l.slope)
+	}
+}
+
+// slopeAt sets slope to the gradient of the decision function at a distinct row.
+func (l *KernelSVM) slopeAt(row int) {
+	l.slope = append(l.slope[:0], l.row(row)...)
+	clear(l.slope)
+	n := l.q.n
+	for j, b := range l.beta {
+		if b != 0 {
+			l.kernel.Grad(nil, nil, l.slope, b, l.q.k[j*n+row], l.params, l.row(j), l.row(row))
+		}
+	}
 }
 
 func (l *KernelSVM) dparamsOf(g *Grad) []float64 {

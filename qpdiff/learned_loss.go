@@ -128,6 +128,9 @@ func (l *LearnedLoss) VJP(g *Grad, dtheta []float64) error {
 	return nil
 }
 
+// Ties lists the pairs of rows that coincide on the elbow, as [SVM.Ties] does.
+func (l *LearnedLoss) Ties(visit func(i, k int, sign float64, d []float64) bool) { l.ties(visit) }
+
 // slopes returns the derivatives of the four losses at row i; on the elbow
 // that of the hinge loss is in the multiplier.
 func (l *LearnedLoss) slopes(i int) (d [4]float64) {

@@ -48,7 +48,8 @@ import (
 // they are: within 6e-14 of the size of their terms times the condition of the
 // system above, with normals scaled to length 1. Equal rows z_i, as a bootstrap sample has them, count as one row
 // of their joint weight: derivatives are along moves that keep them equal, in
-// equal parts to each.
+// equal parts to each. Along moves that part equal rows on the elbow there is no
+// derivative, since their multipliers are not unique; see [SVM.Ties].
 //
 // The zero value is ready for Load. An SVM is its own workspace: fits and
 // products after the first allocate nothing. It must not be shared between
@@ -100,6 +101,8 @@ func (l *SVM) Fit(theta, hyper []float64) error {
 }
 
 // VJP adds dthetaᵀ·∂θ/∂input at the last fit to each field of g that is not nil.
+// Where rows coincide, g.X and g.Y hold the derivative along moves that keep them
+// equal; [SVM.Ties] lists the pairs for which that matters.
 // Errors: ErrNotFitted; an ArgError of kind ErrNotFinite for dtheta; where strict
 // complementarity fails and Generalized is not set, a NotDifferentiableError
 // whose Weak lists the rows i, and the coordinates j as N+j; an ArgError of kind
@@ -127,6 +130,14 @@ func (l *SVM) VJP(g *Grad, dtheta []float64) error {
 	g.Generalized = g.Generalized || len(l.weakFree) > 0 && g.Hyper != nil
 	return nil
 }
+
+// Ties calls visit for pairs of rows i and k on the elbow with equal z, whose
+// multipliers have a unique sum only: x_i = sign·x_k with sign = y_i·y_k. The g.X
+// of the last VJP is the derivative along moves dX with dᵀdX_i = sign·dᵀdX_k for
+// each d that visit is called with (n entries, valid during the call). Along other
+// moves there is no derivative. visit returns whether it needs the pair's other d.
+// Without a fit there are no pairs.
+func (l *SVM) Ties(visit func(i, k int, sign float64, d []float64) bool) { l.ties(visit) }
 
 // JVP sets dtheta to the directional derivative of θ at the last fit along d,
 // whose fields are tangents of the inputs (nil: zero). It exists also where
@@ -579,6 +590,25 @@ func (l *marginFit) dataVJP(g *Grad) error {
 		return checkProduct(&Grad{Hyper: g.Hyper, Y: g.Y})
 	}
 	return checkProduct(g)
+}
+
+// ties implements [SVM.Ties]: with other shares of a multiplier and of u_k, the
+// cotangents of the copies of z_k differ by multiples of w and of u_k·θ.
+func (l *marginFit) ties(visit func(i, k int, sign float64, d []float64) bool) {
+	p := &l.p
+	if !l.fitted || p.rows == len(p.of) {
+		return
+	}
+	for k, row := range p.of {
+		i := p.first[row]
+		if i == k || p.side[row] != 0 {
+			continue
+		}
+		sign := l.data.Y[i] * l.data.Y[k]
+		if visit(i, k, sign, l.w) && l.u[row] != 0 {
+			visit(i, k, sign, p.theta)
+		}
+	}
 }
 
 // tangent checks the arguments of a JVP, clears its right-hand side w and leaves
