@@ -134,8 +134,13 @@ type Step struct {
 // |x0| may be small by chance: its scale is the width of its bounds or, where
 // that is infinite, the largest |x0| of all such coordinates. Where this is zero
 // the scale is the first of the following that is not: |lower|, |upper|, the
-// largest scale of the other coordinates, |f|/‖∇f‖∞ at the start, 1. The
-// steps of searchers with gradient have one unit for all coordinates.
+// largest scale of the other coordinates, |f|/‖∇f‖∞ at the start, 1.
+//
+// Where coordinates have different units, [QuasiNewton], [CMAES], [Bayesian] and
+// [Logarithmic] still make the same steps. Searchers with a StepSize do not, for
+// it has one unit; neither does [AdaptiveGradient], which has one step size, nor
+// a search over a set that is no box. From a start of 0 without bounds a
+// coordinate has the unit of the others.
 //
 // A searcher with gradient has converged where moves within the scales lower
 // the loss, to first order, by at most Tol·|f(x)| in total. The scale of a
@@ -374,9 +379,23 @@ func (w *walk) size(i int, x float64) float64 {
 	return max(w.scale[i], math.Abs(x))
 }
 
-// length returns the length of a step that no curvature determines yet.
-func (w *walk) length() float64 {
-	if l := floats.Norm(w.X, math.Inf(1)); l > 0 && !w.p.shifted {
+// minShare bounds the share of a coordinate's scale in the largest from below,
+// and of a standard deviation in the first: squares of shares, and their
+// inverses, must not overflow.
+const minShare = 1e-100
+
+// shares returns each coordinate's scale as a share of the largest.
+func (w *walk) shares() []float64 {
+	shares := make([]float64, len(w.scale))
+	for i, s := range w.scale {
+		shares[i] = max(s/floats.Max(w.scale), minShare)
+	}
+	return shares
+}
+
+// length returns the length of a step from x that no curvature determines yet.
+func (w *walk) length(x []float64) float64 {
+	if l := floats.Norm(x, math.Inf(1)); l > 0 && !w.p.shifted {
 		return l
 	}
 	return floats.Max(w.scale)

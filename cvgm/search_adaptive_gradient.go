@@ -19,7 +19,8 @@ import (
 //	s⁺ = min(√(2/3 + θ)·s, s/√(max(2s²L² − 1, 0))),   x⁺ = P(x − s⁺·∇f(x)).
 //
 // It converges on convex functions whose gradient is locally Lipschitz. The
-// loss may rise on the way.
+// loss may rise on the way. One step size for coordinates of different units is
+// slow.
 type AdaptiveGradient struct {
 	// FirstStep is how far the first step moves an entry at most, as a share of
 	// its scale or, where that is less, of the largest |x0|. Too small costs a
@@ -51,7 +52,7 @@ func (m AdaptiveGradient) Search(p Problem, x0 []float64) iter.Seq2[Step, error]
 				longest := math.Inf(1)
 				for i, g := range w.Grad {
 					if g != 0 {
-						longest = min(longest, orDefault(m.FirstStep, .01)*min(w.size(i, w.X[i]), w.length())/math.Abs(g))
+						longest = min(longest, orDefault(m.FirstStep, .01)*min(w.size(i, w.X[i]), w.length(w.X))/math.Abs(g))
 					}
 				}
 				if finite(longest) {

@@ -25,7 +25,8 @@ type CMAES struct {
 	Source Source
 	// Sigma is the standard deviation of the first generation in each
 	// coordinate, in units of x. Zero: .3 of each coordinate's scale; see
-	// [Searcher].
+	// [Searcher]. Set it for a start of 0 without bounds, whose scale is 1 in
+	// every unit: no gradient gives another.
 	Sigma      float64
 	Population int // points of a generation; zero: 4 + ⌊3·ln n⌋
 	MaxSteps   int // evaluations at most; zero: 1000
@@ -77,7 +78,7 @@ type generation struct {
 	mean, old, mid []float64
 	pc, ps         []float64
 	sigma          float64
-	smallest       float64
+	smallest       float64 // without a Tol sigma falls as long as the budget lasts
 	chol           mat.Cholesky
 	order          []int
 	x              [][]float64
@@ -105,13 +106,12 @@ func newGeneration(w *walk, sigma float64, lambda int) *generation {
 	g.cm = min(1-g.c1, 2*(g.muEff-2+1/g.muEff)/((dim+2)*(dim+2)+g.muEff))
 	g.damping = 1 + 2*max(0, math.Sqrt((g.muEff-1)/(dim+1))-1) + g.cs
 	g.chi = math.Sqrt(dim) * (1 - 1/(4*dim) + 1/(21*dim*dim)) // E‖N(0, I)‖
-	g.smallest = minSigma * g.sigma
-	cov := mat.NewSymDense(n, nil)
+	g.smallest = minShare * g.sigma
+	cov, shares := mat.NewSymDense(n, nil), w.shares()
 	for i := range n {
 		cov.SetSym(i, i, 1)
 		if sigma == 0 {
-			share := max(w.scale[i]/slices.Max(w.scale), minSigma)
-			cov.SetSym(i, i, share*share)
+			cov.SetSym(i, i, shares[i]*shares[i])
 		}
 	}
 	g.chol.Factorize(cov)
@@ -154,11 +154,6 @@ func (g *generation) widest(w *walk) float64 {
 	}
 	return widest
 }
-
-// minSigma bounds standard deviations from below, as a share of the first and
-// largest: without a Tol they fall as long as the budget lasts, and squares and
-// their inverses must not overflow.
-const minSigma = 1e-100
 
 // update moves the distribution by the better half of the generation.
 func (g *generation) update() {

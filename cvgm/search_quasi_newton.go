@@ -12,17 +12,22 @@ import (
 // QuasiNewton is a limited-memory BFGS method for boxes. Each step minimises
 // the model ∇fᵀd + ½dᵀBd over the d that stay within the bounds, then
 // searches along d for a point that is low enough (Armijo's rule, with cubic
-// interpolation). B starts as a multiple of the identity and takes in, by the
-// BFGS formula, the change of gradient over each of the last steps, damped
-// where the curvature is not positive (Powell 1978). Bounds are thus met
-// exactly, and many of them change sides within one step.
+// interpolation). B takes in, by the BFGS formula, the change of gradient over
+// each of the last steps, damped where the curvature is not positive (Powell
+// 1978), to a diagonal that takes in the changes over all steps since the last
+// restart (Gilbert and Lemaréchal 1989). After a restart this is the same for
+// every coordinate, in units of its scale. Bounds are thus met exactly, and many
+// of them change sides within one step.
 //
-// It needs a box and a gradient that is exact. Its own work per step is some
-// hundred products of vectors.
+// It needs a box and a gradient that is exact. From a start at 1e-9 of the size
+// at which a coordinate matters it may not move that coordinate: moves within
+// such a scale gain less than Tol. Its own work per step is some hundred products
+// of vectors.
 type QuasiNewton struct {
 	// FirstStep is how far the first step, and the first after a restart, moves
 	// the entry that moves most, but for the bounds, as a share of the largest
-	// |x|; where x is zero, of the largest scale. Zero: .2.
+	// |x|, both in units of the entries' scales; where x is zero, as a share of
+	// the scale. Zero: .2.
 	FirstStep float64
 	Memory    int     // steps remembered; zero: 10
 	MaxSteps  int     // evaluations at most, those within line searches included; zero: 1000
@@ -79,18 +84,21 @@ func (m QuasiNewton) run(w *walk) {
 		copy(grad, w.Grad)
 		loss = w.Loss
 	}
+	share := w.shares()
 	b := newCurvature(n, orDefault(m.Memory, 10))
 	box := newBoxModel(w.p, n)
 	restarted := math.Inf(1) // the loss at the last restart
 	// direct sets d to the step from x that the model proposes. It returns
 	// false where the search no longer gains.
 	direct := func() bool {
-		if b.scale == 0 {
+		if b.forgotten {
 			if !(loss < restarted-minGain*math.Abs(loss)) {
 				return false
 			}
 			restarted = loss
-			b.reset(floats.Norm(grad, math.Inf(1)) / (orDefault(m.FirstStep, .2) * w.length()))
+			floats.DivTo(s, x, share)
+			floats.MulTo(y, grad, share)
+			b.reset(floats.Norm(y, math.Inf(1))/(orDefault(m.FirstStep, .2)*w.length(s)), share)
 		}
 		box.minimise(d, x, grad, b)
 		return true
@@ -121,7 +129,7 @@ func (m QuasiNewton) run(w *walk) {
 			}
 			w.p.project(w.X) // against rounding
 			if !(slope < 0) || t < minStep || floats.Equal(w.X, x) {
-				b.scale = 0 // the model misleads: forget it
+				b.forgotten = true // the model misleads
 				copy(w.X, x)
 				more = direct()
 				break
@@ -147,7 +155,7 @@ func (m QuasiNewton) run(w *walk) {
 				floats.SubTo(y, w.Grad, grad)
 				known = b.add(s, y)
 				if trials > 3 && w.Loss > loss-kinkGain*math.Abs(loss) {
-					b.scale = 0 // much search for little gain: a kink
+					b.forgotten = true // much search for little gain: a kink
 				}
 				accept()
 				more = direct()
@@ -184,28 +192,34 @@ func cubicStep(f0, g0, f1, g1 float64) float64 {
 	return min(t, .5)
 }
 
-// curvature is the BFGS matrix B = scale·I + Σ (aaᵀ − bbᵀ), one pair of vectors
+// curvature is the BFGS matrix B = diag + Σ (aaᵀ − bbᵀ), one pair of vectors
 // per remembered step.
 type curvature struct {
-	scale  float64
-	memory int
-	s, y   [][]float64
-	a, b   [][]float64
-	bs     []float64
+	forgotten bool // reset before use
+	diag      []float64
+	memory    int
+	s, y      [][]float64
+	a, b      [][]float64
+	bs        []float64
 }
 
 func newCurvature(n, memory int) *curvature {
-	return &curvature{memory: memory, bs: make([]float64, n)}
+	return &curvature{forgotten: true, diag: make([]float64, n), memory: memory, bs: make([]float64, n)}
 }
 
-func (c *curvature) reset(scale float64) {
-	c.scale = scale
+// reset sets B to a diagonal: scale, in units where coordinate i has the unit
+// share[i].
+func (c *curvature) reset(scale float64, share []float64) {
+	c.forgotten = false
+	for i, v := range share {
+		c.diag[i] = scale / v / v
+	}
 	c.s, c.y, c.a, c.b = c.s[:0], c.y[:0], c.a[:0], c.b[:0]
 }
 
 // times sets dst to Bv, with the first k pairs.
 func (c *curvature) times(dst, v []float64, k int) {
-	floats.ScaleTo(dst, c.scale, v)
+	floats.MulTo(dst, c.diag, v)
 	for j := range k {
 		floats.AddScaled(dst, floats.Dot(c.a[j], v), c.a[j])
 		floats.AddScaled(dst, -floats.Dot(c.b[j], v), c.b[j])
@@ -216,7 +230,8 @@ const (
 	// minCurvature is the curvature along a step, as a share of the model's,
 	// below which it is damped. Powell damps below .2 already, which hurts on
 	// convex losses whose curvature falls fast; what matters is that B stays
-	// positive definite by far more than rounding.
+	// positive definite by far more than rounding. An entry of the diagonal
+	// falls by no more within a step.
 	minCurvature = 1e-10
 	// dampedCurvature is the curvature, as a share of the model's, that takes
 	// its place (Powell 1978).
@@ -242,8 +257,7 @@ func (c *curvature) add(s, y []float64) bool {
 		c.s, c.y = append(c.s[:0], c.s[1:]...), append(c.y[:0], c.y[1:]...)
 	}
 	c.s, c.y = append(c.s, append([]float64(nil), s...)), append(c.y, y)
-	// The scale is the curvature along the last step, as usual.
-	c.scale = floats.Dot(y, y) / floats.Dot(s, y)
+	c.learn(s, y)
 	c.a, c.b = c.a[:0], c.b[:0]
 	for k, sk := range c.s {
 		bs := make([]float64, len(sk))
@@ -254,6 +268,23 @@ func (c *curvature) add(s, y []float64) bool {
 		c.a, c.b = append(c.a, a), append(c.b, bs)
 	}
 	return !damped
+}
+
+// learn brings the diagonal to the curvature along the last step, s, and then
+// takes it in by the diagonal of the BFGS formula.
+func (c *curvature) learn(s, y []float64) {
+	sy := floats.Dot(s, y)
+	var yy, ss float64 // in the norms of the diagonal's inverse and of the diagonal
+	for i, d := range c.diag {
+		yy += y[i] * y[i] / d
+	}
+	floats.Scale(yy/sy, c.diag)
+	for i, d := range c.diag {
+		ss += d * s[i] * s[i]
+	}
+	for i, d := range c.diag {
+		c.diag[i] = d*max(1-d*s[i]*s[i]/ss, minCurvature) + y[i]*y[i]/sy
+	}
 }
 
 // modelTol is the share of the gradient that the model's minimiser may leave:
@@ -267,12 +298,13 @@ type boxModel struct {
 	p        Problem
 	down, up []float64 // from x to its bounds: d at a bound equals one of them
 	free     []bool
-	r, v, bv []float64 // the model's gradient g + Bd, a direction, B times it
+	r, w     []float64 // the model's gradient g + Bd, the same over B's diagonal
+	v, bv    []float64 // a direction, B times it
 }
 
 func newBoxModel(p Problem, n int) *boxModel {
 	return &boxModel{p: p, down: make([]float64, n), up: make([]float64, n),
-		free: make([]bool, n), r: make([]float64, n), v: make([]float64, n), bv: make([]float64, n)}
+		free: make([]bool, n), r: make([]float64, n), w: make([]float64, n), v: make([]float64, n), bv: make([]float64, n)}
 }
 
 // snap puts the entries of x that d takes to a bound there: x + (bound − x) may
@@ -300,17 +332,29 @@ func (m *boxModel) minimise(d, x, g []float64, b *curvature) {
 		lower, upper := m.p.bounds(i)
 		m.down[i], m.up[i] = lower-v, upper-v
 	}
-	enough := modelTol * modelTol * floats.Dot(m.r, m.r)
-	for range 3*len(d) + 10 {
+	// Conjugate gradients in the metric of B's diagonal, which changes with the
+	// units of coordinates as B does.
+	norm := func() float64 {
 		var rr float64
 		for i, r := range m.r {
-			m.free[i] = !(d[i] <= m.down[i] && r >= 0 || d[i] >= m.up[i] && r <= 0)
-			m.v[i] = 0
+			m.w[i] = 0
 			if m.free[i] {
-				rr += r * r
-				m.v[i] = -r
+				m.w[i] = r / (unit * b.diag[i])
+				rr += r * m.w[i]
 			}
 		}
+		return rr
+	}
+	for i := range m.free {
+		m.free[i] = true
+	}
+	enough := modelTol * modelTol * norm()
+	for range 3*len(d) + 10 {
+		for i, r := range m.r {
+			m.free[i] = !(d[i] <= m.down[i] && r >= 0 || d[i] >= m.up[i] && r <= 0)
+		}
+		rr := norm()
+		floats.ScaleTo(m.v, -1, m.w)
 		if !(rr > enough) { // NaN included: the model has overflowed
 			return
 		}
@@ -335,20 +379,11 @@ func (m *boxModel) minimise(d, x, g []float64, b *curvature) {
 				break
 			}
 			before := rr
-			rr = 0
-			for i, r := range m.r {
-				if m.free[i] {
-					rr += r * r
-				}
-			}
-			if !(rr > enough) {
+			if rr = norm(); !(rr > enough) {
 				break
 			}
-			for i, r := range m.r {
-				if m.free[i] {
-					m.v[i] = rr/before*m.v[i] - r
-				}
-			}
+			floats.Scale(rr/before, m.v)
+			floats.Sub(m.v, m.w)
 		}
 	}
 }
