@@ -492,7 +492,9 @@ func product(in *hostile.Input, s subject, l learner, f *fit) {
 			if !hostile.SameBits(dtheta, fill(len(dtheta), 7)) && !errors.Is(err, qpdiff.ErrNotFinite) {
 				in.Failf("JVP: an error writes", "%v with error %v", dtheta, err)
 			}
-			if answered && !g.Generalized && tangents <= hostile.Integer && f.profile <= hostile.Integer && hostile.Norm(g.Hyper) < 1e6 {
+			// The right-hand side of a JVP is in units of the gradient, and may
+			// overflow where that of a VJP, in units of θ, does not.
+			if answered && !g.Generalized && tangents <= hostile.Integer && f.profile <= hostile.Integer && hostile.Norm(g.Hyper) < 1e6 && maxAbs(f.hyper) < nearMax {
 				in.Failf("JVP: refuses where VJP answers", "hyper %v, X = %v, Y = %v: %v", f.hyper, rows(f.d.X), f.d.Y, err)
 			}
 			return
@@ -530,6 +532,10 @@ func equalTangents(d qpdiff.Data, t *qpdiff.Grad) {
 		}
 	}
 }
+
+// nearMax is a hyperparameter of which products with data and tangents may
+// overflow.
+const nearMax = 1e300
 
 // adjointTol bounds what rounding may take apart in two products with one
 // Jacobian, relative to the lengths of the vectors. The condition of what is
@@ -954,6 +960,9 @@ func hostileKernelSVM(in *hostile.Input) {
 	x := mat.NewDense(2, d.X.RawMatrix().Cols, in.Vector(p, 2*d.X.RawMatrix().Cols))
 	w := in.Vector(hostile.Tame, 2)
 	g := learnerGrad(d, f.hyper)
+	if in.Replaying() {
+		fmt.Printf("%+v fitted to X = %v, Y = %v at %v: θ = %v, decides %v, cotangent %v\n", l, rows(d.X), d.Y, f.hyper, f.theta, rows(x), w)
+	}
 	if !in.Answer("DecideVJP", m.(decider).DecideVJP(g, nil, x, w)) {
 		return
 	}

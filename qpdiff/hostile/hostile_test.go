@@ -46,6 +46,8 @@ func TestRunSeesWhatIsBroken(t *testing.T) {
 			in.Slope("right", square, 2, 2)
 			in.Slope("call", square, 2.1, 2.1)
 			in.Slope("kink", func(h float64) (float64, bool) { return math.Abs(h), true }, 1, 1)
+			in.Slope("kink nearby", func(h float64) (float64, bool) { return math.Abs(h + 1e-10), true }, 1, 1)
+			in.Slope("wrong beside a kink", func(h float64) (float64, bool) { return math.Abs(h + 1e-10), true }, -1, 1)
 		}},
 		{Name: "fine", Weight: 1, Run: func(in *Input) { in.Answer("call", nil) }},
 	}
@@ -62,6 +64,7 @@ func TestRunSeesWhatIsBroken(t *testing.T) {
 		"seldom call: only 0.5 of ",
 		"slope: call: derivative wrong (",
 		"slope: kink: derivative answered at a kink (",
+		"slope: wrong beside a kink: derivative answered at a kink (",
 		"unknown call: only 0 of ",
 		"unknown: call: error of no documented kind (",
 		"writes: call writes to its input (",
