@@ -146,7 +146,8 @@ func (l *LearnedLoss) slopes(i int) (d [4]float64) {
 // JVP sets dtheta to the directional derivative of θ at the last fit along d,
 // whose fields are tangents of the inputs (nil: zero), also where strict
 // complementarity fails, as [SVM.JVP] does. Errors: ErrNotFitted; an ArgError of
-// kind ErrNotFinite for d, or ErrDomain where d lowers α1 from 0 at a margin of 1.
+// kind ErrNotFinite for d or where dtheta, or the change of the gradient that it
+// answers, overflows, or ErrDomain where d lowers α1 from 0 at a margin of 1.
 func (l *LearnedLoss) JVP(dtheta []float64, d *Grad) error {
 	if err := l.tangent(dtheta, d, 5); err != nil {
 		return err

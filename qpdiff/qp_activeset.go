@@ -593,8 +593,14 @@ func (a *activeSet) oneByOne() int {
 			return -1
 		}
 		a.mrow(r)
-		if -a.slack[r] <= 8*eps*math.Sqrt(a.mnorm[r])*max(a.noise, floats.Norm(a.e[:len(a.w)], 2)) {
-			a.skip[r] = true // m_rᵀu is not known any better
+		// m_rᵀu is known to the rounding of u, and to that of the step back to z,
+		// by which the slacks of the working set differ from 0.
+		off := 8 * eps * max(a.noise, floats.Norm(a.e[:len(a.w)], 2))
+		for _, i := range a.w {
+			off = max(off, math.Abs(a.slack[i])/math.Sqrt(a.mnorm[i]))
+		}
+		if -a.slack[r] <= off*math.Sqrt(a.mnorm[r]) {
+			a.skip[r] = true
 			continue
 		}
 		if !a.satisfy(r) {

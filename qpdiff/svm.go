@@ -146,8 +146,8 @@ func (l *SVM) Ties(visit func(i, k int, sign float64, d []float64) bool) { l.tie
 // side of the kink, which allocates. Errors: ErrNotFitted; an ArgError of kind
 // ErrNotFinite for d, or ErrDomain where d lowers λ1 from 0 at θ_j = 0; a
 // NotDifferentiableError where d moves X or y at weakly active rows whose
-// multipliers are not unique; an ArgError of kind ErrNotFinite where dtheta
-// overflows.
+// multipliers are not unique; an ArgError of kind ErrNotFinite where dtheta, or
+// the change of the gradient that it answers, overflows.
 func (l *SVM) JVP(dtheta []float64, d *Grad) error {
 	if err := l.tangent(dtheta, d, 2); err != nil {
 		return err
