@@ -46,8 +46,9 @@ type Kind struct {
 	Run    func(in *Input)
 }
 
-// hang is how long one input may take. The slowest take milliseconds.
-const hang = 20 * time.Second
+// hang is how long one input may take. The slowest, Bayesian searches of hundreds
+// of steps, take seconds of a core, which many other processes may share.
+const hang = 2 * time.Minute
 
 // enough is the number of calls from which their share of successes counts:
 // three standard deviations are then below .15.
