@@ -494,7 +494,7 @@ func product(in *hostile.Input, s subject, l learner, f *fit) {
 			}
 			// The right-hand side of a JVP is in units of the gradient, and may
 			// overflow where that of a VJP, in units of θ, does not.
-			if answered && !g.Generalized && tangents <= hostile.Integer && f.profile <= hostile.Integer && hostile.Norm(g.Hyper) < 1e6 && maxAbs(f.hyper) < nearMax {
+			if answered && equal && !g.Generalized && tangents <= hostile.Integer && f.profile <= hostile.Integer && hostile.Norm(g.Hyper) < 1e6 && maxAbs(f.hyper) < nearMax {
 				in.Failf("JVP: refuses where VJP answers", "hyper %v, X = %v, Y = %v: %v", f.hyper, rows(f.d.X), f.d.Y, err)
 			}
 			return

@@ -136,7 +136,7 @@ func (l *SVM) VJP(g *Grad, dtheta []float64) error {
 // of the last VJP is the derivative along moves dX with dᵀdX_i = sign·dᵀdX_k for
 // each d that visit is called with (n entries, valid during the call). Along other
 // moves there is no derivative. visit returns whether it needs the pair's other d.
-// Without a fit there are no pairs.
+// Without a fit there are no pairs. A JVP forgets the last VJP.
 func (l *SVM) Ties(visit func(i, k int, sign float64, d []float64) bool) { l.ties(visit) }
 
 // JVP sets dtheta to the directional derivative of θ at the last fit along d,
@@ -146,8 +146,10 @@ func (l *SVM) Ties(visit func(i, k int, sign float64, d []float64) bool) { l.tie
 // side of the kink, which allocates. Errors: ErrNotFitted; an ArgError of kind
 // ErrNotFinite for d, or ErrDomain where d lowers λ1 from 0 at θ_j = 0; a
 // NotDifferentiableError where d moves X or y at weakly active rows whose
-// multipliers are not unique; an ArgError of kind ErrNotFinite where dtheta, or
-// the change of the gradient that it answers, overflows.
+// multipliers are not unique; an ArgError of kind ErrNotDifferentiable where d parts
+// equal rows that are on the elbow or weakly active; an ArgError of kind
+// ErrNotFinite where dtheta, or the change of the gradient that it answers,
+// overflows.
 func (l *SVM) JVP(dtheta []float64, d *Grad) error {
 	if err := l.tangent(dtheta, d, 2); err != nil {
 		return err
@@ -625,6 +627,9 @@ func (l *marginFit) tangent(dtheta []float64, d *Grad, want int) error {
 	if err := checkTangent(d); err != nil {
 		return err
 	}
+	if err := l.checkEqual(d); err != nil {
+		return err
+	}
 	if len(l.weak) > 0 {
 		if (d.X != nil || d.Y != nil) && !l.independent() {
 			return l.notDifferentiable(&Grad{X: d.X, Y: d.Y}, l.weak)
@@ -637,6 +642,35 @@ func (l *marginFit) tangent(dtheta []float64, d *Grad, want int) error {
 		}
 	}
 	clear(l.w)
+	return nil
+}
+
+// checkEqual reports equal rows at the kink of their loss that d parts.
+func (l *marginFit) checkEqual(d *Grad) error {
+	p := &l.p
+	if p.rows == len(p.of) || d.X == nil && d.Y == nil {
+		return nil
+	}
+	weak := func(id int) bool {
+		_, ok := slices.BinarySearch(l.weak, id)
+		return ok
+	}
+	for k, row := range p.of {
+		i := p.first[row]
+		if i == k || p.side[row] != 0 && !weak(row) {
+			continue
+		}
+		sign := l.data.Y[i] * l.data.Y[k]
+		parted := d.Y != nil && d.Y[i] != sign*d.Y[k]
+		for j := range p.n {
+			if d.X != nil && d.X.At(i, j) != sign*d.X.At(k, j) {
+				parted = parted || p.pos[j] >= 0 || weak(p.rows+j)
+			}
+		}
+		if parted {
+			return argErrorf("d", ErrNotDifferentiable, "move them equally, or move the hyperparameters", "parts the equal rows %d and %d, which are at the kink of their loss", i, k)
+		}
+	}
 	return nil
 }
 
