@@ -240,29 +240,27 @@ func TestCurvatureIsTakenAsItIsUnlessLost(t *testing.T) {
 	}
 }
 
-// The search restarts where it has gained 1e-8 of the loss since the last
-// restart, and ends otherwise. The losses follow a script: a step that gains,
-// then one that much search finds and that gains nothing.
+// A step that much search finds and that gains less than 1e-10 of the loss ends
+// the model. The search restarts where it has gained 1e-8 since the last restart,
+// and ends otherwise.
 func TestQuasiNewtonRestartsWhereItGained(t *testing.T) {
-	for gain, restarts := range map[float64]bool{3e-8: true, 3e-9: false} {
-		calls := 0
-		p := Problem{Objective: func(grad, x []float64) (float64, error) {
-			calls++
-			grad[0] = 1e-5
-			switch {
-			case calls == 1:
-				return 1, nil
-			case calls == 2:
-				grad[0] = 5e-6
-				return 1 - gain, nil
-			case calls < 6:
-				return 2, nil
-			}
-			return 1 - gain - 1e-11, nil
-		}}
+	for _, c := range []struct {
+		gain, creep float64 // of the first step, of the one after some rejections
+		rejections  int
+		more        bool
+	}{
+		{1.5e-8, 1e-11, 3, true}, {.7e-8, 1e-11, 3, false},
+		{1e-9, .7e-10, 3, false}, {1e-9, 1.5e-10, 3, true},
+		{1e-9, .7e-10, 2, true},
+	} {
+		script := [][2]float64{{1, 1e-5}, {1 - c.gain, 5e-6}}
+		for range c.rejections {
+			script = append(script, [2]float64{2, 1e-5})
+		}
+		p := scripted(append(script, [2]float64{1 - c.gain - c.creep, 1e-5})...)
 		steps := collect(t, QuasiNewton{MaxSteps: 20}, p, []float64{1})
-		if last := steps[len(steps)-1]; last.Converged || (last.Evaluations > 6) != restarts {
-			t.Errorf("a gain of %v: ends after %d evaluations, converged %v", gain, last.Evaluations, last.Converged)
+		if last := steps[len(steps)-1]; last.Converged || (last.Evaluations > 3+c.rejections) != c.more {
+			t.Errorf("%+v: ends after %d evaluations, converged %v", c, last.Evaluations, last.Converged)
 		}
 	}
 }
@@ -344,5 +342,104 @@ func TestSearchesSurviveKinksOfTheCVLoss(t *testing.T) {
 	}
 	if marks == 0 {
 		t.Error("no step met a kink")
+	}
+}
+
+// scripted is an objective in one variable whose values and slopes follow a
+// script, whatever x is; its last entry repeats.
+func scripted(script ...[2]float64) Problem {
+	return Problem{Objective: func(grad, x []float64) (float64, error) {
+		now := script[0]
+		if len(script) > 1 {
+			script = script[1:]
+		}
+		grad[0] = now[1]
+		return now[0], nil
+	}}
+}
+
+// From x = 1, slope 1 and loss 1 the first step leads to .8. The search goes on
+// from there where it accepts the step, and comes back where it does not.
+func TestQuasiNewtonAcceptsByTheDocumentedRule(t *testing.T) {
+	for _, c := range []struct {
+		loss, slope float64 // at .8
+		want        bool
+	}{
+		// Armijo's rule asks for 1e-4 of the gain by the slope, which is .2.
+		{1 - 2e-5*1.5, 1, true}, {1 - 2e-5/1.5, 1, false},
+		// Losses closer than 1e-14 are equal, and the slope decides: .9 of the
+		// slope at the start is enough.
+		{1 + 6e-15, .5, true}, {1 + 1.4e-14, .5, false},
+		{1, .89, true}, {1, .91, false}, {1, -.89, true}, {1, -.91, false},
+	} {
+		steps := collect(t, QuasiNewton{MaxSteps: 3}, scripted([2]float64{1, 1}, [2]float64{c.loss, c.slope}, [2]float64{2, 1}), []float64{1})
+		// A rejected step becomes shorter by half or more.
+		if got := steps[2].X[0] < .9-1e-9; steps[1].X[0] != .8 || got != c.want {
+			t.Errorf("a step to loss %v and slope %v: %v, %v; accepted %v, want %v", c.loss, c.slope, steps[1].X, steps[2].X, got, c.want)
+		}
+	}
+}
+
+// A line search ends at 1e-10 of the step that it began with.
+func TestQuasiNewtonGivesUpOnALine(t *testing.T) {
+	steps := collect(t, QuasiNewton{}, scripted([2]float64{1, 1}, [2]float64{1e9, 1}), []float64{1})
+	last := steps[len(steps)-1]
+	if share := (1 - last.X[0]) / .2; last.Converged || math.Abs(share-1e-10) > 1e-3*1e-10 {
+		t.Errorf("ends after %d steps at %v of the first step, converged %v", len(steps), share, last.Converged)
+	}
+}
+
+// The model's minimiser leaves 1e-10 of the gradient, in the norm of the
+// diagonal's inverse, and does not work for much less.
+func TestBoxModelIsSolvedToItsTolerance(t *testing.T) {
+	src := synth.NewStream(1, "box model")
+	const n = 30
+	zeros, bd := make([]float64, n), make([]float64, n)
+	vector := func() []float64 {
+		v := make([]float64, n)
+		for i := range v {
+			v[i] = src.NormFloat64()
+		}
+		return v
+	}
+	steep := vector()
+	for i := range steep {
+		steep[i] = math.Exp(steep[i])
+	}
+	var largest float64
+	for range 300 {
+		b := newCurvature(n, 10)
+		b.reset(1+src.Float64(), steep)
+		for range 10 {
+			s := vector()
+			y := make([]float64, n)
+			for i := range y {
+				y[i] = s[i] * math.Exp(src.NormFloat64())
+			}
+			b.add(s, y)
+		}
+		d, g := make([]float64, n), vector()
+		newBoxModel(Problem{}, n).minimise(d, zeros, g, b)
+		b.times(bd, d, len(b.s))
+		var left, all float64
+		for i, v := range g {
+			left += (v + bd[i]) * (v + bd[i]) / b.diag[i]
+			all += v * v / b.diag[i]
+		}
+		largest = max(largest, math.Sqrt(left/all))
+	}
+	if !(largest <= 1e-10*1.01 && largest >= .2e-10) {
+		t.Errorf("leaves up to %v of the gradient", largest)
+	}
+}
+
+// Without a Tol the steps of a CMAES fall to 1e-100 of the first ones, and stay
+// numbers.
+func TestCMAESWithoutTolKeepsFinite(t *testing.T) {
+	p := Problem{Objective: func(_, x []float64) (float64, error) { return math.Abs(x[0]) + math.Abs(x[1]), nil }}
+	steps := collect(t, CMAES{Source: stream("no Tol"), Sigma: 1, MaxSteps: 20000, Tol: -1}, p, []float64{1, 1})
+	last := steps[len(steps)-1]
+	if len(steps) != 20000 || !allFinite(last.X) || !(math.Abs(last.X[0]) < 1e-98 && last.X[0] != 0) {
+		t.Errorf("ends after %d steps at %v", len(steps), last.X)
 	}
 }
