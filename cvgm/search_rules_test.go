@@ -443,3 +443,67 @@ func TestCMAESWithoutTolKeepsFinite(t *testing.T) {
 		t.Errorf("ends after %d steps at %v", len(steps), last.X)
 	}
 }
+
+// Settings of zero are the documented defaults.
+func TestDefaultsAreThoseDocumented(t *testing.T) {
+	valley := Problem{Lower: []float64{-4, -4, -4}, Upper: []float64{4, 4, 4}, Objective: func(grad, x []float64) (float64, error) {
+		f := 1.
+		clear(grad)
+		for i := range 2 {
+			a, b := 1-x[i], x[i+1]-x[i]*x[i]
+			f += a*a + 100*b*b
+			if grad != nil {
+				grad[i] += -2*a - 400*b*x[i]
+				grad[i+1] += 200 * b
+			}
+		}
+		return f, nil
+	}}
+	draw := func(src Source, x []float64) {
+		for i := range x {
+			x[i] = 2*src.Float64() - 1
+		}
+	}
+	src := func() Source { return stream("defaults") }
+	for _, c := range [][2]Searcher{
+		{ProjectedGradient{StepSize: 1e-3}, ProjectedGradient{StepSize: 1e-3, MaxSteps: 1000, Tol: 1e-9}},
+		{HeavyBall{StepSize: 1e-4}, HeavyBall{StepSize: 1e-4, Momentum: .9, MaxSteps: 1000, Tol: 1e-9}},
+		{Nesterov{StepSize: 1e-3}, Nesterov{StepSize: 1e-3, MaxSteps: 1000, Tol: 1e-9}},
+		{Adam{StepSize: .01}, Adam{StepSize: .01, Beta1: .9, Beta2: .999, MaxSteps: 1000, Tol: 1e-9}},
+		{AdaptiveGradient{}, AdaptiveGradient{FirstStep: .01, MaxSteps: 1000, Tol: 1e-9}},
+		{QuasiNewton{}, QuasiNewton{FirstStep: .2, Memory: 10, MaxSteps: 1000, Tol: 1e-9}},
+		{CMAES{Source: src()}, CMAES{Source: src(), Population: 7, MaxSteps: 1000, Tol: 1e-12}},
+		{CMAES{Source: src()}, CMAES{Source: src(), Sigma: .3 * 8}},
+		{Bayesian{Source: src(), MaxSteps: 15}, Bayesian{Source: src(), Initial: 8, MaxSteps: 15, Candidates: 200}},
+		{RandomSearch{Source: src(), Draw: draw}, RandomSearch{Source: src(), Draw: draw, Steps: 100}},
+		{MultiStart{Searcher: QuasiNewton{MaxSteps: 5}, Source: src(), Draw: draw}, MultiStart{Searcher: QuasiNewton{MaxSteps: 5}, Source: src(), Draw: draw, Starts: 10}},
+	} {
+		got, want := collect(t, c[0], valley, []float64{-1, 1, -.5}), collect(t, c[1], valley, []float64{-1, 1, -.5})
+		if len(got) != len(want) || !slices.Equal(got[len(got)-1].X, want[len(want)-1].X) {
+			t.Errorf("%+v makes %d steps to %v, %+v makes %d to %v", c[0], len(got), got[len(got)-1].X, c[1], len(want), want[len(want)-1].X)
+		}
+	}
+}
+
+// cubicStep finds the minimum of a cubic with slope k(t − at)(t + 1) within
+// [.1, .5].
+func TestCubicStep(t *testing.T) {
+	for at, want := range map[float64]float64{.3: .3, .12: .12, .48: .48, .05: .1, .7: .5} {
+		for _, k := range []float64{1, 1e-12, 1e12} {
+			f1 := k * (1./3 + (1-at)/2 - at)
+			if got := cubicStep(5*k, -at*k, 5*k+f1, 2*(1-at)*k); math.Abs(got-want) > 1e-12 {
+				t.Errorf("minimum at %v of a cubic times %v: %v", at, k, got)
+			}
+		}
+	}
+}
+
+// A trial without a finite loss or slope shortens the step to a tenth.
+func TestQuasiNewtonShortensFailedTrials(t *testing.T) {
+	for _, failed := range [][2]float64{{math.Inf(1), 1}, {1, math.Inf(1)}, {1, math.NaN()}} {
+		steps := collect(t, QuasiNewton{MaxSteps: 3}, scripted([2]float64{1, 1}, failed, [2]float64{1, 1}), []float64{1})
+		if got := steps[2].X[0]; math.Abs(got-.98) > 1e-15 {
+			t.Errorf("after %v the next trial is at %v", failed, got)
+		}
+	}
+}
