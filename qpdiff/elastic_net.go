@@ -373,13 +373,16 @@ func (e *ElasticNet) VJP(g *Grad, dtheta []float64) error {
 	if g.X != nil || g.Y != nil {
 		e.dataVJP(g, q.act, w)
 	}
+	if err := e.checkVJP(g, w, q.act); err != nil {
+		return err
+	}
 	if g.Hyper != nil && e.kinkedAtZero() {
 		if !e.Generalized {
 			return e.notDifferentiable(g)
 		}
 		g.Generalized = true
 	}
-	return e.checkVJP(g, w, q.act)
+	return nil
 }
 
 // kinkedAtZero reports whether a coordinate has a kink in λ1 at 0. That of a

@@ -350,6 +350,20 @@ func TestElasticNetAlmostZeroAfterAFit(t *testing.T) {
 	}
 }
 
+// At a kink in λ1 the other inputs have derivatives; one that overflows is the
+// error.
+func TestElasticNetOverflowAtAKink(t *testing.T) {
+	d := Data{mat.NewDense(2, 2, []float64{1, 0, 0, 1}), []float64{1e150, 0}}
+	var e ElasticNet
+	g := &Grad{Hyper: make([]float64, 2), X: mat.NewDense(2, 2, nil)}
+	if err := errors.Join(e.Load(d), e.Fit(make([]float64, 2), []float64{0, 1})); err != nil {
+		t.Fatal(err)
+	}
+	if err := e.VJP(g, []float64{1e200, 0}); !errors.Is(err, ErrNotFinite) {
+		t.Errorf("X: %v, error %v", g.X.RawMatrix().Data, err)
+	}
+}
+
 // extremes draws numbers over the whole range of float64, many of them the same.
 func extremes(rng *rand.Rand, n int) []float64 {
 	s := make([]float64, n)

@@ -707,10 +707,15 @@ func hostileKnown(in *hostile.Input) {
 	scaled := in.IntN(2) == 0
 	k := drawKnown(in, p, scaled)
 	var s qpdiff.Solution
+	warm := func(q *qpdiff.QP) {
+		if err := s.Solve(q); in.Replaying() {
+			fmt.Printf("Solve first: Q = %v, P = %v, G = %v, H = %v, A = %v, B = %v\n%v\n", rows(q.Q), q.P, rows(q.G), q.H, rows(q.A), q.B, err)
+		}
+	}
 	switch in.IntN(6) {
 	case 0: // warm, from a program of no meaning
 		q := anyQP(in, in.Profile(), len(k.P), len(k.H), len(k.B))
-		_ = s.Solve(&q)
+		warm(&q)
 	case 1: // from one with the same matrices, in other units
 		q := k.QP
 		scale := func(v []float64) []float64 {
@@ -721,11 +726,11 @@ func hostileKnown(in *hostile.Input) {
 			return moved
 		}
 		q.P, q.H, q.B = scale(q.P), scale(q.H), scale(q.B)
-		_ = s.Solve(&q)
+		warm(&q)
 	case 2: // from one that differs in the rows only
 		q := k.QP
 		q.G = in.Matrix([]hostile.Profile{hostile.Scaled, hostile.Wild}[in.IntN(2)], len(k.H), len(k.P))
-		_ = s.Solve(&q)
+		warm(&q)
 	}
 	if !solve(in, &s, &k.QP, p) {
 		in.Failf("Solve: refuses a program with a solution, "+s.Status.String(), "condition %.3g, definite %v, z = %v, λ = %v, ν = %v", k.cond, k.definite, k.z, k.lambda, k.nu)

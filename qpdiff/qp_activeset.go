@@ -839,7 +839,8 @@ func (a *activeSet) descend(s *Solution, tol float64) Status {
 			weaker = min(weaker, a.shift/100) // slow: Q is flatter than the proximal term
 		}
 		if weaker < a.shift/2 {
-			if a.factor(weaker, 0) < a.n {
+			if shift := a.shift; a.factor(weaker, 0) < a.n {
+				a.factor(shift, 0) // to which the working set's triangle belongs
 				break
 			}
 			a.forgetRows()

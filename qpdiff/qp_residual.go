@@ -164,10 +164,13 @@ func (a *activeSet) largestTerm() float64 {
 
 // refine corrects (z, λ) on the working set by Newton steps on the KKT system
 // of the program itself, with the factor of the shifted one, as long as the
-// residual falls. Multipliers that turn negative are set to zero.
+// residual falls. Multipliers that turn negative are set to zero, and those that
+// underflow: proximal steps let multipliers that hold nothing decay.
 func (a *activeSet) refine(s *Solution) {
-	for i := a.eq; i < len(a.w); i++ {
-		a.lam[i] = max(a.lam[i], 0)
+	for i, v := range a.lam[:len(a.w)] {
+		if i >= a.eq && v < 0 || math.Abs(v) < minNormal {
+			a.lam[i] = 0
+		}
 	}
 	a.snap()
 	a.measure(s, false)

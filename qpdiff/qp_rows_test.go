@@ -3,6 +3,7 @@ package qpdiff
 import (
 	"errors"
 	"math"
+	"slices"
 	"testing"
 
 	"gonum.org/v1/gonum/mat"
@@ -52,5 +53,16 @@ func TestQPParallelRowsAndLargeZ(t *testing.T) {
 	var s Solution
 	if err := s.Solve(&q); err != nil || s.Lambda[1] != 0 || s.Iterations > 10 {
 		t.Errorf("λ = %v after %d changes, error %v", s.Lambda, s.Iterations, err)
+	}
+}
+
+// A multiplier that decays from one proximal step to the next, since it holds
+// nothing, is 0 where it underflows.
+func TestQPMultiplierThatDecays(t *testing.T) {
+	q := QP{Q: mat.NewDense(3, 3, []float64{9, 0, 0, 0, 0, 0, 0, 0, 0}), P: make([]float64, 3),
+		G: mat.NewDense(4, 3, []float64{0, -3, -3, -2, 0, 3, 4, -1, 3, 2, -3, 1}), H: []float64{0, 0, -1, -3}}
+	var s Solution
+	if err := s.Solve(&q); err != nil || !slices.Equal(s.Lambda, make([]float64, 4)) {
+		t.Errorf("λ = %v, error %v", s.Lambda, err)
 	}
 }

@@ -71,3 +71,29 @@ func TestQPWarmStartFromOtherUnits(t *testing.T) {
 		}
 	}
 }
+
+// A solve over the whole range of float64, where the weight of the proximal term
+// underflows, leaves nothing behind that the next takes for its own.
+func TestQPWarmStartFromExtremes(t *testing.T) {
+	const n, m, e = 8, 8, 3
+	for trial := range 1000 {
+		rng := rand.New(rand.NewPCG(2, uint64(trial)))
+		wild := func(k int) []float64 {
+			v := gaussians(rng, k)
+			for i := range v {
+				v[i] *= math.Pow(10, 300*rng.Float64()-150)
+			}
+			return v
+		}
+		draw := func(vector func(k int) []float64) *QP {
+			return &QP{P: vector(n), G: mat.NewDense(m, n, vector(m*n)), H: vector(m), A: mat.NewDense(e, n, vector(e*n)), B: vector(e)}
+		}
+		var warm, cold Solution
+		_ = warm.Solve(draw(wild))
+		q := draw(func(k int) []float64 { return gaussians(rng, k) })
+		_, _ = warm.Solve(q), cold.Solve(q)
+		if warm.Status != cold.Status {
+			t.Errorf("%d: %v after another problem, else %v", trial, warm.Status, cold.Status)
+		}
+	}
+}
