@@ -53,6 +53,11 @@ const (
 	rayTolWant    = 128 * eps
 	rayGainWant   = 1e-12
 	rowWant       = 1e-270
+	feasWant      = 1e-13
+	noneWant      = 1e-13
+	slopeWant     = 1e-9
+	defaultWant   = 1e-9
+	convergedWant = 1e-13
 )
 
 // rotated has the eigenvalues 1 for (1, 1) and low for (1, −1).
@@ -199,5 +204,101 @@ func TestQPSmallestRow(t *testing.T) {
 		if err := s.Solve(&q); !errors.Is(err, c.err) {
 			t.Errorf("row of %g: %v", c.size, err)
 		}
+	}
+}
+
+// A row that is violated by next to nothing stays out of the working set.
+func TestQPFeasTol(t *testing.T) {
+	for _, unit := range []float64{1, 1e-9, 1e9} {
+		for _, c := range []struct {
+			off    float64
+			active bool
+		}{{feasWant / 3, false}, {3 * feasWant, true}} {
+			// The minimiser (1+off, 1+off) without the row z₁ + z₂ ≤ 2, whose terms
+			// sum to 4.
+			v := 1 + 2*c.off
+			q := QP{Q: square(1, 0, 0, 1), P: []float64{-v, -v}, G: mat.NewDense(1, 2, []float64{unit, unit}), H: []float64{2 * unit}}
+			var s Solution
+			if err := s.Solve(&q); err != nil {
+				t.Fatal(err)
+			}
+			if active := s.Lambda[0] > 0; active != c.active {
+				t.Errorf("violation %g, unit %g: multiplier %g", c.off, unit, s.Lambda[0])
+			}
+		}
+	}
+}
+
+// A row at an angle to the others that rounding cannot make is used where no
+// other way meets it; one at a smaller angle is a copy with errors.
+func TestQPNoneLeft(t *testing.T) {
+	for _, c := range []struct {
+		angle float64
+		used  bool
+	}{{3 * noneWant, true}, {noneWant / 3, false}} {
+		q := QP{Q: square(1, 0, 0, 1), P: []float64{0, 0}, A: mat.NewDense(1, 2, []float64{1, 0}), B: []float64{1}, G: mat.NewDense(1, 2, []float64{1, c.angle}), H: []float64{1 - 10*noneWant}}
+		var s Solution
+		if err := s.Solve(&q); err != nil {
+			t.Fatal(err)
+		}
+		want := 0.0
+		if c.used {
+			want = -10 * noneWant / c.angle
+		}
+		if math.Abs(s.Z[1]-want) > 1e-2 {
+			t.Errorf("angle %g: z = %v, want z₂ = %g", c.angle, s.Z, want)
+		}
+	}
+}
+
+// The slope along a direction that only bounds hold, beside the largest slope.
+func TestQPSlopeTol(t *testing.T) {
+	for _, unit := range []float64{1, 1e-9, 1e9} {
+		for _, c := range []struct {
+			slope     float64
+			unbounded bool
+		}{{3 * slopeWant, true}, {slopeWant / 3, false}} {
+			// z₁ ≥ 0, z₁ + z₂ ≥ 0: along (0, 1) the objective falls.
+			q := QP{P: []float64{unit, -c.slope * unit}, G: square(-1, 0, -1, -1), H: []float64{0, 0}}
+			var s Solution
+			if err := s.Solve(&q); (s.Status == Unbounded) != c.unbounded {
+				t.Errorf("slope %g, unit %g: %v, %v", c.slope, unit, s.Status, err)
+			}
+		}
+	}
+}
+
+// Three equalities of two variables, the third of which contradicts the others
+// by less than the coefficients with which they prove that.
+func TestQPDefaultTol(t *testing.T) {
+	for _, c := range []struct {
+		off    float64
+		status Status
+	}{{defaultWant / 3, Optimal}, {3 * defaultWant, IterationLimit}} {
+		q := QP{Q: square(1, 0, 0, 1), P: []float64{0, 0}, A: mat.NewDense(3, 2, []float64{1, 0, 1, 1e-4, 0, 1}), B: []float64{1, 1 + 1e-4, 1 + c.off}}
+		var s Solution
+		if err := s.Solve(&q); s.Status != c.status {
+			t.Errorf("violation %g: %v, %v, residual %g", c.off, s.Status, err, s.Residual.Relative)
+		}
+	}
+}
+
+// Proximal steps go on while there is something to gain: linear programs in
+// extreme units seldom end between 1e-13 and 1e-12.
+func TestQPConverged(t *testing.T) {
+	early := 0
+	for i := range 600 {
+		rng := rand.New(rand.NewPCG(5, uint64(i)))
+		q := boundedQP(rng, 4+rng.IntN(5))
+		u := drawUnits(rng, &q, 10, 6, true)
+		q = u.apply(&q)
+		q.Q = spectrum(rng, len(q.P), 11+5*rng.Float64())
+		var s Solution
+		if s.Solve(&q) == nil && s.Residual.Relative > convergedWant && s.Residual.Relative <= 10*convergedWant {
+			early++
+		}
+	}
+	if early > 10 {
+		t.Errorf("%d problems of 600 end early", early)
 	}
 }
