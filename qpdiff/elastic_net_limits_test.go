@@ -364,6 +364,18 @@ func TestElasticNetOverflowAtAKink(t *testing.T) {
 	}
 }
 
+// Features of about the root of the smallest number, nearly the same: θ ≈ ±1e307,
+// and the square of the size that kinks are measured against overflows.
+func TestElasticNetSolutionOverflows(t *testing.T) {
+	const unit = 1e-150
+	d := Data{mat.NewDense(2, 2, []float64{unit, unit, unit, unit * (1 + 1e-3)}), []float64{1e153, -1e153}}
+	var e ElasticNet
+	theta := make([]float64, 2)
+	if err := errors.Join(e.Load(d), e.Fit(theta, []float64{0, 0})); !errors.Is(err, ErrNotFinite) {
+		t.Errorf("θ = %v: %v", theta, err)
+	}
+}
+
 // extremes draws numbers over the whole range of float64, many of them the same.
 func extremes(rng *rand.Rand, n int) []float64 {
 	s := make([]float64, n)

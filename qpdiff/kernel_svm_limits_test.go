@@ -295,3 +295,27 @@ func TestKernelSVMTinyC(t *testing.T) {
 		t.Errorf("∂b/∂C = %v, want %v", g.Hyper[0], want)
 	}
 }
+
+// A fit that starts from another C ends where one from nothing does: the bounds
+// of β move with C.
+func TestKernelSVMStartsAtItsOwnC(t *testing.T) {
+	rng := rand.New(rand.NewPCG(19, 7))
+	for trial := range 60 {
+		d := classData(rng.Uint64(), 12, 2)
+		warm, cold := &KernelSVM{Bias: trial%2 == 0}, &KernelSVM{Bias: trial%2 == 0}
+		nt, _ := warm.Dims(2)
+		theta, want := make([]float64, nt), make([]float64, nt)
+		if err := errors.Join(warm.Load(d), cold.Load(d)); err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range []float64{1, 30, .5, .4, .05, 2} {
+			hyper := []float64{c, 1}
+			cold.Reset()
+			if err := errors.Join(warm.Fit(theta, hyper), cold.Fit(want, hyper)); err != nil {
+				t.Fatal(err)
+			}
+			nearAll(t, "β", warm.q.beta, cold.q.beta, 1e-10, 1e-12*c)
+			nearAll(t, "b", theta, want, 1e-10, 1e-12)
+		}
+	}
+}

@@ -154,3 +154,77 @@ func kindOf(err error) error {
 	}
 	return err
 }
+
+// What counts as zero, by hand on problems of a condition of about 1: a slack or
+// multiplier at a third and at three times its tolerance, complementarityTol
+// rounding errors of its terms.
+func TestLearnersComplementarityTolerance(t *testing.T) {
+	data := func(n int, y []float64, x ...float64) Data { return Data{mat.NewDense(len(y), n, x), y} }
+	for _, c := range []struct {
+		name string
+		// terms is the size of the terms, times the condition, over what a change
+		// of the input at changes the slack or multiplier.
+		terms float64
+		at    func(off float64) (learner, Data, []float64)
+	}{
+		// θ = max(0, 1 − λ1)
+		{"elastic net: slack", 2, func(off float64) (learner, Data, []float64) {
+			return new(ElasticNet), data(1, []float64{1}, 1), []float64{1 + off, 0}
+		}},
+		{"elastic net: parameter", 1, func(off float64) (learner, Data, []float64) {
+			return new(ElasticNet), data(1, []float64{1}, 1), []float64{1 - off, 0}
+		}},
+		// Both rows have the margin θ = min(1, (1 − λ1)/λ2).
+		{"SVM: margin", 4, func(off float64) (learner, Data, []float64) {
+			return new(SVM), data(1, []float64{1, -1}, 1, -1), []float64{0, 1 + off}
+		}},
+		{"SVM: upper multiplier", 3, func(off float64) (learner, Data, []float64) {
+			return new(SVM), data(1, []float64{1, -1}, 1, -1), []float64{0, 1 - off}
+		}},
+		{"SVM: slack", 2, func(off float64) (learner, Data, []float64) {
+			return new(SVM), data(1, []float64{1, -1}, 1, -1), []float64{1 + off, 1}
+		}},
+		{"SVM: parameter", 2, func(off float64) (learner, Data, []float64) {
+			return new(SVM), data(1, []float64{1, -1}, 1, -1), []float64{1 - off, 1}
+		}},
+		// The first row is on the elbow with the multiplier λ2 − 1/4.
+		{"SVM: multiplier", 1.25, func(off float64) (learner, Data, []float64) {
+			return new(SVM), data(1, []float64{1, -1}, 1, -.5), []float64{0, .25 + off}
+		}},
+		// A kernel of 0 between the two rows: β = ±min(1, C).
+		{"kernel SVM: margin", 3 * math.Sqrt2, func(off float64) (learner, Data, []float64) {
+			return new(KernelSVM), data(1, []float64{1, -1}, 0, 100), []float64{1 - off, 1}
+		}},
+		{"kernel SVM: upper multiplier", 3 * math.Sqrt2, func(off float64) (learner, Data, []float64) {
+			return new(KernelSVM), data(1, []float64{1, -1}, 0, 100), []float64{1 + off, 1}
+		}},
+		// K = [1 1∓off 0; 1∓off 2 0; 0 0 1]: the second row has the margin 1 by
+		// the first alone.
+		{"kernel SVM: upper margin", 5.4, func(off float64) (learner, Data, []float64) {
+			return &KernelSVM{Kernel: Polynomial{Degree: 1}}, data(3, []float64{1, 1, -1}, 1, 0, 0, 1+off, 1, 0, 0, 0, 1), []float64{10, 1, 0}
+		}},
+		{"kernel SVM: multiplier", 12, func(off float64) (learner, Data, []float64) {
+			return &KernelSVM{Kernel: Polynomial{Degree: 1}}, data(3, []float64{1, 1, -1}, 1, 0, 0, 1-off, 1, 0, 0, 0, 1), []float64{10, 1, 0}
+		}},
+	} {
+		for _, times := range []float64{1. / 3, 3} {
+			l, d, hyper := c.at(times * 256 * eps * c.terms)
+			_, n := d.X.Dims()
+			nt, nh := l.Dims(n)
+			if err := errors.Join(l.Load(d), l.Fit(make([]float64, nt), hyper)); err != nil {
+				t.Errorf("%s: %v", c.name, err)
+				continue
+			}
+			g := &Grad{Hyper: make([]float64, nh)}
+			var err error
+			if k, ok := l.(*KernelSVM); ok {
+				err = k.DecideVJP(g, nil, d.X, make([]float64, len(d.Y)))
+			} else {
+				err = l.VJP(g, make([]float64, nt))
+			}
+			if errors.Is(err, ErrNotDifferentiable) != (times < 1) {
+				t.Errorf("%s at %.2g times the tolerance: %v", c.name, times, err)
+			}
+		}
+	}
+}
