@@ -323,11 +323,7 @@ func (m *boxModel) snap(x, d []float64) {
 
 func (m *boxModel) minimise(d, x, g []float64, b *curvature) {
 	clear(d)
-	// In a unit near that of the slopes, which a power of two changes without
-	// rounding, products of three slopes do not overflow.
-	_, e := math.Frexp(floats.Norm(g, math.Inf(1)))
-	unit := math.Ldexp(1, min(max(-e, -1000), 1000))
-	floats.ScaleTo(m.r, unit, g)
+	copy(m.r, g)
 	for i, v := range x {
 		lower, upper := m.p.bounds(i)
 		m.down[i], m.up[i] = lower-v, upper-v
@@ -339,7 +335,7 @@ func (m *boxModel) minimise(d, x, g []float64, b *curvature) {
 		for i, r := range m.r {
 			m.w[i] = 0
 			if m.free[i] {
-				m.w[i] = r / (unit * b.diag[i])
+				m.w[i] = r / b.diag[i]
 				rr += r * m.w[i]
 			}
 		}
@@ -360,7 +356,6 @@ func (m *boxModel) minimise(d, x, g []float64, b *curvature) {
 		}
 		for range len(d) {
 			b.times(m.bv, m.v, len(b.s))
-			floats.Scale(unit, m.bv)
 			t := rr / floats.Dot(m.v, m.bv)
 			hit, at := -1, 0.
 			for i, v := range m.v {

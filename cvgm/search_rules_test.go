@@ -507,3 +507,151 @@ func TestQuasiNewtonShortensFailedTrials(t *testing.T) {
 		}
 	}
 }
+
+// A diagonal entry whose coordinate has all of a step, and none of the change of
+// gradient, stays positive.
+func TestCurvatureDiagonalStaysPositive(t *testing.T) {
+	c := newCurvature(2, 3)
+	c.reset(2, []float64{1, 1})
+	c.add([]float64{1, 1e-9}, []float64{0, 1})
+	bs := make([]float64, 2)
+	c.times(bs, []float64{1, 0}, 1)
+	if !(c.diag[0] > 0 && c.diag[1] > 0 && bs[0] > 0) {
+		t.Errorf("diagonal %v, curvature %v", c.diag, bs[0])
+	}
+}
+
+// A rejected trial ends the search where its loss is the last one's within Tol
+// and its slope gains nothing.
+func TestQuasiNewtonConvergesAtARejectedTrial(t *testing.T) {
+	for loss, want := range map[float64]bool{1 + .7e-9: true, 1 + 1.5e-9: false} {
+		steps := collect(t, QuasiNewton{MaxSteps: 3}, scripted([2]float64{1, 1}, [2]float64{loss, 1e-16}, [2]float64{1, 1}), []float64{1})
+		if steps[1].Converged != want {
+			t.Errorf("a trial of loss %v: converged %v", loss, steps[1].Converged)
+		}
+	}
+}
+
+// The box model's minimiser satisfies the optimality conditions although each
+// coordinate meets a bound in a pass of its own.
+func TestBoxModelMeetsManyBounds(t *testing.T) {
+	const n = 40
+	b := newCurvature(n, 3)
+	ones, lower, g, d, bd := make([]float64, n), make([]float64, n), make([]float64, n), make([]float64, n), make([]float64, n)
+	for i := range n {
+		ones[i], lower[i], g[i] = 1, -1+.02*float64(i), 1
+	}
+	b.reset(1, ones)
+	newBoxModel(Problem{Lower: lower}, n).minimise(d, make([]float64, n), g, b)
+	b.times(bd, d, 0)
+	for i := range n {
+		if slope := g[i] + bd[i]; !(d[i] == lower[i] && slope > 0 || math.Abs(slope) < 1e-9) {
+			t.Errorf("entry %d is %v above its bound with slope %v", i, d[i]-lower[i], slope)
+		}
+	}
+}
+
+// The first steps by hand, on ½x² from 1.
+func TestMomentumFollowsTheDocumentedFormulas(t *testing.T) {
+	const s, beta = .1, .7
+	heavy, last := []float64{1}, 1.
+	for k := range 4 {
+		x := heavy[k]
+		heavy = append(heavy, x-s*x+beta*(x-last))
+		last = x
+	}
+	// y = x + k/(k+3)·(x − x⁻), x⁺ = y − s·y
+	nesterov, x, before := []float64{}, 1., 1.
+	for k := range 5 {
+		y := x + float64(k)/float64(k+3)*(x-before)
+		nesterov = append(nesterov, y)
+		x, before = y-s*y, x
+	}
+	for _, c := range []struct {
+		s    Searcher
+		want []float64
+	}{
+		{HeavyBall{StepSize: s, Momentum: beta, MaxSteps: 5}, heavy},
+		{Nesterov{StepSize: s, MaxSteps: 5}, nesterov},
+	} {
+		for k, step := range collect(t, c.s, parabola(0, 1), []float64{1}) {
+			if math.Abs(step.X[0]-c.want[k]) > 1e-14 {
+				t.Errorf("%T: step %d is at %v, want %v", c.s, k, step.X[0], c.want[k])
+			}
+		}
+	}
+}
+
+// Adam's next step is as long as StepSize, whatever the slope: a slope that
+// gains nothing within the scale may gain within the step.
+func TestAdamConvergesByItsStepSize(t *testing.T) {
+	for step, want := range map[float64]bool{.05: true, .2: false} {
+		steps := collect(t, Adam{StepSize: step, MaxSteps: 1}, scripted([2]float64{1, 1e-8}), []float64{1e-3})
+		if steps[0].Converged != want {
+			t.Errorf("steps of %v: converged %v", step, steps[0].Converged)
+		}
+	}
+}
+
+// After a failed trial AdaptiveGradient makes a tenth of the step, and then
+// counts .1 as the ratio of its last two step sizes.
+func TestAdaptiveGradientShortensFailedTrials(t *testing.T) {
+	steps := collect(t, AdaptiveGradient{MaxSteps: 4}, scripted([2]float64{1, 1}, [2]float64{math.Inf(1), 1}, [2]float64{1, 1}), []float64{1})
+	for k, want := range []float64{1, .99, .999, .999 - math.Sqrt(2./3+.1)*.001} {
+		if math.Abs(steps[k].X[0]-want) > 1e-15 {
+			t.Errorf("step %d is at %v, want %v", k, steps[k].X[0], want)
+		}
+	}
+}
+
+// No projection is asked of an infinite point, although slopes that do not
+// change put the minimum infinitely far away.
+func TestAdaptiveGradientProjectsFinitePoints(t *testing.T) {
+	p := Problem{
+		Objective: func(grad, x []float64) (float64, error) {
+			grad[0], grad[1] = 1e-3, 0
+			return 1 + 1e-3*x[0], nil
+		},
+		Project: func(x []float64) {
+			if !allFinite(x) {
+				t.Errorf("projects %v", x)
+			}
+			disc(x)
+		},
+	}
+	collect(t, AdaptiveGradient{MaxSteps: 9}, p, []float64{.5, .1})
+}
+
+// Where the loss selects nothing the step size of a CMAES wanders about its
+// first value: its path has the length that chance gives it.
+func TestCMAESKeepsItsStepSizeWithoutSelection(t *testing.T) {
+	p := Problem{Objective: func(_, x []float64) (float64, error) { return 1, nil }}
+	steps := collect(t, CMAES{Source: stream("flat"), Sigma: 1, Population: 8, MaxSteps: 4001, Tol: -1}, p, make([]float64, 5))
+	spread := func(generation []Step) float64 {
+		low, high := math.Inf(1), math.Inf(-1)
+		for _, s := range generation {
+			low, high = min(low, s.X[0]), max(high, s.X[0])
+		}
+		return high - low
+	}
+	if ratio := spread(steps[3993:]) / spread(steps[1:9]); !(ratio > 1e-3 && ratio < 1e3) {
+		t.Errorf("the step size changes by a factor %v", ratio)
+	}
+}
+
+// The prior of a length scale is log-normal about .5, and up to ten coordinates
+// have one each.
+func TestLengthScalesFollowTheDocumentedPrior(t *testing.T) {
+	for n, want := range map[int]int{1: 1, 10: 10, 11: 1, 40: 1} {
+		if got := len(newProcess(n).logLength); got != want {
+			t.Errorf("%d coordinates have %d lengths, want %d", n, got, want)
+		}
+	}
+	g := newProcess(1)
+	g.add([]float64{.3}, 1) // one point determines no length
+	at := g.posterior()
+	g.logLength[0] += 2
+	if got := g.posterior() - at; math.Abs(got+2) > 1e-12 {
+		t.Errorf("two standard deviations lower the log density by %v, want 2", -got)
+	}
+}
