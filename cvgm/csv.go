@@ -60,8 +60,9 @@ func ReadCSV(r io.Reader, target string) (d qpdiff.Data, features []string, err 
 			return qpdiff.Data{}, nil, fmt.Errorf("cvgm: %w", err) // the reader names the line
 		}
 		for i, field := range record {
-			v, err := strconv.ParseFloat(strings.TrimSpace(field), 64)
-			if err != nil || !finite(v) {
+			field = strings.TrimSpace(field)
+			v, err := strconv.ParseFloat(field, 64)
+			if err != nil || !finite(v) || strings.ContainsAny(field, "xX") { // not hexadecimal
 				line, _ := in.FieldPos(i)
 				return qpdiff.Data{}, nil, badArg("CSV", qpdiff.ErrNotFinite, "remove the line, or put a number there",
 					"holds %q in line %d, column %s", field, line, header[i])

@@ -49,6 +49,7 @@ func TestReadCSVNamesWhatIsWrong(t *testing.T) {
 		"a\x00,y\n1,2":         "not UTF-8 text",
 		"\ufeff":               "header",
 		"a,y\n1e999,2":         `"1e999" in line 2, column a`,
+		"a,y\n1,0x1p-2":        `"0x1p-2" in line 2, column y`,
 	} {
 		_, _, err := ReadCSV(strings.NewReader(text), "y")
 		if text == "a,b\n" {

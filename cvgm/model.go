@@ -68,7 +68,10 @@ func (cv *CV) Final(alpha []float64) (*Model, error) {
 func (m *Model) check() error {
 	const together = "keep the parts of a model together"
 	n := len(m.Mean)
-	if n == 0 || len(m.Dev) != n {
+	if n == 0 && len(m.Dev) == 0 {
+		return badArg("Model", qpdiff.ErrShape, "fit a CV with Final, or read a model from JSON", "has no features")
+	}
+	if len(m.Dev) != n {
 		return badArg("Model.Mean", qpdiff.ErrShape, together, "has %d entries where Dev has %d", n, len(m.Dev))
 	}
 	if m.Decider == nil && (len(m.Theta) < n || len(m.Theta) > n+1) {

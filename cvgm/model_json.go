@@ -84,7 +84,7 @@ func (m *Model) UnmarshalJSON(text []byte) error {
 		if version.Format != nil {
 			got = fmt.Sprintf("%q", *version.Format)
 		}
-		return fmt.Errorf("cvgm: not a model: its format is %s instead of %q", got, modelFormat)
+		return badArg("format", qpdiff.ErrDomain, "read the text of a model that MarshalJSON wrote", "is %s instead of %q", got, modelFormat)
 	}
 	d := json.NewDecoder(bytes.NewReader(text))
 	if err := checkKeys(d, ""); err != nil {

@@ -118,9 +118,11 @@ func TestModelJSONRefusesWhatIsNoModel(t *testing.T) {
 	if _, err := json.Marshal(&Model{Features: ownMap{}}); err == nil || !strings.Contains(err.Error(), "ownMap") {
 		t.Errorf("a map of one's own: %v", err)
 	}
-	var arg *qpdiff.ArgError
-	if err := json.Unmarshal([]byte(edit(`"theta":[`, `"theta":[1,1,`)), new(Model)); !errors.As(err, &arg) {
-		t.Errorf("error %v", err)
+	for _, text := range []string{edit(`"theta":[`, `"theta":[1,1,`), edit(`"format"`, `"form"`), edit(`model 1`, `model 2`)} {
+		var arg *qpdiff.ArgError
+		if err := json.Unmarshal([]byte(text), new(Model)); !errors.As(err, &arg) {
+			t.Errorf("%s: error %v", text, err)
+		}
 	}
 }
 

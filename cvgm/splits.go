@@ -17,7 +17,9 @@ type Source interface {
 }
 
 // A Split divides the examples 0 … N-1 of a data set: the learner is fitted to
-// the Train rows and judged on the Val rows. No index stands in both.
+// the Train rows and judged on the Val rows. [New] refuses a split that holds an
+// index twice, in both parts or in one. For a bootstrap sample, copy the rows
+// within Data.
 type Split struct{ Train, Val []int }
 
 // RandomSplits draws the splits of Algorithm 1: k times a random permutation
@@ -190,7 +192,7 @@ func (s Split) check(n int) error {
 				return badArg("Split", qpdiff.ErrDomain, "use indices from 0 to N-1", "holds index %d for N = %d examples", i, n)
 			}
 			if seen[i] {
-				return badArg("Split", qpdiff.ErrDomain, "let every example stand in one part only", "holds index %d twice", i)
+				return badArg("Split", qpdiff.ErrDomain, "give every index once, in one of the two parts; copy rows of Data for a bootstrap sample", "holds index %d twice", i)
 			}
 			seen[i] = true
 		}

@@ -66,14 +66,16 @@ type Sensitivity struct {
 // the other blocks nil. Multipliers with needless zeros, where constraints depend
 // on each other, fail the first test: pass others.
 //
-// A point that is no solution is an [ArgError] (ErrDomain).
+// The error is an [ArgError] for a point that is not a solution (ErrDomain), for
+// another number of multipliers than of constraints or a nil function (ErrShape),
+// and for NaN, Inf and overflow (ErrNotFinite).
 func (p *Program) Differentiate(x, lambda, nu, alpha []float64) (*Sensitivity, error) {
 	n, m, q, np := len(x), len(p.Inequalities), len(p.Equalities), len(alpha)
 	if n == 0 || len(lambda) != m || len(nu) != q {
 		return nil, argErrorf("x, lambda, nu", ErrShape, "give one multiplier per constraint", "have %d, %d, %d entries for %d inequalities and %d equalities", n, len(lambda), len(nu), m, q)
 	}
-	for name, v := range map[string][]float64{"x": x, "lambda": lambda, "nu": nu, "alpha": alpha} {
-		if err := checkVector(name, v); err != nil {
+	for i, v := range [...][]float64{x, lambda, nu, alpha} {
+		if err := checkVector([...]string{"x", "lambda", "nu", "alpha"}[i], v); err != nil {
 			return nil, err
 		}
 	}
@@ -190,6 +192,9 @@ type lagrangian struct {
 // add evaluates f and adds weight times it.
 func (l *lagrangian) add(name string, f Function, weight float64, x, alpha []float64) (float64, *Derivatives, error) {
 	d := &Derivatives{X: make([]float64, l.n), Alpha: make([]float64, l.np), XX: mat.NewDense(l.n, l.n, nil), XAlpha: mat.NewDense(l.n, max(l.np, 1), nil)}
+	if f == nil {
+		return 0, nil, argErrorf(name, ErrShape, "give a function", "is nil")
+	}
 	value := f(d, x, alpha)
 	if !finite(value) {
 		return 0, nil, argErrorf(name, ErrNotFinite, "evaluate it in its domain", "is %v", value)

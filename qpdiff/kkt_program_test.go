@@ -285,6 +285,15 @@ func TestProgramRefuses(t *testing.T) {
 	if _, err := disc.Differentiate([]float64{0, 0}, nil, nil, []float64{1}); !errors.Is(err, ErrShape) {
 		t.Errorf("no multiplier: %v", err)
 	}
+	for name, p := range map[string]Program{
+		"Objective":       {Inequalities: disc.Inequalities},
+		"Inequalities[0]": {Objective: disc.Objective, Inequalities: []Function{nil}},
+	} {
+		var arg *ArgError
+		if _, err := p.Differentiate([]float64{-1, -1}, []float64{1}, nil, []float64{1}); !errors.As(err, &arg) || arg.Arg != name || arg.Why != ErrShape {
+			t.Errorf("%s is nil: %v", name, err)
+		}
+	}
 	if _, err := disc.Differentiate([]float64{-1, -1}, []float64{1.7e308}, nil, []float64{2}); !errors.Is(err, ErrNotFinite) {
 		t.Errorf("a multiplier whose products overflow: %v", err)
 	}
