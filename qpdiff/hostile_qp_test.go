@@ -243,7 +243,10 @@ func checkUnbounded(in *hostile.Input, q *qpdiff.QP, s *qpdiff.Solution, p hosti
 		for j, v := range row {
 			t.add(v, c.Z[j])
 		}
-		if p > hostile.Scaled { // as in checkOptimal
+		// The solver measures z and the rows in its units of the variables, which
+		// span at most the range of the entries. That of Scaled, 1e12, takes its
+		// tolerance of 1e-13 beyond proofTol already. See also checkOptimal.
+		if p >= hostile.Scaled {
 			size = math.Inf(1)
 		}
 		return t.value(), proofTol*size*length + subnormal

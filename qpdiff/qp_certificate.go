@@ -135,8 +135,12 @@ func (a *activeSet) certifyInfeasible(s *Solution, r int) {
 		put(s, a.y[i]/beta)
 	}
 	put(r, -1/beta) // last: a working set left from the problem before may hold r
-	// The scaled rows have norms near one.
-	c.Residual = floats.Norm(rho, math.Inf(1)) / max(1, floats.Norm(a.y[:len(a.w)], math.Inf(1)))
+	// In the units of the variables the scaled rows have norms near one.
+	c.Residual = 0
+	for j, v := range rho {
+		c.Residual = max(c.Residual, math.Abs(v)*a.unit[j])
+	}
+	c.Residual /= max(1, floats.Norm(a.y[:len(a.w)], math.Inf(1)))
 	if !inRange {
 		c.Residual = math.Inf(1)
 	}

@@ -66,3 +66,15 @@ func TestQPMultiplierThatDecays(t *testing.T) {
 		t.Errorf("λ = %v, error %v", s.Lambda, err)
 	}
 }
+
+// The residual of a certificate is in the units of the variables, which those
+// that only P and bounds hold take from P.
+func TestQPCertificateInTheUnitsOfP(t *testing.T) {
+	for _, p := range []float64{1e-19, 1, 1e19} {
+		q := QP{P: []float64{p}, A: mat.NewDense(2, 1, []float64{9.636252943829705e-18, -1.8542282969022785e-107}), B: []float64{-4.2e+45, 2.5e-89}}
+		var s Solution
+		if err := s.Solve(&q); !errors.Is(err, ErrInfeasible) || !(s.Certificate.Residual <= rayTol*eps) {
+			t.Errorf("P = %v: residual %v, error %v", p, s.Certificate.Residual, err)
+		}
+	}
+}
