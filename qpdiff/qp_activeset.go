@@ -762,14 +762,16 @@ const (
 	// shiftQuadratic and shiftLinear weigh the proximal term against the entries
 	// of Q and against the linear term, over the size of z that the bounds of the
 	// rows give, in the units of the variables: weak enough that a step or two
-	// reach the solution, strong enough that the factor keeps half its digits.
+	// reach the solution, strong enough that the factor keeps half its digits. A
+	// decade more or less changes the number of steps only: the residual decides.
 	shiftQuadratic = 1e-7
 	shiftLinear    = 1e-6
 	// defaultTol is what Solution.Tol stands for where it is zero: half the
 	// digits, for problems whose condition leaves no more.
 	defaultTol = 1e-9
 	// converged is the relative residual at which no further proximal step is
-	// taken. It leaves room above [refined] for the working set's condition.
+	// taken. It leaves room above [refined] for the working set's condition;
+	// less of it costs steps only.
 	converged = 1e-13
 	// stalledProximal and stalledDefinite are the numbers of steps that do not
 	// halve the residual after which there is no more to gain: proximal steps may

@@ -58,6 +58,7 @@ const (
 	slopeWant     = 1e-9
 	defaultWant   = 1e-9
 	convergedWant = 1e-13
+	staleWant     = 1e3
 )
 
 // rotated has the eigenvalues 1 for (1, 1) and low for (1, −1).
@@ -300,5 +301,35 @@ func TestQPConverged(t *testing.T) {
 	}
 	if early > 10 {
 		t.Errorf("%d problems of 600 end early", early)
+	}
+}
+
+// A factor serves linear terms and bounds up to 1000 times as large or small.
+func TestQPStaleSize(t *testing.T) {
+	for _, c := range []struct {
+		times float64
+		stale bool
+	}{{staleWant / 3, false}, {3 / staleWant, false}, {3 * staleWant, true}, {1 / (3 * staleWant), true}} {
+		for _, bounds := range []bool{false, true} {
+			q := boundedQP(rand.New(rand.NewPCG(5, 1)), 3)
+			var s Solution
+			if err := s.Solve(&q); err != nil {
+				t.Fatal(err)
+			}
+			a := &s.set
+			x := q.P
+			if bounds {
+				x = q.H
+			}
+			for i := range x {
+				x[i] *= c.times
+			}
+			if err := a.load(&q); err != nil {
+				t.Fatal(err)
+			}
+			if stale := a.stale(); stale != c.stale {
+				t.Errorf("times %g, bounds %v: stale %v", c.times, bounds, stale)
+			}
+		}
 	}
 }
