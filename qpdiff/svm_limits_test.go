@@ -223,6 +223,35 @@ func TestLearnedLossIllConditioned(t *testing.T) {
 	}
 }
 
+// With a large weight α3 the squared hinge loss has its minimiser within rounding of
+// a margin of 1, on the side where it ends as well as beyond. A fit goes on from
+// there as far as the other terms lead, and not where nothing leads.
+func TestLearnedLossSteepSquaredHinge(t *testing.T) {
+	for _, x := range []float64{1, 1 - eps/2, 1 + eps} {
+		d := Data{X: mat.NewDense(2, 1, []float64{1, -x}), Y: []float64{1, -1}}
+		var l LearnedLoss
+		away, theta := make([]float64, 1), make([]float64, 1)
+		// Beyond a margin of 1 there is no squared hinge loss.
+		if err := errors.Join(l.Load(d), l.Fit(away, []float64{.08, 1.2, 0, .02, .1})); err != nil || away[0] < 1.5 {
+			t.Fatal(away, err)
+		}
+		for _, alpha3 := range []float64{1, 1e6, 1e10, 1e12, 1e14, 1e16, 1e18, 1e50, 1e300} {
+			l.Reset()
+			for range 2 {
+				if err := l.Fit(theta, []float64{.08, 1.2, alpha3, .02, .1}); err != nil || math.Abs(theta[0]-away[0]) > 8*eps {
+					t.Errorf("x %v, α3 = %g: θ %v, want %v, error %v", x, alpha3, theta, away, err)
+				}
+			}
+			// The ridge penalty alone leads back: θ = 2α3/(2α3 + λ) but for x.
+			l.Reset()
+			want := 2 * alpha3 / (2*alpha3 + .1)
+			if err := l.Fit(theta, []float64{0, 0, alpha3, 0, .1}); err != nil || math.Abs(theta[0]-want) > 8*eps {
+				t.Errorf("x %v, α3 = %g, no other loss: θ %v, want %v, error %v", x, alpha3, theta, want, err)
+			}
+		}
+	}
+}
+
 // Whatever the size of the numbers, a fit and its products are finite or errors
 // of a documented kind.
 func TestMarginLearnersExtremes(t *testing.T) {

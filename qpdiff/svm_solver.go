@@ -41,6 +41,7 @@ type marginProblem struct {
 	grad  []float64 // gradient in θ without the ℓ₁ term, multipliers included
 
 	side  []int8    // of m_i about 1: −1 below, +1 above, 0 on the elbow
+	tried []bool    // correct has put the row on its other side though its margin is 1 but for rounding
 	elbow []int     // ascending
 	act   []int     // support, ascending
 	sgn   []float64 // sign of each member of act, 0 where λ1 = 0
@@ -98,7 +99,7 @@ func (p *marginProblem) resize(rows, n int) {
 	}
 	*p = marginProblem{n: n,
 		z: make([]float64, rows*n), theta: make([]float64, n), m: make([]float64, rows), mult: make([]float64, 0, n),
-		grad: make([]float64, n), side: make([]int8, rows), elbow: make([]int, 0, n+1), act: make([]int, 0, n),
+		grad: make([]float64, n), side: make([]int8, rows), tried: make([]bool, rows), elbow: make([]int, 0, n+1), act: make([]int, 0, n),
 		sgn: make([]float64, 0, n), pos: make([]int, n), norm: make([]float64, rows), dm: make([]float64, rows),
 		kinks: make([]kink, 0, rows+n), dir: make([]float64, n), h: make([]float64, n*n), dinv: make([]float64, n),
 		root: make([]float64, n), coef: make([]float64, n), work: make([]float64, n), gram: make([]float64, n*n),
@@ -127,7 +128,7 @@ func (p *marginProblem) load(d Data) error {
 		p.warm = false
 	}
 	p.rows = len(p.first)
-	p.m, p.side, p.norm, p.dm = p.m[:p.rows], p.side[:p.rows], p.norm[:p.rows], p.dm[:p.rows]
+	p.m, p.side, p.tried, p.norm, p.dm = p.m[:p.rows], p.side[:p.rows], p.tried[:p.rows], p.norm[:p.rows], p.dm[:p.rows]
 	for k, i := range p.first {
 		z := p.z[k*n : (k+1)*n]
 		copy(z, p.z[i*n:(i+1)*n])
@@ -551,7 +552,9 @@ func (p *marginProblem) face() bool {
 
 // descend walks over faces from theta to the solution.
 func (p *marginProblem) descend() error {
+	clear(p.tried)
 	still := 0          // steps of length zero in a row
+	rounded := false    // correct has moved margins to 1, so that the next step is not exact
 	last := math.Inf(1) // length of the step before, on the same face
 	for range 200 + 50*(p.rows+p.n) {
 		if !p.face() {
@@ -562,7 +565,12 @@ func (p *marginProblem) descend() error {
 			last = math.Inf(1)
 			p.take(1)
 			p.margins()
-			if p.correct() || !p.onElbow() {
+			if p.correct() {
+				rounded = true
+				continue
+			}
+			if rounded || !p.onElbow() {
+				rounded = false
 				continue
 			}
 			if p.release(still > 10) == 0 {
@@ -597,16 +605,44 @@ func (p *marginProblem) descend() error {
 }
 
 // correct puts every row on the side where its margin is, and reports whether
-// rounding had put any on the other.
+// rounding had put any on the other. With a large weight of the squared hinge loss
+// a margin that is beyond 1 by rounding alone counts too, as that loss has a slope
+// there on one side only. Where it is so large that the rounding of a margin of 1
+// makes any slope the row goes, once, to the side above, which has none: from there
+// a step leads away, or back, and then it stays.
 func (p *marginProblem) correct() (changed bool) {
 	size := math.Sqrt(dot(p.theta, p.theta))
 	for i, side := range p.side {
-		if v := (p.m[i] - 1) * float64(side); v < -stillTol*(1+p.norm[i]*size) {
-			p.side[i] = -side
-			changed = true
+		v, terms := (p.m[i]-1)*float64(side), 1+p.norm[i]*size
+		switch {
+		case v < -stillTol*terms:
+		case p.tried[i] || side == 0 || v > stillTol*terms:
+			continue
+		case v < 0 && p.steep(i, -v/stillTol), side < 0 && p.steep(i, complementarityTol*eps*terms):
+			// At 1, not beyond it on the new side too, which would hide the kink.
+			p.tried[i], p.m[i] = true, 1
+		default:
+			continue
 		}
+		p.side[i] = -side
+		changed = true
 	}
 	return changed
+}
+
+// steep reports whether the squared hinge loss of row i has a slope at a distance
+// of d from its kink that is larger than the terms of the gradient.
+func (p *marginProblem) steep(i int, d float64) bool {
+	slope := 2 * p.smooth[1] * p.copies[i] * d
+	if slope == 0 {
+		return false
+	}
+	for _, j := range p.act {
+		if slope*math.Abs(p.z[i*p.n+j]) > p.gradSize(j) {
+			return true
+		}
+	}
+	return false
 }
 
 // onElbow reports whether the elbow's rows have their margins at 1. A step that
