@@ -211,33 +211,55 @@ func (a *activeSet) refine(s *Solution) {
 	}
 }
 
-// tryZeros replaces z by 0 where that lies on the working set, and the
-// multipliers by 0 where p vanishes, if the residual falls and is at most tol.
-// Where the solution is 0, rounding gives one that is nothing but noise, and no
+// tryZeros replaces by 0 what is 0 at the solution, if the residual falls and is
+// at most tol: z where 0 lies on the working set, and where p vanishes all
+// multipliers with the entries of z that Q multiplies. Without any term at the
+// solution rounding and the proximal steps leave nothing but noise, and no
 // correction of it is small relative to it.
 func (a *activeSet) tryZeros(s *Solution, tol float64) {
+	lam := a.lam[:len(a.w)]
+	try := func() {
+		before := s.Residual.Relative
+		if a.measure(s, true); !(s.Residual.Relative < before && s.Residual.Relative <= tol) {
+			copy(a.z, a.oldZ)
+			copy(lam, a.oldLam)
+			a.measure(s, true)
+		}
+	}
+	copy(a.oldLam, lam)
 	origin := true
 	for r, v := range a.r {
 		origin = origin && v >= 0 && (v == 0 || r < a.m && a.at[r] < 0)
 	}
 	if origin {
-		a.tryZero(s, tol, a.z, a.oldZ)
+		copy(a.oldZ, a.z)
+		clear(a.z)
+		try()
 	}
 	if floats.Norm(a.p, math.Inf(1)) == 0 {
-		k := len(a.w)
-		a.tryZero(s, tol, a.lam[:k], a.oldLam[:k])
+		copy(a.oldZ, a.z)
+		clear(lam)
+		a.clearSeen()
+		// What was taken from the rows goes to the other entries.
+		a.slacks()
+		dl := a.dl[:len(a.w)]
+		for i, r := range a.w {
+			dl[i] = a.slack[r]
+		}
+		clear(a.dz)
+		a.solveKKT(&a.triangle, a.dz, dl)
+		floats.Add(a.z, a.dz)
+		a.clearSeen()
+		try()
 	}
 }
 
-// tryZero replaces x, a part of the solution, by 0 if the residual falls and is
-// at most tol.
-func (a *activeSet) tryZero(s *Solution, tol float64, x, old []float64) {
-	before := s.Residual.Relative
-	copy(old, x)
-	clear(x)
-	if a.measure(s, true); !(s.Residual.Relative < before && s.Residual.Relative <= tol) {
-		copy(x, old)
-		a.measure(s, true)
+// clearSeen sets the entries of z that Q multiplies to 0.
+func (a *activeSet) clearSeen() {
+	for j := range a.z {
+		if floats.Norm(a.q[j*a.n:(j+1)*a.n], math.Inf(1)) > 0 {
+			a.z[j] = 0
+		}
 	}
 }
 
