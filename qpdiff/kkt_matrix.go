@@ -188,51 +188,62 @@ func (a *kktMatrix) improve() (outside float64) {
 }
 
 // blockOutside is how far the ∇g of an input lies outside the range: the
-// largest product with a null vector of EKE, relative to the size of E∇g.
+// largest product with a null vector of EKE, relative to the size of E∇g. Of G
+// and A the products do not suffice: the null vectors themselves have to stay
+// null, see [kktMatrix.parts], which leaves them no place in a row of the block.
 func (a *kktMatrix) blockOutside(s *Solution, in QPInput) float64 {
 	d, set := &s.diff, &s.set
 	worst := 0.0
+	rows := slices.ContainsFunc(d.rows, func(r int) bool { return (r < set.m) == (in == InputG) })
 	moves := slices.ContainsFunc(set.z, func(z float64) bool { return z != 0 })
 	for _, e := range a.null {
-		nx := make([]float64, a.n)
-		for i := range nx {
-			nx[i] = a.vec.At(i, e)
-		}
-		switch in {
-		case InputQ:
-			if moves {
-				worst = max(worst, floats.Norm(nx, 2))
+		if in == InputP || in == InputQ && moves || (in == InputG || in == InputA) && rows {
+			for i := range a.n {
+				worst = max(worst, math.Abs(a.vec.At(i, e)))
 			}
-			continue
-		case InputP:
-			worst = max(worst, floats.Norm(nx, 2))
+		}
+		if in == InputP || in == InputQ {
 			continue
 		}
 		for i, r := range d.rows {
-			if (r < set.m) != (in == InputG || in == InputH) {
-				continue
-			}
-			ny := a.vec.At(a.n+i, e)
-			if in == InputH || in == InputB {
-				worst = max(worst, math.Abs(ny))
-				continue
-			}
-			// A change of entry j of row r enters as λ in row j and z_j in that of r.
-			lam := 0.0
-			if set.scale[r] != 0 {
-				lam = s.multiplier(r) / set.scale[r]
-			}
-			var sum, size float64
-			for j, z := range set.z {
-				l, z := lam*a.e[j], z*a.e[a.n+i]
-				v := l*nx[j] + ny*z
-				sum += v * v
-				size += l*l + z*z
-			}
-			if size > 0 {
-				worst = max(worst, math.Sqrt(sum/size))
+			if (r < set.m) == (in == InputG || in == InputH) {
+				worst = max(worst, math.Abs(a.vec.At(a.n+i, e)))
 			}
 		}
+	}
+	return worst
+}
+
+// parts is how far a change Ċ of the rows C, k×n, parts what they hold in
+// common: how much of the null vectors of EKE it takes out of the null space, to
+// first order and relative to its size. The range condition does not see that
+// where multipliers and z vanish. Of the two rows (1, 0)z = 0 one depends on the
+// other; once one of them is (1, ε) they fix all of z ∈ R².
+func (a *kktMatrix) parts(c []float64) float64 {
+	n := a.n
+	size := 0.0
+	for i := range a.k {
+		for j, v := range c[i*n : (i+1)*n] {
+			size = math.Hypot(size, v*a.e[j]*a.e[n+i])
+		}
+	}
+	if size == 0 {
+		return 0
+	}
+	worst := 0.0
+	for _, e := range a.null {
+		across := a.x[:n] // Ċᵀ times the part of the rows
+		clear(across)
+		for i := range a.k {
+			along := 0.0
+			for j, v := range c[i*n : (i+1)*n] {
+				v *= a.e[j] * a.e[n+i]
+				across[j] += v * a.vec.At(n+i, e)
+				along += v * a.vec.At(j, e)
+			}
+			worst = max(worst, math.Abs(along)/size)
+		}
+		worst = max(worst, floats.Norm(across, 2)/size)
 	}
 	return worst
 }

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -59,8 +60,9 @@ type Sensitivity struct {
 //
 // The tests are those of [Solution.VJP], in the same order: strict
 // complementarity first, for which the condition that the paper states,
-// ∇_α g ∈ R(∇_z g), does not suffice; then that condition for each α_j; then
-// that x, λ and ν are each unique. The error joins one [NotDifferentiableError]
+// ∇_α g ∈ R(∇_z g), does not suffice; then that condition for each α_j, and that
+// constraints that depend on each other go on to do so; then that x, λ and ν are
+// each unique. The error joins one [NotDifferentiableError]
 // per failure; its Input is "alpha[j]", or "alpha" if no derivative exists.
 // Columns and blocks that exist are given, the other columns are zero and
 // the other blocks nil. Multipliers with needless zeros, where constraints depend
@@ -287,6 +289,7 @@ func (l *lagrangian) sensitivity(kkt *kktMatrix, m, q int, constraints []constra
 	}
 	out.X, out.Lambda, out.Nu = dst[0], dst[1], dst[2]
 	cz, cy, v, y := make([]float64, n), make([]float64, k), make([]float64, n), make([]float64, k)
+	change := make([]float64, k*n) // of the rows' gradients along α_j and ẋ
 	for j := range np {
 		for i := range cz {
 			cz[i] = -l.cross.At(i, j)
@@ -294,7 +297,17 @@ func (l *lagrangian) sensitivity(kkt *kktMatrix, m, q int, constraints []constra
 		for i, r := range rows {
 			cy[i] = -constraints[r].d.Alpha[j]
 		}
-		if outside := kkt.solve(v, y, cz, cy); outside > rangeTol {
+		outside := kkt.solve(v, y, cz, cy)
+		if len(kkt.null) > 0 {
+			for i, r := range rows {
+				d := constraints[r].d
+				for c := range n {
+					change[i*n+c] = d.XAlpha.At(c, j) + floats.Dot(d.XX.RawRowView(c), v)
+				}
+			}
+			outside = max(outside, kkt.parts(change))
+		}
+		if outside > rangeTol {
 			errs = append(errs, &NotDifferentiableError{Input: fmt.Sprintf("alpha[%d]", j), Residual: outside, Remedy: "constraints depend on each other, or the objective is flat"})
 			continue
 		}

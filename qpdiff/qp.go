@@ -18,7 +18,9 @@ import (
 // in n = len(P) variables. Q is n×n, symmetric and positive semidefinite; nil
 // stands for zero, which makes the program linear. G and H, and likewise A and
 // B, are nil where there are no such rows. An entry +Inf of H switches its row
-// off. Rows may repeat each other, depend on each other or vanish.
+// off. Rows may repeat each other, depend on each other or vanish. A row of
+// zeros asks for 0 ≤ h or 0 = b; where it holds with equality, nothing has a
+// derivative with respect to it (see [Solution.VJP]).
 //
 // A solution meets the KKT conditions with these signs:
 //
@@ -424,7 +426,7 @@ func (a *activeSet) loadRow(q *QP, r int) (same bool, err error) {
 	if same {
 		s := a.scale[r]
 		for j, v := range src {
-			if v*s != dst[j] || s == 0 && v != 0 {
+			if v*s != dst[j] {
 				same = false
 				break
 			}
@@ -437,12 +439,13 @@ func (a *activeSet) loadRow(q *QP, r int) (same bool, err error) {
 		} else if norm, err = a.oddNorm(name, g, i); err != nil {
 			return false, err
 		}
-		s := 0.0
+		s := 1.0
 		if norm > 0 {
 			_, e := math.Frexp(norm)
 			s = math.Ldexp(1, -e)
 		}
 		a.scale[r] = s
+		a.single[r] = noEntry
 		entries := 0
 		for j, v := range src {
 			dst[j] = v * s
@@ -451,23 +454,19 @@ func (a *activeSet) loadRow(q *QP, r int) (same bool, err error) {
 				a.single[r] = j
 			}
 		}
-		if entries != 1 {
-			a.single[r] = -1
+		if entries > 1 {
+			a.single[r] = manyEntries
 		}
 	}
 	v := rhs[i]
-	switch s := a.scale[r]; {
-	case math.IsNaN(v) || math.IsInf(v, -1) || (r >= a.m && math.IsInf(v, 1)):
+	if math.IsNaN(v) || math.IsInf(v, -1) || r >= a.m && math.IsInf(v, 1) {
 		remedy := "give a number, or +Inf to switch the row off"
 		if r >= a.m {
 			remedy = "give a number"
 		}
 		return false, argErrorf(rhsName, ErrNotFinite, remedy, "holds %v at index %d", v, i)
-	case s == 0: // a row of zeros asks for 0 ≤ h or 0 = b
-		a.r[r] = v
-	default:
-		a.r[r] = v * s
 	}
+	a.r[r] = v * a.scale[r]
 	return same, nil
 }
 

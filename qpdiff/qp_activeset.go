@@ -43,7 +43,7 @@ type activeSet struct {
 	// current: t and q1 belong to the rows of w and the factor. redundant: some
 	// equalities depend on others, so that b has to be checked anew.
 	current, redundant bool
-	single             []int  // column of the only entry of row r, or -1
+	single             []int  // column of the only entry of row r, or manyEntries or noEntry
 	skip               []bool // rows that follow from others, or that rounding decides
 
 	triangle
@@ -127,6 +127,12 @@ func (f *triangle) forward(n int, x []float64) {
 		x[i] = (x[i] - floats.Dot(f.t[i*n:i*n+i], x[:i])) * f.tinv[i]
 	}
 }
+
+// Rows with more than one entry, and with none, in activeSet.single.
+const (
+	manyEntries = -1
+	noEntry     = -2
+)
 
 const (
 	// pivotTol decides when Q counts as only semidefinite: a pivot, or the
@@ -455,18 +461,16 @@ func (a *activeSet) start() int {
 	a.w, a.eq = a.w[:0], 0
 	a.current, a.redundant = true, false
 	for r := a.m; r < a.rows; r++ {
-		if a.scale[r] != 0 && a.tryEnter(r) {
+		if a.tryEnter(r) {
 			continue
 		}
 		// The row depends on those before: its right-hand side has to match.
 		clear(a.y)
-		if a.scale[r] != 0 {
-			if len(a.w) == n {
-				m := a.mrow(r)
-				a.project(&a.triangle, m, a.mnorm[r])
-			}
-			a.combination()
+		if len(a.w) == n {
+			m := a.mrow(r)
+			a.project(&a.triangle, m, a.mnorm[r])
 		}
+		a.combination()
 		if a.provesInfeasible(r) {
 			return r
 		}
@@ -789,7 +793,7 @@ const (
 // descend solves the program, by proximal steps if the factor is shifted.
 func (a *activeSet) descend(s *Solution, tol float64) Status {
 	for r := range a.rows {
-		if a.scale[r] == 0 && (a.r[r] < 0 || r >= a.m && a.r[r] != 0) { // 0 ≤ h, 0 = b
+		if a.single[r] == noEntry && (a.r[r] < 0 || r >= a.m && a.r[r] != 0) { // 0 ≤ h, 0 = b
 			clear(a.y)
 			a.certifyInfeasible(s, r)
 			return Infeasible
@@ -1007,10 +1011,8 @@ func (a *activeSet) sizes() (psize, zsize float64) {
 	// bounds that 0 meets, which bounds that stand for infinity do not move.
 	least, inverse, open := 0.0, 0.0, 0.0
 	for r := range a.rows {
-		if a.scale[r] == 0 {
-			continue
-		}
 		switch v := a.r[r]; {
+		case a.single[r] == noEntry:
 		case r >= a.m || v < 0:
 			least = max(least, math.Abs(v))
 		case v > 0:
@@ -1022,8 +1024,8 @@ func (a *activeSet) sizes() (psize, zsize float64) {
 	if inverse > 0 {
 		usual = max(usual, open/inverse)
 	}
-	for _, v := range a.r {
-		if v = math.Abs(v); v <= openBound*usual {
+	for r, v := range a.r {
+		if v = math.Abs(v); v <= openBound*usual && a.single[r] != noEntry {
 			zsize = max(zsize, v)
 		}
 	}

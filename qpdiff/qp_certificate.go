@@ -121,9 +121,7 @@ func (a *activeSet) certifyInfeasible(s *Solution, r int) {
 	inRange := finite(beta)
 	put := func(r int, v float64) {
 		used := v != 0
-		if a.scale[r] != 0 {
-			v *= a.scale[r]
-		}
+		v *= a.scale[r]
 		inRange = inRange && (!used || math.Abs(v) >= minNormal)
 		if r < a.m {
 			c.Lambda[r] = v

@@ -282,7 +282,9 @@ func (d *qpDerivative) solve(a *activeSet) (outside float64) {
 // Where active rows depend on each other the multipliers are not unique, and
 // strict complementarity is that of the multipliers with the fewest zeros: Q
 // and p then exist as a rule, G and h (A and b) do if none of their rows is
-// among the dependent ones.
+// among the dependent ones. A row of zeros with the bound 0 is among them, and
+// its multiplier may be anything: it turns into a constraint, or into a
+// contradiction, by the least change. One with h > 0 is inactive.
 //
 // The condition of the paper (Section 3) is the last of the three alone,
 // ∇_α g ∈ R(∇_z g). It is not sufficient: the minimiser of ½(x − a)² subject to
@@ -518,8 +520,9 @@ func (d *qpDerivative) change(s *Solution, t *QPGrad) {
 
 // JVP sets dz, dlambda and dnu, where they are not nil, to the derivatives of z,
 // λ and ν along the direction t. It fails like VJP, with an error for each
-// block of t whose direction leaves the range of the KKT matrix, and for each
-// wanted output that is not unique; nothing is written then.
+// block of t whose direction leaves the range of the KKT matrix or makes
+// dependent rows independent, and for each wanted output that is not unique;
+// nothing is written then.
 func (s *Solution) JVP(dz, dlambda, dnu []float64, t *QPGrad) error {
 	if err := s.differentiable(s.Generalized); err != nil {
 		return err
@@ -572,7 +575,7 @@ func (d *qpDerivative) jvpExists(s *Solution, t *QPGrad, dz, dlambda, dnu []floa
 	var errs []error
 	for in, part := range [6]QPGrad{{Q: t.Q}, {P: t.P}, {G: t.G}, {H: t.H}, {A: t.A}, {B: t.B}} {
 		d.change(s, &part)
-		if out := d.solve(a); out > rangeTol {
+		if out := max(d.solve(a), d.full.parts(d.rowChange(a, &part))); out > rangeTol {
 			errs = append(errs, &NotDifferentiableError{Input: QPInput(in).String(), Residual: out, Weak: slices.Clone(d.spare), Remedy: singularRemedy})
 		}
 	}
@@ -582,6 +585,31 @@ func (d *qpDerivative) jvpExists(s *Solution, t *QPGrad, dz, dlambda, dnu []floa
 		}
 	}
 	return joinErrors(errs)
+}
+
+// rowChange is Ċ for the direction t, over the rows d.rows.
+func (d *qpDerivative) rowChange(a *activeSet, t *QPGrad) []float64 {
+	c := make([]float64, len(d.rows)*a.n)
+	for i, r := range d.rows {
+		m, at := t.G, r
+		if r >= a.m {
+			m, at = t.A, r-a.m
+		}
+		if m != nil {
+			floats.AddScaled(c[i*a.n:(i+1)*a.n], a.scale[r], m.RawRowView(at))
+		}
+	}
+	return c
+}
+
+// leavesEmpty reports whether row r is one of zeros that the direction t and the
+// wanted outputs do not involve.
+func (a *activeSet) leavesEmpty(r int, dlambda, dnu []float64, t *QPGrad) bool {
+	m, rhs, out, at := t.G, t.H, dlambda, r
+	if r >= a.m {
+		m, rhs, out, at = t.A, t.B, dnu, r-a.m
+	}
+	return a.single[r] == noEntry && out == nil && (rhs == nil || rhs[at] == 0) && (m == nil || floats.Norm(m.RawRowView(at), 1) == 0)
 }
 
 // DirectionalDerivative sets dz, dlambda and dnu, where they are not nil, to the
@@ -594,8 +622,9 @@ func (d *qpDerivative) jvpExists(s *Solution, t *QPGrad, dz, dlambda, dnu []floa
 //	           Aż = ḃ − Ȧz
 //
 // and its multipliers are those of the derivative (Robinson, 1980; Bonnans and
-// Shapiro, 2000, Section 5.2). z and the multipliers must be unique: where they
-// are not, it fails like JVP.
+// Shapiro, 2000, Section 5.2). z and the multipliers must be unique, but for
+// those of rows of zeros that t and the outputs leave out: where they are not, it
+// fails like JVP.
 func (s *Solution) DirectionalDerivative(dz, dlambda, dnu []float64, t *QPGrad) error {
 	if err := s.differentiable(false); err != nil {
 		return err
@@ -612,6 +641,9 @@ func (s *Solution) DirectionalDerivative(dz, dlambda, dnu []float64, t *QPGrad) 
 	defer func() { d.rows = rows }()
 	d.rows = nil
 	for r := range a.rows {
+		if a.leavesEmpty(r, dlambda, dnu, t) {
+			continue
+		}
 		if r >= a.m || s.Lambda[r] > 0 && !slices.Contains(d.weak, r) || slices.Contains(d.spare, r) {
 			d.rows = append(d.rows, r)
 		}

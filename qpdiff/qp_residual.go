@@ -83,7 +83,7 @@ func representable(v, scaled float64) bool {
 func (a *activeSet) violation(zmax float64) (largest, relative, sum float64) {
 	a.loose = false
 	for r, v := range a.slack {
-		if v >= 0 && r < a.m || a.scale[r] == 0 {
+		if v >= 0 && r < a.m {
 			continue
 		}
 		sum += v

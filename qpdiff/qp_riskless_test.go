@@ -48,7 +48,7 @@ func TestQPRiskless(t *testing.T) {
 		if tol := map[bool]float64{true: 0, false: converged}[n == 2]; math.Abs(z[0]-1) > tol {
 			t.Errorf("%d: z₁ = 1 %+.3g", trial, z[0]-1)
 		}
-		u := qpUnits{objective: math.Ldexp(1, rng.IntN(41)-20), d: slices.Repeat([]float64{1}, n), equalityRows: []float64{math.Ldexp(1, rng.IntN(41)-20)}}
+		u := qpUnits{objective: math.Ldexp(1, 2*rng.IntN(21)-20), d: slices.Repeat([]float64{1}, n), equalityRows: []float64{math.Ldexp(1, rng.IntN(41)-20)}}
 		for range q.H {
 			u.rows = append(u.rows, math.Ldexp(1, rng.IntN(41)-20))
 		}

@@ -53,7 +53,7 @@ func (d *qpDerivative) withoutMultiplier(a *activeSet, apart float64) []int {
 		switch {
 		case i >= 0:
 			value, scale = a.lam[i]*d.mroot[i], moved/apart
-		case a.scale[r] == 0 || math.IsInf(a.r[r], 1):
+		case math.IsInf(a.r[r], 1):
 			continue
 		default:
 			value, scale = a.slack[r], math.Abs(a.r[r])+size+reach*moved
