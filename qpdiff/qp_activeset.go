@@ -929,7 +929,8 @@ func (a *activeSet) equilibrate() float64 {
 			continue
 		}
 		_, e := math.Frexp(math.Sqrt(norm))
-		s := math.Ldexp(1, -e)
+		_, have := math.Frexp(a.scale[r])
+		s := math.Ldexp(1, -min(e, have+1021)) // 0 is the scale of a row of zeros
 		a.scale[r] *= s
 		a.r[r] *= s
 		floats.Scale(s, a.crow(r))

@@ -78,3 +78,13 @@ func TestQPCertificateInTheUnitsOfP(t *testing.T) {
 		}
 	}
 }
+
+// A row whose size in the units of P exceeds the range of float64 is no row of
+// zeros: z ≥ 1e98 has points.
+func TestQPRowBeyondTheUnitsOfP(t *testing.T) {
+	var s Solution
+	err := s.Solve(&QP{P: []float64{1e-135}, G: mat.NewDense(1, 1, []float64{-1e202}), H: []float64{-1e300}})
+	if !errors.Is(err, ErrNotFinite) { // λ = 1e-337
+		t.Errorf("z = %v, λ = %v, error %v", s.Z, s.Lambda, err)
+	}
+}
