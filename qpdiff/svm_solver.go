@@ -22,8 +22,9 @@ import (
 // which without ℓ ends at the face's minimiser, but only as far as the true
 // objective falls along it; a kink that ends the step joins the face's
 // constraints, and at a face's minimiser a constraint whose multiplier has the
-// wrong sign leaves. The objective falls with every move, so the number of faces
-// is finite.
+// wrong sign leaves. The objective falls with every move that has a length, so the
+// number of faces is finite where those without are few: where they are many,
+// dual takes over, if there is no ℓ.
 //
 // The elbow's normals are kept linearly independent, restricted to the support.
 // Without ℓ, θ depends on the way to a face only through the face.
@@ -59,6 +60,9 @@ type marginProblem struct {
 	work      []float64
 	decrement float64   // dᵀHd of the last system's solution
 	q, r      []float64 // elbow normals, whitened by the Hessian, = Rᵀ·Q with orthonormal rows of Q
+	rounds    int       // faces that the last solve came to
+	b, v      []float64 // of dual: multipliers of the elbow, by row, and the gradient off the support
+	part      []float64 // work of dual
 	warm      bool
 	factor    bool // h, q, r belong to the solution
 }
@@ -82,6 +86,14 @@ const quadraticStep = 1e-3
 // relative to the size of its terms, or as a fraction of a step.
 const stillTol = 1e-12
 
+// dependentTol is the part of a normal's length up to which what is left of it,
+// less its parts along others, counts as rounding.
+const dependentTol = 1e-13
+
+// stuckRounds is the number of rounds in a row without a fall of the objective
+// after which [marginProblem.dual] takes over from descend.
+const stuckRounds = 20
+
 // systemRounds bounds the rounds of [marginProblem.system]: from the largest
 // float64 down to the smallest in factors of eps, with as many again for the
 // rounding that many constraints add.
@@ -104,6 +116,7 @@ func (p *marginProblem) resize(rows, n int) {
 		kinks: make([]kink, 0, rows+n), dir: make([]float64, n), h: make([]float64, n*n), dinv: make([]float64, n),
 		root: make([]float64, n), coef: make([]float64, n), work: make([]float64, n), gram: make([]float64, n*n),
 		q: make([]float64, n*n), r: make([]float64, n*n),
+		b: make([]float64, rows), v: make([]float64, n), part: make([]float64, 0, 2*n),
 	}
 }
 
@@ -142,7 +155,7 @@ func (p *marginProblem) reset() { p.warm, p.factor = false, false }
 
 // solve moves theta to the solution.
 func (p *marginProblem) solve() error {
-	p.factor = false
+	p.factor, p.rounds = false, 0
 	p.curved = p.smooth != [3]float64{}
 	if p.warm && p.resume() {
 		if err := p.descend(); err == nil {
@@ -422,7 +435,7 @@ func (p *marginProblem) orthogonalise(i, e int) bool {
 		}
 	}
 	length := math.Sqrt(dot(b, b))
-	if !(length > 1e-13*size) {
+	if !(length > dependentTol*size) {
 		return false
 	}
 	p.r[e*n+e] = length
@@ -519,6 +532,7 @@ func (p *marginProblem) system(v, c []float64) {
 // face computes the step dir to the face's minimiser, by Newton's method if
 // curved, and the multipliers there.
 func (p *marginProblem) face() bool {
+	p.rounds++
 	for {
 		elbow := len(p.elbow)
 		p.gradient()
@@ -556,9 +570,21 @@ func (p *marginProblem) descend() error {
 	still := 0          // steps of length zero in a row
 	rounded := false    // correct has moved margins to 1, so that the next step is not exact
 	last := math.Inf(1) // length of the step before, on the same face
-	for range 200 + 50*(p.rows+p.n) {
+	stuck, low := 0, math.Inf(1)
+	for limit := p.rounds + 200 + 50*(p.rows+p.n); p.rounds < limit; {
 		if !p.face() {
 			return errSingularHessian
+		}
+		if !p.curved {
+			if f := p.objective(); f < low-stillTol*math.Abs(low) || math.IsInf(low, 1) {
+				stuck, low = 0, f
+			} else if stuck++; stuck > stuckRounds {
+				if !p.dual(limit) {
+					break
+				}
+				stuck = 0
+				continue
+			}
 		}
 		moved, crossed := p.collect()
 		if crossed == 0 && (!p.curved || moved <= lastStep || moved < 1e-4 && moved > last/2) {

@@ -1,0 +1,89 @@
+package qpdiff
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// degenerateKinds are features with which many rows have their margins at 1 at
+// once, since θ gives all rows of a class, or all rows of a group, the same one.
+var degenerateKinds = []string{"bias", "one-hot and bias", "binary and bias", "binary", "integer and bias", "equal columns", "constants"}
+
+func degenerateData(rng *rand.Rand, kind string, rows, n int) Data {
+	x, y := mat.NewDense(rows, n, nil), make([]float64, rows)
+	for i := range rows {
+		row := x.RawRowView(i)
+		switch kind {
+		case "one-hot and bias":
+			row[rng.IntN(n)] = 1
+		case "binary and bias", "binary":
+			for j := range row {
+				row[j] = float64(rng.IntN(2))
+			}
+		case "integer and bias":
+			for j := range row {
+				row[j] = float64(rng.IntN(5) - 2)
+			}
+		case "equal columns":
+			for j := range row {
+				row[j] = math.Round(4*rng.NormFloat64()) / 4
+				if j >= n/2 {
+					row[j] = row[j-n/2]
+				}
+			}
+		default:
+			for j := range row {
+				row[j] = rng.NormFloat64()
+				if kind == "constants" && j%3 == 0 {
+					row[j] = float64(j % 4)
+				}
+			}
+		}
+		if kind != "binary" && kind != "constants" {
+			row[0] = 1
+		}
+		y[i] = 1
+		if rng.Float64() < .35 {
+			y[i] = -1
+		}
+	}
+	y[0], y[1] = 1, -1
+	return Data{X: x, Y: y}
+}
+
+// degenerateRounds bounds the faces that a fit comes to, by distinct row and
+// coordinate: a walk that cycles comes to 50.
+const degenerateRounds = 3
+
+// Where more kinks meet than θ has coordinates, every fit ends at an optimum, and
+// soon.
+func TestSVMDegenerate(t *testing.T) {
+	sizes := [][2]int{{20, 5}, {60, 12}, {100, 20}, {30, 60}, {100, 100}, {150, 60}, {160, 137}}
+	l1s := []float64{0, .02, .05, .08, .1, .12, .15, .18, .2, .5, 2}
+	rng := rand.New(rand.NewPCG(3, 19))
+	for trial := range 300 {
+		size := sizes[trial%len(sizes)]
+		rows, n := size[0], size[1]
+		kind := degenerateKinds[rng.IntN(len(degenerateKinds))]
+		d := degenerateData(rng, kind, rows, n)
+		hyper := []float64{l1s[rng.IntN(len(l1s))], math.Pow(10, -2+3*rng.Float64())}
+		var l SVM
+		theta := make([]float64, n)
+		if err := l.Load(d); err != nil {
+			t.Fatal(err)
+		}
+		if err := l.Fit(theta, hyper); err != nil {
+			t.Errorf("%s %d×%d at %v: %v", kind, rows, n, hyper, err)
+			continue
+		}
+		if gap := svmGap(&l, d, theta); !(math.Abs(gap) <= 1e-12) {
+			t.Errorf("%s %d×%d at %v: duality gap %g", kind, rows, n, hyper, gap)
+		}
+		if l.p.rounds > degenerateRounds*(l.p.rows+n) {
+			t.Errorf("%s %d×%d at %v: %d faces", kind, rows, n, hyper, l.p.rounds)
+		}
+	}
+}

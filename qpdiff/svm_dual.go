@@ -1,0 +1,301 @@
+package qpdiff
+
+import (
+	"math"
+	"slices"
+)
+
+// dual walks to the solution's face by the dual of the problem without ℓ,
+//
+//	minimise λ2/2·‖θ‖² − Σ_i b_i   over 0 ≤ b_i ≤ w_i·hinge and |v_j| ≤ λ1,
+//	where λ2·θ = Zᵀb + v,
+//
+// with the derivatives m_i−1 in b_i and θ_j in v_j. Free between their bounds are
+// the multipliers of the elbow and the gradients v_j off the support; the sides
+// and the signs are the bounds of the others.
+//
+// descend may pass through the faces that meet in one θ for ever, where more kinks
+// do than θ has coordinates. Here many margins of 1 are many derivatives of 0. At
+// the minimiser of its free variables, one whose derivative has the wrong sign
+// joins them (as in the method of Lawson and Hanson 1974 for least squares with
+// bounds). The others lie between their bounds, so that the next step has a
+// length and the dual objective falls; each step that ends at a bound takes
+// variables away. Hence no face has its minimiser visited twice.
+//
+// dual starts from the multipliers of the face at hand, and returns false where
+// that has a singular system or rounds exceed limit.
+func (p *marginProblem) dual(limit int) bool {
+	p.interior()
+	for p.rounds < limit {
+		if !p.face() {
+			return false
+		}
+		p.multiply()
+		if p.approach() {
+			continue
+		}
+		p.take(1)
+		p.margins()
+		id := p.wrong()
+		if id < 0 {
+			return true
+		}
+		p.enter(id)
+	}
+	return false
+}
+
+// multiply adds the elbow's multipliers to the gradient of the face.
+func (p *marginProblem) multiply() {
+	for e, i := range p.elbow {
+		axpy(-p.mult[e], p.z[i*p.n:(i+1)*p.n], p.grad)
+	}
+}
+
+// top is the largest multiplier of row i.
+func (p *marginProblem) top(i int) float64 { return p.copies[i] * p.hinge }
+
+// interior makes a point of the dual of the face at hand: what its multipliers and
+// its gradient have beyond a bound goes to that bound.
+func (p *marginProblem) interior() {
+	p.multiply()
+	for e, i := range p.elbow {
+		p.b[i] = p.mult[e]
+		switch b := p.b[i]; {
+		case b <= 0:
+			p.side[i] = 1
+		case b >= p.top(i):
+			p.side[i] = -1
+		}
+	}
+	p.elbow = slices.DeleteFunc(p.elbow, func(i int) bool { return p.side[i] != 0 })
+	for j, g := range p.grad {
+		if p.pos[j] >= 0 {
+			continue
+		}
+		if p.v[j] = g; math.Abs(g) >= p.l1 {
+			p.insert(j, -math.Copysign(1, g))
+		}
+	}
+}
+
+// reach returns which part of the way from x to the value to, beyond the bounds lo
+// and hi, lies within them.
+func reach(x, to, lo, hi float64) float64 {
+	if to < lo {
+		return (x - lo) / (x - to)
+	}
+	return (hi - x) / (to - x)
+}
+
+// approach moves the free variables towards the minimiser of their face: to the
+// first bounds on the way, where it reports true and the variables there are no
+// longer free, or to the minimiser.
+func (p *marginProblem) approach() (stopped bool) {
+	t := math.Inf(1)
+	part := p.part[:0] // by free variable: the part of the way to its bound
+	for e, i := range p.elbow {
+		at, top := math.Inf(1), p.top(i)
+		if b := p.mult[e]; b < -marginTol*top || b > top+marginTol*top {
+			at = reach(p.b[i], b, 0, top)
+		}
+		part, t = append(part, at), min(t, at)
+	}
+	for j, g := range p.grad {
+		if p.pos[j] >= 0 {
+			continue
+		}
+		at := math.Inf(1)
+		if excess := math.Abs(g) - p.l1; excess > 0 && excess > marginTol*p.gradSize(j) {
+			at = reach(p.v[j], g, -p.l1, p.l1)
+		}
+		part, t = append(part, at), min(t, at)
+	}
+	stopped = !math.IsInf(t, 1)
+	way := min(t, 1)
+	for e, i := range p.elbow {
+		p.b[i] = min(max(p.b[i]+way*(p.mult[e]-p.b[i]), 0), p.top(i))
+		if stopped && part[e] <= t {
+			p.side[i] = 1
+			if p.mult[e] > 0 {
+				p.side[i] = -1
+			}
+		}
+	}
+	part = part[len(p.elbow):]
+	p.elbow = slices.DeleteFunc(p.elbow, func(i int) bool { return p.side[i] != 0 })
+	k := 0
+	for j, g := range p.grad {
+		if p.pos[j] >= 0 {
+			continue
+		}
+		p.v[j] = min(max(p.v[j]+way*(g-p.v[j]), -p.l1), p.l1)
+		if stopped && part[k] <= t {
+			p.insert(j, -math.Copysign(1, g))
+		}
+		k++
+	}
+	return stopped
+}
+
+// wrong returns the row, or rows+coordinate, that is farthest on the wrong side of
+// its kink, beyond rounding and in units of it, or −1.
+func (p *marginProblem) wrong() int {
+	id, most := -1, stillTol
+	size := math.Sqrt(dot(p.theta, p.theta))
+	for i, side := range p.side {
+		if v := (1 - p.m[i]) * float64(side); v > most*(1+p.norm[i]*size) {
+			id, most = i, v/(1+p.norm[i]*size)
+		}
+	}
+	for k, j := range p.act {
+		if v := -p.theta[j] * p.sgn[k]; v > most*size {
+			id, most = p.rows+j, v/size
+		}
+	}
+	return id
+}
+
+// enter makes the variable of a row, or of rows+coordinate, free. Where its normal
+// depends on those of the free ones, they first move along that dependency, which
+// leaves θ as it is and lowers the dual objective, until one is at a bound: that
+// may be the new one's other bound.
+func (p *marginProblem) enter(id int) {
+	n, s := p.n, len(p.act)
+	way, room := 0.0, 2*p.l1 // direction of the variable, and how far its other bound is
+	a := p.work[:s]
+	if id < p.rows {
+		way, room = float64(p.side[id]), p.top(id)
+		for k, j := range p.act {
+			a[k] = p.z[id*n+j]
+		}
+	} else {
+		clear(a)
+		k := p.pos[id-p.rows]
+		way, a[k] = p.sgn[k], 1
+	}
+	slid := 0.0
+	if c := p.dependency(a); c != nil {
+		if slid = p.slide(id, way, room, c); slid == room {
+			return
+		}
+	}
+	if id >= p.rows {
+		j := id - p.rows
+		p.v[j] = way * (slid - p.l1)
+		p.remove(j)
+		return
+	}
+	p.b[id] = slid
+	if way < 0 {
+		p.b[id] = room - slid
+	}
+	p.side[id], p.m[id] = 0, 1
+	k, _ := slices.BinarySearch(p.elbow, id)
+	p.elbow = slices.Insert(p.elbow, k, id)
+}
+
+// dependency returns the coefficients with which the elbow's normals add up to a on
+// the support, or nil where they do not. It overwrites a.
+func (p *marginProblem) dependency(a []float64) []float64 {
+	n, s := p.n, len(p.act)
+	p.whiten(a)
+	size := math.Sqrt(dot(a, a))
+	c := p.coef[:len(p.elbow)]
+	clear(c)
+	for range 2 {
+		for k := range c {
+			q := p.q[k*s : (k+1)*s]
+			f := dot(q, a)
+			c[k] += f
+			axpy(-f, q, a)
+		}
+	}
+	if len(c) < s && math.Sqrt(dot(a, a)) > dependentTol*size {
+		return nil
+	}
+	for e := len(c) - 1; e >= 0; e-- {
+		x := c[e]
+		for k := e + 1; k < len(c); k++ {
+			x -= p.r[e*n+k] * c[k]
+		}
+		c[e] = x / p.r[e*n+e]
+	}
+	return c
+}
+
+// slide moves the variable id and the free ones along a dependency with the
+// coefficients c, and returns how far. Where that is room, id goes to its other
+// bound.
+func (p *marginProblem) slide(id int, way, room float64, c []float64) float64 {
+	n, t := p.n, room
+	for e, i := range p.elbow {
+		t = min(t, until(p.b[i], -way*c[e], 0, p.top(i)))
+	}
+	// Gradients off the support keep θ at 0 there.
+	rate := p.dir[:n]
+	clear(rate)
+	if id < p.rows {
+		copy(rate, p.z[id*n:(id+1)*n])
+	}
+	for e, i := range p.elbow {
+		axpy(-c[e], p.z[i*n:(i+1)*n], rate)
+	}
+	for j := range rate {
+		if rate[j] *= -way; p.pos[j] < 0 {
+			size := 0.0
+			if id < p.rows {
+				size = math.Abs(p.z[id*n+j])
+			}
+			for e, i := range p.elbow {
+				size += math.Abs(c[e] * p.z[i*n+j])
+			}
+			if math.Abs(rate[j]) <= marginTol*size {
+				rate[j] = 0
+			}
+			t = min(t, until(p.v[j], rate[j], -p.l1, p.l1))
+		}
+	}
+	for e, i := range p.elbow {
+		r := -way * c[e]
+		if until(p.b[i], r, 0, p.top(i)) <= t {
+			p.side[i] = 1
+			if r > 0 {
+				p.side[i] = -1
+			}
+			continue
+		}
+		p.b[i] = min(max(p.b[i]+t*r, 0), p.top(i))
+	}
+	p.elbow = slices.DeleteFunc(p.elbow, func(i int) bool { return p.side[i] != 0 })
+	for j, r := range rate {
+		if p.pos[j] >= 0 {
+			continue
+		}
+		if until(p.v[j], r, -p.l1, p.l1) <= t {
+			p.insert(j, -math.Copysign(1, r))
+			continue
+		}
+		p.v[j] = min(max(p.v[j]+t*r, -p.l1), p.l1)
+	}
+	switch {
+	case t < room:
+	case id < p.rows:
+		p.side[id] = -p.side[id]
+	default:
+		k := p.pos[id-p.rows]
+		p.sgn[k] = -p.sgn[k]
+	}
+	return t
+}
+
+// until returns how long x takes at the given rate to its bound.
+func until(x, rate, lo, hi float64) float64 {
+	switch {
+	case rate < 0:
+		return (lo - x) / rate
+	case rate > 0:
+		return (hi - x) / rate
+	}
+	return math.Inf(1)
+}
