@@ -169,3 +169,48 @@ func TestProgramVanishingConstraint(t *testing.T) {
 		}
 	}
 }
+
+// Beside a weakly active row z₁ ≤ 0 a row of zeros leaves the one-sided
+// derivatives that do not involve it.
+func TestQPDirectionsBesideARowOfZeros(t *testing.T) {
+	q := QP{Q: mat.NewDense(2, 2, []float64{1, 0, 0, 1}), P: []float64{0, -1}, G: mat.NewDense(2, 2, []float64{1, 0, 0, 0}), H: []float64{0, 0}}
+	var s Solution
+	if err := s.Solve(&q); err != nil {
+		t.Fatal(err)
+	}
+	dz := make([]float64, 2)
+	for _, p := range []float64{-1, 1} {
+		if err := s.DirectionalDerivative(dz, nil, nil, &QPGrad{P: []float64{p, 0}}); err != nil || dz[0] != min(-p, 0) || dz[1] != 0 {
+			t.Errorf("ż = %v along ±p₁, error %v", dz, err)
+		}
+	}
+	refused := func(what string, err error) {
+		if !errors.As(err, new(*NotDifferentiableError)) {
+			t.Errorf("%s: error %v", what, err)
+		}
+	}
+	refused("bound", s.DirectionalDerivative(dz, nil, nil, &QPGrad{H: []float64{0, -1}}))
+	refused("row", s.DirectionalDerivative(dz, nil, nil, &QPGrad{G: mat.NewDense(2, 2, []float64{0, 0, 1, 0})}))
+	refused("multiplier", s.DirectionalDerivative(dz, make([]float64, 2), nil, &QPGrad{P: []float64{1, 0}}))
+}
+
+// The objective ½(z₁ + z₂ − 2)² leaves z₁ − z₂ free, as does z₁ + z₂ = 2, whose
+// multiplier is 0. Another row picks one of the solutions: (1 + ε)z₁ + z₂ = 2 has
+// z = (0, 2), far from any other, and ν = 0.
+func TestQPRowThatPicksASolution(t *testing.T) {
+	q := QP{Q: mat.NewDense(2, 2, []float64{1, 1, 1, 1}), P: []float64{-2, -2}, A: mat.NewDense(1, 2, []float64{1, 1}), B: []float64{2}}
+	var s Solution
+	if err := s.Solve(&q); err != nil {
+		t.Fatal(err)
+	}
+	dnu := []float64{0}
+	if err := s.JVP(nil, nil, dnu, &QPGrad{A: mat.NewDense(1, 2, []float64{1, 0})}); !errors.As(err, new(*NotDifferentiableError)) {
+		t.Errorf("JVP: ν̇ = %v, error %v", dnu, err)
+	}
+	if g, err := s.Jacobian(OutputNu, InputA); !errors.As(err, new(*NotDifferentiableError)) {
+		t.Errorf("∂ν/∂A = %v, error %v", g, err)
+	}
+	if err := s.JVP(nil, nil, dnu, &QPGrad{B: []float64{1}}); err != nil || math.Abs(dnu[0]+1) > 1e-9 {
+		t.Errorf("along b: ν̇ = %v, error %v", dnu, err)
+	}
+}
