@@ -159,8 +159,10 @@ func (l *KernelSVM) row(k int) []float64 {
 // with Bias. Errors: an ArgError that matches ErrShape, ErrNotFinite or
 // ErrDomain for hyper, ErrNotFitted without data, ErrNonconvex where the kernel
 // turns out not to be positive semidefinite, ErrIterationLimit where the problem
-// is too ill-conditioned for the working precision. After an error there is no
-// fit, and θ is left as it was.
+// is too ill-conditioned for the working precision: where rounding of the
+// kernel's values and of the solution may change a training row's decision value
+// by more than 1e-3, beside the margin 1. After an error there is no fit, and θ
+// is left as it was.
 func (l *KernelSVM) Fit(theta, hyper []float64) error {
 	l.fitted = false
 	l.decided, l.w = l.decided[:0], l.w[:0]
@@ -268,6 +270,14 @@ func (l *KernelSVM) bounds(c float64) {
 	l.c = c
 }
 
+// decisionTol bounds the error of the training rows' decision values, as an
+// estimate with a safety factor, relative to the margin 1 that they are compared
+// with: rounding of the kernel's values alone can exceed that margin, and no
+// solver recovers it.
+const decisionTol = 1e-3
+
+const remedyForDecisions = "standardise the features, or lower C or the degree of a polynomial kernel"
+
 // findWeak lists the rows at which strict complementarity fails.
 func (l *KernelSVM) findWeak() error {
 	q := &l.q
@@ -291,6 +301,9 @@ func (l *KernelSVM) findWeak() error {
 		return argErrorf("Data", ErrNotFinite, "scale the features, or lower C", "leaves a decision function that overflows")
 	}
 	cond := ldlCond(q.a, q.dinv, len(q.free), len(q.free), q.ones, q.fix)
+	if e := q.violation() + complementarityTol*eps*q.decisionError(); !(e <= decisionTol) {
+		return argErrorf("Data", ErrIterationLimit, remedyForDecisions, "leaves decision values with an error of up to %.2g, beside the margin 1", e)
+	}
 	up, down := -1, -1
 	if q.balanced && len(q.free) == 0 {
 		up, down = q.between(q.beta)

@@ -104,13 +104,15 @@ func (q *boxQP) proximal() error {
 	// A basis of the free set: what is out of it keeps its β within the box.
 	q.delta = 0
 	copy(q.lin, q.y)
-	for range q.n {
+	for {
 		k := q.factor(8 * eps * float64(len(q.free)))
 		if k == len(q.free) {
 			break
 		}
 		q.residual()
-		q.slide(k)
+		if !q.slide(k) {
+			return errNoActiveSet
+		}
 	}
 	q.solveFree()
 	if wrong, _ := q.outside(); wrong == 0 {
@@ -178,7 +180,59 @@ func (q *boxQP) walk(phases int) error {
 			phases--
 		}
 	}
-	return argErrorf("Data", ErrIterationLimit, "lower C", "is so ill-conditioned that no active set was confirmed")
+	return errNoActiveSet
+}
+
+var errNoActiveSet = argErrorf("Data", ErrIterationLimit, remedyForDecisions, "is so ill-conditioned that no active set was confirmed")
+
+// violation returns how far r − b is from the optimality conditions.
+func (q *boxQP) violation() float64 {
+	worst := 0.0
+	for i, v := range q.r {
+		v -= q.b
+		if q.beta[i] < q.hi[i] {
+			worst = max(worst, v)
+		}
+		if q.beta[i] > q.lo[i] {
+			worst = max(worst, -v)
+		}
+	}
+	return worst
+}
+
+// decisionError estimates the error of Kβ + b over all rows, in units of eps: the
+// first-order effect of rounding errors of K and of the conditions that
+// determine the free β. Each condition is off by the size of its terms, by signs
+// along the direction that the factor makes least of, which [ldlCond] leaves in
+// fix. The terms of row i are bounded by root_i·Σ root_j|β_j| with root² = k_ii,
+// since an entry k_ij is rounded relative to what it is summed from.
+func (q *boxQP) decisionError() float64 {
+	n, s := q.n, len(q.free)
+	e, f := q.z[:s], q.rhs[:n]
+	var size, sum float64
+	for i, b := range q.beta {
+		size += math.Sqrt(q.k[i*n+i]) * math.Abs(b)
+		sum += math.Abs(b)
+	}
+	label := 1 + math.Abs(q.b)
+	for i, j := range q.free {
+		e[i] = math.Copysign(label+math.Sqrt(q.k[j*n+j])*size, q.fix[i])
+		if s == 1 {
+			e[i] = math.Abs(e[i])
+		}
+	}
+	db := q.bordered(e, sum)
+	for i := range f {
+		f[i] = db
+	}
+	for i, j := range q.free {
+		axpy(e[i], q.k[j*n:(j+1)*n], f)
+	}
+	worst := 0.0
+	for i, v := range f {
+		worst = max(worst, math.Abs(v)+label+math.Sqrt(q.k[i*n+i])*size)
+	}
+	return worst
 }
 
 // residual computes r and the size of its terms.

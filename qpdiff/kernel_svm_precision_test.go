@@ -1,0 +1,342 @@
+package qpdiff
+
+import (
+	"errors"
+	"math"
+	"math/big"
+	"math/rand/v2"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// A fit is right to 1e-3 of the margin whatever the units of the features and whatever
+// was fitted before, or it is refused. The reference is solved in 400 bits, from
+// the kernel's exact values.
+func TestKernelSVMRightOrRefused(t *testing.T) {
+	const trials, tol = 1500, 1e-3 // as Fit documents it
+	accepted, refused := 0, 0
+	for trial := range trials {
+		rng := rand.New(rand.NewPCG(uint64(trial), 41))
+		rows, n := 4+rng.IntN(9), 1+rng.IntN(3)
+		d := classData(rng.Uint64(), rows, n)
+		decades, offset := float64(rng.IntN(7)), 1e3*rng.Float64()*float64(rng.IntN(2))
+		for j := range n {
+			unit := math.Pow(10, decades*(2*rng.Float64()-1))
+			for i := range rows {
+				d.X.Set(i, j, unit*(d.X.At(i, j)+offset))
+			}
+		}
+		l := &KernelSVM{Bias: rng.IntN(2) == 0}
+		hyper := []float64{math.Pow(10, 6*rng.Float64()-3), math.Pow(10, 2*rng.Float64()-1), 1}
+		if degree := rng.IntN(4); degree > 0 {
+			l.Kernel = Polynomial{Degree: degree}
+		} else {
+			hyper = hyper[:2]
+		}
+		theta := make([]float64, 1)
+		if !l.Bias {
+			theta = nil
+		}
+		if err := l.Load(d); err != nil {
+			t.Fatal(err)
+		}
+		var want []float64
+		for _, factor := range []float64{1, .6, 1.7} {
+			if factor != 1 {
+				_ = l.Fit(theta, []float64{hyper[0] * factor, hyper[1] / factor, 1}[:len(hyper)])
+			}
+			if err := l.Fit(theta, hyper); err != nil {
+				if !errors.Is(err, ErrIterationLimit) {
+					t.Fatalf("trial %d: %v", trial, err)
+				}
+				refused++
+				continue
+			}
+			accepted++
+			if want == nil {
+				want = preciseDecisions(l, hyper)
+			}
+			got := make([]float64, len(want))
+			x := mat.NewDense(len(want), n, nil)
+			for i := range want {
+				x.SetRow(i, l.row(i))
+			}
+			if err := l.Decide(got, x); err != nil {
+				t.Fatal(err)
+			}
+			for i, v := range got {
+				if !(math.Abs(v-want[i]) <= tol*max(1, math.Abs(want[i]))) {
+					t.Fatalf("trial %d, %T, C %.3g: row %d has decision value %v, want %v", trial, l.kernel, hyper[0], i, v, want[i])
+				}
+			}
+		}
+	}
+	if accepted < trials || refused < trials/5 {
+		t.Errorf("%d fits accepted and %d refused", accepted, refused)
+	}
+}
+
+// A feature in large units costs digits in proportion to the kernel's values: a
+// fit is refused where they reach 1e13 times the margin, and no earlier than 1e10.
+func TestKernelSVMRefusesRawFeatures(t *testing.T) {
+	for degree := 1; degree <= 3; degree++ {
+		for _, c := range []struct {
+			size   float64 // of the kernel's values
+			refuse bool
+		}{{1e6, false}, {1e13, true}, {1e20, true}, {1e40, true}} {
+			rng := rand.New(rand.NewPCG(227, 13))
+			d := Data{X: mat.NewDense(20, 1, nil), Y: make([]float64, 20)}
+			unit := math.Sqrt(2 * math.Pow(c.size, 1/float64(degree)))
+			for i := range d.Y {
+				d.X.Set(i, 0, unit*rng.NormFloat64())
+				d.Y[i] = float64(1 - 2*(i%2))
+			}
+			l := &KernelSVM{Bias: true, Kernel: Polynomial{Degree: degree}}
+			theta := []float64{7}
+			if err := l.Load(d); err != nil {
+				t.Fatal(err)
+			}
+			err := l.Fit(theta, []float64{1, .5, 1})
+			if errors.Is(err, ErrIterationLimit) != c.refuse || c.refuse && theta[0] != 7 {
+				t.Errorf("degree %d, kernel values of %.0e: error %v, θ %v", degree, c.size, err, theta)
+			}
+		}
+	}
+}
+
+// The size of the numbers is no condition: units that the kernel's parameter
+// takes back change no verdict.
+func TestKernelSVMDecisionErrorUnits(t *testing.T) {
+	d := classData(3, 20, 2)
+	for _, unit := range []float64{0x1p-20, 1, 0x1p20} {
+		scaled := Data{X: mat.DenseCopyOf(d.X), Y: d.Y}
+		scaled.X.Scale(unit, scaled.X)
+		for _, c := range []float64{1, 1e12} {
+			l := &KernelSVM{Kernel: Polynomial{Degree: 2}, Bias: true}
+			err := errors.Join(l.Load(scaled), l.Fit(make([]float64, 1), []float64{c, 1 / (unit * unit), 1}))
+			if (err != nil) != (c > 1) {
+				t.Errorf("unit %v, C %v: %v", unit, c, err)
+			}
+		}
+	}
+}
+
+const preciseBits = 400
+
+func precise(v float64) *big.Float { return new(big.Float).SetPrec(preciseBits).SetFloat64(v) }
+
+// preciseKernel returns the exact value of a polynomial kernel, and that of RBF to
+// 1e-90: rounded values of either can make K indefinite.
+func preciseKernel(k Kernel, params, x, z []float64) *big.Float {
+	base, t, v := precise(0), precise(0), precise(1)
+	p, ok := k.(Polynomial)
+	if !ok {
+		for j, a := range x {
+			t.Sub(precise(a), precise(z[j]))
+			base.Add(base, t.Mul(t, t))
+		}
+		base.Mul(base, precise(-params[0]))
+		if f, _ := base.Float64(); f < -1000 {
+			return precise(0)
+		}
+		const halvings = 30
+		base.SetMantExp(base, -halvings)
+		t.SetInt64(1)
+		for i := 1; i < 15; i++ {
+			v.Add(v, t.Quo(t.Mul(t, base), precise(float64(i))))
+		}
+		for range halvings {
+			v.Mul(v, v)
+		}
+		return v
+	}
+	for j, a := range x {
+		base.Add(base, t.Mul(precise(a), precise(z[j])))
+	}
+	base.Add(base.Mul(base, precise(params[0])), precise(params[1]))
+	for range p.degree() {
+		v.Mul(v, base)
+	}
+	return v
+}
+
+// preciseDecisions returns the decision values of the distinct rows of l, by an
+// active set method from β = 0. 1e-60 of the largest entry on the diagonal of K
+// makes each free set's system regular.
+func preciseDecisions(l *KernelSVM, hyper []float64) []float64 {
+	n := l.q.n
+	zero := precise(0)
+	k := make([][]*big.Float, n)
+	ridge := precise(0)
+	for i := range k {
+		k[i] = make([]*big.Float, n)
+		for j := range k[i] {
+			k[i][j] = preciseKernel(l.kernel, hyper[1:], l.row(i), l.row(j))
+		}
+		if v := precise(1e-60); v.Mul(v, k[i][i]).Cmp(ridge) > 0 {
+			ridge = v
+		}
+	}
+	beta, lo, hi, free := make([]*big.Float, n), make([]*big.Float, n), make([]*big.Float, n), make([]bool, n)
+	for i := range n {
+		k[i][i].Add(k[i][i], ridge)
+		beta[i], lo[i], hi[i] = precise(0), precise(0), precise(0)
+		if y := l.q.y[i]; y > 0 {
+			hi[i] = precise(hyper[0] * l.rows.copies[i])
+		} else {
+			lo[i] = precise(-hyper[0] * l.rows.copies[i])
+		}
+	}
+	b := precise(0)
+	r := make([]*big.Float, n) // y − Kβ
+	residual := func() {
+		for i := range r {
+			r[i] = precise(l.q.y[i])
+			for j, v := range beta {
+				r[i].Sub(r[i], precise(0).Mul(k[i][j], v))
+			}
+		}
+	}
+	between := func() (up, down int) { // the rows that bound b
+		up, down = -1, -1
+		for i := range n {
+			if beta[i].Cmp(hi[i]) < 0 && (up < 0 || r[i].Cmp(r[up]) > 0) {
+				up = i
+			}
+			if beta[i].Cmp(lo[i]) > 0 && (down < 0 || r[i].Cmp(r[down]) < 0) {
+				down = i
+			}
+		}
+		return up, down
+	}
+	for {
+		var f []int
+		for i, on := range free {
+			if on {
+				f = append(f, i)
+			}
+		}
+		residual()
+		if m := len(f); m > 0 {
+			w := m
+			if l.Bias {
+				w++
+			}
+			a := make([][]*big.Float, w)
+			for i := range a {
+				a[i] = make([]*big.Float, w+1)
+				for j := range a[i] {
+					a[i][j] = precise(0)
+					switch {
+					case i < m && j < m:
+						a[i][j].Set(k[f[i]][f[j]])
+					case i < m && j == w:
+						a[i][j].Set(r[f[i]])
+					case i != j && j < w:
+						a[i][j].SetInt64(1)
+					}
+				}
+			}
+			step := eliminate(a)
+			if l.Bias {
+				b = step[m]
+			}
+			t, hit, bound := precise(1), -1, zero
+			for i, j := range f {
+				end := hi[j]
+				if step[i].Sign() < 0 {
+					end = lo[j]
+				}
+				if step[i].Sign() == 0 {
+					continue
+				}
+				if room := precise(0).Sub(end, beta[j]); room.Quo(room, step[i]).Cmp(t) < 0 {
+					t, hit, bound = room, j, end
+				}
+			}
+			for i, j := range f {
+				beta[j].Add(beta[j], step[i].Mul(step[i], t))
+			}
+			if hit >= 0 {
+				beta[hit].Set(bound)
+				free[hit] = false
+				continue
+			}
+			residual()
+		}
+		if len(f) == 0 && l.Bias {
+			if up, down := between(); precise(0).Sub(r[up], r[down]).Cmp(precise(1e-50)) > 0 {
+				free[up], free[down] = true, true
+				continue
+			}
+			break
+		}
+		most, at := precise(1e-50), -1
+		for i := range n {
+			v := precise(0).Sub(r[i], b)
+			if beta[i].Cmp(hi[i]) == 0 {
+				v.Neg(v)
+			}
+			if !free[i] && v.Cmp(most) > 0 {
+				most, at = v, i
+			}
+		}
+		if at < 0 {
+			break
+		}
+		free[at] = true
+	}
+	// Where all β are at a bound, b is the middle of its interval.
+	inside := 0
+	for i, v := range beta {
+		for _, end := range []*big.Float{lo[i], hi[i]} {
+			if d := precise(0).Sub(v, end); d.Abs(d).Cmp(precise(1e-60*hyper[0])) < 0 {
+				v.Set(end)
+			}
+		}
+		if v.Cmp(lo[i]) != 0 && v.Cmp(hi[i]) != 0 {
+			inside++
+		}
+	}
+	if l.Bias && inside == 0 {
+		up, down := between()
+		b.Quo(b.Add(r[up], r[down]), precise(2))
+	}
+	f := make([]float64, n)
+	for i, y := range l.q.y {
+		v := precise(y)
+		f[i], _ = v.Add(v.Sub(v, r[i]), b).Float64()
+	}
+	return f
+}
+
+// eliminate solves the linear system whose last column is its right-hand side.
+func eliminate(a [][]*big.Float) []*big.Float {
+	n := len(a)
+	t := precise(0)
+	for c := range n {
+		p := c
+		for i := c + 1; i < n; i++ {
+			if precise(0).Abs(a[i][c]).Cmp(t.Abs(a[p][c])) > 0 {
+				p = i
+			}
+		}
+		a[c], a[p] = a[p], a[c]
+		for i := c + 1; i < n; i++ {
+			f := precise(0).Quo(a[i][c], a[c][c])
+			for j := c + 1; j <= n; j++ {
+				a[i][j].Sub(a[i][j], t.Mul(f, a[c][j]))
+			}
+		}
+	}
+	x := make([]*big.Float, n)
+	for i := n - 1; i >= 0; i-- {
+		x[i] = a[i][n]
+		for j := i + 1; j < n; j++ {
+			x[i].Sub(x[i], t.Mul(a[i][j], x[j]))
+		}
+		x[i].Quo(x[i], a[i][i])
+	}
+	return x
+}
