@@ -87,3 +87,47 @@ func TestSVMDegenerate(t *testing.T) {
 		}
 	}
 }
+
+// The gradient with the multipliers within their bounds is 0 also where a smooth
+// part of the loss is so small that the kinks decide.
+func TestLearnedLossDegenerate(t *testing.T) {
+	rng := rand.New(rand.NewPCG(100, 5))
+	for trial := range 120 {
+		rows, n := 100, 20
+		if trial%2 > 0 {
+			rows, n = 60, 12
+		}
+		kind := degenerateKinds[rng.IntN(len(degenerateKinds))]
+		d := degenerateData(rng, kind, rows, n)
+		if trial%3 == 0 { // rows that coincide, some of them with other labels
+			for i := rows / 2; i < rows; i++ {
+				d.X.SetRow(i, d.X.RawRowView(i-rows/2))
+			}
+		}
+		hyper := []float64{1, 0, 0, 0, math.Pow(10, -3+2*rng.Float64())}
+		hyper[1+rng.IntN(3)] = math.Pow(10, -4*rng.Float64())
+		var l LearnedLoss
+		theta := make([]float64, n)
+		if err := l.Load(d); err != nil {
+			t.Fatal(err)
+		}
+		if err := l.Fit(theta, hyper); err != nil {
+			t.Errorf("%s %d×%d at %v: %v", kind, rows, n, hyper, err)
+			continue
+		}
+		p := &l.p
+		if p.rounds > degenerateRounds*(p.rows+n) {
+			t.Errorf("%s %d×%d at %v: %d faces", kind, rows, n, hyper, p.rounds)
+		}
+		p.gradient()
+		for e, i := range p.elbow {
+			b := min(max(p.mult[e], 0), p.hinge*p.copies[i])
+			axpy(-b, p.z[i*n:(i+1)*n], p.grad)
+		}
+		for j, v := range p.grad {
+			if math.Abs(v) > 1e-11*(1+p.gradSize(j)) {
+				t.Errorf("%s %d×%d at %v: gradient %g in coordinate %d", kind, rows, n, hyper, v, j)
+			}
+		}
+	}
+}

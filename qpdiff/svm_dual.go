@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// dual walks to the solution's face by the dual of the problem without ℓ,
+// dual walks to the solution's face by the dual of the problem, without ℓ,
 //
 //	minimise λ2/2·‖θ‖² − Σ_i b_i   over 0 ≤ b_i ≤ w_i·hinge and |v_j| ≤ λ1,
 //	where λ2·θ = Zᵀb + v,
@@ -22,9 +22,14 @@ import (
 // length and the dual objective falls; each step that ends at a bound takes
 // variables away. Hence no face has its minimiser visited twice.
 //
+// With ℓ, and λ1 = 0, it does so for the quadratic model of ℓ at θ, whose minimiser
+// it goes to: Newton's method with all kinks at once, damped.
+//
 // dual starts from the multipliers of the face at hand, and returns false where
 // that has a singular system or rounds exceed limit.
 func (p *marginProblem) dual(limit int) bool {
+	p.model = p.curved
+	defer func() { p.model = false }()
 	p.interior()
 	for p.rounds < limit {
 		if !p.face() {
@@ -34,15 +39,48 @@ func (p *marginProblem) dual(limit int) bool {
 		if p.approach() {
 			continue
 		}
-		p.take(1)
-		p.margins()
-		id := p.wrong()
-		if id < 0 {
+		if !p.curved {
+			p.take(1)
+			p.margins()
+		}
+		if id := p.wrong(); id >= 0 {
+			p.enter(id)
+		} else if !p.curved || p.damp() {
 			return true
 		}
-		p.enter(id)
 	}
 	return false
+}
+
+// damp takes the step to the minimiser of the model, or that part of it with which
+// the objective falls as it should, and reports whether it took all. Of a part the
+// face is that of the margins.
+func (p *marginProblem) damp() (whole bool) {
+	const slope = 1e-4 // the least part of the model's fall
+	f, q := p.objective(), p.decrement
+	from := p.coef[:p.n]
+	copy(from, p.theta)
+	t := 1.0
+	for ; t > eps; t /= 2 {
+		p.take(t)
+		p.margins()
+		if p.objective() <= f-slope*t*q+marginTol*math.Abs(f) {
+			break
+		}
+		copy(p.theta, from)
+	}
+	if t == 1 {
+		return true
+	}
+	p.margins()
+	p.elbow = p.elbow[:0]
+	for i, m := range p.m {
+		p.side[i] = 1
+		if m < 1 {
+			p.side[i] = -1
+		}
+	}
+	return t <= eps // where the fall is lost in rounding
 }
 
 // multiply adds the elbow's multipliers to the gradient of the face.
@@ -143,8 +181,15 @@ func (p *marginProblem) approach() (stopped bool) {
 func (p *marginProblem) wrong() int {
 	id, most := -1, stillTol
 	size := math.Sqrt(dot(p.theta, p.theta))
+	if p.model {
+		size += math.Sqrt(dot(p.dir, p.dir))
+	}
 	for i, side := range p.side {
-		if v := (1 - p.m[i]) * float64(side); v > most*(1+p.norm[i]*size) {
+		m := p.m[i]
+		if p.model {
+			m += dot(p.z[i*p.n:(i+1)*p.n], p.dir)
+		}
+		if v := (1 - m) * float64(side); v > most*(1+p.norm[i]*size) {
 			id, most = i, v/(1+p.norm[i]*size)
 		}
 	}
@@ -190,7 +235,7 @@ func (p *marginProblem) enter(id int) {
 	if way < 0 {
 		p.b[id] = room - slid
 	}
-	p.side[id], p.m[id] = 0, 1
+	p.side[id] = 0
 	k, _ := slices.BinarySearch(p.elbow, id)
 	p.elbow = slices.Insert(p.elbow, k, id)
 }

@@ -24,7 +24,7 @@ import (
 // constraints, and at a face's minimiser a constraint whose multiplier has the
 // wrong sign leaves. The objective falls with every move that has a length, so the
 // number of faces is finite where those without are few: where they are many,
-// dual takes over, if there is no ℓ.
+// dual takes over.
 //
 // The elbow's normals are kept linearly independent, restricted to the support.
 // Without ℓ, θ depends on the way to a face only through the face.
@@ -63,6 +63,7 @@ type marginProblem struct {
 	rounds    int       // faces that the last solve came to
 	b, v      []float64 // of dual: multipliers of the elbow, by row, and the gradient off the support
 	part      []float64 // work of dual
+	model     bool      // ℓ is on the side of its kink where the margin is, not side
 	warm      bool
 	factor    bool // h, q, r belong to the solution
 }
@@ -336,7 +337,7 @@ func (p *marginProblem) gradient() {
 		z := p.z[i*n : (i+1)*n]
 		// On the elbow the side is that of the gradient alone: there the margin
 		// is 1.
-		f, c := p.smoothLoss(p.m[i], side < 0)
+		f, c := p.smoothLoss(p.m[i], side < 0 && !p.model || p.m[i] < 1 && p.model)
 		if side < 0 {
 			f -= p.hinge
 		}
@@ -575,16 +576,14 @@ func (p *marginProblem) descend() error {
 		if !p.face() {
 			return errSingularHessian
 		}
-		if !p.curved {
-			if f := p.objective(); f < low-stillTol*math.Abs(low) || math.IsInf(low, 1) {
-				stuck, low = 0, f
-			} else if stuck++; stuck > stuckRounds {
-				if !p.dual(limit) {
-					break
-				}
-				stuck = 0
-				continue
+		if f := p.objective(); f < low-stillTol*math.Abs(low) || math.IsInf(low, 1) {
+			stuck, low = 0, f
+		} else if stuck++; stuck > stuckRounds && p.hinge > 0 {
+			if !p.dual(limit) {
+				break
 			}
+			stuck = 0
+			continue
 		}
 		moved, crossed := p.collect()
 		if crossed == 0 && (!p.curved || moved <= lastStep || moved < 1e-4 && moved > last/2) {
