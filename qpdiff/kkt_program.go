@@ -305,7 +305,7 @@ func (l *lagrangian) sensitivity(kkt *kktMatrix, m, q int, constraints []constra
 					change[i*n+c] = d.XAlpha.At(c, j) + floats.Dot(d.XX.RawRowView(c), v)
 				}
 			}
-			outside = max(outside, kkt.parts(change))
+			outside = max(outside, kkt.parts(change, rows, m, [3]bool{out.X != nil, out.Lambda != nil, out.Nu != nil}))
 		}
 		if outside > rangeTol {
 			errs = append(errs, &NotDifferentiableError{Input: fmt.Sprintf("alpha[%d]", j), Residual: outside, Remedy: "constraints depend on each other, or the objective is flat"})

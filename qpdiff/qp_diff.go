@@ -282,9 +282,10 @@ func (d *qpDerivative) solve(a *activeSet) (outside float64) {
 // Where active rows depend on each other the multipliers are not unique, and
 // strict complementarity is that of the multipliers with the fewest zeros: Q
 // and p then exist as a rule, G and h (A and b) do if none of their rows is
-// among the dependent ones. A row of zeros with the bound 0 is among them, and
-// its multiplier may be anything: it turns into a constraint, or into a
-// contradiction, by the least change. One with h > 0 is inactive.
+// among the dependent ones, and G and A where z is 0 whatever they are. A row of
+// zeros with the bound 0 is among the dependent ones, and its multiplier may be
+// anything: it turns into a constraint, or into a contradiction, by the least
+// change. One with h > 0 is inactive.
 //
 // The condition of the paper (Section 3) is the last of the three alone,
 // ∇_α g ∈ R(∇_z g). It is not sufficient: the minimiser of ½(x − a)² subject to
@@ -573,13 +574,14 @@ func (d *qpDerivative) write(s *Solution, dz, dlambda, dnu []float64) {
 func (d *qpDerivative) jvpExists(s *Solution, t *QPGrad, dz, dlambda, dnu []float64) error {
 	a := &s.set
 	var errs []error
+	wanted := [3]bool{dz != nil, dlambda != nil, dnu != nil}
 	for in, part := range [6]QPGrad{{Q: t.Q}, {P: t.P}, {G: t.G}, {H: t.H}, {A: t.A}, {B: t.B}} {
 		d.change(s, &part)
-		if out := max(d.solve(a), d.full.parts(d.rowChange(a, &part))); out > rangeTol {
+		if out := max(d.solve(a), d.full.parts(d.rowChange(a, &part), d.rows, a.m, wanted)); out > rangeTol {
 			errs = append(errs, &NotDifferentiableError{Input: QPInput(in).String(), Residual: out, Weak: slices.Clone(d.spare), Remedy: singularRemedy})
 		}
 	}
-	for o, wanted := range [3]bool{dz != nil, dlambda != nil, dnu != nil} {
+	for o, wanted := range wanted {
 		if out := d.full.outputFree(s, QPOutput(o)); wanted && out > rangeTol {
 			errs = append(errs, &NotDifferentiableError{Input: "any block", Residual: out, Remedy: QPOutput(o).String() + " is not unique: do not ask for its derivative"})
 		}

@@ -214,3 +214,22 @@ func TestQPRowThatPicksASolution(t *testing.T) {
 		t.Errorf("along b: ν̇ = %v, error %v", dnu, err)
 	}
 }
+
+// At a vertex in the origin z is 0 whatever the rows of the cone are, although
+// they depend on each other.
+func TestQPRowsOfACone(t *testing.T) {
+	q := QP{P: []float64{1, 1}, G: mat.NewDense(3, 2, []float64{-1, 0, 0, -1, -1, -1}), H: make([]float64, 3)}
+	var s Solution
+	if err := s.Solve(&q); err != nil {
+		t.Fatal(err)
+	}
+	if g, err := s.Jacobian(OutputZ, InputG); err != nil || mat.Norm(g, 1) > 1e-12 {
+		t.Errorf("∂z/∂G = %v, error %v", g, err)
+	}
+	if err := s.JVP([]float64{0, 0}, nil, nil, &QPGrad{G: mat.NewDense(3, 2, []float64{0, 1, 1, 0, 0, 0})}); err != nil {
+		t.Error(err)
+	}
+	if _, err := s.Jacobian(OutputZ, InputH); !errors.As(err, new(*NotDifferentiableError)) {
+		t.Errorf("∂z/∂h: error %v", err)
+	}
+}
