@@ -930,7 +930,7 @@ func (a *activeSet) equilibrate() float64 {
 		}
 		_, e := math.Frexp(math.Sqrt(norm))
 		_, have := math.Frexp(a.scale[r])
-		s := math.Ldexp(1, -min(e, have+1021)) // 0 is the scale of a row of zeros
+		s := math.Ldexp(1, -min(e, have+1021)) // a scale of 0 would lose the multiplier
 		a.scale[r] *= s
 		a.r[r] *= s
 		floats.Scale(s, a.crow(r))
