@@ -145,6 +145,15 @@ func sameBits(a, b []float64) bool {
 	})
 }
 
+// long is the number of random problems of a test that takes n of them, a fifth of
+// that with -short, as under the race detector and emulation.
+func long(n int) int {
+	if testing.Short() {
+		return n / 5
+	}
+	return n
+}
+
 func normals(rng *rand.Rand, n int) []float64 {
 	s := make([]float64, n)
 	for i := range s {

@@ -14,7 +14,8 @@ import (
 // was fitted before, or it is refused. The reference is solved in 400 bits, from
 // the kernel's exact values.
 func TestKernelSVMRightOrRefused(t *testing.T) {
-	const trials, tol = 1500, 1e-3 // as Fit documents it
+	const tol = 1e-3 // as Fit documents it
+	trials := long(1500)
 	accepted, refused := 0, 0
 	for trial := range trials {
 		rng := rand.New(rand.NewPCG(uint64(trial), 41))

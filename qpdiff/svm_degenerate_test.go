@@ -64,7 +64,7 @@ func TestSVMDegenerate(t *testing.T) {
 	sizes := [][2]int{{20, 5}, {60, 12}, {100, 20}, {30, 60}, {100, 100}, {150, 60}, {160, 137}}
 	l1s := []float64{0, .02, .05, .08, .1, .12, .15, .18, .2, .5, 2}
 	rng := rand.New(rand.NewPCG(3, 19))
-	for trial := range 300 {
+	for trial := range long(300) {
 		size := sizes[trial%len(sizes)]
 		rows, n := size[0], size[1]
 		kind := degenerateKinds[rng.IntN(len(degenerateKinds))]
@@ -92,7 +92,7 @@ func TestSVMDegenerate(t *testing.T) {
 // part of the loss is so small that the kinks decide.
 func TestLearnedLossDegenerate(t *testing.T) {
 	rng := rand.New(rand.NewPCG(100, 5))
-	for trial := range 120 {
+	for trial := range long(120) {
 		rows, n := 100, 20
 		if trial%2 > 0 {
 			rows, n = 60, 12

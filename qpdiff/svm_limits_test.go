@@ -256,7 +256,7 @@ func TestLearnedLossSteepSquaredHinge(t *testing.T) {
 // of a documented kind.
 func TestMarginLearnersExtremes(t *testing.T) {
 	rng := rand.New(rand.NewPCG(20, 5))
-	for range 6000 {
+	for range long(6000) {
 		rows, n := 2+rng.IntN(4), 1+rng.IntN(3)
 		d := Data{X: mat.NewDense(rows, n, extremes(rng, rows*n)), Y: make([]float64, rows)}
 		for i := range d.Y {
