@@ -1,6 +1,7 @@
 package qpdiff
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -58,6 +59,25 @@ func degenerateData(rng *rand.Rand, kind string, rows, n int) Data {
 // coordinate: a walk that cycles comes to 50.
 const degenerateRounds = 3
 
+// fitDegenerate fits l, whose solver is p, and checks the number of faces. It
+// reports whether there is a fit.
+func fitDegenerate(t *testing.T, name string, l learner, p *marginProblem, d Data, hyper []float64) (theta []float64, ok bool) {
+	t.Helper()
+	_, n := d.X.Dims()
+	theta = make([]float64, n)
+	if err := l.Load(d); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Fit(theta, hyper); err != nil {
+		t.Errorf("%s: %v", name, err)
+		return nil, false
+	}
+	if p.rounds > degenerateRounds*(p.rows+n) {
+		t.Errorf("%s: %d faces", name, p.rounds)
+	}
+	return theta, true
+}
+
 // Where more kinks meet than θ has coordinates, every fit ends at an optimum, and
 // soon.
 func TestSVMDegenerate(t *testing.T) {
@@ -70,20 +90,14 @@ func TestSVMDegenerate(t *testing.T) {
 		kind := degenerateKinds[rng.IntN(len(degenerateKinds))]
 		d := degenerateData(rng, kind, rows, n)
 		hyper := []float64{l1s[rng.IntN(len(l1s))], math.Pow(10, -2+3*rng.Float64())}
+		name := fmt.Sprintf("%s %d×%d at %v", kind, rows, n, hyper)
 		var l SVM
-		theta := make([]float64, n)
-		if err := l.Load(d); err != nil {
-			t.Fatal(err)
-		}
-		if err := l.Fit(theta, hyper); err != nil {
-			t.Errorf("%s %d×%d at %v: %v", kind, rows, n, hyper, err)
+		theta, ok := fitDegenerate(t, name, &l, &l.p, d, hyper)
+		if !ok {
 			continue
 		}
 		if gap := svmGap(&l, d, theta); !(math.Abs(gap) <= 1e-12) {
-			t.Errorf("%s %d×%d at %v: duality gap %g", kind, rows, n, hyper, gap)
-		}
-		if l.p.rounds > degenerateRounds*(l.p.rows+n) {
-			t.Errorf("%s %d×%d at %v: %d faces", kind, rows, n, hyper, l.p.rounds)
+			t.Errorf("%s: duality gap %g", name, gap)
 		}
 	}
 }
@@ -106,18 +120,11 @@ func TestLearnedLossDegenerate(t *testing.T) {
 		}
 		hyper := []float64{1, 0, 0, 0, math.Pow(10, -3+2*rng.Float64())}
 		hyper[1+rng.IntN(3)] = math.Pow(10, -4*rng.Float64())
+		name := fmt.Sprintf("%s %d×%d at %v", kind, rows, n, hyper)
 		var l LearnedLoss
-		theta := make([]float64, n)
-		if err := l.Load(d); err != nil {
-			t.Fatal(err)
-		}
-		if err := l.Fit(theta, hyper); err != nil {
-			t.Errorf("%s %d×%d at %v: %v", kind, rows, n, hyper, err)
-			continue
-		}
 		p := &l.p
-		if p.rounds > degenerateRounds*(p.rows+n) {
-			t.Errorf("%s %d×%d at %v: %d faces", kind, rows, n, hyper, p.rounds)
+		if _, ok := fitDegenerate(t, name, &l, p, d, hyper); !ok {
+			continue
 		}
 		p.gradient()
 		for e, i := range p.elbow {
@@ -126,7 +133,7 @@ func TestLearnedLossDegenerate(t *testing.T) {
 		}
 		for j, v := range p.grad {
 			if math.Abs(v) > 1e-11*(1+p.gradSize(j)) {
-				t.Errorf("%s %d×%d at %v: gradient %g in coordinate %d", kind, rows, n, hyper, v, j)
+				t.Errorf("%s: gradient %g in coordinate %d", name, v, j)
 			}
 		}
 	}
