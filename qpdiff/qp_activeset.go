@@ -980,6 +980,15 @@ func (a *activeSet) proximalWeight(zsize float64) float64 {
 	return weight
 }
 
+// curvature is the size of the objective's second derivatives, in the units of
+// the variables: that of Q, or that of the linear term over that of z.
+func (a *activeSet) curvature() float64 {
+	if a.shift == 0 {
+		return a.qmax
+	}
+	return max(a.qsize, a.shift/shiftLinear)
+}
+
 // staleSize is how far the sizes of P and of the bounds may be from those that
 // the weight of the proximal term was chosen for. Within three orders of
 // magnitude the steps converge as well. With far too weak a term, or from a

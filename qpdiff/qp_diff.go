@@ -89,6 +89,11 @@ type qpDerivative struct {
 // of it.
 const rangeTol = 1e-8
 
+// slowTol is the residual of a derivative above which its corrections with the
+// shifted factor count as too slow: Q is flat next to the proximal term there.
+// Rounding leaves up to 1e-13.
+const slowTol = 1e-12
+
 // differentiable prepares the derivatives at the last solution.
 func (s *Solution) differentiable(generalized bool) error {
 	if s.Status != Optimal {
@@ -226,39 +231,55 @@ func (d *qpDerivative) solve(a *activeSet) (outside float64) {
 	rz, ry := d.rz[:n], d.ry[:k]
 	copy(rz, d.cz)
 	copy(ry, d.cy)
-	before, size := math.Inf(1), 0.0
+	before := math.Inf(1)
 	for range 100 {
 		a.solveKKT(&d.tri, rz, ry)
 		floats.Add(v, rz)
 		floats.Add(y, ry)
-		left := 0.0
-		copy(rz, d.cz)
-		for i, r := range d.rows {
-			if y[i] != 0 {
-				floats.AddScaled(rz, -y[i], a.crow(r))
-			}
-			ry[i] = d.cy[i] - floats.Dot(a.crow(r), v)
-			left = max(left, math.Abs(ry[i]))
-			size = max(size, math.Abs(d.cy[i]))
-		}
-		for i := range n {
-			qv := floats.Dot(a.q[i*n:(i+1)*n], v)
-			size = max(size, math.Abs(d.cz[i]), math.Abs(qv))
-			rz[i] -= qv
-			left = max(left, math.Abs(rz[i]))
-		}
-		if left <= refined*size || !(left < before/2) {
+		left := d.residual(a)
+		if left <= refined || !(left < before/2) {
 			before = min(before, left)
 			break
 		}
 		before = left
 	}
-	if a.shift > 0 && !(before <= 1e-12*size) {
-		// Q is flat next to the proximal term, and the corrections too slow.
+	if a.shift > 0 && !(before <= slowTol) {
 		d.useFull(a)
 		return d.solve(a)
 	}
 	return 0
+}
+
+// residual sets (d.rz, d.ry) to the residual of the last solution and returns
+// its size, which no units change: that of each row against the larger of its
+// right-hand side and what v may be, and that of the gradient against the
+// largest term. v may be what the largest term moves it by where Q is steepest:
+// at a vertex it is 0, and then its own size is nothing but rounding.
+func (d *qpDerivative) residual(a *activeSet) float64 {
+	n := a.n
+	v, y, rz, ry := d.v[:n], d.y[:len(d.rows)], d.rz[:n], d.ry[:len(d.rows)]
+	clear(rz)
+	for i, r := range d.rows {
+		if y[i] != 0 {
+			floats.AddScaled(rz, y[i], a.crow(r))
+		}
+	}
+	var left, terms, size float64
+	for j, c := range rz {
+		unit, qv := a.unit[j], floats.Dot(a.q[j*n:(j+1)*n], v)
+		rz[j] = d.cz[j] - c - qv
+		left = max(left, unit*math.Abs(rz[j]))
+		terms = max(terms, unit*math.Abs(d.cz[j]), unit*math.Abs(c), unit*math.Abs(qv))
+		size = max(size, math.Abs(v[j])/unit)
+	}
+	terms = max(terms, a.shift*size)
+	size = max(size, terms/a.curvature())
+	left = ratio(left, terms)
+	for i, r := range d.rows {
+		ry[i] = d.cy[i] - floats.Dot(a.crow(r), v)
+		left = max(left, ratio(math.Abs(ry[i]), max(math.Abs(d.cy[i]), size)))
+	}
+	return left
 }
 
 // VJP adds to the fields of g that are not nil the gradient of

@@ -1,0 +1,189 @@
+package qpdiff
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// cotangents returns the cotangents of the equivalent problem's solution.
+func (u *qpUnits) cotangents(dz, dlambda, dnu []float64) (z, lambda, nu []float64) {
+	z, lambda, nu = slices.Clone(dz), slices.Clone(dlambda), slices.Clone(dnu)
+	for j := range z {
+		z[j] *= u.d[j]
+	}
+	for r := range lambda {
+		lambda[r] *= u.rows[r] / u.objective
+	}
+	for r := range nu {
+		nu[r] *= u.equalityRows[r] / u.objective
+	}
+	return z, lambda, nu
+}
+
+// gradient brings the gradient with respect to the equivalent problem's data to
+// the units of the problem.
+func (u *qpUnits) gradient(g *QPGrad) {
+	g.Q.Apply(func(i, j int, v float64) float64 { return v * u.objective * u.d[max(i, j)] * u.d[min(i, j)] }, g.Q)
+	for j := range g.P {
+		g.P[j] *= u.objective * u.d[j]
+	}
+	rows := func(m *mat.Dense, b, s []float64) {
+		if m == nil {
+			return
+		}
+		m.Apply(func(i, j int, v float64) float64 { return v * s[i] * u.d[j] }, m)
+		for i := range b {
+			b[i] *= s[i]
+		}
+	}
+	rows(g.G, g.H, u.rows)
+	rows(g.A, g.B, u.equalityRows)
+}
+
+// Units change no derivative: powers of two no bit of it, others by no more than
+// rounding.
+func TestQPDerivativeUnits(t *testing.T) {
+	for _, kind := range unitKinds {
+		if kind.status != Optimal || kind.name == "cone" { // no multiplier of a cone is unique
+			continue
+		}
+		t.Run(kind.name, func(t *testing.T) {
+			worst, answered := 0.0, 0
+			for i := range 60 {
+				rng := rand.New(rand.NewPCG(27, uint64(i)))
+				q := kind.draw(rng, 2+rng.IntN(7))
+				var s Solution
+				if err := s.Solve(&q); err != nil {
+					t.Fatal(err)
+				}
+				dz, dlambda, dnu := gaussians(rng, len(q.P)), gaussians(rng, len(q.H)), gaussians(rng, len(q.B))
+				// Only one output as a rule: its cotangent is the only size there is.
+				switch rng.IntN(3) {
+				case 0:
+					clear(dlambda)
+					clear(dnu)
+				case 1:
+					clear(dz)
+				}
+				g := newQPGrad(&q)
+				want := s.VJP(g, dz, dlambda, dnu)
+				if want == nil {
+					answered++
+				}
+				for trial := range 6 {
+					exact := trial%2 == 0
+					u := drawUnits(rng, &q, 10, 6, trial%4 == 1)
+					if exact {
+						u = drawUnits(rng, &q, 2, 20, false)
+						u.objective *= u.objective
+					}
+					other := u.apply(&q)
+					var r Solution
+					if err := r.Solve(&other); err != nil {
+						t.Fatal(err)
+					}
+					z, lambda, nu := u.cotangents(dz, dlambda, dnu)
+					h := newQPGrad(&other)
+					if err := r.VJP(h, z, lambda, nu); (err == nil) != (want == nil) {
+						t.Errorf("%d, %+v: error %v, not %v", i, u, err, want)
+						continue
+					}
+					u.gradient(h)
+					for in, x := range g.fields() {
+						size, off := 1.0, 0.0
+						for j, v := range x {
+							size = max(size, math.Abs(v))
+							off = max(off, math.Abs(v-h.fields()[in][j]))
+						}
+						worst = max(worst, off/size)
+						if exact && off > 0 {
+							t.Errorf("%d, %+v: powers of two change ∂%v by %g", i, u, QPInput(in), off/size)
+						}
+					}
+				}
+			}
+			t.Logf("%d answered, derivatives differ by %.2g", answered, worst)
+			if worst > 1e-10 || answered < 40 {
+				t.Errorf("%d of 60 answered, derivatives differ by %g", answered, worst)
+			}
+		})
+	}
+}
+
+// At a vertex no derivative depends on Q, and z does not depend on p: what
+// the solve with the proximal term leaves is measured in the units of z.
+func TestQPDerivativeAtVertex(t *testing.T) {
+	for _, objective := range []float64{1, 1e6, 1e-6, 0x1p20, 0x1p-20, 1e12, 1e-12} {
+		for i := range 100 {
+			rng := rand.New(rand.NewPCG(28, uint64(i)))
+			q := QP{Q: square(9, 9, 9, 9), P: []float64{-1, 1}, G: square(-1, 0, 0, -1), H: []float64{0, 0}, A: mat.NewDense(1, 2, []float64{1, 1}), B: []float64{1}}
+			if i > 0 {
+				n := 2 + rng.IntN(7)
+				q = boundedQP(rng, n)
+				if i%2 == 0 { // semidefinite
+					f := mat.NewDense(n, (n+1)/2, gaussians(rng, n*((n+1)/2)))
+					q.Q = mat.NewDense(n, n, nil)
+					q.Q.Mul(f, f.T())
+					// p, for the same vertex and multipliers.
+					var x mat.VecDense
+					if x.SolveVec(q.G.Slice(0, n, 0, n), mat.NewVecDense(n, slices.Clone(q.H[:n]))) != nil {
+						continue
+					}
+					p := mat.NewVecDense(n, q.P)
+					x.MulVec(q.Q, &x)
+					p.SubVec(p, &x)
+				}
+			}
+			u := drawUnits(rng, &q, 10, 0, false)
+			u.objective = objective
+			other := u.apply(&q)
+			var s Solution
+			if err := s.Solve(&other); err != nil {
+				t.Fatal(err)
+			}
+			g := newQPGrad(&other)
+			if err := s.VJP(g, gaussians(rng, len(q.P)), nil, nil); err != nil {
+				t.Errorf("%d, objective times %g: %v", i, objective, err)
+				continue
+			}
+			u.gradient(g)
+			for j, v := range g.P {
+				if !(math.Abs(v) <= 1e-14) {
+					t.Errorf("%d, objective times %g: ∂P[%d] = %g, want 0", i, objective, j, v)
+				}
+			}
+		}
+	}
+}
+
+// Where Q is flat next to the proximal term the corrections stop early. What they
+// leave of the cotangent is small, but not what it does to the derivative.
+func TestQPDerivativeWhereQIsFlat(t *testing.T) {
+	const low, rest = 1e-10, 3e-12
+	for _, objective := range []float64{1, 1e6, 1e-6} {
+		flat := rotated(low)
+		q := QP{Q: mat.NewDense(3, 3, nil), P: []float64{-1, -1, 1}, G: mat.NewDense(1, 3, []float64{0, 0, -1}), H: []float64{0}}
+		q.Q.Slice(0, 2, 0, 2).(*mat.Dense).Copy(flat)
+		q.Q.Scale(objective, q.Q)
+		for j := range q.P {
+			q.P[j] *= objective
+		}
+		var s Solution
+		if err := s.Solve(&q); err != nil {
+			t.Fatal(err)
+		}
+		g := newQPGrad(&q)
+		if err := s.VJP(g, []float64{1 + rest, 1 - rest, 0}, nil, nil); err != nil {
+			t.Fatal(err)
+		}
+		for j, want := range []float64{-1 - rest/low, -1 + rest/low} {
+			if v := g.P[j] * objective; math.Abs(v-want) > 1e-4 {
+				t.Errorf("objective times %g: ∂P[%d] = %v, want %v", objective, j, v, want)
+			}
+		}
+	}
+}
