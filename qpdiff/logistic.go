@@ -256,9 +256,9 @@ func (l *Logistic) Reset() { l.warm, l.fitted = false, false }
 // Fit writes the minimiser to theta (n entries, with an intercept n+1, the
 // intercept last) at hyper = [C]. The errors match ErrShape, ErrNotFinite or
 // ErrDomain for a hyper that is not one positive number, ErrNotFitted before
-// the first Load, ErrIllPosed where the Hessian is singular to machine precision
-// or overflows, and ErrIterationLimit, where theta holds the last iterate. After
-// any other error theta is as it was.
+// the first Load, ErrIllPosed where the Hessian at the solution is singular to
+// machine precision or overflows, and ErrIterationLimit, where theta holds the
+// last iterate. After any other error theta is as it was.
 func (l *Logistic) Fit(theta, hyper []float64) error {
 	l.fitted = false
 	if !l.loaded {
@@ -345,6 +345,12 @@ const (
 	logisticLastStep = 1e-8
 	// A step shorter than this in every margin leaves the Hessian as it was.
 	logisticSettled = 1e-13
+	// Where the Hessian is singular, so much of its diagonal is added to it, relative
+	// to the diagonal and to be above the rounding of its pivots; and a step shorter
+	// than logisticIdle in every margin leads nowhere, as it changes no weight of the
+	// Hessian by more than that. Answers depend on neither, but for rounding.
+	logisticDamping = 0x1p-44
+	logisticIdle    = 1e-3
 	// A step no longer than this in every margin needs no exponentials; nor
 	// long series, if it is shorter still: up to logisticTaylor four terms.
 	logisticNudge  = .5
@@ -363,11 +369,16 @@ func (l *Logistic) minimise(limit int) error {
 	}
 	l.placed = false
 	for l.iter = 1; l.iter <= limit; l.iter++ {
-		if err := l.newtonStep(); err != nil {
+		damped, err := l.newtonStep()
+		if err != nil {
 			return err
 		}
 		r := l.reach()
-		if r <= logisticLastStep || (r < 1e-3 && r > last/2 && l.gradientIsRoundoff()) {
+		if damped {
+			if r <= logisticIdle {
+				return errLogisticSingular
+			}
+		} else if r <= logisticLastStep || (r < 1e-3 && r > last/2 && l.gradientIsRoundoff()) {
 			axpy(1, l.step, l.theta)
 			for _, row := range l.out {
 				l.s[row], l.w[row] = 0, 0
@@ -623,22 +634,33 @@ func (l *Logistic) hessian() {
 	}
 }
 
-// newtonStep factors h in place and sets step = −h⁻¹g.
-func (l *Logistic) newtonStep() error {
+// newtonStep factors h in place and sets step = −h⁻¹g. Where h is singular to
+// working precision, it takes h plus a part of its diagonal, the least with which
+// the step descends: away from there, as rows become certain, h may be regular.
+func (l *Logistic) newtonStep() (damped bool, err error) {
 	copy(l.hess, l.h)
-	if err := l.factor(); err != nil {
-		return err
-	}
-	for j, v := range l.g {
-		l.step[j] = -v
-	}
-	l.backsolve(l.step)
-	for _, v := range l.step {
-		if !finite(v) {
-			return errLogisticSingular
+	for part := 0.0; part <= 1; part = max(logisticDamping, part*(1<<10)) {
+		if part > 0 {
+			copy(l.h, l.hess)
+			for j := range l.k {
+				l.h[j*l.k+j] *= 1 + part
+			}
+		}
+		if l.factor() != nil {
+			continue
+		}
+		for j, v := range l.g {
+			l.step[j] = -v
+		}
+		l.backsolve(l.step)
+		if !allFinite(l.step) {
+			break
+		}
+		if part == 0 || dot(l.g, l.step) < 0 {
+			return part > 0, nil
 		}
 	}
-	return nil
+	return false, errLogisticSingular
 }
 
 // factor overwrites h by its factor.

@@ -217,6 +217,51 @@ func TestLogisticSingular(t *testing.T) {
 	}
 }
 
+// A row so large that the Hessian at θ = 0 is singular to working precision does
+// not keep a fit from the solution, where it is regular: there the row is certain.
+// A start near the solution answers the same.
+func TestLogisticSingularOnTheWay(t *testing.T) {
+	rng := rand.New(rand.NewPCG(7, 3))
+	singular := 0
+	for k := range 1000 {
+		n := 2 + rng.IntN(5)
+		d := randomData(rng.Uint64(), 2*n, n, true)
+		for i := range 1 + rng.IntN(n-1) {
+			row := d.X.RawRowView(2 * i)
+			scale := math.Pow(10, 7+3*rng.Float64())
+			for j := range row {
+				row[j] *= scale
+			}
+		}
+		c := []float64{math.Pow(10, 2*rng.Float64()-1)}
+		var l Logistic
+		theta := make([]float64, n)
+		if err := l.Load(d); err != nil {
+			t.Fatal(err)
+		}
+		l.c = c[0]
+		l.evaluate(make([]float64, l.k))
+		if l.factor() != nil {
+			singular++
+		}
+		if err := l.Fit(theta, c); err != nil {
+			t.Errorf("problem %d, n = %d: %v", k, n, err)
+			continue
+		}
+		warm := make([]float64, n)
+		for j, v := range theta {
+			warm[j] = 1.001 * v
+		}
+		l.Start(warm)
+		if err := l.Fit(warm, c); err != nil || relErr(warm, theta) > 1e-9 {
+			t.Errorf("problem %d: from its solution, %v, error %v", k, relErr(warm, theta), err)
+		}
+	}
+	if singular < 500 {
+		t.Errorf("only %d Hessians are singular at 0", singular)
+	}
+}
+
 // A label 0 has a constant loss: it is refused, with or without sign.
 func TestLogisticRefusesLabelZero(t *testing.T) {
 	for _, zero := range []float64{0, math.Copysign(0, -1)} {
