@@ -50,8 +50,7 @@ type KernelSVM struct {
 	Bias bool
 	// Generalized makes the products answer where strict complementarity
 	// fails, as if each weakly active row stayed at the bound where it is or
-	// to which it is nearest; only where that left b without bound, the row of F
-	// furthest from its bounds stays in F. False: a NotDifferentiableError.
+	// to which it is nearest. False: a NotDifferentiableError.
 	Generalized bool
 
 	data   Data
@@ -64,7 +63,8 @@ type KernelSVM struct {
 	stale  bool // q.k does not belong to data
 	q      boxQP
 	fitted bool
-	weak   []int // distinct rows
+	weak   []int   // distinct rows
+	blur   float64 // how far rounding may have moved the β of weakly active rows in all, in units of C
 
 	beta, w, v, dy []float64 // by distinct row: β with weakly active ones at their bound, adjoint solution, cotangent of β, of y
 	used           []int     // the free set without weakly active rows
@@ -326,7 +326,35 @@ func (l *KernelSVM) findWeak() error {
 			l.weak = append(l.weak, i)
 		}
 	}
+	l.blur = 0
+	if up < 0 || down < 0 { // else there is no system whose condition the bounds take
+		l.weak = slices.DeleteFunc(l.weak, func(i int) bool { return !l.hidden(i) })
+	}
 	return nil
+}
+
+// hidden reports whether rounding hides on which side of its kink row i is, from
+// what it does to that row's own β or margin: one solve, where findWeak bounds all
+// rows by the condition of the free set's system.
+func (l *KernelSVM) hidden(i int) bool {
+	q := &l.q
+	x := q.z[:len(q.free)]
+	at, free := slices.BinarySearch(q.free, i)
+	if free {
+		clear(x)
+		x[at] = 1
+		terms := q.errorOf(x, 0)
+		if !negligible(min(q.beta[i]-q.lo[i], q.hi[i]-q.beta[i]), terms, 1) {
+			return false
+		}
+		l.blur += complementarityTol * eps * terms / l.c
+		return true
+	}
+	for k, j := range q.free {
+		x[k] = q.k[i*q.n+j]
+	}
+	label, size, _ := q.terms()
+	return negligible(math.Abs(q.r[i]-q.b), q.errorOf(x, 1)+label+math.Sqrt(q.k[i*q.n+i])*size, 1)
 }
 
 // bindsB reports whether row i bounds b on the side of the nearer end.
@@ -419,7 +447,8 @@ func (l *KernelSVM) VJP(g *Grad, dtheta []float64) error {
 // matters. Errors: ErrNotFitted; an ArgError of kind ErrShape or
 // ErrNotFinite for x and ErrNotFinite for ddst; where strict complementarity
 // fails and Generalized is not set, a NotDifferentiableError that names the
-// rows; an ArgError of kind ErrNotFinite where a product overflows, which leaves
+// rows; an ArgError of kind ErrIllPosed where rounding hides whether it does and
+// may have moved the β of the rows in question by more than C/1000; one of kind ErrNotFinite where a product overflows, which leaves
 // g and dx undefined.
 func (l *KernelSVM) DecideVJP(g *Grad, dx, x *mat.Dense, ddst []float64) error {
 	if err := l.checkRows(x); err != nil {
@@ -493,7 +522,12 @@ func (l *KernelSVM) prepare(g *Grad, arg string, cotangent []float64) error {
 	if err := checkFinite(arg, "give a finite cotangent", cotangent); err != nil {
 		return err
 	}
-	if len(l.weak) > 0 && !l.Generalized {
+	switch {
+	case len(l.weak) == 0 || !g.wanted():
+		return nil
+	case l.blur > decisionTol:
+		return argErrorf("Data", ErrIllPosed, remedyForDecisions, "is so ill-conditioned that rounding hides which rows are weakly active: it may have moved their β by %.2g·C", l.blur)
+	case !l.Generalized:
 		return l.notDifferentiable(g)
 	}
 	return nil
@@ -509,9 +543,6 @@ func (l *KernelSVM) notDifferentiable(g *Grad) error {
 	}
 	if g.Y != nil {
 		names = append(names, "y")
-	}
-	if len(names) == 0 {
-		return nil
 	}
 	e := &NotDifferentiableError{Input: strings.Join(names, ", "), Remedy: "move the hyperparameters, or set Generalized"}
 	for _, k := range l.weak {
@@ -546,11 +577,6 @@ func (l *KernelSVM) start(g *Grad) error {
 			_, weak := slices.BinarySearch(l.weak, j)
 			return weak
 		})
-		if len(l.used) == 0 && q.balanced {
-			if up, down := q.between(l.beta); up < 0 || down < 0 {
-				l.keepOne()
-			}
-		}
 		all := q.free
 		q.free = l.used
 		k := q.factor(0)
@@ -560,27 +586,15 @@ func (l *KernelSVM) start(g *Grad) error {
 		}
 	}
 	if len(l.used) == 0 && q.balanced {
-		// b is differentiated as the middle of the interval that is left.
+		// b is differentiated as the middle of the interval that is left. It has two
+		// ends: their absence takes a Σβ of C at least, and prepare bounds how far the
+		// weakly active rows are moved.
 		l.up, l.down = q.between(l.beta)
 	}
 	if len(l.weak) > 0 && l.Generalized {
 		g.Generalized = g.Generalized || g.wanted()
 	}
 	return nil
-}
-
-// keepOne takes the row of the free set that is furthest from its bounds back
-// into the set in use, where Σβ = 0 then determines its β.
-func (l *KernelSVM) keepOne() {
-	q := &l.q
-	far, at := -1.0, -1
-	for _, i := range q.free {
-		if d := min(q.beta[i]-q.lo[i], q.hi[i]-q.beta[i]) / (q.hi[i] - q.lo[i]); d > far {
-			far, at = d, i
-		}
-	}
-	l.beta[at] = q.beta[at]
-	l.used = append(l.used, at)
 }
 
 // Ties calls visit for pairs of equal rows i and k with equal labels whose β have a

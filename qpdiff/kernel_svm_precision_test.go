@@ -18,30 +18,7 @@ func TestKernelSVMRightOrRefused(t *testing.T) {
 	trials := long(1500)
 	accepted, refused := 0, 0
 	for trial := range trials {
-		rng := rand.New(rand.NewPCG(uint64(trial), 41))
-		rows, n := 4+rng.IntN(9), 1+rng.IntN(3)
-		d := classData(rng.Uint64(), rows, n)
-		decades, offset := float64(rng.IntN(7)), 1e3*rng.Float64()*float64(rng.IntN(2))
-		for j := range n {
-			unit := math.Pow(10, decades*(2*rng.Float64()-1))
-			for i := range rows {
-				d.X.Set(i, j, unit*(d.X.At(i, j)+offset))
-			}
-		}
-		l := &KernelSVM{Bias: rng.IntN(2) == 0}
-		hyper := []float64{math.Pow(10, 6*rng.Float64()-3), math.Pow(10, 2*rng.Float64()-1), 1}
-		if degree := rng.IntN(4); degree > 0 {
-			l.Kernel = Polynomial{Degree: degree}
-		} else {
-			hyper = hyper[:2]
-		}
-		theta := make([]float64, 1)
-		if !l.Bias {
-			theta = nil
-		}
-		if err := l.Load(d); err != nil {
-			t.Fatal(err)
-		}
+		l, theta, hyper := preciseTrial(t, trial)
 		var want []float64
 		for _, factor := range []float64{1, .6, 1.7} {
 			if factor != 1 {
@@ -56,10 +33,10 @@ func TestKernelSVMRightOrRefused(t *testing.T) {
 			}
 			accepted++
 			if want == nil {
-				want = preciseDecisions(l, hyper)
+				want, _ = preciseDecisions(l, hyper, 0)
 			}
 			got := make([]float64, len(want))
-			x := mat.NewDense(len(want), n, nil)
+			x := mat.NewDense(len(want), l.n, nil)
 			for i := range want {
 				x.SetRow(i, l.row(i))
 			}
@@ -75,6 +52,89 @@ func TestKernelSVMRightOrRefused(t *testing.T) {
 	}
 	if accepted < trials || refused < trials/5 {
 		t.Errorf("%d fits accepted and %d refused", accepted, refused)
+	}
+}
+
+// preciseTrial makes a problem whose features lie in units of up to 1e±6, far from
+// 0 or not.
+func preciseTrial(t *testing.T, trial int) (l *KernelSVM, theta, hyper []float64) {
+	rng := rand.New(rand.NewPCG(uint64(trial), 41))
+	rows, n := 4+rng.IntN(9), 1+rng.IntN(3)
+	d := classData(rng.Uint64(), rows, n)
+	decades, offset := float64(rng.IntN(7)), 1e3*rng.Float64()*float64(rng.IntN(2))
+	for j := range n {
+		unit := math.Pow(10, decades*(2*rng.Float64()-1))
+		for i := range rows {
+			d.X.Set(i, j, unit*(d.X.At(i, j)+offset))
+		}
+	}
+	l = &KernelSVM{Bias: rng.IntN(2) == 0}
+	hyper = []float64{math.Pow(10, 6*rng.Float64()-3), math.Pow(10, 2*rng.Float64()-1), 1}
+	if degree := rng.IntN(4); degree > 0 {
+		l.Kernel = Polynomial{Degree: degree}
+	} else {
+		hyper = hyper[:2]
+	}
+	theta = make([]float64, 1)
+	if !l.Bias {
+		theta = nil
+	}
+	if err := l.Load(d); err != nil {
+		t.Fatal(err)
+	}
+	return l, theta, hyper
+}
+
+// A product with Generalized is right to 1e-2 of the margin or refused, however
+// ill-conditioned the fit: C·∂f/∂C lies between its one-sided values, which are one
+// where C is not at a kink.
+func TestKernelSVMGeneralizedRightOrRefused(t *testing.T) {
+	const tol, h = 1e-2, 1e-20
+	// Rows at a kink by the bounds that take norms but not by their own errors, and
+	// rows whose own errors hide a kink that is not there.
+	trials := []int{496, 729, 2841, 3140, 21091, 24742, 39790, 54051, 181115}
+	for trial := range long(1500) {
+		trials = append(trials, trial)
+	}
+	generalized, exact, refused := 0, 0, 0
+	for _, trial := range trials {
+		l, theta, hyper := preciseTrial(t, trial)
+		l.Generalized = true
+		if l.Fit(theta, hyper) != nil {
+			continue
+		}
+		_, at := preciseDecisions(l, hyper, 0)
+		_, below := preciseDecisions(l, hyper, -h)
+		_, above := preciseDecisions(l, hyper, h)
+		for i := range at {
+			g := &Grad{Hyper: make([]float64, len(hyper))}
+			if err := l.DecideVJP(g, nil, mat.NewDense(1, l.n, l.row(i)), []float64{1}); err != nil {
+				if !errors.Is(err, ErrIllPosed) {
+					t.Fatalf("trial %d: %v", trial, err)
+				}
+				refused++
+				break
+			}
+			if g.Generalized {
+				generalized++
+			} else {
+				exact++
+			}
+			slope := func(from, to *big.Float) float64 {
+				d := precise(0).Sub(to, from)
+				v, _ := d.Quo(d, precise(h)).Float64()
+				return v
+			}
+			got, left, right := hyper[0]*g.Hyper[0], slope(below[i], at[i]), slope(at[i], above[i])
+			e := max(min(left, right)-got, got-max(left, right)) / (1 + math.Abs(left) + math.Abs(right))
+			if !(e <= tol) {
+				t.Errorf("trial %d, %T, C %.3g, weak %v: row %d has C·∂f/∂C = %v, want %v or %v", trial, l.kernel, hyper[0], l.weak, i, got, left, right)
+				break
+			}
+		}
+	}
+	if generalized < long(200) || exact < long(5000) || refused < 4 {
+		t.Errorf("%d generalised products, %d others, %d refused", generalized, exact, refused)
 	}
 }
 
@@ -165,7 +225,7 @@ func preciseKernel(k Kernel, params, x, z []float64) *big.Float {
 // preciseDecisions returns the decision values of the distinct rows of l, by an
 // active set method from β = 0. 1e-60 of the largest entry on the diagonal of K
 // makes each free set's system regular.
-func preciseDecisions(l *KernelSVM, hyper []float64) []float64 {
+func preciseDecisions(l *KernelSVM, hyper []float64, d float64) (f []float64, exact []*big.Float) {
 	n := l.q.n
 	zero := precise(0)
 	k := make([][]*big.Float, n)
@@ -179,14 +239,16 @@ func preciseDecisions(l *KernelSVM, hyper []float64) []float64 {
 			ridge = v
 		}
 	}
+	c := precise(1)
+	c.Mul(c.Add(c, precise(d)), precise(hyper[0]))
 	beta, lo, hi, free := make([]*big.Float, n), make([]*big.Float, n), make([]*big.Float, n), make([]bool, n)
 	for i := range n {
 		k[i][i].Add(k[i][i], ridge)
 		beta[i], lo[i], hi[i] = precise(0), precise(0), precise(0)
 		if y := l.q.y[i]; y > 0 {
-			hi[i] = precise(hyper[0] * l.rows.copies[i])
+			hi[i] = precise(0).Mul(c, precise(l.rows.copies[i]))
 		} else {
-			lo[i] = precise(-hyper[0] * l.rows.copies[i])
+			lo[i] = precise(0).Mul(c, precise(-l.rows.copies[i]))
 		}
 	}
 	b := precise(0)
@@ -304,12 +366,13 @@ func preciseDecisions(l *KernelSVM, hyper []float64) []float64 {
 		up, down := between()
 		b.Quo(b.Add(r[up], r[down]), precise(2))
 	}
-	f := make([]float64, n)
+	f, exact = make([]float64, n), make([]*big.Float, n)
 	for i, y := range l.q.y {
 		v := precise(y)
-		f[i], _ = v.Add(v.Sub(v, r[i]), b).Float64()
+		exact[i] = v.Add(v.Sub(v, r[i]), b)
+		f[i], _ = v.Float64()
 	}
-	return f
+	return f, exact
 }
 
 // eliminate solves the linear system whose last column is its right-hand side.

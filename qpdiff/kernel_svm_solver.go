@@ -209,12 +209,7 @@ func (q *boxQP) violation() float64 {
 func (q *boxQP) decisionError() float64 {
 	n, s := q.n, len(q.free)
 	e, f := q.z[:s], q.rhs[:n]
-	var size, sum float64
-	for i, b := range q.beta {
-		size += math.Sqrt(q.k[i*n+i]) * math.Abs(b)
-		sum += math.Abs(b)
-	}
-	label := 1 + math.Abs(q.b)
+	label, size, sum := q.terms()
 	for i, j := range q.free {
 		e[i] = math.Copysign(label+math.Sqrt(q.k[j*n+j])*size, q.fix[i])
 		if s == 1 {
@@ -233,6 +228,28 @@ func (q *boxQP) decisionError() float64 {
 		worst = max(worst, math.Abs(v)+label+math.Sqrt(q.k[i*n+i])*size)
 	}
 	return worst
+}
+
+// terms returns the sizes that errors are measured by: row i's condition sums
+// terms of label + √k_ii·size, and Σβ = 0 terms of sum.
+func (q *boxQP) terms() (label, size, sum float64) {
+	for i, b := range q.beta {
+		size += math.Sqrt(q.k[i*q.n+i]) * math.Abs(b)
+		sum += math.Abs(b)
+	}
+	return 1 + math.Abs(q.b), size, sum
+}
+
+// errorOf estimates the error of x·β + weight·b over the free set, in units of eps:
+// what rounding of the terms of the conditions that determine β and b makes. It
+// overwrites x, and needs the factor.
+func (q *boxQP) errorOf(x []float64, weight float64) float64 {
+	label, size, sum := q.terms()
+	e := sum * math.Abs(q.bordered(x, weight))
+	for k, j := range q.free {
+		e += math.Abs(x[k]) * (label + math.Sqrt(q.k[j*q.n+j])*size)
+	}
+	return e
 }
 
 // residual computes r and the size of its terms.
