@@ -229,10 +229,7 @@ func (g *process) improvement(x []float64) float64 {
 	sd := math.Sqrt(g.variance)
 	gain := (g.y[g.best] - g.mean - mean) / sd
 	s := math.Sqrt(max(1+nugget-explained, 0))
-	if s < 1e-12 {
-		return max(gain, 0)
-	}
-	z := gain / s
+	z := gain / s // ±Inf where s is 0: the result is max(gain, 0), or NaN, never the best
 	return gain*.5*math.Erfc(-z/math.Sqrt2) + s*math.Exp(-.5*z*z)/math.Sqrt(2*math.Pi)
 }
 

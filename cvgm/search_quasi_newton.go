@@ -67,8 +67,8 @@ const (
 	// model to the next must gain. It is far above the rounding of a loss, so
 	// that a search at a kink ends.
 	minGain = 1e-8
-	// minStep is the share of a step at which the line search gives up: ten
-	// rejections in a row mean that the model's slope is not the loss's.
+	// minStep is the share of a step at which the line search gives up:
+	// eleven rejections in a row mean that the model's slope is not the loss's.
 	minStep = 1e-10
 )
 

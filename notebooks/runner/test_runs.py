@@ -36,7 +36,11 @@ PARAMS = """func params() experiment.ElasticNetParams {
 	p.K, p.Seeds, p.LongSteps, p.SurfacePoints = 16, SEEDS, 100, 4
 	return notebooks.Params(p)
 }"""
-SLOW = "%%\ntime.Sleep(time.Minute)"
+SLOW = """%%
+if err := os.WriteFile(filepath.Join(os.Getenv("CVGM_OUT"), "slow"), nil, 0o644); err != nil {
+	panic(err)
+}
+time.Sleep(time.Minute)"""
 
 
 def link(source, target):
@@ -331,8 +335,7 @@ class Runs(unittest.TestCase):
                 self.notebook("01_slow", WRITES, SLOW)
                 before = self.outputs()
                 process = self.start()
-                kernels = self.wait_for(lambda: self.processes("gonb_"))
-                self.assertTrue(kernels, "no cell ever ran")
+                self.wait_for_slow_cell()
                 process.send_signal(stop)
                 said = process.communicate(timeout=60)[0]
                 self.assertEqual(process.returncode, 1, said)
@@ -422,7 +425,7 @@ class Runs(unittest.TestCase):
         process = self.start()
         self.addCleanup(process.communicate)
         self.addCleanup(process.terminate)
-        self.assertTrue(self.wait_for(lambda: self.processes("gonb_")), "no cell ever ran")
+        self.wait_for_slow_cell()
         folder = next(self.temporary.glob("cvgm-*"))
         connection = json.loads((folder / "kernel.json").read_text())
         ports = [connection[f"{name}_port"] for name in ("shell", "iopub", "stdin", "control", "hb")]
@@ -649,6 +652,10 @@ class Runs(unittest.TestCase):
             except OSError:
                 continue
         return found
+
+    def wait_for_slow_cell(self):
+        """Waits until SLOW sleeps; the programs of the cells before it have ended."""
+        self.assertTrue(self.wait_for(lambda: [*(self.checkout / ".work").rglob("slow")]), "the slow cell never ran")
 
     def wait_for(self, condition):
         deadline = time.monotonic() + 120
