@@ -822,9 +822,10 @@ func (l *Logistic) VJP(g *Grad, dtheta []float64) error {
 // vjpX adds yᵢ C((1−πᵢ) u − πᵢ(1−πᵢ)(uᵀzᵢ) θ) to row i of gx, with uᵀzᵢ in dm.
 func (l *Logistic) vjpX(gx blas64.General, u []float64) {
 	n, m, c := gx.Cols, l.nRows, l.c
+	theta := l.theta[:n]
 	y, s, w, dm := l.data.Y[:m], l.s[:m], l.w[:m], l.dm[:m]
 	if n == 2 {
-		u0, u1, t0, t1 := u[0], u[1], l.theta[0], l.theta[1]
+		u0, u1, t0, t1 := u[0], u[1], theta[0], theta[1]
 		for i, a := range dm {
 			cy := c * y[i]
 			p, q := cy*s[i], cy*w[i]*a
@@ -836,9 +837,11 @@ func (l *Logistic) vjpX(gx blas64.General, u []float64) {
 	}
 	for i, a := range dm {
 		cy := c * y[i]
+		p, q := cy*s[i], -cy*w[i]*a
 		row := gx.Data[i*gx.Stride:][:n]
-		axpy(cy*s[i], u[:n], row)
-		axpy(-cy*w[i]*a, l.theta[:n], row)
+		for j, uj := range u[:n] {
+			row[j] = row[j] + p*uj + q*theta[j]
+		}
 	}
 }
 
