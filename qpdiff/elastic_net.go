@@ -53,6 +53,7 @@ type ElasticNet struct {
 	xty    []float64 // Xᵀy/N
 	root   []float64 // ‖x_j‖/√N
 	rmsY   float64   // ‖y‖/√N
+	hold   float64   // a λ1 above it may hold some coordinate at zero for certain
 	l1, l2 []float64
 	qp     kinkedQP
 
@@ -107,9 +108,11 @@ func (e *ElasticNet) Load(d Data) error {
 		axpy(y, raw.Data[i*raw.Stride:i*raw.Stride+n], e.xty)
 	}
 	e.rmsY = math.Sqrt(dot(d.Y, d.Y) * inv)
+	e.hold = math.Inf(1)
 	for j := range n {
 		e.xty[j] *= inv
 		e.root[j] = math.Sqrt(e.gram[j*n+j])
+		e.hold = min(e.hold, e.root[j]*e.rmsY)
 		if !finite(e.root[j]*e.rmsY) || !finite(e.xty[j]) {
 			e.qp.reset()
 			return argErrorf("Data", ErrNotFinite, "scale the features and labels", "is so large that XᵀX or Xᵀy overflows at column %d", j)
@@ -160,11 +163,14 @@ func (e *ElasticNet) Fit(theta, hyper []float64) error {
 		return err
 	}
 	e.perFeature, e.hypers = e.PerFeature, want
+	var most float64 // of the λ1
 	if e.perFeature {
 		copy(e.l1, hyper)
 		copy(e.l2, hyper[n:])
+		most = largest(e.l1)
 	} else {
 		l1, l2 := hyper[0], hyper[1]
+		most = l1
 		for j := range e.l1 {
 			e.l1[j] = l1
 			e.l2[j] = l2
@@ -173,10 +179,12 @@ func (e *ElasticNet) Fit(theta, hyper []float64) error {
 	// The residual of the solution is not longer than y, so that some penalties
 	// hold their coordinates at zero for certain. In the warm start their slopes
 	// might overflow.
-	for j, l1 := range e.l1 {
-		if e.qp.x[j] != 0 && l1 > e.root[j]*e.rmsY {
-			e.qp.x[j] = 0
-			e.qp.activate()
+	if most > e.hold {
+		for j, l1 := range e.l1 {
+			if e.qp.x[j] != 0 && l1 > e.root[j]*e.rmsY {
+				e.qp.x[j] = 0
+				e.qp.activate()
+			}
 		}
 	}
 	if err := e.qp.solve(); err != nil {
@@ -196,31 +204,25 @@ func (e *ElasticNet) Fit(theta, hyper []float64) error {
 // them at zero the solution can be unique only if the features at their kink
 // are linearly independent together with the support.
 func (e *ElasticNet) findWeak() error {
-	q, n := &e.qp, e.n
-	// In the variables √h_jj·θ_j, which give the active system a unit diagonal.
-	var tt float64
-	for i, j := range q.act {
-		t := math.Sqrt(e.gram[j*n+j]+e.l2[j]) * math.Abs(q.x[j])
-		tt += t * t
-		q.z[i] = t
-	}
-	size := math.Sqrt(tt)
+	e.weak, e.weakFree = e.weak[:0], e.weakFree[:0]
+	size, near := e.nearWeak()
 	if !finite(size) {
 		return argErrorf("hyper", ErrNotFinite, "raise lambda2, or scale the features and labels", "leaves a solution that overflows")
 	}
-	atZero := e.listWeak(e.rmsY+size, q.condBound())
-	if len(e.weak)+len(e.weakFree) > 0 {
-		// Not by the bounds alone.
-		in := 0.0
-		for _, j := range q.act {
-			in = max(in, e.root[j]/math.Sqrt(e.gram[j*n+j]+e.l2[j]))
-		}
-		if len(q.act) == 0 {
-			in = 1
-		}
-		atZero = e.listWeak(e.rmsY*in+size, q.cond())
+	if !near {
+		return nil
 	}
-	if !atZero {
+	q, n := &e.qp, e.n
+	in := 0.0
+	for i, j := range q.act {
+		d := math.Sqrt(e.gram[j*n+j] + e.l2[j])
+		q.z[i] = d * math.Abs(q.x[j])
+		in = max(in, e.root[j]/d)
+	}
+	if len(q.act) == 0 {
+		in = 1
+	}
+	if !e.listWeak(e.rmsY*in+size, q.cond()) {
 		return nil
 	}
 	s := e.restrict(func(j int, active, weak bool) bool { return active || weak })
@@ -230,12 +232,41 @@ func (e *ElasticNet) findWeak() error {
 	return nil
 }
 
+// nearWeak returns the size of the solution in the variables √h_jj·θ_j, which
+// give the active system a unit diagonal, and reports whether bounds of the
+// condition and of the right-hand side leave a coordinate that may be weakly
+// active.
+func (e *ElasticNet) nearWeak() (size float64, near bool) {
+	q, n := &e.qp, e.n
+	sum, least := 0.0, math.Inf(1) // of h_jj·θ_j²
+	for _, j := range q.act {
+		t := (e.gram[j*n+j] + e.l2[j]) * q.x[j] * q.x[j]
+		sum += t
+		if t < least {
+			least = t
+		}
+	}
+	size = math.Sqrt(sum)
+	scale := e.rmsY + size
+	if negligible(math.Sqrt(least), scale, q.bound) {
+		return size, true
+	}
+	next := 0
+	for j, g := range q.grad {
+		if next < len(q.act) && q.act[next] == j {
+			next++
+		} else if negligible(e.l1[j]-math.Abs(g), e.l1[j]+e.root[j]*scale, q.bound) {
+			return size, true
+		}
+	}
+	return size, false
+}
+
 // listWeak lists the coordinates that are weakly active where the solution and
 // the right-hand side of the active system have the given size and the system
 // the condition cond, and reports whether any of them is at zero.
 func (e *ElasticNet) listWeak(size, cond float64) (atZero bool) {
 	q := &e.qp
-	e.weak, e.weakFree = e.weak[:0], e.weakFree[:0]
 	next := 0
 	for j := range e.n {
 		if next < len(q.act) && q.act[next] == j {

@@ -29,7 +29,8 @@ type kinkedQP struct {
 	z, grad       []float64 // work; after solve: c − Gx where x_j is held at zero
 	d, at         []float64 // work of stepTo
 	cross         []int
-	warm, hadFree bool // x and act come from a solve; that solve had free coordinates
+	bound         float64 // of the condition of the active system, from above
+	warm, hadFree bool    // x and act come from a solve; that solve had free coordinates
 }
 
 func (q *kinkedQP) resize(n int) {
@@ -167,7 +168,8 @@ func (q *kinkedQP) factor() int {
 	if k := ldlFactor(q.a, q.dinv, s, w, 8*eps*float64(q.n)); k < s {
 		return k
 	}
-	if unsolvable(q.condBound()) && unsolvable(q.cond()) {
+	q.bound = q.condBound()
+	if unsolvable(q.bound) && unsolvable(q.cond()) {
 		return ldlDependent(q.a, q.dinv, s, w, q.d, q.at)
 	}
 	for i := range s {
@@ -180,8 +182,9 @@ func (q *kinkedQP) factor() int {
 // diagonal, as factorised last, from above.
 func (q *kinkedQP) condBound() float64 {
 	inv, n := 1.0, q.n
+	dinv := q.dinv[:len(q.act)]
 	for i, j := range q.act {
-		inv *= (q.g[j*n+j] + q.r[j]) * q.dinv[i]
+		inv *= (q.g[j*n+j] + q.r[j]) * dinv[i]
 	}
 	if inv <= 1e6 {
 		return condBound(len(q.act), 1/inv, 0)
