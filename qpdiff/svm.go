@@ -353,10 +353,11 @@ func (l *marginFit) listWeak(l1 bool, theta float64, root []float64, cond float6
 	for e, i := range p.elbow {
 		onElbow[e] = scaled(i)
 	}
-	// A bound of what drift moves the margin of a normal of length 1.
-	sway := 0.0
+	// A bound of the error of the margin of a normal of length 1, but for the
+	// rounding of the margin's own 1.
+	sway := cond * theta
 	if len(root) > 0 {
-		sway = drift / slices.Min(root)
+		sway += drift / slices.Min(root)
 	}
 	kinked := p.hinge > 0 || p.smooth[1] > 0 // else a kink in the hinge loss's weight only
 	e := 0
@@ -371,8 +372,8 @@ func (l *marginFit) listWeak(l1 bool, theta float64, root []float64, cond float6
 		}
 		// The solver leaves a row on the other side only where rounding hides that.
 		// The bound comes first: it takes no pass over the row.
-		own := cond * (1 + p.norm[i]*theta)
-		if slack := (m - 1) * float64(p.side[i]); slack > 0 && (!negligible(slack, own+p.norm[i]*sway, 1) || !negligible(slack, own+scaled(i)*drift, 1)) {
+		slack := (m - 1) * float64(p.side[i])
+		if slack > 0 && (!negligible(slack, cond+p.norm[i]*sway, 1) || !negligible(slack, cond*(1+p.norm[i]*theta)+scaled(i)*drift, 1)) {
 			continue
 		}
 		if kinked {

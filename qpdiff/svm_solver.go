@@ -571,19 +571,22 @@ func (p *marginProblem) descend() error {
 	still := 0          // steps of length zero in a row
 	rounded := false    // correct has moved margins to 1, so that the next step is not exact
 	last := math.Inf(1) // length of the step before, on the same face
-	stuck, low := 0, math.Inf(1)
-	for limit := p.rounds + 200 + 50*(p.rows+p.n); p.rounds < limit; {
+	low := math.Inf(1)
+	limit := p.rounds + 200 + 50*(p.rows+p.n)
+	for round := 1; p.rounds < limit; round++ {
 		if !p.face() {
 			return errSingularHessian
 		}
-		if f := p.objective(); f < low-stillTol*math.Abs(low) || math.IsInf(low, 1) {
-			stuck, low = 0, f
-		} else if stuck++; stuck > stuckRounds && p.hinge > 0 {
-			if !p.dual(limit) {
-				break
+		if round%stuckRounds == 0 && p.hinge > 0 {
+			f := p.objective()
+			stuck := f >= low-stillTol*math.Abs(low)
+			low = f
+			if stuck {
+				if !p.dual(limit) {
+					break
+				}
+				continue
 			}
-			stuck = 0
-			continue
 		}
 		moved, crossed := p.collect()
 		if crossed == 0 && (!p.curved || moved <= lastStep || moved < 1e-4 && moved > last/2) {
@@ -637,11 +640,15 @@ func (p *marginProblem) descend() error {
 // a step leads away, or back, and then it stays.
 func (p *marginProblem) correct() (changed bool) {
 	size := math.Sqrt(dot(p.theta, p.theta))
+	norm := p.norm[:len(p.side)]
 	for i, side := range p.side {
-		v, terms := (p.m[i]-1)*float64(side), 1+p.norm[i]*size
+		v, terms := (p.m[i]-1)*float64(side), 1+norm[i]*size
+		if v > stillTol*terms {
+			continue
+		}
 		switch {
 		case v < -stillTol*terms:
-		case p.tried[i] || side == 0 || v > stillTol*terms:
+		case p.tried[i] || side == 0:
 			continue
 		case v < 0 && p.steep(i, -v/stillTol), side < 0 && p.steep(i, complementarityTol*eps*terms):
 			// At 1, not beyond it on the new side too, which would hide the kink.
