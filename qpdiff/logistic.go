@@ -799,6 +799,9 @@ func (l *Logistic) VJP(g *Grad, dtheta []float64) error {
 	if g.Y != nil {
 		raw := l.data.X.RawMatrix()
 		for i, a := range l.dm {
+			if l.s[i] == 0 { // the row is left out, whatever it holds
+				continue
+			}
 			x := raw.Data[i*raw.Stride : i*raw.Stride+n]
 			ux, tx := dot(u[:n], x), dot(l.theta[:n], x)
 			if l.d > n {
@@ -827,6 +830,9 @@ func (l *Logistic) vjpX(gx blas64.General, u []float64) {
 	if n == 2 {
 		u0, u1, t0, t1 := u[0], u[1], theta[0], theta[1]
 		for i, a := range dm {
+			if s[i] == 0 { // left out, whatever the label
+				continue
+			}
 			cy := c * y[i]
 			p, q := cy*s[i], cy*w[i]*a
 			row := gx.Data[i*gx.Stride:][:2]
@@ -836,6 +842,9 @@ func (l *Logistic) vjpX(gx blas64.General, u []float64) {
 		return
 	}
 	for i, a := range dm {
+		if s[i] == 0 {
+			continue
+		}
 		cy := c * y[i]
 		p, q := cy*s[i], -cy*w[i]*a
 		row := gx.Data[i*gx.Stride:][:n]
@@ -874,6 +883,9 @@ func (l *Logistic) JVP(dtheta []float64, d *Grad) error {
 	raw := l.data.X.RawMatrix()
 	dz := l.cand
 	for i := range l.nRows {
+		if l.s[i] == 0 { // the row is left out, whatever it holds
+			continue
+		}
 		x, y := raw.Data[i*raw.Stride:i*raw.Stride+n], l.data.Y[i]
 		clear(dz)
 		if d.X != nil {

@@ -328,6 +328,40 @@ func TestLogisticOverflow(t *testing.T) {
 	}
 }
 
+// A row that is left out has derivative zero, also where its terms would overflow.
+func TestLogisticLeavesOutWhatOverflows(t *testing.T) {
+	for _, n := range []int{2, 3} {
+		d := randomData(5, 12, n, true)
+		for _, big := range []struct{ y, x float64 }{{1e308, 1}, {-1, 1e308}} {
+			d.Y[4] = big.y
+			for j := range n {
+				d.X.Set(4, j, big.x)
+			}
+			var full, part Logistic
+			theta, tangent := make([]float64, n), make([]float64, n)
+			hyper := []float64{100}
+			if err := errors.Join(full.Load(d), part.LoadWithout(&full, []int{4}), part.Fit(theta, hyper)); err != nil {
+				t.Fatal(err)
+			}
+			move := Grad{X: mat.NewDense(12, n, nil), Y: make([]float64, 12)}
+			for j := range n {
+				move.X.Set(4, j, 3)
+			}
+			move.Y[4] = 2
+			if err := part.JVP(tangent, &move); err != nil || !sameBits(tangent, make([]float64, n)) {
+				t.Errorf("n = %d, %+v: JVP %v, error %v", n, big, tangent, err)
+			}
+			g := Grad{X: mat.NewDense(12, n, nil), Y: make([]float64, 12)}
+			for j := range theta {
+				theta[j] = 1e3
+			}
+			if err := part.VJP(&g, theta); err != nil || g.Y[4] != 0 || largest(g.X.RawRowView(4)) != 0 {
+				t.Errorf("n = %d, %+v: VJP %v and %v, error %v", n, big, g.X.RawRowView(4), g.Y[4], err)
+			}
+		}
+	}
+}
+
 // A learner without some rows begins at the solution of the learner of all rows
 // only where that is one for its own C.
 func TestLogisticStartsAtItsOwnC(t *testing.T) {
