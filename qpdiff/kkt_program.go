@@ -157,6 +157,8 @@ func (p *Program) Differentiate(x, lambda, nu, alpha []float64) (*Sensitivity, e
 		if slack <= push { // active
 			rows = append(rows, i)
 			coef = append(coef, c.d.X...)
+		} else { // what its multiplier holds in the gradient is an error of the point
+			floats.AddScaled(l.grad, -c.mult, c.d.X)
 		}
 	}
 	kkt := newKKTMatrix(n, len(rows), l.hess.RawMatrix().Data, coef)

@@ -328,6 +328,21 @@ func TestProgramComplementarity(t *testing.T) {
 	}
 }
 
+// A multiplier of a row that does not count as active is part of the error of the
+// point: it may hide that the slack is 0.
+func TestProgramMultiplierBesideSlack(t *testing.T) {
+	q := QP{Q: mat.NewDense(3, 3, []float64{1, 0, 0, 0, 5, -4, 0, -4, 5}), P: []float64{0, 3, 0},
+		G: mat.NewDense(4, 3, []float64{0, -3, 0, -2, 0, -2, -3, 3, -3, 2, -1, 0}), H: []float64{0, 3, 2, 0}}
+	p, alpha := qpProgram(&q)
+	for _, off := range []float64{6e-33, 6e-20} {
+		var nd *NotDifferentiableError
+		// −off and off/2 balance each other in the gradient, where both should be 0.
+		if _, err := p.Differentiate([]float64{-off, 0, -3.3e-16}, []float64{1, 0, 0, off / 2}, nil, alpha); !errors.As(err, &nd) || !cmp.Equal(nd.Weak, []int{3}) {
+			t.Errorf("off by %g: %v", off, err)
+		}
+	}
+}
+
 // A slack is told from zero by the accuracy of the point: its own residual and
 // rounding, not Tol.
 func TestProgramTolerance(t *testing.T) {
