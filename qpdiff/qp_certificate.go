@@ -35,16 +35,7 @@ func (a *activeSet) provesInfeasible(r int) bool {
 		if !(beta < -rayGain*size) {
 			return false
 		}
-		left, term := 0.0, 0.0
-		for j, v := range rho {
-			sum := math.Abs(a.crow(r)[j])
-			for i, s := range a.w {
-				sum = max(sum, math.Abs(a.y[i]*a.crow(s)[j]))
-			}
-			left = max(left, math.Abs(v)*a.unit[j])
-			term = max(term, sum*a.unit[j])
-		}
-		if left <= rayTol*eps*term {
+		if a.rayError(r, rho) <= rayTol*eps {
 			return true
 		}
 		if pass == 0 { // what is left of ρ may be the rounding error of a.y
@@ -59,6 +50,21 @@ func (a *activeSet) provesInfeasible(r int) bool {
 		}
 	}
 	return false
+}
+
+// rayError returns the largest entry of ρ, relative to the largest of the terms
+// that its entries sum, in the units of the variables.
+func (a *activeSet) rayError(r int, rho []float64) float64 {
+	left, term := 0.0, 0.0
+	for j, v := range rho {
+		sum := math.Abs(a.crow(r)[j])
+		for i, s := range a.w {
+			sum = max(sum, math.Abs(a.y[i]*a.crow(s)[j]))
+		}
+		left = max(left, math.Abs(v)*a.unit[j])
+		term = max(term, sum*a.unit[j])
+	}
+	return ratio(left, term)
 }
 
 // ray returns ρ = c_r − Σ yᵢ c_wᵢ, β = r_r − Σ yᵢ r_wᵢ and the size that β would
@@ -103,7 +109,8 @@ func (a *activeSet) provesNonconvex(s *Solution, bad int) bool {
 			terms += math.Abs(t)
 		}
 	}
-	if curv < -float64(n)*eps*terms {
+	// Each product may besides lose what underflows.
+	if curv < -float64(n)*(eps*terms+float64(n)*math.SmallestNonzeroFloat64) {
 		s.Certificate.Z, s.Certificate.Residual = v, curv
 		return true
 	}
@@ -133,12 +140,7 @@ func (a *activeSet) certifyInfeasible(s *Solution, r int) {
 		put(s, a.y[i]/beta)
 	}
 	put(r, -1/beta) // last: a working set left from the problem before may hold r
-	// In the units of the variables the scaled rows have norms near one.
-	c.Residual = 0
-	for j, v := range rho {
-		c.Residual = max(c.Residual, math.Abs(v)*a.unit[j])
-	}
-	c.Residual /= max(1, floats.Norm(a.y[:len(a.w)], math.Inf(1)))
+	c.Residual = a.rayError(r, rho)
 	if !inRange {
 		c.Residual = math.Inf(1)
 	}
@@ -149,8 +151,9 @@ const (
 	// terms, from Qd = 0, Gd ≤ 0 and Ad = 0.
 	unboundedTol = 1e-13
 	// slopeTol is the least fall of the objective along that direction, relative
-	// to p: four decades above what repairing its violations may cost.
-	slopeTol = 1e-9
+	// to p, as a multiple of its violations, or of eps where they are less: four
+	// decades above what repairing them may cost.
+	slopeTol = 1e4
 )
 
 // provesUnbounded reports whether the last proximal step is a direction in
@@ -170,10 +173,7 @@ func (a *activeSet) provesUnbounded(s *Solution) bool {
 	}
 	floats.Scale(1/big, d)
 	slope := floats.Dot(a.p, d)
-	if !(slope < -slopeTol*pmax) {
-		return false
-	}
-	worst := 0.0
+	worst := eps
 	for i := range n {
 		if qmax > 0 {
 			worst = max(worst, math.Abs(floats.Dot(a.q[i*n:(i+1)*n], d))/(math.Sqrt(a.d[i])*qmax))
@@ -188,7 +188,7 @@ func (a *activeSet) provesUnbounded(s *Solution) bool {
 			worst = max(worst, v)
 		}
 	}
-	if !(worst <= unboundedTol) {
+	if !(worst <= unboundedTol && slope < -slopeTol*worst*pmax) {
 		return false
 	}
 	c := &s.Certificate

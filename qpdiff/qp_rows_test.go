@@ -88,3 +88,54 @@ func TestQPRowBeyondTheUnitsOfP(t *testing.T) {
 		t.Errorf("z = %v, λ = %v, error %v", s.Z, s.Lambda, err)
 	}
 }
+
+// Entries so small that their products underflow prove no negative curvature: what
+// is left of zᵀQz may be the rounding of a number without the bits for it.
+func TestQPCurvatureThatUnderflows(t *testing.T) {
+	q := QP{
+		Q: mat.NewDense(4, 4, []float64{
+			2.7292287270057325e-304, 0, -2.430001624063235e-165, -4.548142179666e-311,
+			0, 0, 1.0467921260799739e-191, 0,
+			-2.430001624063235e-165, 1.0467921260799739e-191, 2.1635811738755592e-26, 4.049493094403965e-172,
+			-4.548142179666e-311, 0, 4.049493094403965e-172, 7.579283e-318,
+		}),
+		P: []float64{3.4381418174526606e+188, 5.368701977556781e+138, -1.4393589935279701e-09, 3.350569845608805e+138},
+		A: mat.NewDense(1, 4, []float64{2.9606869134357043e-181, -2.011579752359372e-266, -5.300834844452054e-78, 4.93070993348117e+208}),
+		B: []float64{1.2898031287890026e+151},
+	}
+	var s Solution
+	if err := s.Solve(&q); errors.Is(err, ErrNonconvex) {
+		t.Errorf("%+v", s.Certificate)
+	}
+	// Small entries that are beyond their rounding do.
+	q = QP{Q: mat.NewDense(2, 2, []float64{1e-290, -3e-290, -3e-290, 1e-290}), P: []float64{1, 1}}
+	if err := s.Solve(&q); !errors.Is(err, ErrNonconvex) {
+		t.Errorf("status %v, %v", s.Status, err)
+	}
+}
+
+// The residual of a certificate is a fraction of what its equations sum, also of
+// rows with one entry, which have no say in the units of the variables.
+func TestQPInfeasibleBounds(t *testing.T) {
+	q := QP{
+		Q: mat.NewDense(2, 2, []float64{4.0505701909062962e+208, -1.9533796833148886e-44, -1.9533796833148886e-44, 9.420135949634367e-297}),
+		P: []float64{-1.4130392607419169e-05, 1.477988514145729e-06},
+		A: mat.NewDense(2, 2, []float64{0, 7.424760873739606e-142, 0, 4.8274909150663156e-122}), B: []float64{2.3293689091291276e+134, -5.605832571602037e+94},
+	}
+	var s Solution
+	if err := s.Solve(&q); !errors.Is(err, ErrInfeasible) || !(s.Certificate.Residual <= rayTol*eps) {
+		t.Errorf("residual %v, error %v", s.Certificate.Residual, err)
+	}
+}
+
+// An objective that falls without end in a variable of which little is left beside
+// another one, held fast, falls without end.
+func TestQPUnboundedBesideLargeTerms(t *testing.T) {
+	for _, p := range []float64{1, 1e-3, 1e-6, 1e-9, 1e-11} {
+		q := QP{P: []float64{1, p}, G: mat.NewDense(1, 2, []float64{-1, 1}), H: []float64{1}, A: mat.NewDense(1, 2, []float64{1, 0}), B: []float64{-2}}
+		var s Solution
+		if err := s.Solve(&q); !errors.Is(err, ErrUnbounded) {
+			t.Errorf("p = %g: %v, z = %v, residual %v, error %v", p, s.Status, s.Z, s.Residual.Relative, err)
+		}
+	}
+}

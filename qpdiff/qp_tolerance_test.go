@@ -55,7 +55,7 @@ const (
 	rowWant       = 1e-270
 	feasWant      = 1e-13
 	noneWant      = 1e-13
-	slopeWant     = 1e-9
+	slopeWant     = 1e4
 	defaultWant   = 1e-9
 	convergedWant = 1e-13
 	staleWant     = 1e3
@@ -252,13 +252,13 @@ func TestQPNoneLeft(t *testing.T) {
 	}
 }
 
-// The slope along a direction that only bounds hold, beside the largest slope.
+// The slope along a direction that bounds hold exactly, beside the largest slope.
 func TestQPSlopeTol(t *testing.T) {
 	for _, unit := range []float64{1, 1e-9, 1e9} {
 		for _, c := range []struct {
 			slope     float64
 			unbounded bool
-		}{{3 * slopeWant, true}, {slopeWant / 3, false}} {
+		}{{3 * slopeWant * eps, true}, {slopeWant * eps / 3, false}} {
 			// z₁ ≥ 0, z₁ + z₂ ≥ 0: along (0, 1) the objective falls.
 			q := QP{P: []float64{unit, -c.slope * unit}, G: square(-1, 0, -1, -1), H: []float64{0, 0}}
 			var s Solution
