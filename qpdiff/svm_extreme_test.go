@@ -3,6 +3,7 @@ package qpdiff
 import (
 	"errors"
 	"math"
+	"math/big"
 	"math/rand/v2"
 	"testing"
 )
@@ -116,5 +117,43 @@ func TestMarginSearchWithoutLength(t *testing.T) {
 	p.dm[1] = -1
 	if at, _, ok := p.searchCurved(); !ok || at == 0 {
 		t.Errorf("a step of ordinary length: ends at %v, %v", at, ok)
+	}
+}
+
+// The margins of the elbow are 1 but for the rounding of their own terms, also where
+// the features' units differ so that these are far smaller than ‖z‖‖θ‖.
+func TestSVMElbowInAnyUnits(t *testing.T) {
+	rng := rand.New(rand.NewPCG(2, 8))
+	elbows := 0
+	for k := range 500 {
+		n := 2 + rng.IntN(4)
+		d := randomData(rng.Uint64(), 4*n, n, true)
+		for j := range n {
+			unit := math.Pow(10, 12*rng.Float64()-6)
+			for i := range d.Y {
+				d.X.Set(i, j, unit*d.X.At(i, j))
+			}
+		}
+		var l SVM
+		theta := make([]float64, n)
+		if err := errors.Join(l.Load(d), l.Fit(theta, []float64{0, 1e-30})); err != nil {
+			t.Fatal(err)
+		}
+		for _, i := range l.p.elbow {
+			elbows++
+			m, terms := new(big.Float).SetPrec(200), 0.0
+			for j, v := range theta {
+				z := l.p.z[i*n+j]
+				m.Add(m, new(big.Float).Mul(newBig(z), newBig(v)))
+				terms += math.Abs(z * v)
+			}
+			m.Sub(m, newBig(1))
+			if off, _ := m.Float64(); !(math.Abs(off) <= 2*marginTol*(1+terms)) {
+				t.Errorf("problem %d: a margin is off by %.3g, its terms are %.3g", k, off, terms)
+			}
+		}
+	}
+	if elbows < 500 {
+		t.Errorf("only %d rows on elbows", elbows)
 	}
 }

@@ -100,6 +100,10 @@ const stuckRounds = 20
 // rounding that many constraints add.
 const systemRounds = 80
 
+// refinements bounds the corrections of [marginProblem.refine]: one leaves the
+// square of the relative error of those before it.
+const refinements = 3
+
 // lastStep is the change of the margins below which a Newton step is the last:
 // quadratic convergence leaves less than its square.
 const lastStep = 1e-8
@@ -593,6 +597,9 @@ func (p *marginProblem) descend() error {
 			last = math.Inf(1)
 			p.take(1)
 			p.margins()
+			if !p.curved {
+				p.refine()
+			}
 			if p.correct() {
 				rounded = true
 				continue
@@ -675,6 +682,42 @@ func (p *marginProblem) steep(i int, d float64) bool {
 		}
 	}
 	return false
+}
+
+// refine corrects theta, without ℓ, where the elbow's margins differ from 1 by more
+// than the rounding of the terms of each: the face's system is solved to rounding of
+// ‖z_i‖‖θ‖, which is far more where the large entries of z_i meet small ones of θ.
+func (p *marginProblem) refine() {
+	for range refinements {
+		off := p.work[:len(p.elbow)]
+		accurate := true
+		for e, i := range p.elbow {
+			off[e] = 1 - p.m[i]
+			if d := math.Abs(off[e]); d > marginTol {
+				accurate = accurate && d <= marginTol*(1+p.marginSize(i))
+			}
+		}
+		if accurate {
+			return
+		}
+		d := p.dir[:len(p.act)]
+		clear(d)
+		p.system(d, off)
+		p.take(1)
+		for e, v := range off {
+			p.mult[e] += v
+		}
+		p.margins()
+	}
+}
+
+// marginSize is the size of the terms that make up the margin of row i.
+func (p *marginProblem) marginSize(i int) float64 {
+	size := 0.0
+	for _, j := range p.act {
+		size += math.Abs(p.z[i*p.n+j] * p.theta[j])
+	}
+	return size
 }
 
 // onElbow reports whether the elbow's rows have their margins at 1. A step that
