@@ -85,6 +85,9 @@ func (m GapMonitor) Watch(steps iter.Seq2[Step, error]) iter.Seq2[GapStep, error
 			if err == nil && (!(g.HeldOut > math.Inf(-1)) || m.Risk != nil && !(g.Risk > math.Inf(-1))) {
 				err = badArg("GapMonitor", qpdiff.ErrNotFinite, "return an error where there is no risk", "is given NaN or -Inf as a risk")
 			}
+			if err == nil && finite(g.HeldOut) && finite(g.Loss) && !finite(g.Gap()) {
+				err = badArg("GapMonitor", qpdiff.ErrNotFinite, "scale the loss", "has a gap that overflows, between the loss %v and the estimate %v", g.Loss, g.HeldOut)
+			}
 			if err != nil {
 				fail(s, err)
 				return

@@ -140,6 +140,10 @@ func TestGapMonitorReportsFailures(t *testing.T) {
 		t.Errorf("the best of infinite estimates: %v", err)
 	}
 	m = GapMonitor{HeldOut: fine}
+	huge := func(yield func(Step, error) bool) { yield(Step{X: []float64{0}, Loss: -math.MaxFloat64}, nil) }
+	if best, err := (GapMonitor{HeldOut: func(Step) (float64, error) { return math.MaxFloat64, nil }}).Best(huge); !errors.Is(err, qpdiff.ErrNotFinite) {
+		t.Errorf("a gap of %v: %v", best.Gap(), err)
+	}
 	if _, err := m.Best(none); !errors.Is(err, qpdiff.ErrNotFinite) {
 		t.Errorf("the best of no steps: %v", err)
 	}
