@@ -18,3 +18,8 @@ const complementarityTol = 256
 func negligible(value, scale, cond float64) bool {
 	return value <= complementarityTol*eps*cond*scale
 }
+
+// hiddenTol is the part of its scale that rounding may hide of a quantity before no
+// derivative is given that takes it for zero, generalised or not: a kink so far away
+// is another problem's.
+const hiddenTol = 1e-6

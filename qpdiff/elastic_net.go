@@ -25,9 +25,8 @@ import (
 // They exist where strict complementarity holds: θ_j ≠ 0 or |x_jᵀ(y−Xθ)|/N < λ1_j
 // for each j. A coordinate counts as weakly active, that is at its kink, where
 // rounding hides on which side of it it is: where the margin λ1_j − |x_jᵀ(y−Xθ)|/N
-// of a zero coordinate, or |θ_j| of another, is not above 6e-14 of the size of its
-// terms times the condition of the linear system, with its variables scaled to a
-// unit diagonal. At λ1_j = 0, the end of its domain, the derivative with respect
+// of a zero coordinate, or |θ_j| of another, is not above 256 times the error that
+// rounding of the terms of the linear system makes in it. At λ1_j = 0, the end of its domain, the derivative with respect
 // to λ1_j is the one from the right. A feature that is zero throughout has θ_j = 0
 // whatever λ1 is, which is no kink as long as λ2_j > 0.
 //
@@ -57,11 +56,12 @@ type ElasticNet struct {
 	l1, l2 []float64
 	qp     kinkedQP
 
-	perFeature bool  // as of the last fit
-	hypers     int   // their number, likewise
-	fitted     bool  // the fields below belong to data and the hyperparameters
-	weak       []int // weakly active with λ1 > 0
-	weakFree   []int // θ_j ≈ 0 with λ1_j = 0: a kink in λ1 only
+	perFeature bool    // as of the last fit
+	hypers     int     // their number, likewise
+	fitted     bool    // the fields below belong to data and the hyperparameters
+	weak       []int   // weakly active with λ1 > 0
+	weakFree   []int   // θ_j ≈ 0 with λ1_j = 0: a kink in λ1 only
+	blur       float64 // how far rounding may have moved the weakly active θ_j at most, in the scale of θ
 
 	w, v   []float64 // work: solves with the active system
 	side   kinkedQP  // the problem restricted, where a coordinate is weakly active
@@ -204,7 +204,7 @@ func (e *ElasticNet) Fit(theta, hyper []float64) error {
 // them at zero the solution can be unique only if the features at their kink
 // are linearly independent together with the support.
 func (e *ElasticNet) findWeak() error {
-	e.weak, e.weakFree = e.weak[:0], e.weakFree[:0]
+	e.weak, e.weakFree, e.blur = e.weak[:0], e.weakFree[:0], 0
 	size, near := e.nearWeak()
 	if !finite(size) {
 		return argErrorf("hyper", ErrNotFinite, "raise lambda2, or scale the features and labels", "leaves a solution that overflows")
@@ -222,7 +222,8 @@ func (e *ElasticNet) findWeak() error {
 	if len(q.act) == 0 {
 		in = 1
 	}
-	if !e.listWeak(e.rmsY*in+size, q.cond()) {
+	e.listWeak(e.rmsY*in+size, q.cond())
+	if !e.retest(size) {
 		return nil
 	}
 	s := e.restrict(func(j int, active, weak bool) bool { return active || weak })
@@ -264,8 +265,8 @@ func (e *ElasticNet) nearWeak() (size float64, near bool) {
 
 // listWeak lists the coordinates that are weakly active where the solution and
 // the right-hand side of the active system have the given size and the system
-// the condition cond, and reports whether any of them is at zero.
-func (e *ElasticNet) listWeak(size, cond float64) (atZero bool) {
+// the condition cond.
+func (e *ElasticNet) listWeak(size, cond float64) {
 	q := &e.qp
 	next := 0
 	for j := range e.n {
@@ -280,9 +281,50 @@ func (e *ElasticNet) listWeak(size, cond float64) (atZero bool) {
 			next++
 		} else if negligible(e.l1[j]-math.Abs(q.grad[j]), e.l1[j]+e.root[j]*size, cond) {
 			e.weak = append(e.weak, j)
-			atZero = true
 		}
 	}
+}
+
+// retest takes from the coordinates listed those whose own error does not hide on
+// which side of their kink they are: one solve each, where listWeak bounds all
+// errors by the condition of the system. It reports whether any that remains is at
+// zero. size is ‖θ‖ with a unit diagonal.
+func (e *ElasticNet) retest(size float64) (atZero bool) {
+	q, n := &e.qp, e.n
+	reach := e.rmsY // with root_j: the size of the terms of row j
+	for j, t := range q.x {
+		reach += e.root[j] * math.Abs(t)
+	}
+	terms := func(j int) float64 { return e.root[j]*reach + e.l1[j] + e.l2[j]*math.Abs(q.x[j]) }
+	decided := func(j int) bool {
+		_, active := slices.BinarySearch(q.act, j)
+		curve := e.gram[j*n+j] + e.l2[j]
+		root := math.Sqrt(curve)
+		value, err := 0.0, 0.0
+		if active {
+			value, curve = math.Abs(q.x[j]), 1
+			clear(e.v)
+			e.v[j] = 1
+		} else {
+			value, err = e.l1[j]-math.Abs(q.grad[j]), terms(j)
+			copy(e.v, e.gram[j*n:(j+1)*n])
+		}
+		for i, w := range q.solveActive(e.w, e.v) {
+			k := q.act[i]
+			err += math.Abs(w) * terms(k)
+			if !active { // θ_j bends the objective by this, once in the support
+				curve -= w * e.v[k]
+			}
+		}
+		if !negligible(value, err, 1) {
+			return true
+		}
+		atZero = atZero || !active
+		e.blur = max(e.blur, complementarityTol*eps*err*root/(max(curve, 0)*(e.rmsY+size)))
+		return false
+	}
+	e.weak = slices.DeleteFunc(e.weak, decided)
+	e.weakFree = slices.DeleteFunc(e.weakFree, decided)
 	return atZero
 }
 
@@ -350,8 +392,11 @@ func (e *ElasticNet) sign(j int) float64 {
 // NotDifferentiableError that names the inputs wanted in vain and the weakly
 // active coordinates. What exists is added all the same: derivatives with
 // respect to λ2, X and y where the kink is one in λ1 only (θ_j = 0 at λ1_j = 0);
-// where θ = 0 that with respect to λ2 is zero whatever the kinks. An ArgError of
-// kind ErrNotFinite where a product overflows, which leaves g undefined.
+// where θ = 0 that with respect to λ2 is zero whatever the kinks. Where rounding
+// hides whether a coordinate is weakly active and may have moved θ by more than 1e-6
+// of its scale, an ArgError of kind ErrIllPosed takes the place of that error,
+// Generalized or not. An ArgError of kind ErrNotFinite where a product overflows,
+// which leaves g undefined.
 func (e *ElasticNet) VJP(g *Grad, dtheta []float64) error {
 	if !e.fitted {
 		return errNotFitted
@@ -365,7 +410,7 @@ func (e *ElasticNet) VJP(g *Grad, dtheta []float64) error {
 		return err
 	}
 	if len(e.weak) > 0 {
-		if !e.Generalized {
+		if !e.Generalized || e.blur > hiddenTol {
 			return e.notDifferentiable(g)
 		}
 		q = e.restrict(func(j int, active, weak bool) bool { return active && !weak })
@@ -377,7 +422,7 @@ func (e *ElasticNet) VJP(g *Grad, dtheta []float64) error {
 	w := q.solveActive(e.w, dtheta)
 	if h := g.Hyper; h != nil {
 		x := e.qp.x
-		kinked := e.kinkedAtZero() && !e.Generalized
+		kinked := e.kinkedAtZero() && (!e.Generalized || e.blur > hiddenTol)
 		var d1, d2 float64
 		for i, j := range q.act {
 			t := q.sgn[i]
@@ -408,7 +453,7 @@ func (e *ElasticNet) VJP(g *Grad, dtheta []float64) error {
 		return err
 	}
 	if g.Hyper != nil && e.kinkedAtZero() {
-		if !e.Generalized {
+		if !e.Generalized || e.blur > hiddenTol {
 			return e.notDifferentiable(g)
 		}
 		g.Generalized = true
@@ -502,6 +547,9 @@ func (e *ElasticNet) notDifferentiable(g *Grad) error {
 	if len(names) == 0 {
 		return nil
 	}
+	if e.blur > hiddenTol {
+		return e.blurred()
+	}
 	return &NotDifferentiableError{
 		Input:  strings.Join(names, ", "),
 		Weak:   append([]int(nil), weak...),
@@ -509,12 +557,18 @@ func (e *ElasticNet) notDifferentiable(g *Grad) error {
 	}
 }
 
+// blurred is the error of coordinates that may be at their kink only by rounding.
+func (e *ElasticNet) blurred() error {
+	return argErrorf("Data", ErrIllPosed, "raise lambda2 or drop features", "is so ill-conditioned that rounding hides which coordinates are weakly active: it may have moved theta by %.1g of its scale", e.blur)
+}
+
 // JVP sets dtheta to the directional derivative of θ at the last fit along d,
 // whose fields are tangents of the inputs (nil: zero). It exists also where
 // coordinates are weakly active: there it is not linear in d, and solves the
 // quadratic problem that keeps each weakly active coordinate on its side of
 // the kink. Errors: ErrNotFitted; an ArgError of kind ErrNotFinite for d or where
-// dtheta overflows, or ErrDomain where d lowers λ1_j from 0 at θ_j = 0.
+// dtheta overflows, of kind ErrIllPosed as for VJP, or ErrDomain where d lowers
+// λ1_j from 0 at θ_j = 0.
 func (e *ElasticNet) JVP(dtheta []float64, d *Grad) error {
 	if !e.fitted {
 		return errNotFitted
@@ -566,6 +620,9 @@ func (e *ElasticNet) JVP(dtheta []float64, d *Grad) error {
 			dtheta[j] = w[i]
 		}
 		return checkTangentOut(dtheta)
+	}
+	if e.blur > hiddenTol && (len(e.weak) > 0 || d.Hyper != nil) {
+		return e.blurred()
 	}
 	q := e.restrict(func(j int, active, weak bool) bool { return active || weak })
 	copy(q.c, b)

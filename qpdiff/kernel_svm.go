@@ -32,9 +32,8 @@ import (
 // determine β_F and b; the implicit function theorem at them needs one solve
 // with k(x_F, x_F), bordered with Bias. It needs strict complementarity: no row
 // of F at a bound, and no row beside F with y_i·f(x_i) = 1. Either counts as so
-// where rounding hides it: within 6e-14 of the size of its terms times the
-// condition of k(x_F, x_F), with its variables scaled to a unit diagonal. Where
-// all β are at a bound, b may be
+// within 256 times the error that rounding of the terms of these conditions makes
+// in it. Where all β are at a bound, b may be
 // anything in an interval: it is set to its middle, and differentiated as such.
 // Equal rows with equal labels count as one of their joint weight: derivatives
 // are along moves that keep them equal, in equal parts to each. Along moves that
@@ -447,9 +446,10 @@ func (l *KernelSVM) VJP(g *Grad, dtheta []float64) error {
 // matters. Errors: ErrNotFitted; an ArgError of kind ErrShape or
 // ErrNotFinite for x and ErrNotFinite for ddst; where strict complementarity
 // fails and Generalized is not set, a NotDifferentiableError that names the
-// rows; an ArgError of kind ErrIllPosed where rounding hides whether it does and
-// may have moved the β of the rows in question by more than C/1000; one of kind ErrNotFinite where a product overflows, which leaves
-// g and dx undefined.
+// rows; an ArgError of kind ErrIllPosed, Generalized or not, where rounding hides
+// whether it does and may have moved the β of the rows in question by more than
+// C/1000; one of kind ErrNotFinite where a product overflows, which leaves g and dx
+// undefined.
 func (l *KernelSVM) DecideVJP(g *Grad, dx, x *mat.Dense, ddst []float64) error {
 	if err := l.checkRows(x); err != nil {
 		return err

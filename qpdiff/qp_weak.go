@@ -265,9 +265,9 @@ func (d *qpDerivative) weakError(input string) *NotDifferentiableError {
 	return &NotDifferentiableError{Input: input, Weak: slices.Clone(d.weak), Remedy: d.weakRemedy()}
 }
 
-// weakCond is the condition from which an error names it as the reason: slacks
-// and multipliers of a millionth of their scale are hidden by rounding then.
-const weakCond = 1e-6 / (complementarityTol * eps)
+// weakCond is the condition from which an error names it as the reason: rounding
+// hides too much of slacks and multipliers then.
+const weakCond = hiddenTol / (complementarityTol * eps)
 
 func (d *qpDerivative) weakRemedy() string {
 	if d.cond > weakCond {
