@@ -742,8 +742,14 @@ func hostileKnown(in *hostile.Input) {
 	n, m, e := len(k.P), len(k.H), len(k.B)
 	size := 1 + maxAbs(k.z)
 	if cond := max(k.cond, k.condStrict); cond < 1e6 {
+		// The condition is that of Q scaled to norm 1, to which P is scaled as well:
+		// where Q is small beside P, the rounding of P moves z by as much more.
+		slope := 1.0
+		if norm := maxAbs(rows(k.Q)...); norm > 0 {
+			slope += maxAbs(k.P) / norm
+		}
 		for j, z := range s.Z {
-			if math.Abs(z-k.z[j]) > 1e-13*cond*size*(1+maxAbs(k.lambda, k.nu, k.P)) {
+			if math.Abs(z-k.z[j]) > 1e-13*cond*size*slope {
 				in.Failf("Solve: another solution than the only one", "z = %v instead of %v, condition %.3g", s.Z, k.z, cond)
 				return
 			}
