@@ -251,10 +251,10 @@ func (d *qpDerivative) solve(a *activeSet) (outside float64) {
 }
 
 // residual sets (d.rz, d.ry) to the residual of the last solution and returns
-// its size, which no units change: that of each row against the larger of its
-// right-hand side and what v may be, and that of the gradient against the
-// largest term. v may be what the largest term moves it by where Q is steepest:
-// at a vertex it is 0, and then its own size is nothing but rounding.
+// its size, which no units change: that of the rows, of norm 1, against their
+// right-hand sides and what v may be, and that of the gradient against its terms,
+// all of them in the 1-norm. v may be what the terms move it by where Q is
+// steepest: at a vertex it is 0, and then its own size is nothing but rounding.
 func (d *qpDerivative) residual(a *activeSet) float64 {
 	n := a.n
 	v, y, rz, ry := d.v[:n], d.y[:len(d.rows)], d.rz[:n], d.ry[:len(d.rows)]
@@ -268,18 +268,19 @@ func (d *qpDerivative) residual(a *activeSet) float64 {
 	for j, c := range rz {
 		unit, qv := a.unit[j], floats.Dot(a.q[j*n:(j+1)*n], v)
 		rz[j] = d.cz[j] - c - qv
-		left = max(left, unit*math.Abs(rz[j]))
-		terms = max(terms, unit*math.Abs(d.cz[j]), unit*math.Abs(c), unit*math.Abs(qv))
-		size = max(size, math.Abs(v[j])/unit)
+		left += unit * math.Abs(rz[j])
+		terms += unit * (math.Abs(d.cz[j]) + math.Abs(c) + math.Abs(qv))
+		size += math.Abs(v[j]) / unit
 	}
 	terms = max(terms, a.shift*size)
 	size = max(size, terms/a.curvature())
-	left = ratio(left, terms)
+	var off float64 // of the rows
 	for i, r := range d.rows {
 		ry[i] = d.cy[i] - floats.Dot(a.crow(r), v)
-		left = max(left, ratio(math.Abs(ry[i]), max(math.Abs(d.cy[i]), size)))
+		off += math.Abs(ry[i])
+		size += math.Abs(d.cy[i])
 	}
-	return left
+	return max(ratio(left, terms), ratio(off, size))
 }
 
 // VJP adds to the fields of g that are not nil the gradient of
@@ -382,14 +383,12 @@ var errDerivativeOverflow = fmt.Errorf("qpdiff: the derivative overflows: %w: sc
 // and the multipliers are finite.
 func (s *Solution) bounded() bool {
 	a, d := &s.set, &s.diff
-	var v, y, z, lam float64
-	for j, x := range d.v[:a.n] {
-		v, z = max(v, math.Abs(x)), max(z, math.Abs(a.z[j]))
-	}
+	var y float64
 	for i, r := range d.rows {
-		y, lam = max(y, math.Abs(d.y[i])*max(1, a.scale[r])), max(lam, math.Abs(s.multiplier(r)))
+		y += math.Abs(d.y[i]) * (1 + a.scale[r])
 	}
-	return finite(max(v, y)*max(z, 1)) && finite(v*lam)
+	v, z, lam := floats.Norm(d.v[:a.n], 1), floats.Norm(a.z, 1), floats.Norm(s.Lambda, 1)+floats.Norm(s.Nu, 1)
+	return finite((v+y)*(1+z)) && finite(v*lam)
 }
 
 // checkCotangents reports the first cotangent that is not finite.
