@@ -209,11 +209,15 @@ const customLastStep = 1e-10
 
 // whitened returns the largest entry of √D·Lᵀx for the factorised Hessian LDLᵀ:
 // the squares of those entries sum to xᵀ∇²F·x, so that no unit of a parameter
-// counts. (The sum itself can overflow.)
+// counts. (The sum of squares itself can overflow.)
 func (l *Custom) whitened(x []float64) (size float64) {
 	k := len(x)
 	for i, inv := range l.dinv {
-		size = max(size, math.Abs(dot(x[i:], l.h[i*k+i:(i+1)*k]))*math.Sqrt(inv))
+		var sum float64 // of √d rather than d, which may overflow
+		for j, h := range l.h[i*k+i : (i+1)*k] {
+			sum += x[i+j] * (h * math.Sqrt(inv))
+		}
+		size = max(size, math.Abs(sum))
 	}
 	return size
 }

@@ -429,6 +429,29 @@ func TestCustomFlatLoss(t *testing.T) {
 	}
 }
 
+// A Hessian whose product with θ overflows does not make the first step the last.
+func TestCustomHessianNearOverflow(t *testing.T) {
+	const weight = 4.6e305 // of θ⁴/4: the gradient at θ = 5.1 is 6e307, Hθ overflows
+	o := SmoothObjective{NumHyper: 1,
+		Gradient: func(g, theta []float64, d Data, hyper []float64) {
+			v := theta[0]
+			g[0] = hyper[0]*v*v*v + v - d.Y[0]
+		},
+		HessianProduct: func(hv, v, theta []float64, d Data, hyper []float64) {
+			hv[0] = (3*hyper[0]*theta[0]*theta[0] + 1) * v[0]
+		},
+	}
+	l := Custom{Objective: o}
+	theta := make([]float64, 1)
+	if err := errors.Join(l.Load(Data{X: mat.NewDense(1, 1, []float64{1}), Y: []float64{5.1}}), l.Fit(theta, []float64{0})); err != nil {
+		t.Fatal(err)
+	}
+	// Each step leaves ⅔ of θ, too much for the steps that are allowed.
+	if err := l.Fit(theta, []float64{weight}); !errors.Is(err, ErrIterationLimit) {
+		t.Errorf("θ = %v, error %v", theta, err)
+	}
+}
+
 // A gradient of rounding, and how large its jumps have to be for that, and how
 // small the change of the Hessian: at a third and three times the tolerances.
 func TestCustomNoise(t *testing.T) {
