@@ -325,3 +325,24 @@ func TestKernelSVMStartsAtItsOwnC(t *testing.T) {
 		}
 	}
 }
+
+// The slope by which Ties tells equal rows apart is the gradient of the decision
+// function there.
+func TestKernelSVMTiesSlope(t *testing.T) {
+	d := Data{X: mat.NewDense(4, 2, []float64{.2, .1, 1, .5, 1, .5, -1, 1}), Y: []float64{1, -1, -1, 1}}
+	l := &KernelSVM{Bias: true}
+	g := &Grad{X: mat.NewDense(4, 2, nil)}
+	want := mat.NewDense(1, 2, nil)
+	if err := errors.Join(l.Load(d), l.Fit(make([]float64, 1), []float64{10, 1}), l.DecideVJP(new(Grad), want, mat.NewDense(1, 2, []float64{1, .5}), []float64{1}), l.VJP(g, []float64{1})); err != nil {
+		t.Fatal(err)
+	}
+	var got [][]float64
+	l.Ties(func(i, k int, sign float64, d []float64) bool {
+		got = append(got, slices.Clone(d))
+		return true
+	})
+	if len(got) != 2 {
+		t.Fatalf("%d directions, want that of g.X and the slope", len(got))
+	}
+	nearAll(t, "slope", got[1], want.RawRowView(0), 1e-12, 0)
+}

@@ -39,6 +39,27 @@ type boxQP struct {
 	size        float64 // of the terms of r
 }
 
+const (
+	// pairTol ends sequential minimal optimisation, beside the margin 1. It guesses
+	// a free set only.
+	pairTol = 1e-4
+	// residualTol is what rounding makes of y − Kβ, of the size of its terms.
+	residualTol = 64 * eps
+	// freeTol is what rounding leaves, for each free row, of a pivot that is 0, of
+	// its diagonal entry.
+	freeTol = 8 * eps
+	// boundTol is how near its bound rounding leaves, for each row, a β that arrives
+	// there, of the range between its bounds.
+	boundTol = 4 * eps
+	// proximalTol is the weight of the proximal term, of the largest diagonal entry
+	// of K: far above rounding, and small beside most of K, so that few steps do.
+	proximalTol = 1e-8
+	// stepTol is the part of a step below which it counts as of length zero, and
+	// stillSteps how many of those in a row make rows enter one at a time.
+	stepTol    = 1e-12
+	stillSteps = 20
+)
+
 func (q *boxQP) resize(n int) {
 	if cap(q.y) < n {
 		*q = boxQP{k: make([]float64, n*n), a: make([]float64, n*n), free: make([]int, 0, n), shift: q.shift, balanced: q.balanced}
@@ -82,7 +103,7 @@ func (q *boxQP) solve() error {
 // the problem is so positive definite that exact steps from one free set to the
 // next always descend.
 func (q *boxQP) proximal() error {
-	q.delta = 1e-8 * q.largest
+	q.delta = proximalTol * q.largest
 	for range 200 {
 		copy(q.center, q.beta)
 		copy(q.lin, q.y)
@@ -97,7 +118,7 @@ func (q *boxQP) proximal() error {
 		for i, v := range q.beta {
 			moved = max(moved, math.Abs(v-q.center[i]))
 		}
-		if q.delta*moved <= 64*eps*q.size {
+		if q.delta*moved <= residualTol*q.size {
 			break
 		}
 	}
@@ -105,7 +126,7 @@ func (q *boxQP) proximal() error {
 	q.delta = 0
 	copy(q.lin, q.y)
 	for {
-		k := q.factor(8 * eps * float64(len(q.free)))
+		k := q.factor(freeTol * float64(len(q.free)))
 		if k == len(q.free) {
 			break
 		}
@@ -138,11 +159,11 @@ func (q *boxQP) walk(phases int) error {
 	still := 0
 	for range 300 + 30*q.n {
 		s := len(q.free)
-		if k := q.factor(8 * eps * float64(s)); k < s {
+		if k := q.factor(freeTol * float64(s)); k < s {
 			if q.delta > 0 {
 				return argErrorf("Kernel", ErrNonconvex, "use a positive semidefinite kernel", "has a direction of negative curvature")
 			}
-			if q.a[k*s+k] < -1e-8*q.largest || !q.slide(k) {
+			if q.a[k*s+k] < -proximalTol*q.largest || !q.slide(k) {
 				break // not convex, or no digits left: proximal tells
 			}
 			q.residual()
@@ -171,7 +192,7 @@ func (q *boxQP) walk(phases int) error {
 			}
 		}
 		q.residual()
-		added := q.admit(phases == 0, still > 20)
+		added := q.admit(phases == 0, still > stillSteps)
 		if added == 0 {
 			return nil
 		}
@@ -270,7 +291,6 @@ func (q *boxQP) residual() {
 // moves a pair of β in opposite directions, or where Σβ is free a single one if
 // that gains more.
 func (q *boxQP) descend(limit int) {
-	const tol = 1e-4
 	n := q.n
 	for range limit {
 		// The largest r whose β may rise, and the best single β.
@@ -303,7 +323,7 @@ func (q *boxQP) descend(limit int) {
 		if q.balanced {
 			gap = pairGap
 		}
-		if gap <= tol {
+		if gap <= pairTol {
 			break
 		}
 		if j < 0 {
@@ -326,7 +346,7 @@ func (q *boxQP) descend(limit int) {
 // shiftTo sets beta[i] to v within its bounds, to a bound exactly where v is
 // within rounding of it, and updates r.
 func (q *boxQP) shiftTo(i int, v float64) {
-	if tiny := 4 * eps * float64(q.n) * (q.hi[i] - q.lo[i]); v-q.lo[i] <= tiny {
+	if tiny := boundTol * float64(q.n) * (q.hi[i] - q.lo[i]); v-q.lo[i] <= tiny {
 		v = q.lo[i]
 	} else if q.hi[i]-v <= tiny {
 		v = q.hi[i]
@@ -467,7 +487,7 @@ func (q *boxQP) stepTo() (wrong int, moved bool) {
 		}
 	}
 	q.free = q.free[:k]
-	return wrong, t > 1e-12
+	return wrong, t > stepTol
 }
 
 // slide moves beta down the direction in which member k of free depends on
@@ -553,7 +573,7 @@ func (q *boxQP) middle() (up, down int) {
 // set the one that wants it most, with first set the first. It returns how many.
 // With nothing free it finds b.
 func (q *boxQP) admit(worst, first bool) int {
-	tol := 64 * eps * q.size
+	tol := residualTol * q.size
 	s := len(q.free)
 	if q.balanced && s == 0 {
 		up, down := q.middle()
