@@ -280,3 +280,22 @@ func TestMarginLearnersExtremes(t *testing.T) {
 		}
 	}
 }
+
+// However small λ2 is, a multiplier is far from 0 where its size is that of the
+// terms which it balances: without violators those are λ2·θ, not the loss's weight.
+func TestSVMHardMargin(t *testing.T) {
+	d := Data{X: mat.NewDense(2, 2, []float64{1, 0, 0, -2}), Y: []float64{1, -1}}
+	for _, l2 := range []float64{1e-3, 1e-15, 1e-100} {
+		var l SVM
+		theta, g := make([]float64, 2), &Grad{Hyper: make([]float64, 2), X: mat.NewDense(2, 2, nil)}
+		if err := errors.Join(l.Load(d), l.Fit(theta, []float64{0, l2}), l.VJP(g, []float64{1, 1})); err != nil {
+			t.Errorf("λ2 = %v: %v", l2, err)
+			continue
+		}
+		// θ = (1, 1/2), and θ_2 = −1/x_22.
+		nearAll(t, "θ", theta, []float64{1, .5}, 1e-15, 0)
+		if g.Hyper[1] != 0 || !(math.Abs(g.X.At(1, 1)-.25) <= 1e-15) {
+			t.Errorf("λ2 = %v: derivatives %v and %v", l2, g.Hyper, g.X.At(1, 1))
+		}
+	}
+}
