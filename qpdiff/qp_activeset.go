@@ -150,9 +150,6 @@ const (
 	// noneLeft: what is left of m_r below this fraction is rounding error, and no
 	// row to work with even where nothing else helps.
 	noneLeft = 1e-13
-	// blockTol: an entry of the combination of rows below this fraction of the
-	// largest is its rounding error, and does not drive a multiplier to zero.
-	blockTol = 1e-14
 	// enterFraction: a block takes in the rows violated by at least this
 	// fraction of the largest violation. All of them at once would be too many:
 	// most have to leave again.
@@ -633,12 +630,8 @@ func (a *activeSet) satisfy(r int) bool {
 		if !dependent {
 			step = violation / left
 		}
-		ymax := 0.0
-		for _, v := range y {
-			ymax = max(ymax, math.Abs(v))
-		}
 		for i := a.eq; i < k; i++ {
-			if y[i] > blockTol*ymax && a.lam[i] < step*y[i] {
+			if y[i] > 0 && a.lam[i] < step*y[i] {
 				step, block = a.lam[i]/y[i], i
 			}
 		}
@@ -691,9 +684,13 @@ func (a *activeSet) solve(s *Solution) Status {
 	}
 	if status == Optimal {
 		status = a.descend(s, tol)
-		if status == IterationLimit && a.shift == 0 && a.iterations <= a.maxChanges && a.factorShifted() {
+		if status == IterationLimit && a.shift == 0 && a.iterations <= a.maxChanges {
 			// Too badly conditioned after all.
-			status = a.descend(s, tol)
+			if a.factorShifted() {
+				status = a.descend(s, tol)
+			} else {
+				a.loaded = false
+			}
 		}
 	}
 	s.Iterations = a.iterations

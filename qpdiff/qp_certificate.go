@@ -9,9 +9,8 @@ import (
 const (
 	// rayTol is how many rounding errors, eps times the largest of the terms that
 	// it sums, the combination of rows ρ may hold that proves infeasibility. The
-	// factors of the working set and the multipliers dropped below blockTol leave
-	// some tens; a combination of rows that are not dependent leaves far more, and
-	// then some point far away meets them.
+	// factors of the working set leave some tens; a combination of rows that are
+	// not dependent leaves far more, and then some point far away meets them.
 	rayTol = 128
 	// rayGain is how far below zero the bound of that combination has to lie, as
 	// a fraction of the terms that it sums: ten thousand of their rounding errors.

@@ -136,13 +136,8 @@ func ratio(v, of float64) float64 {
 	return v / of
 }
 
-const (
-	// refined is the relative residual below which no correction is worth while.
-	refined = 1e-14
-	// maxRefinements bounds the corrections in a row. Each halves the residual at
-	// least, and most divide it by a million.
-	maxRefinements = 20
-)
+// refined is the relative residual below which no correction is worth while.
+const refined = 1e-14
 
 // largestTerm is the largest magnitude, in the units of the variables, among
 // the products that Qz sums and those that C_Wᵀλ does: the sums may hide them.
@@ -174,7 +169,7 @@ func (a *activeSet) refine(s *Solution) {
 	}
 	a.snap()
 	a.measure(s, false)
-	for step := 0; step < maxRefinements && (s.Residual.Relative > refined || step == 0 && a.loose); step++ {
+	for step := 0; s.Residual.Relative > refined || step == 0 && a.loose; step++ {
 		k, loose := len(a.w), a.loose
 		before := s.Residual.Relative
 		copy(a.oldZ, a.z)

@@ -59,6 +59,8 @@ const (
 	defaultWant   = 1e-9
 	convergedWant = 1e-13
 	staleWant     = 1e3
+	looseWant     = 1e-12
+	openWant      = 1e6
 )
 
 // rotated has the eigenvalues 1 for (1, 1) and low for (1, −1).
@@ -329,6 +331,58 @@ func TestQPStaleSize(t *testing.T) {
 			}
 			if stale := a.stale(); stale != c.stale {
 				t.Errorf("times %g, bounds %v: stale %v", c.times, bounds, stale)
+			}
+		}
+	}
+}
+
+// A row of small variables beside a large one is met to its own size; few
+// programs need a correction for that.
+func TestQPLooseTol(t *testing.T) {
+	refinements := 0
+	for i := range 6000 {
+		rng := rand.New(rand.NewPCG(95, uint64(i)))
+		n := 3 + rng.IntN(3)
+		q := randomQP(rng, n, 0, 0)
+		q.A, q.B = mat.NewDense(1, n, gaussians(rng, n)), []float64{1}
+		q.A.Set(0, 0, 0)
+		q.P[0] = -math.Pow(10, 10*rng.Float64())
+		var s Solution
+		if err := s.Solve(&q); err != nil {
+			t.Fatal(err)
+		}
+		off, own := -1.0, 0.0
+		for j, z := range s.Z {
+			off += q.A.At(0, j) * z
+			own = max(own, math.Abs(q.A.At(0, j)*z))
+		}
+		if math.Abs(off) > looseWant*own {
+			t.Errorf("%d: the row is violated by %.2g of its largest term", i, math.Abs(off)/own)
+		}
+		refinements += s.Refinements
+	}
+	if refinements > 100 {
+		t.Errorf("%d refinements of 6000 solutions", refinements)
+	}
+}
+
+// Bounds beyond a multiple of the usual ones are no measure of z.
+func TestQPOpenBound(t *testing.T) {
+	for _, unit := range []float64{1, 1e-9, 1e9} {
+		for _, c := range []struct {
+			times  float64
+			counts bool
+		}{{openWant / 3, true}, {3 * openWant, false}} {
+			// The usual bound is the harmonic mean, 3/2 units next to a large one.
+			large := 1.5 * unit * c.times
+			q := QP{P: []float64{1, 1, 1}, G: mat.NewDense(3, 3, []float64{-1, 0, 0, 0, -1, 0, 0, 0, -1}), H: []float64{unit, unit, large}}
+			var s Solution
+			if err := s.set.load(&q); err != nil {
+				t.Fatal(err)
+			}
+			s.set.equilibrate()
+			if _, z := s.set.sizes(); (z > 10*unit) != c.counts {
+				t.Errorf("a bound of %g beside %g: z counts as %g", large, unit, z)
 			}
 		}
 	}

@@ -1,6 +1,7 @@
 package qpdiff
 
 import (
+	"errors"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -95,5 +96,22 @@ func TestQPWarmStartFromExtremes(t *testing.T) {
 		if warm.Status != cold.Status {
 			t.Errorf("%d: %v after another problem, else %v", trial, warm.Status, cold.Status)
 		}
+	}
+}
+
+// Where the definite program ends at its iteration limit and the proximal term
+// leaves the range of float64, no factor is left: the next solve starts anew.
+func TestQPWithoutProximalFactor(t *testing.T) {
+	const bound, p = 1e-155, 1e165
+	q := QP{Q: square(1<<21, 1<<10, 1<<10, 2), P: []float64{p, p}, A: mat.NewDense(3, 2, []float64{0, 4, 4e-3, 4, 64, 0}), B: []float64{4 * bound, 4 * bound * (1 + 1e-3), 64 * bound * (1 + 3e-9)}}
+	var s Solution
+	if err := s.Solve(&q); !errors.Is(err, ErrIterationLimit) {
+		t.Fatal(err)
+	}
+	q.B[2] = 64 * bound
+	var fresh Solution
+	want := fresh.Solve(&q)
+	if err := s.Solve(&q); (err == nil) != (want == nil) || !slices.Equal(s.Z, fresh.Z) || !slices.Equal(s.Nu, fresh.Nu) {
+		t.Errorf("z = %v, ν = %v, %v; a new Solution has %v, %v, %v", s.Z, s.Nu, err, fresh.Z, fresh.Nu, want)
 	}
 }

@@ -9,11 +9,6 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// screenFactor is how much larger than its bound by norms the error of a slack
-// or multiplier may be before the screen misses it. The bound takes the smallest
-// singular values from estimates, which can be high by such a factor.
-const screenFactor = 64
-
 // withoutMultiplier lists the inequalities whose slack and multiplier are both
 // negligible, so that strict complementarity fails for the multipliers found.
 // apart is the smallest singular value of T, its rows scaled to norm one.
@@ -22,7 +17,9 @@ const screenFactor = 64
 // system, whose entries are known up to rounding of the terms that they sum.
 // For one slack or multiplier that product takes one solve with K, and does not
 // depend on the units of any row or variable. A screen by norms, from above,
-// spares the solve for nearly all rows.
+// spares the solve for nearly all rows. It estimates the smallest singular values,
+// which can be high by a small factor; sums of magnitudes instead of norms make up
+// for that a hundredfold.
 func (d *qpDerivative) withoutMultiplier(a *activeSet, apart float64) []int {
 	n := a.n
 	d.zero, d.cond = d.zero[:0], 0
@@ -58,7 +55,7 @@ func (d *qpDerivative) withoutMultiplier(a *activeSet, apart float64) []int {
 		default:
 			value, scale = a.slack[r], math.Abs(a.r[r])+size+reach*moved
 		}
-		if negligible(value, scale, screenFactor) {
+		if negligible(value, scale, 1) {
 			d.zero = append(d.zero, r)
 		}
 	}
