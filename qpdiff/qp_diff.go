@@ -232,12 +232,16 @@ func (d *qpDerivative) solve(a *activeSet) (outside float64) {
 	copy(rz, d.cz)
 	copy(ry, d.cy)
 	before := math.Inf(1)
-	for range 100 {
+	pinned := k == n && largest(ry) == 0 // at a vertex v is 0
+	for step := range 100 {
 		a.solveKKT(&d.tri, rz, ry)
+		if pinned {
+			clear(rz)
+		}
 		floats.Add(v, rz)
 		floats.Add(y, ry)
-		left := d.residual(a)
-		if left <= refined || !(left < before/2) {
+		left, noisy := d.residual(a)
+		if left <= refined && !(noisy && step == 0) || !(left < before/2) {
 			before = min(before, left)
 			break
 		}
@@ -255,7 +259,9 @@ func (d *qpDerivative) solve(a *activeSet) (outside float64) {
 // right-hand sides and what v may be, and that of the gradient against its terms,
 // all of them in the 1-norm. v may be what the terms move it by where Q is
 // steepest: at a vertex it is 0, and then its own size is nothing but rounding.
-func (d *qpDerivative) residual(a *activeSet) float64 {
+// noisy reports that the residual of the rows is beyond rounding beside v itself,
+// which one correction mends: where Q is flat what v may be is much.
+func (d *qpDerivative) residual(a *activeSet) (left float64, noisy bool) {
 	n := a.n
 	v, y, rz, ry := d.v[:n], d.y[:len(d.rows)], d.rz[:n], d.ry[:len(d.rows)]
 	clear(rz)
@@ -264,7 +270,7 @@ func (d *qpDerivative) residual(a *activeSet) float64 {
 			floats.AddScaled(rz, y[i], a.crow(r))
 		}
 	}
-	var left, terms, size float64
+	var terms, size float64
 	for j, c := range rz {
 		unit, qv := a.unit[j], floats.Dot(a.q[j*n:(j+1)*n], v)
 		rz[j] = d.cz[j] - c - qv
@@ -273,14 +279,14 @@ func (d *qpDerivative) residual(a *activeSet) float64 {
 		size += math.Abs(v[j]) / unit
 	}
 	terms = max(terms, a.shift*size)
-	size = max(size, terms/a.curvature())
-	var off float64 // of the rows
+	var off, right float64 // of the rows, and their right-hand sides
 	for i, r := range d.rows {
 		ry[i] = d.cy[i] - floats.Dot(a.crow(r), v)
 		off += math.Abs(ry[i])
-		size += math.Abs(d.cy[i])
+		right += math.Abs(d.cy[i])
 	}
-	return max(ratio(left, terms), ratio(off, size))
+	noisy = off > slowTol*(size+right)
+	return max(ratio(left, terms), ratio(off, max(size, terms/a.curvature())+right)), noisy
 }
 
 // VJP adds to the fields of g that are not nil the gradient of
