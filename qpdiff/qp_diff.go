@@ -285,7 +285,7 @@ func (d *qpDerivative) residual(a *activeSet) (left float64, noisy bool) {
 		off += math.Abs(ry[i])
 		right += math.Abs(d.cy[i])
 	}
-	noisy = off > slowTol*(size+right)
+	noisy = off > 4*refined*(size+right)
 	return max(ratio(left, terms), ratio(off, max(size, terms/a.curvature())+right)), noisy
 }
 
