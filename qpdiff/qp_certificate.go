@@ -12,6 +12,10 @@ const (
 	// factors of the working set leave some tens; a combination of rows that are
 	// not dependent leaves far more, and then some point far away meets them.
 	rayTol = 128
+	// rayNoise is how many rounding errors of the largest multiplier, of rows of
+	// norm 1, are no multiplier: in other units of the variables they might be
+	// much. It leaves room below rayTol for a dozen of them.
+	rayNoise = 8
 	// rayGain is how far below zero the bound of that combination has to lie, as
 	// a fraction of the terms that it sums: ten thousand of their rounding errors.
 	rayGain = 1e-12
@@ -22,8 +26,9 @@ const (
 // ρᵀz ≤ β (= β for an equality) with β < 0 and ρ = 0 up to rounding.
 func (a *activeSet) provesInfeasible(r int) bool {
 	for pass := range 2 {
+		noise := rayNoise * eps * max(1, largest(a.y[:len(a.w)]))
 		for i, s := range a.w {
-			if s < a.m && a.y[i] > 0 {
+			if s < a.m && a.y[i] > 0 || math.Abs(a.y[i]) <= noise {
 				a.y[i] = 0
 			}
 		}

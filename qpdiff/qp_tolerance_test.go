@@ -195,6 +195,28 @@ func TestQPRayTol(t *testing.T) {
 	}
 }
 
+// A row that proves nothing has no multiplier, since in other units one of
+// rounding size would leave a combination that is not 0; a small one that the
+// proof needs stays.
+func TestQPRayNoise(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 3))
+	for range 1000 {
+		// z₁ ≥ 2 and z₁ ≤ 1 in all units, and an equation that holds z₂.
+		u, v := math.Exp(9*rng.NormFloat64()), math.Exp(9*rng.NormFloat64())
+		q := QP{P: []float64{rng.NormFloat64(), rng.NormFloat64()}, G: square(-u, 0, v, 0), H: []float64{-2 * u, v}, A: mat.NewDense(1, 2, []float64{rng.NormFloat64(), 1e4 * rng.NormFloat64()}), B: []float64{rng.NormFloat64()}}
+		var s Solution
+		if s.Solve(&q); s.Status != Infeasible || s.Certificate.Nu[0] != 0 {
+			t.Fatalf("%v: %v, %+v", q, s.Status, s.Certificate)
+		}
+	}
+	// z₁ ≥ 1, z₁ + 1e-12·z₂ ≤ .5 and z₂ ≥ 0, which is active first.
+	q := QP{Q: square(1, 0, 0, 1), P: []float64{0, 9}, G: mat.NewDense(3, 2, []float64{-1, 0, 1, 1e-12, 0, -1}), H: []float64{-1, .5, 0}}
+	var s Solution
+	if s.Solve(&q); s.Status != Infeasible || s.Certificate.Lambda[2] == 0 {
+		t.Errorf("%v, %+v", s.Status, s.Certificate)
+	}
+}
+
 func TestQPSmallestRow(t *testing.T) {
 	for _, c := range []struct {
 		size float64
