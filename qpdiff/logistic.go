@@ -333,6 +333,9 @@ func (l *Logistic) startWithout() {
 	l.warm = true
 }
 
+// errLogisticBlurred is what a fit answers where rounding hides the solution.
+var errLogisticBlurred = argErrorf("Data", ErrIllPosed, "scale or centre the features, or lower C", "has terms so large that the rounding of their sum hides the solution")
+
 // errLogisticSingular is what a fit or a product answers where the Hessian is
 // singular to working precision.
 var errLogisticSingular = argErrorf("Data", ErrIllPosed, "scale or centre the features, lower C, or penalise the intercept", "gives a Hessian that is singular to machine precision")
@@ -343,6 +346,10 @@ const (
 	// A step shorter than this in every margin is the last: the quadratic
 	// convergence leaves less than its square.
 	logisticLastStep = 1e-8
+	// A gradient below the first part of its terms is rounding; the second is what
+	// rounding leaves of most.
+	logisticRoundoff = 0x1p-46
+	logisticRounding = 0x1p-51
 	// A step shorter than this in every margin leaves the Hessian as it was.
 	logisticSettled = 1e-13
 	// Where the Hessian is singular, so much of its diagonal is added to it, relative
@@ -374,11 +381,11 @@ func (l *Logistic) minimise(limit int) error {
 			return err
 		}
 		r := l.reach()
-		if damped {
-			if r <= logisticIdle {
-				return errLogisticSingular
-			}
-		} else if r <= logisticLastStep || (r < 1e-3 && r > last/2 && l.gradientIsRoundoff()) {
+		hidden := !damped && r > last/2 && r > logisticLastStep && l.gradientIsRoundoff()
+		switch {
+		case damped && r <= logisticIdle:
+			return errLogisticSingular
+		case !damped && r <= logisticLastStep, hidden && r <= decisionTol:
 			axpy(1, l.step, l.theta)
 			for _, row := range l.out {
 				l.s[row], l.w[row] = 0, 0
@@ -387,10 +394,18 @@ func (l *Logistic) minimise(limit int) error {
 				copy(l.last, l.step)
 				l.stale = true // until somebody asks for more than θ
 			}
-			if l.singular() {
-				return errLogisticSingular
+			return l.determined()
+		case hidden:
+			if err := l.determined(); err != nil {
+				return err
 			}
-			return nil
+			// The gradient is not nothing but rounding. determined overwrote the step's
+			// surroundings.
+			l.evaluate(l.theta)
+			if _, err := l.newtonStep(); err != nil {
+				return err
+			}
+			l.reach()
 		}
 		last = r
 		l.lineSearch(r)
@@ -672,18 +687,43 @@ func (l *Logistic) factor() error {
 	return nil
 }
 
-// singular reports whether the factor is of no use: there is no telling θ and
-// its derivatives from others then.
-func (l *Logistic) singular() bool {
+// determined returns an error where the factor is of no use, so that there is no
+// telling θ and its derivatives from others, and where the rounding of the gradient
+// may move a margin by more than decisionTol. Bounds come first, since they decide
+// almost always and cost next to nothing.
+func (l *Logistic) determined() error {
 	k := l.k
-	pivots := 1.0
-	for i, inv := range l.dinv {
-		pivots *= l.hess[i*k+i] * inv
+	pivots, margin, noise := 1.0, 0.0, 0.0 // squared norms in variables that give h a unit diagonal
+	most := logisticRounding * l.c * float64(l.nRows)
+	for j, inv := range l.dinv {
+		d := l.hess[j*k+j]
+		pivots *= d * inv
+		z := l.zmax[j]
+		e := most*z + logisticRounding*l.pen[j]*math.Abs(l.theta[j])
+		margin += z * z / d
+		noise += e * e / d
 	}
-	if !unsolvable(condBound(k, 1/pivots, 0)) {
-		return false
+	cond := condBound(k, 1/pivots, 0)
+	if unsolvable(cond) && unsolvable(ldlCond(l.h, l.dinv, k, k, l.cand, l.g)) {
+		return errLogisticSingular
 	}
-	return unsolvable(ldlCond(l.h, l.dinv, k, k, l.cand, l.g))
+	if cond*math.Sqrt(margin*noise) <= decisionTol {
+		return nil
+	}
+	moved := make([]float64, l.nRows)
+	for j := range k {
+		clear(l.cand)
+		l.cand[j] = logisticRounding * l.gradientSize(j)
+		l.backsolve(l.cand)
+		l.product(l.dm, l.cand)
+		for i, dm := range l.dm {
+			moved[i] += math.Abs(dm)
+		}
+	}
+	if !(largest(moved) <= decisionTol) {
+		return errLogisticBlurred
+	}
+	return nil
 }
 
 // backsolve replaces x by h⁻¹x.
@@ -695,17 +735,22 @@ func (l *Logistic) backsolve(x []float64) {
 // gradientIsRoundoff reports whether no entry of the gradient exceeds what
 // rounding leaves of the sums it is made of.
 func (l *Logistic) gradientIsRoundoff() bool {
-	m := l.nRows
 	for j, g := range l.g {
-		scale := l.pen[j] * math.Abs(l.theta[j])
-		for i, v := range l.z[j*m : (j+1)*m] {
-			scale += l.c * l.s[i] * math.Abs(v)
-		}
-		if math.Abs(g) > 0x1p-46*scale {
+		if math.Abs(g) > logisticRoundoff*l.gradientSize(j) {
 			return false
 		}
 	}
 	return true
+}
+
+// gradientSize is the sum of the moduli of the terms of the gradient in θ_j.
+func (l *Logistic) gradientSize(j int) float64 {
+	m := l.nRows
+	size := l.pen[j] * math.Abs(l.theta[j])
+	for i, v := range l.z[j*m : (j+1)*m] {
+		size += l.c * l.s[i] * math.Abs(v)
+	}
+	return size
 }
 
 // Iterations returns the number of Newton steps of the last Fit.

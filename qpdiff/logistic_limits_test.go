@@ -390,3 +390,51 @@ func TestLogisticStartsAtItsOwnC(t *testing.T) {
 		t.Errorf("%d steps from the solution of all rows, %d from 0", warm, steps)
 	}
 }
+
+// Two rows of opposite labels that all but coincide leave a gradient that is
+// nothing but their rounding where others of their size decide. Whether there is
+// an answer, and which, does not depend on the start then.
+func TestLogisticRoundingHidesTheSolution(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 1))
+	blurred := 0
+	for range 40000 {
+		m := 4 + rng.IntN(4)
+		x, y := mat.NewDense(m, 2, nil), make([]float64, m)
+		for i := range m {
+			for j := range 2 {
+				x.Set(i, j, math.Exp(6*rng.NormFloat64())*rng.NormFloat64())
+			}
+			y[i] = float64(1 - 2*rng.IntN(2))
+		}
+		large := math.Pow(10, 4+6*rng.Float64())
+		for j := range 2 {
+			v := large * rng.NormFloat64()
+			x.Set(0, j, v)
+			x.Set(1, j, v+rng.NormFloat64())
+		}
+		y[0], y[1] = 1, -1
+		var cold, warm Logistic
+		theta, other := make([]float64, 2), make([]float64, 2)
+		for _, l := range []*Logistic{&cold, &warm} {
+			if err := l.Load(Data{X: x, Y: y}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		err := cold.Fit(theta, []float64{1})
+		warm.Fit(other, []float64{1.1})
+		if again := warm.Fit(other, []float64{1}); (again == nil) != (err == nil) {
+			t.Errorf("%v: cold %v, warm %v", mat.Formatted(x), err, again)
+		}
+		if errors.Is(err, errLogisticBlurred) {
+			blurred++
+		}
+		for i := range m {
+			if off := x.At(i, 0)*(theta[0]-other[0]) + x.At(i, 1)*(theta[1]-other[1]); err == nil && !(math.Abs(off) <= decisionTol) {
+				t.Errorf("%v: margin %d moves by %g with the start", mat.Formatted(x), i, off)
+			}
+		}
+	}
+	if blurred == 0 {
+		t.Error("no solution was hidden")
+	}
+}
