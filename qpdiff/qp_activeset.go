@@ -150,6 +150,9 @@ const (
 	// noneLeft: what is left of m_r below this fraction is rounding error, and no
 	// row to work with even where nothing else helps.
 	noneLeft = 1e-13
+	// blockTol: an entry of the combination of rows below this fraction of the
+	// largest is its rounding error, and does not drive a multiplier to zero.
+	blockTol = 1e-14
 	// enterFraction: a block takes in the rows violated by at least this
 	// fraction of the largest violation. All of them at once would be too many:
 	// most have to leave again.
@@ -630,8 +633,9 @@ func (a *activeSet) satisfy(r int) bool {
 		if !dependent {
 			step = violation / left
 		}
+		rounding := blockTol * largest(y)
 		for i := a.eq; i < k; i++ {
-			if y[i] > 0 && a.lam[i] < step*y[i] {
+			if y[i] > rounding && a.lam[i] < step*y[i] {
 				step, block = a.lam[i]/y[i], i
 			}
 		}

@@ -195,6 +195,21 @@ func TestQPRayTol(t *testing.T) {
 	}
 }
 
+// A row that blocks by rounding alone would leave and come back without end.
+func TestQPBlockTol(t *testing.T) {
+	q := QP{
+		P: []float64{1.443589236874637e-252, -7.967023173623321e+69, 9.938234166342178e-88, 3.2652584470961716e+189},
+		G: mat.NewDense(2, 4, []float64{7.558570819119231e-159, 2.2611644907687667e-10, -8.473556305621378e-180, -4.1485996040005493e+12, 9.618900426949137e+73, 1.2000962636435698e+65, 636634.8611048474, 1.0969291740453773e+30}),
+		H: []float64{-1.0988154980391249e-226, -2.5963867326959537e+279},
+		A: mat.NewDense(2, 4, []float64{-7.992957728499715e-272, 1.2820358950457427e+101, 2.3915865636201603e+78, -1.0941968548312074e-280, 2.4498560319130363e+234, -6.961291180579264e+93, -1.0426920403720382e+129, 1.2404817092821413e+182}),
+		B: []float64{-6.311349349377343e-190, 1.2269463e-317},
+	}
+	var s Solution
+	if err := s.Solve(&q); s.Iterations > 100 {
+		t.Errorf("%d changes: %v", s.Iterations, err)
+	}
+}
+
 // A row that proves nothing has no multiplier, since in other units one of
 // rounding size would leave a combination that is not 0; a small one that the
 // proof needs stays.
