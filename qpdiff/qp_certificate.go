@@ -198,6 +198,9 @@ func (a *activeSet) provesUnbounded(s *Solution) bool {
 	c := &s.Certificate
 	c.Z, c.Residual = grow(c.Z, n), worst
 	floats.ScaleTo(c.Z, -1/slope, d)
+	if largest(c.Z) < minNormal {
+		c.Residual = math.Inf(1)
+	}
 	return true
 }
 

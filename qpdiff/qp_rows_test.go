@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -137,5 +138,19 @@ func TestQPUnboundedBesideLargeTerms(t *testing.T) {
 		if err := s.Solve(&q); !errors.Is(err, ErrUnbounded) {
 			t.Errorf("p = %g: %v, z = %v, residual %v, error %v", p, s.Status, s.Z, s.Residual.Relative, err)
 		}
+	}
+}
+
+// A direction whose entries underflow where the objective falls by 1 along it is
+// no proof: it would be 0.
+func TestQPDirectionThatUnderflows(t *testing.T) {
+	q := QP{P: []float64{1e155, 1e308, 2}, A: mat.NewDense(1, 3, []float64{0, -1, -1}), B: []float64{1}}
+	var s Solution
+	if err := s.Solve(&q); !errors.Is(err, ErrNotFinite) {
+		t.Errorf("%v, %+v, %v", s.Status, s.Certificate, err)
+	}
+	q.P[1] = 1e300
+	if s.Solve(&q); s.Status != Unbounded || !(math.Abs(floats.Dot(q.P, s.Certificate.Z)+1) < 1e-9) {
+		t.Errorf("%v, %+v", s.Status, s.Certificate)
 	}
 }
