@@ -328,7 +328,7 @@ func (l *marginFit) listWeak(l1 bool, theta float64, root []float64, cond float6
 	for k, j := range p.act {
 		t := root[k] * p.theta[j]
 		size += t * t
-		t = l.gradTerms(j) / root[k]
+		t = p.gradSize(j) / root[k]
 		terms += t * t
 	}
 	size, terms = math.Sqrt(size), math.Sqrt(terms)
@@ -398,29 +398,10 @@ func (l *marginFit) listWeak(l1 bool, theta float64, root []float64, cond float6
 		for e, i := range p.elbow {
 			move = max(move, math.Abs(p.z[i*p.n+j])/onElbow[e])
 		}
-		if negligible(p.l1-math.Abs(p.grad[j]), l.gradTerms(j)+move*(size+terms), cond) {
+		if negligible(p.l1-math.Abs(p.grad[j]), p.gradSize(j)+move*(size+terms), cond) {
 			l.weak = append(l.weak, p.rows+j)
 		}
 	}
-}
-
-// gradTerms is the size of the terms of entry j of the gradient at the solution,
-// where a row on the elbow counts by its multiplier: with few violators that can be
-// much less than the weight of its loss.
-func (l *marginFit) gradTerms(j int) float64 {
-	p := &l.p
-	size := p.l1 + p.l2*math.Abs(p.theta[j])
-	for i, side := range p.side {
-		f, _ := p.smoothLoss(p.m[i], side <= 0)
-		switch {
-		case side < 0:
-			f -= p.hinge
-		case side == 0:
-			f -= l.mult[i] / p.copies[i]
-		}
-		size += math.Abs(p.copies[i] * f * p.z[i*p.n+j])
-	}
-	return size
 }
 
 // notDifferentiable names the wanted inputs that have no derivative; hyper are

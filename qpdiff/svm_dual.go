@@ -134,7 +134,7 @@ func (p *marginProblem) approach() (stopped bool) {
 	part := p.part[:0] // by free variable: the part of the way to its bound
 	for e, i := range p.elbow {
 		at, top := math.Inf(1), p.top(i)
-		if b := p.mult[e]; b < -marginTol*top || b > top+marginTol*top {
+		if b := p.mult[e]; p.negative(e) || b > top+marginTol*top {
 			at = reach(p.b[i], b, 0, top)
 		}
 		part, t = append(part, at), min(t, at)

@@ -2,6 +2,7 @@ package qpdiff
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -297,5 +298,65 @@ func TestSVMHardMargin(t *testing.T) {
 		if g.Hyper[1] != 0 || !(math.Abs(g.X.At(1, 1)-.25) <= 1e-15) {
 			t.Errorf("λ2 = %v: derivatives %v and %v", l2, g.Hyper, g.X.At(1, 1))
 		}
+	}
+}
+
+// Without violators the solution depends on the ratio of the penalties alone. Their
+// size changes neither θ nor the side of a multiplier that is small beside the weight
+// of the losses; only with a squared hinge loss may it be refused.
+func TestMarginLearnersSmallPenalties(t *testing.T) {
+	const rows, n = 8, 3
+	d := Data{X: mat.NewDense(rows, n, nil), Y: make([]float64, rows)}
+	refused, solved := 0, 0
+	for trial := range 100 {
+		rng := rand.New(rand.NewPCG(uint64(trial), 53))
+		for i := range rows {
+			m := 0.0
+			for math.Abs(m) < .5 { // separable, with room
+				m = 0
+				for j, v := range normals(rng, n) {
+					d.X.Set(i, j, v)
+					m += v
+				}
+			}
+			d.Y[i] = sign(m)
+		}
+		for _, c := range []struct {
+			l     learner
+			hyper []float64 // the last penalty's size is 1
+			from  int       // the first penalty
+		}{
+			{&SVM{}, []float64{0, 1}, 0},
+			{&SVM{}, []float64{1, 1}, 0},
+			{&LearnedLoss{}, []float64{1, 0, 0, 0, 1}, 4},
+			{&LearnedLoss{}, []float64{1, 0, 1, 0, 1}, 4},
+		} {
+			if c.l.Load(d) != nil {
+				break // one class
+			}
+			want := make([]float64, n)
+			for _, size := range []float64{1e-6, 1e-12, 1e-15, 1e-18, 1e-30, 1e-100} {
+				theta, hyper := make([]float64, n), slices.Clone(c.hyper)
+				for k := c.from; k < len(hyper); k++ {
+					hyper[k] *= size
+				}
+				c.l.Reset()
+				err := c.l.Fit(theta, hyper)
+				switch {
+				case size == 1e-6 && err == nil:
+					copy(want, theta)
+				case err == nil:
+					solved++
+					nearAll(t, fmt.Sprintf("trial %d, %T, hyper %v", trial, c.l, hyper), theta, want, 1e-9, 0)
+				case errors.Is(err, ErrIllPosed) && len(hyper) == 5 && hyper[2] > 0:
+					refused++
+				default:
+					t.Errorf("trial %d, %T, hyper %v: %v", trial, c.l, hyper, err)
+				}
+			}
+		}
+	}
+	if solved < 1500 || refused > 300 {
+		t.Errorf("%d solved, %d refused", solved, refused)
 	}
 }

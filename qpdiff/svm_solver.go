@@ -311,6 +311,15 @@ func (p *marginProblem) smoothLoss(m float64, below bool) (slope, curvature floa
 	return slope, curvature
 }
 
+// below reports whether the margin of row i is below the kink of ℓ. On the elbow it
+// is 1, whatever its rounding.
+func (p *marginProblem) below(i int) bool {
+	if p.model {
+		return p.m[i] < 1
+	}
+	return p.side[i] < 0
+}
+
 // gradient sets grad to the gradient of the face without multipliers, and if
 // curved, h to the Hessian on the support (upper triangle). Without ℓ the
 // gradient is that at θ = 0.
@@ -339,9 +348,7 @@ func (p *marginProblem) gradient() {
 	}
 	for i, side := range p.side {
 		z := p.z[i*n : (i+1)*n]
-		// On the elbow the side is that of the gradient alone: there the margin
-		// is 1.
-		f, c := p.smoothLoss(p.m[i], side < 0 && !p.model || p.m[i] < 1 && p.model)
+		f, c := p.smoothLoss(p.m[i], p.below(i))
 		if side < 0 {
 			f -= p.hinge
 		}
@@ -672,7 +679,12 @@ func (p *marginProblem) correct() (changed bool) {
 // steep reports whether the squared hinge loss of row i has a slope at a distance
 // of d from its kink that is larger than the terms of the gradient.
 func (p *marginProblem) steep(i int, d float64) bool {
-	slope := 2 * p.smooth[1] * p.copies[i] * d
+	return p.outweighs(i, 2*p.smooth[1]*p.copies[i]*d)
+}
+
+// outweighs reports whether z_i times slope ≥ 0 is larger than the terms of the
+// gradient.
+func (p *marginProblem) outweighs(i int, slope float64) bool {
 	if slope == 0 {
 		return false
 	}
@@ -682,6 +694,14 @@ func (p *marginProblem) steep(i int, d float64) bool {
 		}
 	}
 	return false
+}
+
+// negative reports whether the multiplier of the elbow's member e is below 0 by more
+// than rounding: of its largest value, or else of the terms that it balances, which
+// without violators are those of the ridge alone, however small.
+func (p *marginProblem) negative(e int) bool {
+	b, i := p.mult[e], p.elbow[e]
+	return b < 0 && (b < -marginTol*p.top(i) || p.outweighs(i, -b/marginTol))
 }
 
 // refine corrects theta, without ℓ, where the elbow's margins differ from 1 by more
@@ -920,11 +940,11 @@ func (p *marginProblem) release(one bool) int {
 	released := 0
 	for e := 0; e < len(p.elbow); e++ {
 		var side int8
-		top := p.copies[p.elbow[e]] * p.hinge
-		switch b := p.mult[e]; {
-		case b < -marginTol*top:
+		top := p.top(p.elbow[e])
+		switch {
+		case p.negative(e):
 			side = 1
-		case b > top+marginTol*top:
+		case p.mult[e] > top+marginTol*top:
 			side = -1
 		default:
 			continue
@@ -956,13 +976,20 @@ func (p *marginProblem) release(one bool) int {
 	return released
 }
 
-// gradSize is the size of the terms that make up entry j of the gradient.
+// gradSize is the size of the terms that make up entry j of the gradient, where a
+// row on the elbow counts by its multiplier: with few violators that can be much
+// less than the weight of its loss.
 func (p *marginProblem) gradSize(j int) float64 {
 	size := p.l1 + p.l2*math.Abs(p.theta[j])
+	e := 0
 	for i, side := range p.side {
-		f, _ := p.smoothLoss(p.m[i], side <= 0)
-		if side <= 0 {
+		f, _ := p.smoothLoss(p.m[i], p.below(i))
+		switch {
+		case side < 0:
 			f -= p.hinge
+		case side == 0:
+			f -= p.mult[e] / p.copies[i]
+			e++
 		}
 		size += math.Abs(p.copies[i] * f * p.z[i*p.n+j])
 	}
