@@ -173,7 +173,7 @@ func TestKernelSVMAllWeak(t *testing.T) {
 		if err := errors.Join(l.Load(two), l.Fit(theta, []float64{(1 + 16*eps/width) / width, 1}), l.DecideVJP(g, nil, x, []float64{1})); err != nil {
 			t.Fatalf("%v apart: %v", apart, err)
 		}
-		if len(l.weak) != 2 || !g.Generalized || !(math.Abs(theta[0]) <= 8*eps && math.Abs(g.Hyper[0]/width-1) <= 1e-6) {
+		if len(l.weak) != 2 || !g.Generalized || !(math.Abs(theta[0]) <= 8*eps/width && math.Abs(g.Hyper[0]/width-1) <= 1e-6) {
 			t.Errorf("%v apart: weak %v, b %v, product %v", apart, l.weak, theta, g.Hyper)
 		}
 	}

@@ -231,9 +231,9 @@ func (d *qpDerivative) solve(a *activeSet) (outside float64) {
 	rz, ry := d.rz[:n], d.ry[:k]
 	copy(rz, d.cz)
 	copy(ry, d.cy)
-	before := math.Inf(1)
+	before, last := math.Inf(1), false
 	pinned := k == n && largest(ry) == 0 // at a vertex v is 0
-	for step := range 100 {
+	for range 100 {
 		a.solveKKT(&d.tri, rz, ry)
 		if pinned {
 			clear(rz)
@@ -241,11 +241,12 @@ func (d *qpDerivative) solve(a *activeSet) (outside float64) {
 		floats.Add(v, rz)
 		floats.Add(y, ry)
 		left, noisy := d.residual(a)
-		if left <= refined && !(noisy && step == 0) || !(left < before/2) {
-			before = min(before, left)
+		stop := last || !(left < before/2) || left <= refined && !noisy
+		last = left <= refined // one more, for the noise
+		before = min(before, left)
+		if stop {
 			break
 		}
-		before = left
 	}
 	if a.shift > 0 && !(before <= slowTol) {
 		d.useFull(a)
@@ -259,8 +260,9 @@ func (d *qpDerivative) solve(a *activeSet) (outside float64) {
 // right-hand sides and what v may be, and that of the gradient against its terms,
 // all of them in the 1-norm. v may be what the terms move it by where Q is
 // steepest: at a vertex it is 0, and then its own size is nothing but rounding.
-// noisy reports that the residual of the rows is beyond rounding beside v itself,
-// which one correction mends: where Q is flat what v may be is much.
+// noisy reports that the residual is beyond rounding beside v itself and the terms
+// of Q and the rows alone, which one correction mends: where Q is flat, and beside
+// the proximal term, what may be is much.
 func (d *qpDerivative) residual(a *activeSet) (left float64, noisy bool) {
 	n := a.n
 	v, y, rz, ry := d.v[:n], d.y[:len(d.rows)], d.rz[:n], d.ry[:len(d.rows)]
@@ -278,6 +280,7 @@ func (d *qpDerivative) residual(a *activeSet) (left float64, noisy bool) {
 		terms += unit * (math.Abs(d.cz[j]) + math.Abs(c) + math.Abs(qv))
 		size += math.Abs(v[j]) / unit
 	}
+	noisy = left > 4*refined*terms
 	terms = max(terms, a.shift*size)
 	var off, right float64 // of the rows, and their right-hand sides
 	for i, r := range d.rows {
@@ -285,7 +288,7 @@ func (d *qpDerivative) residual(a *activeSet) (left float64, noisy bool) {
 		off += math.Abs(ry[i])
 		right += math.Abs(d.cy[i])
 	}
-	noisy = off > 4*refined*(size+right)
+	noisy = noisy || off > 4*refined*(size+right)
 	return max(ratio(left, terms), ratio(off, max(size, terms/a.curvature())+right)), noisy
 }
 

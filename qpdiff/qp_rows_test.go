@@ -154,3 +154,17 @@ func TestQPDirectionThatUnderflows(t *testing.T) {
 		t.Errorf("%v, %+v", s.Status, s.Certificate)
 	}
 }
+
+// The digits of a bound that underflows beside its row are lost.
+func TestQPBoundThatUnderflows(t *testing.T) {
+	var s Solution
+	for _, c := range []struct {
+		bound float64
+		err   error
+	}{{1e-100, ErrNotFinite}, {0, nil}, {1e-50, nil}} {
+		q := QP{Q: square(1), P: []float64{1}, A: square(1e220), B: []float64{c.bound}}
+		if err := s.Solve(&q); !errors.Is(err, c.err) {
+			t.Errorf("bound %v: %v", c.bound, err)
+		}
+	}
+}

@@ -207,7 +207,8 @@ func Dot(a, b [][]float64) float64 {
 // differences over two short steps agree with each other and not with
 // derivative: at a kink, their mean is that of the slopes from both sides. Those
 // of a step that ends before the next kink agree with derivative: down to the
-// shortest step at which rounding leaves two digits, they are tried, too.
+// shortest step at which rounding leaves two digits, they are tried, too, as
+// both sides may end alike beyond a kink on each.
 func (in *Input) Slope(call string, f func(step float64) (float64, bool), derivative, size float64) {
 	const far, near, shortest = 1e-5, 1e-6, 1e-13
 	var d [2]float64
@@ -226,16 +227,16 @@ func (in *Input) Slope(call string, f func(step float64) (float64, bool), deriva
 	if math.Abs(d[0]-d[1]) > 1e-3*size || math.Abs(d[1]-derivative) <= 1e-2*size {
 		return
 	}
+	for h := near / 10; h > shortest; h /= 10 {
+		up, ok1 := f(h)
+		down, ok2 := f(-h)
+		if ok1 && ok2 && math.Abs((up-down)/(2*h)-derivative) <= 1e-2*size {
+			return
+		}
+	}
 	what := "wrong"
 	if math.Abs(sides[0]-sides[1]) > 1e-2*size {
 		what = "answered at a kink"
-		for h := near / 10; h > shortest; h /= 10 {
-			up, ok1 := f(h)
-			down, ok2 := f(-h)
-			if ok1 && ok2 && math.Abs((up-down)/(2*h)-derivative) <= 1e-2*size {
-				return
-			}
-		}
 	}
 	in.Failf(call+": derivative "+what, "%v, differences give %v, from below %v, from above %v", derivative, d[1], sides[0], sides[1])
 }
