@@ -311,13 +311,10 @@ func (p *marginProblem) smoothLoss(m float64, below bool) (slope, curvature floa
 	return slope, curvature
 }
 
-// below reports whether the margin of row i is below the kink of ℓ. On the elbow it
-// is 1, whatever its rounding.
-func (p *marginProblem) below(i int) bool {
-	if p.model {
-		return p.m[i] < 1
-	}
-	return p.side[i] < 0
+// below reports whether the margin of row i, which is on the given side, is below the
+// kink of ℓ. On the elbow it is 1, whatever its rounding.
+func (p *marginProblem) below(i int, side int8) bool {
+	return side < 0 && !p.model || p.m[i] < 1 && p.model
 }
 
 // gradient sets grad to the gradient of the face without multipliers, and if
@@ -348,7 +345,7 @@ func (p *marginProblem) gradient() {
 	}
 	for i, side := range p.side {
 		z := p.z[i*n : (i+1)*n]
-		f, c := p.smoothLoss(p.m[i], p.below(i))
+		f, c := p.smoothLoss(p.m[i], p.below(i, side))
 		if side < 0 {
 			f -= p.hinge
 		}
@@ -983,7 +980,10 @@ func (p *marginProblem) gradSize(j int) float64 {
 	size := p.l1 + p.l2*math.Abs(p.theta[j])
 	e := 0
 	for i, side := range p.side {
-		f, _ := p.smoothLoss(p.m[i], p.below(i))
+		f := 0.0
+		if p.curved {
+			f, _ = p.smoothLoss(p.m[i], p.below(i, side))
+		}
 		switch {
 		case side < 0:
 			f -= p.hinge
