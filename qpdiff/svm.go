@@ -45,9 +45,9 @@ import (
 // paper asks for, is not enough. At λ1 = 0, the end of its domain, the
 // derivative with respect to λ1 is the one from the right. Margins, multipliers
 // and coordinates count as being at their kink where rounding hides on which side
-// they are: within 6e-14 of the size of their terms times the condition of the
-// system above, with normals scaled to length 1. Equal rows z_i, as a bootstrap sample has them, count as one row
-// of their joint weight: derivatives are along moves that keep them equal, in
+// they are: within 256 times the error that rounding of the terms of the system
+// above makes in them. Equal rows z_i, as a bootstrap sample has them, count as one
+// row of their joint weight: derivatives are along moves that keep them equal, in
 // equal parts to each. Along moves that part equal rows on the elbow there is no
 // derivative, since their multipliers are not unique; see [SVM.Ties].
 //
@@ -314,7 +314,58 @@ func (l *marginFit) findWeak(l1 bool) error {
 		}
 	}
 	l.listWeak(l1, theta, root, cond*p.elbowCond())
+	if !p.curved {
+		l.weak = slices.DeleteFunc(l.weak, l.decided)
+		l.weakFree = slices.DeleteFunc(l.weakFree, l.decided)
+	}
 	return nil
+}
+
+// decided reports whether what is listed as weakly active, a row or rows+coordinate,
+// is on its side of the kink by more than its own error, without ℓ: one solve, where
+// listWeak bounds all errors by the condition of the face's system. With ℓ, Newton's
+// last step may leave more than rounding.
+func (l *marginFit) decided(id int) bool {
+	p := &l.p
+	s := len(p.act)
+	w, u := l.w[:s], l.u[:len(p.elbow)]
+	clear(w)
+	clear(u)
+	var value, err float64
+	at, onElbow := slices.BinarySearch(p.elbow, id)
+	switch j := id - p.rows; {
+	case onElbow:
+		u[at] = -1
+		b, top := p.mult[at], p.top(id)
+		value = min(b, top-b)
+	case j < 0:
+		for k, j := range p.act {
+			w[k] = p.z[id*p.n+j]
+		}
+		value, err = (p.m[id]-1)*float64(p.side[id]), 1+p.marginSize(id)
+	case p.pos[j] >= 0:
+		w[p.pos[j]] = 1
+		value = math.Abs(p.theta[j])
+		if sgn := p.sgn[p.pos[j]]; sgn != 0 {
+			value = p.theta[j] * sgn
+		}
+	default:
+		for e, i := range p.elbow {
+			u[e] = p.z[i*p.n+j]
+		}
+		value, err = p.l1-math.Abs(p.grad[j]), p.gradSize(j)
+	}
+	p.system(w, u)
+	var terms float64
+	for _, j := range p.act {
+		t := p.gradSize(j)
+		terms += t * t
+	}
+	err += math.Sqrt(terms * dot(w, w))
+	for e, i := range p.elbow {
+		err += math.Abs(u[e]) * (1 + p.marginSize(i))
+	}
+	return !negligible(value, err, 1)
 }
 
 // listWeak lists the weakly active rows and coordinates where ‖θ‖ is theta, the

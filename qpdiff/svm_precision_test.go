@@ -1,0 +1,69 @@
+package qpdiff
+
+import (
+	"errors"
+	"math"
+	"math/big"
+	"math/rand/v2"
+	"testing"
+)
+
+// A product with Generalized is right to a thousandth of the margin, also where rows
+// nearly coincide and λ2 is small: λ2·∂(θᵀx)/∂λ2 lies between its one-sided values,
+// which are one where λ2 is not at a kink.
+func TestSVMGeneralizedRight(t *testing.T) {
+	const tol, h = 1e-3, 1e-20
+	generalized, exact := 0, 0
+	for trial := range long(2500) {
+		rng := rand.New(rand.NewPCG(uint64(trial), 2))
+		rows, n := []int{4, 8}[rng.IntN(2)], 2+rng.IntN(2)
+		d := classData(rng.Uint64(), rows, n)
+		apart := math.Pow(10, -13*rng.Float64())
+		for i := range rows / 2 {
+			for j := range n {
+				d.X.Set(i, j, d.X.At(0, j)*d.Y[0]*d.Y[i]+apart*rng.NormFloat64())
+			}
+		}
+		for j := range n {
+			unit := math.Pow(10, 8*rng.Float64()-4)
+			for i := range rows {
+				d.X.Set(i, j, unit*d.X.At(i, j))
+			}
+		}
+		l2 := math.Pow(10, -18*rng.Float64())
+		theta, l := make([]float64, n), &SVM{Generalized: true}
+		k, hyper := &KernelSVM{}, []float64{1 / (l2 * float64(rows)), 1, 0} // the same problem
+		if err := errors.Join(l.Load(d), l.Fit(theta, []float64{0, l2}), k.Load(d)); err != nil {
+			t.Fatalf("trial %d: %v", trial, err)
+		}
+		k.kernel = Polynomial{Degree: 1}
+		_, at := preciseDecisions(k, hyper, 0)
+		_, below := preciseDecisions(k, hyper, -h)
+		_, above := preciseDecisions(k, hyper, h)
+		for i := range at {
+			g := &Grad{Hyper: make([]float64, 2)}
+			if err := l.VJP(g, k.row(i)); err != nil {
+				t.Fatalf("trial %d: %v", trial, err)
+			}
+			if g.Generalized {
+				generalized++
+			} else {
+				exact++
+			}
+			slope := func(from, to *big.Float) float64 {
+				d := precise(0).Sub(to, from)
+				v, _ := d.Quo(d, precise(h)).Float64()
+				return v
+			}
+			got, left, right := -l2*g.Hyper[1], slope(below[i], at[i]), slope(at[i], above[i])
+			e := max(min(left, right)-got, got-max(left, right)) / (1 + math.Abs(left) + math.Abs(right))
+			if !(e <= tol) {
+				t.Errorf("trial %d, λ2 %.3g, weak %v: row %d has λ2·∂(θᵀx)/∂λ2 = %v, want %v or %v", trial, l2, l.weak, i, got, left, right)
+				break
+			}
+		}
+	}
+	if generalized < long(800) || exact < long(12000) {
+		t.Errorf("%d generalised products, %d others", generalized, exact)
+	}
+}
