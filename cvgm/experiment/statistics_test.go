@@ -45,6 +45,12 @@ func TestCompareCountsTiesHalf(t *testing.T) {
 	if c.Wins != .625 || c.Difference.Mean != -.25 {
 		t.Errorf("%+v", c)
 	}
+	// What is within the stopping rules of two searches is a tie, in any units.
+	for _, unit := range []float64{1, 1e-9, 1e9} {
+		if c := compare([]float64{unit, unit * (1 - tieTol/3), unit * (1 - 3*tieTol), unit * (1 + 3*tieTol)}, []float64{unit, unit, unit, unit}); c.Wins != .5*(1+1)/4+.25 {
+			t.Errorf("units of %g: %+v", unit, c)
+		}
+	}
 }
 
 func TestEachCellReportsProgressAndStops(t *testing.T) {
