@@ -23,3 +23,10 @@ func negligible(value, scale, cond float64) bool {
 // derivative is given that takes it for zero, generalised or not: a kink so far away
 // is another problem's.
 const hiddenTol = 1e-6
+
+// unsolvable reports whether a linear system of condition cond cannot be told
+// from a singular one: where an entry as large as the solution itself would be
+// [negligible]. One pivot cannot tell, since the rounding of a pivot grows with
+// the square of the dependency that it stands for, and the product of a few
+// small pivots counts.
+func unsolvable(cond float64) bool { return negligible(1, 1, cond) || !finite(cond) }

@@ -405,7 +405,7 @@ func derivatives(in *hostile.Input, q *qpdiff.QP, s *qpdiff.Solution, profile ho
 			dz, dl, dn := cotangent(n), cotangent(m), cotangent(e)
 			var kept hostile.Memory
 			kept.Vector(dz, dl, dn, s.Z, s.Lambda, s.Nu)
-			err := s.VJP(g, dz, dl, dn)
+			err := s.VJP(nil, g, dz, dl, dn)
 			kept.Check(in, "VJP")
 			in.Answer("VJP", err)
 			if !hostile.Finite(blocks(g)...) && !errors.Is(err, qpdiff.ErrNotFinite) {
@@ -413,7 +413,7 @@ func derivatives(in *hostile.Input, q *qpdiff.QP, s *qpdiff.Solution, profile ho
 			}
 			if again := qpGrad(in, n, m, e, zeros); err == nil {
 				again.Q, again.P, again.G, again.H, again.A, again.B = like(again.Q, g.Q), keep(again.P, g.P), like(again.G, g.G), keep(again.H, g.H), like(again.A, g.A), keep(again.B, g.B)
-				if err := s.VJP(again, dz, dl, dn); err != nil {
+				if err := s.VJP(nil, again, dz, dl, dn); err != nil {
 					in.Failf("VJP: the second call fails", "%v", err)
 				} else if !slices.EqualFunc(blocks(g), blocks(again), hostile.SameBits) {
 					in.Failf("VJP: the second call has other bits", "%v, then %v", blocks(g), blocks(again))
@@ -429,7 +429,7 @@ func derivatives(in *hostile.Input, q *qpdiff.QP, s *qpdiff.Solution, profile ho
 			if in.IntN(2) == 0 {
 				call, f = "DirectionalDerivative", s.DirectionalDerivative
 			}
-			err := f(dz, dl, dn, t)
+			err := f(nil, dz, dl, dn, t)
 			kept.Check(in, call)
 			in.Answer(call, err)
 			if !hostile.Finite(dz, dl, dn) && !errors.Is(err, qpdiff.ErrNotFinite) {
@@ -757,7 +757,7 @@ func hostileKnown(in *hostile.Input) {
 	}
 	w := [][]float64{in.Vector(hostile.Tame, n), in.Vector(hostile.Tame, m), in.Vector(hostile.Tame, e)}
 	g := qpGrad(in, n, m, e, zeros)
-	err := s.VJP(g, w[0], w[1], w[2])
+	err := s.VJP(nil, g, w[0], w[1], w[2])
 	in.Answer("VJP", err)
 	if !hostile.Finite(blocks(g)...) && !errors.Is(err, qpdiff.ErrNotFinite) {
 		in.Failf("VJP: not finite", "%v with error %v", blocks(g), err)
@@ -782,7 +782,7 @@ func hostileKnown(in *hostile.Input) {
 	if err != nil {
 		// One-sided derivatives exist.
 		dz, dl, dn := zeros(n), zeros(m), zeros(e)
-		err := s.DirectionalDerivative(dz, dl, dn, t)
+		err := s.DirectionalDerivative(nil, dz, dl, dn, t)
 		if !in.Answer("DirectionalDerivative", err) && len(k.weak) > 0 && k.condStrict < 1e6 {
 			in.Failf("DirectionalDerivative: refuses a regular point", "condition %.3g, weak rows %v: %v", k.cond, k.weak, err)
 		}
@@ -794,7 +794,7 @@ func hostileKnown(in *hostile.Input) {
 		return
 	}
 	d := [][]float64{zeros(n), zeros(m), zeros(e)}
-	if err := s.JVP(d[0], d[1], d[2], t); !in.Answer("JVP", err) {
+	if err := s.JVP(nil, d[0], d[1], d[2], t); !in.Answer("JVP", err) {
 		in.Failf("JVP: refuses where VJP answers", "%v", err)
 		return
 	}
@@ -937,10 +937,10 @@ func hostileBatch(in *hostile.Input) {
 		if shared {
 			grads[i].P = sum
 		}
-		err := alone[i].VJP(&single[i], dz[i], nil, nil)
+		err := alone[i].VJP(nil, &single[i], dz[i], nil, nil)
 		failed = failed || err != nil
 	}
-	if err := qpdiff.VJPBatch(grads, sols, dz, nil, nil); in.Answer("VJPBatch", err) == failed {
+	if err := qpdiff.VJPBatch(nil, grads, sols, dz, nil, nil); in.Answer("VJPBatch", err) == failed {
 		in.Failf("VJPBatch: error differs from that of the items", "%v, one by one failed: %v", err, failed)
 	}
 	want := zeros(n)
@@ -1049,7 +1049,7 @@ func hostileProgram(in *hostile.Input) {
 	}
 	t := &qpdiff.QPGrad{P: in.Vector(hostile.Tame, n), H: in.Vector(hostile.Tame, m)}
 	dz := zeros(n)
-	if s.JVP(dz, nil, nil, t) != nil {
+	if s.JVP(nil, dz, nil, nil, t) != nil {
 		return
 	}
 	dalpha := append(slices.Clone(t.P), t.H...)

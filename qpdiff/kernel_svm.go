@@ -275,8 +275,6 @@ func (l *KernelSVM) bounds(c float64) {
 // solver recovers it.
 const decisionTol = 1e-3
 
-const remedyForDecisions = "standardise the features, or lower C or the degree of a polynomial kernel"
-
 // findWeak lists the rows at which strict complementarity fails.
 func (l *KernelSVM) findWeak() error {
 	q := &l.q

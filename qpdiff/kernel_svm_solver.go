@@ -204,6 +204,8 @@ func (q *boxQP) walk(phases int) error {
 	return errNoActiveSet
 }
 
+const remedyForDecisions = "standardise the features, or lower C or the degree of a polynomial kernel"
+
 var errNoActiveSet = argErrorf("Data", ErrIterationLimit, remedyForDecisions, "is so ill-conditioned that no active set was confirmed")
 
 // violation returns how far r − b is from the optimality conditions.

@@ -141,7 +141,7 @@ func TestElasticNetAsQP(t *testing.T) {
 		for j, v := range cot {
 			double[j], double[n+j] = v, -v
 		}
-		if err := s.VJP(g, double, nil, nil); err != nil {
+		if err := s.VJP(nil, g, double, nil, nil); err != nil {
 			t.Fatal(err)
 		}
 		l1, l2 := floats.Sum(g.P), 0.0

@@ -1,6 +1,8 @@
 package qpdiff
 
-import "math"
+import (
+	"math"
+)
 
 // Dense kernels on raw row-major slices. At the sizes of a learner's normal
 // equations (n ≈ 10) a plain loop is several times faster than a call into a
@@ -154,13 +156,6 @@ func ldlForm(a, dinv []float64, n, stride int, x []float64) float64 {
 	}
 	return s
 }
-
-// unsolvable reports whether a linear system of condition cond cannot be told
-// from a singular one: where an entry as large as the solution itself would be
-// [negligible]. One pivot cannot tell, since the rounding of a pivot grows with
-// the square of the dependency that it stands for, and the product of a few
-// small pivots counts.
-func unsolvable(cond float64) bool { return negligible(1, 1, cond) || !finite(cond) }
 
 // condBound bounds the condition of a positive definite n×n matrix scaled to a
 // unit diagonal from above, at next to no cost: pivots is the product of its

@@ -232,11 +232,12 @@ func BenchmarkQPBackward(b *testing.B) {
 			for i := range qps {
 				grads[i], dz[i] = newQPGrad(&qps[i]), gaussians(rng, c.n)
 			}
+			ws := make([]Workspace, len(sols))
 			b.ReportAllocs()
 			for b.Loop() {
 				for i := range sols {
-					sols[i].diff.ready = false // prepare anew, as after a solve
-					if err := sols[i].VJP(grads[i], dz[i], nil, nil); err != nil {
+					ws[i].qp.solves = 0 // prepare anew, as after a solve
+					if err := sols[i].VJP(&ws[i], grads[i], dz[i], nil, nil); err != nil {
 						b.Fatal(err)
 					}
 				}

@@ -93,7 +93,7 @@ func (a *activeSet) ray(r int) (rho []float64, beta, size float64) {
 // provesNonconvex fills in the direction of negative curvature that the factor
 // found at row bad, and reports whether it has some by the entries of Q, beyond
 // the rounding of the sum.
-func (a *activeSet) provesNonconvex(s *Solution, bad int) bool {
+func (a *activeSet) provesNonconvex(s *qpReport, bad int) bool {
 	n := a.n
 	v := grow(s.Certificate.Z, n)
 	clear(v)
@@ -123,7 +123,7 @@ func (a *activeSet) provesNonconvex(s *Solution, bad int) bool {
 }
 
 // certifyInfeasible writes the combination of rows found by minimise.
-func (a *activeSet) certifyInfeasible(s *Solution, r int) {
+func (a *activeSet) certifyInfeasible(s *qpReport, r int) {
 	c := &s.Certificate
 	c.Lambda, c.Nu = grow(c.Lambda, a.m), grow(c.Nu, a.rows-a.m)
 	clear(c.Lambda)
@@ -162,7 +162,7 @@ const (
 
 // provesUnbounded reports whether the last proximal step is a direction in
 // which the objective falls for ever.
-func (a *activeSet) provesUnbounded(s *Solution) bool {
+func (a *activeSet) provesUnbounded(s *qpReport) bool {
 	n, d := a.n, a.dz
 	big, pmax, qmax := 0.0, 0.0, 0.0
 	for j := range d {
@@ -202,37 +202,4 @@ func (a *activeSet) provesUnbounded(s *Solution) bool {
 		c.Residual = math.Inf(1)
 	}
 	return true
-}
-
-// unbounded gives the status of a program with a direction in which the
-// objective falls for ever: it is unbounded if some point is feasible. That is
-// the point nearest to the origin in the metric of the factor, by the same
-// method without the linear term.
-func (a *activeSet) unbounded(s *Solution, tol float64) Status {
-	p := a.p
-	a.p = a.oldZ
-	clear(a.p)
-	clear(a.z)
-	r := a.start()
-	if r < 0 {
-		r = a.minimise()
-	}
-	a.p = p
-	a.current = false
-	if r < 0 {
-		a.measure(s, false)
-		zmax := 0.0
-		for j, v := range a.z {
-			zmax = max(zmax, math.Abs(v)/a.unit[j])
-		}
-		if _, violation, _ := a.violation(zmax); violation <= tol {
-			return Unbounded
-		}
-	}
-	s.Certificate.Z = s.Certificate.Z[:0]
-	if r < 0 {
-		return IterationLimit
-	}
-	a.certifyInfeasible(s, r)
-	return Infeasible
 }

@@ -23,7 +23,7 @@ func ExampleSolution_VJP() {
 	target := []float64{0, 2}
 	dz := []float64{s.Z[0] - target[0], s.Z[1] - target[1]}
 	g := qpdiff.QPGrad{P: make([]float64, 2), H: make([]float64, 2)}
-	if err := s.VJP(&g, dz, nil, nil); err != nil {
+	if err := s.VJP(nil, &g, dz, nil, nil); err != nil {
 		panic(err)
 	}
 	fmt.Println("output", s.Z)
@@ -54,7 +54,7 @@ func ExampleSolution_JVP() {
 	// The limit is raised: the objective falls by the price, and the price by
 	// its own derivative.
 	dz, dlambda := make([]float64, 3), make([]float64, 1)
-	if err := s.JVP(dz, dlambda, nil, &qpdiff.QPGrad{H: []float64{1}}); err != nil {
+	if err := s.JVP(nil, dz, dlambda, nil, &qpdiff.QPGrad{H: []float64{1}}); err != nil {
 		panic(err)
 	}
 	fmt.Printf("weights move by %.3f, the price by %.3f\n", dz, dlambda[0])
@@ -82,17 +82,17 @@ func ExampleSolution_DirectionalDerivative() {
 	}
 	g := qpdiff.QPGrad{P: make([]float64, 1)}
 	var nd *qpdiff.NotDifferentiableError
-	fmt.Println(errors.As(s.VJP(&g, []float64{1}, nil, nil), &nd), nd.Input, nd.Weak)
+	fmt.Println(errors.As(s.VJP(nil, &g, []float64{1}, nil, nil), &nd), nd.Input, nd.Weak)
 
 	dz := make([]float64, 1)
 	for _, dp := range []float64{1, -1} {
-		if err := s.DirectionalDerivative(dz, nil, nil, &qpdiff.QPGrad{P: []float64{dp}}); err != nil {
+		if err := s.DirectionalDerivative(nil, dz, nil, nil, &qpdiff.QPGrad{P: []float64{dp}}); err != nil {
 			panic(err)
 		}
 		fmt.Printf("p changes by %+g: z by %g\n", dp, dz[0])
 	}
 	s.Generalized = true
-	fmt.Println(s.VJP(&g, []float64{1}, nil, nil), g.P)
+	fmt.Println(s.VJP(nil, &g, []float64{1}, nil, nil), g.P)
 	// Output:
 	// true P [0]
 	// p changes by +1: z by -1
@@ -129,7 +129,7 @@ func ExampleQP_elasticNet() {
 	}
 	// λ1 is in every entry of p.
 	dv := make([]float64, 2*n)
-	if err := s.JVP(dv, nil, nil, &qpdiff.QPGrad{P: []float64{1, 1, 1, 1}}); err != nil {
+	if err := s.JVP(nil, dv, nil, nil, &qpdiff.QPGrad{P: []float64{1, 1, 1, 1}}); err != nil {
 		panic(err)
 	}
 	for j := range n {
@@ -165,7 +165,7 @@ func ExampleVJPBatch() {
 	}
 	shared := mat.NewDense(1, 1, nil)
 	grads := []qpdiff.QPGrad{{Q: shared, P: []float64{0}}, {Q: shared, P: []float64{0}}}
-	if err := qpdiff.VJPBatch(grads, sols, [][]float64{{1}, {1}}, nil, nil); err != nil {
+	if err := qpdiff.VJPBatch(nil, grads, sols, [][]float64{{1}, {1}}, nil, nil); err != nil {
 		panic(err)
 	}
 	fmt.Printf("%.2f %.2f %.2f\n", shared.At(0, 0), grads[0].P, grads[1].P) // −(z₁ + z₂)/2, −½, −½
@@ -197,4 +197,32 @@ func ExampleProgram() {
 	}
 	fmt.Printf("∂x/∂α = %.3f, ∂λ/∂α = %.3f\n", s.X.RawMatrix().Data, s.Lambda.At(0, 0))
 	// Output: ∂x/∂α = [-0.250 -0.250], ∂λ/∂α = -0.125
+}
+
+// A workspace keeps what the derivatives of one solution share.
+func ExampleWorkspace() {
+	// minimise ½(z₀² + z₁²) − z₀ − 2z₁ subject to z₀ + z₁ ≤ 2
+	q := &qpdiff.QP{
+		Q: mat.NewDense(2, 2, []float64{1, 0, 0, 1}), P: []float64{-1, -2},
+		G: mat.NewDense(1, 2, []float64{1, 1}), H: []float64{2},
+	}
+	var s qpdiff.Solution
+	if err := s.Solve(q); err != nil {
+		fmt.Println(err)
+		return
+	}
+	var w qpdiff.Workspace
+	for i := range s.Z {
+		g := &qpdiff.QPGrad{H: make([]float64, 1)}
+		cotangent := make([]float64, 2)
+		cotangent[i] = 1
+		if err := s.VJP(&w, g, cotangent, nil, nil); err != nil {
+			fmt.Println(err)
+			return
+		}
+		fmt.Printf("∂z%d/∂h = %.2f\n", i, g.H[0])
+	}
+	// Output:
+	// ∂z0/∂h = 0.50
+	// ∂z1/∂h = 0.50
 }

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -69,7 +70,7 @@ func TestQPGoldenVJP(t *testing.T) {
 			t.Fatal(err)
 		}
 		g := newQPGrad(q)
-		missing := refused(t, s.VJP(g, c.Cotangent, nil, nil))
+		missing := refused(t, s.VJP(nil, g, c.Cotangent, nil, nil))
 		fields := g.fields()
 		if c.Kind == "weak" {
 			// Row 0 touches a vertex: the solution stays there for small changes of
@@ -235,7 +236,7 @@ func TestQPDerivatives(t *testing.T) {
 		q, s := smoothQP(rng, n, m, k)
 		d := randomDirection(rng, q)
 		dz, dl, dn := make([]float64, n), make([]float64, m), make([]float64, k)
-		if err := s.JVP(dz, dl, dn, d); err != nil {
+		if err := s.JVP(nil, dz, dl, dn, d); err != nil {
 			t.Fatal(shape, err)
 		}
 		got, want := slices.Concat(dz, dl, dn), differences(t, q, d, 1e-4)
@@ -250,7 +251,7 @@ func TestQPDerivatives(t *testing.T) {
 		}
 		cot := gaussians(rng, n+m+k)
 		g := newQPGrad(q)
-		if err := s.VJP(g, cot[:n], cot[n:n+m], cot[n+m:]); err != nil {
+		if err := s.VJP(nil, g, cot[:n], cot[n:n+m], cot[n+m:]); err != nil {
 			t.Fatal(shape, err)
 		}
 		left, right := inner(cot, got), 0.0
@@ -262,7 +263,7 @@ func TestQPDerivatives(t *testing.T) {
 			t.Errorf("%v: ⟨v, Ju⟩ = %v, ⟨Jᵀv, u⟩ = %v", shape, left, right)
 		}
 		// A second time adds.
-		if err := s.VJP(&QPGrad{P: g.P}, cot[:n], cot[n:n+m], cot[n+m:]); err != nil {
+		if err := s.VJP(nil, &QPGrad{P: g.P}, cot[:n], cot[n:n+m], cot[n+m:]); err != nil {
 			t.Fatal(err)
 		}
 		for out, w := range [3][]float64{dz, dl, dn} {
@@ -306,7 +307,7 @@ func TestQPDerivativesSemidefinite(t *testing.T) {
 		}
 		cot := gaussians(rng, n+m+1)
 		g := newQPGrad(q)
-		if err := s.VJP(g, cot[:n], cot[n:n+m], cot[n+m:]); err != nil {
+		if err := s.VJP(nil, g, cot[:n], cot[n:n+m], cot[n+m:]); err != nil {
 			continue // not unique, or weak
 		}
 		// A direction that keeps Q as it is: semidefinite.
@@ -345,7 +346,7 @@ func TestQPKink(t *testing.T) {
 		t.Error("the paper's condition does not hold here")
 	}
 	g := newQPGrad(q)
-	missing := refused(t, s.VJP(g, []float64{1}, nil, nil))
+	missing := refused(t, s.VJP(nil, g, []float64{1}, nil, nil))
 	if len(missing) != 4 || !cmp.Equal(missing["P"].Weak, []int{0}) {
 		t.Errorf("refused %v", missing)
 	}
@@ -357,13 +358,13 @@ func TestQPKink(t *testing.T) {
 		}
 	}
 	dz := make([]float64, 1)
-	if err := s.JVP(dz, nil, nil, &QPGrad{P: []float64{1}}); !errors.Is(err, ErrNotDifferentiable) {
+	if err := s.JVP(nil, dz, nil, nil, &QPGrad{P: []float64{1}}); !errors.Is(err, ErrNotDifferentiable) {
 		t.Errorf("JVP: %v", err)
 	}
 	// One-sided: a ↑ keeps x at 0 (and raises λ), a ↓ takes x along.
 	dl := make([]float64, 1)
 	for _, c := range []struct{ a, x, lambda float64 }{{1, 0, 1}, {-1, -1, 0}} {
-		if err := s.DirectionalDerivative(dz, dl, nil, &QPGrad{P: []float64{-c.a}}); err != nil {
+		if err := s.DirectionalDerivative(nil, dz, dl, nil, &QPGrad{P: []float64{-c.a}}); err != nil {
 			t.Fatal(err)
 		}
 		if math.Abs(dz[0]-c.x)+math.Abs(dl[0]-c.lambda) > 1e-12 {
@@ -373,11 +374,11 @@ func TestQPKink(t *testing.T) {
 	// The element of the generalised Jacobian with the row inactive: x = a.
 	s.Generalized = true
 	p := []float64{0}
-	if err := s.VJP(&QPGrad{P: p}, []float64{1}, nil, nil); err != nil || p[0] != -1 {
+	if err := s.VJP(nil, &QPGrad{P: p}, []float64{1}, nil, nil); err != nil || p[0] != -1 {
 		t.Errorf("generalised: %v, %v", p, err)
 	}
 	s.Generalized = false
-	if err := s.VJP(&QPGrad{P: p}, []float64{1}, nil, nil); !errors.Is(err, ErrNotDifferentiable) {
+	if err := s.VJP(nil, &QPGrad{P: p}, []float64{1}, nil, nil); !errors.Is(err, ErrNotDifferentiable) {
 		t.Errorf("after Generalized: %v", err)
 	}
 }
@@ -403,7 +404,7 @@ func TestQPDirectionalDerivative(t *testing.T) {
 		d := randomDirection(rng, q)
 		out := make([]float64, len(stack(s)))
 		m := len(q.H)
-		if err := s.DirectionalDerivative(out[:n], out[n:n+m], out[n+m:], d); err != nil {
+		if err := s.DirectionalDerivative(nil, out[:n], out[n:n+m], out[n+m:], d); err != nil {
 			continue // more active rows than variables
 		}
 		tested++
@@ -460,7 +461,7 @@ func TestQPDependentRows(t *testing.T) {
 			if c.name == "flat objective" {
 				cot[1] = 0 // the second variable is not unique
 			}
-			missing := refused(t, s.VJP(g, cot, nil, nil))
+			missing := refused(t, s.VJP(nil, g, cot, nil, nil))
 			var names []string
 			for _, name := range []string{"Q", "P", "G", "H", "A", "B"} {
 				if e := missing[name]; e != nil {
@@ -485,10 +486,10 @@ func TestQPDependentRows(t *testing.T) {
 			}
 			// A cotangent on multipliers that are not unique is outside the range.
 			if len(s.Lambda) == 2 && !c.weak && c.name != "flat objective" {
-				if err := s.VJP(&QPGrad{P: make([]float64, 2)}, nil, []float64{1, 0}, nil); !errors.Is(err, ErrNotDifferentiable) {
+				if err := s.VJP(nil, &QPGrad{P: make([]float64, 2)}, nil, []float64{1, 0}, nil); !errors.Is(err, ErrNotDifferentiable) {
 					t.Errorf("cotangent of λ: %v", err)
 				}
-				if err := s.JVP(nil, make([]float64, 2), nil, &QPGrad{P: []float64{1, 0}}); !errors.Is(err, ErrNotDifferentiable) {
+				if err := s.JVP(nil, nil, make([]float64, 2), nil, &QPGrad{P: []float64{1, 0}}); !errors.Is(err, ErrNotDifferentiable) {
 					t.Errorf("JVP of λ: %v", err)
 				}
 			}
@@ -515,7 +516,7 @@ func TestVJPBatch(t *testing.T) {
 	hs := make([][]float64, len(qps))
 	for i := range sols {
 		hs[i] = make([]float64, 10)
-		if err := sols[i].VJP(&QPGrad{Q: want.Q, P: want.P, H: hs[i]}, dz[i], nil, nil); err != nil {
+		if err := sols[i].VJP(nil, &QPGrad{Q: want.Q, P: want.P, H: hs[i]}, dz[i], nil, nil); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -525,7 +526,7 @@ func TestVJPBatch(t *testing.T) {
 		for i := range grads {
 			grads[i] = QPGrad{Q: g.Q, P: g.P, H: make([]float64, 10)}
 		}
-		if err := withMaxProcs(procs, func() error { return VJPBatch(grads, sols, dz, nil, nil) }); err != nil {
+		if err := withMaxProcs(procs, func() error { return VJPBatch(nil, grads, sols, dz, nil, nil) }); err != nil {
 			t.Fatal(err)
 		}
 		if !mat.Equal(g.Q, want.Q) || !cmp.Equal(g.P, want.P) {
@@ -542,7 +543,7 @@ func TestVJPBatch(t *testing.T) {
 	for i := range grads {
 		grads[i].H = make([]float64, 10)
 	}
-	err := VJPBatch(grads, sols, dz, nil, nil)
+	err := VJPBatch(nil, grads, sols, dz, nil, nil)
 	if !errors.Is(err, ErrNotFitted) || !strings.HasPrefix(err.Error(), "batch item 7:") {
 		t.Errorf("error %v", err)
 	}
@@ -554,19 +555,19 @@ func TestVJPBatch(t *testing.T) {
 func TestQPDerivativeMisuse(t *testing.T) {
 	q := qpCases[1].problems()[0]
 	var s Solution
-	if err := s.VJP(newQPGrad(&q), nil, nil, nil); !errors.Is(err, ErrNotFitted) {
+	if err := s.VJP(nil, newQPGrad(&q), nil, nil, nil); !errors.Is(err, ErrNotFitted) {
 		t.Errorf("before a solve: %v", err)
 	}
 	if err := s.Solve(&q); err != nil {
 		t.Fatal(err)
 	}
 	for name, f := range map[string]func(){
-		"dz":   func() { _ = s.VJP(&QPGrad{}, make([]float64, 3), nil, nil) },
-		"G":    func() { _ = s.VJP(&QPGrad{G: mat.NewDense(1, 1, nil)}, nil, nil, nil) },
-		"dnu":  func() { _ = s.JVP(nil, nil, make([]float64, 1), &QPGrad{}) },
-		"H":    func() { _ = s.DirectionalDerivative(nil, nil, nil, &QPGrad{H: make([]float64, 1)}) },
-		"len":  func() { _ = VJPBatch(make([]QPGrad, 2), make([]Solution, 1), nil, nil, nil) },
-		"cots": func() { _ = VJPBatch(make([]QPGrad, 1), []Solution{s}, make([][]float64, 2), nil, nil) },
+		"dz":   func() { _ = s.VJP(nil, &QPGrad{}, make([]float64, 3), nil, nil) },
+		"G":    func() { _ = s.VJP(nil, &QPGrad{G: mat.NewDense(1, 1, nil)}, nil, nil, nil) },
+		"dnu":  func() { _ = s.JVP(nil, nil, nil, make([]float64, 1), &QPGrad{}) },
+		"H":    func() { _ = s.DirectionalDerivative(nil, nil, nil, nil, &QPGrad{H: make([]float64, 1)}) },
+		"len":  func() { _ = VJPBatch(nil, make([]QPGrad, 2), make([]Solution, 1), nil, nil, nil) },
+		"cots": func() { _ = VJPBatch(nil, make([]QPGrad, 1), []Solution{s}, make([][]float64, 2), nil, nil) },
 	} {
 		func() {
 			defer func() {
@@ -590,6 +591,7 @@ func TestQPDerivativesAllocateNothing(t *testing.T) {
 	flat.A.Slice(0, 3, 0, 10).(*mat.Dense).Copy(q.A)
 	flat.G.Set(10, 10, -1)
 	var singular Solution
+	var w Workspace
 	for _, c := range []struct {
 		q *QP
 		s *Solution
@@ -600,10 +602,10 @@ func TestQPDerivativesAllocateNothing(t *testing.T) {
 			if err := c.s.Solve(c.q); err != nil {
 				t.Fatal(err)
 			}
-			if err := c.s.VJP(g, cot[:n], cot[n:n+m], cot[n+m:]); err != nil {
+			if err := c.s.VJP(&w, g, cot[:n], cot[n:n+m], cot[n+m:]); err != nil {
 				t.Fatal(err)
 			}
-			if err := c.s.JVP(dz, nil, nil, g); err != nil {
+			if err := c.s.JVP(&w, dz, nil, nil, g); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -645,8 +647,8 @@ func adjointIdentity(t interface {
 	cot := gaussians(rng, n+m+k)
 	d, g := randomDirection(rng, &q), newQPGrad(&q)
 	out := make([]float64, n+m+k)
-	errV := s.VJP(g, cot[:n], cot[n:n+m], cot[n+m:])
-	errJ := s.JVP(out[:n], out[n:n+m], out[n+m:], d)
+	errV := s.VJP(nil, g, cot[:n], cot[n:n+m], cot[n+m:])
+	errJ := s.JVP(nil, out[:n], out[n:n+m], out[n+m:], d)
 	for _, err := range []error{errV, errJ} {
 		if err != nil && !errors.Is(err, ErrNotDifferentiable) {
 			t.Fatal(err)
@@ -672,5 +674,67 @@ func adjointIdentity(t interface {
 	}
 	if math.Abs(left-right) > 1e-7*size {
 		t.Fatalf("%s: ⟨v, Ju⟩ = %v, ⟨Jᵀv, u⟩ = %v", kind, left, right)
+	}
+}
+
+// Derivatives do not write to the solution: goroutines share one, each with a
+// workspace of its own, and the next solve starts where it would without them.
+func TestQPDerivativesAreConst(t *testing.T) {
+	rng := rand.New(rand.NewPCG(8, 8))
+	for _, kind := range []string{"regular", "weakly active", "singular"} {
+		q, s := smoothQP(rng, 8, 10, 2)
+		switch kind {
+		case "weakly active": // a row through the solution
+			for i := range q.H {
+				if s.Lambda[i] == 0 {
+					q.H[i] = dot(q.G.RawRowView(i), s.Z)
+					break
+				}
+			}
+		case "singular": // a row twice
+			for i := range q.H {
+				if s.Lambda[i] > 0 {
+					q.G.SetRow((i+1)%len(q.H), q.G.RawRowView(i))
+					q.H[(i+1)%len(q.H)] = q.H[i]
+					break
+				}
+			}
+		}
+		shared, alone := Solution{Generalized: true}, Solution{Generalized: true}
+		if err := errors.Join(shared.Solve(q), alone.Solve(q)); err != nil {
+			t.Fatal(kind, err)
+		}
+		cot := gaussians(rng, 8)
+		along := newQPGrad(q)
+		copy(along.P, gaussians(rng, 8))
+		var group sync.WaitGroup
+		var results [4][]float64
+		for i := range results {
+			group.Go(func() {
+				var w Workspace
+				g, dz := newQPGrad(q), make([]float64, 8)
+				for range 3 {
+					clear(g.P)
+					_ = shared.VJP(&w, &QPGrad{P: g.P}, cot, nil, nil)
+					_ = shared.JVP(&w, dz, nil, nil, along)
+					_ = shared.DirectionalDerivative(&w, dz, nil, nil, along)
+					_, _ = shared.Jacobian(OutputZ, InputP)
+				}
+				results[i] = append(g.P, dz...)
+			})
+		}
+		group.Wait()
+		for _, r := range results {
+			if !sameBits(r, results[0]) {
+				t.Errorf("%s: %v, then %v", kind, results[0], r)
+			}
+		}
+		q.P[0] += .1
+		if err := errors.Join(shared.Solve(q), alone.Solve(q)); err != nil {
+			t.Fatal(kind, err)
+		}
+		if !sameBits(shared.Z, alone.Z) || shared.Iterations != alone.Iterations {
+			t.Errorf("%s: the next solve gives %v after %d changes, without derivatives %v after %d", kind, shared.Z, shared.Iterations, alone.Z, alone.Iterations)
+		}
 	}
 }

@@ -70,7 +70,7 @@ func TestQPDerivativeUnits(t *testing.T) {
 					clear(dz)
 				}
 				g := newQPGrad(&q)
-				want := s.VJP(g, dz, dlambda, dnu)
+				want := s.VJP(nil, g, dz, dlambda, dnu)
 				if want == nil {
 					answered++
 				}
@@ -88,7 +88,7 @@ func TestQPDerivativeUnits(t *testing.T) {
 					}
 					z, lambda, nu := u.cotangents(dz, dlambda, dnu)
 					h := newQPGrad(&other)
-					if err := r.VJP(h, z, lambda, nu); (err == nil) != (want == nil) {
+					if err := r.VJP(nil, h, z, lambda, nu); (err == nil) != (want == nil) {
 						t.Errorf("%d, %+v: error %v, not %v", i, u, err, want)
 						continue
 					}
@@ -146,7 +146,7 @@ func TestQPDerivativeAtVertex(t *testing.T) {
 				t.Fatal(err)
 			}
 			g := newQPGrad(&other)
-			if err := s.VJP(g, gaussians(rng, len(q.P)), nil, nil); err != nil {
+			if err := s.VJP(nil, g, gaussians(rng, len(q.P)), nil, nil); err != nil {
 				t.Errorf("%d, objective times %g: %v", i, objective, err)
 				continue
 			}
@@ -177,7 +177,7 @@ func TestQPDerivativeWhereQIsFlat(t *testing.T) {
 			t.Fatal(err)
 		}
 		g := newQPGrad(&q)
-		if err := s.VJP(g, []float64{1 + rest, 1 - rest, 0}, nil, nil); err != nil {
+		if err := s.VJP(nil, g, []float64{1 + rest, 1 - rest, 0}, nil, nil); err != nil {
 			t.Fatal(err)
 		}
 		for j, want := range []float64{-1 - rest/low, -1 + rest/low} {

@@ -9,7 +9,7 @@ import (
 // measure fills in the residuals at (z, λ), and leaves the gradient of the
 // Lagrangian in a.grad and the slacks in a.slack. If it is not thorough,
 // Relative may be too large, for want of terms that cancel in Qz or C_Wᵀλ.
-func (a *activeSet) measure(s *Solution, thorough bool) {
+func (a *activeSet) measure(s *qpReport, thorough bool) {
 	n := a.n
 	res := &s.Residual
 	*res = KKTResidual{}
@@ -114,20 +114,6 @@ func (a *activeSet) violation(zmax float64) (largest, relative, sum float64) {
 // that the size of z does not show, and one correction brings them back.
 const looseTol = 1e-12
 
-// rowSize is the largest entry of row r in the units of the variables.
-func (a *activeSet) rowSize(r int) float64 {
-	if j := a.single[r]; j >= 0 {
-		return math.Abs(a.c[r*a.n+j]) * a.unit[j]
-	}
-	size := 0.0
-	for j, c := range a.crow(r) {
-		if v := math.Abs(c) * a.unit[j]; v > size {
-			size = v
-		}
-	}
-	return size
-}
-
 // ratio is v/of, and 0 for 0/0: a violation of nothing by nothing is none.
 func ratio(v, of float64) float64 {
 	if v == 0 {
@@ -161,7 +147,7 @@ func (a *activeSet) largestTerm() float64 {
 // of the program itself, with the factor of the shifted one, as long as the
 // residual falls. Multipliers that turn negative are set to zero, and those that
 // underflow: proximal steps let multipliers that hold nothing decay.
-func (a *activeSet) refine(s *Solution) {
+func (a *activeSet) refine(s *qpReport) {
 	for i, v := range a.lam[:len(a.w)] {
 		if i >= a.eq && v < 0 || math.Abs(v) < minNormal {
 			a.lam[i] = 0
@@ -211,7 +197,7 @@ func (a *activeSet) refine(s *Solution) {
 // multipliers with the entries of z that Q multiplies. Without any term at the
 // solution rounding and the proximal steps leave nothing but noise, and no
 // correction of it is small relative to it.
-func (a *activeSet) tryZeros(s *Solution, tol float64) {
+func (a *activeSet) tryZeros(s *qpReport, tol float64) {
 	lam := a.lam[:len(a.w)]
 	try := func() {
 		before := s.Residual.Relative
@@ -265,22 +251,4 @@ func (a *activeSet) snap() {
 			a.z[j] = a.r[r]/a.c[r*a.n+j] + 0 // no -0
 		}
 	}
-}
-
-// solveKKT replaces (x, y) by the solution for the right-hand side (x, y) of the
-// KKT system of the rows in f, the working set or a part of it,
-//
-//	[Q + shift·D  C_Wᵀ]
-//	[C_W          0   ].
-func (a *activeSet) solveKKT(f *triangle, x, y []float64) {
-	n := a.n
-	a.forward(x, 0)
-	f.forward(n, y)
-	for i, t := range y {
-		q := f.q1[i*n : (i+1)*n]
-		y[i] = floats.Dot(q, x) - t
-		floats.AddScaled(x, -y[i], q)
-	}
-	a.back(x)
-	backSolve(f.t, f.tinv, len(y), n, y)
 }

@@ -20,17 +20,18 @@ import (
 // spares the solve for nearly all rows. It estimates the smallest singular values,
 // which can be high by a small factor; sums of magnitudes instead of norms make up
 // for that a hundredfold.
-func (d *qpDerivative) withoutMultiplier(a *activeSet, apart float64) []int {
+func (d *qpDerivative) withoutMultiplier(apart float64) []int {
+	a := d.sys
 	n := a.n
 	d.zero, d.cond = d.zero[:0], 0
 	if a.m == 0 {
 		return d.zero
 	}
 	// ‖L⁻¹x‖ ≤ (Σ|x_j|·inv_j)/flat and ‖m_r‖ ≤ reach for rows of norm one.
-	flat := a.flatness()
+	flat := d.flatness()
 	steep, grad, size, energy := 0.0, 0.0, 0.0, 0.0 // max inv, Σ ρ_j·inv_j, ‖z‖₁, Σ √q_jj|z_j|
 	for j, z := range a.z {
-		z, inv := math.Abs(z), a.inv[j]
+		z, inv := math.Abs(z), d.inv[j]
 		steep = max(steep, inv)
 		grad += (math.Abs(a.p[j]) + math.Abs(a.grad[j])*(1/eps)) * inv
 		energy += z / inv
@@ -62,10 +63,10 @@ func (d *qpDerivative) withoutMultiplier(a *activeSet, apart float64) []int {
 	if len(d.zero) == 0 {
 		return d.zero
 	}
-	d.measureTerms(a)
+	d.measureTerms()
 	kept := d.zero[:0]
 	for _, r := range d.zero {
-		if d.isZero(a, r) {
+		if d.isZero(r) {
 			kept = append(kept, r)
 		}
 	}
@@ -75,7 +76,8 @@ func (d *qpDerivative) withoutMultiplier(a *activeSet, apart float64) []int {
 
 // measureTerms sets gradTerm and rowTerm to the sums of the magnitudes of the
 // terms in each row of the KKT system of the working set.
-func (d *qpDerivative) measureTerms(a *activeSet) {
+func (d *qpDerivative) measureTerms() {
+	a := d.sys
 	n := a.n
 	d.gradTerm, d.rowTerm = grow(d.gradTerm, n), grow(d.rowTerm, len(a.w))
 	for i := range n {
@@ -93,18 +95,10 @@ func (d *qpDerivative) measureTerms(a *activeSet) {
 	}
 }
 
-// slackTerm is the size of the terms of the slack of row r.
-func (a *activeSet) slackTerm(r int) float64 {
-	sum := math.Abs(a.r[r])
-	for j, c := range a.crow(r) {
-		sum += math.Abs(c * a.z[j])
-	}
-	return sum
-}
-
 // isZero reports whether the slack of row r, or its multiplier if the row is in
 // the working set, is within its error.
-func (d *qpDerivative) isZero(a *activeSet, r int) bool {
+func (d *qpDerivative) isZero(r int) bool {
+	a := d.sys
 	n, k := a.n, len(a.w)
 	cz, cy := d.cz[:n], d.cy[:k]
 	clear(cz)
@@ -117,7 +111,7 @@ func (d *qpDerivative) isZero(a *activeSet, r int) bool {
 		value, own = a.slack[r], a.slackTerm(r)
 		copy(cz, a.crow(r))
 	}
-	d.solve(a)
+	d.solve()
 	scale, known := own, 0.0
 	for j, v := range d.v[:n] {
 		v = math.Abs(v)
@@ -134,7 +128,7 @@ func (d *qpDerivative) isZero(a *activeSet, r int) bool {
 	if !negligible(value-2*known, scale, 1) {
 		return false
 	}
-	own = max(own, d.sizeOf(a, r))
+	own = max(own, d.sizeOf(r))
 	if own > 0 {
 		d.cond = max(d.cond, (scale+known/eps)/own)
 	}
@@ -144,7 +138,8 @@ func (d *qpDerivative) isZero(a *activeSet, r int) bool {
 // sizeOf is what the slack of row r, or its multiplier if the row is in the
 // working set, is measured against, in norms in the scale of the variables:
 // |h_r| + ‖c_r‖(‖z‖ + ‖gradTerm‖), or ‖gradTerm‖/‖c_r‖.
-func (d *qpDerivative) sizeOf(a *activeSet, r int) float64 {
+func (d *qpDerivative) sizeOf(r int) float64 {
+	a := d.sys
 	var c2, z2, g2 float64
 	for j, c := range a.crow(r) {
 		s := a.q[j*a.n+j] + a.shift*a.d[j]
@@ -161,15 +156,17 @@ func (d *qpDerivative) sizeOf(a *activeSet, r int) float64 {
 // flatness estimates the smallest singular value of L, its rows scaled to norm
 // one, by one solve whose right-hand side ±1 makes the solution grow, and sets
 // inv to the inverses of those norms. It is cheaper than [smallestSingular] and can be high by more.
-func (a *activeSet) flatness() float64 {
-	if a.flat > 0 {
-		return a.flat
+func (d *qpDerivative) flatness() float64 {
+	a := d.sys
+	if d.factor == a.factors {
+		return d.flat
 	}
-	n, x := a.n, a.work[:a.n]
+	n, x := a.n, d.rz[:a.n]
+	d.inv = grow(d.inv, n)
 	sum := 0.0
 	for i := range x {
 		root := math.Sqrt(a.q[i*n+i] + a.shift*a.d[i])
-		a.inv[i] = 1 / root
+		d.inv[i] = 1 / root
 		s := floats.Dot(a.l[i*n:i*n+i], x[:i])
 		if s > 0 {
 			root = -root
@@ -178,8 +175,8 @@ func (a *activeSet) flatness() float64 {
 		x[i] = v
 		sum += v * v
 	}
-	a.flat = math.Sqrt(float64(n) / sum)
-	return a.flat
+	d.factor, d.flat = a.factors, math.Sqrt(float64(n)/sum)
+	return d.flat
 }
 
 // split sorts the active rows without a multiplier: those that some other choice
@@ -191,7 +188,8 @@ func (a *activeSet) flatness() float64 {
 //
 // Rows that only a bad condition hides are all weak: nothing follows from which
 // of them depend on each other.
-func (d *qpDerivative) split(a *activeSet, zero []int) (dependent bool) {
+func (d *qpDerivative) split(zero []int) (dependent bool) {
+	a := d.sys
 	if d.cond > weakCond {
 		d.weak = append(d.weak[:0], zero...)
 		return false
@@ -202,7 +200,7 @@ func (d *qpDerivative) split(a *activeSet, zero []int) (dependent bool) {
 			outside = append(outside, r)
 		}
 	}
-	if a.independent(outside) {
+	if d.independent(outside) {
 		d.weak = append(d.weak[:0], zero...)
 		return false
 	}
@@ -239,7 +237,8 @@ func (d *qpDerivative) split(a *activeSet, zero []int) (dependent bool) {
 
 // independent reports whether the rows given, none of them in the working set,
 // depend neither on it nor on each other.
-func (a *activeSet) independent(rows []int) bool {
+func (d *qpDerivative) independent(rows []int) bool {
+	a := d.sys
 	if len(rows) == 0 {
 		return true
 	}
@@ -247,12 +246,16 @@ func (a *activeSet) independent(rows []int) bool {
 		return false
 	}
 	f := a.triangle.clone()
+	row, outside, more := make([]float64, a.n), make([]float64, a.n), make([]float64, a.n)
 	for _, r := range rows {
-		left := a.project(&f, a.mrow(r), a.mnorm[r])
-		if !(left > dependTol*dependTol*a.mnorm[r]) {
+		m := slices.Clone(a.crow(r))
+		a.forward(m, 0)
+		norm2 := floats.Dot(m, m)
+		left := f.project(m, norm2, row, outside, more)
+		if !(left > dependTol*dependTol*norm2) {
 			return false
 		}
-		f.add(r, a.n, left, a.row, a.wrow)
+		f.add(r, a.n, left, row, outside)
 	}
 	return true
 }

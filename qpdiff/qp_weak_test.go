@@ -288,7 +288,7 @@ func TestQPWeakRowsAreRefused(t *testing.T) {
 			continue
 		}
 		var e *NotDifferentiableError
-		err := s.VJP(&QPGrad{P: make([]float64, len(c.z))}, gaussians(rng, len(c.z)), nil, nil)
+		err := s.VJP(nil, &QPGrad{P: make([]float64, len(c.z))}, gaussians(rng, len(c.z)), nil, nil)
 		if !errors.As(err, &e) || !slices.Equal(e.Weak, c.weak) {
 			answered++
 			if answered <= 5 {
@@ -314,7 +314,7 @@ func TestQPStrictRowsAreAnswered(t *testing.T) {
 			t.Errorf("%d: n = %d, definite %v, condition %.1e: %v", i, len(c.z), c.definite, c.cond, err)
 			continue
 		}
-		if err := s.VJP(newQPGrad(&q), gaussians(rng, len(c.z)), nil, nil); err != nil {
+		if err := s.VJP(nil, newQPGrad(&q), gaussians(rng, len(c.z)), nil, nil); err != nil {
 			refusedCount++
 			if refusedCount <= 5 {
 				t.Errorf("%d: n = %d, condition %.1e: %v", i, len(c.z), c.cond, err)
@@ -334,12 +334,12 @@ func TestQPKinkAtZeroBound(t *testing.T) {
 	}
 	g := &QPGrad{P: make([]float64, 2)}
 	var e *NotDifferentiableError
-	if err := s.VJP(g, []float64{0, 1}, nil, nil); !errors.As(err, &e) || !slices.Equal(e.Weak, []int{0}) {
+	if err := s.VJP(nil, g, []float64{0, 1}, nil, nil); !errors.As(err, &e) || !slices.Equal(e.Weak, []int{0}) {
 		t.Errorf("VJP gives %v, %v at the kink", g.P, err)
 	}
 	for _, c := range []struct{ p, z float64 }{{1, -1.25}, {-1, 0}} {
 		dz := make([]float64, 2)
-		if err := s.DirectionalDerivative(dz, nil, nil, &QPGrad{P: []float64{0, c.p}}); err != nil || math.Abs(dz[1]-c.z) > 1e-14 {
+		if err := s.DirectionalDerivative(nil, dz, nil, nil, &QPGrad{P: []float64{0, c.p}}); err != nil || math.Abs(dz[1]-c.z) > 1e-14 {
 			t.Errorf("along p₂ = %v: ż₂ = %v, %v, want %v", c.p, dz[1], err, c.z)
 		}
 	}
@@ -362,7 +362,7 @@ func TestQPComplementarityTolerance(t *testing.T) {
 		if err := s.Solve(q); err != nil {
 			t.Fatal(err)
 		}
-		if err := s.VJP(newQPGrad(q), []float64{1}, nil, nil); (err != nil) != c.refused {
+		if err := s.VJP(nil, newQPGrad(q), []float64{1}, nil, nil); (err != nil) != c.refused {
 			t.Errorf("a = %v, h = a%+.3g: %v", c.a, c.h-c.a, err)
 		}
 	}
@@ -378,7 +378,7 @@ func TestQPCrowdedVertex(t *testing.T) {
 	}
 	g := newQPGrad(q)
 	var e *NotDifferentiableError
-	if err := s.VJP(g, []float64{1, 0}, nil, nil); !errors.As(err, &e) || !slices.Equal(e.Weak, []int{2}) {
+	if err := s.VJP(nil, g, []float64{1, 0}, nil, nil); !errors.As(err, &e) || !slices.Equal(e.Weak, []int{2}) {
 		t.Errorf("%v", err)
 	}
 	for in, f := range g.fields() {
@@ -389,7 +389,7 @@ func TestQPCrowdedVertex(t *testing.T) {
 	// With Generalized, row 2 is inactive: z₁ follows −p₁, z₂ stays.
 	s.Generalized = true
 	g = &QPGrad{P: make([]float64, 2)}
-	if err := s.VJP(g, []float64{1, 1}, nil, nil); err != nil || math.Abs(g.P[0]+1)+math.Abs(g.P[1]) > 1e-15 {
+	if err := s.VJP(nil, g, []float64{1, 1}, nil, nil); err != nil || math.Abs(g.P[0]+1)+math.Abs(g.P[1]) > 1e-15 {
 		t.Errorf("generalised: %v, %v", g.P, err)
 	}
 }
@@ -410,12 +410,12 @@ func TestQPDerivativesLeaveTheSolverAlone(t *testing.T) {
 		before := triangleOf()
 		s.Generalized = true
 		g := newQPGrad(&c.qp)
-		if err := s.VJP(g, gaussians(rng, n), nil, nil); err != nil {
+		if err := s.VJP(nil, g, gaussians(rng, n), nil, nil); err != nil {
 			t.Fatal(err)
 		}
 		d := randomDirection(rng, &c.qp)
 		one, other := make([]float64, n), make([]float64, n)
-		if err, err2 := s.DirectionalDerivative(one, nil, nil, d), plain.DirectionalDerivative(other, nil, nil, d); (err == nil) != (err2 == nil) || !slices.Equal(one, other) {
+		if err, err2 := s.DirectionalDerivative(nil, one, nil, nil, d), plain.DirectionalDerivative(nil, other, nil, nil, d); (err == nil) != (err2 == nil) || !slices.Equal(one, other) {
 			t.Errorf("one-sided derivatives %v (%v) and %v (%v)", one, err, other, err2)
 		}
 		if !slices.Equal(s.set.w, w) || !slices.Equal(triangleOf(), before) {
@@ -440,7 +440,7 @@ func TestQPGeneralized(t *testing.T) {
 		n := len(c.z)
 		cot := gaussians(rng, n)
 		got, want := newQPGrad(&c.qp), newQPGrad(&c.qp)
-		if err := s.VJP(got, cot, nil, nil); err != nil {
+		if err := s.VJP(nil, got, cot, nil, nil); err != nil {
 			t.Fatalf("%d: %v", i, err)
 		}
 		off := c.qp
@@ -452,7 +452,7 @@ func TestQPGeneralized(t *testing.T) {
 		if err := strict.Solve(&off); err != nil {
 			t.Fatal(err)
 		}
-		if err := strict.VJP(want, cot, nil, nil); err != nil {
+		if err := strict.VJP(nil, want, cot, nil, nil); err != nil {
 			t.Fatalf("%d: %v", i, err)
 		}
 		gf, wf := got.fields(), want.fields()
@@ -475,20 +475,20 @@ func TestQPDerivativesNotFinite(t *testing.T) {
 	}
 	for _, cot := range []float64{math.NaN(), math.Inf(1), 1e150, 1} {
 		g := newQPGrad(q)
-		if err := s.VJP(g, []float64{cot}, nil, nil); !errors.Is(err, ErrNotFinite) {
+		if err := s.VJP(nil, g, []float64{cot}, nil, nil); !errors.Is(err, ErrNotFinite) {
 			t.Errorf("cotangent %v: %v", cot, err)
 		}
 		if g.Q.At(0, 0) != 0 || g.P[0] != 0 {
 			t.Errorf("cotangent %v: written to", cot)
 		}
 		dz := []float64{7}
-		for name, f := range map[string]func([]float64, []float64, []float64, *QPGrad) error{"JVP": s.JVP, "DirectionalDerivative": s.DirectionalDerivative} {
-			if err := f(dz, nil, nil, &QPGrad{P: []float64{cot * 1e200}}); !errors.Is(err, ErrNotFinite) || dz[0] != 7 {
+		for name, f := range map[string]func(*Workspace, []float64, []float64, []float64, *QPGrad) error{"JVP": s.JVP, "DirectionalDerivative": s.DirectionalDerivative} {
+			if err := f(nil, dz, nil, nil, &QPGrad{P: []float64{cot * 1e200}}); !errors.Is(err, ErrNotFinite) || dz[0] != 7 {
 				t.Errorf("%s along %v: %v, %v", name, cot, dz, err)
 			}
 		}
 	}
-	if err := s.VJP(&QPGrad{P: make([]float64, 1)}, []float64{1e-60}, nil, nil); err != nil {
+	if err := s.VJP(nil, &QPGrad{P: make([]float64, 1)}, []float64{1e-60}, nil, nil); err != nil {
 		t.Errorf("a small cotangent: %v", err)
 	}
 }
@@ -500,7 +500,7 @@ func TestQPDirectionalDerivativeNeedsUniqueZ(t *testing.T) {
 	if err := s.Solve(q); err != nil || s.Z[0] != 0 {
 		t.Fatal(s.Z, err)
 	}
-	if err := s.DirectionalDerivative(make([]float64, 2), nil, nil, &QPGrad{H: []float64{1}}); !errors.Is(err, ErrNotDifferentiable) {
+	if err := s.DirectionalDerivative(nil, make([]float64, 2), nil, nil, &QPGrad{H: []float64{1}}); !errors.Is(err, ErrNotDifferentiable) {
 		t.Errorf("z₁ is any number up to h: %v", err)
 	}
 }
@@ -517,7 +517,7 @@ func TestQPDerivativeTolerances(t *testing.T) {
 		part    float64
 		refused bool
 	}{{3e-9, false}, {3e-8, true}} {
-		err := s.VJP(&QPGrad{H: []float64{}}, []float64{1, c.part}, nil, nil) // of no row
+		err := s.VJP(nil, &QPGrad{H: []float64{}}, []float64{1, c.part}, nil, nil) // of no row
 		if (err != nil) != c.refused {
 			t.Errorf("rangeTol: %v outside the range: %v", c.part, err)
 		}
@@ -545,12 +545,12 @@ func TestQPDerivativeTolerances(t *testing.T) {
 			t.Fatal(err)
 		}
 		g := &QPGrad{P: make([]float64, 2)}
-		err := s.VJP(g, []float64{1, 0}, nil, nil)
+		err := s.VJP(nil, g, []float64{1, 0}, nil, nil)
 		if !errors.Is(err, ErrNotDifferentiable) || strings.Contains(err.Error(), "condition") != c.named {
 			t.Errorf("weakCond: δ = %v: %v", c.delta, err)
 		}
 		s.Generalized = true
-		if err := s.VJP(g, []float64{1, 0}, nil, nil); (err != nil) != c.named {
+		if err := s.VJP(nil, g, []float64{1, 0}, nil, nil); (err != nil) != c.named {
 			t.Errorf("weakCond: δ = %v: generalised: %v", c.delta, err)
 		}
 	}

@@ -26,7 +26,7 @@ func TestQPDerivativesAtRowsOfZeros(t *testing.T) {
 		c := make([]float64, n)
 		c[rng.IntN(n)] = 1
 		want := newQPGrad(&base)
-		if err := plain.VJP(want, c, nil, nil); err != nil {
+		if err := plain.VJP(nil, want, c, nil, nil); err != nil {
 			continue // weakly active
 		}
 		for kind := range 3 { // 0 ≤ 1e-300, 0 ≤ 0, 0 = 0
@@ -65,7 +65,7 @@ func TestQPDerivativesAtRowsOfZeros(t *testing.T) {
 			} else if refused {
 				rest.G, rest.H = nil, nil
 			}
-			check("VJP of the rest", s.VJP(rest, c, nil, nil), false)
+			check("VJP of the rest", s.VJP(nil, rest, c, nil, nil), false)
 			for i, v := range g.P {
 				if math.Abs(v-want.P[i]) > 1e-9 {
 					t.Errorf("%d, kind %d: ∂z/∂p = %v, %v without the row", trial, kind, g.P, want.P)
@@ -73,8 +73,8 @@ func TestQPDerivativesAtRowsOfZeros(t *testing.T) {
 			}
 			dz, dl := make([]float64, n), make([]float64, len(q.H))
 			p := &QPGrad{P: c}
-			check("JVP along p", s.JVP(dz, nil, nil, p), false)
-			check("DirectionalDerivative along p", s.DirectionalDerivative(dz, nil, nil, p), false)
+			check("JVP along p", s.JVP(nil, dz, nil, nil, p), false)
+			check("DirectionalDerivative along p", s.DirectionalDerivative(nil, dz, nil, nil, p), false)
 			_, err := s.Jacobian(OutputZ, InputQ)
 			check("∂z/∂Q", err, false)
 			// The row.
@@ -93,21 +93,21 @@ func TestQPDerivativesAtRowsOfZeros(t *testing.T) {
 			}
 			vector[last] = -1
 			only := &QPGrad{H: along.H, B: along.B}
-			check("JVP along its bound", s.JVP(dz, nil, nil, only), refused)
-			check("DirectionalDerivative along its bound", s.DirectionalDerivative(dz, nil, nil, only), refused)
+			check("JVP along its bound", s.JVP(nil, dz, nil, nil, only), refused)
+			check("DirectionalDerivative along its bound", s.DirectionalDerivative(nil, dz, nil, nil, only), refused)
 			matrix.Set(last, 0, 1)
 			only = &QPGrad{G: along.G, A: along.A}
-			check("JVP along it", s.JVP(dz, nil, nil, only), refused)
-			check("DirectionalDerivative along it", s.DirectionalDerivative(dz, nil, nil, only), refused)
+			check("JVP along it", s.JVP(nil, dz, nil, nil, only), refused)
+			check("DirectionalDerivative along it", s.DirectionalDerivative(nil, dz, nil, nil, only), refused)
 			// Its multiplier.
 			cot := make([]float64, last+1)
 			cot[last] = 1
 			if equality {
-				check("VJP of ν", s.VJP(&QPGrad{P: make([]float64, n)}, nil, nil, cot), refused)
-				check("JVP of ν", s.JVP(nil, nil, cot, p), refused)
+				check("VJP of ν", s.VJP(nil, &QPGrad{P: make([]float64, n)}, nil, nil, cot), refused)
+				check("JVP of ν", s.JVP(nil, nil, nil, cot, p), refused)
 			} else {
-				check("VJP of λ", s.VJP(&QPGrad{P: make([]float64, n)}, nil, cot, nil), refused)
-				check("JVP of λ", s.JVP(nil, dl, nil, p), refused)
+				check("VJP of λ", s.VJP(nil, &QPGrad{P: make([]float64, n)}, nil, cot, nil), refused)
+				check("JVP of λ", s.JVP(nil, nil, dl, nil, p), refused)
 			}
 			_, err = s.Jacobian(out, InputP)
 			check("∂"+out.String()+"/∂p", err, refused)
@@ -132,7 +132,7 @@ func TestQPRowsThatPart(t *testing.T) {
 			var e *NotDifferentiableError
 			// A change of the row (1, 0) turns the plane where the other vanishes.
 			ok := i == 1 && row == 0
-			if err := s.JVP(dz, nil, nil, d); errors.As(err, &e) == ok {
+			if err := s.JVP(nil, dz, nil, nil, d); errors.As(err, &e) == ok {
 				t.Errorf("%d, row %d: ż = %v, error %v", i, row, dz, err)
 			}
 		}
@@ -142,7 +142,7 @@ func TestQPRowsThatPart(t *testing.T) {
 		// Rows that change alike stay dependent: z turns with both.
 		d := &QPGrad{A: mat.NewDense(2, 2, []float64{0, 1, 0, 1})}
 		dz := make([]float64, 2)
-		if err := s.JVP(dz, nil, nil, d); i == 0 && (err != nil || math.Abs(dz[0]) > 1e-9 || math.Abs(dz[1]+1) > 1e-9) {
+		if err := s.JVP(nil, dz, nil, nil, d); i == 0 && (err != nil || math.Abs(dz[0]) > 1e-9 || math.Abs(dz[1]+1) > 1e-9) {
 			t.Errorf("%d: ż = %v, error %v", i, dz, err)
 		}
 	}
@@ -180,7 +180,7 @@ func TestQPDirectionsBesideARowOfZeros(t *testing.T) {
 	}
 	dz := make([]float64, 2)
 	for _, p := range []float64{-1, 1} {
-		if err := s.DirectionalDerivative(dz, nil, nil, &QPGrad{P: []float64{p, 0}}); err != nil || dz[0] != min(-p, 0) || dz[1] != 0 {
+		if err := s.DirectionalDerivative(nil, dz, nil, nil, &QPGrad{P: []float64{p, 0}}); err != nil || dz[0] != min(-p, 0) || dz[1] != 0 {
 			t.Errorf("ż = %v along ±p₁, error %v", dz, err)
 		}
 	}
@@ -189,9 +189,9 @@ func TestQPDirectionsBesideARowOfZeros(t *testing.T) {
 			t.Errorf("%s: error %v", what, err)
 		}
 	}
-	refused("bound", s.DirectionalDerivative(dz, nil, nil, &QPGrad{H: []float64{0, -1}}))
-	refused("row", s.DirectionalDerivative(dz, nil, nil, &QPGrad{G: mat.NewDense(2, 2, []float64{0, 0, 1, 0})}))
-	refused("multiplier", s.DirectionalDerivative(dz, make([]float64, 2), nil, &QPGrad{P: []float64{1, 0}}))
+	refused("bound", s.DirectionalDerivative(nil, dz, nil, nil, &QPGrad{H: []float64{0, -1}}))
+	refused("row", s.DirectionalDerivative(nil, dz, nil, nil, &QPGrad{G: mat.NewDense(2, 2, []float64{0, 0, 1, 0})}))
+	refused("multiplier", s.DirectionalDerivative(nil, dz, make([]float64, 2), nil, &QPGrad{P: []float64{1, 0}}))
 }
 
 // The objective ½(z₁ + z₂ − 2)² leaves z₁ − z₂ free, as does z₁ + z₂ = 2, whose
@@ -204,13 +204,13 @@ func TestQPRowThatPicksASolution(t *testing.T) {
 		t.Fatal(err)
 	}
 	dnu := []float64{0}
-	if err := s.JVP(nil, nil, dnu, &QPGrad{A: mat.NewDense(1, 2, []float64{1, 0})}); !errors.As(err, new(*NotDifferentiableError)) {
+	if err := s.JVP(nil, nil, nil, dnu, &QPGrad{A: mat.NewDense(1, 2, []float64{1, 0})}); !errors.As(err, new(*NotDifferentiableError)) {
 		t.Errorf("JVP: ν̇ = %v, error %v", dnu, err)
 	}
 	if g, err := s.Jacobian(OutputNu, InputA); !errors.As(err, new(*NotDifferentiableError)) {
 		t.Errorf("∂ν/∂A = %v, error %v", g, err)
 	}
-	if err := s.JVP(nil, nil, dnu, &QPGrad{B: []float64{1}}); err != nil || math.Abs(dnu[0]+1) > 1e-9 {
+	if err := s.JVP(nil, nil, nil, dnu, &QPGrad{B: []float64{1}}); err != nil || math.Abs(dnu[0]+1) > 1e-9 {
 		t.Errorf("along b: ν̇ = %v, error %v", dnu, err)
 	}
 }
@@ -226,7 +226,7 @@ func TestQPRowsOfACone(t *testing.T) {
 	if g, err := s.Jacobian(OutputZ, InputG); err != nil || mat.Norm(g, 1) > 1e-12 {
 		t.Errorf("∂z/∂G = %v, error %v", g, err)
 	}
-	if err := s.JVP([]float64{0, 0}, nil, nil, &QPGrad{G: mat.NewDense(3, 2, []float64{0, 1, 1, 0, 0, 0})}); err != nil {
+	if err := s.JVP(nil, []float64{0, 0}, nil, nil, &QPGrad{G: mat.NewDense(3, 2, []float64{0, 1, 1, 0, 0, 0})}); err != nil {
 		t.Error(err)
 	}
 	if _, err := s.Jacobian(OutputZ, InputH); !errors.As(err, new(*NotDifferentiableError)) {

@@ -244,7 +244,7 @@ func TestSVMAsQP(t *testing.T) {
 		}
 		nearAll(t, "theta", theta, fromQP, 1e-11, 0)
 		qg := &QPGrad{Q: mat.NewDense(size, size, nil), P: make([]float64, size), G: mat.NewDense(size+rows, size, nil)}
-		if err := s.VJP(qg, dz, nil, nil); err != nil {
+		if err := s.VJP(nil, qg, dz, nil, nil); err != nil {
 			t.Fatal(err)
 		}
 		want := &Grad{Hyper: make([]float64, 2), X: mat.NewDense(rows, n, nil)}

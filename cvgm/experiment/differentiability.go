@@ -417,11 +417,11 @@ func checkQP(c *checker, src *synth.Stream) error {
 		{"A", qpdiff.QPGrad{A: mat.NewDense(q, n, normals(src, q*n))}}, {"b", qpdiff.QPGrad{B: normals(src, q)}},
 	} {
 		g := qpdiff.QPGrad{Q: mat.NewDense(n, n, nil), P: make([]float64, n), G: mat.NewDense(m, n, nil), H: make([]float64, m), A: mat.NewDense(q, n, nil), B: make([]float64, q)}
-		if err := s.VJP(&g, dz, dlambda, dnu); err != nil {
+		if err := s.VJP(nil, &g, dz, dlambda, dnu); err != nil {
 			return err
 		}
 		z, lambda, nu := make([]float64, n), make([]float64, m), make([]float64, q)
-		if err := s.JVP(z, lambda, nu, &v.QPGrad); err != nil {
+		if err := s.JVP(nil, z, lambda, nu, &v.QPGrad); err != nil {
 			return err
 		}
 		forward := floats.Dot(dz, z) + floats.Dot(dlambda, lambda) + floats.Dot(dnu, nu)

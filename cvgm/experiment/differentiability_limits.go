@@ -129,7 +129,7 @@ func (p DifferentiabilityParams) rangeKink(r *DifferentiabilityLimits) error {
 	k := &r.Range
 	derivative := func() (float64, error) {
 		g := qpdiff.QPGrad{P: make([]float64, 1)}
-		err := s.VJP(&g, []float64{1}, nil, nil)
+		err := s.VJP(nil, &g, []float64{1}, nil, nil)
 		return -g.P[0], err // p = −a
 	}
 	for _, a := range linspace(-1, 1, 41) {
@@ -156,7 +156,7 @@ func (p DifferentiabilityParams) rangeKink(r *DifferentiabilityLimits) error {
 		da                float64
 		slope, difference *float64
 	}{{-1, &k.Left, &k.LeftDifference}, {1, &k.Right, &k.RightDifference}} {
-		if err := s.DirectionalDerivative(dz, nil, nil, &qpdiff.QPGrad{P: []float64{-side.da}}); err != nil {
+		if err := s.DirectionalDerivative(nil, dz, nil, nil, &qpdiff.QPGrad{P: []float64{-side.da}}); err != nil {
 			return err
 		}
 		*side.slope = dz[0] * side.da
@@ -430,12 +430,12 @@ func (p DifferentiabilityParams) sharedMultipliers(r *DifferentiabilityLimits) e
 		return err
 	}
 	g := qpdiff.QPGrad{P: make([]float64, 2)}
-	if err := s.VJP(&g, []float64{0, 1}, nil, nil); err != nil {
+	if err := s.VJP(nil, &g, []float64{0, 1}, nil, nil); err != nil {
 		return fmt.Errorf("derivative of z in p with a constraint given twice: %w", err)
 	}
 	r.Primal = g.P[1]
 	g = qpdiff.QPGrad{P: make([]float64, 2)}
 	var err error
-	_, r.Multipliers, err = refused(s.VJP(&g, nil, []float64{1, 0}, nil))
+	_, r.Multipliers, err = refused(s.VJP(nil, &g, nil, []float64{1, 0}, nil))
 	return err
 }

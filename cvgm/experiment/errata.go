@@ -319,7 +319,7 @@ func (p DifferentiabilityParams) programErratum(r *ErrataResult) error {
 	if err := errors.Join(l.Fit(theta, []float64{p.Lambda1, p.Lambda2}), s.Solve(q)); err != nil {
 		return err
 	}
-	if err := errors.Join(l.JVP(slope, &qpdiff.Grad{Hyper: []float64{1, 0}}), s.JVP(dz, nil, nil, &qpdiff.QPGrad{P: ones})); err != nil {
+	if err := errors.Join(l.JVP(slope, &qpdiff.Grad{Hyper: []float64{1, 0}}), s.JVP(nil, dz, nil, nil, &qpdiff.QPGrad{P: ones})); err != nil {
 		return err
 	}
 	difference := func(a, v []float64) float64 {

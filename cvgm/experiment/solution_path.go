@@ -185,7 +185,7 @@ func svmProgramPaths(hyper string, k int, d qpdiff.Data, at []float64, penalties
 			t.Q.Scale(1/v, q.Q)
 		}
 		dz, dlambda := make([]float64, size), make([]float64, size+rows)
-		if err := s.JVP(dz, dlambda, nil, &t); err != nil {
+		if err := s.JVP(nil, dz, dlambda, nil, &t); err != nil {
 			floats.AddConst(math.NaN(), dz)
 			floats.AddConst(math.NaN(), dlambda)
 		}

@@ -2,7 +2,6 @@ package qpdiff
 
 import (
 	"math"
-	"slices"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
@@ -187,124 +186,6 @@ func (a *kktMatrix) improve() (outside float64) {
 	return math.Sqrt(out / in)
 }
 
-// blockOutside is how far the ∇g of an input lies outside the range: the
-// largest product with a null vector of EKE, relative to the size of E∇g. Of G
-// and A it is also how far the derivative of the last solution depends on which
-// null vector is added to it, see [kktMatrix.parts].
-func (a *kktMatrix) blockOutside(s *Solution, in QPInput) float64 {
-	d, set := &s.diff, &s.set
-	worst := 0.0
-	moves := slices.ContainsFunc(set.z, func(z float64) bool { return z != 0 })
-	last := floats.Norm(a.x, 2)
-	for _, e := range a.null {
-		nx := make([]float64, a.n)
-		for i := range nx {
-			nx[i] = a.vec.At(i, e)
-		}
-		switch in {
-		case InputQ:
-			if moves {
-				worst = max(worst, floats.Norm(nx, 2))
-			}
-			continue
-		case InputP:
-			worst = max(worst, floats.Norm(nx, 2))
-			continue
-		}
-		for i, r := range d.rows {
-			if (r < set.m) != (in == InputG || in == InputH) {
-				continue
-			}
-			ny := a.vec.At(a.n+i, e)
-			if in == InputH || in == InputB {
-				worst = max(worst, math.Abs(ny))
-				continue
-			}
-			// A change of entry j of row r enters as λ in row j and z_j in that of r,
-			// and takes the null vector to ny in row j and nx_j in that of r.
-			lam := s.multiplier(r) / set.scale[r]
-			var sum, size, turn float64
-			for j, z := range set.z {
-				l, z := lam*a.e[j], z*a.e[a.n+i]
-				v := l*nx[j] + ny*z
-				sum += v * v
-				size += l*l + z*z
-				turn = math.Hypot(turn, ny*a.x[j]+nx[j]*a.x[a.n+i])
-			}
-			if size > 0 {
-				worst = max(worst, math.Sqrt(sum/size))
-			}
-			worst = max(worst, ratio(turn, last))
-		}
-	}
-	return worst
-}
-
-// parts is how far a change Ċ of the rows C, k×n, parts what they hold in
-// common: the share of the wanted outputs (x, λ and ν; rows below m have a λ) in
-// K⁺K̇ times a null vector. The changed matrix determines how much of that vector
-// is in the solution, whatever the range condition says, which sees nothing where
-// multipliers and z vanish. Of two rows (1, 0)z = 0 one depends on the other; once
-// one of them is (1, ε) they fix all of z ∈ R².
-func (a *kktMatrix) parts(c []float64, rows []int, m int, wanted [3]bool) float64 {
-	n := a.n
-	scaled := func(i, j int) float64 { return c[i*n+j] * a.e[j] * a.e[n+i] }
-	size := 0.0
-	for i := range a.k {
-		for j := range n {
-			size = math.Hypot(size, scaled(i, j))
-		}
-	}
-	worst := 0.0
-	for _, e := range a.null {
-		clear(a.rhs)
-		for i := range a.k {
-			for j := range n {
-				v := scaled(i, j)
-				a.rhs[j] += v * a.vec.At(n+i, e)
-				a.rhs[n+i] += v * a.vec.At(j, e)
-			}
-		}
-		moved := floats.Norm(a.rhs, 2)
-		if moved <= rangeTol*size {
-			continue
-		}
-		clear(a.x)
-		a.improve()
-		part := 0.0
-		for i, v := range a.x {
-			out := OutputZ
-			if i >= n && rows[i-n] < m {
-				out = OutputLambda
-			} else if i >= n {
-				out = OutputNu
-			}
-			if wanted[out] {
-				part = math.Hypot(part, v)
-			}
-		}
-		big := max(math.Abs(a.values[0]), math.Abs(a.values[len(a.values)-1]))
-		worst = max(worst, part/max(floats.Norm(a.x, 2), moved/big))
-	}
-	return worst
-}
-
-// outputFree is the largest entry that a null vector has in an output: zero
-// where the output is unique.
-func (a *kktMatrix) outputFree(s *Solution, out QPOutput) float64 {
-	worst := 0.0
-	for _, e := range a.null {
-		if out == OutputZ {
-			for i := range a.n {
-				worst = max(worst, math.Abs(a.vec.At(i, e)))
-			}
-			continue
-		}
-		for i, r := range s.diff.rows {
-			if (r < s.set.m) == (out == OutputLambda) {
-				worst = max(worst, math.Abs(a.vec.At(a.n+i, e)))
-			}
-		}
-	}
-	return worst
-}
+// rangeTol: a vector lies in a range if what sticks out is below this fraction
+// of it.
+const rangeTol = 1e-8

@@ -1,0 +1,161 @@
+package qpdiff
+
+import (
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/floats"
+)
+
+// qpDerivative is what the derivatives of one solution share. With S the
+// strictly active rows and C their coefficients, equalities included, the
+// solution moves by
+//
+//	[Q Cᵀ] [ż]     [ṗ + Q̇z + Ġᵀλ + Ȧᵀν]
+//	[C 0 ] [ẏ] = − [Ċz − ḣ_S            ]
+//
+// The matrix is symmetric, so that one solve with it serves a VJP too. Where
+// it is regular, the factors that the solver ended with are all that is needed;
+// where it is not, its eigenvalues decide what exists.
+type qpDerivative struct {
+	sys         *kktSystem
+	solves      uint64 // of the solution, when prepared
+	generalized bool   // prepared with weakly active rows counted as inactive
+	weak        []int  // inequalities where strict complementarity fails
+	// spare: active inequalities with the multiplier zero, which other, equally
+	// valid multipliers make strictly active.
+	spare []int
+	// cond is the largest amplification of rounding errors among the rows in
+	// weak, see weakCond.
+	cond float64
+	// tri has the rows and factors of the derivative: those of the working set,
+	// or a copy without its weakly active rows.
+	tri  triangle
+	full *kktMatrix // of the rows in rows, where the matrix may be singular
+	rows []int      // the rows of y, as numbered in activeSet
+	v, y []float64  // the last solution
+	// Right-hand side and residual.
+	cz, cy, rz, ry []float64
+	// Work of uniquePrimal.
+	h, hinv, root, diag []float64
+	mroot               []float64 // ‖m_r‖ of the working set
+	// Work of withoutMultiplier: the sizes of what the rows of the KKT system
+	// sum, and their residuals.
+	gradTerm, rowTerm []float64
+	// See flatness: inv and flat are those of the factorisation factor.
+	inv    []float64
+	flat   float64
+	factor uint64
+	zero   []int
+}
+
+// slowTol is the residual of a derivative above which its corrections with the
+// shifted factor count as too slow: Q is flat next to the proximal term there.
+// Rounding leaves up to 1e-13.
+const slowTol = 1e-12
+
+// leaveOut takes the weakly active rows out of a copy of the working set's
+// factors: the solver starts its next solve from its own.
+func (d *qpDerivative) leaveOut() {
+	a := d.sys
+	n := a.n
+	inside := func(r int) bool { return a.at[r] >= 0 }
+	if slices.ContainsFunc(d.weak, inside) {
+		d.tri = a.triangle.clone()
+		for i := len(a.w) - 1; i >= 0; i-- {
+			if slices.Contains(d.weak, a.w[i]) {
+				d.tri.remove(i, n, d.rz, d.ry)
+			}
+		}
+		d.rows = append(d.rows[:0], d.tri.w...)
+	}
+	d.weak = d.weak[:0]
+}
+
+// useFull switches to the eigenvalues of the KKT matrix with the rows d.rows.
+func (d *qpDerivative) useFull() {
+	a := d.sys
+	n, k := a.n, len(d.rows)
+	c := make([]float64, 0, k*n)
+	for _, r := range d.rows {
+		c = append(c, a.crow(r)...)
+	}
+	d.full = newKKTMatrix(n, k, a.q, c)
+	d.y, d.cy, d.ry = grow(d.y, max(n, k)), grow(d.cy, max(n, k)), grow(d.ry, max(n, k))
+}
+
+// solve finds (d.v, d.y) with KKT·(v, y) = (d.cz, d.cy) and returns how far the
+// right-hand side lies outside the range, relative to it.
+func (d *qpDerivative) solve() (outside float64) {
+	a := d.sys
+	n, k := a.n, len(d.rows)
+	if d.full != nil {
+		return d.full.solve(d.v[:n], d.y[:k], d.cz[:n], d.cy[:k])
+	}
+	v, y := d.v[:n], d.y[:k]
+	clear(v)
+	clear(y)
+	rz, ry := d.rz[:n], d.ry[:k]
+	copy(rz, d.cz)
+	copy(ry, d.cy)
+	before, last := math.Inf(1), false
+	pinned := k == n && largest(ry) == 0 // at a vertex v is 0
+	for range 100 {
+		a.solveKKT(&d.tri, rz, ry)
+		if pinned {
+			clear(rz)
+		}
+		floats.Add(v, rz)
+		floats.Add(y, ry)
+		left, noisy := d.residual()
+		stop := last || !(left < before/2) || left <= refined && !noisy
+		last = left <= refined // one more, for the noise
+		before = min(before, left)
+		if stop {
+			break
+		}
+	}
+	if a.shift > 0 && !(before <= slowTol) {
+		d.useFull()
+		return d.solve()
+	}
+	return 0
+}
+
+// residual sets (d.rz, d.ry) to the residual of the last solution and returns
+// its size, which no units change: that of the rows, of norm 1, against their
+// right-hand sides and what v may be, and that of the gradient against its terms,
+// all of them in the 1-norm. v may be what the terms move it by where Q is
+// steepest: at a vertex it is 0, and then its own size is nothing but rounding.
+// noisy reports that the residual is beyond rounding beside v itself and the terms
+// of Q and the rows alone, which one correction mends: where Q is flat, and beside
+// the proximal term, what may be is much.
+func (d *qpDerivative) residual() (left float64, noisy bool) {
+	a := d.sys
+	n := a.n
+	v, y, rz, ry := d.v[:n], d.y[:len(d.rows)], d.rz[:n], d.ry[:len(d.rows)]
+	clear(rz)
+	for i, r := range d.rows {
+		if y[i] != 0 {
+			floats.AddScaled(rz, y[i], a.crow(r))
+		}
+	}
+	var terms, size float64
+	for j, c := range rz {
+		unit, qv := a.unit[j], floats.Dot(a.q[j*n:(j+1)*n], v)
+		rz[j] = d.cz[j] - c - qv
+		left += unit * math.Abs(rz[j])
+		terms += unit * (math.Abs(d.cz[j]) + math.Abs(c) + math.Abs(qv))
+		size += math.Abs(v[j]) / unit
+	}
+	noisy = left > 4*refined*terms
+	terms = max(terms, a.shift*size)
+	var off, right float64 // of the rows, and their right-hand sides
+	for i, r := range d.rows {
+		ry[i] = d.cy[i] - floats.Dot(a.crow(r), v)
+		off += math.Abs(ry[i])
+		right += math.Abs(d.cy[i])
+	}
+	noisy = noisy || off > 4*refined*(size+right)
+	return max(ratio(left, terms), ratio(off, max(size, terms/a.curvature())+right)), noisy
+}

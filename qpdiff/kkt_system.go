@@ -1,0 +1,228 @@
+package qpdiff
+
+import (
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/floats"
+)
+
+// kktSystem is a solved program: its scaled data, the factor of Q, the working set
+// with its triangle, and the solution. A solver hands it over; derivatives read it
+// and nothing else, and do not write to it. The next solve overwrites it.
+type kktSystem struct {
+	n, m, rows int
+
+	// The problem. Row r is c[r·n:(r+1)·n], scaled by scale[r], a power of two.
+	q, p, c, r, scale []float64
+	qmax              float64   // largest |entry| of Q
+	d                 []float64 // squared scale of the variables, for the proximal term
+	// unit holds the units of the variables in which residuals are compared,
+	// 1/√d_j.
+	unit   []float64
+	single []int  // column of the only entry of row r, or manyEntries or noEntry
+	skip   []bool // rows that follow from others, or that rounding decides
+
+	l, linv []float64 // L and the inverses of its diagonal
+	shift   float64   // what was added to the diagonal of Q
+	factors uint64    // factorisations so far
+	qsize   float64   // the largest entry of Q in the units of the variables, where shift > 0
+	mnorm   []float64 // ‖m_r‖² of the rows of w, at least
+
+	triangle
+	at  []int     // place of row r in w, -1 where it is not
+	eq  int       // the first eq of w are equalities
+	lam []float64 // multipliers by place in w, of the scaled rows
+
+	z, slack, grad []float64 // the solution, r − c z, the gradient of the Lagrangian
+}
+
+// triangle holds rows of the constraints and the factors M_W = TQ₁ of their
+// m_r, with n columns each.
+type triangle struct {
+	w    []int     // the rows, in the order of the factors
+	t    []float64 // lower triangle
+	tinv []float64 // inverses of its diagonal
+	q1   []float64 // orthonormal rows that span those of M_W
+}
+
+// clone returns a copy with storage of its own.
+func (f *triangle) clone() triangle {
+	return triangle{w: slices.Clone(f.w), t: slices.Clone(f.t), tinv: slices.Clone(f.tinv), q1: slices.Clone(f.q1)}
+}
+
+// add appends row r, whose m_r is row·Q₁ + outside, with ‖outside‖² = left.
+func (f *triangle) add(r, n int, left float64, row, outside []float64) {
+	k := len(f.w)
+	copy(f.t[k*n:k*n+k], row[:k])
+	d := math.Sqrt(left)
+	f.t[k*n+k], f.tinv[k] = d, 1/d
+	floats.ScaleTo(f.q1[k*n:(k+1)*n], 1/d, outside)
+	f.w = append(f.w, r)
+}
+
+// project splits the row with vector m into its parts within and outside the
+// span of those in f: t = Q₁m and w = m − Q₁ᵀt. It returns ‖w‖²; dt is work. It projects twice where much is taken away, which keeps the
+// rows of Q₁ orthogonal to rounding error (Daniel et al., 1976).
+func (f *triangle) project(m []float64, norm2 float64, t, w, dt []float64) float64 {
+	k, n := len(f.w), len(m)
+	t, dt = t[:k], dt[:k]
+	copy(w, m)
+	for i := range t {
+		t[i] = floats.Dot(f.q1[i*n:(i+1)*n], m)
+	}
+	for i, v := range t {
+		if v != 0 {
+			floats.AddScaled(w, -v, f.q1[i*n:(i+1)*n])
+		}
+	}
+	left := floats.Dot(w, w)
+	for pass := 0; pass < 2 && left < 0.25*norm2 && k > 0; pass++ {
+		norm2 = left
+		for i := range dt {
+			dt[i] = floats.Dot(f.q1[i*n:(i+1)*n], w)
+		}
+		for i, v := range dt {
+			t[i] += v
+			if v != 0 {
+				floats.AddScaled(w, -v, f.q1[i*n:(i+1)*n])
+			}
+		}
+		left = floats.Dot(w, w)
+	}
+	return left
+}
+
+// remove takes the row at place j out and restores the triangle by plane
+// rotations, whose cosines and sines it leaves in cos and sin, from j on. The
+// direction that Q₁ loses is left in the row of q1 behind the last.
+func (f *triangle) remove(j, n int, cos, sin []float64) {
+	k := len(f.w)
+	for i := j + 1; i < k; i++ {
+		// Row i becomes row i-1; it reaches one place beyond its diagonal.
+		dst, src := f.t[(i-1)*n:(i-1)*n+i+1], f.t[i*n:i*n+i+1]
+		copy(dst, src)
+		for c := j; c < i-1; c++ {
+			cs, sn := cos[c], sin[c]
+			x, y := dst[c], dst[c+1]
+			dst[c], dst[c+1] = cs*x+sn*y, cs*y-sn*x
+		}
+		x, y := dst[i-1], dst[i]
+		h := math.Sqrt(x*x + y*y)
+		if !(h > 1e-150 && h < 1e150) {
+			h = math.Hypot(x, y)
+		}
+		cos[i-1], sin[i-1] = x/h, y/h
+		dst[i-1] = h
+		f.tinv[i-1] = 1 / h
+		f.w[i-1] = f.w[i]
+	}
+	for c := j; c < k-1; c++ {
+		rotate(f.q1[c*n:(c+1)*n], f.q1[(c+1)*n:(c+2)*n], cos[c], sin[c])
+	}
+	f.w = f.w[:k-1]
+}
+
+// forward replaces x by T⁻¹x.
+func (f *triangle) forward(n int, x []float64) {
+	for i := range x {
+		x[i] = (x[i] - floats.Dot(f.t[i*n:i*n+i], x[:i])) * f.tinv[i]
+	}
+}
+
+// forward replaces x by L⁻¹x; its first entries below from are zero.
+func (a *kktSystem) forward(x []float64, from int) {
+	n := a.n
+	for i := from; i < n; i++ {
+		x[i] = (x[i] - floats.Dot(a.l[i*n+from:i*n+i], x[from:i])) * a.linv[i]
+	}
+}
+
+// back replaces x by L⁻ᵀx.
+func (a *kktSystem) back(x []float64) { backSolve(a.l, a.linv, a.n, a.n, x) }
+
+func (a *kktSystem) crow(r int) []float64 { return a.c[r*a.n : (r+1)*a.n] }
+
+// Rows with more than one entry, and with none, in activeSet.single.
+const (
+	manyEntries = -1
+	noEntry     = -2
+)
+
+// solveKKT replaces (x, y) by the solution for the right-hand side (x, y) of the
+// KKT system of the rows in f, the working set or a part of it,
+//
+//	[Q + shift·D  C_Wᵀ]
+//	[C_W          0   ].
+func (a *kktSystem) solveKKT(f *triangle, x, y []float64) {
+	n := a.n
+	a.forward(x, 0)
+	f.forward(n, y)
+	for i, t := range y {
+		q := f.q1[i*n : (i+1)*n]
+		y[i] = floats.Dot(q, x) - t
+		floats.AddScaled(x, -y[i], q)
+	}
+	a.back(x)
+	backSolve(f.t, f.tinv, len(y), n, y)
+}
+
+// rowSize is the largest entry of row r in the units of the variables.
+func (a *kktSystem) rowSize(r int) float64 {
+	if j := a.single[r]; j >= 0 {
+		return math.Abs(a.c[r*a.n+j]) * a.unit[j]
+	}
+	size := 0.0
+	for j, c := range a.crow(r) {
+		if v := math.Abs(c) * a.unit[j]; v > size {
+			size = v
+		}
+	}
+	return size
+}
+
+const (
+	// shiftQuadratic and shiftLinear weigh the proximal term against the entries
+	// of Q and against the linear term, over the size of z that the bounds of the
+	// rows give, in the units of the variables: weak enough that a step or two
+	// reach the solution, strong enough that the factor keeps half its digits. A
+	// decade more or less changes the number of steps only: the residual decides.
+	shiftQuadratic = 1e-7
+	shiftLinear    = 1e-6
+)
+
+// curvature is the size of the objective's second derivatives, in the units of
+// the variables: that of Q, or that of the linear term over that of z.
+func (a *kktSystem) curvature() float64 {
+	if a.shift == 0 {
+		return a.qmax
+	}
+	return max(a.qsize, a.shift/shiftLinear)
+}
+
+// slackTerm is the size of the terms of the slack of row r.
+func (a *kktSystem) slackTerm(r int) float64 {
+	sum := math.Abs(a.r[r])
+	for j, c := range a.crow(r) {
+		sum += math.Abs(c * a.z[j])
+	}
+	return sum
+}
+
+// leavesEmpty reports whether row r is one of zeros that the direction t and the
+// wanted outputs do not involve.
+func (a *kktSystem) leavesEmpty(r int, dlambda, dnu []float64, t *QPGrad) bool {
+	m, rhs, out, at := t.G, t.H, dlambda, r
+	if r >= a.m {
+		m, rhs, out, at = t.A, t.B, dnu, r-a.m
+	}
+	return a.single[r] == noEntry && out == nil && (rhs == nil || rhs[at] == 0) && (m == nil || floats.Norm(m.RawRowView(at), 1) == 0)
+}
+
+// multiplier is λ or ν of row r, as it was given.
+func (a *kktSystem) multiplier(r int) float64 {
+	if i := a.at[r]; i >= 0 {
+		return a.lam[i] * a.scale[r]
+	}
+	return 0
+}

@@ -1,0 +1,433 @@
+package qpdiff
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+)
+
+// derivative prepares the derivatives at the last solution in w.
+func (s *Solution) derivative(w *Workspace, generalized bool) (*qpDerivative, error) {
+	if s.Status != Optimal {
+		return nil, fmt.Errorf("qpdiff: derivatives of a QP need an optimal solution, the status is %v: %w", s.Status, ErrNotFitted)
+	}
+	if w == nil {
+		w = new(Workspace)
+	}
+	d := &w.qp
+	if d.sys != &s.set.kktSystem || d.solves != s.solves || d.generalized != generalized {
+		if d.sys != &s.set.kktSystem {
+			d.factor = 0
+		}
+		d.sys, d.solves, d.generalized = &s.set.kktSystem, s.solves, generalized
+		d.prepare()
+	}
+	return d, nil
+}
+
+// prepare sorts the inequalities and decides on the way to solve.
+func (d *qpDerivative) prepare() {
+	a := d.sys
+	d.weak, d.spare, d.full = d.weak[:0], d.spare[:0], nil
+	n, k := a.n, len(a.w)
+	for _, v := range []*[]float64{&d.v, &d.y, &d.cz, &d.cy, &d.rz, &d.ry, &d.mroot} {
+		*v = grow(*v, n)
+	}
+	d.tri = a.triangle
+	d.rows = append(d.rows[:0], a.w...)
+	dependent := false
+	for _, v := range a.skip[a.m:] {
+		dependent = dependent || v
+	}
+	apart := 1.0 // how far the rows of T are from depending on each other
+	if k > 0 {
+		for i, r := range a.w {
+			d.mroot[i] = math.Sqrt(a.mnorm[r])
+		}
+		apart = smallestSingular(a.t, a.tinv, k, n, d.mroot, d.rz)
+		dependent = dependent || apart <= dependTol
+	}
+	zero := d.withoutMultiplier(apart)
+	d.full = nil // of the working set, if those rows needed it
+	if len(zero) > 0 {
+		dependent = d.split(zero) || dependent
+		if len(d.weak) > 0 && (!d.generalized || d.cond > weakCond) {
+			d.rows = d.rows[:0]
+			return
+		}
+		d.leaveOut()
+	}
+	if dependent || a.shift > 0 && !d.uniquePrimal() {
+		d.rows = append(append(d.rows[:0], d.spare...), d.tri.w...)
+		for r := a.m; r < a.rows; r++ {
+			d.rows = append(d.rows, r)
+		}
+		slices.Sort(d.rows)
+		d.rows = slices.Compact(d.rows)
+		d.useFull()
+	}
+}
+
+// uniquePrimal reports whether Q is positive definite where the rows of the
+// derivative vanish, so that the minimiser is unique: Q + ρCᵀC then is
+// definite everywhere.
+func (d *qpDerivative) uniquePrimal() bool {
+	a := d.sys
+	n := a.n
+	d.h = grow(d.h, n*n)
+	d.hinv, d.root, d.diag = grow(d.hinv, n), grow(d.root, n), grow(d.diag, n)
+	h, root := d.h, d.root // root: the scale of the variables
+	qmax := 0.0
+	for i := range n {
+		root[i] = 1 / math.Sqrt(a.d[i])
+		qmax = max(qmax, a.q[i*n+i]*root[i]*root[i])
+	}
+	if qmax == 0 {
+		qmax = 1
+	}
+	for i := range n {
+		for j := range i + 1 {
+			h[i*n+j] = a.q[i*n+j] * root[i] * root[j] / qmax
+		}
+	}
+	for _, r := range d.tri.w {
+		c := a.crow(r)
+		for i, v := range c {
+			if v != 0 {
+				for j := range i + 1 {
+					h[i*n+j] += v * c[j] * root[i] * root[j]
+				}
+			}
+		}
+	}
+	for i := range n {
+		d.diag[i] = math.Sqrt(h[i*n+i])
+	}
+	if cholesky(h, d.hinv, n, pivotTol) < n {
+		return false
+	}
+	s := smallestSingular(h, d.hinv, n, n, d.diag, root)
+	return s*s > pivotTol
+}
+
+// blockOutside is how far the ∇g of an input lies outside the range: the
+// largest product with a null vector of EKE, relative to the size of E∇g. Of G
+// and A it is also how far the derivative of the last solution depends on which
+// null vector is added to it, see [kktMatrix.parts].
+func (a *kktMatrix) blockOutside(d *qpDerivative, in QPInput) float64 {
+	set := d.sys
+	worst := 0.0
+	moves := slices.ContainsFunc(set.z, func(z float64) bool { return z != 0 })
+	last := floats.Norm(a.x, 2)
+	for _, e := range a.null {
+		nx := make([]float64, a.n)
+		for i := range nx {
+			nx[i] = a.vec.At(i, e)
+		}
+		switch in {
+		case InputQ:
+			if moves {
+				worst = max(worst, floats.Norm(nx, 2))
+			}
+			continue
+		case InputP:
+			worst = max(worst, floats.Norm(nx, 2))
+			continue
+		}
+		for i, r := range d.rows {
+			if (r < set.m) != (in == InputG || in == InputH) {
+				continue
+			}
+			ny := a.vec.At(a.n+i, e)
+			if in == InputH || in == InputB {
+				worst = max(worst, math.Abs(ny))
+				continue
+			}
+			// A change of entry j of row r enters as λ in row j and z_j in that of r,
+			// and takes the null vector to ny in row j and nx_j in that of r.
+			lam := set.multiplier(r) / set.scale[r]
+			var sum, size, turn float64
+			for j, z := range set.z {
+				l, z := lam*a.e[j], z*a.e[a.n+i]
+				v := l*nx[j] + ny*z
+				sum += v * v
+				size += l*l + z*z
+				turn = math.Hypot(turn, ny*a.x[j]+nx[j]*a.x[a.n+i])
+			}
+			if size > 0 {
+				worst = max(worst, math.Sqrt(sum/size))
+			}
+			worst = max(worst, ratio(turn, last))
+		}
+	}
+	return worst
+}
+
+// parts is how far a change Ċ of the rows C, k×n, parts what they hold in
+// common: the share of the wanted outputs (x, λ and ν; rows below m have a λ) in
+// K⁺K̇ times a null vector. The changed matrix determines how much of that vector
+// is in the solution, whatever the range condition says, which sees nothing where
+// multipliers and z vanish. Of two rows (1, 0)z = 0 one depends on the other; once
+// one of them is (1, ε) they fix all of z ∈ R².
+func (a *kktMatrix) parts(c []float64, rows []int, m int, wanted [3]bool) float64 {
+	n := a.n
+	scaled := func(i, j int) float64 { return c[i*n+j] * a.e[j] * a.e[n+i] }
+	size := 0.0
+	for i := range a.k {
+		for j := range n {
+			size = math.Hypot(size, scaled(i, j))
+		}
+	}
+	worst := 0.0
+	for _, e := range a.null {
+		clear(a.rhs)
+		for i := range a.k {
+			for j := range n {
+				v := scaled(i, j)
+				a.rhs[j] += v * a.vec.At(n+i, e)
+				a.rhs[n+i] += v * a.vec.At(j, e)
+			}
+		}
+		moved := floats.Norm(a.rhs, 2)
+		if moved <= rangeTol*size {
+			continue
+		}
+		clear(a.x)
+		a.improve()
+		part := 0.0
+		for i, v := range a.x {
+			out := OutputZ
+			if i >= n && rows[i-n] < m {
+				out = OutputLambda
+			} else if i >= n {
+				out = OutputNu
+			}
+			if wanted[out] {
+				part = math.Hypot(part, v)
+			}
+		}
+		big := max(math.Abs(a.values[0]), math.Abs(a.values[len(a.values)-1]))
+		worst = max(worst, part/max(floats.Norm(a.x, 2), moved/big))
+	}
+	return worst
+}
+
+// outputFree is the largest entry that a null vector has in an output: zero
+// where the output is unique.
+func (a *kktMatrix) outputFree(d *qpDerivative, out QPOutput) float64 {
+	worst := 0.0
+	for _, e := range a.null {
+		if out == OutputZ {
+			for i := range a.n {
+				worst = max(worst, math.Abs(a.vec.At(i, e)))
+			}
+			continue
+		}
+		for i, r := range d.rows {
+			if (r < d.sys.m) == (out == OutputLambda) {
+				worst = max(worst, math.Abs(a.vec.At(a.n+i, e)))
+			}
+		}
+	}
+	return worst
+}
+
+// VJP adds to the fields of g that are not nil the gradient of
+// dzᵀz + dlambdaᵀλ + dnuᵀν with respect to the data of the problem; a nil
+// cotangent is zero. With (v, y) solving
+//
+//	[Q Cᵀ] [v]   [dz]
+//	[C 0 ] [y] = [dy]
+//
+// over the strictly active rows C, with dy the cotangents of their multipliers,
+//
+//	∂Q −= (vzᵀ + zvᵀ)/2,  ∂p −= v,  ∂G_S −= λvᵀ + yzᵀ,  ∂h_S += y
+//
+// and ∂A, ∂b like ∂G, ∂h with ν (Amos and Kolter, 2017, eq. 8; Barratt, 2018).
+//
+// The derivative may not exist. Tested are, in this order, strict
+// complementarity; that the cotangent lies in the range of the KKT matrix; and
+// for each wanted block that its ∇g does. Where a test fails the error joins
+// one [NotDifferentiableError] per block, whose Weak names rows of G. The
+// blocks that do exist are given all the same, the others left as they were.
+// Where active rows depend on each other the multipliers are not unique, and
+// strict complementarity is that of the multipliers with the fewest zeros: Q
+// and p then exist as a rule, G and h (A and b) do if none of their rows is
+// among the dependent ones, and G and A where z is 0 whatever they are. A row of
+// zeros with the bound 0 is among the dependent ones, and its multiplier may be
+// anything: it turns into a constraint, or into a contradiction, by the least
+// change. One with h > 0 is inactive.
+//
+// The condition of the paper (Section 3) is the last of the three alone,
+// ∇_α g ∈ R(∇_z g). It is not sufficient: the minimiser of ½(x − a)² subject to
+// x ≤ 0 is min(a, 0). At a = 0, where λ = x = 0, it has a kink, yet with
+// g = (x − a + λ, λx) the range of ∇_z g = [1 1; 0 0] holds ∇_a g = (−1, 0).
+//
+// VJP panics if a length or shape differs from that of the problem. It needs
+// an optimal solution (ErrNotFitted) and finite cotangents (ErrNotFinite, as for
+// a derivative that overflows). It does not write to s. w keeps what one solution's
+// derivatives share, so that the next of them only solves one system, and
+// allocates nothing where all exists; nil stands for a new one.
+func (s *Solution) VJP(w *Workspace, g *QPGrad, dz, dlambda, dnu []float64) error {
+	d, err := s.derivative(w, s.Generalized)
+	if err != nil {
+		return err
+	}
+	d.sys.checkShapes(g, dz, dlambda, dnu)
+	exists, err := d.adjoint(g, dz, dlambda, dnu)
+	d.addCotangents(g, exists)
+	return err
+}
+
+// adjoint solves for (v, y) and says which blocks exist.
+func (d *qpDerivative) adjoint(g *QPGrad, dz, dlambda, dnu []float64) (exists [6]bool, err error) {
+	a := d.sys
+	if len(d.weak) > 0 {
+		return exists, refuse(g, exists, func(in QPInput) *NotDifferentiableError { return d.weakError(in.String()) })
+	}
+	cz, cy := d.cz[:a.n], d.cy[:len(d.rows)]
+	clear(cz)
+	copy(cz, dz)
+	for i, r := range d.rows {
+		cy[i] = 0
+		if r < a.m && dlambda != nil {
+			cy[i] = dlambda[r] * a.scale[r]
+		}
+		if r >= a.m && dnu != nil {
+			cy[i] = dnu[r-a.m] * a.scale[r]
+		}
+	}
+	if err := checkCotangents(dz, dlambda, dnu); err != nil {
+		return exists, err
+	}
+	outside := d.solve()
+	if !d.bounded() {
+		return exists, errDerivativeOverflow
+	}
+	var residual [6]float64
+	for in := range exists {
+		exists[in] = true
+		if d.full != nil {
+			residual[in] = max(outside, d.full.blockOutside(d, QPInput(in)))
+			exists[in] = residual[in] <= rangeTol
+		}
+	}
+	if exists == [6]bool{true, true, true, true, true, true} {
+		return exists, nil
+	}
+	return exists, refuse(g, exists, func(in QPInput) *NotDifferentiableError {
+		e := &NotDifferentiableError{Input: in.String(), Residual: residual[in]}
+		if outside > rangeTol {
+			e.Remedy = "the cotangent asks for a part of the solution that is not unique"
+		} else {
+			e.Weak, e.Remedy = slices.Clone(d.spare), singularRemedy
+		}
+		return e
+	})
+}
+
+// errDerivativeOverflow is returned for derivatives beyond the range of float64.
+var errDerivativeOverflow = fmt.Errorf("qpdiff: the derivative overflows: %w: scale the cotangent, the direction or the problem down", ErrNotFinite)
+
+// bounded reports whether the products of the last solution (d.v, d.y) with z
+// and the multipliers are finite.
+func (d *qpDerivative) bounded() bool {
+	a := d.sys
+	var y float64
+	for i, r := range d.rows {
+		y += math.Abs(d.y[i]) * (1 + a.scale[r])
+	}
+	v, z, lam := floats.Norm(d.v[:a.n], 1), floats.Norm(a.z, 1), 0.0
+	for i, r := range a.w {
+		lam += math.Abs(a.lam[i]) * a.scale[r]
+	}
+	return finite((v+y)*(1+z)) && finite(v*lam)
+}
+
+// checkCotangents reports the first cotangent that is not finite.
+func checkCotangents(dz, dlambda, dnu []float64) error {
+	const remedy = "give a finite cotangent"
+	if err := checkFinite("dz", remedy, dz); err != nil {
+		return err
+	}
+	if err := checkFinite("dlambda", remedy, dlambda); err != nil {
+		return err
+	}
+	return checkFinite("dnu", remedy, dnu)
+}
+
+const singularRemedy = "the solution is not unique: remove dependent rows, or make Q positive definite"
+
+// refuse joins one error for each wanted block that does not exist.
+func refuse(g *QPGrad, exists [6]bool, e func(QPInput) *NotDifferentiableError) error {
+	var errs []error
+	for in, wanted := range [6]bool{g.Q != nil, g.P != nil, g.G != nil, g.H != nil, g.A != nil, g.B != nil} {
+		if wanted && !exists[in] {
+			errs = append(errs, e(QPInput(in)))
+		}
+	}
+	return joinErrors(errs)
+}
+
+// addCotangents adds the products of the last adjoint to the blocks of g that
+// exist.
+func (d *qpDerivative) addCotangents(g *QPGrad, exists [6]bool) {
+	a := d.sys
+	n, v, y, z := a.n, d.v, d.y, a.z
+	if g.Q != nil && exists[InputQ] {
+		raw := g.Q.RawMatrix()
+		for i := range n {
+			row := raw.Data[i*raw.Stride : i*raw.Stride+n]
+			floats.AddScaled(row, -v[i]/2, z)
+			floats.AddScaled(row, -z[i]/2, v[:n])
+		}
+	}
+	if g.P != nil && exists[InputP] {
+		floats.Sub(g.P, v[:n])
+	}
+	for i, r := range d.rows {
+		mat, rhs, at, inMat, inRHS := g.G, g.H, r, InputG, InputH
+		if r >= a.m {
+			mat, rhs, at, inMat, inRHS = g.A, g.B, r-a.m, InputA, InputB
+		}
+		if yi := y[i] * a.scale[r]; rhs != nil && exists[inRHS] {
+			rhs[at] += yi
+		}
+		if mat != nil && exists[inMat] {
+			raw := mat.RawMatrix()
+			row := raw.Data[at*raw.Stride : at*raw.Stride+n]
+			if lam := a.multiplier(r); lam != 0 {
+				floats.AddScaled(row, -lam, v[:n])
+			}
+			floats.AddScaled(row, -y[i]*a.scale[r], z)
+		}
+	}
+}
+
+// checkShapes panics where a cotangent or a field of g has the wrong shape.
+func (a *kktSystem) checkShapes(g *QPGrad, dz, dlambda, dnu []float64) {
+	vector := func(name string, x []float64, want int) {
+		if x != nil && len(x) != want {
+			panic("qpdiff: " + name + " has the wrong length")
+		}
+	}
+	matrix := func(name string, m *mat.Dense, rows int) {
+		if m != nil {
+			if r, c := m.Dims(); r != rows || c != a.n {
+				panic("qpdiff: " + name + " has the wrong shape")
+			}
+		}
+	}
+	vector("dz", dz, a.n)
+	vector("dlambda", dlambda, a.m)
+	vector("dnu", dnu, a.rows-a.m)
+	matrix("QPGrad.Q", g.Q, a.n)
+	vector("QPGrad.P", g.P, a.n)
+	matrix("QPGrad.G", g.G, a.m)
+	vector("QPGrad.H", g.H, a.m)
+	matrix("QPGrad.A", g.A, a.rows-a.m)
+	vector("QPGrad.B", g.B, a.rows-a.m)
+}

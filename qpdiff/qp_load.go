@@ -1,0 +1,190 @@
+package qpdiff
+
+import (
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+)
+
+// asymmetry is how much entries (i, j) and (j, i) of Q may differ, relative to
+// them and to √(Q_ii Q_jj): room for the rounding of a product such as XᵀX, whose
+// size that is.
+const asymmetry = 1e-13
+
+const (
+	// safeSquares: above it, and below its inverse, a sum of squares has lost
+	// nothing to underflow or overflow.
+	safeSquares = 1e-280
+	// smallestRow is the size from which a row is taken, and its inverse that up
+	// to which it is: the row's multiplier still has room for 38 decades.
+	smallestRow = 1e-270
+)
+
+// load copies q in, rows scaled by powers of two to a norm near one (which
+// changes no bit of the mantissas), and notes what is the same as last time.
+func (a *activeSet) load(q *QP) error {
+	n, m, rows, err := q.dims()
+	if err != nil {
+		return err
+	}
+	if !a.loaded || a.n != n || a.m != m || a.rows != rows {
+		a.resize(n, m, rows)
+	}
+	sameQ, err := a.loadQ(q)
+	if err != nil {
+		return err
+	}
+	if err := checkVector("QP.P", q.P); err != nil {
+		return err
+	}
+	a.p = append(a.p[:0], q.P...)
+	sameRows := true
+	for r := range rows {
+		same, err := a.loadRow(q, r)
+		if err != nil {
+			return err
+		}
+		sameRows = sameRows && same
+	}
+	// A shifted factor belongs to the units of the variables and the weight of the
+	// proximal term that the rows gave.
+	if !a.loaded || !sameQ || !sameRows && a.shift > 0 {
+		a.loaded, a.factored = true, false
+	}
+	if !sameRows || !a.factored {
+		a.forgetRows()
+	}
+	if a.redundant {
+		a.current = false
+	}
+	return nil
+}
+
+func (a *activeSet) loadQ(q *QP) (same bool, err error) {
+	n := a.n
+	if q.Q == nil {
+		same = a.qmax == 0 && a.loaded
+		clear(a.q)
+		a.qmax = 0
+		return same, nil
+	}
+	raw := q.Q.RawMatrix()
+	same = a.loaded
+	for i := range n {
+		src, dst := raw.Data[i*raw.Stride:i*raw.Stride+n], a.q[i*n:(i+1)*n]
+		if same && slices.Equal(src, dst) {
+			continue
+		}
+		same = false
+		copy(dst, src)
+	}
+	if same {
+		return true, nil
+	}
+	a.qmax = 0
+	symmetric := true
+	for i := range n {
+		for j, v := range a.q[i*n : i*n+i+1] {
+			if v != a.q[j*n+i] { // also where an entry is NaN
+				symmetric = false
+			}
+			if v = math.Abs(v); v > a.qmax {
+				a.qmax = v
+			}
+		}
+	}
+	if symmetric && finite(a.qmax) {
+		return false, nil
+	}
+	if err := checkMatrix("QP.Q", q.Q); err != nil {
+		return false, err
+	}
+	for i := range n {
+		for j, v := range a.q[i*n : i*n+i] {
+			w := a.q[j*n+i]
+			size := max(math.Abs(v), math.Abs(w), math.Sqrt(math.Abs(a.q[i*n+i]))*math.Sqrt(math.Abs(a.q[j*n+j])))
+			if math.Abs(v-w) > asymmetry*size {
+				return false, argErrorf("QP.Q", ErrDomain, "give (Q+Qᵀ)/2, which has the same zᵀQz", "is not symmetric: it holds %v at (%d, %d) and %v at (%d, %d)", v, i, j, w, j, i)
+			}
+		}
+	}
+	return false, nil
+}
+
+// loadRow takes over constraint r and says whether its coefficients are those
+// of the last problem.
+func (a *activeSet) loadRow(q *QP, r int) (same bool, err error) {
+	n := a.n
+	g, rhs, i, name, rhsName := q.G, q.H, r, "QP.G", "QP.H"
+	if r >= a.m {
+		g, rhs, i, name, rhsName = q.A, q.B, r-a.m, "QP.A", "QP.B"
+	}
+	raw := g.RawMatrix()
+	src, dst := raw.Data[i*raw.Stride:i*raw.Stride+n], a.c[r*n:(r+1)*n]
+	same = a.loaded
+	if same {
+		s := a.scale[r]
+		for j, v := range src {
+			if v*s != dst[j] {
+				same = false
+				break
+			}
+		}
+	}
+	if !same {
+		norm := floats.Dot(src, src)
+		if safeSquares < norm && norm < 1/safeSquares {
+			norm = math.Sqrt(norm)
+		} else if norm, err = a.oddNorm(name, g, i); err != nil {
+			return false, err
+		}
+		s := 1.0
+		if norm > 0 {
+			_, e := math.Frexp(norm)
+			s = math.Ldexp(1, -e)
+		}
+		a.scale[r] = s
+		a.single[r] = noEntry
+		entries := 0
+		for j, v := range src {
+			dst[j] = v * s
+			if v != 0 {
+				entries++
+				a.single[r] = j
+			}
+		}
+		if entries > 1 {
+			a.single[r] = manyEntries
+		}
+	}
+	v := rhs[i]
+	if math.IsNaN(v) || math.IsInf(v, -1) || r >= a.m && math.IsInf(v, 1) {
+		remedy := "give a number, or +Inf to switch the row off"
+		if r >= a.m {
+			remedy = "give a number"
+		}
+		return false, argErrorf(rhsName, ErrNotFinite, remedy, "holds %v at index %d", v, i)
+	}
+	a.r[r] = v * a.scale[r]
+	if math.Abs(a.r[r]) < minNormal && v != 0 {
+		return false, argErrorf(rhsName, ErrNotFinite, "set it to 0, or measure the variables in smaller units", "holds %.3g at index %d, whose ratio to its row underflows", v, i)
+	}
+	return same, nil
+}
+
+// oddNorm is the norm of row i of g, whose sum of squares is no safe number.
+func (a *activeSet) oddNorm(name string, g *mat.Dense, i int) (float64, error) {
+	var big float64
+	for _, v := range g.RawRowView(i) {
+		if !finite(v) {
+			return 0, checkMatrix(name, g)
+		}
+		big = max(big, math.Abs(v))
+	}
+	if big > 0 && !(smallestRow <= big && big <= 1/smallestRow) {
+		return 0, argErrorf(name, ErrDomain, "scale the row and its bound", "has entries of size %.3g in row %d, whose multiplier overflows or underflows", big, i)
+	}
+	return big, nil
+}

@@ -1,0 +1,95 @@
+package qpdiff
+
+import (
+	"slices"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+)
+
+// DirectionalDerivative sets dz, dlambda and dnu, where they are not nil, to the
+// one-sided derivatives of the solution along the direction t: the limit of
+// (z(data + εt) − z(data))/ε as ε ↓ 0. It exists at weakly active rows too,
+// where the derivative does not: ż solves the program
+//
+//	minimise   ½ żᵀQż + (ṗ + Q̇z + Ġᵀλ + Ȧᵀν)ᵀż
+//	subject to G_i ż = ḣ_i − Ġ_i z on strictly active rows (≤ on weakly active ones)
+//	           Aż = ḃ − Ȧz
+//
+// and its multipliers are those of the derivative (Robinson, 1980; Bonnans and
+// Shapiro, 2000, Section 5.2). z and the multipliers must be unique, but for
+// those of rows of zeros that t and the outputs leave out: where they are not, it
+// fails like JVP. w is as in VJP; at weakly active rows it allocates all the same.
+func (s *Solution) DirectionalDerivative(w *Workspace, dz, dlambda, dnu []float64, t *QPGrad) error {
+	d, err := s.derivative(w, false)
+	if err != nil {
+		return err
+	}
+	d.sys.checkShapes(t, dz, dlambda, dnu)
+	if err := t.check(); err != nil {
+		return err
+	}
+	a := d.sys
+	if len(d.weak) == 0 || d.cond > weakCond {
+		return d.jvp(dz, dlambda, dnu, t)
+	}
+	rows := d.rows
+	defer func() { d.rows = rows }()
+	d.rows = nil
+	for r := range a.rows {
+		if a.leavesEmpty(r, dlambda, dnu, t) {
+			continue
+		}
+		if r >= a.m || a.multiplier(r) > 0 && !slices.Contains(d.weak, r) || slices.Contains(d.spare, r) {
+			d.rows = append(d.rows, r)
+		}
+	}
+	strict := len(d.rows)
+	d.rows = append(d.rows, d.weak...)
+	d.cy = grow(d.cy, max(a.n, len(d.rows)))
+	d.change(t)
+	program := QP{Q: mat.NewDense(a.n, a.n, slices.Clone(a.q)), P: make([]float64, a.n)}
+	floats.SubTo(program.P, program.P, d.cz[:a.n])
+	stack := func(rows []int) *mat.Dense {
+		if len(rows) == 0 {
+			return nil
+		}
+		m := mat.NewDense(len(rows), a.n, nil)
+		for i, r := range rows {
+			m.SetRow(i, a.crow(r))
+		}
+		return m
+	}
+	program.A, program.B = stack(d.rows[:strict]), slices.Clone(d.cy[:strict])
+	program.G, program.H = stack(d.weak), slices.Clone(d.cy[strict:len(d.rows)])
+	var sol Solution
+	if err := sol.Solve(&program); err != nil {
+		return refuse(t, [6]bool{}, func(in QPInput) *NotDifferentiableError {
+			e := d.weakError(in.String())
+			e.Remedy = "the program of the directional derivative has no solution: " + sol.Status.String()
+			return e
+		})
+	}
+	// z and the multipliers are unique where the active rows are independent and
+	// Q is definite where the strictly active ones vanish.
+	c := make([]float64, 0, len(d.rows)*a.n)
+	for _, r := range d.rows {
+		c = append(c, a.crow(r)...)
+	}
+	if len(newKKTMatrix(a.n, strict, a.q, c[:strict*a.n]).null) > 0 || len(newKKTMatrix(a.n, len(d.rows), a.q, c).null) > 0 {
+		return refuse(t, [6]bool{}, func(in QPInput) *NotDifferentiableError {
+			e := d.weakError(in.String())
+			e.Residual, e.Remedy = 1, singularRemedy
+			return e
+		})
+	}
+	copy(d.v, sol.Z)
+	d.y = grow(d.y, max(a.n, len(d.rows)))
+	copy(d.y, sol.Nu)
+	copy(d.y[strict:], sol.Lambda)
+	if !d.bounded() {
+		return errDerivativeOverflow
+	}
+	d.write(dz, dlambda, dnu)
+	return nil
+}

@@ -1,0 +1,185 @@
+package qpdiff
+
+import (
+	"math"
+
+	"gonum.org/v1/gonum/floats"
+)
+
+const (
+	// openBound: a bound beyond this multiple of the usual ones stands for
+	// infinity, and does not make the proximal term weaker. Smaller multiples
+	// are common in one problem.
+	openBound = 1e6
+)
+
+// equilibrate chooses the scale of the variables and the rows so that the
+// largest entries of all rows and columns of Q and the constraints are near one
+// (Ruiz, 2001), and returns the weight of the proximal term. Rows with a single
+// entry do not count: a bound fits any scale of its variable.
+func (a *activeSet) equilibrate() float64 {
+	n := a.n
+	sigma, col := a.work, a.work2
+	rho := a.slack
+	for i := range sigma {
+		sigma[i] = 1
+	}
+	for r := range rho {
+		rho[r] = 1
+	}
+	for range 10 {
+		clear(col)
+		if a.qmax > 0 {
+			for i := range n {
+				for j, v := range a.q[i*n : (i+1)*n] {
+					col[i] = max(col[i], math.Abs(v)*sigma[i]*sigma[j]/a.qmax)
+				}
+			}
+		}
+		for r := range a.rows {
+			if a.single[r] >= 0 {
+				continue
+			}
+			big := 0.0
+			for j, v := range a.crow(r) {
+				v = math.Abs(v) * rho[r] * sigma[j]
+				big = max(big, v)
+				col[j] = max(col[j], v)
+			}
+			if big > 0 {
+				rho[r] /= math.Sqrt(big)
+			}
+		}
+		for j, v := range col {
+			if v > 0 {
+				sigma[j] /= math.Sqrt(v)
+			}
+		}
+	}
+	a.ownUnits(sigma, col)
+	copy(a.unit, sigma)
+	for j, v := range sigma {
+		a.d[j] = 1 / (v * v)
+	}
+	for r := range a.rows {
+		norm := 0.0
+		for j, v := range a.crow(r) {
+			v *= sigma[j]
+			norm += v * v
+		}
+		if norm == 0 {
+			continue
+		}
+		_, e := math.Frexp(math.Sqrt(norm))
+		_, have := math.Frexp(a.scale[r])
+		s := math.Ldexp(1, -min(e, have+1021)) // a scale of 0 would lose the multiplier
+		a.scale[r] *= s
+		a.r[r] *= s
+		floats.Scale(s, a.crow(r))
+	}
+	qmax := 0.0
+	for j, v := range sigma {
+		qmax = max(qmax, a.q[j*n+j]*v*v)
+	}
+	a.psize, a.zsize = a.sizes()
+	a.qsize = qmax
+	if shift := a.proximalWeight(a.zsize); shift > 0 {
+		return shift
+	}
+	return 1 // nothing in the problem has the units of z
+}
+
+// ownUnits chooses the scale of the variables that nothing but P and bounds
+// holds, those with a zero in col: the one that brings their entries of P to the
+// size of the others.
+func (a *activeSet) ownUnits(sigma, col []float64) {
+	size := 0.0
+	for j, v := range col {
+		if v > 0 {
+			size = max(size, math.Abs(a.p[j])*sigma[j])
+		}
+	}
+	if size == 0 {
+		size = 1
+	}
+	a.alone = a.alone[:0]
+	for j, v := range col {
+		if v == 0 {
+			a.alone = append(a.alone, j)
+			if p := math.Abs(a.p[j]); p > 0 {
+				sigma[j] = size / p
+			}
+		}
+	}
+}
+
+// proximalWeight is the weight of the proximal term for a z of the given size.
+func (a *activeSet) proximalWeight(zsize float64) float64 {
+	weight := shiftQuadratic * a.qsize
+	if zsize > 0 {
+		weight = max(weight, shiftLinear*a.psize/zsize)
+	}
+	return weight
+}
+
+// staleSize is how far the sizes of P and of the bounds may be from those that
+// the weight of the proximal term was chosen for. Within three orders of
+// magnitude the steps converge as well. With far too weak a term, or from a
+// centre far too large, the steps end so far away that P is lost in the rounding
+// of Qz; with far too strong a one there are more steps than allowed.
+const staleSize = 1e3
+
+// stale reports whether the factor's proximal term does not suit P, H and B.
+func (a *activeSet) stale() bool {
+	if a.shift == 0 {
+		return false
+	}
+	near := func(now, then float64) bool { return now <= staleSize*then && then <= staleSize*now }
+	p, z := a.sizes()
+	for _, j := range a.alone {
+		if v := math.Abs(a.p[j]) * a.unit[j]; v > 0 && !near(v, a.psize) {
+			return true
+		}
+	}
+	return !near(p, a.psize) || !near(z, a.zsize)
+}
+
+// sizes returns that of the linear term, and that of z by the bounds of the
+// rows, both in the units of the variables.
+func (a *activeSet) sizes() (psize, zsize float64) {
+	for j, v := range a.unit {
+		psize = max(psize, math.Abs(a.p[j])*v)
+	}
+	// least: no feasible point is smaller. inverse/open: the harmonic mean of the
+	// bounds that 0 meets, which bounds that stand for infinity do not move.
+	least, inverse, open := 0.0, 0.0, 0.0
+	for r := range a.rows {
+		switch v := a.r[r]; {
+		case a.single[r] == noEntry:
+		case r >= a.m || v < 0:
+			least = max(least, math.Abs(v))
+		case v > 0:
+			inverse += 1 / v
+			open++
+		}
+	}
+	usual := least
+	if inverse > 0 {
+		usual = max(usual, open/inverse)
+	}
+	for r, v := range a.r {
+		if v = math.Abs(v); v <= openBound*usual && a.single[r] != noEntry {
+			zsize = max(zsize, v)
+		}
+	}
+	return psize, zsize
+}
+
+// size is the norm of z in the scale of the variables.
+func (a *activeSet) size() float64 {
+	var sum float64
+	for i, v := range a.z {
+		sum += a.d[i] * v * v
+	}
+	return math.Sqrt(sum)
+}

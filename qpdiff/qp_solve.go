@@ -1,0 +1,489 @@
+package qpdiff
+
+import (
+	"math"
+
+	"gonum.org/v1/gonum/floats"
+)
+
+// violated reports whether inequality r, outside the working set, is violated
+// by more than rounding; size is that of z.
+func (a *activeSet) violated(r int, size float64) bool {
+	v := -a.slack[r]
+	if !(v > 0) || a.at[r] >= 0 || a.skip[r] {
+		return false
+	}
+	bound := math.Abs(a.r[r])
+	if v > feasTol*(bound+size) || v <= feasTol*bound {
+		return v > feasTol*bound
+	}
+	for j, c := range a.crow(r) {
+		bound += math.Abs(c * a.z[j])
+	}
+	return v > feasTol*bound
+}
+
+// negative returns the number of negative multipliers of inequalities.
+func (a *activeSet) negative() int {
+	count := 0
+	for _, v := range a.lam[a.eq:len(a.w)] {
+		if v < 0 {
+			count++
+		}
+	}
+	return count
+}
+
+// dropNegative removes the inequalities with a negative multiplier.
+func (a *activeSet) dropNegative() {
+	for i := len(a.w) - 1; i >= a.eq; i-- {
+		if a.lam[i] < 0 {
+			a.leave(i)
+		}
+	}
+}
+
+// start makes z the base and builds the working set: the equalities, and as
+// many rows of the last working set as are independent. It returns a row that
+// no point can meet, as minimise does, or -1.
+func (a *activeSet) start() int {
+	n := a.n
+	clear(a.skip)
+	copy(a.base, a.z)
+	a.slacks()
+	copy(a.baseSlack, a.slack)
+	for i, v := range a.p {
+		a.perp[i] = -v - floats.Dot(a.q[i*n:(i+1)*n], a.z)
+	}
+	a.forward(a.perp, 0)
+	a.noise = floats.Norm(a.perp, 2)
+	guess := a.guess[:len(a.w)]
+	copy(guess, a.w)
+	for _, r := range guess {
+		a.at[r] = -1
+	}
+	a.w, a.eq = a.w[:0], 0
+	a.current, a.redundant = true, false
+	for r := a.m; r < a.rows; r++ {
+		if a.tryEnter(r) {
+			continue
+		}
+		// The row depends on those before: its right-hand side has to match.
+		clear(a.y)
+		if len(a.w) == n {
+			m := a.mrow(r)
+			a.project(m, a.mnorm[r], a.row, a.wrow, a.dl)
+		}
+		a.combination()
+		if a.provesInfeasible(r) {
+			return r
+		}
+		a.skip[r], a.redundant = true, true
+	}
+	for _, r := range guess {
+		if r < a.m {
+			a.tryEnter(r)
+		}
+	}
+	if len(guess) == 0 {
+		a.guessBounds()
+	}
+	return -1
+}
+
+// guessBounds lets the bounds enter that a few sweeps of coordinate descent end
+// at, where there are no other rows than bounds: the sweeps cost next to
+// nothing, and save most of the changes of the working set.
+func (a *activeSet) guessBounds() {
+	n := a.n
+	if a.rows != a.m || a.m == 0 || a.shift > 0 {
+		return
+	}
+	lo, hi := a.work, a.work2
+	for j := range n {
+		lo[j], hi[j] = math.Inf(-1), math.Inf(1)
+	}
+	for r, j := range a.single {
+		switch {
+		case j < 0:
+			return
+		case a.crow(r)[j] > 0:
+			hi[j] = min(hi[j], a.r[r]/a.crow(r)[j])
+		default:
+			lo[j] = max(lo[j], a.r[r]/a.crow(r)[j])
+		}
+	}
+	z := a.dz
+	for j := range z {
+		z[j] = max(lo[j], min(0, hi[j]))
+	}
+	for sweep, quiet := 0, 0; sweep < guessSweeps && quiet < 4; sweep++ {
+		quiet++
+		for j := range n {
+			old := z[j]
+			v := old - (floats.Dot(a.q[j*n:(j+1)*n], z)+a.p[j])/a.q[j*n+j]
+			v = max(lo[j], min(v, hi[j]))
+			z[j] = v
+			if (v == lo[j] || v == hi[j]) != (old == lo[j] || old == hi[j]) {
+				quiet = 0
+			}
+		}
+	}
+	for r, j := range a.single {
+		if a.r[r] <= a.crow(r)[j]*z[j] {
+			a.tryEnter(r)
+		}
+	}
+}
+
+// minimise finds the minimiser of the strictly convex program with the current
+// factor. It returns a row that proves infeasibility, with its combination of
+// the working set in a.y, or -1.
+func (a *activeSet) minimise() int {
+	// Blocks, as long as they make progress.
+	best, patience := math.MaxInt, 3
+	for patience > 0 {
+		a.multipliers()
+		a.point()
+		size := a.size()
+		bad := a.negative()
+		worst := 0.0
+		for r := range a.m {
+			if a.violated(r, size) {
+				bad++
+				worst = max(worst, -a.slack[r])
+			}
+		}
+		if bad == 0 {
+			return -1
+		}
+		if bad < best {
+			best, patience = bad, 3
+		} else {
+			patience--
+		}
+		a.dropNegative()
+		for r := range a.m {
+			if -a.slack[r] >= enterFraction*worst && a.violated(r, size) {
+				a.tryEnter(r)
+			}
+		}
+	}
+	// One by one, from a working set whose multipliers are not negative. The
+	// steps accumulate rounding: confirm with a fresh solution at the end.
+	for range 5 {
+		for a.multipliers(); a.negative() > 0; a.multipliers() {
+			a.dropNegative()
+		}
+		a.point()
+		changes := a.iterations
+		if r := a.oneByOne(); r >= 0 {
+			return r
+		}
+		if a.iterations == changes || a.iterations > a.maxChanges {
+			return -1
+		}
+	}
+	return -1
+}
+
+// oneByOne lets the most violated row enter until none is left.
+func (a *activeSet) oneByOne() int {
+	for a.iterations <= a.maxChanges {
+		size := a.size()
+		r, worst := -1, 0.0
+		for i := range a.m {
+			if a.slack[i] < worst && a.violated(i, size) {
+				r, worst = i, a.slack[i]
+			}
+		}
+		if r < 0 {
+			return -1
+		}
+		a.mrow(r)
+		// m_rᵀu is known to the rounding of u, and to that of the step back to z,
+		// by which the slacks of the working set differ from 0.
+		off := 8 * eps * max(a.noise, floats.Norm(a.e[:len(a.w)], 2))
+		for _, i := range a.w {
+			off = max(off, math.Abs(a.slack[i])/math.Sqrt(a.mnorm[i]))
+		}
+		if -a.slack[r] <= off*math.Sqrt(a.mnorm[r]) {
+			a.skip[r] = true
+			continue
+		}
+		if !a.satisfy(r) {
+			if a.provesInfeasible(r) {
+				return r
+			}
+			a.skip[r] = true
+		}
+	}
+	return -1
+}
+
+// satisfy lets the violated row r enter, with the partial steps of Goldfarb
+// and Idnani that keep the multipliers nonnegative. It returns false where no
+// step satisfies the row; a.y then holds the combination of the working set.
+func (a *activeSet) satisfy(r int) bool {
+	m := a.mrow(r)
+	norm2 := a.mnorm[r]
+	violation, lam := -a.slack[r], 0.0
+	for {
+		left := a.project(m, norm2, a.row, a.wrow, a.dl)
+		k := len(a.w)
+		dependent := k == a.n || left <= dependTol*dependTol*norm2
+		y := a.combination()
+		step, block := math.Inf(1), -1
+		if !dependent {
+			step = violation / left
+		}
+		rounding := blockTol * largest(y)
+		for i := a.eq; i < k; i++ {
+			if y[i] > rounding && a.lam[i] < step*y[i] {
+				step, block = a.lam[i]/y[i], i
+			}
+		}
+		if math.IsInf(step, 1) {
+			if left <= noneLeft*noneLeft*norm2 || k == a.n || a.provesInfeasible(r) {
+				return false
+			}
+			step = violation / left
+		}
+		for i, v := range y {
+			a.lam[i] -= step * v
+		}
+		lam += step
+		violation -= step * left
+		if block < 0 {
+			a.enter(r, left)
+			a.lam[k] = lam
+			a.offsets()
+			a.point()
+			return true
+		}
+		a.lam[block] = 0
+		a.leave(block)
+		if a.iterations > a.maxChanges {
+			a.offsets()
+			a.point()
+			return true
+		}
+	}
+}
+
+// solve runs the whole method and fills in s but for the vectors.
+func (a *activeSet) solve(s *qpReport, tol float64, maxChanges int) Status {
+	a.iterations = 0
+	a.maxChanges = maxChanges
+	if a.maxChanges <= 0 {
+		a.maxChanges = 1000 + 100*(a.n+a.rows)
+	}
+	if tol <= 0 {
+		tol = defaultTol
+	}
+	status := a.factorised(s)
+	if status == IterationLimit {
+		// Without a factor 0 is the best point known.
+		clear(a.z)
+		clear(a.lam)
+		a.measure(s, false)
+		a.loaded = false
+	}
+	if status == Optimal {
+		status = a.descend(s, tol)
+		if status == IterationLimit && a.shift == 0 && a.iterations <= a.maxChanges {
+			// Too badly conditioned after all.
+			if a.factorShifted() {
+				status = a.descend(s, tol)
+			} else {
+				a.loaded = false
+			}
+		}
+	}
+	s.Iterations = a.iterations
+	return status
+}
+
+// factorised makes sure that there is a factor of Q, shifted where Q is not
+// safely positive definite.
+func (a *activeSet) factorised(s *qpReport) Status {
+	if a.factored {
+		if !a.stale() {
+			return Optimal
+		}
+		a.forgetRows()
+	}
+	for i := range a.d {
+		a.d[i], a.unit[i] = 1, 1
+	}
+	a.factored = true
+	if a.qmax > 0 {
+		if a.factor(0, pivotTol) == a.n && a.definite() {
+			return Optimal
+		}
+		for i := range a.d {
+			a.d[i] = math.Abs(a.q[i*a.n+i])
+			if a.d[i] == 0 {
+				a.d[i] = floats.Norm(a.q[i*a.n:(i+1)*a.n], math.Inf(1))
+			}
+			if a.d[i] == 0 {
+				a.d[i] = a.qmax
+			}
+		}
+		if bad := a.factor(convexTol, 0); bad < a.n && a.provesNonconvex(s, bad) {
+			return Nonconvex
+		}
+	}
+	if !a.factorShifted() {
+		return IterationLimit
+	}
+	return Optimal
+}
+
+// definite reports whether the factor of Q is that of a matrix safely away from
+// singular ones.
+func (a *activeSet) definite() bool {
+	size := a.work2
+	least := 1.0
+	for i := range a.n {
+		root := math.Sqrt(a.q[i*a.n+i])
+		size[i] = root
+		least = min(least, 1/(a.linv[i]*root))
+	}
+	if least > 1e-2 {
+		return true // the usual case
+	}
+	s := smallestSingular(a.l, a.linv, a.n, a.n, size, a.work)
+	return s*s > pivotTol
+}
+
+// factorShifted factorises Q + shift·D.
+func (a *activeSet) factorShifted() bool {
+	shift := a.equilibrate()
+	a.forgetRows()
+	return a.factor(shift, 0) == a.n
+}
+
+const (
+	// maxProximal bounds the number of proximal steps.
+	maxProximal = 100
+	// defaultTol is what Solution.Tol stands for where it is zero: half the
+	// digits, for problems whose condition leaves no more.
+	defaultTol = 1e-9
+	// converged is the relative residual at which no further proximal step is
+	// taken. It leaves room above [refined] for the working set's condition;
+	// less of it costs steps only.
+	converged = 1e-13
+	// stalledProximal and stalledDefinite are the numbers of steps that do not
+	// halve the residual after which there is no more to gain: proximal steps may
+	// pause, but recentring a definite program gains at once or not at all.
+	stalledProximal = 10
+	stalledDefinite = 3
+	// proximalPatience is the number of steps with the same proximal term.
+	proximalPatience = 15
+)
+
+// descend solves the program, by proximal steps if the factor is shifted.
+func (a *activeSet) descend(s *qpReport, tol float64) Status {
+	for r := range a.rows {
+		if a.single[r] == noEntry && (a.r[r] < 0 || r >= a.m && a.r[r] != 0) { // 0 ≤ h, 0 = b
+			clear(a.y)
+			a.certifyInfeasible(s, r)
+			return Infeasible
+		}
+	}
+	r := -1
+	if a.current {
+		a.measure(s, false)
+		a.recentre()
+	} else {
+		clear(a.z)
+		r = a.start()
+	}
+	best, stalled := math.Inf(1), 0
+	for step := range maxProximal {
+		if r < 0 {
+			r = a.minimise()
+		}
+		if r >= 0 {
+			a.current = false
+			a.certifyInfeasible(s, r)
+			return Infeasible
+		}
+		if a.shift > 0 {
+			s.Proximal = step + 1
+			if a.provesUnbounded(s) {
+				return a.unbounded(s, tol)
+			}
+		}
+		a.refine(s)
+		if s.Residual.Relative > converged {
+			a.tryZeros(s, tol)
+		}
+		rel := s.Residual.Relative
+		if rel <= converged || a.iterations > a.maxChanges {
+			break
+		}
+		if rel < best/2 {
+			best, stalled = rel, 0
+		} else if stalled++; rel <= tol && stalled >= stalledProximal || a.shift == 0 && stalled >= stalledDefinite {
+			break // no longer getting better
+		}
+		weaker := a.shift
+		if size := a.size(); size > staleSize*a.zsize {
+			// The bounds are no measure of z: they may be 0 up to rounding.
+			weaker = min(weaker, a.proximalWeight(size))
+		}
+		if step%proximalPatience == proximalPatience-1 {
+			weaker = min(weaker, a.shift/100) // slow: Q is flatter than the proximal term
+		}
+		if weaker < a.shift/2 {
+			if shift := a.shift; a.factor(weaker, 0) < a.n {
+				a.factor(shift, 0) // to which the working set's triangle belongs
+				break
+			}
+			a.forgetRows()
+			r = a.start()
+			continue
+		}
+		clear(a.skip[:a.m])
+		a.recentre()
+	}
+	if s.Residual.Relative <= tol && finite(s.Objective) {
+		return Optimal
+	}
+	return IterationLimit
+}
+
+// unbounded gives the status of a program with a direction in which the
+// objective falls for ever: it is unbounded if some point is feasible. That is
+// the point nearest to the origin in the metric of the factor, by the same
+// method without the linear term.
+func (a *activeSet) unbounded(s *qpReport, tol float64) Status {
+	p := a.p
+	a.p = a.oldZ
+	clear(a.p)
+	clear(a.z)
+	r := a.start()
+	if r < 0 {
+		r = a.minimise()
+	}
+	a.p = p
+	a.current = false
+	if r < 0 {
+		a.measure(s, false)
+		zmax := 0.0
+		for j, v := range a.z {
+			zmax = max(zmax, math.Abs(v)/a.unit[j])
+		}
+		if _, violation, _ := a.violation(zmax); violation <= tol {
+			return Unbounded
+		}
+	}
+	s.Certificate.Z = s.Certificate.Z[:0]
+	if r < 0 {
+		return IterationLimit
+	}
+	a.certifyInfeasible(s, r)
+	return Infeasible
+}

@@ -1,0 +1,196 @@
+package qpdiff
+
+import (
+	"slices"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+)
+
+// check reports the first entry of a direction that is not finite.
+func (g *QPGrad) check() error {
+	const remedy = "give a finite direction"
+	for i, m := range [3]*mat.Dense{g.Q, g.G, g.A} {
+		if m != nil {
+			if err := checkFiniteRows([3]string{"t.Q", "t.G", "t.A"}[i], remedy, m); err != nil {
+				return err
+			}
+		}
+	}
+	for i, v := range [3][]float64{g.P, g.H, g.B} {
+		if err := checkFinite([3]string{"t.P", "t.H", "t.B"}[i], remedy, v); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// change sets (d.cz, d.cy) to the right-hand side for the direction t, over the
+// rows d.rows.
+func (d *qpDerivative) change(t *QPGrad) {
+	a := d.sys
+	n, cz := a.n, d.cz[:a.n]
+	clear(cz)
+	if t.P != nil {
+		floats.Sub(cz, t.P)
+	}
+	if t.Q != nil {
+		raw := t.Q.RawMatrix()
+		for i := range n {
+			row := raw.Data[i*raw.Stride : i*raw.Stride+n]
+			cz[i] -= floats.Dot(row, a.z) / 2
+			floats.AddScaled(cz, -a.z[i]/2, row)
+		}
+	}
+	for i, r := range d.rows {
+		mat, rhs, at := t.G, t.H, r
+		if r >= a.m {
+			mat, rhs, at = t.A, t.B, r-a.m
+		}
+		v := 0.0
+		if rhs != nil {
+			v = rhs[at]
+		}
+		if mat != nil {
+			raw := mat.RawMatrix()
+			row := raw.Data[at*raw.Stride : at*raw.Stride+n]
+			v -= floats.Dot(row, a.z)
+			floats.AddScaled(cz, -a.multiplier(r), row)
+		}
+		d.cy[i] = v * a.scale[r]
+	}
+}
+
+// JVP sets dz, dlambda and dnu, where they are not nil, to the derivatives of z,
+// λ and ν along the direction t. It fails like VJP, with an error for each
+// block of t whose direction leaves the range of the KKT matrix or makes
+// dependent rows independent, and for each wanted output that is not unique;
+// nothing is written then. w is as in VJP.
+func (s *Solution) JVP(w *Workspace, dz, dlambda, dnu []float64, t *QPGrad) error {
+	d, err := s.derivative(w, s.Generalized)
+	if err != nil {
+		return err
+	}
+	d.sys.checkShapes(t, dz, dlambda, dnu)
+	if err := t.check(); err != nil {
+		return err
+	}
+	return d.jvp(dz, dlambda, dnu, t)
+}
+
+// jvp is JVP after the preparation.
+func (d *qpDerivative) jvp(dz, dlambda, dnu []float64, t *QPGrad) error {
+	if len(d.weak) > 0 {
+		return refuse(t, [6]bool{}, func(in QPInput) *NotDifferentiableError { return d.weakError(in.String()) })
+	}
+	if d.full != nil {
+		if err := d.jvpExists(t, dz, dlambda, dnu); err != nil {
+			return err
+		}
+	}
+	d.change(t)
+	d.solve()
+	if !d.bounded() {
+		return errDerivativeOverflow
+	}
+	d.write(dz, dlambda, dnu)
+	return nil
+}
+
+// write copies (d.v, d.y) to the outputs.
+func (d *qpDerivative) write(dz, dlambda, dnu []float64) {
+	a := d.sys
+	copy(dz, d.v[:a.n])
+	clear(dlambda)
+	clear(dnu)
+	for i, r := range d.rows {
+		if v := d.y[i] * a.scale[r]; r < a.m && dlambda != nil {
+			dlambda[r] = v
+		} else if r >= a.m && dnu != nil {
+			dnu[r-a.m] = v
+		}
+	}
+}
+
+// jvpExists tests each block of the direction, and each wanted output.
+func (d *qpDerivative) jvpExists(t *QPGrad, dz, dlambda, dnu []float64) error {
+	a := d.sys
+	var errs []error
+	wanted := [3]bool{dz != nil, dlambda != nil, dnu != nil}
+	for in, part := range [6]QPGrad{{Q: t.Q}, {P: t.P}, {G: t.G}, {H: t.H}, {A: t.A}, {B: t.B}} {
+		d.change(&part)
+		if out := max(d.solve(), d.full.parts(d.rowChange(&part), d.rows, a.m, wanted)); out > rangeTol {
+			errs = append(errs, &NotDifferentiableError{Input: QPInput(in).String(), Residual: out, Weak: slices.Clone(d.spare), Remedy: singularRemedy})
+		}
+	}
+	for o, wanted := range wanted {
+		if out := d.full.outputFree(d, QPOutput(o)); wanted && out > rangeTol {
+			errs = append(errs, &NotDifferentiableError{Input: "any block", Residual: out, Remedy: QPOutput(o).String() + " is not unique: do not ask for its derivative"})
+		}
+	}
+	return joinErrors(errs)
+}
+
+// rowChange is Ċ for the direction t, over the rows d.rows.
+func (d *qpDerivative) rowChange(t *QPGrad) []float64 {
+	a := d.sys
+	c := make([]float64, len(d.rows)*a.n)
+	for i, r := range d.rows {
+		m, at := t.G, r
+		if r >= a.m {
+			m, at = t.A, r-a.m
+		}
+		if m != nil {
+			floats.AddScaled(c[i*a.n:(i+1)*a.n], a.scale[r], m.RawRowView(at))
+		}
+	}
+	return c
+}
+
+// Jacobian returns the derivative of one block of the solution with respect to
+// one block of the data: one row per entry of the output, one column per entry
+// of the input, matrices in row-major order. For Q, column (i, j) is the
+// derivative along (Eᵢⱼ + Eⱼᵢ)/2. It fails like VJP, in the rows that do not
+// exist; the matrix is then nil. An empty block gives nil.
+func (s *Solution) Jacobian(out QPOutput, in QPInput) (*mat.Dense, error) {
+	var w Workspace
+	d, err := s.derivative(&w, s.Generalized)
+	if err != nil {
+		return nil, err
+	}
+	a := d.sys
+	n, m, q := a.n, a.m, a.rows-a.m
+	rows := [...]int{n, m, q}[out]
+	cols := [...]int{n * n, n, m * n, m, q * n, q}[in]
+	if rows == 0 || cols == 0 {
+		return nil, nil
+	}
+	jac := mat.NewDense(rows, cols, nil)
+	unit := make([]float64, rows)
+	for i := range rows {
+		unit[i] = 1
+		row := jac.RawRowView(i)
+		var g QPGrad
+		switch in {
+		case InputQ:
+			g.Q = mat.NewDense(n, n, row)
+		case InputP:
+			g.P = row
+		case InputG:
+			g.G = mat.NewDense(m, n, row)
+		case InputH:
+			g.H = row
+		case InputA:
+			g.A = mat.NewDense(q, n, row)
+		case InputB:
+			g.B = row
+		}
+		cot := [3][]float64{}
+		cot[out] = unit
+		if err := s.VJP(&w, &g, cot[0], cot[1], cot[2]); err != nil {
+			return nil, err
+		}
+		unit[i] = 0
+	}
+	return jac, nil
+}

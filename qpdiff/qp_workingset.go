@@ -1,0 +1,269 @@
+package qpdiff
+
+import (
+	"math"
+
+	"gonum.org/v1/gonum/floats"
+)
+
+// activeSet is the working storage of one QP solve: the scaled problem, the
+// factor of Q, and the working set with its triangle. Rows of the constraints
+// are numbered together, the m inequalities first; w holds the working set as
+// row numbers, the equalities first.
+//
+// With m_r = L⁻¹c_r for row r, LLᵀ = Q + shift·I, and u = Lᵀz, the program
+// reads: minimise ½‖u − u0‖² subject to m_rᵀu ≤ r_r.
+type activeSet struct {
+	kktSystem
+	loaded   bool // the fields of the problem hold the last one loaded
+	factored bool // l belongs to q
+
+	loose bool // see looseTol
+	// psize and zsize are what sizes returned when shift was chosen.
+	psize, zsize float64
+	alone        []int     // see ownUnits
+	mrows        []float64 // m_r where has[r], likewise mnorm and msize
+	msize        []float64 // largest entry of c_r in the units of the variables
+	has          []bool
+	// current: t and q1 belong to the rows of w and the factor. redundant: some
+	// equalities depend on others, so that b has to be checked anew.
+	current, redundant bool
+
+	g []float64 // Q₁u0, see perp
+	e []float64 // T⁻¹ baseSlack_W
+
+	// The base is the origin of z and the centre of the proximal term. At it,
+	// the slacks are baseSlack = r − c·base, and the unconstrained minimiser is
+	// u0 = Q₁ᵀg + perp with perp orthogonal to Q₁; noise bounds the size of what
+	// went into perp.
+	base, baseSlack, perp  []float64
+	noise                  float64
+	step                   []float64 // z = base + step
+	dz, dl, y, work        []float64
+	row, wrow, work2       []float64
+	oldZ, oldLam           []float64
+	guess                  []int
+	iterations, maxChanges int
+}
+
+const (
+	// pivotTol decides when Q counts as only semidefinite: a pivot, or the
+	// smallest eigenvalue after scaling to a unit diagonal, below it.
+	pivotTol = 1e-11
+	// convexTol is how far below zero Q's eigenvalues may lie by rounding, after
+	// scaling to a unit diagonal.
+	convexTol = 1e-12
+	// feasTol is the violation, relative to the size of the terms, from which
+	// a row counts as violated.
+	feasTol = 1e-13
+	// dependTol: a row counts as dependent on the working set where what is
+	// left of m_r after projection is below this fraction of its norm.
+	dependTol = 1e-9
+	// noneLeft: what is left of m_r below this fraction is rounding error, and no
+	// row to work with even where nothing else helps.
+	noneLeft = 1e-13
+	// blockTol: an entry of the combination of rows below this fraction of the
+	// largest is its rounding error, and does not drive a multiplier to zero.
+	blockTol = 1e-14
+	// enterFraction: a block takes in the rows violated by at least this
+	// fraction of the largest violation. All of them at once would be too many:
+	// most have to leave again.
+	enterFraction = 0.5
+	// guessSweeps bounds the sweeps of coordinate descent before the method
+	// itself.
+	guessSweeps = 30
+)
+
+func (a *activeSet) resize(n, m, rows int) {
+	a.n, a.m, a.rows = n, m, rows
+	a.loaded, a.factored = false, false
+	for _, v := range []*[]float64{&a.q, &a.l, &a.t, &a.q1} {
+		*v = grow(*v, n*n)
+	}
+	for _, v := range []*[]float64{&a.c, &a.mrows} {
+		*v = grow(*v, rows*n)
+	}
+	for _, v := range []*[]float64{&a.p, &a.d, &a.unit, &a.linv, &a.tinv, &a.g, &a.e, &a.lam, &a.z, &a.base, &a.step, &a.perp, &a.grad, &a.dz, &a.dl, &a.y, &a.work, &a.work2, &a.row, &a.wrow, &a.oldZ, &a.oldLam} {
+		*v = grow(*v, n)
+	}
+	for _, v := range []*[]float64{&a.r, &a.scale, &a.mnorm, &a.msize, &a.slack, &a.baseSlack} {
+		*v = grow(*v, rows)
+	}
+	a.has, a.skip = grow(a.has, rows), grow(a.skip, rows)
+	a.at, a.single = grow(a.at, rows), grow(a.single, rows)
+	a.w = grow(a.w, n)[:0]
+	a.guess = grow(a.guess, n)
+	clear(a.q)
+	a.qmax = 0
+	for r := range a.at {
+		a.at[r] = -1
+	}
+	a.eq, a.current = 0, false
+}
+
+// forgetRows drops what was computed from the rows with the last factor, but
+// keeps the working set as the next one's starting guess.
+func (a *activeSet) forgetRows() {
+	clear(a.has)
+	a.current = false
+}
+
+// factor computes LLᵀ = Q + shift·D and reports the first row whose pivot is
+// not above tol times its diagonal entry, or n.
+func (a *activeSet) factor(shift, tol float64) int {
+	n := a.n
+	a.shift = shift
+	a.factors++
+	for i := range n {
+		copy(a.l[i*n:i*n+i+1], a.q[i*n:])
+		a.l[i*n+i] += shift * a.d[i]
+	}
+	return cholesky(a.l, a.linv, n, tol)
+}
+
+// mrow returns m_r = L⁻¹c_r.
+func (a *activeSet) mrow(r int) []float64 {
+	n := a.n
+	m := a.mrows[r*n : (r+1)*n]
+	if a.has[r] {
+		return m
+	}
+	copy(m, a.c[r*n:(r+1)*n])
+	from := 0
+	for from < n && m[from] == 0 {
+		from++
+	}
+	a.forward(m, from)
+	a.mnorm[r] = floats.Dot(m, m)
+	a.msize[r] = a.rowSize(r)
+	a.has[r] = true
+	return m
+}
+
+// combination sets a.y to the y with M_Wᵀy = Q₁ᵀt for the last projected row.
+func (a *activeSet) combination() []float64 {
+	k := len(a.w)
+	y := a.y[:k]
+	copy(y, a.row[:k])
+	backSolve(a.t, a.tinv, k, a.n, y)
+	return y
+}
+
+// enter appends row r to the working set, as last projected.
+func (a *activeSet) enter(r int, left float64) {
+	k, n := len(a.w), a.n
+	a.add(r, n, left, a.row, a.wrow)
+	q := a.q1[k*n : (k+1)*n]
+	a.g[k] = floats.Dot(q, a.perp)
+	floats.AddScaled(a.perp, -a.g[k], q)
+	a.lam[k] = 0
+	a.at[r] = k
+	if r >= a.m {
+		a.eq = k + 1
+	}
+	a.iterations++
+}
+
+// tryEnter appends row r unless it depends on the working set.
+func (a *activeSet) tryEnter(r int) bool {
+	if len(a.w) == a.n {
+		return false
+	}
+	m := a.mrow(r)
+	norm2 := a.mnorm[r]
+	left := a.project(m, norm2, a.row, a.wrow, a.dl)
+	if !(left > dependTol*dependTol*norm2) {
+		return false
+	}
+	a.enter(r, left)
+	return true
+}
+
+// leave removes place j from the working set.
+func (a *activeSet) leave(j int) {
+	k, n := len(a.w), a.n
+	a.at[a.w[j]] = -1
+	a.remove(j, n, a.work, a.work2)
+	for i, r := range a.w[j:] {
+		a.at[r] = j + i
+	}
+	copy(a.lam[j:k-1], a.lam[j+1:k])
+	for c := j; c < k-1; c++ {
+		cs, sn := a.work[c], a.work2[c]
+		a.g[c], a.g[c+1] = cs*a.g[c]+sn*a.g[c+1], cs*a.g[c+1]-sn*a.g[c]
+	}
+	last := a.g[k-1]
+	floats.AddScaled(a.perp, last, a.q1[(k-1)*n:k*n])
+	a.noise = max(a.noise, math.Abs(last))
+	if j < a.eq {
+		a.eq--
+	}
+	a.iterations++
+}
+
+// multipliers solves for the multipliers of the working set, Tᵀλ = g − e, where
+// e = T⁻¹s_W for the slacks s at the base.
+func (a *activeSet) multipliers() {
+	a.offsets()
+	k := len(a.w)
+	floats.SubTo(a.lam[:k], a.g[:k], a.e[:k])
+	backSolve(a.t, a.tinv, k, a.n, a.lam)
+}
+
+// offsets computes a.e.
+func (a *activeSet) offsets() {
+	k := len(a.w)
+	for i, r := range a.w {
+		a.e[i] = a.baseSlack[r]
+	}
+	a.triangle.forward(a.n, a.e[:k])
+}
+
+// point sets z to the minimiser on the working set, base + L⁻ᵀ(u⊥ + Q₁ᵀe), the
+// step from the base, and the slacks of all rows.
+func (a *activeSet) point() {
+	n := a.n
+	copy(a.step, a.perp)
+	for i, v := range a.e[:len(a.w)] {
+		if v != 0 {
+			floats.AddScaled(a.step, v, a.q1[i*n:(i+1)*n])
+		}
+	}
+	a.back(a.step)
+	floats.AddTo(a.z, a.base, a.step)
+	for r := range a.rows {
+		a.slack[r] = a.baseSlack[r] - floats.Dot(a.c[r*n:(r+1)*n], a.step)
+	}
+}
+
+// recentre makes z the base, which is also the centre of the proximal term,
+// with the working set and its multipliers: there the unconstrained minimiser
+// is u0 = −L⁻¹∇L + M_Wᵀλ, kept as g = Q₁u0 and the part u⊥ orthogonal to Q₁. At
+// a point near the solution u⊥ is small, and with it the rounding errors of
+// what follows. It needs grad and slack as measure leaves them.
+func (a *activeSet) recentre() {
+	n, k := a.n, len(a.w)
+	copy(a.base, a.z)
+	copy(a.baseSlack, a.slack)
+	for i, v := range a.grad {
+		a.perp[i] = -v
+	}
+	a.forward(a.perp, 0)
+	a.noise = floats.Norm(a.perp, 2)
+	g := a.g[:k]
+	for j := range g {
+		v := floats.Dot(a.q1[j*n:(j+1)*n], a.perp)
+		floats.AddScaled(a.perp, -v, a.q1[j*n:(j+1)*n])
+		for i := j; i < k; i++ {
+			v += a.t[i*n+j] * a.lam[i]
+		}
+		g[j] = v
+	}
+}
+
+func (a *activeSet) slacks() {
+	n := a.n
+	for r := range a.rows {
+		a.slack[r] = a.r[r] - floats.Dot(a.c[r*n:(r+1)*n], a.z)
+	}
+}

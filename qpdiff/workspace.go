@@ -1,0 +1,9 @@
+package qpdiff
+
+// Workspace is the storage of derivatives: what they prepare once for each solution
+// or fit, and their scratch. Its zero value is ready for use. It serves any
+// solutions and learners, one goroutine at a time, and is best kept for one of
+// them: a change of the solution, or a new solve, costs a preparation.
+type Workspace struct {
+	qp qpDerivative
+}
