@@ -124,7 +124,7 @@ func TestMarginSearchWithoutLength(t *testing.T) {
 // the features' units differ so that these are far smaller than ‖z‖‖θ‖.
 func TestSVMElbowInAnyUnits(t *testing.T) {
 	rng := rand.New(rand.NewPCG(2, 8))
-	elbows := 0
+	elbows, hidden := 0, 0
 	for k := range 500 {
 		n := 2 + rng.IntN(4)
 		d := randomData(rng.Uint64(), 4*n, n, true)
@@ -136,7 +136,10 @@ func TestSVMElbowInAnyUnits(t *testing.T) {
 		}
 		var l SVM
 		theta := make([]float64, n)
-		if err := errors.Join(l.Load(d), l.Fit(theta, []float64{0, 1e-30})); err != nil {
+		if err := errors.Join(l.Load(d), l.Fit(theta, []float64{0, 1e-30})); errors.Is(err, errHiddenSide) {
+			hidden++
+			continue
+		} else if err != nil {
 			t.Fatal(err)
 		}
 		for _, i := range l.p.elbow {
@@ -153,7 +156,7 @@ func TestSVMElbowInAnyUnits(t *testing.T) {
 			}
 		}
 	}
-	if elbows < 500 {
-		t.Errorf("only %d rows on elbows", elbows)
+	if elbows < 500 || hidden > 5 {
+		t.Errorf("only %d rows on elbows, %d fits refused", elbows, hidden)
 	}
 }

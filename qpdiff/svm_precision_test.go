@@ -67,3 +67,52 @@ func TestSVMGeneralizedRight(t *testing.T) {
 		t.Errorf("%d generalised products, %d others", generalized, exact)
 	}
 }
+
+// A fit is right to 1e-6 of the margin, or refused, also where large entries of a row
+// meet small ones of θ: ‖x‖‖θ‖ is no measure of a margin's rounding there.
+func TestSVMRightOrRefusedInMixedUnits(t *testing.T) {
+	const tol = 1e-6
+	refused := 0
+	trials := []int{104, 436} // of 5000, those with margins that are far less than ‖x‖‖θ‖
+	for trial := range long(500) {
+		trials = append(trials, trial)
+	}
+	for _, trial := range trials {
+		rng := rand.New(rand.NewPCG(uint64(trial), 4))
+		rows, n := []int{4, 8}[rng.IntN(2)], 2+rng.IntN(4)
+		d := classData(rng.Uint64(), rows, n)
+		apart := math.Pow(10, -3*rng.Float64())
+		for i := range rows / 2 {
+			for j := range n {
+				d.X.Set(i, j, d.X.At(0, j)*(1-1e-9*float64(min(i, 1)))*d.Y[0]*d.Y[i]+apart*rng.NormFloat64())
+			}
+		}
+		for j := range n {
+			unit := math.Pow(10, 12*(rng.Float64()-.5))
+			for i := range rows {
+				d.X.Set(i, j, unit*d.X.At(i, j))
+			}
+		}
+		l2 := math.Pow(10, -18*rng.Float64())
+		theta, l, k := make([]float64, n), &SVM{}, &KernelSVM{} // the same problem
+		if err := errors.Join(l.Load(d), k.Load(d)); err != nil {
+			t.Fatal(err)
+		}
+		if err := l.Fit(theta, []float64{0, l2}); errors.Is(err, errHiddenSide) {
+			refused++
+			continue
+		} else if err != nil {
+			t.Fatalf("trial %d: %v", trial, err)
+		}
+		k.kernel = Polynomial{Degree: 1}
+		want, _ := preciseDecisions(k, []float64{1 / (l2 * float64(rows)), 1, 0}, 0)
+		for i, f := range want {
+			if got := dot(theta, k.row(i)); !(math.Abs(got-f) <= tol*(1+math.Abs(f))) {
+				t.Errorf("trial %d, λ2 %.3g: row %d has θᵀx = %v, want %v", trial, l2, i, got, f)
+			}
+		}
+	}
+	if refused == 0 || refused > len(trials)/50 {
+		t.Errorf("%d of %d refused", refused, len(trials))
+	}
+}

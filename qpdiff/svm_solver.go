@@ -41,12 +41,13 @@ type marginProblem struct {
 	mult  []float64 // multipliers of the elbow, in (0, w_i·hinge)
 	grad  []float64 // gradient in θ without the ℓ₁ term, multipliers included
 
-	side  []int8    // of m_i about 1: −1 below, +1 above, 0 on the elbow
-	tried []bool    // correct has put the row on its other side though its margin is 1 but for rounding
-	elbow []int     // ascending
-	act   []int     // support, ascending
-	sgn   []float64 // sign of each member of act, 0 where λ1 = 0
-	pos   []int     // by coordinate: its place in act, or −1
+	side   []int8    // of m_i about 1: −1 below, +1 above, 0 on the elbow
+	tried  []bool    // correct has put the row on its other side though its margin is 1 but for rounding
+	hidden bool      // correct has left a margin beyond 1 by more than decisionTol
+	elbow  []int     // ascending
+	act    []int     // support, ascending
+	sgn    []float64 // sign of each member of act, 0 where λ1 = 0
+	pos    []int     // by coordinate: its place in act, or −1
 
 	norm      []float64 // ‖z_i‖
 	dm        []float64 // change of the margins along a step
@@ -573,6 +574,10 @@ func (p *marginProblem) face() bool {
 	return true
 }
 
+// errHiddenSide is what a fit answers that ends with a margin well on the other side
+// of 1 than the solver took it for, since ‖z_i‖‖θ‖ is large beside it.
+var errHiddenSide = argErrorf("Data", ErrIllPosed, "scale the features", "has features of sizes so different that rounding hides on which side of 1 a margin is")
+
 // descend walks over faces from theta to the solution.
 func (p *marginProblem) descend() error {
 	clear(p.tried)
@@ -613,6 +618,9 @@ func (p *marginProblem) descend() error {
 				continue
 			}
 			if p.release(still > 10) == 0 {
+				if p.hidden {
+					return errHiddenSide
+				}
 				p.warm, p.factor = true, !p.curved
 				return nil
 			}
@@ -650,6 +658,7 @@ func (p *marginProblem) descend() error {
 // makes any slope the row goes, once, to the side above, which has none: from there
 // a step leads away, or back, and then it stays.
 func (p *marginProblem) correct() (changed bool) {
+	p.hidden = false
 	size := math.Sqrt(dot(p.theta, p.theta))
 	norm := p.norm[:len(p.side)]
 	for i, side := range p.side {
@@ -665,6 +674,7 @@ func (p *marginProblem) correct() (changed bool) {
 			// At 1, not beyond it on the new side too, which would hide the kink.
 			p.tried[i], p.m[i] = true, 1
 		default:
+			p.hidden = p.hidden || v < -decisionTol
 			continue
 		}
 		p.side[i] = -side
