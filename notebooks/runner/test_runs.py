@@ -37,7 +37,7 @@ PARAMS = """func params() experiment.ElasticNetParams {
 	return notebooks.Params(p)
 }"""
 SLOW = """%%
-if err := os.WriteFile(filepath.Join(os.Getenv("CVGM_OUT"), "slow"), nil, 0o644); err != nil {
+if err := os.WriteFile(filepath.Join(os.TempDir(), "slow"), nil, 0o644); err != nil {
 	panic(err)
 }
 time.Sleep(time.Minute)"""
@@ -655,7 +655,7 @@ class Runs(unittest.TestCase):
 
     def wait_for_slow_cell(self):
         """Waits until SLOW sleeps; the programs of the cells before it have ended."""
-        self.assertTrue(self.wait_for(lambda: [*(self.checkout / ".work").rglob("slow")]), "the slow cell never ran")
+        self.assertTrue(self.wait_for(lambda: [*self.temporary.glob("cvgm-*/slow")]), "the slow cell never ran")
 
     def wait_for(self, condition):
         deadline = time.monotonic() + 120
