@@ -77,7 +77,7 @@ func (p *Program) Differentiate(x, lambda, nu, alpha []float64) (*Sensitivity, e
 		return nil, argErrorf("x, lambda, nu", ErrShape, "give one multiplier per constraint", "have %d, %d, %d entries for %d inequalities and %d equalities", n, len(lambda), len(nu), m, q)
 	}
 	for i, v := range [...][]float64{x, lambda, nu, alpha} {
-		if err := checkVector([...]string{"x", "lambda", "nu", "alpha"}[i], v); err != nil {
+		if err := checkFinite([...]string{"x", "lambda", "nu", "alpha"}[i], boundEntry, v); err != nil {
 			return nil, err
 		}
 	}
@@ -204,12 +204,12 @@ func (l *lagrangian) add(name string, f Function, weight float64, x, alpha []flo
 		return 0, nil, argErrorf(name, ErrNotFinite, "evaluate it in its domain", "is %v", value)
 	}
 	for i, v := range [2][]float64{d.X, d.Alpha} {
-		if err := checkVector(name+"'s "+[2]string{"∇x", "∇α"}[i], v); err != nil {
+		if err := checkFinite(name+"'s "+[2]string{"∇x", "∇α"}[i], boundEntry, v); err != nil {
 			return 0, nil, err
 		}
 	}
 	for i, m := range [2]*mat.Dense{d.XX, d.XAlpha} {
-		if err := checkMatrix(name+"'s "+[2]string{"∇²xx", "∇²xα"}[i], m); err != nil {
+		if err := checkFiniteRows(name+"'s "+[2]string{"∇²xx", "∇²xα"}[i], boundEntry, m); err != nil {
 			return 0, nil, err
 		}
 	}

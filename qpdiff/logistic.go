@@ -399,8 +399,8 @@ func (l *Logistic) minimise(limit int) error {
 			if err := l.determined(); err != nil {
 				return err
 			}
-			// The gradient is not nothing but rounding. determined overwrote the step's
-			// surroundings.
+			// The gradient is more than rounding. The test has overwritten what belongs
+			// to the step.
 			l.evaluate(l.theta)
 			if _, err := l.newtonStep(); err != nil {
 				return err

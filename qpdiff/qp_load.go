@@ -36,7 +36,7 @@ func (a *activeSet) load(q *QP) error {
 	if err != nil {
 		return err
 	}
-	if err := checkVector("QP.P", q.P); err != nil {
+	if err := checkFinite("QP.P", boundEntry, q.P); err != nil {
 		return err
 	}
 	a.p = append(a.p[:0], q.P...)
@@ -98,7 +98,7 @@ func (a *activeSet) loadQ(q *QP) (same bool, err error) {
 	if symmetric && finite(a.qmax) {
 		return false, nil
 	}
-	if err := checkMatrix("QP.Q", q.Q); err != nil {
+	if err := checkFiniteRows("QP.Q", boundEntry, q.Q); err != nil {
 		return false, err
 	}
 	for i := range n {
@@ -179,7 +179,7 @@ func (a *activeSet) oddNorm(name string, g *mat.Dense, i int) (float64, error) {
 	var big float64
 	for _, v := range g.RawRowView(i) {
 		if !finite(v) {
-			return 0, checkMatrix(name, g)
+			return 0, checkFiniteRows(name, boundEntry, g)
 		}
 		big = max(big, math.Abs(v))
 	}

@@ -180,27 +180,8 @@ var (
 	errNonconvexQP  = fmt.Errorf("qpdiff: Q is not positive semidefinite: %w (Solution.Certificate holds a direction of negative curvature)", ErrNonconvex)
 )
 
-// checkMatrix returns the error for the first entry that is not finite.
-func checkMatrix(name string, m *mat.Dense) error {
-	raw := m.RawMatrix()
-	for i := range raw.Rows {
-		for j, v := range raw.Data[i*raw.Stride : i*raw.Stride+raw.Cols] {
-			if !finite(v) {
-				return argErrorf(name, ErrNotFinite, "remove or bound the entry", "holds %v at row %d, column %d", v, i, j)
-			}
-		}
-	}
-	return nil
-}
-
-func checkVector(name string, x []float64) error {
-	for i, v := range x {
-		if !finite(v) {
-			return argErrorf(name, ErrNotFinite, "remove or bound the entry", "holds %v at index %d", v, i)
-		}
-	}
-	return nil
-}
+// boundEntry is the remedy for an entry of a program that is not finite.
+const boundEntry = "remove or bound the entry"
 
 // allFinite reports whether no entry is NaN or infinite.
 func allFinite(x []float64) bool {
