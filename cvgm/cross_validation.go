@@ -230,7 +230,7 @@ func (c *Config) newLearner() (Learner, error) {
 		return nil, badArg("Config.Learner", qpdiff.ErrShape, "give a function that returns a new learner", "returned nil")
 	}
 	if k, ok := l.(KinkedLearner); ok && c.Generalised {
-		k.SetGeneralized(true)
+		k.SetGeneralised(true)
 	}
 	return l, nil
 }
@@ -364,7 +364,7 @@ func (cv *CV) gradient(grad []float64, k float64) error {
 		for i := range dhyper {
 			dhyper[i] += cv.folds[j].grad.Hyper[i]
 		}
-		generalised = generalised || cv.folds[j].kinked || cv.folds[j].grad.Generalized
+		generalised = generalised || cv.folds[j].kinked || cv.folds[j].grad.Generalised
 	}
 	for i := range dhyper {
 		dhyper[i] /= k
@@ -533,7 +533,7 @@ func (f *fold) eval(c *Config, hyper []float64, gradient bool) error {
 	if err := f.judge(c, gradient); err != nil || !gradient {
 		return err
 	}
-	f.grad.Generalized = false
+	f.grad.Generalised = false
 	clear(f.grad.Hyper)
 	if f.grad.X != nil {
 		clear(f.grad.X.RawMatrix().Data)
@@ -541,7 +541,7 @@ func (f *fold) eval(c *Config, hyper []float64, gradient bool) error {
 	}
 	if err := f.backward(); err != nil {
 		if _, ok := f.learner.(KinkedLearner); c.Generalised && !ok && errors.Is(err, qpdiff.ErrNotDifferentiable) {
-			return fmt.Errorf("%w (the learner %T has no method SetGeneralized)", err, f.learner)
+			return fmt.Errorf("%w (the learner %T has no method SetGeneralised)", err, f.learner)
 		}
 		return err
 	}

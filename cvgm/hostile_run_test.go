@@ -83,20 +83,20 @@ func drawSplits(in *hostile.Input, n int) []cvgm.Split {
 
 // drawLearner draws a way to make a learner, and whether its labels are ±1.
 func drawLearner(in *hostile.Input) (make func() cvgm.Learner, classes bool) {
-	generalized, b := in.IntN(4) == 0, in.IntN(2) == 0
+	generalised, b := in.IntN(4) == 0, in.IntN(2) == 0
 	switch in.IntN(9) {
 	case 0, 1:
-		return func() cvgm.Learner { return &qpdiff.SVM{Generalized: generalized} }, true
+		return func() cvgm.Learner { return &qpdiff.SVM{Generalised: generalised} }, true
 	case 2:
-		return func() cvgm.Learner { return &qpdiff.LearnedLoss{Generalized: generalized} }, true
+		return func() cvgm.Learner { return &qpdiff.LearnedLoss{Generalised: generalised} }, true
 	case 3, 4:
 		i := qpdiff.Intercept(in.IntN(3))
 		return func() cvgm.Learner { return &qpdiff.Logistic{Intercept: i} }, true
 	case 5:
 		kernel := []qpdiff.Kernel{nil, qpdiff.RBF{}, qpdiff.Polynomial{}, qpdiff.Polynomial{Degree: 1}}[in.IntN(4)]
-		return func() cvgm.Learner { return &qpdiff.KernelSVM{Kernel: kernel, Bias: b, Generalized: generalized} }, true
+		return func() cvgm.Learner { return &qpdiff.KernelSVM{Kernel: kernel, Bias: b, Generalised: generalised} }, true
 	}
-	return func() cvgm.Learner { return &qpdiff.ElasticNet{PerFeature: b, Generalized: generalized} }, false
+	return func() cvgm.Learner { return &qpdiff.ElasticNet{PerFeature: b, Generalised: generalised} }, false
 }
 
 func drawFeatures(in *hostile.Input, cols int) cvgm.FeatureMap {
@@ -224,7 +224,7 @@ func evaluate(in *hostile.Input, c *cvgm.Config, cv *cvgm.CV, alpha []float64, p
 	if _, bare := c.Loss.(cvgm.ZeroOne); errors.Is(errGrad, qpdiff.ErrNotDifferentiable) && c.Generalised && !bare && p <= hostile.Integer {
 		in.Failf("gradient: refused at a kink with Generalised", "%v at %v", errGrad, alpha)
 	}
-	if cv.Generalised() && (!answered || !c.Generalised && !generalized(c)) {
+	if cv.Generalised() && (!answered || !c.Generalised && !generalised(c)) {
 		in.Failf("gradient: generalised without being told to", "error %v at %v", errGrad, alpha)
 	}
 	if errors.Is(err, qpdiff.ErrNotFinite) {
@@ -313,17 +313,17 @@ func evaluate(in *hostile.Input, c *cvgm.Config, cv *cvgm.CV, alpha []float64, p
 	}, derivative, size+1e-3*math.Abs(loss))
 }
 
-// generalized reports whether the learners of c answer at kinks by themselves.
-func generalized(c *cvgm.Config) bool {
+// generalised reports whether the learners of c answer at kinks by themselves.
+func generalised(c *cvgm.Config) bool {
 	switch l := c.Learner().(type) {
 	case *qpdiff.ElasticNet:
-		return l.Generalized
+		return l.Generalised
 	case *qpdiff.SVM:
-		return l.Generalized
+		return l.Generalised
 	case *qpdiff.LearnedLoss:
-		return l.Generalized
+		return l.Generalised
 	case *qpdiff.KernelSVM:
-		return l.Generalized
+		return l.Generalised
 	}
 	return false
 }

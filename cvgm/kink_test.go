@@ -71,19 +71,19 @@ func TestGeneralisedGradient(t *testing.T) {
 	}
 
 	// The learner's own setting answers too, and is reported.
-	cv = atKink(t, func(c *Config) { c.Learner = func() Learner { return &qpdiff.ElasticNet{Generalized: true} } })
+	cv = atKink(t, func(c *Config) { c.Learner = func() Learner { return &qpdiff.ElasticNet{Generalised: true} } })
 	eval(grad, kink, true)
 }
 
-// A learner without SetGeneralized fails at its kinks, and the error names it.
+// A learner without SetGeneralised fails at its kinks, and the error names it.
 func TestGeneralisedNamesLearnersThatCannot(t *testing.T) {
-	type plain struct{ Learner } // hides SetGeneralized
+	type plain struct{ Learner } // hides SetGeneralised
 	cv := atKink(t, func(c *Config) {
 		c.Generalised, c.Learner = true, func() Learner { return plain{new(qpdiff.ElasticNet)} }
 	})
 	grad := make([]float64, 2)
 	_, err := cv.Eval(grad, []float64{2, 1})
-	if want := fmt.Sprintf("%T", plain{}); !errors.Is(err, qpdiff.ErrNotDifferentiable) || !contains(err, want) || !contains(err, "SetGeneralized") {
+	if want := fmt.Sprintf("%T", plain{}); !errors.Is(err, qpdiff.ErrNotDifferentiable) || !contains(err, want) || !contains(err, "SetGeneralised") {
 		t.Errorf("error %v lacks %s", err, want)
 	}
 	if _, err := cv.Eval(grad, []float64{1, 1}); err != nil {

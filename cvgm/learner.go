@@ -27,15 +27,15 @@ type Learner interface {
 }
 
 // A KinkedLearner is a Learner whose θ has kinks, and which can differentiate
-// them. A CV with Config.Generalised set calls SetGeneralized(true) on each new
+// them. A CV with Config.Generalised set calls SetGeneralised(true) on each new
 // learner. A Learner without this method needs none where its θ is smooth;
 // otherwise its VJP fails at kinks, whatever Config.Generalised is.
 type KinkedLearner interface {
 	Learner
-	// SetGeneralized selects what VJP does at a kink. True: it answers with one
-	// element of the generalised derivative and sets Grad.Generalized. False: it
+	// SetGeneralised selects what VJP does at a kink. True: it answers with one
+	// element of the generalised derivative and sets Grad.Generalised. False: it
 	// fails with an error that matches qpdiff.ErrNotDifferentiable.
-	SetGeneralized(on bool)
+	SetGeneralised(on bool)
 }
 
 // A TiedLearner is a Learner whose VJP, where training rows coincide, sets Grad.X to

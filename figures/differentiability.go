@@ -286,11 +286,11 @@ func DifferentiabilityLimits(r *experiment.DifferentiabilityLimits) *Figure {
 func DifferentiabilityTable(r *experiment.DifferentiabilityLimits) *Table {
 	t := &Table{
 		Name: "differentiability_answers", Caption: "Where no derivative exists, and what the library answers",
-		Header: []string{"Where", "Slope from the left", "from the right", "Differences, left", "right", "Generalized", "Answer to a plain request"},
+		Header: []string{"Where", "Slope from the left", "from the right", "Differences, left", "right", "Generalised", "Answer to a plain request"},
 	}
 	kink := func(name string, k experiment.Kink, answer string) {
 		row := []any{name}
-		for _, v := range []float64{k.Left, k.Right, k.LeftDifference, k.RightDifference, k.Generalized} {
+		for _, v := range []float64{k.Left, k.Right, k.LeftDifference, k.RightDifference, k.Generalised} {
 			row = append(row, Number{Value: v, Digits: 6})
 		}
 		t.Rows = append(t.Rows, append(row, answer))

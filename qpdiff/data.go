@@ -22,10 +22,10 @@ type Grad struct {
 	Hyper []float64
 	X     *mat.Dense
 	Y     []float64
-	// Generalized is set by a VJP that added an element of a generalised
+	// Generalised is set by a VJP that added an element of a generalised
 	// derivative, because the derivative wanted does not exist: see the field
-	// Generalized of the learners. A VJP never clears it, and a JVP ignores it.
-	Generalized bool
+	// Generalised of the learners. A VJP never clears it, and a JVP ignores it.
+	Generalised bool
 }
 
 // wanted reports whether any cotangent is wanted.

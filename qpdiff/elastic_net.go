@@ -38,12 +38,12 @@ type ElasticNet struct {
 	// Dims and Fit. False: one pair for all.
 	PerFeature bool
 
-	// Generalized makes VJP answer at weakly active coordinates too, where no
+	// Generalised makes VJP answer at weakly active coordinates too, where no
 	// derivative exists, with one element of the generalised (Clarke)
 	// Jacobian: that of the problem without those coordinates, as if each
 	// stayed at zero. False: such a VJP is refused with a
 	// NotDifferentiableError.
-	Generalized bool
+	Generalised bool
 
 	data   Data
 	n      int       // features
@@ -79,8 +79,8 @@ func (e *ElasticNet) Dims(n int) (theta, hyper int) {
 	return n, 2
 }
 
-// SetGeneralized sets the field Generalized.
-func (e *ElasticNet) SetGeneralized(on bool) { e.Generalized = on }
+// SetGeneralised sets the field Generalised.
+func (e *ElasticNet) SetGeneralised(on bool) { e.Generalised = on }
 
 // Load makes d the data of the following fits and computes XᵀX/N. It keeps a
 // reference to d. Errors are ArgErrors of kind ErrShape or ErrNotFinite; after
@@ -388,14 +388,14 @@ func (e *ElasticNet) sign(j int) float64 {
 // and a shared λ1 or λ2 gets the sum over j.
 //
 // Errors: ErrNotFitted; an ArgError of kind ErrNotFinite for dtheta; where a
-// coordinate is weakly active and Generalized is not set, a
+// coordinate is weakly active and Generalised is not set, a
 // NotDifferentiableError that names the inputs wanted in vain and the weakly
 // active coordinates. What exists is added all the same: derivatives with
 // respect to λ2, X and y where the kink is one in λ1 only (θ_j = 0 at λ1_j = 0);
 // where θ = 0 that with respect to λ2 is zero whatever the kinks. Where rounding
 // hides whether a coordinate is weakly active and may have moved θ by more than 1e-6
 // of its scale, an ArgError of kind ErrIllPosed takes the place of that error,
-// Generalized or not. An ArgError of kind ErrNotFinite where a product overflows,
+// Generalised or not. An ArgError of kind ErrNotFinite where a product overflows,
 // which leaves g undefined.
 func (e *ElasticNet) VJP(g *Grad, dtheta []float64) error {
 	if !e.fitted {
@@ -410,19 +410,19 @@ func (e *ElasticNet) VJP(g *Grad, dtheta []float64) error {
 		return err
 	}
 	if len(e.weak) > 0 {
-		if !e.Generalized || e.blur > hiddenTol {
+		if !e.Generalised || e.blur > hiddenTol {
 			return e.notDifferentiable(g)
 		}
 		q = e.restrict(func(j int, active, weak bool) bool { return active && !weak })
 		if k := q.factor(); k < len(q.act) {
 			return e.open(q.act[k])
 		}
-		g.Generalized = g.Generalized || g.wanted()
+		g.Generalised = g.Generalised || g.wanted()
 	}
 	w := q.solveActive(e.w, dtheta)
 	if h := g.Hyper; h != nil {
 		x := e.qp.x
-		kinked := e.kinkedAtZero() && (!e.Generalized || e.blur > hiddenTol)
+		kinked := e.kinkedAtZero() && (!e.Generalised || e.blur > hiddenTol)
 		var d1, d2 float64
 		for i, j := range q.act {
 			t := q.sgn[i]
@@ -453,10 +453,10 @@ func (e *ElasticNet) VJP(g *Grad, dtheta []float64) error {
 		return err
 	}
 	if g.Hyper != nil && e.kinkedAtZero() {
-		if !e.Generalized || e.blur > hiddenTol {
+		if !e.Generalised || e.blur > hiddenTol {
 			return e.notDifferentiable(g)
 		}
-		g.Generalized = true
+		g.Generalised = true
 	}
 	return nil
 }
@@ -553,7 +553,7 @@ func (e *ElasticNet) notDifferentiable(g *Grad) error {
 	return &NotDifferentiableError{
 		Input:  strings.Join(names, ", "),
 		Weak:   append([]int(nil), weak...),
-		Remedy: "move lambda1, ask JVP for a directional derivative, or set Generalized",
+		Remedy: "move lambda1, ask JVP for a directional derivative, or set Generalised",
 	}
 }
 

@@ -239,8 +239,8 @@ func TestElasticNetZeroFeatureAtTheBound(t *testing.T) {
 		}
 		g := &Grad{Hyper: make([]float64, len(hyper)), X: mat.NewDense(12, 4, nil), Y: make([]float64, 12)}
 		v := []float64{1, -2, 3, .5}
-		if err := e.VJP(g, v); err != nil || g.Generalized {
-			t.Fatalf("error %v, generalised %v", err, g.Generalized)
+		if err := e.VJP(g, v); err != nil || g.Generalised {
+			t.Fatalf("error %v, generalised %v", err, g.Generalised)
 		}
 		out, moved := make([]float64, 4), make([]float64, 4)
 		for j := range hyper {
@@ -287,7 +287,7 @@ func TestElasticNetExtremes(t *testing.T) {
 	rng := rand.New(rand.NewPCG(18, 5))
 	for range 20000 {
 		rows, n := 1+rng.IntN(4), 1+rng.IntN(4)
-		e := &ElasticNet{PerFeature: rng.IntN(2) == 0, Generalized: rng.IntN(2) == 0}
+		e := &ElasticNet{PerFeature: rng.IntN(2) == 0, Generalised: rng.IntN(2) == 0}
 		d := Data{X: mat.NewDense(rows, n, extremes(rng, rows*n)), Y: extremes(rng, rows)}
 		_, nh := e.Dims(n)
 		hyper := extremes(rng, nh)

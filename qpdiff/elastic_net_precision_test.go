@@ -10,10 +10,10 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// A product with Generalized is right to a thousandth of θ's scale or refused,
+// A product with Generalised is right to a thousandth of θ's scale or refused,
 // however ill-conditioned the fit: λ1·∂θ/∂λ1 lies between its one-sided values,
 // which are one where λ1 is not at a kink.
-func TestElasticNetGeneralizedRightOrRefused(t *testing.T) {
+func TestElasticNetGeneralisedRightOrRefused(t *testing.T) {
 	const tol, h = 1e-3, 1e-20
 	// Of 30000 trials, those with the least errors that hid a kink which is not
 	// there.
@@ -43,7 +43,7 @@ func TestElasticNetGeneralizedRightOrRefused(t *testing.T) {
 				d.X.Set(i, j, unit*d.X.At(i, j))
 			}
 		}
-		l := &ElasticNet{Generalized: true}
+		l := &ElasticNet{Generalised: true}
 		hyper := []float64{math.Pow(10, -6*rng.Float64()), math.Pow(10, -14*rng.Float64())}
 		theta, dtheta := make([]float64, n), make([]float64, n)
 		if err := l.Load(d); err != nil {

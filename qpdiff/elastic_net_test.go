@@ -289,7 +289,7 @@ func TestElasticNetAtAKink(t *testing.T) {
 	jvp(&Grad{Hyper: []float64{0, 1}}, -.25, -.25, 0)
 	jvp(&Grad{Y: []float64{4, 0, 0, 0}}, .5, .5, .5)
 	jvp(&Grad{Y: []float64{0, 0, 0, 4}}, .5, -.5, 0)
-	e.Generalized = true
+	e.Generalised = true
 	g = vjp("", nil)
 	if d := cmp.Diff([]float64{-5.5, -2.75}, g.Hyper); d != "" {
 		t.Error("generalised: ", d)
@@ -301,7 +301,7 @@ func TestElasticNetAtAKink(t *testing.T) {
 			t.Errorf("lambda1 = %v: derivative %v", a, g.Hyper[0])
 		}
 	}
-	e.Generalized = false
+	e.Generalised = false
 
 	fit(3, 0) // θ = 0, whatever λ2
 	vjp("lambda1, X, y", []int{0, 1})

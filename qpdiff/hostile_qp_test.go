@@ -462,7 +462,7 @@ func keep(v, wanted []float64) []float64 {
 
 // settings draws a Solution's.
 func settings(in *hostile.Input) *qpdiff.Solution {
-	s := &qpdiff.Solution{Generalized: in.IntN(4) == 0}
+	s := &qpdiff.Solution{Generalised: in.IntN(4) == 0}
 	if in.IntN(6) == 0 {
 		s.Tol = []float64{1e-6, 1e-12, 1, 1e-300, -1, math.NaN(), math.Inf(1)}[in.IntN(7)]
 	}
@@ -557,7 +557,7 @@ func hostileQP(in *hostile.Input) {
 		// Reset makes a Solution new.
 		if in.IntN(3) == 0 {
 			s.Reset()
-			fresh := &qpdiff.Solution{Tol: s.Tol, MaxIter: s.MaxIter, Generalized: s.Generalized}
+			fresh := &qpdiff.Solution{Tol: s.Tol, MaxIter: s.MaxIter, Generalised: s.Generalised}
 			errOld, errNew := s.Solve(&q), fresh.Solve(&q)
 			if s.Status != fresh.Status || (errOld == nil) != (errNew == nil) || !hostile.SameBits(s.Z, fresh.Z) || !hostile.SameBits(s.Lambda, fresh.Lambda) || !hostile.SameBits(s.Nu, fresh.Nu) {
 				in.Failf("Reset: other bits than a new Solution", "%v %v %v, new: %v %v %v", s.Status, s.Z, s.Lambda, fresh.Status, fresh.Z, fresh.Lambda)

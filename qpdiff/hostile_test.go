@@ -77,8 +77,8 @@ type subject struct {
 	ridge bool
 	// partial: VJP may give some of the derivatives with an error.
 	partial bool
-	// generalized: VJP answers also where there is no derivative.
-	generalized bool
+	// generalised: VJP answers also where there is no derivative.
+	generalised bool
 }
 
 // drawData draws a training set; few of them are unfit for any learner.
@@ -423,7 +423,7 @@ func product(in *hostile.Input, s subject, l learner, f *fit) {
 	err := l.VJP(g, w)
 	kept.Check(in, "VJP")
 	answered := in.Answer("VJP", err)
-	if g.Generalized && !s.generalized || g.Generalized && !answered && !errors.Is(err, qpdiff.ErrNotFinite) {
+	if g.Generalised && !s.generalised || g.Generalised && !answered && !errors.Is(err, qpdiff.ErrNotFinite) {
 		in.Failf("VJP: generalised without being told to", "error %v at %v", err, f.hyper)
 	}
 	if in.Replaying() {
@@ -496,7 +496,7 @@ func product(in *hostile.Input, s subject, l learner, f *fit) {
 			}
 			// The right-hand side of a JVP is in units of the gradient, and may
 			// overflow where that of a VJP, in units of θ, does not.
-			if answered && equal && !g.Generalized && tangents <= hostile.Integer && f.profile <= hostile.Integer && hostile.Norm(g.Hyper) < 1e6 && maxAbs(f.hyper) < nearMax {
+			if answered && equal && !g.Generalised && tangents <= hostile.Integer && f.profile <= hostile.Integer && hostile.Norm(g.Hyper) < 1e6 && maxAbs(f.hyper) < nearMax {
 				in.Failf("JVP: refuses where VJP answers", "hyper %v, X = %v, Y = %v: %v", f.hyper, rows(f.d.X), f.d.Y, err)
 			}
 			return
@@ -505,11 +505,11 @@ func product(in *hostile.Input, s subject, l learner, f *fit) {
 			in.Failf("JVP: not finite", "%v along %v at %v", dtheta, gradBlocks(t), f.hyper)
 			return
 		}
-		if answered && equal && !g.Generalized && cotangents <= hostile.Scaled && tangents <= hostile.Scaled && f.profile <= hostile.Integer {
+		if answered && equal && !g.Generalised && cotangents <= hostile.Scaled && tangents <= hostile.Scaled && f.profile <= hostile.Integer {
 			adjoint(in, s.ridge, f, g, t, w, dtheta)
 		}
 	}
-	if answered && !g.Generalized && f.full == nil && f.profile <= hostile.Integer && cotangents == hostile.Tame && in.IntN(2) == 0 {
+	if answered && !g.Generalised && f.full == nil && f.profile <= hostile.Integer && cotangents == hostile.Tame && in.IntN(2) == 0 {
 		differences(in, s, f, g, func(l learner, theta []float64) (float64, bool) {
 			return hostile.Dot([][]float64{theta}, [][]float64{w}), true
 		})
@@ -676,9 +676,9 @@ func decide(in *hostile.Input, l learner, f *fit) {
 }
 
 func hostileElasticNet(in *hostile.Input) {
-	per, generalized := in.IntN(3) == 0, in.IntN(4) == 0
+	per, generalised := in.IntN(3) == 0, in.IntN(4) == 0
 	exercise(in, subject{
-		make: func() learner { return &qpdiff.ElasticNet{PerFeature: per, Generalized: generalized} },
+		make: func() learner { return &qpdiff.ElasticNet{PerFeature: per, Generalised: generalised} },
 		hyper: func(p hostile.Profile, n int) []float64 {
 			k := 1
 			if per {
@@ -750,7 +750,7 @@ func hostileElasticNet(in *hostile.Input) {
 			err := s.Solve(&q)
 			return s.Objective + constant, err == nil
 		},
-		generalized: generalized, partial: true,
+		generalised: generalised, partial: true,
 	})
 }
 
@@ -773,9 +773,9 @@ func linear(d qpdiff.Data, theta []float64, loss func(margin float64) float64, p
 }
 
 func hostileSVM(in *hostile.Input) {
-	generalized := in.IntN(4) == 0
+	generalised := in.IntN(4) == 0
 	exercise(in, subject{
-		make:    func() learner { return &qpdiff.SVM{Generalized: generalized} },
+		make:    func() learner { return &qpdiff.SVM{Generalised: generalised} },
 		classes: true,
 		ridge:   true,
 		hyper: func(p hostile.Profile, n int) []float64 {
@@ -812,14 +812,14 @@ func hostileSVM(in *hostile.Input) {
 			err := s.Solve(&q)
 			return s.Objective, err == nil
 		},
-		generalized: generalized, partial: true,
+		generalised: generalised, partial: true,
 	})
 }
 
 func hostileLearnedLoss(in *hostile.Input) {
-	generalized := in.IntN(4) == 0
+	generalised := in.IntN(4) == 0
 	exercise(in, subject{
-		make:    func() learner { return &qpdiff.LearnedLoss{Generalized: generalized} },
+		make:    func() learner { return &qpdiff.LearnedLoss{Generalised: generalised} },
 		classes: true,
 		ridge:   true,
 		hyper: func(p hostile.Profile, n int) []float64 {
@@ -841,7 +841,7 @@ func hostileLearnedLoss(in *hostile.Input) {
 				return v / n
 			}, func(v float64) float64 { return hyper[4] * v * v / 2 })
 		},
-		generalized: generalized, partial: true,
+		generalised: generalised, partial: true,
 	})
 }
 
@@ -923,7 +923,7 @@ func hostileLogistic(in *hostile.Input) {
 }
 
 func hostileKernelSVM(in *hostile.Input) {
-	l := qpdiff.KernelSVM{Bias: in.IntN(2) == 0, Generalized: in.IntN(4) == 0}
+	l := qpdiff.KernelSVM{Bias: in.IntN(2) == 0, Generalised: in.IntN(4) == 0}
 	switch in.IntN(4) {
 	case 0:
 		l.Kernel = qpdiff.RBF{}
@@ -947,11 +947,11 @@ func hostileKernelSVM(in *hostile.Input) {
 			}
 			return h
 		},
-		generalized: l.Generalized,
+		generalised: l.Generalised,
 	}
 	exercise(in, s)
 	// Differences of decisions at smooth and integer data.
-	if l.Generalized || in.IntN(4) > 0 {
+	if l.Generalised || in.IntN(4) > 0 {
 		return
 	}
 	p := []hostile.Profile{hostile.Tame, hostile.Integer}[in.IntN(2)]

@@ -47,10 +47,10 @@ type KernelSVM struct {
 	Kernel Kernel // nil: RBF. It is read by Dims and Load.
 	// Bias adds a constant to the decision function. It is read by Dims and Load.
 	Bias bool
-	// Generalized makes the products answer where strict complementarity
+	// Generalised makes the products answer where strict complementarity
 	// fails, as if each weakly active row stayed at the bound where it is or
 	// to which it is nearest. False: a NotDifferentiableError.
-	Generalized bool
+	Generalised bool
 
 	data   Data
 	n      int // features
@@ -91,8 +91,8 @@ func (l *KernelSVM) kernelOf() Kernel {
 	return l.Kernel
 }
 
-// SetGeneralized sets the field Generalized.
-func (l *KernelSVM) SetGeneralized(on bool) { l.Generalized = on }
+// SetGeneralised sets the field Generalised.
+func (l *KernelSVM) SetGeneralised(on bool) { l.Generalised = on }
 
 // Load makes d the data of the following fits. It keeps a reference to d.
 // Errors are ArgErrors: of kind ErrShape or ErrNotFinite; ErrDomain for a label
@@ -443,8 +443,8 @@ func (l *KernelSVM) VJP(g *Grad, dtheta []float64) error {
 // moves that keep them equal; [KernelSVM.Ties] lists the pairs for which that
 // matters. Errors: ErrNotFitted; an ArgError of kind ErrShape or
 // ErrNotFinite for x and ErrNotFinite for ddst; where strict complementarity
-// fails and Generalized is not set, a NotDifferentiableError that names the
-// rows; an ArgError of kind ErrIllPosed, Generalized or not, where rounding hides
+// fails and Generalised is not set, a NotDifferentiableError that names the
+// rows; an ArgError of kind ErrIllPosed, Generalised or not, where rounding hides
 // whether it does and may have moved the β of the rows in question by more than
 // C/1000; one of kind ErrNotFinite where a product overflows, which leaves g and dx
 // undefined.
@@ -525,7 +525,7 @@ func (l *KernelSVM) prepare(g *Grad, arg string, cotangent []float64) error {
 		return nil
 	case l.blur > decisionTol:
 		return argErrorf("Data", ErrIllPosed, remedyForDecisions, "is so ill-conditioned that rounding hides which rows are weakly active: it may have moved their β by %.2g·C", l.blur)
-	case !l.Generalized:
+	case !l.Generalised:
 		return l.notDifferentiable(g)
 	}
 	return nil
@@ -542,7 +542,7 @@ func (l *KernelSVM) notDifferentiable(g *Grad) error {
 	if g.Y != nil {
 		names = append(names, "y")
 	}
-	e := &NotDifferentiableError{Input: strings.Join(names, ", "), Remedy: "move the hyperparameters, or set Generalized"}
+	e := &NotDifferentiableError{Input: strings.Join(names, ", "), Remedy: "move the hyperparameters, or set Generalised"}
 	for _, k := range l.weak {
 		e.Weak = append(e.Weak, l.rows.first[k])
 	}
@@ -589,8 +589,8 @@ func (l *KernelSVM) start(g *Grad) error {
 		// weakly active rows are moved.
 		l.up, l.down = q.between(l.beta)
 	}
-	if len(l.weak) > 0 && l.Generalized {
-		g.Generalized = g.Generalized || g.wanted()
+	if len(l.weak) > 0 && l.Generalised {
+		g.Generalised = g.Generalised || g.wanted()
 	}
 	return nil
 }

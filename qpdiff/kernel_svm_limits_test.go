@@ -76,12 +76,12 @@ func TestKernelSVMStrictComplementarity(t *testing.T) {
 				gap, cond := l.gap()
 				t.Fatalf("trial %d: between C = %v and %v the free set changes, error %v; gap %.2g, condition %.2g", trial, lo, hi, err, gap, cond)
 			}
-			l.Generalized = true
+			l.Generalised = true
 			g := &Grad{Hyper: make([]float64, nh)}
-			if err := l.DecideVJP(g, nil, x, []float64{1}); err != nil || !g.Generalized || !finite(g.Hyper[0]+g.Hyper[1]) {
+			if err := l.DecideVJP(g, nil, x, []float64{1}); err != nil || !g.Generalised || !finite(g.Hyper[0]+g.Hyper[1]) {
 				t.Fatalf("trial %d: generalised: error %v, product %v", trial, err, g.Hyper)
 			}
-			l.Generalized = false
+			l.Generalised = false
 		}
 		for _, c := range []float64{lo * (1 - 1e-5), hi * (1 + 1e-5)} {
 			fit(c)
@@ -142,7 +142,7 @@ func TestKernelSVMAllWeak(t *testing.T) {
 	theta, hyper := make([]float64, 1), []float64{1.15, 1.55}
 	var want []float64
 	for _, first := range []bool{false, true} {
-		l := &KernelSVM{Bias: true, Generalized: true}
+		l := &KernelSVM{Bias: true, Generalised: true}
 		if first {
 			if err := errors.Join(l.Load(other), l.Fit(theta, []float64{.01, .5})); err != nil {
 				t.Fatal(err)
@@ -152,8 +152,8 @@ func TestKernelSVMAllWeak(t *testing.T) {
 		if err := errors.Join(l.Load(d), l.Fit(theta, hyper), l.VJP(g, []float64{1})); err != nil {
 			t.Fatal(err)
 		}
-		if len(l.weak) == 0 || !g.Generalized {
-			t.Fatalf("weak %v, generalised %v: no test", l.weak, g.Generalized)
+		if len(l.weak) == 0 || !g.Generalised {
+			t.Fatalf("weak %v, generalised %v: no test", l.weak, g.Generalised)
 		}
 		if want == nil {
 			want = g.Hyper
@@ -167,20 +167,20 @@ func TestKernelSVMAllWeak(t *testing.T) {
 	for _, apart := range []float64{1, 1e-2, 1e-4, 2e-5} {
 		two := Data{X: mat.NewDense(2, 1, []float64{0, apart}), Y: []float64{1, -1}}
 		width := -math.Expm1(-apart * apart)
-		l := &KernelSVM{Bias: true, Generalized: true}
+		l := &KernelSVM{Bias: true, Generalised: true}
 		g := &Grad{Hyper: make([]float64, 2)}
 		x := mat.NewDense(1, 1, nil)
 		if err := errors.Join(l.Load(two), l.Fit(theta, []float64{(1 + 16*eps/width) / width, 1}), l.DecideVJP(g, nil, x, []float64{1})); err != nil {
 			t.Fatalf("%v apart: %v", apart, err)
 		}
-		if len(l.weak) != 2 || !g.Generalized || !(math.Abs(theta[0]) <= 8*eps/width && math.Abs(g.Hyper[0]/width-1) <= 1e-6) {
+		if len(l.weak) != 2 || !g.Generalised || !(math.Abs(theta[0]) <= 8*eps/width && math.Abs(g.Hyper[0]/width-1) <= 1e-6) {
 			t.Errorf("%v apart: weak %v, b %v, product %v", apart, l.weak, theta, g.Hyper)
 		}
 	}
 	// Under so small a C rounding hides how three rows share the β of a fourth. At
 	// 0, where all of them may be, they would leave b without bound.
 	star := Data{X: mat.NewDense(4, 2, []float64{0, 0, 1, 0, -.6, .8, -.6, -.8}), Y: []float64{1, -1, -1, -1}}
-	l := &KernelSVM{Bias: true, Generalized: true}
+	l := &KernelSVM{Bias: true, Generalised: true}
 	if err := errors.Join(l.Load(star), l.Fit(theta, []float64{.1, 1}), l.Fit(theta, []float64{1e-100, 1})); err != nil {
 		t.Fatal(err)
 	}
@@ -270,7 +270,7 @@ func TestKernelSVMExtremes(t *testing.T) {
 	rng := rand.New(rand.NewPCG(19, 5))
 	for range 8000 {
 		rows, n := 2+rng.IntN(4), 1+rng.IntN(3)
-		k := &KernelSVM{Bias: rng.IntN(2) == 0, Generalized: rng.IntN(2) == 0, Kernel: []Kernel{nil, RBF{}, Polynomial{Degree: 1}, Polynomial{}}[rng.IntN(4)]}
+		k := &KernelSVM{Bias: rng.IntN(2) == 0, Generalised: rng.IntN(2) == 0, Kernel: []Kernel{nil, RBF{}, Polynomial{Degree: 1}, Polynomial{}}[rng.IntN(4)]}
 		d := Data{X: mat.NewDense(rows, n, extremes(rng, rows*n)), Y: make([]float64, rows)}
 		for i := range d.Y {
 			d.Y[i] = float64(1 - 2*(i%2))

@@ -85,10 +85,10 @@ func preciseTrial(t *testing.T, trial int) (l *KernelSVM, theta, hyper []float64
 	return l, theta, hyper
 }
 
-// A product with Generalized is right to 1e-2 of the margin or refused, however
+// A product with Generalised is right to 1e-2 of the margin or refused, however
 // ill-conditioned the fit: C·∂f/∂C lies between its one-sided values, which are one
 // where C is not at a kink.
-func TestKernelSVMGeneralizedRightOrRefused(t *testing.T) {
+func TestKernelSVMGeneralisedRightOrRefused(t *testing.T) {
 	const tol, h = 1e-2, 1e-20
 	// Rows at a kink by the bounds that take norms but not by their own errors, and
 	// rows whose own errors hide a kink that is not there.
@@ -96,10 +96,10 @@ func TestKernelSVMGeneralizedRightOrRefused(t *testing.T) {
 	for trial := range long(1500) {
 		trials = append(trials, trial)
 	}
-	generalized, exact, refused := 0, 0, 0
+	generalised, exact, refused := 0, 0, 0
 	for _, trial := range trials {
 		l, theta, hyper := preciseTrial(t, trial)
-		l.Generalized = true
+		l.Generalised = true
 		if l.Fit(theta, hyper) != nil {
 			continue
 		}
@@ -115,8 +115,8 @@ func TestKernelSVMGeneralizedRightOrRefused(t *testing.T) {
 				refused++
 				break
 			}
-			if g.Generalized {
-				generalized++
+			if g.Generalised {
+				generalised++
 			} else {
 				exact++
 			}
@@ -133,8 +133,8 @@ func TestKernelSVMGeneralizedRightOrRefused(t *testing.T) {
 			}
 		}
 	}
-	if generalized < long(200) || exact < long(5000) || refused < 4 {
-		t.Errorf("%d generalised products, %d others, %d refused", generalized, exact, refused)
+	if generalised < long(200) || exact < long(5000) || refused < 4 {
+		t.Errorf("%d generalised products, %d others, %d refused", generalised, exact, refused)
 	}
 }
 

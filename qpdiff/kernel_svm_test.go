@@ -279,7 +279,7 @@ func TestKernelSVMWithoutUniqueDual(t *testing.T) {
 	if err := l.DecideVJP(g, nil, x, []float64{1}); !errors.As(err, &nd) || len(nd.Weak) != 1 || nd.Weak[0] > 1 {
 		t.Errorf("error %v, want one of the rows 0 and 1", err)
 	}
-	l.Generalized = true
+	l.Generalised = true
 	if err := l.DecideVJP(g, nil, x, []float64{1}); err != nil {
 		t.Fatal(err)
 	}
@@ -421,7 +421,7 @@ func FuzzKernelSVM(f *testing.F) {
 	f.Fuzz(func(t *testing.T, seed uint64, rows, n uint8, c, gamma, scale float64, bias bool) {
 		d := classData(seed, 2+int(rows%30), 1+int(n%4))
 		d.X.Scale(scale, d.X)
-		l := deciding{KernelSVM: KernelSVM{Bias: bias, Generalized: true}}
+		l := deciding{KernelSVM: KernelSVM{Bias: bias, Generalised: true}}
 		theta := make([]float64, 5)
 		if errors.Join(l.Load(d), l.Fit(theta, []float64{c, gamma})) != nil {
 			return

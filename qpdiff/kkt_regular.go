@@ -20,7 +20,7 @@ import (
 type qpDerivative struct {
 	sys         *kktSystem
 	solves      uint64 // of the solution, when prepared
-	generalized bool   // prepared with weakly active rows counted as inactive
+	generalised bool   // prepared with weakly active rows counted as inactive
 	weak        []int  // inequalities where strict complementarity fails
 	// spare: active inequalities with the multiplier zero, which other, equally
 	// valid multipliers make strictly active.

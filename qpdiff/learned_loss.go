@@ -45,9 +45,9 @@ import (
 // and products after the first allocate nothing. It must not be shared between
 // goroutines.
 type LearnedLoss struct {
-	// Generalized makes VJP answer at weakly active rows too, as that of SVM
+	// Generalised makes VJP answer at weakly active rows too, as that of SVM
 	// does. False: such a VJP is refused with a NotDifferentiableError.
-	Generalized bool
+	Generalised bool
 
 	marginFit
 }
@@ -58,8 +58,8 @@ var learnedLossNames = []string{"alpha1", "alpha2", "alpha3", "alpha4", "lambda"
 // Dims returns n parameters and the 5 hyperparameters (α1, α2, α3, α4, λ).
 func (l *LearnedLoss) Dims(n int) (theta, hyper int) { return n, 5 }
 
-// SetGeneralized sets the field Generalized.
-func (l *LearnedLoss) SetGeneralized(on bool) { l.Generalized = on }
+// SetGeneralised sets the field Generalised.
+func (l *LearnedLoss) SetGeneralised(on bool) { l.Generalised = on }
 
 // Load makes d the data of the following fits. It keeps a reference to d.
 // Errors are those of [SVM.Load].
@@ -93,13 +93,13 @@ func (l *LearnedLoss) Fit(theta, hyper []float64) error {
 // Errors: ErrNotFitted; an ArgError of kind ErrNotFinite for dtheta, for hyper where
 // α2 = 0 and its derivative overflows, or where another product overflows, which
 // leaves g undefined; where strict complementarity fails
-// and Generalized is not set, a NotDifferentiableError that names the rows.
+// and Generalised is not set, a NotDifferentiableError that names the rows.
 func (l *LearnedLoss) VJP(g *Grad, dtheta []float64) error {
-	if err := l.adjoint(g, dtheta, 5, l.Generalized, learnedLossNames...); err != nil {
+	if err := l.adjoint(g, dtheta, 5, l.Generalised, learnedLossNames...); err != nil {
 		return err
 	}
 	defer l.putBackWeak()
-	skip := len(l.weakFree) > 0 && !l.Generalized
+	skip := len(l.weakFree) > 0 && !l.Generalised
 	if g.Hyper != nil {
 		var d [4]float64
 		n, inv := l.p.n, 1/float64(len(l.data.Y))
@@ -124,7 +124,7 @@ func (l *LearnedLoss) VJP(g *Grad, dtheta []float64) error {
 	if skip && g.Hyper != nil {
 		return l.notDifferentiable(&Grad{Hyper: g.Hyper}, l.weakFree, learnedLossNames[0])
 	}
-	g.Generalized = g.Generalized || len(l.weakFree) > 0 && g.Hyper != nil
+	g.Generalised = g.Generalised || len(l.weakFree) > 0 && g.Hyper != nil
 	return nil
 }
 

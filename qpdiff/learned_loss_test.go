@@ -135,7 +135,7 @@ func TestLearnedLossAtAKink(t *testing.T) {
 	if err := l.VJP(g, []float64{1}); !errors.As(err, &nd) || nd.Input != "alpha1, alpha2, alpha3, alpha4, lambda" {
 		t.Errorf("error %v", err)
 	}
-	l.Generalized = true
+	l.Generalised = true
 	if err := l.VJP(g, []float64{1}); err != nil {
 		t.Error(err)
 	}
@@ -230,7 +230,7 @@ func FuzzLearnedLoss(f *testing.F) {
 	f.Fuzz(func(t *testing.T, seed uint64, rows, n uint8, a1, a2, a3, a4, lambda, scale float64) {
 		d := classData(seed, 2+int(rows%30), 1+int(n%8))
 		d.X.Scale(scale, d.X)
-		l := LearnedLoss{Generalized: true}
+		l := LearnedLoss{Generalised: true}
 		theta := make([]float64, 1+int(n%8))
 		if errors.Join(l.Load(d), l.Fit(theta, []float64{a1, a2, a3, a4, lambda})) != nil {
 			return

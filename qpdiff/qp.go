@@ -19,11 +19,11 @@ type Solution struct {
 	// MaxIter bounds the changes of the working set; zero means
 	// 1000 + 100·(variables + rows).
 	MaxIter int
-	// Generalized lets the derivatives count weakly active rows (slack and
+	// Generalised lets the derivatives count weakly active rows (slack and
 	// multiplier both zero) as inactive instead of refusing them. What they give
 	// there is not a derivative but one element of the generalised (Bouligand)
 	// Jacobian: the limit of the derivatives as h grows on those rows.
-	Generalized bool
+	Generalised bool
 
 	Z      []float64 // n: the minimiser
 	Lambda []float64 // m: multipliers of Gz ≤ h, exactly zero on inactive rows

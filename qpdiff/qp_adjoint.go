@@ -10,7 +10,7 @@ import (
 )
 
 // derivative prepares the derivatives at the last solution in w.
-func (s *Solution) derivative(w *Workspace, generalized bool) (*qpDerivative, error) {
+func (s *Solution) derivative(w *Workspace, generalised bool) (*qpDerivative, error) {
 	if s.Status != Optimal {
 		return nil, fmt.Errorf("qpdiff: derivatives of a QP need an optimal solution, the status is %v: %w", s.Status, ErrNotFitted)
 	}
@@ -18,11 +18,11 @@ func (s *Solution) derivative(w *Workspace, generalized bool) (*qpDerivative, er
 		w = new(Workspace)
 	}
 	d := &w.qp
-	if d.sys != &s.set.kktSystem || d.solves != s.solves || d.generalized != generalized {
+	if d.sys != &s.set.kktSystem || d.solves != s.solves || d.generalised != generalised {
 		if d.sys != &s.set.kktSystem {
 			d.factor = 0
 		}
-		d.sys, d.solves, d.generalized = &s.set.kktSystem, s.solves, generalized
+		d.sys, d.solves, d.generalised = &s.set.kktSystem, s.solves, generalised
 		d.prepare()
 	}
 	return d, nil
@@ -54,7 +54,7 @@ func (d *qpDerivative) prepare() {
 	d.full = nil // of the working set, if those rows needed it
 	if len(zero) > 0 {
 		dependent = d.split(zero) || dependent
-		if len(d.weak) > 0 && (!d.generalized || d.cond > weakCond) {
+		if len(d.weak) > 0 && (!d.generalised || d.cond > weakCond) {
 			d.rows = d.rows[:0]
 			return
 		}
@@ -272,7 +272,7 @@ func (a *kktMatrix) outputFree(d *qpDerivative, out QPOutput) float64 {
 // derivatives share, so that the next of them only solves one system, and
 // allocates nothing where all exists; nil stands for a new one.
 func (s *Solution) VJP(w *Workspace, g *QPGrad, dz, dlambda, dnu []float64) error {
-	d, err := s.derivative(w, s.Generalized)
+	d, err := s.derivative(w, s.Generalised)
 	if err != nil {
 		return err
 	}

@@ -64,7 +64,7 @@ func VJPBatch(ws []Workspace, grads []QPGrad, sols []Solution, dz, dlambda, dnu 
 	}
 	err := ForEach(0, len(sols), func(i int) error {
 		s, g := &sols[i], &grads[i]
-		d, err := s.derivative(&ws[i], s.Generalized)
+		d, err := s.derivative(&ws[i], s.Generalised)
 		if err == nil {
 			exist[i], err = d.adjoint(g, at(dz, i), at(dlambda, i), at(dnu, i))
 			own := exist[i]

@@ -91,7 +91,7 @@ func ExampleSolution_DirectionalDerivative() {
 		}
 		fmt.Printf("p changes by %+g: z by %g\n", dp, dz[0])
 	}
-	s.Generalized = true
+	s.Generalised = true
 	fmt.Println(s.VJP(nil, &g, []float64{1}, nil, nil), g.P)
 	// Output:
 	// true P [0]

@@ -372,14 +372,14 @@ func TestQPKink(t *testing.T) {
 		}
 	}
 	// The element of the generalised Jacobian with the row inactive: x = a.
-	s.Generalized = true
+	s.Generalised = true
 	p := []float64{0}
 	if err := s.VJP(nil, &QPGrad{P: p}, []float64{1}, nil, nil); err != nil || p[0] != -1 {
 		t.Errorf("generalised: %v, %v", p, err)
 	}
-	s.Generalized = false
+	s.Generalised = false
 	if err := s.VJP(nil, &QPGrad{P: p}, []float64{1}, nil, nil); !errors.Is(err, ErrNotDifferentiable) {
-		t.Errorf("after Generalized: %v", err)
+		t.Errorf("after Generalised: %v", err)
 	}
 }
 
@@ -700,7 +700,7 @@ func TestQPDerivativesAreConst(t *testing.T) {
 				}
 			}
 		}
-		shared, alone := Solution{Generalized: true}, Solution{Generalized: true}
+		shared, alone := Solution{Generalised: true}, Solution{Generalised: true}
 		if err := errors.Join(shared.Solve(q), alone.Solve(q)); err != nil {
 			t.Fatal(kind, err)
 		}

@@ -67,7 +67,7 @@ func (d *qpDerivative) change(t *QPGrad) {
 // dependent rows independent, and for each wanted output that is not unique;
 // nothing is written then. w is as in VJP.
 func (s *Solution) JVP(w *Workspace, dz, dlambda, dnu []float64, t *QPGrad) error {
-	d, err := s.derivative(w, s.Generalized)
+	d, err := s.derivative(w, s.Generalised)
 	if err != nil {
 		return err
 	}
@@ -154,7 +154,7 @@ func (d *qpDerivative) rowChange(t *QPGrad) []float64 {
 // exist; the matrix is then nil. An empty block gives nil.
 func (s *Solution) Jacobian(out QPOutput, in QPInput) (*mat.Dense, error) {
 	var w Workspace
-	d, err := s.derivative(&w, s.Generalized)
+	d, err := s.derivative(&w, s.Generalised)
 	if err != nil {
 		return nil, err
 	}

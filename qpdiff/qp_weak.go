@@ -273,5 +273,5 @@ func (d *qpDerivative) weakRemedy() string {
 	if d.cond > weakCond {
 		return fmt.Sprintf("the KKT system has a condition of about %.0e, which hides slacks and multipliers below %.0e of their scale: rescale or regularise the problem", d.cond, complementarityTol*eps*d.cond)
 	}
-	return "ask for the DirectionalDerivative, or set Generalized for an element of the generalised Jacobian"
+	return "ask for the DirectionalDerivative, or set Generalised for an element of the generalised Jacobian"
 }

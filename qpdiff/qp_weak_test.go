@@ -386,8 +386,8 @@ func TestQPCrowdedVertex(t *testing.T) {
 			t.Errorf("%v was written to", QPInput(in))
 		}
 	}
-	// With Generalized, row 2 is inactive: z₁ follows −p₁, z₂ stays.
-	s.Generalized = true
+	// With Generalised, row 2 is inactive: z₁ follows −p₁, z₂ stays.
+	s.Generalised = true
 	g = &QPGrad{P: make([]float64, 2)}
 	if err := s.VJP(nil, g, []float64{1, 1}, nil, nil); err != nil || math.Abs(g.P[0]+1)+math.Abs(g.P[1]) > 1e-15 {
 		t.Errorf("generalised: %v, %v", g.P, err)
@@ -395,7 +395,7 @@ func TestQPCrowdedVertex(t *testing.T) {
 }
 
 // Derivatives leave the solver's working set, and thus its next start, alone;
-// and the one-sided derivative is the same with Generalized.
+// and the one-sided derivative is the same with Generalised.
 func TestQPDerivativesLeaveTheSolverAlone(t *testing.T) {
 	rng := rand.New(rand.NewPCG(25, 26))
 	for range 50 {
@@ -408,7 +408,7 @@ func TestQPDerivativesLeaveTheSolverAlone(t *testing.T) {
 		w := slices.Clone(s.set.w)
 		triangleOf := func() []float64 { return slices.Concat(s.set.t, s.set.tinv, s.set.q1, s.set.lam) }
 		before := triangleOf()
-		s.Generalized = true
+		s.Generalised = true
 		g := newQPGrad(&c.qp)
 		if err := s.VJP(nil, g, gaussians(rng, n), nil, nil); err != nil {
 			t.Fatal(err)
@@ -429,11 +429,11 @@ func TestQPDerivativesLeaveTheSolverAlone(t *testing.T) {
 
 // The element of the generalised Jacobian is the derivative with the weakly
 // active rows switched off.
-func TestQPGeneralized(t *testing.T) {
+func TestQPGeneralised(t *testing.T) {
 	rng := rand.New(rand.NewPCG(27, 28))
 	for i := range 200 {
 		c := construct(rng, 1+rng.IntN(2), 0)
-		s := Solution{Generalized: true}
+		s := Solution{Generalised: true}
 		if err := s.Solve(&c.qp); err != nil {
 			t.Fatal(err)
 		}
@@ -532,7 +532,7 @@ func TestQPDerivativeTolerances(t *testing.T) {
 			t.Errorf("singularTol: eigenvalues %v: %d null vectors", k.values, len(k.null))
 		}
 	}
-	// weakCond: from about 2e7 on, the condition is named and Generalized does
+	// weakCond: from about 2e7 on, the condition is named and Generalised does
 	// not help.
 	for _, c := range []struct {
 		delta, slack float64
@@ -549,7 +549,7 @@ func TestQPDerivativeTolerances(t *testing.T) {
 		if !errors.Is(err, ErrNotDifferentiable) || strings.Contains(err.Error(), "condition") != c.named {
 			t.Errorf("weakCond: δ = %v: %v", c.delta, err)
 		}
-		s.Generalized = true
+		s.Generalised = true
 		if err := s.VJP(nil, g, []float64{1, 0}, nil, nil); (err != nil) != c.named {
 			t.Errorf("weakCond: δ = %v: generalised: %v", c.delta, err)
 		}

@@ -55,12 +55,12 @@ import (
 // products after the first allocate nothing. It must not be shared between
 // goroutines.
 type SVM struct {
-	// Generalized makes VJP answer at weakly active rows and coordinates too,
+	// Generalised makes VJP answer at weakly active rows and coordinates too,
 	// where no derivative exists, with one element of the generalised (Clarke)
 	// Jacobian: that of the problem in which each such row stays on the side
 	// where its multiplier puts it and each such coordinate stays at zero.
 	// False: such a VJP is refused with a NotDifferentiableError.
-	Generalized bool
+	Generalised bool
 
 	marginFit
 }
@@ -68,8 +68,8 @@ type SVM struct {
 // Dims returns n parameters and the 2 hyperparameters (λ1, λ2).
 func (l *SVM) Dims(n int) (theta, hyper int) { return n, 2 }
 
-// SetGeneralized sets the field Generalized.
-func (l *SVM) SetGeneralized(on bool) { l.Generalized = on }
+// SetGeneralised sets the field Generalised.
+func (l *SVM) SetGeneralised(on bool) { l.Generalised = on }
 
 // Load makes d the data of the following fits. It keeps a reference to d.
 // Errors are ArgErrors: of kind ErrShape or ErrNotFinite; ErrDomain for a label
@@ -104,15 +104,15 @@ func (l *SVM) Fit(theta, hyper []float64) error {
 // Where rows coincide, g.X and g.Y hold the derivative along moves that keep them
 // equal; [SVM.Ties] lists the pairs for which that matters.
 // Errors: ErrNotFitted; an ArgError of kind ErrNotFinite for dtheta; where strict
-// complementarity fails and Generalized is not set, a NotDifferentiableError
+// complementarity fails and Generalised is not set, a NotDifferentiableError
 // whose Weak lists the rows i, and the coordinates j as N+j; an ArgError of kind
 // ErrNotFinite where a product overflows, which leaves g undefined.
 func (l *SVM) VJP(g *Grad, dtheta []float64) error {
-	if err := l.adjoint(g, dtheta, 2, l.Generalized, "lambda1", "lambda2"); err != nil {
+	if err := l.adjoint(g, dtheta, 2, l.Generalised, "lambda1", "lambda2"); err != nil {
 		return err
 	}
 	defer l.putBackWeak()
-	skip := len(l.weakFree) > 0 && !l.Generalized
+	skip := len(l.weakFree) > 0 && !l.Generalised
 	if g.Hyper != nil {
 		if !skip {
 			for j, w := range l.w {
@@ -127,7 +127,7 @@ func (l *SVM) VJP(g *Grad, dtheta []float64) error {
 	if skip && g.Hyper != nil {
 		return l.notDifferentiable(&Grad{Hyper: g.Hyper}, l.weakFree, "lambda1")
 	}
-	g.Generalized = g.Generalized || len(l.weakFree) > 0 && g.Hyper != nil
+	g.Generalised = g.Generalised || len(l.weakFree) > 0 && g.Hyper != nil
 	return nil
 }
 
@@ -479,7 +479,7 @@ func (l *marginFit) notDifferentiable(g *Grad, weak []int, hyper ...string) erro
 	return &NotDifferentiableError{
 		Input:  strings.Join(names, ", "),
 		Weak:   named,
-		Remedy: "these rows (from the number of examples on: coordinates) are at their kink; move the hyperparameters, ask JVP for a directional derivative, or set Generalized",
+		Remedy: "these rows (from the number of examples on: coordinates) are at their kink; move the hyperparameters, ask JVP for a directional derivative, or set Generalised",
 	}
 }
 
@@ -487,7 +487,7 @@ func (l *marginFit) notDifferentiable(g *Grad, weak []int, hyper ...string) erro
 // dtheta, without the weakly active rows and coordinates until putBackWeak:
 // H·w − Σ_E u_i z_i = dtheta on the support, z_iᵀw = 0 on the elbow. hyper are the
 // names of the want hyperparameters.
-func (l *marginFit) adjoint(g *Grad, dtheta []float64, want int, generalized bool, hyper ...string) error {
+func (l *marginFit) adjoint(g *Grad, dtheta []float64, want int, generalised bool, hyper ...string) error {
 	if !l.fitted {
 		return errNotFitted
 	}
@@ -500,7 +500,7 @@ func (l *marginFit) adjoint(g *Grad, dtheta []float64, want int, generalized boo
 		return err
 	}
 	if len(l.weak) > 0 {
-		if g.wanted() && !generalized {
+		if g.wanted() && !generalised {
 			return l.notDifferentiable(g, l.weak, hyper...)
 		}
 		l.leaveOutWeak()
@@ -509,7 +509,7 @@ func (l *marginFit) adjoint(g *Grad, dtheta []float64, want int, generalized boo
 		l.putBackWeak()
 		return err
 	}
-	g.Generalized = g.Generalized || len(l.weak) > 0 && g.wanted()
+	g.Generalised = g.Generalised || len(l.weak) > 0 && g.wanted()
 	l.lossDerivatives()
 	copy(l.w, dtheta)
 	clear(l.u)

@@ -263,7 +263,7 @@ func TestMarginLearnersExtremes(t *testing.T) {
 		for i := range d.Y {
 			d.Y[i] = float64(1 - 2*(i%2))
 		}
-		for _, l := range []learner{&SVM{Generalized: rng.IntN(2) == 0}, &LearnedLoss{Generalized: rng.IntN(2) == 0}} {
+		for _, l := range []learner{&SVM{Generalised: rng.IntN(2) == 0}, &LearnedLoss{Generalised: rng.IntN(2) == 0}} {
 			_, nh := l.Dims(n)
 			hyper := extremes(rng, nh)
 			for j, v := range hyper {

@@ -8,12 +8,12 @@ import (
 	"testing"
 )
 
-// A product with Generalized is right to a thousandth of the margin, also where rows
+// A product with Generalised is right to a thousandth of the margin, also where rows
 // nearly coincide and λ2 is small: λ2·∂(θᵀx)/∂λ2 lies between its one-sided values,
 // which are one where λ2 is not at a kink.
-func TestSVMGeneralizedRight(t *testing.T) {
+func TestSVMGeneralisedRight(t *testing.T) {
 	const tol, h = 1e-3, 1e-20
-	generalized, exact := 0, 0
+	generalised, exact := 0, 0
 	for trial := range long(2500) {
 		rng := rand.New(rand.NewPCG(uint64(trial), 2))
 		rows, n := []int{4, 8}[rng.IntN(2)], 2+rng.IntN(2)
@@ -31,7 +31,7 @@ func TestSVMGeneralizedRight(t *testing.T) {
 			}
 		}
 		l2 := math.Pow(10, -18*rng.Float64())
-		theta, l := make([]float64, n), &SVM{Generalized: true}
+		theta, l := make([]float64, n), &SVM{Generalised: true}
 		k, hyper := &KernelSVM{}, []float64{1 / (l2 * float64(rows)), 1, 0} // the same problem
 		if err := errors.Join(l.Load(d), l.Fit(theta, []float64{0, l2}), k.Load(d)); err != nil {
 			t.Fatalf("trial %d: %v", trial, err)
@@ -45,8 +45,8 @@ func TestSVMGeneralizedRight(t *testing.T) {
 			if err := l.VJP(g, k.row(i)); err != nil {
 				t.Fatalf("trial %d: %v", trial, err)
 			}
-			if g.Generalized {
-				generalized++
+			if g.Generalised {
+				generalised++
 			} else {
 				exact++
 			}
@@ -63,8 +63,8 @@ func TestSVMGeneralizedRight(t *testing.T) {
 			}
 		}
 	}
-	if generalized < long(800) || exact < long(12000) {
-		t.Errorf("%d generalised products, %d others", generalized, exact)
+	if generalised < long(800) || exact < long(12000) {
+		t.Errorf("%d generalised products, %d others", generalised, exact)
 	}
 }
 

@@ -306,7 +306,7 @@ func TestSVMByHand(t *testing.T) {
 			if !errors.As(err, &nd) || !slices.Equal(nd.Weak, c.weak) || nd.Input != "lambda1, lambda2" {
 				t.Errorf("at %v, %v: %v, want weak %v", c.l1, c.l2, err, c.weak)
 			}
-			l.Generalized = true
+			l.Generalised = true
 			if err := l.VJP(g, []float64{1}); err != nil {
 				t.Errorf("generalised: %v", err)
 			}
@@ -422,7 +422,7 @@ func TestSVMDirections(t *testing.T) {
 // from one side.
 func TestSVMGeneralised(t *testing.T) {
 	d := Data{X: mat.NewDense(2, 1, []float64{1, -2}), Y: []float64{1, -1}}
-	l := SVM{Generalized: true}
+	l := SVM{Generalised: true}
 	theta := make([]float64, 1)
 	if err := errors.Join(l.Load(d), l.Fit(theta, []float64{0, 3})); err != nil {
 		t.Fatal(err)

@@ -24,10 +24,10 @@ type Kink struct {
 	Left, Right                     float64
 	LeftDifference, RightDifference float64
 	// Weak are the numbers that the library names when asked for the derivative,
-	// Refusal its words, and Generalized what it gives instead on request.
+	// Refusal its words, and Generalised what it gives instead on request.
 	Weak        []int
 	Refusal     string
-	Generalized float64
+	Generalised float64
 	// Input, Value and Slope follow the entry through the kink. Slope is NaN
 	// where there is no derivative.
 	Input, Value, Slope []float64
@@ -167,8 +167,8 @@ func (p DifferentiabilityParams) rangeKink(r *DifferentiabilityLimits) error {
 		}
 		*side.difference = (moved.Z[0] - x) / (side.da * h)
 	}
-	s.Generalized = true
-	if k.Generalized, err = derivative(); err != nil {
+	s.Generalised = true
+	if k.Generalised, err = derivative(); err != nil {
 		return err
 	}
 
@@ -218,8 +218,8 @@ func (p DifferentiabilityParams) learnerKinks(r *DifferentiabilityLimits) error 
 		data       qpdiff.Data
 		strict, by forwardLearner
 	}{
-		{&r.ElasticNet, p.regression(src, p.Train), new(qpdiff.ElasticNet), &qpdiff.ElasticNet{Generalized: true}},
-		{&r.SVM, p.classes(src, p.Train), new(qpdiff.SVM), &qpdiff.SVM{Generalized: true}},
+		{&r.ElasticNet, p.regression(src, p.Train), new(qpdiff.ElasticNet), &qpdiff.ElasticNet{Generalised: true}},
+		{&r.SVM, p.classes(src, p.Train), new(qpdiff.SVM), &qpdiff.SVM{Generalised: true}},
 	} {
 		if err := p.kink(k.to, k.data, k.strict, k.by); err != nil {
 			return err
@@ -229,10 +229,10 @@ func (p DifferentiabilityParams) learnerKinks(r *DifferentiabilityLimits) error 
 }
 
 // kink bisects to a λ1 at which a coefficient becomes 0.
-func (p DifferentiabilityParams) kink(k *Kink, d qpdiff.Data, strict, generalized forwardLearner) error {
+func (p DifferentiabilityParams) kink(k *Kink, d qpdiff.Data, strict, generalised forwardLearner) error {
 	_, n := d.X.Dims()
 	theta := make([]float64, n)
-	for _, l := range []forwardLearner{strict, generalized} {
+	for _, l := range []forwardLearner{strict, generalised} {
 		if err := l.Load(d); err != nil {
 			return err
 		}
@@ -285,14 +285,14 @@ func (p DifferentiabilityParams) kink(k *Kink, d qpdiff.Data, strict, generalize
 	if k.Weak, k.Refusal, err = refused(strict.VJP(&g, unit)); err != nil {
 		return err
 	}
-	if err := generalized.Fit(theta, []float64{high, p.Lambda2}); err != nil {
+	if err := generalised.Fit(theta, []float64{high, p.Lambda2}); err != nil {
 		return err
 	}
 	g = qpdiff.Grad{Hyper: make([]float64, 2)}
-	if err := generalized.VJP(&g, unit); err != nil {
+	if err := generalised.VJP(&g, unit); err != nil {
 		return err
 	}
-	k.Generalized = g.Hyper[0]
+	k.Generalised = g.Hyper[0]
 
 	h := 1e-6 * high
 	slope := make([]float64, n)

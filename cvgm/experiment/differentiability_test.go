@@ -160,8 +160,8 @@ func TestDifferentiabilityLimits(t *testing.T) {
 			if math.Abs(k.Left-k.LeftDifference) > 1e-4*math.Abs(k.Left) || math.Abs(k.Right-k.RightDifference) > 1e-4*math.Abs(k.Left) || k.Left == k.Right {
 				t.Errorf("seed %d, %s: slopes %g, %g; differences %g, %g", seed, name, k.Left, k.Right, k.LeftDifference, k.RightDifference)
 			}
-			if k.Generalized < math.Min(k.Left, k.Right) || k.Generalized > math.Max(k.Left, k.Right) {
-				t.Errorf("seed %d, %s: %g is not in the generalised Jacobian of %g and %g", seed, name, k.Generalized, k.Left, k.Right)
+			if k.Generalised < math.Min(k.Left, k.Right) || k.Generalised > math.Max(k.Left, k.Right) {
+				t.Errorf("seed %d, %s: %g is not in the generalised Jacobian of %g and %g", seed, name, k.Generalised, k.Left, k.Right)
 			}
 			if len(k.Weak) == 0 || k.Refusal == "" {
 				t.Errorf("seed %d, %s: no refusal", seed, name)

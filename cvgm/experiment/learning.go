@@ -95,11 +95,11 @@ func (p DifferentiabilityParams) RunLearning(ctx context.Context) (*Learning, er
 	linear, linearTest := p.classes(src, p.Train), p.classes(src, p.Test)
 	tasks := []learningTask{
 		{
-			"support vector machine", []string{"λ1", "λ2"}, func() cvgm.Learner { return &qpdiff.SVM{Generalized: true} }, linear, linearTest,
+			"support vector machine", []string{"λ1", "λ2"}, func() cvgm.Learner { return &qpdiff.SVM{Generalised: true} }, linear, linearTest,
 			[]float64{.1, 3}, []float64{1e-4, 1e-3}, []float64{.3, 10},
 		},
 		{
-			"kernel machine", []string{"C", "γ"}, func() cvgm.Learner { return &qpdiff.KernelSVM{Bias: true, Generalized: true} }, qpdiff.Data(train), qpdiff.Data(test),
+			"kernel machine", []string{"C", "γ"}, func() cvgm.Learner { return &qpdiff.KernelSVM{Bias: true, Generalised: true} }, qpdiff.Data(train), qpdiff.Data(test),
 			[]float64{.1, 5}, []float64{1e-2, 1e-2}, []float64{100, 10},
 		},
 		{
@@ -217,7 +217,7 @@ func (p DifferentiabilityParams) learnLosses(ctx context.Context, seed int) ([]l
 			train.Y[i] = -train.Y[i]
 		}
 	}
-	cv, err := p.newCV(src, func() cvgm.Learner { return &qpdiff.LearnedLoss{Generalized: true} }, train)
+	cv, err := p.newCV(src, func() cvgm.Learner { return &qpdiff.LearnedLoss{Generalised: true} }, train)
 	if err != nil {
 		return nil, err
 	}

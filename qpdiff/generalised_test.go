@@ -9,9 +9,9 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// A VJP sets Grad.Generalized where it added an element of a generalised
+// A VJP sets Grad.Generalised where it added an element of a generalised
 // derivative, and only there.
-func TestGradReportsGeneralizedDerivatives(t *testing.T) {
+func TestGradReportsGeneralisedDerivatives(t *testing.T) {
 	one := Data{X: mat.NewDense(1, 1, []float64{1}), Y: []float64{2}}
 	two := Data{X: mat.NewDense(2, 1, []float64{1, -2}), Y: []float64{1, -1}}
 	pair := Data{X: mat.NewDense(2, 1, []float64{1, -1}), Y: []float64{1, -1}}
@@ -21,7 +21,7 @@ func TestGradReportsGeneralizedDerivatives(t *testing.T) {
 	hyper := &Grad{Hyper: make([]float64, 5)}
 	type kinked interface {
 		learner
-		SetGeneralized(on bool)
+		SetGeneralised(on bool)
 	}
 	for _, c := range []struct {
 		name   string
@@ -50,7 +50,7 @@ func TestGradReportsGeneralizedDerivatives(t *testing.T) {
 		{"kernel SVM", new(KernelSVM), line, []float64{.1, 1}, *hyper, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			c.l.SetGeneralized(true)
+			c.l.SetGeneralised(true)
 			_, n := c.data.X.Dims()
 			nt, nh := c.l.Dims(n)
 			g := c.wanted
@@ -66,28 +66,28 @@ func TestGradReportsGeneralizedDerivatives(t *testing.T) {
 				dtheta[j] = 1
 			}
 			// A product that wants nothing leaves the fit as it is.
-			c.l.SetGeneralized(false)
+			c.l.SetGeneralised(false)
 			again := make([]float64, nt)
 			if err := errors.Join(c.l.VJP(new(Grad), dtheta), c.l.Fit(again, c.hyper)); err != nil || !floats.EqualApprox(again, theta, 1e-14) {
 				t.Errorf("after a product that wants nothing θ = %v instead of %v, error %v", again, theta, err)
 			}
-			c.l.SetGeneralized(true)
+			c.l.SetGeneralised(true)
 			if err := c.l.VJP(&g, dtheta); err != nil {
 				t.Fatal(err)
 			}
-			if g.Generalized != c.want {
-				t.Errorf("Generalized is %v, want %v", g.Generalized, c.want)
+			if g.Generalised != c.want {
+				t.Errorf("Generalised is %v, want %v", g.Generalised, c.want)
 			}
-			c.l.SetGeneralized(false)
-			g.Generalized = false
-			if err := c.l.VJP(&g, dtheta); errors.Is(err, ErrNotDifferentiable) != c.want || g.Generalized {
-				t.Errorf("without it: error %v, Generalized %v", err, g.Generalized)
+			c.l.SetGeneralised(false)
+			g.Generalised = false
+			if err := c.l.VJP(&g, dtheta); errors.Is(err, ErrNotDifferentiable) != c.want || g.Generalised {
+				t.Errorf("without it: error %v, Generalised %v", err, g.Generalised)
 			}
 			// What an earlier product has set stays.
-			c.l.SetGeneralized(true)
-			g.Generalized = true
-			if err := c.l.VJP(&g, dtheta); err != nil || !g.Generalized {
-				t.Errorf("after a generalised one: error %v, Generalized %v", err, g.Generalized)
+			c.l.SetGeneralised(true)
+			g.Generalised = true
+			if err := c.l.VJP(&g, dtheta); err != nil || !g.Generalised {
+				t.Errorf("after a generalised one: error %v, Generalised %v", err, g.Generalised)
 			}
 		})
 	}
