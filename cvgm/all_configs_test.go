@@ -78,7 +78,7 @@ func (s *squares) Forward(_ []float64, x *mat.Dense) (*mat.Dense, error) {
 	return s.out, nil
 }
 
-// kernelRidge is a Decider of the test's own, with prediction Σ_i β_i k(x_i, x)
+// kernelRidge is a qpdiff.Predictor of the test's own, with prediction Σ_i β_i k(x_i, x)
 // for the kernel (xᵀx')²/2 + xᵀx' and (K + λI)β = y: unlike KernelSVM it takes
 // any labels, and so goes with an intercept.
 type kernelRidge struct {
@@ -91,7 +91,7 @@ type kernelRidge struct {
 func (l *kernelRidge) Dims(int) (theta, hyper int) { return 0, 1 }
 func (l *kernelRidge) Load(d qpdiff.Data) error    { l.d, l.fitted = d, false; return d.Check() }
 func (l *kernelRidge) Reset()                      { l.fitted = false }
-func (l *kernelRidge) VJP(g *qpdiff.Grad, dtheta []float64) error {
+func (l *kernelRidge) VJP(w *qpdiff.Workspace, g *qpdiff.Grad, dtheta []float64) error {
 	return errors.New("kernelRidge has no θ")
 }
 
@@ -124,7 +124,7 @@ func illPosed(err error) error {
 	return err
 }
 
-func (l *kernelRidge) Decide(dst []float64, x *mat.Dense) error {
+func (l *kernelRidge) Predict(w *qpdiff.Workspace, dst []float64, x *mat.Dense) error {
 	for t := range dst {
 		dst[t] = 0
 		for i, b := range l.beta.RawVector().Data {
@@ -135,7 +135,7 @@ func (l *kernelRidge) Decide(dst []float64, x *mat.Dense) error {
 	return nil
 }
 
-func (l *kernelRidge) DecideVJP(g *qpdiff.Grad, dx, x *mat.Dense, ddst []float64) error {
+func (l *kernelRidge) PredictVJP(_ *qpdiff.Workspace, g *qpdiff.Grad, dx, x *mat.Dense, ddst []float64) error {
 	n := len(l.d.Y)
 	beta := l.beta.RawVector().Data
 	dbeta := mat.NewVecDense(n, nil)
@@ -174,24 +174,24 @@ func (l *kernelRidge) DecideVJP(g *qpdiff.Grad, dx, x *mat.Dense, ddst []float64
 // configLearner is a learner with hyperparameters at which it fits well.
 type configLearner struct {
 	name    string
-	learner func() Learner
+	learner func() qpdiff.Learner
 	hyper   []float64 // of the first features; more are copies of the last
 	classes bool      // needs labels ±1
 }
 
 var configLearners = []configLearner{
-	{"elastic net", func() Learner { return new(qpdiff.ElasticNet) }, []float64{.05, .1}, false},
-	{"elastic net per feature", func() Learner { return &qpdiff.ElasticNet{PerFeature: true} }, []float64{.05, .02, .1}, false},
-	{"ridge", func() Learner { return &qpdiff.Custom{Objective: ridge()} }, []float64{.1}, false},
-	{"unrolled ridge", func() Learner { return &qpdiff.Unrolled{Objective: ridge(), Steps: 10} }, []float64{.1, .05, .3}, false},
-	{"kernel ridge", func() Learner { return new(kernelRidge) }, []float64{.3}, false},
-	{"logistic", func() Learner { return new(qpdiff.Logistic) }, []float64{2}, false},
-	{"logistic, intercept", func() Learner { return &qpdiff.Logistic{Intercept: qpdiff.UnpenalisedIntercept} }, []float64{2}, false},
-	{"logistic, penalised", func() Learner { return &qpdiff.Logistic{Intercept: qpdiff.PenalisedIntercept} }, []float64{2}, false},
-	{"SVM", func() Learner { return new(qpdiff.SVM) }, []float64{.05, .3}, true},
-	{"learned loss", func() Learner { return new(qpdiff.LearnedLoss) }, []float64{.2, .3, .2, .3, .4}, true},
-	{"kernel SVM", func() Learner { return new(qpdiff.KernelSVM) }, []float64{1.5, .4}, true},
-	{"kernel SVM, bias", func() Learner { return &qpdiff.KernelSVM{Bias: true} }, []float64{1.5, .4}, true},
+	{"elastic net", func() qpdiff.Learner { return new(qpdiff.ElasticNet) }, []float64{.05, .1}, false},
+	{"elastic net per feature", func() qpdiff.Learner { return &qpdiff.ElasticNet{PerFeature: true} }, []float64{.05, .02, .1}, false},
+	{"ridge", func() qpdiff.Learner { return &qpdiff.Custom{Objective: ridge()} }, []float64{.1}, false},
+	{"unrolled ridge", func() qpdiff.Learner { return &qpdiff.Unrolled{Objective: ridge(), Steps: 10} }, []float64{.1, .05, .3}, false},
+	{"kernel ridge", func() qpdiff.Learner { return new(kernelRidge) }, []float64{.3}, false},
+	{"logistic", func() qpdiff.Learner { return new(qpdiff.Logistic) }, []float64{2}, false},
+	{"logistic, intercept", func() qpdiff.Learner { return &qpdiff.Logistic{Intercept: qpdiff.UnpenalisedIntercept} }, []float64{2}, false},
+	{"logistic, penalised", func() qpdiff.Learner { return &qpdiff.Logistic{Intercept: qpdiff.PenalisedIntercept} }, []float64{2}, false},
+	{"SVM", func() qpdiff.Learner { return new(qpdiff.SVM) }, []float64{.05, .3}, true},
+	{"learned loss", func() qpdiff.Learner { return new(qpdiff.LearnedLoss) }, []float64{.2, .3, .2, .3, .4}, true},
+	{"kernel SVM", func() qpdiff.Learner { return new(qpdiff.KernelSVM) }, []float64{1.5, .4}, true},
+	{"kernel SVM, bias", func() qpdiff.Learner { return &qpdiff.KernelSVM{Bias: true} }, []float64{1.5, .4}, true},
 }
 
 var configLosses = []Loss{SquaredError{}, SoftMargin{}, Hinge{}, TruncatedQuadratic{}, Exponential{}}

@@ -42,7 +42,7 @@ type Config struct {
 	Splits []Split
 	// Learner returns a new learner, never the same one again. New calls it once
 	// more than there are splits, and each call of [CV.Final] once.
-	Learner func() Learner
+	Learner func() qpdiff.Learner
 	Loss    Loss
 	// Features maps the rows of Data.X to what the learner sees. Its parameters
 	// follow the learner's hyperparameters in α. Nil: the features are Data.X.
@@ -60,7 +60,7 @@ type Config struct {
 	// Generalised selects what the gradient is where it does not exist, at kinks
 	// of the learner, the loss or the feature map. False: an error that matches
 	// qpdiff.ErrNotDifferentiable. True: the chain rule with one element of the
-	// generalised derivative at each kink; see [CV.Generalised], [KinkedLearner],
+	// generalised derivative at each kink; see [CV.Generalised], [qpdiff.KinkedLearner],
 	// [KinkedLoss] and [KinkedMap].
 	Generalised bool
 	// Workers bounds the goroutines that share the splits. Zero: GOMAXPROCS.
@@ -80,8 +80,8 @@ type CV struct {
 	hyper    int
 	folds    []fold
 	// full learns from all examples where the learners of the splits are
-	// [LeaveOuter]s and see the features as they are; otherwise it is nil.
-	full      LeaveOuter
+	// [qpdiff.SubsetLearner]s and see the features as they are; otherwise it is nil.
+	full      qpdiff.SubsetLearner
 	fullTheta []float64
 	// Cotangents of the N×m features at the last gradient, as rows trained on,
 	// as rows validated on, and in all. Only with a feature map.
@@ -109,7 +109,8 @@ type CV struct {
 type fold struct {
 	split       Split
 	out         []int // the examples that are not in split.Train, with cv.full
-	learner     Learner
+	learner     qpdiff.Learner
+	work        qpdiff.Workspace
 	norm        normaliser
 	train       qpdiff.Data // normalised rows, labels less the intercept
 	val         []float64   // normalised rows, row-major
@@ -178,7 +179,7 @@ func New(c Config) (*CV, error) {
 		return nil, badArg("Config.Hyper", qpdiff.ErrShape, "give one value per hyperparameter of the learner",
 			"has %d entries where the learner has %d hyperparameters", len(c.Hyper), hyper)
 	}
-	if l, ok := first.(LeaveOuter); ok && !c.Standardise && c.Intercept == NoIntercept {
+	if l, ok := first.(qpdiff.SubsetLearner); ok && !c.Standardise && c.Intercept == NoIntercept {
 		cv.full, cv.fullTheta = l, make([]float64, theta)
 	}
 	cv.folds = make([]fold, len(c.Splits))
@@ -224,12 +225,12 @@ func New(c Config) (*CV, error) {
 func (c *Config) learned() bool { return c.Features != nil && c.Features.NumParams() > 0 }
 
 // newLearner returns a new learner that treats kinks as c says.
-func (c *Config) newLearner() (Learner, error) {
+func (c *Config) newLearner() (qpdiff.Learner, error) {
 	l := c.Learner()
 	if l == nil {
 		return nil, badArg("Config.Learner", qpdiff.ErrShape, "give a function that returns a new learner", "returned nil")
 	}
-	if k, ok := l.(KinkedLearner); ok && c.Generalised {
+	if k, ok := l.(qpdiff.KinkedLearner); ok && c.Generalised {
 		k.SetGeneralised(true)
 	}
 	return l, nil
@@ -402,16 +403,16 @@ func (cv *CV) gradient(grad []float64, k float64) error {
 // parted reports whether the feature map's parameters move training rows of f
 // apart that the learner's derivative holds equal.
 func (cv *CV) parted(f *fold) bool {
-	l, ok := f.learner.(TiedLearner)
+	l, ok := f.learner.(qpdiff.TiedLearner)
 	if !ok || !cv.c.learned() {
 		return false
 	}
 	cv.ties.fold, cv.ties.found = f, false
-	l.Ties(cv.ties.visit)
+	l.Ties(&f.work, cv.ties.visit)
 	return cv.ties.found
 }
 
-// visitTie is what parted asks [TiedLearner] to call. The derivatives of dᵀφ are
+// visitTie is what parted asks [qpdiff.TiedLearner] to call. The derivatives of dᵀφ are
 // taken one example at a time and compared: their difference, taken at once, would
 // have the rounding of both.
 func (cv *CV) visitTie(i, k int, sign float64, d []float64) (more bool) {
@@ -500,7 +501,7 @@ func (cv *CV) evalFold(j int) error {
 	f := &cv.folds[j]
 	if cv.full != nil {
 		gather(f.val, cv.run.x, f.split.Val)
-		if err := f.learner.(LeaveOuter).LoadWithout(cv.full, f.out); err != nil {
+		if err := f.learner.(qpdiff.SubsetLearner).LoadSubset(cv.full, f.out); err != nil {
 			return &SplitError{j, err}
 		}
 	} else if cv.c.Features != nil {
@@ -540,7 +541,7 @@ func (f *fold) eval(c *Config, hyper []float64, gradient bool) error {
 		clear(f.dval)
 	}
 	if err := f.backward(); err != nil {
-		if _, ok := f.learner.(KinkedLearner); c.Generalised && !ok && errors.Is(err, qpdiff.ErrNotDifferentiable) {
+		if _, ok := f.learner.(qpdiff.KinkedLearner); c.Generalised && !ok && errors.Is(err, qpdiff.ErrNotDifferentiable) {
 			return fmt.Errorf("%w (the learner %T has no method SetGeneralised)", err, f.learner)
 		}
 		return err
@@ -589,9 +590,9 @@ func (f *fold) judge(c *Config, gradient bool) error {
 }
 
 // size returns the size of the terms that prediction p of validation row i is a
-// sum of. Those of a Decider are not known; the prediction stands for them.
+// sum of. Those of a qpdiff.Predictor are not known; the prediction stands for them.
 func (f *fold) size(i int, p float64) float64 {
-	if _, ok := f.learner.(Decider); ok {
+	if _, ok := f.learner.(qpdiff.Predictor); ok {
 		return math.Abs(p)
 	}
 	_, m := f.train.X.Dims()
@@ -607,8 +608,8 @@ func (f *fold) size(i int, p float64) float64 {
 
 // predict writes the predictions of the validation rows to dprediction.
 func (f *fold) predict() error {
-	if d, ok := f.learner.(Decider); ok {
-		if err := d.Decide(f.dprediction, f.valX); err != nil {
+	if d, ok := f.learner.(qpdiff.Predictor); ok {
+		if err := d.Predict(&f.work, f.dprediction, f.valX); err != nil {
 			return err
 		}
 		for i := range f.dprediction {
@@ -628,8 +629,8 @@ func (f *fold) predict() error {
 // backward adds the cotangents of hyperparameters and normalised features, from
 // those of the predictions.
 func (f *fold) backward() error {
-	if d, ok := f.learner.(Decider); ok {
-		return d.DecideVJP(&f.grad, f.dvalX, f.valX, f.dprediction)
+	if d, ok := f.learner.(qpdiff.Predictor); ok {
+		return d.PredictVJP(&f.work, &f.grad, f.dvalX, f.valX, f.dprediction)
 	}
 	_, m := f.train.X.Dims()
 	clear(f.dtheta)
@@ -646,7 +647,7 @@ func (f *fold) backward() error {
 			}
 		}
 	}
-	return f.learner.VJP(&f.grad, f.dtheta)
+	return f.learner.VJP(&f.work, &f.grad, f.dtheta)
 }
 
 // gatherCotangents sums the splits' cotangents of the features, in the order
@@ -672,7 +673,7 @@ func (cv *CV) gatherCotangents() {
 // loss through the fitted θ, and of the features as rows that the splits
 // validate on, which reach it directly through the predictions. Their sum is
 // the whole cotangent, which for rows of equal features may hold only along moves
-// that keep them equal: see [TiedLearner]. They are nil without a feature map, and
+// that keep them equal: see [qpdiff.TiedLearner]. They are nil without a feature map, and
 // valid until the next call of Eval.
 func (cv *CV) FeatureCotangents() (asTraining, asValidation *mat.Dense) {
 	return cv.asTraining, cv.asValidation

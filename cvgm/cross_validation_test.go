@@ -36,7 +36,7 @@ func elasticNetCV(t testing.TB, seed uint64, k int, change func(*Config)) *CV {
 		t.Fatal(err)
 	}
 	c := Config{Data: d, Splits: splits, Loss: SquaredError{}, Standardise: true, Intercept: ExactIntercept,
-		Learner: func() Learner { return new(qpdiff.ElasticNet) }}
+		Learner: func() qpdiff.Learner { return new(qpdiff.ElasticNet) }}
 	if change != nil {
 		change(&c)
 	}
@@ -123,7 +123,7 @@ func TestExactInterceptIsOptimal(t *testing.T) {
 		t.Fatal(err)
 	}
 	cv, err := New(Config{Data: d, Splits: splits, Loss: SquaredError{}, Intercept: ExactIntercept,
-		Learner: func() Learner { return new(qpdiff.ElasticNet) }})
+		Learner: func() qpdiff.Learner { return new(qpdiff.ElasticNet) }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -254,8 +254,8 @@ func TestNewRefusesBadConfigs(t *testing.T) {
 		"index below zero": {func(c *Config) { c.Splits[1] = Split{[]int{0, 2}, []int{-1}} }, qpdiff.ErrDomain, 1},
 		"index twice":      {func(c *Config) { c.Splits[3] = Split{[]int{0, 1}, []int{1}} }, qpdiff.ErrDomain, 3},
 		"empty part":       {func(c *Config) { c.Splits[0] = Split{[]int{0, 1}, nil} }, qpdiff.ErrShape, 0},
-		"learner twice":    {func(c *Config) { l := new(qpdiff.ElasticNet); c.Learner = func() Learner { return l } }, qpdiff.ErrDomain, -1},
-		"nil learner":      {func(c *Config) { c.Learner = func() Learner { return nil } }, qpdiff.ErrShape, -1},
+		"learner twice":    {func(c *Config) { l := new(qpdiff.ElasticNet); c.Learner = func() qpdiff.Learner { return l } }, qpdiff.ErrDomain, -1},
+		"nil learner":      {func(c *Config) { c.Learner = func() qpdiff.Learner { return nil } }, qpdiff.ErrShape, -1},
 		"intercept":        {func(c *Config) { c.Intercept = 3 }, qpdiff.ErrDomain, -1},
 		"no features":      {func(c *Config) { c.Features = &LinearMap{In: 10} }, qpdiff.ErrShape, -1},
 		"intercept that depends on the map": {func(c *Config) {
@@ -264,7 +264,7 @@ func TestNewRefusesBadConfigs(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			config := Config{Data: regression(1, 30, 10), Loss: SquaredError{}, Standardise: true,
-				Learner: func() Learner { return new(qpdiff.ElasticNet) }}
+				Learner: func() qpdiff.Learner { return new(qpdiff.ElasticNet) }}
 			config.Splits, _ = RandomSplits(synth.NewStream(1, "splits"), 30, 5, .9)
 			c.change(&config)
 			_, err := New(config)
@@ -351,7 +351,7 @@ func FuzzEval(f *testing.F) {
 			return
 		}
 		cv, err := New(Config{Data: regression(seed, 12, 4), Splits: splits, Loss: SquaredError{}, Intercept: ExactIntercept,
-			Learner: func() Learner { return new(qpdiff.ElasticNet) }})
+			Learner: func() qpdiff.Learner { return new(qpdiff.ElasticNet) }})
 		if err != nil {
 			return
 		}

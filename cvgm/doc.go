@@ -6,7 +6,7 @@
 //
 // The way through the package is the way of the data. A [Split] divides the
 // examples into training and validation rows ([RandomSplits], [KFold], …). A
-// [CV], made from a [Config] by [New], fits a [Learner] to every split and
+// [CV], made from a [Config] by [New], fits a [qpdiff.Learner] to every split and
 // returns the validation loss with its exact gradient in the hyperparameters
 // α. A [Searcher] walks α downhill, or over a grid, one [Step] at a time. The
 // [Model] of [CV.Final] is the learner fitted to all data at the α found.

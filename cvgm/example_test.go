@@ -34,7 +34,7 @@ func elasticNet(d qpdiff.Data) *cvgm.CV {
 	cv, err := cvgm.New(cvgm.Config{
 		Data:        d,
 		Splits:      splits,
-		Learner:     func() cvgm.Learner { return new(qpdiff.ElasticNet) },
+		Learner:     func() qpdiff.Learner { return new(qpdiff.ElasticNet) },
 		Loss:        cvgm.SquaredError{},
 		Standardise: true,
 		Intercept:   cvgm.ExactIntercept,
@@ -97,7 +97,7 @@ func ExampleCV_Generalised() {
 	cv, err := cvgm.New(cvgm.Config{
 		Data:        qpdiff.Data{X: mat.NewDense(4, 1, []float64{1, 2, 2, 1}), Y: []float64{1, 3, 1, 2}},
 		Splits:      splits,
-		Learner:     func() cvgm.Learner { return new(qpdiff.ElasticNet) },
+		Learner:     func() qpdiff.Learner { return new(qpdiff.ElasticNet) },
 		Loss:        cvgm.SquaredError{},
 		Generalised: true,
 	})
@@ -148,7 +148,7 @@ func ExampleIntercept() {
 	for _, intercept := range []cvgm.Intercept{cvgm.NoIntercept, cvgm.LeastSquaresIntercept, cvgm.ExactIntercept} {
 		splits, _ := cvgm.LeaveOneOut(len(d.Y))
 		cv, err := cvgm.New(cvgm.Config{Data: d, Splits: splits, Loss: cvgm.SquaredError{}, Intercept: intercept,
-			Learner: func() cvgm.Learner { return new(qpdiff.ElasticNet) }})
+			Learner: func() qpdiff.Learner { return new(qpdiff.ElasticNet) }})
 		if err != nil {
 			panic(err)
 		}
@@ -261,7 +261,7 @@ func ExampleSplitError() {
 	splits, _ := cvgm.KFold(synth.NewStream(1, "example splits"), 30, 5)
 	splits[3].Val = []int{30}
 	_, err := cvgm.New(cvgm.Config{Data: line(), Splits: splits, Loss: cvgm.SquaredError{}, Standardise: true,
-		Learner: func() cvgm.Learner { return new(qpdiff.ElasticNet) }})
+		Learner: func() qpdiff.Learner { return new(qpdiff.ElasticNet) }})
 	fmt.Println(err)
 	// Output: split 3: Split holds index 30 for N = 30 examples (outside its domain): use indices from 0 to N-1
 }

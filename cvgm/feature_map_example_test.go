@@ -51,7 +51,7 @@ func ExampleFeatureMap() {
 	}
 	cv, err := cvgm.New(cvgm.Config{
 		Data: qpdiff.Data(d), Splits: splits, Loss: cvgm.SoftMargin{}, Features: new(bump), Hyper: []float64{10},
-		Learner: func() cvgm.Learner { return &qpdiff.Logistic{Intercept: qpdiff.UnpenalisedIntercept} },
+		Learner: func() qpdiff.Learner { return &qpdiff.Logistic{Intercept: qpdiff.UnpenalisedIntercept} },
 	})
 	if err != nil {
 		panic(err)
@@ -98,14 +98,14 @@ func ExampleLinearMap() {
 	// Output: [3 2]
 }
 
-// Logistic regression is a LeaveOuter: it fits what is left of a data set from
+// Logistic regression is a SubsetLearner: it fits what is left of a data set from
 // the fit to all of it.
-func ExampleLeaveOuter() {
+func ExampleSubsetLearner() {
 	d, err := synth.MakeRings(synth.NewStream(1, "rings"), 60, synth.Rings{})
 	if err != nil {
 		panic(err)
 	}
-	var full, part cvgm.LeaveOuter = new(qpdiff.Logistic), new(qpdiff.Logistic)
+	var full, part qpdiff.SubsetLearner = new(qpdiff.Logistic), new(qpdiff.Logistic)
 	theta, hyper := make([]float64, 2), []float64{10}
 	if err := full.Load(qpdiff.Data(d)); err != nil {
 		panic(err)
@@ -114,7 +114,7 @@ func ExampleLeaveOuter() {
 		panic(err)
 	}
 	fmt.Printf("%.3f\n", theta)
-	if err := part.LoadWithout(full, []int{3, 41, 59}); err != nil {
+	if err := part.LoadSubset(full, []int{3, 41, 59}); err != nil {
 		panic(err)
 	}
 	if err := part.Fit(theta, hyper); err != nil {

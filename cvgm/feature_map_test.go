@@ -214,7 +214,7 @@ func TestLearnedKernelGradient(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			cv, err := New(Config{Data: d, Splits: splits, Loss: SoftMargin{}, Features: f, Hyper: []float64{10},
-				Learner: func() Learner { return &qpdiff.Logistic{Intercept: qpdiff.UnpenalisedIntercept} }})
+				Learner: func() qpdiff.Learner { return &qpdiff.Logistic{Intercept: qpdiff.UnpenalisedIntercept} }})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -242,7 +242,7 @@ func TestLeavingOutAgreesWithCopying(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := Config{Data: d, Splits: splits, Loss: SoftMargin{},
-				Learner: func() Learner { return &qpdiff.Logistic{Intercept: qpdiff.UnpenalisedIntercept} }}
+				Learner: func() qpdiff.Learner { return &qpdiff.Logistic{Intercept: qpdiff.UnpenalisedIntercept} }}
 			change(&c)
 			fast, err := New(c)
 			if err != nil {
@@ -251,9 +251,9 @@ func TestLeavingOutAgreesWithCopying(t *testing.T) {
 			if fast.full == nil {
 				t.Fatal("the splits copy their rows")
 			}
-			type copying struct{ Learner } // hides LoadWithout
+			type copying struct{ qpdiff.Learner } // hides LoadSubset
 			leaveOuter := c.Learner
-			c.Learner = func() Learner { return copying{leaveOuter()} }
+			c.Learner = func() qpdiff.Learner { return copying{leaveOuter()} }
 			slow, err := New(c)
 			if err != nil {
 				t.Fatal(err)

@@ -13,7 +13,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// stub is a Learner with one hyperparameter whose fit and derivatives are given.
+// stub is a qpdiff.Learner with one hyperparameter whose fit and derivatives are given.
 type stub struct {
 	theta []float64
 	hyper float64  // derivative with respect to the hyperparameter
@@ -24,7 +24,7 @@ func (s *stub) Dims(n int) (theta, hyper int)    { return len(s.theta), 1 }
 func (s *stub) Load(d qpdiff.Data) error         { return d.Check() }
 func (s *stub) Fit(theta, hyper []float64) error { copy(theta, s.theta); return nil }
 func (s *stub) Reset()                           {}
-func (s *stub) VJP(g *qpdiff.Grad, _ []float64) error {
+func (s *stub) VJP(w *qpdiff.Workspace, g *qpdiff.Grad, _ []float64) error {
 	if g.Hyper != nil {
 		g.Hyper[0] += s.hyper
 	}
@@ -68,7 +68,7 @@ func TestCVRefusesWhatIsNotFinite(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			config := one()
-			config.Learner = func() Learner { l := c.learner; return &l }
+			config.Learner = func() qpdiff.Learner { l := c.learner; return &l }
 			if c.change != nil {
 				c.change(config)
 			}
@@ -98,7 +98,7 @@ func TestCVRefusesWhatIsNotFinite(t *testing.T) {
 
 func TestAlphaMustBeFinite(t *testing.T) {
 	cv, err := New(Config{Data: qpdiff.Data{X: mat.NewDense(2, 1, []float64{1, 2}), Y: []float64{1, 2}}, Splits: []Split{{[]int{0}, []int{1}}},
-		Loss: SquaredError{}, Learner: func() Learner { return &stub{theta: []float64{1}} }})
+		Loss: SquaredError{}, Learner: func() qpdiff.Learner { return &stub{theta: []float64{1}} }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,7 +130,7 @@ func TestNormaliserRefusesOverflow(t *testing.T) {
 		}, "has the intercept"},
 	} {
 		config := Config{Data: qpdiff.Data{X: mat.NewDense(4, 1, c.x), Y: c.y}, Loss: SquaredError{}, Splits: []Split{{[]int{0, 1, 3}, []int{2}}},
-			Learner: func() Learner { return &stub{theta: []float64{1}} }}
+			Learner: func() qpdiff.Learner { return &stub{theta: []float64{1}} }}
 		c.change(&config)
 		if _, err := New(config); !errors.Is(err, qpdiff.ErrNotFinite) || !strings.Contains(err.Error(), c.part) {
 			t.Errorf("%s: error %v lacks %q", name, err, c.part)
@@ -225,7 +225,7 @@ func TestModelRefusesWhatIsNotFinite(t *testing.T) {
 	}
 	// Final checks the model that it returns.
 	cv, err := New(Config{Data: qpdiff.Data{X: mat.NewDense(2, 1, []float64{1, 2}), Y: []float64{1, 2}}, Splits: []Split{{[]int{0}, []int{1}}},
-		Loss: SquaredError{}, Learner: func() Learner { return &stub{theta: []float64{nan}} }})
+		Loss: SquaredError{}, Learner: func() qpdiff.Learner { return &stub{theta: []float64{nan}} }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -242,7 +242,7 @@ func TestResetForgetsTheFullLearner(t *testing.T) {
 	}
 	fresh := func() *CV {
 		cv, err := New(Config{Data: ringsData(t, 60), Splits: splits, Loss: SoftMargin{},
-			Learner: func() Learner { return &qpdiff.Logistic{Intercept: qpdiff.UnpenalisedIntercept} }})
+			Learner: func() qpdiff.Learner { return &qpdiff.Logistic{Intercept: qpdiff.UnpenalisedIntercept} }})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -82,21 +82,21 @@ func drawSplits(in *hostile.Input, n int) []cvgm.Split {
 }
 
 // drawLearner draws a way to make a learner, and whether its labels are ±1.
-func drawLearner(in *hostile.Input) (make func() cvgm.Learner, classes bool) {
+func drawLearner(in *hostile.Input) (make func() qpdiff.Learner, classes bool) {
 	generalised, b := in.IntN(4) == 0, in.IntN(2) == 0
 	switch in.IntN(9) {
 	case 0, 1:
-		return func() cvgm.Learner { return &qpdiff.SVM{Generalised: generalised} }, true
+		return func() qpdiff.Learner { return &qpdiff.SVM{Generalised: generalised} }, true
 	case 2:
-		return func() cvgm.Learner { return &qpdiff.LearnedLoss{Generalised: generalised} }, true
+		return func() qpdiff.Learner { return &qpdiff.LearnedLoss{Generalised: generalised} }, true
 	case 3, 4:
 		i := qpdiff.Intercept(in.IntN(3))
-		return func() cvgm.Learner { return &qpdiff.Logistic{Intercept: i} }, true
+		return func() qpdiff.Learner { return &qpdiff.Logistic{Intercept: i} }, true
 	case 5:
 		kernel := []qpdiff.Kernel{nil, qpdiff.RBF{}, qpdiff.Polynomial{}, qpdiff.Polynomial{Degree: 1}}[in.IntN(4)]
-		return func() cvgm.Learner { return &qpdiff.KernelSVM{Kernel: kernel, Bias: b, Generalised: generalised} }, true
+		return func() qpdiff.Learner { return &qpdiff.KernelSVM{Kernel: kernel, Bias: b, Generalised: generalised} }, true
 	}
-	return func() cvgm.Learner { return &qpdiff.ElasticNet{PerFeature: b, Generalised: generalised} }, false
+	return func() qpdiff.Learner { return &qpdiff.ElasticNet{PerFeature: b, Generalised: generalised} }, false
 }
 
 func drawFeatures(in *hostile.Input, cols int) cvgm.FeatureMap {

@@ -20,7 +20,7 @@ func atKink(t *testing.T, change func(*Config)) *CV {
 	t.Helper()
 	c := Config{Data: qpdiff.Data{X: mat.NewDense(4, 1, []float64{1, 1, 2, 2}), Y: []float64{2, 2, 8, 8}},
 		Splits: []Split{{[]int{0}, []int{1}}, {[]int{2}, []int{3}}}, Loss: SquaredError{},
-		Learner: func() Learner { return new(qpdiff.ElasticNet) }}
+		Learner: func() qpdiff.Learner { return new(qpdiff.ElasticNet) }}
 	if change != nil {
 		change(&c)
 	}
@@ -71,15 +71,15 @@ func TestGeneralisedGradient(t *testing.T) {
 	}
 
 	// The learner's own setting answers too, and is reported.
-	cv = atKink(t, func(c *Config) { c.Learner = func() Learner { return &qpdiff.ElasticNet{Generalised: true} } })
+	cv = atKink(t, func(c *Config) { c.Learner = func() qpdiff.Learner { return &qpdiff.ElasticNet{Generalised: true} } })
 	eval(grad, kink, true)
 }
 
 // A learner without SetGeneralised fails at its kinks, and the error names it.
 func TestGeneralisedNamesLearnersThatCannot(t *testing.T) {
-	type plain struct{ Learner } // hides SetGeneralised
+	type plain struct{ qpdiff.Learner } // hides SetGeneralised
 	cv := atKink(t, func(c *Config) {
-		c.Generalised, c.Learner = true, func() Learner { return plain{new(qpdiff.ElasticNet)} }
+		c.Generalised, c.Learner = true, func() qpdiff.Learner { return plain{new(qpdiff.ElasticNet)} }
 	})
 	grad := make([]float64, 2)
 	_, err := cv.Eval(grad, []float64{2, 1})
@@ -197,10 +197,10 @@ func TestSearchesPassKinks(t *testing.T) {
 		for seed := range uint64(40) {
 			for _, generalised := range []bool{false, true} {
 				c := Config{Loss: SquaredError{}, Standardise: true, Intercept: ExactIntercept, Generalised: generalised,
-					Data: regression(seed, 16, 4), Learner: func() Learner { return new(qpdiff.ElasticNet) }}
+					Data: regression(seed, 16, 4), Learner: func() qpdiff.Learner { return new(qpdiff.ElasticNet) }}
 				if seed >= 20 {
 					c.Loss, c.Intercept = SoftMargin{}, NoIntercept
-					c.Data, c.Learner = signs(c.Data), func() Learner { return new(qpdiff.SVM) }
+					c.Data, c.Learner = signs(c.Data), func() qpdiff.Learner { return new(qpdiff.SVM) }
 				}
 				var err error
 				if c.Splits, err = KFold(synth.NewStream(seed, "splits"), 16, 2); err != nil {

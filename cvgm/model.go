@@ -17,8 +17,8 @@ type Model struct {
 	Intercept float64   // the constant of Config.Intercept; 0 with NoIntercept
 	Mean, Dev []float64 // features are (φ(x) − Mean)/Dev
 	Features  FeatureMap
-	Params    []float64 // of the feature map
-	Decider   Decider   // predicts in place of θᵀx; nil for a linear learner
+	Params    []float64        // of the feature map
+	Predictor qpdiff.Predictor // predicts in place of θᵀx; nil for a linear learner
 }
 
 // Final fits a new learner to all examples at α, with features normalised and
@@ -56,7 +56,7 @@ func (cv *CV) Final(alpha []float64) (*Model, error) {
 		return nil, err
 	}
 	m.Theta, m.Intercept, m.Mean, m.Dev = f.theta, f.intercept, f.norm.mean, f.norm.dev
-	m.Decider, _ = f.learner.(Decider)
+	m.Predictor, _ = f.learner.(qpdiff.Predictor)
 	if err := m.check(); err != nil {
 		return nil, err
 	}
@@ -74,7 +74,7 @@ func (m *Model) check() error {
 	if len(m.Dev) != n {
 		return badArg("Model.Mean", qpdiff.ErrShape, together, "has %d entries where Dev has %d", n, len(m.Dev))
 	}
-	if m.Decider == nil && (len(m.Theta) < n || len(m.Theta) > n+1) {
+	if m.Predictor == nil && (len(m.Theta) < n || len(m.Theta) > n+1) {
 		return badArg("Model.Theta", qpdiff.ErrShape, together, "has %d entries for %d features", len(m.Theta), n)
 	}
 	if m.Features == nil && len(m.Params) > 0 {
@@ -133,8 +133,8 @@ func (m *Model) Predict(dst []float64, x *mat.Dense) error {
 		copy(scaled.RawRowView(i), raw.Data[i*raw.Stride:])
 		row.apply(scaled.RawRowView(i))
 	}
-	if m.Decider != nil {
-		if err := m.Decider.Decide(dst, scaled); err != nil {
+	if m.Predictor != nil {
+		if err := m.Predictor.Predict(nil, dst, scaled); err != nil {
 			return err
 		}
 		for i := range dst {

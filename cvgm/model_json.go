@@ -45,8 +45,8 @@ var modelKeys = map[string]map[string]bool{
 // data, are refused, and so is a model whose parts do not fit together or are
 // not finite.
 func (m Model) MarshalJSON() ([]byte, error) {
-	if m.Decider != nil {
-		return nil, fmt.Errorf("cvgm: a model of %T cannot be written as JSON: its prediction needs the training data; save those and fit again", m.Decider)
+	if m.Predictor != nil {
+		return nil, fmt.Errorf("cvgm: a model of %T cannot be written as JSON: its prediction needs the training data; save those and fit again", m.Predictor)
 	}
 	out := modelJSON{Format: modelFormat, Hyper: m.Hyper, Theta: m.Theta, Intercept: m.Intercept, Mean: m.Mean, Dev: m.Dev, Params: m.Params}
 	if out.Hyper == nil {

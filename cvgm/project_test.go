@@ -79,7 +79,7 @@ func TestSimplexIsOptimal(t *testing.T) {
 // The losses of the supplement's last experiment that there could have been:
 // projected gradient over the simplex lowers the CV loss.
 func TestLearnedLossIsLearned(t *testing.T) {
-	cv := classifierCV(t, 4, 12, func() Learner { return new(qpdiff.LearnedLoss) }, func(c *Config) { c.Standardise = true })
+	cv := classifierCV(t, 4, 12, func() qpdiff.Learner { return new(qpdiff.LearnedLoss) }, func(c *Config) { c.Standardise = true })
 	x := []float64{.4, .2, .2, .2, .1}
 	checkGradient(t, cv.Eval, x, 1e-6, 1e-7)
 	p := Problem{Objective: cv.Eval, Project: func(x []float64) { Simplex(x[:4]); x[4] = max(x[4], 1e-3) }}

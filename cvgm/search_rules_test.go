@@ -310,8 +310,8 @@ func TestSearchesSurviveKinksOfTheCVLoss(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, c := range []Config{
-			{Data: qpdiff.Data{X: x, Y: y}, Loss: SquaredError{}, Learner: func() Learner { return new(qpdiff.ElasticNet) }},
-			{Data: qpdiff.Data{X: x, Y: class}, Loss: SoftMargin{}, Learner: func() Learner { return new(qpdiff.SVM) }},
+			{Data: qpdiff.Data{X: x, Y: y}, Loss: SquaredError{}, Learner: func() qpdiff.Learner { return new(qpdiff.ElasticNet) }},
+			{Data: qpdiff.Data{X: x, Y: class}, Loss: SoftMargin{}, Learner: func() qpdiff.Learner { return new(qpdiff.SVM) }},
 		} {
 			c.Splits, c.Generalised = splits, true
 			cv, err := New(c)

@@ -247,18 +247,18 @@ func TestSearchesOverCVLossesAreIndependentOfUnits(t *testing.T) {
 	const n, m = 40, 5
 	for _, c := range []struct {
 		name    string
-		learner func() Learner
+		learner func() qpdiff.Learner
 		loss    Loss
 		classes bool
 		x0      []float64
 		factors func(a, b float64) []float64 // of the hyperparameters
 	}{
-		{"elastic net", func() Learner { return new(qpdiff.ElasticNet) }, SquaredError{}, false, []float64{.1, .1}, func(a, b float64) []float64 { return []float64{a * b, a * a} }},
-		{"ridge", func() Learner { return &qpdiff.ElasticNet{PerFeature: true} }, SquaredError{}, false, []float64{.1, .1, .1, .1, .1},
+		{"elastic net", func() qpdiff.Learner { return new(qpdiff.ElasticNet) }, SquaredError{}, false, []float64{.1, .1}, func(a, b float64) []float64 { return []float64{a * b, a * a} }},
+		{"ridge", func() qpdiff.Learner { return &qpdiff.ElasticNet{PerFeature: true} }, SquaredError{}, false, []float64{.1, .1, .1, .1, .1},
 			func(a, b float64) []float64 { return []float64{a * a, a * a, a * a, a * a, a * a} }},
-		{"SVM", func() Learner { return new(qpdiff.SVM) }, SoftMargin{}, true, []float64{.1, .1}, func(a, b float64) []float64 { return []float64{a, a * a} }},
-		{"logistic", func() Learner { return new(qpdiff.Logistic) }, SoftMargin{}, true, []float64{1}, func(a, b float64) []float64 { return []float64{1 / (a * a)} }},
-		{"RBF kernel", func() Learner { return &qpdiff.KernelSVM{Kernel: qpdiff.RBF{}} }, SoftMargin{}, true, []float64{1, .2}, func(a, b float64) []float64 { return []float64{1, 1 / (a * a)} }},
+		{"SVM", func() qpdiff.Learner { return new(qpdiff.SVM) }, SoftMargin{}, true, []float64{.1, .1}, func(a, b float64) []float64 { return []float64{a, a * a} }},
+		{"logistic", func() qpdiff.Learner { return new(qpdiff.Logistic) }, SoftMargin{}, true, []float64{1}, func(a, b float64) []float64 { return []float64{1 / (a * a)} }},
+		{"RBF kernel", func() qpdiff.Learner { return &qpdiff.KernelSVM{Kernel: qpdiff.RBF{}} }, SoftMargin{}, true, []float64{1, .2}, func(a, b float64) []float64 { return []float64{1, 1 / (a * a)} }},
 	} {
 		src := synth.NewStream(1, "units of a CV loss: "+c.name)
 		x, y := mat.NewDense(n, m, nil), make([]float64, n)
@@ -350,7 +350,7 @@ func TestSearchOverAnElasticNetDoesNotStopEarlyInOtherUnits(t *testing.T) {
 		for i, v := range y {
 			labels[i] = v * unit
 		}
-		cv, err := New(Config{Data: qpdiff.Data{X: x, Y: labels}, Splits: splits, Loss: SquaredError{}, Generalised: true, Learner: func() Learner { return new(qpdiff.ElasticNet) }})
+		cv, err := New(Config{Data: qpdiff.Data{X: x, Y: labels}, Splits: splits, Loss: SquaredError{}, Generalised: true, Learner: func() qpdiff.Learner { return new(qpdiff.ElasticNet) }})
 		if err != nil {
 			t.Fatal(err)
 		}

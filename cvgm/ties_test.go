@@ -49,7 +49,7 @@ func (l *outerSVM) Load(d qpdiff.Data) error {
 	return l.SVM.Load(d)
 }
 
-func (l *outerSVM) LoadWithout(full any, out []int) error {
+func (l *outerSVM) LoadSubset(full qpdiff.Learner, out []int) error {
 	all := full.(*outerSVM).data
 	rows, n := all.X.Dims()
 	l.kept = complement(out, rows)
@@ -61,16 +61,16 @@ func (l *outerSVM) LoadWithout(full any, out []int) error {
 	return l.SVM.Load(d)
 }
 
-func (l *outerSVM) VJP(g *qpdiff.Grad, dtheta []float64) error {
+func (l *outerSVM) VJP(w *qpdiff.Workspace, g *qpdiff.Grad, dtheta []float64) error {
 	_, n := g.X.Dims()
 	own := qpdiff.Grad{Hyper: g.Hyper, X: mat.NewDense(len(l.kept), n, nil)}
-	err := l.SVM.VJP(&own, dtheta)
+	err := l.SVM.VJP(nil, &own, dtheta)
 	scatterAdd(g.X, own.X.RawMatrix().Data, l.kept, 1)
 	return err
 }
 
-func (l *outerSVM) Ties(visit func(i, k int, sign float64, d []float64) bool) {
-	l.SVM.Ties(func(i, k int, sign float64, d []float64) bool { return visit(l.kept[i], l.kept[k], sign, d) })
+func (l *outerSVM) Ties(w *qpdiff.Workspace, visit func(i, k int, sign float64, d []float64) bool) {
+	l.SVM.Ties(nil, func(i, k int, sign float64, d []float64) bool { return visit(l.kept[i], l.kept[k], sign, d) })
 }
 
 // tieCase is a CV of one split whose feature map gives training rows the same
@@ -87,7 +87,7 @@ type tieCase struct {
 func (c tieCase) cv(t *testing.T, generalised bool) *CV {
 	t.Helper()
 	k := Config{Data: qpdiff.Data{X: mat.NewDense(len(c.y), len(c.x)/len(c.y), c.x), Y: c.y}, Loss: SoftMargin{}, Generalised: generalised,
-		Learner: func() Learner { return new(qpdiff.SVM) }, Features: &LinearMap{In: 2, Out: 1}}
+		Learner: func() qpdiff.Learner { return new(qpdiff.SVM) }, Features: &LinearMap{In: 2, Out: 1}}
 	k.Splits = []Split{{c.train, complement(c.train, len(c.y))}}
 	c.change(&k)
 	cv, err := New(k)
@@ -121,9 +121,9 @@ func oneSided(t *testing.T, f Objective, x, d []float64) (below, above float64) 
 func TestTiesThatTheFeatureMapParts(t *testing.T) {
 	x := []float64{1, 0, 2, 0, -3, -1, 0, 2, 1, 1.5, -1, .3}
 	y := []float64{1, 1, -1, 1, 1, -1}
-	learn := func(l func() Learner) func(*Config) { return func(c *Config) { c.Learner = l } }
+	learn := func(l func() qpdiff.Learner) func(*Config) { return func(c *Config) { c.Learner = l } }
 	kernel := func(k qpdiff.Kernel, bias bool) func(*Config) {
-		return learn(func() Learner { return &qpdiff.KernelSVM{Kernel: k, Bias: bias} })
+		return learn(func() qpdiff.Learner { return &qpdiff.KernelSVM{Kernel: k, Bias: bias} })
 	}
 	train := []int{1, 2, 3}
 	for _, c := range []tieCase{
@@ -132,8 +132,8 @@ func TestTiesThatTheFeatureMapParts(t *testing.T) {
 		{"SVM, bound and free equal", x, y, train, func(*Config) {}, []float64{0, 4. / 3, 1, 1}},
 		{"SVM, opposite rows", []float64{1, 0, 2, 0, -3, -1, 0, -2, 1, 1.5, -1, .3}, []float64{1, 1, -1, -1, 1, -1}, train, func(*Config) {}, []float64{0, 1, 1, 1}},
 		{"SVM, standardised", x, y, []int{0, 1, 2, 3}, func(c *Config) { c.Standardise = true }, []float64{0, .2, 1, 1}},
-		{"SVM that leaves rows out", x, y, train, learn(func() Learner { return new(outerSVM) }), []float64{0, 1, 1, 1}},
-		{"learned loss", x, y, train, learn(func() Learner { return new(qpdiff.LearnedLoss) }), []float64{.8, .05, .05, .1, 1, 1, 1}},
+		{"SVM that leaves rows out", x, y, train, learn(func() qpdiff.Learner { return new(outerSVM) }), []float64{0, 1, 1, 1}},
+		{"learned loss", x, y, train, learn(func() qpdiff.Learner { return new(qpdiff.LearnedLoss) }), []float64{.8, .05, .05, .1, 1, 1, 1}},
 		{"kernel SVM", x, y, train, kernel(nil, false), []float64{2, .1, 1, 1}},
 		{"kernel SVM, both needed", x, y, train, kernel(nil, false), []float64{.7, .1, 1, 1}},
 		{"kernel SVM, linear", x, y, train, kernel(qpdiff.Polynomial{Degree: 1}, false), []float64{2, 1, 0, 1, 1}},
@@ -187,7 +187,7 @@ func TestTiesThatTheFeatureMapKeeps(t *testing.T) {
 	x := []float64{1, 0, 2, 0, -3, -1, 0, 2, 1, 1.5, -1, .3}
 	y := []float64{1, 1, -1, 1, 1, -1}
 	train := []int{1, 2, 3}
-	kernel := func(c *Config) { c.Learner = func() Learner { return new(qpdiff.KernelSVM) } }
+	kernel := func(c *Config) { c.Learner = func() qpdiff.Learner { return new(qpdiff.KernelSVM) } }
 	both := func(a, b func(*Config)) func(*Config) { return func(c *Config) { a(c); b(c) } }
 	network := func(c *Config) { c.Features = &Perceptron{Widths: []int{2, 2, 1}} }
 	// The units are .9 − x₀ − x₁ and 1.5 − 2x₀ − x₁ where these are positive.
@@ -217,7 +217,7 @@ func TestTiesThatTheFeatureMapKeeps(t *testing.T) {
 			if _, err := cv.Eval(grad, c.alpha); err != nil {
 				t.Fatal(err)
 			}
-			cv.folds[0].learner.(TiedLearner).Ties(func(i, k int, _ float64, d []float64) bool {
+			cv.folds[0].learner.(qpdiff.TiedLearner).Ties(nil, func(i, k int, _ float64, d []float64) bool {
 				if c.train[i] == 1 && c.train[k] == 3 && floats.Norm(d, 2) > 1e-6 {
 					ties++
 				}
@@ -272,7 +272,7 @@ func TestTiesThatOnlyTheDerivativeParts(t *testing.T) {
 	for name, learner := range map[string]func(*Config){
 		"SVM": func(c *Config) { c.Hyper = []float64{0, .5} },
 		"kernel SVM": func(c *Config) {
-			c.Learner, c.Hyper = func() Learner { return new(qpdiff.KernelSVM) }, []float64{.6, .1}
+			c.Learner, c.Hyper = func() qpdiff.Learner { return new(qpdiff.KernelSVM) }, []float64{.6, .1}
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -303,13 +303,13 @@ func TestEqualFeaturesWithoutTies(t *testing.T) {
 		{"SVM, below the margin", x, y, nil, func(*Config) {}, []float64{.1, 9, 1, 1}},
 		{"SVM, beyond the margin", x, y, nil, func(*Config) {}, []float64{.01, .1, 1, 1}},
 		{"SVM, validated at 0", []float64{1, 0, 2, 0, -3, -1, 0, 2, 0, 0, 0, 0}, y, nil, func(*Config) {}, []float64{.1, 1, 1, 1}},
-		{"kernel SVM, at C", x, y, nil, func(c *Config) { c.Learner = func() Learner { return new(qpdiff.KernelSVM) } }, []float64{.3, .1, 1, 1}},
+		{"kernel SVM, at C", x, y, nil, func(c *Config) { c.Learner = func() qpdiff.Learner { return new(qpdiff.KernelSVM) } }, []float64{.3, .1, 1, 1}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			c.train = []int{0, 1, 2, 3}
 			cv := c.cv(t, false)
 			checkGradient(t, cv.Eval, c.alpha, 1e-5, 1e-7)
-			cv.folds[0].learner.(TiedLearner).Ties(func(i, k int, _ float64, d []float64) bool {
+			cv.folds[0].learner.(qpdiff.TiedLearner).Ties(nil, func(i, k int, _ float64, d []float64) bool {
 				if floats.Norm(d, 2) > 0 {
 					t.Errorf("rows %d and %d are tied along %v", i, k, d)
 				}

@@ -95,7 +95,7 @@ func TestOneSplitWithAConstantFeature(t *testing.T) {
 	}
 	splits := []Split{{train, []int{27, 28, 29}}, {append(train[:20:20], 27, 28), []int{25, 26, 29}}}
 	config := Config{Data: d, Splits: splits, Loss: SquaredError{}, Standardise: true, Intercept: ExactIntercept,
-		Learner: func() Learner { return new(qpdiff.ElasticNet) }}
+		Learner: func() qpdiff.Learner { return new(qpdiff.ElasticNet) }}
 	for _, features := range []FeatureMap{nil, &squares{in: 4}} {
 		config.Features = features
 		cv, err := New(config)
@@ -167,28 +167,28 @@ func TestUnitsOfFeaturesAndLabels(t *testing.T) {
 	type carry func(a, b float64) []float64 // the factors of the hyperparameters
 	for _, c := range []struct {
 		name    string
-		learner func() Learner
+		learner func() qpdiff.Learner
 		hyper   []float64
 		factors carry
 		loss    Loss
 		classes bool
 		newMap  func() FeatureMap
 	}{
-		{"elastic net", func() Learner { return new(qpdiff.ElasticNet) }, []float64{.05, .1},
+		{"elastic net", func() qpdiff.Learner { return new(qpdiff.ElasticNet) }, []float64{.05, .1},
 			func(a, b float64) []float64 { return []float64{a * b, a * a} }, SquaredError{}, false, nil},
-		{"elastic net, l1 only", func() Learner { return new(qpdiff.ElasticNet) }, []float64{.05, 0},
+		{"elastic net, l1 only", func() qpdiff.Learner { return new(qpdiff.ElasticNet) }, []float64{.05, 0},
 			func(a, b float64) []float64 { return []float64{a * b, a * a} }, SquaredError{}, false, nil},
-		{"elastic net, linear map", func() Learner { return new(qpdiff.ElasticNet) }, []float64{.05, .1},
+		{"elastic net, linear map", func() qpdiff.Learner { return new(qpdiff.ElasticNet) }, []float64{.05, .1},
 			func(a, b float64) []float64 { return []float64{b, 1, 1 / a} }, SquaredError{}, false, func() FeatureMap { return &LinearMap{In: 4, Out: 2} }},
-		{"SVM", func() Learner { return new(qpdiff.SVM) }, []float64{.02, .3},
+		{"SVM", func() qpdiff.Learner { return new(qpdiff.SVM) }, []float64{.02, .3},
 			func(a, b float64) []float64 { return []float64{a, a * a} }, SoftMargin{}, true, nil},
-		{"learned loss", func() Learner { return new(qpdiff.LearnedLoss) }, []float64{.2, .3, .2, .3, .4},
+		{"learned loss", func() qpdiff.Learner { return new(qpdiff.LearnedLoss) }, []float64{.2, .3, .2, .3, .4},
 			func(a, b float64) []float64 { return []float64{1, 1, 1, 1, a * a} }, TruncatedQuadratic{}, true, nil},
-		{"logistic", func() Learner { return new(qpdiff.Logistic) }, []float64{2},
+		{"logistic", func() qpdiff.Learner { return new(qpdiff.Logistic) }, []float64{2},
 			func(a, b float64) []float64 { return []float64{1 / (a * a)} }, SoftMargin{}, true, nil},
-		{"logistic, intercept", func() Learner { return &qpdiff.Logistic{Intercept: qpdiff.UnpenalisedIntercept} }, []float64{2},
+		{"logistic, intercept", func() qpdiff.Learner { return &qpdiff.Logistic{Intercept: qpdiff.UnpenalisedIntercept} }, []float64{2},
 			func(a, b float64) []float64 { return []float64{1 / (a * a)} }, SoftMargin{}, true, nil},
-		{"kernel SVM", func() Learner { return &qpdiff.KernelSVM{Bias: true} }, []float64{1.5, .3},
+		{"kernel SVM", func() qpdiff.Learner { return &qpdiff.KernelSVM{Bias: true} }, []float64{1.5, .3},
 			func(a, b float64) []float64 { return []float64{1, 1 / (a * a)} }, Hinge{}, true, nil},
 	} {
 		for _, standardise := range []bool{false, true} {

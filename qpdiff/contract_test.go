@@ -13,20 +13,6 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// learner is what cross-validation asks of a learner (see package cvgm).
-type learner interface {
-	Dims(n int) (theta, hyper int)
-	Load(d Data) error
-	Fit(theta, hyper []float64) error
-	VJP(g *Grad, dtheta []float64) error
-	Reset()
-}
-
-// jvper is a learner that multiplies by the Jacobian from the right as well.
-type jvper interface {
-	JVP(dtheta []float64, d *Grad) error
-}
-
 // learnerCase is a smooth point of a learner: the solution must be
 // differentiable in a neighbourhood of about fdStep in every input.
 type learnerCase struct {
@@ -55,7 +41,7 @@ type learnerCase struct {
 // any size at which the code takes another path.
 //
 //	func TestRidgeContract(t *testing.T) {
-//		testLearner(t, func() learner { return new(Ridge) }, learnerCase{
+//		testLearner(t, func() Learner { return new(Ridge) }, learnerCase{
 //			name: "28x10", data: randomData(1, 28, 10, false), hyper: []float64{.1},
 //			residual: ridgeResidual,
 //		})
@@ -67,7 +53,7 @@ type learnerCase struct {
 // another data set bit by bit; refusals of bad data, of bad hyperparameters and
 // of a VJP without a fit; panics on destinations of the wrong length; and that
 // warm fits and products allocate nothing.
-func testLearner(t *testing.T, newLearner func() learner, cases ...learnerCase) {
+func testLearner(t *testing.T, newLearner func() Learner, cases ...learnerCase) {
 	t.Helper()
 	if len(cases) < 2 {
 		t.Fatal("the contract needs at least two cases, of different shapes")
@@ -93,7 +79,7 @@ func testLearner(t *testing.T, newLearner func() learner, cases ...learnerCase) 
 }
 
 // fitted returns a learner after its first fit, and θ.
-func fitted(t *testing.T, newLearner func() learner, c learnerCase) (learner, []float64) {
+func fitted(t *testing.T, newLearner func() Learner, c learnerCase) (Learner, []float64) {
 	t.Helper()
 	l := newLearner()
 	theta := nanSlice(l.Dims(c.data.X.RawMatrix().Cols))
@@ -172,7 +158,7 @@ func direction(rng *rand.Rand, n int) []float64 {
 	return s
 }
 
-func contractOptimality(t *testing.T, newLearner func() learner, c learnerCase) {
+func contractOptimality(t *testing.T, newLearner func() Learner, c learnerCase) {
 	_, theta := fitted(t, newLearner, c)
 	if r := c.residual(c.data, theta, c.hyper); !(r <= c.optTol) {
 		t.Errorf("optimality residual %.3g, want at most %.3g", r, c.optTol)
@@ -184,13 +170,13 @@ func contractOptimality(t *testing.T, newLearner func() learner, c learnerCase) 
 	}
 }
 
-func contractDerivative(t *testing.T, newLearner func() learner, c learnerCase) {
+func contractDerivative(t *testing.T, newLearner func() Learner, c learnerCase) {
 	const tol = 1e-7
 	rng := rand.New(rand.NewPCG(7, 11))
 	l, theta := fitted(t, newLearner, c)
 	v := normals(rng, len(theta))
 	g := newGrad(c, 0)
-	if err := l.VJP(g, v); err != nil {
+	if err := l.VJP(nil, g, v); err != nil {
 		t.Fatalf("VJP: %v", err)
 	}
 
@@ -272,10 +258,10 @@ func forwardDifference(f func(float64) float64, h float64) float64 {
 	return (-25*f(0) + 48*f(h) - 36*f(2*h) + 16*f(3*h) - 3*f(4*h)) / (12 * h)
 }
 
-func contractAdjoint(t *testing.T, newLearner func() learner, c learnerCase) {
+func contractAdjoint(t *testing.T, newLearner func() Learner, c learnerCase) {
 	rng := rand.New(rand.NewPCG(3, 5))
 	l, theta := fitted(t, newLearner, c)
-	j, ok := l.(jvper)
+	j, ok := l.(ForwardLearner)
 	if !ok {
 		return
 	}
@@ -289,11 +275,11 @@ func contractAdjoint(t *testing.T, newLearner func() learner, c learnerCase) {
 			u.X = nil
 		}
 		g := newGrad(c, 0)
-		if err := l.VJP(g, v); err != nil {
+		if err := l.VJP(nil, g, v); err != nil {
 			t.Fatalf("VJP: %v", err)
 		}
 		ju := nanSlice(len(theta), 0)
-		if err := j.JVP(ju, u); err != nil {
+		if err := j.JVP(nil, ju, u); err != nil {
 			t.Fatalf("JVP: %v", err)
 		}
 		if u.X == nil {
@@ -319,7 +305,7 @@ func contractAdjoint(t *testing.T, newLearner func() learner, c learnerCase) {
 
 // contractBuffers: theta is overwritten, a VJP adds, fields that are not wanted
 // do not change the others, and nothing writes to an input.
-func contractBuffers(t *testing.T, newLearner func() learner, c learnerCase) {
+func contractBuffers(t *testing.T, newLearner func() Learner, c learnerCase) {
 	before, hyperBefore := cloneData(c.data), slices.Clone(c.hyper)
 	l, theta := fitted(t, newLearner, c)
 	if i := slices.IndexFunc(theta, func(v float64) bool { return !finite(v) }); i >= 0 {
@@ -329,7 +315,7 @@ func contractBuffers(t *testing.T, newLearner func() learner, c learnerCase) {
 	vBefore := slices.Clone(v)
 	zero, one := newGrad(c, 0), newGrad(c, 1)
 	for _, g := range []*Grad{zero, one} {
-		if err := l.VJP(g, v); err != nil {
+		if err := l.VJP(nil, g, v); err != nil {
 			t.Fatalf("VJP: %v", err)
 		}
 	}
@@ -348,7 +334,7 @@ func contractBuffers(t *testing.T, newLearner func() learner, c learnerCase) {
 	}
 	// One block at a time.
 	for i, g := range []*Grad{{Hyper: make([]float64, len(c.hyper))}, {X: newGrad(c, 0).X}, {Y: make([]float64, len(c.data.Y))}, {}} {
-		if err := l.VJP(g, v); err != nil {
+		if err := l.VJP(nil, g, v); err != nil {
 			t.Fatalf("VJP: %v", err)
 		}
 		for k, s := range [][]float64{g.Hyper, nil, g.Y} {
@@ -377,7 +363,7 @@ func contractBuffers(t *testing.T, newLearner func() learner, c learnerCase) {
 		t.Error("a window of a larger X gives another theta")
 	}
 	gwide := mat.NewDense(r+2, n+3, nil)
-	if err := m.VJP(&Grad{X: gwide.Slice(1, r+1, 2, n+2).(*mat.Dense)}, v); err != nil {
+	if err := m.VJP(nil, &Grad{X: gwide.Slice(1, r+1, 2, n+2).(*mat.Dense)}, v); err != nil {
 		t.Fatalf("VJP: %v", err)
 	}
 	for i := range r + 2 {
@@ -397,11 +383,11 @@ func contractBuffers(t *testing.T, newLearner func() learner, c learnerCase) {
 	}
 }
 
-func contractRefit(t *testing.T, newLearner func() learner, c, other learnerCase) {
+func contractRefit(t *testing.T, newLearner func() Learner, c, other learnerCase) {
 	fresh, want := fitted(t, newLearner, c)
 	v := normals(rand.New(rand.NewPCG(1, 2)), len(want))
 	wantGrad := newGrad(c, 0)
-	if err := fresh.VJP(wantGrad, v); err != nil {
+	if err := fresh.VJP(nil, wantGrad, v); err != nil {
 		t.Fatalf("VJP: %v", err)
 	}
 	l, _ := fitted(t, newLearner, other)
@@ -415,7 +401,7 @@ func contractRefit(t *testing.T, newLearner func() learner, c, other learnerCase
 			t.Errorf("%s: theta differs from a new learner's:\n%s", when, cmp.Diff(want, theta))
 		}
 		g := newGrad(c, 0)
-		if err := l.VJP(g, v); err != nil {
+		if err := l.VJP(nil, g, v); err != nil {
 			t.Fatalf("%s: VJP: %v", when, err)
 		}
 		for i, s := range gradSlices(g) {
@@ -466,7 +452,7 @@ func contractRefit(t *testing.T, newLearner func() learner, c, other learnerCase
 	}
 }
 
-func contractRefusals(t *testing.T, newLearner func() learner, c learnerCase) {
+func contractRefusals(t *testing.T, newLearner func() Learner, c learnerCase) {
 	rows, n := c.data.X.Dims()
 	nt, nh := newLearner().Dims(n)
 	if nh != len(c.hyper) {
@@ -491,14 +477,14 @@ func contractRefusals(t *testing.T, newLearner func() learner, c learnerCase) {
 	// Before anything.
 	l := newLearner()
 	wantError("Fit before Load", l.Fit(theta, c.hyper), ErrNotFitted)
-	wantError("VJP before Load", l.VJP(&Grad{}, v), ErrNotFitted)
+	wantError("VJP before Load", l.VJP(nil, &Grad{}, v), ErrNotFitted)
 	if err := l.Load(c.data); err != nil {
 		t.Fatal(err)
 	}
-	wantError("VJP before Fit", l.VJP(&Grad{}, v), ErrNotFitted)
+	wantError("VJP before Fit", l.VJP(nil, &Grad{}, v), ErrNotFitted)
 
-	if j, ok := l.(jvper); ok {
-		wantError("JVP before Fit", j.JVP(theta, &Grad{}), ErrNotFitted)
+	if j, ok := l.(ForwardLearner); ok {
+		wantError("JVP before Fit", j.JVP(nil, theta, &Grad{}), ErrNotFitted)
 	}
 
 	// Data.
@@ -523,7 +509,7 @@ func contractRefusals(t *testing.T, newLearner func() learner, c learnerCase) {
 	} {
 		l, _ := fitted(t, newLearner, c)
 		wantArg(b.what, l.Load(b.d), b.kind)
-		wantError(b.what+", then VJP", l.VJP(&Grad{}, v), ErrNotFitted)
+		wantError(b.what+", then VJP", l.VJP(nil, &Grad{}, v), ErrNotFitted)
 		wantError(b.what+", then Fit", l.Fit(theta, c.hyper), ErrNotFitted)
 	}
 
@@ -537,7 +523,7 @@ func contractRefusals(t *testing.T, newLearner func() learner, c learnerCase) {
 		}
 		kept := slices.Clone(theta)
 		wantArg(what, l.Fit(theta, hyper), kind)
-		wantError(what+", then VJP", l.VJP(&Grad{}, v), ErrNotFitted)
+		wantError(what+", then VJP", l.VJP(nil, &Grad{}, v), ErrNotFitted)
 		if !sameBits(kept, theta) {
 			t.Errorf("%s: a refused Fit wrote to theta", what)
 		}
@@ -560,30 +546,30 @@ func contractRefusals(t *testing.T, newLearner func() learner, c learnerCase) {
 	nanv := slices.Clone(v)
 	nanv[nt-1] = math.NaN()
 	g := newGrad(c, 0)
-	wantArg("NaN cotangent", l.VJP(g, nanv), ErrNotFinite)
+	wantArg("NaN cotangent", l.VJP(nil, g, nanv), ErrNotFinite)
 	for _, s := range gradSlices(g) {
 		if slices.ContainsFunc(s, func(a float64) bool { return a != 0 }) {
 			t.Error("a refused VJP wrote to the Grad")
 		}
 	}
-	if j, ok := l.(jvper); ok {
+	if j, ok := l.(ForwardLearner); ok {
 		for i := range gradSlices(g) {
 			u := newGrad(c, 0)
 			if s := gradSlices(u)[i]; len(s) > 0 {
 				s[len(s)-1] = math.Inf(1)
-				wantArg("infinite tangent", j.JVP(slices.Clone(theta), u), ErrNotFinite)
+				wantArg("infinite tangent", j.JVP(nil, slices.Clone(theta), u), ErrNotFinite)
 			}
 		}
 	}
 	l.Reset()
-	wantError("VJP after Reset", l.VJP(&Grad{}, v), ErrNotFitted)
+	wantError("VJP after Reset", l.VJP(nil, &Grad{}, v), ErrNotFitted)
 	if err := l.Fit(theta, c.hyper); err != nil {
 		t.Fatalf("Fit: %v", err)
 	}
 	if err := l.Load(c.data); err != nil {
 		t.Fatal(err)
 	}
-	wantError("VJP after Load", l.VJP(&Grad{}, v), ErrNotFitted)
+	wantError("VJP after Load", l.VJP(nil, &Grad{}, v), ErrNotFitted)
 	if err := l.Fit(theta, c.hyper); err != nil {
 		t.Fatalf("Fit: %v", err)
 	}
@@ -604,19 +590,19 @@ func contractRefusals(t *testing.T, newLearner func() learner, c learnerCase) {
 		if err := l.Fit(theta, c.hyper); err != nil {
 			t.Fatalf("Fit: %v", err)
 		}
-		wantPanic("dtheta", func() { l.VJP(&Grad{}, make([]float64, k)) })
+		wantPanic("dtheta", func() { l.VJP(nil, &Grad{}, make([]float64, k)) })
 	}
-	wantPanic("Grad.Hyper", func() { l.VJP(&Grad{Hyper: make([]float64, nh+1)}, v) })
-	wantPanic("Grad.X rows", func() { l.VJP(&Grad{X: mat.NewDense(rows+1, n, nil)}, v) })
-	wantPanic("Grad.X columns", func() { l.VJP(&Grad{X: mat.NewDense(rows, n+1, nil)}, v) })
-	wantPanic("Grad.Y", func() { l.VJP(&Grad{Y: make([]float64, rows+1)}, v) })
-	if j, ok := l.(jvper); ok {
-		wantPanic("JVP's dtheta", func() { j.JVP(make([]float64, nt+1), &Grad{}) })
-		wantPanic("JVP's Y", func() { j.JVP(theta, &Grad{Y: make([]float64, rows+1)}) })
+	wantPanic("Grad.Hyper", func() { l.VJP(nil, &Grad{Hyper: make([]float64, nh+1)}, v) })
+	wantPanic("Grad.X rows", func() { l.VJP(nil, &Grad{X: mat.NewDense(rows+1, n, nil)}, v) })
+	wantPanic("Grad.X columns", func() { l.VJP(nil, &Grad{X: mat.NewDense(rows, n+1, nil)}, v) })
+	wantPanic("Grad.Y", func() { l.VJP(nil, &Grad{Y: make([]float64, rows+1)}, v) })
+	if j, ok := l.(ForwardLearner); ok {
+		wantPanic("JVP's dtheta", func() { j.JVP(nil, make([]float64, nt+1), &Grad{}) })
+		wantPanic("JVP's Y", func() { j.JVP(nil, theta, &Grad{Y: make([]float64, rows+1)}) })
 	}
 }
 
-func contractAllocations(t *testing.T, newLearner func() learner, c learnerCase) {
+func contractAllocations(t *testing.T, newLearner func() Learner, c learnerCase) {
 	l, theta := fitted(t, newLearner, c)
 	v := normals(rand.New(rand.NewPCG(1, 2)), len(theta))
 	g := newGrad(c, 0)
@@ -628,7 +614,7 @@ func contractAllocations(t *testing.T, newLearner func() learner, c learnerCase)
 		if err := l.Fit(theta, h); err != nil {
 			t.Fatalf("Fit: %v", err)
 		}
-		if err := l.VJP(g, v); err != nil {
+		if err := l.VJP(nil, g, v); err != nil {
 			t.Fatalf("VJP: %v", err)
 		}
 	}

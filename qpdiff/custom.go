@@ -327,7 +327,7 @@ func (l *Custom) solve(x []float64) {
 // nil. Errors: ErrNotFitted; an ArgError of kind ErrNotFinite for dtheta;
 // ErrIllPosed where the Hessian is singular to working precision; ErrNotFinite
 // where a product overflows, which leaves g undefined.
-func (l *Custom) VJP(g *Grad, dtheta []float64) error {
+func (l *Custom) VJP(w *Workspace, g *Grad, dtheta []float64) error {
 	if !l.fitted {
 		return errNotFitted
 	}

@@ -34,7 +34,7 @@ func ExampleCustom() {
 	theta, g := make([]float64, 1), qpdiff.Grad{Hyper: make([]float64, 1)}
 	l.Load(qpdiff.Data{X: mat.NewDense(3, 1, []float64{0, 1, 2}), Y: []float64{1, 2, 6}})
 	l.Fit(theta, []float64{.5})
-	l.VJP(&g, []float64{1})
+	l.VJP(nil, &g, []float64{1})
 	fmt.Printf("θ %.4f, dθ/dλ %.4f\n", theta, g.Hyper)
 	// Output: θ [0.8615], dθ/dλ [-0.0341]
 }
@@ -72,12 +72,7 @@ var ridge = qpdiff.SmoothObjective{
 // One description of an objective serves both kinds of differentiation.
 func ExampleSmoothObjective() {
 	d := qpdiff.Data{X: mat.NewDense(3, 1, []float64{0, 1, 2}), Y: []float64{1, 2, 6}}
-	for _, l := range []interface {
-		Load(qpdiff.Data) error
-		Fit(theta, hyper []float64) error
-		VJP(g *qpdiff.Grad, dtheta []float64) error
-		Dims(n int) (theta, hyper int)
-	}{
+	for _, l := range []qpdiff.Learner{
 		&qpdiff.Custom{Objective: ridge},
 		&qpdiff.Unrolled{Objective: ridge, Steps: 50},
 	} {
@@ -85,7 +80,7 @@ func ExampleSmoothObjective() {
 		theta, g := make([]float64, 1), qpdiff.Grad{Hyper: make([]float64, nh), Y: make([]float64, 3)}
 		l.Load(d)
 		l.Fit(theta, []float64{2, .1, .2}[:nh])
-		l.VJP(&g, []float64{1})
+		l.VJP(nil, &g, []float64{1})
 		fmt.Printf("θ %.4f, dθ/dλ %.4f, dθ/dy %.4f\n", theta, g.Hyper[0], g.Y)
 	}
 	// Output:
@@ -102,7 +97,7 @@ func ExampleUnrolled() {
 		theta, g := make([]float64, 1), qpdiff.Grad{Hyper: make([]float64, 3)}
 		l.Load(d)
 		l.Fit(theta, []float64{2, .05, .1})
-		l.VJP(&g, []float64{1})
+		l.VJP(nil, &g, []float64{1})
 		fmt.Printf("%3d steps: θ %.4f, dθ/d(λ, η, μ) %.4f\n", steps, theta, g.Hyper)
 	}
 	// Output:

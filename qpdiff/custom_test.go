@@ -100,7 +100,7 @@ func TestCustomContract(t *testing.T) {
 			add("28x5", 1, 28, 5, .1)
 			add("5x8", 2, 5, 8, .2)
 			add("6x1", 3, 6, 1, .5)
-			testLearner(t, func() learner { return &Custom{Objective: linearModel(loss)} }, cases...)
+			testLearner(t, func() Learner { return &Custom{Objective: linearModel(loss)} }, cases...)
 		})
 	}
 }
@@ -109,11 +109,11 @@ func TestCustomContract(t *testing.T) {
 func TestCustomIsRidge(t *testing.T) {
 	d := randomData(4, 30, 6, false)
 	v := normals(rand.New(rand.NewPCG(1, 2)), 6)
-	run := func(l learner, hyper ...float64) (theta []float64, g *Grad) {
+	run := func(l Learner, hyper ...float64) (theta []float64, g *Grad) {
 		t.Helper()
 		theta = make([]float64, 6)
 		g = &Grad{Hyper: make([]float64, len(hyper)), X: mat.NewDense(30, 6, nil), Y: make([]float64, 30)}
-		if err := errors.Join(l.Load(d), l.Fit(theta, hyper), l.VJP(g, v)); err != nil {
+		if err := errors.Join(l.Load(d), l.Fit(theta, hyper), l.VJP(nil, g, v)); err != nil {
 			t.Fatal(err)
 		}
 		return theta, g
@@ -227,7 +227,7 @@ func BenchmarkImplicitAndIterative(b *testing.B) {
 	d := randomData(1, 200, 10, false)
 	v := normals(rand.New(rand.NewPCG(1, 2)), 10)
 	theta := make([]float64, 10)
-	run := func(name string, l learner, hyper ...float64) {
+	run := func(name string, l Learner, hyper ...float64) {
 		g := &Grad{Hyper: make([]float64, len(hyper)), X: mat.NewDense(200, 10, nil)}
 		if err := l.Load(d); err != nil {
 			b.Fatal(err)
@@ -244,7 +244,7 @@ func BenchmarkImplicitAndIterative(b *testing.B) {
 		b.Run(name+"/gradient", func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				if err := l.VJP(g, v); err != nil {
+				if err := l.VJP(nil, g, v); err != nil {
 					b.Fatal(err)
 				}
 			}

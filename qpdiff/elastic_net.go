@@ -397,7 +397,7 @@ func (e *ElasticNet) sign(j int) float64 {
 // of its scale, an ArgError of kind ErrIllPosed takes the place of that error,
 // Generalised or not. An ArgError of kind ErrNotFinite where a product overflows,
 // which leaves g undefined.
-func (e *ElasticNet) VJP(g *Grad, dtheta []float64) error {
+func (e *ElasticNet) VJP(w *Workspace, g *Grad, dtheta []float64) error {
 	if !e.fitted {
 		return errNotFitted
 	}
@@ -419,7 +419,7 @@ func (e *ElasticNet) VJP(g *Grad, dtheta []float64) error {
 		}
 		g.Generalised = g.Generalised || g.wanted()
 	}
-	w := q.solveActive(e.w, dtheta)
+	u := q.solveActive(e.w, dtheta)
 	if h := g.Hyper; h != nil {
 		x := e.qp.x
 		kinked := e.kinkedAtZero() && (!e.Generalised || e.blur > hiddenTol)
@@ -431,13 +431,13 @@ func (e *ElasticNet) VJP(g *Grad, dtheta []float64) error {
 			}
 			if e.perFeature {
 				if !kinked || e.gram[j*n+j] == 0 || !slices.Contains(e.weakFree, j) {
-					h[j] -= t * w[i]
+					h[j] -= t * u[i]
 				}
-				h[n+j] -= x[j] * w[i]
+				h[n+j] -= x[j] * u[i]
 				continue
 			}
-			d1 += t * w[i]
-			d2 += x[j] * w[i]
+			d1 += t * u[i]
+			d2 += x[j] * u[i]
 		}
 		if !e.perFeature {
 			if !kinked {
@@ -447,9 +447,9 @@ func (e *ElasticNet) VJP(g *Grad, dtheta []float64) error {
 		}
 	}
 	if g.X != nil || g.Y != nil {
-		e.dataVJP(g, q.act, w)
+		e.dataVJP(g, q.act, u)
 	}
-	if err := e.checkVJP(g, w, q.act); err != nil {
+	if err := e.checkVJP(g, u, q.act); err != nil {
 		return err
 	}
 	if g.Hyper != nil && e.kinkedAtZero() {
@@ -569,7 +569,7 @@ func (e *ElasticNet) blurred() error {
 // the kink. Errors: ErrNotFitted; an ArgError of kind ErrNotFinite for d or where
 // dtheta overflows, of kind ErrIllPosed as for VJP, or ErrDomain where d lowers
 // λ1_j from 0 at θ_j = 0.
-func (e *ElasticNet) JVP(dtheta []float64, d *Grad) error {
+func (e *ElasticNet) JVP(w *Workspace, dtheta []float64, d *Grad) error {
 	if !e.fitted {
 		return errNotFitted
 	}

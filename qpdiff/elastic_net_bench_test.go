@@ -82,7 +82,7 @@ func (p *cvProblem) loss(b *testing.B, grad, hyper []float64, cold bool) float64
 		}
 		if grad != nil {
 			clear(f.grad.Hyper)
-			if err := f.net.VJP(&f.grad, f.dtheta); err != nil {
+			if err := f.net.VJP(nil, &f.grad, f.dtheta); err != nil {
 				b.Fatal(err)
 			}
 			axpy(1, f.grad.Hyper, grad)

@@ -35,7 +35,7 @@ func ExampleElasticNet() {
 	fmt.Println("theta:", theta)
 
 	g := qpdiff.Grad{Hyper: make([]float64, 2), Y: make([]float64, 4)}
-	if err := net.VJP(&g, []float64{1, 1, 1}); err != nil {
+	if err := net.VJP(nil, &g, []float64{1, 1, 1}); err != nil {
 		panic(err)
 	}
 	fmt.Println("with respect to lambda1, lambda2:", g.Hyper)
@@ -71,13 +71,13 @@ func ExampleElasticNet_JVP() {
 	if err := net.Fit(theta, []float64{2, 0}); err != nil {
 		panic(err)
 	}
-	err := net.VJP(&qpdiff.Grad{Hyper: make([]float64, 2)}, theta)
+	err := net.VJP(nil, &qpdiff.Grad{Hyper: make([]float64, 2)}, theta)
 	var kink *qpdiff.NotDifferentiableError
 	fmt.Println("kink at:", errors.As(err, &kink), kink.Weak)
 
 	dtheta := make([]float64, 3)
 	for _, direction := range []float64{1, -1} {
-		if err := net.JVP(dtheta, &qpdiff.Grad{Hyper: []float64{direction, 0}}); err != nil {
+		if err := net.JVP(nil, dtheta, &qpdiff.Grad{Hyper: []float64{direction, 0}}); err != nil {
 			panic(err)
 		}
 		fmt.Printf("lambda1 %+g: %v\n", direction, dtheta)

@@ -152,7 +152,7 @@ func TestElasticNetStrictComplementarity(t *testing.T) {
 		if err := errors.Join(e.Load(d), e.Fit(got, []float64{l1, l2})); err != nil {
 			t.Fatal(err)
 		}
-		err := e.VJP(&Grad{Y: make([]float64, rows)}, theta)
+		err := e.VJP(nil, &Grad{Y: make([]float64, rows)}, theta)
 		if weak {
 			if !errors.Is(err, ErrNotDifferentiable) {
 				t.Fatalf("trial %d: %d×%d, condition %.2g, λ1 %g, λ2 %g: coordinate %d at its kink, error %v", trial, rows, n, cond, l1, l2, kink, err)
@@ -239,14 +239,14 @@ func TestElasticNetZeroFeatureAtTheBound(t *testing.T) {
 		}
 		g := &Grad{Hyper: make([]float64, len(hyper)), X: mat.NewDense(12, 4, nil), Y: make([]float64, 12)}
 		v := []float64{1, -2, 3, .5}
-		if err := e.VJP(g, v); err != nil || g.Generalised {
+		if err := e.VJP(nil, g, v); err != nil || g.Generalised {
 			t.Fatalf("error %v, generalised %v", err, g.Generalised)
 		}
 		out, moved := make([]float64, 4), make([]float64, 4)
 		for j := range hyper {
 			u := &Grad{Hyper: make([]float64, len(hyper))}
 			u.Hyper[j] = 1
-			if err := e.JVP(out, u); err != nil {
+			if err := e.JVP(nil, out, u); err != nil {
 				t.Fatal(err)
 			}
 			if want := dot(v, out); !(math.Abs(g.Hyper[j]-want) <= 1e-13*(1+math.Abs(want))) {
@@ -275,7 +275,7 @@ func TestElasticNetZeroFeatureAtTheBound(t *testing.T) {
 		for i := range 12 {
 			u.X.Set(i, 2, 1)
 		}
-		if err := e.JVP(out, u); err != nil || out[2] != 0 {
+		if err := e.JVP(nil, out, u); err != nil || out[2] != 0 {
 			t.Errorf("JVP %v, error %v", out, err)
 		}
 	}
@@ -359,7 +359,7 @@ func TestElasticNetOverflowAtAKink(t *testing.T) {
 	if err := errors.Join(e.Load(d), e.Fit(make([]float64, 2), []float64{0, 1})); err != nil {
 		t.Fatal(err)
 	}
-	if err := e.VJP(g, []float64{1e200, 0}); !errors.Is(err, ErrNotFinite) {
+	if err := e.VJP(nil, g, []float64{1e200, 0}); !errors.Is(err, ErrNotFinite) {
 		t.Errorf("X: %v, error %v", g.X.RawMatrix().Data, err)
 	}
 }
@@ -403,7 +403,7 @@ func extremes(rng *rand.Rand, n int) []float64 {
 
 // checkExtremes fits and differentiates, and fails where an answer without an
 // error is not finite or where an error is of no documented kind.
-func checkExtremes(t *testing.T, l learner, d Data, theta, hyper, v []float64, u *Grad) {
+func checkExtremes(t *testing.T, l Learner, d Data, theta, hyper, v []float64, u *Grad) {
 	t.Helper()
 	documented := func(err error) bool {
 		for _, kind := range []error{ErrShape, ErrNotFinite, ErrDomain, ErrIllPosed, ErrInfeasible, ErrUnbounded, ErrNonconvex, ErrIterationLimit, ErrNotFitted, ErrNotDifferentiable} {
@@ -440,12 +440,12 @@ func checkExtremes(t *testing.T, l learner, d Data, theta, hyper, v []float64, u
 	check("Fit", nil, theta)
 	rows, n := d.X.Dims()
 	for _, g := range []*Grad{{Hyper: make([]float64, len(hyper))}, {X: mat.NewDense(rows, n, nil)}, {Y: make([]float64, rows)}, {Hyper: make([]float64, len(hyper)), X: mat.NewDense(rows, n, nil), Y: make([]float64, rows)}} {
-		check("VJP", l.VJP(g, v), gradSlices(g)...)
+		check("VJP", l.VJP(nil, g, v), gradSlices(g)...)
 	}
-	if j, ok := l.(jvper); ok {
+	if j, ok := l.(ForwardLearner); ok {
 		for _, w := range []*Grad{u, {Hyper: u.Hyper}, {X: u.X}, {Y: u.Y}} {
 			out := make([]float64, len(theta))
-			check("JVP", j.JVP(out, w), out)
+			check("JVP", j.JVP(nil, out, w), out)
 		}
 	}
 }

@@ -66,7 +66,7 @@ func TestElasticNetGeneralisedRightOrRefused(t *testing.T) {
 			clear(dtheta)
 			dtheta[j] = 1
 			g := &Grad{Hyper: make([]float64, 2)}
-			err := l.VJP(g, dtheta)
+			err := l.VJP(nil, g, dtheta)
 			if refuse = errors.Is(err, ErrIllPosed); refuse {
 				break
 			} else if err != nil {
@@ -83,7 +83,7 @@ func TestElasticNetGeneralisedRightOrRefused(t *testing.T) {
 		}
 		switch {
 		case refuse:
-			if refused++; l.JVP(theta, &Grad{Hyper: []float64{1, 0}}) == nil {
+			if refused++; l.JVP(nil, theta, &Grad{Hyper: []float64{1, 0}}) == nil {
 				t.Errorf("trial %d: JVP answers", trial)
 			}
 		case !(worst <= tol*scale):

@@ -80,7 +80,7 @@ func TestElasticNetContract(t *testing.T) {
 	add("28x10 least squares", randomData(8, 28, 10, false), 0, 0)
 	add("28x10 all zero", randomData(10, 28, 10, false), 100, .1)
 	add("80x70", randomData(9, 80, 70, false), .02, .1)
-	testLearner(t, func() learner { return new(ElasticNet) }, cases...)
+	testLearner(t, func() Learner { return new(ElasticNet) }, cases...)
 }
 
 func TestElasticNetPerFeatureContract(t *testing.T) {
@@ -91,7 +91,7 @@ func TestElasticNetPerFeatureContract(t *testing.T) {
 	add("28x4", randomData(1, 28, 4, false), .02, .3, .05, .7, .01, 1e-2, .1, .3)
 	add("3x5", randomData(2, 3, 5, false), .02, .3, .05, .07, .01, 1e-2, .1, .3, .2, .5)
 	add("28x3, one free, one not squared", randomData(3, 28, 3, false), 0, .3, .05, .02, 0, .3)
-	testLearner(t, func() learner { return &ElasticNet{PerFeature: true} }, cases...)
+	testLearner(t, func() Learner { return &ElasticNet{PerFeature: true} }, cases...)
 }
 
 // TestElasticNetGolden compares with an independent implementation.
@@ -170,7 +170,7 @@ func TestElasticNetGolden(t *testing.T) {
 			jvp := func(d *Grad) []float64 {
 				t.Helper()
 				out := nanSlice(n, 0)
-				if err := e.JVP(out, d); err != nil {
+				if err := e.JVP(nil, out, d); err != nil {
 					t.Fatal(err)
 				}
 				return out
@@ -188,7 +188,7 @@ func TestElasticNetGolden(t *testing.T) {
 				near(fmt.Sprintf("dtheta/dy[%d]", i), jvp(&Grad{Y: dy}), col)
 			}
 			g := &Grad{Hyper: make([]float64, 2), X: mat.NewDense(rows, n, nil), Y: make([]float64, rows)}
-			if err := e.VJP(g, c.Cotangent); err != nil {
+			if err := e.VJP(nil, g, c.Cotangent); err != nil {
 				t.Fatal(err)
 			}
 			near("VJP lambda1", g.Hyper[:1], []float64{c.VJPLambda1})
@@ -251,7 +251,7 @@ func TestElasticNetAtAKink(t *testing.T) {
 	vjp := func(wantInput string, wantWeak []int) *Grad {
 		t.Helper()
 		g := &Grad{Hyper: make([]float64, 2), X: mat.NewDense(4, 3, nil), Y: make([]float64, 4)}
-		err := e.VJP(g, v)
+		err := e.VJP(nil, g, v)
 		var kink *NotDifferentiableError
 		switch {
 		case wantInput == "" && err != nil:
@@ -266,7 +266,7 @@ func TestElasticNetAtAKink(t *testing.T) {
 	jvp := func(d *Grad, want ...float64) {
 		t.Helper()
 		got := nanSlice(3, 0)
-		if err := e.JVP(got, d); err != nil {
+		if err := e.JVP(nil, got, d); err != nil {
 			t.Fatal(err)
 		}
 		for j, w := range want {
@@ -321,7 +321,7 @@ func TestElasticNetAtAKink(t *testing.T) {
 	}
 	jvp(&Grad{Hyper: []float64{1, 1}, Y: []float64{8, 2, 4, -2}}, 1, 1, .5)
 	jvp(&Grad{Hyper: []float64{0, 1}, Y: []float64{8, 2, 4, -2}}, 1.5, 1.5, 1)
-	if err := e.JVP(theta, &Grad{Hyper: []float64{-1, 0}}); !errors.Is(err, ErrDomain) {
+	if err := e.JVP(nil, theta, &Grad{Hyper: []float64{-1, 0}}); !errors.Is(err, ErrDomain) {
 		t.Errorf("JVP out of the domain: %v", err)
 	}
 }
@@ -356,13 +356,13 @@ func TestElasticNetDirectionalDerivative(t *testing.T) {
 		}
 		weak := slices.Clone(e.weak)
 		kinks += len(weak)
-		if err := e.VJP(&Grad{Hyper: make([]float64, 16)}, theta); (err != nil) != (len(weak) > 0) {
+		if err := e.VJP(nil, &Grad{Hyper: make([]float64, 16)}, theta); (err != nil) != (len(weak) > 0) {
 			t.Fatalf("weak %v, VJP %v", weak, err)
 		}
 		for range 4 {
 			u := &Grad{Hyper: normals(rng, 16), X: mat.NewDense(12, 8, normals(rng, 96)), Y: normals(rng, 12)}
 			got := make([]float64, 8)
-			if err := e.JVP(got, u); err != nil {
+			if err := e.JVP(nil, got, u); err != nil {
 				t.Fatal(err)
 			}
 			at := func(h float64) []float64 {
@@ -435,7 +435,7 @@ func TestElasticNetIllPosed(t *testing.T) {
 			if r := elasticNetResidual(c.d, theta, c.hyper); !(r <= 1e-13) {
 				t.Errorf("%s: residual %v", c.name, r)
 			}
-		} else if e.VJP(&Grad{}, theta) == nil {
+		} else if e.VJP(nil, &Grad{}, theta) == nil {
 			t.Errorf("%s: VJP after a failed fit", c.name)
 		}
 	}
@@ -577,7 +577,7 @@ func FuzzElasticNet(f *testing.F) {
 			t.Errorf("residual %v", r)
 		}
 		g := &Grad{Hyper: make([]float64, 2), X: mat.NewDense(m, p, nil), Y: make([]float64, m)}
-		err := e.VJP(g, theta)
+		err := e.VJP(nil, g, theta)
 		for _, s := range gradSlices(g) {
 			if err == nil && slices.ContainsFunc(s, func(v float64) bool { return !finite(v) }) {
 				t.Errorf("VJP %v", s)

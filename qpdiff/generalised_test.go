@@ -19,13 +19,9 @@ func TestGradReportsGeneralisedDerivatives(t *testing.T) {
 	flat := Data{X: mat.NewDense(2, 2, []float64{1, 0, -2, 0}), Y: []float64{1, -1}}
 	line := Data{X: mat.NewDense(3, 1, []float64{1, -1, -3}), Y: []float64{1, -1, -1}}
 	hyper := &Grad{Hyper: make([]float64, 5)}
-	type kinked interface {
-		learner
-		SetGeneralised(on bool)
-	}
 	for _, c := range []struct {
 		name   string
-		l      kinked
+		l      KinkedLearner
 		data   Data
 		hyper  []float64
 		wanted Grad
@@ -68,11 +64,11 @@ func TestGradReportsGeneralisedDerivatives(t *testing.T) {
 			// A product that wants nothing leaves the fit as it is.
 			c.l.SetGeneralised(false)
 			again := make([]float64, nt)
-			if err := errors.Join(c.l.VJP(new(Grad), dtheta), c.l.Fit(again, c.hyper)); err != nil || !floats.EqualApprox(again, theta, 1e-14) {
+			if err := errors.Join(c.l.VJP(nil, new(Grad), dtheta), c.l.Fit(again, c.hyper)); err != nil || !floats.EqualApprox(again, theta, 1e-14) {
 				t.Errorf("after a product that wants nothing θ = %v instead of %v, error %v", again, theta, err)
 			}
 			c.l.SetGeneralised(true)
-			if err := c.l.VJP(&g, dtheta); err != nil {
+			if err := c.l.VJP(nil, &g, dtheta); err != nil {
 				t.Fatal(err)
 			}
 			if g.Generalised != c.want {
@@ -80,13 +76,13 @@ func TestGradReportsGeneralisedDerivatives(t *testing.T) {
 			}
 			c.l.SetGeneralised(false)
 			g.Generalised = false
-			if err := c.l.VJP(&g, dtheta); errors.Is(err, ErrNotDifferentiable) != c.want || g.Generalised {
+			if err := c.l.VJP(nil, &g, dtheta); errors.Is(err, ErrNotDifferentiable) != c.want || g.Generalised {
 				t.Errorf("without it: error %v, Generalised %v", err, g.Generalised)
 			}
 			// What an earlier product has set stays.
 			c.l.SetGeneralised(true)
 			g.Generalised = true
-			if err := c.l.VJP(&g, dtheta); err != nil || !g.Generalised {
+			if err := c.l.VJP(nil, &g, dtheta); err != nil || !g.Generalised {
 				t.Errorf("after a generalised one: error %v, Generalised %v", err, g.Generalised)
 			}
 		})

@@ -35,32 +35,11 @@ func TestHostile(t *testing.T) {
 	})
 }
 
-var learnerFloors = map[string]float64{"Load": .3, "Fit": .3, "VJP": .3, "JVP": .3, "Decide": .3, "DecideVJP": .2}
-
-type learner interface {
-	Dims(n int) (theta, hyper int)
-	Load(d qpdiff.Data) error
-	Fit(theta, hyper []float64) error
-	VJP(g *qpdiff.Grad, dtheta []float64) error
-	Reset()
-}
-
-type jvper interface {
-	JVP(dtheta []float64, d *qpdiff.Grad) error
-}
-
-type decider interface {
-	Decide(dst []float64, x *mat.Dense) error
-	DecideVJP(g *qpdiff.Grad, dx, x *mat.Dense, ddst []float64) error
-}
-
-type leaveOuter interface {
-	LoadWithout(full any, out []int) error
-}
+var learnerFloors = map[string]float64{"Load": .3, "Fit": .3, "VJP": .3, "JVP": .3, "Predict": .3, "PredictVJP": .2}
 
 // A subject is a learner and what the test has to know of it.
 type subject struct {
-	make func() learner
+	make func() qpdiff.Learner
 	// labels: 0 for any numbers, else ±1, which one of y's signs must not hold
 	// alone.
 	classes bool
@@ -156,8 +135,8 @@ func fill(n int, v float64) []float64 {
 type fit struct {
 	profile hostile.Profile
 	d       qpdiff.Data // with a X of nil: none is loaded
-	out     []int       // rows that LoadWithout left out
-	full    learner
+	out     []int       // rows that LoadSubset left out
+	full    qpdiff.Learner
 	hyper   []float64
 	theta   []float64
 	ok      bool
@@ -181,7 +160,7 @@ func exercise(in *hostile.Input, s subject) {
 		case 6, 7:
 			product(in, s, l, &f)
 		case 8:
-			if _, ok := l.(decider); ok {
+			if _, ok := l.(qpdiff.Predictor); ok {
 				decide(in, l, &f)
 			} else {
 				product(in, s, l, &f)
@@ -193,13 +172,13 @@ func exercise(in *hostile.Input, s subject) {
 	}
 }
 
-func load(in *hostile.Input, s subject, l learner, f *fit) {
+func load(in *hostile.Input, s subject, l qpdiff.Learner, f *fit) {
 	d := drawData(in, f.profile, s.classes)
 	var kept hostile.Memory
 	kept.Matrix(d.X)
 	kept.Vector(d.Y)
 	f.out, f.full, f.ok = nil, nil, false
-	outer, ok := l.(leaveOuter)
+	outer, ok := l.(qpdiff.SubsetLearner)
 	if !ok || in.IntN(2) == 0 {
 		err := l.Load(d)
 		if in.Replaying() {
@@ -234,23 +213,23 @@ func load(in *hostile.Input, s subject, l learner, f *fit) {
 	case 1:
 		out = append(out, in.IntN(20)-5)
 	}
-	err := outer.LoadWithout(full, out)
+	err := outer.LoadSubset(full, out)
 	if in.Replaying() {
-		fmt.Printf("LoadWithout %v of X = %v, Y = %v (%v): %v\n", out, rows(d.X), d.Y, f.profile, err)
+		fmt.Printf("LoadSubset %v of X = %v, Y = %v (%v): %v\n", out, rows(d.X), d.Y, f.profile, err)
 	}
-	if in.Answer("LoadWithout", err) {
+	if in.Answer("LoadSubset", err) {
 		f.d, f.out, f.full = d, out, full
 	}
-	kept.Check(in, "LoadWithout")
+	kept.Check(in, "LoadSubset")
 }
 
-func thetas(l learner, d qpdiff.Data) int {
+func thetas(l qpdiff.Learner, d qpdiff.Data) int {
 	_, c := d.X.Dims()
 	n, _ := l.Dims(c)
 	return n
 }
 
-func refit(in *hostile.Input, s subject, l learner, f *fit) {
+func refit(in *hostile.Input, s subject, l qpdiff.Learner, f *fit) {
 	if f.d.X == nil {
 		if in.Answer("Fit", l.Fit(make([]float64, 3), []float64{1, 1})) {
 			in.Failf("Fit: answers without data", "")
@@ -369,11 +348,11 @@ func lower(in *hostile.Input, s subject, f *fit) {
 }
 
 // same compares a refit after Reset with a new learner, bit by bit.
-func same(in *hostile.Input, s subject, l learner, f *fit) {
+func same(in *hostile.Input, s subject, l qpdiff.Learner, f *fit) {
 	fresh := s.make()
 	if f.full != nil {
-		if fresh.(leaveOuter).LoadWithout(f.full, f.out) != nil {
-			in.Failf("LoadWithout: fails the second time", "")
+		if fresh.(qpdiff.SubsetLearner).LoadSubset(f.full, f.out) != nil {
+			in.Failf("LoadSubset: fails the second time", "")
 			return
 		}
 	} else if err := fresh.Load(f.d); err != nil {
@@ -393,20 +372,20 @@ func same(in *hostile.Input, s subject, l learner, f *fit) {
 	}
 	w := in.Vector(hostile.Tame, len(new))
 	g, h := learnerGrad(f.d, f.hyper), learnerGrad(f.d, f.hyper)
-	err, errNew = l.VJP(g, w), fresh.VJP(h, w)
+	err, errNew = l.VJP(nil, g, w), fresh.VJP(nil, h, w)
 	if (err == nil) != (errNew == nil) || !slices.EqualFunc(gradBlocks(g), gradBlocks(h), hostile.SameBits) {
 		in.Failf("Reset: a VJP has other bits than that of a new learner", "%v, %v, new: %v, %v", gradBlocks(g), err, gradBlocks(h), errNew)
 	}
 }
 
 // product asks for derivatives of the last fit.
-func product(in *hostile.Input, s subject, l learner, f *fit) {
+func product(in *hostile.Input, s subject, l qpdiff.Learner, f *fit) {
 	if !f.ok {
 		n := 3
 		if f.d.X != nil {
 			n = thetas(l, f.d)
 		}
-		if err := l.VJP(&qpdiff.Grad{}, make([]float64, n)); !errors.Is(err, qpdiff.ErrNotFitted) {
+		if err := l.VJP(nil, &qpdiff.Grad{}, make([]float64, n)); !errors.Is(err, qpdiff.ErrNotFitted) {
 			in.Failf("VJP: answers without a fit", "%v", err)
 		}
 		return
@@ -420,7 +399,7 @@ func product(in *hostile.Input, s subject, l learner, f *fit) {
 	var kept hostile.Memory
 	kept.Matrix(f.d.X)
 	kept.Vector(f.d.Y, f.hyper, w)
-	err := l.VJP(g, w)
+	err := l.VJP(nil, g, w)
 	kept.Check(in, "VJP")
 	answered := in.Answer("VJP", err)
 	if g.Generalised && !s.generalised || g.Generalised && !answered && !errors.Is(err, qpdiff.ErrNotFinite) {
@@ -441,7 +420,7 @@ func product(in *hostile.Input, s subject, l learner, f *fit) {
 	}
 	if answered {
 		again := learnerGrad(f.d, f.hyper)
-		if err := l.VJP(again, w); err != nil || !slices.EqualFunc(gradBlocks(g), gradBlocks(again), hostile.SameBits) {
+		if err := l.VJP(nil, again, w); err != nil || !slices.EqualFunc(gradBlocks(g), gradBlocks(again), hostile.SameBits) {
 			in.Failf("VJP: the second call has other bits", "%v, then %v, %v", gradBlocks(g), gradBlocks(again), err)
 		}
 		part := learnerGrad(f.d, f.hyper)
@@ -451,7 +430,7 @@ func product(in *hostile.Input, s subject, l learner, f *fit) {
 		if in.IntN(2) == 0 {
 			part.Y = nil
 		}
-		if err := l.VJP(part, w); err != nil {
+		if err := l.VJP(nil, part, w); err != nil {
 			in.Failf("VJP: refuses a part of what it answered", "%v", err)
 		} else if !hostile.SameBits(part.Hyper, g.Hyper) || part.Y != nil && !hostile.SameBits(part.Y, g.Y) {
 			in.Failf("VJP: a part has other bits", "%v of %v", gradBlocks(part), gradBlocks(g))
@@ -481,11 +460,11 @@ func product(in *hostile.Input, s subject, l learner, f *fit) {
 	if equal {
 		equalTangents(f.d, t)
 	}
-	if j, ok := l.(jvper); ok {
+	if j, ok := l.(qpdiff.ForwardLearner); ok {
 		dtheta := fill(len(f.theta), 7)
 		var kept hostile.Memory
 		kept.Vector(gradBlocks(t)...)
-		err := j.JVP(dtheta, t)
+		err := j.JVP(nil, dtheta, t)
 		kept.Check(in, "JVP")
 		if in.Replaying() {
 			fmt.Printf("JVP along %v: %v, error %v\n", gradBlocks(t), dtheta, err)
@@ -510,7 +489,7 @@ func product(in *hostile.Input, s subject, l learner, f *fit) {
 		}
 	}
 	if answered && !g.Generalised && f.full == nil && f.profile <= hostile.Integer && cotangents == hostile.Tame && in.IntN(2) == 0 {
-		differences(in, s, f, g, func(l learner, theta []float64) (float64, bool) {
+		differences(in, s, f, g, func(l qpdiff.Learner, theta []float64) (float64, bool) {
 			return hostile.Dot([][]float64{theta}, [][]float64{w}), true
 		})
 	}
@@ -570,7 +549,7 @@ func adjoint(in *hostile.Input, ridge bool, f *fit, g, t *qpdiff.Grad, w, dtheta
 
 // differences compares the derivative of value along a random direction with
 // its differences.
-func differences(in *hostile.Input, s subject, f *fit, g *qpdiff.Grad, value func(l learner, theta []float64) (float64, bool)) {
+func differences(in *hostile.Input, s subject, f *fit, g *qpdiff.Grad, value func(l qpdiff.Learner, theta []float64) (float64, bool)) {
 	if !moderate(f.hyper) {
 		return
 	}
@@ -614,8 +593,8 @@ func differences(in *hostile.Input, s subject, f *fit, g *qpdiff.Grad, value fun
 }
 
 // decide asks a decider for predictions and their derivatives.
-func decide(in *hostile.Input, l learner, f *fit) {
-	d := l.(decider)
+func decide(in *hostile.Input, l qpdiff.Learner, f *fit) {
+	d := l.(qpdiff.Predictor)
 	cols := 1 + in.IntN(3)
 	if f.d.X != nil && in.IntN(10) > 0 {
 		_, cols = f.d.X.Dims()
@@ -632,18 +611,18 @@ func decide(in *hostile.Input, l learner, f *fit) {
 	dst := make([]float64, n)
 	var kept hostile.Memory
 	kept.Matrix(x)
-	err := d.Decide(dst, x)
+	err := d.Predict(nil, dst, x)
 	if in.Replaying() {
-		fmt.Printf("Decide %v: %v, error %v\n", rows(x), dst, err)
+		fmt.Printf("Predict %v: %v, error %v\n", rows(x), dst, err)
 	}
-	kept.Check(in, "Decide")
+	kept.Check(in, "Predict")
 	if f.ok {
-		in.Answer("Decide", err)
+		in.Answer("Predict", err)
 	} else if !errors.Is(err, qpdiff.ErrNotFitted) {
-		in.Failf("Decide: answers without a fit", "%v", err)
+		in.Failf("Predict: answers without a fit", "%v", err)
 	}
 	if err == nil && !hostile.Finite(dst) {
-		in.Failf("Decide: not finite", "%v for %v", dst, rows(x))
+		in.Failf("Predict: not finite", "%v for %v", dst, rows(x))
 	}
 	if !f.ok {
 		return
@@ -654,22 +633,22 @@ func decide(in *hostile.Input, l learner, f *fit) {
 	}
 	g, dx := learnerGrad(f.d, f.hyper), mat.NewDense(n, cols, nil)
 	kept.Vector(w)
-	errVJP := d.DecideVJP(g, dx, x, w)
-	kept.Check(in, "DecideVJP")
-	in.Answer("DecideVJP", errVJP)
+	errVJP := d.PredictVJP(nil, g, dx, x, w)
+	kept.Check(in, "PredictVJP")
+	in.Answer("PredictVJP", errVJP)
 	if in.Replaying() {
-		fmt.Printf("DecideVJP of %v: %v, %v, error %v\n", w, gradBlocks(g), rows(dx), errVJP)
+		fmt.Printf("PredictVJP of %v: %v, %v, error %v\n", w, gradBlocks(g), rows(dx), errVJP)
 	}
 	if errors.Is(errVJP, qpdiff.ErrNotFinite) {
 		return // what overflows may have been added
 	}
 	if !hostile.Finite(gradBlocks(g)...) || !hostile.FiniteMatrix(dx) {
-		in.Failf("DecideVJP: not finite", "%v, %v with error %v for %v, hyper %v", gradBlocks(g), rows(dx), errVJP, rows(x), f.hyper)
+		in.Failf("PredictVJP: not finite", "%v, %v with error %v for %v, hyper %v", gradBlocks(g), rows(dx), errVJP, rows(x), f.hyper)
 		return
 	}
 	if errVJP != nil || err != nil {
 		if errVJP != nil && (hostile.Norm(gradBlocks(g)...) != 0 || maxAbs(rows(dx)...) != 0) {
-			in.Failf("DecideVJP: an error writes", "%v with error %v", gradBlocks(g), errVJP)
+			in.Failf("PredictVJP: an error writes", "%v with error %v", gradBlocks(g), errVJP)
 		}
 		return
 	}
@@ -678,7 +657,7 @@ func decide(in *hostile.Input, l learner, f *fit) {
 func hostileElasticNet(in *hostile.Input) {
 	per, generalised := in.IntN(3) == 0, in.IntN(4) == 0
 	exercise(in, subject{
-		make: func() learner { return &qpdiff.ElasticNet{PerFeature: per, Generalised: generalised} },
+		make: func() qpdiff.Learner { return &qpdiff.ElasticNet{PerFeature: per, Generalised: generalised} },
 		hyper: func(p hostile.Profile, n int) []float64 {
 			k := 1
 			if per {
@@ -775,7 +754,7 @@ func linear(d qpdiff.Data, theta []float64, loss func(margin float64) float64, p
 func hostileSVM(in *hostile.Input) {
 	generalised := in.IntN(4) == 0
 	exercise(in, subject{
-		make:    func() learner { return &qpdiff.SVM{Generalised: generalised} },
+		make:    func() qpdiff.Learner { return &qpdiff.SVM{Generalised: generalised} },
 		classes: true,
 		ridge:   true,
 		hyper: func(p hostile.Profile, n int) []float64 {
@@ -819,7 +798,7 @@ func hostileSVM(in *hostile.Input) {
 func hostileLearnedLoss(in *hostile.Input) {
 	generalised := in.IntN(4) == 0
 	exercise(in, subject{
-		make:    func() learner { return &qpdiff.LearnedLoss{Generalised: generalised} },
+		make:    func() qpdiff.Learner { return &qpdiff.LearnedLoss{Generalised: generalised} },
 		classes: true,
 		ridge:   true,
 		hyper: func(p hostile.Profile, n int) []float64 {
@@ -854,7 +833,7 @@ func hostileLogistic(in *hostile.Input) {
 	classes := in.IntN(4) > 0
 	var l *qpdiff.Logistic
 	exercise(in, subject{
-		make: func() learner {
+		make: func() qpdiff.Learner {
 			l = &qpdiff.Logistic{Intercept: intercept, MaxIter: limit}
 			return l
 		},
@@ -903,7 +882,7 @@ func hostileLogistic(in *hostile.Input) {
 	pi := make([]float64, len(d.Y))
 	v := in.Vector(in.Profile(), len(theta))
 	dst := make([]float64, len(theta))
-	errP, errH := l.Probabilities(pi), l.SolveHessian(dst, v)
+	errP, errH := l.Probabilities(nil, pi), l.SolveHessian(nil, dst, v)
 	if !fitted {
 		if !errors.Is(errP, qpdiff.ErrNotFitted) || !errors.Is(errH, qpdiff.ErrNotFitted) {
 			in.Failf("Probabilities, SolveHessian: answer without a fit", "%v, %v", errP, errH)
@@ -938,7 +917,7 @@ func hostileKernelSVM(in *hostile.Input) {
 		kernel = qpdiff.RBF{}
 	}
 	s := subject{
-		make:    func() learner { k := l; return &k },
+		make:    func() qpdiff.Learner { k := l; return &k },
 		classes: true,
 		hyper: func(p hostile.Profile, n int) []float64 {
 			h := make([]float64, 1+kernel.NumParams(n))
@@ -965,7 +944,7 @@ func hostileKernelSVM(in *hostile.Input) {
 		return
 	}
 	if !l.Bias && moderate(f.hyper) {
-		dual(in, m.(decider), kernel, d, f.hyper)
+		dual(in, m.(qpdiff.Predictor), kernel, d, f.hyper)
 	}
 	x := mat.NewDense(2, d.X.RawMatrix().Cols, in.Vector(p, 2*d.X.RawMatrix().Cols))
 	w := in.Vector(hostile.Tame, 2)
@@ -973,19 +952,19 @@ func hostileKernelSVM(in *hostile.Input) {
 	if in.Replaying() {
 		fmt.Printf("%+v fitted to X = %v, Y = %v at %v: θ = %v, decides %v, cotangent %v\n", l, rows(d.X), d.Y, f.hyper, f.theta, rows(x), w)
 	}
-	if !in.Answer("DecideVJP", m.(decider).DecideVJP(g, nil, x, w)) {
+	if !in.Answer("PredictVJP", m.(qpdiff.Predictor).PredictVJP(nil, g, nil, x, w)) {
 		return
 	}
-	differences(in, s, f, g, func(l learner, _ []float64) (float64, bool) {
+	differences(in, s, f, g, func(l qpdiff.Learner, _ []float64) (float64, bool) {
 		dst := make([]float64, 2)
-		err := l.(decider).Decide(dst, x)
+		err := l.(qpdiff.Predictor).Predict(nil, dst, x)
 		return hostile.Dot([][]float64{dst}, [][]float64{w}), err == nil
 	})
 }
 
 // dual compares the decision values at the training rows, which are unique
 // without bias, with those of the dual by the QP solver.
-func dual(in *hostile.Input, m decider, kernel qpdiff.Kernel, d qpdiff.Data, hyper []float64) {
+func dual(in *hostile.Input, m qpdiff.Predictor, kernel qpdiff.Kernel, d qpdiff.Data, hyper []float64) {
 	n := len(d.Y)
 	q := qpdiff.QP{Q: mat.NewDense(n, n, nil), P: make([]float64, n), G: mat.NewDense(2*n, n, nil), H: make([]float64, 2*n)}
 	size := 0.0
@@ -1002,14 +981,14 @@ func dual(in *hostile.Input, m decider, kernel qpdiff.Kernel, d qpdiff.Data, hyp
 	}
 	var s qpdiff.Solution
 	got := make([]float64, n)
-	if s.Solve(&q) != nil || m.Decide(got, d.X) != nil {
+	if s.Solve(&q) != nil || m.Predict(nil, got, d.X) != nil {
 		return
 	}
 	var want mat.VecDense
 	want.MulVec(q.Q, mat.NewVecDense(n, s.Z))
 	for i, v := range got {
 		if math.Abs(v-want.AtVec(i)) > 1e-6*(1+size*maxAbs(s.Z)) {
-			in.Failf("Decide: another decision than the QP's", "%v and %v; hyper %v, X = %v, Y = %v", got, want.RawVector().Data, hyper, rows(d.X), d.Y)
+			in.Failf("Predict: another decision than the QP's", "%v and %v; hyper %v, X = %v, Y = %v", got, want.RawVector().Data, hyper, rows(d.X), d.Y)
 			return
 		}
 	}
@@ -1083,7 +1062,7 @@ func hostileCustom(in *hostile.Input) {
 		limit = in.IntN(3)
 	}
 	exercise(in, subject{
-		make:  func() learner { return &qpdiff.Custom{Objective: quartic(), MaxIter: limit} },
+		make:  func() qpdiff.Learner { return &qpdiff.Custom{Objective: quartic(), MaxIter: limit} },
 		hyper: func(p hostile.Profile, n int) []float64 { return []float64{penalty(in, p), penalty(in, p)} },
 		objective: func(d qpdiff.Data, theta, hyper []float64) (value, size float64) {
 			n := float64(len(d.Y))
@@ -1113,7 +1092,7 @@ func hostileUnrolled(in *hostile.Input) {
 		start = in.Vector(in.Profile(), 1+in.IntN(5))
 	}
 	exercise(in, subject{
-		make: func() learner { return &qpdiff.Unrolled{Objective: quartic(), Steps: steps, Start: start} },
+		make: func() qpdiff.Learner { return &qpdiff.Unrolled{Objective: quartic(), Steps: steps, Start: start} },
 		hyper: func(p hostile.Profile, n int) []float64 {
 			if in.IntN(3) == 0 {
 				return []float64{penalty(in, p), penalty(in, p), penalty(in, p), penalty(in, p)}

@@ -19,7 +19,7 @@ import (
 // dual variable. The hyperparameters are C > 0, then those of the kernel.
 //
 // The prediction is not θᵀx: θ is b alone with Bias and empty without, and
-// [KernelSVM.Decide] and [KernelSVM.DecideVJP] stand for the prediction and
+// [KernelSVM.Predict] and [KernelSVM.PredictVJP] stand for the prediction and
 // its derivatives with respect to C, the kernel's parameters, the training
 // rows, their labels and the rows decided on.
 //
@@ -72,7 +72,7 @@ type KernelSVM struct {
 	slope          []float64 // see slopeAt
 	dparams        []float64
 	support        int       // number of support vectors
-	decided        []float64 // per row of the last Decide: its features, then its kernel values with the support vectors
+	decided        []float64 // per row of the last Predict: its features, then its kernel values with the support vectors
 }
 
 // Dims returns 1 parameter with Bias and none without, and 1 hyperparameter
@@ -363,10 +363,10 @@ func (l *KernelSVM) bindsB(i int) bool {
 	return q.beta[i] > q.lo[i]
 }
 
-// Decide writes the decision value of each row of x to dst. Errors: ErrNotFitted;
+// Predict writes the decision value of each row of x to dst. Errors: ErrNotFitted;
 // an ArgError of kind ErrShape for x, or ErrNotFinite for x or a value that
 // overflows, from whose row on dst is undefined.
-func (l *KernelSVM) Decide(dst []float64, x *mat.Dense) error {
+func (l *KernelSVM) Predict(w *Workspace, dst []float64, x *mat.Dense) error {
 	if err := l.checkRows(x); err != nil {
 		return err
 	}
@@ -415,8 +415,8 @@ func (l *KernelSVM) checkRows(x *mat.Dense) error {
 }
 
 // VJP adds dthetaᵀ·∂b/∂input at the last fit to each field of g that is not
-// nil. Its errors are those of DecideVJP.
-func (l *KernelSVM) VJP(g *Grad, dtheta []float64) error {
+// nil. Its errors are those of PredictVJP.
+func (l *KernelSVM) VJP(w *Workspace, g *Grad, dtheta []float64) error {
 	if !l.fitted {
 		return errNotFitted
 	}
@@ -437,7 +437,7 @@ func (l *KernelSVM) VJP(g *Grad, dtheta []float64) error {
 	return l.finish(g, db)
 }
 
-// DecideVJP adds the derivative of Σ_t ddst_t·f(x_t) with respect to each input of
+// PredictVJP adds the derivative of Σ_t ddst_t·f(x_t) with respect to each input of
 // the fit to the field of g that is not nil, and with respect to x to dx, unless
 // that is nil. Where training rows coincide, g.X and g.Y hold the derivative along
 // moves that keep them equal; [KernelSVM.Ties] lists the pairs for which that
@@ -448,7 +448,7 @@ func (l *KernelSVM) VJP(g *Grad, dtheta []float64) error {
 // whether it does and may have moved the β of the rows in question by more than
 // C/1000; one of kind ErrNotFinite where a product overflows, which leaves g and dx
 // undefined.
-func (l *KernelSVM) DecideVJP(g *Grad, dx, x *mat.Dense, ddst []float64) error {
+func (l *KernelSVM) PredictVJP(w *Workspace, g *Grad, dx, x *mat.Dense, ddst []float64) error {
 	if err := l.checkRows(x); err != nil {
 		return err
 	}
@@ -504,7 +504,7 @@ func (l *KernelSVM) DecideVJP(g *Grad, dx, x *mat.Dense, ddst []float64) error {
 }
 
 // known returns the kernel values of row t of rows with the support vectors, if
-// the last Decide has met them.
+// the last Predict has met them.
 func (l *KernelSVM) known(t, rows int, xt []float64) []float64 {
 	w := l.n + l.support
 	if len(l.decided) != rows*w || l.support == 0 || !slices.Equal(l.decided[t*w:t*w+l.n], xt) {
@@ -601,7 +601,7 @@ func (l *KernelSVM) start(g *Grad) error {
 // dᵀdX_i = dᵀdX_k for each d that visit is called with (n entries, valid during the
 // call; sign is 1). Along other moves there is no derivative. visit returns
 // whether it needs the pair's other d. Before a product there are no pairs.
-func (l *KernelSVM) Ties(visit func(i, k int, sign float64, d []float64) bool) {
+func (l *KernelSVM) Ties(w *Workspace, visit func(i, k int, sign float64, d []float64) bool) {
 	if !l.fitted || len(l.w) == 0 || len(l.rows.first) == len(l.rows.of) {
 		return
 	}

@@ -26,11 +26,11 @@ func ExampleKernelSVM() {
 	}
 	x := mat.NewDense(1, 2, []float64{.5, .8})
 	f := make([]float64, 1)
-	if err := l.Decide(f, x); err != nil {
+	if err := l.Predict(nil, f, x); err != nil {
 		panic(err)
 	}
 	g := qpdiff.Grad{Hyper: make([]float64, 2), X: mat.NewDense(4, 2, nil)}
-	if err := l.DecideVJP(&g, nil, x, []float64{1}); err != nil {
+	if err := l.PredictVJP(nil, &g, nil, x, []float64{1}); err != nil {
 		panic(err)
 	}
 	fmt.Printf("f %.4f, df/d(C, γ) %.4f, df/dx₁ %.4f\n", f[0], g.Hyper, g.X.RawRowView(0))
@@ -72,7 +72,7 @@ func ExampleKernel() {
 		panic(err)
 	}
 	f := make([]float64, 2)
-	if err := l.Decide(f, mat.NewDense(2, 1, []float64{0.2, 2})); err != nil {
+	if err := l.Predict(nil, f, mat.NewDense(2, 1, []float64{0.2, 2})); err != nil {
 		panic(err)
 	}
 	fmt.Printf("%.3f\n", f)

@@ -42,7 +42,7 @@ func TestKernelSVMStrictComplementarity(t *testing.T) {
 			return append(slices.Clone(l.q.free), -1, len(l.atTop()))
 		}
 		x := mat.NewDense(1, n, d.X.RawRowView(0))
-		vjp := func() error { return l.DecideVJP(&Grad{Hyper: make([]float64, nh)}, nil, x, []float64{1}) }
+		vjp := func() error { return l.PredictVJP(nil, &Grad{Hyper: make([]float64, nh)}, nil, x, []float64{1}) }
 		lo := math.Pow(10, 3*rng.Float64()-2)
 		hi := lo * 3
 		left := fit(lo)
@@ -78,7 +78,7 @@ func TestKernelSVMStrictComplementarity(t *testing.T) {
 			}
 			l.Generalised = true
 			g := &Grad{Hyper: make([]float64, nh)}
-			if err := l.DecideVJP(g, nil, x, []float64{1}); err != nil || !g.Generalised || !finite(g.Hyper[0]+g.Hyper[1]) {
+			if err := l.PredictVJP(nil, g, nil, x, []float64{1}); err != nil || !g.Generalised || !finite(g.Hyper[0]+g.Hyper[1]) {
 				t.Fatalf("trial %d: generalised: error %v, product %v", trial, err, g.Hyper)
 			}
 			l.Generalised = false
@@ -149,7 +149,7 @@ func TestKernelSVMAllWeak(t *testing.T) {
 			}
 		}
 		g := &Grad{Hyper: make([]float64, 2)}
-		if err := errors.Join(l.Load(d), l.Fit(theta, hyper), l.VJP(g, []float64{1})); err != nil {
+		if err := errors.Join(l.Load(d), l.Fit(theta, hyper), l.VJP(nil, g, []float64{1})); err != nil {
 			t.Fatal(err)
 		}
 		if len(l.weak) == 0 || !g.Generalised {
@@ -170,7 +170,7 @@ func TestKernelSVMAllWeak(t *testing.T) {
 		l := &KernelSVM{Bias: true, Generalised: true}
 		g := &Grad{Hyper: make([]float64, 2)}
 		x := mat.NewDense(1, 1, nil)
-		if err := errors.Join(l.Load(two), l.Fit(theta, []float64{(1 + 16*eps/width) / width, 1}), l.DecideVJP(g, nil, x, []float64{1})); err != nil {
+		if err := errors.Join(l.Load(two), l.Fit(theta, []float64{(1 + 16*eps/width) / width, 1}), l.PredictVJP(nil, g, nil, x, []float64{1})); err != nil {
 			t.Fatalf("%v apart: %v", apart, err)
 		}
 		if len(l.weak) != 2 || !g.Generalised || !(math.Abs(theta[0]) <= 8*eps/width && math.Abs(g.Hyper[0]/width-1) <= 1e-6) {
@@ -184,10 +184,10 @@ func TestKernelSVMAllWeak(t *testing.T) {
 	if err := errors.Join(l.Load(star), l.Fit(theta, []float64{.1, 1}), l.Fit(theta, []float64{1e-100, 1})); err != nil {
 		t.Fatal(err)
 	}
-	if err := l.VJP(&Grad{Hyper: make([]float64, 2)}, []float64{1}); len(l.weak) != 3 || !errors.Is(err, ErrIllPosed) {
+	if err := l.VJP(nil, &Grad{Hyper: make([]float64, 2)}, []float64{1}); len(l.weak) != 3 || !errors.Is(err, ErrIllPosed) {
 		t.Errorf("weak %v, error %v", l.weak, err)
 	}
-	if err := l.DecideVJP(new(Grad), mat.NewDense(4, 2, nil), star.X, make([]float64, 4)); err != nil {
+	if err := l.PredictVJP(nil, new(Grad), mat.NewDense(4, 2, nil), star.X, make([]float64, 4)); err != nil {
 		t.Errorf("derivatives in the rows decided on: %v", err)
 	}
 }
@@ -205,8 +205,8 @@ func TestKernelSVMZeroRow(t *testing.T) {
 	f, want := make([]float64, 3), make([]float64, 3)
 	g, gwant := &Grad{Hyper: make([]float64, 3), X: mat.NewDense(10, 2, nil)}, &Grad{Hyper: make([]float64, 3), X: mat.NewDense(9, 2, nil)}
 	l, ref := &KernelSVM{Kernel: Polynomial{Degree: 1}}, &KernelSVM{Kernel: Polynomial{Degree: 1}}
-	if err := errors.Join(l.Load(with), l.Fit(nil, hyper), l.Decide(f, x), l.DecideVJP(g, nil, x, v),
-		ref.Load(d), ref.Fit(nil, hyper), ref.Decide(want, x), ref.DecideVJP(gwant, nil, x, v)); err != nil {
+	if err := errors.Join(l.Load(with), l.Fit(nil, hyper), l.Predict(nil, f, x), l.PredictVJP(nil, g, nil, x, v),
+		ref.Load(d), ref.Fit(nil, hyper), ref.Predict(nil, want, x), ref.PredictVJP(nil, gwant, nil, x, v)); err != nil {
 		t.Fatal(err)
 	}
 	if relErr(f, want) > 1e-14 || relErr(g.Hyper[:2], gwant.Hyper[:2]) > 1e-13 || relErr(g.X.RawMatrix().Data[:18], gwant.X.RawMatrix().Data) > 1e-13 {
@@ -218,7 +218,7 @@ func TestKernelSVMZeroRow(t *testing.T) {
 	// Moved, the row changes f by C·x_9ᵀx to first order.
 	got := forwardDifference(func(h float64) float64 {
 		with.X.Set(9, 0, h)
-		if err := errors.Join(l.Load(with), l.Fit(nil, hyper), l.Decide(f, x)); err != nil {
+		if err := errors.Join(l.Load(with), l.Fit(nil, hyper), l.Predict(nil, f, x)); err != nil {
 			t.Fatal(err)
 		}
 		return dot(v, f)
@@ -234,11 +234,11 @@ func TestKernelSVMFarAway(t *testing.T) {
 	d := Data{X: mat.NewDense(6, 2, []float64{.03, -.53, 1.24, -.37, .03, -.62, -.97, 1.69, .08, -.57, -.65, 1e155}), Y: []float64{1, -1, 1, -1, 1, -1}}
 	theta := make([]float64, 1)
 	far, near := &Grad{Hyper: make([]float64, 2)}, &Grad{Hyper: make([]float64, 2)}
-	if err := errors.Join(l.Load(d), l.Fit(theta, []float64{10, .5}), l.VJP(far, []float64{1})); err != nil {
+	if err := errors.Join(l.Load(d), l.Fit(theta, []float64{10, .5}), l.VJP(nil, far, []float64{1})); err != nil {
 		t.Fatal(err)
 	}
 	d.X.Set(5, 1, 1e4)
-	if err := errors.Join(l.Load(d), l.Fit(theta, []float64{10, .5}), l.VJP(near, []float64{1})); err != nil {
+	if err := errors.Join(l.Load(d), l.Fit(theta, []float64{10, .5}), l.VJP(nil, near, []float64{1})); err != nil {
 		t.Fatal(err)
 	}
 	if !sameBits(far.Hyper, near.Hyper) {
@@ -246,7 +246,7 @@ func TestKernelSVMFarAway(t *testing.T) {
 	}
 }
 
-// What Decide has kept of one fit is not used after the next.
+// What Predict has kept of one fit is not used after the next.
 func TestKernelSVMForgetsKernelValues(t *testing.T) {
 	d := classData(5, 20, 2)
 	x := mat.NewDense(4, 2, []float64{1, 2, -.5, .3, 0, 0, 1, 1})
@@ -254,8 +254,8 @@ func TestKernelSVMForgetsKernelValues(t *testing.T) {
 	for _, again := range [][]float64{{1, .9}, {1.01, .5}} {
 		var l, fresh KernelSVM
 		g, want := &Grad{Hyper: make([]float64, 2)}, &Grad{Hyper: make([]float64, 2)}
-		if err := errors.Join(l.Load(d), l.Fit(nil, []float64{1, .5}), l.Decide(make([]float64, 4), x), l.Fit(nil, again), l.DecideVJP(g, nil, x, v),
-			fresh.Load(d), fresh.Fit(nil, again), fresh.DecideVJP(want, nil, x, v)); err != nil {
+		if err := errors.Join(l.Load(d), l.Fit(nil, []float64{1, .5}), l.Predict(nil, make([]float64, 4), x), l.Fit(nil, again), l.PredictVJP(nil, g, nil, x, v),
+			fresh.Load(d), fresh.Fit(nil, again), fresh.PredictVJP(nil, want, nil, x, v)); err != nil {
 			t.Fatal(err)
 		}
 		if relErr(g.Hyper, want.Hyper) > 1e-12 {
@@ -293,7 +293,7 @@ func TestKernelSVMTinyC(t *testing.T) {
 	g := &Grad{Hyper: make([]float64, 2), X: mat.NewDense(4, 1, nil)}
 	// Equal rows are one, whose β of −C is inside its bounds: −1 = f(3) = b + O(C).
 	d := Data{X: mat.NewDense(4, 1, []float64{2, 3, 3, 3}), Y: []float64{1, -1, -1, -1}}
-	if err := errors.Join(l.Load(d), l.Fit(theta, hyper), l.VJP(g, []float64{1})); err != nil || len(l.q.free) != 1 || theta[0] != -1 {
+	if err := errors.Join(l.Load(d), l.Fit(theta, hyper), l.VJP(nil, g, []float64{1})); err != nil || len(l.q.free) != 1 || theta[0] != -1 {
 		t.Errorf("one free row: free %v, b %v, error %v", l.q.free, theta, err)
 	}
 	// ∂b/∂C = Kᵀβ/C with β/C = (−1, 1): k(3,3) − k(2,3).
@@ -333,11 +333,11 @@ func TestKernelSVMTiesSlope(t *testing.T) {
 	l := &KernelSVM{Bias: true}
 	g := &Grad{X: mat.NewDense(4, 2, nil)}
 	want := mat.NewDense(1, 2, nil)
-	if err := errors.Join(l.Load(d), l.Fit(make([]float64, 1), []float64{10, 1}), l.DecideVJP(new(Grad), want, mat.NewDense(1, 2, []float64{1, .5}), []float64{1}), l.VJP(g, []float64{1})); err != nil {
+	if err := errors.Join(l.Load(d), l.Fit(make([]float64, 1), []float64{10, 1}), l.PredictVJP(nil, new(Grad), want, mat.NewDense(1, 2, []float64{1, .5}), []float64{1}), l.VJP(nil, g, []float64{1})); err != nil {
 		t.Fatal(err)
 	}
 	var got [][]float64
-	l.Ties(func(i, k int, sign float64, d []float64) bool {
+	l.Ties(nil, func(i, k int, sign float64, d []float64) bool {
 		got = append(got, slices.Clone(d))
 		return true
 	})

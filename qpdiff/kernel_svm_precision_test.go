@@ -40,7 +40,7 @@ func TestKernelSVMRightOrRefused(t *testing.T) {
 			for i := range want {
 				x.SetRow(i, l.row(i))
 			}
-			if err := l.Decide(got, x); err != nil {
+			if err := l.Predict(nil, got, x); err != nil {
 				t.Fatal(err)
 			}
 			for i, v := range got {
@@ -108,7 +108,7 @@ func TestKernelSVMGeneralisedRightOrRefused(t *testing.T) {
 		_, above := preciseDecisions(l, hyper, h)
 		for i := range at {
 			g := &Grad{Hyper: make([]float64, len(hyper))}
-			if err := l.DecideVJP(g, nil, mat.NewDense(1, l.n, l.row(i)), []float64{1}); err != nil {
+			if err := l.PredictVJP(nil, g, nil, mat.NewDense(1, l.n, l.row(i)), []float64{1}); err != nil {
 				if !errors.Is(err, ErrIllPosed) {
 					t.Fatalf("trial %d: %v", trial, err)
 				}

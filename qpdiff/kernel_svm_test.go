@@ -41,14 +41,14 @@ func (l *deciding) Fit(theta, hyper []float64) error {
 	if err := l.KernelSVM.Fit(b[:nt], hyper); err != nil {
 		return err
 	}
-	return l.Decide(theta, l.x)
+	return l.Predict(nil, theta, l.x)
 }
 
-func (l *deciding) VJP(g *Grad, dtheta []float64) error {
+func (l *deciding) VJP(w *Workspace, g *Grad, dtheta []float64) error {
 	if !l.fitted {
 		return errNotFitted
 	}
-	return l.DecideVJP(g, nil, l.x, dtheta)
+	return l.PredictVJP(nil, g, nil, l.x, dtheta)
 }
 
 // kernelSVMResidual solves the problem again and measures it by the conditions
@@ -160,7 +160,7 @@ func TestKernelSVMContract(t *testing.T) {
 			add("30x2", classData(1, 30, 2), 1)
 			add("20x2", classData(2, 20, 2), .3)
 			add("6x2", classData(3, 6, 2), 2)
-			testLearner(t, func() learner { return &deciding{KernelSVM: KernelSVM{Kernel: c.kernel, Bias: bias}} }, cases...)
+			testLearner(t, func() Learner { return &deciding{KernelSVM: KernelSVM{Kernel: c.kernel, Bias: bias}} }, cases...)
 		}
 	}
 }
@@ -210,7 +210,7 @@ func TestKernelSVMGolden(t *testing.T) {
 			}
 			x := dense(c.XTest)
 			f := nanSlice(len(c.Decision), 0)
-			if err := l.Decide(f, x); err != nil {
+			if err := l.Predict(nil, f, x); err != nil {
 				t.Fatal(err)
 			}
 			nearAll(t, "decision", f, c.Decision, 1e-11, 0)
@@ -219,7 +219,7 @@ func TestKernelSVMGolden(t *testing.T) {
 				v := make([]float64, len(f))
 				v[k] = 1
 				g := &Grad{Hyper: make([]float64, 3)}
-				if err := l.DecideVJP(g, nil, x, v); err != nil {
+				if err := l.PredictVJP(nil, g, nil, x, v); err != nil {
 					t.Fatal(err)
 				}
 				dC[k], dParam[k] = g.Hyper[0], g.Hyper[1]
@@ -248,13 +248,13 @@ func TestKernelSVMByHand(t *testing.T) {
 			var theta [1]float64
 			nt, _ := l.Dims(1)
 			f := []float64{math.NaN()}
-			if err := errors.Join(l.Load(d), l.Fit(theta[:nt], []float64{c.c, gamma}), l.Decide(f, x)); err != nil {
+			if err := errors.Join(l.Load(d), l.Fit(theta[:nt], []float64{c.c, gamma}), l.Predict(nil, f, x)); err != nil {
 				t.Fatal(err)
 			}
 			nearAll(t, "f", f, []float64{c.a * (near - far)}, 8*eps, 0)
 			g := &Grad{Hyper: make([]float64, 2)}
 			dx := mat.NewDense(1, 1, nil)
-			if err := l.DecideVJP(g, dx, x, []float64{1}); err != nil {
+			if err := l.PredictVJP(nil, g, dx, x, []float64{1}); err != nil {
 				t.Fatal(err)
 			}
 			nearAll(t, "df", g.Hyper, []float64{c.dc, c.da*(near-far) + c.a*slope}, 16*eps, 1)
@@ -270,17 +270,17 @@ func TestKernelSVMWithoutUniqueDual(t *testing.T) {
 	l := KernelSVM{Kernel: Polynomial{Degree: 1}}
 	f := make([]float64, 1)
 	x := mat.NewDense(1, 1, []float64{2})
-	if err := errors.Join(l.Load(d), l.Fit(nil, []float64{5, 1, 0}), l.Decide(f, x)); err != nil {
+	if err := errors.Join(l.Load(d), l.Fit(nil, []float64{5, 1, 0}), l.Predict(nil, f, x)); err != nil {
 		t.Fatal(err)
 	}
 	nearAll(t, "f", f, []float64{2}, 8*eps, 0)
 	g := &Grad{Hyper: make([]float64, 3)}
 	var nd *NotDifferentiableError
-	if err := l.DecideVJP(g, nil, x, []float64{1}); !errors.As(err, &nd) || len(nd.Weak) != 1 || nd.Weak[0] > 1 {
+	if err := l.PredictVJP(nil, g, nil, x, []float64{1}); !errors.As(err, &nd) || len(nd.Weak) != 1 || nd.Weak[0] > 1 {
 		t.Errorf("error %v, want one of the rows 0 and 1", err)
 	}
 	l.Generalised = true
-	if err := l.DecideVJP(g, nil, x, []float64{1}); err != nil {
+	if err := l.PredictVJP(nil, g, nil, x, []float64{1}); err != nil {
 		t.Fatal(err)
 	}
 	nearAll(t, "df", g.Hyper[:2], []float64{0, 0}, 8*eps, 1)
@@ -308,17 +308,17 @@ func TestKernelSVMRefusals(t *testing.T) {
 		}
 	}
 	var l KernelSVM
-	if err := l.Decide(nil, mat.NewDense(1, 1, nil)); !errors.Is(err, ErrNotFitted) {
-		t.Errorf("Decide without a fit: %v", err)
+	if err := l.Predict(nil, nil, mat.NewDense(1, 1, nil)); !errors.Is(err, ErrNotFitted) {
+		t.Errorf("Predict without a fit: %v", err)
 	}
 	if err := errors.Join(l.Load(d), l.Fit(nil, []float64{1, 1})); err != nil {
 		t.Fatal(err)
 	}
-	if err := l.Decide(make([]float64, 1), mat.NewDense(1, 3, nil)); !errors.Is(err, ErrShape) {
-		t.Errorf("Decide on other features: %v", err)
+	if err := l.Predict(nil, make([]float64, 1), mat.NewDense(1, 3, nil)); !errors.Is(err, ErrShape) {
+		t.Errorf("Predict on other features: %v", err)
 	}
-	if err := l.DecideVJP(&Grad{}, nil, mat.NewDense(1, 2, []float64{1, math.NaN()}), make([]float64, 1)); !errors.Is(err, ErrNotFinite) {
-		t.Errorf("DecideVJP at NaN: %v", err)
+	if err := l.PredictVJP(nil, &Grad{}, nil, mat.NewDense(1, 2, []float64{1, math.NaN()}), make([]float64, 1)); !errors.Is(err, ErrNotFinite) {
+		t.Errorf("PredictVJP at NaN: %v", err)
 	}
 }
 
@@ -330,7 +330,7 @@ func TestKernelSVMRowsDecidedOn(t *testing.T) {
 	}
 	v := normals(rand.New(rand.NewPCG(1, 3)), 5)
 	dx := mat.NewDense(5, 2, nil)
-	if err := l.DecideVJP(&Grad{}, dx, l.x, v); err != nil {
+	if err := l.PredictVJP(nil, &Grad{}, dx, l.x, v); err != nil {
 		t.Fatal(err)
 	}
 	for k, want := range dx.RawMatrix().Data {
@@ -338,7 +338,7 @@ func TestKernelSVMRowsDecidedOn(t *testing.T) {
 		old := *x
 		got := centralDifference(func(h float64) float64 {
 			*x = old + h
-			if err := l.Decide(f, l.x); err != nil {
+			if err := l.Predict(nil, f, l.x); err != nil {
 				t.Fatal(err)
 			}
 			return dot(v, f)
@@ -350,7 +350,7 @@ func TestKernelSVMRowsDecidedOn(t *testing.T) {
 	}
 }
 
-// What Decide keeps for DecideVJP serves the same rows only.
+// What Predict keeps for PredictVJP serves the same rows only.
 func TestKernelSVMDecidesElsewhere(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 3))
 	rows := mat.NewDense(8, 2, normals(rng, 16))
@@ -361,12 +361,12 @@ func TestKernelSVMDecidesElsewhere(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, x := range before {
-			if err := l.Decide(make([]float64, x.RawMatrix().Rows), x); err != nil {
+			if err := l.Predict(nil, make([]float64, x.RawMatrix().Rows), x); err != nil {
 				t.Fatal(err)
 			}
 		}
 		g := &Grad{Hyper: make([]float64, 2)}
-		if err := l.DecideVJP(g, nil, rows.Slice(2, 6, 0, 2).(*mat.Dense), []float64{1, 0, 2, -1}); err != nil {
+		if err := l.PredictVJP(nil, g, nil, rows.Slice(2, 6, 0, 2).(*mat.Dense), []float64{1, 0, 2, -1}); err != nil {
 			t.Fatal(err)
 		}
 		return g.Hyper
@@ -430,7 +430,7 @@ func FuzzKernelSVM(f *testing.F) {
 			t.Errorf("violation %g", v)
 		}
 		g := &Grad{Hyper: make([]float64, 2)}
-		if err := l.VJP(g, []float64{1, 1, 1, 1, 1}); err != nil {
+		if err := l.VJP(nil, g, []float64{1, 1, 1, 1, 1}); err != nil {
 			t.Fatal(err)
 		}
 		for _, v := range append(theta, g.Hyper...) {
@@ -470,12 +470,12 @@ func BenchmarkKernelSVM(b *testing.B) {
 			}
 			run("cold", func(int) error { l.Reset(); return errors.Join(l.Load(d), l.Fit(theta, []float64{c, .5})) })
 			run("warm", func(i int) error { return l.Fit(theta, []float64{c, .5 + .01*float64(i%2)}) })
-			run("decide", func(int) error { return l.Decide(f, x) })
-			run("gradient", func(int) error { return l.DecideVJP(g, nil, x, f) })
-			run("gradient with X", func(int) error { return l.DecideVJP(gx, nil, x, f) })
+			run("decide", func(int) error { return l.Predict(nil, f, x) })
+			run("gradient", func(int) error { return l.PredictVJP(nil, g, nil, x, f) })
+			run("gradient with X", func(int) error { return l.PredictVJP(nil, gx, nil, x, f) })
 			run("all, cold", func(int) error {
 				l.Reset()
-				return errors.Join(l.Load(d), l.Fit(theta, []float64{c, .5}), l.Decide(f, x), l.DecideVJP(gx, nil, x, f))
+				return errors.Join(l.Load(d), l.Fit(theta, []float64{c, .5}), l.Predict(nil, f, x), l.PredictVJP(nil, gx, nil, x, f))
 			})
 		}
 	}

@@ -155,7 +155,7 @@ func TestElasticNetAsQP(t *testing.T) {
 			}
 		}
 		want := Grad{Hyper: make([]float64, 2), Y: make([]float64, 28)}
-		if err := net.VJP(&want, cot); err != nil {
+		if err := net.VJP(nil, &want, cot); err != nil {
 			t.Fatal(err)
 		}
 		if d := max(maxDiff([]float64{l1, l2}, want.Hyper), maxDiff(dy, want.Y)); d > 1e-10 {

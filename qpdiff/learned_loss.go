@@ -94,7 +94,7 @@ func (l *LearnedLoss) Fit(theta, hyper []float64) error {
 // α2 = 0 and its derivative overflows, or where another product overflows, which
 // leaves g undefined; where strict complementarity fails
 // and Generalised is not set, a NotDifferentiableError that names the rows.
-func (l *LearnedLoss) VJP(g *Grad, dtheta []float64) error {
+func (l *LearnedLoss) VJP(w *Workspace, g *Grad, dtheta []float64) error {
 	if err := l.adjoint(g, dtheta, 5, l.Generalised, learnedLossNames...); err != nil {
 		return err
 	}
@@ -129,7 +129,9 @@ func (l *LearnedLoss) VJP(g *Grad, dtheta []float64) error {
 }
 
 // Ties lists the pairs of rows that coincide on the elbow, as [SVM.Ties] does.
-func (l *LearnedLoss) Ties(visit func(i, k int, sign float64, d []float64) bool) { l.ties(visit) }
+func (l *LearnedLoss) Ties(w *Workspace, visit func(i, k int, sign float64, d []float64) bool) {
+	l.ties(visit)
+}
 
 // slopes returns the derivatives of the four losses at row i; on the elbow
 // that of the hinge loss is in the multiplier.
@@ -148,7 +150,7 @@ func (l *LearnedLoss) slopes(i int) (d [4]float64) {
 // complementarity fails, as [SVM.JVP] does. Errors: ErrNotFitted; an ArgError of
 // kind ErrNotFinite for d or where dtheta, or the change of the gradient that it
 // answers, overflows, or ErrDomain where d lowers α1 from 0 at a margin of 1.
-func (l *LearnedLoss) JVP(dtheta []float64, d *Grad) error {
+func (l *LearnedLoss) JVP(w *Workspace, dtheta []float64, d *Grad) error {
 	if err := l.tangent(dtheta, d, 5); err != nil {
 		return err
 	}

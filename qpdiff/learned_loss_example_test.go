@@ -24,7 +24,7 @@ func ExampleLearnedLoss() {
 		panic(err)
 	}
 	g := qpdiff.Grad{Hyper: make([]float64, 5)}
-	if err := l.VJP(&g, []float64{1}); err != nil {
+	if err := l.VJP(nil, &g, []float64{1}); err != nil {
 		panic(err)
 	}
 	fmt.Printf("θ %.4f, dθ/dα %.3f, dθ/dλ %.3f\n", theta[0], g.Hyper[:4], g.Hyper[4])

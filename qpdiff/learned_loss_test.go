@@ -32,7 +32,7 @@ func TestLearnedLossContract(t *testing.T) {
 	add("30x4 logistic", 8, 30, 4, 0, 0, 0, 1, .01)
 	add("30x4 hinge", 9, 30, 4, 1, 0, 0, 0, .3)
 	add("80x70", 10, 80, 70, .4, .2, .2, .2, .05)
-	testLearner(t, func() learner { return new(LearnedLoss) }, cases...)
+	testLearner(t, func() Learner { return new(LearnedLoss) }, cases...)
 }
 
 func TestLearnedLossGolden(t *testing.T) {
@@ -77,7 +77,7 @@ func TestLearnedLossGolden(t *testing.T) {
 				for j := range want {
 					want[j] = c.ThetaDAlpha[j][k]
 				}
-				if err := l.JVP(got, d); err != nil {
+				if err := l.JVP(nil, got, d); err != nil {
 					t.Fatal(err)
 				}
 				nearAll(t, fmt.Sprint("derivative in alpha ", k), got, want, 1e-10, 1e-2)
@@ -89,7 +89,7 @@ func TestLearnedLossGolden(t *testing.T) {
 // One loss alone is a learner that has a closed form or another solver.
 func TestLearnedLossAlone(t *testing.T) {
 	d := classData(3, 25, 4)
-	fit := func(l learner, hyper ...float64) []float64 {
+	fit := func(l Learner, hyper ...float64) []float64 {
 		t.Helper()
 		theta := make([]float64, 4)
 		if err := errors.Join(l.Load(d), l.Fit(theta, hyper)); err != nil {
@@ -122,7 +122,7 @@ func TestLearnedLossAtAKink(t *testing.T) {
 	nearAll(t, "theta", theta, []float64{1}, 4*eps, 0)
 	g := &Grad{Hyper: make([]float64, 5)}
 	var nd *NotDifferentiableError
-	if err := l.VJP(g, []float64{1}); !errors.As(err, &nd) || nd.Input != "alpha1" || !slices.Equal(nd.Weak, []int{0}) {
+	if err := l.VJP(nil, g, []float64{1}); !errors.As(err, &nd) || nd.Input != "alpha1" || !slices.Equal(nd.Weak, []int{0}) {
 		t.Errorf("error %v", err)
 	}
 	// H = λ + α2/e.
@@ -132,11 +132,11 @@ func TestLearnedLossAtAKink(t *testing.T) {
 	if err := l.Fit(theta, []float64{0, 1, .5, 0, math.Exp(-1)}); err != nil {
 		t.Fatal(err)
 	}
-	if err := l.VJP(g, []float64{1}); !errors.As(err, &nd) || nd.Input != "alpha1, alpha2, alpha3, alpha4, lambda" {
+	if err := l.VJP(nil, g, []float64{1}); !errors.As(err, &nd) || nd.Input != "alpha1, alpha2, alpha3, alpha4, lambda" {
 		t.Errorf("error %v", err)
 	}
 	l.Generalised = true
-	if err := l.VJP(g, []float64{1}); err != nil {
+	if err := l.VJP(nil, g, []float64{1}); err != nil {
 		t.Error(err)
 	}
 	if err := l.Fit(theta, []float64{0, 1, .5, 0, 0}); !errors.Is(err, ErrDomain) {
@@ -165,9 +165,9 @@ func TestLearnedLossDirections(t *testing.T) {
 		if got := append(slices.Clone(l.weak), l.weakFree...); !slices.Equal(got, []int{0}) {
 			t.Errorf("at %v: θ %v, weakly active %v", hyper, theta, got)
 		}
-		checkDirections(t, func() learner { return new(LearnedLoss) }, d, hyper, 0, true)
+		checkDirections(t, func() Learner { return new(LearnedLoss) }, d, hyper, 0, true)
 		if hyper[0] == 0 {
-			if err := l.JVP(theta, &Grad{Hyper: []float64{-1, 0, 0, 0, 0}}); !errors.Is(err, ErrDomain) {
+			if err := l.JVP(nil, theta, &Grad{Hyper: []float64{-1, 0, 0, 0, 0}}); !errors.Is(err, ErrDomain) {
 				t.Errorf("lowering alpha1 from 0: %v", err)
 			}
 		}
@@ -237,7 +237,7 @@ func FuzzLearnedLoss(f *testing.F) {
 		}
 		g := &Grad{Hyper: make([]float64, 5)}
 		v := slices.Repeat([]float64{1}, len(theta))
-		if l.VJP(g, v) != nil {
+		if l.VJP(nil, g, v) != nil {
 			return
 		}
 		for _, v := range append(theta, g.Hyper...) {
@@ -271,6 +271,6 @@ func BenchmarkLearnedLoss(b *testing.B) {
 		}
 		run("cold", func(int) error { l.Reset(); return l.Fit(theta, hyper) })
 		run("warm", func(i int) error { hyper[0] = .25 + .01*float64(i%2); return l.Fit(theta, hyper) })
-		run("gradient", func(int) error { return l.VJP(g, v) })
+		run("gradient", func(int) error { return l.VJP(nil, g, v) })
 	}
 }

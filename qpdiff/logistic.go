@@ -149,7 +149,7 @@ func (l *Logistic) Load(d Data) error {
 	return l.accept(d)
 }
 
-// LoadWithout makes the training set of full, less the rows out, that of l, as
+// LoadSubset makes the training set of full, less the rows out, that of l, as
 // cross-validation wants it. Where full is fitted at the C of a Fit that
 // follows, this begins at the solution of full, corrected to first order for
 // the rows that are missing: the Newton step that leaves them out costs next
@@ -161,9 +161,9 @@ func (l *Logistic) Load(d Data) error {
 //
 // full must be a *Logistic with the same Intercept that was loaded by Load,
 // else the error matches ErrDomain; it is only read, so that many learners can
-// do this at once. LoadWithout must be called again after full was loaded or
+// do this at once. LoadSubset must be called again after full was loaded or
 // fitted again. The slice out is kept.
-func (l *Logistic) LoadWithout(full any, out []int) error {
+func (l *Logistic) LoadSubset(full Learner, out []int) error {
 	l.loaded, l.fitted, l.warm = false, false, false
 	f, ok := full.(*Logistic)
 	if !ok || f == l || f == nil || !f.loaded || f.full != nil || f.Intercept != l.Intercept {
@@ -759,7 +759,7 @@ func (l *Logistic) Iterations() int { return l.iter }
 // Probabilities writes πᵢ = 1/(1 + exp(−yᵢ θᵀxᵢ)) at the last successful Fit,
 // one for every row: the probability that the fitted model gives to the
 // label it was shown. The error matches ErrNotFitted.
-func (l *Logistic) Probabilities(dst []float64) error {
+func (l *Logistic) Probabilities(w *Workspace, dst []float64) error {
 	if !l.fitted {
 		return errNotFitted
 	}
@@ -777,7 +777,7 @@ func (l *Logistic) Probabilities(dst []float64) error {
 // successful Fit: the product that every derivative of θ is made of. dst and v
 // have as many entries as θ and may be the same slice. The errors are those of
 // VJP, with ErrNotFinite for v; after one, dst is as it was.
-func (l *Logistic) SolveHessian(dst, v []float64) error {
+func (l *Logistic) SolveHessian(w *Workspace, dst, v []float64) error {
 	if !l.fitted {
 		return errNotFitted
 	}
@@ -817,7 +817,7 @@ func (l *Logistic) solve(v []float64) error {
 // ErrNotFitted; ErrIllPosed where the Hessian turns out to be singular to
 // machine precision; ErrNotFinite for dtheta, or where a product overflows, which
 // leaves g undefined.
-func (l *Logistic) VJP(g *Grad, dtheta []float64) error {
+func (l *Logistic) VJP(w *Workspace, g *Grad, dtheta []float64) error {
 	if !l.fitted {
 		return errNotFitted
 	}
@@ -902,7 +902,7 @@ func (l *Logistic) vjpX(gx blas64.General, u []float64) {
 // JVP writes to dtheta the directional derivative of θ at the last successful
 // Fit along d, in which a nil field means no change. The errors are those of VJP,
 // with ErrNotFinite for d; after one, dtheta is as it was.
-func (l *Logistic) JVP(dtheta []float64, d *Grad) error {
+func (l *Logistic) JVP(w *Workspace, dtheta []float64, d *Grad) error {
 	if !l.fitted {
 		return errNotFitted
 	}

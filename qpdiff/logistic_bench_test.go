@@ -45,7 +45,7 @@ func BenchmarkLogistic(b *testing.B) {
 		b.Run(name+"VJP", func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				if err := l.VJP(&g, theta); err != nil {
+				if err := l.VJP(nil, &g, theta); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -102,9 +102,9 @@ func BenchmarkLogisticSplits(b *testing.B) {
 				for j := range ls {
 					l := &ls[j]
 					if leaveOut {
-						check(l.LoadWithout(&full, out[j]))
+						check(l.LoadSubset(&full, out[j]))
 						check(l.Fit(theta, hyper))
-						check(l.VJP(&g, v))
+						check(l.VJP(nil, &g, v))
 					} else {
 						n := 0
 						for i := range rows {
@@ -116,7 +116,7 @@ func BenchmarkLogisticSplits(b *testing.B) {
 						}
 						check(l.Load(copies[j]))
 						check(l.Fit(theta, hyper))
-						check(l.VJP(&gc, v))
+						check(l.VJP(nil, &gc, v))
 					}
 					newton += l.Iterations()
 				}

@@ -24,7 +24,7 @@ func ExampleLogistic() {
 		panic(err)
 	}
 	g := qpdiff.Grad{Hyper: make([]float64, 1)}
-	if err := l.VJP(&g, []float64{1, 0}); err != nil {
+	if err := l.VJP(nil, &g, []float64{1, 0}); err != nil {
 		panic(err)
 	}
 	fmt.Printf("slope %.3f, intercept %.3f, d slope/dC %.4f\n", theta[0], theta[1], g.Hyper[0])
@@ -45,7 +45,7 @@ func ExampleIntercept() {
 }
 
 // Leave-one-out: each fit starts where the fit to all examples ended.
-func ExampleLogistic_LoadWithout() {
+func ExampleLogistic_LoadSubset() {
 	d := qpdiff.Data{
 		X: mat.NewDense(6, 1, []float64{.5, 1, 2, 2.5, 3, 4}),
 		Y: []float64{-1, -1, -1, 1, -1, 1},
@@ -61,7 +61,7 @@ func ExampleLogistic_LoadWithout() {
 	}
 	fmt.Printf("all: slope %.4f\n", theta[0])
 	for i := range d.Y {
-		if err := part.LoadWithout(&full, []int{i}); err != nil {
+		if err := part.LoadSubset(&full, []int{i}); err != nil {
 			panic(err)
 		}
 		if err := part.Fit(theta, hyper); err != nil {

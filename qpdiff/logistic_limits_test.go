@@ -150,7 +150,7 @@ func TestLogisticSingularLate(t *testing.T) {
 	g := Grad{X: mat.NewDense(12, 2, nil)}
 	var s, w []float64
 	for range 3 {
-		for _, err := range []error{l.VJP(&g, theta), l.JVP(theta, &g), l.SolveHessian(theta, theta)} {
+		for _, err := range []error{l.VJP(nil, &g, theta), l.JVP(nil, theta, &g), l.SolveHessian(nil, theta, theta)} {
 			var arg *ArgError
 			if !errors.Is(err, ErrIllPosed) || !errors.As(err, &arg) {
 				t.Fatalf("error %v", err)
@@ -162,7 +162,7 @@ func TestLogisticSingularLate(t *testing.T) {
 			t.Fatal("the last step was taken twice")
 		}
 	}
-	if err := l.Probabilities(make([]float64, 12)); err != nil {
+	if err := l.Probabilities(nil, make([]float64, 12)); err != nil {
 		t.Errorf("probabilities need no factor: %v", err)
 	}
 }
@@ -194,7 +194,7 @@ func TestLogisticSingular(t *testing.T) {
 		err := errors.Join(l.Load(both), l.Fit(theta, []float64{math.Pow(10, 8+10*rng.Float64())}))
 		got := make([]float64, n)
 		if err == nil {
-			err = l.SolveHessian(got, null)
+			err = l.SolveHessian(nil, got, null)
 		}
 		switch {
 		case err == nil:
@@ -295,7 +295,7 @@ func TestLogisticOverflow(t *testing.T) {
 	}
 	big := []float64{math.MaxFloat64, math.MaxFloat64}
 	for what, g := range map[string]*Grad{"C": {Hyper: []float64{0}}, "y": {Y: make([]float64, 10)}} {
-		if err := l.VJP(g, big); !errors.Is(err, ErrNotFinite) {
+		if err := l.VJP(nil, g, big); !errors.Is(err, ErrNotFinite) {
 			t.Errorf("%s: error %v, product %v", what, err, g)
 		}
 	}
@@ -308,7 +308,7 @@ func TestLogisticOverflow(t *testing.T) {
 	if err := errors.Join(l.Load(flat), l.Fit(theta, []float64{1e-3})); err != nil {
 		t.Fatal(err)
 	}
-	if g := (Grad{Hyper: []float64{0}, X: mat.NewDense(10, 2, nil)}); !errors.Is(l.VJP(&g, []float64{big[0] / 2, big[1] / 2}), ErrNotFinite) {
+	if g := (Grad{Hyper: []float64{0}, X: mat.NewDense(10, 2, nil)}); !errors.Is(l.VJP(nil, &g, []float64{big[0] / 2, big[1] / 2}), ErrNotFinite) {
 		t.Errorf("product %v", g.Hyper)
 	}
 	// Without Hyper and Y it is X alone that overflows, or does not.
@@ -318,12 +318,12 @@ func TestLogisticOverflow(t *testing.T) {
 		if err := errors.Join(l.Load(wide), l.Fit(theta, []float64{1e-5})); err != nil {
 			t.Fatal(err)
 		}
-		err := l.VJP(&g, []float64{v, -v})
+		err := l.VJP(nil, &g, []float64{v, -v})
 		if (err == nil) != finite(mat.Sum(g.X)) || (v == 1e300) != errors.Is(err, ErrNotFinite) {
 			t.Errorf("cotangent %g: error %v, product %v", v, err, mat.Formatted(g.X))
 		}
 	}
-	if err := l.JVP(theta, &Grad{Hyper: []float64{math.MaxFloat64}, Y: big}); err == nil && !(finite(theta[0]) && finite(theta[1])) {
+	if err := l.JVP(nil, theta, &Grad{Hyper: []float64{math.MaxFloat64}, Y: big}); err == nil && !(finite(theta[0]) && finite(theta[1])) {
 		t.Errorf("JVP %v", theta)
 	}
 }
@@ -340,7 +340,7 @@ func TestLogisticLeavesOutWhatOverflows(t *testing.T) {
 			var full, part Logistic
 			theta, tangent := make([]float64, n), make([]float64, n)
 			hyper := []float64{100}
-			if err := errors.Join(full.Load(d), part.LoadWithout(&full, []int{4}), part.Fit(theta, hyper)); err != nil {
+			if err := errors.Join(full.Load(d), part.LoadSubset(&full, []int{4}), part.Fit(theta, hyper)); err != nil {
 				t.Fatal(err)
 			}
 			move := Grad{X: mat.NewDense(12, n, nil), Y: make([]float64, 12)}
@@ -348,14 +348,14 @@ func TestLogisticLeavesOutWhatOverflows(t *testing.T) {
 				move.X.Set(4, j, 3)
 			}
 			move.Y[4] = 2
-			if err := part.JVP(tangent, &move); err != nil || !sameBits(tangent, make([]float64, n)) {
+			if err := part.JVP(nil, tangent, &move); err != nil || !sameBits(tangent, make([]float64, n)) {
 				t.Errorf("n = %d, %+v: JVP %v, error %v", n, big, tangent, err)
 			}
 			g := Grad{X: mat.NewDense(12, n, nil), Y: make([]float64, 12)}
 			for j := range theta {
 				theta[j] = 1e3
 			}
-			if err := part.VJP(&g, theta); err != nil || g.Y[4] != 0 || largest(g.X.RawRowView(4)) != 0 {
+			if err := part.VJP(nil, &g, theta); err != nil || g.Y[4] != 0 || largest(g.X.RawRowView(4)) != 0 {
 				t.Errorf("n = %d, %+v: VJP %v and %v, error %v", n, big, g.X.RawRowView(4), g.Y[4], err)
 			}
 		}
@@ -377,7 +377,7 @@ func TestLogisticStartsAtItsOwnC(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if err := errors.Join(part.LoadWithout(&full, []int{3, 17}), part.Fit(theta, []float64{2})); err != nil {
+		if err := errors.Join(part.LoadSubset(&full, []int{3, 17}), part.Fit(theta, []float64{2})); err != nil {
 			t.Fatal(err)
 		}
 		return theta, part.Iterations()

@@ -89,7 +89,7 @@ func TestLogisticGolden(t *testing.T) {
 				t.Fatal(err)
 			}
 			g := Grad{Hyper: make([]float64, 1), X: mat.NewDense(len(c.X), len(c.X[0]), nil), Y: make([]float64, len(c.Y))}
-			if err := l.VJP(&g, c.Cotangent); err != nil {
+			if err := l.VJP(nil, &g, c.Cotangent); err != nil {
 				t.Fatal(err)
 			}
 			wantC := 0.0
@@ -171,7 +171,7 @@ func TestLogisticContract(t *testing.T) {
 				}
 				cases = append(cases, lc)
 			}
-			testLearner(t, func() learner { return &Logistic{Intercept: kind} }, cases...)
+			testLearner(t, func() Learner { return &Logistic{Intercept: kind} }, cases...)
 		})
 	}
 }
@@ -198,14 +198,14 @@ func TestLogisticByHand(t *testing.T) {
 	h := 1 + c*3/16
 	dz := c * (1./4 - 3./16*math.Log(3)) / h
 	g := Grad{Hyper: []float64{0}, X: mat.NewDense(1, 1, nil), Y: []float64{0}}
-	if err := l.VJP(&g, []float64{1}); err != nil {
+	if err := l.VJP(nil, &g, []float64{1}); err != nil {
 		t.Fatal(err)
 	}
 	near("dC", g.Hyper[0], 1./4/h)
 	near("dx", g.X.At(0, 0), -dz)
 	near("dy", g.Y[0], -dz)
 	p, u := []float64{0}, []float64{0}
-	if err := errors.Join(l.Probabilities(p), l.SolveHessian(u, []float64{2})); err != nil {
+	if err := errors.Join(l.Probabilities(nil, p), l.SolveHessian(nil, u, []float64{2})); err != nil {
 		t.Fatal(err)
 	}
 	near("π", p[0], 3./4)
@@ -252,8 +252,8 @@ func TestLogisticWithout(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if err := errors.Join(a.LoadWithout(&full, out), a.Fit(ta, hyper), a.VJP(&ga, v),
-			b.Load(copied), b.Fit(tb, hyper), b.VJP(&gb, v)); err != nil {
+		if err := errors.Join(a.LoadSubset(&full, out), a.Fit(ta, hyper), a.VJP(nil, &ga, v),
+			b.Load(copied), b.Fit(tb, hyper), b.VJP(nil, &gb, v)); err != nil {
 			t.Fatal(err)
 		}
 		want := Grad{Hyper: gb.Hyper, X: mat.NewDense(rows, n, nil), Y: make([]float64, rows)}
@@ -267,7 +267,7 @@ func TestLogisticWithout(t *testing.T) {
 			t.Fatalf("rows left out and others copied differ: %s\n%s", cmp.Diff(tb, ta), cmp.Diff(want.X.RawMatrix().Data, ga.X.RawMatrix().Data))
 		}
 		p := make([]float64, rows)
-		if err := a.Probabilities(p); err != nil {
+		if err := a.Probabilities(nil, p); err != nil {
 			t.Fatal(err)
 		}
 		for _, r := range out {
@@ -282,7 +282,7 @@ func TestLogisticWithout(t *testing.T) {
 			dv.Y[i] = du.Y[r]
 		}
 		ja, jb := make([]float64, dim), make([]float64, dim)
-		if err := errors.Join(a.JVP(ja, &du), b.JVP(jb, &dv)); err != nil {
+		if err := errors.Join(a.JVP(nil, ja, &du), b.JVP(nil, jb, &dv)); err != nil {
 			t.Fatal(err)
 		}
 		if relErr(ja, jb) > tol {
@@ -290,7 +290,7 @@ func TestLogisticWithout(t *testing.T) {
 		}
 		// No history.
 		again := make([]float64, dim)
-		if err := errors.Join(b.LoadWithout(&full, out), b.Fit(again, hyper)); err != nil {
+		if err := errors.Join(b.LoadSubset(&full, out), b.Fit(again, hyper)); err != nil {
 			t.Fatal(err)
 		}
 		if !sameBits(again, ta) {
@@ -314,29 +314,29 @@ func TestLogisticWithoutRefusals(t *testing.T) {
 			t.Errorf("%s, then Fit: error %v", what, err)
 		}
 	}
-	want("not loaded", l.LoadWithout(&full, nil), ErrDomain)
+	want("not loaded", l.LoadSubset(&full, nil), ErrDomain)
 	if err := full.Load(d); err != nil {
 		t.Fatal(err)
 	}
-	want("another type", l.LoadWithout(new(ElasticNet), nil), ErrDomain)
-	want("nothing", l.LoadWithout(nil, nil), ErrDomain)
-	want("itself", full.LoadWithout(&full, nil), ErrDomain)
+	want("another type", l.LoadSubset(new(ElasticNet), nil), ErrDomain)
+	want("nothing", l.LoadSubset(nil, nil), ErrDomain)
+	want("itself", full.LoadSubset(&full, nil), ErrDomain)
 	if err := full.Load(d); err != nil {
 		t.Fatal(err)
 	}
-	want("row 6", l.LoadWithout(&full, []int{6}), ErrDomain)
-	want("row -1", l.LoadWithout(&full, []int{-1}), ErrDomain)
-	want("one class left", l.LoadWithout(&full, []int{0, 1}), ErrIllPosed)
+	want("row 6", l.LoadSubset(&full, []int{6}), ErrDomain)
+	want("row -1", l.LoadSubset(&full, []int{-1}), ErrDomain)
+	want("one class left", l.LoadSubset(&full, []int{0, 1}), ErrIllPosed)
 	other := Logistic{}
-	want("another intercept", other.LoadWithout(&full, nil), ErrDomain)
+	want("another intercept", other.LoadSubset(&full, nil), ErrDomain)
 	if err := other.Load(d); err != nil {
 		t.Fatal(err)
 	}
 	part := Logistic{}
-	if err := part.LoadWithout(&other, []int{1, 2}); err != nil {
+	if err := part.LoadSubset(&other, []int{1, 2}); err != nil {
 		t.Fatal(err)
 	}
-	if err := new(Logistic).LoadWithout(&part, nil); !errors.Is(err, ErrDomain) {
+	if err := new(Logistic).LoadSubset(&part, nil); !errors.Is(err, ErrDomain) {
 		t.Errorf("one that leaves rows out itself: error %v", err)
 	}
 }
@@ -451,14 +451,14 @@ func TestLogisticRefusals(t *testing.T) {
 		t.Fatal(err)
 	}
 	want("C = 0", l.Fit(theta, []float64{0}), ErrDomain)
-	want("probabilities", l.Probabilities(make([]float64, 10)), ErrNotFitted)
-	want("Hessian", l.SolveHessian(theta, theta), ErrNotFitted)
+	want("probabilities", l.Probabilities(nil, make([]float64, 10)), ErrNotFitted)
+	want("Hessian", l.SolveHessian(nil, theta, theta), ErrNotFitted)
 	l.MaxIter = 2
 	want("two steps", l.Fit(theta, []float64{1}), ErrIterationLimit)
 	if theta[0] == 0 {
 		t.Error("θ is not filled at the iteration limit")
 	}
-	want("VJP", l.VJP(&Grad{}, theta), ErrNotFitted)
+	want("VJP", l.VJP(nil, &Grad{}, theta), ErrNotFitted)
 }
 
 // FuzzLogistic: whatever the numbers, the answer is an error or a point with a
@@ -477,7 +477,7 @@ func FuzzLogistic(f *testing.F) {
 			return
 		}
 		g := Grad{Hyper: []float64{0}, X: mat.NewDense(3, 2, nil), Y: make([]float64, 3)}
-		if err := l.VJP(&g, make([]float64, len(theta))); err != nil {
+		if err := l.VJP(nil, &g, make([]float64, len(theta))); err != nil {
 			t.Fatal(err)
 		}
 		for _, v := range theta {

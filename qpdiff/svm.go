@@ -107,7 +107,7 @@ func (l *SVM) Fit(theta, hyper []float64) error {
 // complementarity fails and Generalised is not set, a NotDifferentiableError
 // whose Weak lists the rows i, and the coordinates j as N+j; an ArgError of kind
 // ErrNotFinite where a product overflows, which leaves g undefined.
-func (l *SVM) VJP(g *Grad, dtheta []float64) error {
+func (l *SVM) VJP(w *Workspace, g *Grad, dtheta []float64) error {
 	if err := l.adjoint(g, dtheta, 2, l.Generalised, "lambda1", "lambda2"); err != nil {
 		return err
 	}
@@ -137,7 +137,7 @@ func (l *SVM) VJP(g *Grad, dtheta []float64) error {
 // each d that visit is called with (n entries, valid during the call). Along other
 // moves there is no derivative. visit returns whether it needs the pair's other d.
 // Without a fit there are no pairs. A JVP forgets the last VJP.
-func (l *SVM) Ties(visit func(i, k int, sign float64, d []float64) bool) { l.ties(visit) }
+func (l *SVM) Ties(w *Workspace, visit func(i, k int, sign float64, d []float64) bool) { l.ties(visit) }
 
 // JVP sets dtheta to the directional derivative of θ at the last fit along d,
 // whose fields are tangents of the inputs (nil: zero). It exists also where
@@ -150,7 +150,7 @@ func (l *SVM) Ties(visit func(i, k int, sign float64, d []float64) bool) { l.tie
 // equal rows that are on the elbow or weakly active; an ArgError of kind
 // ErrNotFinite where dtheta, or the change of the gradient that it answers,
 // overflows.
-func (l *SVM) JVP(dtheta []float64, d *Grad) error {
+func (l *SVM) JVP(w *Workspace, dtheta []float64, d *Grad) error {
 	if err := l.tangent(dtheta, d, 2); err != nil {
 		return err
 	}

@@ -61,7 +61,7 @@ const degenerateRounds = 3
 
 // fitDegenerate fits l, whose solver is p, and checks the number of faces. It
 // reports whether there is a fit.
-func fitDegenerate(t *testing.T, name string, l learner, p *marginProblem, d Data, hyper []float64) (theta []float64, ok bool) {
+func fitDegenerate(t *testing.T, name string, l Learner, p *marginProblem, d Data, hyper []float64) (theta []float64, ok bool) {
 	t.Helper()
 	_, n := d.X.Dims()
 	theta = make([]float64, n)

@@ -23,7 +23,7 @@ func ExampleSVM() {
 		panic(err)
 	}
 	g := qpdiff.Grad{Hyper: make([]float64, 2), X: mat.NewDense(4, 1, nil)}
-	if err := l.VJP(&g, []float64{1}); err != nil {
+	if err := l.VJP(nil, &g, []float64{1}); err != nil {
 		panic(err)
 	}
 	fmt.Printf("θ %.3f, dθ/dλ %.3f, dθ/dx %.3f\n", theta, g.Hyper, g.X.RawMatrix().Data)

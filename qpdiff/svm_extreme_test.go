@@ -39,7 +39,7 @@ func TestMarginProblemsWithExtremeWeights(t *testing.T) {
 				}
 			}
 		}
-		var l learner
+		var l Learner
 		var p *marginProblem
 		var tame, extreme []float64
 		which := trial % 2

@@ -88,7 +88,7 @@ func TestSVMStrictComplementarity(t *testing.T) {
 			}
 			return l.p.faceIDs()
 		}
-		vjp := func() error { return l.VJP(&Grad{X: mat.NewDense(rows, n, nil)}, v) }
+		vjp := func() error { return l.VJP(nil, &Grad{X: mat.NewDense(rows, n, nil)}, v) }
 		lo := hyper[which]
 		hi := lo * 1.5
 		left := fit(lo)
@@ -163,7 +163,7 @@ func TestLearnedLossStrictComplementarity(t *testing.T) {
 			}
 			return l.p.faceIDs()
 		}
-		vjp := func() error { return l.VJP(&Grad{X: mat.NewDense(rows, n, nil)}, v) }
+		vjp := func() error { return l.VJP(nil, &Grad{X: mat.NewDense(rows, n, nil)}, v) }
 		lo := hyper[4]
 		hi := lo * 1.5
 		left := fit(lo)
@@ -263,7 +263,7 @@ func TestMarginLearnersExtremes(t *testing.T) {
 		for i := range d.Y {
 			d.Y[i] = float64(1 - 2*(i%2))
 		}
-		for _, l := range []learner{&SVM{Generalised: rng.IntN(2) == 0}, &LearnedLoss{Generalised: rng.IntN(2) == 0}} {
+		for _, l := range []Learner{&SVM{Generalised: rng.IntN(2) == 0}, &LearnedLoss{Generalised: rng.IntN(2) == 0}} {
 			_, nh := l.Dims(n)
 			hyper := extremes(rng, nh)
 			for j, v := range hyper {
@@ -289,7 +289,7 @@ func TestSVMHardMargin(t *testing.T) {
 	for _, l2 := range []float64{1e-3, 1e-15, 1e-100} {
 		var l SVM
 		theta, g := make([]float64, 2), &Grad{Hyper: make([]float64, 2), X: mat.NewDense(2, 2, nil)}
-		if err := errors.Join(l.Load(d), l.Fit(theta, []float64{0, l2}), l.VJP(g, []float64{1, 1})); err != nil {
+		if err := errors.Join(l.Load(d), l.Fit(theta, []float64{0, l2}), l.VJP(nil, g, []float64{1, 1})); err != nil {
 			t.Errorf("λ2 = %v: %v", l2, err)
 			continue
 		}
@@ -322,7 +322,7 @@ func TestMarginLearnersSmallPenalties(t *testing.T) {
 			d.Y[i] = sign(m)
 		}
 		for _, c := range []struct {
-			l     learner
+			l     Learner
 			hyper []float64 // the last penalty's size is 1
 			from  int       // the first penalty
 		}{

@@ -42,7 +42,7 @@ func TestSVMGeneralisedRight(t *testing.T) {
 		_, above := preciseDecisions(k, hyper, h)
 		for i := range at {
 			g := &Grad{Hyper: make([]float64, 2)}
-			if err := l.VJP(g, k.row(i)); err != nil {
+			if err := l.VJP(nil, g, k.row(i)); err != nil {
 				t.Fatalf("trial %d: %v", trial, err)
 			}
 			if g.Generalised {

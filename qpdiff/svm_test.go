@@ -115,7 +115,7 @@ func TestSVMContract(t *testing.T) {
 	add("2x3", 7, 2, 3, .02, .5)
 	add("60x8 small penalties", 8, 60, 8, 1e-2, 1e-3)
 	add("80x70", 9, 80, 70, .005, .01)
-	testLearner(t, func() learner { return new(SVM) }, cases...)
+	testLearner(t, func() Learner { return new(SVM) }, cases...)
 }
 
 func readGolden(t *testing.T, name string, to any) {
@@ -190,7 +190,7 @@ func TestSVMGolden(t *testing.T) {
 				d := &Grad{Hyper: make([]float64, 2)}
 				d.Hyper[k] = 1
 				got := nanSlice(len(want), 0)
-				if err := l.JVP(got, d); err != nil {
+				if err := l.JVP(nil, got, d); err != nil {
 					t.Fatal(err)
 				}
 				nearAll(t, fmt.Sprint("derivative in hyper ", k), got, want, 1e-10, 1e-2)
@@ -260,7 +260,7 @@ func TestSVMAsQP(t *testing.T) {
 			}
 		}
 		g := &Grad{Hyper: make([]float64, 2), X: mat.NewDense(rows, n, nil)}
-		if err := l.VJP(g, v); err != nil {
+		if err := l.VJP(nil, g, v); err != nil {
 			t.Fatal(err)
 		}
 		nearAll(t, "hyper", g.Hyper, want.Hyper, 1e-10, 1)
@@ -300,14 +300,14 @@ func TestSVMByHand(t *testing.T) {
 		}
 		nearAll(t, fmt.Sprint("theta at ", c.l1, c.l2), theta, []float64{c.theta}, 4*eps, 1)
 		g := &Grad{Hyper: make([]float64, 2)}
-		err := l.VJP(g, []float64{1})
+		err := l.VJP(nil, g, []float64{1})
 		var nd *NotDifferentiableError
 		if c.weak != nil {
 			if !errors.As(err, &nd) || !slices.Equal(nd.Weak, c.weak) || nd.Input != "lambda1, lambda2" {
 				t.Errorf("at %v, %v: %v, want weak %v", c.l1, c.l2, err, c.weak)
 			}
 			l.Generalised = true
-			if err := l.VJP(g, []float64{1}); err != nil {
+			if err := l.VJP(nil, g, []float64{1}); err != nil {
 				t.Errorf("generalised: %v", err)
 			}
 			continue
@@ -321,7 +321,7 @@ func TestSVMByHand(t *testing.T) {
 
 // checkDirections compares directional derivatives at hyper, whose entry raise
 // may be 0, with one-sided differences.
-func checkDirections(t *testing.T, newLearner func() learner, d Data, hyper []float64, raise int, dataToo bool) {
+func checkDirections(t *testing.T, newLearner func() Learner, d Data, hyper []float64, raise int, dataToo bool) {
 	t.Helper()
 	rows, n := d.X.Dims()
 	l, probe := newLearner(), newLearner()
@@ -353,7 +353,7 @@ func checkDirections(t *testing.T, newLearner func() learner, d Data, hyper []fl
 			at[i] += h * u.Hyper[i]
 		}
 		for range 2 { // the second answer must not depend on the first
-			if err := l.(jvper).JVP(got, u); err != nil {
+			if err := l.(ForwardLearner).JVP(nil, got, u); err != nil {
 				t.Fatalf("at %v: %v", hyper, err)
 			}
 		}
@@ -395,17 +395,17 @@ func TestSVMDirections(t *testing.T) {
 		if got := len(l.weak) + len(l.weakFree); got != c.weak {
 			t.Errorf("at %v, %v: weakly active %v and %v", c.l1, c.l2, l.weak, l.weakFree)
 		}
-		checkDirections(t, func() learner { return new(SVM) }, c.d, []float64{c.l1, c.l2}, 0, c.dataToo)
+		checkDirections(t, func() Learner { return new(SVM) }, c.d, []float64{c.l1, c.l2}, 0, c.dataToo)
 	}
 	// Three rows meet in a point of the plane: their multipliers are not unique.
 	meet := Data{X: mat.NewDense(3, 2, []float64{1, 0, 0, -1, .5, .5}), Y: []float64{1, -1, 1}}
-	checkDirections(t, func() learner { return new(SVM) }, meet, []float64{0, .3}, 0, false)
+	checkDirections(t, func() Learner { return new(SVM) }, meet, []float64{0, .3}, 0, false)
 	var m SVM
 	if err := errors.Join(m.Load(meet), m.Fit(make([]float64, 2), []float64{0, .3})); err != nil {
 		t.Fatal(err)
 	}
 	var nd *NotDifferentiableError
-	if err := m.JVP(make([]float64, 2), &Grad{X: meet.X}); !errors.As(err, &nd) || nd.Input != "X" {
+	if err := m.JVP(nil, make([]float64, 2), &Grad{X: meet.X}); !errors.As(err, &nd) || nd.Input != "X" {
 		t.Errorf("X where multipliers are not unique: %v", err)
 	}
 	var l SVM
@@ -413,7 +413,7 @@ func TestSVMDirections(t *testing.T) {
 	if err := errors.Join(l.Load(cross), l.Fit(theta, []float64{0, 2})); err != nil {
 		t.Fatal(err)
 	}
-	if err := l.JVP(theta, &Grad{Hyper: []float64{-1, 0}}); !errors.Is(err, ErrDomain) {
+	if err := l.JVP(nil, theta, &Grad{Hyper: []float64{-1, 0}}); !errors.Is(err, ErrDomain) {
 		t.Errorf("lowering lambda1 from 0: %v", err)
 	}
 }
@@ -429,7 +429,7 @@ func TestSVMGeneralised(t *testing.T) {
 	}
 	for range 2 {
 		g := &Grad{Hyper: make([]float64, 2), X: mat.NewDense(2, 1, nil), Y: make([]float64, 2)}
-		if err := l.VJP(g, []float64{1}); err != nil {
+		if err := l.VJP(nil, g, []float64{1}); err != nil {
 			t.Fatal(err)
 		}
 		// The second row as a violator: θ = (x₁ − x₂ − 2λ1)/(2λ2).
@@ -449,12 +449,12 @@ func TestSVMAtZeroWithoutLambda1(t *testing.T) {
 	nearAll(t, "theta", theta, []float64{.5, 0}, 4*eps, 0)
 	g := &Grad{Hyper: make([]float64, 2), X: mat.NewDense(4, 2, nil)}
 	var nd *NotDifferentiableError
-	if err := l.VJP(g, []float64{1, 0}); !errors.As(err, &nd) || nd.Input != "lambda1" || !slices.Equal(nd.Weak, []int{5}) {
+	if err := l.VJP(nil, g, []float64{1, 0}); !errors.As(err, &nd) || nd.Input != "lambda1" || !slices.Equal(nd.Weak, []int{5}) {
 		t.Errorf("error %v", err)
 	}
 	nearAll(t, "hyper", g.Hyper, []float64{0, -.25}, 4*eps, 0)
 	nearAll(t, "X", g.X.RawMatrix().Data, []float64{.125, 0, .125, 0, -.125, 0, -.125, 0}, 4*eps, 0)
-	if err := l.VJP(&Grad{X: g.X}, []float64{1, 0}); err != nil {
+	if err := l.VJP(nil, &Grad{X: g.X}, []float64{1, 0}); err != nil {
 		t.Errorf("X alone: %v", err)
 	}
 }
@@ -512,7 +512,7 @@ func TestSVMCopies(t *testing.T) {
 	}
 	v := []float64{1, -2, .5}
 	g := &Grad{X: mat.NewDense(40, 3, nil), Hyper: make([]float64, 2)}
-	if err := l.VJP(g, v); err != nil {
+	if err := l.VJP(nil, g, v); err != nil {
 		t.Fatal(err)
 	}
 	total := make([]float64, 36)
@@ -695,7 +695,7 @@ func BenchmarkSVM(b *testing.B) {
 		run("warm", func(i int) error {
 			return l.Fit(theta, []float64{c.hyper[0], c.hyper[1] * (1 + .01*float64(i%2))})
 		})
-		run("gradient", func(int) error { return l.VJP(g, v) })
+		run("gradient", func(int) error { return l.VJP(nil, g, v) })
 		run("load", func(int) error { return l.Load(d) })
 	}
 }

@@ -13,15 +13,11 @@ import (
 // coordinates that θ does without.
 func TestJVPRefusesToPartEqualRows(t *testing.T) {
 	x := []float64{2, 0, -3, 0, 2, 0}
-	type method interface {
-		learner
-		jvper
-	}
-	svm := func() method { return new(SVM) }
-	loss := func() method { return new(LearnedLoss) }
+	svm := func() ForwardLearner { return new(SVM) }
+	loss := func() ForwardLearner { return new(LearnedLoss) }
 	for _, c := range []struct {
 		name    string
-		make    func() method
+		make    func() ForwardLearner
 		x, y    []float64
 		hyper   []float64
 		dx, dy  []float64
@@ -62,7 +58,7 @@ func TestJVPRefusesToPartEqualRows(t *testing.T) {
 			const h = 1e-7
 			below, above := slope(-h), slope(h)
 			d := &Grad{X: mat.NewDense(3, 2, c.dx), Y: c.dy}
-			switch err := l.JVP(dtheta, d); {
+			switch err := l.JVP(nil, dtheta, d); {
 			case !c.refused && (err != nil || math.Abs(dtheta[0]-above) > 1e-5 || math.Abs(dtheta[0]-below) > 1e-5):
 				t.Errorf("derivative %v, error %v; differences give %v and %v", dtheta, err, below, above)
 			case c.refused && !errors.Is(err, ErrNotDifferentiable):

@@ -17,32 +17,32 @@ func TestLearnersUnits(t *testing.T) {
 	rng := rand.New(rand.NewPCG(21, 1))
 	for _, c := range []struct {
 		name    string
-		new     func() learner
+		new     func() Learner
 		classes bool
 		hyper   func() []float64
 		carry   func(h []float64, a, b float64) []float64
 		slope   float64 // power of a in θ: −1 for weights, 0 for decision values
 	}{
-		{"ElasticNet", func() learner { return new(ElasticNet) }, false,
+		{"ElasticNet", func() Learner { return new(ElasticNet) }, false,
 			func() []float64 { return []float64{.3 * rng.Float64(), .1 * rng.Float64()} },
 			func(h []float64, a, b float64) []float64 { return []float64{h[0] * a * b, h[1] * a * a} }, -1},
-		{"least squares", func() learner { return new(ElasticNet) }, false,
+		{"least squares", func() Learner { return new(ElasticNet) }, false,
 			func() []float64 { return []float64{0, 0} },
 			func(h []float64, a, b float64) []float64 { return []float64{h[0] * a * b, h[1] * a * a} }, -1},
-		{"Logistic", func() learner { return new(Logistic) }, true,
+		{"Logistic", func() Learner { return new(Logistic) }, true,
 			func() []float64 { return []float64{math.Pow(10, 3*rng.Float64()-1)} },
 			func(h []float64, a, b float64) []float64 { return []float64{h[0] / (a * a)} }, -1},
-		{"SVM", func() learner { return new(SVM) }, true,
+		{"SVM", func() Learner { return new(SVM) }, true,
 			func() []float64 { return []float64{.1 * rng.Float64(), .01 + rng.Float64()} },
 			func(h []float64, a, b float64) []float64 { return []float64{h[0] * a, h[1] * a * a} }, -1},
-		{"LearnedLoss", func() learner { return new(LearnedLoss) }, true,
+		{"LearnedLoss", func() Learner { return new(LearnedLoss) }, true,
 			func() []float64 {
 				return []float64{rng.Float64(), rng.Float64(), rng.Float64(), rng.Float64(), .01 + rng.Float64()}
 			},
 			func(h []float64, a, b float64) []float64 {
 				return []float64{h[0], h[1], h[2], h[3], h[4] * a * a}
 			}, -1},
-		{"KernelSVM", func() learner { return new(biased) }, true,
+		{"KernelSVM", func() Learner { return new(biased) }, true,
 			func() []float64 { return []float64{math.Pow(10, 2*rng.Float64()-1), .1 + rng.Float64()} },
 			func(h []float64, a, b float64) []float64 { return []float64{h[0], h[1] / (a * a)} }, 0},
 	} {
@@ -80,7 +80,7 @@ func TestLearnersUnits(t *testing.T) {
 						v[j] = math.Pow(a, -c.slope) / b // so that vᵀθ has no unit
 					}
 					g = &Grad{Hyper: make([]float64, len(h)), X: mat.NewDense(rows, n, nil)}
-					vjp = l.VJP(g, v)
+					vjp = l.VJP(nil, g, v)
 					for j := range theta {
 						theta[j] *= math.Pow(a, -c.slope) / b
 					}
@@ -165,45 +165,45 @@ func TestLearnersComplementarityTolerance(t *testing.T) {
 		// terms is the size of the terms, times the condition, over what a change
 		// of the input at changes the slack or multiplier.
 		terms float64
-		at    func(off float64) (learner, Data, []float64)
+		at    func(off float64) (Learner, Data, []float64)
 	}{
 		// θ = max(0, 1 − λ1)
-		{"elastic net: slack", 2, func(off float64) (learner, Data, []float64) {
+		{"elastic net: slack", 2, func(off float64) (Learner, Data, []float64) {
 			return new(ElasticNet), data(1, []float64{1}, 1), []float64{1 + off, 0}
 		}},
-		{"elastic net: parameter", 1, func(off float64) (learner, Data, []float64) {
+		{"elastic net: parameter", 1, func(off float64) (Learner, Data, []float64) {
 			return new(ElasticNet), data(1, []float64{1}, 1), []float64{1 - off, 0}
 		}},
 		// Both rows have the margin θ = min(1, (1 − λ1)/λ2).
-		{"SVM: margin", 4, func(off float64) (learner, Data, []float64) {
+		{"SVM: margin", 4, func(off float64) (Learner, Data, []float64) {
 			return new(SVM), data(1, []float64{1, -1}, 1, -1), []float64{0, 1 + off}
 		}},
-		{"SVM: upper multiplier", 3, func(off float64) (learner, Data, []float64) {
+		{"SVM: upper multiplier", 3, func(off float64) (Learner, Data, []float64) {
 			return new(SVM), data(1, []float64{1, -1}, 1, -1), []float64{0, 1 - off}
 		}},
-		{"SVM: slack", 2, func(off float64) (learner, Data, []float64) {
+		{"SVM: slack", 2, func(off float64) (Learner, Data, []float64) {
 			return new(SVM), data(1, []float64{1, -1}, 1, -1), []float64{1 + off, 1}
 		}},
-		{"SVM: parameter", 2, func(off float64) (learner, Data, []float64) {
+		{"SVM: parameter", 2, func(off float64) (Learner, Data, []float64) {
 			return new(SVM), data(1, []float64{1, -1}, 1, -1), []float64{1 - off, 1}
 		}},
 		// The first row is on the elbow with the multiplier λ2 − 1/4.
-		{"SVM: multiplier", 1.25, func(off float64) (learner, Data, []float64) {
+		{"SVM: multiplier", 1.25, func(off float64) (Learner, Data, []float64) {
 			return new(SVM), data(1, []float64{1, -1}, 1, -.5), []float64{0, .25 + off}
 		}},
 		// A kernel of 0 between the two rows: β = ±min(1, C).
-		{"kernel SVM: margin", 3 * math.Sqrt2, func(off float64) (learner, Data, []float64) {
+		{"kernel SVM: margin", 3 * math.Sqrt2, func(off float64) (Learner, Data, []float64) {
 			return new(KernelSVM), data(1, []float64{1, -1}, 0, 100), []float64{1 - off, 1}
 		}},
-		{"kernel SVM: upper multiplier", 3 * math.Sqrt2, func(off float64) (learner, Data, []float64) {
+		{"kernel SVM: upper multiplier", 3 * math.Sqrt2, func(off float64) (Learner, Data, []float64) {
 			return new(KernelSVM), data(1, []float64{1, -1}, 0, 100), []float64{1 + off, 1}
 		}},
 		// K = [1 1∓off 0; 1∓off 2 0; 0 0 1]: the second row has the margin 1 by
 		// the first alone.
-		{"kernel SVM: upper margin", 5.4, func(off float64) (learner, Data, []float64) {
+		{"kernel SVM: upper margin", 5.4, func(off float64) (Learner, Data, []float64) {
 			return &KernelSVM{Kernel: Polynomial{Degree: 1}}, data(3, []float64{1, 1, -1}, 1, 0, 0, 1+off, 1, 0, 0, 0, 1), []float64{10, 1, 0}
 		}},
-		{"kernel SVM: multiplier", 12, func(off float64) (learner, Data, []float64) {
+		{"kernel SVM: multiplier", 12, func(off float64) (Learner, Data, []float64) {
 			return &KernelSVM{Kernel: Polynomial{Degree: 1}}, data(3, []float64{1, 1, -1}, 1, 0, 0, 1-off, 1, 0, 0, 0, 1), []float64{10, 1, 0}
 		}},
 	} {
@@ -218,9 +218,9 @@ func TestLearnersComplementarityTolerance(t *testing.T) {
 			g := &Grad{Hyper: make([]float64, nh)}
 			var err error
 			if k, ok := l.(*KernelSVM); ok {
-				err = k.DecideVJP(g, nil, d.X, make([]float64, len(d.Y)))
+				err = k.PredictVJP(nil, g, nil, d.X, make([]float64, len(d.Y)))
 			} else {
-				err = l.VJP(g, make([]float64, nt))
+				err = l.VJP(nil, g, make([]float64, nt))
 			}
 			if errors.Is(err, ErrNotDifferentiable) != (times < 1) {
 				t.Errorf("%s at %.2g times the tolerance: %v", c.name, times, err)

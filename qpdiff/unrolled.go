@@ -137,7 +137,7 @@ func (l *Unrolled) iterate(t int) []float64 { return l.path[t*l.k : (t+1)*l.k] }
 // VJP adds dthetaᵀ·∂θ/∂input at the last fit to each field of g that is not
 // nil, where ∂θ is that of the last iterate. Errors: ErrNotFitted; an ArgError
 // of kind ErrNotFinite for dtheta, or for hyper where a cotangent overflows.
-func (l *Unrolled) VJP(g *Grad, dtheta []float64) error {
+func (l *Unrolled) VJP(w *Workspace, g *Grad, dtheta []float64) error {
 	if !l.fitted {
 		return errNotFitted
 	}

@@ -44,7 +44,7 @@ func TestUnrolledContract(t *testing.T) {
 		add("28x5", 1, 28, 5, .1)
 		add("5x8", 2, 5, 8, .2)
 		add("6x1", 3, 6, 1, .5)
-		testLearner(t, func() learner { return &Unrolled{Objective: o, Steps: c.steps} }, cases...)
+		testLearner(t, func() Learner { return &Unrolled{Objective: o, Steps: c.steps} }, cases...)
 	}
 }
 
@@ -54,10 +54,10 @@ func TestUnrolledConvergesToImplicit(t *testing.T) {
 	d := randomData(2, 40, 4, false)
 	o := linearModel(poisson)
 	v := normals(rand.New(rand.NewPCG(1, 2)), 4)
-	run := func(l learner, hyper ...float64) []float64 {
+	run := func(l Learner, hyper ...float64) []float64 {
 		t.Helper()
 		g := &Grad{Hyper: make([]float64, len(hyper)), X: mat.NewDense(40, 4, nil), Y: make([]float64, 40)}
-		if err := errors.Join(l.Load(d), l.Fit(make([]float64, 4), hyper), l.VJP(g, v)); err != nil {
+		if err := errors.Join(l.Load(d), l.Fit(make([]float64, 4), hyper), l.VJP(nil, g, v)); err != nil {
 			t.Fatal(err)
 		}
 		return append(append(g.Hyper[:1:1], g.X.RawMatrix().Data...), g.Y...)
@@ -86,7 +86,7 @@ func TestUnrolledExplodes(t *testing.T) {
 		if !errors.As(err, &arg) || !errors.Is(err, ErrNotFinite) || !strings.Contains(arg.Remedy, "learning rate") {
 			t.Errorf("error %v", err)
 		}
-		if err := l.VJP(&Grad{}, theta); !errors.Is(err, ErrNotFitted) {
+		if err := l.VJP(nil, &Grad{}, theta); !errors.Is(err, ErrNotFitted) {
 			t.Errorf("VJP: %v", err)
 		}
 	}
@@ -98,7 +98,7 @@ func TestUnrolledExplodes(t *testing.T) {
 	if err := errors.Join(l.Load(d), l.Fit(theta, []float64{.02, 20, 0})); err != nil {
 		t.Fatal(err)
 	}
-	if err := l.VJP(g, []float64{1, 1, 1, 1}); !errors.Is(err, ErrNotFinite) {
+	if err := l.VJP(nil, g, []float64{1, 1, 1, 1}); !errors.Is(err, ErrNotFinite) {
 		t.Errorf("VJP: %v", err)
 	}
 	for _, s := range gradSlices(g) {
@@ -134,7 +134,7 @@ func FuzzUnrolled(f *testing.F) {
 		theta := make([]float64, 1+int(n%5))
 		g := &Grad{Hyper: make([]float64, 3), Y: make([]float64, len(d.Y))}
 		v := append([]float64{1}, make([]float64, len(theta)-1)...)
-		if errors.Join(l.Load(d), l.Fit(theta, []float64{lambda, eta, mu}), l.VJP(g, v)) != nil {
+		if errors.Join(l.Load(d), l.Fit(theta, []float64{lambda, eta, mu}), l.VJP(nil, g, v)) != nil {
 			return
 		}
 		for _, v := range append(append(theta, g.Hyper...), g.Y...) {
@@ -154,7 +154,7 @@ func TestUnrolledOneStep(t *testing.T) {
 		l := Unrolled{Objective: linearModel(halfSquare), Steps: 2}
 		theta := make([]float64, 1)
 		g := &Grad{Hyper: make([]float64, 3)}
-		if err := errors.Join(l.Load(Data{mat.NewDense(1, 1, []float64{x}), []float64{y}}), l.Fit(theta, []float64{0, eta, mu}), l.VJP(g, []float64{1})); err != nil {
+		if err := errors.Join(l.Load(Data{mat.NewDense(1, 1, []float64{x}), []float64{y}}), l.Fit(theta, []float64{0, eta, mu}), l.VJP(nil, g, []float64{1})); err != nil {
 			t.Fatal(err)
 		}
 		// θ1 = ηxy, θ2 = θ1 − η(x²θ1 − xy) + μθ1.

@@ -274,14 +274,8 @@ func newGrad(d qpdiff.Data, hyper []float64) *qpdiff.Grad {
 	return &qpdiff.Grad{Hyper: make([]float64, len(hyper)), X: mat.NewDense(n, m, nil), Y: make([]float64, n)}
 }
 
-// forwardLearner is a learner that differentiates from both sides.
-type forwardLearner interface {
-	cvgm.Learner
-	JVP(dtheta []float64, d *qpdiff.Grad) error
-}
-
 // learner checks the derivatives of cᵀθ for a random c.
-func (c *checker) learner(src synth.Source, l forwardLearner, d qpdiff.Data, hyper []float64, labels bool, names ...string) error {
+func (c *checker) learner(src synth.Source, l qpdiff.ForwardLearner, d qpdiff.Data, hyper []float64, labels bool, names ...string) error {
 	_, n := d.X.Dims()
 	size, _ := l.Dims(n)
 	theta, cotangent := make([]float64, size), normals(src, size)
@@ -296,10 +290,10 @@ func (c *checker) learner(src synth.Source, l forwardLearner, d qpdiff.Data, hyp
 			return err
 		}
 		g, forward := newGrad(d, hyper), make([]float64, size)
-		if err := l.VJP(g, cotangent); err != nil {
+		if err := l.VJP(nil, g, cotangent); err != nil {
 			return err
 		}
-		if err := l.JVP(forward, &v.Grad); err != nil {
+		if err := l.JVP(nil, forward, &v.Grad); err != nil {
 			return err
 		}
 		err := c.add(v.input, v.pair(g), floats.Dot(cotangent, forward), func(t float64) (float64, error) {
@@ -349,7 +343,7 @@ func (p DifferentiabilityParams) checkKernelSVM(c *checker, src *synth.Stream) e
 		if err := l.Fit(theta, hyper); err != nil {
 			return 0, err
 		}
-		err := l.Decide(values, at)
+		err := l.Predict(nil, values, at)
 		return floats.Dot(cotangent, values), err
 	}
 	for _, v := range directions(src, d, hyper, "C", "γ")[:3] { // a label is a bound's side here: no small move of it
@@ -357,7 +351,7 @@ func (p DifferentiabilityParams) checkKernelSVM(c *checker, src *synth.Stream) e
 			return err
 		}
 		g := newGrad(d, hyper)
-		if err := l.DecideVJP(g, nil, at, cotangent); err != nil {
+		if err := l.PredictVJP(nil, g, nil, at, cotangent); err != nil {
 			return err
 		}
 		err := c.add(v.input, v.pair(g), math.NaN(), func(t float64) (float64, error) {
@@ -372,7 +366,7 @@ func (p DifferentiabilityParams) checkKernelSVM(c *checker, src *synth.Stream) e
 		return err
 	}
 	dx, move := mat.NewDense(points, 2, nil), mat.NewDense(points, 2, normals(src, 2*points))
-	if err := l.DecideVJP(&qpdiff.Grad{}, dx, at, cotangent); err != nil {
+	if err := l.PredictVJP(nil, &qpdiff.Grad{}, dx, at, cotangent); err != nil {
 		return err
 	}
 	exact := floats.Dot(dx.RawMatrix().Data, move.RawMatrix().Data)
@@ -577,7 +571,7 @@ func (p DifferentiabilityParams) checkCV(c *checker, src *synth.Stream) error {
 		return err
 	}
 	net, err := cvgm.New(cvgm.Config{Data: p.regression(src, p.Train), Splits: splits, Loss: cvgm.SquaredError{}, Standardise: true, Intercept: cvgm.ExactIntercept,
-		Learner: func() cvgm.Learner { return new(qpdiff.ElasticNet) }, Workers: 1})
+		Learner: func() qpdiff.Learner { return new(qpdiff.ElasticNet) }, Workers: 1})
 	if err != nil {
 		return err
 	}
@@ -587,7 +581,7 @@ func (p DifferentiabilityParams) checkCV(c *checker, src *synth.Stream) error {
 	}
 	phi := &cvgm.Perceptron{Widths: []int{2, 8, 2}}
 	kernel, err := cvgm.New(cvgm.Config{Data: qpdiff.Data(train), Splits: splits, Loss: cvgm.SoftMargin{}, Features: phi, Hyper: []float64{p.C},
-		Learner: func() cvgm.Learner { return &qpdiff.Logistic{Intercept: qpdiff.UnpenalisedIntercept} }, Workers: 1})
+		Learner: func() qpdiff.Learner { return &qpdiff.Logistic{Intercept: qpdiff.UnpenalisedIntercept} }, Workers: 1})
 	if err != nil {
 		return err
 	}

@@ -216,7 +216,7 @@ func (p DifferentiabilityParams) learnerKinks(r *DifferentiabilityLimits) error 
 	for _, k := range []struct {
 		to         *Kink
 		data       qpdiff.Data
-		strict, by forwardLearner
+		strict, by qpdiff.ForwardLearner
 	}{
 		{&r.ElasticNet, p.regression(src, p.Train), new(qpdiff.ElasticNet), &qpdiff.ElasticNet{Generalised: true}},
 		{&r.SVM, p.classes(src, p.Train), new(qpdiff.SVM), &qpdiff.SVM{Generalised: true}},
@@ -229,10 +229,10 @@ func (p DifferentiabilityParams) learnerKinks(r *DifferentiabilityLimits) error 
 }
 
 // kink bisects to a λ1 at which a coefficient becomes 0.
-func (p DifferentiabilityParams) kink(k *Kink, d qpdiff.Data, strict, generalised forwardLearner) error {
+func (p DifferentiabilityParams) kink(k *Kink, d qpdiff.Data, strict, generalised qpdiff.ForwardLearner) error {
 	_, n := d.X.Dims()
 	theta := make([]float64, n)
-	for _, l := range []forwardLearner{strict, generalised} {
+	for _, l := range []qpdiff.ForwardLearner{strict, generalised} {
 		if err := l.Load(d); err != nil {
 			return err
 		}
@@ -282,14 +282,14 @@ func (p DifferentiabilityParams) kink(k *Kink, d qpdiff.Data, strict, generalise
 	unit[k.Entry] = 1
 	g := qpdiff.Grad{Hyper: make([]float64, 2)}
 	var err error
-	if k.Weak, k.Refusal, err = refused(strict.VJP(&g, unit)); err != nil {
+	if k.Weak, k.Refusal, err = refused(strict.VJP(nil, &g, unit)); err != nil {
 		return err
 	}
 	if err := generalised.Fit(theta, []float64{high, p.Lambda2}); err != nil {
 		return err
 	}
 	g = qpdiff.Grad{Hyper: make([]float64, 2)}
-	if err := generalised.VJP(&g, unit); err != nil {
+	if err := generalised.VJP(nil, &g, unit); err != nil {
 		return err
 	}
 	k.Generalised = g.Hyper[0]
@@ -303,7 +303,7 @@ func (p DifferentiabilityParams) kink(k *Kink, d qpdiff.Data, strict, generalise
 		if err := fit(high); err != nil {
 			return err
 		}
-		if err := strict.JVP(slope, &qpdiff.Grad{Hyper: []float64{side.sign, 0}}); err != nil {
+		if err := strict.JVP(nil, slope, &qpdiff.Grad{Hyper: []float64{side.sign, 0}}); err != nil {
 			return err
 		}
 		*side.slope = side.sign * slope[k.Entry]
@@ -321,7 +321,7 @@ func (p DifferentiabilityParams) kink(k *Kink, d qpdiff.Data, strict, generalise
 		}
 		s := math.NaN()
 		g := qpdiff.Grad{Hyper: make([]float64, 2)}
-		if strict.VJP(&g, unit) == nil {
+		if strict.VJP(nil, &g, unit) == nil {
 			s = g.Hyper[0]
 		}
 		k.Input, k.Value, k.Slope = append(k.Input, l), append(k.Value, theta[k.Entry]), append(k.Slope, s)
@@ -348,7 +348,7 @@ func (p DifferentiabilityParams) vanishingRidge(r *DifferentiabilityLimits) erro
 		if err := l.Fit(theta, []float64{p.Lambda1, lambda2}); err != nil {
 			return 0, err
 		}
-		err := l.JVP(theta, &qpdiff.Grad{X: mat.NewDense(rows, n, change[:rows*n])})
+		err := l.JVP(nil, theta, &qpdiff.Grad{X: mat.NewDense(rows, n, change[:rows*n])})
 		return floats.Norm(theta, 2), err
 	}
 	v := &r.Ridge
@@ -389,7 +389,7 @@ func (p DifferentiabilityParams) discontinuousLoss(r *DifferentiabilityLimits) e
 	if err != nil {
 		return err
 	}
-	config := cvgm.Config{Data: d, Splits: splits, Learner: func() cvgm.Learner { return &qpdiff.Logistic{Intercept: qpdiff.UnpenalisedIntercept} }, Workers: 1}
+	config := cvgm.Config{Data: d, Splits: splits, Learner: func() qpdiff.Learner { return &qpdiff.Logistic{Intercept: qpdiff.UnpenalisedIntercept} }, Workers: 1}
 	config.Loss = cvgm.ZeroOne{}
 	zeroOne, err := cvgm.New(config)
 	if err != nil {

@@ -217,7 +217,7 @@ func (c *contest) use(splits []cvgm.Split, intercept cvgm.Intercept, workers int
 		Data: c.train, Splits: splits,
 		// Of the hundred millions of fits over all seeds, one comes so close to a
 		// kink that no derivative exists. The method steps over it.
-		Learner:     func() cvgm.Learner { return &qpdiff.ElasticNet{Generalised: true} },
+		Learner:     func() qpdiff.Learner { return &qpdiff.ElasticNet{Generalised: true} },
 		Loss:        cvgm.SquaredError{},
 		Standardise: true,
 		Intercept:   intercept,

@@ -125,14 +125,14 @@ func (p DifferentiabilityParams) jacobianErratum(r *ErrataResult) error {
 	e := &r.Jacobian
 	e.Data, e.Theta = d, [2]float64(theta)
 	pi := make([]float64, p.Train)
-	if err := l.Probabilities(pi); err != nil {
+	if err := l.Probabilities(nil, pi); err != nil {
 		return err
 	}
 	// products returns cᵀ∂θ/∂X by both formulas.
 	products := func(c []float64) (complete, printed *mat.Dense, err error) {
 		complete, printed = mat.NewDense(p.Train, 2, nil), mat.NewDense(p.Train, 2, nil)
 		u := make([]float64, 2)
-		err = errors.Join(l.VJP(&qpdiff.Grad{X: complete}, c), l.SolveHessian(u, c))
+		err = errors.Join(l.VJP(nil, &qpdiff.Grad{X: complete}, c), l.SolveHessian(nil, u, c))
 		for i, v := range pi {
 			floats.AddScaled(printed.RawRowView(i), -p.C*(v-1)*d.Y[i], u)
 		}
@@ -319,7 +319,7 @@ func (p DifferentiabilityParams) programErratum(r *ErrataResult) error {
 	if err := errors.Join(l.Fit(theta, []float64{p.Lambda1, p.Lambda2}), s.Solve(q)); err != nil {
 		return err
 	}
-	if err := errors.Join(l.JVP(slope, &qpdiff.Grad{Hyper: []float64{1, 0}}), s.JVP(nil, dz, nil, nil, &qpdiff.QPGrad{P: ones})); err != nil {
+	if err := errors.Join(l.JVP(nil, slope, &qpdiff.Grad{Hyper: []float64{1, 0}}), s.JVP(nil, dz, nil, nil, &qpdiff.QPGrad{P: ones})); err != nil {
 		return err
 	}
 	difference := func(a, v []float64) float64 {

@@ -149,11 +149,7 @@ func (r *UnrolledRun) run(c *contest, steps []int, curvature float64) error {
 
 // testGradient returns the test loss of a fit to the training rows, and its
 // derivative with respect to the first hyperparameter.
-func testGradient(c *contest, l interface {
-	Load(qpdiff.Data) error
-	Fit(theta, hyper []float64) error
-	VJP(g *qpdiff.Grad, dtheta []float64) error
-}, hyper []float64) (loss, derivative float64, err error) {
+func testGradient(c *contest, l qpdiff.Learner, hyper []float64) (loss, derivative float64, err error) {
 	_, n := c.train.X.Dims()
 	theta, dtheta := make([]float64, n), make([]float64, n)
 	if err := l.Load(c.train); err != nil {
@@ -169,7 +165,7 @@ func testGradient(c *contest, l interface {
 		floats.AddScaled(dtheta, 2*residual/float64(len(c.test.Y)), x)
 	}
 	g := qpdiff.Grad{Hyper: make([]float64, len(hyper))}
-	if err := l.VJP(&g, dtheta); err != nil {
+	if err := l.VJP(nil, &g, dtheta); err != nil {
 		return 0, 0, err
 	}
 	return loss, g.Hyper[0], nil

@@ -72,7 +72,7 @@ type LossMethod struct {
 type learningTask struct {
 	name        string
 	hyper       []string
-	learner     func() cvgm.Learner
+	learner     func() qpdiff.Learner
 	train, test qpdiff.Data
 	// The search runs between the bounds from the start.
 	start, lower, upper []float64
@@ -95,15 +95,15 @@ func (p DifferentiabilityParams) RunLearning(ctx context.Context) (*Learning, er
 	linear, linearTest := p.classes(src, p.Train), p.classes(src, p.Test)
 	tasks := []learningTask{
 		{
-			"support vector machine", []string{"λ1", "λ2"}, func() cvgm.Learner { return &qpdiff.SVM{Generalised: true} }, linear, linearTest,
+			"support vector machine", []string{"λ1", "λ2"}, func() qpdiff.Learner { return &qpdiff.SVM{Generalised: true} }, linear, linearTest,
 			[]float64{.1, 3}, []float64{1e-4, 1e-3}, []float64{.3, 10},
 		},
 		{
-			"kernel machine", []string{"C", "γ"}, func() cvgm.Learner { return &qpdiff.KernelSVM{Bias: true, Generalised: true} }, qpdiff.Data(train), qpdiff.Data(test),
+			"kernel machine", []string{"C", "γ"}, func() qpdiff.Learner { return &qpdiff.KernelSVM{Bias: true, Generalised: true} }, qpdiff.Data(train), qpdiff.Data(test),
 			[]float64{.1, 5}, []float64{1e-2, 1e-2}, []float64{100, 10},
 		},
 		{
-			"logistic regression", []string{"C"}, func() cvgm.Learner { return &qpdiff.Logistic{Intercept: qpdiff.UnpenalisedIntercept} }, linear, linearTest,
+			"logistic regression", []string{"C"}, func() qpdiff.Learner { return &qpdiff.Logistic{Intercept: qpdiff.UnpenalisedIntercept} }, linear, linearTest,
 			[]float64{100}, []float64{1e-3}, []float64{100},
 		},
 	}
@@ -144,7 +144,7 @@ type lossFit struct {
 
 // newCV draws the splits of a task and sets up its CV loss, on one goroutine:
 // what runs in parallel are tasks.
-func (p DifferentiabilityParams) newCV(src synth.Source, learner func() cvgm.Learner, train qpdiff.Data) (*cvgm.CV, error) {
+func (p DifferentiabilityParams) newCV(src synth.Source, learner func() qpdiff.Learner, train qpdiff.Data) (*cvgm.CV, error) {
 	splits, err := cvgm.BalancedSplits(src, len(train.Y), p.K, p.P)
 	if err != nil {
 		return nil, err
@@ -217,7 +217,7 @@ func (p DifferentiabilityParams) learnLosses(ctx context.Context, seed int) ([]l
 			train.Y[i] = -train.Y[i]
 		}
 	}
-	cv, err := p.newCV(src, func() cvgm.Learner { return &qpdiff.LearnedLoss{Generalised: true} }, train)
+	cv, err := p.newCV(src, func() qpdiff.Learner { return &qpdiff.LearnedLoss{Generalised: true} }, train)
 	if err != nil {
 		return nil, err
 	}

@@ -241,7 +241,7 @@ func (p SearchDimensionsParams) ridge(groups, dataSet int, rows []int) (dimensio
 	}
 	cv, err := cvgm.New(cvgm.Config{Data: train, Splits: splits, Loss: cvgm.SquaredError{}, Standardise: true,
 		Intercept: cvgm.ExactIntercept, Workers: 1,
-		Learner: func() cvgm.Learner { return &qpdiff.ElasticNet{PerFeature: true} }})
+		Learner: func() qpdiff.Learner { return &qpdiff.ElasticNet{PerFeature: true} }})
 	if err != nil {
 		return q, err
 	}

@@ -104,7 +104,7 @@ func newPath(name, hyper string, at []float64, entries int, label string) Soluti
 }
 
 // learnerPath follows θ; hyper makes the hyperparameters of a point.
-func (p DifferentiabilityParams) learnerPath(name, moved string, l forwardLearner, d qpdiff.Data, at []float64, hyper func(v float64) []float64) (SolutionPath, error) {
+func (p DifferentiabilityParams) learnerPath(name, moved string, l qpdiff.ForwardLearner, d qpdiff.Data, at []float64, hyper func(v float64) []float64) (SolutionPath, error) {
 	_, n := d.X.Dims()
 	s := newPath(name, moved, at, n, "θ")
 	if err := l.Load(d); err != nil {
@@ -118,7 +118,7 @@ func (p DifferentiabilityParams) learnerPath(name, moved string, l forwardLearne
 		}
 		along := hyper(v + 1)
 		floats.Sub(along, here)
-		if err := l.JVP(slope, &qpdiff.Grad{Hyper: along}); err != nil {
+		if err := l.JVP(nil, slope, &qpdiff.Grad{Hyper: along}); err != nil {
 			floats.AddConst(math.NaN(), slope)
 		}
 		for k := range n {

@@ -123,7 +123,7 @@ func (p population) draw(src synth.Source, n int) qpdiff.Data {
 type stabilityCase struct {
 	hyper      []float64
 	population population
-	learner    func() cvgm.Learner
+	learner    func() qpdiff.Learner
 	loss       cvgm.Loss
 }
 
@@ -143,8 +143,8 @@ func (p StabilityParams) Run(ctx context.Context) (*StabilityResult, error) {
 	regression := population{coef: c.coef, noise: p.Path.Noise / p.Path.Scale}
 	classification := regression
 	classification.sign = true
-	net := func() cvgm.Learner { return new(qpdiff.ElasticNet) }
-	logistic := func() cvgm.Learner { return new(qpdiff.Logistic) }
+	net := func() qpdiff.Learner { return new(qpdiff.ElasticNet) }
+	logistic := func() qpdiff.Learner { return new(qpdiff.Logistic) }
 	for _, v := range p.Ridge {
 		cases = append(cases, stabilityCase{[]float64{0, v}, regression, net, cvgm.SquaredError{}})
 	}
@@ -278,7 +278,7 @@ func (c stabilityCase) replaceOne(s, fresh qpdiff.Data) (delta, training float64
 // fitted is a case's learner with its last fit.
 type fitted struct {
 	stabilityCase
-	learner cvgm.Learner
+	learner qpdiff.Learner
 	theta   []float64
 }
 

@@ -63,8 +63,8 @@ func TestStabilityIdentityFailsWithoutRefits(t *testing.T) {
 	p := quickStability()
 	from := population{coef: []float64{1, -1, .5, 0, 0}, noise: 1}
 	parts, err := p.measure(context.Background(), []stabilityCase{
-		{[]float64{0, .1}, from, func() cvgm.Learner { return new(qpdiff.ElasticNet) }, cvgm.SquaredError{}},
-		{[]float64{0, .1}, from, func() cvgm.Learner { return new(forgetful) }, cvgm.SquaredError{}},
+		{[]float64{0, .1}, from, func() qpdiff.Learner { return new(qpdiff.ElasticNet) }, cvgm.SquaredError{}},
+		{[]float64{0, .1}, from, func() qpdiff.Learner { return new(forgetful) }, cvgm.SquaredError{}},
 	})
 	if err != nil {
 		t.Fatal(err)

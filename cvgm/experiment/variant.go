@@ -67,7 +67,7 @@ func (v Variant) intercept() qpdiff.Intercept {
 	return qpdiff.PenalisedIntercept
 }
 
-func (v Variant) learner() cvgm.Learner {
+func (v Variant) learner() qpdiff.Learner {
 	if v == Published {
 		l := new(incompleteLogistic)
 		l.Intercept = v.intercept()
@@ -92,10 +92,10 @@ func (l *incompleteLogistic) Load(d qpdiff.Data) error {
 	return l.Logistic.Load(d)
 }
 
-func (l *incompleteLogistic) LoadWithout(full any, out []int) error {
+func (l *incompleteLogistic) LoadSubset(full qpdiff.Learner, out []int) error {
 	f := full.(*incompleteLogistic)
 	l.y = f.y
-	return l.Logistic.LoadWithout(&f.Logistic, out)
+	return l.Logistic.LoadSubset(&f.Logistic, out)
 }
 
 func (l *incompleteLogistic) Fit(theta, hyper []float64) error {
@@ -107,7 +107,7 @@ func (l *incompleteLogistic) Fit(theta, hyper []float64) error {
 }
 
 // VJP adds to g.X alone: the published code differentiates in nothing else.
-func (l *incompleteLogistic) VJP(g *qpdiff.Grad, dtheta []float64) error {
+func (l *incompleteLogistic) VJP(w *qpdiff.Workspace, g *qpdiff.Grad, dtheta []float64) error {
 	n := len(dtheta) - 1
 	if len(l.u) != n+1 {
 		l.u, l.e = make([]float64, n+1), make([]float64, n+1)
@@ -115,17 +115,17 @@ func (l *incompleteLogistic) VJP(g *qpdiff.Grad, dtheta []float64) error {
 	if len(l.pi) != len(l.y) {
 		l.pi = make([]float64, len(l.y))
 	}
-	if err := l.SolveHessian(l.u, dtheta); err != nil {
+	if err := l.SolveHessian(nil, l.u, dtheta); err != nil {
 		return err
 	}
 	// H less the intercept's penalty is H − eeᵀ, with e the last unit vector.
 	clear(l.e)
 	l.e[n] = 1
-	if err := l.SolveHessian(l.e, l.e); err != nil {
+	if err := l.SolveHessian(nil, l.e, l.e); err != nil {
 		return err
 	}
 	floats.AddScaled(l.u, l.u[n]/(1-l.e[n]), l.e)
-	if err := l.Probabilities(l.pi); err != nil {
+	if err := l.Probabilities(nil, l.pi); err != nil {
 		return err
 	}
 	for i, pi := range l.pi {

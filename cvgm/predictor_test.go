@@ -26,7 +26,7 @@ func classes(seed uint64, n, features int) qpdiff.Data {
 	return d
 }
 
-func classifierCV(t testing.TB, seed uint64, k int, learner func() Learner, change func(*Config)) *CV {
+func classifierCV(t testing.TB, seed uint64, k int, learner func() qpdiff.Learner, change func(*Config)) *CV {
 	t.Helper()
 	d := classes(seed, 40, 2)
 	splits, err := RandomSplits(synth.NewStream(seed, "splits"), 40, k, .7)
@@ -45,7 +45,7 @@ func classifierCV(t testing.TB, seed uint64, k int, learner func() Learner, chan
 }
 
 func TestSVMGradientThroughCrossValidation(t *testing.T) {
-	svm := func() Learner { return new(qpdiff.SVM) }
+	svm := func() qpdiff.Learner { return new(qpdiff.SVM) }
 	checkGradient(t, classifierCV(t, 1, 8, svm, nil).Eval, []float64{.01, .3}, 1e-6, 1e-7)
 	checkGradient(t, classifierCV(t, 2, 8, svm, func(c *Config) { c.Standardise = true }).Eval, []float64{0.002, .2}, 1e-6, 1e-7)
 	// On learned features.
@@ -56,8 +56,8 @@ func TestSVMGradientThroughCrossValidation(t *testing.T) {
 
 func TestKernelSVMGradientThroughCrossValidation(t *testing.T) {
 	for _, bias := range []bool{false, true} {
-		rbf := func() Learner { return &qpdiff.KernelSVM{Bias: bias} }
-		poly := func() Learner { return &qpdiff.KernelSVM{Kernel: qpdiff.Polynomial{Degree: 2}, Bias: bias} }
+		rbf := func() qpdiff.Learner { return &qpdiff.KernelSVM{Bias: bias} }
+		poly := func() qpdiff.Learner { return &qpdiff.KernelSVM{Kernel: qpdiff.Polynomial{Degree: 2}, Bias: bias} }
 		checkGradient(t, classifierCV(t, 1, 8, rbf, nil).Eval, []float64{.8, .5}, 1e-6, 1e-7)
 		checkGradient(t, classifierCV(t, 2, 8, poly, func(c *Config) { c.Standardise = true }).Eval, []float64{.7, .4, 1}, 1e-6, 1e-7)
 		// On learned features, which validation rows reach through the kernel too.
@@ -70,7 +70,7 @@ func TestKernelSVMGradientThroughCrossValidation(t *testing.T) {
 
 // A kernel machine's model predicts as the learner decides.
 func TestModelOfADecider(t *testing.T) {
-	cv := classifierCV(t, 1, 3, func() Learner { return &qpdiff.KernelSVM{Bias: true} }, nil)
+	cv := classifierCV(t, 1, 3, func() qpdiff.Learner { return &qpdiff.KernelSVM{Bias: true} }, nil)
 	hyper := []float64{1, .5}
 	m, err := cv.Final(hyper)
 	if err != nil {
@@ -81,7 +81,7 @@ func TestModelOfADecider(t *testing.T) {
 	l.Bias = true
 	x := mat.NewDense(2, 2, []float64{.1, -.2, 1.5, 2})
 	got, want := make([]float64, 2), make([]float64, 2)
-	if err := errors.Join(m.Predict(got, x), l.Load(d), l.Fit(make([]float64, 1), hyper), l.Decide(want, x)); err != nil {
+	if err := errors.Join(m.Predict(got, x), l.Load(d), l.Fit(make([]float64, 1), hyper), l.Predict(nil, want, x)); err != nil {
 		t.Fatal(err)
 	}
 	for i := range got {
@@ -101,9 +101,9 @@ func TestClassifierErrorsNameTheSplit(t *testing.T) {
 		d.Y[i] = math.Copysign(1, float64(i)-4.5)
 	}
 	splits := []Split{{Train: []int{1, 2, 8, 9}, Val: []int{0, 5}}, {Train: []int{0, 1, 2, 3}, Val: []int{9}}}
-	for _, learner := range []func() Learner{
-		func() Learner { return new(qpdiff.SVM) },
-		func() Learner { return new(qpdiff.KernelSVM) },
+	for _, learner := range []func() qpdiff.Learner{
+		func() qpdiff.Learner { return new(qpdiff.SVM) },
+		func() qpdiff.Learner { return new(qpdiff.KernelSVM) },
 	} {
 		_, err := New(Config{Data: d, Splits: splits, Loss: SoftMargin{}, Learner: learner})
 		var split *SplitError

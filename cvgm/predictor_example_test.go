@@ -11,9 +11,9 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// A kernel machine decides for itself; C and the width of its kernel descend
+// A kernel machine predicts for itself; C and the width of its kernel descend
 // the cross-validation loss like any hyperparameters.
-func ExampleDecider() {
+func ExampleConfig_predictor() {
 	src := synth.NewStream(2, "example rings")
 	d := qpdiff.Data{X: mat.NewDense(60, 2, nil), Y: make([]float64, 60)}
 	for i := range d.Y {
@@ -26,7 +26,7 @@ func ExampleDecider() {
 		panic(err)
 	}
 	cv, err := cvgm.New(cvgm.Config{Data: d, Splits: splits, Loss: cvgm.SoftMargin{},
-		Learner: func() cvgm.Learner { return &qpdiff.KernelSVM{Bias: true} }})
+		Learner: func() qpdiff.Learner { return &qpdiff.KernelSVM{Bias: true} }})
 	if err != nil {
 		panic(err)
 	}
