@@ -577,7 +577,7 @@ func (f *fold) judge(c *Config, gradient bool) error {
 			}
 		}
 		if slope != slope {
-			return &qpdiff.NotDifferentiableError{Input: "prediction", Weak: []int{f.split.Val[i]},
+			return &qpdiff.NotDifferentiableError{Inputs: []qpdiff.Input{"prediction"}, Weak: qpdiff.Weak{Rows: []int{f.split.Val[i]}},
 				Remedy: "the validation loss has no derivative at this example; descend a smooth loss such as SoftMargin"}
 		}
 		if !finite(slope) {

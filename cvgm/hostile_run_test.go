@@ -497,7 +497,7 @@ func drawObjective(in *hostile.Input, n int) (f cvgm.Objective, what string) {
 				return math.Abs(v - center[i]), math.Copysign(1, v-center[i])
 			})
 			if slices.Equal(x, center) && grad != nil {
-				return 0, &qpdiff.NotDifferentiableError{Input: "x", Weak: []int{0}}
+				return 0, &qpdiff.NotDifferentiableError{Inputs: []qpdiff.Input{"x"}, Weak: qpdiff.Weak{Coords: []int{0}}}
 			}
 			return out(grad, s, g)
 		}, "kinks"

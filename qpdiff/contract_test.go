@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -51,8 +52,9 @@ type learnerCase struct {
 // JVP, where there is one, is the adjoint of the VJP; that VJPs add, that fits
 // overwrite, and that neither writes to its inputs; refits after Reset and after
 // another data set bit by bit; refusals of bad data, of bad hyperparameters and
-// of a VJP without a fit; panics on destinations of the wrong length; and that
-// warm fits and products allocate nothing.
+// of a VJP without a fit; panics on destinations of the wrong length; that
+// derivatives of one fit may run at the same time and leave the next fit alone; and
+// that warm fits and products with a workspace allocate nothing.
 func testLearner(t *testing.T, newLearner func() Learner, cases ...learnerCase) {
 	t.Helper()
 	if len(cases) < 2 {
@@ -73,6 +75,9 @@ func testLearner(t *testing.T, newLearner func() Learner, cases ...learnerCase) 
 			t.Run("buffers", func(t *testing.T) { contractBuffers(t, newLearner, c) })
 			t.Run("refit", func(t *testing.T) { contractRefit(t, newLearner, c, other) })
 			t.Run("refusals", func(t *testing.T) { contractRefusals(t, newLearner, c) })
+			if _, ok := newLearner().(*ElasticNet); ok {
+				t.Run("const", func(t *testing.T) { contractConst(t, newLearner, c, other) })
+			}
 			t.Run("allocations", func(t *testing.T) { contractAllocations(t, newLearner, c) })
 		})
 	}
@@ -602,10 +607,68 @@ func contractRefusals(t *testing.T, newLearner func() Learner, c learnerCase) {
 	}
 }
 
+// contractConst: derivatives of one fit have the same bits whether they run alone or at
+// the same time, and whatever their workspace has served before; and a fit that
+// follows has the bits of one without derivatives in between.
+func contractConst(t *testing.T, newLearner func() Learner, c, other learnerCase) {
+	l, theta := fitted(t, newLearner, c)
+	rng := rand.New(rand.NewPCG(4, 7))
+	v, u := normals(rng, len(theta)), newGrad(c, .5)
+	derive := func(w *Workspace) (values []float64, err error) {
+		g := newGrad(c, 0)
+		if err := l.VJP(w, g, v); err != nil {
+			return nil, err
+		}
+		for _, s := range gradSlices(g) {
+			values = append(values, s...)
+		}
+		if j, ok := l.(ForwardLearner); ok {
+			forward := make([]float64, len(theta))
+			if err := j.JVP(w, forward, u); err != nil {
+				return nil, err
+			}
+			values = append(values, forward...)
+		}
+		return values, nil
+	}
+	want, err := derive(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	elsewhere, thetaElsewhere := fitted(t, newLearner, other)
+	var wait sync.WaitGroup
+	for range 4 {
+		w := new(Workspace)
+		if err := elsewhere.VJP(w, newGrad(other, 0), make([]float64, len(thetaElsewhere))); err != nil {
+			t.Fatal(err)
+		}
+		wait.Go(func() {
+			for range 3 {
+				if got, err := derive(w); err != nil || !sameBits(got, want) {
+					t.Errorf("derivatives at the same time differ from one alone: %v", err)
+				}
+			}
+		})
+	}
+	wait.Wait()
+
+	next := slices.Clone(c.hyper)
+	for i := range next {
+		next[i] *= 1.01
+	}
+	fresh, alone := fitted(t, newLearner, c)
+	if err := errors.Join(l.Fit(theta, next), fresh.Fit(alone, next)); err != nil {
+		t.Fatal(err)
+	}
+	if !sameBits(theta, alone) {
+		t.Error("derivatives changed the fit that follows")
+	}
+}
+
 func contractAllocations(t *testing.T, newLearner func() Learner, c learnerCase) {
 	l, theta := fitted(t, newLearner, c)
 	v := normals(rand.New(rand.NewPCG(1, 2)), len(theta))
-	g := newGrad(c, 0)
+	g, w := newGrad(c, 0), new(Workspace)
 	other := slices.Clone(c.hyper)
 	for i := range other {
 		other[i] *= 1.01
@@ -614,7 +677,7 @@ func contractAllocations(t *testing.T, newLearner func() Learner, c learnerCase)
 		if err := l.Fit(theta, h); err != nil {
 			t.Fatalf("Fit: %v", err)
 		}
-		if err := l.VJP(nil, g, v); err != nil {
+		if err := l.VJP(w, g, v); err != nil {
 			t.Fatalf("VJP: %v", err)
 		}
 	}
@@ -647,4 +710,12 @@ func randomData(seed uint64, rows, n int, classes bool) Data {
 		}
 	}
 	return d
+}
+
+// refuses reports whether err refuses the derivative with respect to inputs, and
+// because of weak.
+func refuses(err error, weak Weak, inputs ...Input) bool {
+	var e *NotDifferentiableError
+	return errors.As(err, &e) && errors.Is(err, ErrNotDifferentiable) && slices.Equal(e.Inputs, inputs) &&
+		slices.Equal(e.Weak.Rows, weak.Rows) && slices.Equal(e.Weak.Coords, weak.Coords)
 }

@@ -83,7 +83,7 @@ func ExampleElasticNet_JVP() {
 		fmt.Printf("lambda1 %+g: %v\n", direction, dtheta)
 	}
 	// Output:
-	// kink at: true [2]
+	// kink at: true coordinates [2]
 	// lambda1 +1: [-1 -1 0]
 	// lambda1 -1: [1 1 1]
 }

@@ -1,6 +1,7 @@
 package qpdiff
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -40,32 +41,61 @@ func argErrorf(arg string, why error, remedy, format string, args ...any) *ArgEr
 	return &ArgError{Arg: arg, Why: why, Problem: fmt.Sprintf(format, args...), Remedy: remedy}
 }
 
-// NotDifferentiableError says that the derivative asked for does not exist at
-// the solution, and why. It matches ErrNotDifferentiable.
+// An Input names what a solution depends on, as the documentation spells it:
+// "lambda1", "X", "y", "G", "alpha[3]".
+type Input string
+
+// Weak names what is weakly active at a solution: active with a zero multiplier, so
+// that the solution has a kink there. Its lists are ascending.
+type Weak struct {
+	// Rows are inequalities of a program (for [Program], numbered from 0), or
+	// training rows at the kink of their loss.
+	Rows []int
+	// Coords are entries of θ at the kink of their penalty.
+	Coords []int
+}
+
+// Empty reports whether nothing is weakly active.
+func (w Weak) Empty() bool { return len(w.Rows) == 0 && len(w.Coords) == 0 }
+
+func (w Weak) String() string {
+	var parts []string
+	if len(w.Rows) > 0 {
+		parts = append(parts, fmt.Sprintf("rows %v", w.Rows))
+	}
+	if len(w.Coords) > 0 {
+		parts = append(parts, fmt.Sprintf("coordinates %v", w.Coords))
+	}
+	return strings.Join(parts, " and ")
+}
+
+// NotDifferentiableError is the error of a derivative that does not exist at the
+// solution, with the reason. It matches ErrNotDifferentiable.
 //
-// Strict complementarity is tested first: Weak names the constraints (or
-// coordinates) that are active with a zero multiplier, where the solution has
-// a kink. Where Weak is empty, the cotangent or the input's ∇g lies outside
-// the range that the implicit function theorem needs, by Residual (relative).
+// Strict complementarity is tested first: it fails at what Weak names. Where Weak is
+// empty, the cotangent or the input's ∇g lies outside the range that the implicit
+// function theorem needs, by Residual (relative).
 type NotDifferentiableError struct {
-	Input    string // the input asked for: "lambda1", "X", "G", …
-	Weak     []int  // weakly active rows or coordinates, ascending
+	Inputs   []Input // those asked for; none: whatever input is asked for
+	Weak     Weak
 	Residual float64
 	Remedy   string
 }
 
 func (e *NotDifferentiableError) Error() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "qpdiff: the solution is not differentiable in %s here: ", e.Input)
-	if len(e.Weak) > 0 {
-		fmt.Fprintf(&b, "strict complementarity fails at %v", e.Weak)
-	} else {
-		fmt.Fprintf(&b, "the range condition fails with relative residual %.3g", e.Residual)
+	inputs := make([]string, len(e.Inputs))
+	for i, in := range e.Inputs {
+		inputs[i] = string(in)
+	}
+	in := cmp.Or(strings.Join(inputs, ", "), "any input")
+	why := fmt.Sprintf("the range condition fails with relative residual %.3g", e.Residual)
+	if !e.Weak.Empty() {
+		why = "strict complementarity fails at " + e.Weak.String()
 	}
 	if e.Remedy != "" {
-		b.WriteString("; " + e.Remedy)
+		why += "; " + e.Remedy
 	}
-	return b.String()
+	return "qpdiff: the solution is not differentiable in " + in + " here: " + why
 }
 
 // Unwrap makes errors.Is(err, ErrNotDifferentiable) hold.

@@ -3,7 +3,6 @@ package qpdiff
 import (
 	"math"
 	"slices"
-	"strings"
 
 	"gonum.org/v1/gonum/mat"
 )
@@ -532,21 +531,11 @@ func (l *KernelSVM) prepare(g *Grad, arg string, cotangent []float64) error {
 }
 
 func (l *KernelSVM) notDifferentiable(g *Grad) error {
-	var names []string
-	if g.Hyper != nil {
-		names = append(names, "C", "kernel parameters")
-	}
-	if g.X != nil {
-		names = append(names, "X")
-	}
-	if g.Y != nil {
-		names = append(names, "y")
-	}
-	e := &NotDifferentiableError{Input: strings.Join(names, ", "), Remedy: "move the hyperparameters, or set Generalised"}
+	var weak Weak
 	for _, k := range l.weak {
-		e.Weak = append(e.Weak, l.rows.first[k])
+		weak.Rows = append(weak.Rows, l.rows.first[k])
 	}
-	return e
+	return notDifferentiable(g, weak, "move the hyperparameters, or set Generalised", "C", "kernel parameters")
 }
 
 // start clears the work of a product, and takes the weakly active rows out of the

@@ -276,7 +276,7 @@ func TestKernelSVMWithoutUniqueDual(t *testing.T) {
 	nearAll(t, "f", f, []float64{2}, 8*eps, 0)
 	g := &Grad{Hyper: make([]float64, 3)}
 	var nd *NotDifferentiableError
-	if err := l.PredictVJP(nil, g, nil, x, []float64{1}); !errors.As(err, &nd) || len(nd.Weak) != 1 || nd.Weak[0] > 1 {
+	if err := l.PredictVJP(nil, g, nil, x, []float64{1}); !errors.As(err, &nd) || len(nd.Weak.Rows) != 1 || nd.Weak.Rows[0] > 1 {
 		t.Errorf("error %v, want one of the rows 0 and 1", err)
 	}
 	l.Generalised = true

@@ -163,7 +163,7 @@ func (p *Program) Differentiate(x, lambda, nu, alpha []float64) (*Sensitivity, e
 	}
 	kkt := newKKTMatrix(n, len(rows), l.hess.RawMatrix().Data, coef)
 	if weak := l.weak(kkt, constraints[:m], constraints, rows); len(weak) > 0 {
-		return nil, &NotDifferentiableError{Input: "alpha", Weak: weak, Remedy: "the solution has a kink here, or the point is not accurate enough to tell"}
+		return nil, &NotDifferentiableError{Inputs: []Input{"alpha"}, Weak: Weak{Rows: weak}, Remedy: "the solution has a kink here, or the point is not accurate enough to tell"}
 	}
 	return l.sensitivity(kkt, m, q, constraints, rows)
 }
@@ -284,7 +284,7 @@ func (l *lagrangian) sensitivity(kkt *kktMatrix, m, q int, constraints []constra
 			continue
 		}
 		if free[b] > rangeTol {
-			errs = append(errs, &NotDifferentiableError{Input: "alpha", Residual: free[b], Remedy: [3]string{"x", "lambda", "nu"}[b] + " is not unique"})
+			errs = append(errs, &NotDifferentiableError{Inputs: []Input{"alpha"}, Residual: free[b], Remedy: [3]string{"x", "lambda", "nu"}[b] + " is not unique"})
 			continue
 		}
 		dst[b] = mat.NewDense(r, np, nil)
@@ -310,7 +310,7 @@ func (l *lagrangian) sensitivity(kkt *kktMatrix, m, q int, constraints []constra
 			outside = max(outside, kkt.parts(change, rows, m, [3]bool{out.X != nil, out.Lambda != nil, out.Nu != nil}))
 		}
 		if outside > rangeTol {
-			errs = append(errs, &NotDifferentiableError{Input: fmt.Sprintf("alpha[%d]", j), Residual: outside, Remedy: "constraints depend on each other, or the objective is flat"})
+			errs = append(errs, &NotDifferentiableError{Inputs: []Input{Input(fmt.Sprintf("alpha[%d]", j))}, Residual: outside, Remedy: "constraints depend on each other, or the objective is flat"})
 			continue
 		}
 		for _, w := range [2][]float64{v, y} {

@@ -237,7 +237,7 @@ func TestProgramRefuses(t *testing.T) {
 		Inequalities: []Function{affineRow([]float64{1}, 0, -1)},
 	}
 	var nd *NotDifferentiableError
-	if _, err := kink.Differentiate([]float64{0}, []float64{0}, nil, []float64{0}); !errors.As(err, &nd) || !cmp.Equal(nd.Weak, []int{0}) {
+	if _, err := kink.Differentiate([]float64{0}, []float64{0}, nil, []float64{0}); !errors.As(err, &nd) || !cmp.Equal(nd.Weak.Rows, []int{0}) {
 		t.Errorf("kink: %v", err)
 	}
 	// On either side of it all is well.
@@ -322,7 +322,7 @@ func TestProgramComplementarity(t *testing.T) {
 		p, alpha := qpProgram(&q)
 		_, err := p.Differentiate(s.Z, s.Lambda, s.Nu, alpha)
 		var nd *NotDifferentiableError
-		if weak == 0 && err != nil || weak == 1 && !(errors.As(err, &nd) && cmp.Equal(nd.Weak, c.weak)) {
+		if weak == 0 && err != nil || weak == 1 && !(errors.As(err, &nd) && cmp.Equal(nd.Weak.Rows, c.weak)) {
 			t.Errorf("%d: condition %.1e, weakly active %v: %.300v", i, c.cond, c.weak, err)
 		}
 	}
@@ -337,7 +337,7 @@ func TestProgramMultiplierBesideSlack(t *testing.T) {
 	for _, off := range []float64{6e-33, 6e-20} {
 		var nd *NotDifferentiableError
 		// −off and off/2 balance each other in the gradient, where both should be 0.
-		if _, err := p.Differentiate([]float64{-off, 0, -3.3e-16}, []float64{1, 0, 0, off / 2}, nil, alpha); !errors.As(err, &nd) || !cmp.Equal(nd.Weak, []int{3}) {
+		if _, err := p.Differentiate([]float64{-off, 0, -3.3e-16}, []float64{1, 0, 0, off / 2}, nil, alpha); !errors.As(err, &nd) || !cmp.Equal(nd.Weak.Rows, []int{3}) {
 			t.Errorf("off by %g: %v", off, err)
 		}
 	}

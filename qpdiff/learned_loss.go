@@ -53,7 +53,7 @@ type LearnedLoss struct {
 }
 
 // learnedLossNames are the names of the hyperparameters in errors.
-var learnedLossNames = []string{"alpha1", "alpha2", "alpha3", "alpha4", "lambda"}
+var learnedLossNames = []Input{"alpha1", "alpha2", "alpha3", "alpha4", "lambda"}
 
 // Dims returns n parameters and the 5 hyperparameters (α1, α2, α3, α4, λ).
 func (l *LearnedLoss) Dims(n int) (theta, hyper int) { return n, 5 }

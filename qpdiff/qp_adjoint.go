@@ -14,10 +14,7 @@ func (s *Solution) derivative(w *Workspace, generalised bool) (*qpDerivative, er
 	if s.Status != Optimal {
 		return nil, fmt.Errorf("qpdiff: derivatives of a QP need an optimal solution, the status is %v: %w", s.Status, ErrNotFitted)
 	}
-	if w == nil {
-		w = new(Workspace)
-	}
-	d := &w.qp
+	d := &w.orNew().qp
 	if d.sys != &s.set.kktSystem || d.solves != s.solves || d.generalised != generalised {
 		if d.sys != &s.set.kktSystem {
 			d.factor = 0
@@ -286,7 +283,7 @@ func (s *Solution) VJP(w *Workspace, g *QPGrad, dz, dlambda, dnu []float64) erro
 func (d *qpDerivative) adjoint(g *QPGrad, dz, dlambda, dnu []float64) (exists [6]bool, err error) {
 	a := d.sys
 	if len(d.weak) > 0 {
-		return exists, refuse(g, exists, func(in QPInput) *NotDifferentiableError { return d.weakError(in.String()) })
+		return exists, refuse(g, exists, func(in QPInput) *NotDifferentiableError { return d.weakError(in) })
 	}
 	cz, cy := d.cz[:a.n], d.cy[:len(d.rows)]
 	clear(cz)
@@ -319,11 +316,11 @@ func (d *qpDerivative) adjoint(g *QPGrad, dz, dlambda, dnu []float64) (exists [6
 		return exists, nil
 	}
 	return exists, refuse(g, exists, func(in QPInput) *NotDifferentiableError {
-		e := &NotDifferentiableError{Input: in.String(), Residual: residual[in]}
+		e := &NotDifferentiableError{Inputs: []Input{in.name()}, Residual: residual[in]}
 		if outside > rangeTol {
 			e.Remedy = "the cotangent asks for a part of the solution that is not unique"
 		} else {
-			e.Weak, e.Remedy = slices.Clone(d.spare), singularRemedy
+			e.Weak.Rows, e.Remedy = slices.Clone(d.spare), singularRemedy
 		}
 		return e
 	})

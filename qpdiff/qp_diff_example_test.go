@@ -82,7 +82,7 @@ func ExampleSolution_DirectionalDerivative() {
 	}
 	g := qpdiff.QPGrad{P: make([]float64, 1)}
 	var nd *qpdiff.NotDifferentiableError
-	fmt.Println(errors.As(s.VJP(nil, &g, []float64{1}, nil, nil), &nd), nd.Input, nd.Weak)
+	fmt.Println(errors.As(s.VJP(nil, &g, []float64{1}, nil, nil), &nd), nd.Inputs, nd.Weak)
 
 	dz := make([]float64, 1)
 	for _, dp := range []float64{1, -1} {
@@ -94,7 +94,7 @@ func ExampleSolution_DirectionalDerivative() {
 	s.Generalised = true
 	fmt.Println(s.VJP(nil, &g, []float64{1}, nil, nil), g.P)
 	// Output:
-	// true P [0]
+	// true [P] rows [0]
 	// p changes by +1: z by -1
 	// p changes by -1: z by 0
 	// <nil> [-1]

@@ -65,7 +65,7 @@ func (s *Solution) DirectionalDerivative(w *Workspace, dz, dlambda, dnu []float6
 	var sol Solution
 	if err := sol.Solve(&program); err != nil {
 		return refuse(t, [6]bool{}, func(in QPInput) *NotDifferentiableError {
-			e := d.weakError(in.String())
+			e := d.weakError(in)
 			e.Remedy = "the program of the directional derivative has no solution: " + sol.Status.String()
 			return e
 		})
@@ -78,7 +78,7 @@ func (s *Solution) DirectionalDerivative(w *Workspace, dz, dlambda, dnu []float6
 	}
 	if len(newKKTMatrix(a.n, strict, a.q, c[:strict*a.n]).null) > 0 || len(newKKTMatrix(a.n, len(d.rows), a.q, c).null) > 0 {
 		return refuse(t, [6]bool{}, func(in QPInput) *NotDifferentiableError {
-			e := d.weakError(in.String())
+			e := d.weakError(in)
 			e.Residual, e.Remedy = 1, singularRemedy
 			return e
 		})

@@ -81,7 +81,7 @@ func (s *Solution) JVP(w *Workspace, dz, dlambda, dnu []float64, t *QPGrad) erro
 // jvp is JVP after the preparation.
 func (d *qpDerivative) jvp(dz, dlambda, dnu []float64, t *QPGrad) error {
 	if len(d.weak) > 0 {
-		return refuse(t, [6]bool{}, func(in QPInput) *NotDifferentiableError { return d.weakError(in.String()) })
+		return refuse(t, [6]bool{}, func(in QPInput) *NotDifferentiableError { return d.weakError(in) })
 	}
 	if d.full != nil {
 		if err := d.jvpExists(t, dz, dlambda, dnu); err != nil {
@@ -120,12 +120,12 @@ func (d *qpDerivative) jvpExists(t *QPGrad, dz, dlambda, dnu []float64) error {
 	for in, part := range [6]QPGrad{{Q: t.Q}, {P: t.P}, {G: t.G}, {H: t.H}, {A: t.A}, {B: t.B}} {
 		d.change(&part)
 		if out := max(d.solve(), d.full.parts(d.rowChange(&part), d.rows, a.m, wanted)); out > rangeTol {
-			errs = append(errs, &NotDifferentiableError{Input: QPInput(in).String(), Residual: out, Weak: slices.Clone(d.spare), Remedy: singularRemedy})
+			errs = append(errs, &NotDifferentiableError{Inputs: []Input{QPInput(in).name()}, Residual: out, Weak: Weak{Rows: slices.Clone(d.spare)}, Remedy: singularRemedy})
 		}
 	}
 	for o, wanted := range wanted {
 		if out := d.full.outputFree(d, QPOutput(o)); wanted && out > rangeTol {
-			errs = append(errs, &NotDifferentiableError{Input: "any block", Residual: out, Remedy: QPOutput(o).String() + " is not unique: do not ask for its derivative"})
+			errs = append(errs, &NotDifferentiableError{Residual: out, Remedy: QPOutput(o).String() + " is not unique: do not ask for its derivative"})
 		}
 	}
 	return joinErrors(errs)

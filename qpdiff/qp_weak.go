@@ -261,8 +261,8 @@ func (d *qpDerivative) independent(rows []int) bool {
 }
 
 // weakError refuses the derivative with respect to input.
-func (d *qpDerivative) weakError(input string) *NotDifferentiableError {
-	return &NotDifferentiableError{Input: input, Weak: slices.Clone(d.weak), Remedy: d.weakRemedy()}
+func (d *qpDerivative) weakError(in QPInput) *NotDifferentiableError {
+	return &NotDifferentiableError{Inputs: []Input{in.name()}, Weak: Weak{Rows: slices.Clone(d.weak)}, Remedy: d.weakRemedy()}
 }
 
 // weakCond is the condition from which an error names it as the reason: rounding

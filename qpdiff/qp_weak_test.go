@@ -289,7 +289,7 @@ func TestQPWeakRowsAreRefused(t *testing.T) {
 		}
 		var e *NotDifferentiableError
 		err := s.VJP(nil, &QPGrad{P: make([]float64, len(c.z))}, gaussians(rng, len(c.z)), nil, nil)
-		if !errors.As(err, &e) || !slices.Equal(e.Weak, c.weak) {
+		if !errors.As(err, &e) || !slices.Equal(e.Weak.Rows, c.weak) {
 			answered++
 			if answered <= 5 {
 				t.Errorf("%d: n = %d, condition %.1e, weakly active %v: %v", i, len(c.z), c.cond, c.weak, err)
@@ -334,7 +334,7 @@ func TestQPKinkAtZeroBound(t *testing.T) {
 	}
 	g := &QPGrad{P: make([]float64, 2)}
 	var e *NotDifferentiableError
-	if err := s.VJP(nil, g, []float64{0, 1}, nil, nil); !errors.As(err, &e) || !slices.Equal(e.Weak, []int{0}) {
+	if err := s.VJP(nil, g, []float64{0, 1}, nil, nil); !errors.As(err, &e) || !slices.Equal(e.Weak.Rows, []int{0}) {
 		t.Errorf("VJP gives %v, %v at the kink", g.P, err)
 	}
 	for _, c := range []struct{ p, z float64 }{{1, -1.25}, {-1, 0}} {
@@ -378,7 +378,7 @@ func TestQPCrowdedVertex(t *testing.T) {
 	}
 	g := newQPGrad(q)
 	var e *NotDifferentiableError
-	if err := s.VJP(nil, g, []float64{1, 0}, nil, nil); !errors.As(err, &e) || !slices.Equal(e.Weak, []int{2}) {
+	if err := s.VJP(nil, g, []float64{1, 0}, nil, nil); !errors.As(err, &e) || !slices.Equal(e.Weak.Rows, []int{2}) {
 		t.Errorf("%v", err)
 	}
 	for in, f := range g.fields() {

@@ -3,7 +3,6 @@ package qpdiff
 import (
 	"math"
 	"slices"
-	"strings"
 )
 
 // SVM is the linear support vector machine with an ℓ₁ and a squared ℓ₂ penalty
@@ -457,37 +456,23 @@ func (l *marginFit) listWeak(l1 bool, theta float64, root []float64, cond float6
 
 // notDifferentiable names the wanted inputs that have no derivative; hyper are
 // the names of the hyperparameters.
-func (l *marginFit) notDifferentiable(g *Grad, weak []int, hyper ...string) error {
-	var names []string
-	if g.Hyper != nil {
-		names = append(names, hyper...)
-	}
-	if g.X != nil {
-		names = append(names, "X")
-	}
-	if g.Y != nil {
-		names = append(names, "y")
-	}
-	named := make([]int, len(weak))
-	for k, id := range weak {
+func (l *marginFit) notDifferentiable(g *Grad, weak []int, hyper ...Input) error {
+	var named Weak
+	for _, id := range weak {
 		if id < l.p.rows {
-			named[k] = l.p.first[id]
+			named.Rows = append(named.Rows, l.p.first[id])
 		} else {
-			named[k] = id - l.p.rows + len(l.p.of)
+			named.Coords = append(named.Coords, id-l.p.rows)
 		}
 	}
-	return &NotDifferentiableError{
-		Input:  strings.Join(names, ", "),
-		Weak:   named,
-		Remedy: "these rows (from the number of examples on: coordinates) are at their kink; move the hyperparameters, ask JVP for a directional derivative, or set Generalised",
-	}
+	return notDifferentiable(g, named, "move the hyperparameters, ask JVP for a directional derivative, or set Generalised", hyper...)
 }
 
 // adjoint checks the arguments of a VJP and solves the adjoint system for
 // dtheta, without the weakly active rows and coordinates until putBackWeak:
 // H·w − Σ_E u_i z_i = dtheta on the support, z_iᵀw = 0 on the elbow. hyper are the
 // names of the want hyperparameters.
-func (l *marginFit) adjoint(g *Grad, dtheta []float64, want int, generalised bool, hyper ...string) error {
+func (l *marginFit) adjoint(g *Grad, dtheta []float64, want int, generalised bool, hyper ...Input) error {
 	if !l.fitted {
 		return errNotFitted
 	}

@@ -5,5 +5,14 @@ package qpdiff
 // solutions and learners, one goroutine at a time, and is best kept for one of
 // them: a change of the solution, or a new solve, costs a preparation.
 type Workspace struct {
-	qp qpDerivative
+	qp  qpDerivative
+	net elasticNetDerivative
+}
+
+// orNew returns w, or a new workspace where w is nil.
+func (w *Workspace) orNew() *Workspace {
+	if w == nil {
+		return new(Workspace)
+	}
+	return w
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"cvgm/cvgm"
 	"cvgm/qpdiff"
@@ -105,12 +106,12 @@ func (p DifferentiabilityParams) RunLimits(ctx context.Context) (*Differentiabil
 	return r, nil
 }
 
-// refused returns the weak entries and the words of an error that says that
+// refused returns the weak rows or entries and the words of an error that says that
 // there is no derivative, and any other error as such.
 func refused(err error) (weak []int, words string, other error) {
 	var n *qpdiff.NotDifferentiableError
 	if errors.As(err, &n) {
-		return n.Weak, err.Error(), nil
+		return slices.Concat(n.Weak.Rows, n.Weak.Coords), err.Error(), nil
 	}
 	if err == nil {
 		err = errors.New("experiment: a derivative was given where none exists")

@@ -1,0 +1,236 @@
+package qpdiff
+
+import (
+	"math"
+	"slices"
+)
+
+// elasticNetFit is an elastic net on its data, solved: what its derivatives read.
+type elasticNetFit struct {
+	fitState
+	n      int       // features
+	rows   int       // examples, N
+	gram   []float64 // XᵀX/N
+	xty    []float64 // Xᵀy/N
+	root   []float64 // ‖x_j‖/√N
+	rmsY   float64   // ‖y‖/√N
+	hold   float64   // a λ1 above it may hold some coordinate at zero for certain
+	l1, l2 []float64
+	qp     kinkedQP
+
+	perFeature bool    // as of the last fit
+	weak       []int   // weakly active with λ1 > 0
+	weakFree   []int   // θ_j ≈ 0 with λ1_j = 0: a kink in λ1 only
+	blur       float64 // how far rounding may have moved the weakly active θ_j at most, in the scale of θ
+
+	w, v []float64     // work of retest
+	part restrictedNet // work of findWeak
+}
+
+func (e *elasticNetFit) resize(n int) {
+	e.n = n
+	buf := make([]float64, n*n+6*n)
+	take := func(k int) []float64 {
+		s := buf[:k:k]
+		buf = buf[k:]
+		return s
+	}
+	e.gram, e.xty, e.root = take(n*n), take(n), take(n)
+	e.l1, e.l2, e.w, e.v = take(n), take(n), take(n), take(n)
+	e.qp.resize(n)
+	e.qp.reset()
+	e.qp.g, e.qp.c, e.qp.r, e.qp.up, e.qp.lo = e.gram, e.xty, e.l2, e.l1, e.l1
+}
+
+// findWeak lists the weakly active coordinates at the solution. With some of
+// them at zero the solution can be unique only if the features at their kink
+// are linearly independent together with the support.
+func (e *elasticNetFit) findWeak() error {
+	e.weak, e.weakFree, e.blur = e.weak[:0], e.weakFree[:0], 0
+	size, near := e.nearWeak()
+	if !finite(size) {
+		return argErrorf("hyper", ErrNotFinite, "raise lambda2, or scale the features and labels", "leaves a solution that overflows")
+	}
+	if !near {
+		return nil
+	}
+	q, n := &e.qp, e.n
+	in := 0.0
+	for i, j := range q.act {
+		d := math.Sqrt(e.gram[j*n+j] + e.l2[j])
+		q.z[i] = d * math.Abs(q.x[j])
+		in = max(in, e.root[j]/d)
+	}
+	if len(q.act) == 0 {
+		in = 1
+	}
+	e.listWeak(e.rmsY*in+size, q.cond())
+	if !e.retest(size) {
+		return nil
+	}
+	s := e.part.restrict(e, func(j int, active, weak bool) bool { return active || weak })
+	if k := s.factor(); k < len(s.act) {
+		return e.open(s.act[k])
+	}
+	return nil
+}
+
+// nearWeak returns the size of the solution in the variables √h_jj·θ_j, which
+// give the active system a unit diagonal, and reports whether bounds of the
+// condition and of the right-hand side leave a coordinate that may be weakly
+// active.
+func (e *elasticNetFit) nearWeak() (size float64, near bool) {
+	q, n := &e.qp, e.n
+	sum, least := 0.0, math.Inf(1) // of h_jj·θ_j²
+	for _, j := range q.act {
+		t := (e.gram[j*n+j] + e.l2[j]) * q.x[j] * q.x[j]
+		sum += t
+		if t < least {
+			least = t
+		}
+	}
+	size = math.Sqrt(sum)
+	scale := e.rmsY + size
+	if negligible(math.Sqrt(least), scale, q.bound) {
+		return size, true
+	}
+	next := 0
+	for j, g := range q.grad {
+		if next < len(q.act) && q.act[next] == j {
+			next++
+		} else if negligible(e.l1[j]-math.Abs(g), e.l1[j]+e.root[j]*scale, q.bound) {
+			return size, true
+		}
+	}
+	return size, false
+}
+
+// listWeak lists the coordinates that are weakly active where the solution and
+// the right-hand side of the active system have the given size and the system
+// the condition cond.
+func (e *elasticNetFit) listWeak(size, cond float64) {
+	q := &e.qp
+	next := 0
+	for j := range e.n {
+		if next < len(q.act) && q.act[next] == j {
+			if negligible(q.z[next], size, cond) {
+				if q.sgn[next] == 0 {
+					e.weakFree = append(e.weakFree, j)
+				} else {
+					e.weak = append(e.weak, j)
+				}
+			}
+			next++
+		} else if negligible(e.l1[j]-math.Abs(q.grad[j]), e.l1[j]+e.root[j]*size, cond) {
+			e.weak = append(e.weak, j)
+		}
+	}
+}
+
+// retest takes from the coordinates listed those whose own error does not hide on
+// which side of their kink they are: one solve each, where listWeak bounds all
+// errors by the condition of the system. It reports whether any that remains is at
+// zero. size is ‖θ‖ with a unit diagonal.
+func (e *elasticNetFit) retest(size float64) (atZero bool) {
+	q, n := &e.qp, e.n
+	reach := e.rmsY // with root_j: the size of the terms of row j
+	for j, t := range q.x {
+		reach += e.root[j] * math.Abs(t)
+	}
+	terms := func(j int) float64 { return e.root[j]*reach + e.l1[j] + e.l2[j]*math.Abs(q.x[j]) }
+	decided := func(j int) bool {
+		_, active := slices.BinarySearch(q.act, j)
+		curve := e.gram[j*n+j] + e.l2[j]
+		root := math.Sqrt(curve)
+		value, err := 0.0, 0.0
+		if active {
+			value, curve = math.Abs(q.x[j]), 1
+			clear(e.v)
+			e.v[j] = 1
+		} else {
+			value, err = e.l1[j]-math.Abs(q.grad[j]), terms(j)
+			copy(e.v, e.gram[j*n:(j+1)*n])
+		}
+		for i, w := range q.solveActive(e.w, e.v) {
+			k := q.act[i]
+			err += math.Abs(w) * terms(k)
+			if !active { // θ_j bends the objective by this, once in the support
+				curve -= w * e.v[k]
+			}
+		}
+		if !negligible(value, err, 1) {
+			return true
+		}
+		atZero = atZero || !active
+		e.blur = max(e.blur, complementarityTol*eps*err*root/(max(curve, 0)*(e.rmsY+size)))
+		return false
+	}
+	e.weak = slices.DeleteFunc(e.weak, decided)
+	e.weakFree = slices.DeleteFunc(e.weakFree, decided)
+	return atZero
+}
+
+// open is the error of a solution that is not unique.
+func (e *elasticNetFit) open(j int) error {
+	return argErrorf("hyper", ErrIllPosed, "raise lambda2 or drop features", "leaves the solution open: feature %d is zero or depends linearly on others", j)
+}
+
+// side of its kink on which coordinate j is, or leans to.
+func (e *elasticNetFit) sign(j int) float64 {
+	switch v := e.qp.x[j]; {
+	case v > 0:
+		return 1
+	case v < 0:
+		return -1
+	case e.l1[j] > 0 && e.qp.grad[j] > 0:
+		return 1
+	case e.l1[j] > 0 && e.qp.grad[j] < 0:
+		return -1
+	}
+	return 0
+}
+
+// kinkedAtZero reports whether a coordinate has a kink in λ1 at 0. That of a
+// feature that is zero throughout has none: it does not leave 0.
+func (e *elasticNetFit) kinkedAtZero() bool {
+	for _, j := range e.weakFree {
+		if e.gram[j*e.n+j] != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// restrictedNet is the quadratic of an elastic net without kinks, on some of the
+// coordinates.
+type restrictedNet struct{ kinkedQP }
+
+// restrict makes it that of e on the coordinates that keep wants.
+func (s *restrictedNet) restrict(e *elasticNetFit, keep func(j int, active, weak bool) bool) *kinkedQP {
+	n := e.n
+	if s.n != n {
+		s.resize(n)
+		buf := make([]float64, 3*n)
+		s.c, s.up, s.lo = buf[:n:n], buf[n:2*n:2*n], buf[2*n:]
+	}
+	s.g, s.r = e.gram, e.l2
+	s.reset()
+	a, w := 0, 0
+	for j := range n {
+		active := a < len(e.qp.act) && e.qp.act[a] == j
+		if active {
+			a++
+		}
+		weak := w < len(e.weak) && e.weak[w] == j
+		if weak {
+			w++
+		}
+		s.c[j] = 0
+		s.up[j], s.lo[j] = math.Inf(1), math.Inf(1)
+		if keep(j, active, weak) {
+			s.up[j], s.lo[j] = 0, 0
+		}
+	}
+	s.activate()
+	return &s.kinkedQP
+}

@@ -1,0 +1,102 @@
+package qpdiff
+
+import "sync/atomic"
+
+// fitState is the part that all learners share: the data, the state of the last fit,
+// and the checks of the arguments of Load, Fit, VJP and JVP.
+type fitState struct {
+	data   Data // X is nil without a successful Load
+	params int  // entries of θ as of the last Fit
+	hypers int  // hyperparameters, likewise
+	// fit is the number of the last fit, 0 without one. No two fits of a program have
+	// the same, so that a [Workspace] finds out for which it is prepared.
+	fit uint64
+}
+
+// fits counts the fits of all learners.
+var fits atomic.Uint64
+
+// unload forgets data and fit, as a Load does first.
+func (f *fitState) unload() { f.data, f.fit = Data{}, 0 }
+
+// begin forgets the fit, as a Fit does first, and checks its arguments for learners
+// whose hyperparameters are at or above 0.
+func (f *fitState) begin(theta, hyper []float64, params, hypers int) error {
+	if err := f.beginTheta(theta, params, hypers); err != nil {
+		return err
+	}
+	return checkHyper(hyper, hypers)
+}
+
+// beginTheta is begin without a check of the hyperparameters.
+func (f *fitState) beginTheta(theta []float64, params, hypers int) error {
+	f.fit = 0
+	if f.data.X == nil {
+		return errNotLoaded
+	}
+	if len(theta) != params {
+		panic("qpdiff: theta has the wrong length")
+	}
+	f.params, f.hypers = params, hypers
+	return nil
+}
+
+// finish ends a successful Fit.
+func (f *fitState) finish() { f.fit = fits.Add(1) }
+
+// checkAdjoint checks the arguments of a VJP.
+func (f *fitState) checkAdjoint(g *Grad, dtheta []float64) error {
+	if f.fit == 0 {
+		return errNotFitted
+	}
+	if len(dtheta) != f.params {
+		panic("qpdiff: dtheta has the wrong length")
+	}
+	f.checkShape(g)
+	return checkFinite("dtheta", "give a finite cotangent", dtheta)
+}
+
+// checkForward checks the arguments of a JVP.
+func (f *fitState) checkForward(dtheta []float64, d *Grad) error {
+	if f.fit == 0 {
+		return errNotFitted
+	}
+	if len(dtheta) != f.params {
+		panic("qpdiff: dtheta has the wrong length")
+	}
+	f.checkShape(d)
+	return checkTangent(d)
+}
+
+// checkShape panics where a field of g that is not nil has another shape than its
+// input: that is a bug of the caller, not a property of the data.
+func (f *fitState) checkShape(g *Grad) {
+	rows, cols := f.data.X.Dims()
+	if g.Hyper != nil && len(g.Hyper) != f.hypers {
+		panic("qpdiff: Grad.Hyper has the wrong length")
+	}
+	if g.X != nil {
+		if r, c := g.X.Dims(); r != rows || c != cols {
+			panic("qpdiff: Grad.X has the wrong shape")
+		}
+	}
+	if g.Y != nil && len(g.Y) != rows {
+		panic("qpdiff: Grad.Y has the wrong length")
+	}
+}
+
+// notDifferentiable is the error of the fields of g that are wanted and have no
+// derivative; hyper names the hyperparameters among them.
+func notDifferentiable(g *Grad, weak Weak, remedy string, hyper ...Input) *NotDifferentiableError {
+	var inputs []Input
+	if g.Hyper != nil {
+		inputs = append(inputs, hyper...)
+	}
+	if g.X != nil {
+		inputs = append(inputs, "X")
+	}
+	if g.Y != nil {
+		inputs = append(inputs, "y")
+	}
+	return &NotDifferentiableError{Inputs: inputs, Weak: weak, Remedy: remedy}
+}
