@@ -268,12 +268,6 @@ func (l *KernelSVM) bounds(c float64) {
 	l.c = c
 }
 
-// decisionTol bounds the error of the training rows' decision values, as an
-// estimate with a safety factor, relative to the margin 1 that they are compared
-// with: rounding of the kernel's values alone can exceed that margin, and no
-// solver recovers it.
-const decisionTol = 1e-3
-
 // findWeak lists the rows at which strict complementarity fails.
 func (l *KernelSVM) findWeak() error {
 	q := &l.q

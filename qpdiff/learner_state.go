@@ -100,3 +100,21 @@ func notDifferentiable(g *Grad, weak Weak, remedy string, hyper ...Input) *NotDi
 	}
 	return &NotDifferentiableError{Inputs: inputs, Weak: weak, Remedy: remedy}
 }
+
+// checkClasses reports the first thing in d that a classifier cannot use.
+func checkClasses(d Data) error {
+	if err := d.Check(); err != nil {
+		return err
+	}
+	same := true
+	for i, y := range d.Y {
+		if y != 1 && y != -1 {
+			return argErrorf("Data.Y", ErrDomain, "use the labels -1 and 1", "holds %v at index %d", y, i)
+		}
+		same = same && y == d.Y[0]
+	}
+	if same {
+		return argErrorf("Data.Y", ErrIllPosed, "give examples of both classes", "holds only the label %v", d.Y[0])
+	}
+	return nil
+}

@@ -220,24 +220,6 @@ func (l *marginFit) load(d Data) error {
 	return nil
 }
 
-// checkClasses reports the first thing in d that a classifier cannot use.
-func checkClasses(d Data) error {
-	if err := d.Check(); err != nil {
-		return err
-	}
-	same := true
-	for i, y := range d.Y {
-		if y != 1 && y != -1 {
-			return argErrorf("Data.Y", ErrDomain, "use the labels -1 and 1", "holds %v at index %d", y, i)
-		}
-		same = same && y == d.Y[0]
-	}
-	if same {
-		return argErrorf("Data.Y", ErrIllPosed, "give examples of both classes", "holds only the label %v", d.Y[0])
-	}
-	return nil
-}
-
 // ready checks the arguments of a Fit.
 func (l *marginFit) ready(theta, hyper []float64, want int) error {
 	l.fitted = false

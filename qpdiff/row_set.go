@@ -1,0 +1,53 @@
+package qpdiff
+
+import (
+	"math"
+	"math/bits"
+	"slices"
+)
+
+// A rowSet is the set of distinct rows of a matrix.
+type rowSet struct {
+	first  []int     // of each distinct row: its first place
+	of     []int     // of each row: its place among the distinct
+	copies []float64 // of each distinct row: how often it occurs
+	table  []int     // by hash: a distinct row plus 1
+}
+
+// distinct finds the distinct rows of x (rows×n without gaps) and reports
+// whether the set differs in places from the one before.
+func (s *rowSet) distinct(x []float64, rows, n int) (changed bool) {
+	if cap(s.of) < rows {
+		s.first, s.of, s.copies = make([]int, 0, rows), make([]int, rows), make([]float64, 0, rows)
+		s.table = make([]int, 1<<bits.Len(uint(2*rows)))
+		changed = true
+	}
+	changed = changed || len(s.of) != rows
+	s.first, s.of, s.copies = s.first[:0], s.of[:rows], s.copies[:0]
+	clear(s.table)
+	mask := uint64(len(s.table) - 1)
+	for i := range rows {
+		row := x[i*n : (i+1)*n]
+		h := uint64(14695981039346656037)
+		for _, v := range row {
+			h = (h ^ math.Float64bits(v+0)) * 1099511628211 // v+0: −0 is 0
+			h ^= h >> 29
+		}
+		k := h & mask
+		for ; s.table[k] != 0; k = (k + 1) & mask {
+			if j := s.first[s.table[k]-1]; slices.Equal(row, x[j*n:(j+1)*n]) {
+				break
+			}
+		}
+		d := s.table[k] - 1
+		if d < 0 {
+			d = len(s.first)
+			s.table[k] = d + 1
+			s.first, s.copies = append(s.first, i), append(s.copies, 0)
+		}
+		s.copies[d]++
+		changed = changed || s.of[i] != d
+		s.of[i] = d
+	}
+	return changed
+}
