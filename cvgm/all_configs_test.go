@@ -36,8 +36,8 @@ func ridge() qpdiff.SmoothObjective {
 				}
 			}
 		},
-		HessianProduct: func(hv, v, theta []float64, d qpdiff.Data, hyper []float64) { product(hv, v, d, hyper[0]) },
-		CrossProduct: func(g *qpdiff.Grad, v, theta []float64, d qpdiff.Data, hyper []float64) {
+		HVP: func(hv, v, theta []float64, d qpdiff.Data, hyper []float64) { product(hv, v, d, hyper[0]) },
+		MixedVJP: func(g *qpdiff.Grad, v, theta []float64, d qpdiff.Data, hyper []float64) {
 			if g.Hyper != nil {
 				g.Hyper[0] += predict(0, v, theta)
 			}
@@ -182,7 +182,7 @@ type configLearner struct {
 var configLearners = []configLearner{
 	{"elastic net", func() qpdiff.Learner { return new(qpdiff.ElasticNet) }, []float64{.05, .1}, false},
 	{"elastic net per feature", func() qpdiff.Learner { return &qpdiff.ElasticNet{PerFeature: true} }, []float64{.05, .02, .1}, false},
-	{"ridge", func() qpdiff.Learner { return &qpdiff.Custom{Objective: ridge()} }, []float64{.1}, false},
+	{"ridge", func() qpdiff.Learner { return &qpdiff.SmoothLearner{Objective: ridge()} }, []float64{.1}, false},
 	{"unrolled ridge", func() qpdiff.Learner { return &qpdiff.Unrolled{Objective: ridge(), Steps: 10} }, []float64{.1, .05, .3}, false},
 	{"kernel ridge", func() qpdiff.Learner { return new(kernelRidge) }, []float64{.3}, false},
 	{"logistic", func() qpdiff.Learner { return new(qpdiff.Logistic) }, []float64{2}, false},

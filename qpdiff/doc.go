@@ -13,7 +13,7 @@
 // to all the data. The method is a dual active-set method, chosen for exact
 // zeros, warm starts and speed at the sizes of learning problems; the reasons
 // and the method are told at [QP]. [SolveBatch] and [VJPBatch] spread a batch
-// over the cores. [Program] differentiates a solution of any smooth convex
+// over the cores. [ConvexProgram] differentiates a solution of any smooth convex
 // program by the same rule.
 //
 // Matrices cross the border as *mat.Dense and vectors as []float64. Nothing

@@ -48,7 +48,7 @@ type Input string
 // Weak names what is weakly active at a solution: active with a zero multiplier, so
 // that the solution has a kink there. Its lists are ascending.
 type Weak struct {
-	// Rows are inequalities of a program (for [Program], numbered from 0), or
+	// Rows are inequalities of a program (for [ConvexProgram], numbered from 0), or
 	// training rows at the kink of their loss.
 	Rows []int
 	// Coords are entries of θ at the kink of their penalty.

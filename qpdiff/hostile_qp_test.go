@@ -975,7 +975,7 @@ func hostileProgram(in *hostile.Input) {
 		s.Z, s.Lambda, s.Nu = in.Vector(p, len(k.P)), in.Vector(p, len(rows(k.G))), in.Vector(p, len(rows(k.A)))
 	}
 	n, m := len(k.P), len(rows(k.G))
-	program := qpdiff.Program{Objective: func(d *qpdiff.Derivatives, x, alpha []float64) float64 {
+	program := qpdiff.ConvexProgram{Objective: func(d *qpdiff.Partials, x, alpha []float64) float64 {
 		v := 0.0
 		for i := range x {
 			d.X[i] += alpha[i]
@@ -991,8 +991,8 @@ func hostileProgram(in *hostile.Input) {
 		}
 		return v
 	}}
-	affine := func(row []float64, rhs int, value float64) qpdiff.Function {
-		return func(d *qpdiff.Derivatives, x, alpha []float64) float64 {
+	affine := func(row []float64, rhs int, value float64) qpdiff.ParamFunc {
+		return func(d *qpdiff.Partials, x, alpha []float64) float64 {
 			v := -value
 			if rhs >= 0 {
 				v = -alpha[rhs]

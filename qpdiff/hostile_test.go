@@ -1012,7 +1012,7 @@ func quartic() qpdiff.SmoothObjective {
 				}
 			}
 		},
-		HessianProduct: func(hv, v, theta []float64, d qpdiff.Data, hyper []float64) {
+		HVP: func(hv, v, theta []float64, d qpdiff.Data, hyper []float64) {
 			for j, t := range theta {
 				hv[j] = (hyper[0] + 3*hyper[1]*t*t) * v[j]
 			}
@@ -1027,7 +1027,7 @@ func quartic() qpdiff.SmoothObjective {
 				}
 			}
 		},
-		CrossProduct: func(g *qpdiff.Grad, v, theta []float64, d qpdiff.Data, hyper []float64) {
+		MixedVJP: func(g *qpdiff.Grad, v, theta []float64, d qpdiff.Data, hyper []float64) {
 			if g.Hyper != nil {
 				for j, t := range theta {
 					g.Hyper[0] += v[j] * t
@@ -1062,7 +1062,7 @@ func hostileCustom(in *hostile.Input) {
 		limit = in.IntN(3)
 	}
 	exercise(in, subject{
-		make:  func() qpdiff.Learner { return &qpdiff.Custom{Objective: quartic(), MaxIter: limit} },
+		make:  func() qpdiff.Learner { return &qpdiff.SmoothLearner{Objective: quartic(), MaxIter: limit} },
 		hyper: func(p hostile.Profile, n int) []float64 { return []float64{penalty(in, p), penalty(in, p)} },
 		objective: func(d qpdiff.Data, theta, hyper []float64) (value, size float64) {
 			n := float64(len(d.Y))

@@ -174,13 +174,13 @@ func ExampleVJPBatch() {
 
 // The general rule for a program that is no QP: minimise x₁ + x₂ on the disc
 // x₁² + x₂² ≤ α, solved by x = −√(α/2)·(1, 1) with λ = 1/√(2α).
-func ExampleProgram() {
-	disc := qpdiff.Program{
-		Objective: func(d *qpdiff.Derivatives, x, alpha []float64) float64 {
+func ExampleConvexProgram() {
+	disc := qpdiff.ConvexProgram{
+		Objective: func(d *qpdiff.Partials, x, alpha []float64) float64 {
 			d.X[0], d.X[1] = 1, 1
 			return x[0] + x[1]
 		},
-		Inequalities: []qpdiff.Function{func(d *qpdiff.Derivatives, x, alpha []float64) float64 {
+		Inequalities: []qpdiff.ParamFunc{func(d *qpdiff.Partials, x, alpha []float64) float64 {
 			for i, v := range x {
 				d.X[i] = 2 * v
 				d.XX.Set(i, i, 2)

@@ -148,16 +148,16 @@ func TestQPRowsThatPart(t *testing.T) {
 	}
 }
 
-// Program: minimise ½x² subject to αx ≤ 0. At α = 0 any λ ≥ 0 is a multiplier, and
+// ConvexProgram: minimise ½x² subject to αx ≤ 0. At α = 0 any λ ≥ 0 is a multiplier, and
 // x is 0 for all α.
 func TestProgramVanishingConstraint(t *testing.T) {
-	p := Program{
-		Objective: func(d *Derivatives, x, _ []float64) float64 {
+	p := ConvexProgram{
+		Objective: func(d *Partials, x, _ []float64) float64 {
 			d.X[0] = x[0]
 			d.XX.Set(0, 0, 1)
 			return x[0] * x[0] / 2
 		},
-		Inequalities: []Function{func(d *Derivatives, x, alpha []float64) float64 {
+		Inequalities: []ParamFunc{func(d *Partials, x, alpha []float64) float64 {
 			d.X[0], d.Alpha[0] = alpha[0], x[0]
 			d.XAlpha.Set(0, 0, 1)
 			return alpha[0] * x[0]

@@ -62,7 +62,7 @@ func TestUnrolledConvergesToImplicit(t *testing.T) {
 		}
 		return append(append(g.Hyper[:1:1], g.X.RawMatrix().Data...), g.Y...)
 	}
-	want := run(&Custom{Objective: o}, .02)
+	want := run(&SmoothLearner{Objective: o}, .02)
 	distance := func(steps int, eta, mu float64) float64 {
 		return relErr(run(&Unrolled{Objective: o, Steps: steps}, .02, eta, mu), want)
 	}

@@ -5,8 +5,10 @@ package qpdiff
 // solutions and learners, one goroutine at a time, and is best kept for one of
 // them: a change of the solution, or a new solve, costs a preparation.
 type Workspace struct {
-	qp  qpDerivative
-	net elasticNetDerivative
+	qp       qpDerivative
+	net      elasticNetDerivative
+	smooth   smoothDerivative
+	unrolled unrolledDerivative
 }
 
 // orNew returns w, or a new workspace where w is nil.

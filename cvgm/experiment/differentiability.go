@@ -473,9 +473,9 @@ func movedMatrix(x *mat.Dense, t float64, v *mat.Dense) *mat.Dense {
 //
 // with the faces' numbers m = (α₁ … α₆) as parameters too: a convex program that
 // is no QP, with an active inequality and an equality.
-func die() *qpdiff.Program {
-	return &qpdiff.Program{
-		Objective: func(d *qpdiff.Derivatives, x, alpha []float64) float64 {
+func die() *qpdiff.ConvexProgram {
+	return &qpdiff.ConvexProgram{
+		Objective: func(d *qpdiff.Partials, x, alpha []float64) float64 {
 			var f float64
 			for i, v := range x {
 				f += v * math.Log(v)
@@ -484,7 +484,7 @@ func die() *qpdiff.Program {
 			}
 			return f
 		},
-		Inequalities: []qpdiff.Function{func(d *qpdiff.Derivatives, x, alpha []float64) float64 {
+		Inequalities: []qpdiff.ParamFunc{func(d *qpdiff.Partials, x, alpha []float64) float64 {
 			f := -alpha[0]
 			d.Alpha[0] = -1
 			for i, v := range x {
@@ -494,7 +494,7 @@ func die() *qpdiff.Program {
 			}
 			return f
 		}},
-		Equalities: []qpdiff.Function{func(d *qpdiff.Derivatives, x, alpha []float64) float64 {
+		Equalities: []qpdiff.ParamFunc{func(d *qpdiff.Partials, x, alpha []float64) float64 {
 			for i := range x {
 				d.X[i] = 1
 			}

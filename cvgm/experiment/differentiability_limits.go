@@ -174,14 +174,14 @@ func (p DifferentiabilityParams) rangeKink(r *DifferentiabilityLimits) error {
 	}
 
 	k.RangeResidual = outsideRange(mat.NewDense(2, 2, []float64{1, 1, lambda, x}), []float64{-1, 0})
-	rule := qpdiff.Program{
-		Objective: func(d *qpdiff.Derivatives, x, a []float64) float64 {
+	rule := qpdiff.ConvexProgram{
+		Objective: func(d *qpdiff.Partials, x, a []float64) float64 {
 			d.X[0] = x[0] - a[0]
 			d.XX.Set(0, 0, 1)
 			d.XAlpha.Set(0, 0, -1)
 			return (x[0] - a[0]) * (x[0] - a[0]) / 2
 		},
-		Inequalities: []qpdiff.Function{func(d *qpdiff.Derivatives, x, a []float64) float64 {
+		Inequalities: []qpdiff.ParamFunc{func(d *qpdiff.Partials, x, a []float64) float64 {
 			d.X[0] = 1
 			return x[0]
 		}},

@@ -46,7 +46,7 @@ func BenchmarkDifferentiation(b *testing.B) {
 	b.Run("implicit", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			if _, _, err := testGradient(c, &qpdiff.Custom{Objective: ridge}, []float64{p.Penalty}); err != nil {
+			if _, _, err := testGradient(c, &qpdiff.SmoothLearner{Objective: ridge}, []float64{p.Penalty}); err != nil {
 				b.Fatal(err)
 			}
 		}

@@ -76,14 +76,14 @@ var ridge = qpdiff.SmoothObjective{
 			floats.AddScaled(g, (floats.Dot(x, theta)-y)/float64(len(d.Y)), x)
 		}
 	},
-	HessianProduct: func(hv, v, theta []float64, d qpdiff.Data, hyper []float64) {
+	HVP: func(hv, v, theta []float64, d qpdiff.Data, hyper []float64) {
 		floats.ScaleTo(hv, hyper[0], v)
 		for i := range d.Y {
 			x := d.X.RawRowView(i)
 			floats.AddScaled(hv, floats.Dot(x, v)/float64(len(d.Y)), x)
 		}
 	},
-	CrossProduct: func(g *qpdiff.Grad, v, theta []float64, d qpdiff.Data, hyper []float64) {
+	MixedVJP: func(g *qpdiff.Grad, v, theta []float64, d qpdiff.Data, hyper []float64) {
 		if g.Hyper != nil {
 			g.Hyper[0] += floats.Dot(v, theta)
 		}
@@ -129,7 +129,7 @@ func (p UnrolledParams) Run(ctx context.Context) (*UnrolledResult, error) {
 func (r *UnrolledRun) run(c *contest, steps []int, curvature float64) error {
 	var exact float64
 	var err error
-	if exact, r.Exact, err = testGradient(c, &qpdiff.Custom{Objective: ridge}, []float64{r.Penalty}); err != nil {
+	if exact, r.Exact, err = testGradient(c, &qpdiff.SmoothLearner{Objective: ridge}, []float64{r.Penalty}); err != nil {
 		return err
 	}
 	for _, s := range steps {

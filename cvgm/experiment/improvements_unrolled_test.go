@@ -42,7 +42,7 @@ func TestUnrolledConvergesToTheImplicitDerivativeOrExplodes(t *testing.T) {
 	}
 	const h = 1e-5
 	at := func(penalty float64) float64 {
-		loss, _, err := testGradient(c, &qpdiff.Custom{Objective: ridge}, []float64{penalty})
+		loss, _, err := testGradient(c, &qpdiff.SmoothLearner{Objective: ridge}, []float64{penalty})
 		if err != nil {
 			t.Fatal(err)
 		}

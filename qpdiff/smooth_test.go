@@ -32,13 +32,13 @@ func linearModel(loss func(p, y float64) (d1, d2, dy float64)) SmoothObjective {
 			}
 			each(theta, d, func(_ int, x []float64, d1, _, _ float64) { axpy(d1, x, g) })
 		},
-		HessianProduct: func(hv, v, theta []float64, d Data, hyper []float64) {
+		HVP: func(hv, v, theta []float64, d Data, hyper []float64) {
 			for j, t := range v {
 				hv[j] = hyper[0] * t
 			}
 			each(theta, d, func(_ int, x []float64, _, d2, _ float64) { axpy(d2*dot(x, v), x, hv) })
 		},
-		CrossProduct: func(g *Grad, v, theta []float64, d Data, hyper []float64) {
+		MixedVJP: func(g *Grad, v, theta []float64, d Data, hyper []float64) {
 			if g.Hyper != nil {
 				g.Hyper[0] += dot(v, theta)
 			}
@@ -90,7 +90,7 @@ func gradientResidual(loss func(p, y float64) (d1, d2, dy float64)) func(d Data,
 	}
 }
 
-func TestCustomContract(t *testing.T) {
+func TestSmoothLearnerContract(t *testing.T) {
 	for name, loss := range map[string]func(p, y float64) (d1, d2, dy float64){"pseudo-Huber": pseudoHuber, "Poisson": poisson} {
 		t.Run(name, func(t *testing.T) {
 			var cases []learnerCase
@@ -100,13 +100,13 @@ func TestCustomContract(t *testing.T) {
 			add("28x5", 1, 28, 5, .1)
 			add("5x8", 2, 5, 8, .2)
 			add("6x1", 3, 6, 1, .5)
-			testLearner(t, func() Learner { return &Custom{Objective: linearModel(loss)} }, cases...)
+			testLearner(t, func() Learner { return &SmoothLearner{Objective: linearModel(loss)} }, cases...)
 		})
 	}
 }
 
 // What has a learner of its own gives the same answers by the general rule.
-func TestCustomIsRidge(t *testing.T) {
+func TestSmoothLearnerIsRidge(t *testing.T) {
 	d := randomData(4, 30, 6, false)
 	v := normals(rand.New(rand.NewPCG(1, 2)), 6)
 	run := func(l Learner, hyper ...float64) (theta []float64, g *Grad) {
@@ -118,7 +118,7 @@ func TestCustomIsRidge(t *testing.T) {
 		}
 		return theta, g
 	}
-	theta, g := run(&Custom{Objective: linearModel(halfSquare)}, .3)
+	theta, g := run(&SmoothLearner{Objective: linearModel(halfSquare)}, .3)
 	want, wantGrad := run(new(ElasticNet), 0, .3)
 	nearAll(t, "theta", theta, want, 1e-13, 0)
 	nearAll(t, "lambda", g.Hyper, wantGrad.Hyper[1:], 1e-13, 0)
@@ -127,9 +127,9 @@ func TestCustomIsRidge(t *testing.T) {
 }
 
 // A start from which Newton's method overshoots into overflow.
-func TestCustomIsCutBack(t *testing.T) {
+func TestSmoothLearnerIsCutBack(t *testing.T) {
 	d := Data{X: mat.NewDense(3, 1, []float64{1, 2, -3}), Y: []float64{1e5, 1e8, 0}}
-	l := Custom{Objective: linearModel(poisson)}
+	l := SmoothLearner{Objective: linearModel(poisson)}
 	theta := make([]float64, 1)
 	if err := errors.Join(l.Load(d), l.Fit(theta, []float64{1e-3})); err != nil {
 		t.Fatal(err)
@@ -139,11 +139,11 @@ func TestCustomIsCutBack(t *testing.T) {
 	}
 }
 
-func TestCustomRefusals(t *testing.T) {
+func TestSmoothLearnerRefusals(t *testing.T) {
 	d := randomData(1, 5, 2, false)
 	theta := make([]float64, 2)
 	fit := func(o SmoothObjective, hyper ...float64) error {
-		l := Custom{Objective: o}
+		l := SmoothLearner{Objective: o}
 		return errors.Join(l.Load(d), l.Fit(theta, hyper))
 	}
 	concave := linearModel(func(p, y float64) (d1, d2, dy float64) { return y - p, -1, 1 })
@@ -154,7 +154,7 @@ func TestCustomRefusals(t *testing.T) {
 	if err := fit(nan, .1); !errors.Is(err, ErrNotFinite) {
 		t.Errorf("NaN: %v", err)
 	}
-	l := Custom{Objective: linearModel(poisson), MaxIter: 1}
+	l := SmoothLearner{Objective: linearModel(poisson), MaxIter: 1}
 	if err := errors.Join(l.Load(d), l.Fit(theta, []float64{.1})); !errors.Is(err, ErrIterationLimit) {
 		t.Errorf("one step: %v", err)
 	}
@@ -178,7 +178,7 @@ func TestCustomRefusals(t *testing.T) {
 	}
 }
 
-func TestCustomOptimal(t *testing.T) {
+func TestSmoothLearnerOptimal(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		rows, n := rapid.IntRange(1, 20).Draw(t, "rows"), rapid.IntRange(1, 6).Draw(t, "n")
 		d := randomData(rapid.Uint64().Draw(t, "seed"), rows, n, false)
@@ -188,7 +188,7 @@ func TestCustomOptimal(t *testing.T) {
 		if rapid.Bool().Draw(t, "Poisson") {
 			loss = poisson
 		}
-		l := Custom{Objective: linearModel(loss)}
+		l := SmoothLearner{Objective: linearModel(loss)}
 		theta := make([]float64, n)
 		if err := l.Load(d); err != nil {
 			t.Fatal(err)
@@ -210,7 +210,7 @@ func FuzzCustom(f *testing.F) {
 	f.Fuzz(func(t *testing.T, seed uint64, rows, n uint8, lambda, scale float64) {
 		d := randomData(seed, 1+int(rows%20), 1+int(n%5), false)
 		d.X.Scale(scale, d.X)
-		l := Custom{Objective: linearModel(poisson)}
+		l := SmoothLearner{Objective: linearModel(poisson)}
 		theta := make([]float64, 1+int(n%5))
 		if errors.Join(l.Load(d), l.Fit(theta, []float64{lambda})) != nil {
 			return
@@ -250,7 +250,7 @@ func BenchmarkImplicitAndIterative(b *testing.B) {
 			}
 		})
 	}
-	run("implicit", &Custom{Objective: linearModel(pseudoHuber)}, .1)
+	run("implicit", &SmoothLearner{Objective: linearModel(pseudoHuber)}, .1)
 	for _, steps := range []int{10, 100, 1000} {
 		run(fmt.Sprintf("iterative, %d steps", steps), &Unrolled{Objective: linearModel(pseudoHuber), Steps: steps}, .1, .5, .5)
 	}
@@ -265,8 +265,8 @@ func scaled(o SmoothObjective, f float64) SmoothObjective {
 			g[j] *= f
 		}
 	}
-	s.HessianProduct = func(hv, v, theta []float64, d Data, hyper []float64) {
-		o.HessianProduct(hv, v, theta, d, hyper)
+	s.HVP = func(hv, v, theta []float64, d Data, hyper []float64) {
+		o.HVP(hv, v, theta, d, hyper)
 		for j := range hv {
 			hv[j] *= f
 		}
@@ -275,7 +275,7 @@ func scaled(o SmoothObjective, f float64) SmoothObjective {
 }
 
 // The unit of F changes no step, also where θ is 0 up to rounding.
-func TestCustomUnitOfF(t *testing.T) {
+func TestSmoothLearnerUnitOfF(t *testing.T) {
 	rng := rand.New(rand.NewPCG(31, 1))
 	for trial := range 200 {
 		n := 1 + rng.IntN(5)
@@ -310,7 +310,7 @@ func TestCustomUnitOfF(t *testing.T) {
 		hyper := []float64{math.Pow(10, -4*rng.Float64())}
 		var want []float64
 		for _, f := range []float64{1, 0x1p-20, 0x1p20, 0x1p-100, 0x1p100} {
-			l := Custom{Objective: scaled(linearModel(loss), f)}
+			l := SmoothLearner{Objective: scaled(linearModel(loss), f)}
 			theta := make([]float64, n)
 			if err := errors.Join(l.Load(d), l.Fit(theta, hyper), l.Fit(theta, hyper)); err != nil {
 				t.Fatalf("trial %d, F times %g: %v", trial, f, err)
@@ -338,17 +338,17 @@ func rescaled(o SmoothObjective, unit []float64) SmoothObjective {
 		o.Gradient(g, theta, d, hyper)
 		times(g, g)
 	}
-	s.HessianProduct = func(hv, v, phi []float64, d Data, hyper []float64) {
+	s.HVP = func(hv, v, phi []float64, d Data, hyper []float64) {
 		times(theta, phi)
 		times(w, v)
-		o.HessianProduct(hv, w, theta, d, hyper)
+		o.HVP(hv, w, theta, d, hyper)
 		times(hv, hv)
 	}
 	return s
 }
 
 // The unit of a parameter changes no step.
-func TestCustomUnitOfParameter(t *testing.T) {
+func TestSmoothLearnerUnitOfParameter(t *testing.T) {
 	rng := rand.New(rand.NewPCG(31, 2))
 	for trial := range 200 {
 		n := 2 + rng.IntN(4)
@@ -364,7 +364,7 @@ func TestCustomUnitOfParameter(t *testing.T) {
 			if at >= 0 {
 				unit[at/4] = [...]float64{0x1p-60, 0x1p-20, 0x1p20, 0x1p60}[at%4]
 			}
-			l := Custom{Objective: rescaled(linearModel(loss), unit)}
+			l := SmoothLearner{Objective: rescaled(linearModel(loss), unit)}
 			theta := make([]float64, n)
 			if err := errors.Join(l.Load(d), l.Fit(theta, hyper), l.Fit(theta, hyper)); err != nil {
 				t.Fatalf("trial %d, units %v: %v", trial, unit, err)
@@ -382,7 +382,7 @@ func TestCustomUnitOfParameter(t *testing.T) {
 }
 
 // A Hessian whose pivots are above rounding one by one, of a condition that is not.
-func TestCustomCondition(t *testing.T) {
+func TestSmoothLearnerCondition(t *testing.T) {
 	for _, c := range []struct {
 		power   float64
 		refused bool
@@ -392,7 +392,7 @@ func TestCustomCondition(t *testing.T) {
 		for i := range 4 { // the third feature is the difference of the others, up to this
 			d.X.Set(i, 2, d.X.At(i, 0)-d.X.At(i, 1)+math.Pow(10, c.power/2)*float64(i*i))
 		}
-		l := Custom{Objective: linearModel(halfSquare)}
+		l := SmoothLearner{Objective: linearModel(halfSquare)}
 		theta := make([]float64, n)
 		err := errors.Join(l.Load(d), l.Fit(theta, []float64{0}))
 		if c.refused != errors.Is(err, ErrIllPosed) || !c.refused && err != nil {
@@ -404,7 +404,7 @@ func TestCustomCondition(t *testing.T) {
 // A loss that is flat far from its minimum, nearly dependent features and next
 // to no penalty: a whole step ends far beyond the minimum, with as small a
 // Hessian and as large a gradient as it begins with.
-func TestCustomFlatLoss(t *testing.T) {
+func TestSmoothLearnerFlatLoss(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for trial := range 2000 {
 		n := 1 + rng.IntN(6)
@@ -417,7 +417,7 @@ func TestCustomFlatLoss(t *testing.T) {
 			}
 		}
 		hyper := []float64{math.Pow(10, -12*rng.Float64())}
-		l := Custom{Objective: linearModel(pseudoHuber)}
+		l := SmoothLearner{Objective: linearModel(pseudoHuber)}
 		theta := make([]float64, n)
 		if err := errors.Join(l.Load(d), l.Fit(theta, hyper)); err != nil {
 			if !errors.Is(err, ErrIllPosed) {
@@ -430,18 +430,18 @@ func TestCustomFlatLoss(t *testing.T) {
 }
 
 // A Hessian whose product with θ overflows does not make the first step the last.
-func TestCustomHessianNearOverflow(t *testing.T) {
+func TestSmoothLearnerHessianNearOverflow(t *testing.T) {
 	const weight = 4.6e305 // of θ⁴/4: the gradient at θ = 5.1 is 6e307, Hθ overflows
 	o := SmoothObjective{NumHyper: 1,
 		Gradient: func(g, theta []float64, d Data, hyper []float64) {
 			v := theta[0]
 			g[0] = hyper[0]*v*v*v + v - d.Y[0]
 		},
-		HessianProduct: func(hv, v, theta []float64, d Data, hyper []float64) {
+		HVP: func(hv, v, theta []float64, d Data, hyper []float64) {
 			hv[0] = (3*hyper[0]*theta[0]*theta[0] + 1) * v[0]
 		},
 	}
-	l := Custom{Objective: o}
+	l := SmoothLearner{Objective: o}
 	theta := make([]float64, 1)
 	if err := errors.Join(l.Load(Data{X: mat.NewDense(1, 1, []float64{1}), Y: []float64{5.1}}), l.Fit(theta, []float64{0})); err != nil {
 		t.Fatal(err)
@@ -454,7 +454,7 @@ func TestCustomHessianNearOverflow(t *testing.T) {
 
 // A gradient of rounding, and how large its jumps have to be for that, and how
 // small the change of the Hessian: at a third and three times the tolerances.
-func TestCustomNoise(t *testing.T) {
+func TestSmoothLearnerNoise(t *testing.T) {
 	for _, c := range []struct {
 		jumps      int // on the way from θ = 0 to −1, the whole first step
 		jump, more float64
@@ -471,7 +471,7 @@ func TestCustomNoise(t *testing.T) {
 			}
 			return 1
 		}
-		l := Custom{Objective: SmoothObjective{
+		l := SmoothLearner{Objective: SmoothObjective{
 			NumHyper: 1,
 			Gradient: func(g, theta []float64, _ Data, _ []float64) {
 				g[0] = 1 + theta[0]*hessian(theta[0])
@@ -484,7 +484,7 @@ func TestCustomNoise(t *testing.T) {
 					g[0] += c.more
 				}
 			},
-			HessianProduct: func(hv, v, theta []float64, _ Data, _ []float64) { hv[0] = hessian(theta[0]) * v[0] },
+			HVP: func(hv, v, theta []float64, _ Data, _ []float64) { hv[0] = hessian(theta[0]) * v[0] },
 		}}
 		theta := make([]float64, 1)
 		if err := errors.Join(l.Load(randomData(1, 2, 1, false)), l.Fit(theta, []float64{1})); err != nil {

@@ -12,8 +12,8 @@ import (
 )
 
 // affineRow is aᵀx − b with b = α[at], or fixed where at < 0.
-func affineRow(a []float64, b float64, at int) Function {
-	return func(d *Derivatives, x, alpha []float64) float64 {
+func affineRow(a []float64, b float64, at int) ParamFunc {
+	return func(d *Partials, x, alpha []float64) float64 {
 		copy(d.X, a)
 		if at >= 0 {
 			d.Alpha[at] = -1
@@ -23,14 +23,14 @@ func affineRow(a []float64, b float64, at int) Function {
 	}
 }
 
-// qpProgram is q as a Program with α = (p, h, b, the upper triangle of Q).
-func qpProgram(q *QP) (*Program, []float64) {
+// qpProgram is q as a ConvexProgram with α = (p, h, b, the upper triangle of Q).
+func qpProgram(q *QP) (*ConvexProgram, []float64) {
 	n, m, k := len(q.P), len(q.H), len(q.B)
 	alpha := append(append(append([]float64(nil), q.P...), q.H...), q.B...)
 	for i := range n {
 		alpha = append(alpha, q.Q.RawRowView(i)[i:]...)
 	}
-	p := &Program{Objective: func(d *Derivatives, x, alpha []float64) float64 {
+	p := &ConvexProgram{Objective: func(d *Partials, x, alpha []float64) float64 {
 		value, at := 0.0, n+m+k
 		for i := range n {
 			value += alpha[i] * x[i]
@@ -162,7 +162,7 @@ func TestElasticNetAsQP(t *testing.T) {
 			t.Errorf("%v: derivatives as QP (%v, %v), learner %v, off by %g", hyper, l1, l2, want.Hyper, d)
 		}
 		// The general rule, α = (λ1, λ2).
-		p := &Program{Objective: func(d *Derivatives, v, alpha []float64) float64 {
+		p := &ConvexProgram{Objective: func(d *Partials, v, alpha []float64) float64 {
 			q := elasticNetQP(x, y, alpha[0], alpha[1])
 			d.XX.Copy(q.Q)
 			mat.NewVecDense(2*n, d.X).MulVec(q.Q, mat.NewVecDense(2*n, v))
@@ -195,13 +195,13 @@ func TestElasticNetAsQP(t *testing.T) {
 
 // A program that is no QP: minimise x₁ + x₂ subject to x₁² + x₂² ≤ α, solved by
 // x = −√(α/2)·(1, 1), λ = 1/√(2α).
-func discProgram() *Program {
-	return &Program{
-		Objective: func(d *Derivatives, x, alpha []float64) float64 {
+func discProgram() *ConvexProgram {
+	return &ConvexProgram{
+		Objective: func(d *Partials, x, alpha []float64) float64 {
 			d.X[0], d.X[1] = 1, 1
 			return x[0] + x[1]
 		},
-		Inequalities: []Function{func(d *Derivatives, x, alpha []float64) float64 {
+		Inequalities: []ParamFunc{func(d *Partials, x, alpha []float64) float64 {
 			for i, v := range x {
 				d.X[i] = 2 * v
 				d.XX.Set(i, i, 2)
@@ -227,14 +227,14 @@ func TestProgramDisc(t *testing.T) {
 
 func TestProgramRefuses(t *testing.T) {
 	// Minimise ½(x − α)² subject to x ≤ 0: a kink at 0.
-	kink := &Program{
-		Objective: func(d *Derivatives, x, alpha []float64) float64 {
+	kink := &ConvexProgram{
+		Objective: func(d *Partials, x, alpha []float64) float64 {
 			d.X[0] = x[0] - alpha[0]
 			d.XX.Set(0, 0, 1)
 			d.XAlpha.Set(0, 0, -1)
 			return d.X[0] * d.X[0] / 2
 		},
-		Inequalities: []Function{affineRow([]float64{1}, 0, -1)},
+		Inequalities: []ParamFunc{affineRow([]float64{1}, 0, -1)},
 	}
 	var nd *NotDifferentiableError
 	if _, err := kink.Differentiate([]float64{0}, []float64{0}, nil, []float64{0}); !errors.As(err, &nd) || !cmp.Equal(nd.Weak.Rows, []int{0}) {
@@ -250,7 +250,7 @@ func TestProgramRefuses(t *testing.T) {
 	// The same equality twice: x follows α[0] in the objective, not α[1] in one
 	// of the two rows, and ν is not unique.
 	kink.Inequalities = nil
-	kink.Equalities = []Function{affineRow([]float64{1}, 0, 1), affineRow([]float64{1}, 0, -1)}
+	kink.Equalities = []ParamFunc{affineRow([]float64{1}, 0, 1), affineRow([]float64{1}, 0, -1)}
 	s, err := kink.Differentiate([]float64{0}, nil, []float64{0.5, 0.5}, []float64{1, 0})
 	names := map[string]bool{}
 	for in := range refused(t, err) {
@@ -285,9 +285,9 @@ func TestProgramRefuses(t *testing.T) {
 	if _, err := disc.Differentiate([]float64{0, 0}, nil, nil, []float64{1}); !errors.Is(err, ErrShape) {
 		t.Errorf("no multiplier: %v", err)
 	}
-	for name, p := range map[string]Program{
+	for name, p := range map[string]ConvexProgram{
 		"Objective":       {Inequalities: disc.Inequalities},
-		"Inequalities[0]": {Objective: disc.Objective, Inequalities: []Function{nil}},
+		"Inequalities[0]": {Objective: disc.Objective, Inequalities: []ParamFunc{nil}},
 	} {
 		var arg *ArgError
 		if _, err := p.Differentiate([]float64{-1, -1}, []float64{1}, nil, []float64{1}); !errors.As(err, &arg) || arg.Arg != name || arg.Why != ErrShape {
@@ -346,14 +346,14 @@ func TestProgramMultiplierBesideSlack(t *testing.T) {
 // A slack is told from zero by the accuracy of the point: its own residual and
 // rounding, not Tol.
 func TestProgramTolerance(t *testing.T) {
-	bound := &Program{
-		Objective: func(d *Derivatives, x, alpha []float64) float64 {
+	bound := &ConvexProgram{
+		Objective: func(d *Partials, x, alpha []float64) float64 {
 			d.X[0] = x[0] - alpha[0]
 			d.XX.Set(0, 0, 1)
 			d.XAlpha.Set(0, 0, -1)
 			return d.X[0] * d.X[0] / 2
 		},
-		Inequalities: []Function{affineRow([]float64{1}, 0, 1)},
+		Inequalities: []ParamFunc{affineRow([]float64{1}, 0, 1)},
 	}
 	for _, c := range []struct {
 		x, lambda, a, h float64
@@ -371,7 +371,7 @@ func TestProgramTolerance(t *testing.T) {
 		{1e-6, 0, 1e-6, 1e-6 + 1e-18, 0, nil},
 		{1e-6, 0, 1e-6, 1e-6 + 1e-20, 0, ErrNotDifferentiable},
 	} {
-		_, err := (&Program{Objective: bound.Objective, Inequalities: bound.Inequalities, Tol: c.tol}).Differentiate([]float64{c.x}, []float64{c.lambda}, nil, []float64{c.a, c.h})
+		_, err := (&ConvexProgram{Objective: bound.Objective, Inequalities: bound.Inequalities, Tol: c.tol}).Differentiate([]float64{c.x}, []float64{c.lambda}, nil, []float64{c.a, c.h})
 		if !errors.Is(err, c.want) {
 			t.Errorf("%+v: %v", c, err)
 		}

@@ -11,7 +11,7 @@ import (
 
 // Poisson regression on one feature, Σ(exp(θx) − yθx) + λ/2·θ², which no
 // learner of this package is: three products make it one.
-func ExampleCustom() {
+func ExampleSmoothLearner() {
 	poisson := qpdiff.SmoothObjective{
 		NumHyper: 1,
 		Gradient: func(g, theta []float64, d qpdiff.Data, hyper []float64) {
@@ -20,17 +20,17 @@ func ExampleCustom() {
 				g[0] += (math.Exp(theta[0]*x) - d.Y[i]) * x
 			}
 		},
-		HessianProduct: func(hv, v, theta []float64, d qpdiff.Data, hyper []float64) {
+		HVP: func(hv, v, theta []float64, d qpdiff.Data, hyper []float64) {
 			hv[0] = hyper[0] * v[0]
 			for _, x := range d.X.RawMatrix().Data {
 				hv[0] += math.Exp(theta[0]*x) * x * x * v[0]
 			}
 		},
-		CrossProduct: func(g *qpdiff.Grad, v, theta []float64, d qpdiff.Data, hyper []float64) {
+		MixedVJP: func(g *qpdiff.Grad, v, theta []float64, d qpdiff.Data, hyper []float64) {
 			g.Hyper[0] += v[0] * theta[0] // ∇F answers to λ with θ
 		},
 	}
-	l := qpdiff.Custom{Objective: poisson}
+	l := qpdiff.SmoothLearner{Objective: poisson}
 	theta, g := make([]float64, 1), qpdiff.Grad{Hyper: make([]float64, 1)}
 	l.Load(qpdiff.Data{X: mat.NewDense(3, 1, []float64{0, 1, 2}), Y: []float64{1, 2, 6}})
 	l.Fit(theta, []float64{.5})
@@ -48,13 +48,13 @@ var ridge = qpdiff.SmoothObjective{
 			g[0] += (theta[0]*x - d.Y[i]) * x
 		}
 	},
-	HessianProduct: func(hv, v, theta []float64, d qpdiff.Data, hyper []float64) {
+	HVP: func(hv, v, theta []float64, d qpdiff.Data, hyper []float64) {
 		hv[0] = hyper[0] * v[0]
 		for _, x := range d.X.RawMatrix().Data {
 			hv[0] += x * x * v[0]
 		}
 	},
-	CrossProduct: func(g *qpdiff.Grad, v, theta []float64, d qpdiff.Data, hyper []float64) {
+	MixedVJP: func(g *qpdiff.Grad, v, theta []float64, d qpdiff.Data, hyper []float64) {
 		if g.Hyper != nil {
 			g.Hyper[0] += v[0] * theta[0]
 		}
@@ -73,7 +73,7 @@ var ridge = qpdiff.SmoothObjective{
 func ExampleSmoothObjective() {
 	d := qpdiff.Data{X: mat.NewDense(3, 1, []float64{0, 1, 2}), Y: []float64{1, 2, 6}}
 	for _, l := range []qpdiff.Learner{
-		&qpdiff.Custom{Objective: ridge},
+		&qpdiff.SmoothLearner{Objective: ridge},
 		&qpdiff.Unrolled{Objective: ridge, Steps: 50},
 	} {
 		_, nh := l.Dims(1)

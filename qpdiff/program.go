@@ -1,6 +1,7 @@
 package qpdiff
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -9,7 +10,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Program is a convex program with parameters α (paper, eq. 4):
+// ConvexProgram is a convex program with parameters α (paper, eq. 4):
 //
 //	minimise   f0(x, α)
 //	subject to f_i(x, α) ≤ 0,  i < m   (multipliers λ ≥ 0)
@@ -17,10 +18,10 @@ import (
 //
 // with f0 and f convex and h affine in x, and all of them twice differentiable.
 // It does not solve the program: it differentiates a solution found elsewhere.
-type Program struct {
-	Objective    Function
-	Inequalities []Function
-	Equalities   []Function
+type ConvexProgram struct {
+	Objective    ParamFunc
+	Inequalities []ParamFunc
+	Equalities   []ParamFunc
 	// Tol is how far the point may be from meeting the KKT conditions: the
 	// gradient of the Lagrangian, each violated constraint, and of each
 	// inequality the smaller of slack and multiplier, all relative to the terms
@@ -29,12 +30,16 @@ type Program struct {
 	Tol float64
 }
 
-// A Function returns its value at (x, α) and sets the derivatives in d, which
-// are zero when it is called.
-type Function func(d *Derivatives, x, alpha []float64) float64
+// defaultPointTol is the zero value's [ConvexProgram.Tol]: first-order solvers seldom
+// end closer.
+const defaultPointTol = 1e-8
 
-// Derivatives are those of one function of (x, α), x ∈ Rⁿ, α ∈ Rᵖ.
-type Derivatives struct {
+// A ParamFunc returns its value at (x, α) and sets the derivatives in d, which
+// are zero when it is called.
+type ParamFunc func(d *Partials, x, alpha []float64) float64
+
+// Partials are the derivatives of one function of (x, α), x ∈ Rⁿ, α ∈ Rᵖ.
+type Partials struct {
 	X      []float64  // ∇_x, n
 	Alpha  []float64  // ∇_α, p; only asked of the constraints
 	XX     *mat.Dense // ∇²_xx, n×n
@@ -63,7 +68,7 @@ type Sensitivity struct {
 // ∇_α g ∈ R(∇_z g), does not suffice; then that condition for each α_j, and that
 // constraints that depend on each other go on to do so; then that x, λ and ν are
 // each unique. The error joins one [NotDifferentiableError]
-// per failure; its Input is "alpha[j]", or "alpha" if no derivative exists.
+// per failure; its Inputs are "alpha[j]", or "alpha" if no derivative exists.
 // Columns and blocks that exist are given, the other columns are zero and
 // the other blocks nil. Multipliers with needless zeros, where constraints depend
 // on each other, fail the first test: pass others.
@@ -71,7 +76,7 @@ type Sensitivity struct {
 // The error is an [ArgError] for a point that is not a solution (ErrDomain), for
 // another number of multipliers than of constraints or a nil function (ErrShape),
 // and for NaN, Inf and overflow (ErrNotFinite).
-func (p *Program) Differentiate(x, lambda, nu, alpha []float64) (*Sensitivity, error) {
+func (p *ConvexProgram) Differentiate(x, lambda, nu, alpha []float64) (*Sensitivity, error) {
 	n, m, q, np := len(x), len(p.Inequalities), len(p.Equalities), len(alpha)
 	if n == 0 || len(lambda) != m || len(nu) != q {
 		return nil, argErrorf("x, lambda, nu", ErrShape, "give one multiplier per constraint", "have %d, %d, %d entries for %d inequalities and %d equalities", n, len(lambda), len(nu), m, q)
@@ -81,10 +86,7 @@ func (p *Program) Differentiate(x, lambda, nu, alpha []float64) (*Sensitivity, e
 			return nil, err
 		}
 	}
-	tol := p.Tol
-	if tol <= 0 {
-		tol = 1e-8
-	}
+	tol := cmp.Or(max(p.Tol, 0), defaultPointTol)
 	l := lagrangian{n: n, np: np, grad: make([]float64, n), terms: make([]float64, n), hess: mat.NewDense(n, n, nil), cross: mat.NewDense(n, max(np, 1), nil)}
 	if _, _, err := l.add("Objective", p.Objective, 1, x, alpha); err != nil {
 		return nil, err
@@ -93,7 +95,7 @@ func (p *Program) Differentiate(x, lambda, nu, alpha []float64) (*Sensitivity, e
 	all := make([]float64, 0, (m+q)*n)
 	for i := range constraints {
 		c := &constraints[i]
-		f, mult := Function(nil), 0.0
+		f, mult := ParamFunc(nil), 0.0
 		if i < m {
 			c.name, f, mult = fmt.Sprintf("Inequalities[%d]", i), p.Inequalities[i], lambda[i]
 		} else {
@@ -168,12 +170,12 @@ func (p *Program) Differentiate(x, lambda, nu, alpha []float64) (*Sensitivity, e
 	return l.sensitivity(kkt, m, q, constraints, rows)
 }
 
-// constraint is one of a Program at a point.
+// constraint is one of a ConvexProgram at a point.
 type constraint struct {
 	name        string
 	value, mult float64
 	terms       float64 // size of what the value is made of
-	d           *Derivatives
+	d           *Partials
 }
 
 // share is part/whole, and 0 where both vanish.
@@ -194,8 +196,8 @@ type lagrangian struct {
 }
 
 // add evaluates f and adds weight times it.
-func (l *lagrangian) add(name string, f Function, weight float64, x, alpha []float64) (float64, *Derivatives, error) {
-	d := &Derivatives{X: make([]float64, l.n), Alpha: make([]float64, l.np), XX: mat.NewDense(l.n, l.n, nil), XAlpha: mat.NewDense(l.n, max(l.np, 1), nil)}
+func (l *lagrangian) add(name string, f ParamFunc, weight float64, x, alpha []float64) (float64, *Partials, error) {
+	d := &Partials{X: make([]float64, l.n), Alpha: make([]float64, l.np), XX: mat.NewDense(l.n, l.n, nil), XAlpha: mat.NewDense(l.n, max(l.np, 1), nil)}
 	if f == nil {
 		return 0, nil, argErrorf(name, ErrShape, "give a function", "is nil")
 	}

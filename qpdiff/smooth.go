@@ -1,0 +1,91 @@
+package qpdiff
+
+// SmoothLearner is a learner that minimises a [SmoothObjective] of a user's own by
+// Newton's method, and differentiates the minimiser by the implicit function
+// theorem at ∇F(θ) = 0: the rule of the paper's Section 3 without constraints,
+//
+//	∂θ/∂input = −∇²F(θ)⁻¹ · ∂∇F/∂input.
+//
+// The Hessian is assembled from as many products as there are parameters, so
+// SmoothLearner is for a moderate number of them (some hundreds).
+//
+// With Objective set the value is ready for Load. Fits, and products with a
+// workspace, allocate only what the objective's functions do; those must allow
+// concurrent calls where products run at the same time.
+type SmoothLearner struct {
+	Objective SmoothObjective // it is read by Dims, Load and Fit
+	MaxIter   int             // Newton steps of one fit at most; zero: 200
+
+	n    int // features
+	warm bool
+	smoothFit
+}
+
+// Dims returns the dimensions of the objective.
+func (l *SmoothLearner) Dims(n int) (theta, hyper int) { return l.Objective.dims(n) }
+
+// Load makes d the data of the following fits. It keeps a reference to d.
+// Errors are ArgErrors of kind ErrShape or ErrNotFinite; after one, the learner
+// has no data.
+func (l *SmoothLearner) Load(d Data) error {
+	l.unload()
+	if err := d.Check(); err != nil {
+		l.warm = false
+		return err
+	}
+	_, n := d.X.Dims()
+	if k, _ := l.Dims(n); n != l.n || k != len(l.theta) {
+		l.n, l.warm = n, false
+		l.resize(k)
+	}
+	l.data = d
+	return nil
+}
+
+// Reset forgets the warm start and the last fit. The data stays loaded.
+func (l *SmoothLearner) Reset() { l.warm, l.fit = false, 0 }
+
+// Fit minimises F at hyper and writes θ, from θ = 0 or the last solution.
+// Errors: an ArgError that matches ErrShape, ErrNotFinite or ErrDomain for
+// hyper, ErrNotFitted without data, ErrNotFinite where F has no finite gradient
+// at the start, ErrIllPosed where the Hessian is not positive definite,
+// ErrIterationLimit. After an error there is no fit, and θ is left as it was.
+func (l *SmoothLearner) Fit(theta, hyper []float64) error {
+	if err := l.beginTheta(theta, len(l.theta), l.Objective.NumHyper); err != nil {
+		return err
+	}
+	if err := l.Objective.checkHyper(hyper); err != nil {
+		return err
+	}
+	l.objective = l.Objective
+	limit := l.MaxIter
+	if limit <= 0 {
+		limit = 200
+	}
+	l.hyper = append(l.hyper[:0], hyper...)
+	warm := l.warm
+	l.warm = false
+	if !warm {
+		clear(l.theta)
+	}
+	err := l.minimise(limit)
+	if err != nil && warm {
+		clear(l.theta)
+		err = l.minimise(limit)
+	}
+	if err != nil {
+		return err
+	}
+	copy(theta, l.theta)
+	l.warm = true
+	l.finish()
+	return nil
+}
+
+// VJP adds dthetaᵀ·∂θ/∂input at the last fit to each field of g that is not
+// nil. Errors: ErrNotFitted; an ArgError of kind ErrNotFinite for dtheta;
+// ErrIllPosed where the Hessian is singular to working precision; ErrNotFinite
+// where a product overflows, which leaves g undefined.
+func (l *SmoothLearner) VJP(w *Workspace, g *Grad, dtheta []float64) error {
+	return w.orNew().smooth.adjoint(&l.smoothFit, g, dtheta)
+}
