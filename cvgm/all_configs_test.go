@@ -194,7 +194,7 @@ var configLearners = []configLearner{
 	{"kernel SVM, bias", func() qpdiff.Learner { return &qpdiff.KernelSVM{Bias: true} }, []float64{1.5, .4}, true},
 }
 
-var configLosses = []Loss{SquaredError{}, SoftMargin{}, Hinge{}, TruncatedQuadratic{}, Exponential{}}
+var configLosses = []Loss{SquaredError{}, LogisticLoss{}, Hinge{}, SquaredHinge{}, Exponential{}}
 
 // hyperOf returns the learner's hyperparameters for n features.
 func (l configLearner) hyperOf(n int) []float64 {
@@ -255,19 +255,19 @@ func TestGradientsOfAllConfigs(t *testing.T) {
 	turn := uint64(0)
 	for _, l := range configLearners {
 		for _, newMap := range maps {
-			for intercept := NoIntercept; intercept <= ExactIntercept; intercept++ {
+			for intercept := NoCentring; intercept <= MeanCentring; intercept++ {
 				for _, standardise := range []bool{false, true} {
 					turn++
 					loss := configLosses[turn%uint64(len(configLosses))]
 					title := fmt.Sprintf("%s, %T, intercept %d, standardise %v, %T", l.name, newMap(), intercept, standardise, loss)
 					learned := newMap() != nil && newMap().NumParams() > 0
-					refused := intercept != NoIntercept && l.classes || intercept == LeastSquaresIntercept && learned && !standardise
+					refused := intercept != NoCentring && l.classes || intercept == FixedLeastSquares && learned && !standardise
 					checked := false
 					for draw := range uint64(30) {
 						src := synth.NewStream(turn<<8|draw, "all configs")
 						c := Config{Data: classData(src, rows, raw), Loss: loss, Features: newMap(), Learner: l.learner,
-							Standardise: standardise, Intercept: intercept}
-						if !l.classes && intercept != NoIntercept {
+							Standardise: standardise, Centring: intercept}
+						if !l.classes && intercept != NoCentring {
 							for i := range c.Data.Y {
 								c.Data.Y[i] += src.NormFloat64()
 							}
@@ -389,12 +389,12 @@ func checkFinalAgrees(t *testing.T, title string, c Config, alpha []float64) {
 
 // A constant added to all labels moves the intercept by as much, and no squared
 // error: of linear learners and of Deciders.
-func TestInterceptFollowsTheLabels(t *testing.T) {
+func TestCentringFollowsTheLabels(t *testing.T) {
 	for _, l := range configLearners {
 		if l.classes || l.name[:2] == "lo" { // logistic takes labels by their sign
 			continue
 		}
-		for _, intercept := range []Intercept{LeastSquaresIntercept, ExactIntercept} {
+		for _, intercept := range []Centring{FixedLeastSquares, MeanCentring} {
 			var losses [2]float64
 			var grads [2][]float64
 			for k := range losses {
@@ -407,7 +407,7 @@ func TestInterceptFollowsTheLabels(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				cv, err := New(Config{Data: d, Splits: splits, Loss: SquaredError{}, Learner: l.learner, Intercept: intercept})
+				cv, err := New(Config{Data: d, Splits: splits, Loss: SquaredError{}, Learner: l.learner, Centring: intercept})
 				if err != nil {
 					t.Fatal(err)
 				}

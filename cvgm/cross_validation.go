@@ -13,26 +13,28 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Intercept selects how a CV treats the constant term of the prediction. The
-// last two suit learners of a squared loss. Learners with an intercept of their
-// own (Logistic, KernelSVM with Bias) and learners of labels ±1 go with
-// NoIntercept, since the others subtract the intercept from the labels.
-type Intercept int
+// Centring selects what a CV subtracts from features and labels before a
+// learner without an intercept of its own is fitted, and adds to its
+// predictions. All but NoCentring suit learners of a squared loss. Learners with
+// an intercept of their own (Logistic, KernelSVM with Bias) and learners of labels
+// ±1 need NoCentring, since the others change the labels.
+type Centring int
 
 const (
-	// NoIntercept leaves predictions at θᵀx, or at what the learner itself adds.
-	NoIntercept Intercept = iota
-	// LeastSquaresIntercept is what the paper's experiments use: the intercept
-	// of an unregularised least-squares fit to each split's training rows is
-	// subtracted from y and added to predictions. It does not depend on the
-	// hyperparameters. It does depend on a learned feature map unless
-	// Standardise is set: New refuses that combination.
-	LeastSquaresIntercept
-	// ExactIntercept is the unpenalised intercept that is optimal together with
-	// θ for a squared loss: features and labels are centred on the training
-	// rows, and derivatives go through the means. On standardised features it
-	// equals LeastSquaresIntercept, because both are then the mean of y.
-	ExactIntercept
+	// NoCentring subtracts nothing: predictions are θᵀx, or the learner's own.
+	NoCentring Centring = iota
+	// FixedLeastSquares subtracts from the labels the intercept of an
+	// unregularised least-squares fit to each split's training rows, as the
+	// paper's experiments do. No derivative goes through it. It does not depend on
+	// the hyperparameters. It depends on a learned feature map unless Standardise
+	// is set: New refuses that combination.
+	FixedLeastSquares
+	// MeanCentring subtracts from features and labels their means on the training
+	// rows, and derivatives go through the means. The result is the unpenalised
+	// intercept that is optimal together with θ for a squared loss. On
+	// standardised features it equals FixedLeastSquares, because both subtract
+	// the mean of y.
+	MeanCentring
 )
 
 // Config describes a cross-validation loss. Data, Splits, Learner and Loss are
@@ -56,7 +58,7 @@ type Config struct {
 	// feature map that has parameters such a feature is an error, since the CV
 	// loss jumps where a feature becomes constant.
 	Standardise bool
-	Intercept   Intercept
+	Centring    Centring
 	// Generalised selects what the gradient is where it does not exist, at kinks
 	// of the learner, the loss or the feature map. False: an error that matches
 	// qpdiff.ErrNotDifferentiable. True: the chain rule with one element of the
@@ -78,7 +80,7 @@ type CV struct {
 	c        Config
 	features int // m, the number of features that the learner sees
 	hyper    int
-	folds    []fold
+	fits     []splitFit
 	// full learns from all examples where the learners of the splits are
 	// [qpdiff.SubsetLearner]s and see the features as they are; otherwise it is nil.
 	full      qpdiff.SubsetLearner
@@ -93,11 +95,11 @@ type CV struct {
 		x        *mat.Dense
 		hyper    []float64
 		gradient bool
-		fold     func(j int) error
+		split    func(j int) error
 	}
 	ties struct { // see parted
 		visit     func(i, k int, sign float64, d []float64) bool
-		fold      *fold
+		fit       *splitFit
 		found     bool
 		i, k      int          // the examples found
 		dfeatures *mat.Dense   // zero
@@ -105,8 +107,8 @@ type CV struct {
 	}
 }
 
-// fold is the workspace of one split.
-type fold struct {
+// splitFit is the workspace of one split.
+type splitFit struct {
 	split       Split
 	out         []int // the examples that are not in split.Train, with cv.full
 	learner     qpdiff.Learner
@@ -136,9 +138,9 @@ func New(c Config) (*CV, error) {
 	case c.Learner == nil:
 		return nil, badArg("Config.Learner", qpdiff.ErrShape, "give a function that returns a new learner", "is nil")
 	case c.Loss == nil:
-		return nil, badArg("Config.Loss", qpdiff.ErrShape, "use SquaredError{}, SoftMargin{}, …", "is nil")
-	case c.Intercept < NoIntercept || c.Intercept > ExactIntercept:
-		return nil, badArg("Config.Intercept", qpdiff.ErrDomain, "use one of the constants", "is %d", c.Intercept)
+		return nil, badArg("Config.Loss", qpdiff.ErrShape, "use SquaredError{}, LogisticLoss{}, …", "is nil")
+	case c.Centring < NoCentring || c.Centring > MeanCentring:
+		return nil, badArg("Config.Centring", qpdiff.ErrDomain, "use one of the constants", "is %d", c.Centring)
 	}
 	if err := c.Data.Check(); err != nil {
 		return nil, err
@@ -154,14 +156,14 @@ func New(c Config) (*CV, error) {
 		if out < 1 {
 			return nil, badArg("Config.Features", qpdiff.ErrShape, "give the map at least one output", "has %d outputs", out)
 		}
-		if c.Intercept == LeastSquaresIntercept && c.learned() {
+		if c.Centring == FixedLeastSquares && c.learned() {
 			if !c.Standardise {
-				return nil, badArg("Config.Intercept", qpdiff.ErrDomain, "use ExactIntercept, or set Standardise",
-					"is LeastSquaresIntercept, which would depend on the parameters of Config.Features")
+				return nil, badArg("Config.Centring", qpdiff.ErrDomain, "use MeanCentring, or set Standardise",
+					"is FixedLeastSquares, which would depend on the parameters of Config.Features")
 			}
 			// The two are equal on standardised features. The mean of y is
 			// constant also where features are almost linearly dependent.
-			cv.c.Intercept = ExactIntercept
+			cv.c.Centring = MeanCentring
 		}
 		cv.features = out
 		cv.asTraining = mat.NewDense(n, out, nil)
@@ -179,15 +181,15 @@ func New(c Config) (*CV, error) {
 		return nil, badArg("Config.Hyper", qpdiff.ErrShape, "give one value per hyperparameter of the learner",
 			"has %d entries where the learner has %d hyperparameters", len(c.Hyper), hyper)
 	}
-	if l, ok := first.(qpdiff.SubsetLearner); ok && !c.Standardise && c.Intercept == NoIntercept {
+	if l, ok := first.(qpdiff.SubsetLearner); ok && !c.Standardise && c.Centring == NoCentring {
 		cv.full, cv.fullTheta = l, make([]float64, theta)
 	}
-	cv.folds = make([]fold, len(c.Splits))
+	cv.fits = make([]splitFit, len(c.Splits))
 	for j, s := range c.Splits {
 		if err := s.check(n); err != nil {
 			return nil, &SplitError{j, err}
 		}
-		f := &cv.folds[j]
+		f := &cv.fits[j]
 		f.split = s
 		if f.learner, err = c.newLearner(); err != nil {
 			return nil, err
@@ -211,7 +213,7 @@ func New(c Config) (*CV, error) {
 			}
 		}
 	}
-	cv.run.fold = cv.evalFold
+	cv.run.split = cv.evalSplit
 	if c.learned() {
 		cv.ties.visit, cv.ties.dfeatures = cv.visitTie, mat.NewDense(n, cv.features, nil)
 		for i := range cv.ties.dparams {
@@ -236,9 +238,9 @@ func (c *Config) newLearner() (qpdiff.Learner, error) {
 	return l, nil
 }
 
-func (f *fold) prepare(c Config, m, theta, hyper int) {
+func (f *splitFit) prepare(c Config, m, theta, hyper int) {
 	t, v := len(f.split.Train), len(f.split.Val)
-	f.norm = normaliser{center: c.Standardise || c.Intercept == ExactIntercept, scale: c.Standardise, learned: c.learned()}
+	f.norm = normaliser{center: c.Standardise || c.Centring == MeanCentring, scale: c.Standardise, learned: c.learned()}
 	f.train = qpdiff.Data{X: mat.NewDense(t, m, nil), Y: make([]float64, t)}
 	f.val, f.valY = make([]float64, v*m), make([]float64, v)
 	f.theta, f.dtheta = make([]float64, theta), make([]float64, theta)
@@ -258,9 +260,9 @@ func (f *fold) prepare(c Config, m, theta, hyper int) {
 }
 
 // load gathers the split's rows of the features x, normalises them on the
-// training rows, takes the intercept off the labels and hands the training
+// training rows, subtracts the intercept from the labels and hands the training
 // rows to the learner.
-func (f *fold) load(c Config, x *mat.Dense) error {
+func (f *splitFit) load(c Config, x *mat.Dense) error {
 	train := f.train.X.RawMatrix()
 	gather(train.Data, x, f.split.Train)
 	gather(f.val, x, f.split.Val)
@@ -272,11 +274,11 @@ func (f *fold) load(c Config, x *mat.Dense) error {
 	}
 	f.norm.apply(train.Data)
 	f.norm.apply(f.val)
-	switch c.Intercept {
-	case NoIntercept:
-	case LeastSquaresIntercept:
+	switch c.Centring {
+	case NoCentring:
+	case FixedLeastSquares:
 		f.intercept = leastSquaresIntercept(train.Data, train.Cols, f.train.Y)
-	case ExactIntercept:
+	case MeanCentring:
 		f.intercept = meanOf(f.train.Y)
 	}
 	if !finite(f.intercept) {
@@ -303,12 +305,13 @@ func (cv *CV) Dims() int {
 	return n
 }
 
-// split α into the learner's hyperparameters and the feature map's parameters.
-func (cv *CV) cut(alpha []float64) (hyper, params []float64) {
+// unpack divides v, which is α or its gradient, into the learner's part and the
+// feature map's. With Config.Hyper the learner's part is held instead.
+func (cv *CV) unpack(v, held []float64) (hyper, params []float64) {
 	if cv.c.Hyper != nil {
-		return cv.c.Hyper, alpha
+		return held, v
 	}
-	return alpha[:cv.hyper], alpha[cv.hyper:]
+	return v[:cv.hyper], v[cv.hyper:]
 }
 
 // Eval returns L_cv(α) and, where grad is not nil, overwrites it with the
@@ -326,7 +329,7 @@ func (cv *CV) Eval(grad, alpha []float64) (float64, error) {
 	if grad != nil && len(grad) != len(alpha) {
 		panic("cvgm: grad has the wrong length")
 	}
-	hyper, params := cv.cut(alpha)
+	hyper, params := cv.unpack(alpha, cv.c.Hyper)
 	x, err := features(cv.c.Features, params, cv.c.Data.X)
 	if err != nil {
 		return math.NaN(), err
@@ -335,13 +338,13 @@ func (cv *CV) Eval(grad, alpha []float64) (float64, error) {
 		return math.NaN(), err
 	}
 	cv.run.x, cv.run.hyper, cv.run.gradient = x, hyper, grad != nil
-	if err := qpdiff.ForEach(cv.c.Workers, len(cv.folds), cv.run.fold); err != nil {
+	if err := qpdiff.ForEach(cv.c.Workers, len(cv.fits), cv.run.split); err != nil {
 		return math.NaN(), err
 	}
-	k := float64(len(cv.folds))
+	k := float64(len(cv.fits))
 	var loss float64
-	for j := range cv.folds {
-		loss += cv.folds[j].loss
+	for j := range cv.fits {
+		loss += cv.fits[j].loss
 	}
 	loss /= k
 	if !finite(loss) {
@@ -360,12 +363,12 @@ func (cv *CV) Eval(grad, alpha []float64) (float64, error) {
 func (cv *CV) gradient(grad []float64, k float64) error {
 	clear(grad)
 	generalised := false
-	dhyper, dparams := cv.cutGrad(grad)
-	for j := range cv.folds {
+	dhyper, dparams := cv.unpack(grad, nil)
+	for j := range cv.fits {
 		for i := range dhyper {
-			dhyper[i] += cv.folds[j].grad.Hyper[i]
+			dhyper[i] += cv.fits[j].grad.Hyper[i]
 		}
-		generalised = generalised || cv.folds[j].kinked || cv.folds[j].grad.Generalised
+		generalised = generalised || cv.fits[j].kinked || cv.fits[j].grad.Generalised
 	}
 	for i := range dhyper {
 		dhyper[i] /= k
@@ -386,8 +389,8 @@ func (cv *CV) gradient(grad []float64, k float64) error {
 			return cv.findOverflow(i, g)
 		}
 	}
-	for j := range cv.folds {
-		if generalised || !cv.parted(&cv.folds[j]) {
+	for j := range cv.fits {
+		if generalised || !cv.parted(&cv.fits[j]) {
 			continue
 		}
 		if !cv.c.Generalised {
@@ -402,12 +405,12 @@ func (cv *CV) gradient(grad []float64, k float64) error {
 
 // parted reports whether the feature map's parameters move training rows of f
 // apart that the learner's derivative holds equal.
-func (cv *CV) parted(f *fold) bool {
+func (cv *CV) parted(f *splitFit) bool {
 	l, ok := f.learner.(qpdiff.TiedLearner)
 	if !ok || !cv.c.learned() {
 		return false
 	}
-	cv.ties.fold, cv.ties.found = f, false
+	cv.ties.fit, cv.ties.found = f, false
 	l.Ties(&f.work, cv.ties.visit)
 	return cv.ties.found
 }
@@ -416,7 +419,7 @@ func (cv *CV) parted(f *fold) bool {
 // taken one example at a time and compared: their difference, taken at once, would
 // have the rounding of both.
 func (cv *CV) visitTie(i, k int, sign float64, d []float64) (more bool) {
-	f, t := cv.ties.fold, &cv.ties
+	f, t := cv.ties.fit, &cv.ties
 	if f.out == nil {
 		i, k = f.split.Train[i], f.split.Train[k]
 	}
@@ -427,7 +430,7 @@ func (cv *CV) visitTie(i, k int, sign float64, d []float64) (more bool) {
 		row := t.dfeatures.RawRowView(example)
 		for j, v := range d {
 			if f.norm.scale {
-				v /= f.norm.dev[j] // μ and σ move both examples alike
+				v /= f.norm.std[j] // μ and σ move both examples alike
 			}
 			if at == 1 {
 				v *= sign
@@ -449,8 +452,8 @@ func (cv *CV) visitTie(i, k int, sign float64, d []float64) (more bool) {
 
 // findOverflow names what makes entry i of the gradient g, which is not finite.
 func (cv *CV) findOverflow(i int, g float64) error {
-	for j := range cv.folds {
-		f := &cv.folds[j]
+	for j := range cv.fits {
+		f := &cv.fits[j]
 		for h, v := range f.grad.Hyper {
 			if !finite(v) {
 				return &SplitError{j, overflow("the derivative with respect to hyperparameter %d is %v", h, v)}
@@ -496,9 +499,9 @@ func (cv *CV) fitFull(x *mat.Dense, hyper []float64) error {
 	return nil
 }
 
-// evalFold does split j's part of an evaluation.
-func (cv *CV) evalFold(j int) error {
-	f := &cv.folds[j]
+// evalSplit does split j's part of an evaluation.
+func (cv *CV) evalSplit(j int) error {
+	f := &cv.fits[j]
 	if cv.full != nil {
 		gather(f.val, cv.run.x, f.split.Val)
 		if err := f.learner.(qpdiff.SubsetLearner).LoadSubset(cv.full, f.out); err != nil {
@@ -515,16 +518,9 @@ func (cv *CV) evalFold(j int) error {
 	return nil
 }
 
-func (cv *CV) cutGrad(grad []float64) (dhyper, dparams []float64) {
-	if cv.c.Hyper != nil {
-		return nil, grad
-	}
-	return grad[:cv.hyper], grad[cv.hyper:]
-}
-
 // eval fits the split and computes its validation loss and, if wanted, the
 // loss's cotangents of the hyperparameters and of the split's features.
-func (f *fold) eval(c *Config, hyper []float64, gradient bool) error {
+func (f *splitFit) eval(c *Config, hyper []float64, gradient bool) error {
 	if err := f.learner.Fit(f.theta, hyper); err != nil {
 		return err
 	}
@@ -553,7 +549,7 @@ func (f *fold) eval(c *Config, hyper []float64, gradient bool) error {
 }
 
 // judge sets the loss and replaces the predictions by their cotangents.
-func (f *fold) judge(c *Config, gradient bool) error {
+func (f *splitFit) judge(c *Config, gradient bool) error {
 	kinks, _ := c.Loss.(KinkedLoss)
 	v := float64(len(f.valY))
 	f.loss, f.kinked = 0, false
@@ -578,7 +574,7 @@ func (f *fold) judge(c *Config, gradient bool) error {
 		}
 		if slope != slope {
 			return &qpdiff.NotDifferentiableError{Inputs: []qpdiff.Input{"prediction"}, Weak: qpdiff.Weak{Rows: []int{f.split.Val[i]}},
-				Remedy: "the validation loss has no derivative at this example; descend a smooth loss such as SoftMargin"}
+				Remedy: "the validation loss has no derivative at this example; descend a smooth loss such as LogisticLoss"}
 		}
 		if !finite(slope) {
 			return overflow("the loss has the slope %v at the prediction %v of example %d", slope, p, f.split.Val[i])
@@ -591,7 +587,7 @@ func (f *fold) judge(c *Config, gradient bool) error {
 
 // size returns the size of the terms that prediction p of validation row i is a
 // sum of. Those of a qpdiff.Predictor are not known; the prediction stands for them.
-func (f *fold) size(i int, p float64) float64 {
+func (f *splitFit) size(i int, p float64) float64 {
 	if _, ok := f.learner.(qpdiff.Predictor); ok {
 		return math.Abs(p)
 	}
@@ -607,7 +603,7 @@ func (f *fold) size(i int, p float64) float64 {
 }
 
 // predict writes the predictions of the validation rows to dprediction.
-func (f *fold) predict() error {
+func (f *splitFit) predict() error {
 	if d, ok := f.learner.(qpdiff.Predictor); ok {
 		if err := d.Predict(&f.work, f.dprediction, f.valX); err != nil {
 			return err
@@ -628,7 +624,7 @@ func (f *fold) predict() error {
 
 // backward adds the cotangents of hyperparameters and normalised features, from
 // those of the predictions.
-func (f *fold) backward() error {
+func (f *splitFit) backward() error {
 	if d, ok := f.learner.(qpdiff.Predictor); ok {
 		return d.PredictVJP(&f.work, &f.grad, f.dvalX, f.valX, f.dprediction)
 	}
@@ -655,9 +651,9 @@ func (f *fold) backward() error {
 func (cv *CV) gatherCotangents() {
 	cv.asTraining.Zero()
 	cv.asValidation.Zero()
-	scale := 1 / float64(len(cv.folds))
-	for j := range cv.folds {
-		f := &cv.folds[j]
+	scale := 1 / float64(len(cv.fits))
+	for j := range cv.fits {
+		f := &cv.fits[j]
 		if cv.full != nil {
 			floats.AddScaled(cv.asTraining.RawMatrix().Data, scale, f.grad.X.RawMatrix().Data)
 		} else {
@@ -679,24 +675,14 @@ func (cv *CV) FeatureCotangents() (asTraining, asValidation *mat.Dense) {
 	return cv.asTraining, cv.asValidation
 }
 
-// Thetas returns a copy of the parameters fitted to each split at the last
-// Eval, and the intercepts added to their predictions.
-func (cv *CV) Thetas() (thetas [][]float64, intercepts []float64) {
-	for j := range cv.folds {
-		thetas = append(thetas, append([]float64(nil), cv.folds[j].theta...))
-		intercepts = append(intercepts, cv.folds[j].intercept)
-	}
-	return thetas, intercepts
-}
-
 // Reset forgets every warm start: what follows has the same bits as with a new
 // CV of the same Config.
 func (cv *CV) Reset() {
 	if cv.full != nil {
 		cv.full.Reset()
 	}
-	for j := range cv.folds {
-		cv.folds[j].learner.Reset()
+	for j := range cv.fits {
+		cv.fits[j].learner.Reset()
 	}
 	cv.generalised = false
 }

@@ -35,7 +35,7 @@ func elasticNetCV(t testing.TB, seed uint64, k int, change func(*Config)) *CV {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := Config{Data: d, Splits: splits, Loss: SquaredError{}, Standardise: true, Intercept: ExactIntercept,
+	c := Config{Data: d, Splits: splits, Loss: SquaredError{}, Standardise: true, Centring: MeanCentring,
 		Learner: func() qpdiff.Learner { return new(qpdiff.ElasticNet) }}
 	if change != nil {
 		change(&c)
@@ -79,10 +79,10 @@ func checkGradient(t *testing.T, f Objective, x []float64, h, tol float64) {
 func TestCVGradientMatchesCentralDifferences(t *testing.T) {
 	for name, change := range map[string]func(*Config){
 		"standardised":         nil,
-		"published intercept":  func(c *Config) { c.Intercept = LeastSquaresIntercept },
+		"published intercept":  func(c *Config) { c.Centring = FixedLeastSquares },
 		"raw, exact intercept": func(c *Config) { c.Standardise = false },
-		"raw, no intercept":    func(c *Config) { c.Standardise, c.Intercept = false, NoIntercept },
-		"raw, published":       func(c *Config) { c.Standardise, c.Intercept = false, LeastSquaresIntercept },
+		"raw, no intercept":    func(c *Config) { c.Standardise, c.Centring = false, NoCentring },
+		"raw, published":       func(c *Config) { c.Standardise, c.Centring = false, FixedLeastSquares },
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, x := range [][]float64{{.01, 1e-4}, {.05, .05}, {.3, .01}} {
@@ -95,8 +95,8 @@ func TestCVGradientMatchesCentralDifferences(t *testing.T) {
 
 // The paper's unpenalised intercept, taken from least squares and held
 // constant, is the exact one where features are standardised.
-func TestPublishedInterceptIsExactOnStandardisedFeatures(t *testing.T) {
-	published := elasticNetCV(t, 5, 16, func(c *Config) { c.Intercept = LeastSquaresIntercept })
+func TestFixedLeastSquaresIsExactOnStandardisedFeatures(t *testing.T) {
+	published := elasticNetCV(t, 5, 16, func(c *Config) { c.Centring = FixedLeastSquares })
 	exact := elasticNetCV(t, 5, 16, nil)
 	x := []float64{.02, .03}
 	gp, ge := make([]float64, 2), make([]float64, 2)
@@ -112,7 +112,7 @@ func TestPublishedInterceptIsExactOnStandardisedFeatures(t *testing.T) {
 
 // On raw features the exact intercept is that of the joint problem: no other
 // constant, with θ fitted to what remains, has a lower objective.
-func TestExactInterceptIsOptimal(t *testing.T) {
+func TestMeanCentringIsOptimal(t *testing.T) {
 	d := regression(7, 12, 3)
 	for i := range d.Y {
 		d.Y[i] += 3
@@ -122,7 +122,7 @@ func TestExactInterceptIsOptimal(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cv, err := New(Config{Data: d, Splits: splits, Loss: SquaredError{}, Intercept: ExactIntercept,
+	cv, err := New(Config{Data: d, Splits: splits, Loss: SquaredError{}, Centring: MeanCentring,
 		Learner: func() qpdiff.Learner { return new(qpdiff.ElasticNet) }})
 	if err != nil {
 		t.Fatal(err)
@@ -158,7 +158,7 @@ func TestResultsDoNotDependOnGOMAXPROCS(t *testing.T) {
 		old := runtime.GOMAXPROCS(procs)
 		cv := elasticNetCV(t, 11, 128, nil)
 		var got []run
-		for step, err := range (ProjectedGradient{StepSize: 2e-4, MaxSteps: 30}).Search(Problem{Objective: cv.Eval, Lower: []float64{0, 1e-7}}, []float64{.01, 1e-4}) {
+		for step, err := range (ProjectedGradient{StepSize: 2e-4, MaxEvals: 30}).Search(Problem{Objective: cv.Eval, Lower: []float64{0, 1e-7}}, []float64{.01, 1e-4}) {
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -256,10 +256,10 @@ func TestNewRefusesBadConfigs(t *testing.T) {
 		"empty part":       {func(c *Config) { c.Splits[0] = Split{[]int{0, 1}, nil} }, qpdiff.ErrShape, 0},
 		"learner twice":    {func(c *Config) { l := new(qpdiff.ElasticNet); c.Learner = func() qpdiff.Learner { return l } }, qpdiff.ErrDomain, -1},
 		"nil learner":      {func(c *Config) { c.Learner = func() qpdiff.Learner { return nil } }, qpdiff.ErrShape, -1},
-		"intercept":        {func(c *Config) { c.Intercept = 3 }, qpdiff.ErrDomain, -1},
+		"intercept":        {func(c *Config) { c.Centring = 3 }, qpdiff.ErrDomain, -1},
 		"no features":      {func(c *Config) { c.Features = &LinearMap{In: 10} }, qpdiff.ErrShape, -1},
 		"intercept that depends on the map": {func(c *Config) {
-			c.Features, c.Standardise, c.Intercept = &LinearMap{In: 10, Out: 2}, false, LeastSquaresIntercept
+			c.Features, c.Standardise, c.Centring = &LinearMap{In: 10, Out: 2}, false, FixedLeastSquares
 		}, qpdiff.ErrDomain, -1},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -350,7 +350,7 @@ func FuzzEval(f *testing.F) {
 		if err != nil {
 			return
 		}
-		cv, err := New(Config{Data: regression(seed, 12, 4), Splits: splits, Loss: SquaredError{}, Intercept: ExactIntercept,
+		cv, err := New(Config{Data: regression(seed, 12, 4), Splits: splits, Loss: SquaredError{}, Centring: MeanCentring,
 			Learner: func() qpdiff.Learner { return new(qpdiff.ElasticNet) }})
 		if err != nil {
 			return

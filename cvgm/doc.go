@@ -1,5 +1,5 @@
 // Package cvgm makes the cross-validation loss of a convex learning method a
-// differentiable function of its hyperparameters and descends it: the
+// differentiable function of its hyperparameters and minimises it: the
 // cross-validation gradient method of Barratt and Sharma, "Optimizing for
 // Generalization in Machine Learning with Cross-Validation Gradients"
 // (arXiv:1805.07072), Algorithm 1.
@@ -8,7 +8,7 @@
 // examples into training and validation rows ([RandomSplits], [KFold], …). A
 // [CV], made from a [Config] by [New], fits a [qpdiff.Learner] to every split and
 // returns the validation loss with its exact gradient in the hyperparameters
-// α. A [Searcher] walks α downhill, or over a grid, one [Step] at a time. The
+// α. A [Searcher] minimises it over α, one evaluation, a [Step], at a time. The
 // [Model] of [CV.Final] is the learner fitted to all data at the α found.
 //
 // Results have the same bits for any GOMAXPROCS: every split owns its storage

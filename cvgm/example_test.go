@@ -37,7 +37,7 @@ func elasticNet(d qpdiff.Data) *cvgm.CV {
 		Learner:     func() qpdiff.Learner { return new(qpdiff.ElasticNet) },
 		Loss:        cvgm.SquaredError{},
 		Standardise: true,
-		Intercept:   cvgm.ExactIntercept,
+		Centring:    cvgm.MeanCentring,
 	})
 	if err != nil {
 		panic(err)
@@ -50,7 +50,7 @@ func elasticNet(d qpdiff.Data) *cvgm.CV {
 func Example() {
 	data := line()
 	cv := elasticNet(data)
-	search := cvgm.ProjectedGradient{StepSize: .02, MaxSteps: 300}
+	search := cvgm.ProjectedGradient{StepSize: .02, MaxEvals: 300}
 	best, err := cvgm.Best(search.Search(cvgm.Problem{Objective: cv.Eval, Lower: []float64{0, 1e-7}}, []float64{.01, .01}))
 	if err != nil {
 		panic(err)
@@ -104,7 +104,7 @@ func ExampleCV_Generalised() {
 	if err != nil {
 		panic(err)
 	}
-	search := cvgm.HeavyBall{StepSize: .1, MaxSteps: 2}
+	search := cvgm.HeavyBall{StepSize: .1, MaxEvals: 2}
 	// At λ1 = 3 the θ of the last two splits becomes 0.
 	for step, err := range search.Search(cvgm.Problem{Objective: cv.Eval, Generalised: cv.Generalised}, []float64{3, .5}) {
 		if err != nil {
@@ -143,11 +143,11 @@ func ExampleConfig() {
 	// Output: Config.Splits is empty (wrong shape): draw some, for example with RandomSplits
 }
 
-func ExampleIntercept() {
+func ExampleCentring() {
 	d := line()
-	for _, intercept := range []cvgm.Intercept{cvgm.NoIntercept, cvgm.LeastSquaresIntercept, cvgm.ExactIntercept} {
+	for _, intercept := range []cvgm.Centring{cvgm.NoCentring, cvgm.FixedLeastSquares, cvgm.MeanCentring} {
 		splits, _ := cvgm.LeaveOneOut(len(d.Y))
-		cv, err := cvgm.New(cvgm.Config{Data: d, Splits: splits, Loss: cvgm.SquaredError{}, Intercept: intercept,
+		cv, err := cvgm.New(cvgm.Config{Data: d, Splits: splits, Loss: cvgm.SquaredError{}, Centring: intercept,
 			Learner: func() qpdiff.Learner { return new(qpdiff.ElasticNet) }})
 		if err != nil {
 			panic(err)
@@ -169,13 +169,13 @@ func ExampleIntercept() {
 }
 
 func ExampleLoss() {
-	for _, loss := range []cvgm.Loss{cvgm.SquaredError{}, cvgm.SoftMargin{}, cvgm.ZeroOne{}} {
+	for _, loss := range []cvgm.Loss{cvgm.SquaredError{}, cvgm.LogisticLoss{}, cvgm.ZeroOne{}} {
 		value, slope := loss.Eval(.5, 1)
 		fmt.Printf("%T %.4f %.4f\n", loss, value, slope)
 	}
 	// Output:
 	// cvgm.SquaredError 0.2500 -1.0000
-	// cvgm.SoftMargin 0.4741 -0.3775
+	// cvgm.LogisticLoss 0.4741 -0.3775
 	// cvgm.ZeroOne 0.0000 NaN
 }
 
@@ -184,8 +184,8 @@ func ExampleSquaredError() {
 	// Output: 4 4
 }
 
-func ExampleSoftMargin() {
-	fmt.Println(cvgm.SoftMargin{}.Eval(0, 1))
+func ExampleLogisticLoss() {
+	fmt.Println(cvgm.LogisticLoss{}.Eval(0, 1))
 	// Output: 0.6931471805599453 -0.5
 }
 
@@ -194,8 +194,8 @@ func ExampleHinge() {
 	// Output: 0.75 -1
 }
 
-func ExampleTruncatedQuadratic() {
-	fmt.Println(cvgm.TruncatedQuadratic{}.Eval(.5, 1))
+func ExampleSquaredHinge() {
+	fmt.Println(cvgm.SquaredHinge{}.Eval(.5, 1))
 	// Output: 0.25 -1
 }
 
@@ -236,15 +236,15 @@ func ExampleProjectedGradient() {
 	// [1 0] 4 true
 }
 
-func ExampleExhaustive() {
-	grid := cvgm.Exhaustive{Values: [][]float64{{0, 1}, {-2, 2}}}
+func ExampleGridSearch() {
+	grid := cvgm.GridSearch{Values: [][]float64{{0, 1}, {-2, 2}}}
 	best, err := cvgm.Best(grid.Search(cvgm.Problem{Objective: bowl}, make([]float64, 2)))
-	fmt.Println(best.X, best.Loss, best.Index, err)
-	// Output: [1 -2] 0 2 <nil>
+	fmt.Println(best.X, best.Loss, best.Evaluations, err)
+	// Output: [1 -2] 0 3 <nil>
 }
 
 func ExampleRandomSearch() {
-	search := cvgm.RandomSearch{Source: synth.NewStream(1, "example search"), Draw: cvgm.LogUniform(-1, 1), Steps: 1000}
+	search := cvgm.RandomSearch{Source: synth.NewStream(1, "example search"), Draw: cvgm.LogUniform(-1, 1), MaxEvals: 1000}
 	best, err := cvgm.Best(search.Search(cvgm.Problem{Objective: bowl}, make([]float64, 2)))
 	fmt.Printf("%.1f %v\n", best.X, err)
 	// Output: [1.1 0.1] <nil>
@@ -252,9 +252,9 @@ func ExampleRandomSearch() {
 
 func ExampleSearchError() {
 	broken := func(_, x []float64) (float64, error) { return 0, fmt.Errorf("no disk") }
-	_, err := cvgm.Best(cvgm.Exhaustive{Values: [][]float64{{7}}}.Search(cvgm.Problem{Objective: broken}, make([]float64, 1)))
+	_, err := cvgm.Best(cvgm.GridSearch{Values: [][]float64{{7}}}.Search(cvgm.Problem{Objective: broken}, make([]float64, 1)))
 	fmt.Println(err)
-	// Output: search step 0 at [7]: no disk
+	// Output: search evaluation 1 at [7]: no disk
 }
 
 func ExampleSplitError() {

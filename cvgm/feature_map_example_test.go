@@ -50,7 +50,7 @@ func ExampleFeatureMap() {
 		panic(err)
 	}
 	cv, err := cvgm.New(cvgm.Config{
-		Data: qpdiff.Data(d), Splits: splits, Loss: cvgm.SoftMargin{}, Features: new(bump), Hyper: []float64{10},
+		Data: qpdiff.Data(d), Splits: splits, Loss: cvgm.LogisticLoss{}, Features: new(bump), Hyper: []float64{10},
 		Learner: func() qpdiff.Learner { return &qpdiff.Logistic{Intercept: qpdiff.UnpenalisedIntercept} },
 	})
 	if err != nil {

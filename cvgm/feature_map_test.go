@@ -213,7 +213,7 @@ func TestLearnedKernelGradient(t *testing.T) {
 		"linear":     &LinearMap{In: 2, Out: 3},
 	} {
 		t.Run(name, func(t *testing.T) {
-			cv, err := New(Config{Data: d, Splits: splits, Loss: SoftMargin{}, Features: f, Hyper: []float64{10},
+			cv, err := New(Config{Data: d, Splits: splits, Loss: LogisticLoss{}, Features: f, Hyper: []float64{10},
 				Learner: func() qpdiff.Learner { return &qpdiff.Logistic{Intercept: qpdiff.UnpenalisedIntercept} }})
 			if err != nil {
 				t.Fatal(err)
@@ -241,7 +241,7 @@ func TestLeavingOutAgreesWithCopying(t *testing.T) {
 		"fixed C":   func(c *Config) { c.Features, c.Hyper = &LinearMap{In: 2, Out: 2}, []float64{10} },
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := Config{Data: d, Splits: splits, Loss: SoftMargin{},
+			c := Config{Data: d, Splits: splits, Loss: LogisticLoss{},
 				Learner: func() qpdiff.Learner { return &qpdiff.Logistic{Intercept: qpdiff.UnpenalisedIntercept} }}
 			change(&c)
 			fast, err := New(c)

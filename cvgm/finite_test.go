@@ -55,7 +55,7 @@ func TestCVRefusesWhatIsNotFinite(t *testing.T) {
 	}{
 		"NaN in θ":                      {stub{theta: []float64{nan}}, nil, true, 0, "prediction NaN of example 2"},
 		"prediction that overflows":     {stub{theta: []float64{huge}}, nil, true, 0, "prediction +Inf of example 2"},
-		"with a loss of 0 there":        {stub{theta: []float64{huge}}, func(c *Config) { c.Loss = SoftMargin{} }, true, 0, "prediction +Inf of example 2"},
+		"with a loss of 0 there":        {stub{theta: []float64{huge}}, func(c *Config) { c.Loss = LogisticLoss{} }, true, 0, "prediction +Inf of example 2"},
 		"loss that overflows":           {stub{theta: []float64{-1e3}}, func(c *Config) { c.Loss = Exponential{} }, true, 0, "loss is +Inf at the prediction -3000"},
 		"sum of losses that overflows":  {stub{theta: []float64{1}}, func(c *Config) { c.Loss = stubLoss{huge, 0} }, true, -1, "CV loss is +Inf"},
 		"slope":                         {stub{theta: []float64{1}}, func(c *Config) { c.Loss = stubLoss{1, inf} }, false, 0, "slope +Inf"},
@@ -122,10 +122,10 @@ func TestNormaliserRefusesOverflow(t *testing.T) {
 	}{
 		"mean of a feature": {[]float64{huge, huge, 1, 1}, []float64{1, 2, 3, 4}, func(c *Config) { c.Standardise = true }, "mean +Inf in feature 0"},
 		"deviation":         {[]float64{huge, -huge, 1, -huge}, []float64{1, 2, 3, 4}, func(c *Config) { c.Standardise = true }, "standard deviation NaN in feature 0"},
-		"mean of labels":    {[]float64{1, 2, 3, 4}, []float64{huge, huge, 1, 1}, func(c *Config) { c.Intercept = ExactIntercept }, "intercept +Inf"},
-		"least squares":     {[]float64{1, 2, 3, 4}, []float64{huge, huge, 1, 1}, func(c *Config) { c.Intercept = LeastSquaresIntercept }, "has the intercept"},
+		"mean of labels":    {[]float64{1, 2, 3, 4}, []float64{huge, huge, 1, 1}, func(c *Config) { c.Centring = MeanCentring }, "intercept +Inf"},
+		"least squares":     {[]float64{1, 2, 3, 4}, []float64{huge, huge, 1, 1}, func(c *Config) { c.Centring = FixedLeastSquares }, "has the intercept"},
 		"differences of features": {[]float64{huge, huge, 1, -huge}, []float64{1, 2, 3, 4}, func(c *Config) {
-			c.Intercept, c.Splits[0] = LeastSquaresIntercept, Split{[]int{0, 3, 1, 2}, []int{4}}
+			c.Centring, c.Splits[0] = FixedLeastSquares, Split{[]int{0, 3, 1, 2}, []int{4}}
 			c.Data.X, c.Data.Y = mat.NewDense(5, 3, []float64{huge, 2, 1, -huge, 1, 3, -huge, 5, 2, 1, 7, 8, 1, 1, 1}), []float64{1, 2, 3, 4, 5}
 		}, "has the intercept"},
 	} {
@@ -147,7 +147,7 @@ func TestStandardiseAtTheEndsOfTheRange(t *testing.T) {
 	if err := z.fit(x, 3); err != nil {
 		t.Fatal(err)
 	}
-	mean, dev := append([]float64(nil), z.mean...), append([]float64(nil), z.dev...)
+	mean, std := append([]float64(nil), z.mean...), append([]float64(nil), z.std...)
 	for _, e := range []int{-1000, -700, -500, 500, 700, 1000} {
 		scaled := make([]float64, len(x))
 		for i, v := range x {
@@ -158,8 +158,8 @@ func TestStandardiseAtTheEndsOfTheRange(t *testing.T) {
 			continue
 		}
 		for j := range mean {
-			if a, b := math.Ldexp(z.mean[j], -e), math.Ldexp(z.dev[j], -e); math.Abs(a-mean[j]) > 1e-15 || math.Abs(b-dev[j]) > 1e-14 {
-				t.Errorf("2^%d: feature %d has mean %v, deviation %v, want %v, %v", e, j, a, b, mean[j], dev[j])
+			if a, b := math.Ldexp(z.mean[j], -e), math.Ldexp(z.std[j], -e); math.Abs(a-mean[j]) > 1e-15 || math.Abs(b-std[j]) > 1e-14 {
+				t.Errorf("2^%d: feature %d has mean %v, deviation %v, want %v, %v", e, j, a, b, mean[j], std[j])
 			}
 		}
 	}
@@ -169,7 +169,7 @@ func TestModelRefusesWhatIsNotFinite(t *testing.T) {
 	nan := math.NaN()
 	x := mat.NewDense(2, 2, []float64{1, 2, 3, 4})
 	model := func() *Model {
-		return &Model{Hyper: []float64{1}, Theta: []float64{1, 2}, Mean: []float64{0, 0}, Dev: []float64{1, 1}}
+		return &Model{Hyper: []float64{1}, Theta: []float64{1, 2}, Mean: []float64{0, 0}, Std: []float64{1, 1}}
 	}
 	dst := make([]float64, 2)
 	if err := model().Predict(dst, x); err != nil || !cmp.Equal(dst, []float64{5, 11}) {
@@ -184,9 +184,9 @@ func TestModelRefusesWhatIsNotFinite(t *testing.T) {
 		"theta":       {func(m *Model) { m.Theta[1] = nan }, qpdiff.ErrNotFinite, "Model.Theta holds NaN at index 1"},
 		"intercept":   {func(m *Model) { m.Intercept = math.Inf(-1) }, qpdiff.ErrNotFinite, "Model.Intercept holds -Inf"},
 		"mean":        {func(m *Model) { m.Mean[1] = nan }, qpdiff.ErrNotFinite, "Model.Mean holds NaN at index 1"},
-		"dev":         {func(m *Model) { m.Dev[1] = nan }, qpdiff.ErrNotFinite, "Model.Dev holds NaN at index 1"},
-		"dev below 0": {func(m *Model) { m.Dev[0] = -1 }, qpdiff.ErrDomain, "Model.Dev holds -1 at index 0"},
-		"short dev":   {func(m *Model) { m.Dev = m.Dev[:1] }, qpdiff.ErrShape, "Model.Mean has 2 entries where Dev has 1"},
+		"std":         {func(m *Model) { m.Std[1] = nan }, qpdiff.ErrNotFinite, "Model.Std holds NaN at index 1"},
+		"std below 0": {func(m *Model) { m.Std[0] = -1 }, qpdiff.ErrDomain, "Model.Std holds -1 at index 0"},
+		"short std":   {func(m *Model) { m.Std = m.Std[:1] }, qpdiff.ErrShape, "Model.Mean has 2 entries where Std has 1"},
 		"short theta": {func(m *Model) { m.Theta = m.Theta[:1] }, qpdiff.ErrShape, "Model.Theta has 1 entries"},
 		"long theta":  {func(m *Model) { m.Theta = make([]float64, 4) }, qpdiff.ErrShape, "Model.Theta has 4 entries"},
 		"params":      {func(m *Model) { m.Params = []float64{1} }, qpdiff.ErrShape, "Model.Params has 1 entries without a feature map"},
@@ -241,7 +241,7 @@ func TestResetForgetsTheFullLearner(t *testing.T) {
 		t.Fatal(err)
 	}
 	fresh := func() *CV {
-		cv, err := New(Config{Data: ringsData(t, 60), Splits: splits, Loss: SoftMargin{},
+		cv, err := New(Config{Data: ringsData(t, 60), Splits: splits, Loss: LogisticLoss{},
 			Learner: func() qpdiff.Learner { return &qpdiff.Logistic{Intercept: qpdiff.UnpenalisedIntercept} }})
 		if err != nil {
 			t.Fatal(err)

@@ -11,7 +11,7 @@ import (
 
 // slide descends (x−4)² by a quarter of the slope: x = 0, 2, 3, 3.5, …
 func slide(steps int) (ProjectedGradient, Problem) {
-	return ProjectedGradient{StepSize: .25, MaxSteps: steps, Tol: -1}, Problem{Objective: func(grad, x []float64) (float64, error) {
+	return ProjectedGradient{StepSize: .25, MaxEvals: steps, Tol: -1}, Problem{Objective: func(grad, x []float64) (float64, error) {
 		grad[0] = 2 * (x[0] - 4)
 		return (x[0] - 4) * (x[0] - 4), nil
 	}}
@@ -39,7 +39,7 @@ func TestGapMonitorStopsByTheHeldOutEstimate(t *testing.T) {
 		t.Errorf("new lowest estimates at %v", best)
 	}
 	s, err := m.Best(search.Search(p, []float64{0}))
-	if err != nil || s.Index != 2 || !slices.Equal(s.X, []float64{3}) || s.Loss != 1 || s.Risk != 11 {
+	if err != nil || s.Evaluations != 3 || !slices.Equal(s.X, []float64{3}) || s.Loss != 1 || s.Risk != 11 {
 		t.Errorf("best is %+v (%v)", s, err)
 	}
 	m.Patience, m.Risk = 0, nil
@@ -67,7 +67,7 @@ func TestGapMonitorLeavesWhenTheCallerDoes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if s.Index == 2 {
+		if s.Evaluations == 3 {
 			break
 		}
 	}
@@ -100,7 +100,7 @@ func TestGapMonitorReportsFailures(t *testing.T) {
 	broken := errors.New("broken")
 	fine := func(Step) (float64, error) { return 1, nil }
 	fails := func(s Step) (float64, error) {
-		if s.Index == 3 {
+		if s.Evaluations == 4 {
 			return 0, broken
 		}
 		return 1, nil

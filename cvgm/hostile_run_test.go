@@ -118,7 +118,7 @@ func drawLoss(in *hostile.Input, classes bool) cvgm.Loss {
 	if !classes && in.IntN(10) > 0 {
 		return cvgm.SquaredError{}
 	}
-	return []cvgm.Loss{cvgm.SquaredError{}, cvgm.SoftMargin{}, cvgm.Hinge{}, cvgm.TruncatedQuadratic{}, cvgm.Exponential{}, cvgm.ZeroOne{}}[in.IntN(6)]
+	return []cvgm.Loss{cvgm.SquaredError{}, cvgm.LogisticLoss{}, cvgm.Hinge{}, cvgm.SquaredHinge{}, cvgm.Exponential{}, cvgm.ZeroOne{}}[in.IntN(6)]
 }
 
 // penalty draws a hyperparameter, mostly at or above 0.
@@ -161,7 +161,7 @@ func hostileCV(in *hostile.Input) {
 	}
 	c.Standardise, c.Generalised = in.IntN(3) == 0, in.IntN(3) == 0
 	if !classes && in.IntN(2) == 0 || in.IntN(20) == 0 {
-		c.Intercept = cvgm.Intercept(in.IntN(3))
+		c.Centring = cvgm.Centring(in.IntN(3))
 	}
 	var kept hostile.Memory
 	kept.Matrix(d.X)
@@ -169,7 +169,7 @@ func hostileCV(in *hostile.Input) {
 	cv, err := cvgm.New(c)
 	kept.Check(in, "New")
 	if in.Replaying() {
-		fmt.Printf("New (%v): learner %T %+v, loss %T, X = %v, Y = %v, splits %v, features %T %+v, hyper %v, standardise %v, intercept %v, generalised %v: %v\n", p, newLearner(), newLearner(), c.Loss, d.X, d.Y, c.Splits, c.Features, c.Features, c.Hyper, c.Standardise, c.Intercept, c.Generalised, err)
+		fmt.Printf("New (%v): learner %T %+v, loss %T, X = %v, Y = %v, splits %v, features %T %+v, hyper %v, standardise %v, centring %v, generalised %v: %v\n", p, newLearner(), newLearner(), c.Loss, d.X, d.Y, c.Splits, c.Features, c.Features, c.Hyper, c.Standardise, c.Centring, c.Generalised, err)
 	}
 	if !in.Answer("New", err) {
 		return
@@ -385,7 +385,7 @@ func final(in *hostile.Input, c *cvgm.Config, cv *cvgm.CV, alpha []float64, p ho
 	if !in.Answer("Final", err) {
 		return
 	}
-	if !hostile.Finite(m.Theta, m.Mean, m.Dev, m.Hyper, m.Params, []float64{m.Intercept}) {
+	if !hostile.Finite(m.Theta, m.Mean, m.Std, m.Hyper, m.Params, []float64{m.Intercept}) {
 		in.Failf("Final: not finite", "%+v", m)
 	}
 	_, cols := c.Data.X.Dims()
@@ -619,35 +619,35 @@ func drawSearcher(in *hostile.Input, n, depth int) (s func() cvgm.Searcher, budg
 	}
 	switch in.IntN(kinds) {
 	case 0:
-		return func() cvgm.Searcher { return cvgm.ProjectedGradient{StepSize: step, MaxSteps: limit, Tol: tol} }, budget
+		return func() cvgm.Searcher { return cvgm.ProjectedGradient{StepSize: step, MaxEvals: limit, Tol: tol} }, budget
 	case 1:
 		momentum := []float64{0, .5, .9, 1, 2, -1, math.NaN(), math.Inf(1)}[in.IntN(8)]
 		return func() cvgm.Searcher {
-			return cvgm.HeavyBall{StepSize: step, Momentum: momentum, MaxSteps: limit, Tol: tol}
+			return cvgm.HeavyBall{StepSize: step, Momentum: momentum, MaxEvals: limit, Tol: tol}
 		}, budget
 	case 2:
-		return func() cvgm.Searcher { return cvgm.Nesterov{StepSize: step, MaxSteps: limit, Tol: tol} }, budget
+		return func() cvgm.Searcher { return cvgm.Nesterov{StepSize: step, MaxEvals: limit, Tol: tol} }, budget
 	case 3:
-		m := cvgm.Adam{StepSize: step, MaxSteps: limit, Tol: tol}
+		m := cvgm.Adam{StepSize: step, MaxEvals: limit, Tol: tol}
 		if in.IntN(4) == 0 {
 			m.Beta1, m.Beta2, m.Epsilon = setting(.5), setting(.5), setting(1e-6)
 		}
 		return func() cvgm.Searcher { return m }, budget
 	case 4:
-		m := cvgm.AdaptiveGradient{FirstStep: setting(.1), MaxSteps: limit, Tol: tol}
+		m := cvgm.AdaptiveGradient{FirstStep: setting(.1), MaxEvals: limit, Tol: tol}
 		return func() cvgm.Searcher { return m }, budget
 	case 5:
-		m := cvgm.QuasiNewton{FirstStep: setting(.1), Memory: in.IntN(5) - 1, MaxSteps: limit, Tol: tol}
+		m := cvgm.QuasiNewton{FirstStep: setting(.1), Memory: in.IntN(5) - 1, MaxEvals: limit, Tol: tol}
 		return func() cvgm.Searcher { return m }, budget
 	case 6:
-		m := cvgm.CMAES{Sigma: setting(.3), Population: in.IntN(8) - 1, MaxSteps: limit, Tol: tol}
+		m := cvgm.CMAES{Sigma: setting(.3), Population: in.IntN(8) - 1, MaxEvals: limit, Tol: tol}
 		return func() cvgm.Searcher { m.Source = hostile.NewSource(number); return m }, budget
 	case 7:
 		if in.IntN(3) > 0 { // it is slow
 			budget = min(budget, 12)
 			limit = min(limit, budget)
 		}
-		m := cvgm.Bayesian{Initial: in.IntN(6) - 1, Candidates: in.IntN(20) - 1, MaxSteps: limit}
+		m := cvgm.Bayesian{Initial: in.IntN(6) - 1, Candidates: in.IntN(20) - 1, MaxEvals: limit}
 		if limit == 0 {
 			budget = 100
 		}
@@ -658,7 +658,7 @@ func drawSearcher(in *hostile.Input, n, depth int) (s func() cvgm.Searcher, budg
 		}
 		draw := []func(cvgm.Source, []float64){drawStart, cvgm.LogUniform(-3, 1), cvgm.LogUniform(-400, 400), nil}[in.IntN(4)]
 		return func() cvgm.Searcher {
-			return cvgm.RandomSearch{Source: hostile.NewSource(number), Draw: draw, Steps: limit}
+			return cvgm.RandomSearch{Source: hostile.NewSource(number), Draw: draw, MaxEvals: limit}
 		}, budget
 	case 9:
 		inner, each := drawSearcher(in, n, depth+1)
@@ -677,10 +677,10 @@ func drawSearcher(in *hostile.Input, n, depth int) (s func() cvgm.Searcher, budg
 			values[i] = in.Vector(in.Profile(), in.IntN(4))
 			budget *= len(values[i])
 		}
-		return func() cvgm.Searcher { return cvgm.Exhaustive{Values: values} }, budget
+		return func() cvgm.Searcher { return cvgm.GridSearch{Values: values} }, budget
 	}
 	inner, each := drawSearcher(in, n, depth+1)
-	return func() cvgm.Searcher { return cvgm.Logarithmic{Searcher: inner()} }, each
+	return func() cvgm.Searcher { return cvgm.LogSpace{Searcher: inner()} }, each
 }
 
 // drawProblem draws bounds and a start.
@@ -750,7 +750,7 @@ func hostileSearch(in *hostile.Input) {
 	for {
 		if m, ok := inner.(cvgm.MultiStart); ok {
 			inner = m.Searcher
-		} else if m, ok := inner.(cvgm.Logarithmic); ok {
+		} else if m, ok := inner.(cvgm.LogSpace); ok {
 			inner = m.Searcher
 		} else {
 			break
@@ -815,7 +815,7 @@ func hostileSearch(in *hostile.Input) {
 			if failed != nil {
 				in.Failf(name+": goes on after an error", "%v, then %v, %v", failed, s, err)
 			}
-			if converged && name != "MultiStart" && name != "Logarithmic" {
+			if converged && name != "MultiStart" && name != "LogSpace" {
 				in.Failf(name+": goes on after convergence", "of %s", what)
 			}
 			if failed = err; err != nil {
@@ -825,11 +825,11 @@ func hostileSearch(in *hostile.Input) {
 				}
 				continue
 			}
-			if s.Index != len(steps) || s.Evaluations != calls || calls != len(steps)+1 {
-				in.Failf(name+": a miscounted step", "step %d has index %d, %d evaluations where %d were made, of %s", len(steps), s.Index, s.Evaluations, calls, what)
+			if s.Evaluations != calls || calls != len(steps)+1 {
+				in.Failf(name+": a miscounted step", "step %d has %d evaluations where %d were made, of %s", len(steps), s.Evaluations, calls, what)
 			}
 			// A trial may fail: see Problem.
-			trial := (base == "QuasiNewton" || base == "AdaptiveGradient") && s.Index > 0 && !s.Converged
+			trial := (base == "QuasiNewton" || base == "AdaptiveGradient") && s.Evaluations > 1 && !s.Converged
 			if !hostile.Finite(s.X) || math.IsNaN(s.Loss) || math.IsInf(s.Loss, -1) || math.IsInf(s.Loss, 1) && s.Grad != nil && !trial || !hostile.Finite(s.Grad) && !trial {
 				in.Failf(name+": a step that is not finite", "%+v of %s", s, what)
 			}
@@ -905,7 +905,7 @@ func watch(in *hostile.Input, p cvgm.Problem, x0 []float64, newSearcher func() c
 			}
 			q := p
 			q.Objective = quadratic
-			m.Nested = append(m.Nested, cvgm.NestedSearch{Steps: cvgm.ProjectedGradient{StepSize: .1, MaxSteps: 3}.Search(q, x0), Risk: risk})
+			m.Nested = append(m.Nested, cvgm.NestedSearch{Steps: cvgm.ProjectedGradient{StepSize: .1, MaxEvals: 3}.Search(q, x0), Risk: risk})
 		}
 	}
 	if in.IntN(4) == 0 {
@@ -1047,20 +1047,20 @@ func hostileCSV(in *hostile.Input) {
 func hostileJSON(in *hostile.Input) {
 	m := cvgm.Model{Hyper: in.Vector(hostile.Tame, in.IntN(3)), Intercept: in.NormFloat64()}
 	n := 1 + in.IntN(3)
-	m.Theta, m.Mean, m.Dev = in.Vector(hostile.Tame, n+in.IntN(2)), in.Vector(hostile.Tame, n), make([]float64, n)
-	for i := range m.Dev {
-		m.Dev[i] = 1 + in.Float64()
+	m.Theta, m.Mean, m.Std = in.Vector(hostile.Tame, n+in.IntN(2)), in.Vector(hostile.Tame, n), make([]float64, n)
+	for i := range m.Std {
+		m.Std[i] = 1 + in.Float64()
 	}
 	if f := drawFeatures(in, 1+in.IntN(3)); f != nil {
 		_, out := f.Dims()
 		m.Features, m.Params = f, in.Vector(hostile.Tame, f.NumParams())
-		m.Theta, m.Mean, m.Dev = in.Vector(hostile.Tame, out), make([]float64, out), make([]float64, out)
-		for i := range m.Dev {
-			m.Dev[i] = 1
+		m.Theta, m.Mean, m.Std = in.Vector(hostile.Tame, out), make([]float64, out), make([]float64, out)
+		for i := range m.Std {
+			m.Std[i] = 1
 		}
 	}
 	if in.IntN(6) == 0 {
-		*[]*[]float64{&m.Theta, &m.Mean, &m.Dev, &m.Params, &m.Hyper}[in.IntN(5)] = in.Vector(hostile.Poisoned, in.IntN(4))
+		*[]*[]float64{&m.Theta, &m.Mean, &m.Std, &m.Params, &m.Hyper}[in.IntN(5)] = in.Vector(hostile.Poisoned, in.IntN(4))
 	}
 	if in.IntN(20) == 0 {
 		m.Intercept = in.Value(hostile.Poisoned)
@@ -1106,7 +1106,7 @@ func hostileJSON(in *hostile.Input) {
 	if !in.Answer("UnmarshalJSON", err, hostile.ErrDocumented) {
 		return
 	}
-	if !hostile.Finite(back.Theta, back.Mean, back.Dev, back.Params, back.Hyper, []float64{back.Intercept}) {
+	if !hostile.Finite(back.Theta, back.Mean, back.Std, back.Params, back.Hyper, []float64{back.Intercept}) {
 		in.Failf("UnmarshalJSON: not finite", "%s: %+v", text, back)
 	}
 	if bytes.Contains(text, []byte("null")) && !bytes.Contains(text, []byte(":null")) {
@@ -1249,7 +1249,7 @@ func hostileSmall(in *hostile.Input) {
 	if in.IntN(2) == 0 {
 		y = float64(2*in.IntN(2) - 1)
 	}
-	for _, l := range []cvgm.Loss{cvgm.SquaredError{}, cvgm.SoftMargin{}, cvgm.Hinge{}, cvgm.TruncatedQuadratic{}, cvgm.Exponential{}, cvgm.ZeroOne{}} {
+	for _, l := range []cvgm.Loss{cvgm.SquaredError{}, cvgm.LogisticLoss{}, cvgm.Hinge{}, cvgm.SquaredHinge{}, cvgm.Exponential{}, cvgm.ZeroOne{}} {
 		loss, _ := l.Eval(prediction, y)
 		if hostile.Finite([]float64{prediction, y}) && (math.IsNaN(loss) || loss < 0) {
 			in.Failf(fmt.Sprintf("%T: no loss", l), "%v at prediction %v, label %v", loss, prediction, y)

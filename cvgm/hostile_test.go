@@ -70,9 +70,9 @@ func hostileCV(seed uint64) (wrong string) {
 	}
 	maps := []FeatureMap{nil, nil, &squares{in: raw}, &LinearMap{In: raw, Out: 2}, &Perceptron{Widths: []int{raw, 3, 2}}}
 	c := Config{Data: d, Learner: l.learner, Loss: append(configLosses, ZeroOne{})[src.IntN(len(configLosses)+1)], Features: maps[src.IntN(len(maps))],
-		Standardise: src.IntN(2) == 0, Intercept: Intercept(src.IntN(3)), Generalised: src.IntN(2) == 0, Workers: 1}
+		Standardise: src.IntN(2) == 0, Centring: Centring(src.IntN(3)), Generalised: src.IntN(2) == 0, Workers: 1}
 	if l.classes && src.IntN(4) > 0 {
-		c.Intercept = NoIntercept
+		c.Centring = NoCentring
 	}
 	var err error
 	if c.Splits, err = RandomSplits(src, rows, 1+src.IntN(4), .75); err != nil {

@@ -189,17 +189,17 @@ func TestFixedHyperparametersNeedNoDerivative(t *testing.T) {
 // without it some do.
 func TestSearchesPassKinks(t *testing.T) {
 	searchers := map[string]Searcher{
-		"QuasiNewton":      QuasiNewton{MaxSteps: 150},
-		"AdaptiveGradient": AdaptiveGradient{MaxSteps: 150},
+		"QuasiNewton":      QuasiNewton{MaxEvals: 150},
+		"AdaptiveGradient": AdaptiveGradient{MaxEvals: 150},
 	}
 	stopped, met := 0, 0
 	for name, s := range searchers {
 		for seed := range uint64(40) {
 			for _, generalised := range []bool{false, true} {
-				c := Config{Loss: SquaredError{}, Standardise: true, Intercept: ExactIntercept, Generalised: generalised,
+				c := Config{Loss: SquaredError{}, Standardise: true, Centring: MeanCentring, Generalised: generalised,
 					Data: regression(seed, 16, 4), Learner: func() qpdiff.Learner { return new(qpdiff.ElasticNet) }}
 				if seed >= 20 {
-					c.Loss, c.Intercept = SoftMargin{}, NoIntercept
+					c.Loss, c.Centring = LogisticLoss{}, NoCentring
 					c.Data, c.Learner = signs(c.Data), func() qpdiff.Learner { return new(qpdiff.SVM) }
 				}
 				var err error

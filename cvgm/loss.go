@@ -36,11 +36,12 @@ func (SquaredError) Eval(prediction, y float64) (loss, slope float64) {
 	return r * r, 2 * r
 }
 
-// SoftMargin is the classification loss log(1 + exp(−y·ŷ)) for labels ±1.
-type SoftMargin struct{}
+// LogisticLoss is the classification loss log(1 + exp(−y·ŷ)) for labels ±1, which
+// the paper calls softmargin.
+type LogisticLoss struct{}
 
 // Eval returns log(1 + exp(−yŷ)) and −y/(1 + exp(yŷ)), without overflow.
-func (SoftMargin) Eval(prediction, y float64) (loss, slope float64) {
+func (LogisticLoss) Eval(prediction, y float64) (loss, slope float64) {
 	m := y * prediction
 	e := math.Exp(-math.Abs(m))
 	if m >= 0 {
@@ -70,11 +71,12 @@ func (Hinge) Kink(prediction, y float64) (distance, slope float64) {
 	return math.Abs((1 - y*prediction) / y), 0
 }
 
-// TruncatedQuadratic is the classification loss max(0, 1 − y·ŷ)² for labels ±1.
-type TruncatedQuadratic struct{}
+// SquaredHinge is the classification loss max(0, 1 − y·ŷ)² for labels ±1, which
+// the paper calls truncated quadratic.
+type SquaredHinge struct{}
 
 // Eval returns max(0, 1 − yŷ)² and −2y·max(0, 1 − yŷ).
-func (TruncatedQuadratic) Eval(prediction, y float64) (loss, slope float64) {
+func (SquaredHinge) Eval(prediction, y float64) (loss, slope float64) {
 	l := max(0, 1-y*prediction)
 	return l * l, -2 * y * l
 }
@@ -91,7 +93,7 @@ func (Exponential) Eval(prediction, y float64) (loss, slope float64) {
 
 // ZeroOne is the misclassification loss for labels ±1: 0 where the prediction
 // has the label's sign, else 1. A prediction of zero is wrong for either label.
-// It has no derivative to descend, and no generalised one: its CV loss is not
+// It has no useful derivative, and no generalised one: its CV loss is not
 // even continuous in the hyperparameters.
 type ZeroOne struct{}
 

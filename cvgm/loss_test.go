@@ -11,9 +11,9 @@ func TestLossSlopesMatchCentralDifferences(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := rapid.Float64Range(-20, 20).Draw(t, "prediction")
 		y := rapid.SampledFrom([]float64{-1, 1}).Draw(t, "y")
-		for _, loss := range []Loss{SquaredError{}, SoftMargin{}, Hinge{}, TruncatedQuadratic{}, Exponential{}} {
+		for _, loss := range []Loss{SquaredError{}, LogisticLoss{}, Hinge{}, SquaredHinge{}, Exponential{}} {
 			switch loss.(type) {
-			case Hinge, TruncatedQuadratic: // whose slope has a jump or a kink at 1
+			case Hinge, SquaredHinge: // whose slope has a jump or a kink at 1
 				if math.Abs(y*p-1) < 1e-4 {
 					continue
 				}
@@ -29,14 +29,14 @@ func TestLossSlopesMatchCentralDifferences(t *testing.T) {
 	})
 }
 
-func TestSoftMarginNeitherOverflowsNorCancels(t *testing.T) {
+func TestLogisticLossNeitherOverflowsNorCancels(t *testing.T) {
 	for _, c := range []struct{ prediction, y, loss, slope float64 }{
 		{1000, 1, 0, 0}, {1000, -1, 1000, 1}, {-1000, 1, 1000, -1}, {-1000, -1, 0, 0},
 		{0, 1, math.Ln2, -.5}, {40, 1, 4.248354255291589e-18, -4.248354255291589e-18},
 	} {
-		loss, slope := SoftMargin{}.Eval(c.prediction, c.y)
+		loss, slope := LogisticLoss{}.Eval(c.prediction, c.y)
 		if math.Abs(loss-c.loss) > 1e-15*c.loss || math.Abs(slope-c.slope) > 1e-15*math.Abs(c.slope) {
-			t.Errorf("SoftMargin(%v, %v) = %v, %v; want %v, %v", c.prediction, c.y, loss, slope, c.loss, c.slope)
+			t.Errorf("LogisticLoss(%v, %v) = %v, %v; want %v, %v", c.prediction, c.y, loss, slope, c.loss, c.slope)
 		}
 	}
 }
@@ -48,7 +48,7 @@ func TestSurrogatesByHand(t *testing.T) {
 		prediction, y, value, slope float64
 	}{
 		{Hinge{}, .5, 1, .5, -1}, {Hinge{}, -2, -1, 0, 0}, {Hinge{}, 3, -1, 4, 1}, {Hinge{}, 1, 1, 0, nan}, {Hinge{}, -1, -1, 0, nan},
-		{TruncatedQuadratic{}, .5, 1, .25, -1}, {TruncatedQuadratic{}, 1, 1, 0, 0}, {TruncatedQuadratic{}, 2, -1, 9, 6},
+		{SquaredHinge{}, .5, 1, .25, -1}, {SquaredHinge{}, 1, 1, 0, 0}, {SquaredHinge{}, 2, -1, 9, 6},
 		{Exponential{}, 0, -1, 1, 1}, {Exponential{}, 2, 1, math.Exp(-2), -math.Exp(-2)},
 	} {
 		value, slope := c.loss.Eval(c.prediction, c.y)

@@ -14,8 +14,8 @@ import (
 type Model struct {
 	Hyper     []float64 // the learner's hyperparameters
 	Theta     []float64 // weights of the m features, then the learner's own intercept if it has one
-	Intercept float64   // the constant of Config.Intercept; 0 with NoIntercept
-	Mean, Dev []float64 // features are (φ(x) − Mean)/Dev
+	Intercept float64   // added to predictions; 0 with NoCentring
+	Mean, Std []float64 // features are (φ(x) − Mean)/Std
 	Features  FeatureMap
 	Params    []float64        // of the feature map
 	Predictor qpdiff.Predictor // predicts in place of θᵀx; nil for a linear learner
@@ -28,7 +28,7 @@ func (cv *CV) Final(alpha []float64) (*Model, error) {
 	if err := cv.checkAlpha(alpha); err != nil {
 		return nil, err
 	}
-	hyper, params := cv.cut(alpha)
+	hyper, params := cv.unpack(alpha, cv.c.Hyper)
 	n, _ := cv.c.Data.X.Dims()
 	all := make([]int, n)
 	for i := range all {
@@ -46,7 +46,7 @@ func (cv *CV) Final(alpha []float64) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := fold{split: Split{Train: all}, learner: learner}
+	f := splitFit{split: Split{Train: all}, learner: learner}
 	theta, hypers := f.learner.Dims(cv.features)
 	f.prepare(cv.c, cv.features, theta, hypers)
 	if err := f.load(cv.c, x); err != nil {
@@ -55,7 +55,7 @@ func (cv *CV) Final(alpha []float64) (*Model, error) {
 	if err := f.learner.Fit(f.theta, hyper); err != nil {
 		return nil, err
 	}
-	m.Theta, m.Intercept, m.Mean, m.Dev = f.theta, f.intercept, f.norm.mean, f.norm.dev
+	m.Theta, m.Intercept, m.Mean, m.Std = f.theta, f.intercept, f.norm.mean, f.norm.std
 	m.Predictor, _ = f.learner.(qpdiff.Predictor)
 	if err := m.check(); err != nil {
 		return nil, err
@@ -68,11 +68,11 @@ func (cv *CV) Final(alpha []float64) (*Model, error) {
 func (m *Model) check() error {
 	const together = "keep the parts of a model together"
 	n := len(m.Mean)
-	if n == 0 && len(m.Dev) == 0 {
+	if n == 0 && len(m.Std) == 0 {
 		return badArg("Model", qpdiff.ErrShape, "fit a CV with Final, or read a model from JSON", "has no features")
 	}
-	if len(m.Dev) != n {
-		return badArg("Model.Mean", qpdiff.ErrShape, together, "has %d entries where Dev has %d", n, len(m.Dev))
+	if len(m.Std) != n {
+		return badArg("Model.Mean", qpdiff.ErrShape, together, "has %d entries where Std has %d", n, len(m.Std))
 	}
 	if m.Predictor == nil && (len(m.Theta) < n || len(m.Theta) > n+1) {
 		return badArg("Model.Theta", qpdiff.ErrShape, together, "has %d entries for %d features", len(m.Theta), n)
@@ -89,16 +89,16 @@ func (m *Model) check() error {
 	for _, part := range []struct {
 		name   string
 		values []float64
-	}{{"Hyper", m.Hyper}, {"Theta", m.Theta}, {"Intercept", []float64{m.Intercept}}, {"Mean", m.Mean}, {"Dev", m.Dev}, {"Params", m.Params}} {
+	}{{"Hyper", m.Hyper}, {"Theta", m.Theta}, {"Intercept", []float64{m.Intercept}}, {"Mean", m.Mean}, {"Std", m.Std}, {"Params", m.Params}} {
 		for i, v := range part.values {
 			if !finite(v) {
 				return badArg("Model."+part.name, qpdiff.ErrNotFinite, "fit at another α, or scale the data", "holds %v at index %d", v, i)
 			}
 		}
 	}
-	for j, d := range m.Dev {
+	for j, d := range m.Std {
 		if !(d > 0) {
-			return badArg("Model.Dev", qpdiff.ErrDomain, "use positive deviations", "holds %v at index %d", d, j)
+			return badArg("Model.Std", qpdiff.ErrDomain, "use positive deviations", "holds %v at index %d", d, j)
 		}
 	}
 	return nil
@@ -127,7 +127,7 @@ func (m *Model) Predict(dst []float64, x *mat.Dense) error {
 		return err
 	}
 	raw := x.RawMatrix()
-	row := normaliser{center: true, scale: true, mean: m.Mean, dev: m.Dev}
+	row := normaliser{center: true, scale: true, mean: m.Mean, std: m.Std}
 	scaled := mat.NewDense(rows, raw.Cols, nil)
 	for i := range rows {
 		copy(scaled.RawRowView(i), raw.Data[i*raw.Stride:])

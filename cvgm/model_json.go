@@ -19,7 +19,7 @@ type modelJSON struct {
 	Theta     []float64 `json:"theta"`
 	Intercept float64   `json:"intercept"`
 	Mean      []float64 `json:"feature_mean"`
-	Dev       []float64 `json:"feature_deviation"`
+	Std       []float64 `json:"feature_deviation"`
 	Features  *mapJSON  `json:"feature_map,omitempty"`
 	Params    []float64 `json:"feature_map_parameters,omitempty"`
 }
@@ -48,7 +48,7 @@ func (m Model) MarshalJSON() ([]byte, error) {
 	if m.Predictor != nil {
 		return nil, fmt.Errorf("cvgm: a model of %T cannot be written as JSON: its prediction needs the training data; save those and fit again", m.Predictor)
 	}
-	out := modelJSON{Format: modelFormat, Hyper: m.Hyper, Theta: m.Theta, Intercept: m.Intercept, Mean: m.Mean, Dev: m.Dev, Params: m.Params}
+	out := modelJSON{Format: modelFormat, Hyper: m.Hyper, Theta: m.Theta, Intercept: m.Intercept, Mean: m.Mean, Std: m.Std, Params: m.Params}
 	if out.Hyper == nil {
 		out.Hyper = []float64{} // null is not read back
 	}
@@ -93,7 +93,7 @@ func (m *Model) UnmarshalJSON(text []byte) error {
 	if err := json.Unmarshal(text, &in); err != nil {
 		return fmt.Errorf("cvgm: not a model: %w", err)
 	}
-	read := Model{Hyper: in.Hyper, Theta: in.Theta, Intercept: in.Intercept, Mean: in.Mean, Dev: in.Dev, Params: in.Params}
+	read := Model{Hyper: in.Hyper, Theta: in.Theta, Intercept: in.Intercept, Mean: in.Mean, Std: in.Std, Params: in.Params}
 	if in.Features != nil {
 		w, l := in.Features.Perceptron, in.Features.Linear
 		switch {

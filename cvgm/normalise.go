@@ -14,7 +14,7 @@ import (
 type normaliser struct {
 	center, scale bool
 	learned       bool // the features depend on parameters to be differentiated
-	mean, dev     []float64
+	mean, std     []float64
 }
 
 // constantTol bounds the difference of the entries of a constant column, in
@@ -39,10 +39,10 @@ func constantColumn(x []float64, m, j int) bool {
 // column has its first entry as μ, so that equal entries become exactly 0, and
 // σ = 1.
 func (z *normaliser) fit(x []float64, m int) error {
-	z.mean, z.dev = resize(z.mean, m), resize(z.dev, m)
+	z.mean, z.std = resize(z.mean, m), resize(z.std, m)
 	rows := len(x) / m
 	for j := range m {
-		z.mean[j], z.dev[j] = 0, 1
+		z.mean[j], z.std[j] = 0, 1
 	}
 	if z.center {
 		for i := range rows {
@@ -58,16 +58,16 @@ func (z *normaliser) fit(x []float64, m int) error {
 		}
 	}
 	if z.scale {
-		clear(z.dev)
+		clear(z.std)
 		for i := range rows {
 			for j, v := range x[i*m : i*m+m] {
 				d := v - z.mean[j]
-				z.dev[j] += d * d
+				z.std[j] += d * d
 			}
 		}
-		for j, s := range z.dev {
-			if z.dev[j] = math.Sqrt(s / float64(rows)); !(s >= smallestSquares) || !finite(s) {
-				z.dev[j] = z.scaledDeviation(x, j)
+		for j, s := range z.std {
+			if z.std[j] = math.Sqrt(s / float64(rows)); !(s >= smallestSquares) || !finite(s) {
+				z.std[j] = z.scaledDeviation(x, j)
 			}
 		}
 	}
@@ -77,14 +77,14 @@ func (z *normaliser) fit(x []float64, m int) error {
 	for j := range m {
 		switch {
 		case !constantColumn(x, m, j):
-			if !(z.dev[j] > 0) || !finite(z.dev[j]) {
-				return badArg("Data.X", qpdiff.ErrNotFinite, "scale the feature", "has standard deviation %v in feature %d over the training rows", z.dev[j], j)
+			if !(z.std[j] > 0) || !finite(z.std[j]) {
+				return badArg("Data.X", qpdiff.ErrNotFinite, "scale the feature", "has standard deviation %v in feature %d over the training rows", z.std[j], j)
 			}
 		case z.scale && z.learned:
 			return badArg("Features", qpdiff.ErrDomain, "move its parameters, use more training rows, or do not standardise",
 				"has the constant %v as feature %d over the training rows, where the standardised feature jumps", x[j], j)
 		default:
-			z.mean[j], z.dev[j] = x[j], 1
+			z.mean[j], z.std[j] = x[j], 1
 		}
 	}
 	return nil
@@ -120,7 +120,7 @@ func (z *normaliser) apply(x []float64) {
 	for i := 0; i+m <= len(x); i += m {
 		row := x[i : i+m]
 		for j := range row {
-			row[j] = (row[j] - z.mean[j]) / z.dev[j]
+			row[j] = (row[j] - z.mean[j]) / z.std[j]
 		}
 	}
 }
@@ -149,10 +149,10 @@ func (z *normaliser) backward(train, val, dtrain, dval []float64) {
 			ddev = 0
 		}
 		for i := j; i < len(train); i += m {
-			dtrain[i] = (dtrain[i] - (dmean+ddev*train[i])/n) / z.dev[j]
+			dtrain[i] = (dtrain[i] - (dmean+ddev*train[i])/n) / z.std[j]
 		}
 		for i := j; i < len(dval); i += m {
-			dval[i] /= z.dev[j]
+			dval[i] /= z.std[j]
 		}
 	}
 }

@@ -250,7 +250,7 @@ func BenchmarkLearnedKernelStep(b *testing.B) {
 		}
 		net := &Perceptron{Widths: c.widths}
 		var learners []*qpdiff.Logistic
-		cv, err := New(Config{Data: qpdiff.Data(c.d), Splits: splits, Loss: SoftMargin{}, Features: net, Hyper: []float64{c.c}, Workers: 1,
+		cv, err := New(Config{Data: qpdiff.Data(c.d), Splits: splits, Loss: LogisticLoss{}, Features: net, Hyper: []float64{c.c}, Workers: 1,
 			Learner: func() qpdiff.Learner {
 				learners = append(learners, &qpdiff.Logistic{Intercept: qpdiff.UnpenalisedIntercept})
 				return learners[len(learners)-1]

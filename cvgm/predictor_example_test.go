@@ -25,22 +25,22 @@ func ExampleConfig_predictor() {
 	if err != nil {
 		panic(err)
 	}
-	cv, err := cvgm.New(cvgm.Config{Data: d, Splits: splits, Loss: cvgm.SoftMargin{},
+	cv, err := cvgm.New(cvgm.Config{Data: d, Splits: splits, Loss: cvgm.LogisticLoss{},
 		Learner: func() qpdiff.Learner { return &qpdiff.KernelSVM{Bias: true} }})
 	if err != nil {
 		panic(err)
 	}
-	search := cvgm.ProjectedGradient{StepSize: 1, MaxSteps: 30}
+	search := cvgm.ProjectedGradient{StepSize: 1, MaxEvals: 30}
 	problem := cvgm.Problem{Objective: cv.Eval, Lower: []float64{.01, .01}}
 	for s, err := range search.Search(problem, []float64{1, 1}) {
 		if err != nil {
 			panic(err)
 		}
-		if s.Index%29 == 0 {
-			fmt.Printf("step %d: C %.2f, γ %.2f, loss %.4f\n", s.Index, s.X[0], s.X[1], s.Loss)
+		if s.Evaluations%29 == 1 {
+			fmt.Printf("evaluation %d: C %.2f, γ %.2f, loss %.4f\n", s.Evaluations, s.X[0], s.X[1], s.Loss)
 		}
 	}
 	// Output:
-	// step 0: C 1.00, γ 1.00, loss 0.3899
-	// step 29: C 2.04, γ 0.26, loss 0.3243
+	// evaluation 1: C 1.00, γ 1.00, loss 0.3899
+	// evaluation 30: C 2.04, γ 0.26, loss 0.3243
 }

@@ -33,7 +33,7 @@ func classifierCV(t testing.TB, seed uint64, k int, learner func() qpdiff.Learne
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := Config{Data: d, Splits: splits, Loss: SoftMargin{}, Learner: learner}
+	c := Config{Data: d, Splits: splits, Loss: LogisticLoss{}, Learner: learner}
 	if change != nil {
 		change(&c)
 	}
@@ -105,7 +105,7 @@ func TestClassifierErrorsNameTheSplit(t *testing.T) {
 		func() qpdiff.Learner { return new(qpdiff.SVM) },
 		func() qpdiff.Learner { return new(qpdiff.KernelSVM) },
 	} {
-		_, err := New(Config{Data: d, Splits: splits, Loss: SoftMargin{}, Learner: learner})
+		_, err := New(Config{Data: d, Splits: splits, Loss: LogisticLoss{}, Learner: learner})
 		var split *SplitError
 		var arg *qpdiff.ArgError
 		if !errors.As(err, &split) || split.Split != 1 || !errors.As(err, &arg) || arg.Arg != "Data.Y" || !errors.Is(err, qpdiff.ErrIllPosed) {

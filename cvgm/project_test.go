@@ -85,8 +85,8 @@ func TestLearnedLossIsLearned(t *testing.T) {
 	p := Problem{Objective: cv.Eval, Project: func(x []float64) { Simplex(x[:4]); x[4] = max(x[4], 1e-3) }}
 	start := math.NaN()
 	best, err := Best(func(yield func(Step, error) bool) {
-		for s, err := range (ProjectedGradient{StepSize: .05, MaxSteps: 30}).Search(p, x) {
-			if s.Index == 0 {
+		for s, err := range (ProjectedGradient{StepSize: .05, MaxEvals: 30}).Search(p, x) {
+			if s.Evaluations == 1 {
 				start = s.Loss
 			}
 			if math.Abs(s.X[0]+s.X[1]+s.X[2]+s.X[3]-1) > 1e-14 {

@@ -14,14 +14,14 @@ import (
 func TestMinusInfinityIsNoBest(t *testing.T) {
 	steps := func(loss float64) func(yield func(cvgm.Step, error) bool) {
 		return func(yield func(cvgm.Step, error) bool) {
-			_ = yield(cvgm.Step{X: []float64{1}, Loss: 1}, nil) && yield(cvgm.Step{X: []float64{2}, Loss: loss, Index: 1}, nil)
+			_ = yield(cvgm.Step{X: []float64{1}, Loss: 1, Evaluations: 1}, nil) && yield(cvgm.Step{X: []float64{2}, Loss: loss, Evaluations: 2}, nil)
 		}
 	}
 	if best, err := cvgm.Best(steps(math.Inf(-1))); !errors.Is(err, qpdiff.ErrNotFinite) {
 		t.Errorf("Best: %+v, %v", best, err)
 	}
 	risk := func(s cvgm.Step) (float64, error) {
-		if s.Index > 0 {
+		if s.Evaluations > 1 {
 			return math.Inf(-1), nil
 		}
 		return 3, nil

@@ -24,7 +24,7 @@ type Objective func(grad, x []float64) (float64, error)
 // search, a loss of +Inf and a gradient that is not finite. Later both are a
 // failed trial to [QuasiNewton] and [AdaptiveGradient], which shorten the step;
 // [CMAES] and [Bayesian] rank +Inf last; the other searchers with gradient end
-// with an error. [Exhaustive] and [RandomSearch] have no start: +Inf is a loss
+// with an error. [GridSearch] and [RandomSearch] have no start: +Inf is a loss
 // to them.
 type Problem struct {
 	Objective Objective
@@ -112,11 +112,10 @@ func (p Problem) box(searcher string) error {
 // A Step is one evaluation of a search. Its slices belong to the searcher and
 // hold until the next step; copy what you keep.
 type Step struct {
-	Index       int       // 0, 1, …
 	X           []float64 // where the objective was evaluated
 	Loss        float64   // its value there
 	Grad        []float64 // its gradient there; nil where the searcher uses none
-	Evaluations int       // of the objective, this one included
+	Evaluations int       // of the objective in this search, this one included: 1, 2, …
 	// Converged: the searcher's test of convergence holds at X; see [Searcher].
 	Converged bool
 	// Generalised: X is at a kink, and Grad is an element of the generalised
@@ -137,7 +136,7 @@ type Step struct {
 // largest scale of the other coordinates, |f|/‖∇f‖∞ at the start, 1.
 //
 // Where coordinates have different units, [QuasiNewton], [CMAES], [Bayesian] and
-// [Logarithmic] still make the same steps. Searchers with a StepSize do not, for
+// [LogSpace] still make the same steps. Searchers with a StepSize do not, for
 // it has one unit; neither does [AdaptiveGradient], which has one step size, nor
 // a search over a set that is no box. From a start of 0 without bounds a
 // coordinate has the unit of the others.
@@ -187,25 +186,28 @@ func (s Step) clone() Step {
 	return s
 }
 
-// SearchError says at which step and where a search failed.
+// A SearchError is the error of a search, with the place where it arose.
 type SearchError struct {
-	Index int
-	X     []float64
-	Err   error
+	// Evaluations counts those of the objective up to the error, one that
+	// failed included. It is 0 for settings or a problem that the searcher
+	// refuses.
+	Evaluations int
+	X           []float64
+	Err         error
 }
 
 func (e *SearchError) Error() string {
 	if len(e.X) > 8 {
-		return fmt.Sprintf("search step %d: %v", e.Index, e.Err)
+		return fmt.Sprintf("search evaluation %d: %v", e.Evaluations, e.Err)
 	}
-	return fmt.Sprintf("search step %d at %v: %v", e.Index, e.X, e.Err)
+	return fmt.Sprintf("search evaluation %d at %v: %v", e.Evaluations, e.X, e.Err)
 }
 
 func (e *SearchError) Unwrap() error { return e.Err }
 
-// A walk is a search under way: the Step that the caller sees, and what the
-// searchers share.
-type walk struct {
+// A searchRun is a search under way: the Step that the caller sees, and the state
+// that all searchers share.
+type searchRun struct {
 	Step
 	p     Problem
 	yield func(Step, error) bool
@@ -223,9 +225,9 @@ type walk struct {
 // search returns the evaluations that run makes. X starts as the projection of
 // x0, and Grad, where wanted, as zeros. Bad settings, or a problem that nothing
 // can start from, come back as the sequence's only element.
-func search(p Problem, x0 []float64, limit int, gradient bool, settings error, run func(w *walk)) iter.Seq2[Step, error] {
+func search(p Problem, x0 []float64, limit int, gradient bool, settings error, run func(w *searchRun)) iter.Seq2[Step, error] {
 	return func(yield func(Step, error) bool) {
-		w := &walk{Step: Step{X: append([]float64(nil), x0...)}, p: p, yield: yield, limit: limit,
+		w := &searchRun{Step: Step{X: append([]float64(nil), x0...)}, p: p, yield: yield, limit: limit,
 			work: make([]float64, len(x0))}
 		if gradient {
 			w.Grad, w.last, w.lastGrad = make([]float64, len(x0)), make([]float64, len(x0)), make([]float64, len(x0))
@@ -234,7 +236,7 @@ func search(p Problem, x0 []float64, limit int, gradient bool, settings error, r
 			settings = p.check(x0)
 		}
 		if settings == nil && limit < 0 {
-			settings = badArg("MaxSteps", qpdiff.ErrDomain, "use a positive budget, or zero for the default", "is %d", limit)
+			settings = badArg("MaxEvals", qpdiff.ErrDomain, "use a positive budget, or zero for the default", "is %d", limit)
 		}
 		if settings != nil {
 			w.fail(settings)
@@ -245,13 +247,13 @@ func search(p Problem, x0 []float64, limit int, gradient bool, settings error, r
 	}
 }
 
-func (w *walk) fail(err error) {
-	w.yield(w.Step, &SearchError{Index: w.Index, X: append([]float64(nil), w.X...), Err: err})
+func (w *searchRun) fail(err error) {
+	w.yield(w.Step, &SearchError{Evaluations: w.Evaluations, X: append([]float64(nil), w.X...), Err: err})
 }
 
 // eval evaluates at X and requires a finite loss and gradient. Where it returns
 // false the search is over.
-func (w *walk) eval() bool {
+func (w *searchRun) eval() bool {
 	if !w.evaluate() {
 		return false
 	}
@@ -263,7 +265,7 @@ func (w *walk) eval() bool {
 }
 
 // defined reports whether loss and gradient are finite.
-func (w *walk) defined() bool { return finite(w.Loss) && allFinite(w.Grad) }
+func (w *searchRun) defined() bool { return finite(w.Loss) && allFinite(w.Grad) }
 
 func allFinite(v []float64) bool {
 	for _, x := range v {
@@ -276,11 +278,12 @@ func allFinite(v []float64) bool {
 
 // evaluate evaluates at X, where the loss may be +Inf and the gradient not
 // finite. Where it returns false the search is over.
-func (w *walk) evaluate() bool {
+func (w *searchRun) evaluate() bool {
 	if !allFinite(w.X) {
 		w.fail(badArg("x", qpdiff.ErrNotFinite, "bound the search, or use shorter steps", "is proposed for the next evaluation but is not finite"))
 		return false
 	}
+	w.Evaluations++
 	loss, err := w.p.Objective(w.Grad, w.X)
 	switch {
 	case err != nil:
@@ -294,7 +297,6 @@ func (w *walk) evaluate() bool {
 		return false
 	}
 	w.Loss = loss
-	w.Evaluations++
 	w.Generalised = w.Grad != nil && w.p.Generalised != nil && w.p.Generalised()
 	if w.Evaluations == 1 {
 		w.measure()
@@ -359,7 +361,7 @@ func (p Problem) scales(x0 []float64) []float64 {
 }
 
 // measure sets the scales, and the loss that they go with.
-func (w *walk) measure() {
+func (w *searchRun) measure() {
 	w.first = math.Abs(w.Loss)
 	w.scale = w.p.scales(w.X)
 	rest := w.first / floats.Norm(w.Grad, math.Inf(1))
@@ -372,7 +374,7 @@ func (w *walk) measure() {
 }
 
 // size returns the scale of coordinate i at x, its value.
-func (w *walk) size(i int, x float64) float64 {
+func (w *searchRun) size(i int, x float64) float64 {
 	if w.p.shifted {
 		return w.scale[i]
 	}
@@ -385,7 +387,7 @@ func (w *walk) size(i int, x float64) float64 {
 const minShare = 1e-100
 
 // shares returns each coordinate's scale as a share of the largest.
-func (w *walk) shares() []float64 {
+func (w *searchRun) shares() []float64 {
 	shares := make([]float64, len(w.scale))
 	for i, s := range w.scale {
 		shares[i] = max(s/floats.Max(w.scale), minShare)
@@ -394,7 +396,7 @@ func (w *walk) shares() []float64 {
 }
 
 // length returns the length of a step from x that no curvature determines yet.
-func (w *walk) length(x []float64) float64 {
+func (w *searchRun) length(x []float64) float64 {
 	if l := floats.Norm(x, math.Inf(1)); l > 0 && !w.p.shifted {
 		return l
 	}
@@ -402,17 +404,13 @@ func (w *walk) length(x []float64) float64 {
 }
 
 // next yields the evaluation and reports whether there is another.
-func (w *walk) next(converged bool) bool {
+func (w *searchRun) next(converged bool) bool {
 	w.Converged = converged
-	if !w.yield(w.Step, nil) || converged || w.Evaluations >= w.limit {
-		return false
-	}
-	w.Index++
-	return true
+	return w.yield(w.Step, nil) && !converged && w.Evaluations < w.limit
 }
 
 // pass yields what a search inside this one has yielded.
-func (w *walk) pass(s Step, err error) bool {
+func (w *searchRun) pass(s Step, err error) bool {
 	if err == nil {
 		return w.yield(s, nil)
 	}
@@ -439,7 +437,7 @@ const (
 
 // converged is the test that Searcher documents. next holds the lengths of the
 // searcher's next step; nil: no curvature has determined them yet.
-func (w *walk) converged(next []float64, tol float64) bool {
+func (w *searchRun) converged(next []float64, tol float64) bool {
 	if tol < 0 {
 		return false
 	}
@@ -452,7 +450,7 @@ func (w *walk) converged(next []float64, tol float64) bool {
 }
 
 // gain returns how far moves within the scales lower the loss, to first order.
-func (w *walk) gain(next []float64) float64 {
+func (w *searchRun) gain(next []float64) float64 {
 	size := func(i int) float64 {
 		if next == nil {
 			return w.size(i, w.X[i])
@@ -482,21 +480,21 @@ func (w *walk) gain(next []float64) float64 {
 	for i := range w.X {
 		s = max(s, size(i))
 	}
-	w.descend(w.work, w.X, s/top)
+	w.projectedStep(w.work, w.X, s/top)
 	return top * floats.Distance(w.work, w.X, math.Inf(1))
 }
 
 // reach sets dst to the lengths of the step to P(x − s·∇f).
-func (w *walk) reach(dst []float64, s float64) []float64 {
-	w.descend(dst, w.X, s)
+func (w *searchRun) reach(dst []float64, s float64) []float64 {
+	w.projectedStep(dst, w.X, s)
 	for i, x := range w.X {
 		dst[i] = math.Abs(dst[i] - x)
 	}
 	return dst
 }
 
-// descend sets dst to P(x − s·∇f).
-func (w *walk) descend(dst, x []float64, s float64) {
+// projectedStep sets dst to P(x − s·∇f).
+func (w *searchRun) projectedStep(dst, x []float64, s float64) {
 	floats.AddScaledTo(dst, x, -s, w.Grad)
 	w.p.project(dst)
 }
@@ -512,7 +510,7 @@ func checkStep(name string, s float64) error {
 // step size: x ← P(x − s·∇f(x)).
 type ProjectedGradient struct {
 	StepSize float64 // s > 0, required; in units of x²/f
-	MaxSteps int     // evaluations at most; zero: 1000
+	MaxEvals int     // evaluations at most; zero: 1000
 	Tol      float64 // of the test of convergence; see [Searcher]. Zero: 1e-9
 }
 
@@ -520,10 +518,10 @@ type ProjectedGradient struct {
 // left, with its gradient. It also ends, without Converged, where a step is too
 // short to change x; a negative Tol prevents that.
 func (m ProjectedGradient) Search(p Problem, x0 []float64) iter.Seq2[Step, error] {
-	return search(p, x0, orDefault(m.MaxSteps, 1000), true, checkStep("ProjectedGradient", m.StepSize), func(w *walk) {
+	return search(p, x0, orDefault(m.MaxEvals, 1000), true, checkStep("ProjectedGradient", m.StepSize), func(w *searchRun) {
 		next, reach := make([]float64, len(x0)), make([]float64, len(x0))
 		for w.eval() {
-			w.descend(next, w.X, m.StepSize)
+			w.projectedStep(next, w.X, m.StepSize)
 			if !w.next(w.converged(w.reach(reach, m.StepSize), m.Tol)) || m.Tol >= 0 && floats.Equal(next, w.X) {
 				return
 			}
@@ -532,9 +530,9 @@ func (m ProjectedGradient) Search(p Problem, x0 []float64) iter.Seq2[Step, error
 	})
 }
 
-// Exhaustive evaluates the objective on the full grid of the given values, the
+// GridSearch evaluates the objective on the full grid of the given values, the
 // first coordinate outermost.
-type Exhaustive struct {
+type GridSearch struct {
 	Values [][]float64 // per coordinate
 }
 
@@ -544,27 +542,27 @@ const maxGrid = min(1<<40, math.MaxInt)
 
 // Search ignores x0 beyond its length. Points are projected onto the
 // constraint set.
-func (m Exhaustive) Search(p Problem, x0 []float64) iter.Seq2[Step, error] {
+func (m GridSearch) Search(p Problem, x0 []float64) iter.Seq2[Step, error] {
 	var settings error
 	if len(m.Values) != len(x0) {
-		settings = badArg("Exhaustive.Values", qpdiff.ErrShape, "give a list of values for every coordinate of x0",
+		settings = badArg("GridSearch.Values", qpdiff.ErrShape, "give a list of values for every coordinate of x0",
 			"has %d lists for %d coordinates", len(m.Values), len(x0))
 	}
 	total := 1
 	for i, v := range m.Values {
 		if len(v) == 0 {
-			settings = badArg("Exhaustive.Values", qpdiff.ErrShape, "give at least one value", "is empty for coordinate %d", i)
+			settings = badArg("GridSearch.Values", qpdiff.ErrShape, "give at least one value", "is empty for coordinate %d", i)
 			break
 		}
 		if len(v) > maxGrid/total {
-			settings = badArg("Exhaustive.Values", qpdiff.ErrDomain, "use fewer values or another searcher", "has more than %d points", maxGrid)
+			settings = badArg("GridSearch.Values", qpdiff.ErrDomain, "use fewer values or another searcher", "has more than %d points", maxGrid)
 			break
 		}
 		total *= len(v)
 	}
-	return search(p, x0, total, false, settings, func(w *walk) {
+	return search(p, x0, total, false, settings, func(w *searchRun) {
 		for {
-			rest := w.Index
+			rest := w.Evaluations
 			for i := len(x0) - 1; i >= 0; i-- {
 				n := len(m.Values[i])
 				w.X[i] = m.Values[i][rest%n]
@@ -583,8 +581,8 @@ type RandomSearch struct {
 	Source Source
 	// Draw fills x with the next point; the draws of a search are the only
 	// ones it makes from the source.
-	Draw  func(src Source, x []float64)
-	Steps int // number of points; zero: 100
+	Draw     func(src Source, x []float64)
+	MaxEvals int // points drawn; zero: 100
 }
 
 // LogUniform draws every coordinate as base-10 logarithm from [lo, hi).
@@ -603,7 +601,7 @@ func (m RandomSearch) Search(p Problem, x0 []float64) iter.Seq2[Step, error] {
 	if m.Source == nil || m.Draw == nil {
 		settings = badArg("RandomSearch", qpdiff.ErrShape, "set Source and Draw, for example to LogUniform(-4, -1)", "lacks Source or Draw")
 	}
-	return search(p, x0, orDefault(m.Steps, 100), false, settings, func(w *walk) {
+	return search(p, x0, orDefault(m.MaxEvals, 100), false, settings, func(w *searchRun) {
 		for {
 			m.Draw(m.Source, w.X)
 			p.project(w.X)

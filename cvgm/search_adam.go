@@ -21,7 +21,7 @@ type Adam struct {
 	// Epsilon is in units of the gradient. Zero: for each entry, 1e-8 of the
 	// largest gradient that the search has met there.
 	Epsilon  float64
-	MaxSteps int     // evaluations at most; zero: 1000
+	MaxEvals int     // evaluations at most; zero: 1000
 	Tol      float64 // of the test of convergence; see [Searcher]. Zero: 1e-9
 }
 
@@ -43,7 +43,7 @@ func (m Adam) Search(p Problem, x0 []float64) iter.Seq2[Step, error] {
 	if settings == nil && !(epsilon >= 0) {
 		settings = badArg("Adam.Epsilon", qpdiff.ErrDomain, "use a small positive number, or zero for the default", "is %v", epsilon)
 	}
-	return search(p, x0, orDefault(m.MaxSteps, 1000), true, settings, func(w *walk) {
+	return search(p, x0, orDefault(m.MaxEvals, 1000), true, settings, func(w *searchRun) {
 		a, b := make([]float64, len(x0)), make([]float64, len(x0))
 		top, reach := make([]float64, len(x0)), make([]float64, len(x0))
 		for i := range reach {

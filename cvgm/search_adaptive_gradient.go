@@ -26,13 +26,13 @@ type AdaptiveGradient struct {
 	// its scale or, where that is less, of the largest |x0|. Too small costs a
 	// few steps. Zero: .01.
 	FirstStep float64
-	MaxSteps  int     // evaluations at most; zero: 1000
+	MaxEvals  int     // evaluations at most; zero: 1000
 	Tol       float64 // of the test of convergence; see [Searcher]. Zero: 1e-9
 }
 
 // Search starts at the projection of x0 and yields every iterate.
 func (m AdaptiveGradient) Search(p Problem, x0 []float64) iter.Seq2[Step, error] {
-	return search(p, x0, orDefault(m.MaxSteps, 1000), true, checkFirstStep("AdaptiveGradient", m.FirstStep), func(w *walk) {
+	return search(p, x0, orDefault(m.MaxEvals, 1000), true, checkFirstStep("AdaptiveGradient", m.FirstStep), func(w *searchRun) {
 		last, lastGrad := make([]float64, len(x0)), make([]float64, len(x0))
 		reach := make([]float64, len(x0))
 		var s float64
@@ -44,7 +44,7 @@ func (m AdaptiveGradient) Search(p Problem, x0 []float64) iter.Seq2[Step, error]
 				}
 				s, ratio = .1*s, .1
 				copy(w.Grad, lastGrad)
-				w.descend(w.X, last, s)
+				w.projectedStep(w.X, last, s)
 				continue
 			}
 			var next []float64
@@ -64,9 +64,9 @@ func (m AdaptiveGradient) Search(p Problem, x0 []float64) iter.Seq2[Step, error]
 				ahead := s // or, where the curvature tells it, to the minimum
 				if moved := floats.Distance(w.X, last, 2); moved > 0 {
 					change := floats.Distance(w.Grad, lastGrad, 2)
-					bend := before * change / moved
-					if steep := 2*bend*bend - 1; steep > 0 {
-						s = min(s, before/math.Sqrt(steep))
+					sL := before * change / moved
+					if denom := 2*sL*sL - 1; denom > 0 {
+						s = min(s, before/math.Sqrt(denom))
 					}
 					ahead = min(moved/change, ahead/unseenTol)
 				}
@@ -78,7 +78,7 @@ func (m AdaptiveGradient) Search(p Problem, x0 []float64) iter.Seq2[Step, error]
 			}
 			copy(last, w.X)
 			copy(lastGrad, w.Grad)
-			w.descend(w.X, last, s)
+			w.projectedStep(w.X, last, s)
 		}
 	})
 }

@@ -23,7 +23,7 @@ import (
 type Bayesian struct {
 	Source   Source
 	Initial  int // points before the model takes over, x0 included; zero: 2n + 2, at most 20
-	MaxSteps int // evaluations at most; zero: 100
+	MaxEvals int // evaluations at most; zero: 100
 	// Candidates is the number of points drawn, half over the box and half
 	// around the best point, at which the expected improvement is compared
 	// before the best of them is refined by about as many. Zero: 200.
@@ -41,9 +41,9 @@ func (m Bayesian) Search(p Problem, x0 []float64) iter.Seq2[Step, error] {
 	case initial < 1 || candidates < 1:
 		settings = badArg("Bayesian", qpdiff.ErrDomain, "use positive numbers, or zero for the defaults", "has Initial = %d, Candidates = %d", initial, candidates)
 	}
-	return search(p, x0, orDefault(m.MaxSteps, 100), false, settings, func(w *walk) {
+	return search(p, x0, orDefault(m.MaxEvals, 100), false, settings, func(w *searchRun) {
 		n := len(x0)
-		gp := newProcess(n)
+		gp := newGaussianProcess(n)
 		unit := make([]float64, n) // X in the unit cube
 		for i, x := range w.X {
 			lower, upper := p.bounds(i)
@@ -84,8 +84,8 @@ func (m Bayesian) Search(p Problem, x0 []float64) iter.Seq2[Step, error] {
 	})
 }
 
-// process is a Gaussian process on the unit cube.
-type process struct {
+// gaussianProcess is a Gaussian process on the unit cube.
+type gaussianProcess struct {
 	x         [][]float64
 	y         []float64
 	logLength []float64 // one, or one per coordinate
@@ -105,8 +105,8 @@ type process struct {
 // and what keeps the correlation matrix regular.
 const nugget = 1e-8
 
-func newProcess(n int) *process {
-	g := &process{weight: make([]float64, n)}
+func newGaussianProcess(n int) *gaussianProcess {
+	g := &gaussianProcess{weight: make([]float64, n)}
 	if n > 10 {
 		n = 1
 	}
@@ -117,7 +117,7 @@ func newProcess(n int) *process {
 	return g
 }
 
-func (g *process) add(x []float64, y float64) {
+func (g *gaussianProcess) add(x []float64, y float64) {
 	if len(g.y) > 0 && y < g.y[g.best] {
 		g.best = len(g.y)
 	}
@@ -127,7 +127,7 @@ func (g *process) add(x []float64, y float64) {
 }
 
 // correlation is the Matérn-5/2 kernel.
-func (g *process) correlation(a, b []float64) float64 {
+func (g *gaussianProcess) correlation(a, b []float64) float64 {
 	var rr float64
 	for i, w := range g.weight {
 		d := a[i] - b[i]
@@ -139,7 +139,7 @@ func (g *process) correlation(a, b []float64) float64 {
 
 // posterior conditions on the data at the current lengths and returns their
 // log posterior density, up to a constant.
-func (g *process) posterior() float64 {
+func (g *gaussianProcess) posterior() float64 {
 	n := len(g.y)
 	for i := range g.weight {
 		// A common length is measured along the cube's diagonal.
@@ -183,7 +183,7 @@ func (g *process) posterior() float64 {
 
 // fit climbs to likelier lengths, one coordinate after the other, from those
 // of the last fit.
-func (g *process) fit() {
+func (g *gaussianProcess) fit() {
 	best := g.posterior()
 	for i := range g.logLength {
 		for step := .5; step > .1; step /= 2 {
@@ -213,7 +213,7 @@ func (g *process) fit() {
 
 // improvement returns the expected improvement at x over the lowest loss,
 // relative to the process's standard deviation.
-func (g *process) improvement(x []float64) float64 {
+func (g *gaussianProcess) improvement(x []float64) float64 {
 	var mean float64
 	explained := 0.
 	for i, xi := range g.x {
@@ -235,7 +235,7 @@ func (g *process) improvement(x []float64) float64 {
 
 // propose overwrites x with a point of high expected improvement: the best of
 // the candidates, refined by a coordinate search.
-func (g *process) propose(x []float64, src Source, candidates int) {
+func (g *gaussianProcess) propose(x []float64, src Source, candidates int) {
 	n := len(x)
 	trial := make([]float64, n)
 	best := -1.

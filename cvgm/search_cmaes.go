@@ -29,7 +29,7 @@ type CMAES struct {
 	// every unit: no gradient gives another.
 	Sigma      float64
 	Population int // points of a generation; zero: 4 + ⌊3·ln n⌋
-	MaxSteps   int // evaluations at most; zero: 1000
+	MaxEvals   int // evaluations at most; zero: 1000
 	// Tol ends the search, at the end of a generation, where no coordinate's
 	// standard deviation exceeds Tol of its scale, or of |x| where that is
 	// larger. Zero: 1e-12. Negative: never.
@@ -52,7 +52,7 @@ func (m CMAES) Search(p Problem, x0 []float64) iter.Seq2[Step, error] {
 	case lambda < 4:
 		settings = badArg("CMAES.Population", qpdiff.ErrDomain, "use at least 4 points", "is %d", lambda)
 	}
-	return search(p, x0, orDefault(m.MaxSteps, 1000), false, settings, func(w *walk) {
+	return search(p, x0, orDefault(m.MaxEvals, 1000), false, settings, func(w *searchRun) {
 		if m.Sigma > 0 { // the scale where x0 and bounds give none
 			w.p.scale = w.p.scales(w.X)
 			for i, s := range w.p.scale {
@@ -60,7 +60,7 @@ func (m CMAES) Search(p Problem, x0 []float64) iter.Seq2[Step, error] {
 			}
 		}
 		if w.eval() && w.next(false) {
-			g := newGeneration(w, m.Sigma, lambda)
+			g := newCMAState(w, m.Sigma, lambda)
 			for g.evaluate(w, m) {
 				g.update()
 			}
@@ -68,8 +68,8 @@ func (m CMAES) Search(p Problem, x0 []float64) iter.Seq2[Step, error] {
 	})
 }
 
-// generation is the state of a CMAES between generations.
-type generation struct {
+// cmaState is the state of a CMAES between generations.
+type cmaState struct {
 	n, mu          int
 	weights        []float64
 	muEff          float64
@@ -86,10 +86,10 @@ type generation struct {
 	z              *mat.VecDense
 }
 
-func newGeneration(w *walk, sigma float64, lambda int) *generation {
+func newCMAState(w *searchRun, sigma float64, lambda int) *cmaState {
 	n := len(w.X)
 	dim := float64(n)
-	g := &generation{n: n, mu: lambda / 2, sigma: orDefault(sigma, .3*slices.Max(w.scale)), mean: append([]float64(nil), w.X...),
+	g := &cmaState{n: n, mu: lambda / 2, sigma: orDefault(sigma, .3*slices.Max(w.scale)), mean: append([]float64(nil), w.X...),
 		old: make([]float64, n), mid: make([]float64, n), pc: make([]float64, n), ps: make([]float64, n),
 		order: make([]int, lambda), f: make([]float64, lambda), z: mat.NewVecDense(n, nil)}
 	for i := range lambda {
@@ -120,7 +120,7 @@ func newGeneration(w *walk, sigma float64, lambda int) *generation {
 
 // evaluate draws and evaluates a generation. It returns false where the search
 // is over.
-func (g *generation) evaluate(w *walk, m CMAES) bool {
+func (g *cmaState) evaluate(w *searchRun, m CMAES) bool {
 	upper := g.chol.RawU()
 	for k, x := range g.x {
 		for i := range g.n {
@@ -142,7 +142,7 @@ func (g *generation) evaluate(w *walk, m CMAES) bool {
 }
 
 // widest returns the largest standard deviation of a coordinate, in scales.
-func (g *generation) widest(w *walk) float64 {
+func (g *cmaState) widest(w *searchRun) float64 {
 	upper := g.chol.RawU()
 	var widest float64
 	for i := range g.n {
@@ -156,7 +156,7 @@ func (g *generation) widest(w *walk) float64 {
 }
 
 // update moves the distribution by the better half of the generation.
-func (g *generation) update() {
+func (g *cmaState) update() {
 	for i := range g.order {
 		g.order[i] = i
 	}

@@ -44,20 +44,20 @@ func contestants() []contestant {
 		grid[i] = -2 + float64(i)/8
 	}
 	return []contestant{
-		{name: "ProjectedGradient", make: func(b int) Searcher { return ProjectedGradient{StepSize: .2, MaxSteps: b} }, budget: 500, tol: 1e-12, gradient: true},
-		{name: "HeavyBall", make: func(b int) Searcher { return HeavyBall{StepSize: .05, Momentum: .7, MaxSteps: b} }, budget: 500, tol: 1e-12, gradient: true},
-		{name: "Nesterov", make: func(b int) Searcher { return Nesterov{StepSize: .2, MaxSteps: b} }, budget: 300, tol: 1e-12, gradient: true},
-		{name: "Adam", make: func(b int) Searcher { return Adam{StepSize: .05, MaxSteps: b} }, budget: 600, tol: 1e-6, gradient: true, needsBox: true},
-		{name: "AdaptiveGradient", make: func(b int) Searcher { return AdaptiveGradient{MaxSteps: b} }, budget: 300, tol: 1e-12, gradient: true},
-		{name: "QuasiNewton", make: func(b int) Searcher { return QuasiNewton{MaxSteps: b} }, budget: 40, tol: 1e-12, gradient: true, needsBox: true},
+		{name: "ProjectedGradient", make: func(b int) Searcher { return ProjectedGradient{StepSize: .2, MaxEvals: b} }, budget: 500, tol: 1e-12, gradient: true},
+		{name: "HeavyBall", make: func(b int) Searcher { return HeavyBall{StepSize: .05, Momentum: .7, MaxEvals: b} }, budget: 500, tol: 1e-12, gradient: true},
+		{name: "Nesterov", make: func(b int) Searcher { return Nesterov{StepSize: .2, MaxEvals: b} }, budget: 300, tol: 1e-12, gradient: true},
+		{name: "Adam", make: func(b int) Searcher { return Adam{StepSize: .05, MaxEvals: b} }, budget: 600, tol: 1e-6, gradient: true, needsBox: true},
+		{name: "AdaptiveGradient", make: func(b int) Searcher { return AdaptiveGradient{MaxEvals: b} }, budget: 300, tol: 1e-12, gradient: true},
+		{name: "QuasiNewton", make: func(b int) Searcher { return QuasiNewton{MaxEvals: b} }, budget: 40, tol: 1e-12, gradient: true, needsBox: true},
 		{name: "MultiStart", make: func(b int) Searcher {
-			return MultiStart{Searcher: QuasiNewton{MaxSteps: b}, Source: stream("multi-start"), Draw: draw, Starts: 1}
+			return MultiStart{Searcher: QuasiNewton{MaxEvals: b}, Source: stream("multi-start"), Draw: draw, Starts: 1}
 		}, budget: 40, tol: 1e-12, gradient: true, needsBox: true},
-		{name: "Logarithmic", make: func(b int) Searcher { return Logarithmic{QuasiNewton{MaxSteps: b}} }, budget: 60, tol: 1e-10, gradient: true, needsBox: true},
-		{name: "Bayesian", make: func(b int) Searcher { return Bayesian{Source: stream("bayesian"), MaxSteps: b} }, budget: 40, tol: 1e-4, needsBox: true},
-		{name: "CMAES", make: func(b int) Searcher { return CMAES{Source: stream("cma-es"), MaxSteps: b} }, budget: 600, tol: 1e-10},
-		{name: "RandomSearch", make: func(b int) Searcher { return RandomSearch{Source: stream("random"), Draw: draw, Steps: b} }, budget: 3000, tol: 5e-2},
-		{name: "Exhaustive", make: func(int) Searcher { return Exhaustive{[][]float64{grid, grid}} }, budget: 33 * 33, tol: 2e-2, own: 33 * 33},
+		{name: "LogSpace", make: func(b int) Searcher { return LogSpace{QuasiNewton{MaxEvals: b}} }, budget: 60, tol: 1e-10, gradient: true, needsBox: true},
+		{name: "Bayesian", make: func(b int) Searcher { return Bayesian{Source: stream("bayesian"), MaxEvals: b} }, budget: 40, tol: 1e-4, needsBox: true},
+		{name: "CMAES", make: func(b int) Searcher { return CMAES{Source: stream("cma-es"), MaxEvals: b} }, budget: 600, tol: 1e-10},
+		{name: "RandomSearch", make: func(b int) Searcher { return RandomSearch{Source: stream("random"), Draw: draw, MaxEvals: b} }, budget: 3000, tol: 5e-2},
+		{name: "GridSearch", make: func(int) Searcher { return GridSearch{[][]float64{grid, grid}} }, budget: 33 * 33, tol: 2e-2, own: 33 * 33},
 	}
 }
 
@@ -153,8 +153,8 @@ func TestSearchersKeepTheContract(t *testing.T) {
 					t.Errorf("%s goes on after convergence", c.name)
 				}
 				ended = s.Converged
-				if s.Index != steps || s.Evaluations != steps+1 || len(evaluated) != steps+1 {
-					t.Fatalf("%s: step %d has index %d, %d evaluations counted, %d made", c.name, steps, s.Index, s.Evaluations, len(evaluated))
+				if s.Evaluations != steps+1 || len(evaluated) != steps+1 {
+					t.Fatalf("%s: step %d has %d evaluations counted, %d made", c.name, steps, s.Evaluations, len(evaluated))
 				}
 				if !slices.Equal(s.X, evaluated[steps]) {
 					t.Errorf("%s: evaluates at %v, says %v", c.name, evaluated[steps], s.X)
@@ -245,7 +245,7 @@ func TestSearchersReportAnErrorMidway(t *testing.T) {
 				}
 			}
 			var where *SearchError
-			if !errors.Is(failure, broken) || !errors.As(failure, &where) || where.Index != at || !slices.Equal(where.X, last) || steps != at {
+			if !errors.Is(failure, broken) || !errors.As(failure, &where) || where.Evaluations != calls || !slices.Equal(where.X, last) || steps != at {
 				t.Errorf("%s: after %d steps the error %v", c.name, steps, failure)
 			}
 			if inner := new(SearchError); where != nil && errors.As(where.Err, &inner) {
@@ -275,7 +275,7 @@ func TestSearchersStopWhenTheCallerDoes(t *testing.T) {
 			return quadratics[3].eval(grad, x)
 		}}
 		for s := range c.make(30).Search(p, []float64{1, 1}) {
-			if s.Index == 2 {
+			if s.Evaluations == 3 {
 				break
 			}
 		}
@@ -342,7 +342,7 @@ func TestSearchersRefuseBadSettings(t *testing.T) {
 	}{
 		{HeavyBall{}, qpdiff.ErrDomain},
 		{HeavyBall{StepSize: 1, Momentum: 1}, qpdiff.ErrDomain},
-		{HeavyBall{StepSize: 1, MaxSteps: -1}, qpdiff.ErrDomain},
+		{HeavyBall{StepSize: 1, MaxEvals: -1}, qpdiff.ErrDomain},
 		{Nesterov{StepSize: -1}, qpdiff.ErrDomain},
 		{Adam{}, qpdiff.ErrDomain},
 		{Adam{StepSize: 1, Beta1: 1}, qpdiff.ErrDomain},
@@ -354,15 +354,15 @@ func TestSearchersRefuseBadSettings(t *testing.T) {
 		{MultiStart{Source: src, Draw: draw}, qpdiff.ErrShape},
 		{MultiStart{Searcher: QuasiNewton{}, Draw: draw}, qpdiff.ErrShape},
 		{MultiStart{Searcher: QuasiNewton{}, Source: src}, qpdiff.ErrShape},
-		{Logarithmic{}, qpdiff.ErrShape},
+		{LogSpace{}, qpdiff.ErrShape},
 		{Bayesian{}, qpdiff.ErrShape},
 		{Bayesian{Source: src, Initial: -1}, qpdiff.ErrDomain},
 		{Bayesian{Source: src, Candidates: -1}, qpdiff.ErrDomain},
 		{CMAES{}, qpdiff.ErrShape},
 		{CMAES{Source: src, Sigma: -1}, qpdiff.ErrDomain},
 		{CMAES{Source: src, Population: 3}, qpdiff.ErrDomain},
-		{Exhaustive{[][]float64{make([]float64, 1<<21), make([]float64, 1<<21)}}, qpdiff.ErrDomain},
-		{Exhaustive{[][]float64{nil, {1}}}, qpdiff.ErrShape},
+		{GridSearch{[][]float64{make([]float64, 1<<21), make([]float64, 1<<21)}}, qpdiff.ErrDomain},
+		{GridSearch{[][]float64{nil, {1}}}, qpdiff.ErrShape},
 	} {
 		var errs []error
 		for _, err := range c.searcher.Search(Problem{Objective: quadratics[0].eval, Lower: boxLower, Upper: boxUpper}, []float64{1, 1}) {
@@ -374,7 +374,7 @@ func TestSearchersRefuseBadSettings(t *testing.T) {
 		}
 	}
 	for _, p := range []Problem{{Objective: quadratics[0].eval}, {Objective: quadratics[0].eval, Lower: []float64{-1, .1}, Upper: boxUpper}} {
-		if _, err := Best(Logarithmic{QuasiNewton{}}.Search(p, []float64{1, 1})); !errors.Is(err, qpdiff.ErrDomain) {
+		if _, err := Best(LogSpace{QuasiNewton{}}.Search(p, []float64{1, 1})); !errors.Is(err, qpdiff.ErrDomain) {
 			t.Errorf("logarithms of numbers below zero: %v", err)
 		}
 	}
@@ -399,12 +399,11 @@ func TestMultiStartFindsTheLowestOfSeveralMinima(t *testing.T) {
 	}
 	m := MultiStart{Searcher: QuasiNewton{}, Source: stream("waves"), Starts: 12,
 		Draw: func(src Source, x []float64) { x[0] = 18 * src.Float64() }}
-	index, converged := 0, 0
+	steps, converged := 0, 0
 	for s, err := range m.Search(p, []float64{1}) {
-		if err != nil || s.Index != index || s.Evaluations != index+1 {
-			t.Fatalf("step %d: %+v, %v", index, s, err)
+		if steps++; err != nil || s.Evaluations != steps {
+			t.Fatalf("step %d: %+v, %v", steps, s, err)
 		}
-		index++
 		if s.Converged {
 			converged++
 		}
@@ -518,7 +517,7 @@ func FuzzQuasiNewton(f *testing.F) {
 		q := quadratic{a11, a12, a22, [2]float64{c0, c1}}
 		lower := []float64{l0, l1}
 		before := math.Inf(1)
-		for s, err := range (QuasiNewton{MaxSteps: 50}).Search(Problem{Objective: q.eval, Lower: lower}, []float64{x0, x1}) {
+		for s, err := range (QuasiNewton{MaxEvals: 50}).Search(Problem{Objective: q.eval, Lower: lower}, []float64{x0, x1}) {
 			if err != nil {
 				if errors.Is(err, qpdiff.ErrNotFinite) {
 					return // the quadratic is unbounded and has overflowed
@@ -528,7 +527,7 @@ func FuzzQuasiNewton(f *testing.F) {
 			if s.X[0] < l0 || s.X[1] < l1 {
 				t.Fatalf("evaluates at %v below %v", s.X, lower)
 			}
-			if s.Index == 0 {
+			if s.Evaluations == 1 {
 				before = s.Loss
 			}
 			if s.Converged && s.Loss > before+1e-9*(1+math.Abs(before)) {

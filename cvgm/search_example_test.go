@@ -84,12 +84,12 @@ func ExampleQuasiNewton() {
 }
 
 func ExampleBayesian() {
-	lowest(cvgm.Bayesian{Source: synth.NewStream(1, "example search"), MaxSteps: 30})
+	lowest(cvgm.Bayesian{Source: synth.NewStream(1, "example search"), MaxEvals: 30})
 	// Output: [1.000 0.000] 4.000 <nil>
 }
 
 func ExampleCMAES() {
-	lowest(cvgm.CMAES{Source: synth.NewStream(1, "example search"), Sigma: 1, MaxSteps: 200})
+	lowest(cvgm.CMAES{Source: synth.NewStream(1, "example search"), Sigma: 1, MaxEvals: 200})
 	// Output: [0.978 0.000] 4.000 <nil>
 }
 
@@ -99,9 +99,9 @@ func ExampleMultiStart() {
 	// Output: [1.000 0.000] 4.000 <nil>
 }
 
-func ExampleLogarithmic() {
+func ExampleLogSpace() {
 	penalties := cvgm.Problem{Objective: elasticNet(line()).Eval, Lower: []float64{1e-4, 1e-4}, Upper: []float64{10, 10}}
-	search := cvgm.Logarithmic{Searcher: cvgm.Bayesian{Source: synth.NewStream(1, "example search"), MaxSteps: 40}}
+	search := cvgm.LogSpace{Searcher: cvgm.Bayesian{Source: synth.NewStream(1, "example search"), MaxEvals: 40}}
 	best, err := cvgm.Best(search.Search(penalties, []float64{.01, .01}))
 	fmt.Printf("λ = %.2f, CV loss %.2f %v\n", best.X, best.Loss, err)
 	// Output: λ = [0.10 0.00], CV loss 1.34 <nil>
@@ -121,7 +121,7 @@ func ExampleGapMonitor() {
 	if err != nil {
 		panic(err)
 	}
-	cv, err := cvgm.New(cvgm.Config{Data: part(0, 30), Splits: splits, Loss: cvgm.SquaredError{}, Standardise: true, Intercept: cvgm.ExactIntercept,
+	cv, err := cvgm.New(cvgm.Config{Data: part(0, 30), Splits: splits, Loss: cvgm.SquaredError{}, Standardise: true, Centring: cvgm.MeanCentring,
 		Learner: func() qpdiff.Learner { return &qpdiff.ElasticNet{PerFeature: true} }})
 	if err != nil {
 		panic(err)
@@ -131,13 +131,13 @@ func ExampleGapMonitor() {
 		start[i], lower[i] = 10, .01
 	}
 	monitor := cvgm.GapMonitor{HeldOut: cv.RiskAt(cvgm.SquaredError{}, part(30, 130)), Patience: 30}
-	steps := cvgm.AdaptiveGradient{MaxSteps: 200}.Search(cvgm.Problem{Objective: cv.Eval, Lower: lower}, start)
+	steps := cvgm.AdaptiveGradient{MaxEvals: 200}.Search(cvgm.Problem{Objective: cv.Eval, Lower: lower}, start)
 	var first, last, best cvgm.GapStep
 	for s, err := range monitor.Watch(steps) {
 		if err != nil {
 			panic(err)
 		}
-		if s.Index == 0 {
+		if s.Evaluations == 1 {
 			first = s
 		}
 		if s.Best {
@@ -145,8 +145,8 @@ func ExampleGapMonitor() {
 		}
 		last = s
 	}
-	fmt.Printf("gap %.0f at the start, %.0f at the best step %d, %.0f at the last\n", first.Gap(), best.Gap(), best.Index, last.Gap())
-	// Output: gap -2925 at the start, -1233 at the best step 24, 1349 at the last
+	fmt.Printf("gap %.0f at the start, %.0f at the best evaluation %d, %.0f at the last\n", first.Gap(), best.Gap(), best.Evaluations, last.Gap())
+	// Output: gap -2925 at the start, -1233 at the best evaluation 25, 1349 at the last
 }
 
 func ExampleNestedSearch() {
@@ -157,7 +157,7 @@ func ExampleNestedSearch() {
 			return (x[0] - c) * (x[0] - c), nil
 		}}
 	}
-	search := cvgm.ProjectedGradient{StepSize: .25, MaxSteps: 5}
+	search := cvgm.ProjectedGradient{StepSize: .25, MaxEvals: 5}
 	half := func(c, other float64) cvgm.NestedSearch {
 		return cvgm.NestedSearch{
 			Steps: search.Search(shifted(c), []float64{0}),
@@ -166,8 +166,8 @@ func ExampleNestedSearch() {
 	}
 	monitor := cvgm.GapMonitor{Nested: []cvgm.NestedSearch{half(1, 3), half(3, 1)}}
 	best, err := monitor.Best(search.Search(shifted(2), []float64{0}))
-	fmt.Println(best.Index, best.X, best.Loss, best.HeldOut, err)
-	// Output: 1 [1] 1 3.25 <nil>
+	fmt.Println(best.Evaluations, best.X, best.Loss, best.HeldOut, err)
+	// Output: 2 [1] 1 3.25 <nil>
 }
 
 func ExampleGapStep() {

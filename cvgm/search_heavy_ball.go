@@ -8,7 +8,7 @@ import "iter"
 type HeavyBall struct {
 	StepSize float64 // s > 0, required; in units of x²/f
 	Momentum float64 // β < 1; zero: .9
-	MaxSteps int     // evaluations at most; zero: 1000
+	MaxEvals int     // evaluations at most; zero: 1000
 	Tol      float64 // of the test of convergence; see [Searcher]. Zero: 1e-9
 }
 
@@ -19,7 +19,7 @@ func (m HeavyBall) Search(p Problem, x0 []float64) iter.Seq2[Step, error] {
 	if settings == nil {
 		settings = checkShare("HeavyBall.Momentum", beta)
 	}
-	return search(p, x0, orDefault(m.MaxSteps, 1000), true, settings, func(w *walk) {
+	return search(p, x0, orDefault(m.MaxEvals, 1000), true, settings, func(w *searchRun) {
 		last := append([]float64(nil), w.X...)
 		next := make([]float64, len(x0))
 		for w.eval() {

@@ -17,31 +17,30 @@ type MultiStart struct {
 	Starts int // in all, x0 included; zero: 10
 }
 
-// Search yields the steps of all searches as one sequence: Index and
-// Evaluations count through, Converged is each search's own. The scales are
-// those of x0 for all searches. An error of one search ends them all.
+// Search yields the steps of all searches as one sequence: Evaluations counts
+// through, Converged is each search's own. The scales are those of x0 for all
+// searches. An error of one search ends them all.
 func (m MultiStart) Search(p Problem, x0 []float64) iter.Seq2[Step, error] {
 	var settings error
 	if m.Searcher == nil || m.Source == nil || m.Draw == nil {
 		settings = badArg("MultiStart", qpdiff.ErrShape, "set Searcher, Source and Draw, for example to LogUniform(-4, 0)", "lacks Searcher, Source or Draw")
 	}
-	return search(p, x0, orDefault(m.Starts, 10), false, settings, func(w *walk) {
+	return search(p, x0, orDefault(m.Starts, 10), false, settings, func(w *searchRun) {
 		start := w.X
 		p.scale = p.scales(start) // draws are no measure
-		var index, evaluations int
+		var evaluations int
 		for k := range w.limit {
 			if k > 0 {
 				m.Draw(m.Source, start)
 				p.project(start)
 			}
-			before, made := index, evaluations
+			before := evaluations
 			for s, err := range m.Searcher.Search(p, start) {
-				s.Index += before
-				s.Evaluations += made
+				s.Evaluations += before
 				if !w.pass(s, err) {
 					return
 				}
-				index, evaluations = s.Index+1, s.Evaluations
+				evaluations = s.Evaluations
 			}
 		}
 	})

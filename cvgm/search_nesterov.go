@@ -15,14 +15,14 @@ import (
 // ∇f(y)ᵀ(x⁺ − x) > 0 (O'Donoghue and Candès 2015).
 type Nesterov struct {
 	StepSize float64 // s > 0, required; in units of x²/f
-	MaxSteps int     // evaluations at most; zero: 1000
+	MaxEvals int     // evaluations at most; zero: 1000
 	Tol      float64 // of the test of convergence, at y; see [Searcher]. Zero: 1e-9
 }
 
 // Search starts at the projection of x0 and yields the points y, where it
 // evaluates.
 func (m Nesterov) Search(p Problem, x0 []float64) iter.Seq2[Step, error] {
-	return search(p, x0, orDefault(m.MaxSteps, 1000), true, checkStep("Nesterov", m.StepSize), func(w *walk) {
+	return search(p, x0, orDefault(m.MaxEvals, 1000), true, checkStep("Nesterov", m.StepSize), func(w *searchRun) {
 		x := append([]float64(nil), w.X...)
 		next, change := make([]float64, len(x0)), make([]float64, len(x0))
 		momentum := 0.
@@ -30,7 +30,7 @@ func (m Nesterov) Search(p Problem, x0 []float64) iter.Seq2[Step, error] {
 			if !w.next(w.converged(w.reach(next, m.StepSize), m.Tol)) {
 				return
 			}
-			w.descend(next, w.X, m.StepSize)
+			w.projectedStep(next, w.X, m.StepSize)
 			momentum++
 			floats.SubTo(change, next, x)
 			if floats.Dot(w.Grad, change) > 0 {

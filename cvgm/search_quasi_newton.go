@@ -30,7 +30,7 @@ type QuasiNewton struct {
 	// the scale. Zero: .2.
 	FirstStep float64
 	Memory    int     // steps remembered; zero: 10
-	MaxSteps  int     // evaluations at most, those within line searches included; zero: 1000
+	MaxEvals  int     // evaluations at most, those within line searches included; zero: 1000
 	Tol       float64 // of the test of convergence; see [Searcher]. Zero: 1e-9
 }
 
@@ -46,7 +46,7 @@ func (m QuasiNewton) Search(p Problem, x0 []float64) iter.Seq2[Step, error] {
 	if m.Memory < 0 {
 		settings = badArg("QuasiNewton.Memory", qpdiff.ErrDomain, "use a positive number of steps, or zero for the default", "is %d", m.Memory)
 	}
-	return search(p, x0, orDefault(m.MaxSteps, 1000), true, settings, func(w *walk) { m.run(w) })
+	return search(p, x0, orDefault(m.MaxEvals, 1000), true, settings, func(w *searchRun) { m.run(w) })
 }
 
 const (
@@ -72,7 +72,7 @@ const (
 	minStep = 1e-10
 )
 
-func (m QuasiNewton) run(w *walk) {
+func (m QuasiNewton) run(w *searchRun) {
 	if !w.eval() || !w.next(w.converged(nil, m.Tol)) {
 		return
 	}
@@ -85,7 +85,7 @@ func (m QuasiNewton) run(w *walk) {
 		loss = w.Loss
 	}
 	share := w.shares()
-	b := newCurvature(n, orDefault(m.Memory, 10))
+	b := newBFGSMatrix(n, orDefault(m.Memory, 10))
 	box := newBoxModel(w.p, n)
 	restarted := math.Inf(1) // the loss at the last restart
 	// direct sets d to the step from x that the model proposes. It returns
@@ -192,9 +192,8 @@ func cubicStep(f0, g0, f1, g1 float64) float64 {
 	return min(t, .5)
 }
 
-// curvature is the BFGS matrix B = diag + Σ (aaᵀ − bbᵀ), one pair of vectors
-// per remembered step.
-type curvature struct {
+// bfgsMatrix is B = diag + Σ (aaᵀ − bbᵀ), one pair of vectors per remembered step.
+type bfgsMatrix struct {
 	forgotten bool // reset before use
 	diag      []float64
 	memory    int
@@ -203,13 +202,13 @@ type curvature struct {
 	bs        []float64
 }
 
-func newCurvature(n, memory int) *curvature {
-	return &curvature{forgotten: true, diag: make([]float64, n), memory: memory, bs: make([]float64, n)}
+func newBFGSMatrix(n, memory int) *bfgsMatrix {
+	return &bfgsMatrix{forgotten: true, diag: make([]float64, n), memory: memory, bs: make([]float64, n)}
 }
 
 // reset sets B to a diagonal: scale, in units where coordinate i has the unit
 // share[i].
-func (c *curvature) reset(scale float64, share []float64) {
+func (c *bfgsMatrix) reset(scale float64, share []float64) {
 	c.forgotten = false
 	for i, v := range share {
 		c.diag[i] = scale / v / v
@@ -218,7 +217,7 @@ func (c *curvature) reset(scale float64, share []float64) {
 }
 
 // times sets dst to Bv, with the first k pairs.
-func (c *curvature) times(dst, v []float64, k int) {
+func (c *bfgsMatrix) times(dst, v []float64, k int) {
 	floats.MulTo(dst, c.diag, v)
 	for j := range k {
 		floats.AddScaled(dst, floats.Dot(c.a[j], v), c.a[j])
@@ -240,7 +239,7 @@ const (
 
 // add takes in that the gradient changed by y over the step s. It returns false
 // where it had to damp the change, or leave it out.
-func (c *curvature) add(s, y []float64) bool {
+func (c *bfgsMatrix) add(s, y []float64) bool {
 	c.times(c.bs, s, len(c.s))
 	sBs, sy := floats.Dot(s, c.bs), floats.Dot(s, y)
 	if !(sBs > 0) {
@@ -272,7 +271,7 @@ func (c *curvature) add(s, y []float64) bool {
 
 // learn brings the diagonal to the curvature along the last step, s, and then
 // takes it in by the diagonal of the BFGS formula.
-func (c *curvature) learn(s, y []float64) {
+func (c *bfgsMatrix) learn(s, y []float64) {
 	sy := floats.Dot(s, y)
 	var yy, ss float64 // in the norms of the diagonal's inverse and of the diagonal
 	for i, d := range c.diag {
@@ -321,7 +320,7 @@ func (m *boxModel) snap(x, d []float64) {
 	}
 }
 
-func (m *boxModel) minimise(d, x, g []float64, b *curvature) {
+func (m *boxModel) minimise(d, x, g []float64, b *bfgsMatrix) {
 	clear(d)
 	copy(m.r, g)
 	for i, v := range x {

@@ -20,7 +20,7 @@ func parabola(c, lowest float64) Problem {
 	}}
 }
 
-// x halves at each step, so that the index of the last one gives the tolerance.
+// x halves at each step, so that their number gives the tolerance.
 func TestSearchesConvergeByTheDocumentedTest(t *testing.T) {
 	for _, c := range []struct {
 		lowest, tol float64
@@ -32,8 +32,8 @@ func TestSearchesConvergeByTheDocumentedTest(t *testing.T) {
 		{-.5, 0, 31},  // the same, where the loss starts from zero: |f| is ½ at the end
 	} {
 		steps := collect(t, ProjectedGradient{StepSize: .5, Tol: c.tol}, parabola(0, c.lowest), []float64{1})
-		if last := steps[len(steps)-1]; !last.Converged || last.Index != c.want {
-			t.Errorf("lowest loss %v, Tol %v: ends at step %d, want %d", c.lowest, c.tol, last.Index, c.want)
+		if last := steps[len(steps)-1]; !last.Converged || last.Evaluations != c.want+1 {
+			t.Errorf("lowest loss %v, Tol %v: ends after %d steps, want %d", c.lowest, c.tol, last.Evaluations-1, c.want)
 		}
 	}
 	// From a huge loss, slopes that are small against it do not suffice as long
@@ -47,8 +47,8 @@ func TestSearchesConvergeByTheDocumentedTest(t *testing.T) {
 func TestNegativeTolIsNeverReached(t *testing.T) {
 	for _, name := range []string{"zero", "constant"} {
 		for _, s := range []Searcher{
-			ProjectedGradient{StepSize: 1, MaxSteps: 9, Tol: -1}, HeavyBall{StepSize: 1, MaxSteps: 9, Tol: -1}, Nesterov{StepSize: 1, MaxSteps: 9, Tol: -1},
-			Adam{StepSize: 1, MaxSteps: 9, Tol: -1}, AdaptiveGradient{MaxSteps: 9, Tol: -1},
+			ProjectedGradient{StepSize: 1, MaxEvals: 9, Tol: -1}, HeavyBall{StepSize: 1, MaxEvals: 9, Tol: -1}, Nesterov{StepSize: 1, MaxEvals: 9, Tol: -1},
+			Adam{StepSize: 1, MaxEvals: 9, Tol: -1}, AdaptiveGradient{MaxEvals: 9, Tol: -1},
 		} {
 			if steps := collect(t, s, Problem{Objective: hostile[name]}, []float64{1, 1}); len(steps) != 9 || steps[8].Converged {
 				t.Errorf("%T: %d steps, converged %v", s, len(steps), steps[len(steps)-1].Converged)
@@ -107,7 +107,7 @@ func TestScalesFollowTheDocumentedRule(t *testing.T) {
 		"nothing":               {Problem{}, []float64{0, 0}, 3, []float64{2, 2}},
 		"nothing at all":        {Problem{}, []float64{0, 0}, 0, []float64{1, 1}},
 	} {
-		w := &walk{Step: Step{X: c.x0, Loss: 6, Grad: make([]float64, len(c.x0))}, p: c.p}
+		w := &searchRun{Step: Step{X: c.x0, Loss: 6, Grad: make([]float64, len(c.x0))}, p: c.p}
 		w.Grad[0] = -c.grad
 		w.measure()
 		if !slices.Equal(w.scale, c.want) {
@@ -136,7 +136,7 @@ func TestAdamCorrectsItsBias(t *testing.T) {
 	if math.Abs(want[1]-4.9) > 1e-8 {
 		t.Errorf("the first step by hand ends at %v", want[1])
 	}
-	for k, step := range collect(t, Adam{StepSize: s, MaxSteps: 4}, p, []float64{5}) {
+	for k, step := range collect(t, Adam{StepSize: s, MaxEvals: 4}, p, []float64{5}) {
 		if math.Abs(step.X[0]-want[k]) > 1e-14 {
 			t.Errorf("step %d is at %v, want %v", k, step.X[0], want[k])
 		}
@@ -156,7 +156,7 @@ func TestAdamSlowsDownWhereSlopesVanish(t *testing.T) {
 			return x[0], nil
 		}}
 		// Without memory, every slope has the step to itself.
-		steps := collect(t, Adam{StepSize: 1, Beta1: 1e-300, Beta2: 1e-300, MaxSteps: 3}, p, []float64{0})
+		steps := collect(t, Adam{StepSize: 1, Beta1: 1e-300, Beta2: 1e-300, MaxEvals: 3}, p, []float64{0})
 		return steps[1].X[0] - steps[2].X[0]
 	}
 	for slope, want := range map[float64]float64{1: 1, 1e-8: .5, 1e-7: 1 / 1.1, 1e-9: 1. / 11} {
@@ -173,7 +173,7 @@ func TestNesterovRestartsWhereMomentumOvershoots(t *testing.T) {
 		grad[0], grad[1] = x[0], 1e-4*x[1]
 		return 1 + (x[0]*x[0]+1e-4*x[1]*x[1])/2, nil
 	}}
-	steps := collect(t, Nesterov{StepSize: 1, MaxSteps: 5000}, valley, []float64{1, 1})
+	steps := collect(t, Nesterov{StepSize: 1, MaxEvals: 5000}, valley, []float64{1, 1})
 	if last := steps[len(steps)-1]; !last.Converged || last.Evaluations > 1000 {
 		t.Errorf("ends after %d evaluations, converged %v", last.Evaluations, last.Converged)
 	}
@@ -193,7 +193,7 @@ func TestCurvatureIsDampedWhereNotPositive(t *testing.T) {
 	}
 	bs, ones := make([]float64, n), []float64{1, 1, 1, 1}
 	for range 50 {
-		c := newCurvature(n, 3)
+		c := newBFGSMatrix(n, 3)
 		c.reset(1+src.Float64(), ones)
 		for range 5 {
 			s, y := vector(), vector()
@@ -217,7 +217,7 @@ func TestCurvatureIsDampedWhereNotPositive(t *testing.T) {
 				}
 			}
 		}
-		first := newCurvature(n, 3)
+		first := newBFGSMatrix(n, 3)
 		first.reset(2, ones)
 		s := vector()
 		y := make([]float64, n)
@@ -232,7 +232,7 @@ func TestCurvatureIsDampedWhereNotPositive(t *testing.T) {
 
 func TestCurvatureIsTakenAsItIsUnlessLost(t *testing.T) {
 	for share, want := range map[float64]bool{3e-10: true, 3e-11: false} {
-		c := newCurvature(1, 3)
+		c := newBFGSMatrix(1, 3)
 		c.reset(2, []float64{1})
 		if got := c.add([]float64{1}, []float64{2 * share}); got != want {
 			t.Errorf("a curvature of %v of the model's is taken in: %v", share, got)
@@ -258,7 +258,7 @@ func TestQuasiNewtonRestartsWhereItGained(t *testing.T) {
 			script = append(script, [2]float64{2, 1e-5})
 		}
 		p := scripted(append(script, [2]float64{1 - c.gain - c.creep, 1e-5})...)
-		steps := collect(t, QuasiNewton{MaxSteps: 20}, p, []float64{1})
+		steps := collect(t, QuasiNewton{MaxEvals: 20}, p, []float64{1})
 		if last := steps[len(steps)-1]; last.Converged || (last.Evaluations > 3+c.rejections) != c.more {
 			t.Errorf("%+v: ends after %d evaluations, converged %v", c, last.Evaluations, last.Converged)
 		}
@@ -311,7 +311,7 @@ func TestSearchesSurviveKinksOfTheCVLoss(t *testing.T) {
 		}
 		for _, c := range []Config{
 			{Data: qpdiff.Data{X: x, Y: y}, Loss: SquaredError{}, Learner: func() qpdiff.Learner { return new(qpdiff.ElasticNet) }},
-			{Data: qpdiff.Data{X: x, Y: class}, Loss: SoftMargin{}, Learner: func() qpdiff.Learner { return new(qpdiff.SVM) }},
+			{Data: qpdiff.Data{X: x, Y: class}, Loss: LogisticLoss{}, Learner: func() qpdiff.Learner { return new(qpdiff.SVM) }},
 		} {
 			c.Splits, c.Generalised = splits, true
 			cv, err := New(c)
@@ -320,7 +320,7 @@ func TestSearchesSurviveKinksOfTheCVLoss(t *testing.T) {
 			}
 			p := Problem{Objective: cv.Eval, Generalised: cv.Generalised, Lower: []float64{1e-4, 1e-4}, Upper: []float64{10, 10}}
 			least := math.Inf(1)
-			for k, s := range []Searcher{QuasiNewton{MaxSteps: 100}, AdaptiveGradient{MaxSteps: 60}, ProjectedGradient{StepSize: .02, MaxSteps: 60}} {
+			for k, s := range []Searcher{QuasiNewton{MaxEvals: 100}, AdaptiveGradient{MaxEvals: 60}, ProjectedGradient{StepSize: .02, MaxEvals: 60}} {
 				best := math.Inf(1)
 				for step, err := range s.Search(p, []float64{.1, .1}) {
 					if err != nil {
@@ -372,7 +372,7 @@ func TestQuasiNewtonAcceptsByTheDocumentedRule(t *testing.T) {
 		{1 + 6e-15, .5, true}, {1 + 1.4e-14, .5, false},
 		{1, .89, true}, {1, .91, false}, {1, -.89, true}, {1, -.91, false},
 	} {
-		steps := collect(t, QuasiNewton{MaxSteps: 3}, scripted([2]float64{1, 1}, [2]float64{c.loss, c.slope}, [2]float64{2, 1}), []float64{1})
+		steps := collect(t, QuasiNewton{MaxEvals: 3}, scripted([2]float64{1, 1}, [2]float64{c.loss, c.slope}, [2]float64{2, 1}), []float64{1})
 		// A rejected step becomes shorter by half or more.
 		if got := steps[2].X[0] < .9-1e-9; steps[1].X[0] != .8 || got != c.want {
 			t.Errorf("a step to loss %v and slope %v: %v, %v; accepted %v, want %v", c.loss, c.slope, steps[1].X, steps[2].X, got, c.want)
@@ -408,7 +408,7 @@ func TestBoxModelIsSolvedToItsTolerance(t *testing.T) {
 	}
 	var largest float64
 	for range 300 {
-		b := newCurvature(n, 10)
+		b := newBFGSMatrix(n, 10)
 		b.reset(1+src.Float64(), steep)
 		for range 10 {
 			s := vector()
@@ -437,7 +437,7 @@ func TestBoxModelIsSolvedToItsTolerance(t *testing.T) {
 // numbers.
 func TestCMAESWithoutTolKeepsFinite(t *testing.T) {
 	p := Problem{Objective: func(_, x []float64) (float64, error) { return math.Abs(x[0]) + math.Abs(x[1]), nil }}
-	steps := collect(t, CMAES{Source: stream("no Tol"), Sigma: 1, MaxSteps: 20000, Tol: -1}, p, []float64{1, 1})
+	steps := collect(t, CMAES{Source: stream("no Tol"), Sigma: 1, MaxEvals: 20000, Tol: -1}, p, []float64{1, 1})
 	last := steps[len(steps)-1]
 	if len(steps) != 20000 || !allFinite(last.X) || !(math.Abs(last.X[0]) < 1e-98 && last.X[0] != 0) {
 		t.Errorf("ends after %d steps at %v", len(steps), last.X)
@@ -466,17 +466,17 @@ func TestDefaultsAreThoseDocumented(t *testing.T) {
 	}
 	src := func() Source { return stream("defaults") }
 	for _, c := range [][2]Searcher{
-		{ProjectedGradient{StepSize: 1e-3}, ProjectedGradient{StepSize: 1e-3, MaxSteps: 1000, Tol: 1e-9}},
-		{HeavyBall{StepSize: 1e-4}, HeavyBall{StepSize: 1e-4, Momentum: .9, MaxSteps: 1000, Tol: 1e-9}},
-		{Nesterov{StepSize: 1e-3}, Nesterov{StepSize: 1e-3, MaxSteps: 1000, Tol: 1e-9}},
-		{Adam{StepSize: .01}, Adam{StepSize: .01, Beta1: .9, Beta2: .999, MaxSteps: 1000, Tol: 1e-9}},
-		{AdaptiveGradient{}, AdaptiveGradient{FirstStep: .01, MaxSteps: 1000, Tol: 1e-9}},
-		{QuasiNewton{}, QuasiNewton{FirstStep: .2, Memory: 10, MaxSteps: 1000, Tol: 1e-9}},
-		{CMAES{Source: src()}, CMAES{Source: src(), Population: 7, MaxSteps: 1000, Tol: 1e-12}},
+		{ProjectedGradient{StepSize: 1e-3}, ProjectedGradient{StepSize: 1e-3, MaxEvals: 1000, Tol: 1e-9}},
+		{HeavyBall{StepSize: 1e-4}, HeavyBall{StepSize: 1e-4, Momentum: .9, MaxEvals: 1000, Tol: 1e-9}},
+		{Nesterov{StepSize: 1e-3}, Nesterov{StepSize: 1e-3, MaxEvals: 1000, Tol: 1e-9}},
+		{Adam{StepSize: .01}, Adam{StepSize: .01, Beta1: .9, Beta2: .999, MaxEvals: 1000, Tol: 1e-9}},
+		{AdaptiveGradient{}, AdaptiveGradient{FirstStep: .01, MaxEvals: 1000, Tol: 1e-9}},
+		{QuasiNewton{}, QuasiNewton{FirstStep: .2, Memory: 10, MaxEvals: 1000, Tol: 1e-9}},
+		{CMAES{Source: src()}, CMAES{Source: src(), Population: 7, MaxEvals: 1000, Tol: 1e-12}},
 		{CMAES{Source: src()}, CMAES{Source: src(), Sigma: .3 * 8}},
-		{Bayesian{Source: src(), MaxSteps: 15}, Bayesian{Source: src(), Initial: 8, MaxSteps: 15, Candidates: 200}},
-		{RandomSearch{Source: src(), Draw: draw}, RandomSearch{Source: src(), Draw: draw, Steps: 100}},
-		{MultiStart{Searcher: QuasiNewton{MaxSteps: 5}, Source: src(), Draw: draw}, MultiStart{Searcher: QuasiNewton{MaxSteps: 5}, Source: src(), Draw: draw, Starts: 10}},
+		{Bayesian{Source: src(), MaxEvals: 15}, Bayesian{Source: src(), Initial: 8, MaxEvals: 15, Candidates: 200}},
+		{RandomSearch{Source: src(), Draw: draw}, RandomSearch{Source: src(), Draw: draw, MaxEvals: 100}},
+		{MultiStart{Searcher: QuasiNewton{MaxEvals: 5}, Source: src(), Draw: draw}, MultiStart{Searcher: QuasiNewton{MaxEvals: 5}, Source: src(), Draw: draw, Starts: 10}},
 	} {
 		got, want := collect(t, c[0], valley, []float64{-1, 1, -.5}), collect(t, c[1], valley, []float64{-1, 1, -.5})
 		if len(got) != len(want) || !slices.Equal(got[len(got)-1].X, want[len(want)-1].X) {
@@ -501,7 +501,7 @@ func TestCubicStep(t *testing.T) {
 // A trial without a finite loss or slope shortens the step to a tenth.
 func TestQuasiNewtonShortensFailedTrials(t *testing.T) {
 	for _, failed := range [][2]float64{{math.Inf(1), 1}, {1, math.Inf(1)}, {1, math.NaN()}} {
-		steps := collect(t, QuasiNewton{MaxSteps: 3}, scripted([2]float64{1, 1}, failed, [2]float64{1, 1}), []float64{1})
+		steps := collect(t, QuasiNewton{MaxEvals: 3}, scripted([2]float64{1, 1}, failed, [2]float64{1, 1}), []float64{1})
 		if got := steps[2].X[0]; math.Abs(got-.98) > 1e-15 {
 			t.Errorf("after %v the next trial is at %v", failed, got)
 		}
@@ -511,7 +511,7 @@ func TestQuasiNewtonShortensFailedTrials(t *testing.T) {
 // A diagonal entry whose coordinate has all of a step, and none of the change of
 // gradient, stays positive.
 func TestCurvatureDiagonalStaysPositive(t *testing.T) {
-	c := newCurvature(2, 3)
+	c := newBFGSMatrix(2, 3)
 	c.reset(2, []float64{1, 1})
 	c.add([]float64{1, 1e-9}, []float64{0, 1})
 	bs := make([]float64, 2)
@@ -525,7 +525,7 @@ func TestCurvatureDiagonalStaysPositive(t *testing.T) {
 // and its slope gains nothing.
 func TestQuasiNewtonConvergesAtARejectedTrial(t *testing.T) {
 	for loss, want := range map[float64]bool{1 + .7e-9: true, 1 + 1.5e-9: false} {
-		steps := collect(t, QuasiNewton{MaxSteps: 3}, scripted([2]float64{1, 1}, [2]float64{loss, 1e-16}, [2]float64{1, 1}), []float64{1})
+		steps := collect(t, QuasiNewton{MaxEvals: 3}, scripted([2]float64{1, 1}, [2]float64{loss, 1e-16}, [2]float64{1, 1}), []float64{1})
 		if steps[1].Converged != want {
 			t.Errorf("a trial of loss %v: converged %v", loss, steps[1].Converged)
 		}
@@ -536,7 +536,7 @@ func TestQuasiNewtonConvergesAtARejectedTrial(t *testing.T) {
 // coordinate meets a bound in a pass of its own.
 func TestBoxModelMeetsManyBounds(t *testing.T) {
 	const n = 40
-	b := newCurvature(n, 3)
+	b := newBFGSMatrix(n, 3)
 	ones, lower, g, d, bd := make([]float64, n), make([]float64, n), make([]float64, n), make([]float64, n), make([]float64, n)
 	for i := range n {
 		ones[i], lower[i], g[i] = 1, -1+.02*float64(i), 1
@@ -571,8 +571,8 @@ func TestMomentumFollowsTheDocumentedFormulas(t *testing.T) {
 		s    Searcher
 		want []float64
 	}{
-		{HeavyBall{StepSize: s, Momentum: beta, MaxSteps: 5}, heavy},
-		{Nesterov{StepSize: s, MaxSteps: 5}, nesterov},
+		{HeavyBall{StepSize: s, Momentum: beta, MaxEvals: 5}, heavy},
+		{Nesterov{StepSize: s, MaxEvals: 5}, nesterov},
 	} {
 		for k, step := range collect(t, c.s, parabola(0, 1), []float64{1}) {
 			if math.Abs(step.X[0]-c.want[k]) > 1e-14 {
@@ -586,7 +586,7 @@ func TestMomentumFollowsTheDocumentedFormulas(t *testing.T) {
 // gains nothing within the scale may gain within the step.
 func TestAdamConvergesByItsStepSize(t *testing.T) {
 	for step, want := range map[float64]bool{.05: true, .2: false} {
-		steps := collect(t, Adam{StepSize: step, MaxSteps: 1}, scripted([2]float64{1, 1e-8}), []float64{1e-3})
+		steps := collect(t, Adam{StepSize: step, MaxEvals: 1}, scripted([2]float64{1, 1e-8}), []float64{1e-3})
 		if steps[0].Converged != want {
 			t.Errorf("steps of %v: converged %v", step, steps[0].Converged)
 		}
@@ -596,7 +596,7 @@ func TestAdamConvergesByItsStepSize(t *testing.T) {
 // After a failed trial AdaptiveGradient makes a tenth of the step, and then
 // counts .1 as the ratio of its last two step sizes.
 func TestAdaptiveGradientShortensFailedTrials(t *testing.T) {
-	steps := collect(t, AdaptiveGradient{MaxSteps: 4}, scripted([2]float64{1, 1}, [2]float64{math.Inf(1), 1}, [2]float64{1, 1}), []float64{1})
+	steps := collect(t, AdaptiveGradient{MaxEvals: 4}, scripted([2]float64{1, 1}, [2]float64{math.Inf(1), 1}, [2]float64{1, 1}), []float64{1})
 	for k, want := range []float64{1, .99, .999, .999 - math.Sqrt(2./3+.1)*.001} {
 		if math.Abs(steps[k].X[0]-want) > 1e-15 {
 			t.Errorf("step %d is at %v, want %v", k, steps[k].X[0], want)
@@ -619,14 +619,14 @@ func TestAdaptiveGradientProjectsFinitePoints(t *testing.T) {
 			disc(x)
 		},
 	}
-	collect(t, AdaptiveGradient{MaxSteps: 9}, p, []float64{.5, .1})
+	collect(t, AdaptiveGradient{MaxEvals: 9}, p, []float64{.5, .1})
 }
 
 // Where the loss selects nothing the step size of a CMAES wanders about its
 // first value: its path has the length that chance gives it.
 func TestCMAESKeepsItsStepSizeWithoutSelection(t *testing.T) {
 	p := Problem{Objective: func(_, x []float64) (float64, error) { return 1, nil }}
-	steps := collect(t, CMAES{Source: stream("flat"), Sigma: 1, Population: 8, MaxSteps: 4001, Tol: -1}, p, make([]float64, 5))
+	steps := collect(t, CMAES{Source: stream("flat"), Sigma: 1, Population: 8, MaxEvals: 4001, Tol: -1}, p, make([]float64, 5))
 	spread := func(generation []Step) float64 {
 		low, high := math.Inf(1), math.Inf(-1)
 		for _, s := range generation {
@@ -643,11 +643,11 @@ func TestCMAESKeepsItsStepSizeWithoutSelection(t *testing.T) {
 // have one each.
 func TestLengthScalesFollowTheDocumentedPrior(t *testing.T) {
 	for n, want := range map[int]int{1: 1, 10: 10, 11: 1, 40: 1} {
-		if got := len(newProcess(n).logLength); got != want {
+		if got := len(newGaussianProcess(n).logLength); got != want {
 			t.Errorf("%d coordinates have %d lengths, want %d", n, got, want)
 		}
 	}
-	g := newProcess(1)
+	g := newGaussianProcess(1)
 	g.add([]float64{.3}, 1) // one point determines no length
 	at := g.posterior()
 	g.logLength[0] += 2

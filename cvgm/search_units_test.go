@@ -33,44 +33,44 @@ func unitSearchers() []unitSearcher {
 	}
 	return []unitSearcher{
 		{name: "ProjectedGradient", make: func(f float64, x []float64) Searcher {
-			return ProjectedGradient{StepSize: .2 * x[0] * x[0] / f, MaxSteps: budget}
+			return ProjectedGradient{StepSize: .2 * x[0] * x[0] / f, MaxEvals: budget}
 		}},
 		{name: "HeavyBall", make: func(f float64, x []float64) Searcher {
-			return HeavyBall{StepSize: .05 * x[0] * x[0] / f, MaxSteps: budget}
+			return HeavyBall{StepSize: .05 * x[0] * x[0] / f, MaxEvals: budget}
 		}},
 		{name: "Nesterov", make: func(f float64, x []float64) Searcher {
-			return Nesterov{StepSize: .2 * x[0] * x[0] / f, MaxSteps: budget}
+			return Nesterov{StepSize: .2 * x[0] * x[0] / f, MaxEvals: budget}
 		}},
-		{name: "Adam", make: func(f float64, x []float64) Searcher { return Adam{StepSize: .1 * x[0], MaxSteps: budget} }, needsBox: true},
+		{name: "Adam", make: func(f float64, x []float64) Searcher { return Adam{StepSize: .1 * x[0], MaxEvals: budget} }, needsBox: true},
 		{name: "Adam, Epsilon", make: func(f float64, x []float64) Searcher {
-			return Adam{StepSize: .1 * x[0], Epsilon: .1 * f / x[0], MaxSteps: budget}
+			return Adam{StepSize: .1 * x[0], Epsilon: .1 * f / x[0], MaxEvals: budget}
 		}, needsBox: true},
-		{name: "AdaptiveGradient", make: func(f float64, x []float64) Searcher { return AdaptiveGradient{MaxSteps: budget} }},
-		{name: "AdaptiveGradient, FirstStep", make: func(f float64, x []float64) Searcher { return AdaptiveGradient{FirstStep: .5, MaxSteps: budget} }},
-		{name: "QuasiNewton", make: func(f float64, x []float64) Searcher { return QuasiNewton{MaxSteps: budget} }, own: true, needsBox: true},
-		{name: "QuasiNewton, Memory", make: func(f float64, x []float64) Searcher { return QuasiNewton{Memory: 1, MaxSteps: budget} }, own: true, needsBox: true},
-		{name: "QuasiNewton, FirstStep", make: func(f float64, x []float64) Searcher { return QuasiNewton{FirstStep: 2, MaxSteps: budget} }, own: true, needsBox: true},
+		{name: "AdaptiveGradient", make: func(f float64, x []float64) Searcher { return AdaptiveGradient{MaxEvals: budget} }},
+		{name: "AdaptiveGradient, FirstStep", make: func(f float64, x []float64) Searcher { return AdaptiveGradient{FirstStep: .5, MaxEvals: budget} }},
+		{name: "QuasiNewton", make: func(f float64, x []float64) Searcher { return QuasiNewton{MaxEvals: budget} }, own: true, needsBox: true},
+		{name: "QuasiNewton, Memory", make: func(f float64, x []float64) Searcher { return QuasiNewton{Memory: 1, MaxEvals: budget} }, own: true, needsBox: true},
+		{name: "QuasiNewton, FirstStep", make: func(f float64, x []float64) Searcher { return QuasiNewton{FirstStep: 2, MaxEvals: budget} }, own: true, needsBox: true},
 		{name: "MultiStart", make: func(f float64, x []float64) Searcher {
-			return MultiStart{Searcher: QuasiNewton{MaxSteps: budget / 3}, Source: stream("units"), Draw: drawn(x), Starts: 3}
+			return MultiStart{Searcher: QuasiNewton{MaxEvals: budget / 3}, Source: stream("units"), Draw: drawn(x), Starts: 3}
 		}, own: true, needsBox: true},
-		{name: "Bayesian", make: func(f float64, x []float64) Searcher { return Bayesian{Source: stream("units"), MaxSteps: 8} }, own: true, needsBox: true},
+		{name: "Bayesian", make: func(f float64, x []float64) Searcher { return Bayesian{Source: stream("units"), MaxEvals: 8} }, own: true, needsBox: true},
 		{name: "CMAES", make: func(f float64, x []float64) Searcher {
-			return CMAES{Source: stream("units"), MaxSteps: budget, Tol: .1}
+			return CMAES{Source: stream("units"), MaxEvals: budget, Tol: .1}
 		}, own: true},
 		{name: "CMAES, Sigma", make: func(f float64, x []float64) Searcher {
-			return CMAES{Source: stream("units"), Sigma: .2 * x[0], MaxSteps: budget, Tol: .1}
+			return CMAES{Source: stream("units"), Sigma: .2 * x[0], MaxEvals: budget, Tol: .1}
 		}},
 		{name: "RandomSearch", make: func(f float64, x []float64) Searcher {
-			return RandomSearch{Source: stream("units"), Draw: drawn(x), Steps: 9}
+			return RandomSearch{Source: stream("units"), Draw: drawn(x), MaxEvals: 9}
 		}, own: true},
-		{name: "Exhaustive", make: func(f float64, x []float64) Searcher {
-			return Exhaustive{[][]float64{{0, x[0], 2 * x[0]}, {-x[1], x[1]}}}
+		{name: "GridSearch", make: func(f float64, x []float64) Searcher {
+			return GridSearch{[][]float64{{0, x[0], 2 * x[0]}, {-x[1], x[1]}}}
 		}, own: true},
-		{name: "Logarithmic QuasiNewton", make: func(f float64, x []float64) Searcher { return Logarithmic{QuasiNewton{MaxSteps: budget}} }, own: true, needsBox: true},
-		{name: "Logarithmic AdaptiveGradient", make: func(f float64, x []float64) Searcher { return Logarithmic{AdaptiveGradient{MaxSteps: budget}} }, own: true, needsBox: true},
-		{name: "Logarithmic Adam", make: func(f float64, x []float64) Searcher { return Logarithmic{Adam{StepSize: .1, MaxSteps: budget}} }, own: true, needsBox: true},
-		{name: "Logarithmic CMAES", make: func(f float64, x []float64) Searcher {
-			return Logarithmic{CMAES{Source: stream("units"), MaxSteps: budget}}
+		{name: "LogSpace QuasiNewton", make: func(f float64, x []float64) Searcher { return LogSpace{QuasiNewton{MaxEvals: budget}} }, own: true, needsBox: true},
+		{name: "LogSpace AdaptiveGradient", make: func(f float64, x []float64) Searcher { return LogSpace{AdaptiveGradient{MaxEvals: budget}} }, own: true, needsBox: true},
+		{name: "LogSpace Adam", make: func(f float64, x []float64) Searcher { return LogSpace{Adam{StepSize: .1, MaxEvals: budget}} }, own: true, needsBox: true},
+		{name: "LogSpace CMAES", make: func(f float64, x []float64) Searcher {
+			return LogSpace{CMAES{Source: stream("units"), MaxEvals: budget}}
 		}, own: true, needsBox: true},
 	}
 }
@@ -148,7 +148,7 @@ func TestSearchersAreIndependentOfUnits(t *testing.T) {
 					x0 = make([]float64, 2)
 				}
 				for _, s := range unitSearchers() {
-					_, logarithmic := s.make(1, ones).(Logarithmic)
+					_, logarithmic := s.make(1, ones).(LogSpace)
 					switch {
 					case s.needsBox && p.Project != nil, s.name == "Bayesian" && p.Upper == nil, logarithmic && k > 1:
 						continue // the searcher refuses the set
@@ -256,9 +256,9 @@ func TestSearchesOverCVLossesAreIndependentOfUnits(t *testing.T) {
 		{"elastic net", func() qpdiff.Learner { return new(qpdiff.ElasticNet) }, SquaredError{}, false, []float64{.1, .1}, func(a, b float64) []float64 { return []float64{a * b, a * a} }},
 		{"ridge", func() qpdiff.Learner { return &qpdiff.ElasticNet{PerFeature: true} }, SquaredError{}, false, []float64{.1, .1, .1, .1, .1},
 			func(a, b float64) []float64 { return []float64{a * a, a * a, a * a, a * a, a * a} }},
-		{"SVM", func() qpdiff.Learner { return new(qpdiff.SVM) }, SoftMargin{}, true, []float64{.1, .1}, func(a, b float64) []float64 { return []float64{a, a * a} }},
-		{"logistic", func() qpdiff.Learner { return new(qpdiff.Logistic) }, SoftMargin{}, true, []float64{1}, func(a, b float64) []float64 { return []float64{1 / (a * a)} }},
-		{"RBF kernel", func() qpdiff.Learner { return &qpdiff.KernelSVM{Kernel: qpdiff.RBF{}} }, SoftMargin{}, true, []float64{1, .2}, func(a, b float64) []float64 { return []float64{1, 1 / (a * a)} }},
+		{"SVM", func() qpdiff.Learner { return new(qpdiff.SVM) }, LogisticLoss{}, true, []float64{.1, .1}, func(a, b float64) []float64 { return []float64{a, a * a} }},
+		{"logistic", func() qpdiff.Learner { return new(qpdiff.Logistic) }, LogisticLoss{}, true, []float64{1}, func(a, b float64) []float64 { return []float64{1 / (a * a)} }},
+		{"RBF kernel", func() qpdiff.Learner { return &qpdiff.KernelSVM{Kernel: qpdiff.RBF{}} }, LogisticLoss{}, true, []float64{1, .2}, func(a, b float64) []float64 { return []float64{1, 1 / (a * a)} }},
 	} {
 		src := synth.NewStream(1, "units of a CV loss: "+c.name)
 		x, y := mat.NewDense(n, m, nil), make([]float64, n)
@@ -313,7 +313,7 @@ func TestSearchesOverCVLossesAreIndependentOfUnits(t *testing.T) {
 			factors := c.factors(a, b)
 			for _, s := range unitSearchers() {
 				switch {
-				case s.name == "Exhaustive", s.name == "RandomSearch", s.name == "MultiStart":
+				case s.name == "GridSearch", s.name == "RandomSearch", s.name == "MultiStart":
 					continue // their points are those of another problem
 				case !s.own && (c.name == "elastic net" || c.name == "SVM" || c.name == "RBF kernel"):
 					continue // the hyperparameters have different units

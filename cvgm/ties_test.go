@@ -86,7 +86,7 @@ type tieCase struct {
 
 func (c tieCase) cv(t *testing.T, generalised bool) *CV {
 	t.Helper()
-	k := Config{Data: qpdiff.Data{X: mat.NewDense(len(c.y), len(c.x)/len(c.y), c.x), Y: c.y}, Loss: SoftMargin{}, Generalised: generalised,
+	k := Config{Data: qpdiff.Data{X: mat.NewDense(len(c.y), len(c.x)/len(c.y), c.x), Y: c.y}, Loss: LogisticLoss{}, Generalised: generalised,
 		Learner: func() qpdiff.Learner { return new(qpdiff.SVM) }, Features: &LinearMap{In: 2, Out: 1}}
 	k.Splits = []Split{{c.train, complement(c.train, len(c.y))}}
 	c.change(&k)
@@ -217,7 +217,7 @@ func TestTiesThatTheFeatureMapKeeps(t *testing.T) {
 			if _, err := cv.Eval(grad, c.alpha); err != nil {
 				t.Fatal(err)
 			}
-			cv.folds[0].learner.(qpdiff.TiedLearner).Ties(nil, func(i, k int, _ float64, d []float64) bool {
+			cv.fits[0].learner.(qpdiff.TiedLearner).Ties(nil, func(i, k int, _ float64, d []float64) bool {
 				if c.train[i] == 1 && c.train[k] == 3 && floats.Norm(d, 2) > 1e-6 {
 					ties++
 				}
@@ -309,7 +309,7 @@ func TestEqualFeaturesWithoutTies(t *testing.T) {
 			c.train = []int{0, 1, 2, 3}
 			cv := c.cv(t, false)
 			checkGradient(t, cv.Eval, c.alpha, 1e-5, 1e-7)
-			cv.folds[0].learner.(qpdiff.TiedLearner).Ties(nil, func(i, k int, _ float64, d []float64) bool {
+			cv.fits[0].learner.(qpdiff.TiedLearner).Ties(nil, func(i, k int, _ float64, d []float64) bool {
 				if floats.Norm(d, 2) > 0 {
 					t.Errorf("rows %d and %d are tied along %v", i, k, d)
 				}

@@ -61,14 +61,14 @@ func TestConstantColumns(t *testing.T) {
 					}
 					continue
 				}
-				if err != nil || z.dev[0] != 1 || z.mean[0] != x[0] {
-					t.Errorf("%d entries %v: mean %v, deviation %v, error %v", n, x[0], z.mean[0], z.dev[0], err)
+				if err != nil || z.std[0] != 1 || z.mean[0] != x[0] {
+					t.Errorf("%d entries %v: mean %v, deviation %v, error %v", n, x[0], z.mean[0], z.std[0], err)
 				}
 			}
 			for _, x := range varying {
 				z := normaliser{center: true, scale: true, learned: learned}
-				if err := z.fit(x, 1); err != nil || z.dev[0] == 1 || !(z.dev[0] > 0) {
-					t.Errorf("%d entries from %v to %v: deviation %v, error %v", n, x[0], x[n-1], z.dev[0], err)
+				if err := z.fit(x, 1); err != nil || z.std[0] == 1 || !(z.std[0] > 0) {
+					t.Errorf("%d entries from %v to %v: deviation %v, error %v", n, x[0], x[n-1], z.std[0], err)
 				}
 			}
 		}
@@ -94,7 +94,7 @@ func TestOneSplitWithAConstantFeature(t *testing.T) {
 		train[i] = i
 	}
 	splits := []Split{{train, []int{27, 28, 29}}, {append(train[:20:20], 27, 28), []int{25, 26, 29}}}
-	config := Config{Data: d, Splits: splits, Loss: SquaredError{}, Standardise: true, Intercept: ExactIntercept,
+	config := Config{Data: d, Splits: splits, Loss: SquaredError{}, Standardise: true, Centring: MeanCentring,
 		Learner: func() qpdiff.Learner { return new(qpdiff.ElasticNet) }}
 	for _, features := range []FeatureMap{nil, &squares{in: 4}} {
 		config.Features = features
@@ -103,9 +103,8 @@ func TestOneSplitWithAConstantFeature(t *testing.T) {
 			t.Fatal(err)
 		}
 		checkGradient(t, cv.Eval, []float64{.05, .1}, 1e-6, 1e-7)
-		thetas, _ := cv.Thetas()
-		if thetas[0][2] != 0 || thetas[1][2] == 0 {
-			t.Errorf("weights %v and %v of the feature that is constant in the first split", thetas[0][2], thetas[1][2])
+		if cv.fits[0].theta[2] != 0 || cv.fits[1].theta[2] == 0 {
+			t.Errorf("weights %v and %v of the feature that is constant in the first split", cv.fits[0].theta[2], cv.fits[1].theta[2])
 		}
 		one := config
 		one.Data = qpdiff.Data{X: mat.DenseCopyOf(d.X.Slice(0, 27, 0, 4)), Y: d.Y[:27]}
@@ -118,8 +117,8 @@ func TestOneSplitWithAConstantFeature(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if m.Mean[2] != .1 || m.Dev[2] != 1 || m.Theta[2] != 0 {
-			t.Errorf("the model has mean %v, deviation %v, weight %v", m.Mean[2], m.Dev[2], m.Theta[2])
+		if m.Mean[2] != .1 || m.Std[2] != 1 || m.Theta[2] != 0 {
+			t.Errorf("the model has mean %v, deviation %v, weight %v", m.Mean[2], m.Std[2], m.Theta[2])
 		}
 		p := make([]float64, 1)
 		if err := m.Predict(p, mat.NewDense(1, 4, []float64{1, 2, 1e5, 4})); err != nil || math.Abs(p[0]) > 1e3 {
@@ -181,13 +180,13 @@ func TestUnitsOfFeaturesAndLabels(t *testing.T) {
 		{"elastic net, linear map", func() qpdiff.Learner { return new(qpdiff.ElasticNet) }, []float64{.05, .1},
 			func(a, b float64) []float64 { return []float64{b, 1, 1 / a} }, SquaredError{}, false, func() FeatureMap { return &LinearMap{In: 4, Out: 2} }},
 		{"SVM", func() qpdiff.Learner { return new(qpdiff.SVM) }, []float64{.02, .3},
-			func(a, b float64) []float64 { return []float64{a, a * a} }, SoftMargin{}, true, nil},
+			func(a, b float64) []float64 { return []float64{a, a * a} }, LogisticLoss{}, true, nil},
 		{"learned loss", func() qpdiff.Learner { return new(qpdiff.LearnedLoss) }, []float64{.2, .3, .2, .3, .4},
-			func(a, b float64) []float64 { return []float64{1, 1, 1, 1, a * a} }, TruncatedQuadratic{}, true, nil},
+			func(a, b float64) []float64 { return []float64{1, 1, 1, 1, a * a} }, SquaredHinge{}, true, nil},
 		{"logistic", func() qpdiff.Learner { return new(qpdiff.Logistic) }, []float64{2},
-			func(a, b float64) []float64 { return []float64{1 / (a * a)} }, SoftMargin{}, true, nil},
+			func(a, b float64) []float64 { return []float64{1 / (a * a)} }, LogisticLoss{}, true, nil},
 		{"logistic, intercept", func() qpdiff.Learner { return &qpdiff.Logistic{Intercept: qpdiff.UnpenalisedIntercept} }, []float64{2},
-			func(a, b float64) []float64 { return []float64{1 / (a * a)} }, SoftMargin{}, true, nil},
+			func(a, b float64) []float64 { return []float64{1 / (a * a)} }, LogisticLoss{}, true, nil},
 		{"kernel SVM", func() qpdiff.Learner { return &qpdiff.KernelSVM{Bias: true} }, []float64{1.5, .3},
 			func(a, b float64) []float64 { return []float64{1, 1 / (a * a)} }, Hinge{}, true, nil},
 	} {
@@ -205,7 +204,7 @@ func TestUnitsOfFeaturesAndLabels(t *testing.T) {
 						if c.classes {
 							config.Data = classData(src, 24, 4)
 						} else {
-							config.Intercept = ExactIntercept
+							config.Centring = MeanCentring
 						}
 						config.Data.X.Scale(a, config.Data.X)
 						for i := range config.Data.Y {

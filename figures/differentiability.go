@@ -255,7 +255,7 @@ func DifferentiabilityLimits(r *experiment.DifferentiabilityLimits) *Figure {
 	zeroOne.LogAxes(true, false)
 	zeroOne.Grid()
 	c := Log10s(r.Loss.C)
-	zeroOne.Line("softmargin", c, r.Loss.SoftMargin, Style{Color: Blue, Width: 2})
+	zeroOne.Line("logistic loss", c, r.Loss.Logistic, Style{Color: Blue, Width: 2})
 	// A step function: each value holds to the next point.
 	var sx, sy []float64
 	for i, v := range r.Loss.ZeroOne {
@@ -269,7 +269,7 @@ func DifferentiabilityLimits(r *experiment.DifferentiabilityLimits) *Figure {
 		i := (2*k + 1) * (len(c) - 1) / 16
 		const reach = .22
 		slope := r.Loss.Slope[i] * r.Loss.C[i] * math.Ln10
-		zeroOne.Line("tangent", []float64{c[i] - reach, c[i] + reach}, []float64{r.Loss.SoftMargin[i] - reach*slope, r.Loss.SoftMargin[i] + reach*slope},
+		zeroOne.Line("tangent", []float64{c[i] - reach, c[i] + reach}, []float64{r.Loss.Logistic[i] - reach*slope, r.Loss.Logistic[i] + reach*slope},
 			Style{Color: Black, Width: 2, Unlisted: k > 0})
 	}
 	zeroOne.LegendAt(false, true) // below both curves

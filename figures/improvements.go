@@ -156,7 +156,7 @@ func SearchDimensionsTable(r *experiment.SearchDimensionsResult) *Table {
 		Caption: fmt.Sprintf("Lowest CV loss within %d evaluations, by number of hyperparameters", p.Budget),
 		Header:  []string{"Hyperparameters", "Searcher", "Evaluations", "CV loss", "Above the lowest known", "Test loss there"},
 		Note: fmt.Sprintf("Means over %d data sets with 95 %% confidence intervals. Up to %d hyperparameters: ridge regression of %d examples with penalties by groups of %d features (mean squared error); "+
-			"%d: the weights of the rings experiment's network (softmargin loss). The lowest known CV loss is that of any searcher, or of %d evaluations of the quasi-Newton method. "+
+			"%d: the weights of the rings experiment's network (logistic loss). The lowest known CV loss is that of any searcher, or of %d evaluations of the quasi-Newton method. "+
 			"A grid stands only where two values of each hyperparameter are within the budget.",
 			p.DataSets, p.Groups[len(p.Groups)-1], p.Train, p.Features, r.Dimensions[len(r.Dimensions)-1].Hyperparameters, p.Long),
 	}

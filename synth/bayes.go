@@ -6,9 +6,9 @@ import "math"
 // the plane with labels ±1. [Rings.Bayes] and [XOR.Bayes] make it; the zero
 // value is no rule, and its methods panic.
 type BayesRule struct {
-	// Rate is the rule's exact accuracy over the population: no classifier
-	// has a higher one.
-	Rate float64
+	// Accuracy is the probability that the rule labels a point rightly, exact
+	// over the population: no classifier has a higher one.
+	Accuracy float64
 
 	score, label func(x0, x1 float64) float64
 }
@@ -33,12 +33,12 @@ func (b *BayesRule) Label(x []float64) float64 {
 	return b.label(x[0], x[1])
 }
 
-// Accuracy returns the share of the examples in d that the rule labels
-// rightly, which on a finite sample may exceed Rate. A d without examples, or
-// with another number of labels than of rows, panics.
-func (b *BayesRule) Accuracy(d Data) float64 {
+// SampleAccuracy returns the share of the examples in d that the rule labels
+// rightly, which may exceed Accuracy. A d without examples, or with another
+// number of labels than of rows, panics.
+func (b *BayesRule) SampleAccuracy(d Data) float64 {
 	if d.X == nil || d.X.IsEmpty() || d.X.RawMatrix().Rows != len(d.Y) {
-		panic("synth: Accuracy: the data has no examples, or another number of labels than of rows")
+		panic("synth: SampleAccuracy: the data has no examples, or another number of labels than of rows")
 	}
 	var right int
 	for i, y := range d.Y {

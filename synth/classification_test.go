@@ -37,7 +37,7 @@ func TestPublishedRings(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := rule.Accuracy(test); got != .915 {
+	if got := rule.SampleAccuracy(test); got != .915 {
 		t.Errorf("accuracy of the Bayes rule on the test set is %v, want .915", got)
 	}
 }
@@ -60,7 +60,7 @@ func TestPublishedXOR(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := rule.Accuracy(test); got != .708 {
+	if got := rule.SampleAccuracy(test); got != .708 {
 		t.Errorf("accuracy of the sign rule on the test set is %v, want .708", got)
 	}
 }
@@ -121,9 +121,9 @@ func problems() []problem {
 	return all
 }
 
-// TestBayes checks a rule on a large sample: its accuracy is Rate, its score
+// TestBayes checks a rule on a large sample: its accuracy there is near Accuracy, its score
 // is the mean label among points of similar score (calibrated), and so the
-// mean size of the score is 2·Rate − 1.
+// mean size of the score is 2·Accuracy − 1.
 func TestBayes(t *testing.T) {
 	const n = 200_000
 	for _, p := range problems() {
@@ -136,8 +136,8 @@ func TestBayes(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if z := (rule.Accuracy(d) - rule.Rate) / math.Sqrt(rule.Rate*(1-rule.Rate)/n); math.Abs(z) > 3.3 {
-				t.Errorf("accuracy %v, Rate %v: %.1f standard errors apart", rule.Accuracy(d), rule.Rate, z)
+			if z := (rule.SampleAccuracy(d) - rule.Accuracy) / math.Sqrt(rule.Accuracy*(1-rule.Accuracy)/n); math.Abs(z) > 3.3 {
+				t.Errorf("accuracy %v on the sample, %v over the population: %.1f standard errors apart", rule.SampleAccuracy(d), rule.Accuracy, z)
 			}
 			const bins = 10
 			var count, excess, variance [bins + 1]float64
@@ -153,8 +153,8 @@ func TestBayes(t *testing.T) {
 				variance[b] += 1 - s*s
 				size += math.Abs(s) / n
 			}
-			if math.Abs((1+size)/2-rule.Rate) > 3.3*.5/math.Sqrt(n) {
-				t.Errorf("mean |score| %v for Rate %v", size, rule.Rate)
+			if math.Abs((1+size)/2-rule.Accuracy) > 3.3*.5/math.Sqrt(n) {
+				t.Errorf("mean |score| %v for accuracy %v", size, rule.Accuracy)
 			}
 			for b := range count {
 				// The classes are of fixed size, which only lowers the variance.
@@ -166,17 +166,17 @@ func TestBayes(t *testing.T) {
 	}
 }
 
-func TestBayesRates(t *testing.T) {
+func TestBayesAccuracies(t *testing.T) {
 	rings, err := synth.Rings{}.Bayes()
 	if err != nil {
 		t.Fatal(err)
 	}
 	// Φ(1.25) and what the negative radii cost, (Φ(−6.25) − Φ(−8.75))/2.
-	if want := phi(1.25) - (phi(-6.25)-phi(-8.75))/2; math.Abs(rings.Rate-want) > 1e-15 {
-		t.Errorf("rings: rate %v, want %v", rings.Rate, want)
+	if want := phi(1.25) - (phi(-6.25)-phi(-8.75))/2; math.Abs(rings.Accuracy-want) > 1e-15 {
+		t.Errorf("rings: accuracy %v, want %v", rings.Accuracy, want)
 	}
-	if rings.Rate >= phi(1.25) {
-		t.Errorf("rings: rate %v ignores the negative radii", rings.Rate)
+	if rings.Accuracy >= phi(1.25) {
+		t.Errorf("rings: accuracy %v ignores the negative radii", rings.Accuracy)
 	}
 	// The circle lies between 1.5 + 1.1e-9 and 1.5 + 1.2e-9.
 	for r, want := range map[float64]float64{1.5 + 1.1e-9: -1, 1.5 + 1.2e-9: 1} {
@@ -188,8 +188,8 @@ func TestBayesRates(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if math.Abs(xor.Rate-13./18) > 1e-15 {
-		t.Errorf("XOR: rate %v, want 13/18", xor.Rate)
+	if math.Abs(xor.Accuracy-13./18) > 1e-15 {
+		t.Errorf("XOR: accuracy %v, want 13/18", xor.Accuracy)
 	}
 	for _, c := range []struct {
 		x            []float64
@@ -296,8 +296,8 @@ func checkRule(t *testing.T, rule *synth.BayesRule, err error, x0, x1 float64) {
 		checkFuzzed(t, synth.Data{}, err)
 		return
 	}
-	if !(rule.Rate >= .5 && rule.Rate <= 1) {
-		t.Fatalf("rate %v", rule.Rate)
+	if !(rule.Accuracy >= .5 && rule.Accuracy <= 1) {
+		t.Fatalf("accuracy %v", rule.Accuracy)
 	}
 	if math.IsInf(x0, 0) || math.IsInf(x1, 0) || math.IsNaN(x0+x1) {
 		return

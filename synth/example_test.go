@@ -129,7 +129,7 @@ func ExampleRings() {
 		fmt.Println(err)
 		return
 	}
-	fmt.Printf("Bayes accuracy: %.5f, on the test set %.3f\n", rule.Rate, rule.Accuracy(test))
+	fmt.Printf("Bayes accuracy: %.5f, on the test set %.3f\n", rule.Accuracy, rule.SampleAccuracy(test))
 	// Output:
 	// first point [-1.6002 0.5904] with label -1
 	// Bayes accuracy: 0.89435, on the test set 0.915
@@ -154,12 +154,12 @@ func ExampleBayesRule() {
 		fmt.Println(err)
 		return
 	}
-	fmt.Printf("rate %.4f\n", rule.Rate)
+	fmt.Printf("accuracy %.4f\n", rule.Accuracy)
 	for _, x := range [][]float64{{2, 1}, {-2, 1}, {2, -.5}} {
 		fmt.Println(x, "score", rule.Score(x), "label", rule.Label(x))
 	}
 	// Output:
-	// rate 0.7222
+	// accuracy 0.7222
 	// [2 1] score 1 label 1
 	// [-2 1] score -1 label -1
 	// [2 -0.5] score 0 label -1

@@ -96,7 +96,7 @@ func twoClasses(n int) Data {
 // and grows with it: the rule is +1 on and outside a circle. The paper's rule,
 // ‖x‖ > 1.5, is what the first term says; the others come from the negative
 // radii. For the paper's values they make the circle larger by 1.2·10⁻⁹, and
-// Rate is Φ(1.25) = .89435 less 1.0·10⁻¹⁰.
+// Accuracy is Φ(1.25) = .89435 less 1.0·10⁻¹⁰.
 func (o Rings) Bayes() (*BayesRule, error) {
 	o, err := o.withDefaults()
 	if err != nil {
@@ -129,9 +129,9 @@ func (o Rings) Bayes() (*BayesRule, error) {
 		return math.Tanh(logRatio(math.Hypot(x0, x1)/o.SD) / 2)
 	}
 	return &BayesRule{
-		Rate:  (inside + outside) / 2,
-		score: score,
-		label: func(x0, x1 float64) float64 { return sign(score(x0, x1)) },
+		Accuracy: (inside + outside) / 2,
+		score:    score,
+		label:    func(x0, x1 float64) float64 { return sign(score(x0, x1)) },
 	}, nil
 }
 

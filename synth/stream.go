@@ -74,6 +74,3 @@ func (s *Stream) IntN(n int) int {
 
 // Perm returns a random order of 0…n-1. It panics if n < 0.
 func (s *Stream) Perm(n int) []int { return perm(n, s.IntN) }
-
-// Shuffle puts n elements in random order; swap exchanges elements i and j.
-func (s *Stream) Shuffle(n int, swap func(i, j int)) { shuffle(n, s.IntN, swap) }

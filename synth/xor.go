@@ -70,9 +70,9 @@ func MakeXOR(square, point Float64Source, n int, o XOR) (Data, error) {
 // and the score ±1. Where squares overlap, the classes tie: the score is 0 and
 // any answer is right half the time. So
 //
-//	Rate = c + (1 − c)/2,   c = ((1 − Overlap)/(1 + Overlap))²,
+//	Accuracy = c + (1 − c)/2,   c = ((1 − Overlap)/(1 + Overlap))²,
 //
-// with c the share of the corners: for the paper's values c = 4/9 and Rate =
+// with c the share of the corners: for the paper's values c = 4/9 and Accuracy =
 // 13/18 = .7222. Label is the sign rule, +1 where x₀x₁ ≥ 0: it agrees with the
 // score in the corners and is as good as any other answer in the ties. (The
 // paper states .851: its code compares predictions in {0, 1} with labels in
@@ -96,7 +96,7 @@ func (o XOR) Bayes() (*BayesRule, error) {
 		return inI, inJ
 	}
 	return &BayesRule{
-		Rate: corners + (1-corners)/2,
+		Accuracy: corners + (1-corners)/2,
 		score: func(x0, x1 float64) float64 {
 			i0, j0 := member(x0)
 			i1, j1 := member(x1)

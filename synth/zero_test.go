@@ -162,8 +162,8 @@ func TestSynthRefusals(t *testing.T) {
 		"Score of no rule": func() { new(synth.BayesRule).Score([]float64{1, 2}) },
 		"Label of no rule": func() { new(synth.BayesRule).Label([]float64{1, 2}) },
 		"three numbers":    func() { rule.Score([]float64{1, 2, 3}) },
-		"no data":          func() { rule.Accuracy(synth.Data{}) },
-		"two labels":       func() { rule.Accuracy(synth.Data{X: one.X, Y: []float64{1, 1}}) },
+		"no data":          func() { rule.SampleAccuracy(synth.Data{}) },
+		"two labels":       func() { rule.SampleAccuracy(synth.Data{X: one.X, Y: []float64{1, 1}}) },
 	} {
 		func() {
 			defer func() {

@@ -570,7 +570,7 @@ func (p DifferentiabilityParams) checkCV(c *checker, src *synth.Stream) error {
 	if err != nil {
 		return err
 	}
-	net, err := cvgm.New(cvgm.Config{Data: p.regression(src, p.Train), Splits: splits, Loss: cvgm.SquaredError{}, Standardise: true, Intercept: cvgm.ExactIntercept,
+	net, err := cvgm.New(cvgm.Config{Data: p.regression(src, p.Train), Splits: splits, Loss: cvgm.SquaredError{}, Standardise: true, Centring: cvgm.MeanCentring,
 		Learner: func() qpdiff.Learner { return new(qpdiff.ElasticNet) }, Workers: 1})
 	if err != nil {
 		return err
@@ -580,7 +580,7 @@ func (p DifferentiabilityParams) checkCV(c *checker, src *synth.Stream) error {
 		return err
 	}
 	phi := &cvgm.Perceptron{Widths: []int{2, 8, 2}}
-	kernel, err := cvgm.New(cvgm.Config{Data: qpdiff.Data(train), Splits: splits, Loss: cvgm.SoftMargin{}, Features: phi, Hyper: []float64{p.C},
+	kernel, err := cvgm.New(cvgm.Config{Data: qpdiff.Data(train), Splits: splits, Loss: cvgm.LogisticLoss{}, Features: phi, Hyper: []float64{p.C},
 		Learner: func() qpdiff.Learner { return &qpdiff.Logistic{Intercept: qpdiff.UnpenalisedIntercept} }, Workers: 1})
 	if err != nil {
 		return err

@@ -65,9 +65,9 @@ type VanishingRidge struct {
 // DiscontinuousLoss compares two CV losses of the same fits as functions of
 // one hyperparameter: that of the misclassifications, and a smooth one.
 type DiscontinuousLoss struct {
-	C                   []float64 // ascending, at equal ratios
-	ZeroOne, SoftMargin []float64
-	Slope               []float64 // of SoftMargin in C
+	C                 []float64 // ascending, at equal ratios
+	ZeroOne, Logistic []float64
+	Slope             []float64 // of Logistic in C
 	// Jumps counts the neighbours in C between which ZeroOne changes.
 	Jumps   int
 	Refusal string // to a gradient of ZeroOne
@@ -396,7 +396,7 @@ func (p DifferentiabilityParams) discontinuousLoss(r *DifferentiabilityLimits) e
 	if err != nil {
 		return err
 	}
-	config.Loss = cvgm.SoftMargin{}
+	config.Loss = cvgm.LogisticLoss{}
 	soft, err := cvgm.New(config)
 	if err != nil {
 		return err
@@ -416,7 +416,7 @@ func (p DifferentiabilityParams) discontinuousLoss(r *DifferentiabilityLimits) e
 		if i > 0 && z != l.ZeroOne[i-1] {
 			l.Jumps++
 		}
-		l.C, l.ZeroOne, l.SoftMargin, l.Slope = append(l.C, c), append(l.ZeroOne, z), append(l.SoftMargin, s), append(l.Slope, grad[0])
+		l.C, l.ZeroOne, l.Logistic, l.Slope = append(l.C, c), append(l.ZeroOne, z), append(l.Logistic, s), append(l.Slope, grad[0])
 	}
 	_, err = zeroOne.Eval(grad, []float64{p.C})
 	_, l.Refusal, err = refused(err)

@@ -207,11 +207,11 @@ func (p ElasticNetParams) newContest(data, splits synth.Source, workers int) (*c
 	if err != nil {
 		return nil, err
 	}
-	return c, c.use(drawn, cvgm.LeastSquaresIntercept, workers)
+	return c, c.use(drawn, cvgm.FixedLeastSquares, workers)
 }
 
 // use makes splits those of the CV loss.
-func (c *contest) use(splits []cvgm.Split, intercept cvgm.Intercept, workers int) error {
+func (c *contest) use(splits []cvgm.Split, intercept cvgm.Centring, workers int) error {
 	var err error
 	c.cv, err = cvgm.New(cvgm.Config{
 		Data: c.train, Splits: splits,
@@ -220,7 +220,7 @@ func (c *contest) use(splits []cvgm.Split, intercept cvgm.Intercept, workers int
 		Learner:     func() qpdiff.Learner { return &qpdiff.ElasticNet{Generalised: true} },
 		Loss:        cvgm.SquaredError{},
 		Standardise: true,
-		Intercept:   intercept,
+		Centring:    intercept,
 		Workers:     workers,
 	})
 	return err
@@ -240,18 +240,18 @@ func (c *contest) testLoss(lambda []float64) (float64, error) {
 var leastSquares = []float64{0, 0}
 
 func (c *contest) gradient(steps int) iter.Seq2[cvgm.Step, error] {
-	return c.search(cvgm.ProjectedGradient{StepSize: c.params.StepSize, MaxSteps: steps})
+	return c.search(cvgm.ProjectedGradient{StepSize: c.params.StepSize, MaxEvals: steps})
 }
 
 func (c *contest) exhaustive() iter.Seq2[cvgm.Step, error] {
 	p := c.params
 	grid := logspace(p.LogLow, p.LogHigh, p.GridPoints)
-	return c.search(cvgm.Exhaustive{Values: [][]float64{grid, grid}})
+	return c.search(cvgm.GridSearch{Values: [][]float64{grid, grid}})
 }
 
 func (c *contest) random(src cvgm.Source) iter.Seq2[cvgm.Step, error] {
 	p := c.params
-	return c.search(cvgm.RandomSearch{Source: src, Draw: cvgm.LogUniform(p.LogLow, p.LogHigh), Steps: p.RandomPoints})
+	return c.search(cvgm.RandomSearch{Source: src, Draw: cvgm.LogUniform(p.LogLow, p.LogHigh), MaxEvals: p.RandomPoints})
 }
 
 func (c *contest) search(s cvgm.Searcher) iter.Seq2[cvgm.Step, error] {

@@ -38,7 +38,7 @@ type JacobianErratum struct {
 	// between the two as long vectors.
 	CompleteError, PrintedError, Cosine float64
 	// Complete and Printed (N×2) are what each formula takes for the gradient of
-	// the softmargin loss on fresh examples in the training rows, GradientCosine
+	// the logistic loss on fresh examples in the training rows, GradientCosine
 	// that of the angle between them, and Against the share of the rows in which
 	// they point more than 90° apart.
 	Complete, Printed       *mat.Dense
@@ -151,7 +151,7 @@ func (p DifferentiabilityParams) jacobianErratum(r *ErrataResult) error {
 	slopes := make([]float64, 2) // of the mean loss on fresh examples, in θ
 	for i, y := range fresh.Y {
 		x := fresh.X.RawRowView(i)
-		_, slope := cvgm.SoftMargin{}.Eval(floats.Dot(theta, x), y)
+		_, slope := cvgm.LogisticLoss{}.Eval(floats.Dot(theta, x), y)
 		floats.AddScaled(slopes, slope/float64(p.Test), x)
 	}
 	var err error
@@ -350,11 +350,11 @@ func bayesErratum(r *ErrataResult) error {
 		return err
 	}
 	b := &r.Bayes
-	b.Rings = Measured{ringsRule.Rate, Quoted{Paper: ".894"}}
-	b.RingsTest = Measured{ringsRule.Accuracy(synth.Data(ringsData.test)), Quoted{Paper: ".892"}}
-	b.XOR = Measured{xorRule.Rate, Quoted{Paper: ".851", Code: ".851"}}
+	b.Rings = Measured{ringsRule.Accuracy, Quoted{Paper: ".894"}}
+	b.RingsTest = Measured{ringsRule.SampleAccuracy(synth.Data(ringsData.test)), Quoted{Paper: ".892"}}
+	b.XOR = Measured{xorRule.Accuracy, Quoted{Paper: ".851", Code: ".851"}}
 	test := xorData.test
-	b.XORTest = xorRule.Accuracy(synth.Data(test))
+	b.XORTest = xorRule.SampleAccuracy(synth.Data(test))
 	for i, y := range test.Y {
 		if y < 0 || xorRule.Label(test.X.RawRowView(i)) > 0 {
 			b.XORCoded++

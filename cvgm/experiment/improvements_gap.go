@@ -84,7 +84,7 @@ func (p GapParams) Run(ctx context.Context) (*GapResult, error) {
 
 // watch runs one search to its end with a nested estimate and the true risk.
 func (p GapParams) watch(ctx context.Context, hyperparameters int, rings bool, dataSet int) ([]cvgm.GapStep, error) {
-	search := cvgm.AdaptiveGradient{MaxSteps: p.Steps}
+	search := cvgm.AdaptiveGradient{MaxEvals: p.Steps}
 	make := func(rows []int) (dimensionProblem, error) {
 		if rings {
 			return p.Search.rings(dataSet, rows)

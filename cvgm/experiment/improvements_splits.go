@@ -86,7 +86,7 @@ func (p SplitsParams) Run(ctx context.Context) (*SplitsResult, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.Bayes = 1 - rule.Rate
+	r.Bayes = 1 - rule.Accuracy
 	for _, k := range p.Ks {
 		r.ByK = append(r.ByK, SplitsSetting{K: k, P: p.P})
 		r.RingsByK = append(r.RingsByK, SplitsSetting{K: k, P: p.Rings.P})
@@ -180,7 +180,7 @@ func (p SplitsParams) measure(dataSet, k int, fraction float64, draw drawSplits)
 			return 0, 0, 0, err
 		}
 		// The same intercept as in the contest, found faster.
-		if err := c.use(splits, cvgm.ExactIntercept, 1); err != nil {
+		if err := c.use(splits, cvgm.MeanCentring, 1); err != nil {
 			return 0, 0, 0, err
 		}
 		if losses[i], err = c.cv.Eval(grad, at); err != nil {
@@ -192,7 +192,7 @@ func (p SplitsParams) measure(dataSet, k int, fraction float64, draw drawSplits)
 		if i > 0 {
 			continue
 		}
-		best, err := cvgm.Best(c.search(cvgm.QuasiNewton{MaxSteps: p.Budget}))
+		best, err := cvgm.Best(c.search(cvgm.QuasiNewton{MaxEvals: p.Budget}))
 		if err != nil {
 			return 0, 0, 0, err
 		}
@@ -224,7 +224,7 @@ func (p SplitsParams) ringsErrors(ctx context.Context, dataSet, k int, fraction 
 		if err != nil {
 			return 0, err
 		}
-		if step.Index < rings.Steps {
+		if step.Evaluations <= rings.Steps {
 			continue
 		}
 		model, err := f.loss.cv.Final(step.X)

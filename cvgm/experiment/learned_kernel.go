@@ -39,7 +39,7 @@ func (m KernelMethod) NumHyperparameters() int { return m.kernel().NumParams() }
 // gradientDescent takes a number of steps of one size and evaluates once more
 // where the last one ends.
 func gradientDescent(size float64, steps int) cvgm.Searcher {
-	return cvgm.ProjectedGradient{StepSize: size, MaxSteps: steps + 1, Tol: -1}
+	return cvgm.ProjectedGradient{StepSize: size, MaxEvals: steps + 1, Tol: -1}
 }
 
 // descend walks the gradient method from the given parameters.
@@ -172,7 +172,7 @@ func (p LearnedKernelParams) run(ctx context.Context, draw func() (kernelProblem
 	r := &LearnedKernelResult{Params: p, Train: k.train, Test: k.test, Runs: runs}
 	published := r.Run(Published)
 	published.QuotedLoss, published.QuotedFinal = q.loss, q.accuracy
-	r.Bayes = BayesAccuracy{Test: k.rule.Accuracy(synth.Data(k.test)), Population: k.rule.Rate, Quoted: q.bayes}
+	r.Bayes = BayesAccuracy{Test: k.rule.SampleAccuracy(synth.Data(k.test)), Population: k.rule.Accuracy, Quoted: q.bayes}
 	r.Bayes.Scores, err = p.scores(func(dst []float64, x *mat.Dense) error {
 		for i := range dst {
 			dst[i] = k.rule.Score(x.RawRowView(i))

@@ -206,7 +206,8 @@ func TestVariantsAgainstDifferences(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, v := range Variants[1:] {
-			l, err := e.params.newKernelLoss(v, problem.train, problem.splits[:32])
+			splits := problem.splits[:32]
+			l, err := e.params.newKernelLoss(v, problem.train, splits)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -222,12 +223,16 @@ func TestVariantsAgainstDifferences(t *testing.T) {
 			value := func(direction []float64, h float64) float64 {
 				moved := slices.Clone(problem.start)
 				floats.AddScaled(moved, h, direction)
+				if v.detached() {
+					at, err := e.params.kernel().Forward(moved, problem.train.X)
+					if err != nil {
+						t.Fatal(err)
+					}
+					return heldLoss(t, l, problem, splits, e.params.C, at, phi)
+				}
 				loss, err := l.Eval(nil, moved)
 				if err != nil {
 					t.Fatal(err)
-				}
-				if v.detached() {
-					return heldLoss(l.cv, problem, phi)
 				}
 				return loss
 			}
@@ -245,18 +250,26 @@ func TestVariantsAgainstDifferences(t *testing.T) {
 	}
 }
 
-// heldLoss is the CV loss of the last fits on the validation rows of phi.
-func heldLoss(cv *cvgm.CV, p kernelProblem, phi *mat.Dense) float64 {
-	thetas, _ := cv.Thetas()
+// heldLoss is the CV loss on the validation rows of held of learners fitted to
+// the training rows of phi.
+func heldLoss(t *testing.T, l *kernelLoss, p kernelProblem, splits []cvgm.Split, c float64, phi, held *mat.Dense) float64 {
 	var total float64
-	for j, theta := range thetas {
-		val := p.splits[j].Val
-		for _, i := range val {
-			c, _ := cvgm.SoftMargin{}.Eval(theta[0]*phi.At(i, 0)+theta[1]*phi.At(i, 1)+theta[2], p.train.Y[i])
-			total += c / float64(len(val))
+	for _, s := range splits {
+		d := qpdiff.Data{X: mat.NewDense(len(s.Train), 2, nil), Y: make([]float64, len(s.Train))}
+		for k, i := range s.Train {
+			d.X.SetRow(k, phi.RawRowView(i))
+			d.Y[k] = p.train.Y[i]
+		}
+		learner, theta := l.variant.learner(), make([]float64, 3)
+		if err := errors.Join(learner.Load(d), learner.Fit(theta, []float64{c})); err != nil {
+			t.Fatal(err)
+		}
+		for _, i := range s.Val {
+			loss, _ := cvgm.LogisticLoss{}.Eval(theta[0]*held.At(i, 0)+theta[1]*held.At(i, 1)+theta[2], p.train.Y[i])
+			total += loss / float64(len(s.Val))
 		}
 	}
-	return total / float64(len(thetas))
+	return total / float64(len(splits))
 }
 
 func fewKernelSteps() RingsParams {

@@ -61,7 +61,7 @@ type LearnedLosses struct {
 }
 
 // LossMethod is one loss over all data sets. The CV loss and the test loss are
-// softmargin losses; Error is the share of clean test labels that are missed.
+// logistic losses; Error is the share of clean test labels that are missed.
 type LossMethod struct {
 	Name                string
 	CV, Test, Error     Estimate
@@ -149,7 +149,7 @@ func (p DifferentiabilityParams) newCV(src synth.Source, learner func() qpdiff.L
 	if err != nil {
 		return nil, err
 	}
-	return cvgm.New(cvgm.Config{Data: train, Splits: splits, Learner: learner, Loss: cvgm.SoftMargin{}, Workers: 1})
+	return cvgm.New(cvgm.Config{Data: train, Splits: splits, Learner: learner, Loss: cvgm.LogisticLoss{}, Workers: 1})
 }
 
 func (p DifferentiabilityParams) learn(ctx context.Context, t learningTask) (LearningRun, error) {
@@ -159,7 +159,7 @@ func (p DifferentiabilityParams) learn(ctx context.Context, t learningTask) (Lea
 		return r, err
 	}
 	// In logarithms: the start is orders of magnitude away.
-	searcher := cvgm.Logarithmic{Searcher: cvgm.Adam{StepSize: .15, Epsilon: 1e-8, MaxSteps: p.Evaluations}}
+	searcher := cvgm.LogSpace{Searcher: cvgm.Adam{StepSize: .15, Epsilon: 1e-8, MaxEvals: p.Evaluations}}
 	for step, err := range searcher.Search(cvgm.Problem{Objective: cv.Eval, Lower: t.lower, Upper: t.upper}, t.start) {
 		if err == nil {
 			err = ctx.Err()
@@ -230,7 +230,7 @@ func (p DifferentiabilityParams) learnLosses(ctx context.Context, seed int) ([]l
 		from := slices.Clone(start)
 		problem.Project(from)
 		// The first step is .05 in every search.
-		for step, err := range (cvgm.AdaptiveGradient{FirstStep: .05 / slices.Max(from), MaxSteps: p.Evaluations, Tol: 1e-7}).Search(problem, start) {
+		for step, err := range (cvgm.AdaptiveGradient{FirstStep: .05 / slices.Max(from), MaxEvals: p.Evaluations, Tol: 1e-7}).Search(problem, start) {
 			if err == nil {
 				err = ctx.Err()
 			}

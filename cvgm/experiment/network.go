@@ -13,7 +13,7 @@ import (
 
 // network is the neural network that the paper compares with: the kernel's
 // layers and one linear unit on their two features, all trained together on
-// the training examples, by the mean softmargin loss (for labels ±1 the binary
+// the training examples, by the mean logistic loss (for labels ±1 the binary
 // cross entropy of the logit).
 type network struct {
 	data qpdiff.Data
@@ -39,7 +39,7 @@ func (n *network) init(params []float64, src cvgm.Source) {
 	}
 }
 
-// Eval is a cvgm.Objective: the mean softmargin loss.
+// Eval is a cvgm.Objective: the mean logistic loss.
 func (n *network) Eval(grad, params []float64) (float64, error) {
 	kernel := len(params) - 3
 	w := params[kernel:]
@@ -52,7 +52,7 @@ func (n *network) Eval(grad, params []float64) (float64, error) {
 	scale := 1 / float64(len(n.data.Y))
 	for i, y := range n.data.Y {
 		f := phi.RawRowView(i)
-		loss, slope := cvgm.SoftMargin{}.Eval(w[0]*f[0]+w[1]*f[1]+w[2], y)
+		loss, slope := cvgm.LogisticLoss{}.Eval(w[0]*f[0]+w[1]*f[1]+w[2], y)
 		total += loss * scale
 		if grad == nil {
 			continue

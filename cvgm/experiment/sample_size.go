@@ -198,11 +198,11 @@ func (p SampleSizeParams) cell(ctx context.Context, size, seed int) ([]float64, 
 
 	accuracies := make([]float64, len(sizeMethods))
 	for k, measure := range []func() (float64, error){
-		SizeBayes:         func() (float64, error) { return rule.Accuracy(test), nil },
+		SizeBayes:         func() (float64, error) { return rule.SampleAccuracy(test), nil },
 		SizeCVGMFull:      func() (float64, error) { return c.cvgm(ctx, Full) },
 		SizeCVGMPublished: func() (float64, error) { return c.cvgm(ctx, Published) },
 		SizeAdam: func() (float64, error) {
-			return c.network(ctx, cvgm.Adam{StepSize: p.AdamStep, MaxSteps: p.AdamSteps + 1, Epsilon: 1e-8, Tol: -1}, net.Eval)
+			return c.network(ctx, cvgm.Adam{StepSize: p.AdamStep, MaxEvals: p.AdamSteps + 1, Epsilon: 1e-8, Tol: -1}, net.Eval)
 		},
 		SizeNetworkPublished: func() (float64, error) {
 			return c.network(ctx, gradientDescent(p.NetworkStep, p.NetworkSteps), accumulated(net.Eval))

@@ -107,24 +107,24 @@ func (p SearchesParams) searchers(dataSet int) []searchEntry {
 		return synth.NewStream(uint64(dataSet), "searches: "+purpose)
 	}
 	grid := logspace(p.BoxLow, p.BoxHigh, p.GridPoints)
-	log := func(s cvgm.Searcher) cvgm.Searcher { return cvgm.Logarithmic{Searcher: s} }
+	log := func(s cvgm.Searcher) cvgm.Searcher { return cvgm.LogSpace{Searcher: s} }
 	// A box of four decades and a half is some ten units of the logarithm wide.
 	const logSigma, rawSigma = 1.5, .1
 	return []searchEntry{
-		{"projected gradient, paper's step", true, false, cvgm.ProjectedGradient{StepSize: p.StepSize, MaxSteps: p.Budget}},
-		{"projected gradient", true, false, cvgm.ProjectedGradient{StepSize: p.Step, MaxSteps: p.Budget}},
-		{"heavy ball", true, false, cvgm.HeavyBall{StepSize: p.HeavyStep, MaxSteps: p.Budget}},
-		{"Nesterov", true, false, cvgm.Nesterov{StepSize: p.Step, MaxSteps: p.Budget}},
-		{"Adam", true, false, cvgm.Adam{StepSize: p.Step, Epsilon: 1e-8, MaxSteps: p.Budget}},
-		{"adaptive gradient", true, false, cvgm.AdaptiveGradient{MaxSteps: p.Budget}},
-		{SearchQuasiNewton, true, false, cvgm.QuasiNewton{MaxSteps: p.Budget}},
+		{"projected gradient, paper's step", true, false, cvgm.ProjectedGradient{StepSize: p.StepSize, MaxEvals: p.Budget}},
+		{"projected gradient", true, false, cvgm.ProjectedGradient{StepSize: p.Step, MaxEvals: p.Budget}},
+		{"heavy ball", true, false, cvgm.HeavyBall{StepSize: p.HeavyStep, MaxEvals: p.Budget}},
+		{"Nesterov", true, false, cvgm.Nesterov{StepSize: p.Step, MaxEvals: p.Budget}},
+		{"Adam", true, false, cvgm.Adam{StepSize: p.Step, Epsilon: 1e-8, MaxEvals: p.Budget}},
+		{"adaptive gradient", true, false, cvgm.AdaptiveGradient{MaxEvals: p.Budget}},
+		{SearchQuasiNewton, true, false, cvgm.QuasiNewton{MaxEvals: p.Budget}},
 		{SearchMultiStart, true, false, p.multiStart(stream("starts"))},
-		{"exhaustive", false, true, cvgm.Exhaustive{Values: [][]float64{grid, grid}}},
-		{"random", false, true, cvgm.RandomSearch{Source: stream("random"), Draw: cvgm.LogUniform(p.BoxLow, p.BoxHigh), Steps: p.Budget}},
-		{"Bayesian", false, false, cvgm.Bayesian{Source: stream("Bayesian"), MaxSteps: p.Budget}},
-		{"Bayesian in log λ", false, true, log(cvgm.Bayesian{Source: stream("Bayesian in logarithms"), MaxSteps: p.Budget})},
-		{"CMA-ES", false, false, cvgm.CMAES{Source: stream("CMA-ES"), Sigma: rawSigma, MaxSteps: p.Budget}},
-		{"CMA-ES in log λ", false, true, log(cvgm.CMAES{Source: stream("CMA-ES in logarithms"), Sigma: logSigma, MaxSteps: p.Budget})},
+		{"exhaustive", false, true, cvgm.GridSearch{Values: [][]float64{grid, grid}}},
+		{"random", false, true, cvgm.RandomSearch{Source: stream("random"), Draw: cvgm.LogUniform(p.BoxLow, p.BoxHigh), MaxEvals: p.Budget}},
+		{"Bayesian", false, false, cvgm.Bayesian{Source: stream("Bayesian"), MaxEvals: p.Budget}},
+		{"Bayesian in log λ", false, true, log(cvgm.Bayesian{Source: stream("Bayesian in logarithms"), MaxEvals: p.Budget})},
+		{"CMA-ES", false, false, cvgm.CMAES{Source: stream("CMA-ES"), Sigma: rawSigma, MaxEvals: p.Budget}},
+		{"CMA-ES in log λ", false, true, log(cvgm.CMAES{Source: stream("CMA-ES in logarithms"), Sigma: logSigma, MaxEvals: p.Budget})},
 	}
 }
 
@@ -136,7 +136,7 @@ type searchEntry struct {
 }
 
 func (p SearchesParams) multiStart(src cvgm.Source) cvgm.MultiStart {
-	return cvgm.MultiStart{Searcher: cvgm.QuasiNewton{MaxSteps: p.Budget}, Source: src,
+	return cvgm.MultiStart{Searcher: cvgm.QuasiNewton{MaxEvals: p.Budget}, Source: src,
 		Draw: cvgm.LogUniform(p.BoxLow, p.BoxHigh), Starts: p.Starts}
 }
 
@@ -332,7 +332,7 @@ func (r *SearchesResult) picture(ctx context.Context, c *contest) error {
 	}
 	problem := p.problem(c, searchEntry{gradient: true})
 	start := []float64{p.Start, p.Start}
-	for step, err := range (cvgm.QuasiNewton{MaxSteps: p.Budget}).Search(problem, start) {
+	for step, err := range (cvgm.QuasiNewton{MaxEvals: p.Budget}).Search(problem, start) {
 		if err != nil {
 			return err
 		}

@@ -133,7 +133,7 @@ func (p SearchDimensionsParams) Run(ctx context.Context) (*SearchDimensionsResul
 				return fmt.Errorf("%d hyperparameters, data set %d, %s: %w", dim.Hyperparameters, i, dim.Methods[k].Name, err)
 			}
 		}
-		long, err := cvgm.Best(cvgm.QuasiNewton{MaxSteps: p.Long}.Search(q.problem, q.start))
+		long, err := cvgm.Best(cvgm.QuasiNewton{MaxEvals: p.Long}.Search(q.problem, q.start))
 		if err != nil {
 			return err
 		}
@@ -240,7 +240,7 @@ func (p SearchDimensionsParams) ridge(groups, dataSet int, rows []int) (dimensio
 		return q, err
 	}
 	cv, err := cvgm.New(cvgm.Config{Data: train, Splits: splits, Loss: cvgm.SquaredError{}, Standardise: true,
-		Intercept: cvgm.ExactIntercept, Workers: 1,
+		Centring: cvgm.MeanCentring, Workers: 1,
 		Learner: func() qpdiff.Learner { return &qpdiff.ElasticNet{PerFeature: true} }})
 	if err != nil {
 		return q, err
@@ -275,11 +275,11 @@ func (p SearchDimensionsParams) ridge(groups, dataSet int, rows []int) (dimensio
 		src := stream(fmt.Sprint(name, " ", groups))
 		switch name {
 		case "CMA-ES":
-			return cvgm.Logarithmic{Searcher: cvgm.CMAES{Source: src, Sigma: 1.5, MaxSteps: p.Budget}}
+			return cvgm.LogSpace{Searcher: cvgm.CMAES{Source: src, Sigma: 1.5, MaxEvals: p.Budget}}
 		case "Bayesian":
-			return cvgm.Logarithmic{Searcher: cvgm.Bayesian{Source: src, MaxSteps: p.Budget}}
+			return cvgm.LogSpace{Searcher: cvgm.Bayesian{Source: src, MaxEvals: p.Budget}}
 		case "random":
-			return cvgm.RandomSearch{Source: src, Draw: cvgm.LogUniform(p.Low, p.High), Steps: p.Budget}
+			return cvgm.RandomSearch{Source: src, Draw: cvgm.LogUniform(p.Low, p.High), MaxEvals: p.Budget}
 		case "exhaustive":
 			perAxis := int(math.Pow(float64(p.Budget), 1/float64(groups)) + 1e-9)
 			values := make([][]float64, groups)
@@ -290,7 +290,7 @@ func (p SearchDimensionsParams) ridge(groups, dataSet int, rows []int) (dimensio
 					values[j] = logspace(p.Low+(p.High-p.Low)/float64(2*perAxis), p.High-(p.High-p.Low)/float64(2*perAxis), perAxis)
 				}
 			}
-			return cvgm.Exhaustive{Values: values}
+			return cvgm.GridSearch{Values: values}
 		}
 		return gradientSearcher(name, p.Budget)
 	}
@@ -299,9 +299,9 @@ func (p SearchDimensionsParams) ridge(groups, dataSet int, rows []int) (dimensio
 
 func gradientSearcher(name string, budget int) cvgm.Searcher {
 	if name == SearchQuasiNewton {
-		return cvgm.QuasiNewton{MaxSteps: budget}
+		return cvgm.QuasiNewton{MaxEvals: budget}
 	}
-	return cvgm.AdaptiveGradient{MaxSteps: budget}
+	return cvgm.AdaptiveGradient{MaxEvals: budget}
 }
 
 // risks sets how models are judged.
@@ -343,7 +343,7 @@ func (p SearchDimensionsParams) rings(dataSet int, rows []int) (dimensionProblem
 	}
 	q := dimensionProblem{examples: p.Rings.Train, start: f.start}
 	q.problem.Objective = f.loss.Eval
-	q.risks(f.loss.cv.Final, cvgm.SoftMargin{}, f.train, f.test)
+	q.risks(f.loss.cv.Final, cvgm.LogisticLoss{}, f.train, f.test)
 	lower, upper := slices.Clone(q.start), slices.Clone(q.start)
 	for i := range lower {
 		lower[i] -= p.Radius
@@ -353,11 +353,11 @@ func (p SearchDimensionsParams) rings(dataSet int, rows []int) (dimensionProblem
 	q.searcher = func(name string) cvgm.Searcher {
 		switch name {
 		case "CMA-ES":
-			return cvgm.CMAES{Source: stream(name), Sigma: p.Sigma, MaxSteps: p.Budget}
+			return cvgm.CMAES{Source: stream(name), Sigma: p.Sigma, MaxEvals: p.Budget}
 		case "Bayesian":
-			return cvgm.Bayesian{Source: stream(name), MaxSteps: p.Budget}
+			return cvgm.Bayesian{Source: stream(name), MaxEvals: p.Budget}
 		case "random":
-			return cvgm.RandomSearch{Source: stream(name), Draw: func(src cvgm.Source, x []float64) { p.Rings.kernel().Init(x, src) }, Steps: p.Budget}
+			return cvgm.RandomSearch{Source: stream(name), Draw: func(src cvgm.Source, x []float64) { p.Rings.kernel().Init(x, src) }, MaxEvals: p.Budget}
 		case "exhaustive":
 			return nil
 		}

@@ -152,7 +152,7 @@ func (p StabilityParams) Run(ctx context.Context) (*StabilityResult, error) {
 		cases = append(cases, stabilityCase{[]float64{v, p.Lambda2}, regression, net, cvgm.SquaredError{}})
 	}
 	for _, v := range p.Logistic {
-		cases = append(cases, stabilityCase{[]float64{v}, classification, logistic, cvgm.SoftMargin{}})
+		cases = append(cases, stabilityCase{[]float64{v}, classification, logistic, cvgm.LogisticLoss{}})
 	}
 	path := len(cases)
 	for step, err := range c.gradient(p.Steps[len(p.Steps)-1]) {

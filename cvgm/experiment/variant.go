@@ -148,7 +148,7 @@ func (m KernelMethod) newKernelLoss(v Variant, d qpdiff.Data, splits []cvgm.Spli
 	l := &kernelLoss{variant: v, phi: m.kernel()}
 	var err error
 	l.cv, err = cvgm.New(cvgm.Config{
-		Data: d, Splits: splits, Learner: v.learner, Loss: cvgm.SoftMargin{},
+		Data: d, Splits: splits, Learner: v.learner, Loss: cvgm.LogisticLoss{},
 		Features: l.phi, Hyper: []float64{m.C}, Workers: 1,
 	})
 	return l, err

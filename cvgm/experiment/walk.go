@@ -63,7 +63,7 @@ type KernelState struct {
 }
 
 // Performance is what a classifier achieves on some examples: its mean
-// softmargin loss, and the share of the examples whose label its prediction has
+// logistic loss, and the share of the examples whose label its prediction has
 // the sign of.
 type Performance struct{ Loss, Accuracy float64 }
 
@@ -78,7 +78,7 @@ func judge(predict func(dst []float64, x *mat.Dense) error, d qpdiff.Data) (Perf
 	}
 	var p Performance
 	for i, v := range predictions {
-		loss, _ := cvgm.SoftMargin{}.Eval(v, d.Y[i])
+		loss, _ := cvgm.LogisticLoss{}.Eval(v, d.Y[i])
 		p.Loss += loss
 		if v*d.Y[i] > 0 {
 			p.Accuracy++
@@ -96,7 +96,7 @@ func (w *KernelWalk) States() iter.Seq2[KernelState, error] {
 		endless.Steps = math.MaxInt - 1
 		gradient := make([]float64, len(w.start))
 		for step, err := range endless.descend(w.loss, w.start) {
-			s := KernelState{Step: step.Index, CVLoss: step.Loss, Cosine: 1}
+			s := KernelState{Step: step.Evaluations - 1, CVLoss: step.Loss, Cosine: 1}
 			if err == nil && w.exact != nil {
 				if _, err = w.exact.Eval(gradient, step.X); err == nil {
 					s.Cosine = cosine(step.Grad, gradient)
@@ -148,7 +148,7 @@ type ElasticNetState struct {
 func (w *ElasticNetWalk) States() iter.Seq2[ElasticNetState, error] {
 	return func(yield func(ElasticNetState, error) bool) {
 		for step, err := range w.contest.gradient(math.MaxInt) {
-			s := ElasticNetState{Step: step.Index, Lambda: [2]float64(step.X), CVLoss: step.Loss}
+			s := ElasticNetState{Step: step.Evaluations - 1, Lambda: [2]float64(step.X), CVLoss: step.Loss}
 			if err == nil {
 				s.Model, err = w.contest.cv.Final(step.X)
 			}

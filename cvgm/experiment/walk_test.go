@@ -41,8 +41,8 @@ func TestKernelWalksTakeTheStepsOfRun(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if w.Bayes.Rate != r.Bayes.Population {
-				t.Errorf("%s: Bayes accuracy %v, want %v", name, w.Bayes.Rate, r.Bayes.Population)
+			if w.Bayes.Accuracy != r.Bayes.Population {
+				t.Errorf("%s: Bayes accuracy %v, want %v", name, w.Bayes.Accuracy, r.Bayes.Population)
 			}
 			run := r.Run(v)
 			for i, s := range take(t, len(run.CVLoss), w.States()) {

@@ -117,7 +117,7 @@ func (t *elasticNetTrial) coefficients(title string, v view) *figures.Panel {
 	fitted := func(name string, m *cvgm.Model, s figures.Style) {
 		raw := make([]float64, n) // on the features as they are
 		for i := range raw {
-			raw[i] = m.Theta[i] / m.Dev[i]
+			raw[i] = m.Theta[i] / m.Std[i]
 		}
 		low, high = min(low, slices.Min(raw)), max(high, slices.Max(raw))
 		p.Scatter(name, place, raw, s)

@@ -57,7 +57,7 @@ func (t *kernelTrial) panels(v view) layout {
 	return layout{
 		key:   v.withPinned(key),
 		large: []*figures.Panel{t.plane(v.prefix+"decision boundary", v), t.manifold(v.prefix+"manifold φ(x)", v.state())},
-		small: []*figures.Panel{v.losses(), v.accuracies(t.Bayes.Rate), v.angles()},
+		small: []*figures.Panel{v.losses(), v.accuracies(t.Bayes.Accuracy), v.angles()},
 	}
 }
 

@@ -7,22 +7,22 @@ import (
 	"cvgm/qpdiff"
 )
 
-// Logarithmic lets a searcher walk on z = log x: for hyperparameters whose
-// order of magnitude is what one seeks. It suits searchers without gradient,
+// LogSpace runs a searcher on z = log x, for hyperparameters whose order of
+// magnitude is sought. It suits searchers without gradient,
 // which need a scale. With gradient, mind that a minimum at x = 0 is at
 // infinity in z. The scale of every coordinate of z is 1, a factor e in x.
-type Logarithmic struct {
+type LogSpace struct {
 	Searcher Searcher
 }
 
 // Search yields the steps of the inner search with X and Grad in terms of x.
 // The problem must have a box with positive lower bounds.
-func (m Logarithmic) Search(p Problem, x0 []float64) iter.Seq2[Step, error] {
-	settings := p.box("Logarithmic")
+func (m LogSpace) Search(p Problem, x0 []float64) iter.Seq2[Step, error] {
+	settings := p.box("LogSpace")
 	if m.Searcher == nil {
-		settings = badArg("Logarithmic.Searcher", qpdiff.ErrShape, "give a searcher", "is nil")
+		settings = badArg("LogSpace.Searcher", qpdiff.ErrShape, "give a searcher", "is nil")
 	}
-	return search(p, x0, 1, true, settings, func(w *walk) {
+	return search(p, x0, 1, true, settings, func(w *searchRun) {
 		for i := range x0 {
 			if lower, _ := p.bounds(i); !(lower > 0) {
 				w.fail(badArg("Problem.Lower", qpdiff.ErrDomain, "bound every coordinate away from zero", "is not positive at index %d", i))
