@@ -63,6 +63,18 @@ func (q *kinkedQP) reset() {
 const (
 	cdSweeps = 8
 	cdPhases = 60
+	// minFactorisations and factorisationsPerFeature bound the factorisations of one
+	// solve: the method is finite, and what takes more goes round by rounding.
+	minFactorisations        = 200
+	factorisationsPerFeature = 20
+	// admitTol is the rounding of a slope, relative to the size of its terms, within
+	// which no coordinate is let into the active set.
+	admitTol = 32 * eps
+	// pivotRounding times eps for each feature is the rounding of a pivot.
+	pivotRounding = 8
+	// looseInverse is the inverse determinant, for a unit diagonal, up to which the
+	// bound of the condition that needs no λ2 is good enough.
+	looseInverse = 1e6
 )
 
 // solve moves x to the solution and leaves the factor of its active system in
@@ -91,8 +103,8 @@ func (q *kinkedQP) solve() error {
 		phases--
 	}
 	q.warm = false
-	tol := 32 * eps
-	for range 200 + 20*q.n {
+	tol := admitTol
+	for range minFactorisations + factorisationsPerFeature*q.n {
 		s := len(q.act)
 		if k := q.factor(); k < s {
 			phases = max(0, phases-1)
@@ -165,7 +177,7 @@ func (q *kinkedQP) factor() int {
 		out[i] += q.r[j]
 		out[s] = q.linear(i)
 	}
-	if k := ldlFactor(q.a, q.dinv, s, w, 8*eps*float64(q.n)); k < s {
+	if k := ldlFactor(q.a, q.dinv, s, w, pivotRounding*eps*float64(q.n)); k < s {
 		return k
 	}
 	q.bound = q.condBound()
@@ -186,7 +198,7 @@ func (q *kinkedQP) condBound() float64 {
 	for i, j := range q.act {
 		inv *= (q.g[j*n+j] + q.r[j]) * dinv[i]
 	}
-	if inv <= 1e6 {
+	if inv <= looseInverse {
 		return condBound(len(q.act), 1/inv, 0)
 	}
 	// G is positive semidefinite.

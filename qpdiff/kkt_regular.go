@@ -54,6 +54,11 @@ type qpDerivative struct {
 // Rounding leaves up to 1e-13.
 const slowTol = 1e-12
 
+// maxCorrections bounds the corrections of a derivative. Each has to halve the
+// residual; from the largest float64 down to rounding that takes a thousand, and
+// slowTol gives up long before where they are as slow.
+const maxCorrections = 100
+
 // leaveOut takes the weakly active rows out of a copy of the working set's
 // factors: the solver starts its next solve from its own.
 func (d *qpDerivative) leaveOut() {
@@ -100,7 +105,7 @@ func (d *qpDerivative) solve() (outside float64) {
 	copy(ry, d.cy)
 	before, last := math.Inf(1), false
 	pinned := k == n && largest(ry) == 0 // at a vertex v is 0
-	for range 100 {
+	for range maxCorrections {
 		a.solveKKT(&d.tri, rz, ry)
 		if pinned {
 			clear(rz)

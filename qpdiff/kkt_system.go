@@ -77,7 +77,7 @@ func (f *triangle) project(m []float64, norm2 float64, t, w, dt []float64) float
 		}
 	}
 	left := floats.Dot(w, w)
-	for pass := 0; pass < 2 && left < 0.25*norm2 && k > 0; pass++ {
+	for pass := 0; pass < 2 && left < cancelled*norm2 && k > 0; pass++ {
 		norm2 = left
 		for i := range dt {
 			dt[i] = floats.Dot(f.q1[i*n:(i+1)*n], w)
@@ -92,6 +92,10 @@ func (f *triangle) project(m []float64, norm2 float64, t, w, dt []float64) float
 	}
 	return left
 }
+
+// cancelled is the part of a squared norm below which projection has taken away
+// so much that the rounding of what it took counts: half of the norm.
+const cancelled = .25
 
 // remove takes the row at place j out and restores the triangle by plane
 // rotations, whose cosines and sines it leaves in cos and sin, from j on. The
@@ -109,7 +113,7 @@ func (f *triangle) remove(j, n int, cos, sin []float64) {
 		}
 		x, y := dst[i-1], dst[i]
 		h := math.Sqrt(x*x + y*y)
-		if !(h > 1e-150 && h < 1e150) {
+		if !(h > safeNorm && h < 1/safeNorm) {
 			h = math.Hypot(x, y)
 		}
 		cos[i-1], sin[i-1] = x/h, y/h
@@ -122,6 +126,10 @@ func (f *triangle) remove(j, n int, cos, sin []float64) {
 	}
 	f.w = f.w[:k-1]
 }
+
+// safeNorm: the squares of a norm between it and its reciprocal neither underflow
+// nor overflow.
+const safeNorm = 1e-150
 
 // forward replaces x by T⁻¹x.
 func (f *triangle) forward(n int, x []float64) {

@@ -11,6 +11,10 @@ const (
 	// infinity, and does not make the proximal term weaker. Smaller multiples
 	// are common in one problem.
 	openBound = 1e6
+	// ruizSweeps is the number of passes of equilibrate: the distance from unit
+	// rows and columns halves with each, and the scale serves the proximal term,
+	// where a factor of two is nothing.
+	ruizSweeps = 10
 )
 
 // equilibrate chooses the scale of the variables and the rows so that the
@@ -27,7 +31,7 @@ func (a *activeSet) equilibrate() float64 {
 	for r := range rho {
 		rho[r] = 1
 	}
-	for range 10 {
+	for range ruizSweeps {
 		clear(col)
 		if a.qmax > 0 {
 			for i := range n {

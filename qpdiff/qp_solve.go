@@ -276,7 +276,7 @@ func (a *activeSet) solve(s *qpReport, tol float64, maxChanges int) Status {
 	a.iterations = 0
 	a.maxChanges = maxChanges
 	if a.maxChanges <= 0 {
-		a.maxChanges = 1000 + 100*(a.n+a.rows)
+		a.maxChanges = minChanges + changesPerRow*(a.n+a.rows)
 	}
 	if tol <= 0 {
 		tol = defaultTol
@@ -350,7 +350,7 @@ func (a *activeSet) definite() bool {
 		size[i] = root
 		least = min(least, 1/(a.linv[i]*root))
 	}
-	if least > 1e-2 {
+	if least > safePivot {
 		return true // the usual case
 	}
 	s := smallestSingular(a.l, a.linv, a.n, a.n, size, a.work)
@@ -365,6 +365,15 @@ func (a *activeSet) factorShifted() bool {
 }
 
 const (
+	// minChanges and changesPerRow make the default of [Solution.MaxIter]. The
+	// method is finite; what takes more changes than a hundred for each row goes
+	// round in circles by rounding.
+	minChanges    = 1000
+	changesPerRow = 100
+	// safePivot is a pivot, for a unit diagonal, above which no estimate of the
+	// smallest eigenvalue is needed to tell it from pivotTol: the estimate costs as
+	// much as a solve.
+	safePivot = 1e-2
 	// maxProximal bounds the number of proximal steps.
 	maxProximal = 100
 	// defaultTol is what Solution.Tol stands for where it is zero: half the

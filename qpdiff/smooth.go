@@ -1,5 +1,7 @@
 package qpdiff
 
+import "cmp"
+
 // SmoothLearner is a learner that minimises a [SmoothObjective] of a user's own by
 // Newton's method, and differentiates the minimiser by the implicit function
 // theorem at ∇F(θ) = 0: the rule of the paper's Section 3 without constraints,
@@ -20,6 +22,10 @@ type SmoothLearner struct {
 	warm bool
 	smoothFit
 }
+
+// smoothMaxIter is the zero value's [SmoothLearner.MaxIter]: quadratic convergence
+// needs some ten steps, once the steps are whole.
+const smoothMaxIter = 200
 
 // Dims returns the dimensions of the objective.
 func (l *SmoothLearner) Dims(n int) (theta, hyper int) { return l.Objective.dims(n) }
@@ -58,10 +64,7 @@ func (l *SmoothLearner) Fit(theta, hyper []float64) error {
 		return err
 	}
 	l.objective = l.Objective
-	limit := l.MaxIter
-	if limit <= 0 {
-		limit = 200
-	}
+	limit := cmp.Or(max(l.MaxIter, 0), smoothMaxIter)
 	l.hyper = append(l.hyper[:0], hyper...)
 	warm := l.warm
 	l.warm = false

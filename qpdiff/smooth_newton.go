@@ -54,7 +54,7 @@ func (l *smoothFit) minimise(limit int) error {
 			return errSmoothSingular
 		}
 		lo, hi, t := 0.0, 1.0, 1.0
-		for range 100 {
+		for range smoothBisections {
 			for j, v := range l.theta {
 				l.cand[j] = v + t*l.step[j]
 			}
@@ -84,6 +84,10 @@ func (l *smoothFit) minimise(limit int) error {
 	}
 	return argErrorf("SmoothLearner.MaxIter", ErrIterationLimit, "raise it, or scale the features", "allows %d Newton steps, which are not enough", limit)
 }
+
+// smoothBisections bounds the halvings of one step: after as many t has met the next
+// float64.
+const smoothBisections = 100
 
 // smoothLastStep is the length of a step, relative to θ, from which it is the
 // last: quadratic convergence leaves its square. From 1e-15 to 1e-8 it only

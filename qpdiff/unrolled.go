@@ -1,5 +1,7 @@
 package qpdiff
 
+import "cmp"
+
 // Unrolled is gradient descent with momentum (Polyak's heavy ball), stopped
 // after a fixed number of steps, as a learner: its θ is not the minimiser of F
 // but the last iterate of
@@ -30,6 +32,9 @@ type Unrolled struct {
 
 	unrolledFit
 }
+
+// unrolledSteps is the zero value's [Unrolled.Steps].
+const unrolledSteps = 100
 
 // Dims returns the dimensions of the objective, with 2 hyperparameters more.
 func (l *Unrolled) Dims(n int) (theta, hyper int) {
@@ -85,10 +90,7 @@ func (l *Unrolled) Fit(theta, hyper []float64) error {
 	l.objective = l.Objective
 	l.hyper = append(l.hyper[:0], hyper[:m]...)
 	l.eta, l.mu = hyper[m], hyper[m+1]
-	l.steps = l.Steps
-	if l.steps <= 0 {
-		l.steps = 100
-	}
+	l.steps = cmp.Or(max(l.Steps, 0), unrolledSteps)
 	l.path = grow(l.path, (l.steps+1)*k)
 	clear(l.path[:k])
 	copy(l.path, l.Start)
