@@ -191,7 +191,7 @@ var configLearners = []configLearner{
 	{"SVM", func() qpdiff.Learner { return new(qpdiff.SVM) }, []float64{.05, .3}, true},
 	{"learned loss", func() qpdiff.Learner { return new(qpdiff.LearnedLoss) }, []float64{.2, .3, .2, .3, .4}, true},
 	{"kernel SVM", func() qpdiff.Learner { return new(qpdiff.KernelSVM) }, []float64{1.5, .4}, true},
-	{"kernel SVM, bias", func() qpdiff.Learner { return &qpdiff.KernelSVM{Bias: true} }, []float64{1.5, .4}, true},
+	{"kernel SVM, intercept", func() qpdiff.Learner { return &qpdiff.KernelSVM{Intercept: true} }, []float64{1.5, .4}, true},
 }
 
 var configLosses = []Loss{SquaredError{}, LogisticLoss{}, Hinge{}, SquaredHinge{}, Exponential{}}

@@ -16,8 +16,8 @@ import (
 // Centring selects what a CV subtracts from features and labels before a
 // learner without an intercept of its own is fitted, and adds to its
 // predictions. All but NoCentring suit learners of a squared loss. Learners with
-// an intercept of their own (Logistic, KernelSVM with Bias) and learners of labels
-// ±1 need NoCentring, since the others change the labels.
+// an intercept of their own (Logistic, KernelSVM with Intercept) and learners of
+// labels ±1 need NoCentring, since the others change the labels.
 type Centring int
 
 const (

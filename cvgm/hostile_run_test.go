@@ -94,7 +94,9 @@ func drawLearner(in *hostile.Input) (make func() qpdiff.Learner, classes bool) {
 		return func() qpdiff.Learner { return &qpdiff.Logistic{Intercept: i} }, true
 	case 5:
 		kernel := []qpdiff.Kernel{nil, qpdiff.RBF{}, qpdiff.Polynomial{}, qpdiff.Polynomial{Degree: 1}}[in.IntN(4)]
-		return func() qpdiff.Learner { return &qpdiff.KernelSVM{Kernel: kernel, Bias: b, Generalised: generalised} }, true
+		return func() qpdiff.Learner {
+			return &qpdiff.KernelSVM{Kernel: kernel, Intercept: b, Generalised: generalised}
+		}, true
 	}
 	return func() qpdiff.Learner { return &qpdiff.ElasticNet{PerFeature: b, Generalised: generalised} }, false
 }

@@ -26,7 +26,7 @@ func ExampleConfig_predictor() {
 		panic(err)
 	}
 	cv, err := cvgm.New(cvgm.Config{Data: d, Splits: splits, Loss: cvgm.LogisticLoss{},
-		Learner: func() qpdiff.Learner { return &qpdiff.KernelSVM{Bias: true} }})
+		Learner: func() qpdiff.Learner { return &qpdiff.KernelSVM{Intercept: true} }})
 	if err != nil {
 		panic(err)
 	}

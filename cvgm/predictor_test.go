@@ -55,9 +55,11 @@ func TestSVMGradientThroughCrossValidation(t *testing.T) {
 }
 
 func TestKernelSVMGradientThroughCrossValidation(t *testing.T) {
-	for _, bias := range []bool{false, true} {
-		rbf := func() qpdiff.Learner { return &qpdiff.KernelSVM{Bias: bias} }
-		poly := func() qpdiff.Learner { return &qpdiff.KernelSVM{Kernel: qpdiff.Polynomial{Degree: 2}, Bias: bias} }
+	for _, intercept := range []bool{false, true} {
+		rbf := func() qpdiff.Learner { return &qpdiff.KernelSVM{Intercept: intercept} }
+		poly := func() qpdiff.Learner {
+			return &qpdiff.KernelSVM{Kernel: qpdiff.Polynomial{Degree: 2}, Intercept: intercept}
+		}
 		checkGradient(t, classifierCV(t, 1, 8, rbf, nil).Eval, []float64{.8, .5}, 1e-6, 1e-7)
 		checkGradient(t, classifierCV(t, 2, 8, poly, func(c *Config) { c.Standardise = true }).Eval, []float64{.7, .4, 1}, 1e-6, 1e-7)
 		// On learned features, which validation rows reach through the kernel too.
@@ -70,7 +72,7 @@ func TestKernelSVMGradientThroughCrossValidation(t *testing.T) {
 
 // A kernel machine's model predicts as the learner decides.
 func TestModelOfADecider(t *testing.T) {
-	cv := classifierCV(t, 1, 3, func() qpdiff.Learner { return &qpdiff.KernelSVM{Bias: true} }, nil)
+	cv := classifierCV(t, 1, 3, func() qpdiff.Learner { return &qpdiff.KernelSVM{Intercept: true} }, nil)
 	hyper := []float64{1, .5}
 	m, err := cv.Final(hyper)
 	if err != nil {
@@ -78,7 +80,7 @@ func TestModelOfADecider(t *testing.T) {
 	}
 	d := cv.c.Data
 	var l qpdiff.KernelSVM
-	l.Bias = true
+	l.Intercept = true
 	x := mat.NewDense(2, 2, []float64{.1, -.2, 1.5, 2})
 	got, want := make([]float64, 2), make([]float64, 2)
 	if err := errors.Join(m.Predict(got, x), l.Load(d), l.Fit(make([]float64, 1), hyper), l.Predict(nil, want, x)); err != nil {

@@ -122,8 +122,8 @@ func TestTiesThatTheFeatureMapParts(t *testing.T) {
 	x := []float64{1, 0, 2, 0, -3, -1, 0, 2, 1, 1.5, -1, .3}
 	y := []float64{1, 1, -1, 1, 1, -1}
 	learn := func(l func() qpdiff.Learner) func(*Config) { return func(c *Config) { c.Learner = l } }
-	kernel := func(k qpdiff.Kernel, bias bool) func(*Config) {
-		return learn(func() qpdiff.Learner { return &qpdiff.KernelSVM{Kernel: k, Bias: bias} })
+	kernel := func(k qpdiff.Kernel, intercept bool) func(*Config) {
+		return learn(func() qpdiff.Learner { return &qpdiff.KernelSVM{Kernel: k, Intercept: intercept} })
 	}
 	train := []int{1, 2, 3}
 	for _, c := range []tieCase{
@@ -137,7 +137,7 @@ func TestTiesThatTheFeatureMapParts(t *testing.T) {
 		{"kernel SVM", x, y, train, kernel(nil, false), []float64{2, .1, 1, 1}},
 		{"kernel SVM, both needed", x, y, train, kernel(nil, false), []float64{.7, .1, 1, 1}},
 		{"kernel SVM, linear", x, y, train, kernel(qpdiff.Polynomial{Degree: 1}, false), []float64{2, 1, 0, 1, 1}},
-		{"kernel SVM, bias", x, y, train, kernel(nil, true), []float64{2, .1, 1, 1}},
+		{"kernel SVM, intercept", x, y, train, kernel(nil, true), []float64{2, .1, 1, 1}},
 		// θ is (t, t) and the parameter moves example 3 by (−1, 1), but the second
 		// feature has twice the deviation.
 		{"SVM, standardised by unequal deviations", []float64{1, 2, 0, 3, 6, 0, -8, 8, 0, 3, 6, 1, 4, -16, 0, -2, -4, 0}, []float64{1, 1, -1, 1, -1, -1}, []int{1, 2, 3, 4, 5},

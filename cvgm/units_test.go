@@ -187,7 +187,7 @@ func TestUnitsOfFeaturesAndLabels(t *testing.T) {
 			func(a, b float64) []float64 { return []float64{1 / (a * a)} }, LogisticLoss{}, true, nil},
 		{"logistic, intercept", func() qpdiff.Learner { return &qpdiff.Logistic{Intercept: qpdiff.UnpenalisedIntercept} }, []float64{2},
 			func(a, b float64) []float64 { return []float64{1 / (a * a)} }, LogisticLoss{}, true, nil},
-		{"kernel SVM", func() qpdiff.Learner { return &qpdiff.KernelSVM{Bias: true} }, []float64{1.5, .3},
+		{"kernel SVM", func() qpdiff.Learner { return &qpdiff.KernelSVM{Intercept: true} }, []float64{1.5, .3},
 			func(a, b float64) []float64 { return []float64{1, 1 / (a * a)} }, Hinge{}, true, nil},
 	} {
 		for _, standardise := range []bool{false, true} {

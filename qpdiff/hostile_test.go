@@ -902,7 +902,7 @@ func hostileLogistic(in *hostile.Input) {
 }
 
 func hostileKernelSVM(in *hostile.Input) {
-	l := qpdiff.KernelSVM{Bias: in.IntN(2) == 0, Generalised: in.IntN(4) == 0}
+	l := qpdiff.KernelSVM{Intercept: in.IntN(2) == 0, Generalised: in.IntN(4) == 0}
 	switch in.IntN(4) {
 	case 0:
 		l.Kernel = qpdiff.RBF{}
@@ -943,7 +943,7 @@ func hostileKernelSVM(in *hostile.Input) {
 	if m.Fit(f.theta, f.hyper) != nil {
 		return
 	}
-	if !l.Bias && moderate(f.hyper) {
+	if !l.Intercept && moderate(f.hyper) {
 		dual(in, m.(qpdiff.Predictor), kernel, d, f.hyper)
 	}
 	x := mat.NewDense(2, d.X.RawMatrix().Cols, in.Vector(p, 2*d.X.RawMatrix().Cols))
@@ -963,7 +963,7 @@ func hostileKernelSVM(in *hostile.Input) {
 }
 
 // dual compares the decision values at the training rows, which are unique
-// without bias, with those of the dual by the QP solver.
+// without intercept, with those of the dual by the QP solver.
 func dual(in *hostile.Input, m qpdiff.Predictor, kernel qpdiff.Kernel, d qpdiff.Data, hyper []float64) {
 	n := len(d.Y)
 	q := qpdiff.QP{Q: mat.NewDense(n, n, nil), P: make([]float64, n), G: mat.NewDense(2*n, n, nil), H: make([]float64, 2*n)}

@@ -11,13 +11,13 @@ import (
 // and Vapnik 1995), for labels ±1:
 //
 //	minimise over β   ½·Σ_ij β_i β_j k(x_i, x_j) − Σ_i y_i β_i
-//	subject to        0 ≤ y_i β_i ≤ C,   with Bias also Σ_i β_i = 0
+//	subject to        0 ≤ y_i β_i ≤ C,   with Intercept also Σ_i β_i = 0
 //
 // whose decision function is f(x) = Σ_i β_i k(x_i, x) + b, with b the
-// multiplier of the last constraint (0 without Bias). β_i is y_i times the usual
+// multiplier of the last constraint (0 without Intercept). β_i is y_i times the usual
 // dual variable. The hyperparameters are C > 0, then those of the kernel.
 //
-// The prediction is not θᵀx: θ is b alone with Bias and empty without, and
+// The prediction is not θᵀx: θ is b alone with Intercept and empty without, and
 // [KernelSVM.Predict] and [KernelSVM.PredictVJP] stand for the prediction and
 // its derivatives with respect to C, the kernel's parameters, the training
 // rows, their labels and the rows decided on.
@@ -26,10 +26,10 @@ import (
 //
 // With F the rows with 0 < y_iβ_i < C, U those at C, the conditions
 //
-//	f(x_i) = 1/y_i for i ∈ F,   β_i = C·y_i for i ∈ U,   Σβ = 0 with Bias
+//	f(x_i) = 1/y_i for i ∈ F,   β_i = C·y_i for i ∈ U,   Σβ = 0 with Intercept
 //
 // determine β_F and b; the implicit function theorem at them needs one solve
-// with k(x_F, x_F), bordered with Bias. It needs strict complementarity: no row
+// with k(x_F, x_F), bordered with Intercept. It needs strict complementarity: no row
 // of F at a bound, and no row beside F with y_i·f(x_i) = 1. Either counts as so
 // within 256 times the error that rounding of the terms of these conditions makes
 // in it. Where all β are at a bound, b may be
@@ -39,13 +39,14 @@ import (
 // part equal rows of F there is no derivative, since only the sum of their β is
 // unique; see [KernelSVM.Ties].
 //
-// The zero value, with the RBF kernel and no bias, is ready for Load. A
+// The zero value, with the RBF kernel and no intercept, is ready for Load. A
 // KernelSVM is its own workspace: fits and products after the first allocate
 // nothing. It must not be shared between goroutines.
 type KernelSVM struct {
 	Kernel Kernel // nil: RBF. It is read by Dims and Load.
-	// Bias adds a constant to the decision function. It is read by Dims and Load.
-	Bias bool
+	// Intercept adds an unpenalised constant to the decision function. It is read by
+	// Dims and Load.
+	Intercept bool
 	// Generalised makes the products answer where strict complementarity
 	// fails, as if each weakly active row stayed at the bound where it is or
 	// to which it is nearest. False: a NotDifferentiableError.
@@ -74,10 +75,10 @@ type KernelSVM struct {
 	decided        []float64 // per row of the last Predict: its features, then its kernel values with the support vectors
 }
 
-// Dims returns 1 parameter with Bias and none without, and 1 hyperparameter
+// Dims returns 1 parameter with Intercept and none without, and 1 hyperparameter
 // more than the kernel has.
 func (l *KernelSVM) Dims(n int) (theta, hyper int) {
-	if l.Bias {
+	if l.Intercept {
 		theta = 1
 	}
 	return theta, 1 + l.kernelOf().NumParams(n)
@@ -113,7 +114,7 @@ func (l *KernelSVM) Load(d Data) error {
 		l.weak, l.used = make([]int, 0, rows), make([]int, 0, rows)
 	}
 	l.kernel = l.kernelOf()
-	same := n == l.n && l.q.balanced == l.Bias
+	same := n == l.n && l.q.balanced == l.Intercept
 	l.n = n
 	l.xy = l.xy[:rows*w]
 	raw := d.X.RawMatrix()
@@ -125,7 +126,7 @@ func (l *KernelSVM) Load(d Data) error {
 	if l.rows.distinct(l.xy, rows, w) {
 		same = false
 	}
-	l.q.balanced = l.Bias
+	l.q.balanced = l.Intercept
 	l.q.resize(len(l.rows.first))
 	for k, i := range l.rows.first {
 		copy(l.xy[k*w:(k+1)*w], l.xy[i*w:(i+1)*w])
@@ -154,7 +155,7 @@ func (l *KernelSVM) row(k int) []float64 {
 }
 
 // Fit solves the dual at hyper = (C, kernel parameters…) and writes b to theta
-// with Bias. Errors: an ArgError that matches ErrShape, ErrNotFinite or
+// with Intercept. Errors: an ArgError that matches ErrShape, ErrNotFinite or
 // ErrDomain for hyper, ErrNotFitted without data, ErrNonconvex where the kernel
 // turns out not to be positive semidefinite, ErrIterationLimit where the problem
 // is too ill-conditioned for the working precision: where rounding of the
@@ -187,7 +188,7 @@ func (l *KernelSVM) Fit(theta, hyper []float64) error {
 		l.q.reset()
 		return err
 	}
-	if l.Bias {
+	if l.Intercept {
 		theta[0] = l.q.b
 	}
 	l.fitted = true
@@ -233,7 +234,7 @@ func (l *KernelSVM) gramMatrix(params []float64) error {
 		return argErrorf("Kernel", ErrNotFinite, "scale the features or change the kernel's parameters", "overflows or is not a number on the training rows")
 	}
 	q.largest, q.shift = largest, 0
-	if l.Bias {
+	if l.Intercept {
 		q.shift = largest
 		if largest == 0 {
 			q.shift = 1
@@ -635,7 +636,7 @@ func (l *KernelSVM) finish(g *Grad, db float64) error {
 		return nil
 	}
 	q := &l.q
-	// K_FF·w + ω·1 = v_F, and 1ᵀw = db with Bias.
+	// K_FF·w + ω·1 = v_F, and 1ᵀw = db with Intercept.
 	all := q.free
 	q.free = l.used
 	s := len(q.free)

@@ -16,7 +16,7 @@ func ExampleKernelSVM() {
 		X: mat.NewDense(4, 2, []float64{1, 1, -1, -1, 1, -1, -1, 1}),
 		Y: []float64{1, 1, -1, -1},
 	}
-	l := qpdiff.KernelSVM{Kernel: qpdiff.RBF{}, Bias: true}
+	l := qpdiff.KernelSVM{Kernel: qpdiff.RBF{}, Intercept: true}
 	b := make([]float64, 1)
 	if err := l.Load(d); err != nil {
 		panic(err)

@@ -22,7 +22,7 @@ func TestKernelSVMStrictComplementarity(t *testing.T) {
 		d := classData(rng.Uint64(), rows, n)
 		unit := math.Pow(10, 12*rng.Float64()-6)
 		d.X.Scale(unit, d.X)
-		l := &KernelSVM{Bias: trial%2 == 0}
+		l := &KernelSVM{Intercept: trial%2 == 0}
 		gamma := math.Pow(10, 3*rng.Float64()-1) / (unit * unit)
 		if trial%3 == 0 {
 			l.Kernel, gamma = Polynomial{Degree: 1}, 1/(unit*unit)
@@ -142,7 +142,7 @@ func TestKernelSVMAllWeak(t *testing.T) {
 	theta, hyper := make([]float64, 1), []float64{1.15, 1.55}
 	var want []float64
 	for _, first := range []bool{false, true} {
-		l := &KernelSVM{Bias: true, Generalised: true}
+		l := &KernelSVM{Intercept: true, Generalised: true}
 		if first {
 			if err := errors.Join(l.Load(other), l.Fit(theta, []float64{.01, .5})); err != nil {
 				t.Fatal(err)
@@ -167,7 +167,7 @@ func TestKernelSVMAllWeak(t *testing.T) {
 	for _, apart := range []float64{1, 1e-2, 1e-4, 2e-5} {
 		two := Data{X: mat.NewDense(2, 1, []float64{0, apart}), Y: []float64{1, -1}}
 		width := -math.Expm1(-apart * apart)
-		l := &KernelSVM{Bias: true, Generalised: true}
+		l := &KernelSVM{Intercept: true, Generalised: true}
 		g := &Grad{Hyper: make([]float64, 2)}
 		x := mat.NewDense(1, 1, nil)
 		if err := errors.Join(l.Load(two), l.Fit(theta, []float64{(1 + 16*eps/width) / width, 1}), l.PredictVJP(nil, g, nil, x, []float64{1})); err != nil {
@@ -180,7 +180,7 @@ func TestKernelSVMAllWeak(t *testing.T) {
 	// Under so small a C rounding hides how three rows share the β of a fourth. At
 	// 0, where all of them may be, they would leave b without bound.
 	star := Data{X: mat.NewDense(4, 2, []float64{0, 0, 1, 0, -.6, .8, -.6, -.8}), Y: []float64{1, -1, -1, -1}}
-	l := &KernelSVM{Bias: true, Generalised: true}
+	l := &KernelSVM{Intercept: true, Generalised: true}
 	if err := errors.Join(l.Load(star), l.Fit(theta, []float64{.1, 1}), l.Fit(theta, []float64{1e-100, 1})); err != nil {
 		t.Fatal(err)
 	}
@@ -230,7 +230,7 @@ func TestKernelSVMZeroRow(t *testing.T) {
 
 // A distance that overflows makes a kernel value 0, and its derivatives too.
 func TestKernelSVMFarAway(t *testing.T) {
-	l := &KernelSVM{Bias: true}
+	l := &KernelSVM{Intercept: true}
 	d := Data{X: mat.NewDense(6, 2, []float64{.03, -.53, 1.24, -.37, .03, -.62, -.97, 1.69, .08, -.57, -.65, 1e155}), Y: []float64{1, -1, 1, -1, 1, -1}}
 	theta := make([]float64, 1)
 	far, near := &Grad{Hyper: make([]float64, 2)}, &Grad{Hyper: make([]float64, 2)}
@@ -270,7 +270,7 @@ func TestKernelSVMExtremes(t *testing.T) {
 	rng := rand.New(rand.NewPCG(19, 5))
 	for range 8000 {
 		rows, n := 2+rng.IntN(4), 1+rng.IntN(3)
-		k := &KernelSVM{Bias: rng.IntN(2) == 0, Generalised: rng.IntN(2) == 0, Kernel: []Kernel{nil, RBF{}, Polynomial{Degree: 1}, Polynomial{}}[rng.IntN(4)]}
+		k := &KernelSVM{Intercept: rng.IntN(2) == 0, Generalised: rng.IntN(2) == 0, Kernel: []Kernel{nil, RBF{}, Polynomial{Degree: 1}, Polynomial{}}[rng.IntN(4)]}
 		d := Data{X: mat.NewDense(rows, n, extremes(rng, rows*n)), Y: make([]float64, rows)}
 		for i := range d.Y {
 			d.Y[i] = float64(1 - 2*(i%2))
@@ -285,11 +285,11 @@ func TestKernelSVMExtremes(t *testing.T) {
 	}
 }
 
-// However small C is, the β of one free row with Bias is no more uncertain than
+// However small C is, the β of one free row with Intercept is no more uncertain than
 // the others: it is what Σβ = 0 leaves.
 func TestKernelSVMTinyC(t *testing.T) {
 	theta, hyper := make([]float64, 1), []float64{1e-160, 1}
-	l := &KernelSVM{Bias: true}
+	l := &KernelSVM{Intercept: true}
 	g := &Grad{Hyper: make([]float64, 2), X: mat.NewDense(4, 1, nil)}
 	// Equal rows are one, whose β of −C is inside its bounds: −1 = f(3) = b + O(C).
 	d := Data{X: mat.NewDense(4, 1, []float64{2, 3, 3, 3}), Y: []float64{1, -1, -1, -1}}
@@ -308,7 +308,7 @@ func TestKernelSVMStartsAtItsOwnC(t *testing.T) {
 	rng := rand.New(rand.NewPCG(19, 7))
 	for trial := range 60 {
 		d := classData(rng.Uint64(), 12, 2)
-		warm, cold := &KernelSVM{Bias: trial%2 == 0}, &KernelSVM{Bias: trial%2 == 0}
+		warm, cold := &KernelSVM{Intercept: trial%2 == 0}, &KernelSVM{Intercept: trial%2 == 0}
 		nt, _ := warm.Dims(2)
 		theta, want := make([]float64, nt), make([]float64, nt)
 		if err := errors.Join(warm.Load(d), cold.Load(d)); err != nil {
@@ -330,7 +330,7 @@ func TestKernelSVMStartsAtItsOwnC(t *testing.T) {
 // function there.
 func TestKernelSVMTiesSlope(t *testing.T) {
 	d := Data{X: mat.NewDense(4, 2, []float64{.2, .1, 1, .5, 1, .5, -1, 1}), Y: []float64{1, -1, -1, 1}}
-	l := &KernelSVM{Bias: true}
+	l := &KernelSVM{Intercept: true}
 	g := &Grad{X: mat.NewDense(4, 2, nil)}
 	want := mat.NewDense(1, 2, nil)
 	if err := errors.Join(l.Load(d), l.Fit(make([]float64, 1), []float64{10, 1}), l.PredictVJP(nil, new(Grad), want, mat.NewDense(1, 2, []float64{1, .5}), []float64{1}), l.VJP(nil, g, []float64{1})); err != nil {

@@ -68,7 +68,7 @@ func preciseTrial(t *testing.T, trial int) (l *KernelSVM, theta, hyper []float64
 			d.X.Set(i, j, unit*(d.X.At(i, j)+offset))
 		}
 	}
-	l = &KernelSVM{Bias: rng.IntN(2) == 0}
+	l = &KernelSVM{Intercept: rng.IntN(2) == 0}
 	hyper = []float64{math.Pow(10, 6*rng.Float64()-3), math.Pow(10, 2*rng.Float64()-1), 1}
 	if degree := rng.IntN(4); degree > 0 {
 		l.Kernel = Polynomial{Degree: degree}
@@ -76,7 +76,7 @@ func preciseTrial(t *testing.T, trial int) (l *KernelSVM, theta, hyper []float64
 		hyper = hyper[:2]
 	}
 	theta = make([]float64, 1)
-	if !l.Bias {
+	if !l.Intercept {
 		theta = nil
 	}
 	if err := l.Load(d); err != nil {
@@ -153,7 +153,7 @@ func TestKernelSVMRefusesRawFeatures(t *testing.T) {
 				d.X.Set(i, 0, unit*rng.NormFloat64())
 				d.Y[i] = float64(1 - 2*(i%2))
 			}
-			l := &KernelSVM{Bias: true, Kernel: Polynomial{Degree: degree}}
+			l := &KernelSVM{Intercept: true, Kernel: Polynomial{Degree: degree}}
 			theta := []float64{7}
 			if err := l.Load(d); err != nil {
 				t.Fatal(err)
@@ -174,7 +174,7 @@ func TestKernelSVMDecisionErrorUnits(t *testing.T) {
 		scaled := Data{X: mat.DenseCopyOf(d.X), Y: d.Y}
 		scaled.X.Scale(unit, scaled.X)
 		for _, c := range []float64{1, 1e12} {
-			l := &KernelSVM{Kernel: Polynomial{Degree: 2}, Bias: true}
+			l := &KernelSVM{Kernel: Polynomial{Degree: 2}, Intercept: true}
 			err := errors.Join(l.Load(scaled), l.Fit(make([]float64, 1), []float64{c, 1 / (unit * unit), 1}))
 			if (err != nil) != (c > 1) {
 				t.Errorf("unit %v, C %v: %v", unit, c, err)
@@ -283,7 +283,7 @@ func preciseDecisions(l *KernelSVM, hyper []float64, d float64) (f []float64, ex
 		residual()
 		if m := len(f); m > 0 {
 			w := m
-			if l.Bias {
+			if l.Intercept {
 				w++
 			}
 			a := make([][]*big.Float, w)
@@ -302,7 +302,7 @@ func preciseDecisions(l *KernelSVM, hyper []float64, d float64) (f []float64, ex
 				}
 			}
 			step := eliminate(a)
-			if l.Bias {
+			if l.Intercept {
 				b = step[m]
 			}
 			t, hit, bound := precise(1), -1, zero
@@ -328,7 +328,7 @@ func preciseDecisions(l *KernelSVM, hyper []float64, d float64) (f []float64, ex
 			}
 			residual()
 		}
-		if len(f) == 0 && l.Bias {
+		if len(f) == 0 && l.Intercept {
 			if up, down := between(); precise(0).Sub(r[up], r[down]).Cmp(precise(1e-50)) > 0 {
 				free[up], free[down] = true, true
 				continue
@@ -362,7 +362,7 @@ func preciseDecisions(l *KernelSVM, hyper []float64, d float64) (f []float64, ex
 			inside++
 		}
 	}
-	if l.Bias && inside == 0 {
+	if l.Intercept && inside == 0 {
 		up, down := between()
 		b.Quo(b.Add(r[up], r[down]), precise(2))
 	}

@@ -55,7 +55,7 @@ func (l *deciding) VJP(w *Workspace, g *Grad, dtheta []float64) error {
 // of the dual: decision values come from β, and so do the conditions.
 func kernelSVMResidual(kernel Kernel, bias bool) func(d Data, theta, hyper []float64) float64 {
 	return func(d Data, theta, hyper []float64) float64 {
-		l := deciding{KernelSVM: KernelSVM{Kernel: kernel, Bias: bias}}
+		l := deciding{KernelSVM: KernelSVM{Kernel: kernel, Intercept: bias}}
 		again := make([]float64, len(theta))
 		if err := errors.Join(l.Load(d), l.Fit(again, hyper)); err != nil {
 			return math.Inf(1)
@@ -85,7 +85,7 @@ func kernelSVMViolation(l *KernelSVM, d Data, hyper []float64) float64 {
 		sum += beta[i]
 		total += a
 	}
-	if l.Bias {
+	if l.Intercept {
 		worst = max(worst, math.Abs(sum)/total/8)
 	}
 	for i := range rows {
@@ -160,7 +160,7 @@ func TestKernelSVMContract(t *testing.T) {
 			add("30x2", classData(1, 30, 2), 1)
 			add("20x2", classData(2, 20, 2), .3)
 			add("6x2", classData(3, 6, 2), 2)
-			testLearner(t, func() Learner { return &deciding{KernelSVM: KernelSVM{Kernel: c.kernel, Bias: bias}} }, cases...)
+			testLearner(t, func() Learner { return &deciding{KernelSVM: KernelSVM{Kernel: c.kernel, Intercept: bias}} }, cases...)
 		}
 	}
 }
@@ -185,7 +185,7 @@ func TestKernelSVMGolden(t *testing.T) {
 	}
 	for i, c := range golden.Cases {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
-			l := KernelSVM{Kernel: Polynomial{}, Bias: c.Bias}
+			l := KernelSVM{Kernel: Polynomial{}, Intercept: c.Bias}
 			theta := make([]float64, 0, 1)
 			if c.Bias {
 				theta = theta[:1]
@@ -244,7 +244,7 @@ func TestKernelSVMByHand(t *testing.T) {
 		{1, 1, 0, near - far},
 	} {
 		for _, bias := range []bool{false, true} {
-			l := KernelSVM{Bias: bias}
+			l := KernelSVM{Intercept: bias}
 			var theta [1]float64
 			nt, _ := l.Dims(1)
 			f := []float64{math.NaN()}
@@ -323,7 +323,7 @@ func TestKernelSVMRefusals(t *testing.T) {
 }
 
 func TestKernelSVMRowsDecidedOn(t *testing.T) {
-	l := deciding{KernelSVM: KernelSVM{Kernel: ard{}, Bias: true}}
+	l := deciding{KernelSVM: KernelSVM{Kernel: ard{}, Intercept: true}}
 	f := make([]float64, 5)
 	if err := errors.Join(l.Load(classData(1, 20, 2)), l.Fit(f, []float64{1, .3, .2, .1})); err != nil {
 		t.Fatal(err)
@@ -383,7 +383,7 @@ func TestKernelSVMDecidesElsewhere(t *testing.T) {
 func TestKernelSVMOptimalOnPaths(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		d := drawClasses(t)
-		l := KernelSVM{Bias: rapid.Bool().Draw(t, "bias")}
+		l := KernelSVM{Intercept: rapid.Bool().Draw(t, "bias")}
 		if rapid.Bool().Draw(t, "polynomial") {
 			l.Kernel = Polynomial{Degree: rapid.IntRange(1, 3).Draw(t, "degree")}
 		}
@@ -421,7 +421,7 @@ func FuzzKernelSVM(f *testing.F) {
 	f.Fuzz(func(t *testing.T, seed uint64, rows, n uint8, c, gamma, scale float64, bias bool) {
 		d := classData(seed, 2+int(rows%30), 1+int(n%4))
 		d.X.Scale(scale, d.X)
-		l := deciding{KernelSVM: KernelSVM{Bias: bias, Generalised: true}}
+		l := deciding{KernelSVM: KernelSVM{Intercept: bias, Generalised: true}}
 		theta := make([]float64, 5)
 		if errors.Join(l.Load(d), l.Fit(theta, []float64{c, gamma})) != nil {
 			return
@@ -444,7 +444,7 @@ func FuzzKernelSVM(f *testing.F) {
 func BenchmarkKernelSVM(b *testing.B) {
 	for _, bias := range []bool{false, true} {
 		for _, c := range []float64{1, 100} {
-			l := KernelSVM{Bias: bias}
+			l := KernelSVM{Intercept: bias}
 			const rows, n = 200, 2
 			d := classData(1, rows, n)
 			theta := make([]float64, 0, 1)

@@ -121,7 +121,7 @@ func TestLearnersUnits(t *testing.T) {
 type biased struct{ KernelSVM }
 
 func (l *biased) Dims(n int) (theta, hyper int) {
-	l.Bias = true
+	l.Intercept = true
 	return l.KernelSVM.Dims(n)
 }
 

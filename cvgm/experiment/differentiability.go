@@ -334,7 +334,7 @@ func (p DifferentiabilityParams) checkKernelSVM(c *checker, src *synth.Stream) e
 	d, hyper := qpdiff.Data(train), []float64{p.C, p.Gamma}
 	at := mat.NewDense(points, 2, normals(src, 2*points))
 	cotangent, values := normals(src, points), make([]float64, points)
-	l := &qpdiff.KernelSVM{Bias: true}
+	l := &qpdiff.KernelSVM{Intercept: true}
 	theta := make([]float64, 1)
 	decide := func(d qpdiff.Data, hyper []float64, at *mat.Dense) (float64, error) {
 		if err := l.Load(d); err != nil {
