@@ -1,0 +1,62 @@
+package cvgm_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// TestModuleOfItsOwn builds and runs README's program in a module outside this one,
+// by README's own commands. It works without a network: modules come from Go's cache,
+// and their sums from this module.
+func TestModuleOfItsOwn(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds a program")
+	}
+	readme, err := os.ReadFile("../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	block := func(start string) string {
+		found := regexp.MustCompile("(?s)```[a-z]+\n(" + regexp.QuoteMeta(start) + ".*?)```").FindSubmatch(readme)
+		if found == nil {
+			t.Fatalf("README has no block of code that begins with %q", start)
+		}
+		return string(found[1])
+	}
+	checkout, err := filepath.Abs("..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	sums, err := os.ReadFile("../go.sum")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const placeholder = "/path/to/this/checkout"
+	commands := block("go mod init")
+	if !strings.Contains(commands, placeholder) {
+		t.Fatalf("README's commands do not name %s", placeholder)
+	}
+	dir := t.TempDir()
+	for name, content := range map[string][]byte{"main.go": []byte(block("package main")), "go.sum": sums} {
+		if err := os.WriteFile(filepath.Join(dir, name), content, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var last []byte
+	for command := range strings.Lines(strings.ReplaceAll(commands, placeholder, checkout)) {
+		args := strings.Fields(command)
+		cmd := exec.Command(args[0], args[1:]...)
+		cmd.Dir = dir
+		cmd.Env = append(os.Environ(), "GOPROXY=off", "GOSUMDB=off", "GOFLAGS=-mod=mod", "GOWORK=off")
+		if last, err = cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%s%v\n%s", command, err, last)
+		}
+	}
+	if !regexp.MustCompile(`^penalties \[0\.\d+ 0\.\d+\], CV loss \d\.\d+, coefficients \[.*\]\n$`).Match(last) {
+		t.Errorf("the program prints %q", last)
+	}
+}
