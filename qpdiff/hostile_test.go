@@ -865,19 +865,9 @@ func hostileLogistic(in *hostile.Input) {
 		return
 	}
 	theta := make([]float64, thetas(l, d))
-	if in.IntN(3) == 0 {
-		p := in.Profile()
-		if p > hostile.Wild { // a start must be finite
-			p = hostile.Scaled
-		}
-		l.Start(in.Vector(p, len(theta)))
-	}
 	fitted := in.Answer("Fit", l.Fit(theta, []float64{penalty(in, hostile.Tame)}))
 	if fitted && !hostile.Finite(theta) {
-		in.Failf("Fit: not finite", "after Start: %v", theta)
-	}
-	if l.Iterations() < 0 {
-		in.Failf("Iterations: negative", "%d", l.Iterations())
+		in.Failf("Fit: not finite", "%v", theta)
 	}
 	pi := make([]float64, len(d.Y))
 	v := in.Vector(in.Profile(), len(theta))

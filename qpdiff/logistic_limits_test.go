@@ -39,7 +39,7 @@ func TestLogisticSeries(t *testing.T) {
 		name string
 		f    func(float64) float64
 		end  float64
-	}{{"expm1", expm1, logisticNudge}, {"expm1Near", expm1Near, logisticNear}} {
+	}{{"expm1", expm1, logisticSeries}, {"expm1Short", expm1Short, logisticShortSeries}} {
 		worst := 0.0
 		for k := range 401 {
 			y := c.end * float64(k-200) / 200
@@ -54,16 +54,16 @@ func TestLogisticSeries(t *testing.T) {
 	}
 }
 
-// At either end of every branch of nudge, s and w are those of an evaluation
+// At either end of every branch of evaluateNear, s and w are those of an evaluation
 // with more digits.
-func TestLogisticNudge(t *testing.T) {
+func TestLogisticEvaluateNear(t *testing.T) {
 	const rows = 16
 	d := Data{X: mat.NewDense(rows, 1, nil), Y: make([]float64, rows)}
 	for i := range rows {
 		d.X.Set(i, 0, 1)
 		d.Y[i] = 1 - float64(i)/32
 	}
-	for _, r := range []float64{1e-9, logisticTaylor / 10, logisticTaylor, logisticTaylor * (1 + 1e-9), logisticNear, logisticNear * (1 + 1e-9), logisticNudge} {
+	for _, r := range []float64{1e-9, logisticTaylor / 10, logisticTaylor, logisticTaylor * (1 + 1e-9), logisticShortSeries, logisticShortSeries * (1 + 1e-9), logisticSeries} {
 		for _, theta := range []float64{-6, -.7, 0, .4, 3, 30} {
 			for _, step := range []float64{r, -r} {
 				var l Logistic
@@ -94,7 +94,7 @@ func TestLogisticNudge(t *testing.T) {
 					w0[i], _ = w.Float64()
 				}
 				l.c, l.step[0] = 1, step
-				l.nudge(s0, w0, []float64{theta + step, 0, 0}, r)
+				l.evaluateNear(s0, w0, []float64{theta + step, 0, 0}, r)
 				for i := range rows {
 					s, w := exact(theta*d.Y[i], step*d.Y[i])
 					if e, f := bigRelErr(l.s[i], s), bigRelErr(l.w[i], w); !(e <= 4*eps && f <= 4*eps) {
@@ -106,9 +106,9 @@ func TestLogisticNudge(t *testing.T) {
 	}
 }
 
-// After its last step a fit leaves s and w a step behind; what follows is the
-// value at θ, to rounding.
-func TestLogisticFollow(t *testing.T) {
+// After its last step a fit leaves s and w of the point before. A derivative has
+// those at θ, to rounding.
+func TestLogisticWeightsAtSolution(t *testing.T) {
 	d := randomData(3, 40, 3, true)
 	var l Logistic
 	theta := make([]float64, 3)
@@ -121,14 +121,14 @@ func TestLogisticFollow(t *testing.T) {
 	}
 	l.evaluate(l.cand)
 	l.stale = true
-	l.follow()
 	var want Logistic
 	if err := want.Load(d); err != nil {
 		t.Fatal(err)
 	}
 	want.c = 2
 	want.evaluate(l.theta)
-	if e, f := relErr(l.s, want.s), relErr(l.w, want.w); !(e <= 8*eps && f <= 8*eps) {
+	got := new(logisticDerivative).weights(&l.logisticFit)
+	if e, f := relErr(got.s, want.s), relErr(got.w, want.w); !(e <= 8*eps && f <= 8*eps) {
 		t.Errorf("s is off by %.3g, w by %.3g", e, f)
 	}
 }
@@ -148,22 +148,21 @@ func TestLogisticSingularLate(t *testing.T) {
 	l.c, l.stale = 1e300, true
 	copy(l.last, []float64{1e-3, 1e-3})
 	g := Grad{X: mat.NewDense(12, 2, nil)}
-	var s, w []float64
+	var w Workspace
+	p, again := make([]float64, 12), make([]float64, 12)
+	if err := l.Probabilities(nil, p); err != nil {
+		t.Errorf("probabilities need no factor: %v", err)
+	}
 	for range 3 {
-		for _, err := range []error{l.VJP(nil, &g, theta), l.JVP(nil, theta, &g), l.SolveHessian(nil, theta, theta)} {
+		for _, err := range []error{l.VJP(&w, &g, theta), l.JVP(&w, theta, &g), l.SolveHessian(&w, theta, theta)} {
 			var arg *ArgError
 			if !errors.Is(err, ErrIllPosed) || !errors.As(err, &arg) {
 				t.Fatalf("error %v", err)
 			}
 		}
-		if s == nil {
-			s, w = append(s, l.s...), append(w, l.w...)
-		} else if !sameBits(s, l.s) || !sameBits(w, l.w) {
-			t.Fatal("the last step was taken twice")
+		if err := l.Probabilities(&w, again); err != nil || !sameBits(p, again) {
+			t.Fatalf("the last step was taken twice, error %v", err)
 		}
-	}
-	if err := l.Probabilities(nil, make([]float64, 12)); err != nil {
-		t.Errorf("probabilities need no factor: %v", err)
 	}
 }
 
@@ -241,7 +240,7 @@ func TestLogisticSingularOnTheWay(t *testing.T) {
 		}
 		l.c = c[0]
 		l.evaluate(make([]float64, l.k))
-		if l.factor() != nil {
+		if !l.factor() {
 			singular++
 		}
 		if err := l.Fit(theta, c); err != nil {
@@ -252,7 +251,7 @@ func TestLogisticSingularOnTheWay(t *testing.T) {
 		for j, v := range theta {
 			warm[j] = 1.001 * v
 		}
-		l.Start(warm)
+		startAt(&l, warm)
 		if err := l.Fit(warm, c); err != nil || relErr(warm, theta) > 1e-9 {
 			t.Errorf("problem %d: from its solution, %v, error %v", k, relErr(warm, theta), err)
 		}
@@ -380,7 +379,7 @@ func TestLogisticStartsAtItsOwnC(t *testing.T) {
 		if err := errors.Join(part.LoadSubset(&full, []int{3, 17}), part.Fit(theta, []float64{2})); err != nil {
 			t.Fatal(err)
 		}
-		return theta, part.Iterations()
+		return theta, part.iter
 	}
 	cold, steps := fit(0)
 	if other, _ := fit(2.5); !sameBits(cold, other) {

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"slices"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -341,6 +342,12 @@ func TestLogisticWithoutRefusals(t *testing.T) {
 	}
 }
 
+// startAt makes theta the start of the next fit.
+func startAt(l *Logistic, theta []float64) {
+	copy(l.theta, theta)
+	l.warm = true
+}
+
 // Wherever it starts, the fit ends at the same minimiser, whatever the order of
 // the rows; and negating a feature negates its entry of θ.
 func TestLogisticProperties(t *testing.T) {
@@ -359,7 +366,7 @@ func TestLogisticProperties(t *testing.T) {
 				t.Fatal(err)
 			}
 			if start != nil {
-				l.Start(start)
+				startAt(&l, start)
 			}
 			if err := l.Fit(theta, hyper); err != nil {
 				t.Fatal(err)
@@ -514,5 +521,62 @@ func TestLogisticLarge(t *testing.T) {
 	}
 	if r := logisticResidual(l.Intercept)(d, theta, hyper); !(r <= 1e-13) {
 		t.Errorf("optimality residual %.3g", r)
+	}
+}
+
+// SolveHessian and Probabilities may run at the same time as derivatives, also where
+// the last step of the fit counts, and have the bits that they have alone.
+func TestLogisticConcurrent(t *testing.T) {
+	stale := 0
+	for seed := range uint64(8) {
+		d := randomData(seed, 40, 3, true)
+		var l Logistic
+		theta := make([]float64, 3)
+		if err := errors.Join(l.Load(d), l.Fit(theta, []float64{2})); err != nil {
+			t.Fatal(err)
+		}
+		if l.stale {
+			stale++
+		}
+		g, p, u := Grad{X: mat.NewDense(40, 3, nil)}, make([]float64, 40), make([]float64, 3)
+		if err := errors.Join(l.VJP(nil, &g, theta), l.Probabilities(nil, p), l.SolveHessian(nil, u, theta)); err != nil {
+			t.Fatal(err)
+		}
+		check := func(what string, err error, got, want []float64) {
+			if err != nil || !sameBits(got, want) {
+				t.Errorf("%s at the same time as others: off by %g, error %v", what, relErr(got, want), err)
+			}
+		}
+		var wait sync.WaitGroup
+		for range 2 {
+			wait.Go(func() {
+				var w Workspace
+				for range 3 {
+					got := Grad{X: mat.NewDense(40, 3, nil)}
+					err := l.VJP(&w, &got, theta)
+					check("VJP", err, got.X.RawMatrix().Data, g.X.RawMatrix().Data)
+				}
+			})
+			wait.Go(func() {
+				var w Workspace
+				for range 3 {
+					got := make([]float64, 40)
+					err := l.Probabilities(&w, got)
+					check("Probabilities", err, got, p)
+				}
+			})
+			wait.Go(func() {
+				var w Workspace
+				for range 3 {
+					got := make([]float64, 3)
+					err := l.SolveHessian(&w, got, theta)
+					check("SolveHessian", err, got, u)
+				}
+			})
+		}
+		wait.Wait()
+	}
+	if stale == 0 || stale == 8 {
+		t.Errorf("the last step counts in %d of 8 fits", stale)
 	}
 }

@@ -9,6 +9,7 @@ type Workspace struct {
 	net      elasticNetDerivative
 	smooth   smoothDerivative
 	unrolled unrolledDerivative
+	logistic logisticDerivative
 }
 
 // orNew returns w, or a new workspace where w is nil.

@@ -115,17 +115,17 @@ func (l *incompleteLogistic) VJP(w *qpdiff.Workspace, g *qpdiff.Grad, dtheta []f
 	if len(l.pi) != len(l.y) {
 		l.pi = make([]float64, len(l.y))
 	}
-	if err := l.SolveHessian(nil, l.u, dtheta); err != nil {
+	if err := l.SolveHessian(w, l.u, dtheta); err != nil {
 		return err
 	}
 	// H less the intercept's penalty is H − eeᵀ, with e the last unit vector.
 	clear(l.e)
 	l.e[n] = 1
-	if err := l.SolveHessian(nil, l.e, l.e); err != nil {
+	if err := l.SolveHessian(w, l.e, l.e); err != nil {
 		return err
 	}
 	floats.AddScaled(l.u, l.u[n]/(1-l.e[n]), l.e)
-	if err := l.Probabilities(nil, l.pi); err != nil {
+	if err := l.Probabilities(w, l.pi); err != nil {
 		return err
 	}
 	for i, pi := range l.pi {

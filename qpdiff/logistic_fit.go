@@ -1,0 +1,96 @@
+package qpdiff
+
+import "slices"
+
+// An Intercept selects the constant term of a linear model, which is the last entry
+// of θ, and whether the ridge penalty ½θᵀRθ covers it.
+type Intercept int
+
+const (
+	NoIntercept          Intercept = iota // θ has one entry per feature; R = I
+	UnpenalisedIntercept                  // θ has one more; R = diag(1, …, 1, 0)
+	PenalisedIntercept                    // θ has one more; R = I
+)
+
+// params returns the number of parameters for n features.
+func (i Intercept) params(n int) int {
+	if i == NoIntercept {
+		return n
+	}
+	return n + 1
+}
+
+// logisticFit is a logistic regression on its data, solved: what its derivatives
+// read.
+type logisticFit struct {
+	fitState
+	logisticNewton
+	intercept Intercept    // of the data loaded
+	ymax      float64      // largest modulus of a label
+	full      *logisticFit // the fit to all rows, nil where this is one
+	out       []int        // the rows of full that this one leaves out
+}
+
+// shape makes room for m rows of n features.
+func (l *logisticFit) shape(m, n int, intercept Intercept) {
+	l.intercept, l.ymax = intercept, 0
+	l.resize(m, intercept.params(n))
+	if intercept == UnpenalisedIntercept {
+		l.pen[n] = 0
+	}
+}
+
+// accept ends a Load of d: it makes sure that there is a minimiser.
+func (l *logisticFit) accept(d Data) error {
+	if l.intercept == UnpenalisedIntercept {
+		labels := l.z[(l.d-1)*l.m : l.d*l.m]
+		missing := ""
+		if !slices.ContainsFunc(labels, func(y float64) bool { return y > 0 }) {
+			missing = "positive"
+		} else if !slices.ContainsFunc(labels, func(y float64) bool { return y < 0 }) {
+			missing = "negative"
+		}
+		if missing != "" {
+			return argErrorf("Data.Y", ErrIllPosed, "penalise the intercept or give examples of both classes",
+				"has no %s label, so that an unpenalised intercept has no minimiser", missing)
+		}
+	}
+	l.data = d
+	return nil
+}
+
+// startAtFull makes the start the solution of full, if that is one at the same C,
+// plus the Newton step for the rows left out of this fit. Without those, V, the
+// gradient there is C Σ_V (1−πᵢ) zᵢ, and their part of the Hessian is absent.
+func (l *logisticFit) startAtFull() {
+	f := l.full
+	if l.warm || f == nil || f.fit == 0 || f.c != l.c {
+		return
+	}
+	m, k := l.m, l.k
+	copy(l.h, f.hess)
+	clear(l.step)
+	for _, r := range l.out {
+		s, w := l.c*f.s[r], l.c*f.w[r]
+		for i := range k {
+			zi := f.z[i*m+r]
+			l.step[i] -= s * zi
+			for j := i; j < k; j++ {
+				l.h[i*k+j] -= w * zi * f.z[j*m+r]
+			}
+		}
+	}
+	copy(l.theta, f.theta)
+	if l.factor() {
+		l.backsolve(l.step)
+		axpy(1, l.step, l.theta)
+		if f.stale {
+			axpy(1, f.last, l.step) // counted from the point of full
+		}
+		if r := l.stepLength(); r <= logisticSeries {
+			l.evaluateNear(f.s, f.w, l.theta, r)
+			l.evaluated = true
+		}
+	}
+	l.warm = true
+}
