@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"testing"
 
 	"cvgm/qpdiff"
@@ -199,7 +200,7 @@ var configLosses = []Loss{SquaredError{}, LogisticLoss{}, Hinge{}, SquaredHinge{
 // hyperOf returns the learner's hyperparameters for n features.
 func (l configLearner) hyperOf(n int) []float64 {
 	_, want := l.learner().Dims(n)
-	hyper := append([]float64(nil), l.hyper...)
+	hyper := slices.Clone(l.hyper)
 	for len(hyper) < want {
 		hyper = append(hyper, l.hyper[len(l.hyper)-1])
 	}
@@ -223,7 +224,7 @@ func classData(src *synth.Stream, n, features int) qpdiff.Data {
 func slope(f Objective, x, u []float64, h float64) (d float64, smooth bool, err error) {
 	quotient := func(h float64) float64 {
 		at := func(step float64) float64 {
-			moved := append([]float64(nil), x...)
+			moved := slices.Clone(x)
 			for i, v := range u {
 				moved[i] += step * v
 			}

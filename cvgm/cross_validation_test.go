@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"runtime"
+	"slices"
 	"testing"
 
 	"cvgm/qpdiff"
@@ -51,7 +52,7 @@ func elasticNetCV(t testing.TB, seed uint64, k int, change func(*Config)) *CV {
 func centralDifference(t testing.TB, f Objective, x []float64, i int, h float64) float64 {
 	t.Helper()
 	at := func(step float64) float64 {
-		moved := append([]float64(nil), x...)
+		moved := slices.Clone(x)
 		moved[i] += step
 		v, err := f(nil, moved)
 		if err != nil {
@@ -206,7 +207,7 @@ func TestNormaliserBackwardMatchesCentralDifferences(t *testing.T) {
 	raw, w := draw((rows+vals)*m), draw((rows+vals)*m)
 	for _, z := range []normaliser{{}, {center: true}, {center: true, scale: true}} {
 		value := func(_, x []float64) (float64, error) {
-			x = append([]float64(nil), x...)
+			x = slices.Clone(x)
 			if err := z.fit(x[:rows*m], m); err != nil {
 				return 0, err
 			}
@@ -220,7 +221,7 @@ func TestNormaliserBackwardMatchesCentralDifferences(t *testing.T) {
 		if _, err := value(nil, raw); err != nil {
 			t.Fatal(err)
 		}
-		x := append([]float64(nil), raw...)
+		x := slices.Clone(raw)
 		z.apply(x)
 		grad := make([]float64, len(x))
 		for i, v := range x {

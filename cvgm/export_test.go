@@ -1,10 +1,12 @@
 package cvgm
 
+import "slices"
+
 // Thetas returns a copy of the parameters fitted to each split at the last
 // Eval, and the intercepts added to their predictions.
 func (cv *CV) Thetas() (thetas [][]float64, intercepts []float64) {
 	for j := range cv.fits {
-		thetas = append(thetas, append([]float64(nil), cv.fits[j].theta...))
+		thetas = append(thetas, slices.Clone(cv.fits[j].theta))
 		intercepts = append(intercepts, cv.fits[j].intercept)
 	}
 	return thetas, intercepts

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -69,7 +70,7 @@ func testFeatureMap(t rapid.TB, fresh func() FeatureMap, reference func(params, 
 		grad[i] = 1
 	}
 	f.Backward(grad, d)
-	once := append([]float64(nil), grad...)
+	once := slices.Clone(grad)
 	f.Backward(grad, d)
 	for i, g := range grad {
 		if a, b := once[i]-1, g-once[i]; math.Abs(a-b) > 1e-12*(1+math.Abs(a)) {

@@ -3,6 +3,7 @@ package cvgm
 import (
 	"errors"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -147,7 +148,7 @@ func TestStandardiseAtTheEndsOfTheRange(t *testing.T) {
 	if err := z.fit(x, 3); err != nil {
 		t.Fatal(err)
 	}
-	mean, std := append([]float64(nil), z.mean...), append([]float64(nil), z.std...)
+	mean, std := slices.Clone(z.mean), slices.Clone(z.std)
 	for _, e := range []int{-1000, -700, -500, 500, 700, 1000} {
 		scaled := make([]float64, len(x))
 		for i, v := range x {

@@ -3,6 +3,7 @@ package cvgm
 import (
 	"iter"
 	"math"
+	"slices"
 
 	"cvgm/qpdiff"
 )
@@ -59,7 +60,7 @@ func (m GapMonitor) Watch(steps iter.Seq2[Step, error]) iter.Seq2[GapStep, error
 	return func(yield func(GapStep, error) bool) {
 		fail := func(s Step, err error) {
 			if _, ok := err.(*SearchError); !ok {
-				err = &SearchError{Evaluations: s.Evaluations, X: append([]float64(nil), s.X...), Err: err}
+				err = &SearchError{Evaluations: s.Evaluations, X: slices.Clone(s.X), Err: err}
 			}
 			yield(GapStep{Step: s, HeldOut: math.NaN(), Risk: math.NaN()}, err)
 		}

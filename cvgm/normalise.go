@@ -2,6 +2,7 @@ package cvgm
 
 import (
 	"math"
+	"slices"
 
 	"cvgm/qpdiff"
 
@@ -168,7 +169,7 @@ func leastSquaresIntercept(x []float64, m int, y []float64) float64 {
 	}
 	yc := mat.NewDense(n, 1, nil)
 	mean := meanOf(y)
-	centred := append([]float64(nil), x...)
+	centred := slices.Clone(x)
 	z.apply(centred)
 	for _, v := range centred {
 		if !finite(v) {
@@ -199,12 +200,3 @@ func leastSquaresIntercept(x []float64, m int, y []float64) float64 {
 // features have singular values of some 1e-15, and features whose dependence
 // cannot be told from rounding of the data have up to 1e-13.
 const interceptRankTol = 1e-12
-
-func meanOf(v []float64) float64 { return sum(0, v) / float64(len(v)) }
-
-func resize(s []float64, n int) []float64 {
-	if cap(s) < n {
-		return make([]float64, n)
-	}
-	return s[:n]
-}

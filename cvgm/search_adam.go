@@ -1,6 +1,7 @@
 package cvgm
 
 import (
+	"cmp"
 	"iter"
 	"math"
 
@@ -27,7 +28,7 @@ type Adam struct {
 
 // Search starts at the projection of x0 and yields every iterate.
 func (m Adam) Search(p Problem, x0 []float64) iter.Seq2[Step, error] {
-	beta1, beta2, epsilon := orDefault(m.Beta1, .9), orDefault(m.Beta2, .999), m.Epsilon
+	beta1, beta2, epsilon := cmp.Or(m.Beta1, .9), cmp.Or(m.Beta2, .999), m.Epsilon
 	settings := p.box("Adam")
 	if settings == nil {
 		settings = checkStep("Adam", m.StepSize)
@@ -43,7 +44,7 @@ func (m Adam) Search(p Problem, x0 []float64) iter.Seq2[Step, error] {
 	if settings == nil && !(epsilon >= 0) {
 		settings = badArg("Adam.Epsilon", qpdiff.ErrDomain, "use a small positive number, or zero for the default", "is %v", epsilon)
 	}
-	return search(p, x0, orDefault(m.MaxEvals, 1000), true, settings, func(w *searchRun) {
+	return search(p, x0, cmp.Or(m.MaxEvals, 1000), true, settings, func(w *searchRun) {
 		a, b := make([]float64, len(x0)), make([]float64, len(x0))
 		top, reach := make([]float64, len(x0)), make([]float64, len(x0))
 		for i := range reach {
@@ -61,17 +62,10 @@ func (m Adam) Search(p Problem, x0 []float64) iter.Seq2[Step, error] {
 				b[i] = beta2*b[i] + (1-beta2)*g*g
 				top[i] = max(top[i], math.Abs(g))
 				if top[i] > 0 { // else it rests
-					w.X[i] -= m.StepSize * a[i] / (1 - power1) / (math.Sqrt(b[i]/(1-power2)) + orDefault(epsilon, 1e-8*top[i]))
+					w.X[i] -= m.StepSize * a[i] / (1 - power1) / (math.Sqrt(b[i]/(1-power2)) + cmp.Or(epsilon, 1e-8*top[i]))
 				}
 			}
 			p.project(w.X)
 		}
 	})
-}
-
-func checkShare(name string, v float64) error {
-	if !(v >= 0 && v < 1) {
-		return badArg(name, qpdiff.ErrDomain, "use a number from 0 to below 1", "is %v", v)
-	}
-	return nil
 }

@@ -1,10 +1,9 @@
 package cvgm
 
 import (
+	"cmp"
 	"iter"
 	"math"
-
-	"cvgm/qpdiff"
 
 	"gonum.org/v1/gonum/floats"
 )
@@ -32,7 +31,7 @@ type AdaptiveGradient struct {
 
 // Search starts at the projection of x0 and yields every iterate.
 func (m AdaptiveGradient) Search(p Problem, x0 []float64) iter.Seq2[Step, error] {
-	return search(p, x0, orDefault(m.MaxEvals, 1000), true, checkFirstStep("AdaptiveGradient", m.FirstStep), func(w *searchRun) {
+	return search(p, x0, cmp.Or(m.MaxEvals, 1000), true, checkFirstStep("AdaptiveGradient", m.FirstStep), func(w *searchRun) {
 		last, lastGrad := make([]float64, len(x0)), make([]float64, len(x0))
 		reach := make([]float64, len(x0))
 		var s float64
@@ -52,7 +51,7 @@ func (m AdaptiveGradient) Search(p Problem, x0 []float64) iter.Seq2[Step, error]
 				longest := math.Inf(1)
 				for i, g := range w.Grad {
 					if g != 0 {
-						longest = min(longest, orDefault(m.FirstStep, .01)*min(w.size(i, w.X[i]), w.length(w.X))/math.Abs(g))
+						longest = min(longest, cmp.Or(m.FirstStep, .01)*min(w.size(i, w.X[i]), w.length(w.X))/math.Abs(g))
 					}
 				}
 				if finite(longest) {
@@ -81,11 +80,4 @@ func (m AdaptiveGradient) Search(p Problem, x0 []float64) iter.Seq2[Step, error]
 			w.projectedStep(w.X, last, s)
 		}
 	})
-}
-
-func checkFirstStep(name string, s float64) error {
-	if !(s >= 0) || math.IsInf(s, 1) {
-		return badArg(name+".FirstStep", qpdiff.ErrDomain, "use a positive share of the scale, or zero for the default", "is %v", s)
-	}
-	return nil
 }

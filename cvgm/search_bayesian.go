@@ -1,8 +1,10 @@
 package cvgm
 
 import (
+	"cmp"
 	"iter"
 	"math"
+	"slices"
 
 	"cvgm/qpdiff"
 
@@ -33,7 +35,7 @@ type Bayesian struct {
 // Search evaluates the projection of x0, then points drawn uniformly from the
 // box, then those that the model proposes.
 func (m Bayesian) Search(p Problem, x0 []float64) iter.Seq2[Step, error] {
-	initial, candidates := orDefault(m.Initial, min(2*len(x0)+2, 20)), orDefault(m.Candidates, 200)
+	initial, candidates := cmp.Or(m.Initial, min(2*len(x0)+2, 20)), cmp.Or(m.Candidates, 200)
 	settings := p.box("Bayesian")
 	switch {
 	case m.Source == nil:
@@ -41,7 +43,7 @@ func (m Bayesian) Search(p Problem, x0 []float64) iter.Seq2[Step, error] {
 	case initial < 1 || candidates < 1:
 		settings = badArg("Bayesian", qpdiff.ErrDomain, "use positive numbers, or zero for the defaults", "has Initial = %d, Candidates = %d", initial, candidates)
 	}
-	return search(p, x0, orDefault(m.MaxEvals, 100), false, settings, func(w *searchRun) {
+	return search(p, x0, cmp.Or(m.MaxEvals, 100), false, settings, func(w *searchRun) {
 		n := len(x0)
 		gp := newGaussianProcess(n)
 		unit := make([]float64, n) // X in the unit cube
@@ -121,7 +123,7 @@ func (g *gaussianProcess) add(x []float64, y float64) {
 	if len(g.y) > 0 && y < g.y[g.best] {
 		g.best = len(g.y)
 	}
-	g.x = append(g.x, append([]float64(nil), x...))
+	g.x = append(g.x, slices.Clone(x))
 	g.y = append(g.y, y)
 	g.k, g.v = make([]float64, len(g.y)), make([]float64, len(g.y))
 }

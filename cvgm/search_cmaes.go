@@ -1,6 +1,7 @@
 package cvgm
 
 import (
+	"cmp"
 	"iter"
 	"math"
 	"slices"
@@ -52,11 +53,11 @@ func (m CMAES) Search(p Problem, x0 []float64) iter.Seq2[Step, error] {
 	case lambda < 4:
 		settings = badArg("CMAES.Population", qpdiff.ErrDomain, "use at least 4 points", "is %d", lambda)
 	}
-	return search(p, x0, orDefault(m.MaxEvals, 1000), false, settings, func(w *searchRun) {
+	return search(p, x0, cmp.Or(m.MaxEvals, 1000), false, settings, func(w *searchRun) {
 		if m.Sigma > 0 { // the scale where x0 and bounds give none
 			w.p.scale = w.p.scales(w.X)
 			for i, s := range w.p.scale {
-				w.p.scale[i] = orDefault(s, m.Sigma)
+				w.p.scale[i] = cmp.Or(s, m.Sigma)
 			}
 		}
 		if w.eval() && w.next(false) {
@@ -89,7 +90,7 @@ type cmaState struct {
 func newCMAState(w *searchRun, sigma float64, lambda int) *cmaState {
 	n := len(w.X)
 	dim := float64(n)
-	g := &cmaState{n: n, mu: lambda / 2, sigma: orDefault(sigma, .3*slices.Max(w.scale)), mean: append([]float64(nil), w.X...),
+	g := &cmaState{n: n, mu: lambda / 2, sigma: cmp.Or(sigma, .3*slices.Max(w.scale)), mean: slices.Clone(w.X),
 		old: make([]float64, n), mid: make([]float64, n), pc: make([]float64, n), ps: make([]float64, n),
 		order: make([]int, lambda), f: make([]float64, lambda), z: mat.NewVecDense(n, nil)}
 	for i := range lambda {
@@ -134,7 +135,7 @@ func (g *cmaState) evaluate(w *searchRun, m CMAES) bool {
 			return false
 		}
 		g.f[k] = w.Loss
-		if !w.next(k == len(g.x)-1 && g.widest(w) <= orDefault(m.Tol, 1e-12)) {
+		if !w.next(k == len(g.x)-1 && g.widest(w) <= cmp.Or(m.Tol, 1e-12)) {
 			return false
 		}
 	}

@@ -1,6 +1,10 @@
 package cvgm
 
-import "iter"
+import (
+	"cmp"
+	"iter"
+	"slices"
+)
 
 // HeavyBall is the gradient method with momentum (Polyak 1964):
 //
@@ -15,12 +19,12 @@ type HeavyBall struct {
 // Search starts at the projection of x0, at rest, and yields every iterate.
 func (m HeavyBall) Search(p Problem, x0 []float64) iter.Seq2[Step, error] {
 	settings := checkStep("HeavyBall", m.StepSize)
-	beta := orDefault(m.Momentum, .9)
+	beta := cmp.Or(m.Momentum, .9)
 	if settings == nil {
 		settings = checkShare("HeavyBall.Momentum", beta)
 	}
-	return search(p, x0, orDefault(m.MaxEvals, 1000), true, settings, func(w *searchRun) {
-		last := append([]float64(nil), w.X...)
+	return search(p, x0, cmp.Or(m.MaxEvals, 1000), true, settings, func(w *searchRun) {
+		last := slices.Clone(w.X)
 		next := make([]float64, len(x0))
 		for w.eval() {
 			if !w.next(w.converged(w.reach(next, m.StepSize), m.Tol)) {

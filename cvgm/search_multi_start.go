@@ -1,6 +1,7 @@
 package cvgm
 
 import (
+	"cmp"
 	"iter"
 
 	"cvgm/qpdiff"
@@ -25,7 +26,7 @@ func (m MultiStart) Search(p Problem, x0 []float64) iter.Seq2[Step, error] {
 	if m.Searcher == nil || m.Source == nil || m.Draw == nil {
 		settings = badArg("MultiStart", qpdiff.ErrShape, "set Searcher, Source and Draw, for example to LogUniform(-4, 0)", "lacks Searcher, Source or Draw")
 	}
-	return search(p, x0, orDefault(m.Starts, 10), false, settings, func(w *searchRun) {
+	return search(p, x0, cmp.Or(m.Starts, 10), false, settings, func(w *searchRun) {
 		start := w.X
 		p.scale = p.scales(start) // draws are no measure
 		var evaluations int

@@ -1,7 +1,9 @@
 package cvgm
 
 import (
+	"cmp"
 	"iter"
+	"slices"
 
 	"gonum.org/v1/gonum/floats"
 )
@@ -22,8 +24,8 @@ type Nesterov struct {
 // Search starts at the projection of x0 and yields the points y, where it
 // evaluates.
 func (m Nesterov) Search(p Problem, x0 []float64) iter.Seq2[Step, error] {
-	return search(p, x0, orDefault(m.MaxEvals, 1000), true, checkStep("Nesterov", m.StepSize), func(w *searchRun) {
-		x := append([]float64(nil), w.X...)
+	return search(p, x0, cmp.Or(m.MaxEvals, 1000), true, checkStep("Nesterov", m.StepSize), func(w *searchRun) {
+		x := slices.Clone(w.X)
 		next, change := make([]float64, len(x0)), make([]float64, len(x0))
 		momentum := 0.
 		for w.eval() {

@@ -1,8 +1,10 @@
 package cvgm
 
 import (
+	"cmp"
 	"iter"
 	"math"
+	"slices"
 
 	"cvgm/qpdiff"
 
@@ -46,7 +48,7 @@ func (m QuasiNewton) Search(p Problem, x0 []float64) iter.Seq2[Step, error] {
 	if m.Memory < 0 {
 		settings = badArg("QuasiNewton.Memory", qpdiff.ErrDomain, "use a positive number of steps, or zero for the default", "is %d", m.Memory)
 	}
-	return search(p, x0, orDefault(m.MaxEvals, 1000), true, settings, func(w *searchRun) { m.run(w) })
+	return search(p, x0, cmp.Or(m.MaxEvals, 1000), true, settings, func(w *searchRun) { m.run(w) })
 }
 
 const (
@@ -85,7 +87,7 @@ func (m QuasiNewton) run(w *searchRun) {
 		loss = w.Loss
 	}
 	share := w.shares()
-	b := newBFGSMatrix(n, orDefault(m.Memory, 10))
+	b := newBFGSMatrix(n, cmp.Or(m.Memory, 10))
 	box := newBoxModel(w.p, n)
 	restarted := math.Inf(1) // the loss at the last restart
 	// direct sets d to the step from x that the model proposes. It returns
@@ -98,7 +100,7 @@ func (m QuasiNewton) run(w *searchRun) {
 			restarted = loss
 			floats.DivTo(s, x, share)
 			floats.MulTo(y, grad, share)
-			b.reset(floats.Norm(y, math.Inf(1))/(orDefault(m.FirstStep, .2)*w.length(s)), share)
+			b.reset(floats.Norm(y, math.Inf(1))/(cmp.Or(m.FirstStep, .2)*w.length(s)), share)
 		}
 		box.minimise(d, x, grad, b)
 		return true
@@ -115,7 +117,7 @@ func (m QuasiNewton) run(w *searchRun) {
 		}
 		return w.converged(reach, m.Tol)
 	}
-	tol := orDefault(m.Tol, defaultTol)
+	tol := cmp.Or(m.Tol, defaultTol)
 	// At a minimum the first step, whose length no curvature has determined,
 	// is rejected. Then it confirms the start.
 	confirms := tol > 0 && w.gain(nil) <= tol*math.Abs(w.Loss)
@@ -245,7 +247,7 @@ func (c *bfgsMatrix) add(s, y []float64) bool {
 	if !(sBs > 0) {
 		return false
 	}
-	y = append([]float64(nil), y...)
+	y = slices.Clone(y)
 	damped := sy <= minCurvature*sBs
 	if damped {
 		t := (1 - dampedCurvature) * sBs / (sBs - sy)
@@ -255,14 +257,14 @@ func (c *bfgsMatrix) add(s, y []float64) bool {
 	if len(c.s) == c.memory {
 		c.s, c.y = append(c.s[:0], c.s[1:]...), append(c.y[:0], c.y[1:]...)
 	}
-	c.s, c.y = append(c.s, append([]float64(nil), s...)), append(c.y, y)
+	c.s, c.y = append(c.s, slices.Clone(s)), append(c.y, y)
 	c.learn(s, y)
 	c.a, c.b = c.a[:0], c.b[:0]
 	for k, sk := range c.s {
 		bs := make([]float64, len(sk))
 		c.times(bs, sk, k)
 		floats.Scale(1/math.Sqrt(floats.Dot(sk, bs)), bs)
-		a := append([]float64(nil), c.y[k]...)
+		a := slices.Clone(c.y[k])
 		floats.Scale(1/math.Sqrt(floats.Dot(sk, a)), a)
 		c.a, c.b = append(c.a, a), append(c.b, bs)
 	}

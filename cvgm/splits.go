@@ -1,7 +1,6 @@
 package cvgm
 
 import (
-	"fmt"
 	"math"
 
 	"cvgm/qpdiff"
@@ -198,18 +197,4 @@ func (s Split) check(n int) error {
 		}
 	}
 	return nil
-}
-
-// SplitError says which split failed. Of several, the lowest is reported.
-type SplitError struct {
-	Split int
-	Err   error
-}
-
-func (e *SplitError) Error() string { return fmt.Sprintf("split %d: %v", e.Split, e.Err) }
-
-func (e *SplitError) Unwrap() error { return e.Err }
-
-func badArg(arg string, why error, remedy, format string, args ...any) error {
-	return &qpdiff.ArgError{Arg: arg, Why: why, Problem: fmt.Sprintf(format, args...), Remedy: remedy}
 }

@@ -3,6 +3,7 @@ package cvgm
 import (
 	"errors"
 	"math"
+	"slices"
 	"testing"
 
 	"cvgm/qpdiff"
@@ -101,7 +102,7 @@ func (c tieCase) cv(t *testing.T, generalised bool) *CV {
 func oneSided(t *testing.T, f Objective, x, d []float64) (below, above float64) {
 	t.Helper()
 	at := func(step float64) float64 {
-		moved := append([]float64(nil), x...)
+		moved := slices.Clone(x)
 		for i := range moved {
 			moved[i] += step * d[i]
 		}
@@ -192,9 +193,9 @@ func TestTiesThatTheFeatureMapKeeps(t *testing.T) {
 	network := func(c *Config) { c.Features = &Perceptron{Widths: []int{2, 2, 1}} }
 	// The units are .9 − x₀ − x₁ and 1.5 − 2x₀ − x₁ where these are positive.
 	dead := []float64{-1, -1, -2, -1, .9, 1.5, .4, -1, 2}
-	twice := append([]float64(nil), x...)
+	twice := slices.Clone(x)
 	copy(twice[6:8], twice[2:4])
-	opposite := append([]float64(nil), x...)
+	opposite := slices.Clone(x)
 	opposite[6], opposite[7] = -2, 0
 	flip := []float64{1, 1, -1, -1, 1, -1}
 	apart := []float64{1, 0, 0, 2, 0, 1, -3, 0, -1, 2, 0, 3, 1, 0, 1.5, -1, 0, .3}

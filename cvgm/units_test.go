@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -221,7 +222,7 @@ func TestUnitsOfFeaturesAndLabels(t *testing.T) {
 						if standardise {
 							learned = 1 // the learner sees no unit of the features
 						}
-						alpha := append([]float64(nil), c.hyper...)
+						alpha := slices.Clone(c.hyper)
 						factors := c.factors(learned, b)
 						if c.newMap != nil {
 							factors = c.factors(a, b)

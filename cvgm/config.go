@@ -1,0 +1,77 @@
+package cvgm
+
+import (
+	"cvgm/qpdiff"
+)
+
+// Centring selects what a CV subtracts from features and labels before a
+// learner without an intercept of its own is fitted, and adds to its
+// predictions. All but NoCentring suit learners of a squared loss. Learners with
+// an intercept of their own (Logistic, KernelSVM with Intercept) and learners of
+// labels ±1 need NoCentring, since the others change the labels.
+type Centring int
+
+const (
+	// NoCentring subtracts nothing: predictions are θᵀx, or the learner's own.
+	NoCentring Centring = iota
+	// FixedLeastSquares subtracts from the labels the intercept of an
+	// unregularised least-squares fit to each split's training rows, as the
+	// paper's experiments do. No derivative goes through it. It does not depend on
+	// the hyperparameters. It depends on a learned feature map unless Standardise
+	// is set: New refuses that combination.
+	FixedLeastSquares
+	// MeanCentring subtracts from features and labels their means on the training
+	// rows, and derivatives go through the means. The result is the unpenalised
+	// intercept that is optimal together with θ for a squared loss. On
+	// standardised features it equals FixedLeastSquares, because both subtract
+	// the mean of y.
+	MeanCentring
+)
+
+// Config describes a cross-validation loss. Data, Splits, Learner and Loss are
+// required.
+type Config struct {
+	Data   qpdiff.Data
+	Splits []Split
+	// Learner returns a new learner, never the same one again. New calls it once
+	// more than there are splits, and each call of [CV.Final] once.
+	Learner func() qpdiff.Learner
+	Loss    Loss
+	// Features maps the rows of Data.X to what the learner sees. Its parameters
+	// follow the learner's hyperparameters in α. Nil: the features are Data.X.
+	Features FeatureMap
+	// Hyper, where not nil, holds the learner's hyperparameters constant: α is
+	// then the feature map's parameters alone.
+	Hyper []float64
+	// Standardise maps every feature to mean 0 and (population) standard
+	// deviation 1 on each split's training rows. A feature that is constant on
+	// them, up to rounding, is centred only, as if its deviation were 1. With a
+	// feature map that has parameters such a feature is an error, since the CV
+	// loss jumps where a feature becomes constant.
+	Standardise bool
+	Centring    Centring
+	// Generalised selects what the gradient is where it does not exist, at kinks
+	// of the learner, the loss or the feature map. False: an error that matches
+	// qpdiff.ErrNotDifferentiable. True: the chain rule with one element of the
+	// generalised derivative at each kink; see [CV.Generalised], [qpdiff.KinkedLearner],
+	// [KinkedLoss] and [KinkedMap].
+	Generalised bool
+	// Workers bounds the goroutines that share the splits. Zero: GOMAXPROCS.
+	// The results do not depend on it.
+	Workers int
+}
+
+// learned reports whether the features depend on α.
+func (c *Config) learned() bool { return c.Features != nil && c.Features.NumParams() > 0 }
+
+// newLearner returns a new learner that treats kinks as c says.
+func (c *Config) newLearner() (qpdiff.Learner, error) {
+	l := c.Learner()
+	if l == nil {
+		return nil, badArg("Config.Learner", qpdiff.ErrShape, "give a function that returns a new learner", "returned nil")
+	}
+	if k, ok := l.(qpdiff.KinkedLearner); ok && c.Generalised {
+		k.SetGeneralised(true)
+	}
+	return l, nil
+}

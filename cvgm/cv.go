@@ -1,0 +1,109 @@
+package cvgm
+
+import (
+	"cvgm/qpdiff"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// CV is the cross-validation loss of a learner as a function of α,
+//
+//	L_cv(α) = 1/K Σ_j 1/|V_j| Σ_{i∈V_j} c(f(x_i; A_α(T_j)), y_i),
+//
+// the paper's equation (3), with its exact gradient. A CV is its own workspace
+// and must not be shared between goroutines.
+type CV struct {
+	c        Config
+	features int // m, the number of features that the learner sees
+	hyper    int
+	fits     []splitFit
+	// full learns from all examples where the learners of the splits are
+	// [qpdiff.SubsetLearner]s and see the features as they are; otherwise it is nil.
+	full      qpdiff.SubsetLearner
+	fullTheta []float64
+	// Cotangents of the N×m features at the last gradient, as rows trained on,
+	// as rows validated on, and in all. Only with a feature map.
+	asTraining, asValidation, total *mat.Dense
+	generalised                     bool // see Generalised
+	// run is the evaluation under way; its closures are made once, so that an
+	// evaluation allocates nothing.
+	run struct {
+		x        *mat.Dense
+		hyper    []float64
+		gradient bool
+		split    func(j int) error
+	}
+	ties struct { // see parted
+		visit     func(i, k int, sign float64, d []float64) bool
+		fit       *splitFit
+		found     bool
+		i, k      int          // the examples found
+		dfeatures *mat.Dense   // zero
+		dparams   [2][]float64 // of i and of k
+	}
+}
+
+// Dims returns the length of α: the learner's hyperparameters, unless
+// Config.Hyper holds them, and then the feature map's parameters.
+func (cv *CV) Dims() int {
+	n := 0
+	if cv.c.Hyper == nil {
+		n = cv.hyper
+	}
+	if cv.c.Features != nil {
+		n += cv.c.Features.NumParams()
+	}
+	return n
+}
+
+// unpack divides v, which is α or its gradient, into the learner's part and the
+// feature map's. With Config.Hyper the learner's part is held instead.
+func (cv *CV) unpack(v, held []float64) (hyper, params []float64) {
+	if cv.c.Hyper != nil {
+		return held, v
+	}
+	return v[:cv.hyper], v[cv.hyper:]
+}
+
+func (cv *CV) checkAlpha(alpha []float64) error {
+	if len(alpha) != cv.Dims() {
+		return badArg("alpha", qpdiff.ErrShape, "give the learner's hyperparameters, then the feature map's parameters",
+			"has %d entries instead of %d", len(alpha), cv.Dims())
+	}
+	for i, a := range alpha {
+		if !finite(a) {
+			return badArg("alpha", qpdiff.ErrNotFinite, "take a smaller step or project onto bounds", "holds %v at index %d", a, i)
+		}
+	}
+	return nil
+}
+
+// Generalised reports whether the last gradient is not a derivative but the
+// chain rule with an element of a generalised derivative, because a kink was
+// met: see Config.Generalised. It is false before the first gradient and after
+// one that failed, and may be true without Config.Generalised where the
+// learner's own settings make it answer at kinks.
+func (cv *CV) Generalised() bool { return cv.generalised }
+
+// FeatureCotangents returns the two parts of ∂L_cv/∂φ at the last gradient,
+// each N×m: of the features as rows that the splits train on, which reach the
+// loss through the fitted θ, and of the features as rows that the splits
+// validate on, which reach it directly through the predictions. Their sum is
+// the whole cotangent, which for rows of equal features may hold only along moves
+// that keep them equal: see [qpdiff.TiedLearner]. They are nil without a feature map, and
+// valid until the next call of Eval.
+func (cv *CV) FeatureCotangents() (asTraining, asValidation *mat.Dense) {
+	return cv.asTraining, cv.asValidation
+}
+
+// Reset forgets every warm start: what follows has the same bits as with a new
+// CV of the same Config.
+func (cv *CV) Reset() {
+	if cv.full != nil {
+		cv.full.Reset()
+	}
+	for j := range cv.fits {
+		cv.fits[j].learner.Reset()
+	}
+	cv.generalised = false
+}

@@ -1,0 +1,26 @@
+package cvgm
+
+import (
+	"fmt"
+
+	"cvgm/qpdiff"
+)
+
+func badArg(arg string, why error, remedy, format string, args ...any) error {
+	return &qpdiff.ArgError{Arg: arg, Why: why, Problem: fmt.Sprintf(format, args...), Remedy: remedy}
+}
+
+// overflow is the error of an α at which something is not finite.
+func overflow(format string, args ...any) error {
+	return badArg("alpha", qpdiff.ErrNotFinite, "take α closer to where it is finite, or scale the data", "is out of range: "+format, args...)
+}
+
+// A SplitError is the error of one split: of several that fail, of the lowest.
+type SplitError struct {
+	Split int
+	Err   error
+}
+
+func (e *SplitError) Error() string { return fmt.Sprintf("split %d: %v", e.Split, e.Err) }
+
+func (e *SplitError) Unwrap() error { return e.Err }

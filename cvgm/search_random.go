@@ -1,0 +1,45 @@
+package cvgm
+
+import (
+	"cmp"
+	"iter"
+	"math"
+
+	"cvgm/qpdiff"
+)
+
+// RandomSearch evaluates the objective at points drawn one by one.
+type RandomSearch struct {
+	Source Source
+	// Draw fills x with the next point; the draws of a search are the only
+	// ones it makes from the source.
+	Draw     func(src Source, x []float64)
+	MaxEvals int // points drawn; zero: 100
+}
+
+// LogUniform draws every coordinate as base-10 logarithm from [lo, hi).
+func LogUniform(lo, hi float64) func(src Source, x []float64) {
+	return func(src Source, x []float64) {
+		for i := range x {
+			x[i] = math.Pow(10, lo+(hi-lo)*src.Float64())
+		}
+	}
+}
+
+// Search ignores x0 beyond its length. Points are projected onto the
+// constraint set.
+func (m RandomSearch) Search(p Problem, x0 []float64) iter.Seq2[Step, error] {
+	var settings error
+	if m.Source == nil || m.Draw == nil {
+		settings = badArg("RandomSearch", qpdiff.ErrShape, "set Source and Draw, for example to LogUniform(-4, -1)", "lacks Source or Draw")
+	}
+	return search(p, x0, cmp.Or(m.MaxEvals, 100), false, settings, func(w *searchRun) {
+		for {
+			m.Draw(m.Source, w.X)
+			p.project(w.X)
+			if !w.evaluate() || !w.next(false) {
+				return
+			}
+		}
+	})
+}

@@ -1,0 +1,215 @@
+package cvgm
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"cvgm/qpdiff"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// splitFit is the workspace of one split.
+type splitFit struct {
+	split       Split
+	out         []int // the examples that are not in split.Train, with cv.full
+	learner     qpdiff.Learner
+	work        qpdiff.Workspace
+	norm        normaliser
+	train       qpdiff.Data // normalised rows, labels less the intercept
+	val         []float64   // normalised rows, row-major
+	valX        *mat.Dense  // val as a matrix
+	valY        []float64   // raw labels
+	intercept   float64
+	theta       []float64
+	dtheta      []float64
+	loss        float64
+	grad        qpdiff.Grad // Hyper unless Config.Hyper holds it; X only with a feature map
+	kinked      bool        // the last gradient met a kink of the loss
+	dval        []float64
+	dvalX       *mat.Dense // dval as a matrix
+	dprediction []float64
+}
+
+func (f *splitFit) prepare(c Config, m, theta, hyper int) {
+	t, v := len(f.split.Train), len(f.split.Val)
+	f.norm = normaliser{center: c.Standardise || c.Centring == MeanCentring, scale: c.Standardise, learned: c.learned()}
+	f.train = qpdiff.Data{X: mat.NewDense(t, m, nil), Y: make([]float64, t)}
+	f.val, f.valY = make([]float64, v*m), make([]float64, v)
+	f.theta, f.dtheta = make([]float64, theta), make([]float64, theta)
+	if c.Hyper == nil {
+		f.grad.Hyper = make([]float64, hyper)
+	}
+	if c.Features != nil {
+		f.grad.X, f.dval = mat.NewDense(t, m, nil), make([]float64, v*m)
+	}
+	f.dprediction = make([]float64, v)
+	if v > 0 {
+		f.valX = mat.NewDense(v, m, f.val)
+		if f.dval != nil {
+			f.dvalX = mat.NewDense(v, m, f.dval)
+		}
+	}
+}
+
+// load gathers the split's rows of the features x, normalises them on the
+// training rows, subtracts the intercept from the labels and hands the training
+// rows to the learner.
+func (f *splitFit) load(c Config, x *mat.Dense) error {
+	train := f.train.X.RawMatrix()
+	gather(train.Data, x, f.split.Train)
+	gather(f.val, x, f.split.Val)
+	for i, row := range f.split.Train {
+		f.train.Y[i] = c.Data.Y[row]
+	}
+	if err := f.norm.fit(train.Data, train.Cols); err != nil {
+		return err
+	}
+	f.norm.apply(train.Data)
+	f.norm.apply(f.val)
+	switch c.Centring {
+	case NoCentring:
+	case FixedLeastSquares:
+		f.intercept = leastSquaresIntercept(train.Data, train.Cols, f.train.Y)
+	case MeanCentring:
+		f.intercept = meanOf(f.train.Y)
+	}
+	if !finite(f.intercept) {
+		return badArg("Data", qpdiff.ErrNotFinite, "scale the features and the labels", "has the intercept %v over the training rows", f.intercept)
+	}
+	if f.intercept != 0 {
+		for i := range f.train.Y {
+			f.train.Y[i] -= f.intercept
+		}
+	}
+	return f.learner.Load(f.train)
+}
+
+// eval fits the split and computes its validation loss and, if wanted, the
+// loss's cotangents of the hyperparameters and of the split's features.
+func (f *splitFit) eval(c *Config, hyper []float64, gradient bool) error {
+	if err := f.learner.Fit(f.theta, hyper); err != nil {
+		return err
+	}
+	if err := f.predict(); err != nil {
+		return err
+	}
+	if err := f.judge(c, gradient); err != nil || !gradient {
+		return err
+	}
+	f.grad.Generalised = false
+	clear(f.grad.Hyper)
+	if f.grad.X != nil {
+		clear(f.grad.X.RawMatrix().Data)
+		clear(f.dval)
+	}
+	if err := f.backward(); err != nil {
+		if _, ok := f.learner.(qpdiff.KinkedLearner); c.Generalised && !ok && errors.Is(err, qpdiff.ErrNotDifferentiable) {
+			return fmt.Errorf("%w (the learner %T has no method SetGeneralised)", err, f.learner)
+		}
+		return err
+	}
+	if f.grad.X != nil && f.out == nil {
+		f.norm.backward(f.train.X.RawMatrix().Data, f.val, f.grad.X.RawMatrix().Data, f.dval)
+	}
+	return nil
+}
+
+// judge sets the loss and replaces the predictions by their cotangents.
+func (f *splitFit) judge(c *Config, gradient bool) error {
+	kinks, _ := c.Loss.(KinkedLoss)
+	v := float64(len(f.valY))
+	f.loss, f.kinked = 0, false
+	for i, p := range f.dprediction {
+		y := f.valY[i]
+		value, slope := c.Loss.Eval(p, y)
+		if !finite(p) || !finite(value) {
+			return overflow("the loss is %v at the prediction %v of example %d", value, p, f.split.Val[i])
+		}
+		f.loss += value
+		if !gradient {
+			continue
+		}
+		if kinks != nil {
+			if distance, at := kinks.Kink(p, y); distance <= lossKinkTol*f.size(i, p) {
+				if !c.Generalised {
+					return badArg("Config.Loss", qpdiff.ErrNotDifferentiable, "move the hyperparameters, set Config.Generalised, or use a smooth loss",
+						"has a kink at the prediction %v of example %d", p, f.split.Val[i])
+				}
+				slope, f.kinked = at, true
+			}
+		}
+		if slope != slope {
+			return &qpdiff.NotDifferentiableError{Inputs: []qpdiff.Input{"prediction"}, Weak: qpdiff.Weak{Rows: []int{f.split.Val[i]}},
+				Remedy: "the validation loss has no derivative at this example; descend a smooth loss such as LogisticLoss"}
+		}
+		if !finite(slope) {
+			return overflow("the loss has the slope %v at the prediction %v of example %d", slope, p, f.split.Val[i])
+		}
+		f.dprediction[i] = slope / v
+	}
+	f.loss /= v
+	return nil
+}
+
+// size returns the size of the terms that prediction p of validation row i is a
+// sum of. Those of a qpdiff.Predictor are not known; the prediction stands for them.
+func (f *splitFit) size(i int, p float64) float64 {
+	if _, ok := f.learner.(qpdiff.Predictor); ok {
+		return math.Abs(p)
+	}
+	_, m := f.train.X.Dims()
+	size := math.Abs(f.intercept)
+	for j, w := range f.theta {
+		if j < m {
+			w *= f.val[i*m+j]
+		}
+		size += math.Abs(w)
+	}
+	return size
+}
+
+// predict writes the predictions of the validation rows to dprediction.
+func (f *splitFit) predict() error {
+	if d, ok := f.learner.(qpdiff.Predictor); ok {
+		if err := d.Predict(&f.work, f.dprediction, f.valX); err != nil {
+			return err
+		}
+		for i := range f.dprediction {
+			f.dprediction[i] += f.intercept
+		}
+		return nil
+	}
+	_, m := f.train.X.Dims()
+	w := f.theta[:m]
+	constant := sum(f.intercept, f.theta[m:])
+	for i := range f.dprediction {
+		f.dprediction[i] = predict(constant, w, f.val[i*m:i*m+m])
+	}
+	return nil
+}
+
+// backward adds the cotangents of hyperparameters and normalised features, from
+// those of the predictions.
+func (f *splitFit) backward() error {
+	if d, ok := f.learner.(qpdiff.Predictor); ok {
+		return d.PredictVJP(&f.work, &f.grad, f.dvalX, f.valX, f.dprediction)
+	}
+	_, m := f.train.X.Dims()
+	clear(f.dtheta)
+	for i, d := range f.dprediction {
+		for j, xj := range f.val[i*m : i*m+m] {
+			f.dtheta[j] += d * xj
+		}
+		for j := m; j < len(f.dtheta); j++ {
+			f.dtheta[j] += d
+		}
+		if f.grad.X != nil {
+			for j, wj := range f.theta[:m] {
+				f.dval[i*m+j] = d * wj
+			}
+		}
+	}
+	return f.learner.VJP(&f.work, &f.grad, f.dtheta)
+}
