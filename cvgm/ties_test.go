@@ -65,13 +65,13 @@ func (l *outerSVM) LoadSubset(full qpdiff.Learner, out []int) error {
 func (l *outerSVM) VJP(w *qpdiff.Workspace, g *qpdiff.Grad, dtheta []float64) error {
 	_, n := g.X.Dims()
 	own := qpdiff.Grad{Hyper: g.Hyper, X: mat.NewDense(len(l.kept), n, nil)}
-	err := l.SVM.VJP(nil, &own, dtheta)
+	err := l.SVM.VJP(w, &own, dtheta)
 	scatterAdd(g.X, own.X.RawMatrix().Data, l.kept, 1)
 	return err
 }
 
 func (l *outerSVM) Ties(w *qpdiff.Workspace, visit func(i, k int, sign float64, d []float64) bool) {
-	l.SVM.Ties(nil, func(i, k int, sign float64, d []float64) bool { return visit(l.kept[i], l.kept[k], sign, d) })
+	l.SVM.Ties(w, func(i, k int, sign float64, d []float64) bool { return visit(l.kept[i], l.kept[k], sign, d) })
 }
 
 // tieCase is a CV of one split whose feature map gives training rows the same
@@ -218,7 +218,7 @@ func TestTiesThatTheFeatureMapKeeps(t *testing.T) {
 			if _, err := cv.Eval(grad, c.alpha); err != nil {
 				t.Fatal(err)
 			}
-			cv.fits[0].learner.(qpdiff.TiedLearner).Ties(nil, func(i, k int, _ float64, d []float64) bool {
+			cv.fits[0].learner.(qpdiff.TiedLearner).Ties(&cv.fits[0].work, func(i, k int, _ float64, d []float64) bool {
 				if c.train[i] == 1 && c.train[k] == 3 && floats.Norm(d, 2) > 1e-6 {
 					ties++
 				}
@@ -310,7 +310,7 @@ func TestEqualFeaturesWithoutTies(t *testing.T) {
 			c.train = []int{0, 1, 2, 3}
 			cv := c.cv(t, false)
 			checkGradient(t, cv.Eval, c.alpha, 1e-5, 1e-7)
-			cv.fits[0].learner.(qpdiff.TiedLearner).Ties(nil, func(i, k int, _ float64, d []float64) bool {
+			cv.fits[0].learner.(qpdiff.TiedLearner).Ties(&cv.fits[0].work, func(i, k int, _ float64, d []float64) bool {
 				if floats.Norm(d, 2) > 0 {
 					t.Errorf("rows %d and %d are tied along %v", i, k, d)
 				}

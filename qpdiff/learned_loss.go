@@ -55,6 +55,8 @@ type LearnedLoss struct {
 // learnedLossNames are the names of the hyperparameters in errors.
 var learnedLossNames = []Input{"alpha1", "alpha2", "alpha3", "alpha4", "lambda"}
 
+var errExponentialLoss = argErrorf("hyper", ErrNotFinite, "raise lambda", "leaves margins at which the exponential loss overflows")
+
 // Dims returns n parameters and the 5 hyperparameters (α1, α2, α3, α4, λ).
 func (l *LearnedLoss) Dims(n int) (theta, hyper int) { return n, 5 }
 
@@ -65,16 +67,10 @@ func (l *LearnedLoss) SetGeneralised(on bool) { l.Generalised = on }
 // Errors are those of [SVM.Load].
 func (l *LearnedLoss) Load(d Data) error { return l.load(d) }
 
-// Reset forgets the warm start and the last fit. The data stays loaded.
-func (l *LearnedLoss) Reset() {
-	l.fitted = false
-	l.p.reset()
-}
-
 // Fit solves the problem at hyper and writes θ (n entries). Errors are those of
 // [SVM.Fit], with λ for λ2.
 func (l *LearnedLoss) Fit(theta, hyper []float64) error {
-	if err := l.ready(theta, hyper, 5); err != nil {
+	if err := l.begin(theta, hyper, l.p.n, 5); err != nil {
 		return err
 	}
 	if hyper[4] == 0 {
@@ -86,7 +82,7 @@ func (l *LearnedLoss) Fit(theta, hyper []float64) error {
 		l.p.smooth[k] = hyper[1+k] * inv
 	}
 	l.p.l2 = hyper[4]
-	return l.fit(theta, false)
+	return l.solve(theta, false)
 }
 
 // VJP adds dthetaᵀ·∂θ/∂input at the last fit to each field of g that is not nil.
@@ -95,54 +91,48 @@ func (l *LearnedLoss) Fit(theta, hyper []float64) error {
 // leaves g undefined; where strict complementarity fails
 // and Generalised is not set, a NotDifferentiableError that names the rows.
 func (l *LearnedLoss) VJP(w *Workspace, g *Grad, dtheta []float64) error {
-	if err := l.adjoint(g, dtheta, 5, l.Generalised, learnedLossNames...); err != nil {
+	m := &w.orNew().margin
+	if err := m.adjoint(&l.marginFit, l.Generalised, g, dtheta, learnedLossNames...); err != nil {
 		return err
 	}
-	defer l.putBackWeak()
-	skip := len(l.weakFree) > 0 && !l.Generalised
 	if g.Hyper != nil {
 		var d [4]float64
 		n, inv := l.p.n, 1/float64(len(l.data.Y))
 		for i := range l.p.m {
-			wz := dot(l.w, l.p.z[i*n:(i+1)*n]) * l.p.copies[i] * inv
-			for k, slope := range l.slopes(i) {
+			wz := dot(m.w, l.p.z[i*n:(i+1)*n]) * l.p.copies[i] * inv
+			for k, slope := range l.slopes(i, m.face.side[i]) {
 				d[k] -= slope * wz
 			}
 		}
 		if !finite(d[1]) {
-			return argErrorf("hyper", ErrNotFinite, "raise lambda", "leaves margins at which the exponential loss overflows")
+			return errExponentialLoss
 		}
-		if skip {
+		if !l.Generalised && !l.weakFree.Empty() {
 			d[0] = 0
 		}
 		axpy(1, d[:], g.Hyper)
-		g.Hyper[4] -= dot(l.p.theta, l.w)
+		g.Hyper[4] -= dot(l.p.theta, m.w)
 	}
-	if err := l.dataVJP(g); err != nil {
-		return err
-	}
-	if skip && g.Hyper != nil {
-		return l.notDifferentiable(&Grad{Hyper: g.Hyper}, l.weakFree, learnedLossNames[0])
-	}
-	g.Generalised = g.Generalised || len(l.weakFree) > 0 && g.Hyper != nil
-	return nil
+	return m.finishAdjoint(&l.marginFit, l.Generalised, g, learnedLossNames[0])
 }
 
-// Ties lists the pairs of rows that coincide on the elbow, as [SVM.Ties] does.
-func (l *LearnedLoss) Ties(w *Workspace, visit func(i, k int, sign float64, d []float64) bool) {
-	l.ties(visit)
-}
-
-// slopes returns the derivatives of the four losses at row i; on the elbow
-// that of the hinge loss is in the multiplier.
-func (l *LearnedLoss) slopes(i int) (d [4]float64) {
+// slopes returns the derivatives of the four losses at row i, whose margin is on the
+// given side of 1; on the elbow that of the hinge loss is in the multiplier.
+func (l *LearnedLoss) slopes(i int, side int8) (d [4]float64) {
 	m := l.p.m[i]
-	if l.p.side[i] < 0 {
+	if side < 0 {
 		d[0], d[2] = -1, -2*(1-m)
 	}
 	d[1] = -math.Exp(-m)
 	d[3] = -2 / (1 + math.Exp(2*m))
 	return d
+}
+
+// Ties lists the pairs of rows that coincide on the elbow, as [SVM.Ties] does.
+func (l *LearnedLoss) Ties(w *Workspace, visit func(i, k int, sign float64, d []float64) bool) {
+	if w != nil {
+		w.margin.ties(&l.marginFit, visit)
+	}
 }
 
 // JVP sets dtheta to the directional derivative of θ at the last fit along d,
@@ -151,13 +141,13 @@ func (l *LearnedLoss) slopes(i int) (d [4]float64) {
 // kind ErrNotFinite for d or where dtheta, or the change of the gradient that it
 // answers, overflows, or ErrDomain where d lowers α1 from 0 at a margin of 1.
 func (l *LearnedLoss) JVP(w *Workspace, dtheta []float64, d *Grad) error {
-	if err := l.tangent(dtheta, d, 5); err != nil {
+	m := &w.orNew().margin
+	if err := m.forward(&l.marginFit, dtheta, d); err != nil {
 		return err
 	}
-	defer l.putBackWeak()
 	rise := 0.0
 	if d.Hyper != nil {
-		if l.p.hinge == 0 && len(l.weak)+len(l.weakFree) > 0 {
+		if l.p.hinge == 0 && !(l.weak.Empty() && l.weakFree.Empty()) {
 			if rise = d.Hyper[0] / float64(len(l.data.Y)); rise < 0 {
 				return argErrorf("d.Hyper", ErrDomain, "give a direction that raises alpha1", "lowers alpha1 from 0 where a margin is 1")
 			}
@@ -165,8 +155,8 @@ func (l *LearnedLoss) JVP(w *Workspace, dtheta []float64, d *Grad) error {
 		n, inv := l.p.n, 1/float64(len(l.data.Y))
 		for i := range l.p.m {
 			var s float64
-			for k, slope := range l.slopes(i) {
-				if k == 0 && slices.Contains(l.weakFree, i) {
+			for k, slope := range l.slopes(i, m.face.side[i]) {
+				if k == 0 && slices.Contains(l.weakFree.Rows, i) {
 					continue // at its kink, which oneSided adds
 				}
 				if d.Hyper[k] != 0 {
@@ -174,11 +164,11 @@ func (l *LearnedLoss) JVP(w *Workspace, dtheta []float64, d *Grad) error {
 				}
 			}
 			if !finite(s) {
-				return argErrorf("hyper", ErrNotFinite, "raise lambda", "leaves margins at which the exponential loss overflows")
+				return errExponentialLoss
 			}
-			axpy(-s*l.p.copies[i]*inv, l.p.z[i*n:(i+1)*n], l.w)
+			axpy(-s*l.p.copies[i]*inv, l.p.z[i*n:(i+1)*n], m.w)
 		}
-		axpy(-d.Hyper[4], l.p.theta, l.w)
+		axpy(-d.Hyper[4], l.p.theta, m.w)
 	}
-	return l.finishTangent(dtheta, d, rise)
+	return m.finishForward(&l.marginFit, dtheta, d, rise)
 }

@@ -56,12 +56,12 @@ func degenerateData(rng *rand.Rand, kind string, rows, n int) Data {
 }
 
 // degenerateRounds bounds the faces that a fit comes to, by distinct row and
-// coordinate: a walk that cycles comes to 50.
+// coordinate: a primal method that cycles comes to 50.
 const degenerateRounds = 3
 
 // fitDegenerate fits l, whose solver is p, and checks the number of faces. It
 // reports whether there is a fit.
-func fitDegenerate(t *testing.T, name string, l Learner, p *marginProblem, d Data, hyper []float64) (theta []float64, ok bool) {
+func fitDegenerate(t *testing.T, name string, l Learner, p *marginSolver, d Data, hyper []float64) (theta []float64, ok bool) {
 	t.Helper()
 	_, n := d.X.Dims()
 	theta = make([]float64, n)
@@ -126,7 +126,7 @@ func TestLearnedLossDegenerate(t *testing.T) {
 		if _, ok := fitDegenerate(t, name, &l, p, d, hyper); !ok {
 			continue
 		}
-		p.gradient()
+		p.gradient(&p.marginProblem, p.grad, p.theta, p.m)
 		for e, i := range p.elbow {
 			b := min(max(p.mult[e], 0), p.hinge*p.copies[i])
 			axpy(-b, p.z[i*n:(i+1)*n], p.grad)

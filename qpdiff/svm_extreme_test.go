@@ -8,18 +8,18 @@ import (
 	"testing"
 )
 
-// marginObjective is F(θ) of the loaded problem, and the sum of the sizes of
+// marginObjective returns F(θ) of the loaded problem, and the sum of the sizes of
 // its terms.
 func (p *marginProblem) marginObjective(theta []float64) (value, size float64) {
-	kept, margins := p.theta, p.m
-	defer func() { p.theta, p.m = kept, margins }()
-	p.theta, p.m = theta, make([]float64, p.rows)
-	p.margins()
-	value = p.objective()
-	for i := range p.m {
-		p.m[i] = -p.norm[i] * math.Sqrt(dot(theta, theta))
+	m := make([]float64, p.rows)
+	for i := range m {
+		m[i] = dot(theta, p.z[i*p.n:(i+1)*p.n])
 	}
-	return value, p.objective()
+	value = p.objective(theta, m)
+	for i := range m {
+		m[i] = -p.norm[i] * math.Sqrt(dot(theta, theta))
+	}
+	return value, p.objective(theta, m)
 }
 
 // One hyperparameter may be a hundred orders of magnitude larger or smaller than
@@ -40,7 +40,7 @@ func TestMarginProblemsWithExtremeWeights(t *testing.T) {
 			}
 		}
 		var l Learner
-		var p *marginProblem
+		var p *marginSolver
 		var tame, extreme []float64
 		which := trial % 2
 		if which == 0 {
@@ -109,8 +109,11 @@ func TestMarginProblemsWithExtremeWeights(t *testing.T) {
 // return the same point over and over: along the step the squared loss of a
 // margin that moves 1e80 times as far as the other rises from 5e-161 on.
 func TestMarginSearchWithoutLength(t *testing.T) {
-	p := marginProblem{rows: 2, rowSet: rowSet{copies: []float64{1, 1}},
-		smooth: [3]float64{0, 1, 0}, m: []float64{0, 1}, dm: []float64{.5, -1e80}, side: []int8{-1, 1}}
+	p := marginSolver{
+		marginProblem: marginProblem{rows: 2, rowSet: rowSet{copies: []float64{1, 1}}, smooth: [3]float64{0, 1, 0}},
+		marginFace:    marginFace{side: []int8{-1, 1}},
+		m:             []float64{0, 1}, dm: []float64{.5, -1e80},
+	}
 	if at, blocked, ok := p.searchCurved(); ok {
 		t.Errorf("the search ends at %v, blocked by %d", at, blocked)
 	}

@@ -12,7 +12,7 @@ import (
 )
 
 // faceIDs lists what tells one face from another.
-func (p *marginProblem) faceIDs() (f []int) {
+func (p *marginSolver) faceIDs() (f []int) {
 	for _, v := range p.side {
 		f = append(f, int(v))
 	}
@@ -25,7 +25,7 @@ func (p *marginProblem) faceIDs() (f []int) {
 
 // gap is how near a solution of the hinge loss is to a kink, relative to the size
 // of the terms, and the condition of the Gram matrix of the elbow's normals.
-func (p *marginProblem) gap() (gap, cond float64) {
+func (p *marginSolver) gap() (gap, cond float64) {
 	n := p.n
 	size := math.Sqrt(dot(p.theta, p.theta))
 	terms := 0.0

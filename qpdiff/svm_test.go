@@ -391,7 +391,7 @@ func TestSVMDirections(t *testing.T) {
 		if err := errors.Join(l.Load(c.d), l.Fit(make([]float64, c.d.X.RawMatrix().Cols), []float64{c.l1, c.l2})); err != nil {
 			t.Fatal(err)
 		}
-		if got := len(l.weak) + len(l.weakFree); got != c.weak {
+		if got := len(l.weak.Rows) + len(l.weak.Coords) + len(l.weakFree.Rows) + len(l.weakFree.Coords); got != c.weak {
 			t.Errorf("at %v, %v: weakly active %v and %v", c.l1, c.l2, l.weak, l.weakFree)
 		}
 		checkDirections(t, func() Learner { return new(SVM) }, c.d, []float64{c.l1, c.l2}, 0, c.dataToo)
@@ -559,7 +559,7 @@ func drawClasses(t *rapid.T) Data {
 // at 0 is 1.
 func svmGap(l *SVM, d Data, theta []float64) float64 {
 	p := &l.p
-	primal, dual := p.objective(), 0.0
+	primal, dual := p.objective(p.theta, p.m), 0.0
 	c := make([]float64, p.n)
 	e := 0
 	for i, side := range p.side {
@@ -677,6 +677,7 @@ func BenchmarkSVM(b *testing.B) {
 		if err := l.Load(d); err != nil {
 			b.Fatal(err)
 		}
+		w := new(Workspace)
 		g := &Grad{Hyper: make([]float64, 2), X: mat.NewDense(c.rows, c.n, nil)}
 		v := normals(rand.New(rand.NewPCG(1, 2)), c.n)
 		run := func(name string, f func(i int) error) {
@@ -693,7 +694,7 @@ func BenchmarkSVM(b *testing.B) {
 		run("warm", func(i int) error {
 			return l.Fit(theta, []float64{c.hyper[0], c.hyper[1] * (1 + .01*float64(i%2))})
 		})
-		run("gradient", func(int) error { return l.VJP(nil, g, v) })
+		run("gradient", func(int) error { return l.VJP(w, g, v) })
 		run("load", func(int) error { return l.Load(d) })
 	}
 }

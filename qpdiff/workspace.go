@@ -10,6 +10,7 @@ type Workspace struct {
 	smooth   smoothDerivative
 	unrolled unrolledDerivative
 	logistic logisticDerivative
+	margin   marginDerivative
 }
 
 // orNew returns w, or a new workspace where w is nil.

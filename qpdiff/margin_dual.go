@@ -1,11 +1,8 @@
 package qpdiff
 
-import (
-	"math"
-	"slices"
-)
+import "math"
 
-// dual walks to the solution's face by the dual of the problem, without ℓ,
+// dual goes to the solution's face by the dual of the problem, without ℓ,
 //
 //	minimise λ2/2·‖θ‖² − Σ_i b_i   over 0 ≤ b_i ≤ w_i·hinge and |v_j| ≤ λ1,
 //	where λ2·θ = Zᵀb + v,
@@ -14,7 +11,7 @@ import (
 // the multipliers of the elbow and the gradients v_j off the support; the sides
 // and the signs are the bounds of the others.
 //
-// descend may pass through the faces that meet in one θ for ever, where more kinks
+// The primal method may cycle through the faces that meet in one θ, where more kinks
 // do than θ has coordinates. Here many margins of 1 are many derivatives of 0. At
 // the minimiser of its free variables, one whose derivative has the wrong sign
 // joins them (as in the method of Lawson and Hanson 1974 for least squares with
@@ -27,23 +24,23 @@ import (
 //
 // dual starts from the multipliers of the face at hand, and returns false where
 // that has a singular system or rounds exceed limit.
-func (p *marginProblem) dual(limit int) bool {
+func (p *marginSolver) dual(limit int) bool {
 	p.model = p.curved
 	defer func() { p.model = false }()
-	p.interior()
+	p.feasible()
 	for p.rounds < limit {
-		if !p.face() {
+		if !p.newtonStep() {
 			return false
 		}
-		p.multiply()
-		if p.approach() {
+		p.addMultipliers()
+		if p.moveFree() {
 			continue
 		}
 		if !p.curved {
 			p.take(1)
 			p.margins()
 		}
-		if id := p.wrong(); id >= 0 {
+		if id := p.mostViolated(); id >= 0 {
 			p.enter(id)
 		} else if !p.curved || p.damp() {
 			return true
@@ -55,16 +52,15 @@ func (p *marginProblem) dual(limit int) bool {
 // damp takes the step to the minimiser of the model, or that part of it with which
 // the objective falls as it should, and reports whether it took all. Of a part the
 // face is that of the margins.
-func (p *marginProblem) damp() (whole bool) {
-	const slope = 1e-4 // the least part of the model's fall
-	f, q := p.objective(), p.decrement
+func (p *marginSolver) damp() (whole bool) {
+	f, q := p.objective(p.theta, p.m), p.decrement
 	from := p.coef[:p.n]
 	copy(from, p.theta)
 	t := 1.0
 	for ; t > eps; t /= 2 {
 		p.take(t)
 		p.margins()
-		if p.objective() <= f-slope*t*q+marginTol*math.Abs(f) {
+		if p.objective(p.theta, p.m) <= f-sufficientFall*t*q+marginTol*math.Abs(f) {
 			break
 		}
 		copy(p.theta, from)
@@ -75,28 +71,15 @@ func (p *marginProblem) damp() (whole bool) {
 	p.margins()
 	p.elbow = p.elbow[:0]
 	for i, m := range p.m {
-		p.side[i] = 1
-		if m < 1 {
-			p.side[i] = -1
-		}
+		p.side[i] = sideOf(m)
 	}
 	return t <= eps // where the fall is lost in rounding
 }
 
-// multiply adds the elbow's multipliers to the gradient of the face.
-func (p *marginProblem) multiply() {
-	for e, i := range p.elbow {
-		axpy(-p.mult[e], p.z[i*p.n:(i+1)*p.n], p.grad)
-	}
-}
-
-// top is the largest multiplier of row i.
-func (p *marginProblem) top(i int) float64 { return p.copies[i] * p.hinge }
-
-// interior makes a point of the dual of the face at hand: what its multipliers and
+// feasible makes a point of the dual of the face at hand: what its multipliers and
 // its gradient have beyond a bound goes to that bound.
-func (p *marginProblem) interior() {
-	p.multiply()
+func (p *marginSolver) feasible() {
+	p.addMultipliers()
 	for e, i := range p.elbow {
 		p.b[i] = p.mult[e]
 		switch b := p.b[i]; {
@@ -106,7 +89,7 @@ func (p *marginProblem) interior() {
 			p.side[i] = -1
 		}
 	}
-	p.elbow = slices.DeleteFunc(p.elbow, func(i int) bool { return p.side[i] != 0 })
+	p.dropReleased()
 	for j, g := range p.grad {
 		if p.pos[j] >= 0 {
 			continue
@@ -117,25 +100,27 @@ func (p *marginProblem) interior() {
 	}
 }
 
-// reach returns which part of the way from x to the value to, beyond the bounds lo
-// and hi, lies within them.
-func reach(x, to, lo, hi float64) float64 {
-	if to < lo {
-		return (x - lo) / (x - to)
+// maxStep returns how far x gets at the given rate before it is at a bound.
+func maxStep(x, rate, lo, hi float64) float64 {
+	switch {
+	case rate < 0:
+		return (lo - x) / rate
+	case rate > 0:
+		return (hi - x) / rate
 	}
-	return (hi - x) / (to - x)
+	return math.Inf(1)
 }
 
-// approach moves the free variables towards the minimiser of their face: to the
+// moveFree moves the free variables towards the minimiser of their face: to the
 // first bounds on the way, where it reports true and the variables there are no
 // longer free, or to the minimiser.
-func (p *marginProblem) approach() (stopped bool) {
+func (p *marginSolver) moveFree() (stopped bool) {
 	t := math.Inf(1)
 	part := p.part[:0] // by free variable: the part of the way to its bound
 	for e, i := range p.elbow {
 		at, top := math.Inf(1), p.top(i)
 		if b := p.mult[e]; p.negative(e) || b > top+marginTol*top {
-			at = reach(p.b[i], b, 0, top)
+			at = maxStep(p.b[i], b-p.b[i], 0, top)
 		}
 		part, t = append(part, at), min(t, at)
 	}
@@ -145,7 +130,7 @@ func (p *marginProblem) approach() (stopped bool) {
 		}
 		at := math.Inf(1)
 		if excess := math.Abs(g) - p.l1; excess > 0 && excess > marginTol*p.gradSize(j) {
-			at = reach(p.v[j], g, -p.l1, p.l1)
+			at = maxStep(p.v[j], g-p.v[j], -p.l1, p.l1)
 		}
 		part, t = append(part, at), min(t, at)
 	}
@@ -161,7 +146,7 @@ func (p *marginProblem) approach() (stopped bool) {
 		}
 	}
 	part = part[len(p.elbow):]
-	p.elbow = slices.DeleteFunc(p.elbow, func(i int) bool { return p.side[i] != 0 })
+	p.dropReleased()
 	k := 0
 	for j, g := range p.grad {
 		if p.pos[j] >= 0 {
@@ -176,9 +161,9 @@ func (p *marginProblem) approach() (stopped bool) {
 	return stopped
 }
 
-// wrong returns the row, or rows+coordinate, that is farthest on the wrong side of
+// mostViolated returns the row, or rows+coordinate, that is farthest on the wrong side of
 // its kink, beyond rounding and in units of it, or −1.
-func (p *marginProblem) wrong() int {
+func (p *marginSolver) mostViolated() int {
 	id, most := -1, stillTol
 	size := math.Sqrt(dot(p.theta, p.theta))
 	if p.model {
@@ -205,7 +190,7 @@ func (p *marginProblem) wrong() int {
 // depends on those of the free ones, they first move along that dependency, which
 // leaves θ as it is and lowers the dual objective, until one is at a bound: that
 // may be the new one's other bound.
-func (p *marginProblem) enter(id int) {
+func (p *marginSolver) enter(id int) {
 	n, s := p.n, len(p.act)
 	way, room := 0.0, 2*p.l1 // direction of the variable, and how far its other bound is
 	a := p.work[:s]
@@ -220,62 +205,31 @@ func (p *marginProblem) enter(id int) {
 		way, a[k] = p.sgn[k], 1
 	}
 	slid := 0.0
-	if c := p.dependency(a); c != nil {
-		if slid = p.slide(id, way, room, c); slid == room {
+	if c := p.dependency(&p.marginProblem, a, p.coef); c != nil {
+		if slid = p.moveDependent(id, way, room, c); slid == room {
 			return
 		}
 	}
 	if id >= p.rows {
 		j := id - p.rows
 		p.v[j] = way * (slid - p.l1)
-		p.remove(j)
+		p.zero(j)
 		return
 	}
 	p.b[id] = slid
 	if way < 0 {
 		p.b[id] = room - slid
 	}
-	p.side[id] = 0
-	k, _ := slices.BinarySearch(p.elbow, id)
-	p.elbow = slices.Insert(p.elbow, k, id)
+	p.hold(id)
 }
 
-// dependency returns the coefficients with which the elbow's normals add up to a on
-// the support, or nil where they do not. It overwrites a.
-func (p *marginProblem) dependency(a []float64) []float64 {
-	n, s := p.n, len(p.act)
-	p.whiten(a)
-	size := math.Sqrt(dot(a, a))
-	c := p.coef[:len(p.elbow)]
-	clear(c)
-	for range 2 {
-		for k := range c {
-			q := p.q[k*s : (k+1)*s]
-			f := dot(q, a)
-			c[k] += f
-			axpy(-f, q, a)
-		}
-	}
-	if len(c) < s && math.Sqrt(dot(a, a)) > dependentTol*size {
-		return nil
-	}
-	for e := len(c) - 1; e >= 0; e-- {
-		x := c[e]
-		for k := e + 1; k < len(c); k++ {
-			x -= p.r[e*n+k] * c[k]
-		}
-		c[e] = x / p.r[e*n+e]
-	}
-	return c
-}
-
-// slide moves the variable id and the free ones along a dependency with the
+// moveDependent moves the variable id and the free ones along a dependency with the
 // coefficients c, and returns how far. Where that is room, id goes to its other
 // bound.
-func (p *marginProblem) slide(id int, way, room float64, c []float64) float64 {
+func (p *marginSolver) moveDependent(id int, way, room float64, c []float64) float64 {
 	n, t := p.n, room
 	for e, i := range p.elbow {
-		t = min(t, until(p.b[i], -way*c[e], 0, p.top(i)))
+		t = min(t, maxStep(p.b[i], -way*c[e], 0, p.top(i)))
 	}
 	// Gradients off the support keep θ at 0 there.
 	rate := p.dir[:n]
@@ -298,12 +252,12 @@ func (p *marginProblem) slide(id int, way, room float64, c []float64) float64 {
 			if math.Abs(rate[j]) <= marginTol*size {
 				rate[j] = 0
 			}
-			t = min(t, until(p.v[j], rate[j], -p.l1, p.l1))
+			t = min(t, maxStep(p.v[j], rate[j], -p.l1, p.l1))
 		}
 	}
 	for e, i := range p.elbow {
 		r := -way * c[e]
-		if until(p.b[i], r, 0, p.top(i)) <= t {
+		if maxStep(p.b[i], r, 0, p.top(i)) <= t {
 			p.side[i] = 1
 			if r > 0 {
 				p.side[i] = -1
@@ -312,12 +266,12 @@ func (p *marginProblem) slide(id int, way, room float64, c []float64) float64 {
 		}
 		p.b[i] = min(max(p.b[i]+t*r, 0), p.top(i))
 	}
-	p.elbow = slices.DeleteFunc(p.elbow, func(i int) bool { return p.side[i] != 0 })
+	p.dropReleased()
 	for j, r := range rate {
 		if p.pos[j] >= 0 {
 			continue
 		}
-		if until(p.v[j], r, -p.l1, p.l1) <= t {
+		if maxStep(p.v[j], r, -p.l1, p.l1) <= t {
 			p.insert(j, -math.Copysign(1, r))
 			continue
 		}
@@ -332,15 +286,4 @@ func (p *marginProblem) slide(id int, way, room float64, c []float64) float64 {
 		p.sgn[k] = -p.sgn[k]
 	}
 	return t
-}
-
-// until returns how long x takes at the given rate to its bound.
-func until(x, rate, lo, hi float64) float64 {
-	switch {
-	case rate < 0:
-		return (lo - x) / rate
-	case rate > 0:
-		return (hi - x) / rate
-	}
-	return math.Inf(1)
 }

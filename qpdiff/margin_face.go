@@ -1,0 +1,369 @@
+package qpdiff
+
+import (
+	"math"
+	"slices"
+)
+
+// marginFace is a face of a [marginProblem], on which its objective is smooth, and
+// the factor of the optimality system there.
+//
+// The normals z_i of the elbow, restricted to the support, are linearly independent.
+type marginFace struct {
+	side  []int8    // of m_i about 1: −1 below, +1 above, 0 on the elbow
+	elbow []int     // rows held at m_i = 1, ascending
+	act   []int     // support: coordinates not held at 0, ascending
+	sgn   []float64 // sign of each member of act, 0 where λ1 = 0
+	pos   []int     // by coordinate: its place in act, or −1
+	model bool      // ℓ is on the side of its kink where the margin is, not side
+
+	h, dinv []float64 // factor of the Hessian on the support, if curved
+	root    []float64 // √ of its pivots
+	q, r    []float64 // elbow normals, whitened by the Hessian, = Rᵀ·Q with orthonormal rows of Q
+	factor  bool      // h, q and r belong to the solution
+}
+
+// resize gives the face room for that many rows and coordinates.
+func (f *marginFace) resize(rows, n int) {
+	if cap(f.side) >= rows && len(f.pos) == n {
+		f.side = f.side[:rows]
+		return
+	}
+	*f = marginFace{
+		side: make([]int8, rows), elbow: make([]int, 0, n+1), act: make([]int, 0, n), sgn: make([]float64, 0, n), pos: make([]int, n),
+		h: make([]float64, n*n), dinv: make([]float64, n), root: make([]float64, n), q: make([]float64, n*n), r: make([]float64, n*n),
+	}
+}
+
+// copyFrom makes f the face o, without its factor.
+func (f *marginFace) copyFrom(o *marginFace) {
+	f.resize(len(o.side), len(o.pos))
+	copy(f.side, o.side)
+	copy(f.pos, o.pos)
+	f.elbow = append(f.elbow[:0], o.elbow...)
+	f.act, f.sgn = append(f.act[:0], o.act...), append(f.sgn[:0], o.sgn...)
+}
+
+// sideOf returns the side of 1 on which the margin m is.
+func sideOf(m float64) int8 {
+	if m < 1 {
+		return -1
+	}
+	return 1
+}
+
+// support makes the support and its signs those of theta: with λ1 = 0, all
+// coordinates.
+func (f *marginFace) support(theta []float64, l1 float64) {
+	f.act, f.sgn = f.act[:0], f.sgn[:0]
+	for j, t := range theta {
+		f.pos[j] = -1
+		if s := sign(t); s != 0 || l1 == 0 {
+			if l1 == 0 {
+				s = 0
+			}
+			f.pos[j] = len(f.act)
+			f.act, f.sgn = append(f.act, j), append(f.sgn, s)
+		}
+	}
+}
+
+// insert puts coordinate j into the support.
+func (f *marginFace) insert(j int, sign float64) {
+	k, _ := slices.BinarySearch(f.act, j)
+	f.act, f.sgn = slices.Insert(f.act, k, j), slices.Insert(f.sgn, k, sign)
+	f.index(k)
+}
+
+// remove holds coordinate j at 0.
+func (f *marginFace) remove(j int) {
+	k := f.pos[j]
+	f.act, f.sgn = slices.Delete(f.act, k, k+1), slices.Delete(f.sgn, k, k+1)
+	f.pos[j] = -1
+	f.index(k)
+}
+
+func (f *marginFace) index(from int) {
+	for k := from; k < len(f.act); k++ {
+		f.pos[f.act[k]] = k
+	}
+}
+
+// hold puts row i on the elbow.
+func (f *marginFace) hold(i int) {
+	f.side[i] = 0
+	k, _ := slices.BinarySearch(f.elbow, i)
+	f.elbow = slices.Insert(f.elbow, k, i)
+}
+
+// dropReleased takes the rows from the elbow that have a side.
+func (f *marginFace) dropReleased() {
+	f.elbow = slices.DeleteFunc(f.elbow, func(i int) bool { return f.side[i] != 0 })
+}
+
+// below reports whether the margin m of row i is below the kink of ℓ. On the elbow it
+// is 1, whatever its rounding.
+func (f *marginFace) below(i int, m float64) bool {
+	if f.model {
+		return m < 1
+	}
+	return f.side[i] < 0
+}
+
+// gradient sets g to the gradient of the face without multipliers, and if curved, h
+// to the Hessian on the support (upper triangle), at theta with the margins m.
+// Without ℓ the gradient is that at θ = 0.
+func (f *marginFace) gradient(p *marginProblem, g, theta, m []float64) {
+	n, s := p.n, len(f.act)
+	if !p.curved {
+		clear(g)
+		for i, side := range f.side {
+			if side < 0 {
+				axpy(p.copies[i], p.z[i*n:(i+1)*n], g)
+			}
+		}
+		for j := range g {
+			g[j] *= -p.hinge
+		}
+		return
+	}
+	h := f.h[:s*s]
+	clear(h)
+	for j, t := range theta {
+		g[j] = p.l2 * t
+	}
+	for k := range s {
+		h[k*s+k] = p.l2
+	}
+	for i, side := range f.side {
+		z := p.z[i*n : (i+1)*n]
+		slope, c := p.smoothLoss(m[i], f.below(i, m[i]))
+		if side < 0 {
+			slope -= p.hinge
+		}
+		c *= p.copies[i]
+		axpy(p.copies[i]*slope, z, g)
+		if c == 0 {
+			continue
+		}
+		for k, j := range f.act {
+			v := c * z[j]
+			row := h[k*s : (k+1)*s]
+			for l := k; l < s; l++ {
+				row[l] += v * z[f.act[l]]
+			}
+		}
+	}
+}
+
+// whiten replaces x by M⁻¹x for the Hessian MMᵀ on the support.
+func (f *marginFace) whiten(p *marginProblem, x []float64) {
+	if !p.curved {
+		c := 1 / math.Sqrt(p.l2)
+		for k := range x {
+			x[k] *= c
+		}
+		return
+	}
+	s := len(x)
+	ldlForward(f.h, f.dinv, s, s, x)
+	for k := range x {
+		x[k] *= f.root[k] * f.dinv[k]
+	}
+}
+
+// unwhiten replaces x by M⁻ᵀx.
+func (f *marginFace) unwhiten(p *marginProblem, x []float64) {
+	if !p.curved {
+		f.whiten(p, x)
+		return
+	}
+	s := len(x)
+	for k := range x {
+		x[k] *= f.root[k]
+	}
+	ldlBack(f.h, f.dinv, s, s, x)
+}
+
+// factorise prepares solves with the face's optimality system, for the Hessian that
+// gradient left. A member of the elbow that depends on those before it goes to the
+// side of its margin in m. It reports false where the Hessian is singular.
+func (f *marginFace) factorise(p *marginProblem, m []float64) bool {
+	s := len(f.act)
+	if p.curved {
+		if ldlFactor(f.h[:s*s], f.dinv[:s], s, s, eps) < s {
+			return false
+		}
+		for k := range s {
+			f.root[k] = math.Sqrt(1 / f.dinv[k])
+		}
+	}
+	e := 0
+	for _, i := range f.elbow {
+		if e < s && f.orthogonalise(p, i, e) {
+			f.elbow[e] = i
+			e++
+		} else {
+			f.side[i] = sideOf(m[i])
+		}
+	}
+	f.elbow = f.elbow[:e]
+	return true
+}
+
+// orthogonalise makes the whitened normal of row i the e-th row of Q, by Gram
+// and Schmidt's method, twice for orthogonality to working precision. It
+// reports false where the normal depends on the earlier ones.
+func (f *marginFace) orthogonalise(p *marginProblem, i, e int) bool {
+	n, s := p.n, len(f.act)
+	b := f.q[e*s : (e+1)*s]
+	z := p.z[i*n : (i+1)*n]
+	for k, j := range f.act {
+		b[k] = z[j]
+	}
+	f.whiten(p, b)
+	size := math.Sqrt(dot(b, b))
+	for k := range e {
+		f.r[k*n+e] = 0
+	}
+	for range 2 {
+		for k := range e {
+			q := f.q[k*s : (k+1)*s]
+			c := dot(q, b)
+			f.r[k*n+e] += c
+			axpy(-c, q, b)
+		}
+	}
+	length := math.Sqrt(dot(b, b))
+	if !(length > dependentTol*size) {
+		return false
+	}
+	f.r[e*n+e] = length
+	for k := range b {
+		b[k] /= length
+	}
+	return true
+}
+
+// solveR replaces c by R⁻¹c.
+func (f *marginFace) solveR(c []float64) {
+	n := len(f.pos)
+	for e := len(c) - 1; e >= 0; e-- {
+		x := c[e]
+		for k := e + 1; k < len(c); k++ {
+			x -= f.r[e*n+k] * c[k]
+		}
+		c[e] = x / f.r[e*n+e]
+	}
+}
+
+// dependency returns the coefficients c with which the elbow's normals add up to a
+// on the support, or nil where they do not. It overwrites a.
+func (f *marginFace) dependency(p *marginProblem, a, c []float64) []float64 {
+	s := len(f.act)
+	f.whiten(p, a)
+	size := math.Sqrt(dot(a, a))
+	c = c[:len(f.elbow)]
+	clear(c)
+	for range 2 {
+		for k := range c {
+			q := f.q[k*s : (k+1)*s]
+			t := dot(q, a)
+			c[k] += t
+			axpy(-t, q, a)
+		}
+	}
+	if len(c) < s && math.Sqrt(dot(a, a)) > dependentTol*size {
+		return nil
+	}
+	f.solveR(c)
+	return c
+}
+
+// system solves the face's optimality system
+//
+//	H d − Z_Eᵀb = v,  Z_E d = c
+//
+// in place: v becomes d, c becomes b. It returns dᵀHd. work has an entry for each of c.
+func (f *marginFace) system(p *marginProblem, v, c, work []float64) (decrement float64) {
+	n, s := p.n, len(f.act)
+	f.whiten(p, v)
+	// Coordinates of d along Q: RᵀQd = c.
+	for e := range c {
+		x := c[e]
+		for k := range e {
+			x -= f.r[k*n+e] * c[k]
+		}
+		c[e] = x / f.r[e*n+e]
+	}
+	// Where the Hessian is small v dwarfs d. A round leaves eps of what it moves,
+	// so that one which moves more than there is of d is not the last.
+	b := work[:len(c)]
+	clear(b)
+	for round := range systemRounds {
+		var moved float64
+		for e := range c {
+			q := f.q[e*s : (e+1)*s]
+			t := c[e] - dot(q, v)
+			b[e] += t
+			axpy(t, q, v)
+			moved = max(moved, math.Abs(t))
+		}
+		if round > 0 && moved <= largest(v)+largest(c) {
+			break
+		}
+		if len(c) == s { // d has no part but Qᵀc, and what is left of v is rounding
+			clear(v)
+			for e, x := range c {
+				axpy(x, f.q[e*s:(e+1)*s], v)
+			}
+			break
+		}
+	}
+	copy(c, b)
+	f.solveR(c)
+	decrement = dot(v, v)
+	f.unwhiten(p, v)
+	return decrement
+}
+
+// elbowCond estimates the condition of the Gram matrix of the elbow's whitened
+// normals, scaled to length 1: of RᵀR, whose factor as ldlFactor leaves it is made
+// of R. a is work of n×n entries, the others of n.
+func (f *marginFace) elbowCond(a, dinv, size, x []float64) float64 {
+	n, e := len(f.pos), len(f.elbow)
+	for k := range e {
+		r := f.r[k*n : k*n+e]
+		dinv[k] = 1 / (r[k] * r[k])
+		for i := k; i < e; i++ {
+			a[k*e+i] = r[k] * r[i]
+		}
+	}
+	return ldlCond(a[:e*e], dinv[:e], e, e, size, x)
+}
+
+// elbowCondBound bounds what elbowCond estimates from above. The pivots are the
+// squares of R's diagonal, those of the normals' lengths sums over its columns.
+func (f *marginFace) elbowCondBound() float64 {
+	n, pivots := len(f.pos), 1.0
+	for k := range f.elbow {
+		var sum float64
+		for i := range k + 1 {
+			v := f.r[i*n+k]
+			sum += v * v
+		}
+		last := f.r[k*n+k]
+		pivots *= last * last / sum
+	}
+	return condBound(len(f.elbow), pivots, 0)
+}
+
+func sign(x float64) float64 {
+	switch {
+	case x > 0:
+		return 1
+	case x < 0:
+		return -1
+	}
+	return 0
+}

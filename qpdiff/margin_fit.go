@@ -1,0 +1,63 @@
+package qpdiff
+
+import "slices"
+
+// marginFit is a [marginProblem] on its data, solved: what the derivatives of its
+// learners read.
+type marginFit struct {
+	fitState
+	p    marginSolver
+	mult []float64 // by distinct row of the elbow: its multiplier
+	weakMargins
+}
+
+func (l *marginFit) load(d Data) error {
+	l.unload()
+	if err := checkClasses(d); err != nil {
+		l.p.reset()
+		return err
+	}
+	if err := l.p.load(d); err != nil {
+		l.p.reset()
+		return err
+	}
+	rows, n := d.X.Dims()
+	l.mult = grow(l.mult, rows)
+	l.resize(rows, n)
+	l.data = d
+	return nil
+}
+
+// Reset forgets the warm start and the last fit. The data stays loaded.
+func (l *marginFit) Reset() {
+	l.fit = 0
+	l.p.reset()
+}
+
+// solve ends a Fit, after its begin. l1 reports whether λ1 is a hyperparameter.
+func (l *marginFit) solve(theta []float64, l1 bool) error {
+	if err := l.p.solve(); err != nil {
+		l.p.reset()
+		return err
+	}
+	for e, i := range l.p.elbow {
+		l.mult[i] = l.p.mult[e]
+	}
+	if err := l.find(&l.p, l1); err != nil {
+		l.p.reset()
+		return err
+	}
+	copy(theta, l.p.theta)
+	l.finish()
+	return nil
+}
+
+// notDifferentiable is the error of the wanted inputs that have no derivative; hyper
+// are the names of the hyperparameters among them, and weak lists distinct rows.
+func (l *marginFit) notDifferentiable(g *Grad, weak Weak, hyper ...Input) error {
+	named := Weak{Coords: slices.Clone(weak.Coords)}
+	for _, i := range weak.Rows {
+		named.Rows = append(named.Rows, l.p.first[i])
+	}
+	return notDifferentiable(g, named, "move the hyperparameters, ask JVP for a directional derivative, or set Generalised", hyper...)
+}
