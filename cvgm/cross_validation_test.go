@@ -25,7 +25,7 @@ func regression(seed uint64, n, features int) qpdiff.Data {
 	for i := range d.Y {
 		d.Y[i] /= 100
 	}
-	return qpdiff.Data(d)
+	return qpdiff.Data{X: d.X, Y: d.Y}
 }
 
 // elasticNetCV is the setting of the paper's first experiment.

@@ -50,7 +50,7 @@ func ExampleFeatureMap() {
 		panic(err)
 	}
 	cv, err := cvgm.New(cvgm.Config{
-		Data: qpdiff.Data(d), Splits: splits, Loss: cvgm.LogisticLoss{}, Features: new(bump), Hyper: []float64{10},
+		Data: qpdiff.Data{X: d.X, Y: d.Y}, Splits: splits, Loss: cvgm.LogisticLoss{}, Features: new(bump), Hyper: []float64{10},
 		Learner: func() qpdiff.Learner { return &qpdiff.Logistic{Intercept: qpdiff.UnpenalisedIntercept} },
 	})
 	if err != nil {
@@ -107,7 +107,7 @@ func ExampleSubsetLearner() {
 	}
 	var full, part qpdiff.SubsetLearner = new(qpdiff.Logistic), new(qpdiff.Logistic)
 	theta, hyper := make([]float64, 2), []float64{10}
-	if err := full.Load(qpdiff.Data(d)); err != nil {
+	if err := full.Load(qpdiff.Data{X: d.X, Y: d.Y}); err != nil {
 		panic(err)
 	}
 	if err := full.Fit(theta, hyper); err != nil {

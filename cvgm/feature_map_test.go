@@ -198,7 +198,7 @@ func ringsData(t *testing.T, n int) qpdiff.Data {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return qpdiff.Data(d)
+	return qpdiff.Data{X: d.X, Y: d.Y}
 }
 
 // The gradient of a cross-validation loss reaches the parameters of a network

@@ -249,7 +249,7 @@ func BenchmarkLearnedKernelStep(b *testing.B) {
 			b.Fatal(err)
 		}
 		net := &Perceptron{Widths: c.widths}
-		cv, err := New(Config{Data: qpdiff.Data(c.d), Splits: splits, Loss: LogisticLoss{}, Features: net, Hyper: []float64{c.c}, Workers: 1,
+		cv, err := New(Config{Data: qpdiff.Data{X: c.d.X, Y: c.d.Y}, Splits: splits, Loss: LogisticLoss{}, Features: net, Hyper: []float64{c.c}, Workers: 1,
 			Learner: func() qpdiff.Learner { return &qpdiff.Logistic{Intercept: qpdiff.UnpenalisedIntercept} }})
 		if err != nil {
 			b.Fatal(err)

@@ -79,6 +79,7 @@ func testLearner(t *testing.T, newLearner func() Learner, cases ...learnerCase) 
 			case *ElasticNet, *SmoothLearner, *Unrolled, *Logistic, *SVM, *LearnedLoss:
 				t.Run("const", func(t *testing.T) { contractConst(t, newLearner, c, other) })
 			}
+			t.Run("counts", func(t *testing.T) { contractCounts(t, newLearner, c) })
 			t.Run("allocations", func(t *testing.T) { contractAllocations(t, newLearner, c) })
 		})
 	}
@@ -663,6 +664,90 @@ func contractConst(t *testing.T, newLearner func() Learner, c, other learnerCase
 	}
 	if !sameBits(theta, alone) {
 		t.Error("derivatives changed the fit that follows")
+	}
+}
+
+// contractCounts: a learner either refuses Rows and Weights by name, or a row of weight
+// w, or one that is named w times, counts as w equal rows.
+func contractCounts(t *testing.T, newLearner func() Learner, c learnerCase) {
+	rows, n := c.data.X.Dims()
+	weighted, named := c.data, c.data
+	weighted.Weights = make([]float64, rows)
+	var x, y []float64 // the rows as often as they count
+	for i := range rows {
+		count := 1 + (i+i/4)%3
+		if i%7 == 6 {
+			count = 0
+		}
+		weighted.Weights[i] = float64(count)
+		for range count {
+			named.Rows = append(named.Rows, i)
+			x, y = append(x, c.data.X.RawRowView(i)...), append(y, c.data.Y[i])
+		}
+	}
+	switch newLearner().(type) {
+	case *ElasticNet:
+	default:
+		for arg, d := range map[string]Data{"Data.Weights": weighted, "Data.Rows": named} {
+			var e *ArgError
+			if err := newLearner().Load(d); !errors.As(err, &e) || e.Arg != arg || !errors.Is(err, ErrDomain) {
+				t.Errorf("%s is not nil: error %v", arg, err)
+			}
+		}
+		return
+	}
+	at := func(d Data) learnerCase {
+		c := c
+		c.data = d
+		return c
+	}
+	long := at(Data{X: mat.NewDense(len(y), n, x), Y: y})
+	l, want := fitted(t, newLearner, long)
+	v := normals(rand.New(rand.NewPCG(2, 9)), len(want))
+	g := newGrad(long, 0)
+	if err := l.VJP(nil, g, v); err != nil {
+		t.Fatal(err)
+	}
+	sums := newGrad(c, 0)
+	copy(sums.Hyper, g.Hyper)
+	for k, i := range named.Rows {
+		axpy(1, g.X.RawRowView(k), sums.X.RawRowView(i))
+		sums.Y[i] += g.Y[k]
+	}
+	var thetas [][]float64
+	for name, d := range map[string]Data{"Weights": weighted, "Rows": named} {
+		l, theta := fitted(t, newLearner, at(d))
+		nearAll(t, name+": theta", theta, want, 1e-9, 0)
+		g := newGrad(c, 0)
+		if err := l.VJP(nil, g, v); err != nil {
+			t.Fatal(err)
+		}
+		size := largest(slices.Concat(gradSlices(sums)...))
+		for i, s := range gradSlices(g) {
+			nearAll(t, fmt.Sprint(name, ": VJP, block ", i), s, gradSlices(sums)[i], 1e-9, size)
+		}
+		if j, ok := l.(ForwardLearner); ok {
+			u, along := newGrad(c, 0), newGrad(long, 0)
+			rng := rand.New(rand.NewPCG(2, 10))
+			for _, s := range gradSlices(u) {
+				copy(s, normals(rng, len(s)))
+			}
+			copy(along.Hyper, u.Hyper)
+			for k, i := range named.Rows {
+				along.X.SetRow(k, u.X.RawRowView(i))
+				along.Y[k] = u.Y[i]
+			}
+			got, want := make([]float64, len(theta)), make([]float64, len(theta))
+			longer, _ := fitted(t, newLearner, long)
+			if err := errors.Join(j.JVP(nil, got, u), longer.(ForwardLearner).JVP(nil, want, along)); err != nil {
+				t.Fatal(err)
+			}
+			nearAll(t, name+": JVP", got, want, 1e-9, 0)
+		}
+		thetas = append(thetas, theta)
+	}
+	if !sameBits(thetas[0], thetas[1]) {
+		t.Error("the same counts by Rows and by Weights give other bits")
 	}
 }
 

@@ -3,14 +3,26 @@ package qpdiff
 import (
 	"math"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 )
 
 // Data is a training set: X holds one example per row (N×n), Y the N labels.
 // Learners keep a reference to the Data they are given and never write to it.
+//
+// [ElasticNet], [Logistic] and [SVM] learn from some of the rows, or from weighted
+// ones; the other learners refuse Rows and Weights that are not nil. The N of their
+// objectives is then the sum of what the rows count. A [Grad] keeps the shape of X
+// and Y: rows that do not count have the derivative 0.
 type Data struct {
 	X *mat.Dense
 	Y []float64
+	// Rows are the rows of X and Y to learn from, in any order. A row that is named
+	// twice counts twice. Nil: all.
+	Rows []int
+	// Weights has one entry for each row of X, at or above 0: a row of weight w
+	// counts as w equal rows. Nil: one each.
+	Weights []float64
 }
 
 // Grad collects the cotangents that a VJP adds to: the derivative of a scalar
@@ -46,7 +58,71 @@ func (d Data) Check() error {
 	if err := checkFiniteRows("Data.X", remedy, d.X); err != nil {
 		return err
 	}
-	return checkFinite("Data.Y", remedy, d.Y)
+	if err := checkFinite("Data.Y", remedy, d.Y); err != nil {
+		return err
+	}
+	return d.checkCounts(r)
+}
+
+// checkCounts reports the first thing in Rows and Weights that cannot be used.
+func (d Data) checkCounts(rows int) error {
+	if d.Weights != nil && len(d.Weights) != rows {
+		return argErrorf("Data.Weights", ErrShape, "give one weight per row of X, or nil", "has %d entries for the %d rows of X", len(d.Weights), rows)
+	}
+	for i, w := range d.Weights {
+		if !(w >= 0) || !finite(w) {
+			return argErrorf("Data.Weights", ErrDomain, "give a finite weight at or above 0", "holds %v at index %d", w, i)
+		}
+	}
+	for k, i := range d.Rows {
+		if i < 0 || i >= rows {
+			return argErrorf("Data.Rows", ErrDomain, "give row numbers of X", "holds %d at index %d where X has %d rows", i, k, rows)
+		}
+	}
+	if d.plain() {
+		return nil
+	}
+	if total := floats.Sum(d.counts(nil)); !(total > 0) || !finite(total) {
+		return argErrorf("Data.Rows and Data.Weights", ErrDomain, "let some rows count", "count %v rows in all", total)
+	}
+	return nil
+}
+
+// plain reports whether each row counts once.
+func (d Data) plain() bool { return d.Rows == nil && d.Weights == nil }
+
+// counts returns what each row of X counts, in dst if that is long enough, and nil
+// where each counts once.
+func (d Data) counts(dst []float64) []float64 {
+	if d.plain() {
+		return nil
+	}
+	dst = grow(dst, len(d.Y))
+	if d.Rows == nil {
+		copy(dst, d.Weights)
+		return dst
+	}
+	clear(dst)
+	for _, i := range d.Rows {
+		if d.Weights == nil {
+			dst[i]++
+		} else {
+			dst[i] += d.Weights[i]
+		}
+	}
+	return dst
+}
+
+// checkAll is Check for learners in which each row counts once.
+func (d Data) checkAll() error {
+	arg := "Data.Weights"
+	if d.Rows != nil {
+		arg = "Data.Rows"
+	}
+	if !d.plain() {
+		return argErrorf(arg, ErrDomain, "select and repeat rows of X and Y instead", "is not nil, which this learner cannot use")
+	}
+	return d.Check()
 }
 
 // checkGrad panics where a wanted cotangent has another shape than its input:

@@ -8,6 +8,8 @@ import "math"
 //
 //	minimise over θ   1/(2N)·‖Xθ − y‖² + Σ_j λ1_j·|θ_j| + ½·Σ_j λ2_j·θ_j²
 //
+// where each row of X and y stands as often as it counts in the [Data].
+//
 // The hyperparameters are (λ1, λ2), shared by all n features, or with
 // PerFeature (λ1_1 … λ1_n, λ2_1 … λ2_n). All are at or above zero; zeros are
 // fine wherever the solution stays unique.
@@ -71,18 +73,9 @@ func (e *ElasticNet) Load(d Data) error {
 		e.rows = rows
 		e.qp.reset()
 	}
-	raw := d.X.RawMatrix()
-	inv := 1 / float64(rows)
-	gram(e.gram, inv, raw.Data, rows, n, raw.Stride)
-	clear(e.xty)
-	for i, y := range d.Y {
-		axpy(y, raw.Data[i*raw.Stride:i*raw.Stride+n], e.xty)
-	}
-	e.rmsY = math.Sqrt(dot(d.Y, d.Y) * inv)
+	e.sums(d)
 	e.hold = math.Inf(1)
 	for j := range n {
-		e.xty[j] *= inv
-		e.root[j] = math.Sqrt(e.gram[j*n+j])
 		e.hold = min(e.hold, e.root[j]*e.rmsY)
 		if !finite(e.root[j]*e.rmsY) || !finite(e.xty[j]) {
 			e.qp.reset()

@@ -73,7 +73,7 @@ func (d *elasticNetDerivative) adjoint(e *elasticNetFit, generalised bool, g *Gr
 	return nil
 }
 
-// checkVJP reports an overflow. An entry of X is at most √N·‖x_j‖/√N, and so are
+// checkVJP reports an overflow. An entry of X is at most √spread·‖x_j‖/√N, and so are
 // the products of a row with θ and w.
 func (e *elasticNetFit) checkVJP(g *Grad, w []float64, act []int) error {
 	if g.X == nil && g.Y == nil {
@@ -87,7 +87,7 @@ func (e *elasticNetFit) checkVJP(g *Grad, w []float64, act []int) error {
 	for j, t := range e.qp.x {
 		fit += e.root[j] * math.Abs(t)
 	}
-	if !finite(float64(e.rows) * (fit*top + e.rmsY*top + move*(1+largest(e.qp.x)))) {
+	if !finite(e.spread * (fit*top + e.rmsY*top + move*(1+largest(e.qp.x)))) {
 		return checkProduct(g)
 	}
 	return checkProduct(&Grad{Hyper: g.Hyper})
@@ -96,10 +96,13 @@ func (e *elasticNetFit) checkVJP(g *Grad, w []float64, act []int) error {
 // dataVJP adds to g.X and g.Y, for w on the coordinates act.
 func (e *elasticNetFit) dataVJP(g *Grad, act []int, w []float64) {
 	n := e.n
-	inv := 1 / float64(e.rows)
 	raw := e.data.X.RawMatrix()
 	theta := e.qp.x
 	for i, y := range e.data.Y {
+		inv := e.share(i)
+		if inv == 0 {
+			continue
+		}
 		x := raw.Data[i*raw.Stride : i*raw.Stride+n]
 		var xw float64
 		for k, j := range act {
@@ -163,9 +166,12 @@ func (d *elasticNetDerivative) forward(e *elasticNetFit, dtheta []float64, t *Gr
 	b := d.b
 	clear(b)
 	if t.X != nil || t.Y != nil {
-		inv := 1 / float64(e.rows)
 		raw := e.data.X.RawMatrix()
 		for i, y := range e.data.Y {
+			inv := e.share(i)
+			if inv == 0 {
+				continue
+			}
 			x := raw.Data[i*raw.Stride : i*raw.Stride+n]
 			var dr float64
 			if t.Y != nil {

@@ -3,13 +3,20 @@ package qpdiff
 import (
 	"math"
 	"slices"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // elasticNetFit is an elastic net on its data, solved: what its derivatives read.
 type elasticNetFit struct {
 	fitState
 	n      int       // features
-	rows   int       // examples, N
+	rows   int       // of X
+	counts []float64 // what each row counts, nil: one each
+	total  float64   // the sum of the counts, N
+	inv    float64   // 1/N
+	spread float64   // N over the least positive count
+	scaled []float64 // with counts: √count·x by row
 	gram   []float64 // XᵀX/N
 	xty    []float64 // Xᵀy/N
 	root   []float64 // ‖x_j‖/√N
@@ -40,6 +47,52 @@ func (e *elasticNetFit) resize(n int) {
 	e.qp.resize(n)
 	e.qp.reset()
 	e.qp.g, e.qp.c, e.qp.r, e.qp.up, e.qp.lo = e.gram, e.xty, e.l2, e.l1, e.l1
+}
+
+// sums sets gram, xty, root and rmsY to the sums over the rows of d, each as often as
+// it counts.
+func (e *elasticNetFit) sums(d Data) {
+	n, raw := e.n, d.X.RawMatrix()
+	clear(e.xty)
+	if e.counts = d.counts(e.counts); e.counts == nil {
+		e.total, e.spread = float64(e.rows), float64(e.rows)
+		e.inv = 1 / e.total
+		gram(e.gram, e.inv, raw.Data, e.rows, n, raw.Stride)
+		for i, y := range d.Y {
+			axpy(y, raw.Data[i*raw.Stride:i*raw.Stride+n], e.xty)
+		}
+		e.rmsY = math.Sqrt(dot(d.Y, d.Y) * e.inv)
+	} else {
+		e.scaled = grow(e.scaled, e.rows*n)
+		clear(e.scaled)
+		e.total = floats.Sum(e.counts)
+		yy, least := 0.0, math.Inf(1)
+		for i, c := range e.counts {
+			if c == 0 {
+				continue
+			}
+			x, y := raw.Data[i*raw.Stride:i*raw.Stride+n], d.Y[i]
+			axpy(math.Sqrt(c), x, e.scaled[i*n:(i+1)*n])
+			axpy(c*y, x, e.xty)
+			yy += c * y * y
+			least = min(least, c)
+		}
+		e.inv, e.spread = 1/e.total, e.total/least
+		gram(e.gram, e.inv, e.scaled, e.rows, n, n)
+		e.rmsY = math.Sqrt(yy * e.inv)
+	}
+	for j := range n {
+		e.xty[j] *= e.inv
+		e.root[j] = math.Sqrt(e.gram[j*n+j])
+	}
+}
+
+// share is what row i counts of all.
+func (e *elasticNetFit) share(i int) float64 {
+	if e.counts == nil {
+		return e.inv
+	}
+	return e.counts[i] * e.inv
 }
 
 // findWeak lists the weakly active coordinates at the solution. With some of

@@ -319,7 +319,7 @@ func TestElasticNetHugePenaltyAfterAFit(t *testing.T) {
 		for i := range x {
 			x[i] *= unit
 		}
-		d := Data{mat.NewDense(rows, n, x), normals(rng, rows)}
+		d := Data{X: mat.NewDense(rows, n, x), Y: normals(rng, rows)}
 		warm, cold := &ElasticNet{PerFeature: true}, &ElasticNet{PerFeature: true}
 		hyper := make([]float64, 2*n)
 		for j := range n {
@@ -338,7 +338,7 @@ func TestElasticNetHugePenaltyAfterAFit(t *testing.T) {
 // its kink: its way there counts as progress, although it underflows.
 func TestElasticNetAlmostZeroAfterAFit(t *testing.T) {
 	const unit = 1e-9 // of the features
-	d := Data{mat.NewDense(2, 2, []float64{unit, unit, unit, 0}), []float64{1, .2}}
+	d := Data{X: mat.NewDense(2, 2, []float64{unit, unit, unit, 0}), Y: []float64{1, .2}}
 	e := &ElasticNet{PerFeature: true}
 	theta := make([]float64, 2)
 	// Xᵀy/N = (.6, .5)·unit.
@@ -353,7 +353,7 @@ func TestElasticNetAlmostZeroAfterAFit(t *testing.T) {
 // At a kink in λ1 the other inputs have derivatives; one that overflows is the
 // error.
 func TestElasticNetOverflowAtAKink(t *testing.T) {
-	d := Data{mat.NewDense(2, 2, []float64{1, 0, 0, 1}), []float64{1e150, 0}}
+	d := Data{X: mat.NewDense(2, 2, []float64{1, 0, 0, 1}), Y: []float64{1e150, 0}}
 	var e ElasticNet
 	g := &Grad{Hyper: make([]float64, 2), X: mat.NewDense(2, 2, nil)}
 	if err := errors.Join(e.Load(d), e.Fit(make([]float64, 2), []float64{0, 1})); err != nil {
@@ -368,7 +368,7 @@ func TestElasticNetOverflowAtAKink(t *testing.T) {
 // and the square of the size that kinks are measured against overflows.
 func TestElasticNetSolutionOverflows(t *testing.T) {
 	const unit = 1e-150
-	d := Data{mat.NewDense(2, 2, []float64{unit, unit, unit, unit * (1 + 1e-3)}), []float64{1e153, -1e153}}
+	d := Data{X: mat.NewDense(2, 2, []float64{unit, unit, unit, unit * (1 + 1e-3)}), Y: []float64{1e153, -1e153}}
 	var e ElasticNet
 	theta := make([]float64, 2)
 	if err := errors.Join(e.Load(d), e.Fit(theta, []float64{0, 0})); !errors.Is(err, ErrNotFinite) {

@@ -190,7 +190,7 @@ func TestKernelSVMGolden(t *testing.T) {
 			if c.Bias {
 				theta = theta[:1]
 			}
-			if err := errors.Join(l.Load(Data{dense(c.X), c.Y}), l.Fit(theta, []float64{c.C, c.Param, 1})); err != nil {
+			if err := errors.Join(l.Load(Data{X: dense(c.X), Y: c.Y}), l.Fit(theta, []float64{c.C, c.Param, 1})); err != nil {
 				t.Fatal(err)
 			}
 			alpha := slices.Clone(l.q.beta)

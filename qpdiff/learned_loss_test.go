@@ -54,7 +54,7 @@ func TestLearnedLossGolden(t *testing.T) {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
 			var l LearnedLoss
 			theta := nanSlice(len(c.Theta), 0)
-			if err := errors.Join(l.Load(Data{dense(c.X), c.Y}), l.Fit(theta, append(slices.Clone(c.Alpha), c.Lam))); err != nil {
+			if err := errors.Join(l.Load(Data{X: dense(c.X), Y: c.Y}), l.Fit(theta, append(slices.Clone(c.Alpha), c.Lam))); err != nil {
 				t.Fatal(err)
 			}
 			nearAll(t, "theta", theta, c.Theta, 1e-12, 0)

@@ -103,7 +103,7 @@ func notDifferentiable(g *Grad, weak Weak, remedy string, hyper ...Input) *NotDi
 
 // checkClasses reports the first thing in d that a classifier cannot use.
 func checkClasses(d Data) error {
-	if err := d.Check(); err != nil {
+	if err := d.checkAll(); err != nil {
 		return err
 	}
 	same := true

@@ -2,6 +2,7 @@ package qpdiff
 
 import (
 	"math"
+	"slices"
 )
 
 // Dense kernels on raw row-major slices. At the sizes of a learner's normal
@@ -251,3 +252,7 @@ func ldlDependent(a, dinv []float64, n, stride int, size, v []float64) int {
 	}
 	return at
 }
+
+// grow returns a slice of n entries, in the storage of x if that is large enough.
+// Its contents are undefined.
+func grow[T any](x []T, n int) []T { return slices.Grow(x[:0], n)[:n] }

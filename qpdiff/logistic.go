@@ -67,8 +67,8 @@ func (l *Logistic) Dims(n int) (theta, hyper int) { return l.Intercept.params(n)
 func (l *Logistic) Load(d Data) error {
 	l.unload()
 	l.full, l.out = nil, nil
-	if d.X == nil || d.X.IsEmpty() || len(d.Y) != d.X.RawMatrix().Rows {
-		return d.Check()
+	if d.X == nil || d.X.IsEmpty() || len(d.Y) != d.X.RawMatrix().Rows || !d.plain() {
+		return d.checkAll()
 	}
 	if l.Intercept < NoIntercept || l.Intercept > PenalisedIntercept {
 		return argErrorf("Logistic.Intercept", ErrDomain, "use one of the constants", "is %d", l.Intercept)

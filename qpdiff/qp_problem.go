@@ -2,7 +2,6 @@ package qpdiff
 
 import (
 	"fmt"
-	"slices"
 
 	"gonum.org/v1/gonum/mat"
 )
@@ -192,9 +191,6 @@ func allFinite(x []float64) bool {
 	}
 	return true
 }
-
-// grow returns x with length n, its contents unspecified.
-func grow[T any](x []T, n int) []T { return slices.Grow(x[:0], n)[:n] }
 
 // QPGrad holds one number for each entry of the data of a [QP]: what
 // [Solution.VJP] adds cotangents to, or the direction of [Solution.JVP]. A nil

@@ -35,7 +35,7 @@ func (l *SmoothLearner) Dims(n int) (theta, hyper int) { return l.Objective.dims
 // has no data.
 func (l *SmoothLearner) Load(d Data) error {
 	l.unload()
-	if err := d.Check(); err != nil {
+	if err := d.checkAll(); err != nil {
 		l.warm = false
 		return err
 	}

@@ -163,7 +163,7 @@ func TestSVMGolden(t *testing.T) {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
 			var l SVM
 			theta := nanSlice(len(c.Theta), 0)
-			if err := errors.Join(l.Load(Data{dense(c.X), c.Y}), l.Fit(theta, []float64{c.Lambda1, c.Lambda2})); err != nil {
+			if err := errors.Join(l.Load(Data{X: dense(c.X), Y: c.Y}), l.Fit(theta, []float64{c.Lambda1, c.Lambda2})); err != nil {
 				t.Fatal(err)
 			}
 			nearAll(t, "theta", theta, c.Theta, 1e-11, 0)
@@ -464,14 +464,14 @@ func TestSVMRefusals(t *testing.T) {
 		y    []float64
 		kind error
 	}{{[]float64{0, 1}, ErrDomain}, {[]float64{1, 1}, ErrIllPosed}, {[]float64{-1, -1}, ErrIllPosed}} {
-		if err := l.Load(Data{x, c.y}); !errors.Is(err, c.kind) {
+		if err := l.Load(Data{X: x, Y: c.y}); !errors.Is(err, c.kind) {
 			t.Errorf("labels %v: %v, want %v", c.y, err, c.kind)
 		}
 	}
-	if err := l.Load(Data{mat.NewDense(2, 1, []float64{1, 1e200}), []float64{1, -1}}); !errors.Is(err, ErrNotFinite) {
+	if err := l.Load(Data{X: mat.NewDense(2, 1, []float64{1, 1e200}), Y: []float64{1, -1}}); !errors.Is(err, ErrNotFinite) {
 		t.Errorf("overflow: %v", err)
 	}
-	if err := errors.Join(l.Load(Data{x, []float64{-1, 1}}), l.Fit(make([]float64, 1), []float64{1, 0})); !errors.Is(err, ErrDomain) {
+	if err := errors.Join(l.Load(Data{X: x, Y: []float64{-1, 1}}), l.Fit(make([]float64, 1), []float64{1, 0})); !errors.Is(err, ErrDomain) {
 		t.Errorf("lambda2 = 0: %v", err)
 	}
 }
@@ -505,7 +505,7 @@ func TestSVMCopies(t *testing.T) {
 	if len(l.p.elbow) == 0 || l.p.copies[l.p.elbow[0]] < 2 {
 		t.Fatalf("the case has no copies on its elbow: %v", l.p.elbow)
 	}
-	if r := svmResidual(Data{base.X, base.Y}, theta, hyper); r < 1e-3 {
+	if r := svmResidual(Data{X: base.X, Y: base.Y}, theta, hyper); r < 1e-3 {
 		t.Errorf("the copies do not matter: %v", r)
 	}
 	v := []float64{1, -2, .5}

@@ -159,7 +159,7 @@ func kindOf(err error) error {
 // multiplier at a third and at three times its tolerance, complementarityTol
 // rounding errors of its terms.
 func TestLearnersComplementarityTolerance(t *testing.T) {
-	data := func(n int, y []float64, x ...float64) Data { return Data{mat.NewDense(len(y), n, x), y} }
+	data := func(n int, y []float64, x ...float64) Data { return Data{X: mat.NewDense(len(y), n, x), Y: y} }
 	for _, c := range []struct {
 		name string
 		// terms is the size of the terms, times the condition, over what a change

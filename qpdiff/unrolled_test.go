@@ -154,7 +154,7 @@ func TestUnrolledOneStep(t *testing.T) {
 		l := Unrolled{Objective: linearModel(halfSquare), Steps: 2}
 		theta := make([]float64, 1)
 		g := &Grad{Hyper: make([]float64, 3)}
-		if err := errors.Join(l.Load(Data{mat.NewDense(1, 1, []float64{x}), []float64{y}}), l.Fit(theta, []float64{0, eta, mu}), l.VJP(nil, g, []float64{1})); err != nil {
+		if err := errors.Join(l.Load(Data{X: mat.NewDense(1, 1, []float64{x}), Y: []float64{y}}), l.Fit(theta, []float64{0, eta, mu}), l.VJP(nil, g, []float64{1})); err != nil {
 			t.Fatal(err)
 		}
 		// θ1 = ηxy, θ2 = θ1 − η(x²θ1 − xy) + μθ1.

@@ -331,7 +331,7 @@ func (p DifferentiabilityParams) checkKernelSVM(c *checker, src *synth.Stream) e
 		return err
 	}
 	const points = 5
-	d, hyper := qpdiff.Data(train), []float64{p.C, p.Gamma}
+	d, hyper := qpdiff.Data{X: train.X, Y: train.Y}, []float64{p.C, p.Gamma}
 	at := mat.NewDense(points, 2, normals(src, 2*points))
 	cotangent, values := normals(src, points), make([]float64, points)
 	l := &qpdiff.KernelSVM{Intercept: true}
@@ -580,7 +580,7 @@ func (p DifferentiabilityParams) checkCV(c *checker, src *synth.Stream) error {
 		return err
 	}
 	phi := &cvgm.Perceptron{Widths: []int{2, 8, 2}}
-	kernel, err := cvgm.New(cvgm.Config{Data: qpdiff.Data(train), Splits: splits, Loss: cvgm.LogisticLoss{}, Features: phi, Hyper: []float64{p.C},
+	kernel, err := cvgm.New(cvgm.Config{Data: qpdiff.Data{X: train.X, Y: train.Y}, Splits: splits, Loss: cvgm.LogisticLoss{}, Features: phi, Hyper: []float64{p.C},
 		Learner: func() qpdiff.Learner { return &qpdiff.Logistic{Intercept: qpdiff.UnpenalisedIntercept} }, Workers: 1})
 	if err != nil {
 		return err

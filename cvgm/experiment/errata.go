@@ -351,10 +351,10 @@ func bayesErratum(r *ErrataResult) error {
 	}
 	b := &r.Bayes
 	b.Rings = Measured{ringsRule.Accuracy, Quoted{Paper: ".894"}}
-	b.RingsTest = Measured{ringsRule.SampleAccuracy(synth.Data(ringsData.test)), Quoted{Paper: ".892"}}
+	b.RingsTest = Measured{ringsRule.SampleAccuracy(synth.Data{X: ringsData.test.X, Y: ringsData.test.Y}), Quoted{Paper: ".892"}}
 	b.XOR = Measured{xorRule.Accuracy, Quoted{Paper: ".851", Code: ".851"}}
 	test := xorData.test
-	b.XORTest = xorRule.SampleAccuracy(synth.Data(test))
+	b.XORTest = xorRule.SampleAccuracy(synth.Data{X: test.X, Y: test.Y})
 	for i, y := range test.Y {
 		if y < 0 || xorRule.Label(test.X.RawRowView(i)) > 0 {
 			b.XORCoded++

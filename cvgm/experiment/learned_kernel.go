@@ -144,7 +144,7 @@ type kernelProblem struct {
 
 // problem draws the splits from src, after the data.
 func (p LearnedKernelParams) problem(rule *synth.BayesRule, train, test synth.Data, src synth.Source) (kernelProblem, error) {
-	k := kernelProblem{rule: rule, train: qpdiff.Data(train), test: qpdiff.Data(test), start: torchStart(p.kernel(), p.Seed)}
+	k := kernelProblem{rule: rule, train: qpdiff.Data{X: train.X, Y: train.Y}, test: qpdiff.Data{X: test.X, Y: test.Y}, start: torchStart(p.kernel(), p.Seed)}
 	var err error
 	k.splits, err = cvgm.RandomSplits(src, p.Train, p.K, p.P)
 	return k, err
@@ -172,7 +172,7 @@ func (p LearnedKernelParams) run(ctx context.Context, draw func() (kernelProblem
 	r := &LearnedKernelResult{Params: p, Train: k.train, Test: k.test, Runs: runs}
 	published := r.Run(Published)
 	published.QuotedLoss, published.QuotedFinal = q.loss, q.accuracy
-	r.Bayes = BayesAccuracy{Test: k.rule.SampleAccuracy(synth.Data(k.test)), Population: k.rule.Accuracy, Quoted: q.bayes}
+	r.Bayes = BayesAccuracy{Test: k.rule.SampleAccuracy(synth.Data{X: k.test.X, Y: k.test.Y}), Population: k.rule.Accuracy, Quoted: q.bayes}
 	r.Bayes.Scores, err = p.scores(func(dst []float64, x *mat.Dense) error {
 		for i := range dst {
 			dst[i] = k.rule.Score(x.RawRowView(i))

@@ -99,7 +99,7 @@ func (p DifferentiabilityParams) RunLearning(ctx context.Context) (*Learning, er
 			[]float64{.1, 3}, []float64{1e-4, 1e-3}, []float64{.3, 10},
 		},
 		{
-			"kernel machine", []string{"C", "γ"}, func() qpdiff.Learner { return &qpdiff.KernelSVM{Intercept: true, Generalised: true} }, qpdiff.Data(train), qpdiff.Data(test),
+			"kernel machine", []string{"C", "γ"}, func() qpdiff.Learner { return &qpdiff.KernelSVM{Intercept: true, Generalised: true} }, qpdiff.Data{X: train.X, Y: train.Y}, qpdiff.Data{X: test.X, Y: test.Y},
 			[]float64{.1, 5}, []float64{1e-2, 1e-2}, []float64{100, 10},
 		},
 		{

@@ -192,8 +192,8 @@ func (p SampleSizeParams) cell(ctx context.Context, size, seed int) ([]float64, 
 	if err != nil {
 		return nil, err
 	}
-	net := newNetwork(p.KernelMethod, qpdiff.Data(train))
-	c := sizeContest{p, qpdiff.Data(train), qpdiff.Data(test), splits, net, make([]float64, net.numParams())}
+	net := newNetwork(p.KernelMethod, qpdiff.Data{X: train.X, Y: train.Y})
+	c := sizeContest{p, qpdiff.Data{X: train.X, Y: train.Y}, qpdiff.Data{X: test.X, Y: test.Y}, splits, net, make([]float64, net.numParams())}
 	net.init(c.start, stream("weights"))
 
 	accuracies := make([]float64, len(sizeMethods))

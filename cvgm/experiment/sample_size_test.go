@@ -108,7 +108,7 @@ func TestNetworkGradientAgainstDifferences(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	net := newNetwork(KernelMethod{Hidden: []int{5}}, qpdiff.Data(d))
+	net := newNetwork(KernelMethod{Hidden: []int{5}}, qpdiff.Data{X: d.X, Y: d.Y})
 	x := make([]float64, net.numParams())
 	net.init(x, src)
 	grad := make([]float64, len(x))
@@ -180,7 +180,7 @@ func BenchmarkNetworkStep(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	net := newNetwork(KernelMethod{Hidden: []int{64}}, qpdiff.Data(d))
+	net := newNetwork(KernelMethod{Hidden: []int{64}}, qpdiff.Data{X: d.X, Y: d.Y})
 	x := make([]float64, net.numParams())
 	net.init(x, src)
 	grad := make([]float64, len(x))

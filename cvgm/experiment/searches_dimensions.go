@@ -384,7 +384,7 @@ func (p RingsParams) fresh(stream func(purpose string) *synth.Stream, splits str
 	if err != nil {
 		return nil, err
 	}
-	f := &freshRings{train: qpdiff.Data(train), test: qpdiff.Data(test)}
+	f := &freshRings{train: qpdiff.Data{X: train.X, Y: train.Y}, test: qpdiff.Data{X: test.X, Y: test.Y}}
 	part := pick(f.train, rows)
 	drawn, err := cvgm.RandomSplits(stream(splits), len(part.Y), p.K, p.P)
 	if err != nil {
