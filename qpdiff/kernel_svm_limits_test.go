@@ -253,8 +253,8 @@ func TestKernelSVMForgetsKernelValues(t *testing.T) {
 	v := []float64{1, -2, 3, 1}
 	for _, again := range [][]float64{{1, .9}, {1.01, .5}} {
 		var l, fresh KernelSVM
-		g, want := &Grad{Hyper: make([]float64, 2)}, &Grad{Hyper: make([]float64, 2)}
-		if err := errors.Join(l.Load(d), l.Fit(nil, []float64{1, .5}), l.Predict(nil, make([]float64, 4), x), l.Fit(nil, again), l.PredictVJP(nil, g, nil, x, v),
+		g, want, w := &Grad{Hyper: make([]float64, 2)}, &Grad{Hyper: make([]float64, 2)}, new(Workspace)
+		if err := errors.Join(l.Load(d), l.Fit(nil, []float64{1, .5}), l.Predict(w, make([]float64, 4), x), l.Fit(nil, again), l.PredictVJP(w, g, nil, x, v),
 			fresh.Load(d), fresh.Fit(nil, again), fresh.PredictVJP(nil, want, nil, x, v)); err != nil {
 			t.Fatal(err)
 		}
@@ -267,7 +267,7 @@ func TestKernelSVMForgetsKernelValues(t *testing.T) {
 // Whatever the size of the numbers, a fit and its products are finite or errors
 // of a documented kind.
 func TestKernelSVMExtremes(t *testing.T) {
-	rng := rand.New(rand.NewPCG(19, 5))
+	rng, tangents := rand.New(rand.NewPCG(19, 5)), rand.New(rand.NewPCG(19, 6))
 	for range 8000 {
 		rows, n := 2+rng.IntN(4), 1+rng.IntN(3)
 		k := &KernelSVM{Intercept: rng.IntN(2) == 0, Generalised: rng.IntN(2) == 0, Kernel: []Kernel{nil, RBF{}, Polynomial{Degree: 1}, Polynomial{}}[rng.IntN(4)]}
@@ -281,7 +281,8 @@ func TestKernelSVMExtremes(t *testing.T) {
 			hyper[j] = math.Abs(v)
 		}
 		l := &deciding{KernelSVM: *k, x: mat.NewDense(5, n, extremes(rng, 5*n))}
-		checkExtremes(t, l, d, make([]float64, 5), hyper, extremes(rng, 5), nil)
+		checkExtremes(t, l, d, make([]float64, 5), hyper, extremes(rng, 5),
+			&Grad{Hyper: extremes(tangents, nh), X: mat.NewDense(rows, n, extremes(tangents, rows*n)), Y: extremes(tangents, rows)})
 	}
 }
 
@@ -332,12 +333,12 @@ func TestKernelSVMTiesSlope(t *testing.T) {
 	d := Data{X: mat.NewDense(4, 2, []float64{.2, .1, 1, .5, 1, .5, -1, 1}), Y: []float64{1, -1, -1, 1}}
 	l := &KernelSVM{Intercept: true}
 	g := &Grad{X: mat.NewDense(4, 2, nil)}
-	want := mat.NewDense(1, 2, nil)
-	if err := errors.Join(l.Load(d), l.Fit(make([]float64, 1), []float64{10, 1}), l.PredictVJP(nil, new(Grad), want, mat.NewDense(1, 2, []float64{1, .5}), []float64{1}), l.VJP(nil, g, []float64{1})); err != nil {
+	want, w := mat.NewDense(1, 2, nil), new(Workspace)
+	if err := errors.Join(l.Load(d), l.Fit(make([]float64, 1), []float64{10, 1}), l.PredictVJP(nil, new(Grad), want, mat.NewDense(1, 2, []float64{1, .5}), []float64{1}), l.VJP(w, g, []float64{1})); err != nil {
 		t.Fatal(err)
 	}
 	var got [][]float64
-	l.Ties(nil, func(i, k int, sign float64, d []float64) bool {
+	l.Ties(w, func(i, k int, sign float64, d []float64) bool {
 		got = append(got, slices.Clone(d))
 		return true
 	})

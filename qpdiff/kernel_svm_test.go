@@ -45,10 +45,17 @@ func (l *deciding) Fit(theta, hyper []float64) error {
 }
 
 func (l *deciding) VJP(w *Workspace, g *Grad, dtheta []float64) error {
-	if !l.fitted {
+	if l.fit == 0 {
 		return errNotFitted
 	}
-	return l.PredictVJP(nil, g, nil, l.x, dtheta)
+	return l.PredictVJP(w, g, nil, l.x, dtheta)
+}
+
+func (l *deciding) JVP(w *Workspace, dtheta []float64, d *Grad) error {
+	if l.fit == 0 {
+		return errNotFitted
+	}
+	return l.PredictJVP(w, dtheta, l.x, nil, d)
 }
 
 // kernelSVMResidual solves the problem again and measures it by the conditions
@@ -322,7 +329,7 @@ func TestKernelSVMRefusals(t *testing.T) {
 	}
 }
 
-func TestKernelSVMRowsDecidedOn(t *testing.T) {
+func TestKernelSVMPredictedRows(t *testing.T) {
 	l := deciding{KernelSVM: KernelSVM{Kernel: ard{}, Intercept: true}}
 	f := make([]float64, 5)
 	if err := errors.Join(l.Load(classData(1, 20, 2)), l.Fit(f, []float64{1, .3, .2, .1})); err != nil {
@@ -351,22 +358,23 @@ func TestKernelSVMRowsDecidedOn(t *testing.T) {
 }
 
 // What Predict keeps for PredictVJP serves the same rows only.
-func TestKernelSVMDecidesElsewhere(t *testing.T) {
+func TestKernelSVMPredictsElsewhere(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 3))
 	rows := mat.NewDense(8, 2, normals(rng, 16))
 	gradient := func(before ...*mat.Dense) []float64 {
 		t.Helper()
 		var l KernelSVM
+		var w Workspace
 		if err := errors.Join(l.Load(classData(1, 20, 2)), l.Fit(nil, []float64{1, .3})); err != nil {
 			t.Fatal(err)
 		}
 		for _, x := range before {
-			if err := l.Predict(nil, make([]float64, x.RawMatrix().Rows), x); err != nil {
+			if err := l.Predict(&w, make([]float64, x.RawMatrix().Rows), x); err != nil {
 				t.Fatal(err)
 			}
 		}
 		g := &Grad{Hyper: make([]float64, 2)}
-		if err := l.PredictVJP(nil, g, nil, rows.Slice(2, 6, 0, 2).(*mat.Dense), []float64{1, 0, 2, -1}); err != nil {
+		if err := l.PredictVJP(&w, g, nil, rows.Slice(2, 6, 0, 2).(*mat.Dense), []float64{1, 0, 2, -1}); err != nil {
 			t.Fatal(err)
 		}
 		return g.Hyper
@@ -455,7 +463,7 @@ func BenchmarkKernelSVM(b *testing.B) {
 			if err := l.Load(d); err != nil {
 				b.Fatal(err)
 			}
-			f := make([]float64, 50)
+			f, w := make([]float64, 50), new(Workspace)
 			g := &Grad{Hyper: make([]float64, 2)}
 			gx := &Grad{Hyper: make([]float64, 2), X: mat.NewDense(rows, n, nil)}
 			run := func(name string, f func(i int) error) {
@@ -470,12 +478,12 @@ func BenchmarkKernelSVM(b *testing.B) {
 			}
 			run("cold", func(int) error { l.Reset(); return errors.Join(l.Load(d), l.Fit(theta, []float64{c, .5})) })
 			run("warm", func(i int) error { return l.Fit(theta, []float64{c, .5 + .01*float64(i%2)}) })
-			run("decide", func(int) error { return l.Predict(nil, f, x) })
-			run("gradient", func(int) error { return l.PredictVJP(nil, g, nil, x, f) })
-			run("gradient with X", func(int) error { return l.PredictVJP(nil, gx, nil, x, f) })
+			run("predict", func(int) error { return l.Predict(w, f, x) })
+			run("gradient", func(int) error { return l.PredictVJP(w, g, nil, x, f) })
+			run("gradient with X", func(int) error { return l.PredictVJP(w, gx, nil, x, f) })
 			run("all, cold", func(int) error {
 				l.Reset()
-				return errors.Join(l.Load(d), l.Fit(theta, []float64{c, .5}), l.Predict(nil, f, x), l.PredictVJP(nil, gx, nil, x, f))
+				return errors.Join(l.Load(d), l.Fit(theta, []float64{c, .5}), l.Predict(w, f, x), l.PredictVJP(w, gx, nil, x, f))
 			})
 		}
 	}

@@ -11,6 +11,7 @@ type Workspace struct {
 	unrolled unrolledDerivative
 	logistic logisticDerivative
 	margin   marginDerivative
+	kernel   kernelDerivative
 }
 
 // orNew returns w, or a new workspace where w is nil.

@@ -1,0 +1,53 @@
+package qpdiff
+
+// freeFactor is the factor LDLᵀ of K_FF + shift·11ᵀ for a set F of rows. With
+// Σβ = 0 the shift makes the same problem, and the matrix is positive definite
+// wherever the solution is unique. Without that condition the shift is 0.
+type freeFactor struct {
+	a, dinv  []float64
+	balanced bool
+	shift    float64
+	ones     []float64 // with balanced: the inverse times 1
+	weight   float64   // and its sum
+}
+
+// factorise factorises the upper triangle of K_FF + shift·11ᵀ that a holds, of s rows,
+// and returns the first row that depends on those before it, or s.
+func (f *freeFactor) factorise(s int, tol float64) int {
+	f.dinv, f.ones = grow(f.dinv, s), grow(f.ones, s)
+	k := ldlFactor(f.a, f.dinv, s, s, tol)
+	if k == s && f.balanced {
+		for i := range f.ones {
+			f.ones[i] = 1
+		}
+		f.inverse(f.ones)
+		f.weight = 0
+		for _, v := range f.ones {
+			f.weight += v
+		}
+	}
+	return k
+}
+
+// inverse replaces x by the inverse of the factorised matrix times x.
+func (f *freeFactor) inverse(x []float64) {
+	s := len(x)
+	ldlForward(f.a, f.dinv, s, s, x)
+	ldlBack(f.a, f.dinv, s, s, x)
+}
+
+// solve replaces x by the solution w of K_FF·w + b·1 = x and, with balanced,
+// 1ᵀw = sum, and returns b. It writes to x alone.
+func (f *freeFactor) solve(x []float64, sum float64) (b float64) {
+	f.inverse(x)
+	if !f.balanced || len(x) == 0 {
+		return 0
+	}
+	b = -sum
+	for _, v := range x {
+		b += v
+	}
+	b /= f.weight
+	axpy(-b, f.ones, x)
+	return b + f.shift*sum
+}
