@@ -588,7 +588,7 @@ func drawStart(src cvgm.Source, x []float64) {
 }
 
 // drawSearcher draws a searcher and how many evaluations it may make.
-func drawSearcher(in *hostile.Input, n, depth int) (s func() cvgm.Searcher, budget int) {
+func drawSearcher(in *hostile.Input, n, depth int) (s cvgm.Searcher, budget int) {
 	budget = 1 + in.IntN(60)
 	setting := func(usual float64) float64 {
 		switch in.IntN(12) {
@@ -609,6 +609,12 @@ func drawSearcher(in *hostile.Input, n, depth int) (s func() cvgm.Searcher, budg
 		}
 	}
 	step, tol, number := setting(.1), setting(1e-8), in.Uint64()
+	source := func() cvgm.Source {
+		if number%64 == 0 {
+			return nil
+		}
+		return hostile.NewSource(number)
+	}
 	if in.IntN(2) == 0 {
 		tol = 0
 	}
@@ -621,56 +627,50 @@ func drawSearcher(in *hostile.Input, n, depth int) (s func() cvgm.Searcher, budg
 	}
 	switch in.IntN(kinds) {
 	case 0:
-		return func() cvgm.Searcher { return cvgm.ProjectedGradient{StepSize: step, MaxEvals: limit, Tol: tol} }, budget
+		return cvgm.ProjectedGradient{StepSize: step, MaxEvals: limit, Tol: tol}, budget
 	case 1:
 		momentum := []float64{0, .5, .9, 1, 2, -1, math.NaN(), math.Inf(1)}[in.IntN(8)]
-		return func() cvgm.Searcher {
-			return cvgm.HeavyBall{StepSize: step, Momentum: momentum, MaxEvals: limit, Tol: tol}
-		}, budget
+		return cvgm.HeavyBall{StepSize: step, Momentum: momentum, MaxEvals: limit, Tol: tol}, budget
 	case 2:
-		return func() cvgm.Searcher { return cvgm.Nesterov{StepSize: step, MaxEvals: limit, Tol: tol} }, budget
+		return cvgm.Nesterov{StepSize: step, MaxEvals: limit, Tol: tol}, budget
 	case 3:
 		m := cvgm.Adam{StepSize: step, MaxEvals: limit, Tol: tol}
 		if in.IntN(4) == 0 {
 			m.Beta1, m.Beta2, m.Epsilon = setting(.5), setting(.5), setting(1e-6)
 		}
-		return func() cvgm.Searcher { return m }, budget
+		return m, budget
 	case 4:
 		m := cvgm.AdaptiveGradient{FirstStep: setting(.1), MaxEvals: limit, Tol: tol}
-		return func() cvgm.Searcher { return m }, budget
+		return m, budget
 	case 5:
 		m := cvgm.QuasiNewton{FirstStep: setting(.1), Memory: in.IntN(5) - 1, MaxEvals: limit, Tol: tol}
-		return func() cvgm.Searcher { return m }, budget
+		return m, budget
 	case 6:
-		m := cvgm.CMAES{Sigma: setting(.3), Population: in.IntN(8) - 1, MaxEvals: limit, Tol: tol}
-		return func() cvgm.Searcher { m.Source = hostile.NewSource(number); return m }, budget
+		m := cvgm.CMAES{Source: source, Sigma: setting(.3), Population: in.IntN(8) - 1, MaxEvals: limit, Tol: tol}
+		return m, budget
 	case 7:
 		if in.IntN(3) > 0 { // it is slow
 			budget = min(budget, 12)
 			limit = min(limit, budget)
 		}
-		m := cvgm.Bayesian{Initial: in.IntN(6) - 1, Candidates: in.IntN(20) - 1, MaxEvals: limit}
+		m := cvgm.Bayesian{Source: source, Initial: in.IntN(6) - 1, Candidates: in.IntN(20) - 1, MaxEvals: limit}
 		if limit == 0 {
 			budget = 100
 		}
-		return func() cvgm.Searcher { m.Source = hostile.NewSource(number); return m }, budget
+		return m, budget
 	case 8:
 		if limit == 0 {
 			budget = 100
 		}
 		draw := []func(cvgm.Source, []float64){drawStart, cvgm.LogUniform(-3, 1), cvgm.LogUniform(-400, 400), nil}[in.IntN(4)]
-		return func() cvgm.Searcher {
-			return cvgm.RandomSearch{Source: hostile.NewSource(number), Draw: draw, MaxEvals: limit}
-		}, budget
+		return cvgm.RandomSearch{Source: source, Draw: draw, MaxEvals: limit}, budget
 	case 9:
 		inner, each := drawSearcher(in, n, depth+1)
 		starts := in.IntN(4) - 1
 		if budget = max(starts, 0) * each; starts == 0 {
 			budget = 10 * each
 		}
-		return func() cvgm.Searcher {
-			return cvgm.MultiStart{Searcher: inner(), Source: hostile.NewSource(number), Draw: drawStart, Starts: starts}
-		}, budget
+		return cvgm.MultiStart{Searcher: inner, Source: source, Draw: drawStart, Starts: starts}, budget
 	}
 	if in.IntN(2) == 0 {
 		values := make([][]float64, n)
@@ -679,10 +679,10 @@ func drawSearcher(in *hostile.Input, n, depth int) (s func() cvgm.Searcher, budg
 			values[i] = in.Vector(in.Profile(), in.IntN(4))
 			budget *= len(values[i])
 		}
-		return func() cvgm.Searcher { return cvgm.GridSearch{Values: values} }, budget
+		return cvgm.GridSearch{Values: values}, budget
 	}
 	inner, each := drawSearcher(in, n, depth+1)
-	return func() cvgm.Searcher { return cvgm.LogSpace{Searcher: inner()} }, each
+	return cvgm.LogSpace{Searcher: inner}, each
 }
 
 // drawProblem draws bounds and a start.
@@ -745,10 +745,10 @@ func hostileSearch(in *hostile.Input) {
 		n = 0
 	}
 	f, what := drawObjective(in, n)
-	newSearcher, budget := drawSearcher(in, n, 0)
+	searcher, budget := drawSearcher(in, n, 0)
 	p, x0 := drawProblem(in, nil, n)
-	name := strings.TrimPrefix(fmt.Sprintf("%T", newSearcher()), "cvgm.")
-	inner := newSearcher()
+	name := strings.TrimPrefix(fmt.Sprintf("%T", searcher), "cvgm.")
+	inner := searcher
 	for {
 		if m, ok := inner.(cvgm.MultiStart); ok {
 			inner = m.Searcher
@@ -760,7 +760,7 @@ func hostileSearch(in *hostile.Input) {
 	}
 	base := strings.TrimPrefix(fmt.Sprintf("%T", inner), "cvgm.")
 	if in.Replaying() {
-		fmt.Printf("%T %+v, budget %d, of %s, lower %v, upper %v, project %v, from %v\n", newSearcher(), newSearcher(), budget, what, p.Lower, p.Upper, p.Project != nil, x0)
+		fmt.Printf("%T %+v, budget %d, of %s, lower %v, upper %v, project %v, from %v\n", searcher, searcher, budget, what, p.Lower, p.Upper, p.Project != nil, x0)
 	}
 	calls := 0
 	inside := func(x []float64) bool {
@@ -813,7 +813,7 @@ func hostileSearch(in *hostile.Input) {
 	run := func() (steps []step, failed error) {
 		calls = 0
 		converged := false
-		for s, err := range newSearcher().Search(p, x0) {
+		for s, err := range searcher.Search(p, x0) {
 			if failed != nil {
 				in.Failf(name+": goes on after an error", "%v, then %v, %v", failed, s, err)
 			}
@@ -865,7 +865,7 @@ func hostileSearch(in *hostile.Input) {
 		return
 	}
 	calls = 0
-	best, err := cvgm.Best(newSearcher().Search(p, x0))
+	best, err := cvgm.Best(searcher.Search(p, x0))
 	none := !slices.ContainsFunc(steps, func(s step) bool { return !math.IsInf(s.loss, 1) })
 	if (err == nil) != (failed == nil && !none) {
 		in.Failf("Best: another error than the search", "%v and %v", err, failed)
@@ -879,11 +879,11 @@ func hostileSearch(in *hostile.Input) {
 			break
 		}
 	}
-	watch(in, p, x0, newSearcher, &calls)
+	watch(in, p, x0, searcher, &calls)
 }
 
 // watch runs the search below a GapMonitor with random risks.
-func watch(in *hostile.Input, p cvgm.Problem, x0 []float64, newSearcher func() cvgm.Searcher, calls *int) {
+func watch(in *hostile.Input, p cvgm.Problem, x0 []float64, searcher cvgm.Searcher, calls *int) {
 	risk := func(cvgm.Step) (float64, error) {
 		switch in.IntN(40) {
 		case 0:
@@ -914,7 +914,7 @@ func watch(in *hostile.Input, p cvgm.Problem, x0 []float64, newSearcher func() c
 		m.Risk = risk
 	}
 	*calls = 0
-	best, err := m.Best(newSearcher().Search(p, x0))
+	best, err := m.Best(searcher.Search(p, x0))
 	if in.Answer("GapMonitor", err) && (len(best.X) != len(x0) || !hostile.Finite(best.X, []float64{best.HeldOut}) || !math.IsInf(best.Loss, 1) && !hostile.Finite([]float64{best.Gap()})) {
 		in.Failf("GapMonitor: neither a step nor an error", "%+v", best)
 	}

@@ -49,6 +49,11 @@ type Step struct {
 // of them. For a convex
 // loss the first test bounds what is left to gain within the scales. A negative
 // Tol is never reached.
+//
+// Searchers are values: a second search of the same one repeats the first, as
+// does a second pass over its sequence. Those that draw random numbers have a
+// field Source, which each pass calls once. It returns a new source in the same
+// state at every call, such as synth.NewStream(1, "search").
 type Searcher interface {
 	Search(p Problem, x0 []float64) iter.Seq2[Step, error]
 }

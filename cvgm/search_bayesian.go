@@ -23,9 +23,9 @@ import (
 // own cost grows with their cube. A loss of +Inf enters the model as the highest
 // finite loss so far.
 type Bayesian struct {
-	Source   Source
-	Initial  int // points before the model takes over, x0 included; zero: 2n + 2, at most 20
-	MaxEvals int // evaluations at most; zero: 100
+	Source   func() Source // required; see [Searcher]
+	Initial  int           // points before the model takes over, x0 included; zero: 2n + 2, at most 20
+	MaxEvals int           // evaluations at most; zero: 100
 	// Candidates is the number of points drawn, half over the box and half
 	// around the best point, at which the expected improvement is compared
 	// before the best of them is refined by about as many. Zero: 200.
@@ -37,13 +37,14 @@ type Bayesian struct {
 func (m Bayesian) Search(p Problem, x0 []float64) iter.Seq2[Step, error] {
 	initial, candidates := cmp.Or(m.Initial, min(2*len(x0)+2, 20)), cmp.Or(m.Candidates, 200)
 	settings := p.box("Bayesian")
-	switch {
-	case m.Source == nil:
-		settings = badArg("Bayesian.Source", qpdiff.ErrShape, "give a source of random numbers", "is nil")
-	case initial < 1 || candidates < 1:
+	if initial < 1 || candidates < 1 {
 		settings = badArg("Bayesian", qpdiff.ErrDomain, "use positive numbers, or zero for the defaults", "has Initial = %d, Candidates = %d", initial, candidates)
 	}
 	return search(p, x0, cmp.Or(m.MaxEvals, 100), false, settings, func(w *searchRun) {
+		src := w.source("Bayesian.Source", m.Source)
+		if src == nil {
+			return
+		}
 		n := len(x0)
 		gp := newGaussianProcess(n)
 		unit := make([]float64, n) // X in the unit cube
@@ -68,11 +69,11 @@ func (m Bayesian) Search(p Problem, x0 []float64) iter.Seq2[Step, error] {
 			gp.add(unit, min(w.Loss, highest))
 			if w.Evaluations < initial {
 				for i := range unit {
-					unit[i] = m.Source.Float64()
+					unit[i] = src.Float64()
 				}
 			} else {
 				gp.fit()
-				gp.propose(unit, m.Source, candidates)
+				gp.propose(unit, src, candidates)
 			}
 			for i, u := range unit {
 				lower, upper := p.bounds(i)

@@ -23,7 +23,7 @@ import (
 // The method in gonum's package optimize is not used: it draws without the step
 // size that it adapts.
 type CMAES struct {
-	Source Source
+	Source func() Source // required; see [Searcher]
 	// Sigma is the standard deviation of the first generation in each
 	// coordinate, in units of x. Zero: .3 of each coordinate's scale; see
 	// [Searcher]. Set it for a start of 0 without bounds, whose scale is 1 in
@@ -46,14 +46,16 @@ func (m CMAES) Search(p Problem, x0 []float64) iter.Seq2[Step, error] {
 	}
 	var settings error
 	switch {
-	case m.Source == nil:
-		settings = badArg("CMAES.Source", qpdiff.ErrShape, "give a source of random numbers", "is nil")
 	case !(m.Sigma >= 0) || math.IsInf(m.Sigma, 1):
 		settings = badArg("CMAES.Sigma", qpdiff.ErrDomain, "use a positive number, or zero for the default", "is %v", m.Sigma)
 	case lambda < 4:
 		settings = badArg("CMAES.Population", qpdiff.ErrDomain, "use at least 4 points", "is %d", lambda)
 	}
 	return search(p, x0, cmp.Or(m.MaxEvals, 1000), false, settings, func(w *searchRun) {
+		src := w.source("CMAES.Source", m.Source)
+		if src == nil {
+			return
+		}
 		if m.Sigma > 0 { // the scale where x0 and bounds give none
 			w.p.scale = w.p.scales(w.X)
 			for i, s := range w.p.scale {
@@ -62,7 +64,7 @@ func (m CMAES) Search(p Problem, x0 []float64) iter.Seq2[Step, error] {
 		}
 		if w.eval() && w.next(false) {
 			g := newCMAState(w, m.Sigma, lambda)
-			for g.evaluate(w, m) {
+			for g.evaluate(w, src, cmp.Or(m.Tol, 1e-12)) {
 				g.update()
 			}
 		}
@@ -121,11 +123,11 @@ func newCMAState(w *searchRun, sigma float64, lambda int) *cmaState {
 
 // evaluate draws and evaluates a generation. It returns false where the search
 // is over.
-func (g *cmaState) evaluate(w *searchRun, m CMAES) bool {
+func (g *cmaState) evaluate(w *searchRun, src Source, tol float64) bool {
 	upper := g.chol.RawU()
 	for k, x := range g.x {
 		for i := range g.n {
-			g.z.SetVec(i, normal(m.Source))
+			g.z.SetVec(i, normal(src))
 		}
 		g.z.MulVec(upper.T(), g.z)
 		floats.AddScaledTo(x, g.mean, g.sigma, g.z.RawVector().Data)
@@ -135,7 +137,7 @@ func (g *cmaState) evaluate(w *searchRun, m CMAES) bool {
 			return false
 		}
 		g.f[k] = w.Loss
-		if !w.next(k == len(g.x)-1 && g.widest(w) <= cmp.Or(m.Tol, 1e-12)) {
+		if !w.next(k == len(g.x)-1 && g.widest(w) <= tol) {
 			return false
 		}
 	}

@@ -3,6 +3,7 @@ package cvgm
 import (
 	"errors"
 	"fmt"
+	"iter"
 	"math"
 	"slices"
 	"testing"
@@ -29,7 +30,9 @@ type contestant struct {
 	own int
 }
 
-func stream(purpose string) Source { return synth.NewStream(1, purpose) }
+func stream(purpose string) func() Source {
+	return func() Source { return synth.NewStream(1, purpose) }
+}
 
 // draw is uniform on [−2, 2).
 func draw(src Source, x []float64) {
@@ -255,6 +258,56 @@ func TestSearchersReportAnErrorMidway(t *testing.T) {
 	}
 }
 
+// A second search, and a second pass over the sequence of a search, repeat the
+// first, whatever is drawn from the same sources between them.
+func TestSearchersAreValues(t *testing.T) {
+	nested := func(s Searcher) contestant {
+		return contestant{name: fmt.Sprintf("MultiStart of %T", s), make: func(int) Searcher {
+			return MultiStart{Searcher: s, Source: stream("multi-start"), Draw: draw, Starts: 3}
+		}}
+	}
+	for _, c := range append(contestants(), nested(QuasiNewton{MaxEvals: 5}), nested(CMAES{Source: stream("cma-es"), MaxEvals: 9}),
+		nested(LogSpace{Bayesian{Source: stream("bayesian"), MaxEvals: 9}})) {
+		s, p := c.make(30), Problem{Objective: quadratics[3].eval, Lower: boxLower, Upper: boxUpper}
+		search := s.Search(p, []float64{1, 1})
+		var runs [3][]Step
+		for k, steps := range []iter.Seq2[Step, error]{search, search, s.Search(p, []float64{1, 1})} {
+			for step, err := range steps {
+				if err != nil {
+					t.Fatal(c.name, err)
+				}
+				runs[k] = append(runs[k], step.clone())
+			}
+		}
+		for _, run := range runs[1:] {
+			if diff := cmp.Diff(runs[0], run); diff != "" {
+				t.Errorf("%s: the second search differs:\n%s", c.name, diff)
+			}
+		}
+	}
+}
+
+// Each pass over the sequence of a search takes one source.
+func TestSearchersTakeOneSource(t *testing.T) {
+	taken := 0
+	source := func() Source {
+		taken++
+		return stream("one")()
+	}
+	for _, s := range []Searcher{
+		RandomSearch{Source: source, Draw: draw, MaxEvals: 30}, CMAES{Source: source, MaxEvals: 30}, Bayesian{Source: source, MaxEvals: 9},
+		MultiStart{Searcher: QuasiNewton{MaxEvals: 5}, Source: source, Draw: draw, Starts: 3},
+	} {
+		search := s.Search(Problem{Objective: quadratics[3].eval, Lower: boxLower, Upper: boxUpper}, []float64{1, 1})
+		taken = 0
+		for want := range 2 {
+			if _, err := Best(search); err != nil || taken != want+1 {
+				t.Errorf("%T: %d sources for %d searches, %v", s, taken, want+1, err)
+			}
+		}
+	}
+}
+
 func TestSearchersRefuseNaN(t *testing.T) {
 	for _, c := range contestants() {
 		p := Problem{Lower: boxLower, Upper: boxUpper, Objective: func(grad, x []float64) (float64, error) {
@@ -336,6 +389,7 @@ func TestSearchersRefuseBadProblems(t *testing.T) {
 
 func TestSearchersRefuseBadSettings(t *testing.T) {
 	src := stream("")
+	none := func() Source { return nil }
 	for _, c := range []struct {
 		searcher Searcher
 		want     error
@@ -356,6 +410,10 @@ func TestSearchersRefuseBadSettings(t *testing.T) {
 		{MultiStart{Searcher: QuasiNewton{}, Source: src}, qpdiff.ErrShape},
 		{LogSpace{}, qpdiff.ErrShape},
 		{Bayesian{}, qpdiff.ErrShape},
+		{Bayesian{Source: none}, qpdiff.ErrShape},
+		{CMAES{Source: none}, qpdiff.ErrShape},
+		{RandomSearch{Source: none, Draw: draw}, qpdiff.ErrShape},
+		{MultiStart{Searcher: QuasiNewton{}, Source: none, Draw: draw}, qpdiff.ErrShape},
 		{Bayesian{Source: src, Initial: -1}, qpdiff.ErrDomain},
 		{Bayesian{Source: src, Candidates: -1}, qpdiff.ErrDomain},
 		{CMAES{}, qpdiff.ErrShape},
@@ -411,7 +469,6 @@ func TestMultiStartFindsTheLowestOfSeveralMinima(t *testing.T) {
 	if converged != 12 {
 		t.Errorf("%d of 12 starts converged", converged)
 	}
-	m.Source = stream("waves")
 	best, err := Best(m.Search(p, []float64{1}))
 	if err != nil || math.Abs(best.X[0]-(1.62+4*math.Pi)) > .01 {
 		t.Errorf("twelve starts end at %v (%v)", best.X, err)

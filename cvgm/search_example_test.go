@@ -84,24 +84,24 @@ func ExampleQuasiNewton() {
 }
 
 func ExampleBayesian() {
-	lowest(cvgm.Bayesian{Source: synth.NewStream(1, "example search"), MaxEvals: 30})
+	lowest(cvgm.Bayesian{Source: func() cvgm.Source { return synth.NewStream(1, "example search") }, MaxEvals: 30})
 	// Output: [1.000 0.000] 4.000 <nil>
 }
 
 func ExampleCMAES() {
-	lowest(cvgm.CMAES{Source: synth.NewStream(1, "example search"), Sigma: 1, MaxEvals: 200})
+	lowest(cvgm.CMAES{Source: func() cvgm.Source { return synth.NewStream(1, "example search") }, Sigma: 1, MaxEvals: 200})
 	// Output: [0.978 0.000] 4.000 <nil>
 }
 
 func ExampleMultiStart() {
 	lowest(cvgm.MultiStart{Searcher: cvgm.QuasiNewton{}, Starts: 5,
-		Source: synth.NewStream(1, "example search"), Draw: cvgm.LogUniform(-1, 0)})
+		Source: func() cvgm.Source { return synth.NewStream(1, "example search") }, Draw: cvgm.LogUniform(-1, 0)})
 	// Output: [1.000 0.000] 4.000 <nil>
 }
 
 func ExampleLogSpace() {
 	penalties := cvgm.Problem{Objective: elasticNet(line()).Eval, Lower: []float64{1e-4, 1e-4}, Upper: []float64{10, 10}}
-	search := cvgm.LogSpace{Searcher: cvgm.Bayesian{Source: synth.NewStream(1, "example search"), MaxEvals: 40}}
+	search := cvgm.LogSpace{Searcher: cvgm.Bayesian{Source: func() cvgm.Source { return synth.NewStream(1, "example search") }, MaxEvals: 40}}
 	best, err := cvgm.Best(search.Search(penalties, []float64{.01, .01}))
 	fmt.Printf("λ = %.2f, CV loss %.2f %v\n", best.X, best.Loss, err)
 	// Output: λ = [0.10 0.00], CV loss 1.34 <nil>

@@ -10,10 +10,12 @@ import (
 // MultiStart runs a searcher from x0 and then from points drawn, one after the
 // other: the way to the lowest of several local minima. [Best] picks it.
 type MultiStart struct {
+	// Searcher is required. One that draws random numbers draws the same from
+	// every start.
 	Searcher Searcher
-	Source   Source
+	Source   func() Source // required; see [Searcher]
 	// Draw fills x with the next start, which is projected onto the constraint
-	// set.
+	// set. Required.
 	Draw   func(src Source, x []float64)
 	Starts int // in all, x0 included; zero: 10
 }
@@ -23,16 +25,20 @@ type MultiStart struct {
 // searches. An error of one search ends them all.
 func (m MultiStart) Search(p Problem, x0 []float64) iter.Seq2[Step, error] {
 	var settings error
-	if m.Searcher == nil || m.Source == nil || m.Draw == nil {
-		settings = badArg("MultiStart", qpdiff.ErrShape, "set Searcher, Source and Draw, for example to LogUniform(-4, 0)", "lacks Searcher, Source or Draw")
+	if m.Searcher == nil || m.Draw == nil {
+		settings = badArg("MultiStart", qpdiff.ErrShape, "set Searcher, and Draw, for example to LogUniform(-4, 0)", "lacks Searcher or Draw")
 	}
 	return search(p, x0, cmp.Or(m.Starts, 10), false, settings, func(w *searchRun) {
+		src := w.source("MultiStart.Source", m.Source)
+		if src == nil {
+			return
+		}
 		start := w.X
 		p.scale = p.scales(start) // draws are no measure
 		var evaluations int
 		for k := range w.limit {
 			if k > 0 {
-				m.Draw(m.Source, start)
+				m.Draw(src, start)
 				p.project(start)
 			}
 			before := evaluations

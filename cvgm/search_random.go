@@ -10,9 +10,9 @@ import (
 
 // RandomSearch evaluates the objective at points drawn one by one.
 type RandomSearch struct {
-	Source Source
+	Source func() Source // required; see [Searcher]
 	// Draw fills x with the next point; the draws of a search are the only
-	// ones it makes from the source.
+	// ones it makes from the source. Required.
 	Draw     func(src Source, x []float64)
 	MaxEvals int // points drawn; zero: 100
 }
@@ -30,16 +30,14 @@ func LogUniform(lo, hi float64) func(src Source, x []float64) {
 // constraint set.
 func (m RandomSearch) Search(p Problem, x0 []float64) iter.Seq2[Step, error] {
 	var settings error
-	if m.Source == nil || m.Draw == nil {
-		settings = badArg("RandomSearch", qpdiff.ErrShape, "set Source and Draw, for example to LogUniform(-4, -1)", "lacks Source or Draw")
+	if m.Draw == nil {
+		settings = badArg("RandomSearch.Draw", qpdiff.ErrShape, "give a function, for example LogUniform(-4, -1)", "is nil")
 	}
 	return search(p, x0, cmp.Or(m.MaxEvals, 100), false, settings, func(w *searchRun) {
-		for {
-			m.Draw(m.Source, w.X)
+		src := w.source("RandomSearch.Source", m.Source)
+		for more := src != nil; more; more = w.evaluate() && w.next(false) {
+			m.Draw(src, w.X)
 			p.project(w.X)
-			if !w.evaluate() || !w.next(false) {
-				return
-			}
 		}
 	})
 }

@@ -464,7 +464,7 @@ func TestDefaultsAreThoseDocumented(t *testing.T) {
 			x[i] = 2*src.Float64() - 1
 		}
 	}
-	src := func() Source { return stream("defaults") }
+	src := stream("defaults")
 	for _, c := range [][2]Searcher{
 		{ProjectedGradient{StepSize: 1e-3}, ProjectedGradient{StepSize: 1e-3, MaxEvals: 1000, Tol: 1e-9}},
 		{HeavyBall{StepSize: 1e-4}, HeavyBall{StepSize: 1e-4, Momentum: .9, MaxEvals: 1000, Tol: 1e-9}},
@@ -472,11 +472,11 @@ func TestDefaultsAreThoseDocumented(t *testing.T) {
 		{Adam{StepSize: .01}, Adam{StepSize: .01, Beta1: .9, Beta2: .999, MaxEvals: 1000, Tol: 1e-9}},
 		{AdaptiveGradient{}, AdaptiveGradient{FirstStep: .01, MaxEvals: 1000, Tol: 1e-9}},
 		{QuasiNewton{}, QuasiNewton{FirstStep: .2, Memory: 10, MaxEvals: 1000, Tol: 1e-9}},
-		{CMAES{Source: src()}, CMAES{Source: src(), Population: 7, MaxEvals: 1000, Tol: 1e-12}},
-		{CMAES{Source: src()}, CMAES{Source: src(), Sigma: .3 * 8}},
-		{Bayesian{Source: src(), MaxEvals: 15}, Bayesian{Source: src(), Initial: 8, MaxEvals: 15, Candidates: 200}},
-		{RandomSearch{Source: src(), Draw: draw}, RandomSearch{Source: src(), Draw: draw, MaxEvals: 100}},
-		{MultiStart{Searcher: QuasiNewton{MaxEvals: 5}, Source: src(), Draw: draw}, MultiStart{Searcher: QuasiNewton{MaxEvals: 5}, Source: src(), Draw: draw, Starts: 10}},
+		{CMAES{Source: src}, CMAES{Source: src, Population: 7, MaxEvals: 1000, Tol: 1e-12}},
+		{CMAES{Source: src}, CMAES{Source: src, Sigma: .3 * 8}},
+		{Bayesian{Source: src, MaxEvals: 15}, Bayesian{Source: src, Initial: 8, MaxEvals: 15, Candidates: 200}},
+		{RandomSearch{Source: src, Draw: draw}, RandomSearch{Source: src, Draw: draw, MaxEvals: 100}},
+		{MultiStart{Searcher: QuasiNewton{MaxEvals: 5}, Source: src, Draw: draw}, MultiStart{Searcher: QuasiNewton{MaxEvals: 5}, Source: src, Draw: draw, Starts: 10}},
 	} {
 		got, want := collect(t, c[0], valley, []float64{-1, 1, -.5}), collect(t, c[1], valley, []float64{-1, 1, -.5})
 		if len(got) != len(want) || !slices.Equal(got[len(got)-1].X, want[len(want)-1].X) {

@@ -53,6 +53,18 @@ func search(p Problem, x0 []float64, limit int, gradient bool, settings error, r
 	}
 }
 
+// source returns a new source of random numbers. Where it returns nil the search
+// is over.
+func (w *searchRun) source(arg string, newSource func() Source) Source {
+	if newSource != nil {
+		if src := newSource(); src != nil {
+			return src
+		}
+	}
+	w.fail(badArg(arg, qpdiff.ErrShape, "give a function that returns a new source of random numbers", "is nil or returns nil"))
+	return nil
+}
+
 func (w *searchRun) fail(err error) {
 	w.yield(w.Step, &SearchError{Evaluations: w.Evaluations, X: slices.Clone(w.X), Err: err})
 }

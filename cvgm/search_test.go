@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"cvgm/qpdiff"
-	"cvgm/synth"
 )
 
 // bowl is (x₀−1)² + 2(x₁+3)².
@@ -70,7 +69,7 @@ func TestGridSearchRunsTheFirstCoordinateOutermost(t *testing.T) {
 }
 
 func TestRandomSearchDrawsWithinItsRange(t *testing.T) {
-	search := RandomSearch{Source: synth.NewStream(1, "random search"), Draw: LogUniform(-4, -1), MaxEvals: 500}
+	search := RandomSearch{Source: stream("random search"), Draw: LogUniform(-4, -1), MaxEvals: 500}
 	lowest, highest, points := math.Inf(1), 0., 0
 	for s, err := range search.Search(Problem{Objective: bowl}, make([]float64, 2)) {
 		if err != nil {
@@ -93,13 +92,13 @@ func TestSearchesReportFailures(t *testing.T) {
 	}{
 		"gradient":    {ProjectedGradient{StepSize: 1}, broken},
 		"grid":        {GridSearch{[][]float64{{1}, {2}}}, broken},
-		"random":      {RandomSearch{Source: synth.NewStream(1, ""), Draw: LogUniform(0, 1)}, broken},
+		"random":      {RandomSearch{Source: stream(""), Draw: LogUniform(0, 1)}, broken},
 		"no step":     {ProjectedGradient{}, qpdiff.ErrDomain},
 		"NaN step":    {ProjectedGradient{StepSize: math.NaN()}, qpdiff.ErrDomain},
 		"short grid":  {GridSearch{[][]float64{{1}}}, qpdiff.ErrShape},
 		"empty grid":  {GridSearch{[][]float64{{1}, nil}}, qpdiff.ErrShape},
 		"no source":   {RandomSearch{Draw: LogUniform(0, 1)}, qpdiff.ErrShape},
-		"no sampling": {RandomSearch{Source: synth.NewStream(1, "")}, qpdiff.ErrShape},
+		"no sampling": {RandomSearch{Source: stream("")}, qpdiff.ErrShape},
 	} {
 		var errs []error
 		for _, err := range c.searcher.Search(Problem{Objective: fails}, make([]float64, 2)) {

@@ -25,6 +25,13 @@ func NewNumPy(seed uint32) *NumPy {
 	return r
 }
 
+// Clone returns a generator in the same state, for a replay from there: the draws
+// of one leave the other alone.
+func (r *NumPy) Clone() *NumPy {
+	c := *r
+	return &c
+}
+
 // Float64 returns the next number of np.random.random_sample(): uniform on
 // [0, 1), a multiple of 2⁻⁵³.
 func (r *NumPy) Float64() float64 { return r.mt.float64() }

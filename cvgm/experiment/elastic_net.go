@@ -120,7 +120,7 @@ func (p ElasticNetParams) Run(ctx context.Context) (*ElasticNetResult, error) {
 		{&r.CVGM, "CVGM", c.gradient(p.Steps)},
 		{&r.Long, "CVGM, run on", c.gradient(p.LongSteps)},
 		{&r.Exhaustive, "Exhaustive search", c.exhaustive()},
-		{&r.Random, "Random search", c.random(src)},
+		{&r.Random, "Random search", c.random(func() cvgm.Source { return src.Clone() })},
 	} {
 		m.to.Name = m.name
 		if err := m.to.record(ctx, m.steps, c.testLoss); err != nil {
@@ -249,7 +249,7 @@ func (c *contest) exhaustive() iter.Seq2[cvgm.Step, error] {
 	return c.search(cvgm.GridSearch{Values: [][]float64{grid, grid}})
 }
 
-func (c *contest) random(src cvgm.Source) iter.Seq2[cvgm.Step, error] {
+func (c *contest) random(src func() cvgm.Source) iter.Seq2[cvgm.Step, error] {
 	p := c.params
 	return c.search(cvgm.RandomSearch{Source: src, Draw: cvgm.LogUniform(p.LogLow, p.LogHigh), MaxEvals: p.RandomPoints})
 }

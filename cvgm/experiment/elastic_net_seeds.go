@@ -108,7 +108,8 @@ func (p ElasticNetParams) seed(ctx context.Context, seed uint64) (losses seedLos
 	if err := put(ElasticNetExhaustive, best.X, best.Loss); err != nil {
 		return losses, err
 	}
-	if best, err = cvgm.Best(c.random(synth.NewStream(seed, "elastic net: random search"))); err != nil {
+	source := func() cvgm.Source { return synth.NewStream(seed, "elastic net: random search") }
+	if best, err = cvgm.Best(c.random(source)); err != nil {
 		return losses, fmt.Errorf("random search: %w", err)
 	}
 	if err := put(ElasticNetRandom, best.X, best.Loss); err != nil {

@@ -103,8 +103,8 @@ const (
 // searchers lists the contestants; those in logarithms see a box that begins
 // at BoxLow, the others the bounds of the paper.
 func (p SearchesParams) searchers(dataSet int) []searchEntry {
-	stream := func(purpose string) *synth.Stream {
-		return synth.NewStream(uint64(dataSet), "searches: "+purpose)
+	stream := func(purpose string) func() cvgm.Source {
+		return func() cvgm.Source { return synth.NewStream(uint64(dataSet), "searches: "+purpose) }
 	}
 	grid := logspace(p.BoxLow, p.BoxHigh, p.GridPoints)
 	log := func(s cvgm.Searcher) cvgm.Searcher { return cvgm.LogSpace{Searcher: s} }
@@ -118,7 +118,7 @@ func (p SearchesParams) searchers(dataSet int) []searchEntry {
 		{"Adam", true, false, cvgm.Adam{StepSize: p.Step, Epsilon: 1e-8, MaxEvals: p.Budget}},
 		{"adaptive gradient", true, false, cvgm.AdaptiveGradient{MaxEvals: p.Budget}},
 		{SearchQuasiNewton, true, false, cvgm.QuasiNewton{MaxEvals: p.Budget}},
-		{SearchMultiStart, true, false, p.multiStart(stream("starts"))},
+		{SearchMultiStart, true, false, p.multiStart(dataSet)},
 		{"exhaustive", false, true, cvgm.GridSearch{Values: [][]float64{grid, grid}}},
 		{"random", false, true, cvgm.RandomSearch{Source: stream("random"), Draw: cvgm.LogUniform(p.BoxLow, p.BoxHigh), MaxEvals: p.Budget}},
 		{"Bayesian", false, false, cvgm.Bayesian{Source: stream("Bayesian"), MaxEvals: p.Budget}},
@@ -135,9 +135,10 @@ type searchEntry struct {
 	searcher    cvgm.Searcher
 }
 
-func (p SearchesParams) multiStart(src cvgm.Source) cvgm.MultiStart {
-	return cvgm.MultiStart{Searcher: cvgm.QuasiNewton{MaxEvals: p.Budget}, Source: src,
-		Draw: cvgm.LogUniform(p.BoxLow, p.BoxHigh), Starts: p.Starts}
+func (p SearchesParams) multiStart(dataSet int) cvgm.MultiStart {
+	return cvgm.MultiStart{Searcher: cvgm.QuasiNewton{MaxEvals: p.Budget},
+		Source: func() cvgm.Source { return synth.NewStream(uint64(dataSet), "searches: starts") },
+		Draw:   cvgm.LogUniform(p.BoxLow, p.BoxHigh), Starts: p.Starts}
 }
 
 // problem is the CV loss of a contest with the bounds of an entry.
@@ -338,8 +339,8 @@ func (r *SearchesResult) picture(ctx context.Context, c *contest) error {
 		}
 		r.Picture.Path = append(r.Picture.Path, [2]float64(step.X))
 	}
-	src := synth.NewStream(uint64(p.Picture), "searches: starts")
-	multi := p.multiStart(src)
+	multi := p.multiStart(int(p.Picture))
+	src := multi.Source()
 	for range p.Starts {
 		best, err := cvgm.Best(multi.Searcher.Search(problem, start))
 		if err != nil {

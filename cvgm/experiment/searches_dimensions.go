@@ -272,7 +272,7 @@ func (p SearchDimensionsParams) ridge(groups, dataSet int, rows []int) (dimensio
 		q.problem.Lower, q.problem.Upper = append(q.problem.Lower, low), append(q.problem.Upper, high)
 	}
 	q.searcher = func(name string) cvgm.Searcher {
-		src := stream(fmt.Sprint(name, " ", groups))
+		src := func() cvgm.Source { return stream(fmt.Sprint(name, " ", groups)) }
 		switch name {
 		case "CMA-ES":
 			return cvgm.LogSpace{Searcher: cvgm.CMAES{Source: src, Sigma: 1.5, MaxEvals: p.Budget}}
@@ -351,13 +351,14 @@ func (p SearchDimensionsParams) rings(dataSet int, rows []int) (dimensionProblem
 	}
 	q.problem.Lower, q.problem.Upper = lower, upper
 	q.searcher = func(name string) cvgm.Searcher {
+		src := func() cvgm.Source { return stream(name) }
 		switch name {
 		case "CMA-ES":
-			return cvgm.CMAES{Source: stream(name), Sigma: p.Sigma, MaxEvals: p.Budget}
+			return cvgm.CMAES{Source: src, Sigma: p.Sigma, MaxEvals: p.Budget}
 		case "Bayesian":
-			return cvgm.Bayesian{Source: stream(name), MaxEvals: p.Budget}
+			return cvgm.Bayesian{Source: src, MaxEvals: p.Budget}
 		case "random":
-			return cvgm.RandomSearch{Source: stream(name), Draw: func(src cvgm.Source, x []float64) { p.Rings.kernel().Init(x, src) }, MaxEvals: p.Budget}
+			return cvgm.RandomSearch{Source: src, Draw: func(src cvgm.Source, x []float64) { p.Rings.kernel().Init(x, src) }, MaxEvals: p.Budget}
 		case "exhaustive":
 			return nil
 		}
