@@ -147,6 +147,7 @@ func (d *logisticDerivative) addX(l *logisticFit, at *logisticPoint, gx blas64.G
 	n, m, c, u := gx.Cols, l.m, l.c, d.u
 	theta := l.theta[:n]
 	y, s, w, dm := l.data.Y[:m], at.s[:m], at.w[:m], d.dm[:m]
+	data, stride := gx.Data, gx.Stride
 	if n == 2 {
 		u0, u1, t0, t1 := u[0], u[1], theta[0], theta[1]
 		for i, a := range dm {
@@ -155,9 +156,8 @@ func (d *logisticDerivative) addX(l *logisticFit, at *logisticPoint, gx blas64.G
 			}
 			cy := c * y[i]
 			p, q := cy*s[i], cy*w[i]*a
-			row := gx.Data[i*gx.Stride:][:2]
-			row[0] += p*u0 - q*t0
-			row[1] += p*u1 - q*t1
+			data[i*stride] += p*u0 - q*t0
+			data[i*stride+1] += p*u1 - q*t1
 		}
 		return
 	}
@@ -167,7 +167,7 @@ func (d *logisticDerivative) addX(l *logisticFit, at *logisticPoint, gx blas64.G
 		}
 		cy := c * y[i]
 		p, q := cy*s[i], -cy*w[i]*a
-		row := gx.Data[i*gx.Stride:][:n]
+		row := data[i*stride:][:n]
 		for j, uj := range u[:n] {
 			row[j] = row[j] + p*uj + q*theta[j]
 		}
