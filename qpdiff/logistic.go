@@ -120,7 +120,7 @@ func (l *Logistic) LoadSubset(full Learner, out []int) error {
 	l.unload()
 	l.warm = false
 	f, ok := full.(*Logistic)
-	if !ok || f == nil || f.data.X == nil || f.full != nil || f.Intercept != l.Intercept {
+	if !ok || f == nil || f.data.X == nil || f.full != nil || f.intercept != l.Intercept {
 		return argErrorf("full", ErrDomain, "give another *Logistic of the same Intercept that has all rows loaded", "is no learner to leave rows out of")
 	}
 	rows, n := f.data.X.Dims()

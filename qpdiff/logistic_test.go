@@ -333,6 +333,9 @@ func TestLogisticWithoutRefusals(t *testing.T) {
 	if err := other.Load(d); err != nil {
 		t.Fatal(err)
 	}
+	other.Intercept = UnpenalisedIntercept
+	want("data of another intercept", l.LoadSubset(&other, nil), ErrDomain)
+	other.Intercept = NoIntercept
 	part := Logistic{}
 	if err := part.LoadSubset(&other, []int{1, 2}); err != nil {
 		t.Fatal(err)
