@@ -44,15 +44,9 @@ func (l *logisticFit) shape(m, n int, intercept Intercept) {
 func (l *logisticFit) accept(d Data) error {
 	if l.intercept == UnpenalisedIntercept {
 		labels := l.z[(l.d-1)*l.m : l.d*l.m]
-		missing := ""
-		if !slices.ContainsFunc(labels, func(y float64) bool { return y > 0 }) {
-			missing = "positive"
-		} else if !slices.ContainsFunc(labels, func(y float64) bool { return y < 0 }) {
-			missing = "negative"
-		}
-		if missing != "" {
+		if slices.Min(labels) >= 0 || slices.Max(labels) <= 0 {
 			return argErrorf("Data.Y", ErrIllPosed, "penalise the intercept or give examples of both classes",
-				"has no %s label, so that an unpenalised intercept has no minimiser", missing)
+				"has labels of one sign only, so that an unpenalised intercept has no minimiser")
 		}
 	}
 	l.data = d

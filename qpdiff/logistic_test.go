@@ -583,3 +583,44 @@ func TestLogisticConcurrent(t *testing.T) {
 		t.Errorf("the last step counts in %d of 8 fits", stale)
 	}
 }
+
+// With a workspace, none of the derivatives allocates, whatever the last step was.
+func TestLogisticAllocations(t *testing.T) {
+	for seed := range uint64(8) {
+		for _, n := range []int{2, 5} {
+			d := randomData(seed, 40, n, true)
+			var (
+				l Logistic
+				w Workspace
+			)
+			theta, p := make([]float64, n), make([]float64, 40)
+			u := Grad{Hyper: []float64{1}, X: mat.NewDense(40, n, nil), Y: make([]float64, 40)}
+			if err := l.Load(d); err != nil {
+				t.Fatal(err)
+			}
+			c := 1.
+			step := func() {
+				c = 3 - c
+				err := l.Fit(theta, []float64{c})
+				if err == nil {
+					err = l.Probabilities(&w, p)
+				}
+				if err == nil {
+					err = l.SolveHessian(&w, theta, theta)
+				}
+				if err == nil {
+					err = l.JVP(&w, theta, &u)
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			for range 10 {
+				step()
+			}
+			if a := testing.AllocsPerRun(10, step); a != 0 {
+				t.Errorf("n = %d: %v allocations", n, a)
+			}
+		}
+	}
+}
