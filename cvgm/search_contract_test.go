@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"iter"
 	"math"
+	"reflect"
 	"slices"
+	"strings"
 	"testing"
 
 	"cvgm/qpdiff"
@@ -408,6 +410,7 @@ func TestSearchersRefuseBadSettings(t *testing.T) {
 		{MultiStart{Source: src, Draw: draw}, qpdiff.ErrShape},
 		{MultiStart{Searcher: QuasiNewton{}, Draw: draw}, qpdiff.ErrShape},
 		{MultiStart{Searcher: QuasiNewton{}, Source: src}, qpdiff.ErrShape},
+		{MultiStart{Searcher: QuasiNewton{}, Source: src, Draw: draw, Starts: -1}, qpdiff.ErrDomain},
 		{LogSpace{}, qpdiff.ErrShape},
 		{Bayesian{}, qpdiff.ErrShape},
 		{Bayesian{Source: none}, qpdiff.ErrShape},
@@ -429,6 +432,16 @@ func TestSearchersRefuseBadSettings(t *testing.T) {
 		var search *SearchError
 		if len(errs) != 1 || !errors.Is(errs[0], c.want) || !errors.As(errs[0], &search) {
 			t.Errorf("%T%+v: yielded %v, want one SearchError for %v", c.searcher, c.searcher, errs, c.want)
+			continue
+		}
+		// The argument named is the searcher, or a field of it.
+		var arg *qpdiff.ArgError
+		if errors.As(errs[0], &arg); arg != nil {
+			typ := reflect.TypeOf(c.searcher)
+			_, field := typ.FieldByName(arg.Arg[strings.LastIndexByte(arg.Arg, '.')+1:])
+			if !field && arg.Arg != typ.Name() {
+				t.Errorf("%T%+v: the error names %s", c.searcher, c.searcher, arg.Arg)
+			}
 		}
 	}
 	for _, p := range []Problem{{Objective: quadratics[0].eval}, {Objective: quadratics[0].eval, Lower: []float64{-1, .1}, Upper: boxUpper}} {

@@ -25,8 +25,11 @@ type MultiStart struct {
 // searches. An error of one search ends them all.
 func (m MultiStart) Search(p Problem, x0 []float64) iter.Seq2[Step, error] {
 	var settings error
-	if m.Searcher == nil || m.Draw == nil {
+	switch {
+	case m.Searcher == nil || m.Draw == nil:
 		settings = badArg("MultiStart", qpdiff.ErrShape, "set Searcher, and Draw, for example to LogUniform(-4, 0)", "lacks Searcher or Draw")
+	case m.Starts < 0:
+		settings = badArg("MultiStart.Starts", qpdiff.ErrDomain, "use a positive number, or zero for the default", "is %d", m.Starts)
 	}
 	return search(p, x0, cmp.Or(m.Starts, 10), false, settings, func(w *searchRun) {
 		src := w.source("MultiStart.Source", m.Source)
