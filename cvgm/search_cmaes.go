@@ -163,15 +163,7 @@ func (g *cmaState) update() {
 	for i := range g.order {
 		g.order[i] = i
 	}
-	slices.SortStableFunc(g.order, func(a, b int) int {
-		switch {
-		case g.f[a] < g.f[b]:
-			return -1
-		case g.f[a] > g.f[b]:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(g.order, func(a, b int) int { return cmp.Compare(g.f[a], g.f[b]) })
 	copy(g.old, g.mean)
 	clear(g.mean)
 	for k, w := range g.weights {

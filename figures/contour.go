@@ -63,7 +63,7 @@ func contour(xs, ys []float64, z [][]float64, level float64) []plotter.XYs {
 		return plotter.XY{X: xs[i] + t*(xs[k]-xs[i]), Y: ys[j] + t*(ys[l]-ys[j])}
 	}
 	used := make(map[int]bool)
-	walk := func(e int) plotter.XYs {
+	trace := func(e int) plotter.XYs {
 		line := plotter.XYs{at(e)}
 		used[e] = true
 		for next := true; next; {
@@ -82,12 +82,12 @@ func contour(xs, ys []float64, z [][]float64, level float64) []plotter.XYs {
 	var lines []plotter.XYs
 	for _, e := range order { // open lines, from an end at the border
 		if !used[e] && len(links[e]) == 1 {
-			lines = append(lines, walk(e))
+			lines = append(lines, trace(e))
 		}
 	}
 	for _, e := range order { // the rest are closed
 		if !used[e] {
-			line := walk(e)
+			line := trace(e)
 			lines = append(lines, append(line, line[0]))
 		}
 	}

@@ -217,7 +217,7 @@ func (p SplitsParams) ringsErrors(ctx context.Context, dataSet, k int, fraction 
 	if err != nil {
 		return 0, err
 	}
-	for step, err := range rings.descend(f.loss, f.start) {
+	for step, err := range rings.search(f.loss, f.start) {
 		if err == nil {
 			err = ctx.Err()
 		}

@@ -42,8 +42,8 @@ func gradientDescent(size float64, steps int) cvgm.Searcher {
 	return cvgm.ProjectedGradient{StepSize: size, MaxEvals: steps + 1, Tol: -1}
 }
 
-// descend walks the gradient method from the given parameters.
-func (m KernelMethod) descend(l *kernelLoss, start []float64) iter.Seq2[cvgm.Step, error] {
+// search runs the gradient method from the given parameters.
+func (m KernelMethod) search(l *kernelLoss, start []float64) iter.Seq2[cvgm.Step, error] {
 	return gradientDescent(m.StepSize, m.Steps).Search(cvgm.Problem{Objective: l.Eval}, start)
 }
 
@@ -153,14 +153,14 @@ func (p LearnedKernelParams) problem(rule *synth.BayesRule, train, test synth.Da
 // kernelQuotes are what others report of a published run.
 type kernelQuotes struct{ bayes, loss, accuracy Quoted }
 
-// run walks every variant.
+// run runs every variant.
 func (p LearnedKernelParams) run(ctx context.Context, draw func() (kernelProblem, error), q kernelQuotes) (*LearnedKernelResult, error) {
 	k, err := draw()
 	if err != nil {
 		return nil, err
 	}
 	runs, err := keptCells(ctx, len(Variants), func(i int) (KernelRun, error) {
-		run, err := p.walk(ctx, Variants[i], k)
+		run, err := p.runVariant(ctx, Variants[i], k)
 		if err != nil {
 			err = fmt.Errorf("%v: %w", Variants[i], err)
 		}
@@ -215,8 +215,8 @@ func torchStart(phi *cvgm.Perceptron, seed uint32) []float64 {
 	return params
 }
 
-// walk runs one variant, and its twin.
-func (p LearnedKernelParams) walk(ctx context.Context, v Variant, k kernelProblem) (run KernelRun, err error) {
+// runVariant runs one variant, and its twin.
+func (p LearnedKernelParams) runVariant(ctx context.Context, v Variant, k kernelProblem) (run KernelRun, err error) {
 	run.Variant = v
 	w, err := p.newWalk(v, k)
 	if err != nil {
@@ -254,7 +254,7 @@ func (p LearnedKernelParams) walk(ctx context.Context, v Variant, k kernelProble
 	twin := slices.Clone(k.start)
 	floats.Scale(1+1e-12, twin)
 	w.loss.cv.Reset()
-	for step, err := range p.descend(w.loss, twin) {
+	for step, err := range p.search(w.loss, twin) {
 		if err == nil {
 			err = ctx.Err()
 		}

@@ -103,7 +103,7 @@ func TestLearnedKernelsFollowTheGoldenRuns(t *testing.T) {
 					near(t, e.name+", "+c.name+": derivative in a feature", got.At(i, j), v, 1e-11)
 				}
 			}
-			for k, s := range take(t, goldenSteps, e.params.descend(l, problem.start)) {
+			for k, s := range take(t, goldenSteps, e.params.search(l, problem.start)) {
 				near(t, e.name+", "+c.name+": CV loss", s.Loss, want.LossTrajectory[k], 1e-6)
 			}
 		}

@@ -95,7 +95,7 @@ func (w *KernelWalk) States() iter.Seq2[KernelState, error] {
 		endless := w.method
 		endless.Steps = math.MaxInt - 1
 		gradient := make([]float64, len(w.start))
-		for step, err := range endless.descend(w.loss, w.start) {
+		for step, err := range endless.search(w.loss, w.start) {
 			s := KernelState{Step: step.Evaluations - 1, CVLoss: step.Loss, Cosine: 1}
 			if err == nil && w.exact != nil {
 				if _, err = w.exact.Eval(gradient, step.X); err == nil {
