@@ -41,9 +41,7 @@ import (
 // beside the elbow (with α1 = α3 = 0 that is a kink in α1 only), there is no
 // derivative; see SVM, also for the tolerance and for equal rows.
 //
-// The zero value is ready for Load. A LearnedLoss is its own workspace: fits
-// and products after the first allocate nothing. It must not be shared between
-// goroutines.
+// The zero value is ready for Load. Fits after the first allocate nothing.
 type LearnedLoss struct {
 	// Generalised makes VJP answer at weakly active rows too, as that of SVM
 	// does. False: such a VJP is refused with a NotDifferentiableError.

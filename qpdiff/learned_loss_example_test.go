@@ -1,6 +1,7 @@
 package qpdiff_test
 
 import (
+	"errors"
 	"fmt"
 
 	"cvgm/qpdiff"
@@ -29,4 +30,23 @@ func ExampleLearnedLoss() {
 	}
 	fmt.Printf("θ %.4f, dθ/dα %.3f, dθ/dλ %.3f\n", theta[0], g.Hyper[:4], g.Hyper[4])
 	// Output: θ 0.7870, dθ/dα [0.416 0.311 -0.150 0.078], dθ/dλ -1.637
+}
+
+// The kink of the hinge loss holds the margin of row 0 at 1.
+func ExampleLearnedLoss_Elbow() {
+	d := qpdiff.Data{
+		X: mat.NewDense(4, 1, []float64{2, .5, -1, -3}),
+		Y: []float64{1, 1, -1, -1},
+	}
+	var l qpdiff.LearnedLoss
+	theta := make([]float64, 1)
+	if err := errors.Join(l.Load(d), l.Fit(theta, []float64{1, 0, 0, .1, .9})); err != nil {
+		panic(err)
+	}
+	elbow, err := l.Elbow(nil)
+	if err != nil {
+		panic(err)
+	}
+	fmt.Printf("θ %.3f, elbow %v\n", theta[0], elbow)
+	// Output: θ 0.500, elbow [0]
 }

@@ -252,13 +252,13 @@ func BenchmarkLearnedLoss(b *testing.B) {
 		var l LearnedLoss
 		d := classData(1, c.rows, c.n)
 		theta := make([]float64, c.n)
-		if err := l.Load(d); err != nil {
+		hyper := []float64{.25, .25, .25, .25, .05}
+		if err := errors.Join(l.Load(d), l.Fit(theta, hyper)); err != nil {
 			b.Fatal(err)
 		}
 		w := new(Workspace)
 		g := &Grad{Hyper: make([]float64, 5)}
 		v := normals(rand.New(rand.NewPCG(1, 2)), c.n)
-		hyper := []float64{.25, .25, .25, .25, .05}
 		run := func(name string, f func(i int) error) {
 			b.Run(fmt.Sprintf("%dx%d/%s", c.rows, c.n, name), func(b *testing.B) {
 				b.ReportAllocs()
@@ -271,6 +271,10 @@ func BenchmarkLearnedLoss(b *testing.B) {
 		}
 		run("cold", func(int) error { l.Reset(); return l.Fit(theta, hyper) })
 		run("warm", func(i int) error { hyper[0] = .25 + .01*float64(i%2); return l.Fit(theta, hyper) })
+		run("step", func(i int) error {
+			hyper[0] = .25 + .01*float64(i%2)
+			return errors.Join(l.Fit(theta, hyper), l.VJP(w, g, v))
+		})
 		run("gradient", func(int) error { return l.VJP(w, g, v) })
 	}
 }

@@ -22,8 +22,10 @@ func (l *marginFit) load(d Data) error {
 		return err
 	}
 	rows, n := d.X.Dims()
-	l.mult = grow(l.mult, rows)
-	l.resize(rows, n)
+	if len(l.mult) != rows || len(l.root) != n {
+		l.mult = make([]float64, rows)
+		l.resize(rows, n)
+	}
 	l.data = d
 	return nil
 }
@@ -32,6 +34,22 @@ func (l *marginFit) load(d Data) error {
 func (l *marginFit) Reset() {
 	l.fit = 0
 	l.p.reset()
+}
+
+// Elbow returns the training rows i with y_iθᵀx_i = 1 at the last fit, which the
+// kink of the hinge loss holds there, ascending. It overwrites dst, and allocates only
+// where dst has too little capacity. The error is ErrNotFitted.
+func (l *marginFit) Elbow(dst []int) ([]int, error) {
+	if l.fit == 0 {
+		return nil, errNotFitted
+	}
+	dst = dst[:0]
+	for i, k := range l.p.of {
+		if l.p.side[k] == 0 {
+			dst = append(dst, i)
+		}
+	}
+	return dst, nil
 }
 
 // solve ends a Fit, after its begin. l1 reports whether λ1 is a hyperparameter.

@@ -2,8 +2,8 @@ package qpdiff
 
 import "math"
 
-// Tolerances and caps of [marginSolver]. Results depend on looseBound nowhere, and on
-// the caps only where a problem is degenerate or ill-conditioned.
+// Tolerances and caps of [marginSolver]. The caps decide results only where a problem
+// is degenerate or ill-conditioned.
 const (
 	// marginTol bounds the rounding of a margin, a coordinate, a multiplier or an entry
 	// of the gradient, relative to the size of its terms: a sum of some dozens of terms
@@ -16,7 +16,8 @@ const (
 	stillTol = 1e-12
 
 	// dependentTol is the part of a normal's length up to which what is left of it,
-	// less its parts along others, counts as rounding.
+	// less its parts along others, counts as rounding. Gram and Schmidt's method, done
+	// twice, leaves a few eps for each of the others.
 	dependentTol = 1e-13
 
 	// quadraticStep is the change of the margins up to which the curvature of ℓ
@@ -41,15 +42,16 @@ const (
 	blockedSteps = 10
 
 	// stuckRounds is the number of rounds in a row without a fall of the objective
-	// after which the dual method takes over from the primal one.
+	// after which the dual method takes over from the primal one. It costs more for
+	// each face, so that a few steps without length do not call for it.
 	stuckRounds = 20
 
 	// Faces up to which a solve may come: fixedRounds and, for each row and coordinate,
 	// kinkRounds. Degenerate data takes 3 for each, the rest is for ill-conditioned data.
 	fixedRounds, kinkRounds = 200, 50
 
-	// bisections bounds the steps of the line search with ℓ: 2⁻²⁰⁰ of a step is
-	// nothing even where a loss of 1e60 made the step too long.
+	// bisections bounds the steps of the line search with ℓ: the last is 2⁻²⁰⁰ of the
+	// Newton step, which only a weight of a loss beyond 1e60 makes too long.
 	bisections = 200
 
 	// sufficientSlope is the part of the slope at the start of a step to which the line
@@ -70,7 +72,7 @@ const (
 	refinements = 3
 
 	// looseBound is where a bound of the elbow's condition is too loose to save time:
-	// too many rows are looked at twice.
+	// too many rows are looked at twice. Results do not depend on it.
 	looseBound = 1e8
 )
 

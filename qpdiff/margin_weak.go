@@ -17,9 +17,9 @@ type weakMargins struct {
 
 func (w *weakMargins) resize(rows, n int) {
 	for _, k := range []*Weak{&w.weak, &w.weakFree} {
-		k.Rows, k.Coords = grow(k.Rows, rows), grow(k.Coords, n)
+		k.Rows, k.Coords = make([]int, 0, rows), make([]int, 0, n)
 	}
-	w.root, w.length, w.v, w.b = grow(w.root, n), grow(w.length, n), grow(w.v, n), grow(w.b, n)
+	w.root, w.length, w.v, w.b = make([]float64, n), make([]float64, n), make([]float64, n), make([]float64, n)
 }
 
 // find lists what is weakly active at the solution of p. l1 reports whether λ1 is a

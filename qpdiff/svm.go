@@ -45,9 +45,7 @@ package qpdiff
 // equal parts to each. Along moves that part equal rows on the elbow there is no
 // derivative, since their multipliers are not unique; see [SVM.Ties].
 //
-// The zero value is ready for Load. An SVM is its own workspace: fits and
-// products after the first allocate nothing. It must not be shared between
-// goroutines.
+// The zero value is ready for Load. Fits after the first allocate nothing.
 type SVM struct {
 	// Generalised makes VJP answer at weakly active rows and coordinates too,
 	// where no derivative exists, with one element of the generalised (Clarke)
@@ -86,6 +84,49 @@ func (l *SVM) Fit(theta, hyper []float64) error {
 	l.p.l1, l.p.l2 = hyper[0], hyper[1]
 	l.p.hinge = 1 / float64(len(l.data.Y))
 	return l.solve(theta, true)
+}
+
+// Multipliers returns the dual variable b_i of each training row at the last fit,
+// with λ2·θ = Σ_i b_i·y_i·x_i − λ1·s for a subgradient s of ‖θ‖₁: 1/N where the row
+// violates the margin, 0 beyond it, between them on the elbow. Equal rows z_i, whose
+// multipliers have a unique sum only, share it equally. It overwrites dst, and
+// allocates only where dst has too little capacity. The error is ErrNotFitted.
+func (l *SVM) Multipliers(dst []float64) ([]float64, error) {
+	if l.fit == 0 {
+		return nil, errNotFitted
+	}
+	dst = dst[:0]
+	for _, k := range l.p.of {
+		dst = append(dst, l.multiplier(k))
+	}
+	return dst, nil
+}
+
+// multiplier returns the multiplier of each copy of the distinct row k.
+func (l *SVM) multiplier(k int) float64 {
+	switch side := l.p.side[k]; {
+	case side < 0:
+		return l.p.hinge
+	case side > 0:
+		return 0
+	}
+	return min(max(l.mult[k]/l.p.copies[k], 0), l.p.hinge)
+}
+
+// SupportVectors returns the training rows whose multipliers are not 0 at the last
+// fit, ascending: θ does not depend on the others. It overwrites dst, and allocates
+// only where dst has too little capacity. The error is ErrNotFitted.
+func (l *SVM) SupportVectors(dst []int) ([]int, error) {
+	if l.fit == 0 {
+		return nil, errNotFitted
+	}
+	dst = dst[:0]
+	for i, k := range l.p.of {
+		if l.multiplier(k) != 0 {
+			dst = append(dst, i)
+		}
+	}
+	return dst, nil
 }
 
 // VJP adds dthetaᵀ·∂θ/∂input at the last fit to each field of g that is not nil.

@@ -1,6 +1,7 @@
 package qpdiff_test
 
 import (
+	"errors"
 	"fmt"
 
 	"cvgm/qpdiff"
@@ -28,4 +29,44 @@ func ExampleSVM() {
 	}
 	fmt.Printf("θ %.3f, dθ/dλ %.3f, dθ/dx %.3f\n", theta, g.Hyper, g.X.RawMatrix().Data)
 	// Output: θ [0.500], dθ/dλ [0.000 0.000], dθ/dx [-0.250 0.000 0.000 0.000]
+}
+
+// The dual variables of the fit: rows 1 and 2 violate the margin, row 0 is on the
+// elbow, and row 3 is beyond it.
+func ExampleSVM_Multipliers() {
+	d := qpdiff.Data{
+		X: mat.NewDense(4, 1, []float64{2, .5, -1, -3}),
+		Y: []float64{1, 1, -1, -1},
+	}
+	var l qpdiff.SVM
+	if err := errors.Join(l.Load(d), l.Fit(make([]float64, 1), []float64{.01, .8})); err != nil {
+		panic(err)
+	}
+	b, err := l.Multipliers(nil)
+	if err != nil {
+		panic(err)
+	}
+	fmt.Printf("%.4f\n", b)
+	// Output: [0.0175 0.2500 0.2500 0.0000]
+}
+
+func ExampleSVM_SupportVectors() {
+	d := qpdiff.Data{
+		X: mat.NewDense(4, 1, []float64{2, .5, -1, -3}),
+		Y: []float64{1, 1, -1, -1},
+	}
+	var l qpdiff.SVM
+	if err := errors.Join(l.Load(d), l.Fit(make([]float64, 1), []float64{.01, .8})); err != nil {
+		panic(err)
+	}
+	rows, err := l.SupportVectors(nil)
+	if err != nil {
+		panic(err)
+	}
+	elbow, err := l.Elbow(nil)
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println("support vectors", rows, "elbow", elbow)
+	// Output: support vectors [0 1 2] elbow [0]
 }

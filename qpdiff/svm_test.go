@@ -674,7 +674,7 @@ func BenchmarkSVM(b *testing.B) {
 		var l SVM
 		d := classData(1, c.rows, c.n)
 		theta := make([]float64, c.n)
-		if err := l.Load(d); err != nil {
+		if err := errors.Join(l.Load(d), l.Fit(theta, c.hyper)); err != nil {
 			b.Fatal(err)
 		}
 		w := new(Workspace)
@@ -693,6 +693,9 @@ func BenchmarkSVM(b *testing.B) {
 		run("cold", func(int) error { l.Reset(); return l.Fit(theta, c.hyper) })
 		run("warm", func(i int) error {
 			return l.Fit(theta, []float64{c.hyper[0], c.hyper[1] * (1 + .01*float64(i%2))})
+		})
+		run("step", func(i int) error {
+			return errors.Join(l.Fit(theta, []float64{c.hyper[0], c.hyper[1] * (1 + .01*float64(i%2))}), l.VJP(w, g, v))
 		})
 		run("gradient", func(int) error { return l.VJP(w, g, v) })
 		run("load", func(int) error { return l.Load(d) })

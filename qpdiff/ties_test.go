@@ -69,3 +69,37 @@ func TestJVPRefusesToPartEqualRows(t *testing.T) {
 		})
 	}
 }
+
+// Ties belong to the VJP that the workspace did last: there are none without one, after
+// a JVP, after a VJP of another learner and after another fit.
+func TestTiesOfAnotherDerivative(t *testing.T) {
+	d := Data{X: mat.NewDense(3, 2, []float64{2, 0, -3, 0, 2, 0}), Y: []float64{1, -1, 1}}
+	theta, v := make([]float64, 2), []float64{1, 1}
+	learners := []ForwardLearner{new(SVM), new(LearnedLoss)}
+	hypers := [][]float64{{.1, 1}, {1, .1, 0, 0, 1}}
+	for k, l := range learners {
+		if err := errors.Join(l.Load(d), l.Fit(theta, hypers[k])); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for k, l := range learners {
+		w := new(Workspace)
+		expect := func(want int, when string, err error) {
+			t.Helper()
+			got := 0
+			l.(TiedLearner).Ties(w, func(int, int, float64, []float64) bool { got++; return false })
+			if err != nil || got != want {
+				t.Errorf("%T: %d ties %s, not %d: %v", l, got, when, want, err)
+			}
+		}
+		vjp := func(l Learner) error { return l.VJP(w, &Grad{X: mat.NewDense(3, 2, nil)}, v) }
+		expect(0, "without a VJP", nil)
+		expect(1, "after a VJP", vjp(l))
+		expect(0, "after a VJP of another learner", vjp(learners[1-k]))
+		expect(1, "after a VJP again", vjp(l))
+		expect(0, "after a JVP", l.JVP(w, theta, &Grad{}))
+		expect(1, "after a VJP once more", vjp(l))
+		expect(0, "after another fit", l.Fit(theta, hypers[k]))
+		l.(TiedLearner).Ties(nil, func(int, int, float64, []float64) bool { t.Errorf("%T: ties without a workspace", l); return false })
+	}
+}
