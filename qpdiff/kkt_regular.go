@@ -54,6 +54,12 @@ type qpDerivative struct {
 // Rounding leaves up to 1e-13.
 const slowTol = 1e-12
 
+// noiseTol is what rounding may leave of a residual beside the terms of the solution
+// itself. Corrections go on above it until two in a row do not halve it: that of the
+// proximal term's rounding, far more than the terms, has a rounding of its own, which
+// is gone once the rows are met to the last bit.
+const noiseTol = 4 * refined
+
 // maxCorrections bounds the corrections of a derivative. Each has to halve the
 // residual; from the largest float64 down to rounding that takes a thousand, and
 // slowTol gives up long before where they are as slow.
@@ -103,7 +109,7 @@ func (d *qpDerivative) solve() (outside float64) {
 	rz, ry := d.rz[:n], d.ry[:k]
 	copy(rz, d.cz)
 	copy(ry, d.cy)
-	before, last := math.Inf(1), false
+	before, noisier, idle := math.Inf(1), math.Inf(1), 0
 	pinned := k == n && largest(ry) == 0 // at a vertex v is 0
 	for range maxCorrections {
 		a.solveKKT(&d.tri, rz, ry)
@@ -112,11 +118,21 @@ func (d *qpDerivative) solve() (outside float64) {
 		}
 		floats.Add(v, rz)
 		floats.Add(y, ry)
-		left, noisy := d.residual()
-		stop := last || !(left < before/2) || left <= refined && !noisy
-		last = left <= refined // one more, for the noise
+		left, noise := d.residual()
+		gained := left < before/2
+		if left <= refined {
+			if noise <= noiseTol {
+				before = left
+				break
+			}
+			idle++
+			if noise < noisier/2 {
+				noisier, idle = noise, 0
+			}
+			gained = idle <= 1
+		}
 		before = min(before, left)
-		if stop {
+		if !gained {
 			break
 		}
 	}
@@ -132,10 +148,9 @@ func (d *qpDerivative) solve() (outside float64) {
 // right-hand sides and what v may be, and that of the gradient against its terms,
 // all of them in the 1-norm. v may be what the terms move it by where Q is
 // steepest: at a vertex it is 0, and then its own size is nothing but rounding.
-// noisy reports that the residual is beyond rounding beside v itself and the terms
-// of Q and the rows alone, which one correction mends: where Q is flat, and beside
-// the proximal term, what may be is much.
-func (d *qpDerivative) residual() (left float64, noisy bool) {
+// noise is its size beside v itself and the terms of Q and the rows alone: where Q
+// is flat, and beside the proximal term, what may be is much.
+func (d *qpDerivative) residual() (left, noise float64) {
 	a := d.sys
 	n := a.n
 	v, y, rz, ry := d.v[:n], d.y[:len(d.rows)], d.rz[:n], d.ry[:len(d.rows)]
@@ -153,7 +168,7 @@ func (d *qpDerivative) residual() (left float64, noisy bool) {
 		terms += unit * (math.Abs(d.cz[j]) + math.Abs(c) + math.Abs(qv))
 		size += math.Abs(v[j]) / unit
 	}
-	noisy = left > 4*refined*terms
+	noise = ratio(left, terms)
 	terms = max(terms, a.shift*size)
 	var off, right float64 // of the rows, and their right-hand sides
 	for i, r := range d.rows {
@@ -161,6 +176,6 @@ func (d *qpDerivative) residual() (left float64, noisy bool) {
 		off += math.Abs(ry[i])
 		right += math.Abs(d.cy[i])
 	}
-	noisy = noisy || off > 4*refined*(size+right)
-	return max(ratio(left, terms), ratio(off, max(size, terms/a.curvature())+right)), noisy
+	noise = max(noise, ratio(off, size+right))
+	return max(ratio(left, terms), ratio(off, max(size, terms/a.curvature())+right)), noise
 }

@@ -160,6 +160,29 @@ func TestQPDerivativeAtVertex(t *testing.T) {
 	}
 }
 
+// At the vertex of min pz, z ≤ 0 the derivatives are 1 and −1, also where the
+// proximal term was chosen for another p and drowns them: its rounding is corrected.
+func TestQPDerivativeBesideLargeProximalTerm(t *testing.T) {
+	one := mat.NewDense(1, 1, []float64{1})
+	for i := range 200 {
+		rng := rand.New(rand.NewPCG(29, uint64(i)))
+		var s Solution
+		for _, p := range []float64{-400 * math.Exp(3*rng.NormFloat64()), -4} {
+			if err := s.Solve(&QP{Q: mat.NewDense(1, 1, nil), P: []float64{p}, G: one, H: []float64{0}}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		w := gaussians(rng, 2)
+		g := &QPGrad{P: make([]float64, 1), H: make([]float64, 1)}
+		if err := s.VJP(nil, g, w[:1], w[1:], nil); err != nil {
+			t.Fatal(err)
+		}
+		if !(math.Abs(g.P[0]+w[1]) <= 4*eps*math.Abs(w[1])) || !(math.Abs(g.H[0]-w[0]) <= noiseTol*largest(w)*2) {
+			t.Errorf("%d: ∂p %v, ∂h %v, want %v, %v", i, g.P[0], g.H[0], -w[1], w[0])
+		}
+	}
+}
+
 // Where Q is flat next to the proximal term the corrections stop early. What they
 // leave of the cotangent is small, but not what it does to the derivative.
 func TestQPDerivativeWhereQIsFlat(t *testing.T) {
