@@ -70,9 +70,13 @@ func (m GapMonitor) Watch(steps iter.Seq2[Step, error]) iter.Seq2[GapStep, error
 		}
 		estimate := m.HeldOut
 		if estimate == nil {
-			n := nested{searches: m.Nested}
-			defer n.stop()
-			estimate = n.estimate
+			next := make([]func() (Step, error, bool), len(m.Nested))
+			for j, n := range m.Nested {
+				var stop func()
+				next[j], stop = iter.Pull2(n.Steps)
+				defer stop()
+			}
+			estimate = m.nested(next)
 		}
 		best, since := math.Inf(1), 0
 		for s, err := range steps {
@@ -126,41 +130,22 @@ func (m GapMonitor) Best(steps iter.Seq2[Step, error]) (GapStep, error) {
 	return best, nil
 }
 
-// nested advances the searches of a GapMonitor.
-type nested struct {
-	searches []NestedSearch
-	running  []func() (Step, error, bool)
-	stops    []func()
-	risks    []float64
-}
-
-func (n *nested) stop() {
-	for _, stop := range n.stops {
-		stop()
+// nested returns an estimate of the risk: the mean over the nested searches, of
+// which every call takes the next step.
+func (m GapMonitor) nested(next []func() (Step, error, bool)) func(Step) (float64, error) {
+	risks := slices.Repeat([]float64{math.NaN()}, len(next)) // NaN before the first step
+	return func(Step) (float64, error) {
+		for j, next := range next {
+			s, err, ok := next()
+			if ok && err == nil {
+				risks[j], err = m.Nested[j].Risk(s)
+			}
+			if err != nil {
+				return 0, &SplitError{j, err}
+			}
+		}
+		return meanOf(risks), nil
 	}
-}
-
-func (n *nested) estimate(Step) (float64, error) {
-	if n.running == nil {
-		for _, s := range n.searches {
-			next, stop := iter.Pull2(s.Steps)
-			n.running, n.stops = append(n.running, next), append(n.stops, stop)
-		}
-		n.risks = make([]float64, len(n.searches))
-		for j := range n.risks {
-			n.risks[j] = math.NaN() // until its search has a step
-		}
-	}
-	for j, next := range n.running {
-		s, err, ok := next()
-		if ok && err == nil {
-			n.risks[j], err = n.searches[j].Risk(s)
-		}
-		if err != nil {
-			return 0, &SplitError{j, err}
-		}
-	}
-	return meanOf(n.risks), nil
 }
 
 // RiskAt returns the function that fits the learner to all of the CV's data at

@@ -30,10 +30,6 @@ func (cv *CV) Final(alpha []float64) (*Model, error) {
 	}
 	hyper, params := cv.unpack(alpha, cv.c.Hyper)
 	n, _ := cv.c.Data.X.Dims()
-	all := make([]int, n)
-	for i := range all {
-		all[i] = i
-	}
 	m := &Model{Hyper: slices.Clone(hyper), Features: cv.c.Features}
 	if m.Features != nil {
 		m.Params = slices.Clone(params)
@@ -46,7 +42,7 @@ func (cv *CV) Final(alpha []float64) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := splitFit{split: Split{Train: all}, learner: learner}
+	f := splitFit{split: Split{Train: complement(nil, n)}, learner: learner}
 	theta, hypers := f.learner.Dims(cv.features)
 	f.prepare(cv.c, cv.features, theta, hypers)
 	if err := f.load(cv.c, x); err != nil {
@@ -56,7 +52,7 @@ func (cv *CV) Final(alpha []float64) (*Model, error) {
 		return nil, err
 	}
 	m.Theta, m.Intercept, m.Mean, m.Std = f.theta, f.intercept, f.norm.mean, f.norm.std
-	m.Predictor, _ = f.learner.(qpdiff.Predictor)
+	m.Predictor = f.predictor
 	if err := m.check(); err != nil {
 		return nil, err
 	}
@@ -133,18 +129,8 @@ func (m *Model) Predict(dst []float64, x *mat.Dense) error {
 		copy(scaled.RawRowView(i), raw.Data[i*raw.Stride:])
 		row.apply(scaled.RawRowView(i))
 	}
-	if m.Predictor != nil {
-		if err := m.Predictor.Predict(nil, dst, scaled); err != nil {
-			return err
-		}
-		for i := range dst {
-			dst[i] += m.Intercept
-		}
-	} else {
-		constant := sum(m.Intercept, m.Theta[raw.Cols:])
-		for i := range dst {
-			dst[i] = predict(constant, m.Theta, scaled.RawRowView(i))
-		}
+	if err := predictRows(dst, m.Predictor, nil, m.Theta, m.Intercept, scaled); err != nil {
+		return err
 	}
 	for i, p := range dst {
 		if !finite(p) {

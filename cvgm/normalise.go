@@ -171,10 +171,8 @@ func leastSquaresIntercept(x []float64, m int, y []float64) float64 {
 	mean := meanOf(y)
 	centred := slices.Clone(x)
 	z.apply(centred)
-	for _, v := range centred {
-		if !finite(v) {
-			return math.NaN() // the singular value decomposition would not end
-		}
+	if !allFinite(centred) {
+		return math.NaN() // the singular value decomposition would not end
 	}
 	for i, v := range y {
 		yc.Set(i, 0, v-mean)

@@ -40,11 +40,7 @@ func (m Bayesian) Search(p Problem, x0 []float64) iter.Seq2[Step, error] {
 	if initial < 1 || candidates < 1 {
 		settings = badArg("Bayesian", qpdiff.ErrDomain, "use positive numbers, or zero for the defaults", "has Initial = %d, Candidates = %d", initial, candidates)
 	}
-	return search(p, x0, cmp.Or(m.MaxEvals, 100), false, settings, func(w *searchRun) {
-		src := w.source("Bayesian.Source", m.Source)
-		if src == nil {
-			return
-		}
+	return drawingSearch(p, x0, cmp.Or(m.MaxEvals, 100), settings, m.Source, func(w *searchRun, src Source) {
 		n := len(x0)
 		gp := newGaussianProcess(n)
 		unit := make([]float64, n) // X in the unit cube

@@ -51,11 +51,7 @@ func (m CMAES) Search(p Problem, x0 []float64) iter.Seq2[Step, error] {
 	case lambda < 4:
 		settings = badArg("CMAES.Population", qpdiff.ErrDomain, "use at least 4 points", "is %d", lambda)
 	}
-	return search(p, x0, cmp.Or(m.MaxEvals, 1000), false, settings, func(w *searchRun) {
-		src := w.source("CMAES.Source", m.Source)
-		if src == nil {
-			return
-		}
+	return drawingSearch(p, x0, cmp.Or(m.MaxEvals, 1000), settings, m.Source, func(w *searchRun, src Source) {
 		if m.Sigma > 0 { // the scale where x0 and bounds give none
 			w.p.scale = w.p.scales(w.X)
 			for i, s := range w.p.scale {

@@ -18,11 +18,8 @@ type HeavyBall struct {
 
 // Search starts at the projection of x0, at rest, and yields every iterate.
 func (m HeavyBall) Search(p Problem, x0 []float64) iter.Seq2[Step, error] {
-	settings := checkStep("HeavyBall", m.StepSize)
 	beta := cmp.Or(m.Momentum, .9)
-	if settings == nil {
-		settings = checkShare("HeavyBall.Momentum", beta)
-	}
+	settings := cmp.Or(checkStep("HeavyBall", m.StepSize), checkShare("HeavyBall.Momentum", beta))
 	return search(p, x0, cmp.Or(m.MaxEvals, 1000), true, settings, func(w *searchRun) {
 		last := slices.Clone(w.X)
 		next := make([]float64, len(x0))

@@ -31,11 +31,7 @@ func (m MultiStart) Search(p Problem, x0 []float64) iter.Seq2[Step, error] {
 	case m.Starts < 0:
 		settings = badArg("MultiStart.Starts", qpdiff.ErrDomain, "use a positive number, or zero for the default", "is %d", m.Starts)
 	}
-	return search(p, x0, cmp.Or(m.Starts, 10), false, settings, func(w *searchRun) {
-		src := w.source("MultiStart.Source", m.Source)
-		if src == nil {
-			return
-		}
+	return drawingSearch(p, x0, cmp.Or(m.Starts, 10), settings, m.Source, func(w *searchRun, src Source) {
 		start := w.X
 		p.scale = p.scales(start) // draws are no measure
 		var evaluations int

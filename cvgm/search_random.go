@@ -33,9 +33,8 @@ func (m RandomSearch) Search(p Problem, x0 []float64) iter.Seq2[Step, error] {
 	if m.Draw == nil {
 		settings = badArg("RandomSearch.Draw", qpdiff.ErrShape, "give a function, for example LogUniform(-4, -1)", "is nil")
 	}
-	return search(p, x0, cmp.Or(m.MaxEvals, 100), false, settings, func(w *searchRun) {
-		src := w.source("RandomSearch.Source", m.Source)
-		for more := src != nil; more; more = w.evaluate() && w.next(false) {
+	return drawingSearch(p, x0, cmp.Or(m.MaxEvals, 100), settings, m.Source, func(w *searchRun, src Source) {
+		for more := true; more; more = w.evaluate() && w.next(false) {
 			m.Draw(src, w.X)
 			p.project(w.X)
 		}

@@ -38,14 +38,12 @@ func search(p Problem, x0 []float64, limit int, gradient bool, settings error, r
 		if gradient {
 			w.Grad, w.last, w.lastGrad = make([]float64, len(x0)), make([]float64, len(x0)), make([]float64, len(x0))
 		}
-		if settings == nil {
-			settings = p.check(x0)
+		err := cmp.Or(settings, p.check(x0))
+		if err == nil && limit < 0 {
+			err = badArg("MaxEvals", qpdiff.ErrDomain, "use a positive budget, or zero for the default", "is %d", limit)
 		}
-		if settings == nil && limit < 0 {
-			settings = badArg("MaxEvals", qpdiff.ErrDomain, "use a positive budget, or zero for the default", "is %d", limit)
-		}
-		if settings != nil {
-			w.fail(settings)
+		if err != nil {
+			w.fail(err)
 			return
 		}
 		p.project(w.X)
@@ -53,16 +51,18 @@ func search(p Problem, x0 []float64, limit int, gradient bool, settings error, r
 	}
 }
 
-// source returns a new source of random numbers. Where it returns nil the search
-// is over.
-func (w *searchRun) source(arg string, newSource func() Source) Source {
-	if newSource != nil {
-		if src := newSource(); src != nil {
-			return src
+// drawingSearch is search for a searcher without gradient that draws from a new
+// source of random numbers.
+func drawingSearch(p Problem, x0 []float64, limit int, settings error, source func() Source, run func(w *searchRun, src Source)) iter.Seq2[Step, error] {
+	return search(p, x0, limit, false, settings, func(w *searchRun) {
+		if source != nil {
+			if src := source(); src != nil {
+				run(w, src)
+				return
+			}
 		}
-	}
-	w.fail(badArg(arg, qpdiff.ErrShape, "give a function that returns a new source of random numbers", "is nil or returns nil"))
-	return nil
+		w.fail(badArg("Source", qpdiff.ErrShape, "give a function that returns a new source of random numbers", "is nil or returns nil"))
+	})
 }
 
 func (w *searchRun) fail(err error) {

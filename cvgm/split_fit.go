@@ -7,6 +7,7 @@ import (
 
 	"cvgm/qpdiff"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -15,6 +16,7 @@ type splitFit struct {
 	split       Split
 	out         []int // the examples that are not in split.Train, with cv.full
 	learner     qpdiff.Learner
+	predictor   qpdiff.Predictor // the learner, where it predicts in place of θᵀx
 	work        qpdiff.Workspace
 	norm        normaliser
 	train       qpdiff.Data // normalised rows, labels less the intercept
@@ -34,6 +36,7 @@ type splitFit struct {
 
 func (f *splitFit) prepare(c Config, m, theta, hyper int) {
 	t, v := len(f.split.Train), len(f.split.Val)
+	f.predictor, _ = f.learner.(qpdiff.Predictor)
 	f.norm = normaliser{center: c.Standardise || c.Centring == MeanCentring, scale: c.Standardise, learned: c.learned()}
 	f.train = qpdiff.Data{X: mat.NewDense(t, m, nil), Y: make([]float64, t)}
 	f.val, f.valY = make([]float64, v*m), make([]float64, v)
@@ -92,7 +95,7 @@ func (f *splitFit) eval(c *Config, hyper []float64, gradient bool) error {
 	if err := f.learner.Fit(f.theta, hyper); err != nil {
 		return err
 	}
-	if err := f.predict(); err != nil {
+	if err := predictRows(f.dprediction, f.predictor, &f.work, f.theta, f.intercept, f.valX); err != nil {
 		return err
 	}
 	if err := f.judge(c, gradient); err != nil || !gradient {
@@ -156,7 +159,7 @@ func (f *splitFit) judge(c *Config, gradient bool) error {
 // size returns the size of the terms that prediction p of validation row i is a
 // sum of. Those of a qpdiff.Predictor are not known; the prediction stands for them.
 func (f *splitFit) size(i int, p float64) float64 {
-	if _, ok := f.learner.(qpdiff.Predictor); ok {
+	if f.predictor != nil {
 		return math.Abs(p)
 	}
 	_, m := f.train.X.Dims()
@@ -170,22 +173,19 @@ func (f *splitFit) size(i int, p float64) float64 {
 	return size
 }
 
-// predict writes the predictions of the validation rows to dprediction.
-func (f *splitFit) predict() error {
-	if d, ok := f.learner.(qpdiff.Predictor); ok {
-		if err := d.Predict(&f.work, f.dprediction, f.valX); err != nil {
-			return err
-		}
-		for i := range f.dprediction {
-			f.dprediction[i] += f.intercept
-		}
-		return nil
+// predictRows writes the predictions for the normalised rows of x to dst: those of
+// p or, where it is nil, θᵀx plus the learner's own intercept, and in both cases the
+// intercept.
+func predictRows(dst []float64, p qpdiff.Predictor, w *qpdiff.Workspace, theta []float64, intercept float64, x *mat.Dense) error {
+	if p != nil {
+		err := p.Predict(w, dst, x)
+		floats.AddConst(intercept, dst)
+		return err
 	}
-	_, m := f.train.X.Dims()
-	w := f.theta[:m]
-	constant := sum(f.intercept, f.theta[m:])
-	for i := range f.dprediction {
-		f.dprediction[i] = predict(constant, w, f.val[i*m:i*m+m])
+	rows := x.RawMatrix()
+	constant := sum(intercept, theta[rows.Cols:])
+	for i := range dst {
+		dst[i] = predict(constant, theta, rows.Data[i*rows.Stride:i*rows.Stride+rows.Cols])
 	}
 	return nil
 }
@@ -193,8 +193,8 @@ func (f *splitFit) predict() error {
 // backward adds the cotangents of hyperparameters and normalised features, from
 // those of the predictions.
 func (f *splitFit) backward() error {
-	if d, ok := f.learner.(qpdiff.Predictor); ok {
-		return d.PredictVJP(&f.work, &f.grad, f.dvalX, f.valX, f.dprediction)
+	if f.predictor != nil {
+		return f.predictor.PredictVJP(&f.work, &f.grad, f.dvalX, f.valX, f.dprediction)
 	}
 	_, m := f.train.X.Dims()
 	clear(f.dtheta)
