@@ -61,10 +61,6 @@ func (l *LearnedLoss) Dims(n int) (theta, hyper int) { return n, 5 }
 // SetGeneralised sets the field Generalised.
 func (l *LearnedLoss) SetGeneralised(on bool) { l.Generalised = on }
 
-// Load makes d the data of the following fits. It keeps a reference to d.
-// Errors are those of [SVM.Load].
-func (l *LearnedLoss) Load(d Data) error { return l.load(d) }
-
 // Fit solves the problem at hyper and writes θ (n entries). Errors are those of
 // [SVM.Fit], with λ for λ2.
 func (l *LearnedLoss) Fit(theta, hyper []float64) error {
@@ -124,13 +120,6 @@ func (l *LearnedLoss) slopes(i int, side int8) (d [4]float64) {
 	d[1] = -math.Exp(-m)
 	d[3] = -2 / (1 + math.Exp(2*m))
 	return d
-}
-
-// Ties lists the pairs of rows that coincide on the elbow, as [SVM.Ties] does.
-func (l *LearnedLoss) Ties(w *Workspace, visit func(i, k int, sign float64, d []float64) bool) {
-	if w != nil {
-		w.margin.ties(&l.marginFit, visit)
-	}
 }
 
 // JVP sets dtheta to the directional derivative of θ at the last fit along d,

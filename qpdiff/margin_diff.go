@@ -26,10 +26,7 @@ func (d *marginDerivative) prepare(l *marginFit) error {
 	d.resize(p.rows, p.n)
 	if d.face = &p.marginFace; !p.factor || !l.weak.Empty() {
 		d.leaveOutWeak(l)
-		if p.curved {
-			d.own.gradient(&p.marginProblem, d.v, p.theta, p.m)
-		}
-		if !d.own.factorise(&p.marginProblem, p.m) {
+		if !d.own.factorise(&p.marginProblem, d.v, p.theta, p.m) {
 			return errSingularHessian
 		}
 	}
@@ -54,10 +51,7 @@ func (d *marginDerivative) leaveOutWeak(l *marginFit) {
 	f.copyFrom(&p.marginFace)
 	for _, i := range l.weak.Rows {
 		if f.side[i] == 0 {
-			f.side[i] = 1
-			if l.mult[i] > p.top(i)/2 {
-				f.side[i] = -1
-			}
+			f.side[i] = sideIf(l.mult[i] > p.top(i)/2)
 		}
 	}
 	f.dropReleased()

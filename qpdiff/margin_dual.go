@@ -71,7 +71,7 @@ func (p *marginSolver) damp() (whole bool) {
 	p.margins()
 	p.elbow = p.elbow[:0]
 	for i, m := range p.m {
-		p.side[i] = sideOf(m)
+		p.side[i] = sideIf(m < 1)
 	}
 	return t <= eps // where the fall is lost in rounding
 }
@@ -139,10 +139,7 @@ func (p *marginSolver) moveFree() (stopped bool) {
 	for e, i := range p.elbow {
 		p.b[i] = min(max(p.b[i]+way*(p.mult[e]-p.b[i]), 0), p.top(i))
 		if stopped && part[e] <= t {
-			p.side[i] = 1
-			if p.mult[e] > 0 {
-				p.side[i] = -1
-			}
+			p.side[i] = sideIf(p.mult[e] > 0)
 		}
 	}
 	part = part[len(p.elbow):]
@@ -258,10 +255,7 @@ func (p *marginSolver) moveDependent(id int, way, room float64, c []float64) flo
 	for e, i := range p.elbow {
 		r := -way * c[e]
 		if maxStep(p.b[i], r, 0, p.top(i)) <= t {
-			p.side[i] = 1
-			if r > 0 {
-				p.side[i] = -1
-			}
+			p.side[i] = sideIf(r > 0)
 			continue
 		}
 		p.b[i] = min(max(p.b[i]+t*r, 0), p.top(i))

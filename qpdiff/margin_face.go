@@ -44,9 +44,9 @@ func (f *marginFace) copyFrom(o *marginFace) {
 	f.act, f.sgn = append(f.act[:0], o.act...), append(f.sgn[:0], o.sgn...)
 }
 
-// sideOf returns the side of 1 on which the margin m is.
-func sideOf(m float64) int8 {
-	if m < 1 {
+// sideIf returns the side of a row whose margin is below 1 or not.
+func sideIf(below bool) int8 {
+	if below {
 		return -1
 	}
 	return 1
@@ -185,10 +185,11 @@ func (f *marginFace) unwhiten(p *marginProblem, x []float64) {
 	ldlBack(f.h, f.dinv, s, s, x)
 }
 
-// factorise prepares solves with the face's optimality system, for the Hessian that
-// gradient left. A member of the elbow that depends on those before it goes to the
-// side of its margin in m. It reports false where the Hessian is singular.
-func (f *marginFace) factorise(p *marginProblem, m []float64) bool {
+// factorise sets g as gradient does and prepares solves with the face's optimality
+// system. A member of the elbow that depends on those before it goes to the side of
+// its margin. It reports false where the Hessian is singular.
+func (f *marginFace) factorise(p *marginProblem, g, theta, m []float64) bool {
+	f.gradient(p, g, theta, m)
 	s := len(f.act)
 	if p.curved {
 		if ldlFactor(f.h[:s*s], f.dinv[:s], s, s, eps) < s {
@@ -204,7 +205,7 @@ func (f *marginFace) factorise(p *marginProblem, m []float64) bool {
 			f.elbow[e] = i
 			e++
 		} else {
-			f.side[i] = sideOf(m[i])
+			f.side[i] = sideIf(m[i] < 1)
 		}
 	}
 	f.elbow = f.elbow[:e]

@@ -11,18 +11,21 @@ type marginFit struct {
 	weakMargins
 }
 
-func (l *marginFit) load(d Data) error {
+// Load makes d the data of the following fits. It keeps a reference to d.
+// Errors are ArgErrors: of kind ErrShape or ErrNotFinite; ErrDomain for a label
+// other than ±1; ErrIllPosed where all labels are the same. After one, the
+// learner has no data.
+func (l *marginFit) Load(d Data) error {
 	l.unload()
-	if err := checkClasses(d); err != nil {
+	err := checkClasses(d)
+	if err == nil {
+		err = l.p.load(d)
+	}
+	if err != nil {
 		l.p.reset()
 		return err
 	}
-	if err := l.p.load(d); err != nil {
-		l.p.reset()
-		return err
-	}
-	rows, n := d.X.Dims()
-	if len(l.mult) != rows || len(l.root) != n {
+	if rows, n := d.X.Dims(); len(l.mult) != rows || len(l.root) != n {
 		l.mult = make([]float64, rows)
 		l.resize(rows, n)
 	}
@@ -36,38 +39,43 @@ func (l *marginFit) Reset() {
 	l.p.reset()
 }
 
-// Elbow returns the training rows i with y_iθᵀx_i = 1 at the last fit, which the
-// kink of the hinge loss holds there, ascending. It overwrites dst, and allocates only
-// where dst has too little capacity. The error is ErrNotFitted.
-func (l *marginFit) Elbow(dst []int) ([]int, error) {
-	if l.fit == 0 {
-		return nil, errNotFitted
-	}
-	dst = dst[:0]
-	for i, k := range l.p.of {
-		if l.p.side[k] == 0 {
-			dst = append(dst, i)
-		}
-	}
-	return dst, nil
-}
-
 // solve ends a Fit, after its begin. l1 reports whether λ1 is a hyperparameter.
 func (l *marginFit) solve(theta []float64, l1 bool) error {
-	if err := l.p.solve(); err != nil {
-		l.p.reset()
-		return err
+	err := l.p.solve()
+	if err == nil {
+		for e, i := range l.p.elbow {
+			l.mult[i] = l.p.mult[e]
+		}
+		err = l.find(&l.p, l1)
 	}
-	for e, i := range l.p.elbow {
-		l.mult[i] = l.p.mult[e]
-	}
-	if err := l.find(&l.p, l1); err != nil {
+	if err != nil {
 		l.p.reset()
 		return err
 	}
 	copy(theta, l.p.theta)
 	l.finish()
 	return nil
+}
+
+// Elbow returns the training rows i with y_iθᵀx_i = 1 at the last fit, which the
+// kink of the hinge loss holds there, ascending. It overwrites dst, and allocates only
+// where dst has too little capacity. The error is ErrNotFitted.
+func (l *marginFit) Elbow(dst []int) ([]int, error) {
+	return l.rows(dst, func(k int) bool { return l.p.side[k] == 0 })
+}
+
+// rows sets dst to the training rows i for whose distinct row k is holds.
+func (l *marginFit) rows(dst []int, is func(k int) bool) ([]int, error) {
+	if l.fit == 0 {
+		return nil, errNotFitted
+	}
+	dst = dst[:0]
+	for i, k := range l.p.of {
+		if is(k) {
+			dst = append(dst, i)
+		}
+	}
+	return dst, nil
 }
 
 // notDifferentiable is the error of the wanted inputs that have no derivative; hyper

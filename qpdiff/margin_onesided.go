@@ -96,7 +96,8 @@ func (d *marginDerivative) finishForward(l *marginFit, dtheta []float64, t *Grad
 
 // oneSided sets dtheta to the directional derivative of θ where strict
 // complementarity fails, given the right-hand sides w and u of the face without the
-// weakly active rows and coordinates: the solution δ of the quadratic program (Robinson 1980)
+// weakly active rows and coordinates: the solution δ of the quadratic program
+// (Robinson 1980)
 //
 //	minimise   ½ δᵀHδ − wᵀδ + Σ ½c_i s_i² + e_i s_i
 //	subject to z_iᵀδ = u_i on the elbow; ≤ and ≥ on weakly active rows whose
@@ -123,12 +124,12 @@ func (d *marginDerivative) oneSided(l *marginFit, dtheta []float64, rise float64
 	if rise > 0 {
 		slack.Rows, slack.Coords = slices.Concat(slack.Rows, l.weakFree.Rows), l.weakFree.Coords
 	}
+	clear(dtheta)
 	nv := len(vars)
-	size := nv + len(slack.Rows) + len(slack.Coords)
 	if nv == 0 {
-		clear(dtheta)
 		return nil
 	}
+	size := nv + len(slack.Rows) + len(slack.Coords)
 	q := QP{Q: mat.NewDense(size, size, nil), P: make([]float64, size)}
 	for k, j := range vars {
 		q.P[k] = -d.w[j]
@@ -171,7 +172,7 @@ func (d *marginDerivative) oneSided(l *marginFit, dtheta []float64, rise float64
 		}
 	}
 	for _, j := range weak.Coords {
-		atMost(unit(place[j], -l.lean(j)), 0)
+		atMost(unit(place[j], -l.subgradient(j)), 0)
 	}
 	s := nv
 	for _, i := range slack.Rows {
@@ -202,7 +203,6 @@ func (d *marginDerivative) oneSided(l *marginFit, dtheta []float64, rise float64
 	if err := sol.Solve(&q); err != nil {
 		return err
 	}
-	clear(dtheta)
 	for k, j := range vars {
 		dtheta[j] = sol.Z[k]
 	}
@@ -235,9 +235,9 @@ func (d *marginDerivative) independent(l *marginFit) bool {
 	return true
 }
 
-// lean returns the side of its kink on which coordinate j is, or to which it leans
-// at 0; with λ1 = 0 it is 0 there.
-func (l *marginFit) lean(j int) float64 {
+// subgradient returns sign(θ_j), or where coordinate j is weakly active the sign of its
+// subgradient; at its kink with λ1 = 0 it is 0.
+func (l *marginFit) subgradient(j int) float64 {
 	switch {
 	case slices.Contains(l.weak.Coords, j):
 		return -sign(l.p.grad[j])

@@ -44,7 +44,7 @@ func (p *marginSolver) resume() bool {
 	p.support(p.theta, p.l1)
 	for i, m := range p.m {
 		if p.side[i] != 0 {
-			p.side[i] = sideOf(m)
+			p.side[i] = sideIf(m < 1)
 		}
 	}
 	// Where the data has changed, that can be worse than nothing at all.

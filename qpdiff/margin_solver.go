@@ -25,8 +25,8 @@ type marginSolver struct {
 
 	tried  []bool // correct has put the row on its other side though its margin is 1 but for rounding
 	hidden bool   // correct has left a margin beyond 1 by more than decisionTol
-	warm   bool
-	rounds int // faces of the last solve
+	warm   bool   // theta and the face are those of the last solve
+	rounds int    // faces of the last solve
 
 	dir       []float64 // step on the support
 	dm        []float64 // change of the margins along it
@@ -115,8 +115,7 @@ func (p *marginSolver) newtonStep() bool {
 	p.rounds++
 	for {
 		elbow := len(p.elbow)
-		p.gradient(&p.marginProblem, p.grad, p.theta, p.m)
-		if !p.factorise(&p.marginProblem, p.m) {
+		if !p.factorise(&p.marginProblem, p.grad, p.theta, p.m) {
 			return false
 		}
 		if len(p.elbow) == elbow {
@@ -258,26 +257,18 @@ func (p *marginSolver) release(one bool) int {
 	p.addMultipliers()
 	released := 0
 	for e := 0; e < len(p.elbow); e++ {
-		var side int8
 		top := p.top(p.elbow[e])
-		switch {
-		case p.negative(e):
-			side = 1
-		case p.mult[e] > top+marginTol*top:
-			side = -1
-		default:
+		above := p.mult[e] > top+marginTol*top
+		if !above && !p.negative(e) {
 			continue
 		}
-		if one && released > 0 {
-			break
-		}
-		p.side[p.elbow[e]] = side
+		p.side[p.elbow[e]] = sideIf(above)
 		p.elbow, p.mult = slices.Delete(p.elbow, e, e+1), slices.Delete(p.mult, e, e+1)
 		e--
 		released++
-	}
-	if one && released > 0 {
-		return released
+		if one {
+			return released
+		}
 	}
 	for j, g := range p.grad {
 		if p.pos[j] >= 0 || math.Abs(g) <= p.l1 || math.Abs(g) <= p.l1+marginTol*p.gradSize(j) {
@@ -286,7 +277,7 @@ func (p *marginSolver) release(one bool) int {
 		p.insert(j, -math.Copysign(1, g))
 		released++
 		if one {
-			break
+			return released
 		}
 	}
 	return released

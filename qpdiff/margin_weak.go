@@ -55,11 +55,9 @@ func (w *weakMargins) find(p *marginSolver, l1 bool) error {
 		return nil
 	}
 	if p.curved {
-		p.gradient(&p.marginProblem, p.grad, p.theta, p.m)
-		if !p.factorise(&p.marginProblem, p.m) {
+		if p.factor = p.factorise(&p.marginProblem, p.grad, p.theta, p.m); !p.factor {
 			return errSingularHessian
 		}
-		p.factor = true
 		if cond = ldlCond(p.h, p.dinv, s, s, p.dir, p.coef); unsolvable(cond) {
 			return errSingularHessian
 		}

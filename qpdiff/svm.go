@@ -63,12 +63,6 @@ func (l *SVM) Dims(n int) (theta, hyper int) { return n, 2 }
 // SetGeneralised sets the field Generalised.
 func (l *SVM) SetGeneralised(on bool) { l.Generalised = on }
 
-// Load makes d the data of the following fits. It keeps a reference to d.
-// Errors are ArgErrors: of kind ErrShape or ErrNotFinite; ErrDomain for a label
-// other than ±1; ErrIllPosed where all labels are the same. After one, the
-// learner has no data.
-func (l *SVM) Load(d Data) error { return l.load(d) }
-
 // Fit solves the problem at hyper and writes θ (n entries), with exact zeros
 // outside the support. Errors: an ArgError that matches ErrShape, ErrNotFinite
 // or ErrDomain for hyper, ErrNotFitted without data, and ErrIllPosed or
@@ -117,16 +111,7 @@ func (l *SVM) multiplier(k int) float64 {
 // fit, ascending: θ does not depend on the others. It overwrites dst, and allocates
 // only where dst has too little capacity. The error is ErrNotFitted.
 func (l *SVM) SupportVectors(dst []int) ([]int, error) {
-	if l.fit == 0 {
-		return nil, errNotFitted
-	}
-	dst = dst[:0]
-	for i, k := range l.p.of {
-		if l.multiplier(k) != 0 {
-			dst = append(dst, i)
-		}
-	}
-	return dst, nil
+	return l.rows(dst, func(k int) bool { return l.multiplier(k) != 0 })
 }
 
 // VJP adds dthetaᵀ·∂θ/∂input at the last fit to each field of g that is not nil.
@@ -175,7 +160,7 @@ func (l *SVM) JVP(w *Workspace, dtheta []float64, d *Grad) error {
 			}
 		}
 		for j, t := range l.p.theta {
-			m.w[j] -= d.Hyper[0]*l.lean(j) + d.Hyper[1]*t
+			m.w[j] -= d.Hyper[0]*l.subgradient(j) + d.Hyper[1]*t
 		}
 	}
 	return m.finishForward(&l.marginFit, dtheta, d, rise)
@@ -188,8 +173,8 @@ func (l *SVM) JVP(w *Workspace, dtheta []float64, d *Grad) error {
 // other moves there is no derivative. visit returns whether it needs the pair's other
 // d. There are no pairs without a fit, nor where the last derivative with w was
 // another one than a VJP of this fit.
-func (l *SVM) Ties(w *Workspace, visit func(i, k int, sign float64, d []float64) bool) {
+func (l *marginFit) Ties(w *Workspace, visit func(i, k int, sign float64, d []float64) bool) {
 	if w != nil {
-		w.margin.ties(&l.marginFit, visit)
+		w.margin.ties(l, visit)
 	}
 }
