@@ -79,6 +79,7 @@ func (l *KernelSVM) Load(d Data) error {
 		return err
 	}
 	l.kernel = l.kernelOf()
+	l.params, l.hypers = l.Dims(d.X.RawMatrix().Cols)
 	l.load(d, l.Intercept)
 	return nil
 }
@@ -98,8 +99,7 @@ func (l *KernelSVM) Reset() {
 // by more than 1e-3, beside the margin 1. After an error there is no fit, and θ
 // is left as it was.
 func (l *KernelSVM) Fit(theta, hyper []float64) error {
-	params, hypers := l.Dims(l.n)
-	if err := l.beginTheta(theta, params, hypers); err != nil {
+	if err := l.beginTheta(theta, l.params, l.hypers); err != nil {
 		return err
 	}
 	if err := l.checkHyper(hyper); err != nil {
@@ -118,8 +118,8 @@ func (l *KernelSVM) Fit(theta, hyper []float64) error {
 		l.q.reset()
 		return err
 	}
-	if l.Intercept {
-		theta[0] = l.q.b
+	for i := range theta {
+		theta[i] = l.q.b
 	}
 	l.finish()
 	return nil

@@ -357,6 +357,22 @@ func TestKernelSVMPredictedRows(t *testing.T) {
 	}
 }
 
+// A Fit is of the kernel and the intercept that the last Load has read.
+func TestKernelSVMReadsKernelAtLoad(t *testing.T) {
+	l, same := &KernelSVM{Intercept: true}, &KernelSVM{Intercept: true}
+	theta, want, hyper := make([]float64, 1), make([]float64, 1), []float64{2, .3}
+	if err := errors.Join(l.Load(classData(1, 20, 2)), same.Load(classData(1, 20, 2)), same.Fit(want, hyper)); err != nil {
+		t.Fatal(err)
+	}
+	l.Kernel, l.Intercept = Polynomial{}, false
+	if err := l.Fit(theta, hyper); err != nil || !sameBits(theta, want) {
+		t.Errorf("b = %v with error %v, want %v", theta, err, want)
+	}
+	if err := errors.Join(l.Load(classData(1, 20, 2)), l.Fit(nil, []float64{2, .3, 1})); err != nil {
+		t.Errorf("after another Load: %v", err)
+	}
+}
+
 // What Predict keeps for PredictVJP serves the same rows only.
 func TestKernelSVMPredictsElsewhere(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 3))
