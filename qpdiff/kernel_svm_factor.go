@@ -1,5 +1,7 @@
 package qpdiff
 
+import "math"
+
 // freeFactor is the factor LDLᵀ of K_FF + shift·11ᵀ for a set F of rows. With
 // Σβ = 0 the shift makes the same problem, and the matrix is positive definite
 // wherever the solution is unique. Without that condition the shift is 0.
@@ -43,11 +45,17 @@ func (f *freeFactor) solve(x []float64, sum float64) (b float64) {
 	if !f.balanced || len(x) == 0 {
 		return 0
 	}
-	b = -sum
+	over := -sum
 	for _, v := range x {
-		b += v
+		over += v
 	}
-	b /= f.weight
-	axpy(-b, f.ones, x)
+	b = over / f.weight
+	if math.Abs(b) < smallestNormal { // b underflows where the entries of x need not
+		for i, v := range f.ones {
+			x[i] -= over * (v / f.weight)
+		}
+	} else {
+		axpy(-b, f.ones, x)
+	}
 	return b + f.shift*sum
 }

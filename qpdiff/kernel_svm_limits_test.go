@@ -267,7 +267,7 @@ func TestKernelSVMForgetsKernelValues(t *testing.T) {
 // Whatever the size of the numbers, a fit and its products are finite or errors
 // of a documented kind.
 func TestKernelSVMExtremes(t *testing.T) {
-	rng, tangents := rand.New(rand.NewPCG(19, 5)), rand.New(rand.NewPCG(19, 6))
+	rng := rand.New(rand.NewPCG(19, 5))
 	for range 8000 {
 		rows, n := 2+rng.IntN(4), 1+rng.IntN(3)
 		k := &KernelSVM{Intercept: rng.IntN(2) == 0, Generalised: rng.IntN(2) == 0, Kernel: []Kernel{nil, RBF{}, Polynomial{Degree: 1}, Polynomial{}}[rng.IntN(4)]}
@@ -282,7 +282,7 @@ func TestKernelSVMExtremes(t *testing.T) {
 		}
 		l := &deciding{KernelSVM: *k, x: mat.NewDense(5, n, extremes(rng, 5*n))}
 		checkExtremes(t, l, d, make([]float64, 5), hyper, extremes(rng, 5),
-			&Grad{Hyper: extremes(tangents, nh), X: mat.NewDense(rows, n, extremes(tangents, rows*n)), Y: extremes(tangents, rows)})
+			&Grad{Hyper: extremes(rng, nh), X: mat.NewDense(rows, n, extremes(rng, rows*n)), Y: extremes(rng, rows)})
 	}
 }
 
@@ -300,6 +300,22 @@ func TestKernelSVMTinyC(t *testing.T) {
 	// ∂b/∂C = Kᵀβ/C with β/C = (−1, 1): k(3,3) − k(2,3).
 	if want := 1 - math.Exp(-1); math.Abs(g.Hyper[0]-want) > 8*eps {
 		t.Errorf("∂b/∂C = %v, want %v", g.Hyper[0], want)
+	}
+	// Equal rows with unequal labels: β of the two that are one is inside its bounds,
+	// also where a product of C and the kernel underflows.
+	for _, tiny := range []float64{1, 1e-100, 1e-160, 1e-200} {
+		l := &KernelSVM{Kernel: Polynomial{Degree: 1}, Intercept: true}
+		equal := Data{X: mat.NewDense(3, 1, nil), Y: []float64{1, -1, 1}}
+		g := &Grad{Hyper: make([]float64, 3)}
+		if err := errors.Join(l.Load(equal), l.Fit(theta, []float64{.8 * tiny, 1, tiny})); err != nil {
+			t.Fatal(err)
+		}
+		if b := l.q.beta; len(l.q.free) != 1 || b[1] != -.8*tiny || !(math.Abs(b[0]+b[1]) <= 8*eps*tiny) {
+			t.Errorf("C = %v: free %v, β %v", .8*tiny, l.q.free, b)
+		}
+		if err := l.VJP(nil, g, []float64{1}); err != nil || g.Hyper[0] != 0 {
+			t.Errorf("C = %v: ∂b/∂C = %v, error %v", .8*tiny, g.Hyper[0], err)
+		}
 	}
 }
 
