@@ -75,10 +75,7 @@ func testLearner(t *testing.T, newLearner func() Learner, cases ...learnerCase) 
 			t.Run("buffers", func(t *testing.T) { contractBuffers(t, newLearner, c) })
 			t.Run("refit", func(t *testing.T) { contractRefit(t, newLearner, c, other) })
 			t.Run("refusals", func(t *testing.T) { contractRefusals(t, newLearner, c) })
-			switch newLearner().(type) {
-			case *ElasticNet, *SmoothLearner, *Unrolled, *Logistic, *SVM, *LearnedLoss, *KernelSVM, *deciding:
-				t.Run("const", func(t *testing.T) { contractConst(t, newLearner, c, other) })
-			}
+			t.Run("const", func(t *testing.T) { contractConst(t, newLearner, c, other) })
 			t.Run("counts", func(t *testing.T) { contractCounts(t, newLearner, c) })
 			t.Run("allocations", func(t *testing.T) { contractAllocations(t, newLearner, c) })
 		})

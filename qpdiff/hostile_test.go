@@ -652,6 +652,31 @@ func decide(in *hostile.Input, l qpdiff.Learner, f *fit) {
 		}
 		return
 	}
+	k, ok := l.(*qpdiff.KernelSVM)
+	if !ok {
+		return
+	}
+	r, _ := f.d.X.Dims()
+	t := &qpdiff.Grad{Hyper: in.Vector(hostile.Tame, len(f.hyper)), X: in.Matrix(hostile.Tame, r, cols), Y: in.Vector(hostile.Tame, r)}
+	equalTangents(f.d, t)
+	df := fill(n, 7)
+	kept.Vector(gradBlocks(t)...)
+	errJVP := k.PredictJVP(nil, df, x, nil, t)
+	kept.Check(in, "PredictJVP")
+	if in.Replaying() {
+		fmt.Printf("PredictJVP along %v: %v, error %v\n", gradBlocks(t), df, errJVP)
+	}
+	if !in.Answer("PredictJVP", errJVP) {
+		if !errors.Is(errJVP, qpdiff.ErrNotFinite) {
+			in.Failf("PredictJVP: refuses where PredictVJP answers", "%v at %v", errJVP, f.hyper)
+		}
+		return
+	}
+	if !hostile.Finite(df) {
+		in.Failf("PredictJVP: not finite", "%v along %v at %v", df, gradBlocks(t), f.hyper)
+	} else if p <= hostile.Integer && f.profile <= hostile.Integer && !g.Generalised {
+		adjoint(in, false, f, g, t, w, df)
+	}
 }
 
 func hostileElasticNet(in *hostile.Input) {

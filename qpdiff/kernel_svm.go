@@ -1,6 +1,10 @@
 package qpdiff
 
-import "gonum.org/v1/gonum/mat"
+import (
+	"math"
+
+	"gonum.org/v1/gonum/mat"
+)
 
 // KernelSVM is the support vector machine with a kernel, by its dual (Cortes
 // and Vapnik 1995), for labels ±1:
@@ -123,6 +127,43 @@ func (l *KernelSVM) Fit(theta, hyper []float64) error {
 	}
 	l.finish()
 	return nil
+}
+
+// Multipliers returns the dual variable y_i·β_i of each training row at the last fit: C
+// where the row violates the margin, 0 beyond it, between them where y_i·f(x_i) = 1.
+// Equal rows with equal labels, whose dual variables have a unique sum only, share it
+// equally. It overwrites dst, and allocates only where dst has too little capacity.
+// The error is ErrNotFitted.
+func (l *KernelSVM) Multipliers(dst []float64) ([]float64, error) {
+	if l.fit == 0 {
+		return nil, errNotFitted
+	}
+	dst = dst[:0]
+	for _, k := range l.rows.of {
+		alpha := min(math.Abs(l.q.beta[k])/l.rows.copies[k], l.c)
+		if l.q.atC(k, l.q.beta[k]) {
+			alpha = l.c
+		}
+		dst = append(dst, alpha)
+	}
+	return dst, nil
+}
+
+// SupportVectors returns the training rows whose dual variables are not 0 at the last
+// fit, ascending: the decision function does not depend on the others. It overwrites
+// dst, and allocates only where dst has too little capacity. The error is
+// ErrNotFitted.
+func (l *KernelSVM) SupportVectors(dst []int) ([]int, error) {
+	if l.fit == 0 {
+		return nil, errNotFitted
+	}
+	dst = dst[:0]
+	for i, k := range l.rows.of {
+		if l.q.beta[k] != 0 {
+			dst = append(dst, i)
+		}
+	}
+	return dst, nil
 }
 
 // Predict writes the decision value of each row of x to dst. With a workspace that is

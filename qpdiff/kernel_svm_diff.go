@@ -263,7 +263,7 @@ func (d *kernelDerivative) throughFit(l *kernelSVMFit, g *Grad, omega float64) {
 	}
 	// β of a bounded row is C·copies·y.
 	for i, b := range d.beta {
-		if b != 0 && (b == q.lo[i] || b == q.hi[i]) {
+		if q.atC(i, b) {
 			v := (d.v[i] - omega) * l.rows.copies[i]
 			dc += v * q.y[i]
 			d.dy[i] += v * l.c
@@ -396,7 +396,7 @@ func (d *kernelDerivative) tangent(l *kernelSVMFit, generalised bool, t *Grad) (
 	// β of a bounded row is C·copies·y.
 	sum := 0.0
 	for i, b := range d.beta {
-		if b != 0 && (b == q.lo[i] || b == q.hi[i]) {
+		if q.atC(i, b) {
 			v := l.c * d.ty[i]
 			if t.Hyper != nil {
 				v += t.Hyper[0] * q.y[i]

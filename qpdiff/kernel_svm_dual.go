@@ -142,6 +142,9 @@ func (q *boxQP) isFree(next *int, i int) bool {
 	return false
 }
 
+// atC reports whether b is the bound of β_i that is not 0.
+func (q *boxQP) atC(i int, b float64) bool { return b != 0 && (b == q.lo[i] || b == q.hi[i]) }
+
 // between finds the rows whose r bound b from below and from above where beta
 // is at its bounds, −1 where there is none.
 func (q *boxQP) between(beta []float64) (up, down int) {

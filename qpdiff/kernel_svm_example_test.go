@@ -1,6 +1,7 @@
 package qpdiff_test
 
 import (
+	"errors"
 	"fmt"
 	"math"
 
@@ -35,6 +36,64 @@ func ExampleKernelSVM() {
 	}
 	fmt.Printf("f %.4f, df/d(C, γ) %.4f, df/dx₁ %.4f\n", f[0], g.Hyper, g.X.RawRowView(0))
 	// Output: f 0.5837, df/d(C, γ) [0.0000 0.2518], df/dx₁ [-0.7665 -0.4724]
+}
+
+// How the decision at a point changes where C, the width of the kernel, an example and
+// the point itself move together.
+func ExampleKernelSVM_PredictJVP() {
+	data := qpdiff.Data{
+		X: mat.NewDense(4, 2, []float64{1, 1, -1, -1, 1, -1, -1, 1}),
+		Y: []float64{1, 1, -1, -1},
+	}
+	l := qpdiff.KernelSVM{Intercept: true}
+	if err := errors.Join(l.Load(data), l.Fit(make([]float64, 1), []float64{10, .5})); err != nil {
+		panic(err)
+	}
+	x, dx := mat.NewDense(1, 2, []float64{.5, .8}), mat.NewDense(1, 2, []float64{.1, 0})
+	d := qpdiff.Grad{Hyper: []float64{1, .2}, X: mat.NewDense(4, 2, []float64{0, -.1, 0, 0, 0, 0, 0, 0})}
+	df := make([]float64, 1)
+	if err := l.PredictJVP(nil, df, x, dx, &d); err != nil {
+		panic(err)
+	}
+	fmt.Printf("df %.4f\n", df)
+	// Output: df [0.1947]
+}
+
+// The dual variables of a fit: rows 1 and 2 violate the margin, row 3 is beyond it, and
+// the others have the decision values ±1.
+func ExampleKernelSVM_Multipliers() {
+	d := qpdiff.Data{
+		X: mat.NewDense(5, 1, []float64{1.5, .2, -.2, -2, -1}),
+		Y: []float64{1, 1, -1, -1, -1},
+	}
+	l := qpdiff.KernelSVM{Intercept: true}
+	b := make([]float64, 1)
+	if err := errors.Join(l.Load(d), l.Fit(b, []float64{2, .2})); err != nil {
+		panic(err)
+	}
+	alpha, err := l.Multipliers(nil)
+	if err != nil {
+		panic(err)
+	}
+	fmt.Printf("α %.4f, b %.4f\n", alpha, b)
+	// Output: α [1.0059 2.0000 2.0000 0.0000 1.0059], b [-0.0221]
+}
+
+func ExampleKernelSVM_SupportVectors() {
+	d := qpdiff.Data{
+		X: mat.NewDense(5, 1, []float64{1.5, .2, -.2, -2, -1}),
+		Y: []float64{1, 1, -1, -1, -1},
+	}
+	l := qpdiff.KernelSVM{Intercept: true}
+	if err := errors.Join(l.Load(d), l.Fit(make([]float64, 1), []float64{2, .2})); err != nil {
+		panic(err)
+	}
+	rows, err := l.SupportVectors(nil)
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(rows)
+	// Output: [0 1 2 4]
 }
 
 // A kernel of one's own: a Laplacian kernel on the line, with its scale.

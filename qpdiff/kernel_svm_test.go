@@ -58,11 +58,11 @@ func (l *deciding) JVP(w *Workspace, dtheta []float64, d *Grad) error {
 	return l.PredictJVP(w, dtheta, l.x, nil, d)
 }
 
-// kernelSVMResidual solves the problem again and measures it by the conditions
-// of the dual: decision values come from β, and so do the conditions.
-func kernelSVMResidual(kernel Kernel, bias bool) func(d Data, theta, hyper []float64) float64 {
+// kernelSVMResidual solves the problem of l again and measures it by the conditions of
+// the dual: θ comes from β and b, and so do the conditions.
+func kernelSVMResidual(new func() (Learner, *KernelSVM)) func(d Data, theta, hyper []float64) float64 {
 	return func(d Data, theta, hyper []float64) float64 {
-		l := deciding{KernelSVM: KernelSVM{Kernel: kernel, Intercept: bias}}
+		l, machine := new()
 		again := make([]float64, len(theta))
 		if err := errors.Join(l.Load(d), l.Fit(again, hyper)); err != nil {
 			return math.Inf(1)
@@ -75,7 +75,7 @@ func kernelSVMResidual(kernel Kernel, bias bool) func(d Data, theta, hyper []flo
 		for i, v := range again {
 			worst = max(worst, math.Abs(v-theta[i])/size/100)
 		}
-		return max(worst, kernelSVMViolation(&l.KernelSVM, d, hyper))
+		return max(worst, kernelSVMViolation(machine, d, hyper))
 	}
 }
 
@@ -159,15 +159,31 @@ func TestKernelSVMContract(t *testing.T) {
 			{Polynomial{Degree: 2}, []float64{.3, .5}},
 			{ard{}, []float64{.3, .5, .1}},
 		} {
-			var cases []learnerCase
-			add := func(name string, d Data, hyperC float64) {
-				cases = append(cases, learnerCase{name: fmt.Sprintf("%T %v %s", c.kernel, bias, name), data: d,
-					hyper: append([]float64{hyperC}, c.params...), residual: kernelSVMResidual(c.kernel, bias), fixedY: true, fdStep: 1e-4})
+			values := func() (Learner, *KernelSVM) {
+				l := &deciding{KernelSVM: KernelSVM{Kernel: c.kernel, Intercept: bias}}
+				return l, &l.KernelSVM
 			}
-			add("30x2", classData(1, 30, 2), 1)
-			add("20x2", classData(2, 20, 2), .3)
-			add("6x2", classData(3, 6, 2), 2)
-			testLearner(t, func() Learner { return &deciding{KernelSVM: KernelSVM{Kernel: c.kernel, Intercept: bias}} }, cases...)
+			constant := func() (Learner, *KernelSVM) {
+				l := &KernelSVM{Kernel: c.kernel, Intercept: true}
+				return l, l
+			}
+			for _, theta := range []struct {
+				name string
+				new  func() (Learner, *KernelSVM)
+			}{{"decision values", values}, {"b", constant}} {
+				if theta.name == "b" && !bias {
+					continue
+				}
+				var cases []learnerCase
+				add := func(name string, d Data, hyperC float64) {
+					cases = append(cases, learnerCase{name: fmt.Sprintf("%T %v %s %s", c.kernel, bias, theta.name, name), data: d,
+						hyper: append([]float64{hyperC}, c.params...), residual: kernelSVMResidual(theta.new), fixedY: true, fdStep: 1e-4})
+				}
+				add("30x2", classData(1, 30, 2), 1)
+				add("20x2", classData(2, 20, 2), .3)
+				add("6x2", classData(3, 6, 2), 2)
+				testLearner(t, func() Learner { l, _ := theta.new(); return l }, cases...)
+			}
 		}
 	}
 }
