@@ -205,7 +205,7 @@ func TestNormaliserBackwardMatchesCentralDifferences(t *testing.T) {
 		return v
 	}
 	raw, w := draw((rows+vals)*m), draw((rows+vals)*m)
-	for _, z := range []normaliser{{}, {center: true}, {center: true, scale: true}} {
+	for _, z := range []normaliser{{}, {centre: true}, {centre: true, scale: true}} {
 		value := func(_, x []float64) (float64, error) {
 			x = slices.Clone(x)
 			if err := z.fit(x[:rows*m], m); err != nil {
@@ -230,7 +230,7 @@ func TestNormaliserBackwardMatchesCentralDifferences(t *testing.T) {
 		z.backward(x[:rows*m], x[rows*m:], grad[:rows*m], grad[rows*m:])
 		for i, g := range grad {
 			if want := centralDifference(t, value, raw, i, 1e-4); math.Abs(g-want) > 1e-9 {
-				t.Errorf("center %v scale %v: entry %d is %v, central differences give %v", z.center, z.scale, i, g, want)
+				t.Errorf("center %v scale %v: entry %d is %v, central differences give %v", z.centre, z.scale, i, g, want)
 			}
 		}
 	}

@@ -144,7 +144,7 @@ func TestNormaliserRefusesOverflow(t *testing.T) {
 func TestStandardiseAtTheEndsOfTheRange(t *testing.T) {
 	src := synth.NewStream(4, "range")
 	x := normalVector(src, 30)
-	z := normaliser{center: true, scale: true}
+	z := normaliser{centre: true, scale: true}
 	if err := z.fit(x, 3); err != nil {
 		t.Fatal(err)
 	}

@@ -36,8 +36,8 @@ func (SquaredError) Eval(prediction, y float64) (loss, slope float64) {
 	return r * r, 2 * r
 }
 
-// LogisticLoss is the classification loss log(1 + exp(−y·ŷ)) for labels ±1, which
-// the paper calls softmargin.
+// LogisticLoss is the classification loss log(1 + exp(−y·ŷ)) for labels ±1:
+// the negative log-likelihood of logistic regression.
 type LogisticLoss struct{}
 
 // Eval returns log(1 + exp(−yŷ)) and −y/(1 + exp(yŷ)), without overflow.

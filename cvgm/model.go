@@ -123,7 +123,7 @@ func (m *Model) Predict(dst []float64, x *mat.Dense) error {
 		return err
 	}
 	raw := x.RawMatrix()
-	row := normaliser{center: true, scale: true, mean: m.Mean, std: m.Std}
+	row := normaliser{centre: true, scale: true, mean: m.Mean, std: m.Std}
 	scaled := mat.NewDense(rows, raw.Cols, nil)
 	for i := range rows {
 		copy(scaled.RawRowView(i), raw.Data[i*raw.Stride:])

@@ -13,7 +13,7 @@ import (
 // standard deviation σ of the training rows it was fitted to. Without scaling
 // σ is 1, and without centring μ is 0. Scaling goes with centring.
 type normaliser struct {
-	center, scale bool
+	centre, scale bool
 	learned       bool // the features depend on parameters to be differentiated
 	mean, std     []float64
 }
@@ -45,7 +45,7 @@ func (z *normaliser) fit(x []float64, m int) error {
 	for j := range m {
 		z.mean[j], z.std[j] = 0, 1
 	}
-	if z.center {
+	if z.centre {
 		for i := range rows {
 			for j, v := range x[i*m : i*m+m] {
 				z.mean[j] += v
@@ -72,7 +72,7 @@ func (z *normaliser) fit(x []float64, m int) error {
 			}
 		}
 	}
-	if !z.center {
+	if !z.centre {
 		return nil
 	}
 	for j := range m {
@@ -114,7 +114,7 @@ func (z *normaliser) scaledDeviation(x []float64, j int) float64 {
 
 // apply normalises the rows of x in place.
 func (z *normaliser) apply(x []float64) {
-	if !z.center {
+	if !z.centre {
 		return
 	}
 	m := len(z.mean)
@@ -131,7 +131,7 @@ func (z *normaliser) apply(x []float64) {
 // were fitted to, and val those that were only mapped. With n training rows,
 // ∂μ/∂x_i = 1/n and ∂σ/∂x_i = x̂_i/n for each training row.
 func (z *normaliser) backward(train, val, dtrain, dval []float64) {
-	if !z.center {
+	if !z.centre {
 		return
 	}
 	m := len(z.mean)
@@ -163,7 +163,7 @@ func (z *normaliser) backward(train, val, dtrain, dval []float64) {
 // several fit. It is NaN where the fit fails.
 func leastSquaresIntercept(x []float64, m int, y []float64) float64 {
 	n := len(y)
-	z := normaliser{center: true}
+	z := normaliser{centre: true}
 	if z.fit(x, m) != nil {
 		return math.NaN()
 	}

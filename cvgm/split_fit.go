@@ -37,7 +37,7 @@ type splitFit struct {
 func (f *splitFit) prepare(c Config, m, theta, hyper int) {
 	t, v := len(f.split.Train), len(f.split.Val)
 	f.predictor, _ = f.learner.(qpdiff.Predictor)
-	f.norm = normaliser{center: c.Standardise || c.Centring == MeanCentring, scale: c.Standardise, learned: c.learned()}
+	f.norm = normaliser{centre: c.Standardise || c.Centring == MeanCentring, scale: c.Standardise, learned: c.learned()}
 	f.train = qpdiff.Data{X: mat.NewDense(t, m, nil), Y: make([]float64, t)}
 	f.val, f.valY = make([]float64, v*m), make([]float64, v)
 	f.theta, f.dtheta = make([]float64, theta), make([]float64, theta)

@@ -54,7 +54,7 @@ func TestConstantColumns(t *testing.T) {
 		}
 		for _, learned := range []bool{false, true} {
 			for _, x := range constant {
-				z := normaliser{center: true, scale: true, learned: learned}
+				z := normaliser{centre: true, scale: true, learned: learned}
 				err := z.fit(x, 1)
 				if learned {
 					if !errors.Is(err, qpdiff.ErrDomain) || !strings.Contains(err.Error(), "feature 0") {
@@ -67,14 +67,14 @@ func TestConstantColumns(t *testing.T) {
 				}
 			}
 			for _, x := range varying {
-				z := normaliser{center: true, scale: true, learned: learned}
+				z := normaliser{centre: true, scale: true, learned: learned}
 				if err := z.fit(x, 1); err != nil || z.std[0] == 1 || !(z.std[0] > 0) {
 					t.Errorf("%d entries from %v to %v: deviation %v, error %v", n, x[0], x[n-1], z.std[0], err)
 				}
 			}
 		}
 		for _, x := range constant[:9] {
-			z := normaliser{center: true}
+			z := normaliser{centre: true}
 			if err := z.fit(x, 1); err != nil || z.mean[0] != x[0] {
 				t.Errorf("%d entries %v, centred only: mean %v, error %v", n, x[0], z.mean[0], err)
 			}
