@@ -60,16 +60,25 @@ func ridge() qpdiff.SmoothObjective {
 
 // squares is a feature map without parameters.
 type squares struct {
-	in  int
-	out *mat.Dense
+	in     int
+	x, out *mat.Dense
 }
 
-func (s *squares) Dims() (in, out int)                              { return s.in, 2 * s.in }
-func (s *squares) NumParams() int                                   { return 0 }
-func (s *squares) Backward(dparams []float64, dfeatures *mat.Dense) {}
+func (s *squares) Dims() (in, out int) { return s.in, 2 * s.in }
+func (s *squares) NumParams() int      { return 0 }
+func (s *squares) Backward(_ []float64, dx, dfeatures *mat.Dense) {
+	if dx == nil {
+		return
+	}
+	for i := range s.x.RawMatrix().Rows {
+		for j, v := range s.x.RawRowView(i) {
+			dx.Set(i, j, dx.At(i, j)+dfeatures.At(i, j)+2*v*dfeatures.At(i, s.in+j))
+		}
+	}
+}
 func (s *squares) Forward(_ []float64, x *mat.Dense) (*mat.Dense, error) {
 	rows, _ := x.Dims()
-	s.out = mat.NewDense(rows, 2*s.in, nil)
+	s.x, s.out = x, mat.NewDense(rows, 2*s.in, nil)
 	for i := range rows {
 		for j, v := range x.RawRowView(i) {
 			s.out.Set(i, j, v)
@@ -163,6 +172,9 @@ func (l *kernelRidge) PredictVJP(_ *qpdiff.Workspace, g *qpdiff.Grad, dx, x *mat
 		if g.Hyper != nil {
 			g.Hyper[0] -= w.AtVec(i) * b
 		}
+		if g.Y != nil {
+			g.Y[i] += w.AtVec(i)
+		}
 		for j, bj := range beta {
 			_, slope := kernelOf(l.d.X.RawRowView(i), l.d.X.RawRowView(j))
 			add(g.X, i, -w.AtVec(i)*bj*slope, l.d.X.RawRowView(j))
@@ -243,7 +255,8 @@ func slope(f Objective, x, u []float64, h float64) (d float64, smooth bool, err 
 
 // The gradient of every Config that New accepts is that of its CV loss: of every
 // learner, feature map, intercept and normalisation, with losses, splits and
-// fixed hyperparameters in turn. What is refused is listed.
+// fixed hyperparameters in turn; and so are its gradients in the data. What is
+// refused is listed.
 func TestGradientsOfAllConfigs(t *testing.T) {
 	const rows, raw = 14, 3
 	maps := []func() FeatureMap{
@@ -333,6 +346,9 @@ func TestGradientsOfAllConfigs(t *testing.T) {
 						}
 						if !(math.Abs(got-want) <= 1e-8*size) {
 							t.Errorf("%s: slope %.12g, central differences give %.12g", title, got, want)
+						}
+						if !checkDataGradient(t, title, c, alpha, !l.classes, src) {
+							continue
 						}
 						checked = true
 						break

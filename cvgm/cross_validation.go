@@ -25,6 +25,9 @@ func New(c Config) (*CV, error) {
 	if err := c.Data.Check(); err != nil {
 		return nil, err
 	}
+	if c.Data.Rows != nil || c.Data.Weights != nil {
+		return nil, badArg("Config.Data", qpdiff.ErrDomain, "choose rows by Config.Splits", "has Rows or Weights, which a CV does not use")
+	}
 	n, raw := c.Data.X.Dims()
 	cv := &CV{c: c, features: raw}
 	if c.Features != nil {
@@ -175,7 +178,7 @@ func (cv *CV) evalSplit(j int) error {
 			return &SplitError{j, err}
 		}
 	}
-	if err := f.eval(&cv.c, cv.run.hyper, cv.run.gradient); err != nil {
+	if err := f.eval(&cv.c, cv.run.hyper, cv.run.gradient, cv.run.data); err != nil {
 		return &SplitError{j, err}
 	}
 	return nil

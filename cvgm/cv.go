@@ -31,6 +31,7 @@ type CV struct {
 		x        *mat.Dense
 		hyper    []float64
 		gradient bool
+		data     *dataGradient // of a DataGradient, else nil
 		split    func(j int) error
 	}
 	ties struct { // see parted

@@ -24,7 +24,7 @@ func (cv *CV) gradient(grad []float64, k float64) error {
 	}
 	if cv.c.Features != nil {
 		cv.gatherCotangents()
-		cv.c.Features.Backward(dparams, cv.total)
+		cv.c.Features.Backward(dparams, nil, cv.total)
 		if m, ok := cv.c.Features.(KinkedMap); ok && m.Generalised() {
 			if !cv.c.Generalised {
 				return badArg("Config.Features", qpdiff.ErrNotDifferentiable, "move the parameters, or set Config.Generalised",
@@ -128,7 +128,7 @@ func (cv *CV) visitTie(i, k int, sign float64, d []float64) (more bool) {
 			row[j] = v
 		}
 		clear(t.dparams[at])
-		cv.c.Features.Backward(t.dparams[at], t.dfeatures)
+		cv.c.Features.Backward(t.dparams[at], nil, t.dfeatures)
 		clear(row)
 		if m, ok := cv.c.Features.(KinkedMap); ok && m.Generalised() {
 			t.found = true

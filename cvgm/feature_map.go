@@ -23,12 +23,13 @@ type FeatureMap interface {
 	// holds until the next call. A feature that is not finite is an error.
 	Forward(params []float64, x *mat.Dense) (*mat.Dense, error)
 	// Backward adds to dparams the derivative of a scalar with respect to the
-	// parameters at the last Forward, given its derivative with respect to the
-	// N×out features. Derivatives that overflow are ±Inf or NaN.
-	Backward(dparams []float64, dfeatures *mat.Dense)
+	// parameters at the last Forward, and to dx that with respect to the N×in rows,
+	// given its derivative with respect to the N×out features. A nil dx is not
+	// wanted. Derivatives that overflow are ±Inf or NaN.
+	Backward(dparams []float64, dx, dfeatures *mat.Dense)
 }
 
-// A KinkedMap is a FeatureMap with kinks in its parameters, at which Backward
+// A KinkedMap is a FeatureMap with kinks, at which Backward
 // adds an element of the generalised derivative. A CV without
 // Config.Generalised refuses such a gradient.
 type KinkedMap interface {
@@ -80,16 +81,21 @@ func checkForward(f FeatureMap, params []float64, x *mat.Dense) error {
 
 // checkBackward panics where an argument does not fit the last Forward, of
 // rows examples.
-func checkBackward(f FeatureMap, rows int, dparams []float64, dfeatures *mat.Dense) {
+func checkBackward(f FeatureMap, rows int, dparams []float64, dx, dfeatures *mat.Dense) {
 	if rows == 0 {
 		panic("cvgm: Backward before Forward")
 	}
 	if len(dparams) != f.NumParams() {
 		panic("cvgm: dparams has the wrong length")
 	}
-	_, out := f.Dims()
+	in, out := f.Dims()
 	if r, c := dfeatures.Dims(); r != rows || c != out {
 		panic("cvgm: dfeatures has the wrong shape")
+	}
+	if dx != nil {
+		if r, c := dx.Dims(); r != rows || c != in {
+			panic("cvgm: dx has the wrong shape")
+		}
 	}
 }
 
@@ -101,9 +107,10 @@ func checkBackward(f FeatureMap, rows int, dparams []float64, dfeatures *mat.Den
 type LinearMap struct {
 	In, Out int
 
-	x   *mat.Dense
-	out []float64
-	f   mat.Dense // view of out
+	params []float64
+	x      *mat.Dense
+	out    []float64
+	f      mat.Dense // view of out
 }
 
 // Dims returns In and Out.
@@ -124,6 +131,7 @@ func (l *LinearMap) Forward(params []float64, x *mat.Dense) (*mat.Dense, error) 
 	}
 	rows, _ := x.Dims()
 	l.x, l.out = x, resize(l.out, rows*l.Out)
+	l.params = append(l.params[:0], params...)
 	for i := range rows {
 		for o := range l.Out {
 			l.out[i*l.Out+o] = floats.Dot(params[o*l.In:(o+1)*l.In], x.RawRowView(i))
@@ -136,14 +144,17 @@ func (l *LinearMap) Forward(params []float64, x *mat.Dense) (*mat.Dense, error) 
 	return &l.f, nil
 }
 
-// Backward adds dfeaturesᵀ·x to dparams. Slices of another size, or a missing
-// Forward, panic.
-func (l *LinearMap) Backward(dparams []float64, dfeatures *mat.Dense) {
+// Backward adds dfeaturesᵀ·x to dparams and dfeatures·W to dx, unless that is nil.
+// Slices of another size, or a missing Forward, panic.
+func (l *LinearMap) Backward(dparams []float64, dx, dfeatures *mat.Dense) {
 	rows, _ := l.f.Dims()
-	checkBackward(l, rows, dparams, dfeatures)
+	checkBackward(l, rows, dparams, dx, dfeatures)
 	for i := range rows {
 		for o, d := range dfeatures.RawRowView(i) {
 			floats.AddScaled(dparams[o*l.In:(o+1)*l.In], d, l.x.RawRowView(i))
+			if dx != nil {
+				floats.AddScaled(dx.RawRowView(i), d, l.params[o*l.In:(o+1)*l.In])
+			}
 		}
 	}
 }

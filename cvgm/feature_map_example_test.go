@@ -8,14 +8,15 @@ import (
 	"cvgm/qpdiff"
 	"cvgm/synth"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 )
 
 // bump is a feature map of one's own: φ(x) = exp(−p‖x‖²), with the one
 // parameter p.
 type bump struct {
-	r2  []float64 // ‖x‖² of each example
-	phi *mat.Dense
+	p      float64
+	x, phi *mat.Dense
 }
 
 func (b *bump) Dims() (in, out int) { return 2, 1 }
@@ -23,17 +24,21 @@ func (b *bump) NumParams() int      { return 1 }
 
 func (b *bump) Forward(p []float64, x *mat.Dense) (*mat.Dense, error) {
 	n, _ := x.Dims()
-	b.r2, b.phi = make([]float64, n), mat.NewDense(n, 1, nil)
+	b.p, b.x, b.phi = p[0], x, mat.NewDense(n, 1, nil)
 	for i := range n {
-		b.r2[i] = x.At(i, 0)*x.At(i, 0) + x.At(i, 1)*x.At(i, 1)
-		b.phi.Set(i, 0, math.Exp(-p[0]*b.r2[i]))
+		x := x.RawRowView(i)
+		b.phi.Set(i, 0, math.Exp(-p[0]*floats.Dot(x, x)))
 	}
 	return b.phi, nil
 }
 
-func (b *bump) Backward(dp []float64, dphi *mat.Dense) {
-	for i, r2 := range b.r2 {
-		dp[0] -= r2 * b.phi.At(i, 0) * dphi.At(i, 0)
+func (b *bump) Backward(dp []float64, dx, dphi *mat.Dense) {
+	for i := range b.phi.RawMatrix().Rows {
+		x, d := b.x.RawRowView(i), b.phi.At(i, 0)*dphi.At(i, 0)
+		dp[0] -= floats.Dot(x, x) * d
+		if dx != nil { // wanted for derivatives in the examples only
+			floats.AddScaled(dx.RawRowView(i), -2*b.p*d, x)
+		}
 	}
 }
 

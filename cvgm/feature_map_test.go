@@ -12,6 +12,7 @@ import (
 	"cvgm/synth"
 
 	"github.com/google/go-cmp/cmp"
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 	"pgregory.net/rapid"
 )
@@ -69,9 +70,9 @@ func testFeatureMap(t rapid.TB, fresh func() FeatureMap, reference func(params, 
 	for i := range grad {
 		grad[i] = 1
 	}
-	f.Backward(grad, d)
+	f.Backward(grad, nil, d)
 	once := slices.Clone(grad)
-	f.Backward(grad, d)
+	f.Backward(grad, nil, d)
 	for i, g := range grad {
 		if a, b := once[i]-1, g-once[i]; math.Abs(a-b) > 1e-12*(1+math.Abs(a)) {
 			t.Fatalf("Backward adds %v and then %v to parameter %d", a, b, i)
@@ -115,6 +116,36 @@ func testFeatureMap(t rapid.TB, fresh func() FeatureMap, reference func(params, 
 		}
 	}
 
+	// So is that of the rows, which changes nothing of the parameters'.
+	dx, beside := mat.NewDense(rows, in, nil), make([]float64, len(params))
+	for i := range beside {
+		beside[i] = 1
+	}
+	if _, err := f.Forward(params, x); err != nil {
+		t.Fatal(err)
+	}
+	f.Backward(beside, dx, d)
+	if diff := cmp.Diff(once, beside); diff != "" {
+		t.Fatalf("with dx Backward adds other derivatives of the parameters: %s", diff)
+	}
+	f.Backward(beside, dx, d)
+	u := normalMatrix(src, rows, in)
+	along := func(step float64) float64 {
+		var moved mat.Dense
+		moved.Scale(step, u)
+		moved.Add(&moved, x)
+		phi, err := f.Forward(params, &moved)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return floats.Dot(phi.RawMatrix().Data, d.RawMatrix().Data)
+	}
+	got := floats.Dot(dx.RawMatrix().Data, u.RawMatrix().Data) / 2 // added twice
+	want := (8*(along(h)-along(-h)) - (along(2*h) - along(-2*h))) / (12 * h)
+	if !(math.Abs(got-want) <= 1e-7*(1+floats.Norm(dx.RawMatrix().Data, 2)*floats.Norm(u.RawMatrix().Data, 2))) {
+		t.Fatalf("derivative along a move of the rows is %.12g, central differences give %.12g", got, want)
+	}
+
 	// A new map has the same bits, and windows of larger matrices serve as well.
 	g := fresh()
 	wide := normalMatrix(src, rows+2, in+3)
@@ -131,7 +162,7 @@ func testFeatureMap(t rapid.TB, fresh func() FeatureMap, reference func(params, 
 	for i := range two {
 		two[i] = 1
 	}
-	g.Backward(two, windowD)
+	g.Backward(two, nil, windowD)
 	phi, err = f.Forward(params, x)
 	if err != nil {
 		t.Fatal(err)
@@ -146,7 +177,7 @@ func testFeatureMap(t rapid.TB, fresh func() FeatureMap, reference func(params, 
 	// Nothing is allocated once the sizes are known.
 	if a := testing.AllocsPerRun(5, func() {
 		f.Forward(params, x)
-		f.Backward(grad, d)
+		f.Backward(grad, nil, d)
 	}); a != 0 {
 		t.Errorf("Forward and Backward allocate %v times", a)
 	}
@@ -157,9 +188,10 @@ func testFeatureMap(t rapid.TB, fresh func() FeatureMap, reference func(params, 
 	if _, err := f.Forward(params, normalMatrix(src, rows, in+1)); !errors.Is(err, qpdiff.ErrShape) {
 		t.Errorf("x too wide: error %v", err)
 	}
-	wantPanic(t, "Backward before Forward", func() { fresh().Backward(grad, d) })
-	wantPanic(t, "dparams", func() { f.Backward(grad[1:], d) })
-	wantPanic(t, "dfeatures", func() { f.Backward(grad, normalMatrix(src, rows+1, out)) })
+	wantPanic(t, "Backward before Forward", func() { fresh().Backward(grad, nil, d) })
+	wantPanic(t, "dparams", func() { f.Backward(grad[1:], nil, d) })
+	wantPanic(t, "dx", func() { f.Backward(grad, normalMatrix(src, rows, in+1), d) })
+	wantPanic(t, "dfeatures", func() { f.Backward(grad, nil, normalMatrix(src, rows+1, out)) })
 }
 
 func wantPanic(t rapid.TB, what string, f func()) {

@@ -192,7 +192,7 @@ func TestModelRefusesWhatIsNotFinite(t *testing.T) {
 		"long theta":  {func(m *Model) { m.Theta = make([]float64, 4) }, qpdiff.ErrShape, "Model.Theta has 4 entries"},
 		"params":      {func(m *Model) { m.Params = []float64{1} }, qpdiff.ErrShape, "Model.Params has 1 entries without a feature map"},
 		"NaN params": {func(m *Model) {
-			m.Features, m.Params = &LinearMap{2, 2, nil, nil, mat.Dense{}}, []float64{1, 2, nan, 4}
+			m.Features, m.Params = &LinearMap{In: 2, Out: 2}, []float64{1, 2, nan, 4}
 		},
 			qpdiff.ErrNotFinite, "Model.Params holds NaN at index 2"},
 		"map":      {func(m *Model) { m.Features = &LinearMap{In: 2, Out: 3} }, qpdiff.ErrShape, "Model.Features has 3 outputs"},

@@ -1180,7 +1180,7 @@ func hostileMaps(in *hostile.Input) {
 		r, c := features.Dims()
 		dfeatures := mat.NewDense(r, c, in.Vector(hostile.Tame, r*c))
 		dparams := make([]float64, len(params))
-		f.Backward(dparams, dfeatures)
+		f.Backward(dparams, nil, dfeatures)
 		kept.Check(in, "Backward")
 		if p == hostile.Tame {
 			derivative, size := 0.0, 0.0

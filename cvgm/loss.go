@@ -20,6 +20,14 @@ type KinkedLoss interface {
 	Kink(prediction, y float64) (distance, slope float64)
 }
 
+// A LabelLoss is a Loss with a derivative in the label, which a CV needs for its
+// gradient in the labels; see [CV.DataGradient].
+type LabelLoss interface {
+	Loss
+	// LabelSlope returns ∂c/∂y, NaN where it does not exist.
+	LabelSlope(prediction, y float64) float64
+}
+
 // lossKinkTol bounds the distance from a kink of the loss at which a prediction
 // counts as being at it, relative to the size of the terms of the prediction. A
 // prediction carries the error of the fit, 2⁻⁵² times the condition of the
@@ -36,6 +44,9 @@ func (SquaredError) Eval(prediction, y float64) (loss, slope float64) {
 	return r * r, 2 * r
 }
 
+// LabelSlope returns 2(y − ŷ).
+func (SquaredError) LabelSlope(prediction, y float64) float64 { return 2 * (y - prediction) }
+
 // LogisticLoss is the classification loss log(1 + exp(−y·ŷ)) for labels ±1:
 // the negative log-likelihood of logistic regression.
 type LogisticLoss struct{}
@@ -48,6 +59,12 @@ func (LogisticLoss) Eval(prediction, y float64) (loss, slope float64) {
 		return math.Log1p(e), -y * e / (1 + e)
 	}
 	return math.Log1p(e) - m, -y / (1 + e)
+}
+
+// LabelSlope returns −ŷ/(1 + exp(yŷ)).
+func (LogisticLoss) LabelSlope(prediction, y float64) float64 {
+	_, slope := LogisticLoss{}.Eval(y, prediction) // c depends on the product of the two
+	return slope
 }
 
 // Hinge is the classification loss max(0, 1 − y·ŷ) for labels ±1. It has a kink
@@ -63,6 +80,12 @@ func (Hinge) Eval(prediction, y float64) (loss, slope float64) {
 		return 0, math.NaN()
 	}
 	return 0, 0
+}
+
+// LabelSlope returns −ŷ, 0 or, at yŷ = 1, NaN.
+func (Hinge) LabelSlope(prediction, y float64) float64 {
+	_, slope := Hinge{}.Eval(y, prediction)
+	return slope
 }
 
 // Kink returns |1/y − ŷ| and the slope 0, which belongs to the side without
@@ -81,6 +104,12 @@ func (SquaredHinge) Eval(prediction, y float64) (loss, slope float64) {
 	return l * l, -2 * y * l
 }
 
+// LabelSlope returns −2ŷ·max(0, 1 − yŷ).
+func (SquaredHinge) LabelSlope(prediction, y float64) float64 {
+	_, slope := SquaredHinge{}.Eval(y, prediction)
+	return slope
+}
+
 // Exponential is the classification loss exp(−y·ŷ) for labels ±1. It overflows
 // where y·ŷ < −709.
 type Exponential struct{}
@@ -89,6 +118,12 @@ type Exponential struct{}
 func (Exponential) Eval(prediction, y float64) (loss, slope float64) {
 	l := math.Exp(-y * prediction)
 	return l, -y * l
+}
+
+// LabelSlope returns −ŷ·exp(−yŷ).
+func (Exponential) LabelSlope(prediction, y float64) float64 {
+	_, slope := Exponential{}.Eval(y, prediction)
+	return slope
 }
 
 // ZeroOne is the misclassification loss for labels ±1: 0 where the prediction
@@ -104,3 +139,6 @@ func (ZeroOne) Eval(prediction, y float64) (loss, slope float64) {
 	}
 	return 1, math.NaN()
 }
+
+// LabelSlope returns NaN.
+func (ZeroOne) LabelSlope(prediction, y float64) float64 { return math.NaN() }

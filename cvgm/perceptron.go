@@ -167,11 +167,12 @@ func (y *layer) forward(z, h []float64) {
 }
 
 // Backward adds to dparams the derivative of a scalar with respect to the
-// parameters, given its derivative with respect to the features of the last
-// Forward. Slices of another size, or a missing Forward, panic.
-func (p *Perceptron) Backward(dparams []float64, dfeatures *mat.Dense) {
+// parameters, and to dx, unless that is nil, with respect to the rows, given its
+// derivative with respect to the features of the last Forward. Slices of another
+// size, or a missing Forward, panic.
+func (p *Perceptron) Backward(dparams []float64, dx, dfeatures *mat.Dense) {
 	rows, _ := p.out.Dims()
-	checkBackward(p, rows, dparams, dfeatures)
+	checkBackward(p, rows, dparams, dx, dfeatures)
 	widest := slices.Max(p.Widths)
 	p.dz, p.dh = resize(p.dz, widest), resize(p.dh, widest)
 	p.kinked = false
@@ -195,7 +196,7 @@ func (p *Perceptron) Backward(dparams []float64, dfeatures *mat.Dense) {
 			}
 			start := end - (y.in+1)*y.out
 			dh := p.dh[:0]
-			if l > 0 {
+			if l > 0 || dx != nil {
 				dh = p.dh[:y.in]
 			}
 			y.backward(dparams[start:end], dh, dz, h)
@@ -205,6 +206,9 @@ func (p *Perceptron) Backward(dparams []float64, dfeatures *mat.Dense) {
 			p.dz, p.dh = p.dh, p.dz
 			dz = dh
 			end = start
+		}
+		if dx != nil {
+			floats.Add(dx.RawRowView(i), dz)
 		}
 	}
 	end := 0

@@ -86,7 +86,7 @@ func TestPerceptronAtTheKink(t *testing.T) {
 		t.Fatal(err)
 	}
 	grad := make([]float64, 4)
-	p.Backward(grad, mat.NewDense(1, 1, []float64{3}))
+	p.Backward(grad, nil, mat.NewDense(1, 1, []float64{3}))
 	if want := [4]float64{0, 0, 0, 3}; [4]float64(grad) != want {
 		t.Errorf("gradient %v, want %v", grad, want)
 	}
@@ -147,7 +147,7 @@ func TestPerceptronReportsItsKinks(t *testing.T) {
 			if _, err := p.Forward(c.params, mat.NewDense(2, 1, c.x)); err != nil {
 				t.Fatal(err)
 			}
-			p.Backward(make([]float64, 7), mat.NewDense(2, 1, []float64{1, 1}))
+			p.Backward(make([]float64, 7), nil, mat.NewDense(2, 1, []float64{1, 1}))
 			if p.Generalised() != c.want {
 				t.Errorf("Generalised is %v, want %v", p.Generalised(), c.want)
 			}
@@ -217,7 +217,7 @@ func BenchmarkPerceptron(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				forward()
-				p.Backward(grad, d)
+				p.Backward(grad, nil, d)
 			}
 		})
 	}

@@ -32,6 +32,7 @@ type splitFit struct {
 	dval        []float64
 	dvalX       *mat.Dense // dval as a matrix
 	dprediction []float64
+	data        *splitData // of a DataGradient
 }
 
 func (f *splitFit) prepare(c Config, m, theta, hyper int) {
@@ -91,15 +92,21 @@ func (f *splitFit) load(c Config, x *mat.Dense) error {
 
 // eval fits the split and computes its validation loss and, if wanted, the
 // loss's cotangents of the hyperparameters and of the split's features.
-func (f *splitFit) eval(c *Config, hyper []float64, gradient bool) error {
+func (f *splitFit) eval(c *Config, hyper []float64, gradient bool, data *dataGradient) error {
 	if err := f.learner.Fit(f.theta, hyper); err != nil {
 		return err
 	}
 	if err := predictRows(f.dprediction, f.predictor, &f.work, f.theta, f.intercept, f.valX); err != nil {
 		return err
 	}
-	if err := f.judge(c, gradient); err != nil || !gradient {
+	if data != nil {
+		f.data = f.newSplitData(c, data)
+	}
+	if err := f.judge(c, gradient || data != nil); err != nil || !gradient && data == nil {
 		return err
+	}
+	if data != nil {
+		return f.dataBackward(c, data)
 	}
 	f.grad.Generalised = false
 	clear(f.grad.Hyper)
@@ -107,7 +114,7 @@ func (f *splitFit) eval(c *Config, hyper []float64, gradient bool) error {
 		clear(f.grad.X.RawMatrix().Data)
 		clear(f.dval)
 	}
-	if err := f.backward(); err != nil {
+	if err := f.backward(&f.grad, f.dvalX); err != nil {
 		if _, ok := f.learner.(qpdiff.KinkedLearner); c.Generalised && !ok && errors.Is(err, qpdiff.ErrNotDifferentiable) {
 			return fmt.Errorf("%w (the learner %T has no method SetGeneralised)", err, f.learner)
 		}
@@ -190,11 +197,12 @@ func predictRows(dst []float64, p qpdiff.Predictor, w *qpdiff.Workspace, theta [
 	return nil
 }
 
-// backward adds the cotangents of hyperparameters and normalised features, from
-// those of the predictions.
-func (f *splitFit) backward() error {
+// backward adds the cotangents of hyperparameters and normalised features to g, from
+// those of the predictions, and sets dval to those of the validation rows if g.X is
+// wanted.
+func (f *splitFit) backward(g *qpdiff.Grad, dval *mat.Dense) error {
 	if f.predictor != nil {
-		return f.predictor.PredictVJP(&f.work, &f.grad, f.dvalX, f.valX, f.dprediction)
+		return f.predictor.PredictVJP(&f.work, g, dval, f.valX, f.dprediction)
 	}
 	_, m := f.train.X.Dims()
 	clear(f.dtheta)
@@ -205,11 +213,12 @@ func (f *splitFit) backward() error {
 		for j := m; j < len(f.dtheta); j++ {
 			f.dtheta[j] += d
 		}
-		if f.grad.X != nil {
+		if g.X != nil {
+			row := dval.RawRowView(i)
 			for j, wj := range f.theta[:m] {
-				f.dval[i*m+j] = d * wj
+				row[j] = d * wj
 			}
 		}
 	}
-	return f.learner.VJP(&f.work, &f.grad, f.dtheta)
+	return f.learner.VJP(&f.work, g, f.dtheta)
 }

@@ -31,7 +31,7 @@ func (b *blend) Forward(params []float64, x *mat.Dense) (*mat.Dense, error) {
 	}
 	return b.out, nil
 }
-func (b *blend) Backward(dparams []float64, dfeatures *mat.Dense) {
+func (b *blend) Backward(dparams []float64, _, dfeatures *mat.Dense) {
 	rows, _ := b.x.Dims()
 	for i := range rows {
 		floats.AddScaled(dparams, dfeatures.At(i, 1)-b.c*dfeatures.At(i, 0), b.x.RawRowView(i)[2:])

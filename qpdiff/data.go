@@ -125,22 +125,6 @@ func (d Data) checkAll() error {
 	return d.Check()
 }
 
-// checkGrad panics where a wanted cotangent has another shape than its input:
-// that is a bug of the caller, not a property of the data.
-func checkGrad(g *Grad, hyper, rows, cols int) {
-	if g.Hyper != nil && len(g.Hyper) != hyper {
-		panic("qpdiff: Grad.Hyper has the wrong length")
-	}
-	if g.X != nil {
-		if r, c := g.X.Dims(); r != rows || c != cols {
-			panic("qpdiff: Grad.X has the wrong shape")
-		}
-	}
-	if g.Y != nil && len(g.Y) != rows {
-		panic("qpdiff: Grad.Y has the wrong length")
-	}
-}
-
 // finite reports whether v is neither NaN nor infinite.
 func finite(v float64) bool { return math.Abs(v) <= math.MaxFloat64 }
 

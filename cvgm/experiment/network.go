@@ -66,7 +66,7 @@ func (n *network) Eval(grad, params []float64) (float64, error) {
 		dw[2] += slope
 	}
 	if grad != nil {
-		n.phi.Backward(grad[:kernel], n.dphi)
+		n.phi.Backward(grad[:kernel], nil, n.dphi)
 	}
 	return total, nil
 }

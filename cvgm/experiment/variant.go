@@ -160,7 +160,7 @@ func (l *kernelLoss) Eval(grad, params []float64) (float64, error) {
 	if err == nil && grad != nil && l.variant.detached() {
 		asTraining, _ := l.cv.FeatureCotangents()
 		clear(grad)
-		l.phi.Backward(grad, asTraining)
+		l.phi.Backward(grad, nil, asTraining)
 	}
 	return loss, err
 }
