@@ -24,3 +24,13 @@ type SplitError struct {
 func (e *SplitError) Error() string { return fmt.Sprintf("split %d: %v", e.Split, e.Err) }
 
 func (e *SplitError) Unwrap() error { return e.Err }
+
+// firstError returns the first error that is not nil.
+func firstError(errs ...error) error {
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

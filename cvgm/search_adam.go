@@ -29,7 +29,7 @@ type Adam struct {
 // Search starts at the projection of x0 and yields every iterate.
 func (m Adam) Search(p Problem, x0 []float64) iter.Seq2[Step, error] {
 	beta1, beta2, epsilon := cmp.Or(m.Beta1, .9), cmp.Or(m.Beta2, .999), m.Epsilon
-	settings := cmp.Or(p.box("Adam"), checkStep("Adam", m.StepSize), checkShare("Adam.Beta1", beta1), checkShare("Adam.Beta2", beta2))
+	settings := firstError(p.box("Adam"), checkStep("Adam", m.StepSize), checkShare("Adam.Beta1", beta1), checkShare("Adam.Beta2", beta2))
 	if settings == nil && !(epsilon >= 0) {
 		settings = badArg("Adam.Epsilon", qpdiff.ErrDomain, "use a small positive number, or zero for the default", "is %v", epsilon)
 	}

@@ -19,7 +19,7 @@ type HeavyBall struct {
 // Search starts at the projection of x0, at rest, and yields every iterate.
 func (m HeavyBall) Search(p Problem, x0 []float64) iter.Seq2[Step, error] {
 	beta := cmp.Or(m.Momentum, .9)
-	settings := cmp.Or(checkStep("HeavyBall", m.StepSize), checkShare("HeavyBall.Momentum", beta))
+	settings := firstError(checkStep("HeavyBall", m.StepSize), checkShare("HeavyBall.Momentum", beta))
 	return search(p, x0, cmp.Or(m.MaxEvals, 1000), true, settings, func(w *searchRun) {
 		last := slices.Clone(w.X)
 		next := make([]float64, len(x0))

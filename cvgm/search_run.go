@@ -38,7 +38,7 @@ func search(p Problem, x0 []float64, limit int, gradient bool, settings error, r
 		if gradient {
 			w.Grad, w.last, w.lastGrad = make([]float64, len(x0)), make([]float64, len(x0)), make([]float64, len(x0))
 		}
-		err := cmp.Or(settings, p.check(x0))
+		err := firstError(settings, p.check(x0))
 		if err == nil && limit < 0 {
 			err = badArg("MaxEvals", qpdiff.ErrDomain, "use a positive budget, or zero for the default", "is %d", limit)
 		}
