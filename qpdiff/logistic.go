@@ -121,7 +121,7 @@ func (l *Logistic) LoadSubset(full Learner, out []int) error {
 	l.warm = false
 	f, ok := full.(*Logistic)
 	if !ok || f == nil || f.data.X == nil || f.full != nil || f.intercept != l.Intercept {
-		return argErrorf("full", ErrDomain, "give another *Logistic of the same Intercept that has all rows loaded", "is no learner to leave rows out of")
+		return argErrorf("full", ErrDomain, "give another *Logistic of the same Intercept that has all rows loaded", "is a %T that does not hold all rows with this Intercept", full)
 	}
 	rows, n := f.data.X.Dims()
 	l.shape(rows, n, l.Intercept)
