@@ -47,15 +47,6 @@ const (
 	// The rounding of one term of the gradient: of the product and of the sum.
 	logisticRounding = 2 * eps
 
-	// Where the Hessian is singular, its diagonal grows by this part, which is above
-	// the rounding of the pivots, and by logisticDampingGrowth times as much until the
-	// step descends. The solution does not depend on either, but for rounding.
-	logisticDamping       = 256 * eps
-	logisticDampingGrowth = 1 << 10
-	// A damped step shorter than this ends the fit: it changes no weight of the
-	// Hessian by more than that, which leaves it singular.
-	logisticIdle = 1e-3
-
 	// Before this Newton step, a bound takes the place of a step's length in a small
 	// problem, if it allows a series. From there on the length is computed, since the
 	// bound may never fall below logisticLastStep.

@@ -106,6 +106,52 @@ func TestLogisticEvaluateNear(t *testing.T) {
 	}
 }
 
+// From wherever it starts, the line search ends at the full step, at a step so short
+// that it descends for certain, or where the slope has fallen by half or more and is
+// still negative.
+func TestLogisticLineSearch(t *testing.T) {
+	if bound := func(r float64) float64 { return (math.Exp(r) - r - 1) / (r * r) }; !(bound(logisticSafeStep) < 1) || bound(1.25*logisticSafeStep) < 1 {
+		t.Errorf("a step of length %v may ascend, or a longer one descends for certain", logisticSafeStep)
+	}
+	rng := rand.New(rand.NewPCG(1, 2))
+	full, short, slow := 0, 0, 0
+	for range 3000 {
+		n := 1 + rng.IntN(4)
+		d := randomData(rng.Uint64(), 3+rng.IntN(30), n, true)
+		var l Logistic
+		if err := l.Load(d); err != nil {
+			t.Fatal(err)
+		}
+		l.c = math.Pow(10, 6*rng.Float64()-2)
+		for j, v := range normals(rng, n) {
+			l.theta[j] = v * math.Pow(10, 3*rng.Float64())
+		}
+		l.evaluate(l.theta)
+		if _, err := l.newtonStep(); err != nil {
+			t.Fatal(err)
+		}
+		r := l.stepLength()
+		before := dot(l.g, l.step)
+		l.lineSearch(r)
+		length := (l.cand[0] - l.theta[0]) / l.step[0]
+		switch slope := dot(l.g, l.step) / before; {
+		case length*r <= logisticSafeStep*(1+1e-9):
+			short++
+		case !(slope >= 0):
+			t.Errorf("slope %v with length %v of %v", slope, length, r)
+		case math.Abs(length-1) < 1e-9:
+			full++
+		case slope > .5*(1+1e-9):
+			t.Errorf("slope %v of that at the start, with length %v of %v", slope, length, r)
+		case slope > .25:
+			slow++
+		}
+	}
+	if full == 0 || short == 0 || slow == 0 {
+		t.Errorf("%d full, %d short, %d at a slope above ¼ of that at the start", full, short, slow)
+	}
+}
+
 // After its last step a fit leaves s and w of the point before. A derivative has
 // those at θ, to rounding.
 func TestLogisticWeightsAtSolution(t *testing.T) {

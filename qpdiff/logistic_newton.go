@@ -66,7 +66,7 @@ func (l *logisticNewton) minimise(limit int) error {
 		r := l.stepLength()
 		hidden := !damped && r > logisticStall*last && r > logisticLastStep && l.gradientIsRoundoff()
 		switch {
-		case damped && r <= logisticIdle:
+		case damped && r <= decisionTol: // too short to make h regular
 			return errLogisticSingular
 		case !damped && r <= logisticLastStep, hidden && r <= decisionTol:
 			axpy(1, l.step, l.theta)
@@ -166,33 +166,29 @@ func (l *logisticNewton) evaluateNear(s0, w0, theta []float64, r float64) {
 	l.hessian(&l.logisticPoint)
 }
 
-// newtonStep factors h in place and sets step = −h⁻¹g. Where h is singular to
-// working precision, it takes h plus a part of its diagonal, the least with which
-// the step descends: away from there, as rows become certain, h may be regular.
+// newtonStep factors h in place and sets step = −h⁻¹g. Where h is singular to working
+// precision, it takes h plus a part of its diagonal just above the rounding of the
+// pivots: away from there, as rows become certain, h may be regular.
 func (l *logisticNewton) newtonStep() (damped bool, err error) {
 	copy(l.hess, l.h)
-	for part := 0.0; part <= 1; part = max(logisticDamping, part*logisticDampingGrowth) {
-		if part > 0 {
-			copy(l.h, l.hess)
-			for j := range l.k {
-				l.h[j*l.k+j] *= 1 + part
-			}
+	if !l.factor() {
+		damped = true
+		copy(l.h, l.hess)
+		for j := range l.k {
+			l.h[j*l.k+j] *= 1 + complementarityTol*eps
 		}
 		if !l.factor() {
-			continue
-		}
-		for j, v := range l.g {
-			l.step[j] = -v
-		}
-		l.backsolve(l.step)
-		if !allFinite(l.step) {
-			break
-		}
-		if part == 0 || dot(l.g, l.step) < 0 {
-			return part > 0, nil
+			return true, errLogisticSingular
 		}
 	}
-	return false, errLogisticSingular
+	for j, v := range l.g {
+		l.step[j] = -v
+	}
+	l.backsolve(l.step)
+	if !allFinite(l.step) || damped && !(dot(l.g, l.step) < 0) {
+		return damped, errLogisticSingular
+	}
+	return damped, nil
 }
 
 // determined returns an error where the factor is of no use, so that rounding hides
