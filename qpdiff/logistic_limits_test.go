@@ -152,6 +152,38 @@ func TestLogisticLineSearch(t *testing.T) {
 	}
 }
 
+// A start from which Newton's method is slow is given up for θ = 0.
+func TestLogisticGivesUpASlowStart(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 9))
+	slow := 0
+	for range 2000 {
+		n := 1 + rng.IntN(5)
+		d := randomData(rng.Uint64(), 2+rng.IntN(40), n, true)
+		d.X.Scale(100, d.X)
+		hyper, start := []float64{math.Pow(10, 2+3*rng.Float64())}, normals(rng, n)
+		for j := range start {
+			start[j] *= 1e4
+		}
+		var l, cold Logistic
+		theta, want := make([]float64, n), make([]float64, n)
+		if err := errors.Join(l.Load(d), l.Fit(theta, hyper), cold.Load(d), cold.Fit(want, hyper)); err != nil {
+			t.Fatal(err)
+		}
+		startAt(&l, start)
+		if err := l.minimise(logisticMaxIter); err == nil && l.iter <= 25 {
+			continue
+		}
+		slow++
+		startAt(&l, start)
+		if err := l.Fit(theta, hyper); err != nil || !sameBits(theta, want) || l.iter != cold.iter {
+			t.Errorf("%v after %d steps, from 0 %v after %d, error %v", theta, l.iter, want, cold.iter, err)
+		}
+	}
+	if slow == 0 || slow > 1000 {
+		t.Errorf("%d of 2000 starts are slow", slow)
+	}
+}
+
 // After its last step a fit leaves s and w of the point before. A derivative has
 // those at θ, to rounding.
 func TestLogisticWeightsAtSolution(t *testing.T) {
