@@ -54,6 +54,8 @@ type subject struct {
 	reference func(d qpdiff.Data, hyper []float64) (value float64, ok bool)
 	// ridge: the last hyperparameter is that of a squared ℓ₂ penalty.
 	ridge bool
+	// kernel: that of a KernelSVM.
+	kernel qpdiff.Kernel
 	// partial: VJP may give some of the derivatives with an error.
 	partial bool
 	// generalised: VJP answers also where there is no derivative.
@@ -161,7 +163,7 @@ func exercise(in *hostile.Input, s subject) {
 			product(in, s, l, &f)
 		case 8:
 			if _, ok := l.(qpdiff.Predictor); ok {
-				decide(in, l, &f)
+				predict(in, s, l, &f)
 			} else {
 				product(in, s, l, &f)
 			}
@@ -485,7 +487,7 @@ func product(in *hostile.Input, s subject, l qpdiff.Learner, f *fit) {
 			return
 		}
 		if answered && equal && !g.Generalised && cotangents <= hostile.Scaled && tangents <= hostile.Scaled && f.profile <= hostile.Integer {
-			adjoint(in, s.ridge, f, g, t, w, dtheta)
+			adjoint(in, s, f, g, t, w, dtheta)
 		}
 	}
 	if answered && !g.Generalised && f.full == nil && f.profile <= hostile.Integer && cotangents == hostile.Tame && in.IntN(2) == 0 {
@@ -524,7 +526,7 @@ const nearMax = 1e300
 // must be ill-conditioned, and allows 1e6.
 const adjointTol = 1e-9
 
-func adjoint(in *hostile.Input, ridge bool, f *fit, g, t *qpdiff.Grad, w, dtheta []float64) {
+func adjoint(in *hostile.Input, s subject, f *fit, g, t *qpdiff.Grad, w, dtheta []float64) {
 	for _, h := range f.hyper {
 		if h > 0 && h < subnormal { // so is θ, which then has few bits
 			return
@@ -539,8 +541,16 @@ func adjoint(in *hostile.Input, ridge bool, f *fit, g, t *qpdiff.Grad, w, dtheta
 	// A derivative in a weight is H⁻¹ times terms of the size of θ or of a row. Where
 	// the elbow leaves nothing of them, their rounding is left, over the ridge penalty.
 	lost := 0.0
-	if n := len(f.hyper); ridge && f.hyper[n-1] > 0 {
+	if n := len(f.hyper); s.ridge && f.hyper[n-1] > 0 {
 		lost = 0x1p-52 * hostile.Norm(w) * hostile.Norm(t.Hyper) * (hostile.Norm(f.theta) + hostile.Norm(rows(f.d.X)...)) / f.hyper[n-1]
+	}
+	// A decision value sums products of dual variables, up to C, and the kernel's values,
+	// and so do its derivatives: 16 roundings of each.
+	if s.kernel != nil {
+		for i := range f.d.Y {
+			x := f.d.X.RawRowView(i)
+			lost += 0x1p-48 * hostile.Norm(w) * hostile.Norm(tb...) * f.hyper[0] * s.kernel.Eval(f.hyper[1:], x, x)
+		}
 	}
 	if math.Abs(left-right) > adjointTol*length+lost+subnormal {
 		in.Failf("VJP and JVP are not adjoint", "%v and %v; θ = %v, hyper %v, X = %v, Y = %v", left, right, f.theta, f.hyper, rows(f.d.X), f.d.Y)
@@ -592,8 +602,8 @@ func differences(in *hostile.Input, s subject, f *fit, g *qpdiff.Grad, value fun
 	}, hostile.Dot(gradBlocks(g), gradBlocks(t)), hostile.Norm(gradBlocks(g)...)*hostile.Norm(gradBlocks(t)...))
 }
 
-// decide asks a decider for predictions and their derivatives.
-func decide(in *hostile.Input, l qpdiff.Learner, f *fit) {
+// predict asks a Predictor for predictions and their derivatives.
+func predict(in *hostile.Input, s subject, l qpdiff.Learner, f *fit) {
 	d := l.(qpdiff.Predictor)
 	cols := 1 + in.IntN(3)
 	if f.d.X != nil && in.IntN(10) > 0 {
@@ -675,7 +685,7 @@ func decide(in *hostile.Input, l qpdiff.Learner, f *fit) {
 	if !hostile.Finite(df) {
 		in.Failf("PredictJVP: not finite", "%v along %v at %v", df, gradBlocks(t), f.hyper)
 	} else if p <= hostile.Integer && f.profile <= hostile.Integer && !g.Generalised {
-		adjoint(in, false, f, g, t, w, df)
+		adjoint(in, s, f, g, t, w, df)
 	}
 }
 
@@ -934,6 +944,7 @@ func hostileKernelSVM(in *hostile.Input) {
 	s := subject{
 		make:    func() qpdiff.Learner { k := l; return &k },
 		classes: true,
+		kernel:  kernel,
 		hyper: func(p hostile.Profile, n int) []float64 {
 			h := make([]float64, 1+kernel.NumParams(n))
 			for i := range h {
@@ -965,7 +976,7 @@ func hostileKernelSVM(in *hostile.Input) {
 	w := in.Vector(hostile.Tame, 2)
 	g := learnerGrad(d, f.hyper)
 	if in.Replaying() {
-		fmt.Printf("%+v fitted to X = %v, Y = %v at %v: θ = %v, decides %v, cotangent %v\n", l, rows(d.X), d.Y, f.hyper, f.theta, rows(x), w)
+		fmt.Printf("%+v fitted to X = %v, Y = %v at %v: θ = %v, x = %v, cotangent %v\n", l, rows(d.X), d.Y, f.hyper, f.theta, rows(x), w)
 	}
 	if !in.Answer("PredictVJP", m.(qpdiff.Predictor).PredictVJP(nil, g, nil, x, w)) {
 		return

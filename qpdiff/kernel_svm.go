@@ -109,18 +109,23 @@ func (l *KernelSVM) Fit(theta, hyper []float64) error {
 	if err := l.checkHyper(hyper); err != nil {
 		return err
 	}
-	if err := l.gramMatrix(hyper[1:]); err != nil {
+	err := l.gramMatrix(hyper[1:])
+	if err == nil {
+		l.bounds(hyper[0])
+		err = l.q.solve()
+	}
+	if err == nil {
+		err = l.findWeak()
+	}
+	if err != nil {
 		l.q.reset()
 		return err
 	}
-	l.bounds(hyper[0])
-	if err := l.q.solve(); err != nil {
-		l.q.reset()
-		return err
-	}
-	if err := l.findWeak(); err != nil {
-		l.q.reset()
-		return err
+	l.support = l.support[:0]
+	for i, b := range l.q.beta {
+		if b != 0 {
+			l.support = append(l.support, i)
+		}
 	}
 	for i := range theta {
 		theta[i] = l.q.b

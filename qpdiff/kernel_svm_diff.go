@@ -9,17 +9,17 @@ import (
 // kernelDerivative is the scratch of a kernel machine's derivatives.
 type kernelDerivative struct {
 	// Of the fit with the number fit, without its weakly active rows:
-	fit    uint64
-	beta   []float64  // by distinct row: its β, with weakly active ones at a bound
-	free   []int      // rows of the free set
-	decide []int      // the rows whose conditions determine β of the free set and b
-	factor freeFactor // of free, where rows are weakly active
+	fit        uint64
+	beta       []float64  // by distinct row: its β, with weakly active ones at a bound
+	free       []int      // rows of the free set
+	conditions []int      // the rows whose conditions determine β of the free set and b
+	factor     freeFactor // of free, where rows are weakly active
 
 	product  uint64    // the number of the fit of the last adjoint
 	w, v, dy []float64 // by distinct row: adjoint solution, cotangents of β and y
 	gx       []float64 // cotangent of the distinct rows
 	dparams  []float64 // cotangent of the kernel's parameters
-	slope    []float64 // see slopeAt
+	slope    []float64 // of the decision function at a row
 
 	dbeta, ty, z []float64 // by distinct row: tangents of β and y; right-hand side
 	tx           []float64 // tangent of the distinct rows
@@ -74,13 +74,13 @@ func (d *kernelDerivative) begin(l *kernelSVMFit, generalised bool, g *Grad) err
 			return argErrorf("Data", ErrIllPosed, "lower C or drop examples", "gives a kernel matrix that is singular to machine precision")
 		}
 	}
-	d.decide = append(d.decide[:0], d.free...)
+	d.conditions = append(d.conditions[:0], d.free...)
 	if len(d.free) == 0 && q.balanced {
 		// b is differentiated as the middle of the interval that is left. It has two
 		// ends: their absence takes a Σβ of C at least, and the check above bounds how
 		// far the weakly active rows are moved.
 		up, down := q.between(d.beta)
-		d.decide = append(d.decide, up, down)
+		d.conditions = append(d.conditions, up, down)
 	}
 	d.fit = l.fit
 	return nil
@@ -98,16 +98,15 @@ func (d *kernelDerivative) solve(l *kernelSVMFit, x []float64, sum float64) floa
 // valuesAt returns the kernel's values of row t of x with the support vectors: those
 // that the Predict before has kept, if it was of this fit and these rows.
 func (d *kernelDerivative) valuesAt(l *kernelSVMFit, t int, x *mat.Dense) []float64 {
-	kept, xt := &d.values, x.RawRowView(t)
-	at := t * kept.width
-	if kept.fit == l.fit && len(kept.values) == x.RawMatrix().Rows*kept.width && slices.Equal(kept.values[at:at+l.n], xt) {
-		return kept.values[at+l.n : at+kept.width]
+	width, xt := l.n+len(l.support), x.RawRowView(t)
+	if kept := d.values.values; d.values.fit == l.fit && len(kept) == x.RawMatrix().Rows*width {
+		if kept = kept[t*width:]; slices.Equal(kept[:l.n], xt) {
+			return kept[l.n:width]
+		}
 	}
 	d.row = d.row[:0]
-	for i, b := range l.q.beta {
-		if b != 0 {
-			d.row = append(d.row, l.kernel.Eval(l.kernelParams, l.row(i), xt))
-		}
+	for _, i := range l.support {
+		d.row = append(d.row, l.kernel.Eval(l.kernelParams, l.row(i), xt))
 	}
 	return d.row
 }
@@ -129,10 +128,9 @@ func (d *kernelDerivative) adjoint(l *kernelSVMFit, generalised bool, g *Grad, d
 
 // adjointPredict is [KernelSVM.PredictVJP].
 func (d *kernelDerivative) adjointPredict(l *kernelSVMFit, generalised bool, g *Grad, dx, x *mat.Dense, ddst []float64) error {
-	if err := l.checkRows(x, "ddst", ddst); err != nil {
+	if err := l.checkRows(x, dx, "ddst", ddst); err != nil {
 		return err
 	}
-	checkMove(dx, x)
 	l.checkShape(g)
 	if err := checkFinite("ddst", "give a finite cotangent", ddst); err != nil {
 		return err
@@ -156,18 +154,12 @@ func (d *kernelDerivative) adjointPredict(l *kernelSVMFit, generalised bool, g *
 		if dx != nil {
 			dxt = dx.RawRowView(t)
 		}
-		for i, b := range l.q.beta {
-			if b == 0 {
-				continue
-			}
-			xi := l.row(i)
-			k := values[0]
-			values = values[1:]
+		for at, i := range l.support {
 			if wanted {
-				d.v[i] += dt * k
+				d.v[i] += dt * values[at]
 			}
 			if inputs {
-				l.kernel.Grad(d.dparamsOf(g), g.rowOf(d.gx, i, l.n), dxt, dt*b, k, l.kernelParams, xi, xt)
+				l.kernel.Grad(d.dparamsOf(g), g.rowOf(d.gx, i, l.n), dxt, dt*l.q.beta[i], values[at], l.kernelParams, l.row(i), xt)
 			}
 		}
 	}
@@ -177,17 +169,6 @@ func (d *kernelDerivative) adjointPredict(l *kernelSVMFit, generalised bool, g *
 		}
 	}
 	return checkProduct(&Grad{X: dx})
-}
-
-// checkMove panics where dx, unless it is nil, has another shape than x.
-func checkMove(dx, x *mat.Dense) {
-	if dx == nil {
-		return
-	}
-	r, c := x.Dims()
-	if dr, dc := dx.Dims(); dr != r || dc != c {
-		panic("qpdiff: dx has the wrong shape")
-	}
 }
 
 // start prepares d for a product, and clears its sums.
@@ -232,7 +213,7 @@ func (d *kernelDerivative) finish(l *kernelSVMFit, g *Grad, db float64) error {
 			d.w[j] = d.z[i]
 		}
 	} else {
-		for _, i := range d.decide {
+		for _, i := range d.conditions {
 			d.w[i] += db / 2
 		}
 	}
@@ -299,19 +280,13 @@ func (d *kernelDerivative) ties(l *kernelSVMFit, visit func(i, k int, sign float
 		if _, free := slices.BinarySearch(d.free, row); free && !visit(i, k, 1, d.gx[row*l.n:(row+1)*l.n]) || d.w[row] == 0 {
 			continue
 		}
-		d.slopeAt(l, row)
-		visit(i, k, 1, d.slope)
-	}
-}
-
-// slopeAt sets slope to the gradient of the decision function at a distinct row.
-func (d *kernelDerivative) slopeAt(l *kernelSVMFit, row int) {
-	d.slope = zeros(d.slope, l.n)
-	n := l.q.n
-	for j, b := range d.beta {
-		if b != 0 {
-			l.kernel.Grad(nil, nil, d.slope, b, l.q.k[j*n+row], l.kernelParams, l.row(j), l.row(row))
+		d.slope = zeros(d.slope, l.n) // the gradient of the decision function
+		for j, b := range d.beta {
+			if b != 0 {
+				l.kernel.Grad(nil, nil, d.slope, b, l.q.k[j*l.q.n+row], l.kernelParams, l.row(j), l.row(row))
+			}
 		}
+		visit(i, k, 1, d.slope)
 	}
 }
 
@@ -332,10 +307,9 @@ func (d *kernelDerivative) forward(l *kernelSVMFit, generalised bool, dtheta []f
 
 // forwardPredict is [KernelSVM.PredictJVP].
 func (d *kernelDerivative) forwardPredict(l *kernelSVMFit, generalised bool, dst []float64, x, dx *mat.Dense, t *Grad) error {
-	if err := l.checkRows(x, "dst", dst); err != nil {
+	if err := l.checkRows(x, dx, "dst", dst); err != nil {
 		return err
 	}
-	checkMove(dx, x)
 	l.checkShape(t)
 	if err := checkTangent(t); err != nil {
 		return err
@@ -357,14 +331,8 @@ func (d *kernelDerivative) forwardPredict(l *kernelSVMFit, generalised bool, dst
 		if dx != nil {
 			dxs = dx.RawRowView(s)
 		}
-		for i, b := range l.q.beta {
-			if b == 0 {
-				continue
-			}
-			xi := l.row(i)
-			k := values[0]
-			values = values[1:]
-			dst[s] += d.dbeta[i]*k + d.kernelTangent(l, t, t.rowOf(d.tx, i, l.n), dxs, b, k, xi, xs)
+		for at, i := range l.support {
+			dst[s] += d.dbeta[i]*values[at] + d.kernelTangent(l, t, t.rowOf(d.tx, i, l.n), dxs, l.q.beta[i], values[at], l.row(i), xs)
 		}
 	}
 	return checkTangentOut(dst)
@@ -406,8 +374,8 @@ func (d *kernelDerivative) tangent(l *kernelSVMFit, generalised bool, t *Grad) (
 		}
 	}
 	// K_FF·dβ_F + db·1 = −dy_F − dK_F·β − K_FU·dβ_U, and Σdβ = 0 with Intercept.
-	d.z = grow(d.z, len(d.decide))
-	for at, i := range d.decide {
+	d.z = grow(d.z, len(d.conditions))
+	for at, i := range d.conditions {
 		d.z[at] = -d.ty[i] - dot(q.k[i*n:(i+1)*n], d.dbeta)
 		for j, b := range d.beta {
 			if b != 0 {
@@ -458,7 +426,7 @@ func (d *kernelDerivative) checkEqual(l *kernelSVMFit, t *Grad) error {
 	}
 	for k, row := range l.rows.of {
 		i := l.rows.first[row]
-		if i == k || !slices.Contains(d.decide, row) {
+		if i == k || !slices.Contains(d.conditions, row) {
 			continue
 		}
 		if t.Y != nil && t.Y[i] != t.Y[k] || t.X != nil && !slices.Equal(t.X.RawRowView(i), t.X.RawRowView(k)) {

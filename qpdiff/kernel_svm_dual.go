@@ -2,6 +2,7 @@ package qpdiff
 
 import (
 	"math"
+	"slices"
 )
 
 // boxQP minimises ½βᵀKβ − yᵀβ over lo ≤ β ≤ hi, and with balanced over Σβ = 0
@@ -76,25 +77,16 @@ const (
 
 const remedyForDecisions = "standardise the features, or lower C or the degree of a polynomial kernel"
 
+// resize makes room for n rows. The warm start survives where n does not change.
 func (q *boxQP) resize(n int) {
-	if cap(q.y) < n {
-		*q = boxQP{k: make([]float64, n*n), free: make([]int, 0, n), shift: q.shift, balanced: q.balanced}
-		q.factor.a = make([]float64, n*n)
-		buf := make([]float64, 12*n)
-		take := func() []float64 {
-			s := buf[:n:n]
-			buf = buf[n:]
-			return s
-		}
-		q.lin, q.center, q.y, q.lo, q.hi, q.beta, q.r, q.factor.dinv, q.rhs, q.z, q.factor.ones, q.fix = take(), take(), take(), take(), take(), take(), take(), take(), take(), take(), take(), take()
-	}
 	if n != q.n {
 		q.reset()
 	}
 	q.n = n
-	q.k = q.k[:n*n]
-	q.y, q.lo, q.hi, q.beta, q.r = q.y[:n], q.lo[:n], q.hi[:n], q.beta[:n], q.r[:n]
-	q.lin, q.center = q.lin[:n], q.center[:n]
+	for _, s := range []*[]float64{&q.y, &q.lo, &q.hi, &q.lin, &q.center, &q.beta, &q.r, &q.rhs, &q.z, &q.fix, &q.factor.dinv, &q.factor.ones} {
+		*s = grow(*s, n)
+	}
+	q.k, q.factor.a, q.free = grow(q.k, n*n), grow(q.factor.a, n*n), slices.Grow(q.free, n-len(q.free))
 }
 
 // reset forgets the warm start.

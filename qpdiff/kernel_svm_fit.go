@@ -19,8 +19,9 @@ type kernelSVMFit struct {
 	stale        bool // q.k does not belong to data
 	q            boxQP
 
-	weak []int   // distinct rows at which strict complementarity fails
-	blur float64 // how far rounding may have moved the β of weakly active rows in all, in units of C
+	support []int   // distinct rows with β ≠ 0
+	weak    []int   // distinct rows at which strict complementarity fails
+	blur    float64 // how far rounding may have moved the β of weakly active rows in all, in units of C
 }
 
 // load makes d, whose entries are checked, the data. A warm start survives where the
@@ -29,7 +30,7 @@ func (l *kernelSVMFit) load(d Data, bias bool) {
 	rows, n := d.X.Dims()
 	w := n + 1
 	if cap(l.xy) < rows*w || cap(l.weak) < rows {
-		l.xy, l.weak = make([]float64, rows*w), make([]int, 0, rows)
+		l.xy, l.weak, l.support = make([]float64, rows*w), make([]int, 0, rows), make([]int, 0, rows)
 	}
 	same := n == l.n && l.q.balanced == bias
 	l.n = n
@@ -143,26 +144,20 @@ func (l *kernelSVMFit) bounds(c float64) {
 // then its values with the support vectors.
 type kernelValues struct {
 	fit    uint64 // the number of the fit
-	width  int    // entries for each row
 	values []float64
 }
 
 // predict writes the decision value of each row of x to dst, and the kernel's values
 // to keep, unless that is nil or x is longer than the data.
 func (l *kernelSVMFit) predict(keep *kernelValues, dst []float64, x *mat.Dense) error {
-	if err := l.checkRows(x, "dst", dst); err != nil {
+	if err := l.checkRows(x, nil, "dst", dst); err != nil {
 		return err
 	}
 	if len(dst) > l.q.n {
 		keep = nil
 	}
 	if keep != nil {
-		*keep = kernelValues{fit: l.fit, width: l.n, values: keep.values[:0]}
-		for _, b := range l.q.beta {
-			if b != 0 {
-				keep.width++
-			}
-		}
+		keep.fit, keep.values = l.fit, keep.values[:0]
 	}
 	for t := range dst {
 		f := l.q.b
@@ -170,13 +165,11 @@ func (l *kernelSVMFit) predict(keep *kernelValues, dst []float64, x *mat.Dense) 
 		if keep != nil {
 			keep.values = append(keep.values, xt...)
 		}
-		for i, b := range l.q.beta {
-			if b != 0 {
-				k := l.kernel.Eval(l.kernelParams, l.row(i), xt)
-				f += b * k
-				if keep != nil {
-					keep.values = append(keep.values, k)
-				}
+		for _, i := range l.support {
+			k := l.kernel.Eval(l.kernelParams, l.row(i), xt)
+			f += l.q.beta[i] * k
+			if keep != nil {
+				keep.values = append(keep.values, k)
 			}
 		}
 		dst[t] = f
@@ -188,8 +181,8 @@ func (l *kernelSVMFit) predict(keep *kernelValues, dst []float64, x *mat.Dense) 
 }
 
 // checkRows checks the rows x of a Predict or of its derivative, one for each entry
-// of the argument arg.
-func (l *kernelSVMFit) checkRows(x *mat.Dense, arg string, values []float64) error {
+// of the argument arg, and the shape of dx, unless that is nil.
+func (l *kernelSVMFit) checkRows(x, dx *mat.Dense, arg string, values []float64) error {
 	if l.fit == 0 {
 		return errNotFitted
 	}
@@ -202,6 +195,11 @@ func (l *kernelSVMFit) checkRows(x *mat.Dense, arg string, values []float64) err
 	}
 	if len(values) != r {
 		panic("qpdiff: " + arg + " has the wrong length")
+	}
+	if dx != nil {
+		if dr, dc := dx.Dims(); dr != r || dc != c {
+			panic("qpdiff: dx has the wrong shape")
+		}
 	}
 	return nil
 }
