@@ -124,9 +124,9 @@ func (d *marginDerivative) oneSided(l *marginFit, dtheta []float64, rise float64
 	if rise > 0 {
 		slack.Rows, slack.Coords = slices.Concat(slack.Rows, l.weakFree.Rows), l.weakFree.Coords
 	}
-	clear(dtheta)
 	nv := len(vars)
 	if nv == 0 {
+		clear(dtheta)
 		return nil
 	}
 	size := nv + len(slack.Rows) + len(slack.Coords)
@@ -203,6 +203,7 @@ func (d *marginDerivative) oneSided(l *marginFit, dtheta []float64, rise float64
 	if err := sol.Solve(&q); err != nil {
 		return err
 	}
+	clear(dtheta)
 	for k, j := range vars {
 		dtheta[j] = sol.Z[k]
 	}

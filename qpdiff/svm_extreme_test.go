@@ -6,6 +6,8 @@ import (
 	"math/big"
 	"math/rand/v2"
 	"testing"
+
+	"gonum.org/v1/gonum/mat"
 )
 
 // marginObjective returns F(θ) of the loaded problem, and the sum of the sizes of
@@ -161,5 +163,24 @@ func TestSVMElbowInAnyUnits(t *testing.T) {
 	}
 	if elbows < 500 || hidden > 5 {
 		t.Errorf("only %d rows on elbows, %d fits refused", elbows, hidden)
+	}
+}
+
+// A JVP at a weakly active row whose quadratic program has no solution in float64
+// leaves its destination alone.
+func TestSVMOneSidedErrorWritesNothing(t *testing.T) {
+	d := Data{X: mat.NewDense(3, 2, []float64{2, 0, -1, 0, 2, 0}), Y: []float64{1, -1, 1}}
+	var l SVM
+	dtheta := make([]float64, 2)
+	if err := errors.Join(l.Load(d), l.Fit(dtheta, []float64{1. / 12, .5})); err != nil {
+		t.Fatal(err)
+	}
+	if len(l.weak.Rows) == 0 {
+		t.Fatal("no row is weakly active")
+	}
+	dtheta[0], dtheta[1] = 7, 8
+	err := l.JVP(nil, dtheta, &Grad{Hyper: []float64{math.MaxFloat64, math.MaxFloat64}})
+	if err == nil || dtheta[0] != 7 || dtheta[1] != 8 {
+		t.Errorf("error %v, dtheta %v", err, dtheta)
 	}
 }
