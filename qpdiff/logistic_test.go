@@ -8,13 +8,34 @@ import (
 	"math/rand/v2"
 	"os"
 	"slices"
-	"sync"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"gonum.org/v1/gonum/mat"
 	"pgregory.net/rapid"
 )
+
+// A label 0 has a constant loss: it is refused, with or without sign.
+func TestLogisticRefusesLabelZero(t *testing.T) {
+	for _, zero := range []float64{0, math.Copysign(0, -1)} {
+		for _, kind := range []Intercept{NoIntercept, UnpenalisedIntercept, PenalisedIntercept} {
+			d := randomData(1, 10, 2, true)
+			d.Y[4] = zero
+			l := Logistic{Intercept: kind}
+			var arg *ArgError
+			if err := l.Load(d); !errors.Is(err, ErrDomain) || !errors.As(err, &arg) || arg.Arg != "Data.Y" {
+				t.Errorf("label %v: error %v", zero, err)
+			}
+			theta := make([]float64, 3)[:2+min(1, int(kind))]
+			if err := l.Fit(theta, []float64{1}); !errors.Is(err, ErrNotFitted) {
+				t.Errorf("Fit after that: %v", err)
+			}
+			d.Y[4] = 1e-300
+			if err := errors.Join(l.Load(d), l.Fit(theta, []float64{1})); err != nil && kind == NoIntercept {
+				t.Errorf("label 1e-300: %v", err)
+			}
+		}
+	}
+}
 
 // logisticResidual is the largest entry of ∇L beside the largest of the sums
 // that it is the difference of, both from the definition.
@@ -213,138 +234,6 @@ func TestLogisticByHand(t *testing.T) {
 	near("H⁻¹·2", u[0], 2/h)
 }
 
-// Leaving rows out gives the fit and the derivatives that a copy of the other
-// rows gives, those of the rows left out being zero; and the same bits whatever
-// the learner did before.
-func TestLogisticWithout(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		seed := rapid.Uint64().Draw(t, "seed")
-		rows, n := 30, rapid.IntRange(1, 5).Draw(t, "n")
-		kind := Intercept(rapid.IntRange(0, 2).Draw(t, "intercept"))
-		d := randomData(seed, rows, n, true)
-		d.Y[0], d.Y[1] = 1, -1
-		out := rapid.SliceOfNDistinct(rapid.IntRange(2, rows-1), 0, rows-2, rapid.ID).Draw(t, "out")
-		var rest []int
-		for i := range rows {
-			if !slices.Contains(out, i) {
-				rest = append(rest, i)
-			}
-		}
-		copied := Data{X: mat.NewDense(len(rest), n, nil), Y: make([]float64, len(rest))}
-		for i, r := range rest {
-			copied.X.SetRow(i, d.X.RawRowView(r))
-			copied.Y[i] = d.Y[r]
-		}
-		full, a, b := Logistic{Intercept: kind}, Logistic{Intercept: kind}, Logistic{Intercept: kind}
-		dim, _ := a.Dims(n)
-		tf, ta, tb := make([]float64, dim), make([]float64, dim), make([]float64, dim)
-		rng := rand.New(rand.NewPCG(seed, 2))
-		v := normals(rng, dim)
-		ga := Grad{Hyper: []float64{0}, X: mat.NewDense(rows, n, nil), Y: make([]float64, rows)}
-		gb := Grad{Hyper: []float64{0}, X: mat.NewDense(len(rest), n, nil), Y: make([]float64, len(rest))}
-		c := math.Pow(10, rapid.Float64Range(-3, 3).Draw(t, "log C"))
-		hyper := []float64{c}
-		if err := full.Load(d); err != nil {
-			t.Fatal(err)
-		}
-		// Not fitted, fitted elsewhere, fitted.
-		if state := rapid.IntRange(0, 3).Draw(t, "state of full"); state > 0 {
-			if err := full.Fit(tf, []float64{c * []float64{2, 1, 1}[state-1]}); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if err := errors.Join(a.LoadSubset(&full, out), a.Fit(ta, hyper), a.VJP(nil, &ga, v),
-			b.Load(copied), b.Fit(tb, hyper), b.VJP(nil, &gb, v)); err != nil {
-			t.Fatal(err)
-		}
-		want := Grad{Hyper: gb.Hyper, X: mat.NewDense(rows, n, nil), Y: make([]float64, rows)}
-		for i, r := range rest {
-			want.X.SetRow(r, gb.X.RawRowView(i))
-			want.Y[r] = gb.Y[i]
-		}
-		const tol = 1e-11
-		if relErr(ta, tb) > tol || relErr(ga.X.RawMatrix().Data, want.X.RawMatrix().Data) > tol ||
-			relErr(ga.Y, want.Y) > tol || relErr(ga.Hyper, want.Hyper) > tol {
-			t.Fatalf("rows left out and others copied differ: %s\n%s", cmp.Diff(tb, ta), cmp.Diff(want.X.RawMatrix().Data, ga.X.RawMatrix().Data))
-		}
-		p := make([]float64, rows)
-		if err := a.Probabilities(nil, p); err != nil {
-			t.Fatal(err)
-		}
-		for _, r := range out {
-			if p[r] != 1 || ga.Y[r] != 0 || slices.ContainsFunc(ga.X.RawRowView(r), func(v float64) bool { return v != 0 }) {
-				t.Fatalf("row %d is left out and still has a derivative", r)
-			}
-		}
-		// The tangent of rows left out does not matter.
-		du, dv := Grad{X: mat.NewDense(rows, n, normals(rng, rows*n)), Y: normals(rng, rows)}, Grad{X: mat.NewDense(len(rest), n, nil), Y: make([]float64, len(rest))}
-		for i, r := range rest {
-			dv.X.SetRow(i, du.X.RawRowView(r))
-			dv.Y[i] = du.Y[r]
-		}
-		ja, jb := make([]float64, dim), make([]float64, dim)
-		if err := errors.Join(a.JVP(nil, ja, &du), b.JVP(nil, jb, &dv)); err != nil {
-			t.Fatal(err)
-		}
-		if relErr(ja, jb) > tol {
-			t.Fatalf("JVPs differ: %s", cmp.Diff(jb, ja))
-		}
-		// No history.
-		again := make([]float64, dim)
-		if err := errors.Join(b.LoadSubset(&full, out), b.Fit(again, hyper)); err != nil {
-			t.Fatal(err)
-		}
-		if !sameBits(again, ta) {
-			t.Fatalf("a learner that was in use gives other bits: %s", cmp.Diff(ta, again))
-		}
-	})
-}
-
-func TestLogisticWithoutRefusals(t *testing.T) {
-	d := randomData(1, 6, 2, true)
-	d.Y = []float64{1, 1, -1, -1, -1, -1}
-	full := Logistic{Intercept: UnpenalisedIntercept}
-	l := Logistic{Intercept: UnpenalisedIntercept}
-	want := func(what string, err, kind error) {
-		t.Helper()
-		var arg *ArgError
-		if !errors.Is(err, kind) || !errors.As(err, &arg) {
-			t.Errorf("%s: error %v, want an ArgError of kind %q", what, err, kind)
-		}
-		if err := l.Fit(make([]float64, l.d), []float64{1}); !errors.Is(err, ErrNotFitted) {
-			t.Errorf("%s, then Fit: error %v", what, err)
-		}
-	}
-	want("not loaded", l.LoadSubset(&full, nil), ErrDomain)
-	if err := full.Load(d); err != nil {
-		t.Fatal(err)
-	}
-	want("another type", l.LoadSubset(new(ElasticNet), nil), ErrDomain)
-	want("nothing", l.LoadSubset(nil, nil), ErrDomain)
-	want("itself", full.LoadSubset(&full, nil), ErrDomain)
-	if err := full.Load(d); err != nil {
-		t.Fatal(err)
-	}
-	want("row 6", l.LoadSubset(&full, []int{6}), ErrDomain)
-	want("row -1", l.LoadSubset(&full, []int{-1}), ErrDomain)
-	want("one class left", l.LoadSubset(&full, []int{0, 1}), ErrIllPosed)
-	other := Logistic{}
-	want("another intercept", other.LoadSubset(&full, nil), ErrDomain)
-	if err := other.Load(d); err != nil {
-		t.Fatal(err)
-	}
-	other.Intercept = UnpenalisedIntercept
-	want("data of another intercept", l.LoadSubset(&other, nil), ErrDomain)
-	other.Intercept = NoIntercept
-	part := Logistic{}
-	if err := part.LoadSubset(&other, []int{1, 2}); err != nil {
-		t.Fatal(err)
-	}
-	if err := new(Logistic).LoadSubset(&part, nil); !errors.Is(err, ErrDomain) {
-		t.Errorf("one that leaves rows out itself: error %v", err)
-	}
-}
-
 // startAt makes theta the start of the next fit.
 func startAt(l *Logistic, theta []float64) {
 	copy(l.theta, theta)
@@ -524,103 +413,5 @@ func TestLogisticLarge(t *testing.T) {
 	}
 	if r := logisticResidual(l.Intercept)(d, theta, hyper); !(r <= 1e-13) {
 		t.Errorf("optimality residual %.3g", r)
-	}
-}
-
-// SolveHessian and Probabilities may run at the same time as derivatives, also where
-// the last step of the fit counts, and have the bits that they have alone.
-func TestLogisticConcurrent(t *testing.T) {
-	stale := 0
-	for seed := range uint64(8) {
-		d := randomData(seed, 40, 3, true)
-		var l Logistic
-		theta := make([]float64, 3)
-		if err := errors.Join(l.Load(d), l.Fit(theta, []float64{2})); err != nil {
-			t.Fatal(err)
-		}
-		if l.stale {
-			stale++
-		}
-		g, p, u := Grad{X: mat.NewDense(40, 3, nil)}, make([]float64, 40), make([]float64, 3)
-		if err := errors.Join(l.VJP(nil, &g, theta), l.Probabilities(nil, p), l.SolveHessian(nil, u, theta)); err != nil {
-			t.Fatal(err)
-		}
-		check := func(what string, err error, got, want []float64) {
-			if err != nil || !sameBits(got, want) {
-				t.Errorf("%s at the same time as others: off by %g, error %v", what, relErr(got, want), err)
-			}
-		}
-		var wait sync.WaitGroup
-		for range 2 {
-			wait.Go(func() {
-				var w Workspace
-				for range 3 {
-					got := Grad{X: mat.NewDense(40, 3, nil)}
-					err := l.VJP(&w, &got, theta)
-					check("VJP", err, got.X.RawMatrix().Data, g.X.RawMatrix().Data)
-				}
-			})
-			wait.Go(func() {
-				var w Workspace
-				for range 3 {
-					got := make([]float64, 40)
-					err := l.Probabilities(&w, got)
-					check("Probabilities", err, got, p)
-				}
-			})
-			wait.Go(func() {
-				var w Workspace
-				for range 3 {
-					got := make([]float64, 3)
-					err := l.SolveHessian(&w, got, theta)
-					check("SolveHessian", err, got, u)
-				}
-			})
-		}
-		wait.Wait()
-	}
-	if stale == 0 || stale == 8 {
-		t.Errorf("the last step counts in %d of 8 fits", stale)
-	}
-}
-
-// With a workspace, none of the derivatives allocates, whatever the last step was.
-func TestLogisticAllocations(t *testing.T) {
-	for seed := range uint64(8) {
-		for _, n := range []int{2, 5} {
-			d := randomData(seed, 40, n, true)
-			var (
-				l Logistic
-				w Workspace
-			)
-			theta, p := make([]float64, n), make([]float64, 40)
-			u := Grad{Hyper: []float64{1}, X: mat.NewDense(40, n, nil), Y: make([]float64, 40)}
-			if err := l.Load(d); err != nil {
-				t.Fatal(err)
-			}
-			c := 1.
-			step := func() {
-				c = 3 - c
-				err := l.Fit(theta, []float64{c})
-				if err == nil {
-					err = l.Probabilities(&w, p)
-				}
-				if err == nil {
-					err = l.SolveHessian(&w, theta, theta)
-				}
-				if err == nil {
-					err = l.JVP(&w, theta, &u)
-				}
-				if err != nil {
-					t.Fatal(err)
-				}
-			}
-			for range 10 {
-				step()
-			}
-			if a := testing.AllocsPerRun(10, step); a != 0 {
-				t.Errorf("n = %d: %v allocations", n, a)
-			}
-		}
 	}
 }
