@@ -44,7 +44,8 @@ func (l *logisticFit) shape(m, n int, intercept Intercept) {
 func (l *logisticFit) accept(d Data) error {
 	if l.intercept == UnpenalisedIntercept {
 		labels := l.z[(l.d-1)*l.m : l.d*l.m]
-		if slices.Min(labels) >= 0 || slices.Max(labels) <= 0 {
+		if !slices.ContainsFunc(labels, func(y float64) bool { return y > 0 }) ||
+			!slices.ContainsFunc(labels, func(y float64) bool { return y < 0 }) {
 			return argErrorf("Data.Y", ErrIllPosed, "penalise the intercept or give examples of both classes",
 				"has labels of one sign only, so that an unpenalised intercept has no minimiser")
 		}
