@@ -188,7 +188,7 @@ func TestKernelSVMAllWeak(t *testing.T) {
 		t.Errorf("weak %v, error %v", l.weak, err)
 	}
 	if err := l.PredictVJP(nil, new(Grad), mat.NewDense(4, 2, nil), star.X, make([]float64, 4)); err != nil {
-		t.Errorf("derivatives in the rows decided on: %v", err)
+		t.Errorf("derivatives in the rows predicted for: %v", err)
 	}
 }
 
@@ -280,7 +280,7 @@ func TestKernelSVMExtremes(t *testing.T) {
 		for j, v := range hyper {
 			hyper[j] = math.Abs(v)
 		}
-		l := &deciding{KernelSVM: *k, x: mat.NewDense(5, n, extremes(rng, 5*n))}
+		l := &decisionLearner{KernelSVM: *k, x: mat.NewDense(5, n, extremes(rng, 5*n))}
 		checkExtremes(t, l, d, make([]float64, 5), hyper, extremes(rng, 5),
 			&Grad{Hyper: extremes(rng, nh), X: mat.NewDense(rows, n, extremes(rng, rows*n)), Y: extremes(rng, rows)})
 	}

@@ -13,19 +13,19 @@ import (
 	"pgregory.net/rapid"
 )
 
-// deciding is a KernelSVM whose θ are its decision values at five rows: as
+// decisionLearner is a KernelSVM whose θ are its decision values at five rows: as
 // such it is a learner like any other.
-type deciding struct {
+type decisionLearner struct {
 	KernelSVM
 	x *mat.Dense
 }
 
-func (l *deciding) Dims(n int) (theta, hyper int) {
+func (l *decisionLearner) Dims(n int) (theta, hyper int) {
 	_, hyper = l.KernelSVM.Dims(n)
 	return 5, hyper
 }
 
-func (l *deciding) Load(d Data) error {
+func (l *decisionLearner) Load(d Data) error {
 	if err := l.KernelSVM.Load(d); err != nil {
 		return err
 	}
@@ -35,7 +35,7 @@ func (l *deciding) Load(d Data) error {
 	return nil
 }
 
-func (l *deciding) Fit(theta, hyper []float64) error {
+func (l *decisionLearner) Fit(theta, hyper []float64) error {
 	var b [1]float64
 	nt, _ := l.KernelSVM.Dims(1)
 	if err := l.KernelSVM.Fit(b[:nt], hyper); err != nil {
@@ -44,14 +44,14 @@ func (l *deciding) Fit(theta, hyper []float64) error {
 	return l.Predict(nil, theta, l.x)
 }
 
-func (l *deciding) VJP(w *Workspace, g *Grad, dtheta []float64) error {
+func (l *decisionLearner) VJP(w *Workspace, g *Grad, dtheta []float64) error {
 	if l.fit == 0 {
 		return errNotFitted
 	}
 	return l.PredictVJP(w, g, nil, l.x, dtheta)
 }
 
-func (l *deciding) JVP(w *Workspace, dtheta []float64, d *Grad) error {
+func (l *decisionLearner) JVP(w *Workspace, dtheta []float64, d *Grad) error {
 	if l.fit == 0 {
 		return errNotFitted
 	}
@@ -160,7 +160,7 @@ func TestKernelSVMContract(t *testing.T) {
 			{ard{}, []float64{.3, .5, .1}},
 		} {
 			values := func() (Learner, *KernelSVM) {
-				l := &deciding{KernelSVM: KernelSVM{Kernel: c.kernel, Intercept: bias}}
+				l := &decisionLearner{KernelSVM: KernelSVM{Kernel: c.kernel, Intercept: bias}}
 				return l, &l.KernelSVM
 			}
 			constant := func() (Learner, *KernelSVM) {
@@ -346,7 +346,7 @@ func TestKernelSVMRefusals(t *testing.T) {
 }
 
 func TestKernelSVMPredictedRows(t *testing.T) {
-	l := deciding{KernelSVM: KernelSVM{Kernel: ard{}, Intercept: true}}
+	l := decisionLearner{KernelSVM: KernelSVM{Kernel: ard{}, Intercept: true}}
 	f := make([]float64, 5)
 	if err := errors.Join(l.Load(classData(1, 20, 2)), l.Fit(f, []float64{1, .3, .2, .1})); err != nil {
 		t.Fatal(err)
@@ -461,7 +461,7 @@ func FuzzKernelSVM(f *testing.F) {
 	f.Fuzz(func(t *testing.T, seed uint64, rows, n uint8, c, gamma, scale float64, bias bool) {
 		d := classData(seed, 2+int(rows%30), 1+int(n%4))
 		d.X.Scale(scale, d.X)
-		l := deciding{KernelSVM: KernelSVM{Intercept: bias, Generalised: true}}
+		l := decisionLearner{KernelSVM: KernelSVM{Intercept: bias, Generalised: true}}
 		theta := make([]float64, 5)
 		if errors.Join(l.Load(d), l.Fit(theta, []float64{c, gamma})) != nil {
 			return
