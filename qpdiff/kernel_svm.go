@@ -78,7 +78,11 @@ func (l *KernelSVM) SetGeneralised(on bool) { l.Generalised = on }
 // learner has no data.
 func (l *KernelSVM) Load(d Data) error {
 	l.unload()
-	if err := checkClasses(d); err != nil {
+	err := d.checkAll()
+	if err == nil {
+		err = checkClasses(d)
+	}
+	if err != nil {
 		l.q.reset()
 		return err
 	}

@@ -41,7 +41,7 @@ func (l *kernelSVMFit) load(d Data, bias bool) {
 		copy(row, raw.Data[i*raw.Stride:i*raw.Stride+n])
 		row[n] = y
 	}
-	if l.rows.distinct(l.xy, rows, w) {
+	if l.rows.distinct(l.xy, rows, w, nil) {
 		same = false
 	}
 	l.q.balanced = bias

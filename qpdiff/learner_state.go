@@ -101,19 +101,20 @@ func notDifferentiable(g *Grad, weak Weak, remedy string, hyper ...Input) *NotDi
 	return &NotDifferentiableError{Inputs: inputs, Weak: weak, Remedy: remedy}
 }
 
-// checkClasses reports the first thing in d that a classifier cannot use.
+// checkClasses reports the first label in d that a classifier cannot use, and where
+// only one class counts.
 func checkClasses(d Data) error {
-	if err := d.checkAll(); err != nil {
-		return err
-	}
-	same := true
+	counts := d.counts(nil)
+	seen := map[float64]bool{}
 	for i, y := range d.Y {
 		if y != 1 && y != -1 {
 			return argErrorf("Data.Y", ErrDomain, "use the labels -1 and 1", "holds %v at index %d", y, i)
 		}
-		same = same && y == d.Y[0]
+		if counts == nil || counts[i] > 0 {
+			seen[y] = true
+		}
 	}
-	if same {
+	if len(seen) < 2 {
 		return argErrorf("Data.Y", ErrIllPosed, "give examples of both classes", "holds only the label %v", d.Y[0])
 	}
 	return nil

@@ -138,7 +138,7 @@ func (d *marginDerivative) finishAdjoint(l *marginFit, generalised bool, g *Grad
 }
 
 // dataVJP adds to g.X and g.Y for the adjoint solution w, u: the cotangent of
-// z_i is −ψ_i·w + (u_i − c_i·wᵀz_i)·θ, in equal parts to its copies.
+// z_i is −ψ_i·w + (u_i − c_i·wᵀz_i)·θ, in parts to its copies by what they count.
 // It reports an overflow in any field of g.
 func (d *marginDerivative) dataVJP(l *marginFit, g *Grad) error {
 	if g.X == nil && g.Y == nil {
@@ -148,12 +148,12 @@ func (d *marginDerivative) dataVJP(l *marginFit, g *Grad) error {
 	n := p.n
 	var psis, slopes float64 // sums of moduli, for a bound of the entries of g.X
 	for i, k := range p.of {
-		psi := d.psi[k]
-		if psi == 0 {
+		if k < 0 || d.psi[k] == 0 {
 			continue
 		}
-		wz := dot(d.w, p.z[k*n:(k+1)*n])
-		a := d.u[k]/p.copies[k] - d.curvature[k]*wz
+		count := p.count(i)
+		psi, wz := count*d.psi[k], dot(d.w, p.z[k*n:(k+1)*n])
+		a := count * (d.u[k]/p.copies[k] - d.curvature[k]*wz)
 		psis += math.Abs(psi)
 		slopes += math.Abs(a)
 		y := l.data.Y[i]
@@ -180,10 +180,10 @@ func (d *marginDerivative) ties(l *marginFit, visit func(i, k int, sign float64,
 		return
 	}
 	for k, row := range p.of {
-		i := p.first[row]
-		if i == k || p.side[row] != 0 {
+		if row < 0 || p.first[row] == k || p.side[row] != 0 {
 			continue
 		}
+		i := p.first[row]
 		sign := l.data.Y[i] * l.data.Y[k]
 		if visit(i, k, sign, d.w) && d.u[row] != 0 {
 			visit(i, k, sign, p.theta)

@@ -15,9 +15,15 @@ type marginFit struct {
 // Errors are ArgErrors: of kind ErrShape or ErrNotFinite; ErrDomain for a label
 // other than ±1; ErrIllPosed where all labels are the same. After one, the
 // learner has no data.
-func (l *marginFit) Load(d Data) error {
+func (l *marginFit) Load(d Data) error { return l.load(d, d.checkAll()) }
+
+// load is Load for data of which checks has found what it has.
+func (l *marginFit) load(d Data, checks error) error {
 	l.unload()
-	err := checkClasses(d)
+	err := checks
+	if err == nil {
+		err = checkClasses(d)
+	}
 	if err == nil {
 		err = l.p.load(d)
 	}
@@ -71,7 +77,7 @@ func (l *marginFit) rows(dst []int, is func(k int) bool) ([]int, error) {
 	}
 	dst = dst[:0]
 	for i, k := range l.p.of {
-		if is(k) {
+		if k >= 0 && is(k) {
 			dst = append(dst, i)
 		}
 	}

@@ -43,10 +43,10 @@ func (l *marginFit) checkEqual(t *Grad) error {
 		return nil
 	}
 	for k, row := range p.of {
-		i := p.first[row]
-		if i == k || p.side[row] != 0 && !slices.Contains(l.weak.Rows, row) {
+		if row < 0 || p.first[row] == k || p.side[row] != 0 && !slices.Contains(l.weak.Rows, row) {
 			continue
 		}
+		i := p.first[row]
 		sign := l.data.Y[i] * l.data.Y[k]
 		parted := t.Y != nil && t.Y[i] != sign*t.Y[k]
 		for j := range p.n {
@@ -70,7 +70,11 @@ func (d *marginDerivative) finishForward(l *marginFit, dtheta []float64, t *Grad
 	clear(d.u)
 	if t.X != nil || t.Y != nil {
 		for i, k := range p.of {
-			y, psi := l.data.Y[i], d.psi[k]
+			if k < 0 {
+				continue
+			}
+			y, count := l.data.Y[i], p.count(i)
+			psi := count * d.psi[k]
 			z := p.z[k*n : (k+1)*n]
 			var dm float64 // θᵀdz_i
 			if t.X != nil {
@@ -82,8 +86,8 @@ func (d *marginDerivative) finishForward(l *marginFit, dtheta []float64, t *Grad
 				dm += y * t.Y[i] * p.m[k]
 				axpy(-psi*y*t.Y[i], z, d.w)
 			}
-			axpy(-d.curvature[k]*dm, z, d.w)
-			d.u[k] -= dm / p.copies[k]
+			axpy(-count*d.curvature[k]*dm, z, d.w)
+			d.u[k] -= count * dm / p.copies[k]
 		}
 	}
 	if !l.weak.Empty() || rise > 0 {

@@ -89,12 +89,14 @@ var (
 //
 //	Σ_i w_i·(hinge·max(0, 1−m_i) + ℓ(m_i)) + λ1·‖θ‖₁ + λ2/2·‖θ‖²,  λ2 > 0,
 //
-// where w_i is the number of copies of row i in the data (equal rows are one row
+// where w_i is what the copies of row i count in the data (equal rows are one row
 // here, or the multipliers of an elbow with copies would not be unique), and
 // ℓ(m) = smooth[0]·exp(−m) + smooth[1]·max(0, 1−m)² + smooth[2]·log(1+exp(−2m)).
 type marginProblem struct {
 	rows, n int // distinct rows, coordinates
 	rowSet
+	counts        []float64 // what each row of the data counts, nil: one each
+	total         float64   // their sum
 	z             []float64 // rows×n: y_i·x_i
 	norm          []float64 // ‖z_i‖
 	hinge, l1, l2 float64
@@ -120,6 +122,14 @@ func (p *marginProblem) objective(theta, m []float64) float64 {
 		f += p.copies[i] * l
 	}
 	return f
+}
+
+// count is what row i of the data counts.
+func (p *marginProblem) count(i int) float64 {
+	if p.counts == nil {
+		return 1
+	}
+	return p.counts[i]
 }
 
 // softplus returns log(1+eˣ) without overflow.

@@ -48,7 +48,7 @@ func (p *marginSolver) resume() bool {
 		}
 	}
 	// Where the data has changed, that can be worse than nothing at all.
-	return p.objective(p.theta, p.m) <= float64(len(p.of))*(p.hinge+p.smooth[0]+p.smooth[1]+p.smooth[2]*math.Ln2)
+	return p.objective(p.theta, p.m) <= p.total*(p.hinge+p.smooth[0]+p.smooth[1]+p.smooth[2]*math.Ln2)
 }
 
 // primal goes from face to face to the solution, from theta on.

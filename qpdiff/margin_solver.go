@@ -3,6 +3,8 @@ package qpdiff
 import (
 	"math"
 	"slices"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // marginSolver solves a [marginProblem] by a primal active-set method: it takes the
@@ -77,7 +79,11 @@ func (p *marginSolver) load(d Data) error {
 			return argErrorf("Data.X", ErrNotFinite, "scale the features", "is so large that the squared norm of row %d overflows", i)
 		}
 	}
-	if p.distinct(p.z, rows, n) {
+	p.total = float64(rows)
+	if p.counts = d.counts(p.counts); p.counts != nil {
+		p.total = floats.Sum(p.counts)
+	}
+	if p.distinct(p.z, rows, n, p.counts) {
 		p.warm = false
 	}
 	p.rows = len(p.first)

@@ -9,14 +9,15 @@ import (
 // A rowSet is the set of distinct rows of a matrix.
 type rowSet struct {
 	first  []int     // of each distinct row: its first place
-	of     []int     // of each row: its place among the distinct
-	copies []float64 // of each distinct row: how often it occurs
+	of     []int     // of each row: its place among the distinct, −1 where it does not count
+	copies []float64 // of each distinct row: how often it occurs, or what its copies count
 	table  []int     // by hash: a distinct row plus 1
 }
 
-// distinct finds the distinct rows of x (rows×n without gaps) and reports
-// whether the set differs in places from the one before.
-func (s *rowSet) distinct(x []float64, rows, n int) (changed bool) {
+// distinct finds the distinct rows of x (rows×n without gaps), each of which counts
+// once where counts is nil, and reports whether the set differs in places from the one
+// before.
+func (s *rowSet) distinct(x []float64, rows, n int, counts []float64) (changed bool) {
 	if cap(s.of) < rows {
 		s.first, s.of, s.copies = make([]int, 0, rows), make([]int, rows), make([]float64, 0, rows)
 		s.table = make([]int, 1<<bits.Len(uint(2*rows)))
@@ -27,6 +28,15 @@ func (s *rowSet) distinct(x []float64, rows, n int) (changed bool) {
 	clear(s.table)
 	mask := uint64(len(s.table) - 1)
 	for i := range rows {
+		count := 1.0
+		if counts != nil {
+			count = counts[i]
+		}
+		if count == 0 {
+			changed = changed || s.of[i] >= 0
+			s.of[i] = -1
+			continue
+		}
 		row := x[i*n : (i+1)*n]
 		h := uint64(14695981039346656037)
 		for _, v := range row {
@@ -45,7 +55,7 @@ func (s *rowSet) distinct(x []float64, rows, n int) (changed bool) {
 			s.table[k] = d + 1
 			s.first, s.copies = append(s.first, i), append(s.copies, 0)
 		}
-		s.copies[d]++
+		s.copies[d] += count
 		changed = changed || s.of[i] != d
 		s.of[i] = d
 	}

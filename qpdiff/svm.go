@@ -63,6 +63,12 @@ func (l *SVM) Dims(n int) (theta, hyper int) { return n, 2 }
 // SetGeneralised sets the field Generalised.
 func (l *SVM) SetGeneralised(on bool) { l.Generalised = on }
 
+// Load makes d the data of the following fits. It keeps a reference to d, whose Rows and
+// Weights count. Errors are ArgErrors: of kind ErrShape or ErrNotFinite; ErrDomain for
+// a label other than ±1; ErrIllPosed where all labels that count are the same. After
+// one, the learner has no data.
+func (l *SVM) Load(d Data) error { return l.load(d, d.Check()) }
+
 // Fit solves the problem at hyper and writes θ (n entries), with exact zeros
 // outside the support. Errors: an ArgError that matches ErrShape, ErrNotFinite
 // or ErrDomain for hyper, ErrNotFitted without data, and ErrIllPosed or
@@ -76,12 +82,12 @@ func (l *SVM) Fit(theta, hyper []float64) error {
 		return argErrorf("hyper", ErrDomain, "give a lambda2 above 0", "holds 0 at index 1")
 	}
 	l.p.l1, l.p.l2 = hyper[0], hyper[1]
-	l.p.hinge = 1 / float64(len(l.data.Y))
+	l.p.hinge = 1 / l.p.total
 	return l.solve(theta, true)
 }
 
 // Multipliers returns the dual variable b_i of each training row at the last fit,
-// with λ2·θ = Σ_i b_i·y_i·x_i − λ1·s for a subgradient s of ‖θ‖₁: 1/N where the row
+// with λ2·θ = Σ_i b_i·y_i·x_i − λ1·s for a subgradient s of ‖θ‖₁: 1/N times what the row counts where it
 // violates the margin, 0 beyond it, between them on the elbow. Equal rows z_i, whose
 // multipliers have a unique sum only, share it equally. It overwrites dst, and
 // allocates only where dst has too little capacity. The error is ErrNotFitted.
@@ -90,8 +96,12 @@ func (l *SVM) Multipliers(dst []float64) ([]float64, error) {
 		return nil, errNotFitted
 	}
 	dst = dst[:0]
-	for _, k := range l.p.of {
-		dst = append(dst, l.multiplier(k))
+	for i, k := range l.p.of {
+		b := 0.0
+		if k >= 0 {
+			b = l.p.count(i) * l.multiplier(k)
+		}
+		dst = append(dst, b)
 	}
 	return dst, nil
 }
