@@ -54,9 +54,9 @@ type subject struct {
 	reference func(d qpdiff.Data, hyper []float64) (value float64, ok bool)
 	// ridge: the last hyperparameter is that of a squared ℓ₂ penalty.
 	ridge bool
-	// kernel: its hyperparameters are a kernel's, which elsewhere than at a usual size
+	// kernel: that of a KernelSVM. Its hyperparameters, elsewhere than at a usual size,
 	// may leave a kernel matrix of any condition.
-	kernel bool
+	kernel qpdiff.Kernel
 	// partial: VJP may give some of the derivatives with an error.
 	partial bool
 	// generalised: VJP answers also where there is no derivative.
@@ -533,7 +533,7 @@ func adjoint(in *hostile.Input, s subject, f *fit, g, t *qpdiff.Grad, w, dtheta 
 			return
 		}
 	}
-	if s.kernel && !moderate(f.hyper) {
+	if s.kernel != nil && !moderate(f.hyper) {
 		return
 	}
 	gb, tb := gradBlocks(g), gradBlocks(t)
@@ -547,6 +547,14 @@ func adjoint(in *hostile.Input, s subject, f *fit, g, t *qpdiff.Grad, w, dtheta 
 	lost := 0.0
 	if n := len(f.hyper); s.ridge && f.hyper[n-1] > 0 {
 		lost = 0x1p-52 * hostile.Norm(w) * hostile.Norm(t.Hyper) * (hostile.Norm(f.theta) + hostile.Norm(rows(f.d.X)...)) / f.hyper[n-1]
+	}
+	// A derivative of a decision value sums products of the kernel's values and of dual
+	// variables, up to C, or their derivatives. Each loses a few roundings.
+	if s.kernel != nil {
+		for i := range f.d.Y {
+			x := f.d.X.RawRowView(i)
+			lost += 0x1p-48 * hostile.Norm(w) * hostile.Norm(tb...) * (1 + f.hyper[0]) * s.kernel.Eval(f.hyper[1:], x, x)
+		}
 	}
 	if math.Abs(left-right) > adjointTol*length+lost+subnormal {
 		in.Failf("VJP and JVP are not adjoint", "%v and %v; θ = %v, hyper %v, X = %v, Y = %v", left, right, f.theta, f.hyper, rows(f.d.X), f.d.Y)
@@ -940,7 +948,7 @@ func hostileKernelSVM(in *hostile.Input) {
 	s := subject{
 		make:    func() qpdiff.Learner { k := l; return &k },
 		classes: true,
-		kernel:  true,
+		kernel:  kernel,
 		hyper: func(p hostile.Profile, n int) []float64 {
 			h := make([]float64, 1+kernel.NumParams(n))
 			for i := range h {
