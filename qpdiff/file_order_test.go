@@ -22,7 +22,7 @@ var fileOrder = strings.Fields(`
 	learner_state row_set
 	elastic_net_solver elastic_net_fit elastic_net_diff
 	logistic_kernels logistic_newton logistic_fit logistic_diff
-	margin_problem margin_face margin_solver margin_dual margin_linesearch margin_solve margin_weak margin_fit margin_diff
+	margin_problem margin_face margin_solver margin_dual margin_linesearch margin_primal margin_weak margin_fit margin_diff
 	kernel_svm_kernels kernel_svm_factor kernel_svm_dual kernel_svm_fit kernel_svm_diff kernel_svm_smo kernel_svm_solver kernel_svm_weak
 	smooth_objective smooth_newton smooth_diff unrolled_diff
 	workspace learner

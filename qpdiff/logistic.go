@@ -4,16 +4,21 @@ import (
 	"cmp"
 	"errors"
 	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // Logistic is L2-regularised logistic regression with labels ±1 (Barratt and
 // Sharma, Example "Logistic regression"):
 //
-//	minimise L(θ) = ½ θᵀRθ + C Σᵢ log(1 + exp(−yᵢ θᵀxᵢ)).
+//	minimise L(θ) = ½ θᵀRθ + C Σᵢ log(1 + exp(−yᵢ θᵀxᵢ)),
 //
-// With an intercept, xᵢ is (xᵢ, 1) and R depends on the penalty; see [Intercept]. The only hyperparameter is C > 0. A label is used as the real
-// number it is in yᵢ θᵀxᵢ, so the solution is differentiable in y as well. The
-// label 0 is refused: its loss is log 2 whatever θ is.
+// where each row of X and y stands as often as it counts in the [Data].
+// With an intercept, xᵢ is (xᵢ, 1) and R depends on the penalty; see [Intercept].
+// The only hyperparameter is C > 0. A label is used as the real number it is in
+// yᵢ θᵀxᵢ, so the solution is differentiable in y as well. The label 0 is refused: its
+// loss is log 2 whatever θ is.
 //
 // # Derivatives
 //
@@ -67,8 +72,11 @@ func (l *Logistic) Dims(n int) (theta, hyper int) { return l.Intercept.params(n)
 func (l *Logistic) Load(d Data) error {
 	l.unload()
 	l.full, l.out = nil, nil
-	if d.X == nil || d.X.IsEmpty() || len(d.Y) != d.X.RawMatrix().Rows || !d.plain() {
-		return d.checkAll()
+	if d.X == nil || d.X.IsEmpty() || len(d.Y) != d.X.RawMatrix().Rows {
+		return d.Check()
+	}
+	if err := d.checkCounts(len(d.Y)); err != nil {
+		return err
 	}
 	if l.Intercept < NoIntercept || l.Intercept > PenalisedIntercept {
 		return argErrorf("Logistic.Intercept", ErrDomain, "use one of the constants", "is %d", l.Intercept)
@@ -76,6 +84,9 @@ func (l *Logistic) Load(d Data) error {
 	raw := d.X.RawMatrix()
 	m, n := raw.Rows, raw.Cols
 	l.shape(m, n, l.Intercept)
+	if l.counts = d.counts(l.counts); l.counts != nil {
+		l.total, l.most = floats.Sum(l.counts), slices.Max(l.counts)
+	}
 	zero := 0.0 // stays zero as long as every product is finite
 	for i, y := range d.Y {
 		if y == 0 {
@@ -83,6 +94,12 @@ func (l *Logistic) Load(d Data) error {
 		}
 		zero += 0 * y
 		l.ymax = max(l.ymax, math.Abs(y))
+		if l.counts != nil && l.counts[i] == 0 {
+			for j := range l.d {
+				l.z[j*m+i] = 0
+			}
+			continue
+		}
 		for j, v := range raw.Data[i*raw.Stride : i*raw.Stride+n] {
 			v *= y
 			zero += 0 * v
@@ -129,6 +146,12 @@ func (l *Logistic) LoadSubset(full Learner, out []int) error {
 	copy(l.z, f.z)
 	copy(l.zmax, f.zmax)
 	l.ymax = f.ymax
+	l.total, l.most = f.total, f.most
+	if l.counts = l.counts[:0]; f.counts == nil {
+		l.counts = nil
+	} else {
+		l.counts = append(l.counts, f.counts...)
+	}
 	for i, r := range out {
 		if r < 0 || r >= rows {
 			return argErrorf("out", ErrDomain, "use row numbers of full's data", "holds %d at index %d where there are %d rows", r, i, rows)
@@ -167,6 +190,11 @@ func (l *Logistic) Fit(theta, hyper []float64) error {
 	}
 	for _, row := range l.out {
 		l.s[row], l.w[row] = 0, 0
+	}
+	for row, count := range l.counts {
+		if count == 0 {
+			l.s[row], l.w[row] = 0, 0
+		}
 	}
 	l.finish()
 	return nil

@@ -17,6 +17,8 @@ type logisticDerivative struct {
 	u  []float64 // k entries: solution of a system with the Hessian
 	dz []float64 // k entries: tangent of one zᵢ
 	dm []float64 // m entries: uᵀzᵢ
+
+	countedS, countedW []float64 // work of rows
 }
 
 // weights returns the point of θ, without a factor. The caller must not write to it.
@@ -32,6 +34,11 @@ func (d *logisticDerivative) weights(l *logisticFit) *logisticPoint {
 		logisticWeightsNext(d.own.s, d.own.w, l.s, l.w, d.dm)
 	}
 	return &d.own
+}
+
+// rows returns s and w of the point times what each row counts.
+func (d *logisticDerivative) rows(l *logisticFit, at *logisticPoint) (s, w []float64) {
+	return l.counted(&d.countedS, at.s), l.counted(&d.countedW, at.w)
 }
 
 // point returns the point of θ with the factor of the Hessian.
@@ -112,14 +119,15 @@ func (d *logisticDerivative) adjoint(l *logisticFit, g *Grad, dtheta []float64) 
 		return checkProduct(g)
 	}
 	l.product(d.dm, u)
+	s, w := d.rows(l, at)
 	if g.X != nil {
-		d.addX(l, at, g.X.RawMatrix())
+		d.addX(l, s, w, g.X.RawMatrix())
 	}
 	if g.Y != nil {
 		raw := l.data.X.RawMatrix()
 		n := raw.Cols
 		for i, a := range d.dm {
-			if at.s[i] == 0 { // the row is left out, whatever it holds
+			if s[i] == 0 { // the row is left out, whatever it holds
 				continue
 			}
 			x := raw.Data[i*raw.Stride : i*raw.Stride+n]
@@ -128,7 +136,7 @@ func (d *logisticDerivative) adjoint(l *logisticFit, g *Grad, dtheta []float64) 
 				ux += u[n]
 				tx += l.theta[n]
 			}
-			g.Y[i] += l.c * (at.s[i]*ux - at.w[i]*a*tx)
+			g.Y[i] += l.c * (s[i]*ux - w[i]*a*tx)
 		}
 	}
 	// What addX adds is at most cy(|u| + |uᵀz||θ|).
@@ -136,17 +144,18 @@ func (d *logisticDerivative) adjoint(l *logisticFit, g *Grad, dtheta []float64) 
 	for j, v := range u {
 		uz += l.zmax[j] * math.Abs(v)
 	}
-	if g.X != nil && finite(l.c*l.ymax*(largest(u)+uz*largest(l.theta))) {
+	if g.X != nil && finite(l.c*l.most*l.ymax*(largest(u)+uz*largest(l.theta))) {
 		return checkProduct(&Grad{Hyper: g.Hyper, Y: g.Y})
 	}
 	return checkProduct(g)
 }
 
-// addX adds yᵢ C((1−πᵢ) u − πᵢ(1−πᵢ)(uᵀzᵢ) θ) to row i of gx, with uᵀzᵢ in dm.
-func (d *logisticDerivative) addX(l *logisticFit, at *logisticPoint, gx blas64.General) {
+// addX adds yᵢ C((1−πᵢ) u − πᵢ(1−πᵢ)(uᵀzᵢ) θ) to row i of gx as often as it counts, with
+// 1−π in s, π(1−π) in w and uᵀzᵢ in dm.
+func (d *logisticDerivative) addX(l *logisticFit, s, w []float64, gx blas64.General) {
 	n, m, c, u := gx.Cols, l.m, l.c, d.u
 	theta := l.theta[:n]
-	y, s, w, dm := l.data.Y[:m], at.s[:m], at.w[:m], d.dm[:m]
+	y, s, w, dm := l.data.Y[:m], s[:m], w[:m], d.dm[:m]
 	data, stride := gx.Data, gx.Stride
 	if n == 2 {
 		u0, u1, t0, t1 := u[0], u[1], theta[0], theta[1]
@@ -193,8 +202,9 @@ func (d *logisticDerivative) forward(l *logisticFit, dtheta []float64, t *Grad) 
 	// Row i moves zᵢ = yᵢxᵢ by dz, and −∇L by C((1−πᵢ) dz − πᵢ(1−πᵢ)(θᵀdz) zᵢ).
 	raw := l.data.X.RawMatrix()
 	n := raw.Cols
+	s, w := d.rows(l, at)
 	for i := range l.m {
-		if at.s[i] == 0 { // the row is left out, whatever it holds
+		if s[i] == 0 { // the row is left out, whatever it holds
 			continue
 		}
 		x, y := raw.Data[i*raw.Stride:i*raw.Stride+n], l.data.Y[i]
@@ -212,7 +222,7 @@ func (d *logisticDerivative) forward(l *logisticFit, dtheta []float64, t *Grad) 
 				d.dz[n] = t.Y[i]
 			}
 		}
-		p, q := l.c*at.s[i], l.c*at.w[i]*dot(l.theta, d.dz)
+		p, q := l.c*s[i], l.c*w[i]*dot(l.theta, d.dz)
 		for j, v := range d.dz {
 			out[j] += p*v - q*l.z[j*l.m+i]
 		}

@@ -67,6 +67,9 @@ func (l *logisticFit) startAtFull() {
 	clear(l.step)
 	for _, r := range l.out {
 		s, w := l.c*f.s[r], l.c*f.w[r]
+		if f.counts != nil {
+			s, w = s*f.counts[r], w*f.counts[r]
+		}
 		for i := range k {
 			zi := f.z[i*m+r]
 			l.step[i] -= s * zi

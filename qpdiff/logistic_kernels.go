@@ -74,6 +74,22 @@ type logisticProblem struct {
 	z    []float64 // k×m: entry (j, i) is yᵢxᵢⱼ, 0 for a row left out
 	zmax []float64 // largest modulus of each row of z, or a bound
 	pen  []float64 // diagonal of R
+
+	counts []float64 // what each row counts, nil: one each; 0 also where z is 0
+	total  float64   // their sum
+	most   float64   // the largest of them
+}
+
+// counted returns v times what each row counts, in dst where that is not v itself.
+func (p *logisticProblem) counted(dst *[]float64, v []float64) []float64 {
+	if p.counts == nil {
+		return v
+	}
+	*dst = grow(*dst, p.m)
+	for i, count := range p.counts {
+		(*dst)[i] = count * v[i]
+	}
+	return *dst
 }
 
 // logisticPoint is a logistic problem at one θ.
@@ -83,12 +99,14 @@ type logisticPoint struct {
 	h    []float64 // k×k upper triangle, row-major: the Hessian H, then its factor
 	dinv []float64 // k entries: reciprocal pivots of the factor
 	root []float64 // (k+1)×m: work of hessian
+	work []float64 // m entries, with counts: work of counted
 }
 
 // resize gives the problem m rows and d parameters, with R = I.
 func (p *logisticProblem) resize(m, d int) {
 	k := max(d, logisticSmall)
 	p.m, p.d, p.k = m, d, k
+	p.total, p.most = float64(m), 1
 	p.z, p.zmax, p.pen = grow(p.z, k*m), grow(p.zmax, k), grow(p.pen, k)
 	clear(p.z[d*m:])
 	clear(p.zmax)
@@ -152,7 +170,7 @@ func (p *logisticProblem) gradientSize(j int, s, theta []float64) float64 {
 	m := p.m
 	size := p.pen[j] * math.Abs(theta[j])
 	for i, v := range p.z[j*m : (j+1)*m] {
-		size += p.c * s[i] * math.Abs(v)
+		size += p.c * p.most * s[i] * math.Abs(v)
 	}
 	return size
 }
@@ -160,10 +178,11 @@ func (p *logisticProblem) gradientSize(j int, s, theta []float64) float64 {
 // hessian sets the upper triangle of pt.h from pt.w.
 func (p *logisticProblem) hessian(pt *logisticPoint) {
 	m, k := p.m, p.k
+	weights := p.counted(&pt.work, pt.w)
 	if k == logisticSmall {
 		z0, z1, z2 := p.z[:m], p.z[m:2*m], p.z[2*m:3*m]
 		var h00, h01, h02, h11, h12, h22 float64
-		for i, w := range pt.w[:m] {
+		for i, w := range weights[:m] {
 			a, b, c := z0[i], z1[i], z2[i]
 			wa, wb := w*a, w*b
 			h00 += wa * a
@@ -179,7 +198,7 @@ func (p *logisticProblem) hessian(pt *logisticPoint) {
 		h[4], h[5], h[8] = c*h11, c*h12, c*h22
 	} else {
 		roots := pt.root[k*m:]
-		for i, w := range pt.w {
+		for i, w := range weights {
 			roots[i] = math.Sqrt(w)
 		}
 		for j := range k {

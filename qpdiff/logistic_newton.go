@@ -153,7 +153,7 @@ func (l *logisticNewton) stepLength() float64 {
 func (l *logisticNewton) evaluate(theta []float64) {
 	l.product(l.dm, theta)
 	logisticWeights(l.s, l.w, l.dm)
-	l.gradient(l.g, l.s, theta)
+	l.gradient(l.g, l.counted(&l.work, l.s), theta)
 	l.hessian(&l.logisticPoint)
 }
 
@@ -162,7 +162,7 @@ func (l *logisticNewton) evaluate(theta []float64) {
 func (l *logisticNewton) evaluateNear(s0, w0, theta []float64, r float64) {
 	l.product(l.dm, l.step)
 	logisticWeightsNear(l.s, l.w, s0, w0, l.dm, r)
-	l.gradient(l.g, l.s, theta)
+	l.gradient(l.g, l.counted(&l.work, l.s), theta)
 	l.hessian(&l.logisticPoint)
 }
 
@@ -198,7 +198,7 @@ func (l *logisticNewton) newtonStep() (damped bool, err error) {
 func (l *logisticNewton) determined() error {
 	k := l.k
 	pivots, margin, noise := 1.0, 0.0, 0.0 // squared norms in variables that give h a unit diagonal
-	most := logisticRounding * l.c * float64(l.m)
+	most := logisticRounding * l.c * l.total
 	for j, inv := range l.dinv {
 		d := l.hess[j*k+j]
 		pivots *= d * inv

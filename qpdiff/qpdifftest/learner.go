@@ -83,6 +83,7 @@ func Allocations(t *testing.T, newLearner func() qpdiff.Learner, c Case) {
 	l, theta := fitted(t, newLearner, c)
 	v := normals(rand.New(rand.NewPCG(1, 2)), len(theta))
 	g, w := newGrad(c, 0), new(qpdiff.Workspace)
+	d, dtheta := newGrad(c, 1), make([]float64, len(theta))
 	other := slices.Clone(c.Hyper)
 	for i := range other {
 		other[i] *= 1.01
@@ -94,12 +95,17 @@ func Allocations(t *testing.T, newLearner func() qpdiff.Learner, c Case) {
 		if err := l.VJP(w, g, v); err != nil {
 			t.Fatalf("VJP: %v", err)
 		}
+		if j, ok := l.(qpdiff.ForwardLearner); ok {
+			if err := j.JVP(w, dtheta, d); err != nil {
+				t.Fatalf("JVP: %v", err)
+			}
+		}
 	}
 	if a := testing.AllocsPerRun(10, func() { step(c.Hyper); step(other) }); a != 0 {
-		t.Errorf("warm Fit and VJP: %v allocations", a)
+		t.Errorf("warm Fit, VJP and JVP: %v allocations", a)
 	}
 	if a := testing.AllocsPerRun(10, func() { l.Reset(); step(c.Hyper) }); a != 0 {
-		t.Errorf("Fit after Reset and VJP: %v allocations", a)
+		t.Errorf("Fit after Reset, VJP and JVP: %v allocations", a)
 	}
 	if a := testing.AllocsPerRun(10, func() {
 		if err := l.Load(c.Data); err != nil {
