@@ -2,10 +2,11 @@
 // learning method and differentiates its solution, exactly, by the implicit
 // function theorem at the optimality (KKT) conditions.
 //
-// Two kinds of solvers live here. Learners (ElasticNet, …) each
-// hold one learning problem and the workspace for it: Load a data set, Fit it
-// at given hyperparameters, then ask for vector-Jacobian products (VJP) with
-// respect to the hyperparameters, the features X and the labels y.
+// Two kinds of solvers live here. A [Learner] (ElasticNet, Logistic, SVM, …) holds
+// one learning problem: Load a data set, Fit it at given hyperparameters, then ask for
+// vector-Jacobian products (VJP) with respect to the hyperparameters, the features X
+// and the labels y. Derivatives do not change what they differentiate: any number of
+// them may run at the same time, each with a [Workspace] of its own.
 //
 // The other kind is general: a [Solution] solves any convex quadratic program
 // ([QP]) to rounding error, says how the solve ended, proves it where there is
