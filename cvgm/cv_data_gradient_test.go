@@ -81,22 +81,6 @@ func checkDataGradient(t *testing.T, title string, c Config, alpha []float64, an
 	return true
 }
 
-// The slopes of the losses in the label are those of differences.
-func TestLabelSlopes(t *testing.T) {
-	for _, l := range []LabelLoss{SquaredError{}, LogisticLoss{}, Hinge{}, SquaredHinge{}, Exponential{}} {
-		for _, p := range []float64{-2, -.3, .4, 3} {
-			for _, y := range []float64{-1, 1, .5} {
-				const h = 1e-5
-				above, _ := l.Eval(p, y+h)
-				below, _ := l.Eval(p, y-h)
-				if got, want := l.LabelSlope(p, y), (above-below)/(2*h); !(math.Abs(got-want) <= 1e-8*(1+math.Abs(want))) {
-					t.Errorf("%T at %v, %v: %v, differences give %v", l, p, y, got, want)
-				}
-			}
-		}
-	}
-}
-
 // unlabelled is a loss without a derivative in the label.
 type unlabelled struct{}
 

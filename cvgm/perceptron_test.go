@@ -62,7 +62,7 @@ func TestPerceptron(t *testing.T) {
 			h, _ := perceptron(widths, params, x)
 			return h
 		}
-		testFeatureMap(t, fresh, reference, params, mat.NewDense(len(rows)/widths[0], widths[0], rows), src, 1e-5)
+		testFeatureMap(t, fresh, reference, params, mat.NewDense(len(rows)/widths[0], widths[0], rows), 1e-5)
 	})
 }
 

@@ -18,6 +18,7 @@ var mayImport = map[string][]string{
 	"cvgm/synth":             nil,
 	"cvgm/qpdiff":            nil,
 	"cvgm/cvgm":              {"cvgm/qpdiff"},
+	"cvgm/cvgm/cvgmtest":     {"cvgm/qpdiff", "cvgm/cvgm"},
 	"cvgm/cvgm/experiment":   {"cvgm/qpdiff", "cvgm/cvgm", "cvgm/synth"},
 	"cvgm/figures":           {"cvgm/qpdiff", "cvgm/cvgm", "cvgm/cvgm/experiment"},
 	"cvgm/notebooks":         {"cvgm/qpdiff", "cvgm/cvgm", "cvgm/synth", "cvgm/cvgm/experiment", "cvgm/figures"},

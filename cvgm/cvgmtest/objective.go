@@ -1,0 +1,125 @@
+package cvgmtest
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"cvgm/cvgm"
+
+	"gonum.org/v1/gonum/floats"
+)
+
+// gradientTol bounds the difference of a slope from its difference quotient, relative
+// to the sum of the sizes of their terms and to the value: the rounding of a quotient
+// of five points with steps of 1e-4.
+const gradientTol = 1e-7
+
+// CheckGradient compares the gradient of f at x with difference quotients along the
+// coordinates and along random directions, with steps relative to the entries of x, or
+// absolute where one is 0. The value must be the same with a gradient and without. A
+// direction along which f has a kink near x is left out; where that leaves none, the
+// test fails.
+func CheckGradient(t TB, f cvgm.Objective, x []float64) {
+	t.Helper()
+	rng := rand.New(rand.NewPCG(17, uint64(len(x))))
+	grad := make([]float64, len(x))
+	for i := range grad {
+		grad[i] = math.NaN() // an objective overwrites
+	}
+	value, err := f(grad, x)
+	if err != nil {
+		t.Fatalf("at %v: %v", x, err)
+	}
+	if alone, err := f(nil, x); err != nil || !(math.Abs(alone-value) <= 1e-10*(1+math.Abs(value))) {
+		t.Errorf("the value is %v with a gradient, %v without, error %v", value, alone, err)
+	}
+	smooth := 0
+	for k := range len(x) + 3 {
+		u := make([]float64, len(x))
+		for i, v := range x {
+			if k == i || k >= len(x) {
+				u[i] = 1
+				if v != 0 {
+					u[i] = math.Abs(v)
+				}
+			}
+			if k >= len(x) {
+				u[i] *= rng.NormFloat64()
+			}
+		}
+		want, even, err := slope(f, x, u)
+		if err != nil {
+			t.Fatalf("near %v along %v: %v", x, u, err)
+		}
+		if !even {
+			continue
+		}
+		smooth++
+		size := 1 + math.Abs(value)
+		for i, g := range grad {
+			size += math.Abs(g * u[i])
+		}
+		if got := floats.Dot(grad, u); !(math.Abs(got-want) <= gradientTol*size) {
+			t.Errorf("along %v the gradient's slope is %.12g, a difference quotient %.12g", u, got, want)
+		}
+	}
+	if smooth == 0 {
+		t.Errorf("no direction at %v along which the objective is smooth", x)
+	}
+}
+
+// slope is the five-point quotient of f along u at x; even reports whether that of half
+// the step agrees, as it does where f is smooth.
+func slope(f cvgm.Objective, x, u []float64) (d float64, even bool, err error) {
+	at := func(step float64) float64 {
+		moved := slices.Clone(x)
+		floats.AddScaled(moved, step, u)
+		v, e := f(nil, moved)
+		if err == nil {
+			err = e
+		}
+		return v
+	}
+	quotient := func(h float64) float64 { return (8*(at(h)-at(-h)) - (at(2*h) - at(-2*h))) / (12 * h) }
+	const step = 1e-4
+	d = quotient(step)
+	return d, math.Abs(d-quotient(step/2)) <= gradientTol*(1+math.Abs(d)), err
+}
+
+// Loss tests a loss at predictions and labels, all pairs of them: its slope, and that
+// of a [cvgm.LabelLoss] in the label, against difference quotients where the loss is
+// smooth, and that the slope of a [cvgm.KinkedLoss] at a kink lies between the two beside it.
+func Loss(t TB, l cvgm.Loss, predictions, labels []float64) {
+	t.Helper()
+	const step = 1e-5
+	near := func(what string, p, y, got, size float64, f func(h float64) float64) {
+		want, half := (f(step)-f(-step))/(2*step), (f(step/2)-f(-step/2))/step
+		tol := gradientTol * (1 + math.Abs(size) + math.Abs(want))
+		if !math.IsNaN(got) && math.Abs(want-half) <= tol && !(math.Abs(got-want) <= tol) {
+			t.Errorf("%T at %v, %v: slope %v in the %s, difference quotient %v", l, p, y, got, what, want)
+		}
+	}
+	value := func(p, y float64) float64 {
+		v, _ := l.Eval(p, y)
+		return v
+	}
+	for _, p := range predictions {
+		for _, y := range labels {
+			v, slope := l.Eval(p, y)
+			if k, ok := l.(cvgm.KinkedLoss); ok {
+				if distance, at := k.Kink(p, y); distance <= 2*step {
+					before, after := (v-value(p-10*step, y))/(10*step), (value(p+10*step, y)-v)/(10*step)
+					if !(at >= min(before, after)-10*step && at <= max(before, after)+10*step) {
+						t.Errorf("%T at its kink %v, %v: slope %v, beside it %v and %v", l, p, y, at, before, after)
+					}
+					continue
+				}
+			}
+			near("prediction", p, y, slope, v, func(h float64) float64 { return value(p+h, y) })
+			if label, ok := l.(cvgm.LabelLoss); ok {
+				near("label", p, y, label.LabelSlope(p, y), v, func(h float64) float64 { return value(p, y+h) })
+			}
+		}
+	}
+}

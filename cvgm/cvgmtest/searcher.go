@@ -1,0 +1,204 @@
+package cvgmtest
+
+import (
+	"errors"
+	"iter"
+	"math"
+	"reflect"
+	"slices"
+
+	"cvgm/cvgm"
+	"cvgm/qpdiff"
+)
+
+// A Search says what to expect of a searcher in [Searcher].
+type Search struct {
+	// Gradient: it asks the objective for gradients.
+	Gradient bool
+	// Restarts: it goes on after convergence, from another start.
+	Restarts bool
+	// Fixed: its settings imply the number of evaluations, whatever the budget.
+	Fixed bool
+}
+
+// Searcher tests a searcher on convex quadratics of two variables in a box; make
+// returns it with a budget of evaluations.
+//
+// It checks: that every evaluation is a step, within bounds and budget, counted, with
+// the X, loss and gradient of the evaluation; that x0 and the bounds are left alone;
+// that nothing follows convergence, unless it restarts; that a second search, and a second pass over the
+// sequence of one, repeat the first; that an error of the objective ends the search as a
+// [cvgm.SearchError] with the X where it arose; that NaN is an error of kind
+// qpdiff.ErrNotFinite; and that it stops when the caller does.
+func Searcher(t TB, make func(budget int) cvgm.Searcher, expect Search) {
+	t.Helper()
+	for _, budget := range []int{1, 2, 7, 30} {
+		for _, q := range quadratics {
+			steps(t, make(budget), q, budget, expect)
+		}
+	}
+	values(t, make(30))
+	for _, at := range []int{0, 1, 4} {
+		failure(t, make(30), at)
+	}
+	refusal(t, make(30))
+	stop(t, make(30))
+}
+
+// quadratic is ½(x−c)ᵀA(x−c) in two variables.
+type quadratic struct {
+	a11, a12, a22 float64
+	c             [2]float64
+}
+
+func (q quadratic) eval(grad, x []float64) (float64, error) {
+	u, v := x[0]-q.c[0], x[1]-q.c[1]
+	g, h := q.a11*u+q.a12*v, q.a12*u+q.a22*v
+	if grad != nil {
+		grad[0], grad[1] = g, h
+	}
+	return (u*g + v*h) / 2, nil
+}
+
+// quadratics have their minimum inside the box, on a side, in a corner, and a valley
+// across.
+var quadratics = []quadratic{
+	{1, 0, 3, [2]float64{.7, .9}},
+	{2, .5, 1, [2]float64{-1, .5}},
+	{1, -.3, 1, [2]float64{3, -2}},
+	{2, 1.2, 1, [2]float64{.4, 1.3}},
+}
+
+func box(f cvgm.Objective) cvgm.Problem {
+	return cvgm.Problem{Objective: f, Lower: []float64{.1, .2}, Upper: []float64{1.5, 1.25}}
+}
+
+func start() []float64 { return []float64{1, 1} }
+
+func steps(t TB, s cvgm.Searcher, q quadratic, budget int, expect Search) {
+	t.Helper()
+	var evaluated [][]float64
+	p := box(func(grad, x []float64) (float64, error) {
+		if (grad != nil) != expect.Gradient {
+			t.Errorf("%T asks for a gradient: %v", s, grad != nil)
+		}
+		evaluated = append(evaluated, slices.Clone(x))
+		return q.eval(grad, x)
+	})
+	same, x0 := box(nil), start()
+	made, ended := 0, false
+	for step, err := range s.Search(p, x0) {
+		if err != nil {
+			t.Fatalf("%T: %v", s, err)
+		}
+		if ended && !expect.Restarts {
+			t.Errorf("%T goes on after convergence", s)
+		}
+		ended = step.Converged
+		if made++; step.Evaluations != made || len(evaluated) != made {
+			t.Fatalf("%T: step %d has %d evaluations counted, %d made", s, made, step.Evaluations, len(evaluated))
+		}
+		if !slices.Equal(step.X, evaluated[made-1]) {
+			t.Errorf("%T: evaluates at %v, its step is at %v", s, evaluated[made-1], step.X)
+		}
+		grad := []float64{0, 0}
+		loss, _ := q.eval(grad, step.X)
+		if step.Loss != loss || expect.Gradient != (step.Grad != nil) || expect.Gradient && !slices.Equal(grad, step.Grad) {
+			t.Errorf("%T: step %+v where the loss is %v, the gradient %v", s, step, loss, grad)
+		}
+		for i, x := range step.X {
+			if !(x >= p.Lower[i] && x <= p.Upper[i]) {
+				t.Errorf("%T: evaluates at %v, outside [%v, %v]", s, step.X, p.Lower, p.Upper)
+			}
+		}
+	}
+	if made > budget && !expect.Fixed || made == 0 {
+		t.Errorf("%T: %d evaluations for a budget of %d", s, made, budget)
+	}
+	if !slices.Equal(x0, start()) || !slices.Equal(p.Lower, same.Lower) || !slices.Equal(p.Upper, same.Upper) {
+		t.Errorf("%T writes to x0 or to the bounds", s)
+	}
+}
+
+// values compares two searches of one searcher, and two passes over one of them.
+func values(t TB, s cvgm.Searcher) {
+	t.Helper()
+	p := box(quadratics[3].eval)
+	search := s.Search(p, start())
+	var runs [3][]cvgm.Step
+	for k, steps := range []iter.Seq2[cvgm.Step, error]{search, search, s.Search(p, start())} {
+		for step, err := range steps {
+			if err != nil {
+				t.Fatalf("%T: %v", s, err)
+			}
+			step.X, step.Grad = slices.Clone(step.X), slices.Clone(step.Grad)
+			runs[k] = append(runs[k], step)
+		}
+	}
+	for _, run := range runs[1:] {
+		if !reflect.DeepEqual(runs[0], run) {
+			t.Errorf("%T: a second search differs from the first", s)
+		}
+	}
+}
+
+func failure(t TB, s cvgm.Searcher, at int) {
+	t.Helper()
+	broken := errors.New("broken")
+	calls := 0
+	var last []float64
+	p := box(func(grad, x []float64) (float64, error) {
+		last = slices.Clone(x)
+		if calls++; calls == at+1 {
+			return math.NaN(), broken
+		}
+		return quadratics[3].eval(grad, x)
+	})
+	made := 0
+	var failure error
+	for step, err := range s.Search(p, start()) {
+		if failure != nil {
+			t.Errorf("%T goes on after an error", s)
+		}
+		if failure = err; err == nil {
+			made++
+		} else if !slices.Equal(step.X, last) {
+			t.Errorf("%T: failed at %v, its step is at %v", s, last, step.X)
+		}
+	}
+	var where *cvgm.SearchError
+	if !errors.Is(failure, broken) || !errors.As(failure, &where) || where.Evaluations != calls || !slices.Equal(where.X, last) || made != at {
+		t.Errorf("%T: after %d steps the error %v, want a SearchError", s, made, failure)
+	}
+}
+
+func refusal(t TB, s cvgm.Searcher) {
+	t.Helper()
+	_, err := cvgm.Best(s.Search(box(func(grad, _ []float64) (float64, error) {
+		clear(grad)
+		return math.NaN(), nil
+	}), start()))
+	if !errors.Is(err, qpdiff.ErrNotFinite) {
+		t.Errorf("%T takes a NaN: error %v", s, err)
+	}
+}
+
+func stop(t TB, s cvgm.Searcher) {
+	t.Helper()
+	calls := 0
+	p := box(func(grad, x []float64) (float64, error) {
+		calls++
+		return quadratics[3].eval(grad, x)
+	})
+	for step, err := range s.Search(p, start()) {
+		if err != nil {
+			t.Fatalf("%T: %v", s, err)
+		}
+		if step.Evaluations == 2 {
+			break
+		}
+	}
+	if calls > 2 {
+		t.Errorf("%T evaluates %d times where the caller stops after 2", s, calls)
+	}
+}
