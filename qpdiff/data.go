@@ -1,8 +1,6 @@
 package qpdiff
 
 import (
-	"math"
-
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 )
@@ -125,9 +123,6 @@ func (d Data) checkAll() error {
 	return d.Check()
 }
 
-// finite reports whether v is neither NaN nor infinite.
-func finite(v float64) bool { return math.Abs(v) <= math.MaxFloat64 }
-
 // errNotLoaded is what Fit answers before the first successful Load.
 var errNotLoaded = &ArgError{Arg: "Data", Why: ErrNotFitted, Problem: "is missing", Remedy: "call Load before Fit"}
 
@@ -218,13 +213,4 @@ func checkTangentOut(dtheta []float64) error {
 		}
 	}
 	return nil
-}
-
-// largest returns the largest modulus in s, NaN where s holds NaN.
-func largest(s []float64) float64 {
-	var m float64
-	for _, v := range s {
-		m = max(m, math.Abs(v))
-	}
-	return m
 }

@@ -23,7 +23,7 @@ type elasticNetFit struct {
 	rmsY   float64   // ‖y‖/√N
 	hold   float64   // a λ1 above it may hold some coordinate at zero for certain
 	l1, l2 []float64
-	qp     kinkedQP
+	qp     piecewiseQP
 
 	perFeature bool    // as of the last fit
 	weak       []int   // weakly active with λ1 > 0
@@ -256,10 +256,10 @@ func (e *elasticNetFit) kinkedAtZero() bool {
 
 // restrictedNet is the quadratic of an elastic net without kinks, on some of the
 // coordinates.
-type restrictedNet struct{ kinkedQP }
+type restrictedNet struct{ piecewiseQP }
 
 // restrict makes it that of e on the coordinates that keep wants.
-func (s *restrictedNet) restrict(e *elasticNetFit, keep func(j int, active, weak bool) bool) *kinkedQP {
+func (s *restrictedNet) restrict(e *elasticNetFit, keep func(j int, active, weak bool) bool) *piecewiseQP {
 	n := e.n
 	if s.n != n {
 		s.resize(n)
@@ -285,5 +285,5 @@ func (s *restrictedNet) restrict(e *elasticNetFit, keep func(j int, active, weak
 		}
 	}
 	s.activate()
-	return &s.kinkedQP
+	return &s.piecewiseQP
 }

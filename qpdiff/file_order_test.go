@@ -17,10 +17,10 @@ import (
 // belong together.
 var fileOrder = strings.Fields(`
 	doc linalg errors data complementarity parallel
-	qp_linalg qp_problem kkt_system qp_workingset qp_residual qp_load qp_scale qp_certificate qp_solve
+	qp_problem kkt_system qp_workingset qp_residual qp_load qp_scale qp_certificate qp_solve
 	kkt_singular kkt_regular
 	learner_state row_set
-	elastic_net_solver elastic_net_fit elastic_net_diff
+	elastic_net_qp elastic_net_linesearch elastic_net_solver elastic_net_fit elastic_net_diff
 	logistic_kernels logistic_newton logistic_fit logistic_diff
 	margin_problem margin_face margin_solver margin_dual margin_linesearch margin_primal margin_weak margin_fit margin_diff
 	kernel_svm_kernels kernel_svm_factor kernel_svm_dual kernel_svm_fit kernel_svm_diff kernel_svm_smo kernel_svm_solver kernel_svm_weak

@@ -11,7 +11,7 @@ import (
 //
 // Sequential minimal optimisation (Platt 1998; Fan, Chen and Lin 2005 for the
 // choice of the pair) guesses which β are free; exact steps on the free ones,
-// as in kinkedQP, finish. β depends on how the free set was found only through
+// as in piecewiseQP, finish. β depends on how the free set was found only through
 // the set and the bounds of the others.
 type boxQP struct {
 	n         int

@@ -358,13 +358,3 @@ func (f *marginFace) elbowCondBound() float64 {
 	}
 	return condBound(len(f.elbow), pivots, 0)
 }
-
-func sign(x float64) float64 {
-	switch {
-	case x > 0:
-		return 1
-	case x < 0:
-		return -1
-	}
-	return 0
-}

@@ -161,7 +161,7 @@ const (
 )
 
 // provesUnbounded reports whether the last proximal step is a direction in
-// which the objective falls for ever.
+// which the objective falls without bound.
 func (a *activeSet) provesUnbounded(s *qpReport) bool {
 	n, d := a.n, a.dz
 	big, pmax, qmax := 0.0, 0.0, 0.0

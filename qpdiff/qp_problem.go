@@ -182,16 +182,6 @@ var (
 // boundEntry is the remedy for an entry of a program that is not finite.
 const boundEntry = "remove or bound the entry"
 
-// allFinite reports whether no entry is NaN or infinite.
-func allFinite(x []float64) bool {
-	for _, v := range x {
-		if !finite(v) {
-			return false
-		}
-	}
-	return true
-}
-
 // QPGrad holds one number for each entry of the data of a [QP]: what
 // [Solution.VJP] adds cotangents to, or the direction of [Solution.JVP]. A nil
 // field is not wanted (VJP) or zero (JVP); the others have the shape of the

@@ -290,11 +290,11 @@ func (a *activeSet) solve(s *qpReport, tol float64, maxChanges int) Status {
 		a.loaded = false
 	}
 	if status == Optimal {
-		status = a.descend(s, tol)
+		status = a.proximalPoint(s, tol)
 		if status == IterationLimit && a.shift == 0 && a.iterations <= a.maxChanges {
 			// Too badly conditioned after all.
 			if a.factorShifted() {
-				status = a.descend(s, tol)
+				status = a.proximalPoint(s, tol)
 			} else {
 				a.loaded = false
 			}
@@ -384,16 +384,18 @@ const (
 	// less of it costs steps only.
 	converged = 1e-13
 	// stalledProximal and stalledDefinite are the numbers of steps that do not
-	// halve the residual after which there is no more to gain: proximal steps may
-	// pause, but recentring a definite program gains at once or not at all.
+	// halve the residual after which there is no more to gain: that of proximal steps
+	// may stay for some of them, but recentring a definite program gains at once or
+	// not at all.
 	stalledProximal = 10
 	stalledDefinite = 3
 	// proximalPatience is the number of steps with the same proximal term.
 	proximalPatience = 15
 )
 
-// descend solves the program, by proximal steps if the factor is shifted.
-func (a *activeSet) descend(s *qpReport, tol float64) Status {
+// proximalPoint solves the program, by steps of the proximal point method if the
+// factor is shifted.
+func (a *activeSet) proximalPoint(s *qpReport, tol float64) Status {
 	for r := range a.rows {
 		if a.single[r] == noEntry && (a.r[r] < 0 || r >= a.m && a.r[r] != 0) { // 0 ≤ h, 0 = b
 			clear(a.y)
@@ -465,7 +467,7 @@ func (a *activeSet) descend(s *qpReport, tol float64) Status {
 }
 
 // unbounded gives the status of a program with a direction in which the
-// objective falls for ever: it is unbounded if some point is feasible. That is
+// objective falls without bound: the program is unbounded if some point is feasible. That is
 // the point nearest to the origin in the metric of the factor, by the same
 // method without the linear term.
 func (a *activeSet) unbounded(s *qpReport, tol float64) Status {
