@@ -17,6 +17,7 @@ type cvProblem struct {
 
 type cvFold struct {
 	net    ElasticNet
+	work   Workspace
 	val    Data
 	theta  []float64
 	dtheta []float64
@@ -82,7 +83,7 @@ func (p *cvProblem) loss(b *testing.B, grad, hyper []float64, cold bool) float64
 		}
 		if grad != nil {
 			clear(f.grad.Hyper)
-			if err := f.net.VJP(nil, &f.grad, f.dtheta); err != nil {
+			if err := f.net.VJP(&f.work, &f.grad, f.dtheta); err != nil {
 				b.Fatal(err)
 			}
 			axpy(1, f.grad.Hyper, grad)
