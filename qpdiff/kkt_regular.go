@@ -148,8 +148,9 @@ func (d *qpDerivative) solve() (outside float64) {
 // right-hand sides and what v may be, and that of the gradient against its terms,
 // all of them in the 1-norm. v may be what the terms move it by where Q is
 // steepest: at a vertex it is 0, and then its own size is nothing but rounding.
-// noise is its size beside v itself and the terms of Q and the rows alone: where Q
-// is flat, and beside the proximal term, what may be is much.
+// noise is that of the worst entry of the gradient beside its own terms, and of the
+// rows beside v itself: where Q is flat, beside the proximal term, and in one entry
+// beside another, what left allows is much.
 func (d *qpDerivative) residual() (left, noise float64) {
 	a := d.sys
 	n := a.n
@@ -164,11 +165,12 @@ func (d *qpDerivative) residual() (left, noise float64) {
 	for j, c := range rz {
 		unit, qv := a.unit[j], floats.Dot(a.q[j*n:(j+1)*n], v)
 		rz[j] = d.cz[j] - c - qv
+		own := math.Abs(d.cz[j]) + math.Abs(c) + math.Abs(qv)
+		noise = max(noise, ratio(math.Abs(rz[j]), own))
 		left += unit * math.Abs(rz[j])
-		terms += unit * (math.Abs(d.cz[j]) + math.Abs(c) + math.Abs(qv))
+		terms += unit * own
 		size += math.Abs(v[j]) / unit
 	}
-	noise = ratio(left, terms)
 	terms = max(terms, a.shift*size)
 	var off, right float64 // of the rows, and their right-hand sides
 	for i, r := range d.rows {

@@ -183,6 +183,31 @@ func TestQPDerivativeBesideLargeProximalTerm(t *testing.T) {
 	}
 }
 
+// The corrections of a singular program, which here gain two digits each, go on until
+// every entry of the gradient is met beside its own terms: those of the second variable
+// are five hundred times those of the first. The row holds z₁, so that by hand
+// dz₁ = dh/g and dz₀ = −(dp₀ + q₀₁·dz₁)/q₀₀.
+func TestQPDerivativeOfEachVariable(t *testing.T) {
+	const q00, q01, q11, g = 2.276116922575584, 0.023698625499823097, 0.00024674692455840455, 0.2643828626354572
+	q := &QP{Q: square(q00, q01, q01, q11), P: []float64{-4.007212874331609, -0.5816641146332211},
+		G: mat.NewDense(1, 2, []float64{0, g}), H: []float64{0.06776692354937727}}
+	var s Solution
+	if err := s.Solve(q); err != nil {
+		t.Fatal(err)
+	}
+	const dp, dh = -0.7425820528288336, -0.4778673927887678
+	dz := make([]float64, 2)
+	if err := s.JVP(nil, dz, nil, nil, &QPGrad{P: []float64{dp, -2.79}, H: []float64{dh}}); err != nil {
+		t.Fatal(err)
+	}
+	z1 := dh / g
+	for i, want := range []float64{-(dp + q01*z1) / q00, z1} {
+		if !(math.Abs(dz[i]-want) <= noiseTol*math.Abs(want)) {
+			t.Errorf("dz[%d] = %v, want %v", i, dz[i], want)
+		}
+	}
+}
+
 // Where Q is flat next to the proximal term the corrections stop early. What they
 // leave of the cotangent is small, but not what it does to the derivative.
 func TestQPDerivativeWhereQIsFlat(t *testing.T) {
