@@ -40,7 +40,7 @@ type CV struct {
 		found     bool
 		i, k      int          // the examples found
 		dfeatures *mat.Dense   // zero
-		dparams   [2][]float64 // of i and of k
+		dparams   [3][]float64 // of i, of k and of the mean
 	}
 }
 

@@ -1,6 +1,7 @@
 package cvgm
 
 import (
+	"math"
 	"slices"
 
 	"cvgm/qpdiff"
@@ -113,29 +114,43 @@ func (cv *CV) visitTie(i, k int, sign float64, d []float64) (more bool) {
 	if f.out == nil {
 		i, k = f.split.Train[i], f.split.Train[k]
 	}
-	if t.found || slices.Equal(cv.c.Data.X.RawRowView(i), cv.c.Data.X.RawRowView(k)) {
+	if t.found || sign > 0 && slices.Equal(cv.c.Data.X.RawRowView(i), cv.c.Data.X.RawRowView(k)) {
 		return false
 	}
-	for at, example := range [2]int{i, k} {
-		row := t.dfeatures.RawRowView(example)
-		for j, v := range d {
-			if f.norm.scale {
-				v /= f.norm.std[j] // μ and σ move both examples alike
+	backward := func(at int, weight float64, examples ...int) {
+		for _, example := range examples {
+			row := t.dfeatures.RawRowView(example)
+			for j, v := range d {
+				if f.norm.scale {
+					v /= f.norm.std[j] // which moves both examples alike
+				}
+				row[j] += weight * v
 			}
-			if at == 1 {
-				v *= sign
-			}
-			row[j] = v
 		}
 		clear(t.dparams[at])
 		cv.c.Features.Backward(t.dparams[at], nil, t.dfeatures)
-		clear(row)
+		t.dfeatures.Zero()
 		if m, ok := cv.c.Features.(KinkedMap); ok && m.Generalised() {
 			t.found = true
 		}
 	}
-	if t.found = t.found || !slices.Equal(t.dparams[0], t.dparams[1]); t.found {
+	backward(0, 1, i)
+	backward(1, sign, k)
+	if sign > 0 || !f.norm.centre {
+		t.found = t.found || !slices.Equal(t.dparams[0], t.dparams[1])
+	} else { // the mean moves examples of opposite sign apart, twice
+		backward(2, 2/float64(len(f.split.Train)), f.split.Train...)
+		for p, of := range t.dparams[0] {
+			with, mean := t.dparams[1][p], t.dparams[2][p]
+			t.found = t.found || !(math.Abs(of-with-mean) <= tieTol*(math.Abs(of)+math.Abs(with)+math.Abs(mean)))
+		}
+	}
+	if t.found {
 		t.i, t.k = i, k
 	}
 	return !t.found
 }
+
+// tieTol is the rounding of a sum over the training rows, relative to its terms: a move
+// of the mean that makes up for those of two examples differs from them by no more.
+const tieTol = 1e-12

@@ -319,3 +319,40 @@ func TestEqualFeaturesWithoutTies(t *testing.T) {
 		})
 	}
 }
+
+// Two examples of opposite labels whose standardised features are opposite, since the
+// mean is 0, are one row to the learner. Parameters that move the mean part them: on the
+// elbow the loss has a kink.
+func TestTiesOfOppositeExamplesPartedByTheMean(t *testing.T) {
+	d := qpdiff.Data{X: mat.NewDense(6, 2, []float64{3, 1, -2, -3, -3, -3, 1, -2, -1, 2, 1, -2}), Y: []float64{1, 1, 1, -1, 1, -1}}
+	c := Config{Data: d, Splits: []Split{{Train: []int{1, 2, 3, 4, 5}, Val: []int{0}}}, Loss: LogisticLoss{}, Standardise: true,
+		Features: &LinearMap{In: 2, Out: 3}, Learner: func() qpdiff.Learner { return new(qpdiff.SVM) }}
+	alpha := []float64{.76, .1, 2, -1, 2, -1, -2, 1}
+	cv, err := New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := cv.Eval(make([]float64, 8), alpha); !errors.Is(err, qpdiff.ErrNotDifferentiable) {
+		t.Errorf("error %v, want one of kind ErrNotDifferentiable", err)
+	}
+	slope := func(step float64) float64 {
+		at, moved := slices.Clone(alpha), slices.Clone(alpha)
+		moved[2] += step
+		here, errHere := cv.Eval(nil, at)
+		there, errThere := cv.Eval(nil, moved)
+		if err := errors.Join(errHere, errThere); err != nil {
+			t.Fatal(err)
+		}
+		return (there - here) / step
+	}
+	if above, below := slope(1e-6), slope(-1e-6); math.Abs(above-below) < .05 {
+		t.Errorf("slopes %v and %v: no kink", above, below)
+	}
+	c.Generalised = true
+	if cv, err = New(c); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := cv.Eval(make([]float64, 8), alpha); err != nil || !cv.Generalised() {
+		t.Errorf("error %v, generalised %v", err, cv.Generalised())
+	}
+}
