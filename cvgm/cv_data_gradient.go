@@ -194,24 +194,19 @@ func (cv *CV) addData(d *dataGradient, j int) {
 	if d.errY == nil && part.errY != nil {
 		d.errY = &SplitError{j, part.errY}
 	}
-	train := f.split.Train
-	if f.out != nil {
-		train = nil
-		for i := range d.y {
-			train = append(train, i)
+	add := func(dst *mat.Dense, train, val []float64) {
+		if f.out != nil { // the learner has the shape of all examples
+			floats.AddScaled(dst.RawMatrix().Data, scale, train)
+		} else {
+			scatterAdd(dst, train, f.split.Train, scale)
 		}
+		scatterAdd(dst, val, f.split.Val, scale)
 	}
 	if d.wantX && d.errX == nil {
-		scatterAdd(d.features, part.grad.X.RawMatrix().Data, train, scale)
-		scatterAdd(d.features, part.val.RawMatrix().Data, f.split.Val, scale)
+		add(d.features, part.grad.X.RawMatrix().Data, part.val.RawMatrix().Data)
 	}
 	if d.wantY && d.errY == nil {
-		for i, row := range train {
-			d.y[row] += scale * part.grad.Y[i]
-		}
-		for i, row := range f.split.Val {
-			d.y[row] += scale * part.label[i]
-		}
+		add(mat.NewDense(len(d.y), 1, d.y), part.grad.Y, part.label)
 	}
 	f.data = nil
 }

@@ -64,7 +64,7 @@ func (p Problem) check(x0 []float64) error {
 	case len(x0) == 0:
 		return badArg("x0", qpdiff.ErrShape, "start from at least one coordinate", "is empty")
 	case p.Project != nil && (p.Lower != nil || p.Upper != nil):
-		return badArg("Problem.Project", qpdiff.ErrDomain, "give either bounds or a projection", "stands beside bounds")
+		return badArg("Problem.Project", qpdiff.ErrDomain, "give either bounds or a projection", "is given together with bounds")
 	}
 	for _, side := range []struct {
 		name   string

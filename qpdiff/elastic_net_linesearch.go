@@ -32,7 +32,7 @@ func (q *piecewiseQP) stepTo() (moved bool) {
 	slices.SortFunc(cross, func(a, b int) int { return cmp.Compare(at[a], at[b]) })
 	curv := ldlForm(q.a, q.dinv, s, s+1, d)
 	t, jump, value := 0.0, 0.0, 0.0
-	bestT, best := at[cross[0]], 0.0 // at the least as far as the first
+	bestT, best := at[cross[0]], 0.0 // the step reaches the first kink at least
 	for k := 0; k <= len(cross); k++ {
 		next := 1.0
 		if k < len(cross) {

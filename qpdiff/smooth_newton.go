@@ -30,7 +30,7 @@ func (l *smoothFit) resize(k int) {
 
 // minimise runs Newton's method from l.theta. A step is cut to where the slope
 // along it is still negative but no more than half of what it was; convexity
-// makes that a descent.
+// makes such a step descend.
 func (l *smoothFit) minimise(limit int) error {
 	o := &l.objective
 	o.Gradient(l.g, l.theta, l.data, l.hyper)
