@@ -285,7 +285,7 @@ func TestElasticNetZeroFeatureAtTheBound(t *testing.T) {
 // of a documented kind.
 func TestElasticNetExtremes(t *testing.T) {
 	rng := rand.New(rand.NewPCG(18, 5))
-	for range 20000 {
+	for range long(20000) {
 		rows, n := 1+rng.IntN(4), 1+rng.IntN(4)
 		e := &ElasticNet{PerFeature: rng.IntN(2) == 0, Generalised: rng.IntN(2) == 0}
 		d := Data{X: mat.NewDense(rows, n, extremes(rng, rows*n)), Y: extremes(rng, rows)}

@@ -268,7 +268,7 @@ func TestKernelSVMForgetsKernelValues(t *testing.T) {
 // of a documented kind.
 func TestKernelSVMExtremes(t *testing.T) {
 	rng := rand.New(rand.NewPCG(19, 5))
-	for range 8000 {
+	for range long(8000) {
 		rows, n := 2+rng.IntN(4), 1+rng.IntN(3)
 		k := &KernelSVM{Intercept: rng.IntN(2) == 0, Generalised: rng.IntN(2) == 0, Kernel: []Kernel{nil, RBF{}, Polynomial{Degree: 1}, Polynomial{}}[rng.IntN(4)]}
 		d := Data{X: mat.NewDense(rows, n, extremes(rng, rows*n)), Y: make([]float64, rows)}

@@ -305,7 +305,7 @@ func TestProgramRefuses(t *testing.T) {
 // The rule of strict complementarity is the QP's, in any units.
 func TestProgramComplementarity(t *testing.T) {
 	rng := rand.New(rand.NewPCG(24, 25))
-	for i := range 120 {
+	for i := range long(120) {
 		weak, margin := i%2, 1e-6
 		if weak == 1 {
 			margin = 0
