@@ -17,7 +17,9 @@ type marginDerivative struct {
 	v, b, solved []float64 // work of solve
 }
 
-// prepare makes face that of l less what is weakly active, with its factor.
+// prepare makes face that of l less what is weakly active, with its factor. The elbow's
+// multipliers are between their bounds, so that its rows stay there: where their normals
+// are independent only with the weakly active coordinates, those stay too.
 func (d *marginDerivative) prepare(l *marginFit) error {
 	if d.fit == l.fit {
 		return nil
@@ -25,9 +27,8 @@ func (d *marginDerivative) prepare(l *marginFit) error {
 	p := &l.p
 	d.resize(p.rows, p.n)
 	if d.face = &p.marginFace; !p.factor || !l.weak.Empty() {
-		d.leaveOutWeak(l)
-		if !d.own.factorise(&p.marginProblem, d.v, p.theta, p.m) {
-			return errSingularHessian
+		if !d.withoutWeak(l, true) && (len(l.weak.Coords) == 0 || !d.withoutWeak(l, false)) {
+			return errSingularMargins
 		}
 	}
 	d.differentiateLosses(l)
@@ -41,10 +42,16 @@ func (d *marginDerivative) resize(rows, n int) {
 	d.w, d.v, d.b, d.solved = grow(d.w, n), grow(d.v, n), grow(d.b, n), grow(d.solved, n)
 }
 
+// withoutWeak is leaveOutWeak with a factor, and reports whether there is one.
+func (d *marginDerivative) withoutWeak(l *marginFit, coords bool) bool {
+	d.leaveOutWeak(l, coords)
+	return d.own.refactorise(&l.p.marginProblem, d.v, l.p.theta, l.p.m)
+}
+
 // leaveOutWeak makes face that of l less what is weakly active, without a factor:
 // such rows go to the side where their multiplier puts them, such coordinates are
-// held at 0.
-func (d *marginDerivative) leaveOutWeak(l *marginFit) {
+// held at 0 if coords is set.
+func (d *marginDerivative) leaveOutWeak(l *marginFit, coords bool) {
 	p, f := &l.p, &d.own
 	d.resize(p.rows, p.n)
 	d.face = f
@@ -56,7 +63,7 @@ func (d *marginDerivative) leaveOutWeak(l *marginFit) {
 	}
 	f.dropReleased()
 	for _, j := range l.weak.Coords {
-		if f.pos[j] >= 0 {
+		if coords && f.pos[j] >= 0 {
 			f.remove(j)
 		}
 	}

@@ -212,6 +212,13 @@ func (f *marginFace) factorise(p *marginProblem, g, theta, m []float64) bool {
 	return true
 }
 
+// refactorise is factorise at a solution, whose elbow has multipliers: it reports false
+// also where a member of the elbow depends on those before it.
+func (f *marginFace) refactorise(p *marginProblem, g, theta, m []float64) bool {
+	elbow := len(f.elbow)
+	return f.factorise(p, g, theta, m) && len(f.elbow) == elbow
+}
+
 // orthogonalise makes the whitened normal of row i the e-th row of Q, by Gram
 // and Schmidt's method, twice for orthogonality to working precision. It
 // reports false where the normal depends on the earlier ones.

@@ -24,7 +24,7 @@ func (d *marginDerivative) forward(l *marginFit, dtheta []float64, t *Grad) erro
 		if (t.X != nil || t.Y != nil) && !d.independent(l) {
 			return l.notDifferentiable(&Grad{X: t.X, Y: t.Y}, l.weak)
 		}
-		d.leaveOutWeak(l)
+		d.leaveOutWeak(l, true)
 		if l.p.hinge == 0 {
 			for _, i := range l.weak.Rows {
 				d.own.side[i] = 1 // oneSided adds what the other side has more
@@ -219,18 +219,13 @@ func (d *marginDerivative) oneSided(l *marginFit, dtheta []float64, rise float64
 // are not unique, and a move of the data may answer to any of them.
 func (d *marginDerivative) independent(l *marginFit) bool {
 	p, f := &l.p.marginProblem, &d.own
-	rows := len(l.p.elbow)
-	for _, i := range l.weak.Rows {
-		if l.p.side[i] == 0 {
-			rows--
-		}
-	}
-	if d.prepare(l) != nil || len(f.elbow) < rows {
+	if !d.withoutWeak(l, true) {
 		return false
 	}
 	if p.hinge == 0 {
 		return true
 	}
+	rows := len(f.elbow)
 	for _, i := range l.weak.Rows {
 		if rows == len(f.act) || !f.orthogonalise(p, i, rows) {
 			return false

@@ -61,7 +61,7 @@ func (p *marginSolver) primal() error {
 	limit := p.rounds + fixedRounds + kinkRounds*(p.rows+p.n)
 	for round := 1; p.rounds < limit; round++ {
 		if !p.newtonStep() {
-			return errSingularHessian
+			return errSingularMargins
 		}
 		if round%stuckRounds == 0 && p.hinge > 0 {
 			f := p.objective(p.theta, p.m)

@@ -77,7 +77,7 @@ const (
 )
 
 var (
-	errSingularHessian = argErrorf("Data", ErrIllPosed, "raise the ridge penalty, or scale the features", "gives a Hessian that is singular to machine precision")
+	errSingularMargins = argErrorf("Data", ErrIllPosed, "raise the ridge penalty, or scale the features", "gives optimality conditions that are singular to machine precision")
 
 	// errHiddenSide is what a fit answers that ends with a margin well on the other side
 	// of 1 than the solver took it for, since ‖z_i‖‖θ‖ is large beside it.

@@ -55,11 +55,11 @@ func (w *weakMargins) find(p *marginSolver, l1 bool) error {
 		return nil
 	}
 	if p.curved {
-		if p.factor = p.factorise(&p.marginProblem, p.grad, p.theta, p.m); !p.factor {
-			return errSingularHessian
+		if p.factor = p.refactorise(&p.marginProblem, p.grad, p.theta, p.m); !p.factor {
+			return errSingularMargins
 		}
 		if cond = ldlCond(p.h, p.dinv, s, s, p.dir, p.coef); unsolvable(cond) {
-			return errSingularHessian
+			return errSingularMargins
 		}
 	}
 	w.list(p, l1, theta, root, cond*p.elbowCond(p.gram, p.dir, p.coef, p.work))

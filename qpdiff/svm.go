@@ -50,7 +50,9 @@ type SVM struct {
 	// Generalised makes VJP answer at weakly active rows and coordinates too,
 	// where no derivative exists, with one element of the generalised (Clarke)
 	// Jacobian: that of the problem in which each such row stays on the side
-	// where its multiplier puts it and each such coordinate stays at zero.
+	// where its multiplier puts it and each such coordinate stays at zero; where
+	// the rows on the elbow are linearly dependent without those coordinates, each
+	// stays where the fit has it, at zero or in the support.
 	// False: such a VJP is refused with a NotDifferentiableError.
 	Generalised bool
 
