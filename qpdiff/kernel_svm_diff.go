@@ -29,13 +29,6 @@ type kernelDerivative struct {
 	row    []float64 // the kernel's values of one row with the support vectors
 }
 
-// zeros returns n zeros in the storage of x.
-func zeros(x []float64, n int) []float64 {
-	x = grow(x, n)
-	clear(x)
-	return x
-}
-
 // begin checks that there is a derivative with respect to the fields of g, and
 // prepares d for the fit.
 func (d *kernelDerivative) begin(l *kernelSVMFit, generalised bool, g *Grad) error {

@@ -263,6 +263,13 @@ func ldlDependent(a, dinv []float64, n, stride int, size, v []float64) int {
 // Its contents are undefined.
 func grow[T any](x []T, n int) []T { return slices.Grow(x[:0], n)[:n] }
 
+// zeros returns n zeros in the storage of x.
+func zeros(x []float64, n int) []float64 {
+	x = grow(x, n)
+	clear(x)
+	return x
+}
+
 // Kernels on lower triangles in row-major storage. At lengths from ten on,
 // floats.Dot and floats.AddScaled are twice as fast as a loop in Go, and more
 // from fifty on.

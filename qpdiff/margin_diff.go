@@ -15,6 +15,7 @@ type marginDerivative struct {
 	adjointFit   uint64    // the fit of the last adjoint
 	w, u         []float64 // right-hand side, then solution of the face's system: by coordinate, by distinct row
 	v, b, solved []float64 // work of solve
+	dm           []float64 // of a JVP, by row of the data: the change of its margin at fixed θ
 }
 
 // prepare makes face that of l less what is weakly active, with its factor. The elbow's
@@ -187,7 +188,7 @@ func (d *marginDerivative) ties(l *marginFit, visit func(i, k int, sign float64,
 		return
 	}
 	for k, row := range p.of {
-		if row < 0 || p.first[row] == k || p.side[row] != 0 {
+		if row < 0 || p.first[row] == k || d.face.side[row] != 0 {
 			continue
 		}
 		i := p.first[row]

@@ -36,14 +36,15 @@ func (d *marginDerivative) forward(l *marginFit, dtheta []float64, t *Grad) erro
 	return nil
 }
 
-// checkEqual reports equal rows at the kink of their loss that t parts.
+// checkEqual reports equal rows on the elbow that t parts: only the sum of their
+// multipliers is unique. Those of weakly active ones are all at the same bound.
 func (l *marginFit) checkEqual(t *Grad) error {
 	p := &l.p
 	if p.rows == len(p.of) || t.X == nil && t.Y == nil {
 		return nil
 	}
 	for k, row := range p.of {
-		if row < 0 || p.first[row] == k || p.side[row] != 0 && !slices.Contains(l.weak.Rows, row) {
+		if row < 0 || p.first[row] == k || p.side[row] != 0 || slices.Contains(l.weak.Rows, row) {
 			continue
 		}
 		i := p.first[row]
@@ -68,6 +69,7 @@ func (d *marginDerivative) finishForward(l *marginFit, dtheta []float64, t *Grad
 	p := &l.p
 	n := p.n
 	clear(d.u)
+	d.dm = zeros(d.dm, len(p.of))
 	if t.X != nil || t.Y != nil {
 		for i, k := range p.of {
 			if k < 0 {
@@ -88,6 +90,7 @@ func (d *marginDerivative) finishForward(l *marginFit, dtheta []float64, t *Grad
 			}
 			axpy(-count*d.curvature[k]*dm, z, d.w)
 			d.u[k] -= count * dm / p.copies[k]
+			d.dm[i] = dm
 		}
 	}
 	if !l.weak.Empty() || rise > 0 {
@@ -110,7 +113,8 @@ func (d *marginDerivative) finishForward(l *marginFit, dtheta []float64, t *Grad
 //
 // where s_i = max(0, u_i − z_iᵀδ) stands for the hinge loss with a weight rising
 // from 0 at the rate e_i and for the truncated quadratic loss, and s_j = |δ_j| for
-// λ1 rising from 0. rise is that rate of λ1 or of the hinge loss.
+// λ1 rising from 0. rise is that rate of λ1 or of the hinge loss. Equal rows that move
+// apart have a constraint or an s each.
 func (d *marginDerivative) oneSided(l *marginFit, dtheta []float64, rise float64) error {
 	p, weak := &l.p, l.weak
 	n := p.n
@@ -121,19 +125,20 @@ func (d *marginDerivative) oneSided(l *marginFit, dtheta []float64, rise float64
 		place[j] = k
 	}
 	// The rows and coordinates with an s.
-	var slack Weak
+	var slackRows, slackCoords []int
 	if p.hinge == 0 {
-		slack.Rows = weak.Rows
+		slackRows = weak.Rows
 	}
 	if rise > 0 {
-		slack.Rows, slack.Coords = slices.Concat(slack.Rows, l.weakFree.Rows), l.weakFree.Coords
+		slackRows, slackCoords = slices.Concat(slackRows, l.weakFree.Rows), l.weakFree.Coords
 	}
+	slack := d.parts(l, slackRows)
 	nv := len(vars)
 	if nv == 0 {
 		clear(dtheta)
 		return nil
 	}
-	size := nv + len(slack.Rows) + len(slack.Coords)
+	size := nv + len(slack) + len(slackCoords)
 	q := QP{Q: mat.NewDense(size, size, nil), P: make([]float64, size)}
 	for k, j := range vars {
 		q.P[k] = -d.w[j]
@@ -170,25 +175,25 @@ func (d *marginDerivative) oneSided(l *marginFit, dtheta []float64, rise float64
 		return row
 	}
 	if p.hinge > 0 {
-		for _, i := range weak.Rows {
-			s := -float64(d.face.side[i])
-			atMost(normal(i, s), s*d.u[i])
+		for _, part := range d.parts(l, weak.Rows) {
+			s := -float64(d.face.side[part.row])
+			atMost(normal(part.row, s), s*part.u)
 		}
 	}
 	for _, j := range weak.Coords {
 		atMost(unit(place[j], -l.subgradient(j)), 0)
 	}
 	s := nv
-	for _, i := range slack.Rows {
-		q.Q.Set(s, s, 2*p.smooth[1]*p.copies[i])
-		q.P[s] = rise * p.copies[i]
-		row := normal(i, -1)
+	for _, part := range slack {
+		q.Q.Set(s, s, 2*p.smooth[1]*part.copies)
+		q.P[s] = rise * part.copies
+		row := normal(part.row, -1)
 		row[s] = -1
-		atMost(row, -d.u[i])
+		atMost(row, -part.u)
 		atMost(unit(s, -1), 0)
 		s++
 	}
-	for _, j := range slack.Coords {
+	for _, j := range slackCoords {
 		q.P[s] = rise
 		for _, v := range []float64{1, -1} {
 			row := unit(place[j], v)
@@ -212,6 +217,28 @@ func (d *marginDerivative) oneSided(l *marginFit, dtheta []float64, rise float64
 		dtheta[j] = sol.Z[k]
 	}
 	return checkTangentOut(dtheta)
+}
+
+// A rowPart is the copies of a distinct row that have the same right-hand side u.
+type rowPart struct {
+	row       int
+	u, copies float64 // copies: what they count
+}
+
+// parts returns those of the rows given.
+func (d *marginDerivative) parts(l *marginFit, rows []int) (parts []rowPart) {
+	for i, k := range l.p.of {
+		if !slices.Contains(rows, k) {
+			continue
+		}
+		u := -d.dm[i]
+		at := slices.IndexFunc(parts, func(r rowPart) bool { return r.row == k && r.u == u })
+		if at < 0 {
+			at, parts = len(parts), append(parts, rowPart{row: k, u: u})
+		}
+		parts[at].copies += l.p.count(i)
+	}
+	return parts
 }
 
 // independent reports whether the gradients of everything that is active,

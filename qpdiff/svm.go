@@ -156,7 +156,7 @@ func (l *SVM) VJP(w *Workspace, g *Grad, dtheta []float64) error {
 // ErrNotFinite for d, or ErrDomain where d lowers λ1 from 0 at θ_j = 0; a
 // NotDifferentiableError where d moves X or y at weakly active rows whose
 // multipliers are not unique; an ArgError of kind ErrNotDifferentiable where d parts
-// equal rows that are on the elbow or weakly active; an ArgError of kind
+// equal rows that are on the elbow and not weakly active; an ArgError of kind
 // ErrNotFinite where dtheta, or the change of the gradient that it answers,
 // overflows.
 func (l *SVM) JVP(w *Workspace, dtheta []float64, d *Grad) error {
@@ -178,8 +178,8 @@ func (l *SVM) JVP(w *Workspace, dtheta []float64, d *Grad) error {
 	return m.finishForward(&l.marginFit, dtheta, d, rise)
 }
 
-// Ties calls visit for pairs of rows i and k on the elbow with equal z, whose
-// multipliers have a unique sum only: x_i = sign·x_k with sign = y_i·y_k. The g.X
+// Ties calls visit for pairs of rows i and k on the elbow, not weakly active, with equal
+// z, whose multipliers have a unique sum only: x_i = sign·x_k with sign = y_i·y_k. The g.X
 // of the last VJP with w is the derivative along moves dX with dᵀdX_i = sign·dᵀdX_k
 // for each d that visit is called with (n entries, valid during the call). Along
 // other moves there is no derivative. visit returns whether it needs the pair's other

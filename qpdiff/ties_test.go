@@ -8,9 +8,9 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// A move that parts equal rows has no derivative where they are at the kink of
-// their loss: a JVP refuses it, and answers moves that part them elsewhere, or in
-// coordinates that θ does without.
+// A move that parts equal rows on the elbow has no derivative: a JVP refuses it, and
+// answers moves that part them elsewhere, or in coordinates that θ does without. Where
+// they are weakly active its derivative is one-sided.
 func TestJVPRefusesToPartEqualRows(t *testing.T) {
 	x := []float64{2, 0, -3, 0, 2, 0}
 	svm := func() ForwardLearner { return new(SVM) }
@@ -22,17 +22,23 @@ func TestJVPRefusesToPartEqualRows(t *testing.T) {
 		hyper   []float64
 		dx, dy  []float64
 		refused bool
+		kinked  bool
 	}{
-		{"apart", svm, x, []float64{1, -1, 1}, []float64{.1, 1}, []float64{1, 0, 0, 0, 0, 0}, make([]float64, 3), true},
-		{"apart in y", svm, x, []float64{1, -1, 1}, []float64{.1, 1}, make([]float64, 6), []float64{0, 0, 1}, true},
-		{"together", svm, x, []float64{1, -1, 1}, []float64{.1, 1}, []float64{1, 0, 0, 0, 1, 0}, []float64{.5, 1, .5}, false},
-		{"opposite rows, together", svm, []float64{2, 0, -3, 0, -2, 0}, []float64{1, -1, -1}, []float64{.1, 1}, []float64{1, 0, 0, 0, -1, 0}, []float64{.5, 1, -.5}, false},
-		{"opposite rows, apart", svm, []float64{2, 0, -3, 0, -2, 0}, []float64{1, -1, -1}, []float64{.1, 1}, []float64{1, 0, 0, 0, 1, 0}, make([]float64, 3), true},
-		{"apart out of the support", svm, x, []float64{1, -1, 1}, []float64{.1, 1}, []float64{1, 1, 0, 0, 1, 0}, make([]float64, 3), false},
-		{"apart below the margin", svm, x, []float64{1, -1, 1}, []float64{.1, 9}, []float64{1, 0, 0, 0, 0, 0}, make([]float64, 3), false},
+		{"apart", svm, x, []float64{1, -1, 1}, []float64{.1, 1}, []float64{1, 0, 0, 0, 0, 0}, make([]float64, 3), true, false},
+		{"apart in y", svm, x, []float64{1, -1, 1}, []float64{.1, 1}, make([]float64, 6), []float64{0, 0, 1}, true, false},
+		{"together", svm, x, []float64{1, -1, 1}, []float64{.1, 1}, []float64{1, 0, 0, 0, 1, 0}, []float64{.5, 1, .5}, false, false},
+		{"opposite rows, together", svm, []float64{2, 0, -3, 0, -2, 0}, []float64{1, -1, -1}, []float64{.1, 1}, []float64{1, 0, 0, 0, -1, 0}, []float64{.5, 1, -.5}, false, false},
+		{"opposite rows, apart", svm, []float64{2, 0, -3, 0, -2, 0}, []float64{1, -1, -1}, []float64{.1, 1}, []float64{1, 0, 0, 0, 1, 0}, make([]float64, 3), true, false},
+		{"apart out of the support", svm, x, []float64{1, -1, 1}, []float64{.1, 1}, []float64{1, 1, 0, 0, 1, 0}, make([]float64, 3), false, false},
+		{"apart below the margin", svm, x, []float64{1, -1, 1}, []float64{.1, 9}, []float64{1, 0, 0, 0, 0, 0}, make([]float64, 3), false, false},
 		// λ1 + λ2·θ = 1/3 without the rows of margin 1.
-		{"apart, weakly active", svm, []float64{2, 0, -1, 0, 2, 0}, []float64{1, -1, 1}, []float64{1. / 12, .5}, []float64{1, 0, 0, 0, 0, 0}, make([]float64, 3), true},
-		{"learned loss, apart", loss, x, []float64{1, -1, 1}, []float64{1, .1, 0, 0, 1}, []float64{1, 0, 0, 0, 0, 0}, make([]float64, 3), true},
+		{"apart, weakly active", svm, []float64{2, 0, -1, 0, 2, 0}, []float64{1, -1, 1}, []float64{1. / 12, .5}, []float64{1, 0, 0, 0, 0, 0}, make([]float64, 3), false, true},
+		{"apart the other way, weakly active", svm, []float64{2, 0, -1, 0, 2, 0}, []float64{1, -1, 1}, []float64{1. / 12, .5}, []float64{-1, 0, 0, 0, 0, 0}, make([]float64, 3), false, true},
+		{"apart, both of them, weakly active", svm, []float64{2, 0, -1, 0, 2, 0}, []float64{1, -1, 1}, []float64{1. / 12, .5}, []float64{-1, 0, 0, 0, -2, 0}, make([]float64, 3), false, true},
+		// λ1 + λ2·θ = 1 with all rows below the margin.
+		{"apart, weakly active at the upper bound", svm, []float64{1, 0, -1, 0, 1, 0}, []float64{1, -1, 1}, []float64{.5, .5}, []float64{2, 0, 1, 0, 1, 0}, make([]float64, 3), false, true},
+		{"learned loss, apart, weakly active", loss, []float64{1, 0, -1, 0, 1, 0}, []float64{1, -1, 1}, []float64{0, 1, .5, 0, 1 / math.E}, []float64{2, 0, 3, 0, -4, 0}, make([]float64, 3), false, true},
+		{"learned loss, apart", loss, x, []float64{1, -1, 1}, []float64{1, .1, 0, 0, 1}, []float64{1, 0, 0, 0, 0, 0}, make([]float64, 3), true, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			l := c.make()
@@ -59,15 +65,54 @@ func TestJVPRefusesToPartEqualRows(t *testing.T) {
 			below, above := slope(-h), slope(h)
 			d := &Grad{X: mat.NewDense(3, 2, c.dx), Y: c.dy}
 			switch err := l.JVP(nil, dtheta, d); {
-			case !c.refused && (err != nil || math.Abs(dtheta[0]-above) > 1e-5 || math.Abs(dtheta[0]-below) > 1e-5):
+			case !c.refused && (err != nil || math.Abs(dtheta[0]-above) > 1e-5 || !c.kinked && math.Abs(dtheta[0]-below) > 1e-5):
 				t.Errorf("derivative %v, error %v; differences give %v and %v", dtheta, err, below, above)
 			case c.refused && !errors.Is(err, ErrNotDifferentiable):
 				t.Errorf("derivative %v, error %v; differences give %v and %v", dtheta, err, below, above)
-			case c.refused && math.Abs(below-above) < 1e-3:
+			case (c.refused || c.kinked) && math.Abs(below-above) < 1e-3:
 				t.Errorf("slopes %v and %v: the case has no kink", below, above)
 			}
 		})
 	}
+}
+
+// Equal rows that part where the hinge loss's weight rises from 0 meet its slope one by
+// one.
+func TestJVPPartsEqualRowsAtARisingHingeLoss(t *testing.T) {
+	const h = 1e-7
+	y := []float64{1, -1}
+	for _, dx := range [][]float64{{1, 1}, {-1, -1}, {2, 1}, {-2, 1}, {2, -2}, {0, 3}} {
+		for _, dw := range []float64{.3, 2} {
+			fit := func(l *LearnedLoss, h float64) float64 {
+				theta := []float64{0}
+				x := mat.NewDense(2, 1, []float64{1 + h*dx[0], -1 + h*dx[1]})
+				if err := errors.Join(l.Load(Data{X: x, Y: y}), l.Fit(theta, []float64{h * dw, 1, 0, 0, 1 / math.E})); err != nil {
+					t.Fatal(err)
+				}
+				return theta[0]
+			}
+			var l LearnedLoss
+			want := (fit(&l, h) - fit(&l, 0)) / h
+			got := []float64{0}
+			if err := l.JVP(nil, got, &Grad{Hyper: []float64{dw, 0, 0, 0, 0}, X: mat.NewDense(2, 1, dx)}); err != nil || math.Abs(got[0]-want) > 1e-5 {
+				t.Errorf("%v, α1 at %v: derivative %v, difference quotient %v, error %v", dx, dw, got[0], want, err)
+			}
+		}
+	}
+}
+
+// Equal rows that are weakly active count as inactive in a generalised derivative, each
+// by itself: it is one along all moves.
+func TestNoTiesOfWeaklyActiveRows(t *testing.T) {
+	d := Data{X: mat.NewDense(3, 2, []float64{2, 0, -1, 0, 2, 0}), Y: []float64{1, -1, 1}}
+	l, w := SVM{Generalised: true}, new(Workspace)
+	if err := errors.Join(l.Load(d), l.Fit(make([]float64, 2), []float64{1. / 12, .5}), l.VJP(w, &Grad{X: mat.NewDense(3, 2, nil)}, []float64{1, 1})); err != nil {
+		t.Fatal(err)
+	}
+	if len(l.weak.Rows) != 1 {
+		t.Fatalf("weakly active are %v", l.weak)
+	}
+	l.Ties(w, func(i, k int, _ float64, _ []float64) bool { t.Errorf("rows %d and %d are tied", i, k); return false })
 }
 
 // Ties belong to the VJP that the workspace did last: there are none without one, after
