@@ -24,7 +24,8 @@
 // # Errors
 //
 // A destination of the wrong length is the caller's bug and panics with a
-// message that begins with "qpdiff: ". All that depends on data comes back as
+// message that begins with "qpdiff: "; so does a copy of a learner, a [Solution] or a
+// [Workspace] that was in use. All that depends on data comes back as
 // an error that can be matched with errors.Is against the Err… values of this
 // package, and with errors.As against [ArgError] and [NotDifferentiableError].
 package qpdiff

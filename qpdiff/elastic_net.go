@@ -88,7 +88,7 @@ func (e *ElasticNet) Load(d Data) error {
 
 // Reset forgets the warm start and the last fit. The data stays loaded.
 func (e *ElasticNet) Reset() {
-	e.fit = 0
+	e.forget()
 	e.qp.reset()
 }
 

@@ -16,7 +16,7 @@ import (
 // other: a file uses its own names and those of files before it. Files of one line
 // belong together.
 var fileOrder = strings.Fields(`
-	doc linalg errors data complementarity parallel
+	doc linalg errors data complementarity parallel state
 	qp_problem kkt_system qp_workingset qp_residual qp_load qp_scale qp_certificate qp_solve
 	kkt_singular kkt_regular
 	learner_state row_set

@@ -94,7 +94,7 @@ func (l *KernelSVM) Load(d Data) error {
 
 // Reset forgets the warm start and the last fit. The data stays loaded.
 func (l *KernelSVM) Reset() {
-	l.fit = 0
+	l.forget()
 	l.q.reset()
 }
 
@@ -144,8 +144,8 @@ func (l *KernelSVM) Fit(theta, hyper []float64) error {
 // equally. It overwrites dst, and allocates only where dst has too little capacity.
 // The error is ErrNotFitted.
 func (l *KernelSVM) Multipliers(dst []float64) ([]float64, error) {
-	if l.fit == 0 {
-		return nil, errNotFitted
+	if err := l.fitted(); err != nil {
+		return nil, err
 	}
 	dst = dst[:0]
 	for _, k := range l.rows.of {
@@ -163,8 +163,8 @@ func (l *KernelSVM) Multipliers(dst []float64) ([]float64, error) {
 // dst, and allocates only where dst has too little capacity. The error is
 // ErrNotFitted.
 func (l *KernelSVM) SupportVectors(dst []int) ([]int, error) {
-	if l.fit == 0 {
-		return nil, errNotFitted
+	if err := l.fitted(); err != nil {
+		return nil, err
 	}
 	dst = dst[:0]
 	for i, k := range l.rows.of {
@@ -182,7 +182,7 @@ func (l *KernelSVM) SupportVectors(dst []int) ([]int, error) {
 func (l *KernelSVM) Predict(w *Workspace, dst []float64, x *mat.Dense) error {
 	var keep *kernelValues
 	if w != nil {
-		keep = &w.kernel.values
+		keep = &w.orNew().kernel.values
 	}
 	return l.predict(keep, dst, x)
 }

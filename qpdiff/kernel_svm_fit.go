@@ -183,8 +183,8 @@ func (l *kernelSVMFit) predict(keep *kernelValues, dst []float64, x *mat.Dense) 
 // checkRows checks the rows x of a Predict or of its derivative, one for each entry
 // of the argument arg, and the shape of dx, unless that is nil.
 func (l *kernelSVMFit) checkRows(x, dx *mat.Dense, arg string, values []float64) error {
-	if l.fit == 0 {
-		return errNotFitted
+	if err := l.fitted(); err != nil {
+		return err
 	}
 	r, c := x.Dims()
 	if c != l.n {

@@ -19,7 +19,7 @@ import (
 // where it is not, its eigenvalues decide what exists.
 type qpDerivative struct {
 	sys         *kktSystem
-	solves      uint64 // of the solution, when prepared
+	state       uint64 // of the solution it is prepared for
 	generalised bool   // prepared with weakly active rows counted as inactive
 	weak        []int  // inequalities where strict complementarity fails
 	// spare: active inequalities with the multiplier zero, which other, equally

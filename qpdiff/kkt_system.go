@@ -25,7 +25,7 @@ type kktSystem struct {
 
 	l, linv []float64 // L and the inverses of its diagonal
 	shift   float64   // what was added to the diagonal of Q
-	factors uint64    // factorisations so far
+	factors uint64    // the number of the factorisation, of newState
 	qsize   float64   // the largest entry of Q in the units of the variables, where shift > 0
 	mnorm   []float64 // ‖m_r‖² of the rows of w, at least
 

@@ -6,7 +6,8 @@ import "gonum.org/v1/gonum/mat"
 // hyperparameters and differentiates that fit. It keeps its storage and its warm
 // start between fits. Load, Fit and Reset change it; they must not run while any
 // other method does. Derivatives only read it, and any number of them may run at
-// the same time, each with a workspace of its own.
+// the same time, each with a workspace of its own. The learners of this package must
+// not be copied after their first Load: a copy panics.
 type Learner interface {
 	// Dims returns the number of parameters and of hyperparameters for data with n
 	// features. A linear learner has n parameters, or n+1 with the intercept last;

@@ -1,23 +1,26 @@
 package qpdiff
 
-import "sync/atomic"
-
 // fitState is the part that all learners share: the data, the state of the last fit,
 // and the checks of the arguments of Load, Fit, VJP and JVP.
 type fitState struct {
-	data   Data // X is nil without a successful Load
-	params int  // entries of θ as of the last Fit
-	hypers int  // hyperparameters, likewise
-	// fit is the number of the last fit, 0 without one. No two fits of a program have
-	// the same, so that a [Workspace] finds out for which it is prepared.
-	fit uint64
+	home
+	data   Data   // X is nil without a successful Load
+	params int    // entries of θ as of the last Fit
+	hypers int    // hyperparameters, likewise
+	fit    uint64 // the number of the last fit, of newState; 0 without one
 }
 
-// fits counts the fits of all learners.
-var fits atomic.Uint64
-
 // unload forgets data and fit, as a Load does first.
-func (f *fitState) unload() { f.data, f.fit = Data{}, 0 }
+func (f *fitState) unload() {
+	f.take()
+	f.data, f.fit = Data{}, 0
+}
+
+// forget forgets the fit.
+func (f *fitState) forget() {
+	f.check()
+	f.fit = 0
+}
 
 // begin forgets the fit, as a Fit does first, and checks its arguments for learners
 // whose hyperparameters are at or above 0.
@@ -30,7 +33,7 @@ func (f *fitState) begin(theta, hyper []float64, params, hypers int) error {
 
 // beginTheta is begin without a check of the hyperparameters.
 func (f *fitState) beginTheta(theta []float64, params, hypers int) error {
-	f.fit = 0
+	f.forget()
 	if f.data.X == nil {
 		return errNotLoaded
 	}
@@ -42,12 +45,20 @@ func (f *fitState) beginTheta(theta []float64, params, hypers int) error {
 }
 
 // finish ends a successful Fit.
-func (f *fitState) finish() { f.fit = fits.Add(1) }
+func (f *fitState) finish() { f.fit = newState() }
+
+// fitted returns an error where there is no fit.
+func (f *fitState) fitted() error {
+	if f.check(); f.fit == 0 {
+		return errNotFitted
+	}
+	return nil
+}
 
 // checkAdjoint checks the arguments of a VJP.
 func (f *fitState) checkAdjoint(g *Grad, dtheta []float64) error {
-	if f.fit == 0 {
-		return errNotFitted
+	if err := f.fitted(); err != nil {
+		return err
 	}
 	if len(dtheta) != f.params {
 		panic("qpdiff: dtheta has the wrong length")
@@ -58,8 +69,8 @@ func (f *fitState) checkAdjoint(g *Grad, dtheta []float64) error {
 
 // checkForward checks the arguments of a JVP.
 func (f *fitState) checkForward(dtheta []float64, d *Grad) error {
-	if f.fit == 0 {
-		return errNotFitted
+	if err := f.fitted(); err != nil {
+		return err
 	}
 	if len(dtheta) != f.params {
 		panic("qpdiff: dtheta has the wrong length")

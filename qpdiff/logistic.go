@@ -164,7 +164,10 @@ func (l *Logistic) LoadSubset(full Learner, out []int) error {
 }
 
 // Reset forgets the warm start and the last fit. The data stays loaded.
-func (l *Logistic) Reset() { l.warm, l.fit = false, 0 }
+func (l *Logistic) Reset() {
+	l.forget()
+	l.warm = false
+}
 
 // Fit writes the minimiser to theta (n entries, with an intercept n+1, the
 // intercept last) at hyper = [C]. The errors match ErrShape, ErrNotFinite or

@@ -68,8 +68,8 @@ func (d *logisticDerivative) solve(l *logisticFit, v []float64) (*logisticPoint,
 
 // probabilities is [Logistic.Probabilities].
 func (d *logisticDerivative) probabilities(l *logisticFit, dst []float64) error {
-	if l.fit == 0 {
-		return errNotFitted
+	if err := l.fitted(); err != nil {
+		return err
 	}
 	if len(dst) != l.m {
 		panic("qpdiff: dst has the wrong length")

@@ -41,7 +41,7 @@ func (l *marginFit) load(d Data, checks error) error {
 
 // Reset forgets the warm start and the last fit. The data stays loaded.
 func (l *marginFit) Reset() {
-	l.fit = 0
+	l.forget()
 	l.p.reset()
 }
 
@@ -72,8 +72,8 @@ func (l *marginFit) Elbow(dst []int) ([]int, error) {
 
 // rows sets dst to the training rows i for whose distinct row k is holds.
 func (l *marginFit) rows(dst []int, is func(k int) bool) ([]int, error) {
-	if l.fit == 0 {
-		return nil, errNotFitted
+	if err := l.fitted(); err != nil {
+		return nil, err
 	}
 	dst = dst[:0]
 	for i, k := range l.p.of {

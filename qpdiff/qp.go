@@ -11,7 +11,8 @@ import (
 // not change in Q, G and A is not factorised again. The slices of a Solution are
 // its own and hold until the next Solve. A Solution serves one goroutine while it
 // solves. Derivatives only read it: many goroutines may differentiate one solution
-// at the same time, each with a [Workspace] of its own.
+// at the same time, each with a [Workspace] of its own. It must not be copied after its
+// first Solve: a copy panics.
 type Solution struct {
 	// Tol is the largest Residual.Relative that counts as Optimal; zero means
 	// 1e-9. Refinement goes on to rounding error whatever Tol is.
@@ -38,8 +39,9 @@ type Solution struct {
 	Iterations, Proximal, Refinements int
 	Certificate                       Certificate
 
-	set    activeSet
-	solves uint64 // solves and resets so far, by which a Workspace finds out that it is stale
+	home
+	set   activeSet
+	state uint64 // the number of the last Solve or Reset, of newState
 }
 
 // Reset forgets the last solve and with it the warm start, but keeps the
@@ -51,12 +53,13 @@ func (s *Solution) Reset() {
 
 // forget empties the results.
 func (s *Solution) forget() {
+	s.take()
 	s.Z, s.Lambda, s.Nu = s.Z[:0], s.Lambda[:0], s.Nu[:0]
 	s.Objective, s.Status, s.Residual = 0, Unsolved, KKTResidual{}
 	s.Iterations, s.Proximal, s.Refinements = 0, 0, 0
 	c := &s.Certificate
 	c.Z, c.Lambda, c.Nu, c.Residual = c.Z[:0], c.Lambda[:0], c.Nu[:0], 0
-	s.solves++
+	s.state = newState()
 }
 
 // Solve solves q. The error matches

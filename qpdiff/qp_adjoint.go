@@ -11,15 +11,13 @@ import (
 
 // derivative prepares the derivatives at the last solution in w.
 func (s *Solution) derivative(w *Workspace, generalised bool) (*qpDerivative, error) {
+	s.check()
 	if s.Status != Optimal {
 		return nil, fmt.Errorf("qpdiff: derivatives of a QP need an optimal solution, the status is %v: %w", s.Status, ErrNotFitted)
 	}
 	d := &w.orNew().qp
-	if d.sys != &s.set.kktSystem || d.solves != s.solves || d.generalised != generalised {
-		if d.sys != &s.set.kktSystem {
-			d.factor = 0
-		}
-		d.sys, d.solves, d.generalised = &s.set.kktSystem, s.solves, generalised
+	if d.state != s.state || d.generalised != generalised {
+		d.sys, d.state, d.generalised = &s.set.kktSystem, s.state, generalised
 		d.prepare()
 	}
 	return d, nil

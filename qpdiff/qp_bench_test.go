@@ -236,7 +236,7 @@ func BenchmarkQPBackward(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				for i := range sols {
-					ws[i].qp.solves = 0 // prepare anew, as after a solve
+					ws[i].qp.state = 0 // prepare anew, as after a solve
 					if err := sols[i].VJP(&ws[i], grads[i], dz[i], nil, nil); err != nil {
 						b.Fatal(err)
 					}

@@ -113,7 +113,7 @@ func (a *activeSet) forgetRows() {
 func (a *activeSet) factor(shift, tol float64) int {
 	n := a.n
 	a.shift = shift
-	a.factors++
+	a.factors = newState()
 	for i := range n {
 		copy(a.l[i*n:i*n+i+1], a.q[i*n:])
 		a.l[i*n+i] += shift * a.d[i]

@@ -49,7 +49,10 @@ func (l *SmoothLearner) Load(d Data) error {
 }
 
 // Reset forgets the warm start and the last fit. The data stays loaded.
-func (l *SmoothLearner) Reset() { l.warm, l.fit = false, 0 }
+func (l *SmoothLearner) Reset() {
+	l.forget()
+	l.warm = false
+}
 
 // Fit minimises F at hyper and writes θ, from θ = 0 or the last solution.
 // Errors: an ArgError that matches ErrShape, ErrNotFinite or ErrDomain for

@@ -94,8 +94,8 @@ func (l *SVM) Fit(theta, hyper []float64) error {
 // multipliers have a unique sum only, share it equally. It overwrites dst, and
 // allocates only where dst has too little capacity. The error is ErrNotFitted.
 func (l *SVM) Multipliers(dst []float64) ([]float64, error) {
-	if l.fit == 0 {
-		return nil, errNotFitted
+	if err := l.fitted(); err != nil {
+		return nil, err
 	}
 	dst = dst[:0]
 	for i, k := range l.p.of {

@@ -66,7 +66,7 @@ func (l *Unrolled) Load(d Data) error {
 }
 
 // Reset forgets the last fit. There is no warm start: every fit begins at Start.
-func (l *Unrolled) Reset() { l.fit = 0 }
+func (l *Unrolled) Reset() { l.forget() }
 
 // Fit runs the steps at hyper and writes the last iterate to theta. Errors: an
 // ArgError that matches ErrShape, ErrNotFinite or ErrDomain for hyper,

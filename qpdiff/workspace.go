@@ -3,8 +3,10 @@ package qpdiff
 // Workspace is the storage of derivatives: what they prepare once for each solution
 // or fit, and their scratch. Its zero value is ready for use. It serves any
 // solutions and learners, one goroutine at a time, and is best kept for one of
-// them: a change of the solution, or a new solve, costs a preparation.
+// them: a change of the solution, or a new solve, costs a preparation. It must not be
+// copied after its first use.
 type Workspace struct {
+	home
 	qp       qpDerivative
 	net      elasticNetDerivative
 	smooth   smoothDerivative
@@ -17,7 +19,8 @@ type Workspace struct {
 // orNew returns w, or a new workspace where w is nil.
 func (w *Workspace) orNew() *Workspace {
 	if w == nil {
-		return new(Workspace)
+		w = new(Workspace)
 	}
+	w.take()
 	return w
 }

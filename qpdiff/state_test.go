@@ -1,0 +1,111 @@
+package qpdiff
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// A Solution that another one has taken the place of is not the one that the workspace
+// is prepared for.
+func TestWorkspaceOfAReplacedSolution(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 1))
+	var w Workspace
+	var s Solution
+	for trial := range 20 {
+		q := &QP{Q: mat.NewDense(3, 3, nil), P: normals(rng, 3), G: mat.NewDense(4, 3, normals(rng, 12)), H: []float64{.1, .2, .3, .4}}
+		for i := range 3 {
+			q.Q.Set(i, i, 1+rng.Float64())
+		}
+		s = Solution{}
+		g, want, v := &QPGrad{P: make([]float64, 3)}, &QPGrad{P: make([]float64, 3)}, normals(rng, 3)
+		if err := errors.Join(s.Solve(q), s.VJP(&w, g, v, nil, nil), s.VJP(nil, want, v, nil, nil)); err != nil {
+			t.Fatal(err)
+		}
+		if !sameBits(g.P, want.P) {
+			t.Errorf("trial %d: %v, with a new workspace %v", trial, g.P, want.P)
+		}
+	}
+}
+
+// A copy shares its storage with the original, so that each would change the other.
+func TestCopiesPanic(t *testing.T) {
+	refused := func(what string, f func()) {
+		t.Helper()
+		defer func() {
+			t.Helper()
+			if r := recover(); !strings.Contains(fmt.Sprint(r), "was copied") {
+				t.Errorf("%s: %v", what, r)
+			}
+		}()
+		f()
+	}
+	d := randomData(3, 12, 2, true)
+	theta, g := make([]float64, 2), &Grad{X: mat.NewDense(12, 2, nil)}
+	var net, net2 ElasticNet
+	var svm, svm2 SVM
+	var loss, loss2 LearnedLoss
+	var logistic, logistic2 Logistic
+	var kernel, kernel2 KernelSVM
+	smooth, unrolled := SmoothLearner{Objective: linearModel(halfSquare)}, Unrolled{Objective: linearModel(halfSquare)}
+	var smooth2 SmoothLearner
+	var unrolled2 Unrolled
+	for _, l := range []struct {
+		original, copied Learner
+		copy             func()
+		hyper            []float64
+	}{
+		{&net, &net2, func() { net2 = net }, []float64{.1, .1}},
+		{&svm, &svm2, func() { svm2 = svm }, []float64{.1, .1}},
+		{&loss, &loss2, func() { loss2 = loss }, []float64{1, 1, 0, 0, 1}},
+		{&logistic, &logistic2, func() { logistic2 = logistic }, []float64{1}},
+		{&kernel, &kernel2, func() { kernel2 = kernel }, []float64{1, 1}},
+		{&smooth, &smooth2, func() { smooth2 = smooth }, []float64{1}},
+		{&unrolled, &unrolled2, func() { unrolled2 = unrolled }, []float64{1, .01, 0}},
+	} {
+		name := fmt.Sprintf("%T", l.original)
+		l.copy() // before its first use it may be copied
+		theta := theta[:0]
+		if n, _ := l.original.Dims(2); n > 0 {
+			theta = theta[:2]
+		}
+		for _, k := range []Learner{l.original, l.copied, l.original} {
+			if err := errors.Join(k.Load(d), k.Fit(theta, l.hyper), k.VJP(nil, g, theta)); err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+		}
+		l.copy()
+		refused(name+": Load", func() { l.copied.Load(d) })
+		refused(name+": Fit", func() { l.copied.Fit(theta, l.hyper) })
+		refused(name+": Reset", func() { l.copied.Reset() })
+		refused(name+": VJP", func() { l.copied.VJP(nil, g, theta) })
+		if j, ok := l.copied.(ForwardLearner); ok {
+			refused(name+": JVP", func() { j.JVP(nil, theta, g) })
+		}
+		if err := l.original.VJP(nil, g, theta); err != nil {
+			t.Errorf("%s: the original: %v", name, err)
+		}
+	}
+	refused("Multipliers", func() { svm2.Multipliers(nil) })
+	refused("Elbow", func() { svm2.Elbow(nil) })
+	refused("SupportVectors", func() { kernel2.SupportVectors(nil) })
+	refused("Predict", func() { kernel2.Predict(nil, make([]float64, 12), d.X) })
+	refused("SolveHessian", func() { logistic2.SolveHessian(nil, theta, theta) })
+
+	var s Solution
+	var w Workspace
+	q := &QP{Q: mat.NewDense(1, 1, []float64{1}), P: []float64{-1}}
+	copied := s
+	if err := errors.Join(copied.Solve(q), s.Solve(q), s.VJP(&w, &QPGrad{}, []float64{1}, nil, nil)); err != nil {
+		t.Fatal(err)
+	}
+	copied = s
+	other := w
+	refused("Solution.Solve", func() { copied.Solve(q) })
+	refused("Solution.VJP", func() { copied.VJP(nil, &QPGrad{}, []float64{1}, nil, nil) })
+	refused("Workspace", func() { s.VJP(&other, &QPGrad{}, []float64{1}, nil, nil) })
+}
