@@ -167,6 +167,8 @@ func TestLearnersThatCountRows(t *testing.T) {
 			"negative weight": func(d *Data) { d.Weights = []float64{-1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1} },
 			"NaN weight":      func(d *Data) { d.Weights = nanSlice(12, 0) },
 			"no row counts":   func(d *Data) { d.Weights = make([]float64, 12) },
+			"sum not normal":  func(d *Data) { d.Weights = slices.Repeat([]float64{1e-310}, 12) },
+			"sum overflows":   func(d *Data) { d.Weights = slices.Repeat([]float64{1e308}, 12) },
 			"row too high":    func(d *Data) { d.Rows = []int{0, 12} },
 			"row below 0":     func(d *Data) { d.Rows = []int{0, -1} },
 			"no rows":         func(d *Data) { d.Rows = []int{} },

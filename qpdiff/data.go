@@ -42,8 +42,10 @@ type Grad struct {
 func (g *Grad) wanted() bool { return g.Hyper != nil || g.X != nil || g.Y != nil }
 
 // Check reports the first thing in d that no learner can use: no examples, no
-// features, another number of labels than of rows, NaN or Inf. The error is an
-// [*ArgError].
+// features, another number of labels or weights than of rows, NaN or Inf (also in rows
+// that do not count), a weight below 0, a row number that X does not have, or no row
+// that counts. The error is an [*ArgError] of kind ErrShape, ErrNotFinite or, for
+// Rows and the values of Weights, ErrDomain.
 func (d Data) Check() error {
 	if d.X == nil || d.X.IsEmpty() {
 		return &ArgError{Arg: "Data.X", Why: ErrShape, Problem: "is empty", Remedy: "give at least one example with one feature"}
@@ -80,8 +82,8 @@ func (d Data) checkCounts(rows int) error {
 	if d.plain() {
 		return nil
 	}
-	if total := floats.Sum(d.counts(nil)); !(total > 0) || !finite(total) {
-		return argErrorf("Data.Rows and Data.Weights", ErrDomain, "let some rows count", "count %v rows in all", total)
+	if total := floats.Sum(d.counts(nil)); !(total >= smallestNormal) || !finite(total) {
+		return argErrorf("Data.Rows and Data.Weights", ErrDomain, "let some rows count, or scale the weights", "count %v rows in all", total)
 	}
 	return nil
 }

@@ -57,8 +57,9 @@ func (e *ElasticNet) Dims(n int) (theta, hyper int) {
 func (e *ElasticNet) SetGeneralised(on bool) { e.Generalised = on }
 
 // Load makes d the data of the following fits and computes XᵀX/N. It keeps a
-// reference to d. Errors are ArgErrors of kind ErrShape or ErrNotFinite; after
-// one, the learner has no data.
+// reference to d, whose Rows and Weights count. Errors are ArgErrors: those of
+// [Data.Check], and of kind ErrNotFinite where XᵀX or Xᵀy overflows. After one, the
+// learner has no data.
 func (e *ElasticNet) Load(d Data) error {
 	e.unload()
 	if err := d.Check(); err != nil {

@@ -74,8 +74,8 @@ func (l *KernelSVM) SetGeneralised(on bool) { l.Generalised = on }
 
 // Load makes d the data of the following fits. It keeps a reference to d.
 // Errors are ArgErrors: of kind ErrShape or ErrNotFinite; ErrDomain for a label
-// other than ±1; ErrIllPosed where all labels are the same. After one, the
-// learner has no data.
+// other than ±1, and for Rows or Weights that are not nil; ErrIllPosed where all labels
+// are the same. After one, the learner has no data.
 func (l *KernelSVM) Load(d Data) error {
 	l.unload()
 	err := d.checkAll()

@@ -117,16 +117,17 @@ func notDifferentiable(g *Grad, weak Weak, remedy string, hyper ...Input) *NotDi
 func checkClasses(d Data) error {
 	counts := d.counts(nil)
 	seen := map[float64]bool{}
+	only := 0.0
 	for i, y := range d.Y {
 		if y != 1 && y != -1 {
 			return argErrorf("Data.Y", ErrDomain, "use the labels -1 and 1", "holds %v at index %d", y, i)
 		}
 		if counts == nil || counts[i] > 0 {
-			seen[y] = true
+			seen[y], only = true, y
 		}
 	}
 	if len(seen) < 2 {
-		return argErrorf("Data.Y", ErrIllPosed, "give examples of both classes", "holds only the label %v", d.Y[0])
+		return argErrorf("Data.Y", ErrIllPosed, "give examples of both classes", "holds only the label %v", only)
 	}
 	return nil
 }

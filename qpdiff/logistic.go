@@ -65,9 +65,9 @@ type Logistic struct {
 func (l *Logistic) Dims(n int) (theta, hyper int) { return l.Intercept.params(n), 1 }
 
 // Load makes d the data of the following fits. It keeps a reference to d, and must be
-// called again after an entry of d changed. Errors are ArgErrors: of kind ErrShape or
-// ErrNotFinite; ErrDomain for a label 0, as the classes 0 and 1 have it; ErrIllPosed
-// where the intercept is unpenalised and all labels have one sign, since there is no
+// called again after an entry of d changed. Errors are ArgErrors: those of [Data.Check];
+// ErrDomain for a label 0, as the classes 0 and 1 have it; ErrIllPosed where the
+// intercept is unpenalised and all labels that count have one sign, since there is no
 // solution then. After one, the learner has no data.
 func (l *Logistic) Load(d Data) error {
 	l.unload()
@@ -94,13 +94,17 @@ func (l *Logistic) Load(d Data) error {
 		}
 		zero += 0 * y
 		l.ymax = max(l.ymax, math.Abs(y))
+		row := raw.Data[i*raw.Stride : i*raw.Stride+n]
 		if l.counts != nil && l.counts[i] == 0 {
 			for j := range l.d {
 				l.z[j*m+i] = 0
 			}
+			for _, v := range row {
+				zero += 0 * v
+			}
 			continue
 		}
-		for j, v := range raw.Data[i*raw.Stride : i*raw.Stride+n] {
+		for j, v := range row {
 			v *= y
 			zero += 0 * v
 			l.z[j*m+i] = v

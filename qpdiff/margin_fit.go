@@ -13,8 +13,8 @@ type marginFit struct {
 
 // Load makes d the data of the following fits. It keeps a reference to d.
 // Errors are ArgErrors: of kind ErrShape or ErrNotFinite; ErrDomain for a label
-// other than ±1; ErrIllPosed where all labels are the same. After one, the
-// learner has no data.
+// other than ±1, and for Rows or Weights that are not nil; ErrIllPosed where all labels
+// are the same. After one, the learner has no data.
 func (l *marginFit) Load(d Data) error { return l.load(d, d.checkAll()) }
 
 // load is Load for data of which checks has found what it has.

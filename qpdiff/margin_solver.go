@@ -66,6 +66,10 @@ func (p *marginSolver) resize(rows, n int) {
 func (p *marginSolver) load(d Data) error {
 	rows, n := d.X.Dims()
 	p.resize(rows, n)
+	p.total = float64(rows)
+	if p.counts = d.counts(p.counts); p.counts != nil {
+		p.total = floats.Sum(p.counts)
+	}
 	raw := d.X.RawMatrix()
 	for i, y := range d.Y {
 		z := p.z[i*n : (i+1)*n]
@@ -75,13 +79,9 @@ func (p *marginSolver) load(d Data) error {
 			z[j] = v
 			s += v * v
 		}
-		if !finite(s) {
+		if !finite(s) && p.count(i) > 0 {
 			return argErrorf("Data.X", ErrNotFinite, "scale the features", "is so large that the squared norm of row %d overflows", i)
 		}
-	}
-	p.total = float64(rows)
-	if p.counts = d.counts(p.counts); p.counts != nil {
-		p.total = floats.Sum(p.counts)
 	}
 	if p.distinct(p.z, rows, n, p.counts) {
 		p.warm = false

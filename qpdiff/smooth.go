@@ -31,8 +31,8 @@ const smoothMaxIter = 200
 func (l *SmoothLearner) Dims(n int) (theta, hyper int) { return l.Objective.dims(n) }
 
 // Load makes d the data of the following fits. It keeps a reference to d.
-// Errors are ArgErrors of kind ErrShape or ErrNotFinite; after one, the learner
-// has no data.
+// Errors are ArgErrors of kind ErrShape or ErrNotFinite, and ErrDomain for Rows or
+// Weights that are not nil; after one, the learner has no data.
 func (l *SmoothLearner) Load(d Data) error {
 	l.unload()
 	if err := d.checkAll(); err != nil {

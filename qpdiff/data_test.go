@@ -1,0 +1,109 @@
+package qpdiff
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// newGrad returns a zero Grad with all fields, for h hyperparameters.
+func newGrad(d Data, h int) *Grad {
+	rows, n := d.X.Dims()
+	return &Grad{Hyper: make([]float64, h), X: mat.NewDense(rows, n, nil), Y: make([]float64, rows)}
+}
+
+// A row that does not count may hold any finite features. It is no example of its class.
+func TestRowsThatDoNotCount(t *testing.T) {
+	without := randomData(4, 9, 2, true)
+	d := Data{X: mat.NewDense(10, 2, nil), Y: append([]float64{-1}, without.Y...), Weights: slices.Repeat([]float64{1}, 10)}
+	d.X.Slice(1, 10, 0, 2).(*mat.Dense).Copy(without.X)
+	d.X.SetRow(0, []float64{1e200, -1e308})
+	d.Weights[0] = 0
+	for _, fresh := range []func() ForwardLearner{
+		func() ForwardLearner { return new(ElasticNet) }, func() ForwardLearner { return new(Logistic) },
+		func() ForwardLearner { return &Logistic{Intercept: UnpenalisedIntercept} }, func() ForwardLearner { return new(SVM) },
+	} {
+		l, want := fresh(), fresh()
+		p, h := l.Dims(2)
+		theta, reference, hyper := make([]float64, p), make([]float64, p), []float64{.1, .2}[:h]
+		if err := errors.Join(l.Load(d), want.Load(without), l.Fit(theta, hyper), want.Fit(reference, hyper)); err != nil {
+			t.Errorf("%T: %v", l, err)
+			continue
+		}
+		nearAll(t, fmt.Sprintf("%T: theta", l), theta, reference, 1e-12, 0)
+		g, wantG := newGrad(d, h), newGrad(without, h)
+		if err := errors.Join(l.VJP(nil, g, reference), want.VJP(nil, wantG, reference)); err != nil {
+			t.Fatal(err)
+		}
+		nearAll(t, fmt.Sprintf("%T: hyper", l), g.Hyper, wantG.Hyper, 1e-12, 0)
+		nearAll(t, fmt.Sprintf("%T: X", l), g.X.RawMatrix().Data, append(make([]float64, 2), wantG.X.RawMatrix().Data...), 1e-12, 0)
+		nearAll(t, fmt.Sprintf("%T: y", l), g.Y, append([]float64{0}, wantG.Y...), 1e-12, 0)
+		if err := errors.Join(l.JVP(nil, theta, g), want.JVP(nil, reference, wantG)); err != nil {
+			t.Fatal(err)
+		}
+		nearAll(t, fmt.Sprintf("%T: JVP", l), theta, reference, 1e-12, 0)
+
+		bad := d
+		bad.X = mat.DenseCopyOf(d.X)
+		bad.X.Set(0, 1, math.NaN())
+		var e *ArgError
+		if err := l.Load(bad); !errors.Is(err, ErrNotFinite) || !errors.As(err, &e) || e.Arg != "Data.X" {
+			t.Errorf("%T, NaN: %v", l, err)
+		}
+	}
+	one := d
+	one.Y = append([]float64{-1}, slices.Repeat([]float64{1}, 9)...)
+	if err := new(SVM).Load(one); !errors.Is(err, ErrIllPosed) || !strings.Contains(err.Error(), "label 1 ") {
+		t.Errorf("one class counts: %v", err)
+	}
+}
+
+// Weights that change from Load to Load leave nothing of those before.
+func TestWarmStartsFromOtherWeights(t *testing.T) {
+	d := randomData(8, 16, 3, true)
+	d.X.SetRow(5, d.X.RawRowView(2))
+	d.Y[5] = d.Y[2]
+	for _, fresh := range []func() Learner{
+		func() Learner { return new(ElasticNet) }, func() Learner { return new(Logistic) }, func() Learner { return new(SVM) },
+	} {
+		warm := fresh()
+		rng := rand.New(rand.NewPCG(8, 1))
+		for round := range 40 {
+			d := d
+			if round%3 != 1 {
+				d.Weights = make([]float64, 16)
+				for i := range d.Weights {
+					d.Weights[i] = max(0, math.Round(math.Exp(3*rng.NormFloat64())-.2))
+				}
+				d.Weights[0], d.Weights[1] = 1, 1
+			}
+			if round%3 != 0 {
+				d.Rows = append(rng.Perm(16)[:10], 0, 1, 1)
+			}
+			_, h := warm.Dims(3)
+			hyper := []float64{.02 + .1*rng.Float64(), .3}[:h]
+			cold := fresh()
+			theta, want := make([]float64, 3), make([]float64, 3)
+			errWarm, errCold := errors.Join(warm.Load(d), warm.Fit(theta, hyper)), errors.Join(cold.Load(d), cold.Fit(want, hyper))
+			if (errWarm == nil) != (errCold == nil) {
+				t.Errorf("%T, round %d: warm %v, cold %v", warm, round, errWarm, errCold)
+			}
+			if errWarm != nil || errCold != nil {
+				continue
+			}
+			nearAll(t, fmt.Sprintf("%T, round %d: theta", warm, round), theta, want, 1e-9, 0)
+			g, wantG := newGrad(d, h), newGrad(d, h)
+			errWarm, errCold = warm.VJP(nil, g, []float64{1, -2, .5}), cold.VJP(nil, wantG, []float64{1, -2, .5})
+			if (errWarm == nil) != (errCold == nil) {
+				t.Errorf("%T, round %d: warm %v, cold %v", warm, round, errWarm, errCold)
+			}
+			nearAll(t, fmt.Sprintf("%T, round %d: X", warm, round), g.X.RawMatrix().Data, wantG.X.RawMatrix().Data, 1e-9, 1)
+		}
+	}
+}
