@@ -64,6 +64,42 @@ func TestRowsThatDoNotCount(t *testing.T) {
 	}
 }
 
+// Rows of two blocks of features make two problems, however different their weights.
+func TestLogisticWeightsOfManyDecades(t *testing.T) {
+	const rows = 24
+	d, hyper := randomData(6, rows, 4, true), []float64{1.5}
+	second := d
+	d.Weights = make([]float64, rows)
+	for i := range rows {
+		block := i % 2
+		d.X.Set(i, 2-2*block, 0)
+		d.X.Set(i, 3-2*block, 0)
+		if block == 1 {
+			second.Rows = append(second.Rows, i)
+		}
+	}
+	for _, weight := range []float64{1e-60, 1e-12, 1e12, 1e60} {
+		for i := range rows {
+			d.Weights[i] = []float64{weight, 1}[i%2]
+		}
+		l, want := new(Logistic), new(Logistic)
+		theta, reference := make([]float64, 4), make([]float64, 4)
+		if err := errors.Join(l.Load(d), want.Load(second), l.Fit(theta, hyper), want.Fit(reference, hyper)); err != nil {
+			t.Errorf("weight %g: %v", weight, err)
+			continue
+		}
+		nearAll(t, "theta", theta[2:], reference[2:], 1e-12, 0)
+		g, wantG := newGrad(d, 1), newGrad(d, 1)
+		if err := errors.Join(l.VJP(nil, g, []float64{0, 0, 1, -2}), want.VJP(nil, wantG, []float64{0, 0, 1, -2})); err != nil {
+			t.Fatal(err)
+		}
+		nearAll(t, "C", g.Hyper, wantG.Hyper, 1e-12, 0)
+		for i := 1; i < rows; i += 2 {
+			nearAll(t, "X and y", append(g.X.RawRowView(i)[2:], g.Y[i]), append(wantG.X.RawRowView(i)[2:], wantG.Y[i]), 1e-12, .1)
+		}
+	}
+}
+
 // Weights that change from Load to Load leave nothing of those before.
 func TestWarmStartsFromOtherWeights(t *testing.T) {
 	d := randomData(8, 16, 3, true)

@@ -170,7 +170,11 @@ func (p *logisticProblem) gradientSize(j int, s, theta []float64) float64 {
 	m := p.m
 	size := p.pen[j] * math.Abs(theta[j])
 	for i, v := range p.z[j*m : (j+1)*m] {
-		size += p.c * p.most * s[i] * math.Abs(v)
+		c := p.c
+		if p.counts != nil {
+			c *= p.counts[i]
+		}
+		size += c * s[i] * math.Abs(v)
 	}
 	return size
 }
