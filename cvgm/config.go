@@ -31,7 +31,7 @@ const (
 // Config describes a cross-validation loss. Data, Splits, Learner and Loss are
 // required.
 type Config struct {
-	Data   qpdiff.Data
+	Data   qpdiff.Data // without Rows and Weights
 	Splits []Split
 	// Learner returns a new learner, never the same one again. New calls it once
 	// more than there are splits, and each call of [CV.Final] once.

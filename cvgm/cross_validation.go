@@ -22,11 +22,8 @@ func New(c Config) (*CV, error) {
 	case c.Centring < NoCentring || c.Centring > MeanCentring:
 		return nil, badArg("Config.Centring", qpdiff.ErrDomain, "use one of the constants", "is %d", c.Centring)
 	}
-	if err := c.Data.Check(); err != nil {
+	if err := checkPlain("Config.Data", c.Data); err != nil {
 		return nil, err
-	}
-	if c.Data.Rows != nil || c.Data.Weights != nil {
-		return nil, badArg("Config.Data", qpdiff.ErrDomain, "choose rows by Config.Splits", "has Rows or Weights, which a CV does not use")
 	}
 	n, raw := c.Data.X.Dims()
 	cv := &CV{c: c, features: raw}

@@ -25,6 +25,14 @@ func (e *SplitError) Error() string { return fmt.Sprintf("split %d: %v", e.Split
 
 func (e *SplitError) Unwrap() error { return e.Err }
 
+// checkPlain reports the first thing in d that cannot be used where each row counts once.
+func checkPlain(arg string, d qpdiff.Data) error {
+	if d.Rows != nil || d.Weights != nil {
+		return badArg(arg, qpdiff.ErrDomain, "select and repeat rows of X and Y instead", "has Rows or Weights, which only learners use")
+	}
+	return d.Check()
+}
+
 // firstError returns the first error that is not nil.
 func firstError(errs ...error) error {
 	for _, err := range errs {

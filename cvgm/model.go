@@ -141,10 +141,10 @@ func (m *Model) Predict(dst []float64, x *mat.Dense) error {
 }
 
 // Risk returns the mean loss of the model's predictions on d. Its errors are
-// those of Predict and of Data.Check, and match ErrNotFinite where a loss
-// overflows.
+// those of Predict and of Data.Check, match ErrDomain for Rows or Weights, which it
+// does not use, and ErrNotFinite where a loss overflows.
 func (m *Model) Risk(loss Loss, d qpdiff.Data) (float64, error) {
-	if err := d.Check(); err != nil {
+	if err := checkPlain("d", d); err != nil {
 		return math.NaN(), err
 	}
 	predictions := make([]float64, len(d.Y))

@@ -43,3 +43,21 @@ func TestReadCSVQuotesColumnNames(t *testing.T) {
 		t.Errorf("%q", err)
 	}
 }
+
+// Neither a CV nor the risk of a model counts rows.
+func TestRowsAndWeightsAreRefused(t *testing.T) {
+	d := line()
+	m, err := elasticNet(d).Final([]float64{.1, .1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows, weights := d, d
+	rows.Rows = []int{1, 2}
+	weights.Weights = make([]float64, len(d.Y))
+	weights.Weights[3] = 1
+	for _, d := range []qpdiff.Data{rows, weights} {
+		if risk, err := m.Risk(cvgm.SquaredError{}, d); !errors.Is(err, qpdiff.ErrDomain) || !math.IsNaN(risk) || !strings.Contains(err.Error(), "Weights") {
+			t.Errorf("risk %v, error %v", risk, err)
+		}
+	}
+}
