@@ -179,6 +179,39 @@ func ExampleLoss() {
 	// cvgm.ZeroOne 0.0000 NaN
 }
 
+// relativeError is the loss (ŷ/y − 1)².
+type relativeError struct{}
+
+func (relativeError) Eval(prediction, y float64) (loss, slope float64) {
+	r := prediction/y - 1
+	return r * r, 2 * r / y
+}
+
+func (relativeError) LabelSlope(prediction, y float64) float64 {
+	return -2 * (prediction/y - 1) * prediction / (y * y)
+}
+
+// With the method LabelSlope a loss has a gradient in the labels. The prediction is the
+// mean of the training labels.
+func ExampleLabelLoss() {
+	var loss cvgm.LabelLoss = relativeError{}
+	cv, err := cvgm.New(cvgm.Config{
+		Data:    qpdiff.Data{X: mat.NewDense(3, 1, []float64{1, 1, 1}), Y: []float64{2, 4, 2}},
+		Splits:  []cvgm.Split{{Train: []int{0, 1}, Val: []int{2}}},
+		Learner: func() qpdiff.Learner { return new(qpdiff.ElasticNet) },
+		Loss:    loss,
+	})
+	if err != nil {
+		panic(err)
+	}
+	dy := make([]float64, 3)
+	fmt.Println(cv.DataGradient(nil, dy, []float64{0, 0}))
+	fmt.Println(dy)
+	// Output:
+	// 0.25 <nil>
+	// [0.25 0.25 -0.75]
+}
+
 func ExampleSquaredError() {
 	fmt.Println(cvgm.SquaredError{}.Eval(3, 1))
 	// Output: 4 4

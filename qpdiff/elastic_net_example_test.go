@@ -21,6 +21,26 @@ func orthogonalData() qpdiff.Data {
 	}
 }
 
+// A row of weight 2 counts as two equal rows, and so does a row that is named twice.
+// Without penalties θ is the weighted mean of the labels here.
+func ExampleData() {
+	x, y := mat.NewDense(3, 1, []float64{1, 1, 1}), []float64{1, 4, 9}
+	for _, d := range []qpdiff.Data{
+		{X: x, Y: y, Weights: []float64{2, 1, 0}},
+		{X: x, Y: y, Rows: []int{0, 0, 1}},
+	} {
+		var net qpdiff.ElasticNet
+		theta, g := make([]float64, 1), qpdiff.Grad{Y: make([]float64, 3)}
+		if err := errors.Join(net.Load(d), net.Fit(theta, []float64{0, 0}), net.VJP(nil, &g, []float64{1})); err != nil {
+			panic(err)
+		}
+		fmt.Printf("%.4f %.4f\n", theta, g.Y)
+	}
+	// Output:
+	// [2.0000] [0.6667 0.3333 0.0000]
+	// [2.0000] [0.6667 0.3333 0.0000]
+}
+
 // Fit, then the derivative of the sum of all parameters with respect to both
 // penalties and the labels.
 func ExampleElasticNet() {
