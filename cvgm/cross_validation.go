@@ -95,10 +95,7 @@ func New(c Config) (*CV, error) {
 	}
 	cv.run.split = cv.evalSplit
 	if c.learned() {
-		cv.ties.visit, cv.ties.dfeatures = cv.visitTie, mat.NewDense(n, cv.features, nil)
-		for i := range cv.ties.dparams {
-			cv.ties.dparams[i] = make([]float64, c.Features.NumParams())
-		}
+		cv.ties.prepare(&cv.c, cv.features, false)
 	}
 	return cv, nil
 }
@@ -110,8 +107,11 @@ func New(c Config) (*CV, error) {
 // Config.Generalised is not set, and qpdiff.ErrNotFinite where a loss or a
 // derivative overflows. After an error the loss is NaN, and grad holds no
 // gradient.
-func (cv *CV) Eval(grad, alpha []float64) (float64, error) {
-	cv.generalised = cv.generalised && grad == nil
+func (cv *CV) Eval(grad, alpha []float64) (float64, error) { return cv.eval(grad, nil, alpha) }
+
+// eval is Eval that collects data as well, unless that is nil.
+func (cv *CV) eval(grad []float64, data *dataGradient, alpha []float64) (float64, error) {
+	cv.generalised = cv.generalised && grad == nil && data == nil
 	if err := cv.checkAlpha(alpha); err != nil {
 		return math.NaN(), err
 	}
@@ -126,7 +126,7 @@ func (cv *CV) Eval(grad, alpha []float64) (float64, error) {
 	if err := cv.fitFull(x, hyper); err != nil {
 		return math.NaN(), err
 	}
-	cv.run.x, cv.run.hyper, cv.run.gradient = x, hyper, grad != nil
+	cv.run.x, cv.run.hyper, cv.run.gradient, cv.run.data = x, hyper, grad != nil, data
 	if err := qpdiff.ForEach(cv.c.Workers, len(cv.fits), cv.run.split); err != nil {
 		return math.NaN(), err
 	}

@@ -31,17 +31,10 @@ type CV struct {
 		x        *mat.Dense
 		hyper    []float64
 		gradient bool
-		data     *dataGradient // of a DataGradient, else nil
+		data     *dataGradient // of DataGradient, else nil
 		split    func(j int) error
 	}
-	ties struct { // see parted
-		visit     func(i, k int, sign float64, d []float64) bool
-		fit       *splitFit
-		found     bool
-		i, k      int          // the examples found
-		dfeatures *mat.Dense   // zero
-		dparams   [3][]float64 // of i, of k and of the mean
-	}
+	ties tieTest // of the feature map's parameters
 }
 
 // Dims returns the length of α: the learner's hyperparameters, unless
@@ -79,14 +72,14 @@ func (cv *CV) checkAlpha(alpha []float64) error {
 	return nil
 }
 
-// Generalised reports whether the last gradient is not a derivative but the
-// chain rule with an element of a generalised derivative, because a kink was
+// Generalised reports whether the last gradient, of Eval or DataGradient, is not a
+// derivative but the chain rule with an element of a generalised derivative, because a kink was
 // met: see Config.Generalised. It is false before the first gradient and after
 // one that failed, and may be true without Config.Generalised where the
 // learner's own settings make it answer at kinks.
 func (cv *CV) Generalised() bool { return cv.generalised }
 
-// FeatureCotangents returns the two parts of ∂L_cv/∂φ at the last gradient,
+// FeatureCotangents returns the two parts of ∂L_cv/∂φ at the last gradient of Eval,
 // each N×m: of the features as rows that the splits train on, which reach the
 // loss through the fitted θ, and of the features as rows that the splits
 // validate on, which reach it directly through the predictions. Their sum is

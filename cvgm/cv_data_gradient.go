@@ -2,6 +2,7 @@ package cvgm
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"slices"
 
@@ -13,15 +14,26 @@ import (
 
 // DataGradient returns L_cv(α) and overwrites dx (N×n) and dy (N) with its gradient in
 // the rows of Config.Data.X and in the labels: through the fits, the standardisation,
-// the centring, the feature map and the predictions. A nil dx or dy is not wanted.
+// the centring, the feature map and the predictions. A nil dx or dy is not wanted;
+// neither may share memory with Config.Data or α. Another shape panics. For learners
+// and losses of labels ±1, dy is the derivative of their formulas in y.
 //
-// Errors are those of Eval. A block that has no derivative is an error as well, joined
-// with that of the other block, and is set to NaN; the other block is given. That of X
-// names the split, and the column where there is one: with Standardise, a column that
-// is constant on a split's training rows; with FixedLeastSquares without Standardise,
-// both blocks; a kink of the learner, the loss or the feature map without
-// Config.Generalised; equal rows of a [qpdiff.TiedLearner]. That of y needs a
-// [LabelLoss]. It allocates, and costs one more Backward than Eval's gradient.
+// Errors are those of Eval with a gradient; then the loss, dx and dy are NaN. A block
+// that has no derivative is an error of kind ErrNotDifferentiable that names it and the
+// lowest such split, and is set to NaN; loss and the other block are given. Without a
+// derivative are
+//   - dx where Standardise is set and a feature is constant on a split's training rows,
+//   - dx and dy with FixedLeastSquares without Standardise,
+//   - dy with a Loss that is no [LabelLoss],
+//   - and, unless Config.Generalised is set, what meets a kink of the learner or dx at one
+//     of the feature map, and training rows of a [qpdiff.TiedLearner] that are equal to it
+//     and that moves of the rows (dx) or of the labels (dy) part.
+//
+// With Config.Generalised these give an element of the generalised derivative, and
+// [CV.Generalised] reports it: the multipliers of equal rows are shared equally.
+//
+// It costs a gradient by Eval and one Backward of the feature map in the rows, and
+// allocates the gradients of each split. The results do not depend on Config.Workers.
 func (cv *CV) DataGradient(dx *mat.Dense, dy, alpha []float64) (float64, error) {
 	rows, n := cv.c.Data.X.Dims()
 	if dx != nil {
@@ -36,39 +48,50 @@ func (cv *CV) DataGradient(dx *mat.Dense, dy, alpha []float64) (float64, error) 
 	if d.wantX {
 		d.features = mat.NewDense(rows, cv.features, nil)
 	}
-	cv.run.data = d
-	loss, err := cv.Eval(nil, alpha)
-	cv.run.data = nil
+	loss, err := cv.eval(nil, d, alpha)
 	if err != nil {
-		return loss, err
+		d.errX, d.errY = err, err
+	} else {
+		err = cv.addSplits(d, dx)
 	}
-	cv.generalised = false
-	for j := range cv.fits {
-		cv.addData(d, j)
-	}
-	var problems []error
-	if d.wantX {
-		if d.errX == nil {
-			d.errX = cv.rowsFromFeatures(d, dx)
-		}
-		if d.errX != nil {
-			dx.Apply(func(_, _ int, _ float64) float64 { return math.NaN() }, dx)
-		}
-		problems = append(problems, d.errX)
+	if d.wantX && d.errX != nil {
+		dx.Apply(func(_, _ int, _ float64) float64 { return math.NaN() }, dx)
 	}
 	if d.wantY {
 		copy(dy, d.y)
-		if d.errY == nil && !allFinite(dy) {
-			d.errY = overflow("the derivative in the labels is not finite")
-		}
-		if d.errY != nil {
-			for i := range dy {
+		for i := range dy {
+			if d.errY != nil {
 				dy[i] = math.NaN()
 			}
 		}
-		problems = append(problems, d.errY)
 	}
-	return loss, errors.Join(problems...)
+	return loss, err
+}
+
+// addSplits completes d and dx, and returns the errors of the blocks that are wanted.
+func (cv *CV) addSplits(d *dataGradient, dx *mat.Dense) error {
+	ties := new(tieTest)
+	if _, ok := cv.fits[0].learner.(qpdiff.TiedLearner); ok {
+		ties.prepare(&cv.c, cv.features, true)
+	}
+	for j := range cv.fits {
+		cv.addSplit(d, j, ties)
+	}
+	if d.wantX && d.errX == nil {
+		d.errX = cv.rowsFromFeatures(d, dx)
+	}
+	if d.wantY && d.errY == nil && !allFinite(d.y) {
+		d.errY = overflow("the derivative in the labels is not finite")
+	}
+	switch wrongX, wrongY := d.wantX && d.errX != nil, d.wantY && d.errY != nil; {
+	case wrongX && wrongY:
+		return fmt.Errorf("dx: %w; dy: %w", d.errX, d.errY)
+	case wrongX:
+		return fmt.Errorf("dx: %w", d.errX)
+	case wrongY:
+		return fmt.Errorf("dy: %w", d.errY)
+	}
+	return nil
 }
 
 // dataGradient is one call of DataGradient under way.
@@ -125,15 +148,9 @@ func (f *splitFit) dataBackward(c *Config, want *dataGradient) error {
 		d.errX, d.errY = err, err
 		return nil
 	}
-	if f.norm.scale && want.wantX {
-		train, m := f.train.X.RawMatrix().Data, f.train.X.RawMatrix().Cols
-		for j := range m {
-			if constantColumn(train, m, j) {
-				d.errX = badArg("Config.Data.X", qpdiff.ErrNotDifferentiable, "do not standardise, or drop the feature",
-					"has a feature %d that is constant on the training rows, where the standardised feature jumps", j)
-				break
-			}
-		}
+	if j := f.norm.jump; f.norm.scale && j >= 0 && want.wantX {
+		d.errX = badArg("Config.Data.X", qpdiff.ErrNotDifferentiable, "do not standardise, or drop the feature",
+			"has a feature %d that is constant on the training rows, where the standardised feature jumps", j)
 	}
 	rows, m := f.train.X.Dims()
 	if f.out != nil { // the learner has the shape of all examples
@@ -143,13 +160,13 @@ func (f *splitFit) dataBackward(c *Config, want *dataGradient) error {
 	if !wantedX && !wantedY {
 		return nil
 	}
-	if wantedX {
+	if _, tied := f.learner.(qpdiff.TiedLearner); wantedX || tied { // Ties looks at the rows
 		d.grad.X, d.val = mat.NewDense(rows, m, nil), mat.NewDense(len(f.valY), m, nil)
 	}
 	if wantedY {
 		d.grad.Y = make([]float64, rows)
 	}
-	err := f.backward(&d.grad, d.val)
+	err := f.backward(c, &d.grad, d.val)
 	var kink *qpdiff.NotDifferentiableError
 	switch {
 	case errors.As(err, &kink):
@@ -180,13 +197,23 @@ func (f *splitFit) dataBackward(c *Config, want *dataGradient) error {
 	return nil
 }
 
-// addData adds what split j has found.
-func (cv *CV) addData(d *dataGradient, j int) {
+// addSplit adds what split j has found.
+func (cv *CV) addSplit(d *dataGradient, j int, ties *tieTest) {
 	f := &cv.fits[j]
 	part, scale := f.data, 1/float64(len(cv.fits))
+	f.data = nil
 	cv.generalised = cv.generalised || f.kinked || part.grad.Generalised
-	if d.wantX && part.errX == nil && !cv.c.Generalised {
-		part.errX = cv.tied(f)
+	ties.find(f)
+	if cv.c.Generalised {
+		cv.generalised = cv.generalised || d.wantX && ties.parted || d.wantY && ties.tied
+	} else {
+		const equal, remedy = "examples %d and %d, which are equal to the learner: moves that part them have no derivative", "move one of them, or set Config.Generalised"
+		if ties.parted && part.errX == nil {
+			part.errX = badArg("Config.Data.X", qpdiff.ErrNotDifferentiable, remedy, "has the "+equal, ties.i, ties.k)
+		}
+		if ties.tied && part.errY == nil {
+			part.errY = badArg("Config.Data.Y", qpdiff.ErrNotDifferentiable, remedy, "has the labels of the "+equal, ties.i, ties.k)
+		}
 	}
 	if d.errX == nil && part.errX != nil {
 		d.errX = &SplitError{j, part.errX}
@@ -208,54 +235,20 @@ func (cv *CV) addData(d *dataGradient, j int) {
 	if d.wantY && d.errY == nil {
 		add(mat.NewDense(len(d.y), 1, d.y), part.grad.Y, part.label)
 	}
-	f.data = nil
-}
-
-// tied is the error of equal training rows of f that moves of the examples part, and
-// whose derivative holds for moves that do not.
-func (cv *CV) tied(f *splitFit) (err error) {
-	l, ok := f.learner.(qpdiff.TiedLearner)
-	if !ok {
-		return nil
-	}
-	rows, n := cv.c.Data.X.Dims()
-	dfeatures := mat.NewDense(rows, cv.features, nil)
-	l.Ties(&f.work, func(i, k int, _ float64, d []float64) bool {
-		if f.out == nil {
-			i, k = f.split.Train[i], f.split.Train[k]
-		}
-		for _, example := range [2]int{i, k} {
-			moves := d // the moves of the example that part it from the other are along it
-			if cv.c.Features != nil {
-				dx := mat.NewDense(rows, n, nil)
-				dfeatures.SetRow(example, d)
-				cv.c.Features.Backward(make([]float64, cv.c.Features.NumParams()), dx, dfeatures)
-				dfeatures.Zero()
-				moves = dx.RawRowView(example)
-			}
-			if slices.ContainsFunc(moves, func(v float64) bool { return v != 0 }) {
-				err = badArg("Config.Data.X", qpdiff.ErrNotDifferentiable, "move one of them, or set Config.Generalised",
-					"has the examples %d and %d of equal features, of which only moves that keep them equal have a derivative", i, k)
-			}
-		}
-		return err == nil
-	})
-	return err
 }
 
 // rowsFromFeatures sets dx from the cotangent of the features.
 func (cv *CV) rowsFromFeatures(d *dataGradient, dx *mat.Dense) error {
-	if cv.c.Features == nil {
-		dx.Copy(d.features)
-	} else {
-		dx.Zero()
-		cv.c.Features.Backward(make([]float64, cv.c.Features.NumParams()), dx, d.features)
-		if m, ok := cv.c.Features.(KinkedMap); ok && m.Generalised() {
-			if !cv.c.Generalised {
-				return badArg("Config.Features", qpdiff.ErrNotDifferentiable, "move the parameters, or set Config.Generalised", "has a kink at these rows")
-			}
-			cv.generalised = true
+	var dparams []float64
+	if cv.c.Features != nil {
+		dparams = make([]float64, cv.c.Features.NumParams())
+	}
+	dx.Zero()
+	if backwardMap(cv.c.Features, dparams, dx, d.features) {
+		if !cv.c.Generalised {
+			return badArg("Config.Features", qpdiff.ErrNotDifferentiable, "move the parameters, or set Config.Generalised", "has a kink at these rows")
 		}
+		cv.generalised = true
 	}
 	for i := range dx.RawMatrix().Rows {
 		if j := slices.IndexFunc(dx.RawRowView(i), func(v float64) bool { return !finite(v) }); j >= 0 {

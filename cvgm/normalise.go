@@ -16,6 +16,7 @@ type normaliser struct {
 	centre, scale bool
 	learned       bool // the features depend on parameters to be differentiated
 	mean, std     []float64
+	jump          int // the first feature that is constant and scaled, −1 if there is none
 }
 
 // constantTol bounds the difference of the entries of a constant column, in
@@ -40,7 +41,7 @@ func constantColumn(x []float64, m, j int) bool {
 // column has its first entry as μ, so that equal entries become exactly 0, and
 // σ = 1.
 func (z *normaliser) fit(x []float64, m int) error {
-	z.mean, z.std = resize(z.mean, m), resize(z.std, m)
+	z.mean, z.std, z.jump = resize(z.mean, m), resize(z.std, m), -1
 	rows := len(x) / m
 	for j := range m {
 		z.mean[j], z.std[j] = 0, 1
@@ -86,6 +87,9 @@ func (z *normaliser) fit(x []float64, m int) error {
 				"has the constant %v as feature %d over the training rows, where the standardised feature jumps", x[j], j)
 		default:
 			z.mean[j], z.std[j] = x[j], 1
+			if z.scale && z.jump < 0 {
+				z.jump = j
+			}
 		}
 	}
 	return nil

@@ -114,10 +114,7 @@ func (f *splitFit) eval(c *Config, hyper []float64, gradient bool, data *dataGra
 		clear(f.grad.X.RawMatrix().Data)
 		clear(f.dval)
 	}
-	if err := f.backward(&f.grad, f.dvalX); err != nil {
-		if _, ok := f.learner.(qpdiff.KinkedLearner); c.Generalised && !ok && errors.Is(err, qpdiff.ErrNotDifferentiable) {
-			return fmt.Errorf("%w (the learner %T has no method SetGeneralised)", err, f.learner)
-		}
+	if err := f.backward(c, &f.grad, f.dvalX); err != nil {
 		return err
 	}
 	if f.grad.X != nil && f.out == nil {
@@ -200,7 +197,16 @@ func predictRows(dst []float64, p qpdiff.Predictor, w *qpdiff.Workspace, theta [
 // backward adds the cotangents of hyperparameters and normalised features to g, from
 // those of the predictions, and sets dval to those of the validation rows if g.X is
 // wanted.
-func (f *splitFit) backward(g *qpdiff.Grad, dval *mat.Dense) error {
+func (f *splitFit) backward(c *Config, g *qpdiff.Grad, dval *mat.Dense) error {
+	err := f.product(g, dval)
+	if _, ok := f.learner.(qpdiff.KinkedLearner); c.Generalised && !ok && errors.Is(err, qpdiff.ErrNotDifferentiable) {
+		err = fmt.Errorf("%w (the learner %T has no method SetGeneralised)", err, f.learner)
+	}
+	return err
+}
+
+// product is backward with the learner's own error.
+func (f *splitFit) product(g *qpdiff.Grad, dval *mat.Dense) error {
 	if f.predictor != nil {
 		return f.predictor.PredictVJP(&f.work, g, dval, f.valX, f.dprediction)
 	}

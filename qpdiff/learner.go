@@ -69,15 +69,16 @@ type KinkedLearner interface {
 	SetGeneralised(on bool)
 }
 
-// A TiedLearner is a Learner whose VJP, where training rows coincide, sets Grad.X to
-// a derivative along some moves of X only, since the fit does not determine how
-// much each of these rows counts. A Learner without this method has derivatives
-// along all moves.
+// A TiedLearner is a Learner whose VJP, where training rows coincide, sets Grad.X and
+// Grad.Y to derivatives along some moves of X and y only, since the fit does not
+// determine how much each of these rows counts. A Learner without this method has
+// derivatives along all moves.
 type TiedLearner interface {
 	Learner
 	// Ties calls visit, after a VJP or a PredictVJP with w and with g.X, for pairs of
 	// rows i and k that coincide up to their sign: g.X is the derivative along moves
-	// dX with dᵀdX_i = sign·dᵀdX_k for all pairs visited. visit must not keep d. It
-	// returns whether it needs the pair's other d.
+	// dX with dᵀdX_i = sign·dᵀdX_k for all pairs visited, and Grad.Y, for pairs with a
+	// d that is not 0, that along moves of the labels with dy_i = sign·dy_k. visit must
+	// not keep d. It returns whether it needs the pair's other d.
 	Ties(w *Workspace, visit func(i, k int, sign float64, d []float64) bool)
 }

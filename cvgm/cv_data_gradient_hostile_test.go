@@ -1,0 +1,425 @@
+package cvgm
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"runtime"
+	"slices"
+	"sync"
+	"testing"
+
+	"cvgm/qpdiff"
+	"cvgm/synth"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+)
+
+// dataCV returns a CV and its gradients in the data at α.
+func dataCV(t *testing.T, c Config, alpha []float64) (cv *CV, dx *mat.Dense, dy []float64, loss float64, err error) {
+	t.Helper()
+	cv, err = New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows, n := c.Data.X.Dims()
+	dx, dy = mat.NewDense(rows, n, nil), make([]float64, rows)
+	loss, err = cv.DataGradient(dx, dy, alpha)
+	return cv, dx, dy, loss, err
+}
+
+// allNaN reports whether no entry of v is a number.
+func allNaN(v []float64) bool {
+	return !slices.ContainsFunc(v, func(x float64) bool { return !math.IsNaN(x) })
+}
+
+// lossOfRows is the CV loss at α as a function of the rows of the data.
+func lossOfRows(c Config, alpha []float64) Objective {
+	rows, n := c.Data.X.Dims()
+	return func(_, x []float64) (float64, error) {
+		c.Data.X = mat.NewDense(rows, n, x)
+		cv, err := New(c)
+		if err != nil {
+			return math.NaN(), err
+		}
+		return cv.Eval(nil, alpha)
+	}
+}
+
+func netConfig(t *testing.T, rows int) Config {
+	t.Helper()
+	splits, err := KFold(synth.NewStream(3, "splits"), rows, 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Config{Data: regression(3, rows, 3), Splits: splits, Loss: SquaredError{}, Standardise: true, Centring: MeanCentring,
+		Learner: func() qpdiff.Learner { return new(qpdiff.ElasticNet) }}
+}
+
+// A column that is constant up to rounding counts as constant in the gradient too.
+func TestDataGradientAtAColumnConstantUpToRounding(t *testing.T) {
+	c := netConfig(t, 12)
+	c.Data.X = mat.DenseCopyOf(c.Data.X)
+	for k, i := range c.Splits[1].Train {
+		c.Data.X.Set(i, 2, []float64{.3, math.Nextafter(.3, 1)}[k%2])
+	}
+	_, dx, dy, loss, err := dataCV(t, c, []float64{.05, .1})
+	var split *SplitError
+	if !errors.Is(err, qpdiff.ErrNotDifferentiable) || !errors.As(err, &split) || split.Split != 1 || !contains(err, "feature 2") ||
+		!contains(err, "dx: ") || !allNaN(dx.RawMatrix().Data) || !allFinite(dy) || !finite(loss) {
+		t.Errorf("error %v, dx %v, dy %v", err, dx.RawMatrix().Data, dy)
+	}
+}
+
+// After an error of Eval there is neither loss nor gradient, and the next call is as if
+// there had been none.
+func TestDataGradientAfterErrors(t *testing.T) {
+	c := netConfig(t, 12)
+	c.Standardise, c.Centring, c.Splits, c.Generalised = false, NoCentring, c.Splits[:1], true
+	cv, _, _, want, err := dataCV(t, c, []float64{.05, .1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	// λ1 at the kink of the zero solution.
+	x, y := cv.fits[0].train.X, cv.fits[0].train.Y
+	top := 0.0
+	for j := range 3 {
+		top = max(top, math.Abs(mat.Dot(x.ColView(j), mat.NewVecDense(len(y), y)))/float64(len(y)))
+	}
+	if _, err := cv.Eval(make([]float64, 2), []float64{top, .1}); err != nil || !cv.Generalised() {
+		t.Fatalf("error %v, generalised %v", err, cv.Generalised())
+	}
+	dx, dy := mat.NewDense(12, 3, nil), make([]float64, 12)
+	for _, alpha := range [][]float64{{math.NaN(), 1}, {1}, {-1, 1}} {
+		dx.Zero()
+		clear(dy)
+		if loss, err := cv.DataGradient(dx, dy, alpha); err == nil || !math.IsNaN(loss) || !allNaN(dx.RawMatrix().Data) || !allNaN(dy) {
+			t.Errorf("α = %v: loss %v, error %v, dx %v, dy %v", alpha, loss, err, dx.RawMatrix().Data, dy)
+		}
+		if cv.Generalised() {
+			t.Errorf("α = %v: a gradient that failed is called generalised", alpha)
+		}
+	}
+	if again, err := cv.DataGradient(dx, dy, []float64{.05, .1}); err != nil || again != want || !allFinite(dx.RawMatrix().Data) {
+		t.Errorf("loss %v, then %v, error %v", want, again, err)
+	}
+	wantPanic(t, "dx of another shape", func() { cv.DataGradient(mat.NewDense(12, 2, nil), nil, []float64{.05, .1}) })
+	wantPanic(t, "dy of another length", func() { cv.DataGradient(nil, make([]float64, 11), []float64{.05, .1}) })
+
+	// At a kink of the loss.
+	c.Loss, c.Generalised, c.Hyper = Hinge{}, false, nil
+	c.Data.Y = slices.Repeat([]float64{1, -1}, 6)
+	c.Data.X = mat.NewDense(12, 1, c.Data.Y)
+	c.Learner = func() qpdiff.Learner { return new(qpdiff.SVM) }
+	_, dx, dy, loss, err := dataCV(t, c, []float64{0, .01})
+	if !errors.Is(err, qpdiff.ErrNotDifferentiable) || !math.IsNaN(loss) || !allNaN(dx.RawMatrix().Data) || !allNaN(dy) {
+		t.Errorf("kink of the loss: loss %v, error %v, dx %v, dy %v", loss, err, dx.RawMatrix().Data, dy)
+	}
+}
+
+// Rows that are equal to the learner have derivatives along moves that keep them so.
+// Along others the loss has a kink.
+func TestDataGradientAtTies(t *testing.T) {
+	x := []float64{1, 0, 2, .5, -3, -1, 2, .5, 1, 1.5, -1, .3}
+	opposite := slices.Clone(x)
+	opposite[6], opposite[7] = -2, -.5
+	y, flip := []float64{1, 1, -1, 1, 1, -1}, []float64{1, 1, -1, -1, 1, -1}
+	train := []int{1, 2, 3}
+	learn := func(l func() qpdiff.Learner) func(*Config) {
+		return func(c *Config) { c.Features, c.Learner = nil, l }
+	}
+	svm := learn(func() qpdiff.Learner { return new(qpdiff.SVM) })
+	for _, c := range []tieCase{
+		{"SVM", x, y, train, svm, []float64{0, .5}},
+		{"SVM, opposite rows", opposite, flip, train, svm, []float64{0, .5}},
+		{"SVM, standardised", x, y, []int{0, 1, 2, 3}, func(c *Config) { svm(c); c.Standardise = true }, []float64{0, .2}},
+		{"SVM that leaves rows out", x, y, train, learn(func() qpdiff.Learner { return new(outerSVM) }), []float64{0, .5}},
+		{"SVM, linear map", x, y, train, func(*Config) {}, []float64{0, 1, 1, 1}},
+		{"SVM, network", x, y, train, func(c *Config) { c.Features = &Perceptron{Widths: []int{2, 1, 1}} }, []float64{0, 1, 1, 1, 5, 1, -5}},
+		{"learned loss", x, y, train, learn(func() qpdiff.Learner { return new(qpdiff.LearnedLoss) }), []float64{.8, .05, .05, .1, .5}},
+		{"kernel SVM", x, y, train, learn(func() qpdiff.Learner { return new(qpdiff.KernelSVM) }), []float64{2, .1}},
+		{"kernel SVM, intercept", x, y, train, learn(func() qpdiff.Learner { return &qpdiff.KernelSVM{Intercept: true} }), []float64{2, .1}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, dx, dy, loss, err := dataCV(t, c.cv(t, false).c, c.alpha)
+			var split *SplitError
+			if !errors.Is(err, qpdiff.ErrNotDifferentiable) || !errors.As(err, &split) || !contains(err, "dx: split 0: Config.Data.X has the examples 1 and 3") ||
+				!contains(err, "dy: split 0: Config.Data.Y has the labels of the examples 1 and 3") {
+				t.Errorf("error %v", err)
+			}
+			if !allNaN(dx.RawMatrix().Data) || !allNaN(dy) || !finite(loss) {
+				t.Errorf("loss %v, dx %v, dy %v", loss, dx.RawMatrix().Data, dy)
+			}
+			for range 2 { // each block alone
+				cv := c.cv(t, false)
+				if _, err := cv.DataGradient(nil, dy, c.alpha); !errors.Is(err, qpdiff.ErrNotDifferentiable) || contains(err, "dx: ") {
+					t.Errorf("dy alone: error %v", err)
+				}
+				if _, err := cv.DataGradient(dx, nil, c.alpha); !errors.Is(err, qpdiff.ErrNotDifferentiable) || contains(err, "dy: ") {
+					t.Errorf("dx alone: error %v", err)
+				}
+			}
+
+			cv := c.cv(t, true)
+			if _, err := cv.DataGradient(nil, dy, c.alpha); err != nil || !cv.Generalised() || !allFinite(dy) {
+				t.Errorf("dy alone: generalised is %v, error %v", cv.Generalised(), err)
+			}
+			if _, err := cv.DataGradient(dx, dy, c.alpha); err != nil || !cv.Generalised() || !allFinite(dy) {
+				t.Fatalf("generalised is %v, error %v", cv.Generalised(), err)
+			}
+			f := lossOfRows(cv.c, c.alpha)
+			grad := dx.RawMatrix().Data
+			sign := c.y[1] * c.y[3]
+			u := normalVector(synth.NewStream(1, "direction"), len(c.x))
+			u[6], u[7] = sign*u[2], sign*u[3]
+			if cv.fits[0].norm.centre && sign < 0 {
+				t.Fatal("moves of the mean part opposite rows")
+			}
+			want, even, err := slope(f, c.x, u, 1e-4)
+			if got := floats.Dot(grad, u); err != nil || !even || !(math.Abs(got-want) <= 1e-8*(1+math.Abs(want))) {
+				t.Errorf("along moves that keep the rows equal: derivative %.12g, differences give %.12g, smooth %v, error %v", got, want, even, err)
+			}
+			kinks := 0
+			for at := range 2 {
+				clear(u)
+				u[6+at], u[2+at] = 1, -sign
+				below, above := oneSided(t, f, c.x, u)
+				if math.Abs(below-above) > 1e-4 {
+					kinks++
+				}
+				if got, tol := floats.Dot(grad, u), 1e-6; got < min(below, above)-tol || got > max(below, above)+tol {
+					t.Errorf("derivative %v, one-sided ones %v and %v", got, below, above)
+				}
+			}
+			if kinks == 0 {
+				t.Error("the case has no kink")
+			}
+			if _, linear := cv.fits[0].learner.(*qpdiff.SVM); !linear || cv.c.Features != nil || cv.c.Standardise {
+				return
+			}
+			// The learner sees y_i·x_i: a move of a label is one of its row.
+			clear(u)
+			copy(u[2:4], c.x[2:4])
+			if below, above := oneSided(t, f, c.x, u); math.Abs(below-above) < 1e-4 {
+				t.Errorf("slopes %v and %v: the label has no kink", below, above)
+			}
+			if want := c.y[1] * floats.Dot(grad, u); !(math.Abs(dy[1]-want) <= 1e-12*(1+math.Abs(want))) {
+				t.Errorf("dy is %v where dx gives %v", dy[1], want)
+			}
+		})
+	}
+}
+
+// With two training rows of opposite labels the centred rows are opposite whatever they
+// were: no move of the rows parts them, moves of the labels do.
+func TestDataGradientOfTwoTrainingRows(t *testing.T) {
+	c := Config{Data: qpdiff.Data{X: mat.NewDense(5, 2, []float64{1, .5, -1, .25, .2, 2, -1, .4, .3, -.6}), Y: []float64{1, -1, 1, -1, 1}},
+		Splits: []Split{{Train: []int{0, 1}, Val: []int{2, 3, 4}}}, Loss: LogisticLoss{}, Standardise: true,
+		Learner: func() qpdiff.Learner { return new(qpdiff.SVM) }}
+	alpha := []float64{0, .1}
+	cv, dx, dy, _, err := dataCV(t, c, alpha)
+	ties := 0
+	cv.fits[0].learner.(qpdiff.TiedLearner).Ties(&cv.fits[0].work, func(_, _ int, sign float64, _ []float64) bool {
+		ties++
+		return sign < 0
+	})
+	if ties == 0 {
+		t.Error("the rows are not tied")
+	}
+	if !errors.Is(err, qpdiff.ErrNotDifferentiable) || contains(err, "dx: ") || !allNaN(dy) {
+		t.Errorf("error %v, dy %v", err, dy)
+	}
+	u := normalVector(synth.NewStream(1, "direction"), 10)
+	want, even, err := slope(lossOfRows(c, alpha), c.Data.X.RawMatrix().Data, u, 1e-4)
+	if got := floats.Dot(dx.RawMatrix().Data, u); err != nil || !even || !(math.Abs(got-want) <= 1e-9) || want == 0 {
+		t.Errorf("derivative %v, differences give %v, smooth %v, error %v", got, want, even, err)
+	}
+}
+
+// clip is the feature map that cuts each feature off at ±1.
+type clip struct{ x, out *mat.Dense }
+
+func (c *clip) Dims() (in, out int) { return 1, 1 }
+func (c *clip) NumParams() int      { return 0 }
+func (c *clip) Forward(_ []float64, x *mat.Dense) (*mat.Dense, error) {
+	c.x, c.out = x, mat.DenseCopyOf(x)
+	c.out.Apply(func(_, _ int, v float64) float64 { return max(-1, min(v, 1)) }, x)
+	return c.out, nil
+}
+func (c *clip) Backward(_ []float64, dx, dfeatures *mat.Dense) {
+	if dx == nil {
+		return
+	}
+	for i := range c.x.RawMatrix().Rows {
+		if math.Abs(c.x.At(i, 0)) < 1 {
+			dx.Set(i, 0, dx.At(i, 0)+dfeatures.At(i, 0))
+		}
+	}
+}
+
+// Examples 0 and 1 do not move, but example 2 moves the mean, which parts them.
+func TestDataGradientAtTiesPartedByTheMean(t *testing.T) {
+	c := Config{Data: qpdiff.Data{X: mat.NewDense(6, 1, []float64{2, -2, .5, -.5, .7, -.3}), Y: []float64{1, -1, 1, 1, 1, -1}},
+		Splits: []Split{{Train: []int{0, 1, 2, 3}, Val: []int{4, 5}}}, Loss: LogisticLoss{}, Standardise: true, Features: new(clip),
+		Learner: func() qpdiff.Learner { return new(qpdiff.SVM) }}
+	alpha := []float64{0, .3}
+	u := []float64{0, 0, 1, 0, 0, 0}
+	below, above := oneSided(t, lossOfRows(c, alpha), c.Data.X.RawMatrix().Data, u)
+	if math.Abs(below-above) < 1e-3 {
+		t.Fatalf("slopes %v and %v: no kink", below, above)
+	}
+	if _, dx, _, _, err := dataCV(t, c, alpha); !errors.Is(err, qpdiff.ErrNotDifferentiable) || !contains(err, "dx: ") {
+		t.Errorf("dx %v, error %v", dx.RawMatrix().Data, err)
+	}
+	c.Generalised = true
+	cv, dx, _, _, err := dataCV(t, c, alpha)
+	if got := dx.At(2, 0); err != nil || !cv.Generalised() || got < min(below, above)-1e-6 || got > max(below, above)+1e-6 {
+		t.Errorf("derivative %v between %v and %v, error %v, generalised %v", got, below, above, err, cv.Generalised())
+	}
+}
+
+// Units of features and labels rescale the gradients by their rule.
+func TestDataGradientInOtherUnits(t *testing.T) {
+	src := synth.NewStream(4, "units")
+	classes := classData(src, 15, 3)
+	real := qpdiff.Data{X: classes.X, Y: normalVector(src, 15)}
+	splits, err := KFold(src, 15, 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name    string
+		learner func() qpdiff.Learner
+		hyper   []float64
+		labels  bool                                      // labels have units
+		scaled  func(h []float64, x, y float64) []float64 // x is 1 on standardised features
+	}{
+		{"elastic net", func() qpdiff.Learner { return new(qpdiff.ElasticNet) }, []float64{.05, .1}, true,
+			func(h []float64, x, y float64) []float64 { return []float64{h[0] * x * y, h[1] * x * x} }},
+		{"logistic", func() qpdiff.Learner { return new(qpdiff.Logistic) }, []float64{2}, false,
+			func(h []float64, x, _ float64) []float64 { return []float64{h[0] / x / x} }},
+		{"SVM", func() qpdiff.Learner { return new(qpdiff.SVM) }, []float64{.05, .3}, false,
+			func(h []float64, x, _ float64) []float64 { return []float64{h[0] * x, h[1] * x * x} }},
+		{"kernel SVM", func() qpdiff.Learner { return &qpdiff.KernelSVM{Intercept: true} }, []float64{1.5, .4}, false,
+			func(h []float64, x, _ float64) []float64 { return []float64{h[0], h[1] / x / x} }},
+	} {
+		for _, standardise := range []bool{false, true} {
+			for _, unit := range [][2]float64{{1e6, 1}, {1e-6, 1}, {1, 1e6}, {1, 1e-6}, {1e6, 1e-6}, {0x1p20, 1}, {1e60, 1}, {1e-60, 1}} {
+				x, y := unit[0], unit[1]
+				if !c.labels && y != 1 {
+					continue
+				}
+				base := Config{Data: classes, Splits: splits, Loss: LogisticLoss{}, Learner: c.learner, Standardise: standardise}
+				if c.labels {
+					base.Data, base.Loss, base.Centring = real, SquaredError{}, MeanCentring
+				}
+				other := base
+				other.Data = qpdiff.Data{X: mat.DenseCopyOf(base.Data.X), Y: slices.Clone(base.Data.Y)}
+				other.Data.X.Scale(x, base.Data.X)
+				floats.Scale(y, other.Data.Y)
+				seen := x // by the learner
+				if standardise {
+					seen = 1
+				}
+				title := fmt.Sprintf("%s, standardise %v, units %v", c.name, standardise, unit)
+				_, dx, dy, loss, err := dataCV(t, base, c.hyper)
+				_, gotX, gotY, gotLoss, errOther := dataCV(t, other, c.scaled(c.hyper, seen, y))
+				if err := errors.Join(err, errOther); err != nil {
+					t.Errorf("%s: %v", title, err)
+					continue
+				}
+				near := func(what string, got, want []float64, scale float64) {
+					t.Helper()
+					size := floats.Norm(want, math.Inf(1))
+					for i, w := range want {
+						if !(math.Abs(got[i]/scale-w) <= 1e-9*size) {
+							t.Errorf("%s, %s: %v, want %v", title, what, got[i]/scale, w)
+							return
+						}
+					}
+				}
+				near("loss", []float64{gotLoss}, []float64{loss}, y*y)
+				near("dx", gotX.RawMatrix().Data, dx.RawMatrix().Data, y*y/x)
+				near("dy", gotY, dy, y)
+			}
+		}
+	}
+}
+
+// At λ1 = 0, with a feature that is 0 throughout, equal rows, one row left out and one
+// validated on: the gradients are those of the loss.
+func TestDataGradientAtEdges(t *testing.T) {
+	src := synth.NewStream(6, "edges")
+	d := classData(src, 11, 3)
+	d.X.SetRow(7, d.X.RawRowView(3))
+	d.Y[7] = d.Y[3]
+	zero := qpdiff.Data{X: mat.DenseCopyOf(d.X), Y: normalVector(src, 11)}
+	for i := range 11 {
+		zero.X.Set(i, 1, 0)
+	}
+	splits, err := LeaveOneOut(11)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]Config{
+		"λ1 = 0":         {Data: zero, Loss: SquaredError{}, Learner: func() qpdiff.Learner { return new(qpdiff.ElasticNet) }, Centring: MeanCentring, Hyper: []float64{0, .2}},
+		"logistic":       {Data: d, Loss: LogisticLoss{}, Learner: func() qpdiff.Learner { return &qpdiff.Logistic{Intercept: qpdiff.UnpenalisedIntercept} }, Hyper: []float64{1}},
+		"θ = 0":          {Data: zero, Loss: SquaredError{}, Learner: func() qpdiff.Learner { return new(qpdiff.ElasticNet) }, Centring: MeanCentring, Hyper: []float64{1e9, .2}},
+		"λ2 of nearly 0": {Data: d, Loss: SquaredError{}, Learner: func() qpdiff.Learner { return new(qpdiff.ElasticNet) }, Standardise: true, Centring: MeanCentring, Hyper: []float64{0, 1e-12}},
+	} {
+		c.Splits, c.Features = splits, &squares{in: 3}
+		if !checkDataGradient(t, name+", map", c, nil, c.Data.X == zero.X, src) {
+			t.Errorf("%s: not smooth", name)
+		}
+		alpha := c.Hyper
+		c.Features, c.Hyper = nil, nil
+		if !checkDataGradient(t, name, c, alpha, c.Data.X == zero.X, src) {
+			t.Errorf("%s: not smooth", name)
+		}
+	}
+
+	// A split whose training rows are all of one class.
+	one := Config{Data: d, Splits: []Split{{Train: []int{1, 3, 5, 7}, Val: []int{0, 2}}}, Loss: LogisticLoss{}, Learner: func() qpdiff.Learner { return new(qpdiff.SVM) }}
+	var split *SplitError
+	if _, err := New(one); !errors.Is(err, qpdiff.ErrIllPosed) || !errors.As(err, &split) || !contains(err, "both classes") {
+		t.Errorf("one class: %v", err)
+	}
+}
+
+// The bits do not depend on the number of workers, nor on dx being a window of a larger
+// matrix, and two CVs may run at the same time.
+func TestDataGradientBits(t *testing.T) {
+	c := netConfig(t, 30)
+	c.Features = &squares{in: 3}
+	c.Workers = 1
+	_, want, wantY, loss, err := dataCV(t, c, []float64{.05, .1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4))
+	c.Workers = 0
+	var group sync.WaitGroup
+	for range 3 {
+		group.Go(func() {
+			c := c
+			c.Features = &squares{in: 3}
+			cv, err := New(c)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			wide, dy := mat.NewDense(40, 9, nil), make([]float64, 30)
+			for range 3 {
+				wide.Apply(func(_, _ int, _ float64) float64 { return rand.Float64() }, wide)
+				cv.Reset()
+				got, err := cv.DataGradient(wide.Slice(4, 34, 5, 8).(*mat.Dense), dy, []float64{.05, .1})
+				if err != nil || got != loss || !mat.Equal(wide.Slice(4, 34, 5, 8), want) || !slices.Equal(dy, wantY) {
+					t.Errorf("loss %v, want %v, error %v, or other gradients", got, loss, err)
+				}
+			}
+		})
+	}
+	group.Wait()
+}
