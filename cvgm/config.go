@@ -31,7 +31,9 @@ const (
 // Config describes a cross-validation loss. Data, Splits, Learner and Loss are
 // required.
 type Config struct {
-	Data   qpdiff.Data // without Rows and Weights
+	// Data has neither Rows nor Weights, and must not change as long as the CV is in
+	// use: other data need another CV.
+	Data   qpdiff.Data
 	Splits []Split
 	// Learner returns a new learner, never the same one again. New calls it once
 	// more than there are splits, and each call of [CV.Final] once.

@@ -2,6 +2,7 @@ package cvgm_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"strings"
@@ -210,6 +211,41 @@ func ExampleLabelLoss() {
 	// Output:
 	// 0.25 <nil>
 	// [0.25 0.25 -0.75]
+}
+
+// absoluteError is the loss |ŷ − y|, with the slope 0 at its kink.
+type absoluteError struct{}
+
+func (absoluteError) Eval(prediction, y float64) (loss, slope float64) {
+	r := prediction - y
+	return math.Abs(r), r / math.Abs(r) // NaN at the kink
+}
+
+func (absoluteError) Kink(prediction, y float64) (distance, slope float64) {
+	return math.Abs(prediction - y), 0
+}
+
+// The prediction 3 is at the kink of the loss.
+func ExampleKinkedLoss() {
+	var loss cvgm.KinkedLoss = absoluteError{}
+	for _, generalised := range []bool{false, true} {
+		cv, err := cvgm.New(cvgm.Config{
+			Data:        qpdiff.Data{X: mat.NewDense(3, 1, []float64{1, 1, 1}), Y: []float64{2, 4, 3}},
+			Splits:      []cvgm.Split{{Train: []int{0, 1}, Val: []int{2}}},
+			Learner:     func() qpdiff.Learner { return new(qpdiff.ElasticNet) },
+			Loss:        loss,
+			Generalised: generalised,
+		})
+		if err != nil {
+			panic(err)
+		}
+		grad := make([]float64, 2)
+		loss, err := cv.Eval(grad, []float64{0, 0})
+		fmt.Println(loss, errors.Is(err, qpdiff.ErrNotDifferentiable), grad, cv.Generalised())
+	}
+	// Output:
+	// NaN true [0 0] false
+	// 0 false [0 0] true
 }
 
 func ExampleSquaredError() {

@@ -70,3 +70,29 @@ func ExampleSVM_SupportVectors() {
 	fmt.Println("support vectors", rows, "elbow", elbow)
 	// Output: support vectors [0 1 2] elbow [0]
 }
+
+// Three rows with equal y·x are on the elbow: the fit determines only the sum of their
+// multipliers, and the derivative in X holds along moves that keep them equal.
+func ExampleTiedLearner() {
+	d := qpdiff.Data{X: mat.NewDense(3, 1, []float64{1, 1, -1}), Y: []float64{1, 1, -1}}
+	var svm qpdiff.SVM
+	if err := errors.Join(svm.Load(d), svm.Fit(make([]float64, 1), []float64{0, .5})); err != nil {
+		panic(err)
+	}
+	var l qpdiff.TiedLearner = &svm
+	w, g := new(qpdiff.Workspace), qpdiff.Grad{X: mat.NewDense(3, 1, nil)}
+	if err := l.VJP(w, &g, []float64{1}); err != nil {
+		panic(err)
+	}
+	fmt.Printf("dX: %.4f\n", g.X.RawMatrix().Data)
+	l.Ties(w, func(i, k int, sign float64, d []float64) bool {
+		if d[0] != 0 {
+			fmt.Printf("rows %d and %d: sign %+g, d = %.0f\n", i, k, sign, d)
+		}
+		return true
+	})
+	// Output:
+	// dX: [-0.3333 -0.3333 0.3333]
+	// rows 0 and 1: sign +1, d = [1]
+	// rows 0 and 2: sign -1, d = [1]
+}
