@@ -187,6 +187,7 @@ func (l *Logistic) Fit(theta, hyper []float64) error {
 		return argErrorf("hyper", ErrDomain, "give a weight C above 0", "holds 0 at index 0")
 	}
 	l.c = hyper[0]
+	l.iter = 0 // that of the last fit has no part in this one
 	l.startAtFull()
 	err := l.solve(cmp.Or(max(l.MaxIter, 0), logisticMaxIter))
 	if err == nil || errors.Is(err, ErrIterationLimit) {

@@ -99,6 +99,28 @@ func TestLogisticWithout(t *testing.T) {
 	})
 }
 
+// A learner whose last fit took many steps gives the bits of a new one.
+func TestLogisticWithoutAfterALongFit(t *testing.T) {
+	d := randomData(0x21, 30, 2, true)
+	d.Y[0], d.Y[1] = 1, -1
+	full := Logistic{Intercept: PenalisedIntercept}
+	theta, again := make([]float64, 3), make([]float64, 3)
+	hyper := []float64{1000}
+	if err := errors.Join(full.Load(d), full.Fit(theta, hyper)); err != nil {
+		t.Fatal(err)
+	}
+	fresh, used := Logistic{Intercept: PenalisedIntercept}, Logistic{Intercept: PenalisedIntercept}
+	if err := errors.Join(used.Load(d), used.Fit(again, hyper)); err != nil || used.iter < logisticBoundSteps {
+		t.Fatalf("%v after %d steps, want at least %d", err, used.iter, logisticBoundSteps)
+	}
+	if err := errors.Join(fresh.LoadSubset(&full, []int{5}), fresh.Fit(theta, hyper), used.LoadSubset(&full, []int{5}), used.Fit(again, hyper)); err != nil {
+		t.Fatal(err)
+	}
+	if !sameBits(again, theta) {
+		t.Errorf("other bits: %s", cmp.Diff(theta, again))
+	}
+}
+
 func TestLogisticWithoutRefusals(t *testing.T) {
 	d := randomData(1, 6, 2, true)
 	d.Y = []float64{1, 1, -1, -1, -1, -1}
