@@ -137,13 +137,16 @@ func (s Status) String() string {
 // it is the largest of
 //
 //	the violation of row r    / max(|h_r|, Z·max_j u_j|G_rj|)   (of A and b alike)
-//	u_j·|(Qz + p + Gᵀλ + Aᵀν)_j| / D
+//	u_j·|(Qz + p + Gᵀλ + Aᵀν)_j| / D_j
 //	Gap                       / max(D·Z, |h_r λ_r|, |b_r ν_r|)
 //
-// where 0/0 counts as 0. The units are 1 where Q is safely positive definite;
-// elsewhere they come from equilibrating Q and the rows with more than one
-// entry, so that the largest entry of each row and column is near one. Values up
-// to 1e-14 are upper bounds.
+// where 0/0 counts as 0. The units are 1, and D_j = D, where Q is safely positive
+// definite; elsewhere they come from equilibrating Q and the rows with more than
+// one entry, so that the largest entry of each row and column is near one. There
+// D_j is D for a variable in such a row. For others it is the largest term of the
+// gradient's entry j, or Z·max_k u_j|Q_jk|u_k if that is more: D may belong to
+// another variable and be many decades larger. Values up to 1e-14 are upper
+// bounds.
 type KKTResidual struct {
 	Primal, Dual, Gap float64
 	Relative          float64

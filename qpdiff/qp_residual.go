@@ -38,11 +38,10 @@ func (a *activeSet) measure(s *qpReport, thorough bool) {
 		terms[i] = term
 		rawTerm, rawZ = max(rawTerm, term), max(rawZ, math.Abs(z))
 	}
-	dual, dualTerm, zmax := res.Dual, rawTerm, rawZ
+	dualTerm, zmax := rawTerm, rawZ
 	if a.shift > 0 { // the units are not 1
-		dual, dualTerm, zmax = 0, 0, 0
+		dualTerm, zmax = 0, 0
 		for i, unit := range a.unit {
-			dual = max(dual, unit*math.Abs(a.grad[i]))
 			dualTerm = max(dualTerm, unit*terms[i])
 			zmax = max(zmax, math.Abs(a.z[i])/unit)
 		}
@@ -53,10 +52,10 @@ func (a *activeSet) measure(s *qpReport, thorough bool) {
 	sum += rows
 	s.Objective = zqz/2 + pz
 	res.Gap = math.Abs(zqz + pz + hl)
-	res.Relative = max(primal, ratio(dual, dualTerm), ratio(res.Gap, max(gapTerm, dualTerm*zmax)))
+	res.Relative = max(primal, a.dualRatio(terms, dualTerm, zmax), ratio(res.Gap, max(gapTerm, dualTerm*zmax)))
 	if thorough && res.Relative > refined {
-		dualTerm = max(dualTerm, a.largestTerm())
-		res.Relative = max(primal, ratio(dual, dualTerm), ratio(res.Gap, max(gapTerm, dualTerm*zmax)))
+		dualTerm = max(dualTerm, a.products(terms))
+		res.Relative = max(primal, a.dualRatio(terms, dualTerm, zmax), ratio(res.Gap, max(gapTerm, dualTerm*zmax)))
 	}
 	if sum += res.Gap; !finite(sum) || !representable(rawTerm, dualTerm) || !representable(rawZ, zmax) {
 		res.Relative = math.Inf(1)
@@ -125,22 +124,46 @@ func ratio(v, of float64) float64 {
 // refined is the relative residual below which no correction is worth while.
 const refined = 1e-14
 
-// largestTerm is the largest magnitude, in the units of the variables, among
-// the products that Qz sums and those that C_Wᵀλ does: the sums may hide them.
-func (a *activeSet) largestTerm() float64 {
-	term := 0.0
+// dualRatio is the gradient of the Lagrangian relative to its terms, to the
+// largest of them where the units are 1. Elsewhere the terms of other variables
+// may be many decades larger, and proximal steps reach one variable after the
+// other: each is judged by its own terms, or by those whose rounding errors it
+// shares, through its row of Q or through rows with several entries.
+func (a *activeSet) dualRatio(terms []float64, dualTerm, zmax float64) float64 {
+	var dual, relative float64
+	for i, g := range a.grad {
+		g = math.Abs(g)
+		dual = max(dual, g)
+		if a.shift > 0 {
+			shared := max(a.curvature[i]*zmax, a.coupling[i]*dualTerm)
+			relative = max(relative, ratio(g*a.unit[i], max(terms[i]*a.unit[i], min(shared, dualTerm))))
+		}
+	}
+	if a.shift > 0 {
+		return relative
+	}
+	return ratio(dual, dualTerm)
+}
+
+// products adds to the terms, which are maxima, the products that Qz sums and
+// those that C_Wᵀλ does: the sums may hide them. It returns the largest, in the
+// units of the variables.
+func (a *activeSet) products(terms []float64) float64 {
 	for i := range a.z {
-		unit := a.unit[i]
 		for j, q := range a.q[i*a.n : (i+1)*a.n] {
-			term = max(term, math.Abs(q*a.z[j])*unit)
+			terms[i] = max(terms[i], math.Abs(q*a.z[j]))
 		}
 	}
 	for i, r := range a.w {
 		for j, c := range a.crow(r) {
-			term = max(term, math.Abs(c*a.lam[i])*a.unit[j])
+			terms[j] = max(terms[j], math.Abs(c*a.lam[i]))
 		}
 	}
-	return term
+	largest := 0.0
+	for i, v := range terms {
+		largest = max(largest, v*a.unit[i])
+	}
+	return largest
 }
 
 // refine corrects (z, λ) on the working set by Newton steps on the KKT system

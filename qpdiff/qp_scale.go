@@ -65,6 +65,7 @@ func (a *activeSet) equilibrate() float64 {
 	for j, v := range sigma {
 		a.d[j] = 1 / (v * v)
 	}
+	clear(a.coupling)
 	for r := range a.rows {
 		norm := 0.0
 		for j, v := range a.crow(r) {
@@ -80,10 +81,19 @@ func (a *activeSet) equilibrate() float64 {
 		a.scale[r] *= s
 		a.r[r] *= s
 		floats.Scale(s, a.crow(r))
+		if a.single[r] < 0 {
+			for j, v := range a.crow(r) {
+				a.coupling[j] = max(a.coupling[j], math.Abs(v)*sigma[j])
+			}
+		}
 	}
 	qmax := 0.0
-	for j, v := range sigma {
-		qmax = max(qmax, a.q[j*n+j]*v*v)
+	for i, v := range sigma {
+		qmax = max(qmax, a.q[i*n+i]*v*v)
+		a.curvature[i] = 0
+		for j, q := range a.q[i*n : (i+1)*n] {
+			a.curvature[i] = max(a.curvature[i], math.Abs(q)*v*sigma[j])
+		}
 	}
 	a.psize, a.zsize = a.sizes()
 	a.qsize = qmax

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -473,4 +474,106 @@ func sameZeros(q, other *QP) bool {
 		}
 	}
 	return true
+}
+
+// Units that Q gives the variables do not hide a gradient: where the gradient
+// keeps its sign throughout a box, the solution is a vertex, however far apart
+// the units are.
+func TestQPVertexInVariablesFarApart(t *testing.T) {
+	rng := rand.New(rand.NewPCG(26, 11))
+	wrong, refused := 0, 0
+	problems := long(5000)
+	for range problems {
+		n := 2 + rng.IntN(5)
+		v, want := make([]float64, n), make([]float64, n)
+		q := QP{Q: mat.NewDense(n, n, nil), P: make([]float64, n), G: mat.NewDense(2*n, n, nil), H: make([]float64, 2*n)}
+		decades := 10 * rng.Float64()
+		for i := range n {
+			v[i] = math.Pow(10, -1-decades*rng.Float64())
+			want[i] = float64(1 - 2*rng.IntN(2))
+			q.P[i] = -want[i]
+			q.G.Set(2*i, i, 1)
+			q.G.Set(2*i+1, i, -1)
+			q.H[2*i], q.H[2*i+1] = 1, 1
+		}
+		for i := range n {
+			for j := range n {
+				q.Q.Set(i, j, v[i]*v[j]) // |Qz| < 1
+			}
+		}
+		var s Solution
+		if err := s.Solve(&q); err != nil {
+			refused++
+		} else if floats.Distance(s.Z, want, math.Inf(1)) > 1e-9 {
+			if wrong++; wrong <= 3 {
+				t.Errorf("v = %v: z = %v, want %v; %+v", v, s.Z, want, s.Residual)
+			}
+		}
+	}
+	t.Logf("%d of %d wrong, %d refused", wrong, problems, refused)
+	if refused > 0 {
+		t.Errorf("%d of %d refused", refused, problems)
+	}
+}
+
+// Where the entries of Q differ by many decades and those of P and of a box do
+// not, a solution is one: by duality the gradient times the box's width, and the
+// products of slacks and multipliers, bound what the objective lacks.
+func TestQPOptimalInVariablesFarApart(t *testing.T) {
+	const width = 3 // of the box, at most
+	for _, decades := range []float64{0, 3, 6, 8} {
+		for _, more := range []string{"box alone", "equality", "rows"} {
+			rng := rand.New(rand.NewPCG(26, 12))
+			wrong, refused, worst := 0, 0, 0.0
+			for range long(1000) {
+				n := 2 + rng.IntN(5)
+				rank := 1 + rng.IntN(n-1)
+				m := 2 * n
+				if more == "rows" {
+					m += n
+				}
+				f := mat.NewDense(rank, n, gaussians(rng, rank*n))
+				q := QP{Q: mat.NewDense(n, n, nil), P: gaussians(rng, n), G: mat.NewDense(m, n, nil), H: make([]float64, m)}
+				q.A, q.B = mat.NewDense(1, n, nil), make([]float64, 1)
+				if more == "equality" {
+					q.A.SetRow(0, gaussians(rng, n))
+				}
+				for i := range n {
+					column := mat.Col(nil, i, f)
+					floats.Scale(math.Pow(10, -decades*rng.Float64()), column)
+					f.SetCol(i, column)
+					q.G.Set(2*i, i, 1)
+					q.G.Set(2*i+1, i, -1)
+					q.H[2*i], q.H[2*i+1] = 1+rng.Float64(), rng.Float64()
+				}
+				for r := 2 * n; r < m; r++ {
+					q.G.SetRow(r, gaussians(rng, n))
+					q.H[r] = rng.Float64()
+				}
+				q.Q.Mul(f.T(), f)
+				var s Solution
+				if s.Solve(&q) != nil {
+					refused++
+					continue
+				}
+				g, slack := mat.NewVecDense(n, nil), mat.NewVecDense(m, nil)
+				g.MulVec(q.Q, mat.NewVecDense(n, s.Z))
+				lacks := 0.0
+				for i := range n {
+					lacks += width * math.Abs(g.AtVec(i)+q.P[i]+mat.Dot(q.G.ColView(i), mat.NewVecDense(m, s.Lambda))+q.A.At(0, i)*s.Nu[0])
+				}
+				slack.MulVec(q.G, mat.NewVecDense(n, s.Z))
+				for r, v := range s.Lambda {
+					lacks += v * math.Abs(q.H[r]-slack.AtVec(r))
+				}
+				worst = max(worst, lacks)
+				if lacks > 1e-9 {
+					wrong++
+				}
+			}
+			if wrong+refused > 0 {
+				t.Errorf("%g decades, %s: %d wrong by up to %g, %d refused", decades, more, wrong, worst, refused)
+			}
+		}
+	}
 }

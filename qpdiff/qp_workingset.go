@@ -21,10 +21,14 @@ type activeSet struct {
 	loose bool // see looseTol
 	// psize and zsize are what sizes returned when shift was chosen.
 	psize, zsize float64
-	alone        []int     // see ownUnits
-	mrows        []float64 // m_r where has[r], likewise mnorm and msize
-	msize        []float64 // largest entry of c_r in the units of the variables
-	has          []bool
+	// curvature and coupling are the largest entries of each row of Q, and of each
+	// column of the rows with several entries, in the units of the variables, where
+	// shift > 0.
+	curvature, coupling []float64
+	alone               []int     // see ownUnits
+	mrows               []float64 // m_r where has[r], likewise mnorm and msize
+	msize               []float64 // largest entry of c_r in the units of the variables
+	has                 []bool
 	// current: t and q1 belong to the rows of w and the factor. redundant: some
 	// equalities depend on others, so that b has to be checked anew.
 	current, redundant bool
@@ -83,7 +87,7 @@ func (a *activeSet) resize(n, m, rows int) {
 	for _, v := range []*[]float64{&a.c, &a.mrows} {
 		*v = grow(*v, rows*n)
 	}
-	for _, v := range []*[]float64{&a.p, &a.d, &a.unit, &a.linv, &a.tinv, &a.g, &a.e, &a.lam, &a.z, &a.base, &a.step, &a.perp, &a.grad, &a.dz, &a.dl, &a.y, &a.work, &a.work2, &a.row, &a.wrow, &a.oldZ, &a.oldLam} {
+	for _, v := range []*[]float64{&a.p, &a.d, &a.unit, &a.curvature, &a.coupling, &a.linv, &a.tinv, &a.g, &a.e, &a.lam, &a.z, &a.base, &a.step, &a.perp, &a.grad, &a.dz, &a.dl, &a.y, &a.work, &a.work2, &a.row, &a.wrow, &a.oldZ, &a.oldLam} {
 		*v = grow(*v, n)
 	}
 	for _, v := range []*[]float64{&a.r, &a.scale, &a.mnorm, &a.msize, &a.slack, &a.baseSlack} {
