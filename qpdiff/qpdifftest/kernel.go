@@ -80,7 +80,7 @@ func kernelGrad(t *testing.T, what string, k qpdiff.Kernel, at [3][]float64, rng
 		}
 		var wanted [3]bool
 		wanted[i] = true
-		near(t, fmt.Sprintf("%s: derivative in the %s alone", what, name), grad(wanted)[i], all[i], 1e-14, 1)
+		near(t, fmt.Sprintf("%s: Grad with %s alone", what, name), grad(wanted)[i], all[i], 1e-14, 1)
 		u := direction(rng, len(at[i]))
 		if i == 0 { // relative steps keep the parameters in their domain
 			for j, p := range at[0] {
@@ -95,12 +95,12 @@ func kernelGrad(t *testing.T, what string, k qpdiff.Kernel, at [3][]float64, rng
 		}
 		got, want := floats.Dot(all[i], u), centralDifference(f, step)
 		if !(math.Abs(got-want) <= tol*(1+math.Abs(want))) {
-			t.Errorf("%s: derivative in the %s %.12g, difference quotient %.12g", what, name, got, want)
+			t.Errorf("%s: Grad gives the derivative in %s as %.12g, a difference quotient of Eval as %.12g", what, name, got, want)
 		}
 	}
 	both := make([]float64, len(at[1]))
 	k.Grad(nil, both, both, weight, value, at[0], at[1], at[2])
 	sum := slices.Clone(all[1])
 	floats.Add(sum, all[2])
-	near(t, what+": derivatives in x and z into one slice", both, sum, 1e-14, 1)
+	near(t, what+": Grad with one slice for x and z", both, sum, 1e-14, 1)
 }

@@ -23,7 +23,7 @@ type Case struct {
 
 	// Residual is the violation of the optimality conditions by theta, relative to the
 	// size of their terms, from a formula that does not share code with the learner.
-	// At most Tol; zero: 1e-13.
+	// At most Tol; zero: 1e-13. Required.
 	Residual func(d qpdiff.Data, theta, hyper []float64) float64
 	Tol      float64
 
@@ -41,19 +41,25 @@ type Case struct {
 // takes another path.
 //
 // It checks: optimality; VJPs against difference quotients to 1e-7; that the JVP, where
-// there is one, is the adjoint of the VJP; that VJPs add, that fits overwrite, and that
-// neither writes to its inputs; refits after Reset and after another data set bit by
-// bit; refusals of bad data, of bad hyperparameters and of a VJP without a fit, by
-// errors of qpdiff's kinds that are an [*qpdiff.ArgError]; panics on destinations of
-// the wrong length; that derivatives of one fit may run at the same time and leave the
-// next fit alone (run it with -race); and that Data.Rows and Data.Weights are either
-// refused by name or count as equal rows do.
+// there is one, is the adjoint of the VJP, to 1e-12 of the terms; that VJPs add, that
+// they leave the bits of a field whatever others are wanted, that fits overwrite, and
+// that neither writes to its inputs; refits after Reset and after another data set bit
+// by bit; refusals of bad data, and of hyperparameters that are not finite or of
+// another number, by errors of qpdiff's kinds that are an [*qpdiff.ArgError]; that a
+// negative hyperparameter is either refused likewise or solved for; that a Fit before a
+// Load and a derivative without a fit are errors of kind ErrNotFitted; panics on
+// destinations of the wrong length; that derivatives do not write to the learner, may
+// run at the same time (run it with -race) and leave the next fit alone; and that
+// Data.Rows and Data.Weights are either refused by name or count as equal rows do.
 func Learner(t *testing.T, newLearner func() qpdiff.Learner, cases ...Case) {
 	t.Helper()
 	if len(cases) < 2 {
 		t.Fatal("the contract needs at least two cases, of different shapes")
 	}
 	for i := range cases {
+		if cases[i].Residual == nil {
+			t.Fatalf("case %q lacks a Residual", cases[i].Name)
+		}
 		if cases[i].Tol == 0 {
 			cases[i].Tol = 1e-13
 		}
