@@ -1,6 +1,8 @@
 package cvgm_test
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 
 	"cvgm/cvgm"
@@ -62,40 +64,178 @@ func TestCheckGradientOfACV(t *testing.T) {
 	cvgmtest.CheckGradient(t, cv.Eval, []float64{.1, .2})
 }
 
-// failures counts what a contract reports.
+// failures collects what a contract reports.
 type failures struct {
 	*testing.T
-	count int
+	messages []string
 }
 
-func (f *failures) Errorf(string, ...any) { f.count++ }
+func (f *failures) Errorf(format string, args ...any) {
+	f.messages = append(f.messages, fmt.Sprintf(format, args...))
+}
 
-// The checks can fail.
-func TestContractsFindFaults(t *testing.T) {
+func (f *failures) Fatalf(format string, args ...any) {
+	f.Errorf(format, args...)
+	panic(f)
+}
+
+// failuresOf returns what contract reports, in one string.
+func failuresOf(t *testing.T, contract func(t cvgmtest.TB)) string {
 	f := &failures{T: t}
-	cvgmtest.CheckGradient(f, func(grad, x []float64) (float64, error) {
-		if grad != nil {
-			grad[0], grad[1] = 2*x[0], x[0] // of x₀² + x₁
+	func() {
+		defer func() {
+			if r := recover(); r != nil && r != any(f) {
+				panic(r)
+			}
+		}()
+		contract(f)
+	}()
+	return strings.Join(f.messages, "\n")
+}
+
+// parabola is a loss in the unit given, with a slope of the sign given.
+type parabola struct{ unit, sign float64 }
+
+func (l parabola) Eval(p, y float64) (loss, slope float64) {
+	return l.unit * (p - y) * (p - y), l.unit * 2 * l.sign * (p - y)
+}
+
+// squares is the feature map x ↦ unit·(x, x²) of one feature, without parameters. Its
+// features have room between the rows.
+type squares struct {
+	unit    float64
+	forgets bool // a term in Backward
+	x       *mat.Dense
+}
+
+func (m *squares) Dims() (in, out int) { return 1, 2 }
+func (m *squares) NumParams() int      { return 0 }
+
+func (m *squares) Forward(params []float64, x *mat.Dense) (*mat.Dense, error) {
+	rows, n := x.Dims()
+	if n != 1 || len(params) > 0 {
+		return nil, qpdiff.ErrShape
+	}
+	m.x = x
+	phi := mat.NewDense(rows, 3, nil)
+	for i := range rows {
+		v := x.At(i, 0)
+		phi.SetRow(i, []float64{m.unit * v, m.unit * v * v, 7})
+	}
+	return phi.Slice(0, rows, 0, 2).(*mat.Dense), nil
+}
+
+func (m *squares) Backward(dparams []float64, dx, dfeatures *mat.Dense) {
+	rows, _ := m.x.Dims()
+	if r, c := dfeatures.Dims(); len(dparams) > 0 || r != rows || c != 2 {
+		panic("shape")
+	}
+	if dx == nil {
+		return
+	}
+	if r, c := dx.Dims(); r != rows || c != 1 {
+		panic("shape")
+	}
+	for i := range rows {
+		d := dfeatures.At(i, 0)
+		if !m.forgets {
+			d += 2 * m.x.At(i, 0) * dfeatures.At(i, 1)
 		}
-		return x[0]*x[0] + x[1], nil
-	}, []float64{2, 3})
-	if f.count == 0 {
-		t.Error("CheckGradient takes a wrong gradient")
-	}
-	f.count = 0
-	cvgmtest.Loss(f, wrongSlope{}, []float64{1, 2}, []float64{1})
-	if f.count == 0 {
-		t.Error("Loss takes a wrong slope")
-	}
-	f.count = 0
-	cvgmtest.Searcher(f, func(budget int) cvgm.Searcher {
-		return cvgm.ProjectedGradient{StepSize: .2, MaxEvals: budget + 1}
-	}, cvgmtest.Search{Gradient: true})
-	if f.count == 0 {
-		t.Error("Searcher takes a searcher that exceeds its budget")
+		dx.Set(i, 0, dx.At(i, 0)+m.unit*d)
 	}
 }
 
-type wrongSlope struct{}
+// The contracts find faults in types of a user's own, whatever their unit, and nothing
+// in the same types without.
+func TestContractsFindFaults(t *testing.T) {
+	x := mat.NewDense(3, 1, []float64{.5, -2, 1})
+	stream := synth.NewStream(1, "one for all searches")
+	for _, unit := range []float64{1e-9, 1, 1e9} {
+		for _, c := range []struct {
+			name, message string
+			contract      func(t cvgmtest.TB, fault bool)
+		}{
+			{"objective", "the gradient's slope", func(t cvgmtest.TB, fault bool) {
+				cvgmtest.CheckGradient(t, func(grad, x []float64) (float64, error) {
+					if grad != nil {
+						grad[0], grad[1] = unit*2*x[0], unit
+						if fault {
+							grad[1] = unit * x[0]
+						}
+					}
+					return unit * (x[0]*x[0] + x[1]), nil
+				}, []float64{2, 3})
+			}},
+			{"loss", "slope", func(t cvgmtest.TB, fault bool) {
+				l := parabola{unit, 1}
+				if fault {
+					l.sign = -1
+				}
+				cvgmtest.Loss(t, l, []float64{1, 2, .3}, []float64{1, .7})
+			}},
+			{"map", "dx", func(t cvgmtest.TB, fault bool) {
+				cvgmtest.FeatureMap(t, func() cvgm.FeatureMap { return &squares{unit: unit, forgets: fault} }, nil, nil, x, 1e-3)
+			}},
+			{"linear map", "in the parameters", func(t cvgmtest.TB, fault bool) {
+				cvgmtest.FeatureMap(t, func() cvgm.FeatureMap {
+					return &scaled{LinearMap: cvgm.LinearMap{In: 1, Out: 2}, unit: unit, fault: fault}
+				},
+					nil, []float64{.4, 3}, x, 1e-3)
+			}},
+			{"searcher's budget", "evaluations for a budget", func(t cvgmtest.TB, fault bool) {
+				cvgmtest.Searcher(t, func(budget int) cvgm.Searcher {
+					if fault {
+						budget++
+					}
+					return cvgm.ProjectedGradient{StepSize: .2, MaxEvals: budget}
+				}, cvgmtest.Search{Gradient: true})
+			}},
+			{"searcher's source", "a second search differs", func(t cvgmtest.TB, fault bool) {
+				cvgmtest.Searcher(t, func(budget int) cvgm.Searcher {
+					return cvgm.RandomSearch{MaxEvals: budget, Draw: cvgm.LogUniform(-1, 0), Source: func() cvgm.Source {
+						if fault {
+							return stream
+						}
+						return synth.NewStream(1, "search")
+					}}
+				}, cvgmtest.Search{})
+			}},
+		} {
+			for _, fault := range []bool{false, true} {
+				got := failuresOf(t, func(t cvgmtest.TB) { c.contract(t, fault) })
+				if fault != (got != "") || fault && !strings.Contains(got, c.message) {
+					t.Errorf("%s in units of %v, faulty: %v, reports %q", c.name, unit, fault, got)
+				}
+			}
+		}
+	}
+}
 
-func (wrongSlope) Eval(p, y float64) (loss, slope float64) { return (p - y) * (p - y), p - y }
+// scaled is a LinearMap times a unit, whose derivative in the parameters has the wrong
+// sign where it has the fault.
+type scaled struct {
+	cvgm.LinearMap
+	unit  float64
+	fault bool
+}
+
+func (m *scaled) Forward(params []float64, x *mat.Dense) (*mat.Dense, error) {
+	phi, err := m.LinearMap.Forward(params, x)
+	if err == nil {
+		phi.Scale(m.unit, phi)
+	}
+	return phi, err
+}
+
+func (m *scaled) Backward(dparams []float64, dx, dfeatures *mat.Dense) {
+	var d mat.Dense
+	d.Scale(m.unit, dfeatures)
+	own := make([]float64, len(dparams))
+	m.LinearMap.Backward(own, dx, &d)
+	for i, v := range own {
+		if m.fault {
+			v = -v
+		}
+		dparams[i] += v
+	}
+}

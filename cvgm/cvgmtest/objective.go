@@ -11,8 +11,8 @@ import (
 )
 
 // gradientTol bounds the difference of a slope from its difference quotient, relative
-// to the sum of the sizes of their terms and to the value: the rounding of a quotient
-// of five points with steps of 1e-4.
+// to the sum of the sizes of its terms and to the values that the quotient subtracts: the
+// rounding of a quotient of five points with steps of 1e-4.
 const gradientTol = 1e-7
 
 // CheckGradient compares the gradient of f at x with difference quotients along the
@@ -31,7 +31,7 @@ func CheckGradient(t TB, f cvgm.Objective, x []float64) {
 	if err != nil {
 		t.Fatalf("at %v: %v", x, err)
 	}
-	if alone, err := f(nil, x); err != nil || !(math.Abs(alone-value) <= 1e-10*(1+math.Abs(value))) {
+	if alone, err := f(nil, x); err != nil || !(math.Abs(alone-value) <= 1e-10*math.Abs(value)) {
 		t.Errorf("the value is %v with a gradient, %v without, error %v", value, alone, err)
 	}
 	smooth := 0
@@ -48,7 +48,7 @@ func CheckGradient(t TB, f cvgm.Objective, x []float64) {
 				u[i] *= rng.NormFloat64()
 			}
 		}
-		want, even, err := slope(f, x, u)
+		want, size, even, err := slope(f, x, u)
 		if err != nil {
 			t.Fatalf("near %v along %v: %v", x, u, err)
 		}
@@ -56,7 +56,6 @@ func CheckGradient(t TB, f cvgm.Objective, x []float64) {
 			continue
 		}
 		smooth++
-		size := 1 + math.Abs(value)
 		for i, g := range grad {
 			size += math.Abs(g * u[i])
 		}
@@ -69,9 +68,10 @@ func CheckGradient(t TB, f cvgm.Objective, x []float64) {
 	}
 }
 
-// slope is the five-point quotient of f along u at x; even reports whether that of half
-// the step agrees, as it does where f is smooth.
-func slope(f cvgm.Objective, x, u []float64) (d float64, even bool, err error) {
+// slope is the five-point quotient of f along u at x, and size the largest modulus of f
+// there; even reports whether that of half the step agrees, as it does where f is
+// smooth.
+func slope(f cvgm.Objective, x, u []float64) (d, size float64, even bool, err error) {
 	at := func(step float64) float64 {
 		moved := slices.Clone(x)
 		floats.AddScaled(moved, step, u)
@@ -79,12 +79,14 @@ func slope(f cvgm.Objective, x, u []float64) (d float64, even bool, err error) {
 		if err == nil {
 			err = e
 		}
+		size = max(size, math.Abs(v))
 		return v
 	}
 	quotient := func(h float64) float64 { return (8*(at(h)-at(-h)) - (at(2*h) - at(-2*h))) / (12 * h) }
 	const step = 1e-4
 	d = quotient(step)
-	return d, math.Abs(d-quotient(step/2)) <= gradientTol*(1+math.Abs(d)), err
+	half := quotient(step / 2)
+	return d, size, math.Abs(d-half) <= gradientTol*(size+math.Abs(d)), err
 }
 
 // Loss tests a loss at predictions and labels, all pairs of them: its slope, and that
@@ -93,9 +95,11 @@ func slope(f cvgm.Objective, x, u []float64) (d float64, even bool, err error) {
 func Loss(t TB, l cvgm.Loss, predictions, labels []float64) {
 	t.Helper()
 	const step = 1e-5
-	near := func(what string, p, y, got, size float64, f func(h float64) float64) {
-		want, half := (f(step)-f(-step))/(2*step), (f(step/2)-f(-step/2))/step
-		tol := gradientTol * (1 + math.Abs(size) + math.Abs(want))
+	near := func(what string, p, y, got float64, f func(h float64) float64) {
+		at, above, below := f(0), f(step), f(-step)
+		want, half := (above-below)/(2*step), (f(step/2)-f(-step/2))/step
+		rounding := 0x1p-50 * (math.Abs(p) + math.Abs(y)) / step // of the arguments, as a part of the step
+		tol := gradientTol*(max(math.Abs(above), math.Abs(below))+math.Abs(want)) + rounding*max(math.Abs(above-at), math.Abs(at-below))/step
 		if !math.IsNaN(got) && math.Abs(want-half) <= tol && !(math.Abs(got-want) <= tol) {
 			t.Errorf("%T at %v, %v: slope %v in the %s, difference quotient %v", l, p, y, got, what, want)
 		}
@@ -110,15 +114,16 @@ func Loss(t TB, l cvgm.Loss, predictions, labels []float64) {
 			if k, ok := l.(cvgm.KinkedLoss); ok {
 				if distance, at := k.Kink(p, y); distance <= 2*step {
 					before, after := (v-value(p-10*step, y))/(10*step), (value(p+10*step, y)-v)/(10*step)
-					if !(at >= min(before, after)-10*step && at <= max(before, after)+10*step) {
+					bend := 10 * step * (math.Abs(before) + math.Abs(after))
+					if !(at >= min(before, after)-bend && at <= max(before, after)+bend) {
 						t.Errorf("%T at its kink %v, %v: slope %v, beside it %v and %v", l, p, y, at, before, after)
 					}
 					continue
 				}
 			}
-			near("prediction", p, y, slope, v, func(h float64) float64 { return value(p+h, y) })
+			near("prediction", p, y, slope, func(h float64) float64 { return value(p+h, y) })
 			if label, ok := l.(cvgm.LabelLoss); ok {
-				near("label", p, y, label.LabelSlope(p, y), v, func(h float64) float64 { return value(p, y+h) })
+				near("label", p, y, label.LabelSlope(p, y), func(h float64) float64 { return value(p, y+h) })
 			}
 		}
 	}

@@ -108,7 +108,7 @@ func steps(t TB, s cvgm.Searcher, q quadratic, budget int, expect Search) {
 		}
 		for i, x := range step.X {
 			if !(x >= p.Lower[i] && x <= p.Upper[i]) {
-				t.Errorf("%T: evaluates at %v, outside [%v, %v]", s, step.X, p.Lower, p.Upper)
+				t.Fatalf("%T: evaluates at %v, outside [%v, %v]", s, step.X, p.Lower, p.Upper)
 			}
 		}
 	}
@@ -137,7 +137,7 @@ func values(t TB, s cvgm.Searcher) {
 	}
 	for _, run := range runs[1:] {
 		if !reflect.DeepEqual(runs[0], run) {
-			t.Errorf("%T: a second search differs from the first", s)
+			t.Errorf("%T: a second search differs from the first: make its state, and its source of random numbers, anew in each pass", s)
 		}
 	}
 }
