@@ -423,3 +423,21 @@ func TestDataGradientBits(t *testing.T) {
 	}
 	group.Wait()
 }
+
+// narrow is a feature map whose Forward returns fewer columns than Dims says.
+type narrow struct{ squares }
+
+func (n *narrow) Forward(params []float64, x *mat.Dense) (*mat.Dense, error) {
+	out, err := n.squares.Forward(params, x)
+	rows, _ := x.Dims()
+	return out.Slice(0, rows, 0, n.in).(*mat.Dense), err
+}
+
+func TestFeaturesOfAnotherShape(t *testing.T) {
+	c := netConfig(t, 12)
+	c.Features = &narrow{squares{in: 3}}
+	if _, dx, dy, loss, err := dataCV(t, c, []float64{.05, .1}); !errors.Is(err, qpdiff.ErrShape) || !contains(err, "Features maps 12 rows to 12×3") ||
+		!math.IsNaN(loss) || !allNaN(dx.RawMatrix().Data) || !allNaN(dy) {
+		t.Errorf("loss %v, error %v", loss, err)
+	}
+}

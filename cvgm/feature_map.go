@@ -48,6 +48,12 @@ func features(f FeatureMap, params []float64, x *mat.Dense) (*mat.Dense, error) 
 	if err != nil {
 		return nil, err
 	}
+	rows, _ := x.Dims()
+	_, out := f.Dims()
+	if r, c := phi.Dims(); r != rows || c != out {
+		return nil, badArg("Features", qpdiff.ErrShape, "let Forward return one row for each of x and as many columns as Dims says",
+			"maps %d rows to %d×%d features instead of %d×%d", rows, r, c, rows, out)
+	}
 	return phi, checkFeatures(phi)
 }
 
