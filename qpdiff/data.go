@@ -1,6 +1,8 @@
 package qpdiff
 
 import (
+	"cmp"
+
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 )
@@ -55,13 +57,7 @@ func (d Data) Check() error {
 		return argErrorf("Data.Y", ErrShape, "give one label per row of X", "has %d labels for the %d rows of X", len(d.Y), r)
 	}
 	const remedy = "remove or impute the entry"
-	if err := checkFiniteRows("Data.X", remedy, d.X); err != nil {
-		return err
-	}
-	if err := checkFinite("Data.Y", remedy, d.Y); err != nil {
-		return err
-	}
-	return d.checkCounts(r)
+	return cmp.Or(checkFiniteRows("Data.X", remedy, d.X), checkFinite("Data.Y", remedy, d.Y), d.checkCounts(r))
 }
 
 // checkCounts reports the first thing in Rows and Weights that cannot be used.
@@ -104,13 +100,17 @@ func (d Data) counts(dst []float64) []float64 {
 	}
 	clear(dst)
 	for _, i := range d.Rows {
-		if d.Weights == nil {
-			dst[i]++
-		} else {
-			dst[i] += d.Weights[i]
-		}
+		dst[i] += countAt(d.Weights, i)
 	}
 	return dst
+}
+
+// countAt returns what row i counts by counts: one each where that is nil.
+func countAt(counts []float64, i int) float64 {
+	if counts == nil {
+		return 1
+	}
+	return counts[i]
 }
 
 // checkAll is Check for learners in which each row counts once.
@@ -155,8 +155,11 @@ func checkFinite(arg, remedy string, s []float64) error {
 	return nil
 }
 
-// checkFiniteRows reports the first entry of x that is not finite.
+// checkFiniteRows reports the first entry of x that is not finite; a nil x has none.
 func checkFiniteRows(arg, remedy string, x *mat.Dense) error {
+	if x == nil {
+		return nil
+	}
 	for i := range x.RawMatrix().Rows {
 		for j, v := range x.RawRowView(i) {
 			if !finite(v) {
@@ -167,18 +170,34 @@ func checkFiniteRows(arg, remedy string, x *mat.Dense) error {
 	return nil
 }
 
+// checkLength panics where the argument x has not n entries: like a wrong shape, that
+// is a bug of the caller, not a property of the data.
+func checkLength(arg string, x []float64, n int) {
+	if len(x) != n {
+		panic("qpdiff: " + arg + " has the wrong length")
+	}
+}
+
+// checkVector is checkLength for an x that may be nil.
+func checkVector(arg string, x []float64, n int) {
+	if x != nil {
+		checkLength(arg, x, n)
+	}
+}
+
+// checkMatrix panics where m is not nil and not rows×cols.
+func checkMatrix(arg string, m *mat.Dense, rows, cols int) {
+	if m != nil {
+		if r, c := m.Dims(); r != rows || c != cols {
+			panic("qpdiff: " + arg + " has the wrong shape")
+		}
+	}
+}
+
 // checkTangent reports the first entry of d that is not finite.
 func checkTangent(d *Grad) error {
 	const remedy = "give a finite tangent"
-	if err := checkFinite("d.Hyper", remedy, d.Hyper); err != nil {
-		return err
-	}
-	if d.X != nil {
-		if err := checkFiniteRows("d.X", remedy, d.X); err != nil {
-			return err
-		}
-	}
-	return checkFinite("d.Y", remedy, d.Y)
+	return cmp.Or(checkFinite("d.Hyper", remedy, d.Hyper), checkFiniteRows("d.X", remedy, d.X), checkFinite("d.Y", remedy, d.Y))
 }
 
 // errOverflow is what a product answers that is beyond the range of float64.
@@ -187,32 +206,11 @@ var errOverflow = &ArgError{Arg: "Data", Why: ErrNotFinite, Problem: "gives a de
 // checkProduct reports an entry of g that is not finite. A VJP that can bound its
 // entries does so instead, which saves a pass over the rows.
 func checkProduct(g *Grad) error {
-	var bad float64 // stays 0 as long as every entry is finite
-	for _, v := range g.Hyper {
-		bad += 0 * v
-	}
-	if g.X != nil {
-		for i := range g.X.RawMatrix().Rows {
-			for _, v := range g.X.RawRowView(i) {
-				bad += 0 * v
-			}
-		}
-	}
-	for _, v := range g.Y {
-		bad += 0 * v
-	}
-	if bad != 0 {
+	if !allFinite(g.Hyper) || !allFinite(g.Y) || checkFiniteRows("", "", g.X) != nil {
 		return errOverflow
 	}
 	return nil
 }
 
 // checkTangentOut reports an entry of a JVP that is not finite.
-func checkTangentOut(dtheta []float64) error {
-	for _, v := range dtheta {
-		if !finite(v) {
-			return errOverflow
-		}
-	}
-	return nil
-}
+func checkTangentOut(dtheta []float64) error { return checkProduct(&Grad{Hyper: dtheta}) }

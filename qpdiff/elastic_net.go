@@ -106,27 +106,20 @@ func (e *ElasticNet) Fit(theta, hyper []float64) error {
 		return err
 	}
 	e.perFeature = e.PerFeature
-	var most float64 // of the λ1
 	if e.perFeature {
 		copy(e.l1, hyper)
 		copy(e.l2, hyper[n:])
-		most = largest(e.l1)
 	} else {
-		l1, l2 := hyper[0], hyper[1]
-		most = l1
-		for j := range e.l1 {
-			e.l1[j] = l1
-			e.l2[j] = l2
-		}
+		fill(e.l1, hyper[0])
+		fill(e.l2, hyper[1])
 	}
 	// The residual of the solution is not longer than y, so that some penalties
 	// hold their coordinates at zero for certain. In the warm start their slopes
 	// might overflow.
-	if most > e.hold {
+	if largest(e.l1) > e.hold {
 		for j, l1 := range e.l1 {
-			if e.qp.x[j] != 0 && l1 > e.root[j]*e.rmsY {
+			if l1 > e.root[j]*e.rmsY {
 				e.qp.x[j] = 0
-				e.qp.activate()
 			}
 		}
 	}

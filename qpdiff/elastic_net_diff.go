@@ -27,7 +27,7 @@ func (d *elasticNetDerivative) adjoint(e *elasticNetFit, generalised bool, g *Gr
 		}
 		q = d.part.restrict(e, func(j int, active, weak bool) bool { return active && !weak })
 		if k := q.factor(); k < len(q.act) {
-			return e.open(q.act[k])
+			return errOpen(q.act[k])
 		}
 		g.Generalised = g.Generalised || g.wanted()
 	}
@@ -229,7 +229,6 @@ func (d *elasticNetDerivative) forward(e *elasticNetFit, dtheta []float64, t *Gr
 		}
 	}
 	q.reset()
-	q.hadFree = true
 	if err := q.solve(); err != nil {
 		return err
 	}

@@ -36,16 +36,9 @@ type elasticNetFit struct {
 
 func (e *elasticNetFit) resize(n int) {
 	e.n = n
-	buf := make([]float64, n*n+6*n)
-	take := func(k int) []float64 {
-		s := buf[:k:k]
-		buf = buf[k:]
-		return s
-	}
-	e.gram, e.xty, e.root = take(n*n), take(n), take(n)
-	e.l1, e.l2, e.w, e.v = take(n), take(n), take(n), take(n)
+	growAll(n, &e.xty, &e.root, &e.l1, &e.l2, &e.w, &e.v)
+	e.gram = grow(e.gram, n*n)
 	e.qp.resize(n)
-	e.qp.reset()
 	e.qp.g, e.qp.c, e.qp.r, e.qp.up, e.qp.lo = e.gram, e.xty, e.l2, e.l1, e.l1
 }
 
@@ -63,8 +56,7 @@ func (e *elasticNetFit) sums(d Data) {
 		}
 		e.rmsY = math.Sqrt(dot(d.Y, d.Y) * e.inv)
 	} else {
-		e.scaled = grow(e.scaled, e.rows*n)
-		clear(e.scaled)
+		e.scaled = zeros(e.scaled, e.rows*n)
 		e.total = floats.Sum(e.counts)
 		yy, least := 0.0, math.Inf(1)
 		for i, c := range e.counts {
@@ -88,80 +80,50 @@ func (e *elasticNetFit) sums(d Data) {
 }
 
 // share is what row i counts of all.
-func (e *elasticNetFit) share(i int) float64 {
-	if e.counts == nil {
-		return e.inv
-	}
-	return e.counts[i] * e.inv
-}
+func (e *elasticNetFit) share(i int) float64 { return countAt(e.counts, i) * e.inv }
 
 // findWeak lists the weakly active coordinates at the solution. With some of
 // them at zero the solution can be unique only if the features at their kink
 // are linearly independent together with the support.
 func (e *elasticNetFit) findWeak() error {
-	e.weak, e.weakFree, e.blur = e.weak[:0], e.weakFree[:0], 0
-	size, near := e.nearWeak()
+	e.blur = 0
+	q, n := &e.qp, e.n
+	// In the variables √h_jj·θ_j, which give the active system a unit diagonal.
+	sum, in := 0.0, 0.0
+	for i, j := range q.act {
+		h := e.gram[j*n+j] + e.l2[j]
+		sum += h * q.x[j] * q.x[j]
+		q.z[i] = math.Sqrt(h) * math.Abs(q.x[j])
+	}
+	size := math.Sqrt(sum)
 	if !finite(size) {
 		return argErrorf("hyper", ErrNotFinite, "raise lambda2, or scale the features and labels", "leaves a solution that overflows")
 	}
-	if !near {
+	// Bounds come first, since they decide almost always and cost next to nothing.
+	if !e.listWeak(e.rmsY+size, q.bound) {
 		return nil
 	}
-	q, n := &e.qp, e.n
-	in := 0.0
-	for i, j := range q.act {
-		d := math.Sqrt(e.gram[j*n+j] + e.l2[j])
-		q.z[i] = d * math.Abs(q.x[j])
-		in = max(in, e.root[j]/d)
+	for _, j := range q.act {
+		in = max(in, e.root[j]/math.Sqrt(e.gram[j*n+j]+e.l2[j]))
 	}
 	if len(q.act) == 0 {
 		in = 1
 	}
-	e.listWeak(e.rmsY*in+size, q.cond())
-	if !e.retest(size) {
+	if !e.listWeak(e.rmsY*in+size, q.cond()) || !e.retest(size) {
 		return nil
 	}
 	s := e.part.restrict(e, func(j int, active, weak bool) bool { return active || weak })
 	if k := s.factor(); k < len(s.act) {
-		return e.open(s.act[k])
+		return errOpen(s.act[k])
 	}
 	return nil
 }
 
-// nearWeak returns the size of the solution in the variables √h_jj·θ_j, which
-// give the active system a unit diagonal, and reports whether bounds of the
-// condition and of the right-hand side leave a coordinate that may be weakly
-// active.
-func (e *elasticNetFit) nearWeak() (size float64, near bool) {
-	q, n := &e.qp, e.n
-	sum, least := 0.0, math.Inf(1) // of h_jj·θ_j²
-	for _, j := range q.act {
-		t := (e.gram[j*n+j] + e.l2[j]) * q.x[j] * q.x[j]
-		sum += t
-		if t < least {
-			least = t
-		}
-	}
-	size = math.Sqrt(sum)
-	scale := e.rmsY + size
-	if negligible(math.Sqrt(least), scale, q.bound) {
-		return size, true
-	}
-	next := 0
-	for j, g := range q.grad {
-		if next < len(q.act) && q.act[next] == j {
-			next++
-		} else if negligible(e.l1[j]-math.Abs(g), e.l1[j]+e.root[j]*scale, q.bound) {
-			return size, true
-		}
-	}
-	return size, false
-}
-
 // listWeak lists the coordinates that are weakly active where the solution and
 // the right-hand side of the active system have the given size and the system
-// the condition cond.
-func (e *elasticNetFit) listWeak(size, cond float64) {
+// the condition cond. It reports whether there are any.
+func (e *elasticNetFit) listWeak(size, cond float64) bool {
+	e.weak, e.weakFree = e.weak[:0], e.weakFree[:0]
 	q := &e.qp
 	next := 0
 	for j := range e.n {
@@ -178,6 +140,7 @@ func (e *elasticNetFit) listWeak(size, cond float64) {
 			e.weak = append(e.weak, j)
 		}
 	}
+	return len(e.weak)+len(e.weakFree) > 0
 }
 
 // retest takes from the coordinates listed those whose own error does not hide on
@@ -223,35 +186,18 @@ func (e *elasticNetFit) retest(size float64) (atZero bool) {
 	return atZero
 }
 
-// open is the error of a solution that is not unique.
-func (e *elasticNetFit) open(j int) error {
-	return argErrorf("hyper", ErrIllPosed, "raise lambda2 or drop features", "leaves the solution open: feature %d is zero or depends linearly on others", j)
-}
-
-// side of its kink on which coordinate j is, or leans to.
+// sign returns sign(θ_j), or the sign of its subgradient where θ_j = 0.
 func (e *elasticNetFit) sign(j int) float64 {
-	switch v := e.qp.x[j]; {
-	case v > 0:
-		return 1
-	case v < 0:
-		return -1
-	case e.l1[j] > 0 && e.qp.grad[j] > 0:
-		return 1
-	case e.l1[j] > 0 && e.qp.grad[j] < 0:
-		return -1
+	if v := e.qp.x[j]; v != 0 || e.l1[j] == 0 {
+		return sign(v)
 	}
-	return 0
+	return sign(e.qp.grad[j])
 }
 
 // kinkedAtZero reports whether a coordinate has a kink in λ1 at 0. That of a
 // feature that is zero throughout has none: it does not leave 0.
 func (e *elasticNetFit) kinkedAtZero() bool {
-	for _, j := range e.weakFree {
-		if e.gram[j*e.n+j] != 0 {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(e.weakFree, func(j int) bool { return e.gram[j*e.n+j] != 0 })
 }
 
 // restrictedNet is the quadratic of an elastic net without kinks, on some of the
@@ -261,23 +207,13 @@ type restrictedNet struct{ piecewiseQP }
 // restrict makes it that of e on the coordinates that keep wants.
 func (s *restrictedNet) restrict(e *elasticNetFit, keep func(j int, active, weak bool) bool) *piecewiseQP {
 	n := e.n
-	if s.n != n {
-		s.resize(n)
-		buf := make([]float64, 3*n)
-		s.c, s.up, s.lo = buf[:n:n], buf[n:2*n:2*n], buf[2*n:]
-	}
+	s.resize(n)
+	growAll(n, &s.c, &s.up, &s.lo)
 	s.g, s.r = e.gram, e.l2
 	s.reset()
 	a, w := 0, 0
 	for j := range n {
-		active := a < len(e.qp.act) && e.qp.act[a] == j
-		if active {
-			a++
-		}
-		weak := w < len(e.weak) && e.weak[w] == j
-		if weak {
-			w++
-		}
+		active, weak := isNext(e.qp.act, &a, j), isNext(e.weak, &w, j)
 		s.c[j] = 0
 		s.up[j], s.lo[j] = math.Inf(1), math.Inf(1)
 		if keep(j, active, weak) {

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"math"
 	"slices"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // stepTo moves x towards the minimiser z of the active system, which lies
@@ -121,11 +123,11 @@ func (q *piecewiseQP) slide(k int) (moved, ok bool) {
 	// Where the objective is flat along v, rounding decides which way is down:
 	// if no kink bounds that one, the other is as good.
 	if down < 0 {
-		negate(v)
+		floats.Scale(-1, v)
 	}
 	t := q.reach(v)
 	if math.IsInf(t, 1) {
-		negate(v)
+		floats.Scale(-1, v)
 		if t = q.reach(v); math.IsInf(t, 1) {
 			return false, false
 		}

@@ -32,36 +32,29 @@ const (
 // x depends on how the active set was found only through the set itself: two
 // runs that end at the same set and signs give the same bits.
 type piecewiseQP struct {
-	n             int
-	g             []float64 // n×n, both triangles
-	c, r, up, lo  []float64
-	x             []float64 // a feasible point, after solve the solution
-	act           []int     // the active set, ascending: free, or not held at zero
-	sgn           []float64 // per member of act: the side of the kink, 0 if free
-	a, dinv       []float64 // factor of the active system, its right-hand side as last column
-	z, grad       []float64 // work; after solve: c − Gx where x_j is held at zero
-	d, at         []float64 // work of stepTo
-	cross         []int
-	bound         float64 // of the condition of the active system, from above
-	warm, hadFree bool    // x and act come from a solve; that solve had free coordinates
+	n            int
+	g            []float64 // n×n, both triangles
+	c, r, up, lo []float64
+	x            []float64 // a feasible point, after solve the solution
+	act          []int     // the active set, ascending: free, or not held at zero
+	sgn          []float64 // per member of act: the side of the kink, 0 if free
+	a, dinv      []float64 // factor of the active system, its right-hand side as last column
+	z, grad      []float64 // work; after solve: c − Gx where x_j is held at zero
+	d, at        []float64 // work of stepTo
+	cross        []int
+	bound        float64 // of the condition of the active system, from above
+	warm         bool    // x comes from a solve
 }
 
 func (q *piecewiseQP) resize(n int) {
 	if q.n == n {
 		return
 	}
-	buf := make([]float64, n*(n+1)+7*n)
-	take := func(k int) []float64 {
-		s := buf[:k:k]
-		buf = buf[k:]
-		return s
-	}
-	*q = piecewiseQP{
-		n: n, g: q.g, c: q.c, r: q.r, up: q.up, lo: q.lo,
-		a: take(n * (n + 1)), dinv: take(n), x: take(n), z: take(n), grad: take(n), sgn: take(n)[:0],
-		d: take(n), at: take(n), cross: make([]int, 0, n),
-		act: make([]int, 0, n),
-	}
+	q.n = n
+	growAll(n, &q.dinv, &q.x, &q.z, &q.grad, &q.sgn, &q.d, &q.at)
+	growAll(n, &q.act, &q.cross)
+	q.a = grow(q.a, n*(n+1))
+	q.reset()
 }
 
 // reset forgets the warm start.
@@ -154,18 +147,22 @@ func (q *piecewiseQP) linear(i int) float64 {
 	return q.c[j]
 }
 
+// errOpen is the error of a solution that is not unique, in feature j.
+func errOpen(j int) error {
+	return argErrorf("hyper", ErrIllPosed, "raise lambda2 or drop features", "leaves the solution open: feature %d is zero or depends linearly on others", j)
+}
+
 // activate makes the active set that of x: all free coordinates and those that
 // are not zero.
 func (q *piecewiseQP) activate() {
 	q.act, q.sgn = q.act[:0], q.sgn[:0]
 	for j, v := range q.x {
-		switch {
-		case q.up[j] == 0 && q.lo[j] == 0:
-			q.act, q.sgn = append(q.act, j), append(q.sgn, 0)
-		case v > 0:
-			q.act, q.sgn = append(q.act, j), append(q.sgn, 1)
-		case v < 0:
-			q.act, q.sgn = append(q.act, j), append(q.sgn, -1)
+		side := sign(v)
+		if q.up[j] == 0 && q.lo[j] == 0 {
+			side = 0
+		} else if side == 0 {
+			continue
 		}
+		q.act, q.sgn = append(q.act, j), append(q.sgn, side)
 	}
 }

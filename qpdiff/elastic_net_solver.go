@@ -1,8 +1,6 @@
 package qpdiff
 
-import (
-	"math"
-)
+import "math"
 
 // solve moves x to the solution and leaves the factor of its active system in
 // a, dinv. It starts from the active set and x of the last solve: where λ moved
@@ -13,17 +11,7 @@ import (
 // before another coordinate may enter; no active set has its minimiser visited
 // twice, so they are finitely many.
 func (q *piecewiseQP) solve() error {
-	free := false
-	for j, u := range q.up {
-		if u == 0 && q.lo[j] == 0 {
-			free = true
-			break
-		}
-	}
-	if free || q.hadFree {
-		q.activate()
-		q.hadFree = free
-	}
+	q.activate()
 	phases := cdPhases
 	if !q.warm {
 		q.coordinateDescent()
@@ -37,8 +25,7 @@ func (q *piecewiseQP) solve() error {
 			phases = max(0, phases-1)
 			moved, ok := q.slide(k)
 			if !ok {
-				return argErrorf("hyper", ErrIllPosed, "raise lambda2 or drop features",
-					"leaves the solution open: feature %d is zero or depends linearly on others", q.act[k])
+				return errOpen(q.act[k])
 			}
 			if !moved && !q.fresh() {
 				tol = math.Inf(1)

@@ -131,9 +131,7 @@ func (l *KernelSVM) Fit(theta, hyper []float64) error {
 			l.support = append(l.support, i)
 		}
 	}
-	for i := range theta {
-		theta[i] = l.q.b
-	}
+	fill(theta, l.q.b)
 	l.finish()
 	return nil
 }
@@ -163,16 +161,7 @@ func (l *KernelSVM) Multipliers(dst []float64) ([]float64, error) {
 // dst, and allocates only where dst has too little capacity. The error is
 // ErrNotFitted.
 func (l *KernelSVM) SupportVectors(dst []int) ([]int, error) {
-	if err := l.fitted(); err != nil {
-		return nil, err
-	}
-	dst = dst[:0]
-	for i, k := range l.rows.of {
-		if l.q.beta[k] != 0 {
-			dst = append(dst, i)
-		}
-	}
-	return dst, nil
+	return l.rows.where(&l.fitState, dst, func(k int) bool { return l.q.beta[k] != 0 })
 }
 
 // Predict writes the decision value of each row of x to dst. With a workspace that is

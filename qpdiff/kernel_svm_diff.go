@@ -292,9 +292,7 @@ func (d *kernelDerivative) forward(l *kernelSVMFit, generalised bool, dtheta []f
 	if err != nil {
 		return err
 	}
-	for i := range dtheta {
-		dtheta[i] = db
-	}
+	fill(dtheta, db)
 	return checkTangentOut(dtheta)
 }
 

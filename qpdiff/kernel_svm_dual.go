@@ -83,10 +83,9 @@ func (q *boxQP) resize(n int) {
 		q.reset()
 	}
 	q.n = n
-	for _, s := range []*[]float64{&q.y, &q.lo, &q.hi, &q.lin, &q.center, &q.beta, &q.r, &q.rhs, &q.z, &q.fix, &q.factor.dinv, &q.factor.ones} {
-		*s = grow(*s, n)
-	}
-	q.k, q.factor.a, q.free = grow(q.k, n*n), grow(q.factor.a, n*n), slices.Grow(q.free, n-len(q.free))
+	growAll(n, &q.y, &q.lo, &q.hi, &q.lin, &q.center, &q.beta, &q.r, &q.rhs, &q.z, &q.fix, &q.factor.dinv, &q.factor.ones)
+	growAll(n*n, &q.k, &q.factor.a)
+	q.free = slices.Grow(q.free, n-len(q.free))
 }
 
 // reset forgets the warm start.
@@ -123,15 +122,6 @@ func (q *boxQP) shiftTo(i int, v float64) {
 		axpy(-d, q.k[i*q.n:(i+1)*q.n], q.r)
 		q.r[i] -= q.delta * d
 	}
-}
-
-// isFree reports for the places of free, in ascending order, whether i is next.
-func (q *boxQP) isFree(next *int, i int) bool {
-	if *next < len(q.free) && q.free[*next] == i {
-		*next++
-		return true
-	}
-	return false
 }
 
 // atC reports whether b is the bound of β_i that is not 0.

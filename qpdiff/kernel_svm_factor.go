@@ -19,10 +19,8 @@ func (f *freeFactor) factorise(s int, tol float64) int {
 	f.dinv, f.ones = grow(f.dinv, s), grow(f.ones, s)
 	k := ldlFactor(f.a, f.dinv, s, s, tol)
 	if k == s && f.balanced {
-		for i := range f.ones {
-			f.ones[i] = 1
-		}
-		f.inverse(f.ones)
+		fill(f.ones, 1)
+		ldlSolve(f.a, f.dinv, s, s, f.ones)
 		f.weight = 0
 		for _, v := range f.ones {
 			f.weight += v
@@ -31,17 +29,10 @@ func (f *freeFactor) factorise(s int, tol float64) int {
 	return k
 }
 
-// inverse replaces x by the inverse of the factorised matrix times x.
-func (f *freeFactor) inverse(x []float64) {
-	s := len(x)
-	ldlForward(f.a, f.dinv, s, s, x)
-	ldlBack(f.a, f.dinv, s, s, x)
-}
-
 // solve replaces x by the solution w of K_FF·w + b·1 = x and, with balanced,
 // 1ᵀw = sum, and returns b. It writes to x alone.
 func (f *freeFactor) solve(x []float64, sum float64) (b float64) {
-	f.inverse(x)
+	ldlSolve(f.a, f.dinv, len(x), len(x), x)
 	if !f.balanced || len(x) == 0 {
 		return 0
 	}

@@ -29,12 +29,10 @@ type kernelSVMFit struct {
 func (l *kernelSVMFit) load(d Data, bias bool) {
 	rows, n := d.X.Dims()
 	w := n + 1
-	if cap(l.xy) < rows*w || cap(l.weak) < rows {
-		l.xy, l.weak, l.support = make([]float64, rows*w), make([]int, 0, rows), make([]int, 0, rows)
-	}
+	growAll(rows, &l.weak, &l.support)
 	same := n == l.n && l.q.balanced == bias
 	l.n = n
-	l.xy = l.xy[:rows*w]
+	l.xy = grow(l.xy, rows*w)
 	raw := d.X.RawMatrix()
 	for i, y := range d.Y {
 		row := l.xy[i*w : (i+1)*w]
@@ -193,13 +191,7 @@ func (l *kernelSVMFit) checkRows(x, dx *mat.Dense, arg string, values []float64)
 	if err := checkFiniteRows("x", "remove or impute the entry", x); err != nil {
 		return err
 	}
-	if len(values) != r {
-		panic("qpdiff: " + arg + " has the wrong length")
-	}
-	if dx != nil {
-		if dr, dc := dx.Dims(); dr != r || dc != c {
-			panic("qpdiff: dx has the wrong shape")
-		}
-	}
+	checkLength(arg, values, r)
+	checkMatrix("dx", dx, r, c)
 	return nil
 }

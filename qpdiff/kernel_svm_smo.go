@@ -1,8 +1,6 @@
 package qpdiff
 
-import (
-	"math"
-)
+import "math"
 
 // optimisePairs makes at most limit steps of sequential minimal optimisation: each
 // moves a pair of β in opposite directions, or where Σβ is free a single one if

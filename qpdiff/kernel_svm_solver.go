@@ -136,7 +136,7 @@ func (q *boxQP) solveFree() {
 	sum := 0.0 // of the free β
 	next := 0
 	for j, v := range q.beta {
-		if !q.isFree(&next, j) && v != 0 {
+		if !isNext(q.free, &next, j) && v != 0 {
 			sum -= v
 			row := q.k[j*q.n : (j+1)*q.n]
 			for i, f := range q.free {
@@ -284,8 +284,7 @@ func (q *boxQP) admit(worst, first bool) int {
 	}
 	next, most, at := 0, tol, -1
 	for i, v := range q.r {
-		if next < s && q.free[next] == i {
-			next++
+		if isNext(q.free[:s], &next, i) {
 			continue
 		}
 		v -= q.b

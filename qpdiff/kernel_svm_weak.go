@@ -38,7 +38,7 @@ func (l *kernelSVMFit) findWeak() error {
 	next := 0
 	for i, b := range q.beta {
 		scale := label + root(i)*size
-		if q.isFree(&next, i) {
+		if isNext(q.free, &next, i) {
 			if negligible(root(i)*min(b-q.lo[i], q.hi[i]-b), right+size, cond) {
 				l.weak = append(l.weak, i)
 			}
@@ -134,10 +134,7 @@ func (q *boxQP) decisionError() float64 {
 			e[i] = math.Abs(e[i])
 		}
 	}
-	db := q.factor.solve(e, sum)
-	for i := range f {
-		f[i] = db
-	}
+	fill(f, q.factor.solve(e, sum))
 	for i, j := range q.free {
 		axpy(e[i], q.k[j*n:(j+1)*n], f)
 	}

@@ -87,12 +87,8 @@ func (d *qpDerivative) leaveOut() {
 func (d *qpDerivative) useFull() {
 	a := d.sys
 	n, k := a.n, len(d.rows)
-	c := make([]float64, 0, k*n)
-	for _, r := range d.rows {
-		c = append(c, a.crow(r)...)
-	}
-	d.full = newKKTMatrix(n, k, a.q, c)
-	d.y, d.cy, d.ry = grow(d.y, max(n, k)), grow(d.cy, max(n, k)), grow(d.ry, max(n, k))
+	d.full = newKKTMatrix(n, k, a.q, a.stack(d.rows))
+	growAll(max(n, k), &d.y, &d.cy, &d.ry)
 }
 
 // solve finds (d.v, d.y) with KKT·(v, y) = (d.cz, d.cy) and returns how far the

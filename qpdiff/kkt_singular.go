@@ -45,9 +45,7 @@ func kktEntry(n int, h, c []float64, i, j int) float64 {
 func kktScale(n, k int, h, c []float64) []float64 {
 	dim := n + k
 	e, largest := make([]float64, dim), make([]float64, dim)
-	for i := range e {
-		e[i] = 1
-	}
+	fill(e, 1)
 	block := func() (big float64) { // the largest entry of H so far
 		for i := range n {
 			for j := range i + 1 {
@@ -169,8 +167,7 @@ func (a *kktMatrix) improve() (outside float64) {
 			s += raw.Data[i*raw.Stride+e] * c
 		}
 		in += s * s
-		if isNull < len(a.null) && a.null[isNull] == e {
-			isNull++
+		if isNext(a.null, &isNull, e) {
 			out += s * s
 			a.coef[e] = 0
 		} else {

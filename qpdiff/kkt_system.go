@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
 )
 
 // kktSystem is a solved program: its scaled data, the factor of Q, the working set
@@ -151,6 +152,15 @@ func (a *kktSystem) back(x []float64) { backSolve(a.l, a.linv, a.n, a.n, x) }
 
 func (a *kktSystem) crow(r int) []float64 { return a.c[r*a.n : (r+1)*a.n] }
 
+// stack returns the coefficients of the rows given, one row after the other.
+func (a *kktSystem) stack(rows []int) []float64 {
+	c := make([]float64, 0, len(rows)*a.n)
+	for _, r := range rows {
+		c = append(c, a.crow(r)...)
+	}
+	return c
+}
+
 // Rows with more than one entry, and with none, in activeSet.single.
 const (
 	manyEntries = -1
@@ -217,13 +227,28 @@ func (a *kktSystem) slackTerm(r int) float64 {
 	return sum
 }
 
+// place returns the block of t that row r of the constraints is in, its right-hand
+// side, and the place of the row in both.
+func (a *kktSystem) place(t *QPGrad, r int) (m *mat.Dense, rhs []float64, at int) {
+	if r < a.m {
+		return t.G, t.H, r
+	}
+	return t.A, t.B, r - a.m
+}
+
+// placeOut returns the multipliers that those of row r are among, and its place there.
+func (a *kktSystem) placeOut(lambda, nu []float64, r int) (out []float64, at int) {
+	if r < a.m {
+		return lambda, r
+	}
+	return nu, r - a.m
+}
+
 // leavesEmpty reports whether row r is one of zeros that the direction t and the
 // wanted outputs do not involve.
 func (a *kktSystem) leavesEmpty(r int, dlambda, dnu []float64, t *QPGrad) bool {
-	m, rhs, out, at := t.G, t.H, dlambda, r
-	if r >= a.m {
-		m, rhs, out, at = t.A, t.B, dnu, r-a.m
-	}
+	m, rhs, at := a.place(t, r)
+	out, _ := a.placeOut(dlambda, dnu, r)
 	return a.single[r] == noEntry && out == nil && (rhs == nil || rhs[at] == 0) && (m == nil || floats.Norm(m.RawRowView(at), 1) == 0)
 }
 

@@ -1,5 +1,7 @@
 package qpdiff
 
+import "cmp"
+
 // fitState is the part that all learners share: the data, the state of the last fit,
 // and the checks of the arguments of Load, Fit, VJP and JVP.
 type fitState struct {
@@ -37,9 +39,7 @@ func (f *fitState) beginTheta(theta []float64, params, hypers int) error {
 	if f.data.X == nil {
 		return errNotLoaded
 	}
-	if len(theta) != params {
-		panic("qpdiff: theta has the wrong length")
-	}
+	checkLength("theta", theta, params)
 	f.params, f.hypers = params, hypers
 	return nil
 }
@@ -57,43 +57,31 @@ func (f *fitState) fitted() error {
 
 // checkAdjoint checks the arguments of a VJP.
 func (f *fitState) checkAdjoint(g *Grad, dtheta []float64) error {
-	if err := f.fitted(); err != nil {
-		return err
-	}
-	if len(dtheta) != f.params {
-		panic("qpdiff: dtheta has the wrong length")
-	}
-	f.checkShape(g)
-	return checkFinite("dtheta", "give a finite cotangent", dtheta)
+	return cmp.Or(f.checkDerivative(g, dtheta), checkFinite("dtheta", "give a finite cotangent", dtheta))
 }
 
 // checkForward checks the arguments of a JVP.
 func (f *fitState) checkForward(dtheta []float64, d *Grad) error {
+	return cmp.Or(f.checkDerivative(d, dtheta), checkTangent(d))
+}
+
+// checkDerivative checks what the arguments of a VJP and of a JVP have in common.
+func (f *fitState) checkDerivative(g *Grad, dtheta []float64) error {
 	if err := f.fitted(); err != nil {
 		return err
 	}
-	if len(dtheta) != f.params {
-		panic("qpdiff: dtheta has the wrong length")
-	}
-	f.checkShape(d)
-	return checkTangent(d)
+	checkLength("dtheta", dtheta, f.params)
+	f.checkShape(g)
+	return nil
 }
 
 // checkShape panics where a field of g that is not nil has another shape than its
-// input: that is a bug of the caller, not a property of the data.
+// input.
 func (f *fitState) checkShape(g *Grad) {
 	rows, cols := f.data.X.Dims()
-	if g.Hyper != nil && len(g.Hyper) != f.hypers {
-		panic("qpdiff: Grad.Hyper has the wrong length")
-	}
-	if g.X != nil {
-		if r, c := g.X.Dims(); r != rows || c != cols {
-			panic("qpdiff: Grad.X has the wrong shape")
-		}
-	}
-	if g.Y != nil && len(g.Y) != rows {
-		panic("qpdiff: Grad.Y has the wrong length")
-	}
+	checkVector("Grad.Hyper", g.Hyper, f.hypers)
+	checkMatrix("Grad.X", g.X, rows, cols)
+	checkVector("Grad.Y", g.Y, rows)
 }
 
 // notDifferentiable is the error of the fields of g that are wanted and have no

@@ -154,6 +154,12 @@ func ldlBack(a, dinv []float64, n, stride int, x []float64) {
 	}
 }
 
+// ldlSolve replaces x by A⁻¹x for a factor of A made by ldlFactor.
+func ldlSolve(a, dinv []float64, n, stride int, x []float64) {
+	ldlForward(a, dinv, n, stride, x)
+	ldlBack(a, dinv, n, stride, x)
+}
+
 // ldlForm returns xᵀAx for a factor of A made by ldlFactor.
 func ldlForm(a, dinv []float64, n, stride int, x []float64) float64 {
 	var s float64
@@ -263,11 +269,25 @@ func ldlDependent(a, dinv []float64, n, stride int, size, v []float64) int {
 // Its contents are undefined.
 func grow[T any](x []T, n int) []T { return slices.Grow(x[:0], n)[:n] }
 
+// growAll makes each slice one of n entries, as grow does.
+func growAll[T any](n int, xs ...*[]T) {
+	for _, x := range xs {
+		*x = grow(*x, n)
+	}
+}
+
 // zeros returns n zeros in the storage of x.
 func zeros(x []float64, n int) []float64 {
 	x = grow(x, n)
 	clear(x)
 	return x
+}
+
+// fill sets all entries of x to v.
+func fill[T any](x []T, v T) {
+	for i := range x {
+		x[i] = v
+	}
 }
 
 // Kernels on lower triangles in row-major storage. At lengths from ten on,
@@ -341,6 +361,16 @@ func rotate(x, y []float64, c, s float64) {
 	}
 }
 
+// isNext reports whether i is the entry of s at *at, and then moves *at to the next
+// one: a loop over ascending i meets the entries of an ascending s in turn.
+func isNext(s []int, at *int, i int) bool {
+	if *at < len(s) && s[*at] == i {
+		*at++
+		return true
+	}
+	return false
+}
+
 func sign(x float64) float64 {
 	switch {
 	case x > 0:
@@ -349,12 +379,6 @@ func sign(x float64) float64 {
 		return -1
 	}
 	return 0
-}
-
-func negate(v []float64) {
-	for i := range v {
-		v[i] = -v[i]
-	}
 }
 
 // finite reports whether v is neither NaN nor infinite.

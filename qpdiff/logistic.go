@@ -151,11 +151,7 @@ func (l *Logistic) LoadSubset(full Learner, out []int) error {
 	copy(l.zmax, f.zmax)
 	l.ymax = f.ymax
 	l.total, l.most = f.total, f.most
-	if l.counts = l.counts[:0]; f.counts == nil {
-		l.counts = nil
-	} else {
-		l.counts = append(l.counts, f.counts...)
-	}
+	l.counts = slices.Clone(f.counts)
 	for i, r := range out {
 		if r < 0 || r >= rows {
 			return argErrorf("out", ErrDomain, "use row numbers of full's data", "holds %d at index %d where there are %d rows", r, i, rows)

@@ -71,9 +71,7 @@ func (d *logisticDerivative) probabilities(l *logisticFit, dst []float64) error 
 	if err := l.fitted(); err != nil {
 		return err
 	}
-	if len(dst) != l.m {
-		panic("qpdiff: dst has the wrong length")
-	}
+	checkLength("dst", dst, l.m)
 	for i, s := range d.weights(l).s {
 		dst[i] = 1 - s
 	}
@@ -85,9 +83,7 @@ func (d *logisticDerivative) solveHessian(l *logisticFit, dst, v []float64) erro
 	if err := l.checkAdjoint(&Grad{}, v); err != nil {
 		return err
 	}
-	if len(dst) != l.d {
-		panic("qpdiff: dst has the wrong length")
-	}
+	checkLength("dst", dst, l.d)
 	if _, err := d.solve(l, v); err != nil {
 		return err
 	}

@@ -66,10 +66,8 @@ func (l *logisticFit) startAtFull() {
 	copy(l.h, f.hess)
 	clear(l.step)
 	for _, r := range l.out {
-		s, w := l.c*f.s[r], l.c*f.w[r]
-		if f.counts != nil {
-			s, w = s*f.counts[r], w*f.counts[r]
-		}
+		count := countAt(f.counts, r)
+		s, w := l.c*f.s[r]*count, l.c*f.w[r]*count
 		for i := range k {
 			zi := f.z[i*m+r]
 			l.step[i] -= s * zi

@@ -110,9 +110,7 @@ func (p *logisticProblem) resize(m, d int) {
 	p.z, p.zmax, p.pen = grow(p.z, k*m), grow(p.zmax, k), grow(p.pen, k)
 	clear(p.z[d*m:])
 	clear(p.zmax)
-	for j := range p.pen {
-		p.pen[j] = 1
-	}
+	fill(p.pen, 1)
 }
 
 // resize gives the point the shape of p.
@@ -229,8 +227,7 @@ func (pt *logisticPoint) factor() bool {
 // backsolve replaces x by H⁻¹x.
 func (pt *logisticPoint) backsolve(x []float64) {
 	k := len(pt.dinv)
-	ldlForward(pt.h, pt.dinv, k, k, x)
-	ldlBack(pt.h, pt.dinv, k, k, x)
+	ldlSolve(pt.h, pt.dinv, k, k, x)
 }
 
 // logisticWeights sets s and w at the margins given, both to full relative precision.

@@ -31,10 +31,9 @@ func (l *marginFit) load(d Data, checks error) error {
 		l.p.reset()
 		return err
 	}
-	if rows, n := d.X.Dims(); len(l.mult) != rows || len(l.root) != n {
-		l.mult = make([]float64, rows)
-		l.resize(rows, n)
-	}
+	rows, n := d.X.Dims()
+	l.mult = grow(l.mult, rows)
+	l.resize(rows, n)
 	l.data = d
 	return nil
 }
@@ -67,21 +66,7 @@ func (l *marginFit) solve(theta []float64, l1 bool) error {
 // kink of the hinge loss holds there, ascending. It overwrites dst, and allocates only
 // where dst has too little capacity. The error is ErrNotFitted.
 func (l *marginFit) Elbow(dst []int) ([]int, error) {
-	return l.rows(dst, func(k int) bool { return l.p.side[k] == 0 })
-}
-
-// rows sets dst to the training rows i for whose distinct row k is holds.
-func (l *marginFit) rows(dst []int, is func(k int) bool) ([]int, error) {
-	if err := l.fitted(); err != nil {
-		return nil, err
-	}
-	dst = dst[:0]
-	for i, k := range l.p.of {
-		if k >= 0 && is(k) {
-			dst = append(dst, i)
-		}
-	}
-	return dst, nil
+	return l.p.where(&l.fitState, dst, func(k int) bool { return l.p.side[k] == 0 })
 }
 
 // notDifferentiable is the error of the wanted inputs that have no derivative; hyper

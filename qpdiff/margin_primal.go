@@ -14,9 +14,7 @@ func (p *marginSolver) solve() error {
 	p.warm = false
 	clear(p.theta)
 	clear(p.m)
-	for i := range p.side {
-		p.side[i] = -1
-	}
+	fill(p.side, -1)
 	p.elbow = p.elbow[:0]
 	p.support(p.theta, p.l1)
 	return p.primal()
@@ -37,9 +35,7 @@ func (p *marginSolver) resume() bool {
 	if !p.newtonStep() {
 		return false
 	}
-	for k, j := range p.act {
-		p.theta[j] += p.dir[k]
-	}
+	p.take(1)
 	p.margins()
 	p.support(p.theta, p.l1)
 	for i, m := range p.m {

@@ -125,12 +125,7 @@ func (p *marginProblem) objective(theta, m []float64) float64 {
 }
 
 // count is what row i of the data counts.
-func (p *marginProblem) count(i int) float64 {
-	if p.counts == nil {
-		return 1
-	}
-	return p.counts[i]
-}
+func (p *marginProblem) count(i int) float64 { return countAt(p.counts, i) }
 
 // softplus returns log(1+eˣ) without overflow.
 func softplus(x float64) float64 {

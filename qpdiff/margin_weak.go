@@ -16,10 +16,9 @@ type weakMargins struct {
 }
 
 func (w *weakMargins) resize(rows, n int) {
-	for _, k := range []*Weak{&w.weak, &w.weakFree} {
-		k.Rows, k.Coords = make([]int, 0, rows), make([]int, 0, n)
-	}
-	w.root, w.length, w.v, w.b = make([]float64, n), make([]float64, n), make([]float64, n), make([]float64, n)
+	growAll(rows, &w.weak.Rows, &w.weakFree.Rows)
+	growAll(n, &w.weak.Coords, &w.weakFree.Coords)
+	growAll(n, &w.root, &w.length, &w.v, &w.b)
 }
 
 // find lists what is weakly active at the solution of p. l1 reports whether λ1 is a

@@ -81,10 +81,9 @@ func (p *ConvexProgram) Differentiate(x, lambda, nu, alpha []float64) (*Sensitiv
 	if n == 0 || len(lambda) != m || len(nu) != q {
 		return nil, argErrorf("x, lambda, nu", ErrShape, "give one multiplier per constraint", "have %d, %d, %d entries for %d inequalities and %d equalities", n, len(lambda), len(nu), m, q)
 	}
-	for i, v := range [...][]float64{x, lambda, nu, alpha} {
-		if err := checkFinite([...]string{"x", "lambda", "nu", "alpha"}[i], boundEntry, v); err != nil {
-			return nil, err
-		}
+	//lint:ignore SA4023 cmp.Or returns nil where every check does
+	if err := cmp.Or(checkFinite("x", boundEntry, x), checkFinite("lambda", boundEntry, lambda), checkFinite("nu", boundEntry, nu), checkFinite("alpha", boundEntry, alpha)); err != nil {
+		return nil, err
 	}
 	tol := cmp.Or(max(p.Tol, 0), defaultPointTol)
 	l := lagrangian{n: n, np: np, grad: make([]float64, n), terms: make([]float64, n), hess: mat.NewDense(n, n, nil), cross: mat.NewDense(n, max(np, 1), nil)}
@@ -149,7 +148,7 @@ func (p *ConvexProgram) Differentiate(x, lambda, nu, alpha []float64) (*Sensitiv
 		for j, v := range c.d.X {
 			norm = math.Hypot(norm, v*unit*e[j])
 		}
-		slack, push := share(-c.value*unit, math.Abs(c.value*unit)+norm*move), share(c.mult/unit*norm, size)
+		slack, push := ratio(-c.value*unit, math.Abs(c.value*unit)+norm*move), ratio(c.mult/unit*norm, size)
 		if i >= m {
 			slack, push = -math.Abs(slack), 1
 		}
@@ -178,14 +177,6 @@ type constraint struct {
 	d           *Partials
 }
 
-// share is part/whole, and 0 where both vanish.
-func share(part, whole float64) float64 {
-	if part == 0 {
-		return 0
-	}
-	return part / whole
-}
-
 // lagrangian sums f0 + λᵀf + νᵀh and its derivatives.
 type lagrangian struct {
 	n, np int
@@ -205,15 +196,13 @@ func (l *lagrangian) add(name string, f ParamFunc, weight float64, x, alpha []fl
 	if !finite(value) {
 		return 0, nil, argErrorf(name, ErrNotFinite, "evaluate it in its domain", "is %v", value)
 	}
-	for i, v := range [2][]float64{d.X, d.Alpha} {
-		if err := checkFinite(name+"'s "+[2]string{"∇x", "∇α"}[i], boundEntry, v); err != nil {
-			return 0, nil, err
-		}
-	}
-	for i, m := range [2]*mat.Dense{d.XX, d.XAlpha} {
-		if err := checkFiniteRows(name+"'s "+[2]string{"∇²xx", "∇²xα"}[i], boundEntry, m); err != nil {
-			return 0, nil, err
-		}
+	err := cmp.Or(
+		checkFinite(name+"'s ∇x", boundEntry, d.X), checkFinite(name+"'s ∇α", boundEntry, d.Alpha),
+		checkFiniteRows(name+"'s ∇²xx", boundEntry, d.XX), checkFiniteRows(name+"'s ∇²xα", boundEntry, d.XAlpha),
+	)
+	//lint:ignore SA4023 cmp.Or returns nil where every check does
+	if err != nil {
+		return 0, nil, err
 	}
 	if weight == 0 {
 		return value, d, nil
@@ -315,12 +304,8 @@ func (l *lagrangian) sensitivity(kkt *kktMatrix, m, q int, constraints []constra
 			errs = append(errs, &NotDifferentiableError{Inputs: []Input{Input(fmt.Sprintf("alpha[%d]", j))}, Residual: outside, Remedy: "constraints depend on each other, or the objective is flat"})
 			continue
 		}
-		for _, w := range [2][]float64{v, y} {
-			for _, x := range w {
-				if !finite(x) {
-					return nil, errDerivativeOverflow
-				}
-			}
+		if !allFinite(v) || !allFinite(y) {
+			return nil, errDerivativeOverflow
 		}
 		if out.X != nil {
 			out.X.SetCol(j, v)

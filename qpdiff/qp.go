@@ -91,19 +91,13 @@ func (s *Solution) Solve(q *QP) error {
 	switch s.Status {
 	case Optimal, IterationLimit:
 		s.Z = append(s.Z[:0], a.z...)
-		s.Lambda = grow(s.Lambda, a.m)
-		s.Nu = grow(s.Nu, a.rows-a.m)
-		clear(s.Lambda)
-		clear(s.Nu)
+		s.Lambda, s.Nu = zeros(s.Lambda, a.m), zeros(s.Nu, a.rows-a.m)
 		inRange := finite(s.Residual.Relative) && finite(s.Residual.Primal) && finite(s.Objective)
 		for i, r := range a.w {
 			v := a.lam[i] * a.scale[r]
-			inRange = inRange && finite(v) && (math.Abs(v) >= minNormal || a.lam[i] == 0)
-			if r < a.m {
-				s.Lambda[r] = v
-			} else {
-				s.Nu[r-a.m] = v
-			}
+			inRange = inRange && finite(v) && (math.Abs(v) >= smallestNormal || a.lam[i] == 0)
+			out, at := a.placeOut(s.Lambda, s.Nu, r)
+			out[at] = v
 		}
 		if !inRange {
 			return s.outOfRange()

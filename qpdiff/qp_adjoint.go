@@ -1,12 +1,12 @@
 package qpdiff
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
 
 	"gonum.org/v1/gonum/floats"
-	"gonum.org/v1/gonum/mat"
 )
 
 // derivative prepares the derivatives at the last solution in w.
@@ -28,15 +28,10 @@ func (d *qpDerivative) prepare() {
 	a := d.sys
 	d.weak, d.spare, d.full = d.weak[:0], d.spare[:0], nil
 	n, k := a.n, len(a.w)
-	for _, v := range []*[]float64{&d.v, &d.y, &d.cz, &d.cy, &d.rz, &d.ry, &d.mroot} {
-		*v = grow(*v, n)
-	}
+	growAll(n, &d.v, &d.y, &d.cz, &d.cy, &d.rz, &d.ry, &d.mroot)
 	d.tri = a.triangle
 	d.rows = append(d.rows[:0], a.w...)
-	dependent := false
-	for _, v := range a.skip[a.m:] {
-		dependent = dependent || v
-	}
+	dependent := slices.Contains(a.skip[a.m:], true)
 	apart := 1.0 // how far the rows of T are from depending on each other
 	if k > 0 {
 		for i, r := range a.w {
@@ -80,9 +75,7 @@ func (d *qpDerivative) uniquePrimal() bool {
 		root[i] = 1 / math.Sqrt(a.d[i])
 		qmax = max(qmax, a.q[i*n+i]*root[i]*root[i])
 	}
-	if qmax == 0 {
-		qmax = 1
-	}
+	qmax = cmp.Or(qmax, 1)
 	for i := range n {
 		for j := range i + 1 {
 			h[i*n+j] = a.q[i*n+j] * root[i] * root[j] / qmax
@@ -288,11 +281,8 @@ func (d *qpDerivative) adjoint(g *QPGrad, dz, dlambda, dnu []float64) (exists [6
 	copy(cz, dz)
 	for i, r := range d.rows {
 		cy[i] = 0
-		if r < a.m && dlambda != nil {
-			cy[i] = dlambda[r] * a.scale[r]
-		}
-		if r >= a.m && dnu != nil {
-			cy[i] = dnu[r-a.m] * a.scale[r]
+		if dy, at := a.placeOut(dlambda, dnu, r); dy != nil {
+			cy[i] = dy[at] * a.scale[r]
 		}
 	}
 	if err := checkCotangents(dz, dlambda, dnu); err != nil {
@@ -345,13 +335,7 @@ func (d *qpDerivative) bounded() bool {
 // checkCotangents reports the first cotangent that is not finite.
 func checkCotangents(dz, dlambda, dnu []float64) error {
 	const remedy = "give a finite cotangent"
-	if err := checkFinite("dz", remedy, dz); err != nil {
-		return err
-	}
-	if err := checkFinite("dlambda", remedy, dlambda); err != nil {
-		return err
-	}
-	return checkFinite("dnu", remedy, dnu)
+	return cmp.Or(checkFinite("dz", remedy, dz), checkFinite("dlambda", remedy, dlambda), checkFinite("dnu", remedy, dnu))
 }
 
 const singularRemedy = "the solution is not unique: remove dependent rows, or make Q positive definite"
@@ -373,9 +357,8 @@ func (d *qpDerivative) addCotangents(g *QPGrad, exists [6]bool) {
 	a := d.sys
 	n, v, y, z := a.n, d.v, d.y, a.z
 	if g.Q != nil && exists[InputQ] {
-		raw := g.Q.RawMatrix()
 		for i := range n {
-			row := raw.Data[i*raw.Stride : i*raw.Stride+n]
+			row := g.Q.RawRowView(i)
 			floats.AddScaled(row, -v[i]/2, z)
 			floats.AddScaled(row, -z[i]/2, v[:n])
 		}
@@ -384,45 +367,35 @@ func (d *qpDerivative) addCotangents(g *QPGrad, exists [6]bool) {
 		floats.Sub(g.P, v[:n])
 	}
 	for i, r := range d.rows {
-		mat, rhs, at, inMat, inRHS := g.G, g.H, r, InputG, InputH
+		m, rhs, at := a.place(g, r)
+		inMat, inRHS := InputG, InputH
 		if r >= a.m {
-			mat, rhs, at, inMat, inRHS = g.A, g.B, r-a.m, InputA, InputB
+			inMat, inRHS = InputA, InputB
 		}
-		if yi := y[i] * a.scale[r]; rhs != nil && exists[inRHS] {
+		yi := y[i] * a.scale[r]
+		if rhs != nil && exists[inRHS] {
 			rhs[at] += yi
 		}
-		if mat != nil && exists[inMat] {
-			raw := mat.RawMatrix()
-			row := raw.Data[at*raw.Stride : at*raw.Stride+n]
+		if m != nil && exists[inMat] {
+			row := m.RawRowView(at)
 			if lam := a.multiplier(r); lam != 0 {
 				floats.AddScaled(row, -lam, v[:n])
 			}
-			floats.AddScaled(row, -y[i]*a.scale[r], z)
+			floats.AddScaled(row, -yi, z)
 		}
 	}
 }
 
 // checkShapes panics where a cotangent or a field of g has the wrong shape.
 func (a *kktSystem) checkShapes(g *QPGrad, dz, dlambda, dnu []float64) {
-	vector := func(name string, x []float64, want int) {
-		if x != nil && len(x) != want {
-			panic("qpdiff: " + name + " has the wrong length")
-		}
-	}
-	matrix := func(name string, m *mat.Dense, rows int) {
-		if m != nil {
-			if r, c := m.Dims(); r != rows || c != a.n {
-				panic("qpdiff: " + name + " has the wrong shape")
-			}
-		}
-	}
-	vector("dz", dz, a.n)
-	vector("dlambda", dlambda, a.m)
-	vector("dnu", dnu, a.rows-a.m)
-	matrix("QPGrad.Q", g.Q, a.n)
-	vector("QPGrad.P", g.P, a.n)
-	matrix("QPGrad.G", g.G, a.m)
-	vector("QPGrad.H", g.H, a.m)
-	matrix("QPGrad.A", g.A, a.rows-a.m)
-	vector("QPGrad.B", g.B, a.rows-a.m)
+	n, m, q := a.n, a.m, a.rows-a.m
+	checkVector("dz", dz, n)
+	checkVector("dlambda", dlambda, m)
+	checkVector("dnu", dnu, q)
+	checkMatrix("QPGrad.Q", g.Q, n, n)
+	checkVector("QPGrad.P", g.P, n)
+	checkMatrix("QPGrad.G", g.G, m, n)
+	checkVector("QPGrad.H", g.H, m)
+	checkMatrix("QPGrad.A", g.A, q, n)
+	checkVector("QPGrad.B", g.B, q)
 }

@@ -95,8 +95,7 @@ func (a *activeSet) ray(r int) (rho []float64, beta, size float64) {
 // the rounding of the sum.
 func (a *activeSet) provesNonconvex(s *qpReport, bad int) bool {
 	n := a.n
-	v := grow(s.Certificate.Z, n)
-	clear(v)
+	v := zeros(s.Certificate.Z, n)
 	if a.q[bad*n+bad] >= 0 {
 		copy(v, a.l[bad*n:bad*n+bad])
 		backSolve(a.l, a.linv, bad, n, v)
@@ -125,20 +124,15 @@ func (a *activeSet) provesNonconvex(s *qpReport, bad int) bool {
 // certifyInfeasible writes the combination of rows found by minimise.
 func (a *activeSet) certifyInfeasible(s *qpReport, r int) {
 	c := &s.Certificate
-	c.Lambda, c.Nu = grow(c.Lambda, a.m), grow(c.Nu, a.rows-a.m)
-	clear(c.Lambda)
-	clear(c.Nu)
+	c.Lambda, c.Nu = zeros(c.Lambda, a.m), zeros(c.Nu, a.rows-a.m)
 	rho, beta, _ := a.ray(r)
 	inRange := finite(beta)
 	put := func(r int, v float64) {
 		used := v != 0
 		v *= a.scale[r]
-		inRange = inRange && (!used || math.Abs(v) >= minNormal)
-		if r < a.m {
-			c.Lambda[r] = v
-		} else {
-			c.Nu[r-a.m] = v
-		}
+		inRange = inRange && (!used || math.Abs(v) >= smallestNormal)
+		out, at := a.placeOut(c.Lambda, c.Nu, r)
+		out[at] = v
 	}
 	for i, s := range a.w {
 		put(s, a.y[i]/beta)
@@ -198,7 +192,7 @@ func (a *activeSet) provesUnbounded(s *qpReport) bool {
 	c := &s.Certificate
 	c.Z, c.Residual = grow(c.Z, n), worst
 	floats.ScaleTo(c.Z, -1/slope, d)
-	if largest(c.Z) < minNormal {
+	if largest(c.Z) < smallestNormal {
 		c.Residual = math.Inf(1)
 	}
 	return true

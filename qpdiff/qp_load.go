@@ -168,7 +168,7 @@ func (a *activeSet) loadRow(q *QP, r int) (same bool, err error) {
 		return false, argErrorf(rhsName, ErrNotFinite, remedy, "holds %v at index %d", v, i)
 	}
 	a.r[r] = v * a.scale[r]
-	if math.Abs(a.r[r]) < minNormal && v != 0 {
+	if math.Abs(a.r[r]) < smallestNormal && v != 0 {
 		return false, argErrorf(rhsName, ErrNotFinite, "set it to 0, or measure the variables in smaller units", "holds %.3g at index %d, whose ratio to its row underflows", v, i)
 	}
 	return same, nil

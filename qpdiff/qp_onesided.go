@@ -50,18 +50,10 @@ func (s *Solution) DirectionalDerivative(w *Workspace, dz, dlambda, dnu []float6
 	d.change(t)
 	program := QP{Q: mat.NewDense(a.n, a.n, slices.Clone(a.q)), P: make([]float64, a.n)}
 	floats.SubTo(program.P, program.P, d.cz[:a.n])
-	stack := func(rows []int) *mat.Dense {
-		if len(rows) == 0 {
-			return nil
-		}
-		m := mat.NewDense(len(rows), a.n, nil)
-		for i, r := range rows {
-			m.SetRow(i, a.crow(r))
-		}
-		return m
+	if strict > 0 {
+		program.A, program.B = mat.NewDense(strict, a.n, a.stack(d.rows[:strict])), slices.Clone(d.cy[:strict])
 	}
-	program.A, program.B = stack(d.rows[:strict]), slices.Clone(d.cy[:strict])
-	program.G, program.H = stack(d.weak), slices.Clone(d.cy[strict:len(d.rows)])
+	program.G, program.H = mat.NewDense(len(d.weak), a.n, a.stack(d.weak)), slices.Clone(d.cy[strict:len(d.rows)])
 	var sol Solution
 	if err := sol.Solve(&program); err != nil {
 		return refuse(t, [6]bool{}, func(in QPInput) *NotDifferentiableError {
@@ -72,10 +64,7 @@ func (s *Solution) DirectionalDerivative(w *Workspace, dz, dlambda, dnu []float6
 	}
 	// z and the multipliers are unique where the active rows are independent and
 	// Q is definite where the strictly active ones vanish.
-	c := make([]float64, 0, len(d.rows)*a.n)
-	for _, r := range d.rows {
-		c = append(c, a.crow(r)...)
-	}
+	c := a.stack(d.rows)
 	if len(newKKTMatrix(a.n, strict, a.q, c[:strict*a.n]).null) > 0 || len(newKKTMatrix(a.n, len(d.rows), a.q, c).null) > 0 {
 		return refuse(t, [6]bool{}, func(in QPInput) *NotDifferentiableError {
 			e := d.weakError(in)

@@ -103,21 +103,11 @@ const (
 )
 
 func (s Status) String() string {
-	switch s {
-	case Unsolved:
-		return "unsolved"
-	case Optimal:
-		return "optimal"
-	case Infeasible:
-		return "infeasible"
-	case Unbounded:
-		return "unbounded"
-	case Nonconvex:
-		return "nonconvex"
-	case IterationLimit:
-		return "iteration limit"
+	names := [...]string{Unsolved: "unsolved", Optimal: "optimal", Infeasible: "infeasible", Unbounded: "unbounded", Nonconvex: "nonconvex", IterationLimit: "iteration limit"}
+	if s < 0 || int(s) >= len(names) {
+		return fmt.Sprintf("Status(%d)", int(s))
 	}
-	return fmt.Sprintf("Status(%d)", int(s))
+	return names[s]
 }
 
 // KKTResidual measures how far a point is from the KKT conditions of a [QP].
@@ -190,14 +180,7 @@ const boundEntry = "remove or bound the entry"
 // field is not wanted (VJP) or zero (JVP); the others have the shape of the
 // field of the same name. The gradient with respect to Q is symmetrised, and a
 // direction in Q counts as (D + Dᵀ)/2: only symmetric changes of Q make sense.
-type QPGrad struct {
-	Q *mat.Dense
-	P []float64
-	G *mat.Dense
-	H []float64
-	A *mat.Dense
-	B []float64
-}
+type QPGrad QP
 
 // QPInput names a block of the data of a [QP].
 type QPInput int

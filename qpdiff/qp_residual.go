@@ -62,12 +62,8 @@ func (a *activeSet) measure(s *qpReport, thorough bool) {
 	}
 }
 
-const (
-	// minNormal is the smallest number with all bits of its mantissa.
-	minNormal = 0x1p-1022
-	// underflow is the size below which rounding errors underflow.
-	underflow = minNormal / eps
-)
+// underflow is the size below which rounding errors underflow.
+const underflow = smallestNormal / eps
 
 // representable reports whether v and scaled, the same in other units, can be
 // the size of what a relative residual is judged by.
@@ -172,7 +168,7 @@ func (a *activeSet) products(terms []float64) float64 {
 // underflow: proximal steps let multipliers that hold nothing decay.
 func (a *activeSet) refine(s *qpReport) {
 	for i, v := range a.lam[:len(a.w)] {
-		if i >= a.eq && v < 0 || math.Abs(v) < minNormal {
+		if i >= a.eq && v < 0 || math.Abs(v) < smallestNormal {
 			a.lam[i] = 0
 		}
 	}

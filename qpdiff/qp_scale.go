@@ -25,12 +25,8 @@ func (a *activeSet) equilibrate() float64 {
 	n := a.n
 	sigma, col := a.work, a.work2
 	rho := a.slack
-	for i := range sigma {
-		sigma[i] = 1
-	}
-	for r := range rho {
-		rho[r] = 1
-	}
+	fill(sigma, 1)
+	fill(rho, 1)
 	for range ruizSweeps {
 		clear(col)
 		if a.qmax > 0 {

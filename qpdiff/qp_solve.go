@@ -1,6 +1,7 @@
 package qpdiff
 
 import (
+	"cmp"
 	"math"
 
 	"gonum.org/v1/gonum/floats"
@@ -25,13 +26,7 @@ func (a *activeSet) violated(r int, size float64) bool {
 
 // negative returns the number of negative multipliers of inequalities.
 func (a *activeSet) negative() int {
-	count := 0
-	for _, v := range a.lam[a.eq:len(a.w)] {
-		if v < 0 {
-			count++
-		}
-	}
-	return count
+	return floats.Count(func(v float64) bool { return v < 0 }, a.lam[a.eq:len(a.w)])
 }
 
 // dropNegative removes the inequalities with a negative multiplier.
@@ -100,9 +95,8 @@ func (a *activeSet) guessBounds() {
 		return
 	}
 	lo, hi := a.work, a.work2
-	for j := range n {
-		lo[j], hi[j] = math.Inf(-1), math.Inf(1)
-	}
+	fill(lo, math.Inf(-1))
+	fill(hi, math.Inf(1))
 	for r, j := range a.single {
 		switch {
 		case j < 0:
@@ -274,13 +268,8 @@ func (a *activeSet) satisfy(r int) bool {
 // solve runs the whole method and fills in s but for the vectors.
 func (a *activeSet) solve(s *qpReport, tol float64, maxChanges int) Status {
 	a.iterations = 0
-	a.maxChanges = maxChanges
-	if a.maxChanges <= 0 {
-		a.maxChanges = minChanges + changesPerRow*(a.n+a.rows)
-	}
-	if tol <= 0 {
-		tol = defaultTol
-	}
+	a.maxChanges = cmp.Or(max(maxChanges, 0), minChanges+changesPerRow*(a.n+a.rows))
+	tol = cmp.Or(max(tol, 0), defaultTol)
 	status := a.factorised(s)
 	if status == IterationLimit {
 		// Without a factor 0 is the best point known.
@@ -313,22 +302,15 @@ func (a *activeSet) factorised(s *qpReport) Status {
 		}
 		a.forgetRows()
 	}
-	for i := range a.d {
-		a.d[i], a.unit[i] = 1, 1
-	}
+	fill(a.d, 1)
+	fill(a.unit, 1)
 	a.factored = true
 	if a.qmax > 0 {
 		if a.factor(0, pivotTol) == a.n && a.definite() {
 			return Optimal
 		}
 		for i := range a.d {
-			a.d[i] = math.Abs(a.q[i*a.n+i])
-			if a.d[i] == 0 {
-				a.d[i] = floats.Norm(a.q[i*a.n:(i+1)*a.n], math.Inf(1))
-			}
-			if a.d[i] == 0 {
-				a.d[i] = a.qmax
-			}
+			a.d[i] = cmp.Or(math.Abs(a.q[i*a.n+i]), floats.Norm(a.q[i*a.n:(i+1)*a.n], math.Inf(1)), a.qmax)
 		}
 		if bad := a.factor(convexTol, 0); bad < a.n && a.provesNonconvex(s, bad) {
 			return Nonconvex

@@ -1,6 +1,7 @@
 package qpdiff
 
 import (
+	"cmp"
 	"slices"
 
 	"gonum.org/v1/gonum/floats"
@@ -10,50 +11,36 @@ import (
 // check reports the first entry of a direction that is not finite.
 func (g *QPGrad) check() error {
 	const remedy = "give a finite direction"
-	for i, m := range [3]*mat.Dense{g.Q, g.G, g.A} {
-		if m != nil {
-			if err := checkFiniteRows([3]string{"t.Q", "t.G", "t.A"}[i], remedy, m); err != nil {
-				return err
-			}
-		}
-	}
-	for i, v := range [3][]float64{g.P, g.H, g.B} {
-		if err := checkFinite([3]string{"t.P", "t.H", "t.B"}[i], remedy, v); err != nil {
-			return err
-		}
-	}
-	return nil
+	return cmp.Or(
+		checkFiniteRows("t.Q", remedy, g.Q), checkFiniteRows("t.G", remedy, g.G), checkFiniteRows("t.A", remedy, g.A),
+		checkFinite("t.P", remedy, g.P), checkFinite("t.H", remedy, g.H), checkFinite("t.B", remedy, g.B),
+	)
 }
 
 // change sets (d.cz, d.cy) to the right-hand side for the direction t, over the
 // rows d.rows.
 func (d *qpDerivative) change(t *QPGrad) {
 	a := d.sys
-	n, cz := a.n, d.cz[:a.n]
+	cz := d.cz[:a.n]
 	clear(cz)
 	if t.P != nil {
 		floats.Sub(cz, t.P)
 	}
 	if t.Q != nil {
-		raw := t.Q.RawMatrix()
-		for i := range n {
-			row := raw.Data[i*raw.Stride : i*raw.Stride+n]
+		for i := range a.n {
+			row := t.Q.RawRowView(i)
 			cz[i] -= floats.Dot(row, a.z) / 2
 			floats.AddScaled(cz, -a.z[i]/2, row)
 		}
 	}
 	for i, r := range d.rows {
-		mat, rhs, at := t.G, t.H, r
-		if r >= a.m {
-			mat, rhs, at = t.A, t.B, r-a.m
-		}
+		m, rhs, at := a.place(t, r)
 		v := 0.0
 		if rhs != nil {
 			v = rhs[at]
 		}
-		if mat != nil {
-			raw := mat.RawMatrix()
-			row := raw.Data[at*raw.Stride : at*raw.Stride+n]
+		if m != nil {
+			row := m.RawRowView(at)
 			v -= floats.Dot(row, a.z)
 			floats.AddScaled(cz, -a.multiplier(r), row)
 		}
@@ -104,10 +91,8 @@ func (d *qpDerivative) write(dz, dlambda, dnu []float64) {
 	clear(dlambda)
 	clear(dnu)
 	for i, r := range d.rows {
-		if v := d.y[i] * a.scale[r]; r < a.m && dlambda != nil {
-			dlambda[r] = v
-		} else if r >= a.m && dnu != nil {
-			dnu[r-a.m] = v
+		if out, at := a.placeOut(dlambda, dnu, r); out != nil {
+			out[at] = d.y[i] * a.scale[r]
 		}
 	}
 }
@@ -136,11 +121,7 @@ func (d *qpDerivative) rowChange(t *QPGrad) []float64 {
 	a := d.sys
 	c := make([]float64, len(d.rows)*a.n)
 	for i, r := range d.rows {
-		m, at := t.G, r
-		if r >= a.m {
-			m, at = t.A, r-a.m
-		}
-		if m != nil {
+		if m, _, at := a.place(t, r); m != nil {
 			floats.AddScaled(c[i*a.n:(i+1)*a.n], a.scale[r], m.RawRowView(at))
 		}
 	}

@@ -469,7 +469,7 @@ func sameZeros(q, other *QP) bool {
 	}
 	x, y := entries(q), entries(other)
 	for i, v := range y {
-		if v = math.Abs(v); (v == 0) != (x[i] == 0) || v != 0 && !(v >= minNormal && finite(v)) {
+		if v = math.Abs(v); (v == 0) != (x[i] == 0) || v != 0 && !(v >= smallestNormal && finite(v)) {
 			return false
 		}
 	}

@@ -64,14 +64,8 @@ func (d *qpDerivative) withoutMultiplier(apart float64) []int {
 		return d.zero
 	}
 	d.measureTerms()
-	kept := d.zero[:0]
-	for _, r := range d.zero {
-		if d.isZero(r) {
-			kept = append(kept, r)
-		}
-	}
-	d.zero = kept
-	return kept
+	d.zero = slices.DeleteFunc(d.zero, func(r int) bool { return !d.isZero(r) })
+	return d.zero
 }
 
 // measureTerms sets gradTerm and rowTerm to the sums of the magnitudes of the
@@ -194,12 +188,7 @@ func (d *qpDerivative) split(zero []int) (dependent bool) {
 		d.weak = append(d.weak[:0], zero...)
 		return false
 	}
-	var outside []int
-	for _, r := range zero {
-		if a.at[r] < 0 {
-			outside = append(outside, r)
-		}
-	}
+	outside := slices.DeleteFunc(slices.Clone(zero), func(r int) bool { return a.at[r] >= 0 })
 	if d.independent(outside) {
 		d.weak = append(d.weak[:0], zero...)
 		return false

@@ -81,27 +81,17 @@ const (
 func (a *activeSet) resize(n, m, rows int) {
 	a.n, a.m, a.rows = n, m, rows
 	a.loaded, a.factored = false, false
-	for _, v := range []*[]float64{&a.q, &a.l, &a.t, &a.q1} {
-		*v = grow(*v, n*n)
-	}
-	for _, v := range []*[]float64{&a.c, &a.mrows} {
-		*v = grow(*v, rows*n)
-	}
-	for _, v := range []*[]float64{&a.p, &a.d, &a.unit, &a.curvature, &a.coupling, &a.linv, &a.tinv, &a.g, &a.e, &a.lam, &a.z, &a.base, &a.step, &a.perp, &a.grad, &a.dz, &a.dl, &a.y, &a.work, &a.work2, &a.row, &a.wrow, &a.oldZ, &a.oldLam} {
-		*v = grow(*v, n)
-	}
-	for _, v := range []*[]float64{&a.r, &a.scale, &a.mnorm, &a.msize, &a.slack, &a.baseSlack} {
-		*v = grow(*v, rows)
-	}
-	a.has, a.skip = grow(a.has, rows), grow(a.skip, rows)
-	a.at, a.single = grow(a.at, rows), grow(a.single, rows)
-	a.w = grow(a.w, n)[:0]
-	a.guess = grow(a.guess, n)
+	growAll(n*n, &a.q, &a.l, &a.t, &a.q1)
+	growAll(rows*n, &a.c, &a.mrows)
+	growAll(n, &a.p, &a.d, &a.unit, &a.curvature, &a.coupling, &a.linv, &a.tinv, &a.g, &a.e, &a.lam, &a.z, &a.base, &a.step, &a.perp, &a.grad, &a.dz, &a.dl, &a.y, &a.work, &a.work2, &a.row, &a.wrow, &a.oldZ, &a.oldLam)
+	growAll(rows, &a.r, &a.scale, &a.mnorm, &a.msize, &a.slack, &a.baseSlack)
+	growAll(rows, &a.has, &a.skip)
+	growAll(rows, &a.at, &a.single)
+	growAll(n, &a.w, &a.guess)
+	a.w = a.w[:0]
 	clear(a.q)
 	a.qmax = 0
-	for r := range a.at {
-		a.at[r] = -1
-	}
+	fill(a.at, -1)
 	a.eq, a.current = 0, false
 }
 

@@ -14,6 +14,21 @@ type rowSet struct {
 	table  []int     // by hash: a distinct row plus 1
 }
 
+// where sets dst to the rows whose distinct row is one of those that is picks. The
+// error is that of a learner without a fit.
+func (s *rowSet) where(l *fitState, dst []int, is func(distinct int) bool) ([]int, error) {
+	if err := l.fitted(); err != nil {
+		return nil, err
+	}
+	dst = dst[:0]
+	for i, k := range s.of {
+		if k >= 0 && is(k) {
+			dst = append(dst, i)
+		}
+	}
+	return dst, nil
+}
+
 // distinct finds the distinct rows of x (rows×n without gaps), each of which counts
 // once where counts is nil, and reports whether the set differs in places from the one
 // before.
@@ -28,10 +43,7 @@ func (s *rowSet) distinct(x []float64, rows, n int, counts []float64) (changed b
 	clear(s.table)
 	mask := uint64(len(s.table) - 1)
 	for i := range rows {
-		count := 1.0
-		if counts != nil {
-			count = counts[i]
-		}
+		count := countAt(counts, i)
 		if count == 0 {
 			changed = changed || s.of[i] >= 0
 			s.of[i] = -1

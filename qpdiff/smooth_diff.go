@@ -17,7 +17,7 @@ func (d *smoothDerivative) adjoint(l *smoothFit, g *Grad, dtheta []float64) erro
 	if d.fit != l.fit {
 		d.fit = 0
 		d.h, d.dinv = grow(d.h, k*k), grow(d.dinv, k)
-		if err := l.factoriseTo(d.h, d.dinv, d.v); err != nil {
+		if err := l.factorise(d.h, d.dinv, d.v); err != nil {
 			return err
 		}
 		d.fit = l.fit
@@ -25,7 +25,7 @@ func (d *smoothDerivative) adjoint(l *smoothFit, g *Grad, dtheta []float64) erro
 	for j, v := range dtheta {
 		d.v[j] = -v
 	}
-	ldlSolve(d.h, d.dinv, d.v)
+	ldlSolve(d.h, d.dinv, k, k, d.v)
 	l.objective.MixedVJP(g, d.v, l.theta, l.data, l.hyper)
 	return checkProduct(g)
 }

@@ -18,33 +18,27 @@ type smoothFit struct {
 
 // resize makes storage for k parameters.
 func (l *smoothFit) resize(k int) {
-	buf := make([]float64, 10*k+k*k)
-	take := func(m int) []float64 {
-		s := buf[:m:m]
-		buf = buf[m:]
-		return s
-	}
-	l.theta, l.g, l.step, l.cand, l.gc, l.dinv, l.h = take(k), take(k), take(k), take(k), take(k), take(k), take(k*k)
-	l.point, l.mid, l.left, l.right = take(k), take(k), take(k), take(k)
+	growAll(k, &l.theta, &l.g, &l.step, &l.cand, &l.gc, &l.dinv, &l.point, &l.mid, &l.left, &l.right)
+	l.h = grow(l.h, k*k)
 }
 
 // minimise runs Newton's method from l.theta. A step is cut to where the slope
 // along it is still negative but no more than half of what it was; convexity
 // makes such a step descend.
 func (l *smoothFit) minimise(limit int) error {
-	o := &l.objective
+	o, k := &l.objective, len(l.theta)
 	o.Gradient(l.g, l.theta, l.data, l.hyper)
 	if err := checkFinite("Objective.Gradient", "scale the data", l.g); err != nil {
 		return err
 	}
 	for range limit {
-		if err := l.factorise(); err != nil {
+		if err := l.factorise(l.h, l.dinv, l.gc); err != nil {
 			return err
 		}
 		for j, v := range l.g {
 			l.step[j] = -v
 		}
-		ldlSolve(l.h, l.dinv, l.step)
+		ldlSolve(l.h, l.dinv, k, k, l.step)
 		slope := dot(l.g, l.step)
 		length, size := l.whitened(l.step), l.whitened(l.theta)
 		if length <= smoothLastStep*size {
@@ -179,11 +173,8 @@ func (l *smoothFit) noise() bool {
 	return true
 }
 
-// factorise assembles and factorises the Hessian at theta.
-func (l *smoothFit) factorise() error { return l.factoriseTo(l.h, l.dinv, l.gc) }
-
-// factoriseTo does so in h and dinv; v is work.
-func (l *smoothFit) factoriseTo(h, dinv, v []float64) error {
+// factorise assembles and factorises the Hessian at theta in h and dinv; v is work.
+func (l *smoothFit) factorise(h, dinv, v []float64) error {
 	k := len(l.theta)
 	for i := range k {
 		clear(v)
@@ -201,11 +192,3 @@ func (l *smoothFit) factoriseTo(h, dinv, v []float64) error {
 
 // errSmoothSingular is the error of a Hessian that is no use.
 var errSmoothSingular = argErrorf("Objective", ErrIllPosed, "add a ridge penalty", "has a Hessian that is not positive definite to working precision")
-
-// ldlSolve replaces x by the inverse, times x, of the matrix that ldlFactor has
-// factorised in h and dinv.
-func ldlSolve(h, dinv, x []float64) {
-	k := len(x)
-	ldlForward(h, dinv, k, k, x)
-	ldlBack(h, dinv, k, k, x)
-}

@@ -31,10 +31,7 @@ func (o *SmoothObjective) dims(n int) (theta, hyper int) {
 }
 
 func (o *SmoothObjective) checkHyper(hyper []float64) error {
-	if o.Check == nil {
-		return checkHyper(hyper, o.NumHyper)
-	}
-	if len(hyper) != o.NumHyper {
+	if o.Check == nil || len(hyper) != o.NumHyper {
 		return checkHyper(hyper, o.NumHyper)
 	}
 	if err := checkFinite("hyper", "give a finite hyperparameter", hyper); err != nil {

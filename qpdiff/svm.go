@@ -124,7 +124,7 @@ func (l *SVM) multiplier(k int) float64 {
 // fit, ascending: θ does not depend on the others. It overwrites dst, and allocates
 // only where dst has too little capacity. The error is ErrNotFitted.
 func (l *SVM) SupportVectors(dst []int) ([]int, error) {
-	return l.rows(dst, func(k int) bool { return l.multiplier(k) != 0 })
+	return l.p.where(&l.fitState, dst, func(k int) bool { return l.multiplier(k) != 0 })
 }
 
 // VJP adds dthetaᵀ·∂θ/∂input at the last fit to each field of g that is not nil.

@@ -81,10 +81,8 @@ func (l *Unrolled) Fit(theta, hyper []float64) error {
 	if len(hyper) != m+2 {
 		return checkHyper(hyper, m+2)
 	}
-	if err := checkHyper(hyper[m:], 2); err != nil {
-		return err
-	}
-	if err := l.Objective.checkHyper(hyper[:m]); err != nil {
+	//lint:ignore SA4023 cmp.Or returns nil where every check does
+	if err := cmp.Or(checkHyper(hyper[m:], 2), l.Objective.checkHyper(hyper[:m])); err != nil {
 		return err
 	}
 	l.objective = l.Objective

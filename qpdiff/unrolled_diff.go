@@ -22,7 +22,7 @@ type unrolledDerivative struct {
 	back   []float64 // cotangents of three iterates
 	sum    Grad      // of the steps' cotangents, in dhyper, dx, dy
 	dhyper []float64
-	dx     *mat.Dense
+	dx     mat.Dense
 	dy     []float64
 	g, hv  []float64
 }
@@ -65,8 +65,8 @@ func (d *unrolledDerivative) adjoint(l *unrolledFit, g *Grad, dtheta []float64) 
 		next, now, prev = now, prev, next
 		clear(prev)
 	}
-	if err := l.checkSums(sum, deta, dmu); err != nil {
-		return err
+	if checkProduct(sum) != nil || !finite(deta+dmu) {
+		return argErrorf("hyper", ErrNotFinite, "lower the learning rate, the momentum or Steps", "lets the cotangents overflow on the way back through %d steps", l.steps)
 	}
 	if g.Hyper != nil {
 		axpy(1, sum.Hyper, g.Hyper[:m])
@@ -76,9 +76,7 @@ func (d *unrolledDerivative) adjoint(l *unrolledFit, g *Grad, dtheta []float64) 
 	if g.X != nil {
 		g.X.Add(g.X, sum.X)
 	}
-	if g.Y != nil {
-		axpy(1, sum.Y, g.Y)
-	}
+	axpy(1, sum.Y, g.Y)
 	return nil
 }
 
@@ -87,40 +85,17 @@ func (d *unrolledDerivative) sums(l *unrolledFit, g *Grad) *Grad {
 	rows, cols := l.data.X.Dims()
 	d.sum = Grad{}
 	if g.Hyper != nil {
-		d.dhyper = grow(d.dhyper, len(l.hyper))
-		clear(d.dhyper)
+		d.dhyper = zeros(d.dhyper, len(l.hyper))
 		d.sum.Hyper = d.dhyper
 	}
 	if g.X != nil {
-		if d.dx == nil || d.dx.RawMatrix().Rows != rows || d.dx.RawMatrix().Cols != cols {
-			d.dx = mat.NewDense(rows, cols, nil)
-		}
-		d.dx.Zero()
-		d.sum.X = d.dx
+		d.dx.Reset()
+		d.dx.ReuseAs(rows, cols)
+		d.sum.X = &d.dx
 	}
 	if g.Y != nil {
-		d.dy = grow(d.dy, rows)
-		clear(d.dy)
+		d.dy = zeros(d.dy, rows)
 		d.sum.Y = d.dy
 	}
 	return &d.sum
-}
-
-func (l *unrolledFit) checkSums(sum *Grad, deta, dmu float64) error {
-	total := deta + dmu
-	for _, v := range sum.Hyper {
-		total += v
-	}
-	if sum.X != nil {
-		for _, v := range sum.X.RawMatrix().Data {
-			total += v
-		}
-	}
-	for _, v := range sum.Y {
-		total += v
-	}
-	if !finite(total) {
-		return argErrorf("hyper", ErrNotFinite, "lower the learning rate, the momentum or Steps", "lets the cotangents overflow on the way back through %d steps", l.steps)
-	}
-	return nil
 }
