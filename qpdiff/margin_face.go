@@ -19,20 +19,16 @@ type marginFace struct {
 
 	h, dinv []float64 // factor of the Hessian on the support, if curved
 	root    []float64 // √ of its pivots
-	q, r    []float64 // elbow normals, whitened by the Hessian, = Rᵀ·Q with orthonormal rows of Q
+	q, r    []float64 // elbow normals, whitened by the Hessian, = R·Q with orthonormal rows of Q and lower triangular R
 	factor  bool      // h, q and r belong to the solution
 }
 
 // resize gives the face room for that many rows and coordinates.
 func (f *marginFace) resize(rows, n int) {
-	if cap(f.side) >= rows && len(f.pos) == n {
-		f.side = f.side[:rows]
-		return
-	}
-	*f = marginFace{
-		side: make([]int8, rows), elbow: make([]int, 0, n+1), act: make([]int, 0, n), sgn: make([]float64, 0, n), pos: make([]int, n),
-		h: make([]float64, n*n), dinv: make([]float64, n), root: make([]float64, n), q: make([]float64, n*n), r: make([]float64, n*n),
-	}
+	f.side, f.elbow = grow(f.side, rows), grow(f.elbow, n+1)
+	growAll(n, &f.act, &f.pos)
+	growAll(n, &f.sgn, &f.dinv, &f.root)
+	growAll(n*n, &f.h, &f.q, &f.r)
 }
 
 // copyFrom makes f the face o, without its factor.
@@ -230,20 +226,8 @@ func (f *marginFace) orthogonalise(p *marginProblem, i, e int) bool {
 		b[k] = z[j]
 	}
 	f.whiten(p, b)
-	size := math.Sqrt(dot(b, b))
-	for k := range e {
-		f.r[k*n+e] = 0
-	}
-	for range 2 {
-		for k := range e {
-			q := f.q[k*s : (k+1)*s]
-			c := dot(q, b)
-			f.r[k*n+e] += c
-			axpy(-c, q, b)
-		}
-	}
-	length := math.Sqrt(dot(b, b))
-	if !(length > dependentTol*size) {
+	length, independent := f.project(b, f.r[e*n:e*n+e])
+	if !independent {
 		return false
 	}
 	f.r[e*n+e] = length
@@ -253,13 +237,31 @@ func (f *marginFace) orthogonalise(p *marginProblem, i, e int) bool {
 	return true
 }
 
-// solveR replaces c by R⁻¹c.
+// project takes from x its parts along the first len(c) rows of Q, whose coefficients
+// are c, and returns the length of the rest, and whether it is more than rounding.
+func (f *marginFace) project(x, c []float64) (length float64, independent bool) {
+	s := len(x)
+	size := math.Sqrt(dot(x, x))
+	clear(c)
+	for range 2 {
+		for k := range c {
+			q := f.q[k*s : (k+1)*s]
+			t := dot(q, x)
+			c[k] += t
+			axpy(-t, q, x)
+		}
+	}
+	length = math.Sqrt(dot(x, x))
+	return length, length > dependentTol*size
+}
+
+// solveR replaces c by R⁻ᵀc.
 func (f *marginFace) solveR(c []float64) {
 	n := len(f.pos)
 	for e := len(c) - 1; e >= 0; e-- {
 		x := c[e]
 		for k := e + 1; k < len(c); k++ {
-			x -= f.r[e*n+k] * c[k]
+			x -= f.r[k*n+e] * c[k]
 		}
 		c[e] = x / f.r[e*n+e]
 	}
@@ -268,20 +270,9 @@ func (f *marginFace) solveR(c []float64) {
 // dependency returns the coefficients c with which the elbow's normals add up to a
 // on the support, or nil where they do not. It overwrites a.
 func (f *marginFace) dependency(p *marginProblem, a, c []float64) []float64 {
-	s := len(f.act)
 	f.whiten(p, a)
-	size := math.Sqrt(dot(a, a))
 	c = c[:len(f.elbow)]
-	clear(c)
-	for range 2 {
-		for k := range c {
-			q := f.q[k*s : (k+1)*s]
-			t := dot(q, a)
-			c[k] += t
-			axpy(-t, q, a)
-		}
-	}
-	if len(c) < s && math.Sqrt(dot(a, a)) > dependentTol*size {
+	if _, independent := f.project(a, c); independent && len(c) < len(a) {
 		return nil
 	}
 	f.solveR(c)
@@ -296,11 +287,11 @@ func (f *marginFace) dependency(p *marginProblem, a, c []float64) []float64 {
 func (f *marginFace) system(p *marginProblem, v, c, work []float64) (decrement float64) {
 	n, s := p.n, len(f.act)
 	f.whiten(p, v)
-	// Coordinates of d along Q: RᵀQd = c.
+	// Coordinates of d along Q: RQd = c.
 	for e := range c {
 		x := c[e]
 		for k := range e {
-			x -= f.r[k*n+e] * c[k]
+			x -= f.r[e*n+k] * c[k]
 		}
 		c[e] = x / f.r[e*n+e]
 	}
@@ -336,32 +327,27 @@ func (f *marginFace) system(p *marginProblem, v, c, work []float64) (decrement f
 }
 
 // elbowCond estimates the condition of the Gram matrix of the elbow's whitened
-// normals, scaled to length 1: of RᵀR, whose factor as ldlFactor leaves it is made
+// normals, scaled to length 1: of RRᵀ, whose factor as ldlFactor leaves it is made
 // of R. a is work of n×n entries, the others of n.
 func (f *marginFace) elbowCond(a, dinv, size, x []float64) float64 {
 	n, e := len(f.pos), len(f.elbow)
 	for k := range e {
-		r := f.r[k*n : k*n+e]
-		dinv[k] = 1 / (r[k] * r[k])
+		d := f.r[k*n+k]
+		dinv[k] = 1 / (d * d)
 		for i := k; i < e; i++ {
-			a[k*e+i] = r[k] * r[i]
+			a[k*e+i] = d * f.r[i*n+k]
 		}
 	}
 	return ldlCond(a[:e*e], dinv[:e], e, e, size, x)
 }
 
 // elbowCondBound bounds what elbowCond estimates from above. The pivots are the
-// squares of R's diagonal, those of the normals' lengths sums over its columns.
+// squares of R's diagonal, those of the normals' lengths sums over its rows.
 func (f *marginFace) elbowCondBound() float64 {
 	n, pivots := len(f.pos), 1.0
 	for k := range f.elbow {
-		var sum float64
-		for i := range k + 1 {
-			v := f.r[i*n+k]
-			sum += v * v
-		}
-		last := f.r[k*n+k]
-		pivots *= last * last / sum
+		r := f.r[k*n : k*n+k+1]
+		pivots *= r[k] * r[k] / dot(r, r)
 	}
 	return condBound(len(f.elbow), pivots, 0)
 }
