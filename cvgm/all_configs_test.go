@@ -452,3 +452,11 @@ func paramsOf(c Config) int {
 	}
 	return c.Features.NumParams()
 }
+
+// predict returns the linear prediction constant + wᵀx.
+func predict(constant float64, w, x []float64) float64 {
+	for j, v := range x {
+		constant += w[j] * v
+	}
+	return constant
+}

@@ -1,8 +1,6 @@
 package cvgm
 
-import (
-	"cvgm/qpdiff"
-)
+import "cvgm/qpdiff"
 
 // Centring selects what a CV subtracts from features and labels before a
 // learner without an intercept of its own is fitted, and adds to its

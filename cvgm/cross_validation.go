@@ -12,17 +12,13 @@ import (
 // New checks the configuration and prepares every split. Errors name the
 // argument; those that belong to one split are a [SplitError].
 func New(c Config) (*CV, error) {
-	switch {
-	case len(c.Splits) == 0:
-		return nil, badArg("Config.Splits", qpdiff.ErrShape, "draw some, for example with RandomSplits", "is empty")
-	case c.Learner == nil:
-		return nil, badArg("Config.Learner", qpdiff.ErrShape, "give a function that returns a new learner", "is nil")
-	case c.Loss == nil:
-		return nil, badArg("Config.Loss", qpdiff.ErrShape, "use SquaredError{}, LogisticLoss{}, …", "is nil")
-	case c.Centring < NoCentring || c.Centring > MeanCentring:
-		return nil, badArg("Config.Centring", qpdiff.ErrDomain, "use one of the constants", "is %d", c.Centring)
-	}
-	if err := checkPlain("Config.Data", c.Data); err != nil {
+	if err := firstError(
+		badIf(len(c.Splits) == 0, "Config.Splits", qpdiff.ErrShape, "draw some, for example with RandomSplits", "is empty"),
+		badIf(c.Learner == nil, "Config.Learner", qpdiff.ErrShape, "give a function that returns a new learner", "is nil"),
+		badIf(c.Loss == nil, "Config.Loss", qpdiff.ErrShape, "use SquaredError{}, LogisticLoss{}, …", "is nil"),
+		badIf(c.Centring < NoCentring || c.Centring > MeanCentring, "Config.Centring", qpdiff.ErrDomain, "use one of the constants", "is %d", c.Centring),
+		checkPlain("Config.Data", c.Data),
+	); err != nil {
 		return nil, err
 	}
 	n, raw := c.Data.X.Dims()
@@ -77,7 +73,7 @@ func New(c Config) (*CV, error) {
 		if v := reflect.ValueOf(first); v.Comparable() && f.learner == first {
 			return nil, badArg("Config.Learner", qpdiff.ErrDomain, "return a new learner from each call", "returned the same %T twice", first)
 		}
-		f.prepare(c, cv.features, theta, hyper)
+		f.prepare(c, cv.features)
 		if cv.full != nil {
 			f.out = complement(s.Train, n)
 			if c.Features != nil {
@@ -165,17 +161,17 @@ func (cv *CV) fitFull(x *mat.Dense, hyper []float64) error {
 // evalSplit does split j's part of an evaluation.
 func (cv *CV) evalSplit(j int) error {
 	f := &cv.fits[j]
+	var err error
 	if cv.full != nil {
 		gather(f.val, cv.run.x, f.split.Val)
-		if err := f.learner.(qpdiff.SubsetLearner).LoadSubset(cv.full, f.out); err != nil {
-			return &SplitError{j, err}
-		}
+		err = f.learner.(qpdiff.SubsetLearner).LoadSubset(cv.full, f.out)
 	} else if cv.c.Features != nil {
-		if err := f.load(cv.c, cv.run.x); err != nil {
-			return &SplitError{j, err}
-		}
+		err = f.load(cv.c, cv.run.x)
 	}
-	if err := f.eval(&cv.c, cv.run.hyper, cv.run.gradient, cv.run.data); err != nil {
+	if err == nil {
+		err = f.eval(&cv.c, cv.run.hyper, cv.run.gradient, cv.run.data)
+	}
+	if err != nil {
 		return &SplitError{j, err}
 	}
 	return nil

@@ -10,6 +10,14 @@ func badArg(arg string, why error, remedy, format string, args ...any) error {
 	return &qpdiff.ArgError{Arg: arg, Why: why, Problem: fmt.Sprintf(format, args...), Remedy: remedy}
 }
 
+// badIf returns the error of a bad argument where it is one.
+func badIf(bad bool, arg string, why error, remedy, format string, args ...any) error {
+	if !bad {
+		return nil
+	}
+	return badArg(arg, why, remedy, format, args...)
+}
+
 // overflow is the error of an α at which something is not finite.
 func overflow(format string, args ...any) error {
 	return badArg("alpha", qpdiff.ErrNotFinite, "take α closer to where it is finite, or scale the data", "is out of range: "+format, args...)

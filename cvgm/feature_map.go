@@ -54,20 +54,20 @@ func features(f FeatureMap, params []float64, x *mat.Dense) (*mat.Dense, error) 
 		return nil, badArg("Features", qpdiff.ErrShape, "let Forward return one row for each of x and as many columns as Dims says",
 			"maps %d rows to %d×%d features instead of %d×%d", rows, r, c, rows, out)
 	}
-	return phi, checkFeatures(phi)
+	return checkFeatures(phi)
 }
 
-// checkFeatures reports the first feature that is not finite.
-func checkFeatures(phi *mat.Dense) error {
+// checkFeatures returns phi, or an error for the first feature that is not finite.
+func checkFeatures(phi *mat.Dense) (*mat.Dense, error) {
 	for i := range phi.RawMatrix().Rows {
 		for j, v := range phi.RawRowView(i) {
 			if !finite(v) {
-				return badArg("params", qpdiff.ErrNotFinite, "use smaller parameters, or scale the features",
+				return nil, badArg("params", qpdiff.ErrNotFinite, "use smaller parameters, or scale the features",
 					"maps example %d to %v in feature %d", i, v, j)
 			}
 		}
 	}
-	return nil
+	return phi, nil
 }
 
 // checkForward reports arguments that do not fit the map.
@@ -144,10 +144,7 @@ func (l *LinearMap) Forward(params []float64, x *mat.Dense) (*mat.Dense, error) 
 		}
 	}
 	l.f.SetRawMatrix(blas64.General{Rows: rows, Cols: l.Out, Stride: l.Out, Data: l.out})
-	if err := checkFeatures(&l.f); err != nil {
-		return nil, err
-	}
-	return &l.f, nil
+	return checkFeatures(&l.f)
 }
 
 // Backward adds dfeaturesᵀ·x to dparams and dfeatures·W to dx, unless that is nil.

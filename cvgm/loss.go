@@ -62,8 +62,11 @@ func (LogisticLoss) Eval(prediction, y float64) (loss, slope float64) {
 }
 
 // LabelSlope returns −ŷ/(1 + exp(yŷ)).
-func (LogisticLoss) LabelSlope(prediction, y float64) float64 {
-	_, slope := LogisticLoss{}.Eval(y, prediction) // c depends on the product of the two
+func (l LogisticLoss) LabelSlope(prediction, y float64) float64 { return labelSlope(l, prediction, y) }
+
+// labelSlope returns ∂c/∂y of a loss that depends on the product yŷ alone.
+func labelSlope(l Loss, prediction, y float64) float64 {
+	_, slope := l.Eval(y, prediction)
 	return slope
 }
 
@@ -83,10 +86,7 @@ func (Hinge) Eval(prediction, y float64) (loss, slope float64) {
 }
 
 // LabelSlope returns −ŷ, 0 or, at yŷ = 1, NaN.
-func (Hinge) LabelSlope(prediction, y float64) float64 {
-	_, slope := Hinge{}.Eval(y, prediction)
-	return slope
-}
+func (l Hinge) LabelSlope(prediction, y float64) float64 { return labelSlope(l, prediction, y) }
 
 // Kink returns |1/y − ŷ| and the slope 0, which belongs to the side without
 // loss.
@@ -105,10 +105,7 @@ func (SquaredHinge) Eval(prediction, y float64) (loss, slope float64) {
 }
 
 // LabelSlope returns −2ŷ·max(0, 1 − yŷ).
-func (SquaredHinge) LabelSlope(prediction, y float64) float64 {
-	_, slope := SquaredHinge{}.Eval(y, prediction)
-	return slope
-}
+func (l SquaredHinge) LabelSlope(prediction, y float64) float64 { return labelSlope(l, prediction, y) }
 
 // Exponential is the classification loss exp(−y·ŷ) for labels ±1. It overflows
 // where y·ŷ < −709.
@@ -121,10 +118,7 @@ func (Exponential) Eval(prediction, y float64) (loss, slope float64) {
 }
 
 // LabelSlope returns −ŷ·exp(−yŷ).
-func (Exponential) LabelSlope(prediction, y float64) float64 {
-	_, slope := Exponential{}.Eval(y, prediction)
-	return slope
-}
+func (l Exponential) LabelSlope(prediction, y float64) float64 { return labelSlope(l, prediction, y) }
 
 // ZeroOne is the misclassification loss for labels ±1: 0 where the prediction
 // has the label's sign, else 1. A prediction of zero is wrong for either label.

@@ -43,8 +43,7 @@ func (cv *CV) Final(alpha []float64) (*Model, error) {
 		return nil, err
 	}
 	f := splitFit{split: Split{Train: complement(nil, n)}, learner: learner}
-	theta, hypers := f.learner.Dims(cv.features)
-	f.prepare(cv.c, cv.features, theta, hypers)
+	f.prepare(cv.c, cv.features)
 	if err := f.load(cv.c, x); err != nil {
 		return nil, err
 	}
@@ -64,17 +63,13 @@ func (cv *CV) Final(alpha []float64) (*Model, error) {
 func (m *Model) check() error {
 	const together = "keep the parts of a model together"
 	n := len(m.Mean)
-	if n == 0 && len(m.Std) == 0 {
-		return badArg("Model", qpdiff.ErrShape, "fit a CV with Final, or read a model from JSON", "has no features")
-	}
-	if len(m.Std) != n {
-		return badArg("Model.Mean", qpdiff.ErrShape, together, "has %d entries where Std has %d", n, len(m.Std))
-	}
-	if m.Predictor == nil && (len(m.Theta) < n || len(m.Theta) > n+1) {
-		return badArg("Model.Theta", qpdiff.ErrShape, together, "has %d entries for %d features", len(m.Theta), n)
-	}
-	if m.Features == nil && len(m.Params) > 0 {
-		return badArg("Model.Params", qpdiff.ErrShape, together, "has %d entries without a feature map", len(m.Params))
+	if err := firstError(
+		badIf(n == 0 && len(m.Std) == 0, "Model", qpdiff.ErrShape, "fit a CV with Final, or read a model from JSON", "has no features"),
+		badIf(len(m.Std) != n, "Model.Mean", qpdiff.ErrShape, together, "has %d entries where Std has %d", n, len(m.Std)),
+		badIf(m.Predictor == nil && (len(m.Theta) < n || len(m.Theta) > n+1), "Model.Theta", qpdiff.ErrShape, together, "has %d entries for %d features", len(m.Theta), n),
+		badIf(m.Features == nil && len(m.Params) > 0, "Model.Params", qpdiff.ErrShape, together, "has %d entries without a feature map", len(m.Params)),
+	); err != nil {
+		return err
 	}
 	if m.Features != nil {
 		if _, out := m.Features.Dims(); out != n || m.Features.NumParams() != len(m.Params) {
@@ -122,13 +117,9 @@ func (m *Model) Predict(dst []float64, x *mat.Dense) error {
 	if err != nil {
 		return err
 	}
-	raw := x.RawMatrix()
-	row := normaliser{centre: true, scale: true, mean: m.Mean, std: m.Std}
-	scaled := mat.NewDense(rows, raw.Cols, nil)
-	for i := range rows {
-		copy(scaled.RawRowView(i), raw.Data[i*raw.Stride:])
-		row.apply(scaled.RawRowView(i))
-	}
+	scaled := mat.DenseCopyOf(x)
+	norm := normaliser{centre: true, mean: m.Mean, std: m.Std}
+	norm.apply(scaled.RawMatrix().Data)
 	if err := predictRows(dst, m.Predictor, nil, m.Theta, m.Intercept, scaled); err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@ package cvgm
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -122,10 +123,7 @@ func (m *Model) UnmarshalJSON(text []byte) error {
 // are unknown, repeated or missing, and nulls. encoding/json accepts all of
 // them, and keys in another case.
 func checkKeys(d *json.Decoder, key string) error {
-	where := key
-	if key == "" {
-		where = "model"
-	}
+	where := cmp.Or(key, "model")
 	token, err := d.Token()
 	if err != nil {
 		if err == io.EOF {

@@ -6,6 +6,7 @@ import (
 
 	"cvgm/qpdiff"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -171,16 +172,13 @@ func leastSquaresIntercept(x []float64, m int, y []float64) float64 {
 	if z.fit(x, m) != nil {
 		return math.NaN()
 	}
-	yc := mat.NewDense(n, 1, nil)
-	mean := meanOf(y)
+	yc, mean := slices.Clone(y), meanOf(y)
 	centred := slices.Clone(x)
 	z.apply(centred)
 	if !allFinite(centred) {
 		return math.NaN() // the singular value decomposition would not end
 	}
-	for i, v := range y {
-		yc.Set(i, 0, v-mean)
-	}
+	floats.AddConst(-mean, yc)
 	var svd mat.SVD
 	if !svd.Factorize(mat.NewDense(n, m, centred), mat.SVDThin) {
 		return math.NaN()
@@ -190,7 +188,7 @@ func leastSquaresIntercept(x []float64, m int, y []float64) float64 {
 	if rank == 0 {
 		return mean
 	}
-	svd.SolveTo(&theta, yc, rank)
+	svd.SolveTo(&theta, mat.NewDense(n, 1, yc), rank)
 	for j, mu := range z.mean {
 		mean -= mu * theta.At(j, 0)
 	}

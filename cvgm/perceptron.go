@@ -108,10 +108,7 @@ func (p *Perceptron) Forward(params []float64, x *mat.Dense) (*mat.Dense, error)
 		h = blas64.General{Rows: h.Rows, Cols: y.out, Stride: y.out, Data: y.h}
 	}
 	p.out.SetRawMatrix(h)
-	if err := checkFeatures(&p.out); err != nil {
-		return nil, err
-	}
-	return &p.out, nil
+	return checkFeatures(&p.out)
 }
 
 // prepare checks the arguments of Forward and lays out the layers.

@@ -48,32 +48,25 @@ func (p Problem) project(x []float64) {
 		p.Project(x)
 		return
 	}
-	for i, l := range p.Lower {
-		x[i] = max(x[i], l)
-	}
-	for i, u := range p.Upper {
-		x[i] = min(x[i], u)
+	for i := range x {
+		lower, upper := p.bounds(i)
+		x[i] = min(max(x[i], lower), upper)
 	}
 }
 
 // check reports what no searcher can start from.
 func (p Problem) check(x0 []float64) error {
-	switch {
-	case p.Objective == nil:
-		return badArg("Problem.Objective", qpdiff.ErrShape, "give a function, for example CV.Eval", "is nil")
-	case len(x0) == 0:
-		return badArg("x0", qpdiff.ErrShape, "start from at least one coordinate", "is empty")
-	case p.Project != nil && (p.Lower != nil || p.Upper != nil):
-		return badArg("Problem.Project", qpdiff.ErrDomain, "give either bounds or a projection", "is given together with bounds")
+	checkBounds := func(name string, bounds []float64) error {
+		return badIf(bounds != nil && len(bounds) != len(x0), name, qpdiff.ErrShape, "give one bound per coordinate of x0, infinite where there is none",
+			"has %d entries for %d coordinates", len(bounds), len(x0))
 	}
-	for _, side := range []struct {
-		name   string
-		bounds []float64
-	}{{"Problem.Lower", p.Lower}, {"Problem.Upper", p.Upper}} {
-		if side.bounds != nil && len(side.bounds) != len(x0) {
-			return badArg(side.name, qpdiff.ErrShape, "give one bound per coordinate of x0, infinite where there is none",
-				"has %d entries for %d coordinates", len(side.bounds), len(x0))
-		}
+	if err := firstError(
+		badIf(p.Objective == nil, "Problem.Objective", qpdiff.ErrShape, "give a function, for example CV.Eval", "is nil"),
+		badIf(len(x0) == 0, "x0", qpdiff.ErrShape, "start from at least one coordinate", "is empty"),
+		badIf(p.Project != nil && (p.Lower != nil || p.Upper != nil), "Problem.Project", qpdiff.ErrDomain, "give either bounds or a projection", "is given together with bounds"),
+		checkBounds("Problem.Lower", p.Lower), checkBounds("Problem.Upper", p.Upper),
+	); err != nil {
+		return err
 	}
 	for i, x := range x0 {
 		if !finite(x) {
@@ -100,10 +93,7 @@ func (p Problem) bounds(i int) (lower, upper float64) {
 
 // box reports a constraint set that is no box.
 func (p Problem) box(searcher string) error {
-	if p.Project != nil {
-		return badArg("Problem.Project", qpdiff.ErrDomain, "use a searcher that projects, for example AdaptiveGradient", "is not a box, which %s needs", searcher)
-	}
-	return nil
+	return badIf(p.Project != nil, "Problem.Project", qpdiff.ErrDomain, "use a searcher that projects, for example AdaptiveGradient", "is not a box, which %s needs", searcher)
 }
 
 // scales returns the scale of each coordinate by the rule that Searcher

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"iter"
 	"math"
+	"slices"
 
 	"cvgm/qpdiff"
 )
@@ -29,16 +30,11 @@ type Adam struct {
 // Search starts at the projection of x0 and yields every iterate.
 func (m Adam) Search(p Problem, x0 []float64) iter.Seq2[Step, error] {
 	beta1, beta2, epsilon := cmp.Or(m.Beta1, .9), cmp.Or(m.Beta2, .999), m.Epsilon
-	settings := firstError(p.box("Adam"), checkStep("Adam", m.StepSize), checkShare("Adam.Beta1", beta1), checkShare("Adam.Beta2", beta2))
-	if settings == nil && !(epsilon >= 0) {
-		settings = badArg("Adam.Epsilon", qpdiff.ErrDomain, "use a small positive number, or zero for the default", "is %v", epsilon)
-	}
+	settings := firstError(p.box("Adam"), checkStep("Adam", m.StepSize), checkShare("Adam.Beta1", beta1), checkShare("Adam.Beta2", beta2),
+		badIf(!(epsilon >= 0), "Adam.Epsilon", qpdiff.ErrDomain, "use a small positive number, or zero for the default", "is %v", epsilon))
 	return search(p, x0, cmp.Or(m.MaxEvals, 1000), true, settings, func(w *searchRun) {
 		a, b := make([]float64, len(x0)), make([]float64, len(x0))
-		top, reach := make([]float64, len(x0)), make([]float64, len(x0))
-		for i := range reach {
-			reach[i] = m.StepSize
-		}
+		top, reach := make([]float64, len(x0)), slices.Repeat([]float64{m.StepSize}, len(x0))
 		power1, power2 := 1., 1.
 		for w.eval() {
 			if !w.next(w.converged(reach, m.Tol)) {

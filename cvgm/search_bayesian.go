@@ -36,10 +36,8 @@ type Bayesian struct {
 // box, then those that the model proposes.
 func (m Bayesian) Search(p Problem, x0 []float64) iter.Seq2[Step, error] {
 	initial, candidates := cmp.Or(m.Initial, min(2*len(x0)+2, 20)), cmp.Or(m.Candidates, 200)
-	settings := p.box("Bayesian")
-	if initial < 1 || candidates < 1 {
-		settings = badArg("Bayesian", qpdiff.ErrDomain, "use positive numbers, or zero for the defaults", "has Initial = %d, Candidates = %d", initial, candidates)
-	}
+	settings := firstError(p.box("Bayesian"),
+		badIf(initial < 1 || candidates < 1, "Bayesian", qpdiff.ErrDomain, "use positive numbers, or zero for the defaults", "has Initial = %d, Candidates = %d", initial, candidates))
 	return drawingSearch(p, x0, cmp.Or(m.MaxEvals, 100), settings, m.Source, func(w *searchRun, src Source) {
 		n := len(x0)
 		gp := newGaussianProcess(n)
@@ -92,7 +90,7 @@ type gaussianProcess struct {
 	// The fit: the lower Cholesky factor of the correlation matrix, mean and
 	// variance, and K⁻¹(y − mean).
 	chol     mat.Cholesky
-	l        [][]float64
+	l        mat.TriDense
 	mean     float64
 	variance float64
 	alpha    []float64
@@ -109,10 +107,7 @@ func newGaussianProcess(n int) *gaussianProcess {
 	if n > 10 {
 		n = 1
 	}
-	g.logLength = make([]float64, n)
-	for i := range g.logLength {
-		g.logLength[i] = math.Log(.5)
-	}
+	g.logLength = slices.Repeat([]float64{math.Log(.5)}, n)
 	return g
 }
 
@@ -158,10 +153,7 @@ func (g *gaussianProcess) posterior() float64 {
 	if !g.chol.Factorize(k) {
 		return math.Inf(-1)
 	}
-	ones := mat.NewVecDense(n, nil)
-	for i := range n {
-		ones.SetVec(i, 1)
-	}
+	ones := mat.NewVecDense(n, slices.Repeat([]float64{1}, n))
 	var kOnes, kY mat.VecDense
 	// Conditioning errors of these solves are what the nugget is for.
 	_ = g.chol.SolveVecTo(&kOnes, ones)
@@ -199,30 +191,23 @@ func (g *gaussianProcess) fit() {
 		}
 	}
 	g.posterior()
-	u := g.chol.RawU()
-	n := len(g.y)
-	g.l = make([][]float64, n)
-	for i := range n {
-		g.l[i] = make([]float64, i+1)
-		for j := range i + 1 {
-			g.l[i][j] = u.At(j, i)
-		}
-	}
+	g.l.Reset()
+	g.chol.LTo(&g.l)
 }
 
 // improvement returns the expected improvement at x over the lowest loss,
 // relative to the process's standard deviation.
 func (g *gaussianProcess) improvement(x []float64) float64 {
 	var mean float64
-	explained := 0.
+	explained, raw := 0., g.l.RawTriangular()
 	for i, xi := range g.x {
 		g.k[i] = g.correlation(x, xi)
 		mean += g.k[i] * g.alpha[i]
-		v := g.k[i]
-		for j, l := range g.l[i][:i] {
+		v, row := g.k[i], raw.Data[i*raw.Stride:]
+		for j, l := range row[:i] {
 			v -= l * g.v[j]
 		}
-		g.v[i] = v / g.l[i][i]
+		g.v[i] = v / row[i]
 		explained += g.v[i] * g.v[i]
 	}
 	sd := math.Sqrt(g.variance)

@@ -44,13 +44,9 @@ func (m CMAES) Search(p Problem, x0 []float64) iter.Seq2[Step, error] {
 	if lambda == 0 && len(x0) > 0 {
 		lambda = 4 + int(3*math.Log(float64(len(x0))))
 	}
-	var settings error
-	switch {
-	case !(m.Sigma >= 0) || math.IsInf(m.Sigma, 1):
-		settings = badArg("CMAES.Sigma", qpdiff.ErrDomain, "use a positive number, or zero for the default", "is %v", m.Sigma)
-	case lambda < 4:
-		settings = badArg("CMAES.Population", qpdiff.ErrDomain, "use at least 4 points", "is %d", lambda)
-	}
+	settings := firstError(
+		badIf(!(m.Sigma >= 0) || math.IsInf(m.Sigma, 1), "CMAES.Sigma", qpdiff.ErrDomain, "use a positive number, or zero for the default", "is %v", m.Sigma),
+		badIf(lambda < 4, "CMAES.Population", qpdiff.ErrDomain, "use at least 4 points", "is %d", lambda))
 	return drawingSearch(p, x0, cmp.Or(m.MaxEvals, 1000), settings, m.Source, func(w *searchRun, src Source) {
 		if m.Sigma > 0 { // the scale where x0 and bounds give none
 			w.p.scale = w.p.scales(w.X)
@@ -156,10 +152,7 @@ func (g *cmaState) widest(w *searchRun) float64 {
 
 // update moves the distribution by the better half of the generation.
 func (g *cmaState) update() {
-	for i := range g.order {
-		g.order[i] = i
-	}
-	slices.SortStableFunc(g.order, func(a, b int) int { return cmp.Compare(g.f[a], g.f[b]) })
+	floats.ArgsortStable(g.f, g.order)
 	copy(g.old, g.mean)
 	clear(g.mean)
 	for k, w := range g.weights {

@@ -21,18 +21,15 @@ func (m HeavyBall) Search(p Problem, x0 []float64) iter.Seq2[Step, error] {
 	beta := cmp.Or(m.Momentum, .9)
 	settings := firstError(checkStep("HeavyBall", m.StepSize), checkShare("HeavyBall.Momentum", beta))
 	return search(p, x0, cmp.Or(m.MaxEvals, 1000), true, settings, func(w *searchRun) {
-		last := slices.Clone(w.X)
-		next := make([]float64, len(x0))
+		last, reach := slices.Clone(w.X), make([]float64, len(x0))
 		for w.eval() {
-			if !w.next(w.converged(w.reach(next, m.StepSize), m.Tol)) {
+			if !w.next(w.converged(w.reach(reach, m.StepSize), m.Tol)) {
 				return
 			}
 			for i, x := range w.X {
-				next[i] = x - m.StepSize*w.Grad[i] + beta*(x-last[i])
+				w.X[i], last[i] = x-m.StepSize*w.Grad[i]+beta*(x-last[i]), x
 			}
-			p.project(next)
-			copy(last, w.X)
-			copy(w.X, next)
+			p.project(w.X)
 		}
 	})
 }

@@ -3,6 +3,7 @@ package cvgm
 import (
 	"iter"
 	"math"
+	"slices"
 
 	"cvgm/qpdiff"
 )
@@ -18,10 +19,7 @@ type LogSpace struct {
 // Search yields the steps of the inner search with X and Grad in terms of x.
 // The problem must have a box with positive lower bounds.
 func (m LogSpace) Search(p Problem, x0 []float64) iter.Seq2[Step, error] {
-	settings := p.box("LogSpace")
-	if m.Searcher == nil {
-		settings = badArg("LogSpace.Searcher", qpdiff.ErrShape, "give a searcher", "is nil")
-	}
+	settings := firstError(p.box("LogSpace"), badIf(m.Searcher == nil, "LogSpace.Searcher", qpdiff.ErrShape, "give a searcher", "is nil"))
 	return search(p, x0, 1, true, settings, func(w *searchRun) {
 		for i := range x0 {
 			if lower, _ := p.bounds(i); !(lower > 0) {
@@ -37,10 +35,7 @@ func (m LogSpace) Search(p Problem, x0 []float64) iter.Seq2[Step, error] {
 			}
 		}
 		grad := w.Grad
-		inner := Problem{Lower: logs(p.Lower), Upper: logs(p.Upper), Generalised: p.Generalised, shifted: true}
-		for range x0 {
-			inner.scale = append(inner.scale, 1)
-		}
+		inner := Problem{Lower: logs(p.Lower), Upper: logs(p.Upper), Generalised: p.Generalised, shifted: true, scale: slices.Repeat([]float64{1}, len(x0))}
 		inner.Objective = func(dz, z []float64) (float64, error) {
 			toX(z)
 			if dz == nil {

@@ -24,13 +24,9 @@ type MultiStart struct {
 // through, Converged is each search's own. The scales are those of x0 for all
 // searches. An error of one search ends them all.
 func (m MultiStart) Search(p Problem, x0 []float64) iter.Seq2[Step, error] {
-	var settings error
-	switch {
-	case m.Searcher == nil || m.Draw == nil:
-		settings = badArg("MultiStart", qpdiff.ErrShape, "set Searcher, and Draw, for example to LogUniform(-4, 0)", "lacks Searcher or Draw")
-	case m.Starts < 0:
-		settings = badArg("MultiStart.Starts", qpdiff.ErrDomain, "use a positive number, or zero for the default", "is %d", m.Starts)
-	}
+	settings := firstError(
+		badIf(m.Searcher == nil || m.Draw == nil, "MultiStart", qpdiff.ErrShape, "set Searcher, and Draw, for example to LogUniform(-4, 0)", "lacks Searcher or Draw"),
+		badIf(m.Starts < 0, "MultiStart.Starts", qpdiff.ErrDomain, "use a positive number, or zero for the default", "is %d", m.Starts))
 	return drawingSearch(p, x0, cmp.Or(m.Starts, 10), settings, m.Source, func(w *searchRun, src Source) {
 		start := w.X
 		p.scale = p.scales(start) // draws are no measure

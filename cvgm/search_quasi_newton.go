@@ -41,10 +41,8 @@ type QuasiNewton struct {
 // no longer gains 1e-8 of the loss between two restarts of its model, as at a
 // kink.
 func (m QuasiNewton) Search(p Problem, x0 []float64) iter.Seq2[Step, error] {
-	settings := firstError(p.box("QuasiNewton"), checkFirstStep("QuasiNewton", m.FirstStep))
-	if m.Memory < 0 {
-		settings = badArg("QuasiNewton.Memory", qpdiff.ErrDomain, "use a positive number of steps, or zero for the default", "is %d", m.Memory)
-	}
+	settings := firstError(p.box("QuasiNewton"), checkFirstStep("QuasiNewton", m.FirstStep),
+		badIf(m.Memory < 0, "QuasiNewton.Memory", qpdiff.ErrDomain, "use a positive number of steps, or zero for the default", "is %d", m.Memory))
 	return search(p, x0, cmp.Or(m.MaxEvals, 1000), true, settings, func(w *searchRun) { m.run(w) })
 }
 

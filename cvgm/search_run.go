@@ -38,10 +38,8 @@ func search(p Problem, x0 []float64, limit int, gradient bool, settings error, r
 		if gradient {
 			w.Grad, w.last, w.lastGrad = make([]float64, len(x0)), make([]float64, len(x0)), make([]float64, len(x0))
 		}
-		err := firstError(settings, p.check(x0))
-		if err == nil && limit < 0 {
-			err = badArg("MaxEvals", qpdiff.ErrDomain, "use a positive budget, or zero for the default", "is %d", limit)
-		}
+		err := firstError(settings, p.check(x0),
+			badIf(limit < 0, "MaxEvals", qpdiff.ErrDomain, "use a positive budget, or zero for the default", "is %d", limit))
 		if err != nil {
 			w.fail(err)
 			return
@@ -271,22 +269,13 @@ func (w *searchRun) projectedStep(dst, x []float64, s float64) {
 }
 
 func checkStep(name string, s float64) error {
-	if !(s > 0) || math.IsInf(s, 1) {
-		return badArg(name+".StepSize", qpdiff.ErrDomain, "use a positive step size", "is %v", s)
-	}
-	return nil
+	return badIf(!(s > 0) || math.IsInf(s, 1), name+".StepSize", qpdiff.ErrDomain, "use a positive step size", "is %v", s)
 }
 
 func checkFirstStep(name string, s float64) error {
-	if !(s >= 0) || math.IsInf(s, 1) {
-		return badArg(name+".FirstStep", qpdiff.ErrDomain, "use a positive share of the scale, or zero for the default", "is %v", s)
-	}
-	return nil
+	return badIf(!(s >= 0) || math.IsInf(s, 1), name+".FirstStep", qpdiff.ErrDomain, "use a positive share of the scale, or zero for the default", "is %v", s)
 }
 
 func checkShare(name string, v float64) error {
-	if !(v >= 0 && v < 1) {
-		return badArg(name, qpdiff.ErrDomain, "use a number from 0 to below 1", "is %v", v)
-	}
-	return nil
+	return badIf(!(v >= 0 && v < 1), name, qpdiff.ErrDomain, "use a number from 0 to below 1", "is %v", v)
 }

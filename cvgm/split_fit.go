@@ -35,8 +35,10 @@ type splitFit struct {
 	data        *splitData // of a DataGradient
 }
 
-func (f *splitFit) prepare(c Config, m, theta, hyper int) {
+// prepare makes the storage for m features.
+func (f *splitFit) prepare(c Config, m int) {
 	t, v := len(f.split.Train), len(f.split.Val)
+	theta, hyper := f.learner.Dims(m)
 	f.predictor, _ = f.learner.(qpdiff.Predictor)
 	f.norm = normaliser{centre: c.Standardise || c.Centring == MeanCentring, scale: c.Standardise, learned: c.learned()}
 	f.train = qpdiff.Data{X: mat.NewDense(t, m, nil), Y: make([]float64, t)}
@@ -82,11 +84,7 @@ func (f *splitFit) load(c Config, x *mat.Dense) error {
 	if !finite(f.intercept) {
 		return badArg("Data", qpdiff.ErrNotFinite, "scale the features and the labels", "has the intercept %v over the training rows", f.intercept)
 	}
-	if f.intercept != 0 {
-		for i := range f.train.Y {
-			f.train.Y[i] -= f.intercept
-		}
-	}
+	floats.AddConst(-f.intercept, f.train.Y)
 	return f.learner.Load(f.train)
 }
 
@@ -178,18 +176,22 @@ func (f *splitFit) size(i int, p float64) float64 {
 }
 
 // predictRows writes the predictions for the normalised rows of x to dst: those of
-// p or, where it is nil, θᵀx plus the learner's own intercept, and in both cases the
+// learner or, where that is nil, θᵀx plus the learner's own intercept, and in both cases the
 // intercept.
-func predictRows(dst []float64, p qpdiff.Predictor, w *qpdiff.Workspace, theta []float64, intercept float64, x *mat.Dense) error {
-	if p != nil {
-		err := p.Predict(w, dst, x)
+func predictRows(dst []float64, learner qpdiff.Predictor, w *qpdiff.Workspace, theta []float64, intercept float64, x *mat.Dense) error {
+	if learner != nil {
+		err := learner.Predict(w, dst, x)
 		floats.AddConst(intercept, dst)
 		return err
 	}
 	rows := x.RawMatrix()
 	constant := sum(intercept, theta[rows.Cols:])
 	for i := range dst {
-		dst[i] = predict(constant, theta, rows.Data[i*rows.Stride:i*rows.Stride+rows.Cols])
+		p := constant
+		for j, v := range rows.Data[i*rows.Stride : i*rows.Stride+rows.Cols] {
+			p += theta[j] * v
+		}
+		dst[i] = p
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package cvgm
 
 import (
 	"math"
+	"slices"
 
 	"cvgm/qpdiff"
 )
@@ -25,11 +26,8 @@ type Split struct{ Train, Val []int }
 // of the n examples, whose first ⌊p·n⌋ entries are the training rows and whose
 // others are the validation rows. It draws k permutations from src.
 func RandomSplits(src Source, n, k int, p float64) ([]Split, error) {
-	train, err := trainRows(n, p)
+	train, err := trainRows(n, k, p)
 	if err != nil {
-		return nil, err
-	}
-	if err := checkCount(n, k); err != nil {
 		return nil, err
 	}
 	splits := make([]Split, k)
@@ -68,11 +66,7 @@ func LeaveOneOut(n int) ([]Split, error) {
 	if err := checkCount(n, n); err != nil {
 		return nil, err
 	}
-	order := make([]int, n)
-	for i := range order {
-		order[i] = i
-	}
-	return folds(order, n), nil
+	return folds(complement(nil, n), n), nil
 }
 
 // BalancedSplits draws k splits with ⌊p·n⌋ training rows each, like
@@ -82,11 +76,8 @@ func LeaveOneOut(n int) ([]Split, error) {
 // as an improvement (Section 4). An example that a split already holds waits
 // for the next one.
 func BalancedSplits(src Source, n, k int, p float64) ([]Split, error) {
-	train, err := trainRows(n, p)
+	train, err := trainRows(n, k, p)
 	if err != nil {
-		return nil, err
-	}
-	if err := checkCount(n, k); err != nil {
 		return nil, err
 	}
 	val := n - train
@@ -101,36 +92,23 @@ func BalancedSplits(src Source, n, k int, p float64) ([]Split, error) {
 				deck = src.Perm(n)
 				// Examples already in this hand go to the end of the new
 				// round, where the next hands take them.
-				kept, late := deck[:0:0], []int(nil)
-				for _, i := range deck {
-					if inVal[i] {
-						late = append(late, i)
-					} else {
-						kept = append(kept, i)
-					}
-				}
-				deck = append(kept, late...)
+				late := slices.DeleteFunc(slices.Clone(deck), func(i int) bool { return !inVal[i] })
+				deck = append(slices.DeleteFunc(deck, func(i int) bool { return inVal[i] }), late...)
 			}
 			i := deck[0]
 			deck = deck[1:]
 			inVal[i] = true
 			hand = append(hand, i)
 		}
-		rest := make([]int, 0, train)
-		for i, v := range inVal {
-			if !v {
-				rest = append(rest, i)
-			}
-		}
-		splits[j] = Split{Train: rest, Val: hand}
+		splits[j] = Split{Train: complement(hand, n), Val: hand}
 	}
 	return splits, nil
 }
 
-// trainRows returns ⌊p·n⌋, or an error where a split would lack training or
-// validation rows. A product that rounding puts just below a whole number, as
+// trainRows returns ⌊p·n⌋, or an error where one of k splits would lack training or
+// validation rows, or no memory holds them. A product that rounding puts just below a whole number, as
 // .29·100, counts as that number.
-func trainRows(n int, p float64) (int, error) {
+func trainRows(n, k int, p float64) (int, error) {
 	if !(p > 0 && p < 1) {
 		return 0, badArg("p", qpdiff.ErrDomain, "use a fraction strictly between 0 and 1", "is %v", p)
 	}
@@ -142,7 +120,7 @@ func trainRows(n int, p float64) (int, error) {
 		return 0, badArg("N", qpdiff.ErrDomain, "use more examples or another p",
 			"= %d with p = %v leaves %d training and %d validation rows", n, p, train, n-train)
 	}
-	return train, nil
+	return train, checkCount(n, k)
 }
 
 // wholeTol is how far below a whole number, relative to it, p·N counts as that

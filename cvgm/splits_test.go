@@ -91,7 +91,7 @@ func TestTrainingRowsAreTheFloorOfPN(t *testing.T) {
 		n, want int
 		p       float64
 	}{{30, 28, .95}, {60, 57, .95}, {100, 95, .95}, {100, 29, .29}, {10, 7, .7}, {2, 1, .5}, {3, 2, .99}, {2, 1, 1 - 0x1p-49}} {
-		if got, err := trainRows(c.n, c.p); got != c.want || err != nil {
+		if got, err := trainRows(c.n, 1, c.p); got != c.want || err != nil {
 			t.Errorf("⌊%v·%d⌋ = %d (%v), want %d", c.p, c.n, got, err, c.want)
 		}
 	}
@@ -99,7 +99,7 @@ func TestTrainingRowsAreTheFloorOfPN(t *testing.T) {
 	for range 10000 {
 		n, i := 1000+src.IntN(2000000000), 1+src.IntN(999)
 		want := int(int64(i) * int64(n) / 1000)
-		if got, err := trainRows(n, float64(i)/1000); got != want || err != nil {
+		if got, err := trainRows(n, 1, float64(i)/1000); got != want || err != nil {
 			t.Fatalf("⌊.%03d·%d⌋ = %d (%v), want %d", i, n, got, err, want)
 		}
 	}

@@ -2,6 +2,7 @@ package cvgm
 
 import (
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/mat"
 )
@@ -27,10 +28,7 @@ func sum(s float64, v []float64) float64 {
 func meanOf(v []float64) float64 { return sum(0, v) / float64(len(v)) }
 
 func resize(s []float64, n int) []float64 {
-	if cap(s) < n {
-		return make([]float64, n)
-	}
-	return s[:n]
+	return slices.Grow(s[:0], n)[:n]
 }
 
 // gather copies the named rows of src to dst, row-major without gaps.
@@ -66,12 +64,4 @@ func scatterAdd(dst *mat.Dense, src []float64, rows []int, scale float64) {
 			to[j] += scale * v
 		}
 	}
-}
-
-// predict returns the linear prediction constant + wᵀx.
-func predict(constant float64, w, x []float64) float64 {
-	for j, v := range x {
-		constant += w[j] * v
-	}
-	return constant
 }
