@@ -91,26 +91,22 @@ func MakeRegression(src Source, o Regression) (d Data, coef []float64, err error
 }
 
 func (o Regression) check() error {
+	const huge = 1e300 // leaves room for 10⁸ standard deviations
 	err := cmp.Or(
 		checkSize("Regression.Samples", o.Samples),
 		checkSize("Regression.Features", o.Features),
 		checkSize("Regression.Informative", o.Informative),
-	)
-	//lint:ignore SA4023 cmp.Or returns nil where every check does
-	if err != nil {
-		return err
-	}
-	if o.Samples > maxSize/o.Features {
-		return argErrorf("Regression.Samples", "ask for fewer than 2³¹ numbers",
-			"is %d for %d features", o.Samples, o.Features)
-	}
-	const huge = 1e300 // leaves room for 10⁸ standard deviations
-	return cmp.Or(
 		inRange("Regression.Bias", o.Bias, -huge, huge),
 		inRange("Regression.Noise", o.Noise, 0, huge),
 		inRange("Regression.EffectiveRank", float64(o.EffectiveRank), 0, maxSize),
 		inRange("Regression.TailStrength", o.TailStrength, 0, 1),
 	)
+	//lint:ignore SA4023 cmp.Or returns nil where every check does
+	if err == nil && o.Samples > maxSize/o.Features {
+		err = argErrorf("Regression.Samples", "ask for fewer than 2³¹ numbers",
+			"is %d for %d features", o.Samples, o.Features)
+	}
+	return err
 }
 
 // gaussian draws an r×c matrix of standard normal numbers, row by row.
