@@ -130,3 +130,20 @@ func ExampleSubsetLearner() {
 	// [-0.175 0.090]
 	// [-0.258 0.120]
 }
+
+// A network's hidden unit has a kink where its input is 0: here at the second row.
+func ExampleKinkedMap() {
+	var m cvgm.KinkedMap = &cvgm.Perceptron{Widths: []int{1, 1, 1}}
+	params := []float64{1, 0, 2, 0} // z = 1·x + 0, φ = 2·max(z, 0) + 0
+	for _, rows := range [][]float64{{1, 3}, {1, 0}} {
+		if _, err := m.Forward(params, mat.NewDense(2, 1, rows)); err != nil {
+			panic(err)
+		}
+		grad := make([]float64, 4)
+		m.Backward(grad, nil, mat.NewDense(2, 1, []float64{1, 1}))
+		fmt.Println(grad, m.Generalised())
+	}
+	// Output:
+	// [8 4 4 2] false
+	// [2 2 1 2] true
+}
