@@ -125,7 +125,7 @@ func (d Data) checkAll() error {
 	return d.Check()
 }
 
-// errNotLoaded is what Fit answers before the first successful Load.
+// errNotLoaded is the error of a Fit before the first successful Load.
 var errNotLoaded = &ArgError{Arg: "Data", Why: ErrNotFitted, Problem: "is missing", Remedy: "call Load before Fit"}
 
 // checkHyper reports a wrong number of hyperparameters, or one that is not
@@ -200,7 +200,7 @@ func checkTangent(d *Grad) error {
 	return cmp.Or(checkFinite("d.Hyper", remedy, d.Hyper), checkFiniteRows("d.X", remedy, d.X), checkFinite("d.Y", remedy, d.Y))
 }
 
-// errOverflow is what a product answers that is beyond the range of float64.
+// errOverflow is the error of a product beyond the range of float64.
 var errOverflow = &ArgError{Arg: "Data", Why: ErrNotFinite, Problem: "gives a derivative that overflows", Remedy: "scale the data, the hyperparameters or the cotangent"}
 
 // checkProduct reports an entry of g that is not finite. A VJP that can bound its

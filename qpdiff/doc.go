@@ -9,7 +9,7 @@
 // them may run at the same time, each with a [Workspace] of its own.
 //
 // The other kind is general: a [Solution] solves any convex quadratic program
-// ([QP]) to rounding error, says how the solve ended, proves it where there is
+// ([QP]) to rounding error, reports how the solve ended, proves it where there is
 // no solution, and differentiates the primal and the dual solution with respect
 // to all the data. The method is a dual active-set method, chosen for exact
 // zeros, warm starts and speed at the sizes of learning problems; the reasons

@@ -8,7 +8,7 @@ import "math"
 //
 //	minimise over θ   1/(2N)·‖Xθ − y‖² + Σ_j λ1_j·|θ_j| + ½·Σ_j λ2_j·θ_j²
 //
-// where each row of X and y stands as often as it counts in the [Data].
+// where the sum over the rows has each as often as it counts in the [Data].
 //
 // The hyperparameters are (λ1, λ2), shared by all n features, or with
 // PerFeature (λ1_1 … λ1_n, λ2_1 … λ2_n). All are at or above zero; zeros are

@@ -21,7 +21,7 @@ var (
 	ErrNotDifferentiable = errors.New("not differentiable here")
 )
 
-// ArgError says which argument cannot be used, what is wrong with it and what
+// ArgError names an argument that cannot be used, what is wrong with it and what
 // to do about it. It wraps one of the Err… kinds. The packages above this one
 // report their bad arguments with it too.
 type ArgError struct {
@@ -124,6 +124,6 @@ func (e joinedError) Error() string {
 // Unwrap lets errors.Is and errors.As see each of the errors.
 func (e joinedError) Unwrap() []error { return e }
 
-// errNotFitted is what a VJP or JVP answers before the first successful Fit
+// errNotFitted is the error of a VJP or JVP before the first successful Fit
 // after Load, after Reset, and after a Fit that failed.
 var errNotFitted = fmt.Errorf("qpdiff: %w: call Load and Fit first", ErrNotFitted)

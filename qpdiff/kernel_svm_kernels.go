@@ -9,7 +9,7 @@ type Kernel interface {
 	// NumParams returns the number of parameters for rows of n features.
 	NumParams(n int) int
 	// Check reports parameters with which k is not positive semidefinite. The
-	// parameters are finite and as many as NumParams says.
+	// parameters are finite and NumParams many.
 	Check(params []float64) error
 	// Eval returns k(x, z).
 	Eval(params, x, z []float64) float64

@@ -125,8 +125,8 @@ func (l *LearnedLoss) slopes(i int, side int8) (d [4]float64) {
 // JVP sets dtheta to the directional derivative of θ at the last fit along d,
 // whose fields are tangents of the inputs (nil: zero), also where strict
 // complementarity fails, as [SVM.JVP] does. Errors: ErrNotFitted; an ArgError of
-// kind ErrNotFinite for d or where dtheta, or the change of the gradient that it
-// answers, overflows, or ErrDomain where d lowers α1 from 0 at a margin of 1.
+// kind ErrNotFinite for d or where dtheta, or the change of the gradient
+// along d, overflows, or ErrDomain where d lowers α1 from 0 at a margin of 1.
 func (l *LearnedLoss) JVP(w *Workspace, dtheta []float64, d *Grad) error {
 	m := &w.orNew().margin
 	if err := m.forward(&l.marginFit, dtheta, d); err != nil {

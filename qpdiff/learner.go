@@ -63,7 +63,7 @@ type Predictor interface {
 // A Learner without this method needs none where its θ is smooth.
 type KinkedLearner interface {
 	Learner
-	// SetGeneralised selects the answer of VJP at a kink. True: one element of the
+	// SetGeneralised selects what VJP gives at a kink. True: one element of the
 	// generalised derivative, with Grad.Generalised set. False: an error that matches
 	// [ErrNotDifferentiable].
 	SetGeneralised(on bool)

@@ -14,7 +14,7 @@ import (
 //
 //	minimise L(θ) = ½ θᵀRθ + C Σᵢ log(1 + exp(−yᵢ θᵀxᵢ)),
 //
-// where each row of X and y stands as often as it counts in the [Data].
+// where the sum over the rows has each as often as it counts in the [Data].
 // With an intercept, xᵢ is (xᵢ, 1) and R depends on the penalty; see [Intercept].
 // The only hyperparameter is C > 0. A label is used as the real number it is in
 // yᵢ θᵀxᵢ, so the solution is differentiable in y as well. The label 0 is refused: its

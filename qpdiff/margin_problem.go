@@ -79,7 +79,7 @@ const (
 var (
 	errSingularMargins = argErrorf("Data", ErrIllPosed, "raise the ridge penalty, or scale the features", "gives optimality conditions that are singular to machine precision")
 
-	// errHiddenSide is what a fit answers that ends with a margin well on the other side
+	// errHiddenSide is the error of a fit that ends with a margin well on the other side
 	// of 1 than the solver took it for, since ‖z_i‖‖θ‖ is large beside it.
 	errHiddenSide = argErrorf("Data", ErrIllPosed, "scale the features", "has features of sizes so different that rounding hides on which side of 1 a margin is")
 )

@@ -70,7 +70,7 @@ func (s *Solution) forget() {
 //   - ErrInfeasible, ErrUnbounded or ErrNonconvex with the Status of that name,
 //     and its Certificate filled;
 //   - ErrIterationLimit where Tol was not reached. Z, Lambda and Nu then hold
-//     the best point found and Residual says how good it is;
+//     the best point found, and Residual its distance from a solution;
 //   - ErrNotFinite, with the Status IterationLimit, where the solution or a
 //     product that its residual sums leaves the range of float64. Sizes between
 //     1e-140 and 1e140 of all entries and of the solution are safe.

@@ -90,7 +90,7 @@ func (q *QP) dims() (n, m, rows int, err error) {
 	return n, m, m + eq, err
 }
 
-// Status says how a solve ended.
+// Status is the way in which a solve ended.
 type Status int
 
 const (

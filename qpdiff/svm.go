@@ -158,7 +158,7 @@ func (l *SVM) VJP(w *Workspace, g *Grad, dtheta []float64) error {
 // NotDifferentiableError where d moves X or y at weakly active rows whose
 // multipliers are not unique; an ArgError of kind ErrNotDifferentiable where d parts
 // equal rows that are on the elbow and not weakly active; an ArgError of kind
-// ErrNotFinite where dtheta, or the change of the gradient that it answers,
+// ErrNotFinite where dtheta, or the change of the gradient along d,
 // overflows.
 func (l *SVM) JVP(w *Workspace, dtheta []float64, d *Grad) error {
 	m := &w.orNew().margin

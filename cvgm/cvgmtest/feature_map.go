@@ -31,7 +31,7 @@ type TB interface {
 // It checks the shapes; the features against reference; the derivatives in the
 // parameters and in the rows against difference quotients to 1e-7, that Backward adds
 // them and that dx does not change the parameters'; the same bits for a new map and for
-// matrices that are windows of larger ones; that Forward answers arguments of another
+// matrices that are windows of larger ones; that Forward refuses arguments of another
 // size with errors of kind qpdiff.ErrShape; and that Backward panics on them and before
 // the first Forward.
 func FeatureMap(t TB, fresh func() cvgm.FeatureMap, reference func(params, x []float64) []float64, params []float64, x *mat.Dense, step float64) {

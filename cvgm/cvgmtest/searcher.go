@@ -11,7 +11,7 @@ import (
 	"cvgm/qpdiff"
 )
 
-// A Search says what to expect of a searcher in [Searcher].
+// A Search lists what [Searcher] expects of a searcher.
 type Search struct {
 	// Gradient: it asks the objective for gradients.
 	Gradient bool
