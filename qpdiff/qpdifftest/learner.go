@@ -1,5 +1,5 @@
 // Package qpdifftest holds the contracts of package qpdiff as tests that anyone can run
-// on types of their own: [Learner] and [Kernel].
+// on types of their own: [Learner], [Kernel] and [Allocations].
 package qpdifftest
 
 import (
