@@ -35,10 +35,7 @@ func (e *SplitError) Unwrap() error { return e.Err }
 
 // checkPlain reports the first thing in d that cannot be used where each row counts once.
 func checkPlain(arg string, d qpdiff.Data) error {
-	if d.Rows != nil || d.Weights != nil {
-		return badArg(arg, qpdiff.ErrDomain, "select and repeat rows of X and Y instead", "has Rows or Weights, which only learners use")
-	}
-	return d.Check()
+	return firstError(badIf(d.Rows != nil || d.Weights != nil, arg, qpdiff.ErrDomain, "select and repeat rows of X and Y instead", "has Rows or Weights, which only learners use"), d.Check())
 }
 
 // firstError returns the first error that is not nil.

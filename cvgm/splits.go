@@ -149,9 +149,7 @@ func folds(order []int, k int) []Split {
 	splits := make([]Split, k)
 	for j := range splits {
 		lo, hi := j*n/k, (j+1)*n/k
-		train := make([]int, 0, n-(hi-lo))
-		train = append(append(train, order[:lo]...), order[hi:]...)
-		splits[j] = Split{Train: train, Val: order[lo:hi:hi]}
+		splits[j] = Split{Train: slices.Concat(order[:lo], order[hi:]), Val: order[lo:hi:hi]}
 	}
 	return splits
 }

@@ -1,7 +1,5 @@
 package qpdiff
 
-import "math"
-
 // ElasticNet is linear regression with an ℓ₁ and a squared ℓ₂ penalty
 // (Zou and Hastie 2005; Barratt and Sharma 2018, example "Elastic-net
 // regression"), without intercept:
@@ -75,9 +73,7 @@ func (e *ElasticNet) Load(d Data) error {
 		e.qp.reset()
 	}
 	e.sums(d)
-	e.hold = math.Inf(1)
 	for j := range n {
-		e.hold = min(e.hold, e.root[j]*e.rmsY)
 		if !finite(e.root[j]*e.rmsY) || !finite(e.xty[j]) {
 			e.qp.reset()
 			return argErrorf("Data", ErrNotFinite, "scale the features and labels", "is so large that XᵀX or Xᵀy overflows at column %d", j)
@@ -116,11 +112,9 @@ func (e *ElasticNet) Fit(theta, hyper []float64) error {
 	// The residual of the solution is not longer than y, so that some penalties
 	// hold their coordinates at zero for certain. In the warm start their slopes
 	// might overflow.
-	if largest(e.l1) > e.hold {
-		for j, l1 := range e.l1 {
-			if l1 > e.root[j]*e.rmsY {
-				e.qp.x[j] = 0
-			}
+	for j, l1 := range e.l1 {
+		if l1 > e.root[j]*e.rmsY {
+			e.qp.x[j] = 0
 		}
 	}
 	if err := e.qp.solve(); err != nil {

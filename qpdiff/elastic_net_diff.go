@@ -37,10 +37,7 @@ func (d *elasticNetDerivative) adjoint(e *elasticNetFit, generalised bool, g *Gr
 		kinked := e.kinkedAtZero() && (!generalised || e.blur > hiddenTol)
 		var d1, d2 float64
 		for i, j := range q.act {
-			t := q.sgn[i]
-			if t == 0 {
-				t = e.sign(j)
-			}
+			t := e.sign(j)
 			if e.perFeature {
 				if !kinked || e.gram[j*n+j] == 0 || !slices.Contains(e.weakFree, j) {
 					h[j] -= t * u[i]
@@ -95,15 +92,13 @@ func (e *elasticNetFit) checkVJP(g *Grad, w []float64, act []int) error {
 
 // dataVJP adds to g.X and g.Y, for w on the coordinates act.
 func (e *elasticNetFit) dataVJP(g *Grad, act []int, w []float64) {
-	n := e.n
-	raw := e.data.X.RawMatrix()
 	theta := e.qp.x
 	for i, y := range e.data.Y {
 		inv := e.share(i)
 		if inv == 0 {
 			continue
 		}
-		x := raw.Data[i*raw.Stride : i*raw.Stride+n]
+		x := e.data.X.RawRowView(i)
 		var xw float64
 		for k, j := range act {
 			xw += x[j] * w[k]
@@ -114,8 +109,7 @@ func (e *elasticNetFit) dataVJP(g *Grad, act []int, w []float64) {
 		}
 		if g.X != nil {
 			r := (y - dot(theta, x)) * inv
-			gm := g.X.RawMatrix()
-			row := gm.Data[i*gm.Stride : i*gm.Stride+n]
+			row := g.X.RawRowView(i)
 			for k, j := range act {
 				row[j] += r * w[k]
 			}
@@ -166,13 +160,12 @@ func (d *elasticNetDerivative) forward(e *elasticNetFit, dtheta []float64, t *Gr
 	b := d.b
 	clear(b)
 	if t.X != nil || t.Y != nil {
-		raw := e.data.X.RawMatrix()
 		for i, y := range e.data.Y {
 			inv := e.share(i)
 			if inv == 0 {
 				continue
 			}
-			x := raw.Data[i*raw.Stride : i*raw.Stride+n]
+			x := e.data.X.RawRowView(i)
 			var dr float64
 			if t.Y != nil {
 				dr = t.Y[i]
@@ -198,9 +191,7 @@ func (d *elasticNetDerivative) forward(e *elasticNetFit, dtheta []float64, t *Gr
 	if len(e.weak)+len(e.weakFree) == 0 {
 		w := e.qp.solveActive(d.u, b)
 		clear(dtheta)
-		for i, j := range e.qp.act {
-			dtheta[j] = w[i]
-		}
+		scatter(dtheta, w, e.qp.act)
 		return checkTangentOut(dtheta)
 	}
 	if e.blur > hiddenTol && (len(e.weak) > 0 || t.Hyper != nil) {

@@ -21,7 +21,6 @@ type elasticNetFit struct {
 	xty    []float64 // Xᵀy/N
 	root   []float64 // ‖x_j‖/√N
 	rmsY   float64   // ‖y‖/√N
-	hold   float64   // a λ1 above it may hold some coordinate at zero for certain
 	l1, l2 []float64
 	qp     piecewiseQP
 

@@ -126,9 +126,7 @@ func (q *piecewiseQP) cond() float64 {
 func (q *piecewiseQP) solveActive(w, v []float64) []float64 {
 	s := len(q.act)
 	w = w[:s]
-	for i, j := range q.act {
-		w[i] = v[j]
-	}
+	gather(w, v, q.act)
 	ldlForward(q.a, q.dinv, s, s+1, w)
 	ldlBack(q.a, q.dinv, s, s+1, w)
 	return w

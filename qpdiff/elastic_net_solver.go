@@ -44,9 +44,7 @@ func (q *piecewiseQP) solve() error {
 				tol = math.Inf(1)
 			}
 		} else {
-			for i, j := range q.act {
-				q.x[j] = q.z[i]
-			}
+			scatter(q.x, q.z, q.act)
 			wrong = q.admit(tol, phases == 0)
 			if wrong == 0 {
 				q.warm = true

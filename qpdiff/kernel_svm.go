@@ -1,6 +1,7 @@
 package qpdiff
 
 import (
+	"cmp"
 	"math"
 
 	"gonum.org/v1/gonum/mat"
@@ -62,12 +63,7 @@ func (l *KernelSVM) Dims(n int) (theta, hyper int) {
 	return theta, 1 + l.kernelOf().NumParams(n)
 }
 
-func (l *KernelSVM) kernelOf() Kernel {
-	if l.Kernel == nil {
-		return RBF{}
-	}
-	return l.Kernel
-}
+func (l *KernelSVM) kernelOf() Kernel { return cmp.Or[Kernel](l.Kernel, RBF{}) }
 
 // SetGeneralised sets the field Generalised.
 func (l *KernelSVM) SetGeneralised(on bool) { l.Generalised = on }

@@ -198,13 +198,9 @@ func (d *kernelDerivative) finish(l *kernelSVMFit, g *Grad, db float64) error {
 	d.z = grow(d.z, len(d.free))
 	var omega float64
 	if len(d.free) > 0 {
-		for i, j := range d.free {
-			d.z[i] = d.v[j]
-		}
+		gather(d.z, d.v, d.free)
 		omega = d.solve(l, d.z, db)
-		for i, j := range d.free {
-			d.w[j] = d.z[i]
-		}
+		scatter(d.w, d.z, d.free)
 	} else {
 		for _, i := range d.conditions {
 			d.w[i] += db / 2
@@ -381,9 +377,7 @@ func (d *kernelDerivative) tangent(l *kernelSVMFit, generalised bool, t *Grad) (
 		return db, nil
 	}
 	db = d.solve(l, d.z, sum)
-	for at, i := range d.free {
-		d.dbeta[i] = d.z[at]
-	}
+	scatter(d.dbeta, d.z, d.free)
 	return db, nil
 }
 

@@ -1,6 +1,7 @@
 package qpdiff
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -33,10 +34,9 @@ func (l *kernelSVMFit) load(d Data, bias bool) {
 	same := n == l.n && l.q.balanced == bias
 	l.n = n
 	l.xy = grow(l.xy, rows*w)
-	raw := d.X.RawMatrix()
 	for i, y := range d.Y {
 		row := l.xy[i*w : (i+1)*w]
-		copy(row, raw.Data[i*raw.Stride:i*raw.Stride+n])
+		copy(row, d.X.RawRowView(i))
 		row[n] = y
 	}
 	if l.rows.distinct(l.xy, rows, w, nil) {
@@ -104,10 +104,7 @@ func (l *kernelSVMFit) gramMatrix(params []float64) error {
 	}
 	q.largest, q.shift = largest, 0
 	if l.q.balanced {
-		q.shift = largest
-		if largest == 0 {
-			q.shift = 1
-		}
+		q.shift = cmp.Or(largest, 1)
 	}
 	l.stale = false
 	l.kernelParams = append(l.kernelParams[:0], params...)

@@ -1,6 +1,9 @@
 package qpdiff
 
-import "math"
+import (
+	"cmp"
+	"math"
+)
 
 // A Kernel is a positive semidefinite function k(x, z) of two rows of features
 // with parameters to be learned. Its methods must not write to their inputs and
@@ -115,12 +118,7 @@ func (k Polynomial) Grad(dparams, dx, dz []float64, s, value float64, params, x,
 	}
 }
 
-func (k Polynomial) degree() int {
-	if k.Degree == 0 {
-		return 3
-	}
-	return k.Degree
-}
+func (k Polynomial) degree() int { return cmp.Or(k.Degree, 3) }
 
 // power returns x to the n ≥ 0.
 func power(x float64, n int) float64 {

@@ -58,9 +58,7 @@ func (q *boxQP) proximal() error {
 	}
 	q.solveFree()
 	if wrong, _ := q.outside(); wrong == 0 {
-		for i, j := range q.free {
-			q.beta[j] = q.z[i]
-		}
+		scatter(q.beta, q.z, q.free)
 	}
 	q.residual()
 	if q.balanced && len(q.free) == 0 {
@@ -102,9 +100,7 @@ func (q *boxQP) solveExactly(phases int) error {
 			}
 			continue
 		}
-		for i, j := range q.free {
-			q.beta[j] = q.z[i]
-		}
+		scatter(q.beta, q.z, q.free)
 		if q.balanced && s == 1 {
 			// Σβ = 0 leaves no choice: rounding must not make a bound free.
 			j := q.free[0]
@@ -130,9 +126,7 @@ func (q *boxQP) solveExactly(phases int) error {
 func (q *boxQP) solveFree() {
 	s := len(q.free)
 	z, rhs, fix := q.z[:s], q.rhs[:s], q.fix[:s]
-	for i, j := range q.free {
-		rhs[i] = q.lin[j]
-	}
+	gather(rhs, q.lin, q.free)
 	sum := 0.0 // of the free β
 	next := 0
 	for j, v := range q.beta {

@@ -77,9 +77,7 @@ func (l *kernelSVMFit) hidden(i int) bool {
 		l.blur += complementarityTol * eps * terms / l.c
 		return true
 	}
-	for k, j := range q.free {
-		x[k] = q.k[i*q.n+j]
-	}
+	gather(x, q.k[i*q.n:(i+1)*q.n], q.free)
 	label, size, _ := q.terms()
 	return negligible(math.Abs(q.r[i]-q.b), q.errorOf(x, 1)+label+math.Sqrt(q.k[i*q.n+i])*size, 1)
 }

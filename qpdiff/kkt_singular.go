@@ -126,12 +126,8 @@ func newKKTMatrix(n, k int, h, c []float64) *kktMatrix {
 // the range, relative to it.
 func (a *kktMatrix) solve(v, y, cz, cy []float64) (outside float64) {
 	n := a.n
-	for i, c := range cz {
-		a.rhs[i] = c * a.e[i]
-	}
-	for i, c := range cy {
-		a.rhs[n+i] = c * a.e[n+i]
-	}
+	floats.MulTo(a.rhs[:n], cz, a.e[:n])
+	floats.MulTo(a.rhs[n:], cy, a.e[n:])
 	clear(a.x)
 	outside = a.improve()
 	// The first solution has errors of the size of its largest entry. One
@@ -146,12 +142,8 @@ func (a *kktMatrix) solve(v, y, cz, cy []float64) (outside float64) {
 	}
 	copy(a.rhs, a.coef)
 	a.improve()
-	for i := range v {
-		v[i] = a.x[i] * a.e[i]
-	}
-	for i := range y {
-		y[i] = a.x[n+i] * a.e[n+i]
-	}
+	floats.MulTo(v, a.x[:n], a.e[:n])
+	floats.MulTo(y, a.x[n:], a.e[n:])
 	return outside
 }
 

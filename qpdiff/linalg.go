@@ -283,6 +283,20 @@ func zeros(x []float64, n int) []float64 {
 	return x
 }
 
+// gather sets dst_k to x_j for the k-th j of at.
+func gather(dst, x []float64, at []int) {
+	for k, j := range at {
+		dst[k] = x[j]
+	}
+}
+
+// scatter sets dst_j to x_k for the k-th j of at.
+func scatter(dst, x []float64, at []int) {
+	for k, j := range at {
+		dst[j] = x[k]
+	}
+}
+
 // fill sets all entries of x to v.
 func fill[T any](x []T, v T) {
 	for i := range x {

@@ -120,13 +120,12 @@ func (d *logisticDerivative) adjoint(l *logisticFit, g *Grad, dtheta []float64) 
 		d.addX(l, s, w, g.X.RawMatrix())
 	}
 	if g.Y != nil {
-		raw := l.data.X.RawMatrix()
-		n := raw.Cols
+		_, n := l.data.X.Dims()
 		for i, a := range d.dm {
 			if s[i] == 0 { // the row is left out, whatever it holds
 				continue
 			}
-			x := raw.Data[i*raw.Stride : i*raw.Stride+n]
+			x := l.data.X.RawRowView(i)
 			ux, tx := dot(u[:n], x), dot(l.theta[:n], x)
 			if l.d > n {
 				ux += u[n]
@@ -196,14 +195,13 @@ func (d *logisticDerivative) forward(l *logisticFit, dtheta []float64, t *Grad) 
 		}
 	}
 	// Row i moves zᵢ = yᵢxᵢ by dz, and −∇L by C((1−πᵢ) dz − πᵢ(1−πᵢ)(θᵀdz) zᵢ).
-	raw := l.data.X.RawMatrix()
-	n := raw.Cols
+	_, n := l.data.X.Dims()
 	s, w := d.rows(l, at)
 	for i := range l.m {
 		if s[i] == 0 { // the row is left out, whatever it holds
 			continue
 		}
-		x, y := raw.Data[i*raw.Stride:i*raw.Stride+n], l.data.Y[i]
+		x, y := l.data.X.RawRowView(i), l.data.Y[i]
 		clear(d.dz)
 		if t.X != nil {
 			for j := range n {

@@ -89,21 +89,13 @@ func (d *marginDerivative) differentiateLosses(l *marginFit) {
 func (d *marginDerivative) solve(p *marginProblem) {
 	f := d.face
 	v, b := d.v[:len(f.act)], d.b[:len(f.elbow)]
-	for k, j := range f.act {
-		v[k] = d.w[j]
-	}
-	for e, i := range f.elbow {
-		b[e] = d.u[i]
-	}
+	gather(v, d.w, f.act)
+	gather(b, d.u, f.elbow)
 	f.system(p, v, b, d.solved)
 	clear(d.w)
 	clear(d.u)
-	for k, j := range f.act {
-		d.w[j] = v[k]
-	}
-	for e, i := range f.elbow {
-		d.u[i] = b[e]
-	}
+	scatter(d.w, v, f.act)
+	scatter(d.u, b, f.elbow)
 }
 
 // adjoint begins a VJP: it checks the arguments and solves the adjoint system for

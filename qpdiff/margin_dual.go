@@ -193,9 +193,7 @@ func (p *marginSolver) enter(id int) {
 	a := p.work[:s]
 	if id < p.rows {
 		way, room = float64(p.side[id]), p.top(id)
-		for k, j := range p.act {
-			a[k] = p.z[id*n+j]
-		}
+		gather(a, p.z[id*n:(id+1)*n], p.act)
 	} else {
 		clear(a)
 		k := p.pos[id-p.rows]

@@ -222,9 +222,7 @@ func (f *marginFace) orthogonalise(p *marginProblem, i, e int) bool {
 	n, s := p.n, len(f.act)
 	b := f.q[e*s : (e+1)*s]
 	z := p.z[i*n : (i+1)*n]
-	for k, j := range f.act {
-		b[k] = z[j]
-	}
+	gather(b, z, f.act)
 	f.whiten(p, b)
 	length, independent := f.project(b, f.r[e*n:e*n+e])
 	if !independent {

@@ -48,9 +48,7 @@ func (l *marginFit) Reset() {
 func (l *marginFit) solve(theta []float64, l1 bool) error {
 	err := l.p.solve()
 	if err == nil {
-		for e, i := range l.p.elbow {
-			l.mult[i] = l.p.mult[e]
-		}
+		scatter(l.mult, l.p.mult, l.p.elbow)
 		err = l.find(&l.p, l1)
 	}
 	if err != nil {

@@ -213,9 +213,7 @@ func (d *marginDerivative) oneSided(l *marginFit, dtheta []float64, rise float64
 		return err
 	}
 	clear(dtheta)
-	for k, j := range vars {
-		dtheta[j] = sol.Z[k]
-	}
+	scatter(dtheta, sol.Z, vars)
 	return checkTangentOut(dtheta)
 }
 

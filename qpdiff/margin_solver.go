@@ -70,11 +70,10 @@ func (p *marginSolver) load(d Data) error {
 	if p.counts = d.counts(p.counts); p.counts != nil {
 		p.total = floats.Sum(p.counts)
 	}
-	raw := d.X.RawMatrix()
 	for i, y := range d.Y {
 		z := p.z[i*n : (i+1)*n]
 		var s float64
-		for j, v := range raw.Data[i*raw.Stride : i*raw.Stride+n] {
+		for j, v := range d.X.RawRowView(i) {
 			v *= y
 			z[j] = v
 			s += v * v

@@ -81,9 +81,7 @@ func (w *weakMargins) rowDecided(p *marginSolver, i int) bool {
 		b[e] = -1
 		return w.decided(p, v, b, min(p.mult[e], p.top(i)-p.mult[e]), 0)
 	}
-	for k, j := range p.act {
-		v[k] = p.z[i*p.n+j]
-	}
+	gather(v, p.z[i*p.n:(i+1)*p.n], p.act)
 	return w.decided(p, v, b, (p.m[i]-1)*float64(p.side[i]), 1+p.marginSize(i))
 }
 
@@ -106,10 +104,7 @@ func (w *weakMargins) coordDecided(p *marginSolver, j int) bool {
 
 // zeros returns a right-hand side of zeros for the face's system.
 func (w *weakMargins) zeros(p *marginSolver) (v, b []float64) {
-	v, b = w.v[:len(p.act)], w.b[:len(p.elbow)]
-	clear(v)
-	clear(b)
-	return v, b
+	return zeros(w.v, len(p.act)), zeros(w.b, len(p.elbow))
 }
 
 // decided reports whether value is more than its error: err, and that of the terms

@@ -304,7 +304,7 @@ func (d *qpDerivative) adjoint(g *QPGrad, dz, dlambda, dnu []float64) (exists [6
 		return exists, nil
 	}
 	return exists, refuse(g, exists, func(in QPInput) *NotDifferentiableError {
-		e := &NotDifferentiableError{Inputs: []Input{in.name()}, Residual: residual[in]}
+		e := &NotDifferentiableError{Inputs: []Input{Input(in.String())}, Residual: residual[in]}
 		if outside > rangeTol {
 			e.Remedy = "the cotangent asks for a part of the solution that is not unique"
 		} else {

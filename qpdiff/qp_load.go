@@ -70,10 +70,9 @@ func (a *activeSet) loadQ(q *QP) (same bool, err error) {
 		a.qmax = 0
 		return same, nil
 	}
-	raw := q.Q.RawMatrix()
 	same = a.loaded
 	for i := range n {
-		src, dst := raw.Data[i*raw.Stride:i*raw.Stride+n], a.q[i*n:(i+1)*n]
+		src, dst := q.Q.RawRowView(i), a.q[i*n:(i+1)*n]
 		if same && slices.Equal(src, dst) {
 			continue
 		}
@@ -116,13 +115,11 @@ func (a *activeSet) loadQ(q *QP) (same bool, err error) {
 // loadRow takes over constraint r and says whether its coefficients are those
 // of the last problem.
 func (a *activeSet) loadRow(q *QP, r int) (same bool, err error) {
-	n := a.n
 	g, rhs, i, name, rhsName := q.G, q.H, r, "QP.G", "QP.H"
 	if r >= a.m {
 		g, rhs, i, name, rhsName = q.A, q.B, r-a.m, "QP.A", "QP.B"
 	}
-	raw := g.RawMatrix()
-	src, dst := raw.Data[i*raw.Stride:i*raw.Stride+n], a.c[r*n:(r+1)*n]
+	src, dst := g.RawRowView(i), a.crow(r)
 	same = a.loaded
 	if same {
 		s := a.scale[r]

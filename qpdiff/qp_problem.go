@@ -194,8 +194,6 @@ const (
 	InputB
 )
 
-func (in QPInput) name() Input { return Input(in.String()) }
-
 func (in QPInput) String() string { return "QPGHAB"[in : in+1] }
 
 // QPOutput names a block of the solution of a [QP].

@@ -180,12 +180,8 @@ func (a *activeSet) refine(s *qpReport) {
 		copy(a.oldZ, a.z)
 		copy(a.oldLam, a.lam[:k])
 		dz, dl := a.dz, a.dl[:k]
-		for i, v := range a.grad {
-			dz[i] = -v
-		}
-		for i, r := range a.w {
-			dl[i] = a.slack[r]
-		}
+		floats.ScaleTo(dz, -1, a.grad)
+		gather(dl, a.slack, a.w)
 		a.solveKKT(&a.triangle, dz, dl)
 		floats.Add(a.z, dz)
 		for i, v := range dl {
@@ -243,9 +239,7 @@ func (a *activeSet) tryZeros(s *qpReport, tol float64) {
 		// What was taken from the rows goes to the other entries.
 		a.slacks()
 		dl := a.dl[:len(a.w)]
-		for i, r := range a.w {
-			dl[i] = a.slack[r]
-		}
+		gather(dl, a.slack, a.w)
 		clear(a.dz)
 		a.solveKKT(&a.triangle, a.dz, dl)
 		floats.Add(a.z, a.dz)

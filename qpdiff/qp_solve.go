@@ -251,13 +251,11 @@ func (a *activeSet) satisfy(r int) bool {
 		if block < 0 {
 			a.enter(r, left)
 			a.lam[k] = lam
-			a.offsets()
-			a.point()
-			return true
+		} else {
+			a.lam[block] = 0
+			a.leave(block)
 		}
-		a.lam[block] = 0
-		a.leave(block)
-		if a.iterations > a.maxChanges {
+		if block < 0 || a.iterations > a.maxChanges {
 			a.offsets()
 			a.point()
 			return true

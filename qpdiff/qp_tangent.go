@@ -105,7 +105,7 @@ func (d *qpDerivative) jvpExists(t *QPGrad, dz, dlambda, dnu []float64) error {
 	for in, part := range [6]QPGrad{{Q: t.Q}, {P: t.P}, {G: t.G}, {H: t.H}, {A: t.A}, {B: t.B}} {
 		d.change(&part)
 		if out := max(d.solve(), d.full.parts(d.rowChange(&part), d.rows, a.m, wanted)); out > rangeTol {
-			errs = append(errs, &NotDifferentiableError{Inputs: []Input{QPInput(in).name()}, Residual: out, Weak: Weak{Rows: slices.Clone(d.spare)}, Remedy: singularRemedy})
+			errs = append(errs, &NotDifferentiableError{Inputs: []Input{Input(QPInput(in).String())}, Residual: out, Weak: Weak{Rows: slices.Clone(d.spare)}, Remedy: singularRemedy})
 		}
 	}
 	for o, wanted := range wanted {

@@ -251,7 +251,7 @@ func (d *qpDerivative) independent(rows []int) bool {
 
 // weakError refuses the derivative with respect to input.
 func (d *qpDerivative) weakError(in QPInput) *NotDifferentiableError {
-	return &NotDifferentiableError{Inputs: []Input{in.name()}, Weak: Weak{Rows: slices.Clone(d.weak)}, Remedy: d.weakRemedy()}
+	return &NotDifferentiableError{Inputs: []Input{Input(in.String())}, Weak: Weak{Rows: slices.Clone(d.weak)}, Remedy: d.weakRemedy()}
 }
 
 // weakCond is the condition from which an error names it as the reason: rounding

@@ -207,9 +207,7 @@ func (a *activeSet) multipliers() {
 // offsets computes a.e.
 func (a *activeSet) offsets() {
 	k := len(a.w)
-	for i, r := range a.w {
-		a.e[i] = a.baseSlack[r]
-	}
+	gather(a.e, a.baseSlack, a.w)
 	a.triangle.forward(a.n, a.e[:k])
 }
 
@@ -239,9 +237,7 @@ func (a *activeSet) recentre() {
 	n, k := a.n, len(a.w)
 	copy(a.base, a.z)
 	copy(a.baseSlack, a.slack)
-	for i, v := range a.grad {
-		a.perp[i] = -v
-	}
+	floats.ScaleTo(a.perp, -1, a.grad)
 	a.forward(a.perp, 0)
 	a.noise = floats.Norm(a.perp, 2)
 	g := a.g[:k]
