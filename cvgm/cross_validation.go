@@ -119,8 +119,11 @@ func (cv *CV) eval(grad []float64, data *dataGradient, alpha []float64) (float64
 	if err != nil {
 		return math.NaN(), err
 	}
-	if err := cv.fitFull(x, hyper); err != nil {
-		return math.NaN(), err
+	if cv.full != nil {
+		if err := cv.full.Load(qpdiff.Data{X: x, Y: cv.c.Data.Y}); err != nil {
+			return math.NaN(), err
+		}
+		cv.full.Fit(cv.fullTheta, hyper) // where that fails, each split says so itself, or starts from scratch
 	}
 	cv.run.x, cv.run.hyper, cv.run.gradient, cv.run.data = x, hyper, grad != nil, data
 	if err := qpdiff.ForEach(cv.c.Workers, len(cv.fits), cv.run.split); err != nil {
@@ -142,20 +145,6 @@ func (cv *CV) eval(grad []float64, data *dataGradient, alpha []float64) (float64
 		return math.NaN(), err
 	}
 	return loss, nil
-}
-
-// fitFull fits the learner of all examples, if there is one, for the splits to
-// start from. Where it cannot be fitted, each of them says so itself, or starts
-// from scratch.
-func (cv *CV) fitFull(x *mat.Dense, hyper []float64) error {
-	if cv.full == nil {
-		return nil
-	}
-	if err := cv.full.Load(qpdiff.Data{X: x, Y: cv.c.Data.Y}); err != nil {
-		return err
-	}
-	cv.full.Fit(cv.fullTheta, hyper)
-	return nil
 }
 
 // evalSplit does split j's part of an evaluation.

@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
@@ -88,6 +87,7 @@ func (m *Model) UnmarshalJSON(text []byte) error {
 		return badArg("format", qpdiff.ErrDomain, "read the text of a model that MarshalJSON wrote", "is %s instead of %q", got, modelFormat)
 	}
 	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber() // a number out of range is found below
 	if err := checkKeys(d, ""); err != nil {
 		return err
 	}
@@ -119,19 +119,12 @@ func (m *Model) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// checkKeys reads one JSON value, which belongs to key, and reports keys that
+// checkKeys reads one value of valid JSON, which belongs to key, and reports keys that
 // are unknown, repeated or missing, and nulls. encoding/json accepts all of
 // them, and keys in another case.
 func checkKeys(d *json.Decoder, key string) error {
 	where := cmp.Or(key, "model")
-	token, err := d.Token()
-	if err != nil {
-		if err == io.EOF {
-			err = io.ErrUnexpectedEOF
-		}
-		return fmt.Errorf("cvgm: not a model: %w", err)
-	}
-	switch token {
+	switch token, _ := d.Token(); token {
 	case nil:
 		return badArg(where, qpdiff.ErrDomain, "give numbers", "holds null")
 	case json.Delim('['):
@@ -143,11 +136,8 @@ func checkKeys(d *json.Decoder, key string) error {
 	case json.Delim('{'):
 		known, seen := modelKeys[key], map[string]bool{}
 		for d.More() {
-			name, err := d.Token()
-			if err != nil {
-				return fmt.Errorf("cvgm: not a model: %w", err)
-			}
-			k, _ := name.(string)
+			name, _ := d.Token()
+			k := name.(string)
 			if _, ok := known[k]; !ok {
 				return badArg(where, qpdiff.ErrDomain, "remove the key, or correct its name", "has the unknown key %q", k)
 			}
@@ -171,6 +161,6 @@ func checkKeys(d *json.Decoder, key string) error {
 	default:
 		return nil
 	}
-	_, err = d.Token() // the closing delimiter
+	_, err := d.Token() // the closing delimiter
 	return err
 }

@@ -10,12 +10,7 @@ import (
 func finite(v float64) bool { return math.Abs(v) <= math.MaxFloat64 }
 
 func allFinite(v []float64) bool {
-	for _, x := range v {
-		if !finite(x) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(v, func(x float64) bool { return !finite(x) })
 }
 
 func sum(s float64, v []float64) float64 {

@@ -7,8 +7,8 @@ import (
 
 // elasticNetDerivative is the scratch of an elastic net's derivatives.
 type elasticNetDerivative struct {
-	u, b []float64     // solution and right-hand side of the active system
-	part restrictedNet // the problem restricted, where a coordinate is weakly active
+	u, b []float64   // solution and right-hand side of the active system
+	part piecewiseQP // the problem restricted, where a coordinate is weakly active
 }
 
 // resize gives the scratch n entries.

@@ -29,8 +29,8 @@ type elasticNetFit struct {
 	weakFree   []int   // θ_j ≈ 0 with λ1_j = 0: a kink in λ1 only
 	blur       float64 // how far rounding may have moved the weakly active θ_j at most, in the scale of θ
 
-	w, v []float64     // work of retest
-	part restrictedNet // work of findWeak
+	w, v []float64   // work of retest
+	part piecewiseQP // work of findWeak
 }
 
 func (e *elasticNetFit) resize(n int) {
@@ -199,26 +199,23 @@ func (e *elasticNetFit) kinkedAtZero() bool {
 	return slices.ContainsFunc(e.weakFree, func(j int) bool { return e.gram[j*e.n+j] != 0 })
 }
 
-// restrictedNet is the quadratic of an elastic net without kinks, on some of the
-// coordinates.
-type restrictedNet struct{ piecewiseQP }
-
-// restrict makes it that of e on the coordinates that keep wants.
-func (s *restrictedNet) restrict(e *elasticNetFit, keep func(j int, active, weak bool) bool) *piecewiseQP {
+// restrict makes q the quadratic of e without kinks, on the coordinates that keep
+// reports.
+func (q *piecewiseQP) restrict(e *elasticNetFit, keep func(j int, active, weak bool) bool) *piecewiseQP {
 	n := e.n
-	s.resize(n)
-	growAll(n, &s.c, &s.up, &s.lo)
-	s.g, s.r = e.gram, e.l2
-	s.reset()
+	q.resize(n)
+	growAll(n, &q.c, &q.up, &q.lo)
+	q.g, q.r = e.gram, e.l2
+	q.reset()
 	a, w := 0, 0
 	for j := range n {
 		active, weak := isNext(e.qp.act, &a, j), isNext(e.weak, &w, j)
-		s.c[j] = 0
-		s.up[j], s.lo[j] = math.Inf(1), math.Inf(1)
+		q.c[j] = 0
+		q.up[j], q.lo[j] = math.Inf(1), math.Inf(1)
 		if keep(j, active, weak) {
-			s.up[j], s.lo[j] = 0, 0
+			q.up[j], q.lo[j] = 0, 0
 		}
 	}
-	s.activate()
-	return &s.piecewiseQP
+	q.activate()
+	return q
 }

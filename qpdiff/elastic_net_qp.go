@@ -155,12 +155,13 @@ func errOpen(j int) error {
 func (q *piecewiseQP) activate() {
 	q.act, q.sgn = q.act[:0], q.sgn[:0]
 	for j, v := range q.x {
-		side := sign(v)
-		if q.up[j] == 0 && q.lo[j] == 0 {
-			side = 0
-		} else if side == 0 {
-			continue
+		switch {
+		case q.up[j] == 0 && q.lo[j] == 0:
+			q.act, q.sgn = append(q.act, j), append(q.sgn, 0)
+		case v > 0:
+			q.act, q.sgn = append(q.act, j), append(q.sgn, 1)
+		case v < 0:
+			q.act, q.sgn = append(q.act, j), append(q.sgn, -1)
 		}
-		q.act, q.sgn = append(q.act, j), append(q.sgn, side)
 	}
 }

@@ -409,10 +409,5 @@ func largest(s []float64) float64 {
 
 // allFinite reports whether no entry is NaN or infinite.
 func allFinite(x []float64) bool {
-	for _, v := range x {
-		if !finite(v) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(x, func(v float64) bool { return !finite(v) })
 }

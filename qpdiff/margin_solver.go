@@ -202,15 +202,7 @@ func (p *marginSolver) steep(i int, d float64) bool {
 // outweighs reports whether z_i times slope ≥ 0 is larger than the terms of the
 // gradient.
 func (p *marginSolver) outweighs(i int, slope float64) bool {
-	if slope == 0 {
-		return false
-	}
-	for _, j := range p.act {
-		if slope*math.Abs(p.z[i*p.n+j]) > p.gradSize(j) {
-			return true
-		}
-	}
-	return false
+	return slope != 0 && slices.ContainsFunc(p.act, func(j int) bool { return slope*math.Abs(p.z[i*p.n+j]) > p.gradSize(j) })
 }
 
 // negative reports whether the multiplier of the elbow's member e is below 0 by more
