@@ -22,9 +22,9 @@ package qpdiff
 // for each j. A coordinate counts as weakly active, that is at its kink, where
 // rounding hides on which side of it it is: where the margin λ1_j − |x_jᵀ(y−Xθ)|/N
 // of a zero coordinate, or |θ_j| of another, is not above 256 times the error that
-// rounding of the terms of the linear system makes in it. At λ1_j = 0, the end of its domain, the derivative with respect
-// to λ1_j is the one from the right. A feature that is zero throughout has θ_j = 0
-// whatever λ1 is, which is no kink as long as λ2_j > 0.
+// rounding of the terms of the linear system makes in it. At λ1_j = 0, the end of its
+// domain, the derivative with respect to λ1_j is the one from the right. A feature that
+// is zero throughout has θ_j = 0 whatever λ1 is, which is no kink as long as λ2_j > 0.
 //
 // The zero value is ready for Load. Fits after the first allocate nothing.
 type ElasticNet struct {

@@ -63,8 +63,9 @@ func (f *triangle) add(r, n int, left float64, row, outside []float64) {
 }
 
 // project splits the row with vector m into its parts within and outside the
-// span of those in f: t = Q₁m and w = m − Q₁ᵀt. It returns ‖w‖²; dt is work. It projects twice where much is taken away, which keeps the
-// rows of Q₁ orthogonal to rounding error (Daniel et al., 1976).
+// span of those in f: t = Q₁m and w = m − Q₁ᵀt. It returns ‖w‖²; dt is work. It
+// projects twice where much is taken away, which keeps the rows of Q₁ orthogonal to
+// rounding error (Daniel et al., 1976).
 func (f *triangle) project(m []float64, norm2 float64, t, w, dt []float64) float64 {
 	k, n := len(f.w), len(m)
 	t, dt = t[:k], dt[:k]

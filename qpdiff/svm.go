@@ -90,8 +90,8 @@ func (l *SVM) Fit(theta, hyper []float64) error {
 }
 
 // Multipliers returns the dual variable b_i of each training row at the last fit,
-// with λ2·θ = Σ_i b_i·y_i·x_i − λ1·s for a subgradient s of ‖θ‖₁: 1/N times what the row counts where it
-// violates the margin, 0 beyond it, between them on the elbow. Equal rows z_i, whose
+// with λ2·θ = Σ_i b_i·y_i·x_i − λ1·s for a subgradient s of ‖θ‖₁: 1/N times what the row
+// counts where it violates the margin, 0 beyond it, between them on the elbow. Equal rows z_i, whose
 // multipliers have a unique sum only, share it equally. It overwrites dst, and
 // allocates only where dst has too little capacity. The error is ErrNotFitted.
 func (l *SVM) Multipliers(dst []float64) ([]float64, error) {
