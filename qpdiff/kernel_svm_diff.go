@@ -106,6 +106,7 @@ func (d *kernelDerivative) valuesAt(l *kernelSVMFit, t int, x *mat.Dense) []floa
 
 // adjoint is [KernelSVM.VJP].
 func (d *kernelDerivative) adjoint(l *kernelSVMFit, generalised bool, g *Grad, dtheta []float64) error {
+	d.product = 0
 	if err := l.checkAdjoint(g, dtheta); err != nil || !g.wanted() {
 		return err
 	}
@@ -121,6 +122,7 @@ func (d *kernelDerivative) adjoint(l *kernelSVMFit, generalised bool, g *Grad, d
 
 // adjointPredict is [KernelSVM.PredictVJP].
 func (d *kernelDerivative) adjointPredict(l *kernelSVMFit, generalised bool, g *Grad, dx, x *mat.Dense, ddst []float64) error {
+	d.product = 0
 	if err := l.checkRows(x, dx, "ddst", ddst); err != nil {
 		return err
 	}

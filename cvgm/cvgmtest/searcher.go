@@ -27,9 +27,9 @@ type Search struct {
 // It checks: that every evaluation is a step, within bounds and budget, counted, with
 // the X, loss and gradient of the evaluation; that x0 and the bounds are left alone;
 // that nothing follows convergence, unless it restarts; that a second search, and a
-// second pass over the sequence of one, repeat the first; that an error of the objective ends the search as a
-// [cvgm.SearchError] with the X where it arose; that NaN is an error of kind
-// qpdiff.ErrNotFinite; and that it stops when the caller does.
+// second pass over the sequence of one, repeat the first; that an error of the
+// objective ends the search as a [cvgm.SearchError] with the X where it arose; that NaN
+// is an error of kind qpdiff.ErrNotFinite; and that it stops when the caller does.
 func Searcher(t TB, make func(budget int) cvgm.Searcher, expect Search) {
 	t.Helper()
 	for _, budget := range []int{1, 2, 7, 30} {
