@@ -185,10 +185,7 @@ func (f *splitFit) dataBackward(c *Config, want *dataGradient) error {
 		return err
 	}
 	if wantedY && c.Centring != NoCentring { // the mean of y is subtracted, and added to predictions
-		mean := -floats.Sum(d.grad.Y)
-		for _, slope := range f.dprediction {
-			mean += slope
-		}
+		mean := sum(-floats.Sum(d.grad.Y), f.dprediction)
 		floats.AddConst(mean/float64(rows), d.grad.Y)
 	}
 	if wantedX && f.out == nil {

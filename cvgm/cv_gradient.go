@@ -16,9 +16,7 @@ func (cv *CV) gradient(grad []float64, k float64) error {
 	generalised := false
 	dhyper, dparams := cv.unpack(grad, nil)
 	for j := range cv.fits {
-		for i := range dhyper {
-			dhyper[i] += cv.fits[j].grad.Hyper[i]
-		}
+		floats.Add(dhyper, cv.fits[j].grad.Hyper)
 		generalised = generalised || cv.fits[j].kinked || cv.fits[j].grad.Generalised
 	}
 	for i := range dhyper {

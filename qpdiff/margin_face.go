@@ -3,6 +3,8 @@ package qpdiff
 import (
 	"math"
 	"slices"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // marginFace is a face of a [marginProblem], on which its objective is smooth, and
@@ -118,16 +120,12 @@ func (f *marginFace) gradient(p *marginProblem, g, theta, m []float64) {
 				axpy(p.copies[i], p.z[i*n:(i+1)*n], g)
 			}
 		}
-		for j := range g {
-			g[j] *= -p.hinge
-		}
+		floats.Scale(-p.hinge, g)
 		return
 	}
 	h := f.h[:s*s]
 	clear(h)
-	for j, t := range theta {
-		g[j] = p.l2 * t
-	}
+	floats.ScaleTo(g, p.l2, theta)
 	for k := range s {
 		h[k*s+k] = p.l2
 	}
@@ -155,10 +153,7 @@ func (f *marginFace) gradient(p *marginProblem, g, theta, m []float64) {
 // whiten replaces x by M⁻¹x for the Hessian MMᵀ on the support.
 func (f *marginFace) whiten(p *marginProblem, x []float64) {
 	if !p.curved {
-		c := 1 / math.Sqrt(p.l2)
-		for k := range x {
-			x[k] *= c
-		}
+		floats.Scale(1/math.Sqrt(p.l2), x)
 		return
 	}
 	s := len(x)
@@ -175,9 +170,7 @@ func (f *marginFace) unwhiten(p *marginProblem, x []float64) {
 		return
 	}
 	s := len(x)
-	for k := range x {
-		x[k] *= f.root[k]
-	}
+	floats.Mul(x, f.root[:s])
 	ldlBack(f.h, f.dinv, s, s, x)
 }
 
