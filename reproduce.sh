@@ -9,8 +9,4 @@ if ! command -v python3 >/dev/null 2>&1; then
 	echo "reproduce: python3 is not on PATH; install Python 3.10 or newer" >&2
 	exit 1
 fi
-if ! python3 -I -c 'import sys; sys.exit(sys.version_info < (3, 10))'; then
-	echo "reproduce: $(python3 --version) is too old; Python 3.10 or newer is needed" >&2
-	exit 1
-fi
 exec python3 -I -X utf8 "$root/notebooks/runner" "$@"

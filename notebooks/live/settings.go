@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"cvgm/cvgm/experiment"
-	"cvgm/notebooks"
+	"cvgm/notebooks/notebook"
 )
 
 // A Problem is one of the experiments that can be played with.
@@ -119,7 +119,7 @@ func apply(params any, c Control, value string) {
 	if c.Field == "" {
 		return
 	}
-	if err := notebooks.SetParam(params, c.Field, value); err != nil {
+	if err := notebook.SetParam(params, c.Field, value); err != nil {
 		panic("live: " + err.Error())
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"syscall"
 	"time"
 
-	"cvgm/notebooks"
+	"cvgm/notebooks/notebook"
 
 	"github.com/janpfeifer/gonb/gonbui"
 	"github.com/janpfeifer/gonb/gonbui/comms"
@@ -57,7 +57,7 @@ func Show() {
 	comms.Send(root+"/frames", "end")
 	// What is saved with the notebook and seen without a kernel.
 	gonbui.UpdateHTML(root, "<pre>"+html.EscapeString(m.Readout()+"\n"+m.Settings().Command(m.view().shown))+"</pre>")
-	gonbui.DisplayPng(notebooks.Must(m.PNG()))
+	gonbui.DisplayPng(notebook.Must(m.PNG()))
 	gonbui.Sync()
 }
 
@@ -85,8 +85,8 @@ func answered(ctx context.Context, in *inbox) bool {
 
 func showStrips() {
 	for p := range problems {
-		strip := notebooks.Must(NewStrip(p))
+		strip := notebook.Must(NewStrip(p))
 		gonbui.DisplayPng(strip.PNG)
-		notebooks.Show(strip.States)
+		notebook.Show(strip.States)
 	}
 }

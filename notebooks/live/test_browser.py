@@ -26,11 +26,12 @@ import unittest
 import urllib.request
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "notebooks" / "runner"))
-import environment  # noqa: E402
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "runner"))
+from checkout import PYTHON, ROOT, digest, write_atomic  # noqa: E402
+from environment import PIP_OPTIONS, base_environment  # noqa: E402
+from processes import command  # noqa: E402
 
-REQUIREMENTS = ROOT / "notebooks" / "requirements-browser.txt"
+REQUIREMENTS = ROOT / "notebooks" / "runner" / "requirements-browser.txt"
 DRIVER = ROOT / ".cache" / "browser"
 SCREENSHOTS = ROOT / ".work" / "screenshots"
 STATES = ROOT / "figures" / "out" / "explore"
@@ -43,13 +44,12 @@ def chromium():
 
 def install_driver():
     """Playwright in a folder of its own, by the pip of .venv."""
-    key = environment.digest(sys.version, REQUIREMENTS.read_bytes())
-    if not environment.stamped(DRIVER / "installed", key):
+    key, stamp = digest(sys.version, REQUIREMENTS.read_bytes()), DRIVER / "installed"
+    if not stamp.exists() or stamp.read_text() != key:
         shutil.rmtree(DRIVER, ignore_errors=True)
-        pip = [environment.PYTHON, "-I", "-m", "pip", "--no-input", "--disable-pip-version-check", "--no-cache-dir"]
-        argv = [*pip, "install", "-q", "--target", DRIVER, "-r", REQUIREMENTS]
-        environment.command(argv, environment.base_environment(), "installing the browser's driver")
-        environment.write_atomic(DRIVER / "installed", key.encode())
+        argv = [PYTHON, "-I", "-m", "pip", *PIP_OPTIONS, "install", "-q", "--target", DRIVER, "-r", REQUIREMENTS]
+        command(argv, base_environment(), "installing the browser's driver")
+        write_atomic(stamp, key.encode())
     sys.path.insert(0, str(DRIVER))
 
 

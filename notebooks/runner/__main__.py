@@ -1,55 +1,9 @@
-"""Recomputes the project's tables, figures and notebooks.
+"""Recomputes the project's tables, figures and notebooks; -h explains it."""
 
-usage: ./reproduce.sh [NAME…]           run what is stale of all notebooks, or of these
-       ./reproduce.sh --why [NAME…]     say what is stale and for which reason; run nothing
-       ./reproduce.sh --force [NAME…]   run them in any case and compute every result again
-       ./reproduce.sh --check [NAME…]   recompute, compare with what is committed, write nothing
-       ./reproduce.sh NAME… -p PARAMETER=VALUE [-p …]   run with other parameters
-       ./reproduce.sh NAME -p help      list the parameters with their values and meanings
-       ./reproduce.sh --sensitivities [NAME…]   record in figures/out/sensitivities.json what rounding may change
-       ./reproduce.sh --timings         run the benchmarks, record them in figures/out/timings.json
-       ./reproduce.sh lab [PORT]        open JupyterLab on 127.0.0.1
-       ./reproduce.sh -h                this text
-
-NAME is a notebook's name with or without its number, or the number alone:
-01_elastic_net, elastic_net, 01. A list of values has commas: -p Hidden=16,16.
-
-A run rewrites figures/out/NAME/ and the outputs in notebooks/NAME.ipynb, each
-file whole and only after its notebook has succeeded. With -p everything goes to
-.work/runs/NAME/PARAMETERS/ instead. Beside the outputs, provenance.json says
-what they were made from; what still agrees with it is not run again.
-
-A run of all notebooks ends with figures/out/report.html, one page that needs no
-network: claims, tables, figures, times and environment.
-
-Results are kept in .work/store under their parameters and the source of the
-packages that made them, those of long experiments cell by cell, so that a run
-that was stopped goes on where it was. After a run of all notebooks, results
-that nothing uses any more are removed. .work may be deleted at any time, also
-during a run: what is lost is computed again, and a run whose outputs are lost
-before they are in their places fails, says so and leaves the old ones there.
-
---check fails and names every output that differs: by its bytes on linux/amd64
-with FMA, elsewhere by its numbers. Those may differ by 1e-9 of their size, by one
-unit of the last printed place, or by ten times the sensitivity of their series or
-place: how far it moves when all real parameters of the experiment are moved by
-2^-40 of themselves. --sensitivities runs the notebooks so and records that; do it
-after a run that changed outputs. Figures are compared by their plotted series.
-
-A cell that wants more memory than is free fails with a line that says so.
-Kernels are reached through sockets in a folder of the temporary directory that
-no other user can enter.
-
-Needs Go and Python 3.10 or newer. All else is set up inside the checkout, in
-.venv/ and .cache/, on the first run (which needs the network) and again when
-the pinned versions change or a file in there is damaged; both folders may be
-deleted between runs. Python packages are wheels with the hashes that
-notebooks/requirements*.txt state. Of the settings of `go env -w` and of pip's
-variables only those that concern the network count.
-"""
-
+import argparse
 import contextlib
 import json
+import logging
 import os
 import secrets
 import shutil
@@ -57,174 +11,234 @@ import signal
 import socket
 import subprocess
 import sys
-from dataclasses import dataclass, field
 from pathlib import Path
+
+if sys.version_info < (3, 10):
+    sys.exit(f"reproduce: Python {sys.version.split()[0]} is too old; Python 3.10 or newer is needed")
 
 import compare
 import environment
+import layout
+import processes
 import provenance
 import readme
 import report
 import sensitivities
 import timings
-from environment import NOTEBOOKS, PYTHON, ROOT, WORK, Lock, Problem, say
+from checkout import LAB_BIN, NOTEBOOKS, PYTHON, ROOT, VENV, WORK, ReproduceError, log, write_atomic
+from processes import Lock
 from progress import Progress
 from provenance import Task
-from staging import Staging, Vanished
+from staging import Staging, StagingError
 
 STOPS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
+USAGE = """./reproduce.sh [NAME …]                    run the stale ones of all notebooks, or of these
+       ./reproduce.sh NAME … -p PARAMETER=VALUE   run with other parameters
+       ./reproduce.sh NAME -p help                list the parameters with their values and meanings
+       ./reproduce.sh lab [PORT]                  open JupyterLab on 127.0.0.1
+       ./reproduce.sh OPTION [NAME …]             see below"""
 
-@dataclass
-class Arguments:
-    names: list
-    overrides: dict = field(default_factory=dict)
-    check: bool = False
-    why: bool = False
-    force: bool = False
-    sensitivities: bool = False
-    timings: bool = False
-    lab: bool = False
-    port: int = 0
-    help: bool = False
+NOTES = """
+NAME is a notebook's name with or without its number, or the number alone:
+01_elastic_net, elastic_net, 01. A list of values has commas: -p Hidden=16,16.
+
+A run rewrites figures/out/NAME/ and the outputs in notebooks/NAME.ipynb, each
+file whole and only after its notebook has succeeded. With -p all outputs go to
+.work/runs/NAME/PARAMETERS/ instead. Beside the outputs, provenance.json lists
+their inputs: the code cells, the declarations and files of Go that these reach,
+and versions. A notebook is run again only if one of them, or an output, differs.
+
+A run of all notebooks ends with figures/out/report.html, one page that needs no
+network: claims, tables, figures, times and environment.
+
+Results are kept in .work/store under their parameters and the source that they
+depend on, those of long experiments cell by cell, so an interrupted run resumes.
+After a run of all notebooks, results that nothing uses any more are removed. .work
+may be deleted at any time, also during a run: lost results are computed again, and
+a run whose outputs are lost before they are in their places fails, reports this
+and leaves the old ones there.
+
+--check fails and names every output that differs: by its bytes on linux/amd64
+with FMA, elsewhere by its numbers. Those may differ by 1e-9 of their size, by one
+unit of the last printed place, or by ten times the sensitivity of their series or
+place: how far it moves when all real parameters of the experiment are moved by
+2^-40 of themselves. --sensitivities runs the notebooks so and records that; use it
+after a run that changed outputs. Figures are compared by their plotted series.
+
+A cell that needs more memory than is free fails with one line that states this.
+Kernels are reached through sockets in a folder of the temporary directory that
+no other user can enter.
+
+Needs Go and Python 3.10 or newer. The rest is set up inside the checkout, in
+.venv/ and .cache/, on the first run (which needs the network) and again when
+the pinned versions change or a file in there is damaged; both folders may be
+deleted between runs. Python packages are wheels with the hashes in
+notebooks/runner/requirements*.txt. Of the settings of `go env -w` and of pip's
+variables only those that concern the network count.
+"""
+
+
+class UsageError(ReproduceError):
+    """The command line makes no sense."""
+
+
+class Parser(argparse.ArgumentParser):
+    def error(self, message):
+        raise UsageError(f"{message}; ./reproduce.sh -h lists the options")
+
+
+def parameter(text):
+    """The name and the value in PARAMETER=VALUE."""
+    name, equals, value = text.partition("=")
+    if not name or not equals and name != "help":
+        raise argparse.ArgumentTypeError("it takes PARAMETER=VALUE, or help")
+    return name, value
 
 
 def parse(argv):
-    """The command line as Arguments; a Problem where it makes no sense."""
-    args, words = Arguments([]), iter(argv)
-    for word in words:
-        if word in ("-h", "--help"):
-            args.help = True
-        elif word in ("--check", "--why", "--force", "--sensitivities", "--timings"):
-            setattr(args, word[2:], True)
-        elif word == "-p":
-            name, equals, value = next(words, "").partition("=")
-            if not name or not equals and name != "help":
-                raise Problem("-p wants PARAMETER=VALUE, or help")
-            if name in args.overrides:
-                raise Problem(f"-p sets {name} twice")
-            args.overrides[name] = value
-        elif word.startswith("-"):
-            raise Problem(f"unknown option {word}; ./reproduce.sh -h lists them")
-        else:
-            args.names.append(word)
-    modes = [mode for mode in ("check", "why", "force", "sensitivities", "timings") if getattr(args, mode)]
-    if len(modes) > 1:
-        raise Problem(f"--{modes[0]} and --{modes[1]} exclude each other")
+    """The command line, as argparse has it; a UsageError where it makes no sense."""
+    parser = Parser(
+        prog="./reproduce.sh", usage=USAGE, epilog=NOTES, allow_abbrev=False, formatter_class=argparse.RawDescriptionHelpFormatter,
+        description="Recomputes the project's tables, figures and notebooks.",
+    )  # fmt: skip
+    parser.add_argument("names", nargs="*", metavar="NAME", help="a notebook; without any, all")
+    parser.add_argument("-p", dest="parameters", action="append", type=parameter, default=[], metavar="PARAMETER=VALUE", help="set a parameter of the notebook; may be repeated")
+    modes = parser.add_mutually_exclusive_group()
+    for mode, text in MODES.items():
+        modes.add_argument(f"--{mode}", action="store_const", dest="mode", const=mode, help=text)
+    args = parser.parse_intermixed_args(argv)
+    args.overrides = dict(args.parameters)
+    if len(args.overrides) < len(args.parameters):
+        parser.error("-p sets a parameter twice")
     if args.names[:1] == ["lab"]:
-        args.lab, rest = True, args.names[1:]
-        args.names = []
-        if modes or args.overrides or len(rest) > 1 or any(not p.isdigit() or not 0 < int(p) < 65536 for p in rest):
-            raise Problem("lab takes nothing but a port number: ./reproduce.sh lab [PORT]")
-        args.port = int(rest[0]) if rest else 0
-    if args.timings and (args.names or args.overrides):
-        raise Problem("--timings takes nothing else: it times the same benchmarks always")
-    if args.overrides and not args.lab and not args.names:
-        raise Problem("-p sets parameters of a notebook: name it")
-    if args.overrides and (args.check or args.sensitivities):
-        raise Problem(f"--{modes[0]} compares with what is committed, and that has the paper's parameters: leave out -p")
+        ports = args.names[1:]
+        if args.mode or args.overrides or len(ports) > 1 or any(not p.isdigit() or not 0 < int(p) < 65536 for p in ports):
+            parser.error("lab takes only a port number: ./reproduce.sh lab [PORT]")
+        args.mode, args.names, args.port = "lab", [], int(ports[0]) if ports else 0
+    if args.mode == "timings" and (args.names or args.overrides):
+        parser.error("--timings takes nothing else: it always times the same benchmarks")
+    if args.overrides and not args.names:
+        parser.error("-p sets parameters of a notebook: name it")
+    if args.overrides and args.mode in ("check", "sensitivities"):
+        parser.error(f"--{args.mode} compares with the committed outputs, which have the paper's parameters: leave out -p")
     return args
 
 
+MODES = {
+    "why": "list the stale notebooks with the reasons; run nothing",
+    "force": "run also those that are not stale, and compute every result again",
+    "check": "recompute, compare with the committed outputs, write nothing",
+    "sensitivities": "record in figures/out/sensitivities.json which numbers depend on rounding, and how far",
+    "timings": "run the benchmarks and record them in figures/out/timings.json",
+}
+
+
 def select(names, notebooks):
-    """The notebooks (paths) that names stand for, in the order they run; all for none."""
+    """The notebooks (paths) that names denote, in the order they run; all for none."""
     chosen = set()
     for name in names:
         wanted = name.removesuffix(".ipynb")
         found = [p for p in notebooks if wanted in (p.stem, *p.stem.split("_", 1))]
         if not found:
-            raise Problem(f"no notebook is called {name}; there are: {', '.join(p.stem for p in notebooks)}")
+            raise UsageError(f"no notebook is called {name}; there are: {', '.join(p.stem for p in notebooks)}")
         chosen.update(found)
     return [p for p in notebooks if not names or p in chosen]
 
 
-def run_all(tasks, args, env):
-    """Runs the notebooks one after the other; the exit status."""
+def run_all(states, args, env):
+    """Runs the notebooks of states, {task: state}, one after the other; the exit status."""
     try:
         import execute
     except ImportError as e:
-        raise Problem(f"{PYTHON} cannot import what runs notebooks ({e}); delete {environment.VENV} and run again") from None
+        raise ReproduceError(f"{PYTHON} cannot import what runs notebooks ({e}); delete {VENV} and run again") from None
     environment.build_packages(env)
     os.environ.update(env)  # jupyter_client reads its folders from here
     exact = compare.exact_platform()
     tolerance = 0 if exact else compare.TOLERANCE
-    if args.check and not exact:
-        say(
+    if args.mode == "check" and not exact:
+        log.info(
             f"this is not linux/amd64 with FMA: numbers are compared within {tolerance:g} of their size, one unit of "
             f"the last printed place or {compare.ALLOWANCE} times their sensitivity, pictures not at all"
         )
     fresh = WORK / "fresh"
     shutil.rmtree(fresh, ignore_errors=True)
-    env = env | {"CVGM_STORE": str(fresh if args.check or args.force else provenance.STORE)}
+    env = env | {"CVGM_STORE": str(fresh if args.mode in ("check", "force") else provenance.STORE)}
     version = provenance.version()
-    progress = Progress(len(tasks))
+    progress = Progress(len(states))
     failed = []
     try:
-        for number, task in enumerate(tasks, 1):
+        for number, (task, state) in enumerate(states.items(), 1):
             progress.start(number, task.name)
             records, lines = [], []
             try:
-                words, lines = run_task(task, args, env, progress, records, tolerance, version)
-            except execute.BadParameters as e:
+                outcome, lines = run_task(task, state["inputs"], args, env, progress, records, tolerance, version)
+            except execute.ParameterError as e:
                 if "help" not in args.overrides:
-                    raise Problem(e) from None
+                    raise
                 progress.pause()
                 print(f"{task.path.stem}: {e}")
                 continue
-            except (execute.Failed, Problem, OSError) as e:
-                words, lines = "FAILED", [f"notebooks/{task.path.name}: {e}"]
-            progress.end(words)
+            except (ReproduceError, OSError) as e:
+                outcome, lines = "FAILED", [f"notebooks/{task.path.name}: {e}"]
+            progress.end(outcome)
             for note in dict.fromkeys(r["note"] for r in records if "note" in r):
-                say(f"  note: {note}")
+                log.info(f"  note: {note}")
             for line in lines:
-                say(line)
+                log.error(line)
             if lines:
                 failed.append(task.path.stem)
     finally:
         progress.close()
-        if args.force:
+        if args.mode == "force":
             keep_results(fresh)
         shutil.rmtree(fresh, ignore_errors=True)
-    if len(tasks) > 1:
-        say(f"{len(tasks)} notebooks, {progress.took()}")
+    if len(states) > 1:
+        log.info(f"{len(states)} notebooks, {progress.took()}")
     if failed:
-        say(f"{len(failed)} of {len(tasks)} notebooks {'differ or ' if args.check else ''}failed: {', '.join(failed)}")
+        log.error(f"{len(failed)} of {len(states)} notebooks {'differ or ' if args.mode == 'check' else ''}failed: {', '.join(failed)}")
     return 1 if failed else 0
 
 
-def run_task(task, args, env, progress, records, tolerance, version):
-    """Runs one notebook and installs or compares what it made; what to say of it,
-    and the lines of what is wrong."""
+def run_task(task, inputs, args, env, progress, records, tolerance, version):
+    """Runs one notebook and installs or compares its outputs; the outcome in a few
+    words, and the lines that describe differences."""
     import execute
 
-    made_from = provenance.inputs(task, env[environment.TOOLCHAIN])
-    with environment.temporary_folder() as temporary:
+    with processes.temporary_folder() as temporary:
         staging = Staging(Path(temporary))
         notebook = execute.run(task.path, temporary, staging, env, progress, records)
         if task.overrides and not any("overrides" in r for r in records):
-            raise execute.Failed("it has no parameters: none of its cells calls notebooks.Params")
-        if args.check:
+            raise execute.NotebookError("it has no parameters: none of its cells calls notebook.Params")
+        if args.mode == "check":
             lines = [f"  {line}" for line in differing(task, staging.path, notebook, tolerance)]
             staging.check()
             return f"DIFFERENCES: {len(lines)}" if lines else "agrees", lines
-        if args.sensitivities:
+        if args.mode == "sensitivities":
             found = sensitivities.of(task, staging.path, notebook)
             staging.check()
             sensitivities.record(task, found)
             return f"sensitive numbers and series: {sum(map(len, found.values()))}", []
         new = {task.out / name: data for name, data in compare.files_in(staging.path).items()} | {task.notebook: notebook}
-        claims = readme.wanted(task, staging.path)
         staging.check()
     try:
-        changed = install(task, new, claims)
-        provenance.write(task, made_from, records, version, new)
-        words = f"files changed: {changed}" if changed else "nothing changed"
-        words += f" in {task.out.relative_to(ROOT)}" if task.overrides else ""
+        changed = install(task, new)
+        provenance.write(task, inputs, records, version, new)
+        outcome = f"files changed: {changed}" if changed else "nothing changed"
+        outcome += f" in {task.out.relative_to(ROOT)}" if task.overrides else ""
         for path in new:
             path.stat()
     except FileNotFoundError as e:
-        raise Vanished(f"{e.filename} was deleted while the run wrote its outputs there; run it again") from None
-    return words, []
+        raise StagingError(f"{e.filename} was deleted while the run wrote its outputs there; run it again") from None
+    return outcome, []
+
+
+def rewrite(task):
+    """Writes a notebook of which only the text was edited in its plain form."""
+    data = layout.plain(json.loads(task.path.read_text(encoding="utf-8")))
+    write_atomic(task.path, data)
+    provenance.rewrite(task, {task.path: data})
+    log.info(f"{task.name}: only its text was edited, so no cell is run")
 
 
 def keep_results(fresh):
@@ -238,43 +252,41 @@ def keep_results(fresh):
 
 
 def strays():
-    """What stands in figures/out and belongs to no notebook."""
+    """The files and folders in figures/out that belong to no notebook."""
     known = {path.stem for path in NOTEBOOKS.glob("*.ipynb")} | {provenance.TIMINGS.name, sensitivities.FILE, report.PAGE.name}
     left = (p for p in provenance.OUT.glob("*") if p.name not in known)
     return sorted(p for p in left if p.is_file() or compare.files_in(p))
 
 
 def differing(task, out, notebook, tolerance):
+    """Yields a line for each output that differs from the committed one."""
     sensitive = sensitivities.read(task)
     for place in sorted(sensitive.keys() - sensitivities.places(task)):
         yield f"figures/out/{sensitivities.FILE}: {place} is no output: ./reproduce.sh --sensitivities records them anew"
-    for name, what in compare.folder_differences(task.out, out, tolerance, sensitive):
-        yield f"{(task.out / name).relative_to(ROOT)}: {what}"
-    for place, what in compare.notebook_differences(task.path.read_text(), notebook.decode(), tolerance, sensitive):
-        yield f"{task.path.relative_to(ROOT)}: {place}: {what}"
+    for name, difference in compare.folder_differences(task.out, out, tolerance, sensitive):
+        yield f"{(task.out / name).relative_to(ROOT)}: {difference}"
+    for place, difference in compare.notebook_differences(task.path.read_text(), notebook.decode(), tolerance, sensitive):
+        yield f"{task.path.relative_to(ROOT)}: {place}: {difference}"
     try:
-        text = readme.wanted(task, out)
-    except Problem as e:
+        text = readme.wanted(out)
+    except ReproduceError as e:
         yield str(e)
         return
     if text is not None:
-        what = compare.text_difference(readme.README.read_text(encoding="utf-8"), text, tolerance, sensitive.get(readme.README.name))
-        if what:
-            yield f"README.md, the claims: {what}"
+        difference = compare.text_difference(readme.README.read_text(encoding="utf-8"), text, tolerance, sensitive.get(readme.README.name))
+        if difference:
+            yield f"README.md, the claims: {difference}"
 
 
-def install(task, new, claims):
+def install(task, new):
     """Puts the files that a task made ({path: bytes}) in their places, one after
-    the other, and claims, where not None, in the README; how many changed."""
+    the other; how many changed."""
     old = {task.out / name: data for name, data in compare.files_in(task.out).items()}
     if task.notebook.exists():
         old[task.notebook] = task.notebook.read_bytes()
-    if claims is not None:
-        new = new | {readme.README: claims.encode()}
-        old[readme.README] = readme.README.read_bytes()
     changes = {path: data for path, data in new.items() if old.get(path) != data}
     for path, data in changes.items():
-        environment.write_atomic(path, data)
+        write_atomic(path, data)
     gone = old.keys() - new.keys()
     for path in gone:
         path.unlink()
@@ -289,7 +301,7 @@ def free_port(port):
             s.bind(("127.0.0.1", port or 8888))
         except OSError as e:
             if port:
-                raise Problem(f"port {port} cannot be used: {e.strerror}") from None
+                raise ReproduceError(f"port {port} cannot be used: {e.strerror}") from None
             s.bind(("127.0.0.1", 0))
         return s.getsockname()[1]
 
@@ -307,23 +319,23 @@ def lab(port, env):
         f"--ServerApp.root_dir={ROOT}",
         "--ServerApp.open_browser=False",
         "--ServerApp.answer_yes=True",
-        f"--KernelSpecManager.allowed_kernelspecs={environment.KERNEL}",
+        f"--KernelSpecManager.allowed_kernelspecs={layout.KERNEL}",
         "--KernelSpecManager.ensure_native_kernel=False",
         "--KernelManager.transport=ipc",
-        f"--MultiKernelManager.default_kernel_name={environment.KERNEL}",
+        f"--MultiKernelManager.default_kernel_name={layout.KERNEL}",
         "--Application.log_level=WARN",
     ]
     if os.geteuid() == 0:
         argv.append("--allow-root")
-    with environment.temporary_folder() as temporary:
-        path = f"{environment.LAB_BIN}:{env['PATH']}"
+    with processes.temporary_folder() as temporary:
+        path = f"{LAB_BIN}:{env['PATH']}"
         env = env | {"JUPYTER_TOKEN": token, "CVGM_OUT": str(out), "TMPDIR": temporary, "JUPYTER_RUNTIME_DIR": temporary, "PATH": path}
         server = subprocess.Popen(argv, env=env, stderr=subprocess.PIPE, text=True)
         try:
-            say(f"JupyterLab: http://127.0.0.1:{port}/lab/tree/notebooks?token={token}")
-            say(f"what its notebooks write goes to {out}; Ctrl-C ends it")
+            log.info(f"JupyterLab: http://127.0.0.1:{port}/lab/tree/notebooks?token={token}")
+            log.info(f"its notebooks write to {out}; Ctrl-C ends it")
             for line in server.stderr:
-                if not environment.KERNEL_CHATTER.match(line):
+                if not processes.KERNEL_CHATTER.match(line):
                     sys.stderr.write(line)
         except KeyboardInterrupt:
             server.terminate()
@@ -336,7 +348,7 @@ def lab(port, env):
 
 
 def interrupt(signum, frame):
-    """Stops the run; what cleans up after it is not stopped in turn."""
+    """Interrupts the run; its cleaning up is not interrupted in turn."""
     for s in STOPS:
         signal.signal(s, signal.SIG_IGN)
     raise KeyboardInterrupt
@@ -346,85 +358,85 @@ def main(argv):
     prepared = argv[:1] == ["--prepared"]
     lock, argv = (Lock(int(argv[1])), argv[2:]) if prepared else (None, argv)
     args = parse(argv)
-    if args.help:
-        print(__doc__.strip())
-        return 0
     overrides = tuple(sorted(args.overrides.items()))
     tasks = [Task(path, overrides) for path in select(args.names, sorted(NOTEBOOKS.glob("*.ipynb")))]
-    if not args.lab and not tasks:
-        raise Problem("there are no notebooks in notebooks/")
+    if args.mode != "lab" and not tasks:
+        raise ReproduceError("there are no notebooks in notebooks/")
     if prepared:
         return run(tasks, args, dict(os.environ))
     env, go, version, settings = environment.ask_go()
-    if args.why:
-        why(tasks, settings)
+    if args.mode == "why":
+        print(provenance.stale(tasks, env | settings), end="")
         return 0
     lock = Lock()
-    environment.sweep()
-    if args.timings:
-        timings.record(env | settings, go)
+    processes.sweep()
+    if args.mode == "timings":
+        timings.record(env | settings)
         return 0
-    if not args.lab and not to_run(tasks, args, settings):
-        say("nothing is stale: " + ", ".join(task.name for task in tasks))
-        if not args.names:
-            conclude(settings)
-        return 0
-    env = environment.prepare(args.lab, env, go, version, settings)
-    if args.lab:
+    if args.mode != "lab":
+        states = examine(tasks, args, env | settings)
+        for task in tasks:
+            if states[task]["rewrite"] and not args.mode:
+                rewrite(task)
+        if not to_run(tasks, states, args):
+            log.info("nothing is stale: " + ", ".join(task.name for task in tasks))
+            finish(tasks, states, args, settings)
+            return 0
+    env = environment.prepare(args.mode == "lab", env, go, version, settings)
+    if args.mode == "lab":
         lock.release()
         return lab(args.port, env)
     runner = str(Path(__file__).resolve().parent)
     os.execve(PYTHON, [str(PYTHON), "-I", "-X", "utf8", runner, "--prepared", lock.hand_over(), *argv], env)
 
 
-def to_run(tasks, args, env):
-    """Those tasks that have to run."""
-    if args.sensitivities:
-        outdated = [task.name for task in tasks if provenance.stale(task, env[environment.TOOLCHAIN])]
-        if outdated:
-            raise Problem(f"the outputs of {', '.join(outdated)} are stale: ./reproduce.sh first, then --sensitivities")
-    if args.check or args.force or args.sensitivities:
-        return tasks
-    return [task for task in tasks if provenance.stale(task, env[environment.TOOLCHAIN])]
+def examine(tasks, args, env):
+    """The states of the tasks, and where all notebooks are meant also of past runs with -p."""
+    return provenance.examine(tasks if args.names else tasks + provenance.past_runs(), env)
 
 
-def why(tasks, env):
-    for task in tasks:
-        reasons = provenance.stale(task, env[environment.TOOLCHAIN])
-        print(f"{task.name}: " + ("would run, because" if reasons else "is up to date"))
-        for reason in reasons:
-            print(f"  {reason}")
+def to_run(tasks, states, args):
+    """The states of those tasks that have to run."""
+    stale = {task: states[task] for task in tasks if states[task]["reasons"]}
+    if args.mode == "sensitivities" and stale:
+        raise ReproduceError(f"the outputs of {', '.join(task.name for task in stale)} are stale: ./reproduce.sh first, then --sensitivities")
+    return {task: states[task] for task in tasks} if args.mode else stale
 
 
 def run(tasks, args, env):
-    stale = to_run(tasks, args, env)
-    own = {"CVGM_PARAMS": json.dumps(args.overrides) if args.overrides else "", "CVGM_TWIN": "1" if args.sensitivities else ""}
-    status = run_all(stale, args, env | own)
-    if args.names or args.sensitivities:
-        return status
-    if args.check:
+    own = {"CVGM_PARAMS": json.dumps(args.overrides) if args.overrides else "", "CVGM_TWIN": "1" if args.mode == "sensitivities" else ""}
+    status = run_all(to_run(tasks, examine(tasks, args, env), args), args, env | own)
+    if args.mode == "check" and not args.names:
         for stray in strays():
-            say(f"{stray.relative_to(ROOT)}: committed, but no notebook writes it")
+            log.error(f"{stray.relative_to(ROOT)}: committed, but no notebook writes it")
             status = 1
-    else:
-        conclude(env, all_done=status == 0)
+    if args.mode not in ("check", "sensitivities"):
+        finish(tasks, None if args.names else examine(tasks, args, env), args, env, complete=status == 0)
     return status
 
 
-def conclude(env, all_done=True):
-    """What ends a run of all notebooks, also where an earlier one was killed before it."""
-    if all_done:
-        provenance.prune(env[environment.TOOLCHAIN])
-    say(f"report: {report.write(env[environment.TOOLCHAIN]).relative_to(ROOT)}")
+def finish(tasks, states, args, env, complete=True):
+    """Brings the README up to date, and for all notebooks the store and the report,
+    also where an earlier run was killed before it did so."""
+    if not args.overrides:
+        for task in tasks:
+            readme.update(task.out)
+    if not args.names:
+        if complete:
+            provenance.prune(states)
+        log.info(f"report: {report.write(states, env[environment.TOOLCHAIN]).relative_to(ROOT)}")
 
 
 if __name__ == "__main__":
     for s in STOPS:
         if signal.getsignal(s) != signal.SIG_IGN:  # as nohup has it
             signal.signal(s, interrupt)
+    log.addHandler(logging.StreamHandler())
+    log.setLevel(logging.INFO)
+    log.propagate = False
     try:
         sys.exit(main(sys.argv[1:]))
-    except (Problem, OSError) as e:
+    except (ReproduceError, OSError) as e:
         sys.exit(f"reproduce: {e}")
     except KeyboardInterrupt:
-        sys.exit("reproduce: stopped; what was finished is kept")
+        sys.exit("reproduce: interrupted; finished results and notebooks are kept")

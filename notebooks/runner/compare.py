@@ -6,7 +6,7 @@ not decide them, and pictures only have to be there: the numbers they draw stand
 in text beside them.
 
 How much rounding decides is measured: a notebook's twin has all real parameters
-moved by 2^-40 of themselves (notebooks.TwinVar). For each plotted series, and
+moved by 2^-40 of themselves (notebook.TwinVar). For each plotted series, and
 each number of other texts, `sensitivities` keeps how far the twin is off.
 """
 
@@ -228,12 +228,12 @@ def folder_differences(committed, fresh, tolerance, sensitive=None):
             drawn = path.suffix in PICTURES and plotted in old and plotted in new
             if tolerance and drawn:
                 continue
-            what = file_difference(path, old[path], new[path], tolerance, (sensitive or {}).get(path.as_posix()))
-            if what and drawn:
+            difference = file_difference(path, old[path], new[path], tolerance, (sensitive or {}).get(path.as_posix()))
+            if difference and drawn:
                 same = old[plotted] == new[plotted]
-                what = f"the picture alone was changed: the series it plots agree ({what})" if same else f"plots the series of {plotted.name}, which differ"
-            if what:
-                yield path, what
+                difference = f"the picture alone was changed: the series it plots agree ({difference})" if same else f"plots the series of {plotted.name}, which differ"
+            if difference:
+                yield path, difference
 
 
 def notebook_differences(old, new, tolerance, sensitive=None):
@@ -255,9 +255,9 @@ def notebook_differences(old, new, tolerance, sensitive=None):
             continue
         for j, (s, t) in enumerate(zip(p, q), 1):
             place = f"cell {i}, output {j}"
-            for kind, what in output_differences(s, t, tolerance, lambda kind: (sensitive or {}).get(f"{place} ({kind})")):
+            for kind, difference in output_differences(s, t, tolerance, lambda kind: (sensitive or {}).get(f"{place} ({kind})")):
                 found = True
-                yield f"{place} ({kind})", what
+                yield f"{place} ({kind})", difference
     if not found and not tolerance:
         yield "the file", "its outputs agree but it is laid out otherwise: ./reproduce.sh writes it in its plain form"
 
@@ -274,9 +274,9 @@ def output_differences(old, new, tolerance, sensitivity=lambda kind: None):
             if p[kind] != q[kind] and not tolerance:
                 yield kind, "the picture differs"
         else:
-            what = text_difference(p[kind], q[kind], tolerance, sensitivity(kind))
-            if what:
-                yield kind, what
+            difference = text_difference(p[kind], q[kind], tolerance, sensitivity(kind))
+            if difference:
+                yield kind, difference
 
 
 def places(notebook):

@@ -4,33 +4,39 @@ import json
 import os
 import re
 import resource
+import sys
+
+# Where JupyterLab is installed, jsonschema imports this and so builds a grammar,
+# which takes two seconds, for a format that notebooks have nowhere.
+sys.modules["rfc3987_syntax"] = None
 
 import nbclient
 import nbformat
 from traitlets.config import Config
 
-from environment import KERNEL, KERNEL_CHATTER, free_memory
+import layout
+from checkout import ReproduceError
+from layout import KERNEL
+from processes import KERNEL_CHATTER, free_memory
 
-KERNELSPEC = {"display_name": "Go (gonb)", "language": "go", "name": KERNEL}
-LANGUAGE = {"name": "go", "file_extension": ".go", "mimetype": "text/x-go"}
 ANSI = re.compile(r"\x1b\[[0-9;]*m")
 
 
-class Failed(Exception):
-    """Why a notebook did not run to its end, in words for the user."""
+class NotebookError(ReproduceError):
+    """A notebook did not run to its end."""
 
 
-class BadParameters(Failed):
-    """What is wrong with the parameters of -p, and the valid ones."""
+class ParameterError(NotebookError):
+    """A parameter of -p is not accepted; the message lists the valid ones."""
 
 
-def cell_failed(number, cell, error, output=""):
+def cell_error(number, cell, error, output=""):
     error, output = (ANSI.sub("", text).strip().splitlines() for text in (error, output))
     lines = [f"cell {number} failed; it begins", *indented(cell.source.splitlines()[:3])]
     lines += ["  its error", *indented(error[-20:])]
     if output:
         lines += ["  the last lines of its output", *indented(output[-10:])]
-    return Failed("\n".join(lines))
+    return NotebookError("\n".join(lines))
 
 
 def indented(lines):
@@ -57,14 +63,14 @@ def run(path, temporary, staging, env, progress, records):
         except RuntimeError as e:  # also nbclient's DeadKernelError
             staging.check()  # the kernel lives in the same folder
             log.seek(0)
-            words = [line.rstrip() for line in log if not KERNEL_CHATTER.match(line)]
-            raise Failed("\n".join([str(e), *indented(words[-10:])])) from None
-        except (Failed, OSError):
+            lines = [line.rstrip() for line in log if not KERNEL_CHATTER.match(line)]
+            raise NotebookError("\n".join([str(e), *indented(lines[-10:])])) from None
+        except (NotebookError, OSError):
             staging.check()
             raise
         finally:
             records += read_records(record)
-    return normalised(notebook)
+    return layout.plain(notebook)
 
 
 def limit_memory():
@@ -120,29 +126,29 @@ def run_cell(client, cell, index, count):
         traces = ["\n".join(o.traceback) for o in cell.outputs if o.output_type == "error"]
         refuse_parameters(streams(cell, "stderr"))
         refuse_memory(index + 1, "\n".join([streams(cell, "stderr"), *traces]))
-        raise cell_failed(index + 1, cell, streams(cell, "stderr") or "\n".join(traces), streams(cell, "stdout")) from None
+        raise cell_error(index + 1, cell, streams(cell, "stderr") or "\n".join(traces), streams(cell, "stdout")) from None
     except nbclient.exceptions.DeadKernelError:
         raise RuntimeError(f"the kernel died in cell {index + 1}") from None
     # A failing !command, a failing %%bash and an unknown %magic are no errors
     # to GoNB: all that shows them is what they write here.
-    words = streams(cell, "stderr")
-    if words.strip():
-        raise cell_failed(index + 1, cell, words, streams(cell, "stdout"))
+    errors = streams(cell, "stderr")
+    if errors.strip():
+        raise cell_error(index + 1, cell, errors, streams(cell, "stdout"))
 
 
-def refuse_parameters(words):
-    """Raises what notebooks.Params says of -p, of which the cell is not to blame."""
-    lines = words.splitlines()
+def refuse_parameters(errors):
+    """Raises the error of notebook.Params in -p, for which the cell is not to blame."""
+    lines = errors.splitlines()
     if lines and lines[0].startswith("-p: "):
-        raise BadParameters("\n".join(line for line in lines if line != "exit status 1").removeprefix("-p: "))
+        raise ParameterError("\n".join(line for line in lines if line != "exit status 1").removeprefix("-p: "))
 
 
-def refuse_memory(number, words):
-    """Raises in one line what Go needs pages for: that the memory did not suffice."""
-    if OUT_OF_MEMORY.search(words):
+def refuse_memory(number, errors):
+    """Raises in one line that the memory did not suffice, for which Go prints pages."""
+    if OUT_OF_MEMORY.search(errors):
         limit, _ = resource.getrlimit(resource.RLIMIT_DATA)
         free = "what is free here" if limit == resource.RLIM_INFINITY else f"the {limit / 1e9:.1f} GB that are free here"
-        raise Failed(f"cell {number} ran out of memory: it wanted more than {free}; set smaller parameters or run it on a larger machine")
+        raise NotebookError(f"cell {number} ran out of memory: it wanted more than {free}; set smaller parameters or run it on a larger machine")
 
 
 OUT_OF_MEMORY = re.compile(r"^(fatal error|runtime): .*(out of memory|cannot allocate memory)|^signal: killed", re.M)
@@ -156,26 +162,8 @@ def read(path):
     try:
         notebook = nbformat.read(path, as_version=4)
     except Exception as e:  # nbformat raises what its JSON reader and its checks raise
-        raise Failed(f"cannot be read as a notebook: {e}") from None
+        raise NotebookError(f"cannot be read as a notebook: {e}") from None
     for cell in notebook.cells:
         if cell.cell_type == "code":
             cell.outputs, cell.execution_count = [], None
     return notebook
-
-
-def normalised(notebook):
-    """The notebook's bytes, free of all that varies from run to run or from editor to editor."""
-    notebook.metadata = nbformat.from_dict({"kernelspec": KERNELSPEC, "language_info": LANGUAGE})
-    notebook.nbformat, notebook.nbformat_minor = 4, 5
-    seen = set()
-    for i, cell in enumerate(notebook.cells, 1):
-        cell.metadata.pop("execution", None)
-        cell.metadata.pop("trusted", None)
-        if not cell.get("id") or cell.id in seen:
-            cell.id = f"cell-{i}"
-        seen.add(cell.id)
-        if cell.cell_type == "code":
-            # Printed text and pictures come by different pipes, so which of
-            # them is first varies.
-            cell.outputs.sort(key=lambda output: output.output_type == "stream")
-    return nbformat.writes(notebook).encode().rstrip(b"\n") + b"\n"

@@ -7,7 +7,7 @@ import sys
 import threading
 import time
 
-from environment import say
+from checkout import log
 
 
 class Progress:
@@ -64,9 +64,9 @@ class Progress:
             if self.live:
                 self.draw()
 
-    def end(self, words):
+    def end(self, outcome):
         self.pause()
-        say(f"{self.prefix}  {words}, {time.monotonic() - self.since:.1f} s")
+        log.info(f"{self.prefix}  {outcome}, {time.monotonic() - self.since:.1f} s")
 
     def pause(self):
         """Takes the line away, for something else to be written."""

@@ -11,10 +11,9 @@ import platform
 import re
 from pathlib import Path
 
-import environment
 import provenance
 import readme
-from environment import NOTEBOOKS, ROOT
+from checkout import ROOT, write_atomic
 
 PAGE = provenance.OUT / "report.html"
 FUNCTION = re.compile(r"^func (?:\([^)]*\) )?([A-Z]\w*)\(", re.M)
@@ -46,11 +45,11 @@ dl { display: grid; grid-template-columns: max-content 1fr; gap: .1rem .9rem } d
 VERDICTS = {"confirmed": "confirmed", "differs": "differs", "paper's error": "error", "not testable": "untested"}
 
 
-def write(toolchain):
-    """Writes the page and returns its path."""
-    notebooks = [p for p in sorted(NOTEBOOKS.glob("*.ipynb")) if (provenance.OUT / p.stem).is_dir()]
-    sections = [section(path, toolchain) for path in notebooks]
-    links = "".join(f'<li><a href="#{path.stem}">{esc(title(path))}</a></li>' for path in notebooks)
+def write(states, toolchain):
+    """Writes the page on the notebooks in these states, {task: state}; returns its path."""
+    tasks = [task for task in states if not task.overrides and task.out.is_dir()]
+    sections = [section(task, states[task]["reasons"]) for task in tasks]
+    links = "".join(f'<li><a href="#{task.name}">{esc(title(task.path))}</a></li>' for task in tasks)
     page = f"""<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
 <title>Cross-validation gradients: the report</title><style>{STYLE}</style></head><body>
@@ -62,22 +61,20 @@ def write(toolchain):
 <h2 id="environment">Environment</h2>{surroundings(toolchain)}
 </body></html>
 """
-    environment.write_atomic(PAGE, page.encode())
+    write_atomic(PAGE, page.encode())
     return PAGE
 
 
-def section(path, toolchain):
-    task = provenance.Task(path)
+def section(task, reasons):
     last = provenance.read(task) or {}
     captions = last.get("captions", {})
-    parts = [f'<h2 id="{path.stem}">{esc(title(path))}</h2>']
-    reasons = provenance.stale(task, toolchain)
+    parts = [f'<h2 id="{task.name}">{esc(title(task.path))}</h2>']
     if reasons:
         parts.append(f'<p class="note">Not up to date: {esc("; ".join(reasons))}.</p>')
     names = {p.stem for p in task.out.iterdir() if p.suffix in (".md", ".png")} - {Path(readme.TABLE).stem}
     order = {name: i for i, name in enumerate(captions)}
     for name in sorted(names, key=lambda n: (order.get(n, len(order)), n)):
-        parts.append(output(task.out, name, path, captions.get(name, name.replace("_", " "))))
+        parts.append(output(task.out, name, task.path, captions.get(name, name.replace("_", " "))))
     return "".join(parts)
 
 

@@ -10,9 +10,9 @@ which would double what that takes.
 import json
 
 import compare
-import environment
 import provenance
 import readme
+from checkout import as_json, write_atomic
 
 FILE = "sensitivities.json"
 
@@ -45,7 +45,7 @@ def of(task, out, notebook):
             found[path.as_posix()] = compare.sensitivities(old[path].decode(), new[path].decode())
     a, b = compare.places(task.path.read_text()), compare.places(notebook.decode())
     found |= {place: compare.sensitivities(a[place], b[place]) for place in sorted(a.keys() & b.keys())}
-    text = readme.wanted(task, out)
+    text = readme.wanted(out)
     if text is not None:
         found[readme.README.name] = compare.sensitivities(readme.README.read_text(encoding="utf-8"), text)
     return {place: {group: two_digits(v) for group, v in groups.items()} for place, groups in found.items() if groups}
@@ -59,4 +59,4 @@ def two_digits(v):
 def record(task, found):
     """Writes what was found of task into the file."""
     everything = load() | {task.path.stem: found}
-    environment.write_atomic(provenance.OUT / FILE, environment.as_json(everything).encode())
+    write_atomic(provenance.OUT / FILE, as_json(everything).encode())

@@ -1,11 +1,11 @@
 """The folder that the cells of one notebook write to, before its files are installed in figures/out."""
 
 from compare import PROVENANCE
-from environment import Problem
+from checkout import ReproduceError
 
 
-class Vanished(Problem):
-    """The staging folder, or a part of it, was deleted by something other than the notebook."""
+class StagingError(ReproduceError):
+    """Something other than the notebook deleted the staging folder or a part of it."""
 
 
 class Staging:
@@ -26,11 +26,11 @@ class Staging:
         self.seen = {PROVENANCE}
 
     def check(self):
-        """Raises Vanished if a file was deleted since the last check."""
+        """Raises StagingError if a file was deleted since the last check."""
         there = {str(p.relative_to(self.path)) for p in self.path.rglob("*")}
         if lost := self.seen - there:
-            what = "it" if PROVENANCE in lost else f"{len(lost)} files of it"
-            raise Vanished(
-                f"{self.path}, where its outputs are put together, was deleted during the run ({what}); nothing was installed, run it again"
+            extent = "all of it" if PROVENANCE in lost else f"{len(lost)} files of it"
+            raise StagingError(
+                f"{self.path}, where its outputs are put together, was deleted during the run ({extent}); nothing was installed, run it again"
             )
         self.seen |= there

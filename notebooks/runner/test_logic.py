@@ -5,6 +5,7 @@ import fcntl
 import importlib.util
 import io
 import json
+import logging
 import os
 import secrets
 import shutil
@@ -22,8 +23,11 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
+import checkout
 import compare
 import environment
+import layout
+import processes
 import progress
 import provenance
 import readme
@@ -53,7 +57,7 @@ class Readme(unittest.TestCase):
 
     def test_markers_that_are_gone_or_doubled_are_named(self):
         for text in ("", "# Title\n", readme.BEGIN, readme.END, readme.END + readme.BEGIN, 2 * (readme.BEGIN + readme.END), readme.BEGIN + 2 * readme.END):
-            with self.assertRaisesRegex(environment.Problem, "README.md: the claims have no place there; put the line <!-- claims"):
+            with self.assertRaisesRegex(checkout.ReproduceError, "README.md: the claims have no place there; put the line <!-- claims"):
                 readme.with_claims(text, "new")
 
 
@@ -70,23 +74,42 @@ class Report(unittest.TestCase):
 
 
 class CommandLine(unittest.TestCase):
+    def parsed(self, *argv):
+        args = main.parse(argv)
+        return args.names, args.mode, args.overrides
+
     def test_forms(self):
-        self.assertEqual(main.parse([]), main.Arguments([]))
-        self.assertEqual(main.parse(["--check", "rings"]), main.Arguments(["rings"], check=True))
-        self.assertEqual(main.parse(["lab", "9000"]), main.Arguments([], lab=True, port=9000))
-        self.assertTrue(main.parse(["rings", "-h"]).help)
-        self.assertEqual(main.parse(["-p", "K=64", "rings", "-p", "Name=a=b"]), main.Arguments(["rings"], {"K": "64", "Name": "a=b"}))
-        self.assertEqual(main.parse(["rings", "-p", "help"]).overrides, {"help": ""})
-        self.assertTrue(main.parse(["--why"]).why and main.parse(["--force"]).force)
+        for argv, want in (
+            ([], ([], None, {})),
+            (["--check", "rings"], (["rings"], "check", {})),
+            (["rings", "--check"], (["rings"], "check", {})),
+            (["01", "rings"], (["01", "rings"], None, {})),
+            (["lab", "9000"], ([], "lab", {})),
+            (["-p", "K=64", "rings", "-p", "Name=a=b", "xor"], (["rings", "xor"], None, {"K": "64", "Name": "a=b"})),
+            (["rings", "-p", "help"], (["rings"], None, {"help": ""})),
+            (["rings", "-p", "Ps=-1,2"], (["rings"], None, {"Ps": "-1,2"})),
+            (["rings", "-p", "K=", "--why"], (["rings"], "why", {"K": ""})),
+            *(([f"--{mode}"], ([], mode, {})) for mode in main.MODES),
+        ):
+            self.assertEqual(self.parsed(*argv), want, argv)
+        self.assertEqual((main.parse(["lab", "9000"]).port, main.parse(["lab"]).port), (9000, 0))
+
+    def test_help(self):
+        for argv in (["-h"], ["--help"], ["rings", "-h"]):
+            with self.assertRaises(SystemExit) as stopped, unittest.mock.patch("sys.stdout", io.StringIO()) as out:
+                main.parse(argv)
+            self.assertEqual(stopped.exception.code, 0)
+        for text in ("usage: ./reproduce.sh", "lab [PORT]", "-p PARAMETER=VALUE", ".work/store", *(f"--{mode}" for mode in main.MODES)):
+            self.assertIn(text, out.getvalue())
 
     def test_nonsense_is_refused(self):
         for argv in (
-            *(["--chekc"], ["lab", "eighty"], ["lab", "0"], ["lab", "70000"], ["lab", "1", "2"], ["lab", "--check"]),
+            *(["--chekc"], ["--che"], ["lab", "eighty"], ["lab", "0"], ["lab", "70000"], ["lab", "1", "2"], ["lab", "--check"]),
             *(["rings", "-p"], ["rings", "-p", "K"], ["rings", "-p", "=3"], ["rings", "-p", "K=1", "-p", "K=2"], ["-p", "K=1"]),
             *(["--timings", "rings"], ["--timings", "--check"], ["lab", "--timings"]),
             *(["lab", "-p", "K=1"], ["rings", "--check", "-p", "K=1"], ["--check", "--force"], ["--why", "--force"]),
         ):
-            with self.assertRaises(main.Problem, msg=argv):
+            with self.assertRaisesRegex(main.UsageError, "./reproduce.sh -h lists the options", msg=argv):
                 main.parse(argv)
 
     def test_names(self):
@@ -99,7 +122,7 @@ class CommandLine(unittest.TestCase):
         for name in ("01_elastic_net", "elastic_net", "01", "01_elastic_net.ipynb"):
             self.assertEqual(chosen(name), ["01_elastic_net"], name)
         self.assertEqual(chosen("explore", "01", "elastic_net"), ["01_elastic_net", "explore"])
-        with self.assertRaisesRegex(main.Problem, "no notebook is called net; .*00_start, 01_elastic_net"):
+        with self.assertRaisesRegex(main.UsageError, "no notebook is called net; .*00_start, 01_elastic_net"):
             chosen("net")
 
 
@@ -247,20 +270,20 @@ class Files(unittest.TestCase):
     def test_a_failed_write_leaves_the_old_file(self):
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder, "out.csv")
-            environment.write_atomic(path, b"old")
+            checkout.write_atomic(path, b"old")
             with self.assertRaises(TypeError):
-                environment.write_atomic(path, "not bytes")
+                checkout.write_atomic(path, "not bytes")
             self.assertEqual(path.read_bytes(), b"old")
             self.assertEqual(os.listdir(folder), ["out.csv"])
 
     def test_a_full_disk_is_named_and_leaves_the_old_file(self):
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder, "out.csv")
-            environment.write_atomic(path, b"old")
+            checkout.write_atomic(path, b"old")
             script = (
-                "import resource, sys; sys.path.insert(0, sys.argv[1]); import environment\n"
+                "import resource, sys; sys.path.insert(0, sys.argv[1]); import checkout\n"
                 "resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))\n"
-                "environment.write_atomic(environment.Path(sys.argv[2]), bytes(5000))"
+                "checkout.write_atomic(checkout.Path(sys.argv[2]), bytes(5000))"
             )
             done = subprocess.run([sys.executable, "-I", "-c", script, str(HERE), str(path)], capture_output=True, text=True)
             self.assertRegex(done.stderr, rf"File too large: '{path}'")
@@ -271,29 +294,33 @@ class Files(unittest.TestCase):
             orphans, mine = Path(folder, "cvgm-orphan"), Path(folder, "cvgm-mine")
             for path in (orphans, mine, Path(folder, "other")):
                 path.mkdir()
-            environment.CLAIMS.mkdir(parents=True)
-            (environment.CLAIMS / "cvgm-orphan").write_text(str(orphans))
-            (environment.CLAIMS / "cvgm-wrong").write_text(f"{folder}/other")  # not what such a file says
+            processes.CLAIMS.mkdir(parents=True)
+            (processes.CLAIMS / "cvgm-orphan").write_text(str(orphans))
+            (processes.CLAIMS / "cvgm-wrong").write_text(f"{folder}/other")  # not what such a file says
             left = subprocess.Popen(["sleep", "60"], env={"TMPDIR": str(orphans), "PATH": os.environ["PATH"]})
-            half = environment.NOTEBOOKS / ".n.ipynb.123.tmp"
+            half = processes.NOTEBOOKS / ".n.ipynb.123.tmp"
             half.parent.mkdir()
             half.write_bytes(b"half")
-            with environment.temporary_folder() as held:
-                environment.sweep()
+            listing = processes.WORK / ".new-1"
+            listing.write_bytes(b"half")
+            with processes.temporary_folder() as held:
+                processes.sweep()
                 self.assertTrue(os.path.isdir(held))
             self.assertFalse(os.path.exists(held))
             self.assertEqual(left.wait(60), -9)
             self.assertEqual(sorted(os.listdir(folder)), ["cvgm-mine", "other"])
-            self.assertEqual((os.listdir(environment.CLAIMS), half.exists()), ([], False))
+            self.assertEqual((os.listdir(processes.CLAIMS), half.exists(), listing.exists()), ([], False, False))
 
 
 class Checkout:
     """A folder that the runner's modules take for the checkout."""
 
     PLACES = {
-        environment: {"ROOT": "", "NOTEBOOKS": "notebooks", "WORK": ".work", "CLAIMS": ".work/temporary", "CACHE": ".cache"},
+        environment: {"ROOT": "", "CACHE": ".cache"},
+        processes: {"ROOT": "", "NOTEBOOKS": "notebooks", "WORK": ".work", "CLAIMS": ".work/temporary"},
         readme: {"README": "README.md"},
-        provenance: {"ROOT": "", "NOTEBOOKS": "notebooks", "WORK": ".work", "OUT": "figures/out", "RUNS": ".work/runs", "STORE": ".work/store", "TIMINGS": "figures/out/timings.json"},
+        report: {"ROOT": "", "PAGE": "figures/out/report.html"},
+        provenance: {"ROOT": "", "NOTEBOOKS": "notebooks", "OUT": "figures/out", "RUNS": ".work/runs", "STORE": ".work/store", "TIMINGS": "figures/out/timings.json"},
         main: {"ROOT": "", "NOTEBOOKS": "notebooks", "WORK": ".work"},
     }
 
@@ -315,22 +342,25 @@ class Checkout:
             setattr(module, name, value)
 
     def write(self, name, data):
-        environment.write_atomic(self.root / name, data if isinstance(data, bytes) else data.encode())
+        checkout.write_atomic(self.root / name, data if isinstance(data, bytes) else data.encode())
 
 
-class Staleness(unittest.TestCase):
-    GO = "go1.26 amd64"
+def agrees(task):
+    """Whether task's outputs are those of its last run, as notebooks/stale compares them."""
+    last = provenance.read(task)
+    if last is None:
+        return False
+    there = {task.out / name: data for name, data in compare.files_in(task.out).items()}
+    if not task.overrides:
+        there[task.notebook] = task.notebook.read_bytes()
+    return last["outputs"] == {str(p.relative_to(provenance.ROOT)): checkout.sha256(data) for p, data in there.items()}
 
+
+class Provenance(unittest.TestCase):
     def setUp(self):
         self.checkout = Checkout(self).__enter__()
         self.addCleanup(self.checkout.__exit__)
-        for name in ("go.mod", "go.sum", *provenance.RUNNER):
-            self.checkout.write(name, name)
-        self.checkout.write("qpdiff/a.go", "package qpdiff\n")
-        self.checkout.write("figures/f.go", 'package figures\n\nimport (\n\t"fmt"\n\tq "cvgm/qpdiff"\n)\n')
-        self.checkout.write("figures/f_test.go", "package figures\n")
-        self.checkout.write("synth/s.go", "package synth\n")
-        self.cells('import "cvgm/figures"')
+        self.cells("1")
 
     def cells(self, code, text="words", name="n"):
         cells = [{"cell_type": "markdown", "source": [text]}, {"cell_type": "code", "source": [code], "outputs": []}]
@@ -339,16 +369,52 @@ class Staleness(unittest.TestCase):
     def run_task(self, task, outputs, keys=("k" * 64,)):
         """What run_all does, less the kernel."""
         new = {task.out / name: data for name, data in outputs.items()} | {task.notebook: task.path.read_bytes()}
-        changed = main.install(task, new, None)
+        changed = main.install(task, new)
         records = [{"function": "f", "parameters": {"Seed": 1}, "key": key} for key in (*keys, *keys)]
-        provenance.write(task, provenance.inputs(task, self.GO), records, {"commit": "c", "clean": True, "changed": []}, new)
+        records.append({"output": "t", "caption": "T"})
+        provenance.write(task, {"Go": "go1.26"}, records, {"commit": "c", "clean": True, "changed": []}, new)
         return changed
 
     def task(self, *overrides, name="n"):
         return provenance.Task(self.checkout.root / "notebooks" / f"{name}.ipynb", overrides)
 
-    def why(self, task=None, go=GO):
-        return provenance.stale(task or self.task(), go)
+    def test_a_run_leaves_what_it_was_made_from(self):
+        self.run_task(self.task(), {"t.csv": b"1"})
+        found = provenance.read(self.task())
+        self.assertEqual((found["inputs"], found["captions"], len(found["results"])), ({"Go": "go1.26"}, {"t": "T"}, 1))
+        self.assertEqual(found["outputs"].keys(), {"figures/out/n/t.csv", "notebooks/n.ipynb"})
+        self.assertTrue(agrees(self.task()))
+        self.cells("1", "other words")
+        self.assertFalse(agrees(self.task()))
+        provenance.rewrite(self.task(), {self.task().path: self.task().path.read_bytes()})
+        again = provenance.read(self.task())
+        self.assertTrue(agrees(self.task()))
+        self.assertEqual({k: v for k, v in again.items() if k != "outputs"}, {k: v for k, v in found.items() if k != "outputs"})
+
+    def test_the_digest_of_cells_leaves_out_text(self):
+        def digest():
+            return layout.cells_digest(self.task().path.read_bytes())
+
+        before = digest()
+        self.cells("1", "other words")
+        self.assertEqual(digest(), before)
+        self.cells("2")
+        self.assertNotEqual(digest(), before)
+
+    def test_damaged_provenance_is_none(self):
+        for text in ("{", "[]", "3", '{"inputs": {}}', '{"inputs": {}, "outputs": 3, "results": []}'):
+            self.checkout.write("figures/out/n/provenance.json", text)
+            self.assertIsNone(provenance.read(self.task()), text)
+
+    def test_what_has_to_run(self):
+        agreeing, edited, stale = (self.task(name=name) for name in "abc")
+        states = {agreeing: {"reasons": [], "rewrite": False}, edited: {"reasons": [], "rewrite": True}, stale: {"reasons": ["x"], "rewrite": False}}
+        self.assertEqual([*main.to_run([*states], states, main.parse([]))], [stale])
+        self.assertEqual([*main.to_run([agreeing, edited], states, main.parse(["a", "b"]))], [])
+        for mode in ("--force", "--check"):
+            self.assertEqual([*main.to_run([*states], states, main.parse([mode]))], [*states])
+        with self.assertRaisesRegex(checkout.ReproduceError, "the outputs of c are stale"):
+            main.to_run([*states], states, main.parse(["--sensitivities"]))
 
     def test_install_replaces_adds_and_removes(self):
         self.checkout.write("figures/out/n/gone", b"1")
@@ -358,64 +424,13 @@ class Staleness(unittest.TestCase):
         self.assertEqual({str(k): v for k, v in kept.items()}, {"same": b"1", "new": b"2"})
         self.assertEqual(self.run_task(self.task(), {"same": b"1", "new": b"2"}), 0)
 
-    def test_what_agrees_is_not_stale_and_what_changed_is_named(self):
-        self.assertEqual(self.why(), ["it never ran here"])
-        self.run_task(self.task(), {"t.csv": b"1", "u.csv": b"2"})
-        self.assertEqual(self.why(), [])
-        for name in ("figures/f_test.go", "synth/s.go", "synth/new.go"):
-            self.checkout.write(name, "package other\n")  # not imported
-            self.assertEqual(self.why(), [], name)
-        for path in self.checkout.root.rglob("*"):
-            os.utime(path, (0, 0))
-        self.assertEqual(self.why(), [], "a time stamp")
-        self.assertEqual(self.why(go="go1.27 amd64"), ["Go is go1.27 amd64, was go1.26 amd64"])
-        for name, data, reason in (
-            ("qpdiff/a.go", "package QPDIFF\n", "package qpdiff: a.go changed"),  # of the same length
-            ("qpdiff/b.go", "package qpdiff\n", "package qpdiff: b.go is new"),
-            ("go.sum", "", "the module: go.sum changed"),
-            ("notebooks/requirements.txt", "", "requirements.txt changed"),
-            ("figures/out/n/t.csv", b"3", "outputs: figures/out/n/t.csv was edited"),
-            ("figures/out/n/x.csv", b"3", "outputs: figures/out/n/x.csv was not written by it"),
-            ("figures/out/n/provenance.json", b"{", "provenance.json is damaged"),
-            ("figures/out/n/provenance.json", b"[]", "provenance.json is damaged"),
-        ):
-            with self.subTest(reason):
-                path = self.checkout.root / name
-                before = path.read_bytes() if path.exists() else None
-                self.checkout.write(name, data)
-                self.assertEqual(len(self.why()), 1)
-                self.assertIn(reason, self.why()[0])
-                path.unlink() if before is None else self.checkout.write(name, before)
-                self.assertEqual(self.why(), [])
-        (self.checkout.root / "figures/out/n/t.csv").unlink()
-        (self.checkout.root / "figures/out/n/u.csv").unlink()
-        self.assertEqual(self.why(), ["outputs: figures/out/n/t.csv is missing, figures/out/n/u.csv is missing"])
-
-    def test_recorded_timings_count_where_they_are_read(self):
-        self.run_task(self.task(), {})
-        self.checkout.write("figures/out/timings.json", "{}")
-        self.assertEqual(self.why(), [])
-        self.checkout.write("figures/f.go", 'package figures\n\nconst file = "timings.json"\n')
-        self.run_task(self.task(), {})
-        self.checkout.write("figures/out/timings.json", "{ }")
-        self.assertEqual(self.why(), ["figures/out: timings.json changed"])
-
-    def test_code_and_text_of_the_notebook(self):
-        self.run_task(self.task(), {})
-        self.cells('import "cvgm/figures"', "other words")
-        self.assertEqual(self.why(), ["outputs: notebooks/n.ipynb was edited"])
-        self.run_task(self.task(), {})
-        self.cells('import "cvgm/synth"')
-        self.assertEqual(self.why()[0], "its code cells changed")
-        self.checkout.write("notebooks/n.ipynb", "{")
-        self.assertEqual(self.why()[0], "its code cells changed")
-
     def test_other_parameters_have_a_place_of_their_own(self):
         task = self.task(("C", "5"), ("K", "64"))
         self.run_task(task, {"t.csv": b"1"})
         folder = self.checkout.root / ".work/runs/n/C=5,K=64"
         self.assertEqual(sorted(p.name for p in folder.iterdir()), ["n.ipynb", "provenance.json", "t.csv"])
-        self.assertEqual((self.why(task), self.why()), ([], ["it never ran here"]))
+        self.assertEqual((agrees(task), agrees(self.task())), (True, False))
+        self.assertEqual(provenance.past_runs(), [task])
         self.assertFalse((self.checkout.root / "figures/out").exists())
         for value in ("../../x", "a/b", "x" * 300):
             self.assertEqual(self.task(("Name", value)).out.resolve().parent, (self.checkout.root / ".work/runs/n").resolve())
@@ -428,8 +443,9 @@ class Staleness(unittest.TestCase):
             self.checkout.write(f".work/store/experiment.P.Run-{key * 16}", "result")
         self.checkout.write(f".work/store/experiment.P.Run-{'e' * 16}.cells/1", "cell")
         self.checkout.write(".work/store/.new-123", "half")
-        self.cells("1", name="m")  # so that c is out of date
-        provenance.prune(self.GO)
+        self.assertEqual(provenance.past_runs(), [self.task(("K", "3"))])
+        tasks = [self.task(), self.task(name="m"), *provenance.past_runs()]
+        provenance.prune({task: {"reasons": ["c is out of date"] if task.name == "m" else []} for task in tasks})
         left = sorted(p.name for p in (self.checkout.root / ".work/store").iterdir())
         self.assertEqual(left, [f"experiment.P.Run-{key * 16}" for key in "ab"])
 
@@ -439,18 +455,45 @@ class Staleness(unittest.TestCase):
         self.assertEqual([p.name for p in main.strays()], ["gone", "loose.csv"])
 
 
+class Layout(unittest.TestCase):
+    def test_committed_notebooks_are_in_plain_form(self):
+        paths = sorted(HERE.parent.glob("*.ipynb"))
+        self.assertTrue(paths)
+        for path in paths:
+            data = path.read_bytes()
+            self.assertEqual(layout.plain(json.loads(data)), data, path.name)
+            digest = layout.cells_digest(data)
+            notebook = json.loads(data)
+            for cell in notebook["cells"]:  # as other editors write it
+                cell["source"] = "".join(cell["source"])
+                cell["metadata"]["trusted"] = True
+            notebook["metadata"] = {"editor": 1}
+            other = json.dumps(notebook).encode()
+            self.assertEqual((layout.plain(json.loads(other)), layout.cells_digest(other)), (data, digest))
+
+    def test_cells_have_ids_and_ordered_outputs(self):
+        outputs = [{"output_type": "stream", "name": "stdout", "text": "a\nb"}, {"output_type": "display_data", "data": {"text/html": "<p>\n", "application/json": "x\ny"}, "metadata": {}}]
+        cells = [{"cell_type": "code", "id": i, "metadata": {}, "source": "", "outputs": json.loads(json.dumps(outputs))} for i in ("a", "a", "")]
+        made = json.loads(layout.plain({"cells": cells}))
+        self.assertEqual([c["id"] for c in made["cells"]], ["a", "cell-2", "cell-3"])
+        for cell in made["cells"]:
+            self.assertEqual([o["output_type"] for o in cell["outputs"]], ["display_data", "stream"])
+            self.assertEqual(cell["outputs"][0]["data"], {"text/html": ["<p>\n"], "application/json": "x\ny"})
+            self.assertEqual(cell["outputs"][1]["text"], ["a\n", "b"])
+
+
 class FakeExecute(types.ModuleType):
     """In place of execute.py: a notebook of three cells that write a file each."""
 
-    class Failed(Exception):
+    class NotebookError(checkout.ReproduceError):
         pass
 
-    class BadParameters(Failed):
+    class ParameterError(NotebookError):
         pass
 
     def run(self, path, temporary, staging, env, progress, records):
         for name in ("a.csv", "b.csv", "claims_at_a_glance.md"):
-            staging.path.mkdir(exist_ok=True)  # as notebooks.Save does
+            staging.path.mkdir(exist_ok=True)  # as notebook.Save does
             (staging.path / name).write_text("new " + name)
             Path(env["CVGM_STORE"]).mkdir(parents=True, exist_ok=True)
             (Path(env["CVGM_STORE"]) / name).write_text("result")
@@ -468,18 +511,18 @@ class Vanishing(unittest.TestCase):
         self.checkout = Checkout(self).__enter__()
         self.addCleanup(self.checkout.__exit__)
         self.root = self.checkout.root
-        for name in ("go.mod", "go.sum", *provenance.RUNNER):
-            self.checkout.write(name, name)
         self.checkout.write("notebooks/n.ipynb", json.dumps({"cells": []}))
+        handler = logging.Handler()
+        handler.emit = lambda record: self.said.append(record.getMessage())
+        checkout.log.addHandler(handler)
+        self.addCleanup(checkout.log.removeHandler, handler)
         temporary = tempfile.TemporaryDirectory()
         self.addCleanup(temporary.cleanup)
         self.temporary = Path(temporary.name)
         for module, name, value in (
             (environment, "build_packages", lambda env: None),
-            (environment, "discard", lambda folder: shutil.rmtree(folder, ignore_errors=True)),
-            (environment, "say", lambda text: self.said.append(text)),
-            (main, "say", lambda text: self.said.append(text)),
-            (progress, "say", lambda text: self.said.append(text)),
+            (processes, "discard", lambda folder: shutil.rmtree(folder, ignore_errors=True)),
+            (provenance, "examine", lambda tasks, env: {t: {"reasons": [] if agrees(t) else ["x"], "rewrite": False, "inputs": {}} for t in tasks}),
             (provenance, "version", lambda: {}),
             (os, "fsync", lambda fd: None),
             (tempfile, "tempdir", temporary.name),
@@ -523,15 +566,16 @@ class Vanishing(unittest.TestCase):
         sys.setprofile(on_event)
         try:
             status = self.reproduce(args)
-        except OSError as e:
-            status = 1
-            self.said.append(str(e))
         finally:
             sys.setprofile(None)
         return status, count >= moment
 
     def reproduce(self, args):
-        return main.run_all([self.task(args)], args, {environment.TOOLCHAIN: self.GO})
+        try:
+            return main.run([self.task(args)], args, {environment.TOOLCHAIN: self.GO})
+        except (checkout.ReproduceError, OSError) as e:
+            self.said.append(str(e))
+            return 1
 
     def task(self, args):
         return provenance.Task(self.root / "notebooks/n.ipynb", tuple(sorted(args.overrides.items())))
@@ -561,7 +605,7 @@ class Vanishing(unittest.TestCase):
     def test_at_every_moment(self):
         failures, first = {}, 0
         for delete in (self.delete_work, self.delete_staging, self.empty_staging, self.delete_temporary):
-            for args in (main.Arguments([]), main.Arguments([], force=True), main.Arguments([], check=True), main.Arguments(["n"], {"K": "3"})):
+            for args in map(main.parse, (["n"], ["n", "--force"], ["n", "--check"], ["n", "-p", "K=3"])):
                 first, came = first + 1, True  # so that the moments differ
                 moment = first - self.STRIDE
                 while came:
@@ -569,50 +613,55 @@ class Vanishing(unittest.TestCase):
                     where = f"{delete.__name__}, {args}, moment {moment}"
                     status, came = self.run_at(args, delete, moment)
                     committed = self.committed()
-                    if args.check or args.overrides:
+                    if args.mode == "check" or args.overrides:
                         self.assertEqual(committed, self.OLD, where)
                     if status:
-                        failures[delete.__name__] = failures.get(delete.__name__, 0) + (not args.check)
-                        if not args.check:
+                        failures[delete.__name__] = failures.get(delete.__name__, 0) + (args.mode != "check")
+                        if args.mode != "check":
                             self.assertRegex("\n".join(self.said), "deleted|No such file", where)
                         for name, data in committed.items():
                             self.assertIn(data, (self.OLD.get(name), self.NEW.get(name)), where)
                         self.assertLessEqual(self.NEW.keys(), committed.keys(), where)
-                        if not args.check:
+                        if args.mode != "check":
                             self.assertEqual(self.reproduce(args), 0, where)
                     if args.overrides:
-                        if provenance.stale(self.task(args), self.GO):
+                        if not agrees(self.task(args)):
                             self.assertFalse(self.before_the_end and status == 0, where)
                             self.assertEqual(self.reproduce(args), 0, where)
                         made = compare.files_in(self.task(args).out)
                         self.assertEqual({str(k): v.decode() for k, v in made.items() if k.suffix != ".ipynb"}, {k: v for k, v in self.NEW.items() if k != "README.md"}, where)
-                    elif not args.check:
+                    elif args.mode != "check":
                         self.assertEqual(self.committed(), self.NEW, where)
-                        self.assertEqual(provenance.stale(self.task(args), self.GO), [], where)
+                        self.assertTrue(agrees(self.task(args)), where)
         # Deleting .work spoils only what a run with -p puts there.
         self.assertEqual(failures.keys() - {"delete_work"}, {"delete_staging", "empty_staging", "delete_temporary"})
 
     def test_markers_that_are_gone_fail_a_run_and_a_check(self):
-        for args in (main.Arguments([]), main.Arguments([], check=True)):
-            self.run_at(main.Arguments([]), lambda: None, 0)
-            self.assertEqual(provenance.stale(self.task(args), self.GO), [])
+        for args in (main.parse(["n"]), main.parse(["n", "--check"])):
+            self.run_at(main.parse(["n"]), lambda: None, 0)
+            self.assertTrue(agrees(self.task(args)))
             (self.root / "README.md").write_text("no markers\n")
             self.said = []
             self.assertEqual(self.reproduce(args), 1)
             self.assertIn("README.md: the claims have no place there", "\n".join(self.said))
             self.assertEqual((self.root / "README.md").read_text(), "no markers\n")
-            self.assertIn("README.md: the claims have no place there", provenance.stale(self.task(args), self.GO)[0])
+            # A run that finds nothing stale brings the claims up to date, too.
+            (self.root / "README.md").write_text(self.OLD["README.md"])
+            self.assertEqual(self.reproduce(main.parse(["n"])), 0)
+            self.assertEqual(self.committed(), self.NEW)
 
 
 class Locking(unittest.TestCase):
     HOLD = """if True:
         import os, sys; sys.path.insert(0, sys.argv[1])
-        import environment
-        environment.ROOT, environment.WORK = environment.Path(sys.argv[2]), environment.Path(sys.argv[2], ".work")
-        lock = environment.Lock()
+        import logging, processes
+        processes.log.addHandler(logging.StreamHandler())
+        processes.log.setLevel(logging.INFO)
+        processes.ROOT, processes.WORK = processes.Path(sys.argv[2]), processes.Path(sys.argv[2], ".work")
+        lock = processes.Lock()
         print("locked", flush=True)
         if sys.argv[3:]:
-            environment.command(sys.argv[3:], dict(os.environ), "test")
+            processes.command(sys.argv[3:], dict(os.environ), "test")
         sys.stdin.read()
     """
 
@@ -621,7 +670,7 @@ class Locking(unittest.TestCase):
         self.addCleanup(self.checkout.__exit__)
         self.checkout.write("reproduce.sh", "")
         self.root = self.checkout.root
-        self.addCleanup(setattr, environment.Lock, "held", ())
+        self.addCleanup(setattr, processes.Lock, "held", ())
 
     def hold(self, *argv):
         argv = [sys.executable, "-I", "-c", self.HOLD, str(HERE), str(self.root), *argv]
@@ -651,13 +700,13 @@ class Locking(unittest.TestCase):
         if not os.path.isdir("/proc/self/fd"):
             self.skipTest("no /proc")
         with unittest.mock.patch.object(fcntl, "flock", flock):
-            lock = environment.Lock()
+            lock = processes.Lock()
         with open(self.root / "reproduce.sh", "rb+") as f, self.assertRaises(BlockingIOError):
             fcntl.flock(f, fcntl.LOCK_EX | fcntl.LOCK_NB)
         lock.release()
         with unittest.mock.patch.object(fcntl, "flock", side_effect=OSError(errno.ENOLCK, "No locks available")):
-            with self.assertRaisesRegex(environment.Problem, r"cannot be locked \(No locks available\).*move the checkout"):
-                environment.Lock()
+            with self.assertRaisesRegex(checkout.ReproduceError, r"cannot be locked \(No locks available\).*move the checkout"):
+                processes.Lock()
 
     def test_what_a_killed_run_started_holds_up_the_next(self):
         ours = self.root / "pid"
@@ -679,7 +728,7 @@ class Locking(unittest.TestCase):
         first.kill()
         first.wait()
         self.assertTrue(wait_for(lambda: not alive(child)), "the child lives on")
-        environment.Lock().release()
+        processes.Lock().release()
 
 
 class Sensitivities(unittest.TestCase):
@@ -793,7 +842,7 @@ class SetUp(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.folder = Path(folder.name, "made")
         for name in ("bin/gonb", "lib/p/a.py", "lib/p/__pycache__/a.cpython-311.pyc"):
-            environment.write_atomic(self.folder / name, name.encode() * 10)
+            checkout.write_atomic(self.folder / name, name.encode() * 10)
         (self.folder / "bin/python").symlink_to("gonb")
         (self.folder / "lib64").symlink_to("lib")
         self.stamp = self.folder / f"x{environment.STAMP}"
@@ -801,7 +850,7 @@ class SetUp(unittest.TestCase):
 
     def test_what_is_whole(self):
         self.assertIsNone(environment.flaw(self.stamp, "key"))
-        environment.write_atomic(self.folder / "lib/more.py", b"")  # is not set-up's
+        checkout.write_atomic(self.folder / "lib/more.py", b"")  # is not set-up's
         self.assertIsNone(environment.flaw(self.stamp, "key"))
         self.assertEqual(environment.flaw(self.stamp, "other"), "")
 
@@ -837,7 +886,7 @@ class SetUp(unittest.TestCase):
 
     def test_what_cannot_be_removed_is_named(self):
         with unittest.mock.patch.object(shutil, "rmtree", side_effect=PermissionError(errno.EACCES, "Permission denied", "x")):
-            with unittest.mock.patch.object(environment, "say"), self.assertRaisesRegex(environment.Problem, rf"{self.folder} cannot be made anew .*delete it"):
+            with self.assertRaisesRegex(checkout.ReproduceError, rf"{self.folder} cannot be made anew .*delete it"):
                 environment.remove_damaged(self.folder, "damage")
         for odd in ("file", "dangling link"):
             path = self.folder / odd
@@ -853,18 +902,18 @@ class SetUp(unittest.TestCase):
             "x.go:3:2: module lookup disabled by GOPROXY=off",
         ):
             argv = ["sh", "-c", 'echo "$0" >&2; echo more >&2; exit 1', said]
-            with self.assertRaises(environment.Problem) as raised:
-                environment.command(argv, dict(os.environ), "installing", cwd="/")
+            with self.assertRaises(checkout.ReproduceError) as raised:
+                processes.command(argv, dict(os.environ), "installing", cwd="/")
             self.assertRegex(str(raised.exception), r"^installing: the network cannot be reached \(.+\); .*run again$")
             self.assertNotIn("\n", str(raised.exception))
         said = "ERROR: Could not find a version that satisfies the requirement attrs==26.1.0 (from versions: none)"
-        with self.assertRaisesRegex(environment.Problem, r"^installing: pip finds no wheel of attrs==26.1.0: no package index .*run again$"):
-            environment.command(["sh", "-c", 'echo "$0" >&2; exit 1', said], dict(os.environ), "installing", cwd="/")
-        with self.assertRaisesRegex(environment.Problem, "failed:\n  other trouble"):
-            environment.command(["sh", "-c", "echo other trouble; exit 1"], dict(os.environ), "installing", cwd="/")
+        with self.assertRaisesRegex(checkout.ReproduceError, r"^installing: pip finds no wheel of attrs==26.1.0: no package index .*run again$"):
+            processes.command(["sh", "-c", 'echo "$0" >&2; exit 1', said], dict(os.environ), "installing", cwd="/")
+        with self.assertRaisesRegex(checkout.ReproduceError, "failed:\n  other trouble"):
+            processes.command(["sh", "-c", "echo other trouble; exit 1"], dict(os.environ), "installing", cwd="/")
 
     def test_requirements_have_hashes_and_are_wheels(self):
-        files = sorted((HERE.parent).glob("requirements*.txt"))
+        files = sorted(HERE.glob("requirements*.txt"))
         self.assertEqual(len(files), 4)
         for path in files:
             lines = [line for line in path.read_text().replace("\\\n", " ").splitlines() if not line.startswith("#")]
@@ -905,10 +954,10 @@ class Environment(unittest.TestCase):
                     self.assertNotEqual(seen[name], value, name)
 
     def test_sockets_fit_into_their_addresses(self):
-        base = "/" + (environment.LONGEST_TEMPORARY - 1) * "x"
-        path = f"{base}/{environment.TEMPORARY}{secrets.token_hex(5)}/kernel-{uuid.uuid4()}-ipc-99"
+        base = "/" + (processes.LONGEST_TEMPORARY - 1) * "x"
+        path = f"{base}/{processes.TEMPORARY}{secrets.token_hex(5)}/kernel-{uuid.uuid4()}-ipc-99"
         self.assertEqual(len(path), 103)
-        with Checkout(self), unittest.mock.patch.object(tempfile, "tempdir", base + "x"), environment.temporary_folder() as folder:
+        with Checkout(self), unittest.mock.patch.object(tempfile, "tempdir", base + "x"), processes.temporary_folder() as folder:
             self.assertTrue(folder.startswith("/tmp/"))
             self.assertEqual(os.stat(folder).st_mode & 0o777, 0o700)
 
@@ -918,7 +967,7 @@ class Environment(unittest.TestCase):
             meminfo.write_text("MemTotal:       8000 kB\nMemAvailable:   5000 kB\nSwapFree:       1000 kB\nHugePages_Total:   0\n")
 
             def free():
-                return environment.free_memory(meminfo, (group, Path(folder, "none")))
+                return processes.free_memory(meminfo, (group, Path(folder, "none")))
 
             self.assertEqual(free(), 6000 * 1024)
             group.write_text("max\n")
@@ -929,7 +978,7 @@ class Environment(unittest.TestCase):
             self.assertIsNone(free())
 
     def test_go_is_asked_for_by_name(self):
-        with self.assertRaisesRegex(environment.Problem, "go is not on PATH"):
+        with self.assertRaisesRegex(checkout.ReproduceError, "go is not on PATH"):
             environment.go_settings({"PATH": "/nonexistent", "HOME": "/nonexistent"})
 
     def test_usable_folders(self):

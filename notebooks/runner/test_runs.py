@@ -29,12 +29,12 @@ if err := os.WriteFile(filepath.Join(os.Getenv("CVGM_OUT"), "t.csv"), []byte("a,
 IMPORTS = """import (
 	"cvgm/cvgm/experiment"
 	"cvgm/figures"
-	"cvgm/notebooks"
+	"cvgm/notebooks/notebook"
 )"""
 PARAMS = """func params() experiment.ElasticNetParams {
 	p := experiment.PaperElasticNet()
 	p.K, p.Seeds, p.LongSteps, p.SurfacePoints = 16, SEEDS, 100, 4
-	return notebooks.Params(p)
+	return notebook.Params(p)
 }"""
 SLOW = """%%
 if err := os.WriteFile(filepath.Join(os.TempDir(), "slow"), nil, 0o644); err != nil {
@@ -59,9 +59,9 @@ class Runs(unittest.TestCase):
         cls.folder = tempfile.TemporaryDirectory()
         cls.addClassCleanup(cls.folder.cleanup)
         cls.checkout = Path(cls.folder.name, "a b", "checkout")
-        parts = ["reproduce.sh", "go.mod", "go.sum", *ROOT.glob("notebooks/requirements*.txt")]
+        parts = ["reproduce.sh", "go.mod", "go.sum", *ROOT.glob("notebooks/runner/requirements*.txt")]
         parts += [*ROOT.glob("notebooks/runner/*.py")]
-        for package in ("synth", "qpdiff", "cvgm", "cvgm/experiment", "figures", "notebooks"):
+        for package in ("synth", "qpdiff", "cvgm", "cvgm/experiment", "figures", "notebooks/notebook", "notebooks/source", "notebooks/stale"):
             parts += [p for p in ROOT.glob(f"{package}/*.go") if not p.name.endswith("_test.go")]
         for path in (ROOT / part for part in parts):
             copy = cls.checkout / path.relative_to(ROOT)
@@ -121,8 +121,8 @@ class Runs(unittest.TestCase):
             name,
             IMPORTS,
             PARAMS.replace("SEEDS", str(seeds)),
-            "%%\nnotebooks.Show(figures.ElasticNetCVTable(notebooks.Compute(params(), experiment.ElasticNetParams.RunSeeds)))",
-            "%%\nnotebooks.Show(figures.ElasticNetLearningCurves(notebooks.Compute(params(), experiment.ElasticNetParams.Run)))",
+            "%%\nnotebook.Show(figures.ElasticNetCVTable(notebook.Compute(params(), experiment.ElasticNetParams.RunSeeds)))",
+            "%%\nnotebook.Show(figures.ElasticNetLearningCurves(notebook.Compute(params(), experiment.ElasticNetParams.Run)))",
         )
 
     def store(self):
@@ -158,21 +158,25 @@ class Runs(unittest.TestCase):
         self.assertIn("01_net: is up to date", self.reproduce("--why"))
         self.assertLess(time.monotonic() - began, 10)
 
-        self.append("figures/doc.go", "\n// More.\n")  # drawn again, from the store
-        self.assertIn("package figures: doc.go changed", self.reproduce("--why"))
+        self.append("figures/doc.go", "\n// More.\n")
+        self.append("cvgm/experiment/doc.go", "\n// More.\nfunc NotReached() {}\n")
+        self.assertIn("nothing is stale: 01_net", self.reproduce())
+
+        self.edit("figures/elastic_net.go", r"(func ElasticNetCVTable\(.*\n)", r"\1\t_ = 0\n")  # drawn again, from the store
+        self.assertRegex(self.reproduce("--why"), "figures: .*ElasticNetCVTable changed")
         self.assertIn("nothing changed", self.reproduce())
         self.assertEqual(self.store(), store)
 
         damaged = self.checkout / ".work/store" / sorted(store)[0]
         damaged.write_bytes(damaged.read_bytes()[:-1])
-        self.append("figures/doc.go", "\n// More.\n")
+        self.edit("figures/elastic_net.go", "_ = 0", "_ = 1")
         said = self.reproduce()
         self.assertIn("nothing changed", said)
         self.assertIn(f"note: the stored result {damaged} is damaged (its checksum is wrong) and is computed again", said)
         self.assertEqual({k: v[1] for k, v in self.store().items()}, {k: v[1] for k, v in store.items()})
 
-        self.append("cvgm/experiment/doc.go", "\n// More.\n")  # computed again
-        self.assertIn("package cvgm/experiment: doc.go changed", self.reproduce("--why"))
+        self.append("synth/doc.go", "\nconst more = 1\n")  # computed again
+        self.assertIn("synth: doc.go changed", self.reproduce("--why"))
         self.assertIn("nothing changed", self.reproduce())
         computed = self.store()
         self.assertEqual(len(computed), 2, "results that nothing uses were kept")
@@ -188,6 +192,29 @@ class Runs(unittest.TestCase):
         self.assertIn("files changed: 1", self.reproduce())
         self.assertEqual({k: v for k, v in self.outputs().items() if "provenance" not in k}, {k: v for k, v in outputs.items() if "provenance" not in k})
         self.assertIn("agrees", self.reproduce("--check"))
+
+    def test_edited_text_needs_no_kernel(self):
+        self.notebook("01_first", WRITES)
+        self.reproduce()
+        path = self.checkout / "notebooks/01_first.ipynb"
+        whole = path.read_text()
+        notebook = json.loads(whole)
+        notebook["cells"].insert(0, {"cell_type": "markdown", "id": "words", "metadata": {}, "source": "New words."})
+        path.write_text(json.dumps(notebook))  # in another layout
+        self.assertIn("01_first: would be written in its plain form", self.reproduce("--why"))
+        said = self.reproduce()
+        self.assertIn("01_first: only its text was edited, so no cell is run", said)
+        self.assertIn("nothing is stale", said)
+        self.assertIn('   "source": [\n    "New words."\n', path.read_text())
+        self.assertIn("01_first: is up to date", self.reproduce("--why"))
+        self.assertIn("agrees", self.reproduce("--check"))
+
+    def edit(self, name, old, new):
+        path = self.checkout / name
+        text = path.read_text()
+        self.assertRegex(text, old)
+        self.addCleanup(path.write_text, text)
+        path.write_text(re.sub(old, new, text))
 
     def append(self, name, text):
         path = self.checkout / name
@@ -339,10 +366,10 @@ class Runs(unittest.TestCase):
                 process.send_signal(stop)
                 said = process.communicate(timeout=60)[0]
                 self.assertEqual(process.returncode, 1, said)
-                self.assertIn("stopped", said)
+                self.assertIn("interrupted", said)
                 self.assertEqual(self.outputs(), before)
                 self.assertEqual(self.processes(""), [])
-                self.assertEqual(sorted(os.listdir(self.checkout / ".work")), ["temporary"])
+                self.assertEqual(sorted(os.listdir(self.checkout / ".work")), ["packages.json", "temporary"])
                 self.assertEqual(os.listdir(self.checkout / ".work" / "temporary"), [])
 
     def test_two_at_once(self):
@@ -521,7 +548,7 @@ class Runs(unittest.TestCase):
         if not hasattr(Runs, "house"):
             house = Path(self.folder.name, "wheels")
             pip = [ROOT / ".venv/bin/python", "-I", "-m", "pip", "download", "-q", "--disable-pip-version-check", "-d", house]
-            done = subprocess.run([*pip, "-r", ROOT / "notebooks/requirements.txt"], capture_output=True, text=True)
+            done = subprocess.run([*pip, "-r", ROOT / "notebooks/runner/requirements.txt"], capture_output=True, text=True)
             Runs.house = str(house) if done.returncode == 0 else None
         if Runs.house is None:
             self.skipTest("the wheels of requirements.txt cannot be downloaded")
@@ -626,7 +653,7 @@ class Runs(unittest.TestCase):
     def test_wrong_words(self):
         self.notebook("01_first", WRITES)
         self.assertIn("there are: 01_first", self.reproduce("rings", status=1))
-        self.assertIn("unknown option --chekc", self.reproduce("--chekc", status=1))
+        self.assertIn("unrecognized arguments: --chekc", self.reproduce("--chekc", status=1))
         self.assertIn("usage:", self.reproduce("-h"))
 
     def test_missing_tools(self):

@@ -13,8 +13,9 @@ import statistics
 import sys
 
 import environment
+import processes
 import provenance
-from environment import ROOT, Problem, say
+from checkout import ROOT, ReproduceError, as_json, log, write_atomic
 
 # Those timed, by package: a step of each experiment, warm and cold, every
 # searcher, both kinds of differentiation, and the QP solver on the sizes at which
@@ -29,20 +30,19 @@ COUNT = 7  # of which the median is taken
 LINE = re.compile(r"^Benchmark(\S+)\s+\d+\s+(.*)$", re.M)
 
 
-def record(env, go):
+def record(env):
     """Times every benchmark and writes the file."""
     cores = os.cpu_count() or 1
     busy = os.getloadavg()[0]
     found = {}
     for package, names in BENCHMARKS.items():
-        say(f"timing {package}: {', '.join(names)}, {COUNT} times each")
+        log.info(f"timing {package}: {', '.join(names)}, {COUNT} times each")
         pattern = f"^Benchmark({'|'.join(names)})$"
-        argv = [go, "test", "-run=^$", f"-bench={pattern}", "-benchmem", "-benchtime=0.5s", f"-count={COUNT}", f"-cpu={cores}"]
-        said = environment.command([*argv, f"./{package}"], env, f"timing {package}")
-        measured = parse(said, cores)
+        argv = ["go", "test", "-run=^$", f"-bench={pattern}", "-benchmem", "-benchtime=0.5s", f"-count={COUNT}", f"-cpu={cores}"]
+        measured = parse(processes.command([*argv, f"./{package}"], env, f"timing {package}"), cores)
         for name in names:
             if not any(m.split("/")[0] == name for m in measured):
-                raise Problem(f"{package} has no benchmark called {name}")
+                raise ReproduceError(f"{package} has no benchmark called {name}")
         found.update((f"{package}.{name}", values) for name, values in measured.items())
     content = {
         "machine": {"processor": processor(), "cores": cores, "system": f"{sys.platform} {platform.machine()}", "load before": round(busy, 2)},
@@ -52,17 +52,17 @@ def record(env, go):
         "runs of each": COUNT,
         "benchmarks": found,
     }
-    environment.write_atomic(provenance.TIMINGS, environment.as_json(content).encode())
+    write_atomic(provenance.TIMINGS, as_json(content).encode())
     for name, values in found.items():
-        print(f"{name:<48} {values['ns/op']['median']:>14,.0f} ns/op, {values['ns/op']['lowest']:,.0f} at best")
-    say(f"recorded in {provenance.TIMINGS.relative_to(ROOT)}")
+        log.info(f"{name:<48} {values['ns/op']['median']:>14,.0f} ns/op, {values['ns/op']['lowest']:,.0f} at best")
+    log.info(f"recorded in {provenance.TIMINGS.relative_to(ROOT)}")
 
 
-def parse(said, cores):
+def parse(text, cores):
     """The median and the lowest of each benchmark's measures, by unit."""
     suffix = f"-{cores}" if cores > 1 else ""
     runs = {}
-    for name, rest in LINE.findall(said):
+    for name, rest in LINE.findall(text):
         words = rest.split()
         measures = runs.setdefault(name.removesuffix(suffix), {})
         for value, unit in zip(words[::2], words[1::2]):

@@ -1,4 +1,4 @@
-package notebooks
+package notebook
 
 import (
 	"context"
@@ -7,10 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
-	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"cvgm/cvgm/experiment"
 
@@ -88,14 +86,6 @@ func TestParamsAreDocumentedAndSettable(t *testing.T) {
 	}
 }
 
-// keepTestResults lets the store keep results of this package's tests.
-func keepTestResults(t *testing.T) {
-	packages := resultPackages
-	t.Cleanup(func() { resultPackages = packages })
-	resultPackages = append(slices.Clone(packages), "notebooks")
-	t.Setenv(StoreVar, t.TempDir())
-}
-
 type testResult struct{ Values []float64 }
 
 // runs counts calls of a function like an experiment's.
@@ -107,7 +97,7 @@ func (p testParams) run(ctx context.Context) (*testResult, error) {
 }
 
 func TestComputeKeepsResultsByParametersAndSource(t *testing.T) {
-	keepTestResults(t)
+	t.Setenv(StoreVar, t.TempDir())
 	record := filepath.Join(t.TempDir(), "record")
 	t.Setenv(RecordVar, record)
 	runs = 0
@@ -138,7 +128,7 @@ func TestComputeKeepsResultsByParametersAndSource(t *testing.T) {
 // The twin of an experiment has other real parameters, in place and in number
 // those of the experiment, whose own stay.
 func TestComputeRunsTheTwinWhereItIsAsked(t *testing.T) {
-	keepTestResults(t)
+	t.Setenv(StoreVar, t.TempDir())
 	p := twinParams{K: 3, C: 2, At: []float64{1, 0}}
 	p.Sub.C = -4
 	for _, on := range []string{"", "1"} {
@@ -168,60 +158,8 @@ type twinParams struct {
 
 func (p twinParams) run(context.Context) (*twinParams, error) { return &p, nil }
 
-func TestSourceHashSeesResultPackagesOnly(t *testing.T) {
-	root := t.TempDir()
-	write := func(name, text string) string {
-		path := filepath.Join(root, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		h, err := sourceHash(root)
-		if err != nil {
-			return ""
-		}
-		return h
-	}
-	write("go.mod", "module cvgm\n")
-	write("go.sum", "sums\n")
-	for _, p := range resultPackages {
-		write(filepath.Join(p, "a.go"), "package a\n")
-	}
-	before := write("figures/f.go", "package figures\n")
-	if before == "" {
-		t.Fatal("no hash")
-	}
-	if write("figures/f.go", "package figures // new\n") != before || write("qpdiff/a_test.go", "package a\n") != before {
-		t.Error("what results do not depend on changes the hash")
-	}
-	if err := os.Chtimes(filepath.Join(root, "synth/a.go"), time.Unix(0, 0), time.Unix(0, 0)); err != nil {
-		t.Fatal(err)
-	}
-	if h, _ := sourceHash(root); h != before {
-		t.Error("a time stamp changes the hash")
-	}
-	// Of the same length, so that nothing but the contents differs.
-	for _, name := range []string{"go.mod", "go.sum", "synth/a.go", "qpdiff/a.go", "cvgm/a.go", "cvgm/experiment/a.go"} {
-		text, err := os.ReadFile(filepath.Join(root, name))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if write(name, strings.ToUpper(string(text))) == before {
-			t.Errorf("other contents of %s leave the hash as it was", name)
-		}
-		if write(name, string(text)) != before {
-			t.Fatalf("the hash depends on more than the contents of %s", name)
-		}
-	}
-	if write("cvgm/experiment/b.go", "package a\n") == before {
-		t.Error("a new file leaves the hash as it was")
-	}
-}
-
 func TestDamagedEntriesAreNamedAndComputedAgain(t *testing.T) {
-	keepTestResults(t)
+	t.Setenv(StoreVar, t.TempDir())
 	dir, notes := os.Getenv(StoreVar), filepath.Join(t.TempDir(), "record")
 	t.Setenv(RecordVar, notes)
 	runs = 0
@@ -272,7 +210,7 @@ func TestResultsAreUsedWhereTheStoreCannotBeWritten(t *testing.T) {
 }
 
 func TestEntriesKeepCells(t *testing.T) {
-	s := &store{dir: t.TempDir(), source: "s"}
+	s := &store{t.TempDir(), func(string) (string, error) { return "s", nil }}
 	const run = "cvgm/cvgm/experiment.RingsParams.Run"
 	e, err := s.entry(run, testParams{})
 	if err != nil {
@@ -305,12 +243,34 @@ func TestParamsSaysThatItWasOverridden(t *testing.T) {
 
 // The source of a notebook's own functions is not part of the key, so their
 // results would go stale unseen.
-func TestOnlyResultsOfThePackagesAreKept(t *testing.T) {
-	s := &store{dir: t.TempDir()}
-	for _, function := range []string{"main.run", "main.main.func1", "cvgm/figures.Run", "cvgm/cvgm/experiments.Run", "cvgm/cvgm.Run"} {
-		_, err := s.entry(function, testParams{})
-		if keeps := err == nil; keeps != (function == "cvgm/cvgm.Run") {
+func TestOnlyResultsOfTheModuleAreKept(t *testing.T) {
+	t.Setenv(StoreVar, t.TempDir())
+	s, err := openStore()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for function, kept := range map[string]bool{
+		"main.run": false, "main.main.func1": false, "cvgm/cvgm/experiments.Run": false, "gonum.org/v1/gonum/floats.Sum": false,
+		"cvgm/cvgm.Run": true, "cvgm/cvgm/experiment.RingsParams.Run": true,
+	} {
+		if _, err := s.entry(function, testParams{}); (err == nil) != kept {
 			t.Errorf("%s: %v", function, err)
 		}
+	}
+}
+
+// The key depends on the source that the function reaches.
+func TestKeysDependOnSource(t *testing.T) {
+	keys := map[string]bool{}
+	for _, hash := range []string{"a", "b"} {
+		s := &store{t.TempDir(), func(string) (string, error) { return hash, nil }}
+		e, err := s.entry("cvgm/cvgm/experiment.RingsParams.Run", testParams{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		keys[e.key] = true
+	}
+	if len(keys) != 2 {
+		t.Error("other source has the same key")
 	}
 }

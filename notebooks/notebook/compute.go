@@ -1,4 +1,4 @@
-package notebooks
+package notebook
 
 import (
 	"bytes"
@@ -16,12 +16,12 @@ import (
 	"path/filepath"
 	"reflect"
 	"runtime"
-	"slices"
 	"strconv"
-	"strings"
+	"sync"
 	"sync/atomic"
 
 	"cvgm/cvgm/experiment"
+	"cvgm/notebooks/source"
 )
 
 // StoreVar names the environment variable with the folder that results are
@@ -41,13 +41,13 @@ const RecordVar = "CVGM_RECORD"
 const TwinVar = "CVGM_TWIN"
 
 // Compute returns run(p), or what the store holds of it. The store's key is
-// made of the function, the parameters and the source of the packages that
-// results come from, so that a stale result is never found; time stamps play no
-// part. So run has to be a function of those packages, not of the notebook.
+// made of the parameters, the function and all source that it reaches (package
+// source), so that a stale result is never found; time stamps play no part. So
+// run has to be a function of this module, not of the notebook.
 // Each cell of a repeated experiment is kept as soon as it is done. An error
 // ends the notebook's cell, and so does an interrupt.
 //
-//	result := notebooks.Compute(params, experiment.ElasticNetParams.Run)
+//	result := notebook.Compute(params, experiment.ElasticNetParams.Run)
 func Compute[P, R any](p P, run func(P, context.Context) (R, error)) R {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
@@ -99,73 +99,33 @@ func twin[P any](p P) P {
 // A store is a folder of results.
 type store struct {
 	dir    string
-	source string // hash of the source that results come from
+	source func(function string) (string, error) // a hash of all that results of the function depend on
 }
 
-// resultPackages are the folders whose source decides what results are.
-var resultPackages = []string{"synth", "qpdiff", "cvgm", "cvgm/experiment"}
-
 func openStore() (*store, error) {
-	root, err := moduleRoot()
+	m, err := module()
 	if err != nil {
 		return nil, err
 	}
 	dir := os.Getenv(StoreVar)
 	if dir == "" {
+		root, err := source.Root()
+		if err != nil {
+			return nil, err
+		}
 		dir = filepath.Join(root, ".work", "store")
 	}
-	source, err := sourceHash(root)
+	return &store{dir, m.Function}, os.MkdirAll(dir, 0o755)
+}
+
+// module returns the source as it was when the cell first asked.
+var module = sync.OnceValues(func() (*source.Module, error) {
+	root, err := source.Root()
 	if err != nil {
 		return nil, err
 	}
-	return &store{dir, source}, os.MkdirAll(dir, 0o755)
-}
-
-// moduleRoot returns the first folder with a go.mod from the working folder
-// upwards.
-func moduleRoot() (string, error) {
-	dir, err := os.Getwd()
-	if err != nil {
-		return "", err
-	}
-	for {
-		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
-			return dir, nil
-		}
-		if filepath.Dir(dir) == dir {
-			return "", errors.New("no go.mod in the working folder or above: open the notebook inside the project's checkout")
-		}
-		dir = filepath.Dir(dir)
-	}
-}
-
-// sourceHash hashes what results depend on: the Go files of the packages that
-// make them, less tests, the versions of their dependencies, and the compiler.
-func sourceHash(root string) (string, error) {
-	h := sha256.New()
-	fmt.Fprintln(h, runtime.Version(), runtime.GOARCH)
-	files := []string{"go.mod", "go.sum"}
-	for _, p := range resultPackages {
-		entries, err := os.ReadDir(filepath.Join(root, p))
-		if err != nil {
-			return "", err
-		}
-		for _, e := range entries {
-			if name := e.Name(); strings.HasSuffix(name, ".go") && !strings.HasSuffix(name, "_test.go") {
-				files = append(files, filepath.Join(p, name))
-			}
-		}
-	}
-	for _, f := range files {
-		text, err := os.ReadFile(filepath.Join(root, f))
-		if err != nil {
-			return "", err
-		}
-		fmt.Fprintf(h, "%s %d\n", filepath.ToSlash(f), len(text))
-		h.Write(text)
-	}
-	return hex.EncodeToString(h.Sum(nil)), nil
-}
+	return source.Open(root)
+})
 
 // An entry is the place of one result in a store.
 type entry struct {
@@ -177,15 +137,16 @@ type entry struct {
 }
 
 func (s *store) entry(function string, params any) (*entry, error) {
-	if !slices.ContainsFunc(resultPackages, func(p string) bool { return strings.HasPrefix(function, "cvgm/"+p+".") }) {
-		return nil, fmt.Errorf("the source of %s would not be part of its result's key: Compute wants a function of %s", function, strings.Join(resultPackages, ", "))
+	hash, err := s.source(function)
+	if err != nil {
+		return nil, err
 	}
 	function = path.Base(function) // experiment.ElasticNetParams.Run
 	text, err := json.Marshal(params)
 	if err != nil {
 		return nil, err
 	}
-	sum := sha256.Sum256(fmt.Appendf(nil, "%s\n%s\n%T\n%s\n", s.source, function, params, text))
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s\n%s\n%T\n%s\n", hash, function, params, text))
 	key := hex.EncodeToString(sum[:])
 	return &entry{path: filepath.Join(s.dir, function+"-"+key[:16]), function: function, params: text, key: key}, nil
 }
@@ -257,44 +218,9 @@ func (e *entry) save(path string, from any) {
 	if err == nil {
 		sum := sha256.Sum256(b.Bytes()[sha256.Size:])
 		copy(b.Bytes(), sum[:])
-		err = writeWhole(path, b.Bytes())
+		err = source.WriteFile(path, b.Bytes())
 	}
 	if err != nil && !e.unkept.Swap(true) {
 		note("the result of %s is not kept: %v", e.function, err)
 	}
-}
-
-// writeWhole writes a file so that, whenever the machine stops, the name holds
-// all of it or nothing new.
-func writeWhole(path string, data []byte) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return err
-	}
-	f, err := os.CreateTemp(filepath.Dir(path), ".new-*")
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(data)
-	if err == nil {
-		err = f.Sync()
-	}
-	if closed := f.Close(); err == nil {
-		err = closed
-	}
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		_ = os.Remove(f.Name())
-	}
-	return err
-}
-
-func sortedKeys[V any](m map[string]V) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
 }

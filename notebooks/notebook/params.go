@@ -1,12 +1,14 @@
-package notebooks
+package notebook
 
 import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"os"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -40,7 +42,7 @@ func override(p any, overrides string) error {
 		return errors.New(valid)
 	}
 	var problems []string
-	for _, name := range sortedKeys(values) {
+	for _, name := range slices.Sorted(maps.Keys(values)) {
 		if err := SetParam(p, name, values[name]); err != nil {
 			problems = append(problems, err.Error())
 		}

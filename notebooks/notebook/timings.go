@@ -1,13 +1,14 @@
-package notebooks
+package notebook
 
 import (
 	"path/filepath"
 
 	"cvgm/figures"
+	"cvgm/notebooks/source"
 )
 
 // Timings returns what ./reproduce.sh --timings has recorded, or nil where
 // nothing is.
 func Timings() *figures.Timings {
-	return Must(figures.ReadTimings(filepath.Join(Must(moduleRoot()), "figures", "out", "timings.json")))
+	return Must(figures.ReadTimings(filepath.Join(Must(source.Root()), "figures", "out", "timings.json")))
 }

@@ -1,8 +1,7 @@
-package notebooks_test
+package runner_test
 
 import (
 	"os/exec"
-	"path/filepath"
 	"testing"
 )
 
@@ -12,7 +11,7 @@ func TestRunnerLogic(t *testing.T) {
 	if err != nil {
 		t.Skip("python3 is not on PATH")
 	}
-	out, err := exec.Command(python, "-I", filepath.Join("runner", "test_logic.py")).CombinedOutput()
+	out, err := exec.Command(python, "-I", "test_logic.py").CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}

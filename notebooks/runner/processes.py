@@ -1,0 +1,224 @@
+"""Processes of a run: commands, the lock, and temporary folders that end with them."""
+
+import contextlib
+import ctypes
+import fcntl
+import os
+import re
+import secrets
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from checkout import NOTEBOOKS, ROOT, WORK, ReproduceError, log
+
+# Matches the cause in what pip and Go print if they cannot reach the network.
+NO_NETWORK = re.compile(
+    r"(?i)temporary failure in name resolution|name or service not known|nodename nor servname provided|no address associated with hostname"
+    r"|no such host|server misbehaving|(?:network|no route to host|host) is unreachable|no route to host|connection refused"
+    r"|connect(?:ion)? timed out|read timed out|i/o timeout|TLS handshake timeout|cannot connect to proxy|proxyconnect tcp[^\n]*"
+    r"|module lookup disabled by GOPROXY=off"
+)
+NO_WHEEL = re.compile(r"satisfies the requirement (\S+).*\(from versions: none\)")
+
+
+def command(argv, env, purpose, cwd=ROOT):
+    """Runs argv and returns its standard output. Where it fails, its last lines become a
+    ReproduceError that names the purpose.
+
+    What it runs ends with this process, also where that is killed. Where the
+    system cannot see to that, the lock, which argv inherits, keeps the next run
+    waiting until argv has ended.
+    """
+    prctl = ctypes.CDLL(None).prctl if sys.platform == "linux" else None
+    try:
+        done = subprocess.run(
+            argv,
+            cwd=cwd,
+            env=env,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            pass_fds=Lock.held,
+            preexec_fn=prctl and (lambda: prctl(PR_SET_PDEATHSIG, signal.SIGKILL)),
+        )
+    except OSError as e:
+        raise ReproduceError(f"{purpose}: {argv[0]}: {e.strerror}") from None
+    if done.returncode != 0:
+        if cause := NO_NETWORK.search(done.stderr + done.stdout):
+            raise ReproduceError(
+                f"{purpose}: the network cannot be reached ({cause.group()}); set-up downloads Python packages and Go "
+                "modules once: connect, or name a mirror by PIP_INDEX_URL and GOPROXY, and run again"
+            )
+        if wanted := NO_WHEEL.search(done.stderr):
+            raise ReproduceError(
+                f"{purpose}: pip finds no wheel of {wanted.group(1)}: no package index can be reached, or none has one for "
+                "this system; connect to the network, or name a mirror by PIP_INDEX_URL, and run again"
+            )
+        lines = (done.stderr.strip() or done.stdout.strip()).splitlines()[-15:]
+        raise ReproduceError(f"{purpose}: {' '.join(map(str, argv[:4]))} … failed:\n  " + "\n  ".join(lines))
+    return done.stdout
+
+
+PR_SET_PDEATHSIG = 1  # from Linux's prctl.h
+
+
+class Lock:
+    """Allows one run at a time per checkout: a second run prints a line and waits.
+
+    The lock is on the checkout's folder, which no clean-up removes. Some file
+    systems, NFS among them, lock only files that are open for writing; there the
+    lock is on reproduce.sh.
+    """
+
+    held = ()  # the file descriptor of the lock of this process
+
+    def __init__(self, fd=None):
+        if fd is None:
+            fd = self.take()
+        os.set_inheritable(fd, False)  # it may have been taken by the process that became this one
+        Lock.held = (fd,)
+
+    @staticmethod
+    def take():
+        for path, how in ((ROOT, os.O_RDONLY), (ROOT / "reproduce.sh", os.O_RDWR)):
+            fd = os.open(path, how)
+            try:
+                try:
+                    fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                except BlockingIOError:
+                    log.info(f"another ./reproduce.sh (process {lock_owner(fd)}) is at work in this checkout; waiting for it")
+                    fcntl.flock(fd, fcntl.LOCK_EX)
+                return fd
+            except OSError as e:
+                os.close(fd)
+                why = e.strerror
+        raise ReproduceError(f"{ROOT} cannot be locked ({why}), and two runs in it at once would spoil each other; move the checkout to another disk")
+
+    def hand_over(self):
+        """Keeps the lock across exec; returns the argument for Lock() in the new program."""
+        os.set_inheritable(Lock.held[0], True)
+        return str(Lock.held[0])
+
+    def release(self):
+        os.close(Lock.held[0])
+        Lock.held = ()
+
+
+def lock_owner(fd):
+    """The process that holds the lock on fd, "?" if /proc/locks does not list it."""
+    try:
+        for line in Path("/proc/locks").read_text().splitlines():
+            words = line.split()
+            if words[1] == "FLOCK" and words[5].endswith(f":{os.fstat(fd).st_ino}"):
+                return words[4]
+    except (OSError, IndexError):
+        pass
+    return "?"
+
+
+TEMPORARY = "cvgm-"
+CLAIMS = WORK / "temporary"
+
+# A kernel's sockets lie in its temporary folder. The path of a socket may have
+# 107 bytes on Linux and 103 on macOS; the longest names are those of JupyterLab.
+LONGEST_TEMPORARY = 103 - len(f"/{TEMPORARY}0123456789/kernel-01234567-0123-0123-0123-0123456789ab-ipc-99")
+
+# GoNB's log, less its errors.
+KERNEL_CHATTER = re.compile(r"[IW]\d{4} |.* Error message$")
+
+
+@contextlib.contextmanager
+def temporary_folder():
+    """A TMPDIR that no other user can enter, whose files and processes end with it.
+
+    A killed kernel leaves its folder behind, and a language server in a process
+    group of its own. A file in CLAIMS names the folder and is locked while this
+    process runs. If this process is killed, the next run finds that file unlocked
+    and removes the folder.
+    """
+    base = tempfile.gettempdir()
+    name = f"{TEMPORARY}{secrets.token_hex(5)}"
+    folder = os.path.join(base if len(os.fsencode(base)) <= LONGEST_TEMPORARY else "/tmp", name)
+    claim = make_claim(CLAIMS / name)
+    try:
+        fcntl.flock(claim, fcntl.LOCK_EX)
+        os.write(claim, os.fsencode(folder))
+        os.mkdir(folder, 0o700)
+        yield folder
+    finally:
+        discard(folder)
+        (CLAIMS / name).unlink(missing_ok=True)
+        os.close(claim)
+
+
+def make_claim(path):
+    """Makes the file, and tries again if .work is deleted in the meantime."""
+    for last in (False, False, True):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            return os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
+        except FileNotFoundError:
+            if last:
+                raise
+
+
+def sweep():
+    """Ends and removes what killed runs have left behind."""
+    for path in CLAIMS.glob(f"{TEMPORARY}*"):
+        try:
+            claim = open(path, "rb")
+        except FileNotFoundError:  # .work is being deleted
+            continue
+        with claim:
+            try:
+                fcntl.flock(claim, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                continue  # its owner, a JupyterLab, lives
+            folder = os.fsdecode(claim.read())
+            if os.path.basename(folder) == path.name:
+                discard(folder)
+            path.unlink(missing_ok=True)
+    half_written = [path for folder in (ROOT / "figures", NOTEBOOKS, WORK / "runs") for path in folder.rglob(".*.tmp")]
+    for path in [*half_written, *WORK.glob(".new-*")]:
+        path.unlink(missing_ok=True)
+
+
+def discard(folder):
+    """Ends every process whose TMPDIR is folder, and removes it."""
+    mark = f"TMPDIR={folder}\0".encode()
+    for _ in range(100):
+        found = False
+        for process in Path("/proc").glob("[0-9]*"):  # none where there is no /proc
+            try:
+                if mark in (process / "environ").read_bytes():
+                    os.kill(int(process.name), signal.SIGKILL)
+                    found = True
+            except OSError:  # has ended, or is another user's
+                continue
+        if not found:
+            break
+        time.sleep(0.01)
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def free_memory(meminfo="/proc/meminfo", groups=("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")):
+    """The free bytes of memory, a container's limit included; None if the system does not report them."""
+    try:
+        with open(meminfo) as f:
+            sizes = {name: int(value.split()[0]) for name, _, value in (line.partition(":") for line in f)}
+        free = 1024 * (sizes["MemAvailable"] + sizes["SwapFree"])
+    except (OSError, KeyError, ValueError, IndexError):
+        return None
+    for group in groups:  # a container's limit
+        try:
+            with open(group) as f:
+                free = min(free, int(f.read()))
+        except (OSError, ValueError):  # there is none
+            continue
+    return free

@@ -1,0 +1,256 @@
+// Package source finds the inputs of a notebook's cells, or of a function of
+// this module: Go files, versions of other modules, Go itself. Two sets of inputs
+// with the same hashes give the same results.
+//
+// An input that is a whole file counts without its comments. Inside the packages
+// of followed, only the declarations count that the cells reach by their names:
+// functions, types with all their methods, variables, constants. Names are
+// resolved without types, so a name counts for everything that it may denote. A
+// name that is not found makes every file of its package count. An init function
+// counts for declarations that reach a variable that it sets, or that it mentions;
+// initial values of variables are taken to set no others.
+package source
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+)
+
+// followed lists the packages, as folders of the module, of which single
+// declarations count instead of whole files.
+var followed = []string{"cvgm/experiment", "figures", notebookFolder}
+
+// notebookFolder has the package that cells call experiments and figures by.
+const notebookFolder = "notebooks/notebook"
+
+// A Module is the source of the module at one moment. It is not safe for
+// concurrent use.
+type Module struct {
+	root    string
+	files   map[string][]byte // of every Go file but tests, by its name below the root
+	listing listing
+	hashes  map[string]string  // of whole files
+	parsed  map[string]*parsed // by import path
+}
+
+// A listing is the part of go list's answer that inputs depend on.
+type listing struct {
+	Stamp    string // hash of everything that the answer depends on
+	Language string // the version in go.mod's go line
+	Packages map[string]*listed
+	// Functions keeps what Function returned.
+	Functions map[string]string
+}
+
+type listed struct {
+	Name    string
+	Folder  string   // below the root; "" for a package of another module
+	Module  string   // another module's path
+	Version string   // of that module
+	Files   []string // Go files
+	Others  []string // other files that the compiler reads
+	Imports []string // without the standard library
+}
+
+// Root returns the first folder with a go.mod from the working folder upwards.
+func Root() (string, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return "", err
+	}
+	for {
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+			return dir, nil
+		}
+		if filepath.Dir(dir) == dir {
+			return "", errors.New("no go.mod in the working folder or above: open the notebook inside the project's checkout")
+		}
+		dir = filepath.Dir(dir)
+	}
+}
+
+// Open reads the module in the folder root. Its packages are those of go list,
+// whose answer is kept in the file .work/packages.json until a file changes.
+func Open(root string) (*Module, error) {
+	root, err := filepath.Abs(root)
+	if err != nil {
+		return nil, err
+	}
+	m := &Module{root: root, files: map[string][]byte{}, hashes: map[string]string{}, parsed: map[string]*parsed{}}
+	stamp, err := m.read()
+	if err != nil {
+		return nil, err
+	}
+	if text, err := os.ReadFile(m.memo()); err == nil && json.Unmarshal(text, &m.listing) == nil && m.listing.Stamp == stamp {
+		return m, nil
+	}
+	if m.listing, err = list(root); err != nil {
+		return nil, err
+	}
+	m.listing.Stamp = cmp.Or(m.listing.Stamp, stamp)
+	m.keep()
+	return m, nil
+}
+
+// memo returns the file that keeps the listing.
+func (m *Module) memo() string { return filepath.Join(m.root, ".work", "packages.json") }
+
+// keep writes the listing; without it go list runs again.
+func (m *Module) keep() {
+	if text, err := json.Marshal(m.listing); err == nil {
+		_ = WriteFile(m.memo(), text)
+	}
+}
+
+// read reads the Go files and returns a hash of all that go list depends on.
+func (m *Module) read() (string, error) {
+	root := m.root
+	h := sha256.New()
+	fmt.Fprintln(h, runtime.Version(), runtime.GOOS, runtime.GOARCH, root)
+	for _, name := range []string{"go.mod", "go.sum"} {
+		text, err := os.ReadFile(filepath.Join(root, name))
+		if err != nil && name == "go.mod" {
+			return "", err
+		}
+		fmt.Fprintf(h, "%s %x\n", name, sha256.Sum256(text))
+	}
+	err := filepath.WalkDir(root, func(file string, d fs.DirEntry, err error) error {
+		name := d.Name()
+		switch {
+		case err != nil || file == root:
+			return err
+		case strings.HasPrefix(name, ".") || strings.HasPrefix(name, "_") || d.IsDir() && name == "testdata":
+			if d.IsDir() {
+				return fs.SkipDir
+			}
+			return nil
+		case d.IsDir() || strings.HasSuffix(name, "_test.go"):
+			return nil
+		}
+		rel, err := filepath.Rel(root, file)
+		if err != nil {
+			return err
+		}
+		rel = filepath.ToSlash(rel)
+		if strings.HasSuffix(name, ".go") {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				return err
+			}
+			m.files[rel] = text
+			fmt.Fprintf(h, "%x ", sha256.Sum256(text))
+		}
+		fmt.Fprintln(h, rel) // a new file may be one to embed
+		return nil
+	})
+	return hex.EncodeToString(h.Sum(nil)), err
+}
+
+// list asks go list. Source of modules that replace others by folders has no
+// version, so its files count like this module's, and the listing has a stamp
+// that no later one has.
+func list(root string) (l listing, err error) {
+	const fields = "ImportPath,Name,Dir,Standard,Module,Imports,GoFiles,SFiles,EmbedFiles"
+	cmd := exec.Command("go", "list", "-deps", "-json="+fields, "./...")
+	cmd.Dir = root
+	// As the cells are compiled.
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=", "GOWORK=off", "GOOS="+runtime.GOOS, "GOARCH="+runtime.GOARCH)
+	var words bytes.Buffer
+	cmd.Stderr = &words
+	out, err := cmd.Output()
+	if err != nil {
+		return l, fmt.Errorf("go list: %w\n%s", err, words.Bytes())
+	}
+	l.Packages, l.Functions = map[string]*listed{}, map[string]string{}
+	type module struct {
+		Path, Version, Dir, GoVersion string
+		Main                          bool
+		Replace                       *module
+	}
+	for d := json.NewDecoder(bytes.NewReader(out)); ; {
+		var p struct {
+			ImportPath, Name, Dir                string
+			Standard                             bool
+			Module                               *module
+			Imports, GoFiles, SFiles, EmbedFiles []string
+		}
+		if err := d.Decode(&p); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			return l, fmt.Errorf("go list: %w", err)
+		}
+		if p.Standard || p.Module == nil {
+			continue
+		}
+		known := &listed{Name: p.Name, Imports: p.Imports}
+		l.Packages[p.ImportPath] = known
+		source := p.Module
+		if source.Replace != nil {
+			source = source.Replace
+		}
+		if p.Module.Main {
+			l.Language = p.Module.GoVersion
+		} else if source.Version != "" {
+			known.Module, known.Version = p.Module.Path, source.Path+" "+source.Version
+			continue
+		}
+		folder, err := filepath.Rel(root, p.Dir)
+		if err != nil {
+			return l, err
+		}
+		if !p.Module.Main {
+			l.Stamp = "none"
+		}
+		known.Folder = filepath.ToSlash(folder)
+		for _, name := range p.GoFiles {
+			known.Files = append(known.Files, path.Join(known.Folder, name))
+		}
+		for _, name := range slices.Concat(p.SFiles, p.EmbedFiles) {
+			known.Others = append(known.Others, path.Join(known.Folder, name))
+		}
+	}
+	for _, p := range l.Packages {
+		p.Imports = slices.DeleteFunc(p.Imports, func(name string) bool { return l.Packages[name] == nil })
+	}
+	return l, nil
+}
+
+// WriteFile writes a file so that, whenever the machine stops, the name holds
+// all of it or nothing new. It makes the folder if there is none.
+func WriteFile(name string, data []byte) error {
+	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(filepath.Dir(name), ".new-*")
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	if err == nil {
+		err = f.Sync()
+	}
+	if closed := f.Close(); err == nil {
+		err = closed
+	}
+	if err == nil {
+		err = os.Rename(f.Name(), name)
+	}
+	if err != nil {
+		_ = os.Remove(f.Name())
+	}
+	return err
+}

@@ -1,0 +1,70 @@
+// Stale lists the notebooks whose outputs are stale, with the reasons.
+//
+//	go run ./notebooks/stale [-json] [NOTEBOOK[=FOLDER] …]
+//
+// NOTEBOOK is a file, notebooks/01_elastic_net.ipynb; without any, all are
+// examined. FOLDER holds its outputs: figures/out/01_elastic_net unless stated.
+// With -json each notebook's inputs are listed, too, as ./reproduce.sh keeps them
+// in FOLDER/provenance.json after it has run the notebook.
+package main
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"log"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"cvgm/notebooks/source"
+)
+
+func main() {
+	log.SetFlags(0)
+	asJSON := flag.Bool("json", false, "print states, as JSON, instead of words")
+	flag.Parse()
+	root, err := source.Root()
+	if err != nil {
+		log.Fatal(err)
+	}
+	states, err := examine(root, flag.Args())
+	if err != nil {
+		log.Fatal(err)
+	}
+	if *asJSON {
+		if err := json.NewEncoder(os.Stdout).Encode(states); err != nil {
+			log.Fatal(err)
+		}
+		return
+	}
+	for _, s := range states {
+		fmt.Print(s)
+	}
+}
+
+// examine returns the states of notebooks in the checkout root, in their order.
+func examine(root string, notebooks []string) ([]*state, error) {
+	if len(notebooks) == 0 {
+		found, err := filepath.Glob(filepath.Join(root, "notebooks", "*.ipynb"))
+		if err != nil {
+			return nil, err
+		}
+		notebooks = found
+	}
+	module, err := source.Open(root)
+	if err != nil {
+		return nil, err
+	}
+	states := make([]*state, len(notebooks))
+	for i, argument := range notebooks {
+		notebook, folder, stated := strings.Cut(argument, "=")
+		if !stated {
+			folder = filepath.Join(root, "figures", "out", strings.TrimSuffix(filepath.Base(notebook), ".ipynb"))
+		}
+		if states[i], err = stateOf(root, module, notebook, folder); err != nil {
+			return nil, err
+		}
+	}
+	return states, nil
+}

@@ -1,0 +1,248 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"cvgm/notebooks/source"
+)
+
+// runner lists the files of ./reproduce.sh that run the cells and write the
+// notebook. Its other files do not show in outputs.
+var runner = []string{"notebooks/runner/requirements.txt", "notebooks/runner/environment.py", "notebooks/runner/execute.py", "notebooks/runner/layout.py"}
+
+// provenanceFile lies beside a notebook's outputs.
+const provenanceFile = "provenance.json"
+
+// A state compares a notebook's outputs with what a run would write.
+type state struct {
+	Notebook string   `json:"notebook"`
+	Folder   string   `json:"folder"`
+	Reasons  []string `json:"reasons"` // to run the notebook; none if the outputs agree with its inputs
+	// Rewrite is set if only text outside the code cells changed since the run, or
+	// the layout of the file: the notebook is to be written in its plain form.
+	Rewrite bool          `json:"rewrite"`
+	Inputs  source.Inputs `json:"inputs"`
+}
+
+func (s *state) String() string {
+	name := strings.TrimSuffix(filepath.Base(s.Notebook), ".ipynb")
+	switch {
+	case len(s.Reasons) > 0:
+		return name + ": would run, because\n  " + strings.Join(s.Reasons, "\n  ") + "\n"
+	case s.Rewrite:
+		return name + ": would be written in its plain form; its text or its layout was edited\n"
+	}
+	return name + ": is up to date\n"
+}
+
+// provenance is the part of provenance.json that is compared.
+type provenance struct {
+	Inputs  map[string]string
+	Outputs map[string]string // hashes by names below the root
+	Cells   string            // digest of the code cells of the notebook as it was written
+}
+
+func stateOf(root string, module *source.Module, notebook, folder string) (*state, error) {
+	text, err := os.ReadFile(notebook)
+	if err != nil {
+		return nil, err
+	}
+	s := &state{Notebook: notebook, Folder: folder, Reasons: []string{}, Inputs: module.Cells(sources(text))}
+	for _, name := range runner {
+		if text, err := os.ReadFile(filepath.Join(root, name)); err == nil {
+			s.Inputs[name] = hash(text)
+		}
+	}
+	last, err := os.ReadFile(filepath.Join(folder, provenanceFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		s.Reasons = []string{"it never ran here"}
+		return s, nil
+	} else if err != nil {
+		return nil, err
+	}
+	var before provenance
+	if json.Unmarshal(last, &before) != nil || before.Inputs == nil || before.Outputs == nil {
+		s.Reasons = []string{below(root, filepath.Join(folder, provenanceFile)) + " is damaged"}
+		return s, nil
+	}
+	outputs, err := outputs(root, notebook, folder, before)
+	if err != nil {
+		return nil, err
+	}
+	s.Reasons = append(s.Reasons, changedInputs(before.Inputs, s.Inputs)...)
+	written := below(root, notebook)
+	if was, is := before.Outputs[written], outputs[written]; was != is && before.Cells != "" && before.Cells == cellsDigest(text) {
+		s.Rewrite = true
+		outputs[written] = was
+	}
+	changes := differing(before.Outputs, outputs)
+	for i, name := range changes {
+		changes[i] += change(before.Outputs[name], outputs[name], "not its own", "missing", "was edited")
+	}
+	if len(changes) > 0 {
+		s.Reasons = append(s.Reasons, listing("outputs", changes))
+	}
+	return s, nil
+}
+
+// sources returns the code cells of a notebook. Text that is no notebook is one
+// cell.
+func sources(text []byte) (cells []string) {
+	var notebook struct {
+		Cells []struct {
+			Type   string `json:"cell_type"`
+			Source lines
+		}
+	}
+	if err := json.Unmarshal(text, &notebook); err != nil {
+		return []string{string(text)}
+	}
+	for _, c := range notebook.Cells {
+		if c.Type == "code" {
+			cells = append(cells, string(c.Source))
+		}
+	}
+	return cells
+}
+
+// cellsDigest returns a digest of a notebook's code cells and their outputs,
+// which ./reproduce.sh computes, too; nothing of text that is no notebook.
+func cellsDigest(text []byte) string {
+	var notebook struct {
+		Cells []struct {
+			Type    string `json:"cell_type"`
+			Source  lines
+			Count   any `json:"execution_count"`
+			Outputs any
+		}
+	}
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	if d.Decode(&notebook) != nil {
+		return ""
+	}
+	var cells [][]any
+	for _, c := range notebook.Cells {
+		if c.Type == "code" {
+			cells = append(cells, []any{c.Source, c.Count, c.Outputs})
+		}
+	}
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if e.Encode(cells) != nil {
+		return ""
+	}
+	return hash(bytes.TrimSuffix(b.Bytes(), []byte("\n")))
+}
+
+// lines is text that may be split into a list.
+type lines string
+
+func (l *lines) UnmarshalJSON(text []byte) error {
+	var list []string
+	if err := json.Unmarshal(text, &list); err == nil {
+		*l = lines(strings.Join(list, ""))
+		return nil
+	}
+	return json.Unmarshal(text, (*string)(l))
+}
+
+// outputs returns the hashes of the files in the places of a notebook's outputs.
+func outputs(root, notebook, folder string, before provenance) (map[string]string, error) {
+	found := map[string]string{}
+	add := func(file string) error {
+		text, err := os.ReadFile(file)
+		if err == nil {
+			found[below(root, file)] = hash(text)
+		}
+		return err
+	}
+	if _, is := before.Outputs[below(root, notebook)]; is {
+		if err := add(notebook); err != nil {
+			return nil, err
+		}
+	}
+	err := filepath.WalkDir(folder, func(file string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || file == filepath.Join(folder, provenanceFile) {
+			return err
+		}
+		return add(file)
+	})
+	return found, err
+}
+
+// changedInputs lists in words how inputs differ, by folder.
+func changedInputs(before, now map[string]string) (reasons []string) {
+	folders := map[string][]string{}
+	for _, name := range differing(before, now) {
+		was, is := before[name], now[name]
+		folder, file := path.Split(name)
+		switch {
+		case name == "code cells":
+			reasons = append(reasons, "its code cells changed")
+		case folder == "" || strings.HasPrefix(name, "module "):
+			reasons = append(reasons, fmt.Sprintf("%s is %s, was %s", name, cmp.Or(is, "absent"), cmp.Or(was, "absent")))
+		default:
+			folders[folder] = append(folders[folder], file+change(was, is, "new", "gone", "changed"))
+		}
+	}
+	for _, folder := range slices.Sorted(maps.Keys(folders)) {
+		reasons = append(reasons, listing(strings.TrimSuffix(folder, "/"), folders[folder]))
+	}
+	return reasons
+}
+
+// differing returns the keys whose values differ, in order.
+func differing(before, now map[string]string) []string {
+	all := maps.Clone(before)
+	maps.Copy(all, now)
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(all)), func(name string) bool { return before[name] == now[name] })
+}
+
+func change(was, is, added, gone, changed string) string {
+	switch {
+	case was == "":
+		return " is " + added
+	case is == "":
+		return " is " + gone
+	}
+	return " " + changed
+}
+
+// listing returns one line with the first of the entries.
+func listing(title string, entries []string) string {
+	const most = 3
+	more := ""
+	if n := len(entries); n > most {
+		entries, more = entries[:most], fmt.Sprintf(" and %d more", n-most)
+	}
+	return title + ": " + strings.Join(entries, ", ") + more
+}
+
+// below returns the name of a file below the root, with slashes.
+func below(root, file string) string {
+	name, err := filepath.Rel(root, file)
+	if err != nil {
+		return file
+	}
+	return filepath.ToSlash(name)
+}
+
+func hash(text []byte) string {
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:])
+}
