@@ -4,17 +4,19 @@ import (
 	"fmt"
 	"math"
 	"strings"
+
+	"cvgm/cvgm/experiment"
 )
 
 // ClaimsTable lists every claim of the paper beside what its code printed, what
 // is measured here, and the verdict that the stated rule gives.
-func ClaimsTable(claims []Claim) *Table {
+func ClaimsTable(claims []experiment.Claim) *Table {
 	t := &Table{
 		Name:    "claims",
 		Caption: "The paper's claims and what becomes of them",
 		Header:  []string{"Claim", "Where", "Paper", "Its code", "Here", "Repetitions", "Rule", "Verdict", "Remark"},
 	}
-	counts := make(map[Verdict]int)
+	counts := make(map[experiment.Verdict]int)
 	for _, c := range claims {
 		counts[c.Verdict]++
 		row := []any{c.Text, c.Place, quoted(c.Quoted.Paper), quoted(c.Quoted.Code), measurement(c.Ours), nil, c.Rule, string(c.Verdict), c.Remark}
@@ -24,7 +26,7 @@ func ClaimsTable(claims []Claim) *Table {
 		t.Rows = append(t.Rows, row)
 	}
 	var parts []string
-	for _, v := range []Verdict{Confirmed, Differs, PaperError, NotTestable} {
+	for _, v := range []experiment.Verdict{experiment.Confirmed, experiment.Differs, experiment.PaperError, experiment.NotTestable} {
 		if counts[v] > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", counts[v], v))
 		}
@@ -34,7 +36,7 @@ func ClaimsTable(claims []Claim) *Table {
 }
 
 // ClaimsAtAGlance is ClaimsTable in the columns that fit a page.
-func ClaimsAtAGlance(claims []Claim) *Table {
+func ClaimsAtAGlance(claims []experiment.Claim) *Table {
 	all := ClaimsTable(claims)
 	t := &Table{Name: "claims_at_a_glance", Caption: all.Caption, Note: all.Note}
 	kept := []int{0, 2, 3, 4, 7}
@@ -53,12 +55,12 @@ func ClaimsAtAGlance(claims []Claim) *Table {
 
 // measurement returns a Number in four digits after the point, or fewer where it
 // is large, or nil where nothing could be measured.
-func measurement(m Measurement) any {
-	if math.IsNaN(m.Value) {
+func measurement(m experiment.Estimate) any {
+	if math.IsNaN(m.Mean) {
 		return nil
 	}
-	n := Number{Value: m.Value, Digits: 4}
-	if m.Value == math.Trunc(m.Value) && math.Abs(m.Value) < 1e9 {
+	n := Number{Value: m.Mean, Digits: 4}
+	if m.Mean == math.Trunc(m.Mean) && math.Abs(m.Mean) < 1e9 {
 		n.Digits = 0
 	}
 	if !math.IsNaN(m.Margin) {

@@ -9,6 +9,12 @@ import (
 	"gonum.org/v1/plot/vg"
 )
 
+func init() {
+	register(func(r *experiment.ErrataResult) []Output {
+		return []Output{IncompleteJacobian(r), JacobianTable(r), ErrataTable(r, nil)}
+	})
+}
+
 // IncompleteJacobian shows where the loss on fresh examples would push each
 // training example of a logistic regression: by the complete Jacobian, and by
 // the one that the paper prints.
@@ -16,12 +22,9 @@ func IncompleteJacobian(r *experiment.ErrataResult) *Figure {
 	e := r.Jacobian
 	p := NewPanel("arrows", "", "x1", "x2")
 	p.Equal = true
-	const half = 3
-	// The separator θᵀx = 0.
-	norm := math.Hypot(e.Theta[0], e.Theta[1])
-	reach := 2 * half / norm
-	p.Line("separator", []float64{-reach * e.Theta[1], reach * e.Theta[1]}, []float64{reach * e.Theta[0], -reach * e.Theta[0]}, Style{Color: Grey, Width: 1, Dash: []vg.Length{4, 3}})
-	classes(p, e.Data, e.Data.X.At, 3)
+	p.Across("separator", e.Theta[0], e.Theta[1], 0, Style{Color: Grey, Width: 1, Dash: []vg.Length{4, 3}})
+	x, y := columns(e.Data.X)
+	classes(p, x, y, e.Data.Y, 3)
 	var longest float64
 	for i := range e.Data.Y {
 		longest = math.Max(longest, math.Hypot(e.Complete.At(i, 0), e.Complete.At(i, 1)))
@@ -32,20 +35,14 @@ func IncompleteJacobian(r *experiment.ErrataResult) *Figure {
 		at    func(i, j int) float64
 		style Style
 	}{{"complete", e.Complete.At, Style{Color: Black, Width: 1.4}}, {"as printed", e.Printed.At, Style{Color: Orange, Width: 1.4}}} {
-		var x, y, dx, dy []float64
+		var dx, dy []float64
 		for i := range e.Data.Y {
-			x, y = append(x, e.Data.X.At(i, 0)), append(y, e.Data.X.At(i, 1))
 			dx, dy = append(dx, scale*a.at(i, 0)), append(dy, scale*a.at(i, 1))
 		}
 		p.arrows(a.name, x, y, dx, dy, a.style)
 	}
-	p.Range(-half, half, -half, half)
-	return &Figure{
-		Name:    "incomplete_jacobian",
-		Caption: "The direction in which each training example lowers the loss on fresh examples, by both Jacobians",
-		Width:   6.3 * vg.Inch, Height: 4.8 * vg.Inch, LegendWidth: 1.2 * vg.Inch,
-		Panels: [][]*Panel{{p}},
-	}
+	return &Figure{Name: "incomplete_jacobian", Width: 6.3 * vg.Inch, Height: 4.8 * vg.Inch, Legend: LegendRight, Panels: [][]*Panel{{p}},
+		Caption: "The direction in which each training example lowers the loss on fresh examples, by both Jacobians"}
 }
 
 // JacobianTable is the same in numbers.
@@ -55,10 +52,10 @@ func JacobianTable(r *experiment.ErrataResult) *Table {
 		Name: "jacobian_errors", Caption: "Logistic regression: the Jacobian ∂θ/∂X as printed and complete",
 		Header: []string{"", "complete", "as printed"},
 		Rows: [][]any{
-			{"distance from central differences, relative", power(e.CompleteError), Number{Value: e.PrintedError, Digits: 3}},
+			{"distance from central differences, relative", formatExp(e.CompleteError), Number{Value: e.PrintedError, Digits: 3}},
 			{"cosine with the complete Jacobian", Number{Value: 1, Digits: 3}, Number{Value: e.Cosine, Digits: 3}},
 			{"cosine of the gradients of the loss on fresh examples", Number{Value: 1, Digits: 3}, Number{Value: e.GradientCosine, Digits: 3}},
-			{"examples pushed against the complete gradient", "0.0 %", fmt.Sprintf("%.1f %%", 100*e.Against)},
+			{"examples pushed against the complete gradient", "0.0 %", fmt.Sprintf("%.1f %%", 100*e.OpposedShare)},
 		},
 	}
 }

@@ -2,22 +2,27 @@ package figures
 
 import (
 	"bytes"
-	"context"
 	"encoding/csv"
 	"encoding/xml"
 	"errors"
+	"fmt"
+	"image/color"
 	"image/png"
 	"io"
 	"math"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
 
 	"cvgm/cvgm/experiment"
 
+	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+	"gonum.org/v1/plot/vg/vgsvg"
 )
 
 func example() *Figure {
@@ -28,7 +33,7 @@ func example() *Figure {
 	p.Scatter("dots, \"quoted\"", []float64{.1, .2}, []float64{.3, 1.0 / 3}, Style{})
 	q := NewPanel("surface", "", "x", "y")
 	q.Surface("z", []float64{0, 1}, []float64{0, 1, 2}, [][]float64{{1, 2, 3}, {2, 3, 4}}, []float64{2.5})
-	return &Figure{Name: "example", Width: 5 * vg.Inch, Height: 2.5 * vg.Inch, LegendWidth: vg.Inch, Panels: [][]*Panel{{p, q}}}
+	return &Figure{Name: "example", Width: 5 * vg.Inch, Height: 2.5 * vg.Inch, Legend: LegendRight, Panels: [][]*Panel{{p, q}}}
 }
 
 func TestFigureFilesAreValidAndTheSameTwice(t *testing.T) {
@@ -112,6 +117,164 @@ func TestFigureCSVHoldsEveryPlottedPoint(t *testing.T) {
 	}
 }
 
+// What is not well formed is an error that names the place, not a panic.
+func TestOutputsThatCannotBeDrawn(t *testing.T) {
+	figure := func(add func(p *Panel)) *Figure {
+		p := NewPanel("panel", "", "x", "y")
+		add(p)
+		return &Figure{Name: "f", Width: 3 * vg.Inch, Height: 2 * vg.Inch, Panels: [][]*Panel{{p}}}
+	}
+	nan := math.NaN()
+	two, three := make([]float64, 2), make([]float64, 3)
+	for want, o := range map[string]Output{
+		`f: no panels`: &Figure{Name: "f", Width: 3 * vg.Inch, Height: 2 * vg.Inch},
+		`f: panel "panel": no finite point in 0 series`: figure(func(p *Panel) {}),
+		`f: panel "panel": no finite point in 3 series`: figure(func(p *Panel) {
+			p.Line("l", []float64{1, nan}, []float64{nan, 1}, Style{})
+			p.HLine("h", math.Inf(1), Style{})
+			p.Surface("z", []float64{0}, []float64{0}, [][]float64{{nan}}, []float64{1})
+		}),
+		`f: panel "panel": series "l": columns of lengths [2 3]`:     figure(func(p *Panel) { p.Line("l", two, three, Style{}) }),
+		`f: panel "panel": series "s": columns of lengths [2 0]`:     figure(func(p *Panel) { p.Scatter("s", two, nil, Style{}) }),
+		`f: panel "panel": series "b": columns of lengths [2 2 3]`:   figure(func(p *Panel) { p.Band("b", two, two, three, Style{}) }),
+		`f: panel "panel": series "a": columns of lengths [2 2 2 3]`: figure(func(p *Panel) { p.arrows("a", two, two, two, three, Style{}) }),
+		`f: panel "panel": series "z": columns of lengths [2 1]`:     figure(func(p *Panel) { p.Surface("z", two, three, make([][]float64, 1), nil) }),
+		`f: panel "panel": series "c": columns of lengths [3 0]`:     figure(func(p *Panel) { p.Contour("c", two, three, make([][]float64, 2), 0, Style{}) }),
+		`table t: row 1: 1 cells under 2 headings`:                   &Table{Name: "t", Header: []string{"a", "b"}, Rows: [][]any{{"x"}}},
+		`table t: row 2: 3 cells under 2 headings`:                   &Table{Name: "t", Header: []string{"a", "b"}, Rows: [][]any{{"x", nil}, {1, 2, 3}}},
+		`table t: row 1, column "b": a cell of type float64`:         &Table{Name: "t", Header: []string{"a", "b"}, Rows: [][]any{{"x", 1.5}}},
+	} {
+		err := o.Write(t.TempDir())
+		if err == nil || !strings.HasPrefix(err.Error(), "figures: "+want) {
+			t.Errorf("the error is %v, want %s", err, want)
+		}
+		switch o := o.(type) {
+		case *Figure:
+			for _, render := range []func() ([]byte, error){o.PNG, o.SVG, o.PDF} {
+				if _, again := render(); again == nil || again.Error() != err.Error() {
+					t.Errorf("the error is %v and %v", err, again)
+				}
+			}
+			o.CSV()
+			o.Draw(draw.New(vgsvg.New(o.Width, o.Height)))
+		case *Table:
+			if o.Markdown() == "" || o.LaTeX() == "" || o.CSV() == "" {
+				t.Error("a table without text")
+			}
+		}
+	}
+}
+
+// NaN and infinite values are gaps: in lines and bands, on axes, and in surfaces.
+func TestGaps(t *testing.T) {
+	p := NewPanel("gaps", "", "x", "y")
+	bad := []float64{math.NaN(), math.Inf(1), math.Inf(-1), 1e305}
+	x := []float64{0, 1, 2, 3, 4, 5, 6}
+	for _, v := range bad {
+		y := []float64{1, 2, v, 4, v, 6, 7}
+		p.Line("line", x, y, Style{})
+		p.Band("band", x, y, y, Style{})
+		p.Scatter("marks", y, x, Style{})
+	}
+	if got := axesOf(p.plot); got != (box{0, 7, 0, 7}) {
+		t.Errorf("the data span %v", got)
+	}
+	var lengths []int
+	for _, stretch := range p.series[0].stretches {
+		lengths = append(lengths, len(stretch))
+	}
+	if !slices.Equal(lengths, []int{2, 1, 2}) {
+		t.Errorf("the line has stretches of %v points", lengths)
+	}
+	checkFigure(t, &Figure{Width: 3 * vg.Inch, Height: 2 * vg.Inch, Legend: LegendRight, Panels: [][]*Panel{{p}}})
+	// A cell that is not finite is not painted, nor does a contour cross it.
+	grid := &surface{[]float64{0, 1, 2}, []float64{0, 1}, [][]float64{{1, 1}, {3, math.NaN()}, {5, 5}}}
+	if lines := grid.contour(2); len(lines) != 0 {
+		t.Errorf("contours %v cross cells with a corner that is not known", lines)
+	}
+	if h := grid.heat(); h.Min != 0 || h.Max != math.Log(5) || h.NaN != nil {
+		t.Errorf("the shades run from %v to %v, with %v for NaN", h.Min, h.Max, h.NaN)
+	}
+}
+
+// A line that consists of a single point is drawn as a dot.
+func TestSinglePointsAreDrawn(t *testing.T) {
+	p := NewPanel("dot", "", "x", "y")
+	p.Line("line", []float64{5}, []float64{3}, Style{Color: Blue, Width: 4})
+	png := func(p *Panel) []byte {
+		return ran[[]byte](t)((&Figure{Width: vg.Inch, Height: vg.Inch, Legend: LegendNone, Panels: [][]*Panel{{p}}}).PNG())
+	}
+	empty := NewPanel("dot", "", "x", "y")
+	empty.Line("line", []float64{5}, []float64{3}, Style{Color: color.NRGBA{255, 255, 255, 255}})
+	if bytes.Equal(png(p), png(empty)) {
+		t.Error("nothing is drawn")
+	}
+}
+
+func TestReferenceLinesCrossTheirPanel(t *testing.T) {
+	p := NewPanel("p", "", "x", "y")
+	p.Line("data", []float64{0, 10}, []float64{0, 100}, Style{})
+	p.HLine("above", 200, Style{})
+	p.VLine("right", 20, Style{})
+	p.Across("diagonal", 10, -1, 0, Style{}) // y = 10 x
+	p.Across("elsewhere", 1, 1, -50, Style{})
+	axes := p.axes()
+	if got := len(p.legend(axes)); got != 4 {
+		t.Errorf("%d of the series are in the legend, want all but the one that is not seen", got)
+	}
+	if axes != (box{0, 20, -8, 208}) {
+		t.Errorf("the axes are %v", axes)
+	}
+	ends := make(map[string]plotter.XYs)
+	for _, s := range p.series[1:] {
+		ends[s.name] = s.across.ends(axes)
+	}
+	want := map[string]plotter.XYs{
+		"above": {{X: 0, Y: 200}, {X: 20, Y: 200}}, "right": {{X: 20, Y: -8}, {X: 20, Y: 208}}, "diagonal": {{X: 0, Y: 0}, {X: 20, Y: 200}}, "elsewhere": nil,
+	}
+	if !reflect.DeepEqual(ends, want) {
+		t.Errorf("the lines run between %v", ends)
+	}
+}
+
+// Headroom makes room for a legend.
+func TestLegendsHideNothing(t *testing.T) {
+	x := oneTo(50)
+	for name, f := range map[string]func(x float64) float64{
+		"rising":   func(x float64) float64 { return x },
+		"falling":  func(x float64) float64 { return -x },
+		"constant": func(x float64) float64 { return 3 },
+		"zero":     func(x float64) float64 { return 0 },
+		"wild":     func(x float64) float64 { return math.Sin(x * x) },
+	} {
+		p := NewPanel("p", "", "x", "y")
+		y := make([]float64, len(x))
+		for i := range x {
+			y[i] = f(x[i])
+		}
+		p.Line("one line with a long name", x, y, Style{})
+		p.Scatter("another", x, y, Style{})
+		p.HLine("third", y[0], Style{})
+		checkFigure(t, &Figure{Name: name, Width: 4 * vg.Inch, Height: 2.5 * vg.Inch, Panels: [][]*Panel{{p}}})
+	}
+}
+
+func TestSameAxes(t *testing.T) {
+	var row []*Panel
+	for k := range 3 {
+		p := NewPanel(fmt.Sprint(k), "", "x", "y")
+		p.Line("line", []float64{0, float64(k + 1)}, []float64{-float64(k), 1}, Style{})
+		row = append(row, p)
+	}
+	f := &Figure{Width: 6 * vg.Inch, Height: 2 * vg.Inch, Legend: LegendRight, SameAxes: true, Panels: [][]*Panel{row}}
+	checkFigure(t, f)
+	f.layOut(draw.New(vgsvg.New(f.Width, f.Height)), func(p *Panel, _ draw.Canvas, axes box) {
+		if want := (box{0, 3, -2.12, 1.12}); axes != want {
+			t.Errorf("panel %s has the axes %v, want %v", p.name, axes, want)
+		}
+	})
+}
+
 func TestTableFormats(t *testing.T) {
 	table := &Table{Name: "t", Caption: "50 % of a_b", Header: []string{"Method", "Loss"}, Rows: [][]any{
 		{"λ1 & co", Number{Value: -1.23456, Digits: 2, Margin: .056}},
@@ -163,30 +326,33 @@ func TestRoundTicks(t *testing.T) {
 	}
 }
 
-// Every figure and table of the elastic net draws from a small Result.
+// Every figure and table of the elastic net draws from small and odd Results.
 func TestElasticNetOutputs(t *testing.T) {
-	p := experiment.PaperElasticNet()
-	p.Samples, p.K, p.Steps, p.GridPoints, p.RandomPoints, p.Seeds, p.LongSteps, p.SurfacePoints = 60, 4, 5, 3, 6, 3, 8, 5
-	r, err := p.Run(context.Background())
-	if err != nil {
-		t.Fatal(err)
-	}
-	seeds, err := p.RunSeeds(context.Background())
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir := t.TempDir()
-	for _, o := range []interface{ Write(dir string) error }{
-		ElasticNetTable(r, seeds), ElasticNetCVTable(seeds),
-		ElasticNetLearningCurves(r), ElasticNetSurfaces(r), ElasticNetEarlyStopping(r),
+	for name, change := range map[string]func(p *experiment.ElasticNetParams){
+		"small":           func(p *experiment.ElasticNetParams) {},
+		"one step":        func(p *experiment.ElasticNetParams) { p.Seed, p.Steps, p.LongSteps, p.RandomPoints = 7, 1, 1, 1 },
+		"off the surface": func(p *experiment.ElasticNetParams) { p.Seed, p.StepSize, p.BoxLow, p.BoxHigh = 3, 50, -7, 3 },
+		"long run is short": func(p *experiment.ElasticNetParams) {
+			p.Seed, p.Steps, p.LongSteps, p.Features, p.Informative = 5, 12, 4, 3, 1
+		},
+		"no noise":        func(p *experiment.ElasticNetParams) { p.Noise, p.Train = 0, 40 },
+		"constant labels": func(p *experiment.ElasticNetParams) { p.Noise, p.Scale = 0, 1e300 },
 	} {
-		if err := o.Write(dir); err != nil {
-			t.Error(err)
-		}
-	}
-	text, err := os.ReadFile(filepath.Join(dir, "table1_elastic_net.csv"))
-	if err != nil || !strings.Contains(string(text), full(r.Random.Final())) {
-		t.Errorf("Table 1 lacks the random search's loss (%v):\n%s", err, text)
+		t.Run(name, func(t *testing.T) {
+			p := experiment.DefaultElasticNet()
+			p.Samples, p.K, p.Steps, p.GridPoints, p.RandomPoints, p.LongSteps, p.SurfacePoints = 60, 4, 5, 3, 6, 8, 5
+			change(&p)
+			q := experiment.ElasticNetSeedsParams{RegressionData: p.RegressionData, PenaltyCVGM: p.PenaltyCVGM,
+				Steps: p.Steps, LongSteps: p.LongSteps, SearchBox: p.SearchBox, Seeds: map[bool]int{true: 1, false: 3}[name == "one step"]}
+			r := ran[*experiment.ElasticNetResult](t)(p.Run(t.Context()))
+			seeds := ran[*experiment.ElasticNetSeeds](t)(q.Run(t.Context()))
+			testOutputs(t, r, map[string]string{
+				"table1_elastic_net":          formatFull(r.Random.Final()),
+				"elastic_net_learning_curves": formatFull(r.LeastSquares.Value),
+			}, func(r *experiment.ElasticNetResult) Output { return ElasticNetTable(r, seeds) })
+			testOutputs(t, seeds, map[string]string{"elastic_net_cv_loss": formatFull(seeds.Methods[experiment.ElasticNetRandom].CVMean.Mean)},
+				func(seeds *experiment.ElasticNetSeeds) Output { return ElasticNetTable(r, seeds) })
+		})
 	}
 }
 
@@ -198,16 +364,16 @@ func TestContourOfACircleAndOfASaddle(t *testing.T) {
 	for j := range ys {
 		ys[j] = -1.5 + .1*float64(j)
 	}
-	grid := func(f func(x, y float64) float64) [][]float64 {
+	grid := func(f func(x, y float64) float64) *surface {
 		z := make([][]float64, len(xs))
 		for i, x := range xs {
 			for _, y := range ys {
 				z[i] = append(z[i], f(x, y))
 			}
 		}
-		return z
+		return &surface{xs, ys, z}
 	}
-	circle := contour(xs, ys, grid(func(x, y float64) float64 { return x*x + y*y }), 1)
+	circle := grid(func(x, y float64) float64 { return x*x + y*y }).contour(1)
 	if len(circle) != 1 || circle[0][0] != circle[0][len(circle[0])-1] {
 		t.Fatalf("a circle gives %d lines", len(circle))
 	}
@@ -216,7 +382,7 @@ func TestContourOfACircleAndOfASaddle(t *testing.T) {
 			t.Errorf("the circle runs through radius %v", r)
 		}
 	}
-	saddle := contour(xs, ys, grid(func(x, y float64) float64 { return (x + .01) * (y + .02) }), 0)
+	saddle := grid(func(x, y float64) float64 { return (x + .01) * (y + .02) }).contour(0)
 	if len(saddle) != 2 {
 		t.Errorf("a saddle gives %d lines", len(saddle))
 	}
@@ -227,17 +393,17 @@ func TestContourOfACircleAndOfASaddle(t *testing.T) {
 			}
 		}
 	}
-	if flat := contour(xs, ys, grid(func(x, y float64) float64 { return 1 }), 1); len(flat) != 0 {
+	if flat := grid(func(x, y float64) float64 { return 1 }).contour(1); len(flat) != 0 {
 		t.Errorf("a flat surface gives %d lines", len(flat))
 	}
 }
 
 func TestClaimsTables(t *testing.T) {
-	claims := []Claim{
-		{Text: "a", Place: "Table 1", Quoted: experiment.Quoted{Paper: "1.080"}, Ours: Measurement{Value: 1.07797, Margin: math.NaN(), N: 1}, Rule: "r", Verdict: Differs, Remark: "why"},
-		{Text: "b", Ours: Measurement{Value: 322, Margin: math.NaN(), N: 1}, Verdict: Confirmed},
-		{Text: "c", Ours: Measurement{Value: .5, Margin: .25, N: 9}, Verdict: Confirmed},
-		{Text: "d", Ours: Measurement{Value: math.NaN(), Margin: math.NaN(), N: 1}, Verdict: NotTestable},
+	claims := []experiment.Claim{
+		{Text: "a", Place: "Table 1", Quoted: experiment.Quoted{Paper: "1.080"}, Ours: experiment.Estimate{Mean: 1.07797, Margin: math.NaN(), N: 1}, Rule: "r", Verdict: experiment.Differs, Remark: "why"},
+		{Text: "b", Ours: experiment.Estimate{Mean: 322, Margin: math.NaN(), N: 1}, Verdict: experiment.Confirmed},
+		{Text: "c", Ours: experiment.Estimate{Mean: .5, Margin: .25, N: 9}, Verdict: experiment.Confirmed},
+		{Text: "d", Ours: experiment.Estimate{Mean: math.NaN(), Margin: math.NaN(), N: 1}, Verdict: experiment.NotTestable},
 	}
 	all := ClaimsTable(claims).CSV()
 	for _, want := range []string{"a,Table 1,1.08,,1.07797,,,r,differs,why\n", "b,,,,322,,,,confirmed,\n", "c,,,,0.5,0.25,9,,confirmed,\n", "d,,,,,,,,not testable,\n"} {

@@ -3,6 +3,7 @@ package figures
 import (
 	"fmt"
 	"math"
+	"strings"
 
 	"cvgm/cvgm/experiment"
 
@@ -10,53 +11,37 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
+func init() {
+	register(func(r *experiment.Learning) []Output {
+		return []Output{LearningPaths(r), LearningTable(r), LearnedLossPath(r), LearnedLossTable(r)}
+	})
+}
+
 // LearningPaths shows the searches on the CV losses that they descend.
 func LearningPaths(r *experiment.Learning) *Figure {
 	way := Style{Color: Blue, GlyphRadius: 1.8}
 	start := Style{Color: Vermillion, GlyphRadius: 4}
 	end := Style{Color: Black, Glyph: draw.CrossGlyph{}, GlyphRadius: 4}
-	f := &Figure{
-		Name:    "learning_paths",
-		Caption: "Hyperparameters learned by the gradient of the CV loss: the way over the loss. " + surfaceNote(),
-		Width:   11 * vg.Inch, Height: 3.7 * vg.Inch,
-		Panels: [][]*Panel{nil},
-		Key:    []KeyEntry{contourKey, {"way", way}, {"start", start}, {"end", end}},
-	}
+	f := &Figure{Name: "learning_paths", Width: 11 * vg.Inch, Height: 3.7 * vg.Inch, Legend: LegendBelow, Panels: [][]*Panel{nil},
+		Caption: "Hyperparameters learned by the gradient of the CV loss: the way over the loss. " + surfaceNote()}
 	for _, run := range r.Runs {
 		var p *Panel
-		x := column(run.X, 0)
+		x, y, last := Log10s(column(run.X, 0)), run.CVLoss, run.Last()
 		if len(run.Hyper) == 2 {
-			p = NewPanel(run.Name, run.Name, run.Hyper[0], run.Hyper[1])
-			p.LogAxes(true, true)
-			a, b := Log10s(run.Axes[0]), Log10s(run.Axes[1])
-			p.Surface("CV loss", a, b, run.Surface, LevelsAboveMinimum(run.Surface))
-			y := Log10s(column(run.X, 1))
-			p.Line("way", Log10s(x), y, Style{Color: Blue, Width: 1})
-			p.Scatter("points of the way", Log10s(x), y, way)
-			p.Scatter("start", Log10s(x[:1]), y[:1], start)
-			p.Scatter("end", Log10s(x[len(x)-1:]), y[len(y)-1:], end)
-			p.Range(a[0], a[len(a)-1], b[0], b[len(b)-1])
+			p = lossPanel(run.Name, "CV loss", run.Hyper, run.Axes, run.Surface)
+			x, y = onSurface(run.Axes, run.X)
+			p.Line("way", x, y, Style{Color: Blue, Width: 1})
+			p.Scatter("points of the way", x, y, Style{Color: Blue, GlyphRadius: way.GlyphRadius, Unlisted: true})
 		} else {
-			p = NewPanel(run.Name, run.Name, run.Hyper[0], "CV loss")
-			p.LogAxes(true, false)
-			p.Grid()
+			p = NewPanel(run.Name, run.Name, run.Hyper[0], "CV loss").LogAxes(true, false).Grid()
 			p.Line("CV loss", Log10s(run.Axes[0]), column(run.Surface, 0), Style{Color: Grey})
-			p.Scatter("way", Log10s(x), run.CVLoss, way)
-			p.Scatter("start", Log10s(x[:1]), run.CVLoss[:1], start)
-			last := run.Last()
-			p.Scatter("end", Log10s(x[last:]), run.CVLoss[last:], end)
+			p.Scatter("way", x, y, way)
 		}
+		p.Scatter("start", x[:1], y[:1], start)
+		p.Scatter("end", x[last:], y[last:], end)
 		f.Panels[0] = append(f.Panels[0], p)
 	}
 	return f
-}
-
-func column(rows [][]float64, k int) []float64 {
-	v := make([]float64, len(rows))
-	for i, row := range rows {
-		v[i] = row[k]
-	}
-	return v
 }
 
 // LearningTable is where the searches start and end.
@@ -67,20 +52,7 @@ func LearningTable(r *experiment.Learning) *Table {
 	}
 	for _, run := range r.Runs {
 		last := run.Last()
-		at := func(i int) (s string) {
-			for k, v := range run.X[i] {
-				if k > 0 {
-					s += ", "
-				}
-				s += fmt.Sprintf("%.3g", v)
-			}
-			return s
-		}
-		names := run.Hyper[0]
-		for _, h := range run.Hyper[1:] {
-			names += ", " + h
-		}
-		t.Rows = append(t.Rows, []any{run.Name, names, at(0), at(last), Number{Value: run.CVLoss[0], Digits: 4}, Number{Value: run.CVLoss[last], Digits: 4}, Number{Value: run.Lowest, Digits: 4},
+		t.Rows = append(t.Rows, []any{run.Name, strings.Join(run.Hyper, ", "), list("%.3g", run.X[0]), list("%.3g", run.X[last]), Number{Value: run.CVLoss[0], Digits: 4}, Number{Value: run.CVLoss[last], Digits: 4}, Number{Value: run.Lowest, Digits: 4},
 			Number{Value: run.TestLoss[0], Digits: 4}, Number{Value: run.TestLoss[last], Digits: 4}, Number{Value: run.Accuracy[0], Digits: 3}, Number{Value: run.Accuracy[last], Digits: 3}})
 	}
 	return t
@@ -89,49 +61,39 @@ func LearningTable(r *experiment.Learning) *Table {
 // LearnedLossPath shows the weights of the four losses along the search, the
 // losses themselves, and the learned one.
 func LearnedLossPath(r *experiment.Learning) *Figure {
-	weights := NewPanel("weights", "weights along the search", "steps", "weight")
-	weights.Grid()
+	weights := NewPanel("weights", "weights along the search", "steps", "weight").Grid()
 	l := r.Loss
-	steps := count(len(l.Alpha))
+	steps := oneTo(len(l.Alpha))
 	for k, name := range experiment.LossNames {
-		weights.Line(name, steps, column(l.Alpha, k), Style{Color: palette[k], Width: 2})
+		weights.Line(name, steps, column(l.Alpha, k), Style{Color: paletteColor(k), Width: 2})
 	}
-	weights.Range(0, steps[len(steps)-1], 0, 1)
-	weights.LegendAt(true, true)
-	shape := NewPanel("losses", "the losses", "margin yŷ", "loss")
-	shape.Grid()
+	shape := NewPanel("losses", "the losses", "margin yŷ", "loss").Grid()
 	var margins []float64
 	for m := -2.0; m <= 2.001; m += .05 {
 		margins = append(margins, m)
 	}
 	learned := make([]float64, len(margins))
-	final := l.Alpha[len(l.Alpha)-1]
+	final := nth(l.Alpha, len(l.Alpha)-1)
 	for k, name := range experiment.LossNames {
 		values := make([]float64, len(margins))
 		for i, m := range margins {
 			values[i] = [...]float64{math.Max(0, 1-m), math.Exp(-m), math.Pow(math.Max(0, 1-m), 2), math.Log1p(math.Exp(-2 * m))}[k]
-			learned[i] += final[k] * values[i]
+			learned[i] += nth(final, k) * values[i]
 		}
-		shape.Line(name, margins, values, Style{Color: palette[k], Width: 1})
+		shape.Line(name, margins, values, Style{Color: paletteColor(k), Width: 1})
 	}
 	shape.Line("learned", margins, learned, Style{Width: 2.5})
-	shape.Range(-2, 2, 0, 6)
-	return &Figure{
-		Name:    "learned_loss",
-		Caption: "A loss learned on the simplex: its weights along the search, and what it looks like",
-		Width:   8.5 * vg.Inch, Height: 3.4 * vg.Inch,
-		Panels: [][]*Panel{{weights, shape}},
-	}
+	return &Figure{Name: "learned_loss", Width: 8.5 * vg.Inch, Height: 3.4 * vg.Inch, Panels: [][]*Panel{{weights, shape}},
+		Caption: "A loss learned on the simplex: its weights along the search, and what it looks like"}
 }
 
 // LearnedLossTable compares the learned loss with the single ones.
 func LearnedLossTable(r *experiment.Learning) *Table {
 	l := r.Loss
 	t := &Table{
-		Name:    "learned_loss_gain",
-		Caption: fmt.Sprintf("A learned loss against each single one, over %d data sets with %.0f %% wrong labels", r.Params.LossSeeds, 100*r.Params.Flips),
-		Header:  []string{"Loss", "Mean weight", "CV loss", "Test loss", "Learned less this", "Learned better", "Test error", "Learned less this", "Learned better"},
-		Note:    "The CV loss and the test loss are logistic losses; test labels are clean. The ridge penalty is learned in every row. 95 % confidence intervals of means and of paired differences.",
+		Name: "learned_loss_gain", Caption: fmt.Sprintf("A learned loss against each single one, over %d data sets with %.0f %% wrong labels", r.Params.LossSeeds, 100*r.Params.Flips),
+		Header: []string{"Loss", "Mean weight", "CV loss", "Test loss", "Learned less this", "Learned better", "Test error", "Learned less this", "Learned better"},
+		Note:   "The CV loss and the test loss are logistic losses; test labels are clean. The ridge penalty is learned in every row. 95 % confidence intervals of means and of paired differences.",
 	}
 	for i, m := range l.Methods {
 		mean := any(nil)
@@ -139,8 +101,8 @@ func LearnedLossTable(r *experiment.Learning) *Table {
 			mean = estimated(l.Mean[single], 3)
 		}
 		row := []any{m.Name, mean, estimated(m.CV, 4)}
-		row = append(row, comparison(m.Test, m.LessTest, i == 0)...)
-		t.Rows = append(t.Rows, append(row, comparison(m.Error, m.LessError, i == 0)...))
+		row = append(row, comparison(m.Test, m.LearnedMinusTest, i == 0)...)
+		t.Rows = append(t.Rows, append(row, comparison(m.Error, m.LearnedMinusError, i == 0)...))
 	}
 	return t
 }

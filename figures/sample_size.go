@@ -2,15 +2,18 @@ package figures
 
 import (
 	"fmt"
-	"math"
-	"slices"
 	"strconv"
 	"strings"
 
 	"cvgm/cvgm/experiment"
-
 	"gonum.org/v1/plot/vg"
 )
+
+func init() {
+	register(func(r *experiment.SampleSizeResult) []Output {
+		return []Output{SampleSizeCurves(r), SampleSizeLead(r), SampleSizeTable(r), SampleSizeDifferences(r)}
+	})
+}
 
 var sizeStyles = []Style{
 	experiment.SizeBayes:            {Color: Black, Width: 1, Dash: []vg.Length{1, 3}},
@@ -38,34 +41,22 @@ func SampleSizeCurves(r *experiment.SampleSizeResult) *Figure {
 		p.Grid()
 		p.sizeCurves(r.Sizes, curves)
 	}
-	first, last := float64(r.Sizes[0]), float64(r.Sizes[len(r.Sizes)-1])
-	all.Range(first, last, .48, .92)
-	best.Range(first, last, .64, .92)
-	return &Figure{
-		Name:    "sample_size",
-		Caption: "Test accuracy against the size of the training set, means with 95 % confidence intervals",
-		Width:   10.5 * vg.Inch, Height: 3.6 * vg.Inch, LegendWidth: 2.9 * vg.Inch,
-		Panels: [][]*Panel{{all, best}},
-	}
+	return &Figure{Name: "sample_size", Width: 10.5 * vg.Inch, Height: 3.6 * vg.Inch, Legend: LegendRight, Panels: [][]*Panel{{all, best}},
+		Caption: "Test accuracy against the size of the training set, means with 95 % confidence intervals"}
 }
 
 // SampleSizeLead shows by how much CVGM is more accurate than the fairly trained
 // network on the same data.
 func SampleSizeLead(r *experiment.SampleSizeResult) *Figure {
-	p := NewPanel("lead over Adam", "", "training examples", "CVGM less network by Adam, test accuracy")
-	p.Grid()
-	adam := r.Methods[experiment.SizeAdam]
+	p := NewPanel("lead over Adam", "", "training examples", "CVGM less network by Adam, test accuracy").Grid()
+	adam := nth(r.Methods, experiment.SizeAdam)
 	p.sizeCurves(r.Sizes, []sizeCurve{
-		{r.Methods[experiment.SizeCVGMFull].Name, adam.Full.BySize, sizeStyles[experiment.SizeCVGMFull]},
-		{r.Methods[experiment.SizeCVGMPublished].Name, adam.Published.BySize, sizeStyles[experiment.SizeCVGMPublished]},
+		{nth(r.Methods, experiment.SizeCVGMFull).Name, adam.Full.BySize, sizeStyles[experiment.SizeCVGMFull]},
+		{nth(r.Methods, experiment.SizeCVGMPublished).Name, adam.Published.BySize, sizeStyles[experiment.SizeCVGMPublished]},
 	})
-	p.Horizontal("no difference", 0, Style{Color: Black, Width: 1, Dash: []vg.Length{1, 3}})
-	return &Figure{
-		Name:    "sample_size_lead",
-		Caption: "CVGM's lead over the network trained by Adam, paired means with 95 % confidence intervals",
-		Width:   5.5 * vg.Inch, Height: 3.4 * vg.Inch,
-		Panels: [][]*Panel{{p}},
-	}
+	p.HLine("no difference", 0, Style{Color: Black, Width: 1, Dash: []vg.Length{1, 3}})
+	return &Figure{Name: "sample_size_lead", Width: 5.5 * vg.Inch, Height: 3.4 * vg.Inch, Panels: [][]*Panel{{p}},
+		Caption: "CVGM's lead over the network trained by Adam, paired means with 95 % confidence intervals"}
 }
 
 // sizeCurve is one method's means, size by size.
@@ -78,45 +69,30 @@ type sizeCurve struct {
 // sizeCurves plots means over sizes, on bands of their confidence intervals
 // where there are any.
 func (p *Panel) sizeCurves(sizes []int, curves []sizeCurve) {
+	x := floats(sizes)
 	for _, c := range curves {
-		var x, low, high []float64
-		for i, e := range c.means {
-			if e.N > 1 {
-				x, low, high = append(x, float64(sizes[i])), append(low, e.Mean-e.Margin), append(high, e.Mean+e.Margin)
-			}
-		}
+		_, low, high := means(c.means)
 		p.Band(c.name, x, low, high, c.style)
 	}
 	for _, c := range curves {
-		var x, mean []float64
-		for i, e := range c.means {
-			if e.N > 0 {
-				x, mean = append(x, float64(sizes[i])), append(mean, e.Mean)
-			}
-		}
+		mean, _, _ := means(c.means)
 		p.Line(c.name, x, mean, c.style)
 	}
 }
 
-// SampleSizeTable gives the mean accuracies at some of the sizes.
+// SampleSizeTable lists the mean accuracies at some of the sizes.
 func SampleSizeTable(r *experiment.SampleSizeResult) *Table {
 	p := r.Params
-	t := &Table{
-		Name:    "sample_size_accuracy",
-		Caption: fmt.Sprintf("Test accuracy, mean of %d seeds", p.Seeds),
-		Header:  []string{"Method"},
-	}
-	var columns []int
-	for _, size := range []int{p.MinSize, 20, 60, 100, p.MaxSize} {
-		if i := slices.Index(r.Sizes, size); i >= 0 && !slices.Contains(columns, i) {
-			columns = append(columns, i)
-			t.Header = append(t.Header, fmt.Sprintf("N = %d", size))
-		}
+	t := &Table{Name: "sample_size_accuracy", Caption: fmt.Sprintf("Test accuracy, mean of %d seeds", p.Seeds), Header: []string{"Method"}}
+	largest := float64(p.MaxSize)
+	columns := nearest(r.Sizes, p.MaxSize, float64(p.MinSize)/largest, float64(p.SmallSize)/largest, .3, .5, 1)
+	for _, i := range columns {
+		t.Header = append(t.Header, fmt.Sprintf("N = %d", r.Sizes[i]))
 	}
 	for _, m := range r.Methods {
 		row := []any{m.Name}
 		for _, i := range columns {
-			row = append(row, Number{Value: m.Mean[i].Mean, Digits: 3, Margin: margin(m.Mean[i])})
+			row = append(row, estimated(m.Mean[i], 3))
 		}
 		t.Rows = append(t.Rows, row)
 	}
@@ -127,24 +103,22 @@ func SampleSizeTable(r *experiment.SampleSizeResult) *Table {
 // SampleSizeDifferences compares CVGM with every other method on the same data.
 func SampleSizeDifferences(r *experiment.SampleSizeResult) *Table {
 	t := &Table{
-		Name:    "sample_size_differences",
-		Caption: "CVGM's test accuracy less the other method's, in percentage points, on the same data",
-		Header: []string{"Other method", "Full gradient, all sizes", "more accurate", fmt.Sprintf("N ≤ %d", r.Params.Small),
-			"Published gradient, all sizes", "more accurate", "published code", fmt.Sprintf("N ≤ %d", r.Params.Small)},
+		Name: "sample_size_differences", Caption: "CVGM's test accuracy less the other method's, in percentage points, on the same data",
+		Header: []string{"Other method", "Full gradient, all sizes", "more accurate", fmt.Sprintf("N ≤ %d", r.Params.SmallSize),
+			"Published gradient, all sizes", "more accurate", "published code", fmt.Sprintf("N ≤ %d", r.Params.SmallSize)},
 	}
 	points := func(c experiment.Comparison) any {
 		e := c.Difference
-		return Number{Value: 100 * e.Mean, Digits: 1, Margin: 100 * margin(e)}
+		return Number{Value: 100 * e.Mean, Digits: 1, Margin: 100 * e.Margin}
 	}
 	percent := func(share float64) any { return fmt.Sprintf("%.0f %%", 100*share) }
 	for k, m := range r.Methods {
 		row := []any{m.Name, points(m.Full.All), percent(m.Full.All.Wins), points(m.Full.Small), points(m.Published.All), percent(m.Published.All.Wins), nil, points(m.Published.Small)}
 		if q := m.QuotedWins.Code; q != "" {
-			share, err := strconv.ParseFloat(q, 64)
-			if err != nil {
-				panic("figures: a quoted share that is no number: " + q)
+			row[6] = q
+			if share, err := strconv.ParseFloat(q, 64); err == nil {
+				row[6] = percent(share)
 			}
-			row[6] = percent(share)
 		}
 		if k == experiment.SizeCVGMFull {
 			row[1], row[2], row[3] = nil, nil, nil
@@ -157,14 +131,6 @@ func SampleSizeDifferences(r *experiment.SampleSizeResult) *Table {
 	t.Note = strings.TrimSpace(fmt.Sprintf("Paired differences over all sizes and seeds with 95 %% confidence intervals, and the share of data sets on which CVGM is more accurate (a tie counts half). "+
 		"The published code reports that share for its sizes 8 to 96 and 10 repetitions, with ties as losses. %s", failureNote(r)))
 	return t
-}
-
-// margin is that of an estimate, or none.
-func margin(e experiment.Estimate) float64 {
-	if math.IsNaN(e.Margin) {
-		return 0
-	}
-	return e.Margin
 }
 
 // failureNote names the cells that are missing from the means.

@@ -5,9 +5,14 @@ import (
 	"math"
 
 	"cvgm/cvgm/experiment"
-
 	"gonum.org/v1/plot/vg"
 )
+
+func init() {
+	register(func(r *experiment.StabilityResult) []Output {
+		return []Output{StabilityTable(r), StabilitySweeps(r), StabilityPath(r), StabilityPathTable(r)}
+	})
+}
 
 // StabilityTable sets the two sides of Bousquet and Elisseeff's identity side
 // by side.
@@ -20,9 +25,8 @@ func StabilityTable(r *experiment.StabilityResult) *Table {
 		}
 	}
 	t := &Table{
-		Name:    "stability_identity",
-		Caption: fmt.Sprintf("The identity E[R − R_emp] = Δ over %d data sets of %d examples on each side", r.Params.Samples, r.Params.Path.Train),
-		Header:  []string{"Learner", "Hyperparameters", "E[R]", "E[R_emp]", "E[R − R_emp]", "Δ", "Difference", "Contains 0"},
+		Name: "stability_identity", Caption: fmt.Sprintf("The identity E[R − R_emp] = Δ over %d data sets of %d examples on each side", r.Params.DataSets, r.Params.Train),
+		Header: []string{"Learner", "Hyperparameters", "E[R]", "E[R_emp]", "E[R − R_emp]", "Δ", "Difference", "Contains 0"},
 		Note: fmt.Sprintf("Means with 95 %% confidence intervals. The two sides come from separate data, so that the interval of their difference is a test of the identity; "+
 			"it contains 0 in %d of all %d settings, those along CVGM's path included. The settings share their data and are thus not independent of each other.", holds, len(settings)),
 	}
@@ -38,34 +42,16 @@ func stabilityRow(name, at string, s experiment.StabilityParts) []any {
 	return []any{name, at, estimated(s.Risk, 3), estimated(s.Training, 3), estimated(s.Gap, 4), estimated(s.Delta, 4), estimated(s.Difference, 4), yesNo(s.Holds())}
 }
 
-func estimated(e experiment.Estimate, digits int) Number {
-	return Number{Value: e.Mean, Digits: digits, Margin: e.Margin}
-}
-
-func yesNo(b bool) string {
-	if b {
-		return "yes"
-	}
-	return "no"
-}
-
 // StabilitySweeps shows, for each learner, the two sides of the identity and
 // what it makes of the risk as regularisation varies.
 func StabilitySweeps(r *experiment.StabilityResult) *Figure {
-	f := &Figure{
-		Name:    "stability_sweeps",
-		Caption: "Generalisation gap, Δ, R_emp and their sum at fixed hyperparameters; bands: 95 % confidence intervals",
-		Width:   11 * vg.Inch, Height: 3.4 * vg.Inch, LegendWidth: 1.9 * vg.Inch,
-	}
-	var row []*Panel
+	f := &Figure{Name: "stability_sweeps", Width: 11 * vg.Inch, Height: 3.4 * vg.Inch, Legend: LegendRight, Panels: [][]*Panel{nil},
+		Caption: "Generalisation gap, Δ, R_emp and their sum at fixed hyperparameters; bands: 95 % confidence intervals"}
 	for _, l := range r.Learners {
-		p := NewPanel(l.Name, l.Name, l.Hyper, "loss")
-		p.Grid()
-		p.LogAxes(true, false)
+		p := NewPanel(l.Name, l.Name, l.Hyper, "loss").Grid().LogAxes(true, false)
 		p.stability(Log10s(l.At), l.Parts)
-		row = append(row, p)
+		f.Panels[0] = append(f.Panels[0], p)
 	}
-	f.Panels = [][]*Panel{row}
 	return f
 }
 
@@ -78,29 +64,31 @@ func (p *Panel) stability(x []float64, parts []experiment.StabilityParts) {
 		}
 	}
 	for k, c := range []struct {
-		name   string
-		style  Style
-		points bool
+		name  string
+		style Style
 	}{
-		{"E[R_emp]", Style{Color: Green, Width: 2, Dash: []vg.Length{6, 3}}, false},
-		{"Δ", Style{Color: Orange, Width: 2, Dash: []vg.Length{2, 2}}, false},
-		{"Δ + E[R_emp]", Style{Color: Blue, Width: 2}, false},
-		{"E[R − R_emp], other data", Style{Color: Vermillion, GlyphRadius: 2.2}, true},
-		{"E[R], other data", Style{Color: Black, GlyphRadius: 2.2}, true},
+		{"E[R_emp]", Style{Color: Green, Width: 2, Dash: []vg.Length{6, 3}}},
+		{"Δ", Style{Color: Orange, Width: 2, Dash: []vg.Length{2, 2}}},
+		{"Δ + E[R_emp]", Style{Color: Blue, Width: 2}},
+		{"E[R − R_emp], other data", Style{Color: Vermillion, GlyphRadius: 2.2}},
+		{"E[R], other data", Style{Color: Black, GlyphRadius: 2.2}},
 	} {
 		y, low, high := means(columns[k])
-		if c.points {
+		if c.style.GlyphRadius > 0 {
 			p.Scatter(c.name, x, y, c.style)
-			continue
+		} else {
+			p.Band(c.name, x, low, high, c.style)
+			p.Line(c.name, x, y, c.style)
 		}
-		p.Band(c.name, x, low, high, c.style)
-		p.Line(c.name, x, y, c.style)
 	}
 }
 
-// means returns the means and the ends of the intervals.
+// means returns the means and the ends of the intervals, NaN without repetitions.
 func means(e []experiment.Estimate) (mean, low, high []float64) {
 	for _, v := range e {
+		if v.N == 0 {
+			v.Mean = math.NaN()
+		}
 		mean, low, high = append(mean, v.Mean), append(low, v.Mean-v.Margin), append(high, v.Mean+v.Margin)
 	}
 	return mean, low, high
@@ -109,39 +97,24 @@ func means(e []experiment.Estimate) (mean, low, high []float64) {
 // StabilityPath shows the parts along CVGM's path, beside the CV loss and the
 // test loss that the run on the published data sees there.
 func StabilityPath(r *experiment.StabilityResult) *Figure {
-	steps := make([]float64, len(r.Params.Steps))
-	for k, s := range r.Params.Steps {
-		steps[k] = math.Log10(float64(s))
-	}
-	parts := NewPanel("expectations", "over data sets of the same population", "steps of CVGM", "loss")
-	parts.Grid()
-	parts.LogAxes(true, false)
+	steps := Log10s(floats(r.Steps))
+	parts := NewPanel("expectations", "over data sets of the same population", "steps of CVGM", "loss").Grid().LogAxes(true, false)
 	parts.stability(steps, r.Path)
-	parts.Range(0, steps[len(steps)-1], .5, 2)
-	one := NewPanel("published data", "on the published data", "steps of CVGM", "loss")
-	one.Grid()
-	one.LogAxes(true, false)
+	one := NewPanel("published data", "on the published data", "steps of CVGM", "loss").Grid().LogAxes(true, false)
 	one.Line("CV loss", steps, r.CVLoss, Style{Color: Purple, Width: 2})
 	one.Line("test loss", steps, r.TestLoss, Style{Color: Sky, Width: 2})
-	one.Range(0, steps[len(steps)-1], .5, 2)
-	one.LegendAt(false, true)
-	return &Figure{
-		Name:    "stability_path",
-		Caption: "The parts of the identity along CVGM's path, and the run that walks it; bands: 95 % confidence intervals",
-		Width:   9 * vg.Inch, Height: 3.6 * vg.Inch,
-		Panels: [][]*Panel{{parts, one}},
-	}
+	return &Figure{Name: "stability_path", Width: 10.5 * vg.Inch, Height: 3.6 * vg.Inch, Legend: LegendRight, SameAxes: true, Panels: [][]*Panel{{parts, one}},
+		Caption: "The parts of the identity along CVGM's path, and the run that walks it; bands: 95 % confidence intervals"}
 }
 
 // StabilityPathTable is the identity along CVGM's path.
 func StabilityPathTable(r *experiment.StabilityResult) *Table {
 	t := &Table{
-		Name:    "stability_along_path",
-		Caption: "Along CVGM's path: what it descends on the published data, and the expectations behind it",
-		Header:  []string{"Step", "λ1", "λ2", "CV loss", "E[R]", "Δ + E[R_emp]", "Δ", "E[R_emp]", "Difference of the identity", "Contains 0"},
+		Name: "stability_along_path", Caption: "Along CVGM's path: what it descends on the published data, and the expectations behind it",
+		Header: []string{"Step", "λ1", "λ2", "CV loss", "E[R]", "Δ + E[R_emp]", "Δ", "E[R_emp]", "Difference of the identity", "Contains 0"},
 	}
 	for k, s := range r.Path {
-		t.Rows = append(t.Rows, []any{fmt.Sprint(r.Params.Steps[k]), Number{Value: s.Hyper[0], Digits: 4}, Number{Value: s.Hyper[1], Digits: 4},
+		t.Rows = append(t.Rows, []any{fmt.Sprint(r.Steps[k]), Number{Value: s.Hyper[0], Digits: 4}, Number{Value: s.Hyper[1], Digits: 4},
 			Number{Value: r.CVLoss[k], Digits: 4}, estimated(s.Risk, 4), estimated(s.Sum, 4), estimated(s.Delta, 4), estimated(s.Training, 4), estimated(s.Difference, 4), yesNo(s.Holds())})
 	}
 	return t

@@ -4,15 +4,16 @@ import (
 	"encoding/csv"
 	"fmt"
 	"math"
-	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"cvgm/cvgm/experiment"
 )
 
-// A Table is a table of the paper with its measured counterpart. Cells are
-// strings, integers, a [Number], or nil where there is nothing to report.
+// A Table is a table of the paper with its measured counterpart. A row has one
+// cell per column: a string, an int, a [Number], or nil where there is nothing to
+// report.
 type Table struct {
 	Name    string // of the files, without ending
 	Caption string
@@ -31,7 +32,7 @@ type Number struct {
 }
 
 func (n Number) text(plusMinus string) string {
-	if size := math.Abs(n.Value); n.Margin == 0 && (size >= 1e9 || size > 0 && size < .5*math.Pow10(-n.Digits)) {
+	if size := math.Abs(n.Value); !(n.Margin > 0) && (size >= 1e9 || size > 0 && size < .5*math.Pow10(-n.Digits)) {
 		return strconv.FormatFloat(n.Value, 'e', 1, 64) // no digit would be left to read, or too many
 	}
 	s := strconv.FormatFloat(n.Value, 'f', n.Digits, 64)
@@ -55,21 +56,42 @@ func quoted(text string) any {
 	return Number{Value: v, Digits: min(len(decimals), 6)}
 }
 
-func cell(v any, plusMinus, none string) string {
-	switch v := v.(type) {
-	case nil:
-		return none
-	case string:
-		return v
-	case int:
-		return strconv.Itoa(v)
-	case Number:
-		if math.IsNaN(v.Value) {
-			return none
+// check returns an error that names the first row or cell that is not as it
+// should be.
+func (t *Table) check() error {
+	for k, row := range t.Rows {
+		if len(row) != len(t.Header) {
+			return fmt.Errorf("figures: table %s: row %d: %d cells under %d headings: give each column one cell, nil where there is nothing", t.Name, k+1, len(row), len(t.Header))
 		}
-		return v.text(plusMinus)
+		for i, v := range row {
+			switch v.(type) {
+			case nil, string, int, Number:
+			default:
+				return fmt.Errorf("figures: table %s: row %d, column %q: a cell of type %T: use a string, an int, a Number or nil", t.Name, k+1, t.Header[i], v)
+			}
+		}
 	}
-	panic(fmt.Sprintf("figures: a table cell of type %T", v))
+	return nil
+}
+
+// Describe returns the table's name and caption.
+func (t *Table) Describe() (name, caption string) { return t.Name, t.Caption }
+
+// cellAt returns the cell of a row in column i, or nil if the row is too short.
+func cellAt(row []any, i int) any {
+	if i < len(row) {
+		return row[i]
+	}
+	return nil
+}
+
+func cell(v any, plusMinus, none string) string {
+	if n, ok := v.(Number); ok && !math.IsNaN(n.Value) {
+		return n.text(plusMinus)
+	} else if ok || v == nil {
+		return none
+	}
+	return fmt.Sprint(v)
 }
 
 // longest returns the length of the longest text in column i, or 0 where its
@@ -77,7 +99,7 @@ func cell(v any, plusMinus, none string) string {
 func (t *Table) longest(i int) int {
 	n := 0
 	for _, row := range t.Rows {
-		switch v := row[i].(type) {
+		switch v := cellAt(row, i).(type) {
 		case string:
 			n = max(n, utf8.RuneCountInString(v))
 		case int, Number:
@@ -102,8 +124,8 @@ func (t *Table) Markdown() string {
 	b.WriteByte('\n')
 	for _, row := range t.Rows {
 		b.WriteByte('|')
-		for _, v := range row {
-			b.WriteString(" " + strings.ReplaceAll(cell(v, " ± ", "–"), "|", `\|`) + " |")
+		for i := range t.Header {
+			b.WriteString(" " + strings.ReplaceAll(cell(cellAt(row, i), " ± ", "–"), "|", `\|`) + " |")
 		}
 		b.WriteByte('\n')
 	}
@@ -137,11 +159,11 @@ func (t *Table) LaTeX() string {
 	line(cells)
 	b.WriteString("    \\midrule\n")
 	for _, row := range t.Rows {
-		for i, v := range row {
-			if n, ok := v.(Number); ok {
+		for i := range cells {
+			if n, ok := cellAt(row, i).(Number); ok {
 				cells[i] = "$" + cell(n, ` \pm `, "") + "$"
 			} else {
-				cells[i] = latex(cell(v, "", "--"))
+				cells[i] = latex(cell(cellAt(row, i), "", "--"))
 			}
 		}
 		line(cells)
@@ -165,56 +187,61 @@ func latex(s string) string { return latexEscapes.Replace(s) }
 func (t *Table) CSV() string {
 	margins := make([]bool, len(t.Header))
 	for _, row := range t.Rows {
-		for i, v := range row {
-			if n, ok := v.(Number); ok && n.Margin > 0 {
+		for i := range margins {
+			if n, ok := cellAt(row, i).(Number); ok && n.Margin > 0 {
 				margins[i] = true
 			}
 		}
 	}
 	var b strings.Builder
 	w := csv.NewWriter(&b)
-	record := func(put func(i int) (value, margin string)) {
+	for k, row := range append([][]any{nil}, t.Rows...) {
 		var fields []string
-		for i := range t.Header {
-			v, m := put(i)
-			fields = append(fields, v)
-			if margins[i] {
-				fields = append(fields, m)
+		for i, value := range t.Header {
+			margin := value + " ±"
+			if k > 0 {
+				n, isNumber := cellAt(row, i).(Number)
+				if value, margin = cell(cellAt(row, i), "", ""), ""; isNumber {
+					value = formatFull(n.Value)
+				}
+				if n.Margin > 0 {
+					margin = formatFull(n.Margin)
+				}
+			}
+			if fields = append(fields, value); margins[i] {
+				fields = append(fields, margin)
 			}
 		}
 		_ = w.Write(fields) // a strings.Builder never fails
-	}
-	record(func(i int) (string, string) { return t.Header[i], t.Header[i] + " ±" })
-	for _, row := range t.Rows {
-		record(func(i int) (value, margin string) {
-			n, ok := row[i].(Number)
-			if !ok {
-				return cell(row[i], "", ""), ""
-			}
-			if n.Margin > 0 {
-				margin = full(n.Margin)
-			}
-			return full(n.Value), margin
-		})
 	}
 	w.Flush()
 	return b.String()
 }
 
-// full writes a number in as few digits as read back the same.
-func full(v float64) string {
-	if math.IsNaN(v) {
-		return ""
+// Write writes dir/Name.csv, .md and .tex. It fails where a row is too long or too
+// short, or a cell of another type.
+func (t *Table) Write(dir string) error {
+	if err := t.check(); err != nil {
+		return err
 	}
-	return strconv.FormatFloat(v, 'g', -1, 64)
+	return writeFiles(dir, t.Name, map[string]string{".csv": t.CSV(), ".md": t.Markdown(), ".tex": t.LaTeX()})
 }
 
-// Write writes dir/Name.csv, .md and .tex.
-func (t *Table) Write(dir string) error {
-	for ext, text := range map[string]string{".csv": t.CSV(), ".md": t.Markdown(), ".tex": t.LaTeX()} {
-		if err := os.WriteFile(filepath.Join(dir, t.Name+ext), []byte(text), 0o644); err != nil {
-			return err
-		}
+func estimated(e experiment.Estimate, digits int) Number {
+	return Number{Value: e.Mean, Digits: digits, Margin: e.Margin}
+}
+
+func yesNo(b bool) string {
+	if b {
+		return "yes"
 	}
-	return nil
+	return "no"
+}
+
+// comparison returns the cells mean, CVGM less method and CVGM better.
+func comparison(mean experiment.Estimate, c experiment.Comparison, itself bool) []any {
+	if itself {
+		return []any{estimated(mean, 4), nil, nil}
+	}
+	return []any{estimated(mean, 4), estimated(c.Difference, 4), fmt.Sprintf("%.1f %%", 100*c.Wins)}
 }

@@ -1,10 +1,8 @@
 package figures
 
 import (
-	"encoding/json"
 	"fmt"
 	"math"
-	"os"
 	"strings"
 
 	"cvgm/cvgm/experiment"
@@ -12,55 +10,19 @@ import (
 	"gonum.org/v1/plot/vg"
 )
 
-// Timings are the recorded timings of the benchmarks. No timing is made where a
-// table or a figure is: what states one draws it from the record.
-type Timings struct {
-	Machine struct {
-		Processor string
-		Cores     int
-	}
-	Date       string
-	Benchmarks map[string]map[string]Measure // by benchmark and unit
-}
-
-// A Measure is what several runs of a benchmark took.
-type Measure struct{ Median, Lowest float64 }
-
-// ReadTimings reads a record. Where there is none it returns nil.
-func ReadTimings(path string) (*Timings, error) {
-	text, err := os.ReadFile(path)
-	if os.IsNotExist(err) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	t := new(Timings)
-	if err := json.Unmarshal(text, t); err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	return t, nil
-}
-
-// lowest returns a benchmark's lowest measure in a unit, that of the run least
-// disturbed by others on the machine, and false where none is recorded.
-func (t *Timings) lowest(benchmark, unit string) (float64, bool) {
-	m, ok := t.Benchmarks[benchmark][unit]
-	return m.Lowest, ok && m.Lowest > 0
-}
-
-func (t *Timings) note() string {
+// timingsNote is the note of what is drawn from the record.
+func timingsNote(t *experiment.Timings) string {
 	return fmt.Sprintf("The fastest of several runs, recorded %s on %s with %d cores.", t.Date, t.Machine.Processor, t.Machine.Cores)
 }
 
 // GradientCostTable is the time of a CV loss with and without its gradient, and
 // what a second core gains.
-func GradientCostTable(t *Timings) *Table {
+func GradientCostTable(t *experiment.Timings) *Table {
 	table := &Table{
 		Name:    "gradient_cost",
 		Caption: "What a gradient costs over an evaluation, and what a second core gains",
 		Header:  []string{"CV loss", "First", "Microseconds", "Second", "Microseconds", "Second / first"},
-		Note:    t.note(),
+		Note:    timingsNote(t),
 	}
 	for _, c := range []struct{ what, first, firstName, second, secondName string }{
 		{"elastic net, K = 128, cold starts", "value", "cvgm.ElasticNetCold/value", "with gradient", "cvgm.ElasticNetCold/gradient"},
@@ -69,8 +31,8 @@ func GradientCostTable(t *Timings) *Table {
 		{"elastic net, K = 128, warm starts", "one core", "cvgm.ElasticNetStep/K=128/workers=1", "two cores", "cvgm.ElasticNetStep/K=128/workers=2"},
 		{"elastic net, K = 2048, warm starts", "one core", "cvgm.ElasticNetStep/K=2048/workers=1", "two cores", "cvgm.ElasticNetStep/K=2048/workers=2"},
 	} {
-		a, okA := t.lowest(c.firstName, "ns/op")
-		b, okB := t.lowest(c.secondName, "ns/op")
+		a, okA := t.Lowest(c.firstName, "ns/op")
+		b, okB := t.Lowest(c.secondName, "ns/op")
 		if okA && okB {
 			table.Rows = append(table.Rows, []any{c.what, c.first, Number{Value: a / 1e3, Digits: 0}, c.second, Number{Value: b / 1e3, Digits: 0}, Number{Value: b / a, Digits: 2}})
 		}
@@ -80,16 +42,16 @@ func GradientCostTable(t *Timings) *Table {
 
 // DifferentiationCostTable is the time and the memory of implicit and iterative
 // differentiation.
-func DifferentiationCostTable(t *Timings) *Table {
+func DifferentiationCostTable(t *experiment.Timings) *Table {
 	table := &Table{
 		Name:    "differentiation_cost",
 		Caption: "A ridge regression of 30 examples and its derivative: time and memory",
 		Header:  []string{"Differentiation", "Microseconds", "Bytes"},
-		Note:    t.note(),
+		Note:    timingsNote(t),
 	}
 	for _, name := range []string{"implicit", "iterative/steps=10", "iterative/steps=100", "iterative/steps=1000"} {
-		ns, okTime := t.lowest("cvgm/experiment.Differentiation/"+name, "ns/op")
-		bytes, okBytes := t.lowest("cvgm/experiment.Differentiation/"+name, "B/op")
+		ns, okTime := t.Lowest("cvgm/experiment.Differentiation/"+name, "ns/op")
+		bytes, okBytes := t.Lowest("cvgm/experiment.Differentiation/"+name, "B/op")
 		if okTime && okBytes {
 			table.Rows = append(table.Rows, []any{strings.NewReplacer("/steps=", ", ").Replace(name) + map[bool]string{true: " steps"}[strings.Contains(name, "steps")],
 				Number{Value: ns / 1e3, Digits: 1}, Number{Value: bytes, Digits: 0}})
@@ -101,33 +63,29 @@ func DifferentiationCostTable(t *Timings) *Table {
 // SearchesSeconds shows the median distance to the true minimum against time:
 // evaluations times the recorded time of an evaluation by each searcher, what
 // it does between evaluations included.
-func SearchesSeconds(r *experiment.SearchesResult, t *Timings) *Figure {
+func SearchesSeconds(r *experiment.SearchesResult, t *experiment.Timings) *Figure {
 	const floor = -10
 	p := NewPanel("seconds", "", "milliseconds", "median excess over the minimum")
 	p.Grid()
 	p.LogAxes(true, true)
-	p.Floored()
+	p.ClampLow(floor)
 	for _, m := range r.Methods {
-		ns, ok := t.lowest("cvgm/experiment.Searcher/"+strings.ReplaceAll(m.Name, " ", "_"), "ns/evaluation")
+		ns, ok := t.Lowest("cvgm/experiment.Searcher/"+strings.ReplaceAll(m.Name, " ", "_"), "ns/evaluation")
 		if !ok {
 			continue
 		}
-		var x, y []float64
-		for k := range min(len(m.Median), r.Params.Budget) {
-			x = append(x, math.Log10(float64(k+1)*ns/1e6))
-			y = append(y, math.Log10(max(m.Median[k], math.Pow(10, floor))))
+		y := clampedLog10s(m.Median[:min(len(m.Median), r.Params.Budget)], floor)
+		x := oneTo(len(y))
+		for k := range x {
+			x[k] = math.Log10(x[k] * ns / 1e6)
 		}
-		style := searchStyles[m.Name]
-		if !m.Gradient {
-			style.Width = 1
-		}
-		p.Line(m.Name, x, y, style)
+		p.Line(m.Name, x, y, searchStyle(m))
 	}
 	return &Figure{
 		Name: "searches_seconds",
 		Caption: fmt.Sprintf("Lowest CV loss found, above the true minimum, against time: medians over the data sets. Values below 1e%d are drawn there. %s",
-			floor, strings.TrimSuffix(t.note(), ".")), // captions have no full stop
-		Width: 8.5 * vg.Inch, Height: 4.4 * vg.Inch, LegendWidth: 2.3 * vg.Inch,
+			floor, strings.TrimSuffix(timingsNote(t), ".")), // captions have no full stop
+		Width: 8.5 * vg.Inch, Height: 4.4 * vg.Inch, Legend: LegendRight,
 		Panels: [][]*Panel{{p}},
 	}
 }

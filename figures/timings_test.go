@@ -19,19 +19,19 @@ const recorded = `{"machine": {"processor": "Abacus", "cores": 2, "load before":
 
 func TestTimingsComeFromTheRecord(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "timings.json")
-	if none, err := ReadTimings(path); none != nil || err != nil {
+	if none, err := experiment.ReadTimings(path); none != nil || err != nil {
 		t.Errorf("without a record: %v, %v", none, err)
 	}
 	if err := os.WriteFile(path, []byte("{"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := ReadTimings(path); err == nil {
+	if _, err := experiment.ReadTimings(path); err == nil {
 		t.Error("half a record is taken")
 	}
 	if err := os.WriteFile(path, []byte(recorded), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	timings, err := ReadTimings(path)
+	timings, err := experiment.ReadTimings(path)
 	if err != nil {
 		t.Fatal(err)
 	}

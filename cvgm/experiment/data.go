@@ -1,14 +1,96 @@
 package experiment
 
 import (
+	"errors"
+	"fmt"
+
 	"cvgm/qpdiff"
 	"cvgm/synth"
 
 	"gonum.org/v1/gonum/mat"
 )
 
+// RegressionData describes the population and the size of the paper's regression
+// data.
+type RegressionData struct {
+	Samples     int     `help:"examples drawn; those not used for training are the test set" range:"[2,∞)" small:"[30,60]"`
+	Train       int     `help:"training examples N, the first rows of the data" range:"[2,∞)" small:"[6,20]"`
+	Features    int     `help:"features n" range:"[1,∞)" small:"[2,6]"`
+	Informative int     `help:"features with a nonzero coefficient" range:"[1,∞)" small:"[1,4]"`
+	Noise       float64 `help:"standard deviation of the labels' noise, before Scale" unit:"labels" range:"[0,∞)" small:"[1,200]"`
+	Scale       float64 `help:"labels and coefficients are divided by this" range:"(0,∞)" small:"[1,1000]"`
+}
+
+var paperRegression = RegressionData{Samples: 1000, Train: 30, Features: 10, Informative: 8, Noise: 100, Scale: 100}
+
+func (d RegressionData) check() error {
+	if d.Train >= d.Samples {
+		return invalid("Train", d.Train, "leave at least one of the Samples for the test")
+	}
+	return nil
+}
+
+// checkLeastSquares is check for experiments that fit least squares, to centred
+// features.
+func (d RegressionData) checkLeastSquares() error {
+	if d.Train < d.Features+2 {
+		return errors.Join(d.check(), invalid("Train", d.Train, fmt.Sprintf("use at least %d examples, two more than Features: least squares is one of the baselines", d.Features+2)))
+	}
+	return d.check()
+}
+
+// draw draws examples and cuts them into training and test rows.
+func (d RegressionData) draw(src synth.Source) (train, test qpdiff.Data, coef []float64, err error) {
+	all, coef, err := synth.MakeRegression(src, synth.Regression{Samples: d.Samples, Features: d.Features, Informative: d.Informative, Noise: d.Noise})
+	if err != nil {
+		return train, test, nil, err
+	}
+	for i := range all.Y {
+		all.Y[i] /= d.Scale
+	}
+	for j := range coef {
+		coef[j] /= d.Scale
+	}
+	return rows(all, 0, d.Train), rows(all, d.Train, d.Samples), coef, nil
+}
+
+// PublishedRegression is RegressionData as the published code draws it.
+type PublishedRegression struct {
+	Seed                 uint32 `help:"seed of NumPy's generator, which draws data, splits and random search" range:"[0,∞)" small:"[0,1000]"`
+	DiscardedSets        int    `help:"data sets drawn and thrown away before the one used" range:"[0,∞)" small:"[0,2]"`
+	DiscardedInformative int    `help:"informative features of those data sets" range:"[1,∞)" small:"[1,4]"`
+	RegressionData
+}
+
+var publishedRegression = PublishedRegression{DiscardedSets: 2, DiscardedInformative: 5, RegressionData: paperRegression}
+
+// source returns the generator in the state in which the data used is drawn.
+func (d PublishedRegression) source() (*synth.NumPy, error) {
+	src := synth.NewNumPy(d.Seed)
+	for range d.DiscardedSets {
+		if _, _, err := synth.MakeRegression(src, synth.Regression{Samples: d.Samples, Features: d.Features, Informative: d.DiscardedInformative, Noise: d.Noise}); err != nil {
+			return nil, err
+		}
+	}
+	return src, nil
+}
+
 // rows returns the examples from ≤ i < to of d as learners take them.
 func rows(d synth.Data, from, to int) qpdiff.Data {
 	_, n := d.X.Dims()
 	return qpdiff.Data{X: d.X.Slice(from, to, 0, n).(*mat.Dense), Y: d.Y[from:to]}
+}
+
+// pick copies the rows of d; nil stands for all.
+func pick(d qpdiff.Data, rows []int) qpdiff.Data {
+	if rows == nil {
+		return d
+	}
+	_, n := d.X.Dims()
+	p := qpdiff.Data{X: mat.NewDense(len(rows), n, nil), Y: make([]float64, len(rows))}
+	for i, row := range rows {
+		p.X.SetRow(i, d.X.RawRowView(row))
+		p.Y[i] = d.Y[row]
+	}
+	return p
 }

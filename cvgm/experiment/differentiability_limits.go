@@ -15,6 +15,25 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
+func init() {
+	register("differentiability_limits", "solutions where the paper's conditions for a derivative do not suffice or do not hold", DefaultDifferentiabilityLimits)
+}
+
+// DifferentiabilityLimitsParams are the parameters of what happens where the
+// paper's conditions for a derivative do not suffice or do not hold.
+type DifferentiabilityLimitsParams struct {
+	LinearProblem
+	C float64 `help:"weight of the losses of logistic regression" range:"(0,∞)" small:"[.3,3]"`
+	K int     `help:"cross-validation splits" range:"[1,∞)" small:"[2,6]"`
+	P float64 `help:"fraction of the examples that each split trains on" range:"(0,1)" small:"[.7,.9]"`
+}
+
+// DefaultDifferentiabilityLimits returns parameters of our own: the paper gives
+// none.
+func DefaultDifferentiabilityLimits() DifferentiabilityLimitsParams {
+	return DifferentiabilityLimitsParams{LinearProblem: defaultLinearProblem, C: 1, K: 32, P: .8}
+}
+
 // A Kink is a value of an input at which an entry of a solution has two
 // one-sided slopes, and what the library answers there.
 type Kink struct {
@@ -73,9 +92,9 @@ type DiscontinuousLoss struct {
 	Refusal string // to a gradient of ZeroOne
 }
 
-// DifferentiabilityLimits is what RunLimits measures.
+// DifferentiabilityLimits is the result of the experiment.
 type DifferentiabilityLimits struct {
-	Params DifferentiabilityParams
+	Params DifferentiabilityLimitsParams
 	Range  RangeCounterexample
 	// ElasticNet and SVM are kinks in λ1 at a λ2 above 0.
 	ElasticNet, SVM Kink
@@ -88,18 +107,23 @@ type DifferentiabilityLimits struct {
 	Primal      float64
 }
 
-// RunLimits measures what happens where the paper's conditions do not suffice
-// or do not hold.
-func (p DifferentiabilityParams) RunLimits(ctx context.Context) (*DifferentiabilityLimits, error) {
-	if err := p.check(); err != nil {
+// Run measures them.
+func (p DifferentiabilityLimitsParams) Run(ctx context.Context) (*DifferentiabilityLimits, error) {
+	if err := check(&p); err != nil {
 		return nil, err
 	}
 	r := &DifferentiabilityLimits{Params: p}
-	for _, run := range []func(*DifferentiabilityLimits) error{p.rangeKink, p.learnerKinks, p.vanishingRidge, p.discontinuousLoss, p.sharedMultipliers} {
+	for _, run := range []func() error{
+		r.Range.measure,
+		func() error { return p.kinks(&r.ElasticNet, &r.SVM) },
+		func() error { return p.vanishingRidge(&r.Ridge) },
+		func() error { return p.discontinuousLoss(&r.Loss) },
+		func() error { return sharedMultipliers(r) },
+	} {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		if err := run(r); err != nil {
+		if err := run(); err != nil {
 			return nil, err
 		}
 	}
@@ -125,9 +149,8 @@ func clip(a float64) *qpdiff.QP {
 	return &qpdiff.QP{Q: one, P: []float64{-a}, G: one, H: []float64{0}}
 }
 
-func (p DifferentiabilityParams) rangeKink(r *DifferentiabilityLimits) error {
+func (k *RangeCounterexample) measure() error {
 	var s qpdiff.Solution
-	k := &r.Range
 	derivative := func() (float64, error) {
 		g := qpdiff.QPGrad{P: make([]float64, 1)}
 		err := s.VJP(nil, &g, []float64{1}, nil, nil)
@@ -211,16 +234,16 @@ func outsideRange(a *mat.Dense, b []float64) float64 {
 	return floats.Norm(left, 2)
 }
 
-// learnerKinks finds a kink of each learner's path in λ1.
-func (p DifferentiabilityParams) learnerKinks(r *DifferentiabilityLimits) error {
+// kinks finds a kink of each learner's path in λ1.
+func (p LinearProblem) kinks(net, svm *Kink) error {
 	src := synth.NewStream(p.Seed, "kinks")
 	for _, k := range []struct {
 		to         *Kink
 		data       qpdiff.Data
 		strict, by qpdiff.ForwardLearner
 	}{
-		{&r.ElasticNet, p.regression(src, p.Train), new(qpdiff.ElasticNet), &qpdiff.ElasticNet{Generalised: true}},
-		{&r.SVM, p.classes(src, p.Train), new(qpdiff.SVM), &qpdiff.SVM{Generalised: true}},
+		{net, p.regression(src, p.Train), new(qpdiff.ElasticNet), &qpdiff.ElasticNet{Generalised: true}},
+		{svm, p.classes(src, p.Train), new(qpdiff.SVM), &qpdiff.SVM{Generalised: true}},
 	} {
 		if err := p.kink(k.to, k.data, k.strict, k.by); err != nil {
 			return err
@@ -230,7 +253,7 @@ func (p DifferentiabilityParams) learnerKinks(r *DifferentiabilityLimits) error 
 }
 
 // kink bisects to a λ1 at which a coefficient becomes 0.
-func (p DifferentiabilityParams) kink(k *Kink, d qpdiff.Data, strict, generalised qpdiff.ForwardLearner) error {
+func (p LinearProblem) kink(k *Kink, d qpdiff.Data, strict, generalised qpdiff.ForwardLearner) error {
 	_, n := d.X.Dims()
 	theta := make([]float64, n)
 	for _, l := range []qpdiff.ForwardLearner{strict, generalised} {
@@ -273,8 +296,18 @@ func (p DifferentiabilityParams) kink(k *Kink, d qpdiff.Data, strict, generalise
 			high = mid
 		}
 	}
-	k.At = high
-	if err := fit(high); err != nil {
+	// Rounding decides on which side of the kink the last fits are. The path is
+	// linear up to it, and has its zero there.
+	slope := make([]float64, n)
+	left := high * (1 - 1e-6)
+	if err := fit(left); err != nil {
+		return err
+	}
+	if err := strict.JVP(nil, slope, &qpdiff.Grad{Hyper: []float64{1, 0}}); err != nil {
+		return err
+	}
+	k.At = left - theta[k.Entry]/slope[k.Entry]
+	if err := fit(k.At); err != nil {
 		return err
 	}
 	at := theta[k.Entry]
@@ -286,7 +319,7 @@ func (p DifferentiabilityParams) kink(k *Kink, d qpdiff.Data, strict, generalise
 	if k.Weak, k.Refusal, err = refused(strict.VJP(nil, &g, unit)); err != nil {
 		return err
 	}
-	if err := generalised.Fit(theta, []float64{high, p.Lambda2}); err != nil {
+	if err := generalised.Fit(theta, []float64{k.At, p.Lambda2}); err != nil {
 		return err
 	}
 	g = qpdiff.Grad{Hyper: make([]float64, 2)}
@@ -295,27 +328,26 @@ func (p DifferentiabilityParams) kink(k *Kink, d qpdiff.Data, strict, generalise
 	}
 	k.Generalised = g.Hyper[0]
 
-	h := 1e-6 * high
-	slope := make([]float64, n)
+	h := 1e-6 * k.At
 	for _, side := range []struct {
 		sign              float64
 		slope, difference *float64
 	}{{-1, &k.Left, &k.LeftDifference}, {1, &k.Right, &k.RightDifference}} {
-		if err := fit(high); err != nil {
+		if err := fit(k.At); err != nil {
 			return err
 		}
 		if err := strict.JVP(nil, slope, &qpdiff.Grad{Hyper: []float64{side.sign, 0}}); err != nil {
 			return err
 		}
 		*side.slope = side.sign * slope[k.Entry]
-		if err := fit(high + side.sign*h); err != nil {
+		if err := fit(k.At + side.sign*h); err != nil {
 			return err
 		}
 		*side.difference = side.sign * (theta[k.Entry] - at) / h
 	}
-	for _, l := range linspace(.97*high, 1.03*high, 121) {
-		if l == high || math.Abs(l-high) < 1e-9*high {
-			l = high
+	for _, l := range linspace(.97*k.At, 1.03*k.At, 121) {
+		if l == k.At || math.Abs(l-k.At) < 1e-9*k.At {
+			l = k.At
 		}
 		if err := fit(l); err != nil {
 			return err
@@ -330,7 +362,7 @@ func (p DifferentiabilityParams) kink(k *Kink, d qpdiff.Data, strict, generalise
 	return nil
 }
 
-func (p DifferentiabilityParams) vanishingRidge(r *DifferentiabilityLimits) error {
+func (p LinearProblem) vanishingRidge(v *VanishingRidge) error {
 	src := synth.NewStream(p.Seed, "vanishing ridge")
 	d := p.regression(src, p.Train)
 	twice := qpdiff.Data{X: mat.NewDense(p.Train, p.Features+1, nil), Y: d.Y}
@@ -352,7 +384,6 @@ func (p DifferentiabilityParams) vanishingRidge(r *DifferentiabilityLimits) erro
 		err := l.JVP(nil, theta, &qpdiff.Grad{X: mat.NewDense(rows, n, change[:rows*n])})
 		return floats.Norm(theta, 2), err
 	}
-	v := &r.Ridge
 	var err error
 	for _, l := range logspace(-8, 1, 55) {
 		a, err := norm(d, l)
@@ -383,7 +414,7 @@ func (p DifferentiabilityParams) vanishingRidge(r *DifferentiabilityLimits) erro
 	return nil
 }
 
-func (p DifferentiabilityParams) discontinuousLoss(r *DifferentiabilityLimits) error {
+func (p DifferentiabilityLimitsParams) discontinuousLoss(l *DiscontinuousLoss) error {
 	src := synth.NewStream(p.Seed, "discontinuous loss")
 	d := p.classes(src, p.Train)
 	splits, err := cvgm.RandomSplits(src, p.Train, p.K, p.P)
@@ -401,7 +432,6 @@ func (p DifferentiabilityParams) discontinuousLoss(r *DifferentiabilityLimits) e
 	if err != nil {
 		return err
 	}
-	l := &r.Loss
 	grad := make([]float64, 1)
 	for i, c := range logspace(-3, 2, 401) {
 		alpha := []float64{c}
@@ -423,7 +453,7 @@ func (p DifferentiabilityParams) discontinuousLoss(r *DifferentiabilityLimits) e
 	return err
 }
 
-func (p DifferentiabilityParams) sharedMultipliers(r *DifferentiabilityLimits) error {
+func sharedMultipliers(r *DifferentiabilityLimits) error {
 	q := qpdiff.QP{Q: mat.NewDense(2, 2, []float64{1, 0, 0, 1}), P: []float64{-3, -1},
 		G: mat.NewDense(2, 2, []float64{1, 0, 1, 0}), H: []float64{1, 1}}
 	var s qpdiff.Solution

@@ -1,9 +1,13 @@
-// Package experiment runs the experiments of the paper: one file per table or
-// figure, each with its Params, the paper's own values of them, and a Run that
-// turns Params into a Result. Results hold numbers only; package figures draws
-// and tabulates them.
+// Package experiment runs the experiments of the paper and those that test its
+// claims. Each has a file with its Params, their defaults, and a Run that turns
+// Params into a result of numbers; package figures draws and tabulates them. The
+// experiments are registered: [All] lists them, and [Experiment.Run] runs one.
 //
-// Beside each measured number stands what the paper says and what the output
-// saved in its published code says ([Quoted]). These quotations are the only
-// results here that are not computed.
+// A [Setup] is what a search runs on: data, splits, CV loss, start and bounds.
+// Sweeps consist of cells, which are independent, run in parallel and can be kept
+// ([WithKeeper]). Every parameter has a range, outside of which Run refuses it.
+//
+// Beside each measured number stands the one that the paper prints, and the one in
+// the output saved with its published code ([Printed]). These are the only numbers
+// here that are not computed. [Claims] judges the paper's claims by the results.
 package experiment

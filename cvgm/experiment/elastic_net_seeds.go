@@ -9,10 +9,34 @@ import (
 	"cvgm/synth"
 )
 
+func init() {
+	register("elastic_net_seeds", "Table 1 repeated on fresh data sets", DefaultElasticNetSeeds)
+}
+
+// ElasticNetSeedsParams are the parameters of the paper's first experiment on
+// fresh data.
+type ElasticNetSeedsParams struct {
+	RegressionData
+	PenaltyCVGM
+	Steps     int `help:"evaluations of the gradient method" range:"[1,∞)" small:"[1,6]"`
+	LongSteps int `help:"evaluations of the gradient method in its long run" range:"[1,∞)" small:"[1,12]"`
+	SearchBox
+	Seeds int `help:"fresh data sets" range:"[1,∞)" small:"[1,4]"`
+}
+
+// DefaultElasticNetSeeds returns the parameters of [DefaultElasticNet], and 200
+// data sets.
+func DefaultElasticNetSeeds() ElasticNetSeedsParams {
+	return ElasticNetSeedsParams{
+		RegressionData: paperRegression, PenaltyCVGM: paperPenaltyCVGM,
+		Steps: 99, LongSteps: 1000, SearchBox: paperSearchBox, Seeds: 200,
+	}
+}
+
 // ElasticNetSeeds is the paper's first experiment repeated on fresh data sets,
 // with streams of our own: what of Table 1 is the method, and what the seed.
 type ElasticNetSeeds struct {
-	Params  ElasticNetParams
+	Params  ElasticNetSeedsParams
 	Methods []ElasticNetMethod // CVGM first
 }
 
@@ -20,12 +44,12 @@ type ElasticNetSeeds struct {
 // point for CVGM, else at its point of lowest CV loss. A baseline that no CV
 // loss belongs to has none.
 type ElasticNetMethod struct {
-	Name         string
-	Test, CV     []float64
-	TestMean     Estimate
-	CVMean       Estimate
-	CVGMLessTest Comparison // CVGM's test loss against this method's
-	CVGMLessCV   Comparison
+	Name          string
+	Test, CV      []float64
+	TestMean      Estimate
+	CVMean        Estimate
+	CVGMMinusTest Comparison // CVGM's test loss against this method's
+	CVGMMinusCV   Comparison
 }
 
 // The order of ElasticNetSeeds.Methods.
@@ -38,9 +62,14 @@ const (
 	ElasticNetTrue
 )
 
-// RunSeeds repeats the experiment on Params.Seeds fresh data sets, in parallel.
-func (p ElasticNetParams) RunSeeds(ctx context.Context) (*ElasticNetSeeds, error) {
-	seeds, err := keptCells(ctx, p.Seeds, func(i int) (seedLosses, error) {
+func (p ElasticNetSeedsParams) check() error { return p.checkLeastSquares() }
+
+// Run repeats the experiment on the data sets, in parallel.
+func (p ElasticNetSeedsParams) Run(ctx context.Context) (*ElasticNetSeeds, error) {
+	if err := check(&p); err != nil {
+		return nil, err
+	}
+	seeds, err := cells(ctx, p.Seeds, func(i int) (seedLosses, error) {
 		losses, err := p.seed(ctx, uint64(i))
 		if err != nil {
 			err = fmt.Errorf("seed %d: %w", i, err)
@@ -61,12 +90,12 @@ func (p ElasticNetParams) RunSeeds(ctx context.Context) (*ElasticNetSeeds, error
 	first := &r.Methods[ElasticNetCVGM]
 	for k := range r.Methods {
 		m := &r.Methods[k]
-		m.TestMean, m.CVGMLessTest = estimate(m.Test), compare(first.Test, m.Test)
+		m.TestMean, m.CVGMMinusTest = estimate(m.Test), compare(first.Test, m.Test)
 		if k >= ElasticNetLeastSquares {
 			m.CV = nil
 			continue
 		}
-		m.CVMean, m.CVGMLessCV = estimate(m.CV), compare(first.CV, m.CV)
+		m.CVMean, m.CVGMMinusCV = estimate(m.CV), compare(first.CV, m.CV)
 	}
 	return r, nil
 }
@@ -75,21 +104,18 @@ func (p ElasticNetParams) RunSeeds(ctx context.Context) (*ElasticNetSeeds, error
 type seedLosses struct{ Test, CV [ElasticNetTrue + 1]float64 }
 
 // seed runs all methods on the data set of one seed.
-func (p ElasticNetParams) seed(ctx context.Context, seed uint64) (losses seedLosses, err error) {
-	c, err := p.newContest(synth.NewStream(seed, "elastic net: data"), synth.NewStream(seed, "elastic net: splits"), 1)
+func (p ElasticNetSeedsParams) seed(ctx context.Context, seed uint64) (losses seedLosses, err error) {
+	s, err := p.setup(p.RegressionData, synth.NewStream(seed, "elastic net: data"), synth.NewStream(seed, "elastic net: splits"), 1)
 	if err != nil {
 		return losses, err
 	}
 	put := func(method int, lambda []float64, loss float64) error {
 		var err error
 		losses.CV[method] = loss
-		losses.Test[method], err = c.testLoss(lambda)
+		losses.Test[method], err = s.TestLoss(lambda)
 		return err
 	}
-	for step, err := range c.gradient(max(p.LongSteps, p.Steps)) {
-		if err == nil {
-			err = ctx.Err()
-		}
+	for step, err := range s.Search(ctx, p.gradient(max(p.LongSteps, p.Steps))) {
 		if err != nil {
 			return losses, fmt.Errorf("CVGM: %w", err)
 		}
@@ -101,23 +127,22 @@ func (p ElasticNetParams) seed(ctx context.Context, seed uint64) (losses seedLos
 			}
 		}
 	}
-	best, err := cvgm.Best(c.exhaustive())
-	if err != nil {
-		return losses, fmt.Errorf("exhaustive search: %w", err)
+	for _, m := range []struct {
+		method   int
+		name     string
+		searcher cvgm.Searcher
+	}{
+		{ElasticNetExhaustive, "exhaustive search", p.exhaustive()},
+		{ElasticNetRandom, "random search", p.random(func() cvgm.Source { return synth.NewStream(seed, "elastic net: random search") })},
+	} {
+		best, err := cvgm.Best(s.Search(ctx, m.searcher))
+		if err != nil {
+			return losses, fmt.Errorf("%s: %w", m.name, err)
+		}
+		if err := put(m.method, best.X, best.Loss); err != nil {
+			return losses, err
+		}
 	}
-	if err := put(ElasticNetExhaustive, best.X, best.Loss); err != nil {
-		return losses, err
-	}
-	source := func() cvgm.Source { return synth.NewStream(seed, "elastic net: random search") }
-	if best, err = cvgm.Best(c.random(source)); err != nil {
-		return losses, fmt.Errorf("random search: %w", err)
-	}
-	if err := put(ElasticNetRandom, best.X, best.Loss); err != nil {
-		return losses, err
-	}
-	if err := put(ElasticNetLeastSquares, leastSquares, math.NaN()); err != nil {
-		return losses, err
-	}
-	losses.Test[ElasticNetTrue] = linearRisk(c.test, c.coef, func(v float64) float64 { return v })
-	return losses, nil
+	losses.Test[ElasticNetTrue] = linearRisk(s.Test, s.Coef, asIs)
+	return losses, put(ElasticNetLeastSquares, leastSquares, math.NaN())
 }

@@ -6,18 +6,18 @@ import (
 	"testing"
 )
 
-func fewSeeds() ElasticNetParams {
-	p := PaperElasticNet()
+func fewSeeds() ElasticNetSeedsParams {
+	p := DefaultElasticNetSeeds()
 	p.Seeds, p.K, p.LongSteps, p.Samples = 6, 16, 150, 300
 	return p
 }
 
 func TestElasticNetSeedsAreTheSameForAnyGOMAXPROCS(t *testing.T) {
-	sameForAnyGOMAXPROCS(t, fewSeeds().RunSeeds)
+	sameForAnyGOMAXPROCS(t, fewSeeds().Run)
 }
 
 func TestElasticNetSeedsFillEverySlotWithTheRightPoint(t *testing.T) {
-	r, err := fewSeeds().RunSeeds(context.Background())
+	r, err := fewSeeds().Run(context.Background())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,7 +37,7 @@ func TestElasticNetSeedsFillEverySlotWithTheRightPoint(t *testing.T) {
 	if r.Methods[ElasticNetTrue].CV != nil || r.Methods[ElasticNetExhaustive].CVMean.N != 6 {
 		t.Error("CV losses belong to the searches alone")
 	}
-	if c := r.Methods[ElasticNetTrue].CVGMLessTest; c.Wins != 0 || math.IsNaN(c.Difference.Margin) {
+	if c := r.Methods[ElasticNetTrue].CVGMMinusTest; c.Wins != 0 || math.IsNaN(c.Difference.Margin) {
 		t.Errorf("CVGM against the true coefficients: %+v", c)
 	}
 }

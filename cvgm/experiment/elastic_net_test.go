@@ -38,7 +38,7 @@ func replay(t *testing.T) *ElasticNetResult {
 }
 
 var replayed = sync.OnceValues(func() (*ElasticNetResult, error) {
-	p := PaperElasticNet()
+	p := DefaultElasticNet()
 	p.LongSteps, p.SurfacePoints = 2, 2
 	return p.Run(context.Background())
 })
@@ -116,7 +116,7 @@ func TestElasticNetReplayGivesThePrintedNumbers(t *testing.T) {
 }
 
 func TestElasticNetIsTheSameForAnyGOMAXPROCS(t *testing.T) {
-	p := PaperElasticNet()
+	p := DefaultElasticNet()
 	p.Steps, p.GridPoints, p.RandomPoints, p.LongSteps, p.SurfacePoints = 12, 4, 10, 40, 6
 	sameForAnyGOMAXPROCS(t, p.Run)
 }
@@ -131,9 +131,9 @@ func TestElasticNetRefusesBadParams(t *testing.T) {
 		"no splits":        {func(p *ElasticNetParams) { p.K = 0 }, qpdiff.ErrDomain},
 		"p = 1":            {func(p *ElasticNetParams) { p.P = 1 }, qpdiff.ErrDomain},
 		"no step":          {func(p *ElasticNetParams) { p.StepSize = 0 }, qpdiff.ErrDomain},
-		"scale 0":          {func(p *ElasticNetParams) { p.Scale = 0 }, qpdiff.ErrNotFinite},
+		"scale 0":          {func(p *ElasticNetParams) { p.Scale = 0 }, qpdiff.ErrDomain},
 	} {
-		p := PaperElasticNet()
+		p := DefaultElasticNet()
 		c.change(&p)
 		if _, err := p.Run(context.Background()); !errors.Is(err, c.want) {
 			t.Errorf("%s: error %v, want %v", name, err, c.want)
@@ -144,7 +144,7 @@ func TestElasticNetRefusesBadParams(t *testing.T) {
 func TestElasticNetStopsWhenCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if _, err := PaperElasticNet().Run(ctx); !errors.Is(err, context.Canceled) {
+	if _, err := DefaultElasticNet().Run(ctx); !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v", err)
 	}
 }

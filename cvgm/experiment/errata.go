@@ -14,9 +14,25 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
+func init() {
+	register("errata", "what the paper prints wrongly, each with its proof", DefaultErrata)
+}
+
+// ErrataParams are the parameters of the errata's proofs.
+type ErrataParams struct {
+	LinearProblem
+	C    float64 `help:"weight of the losses of logistic regression" range:"(0,∞)" small:"[.3,3]"`
+	Test int     `help:"fresh examples" range:"[1,∞)" small:"[20,100]"`
+}
+
+// DefaultErrata returns parameters of our own: the paper gives none.
+func DefaultErrata() ErrataParams {
+	return ErrataParams{LinearProblem: defaultLinearProblem, C: 1, Test: 2000}
+}
+
 // ErrataResult measures what the paper prints wrongly, one field per erratum.
 type ErrataResult struct {
-	Params   DifferentiabilityParams
+	Params   ErrataParams
 	Jacobian JacobianErratum
 	// Range: the condition ∇_α g ∈ R(∇_z g) holds at a kink.
 	Range RangeCounterexample
@@ -39,10 +55,10 @@ type JacobianErratum struct {
 	CompleteError, PrintedError, Cosine float64
 	// Complete and Printed (N×2) are what each formula takes for the gradient of
 	// the logistic loss on fresh examples in the training rows, GradientCosine
-	// that of the angle between them, and Against the share of the rows in which
+	// that of the angle between them, and OpposedShare the share of the rows in which
 	// they point more than 90° apart.
-	Complete, Printed       *mat.Dense
-	GradientCosine, Against float64
+	Complete, Printed            *mat.Dense
+	GradientCosine, OpposedShare float64
 }
 
 // LabelErratum is what becomes of the supplement's support vector machine
@@ -77,37 +93,43 @@ type ProgramErratum struct {
 type BayesErratum struct {
 	// The best rule's accuracy on the rings: over the population, and on the
 	// published test set.
-	Rings, RingsTest Measured
+	Rings, RingsTest Reported
 	// XOR is the best rule's accuracy over the population, XORTest that of the
 	// sign rule on the published test set, and XORCoded the share that counts as
 	// right there if every example of the class −1 does.
-	XOR               Measured
+	XOR               Reported
 	XORTest, XORCoded float64
 	// HalfPlane is the population accuracy of the best linear rule on the rings,
 	// x₁ > Offset, and HalfPlaneTest its accuracy on the published test set.
-	HalfPlane             Measured
+	HalfPlane             Reported
 	Offset, HalfPlaneTest float64
 }
 
-// RunErrata measures every erratum.
-func (p DifferentiabilityParams) RunErrata(ctx context.Context) (*ErrataResult, error) {
-	limits, err := p.RunLimits(ctx)
-	if err != nil {
+// Run measures every erratum.
+func (p ErrataParams) Run(ctx context.Context) (*ErrataResult, error) {
+	if err := check(&p); err != nil {
 		return nil, err
 	}
-	r := &ErrataResult{Params: p, Range: limits.Range, ElasticNet: limits.ElasticNet, SVM: limits.SVM}
-	for _, run := range []func(*ErrataResult) error{p.jacobianErratum, p.labelErratum, p.programErratum, bayesErratum} {
+	r := &ErrataResult{Params: p}
+	for _, run := range []func() error{
+		r.Range.measure,
+		func() error { return p.kinks(&r.ElasticNet, &r.SVM) },
+		func() error { return p.jacobianErratum(&r.Jacobian) },
+		func() error { return p.labelErratum(&r.Labels) },
+		func() error { return p.programErratum(&r.Program) },
+		r.Bayes.measure,
+	} {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		if err := run(r); err != nil {
+		if err := run(); err != nil {
 			return nil, err
 		}
 	}
 	return r, nil
 }
 
-func (p DifferentiabilityParams) jacobianErratum(r *ErrataResult) error {
+func (p ErrataParams) jacobianErratum(e *JacobianErratum) error {
 	src := synth.NewStream(p.Seed, "jacobian")
 	plane := population{coef: []float64{1, .5}, noise: p.Noise, sign: true}
 	d, fresh := plane.draw(src, p.Train), plane.draw(src, p.Test)
@@ -122,7 +144,6 @@ func (p DifferentiabilityParams) jacobianErratum(r *ErrataResult) error {
 	if err := fit(d); err != nil {
 		return err
 	}
-	e := &r.Jacobian
 	e.Data, e.Theta = d, [2]float64(theta)
 	pi := make([]float64, p.Train)
 	if err := l.Probabilities(nil, pi); err != nil {
@@ -162,10 +183,10 @@ func (p DifferentiabilityParams) jacobianErratum(r *ErrataResult) error {
 	e.GradientCosine = cosine(entries(e.Complete), entries(e.Printed))
 	for i := range p.Train {
 		if floats.Dot(e.Complete.RawRowView(i), e.Printed.RawRowView(i)) < 0 {
-			e.Against++
+			e.OpposedShare++
 		}
 	}
-	e.Against /= float64(p.Train)
+	e.OpposedShare /= float64(p.Train)
 	differences := make([]float64, len(complete))
 	const h = 1e-5
 	for at := range 2 * p.Train {
@@ -195,7 +216,7 @@ func asZeroOne(d qpdiff.Data) qpdiff.Data {
 	return qpdiff.Data{X: d.X, Y: y}
 }
 
-func (p DifferentiabilityParams) labelErratum(r *ErrataResult) error {
+func (p ErrataParams) labelErratum(e *LabelErratum) error {
 	src := synth.NewStream(p.Seed, "labels")
 	d, test := p.classes(src, p.Train), p.classes(src, p.Test)
 	other := qpdiff.Data{X: mat.DenseCopyOf(d.X), Y: d.Y} // the class −1 elsewhere
@@ -219,7 +240,6 @@ func (p DifferentiabilityParams) labelErratum(r *ErrataResult) error {
 			return nil
 		}
 	}
-	e := &r.Labels
 	for _, way := range []struct {
 		label           func(qpdiff.Data) qpdiff.Data
 		moves, accuracy *float64
@@ -236,7 +256,7 @@ func (p DifferentiabilityParams) labelErratum(r *ErrataResult) error {
 			return err
 		}
 		*way.moves = floats.Distance(theta, moved, math.Inf(1))
-		on, err := judge(predict(theta), test)
+		on, err := evaluate(predict(theta), test)
 		if err != nil {
 			return err
 		}
@@ -291,12 +311,11 @@ func elasticNetProgram(d qpdiff.Data, lambda1, lambda2 float64) *qpdiff.QP {
 	return q
 }
 
-func (p DifferentiabilityParams) programErratum(r *ErrataResult) error {
+func (p ErrataParams) programErratum(e *ProgramErratum) error {
 	src := synth.NewStream(p.Seed, "programs")
 	d, classes := p.regression(src, p.Train), p.classes(src, p.Train)
 	n := p.Features
 	q := elasticNetProgram(d, p.Lambda1, p.Lambda2)
-	e := &r.Program
 	for _, m := range []struct {
 		q  *mat.Dense
 		to *float64
@@ -330,45 +349,36 @@ func (p DifferentiabilityParams) programErratum(r *ErrataResult) error {
 	return nil
 }
 
-// bayesErratum judges the rules on the test sets of the published runs.
-func bayesErratum(r *ErrataResult) error {
-	rings, xor := PaperRings(), PaperXOR()
-	ringsData, err := rings.draw()
+// measure measures the rules on the test sets of the published runs.
+func (b *BayesErratum) measure() error {
+	rings, xor := DefaultRings(), DefaultXOR()
+	ringsSetup, _, err := rings.draw()
 	if err != nil {
 		return err
 	}
-	xorData, err := xor.draw()
+	xorSetup, _, err := xor.draw()
 	if err != nil {
 		return err
 	}
-	ringsRule, err := rings.rings().Bayes()
-	if err != nil {
-		return err
-	}
-	xorRule, err := xor.xor().Bayes()
-	if err != nil {
-		return err
-	}
-	b := &r.Bayes
-	b.Rings = Measured{ringsRule.Accuracy, Quoted{Paper: ".894"}}
-	b.RingsTest = Measured{ringsRule.SampleAccuracy(synth.Data{X: ringsData.test.X, Y: ringsData.test.Y}), Quoted{Paper: ".892"}}
-	b.XOR = Measured{xorRule.Accuracy, Quoted{Paper: ".851", Code: ".851"}}
-	test := xorData.test
-	b.XORTest = xorRule.SampleAccuracy(synth.Data{X: test.X, Y: test.Y})
+	b.Rings = Reported{ringsSetup.Rule.Accuracy, Printed.Rings.Bayes}
+	b.RingsTest = Reported{ringsSetup.Rule.SampleAccuracy(synth.Data{X: ringsSetup.Test.X, Y: ringsSetup.Test.Y}), Printed.Rings.BayesOnTest}
+	b.XOR = Reported{xorSetup.Rule.Accuracy, Printed.XOR.Bayes}
+	test := xorSetup.Test
+	b.XORTest = xorSetup.Rule.SampleAccuracy(synth.Data{X: test.X, Y: test.Y})
 	for i, y := range test.Y {
-		if y < 0 || xorRule.Label(test.X.RawRowView(i)) > 0 {
+		if y < 0 || xorSetup.Rule.Label(test.X.RawRowView(i)) > 0 {
 			b.XORCoded++
 		}
 	}
 	b.XORCoded /= float64(len(test.Y))
-	b.HalfPlane = Measured{Quoted: Quoted{Paper: ".5"}}
+	b.HalfPlane.Quoted = Printed.Rings.Linear
 	b.Offset, b.HalfPlane.Value = halfPlane(rings.RingsData)
-	on, err := judge(func(dst []float64, x *mat.Dense) error {
+	on, err := evaluate(func(dst []float64, x *mat.Dense) error {
 		for i := range dst {
 			dst[i] = x.At(i, 0) - b.Offset
 		}
 		return nil
-	}, ringsData.test)
+	}, ringsSetup.Test)
 	b.HalfPlaneTest = on.Accuracy
 	return err
 }

@@ -10,8 +10,8 @@ import (
 // The published run of the paper's second experiment, on fewer splits and for
 // fewer steps.
 func ExampleRingsParams() {
-	p := experiment.PaperRings()
-	p.K, p.Steps, p.Panels = 32, 30, []int{30}
+	p := experiment.DefaultRings()
+	p.K, p.Steps, p.ManifoldSteps = 32, 30, []int{30}
 	r, err := p.Run(context.Background())
 	if err != nil {
 		panic(err)
@@ -28,8 +28,8 @@ func ExampleRingsParams() {
 
 // Another overlap of the squares.
 func ExampleXORParams() {
-	p := experiment.PaperXOR()
-	p.Overlap, p.K, p.Steps, p.Panels = .1, 32, 10, nil
+	p := experiment.DefaultXOR()
+	p.Overlap, p.K, p.Steps, p.ManifoldSteps = .1, 32, 10, nil
 	r, err := p.Run(context.Background())
 	if err != nil {
 		panic(err)
@@ -43,7 +43,7 @@ func ExampleXORParams() {
 
 // Two sizes, three seeds.
 func ExampleSampleSizeParams() {
-	p := experiment.PaperSampleSize()
+	p := experiment.DefaultSampleSize()
 	p.MinSize, p.MaxSize, p.SizeStep, p.Seeds, p.K, p.Steps = 20, 60, 40, 3, 32, 30
 	r, err := p.Run(context.Background())
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"flag"
 	"os"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 
@@ -31,14 +32,33 @@ type goldenKernel struct {
 }
 
 var kernelExperiments = []struct {
-	name   string
-	golden string
-	params LearnedKernelParams
-	run    func(context.Context) (*LearnedKernelResult, error)
-	draw   func() (kernelProblem, error)
+	name, golden string
+	params       LearnedKernel
+	run          func(context.Context) (*LearnedKernelResult, error)
+	draw         drawKernel
 }{
-	{"rings", "testdata/experiment2.json", PaperRings().LearnedKernelParams, PaperRings().Run, PaperRings().draw},
-	{"XOR", "testdata/experiment3.json", PaperXOR().LearnedKernelParams, PaperXOR().Run, PaperXOR().draw},
+	{"rings", "testdata/experiment2.json", DefaultRings().LearnedKernel, runRings(DefaultRings()), DefaultRings().draw},
+	{"XOR", "testdata/experiment3.json", DefaultXOR().LearnedKernel, runXOR(DefaultXOR()), DefaultXOR().draw},
+}
+
+func runRings(p RingsParams) func(context.Context) (*LearnedKernelResult, error) {
+	return func(ctx context.Context) (*LearnedKernelResult, error) {
+		r, err := p.Run(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return &r.LearnedKernelResult, nil
+	}
+}
+
+func runXOR(p XORParams) func(context.Context) (*LearnedKernelResult, error) {
+	return func(ctx context.Context) (*LearnedKernelResult, error) {
+		r, err := p.Run(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return &r.LearnedKernelResult, nil
+	}
 }
 
 // slow runs what takes long: the paper's experiments from end to end.
@@ -76,25 +96,21 @@ const goldenSteps = 20
 func TestLearnedKernelsFollowTheGoldenRuns(t *testing.T) {
 	for _, e := range kernelExperiments {
 		golden := readGoldenKernel(t, e.golden)
-		problem, err := e.draw()
-		if err != nil {
-			t.Fatal(err)
-		}
 		for _, c := range []struct {
 			variant Variant
 			name    string
 		}{{Published, "published"}, {Full, "full_unpenalised"}} {
 			want := golden[c.name]
-			l, err := e.params.newKernelLoss(c.variant, problem.train, problem.splits)
+			setup, err := e.params.setup(c.variant, e.draw)
 			if err != nil {
 				t.Fatal(err)
 			}
-			loss, err := l.Eval(make([]float64, len(problem.start)), problem.start)
+			loss, err := setup.Problem().Objective(make([]float64, len(setup.Start)), setup.Start)
 			if err != nil {
 				t.Fatal(err)
 			}
 			near(t, e.name+", "+c.name+": first CV loss", loss, want.CVLoss, 1e-12)
-			got, asValidation := l.cv.FeatureCotangents()
+			got, asValidation := setup.CV.FeatureCotangents()
 			if c.variant == Full {
 				got.Add(got, asValidation)
 			}
@@ -103,7 +119,7 @@ func TestLearnedKernelsFollowTheGoldenRuns(t *testing.T) {
 					near(t, e.name+", "+c.name+": derivative in a feature", got.At(i, j), v, 1e-11)
 				}
 			}
-			for k, s := range take(t, goldenSteps, e.params.search(l, problem.start)) {
+			for k, s := range take(t, goldenSteps, setup.Search(t.Context(), e.params.gradient())) {
 				near(t, e.name+", "+c.name+": CV loss", s.Loss, want.LossTrajectory[k], 1e-6)
 			}
 		}
@@ -117,7 +133,7 @@ func TestLearnedKernelsEndAsTheGoldenRuns(t *testing.T) {
 		golden := readGoldenKernel(t, e.golden)
 		for v, name := range map[Variant]string{Published: "published", Full: "full_unpenalised"} {
 			want, run := golden[name], r.Run(v)
-			if len(want.LossTrajectory) != r.Params.Steps || len(run.CVLoss) != r.Params.Steps+1 {
+			if len(want.LossTrajectory) != e.params.Steps || len(run.CVLoss) != e.params.Steps+1 {
 				t.Fatalf("%s, %v: %d losses, golden run %d", e.name, v, len(run.CVLoss), len(want.LossTrajectory))
 			}
 			if v == Published {
@@ -167,21 +183,21 @@ func TestLearnedKernelsGiveThePrintedNumbers(t *testing.T) {
 // The published "Bayes accuracy" of XOR compares predictions in {0, 1} with
 // labels in {−1, +1}, so that every −1 counts as right.
 func TestXORPublishedBayesAccuracyIsThatOfItsBug(t *testing.T) {
-	xor, err := PaperXOR().draw()
+	xor, _, err := DefaultXOR().draw()
 	if err != nil {
 		t.Fatal(err)
 	}
 	var counted float64
-	for i, y := range xor.test.Y {
+	for i, y := range xor.Test.Y {
 		different := 0.
-		if (xor.test.X.At(i, 0) > 0) != (xor.test.X.At(i, 1) > 0) {
+		if (xor.Test.X.At(i, 0) > 0) != (xor.Test.X.At(i, 1) > 0) {
 			different = 1
 		}
 		if different != y {
 			counted++
 		}
 	}
-	near(t, "what the published code counts", counted/float64(len(xor.test.Y)), .851, 0)
+	near(t, "what the published code counts", counted/float64(len(xor.Test.Y)), .851, 0)
 }
 
 func TestTheErrorsOfThePublishedGradientOffsetEachOther(t *testing.T) {
@@ -201,36 +217,41 @@ func TestTheErrorsOfThePublishedGradientOffsetEachOther(t *testing.T) {
 func TestVariantsAgainstDifferences(t *testing.T) {
 	src := synth.NewStream(1, "directions")
 	for _, e := range kernelExperiments {
-		problem, err := e.draw()
+		p := e.params
+		p.K = 32
+		data, splitSource, err := e.draw()
+		if err != nil {
+			t.Fatal(err)
+		}
+		splits, err := cvgm.RandomSplits(splitSource, p.Train, p.K, p.P)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, v := range Variants[1:] {
-			splits := problem.splits[:32]
-			l, err := e.params.newKernelLoss(v, problem.train, splits)
+			setup, err := p.setup(v, e.draw)
 			if err != nil {
 				t.Fatal(err)
 			}
-			n := len(problem.start)
+			n := len(setup.Start)
 			grad := make([]float64, n)
-			if _, err := l.Eval(grad, problem.start); err != nil {
+			if _, err := setup.Problem().Objective(grad, setup.Start); err != nil {
 				t.Fatal(err)
 			}
-			phi, err := e.params.kernel().Forward(problem.start, problem.train.X)
+			phi, err := p.kernel().Forward(setup.Start, data.Train.X)
 			if err != nil {
 				t.Fatal(err)
 			}
 			value := func(direction []float64, h float64) float64 {
-				moved := slices.Clone(problem.start)
+				moved := slices.Clone(setup.Start)
 				floats.AddScaled(moved, h, direction)
 				if v.detached() {
-					at, err := e.params.kernel().Forward(moved, problem.train.X)
+					at, err := p.kernel().Forward(moved, data.Train.X)
 					if err != nil {
 						t.Fatal(err)
 					}
-					return heldLoss(t, l, problem, splits, e.params.C, at, phi)
+					return heldLoss(t, v, data.Train.Y, splits, p.C, at, phi)
 				}
-				loss, err := l.Eval(nil, moved)
+				loss, err := setup.CV.Eval(nil, moved)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -252,20 +273,20 @@ func TestVariantsAgainstDifferences(t *testing.T) {
 
 // heldLoss is the CV loss on the validation rows of held of learners fitted to
 // the training rows of phi.
-func heldLoss(t *testing.T, l *kernelLoss, p kernelProblem, splits []cvgm.Split, c float64, phi, held *mat.Dense) float64 {
+func heldLoss(t *testing.T, v Variant, y []float64, splits []cvgm.Split, c float64, phi, held *mat.Dense) float64 {
 	var total float64
 	for _, s := range splits {
 		d := qpdiff.Data{X: mat.NewDense(len(s.Train), 2, nil), Y: make([]float64, len(s.Train))}
 		for k, i := range s.Train {
 			d.X.SetRow(k, phi.RawRowView(i))
-			d.Y[k] = p.train.Y[i]
+			d.Y[k] = y[i]
 		}
-		learner, theta := l.variant.learner(), make([]float64, 3)
+		learner, theta := v.learner(), make([]float64, 3)
 		if err := errors.Join(learner.Load(d), learner.Fit(theta, []float64{c})); err != nil {
 			t.Fatal(err)
 		}
 		for _, i := range s.Val {
-			loss, _ := cvgm.LogisticLoss{}.Eval(theta[0]*held.At(i, 0)+theta[1]*held.At(i, 1)+theta[2], p.train.Y[i])
+			loss, _ := cvgm.LogisticLoss{}.Eval(theta[0]*held.At(i, 0)+theta[1]*held.At(i, 1)+theta[2], y[i])
 			total += loss / float64(len(s.Val))
 		}
 	}
@@ -273,8 +294,8 @@ func heldLoss(t *testing.T, l *kernelLoss, p kernelProblem, splits []cvgm.Split,
 }
 
 func fewKernelSteps() RingsParams {
-	p := PaperRings()
-	p.Train, p.Test, p.K, p.Steps, p.Panels, p.GridPoints = 20, 50, 8, 3, []int{0, 3}, 5
+	p := DefaultRings()
+	p.Train, p.Test, p.K, p.Steps, p.ManifoldSteps, p.GridPoints = 20, 50, 8, 3, []int{0, 3}, 5
 	return p
 }
 
@@ -310,10 +331,10 @@ func TestManifoldsAndScoresBelongToTheModel(t *testing.T) {
 	}
 }
 
-// The paper's panels reach beyond a shorter walk.
-func TestPanelsBeyondTheWalkStandForItsEnd(t *testing.T) {
+// The default's manifolds are after more steps than a short run takes.
+func TestManifoldStepsBeyondTheRunStandForItsEnd(t *testing.T) {
 	p := fewKernelSteps()
-	p.Panels = []int{20, 1, 100, 0}
+	p.ManifoldSteps = []int{20, 1, 100, 0}
 	r, err := p.Run(context.Background())
 	if err != nil {
 		t.Fatal(err)
@@ -331,11 +352,12 @@ func TestPanelsBeyondTheWalkStandForItsEnd(t *testing.T) {
 
 func TestRoundingDecidesTheDetachedVariantsOfXORAlone(t *testing.T) {
 	rings, xor := kernelReplays(t)
-	for _, r := range []*LearnedKernelResult{rings, xor} {
+	for i, r := range []*LearnedKernelResult{rings, xor} {
+		steps := kernelExperiments[i].params.Steps
 		for _, run := range r.Runs {
 			unstable := r == xor && (run.Variant == Detached || run.Variant == DetachedPenalised)
-			if got := run.Determined(); (got < r.Params.Steps) != unstable || got < 20 {
-				t.Errorf("%v: determined for %d of %d steps", run.Variant, got, r.Params.Steps)
+			if got := run.StableSteps(); (got < steps) != unstable || got < 20 {
+				t.Errorf("%v: stable for %d of %d steps", run.Variant, got, steps)
 			}
 		}
 	}
@@ -343,15 +365,20 @@ func TestRoundingDecidesTheDetachedVariantsOfXORAlone(t *testing.T) {
 
 func TestLearnedKernelsRefuseBadParams(t *testing.T) {
 	for name, change := range map[string]func(*RingsParams){
-		"no steps":          func(p *RingsParams) { p.Steps = 0 },
-		"no grid":           func(p *RingsParams) { p.GridPoints = 1 },
-		"empty grid":        func(p *RingsParams) { p.GridHalf = 0 },
-		"negative panel":    func(p *RingsParams) { p.Panels = []int{-1} },
-		"layer of no units": func(p *RingsParams) { p.Hidden = []int{8, 0} },
-		"no splits":         func(p *RingsParams) { p.K = 0 },
-		"p = 1":             func(p *RingsParams) { p.P = 1 },
-		"C = 0":             func(p *RingsParams) { p.C = 0 },
-		"no step size":      func(p *RingsParams) { p.StepSize = 0 },
+		"no steps":           func(p *RingsParams) { p.Steps = 0 },
+		"no training rows":   func(p *RingsParams) { p.Train = 1 },
+		"no test rows":       func(p *RingsParams) { p.Test = 0 },
+		"no grid":            func(p *RingsParams) { p.GridPoints = 1 },
+		"empty grid":         func(p *RingsParams) { p.GridHalf = 0 },
+		"negative step":      func(p *RingsParams) { p.ManifoldSteps = []int{-1} },
+		"layer of no units":  func(p *RingsParams) { p.Hidden = []int{8, 0} },
+		"no splits":          func(p *RingsParams) { p.K = 0 },
+		"p = 1":              func(p *RingsParams) { p.P = 1 },
+		"no rows to fit":     func(p *RingsParams) { p.P = .01 },
+		"C = 0":              func(p *RingsParams) { p.C = 0 },
+		"no step size":       func(p *RingsParams) { p.StepSize = 0 },
+		"negative deviation": func(p *RingsParams) { p.RadiusSD = -1 },
+		"one ring":           func(p *RingsParams) { p.InnerRadius = p.OuterRadius },
 	} {
 		p := fewKernelSteps()
 		change(&p)
@@ -359,15 +386,9 @@ func TestLearnedKernelsRefuseBadParams(t *testing.T) {
 			t.Errorf("%s: error %v", name, err)
 		}
 	}
-	p := fewKernelSteps()
-	p.RadiusSD = -1
-	var bad *synth.ArgError
-	if _, err := p.Run(context.Background()); !errors.As(err, &bad) {
-		t.Errorf("negative deviation: error %v", err)
-	}
-	x := PaperXOR()
+	x := DefaultXOR()
 	x.Overlap = 2
-	if _, err := x.Run(context.Background()); !errors.As(err, &bad) {
+	if _, err := x.Run(context.Background()); !errors.Is(err, qpdiff.ErrDomain) || !strings.Contains(err.Error(), "Overlap is 2") || !strings.Contains(err.Error(), "(0,1]") {
 		t.Errorf("overlap 2: error %v", err)
 	}
 }
@@ -375,7 +396,7 @@ func TestLearnedKernelsRefuseBadParams(t *testing.T) {
 func TestLearnedKernelsStopWhenCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if _, err := PaperXOR().Run(ctx); !errors.Is(err, context.Canceled) {
+	if _, err := DefaultXOR().Run(ctx); !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v", err)
 	}
 }

@@ -11,6 +11,31 @@ import (
 	"cvgm/synth"
 )
 
+func init() {
+	register("learning", "hyperparameters of the paper's examples, and a loss itself, learned by the gradient of the CV loss", DefaultLearning)
+}
+
+// LearningParams are the parameters of hyperparameters that are learned by the
+// gradient of the CV loss.
+type LearningParams struct {
+	LinearExamples
+	Test        int     `help:"test examples" range:"[1,∞)" small:"[20,100]"`
+	K           int     `help:"cross-validation splits" range:"[1,∞)" small:"[2,6]"`
+	P           float64 `help:"fraction of the examples that each split trains on" range:"(0,1)" small:"[.7,.9]"`
+	Evaluations int     `help:"evaluations of the CV loss in each search, at most" range:"[1,∞)" small:"[2,10]"`
+	GridPoints  int     `help:"points of the CV loss surfaces per hyperparameter" range:"[2,∞)" small:"[2,4]"`
+	Flips       float64 `help:"share of wrong labels where a loss is learned" range:"[0,.5)" small:"[0,.2]"`
+	LossSeeds   int     `help:"data sets on which a loss is learned" range:"[1,∞)" small:"[1,3]"`
+}
+
+// DefaultLearning returns parameters of our own: the paper gives none.
+func DefaultLearning() LearningParams {
+	return LearningParams{
+		LinearExamples: defaultLinearExamples,
+		Test:           2000, K: 32, P: .8, Evaluations: 120, GridPoints: 25, Flips: .15, LossSeeds: 24,
+	}
+}
+
 // A LearningRun is one search for hyperparameters by the gradient of the CV
 // loss, and the CV loss around its way.
 type LearningRun struct {
@@ -31,9 +56,9 @@ type LearningRun struct {
 // Last returns the number of the last step.
 func (r LearningRun) Last() int { return len(r.CVLoss) - 1 }
 
-// Learning is what RunLearning measures.
+// Learning is the result of the experiment.
 type Learning struct {
-	Params DifferentiabilityParams
+	Params LearningParams
 	// Runs are those of a support vector machine's λ1 and λ2, of a kernel
 	// machine's C and γ, and of logistic regression's C.
 	Runs []LearningRun
@@ -63,24 +88,24 @@ type LearnedLosses struct {
 // LossMethod is one loss over all data sets. The CV loss and the test loss are
 // logistic losses; Error is the share of clean test labels that are missed.
 type LossMethod struct {
-	Name                string
-	CV, Test, Error     Estimate
-	LessTest, LessError Comparison // the learned loss less this one
+	Name                                string
+	CV, Test, Error                     Estimate
+	LearnedMinusTest, LearnedMinusError Comparison // the learned loss less this one
 }
 
-// A learningTask is a learner with the hyperparameters that are sought.
+// A learningTask is a learner with the hyperparameters that are sought, between
+// the bounds from the start.
 type learningTask struct {
-	name        string
-	hyper       []string
-	learner     func() qpdiff.Learner
-	train, test qpdiff.Data
-	// The search runs between the bounds from the start.
+	name                string
+	hyper               []string
+	learner             func() qpdiff.Learner
+	train, test         qpdiff.Data
 	start, lower, upper []float64
 }
 
-// RunLearning learns the hyperparameters of the paper's examples.
-func (p DifferentiabilityParams) RunLearning(ctx context.Context) (*Learning, error) {
-	if err := p.check(); err != nil {
+// Run learns the hyperparameters.
+func (p LearningParams) Run(ctx context.Context) (*Learning, error) {
+	if err := check(&p); err != nil {
 		return nil, err
 	}
 	src := synth.NewStream(p.Seed, "learning")
@@ -108,7 +133,7 @@ func (p DifferentiabilityParams) RunLearning(ctx context.Context) (*Learning, er
 		},
 	}
 	r := &Learning{Params: p}
-	results, err := keptCells(ctx, len(tasks)+p.LossSeeds, func(i int) (learningCell, error) {
+	results, err := cells(ctx, len(tasks)+p.LossSeeds, func(i int) (learningCell, error) {
 		var c learningCell
 		var err error
 		if i < len(tasks) {
@@ -142,40 +167,40 @@ type lossFit struct {
 	End             []float64
 }
 
-// newCV draws the splits of a task and sets up its CV loss, on one goroutine:
-// what runs in parallel are tasks.
-func (p DifferentiabilityParams) newCV(src synth.Source, learner func() qpdiff.Learner, train qpdiff.Data) (*cvgm.CV, error) {
+// setup draws the splits and sets up the CV loss, on one goroutine: tasks run in
+// parallel.
+func (p LearningParams) setup(src synth.Source, learner func() qpdiff.Learner, train, test qpdiff.Data) (*Setup, error) {
 	splits, err := cvgm.BalancedSplits(src, len(train.Y), p.K, p.P)
 	if err != nil {
 		return nil, err
 	}
-	return cvgm.New(cvgm.Config{Data: train, Splits: splits, Learner: learner, Loss: cvgm.LogisticLoss{}, Workers: 1})
+	s := &Setup{Train: train, Test: test, Loss: cvgm.LogisticLoss{}}
+	s.CV, err = cvgm.New(cvgm.Config{Data: train, Splits: splits, Learner: learner, Loss: s.Loss, Workers: 1})
+	return s, err
 }
 
-func (p DifferentiabilityParams) learn(ctx context.Context, t learningTask) (LearningRun, error) {
+func (p LearningParams) learn(ctx context.Context, t learningTask) (LearningRun, error) {
 	r := LearningRun{Name: t.name, Hyper: t.hyper}
-	cv, err := p.newCV(synth.NewStream(p.Seed, "splits of the "+t.name), t.learner, t.train)
+	s, err := p.setup(synth.NewStream(p.Seed, "splits of the "+t.name), t.learner, t.train, t.test)
 	if err != nil {
 		return r, err
 	}
+	s.Start, s.Lower, s.Upper = t.start, t.lower, t.upper
 	// In logarithms: the start is orders of magnitude away.
 	searcher := cvgm.LogSpace{Searcher: cvgm.Adam{StepSize: .15, Epsilon: 1e-8, MaxEvals: p.Evaluations}}
-	for step, err := range searcher.Search(cvgm.Problem{Objective: cv.Eval, Lower: t.lower, Upper: t.upper}, t.start) {
-		if err == nil {
-			err = ctx.Err()
-		}
+	for step, err := range s.Search(ctx, searcher) {
 		if err != nil {
 			return r, err
 		}
-		model, err := cv.Final(step.X)
+		model, err := s.Model(step.X)
 		if err != nil {
 			return r, err
 		}
-		on, err := Judge(model, t.test)
+		on, err := Evaluate(model, s.Test)
 		if err != nil {
 			return r, err
 		}
-		r.X = append(r.X, append([]float64(nil), step.X...))
+		r.X = append(r.X, slices.Clone(step.X))
 		r.CVLoss, r.TestLoss, r.Accuracy = append(r.CVLoss, step.Loss), append(r.TestLoss, on.Loss), append(r.Accuracy, on.Accuracy)
 	}
 	for k := range t.lower {
@@ -192,7 +217,10 @@ func (p DifferentiabilityParams) learn(ctx context.Context, t learningTask) (Lea
 		}
 		var row []float64
 		for _, x := range points {
-			loss, err := cv.Eval(nil, x)
+			loss, err := s.CV.Eval(nil, x)
+			if err == nil {
+				err = ctx.Err()
+			}
 			if err != nil {
 				return r, err
 			}
@@ -200,16 +228,13 @@ func (p DifferentiabilityParams) learn(ctx context.Context, t learningTask) (Lea
 			r.Lowest = math.Min(r.Lowest, loss)
 		}
 		r.Surface = append(r.Surface, row)
-		if err := ctx.Err(); err != nil {
-			return r, err
-		}
 	}
 	return r, nil
 }
 
 // learnLosses learns the weights of the losses, from equal weights and from each
 // single loss, and the penalty alone for each single loss, on one data set.
-func (p DifferentiabilityParams) learnLosses(ctx context.Context, seed int) ([]lossFit, error) {
+func (p LearningParams) learnLosses(ctx context.Context, seed int) ([]lossFit, error) {
 	src := synth.NewStream(p.Seed, fmt.Sprintf("learned losses, data set %d", seed))
 	train, test := p.classes(src, p.Train), p.classes(src, p.Test)
 	for i := range train.Y {
@@ -217,12 +242,12 @@ func (p DifferentiabilityParams) learnLosses(ctx context.Context, seed int) ([]l
 			train.Y[i] = -train.Y[i]
 		}
 	}
-	cv, err := p.newCV(src, func() qpdiff.Learner { return &qpdiff.LearnedLoss{Generalised: true} }, train)
+	s, err := p.setup(src, func() qpdiff.Learner { return &qpdiff.LearnedLoss{Generalised: true} }, train, test)
 	if err != nil {
 		return nil, err
 	}
 	search := func(project func(alpha []float64), start []float64) (f lossFit, end []float64, err error) {
-		problem := cvgm.Problem{Objective: cv.Eval, Project: func(x []float64) {
+		problem := cvgm.Problem{Objective: s.CV.Eval, Project: func(x []float64) {
 			project(x[:len(LossNames)])
 			x[len(LossNames)] = math.Max(x[len(LossNames)], 1e-2)
 		}}
@@ -230,24 +255,22 @@ func (p DifferentiabilityParams) learnLosses(ctx context.Context, seed int) ([]l
 		from := slices.Clone(start)
 		problem.Project(from)
 		// The first step is .05 in every search.
-		for step, err := range (cvgm.AdaptiveGradient{FirstStep: .05 / slices.Max(from), MaxEvals: p.Evaluations, Tol: 1e-7}).Search(problem, start) {
-			if err == nil {
-				err = ctx.Err()
-			}
+		searcher := cvgm.AdaptiveGradient{FirstStep: .05 / slices.Max(from), MaxEvals: p.Evaluations, Tol: 1e-7}
+		for step, err := range until(ctx, searcher.Search(problem, start)) {
 			if err != nil {
 				return f, nil, err
 			}
-			x := append([]float64(nil), step.X...)
+			x := slices.Clone(step.X)
 			f.Alpha, f.CVLoss = append(f.Alpha, x), append(f.CVLoss, step.Loss)
 			if step.Loss < best.Loss {
 				best.Loss, best.X = step.Loss, x
 			}
 		}
-		model, err := cv.Final(best.X)
+		model, err := s.Model(best.X)
 		if err != nil {
 			return f, nil, err
 		}
-		on, err := Judge(model, test)
+		on, err := Evaluate(model, s.Test)
 		f.CV, f.Test, f.Error, f.End = best.Loss, on.Loss, 1-on.Accuracy, best.X
 		return f, best.X, err
 	}
@@ -308,7 +331,7 @@ func summariseLosses(cells []learningCell) LearnedLosses {
 			Name: name,
 			CV:   estimate(column(m, func(f lossFit) float64 { return f.CV })),
 			Test: estimate(column(m, test)), Error: estimate(column(m, missed)),
-			LessTest: compare(column(0, test), column(m, test)), LessError: compare(column(0, missed), column(m, missed)),
+			LearnedMinusTest: compare(column(0, test), column(m, test)), LearnedMinusError: compare(column(0, missed), column(m, missed)),
 		})
 	}
 	return l

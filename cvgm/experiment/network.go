@@ -21,7 +21,7 @@ type network struct {
 	dphi *mat.Dense
 }
 
-func newNetwork(m KernelMethod, d qpdiff.Data) *network {
+func newNetwork(m KernelCVGM, d qpdiff.Data) *network {
 	n, _ := d.X.Dims()
 	return &network{d, m.kernel(), mat.NewDense(n, 2, nil)}
 }
@@ -105,17 +105,14 @@ func accumulated(f cvgm.Objective) cvgm.Objective {
 	}
 }
 
-// train returns the last x of a search from start.
-func train(ctx context.Context, s cvgm.Searcher, f cvgm.Objective, start []float64) ([]float64, error) {
-	x := make([]float64, len(start))
-	for step, err := range s.Search(cvgm.Problem{Objective: f}, start) {
-		if err == nil {
-			err = ctx.Err()
-		}
-		if err != nil {
-			return nil, err
-		}
-		copy(x, step.X)
+// accuracy returns the test accuracy of the network after a search on f from
+// s.Start.
+func (n *network) accuracy(ctx context.Context, s Setup, searcher cvgm.Searcher, f cvgm.Objective) (float64, error) {
+	s.Objective = f
+	x, err := lastPoint(s.Search(ctx, searcher))
+	if err != nil {
+		return 0, err
 	}
-	return x, nil
+	on, err := evaluate(n.predict(x), s.Test)
+	return on.Accuracy, err
 }

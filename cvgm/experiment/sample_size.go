@@ -13,34 +13,46 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
+func init() {
+	register("sample_size", "CVGM against networks and logistic regression over training sets of many sizes", DefaultSampleSize)
+}
+
 // SampleSizeParams are the parameters of the paper's comparison of CVGM with a
 // network and with logistic regression over training sets of many sizes.
 type SampleSizeParams struct {
 	RingsData
-	KernelMethod
-	MinSize  int `help:"smallest number of training examples"`
-	MaxSize  int `help:"largest number of training examples"`
-	SizeStep int `help:"step from one size to the next"`
-	Seeds    int `help:"repetitions per size"`
-	Test     int `help:"test examples"`
-	Small    int `help:"sizes up to this one are also compared by themselves"`
+	KernelCVGM
+	MinSize   int `help:"smallest number of training examples" range:"[2,∞)" small:"[8,12]"`
+	MaxSize   int `help:"largest number of training examples" range:"[2,∞)" small:"[12,24]"`
+	SizeStep  int `help:"step from one size to the next" range:"[1,∞)" small:"[4,12]"`
+	Seeds     int `help:"repetitions per size" range:"[1,∞)" small:"[1,3]"`
+	Test      int `help:"test examples" range:"[1,∞)" small:"[10,50]"`
+	SmallSize int `help:"sizes up to this one are also compared by themselves" range:"[0,∞)" small:"[8,24]"`
 
-	NetworkStep  float64 `help:"step size of the network's gradient descent"`
-	NetworkSteps int     `help:"steps of the network's gradient descent"`
-	AdamStep     float64 `help:"step size of the network trained by Adam"`
-	AdamSteps    int     `help:"steps of the network trained by Adam"`
-	LinearC      float64 `help:"C of logistic regression on the raw features"`
+	NetworkStepSize float64 `help:"step size of the network's gradient descent" range:"(0,∞)" small:"[.001,.1]"`
+	NetworkSteps    int     `help:"steps of the network's gradient descent" range:"[1,∞)" small:"[1,10]"`
+	AdamStepSize    float64 `help:"step size of the network trained by Adam" range:"(0,∞)" small:"[.001,.1]"`
+	AdamSteps       int     `help:"steps of the network trained by Adam" range:"[1,∞)" small:"[1,10]"`
+	LinearC         float64 `help:"C of logistic regression on the raw features" range:"(0,∞)" small:"[.1,10]"`
 }
 
-// PaperSampleSize returns the sizes and the 25 seeds that the paper states (its
+// DefaultSampleSize returns the sizes and the 25 seeds that the paper states (its
 // code sweeps 8 to 96 over 10), CVGM as in the rings experiment, and the
-// network's step size and steps that the paper states. Adam is ours.
-func PaperSampleSize() SampleSizeParams {
+// network's step size and steps that the paper states. Adam is not in the paper.
+func DefaultSampleSize() SampleSizeParams {
+	q := paperRings()
 	return SampleSizeParams{
-		RingsData: paperRingsData, KernelMethod: paperRingsMethod(),
-		MinSize: 8, MaxSize: 200, SizeStep: 4, Seeds: 25, Test: 1000, Small: 20,
-		NetworkStep: 1e-2, NetworkSteps: 100, AdamStep: .01, AdamSteps: 200, LinearC: 1,
+		RingsData: q.RingsData, KernelCVGM: q.KernelCVGM,
+		MinSize: 8, MaxSize: 200, SizeStep: 4, Seeds: 25, Test: q.Test, SmallSize: 20,
+		NetworkStepSize: 1e-2, NetworkSteps: 100, AdamStepSize: .01, AdamSteps: 200, LinearC: 1,
 	}
+}
+
+func (p SampleSizeParams) check() error {
+	if p.MaxSize < p.MinSize {
+		return invalid("MaxSize", p.MaxSize, "use at least MinSize")
+	}
+	return p.RingsData.check()
 }
 
 // The order of SampleSizeResult.Methods.
@@ -87,7 +99,7 @@ type SizeMethod struct {
 }
 
 // SizeComparison is a paired comparison over the cells of all sizes, over those
-// of the sizes up to Params.Small, and over the others: the differences are CVGM's accuracy
+// of the sizes up to Params.SmallSize, and over the others: the differences are CVGM's accuracy
 // less the other method's, and Wins is the share of cells in which CVGM is more
 // accurate, a tie counting half. BySize holds the differences size by size.
 type SizeComparison struct {
@@ -102,70 +114,61 @@ type CellFailure struct {
 }
 
 // Run measures all methods in all cells, in parallel. A cell that fails is
-// recorded and the rest goes on; only if every cell fails is that an error.
-// Every cell has data, splits and initial weights of its own, so that cells are
-// independent; all methods of a cell share its data, and all networks of a cell
-// their initial weights.
+// recorded and the others are still measured; only if every cell fails is that
+// an error. Every cell has data, splits and initial weights of its own, so that
+// cells are independent; all methods of a cell share its data, and all networks
+// of a cell their initial weights.
 func (p SampleSizeParams) Run(ctx context.Context) (*SampleSizeResult, error) {
-	if p.MinSize < 2 || p.MaxSize < p.MinSize || p.SizeStep < 1 || p.Seeds < 1 {
-		return nil, &qpdiff.ArgError{Arg: "SampleSizeParams", Why: qpdiff.ErrDomain,
-			Problem: fmt.Sprintf("asks for sizes %d to %d in steps of %d over %d seeds", p.MinSize, p.MaxSize, p.SizeStep, p.Seeds),
-			Remedy:  "use 2 ≤ MinSize ≤ MaxSize, a positive step and at least one seed"}
-	}
-	for name, steps := range map[string]int{"Steps": p.Steps, "NetworkSteps": p.NetworkSteps, "AdamSteps": p.AdamSteps} {
-		if steps < 1 {
-			return nil, &qpdiff.ArgError{Arg: name, Why: qpdiff.ErrDomain, Problem: fmt.Sprintf("is %d", steps), Remedy: "take at least one step"}
-		}
+	if err := check(&p); err != nil {
+		return nil, err
 	}
 	r := &SampleSizeResult{Params: p}
 	for n := p.MinSize; n <= p.MaxSize; n += p.SizeStep {
 		r.Sizes = append(r.Sizes, n)
 	}
-	cells, err := keptCells(ctx, len(r.Sizes)*p.Seeds, func(i int) (measured sizeCell, err error) {
+	measured, err := cells(ctx, len(r.Sizes)*p.Seeds, func(i int) (cell sizeCell, err error) {
 		// The largest first: they take longest, and in the end only short ones
 		// are left to share out.
 		size, seed := r.Sizes[len(r.Sizes)-1-i/p.Seeds], i%p.Seeds
-		measured.Accuracy, err = p.cell(ctx, size, seed)
+		cell.Accuracy, err = p.cell(ctx, size, seed)
 		if err != nil && ctx.Err() == nil {
-			measured.Problem, err = err.Error(), nil
+			cell.Problem, err = err.Error(), nil
 		}
-		return measured, err
+		return cell, err
 	})
 	if err != nil {
 		return nil, err
 	}
-	for k, name := range sizeMethods {
-		m := SizeMethod{Name: name}
-		for i := range r.Sizes {
-			var seeds []float64
-			for _, c := range cells[(len(r.Sizes)-1-i)*p.Seeds:][:p.Seeds] {
-				if c.Problem != "" {
-					seeds = append(seeds, math.NaN())
-				} else {
-					seeds = append(seeds, c.Accuracy[k])
-				}
-			}
-			m.Accuracy = append(m.Accuracy, seeds)
-		}
-		r.Methods = append(r.Methods, m)
+	for _, name := range sizeMethods {
+		r.Methods = append(r.Methods, SizeMethod{Name: name})
 	}
 	for i, size := range r.Sizes {
-		for seed, c := range cells[(len(r.Sizes)-1-i)*p.Seeds:][:p.Seeds] {
+		seeds := measured[(len(r.Sizes)-1-i)*p.Seeds:][:p.Seeds]
+		for k := range r.Methods {
+			row := make([]float64, p.Seeds)
+			for seed, c := range seeds {
+				if row[seed] = math.NaN(); c.Problem == "" {
+					row[seed] = c.Accuracy[k]
+				}
+			}
+			r.Methods[k].Accuracy = append(r.Methods[k].Accuracy, row)
+		}
+		for seed, c := range seeds {
 			if c.Problem != "" {
 				r.Failures = append(r.Failures, CellFailure{size, seed, c.Problem})
 			}
 		}
 	}
-	if len(r.Failures) == len(cells) {
+	if len(r.Failures) == len(measured) {
 		return nil, fmt.Errorf("every cell failed, the first (size %d, seed %d): %s", r.Failures[0].Size, r.Failures[0].Seed, r.Failures[0].Problem)
 	}
 	r.summarise()
-	r.Methods[SizeNetworkPublished].QuotedWins = Quoted{Code: ".782608695652174"}
+	r.Methods[SizeNetworkPublished].QuotedWins = Printed.SampleSizeWins
 	return r, nil
 }
 
-// sizeCell is what one cell measures: the accuracy of every method, or what
-// went wrong.
+// sizeCell is what one cell measures: the accuracy of every method, or why
+// there is none.
 type sizeCell struct {
 	Accuracy []float64
 	Problem  string
@@ -176,41 +179,43 @@ func (p SampleSizeParams) cell(ctx context.Context, size, seed int) ([]float64, 
 	stream := func(purpose string) *synth.Stream {
 		return synth.NewStream(uint64(seed), fmt.Sprintf("sample size %d: %s", size, purpose))
 	}
-	rule, err := p.rings().Bayes()
+	s, err := p.draw(stream("training data"), stream("test data"), size, p.Test)
 	if err != nil {
 		return nil, err
 	}
-	train, err := synth.MakeRings(stream("training data"), size, p.rings())
-	if err != nil {
-		return nil, err
-	}
-	test, err := synth.MakeRings(stream("test data"), p.Test, p.rings())
-	if err != nil {
-		return nil, err
-	}
-	splits, err := cvgm.RandomSplits(stream("splits"), size, p.K, p.P)
-	if err != nil {
-		return nil, err
-	}
-	net := newNetwork(p.KernelMethod, qpdiff.Data{X: train.X, Y: train.Y})
-	c := sizeContest{p, qpdiff.Data{X: train.X, Y: train.Y}, qpdiff.Data{X: test.X, Y: test.Y}, splits, net, make([]float64, net.numParams())}
-	net.init(c.start, stream("weights"))
+	net := newNetwork(p.KernelCVGM, s.Train)
+	s.Start = make([]float64, net.numParams())
+	net.init(s.Start, stream("weights"))
 
+	// The kernel's initial weights are the network's without the last layer.
+	kernel := RingsProblem{RingsData: p.RingsData, Train: size, Test: p.Test, KernelCVGM: p.KernelCVGM}
+	cvgmAlong := func(v Variant) (float64, error) {
+		s, err := kernel.setup(v, stream, "splits", nil)
+		if err != nil {
+			return 0, err
+		}
+		x, err := lastPoint(s.Search(ctx, p.gradient()))
+		if err != nil {
+			return 0, err
+		}
+		model, err := s.Model(x)
+		if err != nil {
+			return 0, err
+		}
+		on, err := Evaluate(model, s.Test)
+		return on.Accuracy, err
+	}
+	descent := gradientDescent(p.NetworkStepSize, p.NetworkSteps)
+	adam := cvgm.Adam{StepSize: p.AdamStepSize, MaxEvals: p.AdamSteps + 1, Epsilon: 1e-8, Tol: -1}
 	accuracies := make([]float64, len(sizeMethods))
 	for k, measure := range []func() (float64, error){
-		SizeBayes:         func() (float64, error) { return rule.SampleAccuracy(test), nil },
-		SizeCVGMFull:      func() (float64, error) { return c.cvgm(ctx, Full) },
-		SizeCVGMPublished: func() (float64, error) { return c.cvgm(ctx, Published) },
-		SizeAdam: func() (float64, error) {
-			return c.network(ctx, cvgm.Adam{StepSize: p.AdamStep, MaxEvals: p.AdamSteps + 1, Epsilon: 1e-8, Tol: -1}, net.Eval)
-		},
-		SizeNetworkPublished: func() (float64, error) {
-			return c.network(ctx, gradientDescent(p.NetworkStep, p.NetworkSteps), accumulated(net.Eval))
-		},
-		SizeNetworkText: func() (float64, error) {
-			return c.network(ctx, gradientDescent(p.NetworkStep, p.NetworkSteps), net.Eval)
-		},
-		SizeLogistic: c.logistic,
+		SizeBayes:            func() (float64, error) { return s.Rule.SampleAccuracy(synth.Data{X: s.Test.X, Y: s.Test.Y}), nil },
+		SizeCVGMFull:         func() (float64, error) { return cvgmAlong(Full) },
+		SizeCVGMPublished:    func() (float64, error) { return cvgmAlong(Published) },
+		SizeAdam:             func() (float64, error) { return net.accuracy(ctx, *s, adam, net.Eval) },
+		SizeNetworkPublished: func() (float64, error) { return net.accuracy(ctx, *s, descent, accumulated(net.Eval)) },
+		SizeNetworkText:      func() (float64, error) { return net.accuracy(ctx, *s, descent, net.Eval) },
+		SizeLogistic:         func() (float64, error) { return p.logistic(s) },
 	} {
 		if accuracies[k], err = measure(); err != nil {
 			return nil, fmt.Errorf("%s: %w", sizeMethods[k], err)
@@ -219,60 +224,23 @@ func (p SampleSizeParams) cell(ctx context.Context, size, seed int) ([]float64, 
 	return accuracies, nil
 }
 
-// sizeContest is one data set on which the methods compete.
-type sizeContest struct {
-	p           SampleSizeParams
-	train, test qpdiff.Data
-	splits      []cvgm.Split
-	net         *network
-	start       []float64 // the network's; the kernel's without the last three
-}
-
-func (c sizeContest) accuracy(predict func(dst []float64, x *mat.Dense) error) (float64, error) {
-	on, err := judge(predict, c.test)
-	return on.Accuracy, err
-}
-
-func (c sizeContest) cvgm(ctx context.Context, v Variant) (float64, error) {
-	loss, err := c.p.newKernelLoss(v, c.train, c.splits)
-	if err != nil {
-		return 0, err
-	}
-	x, err := train(ctx, gradientDescent(c.p.StepSize, c.p.Steps), loss.Eval, c.start[:len(c.start)-3])
-	if err != nil {
-		return 0, err
-	}
-	model, err := loss.cv.Final(x)
-	if err != nil {
-		return 0, err
-	}
-	return c.accuracy(model.Predict)
-}
-
-func (c sizeContest) network(ctx context.Context, s cvgm.Searcher, loss cvgm.Objective) (float64, error) {
-	x, err := train(ctx, s, loss, c.start)
-	if err != nil {
-		return 0, err
-	}
-	return c.accuracy(c.net.predict(x))
-}
-
-// logistic fits logistic regression to the raw features.
-func (c sizeContest) logistic() (float64, error) {
+// logistic returns the test accuracy of logistic regression on the raw features.
+func (p SampleSizeParams) logistic(s *Setup) (float64, error) {
 	l := &qpdiff.Logistic{Intercept: qpdiff.UnpenalisedIntercept}
 	theta := make([]float64, 3)
-	if err := l.Load(c.train); err != nil {
+	if err := l.Load(s.Train); err != nil {
 		return 0, err
 	}
-	if err := l.Fit(theta, []float64{c.p.LinearC}); err != nil {
+	if err := l.Fit(theta, []float64{p.LinearC}); err != nil {
 		return 0, err
 	}
-	return c.accuracy(func(dst []float64, x *mat.Dense) error {
+	on, err := evaluate(func(dst []float64, x *mat.Dense) error {
 		for i := range dst {
 			dst[i] = theta[0]*x.At(i, 0) + theta[1]*x.At(i, 1) + theta[2]
 		}
 		return nil
-	})
+	}, s.Test)
+	return on.Accuracy, err
 }
 
 // Overall returns the mean accuracy of a method over all cells.
@@ -306,7 +274,7 @@ func (r *SampleSizeResult) against(first, second int) (c SizeComparison) {
 		c.BySize = append(c.BySize, higher(here).Difference)
 		for k, v := range here {
 			all[k] = append(all[k], v...)
-			if size <= r.Params.Small {
+			if size <= r.Params.SmallSize {
 				small[k] = append(small[k], v...)
 			} else {
 				large[k] = append(large[k], v...)

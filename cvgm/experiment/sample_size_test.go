@@ -17,8 +17,8 @@ import (
 )
 
 func fewSizes() SampleSizeParams {
-	p := PaperSampleSize()
-	p.MinSize, p.MaxSize, p.SizeStep, p.Seeds, p.Test, p.Small = 8, 24, 8, 3, 200, 16
+	p := DefaultSampleSize()
+	p.MinSize, p.MaxSize, p.SizeStep, p.Seeds, p.Test, p.SmallSize = 8, 24, 8, 3, 200, 16
 	p.K, p.Steps, p.NetworkSteps, p.AdamSteps = 16, 20, 20, 20
 	return p
 }
@@ -88,6 +88,7 @@ func TestSampleSizesRefuseBadParams(t *testing.T) {
 		"no step":     func(p *SampleSizeParams) { p.SizeStep = 0 },
 		"no seeds":    func(p *SampleSizeParams) { p.Seeds = 0 },
 		"no training": func(p *SampleSizeParams) { p.AdamSteps = -1 },
+		"one ring":    func(p *SampleSizeParams) { p.InnerRadius = p.OuterRadius },
 	} {
 		p := fewSizes()
 		change(&p)
@@ -108,7 +109,7 @@ func TestNetworkGradientAgainstDifferences(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	net := newNetwork(KernelMethod{Hidden: []int{5}}, qpdiff.Data{X: d.X, Y: d.Y})
+	net := newNetwork(KernelCVGM{Hidden: []int{5}}, qpdiff.Data{X: d.X, Y: d.Y})
 	x := make([]float64, net.numParams())
 	net.init(x, src)
 	grad := make([]float64, len(x))
@@ -152,7 +153,8 @@ func TestAccumulatedGradientsByHand(t *testing.T) {
 		return floats.Dot(x, x) / 2, nil
 	}
 	for steps, want := range []float64{1, .9, .71, .449} {
-		x, err := train(context.Background(), gradientDescent(.1, steps), accumulated(parabola), []float64{1})
+		setup := Setup{Objective: accumulated(parabola), Start: []float64{1}}
+		x, err := lastPoint(setup.Search(t.Context(), gradientDescent(.1, steps)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -161,7 +163,7 @@ func TestAccumulatedGradientsByHand(t *testing.T) {
 }
 
 func BenchmarkSampleSizeCell(b *testing.B) {
-	p := PaperSampleSize()
+	p := DefaultSampleSize()
 	for _, size := range []int{8, 60, 200} {
 		b.Run(strconv.Itoa(size), func(b *testing.B) {
 			b.ReportAllocs()
@@ -180,7 +182,7 @@ func BenchmarkNetworkStep(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	net := newNetwork(KernelMethod{Hidden: []int{64}}, qpdiff.Data{X: d.X, Y: d.Y})
+	net := newNetwork(KernelCVGM{Hidden: []int{64}}, qpdiff.Data{X: d.X, Y: d.Y})
 	x := make([]float64, net.numParams())
 	net.init(x, src)
 	grad := make([]float64, len(x))

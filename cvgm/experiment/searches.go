@@ -2,58 +2,73 @@ package experiment
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
 
 	"cvgm/cvgm"
-	"cvgm/qpdiff"
 	"cvgm/synth"
 )
 
-// SearchesParams are the parameters of the contest of searchers for the lowest
-// CV loss of the paper's first experiment.
-type SearchesParams struct {
-	ElasticNetParams
-	DataSets int     `help:"data sets, drawn as the fresh seeds of the elastic net experiment are"`
-	Start    float64 `help:"start of every search, for both penalties"`
-	Budget   int     `help:"evaluations of every search but multi-start"`
-	Starts   int     `help:"starts of the multi-start search"`
-	Reach    float64 `help:"a search has reached the minimum once it is this near to it"`
-	Few      int     `help:"evaluations within which few-evaluation searches are to reach it"`
-
-	BoxLow    float64 `help:"lower end of the box of searches in logarithms, as log10"`
-	BoxHigh   float64 `help:"upper end of the box of all searches without gradient, as log10"`
-	Step      float64 `help:"step size of the gradient methods with constant step"`
-	HeavyStep float64 `help:"step size of the heavy ball method"`
-
-	TruthPoints int `help:"points per penalty of the grid from which the true minimum is found"`
-	TruthZooms  int `help:"halvings of the grid around each of its local minima, made where it gains nothing any more"`
-	Picture     int `help:"data set whose loss surface is kept"`
+func init() {
+	register("searches", "searchers for the lowest CV loss of the elastic net, on fresh data sets", DefaultSearches)
 }
 
-// DefaultSearches returns the parameters of the contest: the paper's problem,
-// with a budget in which its two baselines evaluate their 100 points.
+// SearchesParams are the parameters of the comparison of searchers by the lowest
+// CV loss that they find, on the problem of the paper's first experiment.
+type SearchesParams struct {
+	RegressionData
+	PenaltyCVGM
+	DataSets          int     `help:"fresh data sets" range:"[1,∞)" small:"[1,3]"`
+	Budget            int     `help:"evaluations of every search but exhaustive search; multi-start spends it at every start" range:"[1,∞)" small:"[2,12]"`
+	SmallBudget       int     `help:"a smaller number of evaluations at which the searches are compared, too" range:"[1,∞)" small:"[1,8]"`
+	Tol               float64 `help:"a search has reached the minimum when its CV loss exceeds it by at most this" range:"(0,∞)" small:"[1e-4,1e-2]"`
+	Starts            int     `help:"starts of the multi-start search, the common start included" range:"[1,∞)" small:"[1,3]"`
+	BoxLow            float64 `help:"lower end of the range of grid and random search and of the searches in logarithms" unit:"log10 of the penalty" range:"[-300,300]" small:"[-5,-2]"`
+	BoxHigh           float64 `help:"upper end of the range of all searches without gradient" unit:"log10 of the penalty" range:"[-300,300]" small:"[-1,1]"`
+	GridPoints        int     `help:"points of the exhaustive search per hyperparameter" range:"[2,∞)" small:"[2,4]"`
+	LongStepSize      float64 `help:"step size of projected gradient, Nesterov and Adam" range:"(0,∞)" small:"[1e-3,1e-1]"`
+	HeavyBallStepSize float64 `help:"step size of the heavy ball method" range:"(0,∞)" small:"[1e-4,1e-2]"`
+	ReferencePoints   int     `help:"points per hyperparameter of the grid from which the true minimum is found" range:"[3,∞)" small:"[3,5]"`
+	Refinements       int     `help:"halvings of the grid around each of its local minima" range:"[1,∞)" small:"[1,4]"`
+	SurfaceGrid
+	SurfaceDataSet int `help:"number of the data set whose loss surface is kept" range:"[0,∞)" small:"[0,2]"`
+}
+
+// DefaultSearches returns the default parameters. The problem is the paper's,
+// and its two baselines evaluate their 100 points within the budget.
 func DefaultSearches() SearchesParams {
-	return SearchesParams{
-		ElasticNetParams: PaperElasticNet(), DataSets: 12, Start: .1, Budget: 100, Starts: 10, Reach: 1e-6, Few: 24,
-		BoxLow: -4, BoxHigh: .5, Step: .01, HeavyStep: .002,
-		TruthPoints: 24, TruthZooms: 18, Picture: 3,
+	p := SearchesParams{
+		RegressionData: paperRegression, PenaltyCVGM: paperPenaltyCVGM,
+		DataSets: 12, Budget: 100, SmallBudget: 24, Tol: 1e-6, Starts: 10,
+		BoxLow: -4, BoxHigh: .5, GridPoints: 10, LongStepSize: .01, HeavyBallStepSize: .002,
+		ReferencePoints: 24, Refinements: 18, SurfaceGrid: defaultSurface, SurfaceDataSet: 3,
 	}
+	p.StartLambda1, p.StartLambda2 = .1, .1
+	return p
+}
+
+func (p SearchesParams) check() error {
+	var err error
+	if p.SurfaceDataSet >= p.DataSets {
+		err = invalid("SurfaceDataSet", p.SurfaceDataSet, "use a number below DataSets")
+	}
+	return errors.Join(p.RegressionData.check(), p.SurfaceGrid.check(), checkBox(p.BoxLow, p.BoxHigh), err)
 }
 
 // SearchesResult is what Run measures.
 type SearchesResult struct {
 	Params SearchesParams
-	// Minimum is the lowest CV loss of each data set, At where it is, and
-	// LocalMinima how many the grid shows. They are found without gradients,
-	// by a dense grid and ever finer ones that walk downhill from each of its
-	// local minima.
+	// Minimum is the lowest CV loss of each data set, At its penalties, and
+	// LocalMinima the number of local minima on the grid. They are found without
+	// gradients: a dense grid, then ever finer grids that descend from each of
+	// its local minima.
 	Minimum     []float64
 	At          [][2]float64
 	LocalMinima []int
 	Methods     []SearchMethod
-	Picture     SearchPicture
+	Surface     SearchSurface
 }
 
 // SearchMethod is one searcher on all data sets.
@@ -85,10 +100,10 @@ func (m SearchMethod) Within(evaluations, n int) int {
 	return count
 }
 
-// SearchPicture is one data set's surface with the points of a quasi-Newton
-// search and where each of the starts of multi-start ends.
-type SearchPicture struct {
-	Surface ElasticNetSurface
+// SearchSurface is the CV loss of one data set, with the points of the
+// quasi-Newton search and the lowest point from each start of multi-start.
+type SearchSurface struct {
+	ElasticNetSurface
 	Path    [][2]float64
 	Ends    [][2]float64
 	EndLoss []float64
@@ -100,30 +115,33 @@ const (
 	SearchMultiStart  = "quasi-Newton, multi-start"
 )
 
-// searchers lists the contestants; those in logarithms see a box that begins
-// at BoxLow, the others the bounds of the paper.
+// logSigma is the standard deviation of the first points of CMA-ES in
+// logarithms: a box of four decades and a half is some ten units wide.
+const logSigma = 1.5
+
+// searchers lists the searchers. Those in logarithms have a box that begins at
+// BoxLow, the others the lower bounds of the paper.
 func (p SearchesParams) searchers(dataSet int) []searchEntry {
 	stream := func(purpose string) func() cvgm.Source {
 		return func() cvgm.Source { return synth.NewStream(uint64(dataSet), "searches: "+purpose) }
 	}
-	grid := logspace(p.BoxLow, p.BoxHigh, p.GridPoints)
+	box := SearchBox{GridPoints: p.GridPoints, RandomPoints: p.Budget, BoxLow: p.BoxLow, BoxHigh: p.BoxHigh}
 	log := func(s cvgm.Searcher) cvgm.Searcher { return cvgm.LogSpace{Searcher: s} }
-	// A box of four decades and a half is some ten units of the logarithm wide.
-	const logSigma, rawSigma = 1.5, .1
+	const sigma = .1
 	return []searchEntry{
-		{"projected gradient, paper's step", true, false, cvgm.ProjectedGradient{StepSize: p.StepSize, MaxEvals: p.Budget}},
-		{"projected gradient", true, false, cvgm.ProjectedGradient{StepSize: p.Step, MaxEvals: p.Budget}},
-		{"heavy ball", true, false, cvgm.HeavyBall{StepSize: p.HeavyStep, MaxEvals: p.Budget}},
-		{"Nesterov", true, false, cvgm.Nesterov{StepSize: p.Step, MaxEvals: p.Budget}},
-		{"Adam", true, false, cvgm.Adam{StepSize: p.Step, Epsilon: 1e-8, MaxEvals: p.Budget}},
+		{"projected gradient, paper's step", true, false, p.gradient(p.Budget)},
+		{"projected gradient", true, false, cvgm.ProjectedGradient{StepSize: p.LongStepSize, MaxEvals: p.Budget}},
+		{"heavy ball", true, false, cvgm.HeavyBall{StepSize: p.HeavyBallStepSize, MaxEvals: p.Budget}},
+		{"Nesterov", true, false, cvgm.Nesterov{StepSize: p.LongStepSize, MaxEvals: p.Budget}},
+		{"Adam", true, false, cvgm.Adam{StepSize: p.LongStepSize, Epsilon: 1e-8, MaxEvals: p.Budget}},
 		{"adaptive gradient", true, false, cvgm.AdaptiveGradient{MaxEvals: p.Budget}},
 		{SearchQuasiNewton, true, false, cvgm.QuasiNewton{MaxEvals: p.Budget}},
-		{SearchMultiStart, true, false, p.multiStart(dataSet)},
-		{"exhaustive", false, true, cvgm.GridSearch{Values: [][]float64{grid, grid}}},
-		{"random", false, true, cvgm.RandomSearch{Source: stream("random"), Draw: cvgm.LogUniform(p.BoxLow, p.BoxHigh), MaxEvals: p.Budget}},
+		{SearchMultiStart, true, false, cvgm.MultiStart{Searcher: cvgm.QuasiNewton{MaxEvals: p.Budget}, Source: stream("starts"), Draw: cvgm.LogUniform(p.BoxLow, p.BoxHigh), Starts: p.Starts}},
+		{"exhaustive", false, true, box.exhaustive()},
+		{"random", false, true, box.random(stream("random"))},
 		{"Bayesian", false, false, cvgm.Bayesian{Source: stream("Bayesian"), MaxEvals: p.Budget}},
 		{"Bayesian in log λ", false, true, log(cvgm.Bayesian{Source: stream("Bayesian in logarithms"), MaxEvals: p.Budget})},
-		{"CMA-ES", false, false, cvgm.CMAES{Source: stream("CMA-ES"), Sigma: rawSigma, MaxEvals: p.Budget}},
+		{"CMA-ES", false, false, cvgm.CMAES{Source: stream("CMA-ES"), Sigma: sigma, MaxEvals: p.Budget}},
 		{"CMA-ES in log λ", false, true, log(cvgm.CMAES{Source: stream("CMA-ES in logarithms"), Sigma: logSigma, MaxEvals: p.Budget})},
 	}
 }
@@ -135,169 +153,218 @@ type searchEntry struct {
 	searcher    cvgm.Searcher
 }
 
-func (p SearchesParams) multiStart(dataSet int) cvgm.MultiStart {
-	return cvgm.MultiStart{Searcher: cvgm.QuasiNewton{MaxEvals: p.Budget},
-		Source: func() cvgm.Source { return synth.NewStream(uint64(dataSet), "searches: starts") },
-		Draw:   cvgm.LogUniform(p.BoxLow, p.BoxHigh), Starts: p.Starts}
+// setup draws a data set.
+func (p SearchesParams) setup(dataSet int) (*Setup, error) {
+	seed := uint64(dataSet)
+	return p.PenaltyCVGM.setup(p.RegressionData, synth.NewStream(seed, "elastic net: data"), synth.NewStream(seed, "elastic net: splits"), 1)
 }
 
-// problem is the CV loss of a contest with the bounds of an entry.
-func (p SearchesParams) problem(c *contest, e searchEntry) cvgm.Problem {
-	problem := cvgm.Problem{Objective: c.cv.Eval, Lower: []float64{p.MinLambda1, p.MinLambda2}}
+// bounded returns s with the bounds of an entry.
+func (p SearchesParams) bounded(s *Setup, e searchEntry) *Setup {
+	b := *s
 	if !e.gradient {
-		high := math.Pow(10, p.BoxHigh)
-		problem.Upper = []float64{high, high}
+		b.Upper = slices.Repeat([]float64{math.Pow(10, p.BoxHigh)}, 2)
 	}
 	if e.logarithmic {
-		low := math.Pow(10, p.BoxLow)
-		problem.Lower = []float64{low, low}
+		b.Lower = slices.Repeat([]float64{math.Pow(10, p.BoxLow)}, 2)
 	}
-	return problem
+	return &b
 }
 
 // Run runs every searcher on every data set, the data sets in parallel.
 func (p SearchesParams) Run(ctx context.Context) (*SearchesResult, error) {
-	if p.DataSets < 1 || p.Budget < 1 || p.TruthPoints < 3 || p.TruthZooms < 1 || p.Picture < 0 || p.Picture >= p.DataSets {
-		return nil, &qpdiff.ArgError{Arg: "SearchesParams", Why: qpdiff.ErrDomain,
-			Problem: fmt.Sprintf("has DataSets = %d, Budget = %d, TruthPoints = %d, TruthZooms = %d, Picture = %d", p.DataSets, p.Budget, p.TruthPoints, p.TruthZooms, p.Picture),
-			Remedy:  "use positive numbers, at least 3 points, and a picture of one of the data sets"}
+	if err := check(&p); err != nil {
+		return nil, err
 	}
-	r := &SearchesResult{Params: p, Minimum: make([]float64, p.DataSets), At: make([][2]float64, p.DataSets), LocalMinima: make([]int, p.DataSets)}
-	for _, e := range p.searchers(0) {
-		r.Methods = append(r.Methods, SearchMethod{Name: e.name, Gradient: e.gradient,
-			Excess: make([][]float64, p.DataSets), Reached: make([]int, p.DataSets), Evaluations: make([]int, p.DataSets)})
-	}
-	err := eachCell(ctx, p.DataSets, func(i int) error {
-		if err := r.run(ctx, i); err != nil {
-			return fmt.Errorf("data set %d: %w", i, err)
+	data, err := cells(ctx, p.DataSets, func(i int) (searchesCell, error) {
+		c, err := p.cell(ctx, i)
+		if err != nil {
+			err = fmt.Errorf("data set %d: %w", i, err)
 		}
-		return nil
+		return c, err
 	})
 	if err != nil {
 		return nil, err
 	}
-	for k := range r.Methods {
-		m := &r.Methods[k]
+	r := &SearchesResult{Params: p, Surface: data[p.SurfaceDataSet].Surface}
+	for _, c := range data {
+		r.Minimum, r.At, r.LocalMinima = append(r.Minimum, c.Reference.Minimum), append(r.At, c.Reference.At), append(r.LocalMinima, c.Reference.LocalMinima)
+	}
+	for k, e := range p.searchers(0) {
+		m := SearchMethod{Name: e.name, Gradient: e.gradient}
 		longest := 0
-		for _, e := range m.Excess {
-			longest = max(longest, len(e))
+		for _, c := range data {
+			s := c.Searches[k]
+			m.Excess, m.Reached, m.Evaluations = append(m.Excess, s.Excess), append(m.Reached, s.Reached), append(m.Evaluations, s.Evaluations)
+			longest = max(longest, len(s.Excess))
 		}
-		column := make([]float64, p.DataSets)
 		for n := range longest {
-			for i, e := range m.Excess {
-				column[i] = e[min(n, len(e)-1)] // a search that has ended stays
+			var column []float64
+			for _, e := range m.Excess {
+				column = append(column, atStep(e, n))
 			}
 			m.Median = append(m.Median, median(column))
 		}
+		r.Methods = append(r.Methods, m)
 	}
 	return r, nil
 }
 
-// run fills slot i of every method.
-func (r *SearchesResult) run(ctx context.Context, i int) error {
-	p := r.Params
-	seed := uint64(i)
-	c, err := p.newContest(synth.NewStream(seed, "elastic net: data"), synth.NewStream(seed, "elastic net: splits"), 1)
-	if err != nil {
-		return err
-	}
-	if r.Minimum[i], r.At[i], r.LocalMinima[i], err = p.truth(ctx, c); err != nil {
-		return err
-	}
-	for k, e := range p.searchers(i) {
-		m := &r.Methods[k]
-		lowest := math.Inf(1)
-		c.cv.Reset()
-		for step, err := range e.searcher.Search(p.problem(c, e), []float64{p.Start, p.Start}) {
-			if err == nil {
-				err = ctx.Err()
-			}
-			if err != nil {
-				return fmt.Errorf("%s: %w", e.name, err)
-			}
-			lowest = min(lowest, step.Loss)
-			m.Excess[i] = append(m.Excess[i], lowest-r.Minimum[i])
-			m.Evaluations[i] = step.Evaluations
-			if m.Reached[i] == 0 && lowest <= r.Minimum[i]+p.Reach {
-				m.Reached[i] = step.Evaluations
-			}
-		}
-	}
-	if i == p.Picture {
-		return r.picture(ctx, c)
-	}
-	return nil
+// searchesCell is one data set.
+type searchesCell struct {
+	Reference reference
+	Searches  []searchOutcome // in the order of the searchers
+	Surface   SearchSurface   // of Params.SurfaceDataSet, else empty
 }
 
-// truth finds the lowest CV loss within the box: on a grid of zero and powers
-// of ten, then on ever finer grids around each of its local minima.
-func (p SearchesParams) truth(ctx context.Context, c *contest) (lowest float64, at [2]float64, minima int, err error) {
-	axis := append([]float64{0}, logspace(p.BoxLow, p.BoxHigh, p.TruthPoints-1)...)
-	eval := func(x, y float64) (float64, error) {
-		return c.cv.Eval(nil, []float64{max(x, p.MinLambda1), max(y, p.MinLambda2)})
+// searchOutcome is one search on one data set; see SearchMethod.
+type searchOutcome struct {
+	Excess               []float64
+	Reached, Evaluations int
+}
+
+func (p SearchesParams) cell(ctx context.Context, dataSet int) (c searchesCell, err error) {
+	s, err := p.setup(dataSet)
+	if err != nil {
+		return c, err
 	}
+	if c.Reference, err = p.reference(ctx, s); err != nil {
+		return c, err
+	}
+	for _, e := range p.searchers(dataSet) {
+		start := 0
+		if multi, ok := e.searcher.(cvgm.MultiStart); ok {
+			draw := multi.Draw
+			multi.Draw = func(src cvgm.Source, x []float64) {
+				start++
+				draw(src, x)
+			}
+			e.searcher = multi
+		}
+		var o searchOutcome
+		lowest := math.Inf(1)
+		s.CV.Reset()
+		for step, err := range p.bounded(s, e).Search(ctx, e.searcher) {
+			if err != nil {
+				return c, fmt.Errorf("%s: %w", e.name, err)
+			}
+			lowest = min(lowest, step.Loss)
+			o.Excess = append(o.Excess, lowest-c.Reference.Minimum)
+			o.Evaluations = step.Evaluations
+			if o.Reached == 0 && lowest <= c.Reference.Minimum+p.Tol {
+				o.Reached = step.Evaluations
+			}
+			if dataSet == p.SurfaceDataSet {
+				c.Surface.add(e.name, step, start)
+			}
+		}
+		c.Searches = append(c.Searches, o)
+	}
+	if dataSet == p.SurfaceDataSet {
+		c.Surface.ElasticNetSurface, err = p.evaluate(ctx, s, false)
+	}
+	return c, err
+}
+
+// add keeps a step of the searches that the surface shows. Starts count from 0.
+func (s *SearchSurface) add(name string, step cvgm.Step, start int) {
+	x := [2]float64(step.X)
+	switch {
+	case name == SearchQuasiNewton:
+		s.Path = append(s.Path, x)
+	case name != SearchMultiStart:
+	case start == len(s.Ends):
+		s.Ends, s.EndLoss = append(s.Ends, x), append(s.EndLoss, step.Loss)
+	case step.Loss < s.EndLoss[start]:
+		s.Ends[start], s.EndLoss[start] = x, step.Loss
+	}
+}
+
+// reference is the lowest CV loss of a data set; see SearchesResult.
+type reference struct {
+	Minimum     float64
+	At          [2]float64
+	LocalMinima int
+}
+
+// reference finds the lowest CV loss within the box: on a grid of zero and powers
+// of ten, then on ever finer grids around each of its local minima.
+func (p SearchesParams) reference(ctx context.Context, s *Setup) (r reference, err error) {
+	eval := func(x [2]float64) float64 {
+		if err == nil {
+			err = ctx.Err()
+		}
+		loss := math.NaN()
+		if err == nil {
+			loss, err = s.CV.Eval(nil, p.feasible(x))
+		}
+		return loss
+	}
+	axis := append([]float64{0}, logspace(p.BoxLow, p.BoxHigh, p.ReferencePoints-1)...)
 	z := make([][]float64, len(axis))
 	for i, x := range axis {
-		if err := ctx.Err(); err != nil {
-			return 0, at, 0, err
-		}
 		for _, y := range axis {
-			v, err := eval(x, y)
-			if err != nil {
-				return 0, at, 0, err
-			}
-			z[i] = append(z[i], v)
+			z[i] = append(z[i], eval([2]float64{x, y}))
 		}
 	}
-	lowest = math.Inf(1)
-	for i := range axis {
-		for j := range axis {
+	r.Minimum = math.Inf(1)
+	for i, x := range axis {
+		for j, y := range axis {
 			if !lowestAround(z, i, j) {
 				continue
 			}
-			minima++
-			best, x, y := z[i][j], axis[i], axis[j]
-			width, height := spacing(axis, i), spacing(axis, j)
-			for zooms := 0; zooms < p.TruthZooms; {
-				cx, cy, before := x, y, best
-				const half = 2
-				for a := -half; a <= half; a++ {
-					for b := -half; b <= half; b++ {
-						tx, ty := max(cx+width*float64(a)/half, 0), max(cy+height*float64(b)/half, 0)
-						v, err := eval(tx, ty)
-						if err != nil {
-							return 0, at, 0, err
-						}
-						if v < best {
-							best, x, y = v, tx, ty
-						}
-					}
-				}
-				// The loss has creases, along which a grid would creep: the move
-				// is doubled as long as that helps, and the grid made finer only
-				// where it gains next to nothing.
-				for dx, dy := x-cx, y-cy; dx != 0 || dy != 0; dx, dy = 2*dx, 2*dy {
-					tx, ty := max(x+dx, 0), max(y+dy, 0)
-					v, err := eval(tx, ty)
-					if err != nil {
-						return 0, at, 0, err
-					}
-					if !(v < best) {
-						break
-					}
-					best, x, y = v, tx, ty
-				}
-				if best > before-p.Reach/100 {
-					width, height = width/2, height/2
-					zooms++
-				}
-			}
-			if best < lowest {
-				lowest, at = best, [2]float64{max(x, p.MinLambda1), max(y, p.MinLambda2)}
+			r.LocalMinima++
+			lowest, at := p.descend(eval, z[i][j], [2]float64{x, y}, [2]float64{spacing(axis, i), spacing(axis, j)})
+			if lowest < r.Minimum {
+				r.Minimum, r.At = lowest, [2]float64(p.feasible(at))
 			}
 		}
 	}
-	return lowest, at, minima, nil
+	return r, err
+}
+
+// feasible returns x moved to the lower bounds.
+func (p SearchesParams) feasible(x [2]float64) []float64 {
+	return []float64{max(x[0], p.MinLambda1), max(x[1], p.MinLambda2)}
+}
+
+// descend moves from a local minimum of a grid to the lowest point of ever finer
+// ones.
+func (p SearchesParams) descend(eval func([2]float64) float64, lowest float64, at, spacing [2]float64) (float64, [2]float64) {
+	const (
+		half    = 2   // points of a grid on each side of its centre, per hyperparameter
+		tolPart = 100 // a gain of this part of Tol is next to nothing
+	)
+	try := func(x, y float64) bool {
+		x, y = max(x, 0), max(y, 0)
+		v := eval([2]float64{x, y})
+		if !(v < lowest) {
+			return false
+		}
+		lowest, at = v, [2]float64{x, y}
+		return true
+	}
+	for refined := 0; refined < p.Refinements; {
+		centre, before := at, lowest
+		for a := -half; a <= half; a++ {
+			for b := -half; b <= half; b++ {
+				try(centre[0]+spacing[0]*float64(a)/half, centre[1]+spacing[1]*float64(b)/half)
+			}
+		}
+		// The loss has creases, along which a grid would creep: the move is
+		// doubled as long as that helps, and the grid made finer only where it
+		// gains next to nothing.
+		for dx, dy := at[0]-centre[0], at[1]-centre[1]; dx != 0 || dy != 0; dx, dy = 2*dx, 2*dy {
+			if !try(at[0]+dx, at[1]+dy) {
+				break
+			}
+		}
+		if lowest > before-p.Tol/tolPart || lowest != lowest {
+			spacing[0], spacing[1] = spacing[0]/2, spacing[1]/2
+			refined++
+		}
+	}
+	return lowest, at
 }
 
 // lowestAround reports whether none of the eight neighbours is lower, and none
@@ -323,37 +390,4 @@ func spacing(axis []float64, i int) float64 {
 		s = max(s, axis[i+1]-axis[i])
 	}
 	return s
-}
-
-func (r *SearchesResult) picture(ctx context.Context, c *contest) error {
-	p := r.Params
-	var err error
-	if r.Picture.Surface, err = c.surface(ctx); err != nil {
-		return err
-	}
-	problem := p.problem(c, searchEntry{gradient: true})
-	start := []float64{p.Start, p.Start}
-	for step, err := range (cvgm.QuasiNewton{MaxEvals: p.Budget}).Search(problem, start) {
-		if err != nil {
-			return err
-		}
-		r.Picture.Path = append(r.Picture.Path, [2]float64(step.X))
-	}
-	multi := p.multiStart(int(p.Picture))
-	src := multi.Source()
-	for range p.Starts {
-		best, err := cvgm.Best(multi.Searcher.Search(problem, start))
-		if err != nil {
-			return err
-		}
-		r.Picture.Ends, r.Picture.EndLoss = append(r.Picture.Ends, [2]float64(best.X)), append(r.Picture.EndLoss, best.Loss)
-		multi.Draw(src, start)
-	}
-	return nil
-}
-
-func median(v []float64) float64 {
-	s := slices.Sorted(slices.Values(v))
-	n := len(s)
-	return (s[(n-1)/2] + s[n/2]) / 2
 }

@@ -8,15 +8,12 @@ import (
 	"testing"
 
 	"cvgm/qpdiff"
-	"cvgm/synth"
-
-	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
 func quickSearches() SearchesParams {
 	p := DefaultSearches()
-	p.K, p.Samples, p.DataSets, p.Budget, p.TruthPoints, p.TruthZooms, p.SurfacePoints, p.Starts = 24, 100, 3, 40, 12, 14, 6, 4
-	p.Picture = 1
+	p.K, p.Samples, p.DataSets, p.Budget, p.ReferencePoints, p.Refinements, p.SurfacePoints, p.Starts = 24, 100, 3, 40, 12, 14, 6, 4
+	p.SurfaceDataSet = 1
 	return p
 }
 
@@ -36,10 +33,10 @@ func TestSearchesFindNothingBelowTheTrueMinimum(t *testing.T) {
 			if len(e) != m.Evaluations[i] || !slices.IsSortedFunc(e, func(a, b float64) int { return int(math.Copysign(1, b-a)) }) && len(e) > 1 {
 				t.Errorf("%s, data set %d: the lowest loss rises, or is missing", m.Name, i)
 			}
-			if last := e[len(e)-1]; !(last > -p.Reach) || (m.Reached[i] > 0) != (last <= p.Reach) {
+			if last := e[len(e)-1]; !(last > -p.Tol) || (m.Reached[i] > 0) != (last <= p.Tol) {
 				t.Errorf("%s, data set %d: ends %v above the minimum, reached at %d", m.Name, i, last, m.Reached[i])
 			}
-			if k := m.Reached[i]; k > 0 && (e[k-1] > p.Reach || k > 1 && e[k-2] <= p.Reach) {
+			if k := m.Reached[i]; k > 0 && (e[k-1] > p.Tol || k > 1 && e[k-2] <= p.Tol) {
 				t.Errorf("%s, data set %d: not reached at %d first", m.Name, i, k)
 			}
 		}
@@ -47,60 +44,99 @@ func TestSearchesFindNothingBelowTheTrueMinimum(t *testing.T) {
 			t.Errorf("multi-start reaches %v", m.Reached)
 		}
 	}
-	if n := len(r.Picture.Ends); n != p.Starts || len(r.Picture.EndLoss) != n || len(r.Picture.Path) < 3 || len(r.Picture.Surface.CV) != p.SurfacePoints {
-		t.Errorf("picture: %d ends, %d points", n, len(r.Picture.Path))
+	if n := len(r.Surface.Ends); n != p.Starts || len(r.Surface.EndLoss) != n || len(r.Surface.Path) < 3 || len(r.Surface.CV) != p.SurfacePoints {
+		t.Errorf("surface: %d ends, %d points", n, len(r.Surface.Path))
+	}
+}
+
+// The surface shows the points of the searches that compete.
+func TestSearchSurfaceShowsTheSearches(t *testing.T) {
+	p := quickSearches()
+	p.DataSets, p.SurfaceDataSet, p.ReferencePoints, p.Refinements = 1, 0, 3, 1
+	r, err := p.Run(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range p.searchers(0) {
+		if e.name != SearchQuasiNewton && e.name != SearchMultiStart {
+			continue
+		}
+		s, err := p.setup(0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		losses := make(map[[2]float64]float64)
+		for step, err := range p.bounded(s, e).Search(t.Context(), e.searcher) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			losses[[2]float64(step.X)] = step.Loss
+		}
+		if e.name == SearchQuasiNewton {
+			for _, x := range r.Surface.Path {
+				if _, ok := losses[x]; !ok {
+					t.Errorf("%v is not on the way of the quasi-Newton search", x)
+				}
+			}
+			continue
+		}
+		for k, x := range r.Surface.Ends {
+			if loss, ok := losses[x]; !ok || loss != r.Surface.EndLoss[k] {
+				t.Errorf("start %d: the end %v is not on the way of multi-start, or has not the loss %v", k, x, r.Surface.EndLoss[k])
+			}
+		}
 	}
 }
 
 // The target of the quasi-Newton method, on the paper's problem.
 func TestQuasiNewtonReachesTheMinimumOnFourOfFiveSeeds(t *testing.T) {
 	p := DefaultSearches()
-	p.TruthPoints, p.TruthZooms = 16, 16
-	var few, all [5]bool
-	err := eachCell(context.Background(), len(few), func(i int) error {
-		c, err := p.newContest(synth.NewStream(uint64(i), "elastic net: data"), synth.NewStream(uint64(i), "elastic net: splits"), 1)
+	p.ReferencePoints, p.Refinements = 16, 16
+	type reached struct{ few, all bool }
+	data, err := cells(context.Background(), 5, func(i int) (r reached, err error) {
+		s, err := p.setup(i)
 		if err != nil {
-			return err
+			return r, err
 		}
-		minimum, _, _, err := p.truth(context.Background(), c)
+		lowest, err := p.reference(context.Background(), s)
 		if err != nil {
-			return err
+			return r, err
 		}
 		for _, e := range p.searchers(i) {
 			if e.name != SearchQuasiNewton && e.name != SearchMultiStart {
 				continue
 			}
-			for s, err := range e.searcher.Search(p.problem(c, e), []float64{p.Start, p.Start}) {
+			for step, err := range p.bounded(s, e).Search(context.Background(), e.searcher) {
 				if err != nil {
-					return err
+					return r, err
 				}
-				reached := s.Loss <= minimum+p.Reach
-				few[i] = few[i] || reached && e.name == SearchQuasiNewton && s.Evaluations <= p.Few
-				all[i] = all[i] || reached && e.name == SearchMultiStart
+				at := step.Loss <= lowest.Minimum+p.Tol
+				r.few = r.few || at && e.name == SearchQuasiNewton && step.Evaluations <= p.SmallBudget
+				r.all = r.all || at && e.name == SearchMultiStart
 			}
 		}
-		return nil
+		return r, nil
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	n := 0
-	for _, reached := range few {
-		if reached {
+	for i, r := range data {
+		if r.few {
 			n++
+		}
+		if !r.all {
+			t.Errorf("data set %d: not reached by multi-start", i)
 		}
 	}
 	if n < 4 {
-		t.Errorf("%d of 5 within %d evaluations: %v", n, p.Few, few)
-	}
-	if all != [5]bool{true, true, true, true, true} {
-		t.Errorf("multi-start reaches %v", all)
+		t.Errorf("%d of 5 within %d evaluations: %v", n, p.SmallBudget, data)
 	}
 }
 
 func TestSearchDimensions(t *testing.T) {
 	p := DefaultSearchDimensions()
-	p.Groups, p.DataSets, p.Budget, p.Long, p.K, p.Rings.K, p.Rings.Hidden = []int{2, 20}, 2, 24, 60, 12, 12, []int{4}
+	p.Groups, p.DataSets, p.Budget, p.LongBudget, p.K, p.Rings.K, p.Rings.Hidden = []int{2, 20}, 2, 24, 60, 12, 12, []int{4}
 	r := sameForAnyGOMAXPROCS(t, p.Run)
 	if len(r.Dimensions) != 3 || r.Dimensions[2].Hyperparameters != 4*3+2*5 {
 		t.Fatalf("%d dimensions", len(r.Dimensions))
@@ -125,13 +161,13 @@ func TestSearchDimensions(t *testing.T) {
 func TestSplitsBalancedScatterLess(t *testing.T) {
 	p := DefaultSplits()
 	p.Ks, p.Ps, p.Draws, p.DataSets, p.Samples, p.RingsDataSets, p.K = []int{15, 16}, []float64{.9}, 8, 4, 60, 2, 20
-	p.Rings.Steps, p.Rings.Hidden, p.Rings.Test = 5, []int{4}, 50
-	r := sameForAnyGOMAXPROCS(t, p.Run, cmpopts.IgnoreUnexported(SplitsMeasure{}))
+	p.Rings.Steps, p.Rings.Hidden, p.Rings.Test, p.Rings.K = 5, []int{4}, 50, 20
+	r := sameForAnyGOMAXPROCS(t, p.Run)
 	for _, s := range append(r.ByK, r.ByP...) {
 		if !(s.Balanced.LossSD.Mean < .7*s.Uniform.LossSD.Mean) || !(s.Balanced.GradientSD.Mean < s.Uniform.GradientSD.Mean) {
 			t.Errorf("K = %d, p = %v: %+v", s.K, s.P, s)
 		}
-		if s.BalancedLess.Difference.N != p.DataSets || !(s.Balanced.Test.Mean > 0) {
+		if s.BalancedMinusUniform.Difference.N != p.DataSets || !(s.Balanced.Test.Mean > 0) {
 			t.Errorf("K = %d: %+v", s.K, s)
 		}
 	}
@@ -144,7 +180,7 @@ func TestSplitsBalancedScatterLess(t *testing.T) {
 
 func TestGapFollowsTheSearches(t *testing.T) {
 	p := DefaultGap()
-	p.Groups, p.DataSets, p.Steps, p.Patience, p.Search.K, p.Search.Rings.K, p.Search.Rings.Hidden = []int{2}, 3, 25, 5, 12, 12, []int{8}
+	p.Groups, p.DataSets, p.Budget, p.Patience, p.K, p.Rings.K, p.Rings.Hidden = []int{2}, 3, 25, 5, 12, 12, []int{8}
 	r := sameForAnyGOMAXPROCS(t, p.Run)
 	for _, g := range r.Problems {
 		if len(g.CV) != 25 || g.CV[0] <= g.CV[24] {
@@ -156,37 +192,102 @@ func TestGapFollowsTheSearches(t *testing.T) {
 	}
 }
 
-func TestImprovementsRefuseBadParams(t *testing.T) {
-	ctx := context.Background()
-	var errs []error
-	add := func(err error) { errs = append(errs, err) }
-	{
-		p := DefaultSearches()
-		p.Picture = p.DataSets
-		_, err := p.Run(ctx)
-		add(err)
+// The watch ends Patience steps after the step of the lowest estimate.
+func TestGapStopsWhereAMonitorDoes(t *testing.T) {
+	p := DefaultGap()
+	p.Groups, p.DataSets, p.Budget, p.Patience, p.K, p.Samples = []int{20}, 2, 40, 4, 12, 200
+	c, err := p.watch(t.Context(), 0, 0)
+	if err != nil {
+		t.Fatal(err)
 	}
-	{
-		p := DefaultSearchDimensions()
-		p.Groups = []int{3}
-		_, err := p.Run(ctx)
-		add(err)
+	if err := c.stop(p.Patience); err != nil || c.Watched == len(c.Path) || c.Watched != c.Best.Evaluations+p.Patience || c.Best.Risk != c.Path[c.Best.Evaluations-1].Risk {
+		t.Errorf("of %d steps %d are watched, the best is %+v (%v)", len(c.Path), c.Watched, c.Best, err)
 	}
-	{
-		p := DefaultSplits()
-		p.Draws = 1
-		_, err := p.Run(ctx)
-		add(err)
-	}
-	{
-		p := DefaultGap()
-		p.Patience = 0
-		_, err := p.Run(ctx)
-		add(err)
-	}
-	for i, err := range errs {
-		if !errors.Is(err, qpdiff.ErrDomain) {
-			t.Errorf("%d: error %v", i, err)
+	for _, s := range c.Path[:c.Watched] {
+		if s.HeldOut < c.Best.HeldOut {
+			t.Errorf("the best is %v, step %d has %v", c.Best.HeldOut, s.Evaluations, s.HeldOut)
 		}
+	}
+}
+
+func TestImprovementsRefuseBadParams(t *testing.T) {
+	for name, run := range map[string]func() error{
+		"SurfaceDataSet": func() error {
+			p := DefaultSearches()
+			p.SurfaceDataSet = p.DataSets
+			_, err := p.Run(t.Context())
+			return err
+		},
+		"BoxLow": func() error {
+			p := DefaultSearches()
+			p.BoxLow = p.BoxHigh
+			_, err := p.Run(t.Context())
+			return err
+		},
+		"Groups": func() error {
+			p := DefaultSearchDimensions()
+			p.Groups = []int{3}
+			_, err := p.Run(t.Context())
+			return err
+		},
+		"Rings.K": func() error {
+			p := DefaultSearchDimensions()
+			p.Rings.K = 0
+			_, err := p.Run(t.Context())
+			return err
+		},
+		"Draws": func() error {
+			p := DefaultSplits()
+			p.Draws = 1
+			_, err := p.Run(t.Context())
+			return err
+		},
+		"InnerRadius": func() error {
+			p := DefaultSplits()
+			p.Rings.InnerRadius = p.Rings.OuterRadius
+			_, err := p.Run(t.Context())
+			return err
+		},
+		"Patience": func() error {
+			p := DefaultGap()
+			p.Patience = 0
+			_, err := p.Run(t.Context())
+			return err
+		},
+		"Folds": func() error {
+			p := DefaultGap()
+			p.Folds = p.Train + 1
+			_, err := p.Run(t.Context())
+			return err
+		},
+	} {
+		var arg *qpdiff.ArgError
+		if err := run(); !errors.Is(err, qpdiff.ErrDomain) || !errors.As(err, &arg) || arg.Arg != name {
+			t.Errorf("%s: error %v", name, err)
+		}
+	}
+}
+
+// BenchmarkSearcher times whole searches on the paper's problem,
+// what a searcher does between its evaluations included.
+func BenchmarkSearcher(b *testing.B) {
+	p := DefaultSearches()
+	s, err := p.setup(0)
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, e := range p.searchers(0) {
+		b.Run(e.name, func(b *testing.B) {
+			evaluations := 0
+			for b.Loop() {
+				for _, err := range p.bounded(s, e).Search(b.Context(), e.searcher) {
+					if err != nil {
+						b.Fatal(err)
+					}
+					evaluations++
+				}
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(evaluations), "ns/evaluation")
+		})
 	}
 }

@@ -2,6 +2,7 @@ package experiment
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -13,6 +14,10 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
+func init() {
+	register("stability", "Bousquet and Elisseeff's identity at fixed hyperparameters and along CVGM's path", DefaultStability)
+}
+
 // StabilityParams are the parameters of the check of the supplement's
 // "Connections to Stability": Bousquet and Elisseeff's identity
 //
@@ -22,30 +27,41 @@ import (
 // i-th example replaced by the fresh z_i'. It holds for every algorithm that
 // does not mind the order of the examples, at fixed hyperparameters.
 type StabilityParams struct {
-	Seed    uint64 `help:"seed of all streams"`
-	Samples int    `help:"data sets on each side of the identity"`
-	Fresh   int    `help:"fresh examples on which each risk R is measured"`
+	StreamSeed    uint64 `help:"seed of the streams from which the data sets are drawn" range:"[0,∞)" small:"[0,1000]"`
+	DataSets      int    `help:"data sets on each side of the identity" range:"[2,∞)" small:"[2,4]"`
+	FreshExamples int    `help:"fresh examples on which each risk R is measured" range:"[1,∞)" small:"[5,30]"`
 
-	Ridge      []float64 `help:"lambda2 of the ridge regressions"`
-	ElasticNet []float64 `help:"lambda1 of the elastic nets"`
-	Lambda2    float64   `help:"lambda2 of the elastic nets"`
-	Logistic   []float64 `help:"C of the logistic regressions"`
+	RidgeLambda2      []float64 `help:"lambda2 of the ridge regressions" range:"[0,∞)" small:"[1e-2,10]"`
+	ElasticNetLambda1 []float64 `help:"lambda1 of the elastic nets" range:"[0,∞)" small:"[1e-3,1]"`
+	ElasticNetLambda2 float64   `help:"lambda2 of the elastic nets" range:"[0,∞)" small:"[1e-2,1]"`
+	LogisticC         []float64 `help:"C of the logistic regressions" range:"(0,∞)" small:"[1e-2,3]"`
 
-	Path  ElasticNetParams `help:"the experiment whose population the data sets are drawn from and whose path CVGM walks"`
-	Steps []int            `help:"steps of that path at which the identity's parts are measured, the first being 1"`
+	// The experiment whose population the data sets are drawn from and whose path
+	// CVGM follows.
+	PublishedRegression
+	PenaltyCVGM
+	PathSteps []int `help:"ascending steps of that path at which the identity's parts are measured, the first being 1" range:"[1,∞)" len:"[1,∞)" small:"[1,20]"`
 }
 
 // DefaultStability returns parameters under which the parts are known to
 // about one in a hundred.
 func DefaultStability() StabilityParams {
 	return StabilityParams{
-		Samples: 1000, Fresh: 300,
-		Ridge:      []float64{.01, .03, .1, .3, 1, 3, 10},
-		ElasticNet: []float64{.003, .01, .03, .1, .3, .5, 1}, Lambda2: .01,
-		Logistic: []float64{.003, .01, .03, .1, .3, 1, 3},
-		Path:     PaperElasticNet(),
-		Steps:    []int{1, 10, 20, 30, 40, 50, 60, 80, 99, 130, 200, 300, 500, 1000},
+		DataSets: 1000, FreshExamples: 300,
+		RidgeLambda2:      []float64{.01, .03, .1, .3, 1, 3, 10},
+		ElasticNetLambda1: []float64{.003, .01, .03, .1, .3, .5, 1}, ElasticNetLambda2: .01,
+		LogisticC:           []float64{.003, .01, .03, .1, .3, 1, 3},
+		PublishedRegression: publishedRegression, PenaltyCVGM: paperPenaltyCVGM,
+		PathSteps: []int{1, 10, 20, 30, 40, 50, 60, 80, 99, 130, 200, 300, 500, 1000},
 	}
+}
+
+func (p StabilityParams) check() error {
+	err := checkAscending("PathSteps", p.PathSteps)
+	if err == nil && p.PathSteps[0] != 1 {
+		err = invalid("PathSteps", p.PathSteps, "let the first be 1")
+	}
+	return errors.Join(p.PublishedRegression.check(), err)
 }
 
 // StabilityParts are the parts of the identity for one learner at fixed
@@ -79,8 +95,10 @@ type StabilityLearner struct {
 type StabilityResult struct {
 	Params   StabilityParams
 	Learners []StabilityLearner
-	// Path has the parts at Params.Steps of CVGM's path over the published
-	// data, CVLoss and TestLoss what that run itself measures there.
+	// Path holds the parts at Steps of CVGM's path over the published data:
+	// Params.PathSteps, as far as the search goes. CVLoss and TestLoss are those
+	// of that run.
+	Steps            []int
 	Path             []StabilityParts
 	CVLoss, TestLoss []float64
 }
@@ -129,103 +147,107 @@ type stabilityCase struct {
 
 // Run measures the parts at every setting, in parallel over the data sets.
 func (p StabilityParams) Run(ctx context.Context) (*StabilityResult, error) {
-	if p.Samples < 2 || p.Fresh < 1 || len(p.Steps) == 0 || p.Steps[0] < 1 || !slices.IsSorted(p.Steps) {
-		return nil, &qpdiff.ArgError{Arg: "StabilityParams", Why: qpdiff.ErrDomain,
-			Problem: fmt.Sprintf("has %d Samples, %d Fresh, Steps %v", p.Samples, p.Fresh, p.Steps),
-			Remedy:  "use at least two samples, one fresh example and ascending steps from 1"}
+	if err := check(&p); err != nil {
+		return nil, err
 	}
-	c, _, err := p.Path.published()
+	s, _, err := p.published(p.PublishedRegression)
 	if err != nil {
 		return nil, err
 	}
 	r := &StabilityResult{Params: p}
-	var cases []stabilityCase
-	regression := population{coef: c.coef, noise: p.Path.Noise / p.Path.Scale}
+	regression := population{coef: s.Coef, noise: p.Noise / p.Scale}
 	classification := regression
 	classification.sign = true
-	net := func() qpdiff.Learner { return new(qpdiff.ElasticNet) }
-	logistic := func() qpdiff.Learner { return new(qpdiff.Logistic) }
-	for _, v := range p.Ridge {
-		cases = append(cases, stabilityCase{[]float64{0, v}, regression, net, cvgm.SquaredError{}})
+	net := func(lambda1, lambda2 float64) stabilityCase {
+		return stabilityCase{[]float64{lambda1, lambda2}, regression, func() qpdiff.Learner { return new(qpdiff.ElasticNet) }, cvgm.SquaredError{}}
 	}
-	for _, v := range p.ElasticNet {
-		cases = append(cases, stabilityCase{[]float64{v, p.Lambda2}, regression, net, cvgm.SquaredError{}})
+	learners := []struct {
+		name, hyper string
+		at          []float64
+		setting     func(v float64) stabilityCase
+	}{
+		{"ridge regression", "λ2", p.RidgeLambda2, func(v float64) stabilityCase { return net(0, v) }},
+		{"elastic net", "λ1", p.ElasticNetLambda1, func(v float64) stabilityCase { return net(v, p.ElasticNetLambda2) }},
+		{"logistic regression", "C", p.LogisticC, func(v float64) stabilityCase {
+			return stabilityCase{[]float64{v}, classification, func() qpdiff.Learner { return new(qpdiff.Logistic) }, cvgm.LogisticLoss{}}
+		}},
 	}
-	for _, v := range p.Logistic {
-		cases = append(cases, stabilityCase{[]float64{v}, classification, logistic, cvgm.LogisticLoss{}})
-	}
-	path := len(cases)
-	for step, err := range c.gradient(p.Steps[len(p.Steps)-1]) {
-		if err == nil {
-			err = ctx.Err()
+	var cases []stabilityCase
+	for _, l := range learners {
+		for _, v := range l.at {
+			cases = append(cases, l.setting(v))
 		}
+	}
+	for step, err := range s.Search(ctx, p.gradient(slices.Max(p.PathSteps))) {
 		if err != nil {
 			return nil, err
 		}
-		if !slices.Contains(p.Steps, step.Evaluations) {
+		if !slices.Contains(p.PathSteps, step.Evaluations) {
 			continue
 		}
-		test, err := c.testLoss(step.X)
+		test, err := s.TestLoss(step.X)
 		if err != nil {
 			return nil, err
 		}
-		r.CVLoss, r.TestLoss = append(r.CVLoss, step.Loss), append(r.TestLoss, test)
-		cases = append(cases, stabilityCase{slices.Clone(step.X), regression, net, cvgm.SquaredError{}})
+		r.Steps, r.CVLoss, r.TestLoss = append(r.Steps, step.Evaluations), append(r.CVLoss, step.Loss), append(r.TestLoss, test)
+		cases = append(cases, net(step.X[0], step.X[1]))
 	}
 	parts, err := p.measure(ctx, cases)
 	if err != nil {
 		return nil, err
 	}
-	take := func(name, hyper string, at []float64) {
-		r.Learners = append(r.Learners, StabilityLearner{name, hyper, at, parts[:len(at)]})
-		parts = parts[len(at):]
+	for _, l := range learners {
+		r.Learners = append(r.Learners, StabilityLearner{l.name, l.hyper, l.at, parts[:len(l.at)]})
+		parts = parts[len(l.at):]
 	}
-	r.Path = parts[path:]
-	take("ridge regression", "λ2", p.Ridge)
-	take("elastic net", "λ1", p.ElasticNet)
-	take("logistic regression", "C", p.Logistic)
+	r.Path = parts
 	return r, nil
 }
 
+// stabilityValues are R, R_emp, R − R_emp, Δ and Δ + R_emp of one case on one
+// data set.
+type stabilityValues [5]float64
+
 // measure estimates the parts of every case over the same data sets.
 func (p StabilityParams) measure(ctx context.Context, cases []stabilityCase) ([]StabilityParts, error) {
-	type slots struct{ risk, training, gap, delta, sum []float64 }
-	all := make([]slots, len(cases))
-	for k := range all {
-		for _, to := range []*[]float64{&all[k].risk, &all[k].training, &all[k].gap, &all[k].delta, &all[k].sum} {
-			*to = make([]float64, p.Samples)
-		}
-	}
-	err := eachCell(ctx, p.Samples, func(i int) error {
+	sets, err := cells(ctx, p.DataSets, func(i int) ([]stabilityValues, error) {
 		drawn := make(map[bool]stabilityData)
+		values := make([]stabilityValues, len(cases))
 		for k, c := range cases {
 			d, ok := drawn[c.population.sign]
 			if !ok {
-				d = p.draw(c.population, i)
+				d = p.drawData(c.population, i)
 				drawn[c.population.sign] = d
 			}
-			s := &all[k]
-			var err error
-			if s.risk[i], s.training[i], err = c.risks(d.data, d.fresh); err != nil {
-				return fmt.Errorf("data set %d, hyperparameters %v: %w", i, c.hyper, err)
+			f, err := c.fit(d.data)
+			if err != nil {
+				return nil, fmt.Errorf("data set %d, hyperparameters %v: %w", i, c.hyper, err)
 			}
-			var training float64
-			if s.delta[i], training, err = c.replaceOne(d.replaced, d.replacements); err != nil {
-				return fmt.Errorf("data set %d with replacements, hyperparameters %v: %w", i, c.hyper, err)
+			delta, replaced, err := c.replaceOne(d.replaced, d.replacements)
+			if err != nil {
+				return nil, fmt.Errorf("data set %d with replacements, hyperparameters %v: %w", i, c.hyper, err)
 			}
-			s.gap[i], s.sum[i] = s.risk[i]-s.training[i], s.delta[i]+training
+			risk, training := f.risk(d.fresh), f.risk(d.data)
+			values[k] = stabilityValues{risk, training, risk - training, delta, delta + replaced}
 		}
-		return nil
+		return values, nil
 	})
 	if err != nil {
 		return nil, err
 	}
 	parts := make([]StabilityParts, len(cases))
-	for k, s := range all {
-		parts[k] = StabilityParts{Hyper: cases[k].hyper, Risk: estimate(s.risk), Training: estimate(s.training),
-			Gap: estimate(s.gap), Delta: estimate(s.delta), Sum: estimate(s.sum)}
-		gap, delta := parts[k].Gap, parts[k].Delta
-		parts[k].Difference = Estimate{Mean: gap.Mean - delta.Mean, Margin: math.Hypot(gap.Margin, delta.Margin), N: p.Samples}
+	for k, c := range cases {
+		var e [len(stabilityValues{})]Estimate
+		for part := range e {
+			var v []float64
+			for _, values := range sets {
+				v = append(v, values[k][part])
+			}
+			e[part] = estimate(v)
+		}
+		gap, delta := e[2], e[3]
+		parts[k] = StabilityParts{Hyper: c.hyper, Risk: e[0], Training: e[1], Gap: gap, Delta: delta, Sum: e[4],
+			Difference: Estimate{Mean: gap.Mean - delta.Mean, Margin: math.Hypot(gap.Margin, delta.Margin), N: p.DataSets}}
 	}
 	return parts, nil
 }
@@ -234,21 +256,12 @@ func (p StabilityParams) measure(ctx context.Context, cases []stabilityCase) ([]
 // one side of the identity, another S and its replacements for the other.
 type stabilityData struct{ data, fresh, replaced, replacements qpdiff.Data }
 
-func (p StabilityParams) draw(from population, i int) stabilityData {
+func (p StabilityParams) drawData(from population, i int) stabilityData {
 	draw := func(purpose string, n int) qpdiff.Data {
-		return from.draw(synth.NewStream(p.Seed, fmt.Sprintf("stability %d: %s", i, purpose)), n)
+		return from.draw(synth.NewStream(p.StreamSeed, fmt.Sprintf("stability %d: %s", i, purpose)), n)
 	}
-	n := p.Path.Train
-	return stabilityData{draw("data", n), draw("fresh examples", p.Fresh), draw("data in which one example is replaced", n), draw("replacements", n)}
-}
-
-// risks returns R and R_emp of the fit to s.
-func (c stabilityCase) risks(s, fresh qpdiff.Data) (risk, training float64, err error) {
-	f, err := c.fit(s)
-	if err != nil {
-		return 0, 0, err
-	}
-	return f.risk(fresh), f.risk(s), nil
+	n := p.Train
+	return stabilityData{draw("data", n), draw("fresh examples", p.FreshExamples), draw("data in which one example is replaced", n), draw("replacements", n)}
 }
 
 // replaceOne returns Δ's mean over the replacement of each example of s, every

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"slices"
 	"testing"
 
 	"cvgm/cvgm"
@@ -12,8 +13,8 @@ import (
 
 func quickStability() StabilityParams {
 	p := DefaultStability()
-	p.Samples, p.Fresh, p.Steps = 150, 60, []int{1, 99}
-	p.Ridge, p.ElasticNet, p.Logistic = []float64{.03, 1}, []float64{.1}, []float64{.1}
+	p.DataSets, p.FreshExamples, p.PathSteps = 150, 60, []int{1, 99}
+	p.RidgeLambda2, p.ElasticNetLambda1, p.LogisticC = []float64{.03, 1}, []float64{.1}, []float64{.1}
 	return p
 }
 
@@ -23,7 +24,7 @@ func TestStabilityIdentityHolds(t *testing.T) {
 		t.Fatal(err)
 	}
 	settings := r.Settings()
-	if len(settings) != 6 || len(r.Path) != 2 || len(r.CVLoss) != 2 {
+	if len(settings) != 6 || len(r.Path) != 2 || len(r.Steps) != 2 || len(r.CVLoss) != 2 {
 		t.Fatalf("%d settings, %d on the path", len(settings), len(r.Path))
 	}
 	for _, s := range settings {
@@ -52,7 +53,7 @@ func (f *forgetful) Fit(theta, hyper []float64) error {
 		if err := f.ElasticNet.Fit(theta, hyper); err != nil {
 			return err
 		}
-		f.first = append([]float64(nil), theta...)
+		f.first = slices.Clone(theta)
 	}
 	copy(theta, f.first)
 	return nil
@@ -76,18 +77,18 @@ func TestStabilityIdentityFailsWithoutRefits(t *testing.T) {
 
 func TestStabilityIsTheSameForAnyGOMAXPROCS(t *testing.T) {
 	p := quickStability()
-	p.Samples = 20
+	p.DataSets = 20
 	sameForAnyGOMAXPROCS(t, p.Run)
 }
 
 func TestStabilityRefusesBadParams(t *testing.T) {
 	for name, change := range map[string]func(*StabilityParams){
-		"one sample":       func(p *StabilityParams) { p.Samples = 1 },
-		"no fresh":         func(p *StabilityParams) { p.Fresh = 0 },
-		"no steps":         func(p *StabilityParams) { p.Steps = nil },
-		"step 0":           func(p *StabilityParams) { p.Steps = []int{0, 3} },
-		"steps descending": func(p *StabilityParams) { p.Steps = []int{3, 1} },
-		"negative penalty": func(p *StabilityParams) { p.Ridge = []float64{-1} },
+		"one data set":     func(p *StabilityParams) { p.DataSets = 1 },
+		"no fresh":         func(p *StabilityParams) { p.FreshExamples = 0 },
+		"no steps":         func(p *StabilityParams) { p.PathSteps = nil },
+		"step 0":           func(p *StabilityParams) { p.PathSteps = []int{0, 3} },
+		"steps descending": func(p *StabilityParams) { p.PathSteps = []int{3, 1} },
+		"negative penalty": func(p *StabilityParams) { p.RidgeLambda2 = []float64{-1} },
 	} {
 		p := quickStability()
 		change(&p)

@@ -2,18 +2,20 @@ package experiment
 
 import (
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// Estimate is the mean of independent repetitions of a measurement.
+// An Estimate is the mean of independent repetitions of a measurement.
 type Estimate struct {
 	Mean   float64
 	Margin float64 // half of the 95 % confidence interval, by Student's t; NaN for fewer than two
 	N      int
 }
 
+// estimate returns the estimate from independent repetitions.
 func estimate(v []float64) Estimate {
 	n := float64(len(v))
 	mean, sd := stat.MeanStdDev(v, nil)
@@ -24,17 +26,18 @@ func estimate(v []float64) Estimate {
 	return e
 }
 
-// Comparison is a paired comparison of two methods by a loss.
+// A Comparison is a paired comparison of two methods by a loss.
 type Comparison struct {
-	Difference Estimate // of the losses, first less second
+	Difference Estimate // of the losses, first minus second
 	Wins       float64  // share of repetitions in which the first is lower; a tie, see tieTol, counts half
 }
 
-// tieTol is the part of a loss by which two searches may differ that end at the same
-// point: what their stopping rules leave, far below what a data set makes of two
-// methods.
+// tieTol is the relative difference up to which two losses are a tie. Two searches
+// that end at the same point differ by less, because their stopping rules do. Two
+// methods on one data set differ by far more.
 const tieTol = 1e-6
 
+// compare compares the losses of two methods on the same repetitions.
 func compare(first, second []float64) Comparison {
 	differences := make([]float64, len(first))
 	var wins float64
@@ -48,4 +51,11 @@ func compare(first, second []float64) Comparison {
 		}
 	}
 	return Comparison{estimate(differences), wins / float64(len(first))}
+}
+
+// median returns the median, which gonum has for odd numbers of values alone.
+func median(v []float64) float64 {
+	s := slices.Sorted(slices.Values(v))
+	n := len(s)
+	return (s[(n-1)/2] + s[n/2]) / 2
 }

@@ -1,7 +1,9 @@
 package experiment
 
 import (
+	"bytes"
 	"context"
+	"encoding/gob"
 	"errors"
 	"math"
 	"sync"
@@ -53,7 +55,18 @@ func TestCompareCountsTiesHalf(t *testing.T) {
 	}
 }
 
-func TestEachCellReportsProgressAndStops(t *testing.T) {
+func TestMedianIsTheMiddle(t *testing.T) {
+	for _, c := range []struct {
+		v    []float64
+		want float64
+	}{{[]float64{3}, 3}, {[]float64{5, 1, 3}, 3}, {[]float64{4, 1, 8, 2}, 3}} {
+		if m := median(c.v); m != c.want {
+			t.Errorf("median of %v is %v", c.v, m)
+		}
+	}
+}
+
+func TestCellsReportProgressAndStops(t *testing.T) {
 	var mu sync.Mutex
 	seen := make(map[int]bool)
 	ctx := WithProgress(context.Background(), func(done, total int) {
@@ -61,7 +74,7 @@ func TestEachCellReportsProgressAndStops(t *testing.T) {
 		defer mu.Unlock()
 		seen[done] = total == 20
 	})
-	if err := eachCell(ctx, 20, func(int) error { return nil }); err != nil {
+	if _, err := cells(ctx, 20, func(int) (int, error) { return 0, nil }); err != nil {
 		t.Fatal(err)
 	}
 	for k := 1; k <= 20; k++ {
@@ -71,12 +84,12 @@ func TestEachCellReportsProgressAndStops(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	calls := 0
-	err := eachCell(ctx, 1000, func(i int) error {
+	_, err := cells(ctx, 1000, func(i int) (int, error) {
 		mu.Lock()
 		defer mu.Unlock()
 		calls++
 		cancel()
-		return nil
+		return 0, nil
 	})
 	if !errors.Is(err, context.Canceled) || calls > 200 {
 		t.Errorf("error %v after %d calls", err, calls)
@@ -111,7 +124,7 @@ func TestKeptCellsAreNotComputedAgain(t *testing.T) {
 	m := &memory{kept: make(map[int]int)}
 	ctx := WithKeeper(context.Background(), m)
 	broken := errors.New("broken")
-	_, err := keptCells(ctx, 9, func(i int) (int, error) {
+	_, err := cells(ctx, 9, func(i int) (int, error) {
 		if i == 4 {
 			return 0, broken
 		}
@@ -120,7 +133,7 @@ func TestKeptCellsAreNotComputedAgain(t *testing.T) {
 	if !errors.Is(err, broken) || len(m.kept) != 8 {
 		t.Fatalf("error %v with %d cells kept", err, len(m.kept))
 	}
-	cells, err := keptCells(ctx, 9, func(i int) (int, error) {
+	values, err := cells(ctx, 9, func(i int) (int, error) {
 		if i != 4 {
 			t.Errorf("cell %d is computed again", i)
 		}
@@ -129,9 +142,61 @@ func TestKeptCellsAreNotComputedAgain(t *testing.T) {
 	if err != nil || m.loaded != 8 {
 		t.Fatalf("error %v with %d cells loaded", err, m.loaded)
 	}
-	for i, v := range cells {
+	for i, v := range values {
 		if v != i*i {
 			t.Errorf("cell %d is %d", i, v)
+		}
+	}
+}
+
+// encoded is a Keeper that stores cells as a run that is interrupted does.
+type encoded struct {
+	mu     sync.Mutex
+	cells  map[int][]byte
+	loaded int
+}
+
+func (e *encoded) Load(i int, cell any) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	kept, ok := e.cells[i]
+	if ok {
+		e.loaded++
+		ok = gob.NewDecoder(bytes.NewReader(kept)).Decode(cell) == nil
+	}
+	return ok
+}
+
+func (e *encoded) Keep(i int, cell any) {
+	var b bytes.Buffer
+	if err := gob.NewEncoder(&b).Encode(cell); err != nil {
+		panic(err)
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.cells[i] = b.Bytes()
+}
+
+func TestResultsAreTheSameFromKeptCells(t *testing.T) {
+	for _, e := range All() {
+		p := e.Draw(synth.NewStream(1, "kept cells of "+e.Name))
+		k := &encoded{cells: make(map[int][]byte)}
+		ctx := WithKeeper(t.Context(), k)
+		var results [2]bytes.Buffer
+		for i := range results {
+			r, err := e.Run(ctx, p)
+			if err != nil {
+				t.Fatalf("%s: %v with %+v", e.Name, err, p)
+			}
+			if err := gob.NewEncoder(&results[i]).Encode(r); err != nil {
+				t.Fatalf("%s: %v", e.Name, err)
+			}
+		}
+		if k.loaded != len(k.cells) {
+			t.Errorf("%s: %d of %d cells loaded", e.Name, k.loaded, len(k.cells))
+		}
+		if !bytes.Equal(results[0].Bytes(), results[1].Bytes()) {
+			t.Errorf("%s: another result from kept cells, with %+v", e.Name, p)
 		}
 	}
 }

@@ -3,14 +3,13 @@ package experiment
 import (
 	"fmt"
 
-	"cvgm/cvgm"
 	"cvgm/qpdiff"
 
 	"gonum.org/v1/gonum/floats"
 )
 
-// A Variant is a direction in which the parameters of a learned kernel may be
-// walked: the gradient of Algorithm 1's loss, or what the published code takes
+// A Variant is a direction that the gradient method on a learned kernel may
+// take: the gradient of Algorithm 1's loss, or the published code's substitute
 // for it. That code differs in two ways. It holds the validation features
 // constant, so that the direct path from φ(x) over the prediction to the loss is
 // missing; and its Jacobian of the fit holds the probabilities π constant.
@@ -132,35 +131,4 @@ func (l *incompleteLogistic) VJP(w *qpdiff.Workspace, g *qpdiff.Grad, dtheta []f
 		floats.AddScaled(g.X.RawRowView(i), l.c*(1-pi)*l.y[i], l.u[:n])
 	}
 	return nil
-}
-
-// kernelLoss is the CV loss of logistic regression on the features of a
-// network, as a function of the network's parameters, with a variant of its
-// gradient.
-type kernelLoss struct {
-	variant Variant
-	phi     *cvgm.Perceptron
-	cv      *cvgm.CV
-}
-
-// newKernelLoss uses one goroutine: what runs in parallel are variants or cells.
-func (m KernelMethod) newKernelLoss(v Variant, d qpdiff.Data, splits []cvgm.Split) (*kernelLoss, error) {
-	l := &kernelLoss{variant: v, phi: m.kernel()}
-	var err error
-	l.cv, err = cvgm.New(cvgm.Config{
-		Data: d, Splits: splits, Learner: v.learner, Loss: cvgm.LogisticLoss{},
-		Features: l.phi, Hyper: []float64{m.C}, Workers: 1,
-	})
-	return l, err
-}
-
-// Eval is a cvgm.Objective, but for what it calls the gradient.
-func (l *kernelLoss) Eval(grad, params []float64) (float64, error) {
-	loss, err := l.cv.Eval(grad, params)
-	if err == nil && grad != nil && l.variant.detached() {
-		asTraining, _ := l.cv.FeatureCotangents()
-		clear(grad)
-		l.phi.Backward(grad, nil, asTraining)
-	}
-	return loss, err
 }

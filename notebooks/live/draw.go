@@ -40,7 +40,7 @@ func (m *Machine) view() view {
 // at their right, and the key to them all below.
 type layout struct {
 	large, small []*figures.Panel
-	key          []figures.KeyEntry
+	key          []figures.LegendEntry
 }
 
 // The size of the picture, in points.
@@ -72,12 +72,12 @@ func (v view) layout() layout { return v.run.panels(v) }
 func (l layout) draw(c draw.Canvas) {
 	const large, gap = .355 * width, 12
 	right := vg.Length(len(l.large)) * (large + gap)
-	(&figures.Figure{Panels: [][]*figures.Panel{l.large}, Key: l.key}).Draw(draw.Crop(c, 0, right-gap-width, 0, 0))
+	(&figures.Figure{Panels: [][]*figures.Panel{l.large}, Legend: figures.LegendBelow, Entries: l.key}).Draw(draw.Crop(c, 0, right-gap-width, 0, 0))
 	var column [][]*figures.Panel
 	for _, p := range l.small {
 		column = append(column, []*figures.Panel{p})
 	}
-	(&figures.Figure{Panels: column, Key: []figures.KeyEntry{}}).Draw(draw.Crop(c, right, -4, 0, 0))
+	(&figures.Figure{Panels: column, Legend: figures.LegendNone}).Draw(draw.Crop(c, right, -4, 0, 0))
 }
 
 // Colours: of the classes −1 and +1, of the curves, and of what is pinned.
@@ -96,9 +96,9 @@ var (
 	pinStyle        = figures.Style{Color: figures.Purple, Width: 1.3, Dash: []vg.Length{5, 3}}
 )
 
-func (v view) withPinned(key []figures.KeyEntry) []figures.KeyEntry {
+func (v view) withPinned(key []figures.LegendEntry) []figures.LegendEntry {
 	if v.pinned != nil {
-		key = append(key, figures.KeyEntry{Name: cmp.Or(v.pinnedName, "pinned"), Style: pinStyle})
+		key = append(key, figures.LegendEntry{Name: cmp.Or(v.pinnedName, "pinned"), Style: pinStyle})
 	}
 	return key
 }
@@ -220,7 +220,7 @@ func (v view) readout() string {
 }
 
 func (s state) readout(step int) string {
-	loss := func(p experiment.Performance) string {
+	loss := func(p experiment.Metrics) string {
 		if math.IsNaN(p.Accuracy) {
 			return fmt.Sprintf("%.4f", p.Loss)
 		}

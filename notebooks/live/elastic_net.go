@@ -14,28 +14,28 @@ import (
 
 // elasticNetTrial is an elastic net.
 type elasticNetTrial struct {
-	*experiment.ElasticNetWalk
+	*experiment.ElasticNetStepper
 	coarse bool
 	// ground evaluates the CV loss for the surface: apart from the walk, whose
 	// warm starts its evaluations would move.
-	ground  *experiment.ElasticNetWalk
+	ground  *experiment.ElasticNetStepper
 	surface *experiment.ElasticNetSurface // nil until it is drawn
 }
 
 func newElasticNetTrial(p experiment.ElasticNetParams, coarse bool) (trial, error) {
-	w, err := p.Walk()
+	w, err := p.Stepper()
 	if err != nil {
 		return nil, err
 	}
-	ground, err := p.Walk()
-	return &elasticNetTrial{ElasticNetWalk: w, coarse: coarse, ground: ground}, err
+	ground, err := p.Stepper()
+	return &elasticNetTrial{ElasticNetStepper: w, coarse: coarse, ground: ground}, err
 }
 
 func (t *elasticNetTrial) walk() iter.Seq2[state, error] {
 	return func(yield func(state, error) bool) {
 		for e, err := range t.States() {
-			loss := func(v float64) experiment.Performance {
-				return experiment.Performance{Loss: v, Accuracy: math.NaN()}
+			loss := func(v float64) experiment.Metrics {
+				return experiment.Metrics{Loss: v, Accuracy: math.NaN()}
 			}
 			s := state{CV: loss(e.CVLoss), Train: loss(e.TrainLoss), Test: loss(e.TestLoss), Lambda: e.Lambda, Model: e.Model}
 			if !yield(s, err) {
@@ -46,7 +46,7 @@ func (t *elasticNetTrial) walk() iter.Seq2[state, error] {
 }
 
 func (t *elasticNetTrial) panels(v view) layout {
-	key := []figures.KeyEntry{{Name: "CVGM", Style: pathStyle}, {Name: "true coefficients", Style: truthStyle}, {Name: "CV", Style: cvStyle}, {Name: "training", Style: trainStyle}, {Name: "test", Style: testStyle},
+	key := []figures.LegendEntry{{Name: "CVGM", Style: pathStyle}, {Name: "true coefficients", Style: truthStyle}, {Name: "CV", Style: cvStyle}, {Name: "training", Style: trainStyle}, {Name: "test", Style: testStyle},
 		{Name: "test, least squares", Style: bayesStyle}, {Name: "test, truth", Style: truthLevelStyle}, {Name: "λ1", Style: penaltyStyles[0]}, {Name: "λ2", Style: penaltyStyles[1]}}
 	return layout{
 		key:   v.withPinned(key),
@@ -98,7 +98,7 @@ func (t *elasticNetTrial) evaluated() experiment.ElasticNetSurface {
 		if t.coarse {
 			n = coarsePoints
 		}
-		s, _ := t.ground.CVSurface(-4, .5, n)
+		s, _ := t.ground.CVSurface(experiment.SurfaceGrid{SurfacePoints: n, SurfaceLow: -4, SurfaceHigh: .5})
 		t.surface = &s
 	}
 	return *t.surface

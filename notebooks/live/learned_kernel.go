@@ -15,18 +15,18 @@ import (
 
 // kernelTrial is a learned kernel on points of the plane.
 type kernelTrial struct {
-	*experiment.KernelWalk
+	*experiment.KernelStepper
 	half   float64 // the plane is shown from −half to half
 	coarse bool
 	judged qpdiff.Data // test examples that accuracy is measured on
 	best   [][]float64 // the Bayes rule's labels on the grid; nil until it is drawn
 }
 
-func newKernelTrial(w *experiment.KernelWalk, half float64, coarse bool) *kernelTrial {
+func newKernelTrial(w *experiment.KernelStepper, half float64, coarse bool) *kernelTrial {
 	if w == nil {
 		return nil
 	}
-	t := &kernelTrial{KernelWalk: w, half: half, coarse: coarse, judged: w.Test}
+	t := &kernelTrial{KernelStepper: w, half: half, coarse: coarse, judged: w.Test}
 	if coarse {
 		t.judged = thinned(w.Test, len(w.Test.Y)/coarseTest)
 	}
@@ -36,13 +36,13 @@ func newKernelTrial(w *experiment.KernelWalk, half float64, coarse bool) *kernel
 func (t *kernelTrial) walk() iter.Seq2[state, error] {
 	return func(yield func(state, error) bool) {
 		for k, err := range t.States() {
-			s := state{CV: experiment.Performance{Loss: k.CVLoss, Accuracy: math.NaN()}, Model: k.Model,
+			s := state{CV: experiment.Metrics{Loss: k.CVLoss, Accuracy: math.NaN()}, Model: k.Model,
 				Angle: math.Acos(max(-1, min(1, k.Cosine))) * 180 / math.Pi}
 			if err == nil {
-				s.Train, err = experiment.Judge(k.Model, t.Train)
+				s.Train, err = experiment.Evaluate(k.Model, t.Train)
 			}
 			if err == nil {
-				s.Test, err = experiment.Judge(k.Model, t.judged)
+				s.Test, err = experiment.Evaluate(k.Model, t.judged)
 			}
 			if !yield(s, err) {
 				return
@@ -52,12 +52,12 @@ func (t *kernelTrial) walk() iter.Seq2[state, error] {
 }
 
 func (t *kernelTrial) panels(v view) layout {
-	key := []figures.KeyEntry{{Name: "class −1", Style: classes[0]}, {Name: "class +1", Style: classes[1]}, {Name: "model", Style: boundaryStyle}, {Name: "Bayes rule", Style: bayesStyle},
+	key := []figures.LegendEntry{{Name: "class −1", Style: classes[0]}, {Name: "class +1", Style: classes[1]}, {Name: "model", Style: boundaryStyle}, {Name: "Bayes rule", Style: bayesStyle},
 		{Name: "CV", Style: cvStyle}, {Name: "training", Style: trainStyle}, {Name: "test", Style: testStyle}}
 	return layout{
 		key:   v.withPinned(key),
 		large: []*figures.Panel{t.plane(v.prefix+"decision boundary", v), t.manifold(v.prefix+"manifold φ(x)", v.state())},
-		small: []*figures.Panel{v.losses(), v.accuracies(t.Bayes.Accuracy), v.angles()},
+		small: []*figures.Panel{v.losses(), v.accuracies(t.Rule.Accuracy), v.angles()},
 	}
 }
 
@@ -83,7 +83,7 @@ func (t *kernelTrial) plane(title string, v view) *figures.Panel {
 	if t.best == nil {
 		t.best = onGrid(axis, func(dst []float64, x *mat.Dense) error {
 			for i := range dst {
-				dst[i] = t.Bayes.Label(x.RawRowView(i))
+				dst[i] = t.Rule.Label(x.RawRowView(i))
 			}
 			return nil
 		})

@@ -258,7 +258,7 @@ func TestRunsEnd(t *testing.T) {
 // how large they are.
 func TestConvergedRunsEnd(t *testing.T) {
 	m := quick(t, ElasticNet, 0)
-	for field, at := range map[string]int{"Lambda1": 8, "Lambda2": 8, "Train": 4, "Noise": 1, "Informative": 9, "P": 4, "StepSize": 8, "Seed": 1} {
+	for field, at := range map[string]int{"StartLambda1": 8, "StartLambda2": 8, "Train": 4, "Noise": 1, "Informative": 9, "P": 4, "StepSize": 8, "Seed": 1} {
 		m.Handle(Event{Kind: Set, Control: control(t, ElasticNet, field), Value: at})
 	}
 	m.Handle(Event{Kind: Play})

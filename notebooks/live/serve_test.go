@@ -122,7 +122,7 @@ func TestServing(t *testing.T) {
 	}
 	p.say(Select, func(e *Event) { e.Value = int(ElasticNet) })
 	f = p.until("the elastic net", func(f frame) bool { return f.Problem == ElasticNet && f.Shown == firstShown })
-	if f.Controls[2].Field != "Lambda1" {
+	if f.Controls[2].Field != "StartLambda1" {
 		t.Errorf("its controls: %+v", f.Controls)
 	}
 }

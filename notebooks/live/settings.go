@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"cvgm/cvgm/experiment"
-	"cvgm/notebooks/notebook"
 )
 
 // A Problem is one of the experiments that can be played with.
@@ -29,16 +28,11 @@ func (p Problem) Title() string { return [...]string{"Rings", "XOR", "Elastic ne
 
 // paper returns the paper's own Params.
 func (p Problem) paper() any {
-	switch p {
-	case Rings:
-		q := experiment.PaperRings()
-		return &q
-	case XOR:
-		q := experiment.PaperXOR()
-		return &q
+	e, err := experiment.Lookup(p.String())
+	if err != nil {
+		panic("live: " + err.Error())
 	}
-	q := experiment.PaperElasticNet()
-	return &q
+	return e.Params()
 }
 
 // A Control changes one parameter. It has a number of positions, each with a
@@ -57,8 +51,8 @@ func (p Problem) Help(c Control) string {
 	if c.Field == "" {
 		return "the direction that is descended"
 	}
-	f, _ := reflect.TypeOf(p.paper()).Elem().FieldByName(c.Field)
-	return f.Tag.Get("help")
+	fields := experiment.Fields(p.paper())
+	return fields[slices.IndexFunc(fields, func(f experiment.Field) bool { return f.Name == c.Field })].Help
 }
 
 // Controls returns the problem's controls. All hold the paper's value of their
@@ -88,7 +82,7 @@ var controls = func() (all [problems][]Control) {
 	}
 	all[ElasticNet] = []Control{
 		control("Train", "N", "15 20 25 30 40 50 70 100 150 200"), control("Noise", "noise", "5 10 20 50 70 100 150 200 300"),
-		control("Lambda1", "λ1 at start", penalties), control("Lambda2", "λ2 at start", penalties), splits, fraction,
+		control("StartLambda1", "λ1 at start", penalties), control("StartLambda2", "λ2 at start", penalties), splits, fraction,
 		control("StepSize", "step size", "2e-5 5e-5 1e-4 2e-4 5e-4 1e-3 2e-3 5e-3 1e-2"),
 		control("Informative", "informative", "1 2 3 4 5 6 7 8 9 10"), seed,
 	}
@@ -119,7 +113,7 @@ func apply(params any, c Control, value string) {
 	if c.Field == "" {
 		return
 	}
-	if err := notebook.SetParam(params, c.Field, value); err != nil {
+	if err := experiment.Set(params, c.Field, value); err != nil {
 		panic("live: " + err.Error())
 	}
 }

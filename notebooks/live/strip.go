@@ -63,7 +63,7 @@ func newStrip(settings Settings, steps []int) (*Strip, error) {
 			rows[i] = append(rows[i], panel)
 		}
 	}
-	f := figures.Figure{Panels: append(rows, l.small), Key: l.key}
+	f := figures.Figure{Panels: append(rows, l.small), Legend: figures.LegendBelow, Entries: l.key}
 	strip.PNG, err = asPNG(12*vg.Inch, 8*vg.Inch, f.Draw)
 	return strip, err
 }

@@ -14,7 +14,7 @@ const MaxSteps = 1000
 
 // state is where the gradient method stands after a number of steps.
 type state struct {
-	CV, Train, Test experiment.Performance // CV knows no accuracy; a regression none at all
+	CV, Train, Test experiment.Metrics // CV knows no accuracy; a regression none at all
 	// Angle is that between the direction descended and the exact gradient, in
 	// degrees; NaN where one of them is zero.
 	Angle  float64
@@ -87,11 +87,11 @@ func newTrial(s Settings, coarse bool) (trial, error) {
 	switch p := s.params().(type) {
 	case *experiment.RingsParams:
 		thin(&p.K)
-		w, err := p.Walk(s.variant())
+		w, err := p.Stepper(s.variant())
 		return newKernelTrial(w, math.Ceil(p.OuterRadius+2.5*p.RadiusSD), coarse), err
 	case *experiment.XORParams:
 		thin(&p.K)
-		w, err := p.Walk(s.variant())
+		w, err := p.Stepper(s.variant())
 		return newKernelTrial(w, 1.05*p.Scale, coarse), err
 	case *experiment.ElasticNetParams:
 		thin(&p.K)

@@ -15,7 +15,6 @@ import (
 	"path"
 	"path/filepath"
 	"reflect"
-	"runtime"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -40,28 +39,31 @@ const RecordVar = "CVGM_RECORD"
 // is not the same on all processors, may change.
 const TwinVar = "CVGM_TWIN"
 
-// Compute returns run(p), or what the store holds of it. The store's key is
-// made of the parameters, the function and all source that it reaches (package
-// source), so that a stale result is never found; time stamps play no part. So
-// run has to be a function of this module, not of the notebook.
-// Each cell of a repeated experiment is kept as soon as it is done. An error
-// ends the notebook's cell, and so does an interrupt.
+// Compute returns the result of the experiment with the parameters p, computed
+// or from the store. The store's key is made of the parameters, the experiment's
+// Run and all source that it reaches (package source), so that a stale result is
+// never found; time stamps play no part. So p has to be of a type of this module,
+// not of the notebook. Each cell of a repeated experiment is kept as soon as it is
+// done. An error ends the notebook's cell, and so does an interrupt.
 //
-//	result := notebook.Compute(params, experiment.ElasticNetParams.Run)
-func Compute[P, R any](p P, run func(P, context.Context) (R, error)) R {
+//	result := notebook.Compute(params())
+func Compute[R any](p interface {
+	Run(ctx context.Context) (R, error)
+}) R {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	if os.Getenv(TwinVar) != "" {
 		p = twin(p)
 	}
 	s := Must(openStore())
-	e := Must(s.entry(runtime.FuncForPC(reflect.ValueOf(run).Pointer()).Name(), p))
+	t := reflect.TypeOf(p)
+	e := Must(s.entry(t.PkgPath()+"."+t.Name()+".Run", p))
 	Check(record(map[string]any{"function": e.function, "parameters": e.params, "key": e.key}))
 	var result R
 	if e.load(e.path, &result) {
 		return result
 	}
-	result = Must(run(p, experiment.WithKeeper(experiment.WithProgress(ctx, progress()), e)))
+	result = Must(p.Run(experiment.WithKeeper(experiment.WithProgress(ctx, progress()), e)))
 	e.save(e.path, &result)
 	_ = os.RemoveAll(e.cells()) // they are part of the result now
 	return result
@@ -72,7 +74,7 @@ func Compute[P, R any](p P, run func(P, context.Context) (R, error)) R {
 const twinShift = 1.0 / (1 << 40)
 
 // twin returns a copy of p in which each floating-point number is larger by
-// twinShift of itself. P must hold no pointers or maps.
+// twinShift of itself. What p holds must have no pointers or maps.
 func twin[P any](p P) P {
 	var move func(v reflect.Value)
 	move = func(v reflect.Value) {
@@ -92,8 +94,10 @@ func twin[P any](p P) P {
 			}
 		}
 	}
-	move(reflect.ValueOf(&p).Elem())
-	return p
+	moved := reflect.New(reflect.TypeOf(p)).Elem()
+	moved.Set(reflect.ValueOf(p))
+	move(moved)
+	return moved.Interface().(P)
 }
 
 // A store is a folder of results.

@@ -6,7 +6,6 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"reflect"
 	"strings"
 	"testing"
 
@@ -16,50 +15,38 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
-type inner struct {
-	Hidden []int `help:"units"`
-}
-
 type testParams struct {
-	inner
-	K    int     `help:"splits"`
-	C    float64 `help:"weight"`
-	Seed uint32  `help:"seed"`
-	Fast bool    `help:"speed"`
-	Name string  `help:"name"`
-	Sub  nested
+	K      int     `help:"splits" range:"[1,∞)"`
+	C      float64 `help:"weight" unit:"kg" range:"(0,∞)"`
+	Hidden []int   `help:"units" range:"[1,∞)"`
 }
 
-type nested struct {
-	inner
-	Depth int `help:"depth"`
+type otherParams struct {
+	K   int `help:"splits" range:"[1,∞)"`
+	Sub struct {
+		Depth int `help:"depth" range:"[0,∞)"`
+	}
 }
 
 func TestOverride(t *testing.T) {
-	p := testParams{inner: inner{[]int{64}}, K: 3, C: 2}
-	err := override(&p, `{"K": "5", "C": "1e-3", "Hidden": "8, 9", "Seed": "7", "Fast": "true", "Name": "x", "Sub.Depth": "4", "Sub.Hidden": "3"}`)
-	want := testParams{inner: inner{[]int{8, 9}}, K: 5, C: 1e-3, Seed: 7, Fast: true, Name: "x"}
-	want.Sub.Depth, want.Sub.Hidden = 4, []int{3}
-	if diff := cmp.Diff(want, p, cmp.AllowUnexported(testParams{}, nested{}, inner{})); err != nil || diff != "" {
+	p, q := testParams{K: 3, C: 2, Hidden: []int{64}}, otherParams{K: 4}
+	err := override(`{"K": "5", "otherParams.K": "6", "C": "1e-3", "Hidden": "8, 9", "Sub.Depth": "4"}`, &p, &q)
+	want := otherParams{K: 6}
+	want.Sub.Depth = 4
+	if diff := cmp.Diff(testParams{5, 1e-3, []int{8, 9}}, p) + cmp.Diff(want, q); err != nil || diff != "" {
 		t.Errorf("%v\n%s", err, diff)
 	}
 	for overrides, words := range map[string][]string{
-		`{"Q": "1"}`:                 {"no parameter Q", "K                  3          splits", "Hidden             64         units"},
-		`{"inner": "1"}`:             {"no parameter inner", "Sub.Depth          0          depth"},
-		`{"Sub": "1"}`:               {"Sub=1: that is a group"},
-		`{"Sub.Q": "1"}`:             {"no parameter Sub.Q"},
-		`{"K.K": "1"}`:               {"no parameter K.K"},
-		`{"K": "many", "Seed": "-"}`: {"K=many: want a whole number", "Seed=-: want a whole number that is not negative", "seed"},
-		`{"Seed": "4294967296"}`:     {"Seed=4294967296"},
-		`{"C": "NaN"}`:               {"C=NaN: want a number"},
-		`{"C": "Inf"}`:               {"C=Inf"},
-		`{"Fast": "2"}`:              {"want true or false"},
-		`{"Hidden": "3,x"}`:          {"Hidden=3,x: want a whole number, or several"},
-		`K=3`:                        {"JSON"},
-		`{"help": ""}`:               {"are\n  Hidden", "splits"},
-		`{"K": "9", "Q": "1"}`:       {"K                  3 "}, // not what was set
+		`{"Q": "1"}`:              {"no parameter Q", "testParams:\n  K                  3          [1,∞)        splits\n", "Hidden             64         ", "Sub.Depth ", "weight, in kg"},
+		`{"Sub": "1"}`:            {"no parameter Sub"},
+		`{"testParams.Sub": "1"}`: {"no parameter testParams.Sub"},
+		`{"K": "many", "C": "-"}`: {"C=-: want a number\nK=many: want a whole number\nthe parameters"},
+		`{"Hidden": "3,x"}`:       {"Hidden=3,x: want a whole number, or several"},
+		`K=3`:                     {"JSON"},
+		`{"help": ""}`:            {"are\ntestParams:\n", "splits"},
+		`{"K": "9", "Q": "1"}`:    {"K                  3 "}, // not the value that was set
 	} {
-		err := override(&testParams{inner: inner{[]int{64}}, K: 3}, overrides)
+		err := override(overrides, &testParams{K: 3, Hidden: []int{64}}, &otherParams{K: 4})
 		for _, w := range words {
 			if err == nil || !strings.Contains(err.Error(), w) {
 				t.Errorf("%s: %v lacks %q", overrides, err, w)
@@ -68,19 +55,14 @@ func TestOverride(t *testing.T) {
 	}
 }
 
-// Every field of every experiment's parameters says what it means, and can be
-// set from the command line.
-func TestParamsAreDocumentedAndSettable(t *testing.T) {
-	for _, p := range []any{new(experiment.ElasticNetParams), new(experiment.RingsParams), new(experiment.XORParams), new(experiment.SampleSizeParams),
-		new(experiment.DifferentiabilityParams), new(experiment.SearchesParams), new(experiment.SearchDimensionsParams), new(experiment.SplitsParams), new(experiment.GapParams),
-		new(experiment.UnrolledParams), new(experiment.StabilityParams), new(struct{ Splits experiment.SplitsParams })} {
-		for _, line := range strings.Split(strings.TrimSpace(describe(reflect.ValueOf(p).Elem())), "\n") {
-			name := strings.Fields(line)[0]
-			if len(strings.Fields(line)) < 3 {
-				t.Errorf("%T.%s has no help", p, name)
-			}
-			if err := override(p, `{"`+name+`": "1"}`); err != nil {
-				t.Errorf("%T.%s: %v", p, name, err)
+// The parameters of every experiment can be set from the command line.
+func TestParamsAreSettable(t *testing.T) {
+	for _, e := range experiment.All() {
+		for _, f := range experiment.Fields(e.Params()) {
+			for _, name := range []string{f.Name, e.Name + "." + f.Name} {
+				if err := override(`{"`+name+`": "1"}`, e.Params()); err != nil {
+					t.Errorf("%s: %v", name, err)
+				}
 			}
 		}
 	}
@@ -91,7 +73,7 @@ type testResult struct{ Values []float64 }
 // runs counts calls of a function like an experiment's.
 var runs int
 
-func (p testParams) run(ctx context.Context) (*testResult, error) {
+func (p testParams) Run(ctx context.Context) (*testResult, error) {
 	runs++
 	return &testResult{[]float64{float64(p.K), 1.0 / 3, math.NaN(), math.Inf(1)}}, nil
 }
@@ -103,7 +85,7 @@ func TestComputeKeepsResultsByParametersAndSource(t *testing.T) {
 	runs = 0
 	var last *testResult
 	for _, k := range []int{1, 1, 2, 1} {
-		last = Compute(testParams{K: k}, testParams.run)
+		last = Compute(testParams{K: k})
 	}
 	if runs != 2 {
 		t.Errorf("%d runs for two sets of parameters", runs)
@@ -139,7 +121,7 @@ func TestComputeRunsTheTwinWhereItIsAsked(t *testing.T) {
 			want = twinParams{K: 3, C: 2 + 0x1p-39, At: []float64{1 + 0x1p-40, 0}}
 			want.Sub.C = -4 - 0x1p-38
 		}
-		got := Compute(p, twinParams.run)
+		got := Compute(p)
 		if diff := cmp.Diff(&want, got); diff != "" {
 			t.Errorf("%s=%q: %s", TwinVar, on, diff)
 		}
@@ -156,14 +138,14 @@ type twinParams struct {
 	Sub struct{ C float64 }
 }
 
-func (p twinParams) run(context.Context) (*twinParams, error) { return &p, nil }
+func (p twinParams) Run(context.Context) (*twinParams, error) { return &p, nil }
 
 func TestDamagedEntriesAreNamedAndComputedAgain(t *testing.T) {
 	t.Setenv(StoreVar, t.TempDir())
 	dir, notes := os.Getenv(StoreVar), filepath.Join(t.TempDir(), "record")
 	t.Setenv(RecordVar, notes)
 	runs = 0
-	Compute(testParams{K: 1}, testParams.run)
+	Compute(testParams{K: 1})
 	entries, err := filepath.Glob(filepath.Join(dir, "*"))
 	if err != nil || len(entries) != 1 {
 		t.Fatal(entries, err)
@@ -179,7 +161,7 @@ func TestDamagedEntriesAreNamedAndComputedAgain(t *testing.T) {
 			t.Fatal(err)
 		}
 		before := runs
-		if r := Compute(testParams{K: 1}, testParams.run); r.Values[0] != 1 || runs != before+1 {
+		if r := Compute(testParams{K: 1}); r.Values[0] != 1 || runs != before+1 {
 			t.Errorf("%d bytes: result %v after %d runs", len(damaged), r, runs-before)
 		}
 	}
@@ -233,7 +215,8 @@ func TestParamsSaysThatItWasOverridden(t *testing.T) {
 	record := filepath.Join(t.TempDir(), "record")
 	t.Setenv(RecordVar, record)
 	t.Setenv(ParamsVar, `{"K": "9"}`)
-	if p := Params(testParams{K: 3}); p.K != 9 {
+	p := testParams{K: 3}
+	if Params(&p); p.K != 9 {
 		t.Errorf("K is %d", p.K)
 	}
 	if text, err := os.ReadFile(record); err != nil || string(text) != `{"overrides":{"K":"9"}}`+"\n" {

@@ -4,59 +4,108 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"os"
 	"os/exec"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 )
 
-// mayImport lists, for each package of the module, the others that it may
-// import: data walks one way, and no package reaches back.
-var mayImport = map[string][]string{
-	"cvgm/qpdiff/hostile":     {"cvgm/qpdiff"},
-	"cvgm/qpdiff/qpdifftest":  {"cvgm/qpdiff"},
-	"cvgm/synth":              nil,
-	"cvgm/qpdiff":             nil,
-	"cvgm/cvgm":               {"cvgm/qpdiff"},
-	"cvgm/cvgm/cvgmtest":      {"cvgm/qpdiff", "cvgm/cvgm"},
-	"cvgm/cvgm/experiment":    {"cvgm/qpdiff", "cvgm/cvgm", "cvgm/synth"},
-	"cvgm/figures":            {"cvgm/qpdiff", "cvgm/cvgm", "cvgm/cvgm/experiment"},
-	"cvgm/notebooks/notebook": {"cvgm/qpdiff", "cvgm/cvgm", "cvgm/synth", "cvgm/cvgm/experiment", "cvgm/figures", "cvgm/notebooks/source"},
-	"cvgm/notebooks/source":   nil,
-	"cvgm/notebooks/stale":    {"cvgm/notebooks/source"},
-	"cvgm/notebooks/runner":   nil, // only tests
-	"cvgm/notebooks/live":     {"cvgm/qpdiff", "cvgm/cvgm", "cvgm/synth", "cvgm/cvgm/experiment", "cvgm/figures", "cvgm/notebooks/notebook"},
+// imports lists, for each package of the module in their order, the others that
+// it imports, and those that its tests import besides. Each is earlier in the
+// list.
+var imports = []struct{ path, code, tests string }{
+	{"synth", "", ""},
+	{"qpdiff", "", "qpdiff/hostile qpdiff/qpdifftest"},
+	{"qpdiff/hostile", "qpdiff", ""},
+	{"qpdiff/qpdifftest", "qpdiff", ""},
+	{"cvgm", "qpdiff", "cvgm/cvgmtest qpdiff/hostile synth"},
+	{"cvgm/cvgmtest", "qpdiff cvgm", ""},
+	{"cvgm/experiment", "qpdiff cvgm synth", ""},
+	{"figures", "cvgm/experiment", "synth"},
+	{"notebooks/source", "", ""},
+	{"notebooks/stale", "notebooks/source", ""},
+	{"notebooks/notebook", "cvgm/experiment figures notebooks/source", ""},
+	{"notebooks/live", "qpdiff cvgm cvgm/experiment figures notebooks/notebook", ""},
+	{"notebooks/runner", "", ""}, // Python, and a test of it
 }
 
 func TestImportsRunOneWay(t *testing.T) {
-	cmd := exec.Command("go", "list", "-json=ImportPath,Imports", "cvgm/...")
-	out, err := cmd.Output()
+	out, err := exec.Command("go", "list", "-json=ImportPath,Imports,TestImports,XTestImports", "cvgm/...").Output()
 	if err != nil {
 		t.Fatal(err)
 	}
 	seen := 0
 	for d := json.NewDecoder(strings.NewReader(string(out))); ; {
 		var p struct {
-			ImportPath string
-			Imports    []string
+			ImportPath                         string
+			Imports, TestImports, XTestImports []string
 		}
 		if err := d.Decode(&p); errors.Is(err, io.EOF) {
 			break
 		} else if err != nil {
 			t.Fatal(err)
 		}
-		allowed, known := mayImport[p.ImportPath]
-		if !known {
-			t.Errorf("package %s has no place in the order of imports; give it one in this test", p.ImportPath)
+		path := strings.TrimPrefix(p.ImportPath, "cvgm/")
+		k := slices.IndexFunc(imports, func(i struct{ path, code, tests string }) bool { return i.path == path })
+		if k < 0 {
+			t.Errorf("package %s has no place in the order of imports; give it one in this test", path)
+			continue
 		}
 		seen++
-		for _, i := range p.Imports {
-			if strings.HasPrefix(i, "cvgm/") && !slices.Contains(allowed, i) {
-				t.Errorf("%s imports %s, against the order", p.ImportPath, i)
+		code := strings.Fields(imports[k].code)
+		for _, part := range []struct {
+			what             string
+			imported, listed []string
+		}{
+			{"imports", p.Imports, code},
+			{"tests import", slices.Concat(p.TestImports, p.XTestImports), append(strings.Fields(imports[k].tests), append(code, path)...)},
+		} {
+			for _, i := range part.imported {
+				if i, own := strings.CutPrefix(i, "cvgm/"); own && !slices.Contains(part.listed, i) {
+					t.Errorf("%s: its %s %s, against the order", path, part.what, i)
+				}
+			}
+		}
+		for _, i := range code {
+			if !slices.Contains(p.Imports, "cvgm/"+i) {
+				t.Errorf("%s no longer imports %s; take that out of the list", path, i)
 			}
 		}
 	}
-	if seen < len(mayImport) {
-		t.Errorf("go list names %d packages, the order %d", seen, len(mayImport))
+	if seen != len(imports) {
+		t.Errorf("go list names %d of the %d packages", seen, len(imports))
+	}
+}
+
+// README's map of the code names what is there: each `package.Name` or
+// `package.Type.Method` in its section about work on the project is declared in
+// the file that stands beside it.
+func TestReadmeNamesWhatThereIs(t *testing.T) {
+	root := filepath.Join("..", "..")
+	text, err := os.ReadFile(filepath.Join(root, "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, found := strings.Cut(string(text), "\n## Work on it\n")
+	if !found {
+		t.Fatal("README has no section about work on the project")
+	}
+	named := regexp.MustCompile("`([A-Za-z.]+)`, `([a-z_/]+\\.go)`").FindAllStringSubmatch(section, -1)
+	if len(named) < 6 {
+		t.Errorf("the section names %d identifiers", len(named))
+	}
+	for _, n := range named {
+		source, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(n[2])))
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		last := n[1][strings.LastIndex(n[1], ".")+1:]
+		if !regexp.MustCompile(`(?m)^(func |type |func \([a-z]+ \*?\w+\) )` + last + `\b`).Match(source) {
+			t.Errorf("%s declares no %s", n[2], n[1])
+		}
 	}
 }

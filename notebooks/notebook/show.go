@@ -25,10 +25,10 @@ func Out() string {
 	return filepath.Join("..", ".work", "lab")
 }
 
-// Show writes each Output to the output folder and shows it in the notebook:
+// Show writes each output to the output folder and shows it in the notebook:
 // figures as PNG, which every viewer of notebooks draws, tables as Markdown. A
 // failure ends the cell.
-func Show(outputs ...Output) {
+func Show(outputs ...figures.Output) {
 	Save(outputs...)
 	for _, o := range outputs {
 		switch o := o.(type) {
@@ -42,23 +42,14 @@ func Show(outputs ...Output) {
 	}
 }
 
-// An Output is a *figures.Figure or a *figures.Table.
-type Output interface {
-	Write(dir string) error
-}
-
 // Save writes outputs to the output folder without showing them.
-func Save(outputs ...Output) {
+func Save(outputs ...figures.Output) {
 	dir := Out()
 	Check(os.MkdirAll(dir, 0o755))
 	for _, o := range outputs {
 		Check(o.Write(dir))
-		switch o := o.(type) { // the report shows captions
-		case *figures.Figure:
-			Check(record(map[string]any{"output": o.Name, "caption": o.Caption}))
-		case *figures.Table:
-			Check(record(map[string]any{"output": o.Name, "caption": o.Caption}))
-		}
+		name, caption := o.Describe()
+		Check(record(map[string]any{"output": name, "caption": caption})) // for the report
 	}
 }
 

@@ -3,12 +3,12 @@ package notebook
 import (
 	"path/filepath"
 
-	"cvgm/figures"
+	"cvgm/cvgm/experiment"
 	"cvgm/notebooks/source"
 )
 
 // Timings returns what ./reproduce.sh --timings has recorded, or nil where
 // nothing is.
-func Timings() *figures.Timings {
-	return Must(figures.ReadTimings(filepath.Join(Must(source.Root()), "figures", "out", "timings.json")))
+func Timings() *experiment.Timings {
+	return Must(experiment.ReadTimings(filepath.Join(Must(source.Root()), "figures", "out", "timings.json")))
 }

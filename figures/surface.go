@@ -1,11 +1,55 @@
 package figures
 
-import "gonum.org/v1/plot/plotter"
+import (
+	"image/color"
+	"math"
 
-// contour returns the lines along which z, given at xs[i], ys[j] and linear
-// along the edges of the grid between, equals level: by marching squares, in an
-// order that depends on the data alone. (plotter.Contour's order is random.)
-func contour(xs, ys []float64, z [][]float64, level float64) []plotter.XYs {
+	"gonum.org/v1/plot/plotter"
+)
+
+// surface is a plotter.GridXYZ with z[i][j] at xs[i], ys[j].
+type surface struct {
+	xs, ys []float64
+	z      [][]float64
+}
+
+func (g *surface) Dims() (c, r int) { return len(g.xs), len(g.ys) }
+func (g *surface) X(c int) float64  { return g.xs[c] }
+func (g *surface) Y(r int) float64  { return g.ys[r] }
+func (g *surface) Z(c, r int) float64 {
+	if v := math.Log(g.z[c][r]); drawable(v) {
+		return v
+	}
+	return math.NaN()
+}
+
+type shades []color.Color
+
+func (s shades) Colors() []color.Color { return s }
+
+// heat returns the shades of the surface. A value that is not finite and positive
+// leaves its cell blank.
+func (g *surface) heat() *plotter.HeatMap {
+	colors := make(shades, 64)
+	for i := range colors {
+		t := float64(i) / float64(len(colors)-1)
+		mix := func(from, to float64) uint8 { return uint8(from + t*(to-from) + .5) }
+		colors[i] = color.NRGBA{mix(255, 70), mix(255, 110), mix(255, 160), 255}
+	}
+	h := plotter.NewHeatMap(g, colors)
+	h.Rasterized = true
+	if h.Max == h.Min {
+		h.Max++
+	}
+	return h
+}
+
+// contour returns the lines along which z, linear along the edges of the grid,
+// equals level: by marching squares, in an order that depends on the data alone.
+// (plotter.Contour's order is random.) A cell with a corner that is not finite has
+// no line.
+func (g *surface) contour(level float64) []plotter.XYs {
+	xs, ys, z := g.xs, g.ys, g.z
 	nx, ny := len(xs), len(ys)
 	// A line crosses edges of the grid. Edge 2(i·ny+j) runs from (i, j) to
 	// (i+1, j), edge 2(i·ny+j)+1 to (i, j+1).
@@ -22,6 +66,9 @@ func contour(xs, ys []float64, z [][]float64, level float64) []plotter.XYs {
 	above := func(i, j int) bool { return z[i][j] > level }
 	for i := range nx - 1 {
 		for j := range ny - 1 {
+			if !drawable(z[i][j], z[i+1][j], z[i][j+1], z[i+1][j+1]) {
+				continue
+			}
 			bottom, left := 2*(i*ny+j), 2*(i*ny+j)+1
 			top, right := 2*(i*ny+j+1), 2*((i+1)*ny+j)+1
 			var crossed []int
@@ -53,12 +100,7 @@ func contour(xs, ys []float64, z [][]float64, level float64) []plotter.XYs {
 	}
 	at := func(edge int) plotter.XY {
 		i, j := edge/2/ny, edge/2%ny
-		k, l := i, j
-		if edge%2 == 0 {
-			k++
-		} else {
-			l++
-		}
+		k, l := i+1-edge%2, j+edge%2
 		t := (level - z[i][j]) / (z[k][l] - z[i][j])
 		return plotter.XY{X: xs[i] + t*(xs[k]-xs[i]), Y: ys[j] + t*(ys[l]-ys[j])}
 	}

@@ -3,7 +3,6 @@ package experiment
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math"
 	"slices"
 
@@ -13,26 +12,46 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
+func init() {
+	register("unrolled", "implicit against iterative differentiation of a ridge regression", DefaultUnrolled)
+}
+
 // UnrolledParams are the parameters of the comparison of implicit and iterative
-// differentiation (Section 2.2 of the paper): ridge regression on the training
-// rows of the paper's first experiment, judged on its test rows, differentiated
-// in its penalty through its optimality condition, or through the steps of the
-// gradient descent that fits it.
+// differentiation (Section 2.2 of the paper). The learner is ridge regression on
+// the training rows of the paper's first experiment, judged on its test rows. It
+// is differentiated in its penalty through its optimality condition, or through
+// the steps of the gradient descent that fits it.
 type UnrolledParams struct {
-	ElasticNetParams
-	UnrolledSteps []int     `help:"steps of the gradient descent differentiated through"`
-	Penalty       float64   `help:"lambda2 at which learning rates are compared"`
-	Rates         []float64 `help:"learning rates times the largest curvature; descent converges below 2"`
-	Momentum      float64   `help:"momentum of one more run, at the learning rate 1"`
-	Penalties     []float64 `help:"values of lambda2 compared at the learning rate 1"`
+	PublishedRegression
+	UnrolledSteps []int     `help:"ascending numbers of steps of the gradient descent differentiated through" range:"[1,∞)" len:"[1,∞)" small:"[1,30]"`
+	Penalty       float64   `help:"lambda2 at which learning rates are compared" range:"[0,∞)" small:"[1e-3,1]"`
+	Rates         []float64 `help:"learning rates times the largest curvature; descent converges below 2" range:"(0,∞)" small:"[.01,2.5]"`
+	Momentum      float64   `help:"momentum of one more run, at the learning rate 1" range:"[0,1)" small:"[.1,.9]"`
+	Penalties     []float64 `help:"values of lambda2 compared at the learning rate 1" range:"[0,∞)" small:"[1e-3,1]"`
 }
 
 // DefaultUnrolled returns the default parameters.
 func DefaultUnrolled() UnrolledParams {
-	return UnrolledParams{ElasticNetParams: PaperElasticNet(),
-		UnrolledSteps: []int{1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 70, 100, 150, 200, 300, 500, 700, 1000},
-		Penalty:       .01, Rates: []float64{.01, .1, 1, 1.9, 2.1}, Momentum: .5,
-		Penalties: []float64{.001, .01, .1, 1}}
+	return UnrolledParams{
+		PublishedRegression: publishedRegression,
+		UnrolledSteps:       []int{1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 70, 100, 150, 200, 300, 500, 700, 1000},
+		Penalty:             .01, Rates: []float64{.01, .1, 1, 1.9, 2.1}, Momentum: .5,
+		Penalties: []float64{.001, .01, .1, 1},
+	}
+}
+
+func (p UnrolledParams) check() error {
+	return errors.Join(p.PublishedRegression.check(), checkAscending("UnrolledSteps", p.UnrolledSteps))
+}
+
+// checkAscending checks that each number in a list is above the one before.
+func checkAscending(name string, list []int) error {
+	for i := 1; i < len(list); i++ {
+		if list[i] <= list[i-1] {
+			return invalid(name, list, "give ascending numbers")
+		}
+	}
+	return nil
 }
 
 // UnrolledResult is what Run measures.
@@ -92,49 +111,55 @@ var ridge = qpdiff.SmoothObjective{
 
 // Run differentiates in both ways.
 func (p UnrolledParams) Run(ctx context.Context) (*UnrolledResult, error) {
-	if len(p.UnrolledSteps) == 0 || p.UnrolledSteps[0] < 1 || !slices.IsSorted(p.UnrolledSteps) {
-		return nil, &qpdiff.ArgError{Arg: "UnrolledSteps", Why: qpdiff.ErrDomain, Problem: fmt.Sprintf("is %v", p.UnrolledSteps), Remedy: "name ascending numbers of steps"}
+	if err := check(&p); err != nil {
+		return nil, err
 	}
-	c, _, err := p.published()
+	src, err := p.source()
 	if err != nil {
 		return nil, err
 	}
-	_, n := c.train.X.Dims()
-	r := &UnrolledResult{Params: p, Features: n}
-	gram := mat.NewSymDense(n, nil)
-	gram.SymOuterK(1/float64(len(c.train.Y)), c.train.X.T())
+	train, test, _, err := p.draw(src)
+	if err != nil {
+		return nil, err
+	}
+	gram := mat.NewSymDense(p.Features, nil)
+	gram.SymOuterK(1/float64(p.Train), train.X.T())
 	var eigen mat.EigenSym
 	if !eigen.Factorize(gram, false) {
 		return nil, errors.New("the eigenvalues of the curvature do not converge")
 	}
 	values := eigen.Values(nil)
-	r.Curvature = [2]float64{slices.Min(values), slices.Max(values)}
+	r := &UnrolledResult{Params: p, Features: p.Features, Curvature: [2]float64{slices.Min(values), slices.Max(values)}}
+	var runs []UnrolledRun
 	for _, rate := range p.Rates {
-		r.ByRate = append(r.ByRate, UnrolledRun{Rate: rate, Penalty: p.Penalty})
+		runs = append(runs, UnrolledRun{Rate: rate, Penalty: p.Penalty})
 	}
-	r.ByRate = append(r.ByRate, UnrolledRun{Rate: 1, Momentum: p.Momentum, Penalty: p.Penalty})
+	runs = append(runs, UnrolledRun{Rate: 1, Momentum: p.Momentum, Penalty: p.Penalty})
+	byRate := len(runs)
 	for _, penalty := range p.Penalties {
-		r.ByPenalty = append(r.ByPenalty, UnrolledRun{Rate: 1, Penalty: penalty})
+		runs = append(runs, UnrolledRun{Rate: 1, Penalty: penalty})
 	}
-	runs := make([]*UnrolledRun, 0, len(r.ByRate)+len(r.ByPenalty))
-	for _, group := range [][]UnrolledRun{r.ByRate, r.ByPenalty} {
-		for k := range group {
-			runs = append(runs, &group[k])
-		}
+	runs, err = cells(ctx, len(runs), func(i int) (UnrolledRun, error) {
+		run := runs[i]
+		err := run.differentiate(train, test, p.UnrolledSteps, r.Curvature[1])
+		return run, err
+	})
+	if err != nil {
+		return nil, err
 	}
-	err = eachCell(ctx, len(runs), func(i int) error { return runs[i].run(c, p.UnrolledSteps, r.Curvature[1]) })
-	return r, err
+	r.ByRate, r.ByPenalty = runs[:byRate:byRate], runs[byRate:]
+	return r, nil
 }
 
-func (r *UnrolledRun) run(c *contest, steps []int, curvature float64) error {
-	var exact float64
-	var err error
-	if exact, r.Exact, err = testGradient(c, &qpdiff.SmoothLearner{Objective: ridge}, []float64{r.Penalty}); err != nil {
+func (r *UnrolledRun) differentiate(train, test qpdiff.Data, steps []int, curvature float64) error {
+	exact, gradient, err := testGradient(train, test, &qpdiff.SmoothLearner{Objective: ridge}, []float64{r.Penalty})
+	if err != nil {
 		return err
 	}
+	r.Exact = gradient
 	for _, s := range steps {
 		l := &qpdiff.Unrolled{Objective: ridge, Steps: s}
-		loss, g, err := testGradient(c, l, []float64{r.Penalty, r.Rate / (curvature + r.Penalty), r.Momentum})
+		loss, g, err := testGradient(train, test, l, []float64{r.Penalty, r.Rate / (curvature + r.Penalty), r.Momentum})
 		if errors.Is(err, qpdiff.ErrNotFinite) {
 			r.Overflow = s
 			return nil
@@ -149,20 +174,20 @@ func (r *UnrolledRun) run(c *contest, steps []int, curvature float64) error {
 
 // testGradient returns the test loss of a fit to the training rows, and its
 // derivative with respect to the first hyperparameter.
-func testGradient(c *contest, l qpdiff.Learner, hyper []float64) (loss, derivative float64, err error) {
-	_, n := c.train.X.Dims()
+func testGradient(train, test qpdiff.Data, l qpdiff.Learner, hyper []float64) (loss, derivative float64, err error) {
+	_, n := train.X.Dims()
 	theta, dtheta := make([]float64, n), make([]float64, n)
-	if err := l.Load(c.train); err != nil {
+	if err := l.Load(train); err != nil {
 		return 0, 0, err
 	}
 	if err := l.Fit(theta, hyper); err != nil {
 		return 0, 0, err
 	}
-	for i, y := range c.test.Y {
-		x := c.test.X.RawRowView(i)
+	for i, y := range test.Y {
+		x := test.X.RawRowView(i)
 		residual := floats.Dot(x, theta) - y
-		loss += residual * residual / float64(len(c.test.Y))
-		floats.AddScaled(dtheta, 2*residual/float64(len(c.test.Y)), x)
+		loss += residual * residual / float64(len(test.Y))
+		floats.AddScaled(dtheta, 2*residual/float64(len(test.Y)), x)
 	}
 	g := qpdiff.Grad{Hyper: make([]float64, len(hyper))}
 	if err := l.VJP(nil, &g, dtheta); err != nil {

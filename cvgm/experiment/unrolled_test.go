@@ -3,6 +3,7 @@ package experiment
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 
 	"cvgm/qpdiff"
@@ -36,13 +37,10 @@ func TestUnrolledConvergesToTheImplicitDerivativeOrExplodes(t *testing.T) {
 	}
 	// The implicit derivative against a central difference of exact fits.
 	p := DefaultUnrolled()
-	c, _, err := p.published()
-	if err != nil {
-		t.Fatal(err)
-	}
+	train, test := unrolledData(t, p)
 	const h = 1e-5
 	at := func(penalty float64) float64 {
-		loss, _, err := testGradient(c, &qpdiff.SmoothLearner{Objective: ridge}, []float64{penalty})
+		loss, _, err := testGradient(train, test, &qpdiff.SmoothLearner{Objective: ridge}, []float64{penalty})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -54,12 +52,50 @@ func TestUnrolledConvergesToTheImplicitDerivativeOrExplodes(t *testing.T) {
 	}
 }
 
+func unrolledData(t testing.TB, p UnrolledParams) (train, test qpdiff.Data) {
+	src, err := p.source()
+	if err != nil {
+		t.Fatal(err)
+	}
+	train, test, _, err = p.draw(src)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return train, test
+}
+
 func TestUnrolledRefusesBadSteps(t *testing.T) {
 	p := DefaultUnrolled()
-	for _, steps := range [][]int{nil, {0, 1}, {3, 2}} {
+	for _, steps := range [][]int{nil, {0, 1}, {3, 2}, {2, 2}} {
 		p.UnrolledSteps = steps
 		if _, err := p.Run(context.Background()); !errors.Is(err, qpdiff.ErrDomain) {
 			t.Errorf("steps %v: error %v", steps, err)
 		}
+	}
+}
+
+// BenchmarkDifferentiation times a ridge regression and its derivative by
+// either kind of differentiation; the allocations are the numbers that it keeps.
+// The test loss on the training rows costs next to nothing.
+func BenchmarkDifferentiation(b *testing.B) {
+	p := DefaultUnrolled()
+	train, _ := unrolledData(b, p)
+	b.Run("implicit", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			if _, _, err := testGradient(train, train, &qpdiff.SmoothLearner{Objective: ridge}, []float64{p.Penalty}); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	for _, steps := range []int{10, 100, 1000} {
+		b.Run(fmt.Sprintf("iterative/steps=%d", steps), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, _, err := testGradient(train, train, &qpdiff.Unrolled{Objective: ridge, Steps: steps}, []float64{p.Penalty, .4, 0}); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
 	}
 }

@@ -9,15 +9,15 @@ import (
 
 func ExampleSearchesParams() {
 	p := experiment.DefaultSearches()
-	p.DataSets, p.Budget, p.Starts, p.Picture, p.SurfacePoints = 1, 30, 2, 0, 2
+	p.DataSets, p.Budget, p.Starts, p.SurfaceDataSet, p.SurfacePoints = 1, 30, 2, 0, 2
 	r, err := p.Run(context.Background())
 	if err != nil {
 		panic(err)
 	}
 	fmt.Printf("lowest CV loss %.3f at %.3f\n", r.Minimum[0], r.At[0])
 	for _, m := range r.Methods {
-		if m.Within(p.Few, p.DataSets) == p.DataSets {
-			fmt.Println("reached within", p.Few, "evaluations by", m.Name)
+		if m.Within(p.SmallBudget, p.DataSets) == p.DataSets {
+			fmt.Println("reached within", p.SmallBudget, "evaluations by", m.Name)
 		}
 	}
 	// Output:
@@ -28,7 +28,7 @@ func ExampleSearchesParams() {
 
 func ExampleSearchDimensionsParams() {
 	p := experiment.DefaultSearchDimensions()
-	p.Groups, p.DataSets, p.Budget, p.Long, p.K, p.Rings.Hidden, p.Rings.K = []int{20}, 1, 40, 60, 16, []int{4}, 4
+	p.Groups, p.DataSets, p.Budget, p.LongBudget, p.K, p.Rings.Hidden, p.Rings.K = []int{20}, 1, 40, 60, 16, []int{4}, 4
 	r, err := p.Run(context.Background())
 	if err != nil {
 		panic(err)
@@ -62,7 +62,7 @@ func ExampleSplitsParams() {
 
 func ExampleGapParams() {
 	p := experiment.DefaultGap()
-	p.Groups, p.DataSets, p.Steps, p.Search.Rings.K = nil, 3, 100, 16
+	p.Groups, p.DataSets, p.Budget, p.Rings.K = nil, 3, 100, 16
 	r, err := p.Run(context.Background())
 	if err != nil {
 		panic(err)
@@ -90,7 +90,7 @@ func ExampleUnrolledParams() {
 
 func ExampleStabilityParams() {
 	p := experiment.DefaultStability()
-	p.Samples, p.Ridge, p.ElasticNet, p.Logistic, p.Steps = 200, []float64{.1}, nil, nil, []int{1}
+	p.DataSets, p.RidgeLambda2, p.ElasticNetLambda1, p.LogisticC, p.PathSteps = 200, []float64{.1}, nil, nil, []int{1}
 	r, err := p.Run(context.Background())
 	if err != nil {
 		panic(err)

@@ -1,4 +1,4 @@
-package figures
+package experiment
 
 import (
 	"cmp"
@@ -10,8 +10,6 @@ import (
 	"reflect"
 	"slices"
 	"testing"
-
-	"cvgm/cvgm/experiment"
 )
 
 // scramble fills every float of v with another number, and every empty slice
@@ -19,7 +17,7 @@ import (
 func scramble(v reflect.Value, rng *rand.Rand) {
 	switch v.Kind() {
 	case reflect.Pointer:
-		if v.IsNil() && v.Type().Elem().PkgPath() == reflect.TypeFor[experiment.Estimate]().PkgPath() {
+		if v.IsNil() && v.Type().Elem().PkgPath() == reflect.TypeFor[Estimate]().PkgPath() {
 			v.Set(reflect.New(v.Type().Elem()))
 		}
 		if !v.IsNil() {
@@ -50,30 +48,31 @@ func scramble(v reflect.Value, rng *rand.Rand) {
 // fakeResults are results of the right shape with random numbers in them.
 func fakeResults(seed uint64) Results {
 	rng := rand.New(rand.NewPCG(seed, 1))
-	r := Results{SampleSize: &experiment.SampleSizeResult{Params: experiment.PaperSampleSize(), Sizes: []int{8, 20, 24},
-		Methods: make([]experiment.SizeMethod, experiment.SizeLogistic+1)}}
+	r := Results{SampleSize: &SampleSizeResult{Params: DefaultSampleSize(), Sizes: []int{8, 20, 24},
+		Methods: make([]SizeMethod, SizeLogistic+1)}}
 	for k := range r.SampleSize.Methods {
 		r.SampleSize.Methods[k].Accuracy = make([][]float64, 3)
-		r.SampleSize.Methods[k].Mean = make([]experiment.Estimate, 3)
+		r.SampleSize.Methods[k].Mean = make([]Estimate, 3)
 	}
-	r.ElasticNetSeeds = &experiment.ElasticNetSeeds{Methods: make([]experiment.ElasticNetMethod, experiment.ElasticNetTrue+1)}
-	for _, k := range []**experiment.LearnedKernelResult{&r.Rings, &r.XOR} {
-		*k = &experiment.LearnedKernelResult{Runs: make([]experiment.KernelRun, len(experiment.Variants))}
-		for i, v := range experiment.Variants {
-			(*k).Runs[i].Variant = v
+	r.ElasticNetSeeds = &ElasticNetSeeds{Methods: make([]ElasticNetMethod, ElasticNetTrue+1)}
+	r.Rings, r.XOR = new(RingsResult), new(XORResult)
+	for _, k := range []*LearnedKernelResult{&r.Rings.LearnedKernelResult, &r.XOR.LearnedKernelResult} {
+		k.Runs = make([]KernelRun, len(Variants))
+		for i, v := range Variants {
+			k.Runs[i].Variant = v
 		}
 	}
-	r.Searches = &experiment.SearchesResult{Methods: []experiment.SearchMethod{{Name: "exhaustive"}, {Name: "random"}, {Name: "Bayesian"}, {Name: experiment.SearchQuasiNewton}}}
+	r.Searches = &SearchesResult{Methods: []SearchMethod{{Name: "exhaustive"}, {Name: "random"}, {Name: "Bayesian"}, {Name: SearchQuasiNewton}}}
 	for _, n := range []int{2, 5} {
-		r.Dimensions = cmp.Or(r.Dimensions, new(experiment.SearchDimensionsResult))
-		r.Dimensions.Dimensions = append(r.Dimensions.Dimensions, experiment.SearchDimension{Hyperparameters: n, Methods: []experiment.SearchDimensionMethod{{Name: "exhaustive"}}})
+		r.Dimensions = cmp.Or(r.Dimensions, new(SearchDimensionsResult))
+		r.Dimensions.Dimensions = append(r.Dimensions.Dimensions, SearchDimension{Hyperparameters: n, Methods: []SearchDimensionMethod{{Name: "exhaustive"}}})
 	}
-	r.Timings = &Timings{Benchmarks: map[string]map[string]Measure{}}
+	r.Timings = &Timings{Benchmarks: map[string]map[string]BenchStat{}}
 	for _, name := range []string{"ElasticNetCold/value", "ElasticNetCold/gradient", "LearnedKernelStep/rings/value", "LearnedKernelStep/rings/step",
 		"LearnedKernelStep/XOR/value", "LearnedKernelStep/XOR/step"} {
-		r.Timings.Benchmarks["cvgm."+name] = map[string]Measure{"ns/op": {Lowest: rng.Float64()}}
+		r.Timings.Benchmarks["cvgm."+name] = map[string]BenchStat{"ns/op": {Lowest: rng.Float64()}}
 	}
-	r.Splits = &experiment.SplitsResult{ByK: []experiment.SplitsSetting{{K: 15}, {K: 120}, {K: 240}}, ByP: []experiment.SplitsSetting{{P: .65}, {P: .95}}}
+	r.Splits = &SplitsResult{ByK: []SplitsSetting{{K: 15}, {K: 120}, {K: 240}}, ByP: []SplitsSetting{{P: .65}, {P: .95}}}
 	scramble(reflect.ValueOf(&r).Elem(), rng)
 	// What the claims' texts name is the same.
 	r.Searches.Params.Budget = 60
@@ -93,8 +92,8 @@ func TestClaimsAreReadFromResults(t *testing.T) {
 		t.Fatalf("%d and %d claims", len(a), len(b))
 	}
 	for i := range a {
-		if a[i].Ours.Value == b[i].Ours.Value || math.IsNaN(a[i].Ours.Value) && a[i].Verdict != NotTestable {
-			t.Errorf("%q: %v from two different results", a[i].Text, a[i].Ours.Value)
+		if a[i].Ours.Mean == b[i].Ours.Mean || math.IsNaN(a[i].Ours.Mean) && a[i].Verdict != NotTestable {
+			t.Errorf("%q: %v from two different results", a[i].Text, a[i].Ours.Mean)
 		}
 		if a[i].Text != b[i].Text || a[i].Rule == "" || a[i].Place == "" {
 			t.Errorf("claim %d: %+v, %+v", i, a[i], b[i])
@@ -104,7 +103,7 @@ func TestClaimsAreReadFromResults(t *testing.T) {
 
 // Where the paper and the measurement part, a reader is told why.
 func TestClaimsThatDoNotHoldHaveARemark(t *testing.T) {
-	f, err := os.Open(filepath.Join("out", "00_start", "claims.csv"))
+	f, err := os.Open(filepath.Join("..", "..", "figures", "out", "00_start", "claims.csv"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -136,21 +135,21 @@ func TestRules(t *testing.T) {
 	nan := math.NaN()
 	for _, c := range []struct {
 		rule rule
-		m    Measurement
+		m    Estimate
 		want Verdict
 	}{
 		{equals(1, .1), once(1.05), Confirmed},
 		{equals(1, .1), once(1.2), Differs},
 		{equals(1, .1).or(PaperError), once(1.2), PaperError},
-		{above(0), Measurement{1, .5, 9}, Confirmed},
-		{above(0), Measurement{1, 1.5, 9}, Differs},
-		{below(0), Measurement{-1, .5, 9}, Confirmed},
-		{below(0), Measurement{-1, 1.5, 9}, Differs},
+		{above(0), Estimate{1, .5, 9}, Confirmed},
+		{above(0), Estimate{1, 1.5, 9}, Differs},
+		{below(0), Estimate{-1, .5, 9}, Confirmed},
+		{below(0), Estimate{-1, 1.5, 9}, Differs},
 		{below(0), once(-1), Confirmed},
-		{contains(0), Measurement{1, 1.5, 9}, Confirmed},
-		{contains(0), Measurement{1, .5, 9}, Differs},
-		{withinTenth(10), Measurement{.5, .4, 9}, Confirmed},
-		{withinTenth(10), Measurement{.5, .6, 9}, Differs},
+		{contains(0), Estimate{1, 1.5, 9}, Confirmed},
+		{contains(0), Estimate{1, .5, 9}, Differs},
+		{withinTenth(10), Estimate{.5, .4, 9}, Confirmed},
+		{withinTenth(10), Estimate{.5, .6, 9}, Differs},
 		{above(0), once(nan), NotTestable},
 	} {
 		if got := c.rule.judge(c.m); got != c.want {

@@ -12,6 +12,21 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
+func init() {
+	register("solution_paths", "paths of an elastic net and of a support vector machine in their penalties, with exact tangents", DefaultSolutionPaths)
+}
+
+// SolutionPathsParams are the parameters of the paths of solutions.
+type SolutionPathsParams struct {
+	LinearProblem
+	PathPoints int `help:"points of each solution path" range:"[2,∞)" small:"[2,12]"`
+}
+
+// DefaultSolutionPaths returns parameters of our own: the paper gives none.
+func DefaultSolutionPaths() SolutionPathsParams {
+	return SolutionPathsParams{LinearProblem: defaultLinearProblem, PathPoints: 241}
+}
+
 // A SolutionPath follows the entries of a solution as one hyperparameter moves
 // through At, with the exact derivative at every point. On a path that is
 // Logarithmic the points lie at equal ratios.
@@ -24,27 +39,27 @@ type SolutionPath struct {
 	Slope       [][]float64 // likewise, in the hyperparameter; NaN where there is none
 }
 
-// SolutionPaths is what RunPaths follows.
+// SolutionPaths is the result of the experiment.
 type SolutionPaths struct {
-	Params DifferentiabilityParams
+	Params SolutionPathsParams
 	Paths  []SolutionPath
-	// TwoWays is the largest difference, relative to the largest entry, between
+	// SolverGap is the largest difference, relative to the largest entry, between
 	// what the support vector machine of this library gives on the paths in λ1
 	// and λ2 and what the quadratic program of the paper's supplement gives:
 	// of θ, and of its derivatives.
-	TwoWays, TwoWaysSlope float64
+	SolverGap, SolverSlopeGap float64
 }
 
-// RunPaths follows the coefficients of an elastic net in λ1, and those of a
+// Run follows the coefficients of an elastic net in λ1, and those of a
 // support vector machine and its dual variables in λ1 and λ2.
-func (p DifferentiabilityParams) RunPaths(ctx context.Context) (*SolutionPaths, error) {
-	if err := p.check(); err != nil {
+func (p SolutionPathsParams) Run(ctx context.Context) (*SolutionPaths, error) {
+	if err := check(&p); err != nil {
 		return nil, err
 	}
 	r := &SolutionPaths{Params: p}
 	src := synth.NewStream(p.Seed, "solution paths")
 	regression, classes := p.regression(src, p.Train), p.classes(src, p.Train)
-	net, err := p.learnerPath("elastic net", "λ1", new(qpdiff.ElasticNet), regression, linspace(.001, 1.2, p.PathPoints), func(v float64) []float64 { return []float64{v, p.Lambda2} })
+	net, err := learnerPath("elastic net", "λ1", new(qpdiff.ElasticNet), regression, linspace(.001, 1.2, p.PathPoints), func(v float64) []float64 { return []float64{v, p.Lambda2} })
 	if err != nil {
 		return nil, err
 	}
@@ -62,7 +77,7 @@ func (p DifferentiabilityParams) RunPaths(ctx context.Context) (*SolutionPaths, 
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		learner, err := p.learnerPath("support vector machine", hyper, new(qpdiff.SVM), classes, at, penalties)
+		learner, err := learnerPath("support vector machine", hyper, new(qpdiff.SVM), classes, at, penalties)
 		if err != nil {
 			return nil, err
 		}
@@ -72,8 +87,8 @@ func (p DifferentiabilityParams) RunPaths(ctx context.Context) (*SolutionPaths, 
 		}
 		learner.Logarithmic, dual.Logarithmic = k == 1, k == 1
 		r.Paths = append(r.Paths, learner, dual)
-		r.TwoWays = math.Max(r.TwoWays, largestDifference(learner.Value, primal.Value))
-		r.TwoWaysSlope = math.Max(r.TwoWaysSlope, largestDifference(learner.Slope, primal.Slope))
+		r.SolverGap = math.Max(r.SolverGap, largestDifference(learner.Value, primal.Value))
+		r.SolverSlopeGap = math.Max(r.SolverSlopeGap, largestDifference(learner.Slope, primal.Slope))
 	}
 	return r, nil
 }
@@ -104,7 +119,7 @@ func newPath(name, hyper string, at []float64, entries int, label string) Soluti
 }
 
 // learnerPath follows θ; hyper makes the hyperparameters of a point.
-func (p DifferentiabilityParams) learnerPath(name, moved string, l qpdiff.ForwardLearner, d qpdiff.Data, at []float64, hyper func(v float64) []float64) (SolutionPath, error) {
+func learnerPath(name, moved string, l qpdiff.ForwardLearner, d qpdiff.Data, at []float64, hyper func(v float64) []float64) (SolutionPath, error) {
 	_, n := d.X.Dims()
 	s := newPath(name, moved, at, n, "θ")
 	if err := l.Load(d); err != nil {

@@ -1,0 +1,134 @@
+package experiment
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"cvgm/cvgm"
+	"cvgm/qpdiff"
+	"cvgm/synth"
+)
+
+// DimensionProblems describes search problems with few and with many
+// hyperparameters: ridge regressions in which each group of features has a
+// penalty of its own, and the rings, where the hyperparameters are a network's
+// weights.
+type DimensionProblems struct {
+	Groups []int `help:"numbers of groups of features, each with its own ridge penalty; divisors of Features" range:"[1,∞)" small:"{1,2,3}"`
+	RegressionData
+	K            int     `help:"cross-validation splits of the ridge regressions" range:"[1,∞)" small:"[2,8]"`
+	P            float64 `help:"fraction of the examples that each split trains on, for the ridge regressions" range:"(0,1)" small:"[.6,.9]"`
+	StartLambda2 float64 `help:"start of every search, for all ridge penalties" range:"(0,∞)" small:"[1e-2,1]"`
+	BoxLow       float64 `help:"lower bound of the ridge penalties" unit:"log10 of the penalty" range:"[-300,300]" small:"[-5,-2]"`
+	BoxHigh      float64 `help:"upper bound of the ridge penalties" unit:"log10 of the penalty" range:"[-300,300]" small:"[-1,1]"`
+	Rings        RingsProblem
+	RingsRadius  float64 `help:"half the width of the box of the network's weights, around the initial ones" range:"(0,∞)" small:"[.1,2]"`
+}
+
+func defaultDimensionProblems() DimensionProblems {
+	return DimensionProblems{
+		Groups:         []int{1, 2, 5, 20},
+		RegressionData: RegressionData{Samples: 1060, Train: 60, Features: 20, Informative: 8, Noise: 100, Scale: 100},
+		K:              64, P: .9, StartLambda2: .1, BoxLow: -4, BoxHigh: 1,
+		Rings: paperRings(), RingsRadius: 1,
+	}
+}
+
+func (d DimensionProblems) check() error {
+	errs := []error{d.RegressionData.check(), d.Rings.check(), checkBox(d.BoxLow, d.BoxHigh)}
+	for _, g := range d.Groups {
+		if d.Features%g != 0 {
+			errs = append(errs, invalid("Groups", d.Groups, fmt.Sprintf("use divisors of Features, %d", d.Features)))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// hyperparameters returns the number of hyperparameters of each problem. The
+// rings are the last.
+func (d DimensionProblems) hyperparameters() []int {
+	return append(slices.Clone(d.Groups), d.Rings.NumHyperparameters())
+}
+
+func (d DimensionProblems) isRings(problem int) bool { return problem == len(d.Groups) }
+
+// stream returns the random numbers for one purpose in one problem.
+func (d DimensionProblems) stream(problem, dataSet int, purpose string) *synth.Stream {
+	name := "search dimensions: "
+	if d.isRings(problem) {
+		name = "search dimensions, rings: "
+	}
+	return synth.NewStream(uint64(dataSet), name+purpose)
+}
+
+// setup draws a data set of a problem. The CV loss is that of the given rows of
+// the training examples; nil: all.
+func (d DimensionProblems) setup(problem, dataSet int, rows []int) (*Setup, error) {
+	stream := func(purpose string) *synth.Stream { return d.stream(problem, dataSet, purpose) }
+	if !d.isRings(problem) {
+		return d.ridge(d.Groups[problem], stream, rows)
+	}
+	s, err := d.Rings.fresh(stream, "splits", rows)
+	if err != nil {
+		return nil, err
+	}
+	for _, x := range s.Start {
+		s.Lower, s.Upper = append(s.Lower, x-d.RingsRadius), append(s.Upper, x+d.RingsRadius)
+	}
+	return s, nil
+}
+
+// ridge makes a ridge regression with one penalty per group of features.
+func (d DimensionProblems) ridge(groups int, stream func(purpose string) *synth.Stream, rows []int) (*Setup, error) {
+	s := &Setup{
+		Loss: cvgm.SquaredError{}, Start: slices.Repeat([]float64{d.StartLambda2}, groups),
+		Lower: slices.Repeat([]float64{math.Pow(10, d.BoxLow)}, groups), Upper: slices.Repeat([]float64{math.Pow(10, d.BoxHigh)}, groups),
+	}
+	var err error
+	if s.Train, s.Test, s.Coef, err = d.draw(stream("data")); err != nil {
+		return nil, err
+	}
+	train := pick(s.Train, rows)
+	splits, err := cvgm.RandomSplits(stream("splits"), len(train.Y), d.K, d.P)
+	if err != nil {
+		return nil, err
+	}
+	s.CV, err = cvgm.New(cvgm.Config{
+		Data: train, Splits: splits, Loss: s.Loss, Standardise: true, Centring: cvgm.MeanCentring, Workers: 1,
+		Learner: func() qpdiff.Learner { return &qpdiff.ElasticNet{PerFeature: true} },
+	})
+	if err != nil {
+		return nil, err
+	}
+	// The learner has one λ1 per feature, all zero, then one λ2 per feature.
+	n := d.Features
+	hyper, grad := make([]float64, 2*n), make([]float64, 2*n)
+	s.Hyper = func(x []float64) []float64 {
+		for j := range n {
+			hyper[n+j] = x[j*groups/n]
+		}
+		return hyper
+	}
+	s.Objective = func(g, x []float64) (float64, error) {
+		if g == nil {
+			return s.CV.Eval(nil, s.Hyper(x))
+		}
+		loss, err := s.CV.Eval(grad, s.Hyper(x))
+		clear(g)
+		for j := range n {
+			g[j*groups/n] += grad[n+j]
+		}
+		return loss, err
+	}
+	return s, nil
+}
+
+// checkBox checks the ends of a range of penalties.
+func checkBox(low, high float64) error {
+	if low >= high {
+		return invalid("BoxLow", low, "use a value below BoxHigh")
+	}
+	return nil
+}

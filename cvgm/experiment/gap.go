@@ -1,0 +1,172 @@
+package experiment
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"cvgm/cvgm"
+	"cvgm/synth"
+)
+
+func init() {
+	register("gap", "over-fitting of the CV loss against the number of hyperparameters, and stopping by a nested estimate", DefaultGap)
+}
+
+// GapParams are the parameters of the measurement of how much the CV loss
+// over-fits as the number of hyperparameters grows, and of the gain from stopping
+// by a nested estimate.
+type GapParams struct {
+	DimensionProblems
+	DataSets int `help:"data sets" range:"[2,∞)" small:"[2,3]"`
+	Budget   int `help:"evaluations of every search" range:"[1,∞)" small:"[1,8]"`
+	Folds    int `help:"outer folds of the nested estimate" range:"[2,∞)" small:"[3,4]"`
+	Patience int `help:"evaluations without a new lowest estimate after which a search is stopped" range:"[1,∞)" small:"[1,5]"`
+}
+
+// DefaultGap returns the default parameters.
+func DefaultGap() GapParams {
+	p := GapParams{DimensionProblems: defaultDimensionProblems(), DataSets: 16, Budget: 150, Folds: 5, Patience: 30}
+	p.Groups, p.Samples, p.Train = []int{2, 20}, 1040, 40
+	return p
+}
+
+func (p GapParams) check() error {
+	var err error
+	if p.Folds > min(p.Train, p.Rings.Train) {
+		err = invalid("Folds", p.Folds, "use at most as many as training examples")
+	}
+	return errors.Join(p.DimensionProblems.check(), err)
+}
+
+// GapResult is what Run measures.
+type GapResult struct {
+	Params   GapParams
+	Problems []GapProblem
+}
+
+// GapProblem is the CV loss, its nested estimate and the true risk along the
+// searches on one kind of problem, as means over the data sets.
+type GapProblem struct {
+	Hyperparameters  int
+	CV, Nested, Risk []float64 // by step; a search that has ended stays at its last
+	// The risk at the end of the search, where the CV loss is lowest; where the
+	// monitor stops it and returns the step of the lowest estimate; and the
+	// lowest on the path, which is unknown in practice.
+	AtEnd, Stopped, Lowest Estimate
+	// Gap is the risk minus the CV loss, at the end.
+	Gap             Estimate
+	StoppedMinusEnd Comparison // of the risks: where the monitor stops, and at the end
+	Evaluations     Estimate   // of the search until the monitor stops it
+}
+
+// Run watches the searches, in parallel over problems and data sets.
+func (p GapParams) Run(ctx context.Context) (*GapResult, error) {
+	if err := check(&p); err != nil {
+		return nil, err
+	}
+	problems := p.hyperparameters()
+	data, err := cells(ctx, len(problems)*p.DataSets, func(i int) (gapCell, error) {
+		// The costliest problem first.
+		problem, dataSet := len(problems)-1-i/p.DataSets, i%p.DataSets
+		c, err := p.watch(ctx, problem, dataSet)
+		if err == nil {
+			err = c.stop(p.Patience)
+		}
+		if err != nil {
+			err = fmt.Errorf("%d hyperparameters, data set %d: %w", problems[problem], dataSet, err)
+		}
+		return c, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	r := &GapResult{Params: p}
+	for k, n := range problems {
+		from := (len(problems) - 1 - k) * p.DataSets
+		r.Problems = append(r.Problems, p.summarise(n, data[from:from+p.DataSets]))
+	}
+	return r, nil
+}
+
+// gapCell is one search: its steps without their slices, the step that a monitor
+// with patience returns, and how many steps that monitor watches.
+type gapCell struct {
+	Path    []cvgm.GapStep
+	Best    cvgm.GapStep
+	Watched int
+}
+
+// watch runs one search to its end with a nested estimate and the true risk.
+func (p GapParams) watch(ctx context.Context, problem, dataSet int) (c gapCell, err error) {
+	search := cvgm.AdaptiveGradient{MaxEvals: p.Budget}
+	whole, err := p.setup(problem, dataSet, nil)
+	if err != nil {
+		return c, err
+	}
+	monitor := cvgm.GapMonitor{Risk: func(s cvgm.Step) (float64, error) { return whole.TestLoss(s.X) }}
+	folds, err := cvgm.KFold(synth.NewStream(uint64(dataSet), "gap: outer folds"), len(whole.Train.Y), p.Folds)
+	if err != nil {
+		return c, err
+	}
+	for _, f := range folds {
+		part, err := p.setup(problem, dataSet, f.Train)
+		if err != nil {
+			return c, err
+		}
+		heldOut := pick(whole.Train, f.Val)
+		monitor.Nested = append(monitor.Nested, cvgm.NestedSearch{
+			Steps: part.Search(ctx, search),
+			Risk:  func(s cvgm.Step) (float64, error) { return part.Risk(s.X, heldOut) },
+		})
+	}
+	for s, err := range monitor.Watch(whole.Search(ctx, search)) {
+		if err != nil {
+			return c, err
+		}
+		s.X, s.Grad = nil, nil
+		c.Path = append(c.Path, s)
+	}
+	return c, nil
+}
+
+// stop sets Best and Watched.
+func (c *gapCell) stop(patience int) error {
+	monitor := cvgm.GapMonitor{Patience: patience, HeldOut: func(cvgm.Step) (float64, error) { return c.Path[c.Watched].HeldOut, nil }}
+	for s, err := range monitor.Watch(func(yield func(cvgm.Step, error) bool) {
+		for k := 0; k < len(c.Path) && yield(c.Path[k].Step, nil); k++ {
+		}
+	}) {
+		if err != nil {
+			return err
+		}
+		if s.Best || c.Watched == 0 {
+			c.Best = c.Path[c.Watched]
+		}
+		c.Watched++
+	}
+	return nil
+}
+
+func (p GapParams) summarise(hyperparameters int, data []gapCell) GapProblem {
+	g := GapProblem{Hyperparameters: hyperparameters, CV: make([]float64, p.Budget), Nested: make([]float64, p.Budget), Risk: make([]float64, p.Budget)}
+	n := float64(len(data))
+	var end, stopped, lowest, gap, evaluations []float64
+	for _, c := range data {
+		for k := range p.Budget {
+			s := atStep(c.Path, k)
+			g.CV[k] += s.Loss / n
+			g.Nested[k] += s.HeldOut / n
+			g.Risk[k] += s.Risk / n
+		}
+		final := slices.MinFunc(c.Path, func(a, b cvgm.GapStep) int { return cmp.Compare(a.Loss, b.Loss) })
+		end, gap = append(end, final.Risk), append(gap, final.Risk-final.Loss)
+		stopped, evaluations = append(stopped, c.Best.Risk), append(evaluations, float64(c.Watched))
+		lowest = append(lowest, slices.MinFunc(c.Path, func(a, b cvgm.GapStep) int { return cmp.Compare(a.Risk, b.Risk) }).Risk)
+	}
+	g.AtEnd, g.Stopped, g.Lowest, g.Gap = estimate(end), estimate(stopped), estimate(lowest), estimate(gap)
+	g.StoppedMinusEnd, g.Evaluations = compare(stopped, end), estimate(evaluations)
+	return g
+}

@@ -1,0 +1,96 @@
+package experiment
+
+import (
+	"iter"
+	"slices"
+
+	"cvgm/cvgm"
+	"cvgm/qpdiff"
+	"cvgm/synth"
+)
+
+// KernelCVGM describes the CV loss of logistic regression on a learned kernel,
+// and the gradient method on it. The kernel is a network from points of the
+// plane to points of the plane, whose weights are the hyperparameters.
+type KernelCVGM struct {
+	K        int     `help:"cross-validation splits" range:"[1,∞)" small:"[2,8]"`
+	P        float64 `help:"fraction of the examples that each split trains on" range:"(0,1)" small:"[.7,.9]"`
+	C        float64 `help:"weight of the logistic losses against the ridge penalty" range:"(0,∞)" small:"[.1,50]"`
+	Hidden   []int   `help:"units of the network's hidden layers" range:"[1,∞)" small:"[2,8]"`
+	StepSize float64 `help:"step size of the gradient method" range:"(0,∞)" small:"[.01,.3]"`
+	Steps    int     `help:"steps of the gradient method" range:"[1,∞)" small:"[1,4]"`
+}
+
+// kernel returns the network.
+func (m KernelCVGM) kernel() *cvgm.Perceptron {
+	return &cvgm.Perceptron{Widths: slices.Concat([]int{2}, m.Hidden, []int{2})}
+}
+
+// NumHyperparameters returns the number of the network's weights.
+func (m KernelCVGM) NumHyperparameters() int { return m.kernel().NumParams() }
+
+// gradient is the paper's gradient method.
+func (m KernelCVGM) gradient() cvgm.Searcher { return gradientDescent(m.StepSize, m.Steps) }
+
+// gradientDescent takes a number of steps of one size and evaluates once more
+// where the last one ends.
+func gradientDescent(size float64, steps int) cvgm.Searcher {
+	return cvgm.ProjectedGradient{StepSize: size, MaxEvals: steps + 1, Tol: -1}
+}
+
+// lastPoint returns the last point of a search.
+func lastPoint(steps iter.Seq2[cvgm.Step, error]) ([]float64, error) {
+	var x []float64
+	for step, err := range steps {
+		if err != nil {
+			return nil, err
+		}
+		x = append(x[:0], step.X...)
+	}
+	return x, nil
+}
+
+// use draws splits of the examples d and sets s's objective to their CV loss
+// with a variant of its gradient. The CV uses one goroutine: variants, or cells,
+// run in parallel.
+func (m KernelCVGM) use(s *Setup, v Variant, d qpdiff.Data, src cvgm.Source) error {
+	splits, err := cvgm.RandomSplits(src, len(d.Y), m.K, m.P)
+	if err != nil {
+		return err
+	}
+	phi := m.kernel()
+	cv, err := cvgm.New(cvgm.Config{
+		Data: d, Splits: splits, Learner: v.learner, Loss: s.Loss,
+		Features: phi, Hyper: []float64{m.C}, Workers: 1,
+	})
+	if err != nil {
+		return err
+	}
+	s.CV = cv
+	if v.detached() {
+		s.Objective = func(grad, params []float64) (float64, error) {
+			loss, err := cv.Eval(grad, params)
+			if err == nil && grad != nil {
+				asTraining, _ := cv.FeatureCotangents()
+				clear(grad)
+				phi.Backward(grad, nil, asTraining)
+			}
+			return loss, err
+		}
+	}
+	return nil
+}
+
+// torchStart returns the parameters that PyTorch gives a new network after
+// torch.manual_seed.
+func torchStart(phi *cvgm.Perceptron, seed uint32) []float64 {
+	t := synth.NewTorch(uint64(seed))
+	params := make([]float64, phi.NumParams())
+	rest := params
+	for l := 1; l < len(phi.Widths); l++ {
+		in, out := phi.Widths[l-1], phi.Widths[l]
+		t.Linear(rest[:in*out], rest[in*out:(in+1)*out])
+		rest = rest[(in+1)*out:]
+	}
+	return params
+}

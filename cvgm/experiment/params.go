@@ -1,0 +1,257 @@
+package experiment
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"cvgm/qpdiff"
+	"cvgm/synth"
+)
+
+// A Field is one parameter as a person sees it. The tags of a Params struct's
+// fields hold what is said of them:
+//
+//	K int `help:"cross-validation splits" range:"[1,∞)" small:"[2,6]"`
+//
+// range is the set of the allowed values and small the one that random small
+// runs draw from: an interval [a,b], (a,b), [a,b) or (a,b], or a set {a,b,c}.
+// The tags of a list hold for each of its entries, and len is the allowed range
+// of their number.
+type Field struct {
+	Name  string // with a dot where the field is in a group that is not embedded: Rings.K
+	Value string // as Set takes it
+	Help  string
+	Unit  string
+	Range string
+}
+
+// Fields lists the parameters in the struct that p points to.
+func Fields(p any) []Field {
+	var all []Field
+	eachField(p, func(name string, v reflect.Value, tag reflect.StructTag) error {
+		text := strings.ReplaceAll(strings.Trim(fmt.Sprint(v), "[]"), " ", ",")
+		all = append(all, Field{name, text, tag.Get("help"), tag.Get("unit"), tag.Get("range")})
+		return nil
+	})
+	return all
+}
+
+// eachField calls f for each parameter in the struct that p points to, and joins
+// the errors.
+func eachField(p any, f func(name string, v reflect.Value, tag reflect.StructTag) error) error {
+	var errs []error
+	var visit func(prefix string, v reflect.Value)
+	visit = func(prefix string, v reflect.Value) {
+		for _, field := range reflect.VisibleFields(v.Type()) {
+			value := v.FieldByIndex(field.Index)
+			switch {
+			case field.Anonymous:
+			case value.Kind() == reflect.Struct:
+				visit(prefix+field.Name+".", value)
+			default:
+				errs = append(errs, f(prefix+field.Name, value, field.Tag))
+			}
+		}
+	}
+	visit("", reflect.ValueOf(p).Elem())
+	return errors.Join(errs...)
+}
+
+// Set sets the parameter of that name in the struct that p points to, from text
+// as it stands after ./reproduce.sh -p NAME=. A list has commas between its
+// entries. Set does not check the range, which Run does.
+func Set(p any, name, text string) error {
+	found := false
+	err := eachField(p, func(field string, v reflect.Value, _ reflect.StructTag) error {
+		if field != name {
+			return nil
+		}
+		found = true
+		if err := parse(v, text); err != nil {
+			return fmt.Errorf("%s=%s: %v", name, text, err)
+		}
+		return nil
+	})
+	if !found {
+		return fmt.Errorf("there is no parameter %s", name)
+	}
+	return err
+}
+
+// parse sets v from text by its kind.
+func parse(v reflect.Value, text string) error {
+	switch v.Kind() {
+	case reflect.Int:
+		n, err := strconv.Atoi(text)
+		if err != nil {
+			return errors.New("want a whole number")
+		}
+		v.SetInt(int64(n))
+	case reflect.Uint32, reflect.Uint64:
+		n, err := strconv.ParseUint(text, 10, v.Type().Bits())
+		if err != nil {
+			return errors.New("want a whole number that is not negative")
+		}
+		v.SetUint(n)
+	case reflect.Float64:
+		x, err := strconv.ParseFloat(text, 64)
+		if err != nil || math.IsNaN(x) || math.IsInf(x, 0) {
+			return errors.New("want a number")
+		}
+		v.SetFloat(x)
+	case reflect.Slice:
+		parts := strings.Split(text, ",")
+		list := reflect.MakeSlice(v.Type(), len(parts), len(parts))
+		for i, part := range parts {
+			if err := parse(list.Index(i), strings.TrimSpace(part)); err != nil {
+				return fmt.Errorf("%w, or several with commas between them", err)
+			}
+		}
+		v.Set(list)
+	default:
+		return fmt.Errorf("a %s cannot be set from text", v.Type())
+	}
+	return nil
+}
+
+// check returns an error for each parameter in the struct that p points to
+// outside its range, and then what p's own method check finds in their
+// combination.
+func check(p any) error {
+	err := eachField(p, func(name string, v reflect.Value, tag reflect.StructTag) error {
+		if v.Kind() != reflect.Slice {
+			return checkValue(name, v, tag.Get("range"))
+		}
+		if n := tag.Get("len"); n != "" && !domainOf(n).contains(float64(v.Len())) {
+			return invalid(name, v, fmt.Sprintf("give a number of values in %s", n))
+		}
+		var errs []error
+		for i := range v.Len() {
+			errs = append(errs, checkValue(fmt.Sprintf("%s[%d]", name, i), v.Index(i), tag.Get("range")))
+		}
+		return errors.Join(errs...)
+	})
+	if own, ok := p.(interface{ check() error }); ok && err == nil {
+		err = own.check()
+	}
+	return err
+}
+
+func checkValue(name string, v reflect.Value, allowed string) error {
+	if domainOf(allowed).contains(number(v)) {
+		return nil
+	}
+	return invalid(name, v, "use a value in "+allowed)
+}
+
+// invalid returns the error for a parameter that cannot be used.
+func invalid(name string, value any, remedy string) error {
+	return &qpdiff.ArgError{Arg: name, Why: qpdiff.ErrDomain, Problem: fmt.Sprintf("is %v", value), Remedy: remedy}
+}
+
+// number returns v as a number.
+func number(v reflect.Value) float64 { return v.Convert(reflect.TypeFor[float64]()).Float() }
+
+// A domain is a set of numbers: an interval, or those that are listed.
+type domain struct {
+	low, high         float64
+	lowOpen, highOpen bool
+	listed            []float64 // nil: the interval
+}
+
+// domainOf reads a tag. It panics where the tag cannot be read: that is a
+// mistake in this package.
+func domainOf(tag string) domain {
+	inner := []rune(tag)
+	if len(inner) < 2 {
+		panic(fmt.Sprintf("experiment: %q is no range", tag))
+	}
+	first, last := inner[0], inner[len(inner)-1]
+	var ends []float64
+	for _, part := range strings.Split(string(inner[1:len(inner)-1]), ",") {
+		v, err := strconv.ParseFloat(strings.Replace(part, "∞", "Inf", 1), 64)
+		if err != nil {
+			panic(fmt.Sprintf("experiment: %q is no range", tag))
+		}
+		ends = append(ends, v)
+	}
+	if first == '{' {
+		return domain{listed: ends}
+	}
+	return domain{low: ends[0], high: ends[1], lowOpen: first == '(', highOpen: last == ')'}
+}
+
+func (d domain) contains(v float64) bool {
+	if d.listed != nil {
+		return slices.Contains(d.listed, v)
+	}
+	return (v > d.low || v == d.low && !d.lowOpen) && (v < d.high || v == d.high && !d.highOpen)
+}
+
+// draw returns a random number of a bounded domain, from an interval of positive
+// numbers over more than a decade at equal ratios.
+func (d domain) draw(src synth.Source, whole bool) float64 {
+	u := src.Float64()
+	switch {
+	case d.listed != nil:
+		return d.listed[int(u*float64(len(d.listed)))]
+	case whole:
+		return math.Floor(d.low + u*(d.high-d.low+1))
+	case d.low > 0 && d.high > 10*d.low:
+		return d.low * math.Pow(d.high/d.low, u)
+	}
+	return d.low + u*(d.high-d.low)
+}
+
+// Draw returns random parameters of the experiment for a small run, a pointer as
+// Params gives: each from its range of small values, all together such as Run
+// accepts. A parameter without such a range keeps its default.
+func (e *Experiment) Draw(src synth.Source) any {
+	const tries = 10000
+	for range tries {
+		p := e.Params()
+		_ = eachField(p, func(_ string, v reflect.Value, tag reflect.StructTag) error {
+			small := tag.Get("small")
+			switch {
+			case small == "":
+			case v.Kind() == reflect.Slice:
+				drawList(src, v, domainOf(small))
+			default:
+				drawValue(src, v, domainOf(small))
+			}
+			return nil
+		})
+		if check(p) == nil {
+			return p
+		}
+	}
+	panic(fmt.Sprintf("experiment: %d draws of small parameters of %s were all refused", tries, e.Name))
+}
+
+func drawValue(src synth.Source, v reflect.Value, d domain) {
+	x := d.draw(src, v.Kind() != reflect.Float64)
+	v.Set(reflect.ValueOf(x).Convert(v.Type()))
+}
+
+// drawList draws one to three ascending entries.
+func drawList(src synth.Source, v reflect.Value, d domain) {
+	const most = 3
+	n := 1 + int(most*src.Float64())
+	list := reflect.MakeSlice(v.Type(), n, n)
+	for i := range n {
+		drawValue(src, list.Index(i), d)
+	}
+	switch entries := list.Interface().(type) {
+	case []int:
+		slices.Sort(entries)
+		v.Set(reflect.ValueOf(slices.Compact(entries)))
+	case []float64:
+		slices.Sort(entries)
+		v.Set(reflect.ValueOf(slices.Compact(entries)))
+	}
+}

@@ -1,0 +1,88 @@
+package experiment
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+)
+
+// An Experiment is one entry of the registry: a name, the type of its
+// parameters with their defaults, and the function that turns parameters into a
+// result.
+type Experiment struct {
+	Name string // lower case, with underscores
+	Help string // one sentence
+	// Params returns a pointer to new parameters with the default values.
+	Params func() any
+	run    func(ctx context.Context, params any) (any, error)
+}
+
+// Run runs the experiment. The type of params is that of Params, or the struct
+// itself. It checks the parameters first. The result is a pointer.
+func (e *Experiment) Run(ctx context.Context, params any) (any, error) { return e.run(ctx, params) }
+
+var registry = make(map[reflect.Type]*Experiment)
+
+// register adds an experiment. Each experiment calls it in an init function of
+// its own file.
+func register[P interface {
+	Run(ctx context.Context) (*R, error)
+}, R any](name, help string, defaults func() P) {
+	t := reflect.TypeFor[P]()
+	if registry[t] != nil {
+		panic(fmt.Sprintf("experiment: %s and %s have the same parameters", registry[t].Name, name))
+	}
+	registry[t] = &Experiment{
+		Name: name, Help: help,
+		Params: func() any {
+			p := defaults()
+			return &p
+		},
+		run: func(ctx context.Context, params any) (any, error) {
+			if pointer, ok := params.(*P); ok {
+				params = *pointer
+			}
+			p, ok := params.(P)
+			if !ok {
+				return nil, fmt.Errorf("experiment: %s takes %v, not %T", name, t, params)
+			}
+			return p.Run(ctx)
+		},
+	}
+}
+
+// All returns the experiments in the order of their names.
+func All() []*Experiment {
+	var all []*Experiment
+	for _, e := range registry {
+		all = append(all, e)
+	}
+	slices.SortFunc(all, func(a, b *Experiment) int { return cmp.Compare(a.Name, b.Name) })
+	return all
+}
+
+// Lookup returns the experiment of that name. The error lists the names that
+// there are.
+func Lookup(name string) (*Experiment, error) {
+	var names []string
+	for _, e := range All() {
+		if e.Name == name {
+			return e, nil
+		}
+		names = append(names, e.Name)
+	}
+	return nil, fmt.Errorf("there is no experiment %q; there are: %s", name, strings.Join(names, ", "))
+}
+
+// Of returns the experiment that takes these parameters, a struct or a pointer
+// to one, or nil.
+func Of(params any) *Experiment {
+	t := reflect.TypeOf(params)
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	return registry[t]
+}

@@ -1,0 +1,218 @@
+package experiment
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"math"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"cvgm/qpdiff"
+	"cvgm/synth"
+)
+
+var draws = flag.Int("draws", 3, "random small runs of each experiment")
+
+// Random small parameters of every experiment run, and give a result of their
+// own.
+func TestRandomSmallRuns(t *testing.T) {
+	for _, e := range All() {
+		t.Run(e.Name, func(t *testing.T) {
+			t.Parallel()
+			src := synth.NewStream(1, "small runs of "+e.Name)
+			for i := range *draws {
+				p := e.Draw(src)
+				if r, err := e.Run(t.Context(), p); err != nil || reflect.ValueOf(r).IsNil() {
+					t.Errorf("%d: %+v: %v", i, p, err)
+				}
+			}
+		})
+	}
+}
+
+// Every parameter has a help and a range that holds its default and its small
+// values.
+func TestParamsAreDescribed(t *testing.T) {
+	for _, e := range All() {
+		names := make(map[string]bool)
+		_ = eachField(e.Params(), func(name string, v reflect.Value, tag reflect.StructTag) error {
+			name = e.Name + " " + name
+			if names[name] {
+				t.Errorf("%s: two parameters have this name", name)
+			}
+			names[name] = true
+			if tag.Get("help") == "" || tag.Get("range") == "" {
+				t.Errorf("%s has no help or no range", name)
+				return nil
+			}
+			allowed := domainOf(tag.Get("range"))
+			if small := tag.Get("small"); small != "" {
+				d := domainOf(small)
+				if ends := append(slices.Clone(d.listed), d.low, d.high); d.listed == nil && (math.IsInf(d.high-d.low, 0) || !allowed.contains(d.low) || !allowed.contains(d.high)) {
+					t.Errorf("%s: the small values %v are not in the range %s", name, ends, tag.Get("range"))
+				}
+			}
+			return nil
+		})
+		if err := check(e.Params()); err != nil {
+			t.Errorf("%s: the defaults are refused: %v", e.Name, err)
+		}
+	}
+}
+
+// A value outside its range is refused at once by name, value and range.
+func TestRunRefusesWhatIsOutOfRange(t *testing.T) {
+	for _, e := range All() {
+		_ = eachField(e.Params(), func(name string, _ reflect.Value, tag reflect.StructTag) error {
+			allowed := domainOf(tag.Get("range"))
+			var values []string
+			if !math.IsInf(allowed.low, 0) {
+				below := allowed.low - 1
+				if allowed.lowOpen {
+					below = allowed.low
+				}
+				values = append(values, fmt.Sprint(below))
+			}
+			if !math.IsInf(allowed.high, 0) {
+				values = append(values, fmt.Sprint(allowed.high+1))
+			}
+			for _, value := range values {
+				p := e.Params()
+				if err := Set(p, name, value); err != nil {
+					continue // a seed below 0 is no number for Set
+				}
+				var arg *qpdiff.ArgError
+				if _, err := e.Run(t.Context(), p); !errors.As(err, &arg) || !strings.HasPrefix(arg.Arg, name) || !strings.Contains(err.Error(), value) || !strings.Contains(err.Error(), tag.Get("range")) {
+					t.Errorf("%s with %s = %s: error %v", e.Name, name, value, err)
+				}
+			}
+			return nil
+		})
+	}
+}
+
+// A group's check is that of the Params that embed it, or is called by theirs: of
+// two groups' checks Go promotes none.
+func TestChecksOfGroupsAreReached(t *testing.T) {
+	type checked interface{ check() error }
+	var groups func(v reflect.Value) int
+	groups = func(v reflect.Value) int {
+		n := 0
+		for i := range v.NumField() {
+			if f := v.Field(i); f.Kind() == reflect.Struct {
+				if _, ok := f.Interface().(checked); ok {
+					n++
+				} else {
+					n += groups(f)
+				}
+			}
+		}
+		return n
+	}
+	for _, e := range All() {
+		v := reflect.ValueOf(e.Params()).Elem()
+		if _, ok := v.Interface().(checked); !ok && groups(v) > 0 {
+			t.Errorf("%s: a group of its parameters has a check that nobody calls", e.Name)
+		}
+	}
+}
+
+func TestExperimentsStopWhenCancelled(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	for _, e := range All() {
+		if _, err := e.Run(ctx, e.Params()); !errors.Is(err, context.Canceled) {
+			t.Errorf("%s: %v", e.Name, err)
+		}
+	}
+}
+
+func TestLookup(t *testing.T) {
+	for _, e := range All() {
+		if found, err := Lookup(e.Name); found != e || err != nil {
+			t.Errorf("%s: %v, %v", e.Name, found, err)
+		}
+		if Of(e.Params()) != e || Of(reflect.ValueOf(e.Params()).Elem().Interface()) != e {
+			t.Errorf("%s is not found by its parameters", e.Name)
+		}
+	}
+	if _, err := Lookup("x"); err == nil || !strings.Contains(err.Error(), "elastic_net, ") {
+		t.Errorf("error %v", err)
+	}
+	if _, err := All()[0].Run(t.Context(), 3); err == nil {
+		t.Error("parameters of another type are taken")
+	}
+}
+
+type group struct {
+	K    int `help:"splits" range:"[1,∞)" small:"[2,6]"`
+	Seed uint32
+}
+
+type testParams struct {
+	group
+	C      float64
+	Hidden []int
+	Sub    group
+}
+
+func TestSet(t *testing.T) {
+	var p testParams
+	for name, text := range map[string]string{"K": "5", "C": "1e-3", "Hidden": "8, 9", "Seed": "7", "Sub.K": "4"} {
+		if err := Set(&p, name, text); err != nil {
+			t.Error(err)
+		}
+	}
+	if want := (testParams{group{5, 7}, 1e-3, []int{8, 9}, group{K: 4}}); !reflect.DeepEqual(p, want) {
+		t.Errorf("%+v", p)
+	}
+	for name, c := range map[string]struct{ text, want string }{
+		"Q": {"1", "no parameter Q"}, "group": {"1", "no parameter group"}, "Sub": {"1", "no parameter Sub"}, "Sub.Q": {"1", "no parameter Sub.Q"},
+		"K": {"many", "K=many: want a whole number"}, "Seed": {"4294967296", "Seed=4294967296: want a whole number that is not negative"},
+		"C": {"NaN", "C=NaN: want a number"}, "Hidden": {"3,x", "Hidden=3,x: want a whole number, or several"},
+	} {
+		if err := Set(&p, name, c.text); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s=%s: %v lacks %q", name, c.text, err, c.want)
+		}
+	}
+	if f := Fields(&p); f[0] != (Field{Name: "K", Value: "5", Help: "splits", Range: "[1,∞)"}) || f[3].Value != "8,9" || f[4].Name != "Sub.K" {
+		t.Errorf("%+v", f)
+	}
+}
+
+func TestDomains(t *testing.T) {
+	src := synth.NewStream(1, "domains")
+	for tag, c := range map[string]struct{ in, out []float64 }{
+		"[1,∞)": {[]float64{1, 1e300}, []float64{.5, math.NaN()}}, "(0,1)": {[]float64{.5}, []float64{0, 1}},
+		"[0,.5)": {[]float64{0}, []float64{.5}}, "{1,2,5}": {[]float64{1, 5}, []float64{3}}, "(-∞,2]": {[]float64{2, -9}, []float64{2.1}},
+	} {
+		d := domainOf(tag)
+		for _, v := range c.in {
+			if !d.contains(v) {
+				t.Errorf("%s lacks %v", tag, v)
+			}
+		}
+		for _, v := range c.out {
+			if d.contains(v) {
+				t.Errorf("%s contains %v", tag, v)
+			}
+		}
+	}
+	for _, tag := range []string{"[1,6]", "[1e-6,1]", "{1,2,5}", "[-2,2]"} {
+		d, whole := domainOf(tag), tag == "[1,6]"
+		seen := make(map[float64]bool)
+		for range 1000 {
+			v := d.draw(src, whole)
+			if seen[v] = true; !d.contains(v) || whole && v != math.Trunc(v) {
+				t.Errorf("%s gives %v", tag, v)
+			}
+		}
+		if want := map[string]int{"[1,6]": 6, "{1,2,5}": 3}[tag]; want > 0 && len(seen) != want {
+			t.Errorf("%s gives %d values", tag, len(seen))
+		}
+	}
+}

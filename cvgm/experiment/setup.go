@@ -1,0 +1,80 @@
+package experiment
+
+import (
+	"context"
+	"iter"
+
+	"cvgm/cvgm"
+	"cvgm/qpdiff"
+	"cvgm/synth"
+)
+
+// A Setup is what a search for hyperparameters runs on: a data set, its CV loss,
+// the start and bounds of the search, and the risk by which its result is
+// judged. It belongs to one goroutine.
+type Setup struct {
+	Train, Test qpdiff.Data
+	// Coef are the coefficients, and Rule is the best rule, of the population that
+	// the data comes from; nil where there is none.
+	Coef []float64
+	Rule *synth.BayesRule
+
+	CV                  *cvgm.CV
+	Start, Lower, Upper []float64 // nil bounds: none
+	Loss                cvgm.Loss // of Risk
+	// Objective is what a search descends; nil: CV.Eval.
+	Objective cvgm.Objective
+	// Hyper returns the CV's hyperparameters of a point of the search; nil: the
+	// point itself.
+	Hyper func(x []float64) []float64
+}
+
+// Problem returns the search's problem.
+func (s *Setup) Problem() cvgm.Problem {
+	p := cvgm.Problem{Objective: s.Objective, Lower: s.Lower, Upper: s.Upper}
+	if p.Objective == nil {
+		p.Objective = s.CV.Eval
+	}
+	return p
+}
+
+// Search searches from Start. After ctx is done the next step is its error.
+func (s *Setup) Search(ctx context.Context, searcher cvgm.Searcher) iter.Seq2[cvgm.Step, error] {
+	return until(ctx, searcher.Search(s.Problem(), s.Start))
+}
+
+// Model returns the model fitted to all training examples at a point of the
+// search.
+func (s *Setup) Model(x []float64) (*cvgm.Model, error) {
+	if s.Hyper != nil {
+		x = s.Hyper(x)
+	}
+	return s.CV.Final(x)
+}
+
+// Risk returns the mean loss on d of the model at a point of the search.
+func (s *Setup) Risk(x []float64, d qpdiff.Data) (float64, error) {
+	model, err := s.Model(x)
+	if err != nil {
+		return 0, err
+	}
+	return model.Risk(s.Loss, d)
+}
+
+// TestLoss is Risk on the test examples.
+func (s *Setup) TestLoss(x []float64) (float64, error) { return s.Risk(x, s.Test) }
+
+// until yields what steps yields, and ctx's error instead of the first step
+// after ctx is done.
+func until[S any](ctx context.Context, steps iter.Seq2[S, error]) iter.Seq2[S, error] {
+	return func(yield func(S, error) bool) {
+		for s, err := range steps {
+			if err == nil {
+				err = ctx.Err()
+			}
+			if !yield(s, err) || err != nil {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,44 @@
+package experiment
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+)
+
+// Timings are the recorded timings of the benchmarks. No timing is made where a
+// table or a figure is: what states one draws it from the record.
+type Timings struct {
+	Machine struct {
+		Processor string
+		Cores     int
+	}
+	Date       string
+	Benchmarks map[string]map[string]BenchStat // by benchmark and unit
+}
+
+// A BenchStat is what several runs of a benchmark took.
+type BenchStat struct{ Median, Lowest float64 }
+
+// ReadTimings reads a record. Where there is none it returns nil.
+func ReadTimings(path string) (*Timings, error) {
+	text, err := os.ReadFile(path)
+	if os.IsNotExist(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	t := new(Timings)
+	if err := json.Unmarshal(text, t); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return t, nil
+}
+
+// Lowest returns a benchmark's lowest measure in a unit, that of the run least
+// disturbed by others on the machine, and false where none is recorded.
+func (t *Timings) Lowest(benchmark, unit string) (float64, bool) {
+	m, ok := t.Benchmarks[benchmark][unit]
+	return m.Lowest, ok && m.Lowest > 0
+}

@@ -1,0 +1,235 @@
+package figures
+
+import (
+	"bytes"
+	"encoding/gob"
+	"encoding/xml"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"reflect"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+	"gonum.org/v1/plot/vg/vgsvg"
+)
+
+// write writes outputs into a folder and checks the figures among them.
+func write(t *testing.T, dir string, outputs ...Output) {
+	t.Helper()
+	for _, o := range outputs {
+		if err := o.Write(dir); err != nil {
+			t.Error(err)
+		} else if f, ok := o.(*Figure); ok {
+			checkFigure(t, f)
+		}
+	}
+}
+
+// testOutputs writes all outputs of a result, and those that need more than it, and
+// looks for texts in the CSV of those that are named. Then it draws the result as poison
+// makes it.
+func testOutputs[R any](t *testing.T, r *R, wants map[string]string, more ...func(r *R) Output) {
+	t.Helper()
+	outputs := func(r *R) []Output {
+		all := Of(r)
+		for _, f := range more {
+			all = append(all, f(r))
+		}
+		return all
+	}
+	dir := t.TempDir()
+	write(t, dir, outputs(r)...)
+	for name, want := range wants {
+		text, err := os.ReadFile(filepath.Join(dir, name+".csv"))
+		if err != nil || !strings.Contains(string(text), want) {
+			t.Errorf("%s lacks %s (%v):\n%s", name, want, err, text)
+		}
+	}
+	poison(t, r, outputs)
+}
+
+// checkFigure checks of a figure, as it is drawn, that each series shows a point and
+// lies inside its panel's axes, that the legends list each series that is to be
+// listed, and nothing else, and that no legend hides a point.
+func checkFigure(t *testing.T, f *Figure) {
+	t.Helper()
+	svg, err := f.SVG()
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	texts := textsOf(t, svg)
+	explained := map[string]bool{"": true}
+	listed := make(map[string]bool)
+	canvas := draw.Crop(draw.New(vgsvg.New(f.Width, f.Height)), 4, -8, 4, -4)
+	f.layOut(canvas, func(p *Panel, cell draw.Canvas, axes box) {
+		var inside []LegendEntry
+		if f.Legend == LegendInside {
+			inside = p.legend(axes)
+		}
+		q, cell, l := p.layOut(cell, axes, newLegend(inside))
+		for _, text := range []string{q.Title.Text, q.X.Label.Text, q.Y.Label.Text} {
+			explained[text] = true
+		}
+		for _, a := range []plot.Axis{q.X, q.Y} {
+			ticks := a.Tick.Marker.Ticks(a.Min, a.Max)
+			if len(ticks) == 0 {
+				t.Errorf("%s: panel %q has an axis without labels", f.Name, p.name)
+			}
+			for _, tick := range ticks {
+				explained[tick.Label] = true
+			}
+		}
+		data := q.DataCanvas(cell)
+		size := l.Rectangle(data).Size()
+		ground := vg.Rectangle{Min: data.Max.Sub(size), Max: data.Max}
+		if l.Left {
+			ground.Min.X, ground.Max.X = data.Min.X, data.Min.X+size.X
+		}
+		if !l.Top {
+			ground.Min.Y, ground.Max.Y = data.Min.Y, data.Min.Y+size.Y
+		}
+		if size.Y > .65*data.Size().Y {
+			ground.Min.Y = ground.Max.Y // more than a panel makes room for
+		}
+		hidden := 0
+		for _, s := range p.series {
+			points := slices.Concat(append(slices.Clip(s.stretches), s.ends(axes))...)
+			if s.entry.Name != "" && len(points) > 0 {
+				listed[s.entry.Name] = true
+			} else if s.entry.Name != "" && s.across == nil {
+				t.Errorf("%s: panel %q: series %q is in the legend but shows no point", f.Name, p.name, s.name)
+			}
+			for i, v := range points {
+				for _, coordinate := range []int{1, 3, 4} {
+					if math.IsNaN(v[coordinate]) {
+						continue
+					}
+					x, y := q.X.Norm(v[0]), q.Y.Norm(v[coordinate])
+					if !shown(x) || !shown(y) {
+						t.Errorf("%s: panel %q: series %q leaves the axes at point %d (%v, %v)", f.Name, p.name, s.name, i, v[0], v[coordinate])
+						return
+					}
+					if s.across == nil && ground.Min.X < data.X(x) && data.X(x) < ground.Max.X && ground.Min.Y < data.Y(y) && data.Y(y) < ground.Max.Y {
+						hidden++
+					}
+				}
+			}
+		}
+		if hidden > 0 {
+			t.Errorf("%s: panel %q: the legend hides %d points", f.Name, p.name, hidden)
+		}
+	})
+	for name := range listed {
+		if f.Legend != LegendNone && !slices.Contains(texts, name) {
+			t.Errorf("%s: %q is missing from the legend", f.Name, name)
+		}
+	}
+	for _, text := range texts {
+		if !explained[text] && !listed[text] {
+			t.Errorf("%s: no series is called %q", f.Name, text)
+		}
+	}
+}
+
+func shown(share float64) bool { return -1e-9 <= share && share <= 1+1e-9 }
+
+// textsOf returns the texts of a picture.
+func textsOf(t *testing.T, svg []byte) []string {
+	t.Helper()
+	var texts []string
+	d := xml.NewDecoder(bytes.NewReader(svg))
+	for {
+		token, err := d.Token()
+		if token == nil {
+			break
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		if start, ok := token.(xml.StartElement); ok && start.Name.Local == "text" {
+			var text string
+			if err := d.DecodeElement(&text, &start); err != nil {
+				t.Fatal(err)
+			}
+			texts = append(texts, strings.TrimSpace(text))
+		}
+	}
+	return texts
+}
+
+// poison draws outputs of results in which some of the numbers are not finite,
+// extreme or zero.
+func poison[R any](t *testing.T, r *R, outputs func(r *R) []Output) {
+	t.Helper()
+	var text bytes.Buffer
+	if err := gob.NewEncoder(&text).Encode(r); err != nil {
+		t.Fatal(err)
+	}
+	for seed, share := range []float64{.02, .3, 1} {
+		bad := new(R)
+		if err := gob.NewDecoder(bytes.NewReader(text.Bytes())).Decode(bad); err != nil {
+			t.Fatal(err)
+		}
+		src := rand.New(rand.NewPCG(uint64(seed), 0))
+		damage(reflect.ValueOf(bad), func() (v float64, ok bool) {
+			all := []float64{math.NaN(), math.Inf(1), math.Inf(-1), 0, -1, 1e308, -1e308, 1e-320, 1 + 1e-15}
+			return all[src.IntN(len(all))], src.Float64() < share
+		})
+		survives(t, func() []Output { return outputs(bad) }, seed == 0)
+	}
+}
+
+// survives draws outputs, of which each may fail but not panic: in all formats, or
+// figures in one alone.
+func survives(t *testing.T, outputs func() []Output, allFormats bool) {
+	t.Helper()
+	defer func() {
+		if r := recover(); r != nil {
+			t.Errorf("a panic: %v\n%s", r, debug.Stack())
+		}
+	}()
+	for _, o := range outputs() {
+		if f, ok := o.(*Figure); ok && !allFormats {
+			_, _ = f.SVG()
+			_ = f.CSV()
+		} else {
+			_ = o.Write(t.TempDir())
+		}
+	}
+}
+
+// damage replaces numbers inside v.
+func damage(v reflect.Value, draw func() (float64, bool)) {
+	if m, ok := v.Interface().(*mat.Dense); ok && m != nil {
+		damage(reflect.ValueOf(m.RawMatrix().Data), draw)
+		return
+	}
+	switch v.Kind() {
+	case reflect.Float64:
+		if x, ok := draw(); ok {
+			v.SetFloat(x)
+		}
+	case reflect.Pointer:
+		if !v.IsNil() {
+			damage(v.Elem(), draw)
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if v.Type().Field(i).IsExported() {
+				damage(v.Field(i), draw)
+			}
+		}
+	case reflect.Slice, reflect.Array:
+		for i := range v.Len() {
+			damage(v.Index(i), draw)
+		}
+	}
+}

@@ -1,0 +1,137 @@
+package figures
+
+import (
+	"fmt"
+	"math"
+
+	"cvgm/cvgm/experiment"
+
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+)
+
+func init() {
+	// SearchesSeconds is not here: it needs the timings.
+	register(func(r *experiment.SearchesResult) []Output {
+		return []Output{SearchesTable(r), SearchesMinimaTable(r), SearchesCurves(r), SearchesSurface(r)}
+	})
+}
+
+// SearchesTable is how many data sets each searcher reaches the true minimum
+// on, and in how many evaluations.
+func SearchesTable(r *experiment.SearchesResult) *Table {
+	p := r.Params
+	few := min(5, p.DataSets)
+	t := &Table{
+		Name: "searches_reached", Caption: fmt.Sprintf("Searchers for the lowest CV loss of the elastic net, over %d data sets", p.DataSets),
+		Header: []string{"Searcher", "Uses gradients",
+			fmt.Sprintf("First %d data sets, within %d", few, p.SmallBudget),
+			fmt.Sprintf("All, within %d", p.SmallBudget), fmt.Sprintf("All, within %d", p.Budget), "All, at its end",
+			fmt.Sprintf("Median excess after %d", p.SmallBudget), fmt.Sprintf("Median excess after %d", p.Budget)},
+		Note: fmt.Sprintf("Data sets on which the CV loss comes within %g of its true minimum, within so many evaluations from (λ1, λ2) = (%g, %g). "+
+			"The minimum is found independently, without gradients, from a dense grid. Searchers without gradient see λ ≤ %.3g; those in logarithms, and the grid, λ ≥ %g as well, "+
+			"where they can come near to a minimum on a bound but not reach it. Multi-start runs %d searches one after the other, each within the budget.",
+			p.Tol, p.StartLambda1, p.StartLambda2, math.Pow(10, p.BoxHigh), math.Pow(10, p.BoxLow), p.Starts),
+	}
+	for _, m := range r.Methods {
+		of := func(evaluations, n int) string { return fmt.Sprintf("%d of %d", m.Within(evaluations, n), n) }
+		after := func(evaluations int) string {
+			return fmt.Sprintf("%.1e", max(m.Median[min(max(evaluations, 1), len(m.Median))-1], 0))
+		}
+		t.Rows = append(t.Rows, []any{m.Name, yesNo(m.Gradient), of(p.SmallBudget, few), of(p.SmallBudget, p.DataSets), of(p.Budget, p.DataSets), of(math.MaxInt, p.DataSets), after(p.SmallBudget), after(p.Budget)})
+	}
+	return t
+}
+
+// SearchesMinimaTable tells of each data set's minimum, and in how many
+// evaluations the quasi-Newton searches reach it.
+func SearchesMinimaTable(r *experiment.SearchesResult) *Table {
+	t := &Table{
+		Name: "searches_minima", Caption: "Where the CV loss of the elastic net is lowest",
+		Header: []string{"Data set", "Lowest CV loss", "λ1", "λ2", "On a bound", "Local minima on the grid", "Quasi-Newton", "Multi-start"},
+		Note:   "The last two columns are the evaluations by which the minimum is reached. A local minimum of the grid need not be one of the function.",
+	}
+	for i, v := range r.Minimum {
+		bound := r.At[i][0] <= r.Params.MinLambda1 || r.At[i][1] <= r.Params.MinLambda2
+		row := []any{fmt.Sprint(i), Number{Value: v, Digits: 8}, fmt.Sprintf("%.4g", r.At[i][0]), fmt.Sprintf("%.4g", r.At[i][1]), yesNo(bound), r.LocalMinima[i]}
+		for _, m := range r.Methods {
+			if m.Name == experiment.SearchQuasiNewton || m.Name == experiment.SearchMultiStart {
+				row = append(row, map[bool]any{true: m.Reached[i]}[m.Reached[i] > 0])
+			}
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	return t
+}
+
+// searchStyle returns the style of a searcher: thin without gradients.
+func searchStyle(m experiment.SearchMethod) Style {
+	s := searchStyles[m.Name]
+	if !m.Gradient {
+		s.Width = 1
+	}
+	return s
+}
+
+// searchStyles are those of the searchers by name.
+var searchStyles = map[string]Style{
+	"projected gradient, paper's step": {Color: Grey, Dash: []vg.Length{2, 2}},
+	"projected gradient":               {Color: Grey},
+	"heavy ball":                       {Color: Green, Dash: []vg.Length{6, 3}},
+	"Nesterov":                         {Color: Green},
+	"Adam":                             {Color: Orange},
+	"adaptive gradient":                {Color: Vermillion},
+	experiment.SearchQuasiNewton:       {Color: Blue, Width: 2.5},
+	experiment.SearchMultiStart:        {Color: Sky, Width: 2.5, Dash: []vg.Length{4, 2}},
+	"exhaustive":                       {Color: Black},
+	"random":                           {Color: Grey},
+	"Bayesian":                         {Color: Purple},
+	"Bayesian in log λ":                {Color: Purple, Dash: []vg.Length{4, 2}},
+	"CMA-ES":                           {Color: Orange},
+	"CMA-ES in log λ":                  {Color: Orange, Dash: []vg.Length{4, 2}},
+}
+
+// held returns the first n values of a search. A search that has ended stays where
+// it is.
+func held(v []float64, n int) []float64 {
+	return mapped(oneTo(n), func(k float64) float64 { return v[min(int(k), len(v))-1] })
+}
+
+// SearchesCurves shows the median distance to the true minimum against
+// evaluations.
+func SearchesCurves(r *experiment.SearchesResult) *Figure {
+	const floor = -10 // below, rounding decides
+	var row []*Panel
+	for _, gradient := range []bool{true, false} {
+		name := map[bool]string{true: "with gradients", false: "without gradients"}[gradient]
+		p := NewPanel(name, name, "evaluations of the CV loss", "median excess over the minimum").Grid().LogAxes(false, true).ClampLow(floor)
+		for _, m := range r.Methods {
+			if m.Gradient != gradient && m.Name != experiment.SearchQuasiNewton {
+				continue
+			}
+			p.Line(m.Name, oneTo(r.Params.Budget), clampedLog10s(held(m.Median, r.Params.Budget), floor), searchStyle(m))
+		}
+		p.HLine("reached", math.Log10(r.Params.Tol), Style{Color: Black, Width: 1, Dash: []vg.Length{1, 3}})
+		row = append(row, p)
+	}
+	return &Figure{Name: "searches", Width: 11 * vg.Inch, Height: 4.2 * vg.Inch, Legend: LegendRight, SameAxes: true, Panels: [][]*Panel{row},
+		Caption: fmt.Sprintf("Lowest CV loss found, above the true minimum: medians over the data sets. Values below 1e%d are drawn there", floor)}
+}
+
+// SearchesSurface shows a CV loss with several local minima, and which of them
+// the starts of the multi-start search find.
+func SearchesSurface(r *experiment.SearchesResult) *Figure {
+	s := r.Surface
+	axes := [][]float64{s.Lambda1, s.Lambda2}
+	p := lossPanel("CV loss", "CV loss", []string{"λ1", "λ2"}, axes, s.CV)
+	x, y := onSurface(axes, r.Surface.Path)
+	p.Line("quasi-Newton", x, y, Style{Color: Blue, Width: 1.5})
+	p.Scatter("evaluations", x, y, Style{Color: Blue, GlyphRadius: 1.8, Unlisted: true})
+	x, y = onSurface(axes, r.Surface.Ends)
+	p.Scatter("ends of multi-start", x, y, Style{Color: Vermillion, GlyphRadius: 4, Glyph: draw.RingGlyph{}})
+	x, y = onSurface(axes, [][2]float64{nth(r.At, r.Params.SurfaceDataSet)})
+	p.Scatter("true minimum", x, y, Style{Color: Black, Glyph: draw.CrossGlyph{}, GlyphRadius: 5})
+	low, _, _ := lowest(s.CV)
+	return &Figure{Name: "searches_surface", Width: 6.7 * vg.Inch, Height: 4.4 * vg.Inch, Legend: LegendRight, Panels: [][]*Panel{{p}},
+		Caption: fmt.Sprintf("CV loss of data set %d (lowest %.4g); what lies beyond the edge is drawn on it. %s", r.Params.SurfaceDataSet, low, surfaceNote())}
+}

@@ -1,0 +1,91 @@
+package figures
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+
+	"gonum.org/v1/plot"
+)
+
+// narrowest is the least length of an axis, as a part of the larger of its ends:
+// far above the rounding of ticks and labels, far below what a picture resolves.
+const narrowest = 1e-9
+
+// narrow reports whether an axis from low to high is too short for two ticks.
+func narrow(low, high float64) bool {
+	return !(high-low > narrowest*math.Max(math.Abs(low), math.Abs(high)))
+}
+
+// roundTicks labels an axis at some five multiples of 1, 2 or 5 times a power
+// of ten.
+type roundTicks struct{}
+
+func (roundTicks) Ticks(low, high float64) []plot.Tick {
+	if narrow(low, high) {
+		return []plot.Tick{{Value: low, Label: formatFull(low)}}
+	}
+	const wanted = 5
+	unit := math.Pow(10, math.Floor(math.Log10((high-low)/wanted)))
+	for _, m := range []float64{1, 2, 5, 10} {
+		if (high-low)/(m*unit) <= wanted+1 {
+			unit *= m
+			break
+		}
+	}
+	digits := max(0, -int(math.Floor(math.Log10(unit)+1e-9)))
+	format, precision := byte('f'), digits
+	if unit >= 1e6 || digits > 6 { // too many zeros to read
+		format, precision = 'g', 10
+	}
+	var ticks []plot.Tick
+	for k := math.Ceil(low/unit - 1e-9); k <= math.Floor(high/unit+1e-9); k++ {
+		ticks = append(ticks, plot.Tick{Value: k * unit, Label: strconv.FormatFloat(k*unit+0, format, precision, 64)})
+	}
+	return ticks
+}
+
+// logTicks labels an axis of base-10 logarithms with the numbers themselves, at
+// about as many powers of ten as wanted, and at 2 and 5 times each power as well where
+// the axis has fewer than three of them. The label of floor, a power of ten,
+// includes the values below it.
+type logTicks struct {
+	wanted, floor float64
+}
+
+func (t logTicks) Ticks(low, high float64) []plot.Tick {
+	var ticks []plot.Tick
+	stride := max(1, math.Round((high-low)/t.wanted))
+	multiples := []float64{1}
+	if math.Floor(high+1e-9)-math.Ceil(low-1e-9) < 2 {
+		multiples = []float64{1, 2, 5}
+	}
+	short := math.Max(math.Abs(low), math.Abs(high)) < 6 // without exponents: one notation for the whole axis
+	label := func(multiple, power float64) string {
+		text := fmt.Sprintf("%ge%.0f", multiple, power)
+		if short || power == 0 {
+			v, _ := strconv.ParseFloat(text, 64) // cannot fail: the text is a number
+			return strconv.FormatFloat(v, 'f', -1, 64)
+		}
+		return text
+	}
+	floored := low-1e-9 <= t.floor && t.floor < high
+	if floored {
+		ticks = append(ticks, plot.Tick{Value: t.floor, Label: "≤ " + label(1, t.floor)})
+	}
+	for k := stride * math.Floor(low/stride); k <= high+1e-9; k += stride {
+		for _, m := range multiples {
+			at := k + math.Log10(m)
+			if at >= low-1e-9 && at <= high+1e-9 && !(floored && at < t.floor+stride/2) {
+				ticks = append(ticks, plot.Tick{Value: at, Label: label(m, k)})
+			}
+		}
+	}
+	if len(ticks) < 2 { // less than a third of a decade
+		ticks = nil
+		for _, tick := range (roundTicks{}).Ticks(math.Pow(10, low), math.Pow(10, high)) {
+			ticks = append(ticks, plot.Tick{Value: math.Log10(tick.Value), Label: tick.Label})
+		}
+	}
+	return ticks
+}

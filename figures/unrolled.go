@@ -1,0 +1,73 @@
+package figures
+
+import (
+	"fmt"
+	"slices"
+
+	"cvgm/cvgm/experiment"
+
+	"gonum.org/v1/plot/vg"
+)
+
+func init() {
+	register(func(r *experiment.UnrolledResult) []Output {
+		return []Output{UnrolledTable(r), UnrolledCurves(r)}
+	})
+}
+
+// UnrolledTable is the error and the memory of iterative differentiation.
+func UnrolledTable(r *experiment.UnrolledResult) *Table {
+	p := r.Params
+	last := nth(p.UnrolledSteps, len(p.UnrolledSteps)-1)
+	t := &Table{
+		Name: "unrolled_errors", Caption: "d(test loss)/dλ2 of a ridge regression: through the steps of its fit, against the implicit derivative",
+		Header: []string{"Learning rate × largest curvature", "Momentum", "λ2", "Implicit"},
+		Note: fmt.Sprintf("Relative errors of the derivative through so many steps. Iterative differentiation keeps (steps + 1)·%d numbers and makes as many products with the Hessian as steps; implicit differentiation keeps %d numbers and solves one system. "+
+			"At the learning rate 1 / (largest curvature), %d steps differentiated through cost %d numbers.",
+			r.Features, r.Features*r.Features, last, (last+1)*r.Features),
+	}
+	var shown []int
+	for _, i := range nearest(p.UnrolledSteps, last, .001, .01, .03, .1, .3, 1) {
+		shown = append(shown, p.UnrolledSteps[i])
+		t.Header = append(t.Header, fmt.Sprintf("%d steps", p.UnrolledSteps[i]))
+	}
+	for _, run := range slices.Concat(r.ByRate, r.ByPenalty) {
+		row := []any{fmt.Sprint(run.Rate), fmt.Sprint(run.Momentum), fmt.Sprint(run.Penalty), Number{Value: run.Exact, Digits: 4}}
+		e := run.Error()
+		for _, s := range shown {
+			row = append(row, nil)
+			if k := slices.Index(run.Steps, s); k >= 0 {
+				row[len(row)-1] = fmt.Sprintf("%.0e", e[k])
+			}
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	return t
+}
+
+// UnrolledCurves shows the error of iterative differentiation against the steps
+// differentiated through.
+func UnrolledCurves(r *experiment.UnrolledResult) *Figure {
+	const floor, ceiling = -16, 12 // below, rounding decides; above, no digit is right
+	styles := []Style{{Color: Grey}, {Color: Sky}, {Color: Blue, Width: 2}, {Color: Green}, {Color: Vermillion, Width: 2}, {Color: Purple, Dash: []vg.Length{4, 2}}}
+	draw := func(name, title string, runs []experiment.UnrolledRun, label func(experiment.UnrolledRun) string) *Panel {
+		p := NewPanel(name, title, "steps differentiated through", "relative error of the derivative").Grid().LogAxes(true, true).ClampLow(floor)
+		for k, run := range runs {
+			x, y := Log10s(floats(run.Steps)), clampedLog10s(run.Error(), floor)
+			if i := slices.IndexFunc(y, func(v float64) bool { return !(v <= ceiling) }); i >= 0 {
+				x, y = x[:i+1], y[:i+1]
+			}
+			p.Line(label(run), x, y, styles[k%len(styles)])
+		}
+		return p
+	}
+	rates := draw("rates", fmt.Sprintf("λ2 = %g", r.Params.Penalty), r.ByRate, func(u experiment.UnrolledRun) string {
+		if u.Momentum > 0 {
+			return fmt.Sprintf("ηL = %g, momentum %g", u.Rate, u.Momentum)
+		}
+		return fmt.Sprintf("ηL = %g", u.Rate)
+	})
+	penalties := draw("penalties", "ηL = 1", r.ByPenalty, func(u experiment.UnrolledRun) string { return fmt.Sprintf("λ2 = %g", u.Penalty) })
+	return &Figure{Name: "unrolled", Width: 9.5 * vg.Inch, Height: 4 * vg.Inch, Panels: [][]*Panel{{rates, penalties}},
+		Caption: fmt.Sprintf("Iterative differentiation against implicit differentiation: learning rates η in units of the inverse of the largest curvature L, and penalties. Curves end beyond 1e%d; errors below 1e%d are drawn there", ceiling, floor)}
+}
