@@ -57,7 +57,8 @@ const slowTol = 1e-12
 // noiseTol is what rounding may leave of a residual beside the terms of the solution
 // itself. Corrections go on above it until two in a row do not halve it: that of the
 // proximal term's rounding, far more than the terms, has a rounding of its own, which
-// is gone once the rows are met to the last bit.
+// is gone once the rows are met to the last bit. Sums of many terms may leave one
+// rounding for each.
 const noiseTol = 4 * refined
 
 // maxCorrections bounds the corrections of a derivative. Each has to halve the
@@ -117,7 +118,7 @@ func (d *qpDerivative) solve() (outside float64) {
 		left, noise := d.residual()
 		gained := left < before/2
 		if left <= refined {
-			if noise <= noiseTol {
+			if noise <= max(noiseTol, float64(n+k)*eps) {
 				before = left
 				break
 			}

@@ -31,10 +31,12 @@ IMPORTS = """import (
 	"cvgm/figures"
 	"cvgm/notebooks/notebook"
 )"""
-PARAMS = """func params() experiment.ElasticNetParams {
-	p := experiment.PaperElasticNet()
-	p.K, p.Seeds, p.LongSteps, p.SurfacePoints = 16, SEEDS, 100, 4
-	return notebook.Params(p)
+PARAMS = """func params() (experiment.ElasticNetParams, experiment.ElasticNetSeedsParams) {
+	p, fresh := experiment.DefaultElasticNet(), experiment.DefaultElasticNetSeeds()
+	p.K, p.LongSteps, p.SurfacePoints = 16, 100, 4
+	fresh.K, fresh.Seeds, fresh.LongSteps = 16, SEEDS, 100
+	notebook.Params(&p, &fresh)
+	return p, fresh
 }"""
 SLOW = """%%
 if err := os.WriteFile(filepath.Join(os.TempDir(), "slow"), nil, 0o644); err != nil {
@@ -121,8 +123,8 @@ class Runs(unittest.TestCase):
             name,
             IMPORTS,
             PARAMS.replace("SEEDS", str(seeds)),
-            "%%\nnotebook.Show(figures.ElasticNetCVTable(notebook.Compute(params(), experiment.ElasticNetParams.RunSeeds)))",
-            "%%\nnotebook.Show(figures.ElasticNetLearningCurves(notebook.Compute(params(), experiment.ElasticNetParams.Run)))",
+            "%%\n_, fresh := params()\nnotebook.Show(figures.ElasticNetCVTable(notebook.Compute(fresh)))",
+            "%%\np, _ := params()\nnotebook.Show(figures.ElasticNetLearningCurves(notebook.Compute(p)))",
         )
 
     def store(self):
@@ -134,7 +136,7 @@ class Runs(unittest.TestCase):
         self.notebook("02_none", WRITES)
         before = self.outputs()
         said = self.reproduce("net", "-p", "Q=1", "-p", "K=many", status=1)
-        for words in ("there is no parameter Q", "K=many: want a whole number", "Seeds              6          fresh data sets"):
+        for words in ("there is no parameter Q", "K=many: want a whole number", "Seeds              6          [1,∞)        fresh data sets"):
             self.assertIn(words, said)
         self.assertNotIn("cell", said)
         self.assertTrue(self.reproduce("net", "-p", "help").startswith("01_net: the parameters"))
@@ -143,7 +145,7 @@ class Runs(unittest.TestCase):
         self.assertEqual(self.outputs(), before, "an overridden run wrote over the paper's outputs")
         run = self.checkout / ".work/runs/01_net/K=5,Seeds=3"
         made_of = json.loads((run / "provenance.json").read_text())["results"]
-        self.assertEqual([(r["parameters"]["K"], r["parameters"]["Seeds"]) for r in made_of], [(5, 3)] * 2)
+        self.assertEqual([(r["parameters"]["K"], r["parameters"].get("Seeds")) for r in made_of], [(5, 3), (5, None)])
         self.assertIn("image/png", (run / "01_net.ipynb").read_text())
         self.assertIn("nothing is stale", self.reproduce("net", "-p", "K=5", "-p", "Seeds=3"))
 
@@ -269,8 +271,8 @@ class Runs(unittest.TestCase):
         self.experiment()
         fresh = self.outputs()
         said = self.on_full_disk(".work/store", "4k", status=0)
-        for function in ("RunSeeds", "Run"):
-            self.assertRegex(said, rf"note: the result of experiment\.ElasticNetParams\.{function} is not kept: .*no space left on device")
+        for params in ("ElasticNetSeedsParams", "ElasticNetParams"):
+            self.assertRegex(said, rf"note: the result of experiment\.{params}\.Run is not kept: .*no space left on device")
         whole = self.outputs()
         shutil.rmtree(self.checkout / "figures" / "out")
         for name, data in fresh.items():
