@@ -113,7 +113,7 @@ func curve(p *figures.Panel, name string, r *trajectory, of func(state) float64,
 			x, y = append(x, float64(i)), append(y, f)
 		}
 	}
-	if len(x) > 0 {
+	if len(x) > 1 { // a lone dot in a light colour is too faint to read
 		p.Line(name, x, y, s)
 	}
 }
