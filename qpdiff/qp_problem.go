@@ -133,7 +133,7 @@ func (s Status) String() string {
 // where 0/0 counts as 0. The units are 1, and D_j = D, where Q is safely positive
 // definite; elsewhere they come from equilibrating Q and the rows with more than
 // one entry, so that the largest entry of each row and column is near one. There
-// D_j is D for a variable in such a row. For others it is the largest term of the
+// D_j is D for a variable in such a row of the working set. For others it is the largest term of the
 // gradient's entry j, or Z·max_k u_j|Q_jk|u_k if that is more: D may belong to
 // another variable and be many decades larger. Values up to 1e-14 are upper
 // bounds.

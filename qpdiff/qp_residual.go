@@ -15,6 +15,7 @@ func (a *activeSet) measure(s *qpReport, thorough bool) {
 	*res = KKTResidual{}
 	cl := a.work
 	clear(cl)
+	a.couple()
 	hl, gapTerm := 0.0, 0.0
 	for i, r := range a.w {
 		if v := a.lam[i]; v != 0 {
@@ -139,6 +140,35 @@ func (a *activeSet) dualRatio(terms []float64, dualTerm, zmax float64) float64 {
 		return relative
 	}
 	return ratio(dual, dualTerm)
+}
+
+// ownResidual returns the largest entry of the gradient of the Lagrangian, each relative
+// to the terms of that entry alone. It follows measure.
+func (a *activeSet) ownResidual() float64 {
+	terms := a.work2
+	a.products(terms)
+	own := 0.0
+	for i, g := range a.grad {
+		own = max(own, ratio(math.Abs(g), terms[i]))
+	}
+	return own
+}
+
+// couple finds the variables that share the errors of a multiplier: those in a row
+// of the working set with several entries. The multiplier of another row is an exact 0.
+func (a *activeSet) couple() {
+	if a.shift == 0 {
+		return
+	}
+	clear(a.coupling)
+	for _, r := range a.w {
+		if a.single[r] >= 0 {
+			continue
+		}
+		for j, v := range a.crow(r) {
+			a.coupling[j] = max(a.coupling[j], math.Abs(v)*a.unit[j])
+		}
+	}
 }
 
 // products adds to the terms, which are maxima, the products that Qz sums and

@@ -61,7 +61,6 @@ func (a *activeSet) equilibrate() float64 {
 	for j, v := range sigma {
 		a.d[j] = 1 / (v * v)
 	}
-	clear(a.coupling)
 	for r := range a.rows {
 		norm := 0.0
 		for j, v := range a.crow(r) {
@@ -77,11 +76,6 @@ func (a *activeSet) equilibrate() float64 {
 		a.scale[r] *= s
 		a.r[r] *= s
 		floats.Scale(s, a.crow(r))
-		if a.single[r] < 0 {
-			for j, v := range a.crow(r) {
-				a.coupling[j] = max(a.coupling[j], math.Abs(v)*sigma[j])
-			}
-		}
 	}
 	qmax := 0.0
 	for i, v := range sigma {

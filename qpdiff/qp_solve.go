@@ -369,6 +369,9 @@ const (
 	// not at all.
 	stalledProximal = 10
 	stalledDefinite = 3
+	// stalledOwn is the number of steps that do not halve the residual of a variable
+	// among its own terms after which it is rounding of the terms of others.
+	stalledOwn = 3
 	// proximalPatience is the number of steps with the same proximal term.
 	proximalPatience = 15
 )
@@ -392,6 +395,7 @@ func (a *activeSet) proximalPoint(s *qpReport, tol float64) Status {
 		r = a.start()
 	}
 	best, stalled := math.Inf(1), 0
+	bestOwn, since := math.Inf(1), 0
 	for step := range maxProximal {
 		if r < 0 {
 			r = a.minimise()
@@ -412,12 +416,21 @@ func (a *activeSet) proximalPoint(s *qpReport, tol float64) Status {
 			a.tryZeros(s, tol)
 		}
 		rel := s.Residual.Relative
-		if rel <= converged || a.iterations > a.maxChanges {
+		settled := a.shift == 0
+		if !settled && rel <= tol {
+			// Proximal steps reach one variable after the other.
+			own := a.ownResidual()
+			if since++; own < bestOwn/2 {
+				bestOwn, since = own, 0
+			}
+			settled = own <= tol || since >= stalledOwn
+		}
+		if rel <= converged && settled || a.iterations > a.maxChanges {
 			break
 		}
 		if rel < best/2 {
 			best, stalled = rel, 0
-		} else if stalled++; rel <= tol && stalled >= stalledProximal || a.shift == 0 && stalled >= stalledDefinite {
+		} else if stalled++; rel <= tol && settled && stalled >= stalledProximal || a.shift == 0 && stalled >= stalledDefinite {
 			break // no longer getting better
 		}
 		weaker := a.shift

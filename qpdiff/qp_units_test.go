@@ -516,6 +516,59 @@ func TestQPVertexInVariablesFarApart(t *testing.T) {
 	}
 }
 
+// A row that is not active couples no variables, however small an entry of it is beside
+// the others: each variable is at its own bound, and its gradient vanishes by itself.
+func TestQPRowsOfEntriesFarApart(t *testing.T) {
+	rng := rand.New(rand.NewPCG(26, 13))
+	wrong, refused := 0, 0
+	problems := long(5000)
+	for range problems {
+		n := 2 + rng.IntN(4)
+		q := QP{P: gaussians(rng, n), G: mat.NewDense(n-1, n, nil), H: make([]float64, n-1), A: mat.NewDense(1, n, nil), B: []float64{.5 - rng.Float64()}}
+		decades := 14 * rng.Float64()
+		for r := range n - 1 {
+			for j := range n {
+				q.G.Set(r, j, rng.NormFloat64()*math.Pow(10, -decades*(.8+.2*rng.Float64())))
+			}
+			q.P[r] = math.Abs(q.P[r]) + .1
+			q.G.Set(r, r, -1-rng.Float64())
+			q.H[r] = 1 + rng.Float64()
+		}
+		q.A.Set(0, n-1, 1+rng.Float64()) // holds the last variable alone
+		for k := range rng.IntN(n) {
+			s := math.Pow(10, 6*rng.Float64())
+			for j := range n {
+				q.G.Set(k, j, s*q.G.At(k, j))
+			}
+			q.H[k] *= s
+		}
+		var s Solution
+		if err := s.Solve(&q); err != nil {
+			if !errors.Is(err, ErrUnbounded) && !errors.Is(err, ErrInfeasible) {
+				refused++
+			}
+			continue
+		}
+		for j := range n {
+			sum, size := q.P[j]+q.A.At(0, j)*s.Nu[0], max(q.P[j], math.Abs(q.A.At(0, j)*s.Nu[0]))
+			for r, l := range s.Lambda {
+				sum += q.G.At(r, j) * l
+				size = max(size, math.Abs(q.G.At(r, j)*l))
+			}
+			if math.Abs(sum) > 1e-9*size {
+				if wrong++; wrong <= 3 {
+					t.Errorf("the gradient of variable %d is %.3g among terms of %.3g: z = %v, λ = %v, %+v", j, sum, size, s.Z, s.Lambda, s.Residual)
+				}
+				break
+			}
+		}
+	}
+	t.Logf("%d of %d wrong, %d refused", wrong, problems, refused)
+	if refused > 0 {
+		t.Errorf("%d of %d refused", refused, problems)
+	}
+}
+
 // Where the entries of Q differ by many decades and those of P and of a box do
 // not, a solution is one: by duality the gradient times the box's width, and the
 // products of slacks and multipliers, bound what the objective lacks.

@@ -80,6 +80,7 @@ type run struct {
 	failures map[string]*failure
 	outcomes map[[2]string]map[string]int
 	verbose  bool
+	logf     func(format string, args ...any)
 }
 
 type failure struct {
@@ -89,7 +90,7 @@ type failure struct {
 }
 
 func newRun(replay string) *run {
-	return &run{replay: replay, failures: map[string]*failure{}, outcomes: map[[2]string]map[string]int{}}
+	return &run{replay: replay, failures: map[string]*failure{}, logf: func(string, ...any) {}, outcomes: map[[2]string]map[string]int{}}
 }
 
 // Failf records a promise that the input breaks. Failures of one category are
@@ -103,6 +104,8 @@ func (in *Input) Failf(category, format string, args ...any) {
 	if f == nil {
 		f = &failure{index: in.index + 1}
 		r.failures[category] = f
+		// A long run shows what it has found before its end.
+		r.logf("input %d: %s: %s", in.index, category, fmt.Sprintf(format, args...))
 	}
 	f.count++
 	if in.index < f.index || r.verbose && f.count == 1 {
@@ -207,7 +210,7 @@ func (r *run) one(kinds []Kind, index int64) {
 // take a second or two, and reports the failures by category.
 func Test(t *testing.T, few int, kinds []Kind) {
 	r := newRun(fmt.Sprintf("go test ./%s -run '^%s$' -v -hostile.seed %d -hostile.only", packageDir(), t.Name(), *seed))
-	r.verbose = *only >= 0
+	r.verbose, r.logf = *only >= 0, t.Logf
 	begin := time.Now()
 	from, to := *first, *first+int64(few)
 	workers := runtime.GOMAXPROCS(0)
