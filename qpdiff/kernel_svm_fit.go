@@ -99,7 +99,7 @@ func (l *kernelSVMFit) gramMatrix(params []float64) error {
 			return argErrorf("Kernel", ErrNonconvex, "use a positive semidefinite kernel", "is %v between row %d and itself", d, l.rows.first[i])
 		}
 	}
-	if !finite(sum) {
+	if !finite(4 * sum) { // the curvature along a pair of rows sums four values
 		return argErrorf("Kernel", ErrNotFinite, "scale the features or change the kernel's parameters", "overflows or is not a number on the training rows")
 	}
 	q.largest, q.shift = largest, 0

@@ -363,3 +363,17 @@ func TestKernelSVMTiesSlope(t *testing.T) {
 	}
 	nearAll(t, "slope", got[1], want.RawRowView(0), 1e-12, 0)
 }
+
+// Kernel values may be finite and the curvature along a pair of rows overflow.
+func TestKernelSVMPairsThatOverflow(t *testing.T) {
+	for _, scale := range []float64{1e153, 6e153, 1.016e154, 1.2e154} {
+		l := &KernelSVM{Kernel: Polynomial{Degree: 1}, Intercept: true}
+		if err := l.Load(Data{X: mat.NewDense(2, 1, []float64{scale, -.423 * scale}), Y: []float64{-1, 1}}); err != nil {
+			t.Fatal(err)
+		}
+		theta := []float64{0}
+		if err := l.Fit(theta, []float64{1, 1, 0}); err != nil && !errors.Is(err, ErrNotFinite) && !errors.Is(err, ErrIterationLimit) {
+			t.Errorf("scale %v: %v", scale, err)
+		}
+	}
+}

@@ -18,7 +18,7 @@ type Solution struct {
 	// 1e-9. Refinement goes on to rounding error whatever Tol is.
 	Tol float64
 	// MaxIter bounds the changes of the working set; zero means
-	// 1000 + 100·(variables + rows).
+	// 1000 + 100·(variables + rows), and a hundred times that is the most it can be.
 	MaxIter int
 	// Generalised lets the derivatives count weakly active rows (slack and
 	// multiplier both zero) as inactive instead of refusing them. What they give

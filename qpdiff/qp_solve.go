@@ -266,7 +266,8 @@ func (a *activeSet) satisfy(r int) bool {
 // solve runs the whole method and fills in s but for the vectors.
 func (a *activeSet) solve(s *qpReport, tol float64, maxChanges int) Status {
 	a.iterations = 0
-	a.maxChanges = cmp.Or(max(maxChanges, 0), minChanges+changesPerRow*(a.n+a.rows))
+	usual := minChanges + changesPerRow*(a.n+a.rows)
+	a.maxChanges = min(cmp.Or(max(maxChanges, 0), usual), hopelessChanges*usual)
 	tol = cmp.Or(max(tol, 0), defaultTol)
 	status := a.factorised(s)
 	if status == IterationLimit {
@@ -350,6 +351,9 @@ const (
 	// round in circles by rounding.
 	minChanges    = 1000
 	changesPerRow = 100
+	// hopelessChanges is how many times that default MaxIter may be: by then the
+	// circles have been gone round often enough.
+	hopelessChanges = 100
 	// safePivot is a pivot, for a unit diagonal, above which no estimate of the
 	// smallest eigenvalue is needed to tell it from pivotTol: the estimate costs as
 	// much as a solve.
