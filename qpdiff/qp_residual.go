@@ -205,36 +205,68 @@ func (a *activeSet) refine(s *qpReport) {
 	a.snap()
 	a.measure(s, false)
 	for step := 0; s.Residual.Relative > refined || step == 0 && a.loose; step++ {
-		k, loose := len(a.w), a.loose
-		before := s.Residual.Relative
-		copy(a.oldZ, a.z)
-		copy(a.oldLam, a.lam[:k])
-		dz, dl := a.dz, a.dl[:k]
-		floats.ScaleTo(dz, -1, a.grad)
-		gather(dl, a.slack, a.w)
-		a.solveKKT(&a.triangle, dz, dl)
-		floats.Add(a.z, dz)
-		for i, v := range dl {
-			a.lam[i] += v
-			if i >= a.eq && a.lam[i] < 0 {
-				a.lam[i] = 0
-			}
-		}
-		a.snap()
-		a.measure(s, false)
-		s.Refinements++
+		loose, before := a.loose, s.Residual.Relative
+		a.correct(s)
 		if now := s.Residual.Relative; !(now < before/2) {
 			if !(now < before) && !(now <= refined && loose && !a.loose) {
-				copy(a.z, a.oldZ)
-				copy(a.lam, a.oldLam[:k])
+				a.takeBack()
 			}
 			a.measure(s, true)
+			a.refineOwn(s)
 			return
 		}
 	}
 	if s.Residual.Relative > refined {
 		a.measure(s, true)
 	}
+	a.refineOwn(s)
+}
+
+// refineOwn goes on with the corrections where a variable's gradient is large among its
+// own terms, as long as they halve that: multipliers that are small beside the terms of other
+// variables need them.
+func (a *activeSet) refineOwn(s *qpReport) {
+	if a.shift == 0 {
+		return
+	}
+	for own := a.ownResidual(); own > defaultTol; {
+		before := s.Residual.Relative
+		a.correct(s)
+		now := a.ownResidual()
+		if !(now < own/2) || s.Residual.Relative > max(before, refined) {
+			a.takeBack()
+			a.measure(s, s.Residual.Relative > refined)
+			return
+		}
+		own = now
+	}
+}
+
+// correct makes one Newton step on the KKT system of the program, and measures.
+func (a *activeSet) correct(s *qpReport) {
+	k := len(a.w)
+	copy(a.oldZ, a.z)
+	copy(a.oldLam, a.lam[:k])
+	dz, dl := a.dz, a.dl[:k]
+	floats.ScaleTo(dz, -1, a.grad)
+	gather(dl, a.slack, a.w)
+	a.solveKKT(&a.triangle, dz, dl)
+	floats.Add(a.z, dz)
+	for i, v := range dl {
+		a.lam[i] += v
+		if i >= a.eq && a.lam[i] < 0 {
+			a.lam[i] = 0
+		}
+	}
+	a.snap()
+	a.measure(s, false)
+	s.Refinements++
+}
+
+// takeBack undoes the last correction, but for the residuals measured.
+func (a *activeSet) takeBack() {
+	copy(a.z, a.oldZ)
+	copy(a.lam, a.oldLam[:len(a.w)])
 }
 
 // tryZeros replaces by 0 what is 0 at the solution, if the residual falls and is

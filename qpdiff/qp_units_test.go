@@ -569,6 +569,18 @@ func TestQPRowsOfEntriesFarApart(t *testing.T) {
 	}
 }
 
+// A multiplier that is small beside the terms of another variable is exact all the same.
+func TestQPSmallMultiplier(t *testing.T) {
+	q := &QP{P: []float64{154562.86670546708, -.17408484208056074},
+		G: mat.NewDense(1, 2, []float64{-28.913234901201193, 0}), H: []float64{-6.0783794978152695e-05},
+		A: mat.NewDense(1, 2, []float64{-5.484953018591251e-06, 136069.00193931896}), B: []float64{.00011792104377107368}}
+	var s Solution
+	err := s.Solve(q)
+	if want := -q.P[1] / q.A.At(0, 1); err != nil || math.Abs(s.Nu[0]-want) > 1e-12*want {
+		t.Errorf("ν = %v, want %v; %+v, error %v", s.Nu, want, s.Residual, err)
+	}
+}
+
 // Where the entries of Q differ by many decades and those of P and of a box do
 // not, a solution is one: by duality the gradient times the box's width, and the
 // products of slacks and multipliers, bound what the objective lacks.
