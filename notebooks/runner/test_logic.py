@@ -401,6 +401,12 @@ class Provenance(unittest.TestCase):
         self.cells("2")
         self.assertNotEqual(digest(), before)
 
+    def test_notebooks_without_parameters_are_refused(self):
+        self.cells("notebook.Params(&p)", name="m")
+        main.require_parameters([self.task(name="m").path])
+        with self.assertRaisesRegex(main.UsageError, "^n has no parameters"):
+            main.require_parameters([self.task(name=name).path for name in "mn"])
+
     def test_damaged_provenance_is_none(self):
         for text in ("{", "[]", "3", '{"inputs": {}}', '{"inputs": {}, "outputs": 3, "results": []}'):
             self.checkout.write("figures/out/n/provenance.json", text)
@@ -498,7 +504,6 @@ class FakeExecute(types.ModuleType):
             Path(env["CVGM_STORE"]).mkdir(parents=True, exist_ok=True)
             (Path(env["CVGM_STORE"]) / name).write_text("result")
             staging.check()
-        records.append({"overrides": {}})
         return path.read_bytes()
 
 
