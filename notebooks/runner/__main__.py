@@ -40,8 +40,9 @@ USAGE = """./reproduce.sh [NAME …]                    run the stale ones of al
        ./reproduce.sh OPTION [NAME …]             see below"""
 
 NOTES = """
-NAME is a notebook's name with or without its number, or the number alone:
-01_elastic_net, elastic_net, 01. A list of values has commas: -p Hidden=16,16.
+NAME is a notebook's name with or without its number, the number alone, or the file:
+01_elastic_net, elastic_net, 01, notebooks/01_elastic_net.ipynb. A list of values has
+commas: -p Hidden=16,16.
 
 A run rewrites figures/out/NAME/ and the outputs in notebooks/NAME.ipynb, each
 file whole and only after its notebook has succeeded. With -p all outputs go to
@@ -138,7 +139,7 @@ def select(names, notebooks):
     """The notebooks (paths) that names denote, in the order they run; all for none."""
     chosen = set()
     for name in names:
-        wanted = name.removesuffix(".ipynb")
+        wanted = name.removeprefix("notebooks/").removesuffix(".ipynb")
         found = [p for p in notebooks if wanted in (p.stem, *p.stem.split("_", 1))]
         if not found:
             raise UsageError(f"no notebook is called {name}; there are: {', '.join(p.stem for p in notebooks)}")
