@@ -4,12 +4,12 @@
 // Generalization in Machine Learning with Cross-Validation Gradients"
 // (arXiv:1805.07072), Algorithm 1.
 //
-// The way through the package is the way of the data. A [Split] divides the
-// examples into training and validation rows ([RandomSplits], [KFold], …). A
-// [CV], made from a [Config] by [New], fits a [qpdiff.Learner] to every split and
-// returns the validation loss with its exact gradient in the hyperparameters
-// α. A [Searcher] minimises it over α, one evaluation, a [Step], at a time. The
-// [Model] of [CV.Final] is the learner fitted to all data at the α found.
+// The types follow the way of the data. A [Split] divides the examples into training
+// and validation rows ([RandomSplits], [KFold], …). A [CV], made from a [Config] by
+// [New], fits a [qpdiff.Learner] to every split and returns the validation loss with
+// its exact gradient in the hyperparameters α. A [Searcher] minimises it over α, one
+// evaluation, a [Step], at a time. The [Model] of [CV.Final] is the learner fitted to
+// all data at the α found.
 //
 // Results have the same bits for any GOMAXPROCS: every split owns its storage
 // and its warm start, and sums run in the order of the splits.

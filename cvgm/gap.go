@@ -9,11 +9,11 @@ import (
 )
 
 // A GapMonitor watches a search for over-fitting of the CV loss: with many
-// hyperparameters a search can learn the validation rows by heart just as a
-// learner can its training rows, and the CV loss then says less and less about
-// the risk. Beside each step's CV loss it sets an estimate of the risk there
-// that the search has not seen, from held-out examples (HeldOut) or from the
-// same search on parts of the data (Nested), and it can stop the search by it:
+// hyperparameters a search can fit the validation rows as closely as a learner
+// its training rows, and the CV loss is then far below the risk. To each step the
+// monitor adds an estimate of the risk from data that the search has not seen: from
+// held-out examples (HeldOut) or from the same search on parts of the data (Nested).
+// It can stop the search by that estimate:
 //
 //	monitor := cvgm.GapMonitor{HeldOut: cv.RiskAt(loss, heldOut), Patience: 20}
 //	for step, err := range monitor.Watch(search.Search(problem, x0)) {
@@ -43,7 +43,8 @@ type NestedSearch struct {
 	Risk  func(Step) (float64, error) // on the rest of the data
 }
 
-// A GapStep is a step with what its CV loss is worth.
+// A GapStep is a Step with the estimated risk at its X and, where it is known, the
+// true risk.
 type GapStep struct {
 	Step            // Loss is the CV loss
 	HeldOut float64 // the monitor's estimate of the risk

@@ -24,9 +24,9 @@ type Step struct {
 }
 
 // A Searcher minimises a Problem, one evaluation at a time. The sequence ends
-// when the searcher has converged or spent its budget; what else should stop
-// it, be recorded or be tested is the body of the caller's loop. After an
-// error, given with the X where it arose, the sequence ends.
+// when the searcher has converged or spent its budget. The caller's loop records,
+// tests and stops it for other reasons. After an error, given with the X where it
+// arose, the sequence ends.
 //
 // Searchers are independent of units. A coordinate whose bounds fix its sign
 // has the scale |x0|: it is a penalty or a width. Any other is a weight, whose

@@ -1,4 +1,4 @@
-// Package figures draws and tabulates the Results of package experiment, one
+// Package figures draws and tabulates the results of package experiment, one
 // constructor per table or figure. Axes, reference lines and the room for legends
 // come from the data; what is not finite leaves a gap. A [Figure] writes itself as
 // SVG, PNG and PDF with the CSV of every series it plots; a [Table] as CSV, Markdown

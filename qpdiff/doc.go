@@ -2,8 +2,8 @@
 // learning method and differentiates its solution, exactly, by the implicit
 // function theorem at the optimality (KKT) conditions.
 //
-// Two kinds of solvers live here. A [Learner] (ElasticNet, Logistic, SVM, …) holds
-// one learning problem: Load a data set, Fit it at given hyperparameters, then ask for
+// The package has two kinds of solvers. A [Learner] (ElasticNet, Logistic, SVM, …)
+// holds one learning problem: Load a data set, Fit it at given hyperparameters, then ask for
 // vector-Jacobian products (VJP) with respect to the hyperparameters, the features X
 // and the labels y. Derivatives do not change what they differentiate: any number of
 // them may run at the same time, each with a [Workspace] of its own.
@@ -12,14 +12,12 @@
 // ([QP]) to rounding error, reports how the solve ended, proves it where there is
 // no solution, and differentiates the primal and the dual solution with respect
 // to all the data. The method is a dual active-set method, chosen for exact
-// zeros, warm starts and speed at the sizes of learning problems; the reasons
-// and the method are told at [QP]. [SolveBatch] and [VJPBatch] spread a batch
-// over the cores. [ConvexProgram] differentiates a solution of any smooth convex
-// program by the same rule.
+// zeros, warm starts and speed at the sizes of learning problems; [QP] describes it.
+// [SolveBatch] and [VJPBatch] spread a batch over the cores. [ConvexProgram]
+// differentiates a solution of any smooth convex program by the same rule.
 //
-// Matrices cross the border as *mat.Dense and vectors as []float64. Nothing
-// here draws random numbers or reads clocks, and only [ForEach] and what is
-// built on it starts goroutines.
+// Matrices are *mat.Dense and vectors []float64. The package draws no random
+// numbers and reads no clock; [ForEach] alone starts goroutines.
 //
 // # Errors
 //

@@ -120,6 +120,7 @@ func (r rule) judge(m Estimate) Verdict {
 }
 
 // Claims judges every claim of the paper that the results bear on, experiment by
+// experiment.
 func Claims(r Results) []Claim {
 	var claims []Claim
 	add := func(c Claim, rule rule) {

@@ -7,7 +7,7 @@
 // Sweeps consist of cells, which are independent, run in parallel and can be kept
 // ([WithKeeper]). Every parameter has a range, outside of which Run refuses it.
 //
-// Beside each measured number stands the one that the paper prints, and the one in
-// the output saved with its published code ([Printed]). These are the only numbers
+// [Printed] holds the numbers that the paper prints, and those in the output saved
+// with its published code, to set beside the measured ones. These are the only numbers
 // here that are not computed. [Claims] judges the paper's claims by the results.
 package experiment

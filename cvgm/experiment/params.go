@@ -13,11 +13,12 @@ import (
 	"cvgm/synth"
 )
 
-// A Field is one parameter as a person sees it. The tags of a Params struct's
-// fields hold what is said of them:
+// A Field describes one parameter of an experiment to the user. It comes from the tags
+// of the field of the Params struct:
 //
 //	K int `help:"cross-validation splits" range:"[1,∞)" small:"[2,6]"`
 //
+// help and range are required; unit is the unit of the value, where it has one.
 // range is the set of the allowed values and small the one that random small
 // runs draw from: an interval [a,b], (a,b), [a,b) or (a,b], or a set {a,b,c}.
 // The tags of a list hold for each of its entries, and len is the allowed range

@@ -107,7 +107,7 @@ type SizeComparison struct {
 	BySize            []Estimate
 }
 
-// CellFailure says what went wrong in one cell.
+// CellFailure is the error of one cell.
 type CellFailure struct {
 	Size, Seed int
 	Problem    string

@@ -2,7 +2,7 @@
 // JupyterLab and watch the gradient method learn.
 //
 // A [Machine] holds all that can be done and seen: settings, the states that the
-// method went through, what is shown of them. It knows neither clock nor
+// method went through, what is shown of them. It uses neither clock nor
 // browser. [Machine.Draw] draws it as SVG; [Show] connects it to the page in
 // which a cell runs; [Strip] is what a notebook shows where there is no such
 // page.

@@ -29,8 +29,8 @@ const StoreVar = "CVGM_STORE"
 
 // RecordVar names the environment variable with a file to which a line of JSON
 // is added for each result that a notebook used, for parameters that were
-// overridden, and for what the user has to know though no cell failed of it.
-// Unset, the last goes to standard error and the others nowhere.
+// overridden, and for warnings. Unset, warnings go to standard error and the
+// others nowhere.
 const RecordVar = "CVGM_RECORD"
 
 // TwinVar names the environment variable that, where it is set, makes every
@@ -183,7 +183,7 @@ func record(line map[string]any) error {
 	return errors.Join(err, f.Close())
 }
 
-// note tells the user something of which no cell fails.
+// note warns the user without failing the cell.
 func note(format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	if os.Getenv(RecordVar) == "" || record(map[string]any{"note": text}) != nil {

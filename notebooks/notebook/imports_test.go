@@ -109,3 +109,55 @@ func TestReadmeNamesWhatThereIs(t *testing.T) {
 		}
 	}
 }
+
+// Each pattern of a test command in README and in .ci/run finds a test in each of
+// its packages: go test passes where it finds none.
+func TestCommandsFindTests(t *testing.T) {
+	root := filepath.Join("..", "..")
+	commands := regexp.MustCompile(`go test[^\n]*? (\./[^\n]*)`)
+	patterns := regexp.MustCompile(`-(run|fuzz|bench) '?([^ ']+)`)
+	kinds := map[string]string{"run": "Test", "fuzz": "Fuzz", "bench": "Benchmark"}
+	found := 0
+	for _, name := range []string{"README.md", filepath.Join(".ci", "run")} {
+		text, err := os.ReadFile(filepath.Join(root, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, command := range commands.FindAllStringSubmatch(string(text), -1) {
+			for _, p := range patterns.FindAllStringSubmatch(command[1], -1) {
+				if p[2] == "^$" {
+					continue
+				}
+				found++
+				for _, folder := range regexp.MustCompile(`\./[a-z/]+`).FindAllString(command[1], -1) {
+					if !slices.ContainsFunc(testsIn(t, filepath.Join(root, folder), kinds[p[1]]), regexp.MustCompile(p[2]).MatchString) {
+						t.Errorf("%s: %s finds no test in %s", name, p[0], folder)
+					}
+				}
+			}
+		}
+	}
+	if found < 5 {
+		t.Errorf("the commands have %d patterns", found)
+	}
+}
+
+// testsIn returns the names of a package's tests, benchmarks or fuzz tests.
+func testsIn(t *testing.T, folder, kind string) []string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(folder, "*_test.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range regexp.MustCompile(`(?m)^func (`+kind+`\w+)\(`).FindAllStringSubmatch(string(text), -1) {
+			names = append(names, f[1])
+		}
+	}
+	return names
+}

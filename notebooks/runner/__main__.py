@@ -40,8 +40,9 @@ USAGE = """./reproduce.sh [NAME …]                    run the stale ones of al
        ./reproduce.sh OPTION [NAME …]             see below"""
 
 NOTES = """
-NAME is a notebook's name with or without its number, or the number alone:
-01_elastic_net, elastic_net, 01. A list of values has commas: -p Hidden=16,16.
+NAME is a notebook's name with or without its number, the number alone, or the file:
+01_elastic_net, elastic_net, 01, notebooks/01_elastic_net.ipynb. A list of values has
+commas: -p Hidden=16,16.
 
 A run rewrites figures/out/NAME/ and the outputs in notebooks/NAME.ipynb, each
 file whole and only after its notebook has succeeded. With -p all outputs go to
@@ -114,7 +115,7 @@ def parse(argv):
     if args.names[:1] == ["lab"]:
         ports = args.names[1:]
         if args.mode or args.overrides or len(ports) > 1 or any(not p.isdigit() or not 0 < int(p) < 65536 for p in ports):
-            parser.error("lab takes only a port number: ./reproduce.sh lab [PORT]")
+            parser.error("lab takes only a port, from 1 to 65535: ./reproduce.sh lab [PORT]")
         args.mode, args.names, args.port = "lab", [], int(ports[0]) if ports else 0
     if args.mode == "timings" and (args.names or args.overrides):
         parser.error("--timings takes nothing else: it always times the same benchmarks")
@@ -138,12 +139,19 @@ def select(names, notebooks):
     """The notebooks (paths) that names denote, in the order they run; all for none."""
     chosen = set()
     for name in names:
-        wanted = name.removesuffix(".ipynb")
+        wanted = name.removeprefix("notebooks/").removesuffix(".ipynb")
         found = [p for p in notebooks if wanted in (p.stem, *p.stem.split("_", 1))]
         if not found:
             raise UsageError(f"no notebook is called {name}; there are: {', '.join(p.stem for p in notebooks)}")
         chosen.update(found)
     return [p for p in notebooks if not names or p in chosen]
+
+
+def require_parameters(paths):
+    """A UsageError for notebooks that -p cannot change."""
+    for path in paths:
+        if b"notebook.Params(" not in path.read_bytes():
+            raise UsageError(f"{path.stem} has no parameters: none of its cells calls notebook.Params")
 
 
 def run_all(states, args, env):
@@ -208,8 +216,6 @@ def run_task(task, inputs, args, env, progress, records, tolerance, version):
     with processes.temporary_folder() as temporary:
         staging = Staging(Path(temporary))
         notebook = execute.run(task.path, temporary, staging, env, progress, records)
-        if task.overrides and not any("overrides" in r for r in records):
-            raise execute.NotebookError("it has no parameters: none of its cells calls notebook.Params")
         if args.mode == "check":
             lines = [f"  {line}" for line in differing(task, staging.path, notebook, tolerance)]
             staging.check()
@@ -360,6 +366,8 @@ def main(argv):
     args = parse(argv)
     overrides = tuple(sorted(args.overrides.items()))
     tasks = [Task(path, overrides) for path in select(args.names, sorted(NOTEBOOKS.glob("*.ipynb")))]
+    if overrides:
+        require_parameters(task.path for task in tasks)
     if args.mode != "lab" and not tasks:
         raise ReproduceError("there are no notebooks in notebooks/")
     if prepared:

@@ -119,7 +119,7 @@ class CommandLine(unittest.TestCase):
             return [p.stem for p in main.select(names, all_of_them)]
 
         self.assertEqual(chosen(), ["00_start", "01_elastic_net", "02_rings", "explore"])
-        for name in ("01_elastic_net", "elastic_net", "01", "01_elastic_net.ipynb"):
+        for name in ("01_elastic_net", "elastic_net", "01", "01_elastic_net.ipynb", "notebooks/01_elastic_net.ipynb"):
             self.assertEqual(chosen(name), ["01_elastic_net"], name)
         self.assertEqual(chosen("explore", "01", "elastic_net"), ["01_elastic_net", "explore"])
         with self.assertRaisesRegex(main.UsageError, "no notebook is called net; .*00_start, 01_elastic_net"):
@@ -401,6 +401,12 @@ class Provenance(unittest.TestCase):
         self.cells("2")
         self.assertNotEqual(digest(), before)
 
+    def test_notebooks_without_parameters_are_refused(self):
+        self.cells("notebook.Params(&p)", name="m")
+        main.require_parameters([self.task(name="m").path])
+        with self.assertRaisesRegex(main.UsageError, "^n has no parameters"):
+            main.require_parameters([self.task(name=name).path for name in "mn"])
+
     def test_damaged_provenance_is_none(self):
         for text in ("{", "[]", "3", '{"inputs": {}}', '{"inputs": {}, "outputs": 3, "results": []}'):
             self.checkout.write("figures/out/n/provenance.json", text)
@@ -498,7 +504,6 @@ class FakeExecute(types.ModuleType):
             Path(env["CVGM_STORE"]).mkdir(parents=True, exist_ok=True)
             (Path(env["CVGM_STORE"]) / name).write_text("result")
             staging.check()
-        records.append({"overrides": {}})
         return path.read_bytes()
 
 
@@ -799,9 +804,9 @@ class ProgressLine(unittest.TestCase):
                 self.assertEqual(line.parts(), "", text)
             file.write_text("[100, 200]")
             self.assertEqual(line.parts(), ": 100 of 200 done")
-            line.first = line.first[0] - 10, 100  # so ten seconds ago
             file.write_text("[120, 200]")
-            self.assertEqual(line.parts(), ": 120 of 200 done, about 40 s left")
+            with unittest.mock.patch.object(progress.time, "monotonic", return_value=line.first[0] + 10):
+                self.assertEqual(line.parts(), ": 120 of 200 done, about 40 s left")
             file.write_text("[200, 200]")
             self.assertEqual(line.parts(), ": 200 of 200 done")
 

@@ -140,7 +140,7 @@ class Runs(unittest.TestCase):
             self.assertIn(words, said)
         self.assertNotIn("cell", said)
         self.assertTrue(self.reproduce("net", "-p", "help").startswith("01_net: the parameters"))
-        self.assertIn("02_none.ipynb: it has no parameters", self.reproduce("02", "-p", "K=3", status=1))
+        self.assertIn("02_none has no parameters", self.reproduce("02", "net", "-p", "K=3", status=1))
         self.assertIn("files changed: 8 in .work/runs/01_net/K=5,Seeds=3", self.reproduce("net", "-p", "Seeds=3", "-p", "K=5"))
         self.assertEqual(self.outputs(), before, "an overridden run wrote over the paper's outputs")
         run = self.checkout / ".work/runs/01_net/K=5,Seeds=3"

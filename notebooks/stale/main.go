@@ -20,8 +20,17 @@ import (
 	"cvgm/notebooks/source"
 )
 
+const usage = `usage: go run ./notebooks/stale [-json] [NOTEBOOK[=FOLDER] …]
+Lists the notebooks whose outputs are stale, with the reasons.
+NOTEBOOK is a file, notebooks/01_elastic_net.ipynb; without any, all are examined.
+FOLDER holds its outputs: figures/out/01_elastic_net unless stated.`
+
 func main() {
 	log.SetFlags(0)
+	flag.Usage = func() {
+		fmt.Fprintln(flag.CommandLine.Output(), usage)
+		flag.PrintDefaults()
+	}
 	asJSON := flag.Bool("json", false, "print states, as JSON, instead of words")
 	flag.Parse()
 	root, err := source.Root()

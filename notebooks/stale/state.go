@@ -58,7 +58,7 @@ type provenance struct {
 func stateOf(root string, module *source.Module, notebook, folder string) (*state, error) {
 	text, err := os.ReadFile(notebook)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w; give a file, such as notebooks/01_elastic_net.ipynb", err)
 	}
 	s := &state{Notebook: notebook, Folder: folder, Reasons: []string{}, Inputs: module.Cells(sources(text))}
 	for _, name := range runner {

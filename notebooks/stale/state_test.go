@@ -144,6 +144,12 @@ func TestReasons(t *testing.T) {
 	c.want("outputs: figures/out/n/t.csv is missing, figures/out/n/u.csv is missing")
 }
 
+func TestNamesAreNoFiles(t *testing.T) {
+	if _, err := examine(newCheckout(t).root, []string{"n"}); err == nil || !strings.Contains(err.Error(), "n: no such file or directory; give a file") {
+		t.Errorf("the error is %v", err)
+	}
+}
+
 func TestLongListsAreCut(t *testing.T) {
 	c := newCheckout(t)
 	c.run(nil)
