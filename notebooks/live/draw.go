@@ -7,6 +7,7 @@ import (
 	"image/color"
 	"math"
 	"slices"
+	"strings"
 
 	"cvgm/cvgm/experiment"
 	"cvgm/figures"
@@ -14,6 +15,7 @@ import (
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 	"gonum.org/v1/plot/vg/vgimg"
+	"gonum.org/v1/plot/vg/vgsvg"
 )
 
 // view is what is to be seen: a run up to a step, and another to compare with.
@@ -51,10 +53,23 @@ const (
 
 // Draw returns what is shown, as SVG in the colours of a JupyterLab page.
 func (m *Machine) Draw() []byte {
-	c := newCanvas(width, height)
+	c := vgsvg.New(width, height)
 	m.view().layout().draw(draw.New(c))
-	return c.svg()
+	var b strings.Builder
+	_, _ = c.WriteTo(&b) // a Builder takes all
+	_, picture, _ := strings.Cut(b.String(), "<g ")
+	// The page sets the size. Black is the colour of fills that name none.
+	return fmt.Appendf(nil, `<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" viewBox="0 0 %d %d" fill="currentColor" stroke-linejoin="round"><g %s`,
+		width, height, theme.Replace(picture))
 }
+
+// theme gives a picture the colours of the page: black is the page's own colour
+// of text, the ground is left to the page, and blue is too dark for a dark page.
+var theme = strings.NewReplacer(
+	"#000000", "currentColor", "#FFFFFF", "none",
+	"#E1E1E1", "var(--jp-border-color2,#E1E1E1)", "#0072B2", "var(--live-blue,#0072B2)",
+	"font-family:Liberation Sans", "font-family:Liberation Sans,Arial,Helvetica,sans-serif",
+)
 
 // PNG returns what is shown on a white ground.
 func (m *Machine) PNG() ([]byte, error) { return asPNG(width, height, m.view().layout().draw) }
