@@ -146,8 +146,7 @@ func (v view) axes(p *figures.Panel, low, high float64) {
 			break
 		}
 	}
-	at := float64(v.shown)
-	p.Line("step shown", []float64{at, at}, []float64{low, high}, figures.Style{Width: .7, Color: figures.Grey})
+	p.VLine("step shown", float64(v.shown), figures.Style{Width: .7, Color: figures.Grey})
 	p.Range(0, float64(end), low, high)
 }
 
@@ -179,7 +178,7 @@ func (v view) losses(levels ...level) *figures.Panel {
 		}
 	}
 	for _, l := range levels {
-		p.Line(l.name, []float64{0, MaxSteps}, []float64{l.value, l.value}, l.style)
+		p.HLine(l.name, l.value, l.style)
 		seen = append(seen, l.value)
 	}
 	low, high := slices.Min(seen), slices.Max(seen)

@@ -3,7 +3,6 @@ package live
 import (
 	"iter"
 	"math"
-	"slices"
 
 	"cvgm/cvgm"
 	"cvgm/cvgm/experiment"
@@ -113,13 +112,11 @@ func (t *elasticNetTrial) coefficients(title string, v view) *figures.Panel {
 	for i := range place {
 		place[i] = float64(i + 1)
 	}
-	low, high := min(0, slices.Min(t.Coef)), slices.Max(t.Coef)
 	fitted := func(name string, m *cvgm.Model, s figures.Style) {
 		raw := make([]float64, n) // on the features as they are
 		for i := range raw {
 			raw[i] = m.Theta[i] / m.Std[i]
 		}
-		low, high = min(low, slices.Min(raw)), max(high, slices.Max(raw))
 		p.Scatter(name, place, raw, s)
 	}
 	p.Scatter("true", place, t.Coef, truthStyle)
@@ -127,8 +124,6 @@ func (t *elasticNetTrial) coefficients(title string, v view) *figures.Panel {
 		fitted("pinned", v.beside().Model, figures.Style{Color: figures.Purple, Glyph: draw.CrossGlyph{}, GlyphRadius: 4})
 	}
 	fitted("fitted", v.state().Model, figures.Style{Color: figures.Blue, GlyphRadius: 3})
-	pad := .08 * (high - low)
-	p.Range(.5, float64(n)+.5, low-pad, high+pad)
 	return p
 }
 

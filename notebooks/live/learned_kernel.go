@@ -3,7 +3,6 @@ package live
 import (
 	"iter"
 	"math"
-	"slices"
 
 	"cvgm/cvgm/experiment"
 	"cvgm/figures"
@@ -144,26 +143,8 @@ func (t *kernelTrial) manifold(title string, s state) *figures.Panel {
 	}
 	d.X = mat.DenseCopyOf(phi)
 	byClass(p, d)
-	var low, high [2]float64
-	for j := range low {
-		column := mat.Col(nil, j, d.X)
-		low[j], high[j] = slices.Min(column), slices.Max(column)
-		pad := .05*(high[j]-low[j]) + 1e-9
-		low[j], high[j] = low[j]-pad, high[j]+pad
-	}
-	// The line w·φ + b = 0, over the whole panel.
-	w, b := s.Model.Theta[:2], s.Model.Theta[2]
-	if norm := w[0]*w[0] + w[1]*w[1]; norm > 0 {
-		reach := math.Hypot(high[0]-low[0], high[1]-low[1])
-		// From the point of the line that is nearest to the panel's middle.
-		mid := [2]float64{(low[0] + high[0]) / 2, (low[1] + high[1]) / 2}
-		off := (w[0]*mid[0] + w[1]*mid[1] + b) / norm
-		foot := [2]float64{mid[0] - off*w[0], mid[1] - off*w[1]}
-		along := [2]float64{-w[1] * reach / math.Sqrt(norm), w[0] * reach / math.Sqrt(norm)}
-		p.Line("separator", []float64{foot[0] - along[0], foot[0] + along[0]}, []float64{foot[1] - along[1], foot[1] + along[1]},
-			boundaryStyle)
-	}
-	p.Range(low[0], high[0], low[1], high[1])
+	w := s.Model.Theta
+	p.Across("separator", w[0], w[1], -w[2], boundaryStyle)
 	return p
 }
 
@@ -195,7 +176,7 @@ func (v view) accuracies(bayes float64) *figures.Panel {
 	if v.pinned != nil {
 		curve(p, "pinned test", v.pinned, func(s state) float64 { return s.Test.Accuracy }, pinStyle)
 	}
-	p.Line("Bayes", []float64{0, MaxSteps}, []float64{bayes, bayes}, bayesStyle)
+	p.HLine("Bayes", bayes, bayesStyle)
 	curve(p, "train", v.run, func(s state) float64 { return s.Train.Accuracy }, trainStyle)
 	curve(p, "test", v.run, func(s state) float64 { return s.Test.Accuracy }, testStyle)
 	v.axes(p, low, 1.02)
