@@ -30,20 +30,20 @@ type otherParams struct {
 
 func TestOverride(t *testing.T) {
 	p, q := testParams{K: 3, C: 2, Hidden: []int{64}}, otherParams{K: 4}
-	err := override(`{"K": "5", "otherParams.K": "6", "C": "1e-3", "Hidden": "8, 9", "Sub.Depth": "4"}`, &p, &q)
+	err := override(`{"K": "5", "other.K": "6", "C": "1e-3", "Hidden": "8, 9", "Sub.Depth": "4"}`, &p, &q)
 	want := otherParams{K: 6}
 	want.Sub.Depth = 4
 	if diff := cmp.Diff(testParams{5, 1e-3, []int{8, 9}}, p) + cmp.Diff(want, q); err != nil || diff != "" {
 		t.Errorf("%v\n%s", err, diff)
 	}
 	for overrides, words := range map[string][]string{
-		`{"Q": "1"}`:              {"no parameter Q", "testParams:\n  K                  3          [1,∞)        splits\n", "Hidden             64         ", "Sub.Depth ", "weight, in kg"},
+		`{"Q": "1"}`:              {"no parameter Q", "test:\n  K                  3          [1,∞)        splits\n", "Hidden             64         ", "Sub.Depth ", "weight, in kg"},
 		`{"Sub": "1"}`:            {"no parameter Sub"},
-		`{"testParams.Sub": "1"}`: {"no parameter testParams.Sub"},
+		`{"test.Sub": "1"}`: {"no parameter test.Sub"},
 		`{"K": "many", "C": "-"}`: {"C=-: want a number\nK=many: want a whole number\nthe parameters"},
 		`{"Hidden": "3,x"}`:       {"Hidden=3,x: want a whole number, or several"},
 		`K=3`:                     {"JSON"},
-		`{"help": ""}`:            {"are\ntestParams:\n", "splits"},
+		`{"help": ""}`:            {"are\ntest:\n", "splits"},
 		`{"K": "9", "Q": "1"}`:    {"K                  3 "}, // not the value that was set
 	} {
 		err := override(overrides, &testParams{K: 3, Hidden: []int{64}}, &otherParams{K: 4})

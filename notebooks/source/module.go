@@ -1,14 +1,13 @@
 // Package source finds the inputs of a notebook's cells, or of a function of
-// this module: Go files, versions of other modules, Go itself. Two sets of inputs
-// with the same hashes give the same results.
+// this module: declarations of Go, versions of other modules, Go itself. Two sets
+// of inputs with the same hashes give the same results.
 //
-// An input that is a whole file counts without its comments. Inside the packages
-// of followed, only the declarations count that the cells reach by their names:
-// functions, types with all their methods, variables, constants. Names are
-// resolved without types, so a name counts for everything that it may denote. A
-// name that is not found makes every file of its package count. An init function
-// counts for declarations that reach a variable that it sets, or that it mentions;
-// initial values of variables are taken to set no others.
+// The declarations count that the cells reach by their names: functions, types
+// with all their methods, variables, groups of constants, each without its
+// comments. Names are resolved without types, so a name counts for everything that
+// it may denote. A name that is not found makes its whole package count. An init
+// function counts for declarations that reach a variable that it may set; initial
+// values of variables are taken to set no others.
 package source
 
 import (
@@ -30,20 +29,12 @@ import (
 	"strings"
 )
 
-// followed lists the packages, as folders of the module, of which single
-// declarations count instead of whole files.
-var followed = []string{"cvgm/experiment", "figures", notebookFolder}
-
-// notebookFolder has the package that cells call experiments and figures by.
-const notebookFolder = "notebooks/notebook"
-
 // A Module is the source of the module at one moment. It is not safe for
 // concurrent use.
 type Module struct {
 	root    string
 	files   map[string][]byte // of every Go file but tests, by its name below the root
 	listing listing
-	hashes  map[string]string  // of whole files
 	parsed  map[string]*parsed // by import path
 }
 
@@ -90,7 +81,7 @@ func Open(root string) (*Module, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &Module{root: root, files: map[string][]byte{}, hashes: map[string]string{}, parsed: map[string]*parsed{}}
+	m := &Module{root: root, files: map[string][]byte{}, parsed: map[string]*parsed{}}
 	stamp, err := m.read()
 	if err != nil {
 		return nil, err

@@ -22,9 +22,9 @@ type checkout struct {
 func newCheckout(t *testing.T) checkout {
 	c := checkout{t, t.TempDir()}
 	c.write("go.mod", "module cvgm\n\ngo 1.26.0\n")
-	c.write("qpdiff/a.go", "package qpdiff\n")
+	c.write("qpdiff/a.go", "package qpdiff\n\nfunc Q() {}\n\nfunc NotReached() {}\n")
 	c.write("synth/s.go", "package synth\n")
-	c.write("figures/f.go", "package figures\n\nimport _ \"cvgm/qpdiff\"\n\nfunc A() {}\n\nfunc B() {}\n")
+	c.write("figures/f.go", "package figures\n\nimport \"cvgm/qpdiff\"\n\nfunc A() { qpdiff.Q() }\n\nfunc B() {}\n")
 	for _, name := range runner {
 		c.write(name, name)
 	}
@@ -103,9 +103,10 @@ func TestReasons(t *testing.T) {
 	c.run(map[string]string{"t.csv": "1", "u.csv": "2"})
 	for name, text := range map[string]string{
 		"synth/s.go":            "package synth // not imported\n",
+		"qpdiff/a.go":           "package qpdiff\n\nfunc Q() {}\n\nfunc NotReached() { println() }\n",
 		"synth/new.go":          "package synth\n",
 		"figures/f_test.go":     "package figures\n",
-		"figures/f.go":          "package figures\n\nimport _ \"cvgm/qpdiff\"\n\nfunc A() {} // as before\n\nfunc B() { println() }\n",
+		"figures/f.go":          "package figures\n\nimport \"cvgm/qpdiff\"\n\nfunc A() { qpdiff.Q() } // as before\n\nfunc B() { println() }\n",
 		"figures/out/m/t.csv":   "another notebook's",
 		"notebooks/runner/r.py": "does not run the cells",
 	} {
@@ -113,10 +114,10 @@ func TestReasons(t *testing.T) {
 		c.want()
 	}
 	for _, change := range []struct{ name, text, reason string }{
-		{"qpdiff/a.go", "package QPDIFF\n", "qpdiff: a.go changed"},
-		{"qpdiff/b.go", "package qpdiff\n", "qpdiff: b.go is new"},
-		{"figures/f.go", "package figures\n\nimport _ \"cvgm/qpdiff\"\n\nfunc A() { println() }\n", "figures: A changed"},
-		{"figures/f.go", "package figures\n\nimport _ \"cvgm/qpdiff\"\n\nvar N int\n\nfunc A() { println(N, B) }\n\nfunc B() {}\n", "figures: A changed, B is new, N is new"},
+		{"qpdiff/a.go", "package qpdiff\n\nfunc Q() { println() }\n", "qpdiff: Q changed"},
+		{"qpdiff/b.go", "package qpdiff\n\nfunc init() { println() }\n", "qpdiff: init 1 of b.go is new"},
+		{"figures/f.go", "package figures\n\nimport \"cvgm/qpdiff\"\n\nfunc A() { qpdiff.Q(); println() }\n", "figures: A changed"},
+		{"figures/f.go", "package figures\n\nimport \"cvgm/qpdiff\"\n\nvar N int\n\nfunc A() { qpdiff.Q(); println(N, B) }\n\nfunc B() {}\n", "figures: A changed, B is new, N is new"},
 		{"go.mod", "module cvgm\n\ngo 1.25.0\n", "go.mod's go line is 1.25.0, was 1.26.0"},
 		{"notebooks/runner/requirements.txt", "", "notebooks/runner: requirements.txt changed"},
 		{"figures/out/n/t.csv", "3", "outputs: figures/out/n/t.csv was edited"},
@@ -148,9 +149,9 @@ func TestLongListsAreCut(t *testing.T) {
 	c := newCheckout(t)
 	c.run(nil)
 	for _, name := range []string{"e", "b", "d", "c"} {
-		c.write("qpdiff/"+name+".go", "package qpdiff\n")
+		c.write("qpdiff/"+name+".go", "package qpdiff\n\nfunc init() { println() }\n")
 	}
-	c.want("qpdiff: b.go is new, c.go is new, d.go is new and 1 more")
+	c.want("qpdiff: init 1 of b.go is new, init 1 of c.go is new, init 1 of d.go is new and 1 more")
 }
 
 func TestTextIsNoReasonToRun(t *testing.T) {
