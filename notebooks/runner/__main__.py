@@ -215,7 +215,7 @@ def run_task(task, inputs, args, env, progress, records, tolerance, version):
             staging.check()
             return f"DIFFERENCES: {len(lines)}" if lines else "agrees", lines
         if args.mode == "sensitivities":
-            found = sensitivities.of(task, staging.path, notebook)
+            found = sensitivities.of(*outputs(task, staging.path, notebook))
             staging.check()
             sensitivities.record(task, found)
             return f"sensitive numbers and series: {sum(map(len, found.values()))}", []
@@ -258,24 +258,34 @@ def strays():
     return sorted(p for p in left if p.is_file() or compare.files_in(p))
 
 
+def outputs(task, out, notebook):
+    """The committed outputs of task and those of a run, each {name: bytes}: files of its
+    folder, outputs of its cells, and the README if the run wrote claims."""
+    old = compare.files_in(task.out) | compare.cells_of(task.path.read_bytes())
+    new = compare.files_in(out) | compare.cells_of(notebook)
+    text = readme.wanted(out)
+    if text is not None:
+        old[readme.README.name], new[readme.README.name] = readme.README.read_bytes(), text.encode()
+    return old, new
+
+
 def differing(task, out, notebook, tolerance):
     """Yields a line for each output that differs from the committed one."""
+    old, new = outputs(task, out, notebook)
     sensitive = sensitivities.read(task)
-    for place in sorted(sensitive.keys() - sensitivities.places(task)):
-        yield f"figures/out/{sensitivities.FILE}: {place} is no output: ./reproduce.sh --sensitivities records them anew"
-    for name, difference in compare.folder_differences(task.out, out, tolerance, sensitive):
-        yield f"{(task.out / name).relative_to(ROOT)}: {difference}"
-    for place, difference in compare.notebook_differences(task.path.read_text(), notebook.decode(), tolerance, sensitive):
-        yield f"{task.path.relative_to(ROOT)}: {place}: {difference}"
-    try:
-        text = readme.wanted(out)
-    except ReproduceError as e:
-        yield str(e)
-        return
-    if text is not None:
-        difference = compare.text_difference(readme.README.read_text(encoding="utf-8"), text, tolerance, sensitive.get(readme.README.name))
-        if difference:
-            yield f"README.md, the claims: {difference}"
+    for name in sorted(sensitive.keys() - old.keys()):
+        yield f"figures/out/{sensitivities.FILE}: {name} is no output: ./reproduce.sh --sensitivities records them anew"
+    own, otherwise = task.path.relative_to(ROOT), not tolerance and task.path.read_bytes() != notebook
+    for name, difference in compare.differences(old, new, tolerance, sensitive):
+        if name.startswith("cell "):
+            yield f"{own}: {name}: {difference}"
+            otherwise = False
+        elif name == readme.README.name:
+            yield f"{name}, the claims: {difference}"
+        else:
+            yield f"{(task.out / name).relative_to(ROOT)}: {difference}"
+    if otherwise:
+        yield f"{own}: its outputs agree but it is laid out otherwise: ./reproduce.sh writes it in its plain form"
 
 
 def install(task, new):

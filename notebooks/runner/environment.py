@@ -197,40 +197,29 @@ def prepare(lab, env, go, version, settings):
 
 
 def install_python(env, lab):
-    """.venv with the pinned requirements; JupyterLab's only once lab is asked for."""
+    """.venv with the pinned requirements; those of JupyterLab once lab was asked for."""
     base = getattr(sys, "_base_executable", None) or sys.executable
-    parts = [sys.version, os.path.realpath(base)]
-    pip = [str(PYTHON), "-I", "-m", "pip", *PIP_OPTIONS, "install", "-q", "--no-user"]
-    steps = [(VENV / f"requirements.txt{STAMP}", "Python packages that run notebooks")]
-    if lab:
-        steps.append((VENV / f"requirements-lab.txt{STAMP}", "JupyterLab (240 MB)"))
-    keys, damage = [], []
-    for stamp, _ in steps:
-        parts.append((RUNNER / stamp.name.removesuffix(STAMP)).read_bytes())
-        keys.append(digest(*parts))
-        damage.append(flaw(stamp, keys[-1]))
-    # A killed pip leaves half-installed packages that later pips take for whole.
-    # So the stamps are removed before pip starts and written after it, and a
-    # folder with missing or changed files is made again instead of repaired.
-    first = 0
-    if damage == [None, ""] and not steps[1][0].exists():
-        first = 1
-    if any(d is not None for d in damage):
-        files = [json.loads(steps[0][0].read_bytes())["files"]] if first else []
-        for stamp in VENV.glob(f"*{STAMP}"):
-            stamp.unlink()
-        if not first:
-            remove_damaged(VENV, next(filter(None, damage), ""))
-            log.info("setting up .venv")
-            make_venv(base, env)
-        for stamp, part in steps[first:]:
-            name = stamp.name.removesuffix(STAMP)
-            log.info(f"installing {part}")
-            command([*pip, "-r", str(RUNNER / name)], env, f"installing {part}")
-            files.append(inventory(VENV))
-        for (stamp, _), key, made in zip(steps, keys, files):
-            write_stamp(stamp, key, made)
+    names = ["requirements.txt", "requirements-lab.txt"]
+    if not lab and not stamp_of(names[1]).exists():
+        names.pop()
+    key = digest(sys.version, os.path.realpath(base), *((RUNNER / name).read_bytes() for name in names))
+    stamp = stamp_of(names[-1])
+    damage = flaw(stamp, key)
+    # A killed pip leaves half-installed packages that later pips take for whole. So
+    # the folder is always made again, and its stamp is written last.
+    if damage is not None:
+        remove_damaged(VENV, damage)
+        log.info("setting up .venv")
+        make_venv(base, env)
+        part = "JupyterLab and Python packages that run notebooks (240 MB)" if len(names) > 1 else "Python packages that run notebooks"
+        log.info(f"installing {part}")
+        command([str(PYTHON), "-I", "-m", "pip", *PIP_OPTIONS, "install", "-q", "--no-user", "-r", str(RUNNER / names[-1])], env, f"installing {part}")
+        write_stamp(stamp, key, inventory(VENV))
     write_if_changed(OVERRIDES, as_json(LAB_SETTINGS))
+
+
+def stamp_of(requirements):
+    return VENV / f"{requirements}{STAMP}"
 
 
 PIP_OPTIONS = ["--no-input", "--disable-pip-version-check", "--no-cache-dir"]
