@@ -39,7 +39,7 @@ func TestOverride(t *testing.T) {
 	for overrides, words := range map[string][]string{
 		`{"Q": "1"}`:              {"no parameter Q", "test:\n  K                  3          [1,∞)        splits\n", "Hidden             64         ", "Sub.Depth ", "weight, in kg"},
 		`{"Sub": "1"}`:            {"no parameter Sub"},
-		`{"test.Sub": "1"}`: {"no parameter test.Sub"},
+		`{"test.Sub": "1"}`:       {"no parameter test.Sub"},
 		`{"K": "many", "C": "-"}`: {"C=-: want a number\nK=many: want a whole number\nthe parameters"},
 		`{"Hidden": "3,x"}`:       {"Hidden=3,x: want a whole number, or several"},
 		`K=3`:                     {"JSON"},

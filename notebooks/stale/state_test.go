@@ -20,7 +20,7 @@ type checkout struct {
 }
 
 func newCheckout(t *testing.T) checkout {
-	c := checkout{t, t.TempDir()}
+	c := checkout{t, filepath.Join(t.TempDir(), "a=b c")}
 	c.write("go.mod", "module cvgm\n\ngo 1.26.0\n")
 	c.write("qpdiff/a.go", "package qpdiff\n\nfunc Q() {}\n\nfunc NotReached() {}\n")
 	c.write("synth/s.go", "package synth\n")
@@ -80,8 +80,7 @@ func (c checkout) run(files map[string]string) {
 	if err != nil {
 		c.Fatal(err)
 	}
-	digest := cellsDigest(text)
-	made, err := json.Marshal(map[string]any{"inputs": s.Inputs, "outputs": found, "cells": digest})
+	made, err := json.Marshal(map[string]any{"inputs": s.Inputs, "outputs": found, "cells": digest(codeCells(text))})
 	if err != nil {
 		c.Fatal(err)
 	}
@@ -231,24 +230,28 @@ func TestTheRunnerComputesTheSameDigest(t *testing.T) {
 	if err := os.WriteFile(odd, []byte(`{"cells": [`+cell+`]}`), 0o644); err != nil {
 		t.Fatal(err)
 	}
+	empty := filepath.Join(t.TempDir(), "empty.ipynb")
+	if err := os.WriteFile(empty, []byte(`{"cells": []}`), 0o644); err != nil {
+		t.Fatal(err)
+	}
 	script := "import sys; sys.path.insert(0, '../runner'); import layout\nfor p in sys.argv[1:]: print(p, layout.cells_digest(open(p, 'rb').read()))"
-	out, err := exec.Command(python, append([]string{"-I", "-B", "-c", script}, append(paths, odd)...)...).Output()
+	out, err := exec.Command(python, append([]string{"-I", "-B", "-c", script}, append(paths, odd, empty)...)...).Output()
 	if err != nil {
 		t.Fatal(err)
 	}
 	digests := map[string]string{}
 	for _, line := range strings.Split(strings.TrimSpace(string(out)), "\n") {
-		path, digest, _ := strings.Cut(line, " ")
+		path, theirs, _ := strings.Cut(line, " ")
 		text, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if own := cellsDigest(text); own != digest {
-			t.Errorf("%s: %s here, %s in Python", path, own, digest)
+		if own := digest(codeCells(text)); own != theirs {
+			t.Errorf("%s: %s here, %s in Python", path, own, theirs)
 		}
-		digests[digest] = path
+		digests[theirs] = path
 	}
-	if len(digests) != len(paths)+1 {
+	if len(digests) != len(paths)+2 {
 		t.Errorf("digests %v", slices.Collect(maps.Keys(digests)))
 	}
 }
