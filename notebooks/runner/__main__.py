@@ -374,7 +374,7 @@ def main(argv):
         raise ReproduceError("there are no notebooks in notebooks/")
     if prepared:
         return run(tasks, args, dict(os.environ))
-    env, go, version, settings = environment.ask_go()
+    env, go, settings = environment.ask_go()
     if args.mode == "why":
         print(provenance.stale(tasks, env | settings), end="")
         return 0
@@ -392,7 +392,7 @@ def main(argv):
             log.info("nothing is stale: " + ", ".join(task.name for task in tasks))
             finish(tasks, states, args, settings)
             return 0
-    env = environment.prepare(args.mode == "lab", env, go, version, settings)
+    env = environment.prepare(args.mode == "lab", env, go, settings)
     if args.mode == "lab":
         lock.release()
         return lab(args.port, env)

@@ -124,32 +124,34 @@ def remove_damaged(folder, damage):
         raise ReproduceError(f"{folder} cannot be made anew ({e}); delete it and run again") from None
 
 
-def go_settings(env):
-    """The go command, its version, the environment of every Go command and kernel,
-    and the settings by which Go reaches the network. A ReproduceError if Go is missing.
+def ask_go():
+    """The user's environment with the settings by which Go reaches the network, the go
+    command, and the environment of every Go command and kernel. A ReproduceError if Go
+    is missing.
 
     The user's caches are used if they are writable. HOME moves into the checkout,
     because goimports, gopls and Go's telemetry write there.
     """
+    home = CACHE / "home"
+    env = base_environment()
+    env["HOME"] = env.get("HOME") or str(home)
     go = shutil.which("go", path=env.get("PATH"))
     if not go:
         raise ReproduceError(f"go is not on PATH; install Go {pinned_go() or 'as go.mod states'}")
-    home = CACHE / "home"
     home.mkdir(parents=True, exist_ok=True)
+    asked = {k: v for k, v in GO_SETTINGS.items() if k != "GOENV"} | env
     if sys.platform != "darwin":  # even `go env` keeps telemetry beside its settings
         config = env.get("XDG_CONFIG_HOME") or os.path.join(env["HOME"], ".config")
-        env = {"GOENV": os.path.join(config, "go", "env"), **env, "XDG_CONFIG_HOME": str(home / ".config")}
-    asked = {k: v for k, v in GO_SETTINGS.items() if k != "GOENV"} | env
+        asked = {"GOENV": os.path.join(config, "go", "env")} | asked | {"XDG_CONFIG_HOME": str(home / ".config")}
     names = ["GOVERSION", "GOHOSTARCH", "GOPATH", "GOCACHE", "GOMODCACHE", *GO_NETWORK]
     found = json.loads(command([go, "env", "-json", *names], asked, "asking Go for its settings"))
-    version = found.pop("GOVERSION")
-    toolchain = f"{version} {found.pop('GOHOSTARCH')}"
+    toolchain = f"{found.pop('GOVERSION')} {found.pop('GOHOSTARCH')}"
     network = {name: found.pop(name, "") for name in GO_NETWORK}
     for name, own in (("GOCACHE", "go-build"), ("GOMODCACHE", "go-mod")):
         if not usable(found[name]):
             found[name] = str(CACHE / own)
     own = {"HOME": str(home), "XDG_CACHE_HOME": "", "XDG_CONFIG_HOME": "", TOOLCHAIN: toolchain}
-    return go, version, GO_SETTINGS | found | own, network
+    return env | network, go, GO_SETTINGS | found | own
 
 
 # The variable with the Go version and architecture that outputs are made with.
@@ -171,18 +173,12 @@ def pinned_go():
     return found and found.group(1)
 
 
-def ask_go():
-    """The user's environment, and the result of go_settings for it."""
-    env = base_environment()
-    go, version, settings, network = go_settings({**env, "HOME": env.get("HOME") or str(CACHE / "home")})
-    return env | network, go, version, settings
-
-
-def prepare(lab, env, go, version, settings):
+def prepare(lab, env, go, settings):
     """Installs the parts that are missing or outdated and returns the environment
     for the kernels and tools; the arguments come from ask_go."""
     if ":" in str(ROOT) or "," in str(ROOT):
         raise ReproduceError(f"the checkout's path {str(ROOT)!r} holds a colon or a comma, which PATH or GoNB cannot take; move it")
+    version = settings[TOOLCHAIN].split()[0]
     if pinned_go() and version != f"go{pinned_go()}":
         log.warning(
             f"warning: this is {version}; the committed outputs were made with go{pinned_go()}, so last bits may "

@@ -30,15 +30,9 @@ type declaration struct {
 	text     []byte // its source, with the comments before it
 	hash     string
 	mentions []name // the names that it uses, of its own package and of others
-}
-
-// An initialiser is an init function, or a variable called _.
-type initialiser struct {
-	*declaration
-	// sets holds the variables of the package that it may set. It has no effect on
-	// declarations that do not reach one of them.
-	sets map[string]bool
-	// always is set if it may have other effects, as a variable called _ may.
+	// An initialiser has no effect on declarations that do not reach a variable of
+	// the package that it may set, unless always is set.
+	sets   map[string]bool
 	always bool
 }
 
@@ -49,7 +43,7 @@ type parsed struct {
 	files        []*file
 	all          []*declaration
 	declared     map[string][]*declaration // by name; a type's name has its methods, too
-	initialisers []*initialiser
+	initialisers []*declaration
 }
 
 type file struct {
@@ -114,7 +108,7 @@ func (p *parsed) declareFile(f *file) {
 		if names == nil {
 			inits++
 			d.title = fmt.Sprintf("init %d of %s", inits, path.Base(f.name))
-			p.initialisers = append(p.initialisers, &initialiser{declaration: d})
+			p.initialisers = append(p.initialisers, d)
 		}
 	}
 	for _, decl := range f.ast.Decls {
@@ -223,8 +217,8 @@ func (f *file) local(id *ast.Ident) bool {
 
 // effects finds what an initialiser does. An init function that only calls
 // functions of its own package may set the variables that it, these and those that
-// they call mention.
-func (p *parsed) effects(i *initialiser) {
+// they call mention. A variable called _ may have any effect.
+func (p *parsed) effects(i *declaration) {
 	i.sets = map[string]bool{}
 	seen := map[*declaration]bool{}
 	var follow func(d *declaration, into bool)
@@ -240,19 +234,22 @@ func (p *parsed) effects(i *initialiser) {
 			}
 		}
 	}
-	follow(i.declaration, false) // the functions that it passes on may be called later
-	if f, is := i.node.(*ast.FuncDecl); is && f.Body != nil {
-		for _, statement := range f.Body.List {
-			var called []*declaration
-			if s, is := statement.(*ast.ExprStmt); is {
-				if call, is := s.X.(*ast.CallExpr); is {
-					called = p.declared[base(call.Fun)]
-				}
+	follow(i, false) // the functions that it passes on may be called later
+	f, is := i.node.(*ast.FuncDecl)
+	if !is || f.Body == nil {
+		i.always = true
+		return
+	}
+	for _, statement := range f.Body.List {
+		var called []*declaration
+		if s, is := statement.(*ast.ExprStmt); is {
+			if call, is := s.X.(*ast.CallExpr); is {
+				called = p.declared[base(call.Fun)]
 			}
-			i.always = i.always || called == nil
-			for _, d := range called {
-				follow(d, true)
-			}
+		}
+		i.always = i.always || called == nil
+		for _, d := range called {
+			follow(d, true)
 		}
 	}
 	i.always = i.always || len(i.sets) == 0

@@ -188,7 +188,7 @@ func (r *reach) link(at string) {
 	}
 	for _, i := range r.m.parse(at).initialisers {
 		if i.always {
-			r.add(at, i.declaration)
+			r.add(at, i)
 		}
 	}
 }
@@ -236,7 +236,7 @@ func (r *reach) add(at string, declarations ...*declaration) {
 		}
 		for _, i := range p.initialisers {
 			if slices.ContainsFunc(d.names, func(name string) bool { return i.sets[name] }) {
-				r.add(at, i.declaration)
+				r.add(at, i)
 			}
 		}
 	}

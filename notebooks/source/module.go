@@ -120,16 +120,12 @@ func (m *Module) read() (string, error) {
 		fmt.Fprintf(h, "%s %x\n", name, sha256.Sum256(text))
 	}
 	err := filepath.WalkDir(root, func(file string, d fs.DirEntry, err error) error {
-		name := d.Name()
 		switch {
 		case err != nil || file == root:
 			return err
-		case strings.HasPrefix(name, ".") || strings.HasPrefix(name, "_") || d.IsDir() && name == "testdata":
-			if d.IsDir() {
-				return fs.SkipDir
-			}
-			return nil
-		case d.IsDir() || strings.HasSuffix(name, "_test.go"):
+		case d.IsDir() && strings.HasPrefix(d.Name(), "."):
+			return fs.SkipDir
+		case d.IsDir() || strings.HasSuffix(file, "_test.go"):
 			return nil
 		}
 		rel, err := filepath.Rel(root, file)
@@ -137,7 +133,7 @@ func (m *Module) read() (string, error) {
 			return err
 		}
 		rel = filepath.ToSlash(rel)
-		if strings.HasSuffix(name, ".go") {
+		if strings.HasSuffix(rel, ".go") {
 			text, err := os.ReadFile(file)
 			if err != nil {
 				return err

@@ -111,6 +111,15 @@ func set(to *int) {
 
 func init() { set(&dash) }
 
+var _ = mark(&marked)
+
+func mark(to *int) int {
+	*to = 1
+	return marks
+}
+
+var marked, marks int
+
 func Dashed() int { return dash }
 `,
 	"figures/xor.go": `package figures
@@ -239,6 +248,7 @@ func TestAnEditMakesStaleWhatReachesIt(t *testing.T) {
 		{"figures/rings.go", "red   = 1", "red = 2", "broken gone"},
 		{"cvgm/experiment/rings.go", "points, noise = 200, 3", "points, noise = 200, 4", "RingsParams all broken gone live rings"},
 		{"figures/styles.go", "*to = 3", "*to = 4", "broken dashed gone"},
+		{"figures/styles.go", "return marks", "return -marks", "broken dashed dot gone rings times xor"},
 		{"cvgm/experiment/xor.go", "\tSecond\n", "\tSecond\n\tThird\n", "XORParams all broken gone xor"},
 		// Types and methods, also those that are not named.
 		{"cvgm/experiment/rings.go", "points + shared()", "points - shared()", "RingsParams all broken gone live rings"},
@@ -367,6 +377,18 @@ func TestListing(t *testing.T) {
 	for name, want := range map[string]bool{"figures/page.html": false, "figures/other.html": true} {
 		if _, counts := open(t, root).Cells(toyCells["rings"])[name]; counts != want {
 			t.Errorf("%s counts: %v", name, counts)
+		}
+	}
+
+	// Files that embed finds in folders that are no packages.
+	write(t, root, "figures/new.go", "package figures\n\nimport \"embed\"\n\n//go:embed testdata/* all:_pages\nvar pages embed.FS\n")
+	write(t, root, "figures/testdata/a.txt", "1")
+	write(t, root, "figures/_pages/a.txt", "1")
+	open(t, root)
+	for _, name := range []string{"figures/testdata/b.txt", "figures/_pages/.b.txt"} {
+		write(t, root, name, "1")
+		if _, counts := open(t, root).Cells(toyCells["rings"])[name]; !counts {
+			t.Errorf("%s does not count", name)
 		}
 	}
 

@@ -109,7 +109,7 @@ class Environment(unittest.TestCase):
                 shutil.copy(file, Path(folder, "go", "env"))
                 plain = {k: v for k, v in os.environ.items() if not k.startswith("GO") and k != "CGO_ENABLED"}
                 with unittest.mock.patch.dict(os.environ, plain | how, clear=True):
-                    env, go, version, settings = environment.ask_go()
+                    env, go, settings = environment.ask_go()
                 self.assertEqual({k: env[k] for k in network}, network, how)
                 self.assertEqual(settings[environment.TOOLCHAIN].split()[1], subprocess.check_output([go, "env", "GOHOSTARCH"], text=True).strip())
                 seen = json.loads(subprocess.check_output([go, "env", "-json", *written], env=env | settings, cwd=checkout.root, text=True))
@@ -117,8 +117,8 @@ class Environment(unittest.TestCase):
                     self.assertNotEqual(seen[name], value, name)
 
     def test_go_is_asked_for_by_name(self):
-        with self.assertRaisesRegex(checkout.ReproduceError, "go is not on PATH"):
-            environment.go_settings({"PATH": "/nonexistent", "HOME": "/nonexistent"})
+        with unittest.mock.patch.dict(os.environ, {"PATH": "/nonexistent"}), self.assertRaisesRegex(checkout.ReproduceError, "go is not on PATH"):
+            environment.ask_go()
 
     def test_usable_folders(self):
         with tempfile.TemporaryDirectory() as folder:
