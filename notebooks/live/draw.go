@@ -133,6 +133,28 @@ func curve(p *figures.Panel, name string, r *trajectory, of func(state) float64,
 	}
 }
 
+// curves plots a number of the run's states, and of the pinned run's.
+func (v view) curves(p *figures.Panel, name string, of func(state) float64, s figures.Style) {
+	if v.pinned != nil {
+		curve(p, "pinned "+name, v.pinned, of, pinStyle)
+	}
+	curve(p, name, v.run, of, s)
+}
+
+// numbers returns numbers of the states of the run and of the pinned run.
+func (v view) numbers(of ...func(state) float64) (all []float64) {
+	states := v.run.states
+	if v.pinned != nil {
+		states = slices.Concat(states, v.pinned.states)
+	}
+	for _, s := range states {
+		for _, f := range of {
+			all = append(all, f(s))
+		}
+	}
+	return all
+}
+
 // axes fixes a panel's ranges and marks the step shown.
 func (v view) axes(p *figures.Panel, low, high float64) {
 	end := v.run.last()
@@ -162,21 +184,10 @@ func (v view) losses(levels ...level) *figures.Panel {
 	cv := func(s state) float64 { return s.CV.Loss }
 	test := func(s state) float64 { return s.Test.Loss }
 	train := func(s state) float64 { return s.Train.Loss }
-	if v.pinned != nil {
-		curve(p, "pinned CV", v.pinned, cv, pinStyle)
-		curve(p, "pinned test", v.pinned, test, pinStyle)
-	}
 	curve(p, "train", v.run, train, trainStyle)
-	curve(p, "test", v.run, test, testStyle)
-	curve(p, "CV", v.run, cv, cvStyle)
-	var seen []float64
-	for _, r := range []*trajectory{v.run, v.pinned} {
-		if r != nil {
-			for _, s := range r.states {
-				seen = append(seen, cv(s), test(s), train(s))
-			}
-		}
-	}
+	v.curves(p, "test", test, testStyle)
+	v.curves(p, "CV", cv, cvStyle)
+	seen := v.numbers(train, test, cv)
 	for _, l := range levels {
 		p.HLine(l.name, l.value, l.style)
 		seen = append(seen, l.value)

@@ -3,6 +3,7 @@ package live
 import (
 	"iter"
 	"math"
+	"slices"
 
 	"cvgm/cvgm/experiment"
 	"cvgm/figures"
@@ -15,8 +16,7 @@ import (
 // kernelTrial is a learned kernel on points of the plane.
 type kernelTrial struct {
 	*experiment.KernelStepper
-	half   float64 // the plane is shown from −half to half
-	coarse bool
+	half   float64     // the plane is shown from −half to half
 	judged qpdiff.Data // test examples that accuracy is measured on
 	best   [][]float64 // the Bayes rule's labels on the grid; nil until it is drawn
 }
@@ -25,7 +25,7 @@ func newKernelTrial(w *experiment.KernelStepper, half float64, coarse bool) *ker
 	if w == nil {
 		return nil
 	}
-	t := &kernelTrial{KernelStepper: w, half: half, coarse: coarse, judged: w.Test}
+	t := &kernelTrial{KernelStepper: w, half: half, judged: w.Test}
 	if coarse {
 		t.judged = thinned(w.Test, len(w.Test.Y)/coarseTest)
 	}
@@ -74,7 +74,7 @@ func (t *kernelTrial) plane(title string, v view) *figures.Panel {
 	p.Equal = true
 	byClass(p, t.Train)
 	n := fineGrid
-	if t.coarse {
+	if v.run.coarse {
 		n = coarseGrid
 	}
 	axis := make([]float64, n)
@@ -165,20 +165,12 @@ func thinned(d qpdiff.Data, n int) qpdiff.Data {
 // accuracies shows the training and test accuracy and that of the Bayes rule.
 func (v view) accuracies(bayes float64) *figures.Panel {
 	p := curvePanel("accuracies", "", "accuracy")
-	low := .4
-	for _, r := range []*trajectory{v.run, v.pinned} {
-		if r != nil {
-			for _, s := range r.states {
-				low = min(low, s.Train.Accuracy, s.Test.Accuracy)
-			}
-		}
-	}
-	if v.pinned != nil {
-		curve(p, "pinned test", v.pinned, func(s state) float64 { return s.Test.Accuracy }, pinStyle)
-	}
+	train := func(s state) float64 { return s.Train.Accuracy }
+	test := func(s state) float64 { return s.Test.Accuracy }
 	p.HLine("Bayes", bayes, bayesStyle)
-	curve(p, "train", v.run, func(s state) float64 { return s.Train.Accuracy }, trainStyle)
-	curve(p, "test", v.run, func(s state) float64 { return s.Test.Accuracy }, testStyle)
+	curve(p, "train", v.run, train, trainStyle)
+	v.curves(p, "test", test, testStyle)
+	low := min(.4, slices.Min(v.numbers(train, test)))
 	v.axes(p, low, 1.02)
 	return p
 }
@@ -186,11 +178,7 @@ func (v view) accuracies(bayes float64) *figures.Panel {
 // angles shows the angle between the direction descended and the exact gradient.
 func (v view) angles() *figures.Panel {
 	p := curvePanel("angles", "step", "angle (°)")
-	angle := func(s state) float64 { return s.Angle }
-	if v.pinned != nil {
-		curve(p, "pinned", v.pinned, angle, pinStyle)
-	}
-	curve(p, "to the exact gradient", v.run, angle, angleStyle)
+	v.curves(p, "to the exact gradient", func(s state) float64 { return s.Angle }, angleStyle)
 	v.axes(p, -5, 180)
 	return p
 }

@@ -95,7 +95,7 @@ func newTrial(s Settings, coarse bool) (trial, error) {
 		return newKernelTrial(w, 1.05*p.Scale, coarse), err
 	case *experiment.ElasticNetParams:
 		thin(&p.K)
-		return newElasticNetTrial(*p, coarse)
+		return newElasticNetTrial(*p)
 	default:
 		panic(fmt.Sprintf("live: a problem with %T", p))
 	}
