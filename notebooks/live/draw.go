@@ -69,6 +69,7 @@ var theme = strings.NewReplacer(
 	"#000000", "currentColor", "#FFFFFF", "none",
 	"#E1E1E1", "var(--jp-border-color2,#E1E1E1)", "#0072B2", "var(--live-blue,#0072B2)",
 	"font-family:Liberation Sans", "font-family:Liberation Sans,Arial,Helvetica,sans-serif",
+	"<image ", `<image preserveAspectRatio="none" `, // a surface fills its axes
 )
 
 // PNG returns what is shown on a white ground.

@@ -9,6 +9,9 @@ import (
 func TestPicturesHaveThePagesColours(t *testing.T) {
 	each(t, func(t *testing.T, p Problem) {
 		svg := string(quick(t, p, 2).Draw())
+		if strings.Count(svg, "<image ") != strings.Count(svg, `<image preserveAspectRatio="none"`) {
+			t.Error("a surface that does not fill its axes")
+		}
 		checkSVG(t, []byte(svg))
 		for _, wanted := range []string{`<svg xmlns=`, "stroke:currentColor", "var(--live-blue,#0072B2)", "var(--jp-border-color2,", "Sans,Arial"} {
 			if !strings.Contains(svg, wanted) {
