@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"iter"
 	"math"
+	"time"
 
 	"cvgm/cvgm"
 	"cvgm/cvgm/experiment"
@@ -37,6 +38,9 @@ type trajectory struct {
 	trial
 	next func() (state, error, bool)
 	stop func()
+	// perStep is the average time that a step took to compute, over the latest
+	// steps; 0 before the first.
+	perStep time.Duration
 }
 
 // trial is what is particular to a problem.
@@ -59,11 +63,19 @@ func (r *trajectory) extend() bool {
 	if r.err != nil || r.done || len(r.states) > MaxSteps {
 		return false
 	}
+	start := time.Now()
 	s, err, more := r.next()
 	if r.err, r.done = err, !more; err != nil || !more {
 		return false
 	}
 	r.states = append(r.states, s)
+	switch took := time.Since(start); r.last() {
+	case 0: // sets up the run
+	case 1:
+		r.perStep = took
+	default:
+		r.perStep += (took - r.perStep) / 8
+	}
 	return true
 }
 

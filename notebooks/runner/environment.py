@@ -66,15 +66,8 @@ def hash_of(path):
 
 def inventory(folder):
     """The hash of every file below folder, by name, without the files that set-up rewrites in each run."""
-    found = {}
-    for at, folders, files in os.walk(folder):
-        for name in files + [name for name in folders if os.path.islink(os.path.join(at, name))]:
-            path = os.path.join(at, name)
-            found[path[len(str(folder)) + 1 :]] = hash_of(path)
-    for path in [*found]:
-        if path.endswith(STAMP) or path in UNCOUNTED:
-            del found[path]
-    return found
+    counted = {str(p.relative_to(folder)): p for p in folder.rglob("*") if p.is_symlink() or p.is_file()}
+    return {name: hash_of(path) for name, path in counted.items() if not name.endswith(STAMP) and name not in UNCOUNTED}
 
 
 # The suffix of the files that record which files set-up made, and from which versions.

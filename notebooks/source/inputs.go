@@ -45,7 +45,6 @@ func (m *Module) Function(title string) (string, error) {
 		return "", fmt.Errorf("the source of %s is not known: it is no function of a package of this module", title)
 	}
 	r := m.reach()
-	r.link(found[1])
 	r.visit(name{found[1], found[2], true})
 	hash := r.in.Hash()
 	if !r.others {
@@ -99,9 +98,6 @@ func (m *Module) Cells(cells []string) Inputs {
 	}
 	for _, d := range p.declare().all {
 		for _, n := range d.mentions {
-			if n.declared {
-				r.link(n.path)
-			}
 			r.visit(n)
 		}
 	}
@@ -203,6 +199,9 @@ func (r *reach) file(name string) {
 
 // visit adds the declarations of a name.
 func (r *reach) visit(n name) {
+	if n.declared {
+		r.link(n.path)
+	}
 	p := r.m.parse(n.path)
 	if p != nil && p.declared[n.name] == nil && n.declared {
 		r.whole(n.path)
