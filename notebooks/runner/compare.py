@@ -112,7 +112,8 @@ def sensitivities(old, new):
                 if off > TOLERANCE / ALLOWANCE * max(abs(float(v)), abs(float(w))):
                     key = f"{group} | {place}"
                     found[key] = max(off, found.get(key, 0))
-    return dict(sorted(found.items()))
+    # Two digits are enough of an order of magnitude.
+    return {key: v if v is FREE else float(f"{v:.1e}") for key, v in sorted(found.items())}
 
 
 def by_group(text):

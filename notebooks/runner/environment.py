@@ -43,14 +43,13 @@ def base_environment():
     return env | {"GOWORK": "off"}
 
 
-def jupyter_environment():
-    """Where Jupyter's programs keep their files, in place of the user's home."""
-    return {
-        "JUPYTER_DATA_DIR": str(JUPYTER_DATA),
-        "JUPYTER_CONFIG_DIR": str(CACHE / "jupyter"),
-        "JUPYTER_RUNTIME_DIR": str(CACHE / "jupyter" / "runtime"),
-        "IPYTHONDIR": str(CACHE / "ipython"),
-    }
+# Where Jupyter's programs keep their files, in place of the user's home.
+JUPYTER_SETTINGS = {
+    "JUPYTER_DATA_DIR": str(JUPYTER_DATA),
+    "JUPYTER_CONFIG_DIR": str(CACHE / "jupyter"),
+    "JUPYTER_RUNTIME_DIR": str(CACHE / "jupyter" / "runtime"),
+    "IPYTHONDIR": str(CACHE / "ipython"),
+}
 
 
 def hash_of(path):
@@ -182,7 +181,7 @@ def prepare(lab, env, go, settings):
         install_python(env_here, lab)
         build_tools(env_here | settings, version, lab)
     install_kernel(settings, go)
-    return env | settings | jupyter_environment()
+    return env | settings | JUPYTER_SETTINGS
 
 
 def install_python(env, lab):

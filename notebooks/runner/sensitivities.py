@@ -34,14 +34,9 @@ def of(old, new):
     found = {}
     for name in sorted(old.keys() & new.keys()):
         a, b = compare.text_of(name, old[name]), compare.text_of(name, new[name])
-        if a is not None and b is not None:
-            found[name] = {group: two_digits(v) for group, v in compare.sensitivities(a, b).items()}
-    return {name: groups for name, groups in found.items() if groups}
-
-
-def two_digits(v):
-    """v less the digits that mean nothing in an order of magnitude."""
-    return v if v is compare.FREE else float(f"{v:.1e}")
+        if a is not None and b is not None and (groups := compare.sensitivities(a, b)):
+            found[name] = groups
+    return found
 
 
 def record(task, found):

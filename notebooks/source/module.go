@@ -151,7 +151,7 @@ func (m *Module) read() (string, error) {
 // version, so its files count like this module's, and the listing has a stamp
 // that no later one has.
 func list(root string) (l listing, err error) {
-	const fields = "ImportPath,Name,Dir,Standard,Module,Imports,GoFiles,SFiles,EmbedFiles"
+	const fields = "ImportPath,Name,Dir,Module,Imports,GoFiles,SFiles,EmbedFiles"
 	cmd := exec.Command("go", "list", "-deps", "-json="+fields, "./...")
 	cmd.Dir = root
 	// As the cells are compiled.
@@ -171,7 +171,6 @@ func list(root string) (l listing, err error) {
 	for d := json.NewDecoder(bytes.NewReader(out)); ; {
 		var p struct {
 			ImportPath, Name, Dir                string
-			Standard                             bool
 			Module                               *module
 			Imports, GoFiles, SFiles, EmbedFiles []string
 		}
@@ -180,7 +179,7 @@ func list(root string) (l listing, err error) {
 		} else if err != nil {
 			return l, fmt.Errorf("go list: %w", err)
 		}
-		if p.Standard || p.Module == nil {
+		if p.Module == nil { // the standard library's
 			continue
 		}
 		known := &listed{Name: p.Name, Imports: p.Imports}

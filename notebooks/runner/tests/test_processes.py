@@ -2,7 +2,6 @@
 
 import errno
 import fcntl
-import logging
 import os
 import secrets
 import shutil

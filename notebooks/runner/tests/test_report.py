@@ -66,7 +66,7 @@ class ProgressLine(unittest.TestCase):
         line = progress.Progress(1)
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder, "progress")
-            line.experiment(str(file))
+            line.experiment(file)
             self.assertEqual(line.parts(), "")
             for text in ("", "[1", "{}", "7"):
                 file.write_text(text)
@@ -83,7 +83,7 @@ class ProgressLine(unittest.TestCase):
         stream = io.StringIO()
         line = progress.Progress(2, stream)
         line.start(1, "n")
-        line.experiment("/nonexistent")
+        line.experiment(Path("/nonexistent"))
         line.cell(1, 2)
         self.assertEqual((line.live, stream.getvalue()), (False, ""))
 

@@ -15,7 +15,6 @@ import checkout
 import compare
 import environment
 import processes
-import progress
 import provenance
 import readme
 from fixtures import agrees, Checkout, HERE, main
