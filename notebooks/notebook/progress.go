@@ -25,14 +25,13 @@ func progress() func(done, total int) {
 	if file == "" && os.Getenv(kernelVar) == "" {
 		return func(int, int) {}
 	}
-	const interval = 200 * time.Millisecond
 	var mu sync.Mutex
 	var last time.Time
 	var bar *progressbar.ProgressBar
 	return func(done, total int) {
 		mu.Lock()
 		defer mu.Unlock()
-		if done < total && time.Since(last) < interval {
+		if done < total && time.Since(last) < 200*time.Millisecond {
 			return
 		}
 		last = time.Now()

@@ -25,7 +25,7 @@ import readme
 import report
 import sensitivities
 import timings
-from checkout import LAB_BIN, NOTEBOOKS, PYTHON, ROOT, VENV, WORK, ReproduceError, log, write_atomic
+from checkout import LAB_BIN, NOTEBOOKS, PYTHON, ROOT, WORK, ReproduceError, log, write_atomic
 from processes import Lock
 from progress import Progress
 from provenance import Task
@@ -46,7 +46,7 @@ NAME is a notebook's name with or without its number, or the number alone:
 A run rewrites figures/out/NAME/ and the outputs in notebooks/NAME.ipynb, each
 file whole and only after its notebook has succeeded. With -p all outputs go to
 .work/runs/NAME/PARAMETERS/ instead. Beside the outputs, provenance.json lists
-their inputs: the code cells, the declarations and files of Go that these reach,
+their inputs: the code cells, the declarations of Go that these reach, other files
 and versions. A notebook is run again only if one of them, or an output, differs.
 
 A run of all notebooks ends with figures/out/report.html, one page that needs no
@@ -148,10 +148,8 @@ def select(names, notebooks):
 
 def run_all(states, args, env):
     """Runs the notebooks of states, {task: state}, one after the other; the exit status."""
-    try:
-        import execute
-    except ImportError as e:
-        raise ReproduceError(f"{PYTHON} cannot import what runs notebooks ({e}); delete {VENV} and run again") from None
+    import execute
+
     environment.build_packages(env)
     os.environ.update(env)  # jupyter_client reads its folders from here
     exact = compare.exact_platform()
@@ -205,6 +203,7 @@ def run_task(task, inputs, args, env, progress, records, tolerance, version):
     words, and the lines that describe differences."""
     import execute
 
+    before = task.path.read_bytes()
     with processes.temporary_folder() as temporary:
         staging = Staging(Path(temporary))
         notebook = execute.run(task.path, temporary, staging, env, progress, records)
@@ -221,6 +220,8 @@ def run_task(task, inputs, args, env, progress, records, tolerance, version):
             return f"sensitive numbers and series: {sum(map(len, found.values()))}", []
         new = {task.out / name: data for name, data in compare.files_in(staging.path).items()} | {task.notebook: notebook}
         staging.check()
+    if task.notebook == task.path and task.path.read_bytes() != before:
+        raise ReproduceError("it was edited during the run; nothing was installed, run it again")
     try:
         changed = install(task, new)
         provenance.write(task, inputs, records, version, new)

@@ -37,6 +37,7 @@ GO_NETWORK = ["GOAUTH", "GOINSECURE", "GONOPROXY", "GONOSUMDB", "GOPRIVATE", "GO
 PIP_NETWORK = "INDEX_URL EXTRA_INDEX_URL NO_INDEX FIND_LINKS CERT CLIENT_CERT TRUSTED_HOST PROXY TIMEOUT DEFAULT_TIMEOUT RETRIES CONFIG_FILE KEYRING_PROVIDER"
 FOREIGN = re.compile(rf"PYTHON|JUPYTER|IPYTHON|GONB_|PIP_(?!({PIP_NETWORK.replace(' ', '|')})$)")
 
+
 def base_environment():
     """The user's environment without what would change or break a run."""
     env = {k: v for k, v in os.environ.items() if not FOREIGN.match(k)}
@@ -188,10 +189,10 @@ def install_python(env, lab):
     """.venv with the pinned requirements; those of JupyterLab once lab was asked for."""
     base = getattr(sys, "_base_executable", None) or sys.executable
     names = ["requirements.txt", "requirements-lab.txt"]
-    if not lab and not stamp_of(names[1]).exists():
+    if not lab and not (VENV / f"{names[1]}{STAMP}").exists():
         names.pop()
     key = digest(sys.version, os.path.realpath(base), *((RUNNER / name).read_bytes() for name in names))
-    stamp = stamp_of(names[-1])
+    stamp = VENV / f"{names[-1]}{STAMP}"
     damage = flaw(stamp, key)
     # A killed pip leaves half-installed packages that later pips take for whole. So
     # the folder is always made again, and its stamp is written last.
@@ -204,10 +205,6 @@ def install_python(env, lab):
         command([str(PYTHON), "-I", "-m", "pip", *PIP_OPTIONS, "install", "-q", "--no-user", "-r", str(RUNNER / names[-1])], env, f"installing {part}")
         write_stamp(stamp, key, inventory(VENV))
     write_if_changed(OVERRIDES, as_json(LAB_SETTINGS))
-
-
-def stamp_of(requirements):
-    return VENV / f"{requirements}{STAMP}"
 
 
 PIP_OPTIONS = ["--no-input", "--disable-pip-version-check", "--no-cache-dir"]

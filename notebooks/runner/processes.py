@@ -171,7 +171,7 @@ def sweep():
                 discard(folder)
             path.unlink(missing_ok=True)
     half_written = [path for folder in (ROOT / "figures", NOTEBOOKS, WORK / "runs") for path in folder.rglob(".*.tmp")]
-    for path in [*half_written, *ROOT.glob(".*.tmp"), *WORK.glob(".new-*")]:
+    for path in [*half_written, *ROOT.glob(".README.md.*.tmp"), *WORK.glob(".new-*")]:
         path.unlink(missing_ok=True)
 
 

@@ -50,6 +50,7 @@ type file struct {
 	name    string
 	text    []byte
 	ast     *ast.File
+	paths   []string          // what it imports
 	imports map[string]string // import paths by the names that the file has for them
 	dots    []string          // import paths of the packages that it imports as .
 }
@@ -66,6 +67,7 @@ func parseFiles(importPath string, files map[string][]byte, names []string, pack
 		f := &file{name: name, text: files[name], ast: tree, imports: map[string]string{}}
 		for _, i := range tree.Imports {
 			at := strings.Trim(i.Path.Value, "\"`")
+			f.paths = append(f.paths, at)
 			switch {
 			case i.Name == nil:
 				f.imports[packageName(at)] = at

@@ -59,7 +59,7 @@ func (m *Module) Function(title string) (string, error) {
 var functionName = regexp.MustCompile(`^((?:.*/)?[^./]+)\.[(*]*([\pL_][\pL_\d]*)`)
 
 // Cells returns the inputs of a notebook with these code cells. Cells that cannot
-// be parsed depend on every file of the module.
+// be parsed depend on every declaration of the module.
 func (m *Module) Cells(cells []string) Inputs {
 	r := m.reach()
 	h := sha256.New()
@@ -89,8 +89,8 @@ func (m *Module) Cells(cells []string) Inputs {
 	for _, f := range p.files {
 		maps.Copy(imports, f.imports)
 		dots = append(dots, f.dots...)
-		for _, i := range slices.Concat(slices.Collect(maps.Values(f.imports)), f.dots) {
-			r.link(i)
+		for _, at := range f.paths {
+			r.link(at)
 		}
 	}
 	for _, f := range p.files {

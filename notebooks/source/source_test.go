@@ -165,6 +165,7 @@ var toyCells = map[string][]string{
 	"all":    {"%%\nexperiment.All()"},
 	"live":   {"import \"cvgm/notebooks/live\"", "%%\nlive.Show()"},
 	"dashed": {"%%\nfigures.Dashed()"},
+	"blank":  {"import (\n\t_ \"cvgm/figures\"\n\t_ \"cvgm/cvgm/experiment\"\n)"},
 	"gone":   {"import \"cvgm/figures\"", "%%\nfigures.Gone()"},
 	"broken": {"import \"cvgm/synth\"", "%%\nsynth.("},
 }
@@ -248,19 +249,19 @@ func TestAnEditMakesStaleWhatReachesIt(t *testing.T) {
 		{"figures/rings.go", "red   = 1", "red = 2", "broken gone"},
 		{"cvgm/experiment/rings.go", "points, noise = 200, 3", "points, noise = 200, 4", "RingsParams all broken gone live rings"},
 		{"figures/styles.go", "*to = 3", "*to = 4", "broken dashed gone"},
-		{"figures/styles.go", "return marks", "return -marks", "broken dashed dot gone rings times xor"},
+		{"figures/styles.go", "return marks", "return -marks", "blank broken dashed dot gone rings times xor"},
 		{"cvgm/experiment/xor.go", "\tSecond\n", "\tSecond\n\tThird\n", "XORParams all broken gone xor"},
 		// Types and methods, also those that are not named.
 		{"cvgm/experiment/rings.go", "points + shared()", "points - shared()", "RingsParams all broken gone live rings"},
 		{"cvgm/experiment/xor.go", "XORResult struct{ ", "XORResult struct{ N int; ", "XORParams all broken dot gone xor"},
-		{"figures/figure.go", "return f.Width", "return -f.Width", "broken dashed dot gone rings times xor"},
+		{"figures/figure.go", "return f.Width", "return -f.Width", "blank broken dashed dot gone rings times xor"},
 		// An init function that sets up another package, one that registers a
 		// figure, and one that registers an experiment.
-		{"figures/figure.go", "Font = 7", "Font = 8", "broken dashed dot gone rings times xor"},
+		{"figures/figure.go", "Font = 7", "Font = 8", "blank broken dashed dot gone rings times xor"},
 		{"figures/rings.go", `"rings", Rings`, `"circles", Rings`, "broken gone"},
 		{"cvgm/experiment/xor.go", "register(XORParams{})", "register(&XORParams{})", "all broken gone"},
 		// A package below, and one that all cells call.
-		{"synth/s.go", "Font int", "Font int8", "RingsParams all broken dashed dot gone live rings synth times xor"},
+		{"synth/s.go", "Font int", "Font int8", "RingsParams all blank broken dashed dot gone live rings synth times xor"},
 		{"synth/s.go", "return 1", "return 2", "broken"},
 		{"notebooks/notebook/n.go", "return f.PNG()", "return 1 + f.PNG()", "broken rings xor"},
 		{"notebooks/notebook/n.go", "return p.Run()", "return (p.Run())", "broken rings xor"},
@@ -300,8 +301,8 @@ func TestVersionsAreInputs(t *testing.T) {
 	depends("cvgm/figures", "plot")
 	m.listing.Functions = map[string]string{}
 	for on, want := range map[string]string{
-		"gonum": "RingsParams XORParams all broken dashed dot gone live rings times xor",
-		"plot":  "broken dashed dot gone rings times xor",
+		"gonum": "RingsParams XORParams all blank broken dashed dot gone live rings times xor",
+		"plot":  "blank broken dashed dot gone rings times xor",
 	} {
 		now := m.edited("go.mod", "")
 		now.listing.Packages = maps.Clone(m.listing.Packages)

@@ -37,13 +37,15 @@ class Processes(unittest.TestCase):
             listing.write_bytes(b"half")
             claims = processes.ROOT / ".README.md.123.tmp"
             claims.write_bytes(b"half")
+            theirs = processes.ROOT / ".theirs.tmp"
+            theirs.write_bytes(b"whole")
             with processes.temporary_folder() as held:
                 processes.sweep()
                 self.assertTrue(os.path.isdir(held))
             self.assertFalse(os.path.exists(held))
             self.assertEqual(left.wait(60), -9)
             self.assertEqual(sorted(os.listdir(folder)), ["cvgm-mine", "other"])
-            self.assertEqual((os.listdir(processes.CLAIMS), half.exists(), listing.exists(), claims.exists()), ([], False, False, False))
+            self.assertEqual((os.listdir(processes.CLAIMS), half.exists(), listing.exists(), claims.exists(), theirs.exists()), ([], False, False, False, True))
 
     def test_sockets_fit_into_their_addresses(self):
         base = "/" + (processes.LONGEST_TEMPORARY - 1) * "x"

@@ -174,6 +174,24 @@ class Vanishing(unittest.TestCase):
         # Deleting .work spoils only what a run with -p puts there.
         self.assertEqual(failures.keys() - {"delete_work"}, {"delete_staging", "empty_staging", "delete_temporary"})
 
+    def test_an_edit_during_the_run_is_kept(self):
+        edit = json.dumps({"cells": [{"cell_type": "markdown", "source": ["edited"]}]})
+        status, _ = self.run_at(main.parse(["n"]), lambda: None, 0)
+        self.assertEqual(status, 0)
+        path = self.root / "notebooks/n.ipynb"
+
+        def run(path, *args, true=FakeExecute.run):
+            notebook = true(None, path, *args)
+            path.write_text(edit)
+            return notebook
+
+        for argv, status, committed in ((["n"], 1, self.OLD), (["n", "-p", "K=3"], 0, self.OLD)):
+            with self.subTest(argv), unittest.mock.patch.object(sys.modules["execute"], "run", run):
+                self.assertEqual(self.run_at(main.parse(argv), lambda: None, 0)[0], status)
+                self.assertEqual((path.read_text(), self.committed()), (edit, committed))
+                self.assertEqual("was edited during the run" in "\n".join(self.said), status == 1)
+                self.checkout.write("notebooks/n.ipynb", json.dumps({"cells": []}))
+
     def test_markers_that_are_gone_fail_a_run_and_a_check(self):
         for args in (main.parse(["n"]), main.parse(["n", "--check"])):
             self.run_at(main.parse(["n"]), lambda: None, 0)
