@@ -66,6 +66,10 @@ func checkFigure(t *testing.T, f *Figure) {
 		t.Error(err)
 		return
 	}
+	// A surface fills its axes, whatever the shape of its grid.
+	if n := bytes.Count(svg, []byte("<image ")); n != bytes.Count(svg, []byte(`<image preserveAspectRatio="none"`)) {
+		t.Errorf("figure %s: %d pictures that keep the shape of their grid", f.Name, n)
+	}
 	texts := textsOf(t, svg)
 	explained := map[string]bool{"": true}
 	listed := make(map[string]bool)

@@ -53,7 +53,9 @@ func (f *Figure) PNG() ([]byte, error) {
 // SVG returns the figure as scalable vector graphics.
 func (f *Figure) SVG() ([]byte, error) {
 	c := vgsvg.New(f.Width, f.Height)
-	return f.render(draw.New(c), c)
+	svg, err := f.render(draw.New(c), c)
+	// Viewers would keep the shape of a surface's grid instead of filling its axes.
+	return bytes.ReplaceAll(svg, []byte("<image "), []byte(`<image preserveAspectRatio="none" `)), err
 }
 
 // PDF returns the figure as a page of its size, with its fonts.

@@ -7,6 +7,7 @@ import (
 	"image/color"
 	"math"
 	"slices"
+	"strings"
 
 	"cvgm/cvgm/experiment"
 	"cvgm/figures"
@@ -14,6 +15,7 @@ import (
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 	"gonum.org/v1/plot/vg/vgimg"
+	"gonum.org/v1/plot/vg/vgsvg"
 )
 
 // view is what is to be seen: a run up to a step, and another to compare with.
@@ -51,10 +53,24 @@ const (
 
 // Draw returns what is shown, as SVG in the colours of a JupyterLab page.
 func (m *Machine) Draw() []byte {
-	c := newCanvas(width, height)
+	c := vgsvg.New(width, height)
 	m.view().layout().draw(draw.New(c))
-	return c.svg()
+	var b strings.Builder
+	_, _ = c.WriteTo(&b) // a Builder takes all
+	_, picture, _ := strings.Cut(b.String(), "<g ")
+	// The page sets the size. Black is the colour of fills that name none.
+	return fmt.Appendf(nil, `<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" viewBox="0 0 %d %d" fill="currentColor" stroke-linejoin="round"><g %s`,
+		width, height, theme.Replace(picture))
 }
+
+// theme gives a picture the colours of the page: black is the page's own colour
+// of text, the ground is left to the page, and blue is too dark for a dark page.
+var theme = strings.NewReplacer(
+	"#000000", "currentColor", "#FFFFFF", "none",
+	"#E1E1E1", "var(--jp-border-color2,#E1E1E1)", "#0072B2", "var(--live-blue,#0072B2)",
+	"font-family:Liberation Sans", "font-family:Liberation Sans,Arial,Helvetica,sans-serif",
+	"<image ", `<image preserveAspectRatio="none" `, // a surface fills its axes
+)
 
 // PNG returns what is shown on a white ground.
 func (m *Machine) PNG() ([]byte, error) { return asPNG(width, height, m.view().layout().draw) }
@@ -118,6 +134,28 @@ func curve(p *figures.Panel, name string, r *trajectory, of func(state) float64,
 	}
 }
 
+// curves plots a number of the run's states, and of the pinned run's.
+func (v view) curves(p *figures.Panel, name string, of func(state) float64, s figures.Style) {
+	if v.pinned != nil {
+		curve(p, "pinned "+name, v.pinned, of, pinStyle)
+	}
+	curve(p, name, v.run, of, s)
+}
+
+// numbers returns numbers of the states of the run and of the pinned run.
+func (v view) numbers(of ...func(state) float64) (all []float64) {
+	states := v.run.states
+	if v.pinned != nil {
+		states = slices.Concat(states, v.pinned.states)
+	}
+	for _, s := range states {
+		for _, f := range of {
+			all = append(all, f(s))
+		}
+	}
+	return all
+}
+
 // axes fixes a panel's ranges and marks the step shown.
 func (v view) axes(p *figures.Panel, low, high float64) {
 	end := v.run.last()
@@ -131,8 +169,7 @@ func (v view) axes(p *figures.Panel, low, high float64) {
 			break
 		}
 	}
-	at := float64(v.shown)
-	p.Line("step shown", []float64{at, at}, []float64{low, high}, figures.Style{Width: .7, Color: figures.Grey})
+	p.VLine("step shown", float64(v.shown), figures.Style{Width: .7, Color: figures.Grey})
 	p.Range(0, float64(end), low, high)
 }
 
@@ -148,23 +185,12 @@ func (v view) losses(levels ...level) *figures.Panel {
 	cv := func(s state) float64 { return s.CV.Loss }
 	test := func(s state) float64 { return s.Test.Loss }
 	train := func(s state) float64 { return s.Train.Loss }
-	if v.pinned != nil {
-		curve(p, "pinned CV", v.pinned, cv, pinStyle)
-		curve(p, "pinned test", v.pinned, test, pinStyle)
-	}
 	curve(p, "train", v.run, train, trainStyle)
-	curve(p, "test", v.run, test, testStyle)
-	curve(p, "CV", v.run, cv, cvStyle)
-	var seen []float64
-	for _, r := range []*trajectory{v.run, v.pinned} {
-		if r != nil {
-			for _, s := range r.states {
-				seen = append(seen, cv(s), test(s), train(s))
-			}
-		}
-	}
+	v.curves(p, "test", test, testStyle)
+	v.curves(p, "CV", cv, cvStyle)
+	seen := v.numbers(train, test, cv)
 	for _, l := range levels {
-		p.Line(l.name, []float64{0, MaxSteps}, []float64{l.value, l.value}, l.style)
+		p.HLine(l.name, l.value, l.style)
 		seen = append(seen, l.value)
 	}
 	low, high := slices.Min(seen), slices.Max(seen)

@@ -3,7 +3,6 @@ package live
 import (
 	"iter"
 	"math"
-	"slices"
 
 	"cvgm/cvgm"
 	"cvgm/cvgm/experiment"
@@ -15,20 +14,19 @@ import (
 // elasticNetTrial is an elastic net.
 type elasticNetTrial struct {
 	*experiment.ElasticNetStepper
-	coarse bool
 	// ground evaluates the CV loss for the surface: apart from the walk, whose
 	// warm starts its evaluations would move.
 	ground  *experiment.ElasticNetStepper
 	surface *experiment.ElasticNetSurface // nil until it is drawn
 }
 
-func newElasticNetTrial(p experiment.ElasticNetParams, coarse bool) (trial, error) {
+func newElasticNetTrial(p experiment.ElasticNetParams) (trial, error) {
 	w, err := p.Stepper()
 	if err != nil {
 		return nil, err
 	}
 	ground, err := p.Stepper()
-	return &elasticNetTrial{ElasticNetStepper: w, coarse: coarse, ground: ground}, err
+	return &elasticNetTrial{ElasticNetStepper: w, ground: ground}, err
 }
 
 func (t *elasticNetTrial) walk() iter.Seq2[state, error] {
@@ -69,7 +67,7 @@ const (
 func (t *elasticNetTrial) path(title string, v view) *figures.Panel {
 	p := figures.NewPanel(title, title, "λ1", "λ2")
 	p.LogAxes(true, true)
-	s := t.evaluated()
+	s := t.evaluated(v.run.coarse)
 	l1, l2 := figures.Log10s(s.Lambda1), figures.Log10s(s.Lambda2)
 	if len(s.CV) == len(l1) {
 		p.Surface("CV loss", l1, l2, s.CV, figures.LevelsAboveMinimum(s.CV))
@@ -92,10 +90,10 @@ func (t *elasticNetTrial) path(title string, v view) *figures.Panel {
 
 // evaluated returns the surface, which is computed once. Where a point of it
 // fails, the rows behind are missing, and it is not drawn.
-func (t *elasticNetTrial) evaluated() experiment.ElasticNetSurface {
+func (t *elasticNetTrial) evaluated(coarse bool) experiment.ElasticNetSurface {
 	if t.surface == nil {
 		n := surfacePoints
-		if t.coarse {
+		if coarse {
 			n = coarsePoints
 		}
 		s, _ := t.ground.CVSurface(experiment.SurfaceGrid{SurfacePoints: n, SurfaceLow: -4, SurfaceHigh: .5})
@@ -113,13 +111,11 @@ func (t *elasticNetTrial) coefficients(title string, v view) *figures.Panel {
 	for i := range place {
 		place[i] = float64(i + 1)
 	}
-	low, high := min(0, slices.Min(t.Coef)), slices.Max(t.Coef)
 	fitted := func(name string, m *cvgm.Model, s figures.Style) {
 		raw := make([]float64, n) // on the features as they are
 		for i := range raw {
 			raw[i] = m.Theta[i] / m.Std[i]
 		}
-		low, high = min(low, slices.Min(raw)), max(high, slices.Max(raw))
 		p.Scatter(name, place, raw, s)
 	}
 	p.Scatter("true", place, t.Coef, truthStyle)
@@ -127,8 +123,6 @@ func (t *elasticNetTrial) coefficients(title string, v view) *figures.Panel {
 		fitted("pinned", v.beside().Model, figures.Style{Color: figures.Purple, Glyph: draw.CrossGlyph{}, GlyphRadius: 4})
 	}
 	fitted("fitted", v.state().Model, figures.Style{Color: figures.Blue, GlyphRadius: 3})
-	pad := .08 * (high - low)
-	p.Range(.5, float64(n)+.5, low-pad, high+pad)
 	return p
 }
 
@@ -139,10 +133,7 @@ func (v view) penalties() *figures.Panel {
 	const low, high = -5, 1
 	for j, name := range []string{"λ1", "λ2"} {
 		log := func(s state) float64 { return max(low, math.Log10(s.Lambda[j])) }
-		if v.pinned != nil {
-			curve(p, "pinned "+name, v.pinned, log, pinStyle)
-		}
-		curve(p, name, v.run, log, penaltyStyles[j])
+		v.curves(p, name, log, penaltyStyles[j])
 	}
 	v.axes(p, low, high)
 	return p

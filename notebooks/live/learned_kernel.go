@@ -16,8 +16,7 @@ import (
 // kernelTrial is a learned kernel on points of the plane.
 type kernelTrial struct {
 	*experiment.KernelStepper
-	half   float64 // the plane is shown from −half to half
-	coarse bool
+	half   float64     // the plane is shown from −half to half
 	judged qpdiff.Data // test examples that accuracy is measured on
 	best   [][]float64 // the Bayes rule's labels on the grid; nil until it is drawn
 }
@@ -26,7 +25,7 @@ func newKernelTrial(w *experiment.KernelStepper, half float64, coarse bool) *ker
 	if w == nil {
 		return nil
 	}
-	t := &kernelTrial{KernelStepper: w, half: half, coarse: coarse, judged: w.Test}
+	t := &kernelTrial{KernelStepper: w, half: half, judged: w.Test}
 	if coarse {
 		t.judged = thinned(w.Test, len(w.Test.Y)/coarseTest)
 	}
@@ -75,7 +74,7 @@ func (t *kernelTrial) plane(title string, v view) *figures.Panel {
 	p.Equal = true
 	byClass(p, t.Train)
 	n := fineGrid
-	if t.coarse {
+	if v.run.coarse {
 		n = coarseGrid
 	}
 	axis := make([]float64, n)
@@ -144,26 +143,8 @@ func (t *kernelTrial) manifold(title string, s state) *figures.Panel {
 	}
 	d.X = mat.DenseCopyOf(phi)
 	byClass(p, d)
-	var low, high [2]float64
-	for j := range low {
-		column := mat.Col(nil, j, d.X)
-		low[j], high[j] = slices.Min(column), slices.Max(column)
-		pad := .05*(high[j]-low[j]) + 1e-9
-		low[j], high[j] = low[j]-pad, high[j]+pad
-	}
-	// The line w·φ + b = 0, over the whole panel.
-	w, b := s.Model.Theta[:2], s.Model.Theta[2]
-	if norm := w[0]*w[0] + w[1]*w[1]; norm > 0 {
-		reach := math.Hypot(high[0]-low[0], high[1]-low[1])
-		// From the point of the line that is nearest to the panel's middle.
-		mid := [2]float64{(low[0] + high[0]) / 2, (low[1] + high[1]) / 2}
-		off := (w[0]*mid[0] + w[1]*mid[1] + b) / norm
-		foot := [2]float64{mid[0] - off*w[0], mid[1] - off*w[1]}
-		along := [2]float64{-w[1] * reach / math.Sqrt(norm), w[0] * reach / math.Sqrt(norm)}
-		p.Line("separator", []float64{foot[0] - along[0], foot[0] + along[0]}, []float64{foot[1] - along[1], foot[1] + along[1]},
-			boundaryStyle)
-	}
-	p.Range(low[0], high[0], low[1], high[1])
+	w := s.Model.Theta
+	p.Across("separator", w[0], w[1], -w[2], boundaryStyle)
 	return p
 }
 
@@ -184,20 +165,12 @@ func thinned(d qpdiff.Data, n int) qpdiff.Data {
 // accuracies shows the training and test accuracy and that of the Bayes rule.
 func (v view) accuracies(bayes float64) *figures.Panel {
 	p := curvePanel("accuracies", "", "accuracy")
-	low := .4
-	for _, r := range []*trajectory{v.run, v.pinned} {
-		if r != nil {
-			for _, s := range r.states {
-				low = min(low, s.Train.Accuracy, s.Test.Accuracy)
-			}
-		}
-	}
-	if v.pinned != nil {
-		curve(p, "pinned test", v.pinned, func(s state) float64 { return s.Test.Accuracy }, pinStyle)
-	}
-	p.Line("Bayes", []float64{0, MaxSteps}, []float64{bayes, bayes}, bayesStyle)
-	curve(p, "train", v.run, func(s state) float64 { return s.Train.Accuracy }, trainStyle)
-	curve(p, "test", v.run, func(s state) float64 { return s.Test.Accuracy }, testStyle)
+	train := func(s state) float64 { return s.Train.Accuracy }
+	test := func(s state) float64 { return s.Test.Accuracy }
+	p.HLine("Bayes", bayes, bayesStyle)
+	curve(p, "train", v.run, train, trainStyle)
+	v.curves(p, "test", test, testStyle)
+	low := min(.4, slices.Min(v.numbers(train, test)))
 	v.axes(p, low, 1.02)
 	return p
 }
@@ -205,11 +178,7 @@ func (v view) accuracies(bayes float64) *figures.Panel {
 // angles shows the angle between the direction descended and the exact gradient.
 func (v view) angles() *figures.Panel {
 	p := curvePanel("angles", "step", "angle (°)")
-	angle := func(s state) float64 { return s.Angle }
-	if v.pinned != nil {
-		curve(p, "pinned", v.pinned, angle, pinStyle)
-	}
-	curve(p, "to the exact gradient", v.run, angle, angleStyle)
+	v.curves(p, "to the exact gradient", func(s state) float64 { return s.Angle }, angleStyle)
 	v.axes(p, -5, 180)
 	return p
 }

@@ -118,8 +118,6 @@ type server struct {
 	inform   bool        // the page may not know problems or controls
 	newest   map[int]int // Seq of the last Set applied, per control
 	caughtUp bool
-	perStep  [problems]time.Duration // average over the latest steps of measured
-	measured [problems]*trajectory
 }
 
 // run serves until ctx is done or the page has gone.
@@ -144,13 +142,13 @@ func (s *server) run(ctx context.Context) {
 				budget = previewTime
 			}
 			for start := time.Now(); ; { // once at least, however busy the machine is
-				s.timed(func() { s.caughtUp = s.CatchUp() })
+				s.caughtUp = s.CatchUp()
 				if s.caughtUp || time.Since(start) >= budget {
 					break
 				}
 			}
 		case !dirty && ready && s.Playing():
-			s.timed(s.Tick)
+			s.Tick()
 			dirty = true
 		}
 		if dirty && ready && (s.caughtUp || s.view().run.coarse || time.Since(since) > showTime) {
@@ -192,20 +190,6 @@ func (s *server) handle(m message) bool {
 	return true
 }
 
-// timed runs f and, where it computed a step of an exact run, notes how long
-// that took.
-func (s *server) timed(f func()) {
-	before, run, start := s.view().run.last(), s.view().run, time.Now()
-	f()
-	if run == s.view().run && run.last() == before+1 && !run.coarse {
-		took, average := time.Since(start), &s.perStep[s.problem]
-		if run != s.measured[s.problem] {
-			*average, s.measured[s.problem] = took, run
-		}
-		*average += (took - *average) / 8
-	}
-}
-
 // show sends the picture.
 func (s *server) show() {
 	v := s.view()
@@ -215,7 +199,7 @@ func (s *server) show() {
 		SVG: string(s.Draw()), Readout: s.Readout(), Command: s.Settings().Command(v.shown),
 		Playing: s.Playing(), Pinned: v.pinned != nil, Shown: v.shown, Last: v.run.last(),
 	}
-	if t := s.perStep[s.problem]; t > 0 {
+	if t := v.run.perStep; t > 0 && !v.run.coarse {
 		f.Speed = fmt.Sprintf("%.2f ms per step", t.Seconds()*1e3)
 	}
 	if !s.caughtUp {

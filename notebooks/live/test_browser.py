@@ -194,10 +194,13 @@ class Page:
     def picture(self):
         return self.part("picture").inner_html()
 
-    def paths(self, **attributes):
-        """The paths of the picture with these attributes, as the texts of their d."""
-        selector = "".join(f'[{name.replace("_", "-")}="{value}"]' for name, value in attributes.items())
-        return self.page.eval_on_selector_all(f".cvgm-live .picture path{selector}", "all => all.map(p => p.getAttribute('d'))")
+    def paths(self, style):
+        """The paths of the picture with this style, as the texts of their d."""
+        return self.page.eval_on_selector_all(f'.cvgm-live .picture path[style="{style}"]', "all => all.map(p => p.getAttribute('d'))")
+
+    def boundaries(self):
+        """The heavy black lines, which are the model's."""
+        return self.paths("fill:none;stroke:currentColor;stroke-width:2")
 
     def drag(self, locator, positions):
         """Takes a slider at its middle and moves it to each of the positions, 0 to 1."""
@@ -283,16 +286,17 @@ class Live(unittest.TestCase):
                 self.assertRegex(self.p.part("speed").inner_text(), r"^\d+\.\d\d ms per step$")
                 if problem == "elastic_net":
                     self.assertEqual(self.p.part("picture").locator("image").count(), 1)
-                    lines = self.p.paths(stroke="var(--live-blue,#0072b2)", stroke_width="2.2")
+                    lines = self.p.paths("fill:none;stroke:var(--live-blue,#0072B2);stroke-width:2.2")
                     self.assertEqual(max(d.count("L") for d in lines), steps)
                 else:
                     # Dots: all training examples, and test examples.
-                    for colour in ("var(--live-blue,#0072b2)", "#d55e00"):
-                        dots = [d for d in self.p.paths(stroke=colour, stroke_linecap="round") if d.count("M") > 1]
-                        self.assertEqual(len(dots), 2)
-                        self.assertEqual(dots[0].count("M"), {"rings": 30, "xor": 50}[problem])
-                        self.assertGreater(dots[1].count("M"), 200)
-                    self.assertGreaterEqual(len(self.p.paths(stroke="currentColor", stroke_width="2")), 2)
+                    for colour in ("var(--live-blue,#0072B2)", "#D55E00"):
+                        dots = [[float(v) for v in re.match(r"M([\d.]+),([\d.]+)A", d).groups()] for d in self.p.paths(f"fill:{colour}")]
+                        dots = [x for x, y in dots if y > 20]  # not the key's
+                        left = sum(x < 290 for x in dots)  # of the panel at the left
+                        self.assertEqual(left, {"rings": 30, "xor": 50}[problem])
+                        self.assertGreater(len(dots) - left, 200)
+                    self.assertGreaterEqual(len(self.p.boundaries()), 2)
 
     def test_play_pause_and_scrub(self):
         heights = "root => { window.heights = new Set(); window.bare = 0; (function look() { if (window.stopped) return; heights.add(root.offsetHeight); bare += !root.querySelector('.picture svg'); requestAnimationFrame(look); })(); }"
@@ -310,18 +314,18 @@ class Live(unittest.TestCase):
         self.assertEqual(self.p.page.evaluate("[heights.size, bare]"), [1, 0], "the picture flickers")
         end = int(re.search(r"step (\d+) of \1$", self.p.part("count").inner_text()).group(1))
         self.assertIn(f"step {end} ", self.p.readout())
-        boundary = self.p.paths(stroke="currentColor", stroke_width="2")
+        boundary = self.p.boundaries()
         for _ in self.p.drag(self.p.part("scrub"), [0.4, 0.2, 0.1, 0]):
             self.p.page.wait_for_timeout(50)
         self.p.until_readout("step 0 ")
-        self.assertNotEqual(self.p.paths(stroke="currentColor", stroke_width="2"), boundary)
+        self.assertNotEqual(self.p.boundaries(), boundary)
         self.assertEqual(self.p.part("count").inner_text(), f"step 0 of {end}")
         self.p.shot("scrubbed")
         for _ in self.p.drag(self.p.part("scrub"), [0.5, 1]):
             pass
         self.p.until_readout(f"step {end} ")
         self.p.settle()
-        self.assertEqual(self.p.paths(stroke="currentColor", stroke_width="2"), boundary)
+        self.assertEqual(self.p.boundaries(), boundary)
         # Let go where it was taken up, the slider goes along again.
         for _ in self.p.drag(self.p.part("scrub"), [0.5, 1]):
             self.p.page.wait_for_timeout(50)
@@ -351,8 +355,8 @@ class Live(unittest.TestCase):
         self.assertEqual(said[1], pinned)
         self.assertIn("step 20 ", said[0])
         self.assertNotEqual(said[0].removeprefix("this"), pinned.removeprefix("pinned"))
-        dashed = {"stroke": "#cc79a7", "stroke_dasharray": "5 3"}
-        self.assertGreaterEqual(len(self.p.paths(**dashed)), 4)
+        dashed = "fill:none;stroke:#CC79A7;stroke-width:1.3;stroke-dasharray:5,3"
+        self.assertGreaterEqual(len(self.p.paths(dashed)), 4)
         # Back at the paper's noise, the run is the pinned one.
         noise.focus()
         for _ in range(7):
@@ -363,7 +367,7 @@ class Live(unittest.TestCase):
         said = self.p.readout().splitlines()
         self.assertEqual(said[0].removeprefix("this  "), said[1].removeprefix("pinned"))
         self.p.click("pin")
-        self.assertEqual(self.p.paths(**dashed), [])
+        self.assertEqual(self.p.paths(dashed), [])
 
     def test_speed(self):
         """Prints how fast the picture follows; only that it follows is asserted."""
@@ -399,12 +403,12 @@ class Live(unittest.TestCase):
 
     def test_gradient_variants(self):
         self.p.step(20)
-        full = self.p.paths(stroke="currentColor", stroke_width="2")
+        full = self.p.boundaries()
         self.p.control("gradient").select_option(label="published")
         state = self.states("rings", "published")[20]
         self.p.until_readout(f"{float(state['CV loss']):.4f}")
         self.assertIn(f"angle {float(state['Angle (°)']):.0f}°", self.p.readout())
-        self.assertNotEqual(self.p.paths(stroke="currentColor", stroke_width="2"), full)
+        self.assertNotEqual(self.p.boundaries(), full)
         self.p.settle()
         self.p.shot("published")
 
@@ -423,7 +427,7 @@ class Live(unittest.TestCase):
             const a = light(getComputedStyle(ground).backgroundColor);
             const of = (e, property) => { const b = light(getComputedStyle(e)[property]); return (Math.max(a, b) + .05) / (Math.min(a, b) + .05); };
             return Math.min(...[...root.querySelectorAll('label span, label b, .readout, .count, .picture text')].map(e => of(e, e.tagName === 'text' ? 'fill' : 'color')),
-                ...[...root.querySelectorAll('.picture path[stroke-linecap]')].map(e => 1.5 * of(e, 'stroke')));
+                ...[...root.querySelectorAll('.picture path[style^="fill:"]:not([style*="none"])')].map(e => 1.5 * of(e, 'fill')));
         }"""
         live = "document.querySelector('.cvgm-live')"
         for theme in ("JupyterLab Dark", "JupyterLab Light"):

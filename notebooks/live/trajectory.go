@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"iter"
 	"math"
+	"time"
 
 	"cvgm/cvgm"
 	"cvgm/cvgm/experiment"
@@ -37,6 +38,9 @@ type trajectory struct {
 	trial
 	next func() (state, error, bool)
 	stop func()
+	// perStep is the average time that a step took to compute, over the latest
+	// steps; 0 before the first.
+	perStep time.Duration
 }
 
 // trial is what is particular to a problem.
@@ -59,11 +63,19 @@ func (r *trajectory) extend() bool {
 	if r.err != nil || r.done || len(r.states) > MaxSteps {
 		return false
 	}
+	start := time.Now()
 	s, err, more := r.next()
 	if r.err, r.done = err, !more; err != nil || !more {
 		return false
 	}
 	r.states = append(r.states, s)
+	switch took := time.Since(start); r.last() {
+	case 0: // sets up the run
+	case 1:
+		r.perStep = took
+	default:
+		r.perStep += (took - r.perStep) / 8
+	}
 	return true
 }
 
@@ -95,7 +107,7 @@ func newTrial(s Settings, coarse bool) (trial, error) {
 		return newKernelTrial(w, 1.05*p.Scale, coarse), err
 	case *experiment.ElasticNetParams:
 		thin(&p.K)
-		return newElasticNetTrial(*p, coarse)
+		return newElasticNetTrial(*p)
 	default:
 		panic(fmt.Sprintf("live: a problem with %T", p))
 	}

@@ -55,9 +55,9 @@ func Compute[R any](p interface {
 	if os.Getenv(TwinVar) != "" {
 		p = twin(p)
 	}
-	s := Must(openStore())
 	t := reflect.TypeOf(p)
-	e := Must(s.entry(t.PkgPath()+"."+t.Name()+".Run", p))
+	function := t.PkgPath() + "." + t.Name() + ".Run"
+	e := Must(newEntry(storeDir(), function, Must(module().Function(function)), p))
 	Check(record(map[string]any{"function": e.function, "parameters": e.params, "key": e.key}))
 	var result R
 	if e.load(e.path, &result) {
@@ -100,38 +100,18 @@ func twin[P any](p P) P {
 	return moved.Interface().(P)
 }
 
-// A store is a folder of results.
-type store struct {
-	dir    string
-	source func(function string) (string, error) // a hash of all that results of the function depend on
-}
-
-func openStore() (*store, error) {
-	m, err := module()
-	if err != nil {
-		return nil, err
+// storeDir returns the folder that results are kept in.
+func storeDir() string {
+	if dir := os.Getenv(StoreVar); dir != "" {
+		return dir
 	}
-	dir := os.Getenv(StoreVar)
-	if dir == "" {
-		root, err := source.Root()
-		if err != nil {
-			return nil, err
-		}
-		dir = filepath.Join(root, ".work", "store")
-	}
-	return &store{dir, m.Function}, os.MkdirAll(dir, 0o755)
+	return filepath.Join(Must(source.Root()), ".work", "store")
 }
 
 // module returns the source as it was when the cell first asked.
-var module = sync.OnceValues(func() (*source.Module, error) {
-	root, err := source.Root()
-	if err != nil {
-		return nil, err
-	}
-	return source.Open(root)
-})
+var module = sync.OnceValue(func() *source.Module { return Must(source.Open(Must(source.Root()))) })
 
-// An entry is the place of one result in a store.
+// An entry is the place of one result in the store.
 type entry struct {
 	path     string
 	function string
@@ -140,19 +120,17 @@ type entry struct {
 	unkept   atomic.Bool // whether that was said
 }
 
-func (s *store) entry(function string, params any) (*entry, error) {
-	hash, err := s.source(function)
-	if err != nil {
-		return nil, err
-	}
+// newEntry returns the place of a function's result for params. Source is a hash of
+// all that the function depends on.
+func newEntry(dir, function, source string, params any) (*entry, error) {
 	function = path.Base(function) // experiment.ElasticNetParams.Run
 	text, err := json.Marshal(params)
 	if err != nil {
 		return nil, err
 	}
-	sum := sha256.Sum256(fmt.Appendf(nil, "%s\n%s\n%T\n%s\n", hash, function, params, text))
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s\n%s\n%T\n%s\n", source, function, params, text))
 	key := hex.EncodeToString(sum[:])
-	return &entry{path: filepath.Join(s.dir, function+"-"+key[:16]), function: function, params: text, key: key}, nil
+	return &entry{path: filepath.Join(dir, function+"-"+key[:16]), function: function, params: text, key: key}, nil
 }
 
 func (e *entry) cells() string { return e.path + ".cells" }

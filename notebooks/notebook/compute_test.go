@@ -30,20 +30,20 @@ type otherParams struct {
 
 func TestOverride(t *testing.T) {
 	p, q := testParams{K: 3, C: 2, Hidden: []int{64}}, otherParams{K: 4}
-	err := override(`{"K": "5", "otherParams.K": "6", "C": "1e-3", "Hidden": "8, 9", "Sub.Depth": "4"}`, &p, &q)
+	err := override(`{"K": "5", "other.K": "6", "C": "1e-3", "Hidden": "8, 9", "Sub.Depth": "4"}`, &p, &q)
 	want := otherParams{K: 6}
 	want.Sub.Depth = 4
 	if diff := cmp.Diff(testParams{5, 1e-3, []int{8, 9}}, p) + cmp.Diff(want, q); err != nil || diff != "" {
 		t.Errorf("%v\n%s", err, diff)
 	}
 	for overrides, words := range map[string][]string{
-		`{"Q": "1"}`:              {"no parameter Q", "testParams:\n  K                  3          [1,∞)        splits\n", "Hidden             64         ", "Sub.Depth ", "weight, in kg"},
+		`{"Q": "1"}`:              {"no parameter Q", "test:\n  K                  3          [1,∞)        splits\n", "Hidden             64         ", "Sub.Depth ", "weight, in kg"},
 		`{"Sub": "1"}`:            {"no parameter Sub"},
-		`{"testParams.Sub": "1"}`: {"no parameter testParams.Sub"},
+		`{"test.Sub": "1"}`:       {"no parameter test.Sub"},
 		`{"K": "many", "C": "-"}`: {"C=-: want a number\nK=many: want a whole number\nthe parameters"},
 		`{"Hidden": "3,x"}`:       {"Hidden=3,x: want a whole number, or several"},
 		`K=3`:                     {"JSON"},
-		`{"help": ""}`:            {"are\ntestParams:\n", "splits"},
+		`{"help": ""}`:            {"are\ntest:\n", "splits"},
 		`{"K": "9", "Q": "1"}`:    {"K                  3 "}, // not the value that was set
 	} {
 		err := override(overrides, &testParams{K: 3, Hidden: []int{64}}, &otherParams{K: 4})
@@ -192,9 +192,9 @@ func TestResultsAreUsedWhereTheStoreCannotBeWritten(t *testing.T) {
 }
 
 func TestEntriesKeepCells(t *testing.T) {
-	s := &store{t.TempDir(), func(string) (string, error) { return "s", nil }}
+	dir := t.TempDir()
 	const run = "cvgm/cvgm/experiment.RingsParams.Run"
-	e, err := s.entry(run, testParams{})
+	e, err := newEntry(dir, run, "s", testParams{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -205,7 +205,7 @@ func TestEntriesKeepCells(t *testing.T) {
 	if k.Load(2, &got) || !k.Load(3, &got) || got != 1.5 {
 		t.Errorf("loaded %v", got)
 	}
-	other, err := s.entry(run, testParams{K: 1})
+	other, err := newEntry(dir, run, "s", testParams{K: 1})
 	if err != nil || other.Load(3, &got) {
 		t.Errorf("other parameters find the same cell (%v)", err)
 	}
@@ -227,16 +227,11 @@ func TestParamsSaysThatItWasOverridden(t *testing.T) {
 // The source of a notebook's own functions is not part of the key, so their
 // results would go stale unseen.
 func TestOnlyResultsOfTheModuleAreKept(t *testing.T) {
-	t.Setenv(StoreVar, t.TempDir())
-	s, err := openStore()
-	if err != nil {
-		t.Fatal(err)
-	}
 	for function, kept := range map[string]bool{
 		"main.run": false, "main.main.func1": false, "cvgm/cvgm/experiments.Run": false, "gonum.org/v1/gonum/floats.Sum": false,
 		"cvgm/cvgm.Run": true, "cvgm/cvgm/experiment.RingsParams.Run": true,
 	} {
-		if _, err := s.entry(function, testParams{}); (err == nil) != kept {
+		if _, err := module().Function(function); (err == nil) != kept {
 			t.Errorf("%s: %v", function, err)
 		}
 	}
@@ -246,8 +241,7 @@ func TestOnlyResultsOfTheModuleAreKept(t *testing.T) {
 func TestKeysDependOnSource(t *testing.T) {
 	keys := map[string]bool{}
 	for _, hash := range []string{"a", "b"} {
-		s := &store{t.TempDir(), func(string) (string, error) { return hash, nil }}
-		e, err := s.entry("cvgm/cvgm/experiment.RingsParams.Run", testParams{})
+		e, err := newEntry("", "cvgm/cvgm/experiment.RingsParams.Run", hash, testParams{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"os"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -69,13 +70,15 @@ func override(overrides string, all ...any) error {
 	return fmt.Errorf("%s\n%s", strings.Join(problems, "\n"), valid)
 }
 
-// nameOf returns the name of the experiment that p is the Params of.
+// nameOf returns the name of the experiment that p is the Params of, which the
+// type has, too: elastic_net for ElasticNetParams. The registry, in which it also
+// stands, makes all experiments inputs of whatever looks there.
 func nameOf(p any) string {
-	if e := experiment.Of(p); e != nil {
-		return e.Name
-	}
-	return reflect.TypeOf(p).Elem().Name()
+	title := strings.TrimSuffix(reflect.TypeOf(p).Elem().Name(), "Params")
+	return strings.ToLower(wordEnd.ReplaceAllString(title, "${1}_$2"))
 }
+
+var wordEnd = regexp.MustCompile(`([a-z])([A-Z])`)
 
 // describe lists the parameters.
 func describe(all []any) string {

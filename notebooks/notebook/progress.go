@@ -21,30 +21,27 @@ const kernelVar = "GONB_JUPYTER_KERNEL_ID"
 // front end to a bar in the notebook; otherwise nowhere, so that what a
 // notebook prints never depends on time.
 func progress() func(done, total int) {
-	var mu sync.Mutex
-	if name := os.Getenv(ProgressVar); name != "" {
-		var last time.Time
-		return func(done, total int) {
-			mu.Lock()
-			defer mu.Unlock()
-			if done < total && time.Since(last) < 200*time.Millisecond {
-				return
-			}
-			last = time.Now()
-			line, _ := json.Marshal([2]int{done, total})
-			_ = os.WriteFile(name, line, 0o644) // progress may be lost, results may not
-		}
-	}
-	if os.Getenv(kernelVar) == "" {
+	file := os.Getenv(ProgressVar)
+	if file == "" && os.Getenv(kernelVar) == "" {
 		return func(int, int) {}
 	}
+	var mu sync.Mutex
+	var last time.Time
 	var bar *progressbar.ProgressBar
 	return func(done, total int) {
 		mu.Lock()
 		defer mu.Unlock()
+		if done < total && time.Since(last) < 200*time.Millisecond {
+			return
+		}
+		last = time.Now()
+		if file != "" {
+			line, _ := json.Marshal([2]int{done, total})
+			_ = os.WriteFile(file, line, 0o644) // progress may be lost, results may not
+			return
+		}
 		if bar == nil {
-			bar = progressbar.NewOptions(total, progressbar.OptionUseANSICodes(false),
-				progressbar.OptionThrottle(200*time.Millisecond), progressbar.OptionSetPredictTime(true))
+			bar = progressbar.NewOptions(total, progressbar.OptionUseANSICodes(false), progressbar.OptionSetPredictTime(true))
 		}
 		_ = bar.Set(done)
 	}

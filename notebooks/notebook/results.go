@@ -1,6 +1,11 @@
 package notebook
 
-import "cvgm/cvgm/experiment"
+import (
+	"path/filepath"
+
+	"cvgm/cvgm/experiment"
+	"cvgm/notebooks/source"
+)
 
 // Results returns the material for the judgement of the paper's claims: every
 // experiment at its default parameters, from the store where it holds them, and
@@ -21,4 +26,10 @@ func Results() experiment.Results {
 		Errata:          Compute(experiment.DefaultErrata()),
 		Timings:         Timings(),
 	}
+}
+
+// Timings returns what ./reproduce.sh --timings has recorded, or nil where
+// nothing is.
+func Timings() *experiment.Timings {
+	return Must(experiment.ReadTimings(filepath.Join(Must(source.Root()), "figures", "out", "timings.json")))
 }

@@ -25,7 +25,7 @@ import readme
 import report
 import sensitivities
 import timings
-from checkout import LAB_BIN, NOTEBOOKS, PYTHON, ROOT, VENV, WORK, ReproduceError, log, write_atomic
+from checkout import LAB_BIN, NOTEBOOKS, PYTHON, ROOT, WORK, ReproduceError, log, write_atomic
 from processes import Lock
 from progress import Progress
 from provenance import Task
@@ -47,7 +47,7 @@ commas: -p Hidden=16,16.
 A run rewrites figures/out/NAME/ and the outputs in notebooks/NAME.ipynb, each
 file whole and only after its notebook has succeeded. With -p all outputs go to
 .work/runs/NAME/PARAMETERS/ instead. Beside the outputs, provenance.json lists
-their inputs: the code cells, the declarations and files of Go that these reach,
+their inputs: the code cells, the declarations of Go that these reach, other files
 and versions. A notebook is run again only if one of them, or an output, differs.
 
 A run of all notebooks ends with figures/out/report.html, one page that needs no
@@ -156,10 +156,8 @@ def require_parameters(paths):
 
 def run_all(states, args, env):
     """Runs the notebooks of states, {task: state}, one after the other; the exit status."""
-    try:
-        import execute
-    except ImportError as e:
-        raise ReproduceError(f"{PYTHON} cannot import what runs notebooks ({e}); delete {VENV} and run again") from None
+    import execute
+
     environment.build_packages(env)
     os.environ.update(env)  # jupyter_client reads its folders from here
     exact = compare.exact_platform()
@@ -213,6 +211,7 @@ def run_task(task, inputs, args, env, progress, records, tolerance, version):
     words, and the lines that describe differences."""
     import execute
 
+    before = task.path.read_bytes()
     with processes.temporary_folder() as temporary:
         staging = Staging(Path(temporary))
         notebook = execute.run(task.path, temporary, staging, env, progress, records)
@@ -221,12 +220,14 @@ def run_task(task, inputs, args, env, progress, records, tolerance, version):
             staging.check()
             return f"DIFFERENCES: {len(lines)}" if lines else "agrees", lines
         if args.mode == "sensitivities":
-            found = sensitivities.of(task, staging.path, notebook)
+            found = sensitivities.of(*outputs(task, staging.path, notebook))
             staging.check()
             sensitivities.record(task, found)
             return f"sensitive numbers and series: {sum(map(len, found.values()))}", []
         new = {task.out / name: data for name, data in compare.files_in(staging.path).items()} | {task.notebook: notebook}
         staging.check()
+    if task.notebook == task.path and task.path.read_bytes() != before:
+        raise ReproduceError("it was edited during the run; nothing was installed, run it again")
     try:
         changed = install(task, new)
         provenance.write(task, inputs, records, version, new)
@@ -264,24 +265,34 @@ def strays():
     return sorted(p for p in left if p.is_file() or compare.files_in(p))
 
 
+def outputs(task, out, notebook):
+    """The committed outputs of task and those of a run, each {name: bytes}: files of its
+    folder, outputs of its cells, and the README if the run wrote claims."""
+    old = compare.files_in(task.out) | compare.cells_of(task.path.read_bytes())
+    new = compare.files_in(out) | compare.cells_of(notebook)
+    text = readme.wanted(out)
+    if text is not None:
+        old[readme.README.name], new[readme.README.name] = readme.README.read_bytes(), text.encode()
+    return old, new
+
+
 def differing(task, out, notebook, tolerance):
     """Yields a line for each output that differs from the committed one."""
+    old, new = outputs(task, out, notebook)
     sensitive = sensitivities.read(task)
-    for place in sorted(sensitive.keys() - sensitivities.places(task)):
-        yield f"figures/out/{sensitivities.FILE}: {place} is no output: ./reproduce.sh --sensitivities records them anew"
-    for name, difference in compare.folder_differences(task.out, out, tolerance, sensitive):
-        yield f"{(task.out / name).relative_to(ROOT)}: {difference}"
-    for place, difference in compare.notebook_differences(task.path.read_text(), notebook.decode(), tolerance, sensitive):
-        yield f"{task.path.relative_to(ROOT)}: {place}: {difference}"
-    try:
-        text = readme.wanted(out)
-    except ReproduceError as e:
-        yield str(e)
-        return
-    if text is not None:
-        difference = compare.text_difference(readme.README.read_text(encoding="utf-8"), text, tolerance, sensitive.get(readme.README.name))
-        if difference:
-            yield f"README.md, the claims: {difference}"
+    for name in sorted(sensitive.keys() - old.keys()):
+        yield f"figures/out/{sensitivities.FILE}: {name} is no output: ./reproduce.sh --sensitivities records them anew"
+    own, otherwise = task.path.relative_to(ROOT), not tolerance and task.path.read_bytes() != notebook
+    for name, difference in compare.differences(old, new, tolerance, sensitive):
+        if name.startswith("cell "):
+            yield f"{own}: {name}: {difference}"
+            otherwise = False
+        elif name == readme.README.name:
+            yield f"{name}, the claims: {difference}"
+        else:
+            yield f"{(task.out / name).relative_to(ROOT)}: {difference}"
+    if otherwise:
+        yield f"{own}: its outputs agree but it is laid out otherwise: ./reproduce.sh writes it in its plain form"
 
 
 def install(task, new):
@@ -372,7 +383,7 @@ def main(argv):
         raise ReproduceError("there are no notebooks in notebooks/")
     if prepared:
         return run(tasks, args, dict(os.environ))
-    env, go, version, settings = environment.ask_go()
+    env, go, settings = environment.ask_go()
     if args.mode == "why":
         print(provenance.stale(tasks, env | settings), end="")
         return 0
@@ -390,7 +401,7 @@ def main(argv):
             log.info("nothing is stale: " + ", ".join(task.name for task in tasks))
             finish(tasks, states, args, settings)
             return 0
-    env = environment.prepare(args.mode == "lab", env, go, version, settings)
+    env = environment.prepare(args.mode == "lab", env, go, settings)
     if args.mode == "lab":
         lock.release()
         return lab(args.port, env)

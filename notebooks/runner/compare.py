@@ -11,11 +11,11 @@ each number of other texts, `sensitivities` keeps how far the twin is off.
 """
 
 import csv
-import itertools
 import json
 import platform
 import re
 import sys
+from pathlib import PurePath
 
 # Where the twin is not off by more, two numbers agree when they differ by at most
 # this much of the larger, or by one unit in the last printed place of the coarser,
@@ -30,8 +30,6 @@ ALLOWANCE = 10
 
 NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
 EMBEDDED = re.compile(r"data:[\w/+.-]+;base64,[A-Za-z0-9+/=\s]+")
-PICTURES = {".pdf", ".png", ".svg"}
-TEXT = {".csv", ".json", ".md", ".svg", ".tex", ".txt", ".html"}
 
 
 def exact_platform(system=sys.platform, machine=platform.machine(), cpuinfo="/proc/cpuinfo"):
@@ -71,20 +69,21 @@ def clip(text, width=60):
     return repr(text if len(text) <= width else text[: width - 1] + "…")
 
 
-def lines(text):
-    """The lines of text as (line, what its numbers are grouped by, its series).
+def grouped(text):
+    """The lines of text as [(what its numbers are grouped by, line), …].
 
-    Numbers of a plotted series are grouped by their place on the line, others
-    are each by themselves. The series is None where the line belongs to none.
+    Numbers of a plotted series are grouped by their place on the line, as "panel | series";
+    others are each by themselves, as "line 3".
     """
-    found = text.splitlines()
-    plotted = bool(found) and found[0].startswith("panel,series,")
-    for number, line in enumerate(found, 1):
-        if plotted and number > 1 and line:
-            name = " | ".join(next(csv.reader([line]))[:2])
-            yield line, name, name
-        else:
-            yield line, f"line {number}", None
+    plotted = text.startswith("panel,series,")
+    return [
+        (" | ".join(next(csv.reader([line]))[:2]) if plotted and number > 1 and line else f"line {number}", line)
+        for number, line in enumerate(text.splitlines(), 1)
+    ]
+
+
+def is_series(group):
+    return " | " in group
 
 
 # The sensitivity of what has another form in the twin: it is not compared.
@@ -100,10 +99,10 @@ def sensitivities(old, new):
     """
     found = {}
     a, b = by_group(old), by_group(new)
-    if [g for g, (series, _) in a.items() if not series] != [g for g, (series, _) in b.items() if not series]:
+    if [g for g in a if not is_series(g)] != [g for g in b if not is_series(g)]:
         return {"": FREE}
     for group in a.keys() | b.keys():
-        p, q = a.get(group, (None, []))[1], b.get(group, (None, []))[1]
+        p, q = a.get(group, []), b.get(group, [])
         if [NUMBER.split(line) for line in p] != [NUMBER.split(line) for line in q]:
             found[group] = FREE
             continue
@@ -113,14 +112,15 @@ def sensitivities(old, new):
                 if off > TOLERANCE / ALLOWANCE * max(abs(float(v)), abs(float(w))):
                     key = f"{group} | {place}"
                     found[key] = max(off, found.get(key, 0))
-    return dict(sorted(found.items()))
+    # Two digits are enough of an order of magnitude.
+    return {key: v if v is FREE else float(f"{v:.1e}") for key, v in sorted(found.items())}
 
 
 def by_group(text):
-    """The lines of text as {group: (whether it is a series, [line, …])}."""
+    """The lines of text as {group: [line, …]}."""
     groups = {}
-    for line, group, series in lines(EMBEDDED.sub("(embedded)", text)):
-        groups.setdefault(group, (series is not None, []))[1].append(line)
+    for group, line in grouped(EMBEDDED.sub("(embedded)", text)):
+        groups.setdefault(group, []).append(line)
     return groups
 
 
@@ -131,50 +131,32 @@ def text_difference(old, new, tolerance, sensitivity=None):
     """
     if old == new:
         return None
-    allowed = []
+    sensitivity = sensitivity or {}
     if tolerance:
-        sensitivity = sensitivity or {}
         if "" in sensitivity:
             return None
         old, new = compared(old, sensitivity), compared(new, sensitivity)
-        for line, group, _ in lines(old):
-            allowed += [sensitivity.get(f"{group} | {place}", 0) for place in range(len(NUMBER.findall(line)))]
-    words_old, words_new = NUMBER.split(old), NUMBER.split(new)
-    if words_old != words_new:
+    if NUMBER.split(old) != NUMBER.split(new):
         return line_difference(old, new)
-    numbers_old, numbers_new = list(NUMBER.finditer(old)), NUMBER.findall(new)
-    off = []
-    for a, b, sensitive in itertools.zip_longest(numbers_old, numbers_new, allowed, fillvalue=0):
-        if not agree(a.group(), b, tolerance, sensitive):
-            x, y = float(a.group()), float(b)
-            off.append((abs(x - y) / max(abs(x), abs(y)), old.count("\n", 0, a.start()) + 1, a.group(), b))
+    numbers, off = 0, []
+    for number, ((group, a), b) in enumerate(zip(grouped(old), new.splitlines()), 1):
+        for place, (v, w) in enumerate(zip(NUMBER.findall(a), NUMBER.findall(b))):
+            numbers += 1
+            if not agree(v, w, tolerance, sensitivity.get(f"{group} | {place}", 0)):
+                x, y = float(v), float(w)
+                off.append((abs(x - y) / max(abs(x), abs(y)), number, group, v, w))
     if off:
-        worst = max(off, key=lambda o: o[0])
-        return (
-            f"{len(off)} of {len(numbers_new)} numbers differ, the most by {worst[0]:.1e} of its size "
-            f"(line {worst[1]}{series(old, worst[1])}: committed {worst[2]}, recomputed {worst[3]})"
-        )
+        worst, number, group, v, w = max(off, key=lambda o: o[0])
+        panel, _, name = group.partition(" | ")
+        where = f"line {number}, series {name!r} of panel {panel!r}" if is_series(group) else f"line {number}"
+        return f"{len(off)} of {numbers} numbers differ, the most by {worst:.1e} of its size ({where}: committed {v}, recomputed {w})"
     return None if tolerance else line_difference(old, new)
 
 
 def compared(text, sensitivity):
     """text less what is FREE."""
-    kept = []
-    for line, group, series in lines(EMBEDDED.sub("(embedded)", text)):
-        if group not in sensitivity:
-            kept.append(line)
-        elif series is None:
-            kept.append("")
-    return "\n".join(kept)
-
-
-def series(text, number):
-    """In words, the plotted series that a line of a figure's CSV belongs to."""
-    lines = text.splitlines()
-    if not lines[0].startswith("panel,series,"):
-        return ""
-    panel, name = next(csv.reader([lines[number - 1]]))[:2]
-    return f", series {name!r} of panel {panel!r}"
+    lines = [("" if group in sensitivity else line) for group, line in grouped(EMBEDDED.sub("(embedded)", text)) if not (is_series(group) and group in sensitivity)]
+    return "\n".join(lines)
 
 
 def line_difference(old, new):
@@ -189,19 +171,41 @@ def line_difference(old, new):
     return "differs only in its line ends"
 
 
-def file_difference(path, old, new, tolerance, sensitivity=None):
-    """None, or how the bytes new of the file named path differ from old."""
-    if old == new:
+def text_of(name, data):
+    """The text of an output; None for a picture and for other bytes."""
+    if PurePath(name).suffix in (".pdf", ".png", ".svg") or "(image/" in name:
         return None
-    if path.suffix in TEXT:
-        try:
-            return text_difference(old.decode(), new.decode(), tolerance, sensitivity)
-        except UnicodeDecodeError:
-            pass
-    if tolerance:
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
         return None
+
+
+def byte_difference(old, new):
     first = next((i for i, (a, b) in enumerate(zip(old, new)) if a != b), min(len(old), len(new)))
     return f"committed {len(old)} bytes, recomputed {len(new)}; the first difference is at byte {first}"
+
+
+def differences(old, new, tolerance, sensitive):
+    """Yields (name, in words how they differ) for the outputs of two runs, {name: bytes},
+    whose sensitivities are {name: those of that output}."""
+    for name in sorted(old.keys() | new.keys()):
+        if name not in new:
+            yield name, "committed, but nothing writes it any more"
+        elif name not in old:
+            yield name, "written, but not committed"
+        elif old[name] != new[name]:
+            a, b = text_of(name, old[name]), text_of(name, new[name])
+            if a is not None and b is not None:
+                found = text_difference(a, b, tolerance, sensitive.get(name))
+            else:
+                found = None if tolerance else byte_difference(old[name], new[name])
+                plotted = str(PurePath(name).with_suffix(".csv"))
+                if found and plotted in old and plotted in new:
+                    same = old[plotted] == new[plotted]
+                    found = f"the picture alone was changed: the series it plots agree ({found})" if same else f"plots the series of {PurePath(plotted).name}, which differ"
+            if found:
+                yield name, found
 
 
 # What a run leaves beside its outputs about itself; it is no output.
@@ -211,90 +215,23 @@ PROVENANCE = "provenance.json"
 def files_in(folder):
     """The outputs below folder as {relative path: bytes}."""
     paths = (p for p in sorted(folder.rglob("*")) if p.is_file() and p != folder / PROVENANCE)
-    return {p.relative_to(folder): p.read_bytes() for p in paths}
+    return {p.relative_to(folder).as_posix(): p.read_bytes() for p in paths}
 
 
-def folder_differences(committed, fresh, tolerance, sensitive=None):
-    """Yields (relative path, what differs) for two folders of output files, whose
-    sensitivities are {relative path as text: those of that file}."""
-    old, new = files_in(committed), files_in(fresh)
-    for path in sorted(old.keys() | new.keys()):
-        if path not in new:
-            yield path, "committed, but nothing writes it any more"
-        elif path not in old:
-            yield path, "written, but not committed"
-        else:
-            plotted = path.with_suffix(".csv")
-            drawn = path.suffix in PICTURES and plotted in old and plotted in new
-            if tolerance and drawn:
-                continue
-            difference = file_difference(path, old[path], new[path], tolerance, (sensitive or {}).get(path.as_posix()))
-            if difference and drawn:
-                same = old[plotted] == new[plotted]
-                difference = f"the picture alone was changed: the series it plots agree ({difference})" if same else f"plots the series of {plotted.name}, which differ"
-            if difference:
-                yield path, difference
-
-
-def notebook_differences(old, new, tolerance, sensitive=None):
-    """Yields (place, what differs) for the texts of two notebooks of the same cells,
-    whose sensitivities are {place: those of that output}."""
-    if old == new:
-        return
-    try:
-        a, b = json.loads(old)["cells"], json.loads(new)["cells"]
-    except (ValueError, KeyError, TypeError) as e:
-        yield "the file", f"is not a notebook ({e})"
-        return
-    found = False
-    for i, (x, y) in enumerate(zip(a, b), 1):
-        p, q = x.get("outputs", []), y.get("outputs", [])
-        if len(p) != len(q):
-            found = True
-            yield f"cell {i}", f"committed {len(p)} outputs, recomputed {len(q)}"
-            continue
-        for j, (s, t) in enumerate(zip(p, q), 1):
-            place = f"cell {i}, output {j}"
-            for kind, difference in output_differences(s, t, tolerance, lambda kind: (sensitive or {}).get(f"{place} ({kind})")):
-                found = True
-                yield f"{place} ({kind})", difference
-    if not found and not tolerance:
-        yield "the file", "its outputs agree but it is laid out otherwise: ./reproduce.sh writes it in its plain form"
-
-
-def output_differences(old, new, tolerance, sensitivity=lambda kind: None):
-    if old.get("output_type") != new.get("output_type"):
-        yield new.get("output_type"), f"committed as {old.get('output_type')}"
-        return
-    p, q = parts(old), parts(new)
-    for kind in sorted(p.keys() | q.keys()):
-        if kind not in p or kind not in q:
-            yield kind, "recomputed, but not committed" if kind in q else "committed, but not recomputed"
-        elif kind.startswith("image/") and kind != "image/svg+xml":
-            if p[kind] != q[kind] and not tolerance:
-                yield kind, "the picture differs"
-        else:
-            difference = text_difference(p[kind], q[kind], tolerance, sensitivity(kind))
-            if difference:
-                yield kind, difference
-
-
-def places(notebook):
-    """The texts of a notebook's outputs, by the names that notebook_differences has for them."""
+def cells_of(notebook):
+    """The outputs of a notebook's cells as {"cell 2, output 1 (stdout)": bytes}."""
     return {
-        f"cell {i}, output {j} ({kind})": text
+        f"cell {i}, output {j} ({kind})": text.encode()
         for i, cell in enumerate(json.loads(notebook)["cells"], 1)
         for j, output in enumerate(cell.get("outputs", []), 1)
         for kind, text in parts(output).items()
-        if not kind.startswith("image/")
     }
 
 
 def parts(output):
-    """An output's texts by kind: its streams' or its MIME types."""
-    if output.get("output_type") == "stream":
-        return {output.get("name", "stream"): joined(output.get("text", ""))}
-    return {k: v if isinstance(v, str) else joined(v) for k, v in output.get("data", {}).items()}
+    """An output's texts by kind: its stream's name or its MIME types."""
+    found = {output["name"]: output["text"]} if output["output_type"] == "stream" else output.get("data", {})
+    return {kind: joined(text) for kind, text in found.items()}
 
 
 def joined(text):

@@ -37,20 +37,20 @@ GO_NETWORK = ["GOAUTH", "GOINSECURE", "GONOPROXY", "GONOSUMDB", "GOPRIVATE", "GO
 PIP_NETWORK = "INDEX_URL EXTRA_INDEX_URL NO_INDEX FIND_LINKS CERT CLIENT_CERT TRUSTED_HOST PROXY TIMEOUT DEFAULT_TIMEOUT RETRIES CONFIG_FILE KEYRING_PROVIDER"
 FOREIGN = re.compile(rf"PYTHON|JUPYTER|IPYTHON|GONB_|PIP_(?!({PIP_NETWORK.replace(' ', '|')})$)")
 
+
 def base_environment():
     """The user's environment without what would change or break a run."""
     env = {k: v for k, v in os.environ.items() if not FOREIGN.match(k)}
     return env | {"GOWORK": "off"}
 
 
-def jupyter_environment():
-    """Where Jupyter's programs keep their files, in place of the user's home."""
-    return {
-        "JUPYTER_DATA_DIR": str(JUPYTER_DATA),
-        "JUPYTER_CONFIG_DIR": str(CACHE / "jupyter"),
-        "JUPYTER_RUNTIME_DIR": str(CACHE / "jupyter" / "runtime"),
-        "IPYTHONDIR": str(CACHE / "ipython"),
-    }
+# Where Jupyter's programs keep their files, in place of the user's home.
+JUPYTER_SETTINGS = {
+    "JUPYTER_DATA_DIR": str(JUPYTER_DATA),
+    "JUPYTER_CONFIG_DIR": str(CACHE / "jupyter"),
+    "JUPYTER_RUNTIME_DIR": str(CACHE / "jupyter" / "runtime"),
+    "IPYTHONDIR": str(CACHE / "ipython"),
+}
 
 
 def hash_of(path):
@@ -66,15 +66,8 @@ def hash_of(path):
 
 def inventory(folder):
     """The hash of every file below folder, by name, without the files that set-up rewrites in each run."""
-    found = {}
-    for at, folders, files in os.walk(folder):
-        for name in files + [name for name in folders if os.path.islink(os.path.join(at, name))]:
-            path = os.path.join(at, name)
-            found[path[len(str(folder)) + 1 :]] = hash_of(path)
-    for path in [*found]:
-        if path.endswith(STAMP) or path in UNCOUNTED:
-            del found[path]
-    return found
+    counted = {str(p.relative_to(folder)): p for p in folder.rglob("*") if p.is_symlink() or p.is_file()}
+    return {name: hash_of(path) for name, path in counted.items() if not name.endswith(STAMP) and name not in UNCOUNTED}
 
 
 # The suffix of the files that record which files set-up made, and from which versions.
@@ -124,32 +117,34 @@ def remove_damaged(folder, damage):
         raise ReproduceError(f"{folder} cannot be made anew ({e}); delete it and run again") from None
 
 
-def go_settings(env):
-    """The go command, its version, the environment of every Go command and kernel,
-    and the settings by which Go reaches the network. A ReproduceError if Go is missing.
+def ask_go():
+    """The user's environment with the settings by which Go reaches the network, the go
+    command, and the environment of every Go command and kernel. A ReproduceError if Go
+    is missing.
 
     The user's caches are used if they are writable. HOME moves into the checkout,
     because goimports, gopls and Go's telemetry write there.
     """
+    home = CACHE / "home"
+    env = base_environment()
+    env["HOME"] = env.get("HOME") or str(home)
     go = shutil.which("go", path=env.get("PATH"))
     if not go:
         raise ReproduceError(f"go is not on PATH; install Go {pinned_go() or 'as go.mod states'}")
-    home = CACHE / "home"
     home.mkdir(parents=True, exist_ok=True)
+    asked = {k: v for k, v in GO_SETTINGS.items() if k != "GOENV"} | env
     if sys.platform != "darwin":  # even `go env` keeps telemetry beside its settings
         config = env.get("XDG_CONFIG_HOME") or os.path.join(env["HOME"], ".config")
-        env = {"GOENV": os.path.join(config, "go", "env"), **env, "XDG_CONFIG_HOME": str(home / ".config")}
-    asked = {k: v for k, v in GO_SETTINGS.items() if k != "GOENV"} | env
+        asked = {"GOENV": os.path.join(config, "go", "env")} | asked | {"XDG_CONFIG_HOME": str(home / ".config")}
     names = ["GOVERSION", "GOHOSTARCH", "GOPATH", "GOCACHE", "GOMODCACHE", *GO_NETWORK]
     found = json.loads(command([go, "env", "-json", *names], asked, "asking Go for its settings"))
-    version = found.pop("GOVERSION")
-    toolchain = f"{version} {found.pop('GOHOSTARCH')}"
+    toolchain = f"{found.pop('GOVERSION')} {found.pop('GOHOSTARCH')}"
     network = {name: found.pop(name, "") for name in GO_NETWORK}
     for name, own in (("GOCACHE", "go-build"), ("GOMODCACHE", "go-mod")):
         if not usable(found[name]):
             found[name] = str(CACHE / own)
     own = {"HOME": str(home), "XDG_CACHE_HOME": "", "XDG_CONFIG_HOME": "", TOOLCHAIN: toolchain}
-    return go, version, GO_SETTINGS | found | own, network
+    return env | network, go, GO_SETTINGS | found | own
 
 
 # The variable with the Go version and architecture that outputs are made with.
@@ -171,18 +166,12 @@ def pinned_go():
     return found and found.group(1)
 
 
-def ask_go():
-    """The user's environment, and the result of go_settings for it."""
-    env = base_environment()
-    go, version, settings, network = go_settings({**env, "HOME": env.get("HOME") or str(CACHE / "home")})
-    return env | network, go, version, settings
-
-
-def prepare(lab, env, go, version, settings):
+def prepare(lab, env, go, settings):
     """Installs the parts that are missing or outdated and returns the environment
     for the kernels and tools; the arguments come from ask_go."""
     if ":" in str(ROOT) or "," in str(ROOT):
         raise ReproduceError(f"the checkout's path {str(ROOT)!r} holds a colon or a comma, which PATH or GoNB cannot take; move it")
+    version = settings[TOOLCHAIN].split()[0]
     if pinned_go() and version != f"go{pinned_go()}":
         log.warning(
             f"warning: this is {version}; the committed outputs were made with go{pinned_go()}, so last bits may "
@@ -193,43 +182,28 @@ def prepare(lab, env, go, version, settings):
         install_python(env_here, lab)
         build_tools(env_here | settings, version, lab)
     install_kernel(settings, go)
-    return env | settings | jupyter_environment()
+    return env | settings | JUPYTER_SETTINGS
 
 
 def install_python(env, lab):
-    """.venv with the pinned requirements; JupyterLab's only once lab is asked for."""
+    """.venv with the pinned requirements; those of JupyterLab once lab was asked for."""
     base = getattr(sys, "_base_executable", None) or sys.executable
-    parts = [sys.version, os.path.realpath(base)]
-    pip = [str(PYTHON), "-I", "-m", "pip", *PIP_OPTIONS, "install", "-q", "--no-user"]
-    steps = [(VENV / f"requirements.txt{STAMP}", "Python packages that run notebooks")]
-    if lab:
-        steps.append((VENV / f"requirements-lab.txt{STAMP}", "JupyterLab (240 MB)"))
-    keys, damage = [], []
-    for stamp, _ in steps:
-        parts.append((RUNNER / stamp.name.removesuffix(STAMP)).read_bytes())
-        keys.append(digest(*parts))
-        damage.append(flaw(stamp, keys[-1]))
-    # A killed pip leaves half-installed packages that later pips take for whole.
-    # So the stamps are removed before pip starts and written after it, and a
-    # folder with missing or changed files is made again instead of repaired.
-    first = 0
-    if damage == [None, ""] and not steps[1][0].exists():
-        first = 1
-    if any(d is not None for d in damage):
-        files = [json.loads(steps[0][0].read_bytes())["files"]] if first else []
-        for stamp in VENV.glob(f"*{STAMP}"):
-            stamp.unlink()
-        if not first:
-            remove_damaged(VENV, next(filter(None, damage), ""))
-            log.info("setting up .venv")
-            make_venv(base, env)
-        for stamp, part in steps[first:]:
-            name = stamp.name.removesuffix(STAMP)
-            log.info(f"installing {part}")
-            command([*pip, "-r", str(RUNNER / name)], env, f"installing {part}")
-            files.append(inventory(VENV))
-        for (stamp, _), key, made in zip(steps, keys, files):
-            write_stamp(stamp, key, made)
+    names = ["requirements.txt", "requirements-lab.txt"]
+    if not lab and not (VENV / f"{names[1]}{STAMP}").exists():
+        names.pop()
+    key = digest(sys.version, os.path.realpath(base), *((RUNNER / name).read_bytes() for name in names))
+    stamp = VENV / f"{names[-1]}{STAMP}"
+    damage = flaw(stamp, key)
+    # A killed pip leaves half-installed packages that later pips take for whole. So
+    # the folder is always made again, and its stamp is written last.
+    if damage is not None:
+        remove_damaged(VENV, damage)
+        log.info("setting up .venv")
+        make_venv(base, env)
+        part = "JupyterLab and Python packages that run notebooks (240 MB)" if len(names) > 1 else "Python packages that run notebooks"
+        log.info(f"installing {part}")
+        command([str(PYTHON), "-I", "-m", "pip", *PIP_OPTIONS, "install", "-q", "--no-user", "-r", str(RUNNER / names[-1])], env, f"installing {part}")
+        write_stamp(stamp, key, inventory(VENV))
     write_if_changed(OVERRIDES, as_json(LAB_SETTINGS))
 
 

@@ -5,6 +5,7 @@ import os
 import re
 import resource
 import sys
+from pathlib import Path
 
 # Where JupyterLab is installed, jsonschema imports this and so builds a grammar,
 # which takes two seconds, for a format that notebooks have nowhere.
@@ -53,8 +54,8 @@ def run(path, temporary, staging, env, progress, records):
     """
     notebook = read(path)
     code = [i for i, cell in enumerate(notebook.cells) if cell.cell_type == "code" and cell.source.strip()]
-    record, done = os.path.join(temporary, "record"), os.path.join(temporary, "progress")
-    own = {"TMPDIR": temporary, "CVGM_OUT": str(staging.path), "CVGM_RECORD": record, "CVGM_PROGRESS": done}
+    record, done = Path(temporary, "record"), Path(temporary, "progress")
+    own = {"TMPDIR": temporary, "CVGM_OUT": str(staging.path), "CVGM_RECORD": str(record), "CVGM_PROGRESS": str(done)}
     progress.experiment(done)
     limit_memory()
     with open(os.path.join(temporary, "kernel.log"), "w+") as log:
@@ -86,15 +87,8 @@ def limit_memory():
 
 def read_records(path):
     """The lines of JSON at path; a cell that was stopped may have written half of one."""
-    records = []
-    try:
-        with open(path) as f:
-            for line in f:
-                if line.endswith("\n"):
-                    records.append(json.loads(line))
-    except FileNotFoundError:
-        pass
-    return records
+    lines = path.read_text().splitlines(keepends=True) if path.exists() else []
+    return [json.loads(line) for line in lines if line.endswith("\n")]
 
 
 def execute(notebook, code, folder, env, log, before_cell, after_cell):

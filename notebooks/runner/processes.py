@@ -14,7 +14,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from checkout import NOTEBOOKS, ROOT, WORK, ReproduceError, log
+from checkout import CACHE, NOTEBOOKS, ROOT, WORK, ReproduceError, log
 
 # Matches the cause in what pip and Go print if they cannot reach the network.
 NO_NETWORK = re.compile(
@@ -123,7 +123,7 @@ def lock_owner(fd):
 
 
 TEMPORARY = "cvgm-"
-CLAIMS = WORK / "temporary"
+CLAIMS = CACHE / "temporary"
 
 # A kernel's sockets lie in its temporary folder. The path of a socket may have
 # 107 bytes on Linux and 103 on macOS; the longest names are those of JupyterLab.
@@ -145,7 +145,8 @@ def temporary_folder():
     base = tempfile.gettempdir()
     name = f"{TEMPORARY}{secrets.token_hex(5)}"
     folder = os.path.join(base if len(os.fsencode(base)) <= LONGEST_TEMPORARY else "/tmp", name)
-    claim = make_claim(CLAIMS / name)
+    CLAIMS.mkdir(parents=True, exist_ok=True)
+    claim = os.open(CLAIMS / name, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
     try:
         fcntl.flock(claim, fcntl.LOCK_EX)
         os.write(claim, os.fsencode(folder))
@@ -157,25 +158,10 @@ def temporary_folder():
         os.close(claim)
 
 
-def make_claim(path):
-    """Makes the file, and tries again if .work is deleted in the meantime."""
-    for last in (False, False, True):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            return os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
-        except FileNotFoundError:
-            if last:
-                raise
-
-
 def sweep():
     """Ends and removes what killed runs have left behind."""
     for path in CLAIMS.glob(f"{TEMPORARY}*"):
-        try:
-            claim = open(path, "rb")
-        except FileNotFoundError:  # .work is being deleted
-            continue
-        with claim:
+        with open(path, "rb") as claim:
             try:
                 fcntl.flock(claim, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
@@ -185,7 +171,7 @@ def sweep():
                 discard(folder)
             path.unlink(missing_ok=True)
     half_written = [path for folder in (ROOT / "figures", NOTEBOOKS, WORK / "runs") for path in folder.rglob(".*.tmp")]
-    for path in [*half_written, *WORK.glob(".new-*")]:
+    for path in [*half_written, *ROOT.glob(".README.md.*.tmp"), *WORK.glob(".new-*")]:
         path.unlink(missing_ok=True)
 
 

@@ -35,8 +35,7 @@ class Progress:
     def parts(self):
         """How much is done of the experiment that the cell runs, and the time left."""
         try:
-            with open(self.file) as f:
-                done, total = json.load(f)
+            done, total = json.loads(self.file.read_text())
         except (OSError, TypeError, ValueError):  # none, or being written
             return ""
         now = time.monotonic()
@@ -59,8 +58,7 @@ class Progress:
     def cell(self, i, n):
         with self.lock:
             self.line, self.first = f"{self.prefix}  cell {i}/{n}", None
-            if os.path.exists(self.file):
-                os.unlink(self.file)
+            self.file.unlink(missing_ok=True)
             if self.live:
                 self.draw()
 

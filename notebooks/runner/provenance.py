@@ -65,12 +65,9 @@ def stale(tasks, env, *flags):
 
 def past_runs():
     """The runs with -p whose outputs are kept, as tasks."""
-    tasks = []
-    for path in sorted(RUNS.glob(f"*/*/{FILE}")):
-        found = load(path)
-        if found and (NOTEBOOKS / found["notebook"]).exists():
-            tasks.append(Task(NOTEBOOKS / found["notebook"], tuple(sorted(found["overrides"].items()))))
-    return tasks
+    found = (load(path) for path in sorted(RUNS.glob(f"*/*/{FILE}")))
+    tasks = [Task(NOTEBOOKS / f["notebook"], tuple(sorted(f["overrides"].items()))) for f in found if f]
+    return [task for task in tasks if task.path.exists()]
 
 
 def read(task):

@@ -11,7 +11,6 @@ import json
 
 import compare
 import provenance
-import readme
 from checkout import as_json, write_atomic
 
 FILE = "sensitivities.json"
@@ -29,31 +28,15 @@ def read(task):
     return load().get(task.path.stem, {})
 
 
-def places(task):
-    """The names of all committed outputs of task that may be sensitive."""
-    files = {path.as_posix() for path in compare.files_in(task.out)}
-    return files | set(compare.places(task.path.read_text())) | {readme.README.name}
-
-
-def of(task, out, notebook):
-    """How far the outputs of task's twin are off those of task, as {file or place:
-    {group: number}}, less those that are not."""
+def of(old, new):
+    """How far the outputs of a twin, {name: bytes}, are off the committed ones, as
+    {name: {group: number}}, less those that are not."""
     found = {}
-    old, new = compare.files_in(task.out), compare.files_in(out)
-    for path in sorted(old.keys() & new.keys()):
-        if path.suffix in compare.TEXT - compare.PICTURES:
-            found[path.as_posix()] = compare.sensitivities(old[path].decode(), new[path].decode())
-    a, b = compare.places(task.path.read_text()), compare.places(notebook.decode())
-    found |= {place: compare.sensitivities(a[place], b[place]) for place in sorted(a.keys() & b.keys())}
-    text = readme.wanted(out)
-    if text is not None:
-        found[readme.README.name] = compare.sensitivities(readme.README.read_text(encoding="utf-8"), text)
-    return {place: {group: two_digits(v) for group, v in groups.items()} for place, groups in found.items() if groups}
-
-
-def two_digits(v):
-    """v less the digits that mean nothing in an order of magnitude."""
-    return v if v is compare.FREE else float(f"{v:.1e}")
+    for name in sorted(old.keys() & new.keys()):
+        a, b = compare.text_of(name, old[name]), compare.text_of(name, new[name])
+        if a is not None and b is not None and (groups := compare.sensitivities(a, b)):
+            found[name] = groups
+    return found
 
 
 def record(task, found):

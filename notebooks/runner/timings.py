@@ -15,7 +15,7 @@ import sys
 import environment
 import processes
 import provenance
-from checkout import ROOT, ReproduceError, as_json, log, write_atomic
+from checkout import ROOT, as_json, log, write_atomic
 
 # Those timed, by package: a step of each experiment, warm and cold, every
 # searcher, both kinds of differentiation, and the QP solver on the sizes at which
@@ -40,9 +40,6 @@ def record(env):
         pattern = f"^Benchmark({'|'.join(names)})$"
         argv = ["go", "test", "-run=^$", f"-bench={pattern}", "-benchmem", "-benchtime=0.5s", f"-count={COUNT}", f"-cpu={cores}"]
         measured = parse(processes.command([*argv, f"./{package}"], env, f"timing {package}"), cores)
-        for name in names:
-            if not any(m.split("/")[0] == name for m in measured):
-                raise ReproduceError(f"{package} has no benchmark called {name}")
         found.update((f"{package}.{name}", values) for name, values in measured.items())
     content = {
         "machine": {"processor": processor(), "cores": cores, "system": f"{sys.platform} {platform.machine()}", "load before": round(busy, 2)},

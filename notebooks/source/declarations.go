@@ -1,6 +1,7 @@
 package source
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -19,26 +20,19 @@ type name struct {
 	declared   bool // that the package declares it is certain, as in path.name
 }
 
-// A declaration is one of a package's own: a function, a method, a type, or
-// variables or constants that are declared together.
+// A declaration is one of a package's own: a function, a method, a type,
+// variables that are declared together, or a group of constants.
 type declaration struct {
 	title    string   // Figure.PNG; the first two names of those declared together
-	names    []string // Figure
-	variable bool
+	names    []string // Figure; none for an initialiser, which is an init function or a variable called _
+	kind     token.Token
 	node     ast.Node
-	from     token.Pos // the end of the declaration before it
-	file     *file
+	text     []byte // its source, with the comments before it
+	hash     string
 	mentions []name // the names that it uses, of its own package and of others
-	hashed   string // what hash returned, or nothing
-}
-
-// An initialiser is an init function, or a variable called _.
-type initialiser struct {
-	*declaration
-	// fills holds the variables of the package that it sets. It has no effect on
-	// declarations that do not reach one of them.
-	fills map[string]bool
-	// always is set if it may have other effects, as a variable called _ may.
+	// An initialiser has no effect on declarations that do not reach a variable of
+	// the package that it may set, unless always is set.
+	sets   map[string]bool
 	always bool
 }
 
@@ -49,32 +43,32 @@ type parsed struct {
 	files        []*file
 	all          []*declaration
 	declared     map[string][]*declaration // by name; a type's name has its methods, too
-	initialisers []*initialiser
+	initialisers []*declaration
 }
 
 type file struct {
 	name    string
 	text    []byte
 	ast     *ast.File
+	paths   []string          // what it imports
 	imports map[string]string // import paths by the names that the file has for them
 	dots    []string          // import paths of the packages that it imports as .
 }
 
 // parseFiles parses the files of a package, up to its declarations. packageName
-// finds the name of the package at an import path.
+// finds the name of the package at an import path. Where files have syntax errors,
+// the first is returned with what could be parsed.
 func parseFiles(importPath string, files map[string][]byte, names []string, packageName func(path string) string) (*parsed, error) {
 	p := &parsed{path: importPath, fset: token.NewFileSet(), declared: map[string][]*declaration{}}
+	var first error
 	for _, name := range names {
 		tree, err := parser.ParseFile(p.fset, name, files[name], 0)
-		if err != nil {
-			return nil, err
-		}
+		first = cmp.Or(first, err)
 		f := &file{name: name, text: files[name], ast: tree, imports: map[string]string{}}
 		for _, i := range tree.Imports {
-			at, err := strconv.Unquote(i.Path.Value)
+			at := strings.Trim(i.Path.Value, "\"`")
+			f.paths = append(f.paths, at)
 			switch {
-			case err != nil:
-				return nil, err
 			case i.Name == nil:
 				f.imports[packageName(at)] = at
 			case i.Name.Name == ".":
@@ -85,69 +79,67 @@ func parseFiles(importPath string, files map[string][]byte, names []string, pack
 		}
 		p.files = append(p.files, f)
 	}
-	return p, nil
+	return p, first
 }
 
 // declare finds the declarations.
-func (p *parsed) declare() {
+func (p *parsed) declare() *parsed {
 	for _, f := range p.files {
 		p.declareFile(f)
 	}
 	for _, i := range p.initialisers {
 		p.effects(i)
 	}
+	return p
 }
 
 func (p *parsed) declareFile(f *file) {
-	inits := 0
-	from := f.ast.Name.End()
-	add := func(node ast.Node, names []string, title string) *declaration {
-		d := &declaration{title: title, names: names, node: node, from: from, file: f, mentions: p.mentions(f, node)}
+	from, inits := f.ast.Name.End(), 0
+	add := func(kind token.Token, node ast.Node, title string, names ...string) {
+		offset := p.fset.File(f.ast.FileStart).Offset
+		text := f.text[offset(from):offset(node.End())]
+		d := &declaration{
+			title: title, names: names, kind: kind, node: node, text: text,
+			hash: hashTokens(kind, text, int(node.Pos()-from)), mentions: p.mentions(f, node),
+		}
 		from = node.End()
 		p.all = append(p.all, d)
 		for _, name := range names {
 			p.declared[name] = append(p.declared[name], d)
 		}
-		return d
-	}
-	initialise := func(node ast.Node) {
-		inits++
-		title := fmt.Sprintf("init %d of %s", inits, path.Base(f.name))
-		p.initialisers = append(p.initialisers, &initialiser{declaration: add(node, nil, title)})
+		if names == nil {
+			inits++
+			d.title = fmt.Sprintf("init %d of %s", inits, path.Base(f.name))
+			p.initialisers = append(p.initialisers, d)
+		}
 	}
 	for _, decl := range f.ast.Decls {
 		switch decl := decl.(type) {
 		case *ast.FuncDecl:
 			switch name := decl.Name.Name; {
-			case decl.Recv != nil:
+			case decl.Recv.NumFields() > 0:
 				of := base(decl.Recv.List[0].Type)
-				add(decl, []string{of}, of+"."+name)
+				add(token.FUNC, decl, of+"."+name, of)
 			case name == "init" || name == "_":
-				initialise(decl)
+				add(token.FUNC, decl, "")
 			default:
-				add(decl, []string{name}, name)
+				add(token.FUNC, decl, name, name)
 			}
 		case *ast.GenDecl:
-			if decl.Tok == token.IMPORT {
-				from = decl.End()
-				continue
-			}
-			if decl.Tok == token.CONST && repeats(decl) {
-				var names []string
-				for _, spec := range decl.Specs {
-					names = append(names, identifiers(spec)...)
-				}
-				add(decl, names, title(names))
-				continue
+			if decl.Tok == token.CONST { // their place in the group may count
+				names := identifiers(decl.Specs...)
+				add(decl.Tok, decl, title(names), names...)
 			}
 			for _, spec := range decl.Specs {
-				names := identifiers(spec)
-				if decl.Tok == token.VAR && strings.Trim(strings.Join(names, ""), "_") == "" {
-					initialise(spec)
-					continue
+				switch names := identifiers(spec); {
+				case decl.Tok == token.CONST || decl.Tok == token.IMPORT:
+				case decl.Tok == token.VAR && strings.Trim(strings.Join(names, ""), "_") == "":
+					add(decl.Tok, spec, "")
+				default:
+					add(decl.Tok, spec, title(names), names...)
 				}
-				add(spec, names, title(names)).variable = decl.Tok == token.VAR
 			}
+			from = decl.End()
 		}
 	}
 }
@@ -155,33 +147,19 @@ func (p *parsed) declareFile(f *file) {
 // title returns a short title for names that are declared together.
 func title(names []string) string { return strings.Join(names[:min(2, len(names))], ",") }
 
-// identifiers returns the names that a spec declares.
-func identifiers(spec ast.Spec) []string {
-	switch spec := spec.(type) {
-	case *ast.TypeSpec:
-		return []string{spec.Name.Name}
-	case *ast.ValueSpec:
-		names := make([]string, len(spec.Names))
-		for i, name := range spec.Names {
-			names[i] = name.Name
+// identifiers returns the names that specs declare.
+func identifiers(specs ...ast.Spec) (names []string) {
+	for _, spec := range specs {
+		switch spec := spec.(type) {
+		case *ast.TypeSpec:
+			names = append(names, spec.Name.Name)
+		case *ast.ValueSpec:
+			for _, name := range spec.Names {
+				names = append(names, name.Name)
+			}
 		}
-		return names
 	}
-	return nil
-}
-
-// repeats reports whether constants of a group depend on their place in it.
-func repeats(group *ast.GenDecl) bool {
-	found := false
-	for _, spec := range group.Specs {
-		found = found || len(spec.(*ast.ValueSpec).Values) == 0
-		ast.Inspect(spec, func(n ast.Node) bool {
-			id, is := n.(*ast.Ident)
-			found = found || is && id.Name == "iota"
-			return true
-		})
-	}
-	return found
+	return names
 }
 
 // base returns the first name in an expression: that of a receiver's type, of a
@@ -240,14 +218,30 @@ func (f *file) local(id *ast.Ident) bool {
 }
 
 // effects finds what an initialiser does. An init function that only calls
-// functions of its own package sets the variables that these mention.
-func (p *parsed) effects(i *initialiser) {
+// functions of its own package may set the variables that it, these and those that
+// they call mention. A variable called _ may have any effect.
+func (p *parsed) effects(i *declaration) {
+	i.sets = map[string]bool{}
+	seen := map[*declaration]bool{}
+	var follow func(d *declaration, into bool)
+	follow = func(d *declaration, into bool) {
+		seen[d] = true
+		for _, n := range d.mentions {
+			for _, of := range p.declared[n.name] {
+				if n.path == p.path && of.kind == token.VAR {
+					i.sets[n.name] = true
+				} else if n.path == p.path && into && !seen[of] {
+					follow(of, true)
+				}
+			}
+		}
+	}
+	follow(i, false) // the functions that it passes on may be called later
 	f, is := i.node.(*ast.FuncDecl)
-	if !is {
+	if !is || f.Body == nil {
 		i.always = true
 		return
 	}
-	i.fills = map[string]bool{}
 	for _, statement := range f.Body.List {
 		var called []*declaration
 		if s, is := statement.(*ast.ExprStmt); is {
@@ -257,42 +251,20 @@ func (p *parsed) effects(i *initialiser) {
 		}
 		i.always = i.always || called == nil
 		for _, d := range called {
-			for _, n := range d.mentions {
-				if of := p.declared[n.name]; n.path == p.path && len(of) > 0 && of[0].variable {
-					i.fills[n.name] = true
-				}
-			}
+			follow(d, true)
 		}
 	}
-	i.always = i.always || len(i.fills) == 0
+	i.always = i.always || len(i.sets) == 0
 }
 
-// hash returns a hash of the declaration's tokens.
-func (d *declaration) hash(p *parsed) string {
-	if d.hashed == "" {
-		kind := ""
-		if d.variable {
-			kind = "var"
-		}
-		d.hashed = hashTokens(kind, d.text(p), int(d.node.Pos()-d.from))
-	}
-	return d.hashed
-}
-
-// text returns the declaration's source with the comments before it.
-func (d *declaration) text(p *parsed) []byte {
-	offset := p.fset.File(d.from).Offset
-	return d.file.text[offset(d.from):offset(d.node.End())]
-}
-
-// hashTokens hashes the tokens of Go source from an offset on, and directives to
-// the compiler such as //go:embed from its start on. Other comments and the
-// layout do not count.
-func hashTokens(kind string, text []byte, offset int) string {
+// hashTokens hashes the tokens of a declaration's source from an offset on, and
+// directives to the compiler such as //go:embed from its start on. Other comments
+// and the layout do not count.
+func hashTokens(kind token.Token, text []byte, offset int) string {
 	var s scanner.Scanner
 	f := token.NewFileSet().AddFile("", -1, len(text))
 	s.Init(f, text, nil, scanner.ScanComments)
-	tokens := append([]byte(kind), '\n')
+	tokens := append([]byte(kind.String()), '\n')
 	for {
 		at, t, literal := s.Scan()
 		directive := t == token.COMMENT && strings.HasPrefix(literal, "//go:")

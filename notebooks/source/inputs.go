@@ -20,8 +20,8 @@ import (
 const timingsFile = "figures/out/timings.json"
 
 // Inputs holds the version or the hash of each input by its name: "Go",
-// "go.mod's go line", "module PATH", "code cells", "FOLDER/FILE" or
-// "FOLDER/DECLARATION".
+// "go.mod's go line", "module PATH", "code cells", "FOLDER/DECLARATION", or
+// "FOLDER/FILE" for a file that is not Go's.
 type Inputs map[string]string
 
 // Hash returns one hash of all inputs.
@@ -45,9 +45,8 @@ func (m *Module) Function(title string) (string, error) {
 		return "", fmt.Errorf("the source of %s is not known: it is no function of a package of this module", title)
 	}
 	r := m.reach()
-	r.link(found[1])
-	r.visit(name{found[1], found[2], true}, true)
-	hash := r.finish().Hash()
+	r.visit(name{found[1], found[2], true})
+	hash := r.in.Hash()
 	if !r.others {
 		m.listing.Functions[title] = hash
 		m.keep()
@@ -60,7 +59,7 @@ func (m *Module) Function(title string) (string, error) {
 var functionName = regexp.MustCompile(`^((?:.*/)?[^./]+)\.[(*]*([\pL_][\pL_\d]*)`)
 
 // Cells returns the inputs of a notebook with these code cells. Cells that cannot
-// be parsed depend on every file of the module.
+// be parsed depend on every declaration of the module.
 func (m *Module) Cells(cells []string) Inputs {
 	r := m.reach()
 	h := sha256.New()
@@ -73,13 +72,11 @@ func (m *Module) Cells(cells []string) Inputs {
 	r.in["code cells"] = hex.EncodeToString(h.Sum(nil))
 	p, err := parseFiles("main", files, names, m.packageName)
 	if err != nil {
-		for at, known := range m.listing.Packages {
-			if known.Folder != "" {
-				r.link(at)
-				r.whole(at)
-			}
+		for at := range m.listing.Packages {
+			r.link(at)
+			r.whole(at)
 		}
-		return r.finish()
+		return r.in
 	}
 	// An import of one cell counts in all, and GoNB adds those that are missing.
 	imports := map[string]string{}
@@ -92,23 +89,19 @@ func (m *Module) Cells(cells []string) Inputs {
 	for _, f := range p.files {
 		maps.Copy(imports, f.imports)
 		dots = append(dots, f.dots...)
-		for _, i := range slices.Concat(slices.Collect(maps.Values(f.imports)), f.dots) {
-			r.link(i)
+		for _, at := range f.paths {
+			r.link(at)
 		}
 	}
 	for _, f := range p.files {
 		f.imports, f.dots = imports, dots
 	}
-	p.declare()
-	for _, d := range p.all {
+	for _, d := range p.declare().all {
 		for _, n := range d.mentions {
-			if n.declared {
-				r.link(n.path)
-			}
-			r.visit(n, true)
+			r.visit(n)
 		}
 	}
-	return r.finish()
+	return r.in
 }
 
 // program returns the file that a cell stands for: what follows the line %% is
@@ -139,52 +132,46 @@ func (m *Module) packageName(at string) string {
 	return path.Base(majorVersion.ReplaceAllString(at, ""))
 }
 
-// parse returns the declarations of a package, or nil if they cannot be parsed.
+// parse returns the declarations of a package of this module, nil for others.
+// Where a file has a syntax error, its other declarations count: nothing can be
+// computed with it.
 func (m *Module) parse(at string) *parsed {
 	p, known := m.parsed[at]
-	if !known {
-		var err error
-		if p, err = parseFiles(at, m.files, m.listing.Packages[at].Files, m.packageName); err == nil {
-			p.declare()
-		} else {
-			p = nil
-		}
-		m.parsed[at] = p
+	if l := m.listing.Packages[at]; !known && l != nil && l.Folder != "" {
+		p, _ = parseFiles(at, m.files, l.Files, m.packageName)
+		m.parsed[at] = p.declare()
 	}
 	return p
 }
 
 // A reach is a set of inputs that grows.
 type reach struct {
-	m      *Module
-	in     Inputs
-	linked map[string]bool // import paths
-	wholes map[string]bool
-	others bool // whether the contents of files count that are not Go's
-	// visited holds the declarations that were reached, and whether otherwise than
-	// through the package notebooks/notebook.
+	m       *Module
+	in      Inputs
+	linked  map[string]bool // import paths
 	visited map[*declaration]bool
+	others  bool // whether the contents of files count that are not Go's
 }
 
 func (m *Module) reach() *reach {
 	in := Inputs{"Go": runtime.Version() + " " + runtime.GOARCH, "go.mod's go line": m.listing.Language}
-	return &reach{m: m, in: in, linked: map[string]bool{}, wholes: map[string]bool{}, visited: map[*declaration]bool{}}
-}
-
-// follows reports whether declarations of the package count one by one.
-func (r *reach) follows(at string) bool {
-	p := r.m.listing.Packages[at]
-	return p != nil && slices.Contains(followed, p.Folder)
+	return &reach{m: m, in: in, linked: map[string]bool{}, visited: map[*declaration]bool{}}
 }
 
 // link adds what a package and its imports bring with them whichever of their
-// names are used.
+// names are used. The version of a module that only cells import stands in go.mod.
 func (r *reach) link(at string) {
-	p := r.m.listing.Packages[at]
-	if p == nil || r.linked[at] {
+	if r.linked[at] {
 		return
 	}
 	r.linked[at] = true
+	p := r.m.listing.Packages[at]
+	if first, _, _ := strings.Cut(at, "/"); p == nil && strings.Contains(first, ".") {
+		r.file("go.mod")
+	}
+	if p == nil {
+		return
+	}
 	for _, i := range p.Imports {
 		r.link(i)
 	}
@@ -195,13 +182,9 @@ func (r *reach) link(at string) {
 	for _, name := range p.Others {
 		r.file(name)
 	}
-	if !r.follows(at) {
-		r.whole(at)
-	} else if parsed := r.m.parse(at); parsed != nil {
-		for _, i := range parsed.initialisers {
-			if i.always {
-				r.add(parsed, i.declaration, true)
-			}
+	for _, i := range r.m.parse(at).initialisers {
+		if i.always {
+			r.add(at, i)
 		}
 	}
 }
@@ -214,99 +197,46 @@ func (r *reach) file(name string) {
 	}
 }
 
-// text notes what source refers to by a string.
-func (r *reach) text(source []byte) {
-	if bytes.Contains(source, []byte(`"`+path.Base(timingsFile)+`"`)) {
-		r.file(timingsFile)
-	}
-}
-
-// whole adds all files of a package, and all that they reach.
-func (r *reach) whole(at string) {
-	if r.wholes[at] {
-		return
-	}
-	r.wholes[at] = true
-	p := r.m.listing.Packages[at]
-	for _, name := range p.Files {
-		if r.m.hashes[name] == "" {
-			r.m.hashes[name] = hashTokens("", r.m.files[name], 0)
-		}
-		r.in[name] = r.m.hashes[name]
-		r.text(r.m.files[name])
-	}
-	if !slices.ContainsFunc(append(p.Imports, at), r.follows) {
-		return
-	}
-	if parsed := r.m.parse(at); parsed != nil {
-		for _, d := range parsed.all {
-			for _, n := range d.mentions {
-				r.visit(n, true)
-			}
-		}
-		return
-	}
-	for _, i := range p.Imports {
-		if r.follows(i) {
-			r.whole(i)
-		}
-	}
-}
-
-// visit adds the declarations of a name in a package that is followed. Outright
-// is false for names that only notebooks/notebook reaches.
-func (r *reach) visit(n name, outright bool) {
-	if !r.follows(n.path) {
-		return
+// visit adds the declarations of a name.
+func (r *reach) visit(n name) {
+	if n.declared {
+		r.link(n.path)
 	}
 	p := r.m.parse(n.path)
-	if p == nil || p.declared[n.name] == nil && n.declared {
+	if p != nil && p.declared[n.name] == nil && n.declared {
 		r.whole(n.path)
-		return
-	}
-	for _, d := range p.declared[n.name] {
-		r.add(p, d, outright)
+	} else if p != nil {
+		r.add(n.path, p.declared[n.name]...)
 	}
 }
 
-// add adds a declaration and what it mentions, and the initialisers that set it.
-// A variable that only notebooks/notebook reaches, such as a registry, is there
-// looked up by what the cells name.
-func (r *reach) add(p *parsed, d *declaration, outright bool) {
-	if before, seen := r.visited[d]; seen && (before || !outright) {
-		return
-	}
-	r.visited[d] = outright
-	folder := r.m.listing.Packages[p.path].Folder
-	r.in[path.Join(folder, d.title)] = d.hash(p)
-	r.text(d.text(p))
-	for _, n := range d.mentions {
-		r.visit(n, outright && folder != notebookFolder)
-	}
-	for _, i := range p.initialisers {
-		if outright && slices.ContainsFunc(d.names, func(n string) bool { return i.fills[n] }) {
-			r.add(p, i.declaration, true)
-		}
+// whole adds all declarations of a package.
+func (r *reach) whole(at string) {
+	if p := r.m.parse(at); p != nil {
+		r.add(at, p.all...)
 	}
 }
 
-// finish adds the text of initialisers that mention a declaration that was
-// reached, and returns all inputs.
-func (r *reach) finish() Inputs {
-	for at := range r.linked {
-		p := r.m.parsed[at]
-		if p == nil || !r.follows(at) {
+// add adds declarations of a package with all that they mention, and the
+// initialisers that may set them.
+func (r *reach) add(at string, declarations ...*declaration) {
+	p := r.m.parse(at)
+	for _, d := range declarations {
+		if r.visited[d] {
 			continue
 		}
+		r.visited[d] = true
+		r.in[path.Join(r.m.listing.Packages[at].Folder, d.title)] = d.hash
+		if bytes.Contains(d.text, []byte(`"`+path.Base(timingsFile)+`"`)) {
+			r.file(timingsFile)
+		}
+		for _, n := range d.mentions {
+			r.visit(n)
+		}
 		for _, i := range p.initialisers {
-			for _, n := range i.mentions {
-				for _, d := range p.declared[n.name] {
-					if _, seen := r.visited[d]; seen && n.path == at {
-						r.in[path.Join(r.m.listing.Packages[at].Folder, i.title)] = i.hash(p)
-					}
-				}
+			if slices.ContainsFunc(d.names, func(name string) bool { return i.sets[name] }) {
+				r.add(at, i)
 			}
 		}
 	}
-	return r.in
 }

@@ -1,14 +1,13 @@
 // Package source finds the inputs of a notebook's cells, or of a function of
-// this module: Go files, versions of other modules, Go itself. Two sets of inputs
-// with the same hashes give the same results.
+// this module: declarations of Go, versions of other modules, Go itself. Two sets
+// of inputs with the same hashes give the same results.
 //
-// An input that is a whole file counts without its comments. Inside the packages
-// of followed, only the declarations count that the cells reach by their names:
-// functions, types with all their methods, variables, constants. Names are
-// resolved without types, so a name counts for everything that it may denote. A
-// name that is not found makes every file of its package count. An init function
-// counts for declarations that reach a variable that it sets, or that it mentions;
-// initial values of variables are taken to set no others.
+// The declarations count that the cells reach by their names: functions, types
+// with all their methods, variables, groups of constants, each without its
+// comments. Names are resolved without types, so a name counts for everything that
+// it may denote. A name that is not found makes its whole package count. An init
+// function counts for declarations that reach a variable that it may set; initial
+// values of variables are taken to set no others.
 package source
 
 import (
@@ -30,20 +29,12 @@ import (
 	"strings"
 )
 
-// followed lists the packages, as folders of the module, of which single
-// declarations count instead of whole files.
-var followed = []string{"cvgm/experiment", "figures", notebookFolder}
-
-// notebookFolder has the package that cells call experiments and figures by.
-const notebookFolder = "notebooks/notebook"
-
 // A Module is the source of the module at one moment. It is not safe for
 // concurrent use.
 type Module struct {
 	root    string
 	files   map[string][]byte // of every Go file but tests, by its name below the root
 	listing listing
-	hashes  map[string]string  // of whole files
 	parsed  map[string]*parsed // by import path
 }
 
@@ -90,7 +81,7 @@ func Open(root string) (*Module, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &Module{root: root, files: map[string][]byte{}, hashes: map[string]string{}, parsed: map[string]*parsed{}}
+	m := &Module{root: root, files: map[string][]byte{}, parsed: map[string]*parsed{}}
 	stamp, err := m.read()
 	if err != nil {
 		return nil, err
@@ -129,16 +120,12 @@ func (m *Module) read() (string, error) {
 		fmt.Fprintf(h, "%s %x\n", name, sha256.Sum256(text))
 	}
 	err := filepath.WalkDir(root, func(file string, d fs.DirEntry, err error) error {
-		name := d.Name()
 		switch {
 		case err != nil || file == root:
 			return err
-		case strings.HasPrefix(name, ".") || strings.HasPrefix(name, "_") || d.IsDir() && name == "testdata":
-			if d.IsDir() {
-				return fs.SkipDir
-			}
-			return nil
-		case d.IsDir() || strings.HasSuffix(name, "_test.go"):
+		case d.IsDir() && strings.HasPrefix(d.Name(), "."):
+			return fs.SkipDir
+		case d.IsDir() || strings.HasSuffix(file, "_test.go"):
 			return nil
 		}
 		rel, err := filepath.Rel(root, file)
@@ -146,7 +133,7 @@ func (m *Module) read() (string, error) {
 			return err
 		}
 		rel = filepath.ToSlash(rel)
-		if strings.HasSuffix(name, ".go") {
+		if strings.HasSuffix(rel, ".go") {
 			text, err := os.ReadFile(file)
 			if err != nil {
 				return err
@@ -164,7 +151,7 @@ func (m *Module) read() (string, error) {
 // version, so its files count like this module's, and the listing has a stamp
 // that no later one has.
 func list(root string) (l listing, err error) {
-	const fields = "ImportPath,Name,Dir,Standard,Module,Imports,GoFiles,SFiles,EmbedFiles"
+	const fields = "ImportPath,Name,Dir,Module,Imports,GoFiles,SFiles,EmbedFiles"
 	cmd := exec.Command("go", "list", "-deps", "-json="+fields, "./...")
 	cmd.Dir = root
 	// As the cells are compiled.
@@ -184,7 +171,6 @@ func list(root string) (l listing, err error) {
 	for d := json.NewDecoder(bytes.NewReader(out)); ; {
 		var p struct {
 			ImportPath, Name, Dir                string
-			Standard                             bool
 			Module                               *module
 			Imports, GoFiles, SFiles, EmbedFiles []string
 		}
@@ -193,7 +179,7 @@ func list(root string) (l listing, err error) {
 		} else if err != nil {
 			return l, fmt.Errorf("go list: %w", err)
 		}
-		if p.Standard || p.Module == nil {
+		if p.Module == nil { // the standard library's
 			continue
 		}
 		known := &listed{Name: p.Name, Imports: p.Imports}

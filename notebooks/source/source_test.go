@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"maps"
 	"os"
+	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -17,7 +18,7 @@ import (
 // toy is a module of the shape of this one.
 var toy = map[string]string{
 	"go.mod":     "module cvgm\n\ngo 1.26.0\n",
-	"synth/s.go": "package synth\n\nvar Font int // of all pictures\n",
+	"synth/s.go": "package synth\n\nvar Font int // of all pictures\n\nfunc Draw() int { return 1 }\n",
 	"cvgm/experiment/registry.go": `package experiment
 
 var registry []any
@@ -99,6 +100,28 @@ func Rings(r *RingsResult) *Figure { return &Figure{Width: width * r.Radius} }
 
 func RingsTable(r *RingsResult) *Figure { return &Figure{Width: red} }
 `,
+	"figures/styles.go": `package figures
+
+var dash, calls int
+
+func set(to *int) {
+	calls++
+	*to = 3
+}
+
+func init() { set(&dash) }
+
+var _ = mark(&marked)
+
+func mark(to *int) int {
+	*to = 1
+	return marks
+}
+
+var marked, marks int
+
+func Dashed() int { return dash }
+`,
 	"figures/xor.go": `package figures
 
 import "cvgm/cvgm/experiment"
@@ -114,13 +137,9 @@ func XOR(r *experiment.XORResult) *Figure {
 	"figures/rings_test.go": "package figures\n",
 	"notebooks/notebook/n.go": `package notebook
 
-import (
-	"cvgm/cvgm/experiment"
-	"cvgm/figures"
-)
+import "cvgm/figures"
 
 func Compute[P interface{ Run() R }, R any](p P) R {
-	_ = experiment.Of(p)
 	return p.Run()
 }
 
@@ -145,6 +164,8 @@ var toyCells = map[string][]string{
 	"synth":  {"import \"cvgm/synth\"", "%%\nfigures := synth.Font\n_ = figures"},
 	"all":    {"%%\nexperiment.All()"},
 	"live":   {"import \"cvgm/notebooks/live\"", "%%\nlive.Show()"},
+	"dashed": {"%%\nfigures.Dashed()"},
+	"blank":  {"import (\n\t_ \"cvgm/figures\"\n\t_ \"cvgm/cvgm/experiment\"\n)"},
 	"gone":   {"import \"cvgm/figures\"", "%%\nfigures.Gone()"},
 	"broken": {"import \"cvgm/synth\"", "%%\nsynth.("},
 }
@@ -180,8 +201,9 @@ func open(t *testing.T, root string) *Module {
 // edited returns the module with a file of another text and nothing else changed.
 func (m *Module) edited(name, text string) *Module {
 	other := *m
-	other.files, other.hashes, other.parsed = maps.Clone(m.files), map[string]string{}, map[string]*parsed{}
+	other.files, other.parsed = maps.Clone(m.files), maps.Clone(m.parsed)
 	other.files[name] = []byte(text)
+	delete(other.parsed, "cvgm/"+path.Dir(name))
 	other.listing.Functions = map[string]string{}
 	return &other
 }
@@ -211,7 +233,6 @@ func stale(t *testing.T, before, now *Module) []string {
 
 func TestAnEditMakesStaleWhatReachesIt(t *testing.T) {
 	m := open(t, writeToy(t))
-	const every = "RingsParams XORParams all broken dot gone live rings synth times xor"
 	for _, edit := range []struct{ file, old, new, stale string }{
 		// Comments, layout and tests.
 		{"figures/rings.go", "// Rings draws the rings.", "// Rings draws rings.\n//\n// Twice.", ""},
@@ -227,18 +248,21 @@ func TestAnEditMakesStaleWhatReachesIt(t *testing.T) {
 		{"figures/rings.go", "width = 2", "width = 3", "broken gone rings"},
 		{"figures/rings.go", "red   = 1", "red = 2", "broken gone"},
 		{"cvgm/experiment/rings.go", "points, noise = 200, 3", "points, noise = 200, 4", "RingsParams all broken gone live rings"},
+		{"figures/styles.go", "*to = 3", "*to = 4", "broken dashed gone"},
+		{"figures/styles.go", "return marks", "return -marks", "blank broken dashed dot gone rings times xor"},
 		{"cvgm/experiment/xor.go", "\tSecond\n", "\tSecond\n\tThird\n", "XORParams all broken gone xor"},
 		// Types and methods, also those that are not named.
 		{"cvgm/experiment/rings.go", "points + shared()", "points - shared()", "RingsParams all broken gone live rings"},
 		{"cvgm/experiment/xor.go", "XORResult struct{ ", "XORResult struct{ N int; ", "XORParams all broken dot gone xor"},
-		{"figures/figure.go", "return f.Width", "return -f.Width", "broken dot gone rings times xor"},
+		{"figures/figure.go", "return f.Width", "return -f.Width", "blank broken dashed dot gone rings times xor"},
 		// An init function that sets up another package, one that registers a
 		// figure, and one that registers an experiment.
-		{"figures/figure.go", "Font = 7", "Font = 8", "broken dot gone rings times xor"},
-		{"figures/rings.go", `"rings", Rings`, `"circles", Rings`, "broken gone rings"},
-		{"cvgm/experiment/xor.go", "register(XORParams{})", "register(&XORParams{})", "XORParams all broken gone xor"},
-		// A package that counts as a whole, and one that all cells call.
-		{"synth/s.go", "Font int", "Font int8", every},
+		{"figures/figure.go", "Font = 7", "Font = 8", "blank broken dashed dot gone rings times xor"},
+		{"figures/rings.go", `"rings", Rings`, `"circles", Rings`, "broken gone"},
+		{"cvgm/experiment/xor.go", "register(XORParams{})", "register(&XORParams{})", "all broken gone"},
+		// A package below, and one that all cells call.
+		{"synth/s.go", "Font int", "Font int8", "RingsParams all blank broken dashed dot gone live rings synth times xor"},
+		{"synth/s.go", "return 1", "return 2", "broken"},
 		{"notebooks/notebook/n.go", "return f.PNG()", "return 1 + f.PNG()", "broken rings xor"},
 		{"notebooks/notebook/n.go", "return p.Run()", "return (p.Run())", "broken rings xor"},
 		{"notebooks/live/l.go", "func Show()", "func (Show)()", "broken live"},
@@ -254,6 +278,19 @@ func TestAnEditMakesStaleWhatReachesIt(t *testing.T) {
 	}
 }
 
+// A file with syntax errors makes no other declaration stale.
+func TestFilesWithSyntaxErrors(t *testing.T) {
+	m := open(t, writeToy(t))
+	text := toy["figures/rings.go"]
+	for n := range len(text) {
+		m.edited("figures/rings.go", text[:n]).Cells(toyCells["all"])
+	}
+	now := m.edited("figures/rings.go", text+"\nfunc () broken {\n")
+	if diff := cmp.Diff([]string{"broken", "gone"}, stale(t, m, now)); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestVersionsAreInputs(t *testing.T) {
 	m := open(t, writeToy(t))
 	depends := func(at, on string) {
@@ -264,8 +301,8 @@ func TestVersionsAreInputs(t *testing.T) {
 	depends("cvgm/figures", "plot")
 	m.listing.Functions = map[string]string{}
 	for on, want := range map[string]string{
-		"gonum": "RingsParams XORParams all broken dot gone live rings times xor",
-		"plot":  "broken dot gone rings times xor",
+		"gonum": "RingsParams XORParams all blank broken dashed dot gone live rings times xor",
+		"plot":  "blank broken dashed dot gone rings times xor",
 	} {
 		now := m.edited("go.mod", "")
 		now.listing.Packages = maps.Clone(m.listing.Packages)
@@ -277,6 +314,9 @@ func TestVersionsAreInputs(t *testing.T) {
 	in := m.Cells(toyCells["rings"])
 	if in["Go"] == "" || in["go.mod's go line"] != "1.26.0" || in["module gonum"] != "gonum v1.0.0" {
 		t.Errorf("inputs %v", in)
+	}
+	if in := m.Cells([]string{"import \"fmt\"\nimport \"example.org/x\""}); in["go.mod"] == "" {
+		t.Error("the version of a module that only cells import is no input")
 	}
 	now := m.edited("go.mod", "")
 	now.listing.Language = "1.27.0"
@@ -338,6 +378,18 @@ func TestListing(t *testing.T) {
 	for name, want := range map[string]bool{"figures/page.html": false, "figures/other.html": true} {
 		if _, counts := open(t, root).Cells(toyCells["rings"])[name]; counts != want {
 			t.Errorf("%s counts: %v", name, counts)
+		}
+	}
+
+	// Files that embed finds in folders that are no packages.
+	write(t, root, "figures/new.go", "package figures\n\nimport \"embed\"\n\n//go:embed testdata/* all:_pages\nvar pages embed.FS\n")
+	write(t, root, "figures/testdata/a.txt", "1")
+	write(t, root, "figures/_pages/a.txt", "1")
+	open(t, root)
+	for _, name := range []string{"figures/testdata/b.txt", "figures/_pages/.b.txt"} {
+		write(t, root, name, "1")
+		if _, counts := open(t, root).Cells(toyCells["rings"])[name]; !counts {
+			t.Errorf("%s does not count", name)
 		}
 	}
 

@@ -52,10 +52,12 @@ func main() {
 	}
 }
 
+const extension = ".ipynb" // of notebooks
+
 // examine returns the states of notebooks in the checkout root, in their order.
 func examine(root string, notebooks []string) ([]*state, error) {
 	if len(notebooks) == 0 {
-		found, err := filepath.Glob(filepath.Join(root, "notebooks", "*.ipynb"))
+		found, err := filepath.Glob(filepath.Join(root, "notebooks", "*"+extension))
 		if err != nil {
 			return nil, err
 		}
@@ -67,11 +69,12 @@ func examine(root string, notebooks []string) ([]*state, error) {
 	}
 	states := make([]*state, len(notebooks))
 	for i, argument := range notebooks {
-		notebook, folder, stated := strings.Cut(argument, "=")
+		stem, folder, stated := strings.Cut(argument, extension+"=") // folders may have an equals sign
 		if !stated {
-			folder = filepath.Join(root, "figures", "out", strings.TrimSuffix(filepath.Base(notebook), ".ipynb"))
+			stem = strings.TrimSuffix(argument, extension)
+			folder = filepath.Join(root, "figures", "out", filepath.Base(stem))
 		}
-		if states[i], err = stateOf(root, module, notebook, folder); err != nil {
+		if states[i], err = stateOf(root, module, stem+extension, folder); err != nil {
 			return nil, err
 		}
 	}

@@ -38,7 +38,7 @@ type state struct {
 }
 
 func (s *state) String() string {
-	name := strings.TrimSuffix(filepath.Base(s.Notebook), ".ipynb")
+	name := strings.TrimSuffix(filepath.Base(s.Notebook), extension)
 	switch {
 	case len(s.Reasons) > 0:
 		return name + ": would run, because\n  " + strings.Join(s.Reasons, "\n  ") + "\n"
@@ -60,7 +60,12 @@ func stateOf(root string, module *source.Module, notebook, folder string) (*stat
 	if err != nil {
 		return nil, fmt.Errorf("%w; give a file, such as notebooks/01_elastic_net.ipynb", err)
 	}
-	s := &state{Notebook: notebook, Folder: folder, Reasons: []string{}, Inputs: module.Cells(sources(text))}
+	cells := codeCells(text)
+	var sources []string
+	for _, c := range cells {
+		sources = append(sources, string(c.Source))
+	}
+	s := &state{Notebook: notebook, Folder: folder, Reasons: []string{}, Inputs: module.Cells(sources)}
 	for _, name := range runner {
 		if text, err := os.ReadFile(filepath.Join(root, name)); err == nil {
 			s.Inputs[name] = hash(text)
@@ -84,7 +89,7 @@ func stateOf(root string, module *source.Module, notebook, folder string) (*stat
 	}
 	s.Reasons = append(s.Reasons, changedInputs(before.Inputs, s.Inputs)...)
 	written := below(root, notebook)
-	if was, is := before.Outputs[written], outputs[written]; was != is && before.Cells != "" && before.Cells == cellsDigest(text) {
+	if was, is := before.Outputs[written], outputs[written]; was != is && before.Cells == digest(cells) {
 		s.Rewrite = true
 		outputs[written] = was
 	}
@@ -98,54 +103,37 @@ func stateOf(root string, module *source.Module, notebook, folder string) (*stat
 	return s, nil
 }
 
-// sources returns the code cells of a notebook. Text that is no notebook is one
-// cell.
-func sources(text []byte) (cells []string) {
-	var notebook struct {
-		Cells []struct {
-			Type   string `json:"cell_type"`
-			Source lines
-		}
-	}
-	if err := json.Unmarshal(text, &notebook); err != nil {
-		return []string{string(text)}
-	}
-	for _, c := range notebook.Cells {
-		if c.Type == "code" {
-			cells = append(cells, string(c.Source))
-		}
-	}
-	return cells
+// A cell is a cell of a notebook.
+type cell struct {
+	Type    string `json:"cell_type"`
+	Source  lines
+	Count   any `json:"execution_count"`
+	Outputs any
 }
 
-// cellsDigest returns a digest of a notebook's code cells and their outputs,
-// which ./reproduce.sh computes, too; nothing of text that is no notebook.
-func cellsDigest(text []byte) string {
-	var notebook struct {
-		Cells []struct {
-			Type    string `json:"cell_type"`
-			Source  lines
-			Count   any `json:"execution_count"`
-			Outputs any
-		}
-	}
+// codeCells returns the code cells of a notebook. Text that is no notebook is one
+// cell.
+func codeCells(text []byte) []cell {
+	var notebook struct{ Cells []cell }
 	d := json.NewDecoder(bytes.NewReader(text))
-	d.UseNumber()
+	d.UseNumber() // as it is written
 	if d.Decode(&notebook) != nil {
-		return ""
+		return []cell{{Source: lines(text)}}
 	}
-	var cells [][]any
-	for _, c := range notebook.Cells {
-		if c.Type == "code" {
-			cells = append(cells, []any{c.Source, c.Count, c.Outputs})
-		}
+	return slices.DeleteFunc(notebook.Cells, func(c cell) bool { return c.Type != "code" })
+}
+
+// digest returns a digest of code cells with their outputs, which ./reproduce.sh
+// computes, too.
+func digest(cells []cell) string {
+	parts := [][]any{}
+	for _, c := range cells {
+		parts = append(parts, []any{c.Source, c.Count, c.Outputs})
 	}
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
-	if e.Encode(cells) != nil {
-		return ""
-	}
+	_ = e.Encode(parts) // what was decoded can be encoded
 	return hash(bytes.TrimSuffix(b.Bytes(), []byte("\n")))
 }
 
@@ -154,11 +142,11 @@ type lines string
 
 func (l *lines) UnmarshalJSON(text []byte) error {
 	var list []string
-	if err := json.Unmarshal(text, &list); err == nil {
-		*l = lines(strings.Join(list, ""))
-		return nil
+	if err := json.Unmarshal(text, &list); err != nil {
+		return json.Unmarshal(text, (*string)(l))
 	}
-	return json.Unmarshal(text, (*string)(l))
+	*l = lines(strings.Join(list, ""))
+	return nil
 }
 
 // outputs returns the hashes of the files in the places of a notebook's outputs.

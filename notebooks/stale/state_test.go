@@ -20,11 +20,11 @@ type checkout struct {
 }
 
 func newCheckout(t *testing.T) checkout {
-	c := checkout{t, t.TempDir()}
+	c := checkout{t, filepath.Join(t.TempDir(), "a=b c")}
 	c.write("go.mod", "module cvgm\n\ngo 1.26.0\n")
-	c.write("qpdiff/a.go", "package qpdiff\n")
+	c.write("qpdiff/a.go", "package qpdiff\n\nfunc Q() {}\n\nfunc NotReached() {}\n")
 	c.write("synth/s.go", "package synth\n")
-	c.write("figures/f.go", "package figures\n\nimport _ \"cvgm/qpdiff\"\n\nfunc A() {}\n\nfunc B() {}\n")
+	c.write("figures/f.go", "package figures\n\nimport \"cvgm/qpdiff\"\n\nfunc A() { qpdiff.Q() }\n\nfunc B() {}\n")
 	for _, name := range runner {
 		c.write(name, name)
 	}
@@ -80,8 +80,7 @@ func (c checkout) run(files map[string]string) {
 	if err != nil {
 		c.Fatal(err)
 	}
-	digest := cellsDigest(text)
-	made, err := json.Marshal(map[string]any{"inputs": s.Inputs, "outputs": found, "cells": digest})
+	made, err := json.Marshal(map[string]any{"inputs": s.Inputs, "outputs": found, "cells": digest(codeCells(text))})
 	if err != nil {
 		c.Fatal(err)
 	}
@@ -103,9 +102,10 @@ func TestReasons(t *testing.T) {
 	c.run(map[string]string{"t.csv": "1", "u.csv": "2"})
 	for name, text := range map[string]string{
 		"synth/s.go":            "package synth // not imported\n",
+		"qpdiff/a.go":           "package qpdiff\n\nfunc Q() {}\n\nfunc NotReached() { println() }\n",
 		"synth/new.go":          "package synth\n",
 		"figures/f_test.go":     "package figures\n",
-		"figures/f.go":          "package figures\n\nimport _ \"cvgm/qpdiff\"\n\nfunc A() {} // as before\n\nfunc B() { println() }\n",
+		"figures/f.go":          "package figures\n\nimport \"cvgm/qpdiff\"\n\nfunc A() { qpdiff.Q() } // as before\n\nfunc B() { println() }\n",
 		"figures/out/m/t.csv":   "another notebook's",
 		"notebooks/runner/r.py": "does not run the cells",
 	} {
@@ -113,10 +113,10 @@ func TestReasons(t *testing.T) {
 		c.want()
 	}
 	for _, change := range []struct{ name, text, reason string }{
-		{"qpdiff/a.go", "package QPDIFF\n", "qpdiff: a.go changed"},
-		{"qpdiff/b.go", "package qpdiff\n", "qpdiff: b.go is new"},
-		{"figures/f.go", "package figures\n\nimport _ \"cvgm/qpdiff\"\n\nfunc A() { println() }\n", "figures: A changed"},
-		{"figures/f.go", "package figures\n\nimport _ \"cvgm/qpdiff\"\n\nvar N int\n\nfunc A() { println(N, B) }\n\nfunc B() {}\n", "figures: A changed, B is new, N is new"},
+		{"qpdiff/a.go", "package qpdiff\n\nfunc Q() { println() }\n", "qpdiff: Q changed"},
+		{"qpdiff/b.go", "package qpdiff\n\nfunc init() { println() }\n", "qpdiff: init 1 of b.go is new"},
+		{"figures/f.go", "package figures\n\nimport \"cvgm/qpdiff\"\n\nfunc A() { qpdiff.Q(); println() }\n", "figures: A changed"},
+		{"figures/f.go", "package figures\n\nimport \"cvgm/qpdiff\"\n\nvar N int\n\nfunc A() { qpdiff.Q(); println(N, B) }\n\nfunc B() {}\n", "figures: A changed, B is new, N is new"},
 		{"go.mod", "module cvgm\n\ngo 1.25.0\n", "go.mod's go line is 1.25.0, was 1.26.0"},
 		{"notebooks/runner/requirements.txt", "", "notebooks/runner: requirements.txt changed"},
 		{"figures/out/n/t.csv", "3", "outputs: figures/out/n/t.csv was edited"},
@@ -154,9 +154,9 @@ func TestLongListsAreCut(t *testing.T) {
 	c := newCheckout(t)
 	c.run(nil)
 	for _, name := range []string{"e", "b", "d", "c"} {
-		c.write("qpdiff/"+name+".go", "package qpdiff\n")
+		c.write("qpdiff/"+name+".go", "package qpdiff\n\nfunc init() { println() }\n")
 	}
-	c.want("qpdiff: b.go is new, c.go is new, d.go is new and 1 more")
+	c.want("qpdiff: init 1 of b.go is new, init 1 of c.go is new, init 1 of d.go is new and 1 more")
 }
 
 func TestTextIsNoReasonToRun(t *testing.T) {
@@ -236,24 +236,28 @@ func TestTheRunnerComputesTheSameDigest(t *testing.T) {
 	if err := os.WriteFile(odd, []byte(`{"cells": [`+cell+`]}`), 0o644); err != nil {
 		t.Fatal(err)
 	}
+	empty := filepath.Join(t.TempDir(), "empty.ipynb")
+	if err := os.WriteFile(empty, []byte(`{"cells": []}`), 0o644); err != nil {
+		t.Fatal(err)
+	}
 	script := "import sys; sys.path.insert(0, '../runner'); import layout\nfor p in sys.argv[1:]: print(p, layout.cells_digest(open(p, 'rb').read()))"
-	out, err := exec.Command(python, append([]string{"-I", "-B", "-c", script}, append(paths, odd)...)...).Output()
+	out, err := exec.Command(python, append([]string{"-I", "-B", "-c", script}, append(paths, odd, empty)...)...).Output()
 	if err != nil {
 		t.Fatal(err)
 	}
 	digests := map[string]string{}
 	for _, line := range strings.Split(strings.TrimSpace(string(out)), "\n") {
-		path, digest, _ := strings.Cut(line, " ")
+		path, theirs, _ := strings.Cut(line, " ")
 		text, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if own := cellsDigest(text); own != digest {
-			t.Errorf("%s: %s here, %s in Python", path, own, digest)
+		if own := digest(codeCells(text)); own != theirs {
+			t.Errorf("%s: %s here, %s in Python", path, own, theirs)
 		}
-		digests[digest] = path
+		digests[theirs] = path
 	}
-	if len(digests) != len(paths)+1 {
+	if len(digests) != len(paths)+2 {
 		t.Errorf("digests %v", slices.Collect(maps.Keys(digests)))
 	}
 }

@@ -1,0 +1,61 @@
+"""The command line."""
+
+import io
+import unittest
+import unittest.mock
+from pathlib import Path
+
+from fixtures import main
+
+
+class CommandLine(unittest.TestCase):
+    def parsed(self, *argv):
+        args = main.parse(argv)
+        return args.names, args.mode, args.overrides
+
+    def test_forms(self):
+        for argv, want in (
+            ([], ([], None, {})),
+            (["--check", "rings"], (["rings"], "check", {})),
+            (["rings", "--check"], (["rings"], "check", {})),
+            (["01", "rings"], (["01", "rings"], None, {})),
+            (["lab", "9000"], ([], "lab", {})),
+            (["-p", "K=64", "rings", "-p", "Name=a=b", "xor"], (["rings", "xor"], None, {"K": "64", "Name": "a=b"})),
+            (["rings", "-p", "help"], (["rings"], None, {"help": ""})),
+            (["rings", "-p", "Ps=-1,2"], (["rings"], None, {"Ps": "-1,2"})),
+            (["rings", "-p", "K=", "--why"], (["rings"], "why", {"K": ""})),
+            *(([f"--{mode}"], ([], mode, {})) for mode in main.MODES),
+        ):
+            self.assertEqual(self.parsed(*argv), want, argv)
+        self.assertEqual((main.parse(["lab", "9000"]).port, main.parse(["lab"]).port), (9000, 0))
+
+    def test_help(self):
+        for argv in (["-h"], ["--help"], ["rings", "-h"]):
+            with self.assertRaises(SystemExit) as stopped, unittest.mock.patch("sys.stdout", io.StringIO()) as out:
+                main.parse(argv)
+            self.assertEqual(stopped.exception.code, 0)
+        for text in ("usage: ./reproduce.sh", "lab [PORT]", "-p PARAMETER=VALUE", ".work/store", *(f"--{mode}" for mode in main.MODES)):
+            self.assertIn(text, out.getvalue())
+
+    def test_nonsense_is_refused(self):
+        for argv in (
+            *(["--chekc"], ["--che"], ["lab", "eighty"], ["lab", "0"], ["lab", "70000"], ["lab", "1", "2"], ["lab", "--check"]),
+            *(["rings", "-p"], ["rings", "-p", "K"], ["rings", "-p", "=3"], ["rings", "-p", "K=1", "-p", "K=2"], ["-p", "K=1"]),
+            *(["--timings", "rings"], ["--timings", "--check"], ["lab", "--timings"]),
+            *(["lab", "-p", "K=1"], ["rings", "--check", "-p", "K=1"], ["--check", "--force"], ["--why", "--force"]),
+        ):
+            with self.assertRaisesRegex(main.UsageError, "./reproduce.sh -h lists the options", msg=argv):
+                main.parse(argv)
+
+    def test_names(self):
+        all_of_them = [Path(f"notebooks/{n}.ipynb") for n in ("00_start", "01_elastic_net", "02_rings", "explore")]
+
+        def chosen(*names):
+            return [p.stem for p in main.select(names, all_of_them)]
+
+        self.assertEqual(chosen(), ["00_start", "01_elastic_net", "02_rings", "explore"])
+        for name in ("01_elastic_net", "elastic_net", "01", "01_elastic_net.ipynb", "notebooks/01_elastic_net.ipynb"):
+            self.assertEqual(chosen(name), ["01_elastic_net"], name)
+        self.assertEqual(chosen("explore", "01", "elastic_net"), ["01_elastic_net", "explore"])
+        with self.assertRaisesRegex(main.UsageError, "no notebook is called net; .*00_start, 01_elastic_net"):
+            chosen("net")
