@@ -2,7 +2,6 @@ package experiment
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"iter"
 	"math"
@@ -40,9 +39,7 @@ func DefaultElasticNet() ElasticNetParams {
 	}
 }
 
-func (p ElasticNetParams) check() error {
-	return errors.Join(p.checkLeastSquares(), p.SurfaceGrid.check())
-}
+func (p ElasticNetParams) check() error { return p.checkLeastSquares() }
 
 // ElasticNetResult is what Run measures.
 type ElasticNetResult struct {

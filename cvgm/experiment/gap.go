@@ -3,7 +3,6 @@ package experiment
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -34,11 +33,10 @@ func DefaultGap() GapParams {
 }
 
 func (p GapParams) check() error {
-	var err error
 	if p.Folds > min(p.Train, p.Rings.Train) {
-		err = invalid("Folds", p.Folds, "use at most as many as training examples")
+		return invalid("Folds", p.Folds, "use at most as many as training examples")
 	}
-	return errors.Join(p.DimensionProblems.check(), err)
+	return p.DimensionProblems.check()
 }
 
 // GapResult is what Run measures.

@@ -14,16 +14,9 @@ func init() {
 // RingsData describes the two rings that the paper's second experiment tells
 // apart.
 type RingsData struct {
-	InnerRadius float64 `help:"mean radius of the class -1" range:"[0,∞)" small:"[.5,1]"`
+	InnerRadius float64 `help:"mean radius of the class -1" range:"[0,∞)" below:"OuterRadius" small:"[.5,1]"`
 	OuterRadius float64 `help:"mean radius of the class +1" range:"(0,∞)" small:"[1.5,3]"`
 	RadiusSD    float64 `help:"standard deviation of the radii" range:"(0,∞)" small:"[.1,.6]"`
-}
-
-func (d RingsData) check() error {
-	if d.InnerRadius >= d.OuterRadius {
-		return invalid("InnerRadius", d.InnerRadius, "use a value below OuterRadius")
-	}
-	return nil
 }
 
 func (d RingsData) rings() synth.Rings {

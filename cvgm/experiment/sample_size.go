@@ -52,7 +52,7 @@ func (p SampleSizeParams) check() error {
 	if p.MaxSize < p.MinSize {
 		return invalid("MaxSize", p.MaxSize, "use at least MinSize")
 	}
-	return p.RingsData.check()
+	return nil
 }
 
 // The order of SampleSizeResult.Methods.

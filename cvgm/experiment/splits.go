@@ -2,7 +2,6 @@ package experiment
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 
@@ -52,8 +51,6 @@ func DefaultSplits() SplitsParams {
 	p.Samples, p.Rings.K = 530, p.K
 	return p
 }
-
-func (p SplitsParams) check() error { return errors.Join(p.RegressionData.check(), p.Rings.check()) }
 
 // SplitsResult is what Run measures.
 type SplitsResult struct {

@@ -2,7 +2,6 @@ package experiment
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -40,7 +39,7 @@ type StabilityParams struct {
 	// CVGM follows.
 	PublishedRegression
 	PenaltyCVGM
-	PathSteps []int `help:"ascending steps of that path at which the identity's parts are measured, the first being 1" range:"[1,∞)" len:"[1,∞)" small:"[1,20]"`
+	PathSteps []int `help:"ascending steps of that path at which the identity's parts are measured, the first being 1" range:"[1,∞)" len:"[1,∞)" order:"ascending" small:"[1,20]"`
 }
 
 // DefaultStability returns parameters under which the parts are known to
@@ -57,11 +56,10 @@ func DefaultStability() StabilityParams {
 }
 
 func (p StabilityParams) check() error {
-	err := checkAscending("PathSteps", p.PathSteps)
-	if err == nil && p.PathSteps[0] != 1 {
-		err = invalid("PathSteps", p.PathSteps, "let the first be 1")
+	if p.PathSteps[0] != 1 {
+		return invalid("PathSteps", p.PathSteps, "let the first be 1")
 	}
-	return errors.Join(p.PublishedRegression.check(), err)
+	return nil
 }
 
 // StabilityParts are the parts of the identity for one learner at fixed
@@ -245,9 +243,7 @@ func (p StabilityParams) measure(ctx context.Context, cases []stabilityCase) ([]
 			}
 			e[part] = estimate(v)
 		}
-		gap, delta := e[2], e[3]
-		parts[k] = StabilityParts{Hyper: c.hyper, Risk: e[0], Training: e[1], Gap: gap, Delta: delta, Sum: e[4],
-			Difference: Estimate{Mean: gap.Mean - delta.Mean, Margin: math.Hypot(gap.Margin, delta.Margin), N: p.DataSets}}
+		parts[k] = StabilityParts{Hyper: c.hyper, Risk: e[0], Training: e[1], Gap: e[2], Delta: e[3], Sum: e[4], Difference: difference(e[2], e[3])}
 	}
 	return parts, nil
 }

@@ -5,18 +5,11 @@ import "context"
 // SurfaceGrid is the grid of penalties on which a loss surface is evaluated.
 type SurfaceGrid struct {
 	SurfacePoints int     `help:"points of the loss surfaces per hyperparameter" range:"[2,∞)" small:"[2,5]"`
-	SurfaceLow    float64 `help:"lower end of the surfaces" unit:"log10 of the penalty" range:"[-300,300]" small:"[-5,-2]"`
+	SurfaceLow    float64 `help:"lower end of the surfaces" unit:"log10 of the penalty" range:"[-300,300]" below:"SurfaceHigh" small:"[-5,-2]"`
 	SurfaceHigh   float64 `help:"upper end of the surfaces" unit:"log10 of the penalty" range:"[-300,300]" small:"[-1,1]"`
 }
 
 var defaultSurface = SurfaceGrid{SurfacePoints: 46, SurfaceLow: -4, SurfaceHigh: .5}
-
-func (g SurfaceGrid) check() error {
-	if g.SurfaceLow >= g.SurfaceHigh {
-		return invalid("SurfaceLow", g.SurfaceLow, "use a value below SurfaceHigh")
-	}
-	return nil
-}
 
 // ElasticNetSurface holds the CV loss and the test loss on a grid of (λ1, λ2):
 // what the searches see, and what they are judged by.
