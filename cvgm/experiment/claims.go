@@ -120,6 +120,7 @@ func (r rule) judge(m Estimate) Verdict {
 }
 
 // Claims judges every claim of the paper that the results bear on, experiment by
+// experiment.
 func Claims(r Results) []Claim {
 	var claims []Claim
 	add := func(c Claim, rule rule) {
@@ -129,49 +130,30 @@ func Claims(r Results) []Claim {
 		c.Verdict = rule.judge(c.Ours)
 		claims = append(claims, c)
 	}
-	if r.Derivatives != nil {
-		derivativeClaims(r.Derivatives, add)
-	}
-	if r.Errata != nil {
-		errataClaims(r.Errata, add)
-	}
-	if r.ElasticNet != nil {
-		elasticNetClaims(r.ElasticNet, add)
-	}
-	if r.ElasticNetSeeds != nil {
-		elasticNetSeedsClaims(r.ElasticNetSeeds, add)
-	}
-	if r.Rings != nil {
-		ringsClaims(r.Rings, add)
-	}
-	if r.SampleSize != nil {
-		sampleSizeClaims(r.SampleSize, add)
-	}
-	if r.XOR != nil {
-		xorClaims(r.XOR, add)
-	}
-	if r.Searches != nil {
-		searchesClaims(r.Searches, add)
-	}
-	if r.Dimensions != nil {
-		dimensionsClaims(r.Dimensions, add)
-	}
-	if r.Splits != nil {
-		splitsClaims(r.Splits, add)
-	}
-	if r.Unrolled != nil {
-		unrolledClaims(r.Unrolled, add)
-	}
-	if r.Timings != nil {
-		timingsClaims(r.Timings, add)
-	}
-	if r.Stability != nil {
-		stabilityClaims(r.Stability, add)
-	}
+	judge(r.Derivatives, derivativeClaims, add)
+	judge(r.Errata, errataClaims, add)
+	judge(r.ElasticNet, elasticNetClaims, add)
+	judge(r.ElasticNetSeeds, elasticNetSeedsClaims, add)
+	judge(r.Rings, ringsClaims, add)
+	judge(r.SampleSize, sampleSizeClaims, add)
+	judge(r.XOR, xorClaims, add)
+	judge(r.Searches, searchesClaims, add)
+	judge(r.Dimensions, dimensionsClaims, add)
+	judge(r.Splits, splitsClaims, add)
+	judge(r.Unrolled, unrolledClaims, add)
+	judge(r.Timings, timingsClaims, add)
+	judge(r.Stability, stabilityClaims, add)
 	return claims
 }
 
 type addClaim func(Claim, rule)
+
+// judge adds the claims that a result bears on, and none for nil.
+func judge[R any](r *R, claims func(*R, addClaim), add addClaim) {
+	if r != nil {
+		claims(r, add)
+	}
+}
 
 func elasticNetClaims(r *ElasticNetResult, add addClaim) {
 	const table = "Table 1"
@@ -346,12 +328,6 @@ func closest(settings []SplitsSetting, distance func(SplitsSetting) float64) Spl
 	return slices.MinFunc(settings, func(a, b SplitsSetting) int { return cmp.Compare(distance(a), distance(b)) })
 }
 
-// difference is that of two means of independent repetitions. Where they share
-// their data the interval is too wide.
-func difference(a, b Estimate) Estimate {
-	return Estimate{Mean: a.Mean - b.Mean, Margin: math.Hypot(a.Margin, b.Margin), N: a.N}
-}
-
 func unrolledClaims(r *UnrolledResult, add addClaim) {
 	relative := func(run UnrolledRun) float64 { e := run.Error(); return e[len(e)-1] }
 	steepest := slices.MaxFunc(r.ByRate, func(a, b UnrolledRun) int { return cmp.Compare(a.Rate, b.Rate) })
@@ -360,14 +336,6 @@ func unrolledClaims(r *UnrolledResult, add addClaim) {
 }
 
 func timingsClaims(t *Timings, add addClaim) {
-	ratio := func(a, b string) float64 {
-		first, okFirst := t.Lowest(a, "ns/op")
-		second, okSecond := t.Lowest(b, "ns/op")
-		if !okFirst || !okSecond {
-			return math.NaN()
-		}
-		return first / second
-	}
 	const place = "Cross-Validation Gradient Method"
 	dearest := math.Inf(-1)
 	for _, c := range [][2]string{
@@ -375,7 +343,7 @@ func timingsClaims(t *Timings, add addClaim) {
 		{"cvgm.LearnedKernelStep/rings/step", "cvgm.LearnedKernelStep/rings/value"},
 		{"cvgm.LearnedKernelStep/XOR/step", "cvgm.LearnedKernelStep/XOR/value"},
 	} {
-		dearest = math.Max(dearest, ratio(c[0], c[1]))
+		dearest = math.Max(dearest, t.Lowest(c[0], "ns/op")/t.Lowest(c[1], "ns/op"))
 	}
 	add(Claim{Place: place, Text: "Cost: a gradient costs little on top of the CV loss (time with it over time without, the largest of three experiments)",
 		Ours: once(dearest)}, below(2))

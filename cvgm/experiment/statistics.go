@@ -26,6 +26,12 @@ func estimate(v []float64) Estimate {
 	return e
 }
 
+// difference is that of two means of independent repetitions. Where they share
+// their data the interval is too wide.
+func difference(a, b Estimate) Estimate {
+	return Estimate{Mean: a.Mean - b.Mean, Margin: math.Hypot(a.Margin, b.Margin), N: a.N}
+}
+
 // A Comparison is a paired comparison of two methods by a loss.
 type Comparison struct {
 	Difference Estimate // of the losses, first minus second
