@@ -35,19 +35,20 @@ func ElasticNetTable(r *experiment.ElasticNetResult, seeds *experiment.ElasticNe
 	}
 	long := r.Long
 	long.Name = nth(seeds.Methods, experiment.ElasticNetLong).Name
-	add := func(name string, m experiment.Reported, evaluations any) {
-		t.Rows = append(t.Rows, append([]any{name, quoted(m.Quoted.Paper), quoted(m.Quoted.Code), Number{Value: m.Value, Digits: 6}, evaluations},
+	add := func(name string, loss float64, q experiment.Quoted, evaluations any) {
+		t.Rows = append(t.Rows, append([]any{name, quoted(q.Paper), quoted(q.Code), Number{Value: loss, Digits: 6}, evaluations},
 			comparison(fresh[name].TestMean, fresh[name].CVGMMinusTest, name == r.CVGM.Name)...))
 	}
-	for _, s := range []experiment.ElasticNetSearch{r.CVGM, long, r.Exhaustive, r.Random} {
-		add(s.Name, experiment.Reported{Value: s.Final(), Quoted: s.Quoted}, len(s.CVLoss))
+	printed := experiment.Printed
+	for k, s := range []experiment.ElasticNetSearch{r.CVGM, long, r.Exhaustive, r.Random} {
+		add(s.Name, s.Final(), []experiment.Quoted{printed.CVGM, {}, printed.Exhaustive, printed.Random}[k], len(s.CVLoss))
 	}
-	add("Least squares", r.LeastSquares, nil)
-	add("True coefficients", r.TrueCoefficients, nil)
+	add("Least squares", r.LeastSquares, printed.LeastSquares, nil)
+	add("True coefficients", r.TrueCoefficients, printed.TrueCoefficients, nil)
 	t.Note = fmt.Sprintf("Means and paired differences with 95 %% confidence intervals; the last column is the share of seeds in which CVGM has the lower loss. "+
 		"The published code computes in single precision, the replay in double. With the test data rounded to single precision "+
 		"the true coefficients' loss is %.12f, as printed. The paper's 1.080 comes from another run of the code's cell than its printed steps, which end at %s.",
-		r.TrueCoefficientsSingle, r.CVGM.Quoted.Code)
+		r.TrueCoefficientsSingle, printed.CVGM.Code)
 	return t
 }
 
@@ -78,8 +79,8 @@ func ElasticNetLearningCurves(r *experiment.ElasticNetResult) *Figure {
 	} {
 		p.Line(c.search.Name, oneTo(len(c.search.TestLoss)), c.search.TestLoss, c.style)
 	}
-	p.HLine("Least squares", r.LeastSquares.Value, Style{Color: Grey, Width: 1})
-	p.HLine("True coefficients", r.TrueCoefficients.Value, Style{Color: Black, Width: 1, Dash: []vg.Length{1, 3}})
+	p.HLine("Least squares", r.LeastSquares, Style{Color: Grey, Width: 1})
+	p.HLine("True coefficients", r.TrueCoefficients, Style{Color: Black, Width: 1, Dash: []vg.Length{1, 3}})
 	return &Figure{Name: "elastic_net_learning_curves", Width: 5.5 * vg.Inch, Height: 3.6 * vg.Inch, Panels: [][]*Panel{{p}},
 		Caption: "Test loss of CVGM, exhaustive and random search against evaluations of the CV loss"}
 }

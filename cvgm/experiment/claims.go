@@ -400,5 +400,5 @@ func errataClaims(r *ErrataResult, add addClaim) {
 	add(Claim{Place: "supplement, Support Vector Machine", Text: "Derivatives: labels {0, 1} (largest change of θ when every example labelled 0 is replaced)",
 		Ours: once(r.Labels.ZeroMoves), Remark: "At y = 0 the hinge loss is constant: ±1 is meant."}, above(1e-6).or(PaperError))
 	add(Claim{Place: "Synthetic Classification Data", Text: "Rings: the best a linear rule can do is an error of one half (error of the best one, population)", Quoted: Printed.Rings.Linear,
-		Ours: once(1 - r.Bayes.HalfPlane.Value), Remark: fmt.Sprintf("With an intercept: beyond x1 = %.2f lie mostly points of the outer ring.", r.Bayes.Offset)}, asPrinted(Printed.Rings.Linear, .005).or(PaperError))
+		Ours: once(1 - r.Bayes.HalfPlane), Remark: fmt.Sprintf("With an intercept: beyond x1 = %.2f lie mostly points of the outer ring.", r.Bayes.Offset)}, asPrinted(Printed.Rings.Linear, .005).or(PaperError))
 }

@@ -46,7 +46,7 @@ type ElasticNetResult struct {
 	Params ElasticNetParams
 	// The test loss of the least-squares fit and of the coefficients that made
 	// the data: the frame in which the methods compete.
-	LeastSquares, TrueCoefficients Reported
+	LeastSquares, TrueCoefficients float64
 	// TrueCoefficientsSingle is the same with the test data rounded to single
 	// precision, in which the published code keeps it.
 	TrueCoefficientsSingle   float64
@@ -54,12 +54,6 @@ type ElasticNetResult struct {
 	// Long is CVGM run on for Params.LongSteps.
 	Long    ElasticNetSearch
 	Surface ElasticNetSurface
-}
-
-// Reported is a measured number beside what others report.
-type Reported struct {
-	Value  float64
-	Quoted Quoted
 }
 
 // ElasticNetSearch is one search over (λ1, λ2).
@@ -76,7 +70,6 @@ type ElasticNetSearch struct {
 	TestLoss []float64
 	// Improvements counts the points with a lower CV loss than all before.
 	Improvements int
-	Quoted       Quoted
 }
 
 // Final returns the test loss that the search ends with.
@@ -96,25 +89,22 @@ func (p ElasticNetParams) Run(ctx context.Context) (*ElasticNetResult, error) {
 	for _, m := range []struct {
 		to       *ElasticNetSearch
 		name     string
-		quoted   Quoted
 		searcher cvgm.Searcher
 	}{
-		{&r.CVGM, "CVGM", Printed.CVGM, p.gradient(p.Steps)},
-		{&r.Long, "CVGM, run on", Quoted{}, p.gradient(p.LongSteps)},
-		{&r.Exhaustive, "Exhaustive search", Printed.Exhaustive, p.exhaustive()},
-		{&r.Random, "Random search", Printed.Random, p.random(func() cvgm.Source { return src.Clone() })},
+		{&r.CVGM, "CVGM", p.gradient(p.Steps)},
+		{&r.Long, "CVGM, run on", p.gradient(p.LongSteps)},
+		{&r.Exhaustive, "Exhaustive search", p.exhaustive()},
+		{&r.Random, "Random search", p.random(func() cvgm.Source { return src.Clone() })},
 	} {
-		m.to.Name, m.to.Quoted = m.name, m.quoted
+		m.to.Name = m.name
 		if err := m.to.record(s.Search(ctx, m.searcher), s.TestLoss); err != nil {
 			return nil, fmt.Errorf("%s: %w", m.name, err)
 		}
 	}
-	loss, err := s.TestLoss(leastSquares)
-	if err != nil {
+	if r.LeastSquares, err = s.TestLoss(leastSquares); err != nil {
 		return nil, err
 	}
-	r.LeastSquares = Reported{loss, Printed.LeastSquares}
-	r.TrueCoefficients = Reported{linearRisk(s.Test, s.Coef, asIs), Printed.TrueCoefficients}
+	r.TrueCoefficients = linearRisk(s.Test, s.Coef, asIs)
 	r.TrueCoefficientsSingle = linearRisk(s.Test, s.Coef, func(v float64) float64 { return float64(float32(v)) })
 	r.Surface, err = p.evaluate(ctx, s, true)
 	return r, err

@@ -36,8 +36,8 @@ func TestElasticNetStepperTakesTheStepsOfRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if w.LeastSquares != r.LeastSquares.Value || w.TrueCoefficients != r.TrueCoefficients.Value {
-		t.Errorf("levels %v, %v; Run has %v, %v", w.LeastSquares, w.TrueCoefficients, r.LeastSquares.Value, r.TrueCoefficients.Value)
+	if w.LeastSquares != r.LeastSquares || w.TrueCoefficients != r.TrueCoefficients {
+		t.Errorf("levels %v, %v; Run has %v, %v", w.LeastSquares, w.TrueCoefficients, r.LeastSquares, r.TrueCoefficients)
 	}
 	for i, s := range take(t, p.Steps, w.States()) {
 		if s.Step != i || s.Lambda != r.CVGM.Lambda[i] || s.CVLoss != r.CVGM.CVLoss[i] || s.TestLoss != r.CVGM.TestLoss[i] {

@@ -93,16 +93,14 @@ type ProgramErratum struct {
 type BayesErratum struct {
 	// The best rule's accuracy on the rings: over the population, and on the
 	// published test set.
-	Rings, RingsTest Reported
+	Rings, RingsTest float64
 	// XOR is the best rule's accuracy over the population, XORTest that of the
 	// sign rule on the published test set, and XORCoded the share that counts as
 	// right there if every example of the class −1 does.
-	XOR               Reported
-	XORTest, XORCoded float64
+	XOR, XORTest, XORCoded float64
 	// HalfPlane is the population accuracy of the best linear rule on the rings,
 	// x₁ > Offset, and HalfPlaneTest its accuracy on the published test set.
-	HalfPlane             Reported
-	Offset, HalfPlaneTest float64
+	HalfPlane, Offset, HalfPlaneTest float64
 }
 
 // Run measures every erratum.
@@ -360,9 +358,8 @@ func (b *BayesErratum) measure() error {
 	if err != nil {
 		return err
 	}
-	b.Rings = Reported{ringsSetup.Rule.Accuracy, Printed.Rings.Bayes}
-	b.RingsTest = Reported{ringsSetup.Rule.SampleAccuracy(synth.Data{X: ringsSetup.Test.X, Y: ringsSetup.Test.Y}), Printed.Rings.BayesOnTest}
-	b.XOR = Reported{xorSetup.Rule.Accuracy, Printed.XOR.Bayes}
+	b.Rings, b.RingsTest = ringsSetup.Rule.Accuracy, ringsSetup.Rule.SampleAccuracy(synth.Data{X: ringsSetup.Test.X, Y: ringsSetup.Test.Y})
+	b.XOR = xorSetup.Rule.Accuracy
 	test := xorSetup.Test
 	b.XORTest = xorSetup.Rule.SampleAccuracy(synth.Data{X: test.X, Y: test.Y})
 	for i, y := range test.Y {
@@ -371,8 +368,7 @@ func (b *BayesErratum) measure() error {
 		}
 	}
 	b.XORCoded /= float64(len(test.Y))
-	b.HalfPlane.Quoted = Printed.Rings.Linear
-	b.Offset, b.HalfPlane.Value = halfPlane(rings.RingsData)
+	b.Offset, b.HalfPlane = halfPlane(rings.RingsData)
 	on, err := evaluate(func(dst []float64, x *mat.Dense) error {
 		for i := range dst {
 			dst[i] = x.At(i, 0) - b.Offset

@@ -45,7 +45,6 @@ type BayesAccuracy struct {
 	Population float64 // exact
 	// Scores are P(y=+1 | x) − P(y=−1 | x) on the grid of the runs' boundaries.
 	Scores Scores
-	Quoted Quoted
 }
 
 // KernelRun is the gradient method along one variant of the gradient.
@@ -59,10 +58,9 @@ type KernelRun struct {
 	CVLoss, Accuracy, Cosine []float64
 	// Perturbed is the CV loss along the same variant from initial weights that
 	// are larger by a factor of 1+1e-12.
-	Perturbed               []float64
-	Manifolds               []Manifold
-	Boundary                Scores // of the model after the last step
-	QuotedLoss, QuotedFinal Quoted // of LastLoss and FinalAccuracy
+	Perturbed []float64
+	Manifolds []Manifold
+	Boundary  Scores // of the model after the last step
 }
 
 // LastLoss returns the CV loss before the last step, the last one that the
@@ -125,7 +123,7 @@ func (p LearnedKernel) setup(v Variant, draw drawKernel) (*Setup, error) {
 }
 
 // run runs every variant.
-func (p LearnedKernel) run(ctx context.Context, draw drawKernel, printed PrintedKernel) (*LearnedKernelResult, error) {
+func (p LearnedKernel) run(ctx context.Context, draw drawKernel) (*LearnedKernelResult, error) {
 	s, _, err := draw()
 	if err != nil {
 		return nil, err
@@ -141,9 +139,7 @@ func (p LearnedKernel) run(ctx context.Context, draw drawKernel, printed Printed
 		return nil, err
 	}
 	r := &LearnedKernelResult{Train: s.Train, Test: s.Test, Runs: runs}
-	published := r.Run(Published)
-	published.QuotedLoss, published.QuotedFinal = printed.LastLoss, printed.Accuracy
-	r.Bayes = BayesAccuracy{Test: s.Rule.SampleAccuracy(synth.Data{X: s.Test.X, Y: s.Test.Y}), Population: s.Rule.Accuracy, Quoted: printed.Bayes}
+	r.Bayes = BayesAccuracy{Test: s.Rule.SampleAccuracy(synth.Data{X: s.Test.X, Y: s.Test.Y}), Population: s.Rule.Accuracy}
 	r.Bayes.Scores, err = p.scores(func(dst []float64, x *mat.Dense) error {
 		for i := range dst {
 			dst[i] = s.Rule.Score(x.RawRowView(i))

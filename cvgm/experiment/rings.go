@@ -104,7 +104,7 @@ type RingsResult struct {
 // Run draws the data, the splits and the initial weights of the published run
 // and follows every Variant from there.
 func (p RingsParams) Run(ctx context.Context) (*RingsResult, error) {
-	r, err := p.run(ctx, p.draw, Printed.Rings)
+	r, err := p.run(ctx, p.draw)
 	if err != nil {
 		return nil, err
 	}

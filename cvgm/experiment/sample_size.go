@@ -93,9 +93,6 @@ type SizeMethod struct {
 	Mean     []Estimate  // per size
 	// CVGM, with the full and with the published gradient, against this method.
 	Full, Published SizeComparison
-	// What others report of Published.All.Wins. Their sizes and repetitions are
-	// fewer, and their ties count as lost.
-	QuotedWins Quoted
 }
 
 // SizeComparison is a paired comparison over the cells of all sizes, over those
@@ -163,7 +160,6 @@ func (p SampleSizeParams) Run(ctx context.Context) (*SampleSizeResult, error) {
 		return nil, fmt.Errorf("every cell failed, the first (size %d, seed %d): %s", r.Failures[0].Size, r.Failures[0].Seed, r.Failures[0].Problem)
 	}
 	r.summarise()
-	r.Methods[SizeNetworkPublished].QuotedWins = Printed.SampleSizeWins
 	return r, nil
 }
 
@@ -241,12 +237,6 @@ func (p SampleSizeParams) logistic(s *Setup) (float64, error) {
 		return nil
 	}, s.Test)
 	return on.Accuracy, err
-}
-
-// Overall returns the mean accuracy of a method over all cells.
-func (r *SampleSizeResult) Overall(method int) Estimate {
-	all := slices.Concat(r.Methods[method].Accuracy...)
-	return estimate(slices.DeleteFunc(all, math.IsNaN))
 }
 
 // summarise computes the means and comparisons.

@@ -49,7 +49,7 @@ type XORResult struct {
 // Run draws the data, the splits and the initial weights of the published run
 // and follows every Variant from there.
 func (p XORParams) Run(ctx context.Context) (*XORResult, error) {
-	r, err := p.run(ctx, p.draw, Printed.XOR)
+	r, err := p.run(ctx, p.draw)
 	if err != nil {
 		return nil, err
 	}
