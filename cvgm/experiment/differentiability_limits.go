@@ -113,21 +113,14 @@ func (p DifferentiabilityLimitsParams) Run(ctx context.Context) (*Differentiabil
 		return nil, err
 	}
 	r := &DifferentiabilityLimits{Params: p}
-	for _, run := range []func() error{
+	err := inTurn(ctx,
 		r.Range.measure,
 		func() error { return p.kinks(&r.ElasticNet, &r.SVM) },
 		func() error { return p.vanishingRidge(&r.Ridge) },
 		func() error { return p.discontinuousLoss(&r.Loss) },
 		func() error { return sharedMultipliers(r) },
-	} {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		if err := run(); err != nil {
-			return nil, err
-		}
-	}
-	return r, nil
+	)
+	return r, err
 }
 
 // refused returns the weak rows or entries and the words of an error that says that

@@ -109,22 +109,15 @@ func (p ErrataParams) Run(ctx context.Context) (*ErrataResult, error) {
 		return nil, err
 	}
 	r := &ErrataResult{Params: p}
-	for _, run := range []func() error{
+	err := inTurn(ctx,
 		r.Range.measure,
 		func() error { return p.kinks(&r.ElasticNet, &r.SVM) },
 		func() error { return p.jacobianErratum(&r.Jacobian) },
 		func() error { return p.labelErratum(&r.Labels) },
 		func() error { return p.programErratum(&r.Program) },
 		r.Bayes.measure,
-	} {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		if err := run(); err != nil {
-			return nil, err
-		}
-	}
-	return r, nil
+	)
+	return r, err
 }
 
 func (p ErrataParams) jacobianErratum(e *JacobianErratum) error {

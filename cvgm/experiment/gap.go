@@ -3,7 +3,6 @@ package experiment
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
 
 	"cvgm/cvgm"
@@ -66,25 +65,19 @@ func (p GapParams) Run(ctx context.Context) (*GapResult, error) {
 		return nil, err
 	}
 	problems := p.hyperparameters()
-	data, err := cells(ctx, len(problems)*p.DataSets, func(i int) (gapCell, error) {
-		// The costliest problem first.
-		problem, dataSet := len(problems)-1-i/p.DataSets, i%p.DataSets
+	data, err := cellTable(ctx, len(problems), p.DataSets, func(problem, dataSet int) (gapCell, error) {
 		c, err := p.watch(ctx, problem, dataSet)
 		if err == nil {
 			err = c.stop(p.Patience)
 		}
-		if err != nil {
-			err = fmt.Errorf("%d hyperparameters, data set %d: %w", problems[problem], dataSet, err)
-		}
-		return c, err
+		return c, in(err, "%d hyperparameters, data set %d", problems[problem], dataSet)
 	})
 	if err != nil {
 		return nil, err
 	}
 	r := &GapResult{Params: p}
 	for k, n := range problems {
-		from := (len(problems) - 1 - k) * p.DataSets
-		r.Problems = append(r.Problems, p.summarise(n, data[from:from+p.DataSets]))
+		r.Problems = append(r.Problems, p.summarise(n, data[k]))
 	}
 	return r, nil
 }

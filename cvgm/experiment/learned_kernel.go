@@ -2,7 +2,6 @@ package experiment
 
 import (
 	"context"
-	"fmt"
 	"math"
 	"slices"
 
@@ -130,10 +129,7 @@ func (p LearnedKernel) run(ctx context.Context, draw drawKernel) (*LearnedKernel
 	}
 	runs, err := cells(ctx, len(Variants), func(i int) (KernelRun, error) {
 		run, err := p.runVariant(ctx, Variants[i], draw)
-		if err != nil {
-			err = fmt.Errorf("%v: %w", Variants[i], err)
-		}
-		return run, err
+		return run, in(err, "%v", Variants[i])
 	})
 	if err != nil {
 		return nil, err

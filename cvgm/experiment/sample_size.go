@@ -123,12 +123,10 @@ func (p SampleSizeParams) Run(ctx context.Context) (*SampleSizeResult, error) {
 	for n := p.MinSize; n <= p.MaxSize; n += p.SizeStep {
 		r.Sizes = append(r.Sizes, n)
 	}
-	measured, err := cells(ctx, len(r.Sizes)*p.Seeds, func(i int) (cell sizeCell, err error) {
-		// The largest first: they take longest, and in the end only short ones
-		// are left to share out.
-		size, seed := r.Sizes[len(r.Sizes)-1-i/p.Seeds], i%p.Seeds
-		cell.Accuracy, err = p.cell(ctx, size, seed)
+	measured, err := cellTable(ctx, len(r.Sizes), p.Seeds, func(i, seed int) (cell sizeCell, err error) {
+		cell.Accuracy, err = p.cell(ctx, r.Sizes[i], seed)
 		if err != nil && ctx.Err() == nil {
+			cell.Accuracy = slices.Repeat([]float64{math.NaN()}, len(sizeMethods))
 			cell.Problem, err = err.Error(), nil
 		}
 		return cell, err
@@ -140,31 +138,28 @@ func (p SampleSizeParams) Run(ctx context.Context) (*SampleSizeResult, error) {
 		r.Methods = append(r.Methods, SizeMethod{Name: name})
 	}
 	for i, size := range r.Sizes {
-		seeds := measured[(len(r.Sizes)-1-i)*p.Seeds:][:p.Seeds]
 		for k := range r.Methods {
-			row := make([]float64, p.Seeds)
-			for seed, c := range seeds {
-				if row[seed] = math.NaN(); c.Problem == "" {
-					row[seed] = c.Accuracy[k]
-				}
+			var row []float64
+			for _, c := range measured[i] {
+				row = append(row, c.Accuracy[k])
 			}
 			r.Methods[k].Accuracy = append(r.Methods[k].Accuracy, row)
 		}
-		for seed, c := range seeds {
+		for seed, c := range measured[i] {
 			if c.Problem != "" {
 				r.Failures = append(r.Failures, CellFailure{size, seed, c.Problem})
 			}
 		}
 	}
-	if len(r.Failures) == len(measured) {
+	if len(r.Failures) == len(r.Sizes)*p.Seeds {
 		return nil, fmt.Errorf("every cell failed, the first (size %d, seed %d): %s", r.Failures[0].Size, r.Failures[0].Seed, r.Failures[0].Problem)
 	}
 	r.summarise()
 	return r, nil
 }
 
-// sizeCell is what one cell measures: the accuracy of every method, or why
-// there is none.
+// sizeCell is what one cell measures: the accuracy of every method, or NaN and
+// why there is none.
 type sizeCell struct {
 	Accuracy []float64
 	Problem  string

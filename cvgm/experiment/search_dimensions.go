@@ -68,22 +68,16 @@ func (p SearchDimensionsParams) Run(ctx context.Context) (*SearchDimensionsResul
 		return nil, err
 	}
 	problems := p.hyperparameters()
-	results, err := cells(ctx, len(problems)*p.DataSets, func(i int) (dimensionCell, error) {
-		// The costliest problem first.
-		problem, dataSet := len(problems)-1-i/p.DataSets, i%p.DataSets
+	data, err := cellTable(ctx, len(problems), p.DataSets, func(problem, dataSet int) (dimensionCell, error) {
 		c, err := p.cell(ctx, problem, dataSet)
-		if err != nil {
-			err = fmt.Errorf("%d hyperparameters, data set %d: %w", problems[problem], dataSet, err)
-		}
-		return c, err
+		return c, in(err, "%d hyperparameters, data set %d", problems[problem], dataSet)
 	})
 	if err != nil {
 		return nil, err
 	}
 	r := &SearchDimensionsResult{Params: p}
 	for k, n := range problems {
-		from := (len(problems) - 1 - k) * p.DataSets
-		r.Dimensions = append(r.Dimensions, p.summarise(n, results[from:from+p.DataSets]))
+		r.Dimensions = append(r.Dimensions, p.summarise(n, data[k]))
 	}
 	return r, nil
 }

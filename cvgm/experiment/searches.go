@@ -169,10 +169,7 @@ func (p SearchesParams) Run(ctx context.Context) (*SearchesResult, error) {
 	}
 	data, err := cells(ctx, p.DataSets, func(i int) (searchesCell, error) {
 		c, err := p.cell(ctx, i)
-		if err != nil {
-			err = fmt.Errorf("data set %d: %w", i, err)
-		}
-		return c, err
+		return c, in(err, "data set %d", i)
 	})
 	if err != nil {
 		return nil, err
