@@ -86,3 +86,11 @@ func pick(d qpdiff.Data, rows []int) qpdiff.Data {
 	}
 	return p
 }
+
+// fit loads d into l and fits theta to it.
+func fit(l qpdiff.Learner, d qpdiff.Data, theta, hyper []float64) error {
+	if err := l.Load(d); err != nil {
+		return err
+	}
+	return l.Fit(theta, hyper)
+}

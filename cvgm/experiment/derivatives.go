@@ -3,7 +3,6 @@ package experiment
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math"
 
 	"cvgm/qpdiff"
@@ -90,18 +89,17 @@ type checker struct {
 func (c *checker) add(input string, vjp, jvp float64, value func(t float64) (float64, error)) error {
 	check := DerivativeCheck{Example: c.example, Input: input, VJP: vjp, JVP: jvp}
 	for _, h := range c.steps {
-		up, err := value(h)
-		if err != nil && !errors.Is(err, qpdiff.ErrInfeasible) {
-			return fmt.Errorf("%s in %s at step %g: %w", c.example, input, h, err)
+		var ends [2]float64
+		for k, t := range []float64{h, -h} {
+			v, err := value(t)
+			if errors.Is(err, qpdiff.ErrInfeasible) {
+				v, err = math.NaN(), nil
+			}
+			if ends[k] = v; err != nil {
+				return in(err, "%s in %s at step %g", c.example, input, t)
+			}
 		}
-		down, errDown := value(-h)
-		if errDown != nil && !errors.Is(errDown, qpdiff.ErrInfeasible) {
-			return fmt.Errorf("%s in %s at step %g: %w", c.example, input, -h, errDown)
-		}
-		if err != nil || errDown != nil {
-			up = math.NaN()
-		}
-		check.Difference = append(check.Difference, (up-down)/(2*h))
+		check.Difference = append(check.Difference, (ends[0]-ends[1])/(2*h))
 	}
 	c.checks = append(c.checks, check)
 	return nil

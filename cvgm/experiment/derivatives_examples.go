@@ -2,6 +2,7 @@ package experiment
 
 import (
 	"math"
+	"slices"
 
 	"cvgm/cvgm"
 	"cvgm/qpdiff"
@@ -36,36 +37,29 @@ func directions(src synth.Source, d qpdiff.Data, hyper []float64, names ...strin
 // labels must stay ±1, moving the label y_i by t·dy_i is moving the row x_i by
 // t·dy_i·y_i·x_i: only y_i·x_i counts.
 func (v direction) moved(t float64, d qpdiff.Data, hyper []float64, labels bool) (qpdiff.Data, []float64) {
-	d.X = mat.DenseCopyOf(d.X)
-	d.Y = append([]float64(nil), d.Y...)
-	hyper = append([]float64(nil), hyper...)
-	if v.Hyper != nil {
-		floats.AddScaled(hyper, t, v.Hyper)
-	}
-	if v.X != nil {
-		floats.AddScaled(d.X.RawMatrix().Data, t, v.X.RawMatrix().Data)
+	d.X, hyper = movedMatrix(d.X, t, v.X), movedVector(hyper, t, v.Hyper)
+	if !labels {
+		d.Y = movedVector(d.Y, t, v.Y)
+		return d, hyper
 	}
 	for i, dy := range v.Y {
-		if labels {
-			floats.Scale(1+t*dy*d.Y[i], d.X.RawRowView(i))
-		} else {
-			d.Y[i] += t * dy
-		}
+		floats.Scale(1+t*dy*d.Y[i], d.X.RawRowView(i))
 	}
 	return d, hyper
 }
 
 // pair returns ⟨g, v⟩.
 func (v direction) pair(g *qpdiff.Grad) float64 {
+	return inner([][]float64{g.Hyper, entries(g.X), g.Y}, [][]float64{v.Hyper, entries(v.X), v.Y})
+}
+
+// inner returns the inner product of two lists of vectors, where nil stands for zeros.
+func inner(a, b [][]float64) float64 {
 	var s float64
-	if v.Hyper != nil {
-		s += floats.Dot(g.Hyper, v.Hyper)
-	}
-	if v.X != nil {
-		s += floats.Dot(g.X.RawMatrix().Data, v.X.RawMatrix().Data)
-	}
-	if v.Y != nil {
-		s += floats.Dot(g.Y, v.Y)
+	for k, v := range b {
+		if v != nil {
+			s += floats.Dot(a[k], v)
+		}
 	}
 	return s
 }
@@ -81,14 +75,8 @@ func (c *checker) learner(src synth.Source, l qpdiff.ForwardLearner, d qpdiff.Da
 	_, n := d.X.Dims()
 	size, _ := l.Dims(n)
 	theta, cotangent := make([]float64, size), normals(src, size)
-	fit := func(d qpdiff.Data, hyper []float64) error {
-		if err := l.Load(d); err != nil {
-			return err
-		}
-		return l.Fit(theta, hyper)
-	}
 	for _, v := range directions(src, d, hyper, names...) {
-		if err := fit(d, hyper); err != nil {
+		if err := fit(l, d, theta, hyper); err != nil {
 			return err
 		}
 		g, forward := newGrad(d, hyper), make([]float64, size)
@@ -99,7 +87,8 @@ func (c *checker) learner(src synth.Source, l qpdiff.ForwardLearner, d qpdiff.Da
 			return err
 		}
 		err := c.add(v.input, v.pair(g), floats.Dot(cotangent, forward), func(t float64) (float64, error) {
-			err := fit(v.moved(t, d, hyper, labels))
+			d, hyper := v.moved(t, d, hyper, labels)
+			err := fit(l, d, theta, hyper)
 			return floats.Dot(cotangent, theta), err
 		})
 		if err != nil {
@@ -139,10 +128,7 @@ func (p DerivativesParams) checkKernelSVM(c *checker, src *synth.Stream) error {
 	l := &qpdiff.KernelSVM{Intercept: true}
 	theta := make([]float64, 1)
 	decide := func(d qpdiff.Data, hyper []float64, at *mat.Dense) (float64, error) {
-		if err := l.Load(d); err != nil {
-			return 0, err
-		}
-		if err := l.Fit(theta, hyper); err != nil {
+		if err := fit(l, d, theta, hyper); err != nil {
 			return 0, err
 		}
 		err := l.Predict(nil, values, at)
@@ -220,26 +206,20 @@ func checkQP(c *checker, src *synth.Stream) error {
 		if err := s.JVP(nil, z, lambda, nu, &v.QPGrad); err != nil {
 			return err
 		}
-		forward := floats.Dot(dz, z) + floats.Dot(dlambda, lambda) + floats.Dot(dnu, nu)
-		var back float64
-		for _, block := range []struct{ g, v []float64 }{
-			{entries(g.Q), entries(v.Q)}, {g.P, v.P}, {entries(g.G), entries(v.G)}, {g.H, v.H}, {entries(g.A), entries(v.A)}, {g.B, v.B},
-		} {
-			if block.v != nil {
-				back += floats.Dot(block.g, block.v)
-			}
+		weigh := func(z, lambda, nu []float64) float64 {
+			return floats.Dot(dz, z) + floats.Dot(dlambda, lambda) + floats.Dot(dnu, nu)
 		}
-		err := c.add(v.input, back, forward, func(t float64) (float64, error) {
+		back := inner([][]float64{entries(g.Q), g.P, entries(g.G), g.H, entries(g.A), g.B}, [][]float64{entries(v.Q), v.P, entries(v.G), v.H, entries(v.A), v.B})
+		err := c.add(v.input, back, weigh(z, lambda, nu), func(t float64) (float64, error) {
 			moved := qpdiff.QP{
 				Q: movedMatrix(problem.Q, t, v.Q), P: movedVector(problem.P, t, v.P), G: movedMatrix(problem.G, t, v.G),
 				H: movedVector(problem.H, t, v.H), A: movedMatrix(problem.A, t, v.A), B: movedVector(problem.B, t, v.B),
 			}
 			var s qpdiff.Solution
-			err := s.Solve(&moved)
-			if err != nil {
+			if err := s.Solve(&moved); err != nil {
 				return 0, err
 			}
-			return floats.Dot(dz, s.Z) + floats.Dot(dlambda, s.Lambda) + floats.Dot(dnu, s.Nu), nil
+			return weigh(s.Z, s.Lambda, s.Nu), nil
 		})
 		if err != nil {
 			return err
@@ -256,9 +236,10 @@ func entries(m *mat.Dense) []float64 {
 	return m.RawMatrix().Data
 }
 
+// movedVector returns a copy of x, moved by t times v; nil does not move it.
 func movedVector(x []float64, t float64, v []float64) []float64 {
 	if v == nil {
-		return x
+		return slices.Clone(x)
 	}
 	return floats.AddScaledTo(make([]float64, len(x)), x, t, v)
 }

@@ -368,10 +368,7 @@ func (p LinearProblem) vanishingRidge(v *VanishingRidge) error {
 		rows, n := d.X.Dims()
 		var l qpdiff.ElasticNet
 		theta := make([]float64, n)
-		if err := l.Load(d); err != nil {
-			return 0, err
-		}
-		if err := l.Fit(theta, []float64{p.Lambda1, lambda2}); err != nil {
+		if err := fit(&l, d, theta, []float64{p.Lambda1, lambda2}); err != nil {
 			return 0, err
 		}
 		err := l.JVP(nil, theta, &qpdiff.Grad{X: mat.NewDense(rows, n, change[:rows*n])})
@@ -396,12 +393,7 @@ func (p LinearProblem) vanishingRidge(v *VanishingRidge) error {
 		return errors.New("experiment: a fit without a unique solution succeeded")
 	}
 	v.TwiceRefusal = err.Error()
-	var machine qpdiff.SVM
-	classes := p.classes(src, p.Train)
-	if err := machine.Load(classes); err != nil {
-		return err
-	}
-	if err := machine.Fit(make([]float64, p.Features), []float64{p.Lambda1, 0}); err != nil {
+	if err := fit(new(qpdiff.SVM), p.classes(src, p.Train), make([]float64, p.Features), []float64{p.Lambda1, 0}); err != nil {
 		v.SVMRefusal = err.Error()
 	}
 	return nil

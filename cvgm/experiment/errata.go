@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"cvgm/cvgm"
 	"cvgm/qpdiff"
@@ -126,13 +127,7 @@ func (p ErrataParams) jacobianErratum(e *JacobianErratum) error {
 	d, fresh := plane.draw(src, p.Train), plane.draw(src, p.Test)
 	var l qpdiff.Logistic
 	theta := make([]float64, 2)
-	fit := func(d qpdiff.Data) error {
-		if err := l.Load(d); err != nil {
-			return err
-		}
-		return l.Fit(theta, []float64{p.C})
-	}
-	if err := fit(d); err != nil {
+	if err := fit(&l, d, theta, []float64{p.C}); err != nil {
 		return err
 	}
 	e.Data, e.Theta = d, [2]float64(theta)
@@ -184,7 +179,7 @@ func (p ErrataParams) jacobianErratum(e *JacobianErratum) error {
 		for _, sign := range []float64{1, -1} {
 			moved := mat.DenseCopyOf(d.X)
 			moved.RawMatrix().Data[at] += sign * h
-			if err := fit(qpdiff.Data{X: moved, Y: d.Y}); err != nil {
+			if err := fit(&l, qpdiff.Data{X: moved, Y: d.Y}, theta, []float64{p.C}); err != nil {
 				return err
 			}
 			for k, t := range theta {
@@ -216,7 +211,7 @@ func (p ErrataParams) labelErratum(e *LabelErratum) error {
 			other.X.SetRow(i, normals(src, p.Features))
 		}
 	}
-	fit := func(d qpdiff.Data) ([]float64, error) {
+	machine := func(d qpdiff.Data) ([]float64, error) {
 		var s qpdiff.Solution
 		if err := s.Solve(svmProgram(d, []float64{p.Lambda1, p.Lambda2})); err != nil {
 			return nil, err
@@ -225,41 +220,32 @@ func (p ErrataParams) labelErratum(e *LabelErratum) error {
 		floats.SubTo(theta, s.Z[:p.Features], s.Z[p.Features:2*p.Features])
 		return theta, nil
 	}
-	predict := func(theta []float64) func(dst []float64, x *mat.Dense) error {
-		return func(dst []float64, x *mat.Dense) error {
-			mat.NewVecDense(len(dst), dst).MulVec(x, mat.NewVecDense(len(theta), theta))
-			return nil
-		}
-	}
+	hinge := func(theta, x []float64, y float64) float64 { return math.Max(0, 1-y*floats.Dot(theta, x)) }
 	for _, way := range []struct {
-		label           func(qpdiff.Data) qpdiff.Data
+		data, other     qpdiff.Data
 		moves, accuracy *float64
-	}{
-		{asZeroOne, &e.ZeroMoves, &e.ZeroAccuracy},
-		{func(d qpdiff.Data) qpdiff.Data { return d }, &e.SignMoves, &e.SignAccuracy},
-	} {
-		theta, err := fit(way.label(d))
+	}{{d, other, &e.SignMoves, &e.SignAccuracy}, {asZeroOne(d), asZeroOne(other), &e.ZeroMoves, &e.ZeroAccuracy}} {
+		theta, err := machine(way.data)
 		if err != nil {
 			return err
 		}
-		moved, err := fit(way.label(other))
+		moved, err := machine(way.other)
 		if err != nil {
 			return err
 		}
 		*way.moves = floats.Distance(theta, moved, math.Inf(1))
-		on, err := evaluate(predict(theta), test)
+		on, err := evaluate(func(dst []float64, x *mat.Dense) error {
+			mat.NewVecDense(len(dst), dst).MulVec(x, mat.NewVecDense(len(theta), theta))
+			return nil
+		}, test)
 		if err != nil {
 			return err
 		}
 		*way.accuracy = on.Accuracy
-		if way.moves != &e.ZeroMoves {
-			continue
-		}
-		hinge := func(theta, x []float64, y float64) float64 { return math.Max(0, 1-y*floats.Dot(theta, x)) }
 		const h = 1e-6
-		for i, y := range way.label(d).Y {
+		for i, y := range way.data.Y {
 			for j := 0; y == 0 && j < len(theta); j++ {
-				up, down := append([]float64(nil), theta...), append([]float64(nil), theta...)
+				up, down := slices.Clone(theta), slices.Clone(theta)
 				up[j] += h
 				down[j] -= h
 				x := d.X.RawRowView(i)
@@ -323,10 +309,7 @@ func (p ErrataParams) programErratum(e *ProgramErratum) error {
 	var s qpdiff.Solution
 	ones, dz := make([]float64, 2*n), make([]float64, 2*n)
 	floats.AddConst(1, ones)
-	if err := l.Load(d); err != nil {
-		return err
-	}
-	if err := errors.Join(l.Fit(theta, []float64{p.Lambda1, p.Lambda2}), s.Solve(q)); err != nil {
+	if err := errors.Join(fit(&l, d, theta, []float64{p.Lambda1, p.Lambda2}), s.Solve(q)); err != nil {
 		return err
 	}
 	if err := errors.Join(l.JVP(nil, slope, &qpdiff.Grad{Hyper: []float64{1, 0}}), s.JVP(nil, dz, nil, nil, &qpdiff.QPGrad{P: ones})); err != nil {

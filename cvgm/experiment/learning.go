@@ -192,11 +192,7 @@ func (p LearningParams) learn(ctx context.Context, t learningTask) (LearningRun,
 		if err != nil {
 			return r, err
 		}
-		model, err := s.Model(step.X)
-		if err != nil {
-			return r, err
-		}
-		on, err := Evaluate(model, s.Test)
+		on, err := s.evaluate(step.X)
 		if err != nil {
 			return r, err
 		}
@@ -206,29 +202,10 @@ func (p LearningParams) learn(ctx context.Context, t learningTask) (LearningRun,
 	for k := range t.lower {
 		r.Axes = append(r.Axes, logspace(math.Log10(t.lower[k]), math.Log10(t.upper[k]), p.GridPoints))
 	}
-	r.Lowest = math.Inf(1)
-	for _, a := range r.Axes[0] {
-		points := [][]float64{{a}}
-		if len(r.Axes) == 2 {
-			points = nil
-			for _, b := range r.Axes[1] {
-				points = append(points, []float64{a, b})
-			}
-		}
-		var row []float64
-		for _, x := range points {
-			loss, err := s.CV.Eval(nil, x)
-			if err == nil {
-				err = ctx.Err()
-			}
-			if err != nil {
-				return r, err
-			}
-			row = append(row, loss)
-			r.Lowest = math.Min(r.Lowest, loss)
-		}
-		r.Surface = append(r.Surface, row)
+	if r.Surface, err = onGrid(ctx, r.Axes, s.cvLoss); err != nil {
+		return r, err
 	}
+	r.Lowest = slices.Min(slices.Concat(r.Surface...))
 	return r, nil
 }
 
@@ -266,11 +243,7 @@ func (p LearningParams) learnLosses(ctx context.Context, seed int) ([]lossFit, e
 				best.Loss, best.X = step.Loss, x
 			}
 		}
-		model, err := s.Model(best.X)
-		if err != nil {
-			return f, nil, err
-		}
-		on, err := Evaluate(model, s.Test)
+		on, err := s.evaluate(best.X)
 		f.CV, f.Test, f.Error, f.End = best.Loss, on.Loss, 1-on.Accuracy, best.X
 		return f, best.X, err
 	}

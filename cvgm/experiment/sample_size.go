@@ -189,11 +189,7 @@ func (p SampleSizeParams) cell(ctx context.Context, size, seed int) ([]float64, 
 		if err != nil {
 			return 0, err
 		}
-		model, err := s.Model(x)
-		if err != nil {
-			return 0, err
-		}
-		on, err := Evaluate(model, s.Test)
+		on, err := s.evaluate(x)
 		return on.Accuracy, err
 	}
 	descent := gradientDescent(p.NetworkStepSize, p.NetworkSteps)
@@ -219,10 +215,7 @@ func (p SampleSizeParams) cell(ctx context.Context, size, seed int) ([]float64, 
 func (p SampleSizeParams) logistic(s *Setup) (float64, error) {
 	l := &qpdiff.Logistic{Intercept: qpdiff.UnpenalisedIntercept}
 	theta := make([]float64, 3)
-	if err := l.Load(s.Train); err != nil {
-		return 0, err
-	}
-	if err := l.Fit(theta, []float64{p.LinearC}); err != nil {
+	if err := fit(l, s.Train, theta, []float64{p.LinearC}); err != nil {
 		return 0, err
 	}
 	on, err := evaluate(func(dst []float64, x *mat.Dense) error {

@@ -289,11 +289,9 @@ func (p SearchesParams) reference(ctx context.Context, s *Setup) (r reference, e
 		return loss
 	}
 	axis := append([]float64{0}, logspace(p.BoxLow, p.BoxHigh, p.ReferencePoints-1)...)
-	z := make([][]float64, len(axis))
-	for i, x := range axis {
-		for _, y := range axis {
-			z[i] = append(z[i], eval([2]float64{x, y}))
-		}
+	z, err := onGrid(ctx, [][]float64{axis, axis}, func(x []float64) (float64, error) { return s.CV.Eval(nil, p.feasible([2]float64(x))) })
+	if err != nil {
+		return r, err
 	}
 	r.Minimum = math.Inf(1)
 	for i, x := range axis {

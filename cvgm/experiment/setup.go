@@ -64,6 +64,19 @@ func (s *Setup) Risk(x []float64, d qpdiff.Data) (float64, error) {
 // TestLoss is Risk on the test examples.
 func (s *Setup) TestLoss(x []float64) (float64, error) { return s.Risk(x, s.Test) }
 
+// evaluate returns the metrics on the test examples of the model at a point of the
+// search.
+func (s *Setup) evaluate(x []float64) (Metrics, error) {
+	model, err := s.Model(x)
+	if err != nil {
+		return Metrics{}, err
+	}
+	return Evaluate(model, s.Test)
+}
+
+// cvLoss returns the CV loss at hyperparameters.
+func (s *Setup) cvLoss(hyper []float64) (float64, error) { return s.CV.Eval(nil, hyper) }
+
 // until yields what steps yields, and ctx's error instead of the first step
 // after ctx is done.
 func until[S any](ctx context.Context, steps iter.Seq2[S, error]) iter.Seq2[S, error] {

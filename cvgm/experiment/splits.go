@@ -232,11 +232,7 @@ func (p SplitsParams) measureRings(ctx context.Context, dataSet, k int, fraction
 	if err != nil {
 		return c, err
 	}
-	model, err := s.Model(x)
-	if err != nil {
-		return c, err
-	}
-	metrics, err := Evaluate(model, s.Test)
+	metrics, err := s.evaluate(x)
 	c.Test = 1 - metrics.Accuracy
 	return c, err
 }

@@ -219,11 +219,11 @@ func (p StabilityParams) measure(ctx context.Context, cases []stabilityCase) ([]
 			}
 			f, err := c.fit(d.data)
 			if err != nil {
-				return nil, fmt.Errorf("data set %d, hyperparameters %v: %w", i, c.hyper, err)
+				return nil, in(err, "data set %d, hyperparameters %v", i, c.hyper)
 			}
 			delta, replaced, err := c.replaceOne(d.replaced, d.replacements)
 			if err != nil {
-				return nil, fmt.Errorf("data set %d with replacements, hyperparameters %v: %w", i, c.hyper, err)
+				return nil, in(err, "data set %d with replacements, hyperparameters %v", i, c.hyper)
 			}
 			risk, training := f.risk(d.fresh), f.risk(d.data)
 			values[k] = stabilityValues{risk, training, risk - training, delta, delta + replaced}
@@ -274,7 +274,7 @@ func (c stabilityCase) replaceOne(s, fresh qpdiff.Data) (delta, training float64
 		row := slices.Clone(s.X.RawRowView(k))
 		s.X.SetRow(k, fresh.X.RawRowView(k))
 		s.Y[k] = fresh.Y[k]
-		if err := f.refit(s); err != nil {
+		if err := fit(f.learner, s, f.theta, f.hyper); err != nil {
 			return 0, 0, err
 		}
 		with += f.lossAt(fresh, k)
@@ -296,14 +296,7 @@ func (c stabilityCase) fit(d qpdiff.Data) (*fitted, error) {
 	_, n := d.X.Dims()
 	size, _ := f.learner.Dims(n)
 	f.theta = make([]float64, size)
-	return f, f.refit(d)
-}
-
-func (f *fitted) refit(d qpdiff.Data) error {
-	if err := f.learner.Load(d); err != nil {
-		return err
-	}
-	return f.learner.Fit(f.theta, f.hyper)
+	return f, fit(f.learner, d, f.theta, f.hyper)
 }
 
 func (f *fitted) lossAt(d qpdiff.Data, k int) float64 {

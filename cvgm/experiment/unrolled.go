@@ -163,10 +163,7 @@ func (r *UnrolledRun) differentiate(train, test qpdiff.Data, steps []int, curvat
 func testGradient(train, test qpdiff.Data, l qpdiff.Learner, hyper []float64) (loss, derivative float64, err error) {
 	_, n := train.X.Dims()
 	theta, dtheta := make([]float64, n), make([]float64, n)
-	if err := l.Load(train); err != nil {
-		return 0, 0, err
-	}
-	if err := l.Fit(theta, hyper); err != nil {
+	if err := fit(l, train, theta, hyper); err != nil {
 		return 0, 0, err
 	}
 	for i, y := range test.Y {
