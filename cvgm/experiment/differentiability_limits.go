@@ -230,19 +230,9 @@ func outsideRange(a *mat.Dense, b []float64) float64 {
 // kinks finds a kink of each learner's path in λ1.
 func (p LinearProblem) kinks(net, svm *Kink) error {
 	src := synth.NewStream(p.Seed, "kinks")
-	for _, k := range []struct {
-		to         *Kink
-		data       qpdiff.Data
-		strict, by qpdiff.ForwardLearner
-	}{
-		{net, p.regression(src, p.Train), new(qpdiff.ElasticNet), &qpdiff.ElasticNet{Generalised: true}},
-		{svm, p.classes(src, p.Train), new(qpdiff.SVM), &qpdiff.SVM{Generalised: true}},
-	} {
-		if err := p.kink(k.to, k.data, k.strict, k.by); err != nil {
-			return err
-		}
-	}
-	return nil
+	return errors.Join(
+		p.kink(net, p.regression(src, p.Train), new(qpdiff.ElasticNet), &qpdiff.ElasticNet{Generalised: true}),
+		p.kink(svm, p.classes(src, p.Train), new(qpdiff.SVM), &qpdiff.SVM{Generalised: true}))
 }
 
 // kink bisects to a λ1 at which a coefficient becomes 0.
@@ -307,19 +297,21 @@ func (p LinearProblem) kink(k *Kink, d qpdiff.Data, strict, generalised qpdiff.F
 
 	unit := make([]float64, n)
 	unit[k.Entry] = 1
-	g := qpdiff.Grad{Hyper: make([]float64, 2)}
-	var err error
-	if k.Weak, k.Refusal, err = refused(strict.VJP(nil, &g, unit)); err != nil {
+	derivative := func(l qpdiff.Learner) (float64, error) {
+		g := qpdiff.Grad{Hyper: make([]float64, 2)}
+		err := l.VJP(nil, &g, unit)
+		return g.Hyper[0], err
+	}
+	_, err := derivative(strict)
+	if k.Weak, k.Refusal, err = refused(err); err != nil {
 		return err
 	}
 	if err := generalised.Fit(theta, []float64{k.At, p.Lambda2}); err != nil {
 		return err
 	}
-	g = qpdiff.Grad{Hyper: make([]float64, 2)}
-	if err := generalised.VJP(nil, &g, unit); err != nil {
+	if k.Generalised, err = derivative(generalised); err != nil {
 		return err
 	}
-	k.Generalised = g.Hyper[0]
 
 	h := 1e-6 * k.At
 	for _, side := range []struct {
@@ -339,16 +331,15 @@ func (p LinearProblem) kink(k *Kink, d qpdiff.Data, strict, generalised qpdiff.F
 		*side.difference = side.sign * (theta[k.Entry] - at) / h
 	}
 	for _, l := range linspace(.97*k.At, 1.03*k.At, 121) {
-		if l == k.At || math.Abs(l-k.At) < 1e-9*k.At {
+		if math.Abs(l-k.At) < 1e-9*k.At {
 			l = k.At
 		}
 		if err := fit(l); err != nil {
 			return err
 		}
-		s := math.NaN()
-		g := qpdiff.Grad{Hyper: make([]float64, 2)}
-		if strict.VJP(nil, &g, unit) == nil {
-			s = g.Hyper[0]
+		s, err := derivative(strict)
+		if err != nil {
+			s = math.NaN()
 		}
 		k.Input, k.Value, k.Slope = append(k.Input, l), append(k.Value, theta[k.Entry]), append(k.Slope, s)
 	}
@@ -374,18 +365,15 @@ func (p LinearProblem) vanishingRidge(v *VanishingRidge) error {
 		err := l.JVP(nil, theta, &qpdiff.Grad{X: mat.NewDense(rows, n, change[:rows*n])})
 		return floats.Norm(theta, 2), err
 	}
-	var err error
 	for _, l := range logspace(-8, 1, 55) {
 		a, err := norm(d, l)
-		if err != nil {
-			return err
-		}
-		b, err := norm(twice, l)
-		if err != nil {
+		b, errTwice := norm(twice, l)
+		if err := errors.Join(err, errTwice); err != nil {
 			return err
 		}
 		v.Lambda2, v.Independent, v.Twice = append(v.Lambda2, l), append(v.Independent, a), append(v.Twice, b)
 	}
+	var err error
 	if v.IndependentAtZero, err = norm(d, 0); err != nil {
 		return err
 	}
@@ -409,23 +397,17 @@ func (p DifferentiabilityLimitsParams) discontinuousLoss(l *DiscontinuousLoss) e
 	config := cvgm.Config{Data: d, Splits: splits, Learner: func() qpdiff.Learner { return &qpdiff.Logistic{Intercept: qpdiff.UnpenalisedIntercept} }, Workers: 1}
 	config.Loss = cvgm.ZeroOne{}
 	zeroOne, err := cvgm.New(config)
-	if err != nil {
-		return err
-	}
 	config.Loss = cvgm.LogisticLoss{}
-	soft, err := cvgm.New(config)
-	if err != nil {
+	soft, errSoft := cvgm.New(config)
+	if err := errors.Join(err, errSoft); err != nil {
 		return err
 	}
 	grad := make([]float64, 1)
 	for i, c := range logspace(-3, 2, 401) {
 		alpha := []float64{c}
 		z, err := zeroOne.Eval(nil, alpha)
-		if err != nil {
-			return err
-		}
-		s, err := soft.Eval(grad, alpha)
-		if err != nil {
+		s, errSoft := soft.Eval(grad, alpha)
+		if err := errors.Join(err, errSoft); err != nil {
 			return err
 		}
 		if i > 0 && z != l.ZeroOne[i-1] {

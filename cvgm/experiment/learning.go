@@ -223,7 +223,7 @@ func (p LearningParams) learnLosses(ctx context.Context, seed int) ([]lossFit, e
 	if err != nil {
 		return nil, err
 	}
-	search := func(project func(alpha []float64), start []float64) (f lossFit, end []float64, err error) {
+	search := func(project func(alpha []float64), start []float64) (f lossFit, err error) {
 		problem := cvgm.Problem{Objective: s.CV.Eval, Project: func(x []float64) {
 			project(x[:len(LossNames)])
 			x[len(LossNames)] = math.Max(x[len(LossNames)], 1e-2)
@@ -235,7 +235,7 @@ func (p LearningParams) learnLosses(ctx context.Context, seed int) ([]lossFit, e
 		searcher := cvgm.AdaptiveGradient{FirstStep: .05 / slices.Max(from), MaxEvals: p.Evaluations, Tol: 1e-7}
 		for step, err := range until(ctx, searcher.Search(problem, start)) {
 			if err != nil {
-				return f, nil, err
+				return f, err
 			}
 			x := slices.Clone(step.X)
 			f.Alpha, f.CVLoss = append(f.Alpha, x), append(f.CVLoss, step.Loss)
@@ -245,17 +245,17 @@ func (p LearningParams) learnLosses(ctx context.Context, seed int) ([]lossFit, e
 		}
 		on, err := s.evaluate(best.X)
 		f.CV, f.Test, f.Error, f.End = best.Loss, on.Loss, 1-on.Accuracy, best.X
-		return f, best.X, err
+		return f, err
 	}
 	centre := []float64{.25, .25, .25, .25, .1}
-	fromCentre, _, err := search(cvgm.Simplex, centre)
+	fromCentre, err := search(cvgm.Simplex, centre)
 	if err != nil {
 		return nil, err
 	}
 	learned := fromCentre
 	fits := []lossFit{{}, fromCentre}
 	for corner := range LossNames {
-		single, end, err := search(func(alpha []float64) {
+		single, err := search(func(alpha []float64) {
 			clear(alpha)
 			alpha[corner] = 1
 		}, centre)
@@ -263,7 +263,7 @@ func (p LearningParams) learnLosses(ctx context.Context, seed int) ([]lossFit, e
 			return nil, err
 		}
 		fits = append(fits, single)
-		again, _, err := search(cvgm.Simplex, end)
+		again, err := search(cvgm.Simplex, single.End)
 		if err != nil {
 			return nil, err
 		}
@@ -272,11 +272,6 @@ func (p LearningParams) learnLosses(ctx context.Context, seed int) ([]lossFit, e
 		}
 	}
 	fits[0] = learned
-	for i := range fits { // the way is shown for the first data set alone
-		if i != 1 || seed > 0 {
-			fits[i].Alpha, fits[i].CVLoss = nil, nil
-		}
-	}
 	return fits, nil
 }
 

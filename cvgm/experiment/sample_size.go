@@ -244,6 +244,10 @@ func (r *SampleSizeResult) against(first, second int) (c SizeComparison) {
 	var all, small, large [2][]float64
 	for i, size := range r.Sizes {
 		var here [2][]float64
+		part := &large
+		if size <= r.Params.SmallSize {
+			part = &small
+		}
 		for seed, v := range r.Methods[first].Accuracy[i] {
 			if w := r.Methods[second].Accuracy[i][seed]; !math.IsNaN(v) && !math.IsNaN(w) {
 				here[0], here[1] = append(here[0], v), append(here[1], w)
@@ -251,12 +255,7 @@ func (r *SampleSizeResult) against(first, second int) (c SizeComparison) {
 		}
 		c.BySize = append(c.BySize, higher(here).Difference)
 		for k, v := range here {
-			all[k] = append(all[k], v...)
-			if size <= r.Params.SmallSize {
-				small[k] = append(small[k], v...)
-			} else {
-				large[k] = append(large[k], v...)
-			}
+			all[k], part[k] = append(all[k], v...), append(part[k], v...)
 		}
 	}
 	c.All, c.Small, c.Large = higher(all), higher(small), higher(large)
