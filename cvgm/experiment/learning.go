@@ -109,11 +109,7 @@ func (p LearningParams) Run(ctx context.Context) (*Learning, error) {
 		return nil, err
 	}
 	src := synth.NewStream(p.Seed, "learning")
-	train, err := synth.MakeRings(src, p.Train, synth.Rings{})
-	if err != nil {
-		return nil, err
-	}
-	test, err := synth.MakeRings(src, p.Test, synth.Rings{})
+	rings, err := paperRings().draw(src, src, p.Train, p.Test)
 	if err != nil {
 		return nil, err
 	}
@@ -124,7 +120,7 @@ func (p LearningParams) Run(ctx context.Context) (*Learning, error) {
 			[]float64{.1, 3}, []float64{1e-4, 1e-3}, []float64{.3, 10},
 		},
 		{
-			"kernel machine", []string{"C", "γ"}, func() qpdiff.Learner { return &qpdiff.KernelSVM{Intercept: true, Generalised: true} }, qpdiff.Data{X: train.X, Y: train.Y}, qpdiff.Data{X: test.X, Y: test.Y},
+			"kernel machine", []string{"C", "γ"}, func() qpdiff.Learner { return &qpdiff.KernelSVM{Intercept: true, Generalised: true} }, rings.Train, rings.Test,
 			[]float64{.1, 5}, []float64{1e-2, 1e-2}, []float64{100, 10},
 		},
 		{

@@ -148,7 +148,7 @@ func check(p any) error {
 			if other == "" || numbers[name] < numbers[group+other] {
 				return nil
 			}
-			return invalid(name, v, "use a value below "+other)
+			return invalid(name, v, fmt.Sprintf("use a value below %s, %v", other, numbers[group+other]))
 		})
 	}
 	if own, ok := p.(interface{ check() error }); ok && err == nil {
