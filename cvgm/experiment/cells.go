@@ -76,8 +76,8 @@ func cellTable[T any](ctx context.Context, rows, columns int, f func(row, column
 	return table, err
 }
 
-// in returns an error with the place where it occurred in front, or nil for nil.
-func in(err error, format string, args ...any) error {
+// wrap returns an error with the place where it occurred in front, or nil for nil.
+func wrap(err error, format string, args ...any) error {
 	if err != nil {
 		err = fmt.Errorf("%s: %w", fmt.Sprintf(format, args...), err)
 	}

@@ -96,7 +96,7 @@ func (c *checker) add(input string, vjp, jvp float64, value func(t float64) (flo
 				v, err = math.NaN(), nil
 			}
 			if ends[k] = v; err != nil {
-				return in(err, "%s in %s at step %g", c.example, input, t)
+				return wrap(err, "%s in %s at step %g", c.example, input, t)
 			}
 		}
 		check.Difference = append(check.Difference, (ends[0]-ends[1])/(2*h))

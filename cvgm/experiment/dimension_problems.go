@@ -68,7 +68,7 @@ func (d DimensionProblems) setup(problem, dataSet int, rows []int) (*Setup, erro
 	if !d.isRings(problem) {
 		return d.ridge(d.Groups[problem], stream, rows)
 	}
-	s, err := d.Rings.fresh(stream, "splits", rows)
+	s, err := d.Rings.setup(Full, stream, "splits", rows)
 	if err != nil {
 		return nil, err
 	}

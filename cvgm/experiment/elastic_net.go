@@ -97,7 +97,7 @@ func (p ElasticNetParams) Run(ctx context.Context) (*ElasticNetResult, error) {
 	} {
 		m.to.Name = m.name
 		if err := m.to.record(s.Search(ctx, m.searcher), s.TestLoss); err != nil {
-			return nil, in(err, "%s", m.name)
+			return nil, wrap(err, "%s", m.name)
 		}
 	}
 	if r.LeastSquares, err = s.TestLoss(leastSquares); err != nil {

@@ -71,7 +71,7 @@ func (p ElasticNetSeedsParams) Run(ctx context.Context) (*ElasticNetSeeds, error
 	}
 	seeds, err := cells(ctx, p.Seeds, func(i int) (seedLosses, error) {
 		losses, err := p.seed(ctx, uint64(i))
-		return losses, in(err, "seed %d", i)
+		return losses, wrap(err, "seed %d", i)
 	})
 	if err != nil {
 		return nil, err

@@ -70,7 +70,7 @@ func (p GapParams) Run(ctx context.Context) (*GapResult, error) {
 		if err == nil {
 			err = c.stop(p.Patience)
 		}
-		return c, in(err, "%d hyperparameters, data set %d", problems[problem], dataSet)
+		return c, wrap(err, "%d hyperparameters, data set %d", problems[problem], dataSet)
 	})
 	if err != nil {
 		return nil, err

@@ -129,7 +129,7 @@ func (p LearnedKernel) run(ctx context.Context, draw drawKernel) (*LearnedKernel
 	}
 	runs, err := cells(ctx, len(Variants), func(i int) (KernelRun, error) {
 		run, err := p.runVariant(ctx, Variants[i], draw)
-		return run, in(err, "%v", Variants[i])
+		return run, wrap(err, "%v", Variants[i])
 	})
 	if err != nil {
 		return nil, err

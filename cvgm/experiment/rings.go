@@ -55,11 +55,6 @@ func paperRings() RingsProblem {
 	}
 }
 
-// fresh is setup with the full gradient.
-func (p RingsProblem) fresh(stream func(purpose string) *synth.Stream, splits string, rows []int) (*Setup, error) {
-	return p.setup(Full, stream, splits, rows)
-}
-
 // setup draws data, splits and initial weights from one stream per purpose; the
 // caller names that of the splits. The CV loss is that of the given rows of the
 // training examples; nil: all.

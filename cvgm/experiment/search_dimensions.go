@@ -68,7 +68,7 @@ func (p SearchDimensionsParams) Run(ctx context.Context) (*SearchDimensionsResul
 	problems := p.hyperparameters()
 	data, err := cellTable(ctx, len(problems), p.DataSets, func(problem, dataSet int) (dimensionCell, error) {
 		c, err := p.cell(ctx, problem, dataSet)
-		return c, in(err, "%d hyperparameters, data set %d", problems[problem], dataSet)
+		return c, wrap(err, "%d hyperparameters, data set %d", problems[problem], dataSet)
 	})
 	if err != nil {
 		return nil, err
@@ -104,7 +104,7 @@ func (p SearchDimensionsParams) cell(ctx context.Context, problem, dataSet int) 
 		var m dimensionSearch
 		if e.searcher != nil {
 			if m, err = lowestAlong(ctx, s, e.searcher); err != nil {
-				return c, in(err, "%s", e.name)
+				return c, wrap(err, "%s", e.name)
 			}
 			c.Lowest = min(c.Lowest, m.CV)
 		}

@@ -169,7 +169,7 @@ func (p SearchesParams) Run(ctx context.Context) (*SearchesResult, error) {
 	}
 	data, err := cells(ctx, p.DataSets, func(i int) (searchesCell, error) {
 		c, err := p.cell(ctx, i)
-		return c, in(err, "data set %d", i)
+		return c, wrap(err, "data set %d", i)
 	})
 	if err != nil {
 		return nil, err

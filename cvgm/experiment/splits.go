@@ -224,7 +224,7 @@ func (p SplitsParams) measureRings(ctx context.Context, dataSet, k int, fraction
 	}
 	rings := p.Rings
 	rings.K, rings.P = k, fraction
-	s, err := rings.fresh(stream, fmt.Sprint("K = ", k, ", p = ", fraction), nil)
+	s, err := rings.setup(Full, stream, fmt.Sprint("K = ", k, ", p = ", fraction), nil)
 	if err != nil {
 		return c, err
 	}

@@ -219,11 +219,11 @@ func (p StabilityParams) measure(ctx context.Context, cases []stabilityCase) ([]
 			}
 			f, err := c.fit(d.data)
 			if err != nil {
-				return nil, in(err, "data set %d, hyperparameters %v", i, c.hyper)
+				return nil, wrap(err, "data set %d, hyperparameters %v", i, c.hyper)
 			}
 			delta, replaced, err := c.replaceOne(d.replaced, d.replacements)
 			if err != nil {
-				return nil, in(err, "data set %d with replacements, hyperparameters %v", i, c.hyper)
+				return nil, wrap(err, "data set %d with replacements, hyperparameters %v", i, c.hyper)
 			}
 			risk, training := f.risk(d.fresh), f.risk(d.data)
 			values[k] = stabilityValues{risk, training, risk - training, delta, delta + replaced}
