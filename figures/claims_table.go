@@ -40,9 +40,9 @@ func ClaimsAtAGlance(claims []experiment.Claim) *Table {
 	t := ClaimsTable(claims)
 	t.Name = "claims_at_a_glance"
 	kept := []int{0, 2, 3, 4, 7}
-	t.Header = at(t.Header, kept)
+	t.Header = pick(t.Header, kept)
 	for k, row := range t.Rows {
-		t.Rows[k] = at(row, kept)
+		t.Rows[k] = pick(row, kept)
 	}
 	return t
 }

@@ -98,19 +98,14 @@ func ElasticNetSurfaces(r *experiment.ElasticNetResult) *Figure {
 		z    [][]float64
 	}{{"CV loss", r.Surface.CV}, {"test loss", r.Surface.Test}} {
 		p := lossPanel(surface.name, surface.name, []string{"λ1", "λ2"}, axes, surface.z)
-		x, y := onSurface(axes, r.Exhaustive.Lambda)
-		p.Scatter(r.Exhaustive.Name, x, y, Style{Color: Vermillion, Glyph: draw.PlusGlyph{}, GlyphRadius: 2})
-		x, y = onSurface(axes, r.Random.Lambda)
-		p.Scatter(r.Random.Name, x, y, Style{Color: Green, GlyphRadius: 1.3})
+		onSurface(p.Scatter, r.Exhaustive.Name, axes, r.Exhaustive.Lambda, Style{Color: Vermillion, Glyph: draw.PlusGlyph{}, GlyphRadius: 2})
+		onSurface(p.Scatter, r.Random.Name, axes, r.Random.Lambda, Style{Color: Green, GlyphRadius: 1.3})
 		if end := len(r.CVGM.Lambda); end <= len(r.Long.Lambda) {
-			x, y = onSurface(axes, r.Long.Lambda[max(end-1, 0):])
-			p.Line(fmt.Sprintf("CVGM, steps %d to %d", end, len(r.Long.Lambda)), x, y, Style{Color: Blue, Width: 1.2, Dash: []vg.Length{3, 2}})
+			onSurface(p.Line, fmt.Sprintf("CVGM, steps %d to %d", end, len(r.Long.Lambda)), axes, r.Long.Lambda[max(end-1, 0):], Style{Color: Blue, Width: 1.2, Dash: []vg.Length{3, 2}})
 		}
-		x, y = onSurface(axes, r.CVGM.Lambda)
-		p.Line(r.CVGM.Name, x, y, Style{Color: Blue, Width: 2.5})
+		onSurface(p.Line, r.CVGM.Name, axes, r.CVGM.Lambda, Style{Color: Blue, Width: 2.5})
 		_, i, j := lowest(surface.z)
-		x, y = onSurface(axes, [][2]float64{{nth(axes[0], i), nth(axes[1], j)}})
-		p.Scatter("lowest", x, y, Style{Color: Black, Glyph: draw.CrossGlyph{}, GlyphRadius: 4})
+		onSurface(p.Scatter, "lowest", axes, [][2]float64{{nth(axes[0], i), nth(axes[1], j)}}, Style{Color: Black, Glyph: draw.CrossGlyph{}, GlyphRadius: 4})
 		f.Panels[0] = append(f.Panels[0], p)
 	}
 	return f
@@ -136,9 +131,15 @@ func lossPanel(title, name string, hyper []string, axes, loss [][]float64) *Pane
 	return p
 }
 
-// onSurface returns the coordinates of points on a surface with these axes. A point
-// beyond its edge lies on the edge.
-func onSurface[P [2]float64 | []float64](axes [][]float64, points []P) (x, y []float64) {
+// onSurface plots points on a surface with these axes.
+func onSurface[P [2]float64 | []float64](plot func(name string, xs, ys []float64, s Style), name string, axes [][]float64, points []P, s Style) {
+	x, y := coordinates(axes, points)
+	plot(name, x, y, s)
+}
+
+// coordinates returns those of points on a surface with these axes. A point beyond
+// its edge lies on the edge.
+func coordinates[P [2]float64 | []float64](axes [][]float64, points []P) (x, y []float64) {
 	log := func(k int) []float64 {
 		axis := slices.Sorted(slices.Values(axes[k]))
 		return mapped(points, func(v P) float64 { return math.Log10(min(max(v[k], nth(axis, 0)), nth(axis, len(axis)-1))) })
