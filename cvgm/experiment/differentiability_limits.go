@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -214,15 +215,12 @@ func outsideRange(a *mat.Dense, b []float64) float64 {
 	if !svd.Factorize(a, mat.SVDThinU) {
 		return math.NaN()
 	}
-	values := svd.Values(nil)
 	var u mat.Dense
 	svd.UTo(&u)
-	left := append([]float64(nil), b...)
-	for j, v := range values {
-		if v > 1e-12*values[0] {
-			column := mat.Col(nil, j, &u)
-			floats.AddScaled(left, -floats.Dot(column, b), column)
-		}
+	left := slices.Clone(b)
+	for j := range svd.Rank(1e-12) {
+		column := mat.Col(nil, j, &u)
+		floats.AddScaled(left, -floats.Dot(column, b), column)
 	}
 	return floats.Norm(left, 2)
 }
@@ -230,7 +228,7 @@ func outsideRange(a *mat.Dense, b []float64) float64 {
 // kinks finds a kink of each learner's path in λ1.
 func (p LinearProblem) kinks(net, svm *Kink) error {
 	src := synth.NewStream(p.Seed, "kinks")
-	return errors.Join(
+	return cmp.Or(
 		p.kink(net, p.regression(src, p.Train), new(qpdiff.ElasticNet), &qpdiff.ElasticNet{Generalised: true}),
 		p.kink(svm, p.classes(src, p.Train), new(qpdiff.SVM), &qpdiff.SVM{Generalised: true}))
 }
@@ -368,7 +366,7 @@ func (p LinearProblem) vanishingRidge(v *VanishingRidge) error {
 	for _, l := range logspace(-8, 1, 55) {
 		a, err := norm(d, l)
 		b, errTwice := norm(twice, l)
-		if err := errors.Join(err, errTwice); err != nil {
+		if err := cmp.Or(err, errTwice); err != nil {
 			return err
 		}
 		v.Lambda2, v.Independent, v.Twice = append(v.Lambda2, l), append(v.Independent, a), append(v.Twice, b)
@@ -399,7 +397,7 @@ func (p DifferentiabilityLimitsParams) discontinuousLoss(l *DiscontinuousLoss) e
 	zeroOne, err := cvgm.New(config)
 	config.Loss = cvgm.LogisticLoss{}
 	soft, errSoft := cvgm.New(config)
-	if err := errors.Join(err, errSoft); err != nil {
+	if err := cmp.Or(err, errSoft); err != nil {
 		return err
 	}
 	grad := make([]float64, 1)
@@ -407,7 +405,7 @@ func (p DifferentiabilityLimitsParams) discontinuousLoss(l *DiscontinuousLoss) e
 		alpha := []float64{c}
 		z, err := zeroOne.Eval(nil, alpha)
 		s, errSoft := soft.Eval(grad, alpha)
-		if err := errors.Join(err, errSoft); err != nil {
+		if err := cmp.Or(err, errSoft); err != nil {
 			return err
 		}
 		if i > 0 && z != l.ZeroOne[i-1] {

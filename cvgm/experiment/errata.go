@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -226,11 +227,8 @@ func (p ErrataParams) labelErratum(e *LabelErratum) error {
 		moves, accuracy *float64
 	}{{d, other, &e.SignMoves, &e.SignAccuracy}, {asZeroOne(d), asZeroOne(other), &e.ZeroMoves, &e.ZeroAccuracy}} {
 		theta, err := machine(way.data)
-		if err != nil {
-			return err
-		}
-		moved, err := machine(way.other)
-		if err != nil {
+		moved, errMoved := machine(way.other)
+		if err := cmp.Or(err, errMoved); err != nil {
 			return err
 		}
 		*way.moves = floats.Distance(theta, moved, math.Inf(1))
@@ -265,24 +263,17 @@ func (p ErrataParams) labelErratum(e *LabelErratum) error {
 // v = (θp, θn) ≥ 0.
 func elasticNetProgram(d qpdiff.Data, lambda1, lambda2 float64) *qpdiff.QP {
 	rows, n := d.X.Dims()
-	q := &qpdiff.QP{Q: mat.NewDense(2*n, 2*n, nil), P: make([]float64, 2*n), G: mat.NewDense(2*n, 2*n, nil), H: make([]float64, 2*n)}
+	q := &qpdiff.QP{Q: new(mat.Dense), P: make([]float64, 2*n), G: mat.NewDense(2*n, 2*n, nil), H: make([]float64, 2*n)}
 	gram, xty := new(mat.Dense), new(mat.VecDense)
 	gram.Mul(d.X.T(), d.X)
 	xty.MulVec(d.X.T(), mat.NewVecDense(rows, d.Y))
 	inv := 1 / float64(rows)
+	gram.Scale(inv, gram)
+	q.Q.Kronecker(mat.NewDense(2, 2, []float64{1, -1, -1, 1}), gram)
 	for i := range 2 * n {
-		for j := range 2 * n {
-			v := inv * gram.At(i%n, j%n)
-			if (i < n) != (j < n) {
-				v = -v
-			}
-			q.Q.Set(i, j, v)
-		}
+		sign := math.Copysign(1, float64(i)-float64(n)+.5) // −1 for θp, 1 for θn
+		q.P[i] = lambda1 + sign*inv*xty.AtVec(i%n)
 		q.Q.Set(i, i, q.Q.At(i, i)+lambda2)
-		q.P[i] = lambda1 - inv*xty.AtVec(i%n)
-		if i >= n {
-			q.P[i] = lambda1 + inv*xty.AtVec(i%n)
-		}
 		q.G.Set(i, i, -1)
 	}
 	return q
@@ -327,11 +318,8 @@ func (p ErrataParams) programErratum(e *ProgramErratum) error {
 func (b *BayesErratum) measure() error {
 	rings, xor := DefaultRings(), DefaultXOR()
 	ringsSetup, _, err := rings.draw()
-	if err != nil {
-		return err
-	}
-	xorSetup, _, err := xor.draw()
-	if err != nil {
+	xorSetup, _, errXOR := xor.draw()
+	if err := cmp.Or(err, errXOR); err != nil {
 		return err
 	}
 	b.Rings, b.RingsTest = ringsSetup.Rule.Accuracy, ringsSetup.Rule.SampleAccuracy(synth.Data{X: ringsSetup.Test.X, Y: ringsSetup.Test.Y})

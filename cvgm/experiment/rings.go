@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"cmp"
 	"context"
 
 	"cvgm/cvgm"
@@ -26,15 +27,9 @@ func (d RingsData) rings() synth.Rings {
 // draw draws n training examples and then m test examples.
 func (d RingsData) draw(train, test synth.Source, n, m int) (*Setup, error) {
 	rule, err := d.rings().Bayes()
-	if err != nil {
-		return nil, err
-	}
-	first, err := synth.MakeRings(train, n, d.rings())
-	if err != nil {
-		return nil, err
-	}
-	second, err := synth.MakeRings(test, m, d.rings())
-	if err != nil {
+	first, errFirst := synth.MakeRings(train, n, d.rings())
+	second, errSecond := synth.MakeRings(test, m, d.rings())
+	if err := cmp.Or(err, errFirst, errSecond); err != nil {
 		return nil, err
 	}
 	return &Setup{Train: rows(first, 0, n), Test: rows(second, 0, m), Rule: rule, Loss: cvgm.LogisticLoss{}}, nil

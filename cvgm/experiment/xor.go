@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"cmp"
 	"context"
 
 	"cvgm/cvgm"
@@ -64,17 +65,11 @@ func (p XORParams) draw() (*Setup, synth.Source, error) {
 	if err := check(&p); err != nil {
 		return nil, nil, err
 	}
-	rule, err := p.xor().Bayes()
-	if err != nil {
-		return nil, nil, err
-	}
 	square, src := synth.NewPython(int64(p.Seed)), synth.NewNumPy(p.Seed)
-	train, err := synth.MakeXOR(square, src, p.Train, p.xor())
-	if err != nil {
-		return nil, nil, err
-	}
-	test, err := synth.MakeXOR(square, src, p.Test, p.xor())
-	if err != nil {
+	rule, err := p.xor().Bayes()
+	train, errTrain := synth.MakeXOR(square, src, p.Train, p.xor())
+	test, errTest := synth.MakeXOR(square, src, p.Test, p.xor())
+	if err := cmp.Or(err, errTrain, errTest); err != nil {
 		return nil, nil, err
 	}
 	return &Setup{Train: rows(train, 0, p.Train), Test: rows(test, 0, p.Test), Rule: rule, Loss: cvgm.LogisticLoss{}}, src, nil
