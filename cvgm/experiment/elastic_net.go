@@ -100,13 +100,28 @@ func (p ElasticNetParams) Run(ctx context.Context) (*ElasticNetResult, error) {
 			return nil, wrap(err, "%s", m.name)
 		}
 	}
-	if r.LeastSquares, err = s.TestLoss(leastSquares); err != nil {
+	if r.LeastSquares, r.TrueCoefficients, err = s.ReferenceLosses(); err != nil {
 		return nil, err
 	}
-	r.TrueCoefficients = linearRisk(s.Test, s.Coef, asIs)
 	r.TrueCoefficientsSingle = linearRisk(s.Test, s.Coef, func(v float64) float64 { return float64(float32(v)) })
 	r.Surface, err = p.evaluate(ctx, s, true)
 	return r, err
+}
+
+// Stepper draws what Run draws.
+func (p ElasticNetParams) Stepper() (*Stepper, error) {
+	if err := check(&p); err != nil {
+		return nil, err
+	}
+	s, _, err := p.published(p.PublishedRegression)
+	return &Stepper{Setup: s, searcher: p.gradient(math.MaxInt)}, err
+}
+
+// ReferenceLosses returns the test losses of an elastic net without penalties, which
+// is least squares, and of Coef.
+func (s *Setup) ReferenceLosses() (leastSquaresFit, trueCoefficients float64, err error) {
+	leastSquaresFit, err = s.TestLoss(leastSquares)
+	return leastSquaresFit, linearRisk(s.Test, s.Coef, asIs), err
 }
 
 // linearRisk returns the mean squared error of the predictions coefᵀx on d, with

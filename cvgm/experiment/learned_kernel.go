@@ -121,6 +121,19 @@ func (p LearnedKernel) setup(v Variant, draw drawKernel) (*Setup, error) {
 	return s, p.use(s, v, s.Train, src)
 }
 
+// stepper follows one variant.
+func (p LearnedKernel) stepper(v Variant, draw drawKernel) (*Stepper, error) {
+	s, err := p.setup(v, draw)
+	if err != nil {
+		return nil, err
+	}
+	w := &Stepper{Setup: s, searcher: gradientDescent(p.StepSize, math.MaxInt-1)}
+	if v.detached() {
+		w.exact, err = p.setup(v.exact(), draw)
+	}
+	return w, err
+}
+
 // run runs every variant.
 func (p LearnedKernel) run(ctx context.Context, draw drawKernel) (*LearnedKernelResult, error) {
 	s, _, err := draw()

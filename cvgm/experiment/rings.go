@@ -102,7 +102,7 @@ func (p RingsParams) Run(ctx context.Context) (*RingsResult, error) {
 }
 
 // Stepper draws what Run draws.
-func (p RingsParams) Stepper(v Variant) (*KernelStepper, error) { return p.stepper(v, p.draw) }
+func (p RingsParams) Stepper(v Variant) (*Stepper, error) { return p.stepper(v, p.draw) }
 
 // draw draws the data, and returns the generator for the splits.
 func (p RingsParams) draw() (*Setup, synth.Source, error) {

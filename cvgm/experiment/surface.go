@@ -32,6 +32,12 @@ func (g SurfaceGrid) evaluate(ctx context.Context, s *Setup, test bool) (Elastic
 	return e, err
 }
 
+// CVSurface evaluates the CV loss on a grid. The evaluations move the warm starts of
+// a search by rounding: use a Setup of its own.
+func (s *Setup) CVSurface(grid SurfaceGrid) (ElasticNetSurface, error) {
+	return grid.evaluate(context.Background(), s, false)
+}
+
 // onGrid returns f at the points of a grid, [i][j] at axes[0][i] and axes[1][j]. With
 // one axis there is one column. After an error the rest is missing.
 func onGrid(ctx context.Context, axes [][]float64, f func(x []float64) (float64, error)) ([][]float64, error) {

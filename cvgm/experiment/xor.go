@@ -58,7 +58,7 @@ func (p XORParams) Run(ctx context.Context) (*XORResult, error) {
 }
 
 // Stepper draws what Run draws.
-func (p XORParams) Stepper(v Variant) (*KernelStepper, error) { return p.stepper(v, p.draw) }
+func (p XORParams) Stepper(v Variant) (*Stepper, error) { return p.stepper(v, p.draw) }
 
 // draw draws the data, and returns the generator for the splits.
 func (p XORParams) draw() (*Setup, synth.Source, error) {

@@ -14,11 +14,12 @@ import (
 
 // elasticNetTrial is an elastic net.
 type elasticNetTrial struct {
-	*experiment.ElasticNetStepper
-	coarse bool
+	*experiment.Stepper
+	leastSquares, truth float64 // test losses
+	coarse              bool
 	// ground evaluates the CV loss for the surface: apart from the walk, whose
 	// warm starts its evaluations would move.
-	ground  *experiment.ElasticNetStepper
+	ground  *experiment.Stepper
 	surface *experiment.ElasticNetSurface // nil until it is drawn
 }
 
@@ -27,17 +28,27 @@ func newElasticNetTrial(p experiment.ElasticNetParams, coarse bool) (trial, erro
 	if err != nil {
 		return nil, err
 	}
-	ground, err := p.Stepper()
-	return &elasticNetTrial{ElasticNetStepper: w, coarse: coarse, ground: ground}, err
+	t := &elasticNetTrial{Stepper: w, coarse: coarse}
+	if t.leastSquares, t.truth, err = w.ReferenceLosses(); err == nil {
+		t.ground, err = p.Stepper()
+	}
+	return t, err
 }
 
 func (t *elasticNetTrial) walk() iter.Seq2[state, error] {
 	return func(yield func(state, error) bool) {
 		for e, err := range t.States() {
-			loss := func(v float64) experiment.Metrics {
-				return experiment.Metrics{Loss: v, Accuracy: math.NaN()}
+			s := state{Model: e.Model}
+			for _, m := range []*experiment.Metrics{&s.CV, &s.Train, &s.Test} {
+				m.Accuracy = math.NaN()
 			}
-			s := state{CV: loss(e.CVLoss), Train: loss(e.TrainLoss), Test: loss(e.TestLoss), Lambda: e.Lambda, Model: e.Model}
+			if err == nil {
+				s.CV.Loss, s.Lambda = e.CVLoss, [2]float64(e.X)
+				s.Train.Loss, err = e.Model.Risk(t.Loss, t.Train)
+			}
+			if err == nil {
+				s.Test.Loss, err = e.Model.Risk(t.Loss, t.Test)
+			}
 			if !yield(s, err) {
 				return
 			}
@@ -52,7 +63,7 @@ func (t *elasticNetTrial) panels(v view) layout {
 		key:   v.withPinned(key),
 		large: []*figures.Panel{t.path(v.prefix+"CV loss and path", v), t.coefficients(v.prefix+"coefficients", v)},
 		small: []*figures.Panel{
-			v.losses(level{"least squares", t.LeastSquares, bayesStyle}, level{"true coefficients", t.TrueCoefficients, truthLevelStyle}),
+			v.losses(level{"least squares", t.leastSquares, bayesStyle}, level{"true coefficients", t.truth, truthLevelStyle}),
 			v.penalties(),
 		},
 	}
