@@ -238,7 +238,3 @@ func (p LearnedKernel) scores(predict func(dst []float64, x *mat.Dense) error) (
 	}
 	return s, nil
 }
-
-func cosine(a, b []float64) float64 {
-	return floats.Dot(a, b) / (floats.Norm(a, 2) * floats.Norm(b, 2))
-}

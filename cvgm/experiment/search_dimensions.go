@@ -210,7 +210,3 @@ func (p SearchDimensionsParams) summarise(hyperparameters int, data []dimensionC
 	}
 	return d
 }
-
-// atStep returns the value at index n of those along a search. A search that has
-// ended stays at its last.
-func atStep[T any](values []T, n int) T { return values[min(n, len(values)-1)] }

@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/gonum/stat/distuv"
 )
@@ -64,4 +65,13 @@ func median(v []float64) float64 {
 	s := slices.Sorted(slices.Values(v))
 	n := len(s)
 	return (s[(n-1)/2] + s[n/2]) / 2
+}
+
+// atStep returns the value at index n of those along a search. A search that has
+// ended stays at its last.
+func atStep[T any](values []T, n int) T { return values[min(n, len(values)-1)] }
+
+// cosine returns the cosine of the angle between two vectors.
+func cosine(a, b []float64) float64 {
+	return floats.Dot(a, b) / (floats.Norm(a, 2) * floats.Norm(b, 2))
 }
