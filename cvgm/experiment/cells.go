@@ -84,6 +84,16 @@ func wrap(err error, format string, args ...any) error {
 	return err
 }
 
+// firstError returns the first error that is not nil.
+func firstError(errs ...error) error {
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // inTurn calls the functions until one fails or ctx is done.
 func inTurn(ctx context.Context, all ...func() error) error {
 	for _, f := range all {

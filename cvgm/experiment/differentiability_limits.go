@@ -1,7 +1,6 @@
 package experiment
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -228,7 +227,7 @@ func outsideRange(a *mat.Dense, b []float64) float64 {
 // kinks finds a kink of each learner's path in λ1.
 func (p LinearProblem) kinks(net, svm *Kink) error {
 	src := synth.NewStream(p.Seed, "kinks")
-	return cmp.Or(
+	return firstError(
 		p.kink(net, p.regression(src, p.Train), new(qpdiff.ElasticNet), &qpdiff.ElasticNet{Generalised: true}),
 		p.kink(svm, p.classes(src, p.Train), new(qpdiff.SVM), &qpdiff.SVM{Generalised: true}))
 }
@@ -366,7 +365,7 @@ func (p LinearProblem) vanishingRidge(v *VanishingRidge) error {
 	for _, l := range logspace(-8, 1, 55) {
 		a, err := norm(d, l)
 		b, errTwice := norm(twice, l)
-		if err := cmp.Or(err, errTwice); err != nil {
+		if err := firstError(err, errTwice); err != nil {
 			return err
 		}
 		v.Lambda2, v.Independent, v.Twice = append(v.Lambda2, l), append(v.Independent, a), append(v.Twice, b)
@@ -397,7 +396,7 @@ func (p DifferentiabilityLimitsParams) discontinuousLoss(l *DiscontinuousLoss) e
 	zeroOne, err := cvgm.New(config)
 	config.Loss = cvgm.LogisticLoss{}
 	soft, errSoft := cvgm.New(config)
-	if err := cmp.Or(err, errSoft); err != nil {
+	if err := firstError(err, errSoft); err != nil {
 		return err
 	}
 	grad := make([]float64, 1)
@@ -405,7 +404,7 @@ func (p DifferentiabilityLimitsParams) discontinuousLoss(l *DiscontinuousLoss) e
 		alpha := []float64{c}
 		z, err := zeroOne.Eval(nil, alpha)
 		s, errSoft := soft.Eval(grad, alpha)
-		if err := cmp.Or(err, errSoft); err != nil {
+		if err := firstError(err, errSoft); err != nil {
 			return err
 		}
 		if i > 0 && z != l.ZeroOne[i-1] {

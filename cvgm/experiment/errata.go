@@ -1,7 +1,6 @@
 package experiment
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -228,7 +227,7 @@ func (p ErrataParams) labelErratum(e *LabelErratum) error {
 	}{{d, other, &e.SignMoves, &e.SignAccuracy}, {asZeroOne(d), asZeroOne(other), &e.ZeroMoves, &e.ZeroAccuracy}} {
 		theta, err := machine(way.data)
 		moved, errMoved := machine(way.other)
-		if err := cmp.Or(err, errMoved); err != nil {
+		if err := firstError(err, errMoved); err != nil {
 			return err
 		}
 		*way.moves = floats.Distance(theta, moved, math.Inf(1))
@@ -319,7 +318,7 @@ func (b *BayesErratum) measure() error {
 	rings, xor := DefaultRings(), DefaultXOR()
 	ringsSetup, _, err := rings.draw()
 	xorSetup, _, errXOR := xor.draw()
-	if err := cmp.Or(err, errXOR); err != nil {
+	if err := firstError(err, errXOR); err != nil {
 		return err
 	}
 	b.Rings, b.RingsTest = ringsSetup.Rule.Accuracy, ringsSetup.Rule.SampleAccuracy(synth.Data{X: ringsSetup.Test.X, Y: ringsSetup.Test.Y})

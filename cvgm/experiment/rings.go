@@ -1,7 +1,6 @@
 package experiment
 
 import (
-	"cmp"
 	"context"
 
 	"cvgm/cvgm"
@@ -29,7 +28,7 @@ func (d RingsData) draw(train, test synth.Source, n, m int) (*Setup, error) {
 	rule, err := d.rings().Bayes()
 	first, errFirst := synth.MakeRings(train, n, d.rings())
 	second, errSecond := synth.MakeRings(test, m, d.rings())
-	if err := cmp.Or(err, errFirst, errSecond); err != nil {
+	if err := firstError(err, errFirst, errSecond); err != nil {
 		return nil, err
 	}
 	return &Setup{Train: rows(first, 0, n), Test: rows(second, 0, m), Rule: rule, Loss: cvgm.LogisticLoss{}}, nil

@@ -1,7 +1,6 @@
 package experiment
 
 import (
-	"cmp"
 	"context"
 
 	"cvgm/cvgm"
@@ -69,7 +68,7 @@ func (p XORParams) draw() (*Setup, synth.Source, error) {
 	rule, err := p.xor().Bayes()
 	train, errTrain := synth.MakeXOR(square, src, p.Train, p.xor())
 	test, errTest := synth.MakeXOR(square, src, p.Test, p.xor())
-	if err := cmp.Or(err, errTrain, errTest); err != nil {
+	if err := firstError(err, errTrain, errTest); err != nil {
 		return nil, nil, err
 	}
 	return &Setup{Train: rows(train, 0, p.Train), Test: rows(test, 0, p.Test), Rule: rule, Loss: cvgm.LogisticLoss{}}, src, nil
