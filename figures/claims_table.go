@@ -37,18 +37,12 @@ func ClaimsTable(claims []experiment.Claim) *Table {
 
 // ClaimsAtAGlance is ClaimsTable in the columns that fit a page.
 func ClaimsAtAGlance(claims []experiment.Claim) *Table {
-	all := ClaimsTable(claims)
-	t := &Table{Name: "claims_at_a_glance", Caption: all.Caption, Note: all.Note}
+	t := ClaimsTable(claims)
+	t.Name = "claims_at_a_glance"
 	kept := []int{0, 2, 3, 4, 7}
-	for _, i := range kept {
-		t.Header = append(t.Header, all.Header[i])
-	}
-	for _, row := range all.Rows {
-		var cells []any
-		for _, i := range kept {
-			cells = append(cells, row[i])
-		}
-		t.Rows = append(t.Rows, cells)
+	t.Header = pick(t.Header, kept)
+	for k, row := range t.Rows {
+		t.Rows[k] = pick(row, kept)
 	}
 	return t
 }

@@ -35,19 +35,20 @@ func ElasticNetTable(r *experiment.ElasticNetResult, seeds *experiment.ElasticNe
 	}
 	long := r.Long
 	long.Name = nth(seeds.Methods, experiment.ElasticNetLong).Name
-	add := func(name string, m experiment.Reported, evaluations any) {
-		t.Rows = append(t.Rows, append([]any{name, quoted(m.Quoted.Paper), quoted(m.Quoted.Code), Number{Value: m.Value, Digits: 6}, evaluations},
+	add := func(name string, loss float64, q experiment.Quoted, evaluations any) {
+		t.Rows = append(t.Rows, append([]any{name, quoted(q.Paper), quoted(q.Code), Number{Value: loss, Digits: 6}, evaluations},
 			comparison(fresh[name].TestMean, fresh[name].CVGMMinusTest, name == r.CVGM.Name)...))
 	}
-	for _, s := range []experiment.ElasticNetSearch{r.CVGM, long, r.Exhaustive, r.Random} {
-		add(s.Name, experiment.Reported{Value: s.Final(), Quoted: s.Quoted}, len(s.CVLoss))
+	printed := experiment.Printed
+	for k, s := range []experiment.ElasticNetSearch{r.CVGM, long, r.Exhaustive, r.Random} {
+		add(s.Name, s.Final(), []experiment.Quoted{printed.CVGM, {}, printed.Exhaustive, printed.Random}[k], len(s.CVLoss))
 	}
-	add("Least squares", r.LeastSquares, nil)
-	add("True coefficients", r.TrueCoefficients, nil)
+	add("Least squares", r.LeastSquares, printed.LeastSquares, nil)
+	add("True coefficients", r.TrueCoefficients, printed.TrueCoefficients, nil)
 	t.Note = fmt.Sprintf("Means and paired differences with 95 %% confidence intervals; the last column is the share of seeds in which CVGM has the lower loss. "+
 		"The published code computes in single precision, the replay in double. With the test data rounded to single precision "+
 		"the true coefficients' loss is %.12f, as printed. The paper's 1.080 comes from another run of the code's cell than its printed steps, which end at %s.",
-		r.TrueCoefficientsSingle, r.CVGM.Quoted.Code)
+		r.TrueCoefficientsSingle, printed.CVGM.Code)
 	return t
 }
 
@@ -78,8 +79,8 @@ func ElasticNetLearningCurves(r *experiment.ElasticNetResult) *Figure {
 	} {
 		p.Line(c.search.Name, oneTo(len(c.search.TestLoss)), c.search.TestLoss, c.style)
 	}
-	p.HLine("Least squares", r.LeastSquares.Value, Style{Color: Grey, Width: 1})
-	p.HLine("True coefficients", r.TrueCoefficients.Value, Style{Color: Black, Width: 1, Dash: []vg.Length{1, 3}})
+	p.HLine("Least squares", r.LeastSquares, Style{Color: Grey, Width: 1})
+	p.HLine("True coefficients", r.TrueCoefficients, Style{Color: Black, Width: 1, Dash: []vg.Length{1, 3}})
 	return &Figure{Name: "elastic_net_learning_curves", Width: 5.5 * vg.Inch, Height: 3.6 * vg.Inch, Panels: [][]*Panel{{p}},
 		Caption: "Test loss of CVGM, exhaustive and random search against evaluations of the CV loss"}
 }
@@ -97,19 +98,14 @@ func ElasticNetSurfaces(r *experiment.ElasticNetResult) *Figure {
 		z    [][]float64
 	}{{"CV loss", r.Surface.CV}, {"test loss", r.Surface.Test}} {
 		p := lossPanel(surface.name, surface.name, []string{"λ1", "λ2"}, axes, surface.z)
-		x, y := onSurface(axes, r.Exhaustive.Lambda)
-		p.Scatter(r.Exhaustive.Name, x, y, Style{Color: Vermillion, Glyph: draw.PlusGlyph{}, GlyphRadius: 2})
-		x, y = onSurface(axes, r.Random.Lambda)
-		p.Scatter(r.Random.Name, x, y, Style{Color: Green, GlyphRadius: 1.3})
+		onSurface(p.Scatter, r.Exhaustive.Name, axes, r.Exhaustive.Lambda, Style{Color: Vermillion, Glyph: draw.PlusGlyph{}, GlyphRadius: 2})
+		onSurface(p.Scatter, r.Random.Name, axes, r.Random.Lambda, Style{Color: Green, GlyphRadius: 1.3})
 		if end := len(r.CVGM.Lambda); end <= len(r.Long.Lambda) {
-			x, y = onSurface(axes, r.Long.Lambda[max(end-1, 0):])
-			p.Line(fmt.Sprintf("CVGM, steps %d to %d", end, len(r.Long.Lambda)), x, y, Style{Color: Blue, Width: 1.2, Dash: []vg.Length{3, 2}})
+			onSurface(p.Line, fmt.Sprintf("CVGM, steps %d to %d", end, len(r.Long.Lambda)), axes, r.Long.Lambda[max(end-1, 0):], Style{Color: Blue, Width: 1.2, Dash: []vg.Length{3, 2}})
 		}
-		x, y = onSurface(axes, r.CVGM.Lambda)
-		p.Line(r.CVGM.Name, x, y, Style{Color: Blue, Width: 2.5})
+		onSurface(p.Line, r.CVGM.Name, axes, r.CVGM.Lambda, Style{Color: Blue, Width: 2.5})
 		_, i, j := lowest(surface.z)
-		x, y = onSurface(axes, [][2]float64{{nth(axes[0], i), nth(axes[1], j)}})
-		p.Scatter("lowest", x, y, Style{Color: Black, Glyph: draw.CrossGlyph{}, GlyphRadius: 4})
+		onSurface(p.Scatter, "lowest", axes, [][2]float64{{nth(axes[0], i), nth(axes[1], j)}}, Style{Color: Black, Glyph: draw.CrossGlyph{}, GlyphRadius: 4})
 		f.Panels[0] = append(f.Panels[0], p)
 	}
 	return f
@@ -135,9 +131,15 @@ func lossPanel(title, name string, hyper []string, axes, loss [][]float64) *Pane
 	return p
 }
 
-// onSurface returns the coordinates of points on a surface with these axes. A point
-// beyond its edge lies on the edge.
-func onSurface[P [2]float64 | []float64](axes [][]float64, points []P) (x, y []float64) {
+// onSurface plots points on a surface with these axes.
+func onSurface[P [2]float64 | []float64](plot func(name string, xs, ys []float64, s Style), name string, axes [][]float64, points []P, s Style) {
+	x, y := coordinates(axes, points)
+	plot(name, x, y, s)
+}
+
+// coordinates returns those of points on a surface with these axes. A point beyond
+// its edge lies on the edge.
+func coordinates[P [2]float64 | []float64](axes [][]float64, points []P) (x, y []float64) {
 	log := func(k int) []float64 {
 		axis := slices.Sorted(slices.Values(axes[k]))
 		return mapped(points, func(v P) float64 { return math.Log10(min(max(v[k], nth(axis, 0)), nth(axis, len(axis)-1))) })

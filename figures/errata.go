@@ -96,14 +96,14 @@ func ErrataTable(r *experiment.ErrataResult, stability *experiment.StabilityResu
 	}
 	b := r.Bayes
 	add("figure of XOR, caption", "Bayes accuracy 85.1 %", "72.2 %",
-		"exactly %.4f; on the published test set the sign rule scores %.3f, and %.3f if every example of the class −1 counts as right", b.XOR.Value, b.XORTest, b.XORCoded)
+		"exactly %.4f; on the published test set the sign rule scores %.3f, and %.3f if every example of the class −1 counts as right", b.XOR, b.XORTest, b.XORCoded)
 	add("figure of the rings, caption", "89.8 % beside a Bayes accuracy of 89.4 %; in the text 89.2 % on that test set", "two different sets of examples",
-		"population %.4f, that test set %.3f", b.Rings.Value, b.RingsTest.Value)
+		"population %.4f, that test set %.3f", b.Rings, b.RingsTest)
 	add("Synthetic Classification Data", "a linear classifier errs on half of the rings at best", "with an intercept on fewer",
-		"x1 > %.2f errs on %.3f of the population, on %.3f of the published test set", b.Offset, 1-b.HalfPlane.Value, 1-b.HalfPlaneTest)
+		"x1 > %.2f errs on %.3f of the population, on %.3f of the published test set", b.Offset, 1-b.HalfPlane, 1-b.HalfPlaneTest)
 	add("Synthetic Classification Data", "of the sizes: the CVGM model was trained with a step size of 1e-2 for 100 steps", "the neural network was",
 		"CVGM's step size is 1e-1 in the text, and 1e-2 is that of the network in the code")
 	add("figure of dataset sizes, caption", "test loss", "test accuracy, as the text says",
-		"its level of the Bayes rule is the accuracy %.3f; the Bayes loss is %.3f", b.Rings.Value, 1-b.Rings.Value)
+		"its level of the Bayes rule is the accuracy %.3f; the Bayes loss is %.3f", b.Rings, 1-b.Rings)
 	return t
 }

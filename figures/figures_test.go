@@ -348,7 +348,7 @@ func TestElasticNetOutputs(t *testing.T) {
 			seeds := ran[*experiment.ElasticNetSeeds](t)(q.Run(t.Context()))
 			testOutputs(t, r, map[string]string{
 				"table1_elastic_net":          formatFull(r.Random.Final()),
-				"elastic_net_learning_curves": formatFull(r.LeastSquares.Value),
+				"elastic_net_learning_curves": formatFull(r.LeastSquares),
 			}, func(r *experiment.ElasticNetResult) Output { return ElasticNetTable(r, seeds) })
 			testOutputs(t, seeds, map[string]string{"elastic_net_cv_loss": formatFull(seeds.Methods[experiment.ElasticNetRandom].CVMean.Mean)},
 				func(seeds *experiment.ElasticNetSeeds) Output { return ElasticNetTable(r, seeds) })

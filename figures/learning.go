@@ -29,7 +29,7 @@ func LearningPaths(r *experiment.Learning) *Figure {
 		x, y, last := Log10s(column(run.X, 0)), run.CVLoss, run.Last()
 		if len(run.Hyper) == 2 {
 			p = lossPanel(run.Name, "CV loss", run.Hyper, run.Axes, run.Surface)
-			x, y = onSurface(run.Axes, run.X)
+			x, y = coordinates(run.Axes, run.X)
 			p.Line("way", x, y, Style{Color: Blue, Width: 1})
 			p.Scatter("points of the way", x, y, Style{Color: Blue, GlyphRadius: way.GlyphRadius, Unlisted: true})
 		} else {

@@ -114,11 +114,8 @@ func SampleSizeDifferences(r *experiment.SampleSizeResult) *Table {
 	percent := func(share float64) any { return fmt.Sprintf("%.0f %%", 100*share) }
 	for k, m := range r.Methods {
 		row := []any{m.Name, points(m.Full.All), percent(m.Full.All.Wins), points(m.Full.Small), points(m.Published.All), percent(m.Published.All.Wins), nil, points(m.Published.Small)}
-		if q := m.QuotedWins.Code; q != "" {
-			row[6] = q
-			if share, err := strconv.ParseFloat(q, 64); err == nil {
-				row[6] = percent(share)
-			}
+		if share, err := strconv.ParseFloat(experiment.Printed.SampleSizeWins.Code, 64); k == experiment.SizeNetworkPublished && err == nil {
+			row[6] = percent(share)
 		}
 		if k == experiment.SizeCVGMFull {
 			row[1], row[2], row[3] = nil, nil, nil

@@ -124,13 +124,10 @@ func SearchesSurface(r *experiment.SearchesResult) *Figure {
 	s := r.Surface
 	axes := [][]float64{s.Lambda1, s.Lambda2}
 	p := lossPanel("CV loss", "CV loss", []string{"λ1", "λ2"}, axes, s.CV)
-	x, y := onSurface(axes, r.Surface.Path)
-	p.Line("quasi-Newton", x, y, Style{Color: Blue, Width: 1.5})
-	p.Scatter("evaluations", x, y, Style{Color: Blue, GlyphRadius: 1.8, Unlisted: true})
-	x, y = onSurface(axes, r.Surface.Ends)
-	p.Scatter("ends of multi-start", x, y, Style{Color: Vermillion, GlyphRadius: 4, Glyph: draw.RingGlyph{}})
-	x, y = onSurface(axes, [][2]float64{nth(r.At, r.Params.SurfaceDataSet)})
-	p.Scatter("true minimum", x, y, Style{Color: Black, Glyph: draw.CrossGlyph{}, GlyphRadius: 5})
+	onSurface(p.Line, "quasi-Newton", axes, s.Path, Style{Color: Blue, Width: 1.5})
+	onSurface(p.Scatter, "evaluations", axes, s.Path, Style{Color: Blue, GlyphRadius: 1.8, Unlisted: true})
+	onSurface(p.Scatter, "ends of multi-start", axes, s.Ends, Style{Color: Vermillion, GlyphRadius: 4, Glyph: draw.RingGlyph{}})
+	onSurface(p.Scatter, "true minimum", axes, [][2]float64{nth(r.At, r.Params.SurfaceDataSet)}, Style{Color: Black, Glyph: draw.CrossGlyph{}, GlyphRadius: 5})
 	low, _, _ := lowest(s.CV)
 	return &Figure{Name: "searches_surface", Width: 6.7 * vg.Inch, Height: 4.4 * vg.Inch, Legend: LegendRight, Panels: [][]*Panel{{p}},
 		Caption: fmt.Sprintf("CV loss of data set %d (lowest %.4g); what lies beyond the edge is drawn on it. %s", r.Params.SurfaceDataSet, low, surfaceNote())}

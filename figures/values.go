@@ -15,6 +15,9 @@ func mapped[T, R any](v []T, f func(T) R) []R {
 	return all
 }
 
+// pick returns the entries of v at the places.
+func pick[T any](v []T, places []int) []T { return mapped(places, func(i int) T { return v[i] }) }
+
 // Log10s returns the base-10 logarithms that a panel with LogAxes plots.
 func Log10s(v []float64) []float64 { return mapped(v, math.Log10) }
 

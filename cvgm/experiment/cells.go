@@ -2,6 +2,8 @@ package experiment
 
 import (
 	"context"
+	"fmt"
+	"slices"
 	"sync/atomic"
 
 	"cvgm/qpdiff"
@@ -62,4 +64,45 @@ func cells[T any](ctx context.Context, n int, f func(i int) (T, error)) ([]T, er
 		return nil, ctx.Err()
 	}
 	return results, err
+}
+
+// cellTable returns f of each row and column, [row][column], computed as cells. The
+// last row comes first: it is the costliest, and in the end only short cells are
+// left to share out.
+func cellTable[T any](ctx context.Context, rows, columns int, f func(row, column int) (T, error)) ([][]T, error) {
+	all, err := cells(ctx, rows*columns, func(i int) (T, error) { return f(rows-1-i/columns, i%columns) })
+	table := slices.Collect(slices.Chunk(all, columns))
+	slices.Reverse(table)
+	return table, err
+}
+
+// wrap returns an error with the place where it occurred in front, or nil for nil.
+func wrap(err error, format string, args ...any) error {
+	if err != nil {
+		err = fmt.Errorf("%s: %w", fmt.Sprintf(format, args...), err)
+	}
+	return err
+}
+
+// firstError returns the first error that is not nil.
+func firstError(errs ...error) error {
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// inTurn calls the functions until one fails or ctx is done.
+func inTurn(ctx context.Context, all ...func() error) error {
+	for _, f := range all {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := f(); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -1,7 +1,6 @@
 package experiment
 
 import (
-	"errors"
 	"fmt"
 
 	"cvgm/qpdiff"
@@ -14,7 +13,7 @@ import (
 // data.
 type RegressionData struct {
 	Samples     int     `help:"examples drawn; those not used for training are the test set" range:"[2,∞)" small:"[30,60]"`
-	Train       int     `help:"training examples N, the first rows of the data" range:"[2,∞)" small:"[6,20]"`
+	Train       int     `help:"training examples N, the first rows of the data" range:"[2,∞)" below:"Samples" small:"[6,20]"`
 	Features    int     `help:"features n" range:"[1,∞)" small:"[2,6]"`
 	Informative int     `help:"features with a nonzero coefficient" range:"[1,∞)" small:"[1,4]"`
 	Noise       float64 `help:"standard deviation of the labels' noise, before Scale" unit:"labels" range:"[0,∞)" small:"[1,200]"`
@@ -23,20 +22,13 @@ type RegressionData struct {
 
 var paperRegression = RegressionData{Samples: 1000, Train: 30, Features: 10, Informative: 8, Noise: 100, Scale: 100}
 
-func (d RegressionData) check() error {
-	if d.Train >= d.Samples {
-		return invalid("Train", d.Train, "leave at least one of the Samples for the test")
-	}
-	return nil
-}
-
-// checkLeastSquares is check for experiments that fit least squares, to centred
+// checkLeastSquares is the check of experiments that fit least squares, to centred
 // features.
 func (d RegressionData) checkLeastSquares() error {
 	if d.Train < d.Features+2 {
-		return errors.Join(d.check(), invalid("Train", d.Train, fmt.Sprintf("use at least %d examples, two more than Features: least squares is one of the baselines", d.Features+2)))
+		return invalid("Train", d.Train, fmt.Sprintf("use at least %d examples, two more than Features: least squares is one of the baselines", d.Features+2))
 	}
-	return d.check()
+	return nil
 }
 
 // draw draws examples and cuts them into training and test rows.
@@ -93,4 +85,12 @@ func pick(d qpdiff.Data, rows []int) qpdiff.Data {
 		p.Y[i] = d.Y[row]
 	}
 	return p
+}
+
+// fit loads d into l and fits theta to it.
+func fit(l qpdiff.Learner, d qpdiff.Data, theta, hyper []float64) error {
+	if err := l.Load(d); err != nil {
+		return err
+	}
+	return l.Fit(theta, hyper)
 }

@@ -3,7 +3,6 @@ package experiment
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math"
 
 	"cvgm/qpdiff"
@@ -90,18 +89,17 @@ type checker struct {
 func (c *checker) add(input string, vjp, jvp float64, value func(t float64) (float64, error)) error {
 	check := DerivativeCheck{Example: c.example, Input: input, VJP: vjp, JVP: jvp}
 	for _, h := range c.steps {
-		up, err := value(h)
-		if err != nil && !errors.Is(err, qpdiff.ErrInfeasible) {
-			return fmt.Errorf("%s in %s at step %g: %w", c.example, input, h, err)
+		var ends [2]float64
+		for k, t := range []float64{h, -h} {
+			v, err := value(t)
+			if errors.Is(err, qpdiff.ErrInfeasible) {
+				v, err = math.NaN(), nil
+			}
+			if ends[k] = v; err != nil {
+				return wrap(err, "%s in %s at step %g", c.example, input, t)
+			}
 		}
-		down, errDown := value(-h)
-		if errDown != nil && !errors.Is(errDown, qpdiff.ErrInfeasible) {
-			return fmt.Errorf("%s in %s at step %g: %w", c.example, input, -h, errDown)
-		}
-		if err != nil || errDown != nil {
-			up = math.NaN()
-		}
-		check.Difference = append(check.Difference, (up-down)/(2*h))
+		check.Difference = append(check.Difference, (ends[0]-ends[1])/(2*h))
 	}
 	c.checks = append(c.checks, check)
 	return nil
@@ -120,11 +118,11 @@ func (p DerivativesParams) Run(ctx context.Context) (*DerivativeChecks, error) {
 		name string
 		run  func(c *checker, src *synth.Stream) error
 	}{
-		{"logistic regression", p.checkLogistic},
-		{"elastic net", p.checkElasticNet},
-		{"support vector machine", p.checkSVM},
+		{"logistic regression", p.learner(&qpdiff.Logistic{Intercept: qpdiff.UnpenalisedIntercept}, p.classes, false, []float64{p.C}, "C")},
+		{"elastic net", p.learner(new(qpdiff.ElasticNet), p.regression, false, []float64{p.Lambda1, p.Lambda2}, "λ1", "λ2")},
+		{"support vector machine", p.learner(new(qpdiff.SVM), p.classes, true, []float64{p.Lambda1, p.Lambda2}, "λ1", "λ2")},
 		{"kernel machine", p.checkKernelSVM},
-		{"learned loss", p.checkLearnedLoss},
+		{"learned loss", p.learner(new(qpdiff.LearnedLoss), p.classes, true, []float64{.4, .2, .1, .3, p.Lambda2}, "α1", "α2", "α3", "α4", "λ")},
 		{"quadratic program", checkQP},
 		{"convex program", checkProgram},
 		{"CV loss", p.checkCV},

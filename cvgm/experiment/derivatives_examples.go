@@ -1,7 +1,9 @@
 package experiment
 
 import (
+	"errors"
 	"math"
+	"slices"
 
 	"cvgm/cvgm"
 	"cvgm/qpdiff"
@@ -36,36 +38,29 @@ func directions(src synth.Source, d qpdiff.Data, hyper []float64, names ...strin
 // labels must stay ±1, moving the label y_i by t·dy_i is moving the row x_i by
 // t·dy_i·y_i·x_i: only y_i·x_i counts.
 func (v direction) moved(t float64, d qpdiff.Data, hyper []float64, labels bool) (qpdiff.Data, []float64) {
-	d.X = mat.DenseCopyOf(d.X)
-	d.Y = append([]float64(nil), d.Y...)
-	hyper = append([]float64(nil), hyper...)
-	if v.Hyper != nil {
-		floats.AddScaled(hyper, t, v.Hyper)
-	}
-	if v.X != nil {
-		floats.AddScaled(d.X.RawMatrix().Data, t, v.X.RawMatrix().Data)
+	d.X, hyper = movedMatrix(d.X, t, v.X), movedVector(hyper, t, v.Hyper)
+	if !labels {
+		d.Y = movedVector(d.Y, t, v.Y)
+		return d, hyper
 	}
 	for i, dy := range v.Y {
-		if labels {
-			floats.Scale(1+t*dy*d.Y[i], d.X.RawRowView(i))
-		} else {
-			d.Y[i] += t * dy
-		}
+		floats.Scale(1+t*dy*d.Y[i], d.X.RawRowView(i))
 	}
 	return d, hyper
 }
 
 // pair returns ⟨g, v⟩.
 func (v direction) pair(g *qpdiff.Grad) float64 {
+	return inner([][]float64{g.Hyper, entries(g.X), g.Y}, [][]float64{v.Hyper, entries(v.X), v.Y})
+}
+
+// inner returns the inner product of two lists of vectors, where nil stands for zeros.
+func inner(a, b [][]float64) float64 {
 	var s float64
-	if v.Hyper != nil {
-		s += floats.Dot(g.Hyper, v.Hyper)
-	}
-	if v.X != nil {
-		s += floats.Dot(g.X.RawMatrix().Data, v.X.RawMatrix().Data)
-	}
-	if v.Y != nil {
-		s += floats.Dot(g.Y, v.Y)
+	for k, v := range b {
+		if v != nil {
+			s += floats.Dot(a[k], v)
+		}
 	}
 	return s
 }
@@ -76,54 +71,33 @@ func newGrad(d qpdiff.Data, hyper []float64) *qpdiff.Grad {
 	return &qpdiff.Grad{Hyper: make([]float64, len(hyper)), X: mat.NewDense(n, m, nil), Y: make([]float64, n)}
 }
 
-// learner checks the derivatives of cᵀθ for a random c.
-func (c *checker) learner(src synth.Source, l qpdiff.ForwardLearner, d qpdiff.Data, hyper []float64, labels bool, names ...string) error {
-	_, n := d.X.Dims()
-	size, _ := l.Dims(n)
-	theta, cotangent := make([]float64, size), normals(src, size)
-	fit := func(d qpdiff.Data, hyper []float64) error {
-		if err := l.Load(d); err != nil {
-			return err
+// learner checks the derivatives of cᵀθ for a random c. See direction.moved for
+// labels.
+func (p DerivativesParams) learner(l qpdiff.ForwardLearner, draw func(src synth.Source, n int) qpdiff.Data, labels bool, hyper []float64, names ...string) func(c *checker, src *synth.Stream) error {
+	return func(c *checker, src *synth.Stream) error {
+		d := draw(src, p.Train)
+		_, n := d.X.Dims()
+		size, _ := l.Dims(n)
+		theta, cotangent := make([]float64, size), normals(src, size)
+		for _, v := range directions(src, d, hyper, names...) {
+			if err := fit(l, d, theta, hyper); err != nil {
+				return err
+			}
+			g, forward := newGrad(d, hyper), make([]float64, size)
+			if err := errors.Join(l.VJP(nil, g, cotangent), l.JVP(nil, forward, &v.Grad)); err != nil {
+				return err
+			}
+			err := c.add(v.input, v.pair(g), floats.Dot(cotangent, forward), func(t float64) (float64, error) {
+				d, hyper := v.moved(t, d, hyper, labels)
+				err := fit(l, d, theta, hyper)
+				return floats.Dot(cotangent, theta), err
+			})
+			if err != nil {
+				return err
+			}
 		}
-		return l.Fit(theta, hyper)
+		return nil
 	}
-	for _, v := range directions(src, d, hyper, names...) {
-		if err := fit(d, hyper); err != nil {
-			return err
-		}
-		g, forward := newGrad(d, hyper), make([]float64, size)
-		if err := l.VJP(nil, g, cotangent); err != nil {
-			return err
-		}
-		if err := l.JVP(nil, forward, &v.Grad); err != nil {
-			return err
-		}
-		err := c.add(v.input, v.pair(g), floats.Dot(cotangent, forward), func(t float64) (float64, error) {
-			err := fit(v.moved(t, d, hyper, labels))
-			return floats.Dot(cotangent, theta), err
-		})
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (p DerivativesParams) checkLogistic(c *checker, src *synth.Stream) error {
-	return c.learner(src, &qpdiff.Logistic{Intercept: qpdiff.UnpenalisedIntercept}, p.classes(src, p.Train), []float64{p.C}, false, "C")
-}
-
-func (p DerivativesParams) checkElasticNet(c *checker, src *synth.Stream) error {
-	return c.learner(src, new(qpdiff.ElasticNet), p.regression(src, p.Train), []float64{p.Lambda1, p.Lambda2}, false, "λ1", "λ2")
-}
-
-func (p DerivativesParams) checkSVM(c *checker, src *synth.Stream) error {
-	return c.learner(src, new(qpdiff.SVM), p.classes(src, p.Train), []float64{p.Lambda1, p.Lambda2}, true, "λ1", "λ2")
-}
-
-func (p DerivativesParams) checkLearnedLoss(c *checker, src *synth.Stream) error {
-	hyper := []float64{.4, .2, .1, .3, p.Lambda2}
-	return c.learner(src, new(qpdiff.LearnedLoss), p.classes(src, p.Train), hyper, true, "α1", "α2", "α3", "α4", "λ")
 }
 
 // checkKernelSVM checks the decision values at random points.
@@ -139,10 +113,7 @@ func (p DerivativesParams) checkKernelSVM(c *checker, src *synth.Stream) error {
 	l := &qpdiff.KernelSVM{Intercept: true}
 	theta := make([]float64, 1)
 	decide := func(d qpdiff.Data, hyper []float64, at *mat.Dense) (float64, error) {
-		if err := l.Load(d); err != nil {
-			return 0, err
-		}
-		if err := l.Fit(theta, hyper); err != nil {
+		if err := fit(l, d, theta, hyper); err != nil {
 			return 0, err
 		}
 		err := l.Predict(nil, values, at)
@@ -213,33 +184,24 @@ func checkQP(c *checker, src *synth.Stream) error {
 		{"A", qpdiff.QPGrad{A: mat.NewDense(q, n, normals(src, q*n))}}, {"b", qpdiff.QPGrad{B: normals(src, q)}},
 	} {
 		g := qpdiff.QPGrad{Q: mat.NewDense(n, n, nil), P: make([]float64, n), G: mat.NewDense(m, n, nil), H: make([]float64, m), A: mat.NewDense(q, n, nil), B: make([]float64, q)}
-		if err := s.VJP(nil, &g, dz, dlambda, dnu); err != nil {
-			return err
-		}
 		z, lambda, nu := make([]float64, n), make([]float64, m), make([]float64, q)
-		if err := s.JVP(nil, z, lambda, nu, &v.QPGrad); err != nil {
+		if err := errors.Join(s.VJP(nil, &g, dz, dlambda, dnu), s.JVP(nil, z, lambda, nu, &v.QPGrad)); err != nil {
 			return err
 		}
-		forward := floats.Dot(dz, z) + floats.Dot(dlambda, lambda) + floats.Dot(dnu, nu)
-		var back float64
-		for _, block := range []struct{ g, v []float64 }{
-			{entries(g.Q), entries(v.Q)}, {g.P, v.P}, {entries(g.G), entries(v.G)}, {g.H, v.H}, {entries(g.A), entries(v.A)}, {g.B, v.B},
-		} {
-			if block.v != nil {
-				back += floats.Dot(block.g, block.v)
-			}
+		weigh := func(z, lambda, nu []float64) float64 {
+			return floats.Dot(dz, z) + floats.Dot(dlambda, lambda) + floats.Dot(dnu, nu)
 		}
-		err := c.add(v.input, back, forward, func(t float64) (float64, error) {
+		back := inner([][]float64{entries(g.Q), g.P, entries(g.G), g.H, entries(g.A), g.B}, [][]float64{entries(v.Q), v.P, entries(v.G), v.H, entries(v.A), v.B})
+		err := c.add(v.input, back, weigh(z, lambda, nu), func(t float64) (float64, error) {
 			moved := qpdiff.QP{
 				Q: movedMatrix(problem.Q, t, v.Q), P: movedVector(problem.P, t, v.P), G: movedMatrix(problem.G, t, v.G),
 				H: movedVector(problem.H, t, v.H), A: movedMatrix(problem.A, t, v.A), B: movedVector(problem.B, t, v.B),
 			}
 			var s qpdiff.Solution
-			err := s.Solve(&moved)
-			if err != nil {
+			if err := s.Solve(&moved); err != nil {
 				return 0, err
 			}
-			return floats.Dot(dz, s.Z) + floats.Dot(dlambda, s.Lambda) + floats.Dot(dnu, s.Nu), nil
+			return weigh(s.Z, s.Lambda, s.Nu), nil
 		})
 		if err != nil {
 			return err
@@ -256,9 +218,10 @@ func entries(m *mat.Dense) []float64 {
 	return m.RawMatrix().Data
 }
 
+// movedVector returns a copy of x, moved by t times v; nil does not move it.
 func movedVector(x []float64, t float64, v []float64) []float64 {
 	if v == nil {
-		return x
+		return slices.Clone(x)
 	}
 	return floats.AddScaledTo(make([]float64, len(x)), x, t, v)
 }
@@ -349,4 +312,66 @@ func (p DerivativesParams) checkCV(c *checker, src *synth.Stream) error {
 		}
 	}
 	return nil
+}
+
+// A die of six faces with mean at most α₀ has, of all distributions, the one of
+// highest entropy (Jaynes 1957):
+//
+//	minimise Σ x_i log x_i   subject to   mᵀx ≤ α₀,  1ᵀx = 1
+//
+// with the faces' numbers m = (α₁ … α₆) as parameters too: a convex program that
+// is no QP, with an active inequality and an equality.
+func die() *qpdiff.ConvexProgram {
+	return &qpdiff.ConvexProgram{
+		Objective: func(d *qpdiff.Partials, x, alpha []float64) float64 {
+			var f float64
+			for i, v := range x {
+				f += v * math.Log(v)
+				d.X[i] = math.Log(v) + 1
+				d.XX.Set(i, i, 1/v)
+			}
+			return f
+		},
+		Inequalities: []qpdiff.ParamFunc{func(d *qpdiff.Partials, x, alpha []float64) float64 {
+			f := -alpha[0]
+			d.Alpha[0] = -1
+			for i, v := range x {
+				f += alpha[1+i] * v
+				d.X[i], d.Alpha[1+i] = alpha[1+i], v
+				d.XAlpha.Set(i, 1+i, 1)
+			}
+			return f
+		}},
+		Equalities: []qpdiff.ParamFunc{func(d *qpdiff.Partials, x, alpha []float64) float64 {
+			for i := range x {
+				d.X[i] = 1
+			}
+			return floats.Sum(x) - 1
+		}},
+	}
+}
+
+// solveDie returns the solution x_i = exp(−λm_i)/Σ, for the λ by Newton's method
+// that gives it the mean α₀, and ν = log Σ − 1.
+func solveDie(alpha []float64) (x []float64, lambda, nu float64) {
+	m := alpha[1:]
+	x = make([]float64, len(m))
+	for range 50 {
+		var sum, mean, square float64
+		for i, v := range m {
+			x[i] = math.Exp(-lambda * v)
+			sum += x[i]
+			mean += x[i] * v
+			square += x[i] * v * v
+		}
+		mean /= sum
+		floats.Scale(1/sum, x)
+		nu = math.Log(sum) - 1
+		step := (mean - alpha[0]) / (square/sum - mean*mean)
+		if math.Abs(step) <= 1e-16*math.Abs(lambda) {
+			break
+		}
+		lambda += step
+	}
+	return x, lambda, nu
 }

@@ -113,21 +113,14 @@ func (p DifferentiabilityLimitsParams) Run(ctx context.Context) (*Differentiabil
 		return nil, err
 	}
 	r := &DifferentiabilityLimits{Params: p}
-	for _, run := range []func() error{
+	err := inTurn(ctx,
 		r.Range.measure,
 		func() error { return p.kinks(&r.ElasticNet, &r.SVM) },
 		func() error { return p.vanishingRidge(&r.Ridge) },
 		func() error { return p.discontinuousLoss(&r.Loss) },
 		func() error { return sharedMultipliers(r) },
-	} {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		if err := run(); err != nil {
-			return nil, err
-		}
-	}
-	return r, nil
+	)
+	return r, err
 }
 
 // refused returns the weak rows or entries and the words of an error that says that
@@ -221,15 +214,12 @@ func outsideRange(a *mat.Dense, b []float64) float64 {
 	if !svd.Factorize(a, mat.SVDThinU) {
 		return math.NaN()
 	}
-	values := svd.Values(nil)
 	var u mat.Dense
 	svd.UTo(&u)
-	left := append([]float64(nil), b...)
-	for j, v := range values {
-		if v > 1e-12*values[0] {
-			column := mat.Col(nil, j, &u)
-			floats.AddScaled(left, -floats.Dot(column, b), column)
-		}
+	left := slices.Clone(b)
+	for j := range svd.Rank(1e-12) {
+		column := mat.Col(nil, j, &u)
+		floats.AddScaled(left, -floats.Dot(column, b), column)
 	}
 	return floats.Norm(left, 2)
 }
@@ -237,19 +227,9 @@ func outsideRange(a *mat.Dense, b []float64) float64 {
 // kinks finds a kink of each learner's path in λ1.
 func (p LinearProblem) kinks(net, svm *Kink) error {
 	src := synth.NewStream(p.Seed, "kinks")
-	for _, k := range []struct {
-		to         *Kink
-		data       qpdiff.Data
-		strict, by qpdiff.ForwardLearner
-	}{
-		{net, p.regression(src, p.Train), new(qpdiff.ElasticNet), &qpdiff.ElasticNet{Generalised: true}},
-		{svm, p.classes(src, p.Train), new(qpdiff.SVM), &qpdiff.SVM{Generalised: true}},
-	} {
-		if err := p.kink(k.to, k.data, k.strict, k.by); err != nil {
-			return err
-		}
-	}
-	return nil
+	return firstError(
+		p.kink(net, p.regression(src, p.Train), new(qpdiff.ElasticNet), &qpdiff.ElasticNet{Generalised: true}),
+		p.kink(svm, p.classes(src, p.Train), new(qpdiff.SVM), &qpdiff.SVM{Generalised: true}))
 }
 
 // kink bisects to a λ1 at which a coefficient becomes 0.
@@ -314,19 +294,21 @@ func (p LinearProblem) kink(k *Kink, d qpdiff.Data, strict, generalised qpdiff.F
 
 	unit := make([]float64, n)
 	unit[k.Entry] = 1
-	g := qpdiff.Grad{Hyper: make([]float64, 2)}
-	var err error
-	if k.Weak, k.Refusal, err = refused(strict.VJP(nil, &g, unit)); err != nil {
+	derivative := func(l qpdiff.Learner) (float64, error) {
+		g := qpdiff.Grad{Hyper: make([]float64, 2)}
+		err := l.VJP(nil, &g, unit)
+		return g.Hyper[0], err
+	}
+	_, err := derivative(strict)
+	if k.Weak, k.Refusal, err = refused(err); err != nil {
 		return err
 	}
 	if err := generalised.Fit(theta, []float64{k.At, p.Lambda2}); err != nil {
 		return err
 	}
-	g = qpdiff.Grad{Hyper: make([]float64, 2)}
-	if err := generalised.VJP(nil, &g, unit); err != nil {
+	if k.Generalised, err = derivative(generalised); err != nil {
 		return err
 	}
-	k.Generalised = g.Hyper[0]
 
 	h := 1e-6 * k.At
 	for _, side := range []struct {
@@ -346,16 +328,15 @@ func (p LinearProblem) kink(k *Kink, d qpdiff.Data, strict, generalised qpdiff.F
 		*side.difference = side.sign * (theta[k.Entry] - at) / h
 	}
 	for _, l := range linspace(.97*k.At, 1.03*k.At, 121) {
-		if l == k.At || math.Abs(l-k.At) < 1e-9*k.At {
+		if math.Abs(l-k.At) < 1e-9*k.At {
 			l = k.At
 		}
 		if err := fit(l); err != nil {
 			return err
 		}
-		s := math.NaN()
-		g := qpdiff.Grad{Hyper: make([]float64, 2)}
-		if strict.VJP(nil, &g, unit) == nil {
-			s = g.Hyper[0]
+		s, err := derivative(strict)
+		if err != nil {
+			s = math.NaN()
 		}
 		k.Input, k.Value, k.Slope = append(k.Input, l), append(k.Value, theta[k.Entry]), append(k.Slope, s)
 	}
@@ -375,27 +356,21 @@ func (p LinearProblem) vanishingRidge(v *VanishingRidge) error {
 		rows, n := d.X.Dims()
 		var l qpdiff.ElasticNet
 		theta := make([]float64, n)
-		if err := l.Load(d); err != nil {
-			return 0, err
-		}
-		if err := l.Fit(theta, []float64{p.Lambda1, lambda2}); err != nil {
+		if err := fit(&l, d, theta, []float64{p.Lambda1, lambda2}); err != nil {
 			return 0, err
 		}
 		err := l.JVP(nil, theta, &qpdiff.Grad{X: mat.NewDense(rows, n, change[:rows*n])})
 		return floats.Norm(theta, 2), err
 	}
-	var err error
 	for _, l := range logspace(-8, 1, 55) {
 		a, err := norm(d, l)
-		if err != nil {
-			return err
-		}
-		b, err := norm(twice, l)
-		if err != nil {
+		b, errTwice := norm(twice, l)
+		if err := firstError(err, errTwice); err != nil {
 			return err
 		}
 		v.Lambda2, v.Independent, v.Twice = append(v.Lambda2, l), append(v.Independent, a), append(v.Twice, b)
 	}
+	var err error
 	if v.IndependentAtZero, err = norm(d, 0); err != nil {
 		return err
 	}
@@ -403,12 +378,7 @@ func (p LinearProblem) vanishingRidge(v *VanishingRidge) error {
 		return errors.New("experiment: a fit without a unique solution succeeded")
 	}
 	v.TwiceRefusal = err.Error()
-	var machine qpdiff.SVM
-	classes := p.classes(src, p.Train)
-	if err := machine.Load(classes); err != nil {
-		return err
-	}
-	if err := machine.Fit(make([]float64, p.Features), []float64{p.Lambda1, 0}); err != nil {
+	if err := fit(new(qpdiff.SVM), p.classes(src, p.Train), make([]float64, p.Features), []float64{p.Lambda1, 0}); err != nil {
 		v.SVMRefusal = err.Error()
 	}
 	return nil
@@ -424,23 +394,17 @@ func (p DifferentiabilityLimitsParams) discontinuousLoss(l *DiscontinuousLoss) e
 	config := cvgm.Config{Data: d, Splits: splits, Learner: func() qpdiff.Learner { return &qpdiff.Logistic{Intercept: qpdiff.UnpenalisedIntercept} }, Workers: 1}
 	config.Loss = cvgm.ZeroOne{}
 	zeroOne, err := cvgm.New(config)
-	if err != nil {
-		return err
-	}
 	config.Loss = cvgm.LogisticLoss{}
-	soft, err := cvgm.New(config)
-	if err != nil {
+	soft, errSoft := cvgm.New(config)
+	if err := firstError(err, errSoft); err != nil {
 		return err
 	}
 	grad := make([]float64, 1)
 	for i, c := range logspace(-3, 2, 401) {
 		alpha := []float64{c}
 		z, err := zeroOne.Eval(nil, alpha)
-		if err != nil {
-			return err
-		}
-		s, err := soft.Eval(grad, alpha)
-		if err != nil {
+		s, errSoft := soft.Eval(grad, alpha)
+		if err := firstError(err, errSoft); err != nil {
 			return err
 		}
 		if i > 0 && z != l.ZeroOne[i-1] {

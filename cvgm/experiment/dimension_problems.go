@@ -1,7 +1,6 @@
 package experiment
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -21,7 +20,7 @@ type DimensionProblems struct {
 	K            int     `help:"cross-validation splits of the ridge regressions" range:"[1,∞)" small:"[2,8]"`
 	P            float64 `help:"fraction of the examples that each split trains on, for the ridge regressions" range:"(0,1)" small:"[.6,.9]"`
 	StartLambda2 float64 `help:"start of every search, for all ridge penalties" range:"(0,∞)" small:"[1e-2,1]"`
-	BoxLow       float64 `help:"lower bound of the ridge penalties" unit:"log10 of the penalty" range:"[-300,300]" small:"[-5,-2]"`
+	BoxLow       float64 `help:"lower bound of the ridge penalties" unit:"log10 of the penalty" range:"[-300,300]" below:"BoxHigh" small:"[-5,-2]"`
 	BoxHigh      float64 `help:"upper bound of the ridge penalties" unit:"log10 of the penalty" range:"[-300,300]" small:"[-1,1]"`
 	Rings        RingsProblem
 	RingsRadius  float64 `help:"half the width of the box of the network's weights, around the initial ones" range:"(0,∞)" small:"[.1,2]"`
@@ -37,13 +36,12 @@ func defaultDimensionProblems() DimensionProblems {
 }
 
 func (d DimensionProblems) check() error {
-	errs := []error{d.RegressionData.check(), d.Rings.check(), checkBox(d.BoxLow, d.BoxHigh)}
 	for _, g := range d.Groups {
 		if d.Features%g != 0 {
-			errs = append(errs, invalid("Groups", d.Groups, fmt.Sprintf("use divisors of Features, %d", d.Features)))
+			return invalid("Groups", d.Groups, fmt.Sprintf("use divisors of Features, %d", d.Features))
 		}
 	}
-	return errors.Join(errs...)
+	return nil
 }
 
 // hyperparameters returns the number of hyperparameters of each problem. The
@@ -70,7 +68,7 @@ func (d DimensionProblems) setup(problem, dataSet int, rows []int) (*Setup, erro
 	if !d.isRings(problem) {
 		return d.ridge(d.Groups[problem], stream, rows)
 	}
-	s, err := d.Rings.fresh(stream, "splits", rows)
+	s, err := d.Rings.setup(Full, stream, "splits", rows)
 	if err != nil {
 		return nil, err
 	}
@@ -123,12 +121,4 @@ func (d DimensionProblems) ridge(groups int, stream func(purpose string) *synth.
 		return loss, err
 	}
 	return s, nil
-}
-
-// checkBox checks the ends of a range of penalties.
-func checkBox(low, high float64) error {
-	if low >= high {
-		return invalid("BoxLow", low, "use a value below BoxHigh")
-	}
-	return nil
 }

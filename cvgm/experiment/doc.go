@@ -1,7 +1,7 @@
 // Package experiment runs the experiments of the paper and those that test its
 // claims. Each has a file with its Params, their defaults, and a Run that turns
 // Params into a result of numbers; package figures draws and tabulates them. The
-// experiments are registered: [All] lists them, and [Experiment.Run] runs one.
+// experiments are registered: [All] lists them, and [Experiment] runs one.
 //
 // A [Setup] is what a search runs on: data, splits, CV loss, start and bounds.
 // Sweeps consist of cells, which are independent, run in parallel and can be kept

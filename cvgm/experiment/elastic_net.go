@@ -2,8 +2,6 @@ package experiment
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"iter"
 	"math"
 
@@ -40,16 +38,14 @@ func DefaultElasticNet() ElasticNetParams {
 	}
 }
 
-func (p ElasticNetParams) check() error {
-	return errors.Join(p.checkLeastSquares(), p.SurfaceGrid.check())
-}
+func (p ElasticNetParams) check() error { return p.checkLeastSquares() }
 
 // ElasticNetResult is what Run measures.
 type ElasticNetResult struct {
 	Params ElasticNetParams
 	// The test loss of the least-squares fit and of the coefficients that made
 	// the data: the frame in which the methods compete.
-	LeastSquares, TrueCoefficients Reported
+	LeastSquares, TrueCoefficients float64
 	// TrueCoefficientsSingle is the same with the test data rounded to single
 	// precision, in which the published code keeps it.
 	TrueCoefficientsSingle   float64
@@ -57,12 +53,6 @@ type ElasticNetResult struct {
 	// Long is CVGM run on for Params.LongSteps.
 	Long    ElasticNetSearch
 	Surface ElasticNetSurface
-}
-
-// Reported is a measured number beside what others report.
-type Reported struct {
-	Value  float64
-	Quoted Quoted
 }
 
 // ElasticNetSearch is one search over (λ1, λ2).
@@ -79,7 +69,6 @@ type ElasticNetSearch struct {
 	TestLoss []float64
 	// Improvements counts the points with a lower CV loss than all before.
 	Improvements int
-	Quoted       Quoted
 }
 
 // Final returns the test loss that the search ends with.
@@ -99,28 +88,40 @@ func (p ElasticNetParams) Run(ctx context.Context) (*ElasticNetResult, error) {
 	for _, m := range []struct {
 		to       *ElasticNetSearch
 		name     string
-		quoted   Quoted
 		searcher cvgm.Searcher
 	}{
-		{&r.CVGM, "CVGM", Printed.CVGM, p.gradient(p.Steps)},
-		{&r.Long, "CVGM, run on", Quoted{}, p.gradient(p.LongSteps)},
-		{&r.Exhaustive, "Exhaustive search", Printed.Exhaustive, p.exhaustive()},
-		{&r.Random, "Random search", Printed.Random, p.random(func() cvgm.Source { return src.Clone() })},
+		{&r.CVGM, "CVGM", p.gradient(p.Steps)},
+		{&r.Long, "CVGM, run on", p.gradient(p.LongSteps)},
+		{&r.Exhaustive, "Exhaustive search", p.exhaustive()},
+		{&r.Random, "Random search", p.random(func() cvgm.Source { return src.Clone() })},
 	} {
-		m.to.Name, m.to.Quoted = m.name, m.quoted
+		m.to.Name = m.name
 		if err := m.to.record(s.Search(ctx, m.searcher), s.TestLoss); err != nil {
-			return nil, fmt.Errorf("%s: %w", m.name, err)
+			return nil, wrap(err, "%s", m.name)
 		}
 	}
-	loss, err := s.TestLoss(leastSquares)
-	if err != nil {
+	if r.LeastSquares, r.TrueCoefficients, err = s.ReferenceLosses(); err != nil {
 		return nil, err
 	}
-	r.LeastSquares = Reported{loss, Printed.LeastSquares}
-	r.TrueCoefficients = Reported{linearRisk(s.Test, s.Coef, asIs), Printed.TrueCoefficients}
 	r.TrueCoefficientsSingle = linearRisk(s.Test, s.Coef, func(v float64) float64 { return float64(float32(v)) })
 	r.Surface, err = p.evaluate(ctx, s, true)
 	return r, err
+}
+
+// Stepper draws what Run draws.
+func (p ElasticNetParams) Stepper() (*Stepper, error) {
+	if err := check(&p); err != nil {
+		return nil, err
+	}
+	s, _, err := p.published(p.PublishedRegression)
+	return &Stepper{Setup: s, searcher: p.gradient(math.MaxInt)}, err
+}
+
+// ReferenceLosses returns the test losses of an elastic net without penalties, which
+// is least squares, and of Coef.
+func (s *Setup) ReferenceLosses() (leastSquaresFit, trueCoefficients float64, err error) {
+	leastSquaresFit, err = s.TestLoss(leastSquares)
+	return leastSquaresFit, linearRisk(s.Test, s.Coef, asIs), err
 }
 
 // linearRisk returns the mean squared error of the predictions coefᵀx on d, with

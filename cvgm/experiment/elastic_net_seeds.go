@@ -71,10 +71,7 @@ func (p ElasticNetSeedsParams) Run(ctx context.Context) (*ElasticNetSeeds, error
 	}
 	seeds, err := cells(ctx, p.Seeds, func(i int) (seedLosses, error) {
 		losses, err := p.seed(ctx, uint64(i))
-		if err != nil {
-			err = fmt.Errorf("seed %d: %w", i, err)
-		}
-		return losses, err
+		return losses, wrap(err, "seed %d", i)
 	})
 	if err != nil {
 		return nil, err

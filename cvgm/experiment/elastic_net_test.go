@@ -92,8 +92,8 @@ func TestElasticNetReplayFollowsTheGoldenRun(t *testing.T) {
 func TestElasticNetReplayGivesThePrintedNumbers(t *testing.T) {
 	r := replay(t)
 	const single = 5e-7
-	near(t, "least squares", r.LeastSquares.Value, 1.2847221015, single)
-	near(t, "true coefficients", r.TrueCoefficients.Value, .9606138295, single)
+	near(t, "least squares", r.LeastSquares, 1.2847221015, single)
+	near(t, "true coefficients", r.TrueCoefficients, .9606138295, single)
 	near(t, "true coefficients in single precision", r.TrueCoefficientsSingle, .960613829513703, 1e-14)
 	near(t, "exhaustive search", r.Exhaustive.Final(), 1.2074096203, single)
 	near(t, "random search", r.Random.Final(), 1.083789587, single)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"cvgm/cvgm"
 	"cvgm/qpdiff"
@@ -93,16 +94,14 @@ type ProgramErratum struct {
 type BayesErratum struct {
 	// The best rule's accuracy on the rings: over the population, and on the
 	// published test set.
-	Rings, RingsTest Reported
+	Rings, RingsTest float64
 	// XOR is the best rule's accuracy over the population, XORTest that of the
 	// sign rule on the published test set, and XORCoded the share that counts as
 	// right there if every example of the class −1 does.
-	XOR               Reported
-	XORTest, XORCoded float64
+	XOR, XORTest, XORCoded float64
 	// HalfPlane is the population accuracy of the best linear rule on the rings,
 	// x₁ > Offset, and HalfPlaneTest its accuracy on the published test set.
-	HalfPlane             Reported
-	Offset, HalfPlaneTest float64
+	HalfPlane, Offset, HalfPlaneTest float64
 }
 
 // Run measures every erratum.
@@ -111,22 +110,15 @@ func (p ErrataParams) Run(ctx context.Context) (*ErrataResult, error) {
 		return nil, err
 	}
 	r := &ErrataResult{Params: p}
-	for _, run := range []func() error{
+	err := inTurn(ctx,
 		r.Range.measure,
 		func() error { return p.kinks(&r.ElasticNet, &r.SVM) },
 		func() error { return p.jacobianErratum(&r.Jacobian) },
 		func() error { return p.labelErratum(&r.Labels) },
 		func() error { return p.programErratum(&r.Program) },
 		r.Bayes.measure,
-	} {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		if err := run(); err != nil {
-			return nil, err
-		}
-	}
-	return r, nil
+	)
+	return r, err
 }
 
 func (p ErrataParams) jacobianErratum(e *JacobianErratum) error {
@@ -135,13 +127,7 @@ func (p ErrataParams) jacobianErratum(e *JacobianErratum) error {
 	d, fresh := plane.draw(src, p.Train), plane.draw(src, p.Test)
 	var l qpdiff.Logistic
 	theta := make([]float64, 2)
-	fit := func(d qpdiff.Data) error {
-		if err := l.Load(d); err != nil {
-			return err
-		}
-		return l.Fit(theta, []float64{p.C})
-	}
-	if err := fit(d); err != nil {
+	if err := fit(&l, d, theta, []float64{p.C}); err != nil {
 		return err
 	}
 	e.Data, e.Theta = d, [2]float64(theta)
@@ -193,7 +179,7 @@ func (p ErrataParams) jacobianErratum(e *JacobianErratum) error {
 		for _, sign := range []float64{1, -1} {
 			moved := mat.DenseCopyOf(d.X)
 			moved.RawMatrix().Data[at] += sign * h
-			if err := fit(qpdiff.Data{X: moved, Y: d.Y}); err != nil {
+			if err := fit(&l, qpdiff.Data{X: moved, Y: d.Y}, theta, []float64{p.C}); err != nil {
 				return err
 			}
 			for k, t := range theta {
@@ -225,7 +211,7 @@ func (p ErrataParams) labelErratum(e *LabelErratum) error {
 			other.X.SetRow(i, normals(src, p.Features))
 		}
 	}
-	fit := func(d qpdiff.Data) ([]float64, error) {
+	machine := func(d qpdiff.Data) ([]float64, error) {
 		var s qpdiff.Solution
 		if err := s.Solve(svmProgram(d, []float64{p.Lambda1, p.Lambda2})); err != nil {
 			return nil, err
@@ -234,41 +220,29 @@ func (p ErrataParams) labelErratum(e *LabelErratum) error {
 		floats.SubTo(theta, s.Z[:p.Features], s.Z[p.Features:2*p.Features])
 		return theta, nil
 	}
-	predict := func(theta []float64) func(dst []float64, x *mat.Dense) error {
-		return func(dst []float64, x *mat.Dense) error {
-			mat.NewVecDense(len(dst), dst).MulVec(x, mat.NewVecDense(len(theta), theta))
-			return nil
-		}
-	}
+	hinge := func(theta, x []float64, y float64) float64 { return math.Max(0, 1-y*floats.Dot(theta, x)) }
 	for _, way := range []struct {
-		label           func(qpdiff.Data) qpdiff.Data
+		data, other     qpdiff.Data
 		moves, accuracy *float64
-	}{
-		{asZeroOne, &e.ZeroMoves, &e.ZeroAccuracy},
-		{func(d qpdiff.Data) qpdiff.Data { return d }, &e.SignMoves, &e.SignAccuracy},
-	} {
-		theta, err := fit(way.label(d))
-		if err != nil {
-			return err
-		}
-		moved, err := fit(way.label(other))
-		if err != nil {
+	}{{d, other, &e.SignMoves, &e.SignAccuracy}, {asZeroOne(d), asZeroOne(other), &e.ZeroMoves, &e.ZeroAccuracy}} {
+		theta, err := machine(way.data)
+		moved, errMoved := machine(way.other)
+		if err := firstError(err, errMoved); err != nil {
 			return err
 		}
 		*way.moves = floats.Distance(theta, moved, math.Inf(1))
-		on, err := evaluate(predict(theta), test)
+		on, err := evaluate(func(dst []float64, x *mat.Dense) error {
+			mat.NewVecDense(len(dst), dst).MulVec(x, mat.NewVecDense(len(theta), theta))
+			return nil
+		}, test)
 		if err != nil {
 			return err
 		}
 		*way.accuracy = on.Accuracy
-		if way.moves != &e.ZeroMoves {
-			continue
-		}
-		hinge := func(theta, x []float64, y float64) float64 { return math.Max(0, 1-y*floats.Dot(theta, x)) }
 		const h = 1e-6
-		for i, y := range way.label(d).Y {
+		for i, y := range way.data.Y {
 			for j := 0; y == 0 && j < len(theta); j++ {
-				up, down := append([]float64(nil), theta...), append([]float64(nil), theta...)
+				up, down := slices.Clone(theta), slices.Clone(theta)
 				up[j] += h
 				down[j] -= h
 				x := d.X.RawRowView(i)
@@ -288,24 +262,17 @@ func (p ErrataParams) labelErratum(e *LabelErratum) error {
 // v = (θp, θn) ≥ 0.
 func elasticNetProgram(d qpdiff.Data, lambda1, lambda2 float64) *qpdiff.QP {
 	rows, n := d.X.Dims()
-	q := &qpdiff.QP{Q: mat.NewDense(2*n, 2*n, nil), P: make([]float64, 2*n), G: mat.NewDense(2*n, 2*n, nil), H: make([]float64, 2*n)}
+	q := &qpdiff.QP{Q: new(mat.Dense), P: make([]float64, 2*n), G: mat.NewDense(2*n, 2*n, nil), H: make([]float64, 2*n)}
 	gram, xty := new(mat.Dense), new(mat.VecDense)
 	gram.Mul(d.X.T(), d.X)
 	xty.MulVec(d.X.T(), mat.NewVecDense(rows, d.Y))
 	inv := 1 / float64(rows)
+	gram.Scale(inv, gram)
+	q.Q.Kronecker(mat.NewDense(2, 2, []float64{1, -1, -1, 1}), gram)
 	for i := range 2 * n {
-		for j := range 2 * n {
-			v := inv * gram.At(i%n, j%n)
-			if (i < n) != (j < n) {
-				v = -v
-			}
-			q.Q.Set(i, j, v)
-		}
+		sign := math.Copysign(1, float64(i)-float64(n)+.5) // −1 for θp, 1 for θn
+		q.P[i] = lambda1 + sign*inv*xty.AtVec(i%n)
 		q.Q.Set(i, i, q.Q.At(i, i)+lambda2)
-		q.P[i] = lambda1 - inv*xty.AtVec(i%n)
-		if i >= n {
-			q.P[i] = lambda1 + inv*xty.AtVec(i%n)
-		}
 		q.G.Set(i, i, -1)
 	}
 	return q
@@ -332,10 +299,7 @@ func (p ErrataParams) programErratum(e *ProgramErratum) error {
 	var s qpdiff.Solution
 	ones, dz := make([]float64, 2*n), make([]float64, 2*n)
 	floats.AddConst(1, ones)
-	if err := l.Load(d); err != nil {
-		return err
-	}
-	if err := errors.Join(l.Fit(theta, []float64{p.Lambda1, p.Lambda2}), s.Solve(q)); err != nil {
+	if err := errors.Join(fit(&l, d, theta, []float64{p.Lambda1, p.Lambda2}), s.Solve(q)); err != nil {
 		return err
 	}
 	if err := errors.Join(l.JVP(nil, slope, &qpdiff.Grad{Hyper: []float64{1, 0}}), s.JVP(nil, dz, nil, nil, &qpdiff.QPGrad{P: ones})); err != nil {
@@ -353,16 +317,12 @@ func (p ErrataParams) programErratum(e *ProgramErratum) error {
 func (b *BayesErratum) measure() error {
 	rings, xor := DefaultRings(), DefaultXOR()
 	ringsSetup, _, err := rings.draw()
-	if err != nil {
+	xorSetup, _, errXOR := xor.draw()
+	if err := firstError(err, errXOR); err != nil {
 		return err
 	}
-	xorSetup, _, err := xor.draw()
-	if err != nil {
-		return err
-	}
-	b.Rings = Reported{ringsSetup.Rule.Accuracy, Printed.Rings.Bayes}
-	b.RingsTest = Reported{ringsSetup.Rule.SampleAccuracy(synth.Data{X: ringsSetup.Test.X, Y: ringsSetup.Test.Y}), Printed.Rings.BayesOnTest}
-	b.XOR = Reported{xorSetup.Rule.Accuracy, Printed.XOR.Bayes}
+	b.Rings, b.RingsTest = ringsSetup.Rule.Accuracy, ringsSetup.Rule.SampleAccuracy(synth.Data{X: ringsSetup.Test.X, Y: ringsSetup.Test.Y})
+	b.XOR = xorSetup.Rule.Accuracy
 	test := xorSetup.Test
 	b.XORTest = xorSetup.Rule.SampleAccuracy(synth.Data{X: test.X, Y: test.Y})
 	for i, y := range test.Y {
@@ -371,8 +331,7 @@ func (b *BayesErratum) measure() error {
 		}
 	}
 	b.XORCoded /= float64(len(test.Y))
-	b.HalfPlane.Quoted = Printed.Rings.Linear
-	b.Offset, b.HalfPlane.Value = halfPlane(rings.RingsData)
+	b.Offset, b.HalfPlane = halfPlane(rings.RingsData)
 	on, err := evaluate(func(dst []float64, x *mat.Dense) error {
 		for i := range dst {
 			dst[i] = x.At(i, 0) - b.Offset

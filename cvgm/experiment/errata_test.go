@@ -26,7 +26,7 @@ func TestErrata(t *testing.T) {
 		if e := r.Program; math.Abs(e.SVM) > 1e-12 || math.Abs(e.ElasticNet-p.Lambda2) > 1e-12 || e.Difference > 1e-12 || e.Slope > 1e-12 {
 			t.Errorf("seed %d: programs %+v", seed, e)
 		}
-		if b := r.Bayes; math.Abs(b.XOR.Value-13./18) > 1e-15 || b.XORCoded != .851 || b.XORTest != .708 || b.RingsTest.Value != .915 {
+		if b := r.Bayes; math.Abs(b.XOR-13./18) > 1e-15 || b.XORCoded != .851 || b.XORTest != .708 || b.RingsTest != .915 {
 			t.Errorf("accuracies %+v", b)
 		}
 	}
@@ -56,7 +56,7 @@ func ExampleErrataParams() {
 		panic(err)
 	}
 	fmt.Printf("slopes at the kink that the range condition allows: %g and %g\n", r.Range.Left, r.Range.Right)
-	fmt.Printf("accuracy of the best rule for XOR: %.4f, not %s\n", r.Bayes.XOR.Value, r.Bayes.XOR.Quoted.Paper)
+	fmt.Printf("accuracy of the best rule for XOR: %.4f, not %s\n", r.Bayes.XOR, Printed.XOR.Bayes.Paper)
 	// Output:
 	// slopes at the kink that the range condition allows: 1 and 0
 	// accuracy of the best rule for XOR: 0.7222, not .851

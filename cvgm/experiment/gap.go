@@ -3,8 +3,6 @@ package experiment
 import (
 	"cmp"
 	"context"
-	"errors"
-	"fmt"
 	"slices"
 
 	"cvgm/cvgm"
@@ -34,11 +32,10 @@ func DefaultGap() GapParams {
 }
 
 func (p GapParams) check() error {
-	var err error
 	if p.Folds > min(p.Train, p.Rings.Train) {
-		err = invalid("Folds", p.Folds, "use at most as many as training examples")
+		return invalid("Folds", p.Folds, "use at most as many as training examples")
 	}
-	return errors.Join(p.DimensionProblems.check(), err)
+	return p.DimensionProblems.check()
 }
 
 // GapResult is what Run measures.
@@ -68,25 +65,19 @@ func (p GapParams) Run(ctx context.Context) (*GapResult, error) {
 		return nil, err
 	}
 	problems := p.hyperparameters()
-	data, err := cells(ctx, len(problems)*p.DataSets, func(i int) (gapCell, error) {
-		// The costliest problem first.
-		problem, dataSet := len(problems)-1-i/p.DataSets, i%p.DataSets
+	data, err := cellTable(ctx, len(problems), p.DataSets, func(problem, dataSet int) (gapCell, error) {
 		c, err := p.watch(ctx, problem, dataSet)
 		if err == nil {
 			err = c.stop(p.Patience)
 		}
-		if err != nil {
-			err = fmt.Errorf("%d hyperparameters, data set %d: %w", problems[problem], dataSet, err)
-		}
-		return c, err
+		return c, wrap(err, "%d hyperparameters, data set %d", problems[problem], dataSet)
 	})
 	if err != nil {
 		return nil, err
 	}
 	r := &GapResult{Params: p}
 	for k, n := range problems {
-		from := (len(problems) - 1 - k) * p.DataSets
-		r.Problems = append(r.Problems, p.summarise(n, data[from:from+p.DataSets]))
+		r.Problems = append(r.Problems, p.summarise(n, data[k]))
 	}
 	return r, nil
 }

@@ -2,7 +2,6 @@ package experiment
 
 import (
 	"context"
-	"fmt"
 	"math"
 	"slices"
 
@@ -45,7 +44,6 @@ type BayesAccuracy struct {
 	Population float64 // exact
 	// Scores are P(y=+1 | x) − P(y=−1 | x) on the grid of the runs' boundaries.
 	Scores Scores
-	Quoted Quoted
 }
 
 // KernelRun is the gradient method along one variant of the gradient.
@@ -59,10 +57,9 @@ type KernelRun struct {
 	CVLoss, Accuracy, Cosine []float64
 	// Perturbed is the CV loss along the same variant from initial weights that
 	// are larger by a factor of 1+1e-12.
-	Perturbed               []float64
-	Manifolds               []Manifold
-	Boundary                Scores // of the model after the last step
-	QuotedLoss, QuotedFinal Quoted // of LastLoss and FinalAccuracy
+	Perturbed []float64
+	Manifolds []Manifold
+	Boundary  Scores // of the model after the last step
 }
 
 // LastLoss returns the CV loss before the last step, the last one that the
@@ -124,26 +121,34 @@ func (p LearnedKernel) setup(v Variant, draw drawKernel) (*Setup, error) {
 	return s, p.use(s, v, s.Train, src)
 }
 
+// stepper follows one variant.
+func (p LearnedKernel) stepper(v Variant, draw drawKernel) (*Stepper, error) {
+	s, err := p.setup(v, draw)
+	if err != nil {
+		return nil, err
+	}
+	w := &Stepper{Setup: s, searcher: gradientDescent(p.StepSize, math.MaxInt-1)}
+	if v.detached() {
+		w.exact, err = p.setup(v.exact(), draw)
+	}
+	return w, err
+}
+
 // run runs every variant.
-func (p LearnedKernel) run(ctx context.Context, draw drawKernel, printed PrintedKernel) (*LearnedKernelResult, error) {
+func (p LearnedKernel) run(ctx context.Context, draw drawKernel) (*LearnedKernelResult, error) {
 	s, _, err := draw()
 	if err != nil {
 		return nil, err
 	}
 	runs, err := cells(ctx, len(Variants), func(i int) (KernelRun, error) {
 		run, err := p.runVariant(ctx, Variants[i], draw)
-		if err != nil {
-			err = fmt.Errorf("%v: %w", Variants[i], err)
-		}
-		return run, err
+		return run, wrap(err, "%v", Variants[i])
 	})
 	if err != nil {
 		return nil, err
 	}
 	r := &LearnedKernelResult{Train: s.Train, Test: s.Test, Runs: runs}
-	published := r.Run(Published)
-	published.QuotedLoss, published.QuotedFinal = printed.LastLoss, printed.Accuracy
-	r.Bayes = BayesAccuracy{Test: s.Rule.SampleAccuracy(synth.Data{X: s.Test.X, Y: s.Test.Y}), Population: s.Rule.Accuracy, Quoted: printed.Bayes}
+	r.Bayes = BayesAccuracy{Test: s.Rule.SampleAccuracy(synth.Data{X: s.Test.X, Y: s.Test.Y}), Population: s.Rule.Accuracy}
 	r.Bayes.Scores, err = p.scores(func(dst []float64, x *mat.Dense) error {
 		for i := range dst {
 			dst[i] = s.Rule.Score(x.RawRowView(i))
@@ -232,8 +237,4 @@ func (p LearnedKernel) scores(predict func(dst []float64, x *mat.Dense) error) (
 		}
 	}
 	return s, nil
-}
-
-func cosine(a, b []float64) float64 {
-	return floats.Dot(a, b) / (floats.Norm(a, 2) * floats.Norm(b, 2))
 }

@@ -109,11 +109,7 @@ func (p LearningParams) Run(ctx context.Context) (*Learning, error) {
 		return nil, err
 	}
 	src := synth.NewStream(p.Seed, "learning")
-	train, err := synth.MakeRings(src, p.Train, synth.Rings{})
-	if err != nil {
-		return nil, err
-	}
-	test, err := synth.MakeRings(src, p.Test, synth.Rings{})
+	rings, err := paperRings().draw(src, src, p.Train, p.Test)
 	if err != nil {
 		return nil, err
 	}
@@ -124,7 +120,7 @@ func (p LearningParams) Run(ctx context.Context) (*Learning, error) {
 			[]float64{.1, 3}, []float64{1e-4, 1e-3}, []float64{.3, 10},
 		},
 		{
-			"kernel machine", []string{"C", "γ"}, func() qpdiff.Learner { return &qpdiff.KernelSVM{Intercept: true, Generalised: true} }, qpdiff.Data{X: train.X, Y: train.Y}, qpdiff.Data{X: test.X, Y: test.Y},
+			"kernel machine", []string{"C", "γ"}, func() qpdiff.Learner { return &qpdiff.KernelSVM{Intercept: true, Generalised: true} }, rings.Train, rings.Test,
 			[]float64{.1, 5}, []float64{1e-2, 1e-2}, []float64{100, 10},
 		},
 		{
@@ -192,11 +188,7 @@ func (p LearningParams) learn(ctx context.Context, t learningTask) (LearningRun,
 		if err != nil {
 			return r, err
 		}
-		model, err := s.Model(step.X)
-		if err != nil {
-			return r, err
-		}
-		on, err := Evaluate(model, s.Test)
+		on, err := s.evaluate(step.X)
 		if err != nil {
 			return r, err
 		}
@@ -206,29 +198,10 @@ func (p LearningParams) learn(ctx context.Context, t learningTask) (LearningRun,
 	for k := range t.lower {
 		r.Axes = append(r.Axes, logspace(math.Log10(t.lower[k]), math.Log10(t.upper[k]), p.GridPoints))
 	}
-	r.Lowest = math.Inf(1)
-	for _, a := range r.Axes[0] {
-		points := [][]float64{{a}}
-		if len(r.Axes) == 2 {
-			points = nil
-			for _, b := range r.Axes[1] {
-				points = append(points, []float64{a, b})
-			}
-		}
-		var row []float64
-		for _, x := range points {
-			loss, err := s.CV.Eval(nil, x)
-			if err == nil {
-				err = ctx.Err()
-			}
-			if err != nil {
-				return r, err
-			}
-			row = append(row, loss)
-			r.Lowest = math.Min(r.Lowest, loss)
-		}
-		r.Surface = append(r.Surface, row)
+	if r.Surface, err = onGrid(ctx, r.Axes, s.cvLoss); err != nil {
+		return r, err
 	}
+	r.Lowest = slices.Min(slices.Concat(r.Surface...))
 	return r, nil
 }
 
@@ -246,7 +219,7 @@ func (p LearningParams) learnLosses(ctx context.Context, seed int) ([]lossFit, e
 	if err != nil {
 		return nil, err
 	}
-	search := func(project func(alpha []float64), start []float64) (f lossFit, end []float64, err error) {
+	search := func(project func(alpha []float64), start []float64) (f lossFit, err error) {
 		problem := cvgm.Problem{Objective: s.CV.Eval, Project: func(x []float64) {
 			project(x[:len(LossNames)])
 			x[len(LossNames)] = math.Max(x[len(LossNames)], 1e-2)
@@ -258,7 +231,7 @@ func (p LearningParams) learnLosses(ctx context.Context, seed int) ([]lossFit, e
 		searcher := cvgm.AdaptiveGradient{FirstStep: .05 / slices.Max(from), MaxEvals: p.Evaluations, Tol: 1e-7}
 		for step, err := range until(ctx, searcher.Search(problem, start)) {
 			if err != nil {
-				return f, nil, err
+				return f, err
 			}
 			x := slices.Clone(step.X)
 			f.Alpha, f.CVLoss = append(f.Alpha, x), append(f.CVLoss, step.Loss)
@@ -266,23 +239,19 @@ func (p LearningParams) learnLosses(ctx context.Context, seed int) ([]lossFit, e
 				best.Loss, best.X = step.Loss, x
 			}
 		}
-		model, err := s.Model(best.X)
-		if err != nil {
-			return f, nil, err
-		}
-		on, err := Evaluate(model, s.Test)
+		on, err := s.evaluate(best.X)
 		f.CV, f.Test, f.Error, f.End = best.Loss, on.Loss, 1-on.Accuracy, best.X
-		return f, best.X, err
+		return f, err
 	}
 	centre := []float64{.25, .25, .25, .25, .1}
-	fromCentre, _, err := search(cvgm.Simplex, centre)
+	fromCentre, err := search(cvgm.Simplex, centre)
 	if err != nil {
 		return nil, err
 	}
 	learned := fromCentre
 	fits := []lossFit{{}, fromCentre}
 	for corner := range LossNames {
-		single, end, err := search(func(alpha []float64) {
+		single, err := search(func(alpha []float64) {
 			clear(alpha)
 			alpha[corner] = 1
 		}, centre)
@@ -290,7 +259,7 @@ func (p LearningParams) learnLosses(ctx context.Context, seed int) ([]lossFit, e
 			return nil, err
 		}
 		fits = append(fits, single)
-		again, _, err := search(cvgm.Simplex, end)
+		again, err := search(cvgm.Simplex, single.End)
 		if err != nil {
 			return nil, err
 		}
@@ -299,11 +268,6 @@ func (p LearningParams) learnLosses(ctx context.Context, seed int) ([]lossFit, e
 		}
 	}
 	fits[0] = learned
-	for i := range fits { // the way is shown for the first data set alone
-		if i != 1 || seed > 0 {
-			fits[i].Alpha, fits[i].CVLoss = nil, nil
-		}
-	}
 	return fits, nil
 }
 

@@ -18,22 +18,20 @@ type LinearExamples struct {
 // The paper gives no examples: with these everything runs within a minute.
 var defaultLinearExamples = LinearExamples{Seed: 1, Train: 40, Features: 6, Noise: .5}
 
-func (p LinearExamples) scores() population {
+func (p LinearExamples) population(sign bool) population {
 	coef := make([]float64, p.Features)
 	copy(coef, []float64{1, -1, .5})
-	return population{coef: coef, noise: p.Noise}
+	return population{coef, p.Noise, sign}
 }
 
 // regression draws n examples.
 func (p LinearExamples) regression(src synth.Source, n int) qpdiff.Data {
-	return p.scores().draw(src, n)
+	return p.population(false).draw(src, n)
 }
 
 // classes draws n examples labelled with signs.
 func (p LinearExamples) classes(src synth.Source, n int) qpdiff.Data {
-	signs := p.scores()
-	signs.sign = true
-	return signs.draw(src, n)
+	return p.population(true).draw(src, n)
 }
 
 // LinearProblem is LinearExamples with the penalties of a learner.

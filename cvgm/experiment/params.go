@@ -22,7 +22,8 @@ import (
 // range is the set of the allowed values and small the one that random small
 // runs draw from: an interval [a,b], (a,b), [a,b) or (a,b], or a set {a,b,c}.
 // The tags of a list hold for each of its entries, and len is the allowed range
-// of their number.
+// of their number. below names a field of the same group that must be larger. order
+// is "ascending" where each entry of a list must be larger than the one before.
 type Field struct {
 	Name  string // with a dot where the field is in a group that is not embedded: Rings.K
 	Value string // as Set takes it
@@ -120,12 +121,13 @@ func parse(v reflect.Value, text string) error {
 	return nil
 }
 
-// check returns an error for each parameter in the struct that p points to
-// outside its range, and then what p's own method check finds in their
-// combination.
+// check returns an error for each parameter in the struct that p points to that
+// its tags refuse, and then what p's own method check finds in their combination.
 func check(p any) error {
+	numbers := make(map[string]float64) // of all that are not lists
 	err := eachField(p, func(name string, v reflect.Value, tag reflect.StructTag) error {
 		if v.Kind() != reflect.Slice {
+			numbers[name] = number(v)
 			return checkValue(name, v, tag.Get("range"))
 		}
 		if n := tag.Get("len"); n != "" && !domainOf(n).contains(float64(v.Len())) {
@@ -134,9 +136,22 @@ func check(p any) error {
 		var errs []error
 		for i := range v.Len() {
 			errs = append(errs, checkValue(fmt.Sprintf("%s[%d]", name, i), v.Index(i), tag.Get("range")))
+			if i > 0 && tag.Get("order") == "ascending" && number(v.Index(i)) <= number(v.Index(i-1)) {
+				errs = append(errs, invalid(name, v, "give ascending numbers"))
+			}
 		}
 		return errors.Join(errs...)
 	})
+	if err == nil {
+		err = eachField(p, func(name string, v reflect.Value, tag reflect.StructTag) error {
+			other := tag.Get("below")
+			group := name[:strings.LastIndex(name, ".")+1]
+			if other == "" || numbers[name] < numbers[group+other] {
+				return nil
+			}
+			return invalid(name, v, fmt.Sprintf("use a value below %s, %v", other, numbers[group+other]))
+		})
+	}
 	if own, ok := p.(interface{ check() error }); ok && err == nil {
 		err = own.check()
 	}
@@ -217,13 +232,8 @@ func (e *Experiment) Draw(src synth.Source) any {
 	for range tries {
 		p := e.Params()
 		_ = eachField(p, func(_ string, v reflect.Value, tag reflect.StructTag) error {
-			small := tag.Get("small")
-			switch {
-			case small == "":
-			case v.Kind() == reflect.Slice:
-				drawList(src, v, domainOf(small))
-			default:
-				drawValue(src, v, domainOf(small))
+			if small := tag.Get("small"); small != "" {
+				drawInto(src, v, domainOf(small))
 			}
 			return nil
 		})
@@ -234,25 +244,22 @@ func (e *Experiment) Draw(src synth.Source) any {
 	panic(fmt.Sprintf("experiment: %d draws of small parameters of %s were all refused", tries, e.Name))
 }
 
-func drawValue(src synth.Source, v reflect.Value, d domain) {
-	x := d.draw(src, v.Kind() != reflect.Float64)
-	v.Set(reflect.ValueOf(x).Convert(v.Type()))
-}
-
-// drawList draws one to three ascending entries.
-func drawList(src synth.Source, v reflect.Value, d domain) {
-	const most = 3
-	n := 1 + int(most*src.Float64())
-	list := reflect.MakeSlice(v.Type(), n, n)
-	for i := range n {
-		drawValue(src, list.Index(i), d)
+// drawInto draws a number, or one to three ascending entries of a list.
+func drawInto(src synth.Source, v reflect.Value, d domain) {
+	if v.Kind() != reflect.Slice {
+		x := d.draw(src, v.Kind() != reflect.Float64)
+		v.Set(reflect.ValueOf(x).Convert(v.Type()))
+		return
 	}
-	switch entries := list.Interface().(type) {
-	case []int:
-		slices.Sort(entries)
-		v.Set(reflect.ValueOf(slices.Compact(entries)))
-	case []float64:
-		slices.Sort(entries)
-		v.Set(reflect.ValueOf(slices.Compact(entries)))
+	const most = 3
+	t := v.Type().Elem()
+	entries := make([]float64, 1+int(most*src.Float64()))
+	for i := range entries {
+		entries[i] = d.draw(src, t.Kind() != reflect.Float64)
+	}
+	slices.Sort(entries)
+	v.SetZero()
+	for _, x := range slices.Compact(entries) {
+		v.Set(reflect.Append(v, reflect.ValueOf(x).Convert(t)))
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -17,12 +18,10 @@ type Experiment struct {
 	Help string // one sentence
 	// Params returns a pointer to new parameters with the default values.
 	Params func() any
-	run    func(ctx context.Context, params any) (any, error)
+	// Run runs the experiment. The type of params is that of Params, or the struct
+	// itself. It checks the parameters first. The result is a pointer.
+	Run func(ctx context.Context, params any) (any, error)
 }
-
-// Run runs the experiment. The type of params is that of Params, or the struct
-// itself. It checks the parameters first. The result is a pointer.
-func (e *Experiment) Run(ctx context.Context, params any) (any, error) { return e.run(ctx, params) }
 
 var registry = make(map[reflect.Type]*Experiment)
 
@@ -41,7 +40,7 @@ func register[P interface {
 			p := defaults()
 			return &p
 		},
-		run: func(ctx context.Context, params any) (any, error) {
+		Run: func(ctx context.Context, params any) (any, error) {
 			if pointer, ok := params.(*P); ok {
 				params = *pointer
 			}
@@ -56,12 +55,7 @@ func register[P interface {
 
 // All returns the experiments in the order of their names.
 func All() []*Experiment {
-	var all []*Experiment
-	for _, e := range registry {
-		all = append(all, e)
-	}
-	slices.SortFunc(all, func(a, b *Experiment) int { return cmp.Compare(a.Name, b.Name) })
-	return all
+	return slices.SortedFunc(maps.Values(registry), func(a, b *Experiment) int { return cmp.Compare(a.Name, b.Name) })
 }
 
 // Lookup returns the experiment of that name. The error lists the names that

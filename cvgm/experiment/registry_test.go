@@ -39,12 +39,16 @@ func TestRandomSmallRuns(t *testing.T) {
 func TestParamsAreDescribed(t *testing.T) {
 	for _, e := range All() {
 		names := make(map[string]bool)
+		var larger []string // what tags name
 		_ = eachField(e.Params(), func(name string, v reflect.Value, tag reflect.StructTag) error {
 			name = e.Name + " " + name
 			if names[name] {
 				t.Errorf("%s: two parameters have this name", name)
 			}
 			names[name] = true
+			if other := tag.Get("below"); other != "" {
+				larger = append(larger, name[:strings.LastIndexAny(name, " .")+1]+other)
+			}
 			if tag.Get("help") == "" || tag.Get("range") == "" {
 				t.Errorf("%s has no help or no range", name)
 				return nil
@@ -58,6 +62,11 @@ func TestParamsAreDescribed(t *testing.T) {
 			}
 			return nil
 		})
+		for _, name := range larger {
+			if !names[name] {
+				t.Errorf("there is no parameter %s, below which another must be", name)
+			}
+		}
 		if err := check(e.Params()); err != nil {
 			t.Errorf("%s: the defaults are refused: %v", e.Name, err)
 		}

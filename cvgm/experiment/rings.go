@@ -14,16 +14,9 @@ func init() {
 // RingsData describes the two rings that the paper's second experiment tells
 // apart.
 type RingsData struct {
-	InnerRadius float64 `help:"mean radius of the class -1" range:"[0,∞)" small:"[.5,1]"`
+	InnerRadius float64 `help:"mean radius of the class -1" range:"[0,∞)" below:"OuterRadius" small:"[.5,1]"`
 	OuterRadius float64 `help:"mean radius of the class +1" range:"(0,∞)" small:"[1.5,3]"`
 	RadiusSD    float64 `help:"standard deviation of the radii" range:"(0,∞)" small:"[.1,.6]"`
-}
-
-func (d RingsData) check() error {
-	if d.InnerRadius >= d.OuterRadius {
-		return invalid("InnerRadius", d.InnerRadius, "use a value below OuterRadius")
-	}
-	return nil
 }
 
 func (d RingsData) rings() synth.Rings {
@@ -33,15 +26,9 @@ func (d RingsData) rings() synth.Rings {
 // draw draws n training examples and then m test examples.
 func (d RingsData) draw(train, test synth.Source, n, m int) (*Setup, error) {
 	rule, err := d.rings().Bayes()
-	if err != nil {
-		return nil, err
-	}
-	first, err := synth.MakeRings(train, n, d.rings())
-	if err != nil {
-		return nil, err
-	}
-	second, err := synth.MakeRings(test, m, d.rings())
-	if err != nil {
+	first, errFirst := synth.MakeRings(train, n, d.rings())
+	second, errSecond := synth.MakeRings(test, m, d.rings())
+	if err := firstError(err, errFirst, errSecond); err != nil {
 		return nil, err
 	}
 	return &Setup{Train: rows(first, 0, n), Test: rows(second, 0, m), Rule: rule, Loss: cvgm.LogisticLoss{}}, nil
@@ -60,11 +47,6 @@ func paperRings() RingsProblem {
 		RingsData: RingsData{InnerRadius: 1, OuterRadius: 2, RadiusSD: .4}, Train: 60, Test: 1000,
 		KernelCVGM: KernelCVGM{K: 256, P: .95, C: 10, Hidden: []int{64}, StepSize: .1, Steps: 100},
 	}
-}
-
-// fresh is setup with the full gradient.
-func (p RingsProblem) fresh(stream func(purpose string) *synth.Stream, splits string, rows []int) (*Setup, error) {
-	return p.setup(Full, stream, splits, rows)
 }
 
 // setup draws data, splits and initial weights from one stream per purpose; the
@@ -111,7 +93,7 @@ type RingsResult struct {
 // Run draws the data, the splits and the initial weights of the published run
 // and follows every Variant from there.
 func (p RingsParams) Run(ctx context.Context) (*RingsResult, error) {
-	r, err := p.run(ctx, p.draw, Printed.Rings)
+	r, err := p.run(ctx, p.draw)
 	if err != nil {
 		return nil, err
 	}
@@ -119,7 +101,7 @@ func (p RingsParams) Run(ctx context.Context) (*RingsResult, error) {
 }
 
 // Stepper draws what Run draws.
-func (p RingsParams) Stepper(v Variant) (*KernelStepper, error) { return p.stepper(v, p.draw) }
+func (p RingsParams) Stepper(v Variant) (*Stepper, error) { return p.stepper(v, p.draw) }
 
 // draw draws the data, and returns the generator for the splits.
 func (p RingsParams) draw() (*Setup, synth.Source, error) {

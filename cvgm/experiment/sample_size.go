@@ -52,7 +52,7 @@ func (p SampleSizeParams) check() error {
 	if p.MaxSize < p.MinSize {
 		return invalid("MaxSize", p.MaxSize, "use at least MinSize")
 	}
-	return p.RingsData.check()
+	return nil
 }
 
 // The order of SampleSizeResult.Methods.
@@ -93,9 +93,6 @@ type SizeMethod struct {
 	Mean     []Estimate  // per size
 	// CVGM, with the full and with the published gradient, against this method.
 	Full, Published SizeComparison
-	// What others report of Published.All.Wins. Their sizes and repetitions are
-	// fewer, and their ties count as lost.
-	QuotedWins Quoted
 }
 
 // SizeComparison is a paired comparison over the cells of all sizes, over those
@@ -126,12 +123,10 @@ func (p SampleSizeParams) Run(ctx context.Context) (*SampleSizeResult, error) {
 	for n := p.MinSize; n <= p.MaxSize; n += p.SizeStep {
 		r.Sizes = append(r.Sizes, n)
 	}
-	measured, err := cells(ctx, len(r.Sizes)*p.Seeds, func(i int) (cell sizeCell, err error) {
-		// The largest first: they take longest, and in the end only short ones
-		// are left to share out.
-		size, seed := r.Sizes[len(r.Sizes)-1-i/p.Seeds], i%p.Seeds
-		cell.Accuracy, err = p.cell(ctx, size, seed)
+	measured, err := cellTable(ctx, len(r.Sizes), p.Seeds, func(i, seed int) (cell sizeCell, err error) {
+		cell.Accuracy, err = p.cell(ctx, r.Sizes[i], seed)
 		if err != nil && ctx.Err() == nil {
+			cell.Accuracy = slices.Repeat([]float64{math.NaN()}, len(sizeMethods))
 			cell.Problem, err = err.Error(), nil
 		}
 		return cell, err
@@ -143,32 +138,28 @@ func (p SampleSizeParams) Run(ctx context.Context) (*SampleSizeResult, error) {
 		r.Methods = append(r.Methods, SizeMethod{Name: name})
 	}
 	for i, size := range r.Sizes {
-		seeds := measured[(len(r.Sizes)-1-i)*p.Seeds:][:p.Seeds]
 		for k := range r.Methods {
-			row := make([]float64, p.Seeds)
-			for seed, c := range seeds {
-				if row[seed] = math.NaN(); c.Problem == "" {
-					row[seed] = c.Accuracy[k]
-				}
+			var row []float64
+			for _, c := range measured[i] {
+				row = append(row, c.Accuracy[k])
 			}
 			r.Methods[k].Accuracy = append(r.Methods[k].Accuracy, row)
 		}
-		for seed, c := range seeds {
+		for seed, c := range measured[i] {
 			if c.Problem != "" {
 				r.Failures = append(r.Failures, CellFailure{size, seed, c.Problem})
 			}
 		}
 	}
-	if len(r.Failures) == len(measured) {
+	if len(r.Failures) == len(r.Sizes)*p.Seeds {
 		return nil, fmt.Errorf("every cell failed, the first (size %d, seed %d): %s", r.Failures[0].Size, r.Failures[0].Seed, r.Failures[0].Problem)
 	}
 	r.summarise()
-	r.Methods[SizeNetworkPublished].QuotedWins = Printed.SampleSizeWins
 	return r, nil
 }
 
-// sizeCell is what one cell measures: the accuracy of every method, or why
-// there is none.
+// sizeCell is what one cell measures: the accuracy of every method, or NaN and
+// why there is none.
 type sizeCell struct {
 	Accuracy []float64
 	Problem  string
@@ -198,11 +189,7 @@ func (p SampleSizeParams) cell(ctx context.Context, size, seed int) ([]float64, 
 		if err != nil {
 			return 0, err
 		}
-		model, err := s.Model(x)
-		if err != nil {
-			return 0, err
-		}
-		on, err := Evaluate(model, s.Test)
+		on, err := s.evaluate(x)
 		return on.Accuracy, err
 	}
 	descent := gradientDescent(p.NetworkStepSize, p.NetworkSteps)
@@ -228,10 +215,7 @@ func (p SampleSizeParams) cell(ctx context.Context, size, seed int) ([]float64, 
 func (p SampleSizeParams) logistic(s *Setup) (float64, error) {
 	l := &qpdiff.Logistic{Intercept: qpdiff.UnpenalisedIntercept}
 	theta := make([]float64, 3)
-	if err := l.Load(s.Train); err != nil {
-		return 0, err
-	}
-	if err := l.Fit(theta, []float64{p.LinearC}); err != nil {
+	if err := fit(l, s.Train, theta, []float64{p.LinearC}); err != nil {
 		return 0, err
 	}
 	on, err := evaluate(func(dst []float64, x *mat.Dense) error {
@@ -241,12 +225,6 @@ func (p SampleSizeParams) logistic(s *Setup) (float64, error) {
 		return nil
 	}, s.Test)
 	return on.Accuracy, err
-}
-
-// Overall returns the mean accuracy of a method over all cells.
-func (r *SampleSizeResult) Overall(method int) Estimate {
-	all := slices.Concat(r.Methods[method].Accuracy...)
-	return estimate(slices.DeleteFunc(all, math.IsNaN))
 }
 
 // summarise computes the means and comparisons.
@@ -266,6 +244,10 @@ func (r *SampleSizeResult) against(first, second int) (c SizeComparison) {
 	var all, small, large [2][]float64
 	for i, size := range r.Sizes {
 		var here [2][]float64
+		part := &large
+		if size <= r.Params.SmallSize {
+			part = &small
+		}
 		for seed, v := range r.Methods[first].Accuracy[i] {
 			if w := r.Methods[second].Accuracy[i][seed]; !math.IsNaN(v) && !math.IsNaN(w) {
 				here[0], here[1] = append(here[0], v), append(here[1], w)
@@ -273,12 +255,7 @@ func (r *SampleSizeResult) against(first, second int) (c SizeComparison) {
 		}
 		c.BySize = append(c.BySize, higher(here).Difference)
 		for k, v := range here {
-			all[k] = append(all[k], v...)
-			if size <= r.Params.SmallSize {
-				small[k] = append(small[k], v...)
-			} else {
-				large[k] = append(large[k], v...)
-			}
+			all[k], part[k] = append(all[k], v...), append(part[k], v...)
 		}
 	}
 	c.All, c.Small, c.Large = higher(all), higher(small), higher(large)

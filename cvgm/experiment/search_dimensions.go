@@ -59,8 +59,6 @@ type SearchDimensionMethod struct {
 	GridNeeded  float64   // evaluations that a grid of two values of each needs
 }
 
-var dimensionMethods = []string{"adaptive gradient", SearchQuasiNewton, "CMA-ES", "Bayesian", "random", "exhaustive"}
-
 // Run measures all searchers at all numbers of hyperparameters, the data sets
 // in parallel.
 func (p SearchDimensionsParams) Run(ctx context.Context) (*SearchDimensionsResult, error) {
@@ -68,22 +66,16 @@ func (p SearchDimensionsParams) Run(ctx context.Context) (*SearchDimensionsResul
 		return nil, err
 	}
 	problems := p.hyperparameters()
-	results, err := cells(ctx, len(problems)*p.DataSets, func(i int) (dimensionCell, error) {
-		// The costliest problem first.
-		problem, dataSet := len(problems)-1-i/p.DataSets, i%p.DataSets
+	data, err := cellTable(ctx, len(problems), p.DataSets, func(problem, dataSet int) (dimensionCell, error) {
 		c, err := p.cell(ctx, problem, dataSet)
-		if err != nil {
-			err = fmt.Errorf("%d hyperparameters, data set %d: %w", problems[problem], dataSet, err)
-		}
-		return c, err
+		return c, wrap(err, "%d hyperparameters, data set %d", problems[problem], dataSet)
 	})
 	if err != nil {
 		return nil, err
 	}
 	r := &SearchDimensionsResult{Params: p}
 	for k, n := range problems {
-		from := (len(problems) - 1 - k) * p.DataSets
-		r.Dimensions = append(r.Dimensions, p.summarise(n, results[from:from+p.DataSets]))
+		r.Dimensions = append(r.Dimensions, p.summarise(n, data[k]))
 	}
 	return r, nil
 }
@@ -91,7 +83,7 @@ func (p SearchDimensionsParams) Run(ctx context.Context) (*SearchDimensionsResul
 // dimensionCell holds all searches on one data set.
 type dimensionCell struct {
 	Lowest  float64           // of all of them and of the long search
-	Methods []dimensionSearch // in the order of dimensionMethods
+	Methods []dimensionSearch // in the order of the searchers
 }
 
 // dimensionSearch is one search: its lowest CV loss, the test loss there, and
@@ -102,27 +94,24 @@ type dimensionSearch struct {
 }
 
 func (p SearchDimensionsParams) cell(ctx context.Context, problem, dataSet int) (dimensionCell, error) {
-	c := dimensionCell{Methods: make([]dimensionSearch, len(dimensionMethods))}
+	var c dimensionCell
 	s, err := p.setup(problem, dataSet, nil)
 	if err != nil {
 		return c, err
 	}
-	for k, name := range dimensionMethods {
-		searcher := p.searcher(name, problem, dataSet)
-		if searcher == nil {
-			continue
-		}
-		if c.Methods[k], err = lowestAlong(ctx, s, searcher); err != nil {
-			return c, fmt.Errorf("%s: %w", name, err)
-		}
-	}
-	long, err := cvgm.Best(s.Search(ctx, cvgm.QuasiNewton{MaxEvals: p.LongBudget}))
-	c.Lowest = long.Loss
-	for _, m := range c.Methods {
-		if m.Lowest != nil {
+	c.Lowest = math.Inf(1)
+	for _, e := range p.searchers(problem, dataSet) {
+		var m dimensionSearch
+		if e.searcher != nil {
+			if m, err = lowestAlong(ctx, s, e.searcher); err != nil {
+				return c, wrap(err, "%s", e.name)
+			}
 			c.Lowest = min(c.Lowest, m.CV)
 		}
+		c.Methods = append(c.Methods, m)
 	}
+	long, err := cvgm.Best(s.Search(ctx, cvgm.QuasiNewton{MaxEvals: p.LongBudget}))
+	c.Lowest = min(c.Lowest, long.Loss)
 	return c, err
 }
 
@@ -143,39 +132,30 @@ func lowestAlong(ctx context.Context, s *Setup, searcher cvgm.Searcher) (m dimen
 	return m, err
 }
 
-// searcher returns nil where a searcher cannot run.
-func (p SearchDimensionsParams) searcher(name string, problem, dataSet int) cvgm.Searcher {
-	rings, purpose := p.isRings(problem), name
-	if !rings {
-		purpose = fmt.Sprint(name, " ", p.Groups[problem])
+// searchers lists the searchers. One that cannot run is nil.
+func (p SearchDimensionsParams) searchers(problem, dataSet int) []searchEntry {
+	src := func(name string) func() cvgm.Source {
+		if !p.isRings(problem) {
+			name = fmt.Sprint(name, " ", p.Groups[problem])
+		}
+		return func() cvgm.Source { return p.stream(problem, dataSet, name) }
 	}
-	src := func() cvgm.Source { return p.stream(problem, dataSet, purpose) }
-	switch name {
-	case SearchQuasiNewton:
-		return cvgm.QuasiNewton{MaxEvals: p.Budget}
-	case "CMA-ES":
-		if rings {
-			return cvgm.CMAES{Source: src, Sigma: p.CMAESSigma, MaxEvals: p.Budget}
-		}
-		return cvgm.LogSpace{Searcher: cvgm.CMAES{Source: src, Sigma: logSigma, MaxEvals: p.Budget}}
-	case "Bayesian":
-		if rings {
-			return cvgm.Bayesian{Source: src, MaxEvals: p.Budget}
-		}
-		return cvgm.LogSpace{Searcher: cvgm.Bayesian{Source: src, MaxEvals: p.Budget}}
-	case "random":
-		draw := cvgm.LogUniform(p.BoxLow, p.BoxHigh)
-		if rings {
-			draw = func(src cvgm.Source, x []float64) { p.Rings.kernel().Init(x, src) }
-		}
-		return cvgm.RandomSearch{Source: src, Draw: draw, MaxEvals: p.Budget}
-	case "exhaustive":
-		if rings || p.perAxis(p.Groups[problem]) < 2 {
-			return nil
-		}
-		return p.grid(p.Groups[problem])
+	log := func(s cvgm.Searcher) cvgm.Searcher { return cvgm.LogSpace{Searcher: s} }
+	sigma, draw, grid := logSigma, cvgm.LogUniform(p.BoxLow, p.BoxHigh), cvgm.Searcher(nil)
+	if p.isRings(problem) {
+		log = func(s cvgm.Searcher) cvgm.Searcher { return s }
+		sigma, draw = p.CMAESSigma, func(src cvgm.Source, x []float64) { p.Rings.kernel().Init(x, src) }
+	} else if p.perAxis(p.Groups[problem]) > 1 {
+		grid = p.grid(p.Groups[problem])
 	}
-	return cvgm.AdaptiveGradient{MaxEvals: p.Budget}
+	return []searchEntry{
+		{name: "adaptive gradient", searcher: cvgm.AdaptiveGradient{MaxEvals: p.Budget}},
+		{name: SearchQuasiNewton, searcher: cvgm.QuasiNewton{MaxEvals: p.Budget}},
+		{name: "CMA-ES", searcher: log(cvgm.CMAES{Source: src("CMA-ES"), Sigma: sigma, MaxEvals: p.Budget})},
+		{name: "Bayesian", searcher: log(cvgm.Bayesian{Source: src("Bayesian"), MaxEvals: p.Budget})},
+		{name: "random", searcher: cvgm.RandomSearch{Source: src("random"), Draw: draw, MaxEvals: p.Budget}},
+		{name: "exhaustive", searcher: grid},
+	}
 }
 
 // perAxis returns how many values of each hyperparameter a grid within the
@@ -203,9 +183,9 @@ func (p SearchDimensionsParams) summarise(hyperparameters int, data []dimensionC
 		lowest = append(lowest, c.Lowest)
 	}
 	d.Best = estimate(lowest)
-	for k, name := range dimensionMethods {
-		m := SearchDimensionMethod{Name: name}
-		if name == "exhaustive" {
+	for k, e := range p.searchers(0, 0) {
+		m := SearchDimensionMethod{Name: e.name}
+		if e.name == "exhaustive" {
 			m.PerAxis, m.GridNeeded = p.perAxis(hyperparameters), math.Pow(2, float64(hyperparameters))
 		}
 		if data[0].Methods[k].Lowest == nil {
@@ -230,7 +210,3 @@ func (p SearchDimensionsParams) summarise(hyperparameters int, data []dimensionC
 	}
 	return d
 }
-
-// atStep returns the value at index n of those along a search. A search that has
-// ended stays at its last.
-func atStep[T any](values []T, n int) T { return values[min(n, len(values)-1)] }

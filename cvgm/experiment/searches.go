@@ -2,7 +2,6 @@ package experiment
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -25,7 +24,7 @@ type SearchesParams struct {
 	SmallBudget       int     `help:"a smaller number of evaluations at which the searches are compared, too" range:"[1,∞)" small:"[1,8]"`
 	Tol               float64 `help:"a search has reached the minimum when its CV loss exceeds it by at most this" range:"(0,∞)" small:"[1e-4,1e-2]"`
 	Starts            int     `help:"starts of the multi-start search, the common start included" range:"[1,∞)" small:"[1,3]"`
-	BoxLow            float64 `help:"lower end of the range of grid and random search and of the searches in logarithms" unit:"log10 of the penalty" range:"[-300,300]" small:"[-5,-2]"`
+	BoxLow            float64 `help:"lower end of the range of grid and random search and of the searches in logarithms" unit:"log10 of the penalty" range:"[-300,300]" below:"BoxHigh" small:"[-5,-2]"`
 	BoxHigh           float64 `help:"upper end of the range of all searches without gradient" unit:"log10 of the penalty" range:"[-300,300]" small:"[-1,1]"`
 	GridPoints        int     `help:"points of the exhaustive search per hyperparameter" range:"[2,∞)" small:"[2,4]"`
 	LongStepSize      float64 `help:"step size of projected gradient, Nesterov and Adam" range:"(0,∞)" small:"[1e-3,1e-1]"`
@@ -33,7 +32,7 @@ type SearchesParams struct {
 	ReferencePoints   int     `help:"points per hyperparameter of the grid from which the true minimum is found" range:"[3,∞)" small:"[3,5]"`
 	Refinements       int     `help:"halvings of the grid around each of its local minima" range:"[1,∞)" small:"[1,4]"`
 	SurfaceGrid
-	SurfaceDataSet int `help:"number of the data set whose loss surface is kept" range:"[0,∞)" small:"[0,2]"`
+	SurfaceDataSet int `help:"number of the data set whose loss surface is kept" range:"[0,∞)" below:"DataSets" small:"[0,2]"`
 }
 
 // DefaultSearches returns the default parameters. The problem is the paper's,
@@ -47,14 +46,6 @@ func DefaultSearches() SearchesParams {
 	}
 	p.StartLambda1, p.StartLambda2 = .1, .1
 	return p
-}
-
-func (p SearchesParams) check() error {
-	var err error
-	if p.SurfaceDataSet >= p.DataSets {
-		err = invalid("SurfaceDataSet", p.SurfaceDataSet, "use a number below DataSets")
-	}
-	return errors.Join(p.RegressionData.check(), p.SurfaceGrid.check(), checkBox(p.BoxLow, p.BoxHigh), err)
 }
 
 // SearchesResult is what Run measures.
@@ -178,10 +169,7 @@ func (p SearchesParams) Run(ctx context.Context) (*SearchesResult, error) {
 	}
 	data, err := cells(ctx, p.DataSets, func(i int) (searchesCell, error) {
 		c, err := p.cell(ctx, i)
-		if err != nil {
-			err = fmt.Errorf("data set %d: %w", i, err)
-		}
-		return c, err
+		return c, wrap(err, "data set %d", i)
 	})
 	if err != nil {
 		return nil, err
@@ -301,11 +289,9 @@ func (p SearchesParams) reference(ctx context.Context, s *Setup) (r reference, e
 		return loss
 	}
 	axis := append([]float64{0}, logspace(p.BoxLow, p.BoxHigh, p.ReferencePoints-1)...)
-	z := make([][]float64, len(axis))
-	for i, x := range axis {
-		for _, y := range axis {
-			z[i] = append(z[i], eval([2]float64{x, y}))
-		}
+	z, err := onGrid(ctx, [][]float64{axis, axis}, func(x []float64) (float64, error) { return s.CV.Eval(nil, p.feasible([2]float64(x))) })
+	if err != nil {
+		return r, err
 	}
 	r.Minimum = math.Inf(1)
 	for i, x := range axis {

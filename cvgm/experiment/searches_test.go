@@ -242,7 +242,7 @@ func TestImprovementsRefuseBadParams(t *testing.T) {
 			_, err := p.Run(t.Context())
 			return err
 		},
-		"InnerRadius": func() error {
+		"Rings.InnerRadius": func() error {
 			p := DefaultSplits()
 			p.Rings.InnerRadius = p.Rings.OuterRadius
 			_, err := p.Run(t.Context())

@@ -7,6 +7,8 @@ import (
 	"cvgm/cvgm"
 	"cvgm/qpdiff"
 	"cvgm/synth"
+
+	"gonum.org/v1/gonum/mat"
 )
 
 // A Setup is what a search for hyperparameters runs on: a data set, its CV loss,
@@ -64,6 +66,19 @@ func (s *Setup) Risk(x []float64, d qpdiff.Data) (float64, error) {
 // TestLoss is Risk on the test examples.
 func (s *Setup) TestLoss(x []float64) (float64, error) { return s.Risk(x, s.Test) }
 
+// evaluate returns the metrics on the test examples of the model at a point of the
+// search.
+func (s *Setup) evaluate(x []float64) (Metrics, error) {
+	model, err := s.Model(x)
+	if err != nil {
+		return Metrics{}, err
+	}
+	return Evaluate(model, s.Test)
+}
+
+// cvLoss returns the CV loss at hyperparameters.
+func (s *Setup) cvLoss(hyper []float64) (float64, error) { return s.CV.Eval(nil, hyper) }
+
 // until yields what steps yields, and ctx's error instead of the first step
 // after ctx is done.
 func until[S any](ctx context.Context, steps iter.Seq2[S, error]) iter.Seq2[S, error] {
@@ -77,4 +92,30 @@ func until[S any](ctx context.Context, steps iter.Seq2[S, error]) iter.Seq2[S, e
 			}
 		}
 	}
+}
+
+// Metrics are the mean logistic loss of a classifier on some examples, and its
+// accuracy: the share of the examples whose label has the sign of the
+// prediction.
+type Metrics struct{ Loss, Accuracy float64 }
+
+// Evaluate evaluates a model on the examples.
+func Evaluate(m *cvgm.Model, d qpdiff.Data) (Metrics, error) { return evaluate(m.Predict, d) }
+
+// evaluate evaluates a prediction function.
+func evaluate(predict func(dst []float64, x *mat.Dense) error, d qpdiff.Data) (Metrics, error) {
+	predictions := make([]float64, len(d.Y))
+	if err := predict(predictions, d.X); err != nil {
+		return Metrics{}, err
+	}
+	var m Metrics
+	for i, v := range predictions {
+		loss, _ := cvgm.LogisticLoss{}.Eval(v, d.Y[i])
+		m.Loss += loss
+		if v*d.Y[i] > 0 {
+			m.Accuracy++
+		}
+	}
+	n := float64(len(d.Y))
+	return Metrics{m.Loss / n, m.Accuracy / n}, nil
 }

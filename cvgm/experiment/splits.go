@@ -2,7 +2,6 @@ package experiment
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 
@@ -52,8 +51,6 @@ func DefaultSplits() SplitsParams {
 	p.Samples, p.Rings.K = 530, p.K
 	return p
 }
-
-func (p SplitsParams) check() error { return errors.Join(p.RegressionData.check(), p.Rings.check()) }
 
 // SplitsResult is what Run measures.
 type SplitsResult struct {
@@ -227,7 +224,7 @@ func (p SplitsParams) measureRings(ctx context.Context, dataSet, k int, fraction
 	}
 	rings := p.Rings
 	rings.K, rings.P = k, fraction
-	s, err := rings.fresh(stream, fmt.Sprint("K = ", k, ", p = ", fraction), nil)
+	s, err := rings.setup(Full, stream, fmt.Sprint("K = ", k, ", p = ", fraction), nil)
 	if err != nil {
 		return c, err
 	}
@@ -235,11 +232,7 @@ func (p SplitsParams) measureRings(ctx context.Context, dataSet, k int, fraction
 	if err != nil {
 		return c, err
 	}
-	model, err := s.Model(x)
-	if err != nil {
-		return c, err
-	}
-	metrics, err := Evaluate(model, s.Test)
+	metrics, err := s.evaluate(x)
 	c.Test = 1 - metrics.Accuracy
 	return c, err
 }

@@ -2,7 +2,6 @@ package experiment
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -40,7 +39,7 @@ type StabilityParams struct {
 	// CVGM follows.
 	PublishedRegression
 	PenaltyCVGM
-	PathSteps []int `help:"ascending steps of that path at which the identity's parts are measured, the first being 1" range:"[1,∞)" len:"[1,∞)" small:"[1,20]"`
+	PathSteps []int `help:"ascending steps of that path at which the identity's parts are measured, the first being 1" range:"[1,∞)" len:"[1,∞)" order:"ascending" small:"[1,20]"`
 }
 
 // DefaultStability returns parameters under which the parts are known to
@@ -57,11 +56,10 @@ func DefaultStability() StabilityParams {
 }
 
 func (p StabilityParams) check() error {
-	err := checkAscending("PathSteps", p.PathSteps)
-	if err == nil && p.PathSteps[0] != 1 {
-		err = invalid("PathSteps", p.PathSteps, "let the first be 1")
+	if p.PathSteps[0] != 1 {
+		return invalid("PathSteps", p.PathSteps, "let the first be 1")
 	}
-	return errors.Join(p.PublishedRegression.check(), err)
+	return nil
 }
 
 // StabilityParts are the parts of the identity for one learner at fixed
@@ -221,11 +219,11 @@ func (p StabilityParams) measure(ctx context.Context, cases []stabilityCase) ([]
 			}
 			f, err := c.fit(d.data)
 			if err != nil {
-				return nil, fmt.Errorf("data set %d, hyperparameters %v: %w", i, c.hyper, err)
+				return nil, wrap(err, "data set %d, hyperparameters %v", i, c.hyper)
 			}
 			delta, replaced, err := c.replaceOne(d.replaced, d.replacements)
 			if err != nil {
-				return nil, fmt.Errorf("data set %d with replacements, hyperparameters %v: %w", i, c.hyper, err)
+				return nil, wrap(err, "data set %d with replacements, hyperparameters %v", i, c.hyper)
 			}
 			risk, training := f.risk(d.fresh), f.risk(d.data)
 			values[k] = stabilityValues{risk, training, risk - training, delta, delta + replaced}
@@ -245,9 +243,7 @@ func (p StabilityParams) measure(ctx context.Context, cases []stabilityCase) ([]
 			}
 			e[part] = estimate(v)
 		}
-		gap, delta := e[2], e[3]
-		parts[k] = StabilityParts{Hyper: c.hyper, Risk: e[0], Training: e[1], Gap: gap, Delta: delta, Sum: e[4],
-			Difference: Estimate{Mean: gap.Mean - delta.Mean, Margin: math.Hypot(gap.Margin, delta.Margin), N: p.DataSets}}
+		parts[k] = StabilityParts{Hyper: c.hyper, Risk: e[0], Training: e[1], Gap: e[2], Delta: e[3], Sum: e[4], Difference: difference(e[2], e[3])}
 	}
 	return parts, nil
 }
@@ -278,7 +274,7 @@ func (c stabilityCase) replaceOne(s, fresh qpdiff.Data) (delta, training float64
 		row := slices.Clone(s.X.RawRowView(k))
 		s.X.SetRow(k, fresh.X.RawRowView(k))
 		s.Y[k] = fresh.Y[k]
-		if err := f.refit(s); err != nil {
+		if err := fit(f.learner, s, f.theta, f.hyper); err != nil {
 			return 0, 0, err
 		}
 		with += f.lossAt(fresh, k)
@@ -300,14 +296,7 @@ func (c stabilityCase) fit(d qpdiff.Data) (*fitted, error) {
 	_, n := d.X.Dims()
 	size, _ := f.learner.Dims(n)
 	f.theta = make([]float64, size)
-	return f, f.refit(d)
-}
-
-func (f *fitted) refit(d qpdiff.Data) error {
-	if err := f.learner.Load(d); err != nil {
-		return err
-	}
-	return f.learner.Fit(f.theta, f.hyper)
+	return f, fit(f.learner, d, f.theta, f.hyper)
 }
 
 func (f *fitted) lossAt(d qpdiff.Data, k int) float64 {

@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/gonum/stat/distuv"
 )
@@ -24,6 +25,12 @@ func estimate(v []float64) Estimate {
 		e.Margin = distuv.StudentsT{Mu: 0, Sigma: 1, Nu: n - 1}.Quantile(.975) * sd / math.Sqrt(n)
 	}
 	return e
+}
+
+// difference is that of two means of independent repetitions. Where they share
+// their data the interval is too wide.
+func difference(a, b Estimate) Estimate {
+	return Estimate{Mean: a.Mean - b.Mean, Margin: math.Hypot(a.Margin, b.Margin), N: a.N}
 }
 
 // A Comparison is a paired comparison of two methods by a loss.
@@ -58,4 +65,13 @@ func median(v []float64) float64 {
 	s := slices.Sorted(slices.Values(v))
 	n := len(s)
 	return (s[(n-1)/2] + s[n/2]) / 2
+}
+
+// atStep returns the value at index n of those along a search. A search that has
+// ended stays at its last.
+func atStep[T any](values []T, n int) T { return values[min(n, len(values)-1)] }
+
+// cosine returns the cosine of the angle between two vectors.
+func cosine(a, b []float64) float64 {
+	return floats.Dot(a, b) / (floats.Norm(a, 2) * floats.Norm(b, 2))
 }

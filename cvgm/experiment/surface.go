@@ -1,22 +1,18 @@
 package experiment
 
-import "context"
+import (
+	"context"
+	"slices"
+)
 
 // SurfaceGrid is the grid of penalties on which a loss surface is evaluated.
 type SurfaceGrid struct {
 	SurfacePoints int     `help:"points of the loss surfaces per hyperparameter" range:"[2,∞)" small:"[2,5]"`
-	SurfaceLow    float64 `help:"lower end of the surfaces" unit:"log10 of the penalty" range:"[-300,300]" small:"[-5,-2]"`
+	SurfaceLow    float64 `help:"lower end of the surfaces" unit:"log10 of the penalty" range:"[-300,300]" below:"SurfaceHigh" small:"[-5,-2]"`
 	SurfaceHigh   float64 `help:"upper end of the surfaces" unit:"log10 of the penalty" range:"[-300,300]" small:"[-1,1]"`
 }
 
 var defaultSurface = SurfaceGrid{SurfacePoints: 46, SurfaceLow: -4, SurfaceHigh: .5}
-
-func (g SurfaceGrid) check() error {
-	if g.SurfaceLow >= g.SurfaceHigh {
-		return invalid("SurfaceLow", g.SurfaceLow, "use a value below SurfaceHigh")
-	}
-	return nil
-}
 
 // ElasticNetSurface holds the CV loss and the test loss on a grid of (λ1, λ2):
 // what the searches see, and what they are judged by.
@@ -29,28 +25,40 @@ type ElasticNetSurface struct {
 func (g SurfaceGrid) evaluate(ctx context.Context, s *Setup, test bool) (ElasticNetSurface, error) {
 	axis := logspace(g.SurfaceLow, g.SurfaceHigh, g.SurfacePoints)
 	e := ElasticNetSurface{Lambda1: axis, Lambda2: axis}
-	for _, l1 := range axis {
-		var cv, risk []float64
-		for _, l2 := range axis {
-			if err := ctx.Err(); err != nil {
-				return e, err
-			}
-			loss, err := s.CV.Eval(nil, []float64{l1, l2})
-			if err != nil {
-				return e, err
-			}
-			cv = append(cv, loss)
-			if test {
-				if loss, err = s.TestLoss([]float64{l1, l2}); err != nil {
-					return e, err
-				}
-				risk = append(risk, loss)
-			}
-		}
-		e.CV = append(e.CV, cv)
-		if test {
-			e.Test = append(e.Test, risk)
-		}
+	var err error
+	if e.CV, err = onGrid(ctx, [][]float64{axis, axis}, s.cvLoss); err == nil && test {
+		e.Test, err = onGrid(ctx, [][]float64{axis, axis}, s.TestLoss)
 	}
-	return e, nil
+	return e, err
+}
+
+// CVSurface evaluates the CV loss on a grid. The evaluations move the warm starts of
+// a search by rounding: use a Setup of its own.
+func (s *Setup) CVSurface(grid SurfaceGrid) (ElasticNetSurface, error) {
+	return grid.evaluate(context.Background(), s, false)
+}
+
+// onGrid returns f at the points of a grid, [i][j] at axes[0][i] and axes[1][j]. With
+// one axis there is one column. After an error the rest is missing.
+func onGrid(ctx context.Context, axes [][]float64, f func(x []float64) (float64, error)) ([][]float64, error) {
+	others := [][]float64{nil} // of the first coordinate
+	if len(axes) == 2 {
+		others = slices.Collect(slices.Chunk(axes[1], 1))
+	}
+	var z [][]float64
+	for _, first := range axes[0] {
+		var row []float64
+		for _, other := range others {
+			if err := ctx.Err(); err != nil {
+				return z, err
+			}
+			v, err := f(append([]float64{first}, other...))
+			if err != nil {
+				return z, err
+			}
+			row = append(row, v)
+		}
+		z = append(z, row)
+	}
+	return z, nil
 }

@@ -3,6 +3,7 @@ package experiment
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"os"
 )
 
@@ -37,8 +38,10 @@ func ReadTimings(path string) (*Timings, error) {
 }
 
 // Lowest returns a benchmark's lowest measure in a unit, that of the run least
-// disturbed by others on the machine, and false where none is recorded.
-func (t *Timings) Lowest(benchmark, unit string) (float64, bool) {
-	m, ok := t.Benchmarks[benchmark][unit]
-	return m.Lowest, ok && m.Lowest > 0
+// disturbed by others on the machine, or NaN where none is recorded.
+func (t *Timings) Lowest(benchmark, unit string) float64 {
+	if m := t.Benchmarks[benchmark][unit]; m.Lowest > 0 {
+		return m.Lowest
+	}
+	return math.NaN()
 }

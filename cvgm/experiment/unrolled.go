@@ -23,7 +23,7 @@ func init() {
 // the steps of the gradient descent that fits it.
 type UnrolledParams struct {
 	PublishedRegression
-	UnrolledSteps []int     `help:"ascending numbers of steps of the gradient descent differentiated through" range:"[1,∞)" len:"[1,∞)" small:"[1,30]"`
+	UnrolledSteps []int     `help:"ascending numbers of steps of the gradient descent differentiated through" range:"[1,∞)" len:"[1,∞)" order:"ascending" small:"[1,30]"`
 	Penalty       float64   `help:"lambda2 at which learning rates are compared" range:"[0,∞)" small:"[1e-3,1]"`
 	Rates         []float64 `help:"learning rates times the largest curvature; descent converges below 2" range:"(0,∞)" small:"[.01,2.5]"`
 	Momentum      float64   `help:"momentum of one more run, at the learning rate 1" range:"[0,1)" small:"[.1,.9]"`
@@ -38,20 +38,6 @@ func DefaultUnrolled() UnrolledParams {
 		Penalty:             .01, Rates: []float64{.01, .1, 1, 1.9, 2.1}, Momentum: .5,
 		Penalties: []float64{.001, .01, .1, 1},
 	}
-}
-
-func (p UnrolledParams) check() error {
-	return errors.Join(p.PublishedRegression.check(), checkAscending("UnrolledSteps", p.UnrolledSteps))
-}
-
-// checkAscending checks that each number in a list is above the one before.
-func checkAscending(name string, list []int) error {
-	for i := 1; i < len(list); i++ {
-		if list[i] <= list[i-1] {
-			return invalid(name, list, "give ascending numbers")
-		}
-	}
-	return nil
 }
 
 // UnrolledResult is what Run measures.
@@ -177,10 +163,7 @@ func (r *UnrolledRun) differentiate(train, test qpdiff.Data, steps []int, curvat
 func testGradient(train, test qpdiff.Data, l qpdiff.Learner, hyper []float64) (loss, derivative float64, err error) {
 	_, n := train.X.Dims()
 	theta, dtheta := make([]float64, n), make([]float64, n)
-	if err := l.Load(train); err != nil {
-		return 0, 0, err
-	}
-	if err := l.Fit(theta, hyper); err != nil {
+	if err := fit(l, train, theta, hyper); err != nil {
 		return 0, 0, err
 	}
 	for i, y := range test.Y {

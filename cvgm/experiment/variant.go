@@ -34,19 +34,10 @@ const (
 var Variants = []Variant{Published, Detached, DetachedPenalised, Full, FullPenalised}
 
 func (v Variant) String() string {
-	switch v {
-	case Published:
-		return "published"
-	case Detached:
-		return "detached"
-	case DetachedPenalised:
-		return "detached, penalised intercept"
-	case Full:
-		return "full"
-	case FullPenalised:
-		return "full, penalised intercept"
+	if v < 0 || int(v) >= len(Variants) {
+		return fmt.Sprintf("Variant(%d)", int(v))
 	}
-	return fmt.Sprintf("Variant(%d)", int(v))
+	return [...]string{"published", "detached", "detached, penalised intercept", "full", "full, penalised intercept"}[v]
 }
 
 func (v Variant) detached() bool { return v != Full && v != FullPenalised }

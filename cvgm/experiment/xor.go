@@ -49,7 +49,7 @@ type XORResult struct {
 // Run draws the data, the splits and the initial weights of the published run
 // and follows every Variant from there.
 func (p XORParams) Run(ctx context.Context) (*XORResult, error) {
-	r, err := p.run(ctx, p.draw, Printed.XOR)
+	r, err := p.run(ctx, p.draw)
 	if err != nil {
 		return nil, err
 	}
@@ -57,24 +57,18 @@ func (p XORParams) Run(ctx context.Context) (*XORResult, error) {
 }
 
 // Stepper draws what Run draws.
-func (p XORParams) Stepper(v Variant) (*KernelStepper, error) { return p.stepper(v, p.draw) }
+func (p XORParams) Stepper(v Variant) (*Stepper, error) { return p.stepper(v, p.draw) }
 
 // draw draws the data, and returns the generator for the splits.
 func (p XORParams) draw() (*Setup, synth.Source, error) {
 	if err := check(&p); err != nil {
 		return nil, nil, err
 	}
-	rule, err := p.xor().Bayes()
-	if err != nil {
-		return nil, nil, err
-	}
 	square, src := synth.NewPython(int64(p.Seed)), synth.NewNumPy(p.Seed)
-	train, err := synth.MakeXOR(square, src, p.Train, p.xor())
-	if err != nil {
-		return nil, nil, err
-	}
-	test, err := synth.MakeXOR(square, src, p.Test, p.xor())
-	if err != nil {
+	rule, err := p.xor().Bayes()
+	train, errTrain := synth.MakeXOR(square, src, p.Train, p.xor())
+	test, errTest := synth.MakeXOR(square, src, p.Test, p.xor())
+	if err := firstError(err, errTrain, errTest); err != nil {
 		return nil, nil, err
 	}
 	return &Setup{Train: rows(train, 0, p.Train), Test: rows(test, 0, p.Test), Rule: rule, Loss: cvgm.LogisticLoss{}}, src, nil

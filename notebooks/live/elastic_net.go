@@ -13,10 +13,11 @@ import (
 
 // elasticNetTrial is an elastic net.
 type elasticNetTrial struct {
-	*experiment.ElasticNetStepper
+	*experiment.Stepper
+	leastSquares, truth float64 // test losses
 	// ground evaluates the CV loss for the surface: apart from the walk, whose
 	// warm starts its evaluations would move.
-	ground  *experiment.ElasticNetStepper
+	ground  *experiment.Stepper
 	surface *experiment.ElasticNetSurface // nil until it is drawn
 }
 
@@ -25,17 +26,27 @@ func newElasticNetTrial(p experiment.ElasticNetParams) (trial, error) {
 	if err != nil {
 		return nil, err
 	}
-	ground, err := p.Stepper()
-	return &elasticNetTrial{ElasticNetStepper: w, ground: ground}, err
+	t := &elasticNetTrial{Stepper: w}
+	if t.leastSquares, t.truth, err = w.ReferenceLosses(); err == nil {
+		t.ground, err = p.Stepper()
+	}
+	return t, err
 }
 
 func (t *elasticNetTrial) walk() iter.Seq2[state, error] {
 	return func(yield func(state, error) bool) {
 		for e, err := range t.States() {
-			loss := func(v float64) experiment.Metrics {
-				return experiment.Metrics{Loss: v, Accuracy: math.NaN()}
+			s := state{Model: e.Model}
+			for _, m := range []*experiment.Metrics{&s.CV, &s.Train, &s.Test} {
+				m.Accuracy = math.NaN()
 			}
-			s := state{CV: loss(e.CVLoss), Train: loss(e.TrainLoss), Test: loss(e.TestLoss), Lambda: e.Lambda, Model: e.Model}
+			if err == nil {
+				s.CV.Loss, s.Lambda = e.CVLoss, [2]float64(e.X)
+				s.Train.Loss, err = e.Model.Risk(t.Loss, t.Train)
+			}
+			if err == nil {
+				s.Test.Loss, err = e.Model.Risk(t.Loss, t.Test)
+			}
 			if !yield(s, err) {
 				return
 			}
@@ -50,7 +61,7 @@ func (t *elasticNetTrial) panels(v view) layout {
 		key:   v.withPinned(key),
 		large: []*figures.Panel{t.path(v.prefix+"CV loss and path", v), t.coefficients(v.prefix+"coefficients", v)},
 		small: []*figures.Panel{
-			v.losses(level{"least squares", t.LeastSquares, bayesStyle}, level{"true coefficients", t.TrueCoefficients, truthLevelStyle}),
+			v.losses(level{"least squares", t.leastSquares, bayesStyle}, level{"true coefficients", t.truth, truthLevelStyle}),
 			v.penalties(),
 		},
 	}

@@ -15,17 +15,17 @@ import (
 
 // kernelTrial is a learned kernel on points of the plane.
 type kernelTrial struct {
-	*experiment.KernelStepper
+	*experiment.Stepper
 	half   float64     // the plane is shown from −half to half
 	judged qpdiff.Data // test examples that accuracy is measured on
 	best   [][]float64 // the Bayes rule's labels on the grid; nil until it is drawn
 }
 
-func newKernelTrial(w *experiment.KernelStepper, half float64, coarse bool) *kernelTrial {
+func newKernelTrial(w *experiment.Stepper, half float64, coarse bool) *kernelTrial {
 	if w == nil {
 		return nil
 	}
-	t := &kernelTrial{KernelStepper: w, half: half, judged: w.Test}
+	t := &kernelTrial{Stepper: w, half: half, judged: w.Test}
 	if coarse {
 		t.judged = thinned(w.Test, len(w.Test.Y)/coarseTest)
 	}

@@ -34,7 +34,6 @@ func Params(all ...any) {
 	if err := override(overrides, all...); err != nil {
 		Check(fmt.Errorf("-p: %w", err)) // ./reproduce.sh recognises it by this
 	}
-	Check(record(map[string]any{"overrides": json.RawMessage(overrides)}))
 }
 
 func override(overrides string, all ...any) error {

@@ -1,0 +1,50 @@
+package experiment
+
+import (
+	"context"
+	"iter"
+
+	"cvgm/cvgm"
+)
+
+// A Stepper is the gradient method of an experiment, one step at a time and without
+// end. Its first steps are those that Run takes.
+type Stepper struct {
+	*Setup
+
+	searcher cvgm.Searcher
+	exact    *Setup // of the exact gradient of the same loss; nil where the method descends that gradient
+}
+
+// State is the state of the gradient method after a number of steps.
+type State struct {
+	Step   int
+	X      []float64 // the hyperparameters; valid until the next state
+	CVLoss float64
+	Model  *cvgm.Model // fitted to all training examples
+	// Cosine is that between the direction descended and the exact gradient of the
+	// same loss: 1 where the two are the same.
+	Cosine float64
+}
+
+// States yields the states after 0, 1, 2, … steps, to the first error. All
+// their models share the CV's feature map, and with it one goroutine.
+func (w *Stepper) States() iter.Seq2[State, error] {
+	return func(yield func(State, error) bool) {
+		gradient := make([]float64, len(w.Start))
+		for step, err := range w.Search(context.Background(), w.searcher) {
+			s := State{Step: step.Evaluations - 1, X: step.X, CVLoss: step.Loss, Cosine: 1}
+			if err == nil && w.exact != nil {
+				if _, err = w.exact.CV.Eval(gradient, step.X); err == nil {
+					s.Cosine = cosine(step.Grad, gradient)
+				}
+			}
+			if err == nil {
+				s.Model, err = w.Model(step.X)
+			}
+			if !yield(s, err) || err != nil {
+				return
+			}
+		}
+	}
+}
