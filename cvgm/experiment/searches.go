@@ -345,7 +345,7 @@ func (p SearchesParams) descend(eval func([2]float64) float64, lowest float64, a
 				break
 			}
 		}
-		if lowest > before-p.Tol/tolPart || lowest != lowest {
+		if !(lowest < before-p.Tol/tolPart) {
 			spacing[0], spacing[1] = spacing[0]/2, spacing[1]/2
 			refined++
 		}
