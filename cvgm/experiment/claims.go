@@ -370,7 +370,7 @@ func derivativeClaims(r *DerivativeChecks, add addClaim) {
 		_, e := c.Best()
 		worst = math.Max(worst, e)
 		if !math.IsNaN(c.JVP) {
-			apart = math.Max(apart, math.Abs(c.VJP-c.JVP)/math.Abs(c.VJP))
+			apart = math.Max(apart, c.Apart())
 		}
 	}
 	add(Claim{Place: "abstract, section 3", Text: fmt.Sprintf("Derivatives: exact gradients of common convex learners exist and are found (largest relative distance from the best finite difference, %d derivatives)", len(r.Checks)),

@@ -228,8 +228,8 @@ func outsideRange(a *mat.Dense, b []float64) float64 {
 func (p LinearProblem) kinks(net, svm *Kink) error {
 	src := synth.NewStream(p.Seed, "kinks")
 	return firstError(
-		p.kink(net, p.regression(src, p.Train), new(qpdiff.ElasticNet), &qpdiff.ElasticNet{Generalised: true}),
-		p.kink(svm, p.classes(src, p.Train), new(qpdiff.SVM), &qpdiff.SVM{Generalised: true}))
+		wrap(p.kink(net, p.regression(src, p.Train), new(qpdiff.ElasticNet), &qpdiff.ElasticNet{Generalised: true}), "elastic net"),
+		wrap(p.kink(svm, p.classes(src, p.Train), new(qpdiff.SVM), &qpdiff.SVM{Generalised: true}), "support vector machine"))
 }
 
 // kink bisects to a λ1 at which a coefficient becomes 0.
@@ -251,7 +251,7 @@ func (p LinearProblem) kink(k *Kink, d qpdiff.Data, strict, generalised qpdiff.F
 		before := append([]float64(nil), theta...)
 		low, high = high, high*1.02
 		if floats.Norm(before, 1) == 0 {
-			return errors.New("experiment: no coefficient becomes 0 as λ1 rises")
+			return invalid("Lambda1", p.Lambda1, "use a smaller value: there is no coefficient but 0")
 		}
 		if err := fit(high); err != nil {
 			return err
@@ -285,6 +285,9 @@ func (p LinearProblem) kink(k *Kink, d qpdiff.Data, strict, generalised qpdiff.F
 	}
 	if err := strict.JVP(nil, slope, &qpdiff.Grad{Hyper: []float64{1, 0}}); err != nil {
 		return err
+	}
+	if slope[k.Entry] == 0 {
+		return invalid("Lambda2", p.Lambda2, "use a larger value: a coefficient jumps to 0 as λ1 rises")
 	}
 	k.At = left - theta[k.Entry]/slope[k.Entry]
 	if err := fit(k.At); err != nil {

@@ -16,7 +16,7 @@ import (
 // LearnedKernel holds the parameters that the paper's experiments with a learned
 // kernel have in common.
 type LearnedKernel struct {
-	Seed  uint32 `help:"seed of the generators of NumPy (data, splits), Python (XOR's squares) and PyTorch (initial weights)" range:"[0,∞)" small:"[0,1000]"`
+	Seed  uint32 `help:"seed of the generators of NumPy (data, splits), Python (XOR's squares) and PyTorch (initial weights)" range:"[0,4294967295]" small:"[0,1000]"`
 	Train int    `help:"training examples N" range:"[2,∞)" small:"[8,20]"`
 	Test  int    `help:"test examples" range:"[1,∞)" small:"[10,50]"`
 	KernelCVGM

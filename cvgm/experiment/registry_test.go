@@ -87,7 +87,7 @@ func TestRunRefusesWhatIsOutOfRange(t *testing.T) {
 				values = append(values, fmt.Sprint(below))
 			}
 			if !math.IsInf(allowed.high, 0) {
-				values = append(values, fmt.Sprint(allowed.high+1))
+				values = append(values, fmt.Sprint(2*allowed.high+1)) // adding 1 does not change 1e50
 			}
 			for _, value := range values {
 				p := e.Params()
@@ -181,8 +181,8 @@ func TestSet(t *testing.T) {
 	}
 	for name, c := range map[string]struct{ text, want string }{
 		"Q": {"1", "no parameter Q"}, "group": {"1", "no parameter group"}, "Sub": {"1", "no parameter Sub"}, "Sub.Q": {"1", "no parameter Sub.Q"},
-		"K": {"many", "K=many: want a whole number"}, "Seed": {"4294967296", "Seed=4294967296: want a whole number that is not negative"},
-		"C": {"NaN", "C=NaN: want a number"}, "Hidden": {"3,x", "Hidden=3,x: want a whole number, or several"},
+		"K": {"many", "K=many: want a whole number"}, "Seed": {"4294967296", "Seed=4294967296: want a whole number from 0 to 4294967295"},
+		"C": {"NaN", "C=NaN: want a finite number"}, "Hidden": {"3,x", "Hidden=3,x: want a whole number up to 2147483647, or several"},
 	} {
 		if err := Set(&p, name, c.text); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s=%s: %v lacks %q", name, c.text, err, c.want)
