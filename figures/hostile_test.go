@@ -1,9 +1,29 @@
 package figures
 
 import (
+	"math"
 	"strings"
 	"testing"
 )
+
+// The axes of any two points have a length and some ticks.
+func TestExtremeAxes(t *testing.T) {
+	v := []float64{0, 5e-324, -5e-324, 1e-323, -1e-310, 1e-300, 1, 1 + 1e-15, 1 + 1e-9, 1e15, 1e15 + 1, 1e300, -1e300, math.MaxFloat64, math.Inf(1), math.NaN()}
+	for i, a := range v {
+		for _, b := range v[i:] {
+			for _, log := range []bool{false, true} {
+				p := NewPanel("p", "", "x", "y").LogAxes(log, log)
+				p.Line("l", []float64{a, b}, []float64{b, a}, Style{})
+				q := p.axes()
+				for _, axis := range [][2]float64{{q.xmin, q.xmax}, {q.ymin, q.ymax}} {
+					if n := len(p.plot.X.Tick.Marker.Ticks(axis[0], axis[1])); !(axis[0] < axis[1]) || n < 1 || n > 40 {
+						t.Errorf("points at %v and %v, logarithmic %v: an axis from %v to %v with %d ticks", a, b, log, axis[0], axis[1], n)
+					}
+				}
+			}
+		}
+	}
+}
 
 // Braces, carets, tildes and the symbols of the tables' texts reach the reader of a
 // LaTeX table, and neither a bar nor a line break ends a cell of a Markdown table.
