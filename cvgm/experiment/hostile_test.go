@@ -159,3 +159,21 @@ func TestNoExperimentOfNil(t *testing.T) {
 		}
 	}
 }
+
+// What was not measured is NaN and makes a claim that is not testable.
+func TestWithoutMeasurement(t *testing.T) {
+	run := new(KernelRun)
+	for name, v := range map[string]float64{"LastLoss": run.LastLoss(), "FinalAccuracy": run.FinalAccuracy(), "Final": ElasticNetSearch{}.Final()} {
+		if !math.IsNaN(v) {
+			t.Errorf("%s of nothing is %v", name, v)
+		}
+	}
+	dimensions := &SearchDimensionsResult{Dimensions: []SearchDimension{{Hyperparameters: 5, Methods: []SearchDimensionMethod{{Name: "exhaustive", CV: []float64{1}, Excess: once(1)}}}}}
+	for _, r := range []any{new(SearchDimensionsResult), dimensions, &UnrolledResult{ByRate: []UnrolledRun{{Rate: 3}}}} {
+		for _, c := range claimsOf(r) {
+			if c.Verdict != NotTestable {
+				t.Errorf("%T: %q is %s, measured %v", r, c.Text, c.Verdict, c.Ours)
+			}
+		}
+	}
+}

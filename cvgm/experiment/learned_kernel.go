@@ -20,7 +20,7 @@ type LearnedKernel struct {
 	Train int    `help:"training examples N" range:"[2,∞)" small:"[8,20]"`
 	Test  int    `help:"test examples" range:"[1,∞)" small:"[10,50]"`
 	KernelCVGM
-	ManifoldSteps []int   `help:"numbers of steps after which the kernel's manifold is shown; those above Steps stand for the last step" range:"[0,∞)" small:"[0,4]"`
+	ManifoldSteps []int   `help:"numbers of steps after which the kernel's manifold is shown; those above Steps stand for the last step" range:"[0,∞)" len:"[1,∞)" small:"[0,4]"`
 	GridPoints    int     `help:"points per axis of the grid on which the decision boundary is found" range:"[2,∞)" small:"[4,12]"`
 	GridHalf      float64 `help:"the grid covers -GridHalf to GridHalf along both axes" range:"(0,∞)" small:"[1,4]"`
 }
@@ -63,11 +63,11 @@ type KernelRun struct {
 }
 
 // LastLoss returns the CV loss before the last step, the last one that the
-// published code prints.
-func (r *KernelRun) LastLoss() float64 { return r.CVLoss[len(r.CVLoss)-2] }
+// published code prints, or NaN without steps.
+func (r *KernelRun) LastLoss() float64 { return fromEnd(r.CVLoss, 2) }
 
-// FinalAccuracy returns the test accuracy after the last step.
-func (r *KernelRun) FinalAccuracy() float64 { return r.Accuracy[len(r.Accuracy)-1] }
+// FinalAccuracy returns the test accuracy after the last step, or NaN.
+func (r *KernelRun) FinalAccuracy() float64 { return fromEnd(r.Accuracy, 1) }
 
 // The perturbed run starts from weights that are larger by a share of
 // perturbation, which is far above one rounding and far below what a result
