@@ -4,6 +4,9 @@ import (
 	"math"
 	"strings"
 	"testing"
+
+	"cvgm/cvgm/experiment"
+	"cvgm/synth"
 )
 
 // The axes of any two points have a length and some ticks.
@@ -37,4 +40,17 @@ func TestHostileTextsOfTables(t *testing.T) {
 	if want := "**labels {0, 1}**\n\n| \\|θ\\| | a b |\n| :-- | :-- |\n| x^2 ~ g ∈ 10⁻⁴ of 10¹² | two lines \\| bar |\n"; table.Markdown() != want {
 		t.Errorf("Markdown is\n%s\nwant\n%s", table.Markdown(), want)
 	}
+}
+
+// Splits of two examples are all the same and have no scatter, which is drawn at the
+// lower end.
+func TestSplitsWithoutScatter(t *testing.T) {
+	e := experiment.Of(experiment.SplitsParams{})
+	p := e.Draw(synth.NewStream(7, "attack"+e.Name)).(*experiment.SplitsParams)
+	p.Train = 2
+	r, err := p.Run(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkFigure(t, SplitsCurves(r))
 }
