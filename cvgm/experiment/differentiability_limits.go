@@ -23,7 +23,6 @@ func init() {
 // paper's conditions for a derivative do not suffice or do not hold.
 type DifferentiabilityLimitsParams struct {
 	LinearProblem
-	C float64 `help:"weight of the losses of logistic regression" range:"(0,∞)" small:"[.3,3]"`
 	K int     `help:"cross-validation splits" range:"[1,∞)" small:"[2,6]"`
 	P float64 `help:"fraction of the examples that each split trains on" range:"(0,1)" small:"[.7,.9]"`
 }
@@ -31,7 +30,7 @@ type DifferentiabilityLimitsParams struct {
 // DefaultDifferentiabilityLimits returns parameters of our own: the paper gives
 // none.
 func DefaultDifferentiabilityLimits() DifferentiabilityLimitsParams {
-	return DifferentiabilityLimitsParams{LinearProblem: defaultLinearProblem, C: 1, K: 32, P: .8}
+	return DifferentiabilityLimitsParams{LinearProblem: defaultLinearProblem, K: 32, P: .8}
 }
 
 // A Kink is a value of an input at which an entry of a solution has two
@@ -415,7 +414,7 @@ func (p DifferentiabilityLimitsParams) discontinuousLoss(l *DiscontinuousLoss) e
 		}
 		l.C, l.ZeroOne, l.Logistic, l.Slope = append(l.C, c), append(l.ZeroOne, z), append(l.Logistic, s), append(l.Slope, grad[0])
 	}
-	_, err = zeroOne.Eval(grad, []float64{p.C})
+	_, err = zeroOne.Eval(grad, l.C[:1])
 	_, l.Refusal, err = refused(err)
 	return err
 }
