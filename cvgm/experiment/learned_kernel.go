@@ -20,7 +20,7 @@ type LearnedKernel struct {
 	Train int    `help:"training examples N" range:"[2,∞)" small:"[8,20]"`
 	Test  int    `help:"test examples" range:"[1,∞)" small:"[10,50]"`
 	KernelCVGM
-	ManifoldSteps []int   `help:"numbers of steps after which the kernel's manifold is shown; those above Steps stand for the last step" range:"[0,∞)" len:"[1,∞)" small:"[0,4]"`
+	ManifoldSteps []int   `help:"numbers of steps after which the kernel's manifold is shown; those above Steps stand for the last step" range:"[0,∞)" small:"[0,4]"`
 	GridPoints    int     `help:"points per axis of the grid on which the decision boundary is found" range:"[2,∞)" small:"[4,12]"`
 	GridHalf      float64 `help:"the grid covers -GridHalf to GridHalf along both axes" range:"(0,∞)" small:"[1,4]"`
 }

@@ -24,7 +24,7 @@ type SplitsParams struct {
 	K            int       `help:"cross-validation splits of the sweep over Ps" range:"[1,∞)" small:"[2,8]"`
 	P            float64   `help:"fraction of the examples that each split trains on in the sweep over Ks" range:"(0,1)" small:"[.5,.9]"`
 	Ks           []int     `help:"numbers of splits" range:"[1,∞)" len:"[1,∞)" small:"[1,8]"`
-	Ps           []float64 `help:"fractions of the examples that each split trains on" range:"(0,1)" len:"[1,∞)" small:"[.5,.9]"`
+	Ps           []float64 `help:"fractions of the examples that each split trains on" range:"(0,1)" small:"[.5,.9]"`
 	Draws        int       `help:"draws of the splits per data set, over which the CV loss scatters" range:"[2,∞)" small:"[2,4]"`
 	DataSets     int       `help:"data sets of the elastic net" range:"[2,∞)" small:"[2,3]"`
 	At           float64   `help:"value of both penalties at which CV loss and gradient are compared" range:"[0,∞)" small:"[1e-2,1]"`

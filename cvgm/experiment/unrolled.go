@@ -27,7 +27,7 @@ type UnrolledParams struct {
 	Penalty       float64   `help:"lambda2 at which learning rates are compared" range:"[0,∞)" small:"[1e-3,1]"`
 	Rates         []float64 `help:"learning rates times the largest curvature; descent converges below 2" range:"(0,∞)" small:"[.01,2.5]"`
 	Momentum      float64   `help:"momentum of one more run, at the learning rate 1" range:"[0,1)" small:"[.1,.9]"`
-	Penalties     []float64 `help:"values of lambda2 compared at the learning rate 1" range:"[0,∞)" len:"[1,∞)" small:"[1e-3,1]"`
+	Penalties     []float64 `help:"values of lambda2 compared at the learning rate 1" range:"[0,∞)" small:"[1e-3,1]"`
 }
 
 // DefaultUnrolled returns the default parameters.
