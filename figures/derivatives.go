@@ -55,7 +55,7 @@ func DerivativeTable(r *experiment.DerivativeChecks) *Table {
 		i, best := c.Best()
 		forward := any(nil)
 		if !math.IsNaN(c.JVP) {
-			forward = formatExp(c.JVP/c.VJP - 1)
+			forward = formatExp(c.Apart())
 		}
 		t.Rows = append(t.Rows, []any{c.Example, c.Input, Number{Value: c.VJP, Digits: 6}, forward, formatExp(best), formatExp(r.Steps[i])})
 	}

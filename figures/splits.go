@@ -50,9 +50,13 @@ func SplitsRingsTable(r *experiment.SplitsResult) *Table {
 // p.
 func SplitsCurves(r *experiment.SplitsResult) *Figure {
 	uniform, balanced := Style{Color: Vermillion, Width: 2, Dash: []vg.Length{6, 3}}, Style{Color: Blue, Width: 2}
+	const floor = -16 // splits that are all the same have no scatter
 	panel := func(name, title, x, y string, settings []experiment.SplitsSetting, of func(experiment.SplitsMeasure) experiment.Estimate) *Panel {
 		log := name == "scatter" || name == "scatter by p"
 		p := NewPanel(name, title, x, y).LogAxes(x == "K", log).Grid()
+		if log {
+			p.ClampLow(floor)
+		}
 		var at []float64
 		columns := make([][]experiment.Estimate, 2)
 		for _, s := range settings {
@@ -65,7 +69,7 @@ func SplitsCurves(r *experiment.SplitsResult) *Figure {
 				for i := range low {
 					low[i] = max(low[i], mean[i]/10) // intervals from few data sets reach below zero
 				}
-				mean, low, high = Log10s(mean), Log10s(low), Log10s(high)
+				mean, low, high = clampedLog10s(mean, floor), clampedLog10s(low, floor), clampedLog10s(high, floor)
 			}
 			p.Band(name, at, low, high, []Style{uniform, balanced}[k])
 			p.Line(name, at, mean, []Style{uniform, balanced}[k])

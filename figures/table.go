@@ -117,7 +117,7 @@ func (t *Table) longest(i int) int {
 // Markdown returns the table in GitHub's dialect.
 func (t *Table) Markdown() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "**%s**\n\n| %s |\n|", t.Caption, strings.Join(t.Header, " | "))
+	fmt.Fprintf(&b, "**%s**\n\n| %s |\n|", t.Caption, strings.Join(mapped(t.Header, markdownEscapes.Replace), " | "))
 	for i := range t.Header {
 		b.WriteString(map[bool]string{true: " :-- |", false: " --: |"}[t.longest(i) > 0])
 	}
@@ -125,7 +125,7 @@ func (t *Table) Markdown() string {
 	for _, row := range t.Rows {
 		b.WriteByte('|')
 		for i := range t.Header {
-			b.WriteString(" " + strings.ReplaceAll(cell(cellAt(row, i), " ± ", "–"), "|", `\|`) + " |")
+			b.WriteString(" " + markdownEscapes.Replace(cell(cellAt(row, i), " ± ", "–")) + " |")
 		}
 		b.WriteByte('\n')
 	}
@@ -134,6 +134,8 @@ func (t *Table) Markdown() string {
 	}
 	return b.String()
 }
+
+var markdownEscapes = strings.NewReplacer("|", `\|`, "\n", " ")
 
 // LaTeX returns the table as a booktabs table environment.
 func (t *Table) LaTeX() string {
@@ -177,6 +179,7 @@ func (t *Table) LaTeX() string {
 }
 
 var latexEscapes = strings.NewReplacer(`\`, `\textbackslash{}`, "&", `\&`, "%", `\%`, "_", `\_`, "#", `\#`, "$", `\$`,
+	"{", `\{`, "}", `\}`, "^", `\textasciicircum{}`, "~", `\textasciitilde{}`, "∈", `$\in$`, "¹", "$^1$", "⁴", "$^4$", "⁻", "$^{-}$",
 	"λ1", `$\lambda_1$`, "λ2", `$\lambda_2$`, "±", `$\pm$`, "θ", `$\theta$`, "Δ", `$\Delta$`, "∇", `$\nabla$`, "∂", `$\partial$`, "α", `$\alpha$`, "γ", `$\gamma$`, "λ", `$\lambda$`, "ν", `$\nu$`, "π", `$\pi$`,
 	"½", `$\frac12$`, "²", `$^2$`, "ᵀ", `$^\top$`, "ŷ", `$\hat y$`, "′", `$'$`, "ⁱ", `$^i$`, "…", `\dots{}`, "−", "$-$", "≤", `$\le$`, "≥", `$\ge$`, "×", `$\times$`, "–", "--")
 

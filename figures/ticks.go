@@ -10,11 +10,12 @@ import (
 
 // narrowest is the least length of an axis, as a part of the larger of its ends:
 // far above the rounding of ticks and labels, far below what a picture resolves.
-const narrowest = 1e-9
+// Below shortest the distance of two ticks underflows.
+const narrowest, shortest = 1e-9, 1e-300
 
 // narrow reports whether an axis from low to high is too short for two ticks.
 func narrow(low, high float64) bool {
-	return !(high-low > narrowest*math.Max(math.Abs(low), math.Abs(high)))
+	return !(high-low > max(shortest, narrowest*max(math.Abs(low), math.Abs(high))))
 }
 
 // roundTicks labels an axis at some five multiples of 1, 2 or 5 times a power

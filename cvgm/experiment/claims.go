@@ -293,8 +293,12 @@ func dimensionsClaims(r *SearchDimensionsResult, add addClaim) {
 			}
 		}
 	}
+	more := Estimate{Mean: math.NaN(), Margin: math.NaN()}
+	if two, ok := exhaustive[2]; ok && most > 2 {
+		more = difference(exhaustive[most].Excess, two.Excess)
+	}
 	add(Claim{Place: "Related Work", Text: fmt.Sprintf("Searches: exhaustive search becomes prohibitive as hyperparameters become more (CV loss above the lowest known, at %d less at 2, same budget)", most),
-		Ours:   difference(exhaustive[most].Excess, exhaustive[2].Excess),
+		Ours:   more,
 		Remark: fmt.Sprintf("At %d the budget is enough for a grid of %d values of each.", most, exhaustive[most].PerAxis)}, above(0))
 }
 
@@ -327,7 +331,7 @@ func closest(settings []SplitsSetting, distance func(SplitsSetting) float64) Spl
 func unrolledClaims(r *UnrolledResult, add addClaim) {
 	errs := slices.MaxFunc(r.ByRate, func(a, b UnrolledRun) int { return cmp.Compare(a.Rate, b.Rate) }).Error()
 	add(Claim{Place: "Related Work", Text: "Iterative differentiation: its gradients can explode (relative error after the last step at the largest learning rate)",
-		Ours: once(errs[len(errs)-1]), Remark: "There the descent itself diverges. At a rate at which it converges the derivative does, too."}, above(1))
+		Ours: once(fromEnd(errs, 1)), Remark: "There the descent itself diverges. At a rate at which it converges the derivative does, too."}, above(1))
 }
 
 func timingsClaims(t *Timings, add addClaim) {
@@ -370,7 +374,7 @@ func derivativeClaims(r *DerivativeChecks, add addClaim) {
 		_, e := c.Best()
 		worst = math.Max(worst, e)
 		if !math.IsNaN(c.JVP) {
-			apart = math.Max(apart, math.Abs(c.VJP-c.JVP)/math.Abs(c.VJP))
+			apart = math.Max(apart, c.Apart())
 		}
 	}
 	add(Claim{Place: "abstract, section 3", Text: fmt.Sprintf("Derivatives: exact gradients of common convex learners exist and are found (largest relative distance from the best finite difference, %d derivatives)", len(r.Checks)),

@@ -43,13 +43,23 @@ type DerivativeCheck struct {
 }
 
 // Errors returns the relative errors of the differences, measured by the
-// derivative.
+// derivative: 0 where both are 0.
 func (c DerivativeCheck) Errors() []float64 {
 	errs := make([]float64, len(c.Difference))
 	for i, d := range c.Difference {
-		errs[i] = math.Abs(d/c.VJP - 1)
+		errs[i] = c.relative(d)
 	}
 	return errs
+}
+
+// Apart returns the relative difference of JVP from VJP.
+func (c DerivativeCheck) Apart() float64 { return c.relative(c.JVP) }
+
+func (c DerivativeCheck) relative(v float64) float64 {
+	if v == c.VJP {
+		return 0
+	}
+	return math.Abs(v/c.VJP - 1)
 }
 
 // Best returns the number of the step with the lowest error, and that error.
@@ -96,7 +106,7 @@ func (c *checker) add(input string, vjp, jvp float64, value func(t float64) (flo
 				v, err = math.NaN(), nil
 			}
 			if ends[k] = v; err != nil {
-				return wrap(err, "%s in %s at step %g", c.example, input, t)
+				return wrap(err, "%s at step %g", input, t)
 			}
 		}
 		check.Difference = append(check.Difference, (ends[0]-ends[1])/(2*h))
@@ -130,7 +140,7 @@ func (p DerivativesParams) Run(ctx context.Context) (*DerivativeChecks, error) {
 	checks, err := cells(ctx, len(examples), func(i int) ([]DerivativeCheck, error) {
 		c := &checker{example: examples[i].name, steps: r.Steps}
 		err := examples[i].run(c, synth.NewStream(p.Seed, "derivatives of "+c.example))
-		return c.checks, err
+		return c.checks, wrap(err, "%s", c.example)
 	})
 	for _, c := range checks {
 		r.Checks = append(r.Checks, c...)

@@ -23,7 +23,6 @@ func init() {
 // paper's conditions for a derivative do not suffice or do not hold.
 type DifferentiabilityLimitsParams struct {
 	LinearProblem
-	C float64 `help:"weight of the losses of logistic regression" range:"(0,∞)" small:"[.3,3]"`
 	K int     `help:"cross-validation splits" range:"[1,∞)" small:"[2,6]"`
 	P float64 `help:"fraction of the examples that each split trains on" range:"(0,1)" small:"[.7,.9]"`
 }
@@ -31,7 +30,7 @@ type DifferentiabilityLimitsParams struct {
 // DefaultDifferentiabilityLimits returns parameters of our own: the paper gives
 // none.
 func DefaultDifferentiabilityLimits() DifferentiabilityLimitsParams {
-	return DifferentiabilityLimitsParams{LinearProblem: defaultLinearProblem, C: 1, K: 32, P: .8}
+	return DifferentiabilityLimitsParams{LinearProblem: defaultLinearProblem, K: 32, P: .8}
 }
 
 // A Kink is a value of an input at which an entry of a solution has two
@@ -228,8 +227,8 @@ func outsideRange(a *mat.Dense, b []float64) float64 {
 func (p LinearProblem) kinks(net, svm *Kink) error {
 	src := synth.NewStream(p.Seed, "kinks")
 	return firstError(
-		p.kink(net, p.regression(src, p.Train), new(qpdiff.ElasticNet), &qpdiff.ElasticNet{Generalised: true}),
-		p.kink(svm, p.classes(src, p.Train), new(qpdiff.SVM), &qpdiff.SVM{Generalised: true}))
+		wrap(p.kink(net, p.regression(src, p.Train), new(qpdiff.ElasticNet), &qpdiff.ElasticNet{Generalised: true}), "elastic net"),
+		wrap(p.kink(svm, p.classes(src, p.Train), new(qpdiff.SVM), &qpdiff.SVM{Generalised: true}), "support vector machine"))
 }
 
 // kink bisects to a λ1 at which a coefficient becomes 0.
@@ -251,7 +250,7 @@ func (p LinearProblem) kink(k *Kink, d qpdiff.Data, strict, generalised qpdiff.F
 		before := append([]float64(nil), theta...)
 		low, high = high, high*1.02
 		if floats.Norm(before, 1) == 0 {
-			return errors.New("experiment: no coefficient becomes 0 as λ1 rises")
+			return invalid("Lambda1", p.Lambda1, "use a smaller value: there is no coefficient but 0")
 		}
 		if err := fit(high); err != nil {
 			return err
@@ -285,6 +284,9 @@ func (p LinearProblem) kink(k *Kink, d qpdiff.Data, strict, generalised qpdiff.F
 	}
 	if err := strict.JVP(nil, slope, &qpdiff.Grad{Hyper: []float64{1, 0}}); err != nil {
 		return err
+	}
+	if slope[k.Entry] == 0 {
+		return invalid("Lambda2", p.Lambda2, "use a larger value: a coefficient jumps to 0 as λ1 rises")
 	}
 	k.At = left - theta[k.Entry]/slope[k.Entry]
 	if err := fit(k.At); err != nil {
@@ -412,7 +414,7 @@ func (p DifferentiabilityLimitsParams) discontinuousLoss(l *DiscontinuousLoss) e
 		}
 		l.C, l.ZeroOne, l.Logistic, l.Slope = append(l.C, c), append(l.ZeroOne, z), append(l.Logistic, s), append(l.Slope, grad[0])
 	}
-	_, err = zeroOne.Eval(grad, []float64{p.C})
+	_, err = zeroOne.Eval(grad, l.C[:1])
 	_, l.Refusal, err = refused(err)
 	return err
 }

@@ -71,8 +71,8 @@ type ElasticNetSearch struct {
 	Improvements int
 }
 
-// Final returns the test loss that the search ends with.
-func (s ElasticNetSearch) Final() float64 { return s.TestLoss[len(s.TestLoss)-1] }
+// Final returns the test loss that the search ends with, or NaN without points.
+func (s ElasticNetSearch) Final() float64 { return fromEnd(s.TestLoss, 1) }
 
 // Run draws the data and the splits of the published run, runs the three
 // searches on them and computes the two loss surfaces that they search.

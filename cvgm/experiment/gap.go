@@ -3,6 +3,7 @@ package experiment
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 
 	"cvgm/cvgm"
@@ -32,8 +33,8 @@ func DefaultGap() GapParams {
 }
 
 func (p GapParams) check() error {
-	if p.Folds > min(p.Train, p.Rings.Train) {
-		return invalid("Folds", p.Folds, "use at most as many as training examples")
+	if most := min(p.Train, p.Rings.Train); p.Folds > most {
+		return invalid("Folds", p.Folds, fmt.Sprintf("use at most as many as training examples, %d", most))
 	}
 	return p.DimensionProblems.check()
 }

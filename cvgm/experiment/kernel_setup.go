@@ -62,6 +62,7 @@ func (m KernelCVGM) use(s *Setup, v Variant, d qpdiff.Data, src cvgm.Source) err
 	cv, err := cvgm.New(cvgm.Config{
 		Data: d, Splits: splits, Learner: v.learner, Loss: s.Loss,
 		Features: phi, Hyper: []float64{m.C}, Workers: 1,
+		Generalised: true, // a search may end where a unit of the network has its kink
 	})
 	if err != nil {
 		return err

@@ -16,7 +16,7 @@ import (
 // LearnedKernel holds the parameters that the paper's experiments with a learned
 // kernel have in common.
 type LearnedKernel struct {
-	Seed  uint32 `help:"seed of the generators of NumPy (data, splits), Python (XOR's squares) and PyTorch (initial weights)" range:"[0,∞)" small:"[0,1000]"`
+	Seed  uint32 `help:"seed of the generators of NumPy (data, splits), Python (XOR's squares) and PyTorch (initial weights)" range:"[0,4294967295]" small:"[0,1000]"`
 	Train int    `help:"training examples N" range:"[2,∞)" small:"[8,20]"`
 	Test  int    `help:"test examples" range:"[1,∞)" small:"[10,50]"`
 	KernelCVGM
@@ -63,11 +63,11 @@ type KernelRun struct {
 }
 
 // LastLoss returns the CV loss before the last step, the last one that the
-// published code prints.
-func (r *KernelRun) LastLoss() float64 { return r.CVLoss[len(r.CVLoss)-2] }
+// published code prints, or NaN without steps.
+func (r *KernelRun) LastLoss() float64 { return fromEnd(r.CVLoss, 2) }
 
-// FinalAccuracy returns the test accuracy after the last step.
-func (r *KernelRun) FinalAccuracy() float64 { return r.Accuracy[len(r.Accuracy)-1] }
+// FinalAccuracy returns the test accuracy after the last step, or NaN.
+func (r *KernelRun) FinalAccuracy() float64 { return fromEnd(r.Accuracy, 1) }
 
 // The perturbed run starts from weights that are larger by a share of
 // perturbation, which is far above one rounding and far below what a result

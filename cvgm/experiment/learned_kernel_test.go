@@ -388,7 +388,7 @@ func TestLearnedKernelsRefuseBadParams(t *testing.T) {
 	}
 	x := DefaultXOR()
 	x.Overlap = 2
-	if _, err := x.Run(context.Background()); !errors.Is(err, qpdiff.ErrDomain) || !strings.Contains(err.Error(), "Overlap is 2") || !strings.Contains(err.Error(), "(0,1]") {
+	if _, err := x.Run(context.Background()); !errors.Is(err, qpdiff.ErrDomain) || !strings.Contains(err.Error(), "Overlap is 2") || !strings.Contains(err.Error(), "[1e-50,1]") {
 		t.Errorf("overlap 2: error %v", err)
 	}
 }

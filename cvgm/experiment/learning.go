@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -136,6 +137,9 @@ func (p LearningParams) Run(ctx context.Context) (*Learning, error) {
 			c.Run, err = p.learn(ctx, tasks[i])
 		} else {
 			c.Losses, err = p.learnLosses(ctx, i-len(tasks))
+		}
+		if err != nil {
+			err = fmt.Errorf("%s: %w", cmp.Or(c.Run.Name, "learned loss"), err)
 		}
 		return c, err
 	})

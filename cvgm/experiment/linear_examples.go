@@ -37,7 +37,7 @@ func (p LinearExamples) classes(src synth.Source, n int) qpdiff.Data {
 // LinearProblem is LinearExamples with the penalties of a learner.
 type LinearProblem struct {
 	LinearExamples
-	Lambda1 float64 `help:"weight of the l1 penalty" range:"(0,∞)" small:"[.02,.1]"`
+	Lambda1 float64 `help:"weight of the l1 penalty" range:"[1e-300,∞)" small:"[.02,.1]"`
 	Lambda2 float64 `help:"weight of the squared l2 penalty" range:"(0,∞)" small:"[.05,.5]"`
 }
 

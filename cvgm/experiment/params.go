@@ -91,19 +91,19 @@ func parse(v reflect.Value, text string) error {
 	case reflect.Int:
 		n, err := strconv.Atoi(text)
 		if err != nil {
-			return errors.New("want a whole number")
+			return fmt.Errorf("want a whole number up to %d", maxCount)
 		}
 		v.SetInt(int64(n))
 	case reflect.Uint32, reflect.Uint64:
 		n, err := strconv.ParseUint(text, 10, v.Type().Bits())
 		if err != nil {
-			return errors.New("want a whole number that is not negative")
+			return fmt.Errorf("want a whole number from 0 to %d", uint64(1)<<v.Type().Bits()-1)
 		}
 		v.SetUint(n)
 	case reflect.Float64:
 		x, err := strconv.ParseFloat(text, 64)
 		if err != nil || math.IsNaN(x) || math.IsInf(x, 0) {
-			return errors.New("want a number")
+			return errors.New("want a finite number")
 		}
 		v.SetFloat(x)
 	case reflect.Slice:
@@ -158,11 +158,18 @@ func check(p any) error {
 	return err
 }
 
+// maxCount bounds whole numbers but seeds: no memory holds as many examples, points or
+// steps, and the sum of two is a number still.
+const maxCount = math.MaxInt32
+
 func checkValue(name string, v reflect.Value, allowed string) error {
-	if domainOf(allowed).contains(number(v)) {
-		return nil
+	if !domainOf(allowed).contains(number(v)) {
+		return invalid(name, v, "use a value in "+allowed)
 	}
-	return invalid(name, v, "use a value in "+allowed)
+	if v.Kind() == reflect.Int && v.Int() > maxCount {
+		return invalid(name, v, fmt.Sprintf("use a value in %s up to %d", allowed, maxCount))
+	}
+	return nil
 }
 
 // invalid returns the error for a parameter that cannot be used.

@@ -41,7 +41,7 @@ func register[P interface {
 			return &p
 		},
 		Run: func(ctx context.Context, params any) (any, error) {
-			if pointer, ok := params.(*P); ok {
+			if pointer, ok := params.(*P); ok && pointer != nil {
 				params = *pointer
 			}
 			p, ok := params.(P)
@@ -75,7 +75,7 @@ func Lookup(name string) (*Experiment, error) {
 // to one, or nil.
 func Of(params any) *Experiment {
 	t := reflect.TypeOf(params)
-	if t.Kind() == reflect.Pointer {
+	if t != nil && t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
 	return registry[t]

@@ -14,9 +14,9 @@ func init() {
 // RingsData describes the two rings that the paper's second experiment tells
 // apart.
 type RingsData struct {
-	InnerRadius float64 `help:"mean radius of the class -1" range:"[0,∞)" below:"OuterRadius" small:"[.5,1]"`
-	OuterRadius float64 `help:"mean radius of the class +1" range:"(0,∞)" small:"[1.5,3]"`
-	RadiusSD    float64 `help:"standard deviation of the radii" range:"(0,∞)" small:"[.1,.6]"`
+	InnerRadius float64 `help:"mean radius of the class -1" range:"[0,1e50]" below:"OuterRadius" small:"[.5,1]"`
+	OuterRadius float64 `help:"mean radius of the class +1" range:"(0,1e50]" small:"[1.5,3]"`
+	RadiusSD    float64 `help:"standard deviation of the radii" range:"[1e-50,1e50]" small:"[.1,.6]"`
 }
 
 func (d RingsData) rings() synth.Rings {

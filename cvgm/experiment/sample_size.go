@@ -50,7 +50,7 @@ func DefaultSampleSize() SampleSizeParams {
 
 func (p SampleSizeParams) check() error {
 	if p.MaxSize < p.MinSize {
-		return invalid("MaxSize", p.MaxSize, "use at least MinSize")
+		return invalid("MaxSize", p.MaxSize, fmt.Sprintf("use at least MinSize, %d", p.MinSize))
 	}
 	return nil
 }

@@ -30,7 +30,7 @@ type SearchesParams struct {
 	LongStepSize      float64 `help:"step size of projected gradient, Nesterov and Adam" range:"(0,∞)" small:"[1e-3,1e-1]"`
 	HeavyBallStepSize float64 `help:"step size of the heavy ball method" range:"(0,∞)" small:"[1e-4,1e-2]"`
 	ReferencePoints   int     `help:"points per hyperparameter of the grid from which the true minimum is found" range:"[3,∞)" small:"[3,5]"`
-	Refinements       int     `help:"halvings of the grid around each of its local minima" range:"[1,∞)" small:"[1,4]"`
+	Refinements       int     `help:"halvings of the grid around each of its local minima" range:"[1,1000]" small:"[1,4]"`
 	SurfaceGrid
 	SurfaceDataSet int `help:"number of the data set whose loss surface is kept" range:"[0,∞)" below:"DataSets" small:"[0,2]"`
 }
@@ -46,6 +46,16 @@ func DefaultSearches() SearchesParams {
 	}
 	p.StartLambda1, p.StartLambda2 = .1, .1
 	return p
+}
+
+func (p SearchesParams) check() error {
+	high := math.Pow(10, p.BoxHigh)
+	for k, v := range []float64{p.MinLambda1, p.MinLambda2} {
+		if v > high {
+			return invalid(fmt.Sprintf("MinLambda%d", k+1), v, fmt.Sprintf("use at most 10 to the power of BoxHigh, %v", high))
+		}
+	}
+	return nil
 }
 
 // SearchesResult is what Run measures.
@@ -345,7 +355,7 @@ func (p SearchesParams) descend(eval func([2]float64) float64, lowest float64, a
 				break
 			}
 		}
-		if lowest > before-p.Tol/tolPart || lowest != lowest {
+		if !(lowest < before-p.Tol/tolPart) {
 			spacing[0], spacing[1] = spacing[0]/2, spacing[1]/2
 			refined++
 		}

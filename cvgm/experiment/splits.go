@@ -186,6 +186,9 @@ func (p SplitsParams) measure(ctx context.Context, dataSet, k int, fraction floa
 	var grads [2][]float64
 	for i := range p.Draws {
 		splits, err := draw(src, p.Train, k, fraction)
+		if err == nil {
+			err = ctx.Err()
+		}
 		if err != nil {
 			return c, err
 		}

@@ -30,8 +30,8 @@ type StabilityParams struct {
 	DataSets      int    `help:"data sets on each side of the identity" range:"[2,∞)" small:"[2,4]"`
 	FreshExamples int    `help:"fresh examples on which each risk R is measured" range:"[1,∞)" small:"[5,30]"`
 
-	RidgeLambda2      []float64 `help:"lambda2 of the ridge regressions" range:"[0,∞)" small:"[1e-2,10]"`
-	ElasticNetLambda1 []float64 `help:"lambda1 of the elastic nets" range:"[0,∞)" small:"[1e-3,1]"`
+	RidgeLambda2      []float64 `help:"lambda2 of the ridge regressions" range:"(0,∞)" small:"[1e-2,10]"`
+	ElasticNetLambda1 []float64 `help:"lambda1 of the elastic nets" range:"(0,∞)" small:"[1e-3,1]"`
 	ElasticNetLambda2 float64   `help:"lambda2 of the elastic nets" range:"[0,∞)" small:"[1e-2,1]"`
 	LogisticC         []float64 `help:"C of the logistic regressions" range:"(0,∞)" small:"[1e-2,3]"`
 

@@ -60,6 +60,14 @@ func compare(first, second []float64) Comparison {
 	return Comparison{estimate(differences), wins / float64(len(first))}
 }
 
+// fromEnd returns the k-th value from the end, or NaN where there are fewer.
+func fromEnd(v []float64, k int) float64 {
+	if len(v) < k {
+		return math.NaN()
+	}
+	return v[len(v)-k]
+}
+
 // median returns the median, which gonum has for odd numbers of values alone.
 func median(v []float64) float64 {
 	s := slices.Sorted(slices.Values(v))

@@ -13,8 +13,8 @@ func init() {
 
 // XORData describes the overlapping squares of the paper's third experiment.
 type XORData struct {
-	Overlap float64 `help:"how far a square reaches beyond the axes, as a share of its reach on its own side" range:"(0,1]" small:"[.05,.5]"`
-	Scale   float64 `help:"all coordinates are multiplied by this" range:"(0,∞)" small:"[1,5]"`
+	Overlap float64 `help:"how far a square reaches beyond the axes, as a share of its reach on its own side" range:"[1e-50,1]" small:"[.05,.5]"`
+	Scale   float64 `help:"all coordinates are multiplied by this" range:"[1e-50,1e50]" small:"[1,5]"`
 }
 
 func (d XORData) xor() synth.XOR { return synth.XOR{Overlap: d.Overlap, Scale: d.Scale} }

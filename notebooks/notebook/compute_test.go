@@ -40,8 +40,8 @@ func TestOverride(t *testing.T) {
 		`{"Q": "1"}`:              {"no parameter Q", "test:\n  K                  3          [1,∞)        splits\n", "Hidden             64         ", "Sub.Depth ", "weight, in kg"},
 		`{"Sub": "1"}`:            {"no parameter Sub"},
 		`{"test.Sub": "1"}`:       {"no parameter test.Sub"},
-		`{"K": "many", "C": "-"}`: {"C=-: want a number\nK=many: want a whole number\nthe parameters"},
-		`{"Hidden": "3,x"}`:       {"Hidden=3,x: want a whole number, or several"},
+		`{"K": "many", "C": "-"}`: {"C=-: want a finite number\nK=many: want a whole number up to 2147483647\nthe parameters"},
+		`{"Hidden": "3,x"}`:       {"Hidden=3,x: want a whole number up to 2147483647, or several"},
 		`K=3`:                     {"JSON"},
 		`{"help": ""}`:            {"are\ntest:\n", "splits"},
 		`{"K": "9", "Q": "1"}`:    {"K                  3 "}, // not the value that was set
