@@ -145,7 +145,7 @@ func TestReasons(t *testing.T) {
 }
 
 func TestNamesAreNoFiles(t *testing.T) {
-	if _, err := examine(newCheckout(t).root, []string{"n"}); err == nil || !strings.Contains(err.Error(), "n: no such file or directory; give a file") {
+	if _, err := examine(newCheckout(t).root, []string{"n"}); err == nil || !strings.Contains(err.Error(), ": no such file or directory; give a file") {
 		t.Errorf("the error is %v", err)
 	}
 }
