@@ -118,8 +118,13 @@ func ratio(v, of float64) float64 {
 	return v / of
 }
 
-// refined is the relative residual below which no correction is worth while.
-const refined = 1e-14
+const (
+	// refined is the relative residual below which no correction is worth while.
+	refined = 1e-14
+	// defaultTol is what Solution.Tol stands for where it is zero: half the
+	// digits, for problems whose condition leaves no more.
+	defaultTol = 1e-9
+)
 
 // dualRatio is the gradient of the Lagrangian relative to its terms, to the
 // largest of them where the units are 1. Elsewhere the terms of other variables

@@ -360,9 +360,6 @@ const (
 	safePivot = 1e-2
 	// maxProximal bounds the number of proximal steps.
 	maxProximal = 100
-	// defaultTol is what Solution.Tol stands for where it is zero: half the
-	// digits, for problems whose condition leaves no more.
-	defaultTol = 1e-9
 	// converged is the relative residual at which no further proximal step is
 	// taken. It leaves room above [refined] for the working set's condition;
 	// less of it costs steps only.
