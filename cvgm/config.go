@@ -6,7 +6,8 @@ import "cvgm/qpdiff"
 // learner without an intercept of its own is fitted, and adds to its
 // predictions. All but NoCentring suit learners of a squared loss. Learners with
 // an intercept of their own (Logistic, KernelSVM with Intercept) and learners of
-// labels ±1 need NoCentring, since the others change the labels.
+// labels ±1 need NoCentring, since the others change the labels. For Huber regression set
+// its Intercept: the means are not optimal together with θ for its loss.
 type Centring int
 
 const (
@@ -29,21 +30,30 @@ const (
 // Config describes a cross-validation loss. Data, Splits, Learner and Loss are
 // required.
 type Config struct {
-	// Data has neither Rows nor Weights, and must not change as long as the CV is in
-	// use: other data need another CV.
+	// Data has no Rows, and must not change as long as the CV is in use: other data need
+	// another CV. An example of weight w counts as w equal ones in the fits, in the means
+	// of validation losses and in what Standardise and Centring compute. Examples of
+	// weight 0 count neither in training nor in validation. The unit of the weights does
+	// not matter, except to learners whose C weighs a sum over the examples
+	// (qpdiff.Logistic, qpdiff.KernelSVM). Gradients take the weights as constant.
+	// Learners that cannot weigh examples refuse Weights. See [BalancedWeights].
 	Data   qpdiff.Data
 	Splits []Split
 	// Learner returns a new learner, never the same one again. New calls it once
 	// more than there are splits, and each call of [CV.Final] once.
 	Learner func() qpdiff.Learner
 	Loss    Loss
+	// Prepare makes the features of the columns of Data.X, fitted to each split's
+	// training rows and, by [CV.Final], to all rows. Data.X may then hold NaN for
+	// missing values. Features must be nil. Nil: the columns are the features.
+	Prepare Preparer
 	// Features maps the rows of Data.X to what the learner sees. Its parameters
 	// follow the learner's hyperparameters in α. Nil: the features are Data.X.
 	Features FeatureMap
 	// Hyper, where not nil, holds the learner's hyperparameters constant: α is
 	// then the feature map's parameters alone.
 	Hyper []float64
-	// Standardise maps every feature to mean 0 and (population) standard
+	// Standardise maps every feature to (weighted) mean 0 and (population) standard
 	// deviation 1 on each split's training rows. A feature that is constant on
 	// them, up to rounding, is centred only, as if its deviation were 1. With a
 	// feature map that has parameters such a feature is an error, since the CV

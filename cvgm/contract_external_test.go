@@ -37,7 +37,8 @@ func init() {
 
 func TestLosses(t *testing.T) {
 	predictions := []float64{-20, -2, -1, -.3, 0, .4, 1, 3, 17}
-	for _, l := range []cvgm.Loss{cvgm.SquaredError{}, cvgm.LogisticLoss{}, cvgm.Hinge{}, cvgm.SquaredHinge{}, cvgm.Exponential{}, cvgm.ZeroOne{}} {
+	for _, l := range []cvgm.Loss{cvgm.SquaredError{}, cvgm.LogisticLoss{}, cvgm.Hinge{}, cvgm.SquaredHinge{}, cvgm.Exponential{}, cvgm.ZeroOne{},
+		cvgm.AbsoluteError{}, cvgm.HuberLoss{Delta: .5}, cvgm.HuberLoss{Delta: 4}} {
 		cvgmtest.Loss(t, l, predictions, []float64{-1, 1, .5})
 	}
 }

@@ -16,13 +16,20 @@ func New(c Config) (*CV, error) {
 		badIf(len(c.Splits) == 0, "Config.Splits", qpdiff.ErrShape, "draw some, for example with RandomSplits", "is empty"),
 		badIf(c.Learner == nil, "Config.Learner", qpdiff.ErrShape, "give a function that returns a new learner", "is nil"),
 		badIf(c.Loss == nil, "Config.Loss", qpdiff.ErrShape, "use SquaredError{}, LogisticLoss{}, …", "is nil"),
+		checkLoss(c.Loss),
 		badIf(c.Centring < NoCentring || c.Centring > MeanCentring, "Config.Centring", qpdiff.ErrDomain, "use one of the constants", "is %d", c.Centring),
-		checkPlain("Config.Data", c.Data),
+		checkData("Config.Data", c.Data, c.Prepare != nil),
 	); err != nil {
 		return nil, err
 	}
 	n, raw := c.Data.X.Dims()
+	if err := c.checkPreparer(raw); err != nil {
+		return nil, err
+	}
 	cv := &CV{c: c, features: raw}
+	if c.Prepare != nil {
+		_, cv.features = c.Prepare.Dims()
+	}
 	if c.Features != nil {
 		in, out := c.Features.Dims()
 		if in != raw {
@@ -57,8 +64,10 @@ func New(c Config) (*CV, error) {
 		return nil, badArg("Config.Hyper", qpdiff.ErrShape, "give one value per hyperparameter of the learner",
 			"has %d entries where the learner has %d hyperparameters", len(c.Hyper), hyper)
 	}
-	if l, ok := first.(qpdiff.SubsetLearner); ok && !c.Standardise && c.Centring == NoCentring {
+	if l, ok := first.(qpdiff.SubsetLearner); ok && !c.Standardise && c.Centring == NoCentring && c.Prepare == nil {
 		cv.full, cv.fullTheta = l, make([]float64, theta)
+	} else {
+		cv.loo = newLeaveOneOut(&cv.c, first)
 	}
 	cv.fits = make([]splitFit, len(c.Splits))
 	for j, s := range c.Splits {
@@ -66,22 +75,24 @@ func New(c Config) (*CV, error) {
 			return nil, &SplitError{j, err}
 		}
 		f := &cv.fits[j]
-		f.split = s
+		if f.split, err = s.counting(c.Data.Weights); err != nil {
+			return nil, &SplitError{j, err}
+		}
 		if f.learner, err = c.newLearner(); err != nil {
 			return nil, err
 		}
 		if v := reflect.ValueOf(first); v.Comparable() && f.learner == first {
 			return nil, badArg("Config.Learner", qpdiff.ErrDomain, "return a new learner from each call", "returned the same %T twice", first)
 		}
+		if cv.loo != nil {
+			continue
+		}
 		f.prepare(c, cv.features)
 		if cv.full != nil {
-			f.out = complement(s.Train, n)
+			f.out = complement(f.split.Train, n)
 			if c.Features != nil {
 				f.grad.X = mat.NewDense(n, cv.features, nil)
 			}
-		}
-		for i, row := range s.Val {
-			f.valY[i] = c.Data.Y[row]
 		}
 		if c.Features == nil {
 			if err := f.load(c, c.Data.X); err != nil {
@@ -108,6 +119,7 @@ func (cv *CV) Eval(grad, alpha []float64) (float64, error) { return cv.eval(grad
 // eval is Eval that collects data as well, unless that is nil.
 func (cv *CV) eval(grad []float64, data *dataGradient, alpha []float64) (float64, error) {
 	cv.generalised = cv.generalised && grad == nil && data == nil
+	cv.evaluated = false
 	if err := cv.checkAlpha(alpha); err != nil {
 		return math.NaN(), err
 	}
@@ -120,30 +132,40 @@ func (cv *CV) eval(grad []float64, data *dataGradient, alpha []float64) (float64
 		return math.NaN(), err
 	}
 	if cv.full != nil {
-		if err := cv.full.Load(qpdiff.Data{X: x, Y: cv.c.Data.Y}); err != nil {
+		if err := cv.full.Load(qpdiff.Data{X: x, Y: cv.c.Data.Y, Weights: cv.c.Data.Weights}); err != nil {
 			return math.NaN(), err
 		}
 		cv.full.Fit(cv.fullTheta, hyper) // where that fails, each split says so itself, or starts from scratch
 	}
 	cv.run.x, cv.run.hyper, cv.run.gradient, cv.run.data = x, hyper, grad != nil, data
-	if err := qpdiff.ForEach(cv.c.Workers, len(cv.fits), cv.run.split); err != nil {
-		return math.NaN(), err
-	}
 	k := float64(len(cv.fits))
 	var loss float64
-	for j := range cv.fits {
-		loss += cv.fits[j].loss
+	atOnce := cv.loo != nil && data == nil && cv.loo.eval(&cv.c, x, hyper, grad != nil) && (grad == nil || cv.gradientAtOnce(grad))
+	cv.run.atOnce = atOnce
+	if atOnce {
+		loss = cv.loo.fit.loss
+	} else {
+		if err := qpdiff.ForEach(cv.c.Workers, len(cv.fits), cv.run.split); err != nil {
+			return math.NaN(), err
+		}
+		for j := range cv.fits {
+			loss += cv.fits[j].loss
+		}
+		loss /= k
 	}
-	loss /= k
 	if !finite(loss) {
 		return math.NaN(), overflow("the CV loss is %v, although that of each split is finite", loss)
 	}
-	if grad == nil {
-		return loss, nil
+	if grad != nil {
+		generalised := atOnce && (cv.loo.fit.kinked || cv.loo.fit.grad.Generalised)
+		if !atOnce {
+			generalised = cv.gradientOfSplits(grad, k)
+		}
+		if err := cv.gradient(grad, generalised, atOnce); err != nil {
+			return math.NaN(), err
+		}
 	}
-	if err := cv.gradient(grad, k); err != nil {
-		return math.NaN(), err
-	}
+	cv.evaluated = true
 	return loss, nil
 }
 
@@ -151,10 +173,18 @@ func (cv *CV) eval(grad []float64, data *dataGradient, alpha []float64) (float64
 func (cv *CV) evalSplit(j int) error {
 	f := &cv.fits[j]
 	var err error
+	if cv.ctx != nil {
+		if err := cv.ctx.Err(); err != nil {
+			return &SplitError{j, err}
+		}
+	}
 	if cv.full != nil {
 		gather(f.val, cv.run.x, f.split.Val)
 		err = f.learner.(qpdiff.SubsetLearner).LoadSubset(cv.full, f.out)
-	} else if cv.c.Features != nil {
+	} else if cv.c.Features != nil || f.train.X == nil {
+		if f.train.X == nil {
+			f.prepare(cv.c, cv.features)
+		}
 		err = f.load(cv.c, cv.run.x)
 	}
 	if err == nil {

@@ -1,6 +1,8 @@
 package cvgm
 
 import (
+	"context"
+
 	"cvgm/qpdiff"
 
 	"gonum.org/v1/gonum/mat"
@@ -10,7 +12,8 @@ import (
 //
 //	L_cv(α) = 1/K Σ_j 1/|V_j| Σ_{i∈V_j} c(f(x_i; A_α(T_j)), y_i),
 //
-// the paper's equation (3), with its exact gradient. A CV is its own workspace
+// the paper's equation (3), with its exact gradient. With weights w each split's mean is
+// Σ_i w_i c_i / Σ_i w_i over V_j. A CV is its own workspace
 // and must not be shared between goroutines.
 type CV struct {
 	c        Config
@@ -21,20 +24,26 @@ type CV struct {
 	// [qpdiff.SubsetLearner]s and see the features as they are; otherwise it is nil.
 	full      qpdiff.SubsetLearner
 	fullTheta []float64
+	// loo evaluates all splits at once where each leaves one example out; otherwise it is
+	// nil. The fits are then prepared when they are first needed.
+	loo *leaveOneOut
 	// Cotangents of the N×m features at the last gradient, as rows trained on,
 	// as rows validated on, and in all. Only with a feature map.
 	asTraining, asValidation, total *mat.Dense
 	generalised                     bool // see Generalised
+	evaluated                       bool // the fits hold the predictions of an evaluation
 	// run is the evaluation under way; its closures are made once, so that an
 	// evaluation allocates nothing.
 	run struct {
 		x        *mat.Dense
 		hyper    []float64
 		gradient bool
+		atOnce   bool          // all splits, by loo
 		data     *dataGradient // of DataGradient, else nil
 		split    func(j int) error
 	}
-	ties tieTest // of the feature map's parameters
+	ties tieTest         // of the feature map's parameters
+	ctx  context.Context // ends an evaluation between splits; nil: nothing does
 }
 
 // Dims returns the length of α: the learner's hyperparameters, unless
@@ -96,8 +105,11 @@ func (cv *CV) Reset() {
 	if cv.full != nil {
 		cv.full.Reset()
 	}
+	if cv.loo != nil {
+		cv.loo.learner.Reset()
+	}
 	for j := range cv.fits {
 		cv.fits[j].learner.Reset()
 	}
-	cv.generalised = false
+	cv.generalised, cv.evaluated = false, false
 }

@@ -22,6 +22,7 @@ import (
 // that has no derivative is an error of kind ErrNotDifferentiable that names it and the
 // lowest such split, and is set to NaN; loss and the other block are given. Without a
 // derivative are
+//   - dx with Config.Prepare,
 //   - dx where Standardise is set and a feature is constant on a split's training rows,
 //   - dx and dy with FixedLeastSquares without Standardise,
 //   - dy with a Loss that is no [LabelLoss],
@@ -32,7 +33,7 @@ import (
 // With Config.Generalised these give an element of the generalised derivative, and
 // [CV.Generalised] reports it: the multipliers of equal rows are shared equally.
 //
-// It costs a gradient by Eval and one Backward of the feature map in the rows, and
+// It costs a gradient by Eval, with a fit for each split, and one Backward of the feature map in the rows, and
 // allocates the gradients of each split. The results do not depend on Config.Workers.
 func (cv *CV) DataGradient(dx *mat.Dense, dy, alpha []float64) (float64, error) {
 	rows, n := cv.c.Data.X.Dims()
@@ -123,18 +124,19 @@ func (f *splitFit) newSplitData(c *Config, want *dataGradient) *splitData {
 	}
 	kinks, _ := c.Loss.(KinkedLoss)
 	d.label = make([]float64, len(f.valY))
+	total := f.valWeights.total(len(f.valY))
 	for i, y := range f.valY {
-		p := f.dprediction[i] // the prediction itself, as yet
+		p := f.prediction[i]
 		slope := loss.LabelSlope(p, y)
 		if kinks != nil {
-			if distance, at := kinks.Kink(p, y); at == 0 && distance <= lossKinkTol*f.size(i, p) {
+			if distance, at := kinks.Kink(p, y); at == 0 && f.atKink(i, p, y, distance) {
 				slope = 0 // as that in the prediction; Config.Generalised allows it or not
 			}
 		}
 		if !finite(slope) && d.errY == nil {
 			d.errY = badArg("Config.Loss", qpdiff.ErrNotDifferentiable, "use a smooth loss", "has the slope %v in the label of example %d", slope, f.split.Val[i])
 		}
-		d.label[i] = slope / float64(len(f.valY))
+		d.label[i] = f.valWeights.at(i) * slope / total
 	}
 	return d
 }
@@ -148,7 +150,11 @@ func (f *splitFit) dataBackward(c *Config, want *dataGradient) error {
 		d.errX, d.errY = err, err
 		return nil
 	}
-	if j := f.norm.jump; f.norm.scale && j >= 0 && want.wantX {
+	if c.Prepare != nil && want.wantX {
+		d.errX = badArg("Config.Data.X", qpdiff.ErrNotDifferentiable, "ask for dy alone, or prepare the rows of each part yourself",
+			"reaches the learner through Config.Prepare, through which no derivative goes")
+	}
+	if j := f.norm.jump; f.norm.scale && j >= 0 && want.wantX && d.errX == nil {
 		d.errX = badArg("Config.Data.X", qpdiff.ErrNotDifferentiable, "do not standardise, or drop the feature",
 			"has a feature %d that is constant on the training rows, where the standardised feature jumps", j)
 	}
@@ -186,7 +192,10 @@ func (f *splitFit) dataBackward(c *Config, want *dataGradient) error {
 	}
 	if wantedY && c.Centring != NoCentring { // the mean of y is subtracted, and added to predictions
 		mean := sum(-floats.Sum(d.grad.Y), f.dprediction)
-		floats.AddConst(mean/float64(rows), d.grad.Y)
+		total := f.norm.weights.total(rows)
+		for i := range d.grad.Y {
+			d.grad.Y[i] += f.norm.weights.at(i) * mean / total
+		}
 	}
 	if wantedX && f.out == nil {
 		f.norm.backward(f.train.X.RawMatrix().Data, f.val, d.grad.X.RawMatrix().Data, d.val.RawMatrix().Data)

@@ -160,12 +160,6 @@ func TestDataGradientRefusesOneBlock(t *testing.T) {
 	if _, err := cv.DataGradient(dx, nil, []float64{0, .1}); !errors.Is(err, qpdiff.ErrNotDifferentiable) || !missing(dx.RawMatrix().Data) {
 		t.Errorf("equal rows: %v", err)
 	}
-
-	weighted := config
-	weighted.Data.Weights = make([]float64, 12)
-	if _, err := New(weighted); !errors.Is(err, qpdiff.ErrDomain) {
-		t.Errorf("weights: %v", err)
-	}
 }
 
 // The gradient in one row of the mean of squares, by hand: the only feature is 1, so

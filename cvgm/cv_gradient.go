@@ -10,11 +10,11 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// gradient collects the gradient from the k splits.
-func (cv *CV) gradient(grad []float64, k float64) error {
+// gradientOfSplits sets grad's part of the hyperparameters and the cotangents of the
+// features from the k splits, and reports whether one is at a kink.
+func (cv *CV) gradientOfSplits(grad []float64, k float64) (generalised bool) {
 	clear(grad)
-	generalised := false
-	dhyper, dparams := cv.unpack(grad, nil)
+	dhyper, _ := cv.unpack(grad, nil)
 	for j := range cv.fits {
 		floats.Add(dhyper, cv.fits[j].grad.Hyper)
 		generalised = generalised || cv.fits[j].kinked || cv.fits[j].grad.Generalised
@@ -24,6 +24,33 @@ func (cv *CV) gradient(grad []float64, k float64) error {
 	}
 	if cv.c.Features != nil {
 		cv.gatherCotangents()
+	}
+	return generalised
+}
+
+// gradientAtOnce is gradientOfSplits for cv.loo, and reports false where that has no
+// derivative.
+func (cv *CV) gradientAtOnce(grad []float64) bool {
+	clear(grad)
+	dhyper, _ := cv.unpack(grad, nil)
+	if cv.c.Features != nil {
+		cv.asTraining.Zero()
+		cv.asValidation.Zero()
+	}
+	if !cv.loo.backward(dhyper, cv.asTraining, cv.asValidation) {
+		return false
+	}
+	if cv.c.Features != nil {
+		cv.total.Add(cv.asTraining, cv.asValidation)
+	}
+	return true
+}
+
+// gradient completes grad, which has its part of the hyperparameters. generalised reports
+// whether that is at a kink, atOnce whether it is that of cv.loo.
+func (cv *CV) gradient(grad []float64, generalised, atOnce bool) error {
+	_, dparams := cv.unpack(grad, nil)
+	if cv.c.Features != nil {
 		if backwardMap(cv.c.Features, dparams, nil, cv.total) {
 			if !cv.c.Generalised {
 				return badArg("Config.Features", qpdiff.ErrNotDifferentiable, "move the parameters, or set Config.Generalised",
@@ -38,7 +65,7 @@ func (cv *CV) gradient(grad []float64, k float64) error {
 		}
 	}
 	for j := range cv.fits {
-		if generalised {
+		if generalised || atOnce {
 			break
 		}
 		if cv.ties.find(&cv.fits[j]); !cv.ties.parted {
@@ -112,6 +139,9 @@ type tieTest struct {
 
 func (t *tieTest) prepare(c *Config, features int, rows bool) {
 	n, raw := c.Data.X.Dims()
+	if c.Prepare != nil { // moves of the prepared rows
+		raw = features
+	}
 	t.c, t.rows, t.call, t.dfeatures = c, rows, t.visit, mat.NewDense(n, features, nil)
 	for at := range t.dparams {
 		if c.Features != nil {
@@ -146,11 +176,12 @@ func (t *tieTest) visit(i, k int, sign float64, d []float64) (more bool) {
 	if !t.tied && slices.ContainsFunc(d, func(v float64) bool { return v != 0 }) {
 		t.tied, t.i, t.k = true, i, k
 	}
-	of, with := t.moves(0, d, 1, i), t.moves(1, d, sign, k)
+	of, with := t.moves(0, d, 1, nil, i), t.moves(1, d, sign, nil, k)
 	if sign > 0 || !f.norm.centre {
 		t.parted = t.parted || !slices.Equal(of, with)
 	} else { // the mean moves examples of opposite sign apart, twice
-		mean := t.moves(2, d, 2/float64(len(f.split.Train)), f.split.Train...)
+		rows := f.split.Train
+		mean := t.moves(2, d, 2/f.norm.weights.total(len(rows)), f.norm.weights, rows...)
 		for p := range of {
 			t.parted = t.parted || !(math.Abs(of[p]-with[p]-mean[p]) <= tieTol*(math.Abs(of[p])+math.Abs(with[p])+math.Abs(mean[p])))
 		}
@@ -161,11 +192,12 @@ func (t *tieTest) visit(i, k int, sign float64, d []float64) (more bool) {
 	return !t.parted
 }
 
-// moves returns the derivative of weight·Σdᵀφ over the examples in what moves, in the
-// storage numbered at.
-func (t *tieTest) moves(at int, d []float64, weight float64, examples ...int) []float64 {
+// moves returns the derivative of scale·Σdᵀφ, weighted, over the examples in what moves,
+// in the storage numbered at.
+func (t *tieTest) moves(at int, d []float64, scale float64, weights rowWeights, examples ...int) []float64 {
 	f, m := t.fit, t.c.Features
-	for _, example := range examples {
+	for nr, example := range examples {
+		weight := scale * weights.at(nr)
 		row := t.dfeatures.RawRowView(example)
 		for j, v := range d {
 			if f.norm.scale {

@@ -4,6 +4,8 @@ import (
 	"fmt"
 
 	"cvgm/qpdiff"
+
+	"gonum.org/v1/gonum/mat"
 )
 
 func badArg(arg string, why error, remedy, format string, args ...any) error {
@@ -33,9 +35,13 @@ func (e *SplitError) Error() string { return fmt.Sprintf("split %d: %v", e.Split
 
 func (e *SplitError) Unwrap() error { return e.Err }
 
-// checkPlain reports the first thing in d that cannot be used where each row counts once.
-func checkPlain(arg string, d qpdiff.Data) error {
-	return firstError(badIf(d.Rows != nil || d.Weights != nil, arg, qpdiff.ErrDomain, "select and repeat rows of X and Y instead", "has Rows or Weights, which only learners use"), d.Check())
+// checkData reports the first thing in d that cannot be used. The values of X are not
+// checked where they are prepared: NaN is a missing one.
+func checkData(arg string, d qpdiff.Data, prepared bool) error {
+	if prepared && d.X != nil && !d.X.IsEmpty() {
+		d.X = mat.NewDense(d.X.RawMatrix().Rows, 1, nil)
+	}
+	return firstError(badIf(d.Rows != nil, arg, qpdiff.ErrDomain, "select rows of X and Y, or give Weights", "has Rows, which only learners use"), d.Check())
 }
 
 // firstError returns the first error that is not nil.

@@ -253,6 +253,21 @@ func ExampleSquaredError() {
 	// Output: 4 4
 }
 
+func ExampleAbsoluteError() {
+	fmt.Println(cvgm.AbsoluteError{}.Eval(3, 1))
+	// Output: 2 1
+}
+
+// A residual within Delta counts by its square, one beyond it by its size.
+func ExampleHuberLoss() {
+	loss := cvgm.HuberLoss{Delta: 1}
+	fmt.Println(loss.Eval(1.5, 1))
+	fmt.Println(loss.Eval(11, 1))
+	// Output:
+	// 0.125 0.5
+	// 9.5 1
+}
+
 func ExampleLogisticLoss() {
 	fmt.Println(cvgm.LogisticLoss{}.Eval(0, 1))
 	// Output: 0.6931471805599453 -0.5
@@ -351,9 +366,13 @@ func ExampleModel() {
 }
 
 func ExampleReadCSV() {
-	d, features, err := cvgm.ReadCSV(strings.NewReader("rooms,age,price\n3,20,210\n5,4,480\n"), "price")
-	fmt.Println(features, d.Y, err)
-	// Output: [rooms age] [210 480] <nil>
+	table, err := cvgm.ReadCSV(strings.NewReader("rooms,heating,price\n3,gas,210\n5,wood,480\n4,gas,330\n"), "price")
+	if err != nil {
+		panic(err)
+	}
+	_, encoder, err := table.Data()
+	fmt.Println(encoder.Names(), table.Y, err)
+	// Output: [rooms heating=wood] [210 480 330] <nil>
 }
 
 func ExampleModel_MarshalJSON() {

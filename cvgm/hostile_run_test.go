@@ -25,9 +25,11 @@ func TestHostile(t *testing.T) {
 	hostile.Test(t, 2000, []hostile.Kind{
 		{Name: "cv", Weight: 30, Run: hostileCV, Floors: map[string]float64{"New": .4, "Eval": .3, "gradient": .2, "Final": .3, "Predict": .8, "Risk": .4}},
 		{Name: "search", Weight: 30, Run: hostileSearch, Floors: map[string]float64{"Search": .2}},
-		{Name: "splits", Weight: 3, Run: hostileSplits, Floors: map[string]float64{"RandomSplits": .1, "BalancedSplits": .1, "HoldOut": .1, "KFold": .2, "LeaveOneOut": .3}},
+		{Name: "splits", Weight: 3, Run: hostileSplits, Floors: map[string]float64{"RandomSplits": .1, "BalancedSplits": .1, "HoldOut": .1, "KFold": .2, "LeaveOneOut": .3,
+			"StratifiedKFold": .1, "GroupedKFold": .2, "TimeSplits": .1}},
 		{Name: "csv", Weight: 6, Run: hostileCSV, Floors: map[string]float64{"ReadCSV": .1}},
 		{Name: "json", Weight: 6, Run: hostileJSON, Floors: map[string]float64{"UnmarshalJSON": .05}},
+		{Name: "tables", Weight: 10, Run: hostileTables, Floors: map[string]float64{"CSV.Read": .3, "Table.Data": .5, "New for a table": .4, "Pipeline": .4, "Pipeline.Read": .1, "Pipeline.UnmarshalJSON": .05}},
 		{Name: "maps", Weight: 6, Run: hostileMaps, Floors: map[string]float64{"Forward": .4}},
 		{Name: "small", Weight: 4, Run: hostileSmall},
 	})
@@ -40,6 +42,14 @@ func drawCVData(in *hostile.Input, p hostile.Profile, classes bool) qpdiff.Data 
 	if classes {
 		for i := range d.Y {
 			d.Y[i] = float64(2*in.IntN(2) - 1)
+		}
+	}
+	if in.IntN(4) == 0 {
+		d.Weights = make([]float64, r)
+		for i := range d.Weights {
+			if d.Weights[i] = float64(in.IntN(3)); p > hostile.Integer && in.IntN(2) == 0 {
+				d.Weights[i] = math.Abs(in.Value(p))
+			}
 		}
 	}
 	switch in.IntN(60) {
@@ -84,7 +94,8 @@ func drawSplits(in *hostile.Input, n int) []cvgm.Split {
 // drawLearner draws a way to make a learner, and whether its labels are ±1.
 func drawLearner(in *hostile.Input) (make func() qpdiff.Learner, classes bool) {
 	generalised, b := in.IntN(4) == 0, in.IntN(2) == 0
-	switch in.IntN(9) {
+	kernel := []qpdiff.Kernel{nil, qpdiff.RBF{}, qpdiff.Polynomial{}, qpdiff.Polynomial{Degree: 1}}[in.IntN(4)]
+	switch in.IntN(11) {
 	case 0, 1:
 		return func() qpdiff.Learner { return &qpdiff.SVM{Generalised: generalised} }, true
 	case 2:
@@ -93,12 +104,20 @@ func drawLearner(in *hostile.Input) (make func() qpdiff.Learner, classes bool) {
 		i := qpdiff.Intercept(in.IntN(3))
 		return func() qpdiff.Learner { return &qpdiff.Logistic{Intercept: i} }, true
 	case 5:
-		kernel := []qpdiff.Kernel{nil, qpdiff.RBF{}, qpdiff.Polynomial{}, qpdiff.Polynomial{Degree: 1}}[in.IntN(4)]
 		return func() qpdiff.Learner {
 			return &qpdiff.KernelSVM{Kernel: kernel, Intercept: b, Generalised: generalised}
 		}, true
+	case 6:
+		return func() qpdiff.Learner { return &qpdiff.KernelRidge{Kernel: kernel, Intercept: b} }, false
+	case 7:
+		return func() qpdiff.Learner { return &qpdiff.Huber{Intercept: b, Generalised: generalised} }, false
 	}
-	return func() qpdiff.Learner { return &qpdiff.ElasticNet{PerFeature: b, Generalised: generalised} }, false
+	if b {
+		return func() qpdiff.Learner {
+			return &cvgm.PerFeatureNet{ElasticNet: qpdiff.ElasticNet{Generalised: generalised}}
+		}, false
+	}
+	return func() qpdiff.Learner { return &qpdiff.ElasticNet{Generalised: generalised} }, false
 }
 
 func drawFeatures(in *hostile.Input, cols int) cvgm.FeatureMap {
@@ -120,7 +139,9 @@ func drawLoss(in *hostile.Input, classes bool) cvgm.Loss {
 	if !classes && in.IntN(10) > 0 {
 		return cvgm.SquaredError{}
 	}
-	return []cvgm.Loss{cvgm.SquaredError{}, cvgm.LogisticLoss{}, cvgm.Hinge{}, cvgm.SquaredHinge{}, cvgm.Exponential{}, cvgm.ZeroOne{}}[in.IntN(6)]
+	losses := []cvgm.Loss{cvgm.SquaredError{}, cvgm.LogisticLoss{}, cvgm.Hinge{}, cvgm.SquaredHinge{}, cvgm.Exponential{}, cvgm.ZeroOne{},
+		cvgm.AbsoluteError{}, cvgm.HuberLoss{Delta: in.Value(hostile.Scaled)}}
+	return losses[in.IntN(len(losses))]
 }
 
 // penalty draws a hyperparameter, mostly at or above 0.
@@ -167,11 +188,11 @@ func hostileCV(in *hostile.Input) {
 	}
 	var kept hostile.Memory
 	kept.Matrix(d.X)
-	kept.Vector(d.Y, c.Hyper)
+	kept.Vector(d.Y, d.Weights, c.Hyper)
 	cv, err := cvgm.New(c)
 	kept.Check(in, "New")
 	if in.Replaying() {
-		fmt.Printf("New (%v): learner %T %+v, loss %T, X = %v, Y = %v, splits %v, features %T %+v, hyper %v, standardise %v, centring %v, generalised %v: %v\n", p, newLearner(), newLearner(), c.Loss, d.X, d.Y, c.Splits, c.Features, c.Features, c.Hyper, c.Standardise, c.Centring, c.Generalised, err)
+		fmt.Printf("New (%v): learner %T %+v, loss %T, X = %v, Y = %v, weights %v, splits %v, features %T %+v, hyper %v, standardise %v, centring %v, generalised %v: %v\n", p, newLearner(), newLearner(), c.Loss, d.X, d.Y, d.Weights, c.Splits, c.Features, c.Features, c.Hyper, c.Standardise, c.Centring, c.Generalised, err)
 	}
 	if !in.Answer("New", err) {
 		return
@@ -229,8 +250,8 @@ func evaluate(in *hostile.Input, c *cvgm.Config, cv *cvgm.CV, alpha []float64, p
 	if cv.Generalised() && (!answered || !c.Generalised && !generalised(c)) {
 		in.Failf("gradient: generalised without being told to", "error %v at %v", errGrad, alpha)
 	}
-	if errors.Is(err, qpdiff.ErrNotFinite) {
-		return // at the edge of what overflows a warm start may decide
+	if errors.Is(err, qpdiff.ErrNotFinite) || errors.Is(err, qpdiff.ErrIterationLimit) {
+		return // at the edge of what overflows, or of what rounding hides, a warm start may decide
 	}
 	if answered && err != nil {
 		in.Failf("Eval: refuses the loss where it answers with the gradient", "%v at %v", err, alpha)
@@ -241,6 +262,13 @@ func evaluate(in *hostile.Input, c *cvgm.Config, cv *cvgm.CV, alpha []float64, p
 	}
 	if d := math.Abs(loss - also); d > 1e-6*(math.Abs(loss)+math.Abs(also)) && p <= hostile.Integer && d > rounding(in, c, alpha, loss) {
 		in.Failf("Eval: another loss with the gradient than without", "%v and %v at %v", also, loss, alpha)
+	}
+	deviation, err := cv.StandardError()
+	if in.Answer("StandardError", err) && !hostile.Finite([]float64{deviation}) {
+		in.Failf("StandardError: not finite", "%v at %v", deviation, alpha)
+	}
+	if err := cv.OutOfFold(make([]float64, len(c.Data.Y))); err != nil {
+		in.Failf("OutOfFold: refuses after an answer", "%v", err)
 	}
 	thetas, intercepts := cv.Thetas()
 	if !hostile.Finite(thetas...) || !hostile.Finite(intercepts) {
@@ -319,6 +347,10 @@ func evaluate(in *hostile.Input, c *cvgm.Config, cv *cvgm.CV, alpha []float64, p
 func generalised(c *cvgm.Config) bool {
 	switch l := c.Learner().(type) {
 	case *qpdiff.ElasticNet:
+		return l.Generalised
+	case *cvgm.PerFeatureNet:
+		return l.Generalised
+	case *qpdiff.Huber:
 		return l.Generalised
 	case *qpdiff.SVM:
 		return l.Generalised
@@ -929,8 +961,8 @@ func hostileSplits(in *hostile.Input) {
 	}
 	var s []cvgm.Split
 	var err error
-	want, call := k, ""
-	switch in.IntN(5) {
+	want, call, whole := k, "", true
+	switch in.IntN(8) {
 	case 0:
 		call = "RandomSplits"
 		s, err = cvgm.RandomSplits(src, n, k, p)
@@ -943,6 +975,27 @@ func hostileSplits(in *hostile.Input) {
 	case 3:
 		call = "KFold"
 		s, err = cvgm.KFold(src, n, k)
+	case 4:
+		call = "StratifiedKFold"
+		y := in.Vector(in.Profile(), max(n, 0))
+		if in.IntN(4) > 0 {
+			for i := range y {
+				y[i] = float64(in.IntN(2))
+			}
+		}
+		s, err = cvgm.StratifiedKFold(src, y, k)
+	case 5:
+		call = "GroupedKFold"
+		groups := make([]int, max(n, 0))
+		for i := range groups {
+			groups[i] = in.IntN(6)
+		}
+		if s, err = cvgm.GroupedKFold(src, groups, k); err == nil && cvgm.CheckGroups(s, groups) != nil {
+			in.Failf(call+": parts a group", "%v of %v", s, groups)
+		}
+	case 6:
+		call, whole = "TimeSplits", false
+		s, err = cvgm.TimeSplits(n, k, in.IntN(5)-1)
 	default:
 		call, want = "LeaveOneOut", n
 		s, err = cvgm.LeaveOneOut(n)
@@ -965,7 +1018,7 @@ func hostileSplits(in *hostile.Input) {
 			}
 			seen[i] = true
 		}
-		if len(split.Train) == 0 || len(split.Val) == 0 || slices.Contains(seen, false) {
+		if len(split.Train) == 0 || len(split.Val) == 0 || whole && slices.Contains(seen, false) {
 			in.Failf(call+": no split", "%v of %d", split, n)
 			return
 		}
@@ -1019,9 +1072,9 @@ func hostileCSV(in *hostile.Input) {
 	if cols > 0 && in.IntN(3) == 0 {
 		target = strings.TrimSpace(header[in.IntN(cols)])
 	}
-	d, features, err := cvgm.ReadCSV(bytes.NewReader(raw), target)
+	table, err := cvgm.ReadCSV(bytes.NewReader(raw), target)
 	if in.Replaying() {
-		fmt.Printf("ReadCSV %q for %q: %v, %v, %q, %v\n", raw, target, d.X, d.Y, features, err)
+		fmt.Printf("ReadCSV %q for %q: %+v, %v\n", raw, target, table, err)
 	}
 	var parse *csv.ParseError
 	if errors.As(err, &parse) {
@@ -1032,18 +1085,62 @@ func hostileCSV(in *hostile.Input) {
 	if err != nil {
 		return
 	}
-	if err := d.Check(); err != nil {
-		in.Failf("ReadCSV: data that is none", "%q: %v", raw, err)
+	d, encoder, err := table.Data()
+	if err != nil {
+		in.Answer("Table.Data", err)
 		return
 	}
-	if _, c := d.X.Dims(); c != len(features) || slices.Contains(features, target) {
-		in.Failf("ReadCSV: features that do not fit", "%q for %q: %d columns, %q", raw, target, c, features)
+	fitted, err := encoder.Fit(d.X, nil)
+	if err != nil {
+		in.Failf("ReadCSV: an encoder that does not fit", "%q for %q: %v", raw, target, err)
+		return
 	}
-	for _, f := range features {
-		if strings.Contains(f, "\ufeff") {
-			in.Failf("ReadCSV: a byte-order mark in a name", "%q", features)
+	_, m := fitted.Dims()
+	if len(encoder.Names()) != m {
+		in.Failf("ReadCSV: names that do not fit", "%q for %q: %d features, %q", raw, target, m, encoder.Names())
+	}
+	x := mat.NewDense(len(d.Y), m, nil)
+	for i := range d.Y {
+		if err := fitted.Apply(x.RawRowView(i), d.X.RawRowView(i)); err != nil {
+			in.Failf("ReadCSV: a row that is not encoded", "%q for %q: %v", raw, target, err)
 		}
 	}
+	if err := (qpdiff.Data{X: x, Y: d.Y}).Check(); err != nil {
+		in.Failf("ReadCSV: data that is none", "%q: %v", raw, err)
+	}
+	for _, c := range table.Columns {
+		if c.Name == target || strings.Contains(c.Name, "\ufeff") {
+			in.Failf("ReadCSV: a name that is none", "%q", c.Name)
+		}
+	}
+}
+
+// damaged returns text of all kinds, near to that given.
+func damaged(in *hostile.Input, text []byte) []byte {
+	for range in.IntN(4) {
+		i := in.IntN(len(text))
+		switch in.IntN(6) {
+		case 0:
+			text = slices.Delete(text, i, min(i+1+in.IntN(6), len(text)))
+		case 1:
+			j := bytes.IndexByte(text[i:], '[')
+			if j >= 0 {
+				text = slices.Insert(text, i+j+1, []byte([]string{"null,", "1e999,", "-0,", "[],", "1,", "\"1\","}[in.IntN(6)])...)
+			}
+		case 2:
+			text[i] = byte(in.IntN(256))
+		case 3:
+			text = bytes.Replace(text, []byte("0"), []byte([]string{"null", "-1", "1e308", "5e-324"}[in.IntN(4)]), 1)
+		case 4:
+			text = bytes.Replace(text, []byte("{"), []byte(`{"feature_map":{"perceptron_widths":[2,2],"linear_map":[2,2]},`), 1)
+		default:
+			text = bytes.ReplaceAll(text, []byte("1"), []byte("99999999"))
+		}
+		if len(text) == 0 {
+			text = []byte("0")
+		}
+	}
+	return text
 }
 
 func hostileJSON(in *hostile.Input) {
@@ -1076,30 +1173,7 @@ func hostileJSON(in *hostile.Input) {
 	} else {
 		text = []byte(`{"format":"cvgm model 1","theta":[1,2],"feature_mean":[0,0],"feature_deviation":[1,1]}`)
 	}
-	// Text of all kinds, near to that of a model.
-	for range in.IntN(4) {
-		i := in.IntN(len(text))
-		switch in.IntN(6) {
-		case 0:
-			text = slices.Delete(text, i, min(i+1+in.IntN(6), len(text)))
-		case 1:
-			j := bytes.IndexByte(text[i:], '[')
-			if j >= 0 {
-				text = slices.Insert(text, i+j+1, []byte([]string{"null,", "1e999,", "-0,", "[],", "1,", "\"1\","}[in.IntN(6)])...)
-			}
-		case 2:
-			text[i] = byte(in.IntN(256))
-		case 3:
-			text = bytes.Replace(text, []byte("0"), []byte([]string{"null", "-1", "1e308", "5e-324"}[in.IntN(4)]), 1)
-		case 4:
-			text = bytes.Replace(text, []byte("{"), []byte(`{"feature_map":{"perceptron_widths":[2,2],"linear_map":[2,2]},`), 1)
-		default:
-			text = bytes.ReplaceAll(text, []byte("1"), []byte("99999999"))
-		}
-		if len(text) == 0 {
-			text = []byte("0")
-		}
-	}
+	text = damaged(in, text)
 	var back cvgm.Model
 	err = json.Unmarshal(text, &back)
 	if in.Replaying() {
@@ -1251,7 +1325,8 @@ func hostileSmall(in *hostile.Input) {
 	if in.IntN(2) == 0 {
 		y = float64(2*in.IntN(2) - 1)
 	}
-	for _, l := range []cvgm.Loss{cvgm.SquaredError{}, cvgm.LogisticLoss{}, cvgm.Hinge{}, cvgm.SquaredHinge{}, cvgm.Exponential{}, cvgm.ZeroOne{}} {
+	for _, l := range []cvgm.Loss{cvgm.SquaredError{}, cvgm.LogisticLoss{}, cvgm.Hinge{}, cvgm.SquaredHinge{}, cvgm.Exponential{}, cvgm.ZeroOne{},
+		cvgm.AbsoluteError{}, cvgm.HuberLoss{Delta: math.Pow(10, 12*in.Float64()-6)}} {
 		loss, _ := l.Eval(prediction, y)
 		if hostile.Finite([]float64{prediction, y}) && (math.IsNaN(loss) || loss < 0) {
 			in.Failf(fmt.Sprintf("%T: no loss", l), "%v at prediction %v, label %v", loss, prediction, y)

@@ -68,6 +68,12 @@ func hostileCV(seed uint64) (wrong string) {
 			d.Y[i] = hostileNumber(src, often)
 		}
 	}
+	if weights := synth.NewStream(seed, "hostile weights"); !l.even && weights.IntN(3) == 0 {
+		d.Weights = make([]float64, rows)
+		for i := range d.Weights {
+			d.Weights[i] = math.Abs(hostileNumber(weights, often))
+		}
+	}
 	maps := []FeatureMap{nil, nil, &squares{in: raw}, &LinearMap{In: raw, Out: 2}, &Perceptron{Widths: []int{raw, 3, 2}}}
 	c := Config{Data: d, Learner: l.learner, Loss: append(configLosses, ZeroOne{})[src.IntN(len(configLosses)+1)], Features: maps[src.IntN(len(maps))],
 		Standardise: src.IntN(2) == 0, Centring: Centring(src.IntN(3)), Generalised: src.IntN(2) == 0, Workers: 1}
@@ -105,6 +111,12 @@ func hostileCV(seed uint64) (wrong string) {
 		for i, v := range append(grad, loss) {
 			if err == nil && !finite(v) {
 				return fmt.Sprintf("%s: entry %d of gradient and loss is %v without an error", title, i, v)
+			}
+		}
+		if err == nil {
+			e, err := cv.StandardError()
+			if bad := badError(err); bad != "" || err == nil && !finite(e) {
+				return fmt.Sprintf("%s: standard error %v, %s", title, e, bad)
 			}
 		}
 		m, err := cv.Final(alpha)

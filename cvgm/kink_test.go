@@ -287,3 +287,22 @@ func TestGeneralisedDoesNotDependOnGOMAXPROCS(t *testing.T) {
 func contains(err error, part string) bool {
 	return err != nil && strings.Contains(err.Error(), part)
 }
+
+// A validation row that equals a support vector at the margin has the prediction 1 but for the
+// rounding of the terms of the kernel, which are a million times as large: the hinge loss has a
+// kink there.
+func TestKinkOfLargeKernelTerms(t *testing.T) {
+	x, y := []float64{1, 4, 3, -6, 8, -6, 7}, []float64{1, -1, -1, 1, 1, 1, 1}
+	c := Config{Data: qpdiff.Data{X: mat.NewDense(7, 1, x), Y: y}, Splits: []Split{{[]int{0, 1, 2, 3, 4}, []int{5, 6}}}, Loss: Hinge{},
+		Learner: func() qpdiff.Learner { return &qpdiff.KernelSVM{Kernel: qpdiff.Polynomial{}} }}
+	cv, err := New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, scale := range []float64{1, 1.5, 2.5} {
+		hyper := []float64{6.288668941508128, 3.888834992070125 * scale, 0.56202448385047}
+		if _, err := cv.Eval(make([]float64, 3), hyper); !errors.Is(err, qpdiff.ErrNotDifferentiable) {
+			t.Errorf("scale %v: error %v, want one of kind ErrNotDifferentiable", scale, err)
+		}
+	}
+}

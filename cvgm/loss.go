@@ -1,6 +1,10 @@
 package cvgm
 
-import "math"
+import (
+	"math"
+
+	"cvgm/qpdiff"
+)
 
 // A Loss is a cost c(ŷ, y) of predicting ŷ where the label is y. Slope is
 // ∂c/∂ŷ; it is NaN where the loss has no derivative, and a gradient of the CV
@@ -35,6 +39,11 @@ type LabelLoss interface {
 // kink by chance in one of 10¹⁰ cases.
 const lossKinkTol = 1e-10
 
+// nearLossKink bounds the distance from a kink, relative to prediction and label, within
+// which the terms of a kernel machine's prediction are looked at. It covers terms 1e6
+// times as large as their sum.
+const nearLossKink = 1e-4
+
 // SquaredError is the regression loss (ŷ − y)².
 type SquaredError struct{}
 
@@ -46,6 +55,67 @@ func (SquaredError) Eval(prediction, y float64) (loss, slope float64) {
 
 // LabelSlope returns 2(y − ŷ).
 func (SquaredError) LabelSlope(prediction, y float64) float64 { return 2 * (y - prediction) }
+
+// AbsoluteError is the regression loss |ŷ − y|, in the unit of y. It has a kink where
+// ŷ = y: there its slope is NaN.
+type AbsoluteError struct{}
+
+// Eval returns |ŷ − y| and the sign of ŷ − y or, at ŷ = y, NaN.
+func (AbsoluteError) Eval(prediction, y float64) (loss, slope float64) {
+	r := prediction - y
+	if r == 0 {
+		return 0, math.NaN()
+	}
+	return math.Abs(r), math.Copysign(1, r)
+}
+
+// LabelSlope returns the sign of y − ŷ or, at ŷ = y, NaN.
+func (l AbsoluteError) LabelSlope(prediction, y float64) float64 { return labelSlope(l, prediction, y) }
+
+// Kink returns |ŷ − y| and the slope 0, the middle of the subdifferential.
+func (AbsoluteError) Kink(prediction, y float64) (distance, slope float64) {
+	return math.Abs(prediction - y), 0
+}
+
+// HuberLoss is the regression loss ½r² for a residual r = ŷ − y with |r| ≤ Delta, and
+// Delta·(|r| − ½Delta) beyond (Huber 1964): an outlier counts by its distance, not by
+// the square of it. Its slope is continuous, so that it has no kink.
+//
+// Delta is in the unit of y, finite and above 0. It has no default: [New] and
+// [Model.Risk] refuse another one with an error of kind qpdiff.ErrDomain.
+type HuberLoss struct{ Delta float64 }
+
+// Eval returns the loss and max(−Delta, min(ŷ − y, Delta)), and NaN for a Delta that is
+// refused.
+func (l HuberLoss) Eval(prediction, y float64) (loss, slope float64) {
+	if l.check() != nil {
+		return math.NaN(), math.NaN()
+	}
+	r := prediction - y
+	if size := math.Abs(r); size > l.Delta {
+		return l.Delta * (size - .5*l.Delta), math.Copysign(l.Delta, r)
+	}
+	return .5 * r * r, r
+}
+
+// LabelSlope returns max(−Delta, min(y − ŷ, Delta)).
+func (l HuberLoss) LabelSlope(prediction, y float64) float64 { return labelSlope(l, prediction, y) }
+
+// check reports a Delta that makes no loss.
+func (l HuberLoss) check() error {
+	if l.Delta > 0 && finite(l.Delta) {
+		return nil
+	}
+	return badArg("HuberLoss.Delta", qpdiff.ErrDomain, "give a finite threshold above 0, in the unit of the labels", "is %v", l.Delta)
+}
+
+// checkLoss reports settings with which l is no loss.
+func checkLoss(l Loss) error {
+	if c, ok := l.(interface{ check() error }); ok {
+		return c.check()
+	}
+	return nil
+}
 
 // LogisticLoss is the classification loss log(1 + exp(−y·ŷ)) for labels ±1:
 // the negative log-likelihood of logistic regression.
@@ -64,7 +134,7 @@ func (LogisticLoss) Eval(prediction, y float64) (loss, slope float64) {
 // LabelSlope returns −ŷ/(1 + exp(yŷ)).
 func (l LogisticLoss) LabelSlope(prediction, y float64) float64 { return labelSlope(l, prediction, y) }
 
-// labelSlope returns ∂c/∂y of a loss that depends on the product yŷ alone.
+// labelSlope returns ∂c/∂y of a loss with c(ŷ, y) = c(y, ŷ).
 func labelSlope(l Loss, prediction, y float64) float64 {
 	_, slope := l.Eval(y, prediction)
 	return slope

@@ -1,8 +1,13 @@
 package cvgm
 
 import (
+	"errors"
 	"math"
 	"testing"
+
+	"cvgm/qpdiff"
+
+	"gonum.org/v1/gonum/mat"
 )
 
 func TestLogisticLossNeitherOverflowsNorCancels(t *testing.T) {
@@ -26,9 +31,12 @@ func TestSurrogatesByHand(t *testing.T) {
 		{Hinge{}, .5, 1, .5, -1}, {Hinge{}, -2, -1, 0, 0}, {Hinge{}, 3, -1, 4, 1}, {Hinge{}, 1, 1, 0, nan}, {Hinge{}, -1, -1, 0, nan},
 		{SquaredHinge{}, .5, 1, .25, -1}, {SquaredHinge{}, 1, 1, 0, 0}, {SquaredHinge{}, 2, -1, 9, 6},
 		{Exponential{}, 0, -1, 1, 1}, {Exponential{}, 2, 1, math.Exp(-2), -math.Exp(-2)},
+		{AbsoluteError{}, 3, 1, 2, 1}, {AbsoluteError{}, -1, 1, 2, -1}, {AbsoluteError{}, 2, 2, 0, nan},
+		{HuberLoss{Delta: 2}, 2, 1, .5, 1}, {HuberLoss{Delta: 2}, -1, 1, 2, -2}, {HuberLoss{Delta: 2}, 6, 1, 8, 2}, {HuberLoss{Delta: 2}, -4, 1, 8, -2},
+		{HuberLoss{Delta: 1e300}, 1.5e154, 0, 1.125e308, 1.5e154}, {HuberLoss{}, 1, 0, nan, nan}, {HuberLoss{Delta: -1}, 1, 0, nan, nan},
 	} {
 		value, slope := c.loss.Eval(c.prediction, c.y)
-		if value != c.value || math.Abs(slope-c.slope) > 0 || math.IsNaN(slope) != math.IsNaN(c.slope) {
+		if math.Abs(value-c.value) > 1e-15*c.value || math.Abs(slope-c.slope) > 0 || math.IsNaN(value) != math.IsNaN(c.value) || math.IsNaN(slope) != math.IsNaN(c.slope) {
 			t.Errorf("%T(%v, %v) = %v, %v; want %v, %v", c.loss, c.prediction, c.y, value, slope, c.value, c.slope)
 		}
 	}
@@ -39,6 +47,63 @@ func TestZeroOneHasNoSlope(t *testing.T) {
 		loss, slope := ZeroOne{}.Eval(c.prediction, c.y)
 		if loss != c.want || !math.IsNaN(slope) {
 			t.Errorf("ZeroOne(%v, %v) = %v, %v", c.prediction, c.y, loss, slope)
+		}
+	}
+}
+
+// A threshold that makes no loss is refused by name where a CV or a model would use it.
+func TestHuberLossNeedsAThreshold(t *testing.T) {
+	d := regression(1, 12, 2)
+	splits, err := LeaveOneOut(12)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := Config{Data: d, Splits: splits, Loss: HuberLoss{Delta: 1}, Learner: func() qpdiff.Learner { return new(qpdiff.ElasticNet) }}
+	cv, err := New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := cv.Final([]float64{0, 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, delta := range []float64{0, -1, math.NaN(), math.Inf(1)} {
+		for _, l := range []Loss{HuberLoss{delta}, &HuberLoss{delta}} {
+			c.Loss = l
+			_, err := New(c)
+			_, errRisk := m.Risk(l, d)
+			for _, err := range []error{err, errRisk} {
+				if !errors.Is(err, qpdiff.ErrDomain) || !contains(err, "HuberLoss.Delta") {
+					t.Errorf("threshold %v: error %v", delta, err)
+				}
+			}
+		}
+	}
+}
+
+// A prediction at its label is a kink of the absolute error: refused, or 0 in the
+// prediction and in the label.
+func TestAbsoluteErrorAtItsKink(t *testing.T) {
+	for _, generalised := range []bool{false, true} {
+		cv := atKink(t, func(c *Config) { // θ = 1, so that the first prediction is exact
+			c.Data = qpdiff.Data{X: mat.NewDense(3, 1, []float64{1, 2, 3}), Y: []float64{1, 2, 4}}
+			c.Splits = []Split{{[]int{0}, []int{1, 2}}}
+			c.Loss, c.Generalised = AbsoluteError{}, generalised
+		})
+		grad, dy := make([]float64, 2), make([]float64, 3)
+		_, err := cv.Eval(grad, []float64{0, 0})
+		if errors.Is(err, qpdiff.ErrNotDifferentiable) == generalised || cv.Generalised() != generalised {
+			t.Errorf("generalised %v: error %v, reported %v", generalised, err, cv.Generalised())
+		}
+		if !generalised {
+			continue
+		}
+		// Loss ½·|3θ − 4| beside the kink, and ∂θ/∂λ2 = −1.
+		if math.Abs(grad[1]-1.5) > 1e-15 {
+			t.Errorf("∂/∂λ2 is %v, want 1.5", grad[1])
+		}
+		if _, err := cv.DataGradient(nil, dy, []float64{0, 0}); err != nil || dy[1] != 0 || dy[2] != .5 || dy[0] != -1.5 {
+			t.Errorf("∂/∂y is %v, want −1.5, 0 and 0.5; error %v", dy, err)
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"cvgm/qpdiff"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -15,10 +16,16 @@ type Model struct {
 	Hyper     []float64 // the learner's hyperparameters
 	Theta     []float64 // weights of the m features, then the learner's own intercept if it has one
 	Intercept float64   // added to predictions; 0 with NoCentring
+	Prepared  Prepared  // makes features of the columns of x; nil: they are the features
 	Mean, Std []float64 // features are (φ(x) − Mean)/Std
 	Features  FeatureMap
-	Params    []float64        // of the feature map
-	Predictor qpdiff.Predictor // predicts in place of θᵀx; nil for a linear learner
+	Params    []float64 // of the feature map
+	// Kernel predicts in place of θᵀx where the learner is a [qpdiff.KernelMachine]; it
+	// holds the support rows. Else nil.
+	Kernel *qpdiff.KernelModel
+	// Predictor predicts in place of θᵀx for other learners that do, with the data that
+	// they hold. Else nil.
+	Predictor qpdiff.Predictor
 }
 
 // Final fits a new learner to all examples at α, with features normalised and
@@ -42,7 +49,7 @@ func (cv *CV) Final(alpha []float64) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := splitFit{split: Split{Train: complement(nil, n)}, learner: learner}
+	f := splitFit{split: Split{Train: positive(complement(nil, n), cv.c.Data.Weights)}, learner: learner}
 	f.prepare(cv.c, cv.features)
 	if err := f.load(cv.c, x); err != nil {
 		return nil, err
@@ -51,7 +58,14 @@ func (cv *CV) Final(alpha []float64) (*Model, error) {
 		return nil, err
 	}
 	m.Theta, m.Intercept, m.Mean, m.Std = f.theta, f.intercept, f.norm.mean, f.norm.std
-	m.Predictor = f.predictor
+	m.Prepared = f.prepared
+	if k, ok := f.learner.(qpdiff.KernelMachine); ok {
+		if m.Kernel, err = k.Model(); err != nil {
+			return nil, err
+		}
+	} else {
+		m.Predictor = f.predictor
+	}
 	if err := m.check(); err != nil {
 		return nil, err
 	}
@@ -66,7 +80,7 @@ func (m *Model) check() error {
 	if err := firstError(
 		badIf(n == 0 && len(m.Std) == 0, "Model", qpdiff.ErrShape, "fit a CV with Final, or read a model from JSON", "has no features"),
 		badIf(len(m.Std) != n, "Model.Mean", qpdiff.ErrShape, together, "has %d entries where Std has %d", n, len(m.Std)),
-		badIf(m.Predictor == nil && (len(m.Theta) < n || len(m.Theta) > n+1), "Model.Theta", qpdiff.ErrShape, together, "has %d entries for %d features", len(m.Theta), n),
+		badIf(m.Predictor == nil && m.Kernel == nil && (len(m.Theta) < n || len(m.Theta) > n+1), "Model.Theta", qpdiff.ErrShape, together, "has %d entries for %d features", len(m.Theta), n),
 		badIf(m.Features == nil && len(m.Params) > 0, "Model.Params", qpdiff.ErrShape, together, "has %d entries without a feature map", len(m.Params)),
 	); err != nil {
 		return err
@@ -75,6 +89,19 @@ func (m *Model) check() error {
 		if _, out := m.Features.Dims(); out != n || m.Features.NumParams() != len(m.Params) {
 			return badArg("Model.Features", qpdiff.ErrShape, together, "has %d outputs and %d parameters where the model has %d features and %d parameters",
 				out, m.Features.NumParams(), n, len(m.Params))
+		}
+	}
+	if m.Prepared != nil {
+		if _, out := m.Prepared.Dims(); m.Features != nil || out != n {
+			return badArg("Model.Prepared", qpdiff.ErrShape, together, "has %d outputs where the model has %d features, or a feature map beside it", out, n)
+		}
+	}
+	if m.Kernel != nil {
+		if err := m.Kernel.Check(); err != nil {
+			return err
+		}
+		if m.Kernel.X != nil && m.Kernel.X.RawMatrix().Cols != n {
+			return badArg("Model.Kernel", qpdiff.ErrShape, together, "has rows of %d features where the model has %d", m.Kernel.X.RawMatrix().Cols, n)
 		}
 	}
 	for _, part := range []struct {
@@ -95,6 +122,15 @@ func (m *Model) check() error {
 	return nil
 }
 
+// columns returns the number of columns that the model takes without a feature map.
+func (m *Model) columns() int {
+	if m.Prepared == nil {
+		return len(m.Mean)
+	}
+	in, _ := m.Prepared.Dims()
+	return in
+}
+
 // Predict writes the prediction for each row of x to dst. Errors match
 // ErrShape for an x of another width and for a model whose parts do not fit
 // together, and ErrNotFinite for predictions that are not finite; then dst holds
@@ -110,8 +146,15 @@ func (m *Model) Predict(dst []float64, x *mat.Dense) error {
 	if len(dst) != rows {
 		panic("cvgm: dst has the wrong length")
 	}
-	if m.Features == nil && cols != len(m.Mean) {
-		return badArg("x", qpdiff.ErrShape, "give the features that the model was fitted to", "has %d columns instead of %d", cols, len(m.Mean))
+	if want := m.columns(); m.Features == nil && cols != want {
+		return badArg("x", qpdiff.ErrShape, "give the columns that the model was fitted to", "has %d columns instead of %d", cols, want)
+	}
+	if m.Prepared != nil {
+		ready := mat.NewDense(rows, len(m.Mean), nil)
+		if err := prepareRows(ready.RawMatrix().Data, m.Prepared, x, complement(nil, rows)); err != nil {
+			return err
+		}
+		x = ready
 	}
 	x, err := features(m.Features, m.Params, x)
 	if err != nil {
@@ -120,7 +163,13 @@ func (m *Model) Predict(dst []float64, x *mat.Dense) error {
 	scaled := mat.DenseCopyOf(x)
 	norm := normaliser{centre: true, mean: m.Mean, std: m.Std}
 	norm.apply(scaled.RawMatrix().Data)
-	if err := predictRows(dst, m.Predictor, nil, m.Theta, m.Intercept, scaled); err != nil {
+	if m.Kernel != nil {
+		err = m.Kernel.Predict(dst, scaled)
+		floats.AddConst(m.Intercept, dst)
+	} else {
+		err = predictRows(dst, m.Predictor, nil, m.Theta, m.Intercept, scaled)
+	}
+	if err != nil {
 		return err
 	}
 	for i, p := range dst {
@@ -131,24 +180,29 @@ func (m *Model) Predict(dst []float64, x *mat.Dense) error {
 	return nil
 }
 
-// Risk returns the mean loss of the model's predictions on d. Its errors are
-// those of Predict and of Data.Check, match ErrDomain for Rows or Weights, which it
-// does not use, and ErrNotFinite where a loss overflows.
+// Risk returns the mean loss of the model's predictions on d, weighted by d.Weights. Its
+// errors are those of Predict and of Data.Check, match ErrDomain for Rows, which it does
+// not use, and for a HuberLoss without a threshold, and ErrNotFinite where a loss
+// overflows.
 func (m *Model) Risk(loss Loss, d qpdiff.Data) (float64, error) {
-	if err := checkPlain("d", d); err != nil {
+	if err := firstError(checkData("d", d, m.Prepared != nil), checkLoss(loss)); err != nil {
 		return math.NaN(), err
 	}
 	predictions := make([]float64, len(d.Y))
 	if err := m.Predict(predictions, d.X); err != nil {
 		return math.NaN(), err
 	}
+	weights := relativeWeights(d.Weights, complement(nil, len(d.Y)))
 	var total float64
 	for i, p := range predictions {
+		if weights.at(i) == 0 {
+			continue
+		}
 		c, _ := loss.Eval(p, d.Y[i])
-		if total += c; !finite(total) {
+		if total += weights.at(i) * c; !finite(total) {
 			return math.NaN(), badArg("d", qpdiff.ErrNotFinite, "use another loss, or scale the labels",
 				"has the loss %v at the prediction %v of example %d", c, p, i)
 		}
 	}
-	return total / float64(len(d.Y)), nil
+	return total / weights.total(len(d.Y)), nil
 }

@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"cvgm/qpdiff"
+
+	"gonum.org/v1/gonum/mat"
 )
 
 // modelJSON is how a Model is written. Numbers are written so that they read
@@ -22,6 +24,8 @@ type modelJSON struct {
 	Std       []float64 `json:"feature_deviation"`
 	Features  *mapJSON  `json:"feature_map,omitempty"`
 	Params    []float64 `json:"feature_map_parameters,omitempty"`
+
+	Kernel *kernelJSON `json:"kernel_machine,omitempty"`
 }
 
 type mapJSON struct {
@@ -29,28 +33,55 @@ type mapJSON struct {
 	Linear     []int `json:"linear_map,omitempty"` // inputs, outputs
 }
 
+// kernelJSON is a qpdiff.KernelModel.
+type kernelJSON struct {
+	Kernel   string      `json:"kernel"`           // kernelRBF or kernelPolynomial
+	Degree   int         `json:"degree,omitempty"` // of a polynomial; 0: 3
+	Params   []float64   `json:"kernel_parameters"`
+	Rows     [][]float64 `json:"rows"`
+	Coef     []float64   `json:"coefficients"`
+	Constant float64     `json:"constant"`
+}
+
+const (
+	kernelRBF        = "rbf"
+	kernelPolynomial = "polynomial"
+)
+
 const modelFormat = "cvgm model 1"
 
 // modelKeys are the keys of a model's JSON text, by the key of the object that
 // they belong to, and whether they are required.
 var modelKeys = map[string]map[string]bool{
 	"": {"format": true, "hyperparameters": true, "theta": true, "intercept": true, "feature_mean": true, "feature_deviation": true,
-		"feature_map": false, "feature_map_parameters": false},
-	"feature_map": {"perceptron_widths": false, "linear_map": false},
+		"feature_map": false, "feature_map_parameters": false, "kernel_machine": false},
+	"feature_map":    {"perceptron_widths": false, "linear_map": false},
+	"kernel_machine": {"kernel": true, "degree": false, "kernel_parameters": true, "rows": true, "coefficients": true, "constant": true},
 }
 
-// MarshalJSON writes a linear model, with the hyperparameters it was tuned to,
-// its standardisation and its feature map if that is a Perceptron or a
-// LinearMap. Other maps and kernel methods, whose prediction needs the training
-// data, are refused, and so is a model whose parts do not fit together or are
-// not finite.
+// MarshalJSON writes a linear model or a kernel machine with a qpdiff.RBF or
+// qpdiff.Polynomial kernel and its support rows, with the hyperparameters it was tuned
+// to, its standardisation and its feature map if that is a Perceptron or a LinearMap.
+// Other kernels, maps and predictors are refused, and so is a model whose parts do not
+// fit together or are not finite.
 func (m Model) MarshalJSON() ([]byte, error) {
 	if m.Predictor != nil {
 		return nil, fmt.Errorf("cvgm: a model of %T cannot be written as JSON: its prediction needs the training data; save those and fit again", m.Predictor)
 	}
+	if m.Prepared != nil {
+		return nil, fmt.Errorf("cvgm: a model with prepared columns (%T) cannot be written as JSON by itself: write the Pipeline", m.Prepared)
+	}
 	out := modelJSON{Format: modelFormat, Hyper: m.Hyper, Theta: m.Theta, Intercept: m.Intercept, Mean: m.Mean, Std: m.Std, Params: m.Params}
-	if out.Hyper == nil {
-		out.Hyper = []float64{} // null is not read back
+	for _, list := range []*[]float64{&out.Hyper, &out.Theta} {
+		if *list == nil {
+			*list = []float64{} // null is not read back
+		}
+	}
+	if m.Kernel != nil {
+		var err error
+		if out.Kernel, err = writeKernel(m.Kernel); err != nil {
+			return nil, err
+		}
 	}
 	switch f := m.Features.(type) {
 	case nil:
@@ -88,7 +119,7 @@ func (m *Model) UnmarshalJSON(text []byte) error {
 	}
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.UseNumber() // a number out of range is found below
-	if err := checkKeys(d, ""); err != nil {
+	if err := checkKeys(d, modelKeys, ""); err != nil {
 		return err
 	}
 	if err := json.Unmarshal(text, &in); err != nil {
@@ -112,6 +143,12 @@ func (m *Model) UnmarshalJSON(text []byte) error {
 			read.Features = &LinearMap{In: l[0], Out: l[1]}
 		}
 	}
+	if in.Kernel != nil {
+		var err error
+		if read.Kernel, err = in.Kernel.read(); err != nil {
+			return err
+		}
+	}
 	if err := read.check(); err != nil {
 		return err
 	}
@@ -119,22 +156,63 @@ func (m *Model) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
+// writeKernel returns k as it is written.
+func writeKernel(k *qpdiff.KernelModel) (*kernelJSON, error) {
+	out := &kernelJSON{Params: append([]float64{}, k.Params...), Rows: [][]float64{}, Coef: append([]float64{}, k.Coef...), Constant: k.Intercept}
+	switch kernel := k.Kernel.(type) {
+	case nil, qpdiff.RBF:
+		out.Kernel = kernelRBF
+	case qpdiff.Polynomial:
+		out.Kernel, out.Degree = kernelPolynomial, kernel.Degree
+	default:
+		return nil, fmt.Errorf("cvgm: a kernel of type %T cannot be written as JSON: save Model.Kernel and the rest by yourself", kernel)
+	}
+	if k.X != nil {
+		for i := range k.X.RawMatrix().Rows {
+			out.Rows = append(out.Rows, k.X.RawRowView(i))
+		}
+	}
+	return out, nil
+}
+
+// read returns the kernel machine.
+func (k *kernelJSON) read() (*qpdiff.KernelModel, error) {
+	m := &qpdiff.KernelModel{Params: k.Params, Coef: k.Coef, Intercept: k.Constant}
+	switch {
+	case k.Kernel == kernelRBF && k.Degree == 0:
+		m.Kernel = qpdiff.RBF{}
+	case k.Kernel == kernelPolynomial:
+		m.Kernel = qpdiff.Polynomial{Degree: k.Degree}
+	default:
+		return nil, badArg("kernel", qpdiff.ErrDomain, "give rbf, or polynomial with a degree", "is %q with the degree %d", k.Kernel, k.Degree)
+	}
+	for i, row := range k.Rows {
+		if n := len(k.Rows[0]); len(row) != n || n == 0 {
+			return nil, badArg("rows", qpdiff.ErrShape, "give rows of one length above 0", "has %d entries in row %d and %d in the first", len(row), i, n)
+		}
+	}
+	if len(k.Rows) > 0 {
+		m.X = mat.NewDense(len(k.Rows), len(k.Rows[0]), slices.Concat(k.Rows...))
+	}
+	return m, nil
+}
+
 // checkKeys reads one value of valid JSON, which belongs to key, and reports keys that
-// are unknown, repeated or missing, and nulls. encoding/json accepts all of
-// them, and keys in another case.
-func checkKeys(d *json.Decoder, key string) error {
+// are unknown, repeated or missing by the map keys, which is one as modelKeys is, and nulls.
+// encoding/json accepts all of them, and keys in another case.
+func checkKeys(d *json.Decoder, keys map[string]map[string]bool, key string) error {
 	where := cmp.Or(key, "model")
 	switch token, _ := d.Token(); token {
 	case nil:
 		return badArg(where, qpdiff.ErrDomain, "give numbers", "holds null")
 	case json.Delim('['):
 		for d.More() {
-			if err := checkKeys(d, key); err != nil {
+			if err := checkKeys(d, keys, key); err != nil {
 				return err
 			}
 		}
 	case json.Delim('{'):
-		known, seen := modelKeys[key], map[string]bool{}
+		known, seen := keys[key], map[string]bool{}
 		for d.More() {
 			name, _ := d.Token()
 			k := name.(string)
@@ -145,7 +223,7 @@ func checkKeys(d *json.Decoder, key string) error {
 				return badArg(where, qpdiff.ErrDomain, "remove one of them", "has the key %q twice", k)
 			}
 			seen[k] = true
-			if err := checkKeys(d, k); err != nil {
+			if err := checkKeys(d, keys, k); err != nil {
 				return err
 			}
 		}

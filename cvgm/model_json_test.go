@@ -35,6 +35,35 @@ func tuned(t *testing.T) map[string]*Model {
 			t.Fatal(err)
 		}
 	}
+	for name, learner := range map[string]func() qpdiff.Learner{
+		"kernel SVM":                   func() qpdiff.Learner { return &qpdiff.KernelSVM{Intercept: true} },
+		"kernel ridge":                 func() qpdiff.Learner { return &qpdiff.KernelRidge{Kernel: qpdiff.Polynomial{Degree: 2}} },
+		"kernel ridge on a linear map": func() qpdiff.Learner { return new(qpdiff.KernelRidge) },
+	} {
+		d := regression(1, 30, 10)
+		c := Config{Data: d, Splits: []Split{{Train: []int{0, 1}, Val: []int{2}}}, Loss: SquaredError{}, Standardise: true, Learner: learner}
+		alpha := []float64{.3, .1}
+		switch name {
+		case "kernel SVM":
+			c.Data = signs(c.Data)
+			c.Data.Y[0], c.Data.Y[1] = 1, -1
+		case "kernel ridge":
+			alpha, c.Centring = []float64{.3, .1, 1}, MeanCentring
+		default:
+			c.Features = &LinearMap{In: 10, Out: 3}
+			alpha = append(alpha, normalVector(synth.NewStream(4, "model"), c.Features.NumParams())...)
+		}
+		cv, err := New(c)
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		if models[name], err = cv.Final(alpha); err != nil {
+			t.Fatal(name, err)
+		}
+		if m := models[name]; m.Kernel == nil || m.Predictor != nil {
+			t.Errorf("%s: kernel %v, predictor %v", name, m.Kernel, m.Predictor)
+		}
+	}
 	return models
 }
 
@@ -59,7 +88,7 @@ func TestModelsPredictTheSameAfterJSON(t *testing.T) {
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s:\n%s", name, diff)
 		}
-		if diff := cmp.Diff(m.Hyper, back.Hyper); diff != "" || len(back.Hyper) != 2 {
+		if diff := cmp.Diff(m.Hyper, back.Hyper); diff != "" || len(back.Hyper) < 2 {
 			t.Errorf("%s, hyperparameters:\n%s", name, diff)
 		}
 	}
@@ -126,6 +155,37 @@ func TestModelJSONRefusesWhatIsNoModel(t *testing.T) {
 	}
 }
 
+// A kernel machine's text that makes no model is refused.
+func TestModelJSONRefusesWhatIsNoKernelMachine(t *testing.T) {
+	good, err := json.Marshal(tuned(t)["kernel ridge"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, change := range [][2]string{
+		{`"kernel":"polynomial"`, `"kernel":"spline"`}, {`"kernel":"polynomial"`, `"kernel":"rbf"`}, {`"degree":2`, `"degree":-2`},
+		{`"kernel_parameters":[`, `"kernel_parameters":[1,`}, {`"kernel_parameters":[0.1`, `"kernel_parameters":[-0.1`},
+		{`"rows":[[`, `"rows":[[1,`}, {`"rows":[`, `"rows":[[],`}, {`"rows":[`, `"rows":[[1,2,3,4,5,6,7,8,9,0],`}, {`"rows":[`, `"rows":[1,`},
+		{`"coefficients":[`, `"coefficients":[1,`}, {`"coefficients":[`, `"coefficients":[1e999,`}, {`"constant":0`, `"constant":null`}, {`"constant":0`, `"constants":0`},
+		{`"feature_mean":[`, `"feature_mean":[1,`},
+	} {
+		if !strings.Contains(string(good), change[0]) {
+			t.Fatalf("%s lacks %s", good, change[0])
+		}
+		m := Model{Intercept: 7}
+		if err := m.UnmarshalJSON([]byte(strings.Replace(string(good), change[0], change[1], 1))); err == nil || m.Intercept != 7 || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%s: error %v, model %+v", change[1], err, m)
+		}
+	}
+	if _, err := json.Marshal(&Model{Kernel: &qpdiff.KernelModel{Kernel: ownKernel{}}}); err == nil || !strings.Contains(err.Error(), "ownKernel") {
+		t.Errorf("a kernel of one's own: %v", err)
+	}
+	if _, err := json.Marshal(&Model{Predictor: new(qpdiff.KernelSVM)}); err == nil || !strings.Contains(err.Error(), "KernelSVM") {
+		t.Errorf("a predictor of one's own: %v", err)
+	}
+}
+
+type ownKernel struct{ qpdiff.Kernel }
+
 // A model is written the same by value, within other values, and read back; one
 // that could not be read back is not written.
 func TestModelsMarshalByValue(t *testing.T) {
@@ -157,6 +217,8 @@ func FuzzModelJSON(f *testing.F) {
 		`"feature_map":{"perceptron_widths":[1,1]},"feature_map_parameters":[1,2]}`)
 	f.Add(`{"format":"cvgm model 1","hyperparameters":[],"theta":[1],"intercept":0,"feature_mean":[0],"feature_deviation":[1],` +
 		`"feature_map":{"linear_map":[1,1]},"feature_map_parameters":[1]}`)
+	f.Add(`{"format":"cvgm model 1","hyperparameters":[1,1],"theta":[],"intercept":0,"feature_mean":[0],"feature_deviation":[1],` +
+		`"kernel_machine":{"kernel":"polynomial","degree":2,"kernel_parameters":[1,1],"rows":[[1],[2]],"coefficients":[1,-1],"constant":1}}`)
 	f.Fuzz(func(t *testing.T, text string) {
 		var m, back Model
 		if err := m.UnmarshalJSON([]byte(text)); err != nil {

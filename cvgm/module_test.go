@@ -40,8 +40,16 @@ func TestModuleOfItsOwn(t *testing.T) {
 	if !strings.Contains(commands, placeholder) {
 		t.Fatalf("README's commands do not name %s", placeholder)
 	}
+	program := block("package main")
+	if lines := strings.Count(program, "\n"); lines > 20 {
+		t.Errorf("the program has %d lines", lines)
+	}
+	houses, err := os.ReadFile("testdata/houses.csv")
+	if err != nil {
+		t.Fatal(err)
+	}
 	dir := t.TempDir()
-	for name, content := range map[string][]byte{"main.go": []byte(block("package main")), "go.sum": sums} {
+	for name, content := range map[string][]byte{"main.go": []byte(program), "go.sum": sums, "houses.csv": houses} {
 		if err := os.WriteFile(filepath.Join(dir, name), content, 0o644); err != nil {
 			t.Fatal(err)
 		}
@@ -56,7 +64,7 @@ func TestModuleOfItsOwn(t *testing.T) {
 			t.Fatalf("%s%v\n%s", command, err, last)
 		}
 	}
-	if !regexp.MustCompile(`^penalties \[0\.\d+ 0\.\d+\], CV loss \d\.\d+, coefficients \[.*\]\n$`).Match(last) {
+	if !regexp.MustCompile(`^λ1 = \S+, λ2 = \S+\nCV loss \S+ ± \S+ .*\nrisk by 5 outer folds.*\n`).Match(last) {
 		t.Errorf("the program prints %q", last)
 	}
 }

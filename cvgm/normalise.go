@@ -10,12 +10,13 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// normaliser maps features to (x − μ)/σ with the mean μ and the population
+// normaliser maps features to (x − μ)/σ with the weighted mean μ and the population
 // standard deviation σ of the training rows it was fitted to. Without scaling
 // σ is 1, and without centring μ is 0. Scaling goes with centring.
 type normaliser struct {
 	centre, scale bool
 	learned       bool // the features depend on parameters to be differentiated
+	weights       rowWeights
 	mean, std     []float64
 	jump          int // the first feature that is constant and scaled, −1 if there is none
 }
@@ -44,17 +45,19 @@ func constantColumn(x []float64, m, j int) bool {
 func (z *normaliser) fit(x []float64, m int) error {
 	z.mean, z.std, z.jump = resize(z.mean, m), resize(z.std, m), -1
 	rows := len(x) / m
+	total := z.weights.total(rows)
 	for j := range m {
 		z.mean[j], z.std[j] = 0, 1
 	}
 	if z.centre {
 		for i := range rows {
+			weight := z.weights.at(i)
 			for j, v := range x[i*m : i*m+m] {
-				z.mean[j] += v
+				z.mean[j] += weight * v
 			}
 		}
 		for j := range z.mean {
-			z.mean[j] /= float64(rows)
+			z.mean[j] /= total
 			if !finite(z.mean[j]) {
 				return badArg("Data.X", qpdiff.ErrNotFinite, "scale the feature", "has mean %v in feature %d over the training rows", z.mean[j], j)
 			}
@@ -63,13 +66,14 @@ func (z *normaliser) fit(x []float64, m int) error {
 	if z.scale {
 		clear(z.std)
 		for i := range rows {
+			weight := z.weights.at(i)
 			for j, v := range x[i*m : i*m+m] {
 				d := v - z.mean[j]
-				z.std[j] += d * d
+				z.std[j] += weight * (d * d)
 			}
 		}
 		for j, s := range z.std {
-			if z.std[j] = math.Sqrt(s / float64(rows)); !(s >= smallestSquares) || !finite(s) {
+			if z.std[j] = math.Sqrt(s / total); !(s >= smallestSquares) || !finite(s) {
 				z.std[j] = z.scaledDeviation(x, j)
 			}
 		}
@@ -110,11 +114,12 @@ func (z *normaliser) scaledDeviation(x []float64, j int) float64 {
 	for i := j; i < len(x); i += m {
 		size = max(size, math.Abs(x[i]-z.mean[j]))
 	}
-	for i := j; i < len(x); i += m {
-		d := (x[i] - z.mean[j]) / size
-		s += d * d
+	rows := len(x) / m
+	for i := range rows {
+		d := (x[i*m+j] - z.mean[j]) / size
+		s += z.weights.at(i) * (d * d)
 	}
-	return size * math.Sqrt(s/float64(len(x)/m))
+	return size * math.Sqrt(s/z.weights.total(rows))
 }
 
 // apply normalises the rows of x in place.
@@ -133,14 +138,15 @@ func (z *normaliser) apply(x []float64) {
 
 // backward turns cotangents of the normalised rows into cotangents of the raw
 // rows, in place. train holds the normalised training rows x̂, which μ and σ
-// were fitted to, and val those that were only mapped. With n training rows,
-// ∂μ/∂x_i = 1/n and ∂σ/∂x_i = x̂_i/n for each training row.
+// were fitted to, and val those that were only mapped. With the weights w_i of the
+// training rows, of sum W, ∂μ/∂x_i = w_i/W and ∂σ/∂x_i = w_i·x̂_i/W for each of them.
 func (z *normaliser) backward(train, val, dtrain, dval []float64) {
 	if !z.centre {
 		return
 	}
 	m := len(z.mean)
-	n := float64(len(train) / m)
+	rows := len(train) / m
+	total := z.weights.total(rows)
 	for j := range m {
 		var dmean, ddev float64 // times −σ
 		for i := j; i < len(train); i += m {
@@ -154,8 +160,9 @@ func (z *normaliser) backward(train, val, dtrain, dval []float64) {
 		if !z.scale {
 			ddev = 0
 		}
-		for i := j; i < len(train); i += m {
-			dtrain[i] = (dtrain[i] - (dmean+ddev*train[i])/n) / z.std[j]
+		for i := range rows {
+			at := i*m + j
+			dtrain[at] = (dtrain[at] - z.weights.at(i)*(dmean+ddev*train[at])/total) / z.std[j]
 		}
 		for i := j; i < len(dval); i += m {
 			dval[i] /= z.std[j]
@@ -163,22 +170,27 @@ func (z *normaliser) backward(train, val, dtrain, dval []float64) {
 	}
 }
 
-// leastSquaresIntercept returns the intercept of the least-squares fit of y on
+// leastSquaresIntercept returns the intercept of the weighted least-squares fit of y on
 // the rows of x with an intercept: ȳ − x̄ᵀθ, with the θ of least norm where
 // several fit. It is NaN where the fit fails.
-func leastSquaresIntercept(x []float64, m int, y []float64) float64 {
+func leastSquaresIntercept(x []float64, m int, y []float64, weights rowWeights) float64 {
 	n := len(y)
-	z := normaliser{centre: true}
+	z := normaliser{centre: true, weights: weights}
 	if z.fit(x, m) != nil {
 		return math.NaN()
 	}
-	yc, mean := slices.Clone(y), meanOf(y)
+	yc, mean := slices.Clone(y), weights.mean(y)
 	centred := slices.Clone(x)
 	z.apply(centred)
 	if !allFinite(centred) {
 		return math.NaN() // the singular value decomposition would not end
 	}
 	floats.AddConst(-mean, yc)
+	for i := range n {
+		root := math.Sqrt(weights.at(i))
+		yc[i] *= root
+		floats.Scale(root, centred[i*m:(i+1)*m])
+	}
 	var svd mat.SVD
 	if !svd.Factorize(mat.NewDense(n, m, centred), mat.SVDThin) {
 		return math.NaN()

@@ -38,26 +38,29 @@ func TestMinusInfinityIsNoBest(t *testing.T) {
 
 // Whatever the header holds, an error has one line.
 func TestReadCSVQuotesColumnNames(t *testing.T) {
-	_, _, err := cvgm.ReadCSV(strings.NewReader("a\rb,\"c\nd\"\n1,2\n"), "y")
+	_, err := cvgm.ReadCSV(strings.NewReader("a\rb,\"c\nd\"\n1,2\n"), "y")
 	if !errors.Is(err, qpdiff.ErrDomain) || strings.ContainsAny(err.Error(), "\r\n") {
 		t.Errorf("%q", err)
 	}
 }
 
-// Neither a CV nor the risk of a model counts rows.
-func TestRowsAndWeightsAreRefused(t *testing.T) {
+// Neither a CV nor the risk of a model takes Rows.
+func TestRowsAreRefused(t *testing.T) {
 	d := line()
 	m, err := elasticNet(d).Final([]float64{.1, .1})
 	if err != nil {
 		t.Fatal(err)
 	}
-	rows, weights := d, d
-	rows.Rows = []int{1, 2}
-	weights.Weights = make([]float64, len(d.Y))
-	weights.Weights[3] = 1
-	for _, d := range []qpdiff.Data{rows, weights} {
-		if risk, err := m.Risk(cvgm.SquaredError{}, d); !errors.Is(err, qpdiff.ErrDomain) || !math.IsNaN(risk) || !strings.Contains(err.Error(), "Weights") {
-			t.Errorf("risk %v, error %v", risk, err)
-		}
+	d.Rows = []int{1, 2}
+	if risk, err := m.Risk(cvgm.SquaredError{}, d); !errors.Is(err, qpdiff.ErrDomain) || !math.IsNaN(risk) || !strings.Contains(err.Error(), "Rows") {
+		t.Errorf("risk %v, error %v", risk, err)
+	}
+	splits, err := cvgm.LeaveOneOut(len(d.Y))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = cvgm.New(cvgm.Config{Data: d, Splits: splits, Loss: cvgm.SquaredError{}, Learner: func() qpdiff.Learner { return new(qpdiff.ElasticNet) }})
+	if !errors.Is(err, qpdiff.ErrDomain) || !strings.Contains(err.Error(), "Config.Data has Rows") {
+		t.Errorf("New: %v", err)
 	}
 }

@@ -421,6 +421,53 @@ func TestQuasiNewtonFollowsACurvedValley(t *testing.T) {
 	}
 }
 
+// A search allocates when it starts and, by QuasiNewton, for the steps remembered: a longer
+// search allocates no more.
+func TestSearchesAllocateNothingPerEvaluation(t *testing.T) {
+	const n, short, long = 20, 40, 140
+	const slack = 10                                     // allocations of the runtime and of package testing, which AllocsPerRun counts, too
+	valley := func(grad, x []float64) (float64, error) { // of Rosenbrock, in n dimensions
+		clear(grad)
+		var f float64
+		for i, v := range x[1:] {
+			a, b := 1-x[i], v-x[i]*x[i]
+			f += a*a + 100*b*b
+			grad[i] -= 2*a + 400*b*x[i]
+			grad[i+1] += 200 * b
+		}
+		return f, nil
+	}
+	box := Problem{Objective: valley, Lower: make([]float64, n), Upper: make([]float64, n)}
+	x0 := make([]float64, n)
+	for i := range x0 {
+		box.Lower[i], box.Upper[i], x0[i] = .01, 10, 5-4*float64(i%2)
+	}
+	for name, searcher := range map[string]func(evals int) Searcher{
+		"QuasiNewton":             func(evals int) Searcher { return QuasiNewton{MaxEvals: evals, Tol: -1} },
+		"LogSpace of QuasiNewton": func(evals int) Searcher { return LogSpace{QuasiNewton{MaxEvals: evals, Tol: -1}} },
+		"AdaptiveGradient":        func(evals int) Searcher { return AdaptiveGradient{MaxEvals: evals, Tol: -1} },
+		"ProjectedGradient":       func(evals int) Searcher { return ProjectedGradient{StepSize: 1e-6, MaxEvals: evals, Tol: -1} },
+	} {
+		allocations := func(evals int) float64 {
+			return testing.AllocsPerRun(3, func() {
+				made := 0
+				for s, err := range searcher(evals).Search(box, x0) {
+					if err != nil {
+						t.Fatal(name, err)
+					}
+					made = s.Evaluations
+				}
+				if made != evals {
+					t.Fatalf("%s ends after %d evaluations, want %d", name, made, evals)
+				}
+			})
+		}
+		if few, many := allocations(short), allocations(long); many > few+slack {
+			t.Errorf("%s: %v allocations in %d evaluations, %v in %d", name, many, long, few, short)
+		}
+	}
+}
+
 func FuzzQuasiNewton(f *testing.F) {
 	f.Add(1., 0., 1., .3, -.4, 1., 1., 0., 0.)
 	f.Add(1e8, 1e4, 1., 5., -4., 1., 1., -1., 2.)

@@ -122,7 +122,7 @@ func ExampleGapMonitor() {
 		panic(err)
 	}
 	cv, err := cvgm.New(cvgm.Config{Data: part(0, 30), Splits: splits, Loss: cvgm.SquaredError{}, Standardise: true, Centring: cvgm.MeanCentring,
-		Learner: func() qpdiff.Learner { return &qpdiff.ElasticNet{PerFeature: true} }})
+		Learner: func() qpdiff.Learner { return &qpdiff.ElasticNet{Groups: qpdiff.PerFeature(20)} }})
 	if err != nil {
 		panic(err)
 	}

@@ -47,6 +47,7 @@ func (m QuasiNewton) Search(p Problem, x0 []float64) iter.Seq2[Step, error] {
 }
 
 const (
+	defaultMemory = 10
 	// armijo is the share of the gain by the slope at x that a step must reach.
 	// Steps along a good model reach half; the usual small share lets them all
 	// pass and still excludes steps that gain nothing.
@@ -82,7 +83,7 @@ func (m QuasiNewton) run(w *searchRun) {
 		loss = w.Loss
 	}
 	share := w.shares()
-	b := newBFGSMatrix(n, cmp.Or(m.Memory, 10))
+	b := newBFGSMatrix(n, cmp.Or(m.Memory, defaultMemory))
 	box := newBoxModel(w.p, n)
 	restarted := math.Inf(1) // the loss at the last restart
 	// direct sets d to the step from x that the model proposes. It returns
@@ -194,10 +195,13 @@ type bfgsMatrix struct {
 	forgotten bool // reset before use
 	diag      []float64
 	memory    int
-	s, y      [][]float64
-	a, b      [][]float64
+	steps     []bfgsStep // the first count are remembered, the oldest first; the others are storage
+	count     int
 	bs        []float64
 }
+
+// bfgsStep is a step s, over which the gradient changed by y, and its a and b in B.
+type bfgsStep struct{ s, y, a, b []float64 }
 
 func newBFGSMatrix(n, memory int) *bfgsMatrix {
 	return &bfgsMatrix{forgotten: true, diag: make([]float64, n), memory: memory, bs: make([]float64, n)}
@@ -210,16 +214,41 @@ func (c *bfgsMatrix) reset(scale float64, share []float64) {
 	for i, v := range share {
 		c.diag[i] = scale / v / v
 	}
-	c.s, c.y, c.a, c.b = c.s[:0], c.y[:0], c.a[:0], c.b[:0]
+	c.count = 0
 }
 
-// times sets dst to Bv, with the first k pairs.
+// times sets dst to Bv, with the first k steps.
 func (c *bfgsMatrix) times(dst, v []float64, k int) {
 	floats.MulTo(dst, c.diag, v)
-	for j := range k {
-		floats.AddScaled(dst, floats.Dot(c.a[j], v), c.a[j])
-		floats.AddScaled(dst, -floats.Dot(c.b[j], v), c.b[j])
+	for _, step := range c.steps[:k] {
+		floats.AddScaled(dst, floats.Dot(step.a, v), step.a)
+		floats.AddScaled(dst, -floats.Dot(step.b, v), step.b)
 	}
+}
+
+// next returns storage for one more step, that of the oldest where the memory is full.
+func (c *bfgsMatrix) next() bfgsStep {
+	switch {
+	case c.count == c.memory:
+		oldest := c.steps[0]
+		copy(c.steps, c.steps[1:])
+		c.steps[c.count-1] = oldest
+		return oldest
+	case c.count == len(c.steps):
+		n, more := len(c.diag), min(c.memory-c.count, defaultMemory)
+		block := make([]float64, 4*n*more)
+		vector := func() []float64 {
+			v := block[:n:n]
+			block = block[n:]
+			return v
+		}
+		c.steps = slices.Grow(c.steps, more)
+		for range more {
+			c.steps = append(c.steps, bfgsStep{vector(), vector(), vector(), vector()})
+		}
+	}
+	c.count++
+	return c.steps[c.count-1]
 }
 
 const (
@@ -237,31 +266,26 @@ const (
 // add takes in that the gradient changed by y over the step s. It returns false
 // where it had to damp the change, or leave it out.
 func (c *bfgsMatrix) add(s, y []float64) bool {
-	c.times(c.bs, s, len(c.s))
+	c.times(c.bs, s, c.count)
 	sBs, sy := floats.Dot(s, c.bs), floats.Dot(s, y)
 	if !(sBs > 0) {
 		return false
 	}
-	y = slices.Clone(y)
+	last := c.next()
+	copy(last.s, s)
+	copy(last.y, y)
 	damped := sy <= minCurvature*sBs
 	if damped {
 		t := (1 - dampedCurvature) * sBs / (sBs - sy)
-		floats.Scale(t, y)
-		floats.AddScaled(y, 1-t, c.bs)
+		floats.Scale(t, last.y)
+		floats.AddScaled(last.y, 1-t, c.bs)
 	}
-	if len(c.s) == c.memory {
-		c.s, c.y = append(c.s[:0], c.s[1:]...), append(c.y[:0], c.y[1:]...)
-	}
-	c.s, c.y = append(c.s, slices.Clone(s)), append(c.y, y)
-	c.learn(s, y)
-	c.a, c.b = c.a[:0], c.b[:0]
-	for k, sk := range c.s {
-		bs := make([]float64, len(sk))
-		c.times(bs, sk, k)
-		floats.Scale(1/math.Sqrt(floats.Dot(sk, bs)), bs)
-		a := slices.Clone(c.y[k])
-		floats.Scale(1/math.Sqrt(floats.Dot(sk, a)), a)
-		c.a, c.b = append(c.a, a), append(c.b, bs)
+	c.learn(last.s, last.y)
+	for k, step := range c.steps[:c.count] {
+		c.times(step.b, step.s, k)
+		floats.Scale(1/math.Sqrt(floats.Dot(step.s, step.b)), step.b)
+		copy(step.a, step.y)
+		floats.Scale(1/math.Sqrt(floats.Dot(step.s, step.a)), step.a)
 	}
 	return !damped
 }
@@ -351,7 +375,7 @@ func (m *boxModel) minimise(d, x, g []float64, b *bfgsMatrix) {
 			return
 		}
 		for range len(d) {
-			b.times(m.bv, m.v, len(b.s))
+			b.times(m.bv, m.v, b.count)
 			t := rr / floats.Dot(m.v, m.bv)
 			hit, at := -1, 0.
 			for i, v := range m.v {

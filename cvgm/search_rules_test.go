@@ -197,10 +197,10 @@ func TestCurvatureIsDampedWhereNotPositive(t *testing.T) {
 		c.reset(1+src.Float64(), ones)
 		for range 5 {
 			s, y := vector(), vector()
-			c.times(bs, s, len(c.s))
+			c.times(bs, s, c.count)
 			before, sy := floats.Dot(s, bs), floats.Dot(s, y)
 			c.add(s, y)
-			c.times(bs, s, len(c.s))
+			c.times(bs, s, c.count)
 			want := sy
 			if sy <= 0 {
 				want = -1 // of the last model, whose scale add changes
@@ -211,7 +211,7 @@ func TestCurvatureIsDampedWhereNotPositive(t *testing.T) {
 			}
 			for range 3 {
 				v := vector()
-				c.times(bs, v, len(c.s))
+				c.times(bs, v, c.count)
 				if !(floats.Dot(v, bs) > 0) {
 					t.Errorf("B is not positive definite: %v", floats.Dot(v, bs))
 				}
@@ -420,7 +420,7 @@ func TestBoxModelIsSolvedToItsTolerance(t *testing.T) {
 		}
 		d, g := make([]float64, n), vector()
 		newBoxModel(Problem{}, n).minimise(d, zeros, g, b)
-		b.times(bd, d, len(b.s))
+		b.times(bd, d, b.count)
 		var left, all float64
 		for i, v := range g {
 			left += (v + bd[i]) * (v + bd[i]) / b.diag[i]

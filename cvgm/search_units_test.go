@@ -254,7 +254,7 @@ func TestSearchesOverCVLossesAreIndependentOfUnits(t *testing.T) {
 		factors func(a, b float64) []float64 // of the hyperparameters
 	}{
 		{"elastic net", func() qpdiff.Learner { return new(qpdiff.ElasticNet) }, SquaredError{}, false, []float64{.1, .1}, func(a, b float64) []float64 { return []float64{a * b, a * a} }},
-		{"ridge", func() qpdiff.Learner { return &qpdiff.ElasticNet{PerFeature: true} }, SquaredError{}, false, []float64{.1, .1, .1, .1, .1},
+		{"ridge", func() qpdiff.Learner { return &qpdiff.ElasticNet{Groups: qpdiff.PerFeature(m)} }, SquaredError{}, false, []float64{.1, .1, .1, .1, .1},
 			func(a, b float64) []float64 { return []float64{a * a, a * a, a * a, a * a, a * a} }},
 		{"SVM", func() qpdiff.Learner { return new(qpdiff.SVM) }, LogisticLoss{}, true, []float64{.1, .1}, func(a, b float64) []float64 { return []float64{a, a * a} }},
 		{"logistic", func() qpdiff.Learner { return new(qpdiff.Logistic) }, LogisticLoss{}, true, []float64{1}, func(a, b float64) []float64 { return []float64{1 / (a * a)} }},

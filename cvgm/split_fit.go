@@ -13,16 +13,18 @@ import (
 
 // splitFit is the workspace of one split.
 type splitFit struct {
-	split       Split
+	split       Split // without the rows of weight 0
 	out         []int // the examples that are not in split.Train, with cv.full
 	learner     qpdiff.Learner
 	predictor   qpdiff.Predictor // the learner, where it predicts in place of θᵀx
 	work        qpdiff.Workspace
-	norm        normaliser
+	prepared    Prepared    // fitted to the training rows; nil without Config.Prepare
+	norm        normaliser  // with the weights of the training rows
 	train       qpdiff.Data // normalised rows, labels less the intercept
 	val         []float64   // normalised rows, row-major
 	valX        *mat.Dense  // val as a matrix
 	valY        []float64   // raw labels
+	valWeights  rowWeights
 	intercept   float64
 	theta       []float64
 	dtheta      []float64
@@ -31,6 +33,7 @@ type splitFit struct {
 	kinked      bool        // the last gradient met a kink of the loss
 	dval        []float64
 	dvalX       *mat.Dense // dval as a matrix
+	prediction  []float64  // of the validation rows
 	dprediction []float64
 	data        *splitData // of a DataGradient
 }
@@ -40,9 +43,20 @@ func (f *splitFit) prepare(c Config, m int) {
 	t, v := len(f.split.Train), len(f.split.Val)
 	theta, hyper := f.learner.Dims(m)
 	f.predictor, _ = f.learner.(qpdiff.Predictor)
-	f.norm = normaliser{centre: c.Standardise || c.Centring == MeanCentring, scale: c.Standardise, learned: c.learned()}
+	f.norm = normaliser{centre: c.Standardise || c.Centring == MeanCentring, scale: c.Standardise, learned: c.learned(),
+		weights: relativeWeights(c.Data.Weights, f.split.Train)}
+	f.valWeights = relativeWeights(c.Data.Weights, f.split.Val)
 	f.train = qpdiff.Data{X: mat.NewDense(t, m, nil), Y: make([]float64, t)}
+	if c.Data.Weights != nil {
+		f.train.Weights = make([]float64, t)
+		for i, row := range f.split.Train {
+			f.train.Weights[i] = c.Data.Weights[row]
+		}
+	}
 	f.val, f.valY = make([]float64, v*m), make([]float64, v)
+	for i, row := range f.split.Val {
+		f.valY[i] = c.Data.Y[row]
+	}
 	f.theta, f.dtheta = make([]float64, theta), make([]float64, theta)
 	if c.Hyper == nil {
 		f.grad.Hyper = make([]float64, hyper)
@@ -50,7 +64,7 @@ func (f *splitFit) prepare(c Config, m int) {
 	if c.Features != nil {
 		f.grad.X, f.dval = mat.NewDense(t, m, nil), make([]float64, v*m)
 	}
-	f.dprediction = make([]float64, v)
+	f.prediction, f.dprediction = make([]float64, v), make([]float64, v)
 	if v > 0 {
 		f.valX = mat.NewDense(v, m, f.val)
 		if f.dval != nil {
@@ -59,13 +73,14 @@ func (f *splitFit) prepare(c Config, m int) {
 	}
 }
 
-// load gathers the split's rows of the features x, normalises them on the
+// load gathers the split's rows of x as features, normalises them on the
 // training rows, subtracts the intercept from the labels and hands the training
 // rows to the learner.
 func (f *splitFit) load(c Config, x *mat.Dense) error {
+	if err := f.gather(&c, x); err != nil {
+		return err
+	}
 	train := f.train.X.RawMatrix()
-	gather(train.Data, x, f.split.Train)
-	gather(f.val, x, f.split.Val)
 	for i, row := range f.split.Train {
 		f.train.Y[i] = c.Data.Y[row]
 	}
@@ -77,9 +92,9 @@ func (f *splitFit) load(c Config, x *mat.Dense) error {
 	switch c.Centring {
 	case NoCentring:
 	case FixedLeastSquares:
-		f.intercept = leastSquaresIntercept(train.Data, train.Cols, f.train.Y)
+		f.intercept = leastSquaresIntercept(train.Data, train.Cols, f.train.Y, f.norm.weights)
 	case MeanCentring:
-		f.intercept = meanOf(f.train.Y)
+		f.intercept = f.norm.weights.mean(f.train.Y)
 	}
 	if !finite(f.intercept) {
 		return badArg("Data", qpdiff.ErrNotFinite, "scale the features and the labels", "has the intercept %v over the training rows", f.intercept)
@@ -94,7 +109,7 @@ func (f *splitFit) eval(c *Config, hyper []float64, gradient bool, data *dataGra
 	if err := f.learner.Fit(f.theta, hyper); err != nil {
 		return err
 	}
-	if err := predictRows(f.dprediction, f.predictor, &f.work, f.theta, f.intercept, f.valX); err != nil {
+	if err := predictRows(f.prediction, f.predictor, &f.work, f.theta, f.intercept, f.valX); err != nil {
 		return err
 	}
 	if data != nil {
@@ -121,23 +136,24 @@ func (f *splitFit) eval(c *Config, hyper []float64, gradient bool, data *dataGra
 	return nil
 }
 
-// judge sets the loss and replaces the predictions by their cotangents.
+// judge sets the loss and, if wanted, its cotangents of the predictions.
 func (f *splitFit) judge(c *Config, gradient bool) error {
 	kinks, _ := c.Loss.(KinkedLoss)
-	v := float64(len(f.valY))
+	v := f.valWeights.total(len(f.valY))
 	f.loss, f.kinked = 0, false
-	for i, p := range f.dprediction {
+	for i, p := range f.prediction {
 		y := f.valY[i]
 		value, slope := c.Loss.Eval(p, y)
 		if !finite(p) || !finite(value) {
 			return overflow("the loss is %v at the prediction %v of example %d", value, p, f.split.Val[i])
 		}
-		f.loss += value
+		weight := f.valWeights.at(i)
+		f.loss += weight * value
 		if !gradient {
 			continue
 		}
 		if kinks != nil {
-			if distance, at := kinks.Kink(p, y); distance <= lossKinkTol*f.size(i, p) {
+			if distance, at := kinks.Kink(p, y); f.atKink(i, p, y, distance) {
 				if !c.Generalised {
 					return badArg("Config.Loss", qpdiff.ErrNotDifferentiable, "move the hyperparameters, set Config.Generalised, or use a smooth loss",
 						"has a kink at the prediction %v of example %d", p, f.split.Val[i])
@@ -152,16 +168,28 @@ func (f *splitFit) judge(c *Config, gradient bool) error {
 		if !finite(slope) {
 			return overflow("the loss has the slope %v at the prediction %v of example %d", slope, p, f.split.Val[i])
 		}
-		f.dprediction[i] = slope / v
+		f.dprediction[i] = weight * slope / v
 	}
 	f.loss /= v
 	return nil
 }
 
+// atKink reports whether prediction p of validation row i, with label y, counts as being at
+// a kink of the loss at that distance: see lossKinkTol. The terms of a kernel machine are
+// summed only where a kink is near, because they cost as much as the prediction.
+func (f *splitFit) atKink(i int, p, y, distance float64) bool {
+	if distance <= lossKinkTol*f.size(i, p) {
+		return true
+	}
+	k, ok := f.predictor.(qpdiff.KernelMachine)
+	return ok && distance <= nearLossKink*(math.Abs(p)+math.Abs(y)) && distance <= lossKinkTol*k.PredictionSize(f.valX.RawRowView(i))
+}
+
 // size returns the size of the terms that prediction p of validation row i is a
-// sum of. Those of a qpdiff.Predictor are not known; the prediction stands for them.
+// sum of. Those of a qpdiff.Predictor and of leaveOneOut are not known; the prediction
+// stands for them.
 func (f *splitFit) size(i int, p float64) float64 {
-	if f.predictor != nil {
+	if f.predictor != nil || f.train.X == nil {
 		return math.Abs(p)
 	}
 	_, m := f.train.X.Dims()

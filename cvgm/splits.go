@@ -48,17 +48,17 @@ func HoldOut(src Source, n int, p float64) ([]Split, error) {
 // sizes differ by one at most; split j validates on fold j and trains on the
 // others.
 func KFold(src Source, n, k int) ([]Split, error) {
-	if k < 2 || k > n {
-		return nil, badArg("K", qpdiff.ErrDomain, "use 2 ≤ K ≤ N folds", "is %d for N = %d examples", k, n)
-	}
-	if err := checkCount(n, k); err != nil {
+	if err := checkFolds(n, k); err != nil {
 		return nil, err
 	}
 	return folds(src.Perm(n), k), nil
 }
 
 // LeaveOneOut returns the n splits that validate on one example each, in the
-// order of the examples.
+// order of the examples. A [qpdiff.LeaveOneOutLearner] fits all of them at once, which
+// makes [CV.Eval] about as costly as one fit; that needs features and labels as they are,
+// without Standardise and with NoCentring. Where one of the fits fails they are repeated
+// one by one.
 func LeaveOneOut(n int) ([]Split, error) {
 	if n < 2 {
 		return nil, badArg("N", qpdiff.ErrDomain, "leave-one-out needs two examples", "is %d", n)
@@ -105,10 +105,12 @@ func BalancedSplits(src Source, n, k int, p float64) ([]Split, error) {
 	return splits, nil
 }
 
-// trainRows returns ⌊p·n⌋, or an error where one of k splits would lack training or
-// validation rows, or no memory holds them. A product that rounding puts just below a whole number, as
+// TrainRows returns ⌊p·n⌋, the number of training rows in each split of n examples by
+// [RandomSplits], [HoldOut] and [BalancedSplits]. Where no training or no validation row
+// would be left, or p is not between 0 and 1, it returns an error of kind
+// [qpdiff.ErrDomain]. A product that rounding puts just below a whole number, as
 // .29·100, counts as that number.
-func trainRows(n, k int, p float64) (int, error) {
+func TrainRows(n int, p float64) (int, error) {
 	if !(p > 0 && p < 1) {
 		return 0, badArg("p", qpdiff.ErrDomain, "use a fraction strictly between 0 and 1", "is %v", p)
 	}
@@ -119,6 +121,15 @@ func trainRows(n, k int, p float64) (int, error) {
 	if train < 1 || train >= n {
 		return 0, badArg("N", qpdiff.ErrDomain, "use more examples or another p",
 			"= %d with p = %v leaves %d training and %d validation rows", n, p, train, n-train)
+	}
+	return train, nil
+}
+
+// trainRows is TrainRows that also reports a number k of splits that no memory holds.
+func trainRows(n, k int, p float64) (int, error) {
+	train, err := TrainRows(n, p)
+	if err != nil {
+		return 0, err
 	}
 	return train, checkCount(n, k)
 }

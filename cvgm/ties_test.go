@@ -210,6 +210,9 @@ func TestTiesThatTheFeatureMapKeeps(t *testing.T) {
 		{"SVM, a feature out of the support", apart, y, train, separate, []float64{.1, 1, 0}},
 		{"SVM, a feature of weight 0", apart, y, train, func(c *Config) { c.Features, c.Hyper = &blend{n: 1}, []float64{0, 1} }, []float64{0}},
 		{"kernel SVM, a feature of weight 0", apart, y, train, both(separate, kernel), []float64{2, .1, 0}},
+		// Examples 1 and 3 are opposite about the mean with weights, and by any linear map.
+		{"SVM, opposite about the weighted mean", []float64{1, 0, 2, 0, -2.5, 1.5, -1, 1, 1, 1.5, -1, .3}, flip, train,
+			func(c *Config) { c.Standardise, c.Data.Weights = true, []float64{1, 3, 1, 1, 1, 1} }, []float64{.05, .2, 1, 1}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			cv := c.cv(t, false)

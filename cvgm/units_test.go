@@ -153,7 +153,7 @@ func TestLeastSquaresInterceptDropsDependentFeatures(t *testing.T) {
 		for i := range u {
 			x = append(x, u[i]+1, u[i]+c.delta*v[i])
 		}
-		got := leastSquaresIntercept(x, 2, v)
+		got := leastSquaresIntercept(x, 2, v, nil)
 		if dropped := math.Abs(got) < 1; dropped != c.drop || !dropped && math.Abs(got*c.delta-1) > .01 {
 			t.Errorf("δ = %v: intercept %v", c.delta, got)
 		}
@@ -180,6 +180,10 @@ func TestUnitsOfFeaturesAndLabels(t *testing.T) {
 			func(a, b float64) []float64 { return []float64{a * b, a * a} }, SquaredError{}, false, nil},
 		{"elastic net, linear map", func() qpdiff.Learner { return new(qpdiff.ElasticNet) }, []float64{.05, .1},
 			func(a, b float64) []float64 { return []float64{b, 1, 1 / a} }, SquaredError{}, false, func() FeatureMap { return &LinearMap{In: 4, Out: 2} }},
+		{"Huber", func() qpdiff.Learner { return new(qpdiff.Huber) }, []float64{.1, .6},
+			func(a, b float64) []float64 { return []float64{a * a, b} }, SquaredError{}, false, nil},
+		{"kernel ridge", func() qpdiff.Learner { return new(qpdiff.KernelRidge) }, []float64{.05, .3},
+			func(a, b float64) []float64 { return []float64{1, 1 / (a * a)} }, SquaredError{}, false, nil},
 		{"SVM", func() qpdiff.Learner { return new(qpdiff.SVM) }, []float64{.02, .3},
 			func(a, b float64) []float64 { return []float64{a, a * a} }, LogisticLoss{}, true, nil},
 		{"learned loss", func() qpdiff.Learner { return new(qpdiff.LearnedLoss) }, []float64{.2, .3, .2, .3, .4},

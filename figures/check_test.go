@@ -72,7 +72,15 @@ func checkFigure(t *testing.T, f *Figure) {
 	}
 	texts := textsOf(t, svg)
 	explained := map[string]bool{"": true}
+	explain := func(text string) {
+		for _, r := range runsOf(text) {
+			explained[strings.TrimSpace(r.text)] = true
+		}
+	}
 	listed := make(map[string]bool)
+	for _, e := range f.Entries {
+		listed[e.Name] = true
+	}
 	canvas := draw.Crop(draw.New(vgsvg.New(f.Width, f.Height)), 4, -8, 4, -4)
 	f.layOut(canvas, func(p *Panel, cell draw.Canvas, axes box) {
 		var inside []LegendEntry
@@ -80,8 +88,16 @@ func checkFigure(t *testing.T, f *Figure) {
 			inside = p.legend(axes)
 		}
 		q, cell, l := p.layOut(cell, axes, newLegend(inside))
-		for _, text := range []string{q.Title.Text, q.X.Label.Text, q.Y.Label.Text} {
-			explained[text] = true
+		for _, text := range []string{p.plot.Title.Text, q.X.Label.Text, q.Y.Label.Text} {
+			explain(text)
+		}
+		if p.scale != nil {
+			for _, tick := range scaleTicks(p.scale) {
+				explain(tick.Label)
+			}
+		}
+		if p.banded {
+			listed[intervalEntry.Name] = true
 		}
 		for _, a := range []plot.Axis{q.X, q.Y} {
 			ticks := a.Tick.Marker.Ticks(a.Min, a.Max)
@@ -89,7 +105,7 @@ func checkFigure(t *testing.T, f *Figure) {
 				t.Errorf("%s: panel %q has an axis without labels", f.Name, p.name)
 			}
 			for _, tick := range ticks {
-				explained[tick.Label] = true
+				explain(tick.Label)
 			}
 		}
 		data := q.DataCanvas(cell)
@@ -107,7 +123,10 @@ func checkFigure(t *testing.T, f *Figure) {
 		hidden := 0
 		for _, s := range p.series {
 			points := slices.Concat(append(slices.Clip(s.stretches), s.ends(axes))...)
-			if s.entry.Name != "" && len(points) > 0 {
+			if s.entry.Name != "" && len(points) > 0 && p.Direct && s.line {
+				name, _, _ := strings.Cut(s.entry.Name, " (")
+				listed[name] = true
+			} else if s.entry.Name != "" && len(points) > 0 {
 				listed[s.entry.Name] = true
 			} else if s.entry.Name != "" && s.across == nil {
 				t.Errorf("%s: panel %q: series %q is in the legend but shows no point", f.Name, p.name, s.name)
@@ -133,12 +152,15 @@ func checkFigure(t *testing.T, f *Figure) {
 		}
 	})
 	for name := range listed {
-		if f.Legend != LegendNone && !slices.Contains(texts, name) {
-			t.Errorf("%s: %q is missing from the legend", f.Name, name)
+		for _, r := range runsOf(name) {
+			if f.Legend != LegendNone && !slices.Contains(texts, strings.TrimSpace(r.text)) {
+				t.Errorf("%s: %q is missing from the legend", f.Name, name)
+			}
+			explained[strings.TrimSpace(r.text)] = true
 		}
 	}
 	for _, text := range texts {
-		if !explained[text] && !listed[text] {
+		if !explained[text] {
 			t.Errorf("%s: no series is called %q", f.Name, text)
 		}
 	}
@@ -235,5 +257,15 @@ func damage(v reflect.Value, draw func() (float64, bool)) {
 		for i := range v.Len() {
 			damage(v.Index(i), draw)
 		}
+	}
+}
+
+func ran[R any](t *testing.T) func(R, error) R {
+	return func(r R, err error) R {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
 	}
 }

@@ -3,48 +3,75 @@ package figures
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"cvgm/cvgm/experiment"
 )
 
-// ClaimsTable lists every claim of the paper beside what its code printed, what
-// is measured here, and the verdict that the stated rule gives.
+// ClaimsTable lists the paper's sentences in its order, each with its verdict,
+// and below it what is measured for it: the number that the paper gives, the one
+// that its code printed, the one here, and the rule from which the verdict
+// follows, beside what the rule says of a case in which the sentence is false.
 func ClaimsTable(claims []experiment.Claim) *Table {
 	t := &Table{
 		Name:    "claims",
 		Caption: "The paper's claims and what becomes of them",
-		Header:  []string{"Claim", "Where", "Paper", "Its code", "Here", "Repetitions", "Rule", "Verdict", "Remark"},
+		Header:  []string{"Claim", "Section", "Sentence or measurement", "Paper", "Its code", "Here", "Repetitions", "Confirmed if", "Verdict", "Control", "Control's value", "Control's verdict", "Remark"},
 	}
-	counts := make(map[experiment.Verdict]int)
-	for _, c := range claims {
-		counts[c.Verdict]++
-		row := []any{c.Text, c.Place, quoted(c.Quoted.Paper), quoted(c.Quoted.Code), measurement(c.Ours), nil, c.Rule, string(c.Verdict), c.Remark}
-		if c.Ours.N > 1 {
-			row[5] = c.Ours.N
+	for i, c := range claims {
+		t.Rows = append(t.Rows, []any{i + 1, c.Section, quotation(c.Sentence), nil, nil, nil, nil, nil, string(c.Verdict), nil, nil, nil, nil})
+		for k, m := range c.Measured {
+			row := []any{fmt.Sprintf("%d%c", i+1, 'a'+k), nil, m.Text, quoted(m.Quoted.Paper), quoted(m.Quoted.Code), measurement(m.Ours), nil, m.Rule, string(m.Verdict), nil, nil, nil, m.Remark}
+			if m.Ours.N > 1 {
+				row[6] = m.Ours.N
+			}
+			if m.Aside {
+				row[8] = fmt.Sprintf("(%s)", m.Verdict)
+			}
+			if m.Control != nil {
+				row[9], row[10], row[11] = m.Control.Text, measurement(m.Control.Ours), string(m.Control.Verdict)
+			}
+			t.Rows = append(t.Rows, row)
 		}
-		t.Rows = append(t.Rows, row)
 	}
-	var parts []string
-	for _, v := range []experiment.Verdict{experiment.Confirmed, experiment.Differs, experiment.PaperError, experiment.NotTestable} {
-		if counts[v] > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", counts[v], v))
-		}
-	}
-	t.Note = fmt.Sprintf("%d claims: %s. Some sentences of the paper are judged in several rows, once for each rival. Intervals are 95 %% confidence intervals over the repetitions.", len(claims), strings.Join(parts, ", "))
+	t.Note = counted(claims) + " A sentence holds if all that is measured for it does; a verdict in brackets is of something that the sentence does not say. Intervals are 95 % confidence intervals over the repetitions."
 	return t
 }
 
-// ClaimsAtAGlance is ClaimsTable in the columns that fit a page.
+// ClaimsAtAGlance lists the paper's sentences with their verdicts.
 func ClaimsAtAGlance(claims []experiment.Claim) *Table {
-	t := ClaimsTable(claims)
-	t.Name = "claims_at_a_glance"
-	kept := []int{0, 2, 3, 4, 7}
-	t.Header = pick(t.Header, kept)
-	for k, row := range t.Rows {
-		t.Rows[k] = pick(row, kept)
+	t := &Table{Name: "claims_at_a_glance", Caption: "The paper's claims and what becomes of them", Header: []string{"", "The paper's sentence", "Verdict"}, Note: counted(claims)}
+	for i, c := range claims {
+		t.Rows = append(t.Rows, []any{i + 1, quotation(c.Sentence), string(c.Verdict)})
 	}
 	return t
+}
+
+// FindingsTable lists what a reader takes home, each with its number.
+func FindingsTable(findings []experiment.Finding, claims []experiment.Claim) *Table {
+	t := &Table{Name: "findings", Caption: "Seven findings", Header: []string{"Finding", "Number", "Repetitions", "Shown in"}, Note: counted(claims) + " Intervals are 95 % confidence intervals over the repetitions."}
+	for _, f := range findings {
+		row := []any{f.Text, measurement(f.Ours), nil, f.Notebook}
+		if f.Ours.N > 1 {
+			row[2] = f.Ours.N
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	return t
+}
+
+func quotation(sentence string) string { return "“" + sentence + "”" }
+
+// counted says how many claims have which verdict.
+func counted(claims []experiment.Claim) string {
+	var parts []string
+	for _, v := range experiment.Verdicts {
+		if n := len(slices.DeleteFunc(slices.Clone(claims), func(c experiment.Claim) bool { return c.Verdict != v })); n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, v))
+		}
+	}
+	return fmt.Sprintf("%d claims: %s.", len(claims), strings.Join(parts, ", "))
 }
 
 // measurement returns a Number in four digits after the point, or fewer where it

@@ -3,6 +3,7 @@ package figures
 import (
 	"math"
 	"slices"
+	"strings"
 
 	"cvgm/cvgm/experiment"
 
@@ -19,27 +20,44 @@ func init() {
 // their step, measured by the exact derivative, for every example and input.
 func DerivativeErrors(r *experiment.DerivativeChecks) *Figure {
 	const floor = -16
-	f := &Figure{Name: "derivative_errors", Width: 11 * vg.Inch, Height: 5.6 * vg.Inch, SameAxes: true,
-		Caption: "Central differences against the exact derivative: relative difference by step size. Dashed: h² and 1e-16/h; a difference of 0 is drawn at 1e-16"}
-	steps := Log10s(r.Steps)
-	reference := Style{Color: Grey, Width: .7, Dash: []vg.Length{2, 2}, Unlisted: true}
+	f := &Figure{Name: "derivative_errors", Width: 8 * vg.Inch, Height: 9.4 * vg.Inch, SameAxes: true, Legend: LegendBelow,
+		Caption: "Central differences against the exact derivative: their relative difference by step size, one line for each input of each example. " +
+			"A right derivative leaves the differences' own error alone: h² where they truncate and 10⁻¹⁶/h where they round. A wrong one would leave a horizontal line. Convex program: the solution x and the multipliers λ and ν by the mean α₀ and by the faces m of a die. CV loss: by λ₁ and λ₂ of an elastic net, and by the weights of a network. A difference of 0 is drawn at 10⁻¹⁶."}
+	// Ascending, so that the labels are at the lines' right ends.
+	steps := backwards(Log10s(r.Steps))
+	reference := Style{Color: Grey, Width: .7, Dash: []vg.Length{2, 2}}
 	var panels []*Panel
 	for _, name := range r.Examples() {
 		p := NewPanel(name, name, "step h", "relative difference").LogAxes(true, false).ClampLow(floor).Grid()
 		// Truncation ~ h² from 1e-3 at h = .1, rounding ~ 1e-16/h.
-		p.Across("h²", -2, 1, 0, reference)
-		p.Across("1e-16/h", 1, 1, -16, reference)
+		p.Across("h²: truncation", -2, 1, 0, reference)
+		reference.Dash = []vg.Length{6, 2, 1, 2}
+		p.Across("10⁻¹⁶/h: rounding", 1, 1, -16, reference)
+		reference.Dash = []vg.Length{2, 2}
+		p.Direct = true
 		line := 0
 		for _, c := range r.Checks {
 			if c.Example == name {
-				p.Line(c.Input, steps, clampedLog10s(c.Errors(), floor), Style{Color: paletteColor(line), Width: 1.2})
+				style := paletteStyle(line)
+				style.Width = 1.2
+				p.Line(subscripted(shortInputs.Replace(c.Input)), steps, backwards(clampedLog10s(c.Errors(), floor)), style)
 				line++
 			}
 		}
 		panels = append(panels, p)
 	}
-	f.Panels = slices.Collect(slices.Chunk(panels, 4))
+	f.Panels = slices.Collect(slices.Chunk(panels, 2))
 	return f
+}
+
+// shortInputs shortens the names of inputs to labels beside a panel.
+var shortInputs = strings.NewReplacer(" in mean α0", " by α0", " in faces α1…α6", " by m", "elastic net's ", "", "network's weights", "weights", "point decided on", "point")
+
+// backwards returns v from its last entry to its first.
+func backwards(v []float64) []float64 {
+	v = slices.Clone(v)
+	slices.Reverse(v)
+	return v
 }
 
 // DerivativeTable is the same in numbers: derivatives from both sides, and the

@@ -20,15 +20,15 @@ func init() {
 // DifferentiabilityKinks shows three kinks: an entry of the solution above, its
 // derivative below, with both one-sided tangents at the kink.
 func DifferentiabilityKinks(r *experiment.DifferentiabilityLimits) *Figure {
-	f := &Figure{Name: "differentiability_kinks", Width: 10.5 * vg.Inch, Height: 5 * vg.Inch, Panels: [][]*Panel{nil, nil},
-		Caption: "Three kinks: the solution with its one-sided tangents, and its derivative where there is one"}
+	f := &Figure{Name: "differentiability_kinks", Width: 10.5 * vg.Inch, Height: 5.2 * vg.Inch, Legend: LegendBelow, Panels: [][]*Panel{nil, nil},
+		Caption: "Three kinks. Above an entry of the solution, with its two one-sided tangents at the kink; below its derivative, which jumps there: two one-sided derivatives and no derivative."}
 	for _, k := range []struct {
 		name, x, y string
 		experiment.Kink
 	}{
 		{"min ½(x−a)², x ≤ 0", "a", "x", r.Range.Kink},
-		{"elastic net", "λ1", fmt.Sprintf("θ%d", r.ElasticNet.Entry+1), r.ElasticNet},
-		{"support vector machine", "λ1", fmt.Sprintf("θ%d", r.SVM.Entry+1), r.SVM},
+		{"elastic net", "λ₁", subscripted(fmt.Sprintf("θ%d", r.ElasticNet.Entry+1)), r.ElasticNet},
+		{"support vector machine", "λ₁", subscripted(fmt.Sprintf("θ%d", r.SVM.Entry+1)), r.SVM},
 	} {
 		value := NewPanel(k.name, k.name, k.x, k.y).Grid()
 		value.Line("solution", k.Input, k.Value, Style{Color: Blue, Width: 2})
@@ -37,12 +37,12 @@ func DifferentiabilityKinks(r *experiment.DifferentiabilityLimits) *Figure {
 		if i := slices.Index(k.Input, k.At); i >= 0 {
 			at = k.Value[i]
 		}
-		value.Line("tangent from the left", []float64{k.At, k.At + reach}, []float64{at, at + reach*k.Left}, Style{Color: Vermillion, Width: 1, Dash: []vg.Length{4, 2}})
-		value.Line("tangent from the right", []float64{k.At - reach, k.At}, []float64{at - reach*k.Right, at}, Style{Color: Green, Width: 1, Dash: []vg.Length{4, 2}})
+		value.Line("tangent from the left", []float64{k.At, k.At + reach}, []float64{at, at + reach*k.Left}, Style{Color: Vermillion, Width: 1.5, Dash: []vg.Length{6, 2}})
+		value.Line("tangent from the right", []float64{k.At - reach, k.At}, []float64{at - reach*k.Right, at}, Style{Color: Green, Width: 1.5, Dash: []vg.Length{1, 2}})
 		value.Scatter("kink", []float64{k.At}, []float64{at}, Style{Color: Black})
 		slope := NewPanel(k.name+", derivative", "", k.x, "∂"+k.y+"/∂"+k.x).Grid()
 		slope.Scatter("derivative", k.Input, k.Slope, Style{Color: Blue, GlyphRadius: 1.5})
-		slope.Scatter("one-sided", []float64{k.At, k.At}, []float64{k.Left, k.Right}, Style{Color: Black, Glyph: draw.RingGlyph{}, GlyphRadius: 4})
+		slope.Scatter("one-sided derivative", []float64{k.At, k.At}, []float64{k.Left, k.Right}, Style{Color: Black, Glyph: draw.RingGlyph{}, GlyphRadius: 4})
 		f.Panels[0], f.Panels[1] = append(f.Panels[0], value), append(f.Panels[1], slope)
 	}
 	return f
@@ -51,11 +51,11 @@ func DifferentiabilityKinks(r *experiment.DifferentiabilityLimits) *Figure {
 // DifferentiabilityLimits shows what happens to derivatives as λ2 goes to 0, and
 // the CV loss that has none.
 func DifferentiabilityLimits(r *experiment.DifferentiabilityLimits) *Figure {
-	ridge := NewPanel("vanishing ridge", "elastic net, λ2 → 0", "λ2", "norm of ∂θ along a change of X").LogAxes(true, true).Grid()
+	ridge := NewPanel("vanishing ridge", "elastic net, λ₂ → 0", "λ₂", "|dθ| along a change of X").LogAxes(true, true).Grid()
 	x := Log10s(r.Ridge.Lambda2)
-	ridge.Line("one feature given twice", x, Log10s(r.Ridge.Twice), Style{Color: Vermillion, Width: 2})
+	ridge.Line("one feature given twice", x, Log10s(r.Ridge.Twice), Style{Color: Vermillion, Width: 2, Dash: []vg.Length{6, 2}})
 	ridge.Line("independent features", x, Log10s(r.Ridge.Independent), Style{Color: Blue, Width: 2})
-	ridge.HLine("independent, at λ2 = 0", math.Log10(r.Ridge.IndependentAtZero), Style{Color: Black, Width: 1, Dash: []vg.Length{2, 2}})
+	ridge.HLine("independent, at λ₂ = 0", math.Log10(r.Ridge.IndependentAtZero), Style{Color: Black, Width: 1, Dash: []vg.Length{2, 2}})
 	zeroOne := NewPanel("CV loss, misclassifications", "the same fits, two losses", "C", "CV loss").LogAxes(true, false).Grid()
 	c := Log10s(r.Loss.C)
 	zeroOne.Line("logistic loss", c, r.Loss.Logistic, Style{Color: Blue, Width: 2})
@@ -67,7 +67,7 @@ func DifferentiabilityLimits(r *experiment.DifferentiabilityLimits) *Figure {
 		}
 		sx, sy = append(sx, c[i]), append(sy, v)
 	}
-	zeroOne.Line("misclassified", sx, sy, Style{Color: Vermillion, Width: 1})
+	zeroOne.Line("share misclassified", sx, sy, Style{Color: Orange, Width: 1.5})
 	for k := range min(8, len(c)) {
 		i := (2*k + 1) * (len(c) - 1) / 16
 		const reach = .22
@@ -75,8 +75,8 @@ func DifferentiabilityLimits(r *experiment.DifferentiabilityLimits) *Figure {
 		zeroOne.Line("tangent", []float64{c[i] - reach, c[i] + reach}, []float64{r.Loss.Logistic[i] - reach*slope, r.Loss.Logistic[i] + reach*slope},
 			Style{Color: Black, Width: 2, Unlisted: k > 0})
 	}
-	return &Figure{Name: "differentiability_limits", Width: 9.5 * vg.Inch, Height: 3.6 * vg.Inch, Panels: [][]*Panel{{ridge, zeroOne}},
-		Caption: "The derivative as λ2 goes to 0, and a CV loss without derivative beside one that has it"}
+	return &Figure{Name: "differentiability_limits", Width: 9.5 * vg.Inch, Height: 3.9 * vg.Inch, Legend: LegendBelow, Panels: [][]*Panel{{ridge, zeroOne}},
+		Caption: "Left: how fast the solution of an elastic net moves with the data as λ₂ goes to 0, by the norm |dθ| of its derivative along one random change of X; with one feature given twice the derivative grows without bound. Right: the CV loss of the same logistic regressions by two losses; the logistic loss has the tangents drawn, the share of misclassified examples is a step function without slope."}
 }
 
 // DifferentiabilityTable is what the library answers where no derivative

@@ -39,7 +39,7 @@ func TestDifferentiabilityOutputs(t *testing.T) {
 				"derivative_checks": formatFull(checks.Checks[3].VJP),
 			})
 			paths := ran[*experiment.SolutionPaths](t)(path.Run(t.Context()))
-			testOutputs(t, paths, map[string]string{"solution_paths": formatFull(paths.Paths[2].Value[3][1])})
+			testOutputs(t, paths, map[string]string{"solution_paths": formatFull(paths.Paths[2].Value[moving(paths.Paths[2])[0]][1])})
 			limits := ran[*experiment.DifferentiabilityLimits](t)(limit.Run(t.Context()))
 			testOutputs(t, limits, map[string]string{
 				"differentiability_kinks":   formatFull(limits.ElasticNet.Left),
@@ -66,4 +66,32 @@ func TestDifferentiabilityOutputs(t *testing.T) {
 			})
 		})
 	}
+}
+
+// Of more dual variables than a panel shows, those that move over the longest part of the
+// path are shown, whatever they are worth at rest.
+func TestPathsShowWhatMoves(t *testing.T) {
+	s := experiment.SolutionPath{Name: "dual variables", Hyper: "λ1", At: []float64{1, 2, 3}}
+	slopes := [][]float64{{0, 0, 1e-14}, {1, 0, 0}, {math.NaN(), 1, -1}, {0, 0, 0}, {2, 2, 2}, {1, -1, 0}, {0, 0, 0}}
+	for k, slope := range slopes {
+		s.Entries, s.Slope = append(s.Entries, "example "+string(rune('a'+k))), append(s.Slope, slope)
+		s.Value = append(s.Value, []float64{1, 0, 1})
+	}
+	if got := moving(s); !slices.Equal(got, []int{1, 2, 4, 5}) {
+		t.Errorf("the entries %v move", got)
+	}
+}
+
+// The labels of the errors' lines are at their right ends, so that none crosses the panel.
+func TestDerivativeErrorsEndAtTheLargestStep(t *testing.T) {
+	r := &experiment.DerivativeChecks{Steps: []float64{.1, .01}, Checks: []experiment.DerivativeCheck{{Example: "e", Input: "λ1", VJP: 1, Difference: []float64{1.5, 1.25}}}}
+	for _, s := range DerivativeErrors(r).Panels[0][0].series {
+		if s.name == "λ₁" {
+			if line := s.stretches[0]; line[1][0] != math.Log10(r.Steps[0]) || line[1][1] != math.Log10(.5) {
+				t.Errorf("the line ends at %v", line[1])
+			}
+			return
+		}
+	}
+	t.Error("no line of λ₁")
 }

@@ -17,7 +17,7 @@ func init() {
 		return []Output{ElasticNetLearningCurves(r), ElasticNetSurfaces(r), ElasticNetEarlyStopping(r)}
 	})
 	register(func(r *experiment.ElasticNetSeeds) []Output {
-		return []Output{ElasticNetCVTable(r)}
+		return []Output{ElasticNetCVTable(r), ElasticNetBoxTable(r)}
 	})
 }
 
@@ -43,6 +43,7 @@ func ElasticNetTable(r *experiment.ElasticNetResult, seeds *experiment.ElasticNe
 	for k, s := range []experiment.ElasticNetSearch{r.CVGM, long, r.Exhaustive, r.Random} {
 		add(s.Name, s.Final(), []experiment.Quoted{printed.CVGM, {}, printed.Exhaustive, printed.Random}[k], len(s.CVLoss))
 	}
+	add(nth(seeds.Methods, experiment.ElasticNetStart).Name, r.CVGM.TestLoss[0], experiment.Quoted{}, 1)
 	add("Least squares", r.LeastSquares, printed.LeastSquares, nil)
 	add("True coefficients", r.TrueCoefficients, printed.TrueCoefficients, nil)
 	t.Note = fmt.Sprintf("Means and paired differences with 95 %% confidence intervals; the last column is the share of seeds in which CVGM has the lower loss. "+
@@ -65,6 +66,27 @@ func ElasticNetCVTable(seeds *experiment.ElasticNetSeeds) *Table {
 	return t
 }
 
+// ElasticNetBoxTable compares the two baselines in the box of the paper's grid and in a
+// wide one, with as many points.
+func ElasticNetBoxTable(r *experiment.ElasticNetSeeds) *Table {
+	p := r.Params
+	t := &Table{Name: "elastic_net_boxes", Caption: fmt.Sprintf("Exhaustive and random search in the paper's box and in a wide one, over %d seeds", p.Seeds),
+		Header: []string{"Search", "CV loss, paper's box", "wide box", "wide less paper's", "Test loss, paper's box", "wide box", "wide less paper's", "Best on an edge, paper's box", "wide box", "Best on an upper edge, paper's box", "wide box"}}
+	for k, less := range [][2]experiment.Comparison{{r.WideLess.ExhaustiveCV, r.WideLess.ExhaustiveTest}, {r.WideLess.RandomCV, r.WideLess.RandomTest}} {
+		narrow, wide := nth(r.Methods, experiment.ElasticNetExhaustive+k), nth(r.Methods, experiment.ElasticNetWideExhaustive+k)
+		row := []any{narrow.Name, estimated(narrow.CVMean, 4), estimated(wide.CVMean, 4), estimated(less[0].Difference, 4),
+			estimated(narrow.TestMean, 4), estimated(wide.TestMean, 4), estimated(less[1].Difference, 4), nil, nil, nil, nil}
+		if k == 0 {
+			row[7], row[8], row[9], row[10] = estimated(r.OnEdge, 3), estimated(r.WideOnEdge, 3), estimated(r.OnUpper, 3), estimated(r.WideOnUpper, 3)
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	t.Note = fmt.Sprintf("The paper's box is [1e%g, 1e%g]² and the wide one [1e%g, 1e%g]², each with a grid of %d by %d points or %d random ones. The CV loss's minimum, by quasi-Newton searches, lies outside the paper's box on %.1f ± %.1f %% of the data sets, and beyond an upper end on %.1f ± %.1f %%. "+
+		"Means, paired differences and shares with 95 %% confidence intervals.",
+		p.BoxLow, p.BoxHigh, p.WideLow, p.WideHigh, p.GridPoints, p.GridPoints, p.RandomPoints, 100*r.MinimumOutside.Mean, 100*r.MinimumOutside.Margin, 100*r.MinimumAbove.Mean, 100*r.MinimumAbove.Margin)
+	return t
+}
+
 // ElasticNetLearningCurves is the figure "Synthetic regression data" of the
 // supplement: the test loss along the three searches.
 func ElasticNetLearningCurves(r *experiment.ElasticNetResult) *Figure {
@@ -79,10 +101,11 @@ func ElasticNetLearningCurves(r *experiment.ElasticNetResult) *Figure {
 	} {
 		p.Line(c.search.Name, oneTo(len(c.search.TestLoss)), c.search.TestLoss, c.style)
 	}
-	p.HLine("Least squares", r.LeastSquares, Style{Color: Grey, Width: 1})
+	p.HLine("Least squares", r.LeastSquares, Style{Color: Grey, Width: 1, Dash: []vg.Length{8, 2, 2, 2}})
 	p.HLine("True coefficients", r.TrueCoefficients, Style{Color: Black, Width: 1, Dash: []vg.Length{1, 3}})
-	return &Figure{Name: "elastic_net_learning_curves", Width: 5.5 * vg.Inch, Height: 3.6 * vg.Inch, Panels: [][]*Panel{{p}},
-		Caption: "Test loss of CVGM, exhaustive and random search against evaluations of the CV loss"}
+	return &Figure{Name: "elastic_net_learning_curves", Width: 5.5 * vg.Inch, Height: 3.9 * vg.Inch, Legend: LegendBelow, Panels: [][]*Panel{{p}},
+		Caption: fmt.Sprintf("Test loss along the three searches on the published data. For CVGM it is that of the model at each step, for exhaustive and random search that of the model with the lowest CV loss so far. "+
+			"CVGM ends at %.4f, exhaustive search at %.4f, random search at %.4f. Two lines give the test loss of least squares and of the coefficients that made the data.", r.CVGM.Final(), r.Exhaustive.Final(), r.Random.Final())}
 }
 
 // ElasticNetSurfaces shows what the searches walk on and what they are judged
@@ -90,22 +113,24 @@ func ElasticNetLearningCurves(r *experiment.ElasticNetResult) *Figure {
 func ElasticNetSurfaces(r *experiment.ElasticNetResult) *Figure {
 	cv, _, _ := lowest(r.Surface.CV)
 	test, _, _ := lowest(r.Surface.Test)
-	f := &Figure{Name: "elastic_net_surfaces", Width: 9.5 * vg.Inch, Height: 4 * vg.Inch, Legend: LegendRight, Panels: [][]*Panel{nil},
-		Caption: fmt.Sprintf("CV loss (lowest %.4g) and test loss (lowest %.4g) over (λ1, λ2) with the path of CVGM and the points of the other searches. %s", cv, test, surfaceNote())}
+	f := &Figure{Name: "elastic_net_surfaces", Width: 10 * vg.Inch, Height: 4.6 * vg.Inch, Legend: LegendBelow, Panels: [][]*Panel{nil},
+		Caption: fmt.Sprintf("What the searches see and what judges them: CV loss (left, lowest %.4g) and test loss (right, lowest %.4g) over the two penalties, with the path of CVGM from its start to its end and the points of exhaustive and random search. The scale beside each panel gives the losses. %s.", cv, test, surfaceNote())}
 	axes := [][]float64{r.Surface.Lambda1, r.Surface.Lambda2}
 	for _, surface := range []struct {
 		name string
 		z    [][]float64
 	}{{"CV loss", r.Surface.CV}, {"test loss", r.Surface.Test}} {
-		p := lossPanel(surface.name, surface.name, []string{"λ1", "λ2"}, axes, surface.z)
+		p := lossPanel(surface.name, surface.name, []string{"λ₁", "λ₂"}, axes, surface.z)
 		onSurface(p.Scatter, r.Exhaustive.Name, axes, r.Exhaustive.Lambda, Style{Color: Vermillion, Glyph: draw.PlusGlyph{}, GlyphRadius: 2})
 		onSurface(p.Scatter, r.Random.Name, axes, r.Random.Lambda, Style{Color: Green, GlyphRadius: 1.3})
 		if end := len(r.CVGM.Lambda); end <= len(r.Long.Lambda) {
 			onSurface(p.Line, fmt.Sprintf("CVGM, steps %d to %d", end, len(r.Long.Lambda)), axes, r.Long.Lambda[max(end-1, 0):], Style{Color: Blue, Width: 1.2, Dash: []vg.Length{3, 2}})
 		}
 		onSurface(p.Line, r.CVGM.Name, axes, r.CVGM.Lambda, Style{Color: Blue, Width: 2.5})
+		onSurface(p.Scatter, "start of CVGM", axes, r.CVGM.Lambda[:min(1, len(r.CVGM.Lambda))], startStyle)
+		onSurface(p.Scatter, "end of CVGM", axes, r.CVGM.Lambda[max(len(r.CVGM.Lambda)-1, 0):], endStyle)
 		_, i, j := lowest(surface.z)
-		onSurface(p.Scatter, "lowest", axes, [][2]float64{{nth(axes[0], i), nth(axes[1], j)}}, Style{Color: Black, Glyph: draw.CrossGlyph{}, GlyphRadius: 4})
+		onSurface(p.Scatter, "lowest on the grid", axes, [][2]float64{{nth(axes[0], i), nth(axes[1], j)}}, Style{Color: Black, Glyph: draw.CrossGlyph{}, GlyphRadius: 4})
 		f.Panels[0] = append(f.Panels[0], p)
 	}
 	return f
@@ -116,11 +141,11 @@ func ElasticNetSurfaces(r *experiment.ElasticNetResult) *Figure {
 func ElasticNetEarlyStopping(r *experiment.ElasticNetResult) *Figure {
 	p := NewPanel("long run", "", "steps of CVGM", "mean squared error").Grid().LogAxes(true, false)
 	steps := Log10s(oneTo(len(r.Long.CVLoss)))
-	p.Line("CV loss", steps, r.Long.CVLoss, Style{Color: Orange, Width: 2, Dash: []vg.Length{6, 3}})
+	p.Line("CV loss", steps, r.Long.CVLoss, cvStyle)
 	p.Line("test loss", steps, r.Long.TestLoss, Style{Color: Blue, Width: 2})
 	p.VLine(fmt.Sprintf("where the paper stops (%d)", len(r.CVGM.CVLoss)), math.Log10(float64(len(r.CVGM.CVLoss))), Style{Color: Grey, Width: 1, Dash: []vg.Length{2, 2}})
-	return &Figure{Name: "elastic_net_early_stopping", Width: 5.5 * vg.Inch, Height: 3.4 * vg.Inch, Panels: [][]*Panel{{p}},
-		Caption: "CV loss and test loss along the gradient method"}
+	return &Figure{Name: "elastic_net_early_stopping", Width: 5.5 * vg.Inch, Height: 3.6 * vg.Inch, Legend: LegendBelow, Panels: [][]*Panel{{p}},
+		Caption: fmt.Sprintf("CV loss, which the gradient method descends, and test loss along %d steps on the published data, the first of which is the start. The vertical line marks step %d, where the paper stops.", len(r.Long.CVLoss), len(r.CVGM.CVLoss))}
 }
 
 // lossPanel returns a panel with a loss over two hyperparameters, given by their
@@ -176,5 +201,5 @@ func list(format string, v []float64) string {
 
 // surfaceNote says in a caption how to read surfaces with these levels.
 func surfaceNote() string {
-	return fmt.Sprintf("Light shades are low values; contours, from the innermost, at %s and %g %% above the lowest value", list("%g", rises[:len(rises)-1]), rises[len(rises)-1])
+	return fmt.Sprintf("Contours, from the innermost, are at %s and %g %% above the lowest value", list("%g", rises[:len(rises)-1]), rises[len(rises)-1])
 }

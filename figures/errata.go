@@ -7,6 +7,7 @@ import (
 	"cvgm/cvgm/experiment"
 
 	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
 )
 
 func init() {
@@ -20,7 +21,7 @@ func init() {
 // the one that the paper prints.
 func IncompleteJacobian(r *experiment.ErrataResult) *Figure {
 	e := r.Jacobian
-	p := NewPanel("arrows", "", "x1", "x2")
+	p := NewPanel("arrows", "", "x₁", "x₂")
 	p.Equal = true
 	p.Across("separator", e.Theta[0], e.Theta[1], 0, Style{Color: Grey, Width: 1, Dash: []vg.Length{4, 3}})
 	x, y := columns(e.Data.X)
@@ -34,15 +35,27 @@ func IncompleteJacobian(r *experiment.ErrataResult) *Figure {
 		name  string
 		at    func(i, j int) float64
 		style Style
-	}{{"complete", e.Complete.At, Style{Color: Black, Width: 1.4}}, {"as printed", e.Printed.At, Style{Color: Orange, Width: 1.4}}} {
+	}{{"−∂loss/∂x, complete Jacobian", e.Complete.At, Style{Color: Black, Width: 1.4, Glyph: arrowGlyph{}, GlyphRadius: 9}}, {"−∂loss/∂x, Jacobian as printed", e.Printed.At, Style{Color: Orange, Width: 1.4, Glyph: arrowGlyph{}, GlyphRadius: 9}}} {
 		var dx, dy []float64
 		for i := range e.Data.Y {
 			dx, dy = append(dx, scale*a.at(i, 0)), append(dy, scale*a.at(i, 1))
 		}
 		p.arrows(a.name, x, y, dx, dy, a.style)
 	}
-	return &Figure{Name: "incomplete_jacobian", Width: 6.3 * vg.Inch, Height: 4.8 * vg.Inch, Legend: LegendRight, Panels: [][]*Panel{{p}},
-		Caption: "The direction in which each training example lowers the loss on fresh examples, by both Jacobians"}
+	return &Figure{Name: "incomplete_jacobian", Width: 5.6 * vg.Inch, Height: 5.4 * vg.Inch, Legend: LegendBelow, Panels: [][]*Panel{{p}},
+		Caption: "Logistic regression: the direction in which a move of each training example lowers the loss on fresh examples, by the complete Jacobian ∂θ/∂x and by the one that the paper prints. Each arrow starts at its example. Lengths are in proportion to the derivatives, with one factor for all arrows."}
+}
+
+// arrowGlyph is the sample of an arrow in a key.
+type arrowGlyph struct{}
+
+func (arrowGlyph) DrawGlyph(c *draw.Canvas, s draw.GlyphStyle, at vg.Point) {
+	line := draw.LineStyle{Color: s.Color, Width: 1.4}
+	tip := vg.Point{X: at.X + s.Radius, Y: at.Y}
+	c.StrokeLine2(line, at.X-s.Radius, at.Y, tip.X, tip.Y)
+	for _, side := range []vg.Length{-1, 1} {
+		c.StrokeLine2(line, tip.X, tip.Y, tip.X-.45*s.Radius, tip.Y+.25*side*s.Radius)
+	}
 }
 
 // JacobianTable is the same in numbers.

@@ -15,8 +15,9 @@ import (
 type Figure struct {
 	Name          string // of the files, without ending
 	Caption       string
+	Changed       string // the parameters that are not the default ones, below the panels; empty: none
 	Width, Height vg.Length
-	Panels        [][]*Panel // rows of panels
+	Panels        [][]*Panel // rows of panels, all of the same width; a shorter row ends earlier
 	Legend        LegendPlace
 	// Entries, where not nil, are the entries of a common legend instead of
 	// those of the panels' series.
@@ -31,7 +32,7 @@ type LegendPlace int
 const (
 	LegendInside LegendPlace = iota // one in each panel, in the corner where it needs the least headroom
 	LegendRight                     // one for all panels, on their right
-	LegendBelow                     // one for all panels, in a row below
+	LegendBelow                     // one for all panels, in rows below
 	LegendNone
 )
 
@@ -54,10 +55,13 @@ func (f *Figure) legend() []LegendEntry {
 // legend returns the entries of the series that are seen within the axes.
 func (p *Panel) legend(axes box) []LegendEntry {
 	var all []LegendEntry
-	for _, s := range p.series {
-		if s.entry.Name != "" && (s.across == nil || len(s.ends(axes)) > 0) {
+	for _, s := range slices.Concat(p.series, p.ghosts) {
+		if s.entry.Name != "" && !(p.Direct && s.line) && (s.across == nil || len(s.ends(axes)) > 0) {
 			all = append(all, s.entry)
 		}
+	}
+	if p.banded {
+		all = append(all, intervalEntry)
 	}
 	return all
 }
@@ -79,18 +83,26 @@ func (f *Figure) layOut(c draw.Canvas, do func(p *Panel, cell draw.Canvas, axes 
 		l.Draw(draw.Crop(c, c.Max.X-c.Min.X-width, 0, 0, -title))
 		c = draw.Crop(c, 0, -width, 0, 0)
 	case LegendBelow:
-		const height, indent = 22, 40
-		drawRow(draw.Crop(c, indent, 0, 0, height-(c.Max.Y-c.Min.Y)), f.legend())
-		c = draw.Crop(c, 0, 0, height, 0)
+		rows, widths := keyRows(f.legend(), c.Max.X-c.Min.X)
+		height := vg.Length(len(rows)) * keyHeight
+		drawKey(draw.Crop(c, 0, 0, 0, height-(c.Max.Y-c.Min.Y)), rows, widths)
+		c = draw.Crop(c, 0, 0, height+2, 0)
 	}
 	common := axesOf(plot.New())
 	for _, p := range slices.Concat(f.Panels...) {
 		common = common.union(p.axes())
 	}
-	const gap = 10
+	const gap = 18
 	height := (c.Max.Y - c.Min.Y - gap*vg.Length(len(f.Panels)-1)) / vg.Length(len(f.Panels))
+	columns := 1
+	for _, row := range f.Panels {
+		columns = max(columns, len(row))
+	}
+	width := (c.Max.X - c.Min.X - gap*vg.Length(columns-1)) / vg.Length(columns)
+	var cells []draw.Canvas
+	var all []box
+	var most margins
 	for i, row := range f.Panels {
-		width := (c.Max.X - c.Min.X - gap*vg.Length(len(row)-1)) / vg.Length(len(row))
 		for j, p := range row {
 			axes := p.axes()
 			if f.SameAxes {
@@ -99,9 +111,70 @@ func (f *Figure) layOut(c draw.Canvas, do func(p *Panel, cell draw.Canvas, axes 
 			x := c.Min.X + vg.Length(j)*(width+gap)
 			y := c.Max.Y - vg.Length(i)*(height+gap) - height
 			cell := draw.Canvas{Canvas: c.Canvas, Rectangle: vg.Rectangle{Min: vg.Point{X: x, Y: y}, Max: vg.Point{X: x + width, Y: y + height}}}
-			do(p, cell, axes)
+			cells, all, most = append(cells, cell), append(all, axes), most.union(p.margins(cell, axes))
 		}
 	}
+	for k, p := range slices.Concat(f.Panels...) {
+		frame := draw.Crop(cells[k], most.left, -most.right, most.bottom, -most.top).Rectangle
+		q := *p.plot
+		q.Title.Text = ""
+		all[k].setAxes(&q)
+		cell := around(&q, cells[k], frame)
+		cell.Max.X += p.besideWidth()
+		cell.Max.Y += p.titleHeight()
+		do(p, cell, all[k])
+	}
+}
+
+// around returns the part of a drawing, larger or smaller than c, of which q's axes take the
+// frame. The room that tick labels need beside it depends on it, so it is found in steps.
+func around(q *plot.Plot, c draw.Canvas, frame vg.Rectangle) draw.Canvas {
+	const steps, near = 8, .01 // of a point
+	for range steps {
+		data := q.DataCanvas(c)
+		low, high := frame.Min.Sub(data.Min), frame.Max.Sub(data.Max)
+		c.Min, c.Max = c.Min.Add(low), c.Max.Add(high)
+		if max(math.Abs(float64(low.X)), math.Abs(float64(low.Y)), math.Abs(float64(high.X)), math.Abs(float64(high.Y))) < near {
+			break
+		}
+	}
+	return c
+}
+
+// margins is the room for labels and titles around axes. Panels of one figure have the
+// same, so that their frames are equal.
+type margins struct{ left, right, bottom, top vg.Length }
+
+func (m margins) union(n margins) margins {
+	return margins{max(m.left, n.left), max(m.right, n.right), max(m.bottom, n.bottom), max(m.top, n.top)}
+}
+
+// margins returns the room that the panel needs in its cell.
+func (p *Panel) margins(c draw.Canvas, axes box) margins {
+	q := *p.plot
+	axes.setAxes(&q)
+	q.Title.Text = ""
+	data := q.DataCanvas(c)
+	return margins{data.Min.X - c.Min.X, c.Max.X - data.Max.X + p.besideWidth(), data.Min.Y - c.Min.Y, c.Max.Y - data.Max.Y + p.titleHeight()}
+}
+
+// besideWidth is the width of what lies on the right of the axes: a scale, and the labels of
+// lines.
+func (p *Panel) besideWidth() vg.Length {
+	width := p.directWidth()
+	if p.scale != nil {
+		width += scaleWidth
+	}
+	return width
+}
+
+// titleHeight is the height of the title with the space below it.
+func (p *Panel) titleHeight() vg.Length {
+	title := p.plot.Title
+	if title.Text == "" {
+		return 0
+	}
+	return title.TextStyle.Height(title.Text) + title.Padding
 }
 
 // draw draws the panel into its cell, with or without a legend inside.
@@ -112,23 +185,38 @@ func (p *Panel) draw(c draw.Canvas, axes box, withLegend bool) {
 	}
 	q, c, l := p.layOut(c, axes, newLegend(entries))
 	q.Draw(c)
-	l.Draw(q.DataCanvas(c))
+	data := q.DataCanvas(c)
+	l.Draw(data)
+	p.drawDirect(q, data)
+	if p.scale != nil {
+		bar := data
+		bar.Min.X = data.Max.X + scaleGap
+		drawBar(bar, p.scale)
+	}
+	// Over the axes, where plot.Plot would have it over their labels as well.
+	style := p.plot.Title.TextStyle
+	style.XAlign, style.YAlign = draw.XCenter, draw.YBottom
+	c.FillText(style, vg.Point{X: data.Center().X, Y: data.Max.Y + p.plot.Title.Padding}, p.plot.Title.Text)
 }
 
 // layOut returns the panel between its final axes, the part of its cell that it
 // takes, and the legend in its corner.
 func (p *Panel) layOut(c draw.Canvas, axes box, l plot.Legend) (*plot.Plot, draw.Canvas, plot.Legend) {
 	q := *p.plot
+	c.Max.Y -= p.titleHeight() // which draw draws
+	q.Title.Text = ""
+	c.Max.X -= p.besideWidth()
 	axes.setAxes(&q)
 	if size, room := l.Rectangle(c).Size(), q.DataCanvas(c).Size(); size.Y > 0 {
 		axes, l.Top, l.Left = p.clear(axes, float64((size.X+legendMargin)/room.X), float64((size.Y+legendMargin)/room.Y))
 		axes.setAxes(&q)
 	}
 	if p.Equal {
-		room := q.DataCanvas(c).Size()
+		data := q.DataCanvas(c)
+		room := data.Size()
 		w, h := vg.Length(axes.xmax-axes.xmin), vg.Length(axes.ymax-axes.ymin)
 		unit := min(room.X/w, room.Y/h)
-		c = draw.Crop(c, (room.X-unit*w)/2, (unit*w-room.X)/2, (room.Y-unit*h)/2, (unit*h-room.Y)/2)
+		c = around(&q, c, draw.Crop(data, (room.X-unit*w)/2, (unit*w-room.X)/2, (room.Y-unit*h)/2, (unit*h-room.Y)/2).Rectangle)
 	}
 	return &q, c, l
 }
@@ -160,7 +248,7 @@ func (p *Panel) clear(axes box, w, h float64) (best box, top, left bool) {
 // neighbours, to which lines lead.
 func (p *Panel) between(axes box, from, to float64) (low, high float64) {
 	low, high = math.Inf(1), math.Inf(-1)
-	for _, s := range p.series {
+	for _, s := range slices.Concat(p.series, p.ghosts) {
 		if s.across != nil && s.across.a*s.across.b != 0 {
 			continue // a guide, which may run below a legend
 		}
@@ -203,6 +291,7 @@ func (p *Panel) axes() box {
 	if p.fixed {
 		return b
 	}
+	b = p.withGhosts(b)
 	x, y := 0.0, headroom
 	if p.marked {
 		x = headroom

@@ -16,6 +16,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode"
 
 	"cvgm/cvgm/experiment"
 
@@ -315,7 +316,7 @@ func TestRoundTicks(t *testing.T) {
 	for _, c := range []struct {
 		low, high float64
 		want      string
-	}{{0, 101, "0 20 40 60 80 100"}, {.94, 1.42, "1.0 1.1 1.2 1.3 1.4"}, {-3, 3, "-3 -2 -1 0 1 2 3"}, {0, 1e-3, "0.0000 0.0002 0.0004 0.0006 0.0008 0.0010"}, {2, 2, "2"}} {
+	}{{0, 101, "0 20 40 60 80 100"}, {.94, 1.42, "1.0 1.1 1.2 1.3 1.4"}, {-3, 3, "−3 −2 −1 0 1 2 3"}, {-2e7, 2e7, "−2·10⁷ −10⁷ 0 10⁷ 2·10⁷"}, {0, 1e-3, "0.0000 0.0002 0.0004 0.0006 0.0008 0.0010"}, {2, 2, "2"}} {
 		var labels []string
 		for _, tick := range (roundTicks{}).Ticks(c.low, c.high) {
 			labels = append(labels, tick.Label)
@@ -333,7 +334,7 @@ func TestElasticNetOutputs(t *testing.T) {
 		"one step":        func(p *experiment.ElasticNetParams) { p.Seed, p.Steps, p.LongSteps, p.RandomPoints = 7, 1, 1, 1 },
 		"off the surface": func(p *experiment.ElasticNetParams) { p.Seed, p.StepSize, p.BoxLow, p.BoxHigh = 3, 50, -7, 3 },
 		"long run is short": func(p *experiment.ElasticNetParams) {
-			p.Seed, p.Steps, p.LongSteps, p.Features, p.Informative = 5, 12, 4, 3, 1
+			p.Seed, p.Steps, p.LongSteps, p.Features, p.Informative, p.DiscardedInformative = 5, 12, 4, 3, 1, 2
 		},
 		"no noise":        func(p *experiment.ElasticNetParams) { p.Noise, p.Train = 0, 40 },
 		"constant labels": func(p *experiment.ElasticNetParams) { p.Noise, p.Scale = 0, 1e300 },
@@ -343,7 +344,7 @@ func TestElasticNetOutputs(t *testing.T) {
 			p.Samples, p.K, p.Steps, p.GridPoints, p.RandomPoints, p.LongSteps, p.SurfacePoints = 60, 4, 5, 3, 6, 8, 5
 			change(&p)
 			q := experiment.ElasticNetSeedsParams{RegressionData: p.RegressionData, PenaltyCVGM: p.PenaltyCVGM,
-				Steps: p.Steps, LongSteps: p.LongSteps, SearchBox: p.SearchBox, Seeds: map[bool]int{true: 1, false: 3}[name == "one step"]}
+				Steps: p.Steps, LongSteps: p.LongSteps, SearchBox: p.SearchBox, WideLow: -5, WideHigh: 1, Evaluations: 5, Seeds: map[bool]int{true: 1, false: 3}[name == "one step"]}
 			r := ran[*experiment.ElasticNetResult](t)(p.Run(t.Context()))
 			seeds := ran[*experiment.ElasticNetSeeds](t)(q.Run(t.Context()))
 			testOutputs(t, r, map[string]string{
@@ -399,22 +400,48 @@ func TestContourOfACircleAndOfASaddle(t *testing.T) {
 }
 
 func TestClaimsTables(t *testing.T) {
+	once := func(v float64) experiment.Estimate { return experiment.Estimate{Mean: v, Margin: math.NaN(), N: 1} }
 	claims := []experiment.Claim{
-		{Text: "a", Place: "Table 1", Quoted: experiment.Quoted{Paper: "1.080"}, Ours: experiment.Estimate{Mean: 1.07797, Margin: math.NaN(), N: 1}, Rule: "r", Verdict: experiment.Differs, Remark: "why"},
-		{Text: "b", Ours: experiment.Estimate{Mean: 322, Margin: math.NaN(), N: 1}, Verdict: experiment.Confirmed},
-		{Text: "c", Ours: experiment.Estimate{Mean: .5, Margin: .25, N: 9}, Verdict: experiment.Confirmed},
-		{Text: "d", Ours: experiment.Estimate{Mean: math.NaN(), Margin: math.NaN(), N: 1}, Verdict: experiment.NotTestable},
+		{Section: "Table 1", Sentence: "s", Verdict: experiment.Differs, Measured: []experiment.Measurement{
+			{Text: "a", Quoted: experiment.Quoted{Paper: "1.080"}, Ours: once(1.07797), Rule: "r", Verdict: experiment.Differs, Remark: "why"},
+			{Text: "b", Ours: once(322), Rule: "r", Verdict: experiment.Confirmed, Control: &experiment.Control{Text: "more", Ours: once(323), Verdict: experiment.Differs}},
+		}},
+		{Section: "2", Sentence: "t", Verdict: experiment.NotTestable, Measured: []experiment.Measurement{
+			{Text: "c", Ours: experiment.Estimate{Mean: .5, Margin: .25, N: 9}, Rule: "r", Verdict: experiment.Confirmed, Aside: true},
+			{Text: "d", Ours: once(math.NaN()), Verdict: experiment.NotTestable},
+		}},
 	}
 	all := ClaimsTable(claims).CSV()
-	for _, want := range []string{"a,Table 1,1.08,,1.07797,,,r,differs,why\n", "b,,,,322,,,,confirmed,\n", "c,,,,0.5,0.25,9,,confirmed,\n", "d,,,,,,,,not testable,\n"} {
+	for _, want := range []string{"1,Table 1,“s”,,,,,,,differs,,,,\n", "1a,,a,1.08,,1.07797,,,r,differs,,,,why\n", "1b,,b,,,322,,,r,confirmed,more,323,differs,\n",
+		"2a,,c,,,0.5,0.25,9,r,(confirmed),,,,\n", "2b,,d,,,,,,,not testable,,,,\n"} {
 		if !strings.Contains(all, want) {
 			t.Errorf("no line %q in\n%s", want, all)
 		}
 	}
 	glance := ClaimsAtAGlance(claims).Markdown()
-	for _, want := range []string{"| Claim | Paper | Its code | Here | Verdict |", "| c | – | – | 0.5000 ± 0.2500 | confirmed |", "4 claims: 2 confirmed, 1 differs, 1 not testable."} {
+	for _, want := range []string{"| 1 | “s” | differs |", "| 2 | “t” | not testable |", "2 claims: 1 differs, 1 not testable."} {
 		if !strings.Contains(glance, want) {
 			t.Errorf("no %q in\n%s", want, glance)
+		}
+	}
+}
+
+// LaTeX prints tables with pdflatex and fonts of its own: all letters beyond ASCII are
+// commands.
+func TestLettersOfLaTeXTables(t *testing.T) {
+	paths, err := filepath.Glob("out/*/*.tex")
+	if err != nil || len(paths) < 10 {
+		t.Fatalf("%d tables: %v", len(paths), err)
+	}
+	for _, path := range paths {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range string(text) {
+			if r > unicode.MaxASCII {
+				t.Errorf("%s holds the letter %q: add it to latexEscapes", path, r)
+			}
 		}
 	}
 }

@@ -14,15 +14,15 @@ func init() {
 	})
 }
 
-// GapTable is what the CV loss promises, what is true, and what stopping by
-// the nested estimate gives.
+// GapTable lists the risk less the CV loss, the risk at the end of the search, and the risk
+// after stopping by the nested estimate.
 func GapTable(r *experiment.GapResult) *Table {
 	p := r.Params
 	t := &Table{
 		Name: "cv_gap_stopping", Caption: fmt.Sprintf("Over-fitting of the CV loss, over %d data sets", p.DataSets),
 		Header: []string{"Hyperparameters", "Risk less CV loss, at the end", "Risk at the end", "Risk where the monitor stops",
 			"Stopped less end", "Stopped is better", "Lowest risk on the path", "Evaluations until stopped"},
-		Note: fmt.Sprintf("Means with 95 %% confidence intervals, on the test examples. The monitor watches a nested estimate from %d outer folds of the same training data, stops after %d steps without a new lowest one and returns the step of the lowest; the end is after at most %d steps. Nobody knows the lowest risk on the path.",
+		Note: fmt.Sprintf("Means with 95 %% confidence intervals, on the test examples. The monitor watches a nested estimate from %d outer folds of the same training data, stops after %d steps without a new lowest one and returns the step of the lowest; the end is after at most %d steps. In practice the lowest risk on the path is unknown.",
 			p.Folds, p.Patience, p.Budget),
 	}
 	for _, g := range r.Problems {
@@ -34,16 +34,22 @@ func GapTable(r *experiment.GapResult) *Table {
 
 // GapCurves shows CV loss, nested estimate and true risk along the searches.
 func GapCurves(r *experiment.GapResult) *Figure {
-	f := &Figure{Name: "cv_gap", Width: 11 * vg.Inch, Height: 3.4 * vg.Inch, Legend: LegendRight, Panels: [][]*Panel{nil},
-		Caption: "CV loss, nested estimate and true risk along the search: means over the data sets"}
-	for _, g := range r.Problems {
-		title := fmt.Sprintf("%d hyperparameters", g.Hyperparameters)
-		p := NewPanel(title, title, "steps", "loss").Grid()
+	p := r.Params
+	f := &Figure{Name: "cv_gap", Width: 11 * vg.Inch, Height: 3.4 * vg.Inch, Legend: LegendBelow, Panels: [][]*Panel{nil},
+		Caption: fmt.Sprintf("CV loss, true risk and nested estimate along the adaptive gradient search, as means over %d data sets. The true risk is the loss on test examples. The nested estimate is the loss on %d outer folds of the training examples, each left out of a search of its own. A search that has ended stays at its last value. Ridge regressions of %d examples have a penalty for each group of features, the rings have the weights of a network.",
+			p.DataSets, p.Folds, p.Train)}
+	for k, g := range r.Problems {
+		name, loss := "ridge regression", "squared loss"
+		if k == len(p.Groups) {
+			name, loss = "rings", "logistic loss"
+		}
+		title := fmt.Sprintf("%s, %d hyperparameters", name, g.Hyperparameters)
+		panel := NewPanel(title, title, "evaluations of the CV loss", loss).Grid()
 		x := oneTo(len(g.CV))
-		p.Line("CV loss", x, g.CV, Style{Color: Orange, Width: 2, Dash: []vg.Length{6, 3}})
-		p.Line("nested estimate", x, g.Nested, Style{Color: Green, Width: 2, Dash: []vg.Length{2, 2}})
-		p.Line("true risk", x, g.Risk, Style{Color: Blue, Width: 2})
-		f.Panels[0] = append(f.Panels[0], p)
+		panel.Line("CV loss", x, g.CV, cvStyle)
+		panel.Line("nested estimate", x, g.Nested, Style{Color: Green, Width: 2, Dash: []vg.Length{2, 2}})
+		panel.Line("true risk", x, g.Risk, Style{Color: Blue, Width: 2})
+		f.Panels[0] = append(f.Panels[0], panel)
 	}
 	return f
 }

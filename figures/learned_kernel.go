@@ -102,11 +102,11 @@ func shownRuns(r *experiment.LearnedKernelResult) []experiment.KernelRun {
 // Boundary shows the training data with the learned decision boundaries and the
 // Bayes rule's (the top of the paper's figure).
 func (e KernelExample) Boundary(r *experiment.LearnedKernelResult) *Figure {
-	f := &Figure{Name: e.name + "_boundary", Width: 7.6 * vg.Inch, Height: 3.2 * vg.Inch, Legend: LegendRight, Panels: [][]*Panel{nil},
-		Caption: e.title + ": training data and decision boundaries, with the test accuracy"}
+	f := &Figure{Name: e.name + "_boundary", Width: 7.6 * vg.Inch, Height: 4 * vg.Inch, Legend: LegendBelow, Panels: [][]*Panel{nil},
+		Caption: e.title + ": the training examples of the two classes with the decision boundary that CVGM learns along the published and along the full gradient, and the boundary of the best rule there is. The titles give the accuracy on the test examples."}
 	for _, run := range shownRuns(r) {
 		v, b := run.Variant, r.Bayes.Scores
-		p := NewPanel(v.String(), fmt.Sprintf("%v gradient: %.1f %%", v, 100*run.FinalAccuracy()), "x1", "x2")
+		p := NewPanel(v.String(), fmt.Sprintf("%v gradient: test accuracy %.1f %%", v, 100*run.FinalAccuracy()), "x₁", "x₂")
 		p.Equal = true
 		x, y := columns(r.Train.X)
 		classes(p, x, y, r.Train.Y, 3)
@@ -146,13 +146,13 @@ func classes(p *Panel, x, y, labels []float64, radius vg.Length) {
 // learned (the bottom of the paper's figure), for the published and for the full
 // gradient.
 func (e KernelExample) Manifold(r *experiment.LearnedKernelResult) *Figure {
-	f := &Figure{Name: e.name + "_manifold", Width: 10.5 * vg.Inch, Height: 5 * vg.Inch, Legend: LegendRight,
-		Caption: e.title + ": the test examples under the learned kernel, with the linear separator and the test accuracy"}
+	f := &Figure{Name: e.name + "_manifold", Width: 10.5 * vg.Inch, Height: 5.4 * vg.Inch, Legend: LegendBelow,
+		Caption: e.title + ": the features φ of the test examples after some numbers of steps, above along the published gradient, below along the full one, with the straight line by which logistic regression separates them. The titles give the accuracy on these examples."}
 	for _, run := range shownRuns(r) {
 		v := run.Variant
 		var row []*Panel
 		for _, m := range run.Manifolds {
-			p := NewPanel(fmt.Sprintf("%v, step %d", v, m.Step), fmt.Sprintf("%v, step %d: %.1f %%", v, m.Step, 100*m.Accuracy), "φ1", "φ2")
+			p := NewPanel(fmt.Sprintf("%v, step %d", v, m.Step), fmt.Sprintf("%v, step %d: %.1f %%", v, m.Step, 100*m.Accuracy), "φ₁", "φ₂")
 			p.Equal = true
 			classes(p, m.Phi[0], m.Phi[1], r.Test.Y, 1.3)
 			p.Across("separator", m.W[0], m.W[1], -m.B, Style{Color: Black, Width: 1.2})
@@ -164,8 +164,8 @@ func (e KernelExample) Manifold(r *experiment.LearnedKernelResult) *Figure {
 }
 
 var variantStyles = map[experiment.Variant]Style{
-	experiment.Published:         {Color: Vermillion, Width: 2},
-	experiment.Detached:          {Color: Green, Dash: []vg.Length{6, 3}},
+	experiment.Published:         {Color: Vermillion, Width: 2, Dash: []vg.Length{8, 2}},
+	experiment.Detached:          {Color: Green, Dash: []vg.Length{4, 4}},
 	experiment.DetachedPenalised: {Color: Purple, Dash: []vg.Length{6, 2, 1, 2}},
 	experiment.Full:              {Color: Blue, Width: 2},
 	experiment.FullPenalised:     {Color: Orange, Dash: []vg.Length{3, 2}},
@@ -175,17 +175,32 @@ var variantStyles = map[experiment.Variant]Style{
 // and the angle between their directions and the exact gradient. A line ends
 // where rounding begins to decide where it goes.
 func (e KernelExample) Variants(r *experiment.LearnedKernelResult) *Figure {
-	loss := NewPanel("CV loss", "", "steps", "CV loss").Grid()
-	accuracy := NewPanel("test accuracy", "", "steps", "test accuracy").Grid()
-	cosine := NewPanel("cosine", "", "steps", "cosine with the exact gradient").Grid()
+	panels := []*Panel{
+		NewPanel("CV loss", "", "steps", "CV loss").Grid(),
+		NewPanel("test accuracy", "", "steps", "test accuracy").Grid(),
+		NewPanel("cosine", "", "steps", "cosine with the exact gradient").Grid(),
+	}
+	var at []float64 // the steps at which lines are cut
+	cut := make([][]float64, len(panels))
 	for _, run := range r.Runs {
-		name, style := run.Variant.String(), variantStyles[run.Variant]
 		n := run.StableSteps() + 1
 		steps := append([]float64{0}, oneTo(n)...)[:n]
-		loss.Line(name, steps, run.CVLoss[:n], style)
-		accuracy.Line(name, steps, run.Accuracy[:n], style)
-		cosine.Line(name, steps, run.Cosine[:n], style)
+		cutShort := 0 < n && n < len(run.CVLoss)
+		if cutShort {
+			at = append(at, steps[n-1])
+		}
+		for k, y := range [][]float64{run.CVLoss, run.Accuracy, run.Cosine} {
+			panels[k].Line(run.Variant.String(), steps, y[:n], variantStyles[run.Variant])
+			if cutShort {
+				cut[k] = append(cut[k], y[n-1])
+			}
+		}
 	}
-	return &Figure{Name: e.name + "_variants_path", Width: 11 * vg.Inch, Height: 3 * vg.Inch, Legend: LegendRight, Panels: [][]*Panel{{loss, accuracy, cosine}},
-		Caption: e.title + ": CV loss and direction along the variants of the gradient; a line ends where rounding begins to decide where it goes"}
+	for k, p := range panels {
+		if at != nil {
+			p.Scatter("rounding decides from here", at, cut[k], Style{Color: Black, Glyph: draw.CrossGlyph{}, GlyphRadius: 3.5})
+		}
+	}
+	return &Figure{Name: e.name + "_variants_path", Width: 11 * vg.Inch, Height: 3.5 * vg.Inch, Legend: LegendBelow, Panels: [][]*Panel{panels},
+		Caption: e.title + ": CV loss, test accuracy and direction along five variants of the gradient from the same start. The cosine is that of the angle between the direction descended and the exact gradient of the same loss: below 0 a step raises the loss. A line ends, at a cross, where rounding begins to decide its path."}
 }

@@ -2,13 +2,13 @@ package figures
 
 import (
 	"fmt"
+	"image/color"
 	"math"
 	"strings"
 
 	"cvgm/cvgm/experiment"
 
 	"gonum.org/v1/plot/vg"
-	"gonum.org/v1/plot/vg/draw"
 )
 
 func init() {
@@ -19,26 +19,23 @@ func init() {
 
 // LearningPaths shows the searches on the CV losses that they descend.
 func LearningPaths(r *experiment.Learning) *Figure {
-	way := Style{Color: Blue, GlyphRadius: 1.8}
-	start := Style{Color: Vermillion, GlyphRadius: 4}
-	end := Style{Color: Black, Glyph: draw.CrossGlyph{}, GlyphRadius: 4}
+	steps := Style{Color: Black, GlyphRadius: 1.4} // the blue of lines is as light as the surface
 	f := &Figure{Name: "learning_paths", Width: 11 * vg.Inch, Height: 3.7 * vg.Inch, Legend: LegendBelow, Panels: [][]*Panel{nil},
-		Caption: "Hyperparameters learned by the gradient of the CV loss: the way over the loss. " + surfaceNote()}
+		Caption: "Hyperparameters of three learners chosen by the gradient of the CV loss: the points of the search, from start to end, on the CV loss that it descends. The scales beside the panels give the losses. " + surfaceNote() + "."}
 	for _, run := range r.Runs {
 		var p *Panel
 		x, y, last := Log10s(column(run.X, 0)), run.CVLoss, run.Last()
 		if len(run.Hyper) == 2 {
-			p = lossPanel(run.Name, "CV loss", run.Hyper, run.Axes, run.Surface)
+			p = lossPanel(run.Name, "CV loss", mapped(run.Hyper, subscripted), run.Axes, run.Surface)
 			x, y = coordinates(run.Axes, run.X)
-			p.Line("way", x, y, Style{Color: Blue, Width: 1})
-			p.Scatter("points of the way", x, y, Style{Color: Blue, GlyphRadius: way.GlyphRadius, Unlisted: true})
+			p.Line("path", x, y, Style{Color: Black, Width: .6, Unlisted: true})
 		} else {
-			p = NewPanel(run.Name, run.Name, run.Hyper[0], "CV loss").LogAxes(true, false).Grid()
-			p.Line("CV loss", Log10s(run.Axes[0]), column(run.Surface, 0), Style{Color: Grey})
-			p.Scatter("way", x, y, way)
+			p = NewPanel(run.Name, run.Name, subscripted(run.Hyper[0]), "CV loss").LogAxes(true, false).Grid()
+			p.Line("CV loss", Log10s(run.Axes[0]), column(run.Surface, 0), cvStyle)
 		}
-		p.Scatter("start", x[:1], y[:1], start)
-		p.Scatter("end", x[last:], y[last:], end)
+		p.Scatter("steps", x, y, steps)
+		p.Scatter("start", x[:1], y[:1], startStyle)
+		p.Scatter("end", x[last:], y[last:], endStyle)
 		f.Panels[0] = append(f.Panels[0], p)
 	}
 	return f
@@ -65,7 +62,9 @@ func LearnedLossPath(r *experiment.Learning) *Figure {
 	l := r.Loss
 	steps := oneTo(len(l.Alpha))
 	for k, name := range experiment.LossNames {
-		weights.Line(name, steps, column(l.Alpha, k), Style{Color: paletteColor(k), Width: 2})
+		style := paletteStyle(k)
+		style.Width = 2
+		weights.Line(name, steps, column(l.Alpha, k), style)
 	}
 	shape := NewPanel("losses", "the losses", "margin yŷ", "loss").Grid()
 	var margins []float64
@@ -74,17 +73,23 @@ func LearnedLossPath(r *experiment.Learning) *Figure {
 	}
 	learned := make([]float64, len(margins))
 	final := nth(l.Alpha, len(l.Alpha)-1)
-	for k, name := range experiment.LossNames {
+	curves := make([][]float64, len(experiment.LossNames))
+	for k := range curves {
 		values := make([]float64, len(margins))
 		for i, m := range margins {
 			values[i] = [...]float64{math.Max(0, 1-m), math.Exp(-m), math.Pow(math.Max(0, 1-m), 2), math.Log1p(math.Exp(-2 * m))}[k]
 			learned[i] += nth(final, k) * values[i]
 		}
-		shape.Line(name, margins, values, Style{Color: paletteColor(k), Width: 1})
+		curves[k] = values
 	}
-	shape.Line("learned", margins, learned, Style{Width: 2.5})
-	return &Figure{Name: "learned_loss", Width: 8.5 * vg.Inch, Height: 3.4 * vg.Inch, Panels: [][]*Panel{{weights, shape}},
-		Caption: "A loss learned on the simplex: its weights along the search, and what it looks like"}
+	shape.Line("learned", margins, learned, Style{Color: color.NRGBA{185, 185, 185, 255}, Width: 7}) // below the others, of which it may equal one
+	for k, name := range experiment.LossNames {
+		style := paletteStyle(k)
+		style.Width = 2
+		shape.Line(name, margins, curves[k], style)
+	}
+	return &Figure{Name: "learned_loss", Width: 8.5 * vg.Inch, Height: 3.8 * vg.Inch, Legend: LegendBelow, Panels: [][]*Panel{{weights, shape}},
+		Caption: "A loss learned as a convex combination of four. Left: the weights of the four along the search. Right: the four losses and, broad and grey, their combination at the end; one of them runs along its middle where that has all the weight."}
 }
 
 // LearnedLossTable compares the learned loss with the single ones.

@@ -17,12 +17,18 @@ import (
 type Panel struct {
 	Equal bool // both axes have the same range and the same length
 
+	// Direct labels each line at its end, in place of the legend.
+	Direct bool
+
 	name    string
 	plot    *plot.Plot // its axes span the data, without headroom
 	series  []series
-	fixed   bool // the axes are those of Range
-	marked  bool // there are glyphs, which need headroom to all sides
-	filled  bool // there is a surface, which needs none
+	ghosts  []series         // lines of the default parameters
+	fixed   bool             // the axes are those of Range
+	marked  bool             // there are glyphs, which need headroom to all sides
+	filled  bool             // there is a surface, which needs none
+	banded  bool             // there are bands
+	scale   *plotter.HeatMap // of the surface; nil: there is none
 	problem string
 }
 
@@ -32,6 +38,7 @@ type series struct {
 	entry     LegendEntry // without a name: not in the legend
 	stretches [][]point   // the finite points, between the gaps
 	across    *reference  // whose points come from the axes
+	line      bool        // from Line
 }
 
 // point has x, y, z, low and high; NaN stands for none.
@@ -67,7 +74,9 @@ func NewPanel(name, title, x, y string) *Panel {
 		a.Tick.Marker = roundTicks{}
 	}
 	p.BackgroundColor = color.White
-	return &Panel{plot: p, name: name}
+	panel := &Panel{plot: p, name: name}
+	p.Add(ghostPlot{panel})
+	return panel
 }
 
 // LogAxes tells that the panel's coordinates are base-10 logarithms along the
@@ -150,12 +159,16 @@ func (p *Panel) points(name string, xs, ys []float64, s Style) [][]point {
 // Line plots a line through the points. A point between two gaps is a dot.
 func (p *Panel) Line(name string, xs, ys []float64, s Style) {
 	s.GlyphRadius = 0
-	for _, stretch := range p.points(name, xs, ys, s) {
+	stretches := p.points(name, xs, ys, s)
+	if n := len(p.series); stretches != nil {
+		p.series[n-1].line = true
+	}
+	for _, stretch := range stretches {
 		style := s.line()
 		if len(stretch) == 1 {
 			p.plot.Add(&plotter.Scatter{XYs: pairs(stretch, 1), GlyphStyle: draw.GlyphStyle{Color: style.Color, Radius: style.Width, Shape: draw.CircleGlyph{}}})
 		} else {
-			p.plot.Add(&plotter.Line{XYs: pairs(stretch, 1), LineStyle: style})
+			p.plot.Add(curve{&plotter.Line{XYs: pairs(stretch, 1), LineStyle: style}})
 		}
 	}
 }
@@ -165,11 +178,12 @@ func (p *Panel) Scatter(name string, xs, ys []float64, s Style) {
 	p.marked = true
 	s.GlyphRadius = s.mark().Radius
 	for _, stretch := range p.points(name, xs, ys, s) {
-		p.plot.Add(&plotter.Scatter{XYs: pairs(stretch, 1), GlyphStyle: s.mark()})
+		p.plot.Add(marks{&plotter.Scatter{XYs: pairs(stretch, 1), GlyphStyle: s.mark()}})
 	}
 }
 
-// Band shades the area between low and high, and is not in the legend.
+// Band shades the area between low and high, the ends of 95 % confidence intervals. One
+// entry of the legend explains all bands.
 func (p *Panel) Band(name string, xs, low, high []float64, s Style) {
 	faint := s.line().Color.(color.NRGBA)
 	faint.A = 50
@@ -187,6 +201,7 @@ func (p *Panel) Band(name string, xs, low, high []float64, s Style) {
 			area.LineStyle = draw.LineStyle{Color: faint, Width: 2 * s.line().Width}
 		}
 		p.plot.Add(area)
+		p.banded = true
 	}
 }
 
@@ -239,7 +254,8 @@ func (p *Panel) Surface(name string, xs, ys []float64, z [][]float64, levels []f
 	if added.stretches == nil || !drawable(g.xs...) || !drawable(g.ys...) {
 		return
 	}
-	p.plot.Add(g.heat())
+	p.scale = g.heat()
+	p.plot.Add(p.scale)
 	for _, level := range levels {
 		added.entry = contourEntry
 		for _, line := range g.contour(level) {
@@ -249,7 +265,7 @@ func (p *Panel) Surface(name string, xs, ys []float64, z [][]float64, levels []f
 }
 
 // contourEntry explains a Surface.
-var contourEntry = LegendEntry{"contours; light is low", Style{Color: color.NRGBA{90, 90, 90, 255}, Width: .4}}
+var contourEntry = LegendEntry{"contours", Style{Color: color.NRGBA{90, 90, 90, 255}, Width: .4}}
 
 // grid returns a surface, without any points if z does not have a value for each.
 func (p *Panel) grid(name string, xs, ys []float64, z [][]float64) *surface {

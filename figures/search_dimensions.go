@@ -2,6 +2,7 @@ package figures
 
 import (
 	"fmt"
+	"slices"
 
 	"cvgm/cvgm/experiment"
 
@@ -14,7 +15,7 @@ func init() {
 	})
 }
 
-// SearchDimensionsTable is the contest over the number of hyperparameters.
+// SearchDimensionsTable lists where each searcher ends, by the number of hyperparameters.
 func SearchDimensionsTable(r *experiment.SearchDimensionsResult) *Table {
 	p := r.Params
 	t := &Table{
@@ -22,7 +23,7 @@ func SearchDimensionsTable(r *experiment.SearchDimensionsResult) *Table {
 		Header: []string{"Hyperparameters", "Searcher", "Evaluations", "CV loss", "Above the lowest known", "Test loss there"},
 		Note: fmt.Sprintf("Means over %d data sets with 95 %% confidence intervals. Up to %d hyperparameters: ridge regression of %d examples with penalties by groups of %d features (mean squared error); "+
 			"%d: the weights of the rings experiment's network (logistic loss). The lowest known CV loss is that of any searcher, or of %d evaluations of the quasi-Newton method. "+
-			"A grid stands only where two values of each hyperparameter are within the budget.",
+			"A grid is listed only where two values of each hyperparameter are within the budget.",
 			p.DataSets, nth(p.Groups, len(p.Groups)-1), p.Train, p.Features, nth(r.Dimensions, len(r.Dimensions)-1).Hyperparameters, p.LongBudget),
 	}
 	for _, d := range r.Dimensions {
@@ -46,11 +47,18 @@ func SearchDimensionsCurves(r *experiment.SearchDimensionsResult) *Figure {
 	const floor = -6
 	var panels []*Panel
 	for _, d := range r.Dimensions {
-		title := fmt.Sprintf("%d hyperparameters", d.Hyperparameters)
+		name := fmt.Sprintf("%d hyperparameters", d.Hyperparameters)
 		if d.Hyperparameters == 1 {
-			title = "1 hyperparameter"
+			name = "1 hyperparameter"
 		}
-		p := NewPanel(title, title, "evaluations", "CV loss above the lowest known").Grid().LogAxes(true, true).ClampLow(floor)
+		title := name
+		for _, m := range d.Methods {
+			if m.Improve == nil && m.GridNeeded > 0 {
+				title += fmt.Sprintf("; a grid needs %s", typeset(fmt.Sprintf("%.0e", m.GridNeeded)))
+			}
+		}
+		p := NewPanel(name, title, "evaluations of the CV loss", "CV loss above the lowest known").Grid().LogAxes(true, true).ClampLow(floor)
+		p.Direct = true
 		for _, m := range d.Methods {
 			if m.Improve != nil {
 				excess := held(m.Improve, r.Params.Budget)
@@ -62,7 +70,7 @@ func SearchDimensionsCurves(r *experiment.SearchDimensionsResult) *Figure {
 		}
 		panels = append(panels, p)
 	}
-	half := (len(panels) + 1) / 2
-	return &Figure{Name: "search_dimensions", Width: 11 * vg.Inch, Height: 6 * vg.Inch, Legend: LegendRight, SameAxes: true, Panels: [][]*Panel{panels[:half], panels[half:]},
-		Caption: fmt.Sprintf("Lowest CV loss found, above the lowest known: means over the data sets. Values below 1e%d are drawn there", floor)}
+	return &Figure{Name: "search_dimensions", Width: 11 * vg.Inch, Height: 8.6 * vg.Inch, Legend: LegendBelow, SameAxes: true, Panels: slices.Collect(slices.Chunk(panels, 2)),
+		Caption: fmt.Sprintf("Lowest CV loss found within so many evaluations, less the lowest known, by the number of hyperparameters: means over %d data sets. Values below 10%s are drawn there. The most hyperparameters are the weights of the rings' network, the others ridge penalties of groups of features. Exhaustive search is left out where a grid of two values of each hyperparameter exceeds the budget; the title has the evaluations that it needs.",
+			r.Params.DataSets, superscript(fmt.Sprint(floor)))}
 }

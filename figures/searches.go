@@ -11,7 +11,7 @@ import (
 )
 
 func init() {
-	// SearchesSeconds is not here: it needs the timings.
+	// SearchesTime is not here: it needs the timings.
 	register(func(r *experiment.SearchesResult) []Output {
 		return []Output{SearchesTable(r), SearchesMinimaTable(r), SearchesCurves(r), SearchesSurface(r)}
 	})
@@ -64,32 +64,26 @@ func SearchesMinimaTable(r *experiment.SearchesResult) *Table {
 	return t
 }
 
-// searchStyle returns the style of a searcher: thin without gradients.
-func searchStyle(m experiment.SearchMethod) Style {
-	s := searchStyles[m.Name]
-	if !m.Gradient {
-		s.Width = 1
-	}
-	return s
-}
-
 // searchStyles are those of the searchers by name.
 var searchStyles = map[string]Style{
-	"projected gradient, paper's step": {Color: Grey, Dash: []vg.Length{2, 2}},
-	"projected gradient":               {Color: Grey},
-	"heavy ball":                       {Color: Green, Dash: []vg.Length{6, 3}},
-	"Nesterov":                         {Color: Green},
-	"Adam":                             {Color: Orange},
-	"adaptive gradient":                {Color: Vermillion},
-	experiment.SearchQuasiNewton:       {Color: Blue, Width: 2.5},
-	experiment.SearchMultiStart:        {Color: Sky, Width: 2.5, Dash: []vg.Length{4, 2}},
-	"exhaustive":                       {Color: Black},
-	"random":                           {Color: Grey},
-	"Bayesian":                         {Color: Purple},
-	"Bayesian in log λ":                {Color: Purple, Dash: []vg.Length{4, 2}},
-	"CMA-ES":                           {Color: Orange},
-	"CMA-ES in log λ":                  {Color: Orange, Dash: []vg.Length{4, 2}},
+	experiment.SearchPaperStep:   {Color: Grey, Dash: []vg.Length{2, 2}},
+	"projected gradient":         {Color: Grey},
+	"heavy ball":                 {Color: Green, Dash: []vg.Length{6, 3}},
+	"Nesterov":                   {Color: Green},
+	"Adam":                       {Color: Purple},
+	"adaptive gradient":          {Color: Vermillion},
+	experiment.SearchQuasiNewton: {Color: Blue, Width: 2.5},
+	experiment.SearchMultiStart:  {Color: Sky, Width: 2.5, Dash: []vg.Length{4, 2}},
+	"exhaustive":                 {Color: Black},
+	"random":                     {Color: Grey, Dash: []vg.Length{1, 2}},
+	"Bayesian":                   {Color: Purple, Dash: []vg.Length{9, 3}},
+	bayesianLog:                  {Color: Purple, Dash: []vg.Length{3, 2}},
+	"CMA-ES":                     {Color: Green, Dash: []vg.Length{9, 3}},
+	cmaesLog:                     {Color: Green, Dash: []vg.Length{3, 2}},
 }
+
+// bayesianLog and cmaesLog are the searchers in logarithms.
+const bayesianLog, cmaesLog = "Bayesian in log λ", "CMA-ES in log λ"
 
 // held returns the first n values of a search. A search that has ended stays where
 // it is.
@@ -97,25 +91,36 @@ func held(v []float64, n int) []float64 {
 	return mapped(oneTo(n), func(k float64) float64 { return v[min(int(k), len(v))-1] })
 }
 
+// excessFloor is the logarithm of the lowest excess drawn: below it rounding decides.
+const excessFloor = -10
+
 // SearchesCurves shows the median distance to the true minimum against
 // evaluations.
 func SearchesCurves(r *experiment.SearchesResult) *Figure {
-	const floor = -10 // below, rounding decides
-	var row []*Panel
+	var rows [][]*Panel
 	for _, gradient := range []bool{true, false} {
-		name := map[bool]string{true: "with gradients", false: "without gradients"}[gradient]
-		p := NewPanel(name, name, "evaluations of the CV loss", "median excess over the minimum").Grid().LogAxes(false, true).ClampLow(floor)
+		name := map[bool]string{true: "with gradients", false: "without gradients, and quasi-Newton"}[gradient]
+		p := NewPanel(name, name, "evaluations of the CV loss", "median excess over the minimum").Grid().LogAxes(false, true).ClampLow(excessFloor)
+		p.Direct = true
 		for _, m := range r.Methods {
-			if m.Gradient != gradient && m.Name != experiment.SearchQuasiNewton {
-				continue
+			if m.Gradient == gradient || m.Name == experiment.SearchQuasiNewton {
+				p.Line(m.Name, oneTo(r.Params.Budget), clampedLog10s(held(m.Median, r.Params.Budget), excessFloor), searchStyles[m.Name])
 			}
-			p.Line(m.Name, oneTo(r.Params.Budget), clampedLog10s(held(m.Median, r.Params.Budget), floor), searchStyle(m))
 		}
-		p.HLine("reached", math.Log10(r.Params.Tol), Style{Color: Black, Width: 1, Dash: []vg.Length{1, 3}})
-		row = append(row, p)
+		p.reached(r)
+		rows = append(rows, []*Panel{p})
 	}
-	return &Figure{Name: "searches", Width: 11 * vg.Inch, Height: 4.2 * vg.Inch, Legend: LegendRight, SameAxes: true, Panels: [][]*Panel{row},
-		Caption: fmt.Sprintf("Lowest CV loss found, above the true minimum: medians over the data sets. Values below 1e%d are drawn there", floor)}
+	return &Figure{Name: "searches", Width: 8.5 * vg.Inch, Height: 7.4 * vg.Inch, Legend: LegendBelow, SameAxes: true, Panels: rows,
+		Caption: fmt.Sprintf("Lowest CV loss found within so many evaluations, less the true minimum: medians over %d data sets of the elastic net. %s", r.Params.DataSets, excessNote())}
+}
+
+// reached draws the excess at which a search has reached the minimum.
+func (p *Panel) reached(r *experiment.SearchesResult) {
+	p.HLine("reached: "+typeset(fmt.Sprintf("%g", r.Params.Tol))+" above the minimum", math.Log10(r.Params.Tol), Style{Color: Black, Width: 1, Dash: []vg.Length{1, 3}})
+}
+
+func excessNote() string {
+	return fmt.Sprintf("Values below 10%s are drawn there. At the dotted line a search has reached the minimum.", superscript(fmt.Sprint(excessFloor)))
 }
 
 // SearchesSurface shows a CV loss with several local minima, and which of them
@@ -123,12 +128,13 @@ func SearchesCurves(r *experiment.SearchesResult) *Figure {
 func SearchesSurface(r *experiment.SearchesResult) *Figure {
 	s := r.Surface
 	axes := [][]float64{s.Lambda1, s.Lambda2}
-	p := lossPanel("CV loss", "CV loss", []string{"λ1", "λ2"}, axes, s.CV)
+	p := lossPanel("CV loss", "CV loss", []string{"λ₁", "λ₂"}, axes, s.CV)
+	onSurface(p.Scatter, "start", axes, s.Path[:min(1, len(s.Path))], startStyle)
 	onSurface(p.Line, "quasi-Newton", axes, s.Path, Style{Color: Blue, Width: 1.5})
 	onSurface(p.Scatter, "evaluations", axes, s.Path, Style{Color: Blue, GlyphRadius: 1.8, Unlisted: true})
-	onSurface(p.Scatter, "ends of multi-start", axes, s.Ends, Style{Color: Vermillion, GlyphRadius: 4, Glyph: draw.RingGlyph{}})
+	onSurface(p.Scatter, "ends of multi-start", axes, s.Ends, Style{Color: Vermillion, GlyphRadius: 4, Glyph: draw.PyramidGlyph{}})
 	onSurface(p.Scatter, "true minimum", axes, [][2]float64{nth(r.At, r.Params.SurfaceDataSet)}, Style{Color: Black, Glyph: draw.CrossGlyph{}, GlyphRadius: 5})
 	low, _, _ := lowest(s.CV)
-	return &Figure{Name: "searches_surface", Width: 6.7 * vg.Inch, Height: 4.4 * vg.Inch, Legend: LegendRight, Panels: [][]*Panel{{p}},
-		Caption: fmt.Sprintf("CV loss of data set %d (lowest %.4g); what lies beyond the edge is drawn on it. %s", r.Params.SurfaceDataSet, low, surfaceNote())}
+	return &Figure{Name: "searches_surface", Width: 6.7 * vg.Inch, Height: 4.4 * vg.Inch, Legend: LegendBelow, Panels: [][]*Panel{{p}},
+		Caption: fmt.Sprintf("CV loss of data set %d over both penalties, light where it is low; the lowest drawn is %.4g. The path is that of one quasi-Newton search, the triangles are the ends of %d starts. Points beyond the edge are drawn on it. %s.", r.Params.SurfaceDataSet, low, len(s.Ends), surfaceNote())}
 }

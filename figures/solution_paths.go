@@ -1,6 +1,7 @@
 package figures
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -20,8 +21,9 @@ func init() {
 // SolutionPaths shows the paths with the tangents that the derivatives give at
 // some of their points.
 func SolutionPaths(r *experiment.SolutionPaths) *Figure {
-	f := &Figure{Name: "solution_paths", Width: 10.5 * vg.Inch, Height: 8 * vg.Inch,
-		Caption: "Solution paths (thin) with their exact tangents (thick). Each colour is a coordinate of θ or, below, an example; colours repeat"}
+	f := &Figure{Name: "solution_paths", Width: 10.5 * vg.Inch, Height: 8 * vg.Inch, Legend: LegendBelow,
+		Entries: []LegendEntry{{"solution", Style{Width: .6}}, {"exact tangent", Style{Width: 2}}, {"derivative", Style{GlyphRadius: 1.2}}},
+		Caption: fmt.Sprintf("Solutions along a hyperparameter with the tangents that the exact derivatives give at some of the points. Each colour is a coordinate of θ or, below, the multiplier of a training example, from 0 beyond the margin to 1 on its wrong side; of many, those %d coordinates and %d multipliers are shown that move over the longest part of the path. Entries at rest at a bound have no tangents drawn. At the kinks, where a coordinate becomes 0 or a multiplier meets its bound, a tangent touches one side.", shownCoordinates, shownExamples)}
 	var rows []string // a row for each solution, in the order of the paths
 	for _, path := range r.Paths {
 		if !slices.Contains(rows, path.Name) {
@@ -43,28 +45,38 @@ func pathAxis(s experiment.SolutionPath) []float64 {
 	return s.At
 }
 
+// isDual reports whether the entries are the dual variables of examples.
+func isDual(s experiment.SolutionPath) bool { return strings.HasPrefix(s.Name, "dual") }
+
 func pathPanel(s experiment.SolutionPath) *Panel {
 	const tangents = 20
 	y := "θ, by coordinate"
-	if strings.HasPrefix(s.Name, "dual") {
+	if isDual(s) {
 		y = "N × multiplier, by example"
 	}
-	p := NewPanel(s.Name+" in "+s.Hyper, s.Name, s.Hyper, y).LogAxes(s.Logarithmic, false).Grid()
+	p := NewPanel(s.Name+" in "+s.Hyper, s.Name, subscripted(s.Hyper), y).LogAxes(s.Logarithmic, false).Grid()
 	x := pathAxis(s)
-	reach := (x[len(x)-1] - x[0]) / (3 * tangents)
-	for k, name := range s.Entries {
-		style := Style{Color: paletteColor(k), Width: .6, Unlisted: true}
-		p.Line(name, x, s.Value[k], style)
-		thick := style
-		thick.Width = 2
+	longest := (x[len(x)-1] - x[0]) / (3 * tangents)
+	shown := moving(s)
+	for n, k := range shown {
+		p.Line(s.Entries[k], x, s.Value[k], Style{Color: paletteColor(n), Width: .6, Unlisted: true})
+	}
+	values := p.axes()
+	highest := .12 * (values.ymax - values.ymin) // of a tangent, to either side: a steep one would leave the data far behind
+	for n, k := range shown {
+		name, thick := s.Entries[k], Style{Color: paletteColor(n), Width: 2, Unlisted: true}
 		for m := range tangents {
 			i := (2*m + 1) * (len(x) - 1) / (2 * tangents)
 			slope := s.Slope[k][i]
-			if math.IsNaN(slope) || slope == 0 && s.Value[k][i] == math.Trunc(s.Value[k][i]) {
+			if math.IsNaN(slope) || math.Abs(slope) <= atRest && math.Abs(s.Value[k][i]-math.Round(s.Value[k][i])) <= atRest {
 				continue // no derivative, or an entry that rests at a bound
 			}
 			if s.Logarithmic {
 				slope *= s.At[i] * math.Ln10
+			}
+			reach := longest
+			if slope != 0 {
+				reach = min(reach, highest/math.Abs(slope))
 			}
 			p.Line(fmt.Sprintf("%s, tangent at %s", name, formatFull(s.At[i])), []float64{x[i] - reach, x[i] + reach},
 				[]float64{s.Value[k][i] - reach*slope, s.Value[k][i] + reach*slope}, thick)
@@ -73,12 +85,44 @@ func pathPanel(s experiment.SolutionPath) *Panel {
 	return p
 }
 
+// shownCoordinates and shownExamples are the numbers of coordinates, and of the dual variables
+// of examples, whose paths cross more, that a reader can follow in one panel.
+const shownCoordinates, shownExamples = 6, 4
+
+// atRest is far above the rounding of slopes and of values at a bound.
+const atRest = 1e-9
+
+// moving returns, in ascending order, the numbers of the entries that move over the longest part
+// of the path.
+func moving(s experiment.SolutionPath) []int {
+	moves := func(k int) (n int) {
+		for _, slope := range s.Slope[k] {
+			if math.Abs(slope) > atRest {
+				n++
+			}
+		}
+		return n
+	}
+	all := make([]int, len(s.Entries))
+	for k := range all {
+		all[k] = k
+	}
+	slices.SortStableFunc(all, func(a, b int) int { return cmp.Compare(moves(b), moves(a)) })
+	most := shownCoordinates
+	if isDual(s) {
+		most = shownExamples
+	}
+	all = all[:min(len(all), most)]
+	slices.Sort(all)
+	return all
+}
+
 // slopePanel shows the derivatives themselves along a path.
 func slopePanel(s experiment.SolutionPath) *Panel {
-	p := NewPanel(s.Name+", derivative in "+s.Hyper, s.Name+": the derivatives", s.Hyper, "∂θ/∂"+s.Hyper).Grid()
+	p := NewPanel(s.Name+", derivative in "+s.Hyper, s.Name+": the derivatives", subscripted(s.Hyper), "∂θ/∂"+subscripted(s.Hyper)).Grid()
 	x := pathAxis(s)
-	for k, name := range s.Entries {
-		p.Scatter(name, x, s.Slope[k], Style{Color: paletteColor(k), GlyphRadius: .8, Unlisted: true})
+	for n, k := range moving(s) {
+		p.Scatter(s.Entries[k], x, s.Slope[k], Style{Color: paletteColor(n), GlyphRadius: 1.2, Unlisted: true})
 	}
 	return p
 }

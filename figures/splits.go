@@ -12,36 +12,54 @@ import (
 
 func init() {
 	register(func(r *experiment.SplitsResult) []Output {
-		return []Output{SplitsTable(r), SplitsRingsTable(r), SplitsCurves(r)}
+		return []Output{SplitsTable(r), SplitsRingsTable(r), SplitsCurves(r), SplitsStepsTable(r)}
 	})
 }
 
-// SplitsTable is what balanced splits change, and what K and p do.
+// SplitsTable lists the scatter and the test loss by K and p, of uniform and of balanced splits.
 func SplitsTable(r *experiment.SplitsResult) *Table {
 	t := &Table{
 		Name: "splits_elastic_net", Caption: fmt.Sprintf("Elastic net: uniform and balanced splits over %d data sets", r.Params.DataSets),
 		Header: []string{"K", "p", "SD of CV loss, uniform", "balanced", "SD of gradient, uniform", "balanced",
-			"Test loss, uniform", "balanced", "Balanced less uniform"},
+			"SD of CV loss, balanced over uniform", "SD of gradient, balanced over uniform", "Test loss, uniform", "balanced", "Balanced less uniform"},
 		Note: fmt.Sprintf("Standard deviations over %d draws of the splits for the same data, at λ1 = λ2 = %g, and the test loss of the model at the lowest CV loss: means over the data sets with 95 %% confidence intervals.",
 			r.Params.Draws, r.Params.At),
 	}
 	for _, s := range slices.Concat(r.ByK, r.ByP) {
 		t.Rows = append(t.Rows, []any{fmt.Sprint(s.K), fmt.Sprint(s.P),
 			estimated(s.Uniform.LossSD, 3), estimated(s.Balanced.LossSD, 3), estimated(s.Uniform.GradientSD, 3), estimated(s.Balanced.GradientSD, 3),
+			estimated(s.LossShare, 3), estimated(s.GradientShare, 3),
 			estimated(s.Uniform.Test, 3), estimated(s.Balanced.Test, 3), estimated(s.BalancedMinusUniform.Difference, 3)})
 	}
 	return t
 }
 
-// SplitsRingsTable is what K and p do on the rings.
+// SplitsRingsTable lists the test error on the rings by K and p.
 func SplitsRingsTable(r *experiment.SplitsResult) *Table {
 	t := &Table{
 		Name: "splits_rings", Caption: fmt.Sprintf("Rings: share of test examples classified wrongly, over %d data sets", r.Params.RingsDataSets),
-		Header: []string{"K", "p", "Test error"},
-		Note:   fmt.Sprintf("Means with 95 %% confidence intervals. No rule has less than %.4f over the population.", r.Bayes),
+		Header: []string{"K", "p", "Test error", "less that of the sweep's last row"},
+		Note:   fmt.Sprintf("Means with 95 %% confidence intervals; the difference is that on the same data from the last K, or the last p. No rule has less than %.4f over the population.", r.Bayes),
 	}
 	for _, s := range slices.Concat(r.RingsByK, r.RingsByP) {
-		t.Rows = append(t.Rows, []any{fmt.Sprint(s.K), fmt.Sprint(s.P), estimated(s.Uniform.Test, 4)})
+		t.Rows = append(t.Rows, []any{fmt.Sprint(s.K), fmt.Sprint(s.P), estimated(s.Uniform.Test, 4), estimated(s.MinusLast.Difference, 4)})
+	}
+	return t
+}
+
+// SplitsStepsTable lists where constant step sizes end on the rings.
+func SplitsStepsTable(r *experiment.SplitsResult) *Table {
+	t := &Table{
+		Name: "splits_rings_steps", Caption: fmt.Sprintf("Rings: constant step sizes after %d steps, over %d data sets", r.Params.Rings.Steps, r.Params.RingsDataSets),
+		Header: []string{"Step size", "CV loss", "less that of quasi-Newton", "Test error", "Steps in which the CV loss rises"},
+		Note:   fmt.Sprintf("K = %d. The quasi-Newton method has as many evaluations; the difference is taken on the same data. Means with 95 %% confidence intervals.", r.Params.Rings.K),
+	}
+	for _, s := range r.RingsByStep {
+		name := fmt.Sprint(s.StepSize)
+		if s.StepSize == 0 {
+			name = experiment.SearchQuasiNewton
+		}
+		t.Rows = append(t.Rows, []any{name, estimated(s.CV, 4), estimated(s.MinusLast.Difference, 4), estimated(s.Test, 4), estimated(s.Rises, 3)})
 	}
 	return t
 }
@@ -78,17 +96,20 @@ func SplitsCurves(r *experiment.SplitsResult) *Figure {
 	}
 	lossSD := func(m experiment.SplitsMeasure) experiment.Estimate { return m.LossSD }
 	test := func(m experiment.SplitsMeasure) experiment.Estimate { return m.Test }
-	atP, atK := fmt.Sprintf("p = %g", r.Params.P), fmt.Sprintf("K = %d", r.Params.K)
-	ringsK := panel("rings by K", fmt.Sprintf("rings, p = %g", r.Params.Rings.P), "K", "test error", r.RingsByK, test)
-	ringsP := panel("rings by p", fmt.Sprintf("rings, K = %d", r.Params.Rings.K), "p", "test error", r.RingsByP, test)
+	net, rings := r.Params, r.Params.Rings
+	const scatter, loss, errors = "elastic net, SD of the CV loss", "elastic net, test loss", "rings, uniform splits"
+	by := func(what, of string, value any) string { return fmt.Sprintf("%s, %s = %v", what, of, value) }
+	ringsK := panel("rings by K", by(errors, "p", rings.P), "K", "test error", r.RingsByK, test)
+	ringsP := panel("rings by p", by(errors, "K", rings.K), "p", "test error", r.RingsByP, test)
 	for _, p := range []*Panel{ringsK, ringsP} {
-		p.HLine("Bayes", r.Bayes, Style{Color: Black, Width: 1, Dash: []vg.Length{1, 3}})
+		p.HLine("Bayes rule", r.Bayes, Style{Color: Black, Width: 1, Dash: []vg.Length{1, 3}})
 	}
 	const sd = "SD over draws of the splits"
-	return &Figure{Name: "splits", Width: 11 * vg.Inch, Height: 6 * vg.Inch, Legend: LegendRight,
-		Caption: "The number K of splits and the fraction p that they train on; uniform and balanced splits; bands: 95 % confidence intervals; dotted: the Bayes rule",
+	return &Figure{Name: "splits", Width: 11 * vg.Inch, Height: 6 * vg.Inch, Legend: LegendBelow,
+		Caption: fmt.Sprintf("Upper row: the number K of splits. Lower row: the fraction p of the examples that they train on. Left: standard deviation of the elastic net's CV loss over %d draws of the splits for the same data, at λ₁ = λ₂ = %g. Middle: test loss of the elastic net at the lowest CV loss. Right: share of test examples of the rings that are misclassified. Means over %d data sets of the elastic net and %d of the rings. The data sets of a panel are the same at each K or p, so that differences along a line are known better than its bands show.",
+			net.Draws, net.At, net.DataSets, net.RingsDataSets),
 		Panels: [][]*Panel{
-			{panel("scatter", "elastic net: scatter of the CV loss, "+atP, "K", sd, r.ByK, lossSD), panel("test loss by K", "elastic net, "+atP, "K", "test loss", r.ByK, test), ringsK},
-			{panel("scatter by p", "elastic net: scatter of the CV loss, "+atK, "p", sd, r.ByP, lossSD), panel("test loss by p", "elastic net, "+atK, "p", "test loss", r.ByP, test), ringsP},
+			{panel("scatter", by(scatter, "p", net.P), "K", sd, r.ByK, lossSD), panel("test loss by K", by(loss, "p", net.P), "K", "test loss", r.ByK, test), ringsK},
+			{panel("scatter by p", by(scatter, "K", net.K), "p", sd, r.ByP, lossSD), panel("test loss by p", by(loss, "K", net.K), "p", "test loss", r.ByP, test), ringsP},
 		}}
 }

@@ -6,11 +6,12 @@ import (
 
 	"cvgm/cvgm/experiment"
 	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
 )
 
 func init() {
 	register(func(r *experiment.StabilityResult) []Output {
-		return []Output{StabilityTable(r), StabilitySweeps(r), StabilityPath(r), StabilityPathTable(r)}
+		return []Output{StabilityTable(r), StabilitySweeps(r), StabilityPath(r), StabilityPathTable(r), StabilityStartsTable(r)}
 	})
 }
 
@@ -45,10 +46,10 @@ func stabilityRow(name, at string, s experiment.StabilityParts) []any {
 // StabilitySweeps shows, for each learner, the two sides of the identity and
 // what it makes of the risk as regularisation varies.
 func StabilitySweeps(r *experiment.StabilityResult) *Figure {
-	f := &Figure{Name: "stability_sweeps", Width: 11 * vg.Inch, Height: 3.4 * vg.Inch, Legend: LegendRight, Panels: [][]*Panel{nil},
-		Caption: "Generalisation gap, Δ, R_emp and their sum at fixed hyperparameters; bands: 95 % confidence intervals"}
+	f := &Figure{Name: "stability_sweeps", Width: 11 * vg.Inch, Height: 3.8 * vg.Inch, Legend: LegendBelow, Panels: [][]*Panel{nil},
+		Caption: fmt.Sprintf("Both sides of the identity E[R − Rₑₘₚ] = Δ for three learners at fixed hyperparameters, as means over %d data sets. The marks come from other data than the lines: where the identity holds, squares lie on the dotted line and rings on the solid one. Bands are 95 %% confidence intervals.", r.Params.DataSets)}
 	for _, l := range r.Learners {
-		p := NewPanel(l.Name, l.Name, l.Hyper, "loss").Grid().LogAxes(true, false)
+		p := NewPanel(l.Name, l.Name, subscripted(l.Hyper), "loss").Grid().LogAxes(true, false)
 		p.stability(Log10s(l.At), l.Parts)
 		f.Panels[0] = append(f.Panels[0], p)
 	}
@@ -67,11 +68,11 @@ func (p *Panel) stability(x []float64, parts []experiment.StabilityParts) {
 		name  string
 		style Style
 	}{
-		{"E[R_emp]", Style{Color: Green, Width: 2, Dash: []vg.Length{6, 3}}},
-		{"Δ", Style{Color: Orange, Width: 2, Dash: []vg.Length{2, 2}}},
-		{"Δ + E[R_emp]", Style{Color: Blue, Width: 2}},
-		{"E[R − R_emp], other data", Style{Color: Vermillion, GlyphRadius: 2.2}},
-		{"E[R], other data", Style{Color: Black, GlyphRadius: 2.2}},
+		{"training risk E[Rₑₘₚ]", Style{Color: Green, Width: 2, Dash: []vg.Length{6, 3}}},
+		{"Δ", Style{Color: Purple, Width: 2, Dash: []vg.Length{2, 2}}},
+		{"Δ + E[Rₑₘₚ]", Style{Color: Black, Width: 2}},
+		{"E[R − Rₑₘₚ], from other data", Style{Color: Purple, Glyph: draw.SquareGlyph{}, GlyphRadius: 2.5}},
+		{"risk E[R], from other data", Style{Color: Black, Glyph: draw.RingGlyph{}, GlyphRadius: 3}},
 	} {
 		y, low, high := means(columns[k])
 		if c.style.GlyphRadius > 0 {
@@ -101,10 +102,10 @@ func StabilityPath(r *experiment.StabilityResult) *Figure {
 	parts := NewPanel("expectations", "over data sets of the same population", "steps of CVGM", "loss").Grid().LogAxes(true, false)
 	parts.stability(steps, r.Path)
 	one := NewPanel("published data", "on the published data", "steps of CVGM", "loss").Grid().LogAxes(true, false)
-	one.Line("CV loss", steps, r.CVLoss, Style{Color: Purple, Width: 2})
-	one.Line("test loss", steps, r.TestLoss, Style{Color: Sky, Width: 2})
-	return &Figure{Name: "stability_path", Width: 10.5 * vg.Inch, Height: 3.6 * vg.Inch, Legend: LegendRight, SameAxes: true, Panels: [][]*Panel{{parts, one}},
-		Caption: "The parts of the identity along CVGM's path, and the run that walks it; bands: 95 % confidence intervals"}
+	one.Line("CV loss", steps, r.CVLoss, cvStyle)
+	one.Line("test loss", steps, r.TestLoss, Style{Color: Blue, Width: 2})
+	return &Figure{Name: "stability_path", Width: 10.5 * vg.Inch, Height: 4 * vg.Inch, Legend: LegendBelow, SameAxes: true, Panels: [][]*Panel{{parts, one}},
+		Caption: fmt.Sprintf("Left: risk, training risk and Δ at the hyperparameters along CVGM's path, as means over %d data sets of the same population with 95 %% confidence intervals. Right: CV loss and test loss of the run on the published data, whose path this is.", r.Params.DataSets)}
 }
 
 // StabilityPathTable is the identity along CVGM's path.
@@ -116,6 +117,27 @@ func StabilityPathTable(r *experiment.StabilityResult) *Table {
 	for k, s := range r.Path {
 		t.Rows = append(t.Rows, []any{fmt.Sprint(r.Steps[k]), Number{Value: s.Hyper[0], Digits: 4}, Number{Value: s.Hyper[1], Digits: 4},
 			Number{Value: r.CVLoss[k], Digits: 4}, estimated(s.Risk, 4), estimated(s.Sum, 4), estimated(s.Delta, 4), estimated(s.Training, 4), estimated(s.Difference, 4), yesNo(s.Holds())})
+	}
+	return t
+}
+
+// StabilityStartsTable shows whether CVGM raises or lowers Δ from each of several starts.
+func StabilityStartsTable(r *experiment.StabilityResult) *Table {
+	t := &Table{
+		Name: "stability_starts", Caption: fmt.Sprintf("CVGM from several starts on the published data, up to %d evaluations: is Δ lower at the end?", r.Params.StartsSteps),
+		Header: []string{"λ1, start", "λ2, start", "λ1, end", "λ2, end", "CV loss, start", "end", "Δ, start", "end", "change of Δ", "change of E[R_emp]", "change of E[R]"},
+		Note:   fmt.Sprintf("Δ, R_emp and R at fixed hyperparameters, over %d data sets of the population, with 95 %% confidence intervals; the changes are paired.", r.Params.DataSets),
+	}
+	for _, s := range r.Starts {
+		row := []any{}
+		for _, v := range [][]float64{s.Start.Hyper, s.End.Hyper} {
+			row = append(row, Number{Value: v[0], Digits: 4}, Number{Value: v[1], Digits: 4})
+		}
+		row = append(row, Number{Value: s.CVLoss[0], Digits: 4}, Number{Value: s.CVLoss[1], Digits: 4})
+		for _, e := range []experiment.Estimate{s.Start.Delta, s.End.Delta, s.DeltaChange, s.EmpChange, s.RiskChange} {
+			row = append(row, estimated(e, 4))
+		}
+		t.Rows = append(t.Rows, row)
 	}
 	return t
 }

@@ -3,8 +3,12 @@ package figures
 import (
 	"image/color"
 	"math"
+	"slices"
 
+	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
 )
 
 // surface is a plotter.GridXYZ with z[i][j] at xs[i], ys[j].
@@ -42,6 +46,35 @@ func (g *surface) heat() *plotter.HeatMap {
 		h.Max++
 	}
 	return h
+}
+
+// The colour scale of a surface: a bar beside the axes, with numbers.
+const scaleGap, scaleBar, scaleWidth = 8, 9, 50
+
+// drawBar draws the shades of h from the bottom of c to its top, with the values they are
+// for.
+func drawBar(c draw.Canvas, h *plotter.HeatMap) {
+	shades := h.Palette.Colors()
+	height := (c.Max.Y - c.Min.Y) / vg.Length(len(shades))
+	for i, shade := range shades {
+		y := c.Min.Y + vg.Length(i)*height
+		c.SetColor(shade)
+		c.Fill(vg.Rectangle{Min: vg.Point{X: c.Min.X, Y: y}, Max: vg.Point{X: c.Min.X + scaleBar, Y: min(y+1.5*height, c.Max.Y)}}.Path()) // overlapping, lest the ground shows between two
+	}
+	text := plot.New().Y.Tick.Label
+	text.Font.Size, text.XAlign, text.YAlign = 8, draw.XLeft, draw.YCenter
+	low, high := h.Min/math.Ln10, h.Max/math.Ln10
+	for _, tick := range scaleTicks(h) {
+		y := c.Min.Y + vg.Length((tick.Value-low)/(high-low))*(c.Max.Y-c.Min.Y)
+		c.StrokeLine2(draw.LineStyle{Color: color.Black, Width: .5}, c.Min.X+scaleBar, y, c.Min.X+scaleBar+3, y)
+		c.FillText(text, vg.Point{X: c.Min.X + scaleBar + 5, Y: y}, tick.Label)
+	}
+}
+
+// scaleTicks returns the ticks of the scale, whose values are base-10 logarithms.
+func scaleTicks(h *plotter.HeatMap) []plot.Tick {
+	low, high := h.Min/math.Ln10, h.Max/math.Ln10
+	return slices.DeleteFunc((logTicks{4, math.Inf(-1)}).Ticks(low, high), func(t plot.Tick) bool { return t.Value < low || t.Value > high })
 }
 
 // contour returns the lines along which z, linear along the edges of the grid,

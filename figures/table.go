@@ -4,6 +4,7 @@ import (
 	"encoding/csv"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -20,6 +21,7 @@ type Table struct {
 	Header  []string
 	Rows    [][]any
 	Note    string // below the table; empty: none
+	Changed string // the parameters that are not the default ones, below the table; empty: none
 }
 
 // A Number is a measured or quoted number. CSV gets it in full, the other
@@ -114,6 +116,11 @@ func (t *Table) longest(i int) int {
 	return n
 }
 
+// below returns the lines below the table.
+func (t *Table) below() []string {
+	return slices.DeleteFunc([]string{t.Note, t.Changed}, func(line string) bool { return line == "" })
+}
+
 // Markdown returns the table in GitHub's dialect.
 func (t *Table) Markdown() string {
 	var b strings.Builder
@@ -129,8 +136,8 @@ func (t *Table) Markdown() string {
 		}
 		b.WriteByte('\n')
 	}
-	if t.Note != "" {
-		b.WriteString("\n" + t.Note + "\n")
+	for _, line := range t.below() {
+		b.WriteString("\n" + line + "\n")
 	}
 	return b.String()
 }
@@ -171,8 +178,8 @@ func (t *Table) LaTeX() string {
 		line(cells)
 	}
 	b.WriteString("    \\bottomrule\n  \\end{tabular}\n")
-	if t.Note != "" {
-		fmt.Fprintf(&b, "  \\par\\smallskip\\footnotesize %s\n", latex(t.Note))
+	for _, line := range t.below() {
+		fmt.Fprintf(&b, "  \\par\\smallskip\\footnotesize %s\n", latex(line))
 	}
 	b.WriteString("\\end{table}\n")
 	return b.String()
@@ -181,7 +188,10 @@ func (t *Table) LaTeX() string {
 var latexEscapes = strings.NewReplacer(`\`, `\textbackslash{}`, "&", `\&`, "%", `\%`, "_", `\_`, "#", `\#`, "$", `\$`,
 	"{", `\{`, "}", `\}`, "^", `\textasciicircum{}`, "~", `\textasciitilde{}`, "∈", `$\in$`, "¹", "$^1$", "⁴", "$^4$", "⁻", "$^{-}$",
 	"λ1", `$\lambda_1$`, "λ2", `$\lambda_2$`, "±", `$\pm$`, "θ", `$\theta$`, "Δ", `$\Delta$`, "∇", `$\nabla$`, "∂", `$\partial$`, "α", `$\alpha$`, "γ", `$\gamma$`, "λ", `$\lambda$`, "ν", `$\nu$`, "π", `$\pi$`,
-	"½", `$\frac12$`, "²", `$^2$`, "ᵀ", `$^\top$`, "ŷ", `$\hat y$`, "′", `$'$`, "ⁱ", `$^i$`, "…", `\dots{}`, "−", "$-$", "≤", `$\le$`, "≥", `$\ge$`, "×", `$\times$`, "–", "--")
+	"½", `$\frac12$`, "²", `$^2$`, "ᵀ", `$^\top$`, "ŷ", `$\hat y$`, "′", `$'$`, "ⁱ", `$^i$`, "…", `\dots{}`, "−", "$-$", "≤", `$\le$`, "≥", `$\ge$`, "×", `$\times$`, "–", "--",
+	"₁", "$_1$", "₂", "$_2$", "ᵢ", "$_i$", "ⱼ", "$_j$", "ₙ", "$_n$", "ₚ", "$_p$", "ₑₘₚ", `$_{\mathrm{emp}}$`, "ⁿ", "$^n$", "³", "$^3$", "⁺", "$^+$",
+	"𝒯", `$\mathcal{T}$`, "𝒱", `$\mathcal{V}$`, "𝒳", `$\mathcal{X}$`, "𝒴", `$\mathcal{Y}$`, "∩", `$\cap$`, "∪", `$\cup$`, "∅", `$\emptyset$`,
+	"η", `$\eta$`, "σ", `$\sigma$`, "·", `$\cdot$`, "°", `$^\circ$`, "“", "``", "”", "''", "‖", `$\|$`, "∞", `$\infty$`, "Σ", `$\Sigma$`, "→", `$\to$`, "é", `\'e`)
 
 func latex(s string) string { return latexEscapes.Replace(s) }
 

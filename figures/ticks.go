@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"strings"
 
 	"gonum.org/v1/plot"
 )
@@ -24,7 +25,7 @@ type roundTicks struct{}
 
 func (roundTicks) Ticks(low, high float64) []plot.Tick {
 	if narrow(low, high) {
-		return []plot.Tick{{Value: low, Label: formatFull(low)}}
+		return []plot.Tick{{Value: low, Label: typeset(formatFull(low))}}
 	}
 	const wanted = 5
 	unit := math.Pow(10, math.Floor(math.Log10((high-low)/wanted)))
@@ -37,13 +38,30 @@ func (roundTicks) Ticks(low, high float64) []plot.Tick {
 	digits := max(0, -int(math.Floor(math.Log10(unit)+1e-9)))
 	format, precision := byte('f'), digits
 	if unit >= 1e6 || digits > 6 { // too many zeros to read
-		format, precision = 'g', 10
+		format, precision = 'e', -1
 	}
 	var ticks []plot.Tick
 	for k := math.Ceil(low/unit - 1e-9); k <= math.Floor(high/unit+1e-9); k++ {
-		ticks = append(ticks, plot.Tick{Value: k * unit, Label: strconv.FormatFloat(k*unit+0, format, precision, 64)})
+		ticks = append(ticks, plot.Tick{Value: k * unit, Label: typeset(strconv.FormatFloat(k*unit+0, format, precision, 64))})
 	}
 	return ticks
+}
+
+// typeset returns a number as readers know it: with a minus sign, and powers of ten for
+// exponents.
+func typeset(number string) string {
+	mantissa, exponent, has := strings.Cut(strings.ReplaceAll(number, "-", "−"), "e")
+	digits := strings.TrimLeft(exponent, "−+0")
+	if !has || digits == "" {
+		return mantissa
+	}
+	if strings.HasPrefix(exponent, "−") {
+		digits = "-" + digits
+	}
+	if one := strings.TrimSuffix(mantissa, "1"); one == "" || one == "−" { // the usual form
+		return one + "10" + superscript(digits)
+	}
+	return mantissa + "·10" + superscript(digits)
 }
 
 // logTicks labels an axis of base-10 logarithms with the numbers themselves, at
@@ -61,14 +79,14 @@ func (t logTicks) Ticks(low, high float64) []plot.Tick {
 	if math.Floor(high+1e-9)-math.Ceil(low-1e-9) < 2 {
 		multiples = []float64{1, 2, 5}
 	}
-	short := math.Max(math.Abs(low), math.Abs(high)) < 6 // without exponents: one notation for the whole axis
+	short := low > -2-1e-9 && high < 4+1e-9 // without powers of ten: one notation for the whole axis
 	label := func(multiple, power float64) string {
 		text := fmt.Sprintf("%ge%.0f", multiple, power)
-		if short || power == 0 {
+		if short || power == 0 || power == 1 {
 			v, _ := strconv.ParseFloat(text, 64) // cannot fail: the text is a number
 			return strconv.FormatFloat(v, 'f', -1, 64)
 		}
-		return text
+		return typeset(text)
 	}
 	floored := low-1e-9 <= t.floor && t.floor < high
 	if floored {

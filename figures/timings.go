@@ -3,6 +3,7 @@ package figures
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"cvgm/cvgm/experiment"
@@ -13,6 +14,30 @@ import (
 // timingsNote is the note of what is drawn from the record.
 func timingsNote(t *experiment.Timings) string {
 	return fmt.Sprintf("The fastest of several runs, recorded %s on %s with %d cores.", t.Date, t.Machine.Processor, t.Machine.Cores)
+}
+
+// NotebookCostTable lists what is computed again by which command, and how long
+// that takes where nothing is stored.
+func NotebookCostTable(t *experiment.Timings) *Table {
+	table := &Table{Name: "notebook_costs", Caption: "What is computed again, and how long that takes", Header: []string{"Claims about", "Command", "Minutes"}, Note: timingsNote(t)}
+	for _, n := range []struct{ notebook, about string }{
+		{"01_elastic_net", "Table 1 and the learning curves of the elastic net"},
+		{"02_rings", "the kernel learned for the rings"},
+		{"03_sample_size", "accuracy against the number of examples; the training loss's gradient"},
+		{"04_xor", "the kernel learned for XOR"},
+		{"05_differentiability", "derivatives, implicit against iterative differentiation, learned losses, and the paper's errata"},
+		{"06_searches", "searches, and the cost of a gradient"},
+		{"07_splits", "splits, and over-fitting of the CV loss"},
+		{"08_stability", "stability"},
+	} {
+		number, _, _ := strings.Cut(n.notebook, "_")
+		row := []any{n.about, "`./reproduce.sh --force " + number + "`", nil}
+		if s := t.Seconds(n.notebook); !math.IsNaN(s) {
+			row[2] = Number{Value: s / 60, Digits: 1}
+		}
+		table.Rows = append(table.Rows, row)
+	}
+	return table
 }
 
 // GradientCostTable is the time of a CV loss with and without its gradient, and
@@ -58,32 +83,27 @@ func DifferentiationCostTable(t *experiment.Timings) *Table {
 	return table
 }
 
-// SearchesSeconds shows the median distance to the true minimum against time:
-// evaluations times the recorded time of an evaluation by each searcher, what
-// it does between evaluations included.
-func SearchesSeconds(r *experiment.SearchesResult, t *experiment.Timings) *Figure {
-	const floor = -10
-	p := NewPanel("seconds", "", "milliseconds", "median excess over the minimum")
-	p.Grid()
-	p.LogAxes(true, true)
-	p.ClampLow(floor)
+// SearchesTime shows the median distance to the true minimum against time:
+// evaluations times the recorded time of an evaluation by each searcher, with the time
+// that it spends between evaluations. It leaves out variants.
+func SearchesTime(r *experiment.SearchesResult, t *experiment.Timings) *Figure {
+	p := NewPanel("time", "", "milliseconds", "median excess over the minimum").Grid().LogAxes(true, true).ClampLow(excessFloor)
+	p.Direct = true
 	for _, m := range r.Methods {
 		ns := t.Lowest("cvgm/experiment.Searcher/"+strings.ReplaceAll(m.Name, " ", "_"), "ns/evaluation")
-		if math.IsNaN(ns) {
+		if math.IsNaN(ns) || slices.Contains([]string{experiment.SearchPaperStep, experiment.SearchMultiStart, bayesianLog, cmaesLog}, m.Name) {
 			continue
 		}
-		y := clampedLog10s(m.Median[:min(len(m.Median), r.Params.Budget)], floor)
-		x := oneTo(len(y))
-		for k := range x {
-			x[k] = math.Log10(x[k] * ns / 1e6)
-		}
-		p.Line(m.Name, x, y, searchStyle(m))
+		y := clampedLog10s(m.Median[:min(len(m.Median), r.Params.Budget)], excessFloor)
+		x := mapped(oneTo(len(y)), func(k float64) float64 { return math.Log10(k * ns / 1e6) })
+		p.Line(m.Name, x, y, searchStyles[m.Name])
 	}
+	p.reached(r)
 	return &Figure{
-		Name: "searches_seconds",
-		Caption: fmt.Sprintf("Lowest CV loss found, above the true minimum, against time: medians over the data sets. Values below 1e%d are drawn there. %s",
-			floor, strings.TrimSuffix(timingsNote(t), ".")), // captions have no full stop
-		Width: 8.5 * vg.Inch, Height: 4.4 * vg.Inch, Legend: LegendRight,
+		Name: "searches_time",
+		Caption: fmt.Sprintf("Lowest CV loss found within a time, less the true minimum: medians over %d data sets of the elastic net, up to %d evaluations. Thin strokes lead from the ends of the lines to their names. %s Left out are the paper's step, multi-start and the searches in logarithms. %s",
+			r.Params.DataSets, r.Params.Budget, excessNote(), timingsNote(t)),
+		Width: 8.5 * vg.Inch, Height: 4.6 * vg.Inch, Legend: LegendBelow,
 		Panels: [][]*Panel{{p}},
 	}
 }

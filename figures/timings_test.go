@@ -15,7 +15,9 @@ const recorded = `{"machine": {"processor": "Abacus", "cores": 2, "load before":
  "cvgm.ElasticNetCold/gradient": {"ns/op": {"lowest": 150000, "median": 120000}},
  "cvgm.ElasticNetStep/K=128/workers=1": {"ns/op": {"lowest": 1, "median": 1}},
  "cvgm/experiment.Differentiation/iterative/steps=100": {"ns/op": {"lowest": 12345, "median": 20000}, "B/op": {"lowest": 9296, "median": 9296}},
- "cvgm/experiment.Searcher/quasi-Newton,_multi-start": {"ns/evaluation": {"lowest": 40000, "median": 50000}}}}`
+ "cvgm/experiment.Searcher/heavy_ball": {"ns/evaluation": {"lowest": 40000, "median": 50000}},
+ "cvgm/experiment.Searcher/quasi-Newton,_multi-start": {"ns/evaluation": {"lowest": 40000, "median": 50000}}},
+"runs": {"notebooks": {"02_rings": {"results": ["a", "b"], "seconds": 12}, "04_xor": {"results": ["c"], "seconds": 12}}, "results": {"a": 60, "b": 18}}}`
 
 func TestTimingsComeFromTheRecord(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "timings.json")
@@ -35,6 +37,14 @@ func TestTimingsComeFromTheRecord(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	costs := NotebookCostTable(timings)
+	if text := costs.Markdown(); !strings.Contains(text, "`./reproduce.sh --force 02` | 1.5 |") || !strings.Contains(text, "`./reproduce.sh --force 04` | – |") {
+		t.Errorf("costs of the notebooks:\n%s", text)
+	}
+	paths, err := filepath.Glob("../notebooks/0[1-9]_*.ipynb")
+	if err != nil || len(paths) != len(costs.Rows) {
+		t.Errorf("%d rows for %d notebooks, %v", len(costs.Rows), len(paths), err)
+	}
 	cost := GradientCostTable(timings)
 	if len(cost.Rows) != 1 || !strings.Contains(cost.Markdown(), "| 100 | with gradient | 150 | 1.50 |") || !strings.Contains(cost.Note, "2018-05-18 on Abacus with 2 cores") {
 		t.Errorf("cost of a gradient:\n%s", cost.Markdown())
@@ -44,9 +54,9 @@ func TestTimingsComeFromTheRecord(t *testing.T) {
 	}
 	p := experiment.DefaultSearches()
 	r := &experiment.SearchesResult{Params: p, Methods: []experiment.SearchMethod{
-		{Name: experiment.SearchMultiStart, Gradient: true, Median: []float64{1, .1}}, {Name: "random", Median: []float64{1}}}}
+		{Name: "heavy ball", Gradient: true, Median: []float64{1, .1}}, {Name: experiment.SearchMultiStart, Gradient: true, Median: []float64{1}}, {Name: "random", Median: []float64{1}}}}
 	// Two evaluations of 40 µs: the logarithms of .04 and .08 ms.
-	if text := SearchesSeconds(r, timings).CSV(); strings.Count(text, "\n") != 3 || !strings.Contains(text, `"quasi-Newton, multi-start",-1.39794`) || !strings.Contains(text, "-1.09691") {
+	if text := SearchesTime(r, timings).CSV(); strings.Count(text, "\n") != 5 || !strings.Contains(text, `heavy ball,-1.39794`) || !strings.Contains(text, "-1.09691") {
 		t.Errorf("searches against time:\n%s", text)
 	}
 }

@@ -15,7 +15,7 @@ func init() {
 	})
 }
 
-// UnrolledTable is the error and the memory of iterative differentiation.
+// UnrolledTable lists the error and the memory of iterative differentiation.
 func UnrolledTable(r *experiment.UnrolledResult) *Table {
 	p := r.Params
 	last := nth(p.UnrolledSteps, len(p.UnrolledSteps)-1)
@@ -49,9 +49,10 @@ func UnrolledTable(r *experiment.UnrolledResult) *Table {
 // differentiated through.
 func UnrolledCurves(r *experiment.UnrolledResult) *Figure {
 	const floor, ceiling = -16, 12 // below, rounding decides; above, no digit is right
-	styles := []Style{{Color: Grey}, {Color: Sky}, {Color: Blue, Width: 2}, {Color: Green}, {Color: Vermillion, Width: 2}, {Color: Purple, Dash: []vg.Length{4, 2}}}
+	styles := []Style{{Color: Grey}, {Color: Sky, Dash: []vg.Length{6, 3}}, {Color: Blue, Width: 2}, {Color: Green}, {Color: Vermillion, Width: 2}, {Color: Purple, Dash: []vg.Length{4, 2}}}
 	draw := func(name, title string, runs []experiment.UnrolledRun, label func(experiment.UnrolledRun) string) *Panel {
 		p := NewPanel(name, title, "steps differentiated through", "relative error of the derivative").Grid().LogAxes(true, true).ClampLow(floor)
+		p.Direct = true
 		for k, run := range runs {
 			x, y := Log10s(floats(run.Steps)), clampedLog10s(run.Error(), floor)
 			if i := slices.IndexFunc(y, func(v float64) bool { return !(v <= ceiling) }); i >= 0 {
@@ -61,13 +62,13 @@ func UnrolledCurves(r *experiment.UnrolledResult) *Figure {
 		}
 		return p
 	}
-	rates := draw("rates", fmt.Sprintf("λ2 = %g", r.Params.Penalty), r.ByRate, func(u experiment.UnrolledRun) string {
+	rates := draw("rates", fmt.Sprintf("learning rates, λ₂ = %g", r.Params.Penalty), r.ByRate, func(u experiment.UnrolledRun) string {
 		if u.Momentum > 0 {
 			return fmt.Sprintf("ηL = %g, momentum %g", u.Rate, u.Momentum)
 		}
 		return fmt.Sprintf("ηL = %g", u.Rate)
 	})
-	penalties := draw("penalties", "ηL = 1", r.ByPenalty, func(u experiment.UnrolledRun) string { return fmt.Sprintf("λ2 = %g", u.Penalty) })
-	return &Figure{Name: "unrolled", Width: 9.5 * vg.Inch, Height: 4 * vg.Inch, Panels: [][]*Panel{{rates, penalties}},
-		Caption: fmt.Sprintf("Iterative differentiation against implicit differentiation: learning rates η in units of the inverse of the largest curvature L, and penalties. Curves end beyond 1e%d; errors below 1e%d are drawn there", ceiling, floor)}
+	penalties := draw("penalties", "penalties, ηL = 1", r.ByPenalty, func(u experiment.UnrolledRun) string { return fmt.Sprintf("λ₂ = %g", u.Penalty) })
+	return &Figure{Name: "unrolled", Width: 11 * vg.Inch, Height: 4 * vg.Inch, Legend: LegendBelow, Panels: [][]*Panel{{rates, penalties}},
+		Caption: fmt.Sprintf("Relative error of the derivative of the test loss in λ₂ through so many steps of gradient descent, against the implicit derivative at the solution. The learning rate η is in units of 1/L, where L is the largest curvature. Lines end above 10%s; errors below 10%s are drawn there.", superscript(fmt.Sprint(ceiling)), superscript(fmt.Sprint(floor)))}
 }

@@ -2,20 +2,27 @@ package figures
 
 import (
 	"bytes"
+	"encoding/binary"
 	"encoding/csv"
+	"errors"
 	"fmt"
+	"hash/crc32"
 	"image"
 	"image/color"
+	"image/png"
+	"io"
 	"maps"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"codeberg.org/go-pdf/fpdf"
 	"gonum.org/v1/plot"
-	"gonum.org/v1/plot/font"
+	"gonum.org/v1/plot/text"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 	"gonum.org/v1/plot/vg/vgimg"
@@ -29,7 +36,6 @@ func init() {
 	fpdf.SetDefaultCreationDate(epoch)
 	fpdf.SetDefaultModificationDate(epoch)
 	fpdf.SetDefaultCatalogSort(true)
-	plot.DefaultFont = font.Font{Typeface: "Liberation", Variant: "Sans"}
 }
 
 // An Output is a [Figure] or a [Table].
@@ -43,16 +49,47 @@ type Output interface {
 // Describe returns the figure's name and caption.
 func (f *Figure) Describe() (name, caption string) { return f.Name, f.Caption }
 
-// PNG returns the figure at 160 dots per inch. It fails, as SVG, PDF and Write
-// do, where a series is not well formed and where a panel has nothing to draw.
+// PNG returns the figure at 160 dots per inch, with that resolution in its header. It fails,
+// as SVG, PDF and Write do, where a series is not well formed and where a panel has
+// nothing to draw.
 func (f *Figure) PNG() ([]byte, error) {
-	c := vgimg.NewWith(vgimg.UseWH(f.Width, f.Height), vgimg.UseDPI(160), vgimg.UseBackgroundColor(color.White))
-	return f.render(draw.New(c), vgimg.PngCanvas{Canvas: c})
+	const dpi = 160
+	w, h := f.size()
+	c := vgimg.NewWith(vgimg.UseWH(w, h), vgimg.UseDPI(dpi), vgimg.UseBackgroundColor(color.White))
+	picture, err := f.render(draw.New(c), pngCanvas{c})
+	if err != nil {
+		return nil, err
+	}
+	return withResolution(picture, dpi), nil
+}
+
+// pngCanvas encodes in two thirds of the time of vgimg.PngCanvas, with a twentieth
+// more bytes.
+type pngCanvas struct{ *vgimg.Canvas }
+
+func (c pngCanvas) WriteTo(w io.Writer) (int64, error) {
+	var b bytes.Buffer
+	if err := (&png.Encoder{CompressionLevel: png.BestSpeed}).Encode(&b, c.Image()); err != nil {
+		return 0, err
+	}
+	return b.WriteTo(w)
+}
+
+// withResolution inserts into a PNG, after its header, the chunk pHYs, which gives
+// the dots per metre.
+func withResolution(picture []byte, dpi float64) []byte {
+	const header = 8 + 4 + 4 + 13 + 4 // the signature, and IHDR with its length, name and checksum
+	perMetre := uint32(math.Round(dpi / .0254))
+	chunk := binary.BigEndian.AppendUint32([]byte("pHYs"), perMetre)
+	chunk = append(binary.BigEndian.AppendUint32(chunk, perMetre), 1)
+	chunk = binary.BigEndian.AppendUint32(chunk, crc32.ChecksumIEEE(chunk))
+	chunk = append(binary.BigEndian.AppendUint32(nil, uint32(len(chunk)-8)), chunk...)
+	return slices.Insert(picture, header, chunk...)
 }
 
 // SVG returns the figure as scalable vector graphics.
 func (f *Figure) SVG() ([]byte, error) {
-	c := vgsvg.New(f.Width, f.Height)
+	c := vgsvg.New(f.size())
 	svg, err := f.render(draw.New(c), c)
 	// Viewers would keep the shape of a surface's grid instead of filling its axes.
 	return bytes.ReplaceAll(svg, []byte("<image "), []byte(`<image preserveAspectRatio="none" `)), err
@@ -60,7 +97,7 @@ func (f *Figure) SVG() ([]byte, error) {
 
 // PDF returns the figure as a page of its size, with its fonts.
 func (f *Figure) PDF() ([]byte, error) {
-	c := vgpdf.New(f.Width, f.Height)
+	c := vgpdf.New(f.size())
 	c.EmbedFonts(true)
 	return f.render(draw.New(uniqueWidthPDF{c, map[int]bool{}}), c)
 }
@@ -92,10 +129,43 @@ func (f *Figure) render(c draw.Canvas, w vg.CanvasWriterTo) ([]byte, error) {
 	if err := f.check(); err != nil {
 		return nil, err
 	}
-	f.Draw(draw.Crop(c, 4, -8, 4, -4))
+	c = draw.Crop(c, 4, -8, 4, -4)
+	lines := f.changedLines()
+	for i, line := range lines {
+		c.FillText(changedText(), vg.Point{X: c.Min.X, Y: c.Min.Y + vg.Length(len(lines)-1-i)*changedHeight}, line)
+	}
+	f.Draw(draw.Crop(c, 0, 0, vg.Length(len(lines))*changedHeight, 0))
 	var b bytes.Buffer
 	_, err := w.WriteTo(&b)
 	return b.Bytes(), err
+}
+
+// changedHeight is the height of a line of Figure.Changed.
+const changedHeight = 11
+
+func changedText() text.Style {
+	s := plot.New().Legend.TextStyle
+	s.Font.Size, s.Color = 8, color.Gray{90}
+	return s
+}
+
+// size returns the figure's width, and its height with the lines of Changed.
+func (f *Figure) size() (w, h vg.Length) {
+	return f.Width, f.Height + vg.Length(len(f.changedLines()))*changedHeight
+}
+
+// changedLines breaks Changed between words into lines of the figure's width.
+func (f *Figure) changedLines() []string {
+	const margins = 12
+	var lines []string
+	for _, word := range strings.Fields(f.Changed) {
+		if n := len(lines); n > 0 && changedText().Width(lines[n-1]+" "+word) <= f.Width-margins {
+			lines[n-1] += " " + word
+		} else {
+			lines = append(lines, word)
+		}
+	}
+	return lines
 }
 
 // check returns an error that names the first panel or series that cannot be
@@ -116,12 +186,14 @@ func (f *Figure) check() error {
 	return nil
 }
 
+var csvHeader = []string{"panel", "series", "x", "y", "z", "low", "high"}
+
 // CSV returns every plotted series, one point per line. A reference line has the
 // points in which it meets its panel's axes, without the headroom of a legend.
 func (f *Figure) CSV() string {
 	var b strings.Builder
 	w := csv.NewWriter(&b)
-	_ = w.Write([]string{"panel", "series", "x", "y", "z", "low", "high"}) // a strings.Builder never fails
+	_ = w.Write(csvHeader) // a strings.Builder never fails
 	for _, p := range slices.Concat(f.Panels...) {
 		for _, s := range p.series {
 			for _, v := range slices.Concat(append(slices.Clip(s.stretches), s.ends(p.axes()))...) {
@@ -137,21 +209,30 @@ func (f *Figure) CSV() string {
 	return b.String()
 }
 
-// Write writes dir/Name.svg, .png, .pdf and .csv.
+// Write writes dir/Name.svg, .png, .pdf and .csv. The PNG, which takes as long as the
+// others together, is drawn beside them.
 func (f *Figure) Write(dir string) error {
-	files := map[string]string{".csv": f.CSV()}
-	for ext, render := range map[string]func() ([]byte, error){".svg": f.SVG, ".png": f.PNG, ".pdf": f.PDF} {
-		data, err := render()
-		if err != nil {
-			return err
-		}
-		files[ext] = string(data)
+	if err := f.check(); err != nil {
+		return err
 	}
-	return writeFiles(dir, f.Name, files)
+	var svg, picture, pdf []byte
+	var errSVG, errPNG, errPDF error
+	var wg sync.WaitGroup
+	wg.Go(func() { picture, errPNG = f.PNG() })
+	svg, errSVG = f.SVG()
+	pdf, errPDF = f.PDF()
+	wg.Wait()
+	if err := errors.Join(errSVG, errPNG, errPDF); err != nil {
+		return err
+	}
+	return writeFiles(dir, f.Name, map[string]string{".csv": f.CSV(), ".svg": string(svg), ".png": string(picture), ".pdf": string(pdf)})
 }
 
 // writeFiles writes texts to the files dir/name+ending.
 func writeFiles(dir, name string, files map[string]string) error {
+	if !filepath.IsLocal(name) || name == "." || strings.ContainsAny(name, `/\`) {
+		return fmt.Errorf("figures: %q is no name of a file: use letters, digits and underscores", name)
+	}
 	for _, ext := range slices.Sorted(maps.Keys(files)) {
 		if err := os.WriteFile(filepath.Join(dir, name+ext), []byte(files[ext]), 0o644); err != nil {
 			return err

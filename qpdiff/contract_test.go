@@ -158,7 +158,7 @@ func TestLearnersThatCountRows(t *testing.T) {
 	for i := range d.Weights {
 		d.Weights[i] = 1 + float64(i)/2
 	}
-	for _, l := range []Learner{new(ElasticNet), new(Logistic), new(SVM)} {
+	for _, l := range []Learner{new(ElasticNet), new(Logistic), new(SparseLogistic), new(SVM), new(LearnedLoss), new(KernelSVM), &KernelSVM{Intercept: true}} {
 		if err := l.Load(d); err != nil {
 			t.Errorf("%T: %v", l, err)
 		}

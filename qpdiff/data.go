@@ -10,10 +10,11 @@ import (
 // Data is a training set: X holds one example per row (N×n), Y the N labels.
 // Learners keep a reference to the Data they are given and never write to it.
 //
-// [ElasticNet], [Logistic] and [SVM] learn from some of the rows, or from weighted
-// ones; the other learners refuse Rows and Weights that are not nil. The N of their
-// objectives is then the sum of what the rows count. A [Grad] keeps the shape of X
-// and Y: rows that do not count have the derivative 0.
+// [ElasticNet], [Huber], [KernelRidge], [Logistic], [SparseLogistic], [SVM], [LearnedLoss]
+// and [KernelSVM] learn from some of the rows, or from weighted ones; [SmoothLearner] and
+// [Unrolled] refuse Rows and Weights that are not nil. The N of the objectives is then the
+// sum of what the rows count. A [Grad] keeps the shape of X and Y: rows that do not count
+// have the derivative 0.
 type Data struct {
 	X *mat.Dense
 	Y []float64
@@ -78,7 +79,14 @@ func (d Data) checkCounts(rows int) error {
 	if d.plain() {
 		return nil
 	}
-	if total := floats.Sum(d.counts(nil)); !(total >= smallestNormal) || !finite(total) {
+	total := 0.0
+	if d.Rows == nil {
+		total = floats.Sum(d.Weights)
+	}
+	for _, i := range d.Rows {
+		total += countAt(d.Weights, i)
+	}
+	if !(total >= smallestNormal) || !finite(total) {
 		return argErrorf("Data.Rows and Data.Weights", ErrDomain, "let some rows count, or scale the weights", "count %v rows in all", total)
 	}
 	return nil
@@ -113,17 +121,20 @@ func countAt(counts []float64, i int) float64 {
 	return counts[i]
 }
 
-// checkAll is Check for learners in which each row counts once.
-func (d Data) checkAll() error {
+// checkPlain reports Rows or Weights that are not nil, for the named learner.
+func (d Data) checkPlain(learner string) error {
 	arg := "Data.Weights"
 	if d.Rows != nil {
 		arg = "Data.Rows"
 	}
 	if !d.plain() {
-		return argErrorf(arg, ErrDomain, "select and repeat rows of X and Y instead", "is not nil, which this learner cannot use")
+		return argErrorf(arg, ErrDomain, "select and repeat rows of X and Y instead", "is not nil, which %s cannot use", learner)
 	}
-	return d.Check()
+	return nil
 }
+
+// checkAll is Check for the named learner, in which each row counts once.
+func (d Data) checkAll(learner string) error { return cmp.Or(d.checkPlain(learner), d.Check()) }
 
 // errNotLoaded is the error of a Fit before the first successful Load.
 var errNotLoaded = &ArgError{Arg: "Data", Why: ErrNotFitted, Problem: "is missing", Remedy: "call Load before Fit"}

@@ -28,10 +28,13 @@ func TestRowsThatDoNotCount(t *testing.T) {
 	for _, fresh := range []func() ForwardLearner{
 		func() ForwardLearner { return new(ElasticNet) }, func() ForwardLearner { return new(Logistic) },
 		func() ForwardLearner { return &Logistic{Intercept: UnpenalisedIntercept} }, func() ForwardLearner { return new(SVM) },
+		func() ForwardLearner { return new(LearnedLoss) }, func() ForwardLearner { return new(decisionLearner) },
+		func() ForwardLearner { return &decisionLearner{KernelSVM: KernelSVM{Intercept: true}} },
+		func() ForwardLearner { return new(SparseLogistic) },
 	} {
 		l, want := fresh(), fresh()
 		p, h := l.Dims(2)
-		theta, reference, hyper := make([]float64, p), make([]float64, p), []float64{.1, .2}[:h]
+		theta, reference, hyper := make([]float64, p), make([]float64, p), []float64{.1, .2, .3, .1, .4}[:h]
 		if err := errors.Join(l.Load(d), want.Load(without), l.Fit(theta, hyper), want.Fit(reference, hyper)); err != nil {
 			t.Errorf("%T: %v", l, err)
 			continue
@@ -59,8 +62,10 @@ func TestRowsThatDoNotCount(t *testing.T) {
 	}
 	one := d
 	one.Y = append([]float64{-1}, slices.Repeat([]float64{1}, 9)...)
-	if err := new(SVM).Load(one); !errors.Is(err, ErrIllPosed) || !strings.Contains(err.Error(), "label 1 ") {
-		t.Errorf("one class counts: %v", err)
+	for _, l := range []Learner{new(SVM), new(LearnedLoss), new(KernelSVM)} {
+		if err := l.Load(one); !errors.Is(err, ErrIllPosed) || !strings.Contains(err.Error(), "label 1 ") {
+			t.Errorf("%T, one class counts: %v", l, err)
+		}
 	}
 }
 
@@ -107,6 +112,9 @@ func TestWarmStartsFromOtherWeights(t *testing.T) {
 	d.Y[5] = d.Y[2]
 	for _, fresh := range []func() Learner{
 		func() Learner { return new(ElasticNet) }, func() Learner { return new(Logistic) }, func() Learner { return new(SVM) },
+		func() Learner { return new(LearnedLoss) }, func() Learner { return new(decisionLearner) },
+		func() Learner { return &decisionLearner{KernelSVM: KernelSVM{Intercept: true}} },
+		func() Learner { return new(SparseLogistic) },
 	} {
 		warm := fresh()
 		rng := rand.New(rand.NewPCG(8, 1))
@@ -123,9 +131,11 @@ func TestWarmStartsFromOtherWeights(t *testing.T) {
 				d.Rows = append(rng.Perm(16)[:10], 0, 1, 1)
 			}
 			_, h := warm.Dims(3)
-			hyper := []float64{.02 + .1*rng.Float64(), .3}[:h]
+			hyper := []float64{.02 + .1*rng.Float64(), .3, .2, .1, .4}[:h]
 			cold := fresh()
-			theta, want := make([]float64, 3), make([]float64, 3)
+			p, _ := warm.Dims(3)
+			theta, want := make([]float64, p), make([]float64, p)
+			v := []float64{1, -2, .5, .3, -.7}[:p]
 			errWarm, errCold := errors.Join(warm.Load(d), warm.Fit(theta, hyper)), errors.Join(cold.Load(d), cold.Fit(want, hyper))
 			if (errWarm == nil) != (errCold == nil) {
 				t.Errorf("%T, round %d: warm %v, cold %v", warm, round, errWarm, errCold)
@@ -135,7 +145,7 @@ func TestWarmStartsFromOtherWeights(t *testing.T) {
 			}
 			nearAll(t, fmt.Sprintf("%T, round %d: theta", warm, round), theta, want, 1e-9, 0)
 			g, wantG := newGrad(d, h), newGrad(d, h)
-			errWarm, errCold = warm.VJP(nil, g, []float64{1, -2, .5}), cold.VJP(nil, wantG, []float64{1, -2, .5})
+			errWarm, errCold = warm.VJP(nil, g, v), cold.VJP(nil, wantG, v)
 			if (errWarm == nil) != (errCold == nil) {
 				t.Errorf("%T, round %d: warm %v, cold %v", warm, round, errWarm, errCold)
 			}

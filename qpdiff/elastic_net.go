@@ -8,9 +8,9 @@ package qpdiff
 //
 // where the sum over the rows has each as often as it counts in the [Data].
 //
-// The hyperparameters are (λ1, λ2), shared by all n features, or with
-// PerFeature (λ1_1 … λ1_n, λ2_1 … λ2_n). All are at or above zero; zeros are
-// fine wherever the solution stays unique.
+// The hyperparameters are (λ1, λ2), shared by all n features, or with G Groups
+// (λ1_0 … λ1_{G−1}, λ2_0 … λ2_{G−1}): λ1_j above is that of the group of feature j. All
+// are at or above zero; zeros are fine wherever the solution stays unique.
 //
 // The solver is exact: it finds the support and the signs of θ and solves the
 // linear system (X_SᵀX_S/N + diag λ2_S)·θ_S = X_Sᵀy/N − λ1_S∘sign θ_S. It starts
@@ -28,9 +28,10 @@ package qpdiff
 //
 // The zero value is ready for Load. Fits after the first allocate nothing.
 type ElasticNet struct {
-	// PerFeature gives each feature its own pair of penalties. It is read by
-	// Dims and Fit. False: one pair for all.
-	PerFeature bool
+	// Groups holds for each feature the number of its group, whose pair of penalties
+	// it has: 0 … G−1, each at least once. [PerFeature] makes each feature a group. It
+	// is read by Dims and Fit. Nil: one group of all features.
+	Groups []int
 
 	// Generalised makes VJP answer at weakly active coordinates too, where no
 	// derivative exists, with one element of the generalised (Clarke)
@@ -42,14 +43,8 @@ type ElasticNet struct {
 	elasticNetFit
 }
 
-// Dims returns n parameters and 2 hyperparameters (λ1, λ2), or 2n of them when
-// PerFeature is set.
-func (e *ElasticNet) Dims(n int) (theta, hyper int) {
-	if e.PerFeature {
-		return n, 2 * n
-	}
-	return n, 2
-}
+// Dims returns n parameters and 2 hyperparameters (λ1, λ2) for each group.
+func (e *ElasticNet) Dims(n int) (theta, hyper int) { return n, 2 * groupCount(e.Groups) }
 
 // SetGeneralised sets the field Generalised.
 func (e *ElasticNet) SetGeneralised(on bool) { e.Generalised = on }
@@ -91,24 +86,23 @@ func (e *ElasticNet) Reset() {
 
 // Fit solves the problem at hyper and writes θ (n entries), with one zero per
 // feature that is not in the support. Errors: an ArgError that matches ErrShape,
-// ErrNotFinite or ErrDomain for hyper and ErrNotFitted without data; ErrIllPosed
+// ErrNotFinite or ErrDomain for hyper and Groups, and ErrNotFitted without data; ErrIllPosed
 // where θ is not unique (to working precision), as without λ2 when features of
 // the support, or those about to enter it, are linearly dependent. After an
 // error there is no fit, and θ is left as it was.
 func (e *ElasticNet) Fit(theta, hyper []float64) error {
 	n := e.n
 	_, hypers := e.Dims(n)
-	if err := e.begin(theta, hyper, n, hypers); err != nil {
+	if err := e.beginTheta(theta, n, hypers); err != nil {
 		return err
 	}
-	e.perFeature = e.PerFeature
-	if e.perFeature {
-		copy(e.l1, hyper)
-		copy(e.l2, hyper[n:])
-	} else {
-		fill(e.l1, hyper[0])
-		fill(e.l2, hyper[1])
+	if err := e.groups.set(e.Groups, n); err != nil {
+		return err
 	}
+	if err := checkHyper(hyper, hypers); err != nil {
+		return err
+	}
+	e.groups.spread(e.l1, e.l2, hyper)
 	// The residual of the solution is not longer than y, so that some penalties
 	// hold their coordinates at zero for certain. In the warm start their slopes
 	// might overflow.
@@ -121,7 +115,12 @@ func (e *ElasticNet) Fit(theta, hyper []float64) error {
 		e.qp.reset()
 		return err
 	}
-	if err := e.findWeak(); err != nil {
+	any, err := e.suspectWeak()
+	if any {
+		e.sizeTerms()
+		err = e.settleWeak()
+	}
+	if err != nil {
 		e.qp.reset()
 		return err
 	}
@@ -136,7 +135,7 @@ func (e *ElasticNet) Fit(theta, hyper []float64) error {
 //
 //	λ1_j: −sign(θ_j)·u_j    λ2_j: −θ_j·u_j    X: (r·uᵀ − Xu·θᵀ)/N    y: Xu/N
 //
-// and a shared λ1 or λ2 gets the sum over j.
+// and the λ1 and λ2 of a group get the sum over its features j.
 //
 // Errors: ErrNotFitted; an ArgError of kind ErrNotFinite for dtheta; where a
 // coordinate is weakly active and Generalised is not set, a
@@ -149,7 +148,7 @@ func (e *ElasticNet) Fit(theta, hyper []float64) error {
 // Generalised or not. An ArgError of kind ErrNotFinite where a product overflows,
 // which leaves g undefined.
 func (e *ElasticNet) VJP(w *Workspace, g *Grad, dtheta []float64) error {
-	return w.orNew().net.adjoint(&e.elasticNetFit, e.Generalised, g, dtheta)
+	return w.orNew().penalised.adjoint(&e.elasticNetFit, e.Generalised, g, dtheta)
 }
 
 // JVP sets dtheta to the directional derivative of θ at the last fit along d,
@@ -160,5 +159,5 @@ func (e *ElasticNet) VJP(w *Workspace, g *Grad, dtheta []float64) error {
 // dtheta overflows, of kind ErrIllPosed as for VJP, or ErrDomain where d lowers
 // λ1_j from 0 at θ_j = 0.
 func (e *ElasticNet) JVP(w *Workspace, dtheta []float64, d *Grad) error {
-	return w.orNew().net.forward(&e.elasticNetFit, dtheta, d)
+	return w.orNew().penalised.forward(&e.elasticNetFit, dtheta, d)
 }

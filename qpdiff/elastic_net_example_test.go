@@ -66,9 +66,24 @@ func ExampleElasticNet() {
 	// with respect to y: [0.375 0.125 0.125 -0.125]
 }
 
+// The first two features share their penalties, the last has a λ1 that drives it out.
+func ExampleElasticNet_groups() {
+	net := qpdiff.ElasticNet{Groups: []int{0, 0, 1}}
+	theta := make([]float64, 3)
+	g := qpdiff.Grad{Hyper: make([]float64, 4)}
+	if err := errors.Join(net.Load(orthogonalData()), net.Fit(theta, []float64{1, 3 /* λ2: */, 1, 0}), net.VJP(nil, &g, []float64{1, 1, 1})); err != nil {
+		panic(err)
+	}
+	fmt.Println("theta:", theta)
+	fmt.Println("with respect to lambda1 and lambda2 of each group:", g.Hyper)
+	// Output:
+	// theta: [1 1 0]
+	// with respect to lambda1 and lambda2 of each group: [-1 0 -1 0]
+}
+
 // One penalty per feature: the first is not penalised, the last is driven out.
-func ExampleElasticNet_perFeature() {
-	net := qpdiff.ElasticNet{PerFeature: true}
+func ExamplePerFeature() {
+	net := qpdiff.ElasticNet{Groups: qpdiff.PerFeature(3)}
 	if err := net.Load(orthogonalData()); err != nil {
 		panic(err)
 	}

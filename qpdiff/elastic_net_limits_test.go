@@ -228,11 +228,12 @@ func TestElasticNetZeroFeatureAtTheBound(t *testing.T) {
 		for i := range 12 {
 			d.X.Set(i, 2, 0)
 		}
-		hyper := []float64{0, .3}
+		hyper, groups := []float64{0, .3}, []int(nil)
 		if perFeature {
+			groups = PerFeature(4)
 			hyper = []float64{0, .1, 0, 0, .3, .3, .3, .3}
 		}
-		e := &ElasticNet{PerFeature: perFeature}
+		e := &ElasticNet{Groups: groups}
 		theta := make([]float64, 4)
 		if err := errors.Join(e.Load(d), e.Fit(theta, hyper)); err != nil {
 			t.Fatal(err)
@@ -255,7 +256,7 @@ func TestElasticNetZeroFeatureAtTheBound(t *testing.T) {
 			diff := forwardDifference(func(h float64) float64 {
 				hyp := slices.Clone(hyper)
 				hyp[j] += h
-				p := &ElasticNet{PerFeature: perFeature}
+				p := &ElasticNet{Groups: groups}
 				if err := errors.Join(p.Load(d), p.Fit(moved, hyp)); err != nil {
 					t.Fatal(err)
 				}
@@ -287,7 +288,7 @@ func TestElasticNetExtremes(t *testing.T) {
 	rng := rand.New(rand.NewPCG(18, 5))
 	for range long(20000) {
 		rows, n := 1+rng.IntN(4), 1+rng.IntN(4)
-		e := &ElasticNet{PerFeature: rng.IntN(2) == 0, Generalised: rng.IntN(2) == 0}
+		e := &ElasticNet{Groups: drawGroups(rng, n), Generalised: rng.IntN(2) == 0}
 		d := Data{X: mat.NewDense(rows, n, extremes(rng, rows*n)), Y: extremes(rng, rows)}
 		_, nh := e.Dims(n)
 		hyper := extremes(rng, nh)
@@ -320,7 +321,7 @@ func TestElasticNetHugePenaltyAfterAFit(t *testing.T) {
 			x[i] *= unit
 		}
 		d := Data{X: mat.NewDense(rows, n, x), Y: normals(rng, rows)}
-		warm, cold := &ElasticNet{PerFeature: true}, &ElasticNet{PerFeature: true}
+		warm, cold := &ElasticNet{Groups: PerFeature(n)}, &ElasticNet{Groups: PerFeature(n)}
 		hyper := make([]float64, 2*n)
 		for j := range n {
 			hyper[j] = .02 * unit * rng.Float64()
@@ -339,7 +340,7 @@ func TestElasticNetHugePenaltyAfterAFit(t *testing.T) {
 func TestElasticNetAlmostZeroAfterAFit(t *testing.T) {
 	const unit = 1e-9 // of the features
 	d := Data{X: mat.NewDense(2, 2, []float64{unit, unit, unit, 0}), Y: []float64{1, .2}}
-	e := &ElasticNet{PerFeature: true}
+	e := &ElasticNet{Groups: PerFeature(2)}
 	theta := make([]float64, 2)
 	// Xᵀy/N = (.6, .5)·unit.
 	if err := errors.Join(e.Load(d), e.Fit(theta, []float64{0, .55 * unit, 1e308, 0}), e.Fit(theta, []float64{.65 * unit, .1 * unit, 0, 0})); err != nil {

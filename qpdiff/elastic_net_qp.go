@@ -44,6 +44,7 @@ type piecewiseQP struct {
 	cross        []int
 	bound        float64 // of the condition of the active system, from above
 	warm         bool    // x comes from a solve
+	intercept    bool    // the last coordinate is an intercept
 }
 
 func (q *piecewiseQP) resize(n int) {
@@ -145,8 +146,11 @@ func (q *piecewiseQP) linear(i int) float64 {
 	return q.c[j]
 }
 
-// errOpen is the error of a solution that is not unique, in feature j.
-func errOpen(j int) error {
+// errOpen is the error of a solution that is not unique, in coordinate j.
+func (q *piecewiseQP) errOpen(j int) error {
+	if q.intercept && j == q.n-1 {
+		return argErrorf("hyper", ErrIllPosed, "raise lambda2 or drop the intercept", "leaves the solution open: the intercept depends linearly on features")
+	}
 	return argErrorf("hyper", ErrIllPosed, "raise lambda2 or drop features", "leaves the solution open: feature %d is zero or depends linearly on others", j)
 }
 

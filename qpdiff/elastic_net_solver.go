@@ -25,7 +25,7 @@ func (q *piecewiseQP) solve() error {
 			phases = max(0, phases-1)
 			moved, ok := q.slide(k)
 			if !ok {
-				return errOpen(q.act[k])
+				return q.errOpen(q.act[k])
 			}
 			if !moved && !q.fresh() {
 				tol = math.Inf(1)

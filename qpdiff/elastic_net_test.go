@@ -91,7 +91,7 @@ func TestElasticNetPerFeatureContract(t *testing.T) {
 	add("28x4", randomData(1, 28, 4, false), .02, .3, .05, .7, .01, 1e-2, .1, .3)
 	add("3x5", randomData(2, 3, 5, false), .02, .3, .05, .07, .01, 1e-2, .1, .3, .2, .5)
 	add("28x3, one free, one not squared", randomData(3, 28, 3, false), 0, .3, .05, .02, 0, .3)
-	testLearner(t, func() Learner { return &ElasticNet{PerFeature: true} }, cases...)
+	testLearner(t, func() Learner { return new(PerFeatureNet) }, cases...)
 }
 
 // TestElasticNetGolden compares with an independent implementation.
@@ -330,7 +330,7 @@ func TestElasticNetDirectionalDerivative(t *testing.T) {
 	for seed := range uint64(20) {
 		rng := rand.New(rand.NewPCG(seed, 1))
 		d := correlated(randomData(seed, 12, 8, false), .5)
-		e := &ElasticNet{PerFeature: true}
+		e := &ElasticNet{Groups: PerFeature(8)}
 		if err := e.Load(d); err != nil {
 			t.Fatal(err)
 		}
@@ -367,7 +367,7 @@ func TestElasticNetDirectionalDerivative(t *testing.T) {
 				axpy(h, u.X.RawMatrix().Data, moved.X.RawMatrix().Data)
 				axpy(h, u.Y, moved.Y)
 				axpy(h, u.Hyper, hyp)
-				p := &ElasticNet{PerFeature: true}
+				p := &ElasticNet{Groups: PerFeature(8)}
 				out := make([]float64, 8)
 				if err := p.Load(moved); err != nil {
 					t.Fatal(err)
@@ -466,7 +466,10 @@ func TestElasticNetOptimalOnPaths(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		d := drawElasticNet(t)
 		_, n := d.X.Dims()
-		e := &ElasticNet{PerFeature: rapid.Bool().Draw(t, "per feature")}
+		e := new(ElasticNet)
+		if rapid.Bool().Draw(t, "per feature") {
+			e.Groups = PerFeature(n)
+		}
 		if err := e.Load(d); err != nil {
 			t.Fatal(err)
 		}
@@ -481,7 +484,7 @@ func TestElasticNetOptimalOnPaths(t *testing.T) {
 				}
 			}
 			err := e.Fit(theta, hyper)
-			c := &ElasticNet{PerFeature: e.PerFeature}
+			c := &ElasticNet{Groups: e.Groups}
 			if err := c.Load(d); err != nil {
 				t.Fatal(err)
 			}

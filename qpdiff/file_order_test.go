@@ -20,14 +20,18 @@ var fileOrder = strings.Fields(`
 	qp_problem kkt_system qp_workingset qp_residual qp_load qp_scale qp_certificate qp_solve
 	kkt_singular kkt_regular
 	learner_state row_set
-	elastic_net_qp elastic_net_linesearch elastic_net_solver elastic_net_fit elastic_net_diff
+	penalty_groups elastic_net_qp elastic_net_linesearch elastic_net_solver penalised_quadratic penalised_diff elastic_net_fit elastic_net_diff
+	huber_newton huber_fit huber_diff
 	logistic_kernels logistic_newton logistic_fit logistic_diff
+	sparse_logistic_fit sparse_logistic_newton sparse_logistic_diff
 	margin_problem margin_face margin_solver margin_dual margin_linesearch margin_primal margin_weak margin_fit margin_diff
-	kernel_svm_kernels kernel_svm_factor kernel_svm_dual kernel_svm_fit kernel_svm_diff kernel_svm_smo kernel_svm_solver kernel_svm_weak
+	kernel kernel_machine kernel_model
+	kernel_svm_factor kernel_svm_dual kernel_svm_fit kernel_svm_diff kernel_svm_smo kernel_svm_solver kernel_svm_weak
+	kernel_ridge_fit kernel_ridge_diff
 	smooth_objective smooth_newton smooth_diff unrolled_diff
 	workspace learner
 	qp qp_weak qp_adjoint qp_tangent qp_onesided qp_batch program
-	elastic_net logistic margin_onesided svm learned_loss kernel_svm smooth unrolled
+	elastic_net huber logistic sparse_logistic margin_onesided svm learned_loss kernel_svm kernel_ridge smooth unrolled
 `)
 
 // TestFileOrder fails on a file that is not listed, and on each use of a name that a

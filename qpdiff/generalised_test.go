@@ -15,6 +15,7 @@ import (
 func TestGradReportsGeneralisedDerivatives(t *testing.T) {
 	one := Data{X: mat.NewDense(1, 1, []float64{1}), Y: []float64{2}}
 	two := Data{X: mat.NewDense(2, 1, []float64{1, -2}), Y: []float64{1, -1}}
+	even := Data{X: mat.NewDense(2, 1, []float64{1, 1}), Y: []float64{1, -1}}
 	pair := Data{X: mat.NewDense(2, 1, []float64{1, -1}), Y: []float64{1, -1}}
 	wide := Data{X: mat.NewDense(2, 2, []float64{0, 2, 2, -2}), Y: []float64{-1, 1}}
 	flat := Data{X: mat.NewDense(2, 2, []float64{1, 0, -2, 0}), Y: []float64{1, -1}}
@@ -34,6 +35,11 @@ func TestGradReportsGeneralisedDerivatives(t *testing.T) {
 		{"elastic net", new(ElasticNet), one, []float64{1, 1}, *hyper, false},
 		{"elastic net, kink in lambda1 only", new(ElasticNet), Data{X: one.X, Y: []float64{0}}, []float64{0, 1}, *hyper, true},
 		{"elastic net, kink in lambda1 only, y wanted", new(ElasticNet), Data{X: one.X, Y: []float64{0}}, []float64{0, 1}, Grad{Y: make([]float64, 1)}, false},
+		{"sparse logistic at its kink", new(SparseLogistic), two, []float64{.75, 1}, *hyper, true},
+		{"sparse logistic at its kink, X wanted", new(SparseLogistic), two, []float64{.75, 1}, Grad{X: mat.NewDense(2, 1, nil)}, true},
+		{"sparse logistic", new(SparseLogistic), two, []float64{.5, 1}, *hyper, false},
+		{"sparse logistic, kink in lambda1 only", new(SparseLogistic), even, []float64{0, 1}, *hyper, true},
+		{"sparse logistic, kink in lambda1 only, y wanted", new(SparseLogistic), even, []float64{0, 1}, Grad{Y: make([]float64, 2)}, false},
 		{"SVM at its kink", new(SVM), two, []float64{1.5, 1}, *hyper, true},
 		{"SVM with a row on the elbow at its kink", new(SVM), wide, []float64{0, .5}, *hyper, true},
 		{"SVM", new(SVM), two, []float64{.5, 1}, *hyper, false},

@@ -25,17 +25,20 @@ func TestHostile(t *testing.T) {
 		{Name: "batch", Weight: 3, Run: hostileBatch, Floors: map[string]float64{"SolveBatch": .2, "VJPBatch": .2}},
 		{Name: "program", Weight: 5, Run: hostileProgram, Floors: map[string]float64{"Differentiate": .1}},
 		{Name: "elasticnet", Weight: 12, Run: hostileElasticNet, Floors: learnerFloors},
+		{Name: "huber", Weight: 10, Run: hostileHuber, Floors: learnerFloors},
 		{Name: "svm", Weight: 12, Run: hostileSVM, Floors: learnerFloors},
 		{Name: "learnedloss", Weight: 6, Run: hostileLearnedLoss, Floors: learnerFloors},
 		{Name: "logistic", Weight: 10, Run: hostileLogistic, Floors: learnerFloors},
+		{Name: "sparselogistic", Weight: 10, Run: hostileSparseLogistic, Floors: learnerFloors},
 		{Name: "kernelsvm", Weight: 10, Run: hostileKernelSVM, Floors: learnerFloors},
+		{Name: "kernelridge", Weight: 10, Run: hostileKernelRidge, Floors: learnerFloors},
 		{Name: "custom", Weight: 4, Run: hostileCustom, Floors: learnerFloors},
 		{Name: "unrolled", Weight: 4, Run: hostileUnrolled, Floors: learnerFloors},
 		{Name: "small", Weight: 2, Run: hostileSmall},
 	})
 }
 
-var learnerFloors = map[string]float64{"Load": .3, "Fit": .3, "VJP": .3, "JVP": .3, "Predict": .3, "PredictVJP": .2}
+var learnerFloors = map[string]float64{"Load": .3, "Fit": .3, "VJP": .3, "JVP": .3, "Predict": .3, "PredictVJP": .2, "LeaveOneOut": .3, "LeaveOneOutVJP": .3}
 
 // A subject is a learner and what the test has to know of it.
 type subject struct {
@@ -52,16 +55,52 @@ type subject struct {
 	// reference is the minimum of the objective by the QP solver, which shares no
 	// code with the learner, and whether there is one. Nil: not compared.
 	reference func(d qpdiff.Data, hyper []float64) (value float64, ok bool)
-	// ridge: the last hyperparameter is that of a squared ℓ₂ penalty.
-	ridge bool
-	// kernel: that of a KernelSVM. Its hyperparameters, elsewhere than at a usual size,
+	// ridge is the hyperparameter of a squared ℓ₂ penalty. Nil: not known.
+	ridge func(hyper []float64) float64
+	// kernel: that of a kernel machine. Its hyperparameters, elsewhere than at a usual size,
 	// may leave a kernel matrix of any condition.
 	kernel qpdiff.Kernel
+	// inverse: 1 over the first hyperparameter bounds the condition of a fit.
+	inverse bool
 	// partial: VJP may give some of the derivatives with an error.
 	partial bool
 	// generalised: VJP answers also where there is no derivative.
 	generalised bool
+	// even: it takes no weights.
+	even bool
 }
+
+// weigh draws weights for d, or none.
+func weigh(in *hostile.Input, p hostile.Profile, d *qpdiff.Data) {
+	if in.IntN(4) > 0 {
+		return
+	}
+	d.Weights = make([]float64, len(d.Y))
+	for i := range d.Weights {
+		if d.Weights[i] = float64(in.IntN(4)) / 2; p > hostile.Integer && in.IntN(2) == 0 {
+			d.Weights[i] = math.Abs(in.Value(p))
+		}
+	}
+}
+
+// weight is what row i of d counts.
+func weight(d qpdiff.Data, i int) float64 {
+	if d.Weights == nil {
+		return 1
+	}
+	return d.Weights[i]
+}
+
+// countOf is what all rows of d count.
+func countOf(d qpdiff.Data) (sum float64) {
+	for i := range d.Y {
+		sum += weight(d, i)
+	}
+	return sum
+}
+
+// unbounded reports hyperparameters that do not bound the condition of a fit.
+func (s subject) unbounded(hyper []float64) bool { return s.inverse && !(hyper[0] > 1e-3) }
 
 // drawData draws a training set; few of them are unfit for any learner.
 func drawData(in *hostile.Input, p hostile.Profile, classes bool) qpdiff.Data {
@@ -177,15 +216,18 @@ func exercise(in *hostile.Input, s subject) {
 
 func load(in *hostile.Input, s subject, l qpdiff.Learner, f *fit) {
 	d := drawData(in, f.profile, s.classes)
+	if !s.even {
+		weigh(in, f.profile, &d)
+	}
 	var kept hostile.Memory
 	kept.Matrix(d.X)
-	kept.Vector(d.Y)
+	kept.Vector(d.Y, d.Weights)
 	f.out, f.full, f.ok = nil, nil, false
 	outer, ok := l.(qpdiff.SubsetLearner)
 	if !ok || in.IntN(2) == 0 {
 		err := l.Load(d)
 		if in.Replaying() {
-			fmt.Printf("Load X = %v, Y = %v (%v): %v\n", rows(d.X), d.Y, f.profile, err)
+			fmt.Printf("Load X = %v, Y = %v, weights %v (%v): %v\n", rows(d.X), d.Y, d.Weights, f.profile, err)
 		}
 		if f.d = d; !in.Answer("Load", err) {
 			f.d = qpdiff.Data{}
@@ -218,7 +260,7 @@ func load(in *hostile.Input, s subject, l qpdiff.Learner, f *fit) {
 	}
 	err := outer.LoadSubset(full, out)
 	if in.Replaying() {
-		fmt.Printf("LoadSubset %v of X = %v, Y = %v (%v): %v\n", out, rows(d.X), d.Y, f.profile, err)
+		fmt.Printf("LoadSubset %v of X = %v, Y = %v, weights %v (%v): %v\n", out, rows(d.X), d.Y, d.Weights, f.profile, err)
 	}
 	if in.Answer("LoadSubset", err) {
 		f.d, f.out, f.full = d, out, full
@@ -296,6 +338,9 @@ func (f *fit) used() qpdiff.Data {
 	for i, k := range keep {
 		copy(d.X.RawRowView(i), f.d.X.RawRowView(k))
 		d.Y[i] = f.d.Y[k]
+		if f.d.Weights != nil {
+			d.Weights = append(d.Weights, f.d.Weights[k])
+		}
 	}
 	return d
 }
@@ -330,7 +375,7 @@ func lower(in *hostile.Input, s subject, f *fit) {
 	if s.reference != nil && f.profile <= hostile.Integer && in.IntN(4) == 0 && moderate(f.hyper) {
 		// The smallest numbers have no digits to compare.
 		if least, ok := s.reference(d, f.hyper); ok && at > least+referenceTol*size+0x1p-1022 {
-			in.Failf("Fit: above the minimum", "%v at θ = %v where a QP finds %v; hyper %v, X = %v, Y = %v", at, f.theta, least, f.hyper, rows(d.X), d.Y)
+			in.Failf("Fit: above the minimum", "%v at θ = %v where a QP finds %v; hyper %v, X = %v, Y = %v, weights %v", at, f.theta, least, f.hyper, rows(d.X), d.Y, d.Weights)
 		}
 	}
 	for range 4 {
@@ -345,7 +390,7 @@ func lower(in *hostile.Input, s subject, f *fit) {
 			moved[i] += step * v
 		}
 		if there, also := s.objective(d, moved, f.hyper); there < at-optimalTol*max(size, also) {
-			in.Failf("Fit: not a minimum", "%v at θ = %v, %v lower %v away, %v; hyper %v, X = %v, Y = %v", at, f.theta, at-there, step, f.profile, f.hyper, rows(d.X), d.Y)
+			in.Failf("Fit: not a minimum", "%v at θ = %v, %v lower %v away, %v; hyper %v, X = %v, Y = %v, weights %v", at, f.theta, at-there, step, f.profile, f.hyper, rows(d.X), d.Y, d.Weights)
 			return
 		}
 	}
@@ -479,8 +524,8 @@ func product(in *hostile.Input, s subject, l qpdiff.Learner, f *fit) {
 			}
 			// The right-hand side of a JVP is in units of the gradient, and may
 			// overflow where that of a VJP, in units of θ, does not.
-			if answered && equal && !g.Generalised && tangents <= hostile.Integer && f.profile <= hostile.Integer && hostile.Norm(g.Hyper) < 1e6 && maxAbs(f.hyper) < nearMax {
-				in.Failf("JVP: refuses where VJP answers", "hyper %v, X = %v, Y = %v: %v", f.hyper, rows(f.d.X), f.d.Y, err)
+			if answered && equal && !g.Generalised && !s.unbounded(f.hyper) && tangents <= hostile.Integer && f.profile <= hostile.Integer && hostile.Norm(g.Hyper) < 1e6 && maxAbs(f.hyper) < nearMax {
+				in.Failf("JVP: refuses where VJP answers", "hyper %v, X = %v, Y = %v, weights %v: %v", f.hyper, rows(f.d.X), f.d.Y, f.d.Weights, err)
 			}
 			return
 		}
@@ -534,7 +579,7 @@ func adjoint(in *hostile.Input, s subject, f *fit, g, t *qpdiff.Grad, w, dtheta 
 			return
 		}
 	}
-	if s.kernel != nil && !moderate(f.hyper) {
+	if s.kernel != nil && !moderate(f.hyper) || s.unbounded(f.hyper) {
 		return
 	}
 	gb, tb := gradBlocks(g), gradBlocks(t)
@@ -546,8 +591,8 @@ func adjoint(in *hostile.Input, s subject, f *fit, g, t *qpdiff.Grad, w, dtheta 
 	// A derivative in a weight is H⁻¹ times terms of the size of θ or of a row. Where
 	// the elbow leaves nothing of them, their rounding is left, over the ridge penalty.
 	lost := 0.0
-	if n := len(f.hyper); s.ridge && f.hyper[n-1] > 0 {
-		lost = 0x1p-52 * hostile.Norm(w) * hostile.Norm(t.Hyper) * (hostile.Norm(f.theta) + hostile.Norm(rows(f.d.X)...)) / f.hyper[n-1]
+	if s.ridge != nil && s.ridge(f.hyper) > 0 {
+		lost = 0x1p-52 * hostile.Norm(w) * hostile.Norm(t.Hyper) * (hostile.Norm(f.theta) + hostile.Norm(rows(f.d.X)...)) / s.ridge(f.hyper)
 	}
 	// A derivative of a decision value sums products of the kernel's values and of dual
 	// variables, up to C, or their derivatives. Each loses a few roundings.
@@ -557,8 +602,17 @@ func adjoint(in *hostile.Input, s subject, f *fit, g, t *qpdiff.Grad, w, dtheta 
 			lost += 0x1p-48 * hostile.Norm(w) * hostile.Norm(tb...) * (1 + f.hyper[0]) * s.kernel.Eval(f.hyper[1:], x, x)
 		}
 	}
-	if math.Abs(left-right) > adjointTol*length+lost+subnormal {
-		in.Failf("VJP and JVP are not adjoint", "%v and %v; θ = %v, hyper %v, X = %v, Y = %v", left, right, f.theta, f.hyper, rows(f.d.X), f.d.Y)
+	tol := adjointTol
+	if s.inverse { // a condition above the 1e6 that the tolerance allows for
+		cond := 1.0
+		for i := range f.d.Y {
+			x := f.d.X.RawRowView(i)
+			cond += s.kernel.Eval(f.hyper[1:], x, x) / f.hyper[0]
+		}
+		tol *= max(1, cond/1e6)
+	}
+	if math.Abs(left-right) > tol*length+lost+subnormal {
+		in.Failf("VJP and JVP are not adjoint", "%v and %v; θ = %v, hyper %v, X = %v, Y = %v, weights %v", left, right, f.theta, f.hyper, rows(f.d.X), f.d.Y, f.d.Weights)
 	}
 }
 
@@ -588,7 +642,7 @@ func differences(in *hostile.Input, s subject, f *fit, g *qpdiff.Grad, value fun
 	equalTangents(f.d, t)
 	probe := s.make()
 	in.Slope("VJP", func(step float64) (float64, bool) {
-		moved := qpdiff.Data{X: mat.DenseCopyOf(f.d.X), Y: slices.Clone(f.d.Y)}
+		moved := qpdiff.Data{X: mat.DenseCopyOf(f.d.X), Y: slices.Clone(f.d.Y), Weights: f.d.Weights}
 		hyper := slices.Clone(f.hyper)
 		for i := range r {
 			for j := range c {
@@ -667,7 +721,9 @@ func predict(in *hostile.Input, s subject, l qpdiff.Learner, f *fit) {
 		}
 		return
 	}
-	k, ok := l.(*qpdiff.KernelSVM)
+	k, ok := l.(interface {
+		PredictJVP(w *qpdiff.Workspace, dst []float64, x, dx *mat.Dense, d *qpdiff.Grad) error
+	})
 	if !ok {
 		return
 	}
@@ -697,7 +753,12 @@ func predict(in *hostile.Input, s subject, l qpdiff.Learner, f *fit) {
 func hostileElasticNet(in *hostile.Input) {
 	per, generalised := in.IntN(3) == 0, in.IntN(4) == 0
 	exercise(in, subject{
-		make: func() qpdiff.Learner { return &qpdiff.ElasticNet{PerFeature: per, Generalised: generalised} },
+		make: func() qpdiff.Learner {
+			if per {
+				return &qpdiff.PerFeatureNet{ElasticNet: qpdiff.ElasticNet{Generalised: generalised}}
+			}
+			return &qpdiff.ElasticNet{Generalised: generalised}
+		},
 		hyper: func(p hostile.Profile, n int) []float64 {
 			k := 1
 			if per {
@@ -710,15 +771,18 @@ func hostileElasticNet(in *hostile.Input) {
 			return h
 		},
 		objective: func(d qpdiff.Data, theta, hyper []float64) (value, size float64) {
-			n := float64(len(d.Y))
+			n := countOf(d)
 			for i, y := range d.Y {
+				if weight(d, i) == 0 {
+					continue
+				}
 				r, s := -y, math.Abs(y)
 				for j, v := range d.X.RawRowView(i) {
 					r += v * theta[j]
 					s += math.Abs(v * theta[j])
 				}
-				value += r * r / (2 * n)
-				size += s * s / (2 * n)
+				value += weight(d, i) / n * r * r / 2
+				size += weight(d, i) / n * s * s / 2
 			}
 			for j, v := range theta {
 				l1, l2 := hyper[0], hyper[1]
@@ -734,7 +798,7 @@ func hostileElasticNet(in *hostile.Input) {
 		// θ = u − v with u, v ≥ 0.
 		reference: func(d qpdiff.Data, hyper []float64) (float64, bool) {
 			r, c := d.X.Dims()
-			n := float64(r)
+			n := countOf(d)
 			constant := 0.0
 			q := qpdiff.QP{Q: mat.NewDense(2*c, 2*c, nil), P: make([]float64, 2*c), G: mat.NewDense(2*c, 2*c, nil), H: make([]float64, 2*c)}
 			sign := func(j int) (int, float64) { return j % c, 1 - 2*float64(j/c) }
@@ -747,13 +811,13 @@ func hostileElasticNet(in *hostile.Input) {
 				q.G.Set(j, j, -1)
 				q.P[j] = l1
 				for i, y := range d.Y {
-					q.P[j] -= sa * d.X.At(i, a) * y / n
+					q.P[j] -= sa * d.X.At(i, a) * y * weight(d, i) / n
 				}
 				for k := range j + 1 {
 					b, sb := sign(k)
 					s := 0.0
 					for i := range r {
-						s += d.X.At(i, a) * d.X.At(i, b) / n
+						s += d.X.At(i, a) * d.X.At(i, b) * weight(d, i) / n
 					}
 					if a == b {
 						s += l2
@@ -762,8 +826,8 @@ func hostileElasticNet(in *hostile.Input) {
 					q.Q.Set(k, j, sa*sb*s)
 				}
 			}
-			for _, y := range d.Y {
-				constant += y * y / (2 * n)
+			for i, y := range d.Y {
+				constant += y * y * weight(d, i) / (2 * n)
 			}
 			var s qpdiff.Solution
 			err := s.Solve(&q)
@@ -773,16 +837,97 @@ func hostileElasticNet(in *hostile.Input) {
 	})
 }
 
-// linear adds loss(margin) over the rows, and the penalties.
+func hostileHuber(in *hostile.Input) {
+	intercept, generalised := in.IntN(2) == 0, in.IntN(4) == 0
+	residual := func(d qpdiff.Data, theta []float64, i int) (r, size float64) {
+		r, size = d.Y[i], math.Abs(d.Y[i])
+		for j, t := range theta {
+			v := 1.0
+			if j < d.X.RawMatrix().Cols {
+				v = d.X.At(i, j)
+			}
+			r -= v * t
+			size += math.Abs(v * t)
+		}
+		return
+	}
+	exercise(in, subject{
+		make:  func() qpdiff.Learner { return &qpdiff.Huber{Intercept: intercept, Generalised: generalised} },
+		hyper: func(p hostile.Profile, n int) []float64 { return []float64{penalty(in, p), penalty(in, p)} },
+		ridge: func(hyper []float64) float64 { return hyper[0] },
+		objective: func(d qpdiff.Data, theta, hyper []float64) (value, size float64) {
+			loss := func(r float64) float64 {
+				if r > hyper[1] {
+					return hyper[1] * (r - hyper[1]/2)
+				}
+				return r * r / 2
+			}
+			total := countOf(d)
+			for i := range d.Y {
+				r, s := residual(d, theta, i)
+				value += weight(d, i) * loss(math.Abs(r)) / total
+				size += weight(d, i) * loss(s) / total
+			}
+			for _, v := range theta[:d.X.RawMatrix().Cols] {
+				value += hyper[0] * v * v / 2
+				size += hyper[0] * v * v / 2
+			}
+			return
+		},
+		// With θ, a part of each residual that counts by its square, and the parts above
+		// and below that: a = y − Xθ − u + v.
+		reference: func(d qpdiff.Data, hyper []float64) (float64, bool) {
+			r, c := d.X.Dims()
+			k := c
+			if intercept {
+				k++
+			}
+			total := countOf(d)
+			q := qpdiff.QP{Q: mat.NewDense(k+3*r, k+3*r, nil), P: make([]float64, k+3*r), G: mat.NewDense(2*r, k+3*r, nil), H: make([]float64, 2*r),
+				A: mat.NewDense(r, k+3*r, nil), B: slices.Clone(d.Y)}
+			for j := range c {
+				q.Q.Set(j, j, hyper[0])
+			}
+			for i := range r {
+				share := weight(d, i) / total
+				q.Q.Set(k+i, k+i, share)
+				for j := range k {
+					v := 1.0
+					if j < c {
+						v = d.X.At(i, j)
+					}
+					q.A.Set(i, j, v)
+				}
+				q.A.Set(i, k+i, 1)
+				for side, sign := range []float64{1, -1} {
+					at := k + (1+side)*r + i
+					q.A.Set(i, at, sign)
+					q.P[at] = hyper[1] * share
+					q.G.Set(side*r+i, at, -1)
+				}
+			}
+			var s qpdiff.Solution
+			err := s.Solve(&q)
+			return s.Objective, err == nil
+		},
+		generalised: generalised,
+	})
+}
+
+// linear adds loss(margin) over the rows, as often as they count, and the penalties.
 func linear(d qpdiff.Data, theta []float64, loss func(margin float64) float64, penalty func(v float64) float64) (value, size float64) {
 	for i, y := range d.Y {
+		w := weight(d, i)
+		if w == 0 {
+			continue
+		}
 		m, s := 0.0, 0.0
 		for j, v := range d.X.RawRowView(i) {
 			m += y * v * theta[j]
 			s += math.Abs(y * v * theta[j])
 		}
-		value += loss(m)
-		size += math.Abs(loss(m)) + loss(-s)
+		value += w * loss(m)
+		size += w * (math.Abs(loss(m)) + loss(-s))
 	}
 	for _, v := range theta {
 		value += penalty(v)
@@ -796,12 +941,12 @@ func hostileSVM(in *hostile.Input) {
 	exercise(in, subject{
 		make:    func() qpdiff.Learner { return &qpdiff.SVM{Generalised: generalised} },
 		classes: true,
-		ridge:   true,
+		ridge:   func(hyper []float64) float64 { return hyper[len(hyper)-1] },
 		hyper: func(p hostile.Profile, n int) []float64 {
 			return []float64{penalty(in, p), penalty(in, p)}
 		},
 		objective: func(d qpdiff.Data, theta, hyper []float64) (value, size float64) {
-			n := float64(len(d.Y))
+			n := countOf(d)
 			return linear(d, theta, func(m float64) float64 { return max(0, 1-m) / n },
 				func(v float64) float64 { return hyper[0]*math.Abs(v) + hyper[1]*v*v/2 })
 		},
@@ -819,7 +964,7 @@ func hostileSVM(in *hostile.Input) {
 				q.G.Set(2*j+1, c+j, -1)
 			}
 			for i, y := range d.Y {
-				q.P[2*c+i] = 1 / float64(r)
+				q.P[2*c+i] = weight(d, i) / countOf(d)
 				for j, v := range d.X.RawRowView(i) {
 					q.G.Set(2*c+2*i, j, -y*v)
 				}
@@ -840,7 +985,7 @@ func hostileLearnedLoss(in *hostile.Input) {
 	exercise(in, subject{
 		make:    func() qpdiff.Learner { return &qpdiff.LearnedLoss{Generalised: generalised} },
 		classes: true,
-		ridge:   true,
+		ridge:   func(hyper []float64) float64 { return hyper[len(hyper)-1] },
 		hyper: func(p hostile.Profile, n int) []float64 {
 			h := make([]float64, 5)
 			for i := range h {
@@ -849,7 +994,7 @@ func hostileLearnedLoss(in *hostile.Input) {
 			return h
 		},
 		objective: func(d qpdiff.Data, theta, hyper []float64) (value, size float64) {
-			n := float64(len(d.Y))
+			n := countOf(d)
 			softplus := func(v float64) float64 { return max(v, 0) + math.Log1p(math.Exp(-math.Abs(v))) }
 			return linear(d, theta, func(m float64) float64 {
 				c := max(0, 1-m)
@@ -931,21 +1076,64 @@ func hostileLogistic(in *hostile.Input) {
 	}
 }
 
-func hostileKernelSVM(in *hostile.Input) {
-	l := qpdiff.KernelSVM{Intercept: in.IntN(2) == 0, Generalised: in.IntN(4) == 0}
+func hostileSparseLogistic(in *hostile.Input) {
+	intercept, generalised, classes := in.IntN(2) == 0, in.IntN(4) == 0, in.IntN(4) > 0
+	exercise(in, subject{
+		make: func() qpdiff.Learner {
+			return &qpdiff.SparseLogistic{Intercept: intercept, Generalised: generalised}
+		},
+		classes: classes,
+		hyper: func(p hostile.Profile, n int) []float64 {
+			return []float64{penalty(in, p), penalty(in, p)}
+		},
+		objective: func(d qpdiff.Data, theta, hyper []float64) (value, size float64) {
+			_, n := d.X.Dims()
+			total := countOf(d)
+			for i, y := range d.Y {
+				m, s := 0.0, 0.0
+				for j, t := range theta {
+					v := y * t
+					if j < n {
+						v *= d.X.At(i, j)
+					}
+					m += v
+					s += math.Abs(v)
+				}
+				value += (max(-m, 0) + math.Log1p(math.Exp(-math.Abs(m)))) * weight(d, i) / total
+				size += (max(-m, 0) + math.Log1p(math.Exp(-math.Abs(m))) + s) * weight(d, i) / total
+			}
+			for _, v := range theta[:n] {
+				penalty := hyper[0]*math.Abs(v) + hyper[1]*v*v/2
+				value += penalty
+				size += penalty
+			}
+			return
+		},
+		generalised: generalised, partial: true,
+	})
+}
+
+// drawKernel draws a kernel, nil included, and returns the one that it stands for.
+func drawKernel(in *hostile.Input) (drawn, kernel qpdiff.Kernel) {
 	switch in.IntN(4) {
 	case 0:
-		l.Kernel = qpdiff.RBF{}
+		drawn = qpdiff.RBF{}
 	case 1, 2:
-		l.Kernel = qpdiff.Polynomial{Degree: in.IntN(5)}
+		drawn = qpdiff.Polynomial{Degree: in.IntN(5)}
 		if in.IntN(20) == 0 {
-			l.Kernel = qpdiff.Polynomial{Degree: -1}
+			drawn = qpdiff.Polynomial{Degree: -1}
 		}
 	}
-	kernel := l.Kernel
-	if kernel == nil {
+	if kernel = drawn; kernel == nil {
 		kernel = qpdiff.RBF{}
 	}
+	return drawn, kernel
+}
+
+func hostileKernelSVM(in *hostile.Input) {
+	l := qpdiff.KernelSVM{Intercept: in.IntN(2) == 0, Generalised: in.IntN(4) == 0}
+	var kernel qpdiff.Kernel
+	l.Kernel, kernel = drawKernel(in)
 	s := subject{
 		make:    func() qpdiff.Learner { k := l; return &k },
 		classes: true,
@@ -960,37 +1148,125 @@ func hostileKernelSVM(in *hostile.Input) {
 		generalised: l.Generalised,
 	}
 	exercise(in, s)
-	// Differences of decisions at smooth and integer data.
 	if l.Generalised || in.IntN(4) > 0 {
 		return
 	}
+	m, f := differencesOfPredictions(in, s)
+	if m != nil && !l.Intercept && moderate(f.hyper) {
+		dual(in, m, kernel, f.d, f.hyper)
+	}
+}
+
+// differencesOfPredictions compares the derivatives of a kernel machine's predictions at
+// smooth and integer data with differences. It returns the machine if there is a fit.
+func differencesOfPredictions(in *hostile.Input, s subject) (qpdiff.Predictor, *fit) {
 	p := []hostile.Profile{hostile.Tame, hostile.Integer}[in.IntN(2)]
-	d := drawData(in, p, true)
+	d := drawData(in, p, s.classes)
+	weigh(in, p, &d)
 	m := s.make()
 	if m.Load(d) != nil {
-		return
+		return nil, nil
 	}
 	f := &fit{profile: p, d: d, hyper: s.hyper(hostile.Tame, d.X.RawMatrix().Cols), theta: make([]float64, thetas(m, d))}
 	if m.Fit(f.theta, f.hyper) != nil {
-		return
-	}
-	if !l.Intercept && moderate(f.hyper) {
-		dual(in, m.(qpdiff.Predictor), kernel, d, f.hyper)
+		return nil, nil
 	}
 	x := mat.NewDense(2, d.X.RawMatrix().Cols, in.Vector(p, 2*d.X.RawMatrix().Cols))
 	w := in.Vector(hostile.Tame, 2)
 	g := learnerGrad(d, f.hyper)
 	if in.Replaying() {
-		fmt.Printf("%+v fitted to X = %v, Y = %v at %v: θ = %v, x = %v, cotangent %v\n", l, rows(d.X), d.Y, f.hyper, f.theta, rows(x), w)
+		fmt.Printf("%+v fitted to X = %v, Y = %v, weights %v at %v: θ = %v, x = %v, cotangent %v\n", m, rows(d.X), d.Y, d.Weights, f.hyper, f.theta, rows(x), w)
 	}
-	if !in.Answer("PredictVJP", m.(qpdiff.Predictor).PredictVJP(nil, g, nil, x, w)) {
+	if in.Answer("PredictVJP", m.(qpdiff.Predictor).PredictVJP(nil, g, nil, x, w)) {
+		differences(in, s, f, g, func(l qpdiff.Learner, _ []float64) (float64, bool) {
+			dst := make([]float64, 2)
+			err := l.(qpdiff.Predictor).Predict(nil, dst, x)
+			return hostile.Dot([][]float64{dst}, [][]float64{w}), err == nil
+		})
+	}
+	return m.(qpdiff.Predictor), f
+}
+
+func hostileKernelRidge(in *hostile.Input) {
+	l := qpdiff.KernelRidge{Intercept: in.IntN(2) == 0}
+	var kernel qpdiff.Kernel
+	l.Kernel, kernel = drawKernel(in)
+	s := subject{
+		make:   func() qpdiff.Learner { k := l; return &k },
+		kernel: kernel, inverse: true,
+		hyper: func(p hostile.Profile, n int) []float64 {
+			h := make([]float64, 1+kernel.NumParams(n))
+			for i := range h {
+				h[i] = penalty(in, p)
+			}
+			return h
+		},
+	}
+	exercise(in, s)
+	if in.IntN(4) == 0 {
+		differencesOfPredictions(in, s)
+	}
+	p := in.Profile()
+	if d := drawData(in, p, false); in.IntN(2) == 0 && s.make().Load(d) == nil {
+		leaveOneOut(in, p, s, d)
+	}
+}
+
+// leaveOneOut calls LeaveOneOut and its VJP, and compares the predictions with those of
+// one fit for each row.
+func leaveOneOut(in *hostile.Input, p hostile.Profile, s subject, d qpdiff.Data) {
+	l := s.make().(qpdiff.LeaveOneOutLearner)
+	hyper := s.hyper(p, d.X.RawMatrix().Cols)
+	dst := fill(len(d.Y), 7)
+	var kept hostile.Memory
+	kept.Matrix(d.X)
+	kept.Vector(d.Y, hyper)
+	err := errors.Join(l.Load(d), l.LeaveOneOut(dst, hyper))
+	kept.Check(in, "LeaveOneOut")
+	if in.Replaying() {
+		fmt.Printf("LeaveOneOut of X = %v, Y = %v (%v) at %v: %v, error %v\n", rows(d.X), d.Y, p, hyper, dst, err)
+	}
+	if !in.Answer("LeaveOneOut", err) {
+		if !hostile.SameBits(dst, fill(len(dst), 7)) {
+			in.Failf("LeaveOneOut: an error writes", "%v with %v", dst, err)
+		}
 		return
 	}
-	differences(in, s, f, g, func(l qpdiff.Learner, _ []float64) (float64, bool) {
-		dst := make([]float64, 2)
-		err := l.(qpdiff.Predictor).Predict(nil, dst, x)
-		return hostile.Dot([][]float64{dst}, [][]float64{w}), err == nil
-	})
+	if !hostile.Finite(dst) {
+		in.Failf("LeaveOneOut: not finite", "%v at %v", dst, hyper)
+		return
+	}
+	g, dx := learnerGrad(d, hyper), mat.DenseCopyOf(learnerGrad(d, hyper).X)
+	if err := l.LeaveOneOutVJP(nil, g, dx, in.Vector(hostile.Tame, len(d.Y))); in.Answer("LeaveOneOutVJP", err) && !(hostile.Finite(gradBlocks(g)...) && hostile.FiniteMatrix(dx)) {
+		in.Failf("LeaveOneOutVJP: not finite", "%v, %v at %v", gradBlocks(g), rows(dx), hyper)
+	}
+	if p > hostile.Integer || !moderate(hyper) || s.unbounded(hyper) {
+		return
+	}
+	m := s.make().(qpdiff.Predictor)
+	_, n := d.X.Dims()
+	for out := range d.Y {
+		var rest []int
+		for i := range d.Y {
+			if i != out {
+				rest = append(rest, i)
+			}
+		}
+		one := []float64{0}
+		if errors.Join(m.Load(qpdiff.Data{X: d.X, Y: d.Y, Rows: rest}), m.Fit(make([]float64, thetas(m, d)), hyper), m.Predict(nil, one, d.X.Slice(out, out+1, 0, n).(*mat.Dense))) != nil {
+			continue
+		}
+		// A prediction sums coefficients, up to y/λ, times values of the kernel.
+		size := 1 + maxAbs(d.Y)
+		for i := range d.Y {
+			x := d.X.RawRowView(i)
+			size += maxAbs(d.Y) * s.kernel.Eval(hyper[1:], x, x) / hyper[0]
+		}
+		if math.Abs(one[0]-dst[out]) > 1e-10*size {
+			in.Failf("LeaveOneOut: not that of a fit", "%v, a fit predicts %v for row %d; hyper %v, X = %v, Y = %v", dst, one, out, hyper, rows(d.X), d.Y)
+			return
+		}
+	}
 }
 
 // dual compares the decision values at the training rows, which are unique
@@ -1002,7 +1278,7 @@ func dual(in *hostile.Input, m qpdiff.Predictor, kernel qpdiff.Kernel, d qpdiff.
 	for i, y := range d.Y {
 		q.P[i] = -y
 		q.G.Set(2*i, i, y)
-		q.H[2*i] = hyper[0]
+		q.H[2*i] = hyper[0] * weight(d, i)
 		q.G.Set(2*i+1, i, -y)
 		for k := range n {
 			v := kernel.Eval(hyper[1:], d.X.RawRowView(i), d.X.RawRowView(k))
@@ -1019,7 +1295,7 @@ func dual(in *hostile.Input, m qpdiff.Predictor, kernel qpdiff.Kernel, d qpdiff.
 	want.MulVec(q.Q, mat.NewVecDense(n, s.Z))
 	for i, v := range got {
 		if math.Abs(v-want.AtVec(i)) > 1e-6*(1+size*maxAbs(s.Z)) {
-			in.Failf("Predict: another decision than the QP's", "%v and %v; hyper %v, X = %v, Y = %v", got, want.RawVector().Data, hyper, rows(d.X), d.Y)
+			in.Failf("Predict: another decision than the QP's", "%v and %v; hyper %v, X = %v, Y = %v, weights %v", got, want.RawVector().Data, hyper, rows(d.X), d.Y, d.Weights)
 			return
 		}
 	}
@@ -1113,6 +1389,7 @@ func hostileCustom(in *hostile.Input) {
 			}
 			return
 		},
+		even: true,
 	})
 }
 
@@ -1130,6 +1407,7 @@ func hostileUnrolled(in *hostile.Input) {
 			}
 			return []float64{in.Float64(), in.Float64(), .1 * in.Float64(), in.Float64()}
 		},
+		even: true,
 	})
 }
 

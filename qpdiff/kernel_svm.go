@@ -15,7 +15,9 @@ import (
 //
 // whose decision function is f(x) = Σ_i β_i k(x_i, x) + b, with b the
 // multiplier of the last constraint (0 without Intercept). β_i is y_i times the usual
-// dual variable. The hyperparameters are C > 0, then those of the kernel.
+// dual variable. The hyperparameters are C > 0, then those of the kernel. A row that
+// counts w times in the [Data] has the bound C·w, so that C weighs a sum over the rows:
+// weights twice as large have the effect of a C twice as large.
 //
 // The prediction is not θᵀx: θ is b alone with Intercept and empty without, and
 // [KernelSVM.Predict] returns the prediction, the decision value; [KernelSVM.PredictVJP]
@@ -35,7 +37,7 @@ import (
 // in it. Where all β are at a bound, b may be
 // anything in an interval: it is set to its middle, and differentiated as such.
 // Equal rows with equal labels count as one of their joint weight: derivatives
-// are along moves that keep them equal, in equal parts to each. Along moves that
+// are along moves that keep them equal, in parts to each by what they count. Along moves that
 // part equal rows of F there is no derivative, since only the sum of their β is
 // unique; see [KernelSVM.Ties].
 //
@@ -68,13 +70,13 @@ func (l *KernelSVM) kernelOf() Kernel { return cmp.Or[Kernel](l.Kernel, RBF{}) }
 // SetGeneralised sets the field Generalised.
 func (l *KernelSVM) SetGeneralised(on bool) { l.Generalised = on }
 
-// Load makes d the data of the following fits. It keeps a reference to d.
-// Errors are ArgErrors: of kind ErrShape or ErrNotFinite; ErrDomain for a label
-// other than ±1, and for Rows or Weights that are not nil; ErrIllPosed where all labels
+// Load makes d the data of the following fits. It keeps a reference to d, whose Rows and
+// Weights count. Errors are ArgErrors: those of [Data.Check]; ErrDomain for a label other
+// than ±1, also of a row that does not count; ErrIllPosed where all labels that count
 // are the same. After one, the learner has no data.
 func (l *KernelSVM) Load(d Data) error {
 	l.unload()
-	err := d.checkAll()
+	err := d.Check()
 	if err == nil {
 		err = checkClasses(d)
 	}
@@ -106,12 +108,19 @@ func (l *KernelSVM) Fit(theta, hyper []float64) error {
 	if err := l.beginTheta(theta, l.params, l.hypers); err != nil {
 		return err
 	}
-	if err := l.checkHyper(hyper); err != nil {
+	if err := l.checkHyper(hyper, "C", func(c float64) error {
+		if c > 0 {
+			return nil
+		}
+		return argErrorf("hyper", ErrDomain, "give a C above 0", "holds %v as C", c)
+	}); err != nil {
 		return err
 	}
 	err := l.gramMatrix(hyper[1:])
 	if err == nil {
-		l.bounds(hyper[0])
+		err = l.bounds(hyper[0])
+	}
+	if err == nil {
 		err = l.q.solve()
 	}
 	if err == nil {
@@ -121,8 +130,9 @@ func (l *KernelSVM) Fit(theta, hyper []float64) error {
 		l.q.reset()
 		return err
 	}
+	l.coef, l.b = l.q.beta, l.q.b
 	l.support = l.support[:0]
-	for i, b := range l.q.beta {
+	for i, b := range l.coef {
 		if b != 0 {
 			l.support = append(l.support, i)
 		}
@@ -133,19 +143,22 @@ func (l *KernelSVM) Fit(theta, hyper []float64) error {
 }
 
 // Multipliers returns the dual variable y_i·β_i of each training row at the last fit: C
-// where the row violates the margin, 0 beyond it, between them where y_i·f(x_i) = 1.
-// Equal rows with equal labels, whose dual variables have a unique sum only, share it
-// equally. It overwrites dst, and allocates only where dst has too little capacity.
-// The error is ErrNotFitted.
+// times what the row counts where it violates the margin, 0 beyond it, between them where
+// y_i·f(x_i) = 1. Equal rows with equal labels, whose dual variables have a unique sum
+// only, share it by what they count. It overwrites dst, and allocates only where dst has
+// too little capacity. The error is ErrNotFitted.
 func (l *KernelSVM) Multipliers(dst []float64) ([]float64, error) {
 	if err := l.fitted(); err != nil {
 		return nil, err
 	}
 	dst = dst[:0]
-	for _, k := range l.rows.of {
-		alpha := min(math.Abs(l.q.beta[k])/l.rows.copies[k], l.c)
-		if l.q.atC(k, l.q.beta[k]) {
-			alpha = l.c
+	for i, k := range l.rows.of {
+		alpha := 0.0
+		if k >= 0 {
+			if alpha = l.c; !l.q.atC(k, l.q.beta[k]) {
+				alpha = min(math.Abs(l.q.beta[k])/l.rows.copies[k], l.c)
+			}
+			alpha *= countAt(l.counts, i)
 		}
 		dst = append(dst, alpha)
 	}
@@ -159,6 +172,10 @@ func (l *KernelSVM) Multipliers(dst []float64) ([]float64, error) {
 func (l *KernelSVM) SupportVectors(dst []int) ([]int, error) {
 	return l.rows.where(&l.fitState, dst, func(k int) bool { return l.q.beta[k] != 0 })
 }
+
+// Model returns the decision function of the last fit, with its support vectors alone.
+// The error is ErrNotFitted.
+func (l *KernelSVM) Model() (*KernelModel, error) { return l.model() }
 
 // Predict writes the decision value of each row of x to dst. With a workspace that is
 // not nil it keeps the kernel's values there for a PredictVJP or PredictJVP at the
@@ -192,8 +209,8 @@ func (l *KernelSVM) JVP(w *Workspace, dtheta []float64, d *Grad) error {
 // ErrNotFinite for x and ErrNotFinite for ddst; where strict complementarity
 // fails and Generalised is not set, a NotDifferentiableError that names the
 // rows; an ArgError of kind ErrIllPosed, Generalised or not, where rounding hides
-// whether it does and may have moved the β of the rows in question by more than
-// C/1000; one of kind ErrNotFinite where a product overflows, which leaves g and dx
+// whether it does and may have moved the β of the rows in question by more than a
+// thousandth of their bounds; one of kind ErrNotFinite where a product overflows, which leaves g and dx
 // undefined.
 func (l *KernelSVM) PredictVJP(w *Workspace, g *Grad, dx, x *mat.Dense, ddst []float64) error {
 	return w.orNew().kernel.adjointPredict(&l.kernelSVMFit, l.Generalised, g, dx, x, ddst)

@@ -15,18 +15,13 @@ type kernelDerivative struct {
 	conditions []int      // the rows whose conditions determine β of the free set and b
 	factor     freeFactor // of free, where rows are weakly active
 
-	product  uint64    // the number of the fit of the last adjoint
-	w, v, dy []float64 // by distinct row: adjoint solution, cotangents of β and y
-	gx       []float64 // cotangent of the distinct rows
-	dparams  []float64 // cotangent of the kernel's parameters
-	slope    []float64 // of the decision function at a row
+	product uint64    // the number of the fit of the last adjoint
+	w, dy   []float64 // by distinct row: adjoint solution, cotangent of y
+	slope   []float64 // of the decision function at a row
 
 	dbeta, ty, z []float64 // by distinct row: tangents of β and y; right-hand side
-	tx           []float64 // tangent of the distinct rows
-	gradX, gradZ []float64 // gradient of one kernel value
 
-	values kernelValues
-	row    []float64 // the kernel's values of one row with the support vectors
+	kernelScratch
 }
 
 // begin checks that there is a derivative with respect to the fields of g, and
@@ -35,7 +30,7 @@ func (d *kernelDerivative) begin(l *kernelSVMFit, generalised bool, g *Grad) err
 	q := &l.q
 	if len(l.weak) > 0 {
 		if l.blur > decisionTol {
-			return argErrorf("Data", ErrIllPosed, remedyForDecisions, "is so ill-conditioned that rounding hides which rows are weakly active: it may have moved their β by %.2g·C", l.blur)
+			return argErrorf("Data", ErrIllPosed, remedyForDecisions, "is so ill-conditioned that rounding hides which rows are weakly active: it may have moved their β by %.2g of their bounds", l.blur)
 		}
 		if !generalised {
 			var weak Weak
@@ -70,9 +65,11 @@ func (d *kernelDerivative) begin(l *kernelSVMFit, generalised bool, g *Grad) err
 	d.conditions = append(d.conditions[:0], d.free...)
 	if len(d.free) == 0 && q.balanced {
 		// b is differentiated as the middle of the interval that is left. It has two
-		// ends: their absence takes a Σβ of C at least, and the check above bounds how
-		// far the weakly active rows are moved.
+		// ends, unless a thousandth of one row's bound is more than those of the others.
 		up, down := q.between(d.beta)
+		if up < 0 || down < 0 {
+			return argErrorf("Data", ErrIllPosed, remedyForDecisions, "is so ill-conditioned that rounding hides which rows are weakly active")
+		}
 		d.conditions = append(d.conditions, up, down)
 	}
 	d.fit = l.fit
@@ -86,22 +83,6 @@ func (d *kernelDerivative) solve(l *kernelSVMFit, x []float64, sum float64) floa
 		return d.factor.solve(x, sum)
 	}
 	return l.q.factor.solve(x, sum)
-}
-
-// valuesAt returns the kernel's values of row t of x with the support vectors: those
-// that the Predict before has kept, if it was of this fit and these rows.
-func (d *kernelDerivative) valuesAt(l *kernelSVMFit, t int, x *mat.Dense) []float64 {
-	width, xt := l.n+len(l.support), x.RawRowView(t)
-	if kept := d.values.values; d.values.fit == l.fit && len(kept) == x.RawMatrix().Rows*width {
-		if kept = kept[t*width:]; slices.Equal(kept[:l.n], xt) {
-			return kept[l.n:width]
-		}
-	}
-	d.row = d.row[:0]
-	for _, i := range l.support {
-		d.row = append(d.row, l.kernel.Eval(l.kernelParams, l.row(i), xt))
-	}
-	return d.row
 }
 
 // adjoint is [KernelSVM.VJP].
@@ -123,42 +104,16 @@ func (d *kernelDerivative) adjoint(l *kernelSVMFit, generalised bool, g *Grad, d
 // adjointPredict is [KernelSVM.PredictVJP].
 func (d *kernelDerivative) adjointPredict(l *kernelSVMFit, generalised bool, g *Grad, dx, x *mat.Dense, ddst []float64) error {
 	d.product = 0
-	if err := l.checkRows(x, dx, "ddst", ddst); err != nil {
+	if err := l.checkAdjointRows(g, dx, x, ddst); err != nil {
 		return err
 	}
-	l.checkShape(g)
-	if err := checkFinite("ddst", "give a finite cotangent", ddst); err != nil {
-		return err
-	}
-	wanted := g.wanted()
-	if wanted {
+	if g.wanted() {
 		if err := d.start(l, generalised, g); err != nil {
 			return err
 		}
 	}
-	var db float64
-	inputs := g.X != nil || g.Hyper != nil || dx != nil
-	for t, dt := range ddst {
-		if dt == 0 {
-			continue
-		}
-		db += dt
-		xt := x.RawRowView(t)
-		values := d.valuesAt(l, t, x)
-		var dxt []float64
-		if dx != nil {
-			dxt = dx.RawRowView(t)
-		}
-		for at, i := range l.support {
-			if wanted {
-				d.v[i] += dt * values[at]
-			}
-			if inputs {
-				l.kernel.Grad(d.dparamsOf(g), g.rowOf(d.gx, i, l.n), dxt, dt*l.q.beta[i], values[at], l.kernelParams, l.row(i), xt)
-			}
-		}
-	}
-	if wanted {
+	db := d.predictions(&l.kernelMachine, g, dx, x, ddst)
+	if g.wanted() {
 		if err := d.finish(l, g, db); err != nil {
 			return err
 		}
@@ -172,26 +127,11 @@ func (d *kernelDerivative) start(l *kernelSVMFit, generalised bool, g *Grad) err
 		return err
 	}
 	n := l.q.n
-	d.w, d.v, d.dy = zeros(d.w, n), zeros(d.v, n), zeros(d.dy, n)
-	d.gx, d.dparams = zeros(d.gx, n*l.n), zeros(d.dparams, len(l.kernelParams))
+	d.w, d.dy = zeros(d.w, n), zeros(d.dy, n)
+	d.kernelScratch.start(&l.kernelMachine)
 	d.product = l.fit
 	g.Generalised = g.Generalised || len(l.weak) > 0
 	return nil
-}
-
-func (d *kernelDerivative) dparamsOf(g *Grad) []float64 {
-	if g.Hyper == nil {
-		return nil
-	}
-	return d.dparams
-}
-
-// rowOf returns the distinct row i of rows, or nil where X is not wanted of g.
-func (g *Grad) rowOf(rows []float64, i, n int) []float64 {
-	if g.X == nil {
-		return nil
-	}
-	return rows[i*n : (i+1)*n]
 }
 
 // finish goes back through the fit, from the cotangents v of β and db of b.
@@ -246,7 +186,10 @@ func (d *kernelDerivative) throughFit(l *kernelSVMFit, g *Grad, omega float64) {
 		axpy(1, d.dparams, g.Hyper[1:])
 	}
 	for i, k := range l.rows.of {
-		share := 1 / l.rows.copies[k]
+		if k < 0 {
+			continue
+		}
+		share := l.share(i, k)
 		if g.Y != nil {
 			g.Y[i] += share * d.dy[k]
 		}
@@ -262,10 +205,10 @@ func (d *kernelDerivative) ties(l *kernelSVMFit, visit func(i, k int, sign float
 		return
 	}
 	for k, row := range l.rows.of {
-		i := l.rows.first[row]
-		if i == k {
+		if row < 0 || l.rows.first[row] == k {
 			continue
 		}
+		i := l.rows.first[row]
 		// With other shares of β and of w, the cotangents of the copies differ by
 		// multiples of gx and of w times the slope, or of the latter alone.
 		if _, free := slices.BinarySearch(d.free, row); free && !visit(i, k, 1, d.gx[row*l.n:(row+1)*l.n]) || d.w[row] == 0 {
@@ -296,34 +239,14 @@ func (d *kernelDerivative) forward(l *kernelSVMFit, generalised bool, dtheta []f
 
 // forwardPredict is [KernelSVM.PredictJVP].
 func (d *kernelDerivative) forwardPredict(l *kernelSVMFit, generalised bool, dst []float64, x, dx *mat.Dense, t *Grad) error {
-	if err := l.checkRows(x, dx, "dst", dst); err != nil {
+	if err := l.checkForwardRows(dst, x, dx, t); err != nil {
 		return err
-	}
-	l.checkShape(t)
-	if err := checkTangent(t); err != nil {
-		return err
-	}
-	if dx != nil {
-		if err := checkFiniteRows("dx", "give a finite tangent", dx); err != nil {
-			return err
-		}
 	}
 	db, err := d.tangent(l, generalised, t)
 	if err != nil {
 		return err
 	}
-	for s := range dst {
-		dst[s] = db
-		xs := x.RawRowView(s)
-		values := d.valuesAt(l, s, x)
-		var dxs []float64
-		if dx != nil {
-			dxs = dx.RawRowView(s)
-		}
-		for at, i := range l.support {
-			dst[s] += d.dbeta[i]*values[at] + d.kernelTangent(l, t, t.rowOf(d.tx, i, l.n), dxs, l.q.beta[i], values[at], l.row(i), xs)
-		}
-	}
+	d.predictionsAlong(&l.kernelMachine, dst, x, dx, t, d.dbeta, db)
 	return checkTangentOut(dst)
 }
 
@@ -342,7 +265,10 @@ func (d *kernelDerivative) tangent(l *kernelSVMFit, generalised bool, t *Grad) (
 	}
 	d.ty, d.tx = zeros(d.ty, n), zeros(d.tx, n*l.n)
 	for i, k := range l.rows.of {
-		share := 1 / l.rows.copies[k]
+		if k < 0 {
+			continue
+		}
+		share := l.share(i, k)
 		if t.Y != nil {
 			d.ty[k] += share * t.Y[i]
 		}
@@ -368,7 +294,7 @@ func (d *kernelDerivative) tangent(l *kernelSVMFit, generalised bool, t *Grad) (
 		d.z[at] = -d.ty[i] - dot(q.k[i*n:(i+1)*n], d.dbeta)
 		for j, b := range d.beta {
 			if b != 0 {
-				d.z[at] -= d.kernelTangent(l, t, t.rowOf(d.tx, i, l.n), t.rowOf(d.tx, j, l.n), b, q.k[i*n+j], l.row(i), l.row(j))
+				d.z[at] -= d.kernelTangent(&l.kernelMachine, t, t.rowOf(d.tx, i, l.n), t.rowOf(d.tx, j, l.n), b, q.k[i*n+j], l.row(i), l.row(j))
 			}
 		}
 	}
@@ -383,39 +309,16 @@ func (d *kernelDerivative) tangent(l *kernelSVMFit, generalised bool, t *Grad) (
 	return db, nil
 }
 
-// kernelTangent returns s times the derivative of k(x, z) = value along the kernel
-// parameters' part of t and along dx and dz, each unless it is nil.
-func (d *kernelDerivative) kernelTangent(l *kernelSVMFit, t *Grad, dx, dz []float64, s, value float64, x, z []float64) float64 {
-	var dparams []float64
-	if t.Hyper != nil {
-		dparams = t.Hyper[1:]
-	}
-	if dparams == nil && dx == nil && dz == nil {
-		return 0
-	}
-	// Zeroed storage as long as the tangent, and nil where that is.
-	gradient := func(store *[]float64, tangent []float64) []float64 {
-		if tangent == nil {
-			return nil
-		}
-		*store = zeros(*store, len(tangent))
-		return *store
-	}
-	gp, gx, gz := gradient(&d.dparams, dparams), gradient(&d.gradX, dx), gradient(&d.gradZ, dz)
-	l.kernel.Grad(gp, gx, gz, s, value, l.kernelParams, x, z)
-	return dot(gp, dparams) + dot(gx, dx) + dot(gz, dz)
-}
-
 // checkEqual reports equal rows, whose conditions determine β and b, that t parts.
 func (d *kernelDerivative) checkEqual(l *kernelSVMFit, t *Grad) error {
 	if len(l.rows.first) == len(l.rows.of) {
 		return nil
 	}
 	for k, row := range l.rows.of {
-		i := l.rows.first[row]
-		if i == k || !slices.Contains(d.conditions, row) {
+		if row < 0 || l.rows.first[row] == k || !slices.Contains(d.conditions, row) {
 			continue
 		}
+		i := l.rows.first[row]
 		if t.Y != nil && t.Y[i] != t.Y[k] || t.X != nil && !slices.Equal(t.X.RawRowView(i), t.X.RawRowView(k)) {
 			return argErrorf("d", ErrNotDifferentiable, "move them equally, or move the hyperparameters", "parts the equal rows %d and %d, which are at the kink of their loss", i, k)
 		}

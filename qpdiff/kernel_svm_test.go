@@ -85,10 +85,15 @@ func kernelSVMViolation(l *KernelSVM, d Data, hyper []float64) float64 {
 	rows, _ := d.X.Dims()
 	beta := make([]float64, rows)
 	worst, sum, total := 0.0, 0.0, 0.0
+	top := make([]float64, rows)
 	for i, k := range l.rows.of {
-		beta[i] = l.q.beta[k] / l.rows.copies[k]
+		if k < 0 {
+			continue
+		}
+		top[i] = hyper[0] * countAt(d.counts(nil), i)
+		beta[i] = l.q.beta[k] * top[i] / (hyper[0] * l.rows.copies[k])
 		a := beta[i] * d.Y[i]
-		worst = max(worst, -a/hyper[0], (a-hyper[0])/hyper[0]/8)
+		worst = max(worst, -a/top[i], (a-top[i])/top[i]/8)
 		sum += beta[i]
 		total += a
 	}
@@ -106,7 +111,7 @@ func kernelSVMViolation(l *KernelSVM, d Data, hyper []float64) float64 {
 		if a > 0 {
 			worst = max(worst, (m-1)/size)
 		}
-		if a < hyper[0]*(1-8*eps) { // a is divided among copies
+		if a < top[i]*(1-8*eps) { // a is divided among copies
 			worst = max(worst, (1-m)/size)
 		}
 	}

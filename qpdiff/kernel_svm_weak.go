@@ -74,7 +74,7 @@ func (l *kernelSVMFit) hidden(i int) bool {
 		if !negligible(min(q.beta[i]-q.lo[i], q.hi[i]-q.beta[i]), terms, 1) {
 			return false
 		}
-		l.blur += complementarityTol * eps * terms / l.c
+		l.blur += complementarityTol * eps * terms / (q.hi[i] - q.lo[i])
 		return true
 	}
 	gather(x, q.k[i*q.n:(i+1)*q.n], q.free)

@@ -12,7 +12,8 @@ import (
 //	minimise over θ   1/N·Σ_i [ α1·max(0, 1−m_i) + α2·exp(−m_i)
 //	                   + α3·max(0, 1−m_i)² + α4·log(1+exp(−2m_i)) ] + λ/2·‖θ‖²
 //
-// where m_i = y_i θᵀx_i and labels are ±1. The hyperparameters are
+// where m_i = y_i θᵀx_i, labels are ±1, and the sum over the rows has each as often as
+// it counts in the [Data]. The hyperparameters are
 // (α1, α2, α3, α4, λ), all α at or above 0 and λ > 0. The paper keeps α in the
 // probability simplex; that constraint belongs to the search (cvgm.Simplex),
 // not to the fit.
@@ -70,7 +71,7 @@ func (l *LearnedLoss) Fit(theta, hyper []float64) error {
 	if hyper[4] == 0 {
 		return argErrorf("hyper", ErrDomain, "give a ridge weight lambda above 0", "holds 0 at index 4")
 	}
-	inv := 1 / float64(len(l.data.Y))
+	inv := 1 / l.p.total
 	l.p.hinge = hyper[0] * inv
 	for k := range l.p.smooth {
 		l.p.smooth[k] = hyper[1+k] * inv
@@ -91,7 +92,7 @@ func (l *LearnedLoss) VJP(w *Workspace, g *Grad, dtheta []float64) error {
 	}
 	if g.Hyper != nil {
 		var d [4]float64
-		n, inv := l.p.n, 1/float64(len(l.data.Y))
+		n, inv := l.p.n, 1/l.p.total
 		for i := range l.p.m {
 			wz := dot(m.w, l.p.z[i*n:(i+1)*n]) * l.p.copies[i] * inv
 			for k, slope := range l.slopes(i, m.face.side[i]) {
@@ -135,11 +136,11 @@ func (l *LearnedLoss) JVP(w *Workspace, dtheta []float64, d *Grad) error {
 	rise := 0.0
 	if d.Hyper != nil {
 		if l.p.hinge == 0 && !(l.weak.Empty() && l.weakFree.Empty()) {
-			if rise = d.Hyper[0] / float64(len(l.data.Y)); rise < 0 {
+			if rise = d.Hyper[0] / l.p.total; rise < 0 {
 				return argErrorf("d.Hyper", ErrDomain, "give a direction that raises alpha1", "lowers alpha1 from 0 where a margin is 1")
 			}
 		}
-		n, inv := l.p.n, 1/float64(len(l.data.Y))
+		n, inv := l.p.n, 1/l.p.total
 		for i := range l.p.m {
 			var s float64
 			for k, slope := range l.slopes(i, m.face.side[i]) {

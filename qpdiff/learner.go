@@ -59,6 +59,31 @@ type Predictor interface {
 	PredictVJP(w *Workspace, g *Grad, dx, x *mat.Dense, ddst []float64) error
 }
 
+// A KernelMachine is a Predictor whose prediction function is a [KernelModel].
+type KernelMachine interface {
+	Predictor
+	// Model returns the prediction function of the last Fit, in storage of its own.
+	Model() (*KernelModel, error)
+	// PredictionSize returns the sum of the moduli of the terms of the prediction for the
+	// row x at the last Fit: the rounding of the prediction is relative to it.
+	PredictionSize(x []float64) float64
+}
+
+// A LeaveOneOutLearner is a Learner that fits all data sets that lack one row at
+// once, which leave-one-out cross-validation needs. As Fit does, LeaveOneOut changes the
+// learner, and LeaveOneOutVJP only reads it.
+type LeaveOneOutLearner interface {
+	Learner
+	// LeaveOneOut writes to dst, for each row of the data, the prediction for it of the
+	// fit at hyper to the other rows. It ends the last Fit.
+	LeaveOneOut(dst, hyper []float64) error
+	// LeaveOneOutVJP adds the derivative of Σ_i ddst_i·dst_i at the last LeaveOneOut to
+	// each field of g that is not nil: to g.X with respect to the rows as those fitted
+	// to. It adds that with respect to the rows as those predicted for to dx, unless
+	// that is nil. A nil w allocates.
+	LeaveOneOutVJP(w *Workspace, g *Grad, dx *mat.Dense, ddst []float64) error
+}
+
 // A KinkedLearner is a Learner whose θ has kinks, and which can differentiate them.
 // A Learner without this method needs none where its θ is smooth.
 type KinkedLearner interface {

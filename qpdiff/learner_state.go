@@ -103,19 +103,25 @@ func notDifferentiable(g *Grad, weak Weak, remedy string, hyper ...Input) *NotDi
 // checkClasses reports the first label in d that a classifier cannot use, and where
 // only one class counts.
 func checkClasses(d Data) error {
-	counts := d.counts(nil)
-	seen := map[float64]bool{}
-	only := 0.0
+	least, most := 1.0, -1.0 // of the labels that count
+	see := func(i int) {
+		if countAt(d.Weights, i) > 0 {
+			least, most = min(least, d.Y[i]), max(most, d.Y[i])
+		}
+	}
 	for i, y := range d.Y {
 		if y != 1 && y != -1 {
 			return argErrorf("Data.Y", ErrDomain, "use the labels -1 and 1", "holds %v at index %d", y, i)
 		}
-		if counts == nil || counts[i] > 0 {
-			seen[y], only = true, y
+		if d.Rows == nil {
+			see(i)
 		}
 	}
-	if len(seen) < 2 {
-		return argErrorf("Data.Y", ErrIllPosed, "give examples of both classes", "holds only the label %v", only)
+	for _, i := range d.Rows {
+		see(i)
+	}
+	if least == most {
+		return argErrorf("Data.Y", ErrIllPosed, "give examples of both classes", "holds only the label %v", least)
 	}
 	return nil
 }

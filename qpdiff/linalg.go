@@ -354,6 +354,13 @@ func smallestSingular(l, inv []float64, k, stride int, size, x []float64) float6
 	return before / floats.Norm(x, 2)
 }
 
+// forwardSolve replaces x by (lower triangle)⁻¹ x.
+func forwardSolve(l, inv []float64, k, stride int, x []float64) {
+	for i := range k {
+		x[i] = (x[i] - floats.Dot(l[i*stride:i*stride+i], x[:i])) * inv[i]
+	}
+}
+
 // backSolve replaces x by (lower triangle)⁻ᵀ x.
 func backSolve(l, inv []float64, k, stride int, x []float64) {
 	for i := k - 1; i >= 0; i-- {

@@ -3,10 +3,6 @@ package qpdiff
 import (
 	"cmp"
 	"errors"
-	"math"
-	"slices"
-
-	"gonum.org/v1/gonum/floats"
 )
 
 // Logistic is L2-regularised logistic regression with labels ±1 (Barratt and
@@ -84,42 +80,8 @@ func (l *Logistic) Load(d Data) error {
 	raw := d.X.RawMatrix()
 	m, n := raw.Rows, raw.Cols
 	l.shape(m, n, l.Intercept)
-	if l.counts = d.counts(l.counts); l.counts != nil {
-		l.total, l.most = floats.Sum(l.counts), slices.Max(l.counts)
-	}
-	zero := 0.0 // stays zero as long as every product is finite
-	for i, y := range d.Y {
-		if y == 0 {
-			return argErrorf("Data.Y", ErrDomain, "use the labels -1 and 1, not 0 and 1; drop an example that is not to count", "holds the label 0 at index %d, whose loss does not depend on θ", i)
-		}
-		zero += 0 * y
-		l.ymax = max(l.ymax, math.Abs(y))
-		row := raw.Data[i*raw.Stride : i*raw.Stride+n]
-		if l.counts != nil && l.counts[i] == 0 {
-			for j := range l.d {
-				l.z[j*m+i] = 0
-			}
-			for _, v := range row {
-				zero += 0 * v
-			}
-			continue
-		}
-		for j, v := range row {
-			v *= y
-			zero += 0 * v
-			l.z[j*m+i] = v
-			l.zmax[j] = max(l.zmax[j], math.Abs(v))
-		}
-		if l.d > n {
-			l.z[n*m+i] = y
-			l.zmax[n] = max(l.zmax[n], math.Abs(y))
-		}
-	}
-	if zero != 0 {
-		if err := d.Check(); err != nil {
-			return err
-		}
-		return argErrorf("Data", ErrNotFinite, "scale the features", "has a product of a label and a feature that overflows")
+	if err := l.fold(d); err != nil {
+		return err
 	}
 	return l.accept(d)
 }
@@ -151,7 +113,9 @@ func (l *Logistic) LoadSubset(full Learner, out []int) error {
 	copy(l.zmax, f.zmax)
 	l.ymax = f.ymax
 	l.total, l.most = f.total, f.most
-	l.counts = slices.Clone(f.counts)
+	if l.counts = append(l.counts[:0], f.counts...); f.counts == nil {
+		l.counts = nil
+	}
 	for i, r := range out {
 		if r < 0 || r >= rows {
 			return argErrorf("out", ErrDomain, "use row numbers of full's data", "holds %d at index %d where there are %d rows", r, i, rows)

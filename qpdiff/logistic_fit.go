@@ -1,7 +1,5 @@
 package qpdiff
 
-import "slices"
-
 // An Intercept selects the constant term of a linear model, which is the last entry
 // of θ, and whether the ridge penalty ½θᵀRθ covers it.
 type Intercept int
@@ -26,14 +24,13 @@ type logisticFit struct {
 	fitState
 	logisticNewton
 	intercept Intercept    // of the data loaded
-	ymax      float64      // largest modulus of a label
 	full      *logisticFit // the fit to all rows, nil where this is one
 	out       []int        // the rows of full that this one leaves out
 }
 
 // shape makes room for m rows of n features.
 func (l *logisticFit) shape(m, n int, intercept Intercept) {
-	l.intercept, l.ymax = intercept, 0
+	l.intercept = intercept
 	l.resize(m, intercept.params(n))
 	if intercept == UnpenalisedIntercept {
 		l.pen[n] = 0
@@ -42,13 +39,9 @@ func (l *logisticFit) shape(m, n int, intercept Intercept) {
 
 // accept ends a Load of d: it makes sure that there is a minimiser.
 func (l *logisticFit) accept(d Data) error {
-	if l.intercept == UnpenalisedIntercept {
-		labels := l.z[(l.d-1)*l.m : l.d*l.m]
-		if !slices.ContainsFunc(labels, func(y float64) bool { return y > 0 }) ||
-			!slices.ContainsFunc(labels, func(y float64) bool { return y < 0 }) {
-			return argErrorf("Data.Y", ErrIllPosed, "penalise the intercept or give examples of both classes",
-				"has labels of one sign only, so that an unpenalised intercept has no minimiser")
-		}
+	if l.intercept == UnpenalisedIntercept && l.oneSign() {
+		return argErrorf("Data.Y", ErrIllPosed, "penalise the intercept or give examples of both classes",
+			"has labels of one sign only, so that an unpenalised intercept has no minimiser")
 	}
 	l.data = d
 	return nil

@@ -2,9 +2,11 @@ package qpdiff
 
 import (
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas64"
+	"gonum.org/v1/gonum/floats"
 )
 
 // The constants of logistic regression. The length of a step is the largest change
@@ -73,11 +75,67 @@ type logisticProblem struct {
 	c    float64
 	z    []float64 // k×m: entry (j, i) is yᵢxᵢⱼ, 0 for a row left out
 	zmax []float64 // largest modulus of each row of z, or a bound
+	ymax float64   // largest modulus of a label
 	pen  []float64 // diagonal of R
 
 	counts []float64 // what each row counts, nil: one each; 0 also where z is 0
 	total  float64   // their sum
 	most   float64   // the largest of them
+}
+
+// fold sets z to the labels times the features of d, whose shape and counts have been
+// checked, with the labels as the last entry of each row if d has one feature less than
+// the problem. Its errors are those of [Logistic.Load].
+func (p *logisticProblem) fold(d Data) error {
+	raw := d.X.RawMatrix()
+	m, n := raw.Rows, raw.Cols
+	p.ymax = 0
+	if p.counts = d.counts(p.counts); p.counts != nil {
+		p.total, p.most = floats.Sum(p.counts), slices.Max(p.counts)
+	}
+	zero := 0.0 // stays zero as long as every product is finite
+	for i, y := range d.Y {
+		if y == 0 {
+			return argErrorf("Data.Y", ErrDomain, "use the labels -1 and 1, not 0 and 1; drop an example that is not to count", "holds the label 0 at index %d, whose loss does not depend on θ", i)
+		}
+		zero += 0 * y
+		p.ymax = max(p.ymax, math.Abs(y))
+		row := raw.Data[i*raw.Stride : i*raw.Stride+n]
+		if p.counts != nil && p.counts[i] == 0 {
+			for j := range p.d {
+				p.z[j*m+i] = 0
+			}
+			for _, v := range row {
+				zero += 0 * v
+			}
+			continue
+		}
+		for j, v := range row {
+			v *= y
+			zero += 0 * v
+			p.z[j*m+i] = v
+			p.zmax[j] = max(p.zmax[j], math.Abs(v))
+		}
+		if p.d > n {
+			p.z[n*m+i] = y
+			p.zmax[n] = max(p.zmax[n], math.Abs(y))
+		}
+	}
+	if zero != 0 {
+		if err := d.Check(); err != nil {
+			return err
+		}
+		return argErrorf("Data", ErrNotFinite, "scale the features", "has a product of a label and a feature that overflows")
+	}
+	return nil
+}
+
+// oneSign reports whether the labels that count, which are the last of the d rows of z,
+// have one sign only.
+func (p *logisticProblem) oneSign() bool {
+	labels := p.z[(p.d-1)*p.m : p.d*p.m]
+	return !slices.ContainsFunc(labels, func(y float64) bool { return y > 0 }) ||
+		!slices.ContainsFunc(labels, func(y float64) bool { return y < 0 })
 }
 
 // counted returns v times what each row counts, in dst where that is not v itself.

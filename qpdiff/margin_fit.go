@@ -11,16 +11,14 @@ type marginFit struct {
 	weakMargins
 }
 
-// Load makes d the data of the following fits. It keeps a reference to d.
-// Errors are ArgErrors: of kind ErrShape or ErrNotFinite; ErrDomain for a label
-// other than ±1, and for Rows or Weights that are not nil; ErrIllPosed where all labels
-// are the same. After one, the learner has no data.
-func (l *marginFit) Load(d Data) error { return l.load(d, d.checkAll()) }
-
-// load is Load for data of which checks has found what it has.
-func (l *marginFit) load(d Data, checks error) error {
+// Load makes d the data of the following fits. It keeps a reference to d, whose Rows and
+// Weights count. Errors are ArgErrors: those of [Data.Check]; ErrDomain for a label other
+// than ±1, also of a row that does not count; ErrIllPosed where all labels that count
+// are the same; ErrNotFinite where the squared norm of a row overflows. After one, the
+// learner has no data.
+func (l *marginFit) Load(d Data) error {
 	l.unload()
-	err := checks
+	err := d.Check()
 	if err == nil {
 		err = checkClasses(d)
 	}

@@ -35,7 +35,7 @@ func (l *SmoothLearner) Dims(n int) (theta, hyper int) { return l.Objective.dims
 // Weights that are not nil; after one, the learner has no data.
 func (l *SmoothLearner) Load(d Data) error {
 	l.unload()
-	if err := d.checkAll(); err != nil {
+	if err := d.checkAll("SmoothLearner"); err != nil {
 		l.warm = false
 		return err
 	}

@@ -65,13 +65,6 @@ func (l *SVM) Dims(n int) (theta, hyper int) { return n, 2 }
 // SetGeneralised sets the field Generalised.
 func (l *SVM) SetGeneralised(on bool) { l.Generalised = on }
 
-// Load makes d the data of the following fits. It keeps a reference to d, whose Rows and
-// Weights count. Errors are ArgErrors: those of [Data.Check]; ErrDomain for a label other
-// than ±1, also of a row that does not count; ErrIllPosed where all labels that count
-// are the same; ErrNotFinite where the squared norm of a row overflows. After one, the
-// learner has no data.
-func (l *SVM) Load(d Data) error { return l.load(d, d.Check()) }
-
 // Fit solves the problem at hyper and writes θ (n entries), with exact zeros
 // outside the support. Errors: an ArgError that matches ErrShape, ErrNotFinite
 // or ErrDomain for hyper, ErrNotFitted without data, and ErrIllPosed or

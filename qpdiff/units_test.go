@@ -29,9 +29,18 @@ func TestLearnersUnits(t *testing.T) {
 		{"least squares", func() Learner { return new(ElasticNet) }, false,
 			func() []float64 { return []float64{0, 0} },
 			func(h []float64, a, b float64) []float64 { return []float64{h[0] * a * b, h[1] * a * a} }, -1},
+		{"Huber", func() Learner { return new(Huber) }, false,
+			func() []float64 { return []float64{.1 * rng.Float64(), .1 + rng.Float64()} },
+			func(h []float64, a, b float64) []float64 { return []float64{h[0] * a * a, h[1] * b} }, -1},
 		{"Logistic", func() Learner { return new(Logistic) }, true,
 			func() []float64 { return []float64{math.Pow(10, 3*rng.Float64()-1)} },
 			func(h []float64, a, b float64) []float64 { return []float64{h[0] / (a * a)} }, -1},
+		{"SparseLogistic", func() Learner { return new(SparseLogistic) }, true,
+			func() []float64 { return []float64{.2 * rng.Float64(), .1 * rng.Float64()} },
+			func(h []float64, a, b float64) []float64 { return []float64{h[0] * a, h[1] * a * a} }, -1},
+		{"lasso logistic", func() Learner { return new(SparseLogistic) }, true,
+			func() []float64 { return []float64{.01 + .2*rng.Float64(), 0} },
+			func(h []float64, a, b float64) []float64 { return []float64{h[0] * a, h[1] * a * a} }, -1},
 		{"SVM", func() Learner { return new(SVM) }, true,
 			func() []float64 { return []float64{.1 * rng.Float64(), .01 + rng.Float64()} },
 			func(h []float64, a, b float64) []float64 { return []float64{h[0] * a, h[1] * a * a} }, -1},
@@ -45,6 +54,12 @@ func TestLearnersUnits(t *testing.T) {
 		{"KernelSVM", func() Learner { return new(biased) }, true,
 			func() []float64 { return []float64{math.Pow(10, 2*rng.Float64()-1), .1 + rng.Float64()} },
 			func(h []float64, a, b float64) []float64 { return []float64{h[0], h[1] / (a * a)} }, 0},
+		{"KernelRidge", func() Learner { return &KernelRidge{Intercept: true} }, false,
+			func() []float64 { return []float64{math.Pow(10, -6*rng.Float64()), .1 + rng.Float64()} },
+			func(h []float64, a, b float64) []float64 { return []float64{h[0], h[1] / (a * a)} }, 0},
+		{"KernelRidge, linear", func() Learner { return &KernelRidge{Kernel: Polynomial{Degree: 1}, Intercept: true} }, false,
+			func() []float64 { return []float64{math.Pow(10, -3*rng.Float64()), 1, .5} },
+			func(h []float64, a, b float64) []float64 { return []float64{h[0] * a * a, h[1], h[2] * a * a} }, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			answered := 0
@@ -60,7 +75,7 @@ func TestLearnersUnits(t *testing.T) {
 					}
 				}
 				hyper := c.hyper()
-				if trial%5 == 0 && hyper[0] < 1 && c.name != "Logistic" && c.name != "KernelSVM" {
+				if trial%5 == 0 && hyper[0] < 1 && c.name != "Logistic" && c.name != "KernelSVM" && c.name != "KernelRidge" {
 					hyper[0] = 0
 				}
 				run := func(a, b float64) (theta []float64, g *Grad, fit, vjp error) {
@@ -173,6 +188,13 @@ func TestLearnersComplementarityTolerance(t *testing.T) {
 		}},
 		{"elastic net: parameter", 1, func(off float64) (Learner, Data, []float64) {
 			return new(ElasticNet), data(1, []float64{1}, 1), []float64{1 - off, 0}
+		}},
+		// θ = max(0, 2·log(1/λ1 − 1)): with |x| = ½, s = 2λ1 at the margin θ/2.
+		{"sparse logistic: slack", 2, func(off float64) (Learner, Data, []float64) {
+			return new(SparseLogistic), data(1, []float64{1, -1}, .5, -.5), []float64{.25 + off/4, 0}
+		}},
+		{"sparse logistic: parameter", 2, func(off float64) (Learner, Data, []float64) {
+			return new(SparseLogistic), data(1, []float64{1, -1}, .5, -.5), []float64{.25 - off/4, 0}
 		}},
 		// Both rows have the margin θ = min(1, (1 − λ1)/λ2).
 		{"SVM: margin", 4, func(off float64) (Learner, Data, []float64) {

@@ -47,7 +47,7 @@ func (l *Unrolled) Dims(n int) (theta, hyper int) {
 // Weights that are not nil; after one, the learner has no data.
 func (l *Unrolled) Load(d Data) error {
 	l.unload()
-	if err := d.checkAll(); err != nil {
+	if err := d.checkAll("Unrolled"); err != nil {
 		return err
 	}
 	_, n := d.X.Dims()

@@ -7,13 +7,15 @@ package qpdiff
 // copied after its first use.
 type Workspace struct {
 	home
-	qp       qpDerivative
-	net      elasticNetDerivative
-	smooth   smoothDerivative
-	unrolled unrolledDerivative
-	logistic logisticDerivative
-	margin   marginDerivative
-	kernel   kernelDerivative
+	qp        qpDerivative
+	penalised penalisedDerivative
+	smooth    smoothDerivative
+	unrolled  unrolledDerivative
+	logistic  logisticDerivative
+	margin    marginDerivative
+	kernel    kernelDerivative
+	ridge     kernelRidgeDerivative
+	huber     huberDerivative
 }
 
 // orNew returns w, or a new workspace where w is nil.

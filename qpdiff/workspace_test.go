@@ -13,8 +13,8 @@ import (
 // fits that fail, after Reset and after loads: its answers have the bits of a new one's.
 func TestOneWorkspaceServesAll(t *testing.T) {
 	ridge := linearModel(halfSquare)
-	subjects := []workspaceUser{&learnerUser{l: new(ElasticNet)}, &learnerUser{l: &ElasticNet{PerFeature: true}}, &learnerUser{l: new(Logistic)},
-		&learnerUser{l: &Logistic{Intercept: UnpenalisedIntercept}}, &learnerUser{l: new(SVM)}, &learnerUser{l: new(SVM)}, &learnerUser{l: new(LearnedLoss)},
+	subjects := []workspaceUser{&learnerUser{l: new(ElasticNet)}, &learnerUser{l: new(PerFeatureNet)}, &learnerUser{l: new(Logistic)},
+		&learnerUser{l: &Logistic{Intercept: UnpenalisedIntercept}}, &learnerUser{l: &SparseLogistic{Intercept: true}}, &learnerUser{l: new(SVM)}, &learnerUser{l: new(SVM)}, &learnerUser{l: new(LearnedLoss)},
 		&learnerUser{l: new(KernelSVM)}, &learnerUser{l: &KernelSVM{Kernel: Polynomial{Degree: 1}, Intercept: true}},
 		&learnerUser{l: &SmoothLearner{Objective: ridge}}, &learnerUser{l: &Unrolled{Objective: ridge, Steps: 5}}, new(solutionUser), new(solutionUser)}
 	rng := rand.New(rand.NewPCG(8, 8))

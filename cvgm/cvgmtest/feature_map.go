@@ -1,5 +1,5 @@
 // Package cvgmtest holds the contracts of package cvgm as tests that anyone can run on
-// types of their own: [FeatureMap], [Loss] and [Searcher], and [CheckGradient] for any
+// types of their own: [FeatureMap], [Preparer], [Loss] and [Searcher], and [CheckGradient] for any
 // objective.
 package cvgmtest
 

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -62,19 +63,46 @@ func fakeResults(seed uint64) Results {
 			k.Runs[i].Variant = v
 		}
 	}
-	r.Searches = &SearchesResult{Methods: []SearchMethod{{Name: "exhaustive"}, {Name: "random"}, {Name: "Bayesian"}, {Name: SearchQuasiNewton}}}
+	r.Searches = new(SearchesResult)
+	for _, name := range []string{"exhaustive", "random", "Bayesian", "Nesterov", "Adam", SearchQuasiNewton, SearchPaperStep} {
+		r.Searches.Methods = append(r.Searches.Methods, SearchMethod{Name: name})
+	}
+	r.Learning = &Learning{Loss: LearnedLosses{Methods: []LossMethod{{Name: "learned"}, {Name: "hinge"}, {Name: "logistic"}}}}
 	for _, n := range []int{2, 5} {
 		r.Dimensions = cmp.Or(r.Dimensions, new(SearchDimensionsResult))
-		r.Dimensions.Dimensions = append(r.Dimensions.Dimensions, SearchDimension{Hyperparameters: n, Methods: []SearchDimensionMethod{{Name: "exhaustive"}}})
+		r.Dimensions.Dimensions = append(r.Dimensions.Dimensions, SearchDimension{Hyperparameters: n, Methods: []SearchDimensionMethod{{Name: "exhaustive"}, {Name: "random"}, {Name: SearchQuasiNewton}}})
 	}
 	r.Timings = &Timings{Benchmarks: map[string]map[string]BenchStat{}}
 	for _, name := range []string{"ElasticNetCold/value", "ElasticNetCold/gradient", "LearnedKernelStep/rings/value", "LearnedKernelStep/rings/step",
 		"LearnedKernelStep/XOR/value", "LearnedKernelStep/XOR/step"} {
 		r.Timings.Benchmarks["cvgm."+name] = map[string]BenchStat{"ns/op": {Lowest: rng.Float64()}}
 	}
+	r.Ablation = &AblationResult{Rows: []AblationRow{{Problem: ablationRings}, {Problem: ablationXOR}, {Problem: ablationNet}}, Rings: make([]Comparison, 1)}
+	r.Ablation.Params.Rings.Budgets = []int{100}
 	r.Splits = &SplitsResult{ByK: []SplitsSetting{{K: 15}, {K: 120}, {K: 240}}, ByP: []SplitsSetting{{P: .65}, {P: .95}}}
 	scramble(reflect.ValueOf(&r).Elem(), rng)
+	for i := range r.Derivatives.Checks {
+		r.Derivatives.Checks[i].Input = "X"
+	}
+	for i := range r.Stability.Starts {
+		r.Stability.Starts[i].Start.Hyper = []float64{float64(i), 1}
+	}
+	for i := range 20 * seed { // more settings hold
+		r.Stability.Learners[0].Parts[i].Difference = Estimate{0, 1, 9}
+	}
+	for i := range r.Searches.LocalMinima {
+		r.Searches.LocalMinima[i] = 1 + rng.IntN(2)
+	}
+	for i := range r.Limits.Loss.ZeroOne {
+		r.Limits.Loss.ZeroOne[i] = float64(i / (1 + int(seed))) // as often as the seed says
+	}
+	r.ElasticNet.Params.Train, r.Rings.Params.Test = 30+int(seed), 1000
+	r.ElasticNet.Params.Samples = 1000 + int(seed)
+	r.Learning.Loss.Methods[1].Test.Mean = -1 // the best
 	// What the claims' texts name is the same.
+	for i := range r.Unrolled.ByRate {
+		r.Unrolled.ByRate[i].Rate = .1 * float64(i)
+	}
 	r.Searches.Params.Budget = 60
 	r.Splits.ByP[0].P, r.Splits.ByP[1].P = .65, .95
 	r.Stability.Learners[0].At[0] = 1
@@ -85,24 +113,65 @@ func fakeResults(seed uint64) Results {
 	return r
 }
 
-// A claim's own number must come from a result: other results, another number.
-func TestClaimsAreReadFromResults(t *testing.T) {
-	a, b := Claims(fakeResults(1)), Claims(fakeResults(2))
-	if len(a) != len(b) || len(a) < 25 {
-		t.Fatalf("%d and %d claims", len(a), len(b))
-	}
-	for i := range a {
-		if a[i].Ours.Mean == b[i].Ours.Mean || math.IsNaN(a[i].Ours.Mean) && a[i].Verdict != NotTestable {
-			t.Errorf("%q: %v from two different results", a[i].Text, a[i].Ours.Mean)
+// measured returns the measurements of all claims, each with its sentence's words before it.
+func measured(claims []Claim) map[string]Measurement {
+	all := make(map[string]Measurement)
+	for _, c := range claims {
+		for _, m := range c.Measured {
+			all[c.Sentence+" "+m.Text] = m
 		}
-		if a[i].Text != b[i].Text || a[i].Rule == "" || a[i].Place == "" {
-			t.Errorf("claim %d: %+v, %+v", i, a[i], b[i])
+	}
+	return all
+}
+
+// A number must come from a result: other results, another number.
+func TestClaimsAreReadFromResults(t *testing.T) {
+	printed := quotations[saysSeeds].text // compares two printed numbers
+	a, b := measured(Claims(fakeResults(1))), measured(Claims(fakeResults(2)))
+	if len(a) != len(b) || len(a) < 60 {
+		t.Fatalf("%d and %d measurements", len(a), len(b))
+	}
+	for text, m := range a {
+		other, ok := b[text]
+		switch {
+		case !ok:
+			t.Errorf("%q has no counterpart", text)
+		case m.Rule == "":
+			t.Errorf("%q: no rule", text)
+		case m.Ours.Mean == other.Ours.Mean && !strings.HasPrefix(text, printed), math.IsNaN(m.Ours.Mean) && m.Verdict != NotTestable:
+			t.Errorf("%q: %v from two different results", text, m.Ours.Mean)
 		}
 	}
 }
 
-// Where the paper and the measurement part, a reader is told why.
-func TestClaimsThatDoNotHoldHaveARemark(t *testing.T) {
+func TestFindingsAreReadFromResults(t *testing.T) {
+	a, b := Findings(fakeResults(1)), Findings(fakeResults(2))
+	if len(a) != 7 || len(b) != 7 || len(Findings(Results{})) != 0 {
+		t.Fatalf("%d and %d findings", len(a), len(b))
+	}
+	for i, f := range a {
+		if f.Ours.Mean == b[i].Ours.Mean || f.Text == "" || f.Notebook == "" {
+			t.Errorf("%q: %v from two different results", f.Text, f.Ours.Mean)
+		}
+	}
+}
+
+func TestEverySentenceIsJudged(t *testing.T) {
+	claims := Claims(fakeResults(1))
+	if len(claims) != int(sentences) {
+		t.Fatalf("%d claims of %d sentences", len(claims), sentences)
+	}
+	seen := map[string]bool{}
+	for i, c := range claims {
+		if c.Section == "" || c.Sentence == "" || c.Sentence != quotations[i].text || seen[c.Sentence] {
+			t.Errorf("claim %d: %q in %q", i+1, c.Sentence, c.Section)
+		}
+		seen[c.Sentence] = true
+	}
+}
+
+// committed returns the measurements of the table of claims, by column.
+func committed(t *testing.T) []map[string]string {
 	f, err := os.Open(filepath.Join("..", "..", "figures", "out", "00_start", "claims.csv"))
 	if err != nil {
 		t.Fatal(err)
@@ -112,10 +181,33 @@ func TestClaimsThatDoNotHoldHaveARemark(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	verdict, remark := slices.Index(rows[0], "Verdict"), slices.Index(rows[0], "Remark")
+	var all []map[string]string
 	for _, row := range rows[1:] {
-		if v := Verdict(row[verdict]); v != Confirmed && v != NotTestable && row[remark] == "" {
-			t.Errorf("%s: %s, without a reason", row[0], v)
+		m := make(map[string]string)
+		for i, name := range rows[0] {
+			m[name] = row[i]
+		}
+		if m["Section"] == "" { // else a sentence
+			all = append(all, m)
+		}
+	}
+	return all
+}
+
+// Where the paper and the measurement part, a reader is told why.
+func TestClaimsThatDoNotHoldHaveARemark(t *testing.T) {
+	for _, m := range committed(t) {
+		if v := Verdict(m["Verdict"]); slices.Contains([]Verdict{Differs, PaperError, NotTestable}, v) && m["Remark"] == "" {
+			t.Errorf("%s: %s, without a reason", m["Sentence or measurement"], v)
+		}
+	}
+}
+
+// A rule that confirms a sentence must not confirm it where it is false.
+func TestRulesDoNotConfirmTheirControls(t *testing.T) {
+	for _, m := range committed(t) {
+		if strings.Trim(m["Verdict"], "()") == string(Confirmed) && (m["Control"] == "" || m["Control's verdict"] == string(Confirmed)) {
+			t.Errorf("%s: confirmed; and of %q: %q", m["Sentence or measurement"], m["Control"], m["Control's verdict"])
 		}
 	}
 }
@@ -141,19 +233,51 @@ func TestRules(t *testing.T) {
 		{equals(1, .1), once(1.05), Confirmed},
 		{equals(1, .1), once(1.2), Differs},
 		{equals(1, .1).or(PaperError), once(1.2), PaperError},
+		{equals(1, .1), Estimate{1.05, .04, 9}, Confirmed},
+		{equals(1, .1), Estimate{1.05, .06, 9}, NotDecided},
+		{exactly(322), once(322), Confirmed},
+		{exactly(322), once(323), Differs},
+		{asPrinted(Quoted{Paper: ".72"}), once(.716), Confirmed},
+		{asPrinted(Quoted{Paper: ".72"}), once(.725), Confirmed},
+		{asPrinted(Quoted{Paper: ".72"}), once(.7251), Differs},
+		{asPrinted(Quoted{Paper: "1.080"}), once(1.0795), Confirmed},
+		{asPrinted(Quoted{Paper: "1.080"}), once(1.0780), Differs},
+		{withinOne(Quoted{Paper: ".898"}, 1000), once(.899), Confirmed},
+		{withinOne(Quoted{Paper: ".898"}, 1000), once(.9), Differs},
 		{above(0), Estimate{1, .5, 9}, Confirmed},
-		{above(0), Estimate{1, 1.5, 9}, Differs},
+		{above(0), Estimate{1, 1.5, 9}, NotDecided},
+		{above(0), Estimate{-1, .5, 9}, Differs},
+		{above(0), once(0), Differs},
 		{below(0), Estimate{-1, .5, 9}, Confirmed},
-		{below(0), Estimate{-1, 1.5, 9}, Differs},
+		{below(0), Estimate{-1, 1.5, 9}, NotDecided},
+		{below(0), Estimate{0, 0, 9}, Differs},
 		{below(0), once(-1), Confirmed},
-		{contains(0), Estimate{1, 1.5, 9}, Confirmed},
-		{contains(0), Estimate{1, .5, 9}, Differs},
-		{withinTenth(10), Estimate{.5, .4, 9}, Confirmed},
-		{withinTenth(10), Estimate{.5, .6, 9}, Differs},
+		{littleOf(once(4), "the start"), Estimate{.5, .4, 9}, Confirmed},
+		{littleOf(once(4), "the start"), Estimate{.5, .6, 9}, NotDecided},
+		{littleOf(once(4), "the start"), once(4), Differs},
 		{above(0), once(nan), NotTestable},
 	} {
 		if got := c.rule.judge(c.m); got != c.want {
 			t.Errorf("%s at %+v: %s, want %s", c.rule.text, c.m, got, c.want)
+		}
+	}
+}
+
+func TestConjunction(t *testing.T) {
+	for _, c := range []struct {
+		of   []Verdict
+		want Verdict
+	}{
+		{[]Verdict{Confirmed, Confirmed}, Confirmed},
+		{[]Verdict{Confirmed, NotTestable}, Confirmed},
+		{[]Verdict{Confirmed, NotDecided}, NotDecided},
+		{[]Verdict{NotDecided, Differs, Confirmed}, Differs},
+		{[]Verdict{Differs, PaperError}, PaperError},
+		{[]Verdict{NotTestable}, NotTestable},
+		{nil, NotTestable},
+	} {
+		if got := conjunction(c.of); got != c.want {
+			t.Errorf("%v: %s, want %s", c.of, got, c.want)
 		}
 	}
 }

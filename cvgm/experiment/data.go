@@ -15,7 +15,7 @@ type RegressionData struct {
 	Samples     int     `help:"examples drawn; those not used for training are the test set" range:"[2,∞)" small:"[30,60]"`
 	Train       int     `help:"training examples N, the first rows of the data" range:"[2,∞)" below:"Samples" small:"[6,20]"`
 	Features    int     `help:"features n" range:"[1,∞)" small:"[2,6]"`
-	Informative int     `help:"features with a nonzero coefficient" range:"[1,∞)" small:"[1,4]"`
+	Informative int     `help:"features with a nonzero coefficient" range:"[1,∞)" most:"Features" small:"[1,4]"`
 	Noise       float64 `help:"standard deviation of the labels' noise, before Scale" unit:"labels" range:"[0,1e300]" small:"[1,200]"`
 	Scale       float64 `help:"labels and coefficients are divided by this" range:"(0,∞)" small:"[1,1000]"`
 }
@@ -50,7 +50,7 @@ func (d RegressionData) draw(src synth.Source) (train, test qpdiff.Data, coef []
 type PublishedRegression struct {
 	Seed                 uint32 `help:"seed of NumPy's generator, which draws data, splits and random search" range:"[0,4294967295]" small:"[0,1000]"`
 	DiscardedSets        int    `help:"data sets drawn and thrown away before the one used" range:"[0,∞)" small:"[0,2]"`
-	DiscardedInformative int    `help:"informative features of those data sets" range:"[1,∞)" small:"[1,4]"`
+	DiscardedInformative int    `help:"informative features of those data sets" range:"[1,∞)" most:"Features" small:"[1,4]"`
 	RegressionData
 }
 

@@ -12,7 +12,7 @@ import (
 )
 
 func init() {
-	register("derivatives", "derivatives of all learners and programs against finite differences", DefaultDerivatives)
+	register[DerivativesParams]("derivatives", "derivatives of all learners and programs against finite differences")
 }
 
 // DerivativesParams are the parameters of the check of derivatives against
@@ -22,13 +22,15 @@ type DerivativesParams struct {
 	C     float64 `help:"weight of the losses of logistic regression and of the kernel machine" range:"(0,∞)" small:"[.3,3]"`
 	Gamma float64 `help:"width parameter of the RBF kernel" range:"(0,∞)" small:"[.3,3]"`
 	K     int     `help:"cross-validation splits" range:"[1,∞)" small:"[2,6]"`
-	P     float64 `help:"fraction of the examples that each split trains on" range:"(0,1)" small:"[.7,.9]"`
+	P     float64 `help:"fraction of the examples that each split trains on" range:"(0,1)" splits:"Train,Sizes,MinSize" small:"[.7,.9]"`
 }
 
 // DefaultDerivatives returns parameters of our own: the paper gives none.
 func DefaultDerivatives() DerivativesParams {
 	return DerivativesParams{LinearProblem: defaultLinearProblem, C: 1, Gamma: 1, K: 32, P: .8}
 }
+
+func (DerivativesParams) defaults() any { return DefaultDerivatives() }
 
 // A DerivativeCheck sets the derivative of a scalar of a solution along a
 // direction of one input beside central differences of it.
@@ -117,7 +119,7 @@ func (c *checker) add(input string, vjp, jvp float64, value func(t float64) (flo
 
 // Run checks a derivative of each example in each of its inputs.
 func (p DerivativesParams) Run(ctx context.Context) (*DerivativeChecks, error) {
-	if err := check(&p); err != nil {
+	if err := Check(&p); err != nil {
 		return nil, err
 	}
 	r := &DerivativeChecks{Params: p}

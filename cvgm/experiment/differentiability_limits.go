@@ -16,7 +16,7 @@ import (
 )
 
 func init() {
-	register("differentiability_limits", "solutions where the paper's conditions for a derivative do not suffice or do not hold", DefaultDifferentiabilityLimits)
+	register[DifferentiabilityLimitsParams]("differentiability_limits", "solutions where the paper's conditions for a derivative do not suffice or do not hold")
 }
 
 // DifferentiabilityLimitsParams are the parameters of what happens where the
@@ -24,7 +24,7 @@ func init() {
 type DifferentiabilityLimitsParams struct {
 	LinearProblem
 	K int     `help:"cross-validation splits" range:"[1,∞)" small:"[2,6]"`
-	P float64 `help:"fraction of the examples that each split trains on" range:"(0,1)" small:"[.7,.9]"`
+	P float64 `help:"fraction of the examples that each split trains on" range:"(0,1)" splits:"Train,Sizes,MinSize" small:"[.7,.9]"`
 }
 
 // DefaultDifferentiabilityLimits returns parameters of our own: the paper gives
@@ -32,6 +32,8 @@ type DifferentiabilityLimitsParams struct {
 func DefaultDifferentiabilityLimits() DifferentiabilityLimitsParams {
 	return DifferentiabilityLimitsParams{LinearProblem: defaultLinearProblem, K: 32, P: .8}
 }
+
+func (DifferentiabilityLimitsParams) defaults() any { return DefaultDifferentiabilityLimits() }
 
 // A Kink is a value of an input at which an entry of a solution has two
 // one-sided slopes, and what the library answers there.
@@ -108,7 +110,7 @@ type DifferentiabilityLimits struct {
 
 // Run measures them.
 func (p DifferentiabilityLimitsParams) Run(ctx context.Context) (*DifferentiabilityLimits, error) {
-	if err := check(&p); err != nil {
+	if err := Check(&p); err != nil {
 		return nil, err
 	}
 	r := &DifferentiabilityLimits{Params: p}

@@ -10,32 +10,39 @@ import (
 	"cvgm/synth"
 )
 
-// DimensionProblems describes search problems with few and with many
-// hyperparameters: ridge regressions in which each group of features has a
-// penalty of its own, and the rings, where the hyperparameters are a network's
-// weights.
-type DimensionProblems struct {
+// RidgeGroups describes ridge regressions in which each group of features has a penalty of
+// its own, which a search chooses.
+type RidgeGroups struct {
 	Groups []int `help:"numbers of groups of features, each with its own ridge penalty; divisors of Features" range:"[1,∞)" small:"{1,2,3}"`
 	RegressionData
 	K            int     `help:"cross-validation splits of the ridge regressions" range:"[1,∞)" small:"[2,8]"`
-	P            float64 `help:"fraction of the examples that each split trains on, for the ridge regressions" range:"(0,1)" small:"[.6,.9]"`
+	P            float64 `help:"fraction of the examples that each split trains on, for the ridge regressions" range:"(0,1)" splits:"Train,Sizes,MinSize" small:"[.6,.9]"`
 	StartLambda2 float64 `help:"start of every search, for all ridge penalties" range:"(0,∞)" small:"[1e-2,1]"`
 	BoxLow       float64 `help:"lower bound of the ridge penalties" unit:"log10 of the penalty" range:"[-300,300]" below:"BoxHigh" small:"[-5,-2]"`
 	BoxHigh      float64 `help:"upper bound of the ridge penalties" unit:"log10 of the penalty" range:"[-300,300]" small:"[-1,1]"`
-	Rings        RingsProblem
-	RingsRadius  float64 `help:"half the width of the box of the network's weights, around the initial ones" range:"(0,∞)" small:"[.1,2]"`
+}
+
+// DimensionProblems describes search problems with few and with many
+// hyperparameters: RidgeGroups, and the rings, where the hyperparameters are a network's
+// weights.
+type DimensionProblems struct {
+	RidgeGroups
+	Rings       RingsProblem
+	RingsRadius float64 `help:"half the width of the box of the network's weights, around the initial ones" range:"(0,∞)" small:"[.1,2]"`
 }
 
 func defaultDimensionProblems() DimensionProblems {
 	return DimensionProblems{
-		Groups:         []int{1, 2, 5, 20},
-		RegressionData: RegressionData{Samples: 1060, Train: 60, Features: 20, Informative: 8, Noise: 100, Scale: 100},
-		K:              64, P: .9, StartLambda2: .1, BoxLow: -4, BoxHigh: 1,
+		RidgeGroups: RidgeGroups{
+			Groups:         []int{1, 2, 5, 20},
+			RegressionData: RegressionData{Samples: 1060, Train: 60, Features: 20, Informative: 8, Noise: 100, Scale: 100},
+			K:              64, P: .9, StartLambda2: .1, BoxLow: -4, BoxHigh: 1,
+		},
 		Rings: paperRings(), RingsRadius: 1,
 	}
 }
 
-func (d DimensionProblems) check() error {
+func (d RidgeGroups) check() error {
 	for _, g := range d.Groups {
 		if d.Features%g != 0 {
 			return invalid("Groups", d.Groups, fmt.Sprintf("use divisors of Features, %d", d.Features))
@@ -79,7 +86,7 @@ func (d DimensionProblems) setup(problem, dataSet int, rows []int) (*Setup, erro
 }
 
 // ridge makes a ridge regression with one penalty per group of features.
-func (d DimensionProblems) ridge(groups int, stream func(purpose string) *synth.Stream, rows []int) (*Setup, error) {
+func (d RidgeGroups) ridge(groups int, stream func(purpose string) *synth.Stream, rows []int) (*Setup, error) {
 	s := &Setup{
 		Loss: cvgm.SquaredError{}, Start: slices.Repeat([]float64{d.StartLambda2}, groups),
 		Lower: slices.Repeat([]float64{math.Pow(10, d.BoxLow)}, groups), Upper: slices.Repeat([]float64{math.Pow(10, d.BoxHigh)}, groups),
@@ -95,7 +102,7 @@ func (d DimensionProblems) ridge(groups int, stream func(purpose string) *synth.
 	}
 	s.CV, err = cvgm.New(cvgm.Config{
 		Data: train, Splits: splits, Loss: s.Loss, Standardise: true, Centring: cvgm.MeanCentring, Workers: 1,
-		Learner: func() qpdiff.Learner { return &qpdiff.ElasticNet{PerFeature: true} },
+		Learner: func() qpdiff.Learner { return &qpdiff.ElasticNet{Groups: qpdiff.PerFeature(d.Features)} },
 	})
 	if err != nil {
 		return nil, err

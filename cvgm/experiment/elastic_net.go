@@ -7,10 +7,12 @@ import (
 
 	"cvgm/cvgm"
 	"cvgm/qpdiff"
+
+	"gonum.org/v1/gonum/stat"
 )
 
 func init() {
-	register("elastic_net", "Table 1 and its learning curves: CVGM, exhaustive and random search on the published regression data", DefaultElasticNet)
+	register[ElasticNetParams]("elastic_net", "Table 1 and its learning curves: CVGM, exhaustive and random search on the published regression data")
 }
 
 // ElasticNetParams are the parameters of the paper's first experiment,
@@ -38,6 +40,8 @@ func DefaultElasticNet() ElasticNetParams {
 	}
 }
 
+func (ElasticNetParams) defaults() any { return DefaultElasticNet() }
+
 func (p ElasticNetParams) check() error { return p.checkLeastSquares() }
 
 // ElasticNetResult is what Run measures.
@@ -50,6 +54,9 @@ type ElasticNetResult struct {
 	// precision, in which the published code keeps it.
 	TrueCoefficientsSingle   float64
 	CVGM, Exhaustive, Random ElasticNetSearch
+	// TestSD is the standard deviation of CVGM's last test loss between test sets
+	// of this size.
+	TestSD float64
 	// Long is CVGM run on for Params.LongSteps.
 	Long    ElasticNetSearch
 	Surface ElasticNetSurface
@@ -77,7 +84,7 @@ func (s ElasticNetSearch) Final() float64 { return fromEnd(s.TestLoss, 1) }
 // Run draws the data and the splits of the published run, runs the three
 // searches on them and computes the two loss surfaces that they search.
 func (p ElasticNetParams) Run(ctx context.Context) (*ElasticNetResult, error) {
-	if err := check(&p); err != nil {
+	if err := Check(&p); err != nil {
 		return nil, err
 	}
 	s, src, err := p.published(p.PublishedRegression)
@@ -100,6 +107,10 @@ func (p ElasticNetParams) Run(ctx context.Context) (*ElasticNetResult, error) {
 			return nil, wrap(err, "%s", m.name)
 		}
 	}
+	last := r.CVGM.Lambda[len(r.CVGM.Lambda)-1]
+	if r.TestSD, err = testSD(s, last[:]); err != nil {
+		return nil, err
+	}
 	if r.LeastSquares, r.TrueCoefficients, err = s.ReferenceLosses(); err != nil {
 		return nil, err
 	}
@@ -110,7 +121,7 @@ func (p ElasticNetParams) Run(ctx context.Context) (*ElasticNetResult, error) {
 
 // Stepper draws what Run draws.
 func (p ElasticNetParams) Stepper() (*Stepper, error) {
-	if err := check(&p); err != nil {
+	if err := Check(&p); err != nil {
 		return nil, err
 	}
 	s, _, err := p.published(p.PublishedRegression)
@@ -122,6 +133,23 @@ func (p ElasticNetParams) Stepper() (*Stepper, error) {
 func (s *Setup) ReferenceLosses() (leastSquaresFit, trueCoefficients float64, err error) {
 	leastSquaresFit, err = s.TestLoss(leastSquares)
 	return leastSquaresFit, linearRisk(s.Test, s.Coef, asIs), err
+}
+
+// testSD returns the standard deviation of the test loss between test sets of this
+// size, from the scatter of the squared errors in this one.
+func testSD(s *Setup, x []float64) (float64, error) {
+	model, err := s.Model(x)
+	if err != nil {
+		return 0, err
+	}
+	errs := make([]float64, len(s.Test.Y))
+	if err := model.Predict(errs, s.Test.X); err != nil {
+		return 0, err
+	}
+	for i, y := range s.Test.Y {
+		errs[i] = (errs[i] - y) * (errs[i] - y)
+	}
+	return stat.StdDev(errs, nil) / math.Sqrt(float64(len(errs))), nil
 }
 
 // linearRisk returns the mean squared error of the predictions coefᵀx on d, with

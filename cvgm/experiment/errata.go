@@ -16,7 +16,7 @@ import (
 )
 
 func init() {
-	register("errata", "what the paper prints wrongly, each with its proof", DefaultErrata)
+	register[ErrataParams]("errata", "what the paper prints wrongly, each with its proof")
 }
 
 // ErrataParams are the parameters of the errata's proofs.
@@ -30,6 +30,8 @@ type ErrataParams struct {
 func DefaultErrata() ErrataParams {
 	return ErrataParams{LinearProblem: defaultLinearProblem, C: 1, Test: 2000}
 }
+
+func (ErrataParams) defaults() any { return DefaultErrata() }
 
 // ErrataResult measures what the paper prints wrongly, one field per erratum.
 type ErrataResult struct {
@@ -106,7 +108,7 @@ type BayesErratum struct {
 
 // Run measures every erratum.
 func (p ErrataParams) Run(ctx context.Context) (*ErrataResult, error) {
-	if err := check(&p); err != nil {
+	if err := Check(&p); err != nil {
 		return nil, err
 	}
 	r := &ErrataResult{Params: p}

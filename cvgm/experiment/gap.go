@@ -11,7 +11,7 @@ import (
 )
 
 func init() {
-	register("gap", "over-fitting of the CV loss against the number of hyperparameters, and stopping by a nested estimate", DefaultGap)
+	register[GapParams]("gap", "over-fitting of the CV loss against the number of hyperparameters, and stopping by a nested estimate")
 }
 
 // GapParams are the parameters of the measurement of how much the CV loss
@@ -31,6 +31,8 @@ func DefaultGap() GapParams {
 	p.Groups, p.Samples, p.Train = []int{2, 20}, 1040, 40
 	return p
 }
+
+func (GapParams) defaults() any { return DefaultGap() }
 
 func (p GapParams) check() error {
 	if most := min(p.Train, p.Rings.Train); p.Folds > most {
@@ -62,7 +64,7 @@ type GapProblem struct {
 
 // Run watches the searches, in parallel over problems and data sets.
 func (p GapParams) Run(ctx context.Context) (*GapResult, error) {
-	if err := check(&p); err != nil {
+	if err := Check(&p); err != nil {
 		return nil, err
 	}
 	problems := p.hyperparameters()

@@ -72,7 +72,7 @@ func TestHugeCountsAreRefused(t *testing.T) {
 			default:
 				return nil
 			}
-			err := check(p)
+			err := Check(p)
 			var arg *qpdiff.ArgError
 			if !errors.As(err, &arg) || !strings.HasPrefix(arg.Arg, name) || !strings.Contains(err.Error(), "2147483648") {
 				t.Errorf("%s with a huge %s: error %v", e.Name, name, err)
@@ -94,7 +94,7 @@ func TestRangesOfGeneratorsAndSeeds(t *testing.T) {
 		{&XORParams{XORData: XORData{Overlap: 1e-51, Scale: 1e51}}, "Overlap is 1e-51 (outside its domain): use a value in [1e-50,1]\nScale is 1e+51"},
 		{&ElasticNetParams{PublishedRegression: PublishedRegression{RegressionData: RegressionData{Noise: 1e301}}}, "Noise is 1e+301 (outside its domain): use a value in [0,1e300]"},
 	} {
-		if err := check(c.p); err == nil || !strings.Contains(err.Error(), c.want) {
+		if err := Check(c.p); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("error %v lacks %q", err, c.want)
 		}
 	}
@@ -110,7 +110,8 @@ func TestRangesOfGeneratorsAndSeeds(t *testing.T) {
 
 // Parameters that do not go together are refused by the name that sets them.
 func TestCombinationsAreRefusedByName(t *testing.T) {
-	gap, splits, searches := DefaultGap(), DefaultSplits(), DefaultSearches()
+	gap, splits, searches, net := DefaultGap(), DefaultSplits(), DefaultSearches(), DefaultElasticNet()
+	net.Informative = 99
 	gap.Rings.InnerRadius, splits.Rings.InnerRadius, searches.MinLambda2 = 3, 3, 4
 	for _, c := range []struct {
 		p    any
@@ -118,9 +119,10 @@ func TestCombinationsAreRefusedByName(t *testing.T) {
 	}{
 		{&gap, "Rings.InnerRadius is 3 (outside its domain): use a value below OuterRadius, 2"},
 		{&splits, "Rings.InnerRadius is 3"},
+		{&net, "Informative is 99 (outside its domain): use at most Features, 10"},
 		{&searches, "MinLambda2 is 4 (outside its domain): use at most 10 to the power of BoxHigh, 3.16"},
 	} {
-		if err := check(c.p); err == nil || !strings.Contains(err.Error(), c.want) {
+		if err := Check(c.p); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("error %v lacks %q", err, c.want)
 		}
 	}
@@ -172,11 +174,11 @@ func TestWithoutMeasurement(t *testing.T) {
 			t.Errorf("%s of nothing is %v", name, v)
 		}
 	}
-	dimensions := &SearchDimensionsResult{Dimensions: []SearchDimension{{Hyperparameters: 5, Methods: []SearchDimensionMethod{{Name: "exhaustive", CV: []float64{1}, Excess: once(1)}}}}}
+	dimensions := &SearchDimensionsResult{Dimensions: []SearchDimension{{Hyperparameters: 5, Methods: []SearchDimensionMethod{{Name: "exhaustive", CV: []float64{1}, Excess: once(1)}, {Name: "random"}, {Name: SearchQuasiNewton}}}}}
 	for _, r := range []any{new(SearchDimensionsResult), dimensions, &UnrolledResult{ByRate: []UnrolledRun{{Rate: 3}}}} {
-		for _, c := range claimsOf(r) {
-			if c.Verdict != NotTestable {
-				t.Errorf("%T: %q is %s, measured %v", r, c.Text, c.Verdict, c.Ours)
+		for text, m := range measured(claimsOf(r)) {
+			if m.Verdict != NotTestable {
+				t.Errorf("%T: %q is %s, measured %v", r, text, m.Verdict, m.Ours)
 			}
 		}
 	}

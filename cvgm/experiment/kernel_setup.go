@@ -14,7 +14,7 @@ import (
 // plane to points of the plane, whose weights are the hyperparameters.
 type KernelCVGM struct {
 	K        int     `help:"cross-validation splits" range:"[1,∞)" small:"[2,8]"`
-	P        float64 `help:"fraction of the examples that each split trains on" range:"(0,1)" small:"[.7,.9]"`
+	P        float64 `help:"fraction of the examples that each split trains on" range:"(0,1)" splits:"Train,Sizes,MinSize" small:"[.7,.9]"`
 	C        float64 `help:"weight of the logistic losses against the ridge penalty" range:"(0,∞)" small:"[.1,50]"`
 	Hidden   []int   `help:"units of the network's hidden layers" range:"[1,∞)" small:"[2,8]"`
 	StepSize float64 `help:"step size of the gradient method" range:"(0,∞)" small:"[.01,.3]"`
@@ -51,23 +51,18 @@ func lastPoint(steps iter.Seq2[cvgm.Step, error]) ([]float64, error) {
 }
 
 // use draws splits of the examples d and sets s's objective to their CV loss
-// with a variant of its gradient. The CV uses one goroutine: variants, or cells,
-// run in parallel.
+// with a variant of its gradient.
 func (m KernelCVGM) use(s *Setup, v Variant, d qpdiff.Data, src cvgm.Source) error {
 	splits, err := cvgm.RandomSplits(src, len(d.Y), m.K, m.P)
 	if err != nil {
 		return err
 	}
 	phi := m.kernel()
-	cv, err := cvgm.New(cvgm.Config{
-		Data: d, Splits: splits, Learner: v.learner, Loss: s.Loss,
-		Features: phi, Hyper: []float64{m.C}, Workers: 1,
-		Generalised: true, // a search may end where a unit of the network has its kink
-	})
+	cv, err := m.loss(phi, v.learner, s.Loss, d, splits)
 	if err != nil {
 		return err
 	}
-	s.CV = cv
+	s.CV, s.splits = cv, splits
 	if v.detached() {
 		s.Objective = func(grad, params []float64) (float64, error) {
 			loss, err := cv.Eval(grad, params)
@@ -80,6 +75,16 @@ func (m KernelCVGM) use(s *Setup, v Variant, d qpdiff.Data, src cvgm.Source) err
 		}
 	}
 	return nil
+}
+
+// loss returns the CV loss over splits of the examples d. The CV uses one goroutine:
+// variants, or cells, run in parallel.
+func (m KernelCVGM) loss(phi *cvgm.Perceptron, learner func() qpdiff.Learner, loss cvgm.Loss, d qpdiff.Data, splits []cvgm.Split) (*cvgm.CV, error) {
+	return cvgm.New(cvgm.Config{
+		Data: d, Splits: splits, Learner: learner, Loss: loss,
+		Features: phi, Hyper: []float64{m.C}, Workers: 1,
+		Generalised: true, // a search may end where a unit of the network has its kink
+	})
 }
 
 // torchStart returns the parameters that PyTorch gives a new network after

@@ -13,7 +13,7 @@ import (
 )
 
 func init() {
-	register("learning", "hyperparameters of the paper's examples, and a loss itself, learned by the gradient of the CV loss", DefaultLearning)
+	register[LearningParams]("learning", "hyperparameters of the paper's examples, and a loss itself, learned by the gradient of the CV loss")
 }
 
 // LearningParams are the parameters of hyperparameters that are learned by the
@@ -22,7 +22,7 @@ type LearningParams struct {
 	LinearExamples
 	Test        int     `help:"test examples" range:"[1,∞)" small:"[20,100]"`
 	K           int     `help:"cross-validation splits" range:"[1,∞)" small:"[2,6]"`
-	P           float64 `help:"fraction of the examples that each split trains on" range:"(0,1)" small:"[.7,.9]"`
+	P           float64 `help:"fraction of the examples that each split trains on" range:"(0,1)" splits:"Train,Sizes,MinSize" small:"[.7,.9]"`
 	Evaluations int     `help:"evaluations of the CV loss in each search, at most" range:"[1,∞)" small:"[2,10]"`
 	GridPoints  int     `help:"points of the CV loss surfaces per hyperparameter" range:"[2,∞)" small:"[2,4]"`
 	Flips       float64 `help:"share of wrong labels where a loss is learned" range:"[0,.5)" small:"[0,.2]"`
@@ -36,6 +36,8 @@ func DefaultLearning() LearningParams {
 		Test:           2000, K: 32, P: .8, Evaluations: 120, GridPoints: 25, Flips: .15, LossSeeds: 24,
 	}
 }
+
+func (LearningParams) defaults() any { return DefaultLearning() }
 
 // A LearningRun is one search for hyperparameters by the gradient of the CV
 // loss, and the CV loss around its way.
@@ -106,7 +108,7 @@ type learningTask struct {
 
 // Run learns the hyperparameters.
 func (p LearningParams) Run(ctx context.Context) (*Learning, error) {
-	if err := check(&p); err != nil {
+	if err := Check(&p); err != nil {
 		return nil, err
 	}
 	src := synth.NewStream(p.Seed, "learning")

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"cvgm/cvgm"
 	"cvgm/qpdiff"
 	"cvgm/synth"
 )
@@ -22,8 +23,14 @@ import (
 // range is the set of the allowed values and small the one that random small
 // runs draw from: an interval [a,b], (a,b), [a,b) or (a,b], or a set {a,b,c}.
 // The tags of a list hold for each of its entries, and len is the allowed range
-// of their number. below names a field of the same group that must be larger. order
-// is "ascending" where each entry of a list must be larger than the one before.
+// of their number. below names a field of the same group that must be larger, and
+// most one that must not be smaller. order is "ascending" where each entry of a list
+// must be larger than the one before. splits marks the fractions of the examples that splits train
+// on: it lists fields of the same group, the first of which that exists holds the number
+// of examples.
+//
+// The range of a text is the set of its allowed words, {mean,drop,error}, or the word text
+// where any will do. Unexported fields and those with the tag param:"-" are no parameters.
 type Field struct {
 	Name  string // with a dot where the field is in a group that is not embedded: Rings.K
 	Value string // as Set takes it
@@ -32,19 +39,64 @@ type Field struct {
 	Range string
 }
 
-// Fields lists the parameters in the struct that p points to.
+// Fields lists the parameters in p, a struct or a pointer to one, as those of Check
+// and Changes.
 func Fields(p any) []Field {
 	var all []Field
 	eachField(p, func(name string, v reflect.Value, tag reflect.StructTag) error {
-		text := strings.ReplaceAll(strings.Trim(fmt.Sprint(v), "[]"), " ", ",")
-		all = append(all, Field{name, text, tag.Get("help"), tag.Get("unit"), tag.Get("range")})
+		all = append(all, Field{name, format(v), tag.Get("help"), tag.Get("unit"), tag.Get("range")})
 		return nil
 	})
 	return all
 }
 
-// eachField calls f for each parameter in the struct that p points to, and joins
-// the errors.
+// format returns a value as Set takes it.
+func format(v reflect.Value) string {
+	if v.Kind() != reflect.Slice {
+		return fmt.Sprint(v)
+	}
+	entries := make([]string, v.Len())
+	for i := range entries {
+		entries[i] = fmt.Sprint(v.Index(i))
+	}
+	return strings.Join(entries, ",")
+}
+
+// isText reports whether a parameter of the type is a text or a list of texts.
+func isText(t reflect.Type) bool {
+	return t.Kind() == reflect.String || t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.String
+}
+
+// wordsOf returns the words of a set {mean,drop,error}, and false for other ranges.
+func wordsOf(tag string) ([]string, bool) {
+	inner, open := strings.CutPrefix(tag, "{")
+	inner, closed := strings.CutSuffix(inner, "}")
+	return strings.Split(inner, ","), open && closed
+}
+
+// A Change is a parameter that differs from its default, with both values as Set
+// takes them.
+type Change struct{ Name, Value, Default string }
+
+// Changes lists the parameters of an experiment that differ from their defaults.
+// It is empty where p is of another type.
+func Changes(p any) []Change {
+	own, ok := p.(interface{ defaults() any })
+	if !ok {
+		return nil
+	}
+	var changes []Change
+	defaults := Fields(own.defaults())
+	for i, f := range Fields(p) {
+		if f.Value != defaults[i].Value {
+			changes = append(changes, Change{f.Name, f.Value, defaults[i].Value})
+		}
+	}
+	return changes
+}
+
+// eachField calls f for each parameter in p, a struct or a pointer to one, and
+// joins the errors. The values can be set through a pointer.
 func eachField(p any, f func(name string, v reflect.Value, tag reflect.StructTag) error) error {
 	var errs []error
 	var visit func(prefix string, v reflect.Value)
@@ -52,7 +104,7 @@ func eachField(p any, f func(name string, v reflect.Value, tag reflect.StructTag
 		for _, field := range reflect.VisibleFields(v.Type()) {
 			value := v.FieldByIndex(field.Index)
 			switch {
-			case field.Anonymous:
+			case field.Anonymous, !field.IsExported(), field.Tag.Get("param") == "-":
 			case value.Kind() == reflect.Struct:
 				visit(prefix+field.Name+".", value)
 			default:
@@ -60,7 +112,7 @@ func eachField(p any, f func(name string, v reflect.Value, tag reflect.StructTag
 			}
 		}
 	}
-	visit("", reflect.ValueOf(p).Elem())
+	visit("", reflect.Indirect(reflect.ValueOf(p)))
 	return errors.Join(errs...)
 }
 
@@ -106,7 +158,13 @@ func parse(v reflect.Value, text string) error {
 			return errors.New("want a finite number")
 		}
 		v.SetFloat(x)
+	case reflect.String:
+		v.SetString(text)
 	case reflect.Slice:
+		if text == "" && isText(v.Type()) {
+			v.SetZero()
+			return nil
+		}
 		parts := strings.Split(text, ",")
 		list := reflect.MakeSlice(v.Type(), len(parts), len(parts))
 		for i, part := range parts {
@@ -121,14 +179,20 @@ func parse(v reflect.Value, text string) error {
 	return nil
 }
 
-// check returns an error for each parameter in the struct that p points to that
-// its tags refuse, and then what p's own method check finds in their combination.
-func check(p any) error {
-	numbers := make(map[string]float64) // of all that are not lists
-	err := eachField(p, func(name string, v reflect.Value, tag reflect.StructTag) error {
+// Check returns what Run would refuse in p: an error for each parameter that its
+// tags refuse, or else what p's own method check finds in their combination.
+func Check(p any) error {
+	numbers := make(map[string]float64) // of all that are in their ranges, of lists the least
+	errRange := eachField(p, func(name string, v reflect.Value, tag reflect.StructTag) error {
+		if isText(v.Type()) {
+			return checkText(name, v, tag.Get("range"))
+		}
 		if v.Kind() != reflect.Slice {
-			numbers[name] = number(v)
-			return checkValue(name, v, tag.Get("range"))
+			err := checkValue(name, v, tag.Get("range"))
+			if err == nil {
+				numbers[name] = number(v)
+			}
+			return err
 		}
 		if n := tag.Get("len"); n != "" && !domainOf(n).contains(float64(v.Len())) {
 			return invalid(name, v, fmt.Sprintf("give a number of values in %s", n))
@@ -140,22 +204,60 @@ func check(p any) error {
 				errs = append(errs, invalid(name, v, "give ascending numbers"))
 			}
 		}
-		return errors.Join(errs...)
-	})
-	if err == nil {
-		err = eachField(p, func(name string, v reflect.Value, tag reflect.StructTag) error {
-			other := tag.Get("below")
-			group := name[:strings.LastIndex(name, ".")+1]
-			if other == "" || numbers[name] < numbers[group+other] {
-				return nil
+		err := errors.Join(errs...)
+		if err == nil && v.Len() > 0 {
+			least := number(v.Index(0))
+			for i := range v.Len() {
+				least = min(least, number(v.Index(i)))
 			}
-			return invalid(name, v, fmt.Sprintf("use a value below %s, %v", other, numbers[group+other]))
-		})
-	}
+			numbers[name] = least
+		}
+		return err
+	})
+	errOrder := eachField(p, func(name string, v reflect.Value, tag reflect.StructTag) error {
+		group := name[:strings.LastIndex(name, ".")+1]
+		own, known := numbers[name]
+		if other, ok := numbers[group+tag.Get("below")]; known && ok && own >= other {
+			return invalid(name, v, fmt.Sprintf("use a value below %s, %v", tag.Get("below"), other))
+		}
+		if other, ok := numbers[group+tag.Get("most")]; known && ok && own > other {
+			return invalid(name, v, fmt.Sprintf("use at most %s, %v", tag.Get("most"), other))
+		}
+		if examples := tag.Get("splits"); examples != "" && known {
+			return checkFraction(name, v, group, strings.Split(examples, ","), numbers)
+		}
+		return nil
+	})
+	err := errors.Join(errRange, errOrder)
 	if own, ok := p.(interface{ check() error }); ok && err == nil {
 		err = own.check()
 	}
 	return err
+}
+
+// checkFraction checks that splits with the fraction v, or each of a list, leave training and
+// validation rows of the number of examples in the first field of the group that exists.
+func checkFraction(name string, v reflect.Value, group string, examples []string, numbers map[string]float64) error {
+	fractions := []reflect.Value{v}
+	if v.Kind() == reflect.Slice {
+		fractions = nil
+		for i := range v.Len() {
+			fractions = append(fractions, v.Index(i))
+		}
+	}
+	for _, field := range examples {
+		n, ok := numbers[group+field]
+		if !ok {
+			continue
+		}
+		for _, p := range fractions {
+			if _, err := cvgm.TrainRows(int(n), p.Float()); err != nil {
+				return invalid(name, p, fmt.Sprintf("use a fraction that leaves training and validation rows of %s = %v examples", field, n))
+			}
+		}
+		return nil
+	}
+	return nil
 }
 
 // maxCount bounds whole numbers but seeds: no memory holds as many examples, points or
@@ -168,6 +270,14 @@ func checkValue(name string, v reflect.Value, allowed string) error {
 	}
 	if v.Kind() == reflect.Int && v.Int() > maxCount {
 		return invalid(name, v, fmt.Sprintf("use a value in %s up to %d", allowed, maxCount))
+	}
+	return nil
+}
+
+// checkText checks a text by the set of its allowed words. A list of texts has none.
+func checkText(name string, v reflect.Value, allowed string) error {
+	if words, ok := wordsOf(allowed); ok && !slices.Contains(words, v.String()) {
+		return invalid(name, fmt.Sprintf("%q", v), "use a word of "+allowed)
 	}
 	return nil
 }
@@ -239,12 +349,15 @@ func (e *Experiment) Draw(src synth.Source) any {
 	for range tries {
 		p := e.Params()
 		_ = eachField(p, func(_ string, v reflect.Value, tag reflect.StructTag) error {
-			if small := tag.Get("small"); small != "" {
+			small := tag.Get("small")
+			if words, ok := wordsOf(small); ok && isText(v.Type()) {
+				v.SetString(words[int(src.Float64()*float64(len(words)))])
+			} else if small != "" {
 				drawInto(src, v, domainOf(small))
 			}
 			return nil
 		})
-		if check(p) == nil {
+		if Check(p) == nil {
 			return p
 		}
 	}

@@ -12,7 +12,7 @@ import (
 // two penalties, and where the gradient method starts on it.
 type PenaltyCVGM struct {
 	K            int     `help:"cross-validation splits" range:"[1,∞)" small:"[2,8]"`
-	P            float64 `help:"fraction of the examples that each split trains on" range:"(0,1)" small:"[.5,.9]"`
+	P            float64 `help:"fraction of the examples that each split trains on" range:"(0,1)" splits:"Train,Sizes,MinSize" small:"[.5,.9]"`
 	StartLambda1 float64 `help:"start of the gradient method, weight of the l1 penalty" range:"[0,∞)" small:"[1e-4,1]"`
 	StartLambda2 float64 `help:"start of the gradient method, weight of the squared l2 penalty" range:"[0,∞)" small:"[1e-4,1]"`
 	MinLambda1   float64 `help:"lower bound of lambda1" range:"[0,∞)" small:"[1e-8,1e-4]"`
@@ -83,6 +83,26 @@ func (b SearchBox) exhaustive() cvgm.Searcher {
 
 func (b SearchBox) random(src func() cvgm.Source) cvgm.Searcher {
 	return cvgm.RandomSearch{Source: src, Draw: cvgm.LogUniform(b.BoxLow, b.BoxHigh), MaxEvals: b.RandomPoints}
+}
+
+// boxTol is the relative distance below which a penalty lies on an edge of the box: far
+// above the rounding of a power of ten, and far below the spacing of any grid.
+const boxTol = 1e-9
+
+// inside reports whether both penalties lie in the box, its edges included.
+func (b SearchBox) inside(at [2]float64) bool {
+	low, high := math.Pow(10, b.BoxLow), math.Pow(10, b.BoxHigh)
+	return min(at[0], at[1]) >= low*(1-boxTol) && max(at[0], at[1]) <= high*(1+boxTol)
+}
+
+// onEdge reports whether a point of the box lies on its edge.
+func (b SearchBox) onEdge(at [2]float64) bool {
+	return min(at[0], at[1]) <= math.Pow(10, b.BoxLow)*(1+boxTol) || b.onUpper(at)
+}
+
+// onUpper reports whether a penalty of a point of the box is the largest that it allows.
+func (b SearchBox) onUpper(at [2]float64) bool {
+	return max(at[0], at[1]) >= math.Pow(10, b.BoxHigh)*(1-boxTol)
 }
 
 // leastSquares is the elastic net without penalties.

@@ -29,7 +29,8 @@ var registry = make(map[reflect.Type]*Experiment)
 // its own file.
 func register[P interface {
 	Run(ctx context.Context) (*R, error)
-}, R any](name, help string, defaults func() P) {
+	defaults() any
+}, R any](name, help string) {
 	t := reflect.TypeFor[P]()
 	if registry[t] != nil {
 		panic(fmt.Sprintf("experiment: %s and %s have the same parameters", registry[t].Name, name))
@@ -37,7 +38,8 @@ func register[P interface {
 	registry[t] = &Experiment{
 		Name: name, Help: help,
 		Params: func() any {
-			p := defaults()
+			var zero P
+			p := zero.defaults().(P)
 			return &p
 		},
 		Run: func(ctx context.Context, params any) (any, error) {

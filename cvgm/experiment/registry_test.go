@@ -48,6 +48,31 @@ func claimsOf(result any) []Claim {
 	return Claims(all)
 }
 
+// The changes of parameters are what sets them, from the defaults; defaults have none.
+func TestChangesSetTheDefaults(t *testing.T) {
+	for _, e := range All() {
+		src := synth.NewStream(1, "changes of "+e.Name)
+		for range 5 {
+			p, q := e.Draw(src), e.Params()
+			if changes := Changes(q); changes != nil {
+				t.Errorf("%s: the defaults have the changes %v", e.Name, changes)
+			}
+			changes := Changes(p)
+			for _, c := range changes {
+				if err := Set(q, c.Name, c.Value); err != nil || c.Value == c.Default {
+					t.Errorf("%s: %+v: %v", e.Name, c, err)
+				}
+			}
+			if !reflect.DeepEqual(p, q) || !slices.Equal(changes, Changes(reflect.ValueOf(p).Elem().Interface())) {
+				t.Errorf("%s: %v of %+v gives %+v", e.Name, changes, p, q)
+			}
+		}
+	}
+	if Changes(&testParams{C: 1}) != nil {
+		t.Error("a type without defaults has changes")
+	}
+}
+
 // Every parameter has a help and a range that holds its default and its small
 // values.
 func TestParamsAreDescribed(t *testing.T) {
@@ -60,11 +85,23 @@ func TestParamsAreDescribed(t *testing.T) {
 				t.Errorf("%s: two parameters have this name", name)
 			}
 			names[name] = true
-			if other := tag.Get("below"); other != "" {
-				larger = append(larger, name[:strings.LastIndexAny(name, " .")+1]+other)
+			for _, other := range []string{tag.Get("below"), tag.Get("most")} {
+				if other != "" {
+					larger = append(larger, name[:strings.LastIndexAny(name, " .")+1]+other)
+				}
 			}
 			if tag.Get("help") == "" || tag.Get("range") == "" {
 				t.Errorf("%s has no help or no range", name)
+				return nil
+			}
+			if isText(v.Type()) {
+				words, small := wordsOf(tag.Get("range"))
+				drawn, _ := wordsOf(tag.Get("small"))
+				for _, w := range drawn {
+					if tag.Get("small") != "" && (!small || !slices.Contains(words, w)) {
+						t.Errorf("%s: the small value %q is not in the range", name, w)
+					}
+				}
 				return nil
 			}
 			allowed := domainOf(tag.Get("range"))
@@ -78,10 +115,10 @@ func TestParamsAreDescribed(t *testing.T) {
 		})
 		for _, name := range larger {
 			if !names[name] {
-				t.Errorf("there is no parameter %s, below which another must be", name)
+				t.Errorf("there is no parameter %s, which bounds another", name)
 			}
 		}
-		if err := check(e.Params()); err != nil {
+		if err := Check(e.Params()); err != nil {
 			t.Errorf("%s: the defaults are refused: %v", e.Name, err)
 		}
 	}
@@ -90,9 +127,18 @@ func TestParamsAreDescribed(t *testing.T) {
 // A value outside its range is refused at once by name, value and range.
 func TestRunRefusesWhatIsOutOfRange(t *testing.T) {
 	for _, e := range All() {
-		_ = eachField(e.Params(), func(name string, _ reflect.Value, tag reflect.StructTag) error {
-			allowed := domainOf(tag.Get("range"))
+		_ = eachField(e.Params(), func(name string, v reflect.Value, tag reflect.StructTag) error {
 			var values []string
+			if isText(v.Type()) {
+				if _, set := wordsOf(tag.Get("range")); !set {
+					return nil
+				}
+				values = []string{"no such word"}
+			}
+			allowed := domain{low: math.Inf(-1), high: math.Inf(1)}
+			if values == nil {
+				allowed = domainOf(tag.Get("range"))
+			}
 			if !math.IsInf(allowed.low, 0) {
 				below := allowed.low - 1
 				if allowed.lowOpen {
@@ -120,6 +166,36 @@ func TestRunRefusesWhatIsOutOfRange(t *testing.T) {
 
 // A group's check is that of the Params that embed it, or is called by theirs: of
 // two groups' checks Go promotes none.
+// A fraction that leaves no training or no validation rows is refused before anything
+// runs, in every experiment that splits.
+func TestFractionsWithoutRowsAreRefused(t *testing.T) {
+	seen := 0
+	for _, e := range All() {
+		for _, f := range Fields(e.Params()) {
+			if name := f.Name[strings.LastIndex(f.Name, ".")+1:]; !slices.Contains([]string{"P", "Ps", "RivalP"}, name) {
+				continue
+			}
+			seen++
+			own := e.Params()
+			if err := Set(own, f.Name, "1e-12"); err != nil {
+				t.Fatal(err)
+			}
+			want := f.Name + " is 1e-12"
+			if err := Check(own); err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: error is %v, want one with %q", e.Name, err, want)
+			}
+		}
+	}
+	if seen < 10 {
+		t.Errorf("%d fractions were tried", seen)
+	}
+	own := DefaultRings()
+	own.Train, own.P = 10, .999
+	if err := Check(own); err != nil {
+		t.Errorf("one validation row: %v", err)
+	}
+}
+
 func TestChecksOfGroupsAreReached(t *testing.T) {
 	type checked interface{ check() error }
 	var groups func(v reflect.Value) int
@@ -181,26 +257,43 @@ type testParams struct {
 	C      float64
 	Hidden []int
 	Sub    group
+	File   string   `help:"a file" range:"text"`
+	Word   string   `help:"a word" range:"{a,b}"`
+	Names  []string `help:"names" range:"text"`
+	Digest string   `param:"-"`
+	own    string
 }
 
 func TestSet(t *testing.T) {
 	var p testParams
-	for name, text := range map[string]string{"K": "5", "C": "1e-3", "Hidden": "8, 9", "Seed": "7", "Sub.K": "4"} {
+	p.own = "left alone"
+	for name, text := range map[string]string{"K": "5", "C": "1e-3", "Hidden": "8, 9", "Seed": "7", "Sub.K": "4", "File": "/a b/[1],2.csv", "Word": "b", "Names": "no, first name"} {
 		if err := Set(&p, name, text); err != nil {
 			t.Error(err)
 		}
 	}
-	if want := (testParams{group{5, 7}, 1e-3, []int{8, 9}, group{K: 4}}); !reflect.DeepEqual(p, want) {
+	if want := (testParams{group: group{5, 7}, C: 1e-3, Hidden: []int{8, 9}, Sub: group{K: 4}, File: "/a b/[1],2.csv", Word: "b", Names: []string{"no", "first name"}, own: "left alone"}); !reflect.DeepEqual(p, want) {
 		t.Errorf("%+v", p)
 	}
 	for name, c := range map[string]struct{ text, want string }{
-		"Q": {"1", "no parameter Q"}, "group": {"1", "no parameter group"}, "Sub": {"1", "no parameter Sub"}, "Sub.Q": {"1", "no parameter Sub.Q"},
+		"Q": {"1", "no parameter Q"}, "Digest": {"1", "no parameter Digest"}, "own": {"1", "no parameter own"}, "group": {"1", "no parameter group"}, "Sub": {"1", "no parameter Sub"}, "Sub.Q": {"1", "no parameter Sub.Q"},
 		"K": {"many", "K=many: want a whole number"}, "Seed": {"4294967296", "Seed=4294967296: want a whole number from 0 to 4294967295"},
 		"C": {"NaN", "C=NaN: want a finite number"}, "Hidden": {"3,x", "Hidden=3,x: want a whole number up to 2147483647, or several"},
 	} {
 		if err := Set(&p, name, c.text); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s=%s: %v lacks %q", name, c.text, err, c.want)
 		}
+	}
+	if err := Check(struct {
+		Word string `range:"{a,b}"`
+	}{"c"}); err == nil || !strings.Contains(err.Error(), `Word is "c" (outside its domain): use a word of {a,b}`) {
+		t.Errorf("a word out of its range: %v", err)
+	}
+	if f := Fields(&p); f[6].Value != p.File || f[8].Value != "no,first name" || len(f) != 9 {
+		t.Errorf("%+v", f)
+	}
+	if err := Set(&p, "Names", ""); err != nil || p.Names != nil {
+		t.Errorf("an empty list is %q, %v", p.Names, err)
 	}
 	if f := Fields(&p); f[0] != (Field{Name: "K", Value: "5", Help: "splits", Range: "[1,∞)"}) || f[3].Value != "8,9" || f[4].Name != "Sub.K" {
 		t.Errorf("%+v", f)

@@ -8,7 +8,7 @@ import (
 )
 
 func init() {
-	register("rings", "A kernel learned for two rings, along five variants of the gradient", DefaultRings)
+	register[RingsParams]("rings", "A kernel learned for two rings, along five variants of the gradient")
 }
 
 // RingsData describes the two rings that the paper's second experiment tells
@@ -84,6 +84,8 @@ func DefaultRings() RingsParams {
 	}
 }
 
+func (RingsParams) defaults() any { return DefaultRings() }
+
 // RingsResult is what Run measures.
 type RingsResult struct {
 	Params RingsParams
@@ -105,7 +107,7 @@ func (p RingsParams) Stepper(v Variant) (*Stepper, error) { return p.stepper(v, 
 
 // draw draws the data, and returns the generator for the splits.
 func (p RingsParams) draw() (*Setup, synth.Source, error) {
-	if err := check(&p); err != nil {
+	if err := Check(&p); err != nil {
 		return nil, nil, err
 	}
 	src := synth.NewNumPy(p.Seed)

@@ -14,7 +14,7 @@ import (
 )
 
 func init() {
-	register("sample_size", "CVGM against networks and logistic regression over training sets of many sizes", DefaultSampleSize)
+	register[SampleSizeParams]("sample_size", "CVGM against networks and logistic regression over training sets of many sizes")
 }
 
 // SampleSizeParams are the parameters of the paper's comparison of CVGM with a
@@ -34,19 +34,24 @@ type SampleSizeParams struct {
 	AdamStepSize    float64 `help:"step size of the network trained by Adam" range:"(0,∞)" small:"[.001,.1]"`
 	AdamSteps       int     `help:"steps of the network trained by Adam" range:"[1,∞)" small:"[1,10]"`
 	LinearC         float64 `help:"C of logistic regression on the raw features" range:"(0,∞)" small:"[.1,10]"`
+	Rivals
 }
 
 // DefaultSampleSize returns the sizes and the 25 seeds that the paper states (its
 // code sweeps 8 to 96 over 10), CVGM as in the rings experiment, and the
-// network's step size and steps that the paper states. Adam is not in the paper.
+// network's step size and steps that the paper states. Adam and the rivals are not in the
+// paper.
 func DefaultSampleSize() SampleSizeParams {
 	q := paperRings()
 	return SampleSizeParams{
 		RingsData: q.RingsData, KernelCVGM: q.KernelCVGM,
 		MinSize: 8, MaxSize: 200, SizeStep: 4, Seeds: 25, Test: q.Test, SmallSize: 20,
 		NetworkStepSize: 1e-2, NetworkSteps: 100, AdamStepSize: .01, AdamSteps: 200, LinearC: 1,
+		Rivals: defaultRivals(),
 	}
 }
+
+func (SampleSizeParams) defaults() any { return DefaultSampleSize() }
 
 func (p SampleSizeParams) check() error {
 	if p.MaxSize < p.MinSize {
@@ -64,6 +69,13 @@ const (
 	SizeNetworkPublished
 	SizeNetworkText
 	SizeLogistic
+	// The rivals begin here. The last is the network of SizeAdam, trained to convergence.
+	SizeQuadratic
+	SizeMachineCVGM
+	SizeMachineGrid
+	SizeRandomFeatures
+	SizeNetworkCV
+	SizeAdamLong
 )
 
 var sizeMethods = []string{
@@ -74,6 +86,12 @@ var sizeMethods = []string{
 	SizeNetworkPublished: "network, published (accumulated gradients)",
 	SizeNetworkText:      "network, as in the text (gradient descent)",
 	SizeLogistic:         "logistic regression",
+	SizeQuadratic:        "logistic regression, quadratic features, C by CVGM",
+	SizeMachineCVGM:      "RBF machine, C and width by CVGM",
+	SizeMachineGrid:      "RBF machine, C and width by grid",
+	SizeRandomFeatures:   "random ReLU features, C by CVGM",
+	SizeNetworkCV:        "network, decay and stopping by CV",
+	SizeAdamLong:         "network, Adam to convergence",
 }
 
 // SampleSizeResult is the accuracy of each method at each size.
@@ -81,6 +99,10 @@ type SampleSizeResult struct {
 	Params  SampleSizeParams
 	Sizes   []int
 	Methods []SizeMethod
+	// Overfitting is the accuracy of the network trained by Adam less that of the same
+	// network trained to convergence, on the same data, per size; 0 of 0 cells where the
+	// latter is not measured.
+	Overfitting []Estimate
 	// Failures lists the cells that could not be computed. They are left out
 	// of every mean.
 	Failures []CellFailure
@@ -89,7 +111,7 @@ type SampleSizeResult struct {
 // SizeMethod is one method over all sizes and seeds.
 type SizeMethod struct {
 	Name     string
-	Accuracy [][]float64 // [size][seed]; NaN in cells that failed
+	Accuracy [][]float64 // [size][seed]; NaN in cells that failed, or at sizes at which a rival is not measured
 	Mean     []Estimate  // per size
 	// CVGM, with the full and with the published gradient, against this method.
 	Full, Published SizeComparison
@@ -116,7 +138,7 @@ type CellFailure struct {
 // cells are independent; all methods of a cell share its data, and all networks
 // of a cell their initial weights.
 func (p SampleSizeParams) Run(ctx context.Context) (*SampleSizeResult, error) {
-	if err := check(&p); err != nil {
+	if err := Check(&p); err != nil {
 		return nil, err
 	}
 	r := &SampleSizeResult{Params: p}
@@ -194,7 +216,7 @@ func (p SampleSizeParams) cell(ctx context.Context, size, seed int) ([]float64, 
 	}
 	descent := gradientDescent(p.NetworkStepSize, p.NetworkSteps)
 	adam := cvgm.Adam{StepSize: p.AdamStepSize, MaxEvals: p.AdamSteps + 1, Epsilon: 1e-8, Tol: -1}
-	accuracies := make([]float64, len(sizeMethods))
+	accuracies := slices.Repeat([]float64{math.NaN()}, len(sizeMethods))
 	for k, measure := range []func() (float64, error){
 		SizeBayes:            func() (float64, error) { return s.Rule.SampleAccuracy(synth.Data{X: s.Test.X, Y: s.Test.Y}), nil },
 		SizeCVGMFull:         func() (float64, error) { return cvgmAlong(Full) },
@@ -208,7 +230,21 @@ func (p SampleSizeParams) cell(ctx context.Context, size, seed int) ([]float64, 
 			return nil, fmt.Errorf("%s: %w", sizeMethods[k], err)
 		}
 	}
-	return accuracies, nil
+	if !p.hasRivals(size) {
+		return accuracies, nil
+	}
+	rivals, err := p.rivals(ctx, s, net, stream)
+	copy(accuracies[SizeQuadratic:], rivals)
+	return accuracies, err
+}
+
+// hasRivals reports whether size is, of all sizes, the nearest to one of RivalSizes.
+func (p SampleSizeParams) hasRivals(size int) bool {
+	last := (p.MaxSize - p.MinSize) / p.SizeStep
+	return slices.ContainsFunc(p.RivalSizes, func(near int) bool {
+		steps := math.Round(float64(near-p.MinSize) / float64(p.SizeStep))
+		return size == p.MinSize+p.SizeStep*int(max(0, min(steps, float64(last))))
+	})
 }
 
 // logistic returns the test accuracy of logistic regression on the raw features.
@@ -238,6 +274,7 @@ func (r *SampleSizeResult) summarise() {
 		m.Full = r.against(SizeCVGMFull, k)
 		m.Published = r.against(SizeCVGMPublished, k)
 	}
+	r.Overfitting = r.against(SizeAdam, SizeAdamLong).BySize
 }
 
 func (r *SampleSizeResult) against(first, second int) (c SizeComparison) {

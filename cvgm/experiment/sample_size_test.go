@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
 
+	"cvgm/cvgm"
 	"cvgm/qpdiff"
 	"cvgm/synth"
 
@@ -20,6 +22,7 @@ func fewSizes() SampleSizeParams {
 	p := DefaultSampleSize()
 	p.MinSize, p.MaxSize, p.SizeStep, p.Seeds, p.Test, p.SmallSize = 8, 24, 8, 3, 200, 16
 	p.K, p.Steps, p.NetworkSteps, p.AdamSteps = 16, 20, 20, 20
+	p.RivalSizes, p.DecaySteps, p.LongSteps = []int{8, 16, 24}, 20, 20
 	return p
 }
 
@@ -191,5 +194,103 @@ func BenchmarkNetworkStep(b *testing.B) {
 		if _, err := net.Eval(grad, x); err != nil {
 			b.Fatal(err)
 		}
+	}
+}
+
+// The CV loss of the weight decay is that of fits to the training rows alone, and the
+// number of steps is one of those tried. Where the labels are noise, the decay chosen is no
+// smaller than where they are not, over several data sets.
+func TestDecayIsChosenByHeldOutLoss(t *testing.T) {
+	p := DefaultSampleSize()
+	p.Hidden, p.DecaySteps, p.WeightDecays = []int{16}, 200, []float64{0, .03, 1}
+	var signal, noise float64
+	for seed := range 5 {
+		stream := func(purpose string) *synth.Stream { return synth.NewStream(uint64(seed), "decay: "+purpose) }
+		s, err := p.draw(stream("training"), stream("test"), 40, 10)
+		if err != nil {
+			t.Fatal(err)
+		}
+		splits, err := cvgm.BalancedSplits(stream("splits"), 40, p.RivalK, p.RivalP)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.Start = make([]float64, newNetwork(p.KernelCVGM, s.Train).numParams())
+		newNetwork(p.KernelCVGM, s.Train).init(s.Start, stream("weights"))
+		choose := func() (float64, int) {
+			decay, steps, err := p.chooseDecay(t.Context(), s, splits, cvgm.Adam{StepSize: .01, MaxEvals: p.DecaySteps + 1, Epsilon: 1e-8, Tol: -1})
+			if err != nil || !slices.Contains(p.WeightDecays, decay) || steps < 0 || steps > p.DecaySteps {
+				t.Fatalf("decay %v, %d steps: %v", decay, steps, err)
+			}
+			return decay, steps
+		}
+		_, steps := choose()
+		signal += float64(steps)
+		src := stream("noise")
+		for i := range s.Train.Y {
+			s.Train.Y[i] = math.Copysign(1, src.NormFloat64())
+		}
+		_, steps = choose()
+		noise += float64(steps)
+	}
+	if !(noise < signal/2) {
+		t.Errorf("steps chosen for noise %v, for rings %v", noise, signal)
+	}
+}
+
+// The rivals are measured at the nearest of the sizes, at one at least.
+func TestRivalSizesAreTheNearest(t *testing.T) {
+	p := DefaultSampleSize()
+	for _, c := range []struct {
+		asked, want []int
+	}{{[]int{8, 12, 20, 100}, []int{8, 12, 20, 100}}, {[]int{1}, []int{8}}, {[]int{1e6, 2e6}, []int{200}}, {[]int{21, 23}, []int{20, 24}}} {
+		p.RivalSizes = c.asked
+		var got []int
+		for n := p.MinSize; n <= p.MaxSize; n += p.SizeStep {
+			if p.hasRivals(n) {
+				got = append(got, n)
+			}
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%v: %v, want %v", c.asked, got, c.want)
+		}
+	}
+}
+
+// The penalty's gradient is that of decay/2·‖x‖².
+func TestDecayed(t *testing.T) {
+	f := decayed(func(grad, x []float64) (float64, error) {
+		if grad != nil {
+			grad[0], grad[1] = 3, 0
+		}
+		return 3 * x[0], nil
+	}, .5)
+	grad := make([]float64, 2)
+	if loss, err := f(grad, []float64{2, -4}); err != nil || loss != 6+.25*20 || grad[0] != 4 || grad[1] != -2 {
+		t.Errorf("%v %v %v", loss, grad, err)
+	}
+}
+
+// The quadratic rival has the Bayes rule's kind of boundary: with many examples it is as
+// accurate, up to the scatter of the test examples, while logistic regression is not. Sizes
+// that are not asked for have no rivals.
+func TestRivalsOfManyExamples(t *testing.T) {
+	p := DefaultSampleSize()
+	p.MinSize, p.MaxSize, p.SizeStep, p.Seeds, p.K, p.Steps = 12, 212, 200, 2, 2, 1
+	p.RivalSizes, p.LongSteps, p.DecaySteps, p.RivalEvaluations, p.RandomFeatures = []int{212}, 1, 1, 10, 8
+	r, err := p.Run(t.Context())
+	if err != nil || len(r.Failures) > 0 {
+		t.Fatal(err, r.Failures)
+	}
+	const scatter = .03 // two standard deviations of an accuracy on 1000 test examples
+	for k, m := range r.Methods[SizeQuadratic:] {
+		if m.Mean[0].N != 0 || m.Mean[1].N != 2 {
+			t.Errorf("%s: %+v", sizeMethods[SizeQuadratic+k], m.Mean)
+		}
+	}
+	if q, bayes := r.Methods[SizeQuadratic].Mean[1].Mean, r.Methods[SizeBayes].Mean[1].Mean; !(q > bayes-scatter) || !(r.Methods[SizeLogistic].Mean[1].Mean < .7) {
+		t.Errorf("quadratic features %v, Bayes rule %v", q, bayes)
+	}
+	if r.Overfitting[0].N != 0 || r.Overfitting[1].N != 2 {
+		t.Errorf("%+v", r.Overfitting)
 	}
 }

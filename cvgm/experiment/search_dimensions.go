@@ -10,7 +10,7 @@ import (
 )
 
 func init() {
-	register("search_dimensions", "searchers for the lowest CV loss against the number of hyperparameters", DefaultSearchDimensions)
+	register[SearchDimensionsParams]("search_dimensions", "searchers for the lowest CV loss against the number of hyperparameters")
 }
 
 // SearchDimensionsParams are the parameters of the comparison of searchers by
@@ -28,6 +28,8 @@ type SearchDimensionsParams struct {
 func DefaultSearchDimensions() SearchDimensionsParams {
 	return SearchDimensionsParams{DimensionProblems: defaultDimensionProblems(), CMAESSigma: .1, DataSets: 5, Budget: 100, LongBudget: 300}
 }
+
+func (SearchDimensionsParams) defaults() any { return DefaultSearchDimensions() }
 
 // SearchDimensionsResult is what Run measures.
 type SearchDimensionsResult struct {
@@ -62,7 +64,7 @@ type SearchDimensionMethod struct {
 // Run measures all searchers at all numbers of hyperparameters, the data sets
 // in parallel.
 func (p SearchDimensionsParams) Run(ctx context.Context) (*SearchDimensionsResult, error) {
-	if err := check(&p); err != nil {
+	if err := Check(&p); err != nil {
 		return nil, err
 	}
 	problems := p.hyperparameters()

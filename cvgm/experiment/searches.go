@@ -11,7 +11,7 @@ import (
 )
 
 func init() {
-	register("searches", "searchers for the lowest CV loss of the elastic net, on fresh data sets", DefaultSearches)
+	register[SearchesParams]("searches", "searchers for the lowest CV loss of the elastic net, on fresh data sets")
 }
 
 // SearchesParams are the parameters of the comparison of searchers by the lowest
@@ -47,6 +47,8 @@ func DefaultSearches() SearchesParams {
 	p.StartLambda1, p.StartLambda2 = .1, .1
 	return p
 }
+
+func (SearchesParams) defaults() any { return DefaultSearches() }
 
 func (p SearchesParams) check() error {
 	high := math.Pow(10, p.BoxHigh)
@@ -112,6 +114,7 @@ type SearchSurface struct {
 
 // The names of the searchers that others refer to.
 const (
+	SearchPaperStep   = "projected gradient, paper's step"
 	SearchQuasiNewton = "quasi-Newton"
 	SearchMultiStart  = "quasi-Newton, multi-start"
 )
@@ -130,7 +133,7 @@ func (p SearchesParams) searchers(dataSet int) []searchEntry {
 	log := func(s cvgm.Searcher) cvgm.Searcher { return cvgm.LogSpace{Searcher: s} }
 	const sigma = .1
 	return []searchEntry{
-		{"projected gradient, paper's step", true, false, p.gradient(p.Budget)},
+		{SearchPaperStep, true, false, p.gradient(p.Budget)},
 		{"projected gradient", true, false, cvgm.ProjectedGradient{StepSize: p.LongStepSize, MaxEvals: p.Budget}},
 		{"heavy ball", true, false, cvgm.HeavyBall{StepSize: p.HeavyBallStepSize, MaxEvals: p.Budget}},
 		{"Nesterov", true, false, cvgm.Nesterov{StepSize: p.LongStepSize, MaxEvals: p.Budget}},
@@ -174,7 +177,7 @@ func (p SearchesParams) bounded(s *Setup, e searchEntry) *Setup {
 
 // Run runs every searcher on every data set, the data sets in parallel.
 func (p SearchesParams) Run(ctx context.Context) (*SearchesResult, error) {
-	if err := check(&p); err != nil {
+	if err := Check(&p); err != nil {
 		return nil, err
 	}
 	data, err := cells(ctx, p.DataSets, func(i int) (searchesCell, error) {

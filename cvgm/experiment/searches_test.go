@@ -210,7 +210,7 @@ func TestGapStopsWhereAMonitorDoes(t *testing.T) {
 	}
 }
 
-func TestImprovementsRefuseBadParams(t *testing.T) {
+func TestSearchesRefuseBadParams(t *testing.T) {
 	for name, run := range map[string]func() error{
 		"SurfaceDataSet": func() error {
 			p := DefaultSearches()

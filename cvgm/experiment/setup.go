@@ -22,8 +22,9 @@ type Setup struct {
 	Rule *synth.BayesRule
 
 	CV                  *cvgm.CV
-	Start, Lower, Upper []float64 // nil bounds: none
-	Loss                cvgm.Loss // of Risk
+	splits              []cvgm.Split // of CV, where the kernel is learned
+	Start, Lower, Upper []float64    // nil bounds: none
+	Loss                cvgm.Loss    // of Risk
 	// Objective is what a search descends; nil: CV.Eval.
 	Objective cvgm.Objective
 	// Hyper returns the CV's hyperparameters of a point of the search; nil: the

@@ -13,7 +13,7 @@ import (
 )
 
 func init() {
-	register("solution_paths", "paths of an elastic net and of a support vector machine in their penalties, with exact tangents", DefaultSolutionPaths)
+	register[SolutionPathsParams]("solution_paths", "paths of an elastic net and of a support vector machine in their penalties, with exact tangents")
 }
 
 // SolutionPathsParams are the parameters of the paths of solutions.
@@ -26,6 +26,8 @@ type SolutionPathsParams struct {
 func DefaultSolutionPaths() SolutionPathsParams {
 	return SolutionPathsParams{LinearProblem: defaultLinearProblem, PathPoints: 241}
 }
+
+func (SolutionPathsParams) defaults() any { return DefaultSolutionPaths() }
 
 // A SolutionPath follows the entries of a solution as one hyperparameter moves
 // through At, with the exact derivative at every point. On a path that is
@@ -53,7 +55,7 @@ type SolutionPaths struct {
 // Run follows the coefficients of an elastic net in λ1, and those of a
 // support vector machine and its dual variables in λ1 and λ2.
 func (p SolutionPathsParams) Run(ctx context.Context) (*SolutionPaths, error) {
-	if err := check(&p); err != nil {
+	if err := Check(&p); err != nil {
 		return nil, err
 	}
 	r := &SolutionPaths{Params: p}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 
 	"cvgm/cvgm"
 	"cvgm/synth"
@@ -12,7 +13,7 @@ import (
 )
 
 func init() {
-	register("splits", "the number and size of the splits, and balanced against uniform splits", DefaultSplits)
+	register[SplitsParams]("splits", "the number and size of the splits, and balanced against uniform splits")
 }
 
 // SplitsParams are the parameters of two questions about the splits: the gain
@@ -22,9 +23,9 @@ func init() {
 type SplitsParams struct {
 	RegressionData
 	K            int       `help:"cross-validation splits of the sweep over Ps" range:"[1,∞)" small:"[2,8]"`
-	P            float64   `help:"fraction of the examples that each split trains on in the sweep over Ks" range:"(0,1)" small:"[.5,.9]"`
+	P            float64   `help:"fraction of the examples that each split trains on in the sweep over Ks" range:"(0,1)" splits:"Train,Sizes,MinSize" small:"[.5,.9]"`
 	Ks           []int     `help:"numbers of splits" range:"[1,∞)" len:"[1,∞)" small:"[1,8]"`
-	Ps           []float64 `help:"fractions of the examples that each split trains on" range:"(0,1)" small:"[.5,.9]"`
+	Ps           []float64 `help:"fractions of the examples that each split trains on" range:"(0,1)" splits:"Train,Sizes,MinSize" small:"[.5,.9]"`
 	Draws        int       `help:"draws of the splits per data set, over which the CV loss scatters" range:"[2,∞)" small:"[2,4]"`
 	DataSets     int       `help:"data sets of the elastic net" range:"[2,∞)" small:"[2,3]"`
 	At           float64   `help:"value of both penalties at which CV loss and gradient are compared" range:"[0,∞)" small:"[1e-2,1]"`
@@ -35,7 +36,8 @@ type SplitsParams struct {
 	MinLambda2   float64   `help:"lower bound of lambda2" range:"[0,∞)" small:"[1e-8,1e-4]"`
 
 	Rings         RingsProblem
-	RingsDataSets int `help:"data sets of the rings" range:"[2,∞)" small:"[2,3]"`
+	RingsDataSets int       `help:"data sets of the rings" range:"[2,∞)" small:"[2,3]"`
+	StepSizes     []float64 `help:"constant step sizes of the gradient method on the rings" range:"(0,∞)" len:"[1,∞)" order:"ascending" small:"[.01,.3]"`
 }
 
 // DefaultSplits returns the paper's problems with K from 1 to 240.
@@ -43,14 +45,16 @@ func DefaultSplits() SplitsParams {
 	e := paperPenaltyCVGM
 	p := SplitsParams{
 		RegressionData: paperRegression, K: e.K, P: e.P,
-		Ks: []int{1, 2, 4, 8, 15, 30, 60, 120, 240}, Ps: []float64{.2, .35, .5, .65, .8, .9, .95},
+		Ks: []int{1, 2, 4, 8, 15, 30, 60, 120, 240}, Ps: []float64{.35, .5, .65, .8, .9, .95},
 		Draws: 12, DataSets: 40, At: .1, Budget: 40,
 		StartLambda1: e.StartLambda1, StartLambda2: e.StartLambda2, MinLambda1: e.MinLambda1, MinLambda2: e.MinLambda2,
-		Rings: paperRings(), RingsDataSets: 8,
+		Rings: paperRings(), RingsDataSets: 24, StepSizes: []float64{.01, .03, .1, .3, 1},
 	}
 	p.Samples, p.Rings.K = 530, p.K
 	return p
 }
+
+func (SplitsParams) defaults() any { return DefaultSplits() }
 
 // SplitsResult is what Run measures.
 type SplitsResult struct {
@@ -60,6 +64,17 @@ type SplitsResult struct {
 	// share of test examples classified wrongly.
 	ByK, ByP, RingsByK, RingsByP []SplitsSetting
 	Bayes                        float64 // the rings' lowest possible share of errors
+	// RingsByStep are constant step sizes on the rings, with K and p of Params.Rings. The
+	// last is the quasi-Newton method with as many evaluations.
+	RingsByStep []SplitsStep
+}
+
+// SplitsStep is the gradient method with one constant step size on the rings.
+type SplitsStep struct {
+	StepSize  float64    // 0: the quasi-Newton method
+	CV, Test  Estimate   // CV loss at the end, and share of test examples classified wrongly
+	Rises     Estimate   // share of the steps in which the CV loss rises
+	MinusLast Comparison // CV loss less that of the quasi-Newton method, on the same data
 }
 
 // SplitsSetting is one K and p.
@@ -73,6 +88,9 @@ type SplitsSetting struct {
 	// MinusLast compares the test losses with uniform splits at this setting and
 	// at the sweep's last, on the same data.
 	MinusLast Comparison
+	// LossShare and GradientShare are the standard deviations with balanced splits over those
+	// with uniform ones, by data set; where the latter are 0 the data set is left out.
+	LossShare, GradientShare Estimate
 }
 
 // SplitsMeasure holds the measurements with one kind of splits.
@@ -87,23 +105,25 @@ type SplitsMeasure struct {
 	// TestLosses are the test losses of the models at the lowest CV loss, by data
 	// set.
 	TestLosses []float64
+	// LossSDs and GradientSDs are the values of LossSD and GradientSD by data set.
+	LossSDs, GradientSDs []float64
 }
 
 type drawSplits func(src cvgm.Source, n, k int, p float64) ([]cvgm.Split, error)
 
 // splitsCell is one kind of splits at one setting on one data set.
-type splitsCell struct{ LossSD, GradientSD, Test float64 }
+type splitsCell struct{ LossSD, GradientSD, Test, CV, Rises float64 }
 
 // splitsTask is one kind of splits at one setting, on several data sets.
 type splitsTask struct {
-	to       *SplitsMeasure
+	done     func(data []splitsCell)
 	dataSets int
 	measure  func(dataSet int) (splitsCell, error)
 }
 
 // Run sweeps K and p, in parallel over data sets.
 func (p SplitsParams) Run(ctx context.Context) (*SplitsResult, error) {
-	if err := check(&p); err != nil {
+	if err := Check(&p); err != nil {
 		return nil, err
 	}
 	rule, err := p.Rings.rings().Bayes()
@@ -126,13 +146,31 @@ func (p SplitsParams) Run(ctx context.Context) (*SplitsResult, error) {
 		for i := range sweep {
 			s := &sweep[i]
 			if k < ringsSweeps {
-				tasks = append(tasks, splitsTask{&s.Uniform, p.RingsDataSets, func(i int) (splitsCell, error) { return p.measureRings(ctx, i, s.K, s.P) }})
+				tasks = append(tasks, splitsTask{s.Uniform.summarise, p.RingsDataSets, func(i int) (splitsCell, error) { return p.measureRings(ctx, i, s.K, s.P, p.Rings.gradient()) }})
 				continue
 			}
 			tasks = append(tasks,
-				splitsTask{&s.Uniform, p.DataSets, func(i int) (splitsCell, error) { return p.measure(ctx, i, s.K, s.P, cvgm.RandomSplits) }},
-				splitsTask{&s.Balanced, p.DataSets, func(i int) (splitsCell, error) { return p.measure(ctx, i, s.K, s.P, cvgm.BalancedSplits) }})
+				splitsTask{s.Uniform.summarise, p.DataSets, func(i int) (splitsCell, error) { return p.measure(ctx, i, s.K, s.P, cvgm.RandomSplits) }},
+				splitsTask{s.Balanced.summarise, p.DataSets, func(i int) (splitsCell, error) { return p.measure(ctx, i, s.K, s.P, cvgm.BalancedSplits) }})
 		}
+	}
+	losses := make([][]float64, len(p.StepSizes)+1)
+	for i, size := range append(slices.Clone(p.StepSizes), 0) {
+		searcher := cvgm.Searcher(cvgm.QuasiNewton{MaxEvals: p.Rings.Steps + 1})
+		if size > 0 {
+			searcher = gradientDescent(size, p.Rings.Steps)
+		}
+		r.RingsByStep = append(r.RingsByStep, SplitsStep{StepSize: size})
+		tasks = append(tasks, splitsTask{func(data []splitsCell) {
+			var test, rises []float64
+			for _, c := range data {
+				losses[i], test, rises = append(losses[i], c.CV), append(test, c.Test), append(rises, c.Rises)
+			}
+			s := &r.RingsByStep[i]
+			s.CV, s.Test, s.Rises = estimate(losses[i]), estimate(test), estimate(rises)
+		}, p.RingsDataSets, func(k int) (splitsCell, error) {
+			return p.measureRings(ctx, k, p.Rings.K, p.Rings.P, searcher)
+		}})
 	}
 	var all []func() (splitsCell, error)
 	for _, t := range tasks {
@@ -145,12 +183,17 @@ func (p SplitsParams) Run(ctx context.Context) (*SplitsResult, error) {
 		return nil, err
 	}
 	for _, t := range tasks {
-		t.to.summarise(measured[:t.dataSets])
+		t.done(measured[:t.dataSets])
 		measured = measured[t.dataSets:]
+	}
+	for i := range r.RingsByStep {
+		r.RingsByStep[i].MinusLast = compare(losses[i], losses[len(losses)-1])
 	}
 	for _, sweep := range sweeps {
 		for i := range sweep {
 			s := &sweep[i]
+			s.LossShare = shares(s.Balanced.LossSDs, s.Uniform.LossSDs)
+			s.GradientShare = shares(s.Balanced.GradientSDs, s.Uniform.GradientSDs)
 			s.MinusLast = compare(s.Uniform.TestLosses, sweep[len(sweep)-1].Uniform.TestLosses)
 			if s.Balanced.TestLosses != nil {
 				s.BalancedMinusUniform = compare(s.Balanced.TestLosses, s.Uniform.TestLosses)
@@ -160,12 +203,28 @@ func (p SplitsParams) Run(ctx context.Context) (*SplitsResult, error) {
 	return r, nil
 }
 
+// shares returns the mean of the ratios of two standard deviations by data set, where the
+// second is not 0.
+func shares(of, whole []float64) Estimate {
+	var ratios []float64
+	for i, v := range of {
+		if whole[i] > 0 {
+			ratios = append(ratios, v/whole[i])
+		}
+	}
+	if ratios == nil {
+		return Estimate{}
+	}
+	return estimate(ratios)
+}
+
 // summarise sets the means over the data sets.
 func (m *SplitsMeasure) summarise(data []splitsCell) {
 	var loss, gradient []float64
 	for _, c := range data {
 		loss, gradient, m.TestLosses = append(loss, c.LossSD), append(gradient, c.GradientSD), append(m.TestLosses, c.Test)
 	}
+	m.LossSDs, m.GradientSDs = loss, gradient
 	m.LossSD, m.GradientSD, m.Test = estimate(loss), estimate(gradient), estimate(m.TestLosses)
 }
 
@@ -220,8 +279,9 @@ func (p SplitsParams) measure(ctx context.Context, dataSet, k int, fraction floa
 }
 
 // measureRings sets Test to the share of test examples that CVGM's model gets
-// wrong.
-func (p SplitsParams) measureRings(ctx context.Context, dataSet, k int, fraction float64) (c splitsCell, err error) {
+// wrong after a search, CV to the CV loss there, and Rises to the share of the steps in which
+// it rises.
+func (p SplitsParams) measureRings(ctx context.Context, dataSet, k int, fraction float64, searcher cvgm.Searcher) (c splitsCell, err error) {
 	stream := func(purpose string) *synth.Stream {
 		return synth.NewStream(uint64(dataSet), "splits, rings: "+purpose)
 	}
@@ -231,10 +291,18 @@ func (p SplitsParams) measureRings(ctx context.Context, dataSet, k int, fraction
 	if err != nil {
 		return c, err
 	}
-	x, err := lastPoint(s.Search(ctx, rings.gradient()))
-	if err != nil {
-		return c, err
+	var x []float64
+	steps, rises := 0, 0
+	for step, err := range s.Search(ctx, searcher) {
+		if err != nil {
+			return c, err
+		}
+		if steps++; steps > 1 && step.Loss > c.CV {
+			rises++
+		}
+		x, c.CV = append(x[:0], step.X...), step.Loss
 	}
+	c.Rises = float64(rises) / float64(max(steps-1, 1))
 	metrics, err := s.evaluate(x)
 	c.Test = 1 - metrics.Accuracy
 	return c, err

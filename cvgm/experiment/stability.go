@@ -14,7 +14,7 @@ import (
 )
 
 func init() {
-	register("stability", "Bousquet and Elisseeff's identity at fixed hyperparameters and along CVGM's path", DefaultStability)
+	register[StabilityParams]("stability", "Bousquet and Elisseeff's identity at fixed hyperparameters and along CVGM's path")
 }
 
 // StabilityParams are the parameters of the check of the supplement's
@@ -40,6 +40,10 @@ type StabilityParams struct {
 	PublishedRegression
 	PenaltyCVGM
 	PathSteps []int `help:"ascending steps of that path at which the identity's parts are measured, the first being 1" range:"[1,∞)" len:"[1,∞)" order:"ascending" small:"[1,20]"`
+	// Other starts of that path.
+	StartsLambda1 []float64 `help:"starts of other paths, weight of the l1 penalty" range:"[0,∞)" len:"[1,∞)" small:"[1e-3,1]"`
+	StartsLambda2 []float64 `help:"starts of other paths, weight of the squared l2 penalty, as many" range:"[0,∞)" len:"[1,∞)" small:"[1e-3,1]"`
+	StartsSteps   int       `help:"evaluations of the gradient method from each of these starts" range:"[2,∞)" small:"[2,20]"`
 }
 
 // DefaultStability returns parameters under which the parts are known to
@@ -51,13 +55,19 @@ func DefaultStability() StabilityParams {
 		ElasticNetLambda1: []float64{.003, .01, .03, .1, .3, .5, 1}, ElasticNetLambda2: .01,
 		LogisticC:           []float64{.003, .01, .03, .1, .3, 1, 3},
 		PublishedRegression: publishedRegression, PenaltyCVGM: paperPenaltyCVGM,
-		PathSteps: []int{1, 10, 20, 30, 40, 50, 60, 80, 99, 130, 200, 300, 500, 1000},
+		PathSteps:     []int{1, 10, 20, 30, 40, 50, 60, 80, 99, 130, 200, 300, 500, 1000},
+		StartsLambda1: []float64{.001, .01, .1, .3, .6}, StartsLambda2: []float64{.001, .0001, .1, 1, .6}, StartsSteps: 400,
 	}
 }
+
+func (StabilityParams) defaults() any { return DefaultStability() }
 
 func (p StabilityParams) check() error {
 	if p.PathSteps[0] != 1 {
 		return invalid("PathSteps", p.PathSteps, "let the first be 1")
+	}
+	if len(p.StartsLambda1) != len(p.StartsLambda2) {
+		return invalid("StartsLambda2", p.StartsLambda2, fmt.Sprintf("give as many values as StartsLambda1, %d", len(p.StartsLambda1)))
 	}
 	return nil
 }
@@ -76,6 +86,14 @@ type StabilityParts struct {
 	Difference Estimate
 	// Sum is Δ + R_emp with Delta's own data: what CVGM descends.
 	Sum Estimate
+}
+
+// StabilityStart is the gradient method from one start, on the published data, and how its
+// end differs from its start over data sets of the population, at fixed hyperparameters.
+type StabilityStart struct {
+	CVLoss                             [2]float64 // at the start and at the end
+	Start, End                         StabilityParts
+	RiskChange, DeltaChange, EmpChange Estimate // of R, Δ and R_emp, paired
 }
 
 // Holds reports whether the interval of the difference contains 0.
@@ -99,6 +117,7 @@ type StabilityResult struct {
 	Steps            []int
 	Path             []StabilityParts
 	CVLoss, TestLoss []float64
+	Starts           []StabilityStart
 }
 
 // Settings returns the parts of all learners and of the path.
@@ -145,7 +164,7 @@ type stabilityCase struct {
 
 // Run measures the parts at every setting, in parallel over the data sets.
 func (p StabilityParams) Run(ctx context.Context) (*StabilityResult, error) {
-	if err := check(&p); err != nil {
+	if err := Check(&p); err != nil {
 		return nil, err
 	}
 	s, _, err := p.published(p.PublishedRegression)
@@ -190,10 +209,37 @@ func (p StabilityParams) Run(ctx context.Context) (*StabilityResult, error) {
 		r.Steps, r.CVLoss, r.TestLoss = append(r.Steps, step.Evaluations), append(r.CVLoss, step.Loss), append(r.TestLoss, test)
 		cases = append(cases, net(step.X[0], step.X[1]))
 	}
-	parts, err := p.measure(ctx, cases)
+	for i, lambda1 := range p.StartsLambda1 {
+		from := *s
+		from.Start = []float64{lambda1, p.StartsLambda2[i]}
+		var start StabilityStart
+		first := true
+		var x []float64
+		for step, err := range from.Search(ctx, p.gradient(p.StartsSteps)) {
+			if err != nil {
+				return nil, err
+			}
+			if first {
+				cases = append(cases, net(step.X[0], step.X[1]))
+				start.CVLoss[0], first = step.Loss, false
+			}
+			x, start.CVLoss[1] = append(x[:0], step.X...), step.Loss
+		}
+		cases, r.Starts = append(cases, net(x[0], x[1])), append(r.Starts, start)
+	}
+	parts, sets, err := p.measure(ctx, cases)
 	if err != nil {
 		return nil, err
 	}
+	before := len(parts) - 2*len(r.Starts)
+	for i := range r.Starts {
+		c, k := &r.Starts[i], before+2*i
+		c.Start, c.End = parts[k], parts[k+1]
+		for part, to := range map[int]*Estimate{0: &c.RiskChange, 1: &c.EmpChange, 3: &c.DeltaChange} {
+			*to = compare(valuesOf(sets, k+1, part), valuesOf(sets, k, part)).Difference
+		}
+	}
+	parts = parts[:before]
 	for _, l := range learners {
 		r.Learners = append(r.Learners, StabilityLearner{l.name, l.hyper, l.at, parts[:len(l.at)]})
 		parts = parts[len(l.at):]
@@ -206,8 +252,9 @@ func (p StabilityParams) Run(ctx context.Context) (*StabilityResult, error) {
 // data set.
 type stabilityValues [5]float64
 
-// measure estimates the parts of every case over the same data sets.
-func (p StabilityParams) measure(ctx context.Context, cases []stabilityCase) ([]StabilityParts, error) {
+// measure estimates the parts of every case over the same data sets, and returns the values
+// by data set and case as well.
+func (p StabilityParams) measure(ctx context.Context, cases []stabilityCase) ([]StabilityParts, [][]stabilityValues, error) {
 	sets, err := cells(ctx, p.DataSets, func(i int) ([]stabilityValues, error) {
 		drawn := make(map[bool]stabilityData)
 		values := make([]stabilityValues, len(cases))
@@ -231,21 +278,27 @@ func (p StabilityParams) measure(ctx context.Context, cases []stabilityCase) ([]
 		return values, nil
 	})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	parts := make([]StabilityParts, len(cases))
 	for k, c := range cases {
 		var e [len(stabilityValues{})]Estimate
 		for part := range e {
-			var v []float64
-			for _, values := range sets {
-				v = append(v, values[k][part])
-			}
-			e[part] = estimate(v)
+			e[part] = estimate(valuesOf(sets, k, part))
 		}
-		parts[k] = StabilityParts{Hyper: c.hyper, Risk: e[0], Training: e[1], Gap: e[2], Delta: e[3], Sum: e[4], Difference: difference(e[2], e[3])}
+		parts[k] = StabilityParts{
+			Hyper: c.hyper, Risk: e[0], Training: e[1], Gap: e[2], Delta: e[3], Sum: e[4], Difference: difference(e[2], e[3])}
 	}
-	return parts, nil
+	return parts, sets, nil
+}
+
+// valuesOf returns one of the values of a case by data set.
+func valuesOf(sets [][]stabilityValues, k, part int) []float64 {
+	var v []float64
+	for _, values := range sets {
+		v = append(v, values[k][part])
+	}
+	return v
 }
 
 // stabilityData is what the parts are measured on: S and fresh examples for the

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 
 	"cvgm/cvgm"
@@ -63,7 +64,7 @@ func (f *forgetful) Fit(theta, hyper []float64) error {
 func TestStabilityIdentityFailsWithoutRefits(t *testing.T) {
 	p := quickStability()
 	from := population{coef: []float64{1, -1, .5, 0, 0}, noise: 1}
-	parts, err := p.measure(context.Background(), []stabilityCase{
+	parts, _, err := p.measure(context.Background(), []stabilityCase{
 		{[]float64{0, .1}, from, func() qpdiff.Learner { return new(qpdiff.ElasticNet) }, cvgm.SquaredError{}},
 		{[]float64{0, .1}, from, func() qpdiff.Learner { return new(forgetful) }, cvgm.SquaredError{}},
 	})
@@ -95,5 +96,32 @@ func TestStabilityRefusesBadParams(t *testing.T) {
 		if _, err := p.Run(context.Background()); !errors.Is(err, qpdiff.ErrDomain) {
 			t.Errorf("%s: error %v", name, err)
 		}
+	}
+}
+
+// Starts on both sides of the CV loss's minimum lower the CV loss. An over-regularised one
+// raises Δ, one with almost no penalty lowers it. The change is that between the ends.
+func TestStabilityFromSeveralStarts(t *testing.T) {
+	p := *drawn[StabilityParams](t)
+	d := DefaultStability()
+	p.PublishedRegression, p.PenaltyCVGM = d.PublishedRegression, d.PenaltyCVGM
+	p.Seed, p.K, p.StepSize = 0, 32, 2e-3
+	p.DataSets, p.StartsLambda1, p.StartsLambda2, p.StartsSteps = 30, []float64{1e-3, .6}, []float64{1e-3, .6}, 60
+	r, err := p.Run(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, sign := range []float64{-1, 1} {
+		s := r.Starts[i]
+		if !(s.CVLoss[1] < s.CVLoss[0]) || !(sign*s.DeltaChange.Mean > s.DeltaChange.Margin) {
+			t.Errorf("from %v: CV loss %v, change of Δ %+v", s.Start.Hyper, s.CVLoss, s.DeltaChange)
+		}
+		if want := s.End.Delta.Mean - s.Start.Delta.Mean; math.Abs(s.DeltaChange.Mean-want) > 1e-12 {
+			t.Errorf("from %v: change of Δ %v, between the ends %v", s.Start.Hyper, s.DeltaChange.Mean, want)
+		}
+	}
+	p.StartsLambda2 = p.StartsLambda2[:1]
+	if _, err := p.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "StartsLambda2") {
+		t.Errorf("starts of two numbers of penalties: %v", err)
 	}
 }

@@ -75,6 +75,26 @@ func median(v []float64) float64 {
 	return (s[(n-1)/2] + s[n/2]) / 2
 }
 
+// A Median is the median of independent repetitions.
+type Median struct {
+	Median    float64
+	Low, High float64 // confidence interval of at least 95 %, without any assumption; infinite for fewer than six
+	N         int
+}
+
+// medianOf returns the median with the interval between two of the ordered values, the
+// narrowest that is symmetric in their ranks.
+func medianOf(v []float64) Median {
+	n := len(v)
+	m := Median{Median: median(v), Low: math.Inf(-1), High: math.Inf(1), N: n}
+	s := slices.Sorted(slices.Values(v))
+	below := distuv.Binomial{N: float64(n), P: .5}
+	for k := 0; 2*k < n && below.CDF(float64(k)) <= .025; k++ {
+		m.Low, m.High = s[k], s[n-1-k]
+	}
+	return m
+}
+
 // atStep returns the value at index n of those along a search. A search that has
 // ended stays at its last.
 func atStep[T any](values []T, n int) T { return values[min(n, len(values)-1)] }

@@ -16,6 +16,32 @@ type Timings struct {
 	}
 	Date       string
 	Benchmarks map[string]map[string]BenchStat // by benchmark and unit
+	// Runs holds the seconds that each notebook takes when its results are stored,
+	// and those that each result takes.
+	Runs struct {
+		Notebooks map[string]struct {
+			Results []string
+			Seconds float64
+		}
+		Results map[string]float64
+	}
+}
+
+// Seconds returns what a notebook takes when nothing is stored, or NaN where that
+// is not recorded.
+func (t *Timings) Seconds(notebook string) float64 {
+	n, ok := t.Runs.Notebooks[notebook]
+	if !ok {
+		return math.NaN()
+	}
+	for _, result := range n.Results {
+		seconds, ok := t.Runs.Results[result]
+		if !ok {
+			return math.NaN()
+		}
+		n.Seconds += seconds
+	}
+	return n.Seconds
 }
 
 // A BenchStat is what several runs of a benchmark took.

@@ -13,7 +13,7 @@ import (
 )
 
 func init() {
-	register("unrolled", "implicit against iterative differentiation of a ridge regression", DefaultUnrolled)
+	register[UnrolledParams]("unrolled", "implicit against iterative differentiation of a ridge regression")
 }
 
 // UnrolledParams are the parameters of the comparison of implicit and iterative
@@ -39,6 +39,8 @@ func DefaultUnrolled() UnrolledParams {
 		Penalties: []float64{.001, .01, .1, 1},
 	}
 }
+
+func (UnrolledParams) defaults() any { return DefaultUnrolled() }
 
 // UnrolledResult is what Run measures.
 type UnrolledResult struct {
@@ -97,7 +99,7 @@ var ridge = qpdiff.SmoothObjective{
 
 // Run differentiates in both ways.
 func (p UnrolledParams) Run(ctx context.Context) (*UnrolledResult, error) {
-	if err := check(&p); err != nil {
+	if err := Check(&p); err != nil {
 		return nil, err
 	}
 	src, err := p.source()

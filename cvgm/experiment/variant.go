@@ -66,15 +66,23 @@ func (v Variant) learner() qpdiff.Learner {
 	return &qpdiff.Logistic{Intercept: v.intercept()}
 }
 
+// printedTerm returns the learner of v's fit with the first term alone of ∇_{xᵢ}∇_θ L.
+func (v Variant) printedTerm() qpdiff.Learner {
+	l := &incompleteLogistic{exactHessian: true}
+	l.Intercept = v.intercept()
+	return l
+}
+
 // incompleteLogistic is logistic regression with the derivative in X of the
 // published code: it takes ∇_{xᵢ}∇_θ L for C(πᵢ−1) yᵢ I, without the term
 // C πᵢ(1−πᵢ) xᵢθᵀ, and the Hessian for one in which the intercept is not
 // penalised, although the fit penalises it.
 type incompleteLogistic struct {
 	qpdiff.Logistic
-	y        []float64
-	c        float64
-	u, e, pi []float64
+	exactHessian bool // the Hessian is that of the fit
+	y            []float64
+	c            float64
+	u, e, pi     []float64
 }
 
 func (l *incompleteLogistic) Load(d qpdiff.Data) error {
@@ -108,13 +116,15 @@ func (l *incompleteLogistic) VJP(w *qpdiff.Workspace, g *qpdiff.Grad, dtheta []f
 	if err := l.SolveHessian(w, l.u, dtheta); err != nil {
 		return err
 	}
-	// H less the intercept's penalty is H − eeᵀ, with e the last unit vector.
-	clear(l.e)
-	l.e[n] = 1
-	if err := l.SolveHessian(w, l.e, l.e); err != nil {
-		return err
+	if !l.exactHessian {
+		// H less the intercept's penalty is H − eeᵀ, with e the last unit vector.
+		clear(l.e)
+		l.e[n] = 1
+		if err := l.SolveHessian(w, l.e, l.e); err != nil {
+			return err
+		}
+		floats.AddScaled(l.u, l.u[n]/(1-l.e[n]), l.e)
 	}
-	floats.AddScaled(l.u, l.u[n]/(1-l.e[n]), l.e)
 	if err := l.Probabilities(w, l.pi); err != nil {
 		return err
 	}

@@ -8,7 +8,7 @@ import (
 )
 
 func init() {
-	register("xor", "A kernel learned for XOR, along five variants of the gradient", DefaultXOR)
+	register[XORParams]("xor", "A kernel learned for XOR, along five variants of the gradient")
 }
 
 // XORData describes the overlapping squares of the paper's third experiment.
@@ -40,6 +40,8 @@ func DefaultXOR() XORParams {
 	}
 }
 
+func (XORParams) defaults() any { return DefaultXOR() }
+
 // XORResult is what Run measures.
 type XORResult struct {
 	Params XORParams
@@ -61,7 +63,7 @@ func (p XORParams) Stepper(v Variant) (*Stepper, error) { return p.stepper(v, p.
 
 // draw draws the data, and returns the generator for the splits.
 func (p XORParams) draw() (*Setup, synth.Source, error) {
-	if err := check(&p); err != nil {
+	if err := Check(&p); err != nil {
 		return nil, nil, err
 	}
 	square, src := synth.NewPython(int64(p.Seed)), synth.NewNumPy(p.Seed)

@@ -96,12 +96,13 @@ func (l layout) draw(c draw.Canvas) {
 	(&figures.Figure{Panels: column, Legend: figures.LegendNone}).Draw(draw.Crop(c, right, -4, 0, 0))
 }
 
-// Colours: of the classes −1 and +1, of the curves, and of what is pinned.
+// Looks of the classes −1 and +1, of the curves, and of what is pinned. Without
+// colour, their dashes and marks tell them apart.
 var (
-	classes         = [2]figures.Style{{Color: figures.Blue, GlyphRadius: 2.3}, {Color: figures.Vermillion, GlyphRadius: 2.3}}
-	cvStyle         = figures.Style{Color: figures.Orange, Width: 1.6}
-	trainStyle      = figures.Style{Color: figures.Green, Width: 1.3}
-	testStyle       = figures.Style{Color: figures.Sky, Width: 1.6}
+	classes         = [2]figures.Style{{Color: figures.Blue, GlyphRadius: 2.3}, {Color: figures.Vermillion, Glyph: draw.PyramidGlyph{}, GlyphRadius: 2.9}}
+	cvStyle         = figures.Style{Color: figures.Orange, Width: 1.8}
+	trainStyle      = figures.Style{Color: figures.Green, Width: 1.4, Dash: []vg.Length{6, 2, 1.5, 2}}
+	testStyle       = figures.Style{Color: figures.Sky, Width: 1.8, Dash: []vg.Length{8, 2.5}}
 	boundaryStyle   = figures.Style{Width: 2}
 	angleStyle      = figures.Style{Width: 1.6}
 	bayesStyle      = figures.Style{Color: figures.Grey, Width: 1.2, Dash: []vg.Length{2, 3}}
@@ -109,7 +110,7 @@ var (
 	truthStyle      = figures.Style{Color: figures.Black, Glyph: draw.RingGlyph{}, GlyphRadius: 5}
 	truthLevelStyle = figures.Style{Width: .8, Dash: []vg.Length{1, 2}}
 	penaltyStyles   = [2]figures.Style{{Width: 1.6}, {Width: 1.6, Dash: []vg.Length{4, 2}}}
-	pinStyle        = figures.Style{Color: figures.Purple, Width: 1.3, Dash: []vg.Length{5, 3}}
+	pinStyle        = figures.Style{Color: figures.Purple, Width: 1.3, Dash: []vg.Length{4, 3}}
 )
 
 func (v view) withPinned(key []figures.LegendEntry) []figures.LegendEntry {
@@ -212,6 +213,16 @@ type level struct {
 	name  string
 	value float64
 	style figures.Style
+}
+
+// Alt describes the picture in words, as its alternative text.
+func (m *Machine) Alt() string {
+	v := m.view()
+	text := fmt.Sprintf("%s after %d steps. %s", m.problem.Title(), v.shown, v.run.describe())
+	if v.pinned != nil {
+		text += " Dashed in purple: the pinned run."
+	}
+	return text
 }
 
 // Readout says in numbers what is shown, and what went wrong.

@@ -1,6 +1,7 @@
 package live
 
 import (
+	"fmt"
 	"iter"
 	"math"
 
@@ -56,7 +57,7 @@ func (t *elasticNetTrial) walk() iter.Seq2[state, error] {
 
 func (t *elasticNetTrial) panels(v view) layout {
 	key := []figures.LegendEntry{{Name: "CVGM", Style: pathStyle}, {Name: "true coefficients", Style: truthStyle}, {Name: "CV", Style: cvStyle}, {Name: "training", Style: trainStyle}, {Name: "test", Style: testStyle},
-		{Name: "test, least squares", Style: bayesStyle}, {Name: "test, truth", Style: truthLevelStyle}, {Name: "λ1", Style: penaltyStyles[0]}, {Name: "λ2", Style: penaltyStyles[1]}}
+		{Name: "test, least squares", Style: bayesStyle}, {Name: "test, truth", Style: truthLevelStyle}, {Name: "λ₁", Style: penaltyStyles[0]}, {Name: "λ₂", Style: penaltyStyles[1]}}
 	return layout{
 		key:   v.withPinned(key),
 		large: []*figures.Panel{t.path(v.prefix+"CV loss and path", v), t.coefficients(v.prefix+"coefficients", v)},
@@ -65,6 +66,11 @@ func (t *elasticNetTrial) panels(v view) layout {
 			v.penalties(),
 		},
 	}
+}
+
+func (t *elasticNetTrial) describe() string {
+	return fmt.Sprintf("Left: the CV loss over λ1 and λ2 and the path of CVGM on it. Middle: the %d coefficients, true as circles and fitted as dots. "+
+		"Right, over the steps: losses, and the penalties λ1 and λ2.", len(t.Coef))
 }
 
 // The surface is evaluated on surfacePoints per penalty, or coarsePoints in a
@@ -76,7 +82,7 @@ const (
 
 // path shows the CV loss over the penalties and the way walked on it.
 func (t *elasticNetTrial) path(title string, v view) *figures.Panel {
-	p := figures.NewPanel(title, title, "λ1", "λ2")
+	p := figures.NewPanel(title, title, "λ₁", "λ₂")
 	p.LogAxes(true, true)
 	s := t.evaluated(v.run.coarse)
 	l1, l2 := figures.Log10s(s.Lambda1), figures.Log10s(s.Lambda2)

@@ -1,6 +1,7 @@
 package live
 
 import (
+	"fmt"
 	"iter"
 	"math"
 	"slices"
@@ -60,6 +61,12 @@ func (t *kernelTrial) panels(v view) layout {
 	}
 }
 
+func (t *kernelTrial) describe() string {
+	return fmt.Sprintf("Left: the plane with %d training examples of two classes, dots for −1 and triangles for +1, "+
+		"the model's decision boundary and, dotted, that of the Bayes rule. Middle: test examples as the features φ1 and φ2, with the model's separating line. "+
+		"Right, over the steps: losses, accuracies, and the angle to the exact gradient.", len(t.Train.Y))
+}
+
 // The grid on which a boundary is found has fineGrid points per axis, or
 // coarseGrid in a preview.
 const (
@@ -70,7 +77,7 @@ const (
 // plane shows the training examples with the boundaries of the model, of the
 // best rule there is, and of the pinned run's model.
 func (t *kernelTrial) plane(title string, v view) *figures.Panel {
-	p := figures.NewPanel(title, title, "x1", "x2")
+	p := figures.NewPanel(title, title, "x₁", "x₂")
 	p.Equal = true
 	byClass(p, t.Train)
 	n := fineGrid
@@ -135,7 +142,7 @@ const manifoldPoints = 500
 
 // manifold shows test examples as the learner sees them, with its separator.
 func (t *kernelTrial) manifold(title string, s state) *figures.Panel {
-	p := figures.NewPanel(title, title, "φ1", "φ2")
+	p := figures.NewPanel(title, title, "φ₁", "φ₂")
 	d := thinned(t.Test, manifoldPoints)
 	phi, err := s.Model.Features.Forward(s.Model.Params, d.X)
 	if err != nil {

@@ -29,7 +29,7 @@ const (
 	Scrub  EventKind = "scrub" // to an earlier step, and pause
 	Pin    EventKind = "pin"   // keep the run, to compare others with it
 	Unpin  EventKind = "unpin"
-	Reset  EventKind = "reset" // the paper's settings, and the run's start
+	Reset  EventKind = "reset" // the paper's settings, at the step shown
 )
 
 // A Machine holds, for each problem, the settings, the run under them, the step
@@ -38,6 +38,7 @@ const (
 type Machine struct {
 	problem  Problem
 	sessions [problems]*session
+	kept     [problems]*keptSession // of problems not opened yet
 }
 
 // session is what the machine holds for one problem.
@@ -47,6 +48,8 @@ type session struct {
 	shown    int // the step to be shown; where the run has not come so far, its last
 	playing  bool
 	pinned   *trajectory
+	// A restored run is computed again up to the steps that it had.
+	runSteps, pinnedSteps int
 	// failed says why the settings allow no run; run is then still the one
 	// before.
 	failed error
@@ -61,10 +64,15 @@ func NewMachine() *Machine {
 
 func (m *Machine) open(p Problem) {
 	m.problem = p
-	if m.sessions[p] == nil {
-		m.sessions[p] = &session{settings: Paper(p), shown: firstShown}
-		m.now().start(false)
+	if m.sessions[p] != nil {
+		return
 	}
+	s := &session{settings: Paper(p), shown: firstShown}
+	s.start(false)
+	if kept := m.kept[p]; kept != nil {
+		s.restore(kept)
+	}
+	m.sessions[p] = s
 }
 
 func (m *Machine) now() *session { return m.sessions[m.problem] }
@@ -110,14 +118,21 @@ func (m *Machine) Handle(e Event) {
 		pinned := *s.run
 		pinned.states = slices.Clone(s.run.states)
 		pinned.next, pinned.stop = nil, func() {}
-		s.pinned = &pinned
+		s.pin(&pinned, pinned.last())
 	case Unpin:
-		s.pinned = nil
+		s.pin(nil, 0)
 	case Reset:
-		s.playing, s.failed, s.shown = false, nil, 0
 		s.settings = Paper(m.problem)
 		s.start(false)
 	}
+}
+
+// pin replaces the pinned run by one that is to have that many steps.
+func (s *session) pin(r *trajectory, steps int) {
+	if s.pinned != nil {
+		s.pinned.stop()
+	}
+	s.pinned, s.pinnedSteps = r, steps
 }
 
 // start replaces the run by one under the settings.
@@ -131,7 +146,7 @@ func (s *session) start(coarse bool) {
 	if s.run != nil {
 		s.run.stop()
 	}
-	s.run = r
+	s.run, s.runSteps = r, 0
 }
 
 // forward shows the next step, which it computes if need be.
@@ -148,12 +163,19 @@ func (s *session) forward() bool {
 // whether it is there.
 func (m *Machine) CatchUp() bool {
 	s := m.now()
-	if s.run.last() < s.shown && s.run.extend() {
-		return s.run.last() == s.shown
+	if goal := max(s.shown, s.runSteps); s.run.last() < goal && s.run.extend() {
+		return s.run.last() == goal && !s.pinLags()
+	}
+	if s.pinLags() && s.pinned.extend() {
+		return !s.pinLags()
 	}
 	s.shown = min(s.shown, s.run.last())
+	s.runSteps, s.pinnedSteps = 0, 0
 	return true
 }
+
+// pinLags tells whether the pinned run has fewer steps than it is to have.
+func (s *session) pinLags() bool { return s.pinned != nil && s.pinned.last() < s.pinnedSteps }
 
 // Tick goes one step further while playing.
 func (m *Machine) Tick() {
@@ -167,6 +189,7 @@ func (m *Machine) Close() {
 	for _, s := range m.sessions {
 		if s != nil {
 			s.run.stop()
+			s.pin(nil, 0)
 		}
 	}
 }

@@ -234,8 +234,9 @@ func TestEachProblemKeepsItsState(t *testing.T) {
 		t.Error("the rings are not as they were")
 	}
 	m.Handle(Event{Kind: Reset})
-	if !m.Settings().equal(Paper(Rings)) || m.view().shown != 0 || len(m.view().run.states) != 1 {
-		t.Errorf("reset shows step %d of %d", m.view().shown, len(m.view().run.states))
+	catchUp(m)
+	if v := m.view(); !m.Settings().equal(Paper(Rings)) || v.shown != 3 || v.run.last() != 3 || !v.run.settings.equal(Paper(Rings)) {
+		t.Errorf("reset shows step %d of %d", v.shown, v.run.last())
 	}
 }
 
@@ -254,13 +255,19 @@ func TestRunsEnd(t *testing.T) {
 	}
 }
 
-// From large penalties the elastic net stays at zero, where it does not matter
-// how large they are.
-func TestConvergedRunsEnd(t *testing.T) {
+// converging returns a machine whose run converges at its start: from large
+// penalties the elastic net stays at zero, where it does not matter how large
+// they are.
+func converging(t *testing.T) *Machine {
 	m := quick(t, ElasticNet, 0)
 	for field, at := range map[string]int{"StartLambda1": 8, "StartLambda2": 8, "Train": 4, "Noise": 1, "Informative": 9, "P": 4, "StepSize": 8, "Seed": 1} {
 		m.Handle(Event{Kind: Set, Control: control(t, ElasticNet, field), Value: at})
 	}
+	return m
+}
+
+func TestConvergedRunsEnd(t *testing.T) {
+	m := converging(t)
 	m.Handle(Event{Kind: Play})
 	for range 3 {
 		m.Tick()
@@ -417,7 +424,7 @@ func ExampleSettings() {
 func ExampleEvent() {
 	m := NewMachine()
 	defer m.Close()
-	for _, e := range []Event{{Kind: Reset}, {Kind: Step}, {Kind: Pin}, {Kind: Scrub, Value: 0}} {
+	for _, e := range []Event{{Kind: Step}, {Kind: Pin}, {Kind: Scrub, Value: 0}} {
 		m.Handle(e)
 	}
 	fmt.Println(m.Readout())

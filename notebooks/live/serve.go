@@ -5,31 +5,45 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"time"
 )
 
-// message is what the page sends: an Event, or one of the kinds below.
+// message is what a page sends: an Event, or one of the kinds below.
 type message struct {
 	Event
-	// Seq counts the page's messages: they may arrive in another order.
-	Seq int `json:"seq"`
+	// Page names the page: several may show the same run.
+	Page string `json:"page"`
+	// Seq grows with the time at which messages are sent: they may arrive in
+	// another order.
+	Seq int64 `json:"seq"`
 }
 
 const (
-	hello EventKind = "hello" // the page is there and knows nothing
+	hello EventKind = "hello" // the page is there and has nothing to show yet
+	here  EventKind = "here"  // the page answers a ping
 	drawn EventKind = "drawn" // the frame numbered Value can be seen
 	leave EventKind = "leave" // the page has gone
 )
 
-// frame is what the page is told.
+// What pages are sent beside frames.
+const (
+	ping = "ping" // asks them for an answer
+	end  = "end"  // there will be no more frames
+)
+
+// frame is what all pages are sent.
 type frame struct {
 	Number   int           `json:"number"`
+	Seq      int64         `json:"seq"` // of the newest message that has had its effect
 	Problem  Problem       `json:"problem"`
-	Problems []string      `json:"problems,omitempty"` // where the page may not know them
-	Controls []controlView `json:"controls,omitempty"` // where they may have moved without the page
+	Problems []string      `json:"problems,omitempty"` // where a page may not have them
+	Controls []controlView `json:"controls,omitempty"` // likewise
+	At       []int         `json:"at"`                 // the controls' positions
 	SVG      string        `json:"svg"`
+	Alt      string        `json:"alt"` // describes the picture
 	Readout  string        `json:"readout"`
 	Command  string        `json:"command"`
 	Speed    string        `json:"speed"`
@@ -44,7 +58,7 @@ type controlView struct {
 	Label  string   `json:"label"`
 	Help   string   `json:"help"`
 	Values []string `json:"values"`
-	At     int      `json:"at"`
+	Unit   string   `json:"unit"`
 }
 
 // inbox collects messages until they are taken.
@@ -102,37 +116,53 @@ const (
 	// how far it is at the next.
 	sliceTime = 20 * time.Millisecond
 	showTime  = 200 * time.Millisecond
-	// A page that has not drawn for so long is taken not to be looked at.
+	// A page that has not drawn for this long is assumed to be hidden.
 	patience = time.Second
+	// Pages are pinged at this interval. One that has sent nothing for absence is
+	// assumed to have gone. A page that reloads takes less.
+	pingTime = 1500 * time.Millisecond
+	absence  = 8 * time.Second
 )
 
-// server plays a machine to one page.
+// server plays a machine to the pages that show its cell.
 type server struct {
 	*Machine
 	in   *inbox
-	send func(frame string)
+	send func(text string)
+	keep func(state []byte) // nil: the state is not kept
 
 	number   int // of the last frame sent
 	seen     bool
 	sent     time.Time
-	inform   bool        // the page may not know problems or controls
-	newest   map[int]int // Seq of the last Set applied, per control
+	inform   bool          // a page may not have problems or controls
+	newest   map[int]int64 // Seq of the last Set applied, per control
+	handled  int64         // the largest Seq
 	caughtUp bool
+	pages    map[string]time.Time // when a page was last heard of
+	kept     time.Time
 }
 
-// run serves until ctx is done or the page has gone.
+func newServer(m *Machine, in *inbox, send func(text string)) *server {
+	return &server{Machine: m, in: in, send: send, seen: true, newest: map[int]int64{}, pages: map[string]time.Time{}}
+}
+
+// run serves until ctx is done or all pages have gone.
 func (s *server) run(ctx context.Context) {
-	s.seen, s.newest = true, map[int]int{}
-	dirty := false      // the page does not show all that has happened
+	s.pages[""] = time.Now() // stands for the first page
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	defer s.store()
+	go s.ping(ctx)
+	dirty := false      // the pages do not show all that has happened
 	var since time.Time // how long that is so
 	for ctx.Err() == nil {
 		for _, m := range s.in.take() {
-			if m.Kind == leave {
-				return
-			}
 			if s.handle(m) && !dirty {
 				dirty, since = true, time.Now()
 			}
+		}
+		if s.deserted() {
+			return
 		}
 		ready := s.seen || time.Since(s.sent) > patience
 		switch {
@@ -151,6 +181,9 @@ func (s *server) run(ctx context.Context) {
 			s.Tick()
 			dirty = true
 		}
+		if time.Since(s.kept) > patience {
+			s.store()
+		}
 		if dirty && ready && (s.caughtUp || s.view().run.coarse || time.Since(since) > showTime) {
 			s.show()
 			dirty, since = !s.caughtUp, time.Now()
@@ -167,9 +200,42 @@ func (s *server) run(ctx context.Context) {
 	}
 }
 
+// ping pings the pages until ctx is done, also while a long step is computed.
+func (s *server) ping(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(pingTime):
+			s.send(ping)
+		}
+	}
+}
+
+// deserted tells whether no page is left.
+func (s *server) deserted() bool {
+	maps.DeleteFunc(s.pages, func(_ string, heard time.Time) bool { return time.Since(heard) > absence })
+	return len(s.pages) == 0
+}
+
+func (s *server) store() {
+	if s.keep != nil {
+		s.keep(s.Keep())
+	}
+	s.kept = time.Now()
+}
+
 // handle does what a message says and tells whether the picture may change.
 func (s *server) handle(m message) bool {
+	s.handled = max(s.handled, m.Seq)
+	delete(s.pages, "")
+	s.pages[m.Page] = time.Now()
 	switch m.Kind {
+	case here:
+		return false
+	case leave:
+		delete(s.pages, m.Page)
+		return false
 	case hello:
 		s.inform, s.seen = true, true
 		return true
@@ -181,9 +247,11 @@ func (s *server) handle(m message) bool {
 			return false
 		}
 		s.newest[m.Control] = m.Seq
-	case Select, Reset:
+	case Select:
 		clear(s.newest)
 		s.inform = true
+	case Reset:
+		clear(s.newest)
 	}
 	s.Handle(m.Event)
 	s.caughtUp = false
@@ -195,8 +263,8 @@ func (s *server) show() {
 	v := s.view()
 	s.number++
 	f := frame{
-		Number: s.number, Problem: s.problem,
-		SVG: string(s.Draw()), Readout: s.Readout(), Command: s.Settings().Command(v.shown),
+		Number: s.number, Seq: s.handled, Problem: s.problem, At: s.Settings().at,
+		SVG: string(s.Draw()), Alt: s.Alt(), Readout: s.Readout(), Command: s.Settings().Command(v.shown),
 		Playing: s.Playing(), Pinned: v.pinned != nil, Shown: v.shown, Last: v.run.last(),
 	}
 	if t := v.run.perStep; t > 0 && !v.run.coarse {
@@ -210,8 +278,8 @@ func (s *server) show() {
 		for p := range problems {
 			f.Problems = append(f.Problems, p.Title())
 		}
-		for i, c := range s.problem.Controls() {
-			f.Controls = append(f.Controls, controlView{c.Field, c.Label, s.problem.Help(c), c.Values, s.Settings().At(i)})
+		for _, c := range s.problem.Controls() {
+			f.Controls = append(f.Controls, controlView{c.Field, c.Label, s.problem.Help(c), c.Values, c.Unit})
 		}
 	}
 	text, err := json.Marshal(f)

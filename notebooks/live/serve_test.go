@@ -14,8 +14,9 @@ import (
 type fakePage struct {
 	t      *testing.T
 	in     *inbox
+	name   string
 	frames chan frame
-	seq    int
+	seq    int64
 	// seen is the last frame drawn, with the problems and controls of the last
 	// frame that had any.
 	seen frame
@@ -23,7 +24,7 @@ type fakePage struct {
 
 func (p *fakePage) say(kind EventKind, change func(*Event)) {
 	p.seq++
-	m := message{Event{Kind: kind}, p.seq}
+	m := message{Event{Kind: kind}, p.name, p.seq}
 	if change != nil {
 		change(&m.Event)
 	}
@@ -74,7 +75,11 @@ func serve(t *testing.T) *fakePage {
 	m := quick(t, Rings, 3)
 	go func() {
 		defer close(done)
-		(&server{Machine: m, in: p.in, send: func(text string) {
+		newServer(m, p.in, func(text string) {
+			if text == ping {
+				p.in.put(`{"kind":"here"}`)
+				return
+			}
 			var f frame
 			if err := json.Unmarshal([]byte(text), &f); err != nil {
 				t.Error(err)
@@ -83,7 +88,7 @@ func serve(t *testing.T) *fakePage {
 			case p.frames <- f:
 			case <-ctx.Done():
 			}
-		}}).run(ctx)
+		}).run(ctx)
 	}()
 	t.Cleanup(func() { stop(); <-done })
 	p.say(hello, nil)
@@ -96,7 +101,7 @@ func TestServing(t *testing.T) {
 	if len(f.Problems) != int(problems) || len(f.Controls) != len(Rings.Controls()) || !strings.HasPrefix(f.SVG, "<svg") || f.Playing {
 		t.Fatalf("first frame: %d problems, %d controls, playing %v", len(f.Problems), len(f.Controls), f.Playing)
 	}
-	if f.Controls[0].Help == "" || f.Controls[0].Values[f.Controls[0].At] != "60" {
+	if f.Controls[0].Help == "" || f.Controls[0].Values[f.At[0]] != "60" {
 		t.Errorf("first control: %+v", f.Controls[0])
 	}
 	p.say(Play, nil)
@@ -144,7 +149,13 @@ func TestServingWaitsForThePage(t *testing.T) {
 			in.put(`no message at all`)
 			m := quick(t, ElasticNet, 1)
 			defer m.Close()
-			(&server{Machine: m, in: in, send: func(f string) { frames = append(frames, f) }}).run(ctx)
+			newServer(m, in, func(text string) {
+				if text == ping {
+					in.put(`{"kind":"here","seq":3}`)
+				} else {
+					frames = append(frames, text)
+				}
+			}).run(ctx)
 			if n := len(frames); n < c.least || n > c.most {
 				t.Errorf("%d frames in %v were sent to a page that drew none", n, c.waits)
 			}
@@ -160,9 +171,71 @@ func TestServingEndsWithThePage(t *testing.T) {
 	in.put(`{"kind":"leave","seq":3}`)
 	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
 	defer stop()
-	(&server{Machine: quick(t, Rings, 1), in: in, send: func(string) {}}).run(ctx)
+	newServer(quick(t, Rings, 1), in, func(string) {}).run(ctx)
 	if ctx.Err() != nil {
 		t.Error("served a page that had gone")
+	}
+}
+
+// Several pages may show one run. It is served until the last has left or has not
+// answered for a while.
+func TestServingEndsWithTheLastPage(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		answers func(now time.Duration) []string
+		ends    time.Duration
+	}{
+		{"the second page stays", func(now time.Duration) []string {
+			if now > 10*absence {
+				return nil
+			}
+			return []string{`{"kind":"here","page":"b"}`}
+		}, 11 * absence},
+		{"both pages are silent", func(time.Duration) []string { return nil }, absence},
+		{"the second page leaves too", func(now time.Duration) []string {
+			if now < 2*absence {
+				return []string{`{"kind":"here","page":"b"}`}
+			}
+			return []string{`{"kind":"leave","page":"b"}`}
+		}, 2 * absence},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				start := time.Now()
+				in := newInbox()
+				m := quick(t, ElasticNet, 1)
+				defer m.Close()
+				in.put(`{"kind":"hello","page":"a","seq":1}`)
+				in.put(`{"kind":"hello","page":"b","seq":2}`)
+				in.put(`{"kind":"leave","page":"a","seq":3}`)
+				newServer(m, in, func(text string) {
+					if text == ping {
+						for _, answer := range c.answers(time.Since(start)) {
+							in.put(answer)
+						}
+					}
+				}).run(t.Context())
+				if took := time.Since(start); took < c.ends || took > c.ends+2*pingTime {
+					t.Errorf("ended after %v, want %v", took, c.ends)
+				}
+			})
+		})
+	}
+}
+
+// A page that comes later is told all that a page needs, and all pages are told
+// where the controls are.
+func TestServingTwoPages(t *testing.T) {
+	p := serve(t)
+	p.until("the first picture", func(f frame) bool { return f.Shown == 3 })
+	splits := control(t, Rings, "K")
+	p.say(Set, func(e *Event) { e.Control, e.Value = splits, 2 })
+	p.until("the control where it was set", func(f frame) bool { return f.At[splits] == 2 && f.Seq == p.seq-1 })
+	p.seen.Problems, p.seen.Controls, p.name = nil, nil, "second"
+	p.say(hello, nil)
+	f := p.until("all that a page needs", func(f frame) bool { return f.Controls != nil })
+	if len(f.Problems) != int(problems) || f.At[splits] != 2 || !strings.Contains(f.Alt, "after 3 steps") {
+		t.Errorf("the second page is told %+v", f)
 	}
 }
 
@@ -191,19 +264,19 @@ func TestInboxSortsAndKeepsTheLatest(t *testing.T) {
 	} {
 		b.put(m)
 	}
-	var seqs []int
+	var seqs []int64
 	for _, m := range b.take() {
 		seqs = append(seqs, m.Seq)
 	}
-	if want := []int{1, 4, 5, 6, 7}; !slices.Equal(seqs, want) {
+	if want := []int64{1, 4, 5, 6, 7}; !slices.Equal(seqs, want) {
 		t.Errorf("took %v, want %v", seqs, want)
 	}
 	if len(b.take()) != 0 {
 		t.Error("messages are given twice")
 	}
-	s := server{Machine: quick(t, Rings, 0), in: b, newest: map[int]int{}}
-	s.handle(message{Event{Kind: Set, Control: 0, Value: 2}, 9})
-	s.handle(message{Event{Kind: Set, Control: 0, Value: 1}, 8})
+	s := newServer(quick(t, Rings, 0), b, nil)
+	s.handle(message{Event{Kind: Set, Control: 0, Value: 2}, "", 9})
+	s.handle(message{Event{Kind: Set, Control: 0, Value: 1}, "", 8})
 	if got := s.Settings().At(0); got != 2 {
 		t.Errorf("a late message moved the control to %d", got)
 	}
@@ -217,7 +290,7 @@ func FuzzInbox(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		b := newInbox()
 		b.put(text)
-		s := server{Machine: m, in: b, newest: map[int]int{}}
+		s := newServer(m, b, nil)
 		for _, msg := range b.take() {
 			if msg.Kind != Play {
 				s.handle(msg)

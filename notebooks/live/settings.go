@@ -44,6 +44,7 @@ type Control struct {
 	Field  string
 	Label  string
 	Values []string // as on the command line
+	Unit   string   // of the values, as a plural; may be empty
 }
 
 // Help returns the parameter's explanation in the experiment's Params.
@@ -60,9 +61,15 @@ func (p Problem) Help(c Control) string {
 func (p Problem) Controls() []Control { return controls[p] }
 
 var controls = func() (all [problems][]Control) {
-	control := func(field, label, values string) Control { return Control{field, label, strings.Fields(values)} }
-	size := control("Train", "N", "10 20 30 40 60 80 100 150 200 300")
-	splits := control("K", "K splits", "4 8 16 32 64 128 256 512")
+	control := func(field, label, values string) Control {
+		return Control{Field: field, Label: label, Values: strings.Fields(values)}
+	}
+	count := func(field, label, values, unit string) Control {
+		return Control{field, label, strings.Fields(values), unit}
+	}
+	const examples, units = "training examples", "hidden units"
+	size := count("Train", "N", "10 20 30 40 60 80 100 150 200 300", examples)
+	splits := count("K", "K splits", "4 8 16 32 64 128 256 512", "splits")
 	fraction := control("P", "split fraction", ".5 .6 .7 .8 .85 .9 .95 .98")
 	c := control("C", "C", ".1 .2 .5 1 2 5 10 20 50 100 200 500")
 	step := control("StepSize", "step size", ".005 .01 .02 .05 .1 .2 .5 1 2")
@@ -74,17 +81,17 @@ var controls = func() (all [problems][]Control) {
 	}
 	all[Rings] = []Control{
 		size, control("RadiusSD", "noise", ".05 .1 .15 .2 .25 .3 .35 .4 .45 .5 .6 .7 .8 1"), c, splits, fraction, step,
-		control("Hidden", "hidden width", "2 4 8 16 32 64 128"), seed, variant,
+		count("Hidden", "hidden width", "2 4 8 16 32 64 128", units), seed, variant,
 	}
 	all[XOR] = []Control{
 		size, control("Overlap", "noise (overlap)", ".01 .05 .1 .15 .2 .25 .3 .4 .5 .7 .9"), c, splits, fraction, step,
-		control("Hidden", "hidden width", "2,2 4,4 8,8 16,16 32,32 64,64 128,128"), seed, variant,
+		count("Hidden", "hidden width", "2,2 4,4 8,8 16,16 32,32 64,64 128,128", units), seed, variant,
 	}
 	all[ElasticNet] = []Control{
-		control("Train", "N", "15 20 25 30 40 50 70 100 150 200"), control("Noise", "noise", "5 10 20 50 70 100 150 200 300"),
+		count("Train", "N", "15 20 25 30 40 50 70 100 150 200", examples), control("Noise", "noise", "5 10 20 50 70 100 150 200 300"),
 		control("StartLambda1", "λ1 at start", penalties), control("StartLambda2", "λ2 at start", penalties), splits, fraction,
 		control("StepSize", "step size", "2e-5 5e-5 1e-4 2e-4 5e-4 1e-3 2e-3 5e-3 1e-2"),
-		control("Informative", "informative", "1 2 3 4 5 6 7 8 9 10"), seed,
+		count("Informative", "informative", "1 2 3 4 5 6 7 8 9 10", "features"), seed,
 	}
 	return all
 }()

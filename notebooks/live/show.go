@@ -4,6 +4,7 @@ import (
 	"context"
 	_ "embed"
 	"html"
+	"io"
 	"os"
 	"os/signal"
 	"strconv"
@@ -28,9 +29,10 @@ const (
 	retryTime  = 4 * time.Second
 )
 
-// Show shows the controls and the picture below the cell and serves them until
-// the cell is interrupted; the picture then stays. Where no page answers, it
-// shows the strips.
+// Show shows the controls and the picture below the cell, as they were left the
+// last time. It serves them until the cell is interrupted, its kernel ends or the
+// last page that shows them has gone; the picture then stays. Where no page
+// answers, it shows the strips.
 func Show() {
 	kernel := os.Getenv(protocol.GONB_JUPYTER_KERNEL_ID_ENV)
 	if kernel == "" {
@@ -39,26 +41,54 @@ func Show() {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	m := NewMachine()
+	ctx, orphaned := whileOpen(ctx, os.Stdin)
+	context.AfterFunc(ctx, func() {
+		if orphaned() { // it may wait for the kernel to open a pipe
+			time.Sleep(absence)
+			os.Exit(1)
+		}
+	})
+	k, state, err := openKeeper()
+	notebook.Check(err)
+	m := Restore(state)
 	defer m.Close()
 
 	root := "cvgm-" + gonbui.UniqueId()
 	in := newInbox()
-	comms.Subscribe(root+"/events", func(_, text string) { in.put(text) })
 	gonbui.UpdateHTML(root, strings.NewReplacer("ROOT", root, "KERNEL", kernel, "WIDTH", strconv.Itoa(width), "HEIGHT", strconv.Itoa(height)).Replace(page))
+	comms.Subscribe(root+"/events", func(_, text string) { in.put(text) })
 	if !answered(ctx, in) {
 		if ctx.Err() == nil {
-			gonbui.UpdateHTML(root, "<p>The controls need JupyterLab, and no second page that shows this notebook. Here are pictures instead.</p>")
+			gonbui.UpdateHTML(root, "<p>The controls need JupyterLab. Here are pictures instead.</p>")
 			showStrips()
 		}
 		return
 	}
-	(&server{Machine: m, in: in, send: func(frame string) { comms.Send(root+"/frames", frame) }}).run(ctx)
-	comms.Send(root+"/frames", "end")
+	frames := root + "/frames"
+	s := newServer(m, in, func(text string) { comms.Send(frames, text) })
+	s.keep = k.keep
+	s.run(ctx)
+	if orphaned() {
+		return // nobody takes what a cell without a kernel shows
+	}
+	comms.Send(frames, end)
 	// What is saved with the notebook and seen without a kernel.
 	gonbui.UpdateHTML(root, "<pre>"+html.EscapeString(m.Readout()+"\n"+m.Settings().Command(m.view().shown))+"</pre>")
 	gonbui.DisplayPng(notebook.Must(m.PNG()))
 	gonbui.Sync()
+	notebook.Check(k.err)
+}
+
+// whileOpen returns a context that is done when r ends, and whether it has. A
+// cell's standard input is a pipe from its kernel: it ends with the kernel,
+// however that ends.
+func whileOpen(ctx context.Context, r io.Reader) (context.Context, func() bool) {
+	ctx, stop := context.WithCancelCause(ctx)
+	go func() {
+		_, _ = io.Copy(io.Discard, r)
+		stop(io.EOF)
+	}()
+	return ctx, func() bool { return context.Cause(ctx) == io.EOF }
 }
 
 // answered waits for the page's first message and tells whether one came. On a

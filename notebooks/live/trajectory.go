@@ -47,6 +47,7 @@ type trajectory struct {
 type trial interface {
 	walk() iter.Seq2[state, error]
 	panels(v view) layout
+	describe() string // the panels in words, for all runs alike
 }
 
 // newRun prepares a run. What is wrong with the settings is its err.
@@ -81,6 +82,15 @@ func (r *trajectory) extend() bool {
 
 // last returns the number of steps taken; −1 before the first state.
 func (r *trajectory) last() int { return len(r.states) - 1 }
+
+// asked returns the number of steps that the run was asked for: one more than it
+// has where it has ended, or a run computed again would not come to its end.
+func (r *trajectory) asked() int {
+	if r.done || r.err != nil {
+		return len(r.states)
+	}
+	return r.last()
+}
 
 // A preview has 1 of coarseSplits splits, but at least minSplits, and 1 of
 // coarseTest test examples.

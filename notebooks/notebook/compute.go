@@ -1,10 +1,8 @@
 package notebook
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
-	"encoding/gob"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -15,12 +13,13 @@ import (
 	"path"
 	"path/filepath"
 	"reflect"
-	"strconv"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"cvgm/cvgm/experiment"
 	"cvgm/notebooks/source"
+	"cvgm/notebooks/store"
 )
 
 // StoreVar names the environment variable with the folder that results are
@@ -28,8 +27,8 @@ import (
 const StoreVar = "CVGM_STORE"
 
 // RecordVar names the environment variable with a file to which a line of JSON
-// is added for each result that a notebook used, for parameters that were
-// overridden, and for warnings. Unset, warnings go to standard error and the
+// is added for each result that a notebook used, when its computation begins and
+// ends, for parameters that were overridden, and for warnings. Unset, warnings go to standard error and the
 // others nowhere.
 const RecordVar = "CVGM_RECORD"
 
@@ -44,7 +43,8 @@ const TwinVar = "CVGM_TWIN"
 // Run and all source that it reaches (package source), so that a stale result is
 // never found; time stamps play no part. So p has to be of a type of this module,
 // not of the notebook. Each cell of a repeated experiment is kept as soon as it is
-// done. An error ends the notebook's cell, and so does an interrupt.
+// done, and cells that workers of package worker have computed are used. An error ends the notebook's cell, and so does an interrupt. Under
+// ./reproduce.sh parameters other than the default ones and those of -p are refused.
 //
 //	result := notebook.Compute(params())
 func Compute[R any](p interface {
@@ -52,6 +52,8 @@ func Compute[R any](p interface {
 }) R {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
+	noteCopy()
+	Check(noteComputed(p))
 	if os.Getenv(TwinVar) != "" {
 		p = twin(p)
 	}
@@ -63,9 +65,20 @@ func Compute[R any](p interface {
 	if e.load(e.path, &result) {
 		return result
 	}
-	result = Must(p.Run(experiment.WithKeeper(experiment.WithProgress(ctx, progress()), e)))
-	e.save(e.path, &result)
-	_ = os.RemoveAll(e.cells()) // they are part of the result now
+	if listed(e, p) {
+		os.Exit(0)
+	}
+	began := time.Now()
+	Check(record(map[string]any{"computing": e.function}))
+	report, end := progress()
+	result, err := p.Run(experiment.WithKeeper(experiment.WithProgress(ctx, report), e))
+	end()
+	if err != nil {
+		e.close(false)
+	}
+	Check(err)
+	Check(record(map[string]any{"computed": e.key, "seconds": time.Since(began).Seconds()}))
+	e.close(e.save(e.path, &result))
 	return result
 }
 
@@ -118,6 +131,10 @@ type entry struct {
 	params   json.RawMessage
 	key      string
 	unkept   atomic.Bool // whether that was said
+
+	once    sync.Once // opens the two below
+	cells   map[int][]byte
+	journal *store.Journal
 }
 
 // newEntry returns the place of a function's result for params. Source is a hash of
@@ -128,20 +145,52 @@ func newEntry(dir, function, source string, params any) (*entry, error) {
 	if err != nil {
 		return nil, err
 	}
-	sum := sha256.Sum256(fmt.Appendf(nil, "%s\n%s\n%T\n%s\n", source, function, params, text))
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s\n%s\n%s\n%T\n%s\n", store.Format, source, function, params, text))
 	key := hex.EncodeToString(sum[:])
-	return &entry{path: filepath.Join(dir, function+"-"+key[:16]), function: function, params: text, key: key}, nil
+	return &entry{path: store.Path(dir, function, key), function: function, params: text, key: key}, nil
 }
 
-func (e *entry) cells() string { return e.path + ".cells" }
+// Load and Keep make an entry the experiment.Keeper of its cells: those that earlier
+// runs and workers of package worker have left in the store. Both add files of records
+// to the same folder.
 
-func (e *entry) cell(i int) string { return filepath.Join(e.cells(), strconv.Itoa(i)) }
+func (e *entry) Load(i int, cell any) bool {
+	e.once.Do(e.open)
+	payload, is := e.cells[i]
+	return is && store.Decode(payload, cell) == nil
+}
 
-// Load and Keep make an entry the experiment.Keeper of its cells.
+func (e *entry) Keep(i int, cell any) {
+	e.once.Do(e.open)
+	if e.journal == nil {
+		return
+	}
+	payload, err := store.Encode(cell)
+	if err == nil {
+		err = e.journal.Add(store.Record{Kind: store.KindCell, Cell: i, Payload: payload})
+	}
+	e.noteUnkept(err)
+}
 
-func (e *entry) Load(i int, cell any) bool { return e.load(e.cell(i), cell) }
+func (e *entry) open() {
+	cells, err := store.ReadCells(store.Shards(e.path), "", e.key, func(string, store.Record) error { return nil })
+	if err != nil {
+		note("the stored cells of %s cannot be used (%v); all are computed", e.function, err)
+	}
+	e.cells = cells
+	e.journal, err = store.NewJournal(store.Shards(e.path), "local.", e.key)
+	e.noteUnkept(err)
+}
 
-func (e *entry) Keep(i int, cell any) { e.save(e.cell(i), cell) }
+// close removes the cells, which are part of the result now if there is one.
+func (e *entry) close(complete bool) {
+	if e.journal != nil {
+		e.noteUnkept(e.journal.Close())
+	}
+	if complete {
+		_ = os.RemoveAll(store.Shards(e.path))
+	}
+}
 
 // record adds a line to the file of RecordVar.
 func record(line map[string]any) error {
@@ -171,37 +220,27 @@ func note(format string, args ...any) {
 
 // load reads what save wrote. What is damaged is named and as good as absent.
 func (e *entry) load(path string, to any) bool {
-	data, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return false
-	}
+	err := store.Read(path, to)
 	if err == nil {
-		if len(data) < sha256.Size || sha256.Sum256(data[sha256.Size:]) != [sha256.Size]byte(data) {
-			err = errors.New("its checksum is wrong")
-		} else {
-			err = gob.NewDecoder(bytes.NewReader(data[sha256.Size:])).Decode(to)
-		}
+		return true
 	}
-	if err != nil {
+	if !errors.Is(err, fs.ErrNotExist) {
 		reflect.ValueOf(to).Elem().SetZero()
 		note("the stored result %s is damaged (%v) and is computed again", path, err)
-		return false
 	}
-	return true
+	return false
 }
 
-// save writes a result under its checksum, whole or not at all. A store that
-// cannot be written to, as on a full disk, is named once; the result is still
-// used.
-func (e *entry) save(path string, from any) {
-	var b bytes.Buffer
-	b.Write(make([]byte, sha256.Size))
-	err := gob.NewEncoder(&b).Encode(from)
-	if err == nil {
-		sum := sha256.Sum256(b.Bytes()[sha256.Size:])
-		copy(b.Bytes(), sum[:])
-		err = source.WriteFile(path, b.Bytes())
-	}
+// save writes a result under its checksum, whole or not at all, and reports whether it
+// has. The result is used also where the store cannot be written to.
+func (e *entry) save(path string, from any) bool {
+	err := store.Write(path, from)
+	e.noteUnkept(err)
+	return err == nil
+}
+
+// noteUnkept notes an error, as of a full disk, once.
+func (e *entry) noteUnkept(err error) {
 	if err != nil && !e.unkept.Swap(true) {
 		note("the result of %s is not kept: %v", e.function, err)
 	}

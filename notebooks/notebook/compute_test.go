@@ -1,15 +1,19 @@
 package notebook
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"math"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
+	"sync"
 	"testing"
 
 	"cvgm/cvgm/experiment"
+	"cvgm/notebooks/store"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -94,15 +98,24 @@ func TestComputeKeepsResultsByParametersAndSource(t *testing.T) {
 		t.Errorf("the stored result differs:\n%s", diff)
 	}
 	text, err := os.ReadFile(record)
-	if err != nil || strings.Count(string(text), "\n") != 4 {
-		t.Errorf("record (%v):\n%s", err, text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var used []string
+	for line := range strings.Lines(string(text)) {
+		if strings.HasPrefix(line, `{"function":`) {
+			used = append(used, line)
+		}
+	}
+	if computed := strings.Count(string(text), `{"computed":`); len(used) != 4 || computed != 2 || strings.Count(string(text), `{"computing":`) != 2 {
+		t.Fatalf("record:\n%s", text)
 	}
 	var line struct {
 		Function   string
 		Parameters struct{ K int }
 		Key        string
 	}
-	if err := json.Unmarshal([]byte(strings.Split(string(text), "\n")[2]), &line); err != nil || line.Parameters.K != 2 || len(line.Key) != 64 {
+	if err := json.Unmarshal([]byte(used[2]), &line); err != nil || line.Parameters.K != 2 || len(line.Key) != 64 {
 		t.Errorf("record line %+v (%v)", line, err)
 	}
 }
@@ -194,26 +207,104 @@ func TestResultsAreUsedWhereTheStoreCannotBeWritten(t *testing.T) {
 func TestEntriesKeepCells(t *testing.T) {
 	dir := t.TempDir()
 	const run = "cvgm/cvgm/experiment.RingsParams.Run"
-	e, err := newEntry(dir, run, "s", testParams{})
+	open := func(p testParams) *entry {
+		e, err := newEntry(dir, run, "s", p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return e
+	}
+	first := open(testParams{})
+	var k experiment.Keeper = first
+	v := 1.5
+	k.Keep(3, &v)
+	j, err := store.NewJournal(store.Shards(first.path), "worker.", first.key)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var k experiment.Keeper = e
-	v := 1.5
-	k.Keep(3, &v)
-	var got float64
-	if k.Load(2, &got) || !k.Load(3, &got) || got != 1.5 {
-		t.Errorf("loaded %v", got)
+	payload, err := store.Encode(new(float64))
+	if err != nil {
+		t.Fatal(err)
 	}
-	other, err := newEntry(dir, run, "s", testParams{K: 1})
-	if err != nil || other.Load(3, &got) {
-		t.Errorf("other parameters find the same cell (%v)", err)
+	if err := j.Add(store.Record{Kind: store.KindCell, Cell: 4, Payload: payload}); err != nil {
+		t.Fatal(err)
 	}
+	again, three, four := open(testParams{}), 0., 1.
+	if again.Load(2, &three) || !again.Load(3, &three) || !again.Load(4, &four) || three != 1.5 || four != 0 {
+		t.Errorf("loaded %v and, of a worker, %v", three, four)
+	}
+	if open(testParams{K: 1}).Load(3, &three) {
+		t.Error("other parameters find the same cell")
+	}
+	again.close(true)
+	if open(testParams{}).Load(3, &three) {
+		t.Error("the cells outlive the result that they are part of")
+	}
+}
+
+// A run computes the cells alone that neither an earlier run nor a worker has kept, and
+// keeps nothing but the result, in the bytes of a run that was not stopped.
+func TestComputeUsesKeptCells(t *testing.T) {
+	p := experiment.DefaultElasticNetSeeds()
+	p.Seeds, p.Steps, p.LongSteps = 5, 2, 3
+	var want []byte
+	for _, kept := range []int{0, 3} {
+		dir := t.TempDir()
+		t.Setenv(StoreVar, dir)
+		function := reflect.TypeOf(p).PkgPath() + "." + reflect.TypeOf(p).Name() + ".Run"
+		e := Must(newEntry(dir, function, Must(module().Function(function)), p))
+		stopped := experiment.WithKeeper(t.Context(), keepFirst{e, kept})
+		if _, err := p.Run(stopped); err != nil {
+			t.Fatal(err)
+		}
+		e.close(false)
+		counted := new(counter)
+		Must(p.Run(experiment.WithKeeper(t.Context(), countKept{Must(newEntry(dir, function, Must(module().Function(function)), p)), counted})))
+		if counted.n != p.Seeds-kept {
+			t.Errorf("%d of %d cells are computed, %d were kept", counted.n, p.Seeds, kept)
+		}
+		Compute(p)
+		files := Must(os.ReadDir(dir))
+		data := Must(os.ReadFile(e.path))
+		if len(files) != 1 || want != nil && !bytes.Equal(want, data) {
+			t.Errorf("%d kept cells: other bytes, or the store has other files: %v", kept, files)
+		}
+		want = data
+	}
+}
+
+// keepFirst keeps the first n cells only.
+type keepFirst struct {
+	experiment.Keeper
+	n int
+}
+
+func (k keepFirst) Keep(i int, cell any) {
+	if i < k.n {
+		k.Keeper.Keep(i, cell)
+	}
+}
+
+type counter struct {
+	mu sync.Mutex
+	n  int
+}
+
+// countKept counts the cells that are computed, and keeps none.
+type countKept struct {
+	experiment.Keeper
+	c *counter
+}
+
+func (k countKept) Keep(int, any) {
+	k.c.mu.Lock()
+	defer k.c.mu.Unlock()
+	k.c.n++
 }
 
 func TestParamsOverrides(t *testing.T) {
 	t.Setenv(ParamsVar, `{"K": "9"}`)
-	p := testParams{K: 3}
+	p := testParams{K: 3, C: 1, Hidden: []int{2}}
 	if Params(&p); p.K != 9 {
 		t.Errorf("K is %d", p.K)
 	}

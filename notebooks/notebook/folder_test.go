@@ -3,21 +3,32 @@ package notebook
 import (
 	"os"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"cvgm/notebooks/source"
 )
 
-// A person who opens the folder in JupyterLab sees notebooks and folders.
+// A person who opens the folder in JupyterLab sees notebooks and folders. Files
+// that git does not track are that person's own.
 func TestFolderShowsNotebooks(t *testing.T) {
 	entries, err := os.ReadDir("..")
 	if err != nil {
 		t.Fatal(err)
 	}
-	folders := []string{"live", "notebook", "runner", "source", "stale"}
+	tracked, git := source.Tracked(filepath.Join("..", ".."))
+	folders := []string{"copies", "live", "notebook", "peers", "runner", "source", "stale", "store", "worker"}
 	for _, e := range entries {
 		name := e.Name()
-		if !strings.HasPrefix(name, ".") && (path.Ext(name) != ".ipynb" || e.IsDir()) && !slices.Contains(folders, name) {
+		if strings.HasPrefix(name, ".") || e.IsDir() && slices.Contains(folders, name) || !e.IsDir() && path.Ext(name) == ".ipynb" {
+			continue
+		}
+		ours := func(file string) bool {
+			return file == "notebooks/"+name || strings.HasPrefix(file, "notebooks/"+name+"/")
+		}
+		if !git || slices.ContainsFunc(tracked, ours) {
 			t.Errorf("notebooks/%s is neither a notebook nor one of the folders %v", name, folders)
 		}
 	}

@@ -26,9 +26,12 @@ var imports = []struct{ path, code, tests string }{
 	{"cvgm/experiment", "qpdiff cvgm synth", ""},
 	{"figures", "cvgm/experiment", "synth"},
 	{"notebooks/source", "", ""},
+	{"notebooks/store", "notebooks/source", ""},
+	{"notebooks/worker", "cvgm/experiment notebooks/store", "synth"},
 	{"notebooks/stale", "notebooks/source", ""},
-	{"notebooks/notebook", "cvgm/experiment figures notebooks/source", ""},
-	{"notebooks/live", "qpdiff cvgm cvgm/experiment figures notebooks/notebook", ""},
+	{"notebooks/notebook", "cvgm/experiment figures notebooks/source notebooks/store", "cvgm synth"},
+	{"notebooks/live", "qpdiff cvgm cvgm/experiment figures notebooks/source notebooks/notebook", ""},
+	{"notebooks/peers", "qpdiff cvgm", ""},
 	{"notebooks/runner", "", ""}, // Python, and a test of it
 }
 
@@ -77,6 +80,24 @@ func TestImportsRunOneWay(t *testing.T) {
 	}
 	if seen != len(imports) {
 		t.Errorf("go list names %d of the %d packages", seen, len(imports))
+	}
+}
+
+// A cell links all that package notebook imports each time that it runs. A server's
+// packages alone would make that a third longer.
+func TestCellsLinkNoServer(t *testing.T) {
+	out, err := exec.Command("go", "list", "-deps", "cvgm/notebooks/notebook").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	packages := strings.Fields(string(out))
+	if !slices.Contains(packages, "cvgm/figures") {
+		t.Errorf("go list names %d packages", len(packages))
+	}
+	for _, p := range []string{"net/http", "crypto/tls", "html/template"} {
+		if slices.Contains(packages, p) {
+			t.Errorf("%s is linked", p)
+		}
 	}
 }
 

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"os"
-	"reflect"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -19,21 +17,45 @@ import (
 const ParamsVar = "CVGM_PARAMS"
 
 // Params applies the overrides of ParamsVar to the parameters of a notebook's
-// experiments, each a pointer to an experiment's Params. A name sets the
-// parameter in all experiments that have it, and with the experiment's name and a
-// dot before it in one: K, elastic_net_seeds.K. An unknown name or a bad value
-// ends the cell with a list of the valid ones, and so does the name help.
+// experiments, each a pointer to an experiment's Params, and checks the result. A
+// name sets the parameter in all experiments that have it, and with the experiment's
+// name and a dot before it in one: K, elastic_net_seeds.K. An unknown name or a bad
+// value of ParamsVar ends the cell with a list of the valid ones, and so does the
+// name help. Values that the experiments would refuse end the cell with a line each.
 //
 //	net, seeds := experiment.DefaultElasticNet(), experiment.DefaultElasticNetSeeds()
 //	notebook.Params(&net, &seeds)
 func Params(all ...any) {
-	overrides := os.Getenv(ParamsVar)
-	if overrides == "" {
-		return
+	noteCopy()
+	before := make([][]experiment.Change, len(all))
+	for i, p := range all {
+		before[i] = experiment.Changes(p)
 	}
-	if err := override(overrides, all...); err != nil {
-		Check(fmt.Errorf("-p: %w", err)) // ./reproduce.sh recognises it by this
+	overrides, by := os.Getenv(ParamsVar), ""
+	if overrides != "" {
+		by = "-p: " // ./reproduce.sh recognises it by this
+		if err := override(overrides, all...); err != nil {
+			Check(fmt.Errorf("%s%w", by, err))
+		}
 	}
+	Check(noteSet(before, all))
+	if err := checkAll(all); err != nil {
+		Check(fmt.Errorf("%s%w", by, err))
+	}
+}
+
+// checkAll returns the errors of all parameters that their experiments would refuse,
+// each on a line.
+func checkAll(all []any) error {
+	var problems []error
+	for _, p := range all {
+		err := experiment.Check(p)
+		if err != nil && len(all) > 1 {
+			err = errors.New(nameOf(p) + "." + strings.ReplaceAll(err.Error(), "\n", "\n"+nameOf(p)+"."))
+		}
+		problems = append(problems, err)
+	}
+	return errors.Join(problems...)
 }
 
 func override(overrides string, all ...any) error {
@@ -68,16 +90,6 @@ func override(overrides string, all ...any) error {
 	}
 	return fmt.Errorf("%s\n%s", strings.Join(problems, "\n"), valid)
 }
-
-// nameOf returns the name of the experiment that p is the Params of, which the
-// type has, too: elastic_net for ElasticNetParams. The registry, in which it also
-// stands, makes all experiments inputs of whatever looks there.
-func nameOf(p any) string {
-	title := strings.TrimSuffix(reflect.TypeOf(p).Elem().Name(), "Params")
-	return strings.ToLower(wordEnd.ReplaceAllString(title, "${1}_$2"))
-}
-
-var wordEnd = regexp.MustCompile(`([a-z])([A-Z])`)
 
 // describe lists the parameters.
 func describe(all []any) string {

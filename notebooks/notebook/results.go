@@ -23,6 +23,9 @@ func Results() experiment.Results {
 		Unrolled:        Compute(experiment.DefaultUnrolled()),
 		Stability:       Compute(experiment.DefaultStability()),
 		Derivatives:     Compute(experiment.DefaultDerivatives()),
+		Limits:          Compute(experiment.DefaultDifferentiabilityLimits()),
+		Learning:        Compute(experiment.DefaultLearning()),
+		Ablation:        Compute(experiment.DefaultAblation()),
 		Errata:          Compute(experiment.DefaultErrata()),
 		Timings:         Timings(),
 	}

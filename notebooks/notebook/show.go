@@ -1,39 +1,112 @@
 package notebook
 
 import (
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
 	"fmt"
+	"html"
 	"os"
 	"path/filepath"
+	"strings"
 
+	"cvgm/cvgm/experiment"
 	"cvgm/figures"
+	"cvgm/notebooks/source"
 
 	"github.com/janpfeifer/gonb/gonbui"
 )
 
 // OutVar names the environment variable with the folder that outputs are
-// written to.
+// written to: under ./reproduce.sh a staging folder that becomes figures/out/NAME
+// once the notebook NAME has succeeded.
 const OutVar = "CVGM_OUT"
 
-// Out returns the folder that outputs are written to: that of OutVar, which
-// ./reproduce.sh sets to a staging folder that becomes figures/out/NAME once the
-// notebook NAME has succeeded. Elsewhere it is .work/lab, as in JupyterLab:
-// trying things out leaves the paper's outputs alone.
-func Out() string {
+// outFolder returns the folder that an output of this name is written to: that of
+// OutVar, or else .work/runs/NOTEBOOK/interactive/PARAMETERS, so that trying things
+// out leaves the paper's outputs alone. NOTEBOOK is the folder of figures/out that
+// has an output of the name, or else one called like an experiment of the cell, and
+// PARAMETERS lists the changes.
+func outFolder(root, name string, changes []experiment.Change) string {
 	if dir := os.Getenv(OutVar); dir != "" {
 		return dir
 	}
-	return filepath.Join("..", ".work", "lab")
+	of := "other"
+	if file := committedCSV(root, name); file != "" {
+		of = filepath.Base(filepath.Dir(file))
+	} else if name := namesake(root); name != "" {
+		of = name
+	}
+	return filepath.Join(root, ".work", "runs", of, "interactive", label(changes))
+}
+
+// namesake returns the name of an experiment of the cell that is also that of a folder of
+// figures/out, or "".
+func namesake(root string) string {
+	known.Lock()
+	defer known.Unlock()
+	for _, of := range known.all {
+		if info, err := os.Stat(filepath.Join(root, "figures", "out", of.name)); err == nil && info.IsDir() {
+			return of.name
+		}
+	}
+	return ""
+}
+
+// committedCSV returns the CSV of the output of this name in figures/out, or "".
+func committedCSV(root, name string) string {
+	out := filepath.Join(root, "figures", "out")
+	folders, _ := os.ReadDir(out) // none: nothing is committed
+	for _, folder := range folders {
+		file := filepath.Join(out, folder.Name(), name+".csv")
+		if info, err := os.Stat(file); err == nil && info.Mode().IsRegular() {
+			return file
+		}
+	}
+	return ""
+}
+
+// label returns the name of the folder for outputs with these changes, as
+// ./reproduce.sh names those of -p.
+func label(changes []experiment.Change) string {
+	if len(changes) == 0 {
+		return "default"
+	}
+	parts := make([]string, len(changes))
+	for i, c := range changes {
+		parts[i] = c.Name + "=" + c.Value
+	}
+	text := quoted(strings.Join(parts, ","))
+	if len(text) <= 100 {
+		return text
+	}
+	sum := sha256.Sum256(fmt.Appendf(nil, "%d:%s", len(text), text))
+	return hex.EncodeToString(sum[:])[:32]
+}
+
+// quoted returns a text as a name of a file, with all bytes escaped but letters, digits and
+// some marks, as ./reproduce.sh does.
+func quoted(text string) string {
+	var b strings.Builder
+	for _, c := range []byte(text) {
+		if 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || strings.IndexByte("_.-~=,+ ", c) >= 0 {
+			b.WriteByte(c)
+		} else {
+			fmt.Fprintf(&b, "%%%02X", c)
+		}
+	}
+	return b.String()
 }
 
 // Show writes each output to the output folder and shows it in the notebook:
-// figures as PNG, which every viewer of notebooks draws, tables as Markdown. A
-// failure ends the cell.
+// figures as PNG with caption and alternative text, tables as Markdown. A failure
+// ends the cell.
 func Show(outputs ...figures.Output) {
-	Save(outputs...)
 	for _, o := range outputs {
+		dir := save(o)
 		switch o := o.(type) {
 		case *figures.Figure:
-			gonbui.DisplayPng(Must(o.PNG()))
+			gonbui.DisplayHTML(figureHTML(o, Must(os.ReadFile(filepath.Join(dir, o.Name+".png")))))
 		case *figures.Table:
 			gonbui.DisplayMarkdown(o.Markdown())
 		}
@@ -42,15 +115,63 @@ func Show(outputs ...figures.Output) {
 	}
 }
 
+// Text shows a paragraph of Markdown. Like fmt.Sprintf, it puts numbers, those of
+// results, into the sentences.
+func Text(format string, args ...any) {
+	gonbui.DisplayMarkdown(fmt.Sprintf(format, args...))
+	gonbui.Sync()
+}
+
 // Save writes outputs to the output folder without showing them.
 func Save(outputs ...figures.Output) {
-	dir := Out()
-	Check(os.MkdirAll(dir, 0o755))
 	for _, o := range outputs {
-		Check(o.Write(dir))
-		name, caption := o.Describe()
-		Check(record(map[string]any{"output": name, "caption": caption})) // for the report
+		save(o)
 	}
+}
+
+// SaveFile writes a text to the output folder, under a name with its ending. Without
+// OutVar it prints the path, from the checkout.
+func SaveFile(name, text string) {
+	root := Must(source.Root())
+	dir := outFolder(root, strings.TrimSuffix(name, filepath.Ext(name)), changes())
+	Check(os.MkdirAll(dir, 0o755))
+	Check(os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644))
+	if os.Getenv(OutVar) == "" {
+		fmt.Printf("%s is written to %s.\n", name, Must(filepath.Rel(root, dir)))
+	}
+}
+
+// save writes an output and returns its folder. Where the cell computed with other
+// parameters than the default ones, the output names them, and a figure shows the
+// default curves behind its own.
+func save(o figures.Output) string {
+	root, changes := Must(source.Root()), changes()
+	name, caption := o.Describe()
+	line := map[string]any{"output": name, "caption": caption} // for the report
+	switch o := o.(type) {
+	case *figures.Figure:
+		line["alt"] = o.Alt()
+		if o.Changed = changedLine(changes); o.Changed != "" {
+			text, _ := os.ReadFile(committedCSV(root, name)) // none: no ghosts
+			o.Ghosts(string(text))
+		}
+	case *figures.Table:
+		o.Changed = changedLine(changes)
+	}
+	dir := outFolder(root, name, changes)
+	Check(os.MkdirAll(dir, 0o755))
+	Check(o.Write(dir))
+	Check(record(line))
+	return dir
+}
+
+// figureHTML returns a figure for the notebook. Its width is that of the figure on
+// paper. Where the notebook is trusted, a dark theme inverts the lightness.
+func figureHTML(f *figures.Figure, png []byte) string {
+	const pixels = 96 / 72. // of CSS, for each point
+	return fmt.Sprintf(`<figure class="cvgm-figure" style="margin: 0"><img src="data:image/png;base64,%s" width="%.0f" alt="%s"><figcaption>%s</figcaption></figure>
+<style>@media screen { [data-jp-theme-light="false"] .cvgm-figure img { filter: invert(1) hue-rotate(180deg) } }</style>`,
+		base64.StdEncoding.EncodeToString(png), pixels*f.Width.Points(), html.EscapeString(f.Alt()), html.EscapeString(f.Caption))
 }
 
 // Must returns v, or ends the cell with err.

@@ -5,11 +5,9 @@ import contextlib
 import json
 import logging
 import os
-import secrets
+import re
 import shutil
 import signal
-import socket
-import subprocess
 import sys
 from pathlib import Path
 
@@ -17,15 +15,20 @@ if sys.version_info < (3, 10):
     sys.exit(f"reproduce: Python {sys.version.split()[0]} is too old; Python 3.10 or newer is needed")
 
 import compare
+import copies
+import durations
 import environment
+import lab
 import layout
 import processes
 import provenance
 import readme
 import report
 import sensitivities
+import slurm
 import timings
-from checkout import LAB_BIN, NOTEBOOKS, PYTHON, ROOT, WORK, ReproduceError, log, write_atomic
+from checkout import PYTHON, ROOT, WORK, ReproduceError, in_words, log, write_atomic
+from experiments import UsageError, experiments, require_parameters, select
 from processes import Lock
 from progress import Progress
 from provenance import Task
@@ -36,13 +39,24 @@ STOPS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 USAGE = """./reproduce.sh [NAME …]                    run the stale ones of all notebooks, or of these
        ./reproduce.sh NAME … -p PARAMETER=VALUE   run with other parameters
        ./reproduce.sh NAME -p help                list the parameters with their values and meanings
-       ./reproduce.sh lab [PORT]                  open JupyterLab on 127.0.0.1
+       ./reproduce.sh NAME … --on slurm           compute what is missing as a job array of Slurm
+       ./reproduce.sh lab [PORT] [--edit]         open JupyterLab on 127.0.0.1
+       ./reproduce.sh reset [NAME …]              replace working copies of notebooks by their originals
        ./reproduce.sh OPTION [NAME …]             see below"""
 
 NOTES = """
 NAME is a notebook's name with or without its number, the number alone, or the file:
 01_elastic_net, elastic_net, 01, notebooks/01_elastic_net.ipynb. A list of values has
 commas: -p Hidden=16,16.
+
+lab opens working copies of the notebooks, in notebooks/copies, and lets nothing
+change the project's own files: what is run there writes to .work/runs. A copy is made
+where there is none, and nothing but reset replaces or deletes it; reset keeps the
+replaced file in notebooks/copies/replaced, and without a name makes the missing copies
+and lists all with their states. lab --edit opens the notebooks themselves, for authors.
+
+The notebooks of a run are those in notebooks/ that git tracks, or without git those
+whose name does not begin with Untitled.
 
 A run rewrites figures/out/NAME/ and the outputs in notebooks/NAME.ipynb, each
 file whole and only after its notebook has succeeded. With -p all outputs go to
@@ -51,7 +65,7 @@ their inputs: the code cells, the declarations of Go that these reach, other fil
 and versions. A notebook is run again only if one of them, or an output, differs.
 
 A run of all notebooks ends with figures/out/report.html, one page that needs no
-network: claims, tables, figures, times and environment.
+network: findings, the notebooks' text with tables and figures, times, environment.
 
 Results are kept in .work/store under their parameters and the source that they
 depend on, those of long experiments cell by cell, so an interrupted run resumes.
@@ -59,6 +73,12 @@ After a run of all notebooks, results that nothing uses any more are removed. .w
 may be deleted at any time, also during a run: lost results are computed again, and
 a run whose outputs are lost before they are in their places fails, reports this
 and leaves the old ones there.
+
+--on slurm submits the cells of missing results as a job array, whose elements append to
+files in .work/store, and a job that gathers them; the checkout must be in a folder that
+all nodes share. Ctrl-C leaves the jobs at work. The same command returns to them, and
+after a failure submits the missing cells alone; without --on slurm it computes those
+here. --status describes the jobs and prints the scancel line.
 
 --check fails and names every output that differs: by its bytes on linux/amd64
 with FMA, elsewhere by its numbers. Those may differ by 1e-9 of their size, by one
@@ -78,10 +98,6 @@ deleted between runs. Python packages are wheels with the hashes in
 notebooks/runner/requirements*.txt. Of the settings of `go env -w` and of pip's
 variables only those that concern the network count.
 """
-
-
-class UsageError(ReproduceError):
-    """The command line makes no sense."""
 
 
 class Parser(argparse.ArgumentParser):
@@ -108,21 +124,31 @@ def parse(argv):
     modes = parser.add_mutually_exclusive_group()
     for mode, text in MODES.items():
         modes.add_argument(f"--{mode}", action="store_const", dest="mode", const=mode, help=text)
-    args = parser.parse_intermixed_args(argv)
+    slurm.add_options(parser)
+    parser.add_argument("--edit", action="store_true", help="with lab: open the notebooks themselves, not copies")
+    args = parser.parse_intermixed_args(["-h"] if list(argv) == ["help"] else slurm.joined(argv))
+    slurm.check_options(parser, args)
     args.overrides = dict(args.parameters)
     if len(args.overrides) < len(args.parameters):
         parser.error("-p sets a parameter twice")
-    if args.names[:1] == ["lab"]:
+    command = args.names[0] if args.names[:1] in (["lab"], ["reset"]) else None
+    if args.edit and command != "lab":
+        parser.error("--edit belongs to lab: ./reproduce.sh lab --edit")
+    if command and (args.mode or args.overrides):
+        parser.error(f"{command} takes neither -p nor --{args.mode or 'check'}")
+    if command == "lab":
         ports = args.names[1:]
-        if args.mode or args.overrides or len(ports) > 1 or any(not p.isdigit() or not 0 < int(p) < 65536 for p in ports):
+        if len(ports) > 1 or any(not re.fullmatch("[0-9]{1,5}", p) or not 0 < int(p) < 65536 for p in ports):
             parser.error("lab takes only a port, from 1 to 65535: ./reproduce.sh lab [PORT]")
-        args.mode, args.names, args.port = "lab", [], int(ports[0]) if ports else 0
+        args.names, args.port = args.names[:1], int(ports[0]) if ports else 0
+    if command:
+        args.mode, args.names = command, args.names[1:]
     if args.mode == "timings" and (args.names or args.overrides):
         parser.error("--timings takes nothing else: it always times the same benchmarks")
     if args.overrides and not args.names:
         parser.error("-p sets parameters of a notebook: name it")
     if args.overrides and args.mode in ("check", "sensitivities"):
-        parser.error(f"--{args.mode} compares with the committed outputs, which have the paper's parameters: leave out -p")
+        parser.error(f"--{args.mode} compares with the committed outputs, which have the default parameters: leave out -p")
     return args
 
 
@@ -131,27 +157,9 @@ MODES = {
     "force": "run also those that are not stale, and compute every result again",
     "check": "recompute, compare with the committed outputs, write nothing",
     "sensitivities": "record in figures/out/sensitivities.json which numbers depend on rounding, and how far",
-    "timings": "run the benchmarks and record them in figures/out/timings.json",
+    "timings": "run the benchmarks and record them in figures/out/timings.json, with how long each notebook took here",
+    "status": "describe the sweeps that --on slurm has submitted",
 }
-
-
-def select(names, notebooks):
-    """The notebooks (paths) that names denote, in the order they run; all for none."""
-    chosen = set()
-    for name in names:
-        wanted = name.removeprefix("notebooks/").removesuffix(".ipynb")
-        found = [p for p in notebooks if wanted in (p.stem, *p.stem.split("_", 1))]
-        if not found:
-            raise UsageError(f"no notebook is called {name}; there are: {', '.join(p.stem for p in notebooks)}")
-        chosen.update(found)
-    return [p for p in notebooks if not names or p in chosen]
-
-
-def require_parameters(paths):
-    """A UsageError for notebooks that -p cannot change."""
-    for path in paths:
-        if b"notebook.Params(" not in path.read_bytes():
-            raise UsageError(f"{path.stem} has no parameters: none of its cells calls notebook.Params")
 
 
 def run_all(states, args, env):
@@ -171,23 +179,26 @@ def run_all(states, args, env):
     shutil.rmtree(fresh, ignore_errors=True)
     env = env | {"CVGM_STORE": str(fresh if args.mode in ("check", "force") else provenance.STORE)}
     version = provenance.version()
-    progress = Progress(len(states))
+    stored = set() if args.mode in ("check", "force", "sensitivities") else provenance.stored()
+    progress = Progress(len(states), durations.Estimate(states, stored))
     failed = []
     try:
         for number, (task, state) in enumerate(states.items(), 1):
-            progress.start(number, task.name)
+            progress.start(number, task)
             records, lines = [], []
             try:
                 outcome, lines = run_task(task, state["inputs"], args, env, progress, records, tolerance, version)
             except execute.ParameterError as e:
-                if "help" not in args.overrides:
-                    raise
+                raise ReproduceError(f"{task.path.stem}: {e}; ./reproduce.sh {task.path.stem} -p help lists the parameters") from None
+            except execute.ParameterHelp as e:
                 progress.pause()
                 print(f"{task.path.stem}: {e}")
                 continue
             except (ReproduceError, OSError) as e:
-                outcome, lines = "FAILED", [f"notebooks/{task.path.name}: {e}"]
-            progress.end(outcome)
+                outcome, lines = "FAILED", [f"notebooks/{task.path.name}: {in_words(e)}"]
+            seconds = progress.end(outcome)
+            if not lines:
+                durations.record(task, seconds, records)
             for note in dict.fromkeys(r["note"] for r in records if "note" in r):
                 log.info(f"  note: {note}")
             for line in lines:
@@ -204,6 +215,15 @@ def run_all(states, args, env):
     if failed:
         log.error(f"{len(failed)} of {len(states)} notebooks {'differ or ' if args.mode == 'check' else ''}failed: {', '.join(failed)}")
     return 1 if failed else 0
+
+
+def compute_on_slurm(tasks, args, env):
+    """Has Slurm compute the results that the notebooks of tasks lack."""
+    import execute
+
+    environment.build_packages(env)
+    os.environ.update(env)  # jupyter_client reads its folders from here
+    slurm.compute(tasks, args, env | {"CVGM_STORE": str(provenance.STORE)}, execute, Staging, provenance.STORE)
 
 
 def run_task(task, inputs, args, env, progress, records, tolerance, version):
@@ -260,14 +280,14 @@ def keep_results(fresh):
 
 def strays():
     """The files and folders in figures/out that belong to no notebook."""
-    known = {path.stem for path in NOTEBOOKS.glob("*.ipynb")} | {provenance.TIMINGS.name, sensitivities.FILE, report.PAGE.name}
+    known = {path.stem for path in experiments()} | {provenance.TIMINGS.name, sensitivities.FILE, report.PAGE.name}
     left = (p for p in provenance.OUT.glob("*") if p.name not in known)
     return sorted(p for p in left if p.is_file() or compare.files_in(p))
 
 
 def outputs(task, out, notebook):
     """The committed outputs of task and those of a run, each {name: bytes}: files of its
-    folder, outputs of its cells, and the README if the run wrote claims."""
+    folder, outputs of its cells, and the README if the run wrote findings."""
     old = compare.files_in(task.out) | compare.cells_of(task.path.read_bytes())
     new = compare.files_in(out) | compare.cells_of(notebook)
     text = readme.wanted(out)
@@ -288,7 +308,7 @@ def differing(task, out, notebook, tolerance):
             yield f"{own}: {name}: {difference}"
             otherwise = False
         elif name == readme.README.name:
-            yield f"{name}, the claims: {difference}"
+            yield f"{name}, the findings: {difference}"
         else:
             yield f"{(task.out / name).relative_to(ROOT)}: {difference}"
     if otherwise:
@@ -310,60 +330,6 @@ def install(task, new):
     return len(changes) + len(gone)
 
 
-def free_port(port):
-    """port, or one that is free where none is asked for."""
-    with socket.socket() as s:
-        s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            s.bind(("127.0.0.1", port or 8888))
-        except OSError as e:
-            if port:
-                raise ReproduceError(f"port {port} cannot be used: {e.strerror}") from None
-            s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
-
-
-def lab(port, env):
-    """Runs JupyterLab on the loopback interface until it is stopped; its exit status."""
-    port, token = free_port(port), secrets.token_urlsafe(24)
-    out = WORK / "lab"
-    out.mkdir(parents=True, exist_ok=True)
-    argv = [
-        *(str(PYTHON), "-I", "-m", "jupyterlab"),
-        "--ServerApp.ip=127.0.0.1",
-        f"--ServerApp.port={port}",
-        "--ServerApp.port_retries=0",
-        f"--ServerApp.root_dir={ROOT}",
-        "--ServerApp.open_browser=False",
-        "--ServerApp.answer_yes=True",
-        f"--KernelSpecManager.allowed_kernelspecs={layout.KERNEL}",
-        "--KernelSpecManager.ensure_native_kernel=False",
-        "--KernelManager.transport=ipc",
-        f"--MultiKernelManager.default_kernel_name={layout.KERNEL}",
-        "--Application.log_level=WARN",
-    ]
-    if os.geteuid() == 0:
-        argv.append("--allow-root")
-    with processes.temporary_folder() as temporary:
-        path = f"{LAB_BIN}:{env['PATH']}"
-        env = env | {"JUPYTER_TOKEN": token, "CVGM_OUT": str(out), "TMPDIR": temporary, "JUPYTER_RUNTIME_DIR": temporary, "PATH": path}
-        server = subprocess.Popen(argv, env=env, stderr=subprocess.PIPE, text=True)
-        try:
-            log.info(f"JupyterLab: http://127.0.0.1:{port}/lab/tree/notebooks?token={token}")
-            log.info(f"its notebooks write to {out}; Ctrl-C ends it")
-            for line in server.stderr:
-                if not processes.KERNEL_CHATTER.match(line):
-                    sys.stderr.write(line)
-        except KeyboardInterrupt:
-            server.terminate()
-        finally:
-            try:
-                server.wait(10)
-            except subprocess.TimeoutExpired:
-                server.kill()
-    return server.wait()
-
-
 def interrupt(signum, frame):
     """Interrupts the run; its cleaning up is not interrupted in turn."""
     for s in STOPS:
@@ -372,17 +338,25 @@ def interrupt(signum, frame):
 
 
 def main(argv):
-    prepared = argv[:1] == ["--prepared"]
+    prepared = argv[:1] == ["--prepared"] and argv[1:2] != [] and argv[1].isdecimal()
     lock, argv = (Lock(int(argv[1])), argv[2:]) if prepared else (None, argv)
     args = parse(argv)
     overrides = tuple(sorted(args.overrides.items()))
-    tasks = [Task(path, overrides) for path in select(args.names, sorted(NOTEBOOKS.glob("*.ipynb")))]
+    tasks = [Task(path, overrides) for path in select(args.names, experiments())]
     if overrides:
         require_parameters(task.path for task in tasks)
     if args.mode != "lab" and not tasks:
         raise ReproduceError("there are no notebooks in notebooks/")
+    if args.mode == "reset":
+        copies.reset([task.path for task in tasks], bool(args.names))
+        return 0
     if prepared:
         return run(tasks, args, dict(os.environ))
+    if args.mode == "status":
+        slurm.status()
+        return 0
+    if args.mode == "lab":
+        lab.free_port(args.port)  # fails before minutes of set-up
     env, go, settings = environment.ask_go()
     if args.mode == "why":
         print(provenance.stale(tasks, env | settings), end="")
@@ -404,7 +378,7 @@ def main(argv):
     env = environment.prepare(args.mode == "lab", env, go, settings)
     if args.mode == "lab":
         lock.release()
-        return lab(args.port, env)
+        return lab.run(args.port, args.edit, env)
     runner = str(Path(__file__).resolve().parent)
     os.execve(PYTHON, [str(PYTHON), "-I", "-X", "utf8", runner, "--prepared", lock.hand_over(), *argv], env)
 
@@ -424,7 +398,11 @@ def to_run(tasks, states, args):
 
 def run(tasks, args, env):
     own = {"CVGM_PARAMS": json.dumps(args.overrides) if args.overrides else "", "CVGM_TWIN": "1" if args.mode == "sensitivities" else ""}
-    status = run_all(to_run(tasks, examine(tasks, args, env), args), args, env | own)
+    states = to_run(tasks, examine(tasks, args, env), args)
+    if args.on == "slurm":
+        compute_on_slurm(states, args, env | own)
+        states = to_run(tasks, examine(tasks, args, env), args)  # other runs may have written meanwhile
+    status = run_all(states, args, env | own)
     if args.mode == "check" and not args.names:
         for stray in strays():
             log.error(f"{stray.relative_to(ROOT)}: committed, but no notebook writes it")
@@ -442,7 +420,7 @@ def finish(tasks, states, args, env, complete=True):
             readme.update(task.out)
     if not args.names:
         if complete:
-            provenance.prune(states)
+            provenance.prune(states, slurm.keys())
         log.info(f"report: {report.write(states, env[environment.TOOLCHAIN]).relative_to(ROOT)}")
 
 
@@ -456,6 +434,6 @@ if __name__ == "__main__":
     try:
         sys.exit(main(sys.argv[1:]))
     except (ReproduceError, OSError) as e:
-        sys.exit(f"reproduce: {e}")
+        sys.exit(f"reproduce: {in_words(e)}")
     except KeyboardInterrupt:
         sys.exit("reproduce: interrupted; finished results and notebooks are kept")

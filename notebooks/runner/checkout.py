@@ -3,7 +3,8 @@
 .venv/   Python with nbclient (and JupyterLab, once asked for) and the GoNB kernelspec
 .cache/  GoNB and its helpers as built from go.mod's tool directives, and files that
          programs would keep in the user's home
-.work/   the store of results, and the outputs of runs with -p and of interactive runs
+.work/   the store of results, the outputs of runs with -p and of interactive runs, and
+         the settings that explore was left with
 
 The modules that this one and __main__ import need only the standard library: they
 run before anything is installed.
@@ -30,6 +31,11 @@ log = logging.getLogger("reproduce")
 
 class ReproduceError(Exception):
     """An error with a message for the user; it is shown without a traceback."""
+
+
+def in_words(error):
+    """An error as the user reads it."""
+    return f"{error.filename}: {error.strerror}" if isinstance(error, OSError) and error.filename and error.strerror else str(error)
 
 
 def write_atomic(path, data):

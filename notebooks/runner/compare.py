@@ -131,6 +131,9 @@ def text_difference(old, new, tolerance, sensitivity=None):
     """
     if old == new:
         return None
+    old, new = (EMBEDDED.sub("(embedded)", text) for text in (old, new))
+    if old == new:
+        return None if tolerance else "a picture in it differs"
     sensitivity = sensitivity or {}
     if tolerance:
         if "" in sensitivity:
@@ -155,7 +158,7 @@ def text_difference(old, new, tolerance, sensitivity=None):
 
 def compared(text, sensitivity):
     """text less what is FREE."""
-    lines = [("" if group in sensitivity else line) for group, line in grouped(EMBEDDED.sub("(embedded)", text)) if not (is_series(group) and group in sensitivity)]
+    lines = [("" if group in sensitivity else line) for group, line in grouped(text) if not (is_series(group) and group in sensitivity)]
     return "\n".join(lines)
 
 

@@ -1,5 +1,6 @@
 """Runs one notebook from its first cell to its last in a fresh GoNB kernel."""
 
+import itertools
 import json
 import os
 import re
@@ -28,11 +29,16 @@ class NotebookError(ReproduceError):
 
 
 class ParameterError(NotebookError):
-    """A parameter of -p is not accepted; the message lists the valid ones."""
+    """A parameter of -p is not accepted."""
+
+
+class ParameterHelp(NotebookError):
+    """The list of the valid parameters, which -p help asks for."""
 
 
 def cell_error(number, cell, error, output=""):
     error, output = (ANSI.sub("", text).strip().splitlines() for text in (error, output))
+    error = without_status(error)
     lines = [f"cell {number} failed; it begins", *indented(cell.source.splitlines()[:3])]
     lines += ["  its error", *indented(error[-20:])]
     if output:
@@ -55,8 +61,8 @@ def run(path, temporary, staging, env, progress, records):
     notebook = read(path)
     code = [i for i, cell in enumerate(notebook.cells) if cell.cell_type == "code" and cell.source.strip()]
     record, done = Path(temporary, "record"), Path(temporary, "progress")
-    own = {"TMPDIR": temporary, "CVGM_OUT": str(staging.path), "CVGM_RECORD": str(record), "CVGM_PROGRESS": str(done)}
-    progress.experiment(done)
+    own = {"TMPDIR": temporary, "CVGM_OUT": str(staging.path), "CVGM_RECORD": str(record), "CVGM_PROGRESS": str(done), "CVGM_NOTEBOOK": path.stem}
+    progress.experiment(done, record)
     limit_memory()
     with open(os.path.join(temporary, "kernel.log"), "w+") as log:
         try:
@@ -131,10 +137,25 @@ def run_cell(client, cell, index, count):
 
 
 def refuse_parameters(errors):
-    """Raises the error of notebook.Params in -p, for which the cell is not to blame."""
-    lines = errors.splitlines()
+    """Raises the error of package notebook about parameters, for which the cell is not to
+    blame: of -p, or that they were edited."""
+    lines = without_status(errors.splitlines())
+    if lines and lines[0].startswith("edited: "):
+        raise NotebookError("; ".join(lines).removeprefix("edited: "))
     if lines and lines[0].startswith("-p: "):
-        raise ParameterError("\n".join(line for line in lines if line != "exit status 1").removeprefix("-p: "))
+        lines[0] = lines[0].removeprefix("-p: ")
+        problems = list(itertools.takewhile(lambda line: not line.startswith(VALID), lines))
+        raise ParameterError("; ".join(problems)) if problems else ParameterHelp("\n".join(lines))
+
+
+VALID = "the parameters, with default"  # begins the list of the valid ones
+
+
+def without_status(lines):
+    """The lines without those by which GoNB reports a program's exit status, unless
+    that is all there is."""
+    other = [line for line in lines if not re.fullmatch(r"exit status \d+|\s*", line)]
+    return other or [line for line in dict.fromkeys(lines) if line.strip()]
 
 
 def refuse_memory(number, errors):

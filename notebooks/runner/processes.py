@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from pathlib import Path
 
@@ -26,9 +27,9 @@ NO_NETWORK = re.compile(
 NO_WHEEL = re.compile(r"satisfies the requirement (\S+).*\(from versions: none\)")
 
 
-def command(argv, env, purpose, cwd=ROOT):
+def command(argv, env, purpose, cwd=ROOT, heard=None):
     """Runs argv and returns its standard output. Where it fails, its last lines become a
-    ReproduceError that names the purpose.
+    ReproduceError that names the purpose. Each line that it prints is passed to heard.
 
     What it runs ends with this process, also where that is killed. Where the
     system cannot see to that, the lock, which argv inherits, keeps the next run
@@ -36,12 +37,13 @@ def command(argv, env, purpose, cwd=ROOT):
     """
     prctl = ctypes.CDLL(None).prctl if sys.platform == "linux" else None
     try:
-        done = subprocess.run(
+        process = subprocess.Popen(
             argv,
             cwd=cwd,
             env=env,
             stdin=subprocess.DEVNULL,
-            capture_output=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
             text=True,
             errors="replace",
             pass_fds=Lock.held,
@@ -49,20 +51,40 @@ def command(argv, env, purpose, cwd=ROOT):
         )
     except OSError as e:
         raise ReproduceError(f"{purpose}: {argv[0]}: {e.strerror}") from None
-    if done.returncode != 0:
-        if cause := NO_NETWORK.search(done.stderr + done.stdout):
+    printed, errors = [], []
+    readers = [threading.Thread(target=listen, args=pair, daemon=True) for pair in ((process.stdout, printed, heard), (process.stderr, errors, heard))]
+    with process:
+        try:
+            for reader in readers:
+                reader.start()
+            for reader in readers:
+                reader.join()
+            status = process.wait()
+        except BaseException:
+            process.kill()
+            raise
+    out, err = "".join(printed), "".join(errors)
+    if status != 0:
+        if cause := NO_NETWORK.search(err + out):
             raise ReproduceError(
                 f"{purpose}: the network cannot be reached ({cause.group()}); set-up downloads Python packages and Go "
                 "modules once: connect, or name a mirror by PIP_INDEX_URL and GOPROXY, and run again"
             )
-        if wanted := NO_WHEEL.search(done.stderr):
+        if wanted := NO_WHEEL.search(err):
             raise ReproduceError(
                 f"{purpose}: pip finds no wheel of {wanted.group(1)}: no package index can be reached, or none has one for "
                 "this system; connect to the network, or name a mirror by PIP_INDEX_URL, and run again"
             )
-        lines = (done.stderr.strip() or done.stdout.strip()).splitlines()[-15:]
+        lines = (err.strip() or out.strip()).splitlines()[-15:]
         raise ReproduceError(f"{purpose}: {' '.join(map(str, argv[:4]))} … failed:\n  " + "\n  ".join(lines))
-    return done.stdout
+    return out
+
+
+def listen(stream, lines, heard):
+    for line in stream:
+        lines.append(line)
+        if heard:
+            heard(line)
 
 
 PR_SET_PDEATHSIG = 1  # from Linux's prctl.h
@@ -105,9 +127,18 @@ class Lock:
         os.set_inheritable(Lock.held[0], True)
         return str(Lock.held[0])
 
-    def release(self):
+    @staticmethod
+    def release():
         os.close(Lock.held[0])
         Lock.held = ()
+
+
+@contextlib.contextmanager
+def unlocked():
+    """Lets other runs work in the checkout meanwhile. After an exception it stays so."""
+    Lock.release()
+    yield
+    Lock()
 
 
 def lock_owner(fd):
@@ -170,8 +201,8 @@ def sweep():
             if os.path.basename(folder) == path.name:
                 discard(folder)
             path.unlink(missing_ok=True)
-    half_written = [path for folder in (ROOT / "figures", NOTEBOOKS, WORK / "runs") for path in folder.rglob(".*.tmp")]
-    for path in [*half_written, *ROOT.glob(".README.md.*.tmp"), *WORK.glob(".new-*")]:
+    half_written = [path for folder in (ROOT / "figures", WORK / "runs") for path in folder.rglob(".*.tmp")]
+    for path in [*half_written, *NOTEBOOKS.glob(".*.tmp"), *ROOT.glob(".README.md.*.tmp"), *WORK.glob(".new-*")]:
         path.unlink(missing_ok=True)
 
 

@@ -1,4 +1,4 @@
-"""One line per notebook; on a terminal it lives while the notebook runs."""
+"""The line of progress on a terminal; elsewhere one line per notebook."""
 
 import json
 import os
@@ -9,77 +9,170 @@ import time
 
 from checkout import log
 
+BAR = 20  # characters
 
-class Progress:
-    def __init__(self, total, stream=sys.stderr):
-        self.total, self.stream = total, stream
+
+class Line:
+    """A line on a terminal that text(), called twice a second, returns; None hides it."""
+
+    def __init__(self, text, stream):
+        self.text, self.stream = text, stream
         self.live = stream.isatty() and os.environ.get("TERM") != "dumb"
-        self.lock = threading.Lock()
+        self.lock = threading.RLock()
         self.stopped = threading.Event()
-        self.line = self.file = None
-        self.began = time.monotonic()
         if self.live:
             threading.Thread(target=self.tick, daemon=True).start()
 
     def tick(self):
         while not self.stopped.wait(0.5):
-            with self.lock:
-                self.draw()
+            self.draw()
 
     def draw(self):
-        if self.line:
-            text = f"{self.line}{self.parts()}  {duration(time.monotonic() - self.since)}"
-            self.stream.write("\r\033[K" + text[: shutil.get_terminal_size().columns - 1])
-            self.stream.flush()
-
-    def parts(self):
-        """How much is done of the experiment that the cell runs, and the time left."""
-        try:
-            done, total = json.loads(self.file.read_text())
-        except (OSError, TypeError, ValueError):  # none, or being written
-            return ""
-        now = time.monotonic()
-        if self.first is None or done < self.first[1]:
-            self.first = now, done  # those kept from an earlier run took no time
-        text = f": {done} of {total} done"
-        if self.first[1] < done < total:
-            left = (now - self.first[0]) / (done - self.first[1]) * (total - done)
-            text += f", about {duration(left)} left"
-        return text
-
-    def start(self, number, name):
-        self.prefix = f"[{number}/{self.total}] {name}"
-        self.since = time.monotonic()
-
-    def experiment(self, file):
-        """Names the file in which experiments say how much of them is done."""
-        self.file, self.first = file, None
-
-    def cell(self, i, n):
         with self.lock:
-            self.line, self.first = f"{self.prefix}  cell {i}/{n}", None
-            self.file.unlink(missing_ok=True)
-            if self.live:
-                self.draw()
+            text = None if self.stopped.is_set() or not self.live else self.text()
+            if text:
+                self.stream.write("\r\033[K" + text[: shutil.get_terminal_size().columns - 1])
+                self.stream.flush()
 
-    def end(self, outcome):
-        self.pause()
-        log.info(f"{self.prefix}  {outcome}, {time.monotonic() - self.since:.1f} s")
-
-    def pause(self):
+    def clear(self):
         """Takes the line away, for something else to be written."""
         with self.lock:
-            self.line = None
             if self.live:
                 self.stream.write("\r\033[K")
                 self.stream.flush()
 
     def close(self):
-        self.stopped.set()
+        with self.lock:
+            self.stopped.set()
+            self.clear()
+
+
+class Waiting:
+    """Shows that a step of set-up is under way, how long it takes and, where parts is
+    set, how far it is. A quiet one leaves no line behind."""
+
+    def __init__(self, title, quiet=False, stream=None):
+        self.title, self.parts, self.quiet = title, "", quiet
+        self.began = time.monotonic()
+        self.line = Line(self.text, stream or sys.stderr)
+
+    def text(self):
+        return f"{self.title}{self.parts}  {duration(time.monotonic() - self.began)}"
+
+    def __enter__(self):
+        if not self.line.live and not self.quiet:
+            log.info(self.title)
+        return self
+
+    def __exit__(self, kind, *_):
+        self.line.close()
+        if self.line.live and not self.quiet and kind is None:
+            log.info(f"{self.title}  {duration(time.monotonic() - self.began)}")
+
+
+class Progress:
+    """The progress of a run of several notebooks."""
+
+    def __init__(self, total, estimate, stream=None):
+        self.total, self.estimate = total, estimate
+        self.prefix = self.where = self.file = self.record = None
+        self.read, self.counted = 0, None
+        self.began = time.monotonic()
+        self.line = Line(self.text, stream or sys.stderr)
+
+    def text(self):
+        """[#####     ] 3/9 02_rings, cell 4/9: 7 of 128 done, 3.5/s  1 min 3 s, about 2 min left"""
+        if not self.where:
+            return None
+        now = time.monotonic()
+        self.follow(now)
+        done, total = self.counts()
+        share, left = self.estimate.at(now, done / total if total else 0)
+        bar = "" if share is None else f"[{'#' * round(BAR * share):<{BAR}}] "
+        parts = f": {done} of {total} done{self.rate(done, now)}" if total else ""
+        text = f"{bar}{self.prefix}{self.where}{parts}  {duration(now - self.began)}"
+        return text if left is None else f"{text}, about {duration(left)} left"
+
+    def follow(self, now):
+        """Reads which results the notebook has begun to compute, and has computed."""
+        try:
+            with open(self.record, "rb") as f:
+                f.seek(self.read)
+                lines = f.read().split(b"\n")[:-1]
+        except (OSError, TypeError):
+            return
+        for line in lines:
+            self.read += len(line) + 1
+            entry = json.loads(line)
+            if "computing" in entry:
+                self.estimate.computes(entry["computing"], now)
+                self.counted = None
+            if "computed" in entry:
+                self.estimate.computed(now)
+
+    def counts(self):
+        """How many of the cells of the experiment under way are done, of how many."""
+        try:
+            done, total = json.loads(self.file.read_text())
+            return min(int(done), int(total)), int(total)
+        except (OSError, AttributeError, TypeError, ValueError):  # none, or being written
+            return 0, 0
+
+    def rate(self, done, now):
+        """How many cells of the experiment under way are done a second, in words, from when that was first read."""
+        if self.counted is None or done < self.counted[0]:
+            self.counted = done, now
+        first, since = self.counted
+        return f", {(done - first) / (now - since):.3g}/s" if done > first else ""
+
+    def start(self, number, task):
+        with self.line.lock:
+            self.prefix = f"{number}/{self.total} {task.name}"
+            self.since = time.monotonic()
+            self.estimate.begin(task, self.since)
+
+    def experiment(self, file, record):
+        """Names the files in which experiments report how much of them is done, and
+        which result they compute."""
+        self.file, self.record, self.read = file, record, 0
+
+    def cell(self, i, n):
+        with self.line.lock:
+            self.where = f", cell {i}/{n}"
+            self.file.unlink(missing_ok=True)
+        self.line.draw()
+
+    def end(self, outcome):
+        """Ends the line of a notebook; the seconds that it took."""
         self.pause()
+        now = time.monotonic()
+        with self.line.lock:
+            self.follow(now)
+            self.estimate.end(now)
+        log.info(f"[{self.prefix.replace(' ', '] ', 1)}  {outcome}, {now - self.since:.1f} s")
+        return now - self.since
+
+    def pause(self):
+        """Takes the line away, for something else to be written."""
+        with self.line.lock:
+            self.where = None
+            self.line.clear()
+
+    def close(self):
+        self.line.close()
 
     def took(self):
         return duration(time.monotonic() - self.began)
+
+
+class Silent:
+    """In place of a Progress, for cells that run apart from the notebooks of a run."""
+
+    def experiment(self, file, record):
+        pass
+
+    def cell(self, i, n):
+        pass
 
 
 def duration(seconds):

@@ -89,13 +89,20 @@ FORM = {"inputs": dict, "outputs": dict, "results": list, "overrides": dict, "no
 def write(task, inputs, records, version, written):
     """Leaves task's provenance, last of all that a run writes; written is {path: bytes}."""
     results = {r["key"]: r for r in records if "key" in r}
+    files = {}
+    for r in records:
+        if "file" in r:
+            same = files.get(r["file"], r["sha256"]) == r["sha256"]
+            files[r["file"]] = r["sha256"] if same else ""  # it changed during the run, which is stale
     content = {
         "notebook": task.path.name,
         "overrides": dict(task.overrides),
         "results": list(results.values()),
         "captions": {r["output"]: r["caption"] for r in records if "output" in r},
+        "alts": {r["output"]: r["alt"] for r in records if "alt" in r},
         "code": version,
         "inputs": inputs,
+        "files": files,
     }
     store(task, content, written)
 
@@ -124,13 +131,23 @@ def version():
     return {"commit": done[0].strip(), "clean": not changed, "changed": changed}
 
 
-def prune(states):
-    """Removes from the store the results that no up-to-date output was made from."""
+def short_key(path):
+    """The first 16 digits of the key of an entry of the store."""
+    return path.name.rpartition("-")[2]
+
+
+def stored():
+    """The short keys of the results in the store."""
+    return {short_key(path) for path in STORE.glob("*") if path.is_file()}
+
+
+def prune(states, submitted=()):
+    """Removes from the store the results that no up-to-date output was made from, and the
+    cells of all others but those with the short keys in submitted."""
     used = [read(task) for task, state in states.items() if not state["reasons"]]
-    # An entry's name ends with the first 16 digits of its key.
     short = {result["key"][:16] for found in used if found for result in found["results"]}
     for path in STORE.glob("*"):
-        if path.name.rpartition("-")[2] in short:
+        if short_key(path) in short or path.suffix == ".shards" and short_key(path.with_suffix("")) in submitted:
             continue
         if path.is_dir():
             shutil.rmtree(path, ignore_errors=True)

@@ -1,97 +1,181 @@
-"""Writes the report: every claim, table and figure on one page of HTML.
+"""Writes the report: findings, then the notebooks' text with their tables and figures,
+then times, on one page of HTML.
 
-The page holds its pictures and needs no network. It is made from what stands in
-figures/out, so it says of each notebook when that is not up to date.
+The page holds its pictures and needs no network. It is made from the notebooks and
+from figures/out, so it says of each notebook when that is not up to date.
 """
 
 import base64
 import html
 import json
+import os
 import platform
 import re
 from pathlib import Path
 
+import prose
 import provenance
-import readme
-from checkout import ROOT, write_atomic
+import stylesheet
+from checkout import ROOT, sha256, write_atomic
 
 PAGE = provenance.OUT / "report.html"
 FUNCTION = re.compile(r"^func (?:\([^)]*\) )?([A-Z]\w*)\(", re.M)
-
-STYLE = """
-:root { --line: #d8d8d8; --soft: #f6f6f4; --ink: #1c1c1c; --link: #0b5c94 }
-* { box-sizing: border-box }
-body { margin: 0 auto; max-width: 64rem; padding: 1.2rem; font: 16px/1.5 system-ui, "Liberation Sans", sans-serif; color: var(--ink) }
-h1 { line-height: 1.2 } h2 { margin-top: 2.6rem; border-top: 1px solid var(--line); padding-top: 1rem }
-a { color: var(--link) }
-figure { margin: 1.6rem 0 } figure img { max-width: 100%; height: auto; display: block }
-figcaption, .note, .from { font-size: .86rem; color: #555 }
-.wide { overflow-x: auto }
-table { border-collapse: collapse; font-size: .88rem; margin: .4rem 0; width: 100% }
-th, td { padding: .3rem .55rem; border-bottom: 1px solid var(--line); text-align: left; vertical-align: top }
-th { background: var(--soft) } td.number { text-align: right; white-space: nowrap; font-variant-numeric: tabular-nums }
-.verdict { font-weight: 600; white-space: nowrap }
-.confirmed { color: #00684a } .differs { color: #a34700 } .error { color: #a3003c } .untested { color: #666 }
-nav ul { columns: 2; padding-left: 1.1rem }
-dl { display: grid; grid-template-columns: max-content 1fr; gap: .1rem .9rem } dt { color: #555 } dd { margin: 0; overflow-wrap: anywhere }
-@media (max-width: 40rem) { body { padding: .8rem; font-size: 15px } nav ul { columns: 1 } dl { display: block } dd { margin-bottom: .4rem }
-  thead { display: none } table, tbody { display: block } tr { display: block; padding: .5rem 0; border-bottom: 1px solid var(--line) }
-  td, td.number { display: flex; justify-content: space-between; gap: 1rem; border: 0; padding: .05rem 0; text-align: right; white-space: normal }
-  td:first-child { font-weight: 600; text-align: left } td.none { display: none }
-  td:not(:first-child)::before { content: attr(data-column); color: #555; font-weight: 400; text-align: left } }
-@media print { body { max-width: none; padding: 0; font-size: 10pt } nav { display: none } .wide { overflow: visible } table { font-size: 7.5pt } figure, tr { break-inside: avoid } h2 { break-before: page } }
-"""
-
-VERDICTS = {"confirmed": "confirmed", "differs": "differs", "paper's error": "error", "not testable": "untested"}
+CLAIMS, GLANCE = "claims", "claims_at_a_glance"
+VERDICTS = {"paper's error": "error", "differs": "differs", "not decided": "untested", "confirmed": "confirmed", "not testable": "untested"}
 
 
 def write(states, toolchain):
     """Writes the page on the notebooks in these states, {task: state}; returns its path."""
-    tasks = [task for task in states if not task.overrides and task.out.is_dir()]
-    sections = [section(task, states[task]["reasons"]) for task in tasks]
-    links = "".join(f'<li><a href="#{task.name}">{esc(title(task.path))}</a></li>' for task in tasks)
-    page = f"""<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
-<title>Cross-validation gradients: the report</title><style>{STYLE}</style></head><body>
-<h1>Cross-validation gradients: the report</h1>
-<p>What Barratt and Sharma's paper says, what its published code does, and what is measured here.</p>
-<nav><ul>{links}<li><a href="#times">Recorded times</a></li><li><a href="#environment">Environment</a></li></ul></nav>
-{"".join(sections)}
-<h2 id="times">Recorded times</h2>{times()}
-<h2 id="environment">Environment</h2>{surroundings(toolchain)}
-</body></html>
-"""
-    write_atomic(PAGE, page.encode())
+    write_atomic(PAGE, page(states, toolchain).encode())
     return PAGE
 
 
-def section(task, reasons):
-    last = provenance.read(task) or {}
-    captions = last.get("captions", {})
-    parts = [f'<h2 id="{task.name}">{esc(title(task.path))}</h2>']
-    if reasons:
-        parts.append(f'<p class="note">Not up to date: {esc("; ".join(reasons))}.</p>')
-    names = {p.stem for p in task.out.iterdir() if p.suffix in (".md", ".png")} - {Path(readme.TABLE).stem}
-    order = {name: i for i, name in enumerate(captions)}
-    for name in sorted(names, key=lambda n: (order.get(n, len(order)), n)):
-        parts.append(output(task.out, name, task.path, captions.get(name, name.replace("_", " "))))
-    return "".join(parts)
+def page(states, toolchain):
+    """The HTML of the page."""
+    tasks = [task for task in states if not task.overrides]
+    judged = next((rows for task in tasks if (rows := claims(task.out))), [])
+    sections = [Section(task, {other.path.name for other in tasks}) for task in tasks]
+    links = "".join(f'<li><a href="#{esc(s.task.name)}">{esc(s.title)}</a></li>' for s in sections)
+    return f"""<!doctype html>
+<html lang="en-GB"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><meta name="color-scheme" content="light dark">
+<title>Cross-validation gradients: the report</title><style>{stylesheet.STYLE}</style></head><body>
+<header><h1>Cross-validation gradients: the report</h1>
+<p>What Barratt and Sharma’s paper says, what its published code does, and what is measured here.</p></header>
+<nav aria-label="Contents"><ul><li><a href="#findings">Findings</a></li>{links}<li><a href="#times">Recorded times</a></li><li><a href="#environment">Environment</a></li></ul></nav>
+<main>
+<section><h2 id="findings">Findings</h2>{findings(judged)}</section>
+{"".join(s.html(states[s.task]["reasons"]) for s in sections)}
+<section><h2 id="times">Recorded times</h2>{times()}</section>
+<section><h2 id="environment">Environment</h2>{surroundings(toolchain)}</section>
+</main><script>{stylesheet.SCRIPT}</script></body></html>
+"""
 
 
-def output(folder, name, notebook, caption):
-    where = f'<a href="../../notebooks/{notebook.name}">{notebook.stem}</a>'
-    made = maker(name)
-    source = f'<span class="from">From {where}{f", drawn by <code>{esc(made)}</code>" if made else ""}.</span>'
-    if (folder / f"{name}.png").exists():
-        picture = base64.b64encode((folder / f"{name}.png").read_bytes()).decode()
-        other = " ".join(
-            f'<a href="{folder.name}/{name}.{ext}">{ext.upper()}</a>' for ext in ("svg", "pdf", "csv") if (folder / f"{name}.{ext}").exists()
-        )
-        return (
-            f'<figure><img alt="{esc(caption)}" src="data:image/png;base64,{picture}">'
-            f"<figcaption>{esc(caption)}. {source} {other}</figcaption></figure>"
-        )
-    return f"{table((folder / f'{name}.md').read_text(encoding='utf-8'))}<p>{source}</p>"
+class Section:
+    """A notebook: its text, and its outputs where its cells show them."""
+
+    def __init__(self, task, names):
+        self.task, self.names = task, names
+        self.cells = json.loads(task.path.read_text(encoding="utf-8"))["cells"]
+        self.title = next((line[2:] for c in self.cells for line in source(c).splitlines() if line.startswith("# ")), task.path.stem)
+        last = provenance.read(task) or {}
+        self.captions, self.alts = last.get("captions", {}), last.get("alts", {})
+        files = sorted(task.out.glob("*")) if task.out.is_dir() else []
+        self.pictures = {sha256(p.read_bytes()): p.stem for p in files if p.suffix == ".png"}
+        self.tables = {p.read_text(encoding="utf-8").strip(): p.stem for p in files if p.suffix == ".md"}
+        self.shown, self.ids = set(), set()
+
+    def html(self, reasons):
+        parts = [f'<p class="from">{self.origin()}</p>']
+        if reasons:
+            parts.append(f'<p class="note">Not up to date: {esc("; ".join(reasons))}.</p>')
+        for c in self.cells:
+            if c["cell_type"] == "markdown":
+                parts.append(prose.convert(source(c), self.link, self.heading))
+            elif c["cell_type"] == "code":
+                parts += [code(source(c)), *map(self.output, c.get("outputs", []))]
+        if self.shown & {CLAIMS, GLANCE}:
+            self.shown |= {CLAIMS, GLANCE}
+        parts += (self.named(name) for name in [*self.tables.values(), *self.pictures.values()] if name not in self.shown)
+        return f'<section><h2 id="{esc(self.task.name)}">{prose.inline(self.title)}</h2>{"".join(parts)}</section>\n'
+
+    def origin(self):
+        path = self.task.path
+        return f'From <a href="{esc(to(path))}">{esc(path.relative_to(path.parents[1]))}</a>.'
+
+    def heading(self, level, text):
+        if level == 1:
+            return ""  # the title of the section
+        name = base = self.anchor(html.unescape(re.sub(r"<[^>]*>", "", text)))
+        while name in self.ids:
+            name = f"{base}-{len(self.ids)}"
+        self.ids.add(name)
+        return f'<h{level + 1} id="{esc(name)}">{text}</h{level + 1}>'
+
+    def anchor(self, text):
+        return f"{self.task.name}-{re.sub(r'[^a-z0-9]+', '-', text.lower()).strip('-')}"
+
+    def link(self, target):
+        """The address, from the page, of a link in the notebook."""
+        path, _, part = target.partition("#")
+        if re.match(r"[a-z][a-z0-9+.-]*:", target):
+            return target
+        if not path:
+            return f"#{self.anchor(part)}"
+        return f"#{Path(path).stem}" if path in self.names else to(self.task.path.parent / path) + (f"#{part}" if part else "")
+
+    def output(self, output):
+        """The HTML of an output of a cell."""
+        if output["output_type"] == "stream":
+            return prose.code(joined(output["text"]).rstrip()) if output["name"] == "stdout" else ""
+        data = {kind: joined(text) for kind, text in output.get("data", {}).items()}
+        inside = re.search(r'<img[^>]*\bsrc="data:image/png;base64,([^"]+)"[^>]*>', data.get("text/html", ""))
+        if picture := inside[1] if inside else data.get("image/png"):
+            alt = re.search(r'\balt="([^"]*)"', inside[0]) if inside else None
+            return self.picture(base64.b64decode(picture), html.unescape(alt[1]) if alt else "")
+        if text := data.get("text/markdown", "").strip():
+            name = self.tables.get(text)
+            return self.named(name) if name else prose.convert(text, self.link, self.heading)
+        return prose.code(data["text/plain"]) if data.get("text/plain") else ""
+
+    def named(self, name):
+        """The HTML of an output in the notebook's folder."""
+        self.shown.add(name)
+        png, text = self.task.out / f"{name}.png", self.task.out / f"{name}.md"
+        if png.exists():
+            return self.picture(png.read_bytes())
+        body = claims_table(claims(self.task.out)) if name in (CLAIMS, GLANCE) else ""
+        return f'<figure class="table">{body or table(text.read_text(encoding="utf-8"))}<figcaption>{self.files(name)}</figcaption></figure>'
+
+    def picture(self, png, alt=""):
+        name = self.pictures.get(sha256(png))
+        caption, files = (self.captions.get(name, name.replace("_", " ")), self.files(name)) if name else ("", "")
+        self.shown.add(name)
+        alt = self.alts.get(name) or alt or caption or f"A picture of {self.title}"
+        width, height = (int.from_bytes(png[at : at + 4], "big") * 96 // 160 for at in (16, 20))  # drawn at 160 dots per inch
+        svg = self.task.out / f"{name}.svg"
+        drawn = name and svg.exists()
+        # The caption of a surface says which shades are low, so its shades are never inverted.
+        kind = ' class="surface"' if drawn and "<image " in svg.read_text(encoding="utf-8") else ""
+        image = f'<img{kind} alt="{esc(alt)}" width="{width}" height="{height}" src="data:image/png;base64,{base64.b64encode(png).decode()}">'
+        if drawn:
+            image = f'<a href="{esc(to(svg))}">{image}</a>'
+        return f'<figure>{image}<figcaption>{esc(sentence(caption))} {files}</figcaption></figure>'
+
+    def files(self, name):
+        """Which function makes an output, and its files."""
+        made, folder = maker(name), self.task.out
+        other = [(ext, folder / f"{name}.{ext}") for ext in ("svg", "pdf", "csv", "md", "tex")]
+        links = " ".join(f'<a href="{esc(to(path))}">{ext.upper()}</a>' for ext, path in other if path.exists())
+        return f'<span class="from">{f"<code>{esc(made)}</code> " if made else ""}{links}</span>'
+
+
+def to(path):
+    """The address of a file from the page."""
+    return Path(os.path.relpath(path, PAGE.parent)).as_posix()
+
+
+def source(cell):
+    return joined(cell["source"])
+
+
+def joined(text):
+    return "".join(text) if isinstance(text, list) else text
+
+
+def sentence(text):
+    return text if not text or text[-1] in ".!?" else text + "."
+
+
+def code(text):
+    """A cell's code: open where it shows calls of the library, none where it only imports
+    or only shows outputs, else folded."""
+    lines = [line for line in text.splitlines() if line.strip() not in ("", "%%")]
+    if not lines or re.match(r"%|!|import\b", lines[0]) or all(re.match(r"notebook\.(Show|Save)\(", line) for line in lines):
+        return ""
+    if text.startswith("%%") and not re.search(r"\bnotebook\.(Show|Save)\(", text):
+        return prose.code("\n".join(lines))
+    return f'<details class="code"><summary>Code, {len(lines)} line{"s" if len(lines) > 1 else ""}</summary>{prose.code(text)}</details>'
 
 
 def maker(name):
@@ -108,38 +192,152 @@ def maker(name):
 
 
 def table(text):
-    """The HTML of a table as figures.Table writes it in Markdown."""
-    parts, rows = [], []
-    for line in text.splitlines():
-        if line.startswith("|"):
-            rows.append([cell.replace("\\|", "|").strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]])
-        elif line.startswith("**"):
-            parts.append(f"<h3>{esc(line.strip('*'))}</h3>")
-        elif line.strip():
-            parts.append(f'<p class="note">{esc(line)}</p>')
-    body = "".join("<tr>" + "".join(map(cell, row, rows[0])) + "</tr>" for row in rows[2:])
-    head = "".join(f"<th>{esc(name)}</th>" for name in rows[0])
-    grid = f'<div class="wide"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
-    return "".join(parts[:1]) + grid + "".join(parts[1:])
+    """The HTML of a table as figures.Table writes it in Markdown: caption, rows, note."""
+    title, _, rest = text.strip().partition("\n")
+    if not re.fullmatch(r"\*\*.*\*\*", title):
+        return minus(prose.convert(text))
+    return f'<p class="caption">{esc(title.strip("*"))}</p>{minus(prose.convert(rest))}'
 
 
-def cell(text, column):
-    kind = ""
-    if text in VERDICTS:
-        kind = f"verdict {VERDICTS[text]}"
-    elif text in ("", "–"):
-        kind = "number none"
-    elif re.fullmatch(r"[-−+]?[\d.,]+( ± [\d.]+)?( %)?", text):
-        kind = "number"
-    return f'<td class="{kind}" data-column="{esc(column)}">{esc(text)}</td>'
+def minus(text):
+    """HTML with true minus signs before its numbers."""
+    return re.sub(r"(?<=>)-(?=\.?\d)", "−", text)
+
+
+def claims(folder):
+    """The table of claims in folder: each sentence's row {column: text} and, as
+    "measured", those of its measurements."""
+    try:
+        text = (folder / f"{CLAIMS}.md").read_text(encoding="utf-8")
+    except OSError:
+        return []
+    head, *rows = [prose.cells(line) for line in text.splitlines() if line.startswith("|")] or [[]]
+    if not {"Claim", SENTENCE, "Section", "Paper", "Here", "Verdict"} <= set(head):
+        return []
+    judged = []
+    for row in (dict(zip(head, row)) for row in rows[1:] if len(row) == len(head)):
+        if told(row["Section"]):
+            judged.append(row | {"measured": []})
+        elif judged:
+            judged[-1]["measured"].append(row)
+    return judged
+
+
+def told(value):
+    return value not in ("", "–")
+
+
+def findings(rows):
+    """How many claims have which verdict, and each with what was measured for it."""
+    if not rows:
+        return "<p>No claims are judged yet.</p>"
+    by = {verdict: [row for row in rows if row["Verdict"] == verdict] for verdict in dict.fromkeys([*VERDICTS, *(r["Verdict"] for r in rows)])}
+    counts = "".join(f'<li class="{kind_of(v)}"><b>{len(found)}</b> {esc(v)}</li>' for v, found in by.items() if found)
+    parts = [f'<p>{len(rows)} claims:</p><ul class="counts">{counts}</ul>']
+    for verdict, found in by.items():
+        if not found or verdict == "not testable":
+            continue
+        title = f"{esc(verdict[0].upper() + verdict[1:])}: {len(found)}"
+        shown = f'<ul class="findings">{"".join(map(finding, found))}</ul>'
+        parts.append(f"<details><summary>{title}</summary>{shown}</details>" if verdict == "confirmed" else f"<h3>{title}</h3>{shown}")
+    return "".join(parts)
+
+
+def finding(row):
+    """An entry for a claim: its sentence, and the measurements from which the verdict follows."""
+    because = "".join(
+        f'<span class="numbers">{esc(m[SENTENCE])}: {esc(signed(numbers(m)))}</span>{" " + esc(m["Remark"]) if told(m.get("Remark", "")) else ""} '
+        for m in row["measured"] if m["Verdict"] == row["Verdict"])  # fmt: skip
+    return f'<li class="{kind_of(row["Verdict"])}"><a href="#claim-{esc(row["Claim"])}">{esc(row[SENTENCE])}</a> {because}</li>'
+
+
+def numbers(row):
+    return ", ".join(f"{name} {value}" for name, value in (("paper", row["Paper"]), ("its code", row.get("Its code", "–")), ("here", row["Here"])) if told(value))
+
+
+def signed(text):
+    return re.sub(r"(?<![\w.])-(?=\.?\d)", "−", text)
+
+
+def kind_of(verdict):
+    return VERDICTS.get(verdict.strip("()"), "untested")
+
+
+SENTENCE = "Sentence or measurement"
+COLUMNS = ("Claim", SENTENCE, "Paper", "Here", "Verdict")
+
+
+def claims_table(rows):
+    """The claims in four columns, each sentence above its measurements; what else the
+    table holds is folded below them."""
+    body = "".join(claims_row(row, "sentence") + "".join(claims_row(m, "measured") for m in row["measured"]) for row in rows)
+    head = "".join(f'<th scope="col"{kind}>{name}</th>' for name, kind in (("Claim", ""), ("Paper", ' class="number"'), ("Here", ' class="number"'), ("Verdict", "")))
+    return f'<div class="wide"><table class="claims"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>' if rows else ""
+
+
+def claims_row(row, kind):
+    rest = "".join(f"<dt>{esc(name)}</dt><dd>{esc(signed(value))}</dd>" for name, value in row.items() if name not in (*COLUMNS, "measured") and told(value))
+    text = f'{esc(row["Claim"])}. {esc(row[SENTENCE])}'
+    claim = f"<details><summary>{text}</summary><dl>{rest}</dl></details>" if rest else text
+    values = "".join(f'<td class="number{"" if told(row[name]) else " none"}" data-column="{name}">{esc(signed(row[name])) if kind == "measured" else ""}</td>' for name in ("Paper", "Here"))
+    return f'<tr id="claim-{esc(row["Claim"])}" class="{kind}"><td>{claim}</td>{values}<td class="verdict {kind_of(row["Verdict"])}" data-column="Verdict">{esc(row["Verdict"])}</td></tr>'
+
+
+# The benchmark that another is compared with, as a pattern of names and the baseline's name.
+BASELINES = [
+    (r"(.*ElasticNetCold)/gradient", r"\1/value"),
+    (r"(.*LearnedKernelStep/.*)/step", r"\1/value"),
+    (r"(.*ElasticNetStep/.*workers)=\d+", r"\1=1"),
+    (r"(.*\.Searcher)/.*", r"\1/projected_gradient"),
+    (r"(.*\.Differentiation)/.*", r"\1/implicit"),
+    (r"(.*\.QP)(?:Warm|Backward)(/.*)", r"\1Solve\2"),
+]
+UNITS = {"ns/evaluation": (1, " per evaluation"), "µs/problem": (1e3, " per problem"), "ns/op": (1, "")}  # in nanoseconds, and per what
+
+
+def baseline(name):
+    return next((re.sub(pattern, base, name) for pattern, base in BASELINES if re.fullmatch(pattern, name)), name)
 
 
 def times():
     try:
-        recorded = json.loads(provenance.TIMINGS.read_text())
-    except (OSError, ValueError):
+        recorded = json.loads(provenance.TIMINGS.read_text(encoding="utf-8"))
+        measured = {name: lowest(units) for name, units in recorded.pop("benchmarks").items()}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return "<p>None yet: <code>./reproduce.sh --timings</code> records them.</p>"
-    return tree(recorded)
+    groups = {}
+    for name in measured:
+        groups.setdefault(baseline(name), []).append(name)
+    body = ""
+    for base, names in groups.items():
+        for name in sorted(names, key=lambda n: n != base):
+            ns, per = measured[name]
+            ratio = f"{ns / measured[base][0]:.3g}" if base in measured and name != base else ("1" if len(names) > 1 else "–")
+            kind = ' class="base"' if name == base else ""
+            body += f'<tr{kind}><td>{esc(words(name))}</td><td class="number" data-column="Ratio">{ratio}</td><td class="number" data-column="Time">{duration(ns)}{per}</td></tr>'
+    head = '<th scope="col">Benchmark</th><th scope="col" class="number">Ratio</th><th scope="col" class="number">Time</th>'
+    return (
+        "<p>Each time is the lowest of several runs. Each ratio compares a time with that of the nearest row above whose ratio is 1.</p>"
+        f'<div class="wide"><table class="times"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>{tree(recorded)}'
+    )
+
+
+def lowest(units):
+    unit = next((u for u in UNITS if u in units), None)
+    factor, per = UNITS[unit]
+    return units[unit]["lowest"] * factor, per
+
+
+def words(name):
+    package, _, rest = name.partition(".")
+    return f"{package}: {rest.replace('_', ' ').replace('/', ', ')}"
+
+
+def duration(ns):
+    for factor, unit in ((1e9, "s"), (1e6, "ms"), (1e3, "µs")):
+        if ns >= factor:
+            return f"{ns / factor:.3g} {unit}"
+    return f"{ns:.3g} ns"
 
 
 def tree(value):
@@ -161,15 +359,6 @@ def surroundings(toolchain):
             "changed files": ", ".join(version.get("changed", [])) or "none",
         }
     )
-
-
-def title(path):
-    """The notebook's first heading."""
-    for c in json.loads(path.read_text(encoding="utf-8"))["cells"]:
-        for line in "".join(c["source"]).splitlines():
-            if line.startswith("# "):
-                return line[2:]
-    return path.stem
 
 
 def esc(text):

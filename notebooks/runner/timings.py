@@ -12,10 +12,12 @@ import re
 import statistics
 import sys
 
+import durations
 import environment
 import processes
 import provenance
 from checkout import ROOT, as_json, log, write_atomic
+from experiments import experiments
 
 # Those timed, by package: a step of each experiment, warm and cold, every
 # searcher, both kinds of differentiation, and the QP solver on the sizes at which
@@ -48,6 +50,7 @@ def record(env):
         "code": {k: v for k, v in provenance.version().items() if k != "changed"},
         "runs of each": COUNT,
         "benchmarks": found,
+        durations.PART: durations.reference([path.stem for path in experiments()]),
     }
     write_atomic(provenance.TIMINGS, as_json(content).encode())
     for name, values in found.items():

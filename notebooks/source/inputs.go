@@ -159,7 +159,7 @@ func (m *Module) reach() *reach {
 }
 
 // link adds what a package and its imports bring with them whichever of their
-// names are used. The version of a module that only cells import stands in go.mod.
+// names are used. go.mod gives the version of a module that only cells import.
 func (r *reach) link(at string) {
 	if r.linked[at] {
 		return

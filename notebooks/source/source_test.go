@@ -406,7 +406,7 @@ func TestListing(t *testing.T) {
 // The real notebooks: a changed figure makes stale those that show it.
 func TestAFigureMakesItsNotebooksStale(t *testing.T) {
 	m := open(t, filepath.Join("..", ".."))
-	notebooks, err := filepath.Glob(filepath.Join("..", "*.ipynb"))
+	notebooks, err := Experiments(filepath.Join("..", ".."))
 	if err != nil || len(notebooks) == 0 {
 		t.Fatal(notebooks, err)
 	}

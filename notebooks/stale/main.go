@@ -3,7 +3,8 @@
 //	go run ./notebooks/stale [-json] [NOTEBOOK[=FOLDER] …]
 //
 // NOTEBOOK is a file, notebooks/01_elastic_net.ipynb; without any, all are
-// examined. FOLDER holds its outputs: figures/out/01_elastic_net unless stated.
+// examined that git tracks (or without git, whose name does not begin with
+// Untitled). FOLDER holds its outputs: figures/out/01_elastic_net unless stated.
 // With -json each notebook's inputs are listed, too, as ./reproduce.sh keeps them
 // in FOLDER/provenance.json after it has run the notebook.
 package main
@@ -57,7 +58,7 @@ const extension = ".ipynb" // of notebooks
 // examine returns the states of notebooks in the checkout root, in their order.
 func examine(root string, notebooks []string) ([]*state, error) {
 	if len(notebooks) == 0 {
-		found, err := filepath.Glob(filepath.Join(root, "notebooks", "*"+extension))
+		found, err := source.Experiments(root)
 		if err != nil {
 			return nil, err
 		}

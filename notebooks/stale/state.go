@@ -53,6 +53,7 @@ type provenance struct {
 	Inputs  map[string]string
 	Outputs map[string]string // hashes by names below the root
 	Cells   string            // digest of the code cells of the notebook as it was written
+	Files   map[string]string // hashes of the files that parameters named, by their paths
 }
 
 func stateOf(root string, module *source.Module, notebook, folder string) (*state, error) {
@@ -88,6 +89,13 @@ func stateOf(root string, module *source.Module, notebook, folder string) (*stat
 		return nil, err
 	}
 	s.Reasons = append(s.Reasons, changedInputs(before.Inputs, s.Inputs)...)
+	for _, name := range slices.Sorted(maps.Keys(before.Files)) {
+		if text, err := os.ReadFile(name); err != nil {
+			s.Reasons = append(s.Reasons, name+" is gone")
+		} else if hash(text) != before.Files[name] {
+			s.Reasons = append(s.Reasons, name+" changed")
+		}
+	}
 	written := below(root, notebook)
 	if was, is := before.Outputs[written], outputs[written]; was != is && before.Cells == digest(cells) {
 		s.Rewrite = true

@@ -144,6 +144,34 @@ func TestReasons(t *testing.T) {
 	c.want("outputs: figures/out/n/t.csv is missing, figures/out/n/u.csv is missing")
 }
 
+// A file that a parameter named is a reason to run when its content is another one.
+func TestFilesOfParameters(t *testing.T) {
+	c := newCheckout(t)
+	c.run(nil)
+	path := filepath.Join(t.TempDir(), "my data.csv")
+	name := filepath.Join(c.root, "figures/out/n", provenanceFile)
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var left map[string]any
+	if err := json.Unmarshal(text, &left); err != nil {
+		t.Fatal(err)
+	}
+	left["files"] = map[string]string{path: hash([]byte("x,y\n"))}
+	if text, err = json.Marshal(left); err != nil {
+		t.Fatal(err)
+	}
+	c.write("figures/out/n/"+provenanceFile, string(text))
+	c.want(path + " is gone")
+	for text, want := range map[string][]string{"x,y\n": {}, "x,z\n": {path + " changed"}} {
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		c.want(want...)
+	}
+}
+
 func TestNamesAreNoFiles(t *testing.T) {
 	if _, err := examine(newCheckout(t).root, []string{"n"}); err == nil || !strings.Contains(err.Error(), ": no such file or directory; give a file") {
 		t.Errorf("the error is %v", err)

@@ -228,6 +228,26 @@ func (k product) Grad(_, dx, dz []float64, s, _ float64, _, x, z []float64) {
 	}
 }
 
+// looLearner is a kernel ridge regression with the fault named.
+type looLearner struct {
+	qpdiff.KernelRidge
+	fault string
+}
+
+func (l *looLearner) LeaveOneOut(dst, hyper []float64) error {
+	if l.fault == "leaves no row out" {
+		return errors.Join(l.Fit(nil, hyper), l.Predict(nil, dst, draw(12, 2).X), l.KernelRidge.LeaveOneOut(make([]float64, 12), hyper))
+	}
+	return l.KernelRidge.LeaveOneOut(dst, hyper)
+}
+
+func (l *looLearner) LeaveOneOutVJP(w *qpdiff.Workspace, g *qpdiff.Grad, dx *mat.Dense, ddst []float64) error {
+	if l.fault == "forgets the row predicted for" {
+		dx = nil
+	}
+	return l.KernelRidge.LeaveOneOutVJP(w, g, dx, ddst)
+}
+
 const faultVariable = "CVGM_QPDIFFTEST_FAULT"
 
 // TestOwnTypes runs the contracts on types without faults, or with that of the
@@ -243,6 +263,8 @@ func TestOwnTypes(t *testing.T) {
 	}
 	qpdifftest.Learner(t, func() qpdiff.Learner { return &ridges{fault: fault} }, cases...)
 	qpdifftest.Kernel(t, product{fault}, 3)
+	qpdifftest.LeaveOneOut(t, func() qpdiff.LeaveOneOutLearner { return &looLearner{fault: fault} },
+		qpdifftest.Case{Data: draw(12, 2), Hyper: []float64{.2, .5}})
 	d := draw(12, 2)
 	for i, y := range d.Y {
 		d.Y[i] = math.Copysign(1, y)
@@ -257,15 +279,17 @@ func TestOwnTypes(t *testing.T) {
 // it fails with a message that tells what to mend.
 func TestContractsFindFaults(t *testing.T) {
 	for fault, message := range map[string]string{
-		"sign":                   "VJP in hyper[0]",
-		"forgets a term":         "VJP in X",
-		"overwrites":             "VJP does not add",
-		"writes to itself":       "a derivative writes to the learner",
-		"ignores weights":        "refuse or use them",
-		"ignores the sign":       "neither refused",
-		"JVP forgets the labels": "JVP is not the adjoint of VJP",
-		"kernel forgets z":       "derivative in z",
-		"no residual":            "lacks a Residual",
+		"sign":                          "VJP in hyper[0]",
+		"forgets a term":                "VJP in X",
+		"overwrites":                    "VJP does not add",
+		"writes to itself":              "a derivative writes to the learner",
+		"ignores weights":               "refuse or use them",
+		"ignores the sign":              "neither refused",
+		"JVP forgets the labels":        "JVP is not the adjoint of VJP",
+		"kernel forgets z":              "derivative in z",
+		"leaves no row out":             "LeaveOneOut differs",
+		"forgets the row predicted for": "in dx differs",
+		"no residual":                   "lacks a Residual",
 	} {
 		cmd := exec.Command(os.Args[0], "-test.run=^TestOwnTypes$")
 		cmd.Env = append(os.Environ(), faultVariable+"="+fault)

@@ -1,5 +1,5 @@
 // Package qpdifftest holds the contracts of package qpdiff as tests that anyone can run
-// on types of their own: [Learner], [Kernel] and [Allocations].
+// on types of their own: [Learner], [Kernel], [LeaveOneOut] and [Allocations].
 package qpdifftest
 
 import (

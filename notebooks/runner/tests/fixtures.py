@@ -10,7 +10,11 @@ HERE = Path(__file__).resolve().parents[1]
 
 import checkout
 import compare
+import copies
+import durations
 import environment
+import experiments
+import lab
 import processes
 import provenance
 import readme
@@ -37,7 +41,11 @@ class Checkout:
         readme: {"README": "README.md"},
         report: {"ROOT": "", "PAGE": "figures/out/report.html"},
         provenance: {"ROOT": "", "NOTEBOOKS": "notebooks", "OUT": "figures/out", "RUNS": ".work/runs", "STORE": ".work/store", "TIMINGS": "figures/out/timings.json"},
-        main: {"ROOT": "", "NOTEBOOKS": "notebooks", "WORK": ".work"},
+        experiments: {"ROOT": "", "NOTEBOOKS": "notebooks"},
+        copies: {"ROOT": "", "NOTEBOOKS": "notebooks", "FOLDER": "notebooks/copies"},
+        durations: {"FILE": ".work/seconds.json"},
+        lab: {"ROOT": "", "NOTEBOOKS": "notebooks"},
+        main: {"ROOT": "", "WORK": ".work"},
     }
 
     def __init__(self, test):

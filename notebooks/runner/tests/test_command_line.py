@@ -20,6 +20,9 @@ class CommandLine(unittest.TestCase):
             (["rings", "--check"], (["rings"], "check", {})),
             (["01", "rings"], (["01", "rings"], None, {})),
             (["lab", "9000"], ([], "lab", {})),
+            (["--edit", "lab"], ([], "lab", {})),
+            (["reset"], ([], "reset", {})),
+            (["reset", "rings", "01"], (["rings", "01"], "reset", {})),
             (["-p", "K=64", "rings", "-p", "Name=a=b", "xor"], (["rings", "xor"], None, {"K": "64", "Name": "a=b"})),
             (["rings", "-p", "help"], (["rings"], None, {"help": ""})),
             (["rings", "-p", "Ps=-1,2"], (["rings"], None, {"Ps": "-1,2"})),
@@ -28,9 +31,21 @@ class CommandLine(unittest.TestCase):
         ):
             self.assertEqual(self.parsed(*argv), want, argv)
         self.assertEqual((main.parse(["lab", "9000"]).port, main.parse(["lab"]).port), (9000, 0))
+        self.assertEqual((main.parse(["lab", "--edit"]).edit, main.parse(["lab"]).edit), (True, False))
+
+    def test_sweeps(self):
+        for value in ("--partition=long", "--partition=long --time=60", "-p long", "--wait-all-nodes=1", ""):
+            for argv in (["--sbatch", value, "01"], [f"--sbatch={value}", "01"]):
+                self.assertEqual(main.parse([*argv, "--on", "slurm"]).sbatch, value)
+        for option in ("--array=0-9", "-a 0-9", "--arr=1", "--wait", "-W", "--clusters=b", "-Mb", "--wrap=true", "--job-name=x", "-o log"):
+            with self.assertRaisesRegex(main.UsageError, "--sbatch: .* leave it out", msg=option):
+                main.parse(["01", "--on", "slurm", "--sbatch", f"--time=60 {option}"])
+        for argv in (["--on", "slurm"], ["01", "--shards", "3"], ["01", "--on", "slurm", "--check"], *(["01", "--on", "slurm", *more] for more in (["--shards", "0"], ["--throttle", "x"], ["--sbatch", "'"]))):
+            with self.assertRaisesRegex(main.UsageError, "./reproduce.sh -h lists the options", msg=argv):
+                main.parse(argv)
 
     def test_help(self):
-        for argv in (["-h"], ["--help"], ["rings", "-h"]):
+        for argv in (["-h"], ["--help"], ["rings", "-h"], ["help"]):
             with self.assertRaises(SystemExit) as stopped, unittest.mock.patch("sys.stdout", io.StringIO()) as out:
                 main.parse(argv)
             self.assertEqual(stopped.exception.code, 0)
@@ -42,6 +57,7 @@ class CommandLine(unittest.TestCase):
             *(["--chekc"], ["--che"], ["lab", "eighty"], ["lab", "0"], ["lab", "70000"], ["lab", "1", "2"], ["lab", "--check"]),
             *(["rings", "-p"], ["rings", "-p", "K"], ["rings", "-p", "=3"], ["rings", "-p", "K=1", "-p", "K=2"], ["-p", "K=1"]),
             *(["--timings", "rings"], ["--timings", "--check"], ["lab", "--timings"]),
+            *(["--edit"], ["rings", "--edit"], ["reset", "--edit"], ["reset", "--force"], ["reset", "rings", "-p", "K=1"], ["lab", "²"]),
             *(["lab", "-p", "K=1"], ["rings", "--check", "-p", "K=1"], ["--check", "--force"], ["--why", "--force"]),
         ):
             with self.assertRaisesRegex(main.UsageError, "./reproduce.sh -h lists the options", msg=argv):
@@ -54,8 +70,8 @@ class CommandLine(unittest.TestCase):
             return [p.stem for p in main.select(names, all_of_them)]
 
         self.assertEqual(chosen(), ["00_start", "01_elastic_net", "02_rings", "explore"])
-        for name in ("01_elastic_net", "elastic_net", "01", "01_elastic_net.ipynb", "notebooks/01_elastic_net.ipynb"):
+        for name in ("01_elastic_net", "elastic_net", "01", "01_elastic_net.ipynb", "notebooks/01_elastic_net.ipynb", "./notebooks/01_elastic_net.ipynb"):
             self.assertEqual(chosen(name), ["01_elastic_net"], name)
         self.assertEqual(chosen("explore", "01", "elastic_net"), ["01_elastic_net", "explore"])
-        with self.assertRaisesRegex(main.UsageError, "no notebook is called net; .*00_start, 01_elastic_net"):
+        with self.assertRaisesRegex(main.UsageError, "no notebook is called 'net'; .*00_start, 01_elastic_net"):
             chosen("net")

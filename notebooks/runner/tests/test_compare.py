@@ -98,6 +98,17 @@ class Outputs(unittest.TestCase):
             self.assertEqual(self.compare({name: b"xy"}, {name: b"xz"}, TOLERANCE), {})
             self.assertEqual([*self.compare({name: b"xy"}, {}, TOLERANCE)], [name])
 
+    def test_figures_in_cells_by_picture_and_by_text(self):
+        name = "cell 2, output 1 (text/html)"
+        figure = lambda picture, words: {name: f'<figure><img src="data:image/png;base64,{picture}" alt="{words}">\n</figure>'.encode()}  # noqa: E731
+        old = figure("iVBORw0+12/34==", "89.1 %")
+        self.assertEqual(self.compare(old, figure("iVBORw0+12/35==", "89.1 %"), TOLERANCE), {})
+        self.assertEqual(self.compare(old, figure("iVBORw0+12/35==", "89.1 %"), 0), {name: "a picture in it differs"})
+        for tolerance in (0, TOLERANCE):
+            self.assertIn("committed 89.1, recomputed 89.5", self.compare(old, figure("iVB8==", "89.5 %"), tolerance)[name])
+            self.assertIn("recomputed", self.compare(old, figure("iVBORw0+12/34==", "other"), tolerance)[name])
+            self.assertIn(name, self.compare(old, {name: b"<p>89.1 %</p>"}, tolerance))
+
     def test_figures_by_their_plotted_series(self):
         plotted = 'panel,series,x,y\nloss,"K, published",0,0.5\nloss,"K, published",1,0.25\n'
         old = {"f.csv": plotted.encode(), "f.png": b"xy", "t.csv": b"panel\n1.5\n"}

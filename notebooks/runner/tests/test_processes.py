@@ -27,7 +27,7 @@ class Processes(unittest.TestCase):
                 path.mkdir()
             processes.CLAIMS.mkdir(parents=True)
             (processes.CLAIMS / "cvgm-orphan").write_text(str(orphans))
-            (processes.CLAIMS / "cvgm-wrong").write_text(f"{folder}/other")  # not what such a file says
+            (processes.CLAIMS / "cvgm-wrong").write_text(f"{folder}/other")  # not the content of such a file
             left = subprocess.Popen(["sleep", "60"], env={"TMPDIR": str(orphans), "PATH": os.environ["PATH"]})
             half = processes.NOTEBOOKS / ".n.ipynb.123.tmp"
             half.parent.mkdir()
@@ -117,6 +117,17 @@ class Locking(unittest.TestCase):
         self.addCleanup(process.communicate)
         self.addCleanup(process.kill)
         return process
+
+    def test_another_run_works_while_this_one_is_unlocked(self):
+        processes.Lock()
+        with processes.unlocked():
+            other = self.hold()
+            self.assertEqual(other.stdout.readline(), "locked\n")
+            other.communicate("")
+        third = self.hold()
+        self.assertIn(f"(process {os.getpid()})", third.stdout.readline())
+        processes.Lock.release()
+        self.assertEqual(third.stdout.readline(), "locked\n")
 
     def test_the_lock_outlives_the_work_folder_and_names_its_owner(self):
         first = self.hold()

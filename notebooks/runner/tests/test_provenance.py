@@ -49,12 +49,13 @@ class Provenance(unittest.TestCase):
         cells = [{"cell_type": "markdown", "source": [text]}, {"cell_type": "code", "source": [code], "outputs": []}]
         self.checkout.write(f"notebooks/{name}.ipynb", json.dumps({"cells": cells}))
 
-    def run_task(self, task, outputs, keys=("k" * 64,)):
+    def run_task(self, task, outputs, keys=("k" * 64,), files=()):
         """What run_all does, less the kernel."""
         new = {task.out / name: data for name, data in outputs.items()} | {task.notebook: task.path.read_bytes()}
         changed = main.install(task, new)
         records = [{"function": "f", "parameters": {"Seed": 1}, "key": key} for key in (*keys, *keys)]
-        records.append({"output": "t", "caption": "T"})
+        records += [{"output": "t", "caption": "T"}, {"output": "f", "caption": "F", "alt": "A line"}]
+        records += [{"file": path, "sha256": sha256} for path, sha256 in files]
         provenance.write(task, {"Go": "go1.26"}, records, {"commit": "c", "clean": True, "changed": []}, new)
         return changed
 
@@ -64,7 +65,7 @@ class Provenance(unittest.TestCase):
     def test_a_run_leaves_what_it_was_made_from(self):
         self.run_task(self.task(), {"t.csv": b"1"})
         found = provenance.read(self.task())
-        self.assertEqual((found["inputs"], found["captions"], len(found["results"])), ({"Go": "go1.26"}, {"t": "T"}, 1))
+        self.assertEqual((found["inputs"], found["captions"], found["alts"], len(found["results"])), ({"Go": "go1.26"}, {"t": "T", "f": "F"}, {"f": "A line"}, 1))
         self.assertEqual(found["outputs"].keys(), {"figures/out/n/t.csv", "notebooks/n.ipynb"})
         self.assertTrue(agrees(self.task()))
         self.cells("1", "other words")
@@ -73,6 +74,10 @@ class Provenance(unittest.TestCase):
         again = provenance.read(self.task())
         self.assertTrue(agrees(self.task()))
         self.assertEqual({k: v for k, v in again.items() if k != "outputs"}, {k: v for k, v in found.items() if k != "outputs"})
+
+    def test_files_that_parameters_name_are_kept_with_their_digests(self):
+        self.run_task(self.task(), {}, files=[("/a.csv", "1"), ("/b.csv", "2"), ("/a.csv", "1"), ("/b.csv", "3")])
+        self.assertEqual(provenance.read(self.task())["files"], {"/a.csv": "1", "/b.csv": ""})  # b changed during the run
 
     def test_the_digest_of_cells_leaves_out_text(self):
         def digest():
@@ -130,13 +135,14 @@ class Provenance(unittest.TestCase):
             self.run_task(task, {}, [key * 64])
         for key in "abcd":
             self.checkout.write(f".work/store/experiment.P.Run-{key * 16}", "result")
-        self.checkout.write(f".work/store/experiment.P.Run-{'e' * 16}.cells/1", "cell")
+        for key in "ef":
+            self.checkout.write(f".work/store/experiment.P.Run-{key * 16}.shards/1.records", "cell")
         self.checkout.write(".work/store/.new-123", "half")
         self.assertEqual(provenance.past_runs(), [self.task(("K", "3"))])
         tasks = [self.task(), self.task(name="m"), *provenance.past_runs()]
-        provenance.prune({task: {"reasons": ["c is out of date"] if task.name == "m" else []} for task in tasks})
+        provenance.prune({task: {"reasons": ["c is out of date"] if task.name == "m" else []} for task in tasks}, {"f" * 16})
         left = sorted(p.name for p in (self.checkout.root / ".work/store").iterdir())
-        self.assertEqual(left, [f"experiment.P.Run-{key * 16}" for key in "ab"])
+        self.assertEqual(left, [f"experiment.P.Run-{name}" for name in ("a" * 16, "b" * 16, "f" * 16 + ".shards")])
 
     def test_strays(self):
         for name in ("n/t.csv", "gone/t.csv", "old/provenance.json", "timings.json", "loose.csv"):

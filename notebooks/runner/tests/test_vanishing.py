@@ -29,8 +29,11 @@ class FakeExecute(types.ModuleType):
     class ParameterError(NotebookError):
         pass
 
+    class ParameterHelp(NotebookError):
+        pass
+
     def run(self, path, temporary, staging, env, progress, records):
-        for name in ("a.csv", "b.csv", "claims_at_a_glance.md"):
+        for name in ("a.csv", "b.csv", "findings.md"):
             staging.path.mkdir(exist_ok=True)  # as notebook.Save does
             (staging.path / name).write_text("new " + name)
             Path(env["CVGM_STORE"]).mkdir(parents=True, exist_ok=True)
@@ -75,9 +78,9 @@ class Vanishing(unittest.TestCase):
         places = compare.files_in(self.root / "figures/out/n")
         return {name: data.decode() for name, data in places.items()} | {"README.md": (self.root / "README.md").read_text()}
 
-    OLD = {"a.csv": "old a", "b.csv": "old b", "claims_at_a_glance.md": "old c", "obsolete.csv": "old d", "README.md": readme.BEGIN + "old c\n" + readme.END}
-    NEW = {name: "new " + name for name in ("a.csv", "b.csv", "claims_at_a_glance.md")}
-    NEW["README.md"] = readme.BEGIN + NEW["claims_at_a_glance.md"] + "\n" + readme.END
+    OLD = {"a.csv": "old a", "b.csv": "old b", "findings.md": "old c", "obsolete.csv": "old d", "README.md": readme.BEGIN + "old c\n" + readme.END}
+    NEW = {name: "new " + name for name in ("a.csv", "b.csv", "findings.md")}
+    NEW["README.md"] = readme.BEGIN + NEW["findings.md"] + "\n" + readme.END
 
     def run_at(self, args, delete, moment):
         """Runs from the old outputs and calls delete at that call of a function by
@@ -198,7 +201,7 @@ class Vanishing(unittest.TestCase):
             (self.root / "README.md").write_text("no markers\n")
             self.said = []
             self.assertEqual(self.reproduce(args), 1)
-            self.assertIn("README.md: the claims have no place there", "\n".join(self.said))
+            self.assertIn("README.md: the findings have no place there", "\n".join(self.said))
             self.assertEqual((self.root / "README.md").read_text(), "no markers\n")
             # A run that finds nothing stale brings the claims up to date, too.
             (self.root / "README.md").write_text(self.OLD["README.md"])

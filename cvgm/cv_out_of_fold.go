@@ -1,0 +1,104 @@
+package cvgm
+
+import (
+	"math"
+
+	"cvgm/qpdiff"
+
+	"gonum.org/v1/gonum/floats"
+)
+
+// OutOfFold writes to dst, which has one entry per example, the prediction for each
+// example at the last Eval or DataGradient by the splits that validate on it, which did
+// not train on it: the mean where there are several such splits, and NaN where there is
+// none or the example has the weight 0. The error matches qpdiff.ErrNotFitted where there
+// was no evaluation, or the last one returned an error instead of a loss.
+func (cv *CV) OutOfFold(dst []float64) error {
+	if len(dst) != len(cv.c.Data.Y) {
+		panic("cvgm: dst has the wrong length")
+	}
+	if err := cv.checkEvaluated(); err != nil {
+		return err
+	}
+	cv.meanOverSplits(dst, func(prediction, _ float64) float64 { return prediction })
+	return nil
+}
+
+// StandardError returns the standard error of the CV loss at the last Eval or
+// DataGradient over the examples: the standard deviation of the n examples' losses (with
+// n−1) over √n, where n counts the examples that some split validates on, and the loss of
+// one that several splits validate on is its mean over them. With weights w it is that of
+// the weighted mean, √(n/(n−1)·Σ_i w_i²(c_i − c̄)²)/Σ_i w_i: an example of weight 2 is one
+// example, not two, and the unit of the weights does not matter. More splits of the same
+// examples do not lower it, as they would the standard error over the splits. It is
+// optimistic: it takes the examples as independent, and the fits, which share training
+// rows, as fixed (Bengio and Grandvalet 2004). Where examples depend on each other, as in
+// groups or in time, it may be far too low.
+//
+// Errors match qpdiff.ErrNotFitted as in [CV.OutOfFold], qpdiff.ErrShape where the splits
+// validate on fewer than two examples, and qpdiff.ErrNotFinite where it overflows.
+func (cv *CV) StandardError() (float64, error) {
+	if err := cv.checkEvaluated(); err != nil {
+		return math.NaN(), err
+	}
+	losses := make([]float64, len(cv.c.Data.Y))
+	cv.meanOverSplits(losses, func(prediction, y float64) float64 {
+		loss, _ := cv.c.Loss.Eval(prediction, y)
+		return loss
+	})
+	var rows []int
+	for i, l := range losses {
+		if l == l {
+			rows = append(rows, i)
+		}
+	}
+	n := float64(len(rows))
+	if n < 2 {
+		return math.NaN(), badArg("Config.Splits", qpdiff.ErrShape, "validate on more examples", "validate on %d example, whose loss has no standard error", len(rows))
+	}
+	weights := relativeWeights(cv.c.Data.Weights, rows)
+	mean, total := 0.0, weights.total(len(rows))
+	for at, i := range rows {
+		mean += weights.at(at) / total * losses[i] // terms that cannot overflow
+	}
+	for at, i := range rows {
+		losses[at] = weights.at(at) / total * (losses[i] - mean)
+	}
+	e := floats.Norm(losses[:len(rows)], 2) * math.Sqrt(n/(n-1))
+	if !finite(e) {
+		return math.NaN(), overflow("the standard error of the CV loss is %v", e)
+	}
+	return e, nil
+}
+
+func (cv *CV) checkEvaluated() error {
+	return badIf(!cv.evaluated, "CV", qpdiff.ErrNotFitted, "call Eval first", "has no evaluation, or the last one failed")
+}
+
+// meanOverSplits sets dst, for each example, to the mean of value over the splits that
+// validate on it, or to NaN where none does.
+func (cv *CV) meanOverSplits(dst []float64, value func(prediction, y float64) float64) {
+	counts := make([]float64, len(dst))
+	for j := range cv.fits {
+		for _, row := range cv.fits[j].split.Val {
+			counts[row]++
+		}
+	}
+	for i, c := range counts {
+		if dst[i] = 0; c == 0 {
+			dst[i] = math.NaN()
+		}
+	}
+	add := func(f *splitFit) {
+		for i, row := range f.split.Val {
+			dst[row] += value(f.prediction[i], f.valY[i]) / counts[row] // terms that cannot overflow
+		}
+	}
+	if cv.run.atOnce {
+		add(&cv.loo.fit)
+		return
+	}
+	for j := range cv.fits {
+		add(&cv.fits[j])
+	}
+}

@@ -1,0 +1,354 @@
+package experiment
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/csv"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"cvgm/cvgm"
+	"cvgm/qpdiff"
+)
+
+func init() {
+	register[MyDataParams]("my_data", "a model tuned on the rows of a CSV file")
+}
+
+// MyDataParams are the parameters of tuning on a CSV file.
+type MyDataParams struct {
+	File          string   `help:"CSV file with a header line; a relative path begins in the checkout; empty: 80 made-up houses" range:"text"`
+	Target        string   `help:"column to predict; empty: the last one" range:"text"`
+	Learner       string   `help:"learner; auto: logistic regression for classes, elastic net for numbers" range:"{auto,elastic_net,huber,logistic,sparse_logistic,svm,kernel_svm,kernel_ridge}" small:"{auto,huber,kernel_ridge}"`
+	Positive      string   `help:"class of two that is predicted as +1; makes classes of a target of numbers; empty: the last in sorted order" range:"text"`
+	Ignore        []string `help:"columns that are no features, such as identifiers" range:"text"`
+	Group         string   `help:"column whose equal values stay together in all folds; empty: none" range:"text"`
+	Missing       string   `help:"what a missing value does: the mean or a level of its own replaces it, or it drops the row, or it is an error" range:"{mean,drop,error}" small:"{mean,drop}"`
+	Comma         string   `help:"character between fields, or the word tab" range:"text"`
+	OuterFolds    int      `help:"outer folds of the nested estimate of the risk; 0: no estimate" range:"[0,∞)" small:"[2,3]"`
+	Seed          uint64   `help:"seed of the folds" range:"[0,∞)" small:"[0,1000]"`
+	Seconds       float64  `help:"time for each model's search and nested estimate; 0: no bound" unit:"s" range:"[0,1e9]"`
+	CurvePoints   int      `help:"points of each CV curve, and of each side of a decision boundary's grid" range:"[2,∞)" small:"[2,8]"`
+	SurfacePoints int      `help:"points of the CV loss's surface per hyperparameter" range:"[2,∞)" small:"[2,5]"`
+
+	// Digest is the SHA-256 of the file's content, set by Read. It makes the result of another
+	// content another one.
+	Digest string `json:",omitempty" param:"-"`
+
+	content *myContent
+}
+
+// myContent is what Read has read.
+type myContent struct {
+	text  string
+	table *cvgm.Table
+}
+
+// DefaultMyData returns the default parameters.
+func DefaultMyData() MyDataParams {
+	return MyDataParams{Learner: "auto", Missing: "mean", Comma: ",", OuterFolds: 5, CurvePoints: 41, SurfacePoints: 15}
+}
+
+func (MyDataParams) defaults() any { return DefaultMyData() }
+
+func (p MyDataParams) check() error {
+	if p.OuterFolds == 1 {
+		return invalid("OuterFolds", p.OuterFolds, "use at least 2, or 0 for no estimate")
+	}
+	if _, ok := p.comma(); !ok {
+		return invalid("Comma", fmt.Sprintf("%q", p.Comma), "use one character that is no quote, or tab")
+	}
+	return nil
+}
+
+func (p MyDataParams) comma() (rune, bool) {
+	if p.Comma == "tab" {
+		return '\t', true
+	}
+	r, size := utf8.DecodeRuneInString(p.Comma)
+	return r, size > 0 && size == len(p.Comma) && !strings.ContainsRune("\"\r\n\uFFFD", r)
+}
+
+// Name returns the name of the data for titles: that of the file without its folder.
+func (p MyDataParams) Name() string {
+	if p.File == "" {
+		return "made-up houses"
+	}
+	return filepath.Base(p.File)
+}
+
+// Path returns where File is, for a checkout in the folder root, or "" for the made-up houses.
+func (p MyDataParams) Path(root string) string {
+	if p.File == "" || filepath.IsAbs(p.File) {
+		return p.File
+	}
+	return filepath.Join(root, p.File)
+}
+
+// Read reads the file, of which a relative path begins in root, and returns the parameters
+// with its content and digest. Run then uses this content. An error is one line, and names the
+// parameter to change or the line and column of the file.
+func (p MyDataParams) Read(root string) (MyDataParams, error) {
+	if err := Check(&p); err != nil {
+		return p, err
+	}
+	text := houses()
+	if at := p.Path(root); at != "" {
+		read, err := os.ReadFile(at)
+		if err != nil {
+			return p, unreadable(p.File, at, err)
+		}
+		text = string(read)
+	}
+	sum := sha256.Sum256([]byte(text))
+	digest := hex.EncodeToString(sum[:])
+	if p.Digest != "" && p.Digest != digest {
+		return p, invalid("File", fmt.Sprintf("%q, whose content has changed since its digest was taken", p.File), "run it again")
+	}
+	table, err := p.table(text)
+	if err != nil {
+		return p, err
+	}
+	p.Digest, p.content = digest, &myContent{text, table}
+	return p, nil
+}
+
+// Scaled returns parameters that Read has returned, with a target that is a number multiplied by
+// a factor, and with another digest. It serves to measure the influence of rounding.
+func (p MyDataParams) Scaled(by float64) MyDataParams {
+	scaled := *p.content.table
+	if len(scaled.Classes) == 0 {
+		scaled.Y = slices.Clone(scaled.Y)
+		for i := range scaled.Y {
+			scaled.Y[i] *= by
+		}
+	}
+	p.Digest += fmt.Sprintf(" × %v", by)
+	p.content = &myContent{p.content.text, &scaled}
+	return p
+}
+
+// unreadable is the error for a file that cannot be read.
+func unreadable(file, at string, err error) error {
+	var cause *fs.PathError
+	if errors.As(err, &cause) {
+		err = cause.Err
+	}
+	remedy := "give the path of a CSV file, absolute or from the checkout"
+	if strings.HasPrefix(file, "~") {
+		remedy += ", with the name of your folder in place of ~"
+	}
+	return &qpdiff.ArgError{Arg: "File", Why: err, Problem: fmt.Sprintf("is %q", at), Remedy: remedy}
+}
+
+// table reads the text.
+func (p MyDataParams) table(text string) (*cvgm.Table, error) {
+	comma, _ := p.comma()
+	c := cvgm.CSV{Target: p.Target, Positive: p.Positive, Ignore: p.Ignore, Group: p.Group, Comma: comma}
+	if c.Target == "" {
+		header, err := records(text, comma).Read()
+		if err != nil {
+			return nil, &qpdiff.ArgError{Arg: "File", Why: qpdiff.ErrShape, Problem: fmt.Sprintf("is %q, without a header line: %v", p.Name(), err), Remedy: "name the columns in the first line"}
+		}
+		c.Target = strings.TrimSpace(header[len(header)-1])
+	}
+	c.Missing = map[string]cvgm.MissingRule{"mean": cvgm.MissingIsMean, "drop": cvgm.MissingDropsRow, "error": cvgm.MissingIsError}[p.Missing]
+	if c.Missing == cvgm.MissingIsMean {
+		c.MissingIn = map[string]cvgm.MissingRule{c.Target: cvgm.MissingDropsRow}
+		if p.Group != "" {
+			c.MissingIn[p.Group] = cvgm.MissingDropsRow
+		}
+	}
+	table, err := c.Read(strings.NewReader(text))
+	if err != nil {
+		return nil, err
+	}
+	if rows, _ := table.Dims(); rows < 4 {
+		return nil, invalid("File", fmt.Sprintf("%q with %d usable rows", p.Name(), rows), "give 4 at least")
+	}
+	number := len(table.Classes) == 0
+	switch p.Learner {
+	case "logistic", "sparse_logistic", "svm", "kernel_svm":
+		if number {
+			return nil, invalid("Learner", p.Learner, fmt.Sprintf("use elastic_net, huber or kernel_ridge: the target %q is a number; or name a class of it in Positive", table.Target))
+		}
+	}
+	return table, nil
+}
+
+// MyDataResult is what tuning on a table gives.
+type MyDataResult struct {
+	Name    string // of the data
+	Target  string
+	Classes []string // of the target: of two the second is +1; none: the target is a number
+	Rows    int      // used
+	Dropped int      // left out, because they lack a value
+	Groups  int      // of rows that stay together; 0: none
+	Columns []MyColumn
+	Learner string    // in words
+	Models  []MyModel // one, or with three and more classes one for each
+	// Confusion counts the examples of each class (row) by the class that is predicted for them
+	// out of fold (column).
+	Confusion [][]int
+	Boundary  *MyBoundary // of classes of exactly two numeric columns; nil: there is none
+	Houses    string      // the CSV of the made-up houses, where they are the data
+}
+
+// MyColumn describes a column of the table.
+type MyColumn struct {
+	Name      string
+	Numeric   bool
+	Levels    []string // of a categorical column
+	Missing   int      // rows without a value
+	Low, High float64  // of the values of a numeric column
+	Counts    bool     // the numbers count the rows, each one more than the one before
+}
+
+// Run tunes the learner. Without Read it reads the file from the working folder.
+func (p MyDataParams) Run(ctx context.Context) (*MyDataResult, error) {
+	if p.content == nil {
+		var err error
+		if p, err = p.Read(""); err != nil {
+			return nil, err
+		}
+	}
+	if err := firstError(Check(&p), ctx.Err()); err != nil {
+		return nil, err
+	}
+	table := p.content.table
+	rows, _ := table.Dims()
+	r := &MyDataResult{Name: p.Name(), Target: table.Target, Classes: table.Classes, Rows: rows, Dropped: p.dropped(table)}
+	if p.File == "" {
+		r.Houses = p.content.text
+	}
+	for _, g := range table.Groups {
+		r.Groups = max(r.Groups, g+1)
+	}
+	single := []*cvgm.Table{table}
+	if len(table.Classes) > 2 {
+		single = nil
+		for _, class := range table.Classes {
+			binary, err := table.Binary(class)
+			if err != nil {
+				return nil, err
+			}
+			single = append(single, binary)
+		}
+	}
+	d, _, err := single[0].Data()
+	if err != nil {
+		return nil, err
+	}
+	r.Columns = myColumns(table.Columns, d)
+	prototype, name := p.learner(len(table.Classes) > 0)
+	r.Learner = name
+	models, tuned := make([]MyModel, len(single)), make([]*cvgm.Tuned, len(single))
+	for k, binary := range single {
+		report, _ := ctx.Value(progressKey{}).(func(done, total int))
+		tuner := cvgm.Tuner{Learner: prototype, Seed: p.Seed, OuterFolds: p.OuterFolds, MaxTime: time.Duration(p.Seconds * float64(time.Second)),
+			Progress: func(t cvgm.TuneProgress) {
+				if report != nil && t.Left > 0 {
+					share := (float64(k) + t.Elapsed.Seconds()/(t.Elapsed+t.Left).Seconds()) / float64(len(single))
+					report(int(100*share), 100)
+				}
+			}}
+		switch p.OuterFolds {
+		case 0:
+			tuner.OuterFolds = -1
+		case DefaultMyData().OuterFolds:
+			tuner.OuterFolds = 0 // as many, or as the data allow
+		}
+		if tuned[k], err = tuner.TuneTable(ctx, binary); err == nil {
+			models[k], err = p.model(ctx, tuned[k], binary, len(single) == 1)
+		}
+		if err != nil {
+			if len(single) > 1 {
+				err = fmt.Errorf("class %q: %w", table.Classes[k], err)
+			}
+			return nil, err
+		}
+	}
+	r.Models = models
+	r.Confusion = confusion(table, models)
+	r.Boundary, err = p.boundary(table, d, tuned)
+	return r, err
+}
+
+// learner returns the learner to tune and its name in words.
+func (p MyDataParams) learner(classes bool) (qpdiff.Learner, string) {
+	word := p.Learner
+	if word == "auto" {
+		word = map[bool]string{true: "logistic", false: "elastic_net"}[classes]
+	}
+	switch word {
+	case "logistic":
+		return &qpdiff.Logistic{Intercept: qpdiff.UnpenalisedIntercept}, "logistic regression"
+	case "sparse_logistic":
+		return &qpdiff.SparseLogistic{Intercept: true}, "sparse logistic regression"
+	case "svm":
+		return &qpdiff.SVM{}, "support vector machine"
+	case "kernel_svm":
+		return &qpdiff.KernelSVM{Intercept: true}, "kernel support vector machine"
+	case "huber":
+		return &qpdiff.Huber{Intercept: true}, "Huber regression"
+	case "kernel_ridge":
+		return &qpdiff.KernelRidge{Intercept: true}, "kernel ridge regression"
+	}
+	return &qpdiff.ElasticNet{}, "elastic net"
+}
+
+// records returns a reader of the text's records, fields as they stand.
+func records(text string, comma rune) *csv.Reader {
+	r := csv.NewReader(strings.NewReader(strings.TrimPrefix(text, "\ufeff")))
+	r.Comma, r.ReuseRecord = comma, true
+	return r
+}
+
+// dropped returns the number of records of the text that are no rows of the table.
+func (p MyDataParams) dropped(t *cvgm.Table) int {
+	comma, _ := p.comma()
+	r := records(p.content.text, comma)
+	n := -1 // the header
+	for {
+		if _, err := r.Read(); err != nil {
+			break // the end: the table was read from the same text
+		}
+		n++
+	}
+	return n - len(t.Lines)
+}
+
+// myColumns describes the columns of the values that Table.Data returns.
+func myColumns(columns []cvgm.Column, d qpdiff.Data) []MyColumn {
+	var all []MyColumn
+	n := len(d.Y)
+	for j, c := range columns {
+		m := MyColumn{Name: c.Name, Numeric: c.Kind == cvgm.Numeric, Levels: c.Levels, Low: math.Inf(1), High: math.Inf(-1)}
+		for i := range n {
+			v := d.X.At(i, j)
+			if v != v {
+				m.Missing++
+				continue
+			}
+			m.Low, m.High = min(m.Low, v), max(m.High, v)
+		}
+		if !m.Numeric {
+			m.Low, m.High = math.NaN(), math.NaN()
+		}
+		m.Counts = m.Numeric
+		for i := 1; i < n && m.Counts; i++ {
+			m.Counts = d.X.At(i, j) == d.X.At(i-1, j)+1
+		}
+		all = append(all, m)
+	}
+	return all
+}

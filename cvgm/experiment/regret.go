@@ -1,0 +1,128 @@
+package experiment
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"cvgm/cvgm"
+	"cvgm/synth"
+)
+
+func init() {
+	register[RegretParams]("regret", "Bayesian optimisation against random search by their regret, in two boxes and several dimensions")
+}
+
+// RegretParams are the parameters of the comparison of Bayesian optimisation with random
+// search. Both search the logarithms of the penalties in the same box.
+type RegretParams struct {
+	RidgeGroups
+	NarrowHigh float64 `help:"upper bound of the penalties in the narrow box, that of the paper's grid" unit:"log10 of the penalty" range:"[-300,300]" most:"BoxHigh" small:"[-1,0]"`
+	DataSets   int     `help:"data sets" range:"[2,∞)" small:"[2,7]"`
+	Budget     int     `help:"evaluations of both searches" range:"[1,∞)" small:"[1,8]"`
+	LongBudget int     `help:"evaluations of each of the quasi-Newton searches for the lowest CV loss in the box" range:"[1,∞)" small:"[1,20]"`
+}
+
+// DefaultRegret returns the ridge regressions of DefaultSearchDimensions.
+func DefaultRegret() RegretParams {
+	p := RegretParams{RidgeGroups: defaultDimensionProblems().RidgeGroups, NarrowHigh: -1, DataSets: 40, Budget: 50, LongBudget: 100}
+	p.Groups = []int{2, 5, 20}
+	return p
+}
+
+func (RegretParams) defaults() any { return DefaultRegret() }
+
+func (p RegretParams) check() error {
+	if p.NarrowHigh <= p.BoxLow {
+		return invalid("NarrowHigh", p.NarrowHigh, fmt.Sprintf("use a value above BoxLow, %v", p.BoxLow))
+	}
+	return p.RidgeGroups.check()
+}
+
+// RegretResult is what Run measures.
+type RegretResult struct {
+	Params RegretParams
+	Rows   []RegretRow // by number of hyperparameters, the narrow box before the wide one
+}
+
+// RegretRow is one box of one problem. A regret is the lowest CV loss that a search finds,
+// less the lowest that is known in its box: that of either search, or of quasi-Newton
+// searches from the start and from the best points of both.
+type RegretRow struct {
+	Hyperparameters  int
+	BoxHigh          float64 // as in the parameters
+	Bayesian, Random Median
+	BayesianLess     Median  // Bayesian less random, paired
+	Wins             float64 // share of the data sets with the lower regret of Bayesian; a tie counts half
+}
+
+// Run measures all problems and boxes, in parallel over the data sets.
+func (p RegretParams) Run(ctx context.Context) (*RegretResult, error) {
+	if err := Check(&p); err != nil {
+		return nil, err
+	}
+	highs := []float64{p.NarrowHigh, p.BoxHigh}
+	measured, err := cellTable(ctx, len(p.Groups)*len(highs), p.DataSets, func(i, dataSet int) (regretCell, error) {
+		groups, high := p.Groups[i/len(highs)], highs[i%len(highs)]
+		c, err := p.measure(ctx, groups, high, dataSet)
+		return c, wrap(err, "%d hyperparameters up to 1e%g, data set %d", groups, high, dataSet)
+	})
+	if err != nil {
+		return nil, err
+	}
+	r := &RegretResult{Params: p}
+	for i, cells := range measured {
+		row := RegretRow{Hyperparameters: p.Groups[i/len(highs)], BoxHigh: highs[i%len(highs)]}
+		var bayesian, random, less []float64
+		for _, c := range cells {
+			bayesian, random, less = append(bayesian, c.Bayesian), append(random, c.Random), append(less, c.Bayesian-c.Random)
+		}
+		row.Bayesian, row.Random, row.BayesianLess = medianOf(bayesian), medianOf(random), medianOf(less)
+		row.Wins = compare(bayesian, random).Wins
+		r.Rows = append(r.Rows, row)
+	}
+	return r, nil
+}
+
+// regretCell holds the regrets on one data set.
+type regretCell struct{ Bayesian, Random float64 }
+
+func (p RegretParams) measure(ctx context.Context, groups int, high float64, dataSet int) (c regretCell, err error) {
+	stream := func(purpose string) *synth.Stream {
+		return synth.NewStream(uint64(dataSet), fmt.Sprintf("regret, %d hyperparameters: %s", groups, purpose))
+	}
+	s, err := p.ridge(groups, stream, nil)
+	if err != nil {
+		return c, err
+	}
+	s.Upper = slices.Repeat([]float64{math.Pow(10, high)}, groups)
+	src := func(purpose string) func() cvgm.Source { return func() cvgm.Source { return stream(purpose) } }
+	lowest := math.Inf(1)
+	starts := [][]float64{s.Start}
+	for _, search := range []struct {
+		loss     *float64
+		searcher cvgm.Searcher
+	}{
+		{&c.Bayesian, cvgm.LogSpace{Searcher: cvgm.Bayesian{Source: src("Bayesian"), MaxEvals: p.Budget}}},
+		{&c.Random, cvgm.RandomSearch{Source: src("random"), Draw: cvgm.LogUniform(p.BoxLow, high), MaxEvals: p.Budget}},
+	} {
+		best, err := cvgm.Best(s.Search(ctx, search.searcher))
+		if err != nil {
+			return c, err
+		}
+		*search.loss, lowest = best.Loss, min(lowest, best.Loss)
+		starts = append(starts, slices.Clone(best.X))
+	}
+	for _, start := range starts {
+		from := *s
+		from.Start = start
+		best, err := cvgm.Best(from.Search(ctx, cvgm.QuasiNewton{MaxEvals: p.LongBudget}))
+		if err != nil {
+			return c, err
+		}
+		lowest = min(lowest, best.Loss)
+	}
+	c.Bayesian, c.Random = c.Bayesian-lowest, c.Random-lowest
+	return c, nil
+}

@@ -1,0 +1,172 @@
+package experiment
+
+import (
+	"context"
+	"math"
+	"slices"
+
+	"cvgm/cvgm"
+	"cvgm/qpdiff"
+	"cvgm/synth"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+)
+
+// Rivals are learners for the rings that a practitioner would try before a learned kernel,
+// each with its hyperparameters chosen by cross-validation on balanced splits. They are
+// measured at some of the sizes.
+type Rivals struct {
+	RivalSizes       []int     `help:"the rivals are measured at the sizes nearest to these" range:"[2,∞)" len:"[1,∞)" order:"ascending" small:"[8,20]"`
+	RivalK           int       `help:"cross-validation splits of the rivals" range:"[2,∞)" small:"[2,5]"`
+	RivalP           float64   `help:"fraction of the examples that each of these splits trains on" range:"(0,1)" splits:"MinSize" small:"[.7,.9]"`
+	RivalReach       float64   `help:"C and γ of the rivals are sought from 1 over this to this" unit:"factor" range:"(1,1e100]" small:"[10,1000]"`
+	RivalEvaluations int       `help:"evaluations of the search for C, or for C and γ" range:"[1,∞)" small:"[1,6]"`
+	RivalGrid        int       `help:"points of the grid per hyperparameter of the kernel machine" range:"[2,∞)" small:"[2,3]"`
+	RandomFeatures   int       `help:"random ReLU features" range:"[1,∞)" small:"[2,8]"`
+	WeightDecays     []float64 `help:"weight decays among which the network's is chosen" range:"[0,∞)" len:"[1,∞)" order:"ascending" small:"[1e-3,1]"`
+	DecaySteps       int       `help:"largest number of Adam's steps among which that network's is chosen" range:"[1,∞)" small:"[1,10]"`
+	LongSteps        int       `help:"Adam's steps in training to convergence" range:"[1,∞)" small:"[1,20]"`
+}
+
+func defaultRivals() Rivals {
+	return Rivals{
+		RivalSizes: []int{8, 12, 20, 40, 60, 100}, RivalK: 5, RivalP: .8, RivalReach: 1000, RivalEvaluations: 25, RivalGrid: 5,
+		RandomFeatures: 64, WeightDecays: []float64{.001, .01, .1}, DecaySteps: 300, LongSteps: 3000,
+	}
+}
+
+// tuned returns the test accuracy of a learner after a search, in logarithms from 1, for
+// the hyperparameters of lowest CV loss.
+func (r Rivals) tuned(ctx context.Context, s *Setup, splits []cvgm.Split, features func(qpdiff.Data) qpdiff.Data, learner func() qpdiff.Learner, hyperparameters int, searcher cvgm.Searcher) (float64, error) {
+	all := func(v float64) []float64 { return slices.Repeat([]float64{v}, hyperparameters) }
+	own := Setup{Train: features(s.Train), Test: features(s.Test), Start: all(1), Lower: all(1 / r.RivalReach), Upper: all(r.RivalReach)}
+	var err error
+	own.CV, err = cvgm.New(cvgm.Config{
+		Data: own.Train, Splits: splits, Learner: learner, Loss: cvgm.LogisticLoss{}, Standardise: true, Generalised: true, Workers: 1,
+	})
+	if err != nil {
+		return 0, err
+	}
+	best, err := cvgm.Best(own.Search(ctx, searcher))
+	if err != nil {
+		return 0, err
+	}
+	on, err := own.evaluate(best.X)
+	return on.Accuracy, err
+}
+
+// rivals returns the test accuracies of the rivals in the order of sizeMethods, from
+// SizeQuadratic.
+func (p SampleSizeParams) rivals(ctx context.Context, s *Setup, net *network, stream func(purpose string) *synth.Stream) ([]float64, error) {
+	splits, err := cvgm.BalancedSplits(stream("rivals' splits"), len(s.Train.Y), p.RivalK, p.RivalP)
+	if err != nil {
+		return nil, err
+	}
+	logistic := func() qpdiff.Learner { return &qpdiff.Logistic{Intercept: qpdiff.UnpenalisedIntercept} }
+	machine := func() qpdiff.Learner { return &qpdiff.KernelSVM{Intercept: true, Generalised: true} }
+	descent := cvgm.LogSpace{Searcher: cvgm.QuasiNewton{MaxEvals: p.RivalEvaluations}}
+	axis := logspace(-math.Log10(p.RivalReach), math.Log10(p.RivalReach), p.RivalGrid)
+	raw := func(d qpdiff.Data) qpdiff.Data { return d }
+	random := randomFeatures(stream("random features"), p.RandomFeatures)
+	adam := func(steps int) cvgm.Searcher {
+		return cvgm.Adam{StepSize: p.AdamStepSize, MaxEvals: steps + 1, Epsilon: 1e-8, Tol: -1}
+	}
+	accuracies := make([]float64, 0, len(sizeMethods)-SizeQuadratic)
+	for k, measure := range []func() (float64, error){
+		func() (float64, error) { return p.tuned(ctx, s, splits, quadratic, logistic, 1, descent) },
+		func() (float64, error) { return p.tuned(ctx, s, splits, raw, machine, 2, descent) },
+		func() (float64, error) {
+			return p.tuned(ctx, s, splits, raw, machine, 2, cvgm.GridSearch{Values: [][]float64{axis, axis}})
+		},
+		func() (float64, error) { return p.tuned(ctx, s, splits, random, logistic, 1, descent) },
+		func() (float64, error) {
+			decay, steps, err := p.chooseDecay(ctx, s, splits, adam(p.DecaySteps))
+			if err != nil {
+				return 0, err
+			}
+			return net.accuracy(ctx, *s, adam(steps), decayed(net.Eval, decay))
+		},
+		func() (float64, error) { return net.accuracy(ctx, *s, adam(p.LongSteps), net.Eval) },
+	} {
+		v, err := measure()
+		if err != nil {
+			return nil, wrap(err, "%s", sizeMethods[SizeQuadratic+k])
+		}
+		accuracies = append(accuracies, v)
+	}
+	return accuracies, nil
+}
+
+// chooseDecay returns the weight decay and the number of steps with the lowest CV loss.
+func (p SampleSizeParams) chooseDecay(ctx context.Context, s *Setup, splits []cvgm.Split, searcher cvgm.Searcher) (decay float64, steps int, err error) {
+	lowest := math.Inf(1)
+	for _, candidate := range p.WeightDecays {
+		total := make([]float64, p.DecaySteps+1)
+		for _, split := range splits {
+			net, held := newNetwork(p.KernelCVGM, pick(s.Train, split.Train)), pick(s.Train, split.Val)
+			fold := *s
+			fold.Objective = decayed(net.Eval, candidate)
+			for step, err := range fold.Search(ctx, searcher) {
+				if err != nil {
+					return 0, 0, err
+				}
+				on, err := evaluate(net.predict(step.X), held)
+				if err != nil {
+					return 0, 0, err
+				}
+				total[step.Evaluations-1] += on.Loss
+			}
+		}
+		if k := floats.MinIdx(total); total[k] < lowest {
+			lowest, decay, steps = total[k], candidate, k
+		}
+	}
+	return decay, steps, nil
+}
+
+// decayed returns f with the ridge penalty decay/2 · ‖x‖².
+func decayed(f cvgm.Objective, decay float64) cvgm.Objective {
+	return func(grad, x []float64) (float64, error) {
+		loss, err := f(grad, x)
+		if grad != nil {
+			floats.AddScaled(grad, decay, x)
+		}
+		return loss + decay/2*floats.Dot(x, x), err
+	}
+}
+
+// quadratic returns d with the features x1, x2, x1², x2² and x1·x2.
+func quadratic(d qpdiff.Data) qpdiff.Data {
+	return withFeatures(d, 5, func(dst, x []float64) {
+		copy(dst, []float64{x[0], x[1], x[0] * x[0], x[1] * x[1], x[0] * x[1]})
+	})
+}
+
+// randomFeatures returns a map to max(0, w·x + b) for n draws of w and b from the standard
+// normal distribution.
+func randomFeatures(src *synth.Stream, n int) func(qpdiff.Data) qpdiff.Data {
+	weights := mat.NewDense(n, 3, nil)
+	for i := range n {
+		for j := range 3 {
+			weights.Set(i, j, src.NormFloat64())
+		}
+	}
+	return func(d qpdiff.Data) qpdiff.Data {
+		return withFeatures(d, n, func(dst, x []float64) {
+			for i := range dst {
+				w := weights.RawRowView(i)
+				dst[i] = max(0, w[0]*x[0]+w[1]*x[1]+w[2])
+			}
+		})
+	}
+}
+
+// withFeatures returns d with n features of each row.
+func withFeatures(d qpdiff.Data, n int, of func(dst, x []float64)) qpdiff.Data {
+	x := mat.NewDense(len(d.Y), n, nil)
+	for i := range d.Y {
+		of(x.RawRowView(i), d.X.RawRowView(i))
+	}
+	return qpdiff.Data{X: x, Y: d.Y}
+}

@@ -1,0 +1,69 @@
+package cvgm
+
+import (
+	"slices"
+
+	"cvgm/qpdiff"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// leaveOneOut evaluates all splits of a leave-one-out cross-validation at once. It needs
+// learners that see the features and labels as they are.
+type leaveOneOut struct {
+	learner     qpdiff.LeaveOneOutLearner
+	fit         splitFit  // its validation rows are those of the splits, in their order
+	predictions []float64 // by example
+	ddst        []float64 // their cotangent
+	features    *mat.Dense
+}
+
+// newLeaveOneOut returns nil where the splits have to be fitted one by one.
+func newLeaveOneOut(c *Config, learner qpdiff.Learner) *leaveOneOut {
+	n := len(c.Data.Y)
+	l, ok := learner.(qpdiff.LeaveOneOutLearner)
+	_, tied := learner.(qpdiff.TiedLearner)
+	if !ok || tied || c.Standardise || c.Centring != NoCentring || c.Prepare != nil || c.Data.Weights != nil || len(c.Splits) != n ||
+		slices.ContainsFunc(c.Splits, func(s Split) bool { return len(s.Val) != 1 || len(s.Train) != n-1 || s.check(n) != nil }) {
+		return nil
+	}
+	a := &leaveOneOut{learner: l, predictions: make([]float64, n), ddst: make([]float64, n)}
+	for _, s := range c.Splits {
+		a.fit.split.Val = append(a.fit.split.Val, s.Val[0])
+	}
+	a.fit.valY, a.fit.prediction, a.fit.dprediction = make([]float64, n), make([]float64, n), make([]float64, n)
+	for j, i := range a.fit.split.Val {
+		a.fit.valY[j] = c.Data.Y[i]
+	}
+	return a
+}
+
+// eval sets fit's loss and, where wanted, the cotangents of its predictions. It reports
+// false where one of the fits fails or the loss has no derivative: fits one by one
+// then give the error.
+func (a *leaveOneOut) eval(c *Config, x *mat.Dense, hyper []float64, gradient bool) bool {
+	if x != a.features || c.Features != nil {
+		if a.features = nil; a.learner.Load(qpdiff.Data{X: x, Y: c.Data.Y}) != nil {
+			return false
+		}
+		a.features = x
+	}
+	if a.learner.LeaveOneOut(a.predictions, hyper) != nil {
+		return false
+	}
+	for j, i := range a.fit.split.Val {
+		a.fit.prediction[j] = a.predictions[i]
+	}
+	return a.fit.judge(c, gradient) == nil
+}
+
+// backward adds the cotangents of hyperparameters and features to dhyper, asTraining and
+// asValidation, each unless it is nil. It reports false as eval does.
+func (a *leaveOneOut) backward(dhyper []float64, asTraining, asValidation *mat.Dense) bool {
+	clear(a.ddst)
+	for j, i := range a.fit.split.Val {
+		a.ddst[i] += a.fit.dprediction[j]
+	}
+	a.fit.grad = qpdiff.Grad{Hyper: dhyper, X: asTraining}
+	return a.learner.LeaveOneOutVJP(&a.fit.work, &a.fit.grad, asValidation, a.ddst) == nil
+}

@@ -1,0 +1,96 @@
+package cvgm_test
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"cvgm/cvgm"
+	"cvgm/cvgm/cvgmtest"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// meter is a preparer of one column: its values less their mean. faulty selects what it does wrong.
+type meter struct {
+	faulty string
+	mean   *float64
+	fits   *int
+}
+
+func newMeter(faulty string) meter { return meter{faulty, new(float64), new(int)} }
+
+func (meter) Dims() (in, out int) { return 1, 1 }
+
+func (m meter) Fit(train *mat.Dense, weights []float64) (cvgm.Prepared, error) {
+	var s, total float64
+	for i := range train.RawMatrix().Rows {
+		w := 1.0
+		if weights != nil && m.faulty != "weights" {
+			w = weights[i]
+		}
+		s, total = s+w*train.At(i, 0), total+w
+	}
+	*m.fits++
+	mean := s / total
+	switch m.faulty {
+	case "shared": // between the fits
+		*m.mean = mean
+		return m, nil
+	case "memory": // of rows of other splits
+		*m.mean += mean
+		mean = *m.mean / float64(*m.fits)
+	case "argument":
+		train.Set(0, 0, mean)
+	case "infinite":
+		mean = math.Inf(1)
+	}
+	return meter{m.faulty, &mean, m.fits}, nil
+}
+
+func (m meter) Apply(dst, row []float64) error {
+	switch m.faulty {
+	case "silent":
+		return nil
+	case "row":
+		row[0] -= *m.mean
+		dst[0] = row[0]
+		return nil
+	case "error":
+		return fmt.Errorf("no ink")
+	}
+	dst[0] = row[0] - *m.mean
+	return nil
+}
+
+func TestPreparerContract(t *testing.T) {
+	x := mat.NewDense(7, 1, []float64{1, 2, 4, 8, 16, 32, 65})
+	cvgmtest.Preparer(t, newMeter(""), x)
+	for faulty, want := range map[string]string{
+		"shared": "after another Fit", "memory": "fitted again", "argument": "changes its arguments", "infinite": "is -Inf", "silent": "is NaN",
+		"row": "Apply changes row", "error": "no ink", "weights": "weights of 0",
+	} {
+		if got := failuresOf(t, func(t cvgmtest.TB) { cvgmtest.Preparer(t, newMeter(faulty), x) }); !strings.Contains(got, want) {
+			t.Errorf("%s: the contract reports %q, which lacks %q", faulty, got, want)
+		}
+	}
+	var text strings.Builder
+	text.WriteString("a,b,c,y\n")
+	for i := range 20 {
+		fmt.Fprintf(&text, "%s,%d,%s,1\n", []string{"", "1", "2.5", "-7e3"}[i*i%4], i, []string{"u", "?", "v"}[i%3])
+	}
+	table, err := cvgm.CSV{Target: "y", Missing: cvgm.MissingIsMean}.Read(strings.NewReader(text.String()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, encoder, err := table.Data()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cvgmtest.Preparer(t, encoder, d.X)
+	if slices.Contains(encoder.Names(), "") {
+		t.Error(encoder.Names())
+	}
+}

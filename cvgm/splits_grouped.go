@@ -1,0 +1,158 @@
+package cvgm
+
+import (
+	"cmp"
+	"slices"
+
+	"cvgm/qpdiff"
+)
+
+// StratifiedKFold cuts the N = len(y) examples into k folds, 2 ≤ k ≤ N, each of which
+// holds of every class ⌊n_c/k⌋ or ⌈n_c/k⌉ of its n_c examples, and ⌊N/k⌋ or ⌈N/k⌉ in
+// all. The classes are the distinct labels. Split j validates on fold j and trains on
+// the others, in the order of the examples. It draws one permutation from src.
+//
+// Errors match qpdiff.ErrNotFinite for a label that is not finite, and
+// qpdiff.ErrDomain for another k and for a class of one example, which the split that
+// validates on it would not train on.
+func StratifiedKFold(src Source, y []float64, k int) ([]Split, error) {
+	n := len(y)
+	if err := checkFolds(n, k); err != nil {
+		return nil, err
+	}
+	for i, v := range y {
+		if !finite(v) {
+			return nil, badArg("y", qpdiff.ErrNotFinite, "remove the example", "holds %v at index %d", v, i)
+		}
+	}
+	order := src.Perm(n)
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(y[a], y[b]) })
+	for at, i := range order {
+		if (at == 0 || y[order[at-1]] != y[i]) && (at == n-1 || y[order[at+1]] != y[i]) {
+			return nil, badArg("y", qpdiff.ErrDomain, "merge or remove the class, or use KFold", "has one example of class %v, at index %d", y[i], i)
+		}
+	}
+	fold := make([]int, n)
+	for at, i := range order {
+		fold[i] = at % k
+	}
+	return splitsOf(fold, k), nil
+}
+
+// GroupedKFold cuts the N = len(groups) examples into k folds without parting a group,
+// the examples of one value of groups, such as those of one patient. Split j validates
+// on fold j and trains on the others, in the order of the examples. The groups join, by
+// falling size, the fold with the fewest examples so far; src, of which it draws one
+// permutation, decides between groups of equal size. Fold sizes differ by no more than
+// the size of the largest group.
+//
+// Errors match qpdiff.ErrDomain for a k below 2 or above the number of groups.
+func GroupedKFold(src Source, groups []int, k int) ([]Split, error) {
+	sizes := map[int]int{}
+	var names []int
+	for _, g := range groups {
+		if sizes[g]++; sizes[g] == 1 {
+			names = append(names, g)
+		}
+	}
+	if k < 2 || k > len(names) {
+		return nil, badArg("K", qpdiff.ErrDomain, "use 2 folds at least and no more than there are groups", "is %d for %d groups", k, len(names))
+	}
+	if err := checkCount(len(groups), k); err != nil {
+		return nil, err
+	}
+	order := src.Perm(len(names))
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(sizes[names[b]], sizes[names[a]]) })
+	held, of := make([]int, k), map[int]int{} // examples of each fold; fold of each group
+	for _, at := range order {
+		g := names[at]
+		least := 0
+		for j, v := range held {
+			if v < held[least] {
+				least = j
+			}
+		}
+		held[least] += sizes[g]
+		of[g] = least
+	}
+	fold := make([]int, len(groups))
+	for i, g := range groups {
+		fold[i] = of[g]
+	}
+	return splitsOf(fold, k), nil
+}
+
+// TimeSplits returns k splits of n examples in the order of time. The last
+// k·⌊n/(k+1)⌋ examples are k blocks of equal length; split j validates on block j and
+// trains on all examples before it except the last gap ones: an expanding window. A
+// gap keeps apart examples that are dependent because they are close in time.
+//
+// Errors match qpdiff.ErrDomain for n < 2, a k outside 1 … n−1, a negative gap, and a
+// gap that leaves the first split without training rows.
+func TimeSplits(n, k, gap int) ([]Split, error) {
+	if n < 2 || n > maxRows {
+		return nil, badArg("N", qpdiff.ErrDomain, "use 2 to 2³¹ examples", "is %d", n)
+	}
+	if k < 1 || k >= n {
+		return nil, badArg("K", qpdiff.ErrDomain, "use 1 ≤ K < N splits", "is %d for N = %d examples", k, n)
+	}
+	if err := checkCount(n, k); err != nil {
+		return nil, err
+	}
+	size := n / (k + 1)
+	first := n - k*size // validation row of split 0
+	if gap < 0 || gap >= first {
+		return nil, badArg("gap", qpdiff.ErrDomain, "use a gap at or above 0 and below the first validation row", "is %d where the first validation row is %d", gap, first)
+	}
+	all := complement(nil, n)
+	splits := make([]Split, k)
+	for j := range splits {
+		start := first + j*size
+		splits[j] = Split{Train: slices.Clone(all[:start-gap]), Val: slices.Clone(all[start : start+size])}
+	}
+	return splits, nil
+}
+
+// CheckGroups returns an error that names the first split and the group where examples
+// of one value of groups, which has one entry per example, are on both sides. It is a
+// [SplitError] and matches qpdiff.ErrDomain. So are the errors of a split that [New]
+// refuses.
+func CheckGroups(splits []Split, groups []int) error {
+	for j, s := range splits {
+		if err := s.check(len(groups)); err != nil {
+			return &SplitError{j, err}
+		}
+		trained := map[int]int{}
+		for _, i := range s.Train {
+			trained[groups[i]] = i
+		}
+		for _, i := range s.Val {
+			if t, ok := trained[groups[i]]; ok {
+				return &SplitError{j, badArg("Split", qpdiff.ErrDomain, "draw the splits with GroupedKFold",
+					"has group %d on both sides: it trains on example %d and validates on example %d", groups[i], t, i)}
+			}
+		}
+	}
+	return nil
+}
+
+// checkFolds reports a number k of folds of n examples that is out of range.
+func checkFolds(n, k int) error {
+	if k < 2 || k > n {
+		return badArg("K", qpdiff.ErrDomain, "use 2 ≤ K ≤ N folds", "is %d for N = %d examples", k, n)
+	}
+	return checkCount(n, k)
+}
+
+// splitsOf returns the splits that validate on one of the k folds each; fold has the
+// fold of each example.
+func splitsOf(fold []int, k int) []Split {
+	splits := make([]Split, k)
+	for i, j := range fold {
+		splits[j].Val = append(splits[j].Val, i)
+	}
+	for j := range splits {
+		splits[j].Train = complement(splits[j].Val, len(fold))
+	}
+	return splits
+}

@@ -1,0 +1,235 @@
+package cvgm_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"strings"
+
+	"cvgm/cvgm"
+	"cvgm/qpdiff"
+	"cvgm/synth"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+const flats = `id,rooms,heating,district,price
+1,3,gas,A,210
+2,5,wood,B,480
+3,4,gas,B,330
+4,,oil,A,190
+5,2,gas,C,150
+6,4,wood,C,390
+7,3,oil,A,200
+8,6,gas,B,520
+`
+
+func readFlats() *cvgm.Table {
+	table, err := cvgm.CSV{
+		Target:    "price",
+		Ignore:    []string{"id"},
+		Group:     "district",
+		MissingIn: map[string]cvgm.MissingRule{"rooms": cvgm.MissingIsMean},
+		Unknown:   cvgm.UnknownIsZero,
+	}.Read(strings.NewReader(flats))
+	if err != nil {
+		panic(err)
+	}
+	return table
+}
+
+func ExampleCSV() {
+	table := readFlats()
+	for _, c := range table.Columns {
+		fmt.Println(c.Name, c.Kind, c.Levels)
+	}
+	fmt.Println(table.Y, table.Groups)
+	_, err := cvgm.ReadCSV(strings.NewReader(flats), "price")
+	fmt.Println(err)
+	// Output:
+	// rooms numeric []
+	// heating categorical [gas oil wood]
+	// [210 480 330 190 150 390 200 520] [0 1 1 0 2 2 0 1]
+	// CSV lacks a value: "" in line 5, column "rooms" (not finite): fill it in, remove the line, or set CSV.Missing
+}
+
+func ExampleColumn() {
+	for _, c := range readFlats().Columns {
+		switch c.Kind {
+		case cvgm.Numeric:
+			fmt.Println(c.Name, "holds numbers; missing:", c.Missing)
+		case cvgm.Categorical:
+			fmt.Println(c.Name, "is one of", c.Levels, "; missing:", c.Missing)
+		}
+	}
+	// Output:
+	// rooms holds numbers; missing: mean
+	// heating is one of [gas oil wood] ; missing: error
+}
+
+func ExampleMissingRule() {
+	const text = "a,y\n1,1\n?,2\n6,3\n"
+	for _, rule := range []cvgm.MissingRule{cvgm.MissingIsError, cvgm.MissingDropsRow, cvgm.MissingIsMean} {
+		table, err := cvgm.CSV{Target: "y", Missing: rule}.Read(strings.NewReader(text))
+		if err != nil {
+			fmt.Println(err)
+			continue
+		}
+		fmt.Println(rule, table.Y)
+	}
+	// Output:
+	// CSV lacks a value: "?" in line 3, column "a" (not finite): fill it in, remove the line, or set CSV.Missing
+	// drop row [1 3]
+	// mean [1 2 3]
+}
+
+// One class against the rest, on some of the rows.
+func ExampleTable() {
+	table, err := cvgm.ReadCSV(strings.NewReader("weight,kind\n100,apple\n120,pear\n9,cherry\n11,cherry\n"), "kind")
+	if err != nil {
+		panic(err)
+	}
+	pears, err := table.Rows([]int{1, 2, 3}).Binary("pear")
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(table.Classes, table.Y)
+	fmt.Println(pears.Classes, pears.Y, pears.Lines)
+	// Output:
+	// [apple cherry pear] [0 2 1 1]
+	// [not pear pear] [1 -1 -1] [3 4 5]
+}
+
+// The mean of the rooms is that of the rows fitted to, of which one has no number.
+func ExampleEncoder() {
+	data, encoder, err := readFlats().Data()
+	if err != nil {
+		panic(err)
+	}
+	fitted, err := encoder.Fit(data.X.Slice(0, 4, 0, 2).(*mat.Dense), nil)
+	if err != nil {
+		panic(err)
+	}
+	features := make([]float64, len(encoder.Names()))
+	if err := fitted.Apply(features, data.X.RawRowView(3)); err != nil {
+		panic(err)
+	}
+	fmt.Println(encoder.Names(), features)
+	// Output: [rooms heating=oil heating=wood] [4 1 0]
+}
+
+// From a text to a model in a file, and from the file to predictions.
+func ExamplePipeline() {
+	table := readFlats()
+	data, encoder, err := table.Data()
+	if err != nil {
+		panic(err)
+	}
+	splits, err := cvgm.GroupedKFold(synth.NewStream(1, "example flats"), table.Groups, 3) // a district is never parted
+	if err != nil {
+		panic(err)
+	}
+	cv, err := cvgm.New(cvgm.Config{Data: data, Prepare: encoder, Splits: splits, Loss: cvgm.SquaredError{}, Standardise: true, Centring: cvgm.MeanCentring,
+		Learner: func() qpdiff.Learner { return new(qpdiff.ElasticNet) }})
+	if err != nil {
+		panic(err)
+	}
+	pipeline, err := cv.Pipeline([]float64{.01, .1})
+	if err != nil {
+		panic(err)
+	}
+	text, err := json.Marshal(pipeline)
+	if err != nil {
+		panic(err)
+	}
+
+	var read cvgm.Pipeline // in another program
+	if err := json.Unmarshal(text, &read); err != nil {
+		panic(err)
+	}
+	price, err := read.PredictRecord(map[string]string{"rooms": "4", "heating": "wood"})
+	if err != nil {
+		panic(err)
+	}
+	fmt.Printf("%.0f\n", price)
+	fresh, err := read.Read(strings.NewReader("heating,rooms\ngas,3\nsolar,?\n"))
+	if err != nil {
+		panic(err)
+	}
+	prices, err := read.Predict(fresh)
+	fmt.Printf("%.0f %v\n", prices, err)
+	// Output:
+	// 389
+	// [240 311] <nil>
+}
+
+// A level that no row had is an error, or all features of its column are 0.
+func ExampleUnknownRule() {
+	for _, rule := range []cvgm.UnknownRule{cvgm.UnknownIsError, cvgm.UnknownIsZero} {
+		table, err := cvgm.CSV{Target: "y", Unknown: rule}.Read(strings.NewReader("colour,y\nred,1\nblue,2\nred,1\n"))
+		if err != nil {
+			panic(err)
+		}
+		pipeline := fitTwo(table)
+		y, err := pipeline.PredictRecord(map[string]string{"colour": "green"})
+		fmt.Printf("%v: %.1f %v\n", rule, y, err)
+	}
+	// Output:
+	// error: NaN cvgm: record: column "colour" holds "green", which is none of the levels ["blue" "red"] (outside its domain): correct it, or train with UnknownIsZero
+	// zero: 2.0 <nil>
+}
+
+// fitTwo fits an almost unpenalised elastic net.
+func fitTwo(table *cvgm.Table) *cvgm.Pipeline {
+	data, encoder, err := table.Data()
+	if err != nil {
+		panic(err)
+	}
+	cv, err := cvgm.New(cvgm.Config{Data: data, Prepare: encoder, Splits: []cvgm.Split{{Train: []int{0, 1}, Val: []int{2}}}, Loss: cvgm.SquaredError{},
+		Centring: cvgm.MeanCentring, Learner: func() qpdiff.Learner { return new(qpdiff.ElasticNet) }})
+	if err != nil {
+		panic(err)
+	}
+	p, err := cv.Pipeline([]float64{0, 1e-9})
+	if err != nil {
+		panic(err)
+	}
+	return p
+}
+
+// span divides a column by its largest absolute value over the training rows.
+type span struct{ largest float64 }
+
+func (span) Dims() (in, out int) { return 1, 1 }
+
+func (span) Fit(train *mat.Dense, _ []float64) (cvgm.Prepared, error) {
+	return span{mat.Norm(train, math.Inf(1))}, nil
+}
+
+func (s span) Apply(dst, row []float64) error {
+	dst[0] = row[0] / s.largest
+	return nil
+}
+
+// A preparer of one's own is fitted to the training rows of each split, and to all rows
+// for the final model.
+func ExamplePreparer() {
+	var prepare cvgm.Preparer = span{}
+	cv, err := cvgm.New(cvgm.Config{
+		Data:    qpdiff.Data{X: mat.NewDense(3, 1, []float64{1, 2, 4}), Y: []float64{1, 2, 4}},
+		Prepare: prepare,
+		Splits:  []cvgm.Split{{Train: []int{0, 1}, Val: []int{2}}},
+		Learner: func() qpdiff.Learner { return new(qpdiff.ElasticNet) },
+		Loss:    cvgm.SquaredError{},
+	})
+	if err != nil {
+		panic(err)
+	}
+	m, err := cv.Final([]float64{0, 1e-9})
+	if err != nil {
+		panic(err)
+	}
+	feature := make([]float64, 1)
+	fmt.Println(m.Prepared.Apply(feature, []float64{6}), feature)
+	// Output: <nil> [1.5]
+}

@@ -1,0 +1,69 @@
+package cvgm_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"cvgm/cvgm"
+	"cvgm/qpdiff"
+)
+
+// One call chooses both penalties of an elastic net for a table of houses, and estimates the
+// risk of doing so.
+func ExampleTuner_TuneTable() {
+	houses, err := cvgm.CSV{Target: "price", Missing: cvgm.MissingIsMean}.ReadFile("testdata/houses.csv")
+	if err != nil {
+		panic(err)
+	}
+	tuned, err := cvgm.Tuner{}.TuneTable(context.Background(), houses)
+	if err != nil {
+		panic(err)
+	}
+	fmt.Print(tuned)
+	price, err := tuned.Pipeline.PredictRecord(map[string]string{"area": "120", "rooms": "4", "age": "12", "distance": "3.5", "garden": "", "heating": "wood", "floor": "1"})
+	fmt.Printf("%.0f %v\n", price, err)
+	// Output:
+	// λ1 = 0.09792, λ2 = 0
+	// CV loss 350.3 ± 50 (optimistic: it was minimised); default 442.6, constant prediction 1.068e+04
+	// risk by 5 outer folds, with 95 % intervals: tuned 369.9 [208.1, 531.7], default 442.3 [244.2, 640.4]; not decided
+	// 297 <nil>
+}
+
+// A ridge regression, with calls of a function after each evaluation.
+func ExampleTuner() {
+	d := line()
+	evaluations := 0
+	tuned, err := cvgm.Tuner{
+		Learner:    &qpdiff.ElasticNet{},
+		Fixed:      map[string]float64{"λ1": 0},
+		OuterFolds: -1,
+		Progress:   func(p cvgm.TuneProgress) { evaluations = p.Evaluations },
+	}.Tune(context.Background(), d)
+	if err != nil {
+		panic(err)
+	}
+	text, err := json.Marshal(tuned.Model)
+	fmt.Println(tuned.Names, tuned.Hyper[0], tuned.Loss < tuned.ConstantLoss, evaluations == tuned.Evaluations, len(text) > 0, err)
+	// Output: [λ1 λ2] 0 true true true <nil>
+}
+
+// Three classes: a model for each against the others.
+func ExampleTuner_TuneClasses() {
+	text := "petal,sepal,kind\n"
+	for i := range 45 {
+		text += fmt.Sprintf("%d,%d,%s\n", i%3*10+i%7, i%5+i%3, []string{"iris", "rose", "lily"}[i%3])
+	}
+	flowers, err := cvgm.ReadCSV(strings.NewReader(text), "kind")
+	if err != nil {
+		panic(err)
+	}
+	tuned, err := cvgm.Tuner{OuterFolds: -1}.TuneClasses(context.Background(), flowers)
+	if err != nil {
+		panic(err)
+	}
+	found, err := tuned.Class(flowers.Rows([]int{0, 1, 2}))
+	fmt.Println(tuned.Classes, found, err)
+	// Output: [iris lily rose] [iris rose lily] <nil>
+}

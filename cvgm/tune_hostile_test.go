@@ -1,0 +1,313 @@
+package cvgm
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"cvgm/qpdiff"
+	"cvgm/synth"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// Examples of weight 0 have no part in folds, bounds, CV loss and risk: with and without them the
+// results have the same bits.
+func TestTuneWithoutWeight(t *testing.T) {
+	for _, test := range []struct {
+		learner qpdiff.Learner
+		data    qpdiff.Data
+	}{{nil, houses(40)}, {nil, twoClasses(40, 3)}, {&qpdiff.KernelSVM{Intercept: true}, twoClasses(30, 2)}} {
+		n, columns := test.data.X.Dims()
+		for range n {
+			test.data.Weights = append(test.data.Weights, 1)
+		}
+		more := qpdiff.Data{X: mat.NewDense(n+20, columns, nil), Y: slices.Clone(test.data.Y), Weights: slices.Clone(test.data.Weights)}
+		more.X.Slice(0, n, 0, columns).(*mat.Dense).Copy(test.data.X)
+		for i := n; i < n+20; i++ {
+			more.Y, more.Weights = append(more.Y, test.data.Y[0]), append(more.Weights, 0)
+			for j := range columns {
+				more.X.Set(i, j, 1e9)
+			}
+		}
+		tuner := Tuner{Learner: test.learner, OuterFolds: 3}
+		want, got := mustTune(t, tuner, test.data), mustTune(t, tuner, more)
+		if !slices.Equal(got.Hyper, want.Hyper) || got.Loss != want.Loss || *got.Risk != *want.Risk || got.ConstantLoss != want.ConstantLoss {
+			t.Errorf("%T: with examples of weight 0\n%v, without\n%v", test.learner, got, want)
+		}
+	}
+}
+
+// Labels in units of which squares of losses over- or underflow have the same interval.
+func TestTuneRiskIsFreeOfUnits(t *testing.T) {
+	// near is a share of the constant prediction's risk: searches end within 1e-4 of the CV loss, by rounding
+	// at another point, at which the risk, which is not minimised, is another.
+	const near = 1e-2
+	d := houses(40)
+	want := mustTune(t, Tuner{OuterFolds: 3}, d).Risk
+	for _, exponent := range []int{-450, -330, 330, 450} {
+		other := qpdiff.Data{X: d.X, Y: slices.Clone(d.Y)}
+		for i := range d.Y {
+			other.Y[i] = math.Ldexp(d.Y[i], exponent)
+		}
+		got := mustTune(t, Tuner{OuterFolds: 3}, other).Risk
+		for k, pair := range [][2]Estimate{{got.Tuned, want.Tuned}, {got.LessDefault, want.LessDefault}, {got.LessConstant, want.LessConstant}} {
+			low := math.Ldexp(pair[0].Low, -2*exponent)
+			if !(math.Abs(low-pair[1].Low) <= near*want.Constant.Mean) {
+				t.Errorf("labels times 2^%d: estimate %d is %v, want %v in units", exponent, k, pair[0], pair[1])
+			}
+		}
+	}
+}
+
+// The constant prediction of lowest loss is found where the loss has kinks at the points of the
+// bisection, and where it has no slope at all.
+func TestTuneConstantPrediction(t *testing.T) {
+	for _, test := range []struct {
+		loss Loss
+		y    []float64
+		want float64
+	}{
+		{AbsoluteError{}, []float64{0, 0, 0, 1, 2}, 0}, // the bisection begins at the label 1
+		{AbsoluteError{}, []float64{0, 1, 2, 2, 2}, 2},
+		{ZeroOne{}, []float64{-1, -1, -1, 1}, -1},
+		{ZeroOne{}, []float64{-1, 1, 1, 1}, 1},
+		{Hinge{}, []float64{-1, -1, 1}, -1},
+		{SquaredHinge{}, []float64{-1, 1, 1, 1}, .5},
+	} {
+		w := &tuning{c: Config{Loss: test.loss, Data: qpdiff.Data{Y: test.y}}}
+		if got := w.constantOn(complement(nil, len(test.y))); math.Abs(got-test.want) > 1e-12 {
+			t.Errorf("%T of %v: %v, want %v", test.loss, test.y, got, test.want)
+		}
+	}
+}
+
+// Splits that are not of the data are refused, not repaired.
+func TestTuneRefusesSplits(t *testing.T) {
+	d := houses(10)
+	whole := Split{Train: []int{0, 1, 2, 3, 4}, Val: []int{5, 6, 7}}
+	for name, s := range map[string]Split{
+		"index 10": {Train: []int{0, 1, 2, 3}, Val: []int{4, 10}}, "index -1": {Train: []int{-1, 1, 2, 3}, Val: []int{4, 5}},
+		"0 validation rows": {Train: []int{1, 2, 3}}, "index 2 twice": {Train: []int{1, 2, 3}, Val: []int{2, 5}},
+	} {
+		_, err := Tuner{Splits: []Split{whole, s}}.Tune(t.Context(), d)
+		var split *SplitError
+		if !errors.As(err, &split) || split.Split != 1 || !strings.Contains(err.Error(), name) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// Of a name and the same name with an index the index counts, whatever the order of the map.
+// Where all are fixed, each search has one evaluation.
+func TestTuneFixedByIndex(t *testing.T) {
+	for range 20 {
+		tuned := mustTune(t, Tuner{Fixed: map[string]float64{"λ1": .1, "λ2": .2, "λ2[0]": .3}, Learner: &qpdiff.LearnedLoss{}, Loss: LogisticLoss{}, Hyper: []Hyperparameter{
+			{Name: "λ1", Lower: .1, Default: 1, Upper: 2}, {Name: "λ1[1]", Lower: .1, Default: 1, Upper: 2}, {Name: "λ2[0]", Lower: .1, Default: 1, Upper: 2},
+			{Name: "λ2[1]", Lower: .1, Default: 1, Upper: 2}, {Name: "λ2[2]", Lower: .1, Default: 1, Upper: 2}}}, twoClasses(30, 2))
+		if want := []float64{.1, .1, .3, .2, .2}; !slices.Equal(tuned.Hyper, want) || tuned.Evaluations != 6 {
+			t.Fatalf("%v after %d evaluations, want %v after 6", tuned.Hyper, tuned.Evaluations, want)
+		}
+	}
+	_, err := Tuner{Fixed: map[string]float64{"b": 1, "a": 1, "c": 1}}.Tune(t.Context(), houses(20))
+	if err == nil || !strings.Contains(err.Error(), `names "a"`) {
+		t.Error(fmt.Errorf("the first name in order is refused: %w", err))
+	}
+}
+
+// failing is an elastic net whose fits fail.
+type failing struct{ qpdiff.ElasticNet }
+
+func (*failing) Fit(theta, hyper []float64) error { return errors.New("no fit") }
+
+// A learner that fails at all looks gives its own error.
+func TestTuneWithoutAnyFit(t *testing.T) {
+	hyper := []Hyperparameter{{Name: "λ1", Lower: 1e-3, Default: .1, Upper: 1}, {Name: "λ2", Lower: 1e-3, Default: .1, Upper: 1}}
+	tuned, err := Tuner{Learner: &failing{}, Hyper: hyper, Loss: SquaredError{}}.Tune(t.Context(), houses(20))
+	if tuned != nil || err == nil || !strings.Contains(err.Error(), "no fit") {
+		t.Errorf("%v, %v", tuned, err)
+	}
+}
+
+// Powers of 2 as units of features and labels change no bit of a search, beyond the units.
+func TestTunePathIsFreeOfUnits(t *testing.T) {
+	for _, learner := range []qpdiff.Learner{nil, &qpdiff.Huber{Intercept: true}, &qpdiff.KernelRidge{Intercept: true}} {
+		d := houses(24)
+		want := mustTune(t, Tuner{Learner: learner, OuterFolds: -1}, d)
+		for _, exponent := range []int{-400, 20, 400} {
+			other := qpdiff.Data{X: mat.DenseCopyOf(d.X), Y: slices.Clone(d.Y)}
+			for i := range d.Y {
+				other.Y[i] = math.Ldexp(d.Y[i], exponent)
+				other.X.Set(i, 3, math.Ldexp(d.X.At(i, 3), -exponent))
+			}
+			got := mustTune(t, Tuner{Learner: learner, OuterFolds: -1}, other)
+			unit := 2 * exponent
+			if _, huber := learner.(*qpdiff.Huber); huber {
+				unit = exponent
+			}
+			if len(got.Path) != len(want.Path) || math.Ldexp(got.Loss, -unit) != want.Loss {
+				t.Errorf("%T, 2^%d: %v after %d evaluations, want %v after %d", learner, exponent, math.Ldexp(got.Loss, -unit), len(got.Path), want.Loss, len(want.Path))
+			}
+		}
+	}
+	flat := houses(20)
+	for i := range flat.Y {
+		flat.Y[i] = math.Ldexp(1, 400)
+	}
+	if tuned := mustTune(t, Tuner{Learner: &qpdiff.Huber{Intercept: true}, OuterFolds: -1}, flat); slices.Contains(tuned.kinds(), FailedFits) {
+		t.Errorf("equal labels in a far unit: %v", tuned.Warnings)
+	}
+}
+
+// Loss has the bits of a new CV also for learners whose warm starts end elsewhere in rounding.
+func TestTunedLossHasTheBitsOfANewCV(t *testing.T) {
+	for _, learner := range []qpdiff.Learner{&qpdiff.Logistic{Intercept: qpdiff.UnpenalisedIntercept}, &qpdiff.SparseLogistic{Intercept: true}, &qpdiff.SVM{}, &qpdiff.KernelSVM{Intercept: true}} {
+		for n := 20; n < 40; n += 3 {
+			tuned := mustTune(t, Tuner{Learner: learner, OuterFolds: -1, MaxEvals: 40}, twoClasses(n, 3))
+			cv, err := New(tuned.Config)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if loss, err := cv.Eval(nil, tuned.Hyper); loss != tuned.Loss {
+				t.Errorf("%T, N = %d: CV loss %v, %v; tuned %v", learner, n, loss, err, tuned.Loss)
+			}
+		}
+	}
+}
+
+// Where a penalty of 0 leaves the solution open, the try of it is no failed fit.
+func TestTuneTriesZerosWithoutWarning(t *testing.T) {
+	d := houses(40)
+	for i := range d.Y {
+		d.X.Set(i, 1, d.X.At(i, 0))
+		d.Y[i] = d.X.At(i, 0) - 2*d.X.At(i, 4) + 5
+	}
+	tuned := mustTune(t, Tuner{OuterFolds: -1}, d)
+	failed := slices.ContainsFunc(tuned.Path, func(s TuneStep) bool { return math.IsInf(s.Loss, 1) })
+	if !failed || slices.Contains(tuned.kinds(), FailedFits) {
+		t.Errorf("a fit failed: %v; warnings %v", failed, tuned.Warnings)
+	}
+}
+
+// Where the best look is at the bound at which penalties hide all features, a narrow valley of a
+// few features is found near the bound of the other penalty.
+func TestTuneFindsAValleyAtTheEdge(t *testing.T) {
+	const valley = .975 // of the constant prediction's CV loss; an exhaustive search finds .9718
+	tuned := mustTune(t, Tuner{OuterFolds: -1}, trial(39, 2000, 200, false).data)
+	if !(tuned.Loss < valley*tuned.ConstantLoss) {
+		t.Errorf("%v has %v of the constant prediction's CV loss", tuned.Hyper, tuned.Loss/tuned.ConstantLoss)
+	}
+}
+
+// A kernel machine's CV loss has many valleys: Tune ends in one as low as an exhaustive search finds.
+func TestTuneFindsTheValleyOfAKernelMachine(t *testing.T) {
+	const grid = 12
+	for _, seed := range []uint64{13, 21, 23} {
+		src := synth.NewStream(seed, "disc")
+		d := qpdiff.Data{X: mat.NewDense(60, 4, nil), Y: make([]float64, 60)}
+		for i := range d.Y {
+			r := []float64{src.NormFloat64(), src.NormFloat64(), src.NormFloat64(), src.NormFloat64()}
+			d.X.SetRow(i, r)
+			d.Y[i] = math.Copysign(1, math.Hypot(r[0], r[1])-1.1+.5*src.NormFloat64())
+		}
+		tuner := Tuner{Learner: &qpdiff.KernelSVM{Intercept: true}, OuterFolds: -1, Folds: 5}
+		tuned := mustTune(t, tuner, d)
+		lowest, err := tuner.lowest(d, tuned.Splits, 0, grid)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if tuned.Loss > lowest {
+			t.Errorf("stream %d: %v has the CV loss %v, the grid has %v", seed, tuned.Hyper, tuned.Loss, lowest)
+		}
+	}
+}
+
+// embedding is a learner that embeds another by value, whose state Tune must not share.
+type embedding struct{ qpdiff.ElasticNet }
+
+// A loaded prototype gives the bits of one that is not loaded.
+func TestTuneLoadedPrototype(t *testing.T) {
+	d := houses(30)
+	hyper := []Hyperparameter{{Name: "λ1", Lower: 1e-3, Default: .1, Upper: 1}, {Name: "λ2", Lower: 1e-3, Default: .1, Upper: 1}}
+	loaded := &embedding{}
+	if err := loaded.Load(houses(50)); err != nil {
+		t.Fatal(err)
+	}
+	if err := loaded.Fit(make([]float64, 7), []float64{1, 1}); err != nil {
+		t.Fatal(err)
+	}
+	want := mustTune(t, Tuner{Learner: &embedding{}, Hyper: hyper, Loss: SquaredError{}, OuterFolds: -1}, d)
+	got := mustTune(t, Tuner{Learner: loaded, Hyper: hyper, Loss: SquaredError{}, OuterFolds: -1, Workers: 4}, d)
+	if got.Loss != want.Loss || !slices.Equal(got.Hyper, want.Hyper) || len(got.Path) != len(want.Path) {
+		t.Errorf("%v after %d evaluations, want %v after %d", got, len(got.Path), want, len(want.Path))
+	}
+	if l, ok := (tunedLearner{prototype: loaded}).make().(*embedding); !ok || l.Fit(make([]float64, 7), []float64{1, 1}) == nil {
+		t.Errorf("%T holds the data of its prototype", l)
+	}
+}
+
+// picky fails above a first hyperparameter.
+type picky struct {
+	qpdiff.ElasticNet
+	Most float64
+}
+
+func (l *picky) Fit(theta, hyper []float64) error {
+	if hyper[0] > l.Most {
+		return errors.New("too high")
+	}
+	return l.ElasticNet.Fit(theta, hyper)
+}
+
+// Where the defaults fail, any success is an improvement, and the nested estimate is there.
+func TestTuneFailingDefault(t *testing.T) {
+	hyper := []Hyperparameter{{Name: "λ1", Lower: 1e-3, Default: 1, Upper: 1}, {Name: "λ2", Lower: 1e-3, Default: .1, Upper: 1}}
+	tuned := mustTune(t, Tuner{Learner: &picky{Most: .1}, Hyper: hyper, Loss: SquaredError{}, OuterFolds: 3}, houses(30))
+	if slices.Contains(tuned.kinds(), NoImprovement) || !slices.Contains(tuned.kinds(), FailedFits) || !math.IsInf(tuned.DefaultLoss, 1) {
+		t.Errorf("default %v, warnings %v", tuned.DefaultLoss, tuned.Warnings)
+	}
+	r := tuned.Risk
+	if r == nil || !finite(r.Tuned.High) || !math.IsInf(r.Default.Low, 1) || r.Verdict() != "tuned is lower than default" || !(r.LessConstant.High > r.LessConstant.Low) {
+		t.Errorf("risk %+v; %v", r, tuned.Warnings)
+	}
+}
+
+// Features that do not vary are warned of as labels that do not.
+func TestTuneConstantFeatures(t *testing.T) {
+	d := houses(20)
+	for _, learner := range []qpdiff.Learner{nil, &qpdiff.KernelRidge{Intercept: true}} {
+		if kinds := mustTune(t, Tuner{Learner: learner, OuterFolds: -1}, d).kinds(); slices.Contains(kinds, NoInformation) {
+			t.Errorf("%T: kinds %v for features that vary", learner, kinds)
+		}
+	}
+	d.X.Apply(func(_, j int, _ float64) float64 { return float64(j) + .1 }, d.X)
+	for _, learner := range []qpdiff.Learner{nil, &qpdiff.KernelRidge{Intercept: true}} {
+		if kinds := mustTune(t, Tuner{Learner: learner, OuterFolds: -1}, d).kinds(); !slices.Contains(kinds, NoInformation) {
+			t.Errorf("%T: kinds %v", learner, kinds)
+		}
+	}
+}
+
+// Too many folds are refused by the name of the field that asks for them, and too few groups for a
+// nested estimate by theirs.
+func TestTuneNamesTheFieldOfFolds(t *testing.T) {
+	d, groups := houses(20), make([]int, 20)
+	for i := range groups {
+		groups[i] = i % 4
+	}
+	if _, err := (Tuner{Groups: groups, Folds: 5}).Tune(t.Context(), d); err == nil || !strings.Contains(err.Error(), "Tuner.Folds: K is 5 for 4 groups") {
+		t.Error(err)
+	}
+	for i := range groups {
+		groups[i] = i % 2
+	}
+	for outer, words := range map[int]string{0: "Tuner.Groups leave one group to the search", 3: "Tuner.OuterFolds: K is 3 for 2 groups"} {
+		tuned := mustTune(t, Tuner{Groups: groups, OuterFolds: outer}, d)
+		if tuned.Risk != nil || !slices.ContainsFunc(tuned.Warnings, func(w Warning) bool { return w.Kind == NoRisk && strings.Contains(w.Text, words) }) {
+			t.Errorf("OuterFolds %d: %v", outer, tuned.Warnings)
+		}
+	}
+}

@@ -1,0 +1,62 @@
+package cvgm
+
+import (
+	"reflect"
+
+	"cvgm/qpdiff"
+)
+
+// A tunedLearner describes how a learner is tuned by the convention of its field.
+type tunedLearner struct {
+	prototype qpdiff.Learner
+	loss      Loss // nil: none is usual
+	centred   bool // labels and features are centred, in place of an intercept
+}
+
+// make returns a new learner with the prototype's settings.
+func (l tunedLearner) make() qpdiff.Learner {
+	old := reflect.ValueOf(l.prototype).Elem()
+	made := reflect.New(old.Type())
+	copySettings(made.Elem(), old)
+	return made.Interface().(qpdiff.Learner)
+}
+
+// copySettings copies the exported fields of a struct, and those of structs embedded in it, whose
+// other fields may hold loaded data.
+func copySettings(to, from reflect.Value) {
+	for i := range from.NumField() {
+		switch field := from.Type().Field(i); {
+		case field.Anonymous && field.Type.Kind() == reflect.Struct:
+			copySettings(to.Field(i), from.Field(i))
+		case field.IsExported():
+			to.Field(i).Set(from.Field(i))
+		}
+	}
+}
+
+// prototype returns the learner to tune and its conventions.
+func (t Tuner) prototype(y []float64) (tunedLearner, error) {
+	l := tunedLearner{prototype: t.Learner}
+	if l.prototype == nil {
+		l.prototype = &qpdiff.ElasticNet{}
+		if allSigns(y) {
+			l.prototype = &qpdiff.Logistic{Intercept: qpdiff.UnpenalisedIntercept}
+		}
+	}
+	if v := reflect.ValueOf(l.prototype); v.Kind() != reflect.Pointer || v.IsNil() || v.Elem().Kind() != reflect.Struct {
+		return l, badArg("Tuner.Learner", qpdiff.ErrDomain, "give for example &qpdiff.ElasticNet{}", "is a %T, not a pointer to a struct", l.prototype)
+	}
+	switch l.prototype.(type) {
+	case *qpdiff.ElasticNet:
+		l.loss, l.centred = SquaredError{}, true
+	case *qpdiff.KernelRidge:
+		l.loss = SquaredError{}
+	case *qpdiff.Huber:
+		l.loss = AbsoluteError{}
+	case *qpdiff.Logistic, *qpdiff.SparseLogistic:
+		l.loss = LogisticLoss{}
+	case *qpdiff.SVM, *qpdiff.KernelSVM:
+		l.loss = Hinge{}
+	}
+	return l, nil
+}

@@ -1,0 +1,310 @@
+package cvgm
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"cvgm/qpdiff"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/stat/distuv"
+)
+
+// TunedRisk estimates risks by nested cross-validation (Varma and Simon 2006): on each of
+// the outer folds the whole search is repeated on the other examples, and its model judged on
+// the fold, which it has not seen. It estimates the risk of tuning on somewhat fewer examples.
+type TunedRisk struct {
+	Folds int
+	Tuned Estimate // the risk of tuning
+	// Default is that of the defaults, by the same rules from the same data: +Inf where the fit failed on a fold, and
+	// LessDefault is then −Inf.
+	Default  Estimate
+	Constant Estimate // that of the best constant prediction
+	// LessDefault and LessConstant are the risk of tuning less that of the defaults and that
+	// of the constant prediction, from the differences of the examples' losses.
+	LessDefault, LessConstant Estimate
+}
+
+// An Estimate is a mean with its 95 % confidence interval.
+type Estimate struct{ Mean, Low, High float64 }
+
+func (e Estimate) String() string { return fmt.Sprintf("%.4g [%.4g, %.4g]", e.Mean, e.Low, e.High) }
+
+// Verdict tells in words whether tuning lowers the risk below that of the defaults: the
+// interval of LessDefault decides.
+func (r *TunedRisk) Verdict() string {
+	switch {
+	case r.LessDefault.High < 0:
+		return "tuned is lower than default"
+	case r.LessDefault.Low > 0:
+		return "tuned is higher than default"
+	}
+	return "not decided"
+}
+
+// outerFolds returns the number of outer folds; none is −1.
+func (w *tuning) outerFolds() int {
+	if w.OuterFolds != 0 {
+		return w.OuterFolds
+	}
+	return outerFolds
+}
+
+// leastOuter is the number of examples below which there is no nested estimate: with 5 folds,
+// 10 examples leave 8 to the searches.
+const leastOuter = 10
+
+// estimateRisk sets the nested estimate. Its errors are ctx's.
+func (w *tuning) estimateRisk() error {
+	folds := w.outerFolds()
+	rows := w.rows()
+	n := len(rows)
+	switch {
+	case folds < 0:
+		return nil
+	case w.OuterFolds == 0 && n < leastOuter:
+		w.warn(NoRisk, "%d examples are too few for a nested estimate of the risk.", n)
+		return nil
+	case w.OuterFolds == 0:
+		folds = min(folds, w.mostFolds(rows))
+	}
+	if folds < 2 {
+		w.warn(NoRisk, "The data do not allow two outer folds.")
+		return nil
+	}
+	if need := w.each * evalsPerStart; !w.deadline.IsZero() && need*time.Duration(folds) > time.Until(w.deadline) {
+		w.warn(NoRisk, "MaxTime, %v, does not suffice for the nested estimate of the risk.", w.MaxTime)
+		return nil
+	}
+	outer, err := w.outer(rows, folds)
+	if err != nil {
+		w.warn(NoRisk, "There is no nested estimate of the risk: %v.", err)
+		return nil
+	}
+	var tuned, byDefault, byConstant, weights []float64
+	w.expected = w.evaluations + len(outer)*w.evaluations
+	for j, fold := range outer {
+		w.stage = fmt.Sprintf("outer fold %d of %d", j+1, len(outer))
+		losses, err := w.outerFold(fold)
+		w.out.Evaluations = w.evaluations
+		if err != nil {
+			if w.ctx.Err() != nil {
+				return err
+			}
+			if errors.Is(err, errTime) {
+				w.warn(NoRisk, "MaxTime, %v, did not suffice for the nested estimate of the risk.", w.MaxTime)
+			} else {
+				w.warn(NoRisk, "There is no nested estimate of the risk: the search without outer fold %d failed: %v.", j+1, err)
+			}
+			return nil
+		}
+		tuned = append(tuned, losses[0]...)
+		byDefault = append(byDefault, losses[1]...)
+		byConstant = append(byConstant, losses[2]...)
+		for _, i := range fold.Val {
+			weights = append(weights, w.weight(i))
+		}
+		w.expected = w.evaluations * (len(outer) + 1) / (j + 2)
+	}
+	k := float64(len(outer))
+	w.out.Risk = &TunedRisk{
+		Folds: len(outer), Tuned: estimate(tuned, nil, weights, k), Default: estimate(byDefault, nil, weights, k), Constant: estimate(byConstant, nil, weights, k),
+		LessDefault: estimate(tuned, byDefault, weights, k), LessConstant: estimate(tuned, byConstant, weights, k),
+	}
+	return nil
+}
+
+// outer draws the outer folds: other ones than those of the search.
+func (w *tuning) outer(rows []int, folds int) ([]Split, error) {
+	seed := w.Seed
+	w.Seed = rand.New(rand.NewPCG(seed, 1)).Uint64()
+	defer func() { w.Seed = seed }()
+	arg := ""
+	if w.OuterFolds > 0 {
+		arg = "Tuner.OuterFolds"
+	}
+	return w.draw(rows, folds, arg)
+}
+
+// outerFold searches on the training rows of an outer split, and returns the losses on its
+// validation rows: of the tuned learner, of the default and of the constant prediction.
+func (w *tuning) outerFold(outer Split) ([3][]float64, error) {
+	var losses [3][]float64
+	folds := 0
+	if w.Tuner.Splits == nil {
+		if folds = min(len(w.out.Splits), w.mostFolds(outer.Train)); folds < 2 {
+			return losses, badArg("Tuner.Groups", qpdiff.ErrDomain, "give three groups or more, or OuterFolds: -1", "leave one group to the search")
+		}
+	}
+	splits, err := w.splits(outer.Train, folds)
+	if err != nil {
+		return losses, err
+	}
+	if len(splits) == 0 {
+		return losses, badArg("Tuner.Splits", qpdiff.ErrShape, "use Folds, or OuterFolds: -1", "have no rows among those of an outer fold")
+	}
+	s, err := w.newSearch(outer.Train, splits)
+	if err == nil {
+		err = s.run()
+	}
+	if err != nil {
+		return losses, err
+	}
+	if s.outOf == "MaxTime" {
+		return losses, errTime
+	}
+	c := w.c
+	c.Splits = []Split{outer}
+	cv, err := New(c)
+	if err != nil {
+		return losses, err
+	}
+	predictions := make([]float64, len(c.Data.Y))
+	for k, hyper := range [][]float64{s.best.Hyper, s.path[0].Hyper} {
+		if _, err := cv.Eval(nil, hyper); err != nil {
+			if k == 1 { // of the default alone
+				losses[k] = slices.Repeat([]float64{math.Inf(1)}, len(outer.Val))
+				continue
+			}
+			return losses, err
+		}
+		if err := cv.OutOfFold(predictions); err != nil {
+			return losses, err
+		}
+		for _, i := range outer.Val {
+			loss, _ := c.Loss.Eval(predictions[i], c.Data.Y[i])
+			losses[k] = append(losses[k], loss)
+		}
+	}
+	constant := w.constantOn(outer.Train)
+	for _, i := range outer.Val {
+		loss, _ := c.Loss.Eval(constant, c.Data.Y[i])
+		losses[2] = append(losses[2], loss)
+	}
+	return losses, nil
+}
+
+// weight is what example i counts.
+func (w *tuning) weight(i int) float64 {
+	if w.c.Data.Weights == nil {
+		return 1
+	}
+	return w.c.Data.Weights[i]
+}
+
+// estimate returns the weighted mean of the losses a, less those of b unless that is nil, of k
+// outer folds. Its variance is that of the mean of independent examples times 1 + k/(k−1),
+// since the models of the folds share examples (Nadeau and Bengio 2003, with k folds of N/k
+// examples).
+func estimate(a, b, weights []float64, k float64) Estimate {
+	d := slices.Clone(a)
+	for i := range b {
+		d[i] -= b[i]
+	}
+	var n, total, mean float64
+	for _, w := range weights {
+		total += w
+		if w > 0 {
+			n++
+		}
+	}
+	for i, w := range weights {
+		if w > 0 {
+			mean += w / total * d[i]
+		}
+	}
+	for i, w := range weights {
+		d[i] = w / total * (d[i] - mean)
+	}
+	// The norm neither over- nor underflows, as squares of small losses would.
+	if math.IsInf(mean, 0) {
+		return Estimate{mean, mean, mean}
+	}
+	reach := distuv.StudentsT{Sigma: 1, Nu: max(1, n-1)}.Quantile(.975) * math.Sqrt(n/max(1, n-1)*(1+k/(k-1))) * floats.Norm(d, 2)
+	return Estimate{mean, mean - reach, mean + reach}
+}
+
+// constantLoss is the CV loss of the best constant prediction on each split's training rows.
+func (w *tuning) constantLoss(splits []Split) (float64, error) {
+	var total float64
+	for _, s := range splits {
+		c := w.constantOn(s.Train)
+		var loss, weight float64
+		for _, i := range s.Val {
+			l, _ := w.c.Loss.Eval(c, w.c.Data.Y[i])
+			loss += w.weight(i) * l
+			weight += w.weight(i)
+		}
+		total += loss / weight
+	}
+	if total /= float64(len(splits)); !finite(total) {
+		return math.NaN(), badArg("Data.Y", qpdiff.ErrNotFinite, "scale the labels", "has the CV loss %v for a constant prediction", total)
+	}
+	return total, nil
+}
+
+// constantOn returns the constant prediction of lowest mean loss on the rows, for a convex loss, and
+// for others the best of the smallest label, the largest, and what bisection finds between them.
+func (w *tuning) constantOn(rows []int) float64 {
+	if _, ok := w.c.Loss.(SquaredError); ok {
+		var mean, total float64
+		for _, i := range rows {
+			if v := w.weight(i); v > 0 {
+				total += v
+				mean += v / total * (w.c.Data.Y[i] - mean)
+			}
+		}
+		return mean
+	}
+	kinks, _ := w.c.Loss.(KinkedLoss)
+	slope := func(p float64) (total float64) {
+		for _, i := range rows {
+			_, s := w.c.Loss.Eval(p, w.c.Data.Y[i])
+			if s != s && kinks != nil {
+				_, s = kinks.Kink(p, w.c.Data.Y[i])
+			}
+			if v := w.weight(i); v > 0 && s == s {
+				total += v * s
+			}
+		}
+		return total
+	}
+	low, high := math.Inf(1), math.Inf(-1)
+	for _, i := range positive(rows, w.c.Data.Weights) {
+		low, high = min(low, w.c.Data.Y[i]), max(high, w.c.Data.Y[i])
+	}
+	candidates := []float64{low, high}
+	if size := max(math.Abs(low), math.Abs(high)); low == high { // one label: beyond it some losses fall still
+		low, high = low-size, high+size
+	}
+	const doublings, halvings = 4, 60
+	for range doublings {
+		middle, half := (low+high)/2, (high-low)/2
+		if slope(low) > 0 || slope(high) < 0 {
+			low, high = middle-2*half, middle+2*half
+		}
+	}
+	for range halvings {
+		if middle := low + (high-low)/2; slope(middle) > 0 {
+			high = middle
+		} else {
+			low = middle
+		}
+	}
+	best, lowest := low+(high-low)/2, math.Inf(1)
+	for _, p := range append([]float64{best}, candidates...) {
+		var loss float64
+		for _, i := range rows {
+			l, _ := w.c.Loss.Eval(p, w.c.Data.Y[i])
+			loss += w.weight(i) * l
+		}
+		if loss < lowest {
+			best, lowest = p, loss
+		}
+	}
+	return best
+}

@@ -1,0 +1,354 @@
+package cvgm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"cvgm/qpdiff"
+)
+
+// tuning is one call of Tune.
+type tuning struct {
+	Tuner
+	c        Config // without Splits
+	learner  tunedLearner
+	ctx      context.Context
+	began    time.Time
+	deadline time.Time // zero: none
+	out      *Tuned
+
+	stage       string
+	evaluations int           // of all searches
+	each        time.Duration // of an evaluation, as measured
+	expected    int           // evaluations in all, as far as they can be foreseen
+}
+
+func (w *tuning) warn(kind WarningKind, format string, args ...any) {
+	w.out.Warnings = append(w.out.Warnings, Warning{kind, fmt.Sprintf(format, args...)})
+}
+
+func (w *tuning) run() (*Tuned, error) {
+	rows := w.rows()
+	if len(rows) < leastExamples {
+		return nil, badArg("Data.Weights", qpdiff.ErrDomain, "give more examples a weight", "are above 0 for %d examples, and tuning needs %d at least", len(rows), leastExamples)
+	}
+	splits := w.Tuner.Splits // all of them: New refuses those with weights of 0 alone on a side
+	if splits == nil {
+		var err error
+		if splits, err = w.splits(rows, w.Folds); err != nil {
+			return nil, err
+		}
+	}
+	s, err := w.newSearch(rows, splits)
+	if err != nil {
+		return nil, err
+	}
+	w.stage, w.expected = "search", w.starts()*evalsPerStart*(1+max(0, w.outerFolds()))
+	if !w.deadline.IsZero() {
+		if s, err = w.economise(s, rows); err != nil {
+			return w.stopped(s, err)
+		}
+	}
+	if err := s.run(); err != nil {
+		return w.stopped(s, err)
+	}
+	if err := w.finish(s); err != nil {
+		return nil, err
+	}
+	if err := w.estimateRisk(); err != nil {
+		return w.out, err
+	}
+	w.out.Elapsed = time.Since(w.began)
+	return w.out, nil
+}
+
+// stopped returns the result of a search that an error ended.
+func (w *tuning) stopped(s *tuneSearch, err error) (*Tuned, error) {
+	if s == nil || w.ctx.Err() == nil || !finite(s.best.Loss) {
+		return nil, err
+	}
+	if final := w.finish(s); final != nil {
+		return nil, final
+	}
+	w.out.Elapsed = time.Since(w.began)
+	return w.out, err
+}
+
+// errTime ends a search whose time is over.
+var errTime = errors.New("cvgm: Tuner.MaxTime is over")
+
+// over returns why the work must end, or nil.
+func (w *tuning) over() error {
+	if err := w.ctx.Err(); err != nil {
+		return context.Cause(w.ctx)
+	}
+	if !w.deadline.IsZero() && time.Now().After(w.deadline) {
+		return errTime
+	}
+	return nil
+}
+
+// evaluated counts an evaluation of a search that began at time start.
+func (w *tuning) evaluated(start time.Time, loss, best float64) {
+	took := time.Since(start)
+	w.evaluations++
+	if w.evaluations == 1 || took < w.each {
+		w.each = took
+	}
+	w.each += (took - w.each) / 8 // some memory, and the first, cold one soon forgotten
+	if w.Progress == nil {
+		return
+	}
+	p := TuneProgress{Stage: w.stage, Evaluations: w.evaluations, Loss: loss, Best: best, Elapsed: time.Since(w.began)}
+	if w.evaluations >= 2 {
+		p.Left = time.Duration(max(1, w.expected-w.evaluations)) * w.each
+		if !w.deadline.IsZero() {
+			p.Left = min(p.Left, max(0, time.Until(w.deadline)))
+		}
+	}
+	w.Progress(p)
+}
+
+// economise takes the first two looks of the search, and returns it with as many starts and
+// folds as MaxTime allows by the time of these.
+func (w *tuning) economise(s *tuneSearch, rows []int) (*tuneSearch, error) {
+	if err := s.looks(2); err != nil {
+		return s, s.ended(err)
+	}
+	left, all := time.Until(w.deadline), len(s.splits)
+	tooLong := func(starts, folds int) bool {
+		return time.Duration(starts)*evalsPerStart*w.each*time.Duration(folds)/time.Duration(all) > left
+	}
+	if starts := w.starts(); starts > 1 && tooLong(starts, all) {
+		w.Starts = 1
+		w.warn(FewerStarts, "MaxTime, %v, allows one start, not %d.", w.MaxTime, starts)
+	}
+	folds := all
+	for w.Tuner.Splits == nil && folds > 2 && tooLong(1, folds) {
+		folds = max(2, folds/2)
+	}
+	if folds == all {
+		return s, nil
+	}
+	splits, err := w.splits(rows, folds)
+	if err != nil {
+		return s, err
+	}
+	w.warn(FewerFolds, "MaxTime, %v, allows %d folds, not %d.", w.MaxTime, folds, all)
+	fewer, err := w.newSearch(rows, splits)
+	if err != nil {
+		return s, err
+	}
+	w.each = w.each * time.Duration(folds) / time.Duration(all)
+	return fewer, nil
+}
+
+// rows returns the examples that count: those of weight 0 have no part in folds and bounds.
+func (w *tuning) rows() []int {
+	return positive(complement(nil, len(w.c.Data.Y)), w.c.Data.Weights)
+}
+
+func (w *tuning) starts() int {
+	if w.Starts == 0 {
+		return defaultStarts
+	}
+	return w.Starts
+}
+
+// splits returns those of the CV loss on some of the rows.
+func (w *tuning) splits(rows []int, folds int) ([]Split, error) {
+	if w.Tuner.Splits != nil {
+		return restrict(w.Tuner.Splits, rows), nil
+	}
+	arg := "Tuner.Folds"
+	if w.Folds == 0 {
+		arg = ""
+	}
+	if folds == 0 {
+		folds = smallFolds
+		if len(rows) > largeData {
+			folds = largeFolds
+		}
+		folds = min(folds, w.mostFolds(rows))
+	}
+	return w.draw(rows, folds, arg)
+}
+
+// mostFolds returns the largest number of folds of the rows.
+func (w *tuning) mostFolds(rows []int) int {
+	if w.Groups != nil {
+		seen := map[int]bool{}
+		for _, i := range rows {
+			seen[w.Groups[i]] = true
+		}
+		return len(seen)
+	}
+	if w.classes() {
+		positive := 0
+		for _, i := range rows {
+			if w.c.Data.Y[i] > 0 {
+				positive++
+			}
+		}
+		if smaller := min(positive, len(rows)-positive); smaller > 1 {
+			return min(len(rows), max(2, smaller))
+		}
+	}
+	return len(rows)
+}
+
+// classes reports whether all labels are ±1.
+func (w *tuning) classes() bool { return allSigns(w.c.Data.Y) }
+
+func allSigns(y []float64) bool {
+	return !slices.ContainsFunc(y, func(v float64) bool { return v != 1 && v != -1 })
+}
+
+// draw draws folds of the rows, with the field that sets their number, or "", for errors.
+func (w *tuning) draw(rows []int, folds int, arg string) ([]Split, error) {
+	src := rand.New(rand.NewPCG(w.Seed, 0))
+	var splits []Split
+	var err error
+	switch {
+	case w.Groups != nil:
+		splits, err = GroupedKFold(src, pick(w.Groups, rows), folds)
+	case w.classes():
+		splits, err = StratifiedKFold(src, pick(w.c.Data.Y, rows), folds)
+	default:
+		splits, err = KFold(src, len(rows), folds)
+	}
+	if err != nil && arg != "" {
+		return nil, fmt.Errorf("%s: %w", arg, err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range splits {
+		for _, part := range [][]int{s.Train, s.Val} {
+			for k, at := range part {
+				part[k] = rows[at]
+			}
+		}
+	}
+	return splits, nil
+}
+
+// restrict returns the splits with their rows among rows alone, without those that have
+// none left on a side.
+func restrict(splits []Split, rows []int) []Split {
+	in := map[int]bool{}
+	for _, i := range rows {
+		in[i] = true
+	}
+	var some []Split
+	for _, s := range splits {
+		keep := func(part []int) []int {
+			return slices.DeleteFunc(slices.Clone(part), func(i int) bool { return !in[i] })
+		}
+		if s = (Split{Train: keep(s.Train), Val: keep(s.Val)}); len(s.Train) > 0 && len(s.Val) > 0 {
+			some = append(some, s)
+		}
+	}
+	return some
+}
+
+// finish fits the model and fills in all but the nested estimate.
+func (w *tuning) finish(s *tuneSearch) error {
+	out := w.out
+	out.Hyper, out.Path, out.Splits = s.best.Hyper, s.path, s.splits
+	out.Config, out.Searched = w.c, slices.Clone(s.hyper)
+	out.Config.Splits = s.splits
+	for _, h := range s.hyper {
+		out.Names = append(out.Names, h.Name)
+		out.DefaultHyper = append(out.DefaultHyper, h.Default)
+	}
+	out.DefaultLoss = s.path[0].Loss
+	out.Evaluations = w.evaluations
+	s.cv.ctx = nil
+	s.cv.Reset() // Loss has the bits of a new CV: those of a warm start may differ
+	loss, err := s.cv.Eval(nil, out.Hyper)
+	if err != nil {
+		return err
+	}
+	out.Loss = loss
+	if out.StandardError, err = s.cv.StandardError(); err != nil {
+		return err
+	}
+	out.OutOfFold = make([]float64, len(w.c.Data.Y))
+	if err := s.cv.OutOfFold(out.OutOfFold); err != nil {
+		return err
+	}
+	if out.ConstantLoss, err = w.constantLoss(s.splits); err != nil {
+		return err
+	}
+	if _, table := w.c.Prepare.(*Encoder); table {
+		if out.Pipeline, err = s.cv.Pipeline(out.Hyper); err == nil {
+			out.Model = out.Pipeline.Model
+		}
+	} else {
+		out.Model, err = s.cv.Final(out.Hyper)
+	}
+	if err != nil {
+		return err
+	}
+	if out.TrainLoss, err = out.Model.Risk(w.c.Loss, w.c.Data); err != nil {
+		return err
+	}
+	w.judge(s)
+	return nil
+}
+
+// judge adds the warnings that follow from the search.
+func (w *tuning) judge(s *tuneSearch) {
+	out := w.out
+	free := 0
+	for i, h := range s.hyper {
+		switch v := out.Hyper[i]; {
+		case !s.free[i]:
+			continue
+		case v > h.Upper/atBoundFactor:
+			w.warn(AtBound, "%s = %.3g ended at the upper bound of its search, %.3g.", h.Name, v, h.Upper)
+		case v < h.Lower*atBoundFactor && v > 0:
+			w.warn(AtBound, "%s = %.3g ended at the lower bound of its search, %.3g.", h.Name, v, h.Lower)
+		}
+		free++
+	}
+	if finite(out.DefaultLoss) && !(out.Loss < out.DefaultLoss-improvementUnit*math.Abs(out.DefaultLoss)) && free > 0 {
+		w.warn(NoImprovement, "The search found no CV loss below that of the defaults, %.4g.", out.DefaultLoss)
+	}
+	if gap := out.Loss - out.TrainLoss; gap > 2*out.StandardError && out.Loss > overfit*out.TrainLoss {
+		w.warn(Overfitting, "The CV loss, %.4g, is far above the training loss, %.4g: more data or a simpler model may help.", out.Loss, out.TrainLoss)
+	}
+	if n := len(w.rows()); free*bearable > n {
+		w.warn(ManyHyperparameters, "%d hyperparameters are many for %d examples: see how the nested estimate differs from the CV loss.", free, n)
+	}
+	if constant(w.c.Data.Y) {
+		w.warn(NoInformation, "All labels are equal to %v.", w.c.Data.Y[0])
+	}
+	if s.flat {
+		w.warn(NoInformation, "No feature varies: the model predicts the same for all examples.")
+	}
+	if w.classes() {
+		for j, split := range s.splits {
+			if len(split.Val) > 1 && constant(pick(w.c.Data.Y, split.Val)) {
+				w.warn(OneClass, "Split %d validates on examples of the class %+v alone.", j, w.c.Data.Y[split.Val[0]])
+				break
+			}
+		}
+	}
+	if s.outOf != "" {
+		w.warn(OutOfBudget, "%s ended the search before it converged.", s.outOf)
+	}
+	if s.failed > 0 {
+		w.warn(FailedFits, "%d of %d evaluations failed, the first with: %v.", s.failed, len(s.path), s.failure)
+	}
+}
+
+func constant(y []float64) bool {
+	return !slices.ContainsFunc(y, func(v float64) bool { return v != y[0] })
+}

@@ -1,0 +1,727 @@
+package cvgm
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"reflect"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"cvgm/qpdiff"
+	"cvgm/synth"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// houses returns a small regression in units far from 1: 80 rows, 7 columns, targets of some hundreds.
+func houses(rows int) qpdiff.Data {
+	src := synth.NewStream(3, "houses")
+	d := qpdiff.Data{X: mat.NewDense(rows, 7, nil), Y: make([]float64, rows)}
+	for i := range rows {
+		d.Y[i] = 250
+		for j := range 7 {
+			v := src.NormFloat64()
+			d.X.Set(i, j, v*math.Pow(10, float64(j-3))+float64(j))
+			if j < 4 {
+				d.Y[i] += 30 * v
+			}
+		}
+		d.Y[i] += 40 * src.NormFloat64()
+	}
+	return d
+}
+
+// twoClasses returns a classification by two of n features.
+func twoClasses(rows, n int) qpdiff.Data {
+	src := synth.NewStream(4, "two classes")
+	d := qpdiff.Data{X: mat.NewDense(rows, n, nil), Y: make([]float64, rows)}
+	for i := range rows {
+		for j := range n {
+			d.X.Set(i, j, src.NormFloat64())
+		}
+		d.Y[i] = math.Copysign(1, d.X.At(i, 0)-d.X.At(i, 1)+src.NormFloat64())
+	}
+	return d
+}
+
+func mustTune(t *testing.T, tuner Tuner, d qpdiff.Data) *Tuned {
+	t.Helper()
+	tuned, err := tuner.Tune(t.Context(), d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tuned
+}
+
+func (t *Tuned) kinds() []WarningKind {
+	var kinds []WarningKind
+	for _, w := range t.Warnings {
+		kinds = append(kinds, w.Kind)
+	}
+	return kinds
+}
+
+// The result is consistent: its CV loss is that of a CV on its splits at its hyperparameters.
+func TestTunedIsWhatItSays(t *testing.T) {
+	for name, d := range map[string]qpdiff.Data{"regression": houses(80), "classes": twoClasses(150, 4)} {
+		t.Run(name, func(t *testing.T) {
+			tuned := mustTune(t, Tuner{}, d)
+			c := Config{Data: d, Splits: tuned.Splits, Standardise: true, Loss: SquaredError{}, Centring: MeanCentring, Learner: func() qpdiff.Learner { return &qpdiff.ElasticNet{} }}
+			if name == "classes" {
+				c.Loss, c.Centring, c.Learner = LogisticLoss{}, NoCentring, func() qpdiff.Learner { return &qpdiff.Logistic{Intercept: qpdiff.UnpenalisedIntercept} }
+			}
+			cv, err := New(c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			loss, err := cv.Eval(nil, tuned.Hyper)
+			if err != nil || math.Abs(loss-tuned.Loss) > 1e-10*loss {
+				t.Errorf("CV loss %v, %v; Tuned.Loss is %v", loss, err, tuned.Loss)
+			}
+			byDefault, err := cv.Eval(nil, tuned.DefaultHyper)
+			if err != nil || math.Abs(byDefault-tuned.DefaultLoss) > 1e-10*byDefault {
+				t.Errorf("CV loss of the defaults %v, %v; Tuned.DefaultLoss is %v", byDefault, err, tuned.DefaultLoss)
+			}
+			if tuned.Loss > tuned.DefaultLoss || !(tuned.Loss < tuned.ConstantLoss) || !(tuned.StandardError > 0) {
+				t.Errorf("losses: tuned %v ± %v, default %v, constant %v", tuned.Loss, tuned.StandardError, tuned.DefaultLoss, tuned.ConstantLoss)
+			}
+			r := tuned.Risk
+			if r == nil || r.Folds != 5 || !(r.LessConstant.High < 0) || r.Tuned.Low > r.Tuned.Mean {
+				t.Errorf("risk: %+v", r)
+			}
+			if len(tuned.Path) < 5 || tuned.Evaluations < 5*len(tuned.Path)/2 || len(tuned.OutOfFold) != len(d.Y) || tuned.Elapsed <= 0 {
+				t.Errorf("%d steps, %d evaluations, %d predictions, %v", len(tuned.Path), tuned.Evaluations, len(tuned.OutOfFold), tuned.Elapsed)
+			}
+		})
+	}
+}
+
+// Units change neither the path nor the predictions.
+func TestTuneIsFreeOfUnits(t *testing.T) {
+	d := houses(50)
+	first := mustTune(t, Tuner{OuterFolds: -1}, d)
+	for _, unit := range []float64{1e-6, 1e6} {
+		other := qpdiff.Data{X: mat.DenseCopyOf(d.X), Y: slices.Clone(d.Y)}
+		for i := range d.Y {
+			other.Y[i] *= unit
+			other.X.Set(i, 2, other.X.At(i, 2)*unit*unit)
+		}
+		tuned := mustTune(t, Tuner{OuterFolds: -1}, other)
+		if gap := math.Abs(tuned.Loss/unit/unit-first.Loss) / first.ConstantLoss; gap > 1e-6 || len(tuned.Path) > 2*len(first.Path) {
+			t.Errorf("unit %g: loss %v in these units, %v before; %d evaluations, %d before", unit, tuned.Loss/unit/unit, first.Loss, len(tuned.Path), len(first.Path))
+		}
+	}
+}
+
+func TestTuneRepeatsItself(t *testing.T) {
+	d := houses(40)
+	strip := func(tuned *Tuned) Tuned { c := *tuned; c.Elapsed, c.Config = 0, Config{}; return c } // functions are never equal
+	first := strip(mustTune(t, Tuner{Seed: 7, Workers: 1}, d))
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	for _, procs := range []int{1, 2, 5} {
+		runtime.GOMAXPROCS(procs)
+		if again := strip(mustTune(t, Tuner{Seed: 7}, d)); !reflect.DeepEqual(again, first) {
+			t.Errorf("GOMAXPROCS %d: another result", procs)
+		}
+	}
+	if other := mustTune(t, Tuner{Seed: 8}, d); reflect.DeepEqual(other.Splits, first.Splits) {
+		t.Error("another seed draws the same folds")
+	}
+}
+
+// Ridge and lasso are cases of the elastic net. A penalty that does not help is exactly 0.
+func TestTuneFixedAndZeros(t *testing.T) {
+	d := houses(60)
+	ridge := mustTune(t, Tuner{Fixed: map[string]float64{"λ1": 0}, OuterFolds: -1}, d)
+	lasso := mustTune(t, Tuner{Fixed: map[string]float64{"λ2": 0}, OuterFolds: -1}, d)
+	if ridge.Hyper[0] != 0 || !(ridge.Hyper[1] > 0) || lasso.Hyper[1] != 0 || !(lasso.Hyper[0] > 0) {
+		t.Errorf("ridge %v, lasso %v", ridge.Hyper, lasso.Hyper)
+	}
+	for i := range d.Y { // no noise: no penalty helps
+		d.Y[i] = d.X.At(i, 0) - 2*d.X.At(i, 4) + 5
+	}
+	exact := mustTune(t, Tuner{OuterFolds: -1}, d)
+	if !slices.Contains(exact.Hyper, 0) || exact.Loss > 1e-10*exact.ConstantLoss {
+		t.Errorf("without noise: %v with the CV loss %v", exact.Hyper, exact.Loss)
+	}
+	if both := mustTune(t, Tuner{Fixed: map[string]float64{"λ1": 1, "λ2": 2}, OuterFolds: -1}, d); !slices.Equal(both.Hyper, []float64{1, 2}) {
+		t.Errorf("both fixed: %v", both.Hyper)
+	}
+}
+
+func TestTuneKernelMachineAndSVM(t *testing.T) {
+	src := synth.NewStream(1, "disc")
+	d := qpdiff.Data{X: mat.NewDense(70, 2, nil), Y: make([]float64, 70)}
+	for i := range d.Y {
+		x, y := 1000*src.NormFloat64(), src.NormFloat64()
+		d.X.SetRow(i, []float64{x, y})
+		d.Y[i] = math.Copysign(1, math.Hypot(x/1000, y)-1.1)
+	}
+	machine := mustTune(t, Tuner{Learner: &qpdiff.KernelSVM{Intercept: true}, OuterFolds: 3}, d)
+	if machine.Loss > .5*machine.ConstantLoss || !slices.Equal(machine.Names, []string{"C", "γ"}) {
+		t.Errorf("kernel machine: %v %v, CV loss %v, constant %v", machine.Names, machine.Hyper, machine.Loss, machine.ConstantLoss)
+	}
+	linear := mustTune(t, Tuner{Learner: &qpdiff.SVM{}, OuterFolds: -1}, twoClasses(60, 5))
+	if !(linear.Loss < .8*linear.ConstantLoss) {
+		t.Errorf("SVM: CV loss %v, constant %v", linear.Loss, linear.ConstantLoss)
+	}
+	loss := mustTune(t, Tuner{Learner: &qpdiff.LearnedLoss{}, Loss: LogisticLoss{}, OuterFolds: -1, Hyper: []Hyperparameter{
+		{Name: "α1", Lower: 1e-3, Default: .1, Upper: 1, Zero: true}, {Name: "α2", Lower: 1e-3, Default: .1, Upper: 1, Zero: true},
+		{Name: "α3", Lower: 1e-3, Default: .1, Upper: 1, Zero: true}, {Name: "α4", Lower: 1e-3, Default: .1, Upper: 1, Zero: true},
+		{Name: "λ", Lower: 1e-3, Default: .1, Upper: 10}}}, twoClasses(60, 3))
+	if !(loss.Loss < loss.ConstantLoss) {
+		t.Errorf("learned loss: CV loss %v, constant %v", loss.Loss, loss.ConstantLoss)
+	}
+}
+
+// With some labels far off, Huber's loss predicts the others better than squared error does.
+func TestTuneHuber(t *testing.T) {
+	d := houses(90)
+	clean := qpdiff.Data{X: d.X, Y: slices.Clone(d.Y)}
+	for i := 0; i < 90; i += 6 {
+		d.Y[i] += 3000
+	}
+	robust := mustTune(t, Tuner{Learner: &qpdiff.Huber{Intercept: true}, OuterFolds: -1}, d)
+	squared := mustTune(t, Tuner{OuterFolds: -1}, d)
+	var risks [2]float64
+	for k, m := range []*Model{robust.Model, squared.Model} {
+		risk, err := m.Risk(AbsoluteError{}, clean)
+		if err != nil {
+			t.Fatal(err)
+		}
+		risks[k] = risk
+	}
+	if !(risks[0] < .5*risks[1]) || !slices.Equal(robust.Names, []string{"λ2", "δ"}) {
+		t.Errorf("%v: risks %v; %v", robust.Names, risks, robust)
+	}
+}
+
+func TestTuneKeepsGroupsTogether(t *testing.T) {
+	d := houses(60)
+	groups := make([]int, 60)
+	for i := range groups {
+		groups[i] = i / 7
+	}
+	tuned := mustTune(t, Tuner{Groups: groups}, d)
+	if err := CheckGroups(tuned.Splits, groups); err != nil || len(tuned.Splits) != 9 || tuned.Risk == nil {
+		t.Errorf("%d splits, %v, risk %v", len(tuned.Splits), err, tuned.Risk)
+	}
+}
+
+// A cancelled call returns within one fit, with the best so far.
+func TestTuneCancelled(t *testing.T) {
+	d := houses(80)
+	why := errors.New("enough")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	evaluations := 0
+	tuner := Tuner{Progress: func(p TuneProgress) {
+		if evaluations = p.Evaluations; evaluations == 12 {
+			cancel(why)
+		}
+	}}
+	tuned, err := tuner.Tune(ctx, d)
+	if !errors.Is(err, why) || tuned == nil || tuned.Model == nil || len(tuned.Path) != 12 || evaluations != 12 {
+		t.Fatalf("%v, %v after %d evaluations", tuned, err, evaluations)
+	}
+	best := math.Inf(1)
+	for _, s := range tuned.Path {
+		best = min(best, s.Loss)
+	}
+	if tuned.Loss != best {
+		t.Errorf("loss %v, the lowest of the path is %v", tuned.Loss, best)
+	}
+	if tuned, err := (Tuner{}).Tune(ctx, d); tuned != nil || !errors.Is(err, why) {
+		t.Errorf("cancelled before: %v, %v", tuned, err)
+	}
+	// Between splits: the learner's first fit cancels, and no more than the fits under way follow.
+	ctx, stop := context.WithCancel(t.Context())
+	fits := 0
+	hyper := []Hyperparameter{{Name: "λ1", Lower: 1e-3, Default: .1, Upper: 1}, {Name: "λ2", Lower: 1e-3, Default: .1, Upper: 1}}
+	slow := &countingLearner{ElasticNet: &qpdiff.ElasticNet{}, Fits: func() {
+		if fits++; fits == 15 {
+			stop()
+		}
+	}}
+	if _, err := (Tuner{Learner: slow, Hyper: hyper, Loss: SquaredError{}, Workers: 1, Raw: true}).Tune(ctx, d); !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v", err)
+	}
+	if fits > 15+10+1 { // the evaluation that gives the out-of-fold predictions, and the model
+		t.Errorf("%d fits", fits)
+	}
+	// In the nested estimate: all but that is there.
+	ctx, stop = context.WithCancel(t.Context())
+	tuned, err = Tuner{Progress: func(p TuneProgress) {
+		if strings.HasPrefix(p.Stage, "outer fold 2") {
+			stop()
+		}
+	}}.Tune(ctx, d)
+	if !errors.Is(err, context.Canceled) || tuned == nil || tuned.Model == nil || tuned.Risk != nil {
+		t.Errorf("cancelled in the nested estimate: %v, %v", tuned, err)
+	}
+}
+
+// countingLearner is an elastic net that tells of each fit.
+type countingLearner struct {
+	*qpdiff.ElasticNet
+	Fits func()
+	own  bool
+}
+
+func (l *countingLearner) Load(d qpdiff.Data) error {
+	if !l.own {
+		l.ElasticNet, l.own = &qpdiff.ElasticNet{}, true
+	}
+	return l.ElasticNet.Load(d)
+}
+
+func (l *countingLearner) Reset() {
+	if l.own {
+		l.ElasticNet.Reset()
+	}
+}
+
+func (l *countingLearner) Fit(theta, hyper []float64) error {
+	l.Fits()
+	return l.ElasticNet.Fit(theta, hyper)
+}
+
+// Where the time does not suffice, Tune takes less, says so, and ends.
+func TestTuneEconomises(t *testing.T) {
+	d := houses(100)
+	slow := func(each time.Duration) *countingLearner {
+		return &countingLearner{ElasticNet: &qpdiff.ElasticNet{}, Fits: func() { time.Sleep(each) }}
+	}
+	hyper := []Hyperparameter{{Name: "λ1", Lower: 1e-3, Default: .1, Upper: 1}, {Name: "λ2", Lower: 1e-3, Default: .1, Upper: 1}}
+	const each = 500 * time.Microsecond
+	for _, test := range []struct {
+		allowed time.Duration
+		want    []WarningKind
+	}{
+		{time.Hour, nil},
+		{each * 10 * 30, []WarningKind{FewerStarts, NoRisk}},
+		{each * 10 * 6, []WarningKind{FewerStarts, FewerFolds, NoRisk}},
+	} {
+		tuner := Tuner{Learner: slow(each), Hyper: hyper, Loss: SquaredError{}, Workers: 1, MaxTime: test.allowed}
+		if test.allowed == time.Hour {
+			tuner.OuterFolds = -1
+		}
+		var last TuneProgress
+		tuner.Progress = func(p TuneProgress) { last = p }
+		began := time.Now()
+		tuned, err := tuner.Tune(t.Context(), d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, kind := range test.want {
+			if !slices.Contains(tuned.kinds(), kind) {
+				t.Errorf("%v: the warnings are %v, without kind %v", test.allowed, tuned.Warnings, kind)
+			}
+		}
+		if test.want == nil && (slices.Contains(tuned.kinds(), FewerStarts) || slices.Contains(tuned.kinds(), FewerFolds)) {
+			t.Errorf("an hour: %v", tuned.Warnings)
+		}
+		if took := time.Since(began); took > test.allowed+time.Second {
+			t.Errorf("%v: took %v", test.allowed, took)
+		}
+		if last.Evaluations != tuned.Evaluations || last.Elapsed <= 0 || last.Left < 0 {
+			t.Errorf("last progress %+v of %d evaluations", last, tuned.Evaluations)
+		}
+	}
+}
+
+// Time left is given from the second evaluation on, and is about right.
+func TestTuneTimeLeft(t *testing.T) {
+	var left []time.Duration
+	var stages []string
+	tuner := Tuner{Progress: func(p TuneProgress) {
+		left = append(left, p.Left)
+		if len(stages) == 0 || stages[len(stages)-1] != p.Stage {
+			stages = append(stages, p.Stage)
+		}
+	}}
+	mustTune(t, tuner, houses(80))
+	if left[0] != 0 || left[1] <= 0 {
+		t.Errorf("time left at first: %v", left[:2])
+	}
+	if want := []string{"search", "outer fold 1 of 5", "outer fold 2 of 5", "outer fold 3 of 5", "outer fold 4 of 5", "outer fold 5 of 5"}; !slices.Equal(stages, want) {
+		t.Errorf("stages %v", stages)
+	}
+}
+
+func TestTuneBudget(t *testing.T) {
+	for _, most := range []int{1, 2, 11, 15} {
+		tuned := mustTune(t, Tuner{MaxEvals: most, OuterFolds: -1}, houses(50))
+		if len(tuned.Path) != most || !slices.Contains(tuned.kinds(), OutOfBudget) {
+			t.Errorf("MaxEvals %d: %d evaluations, %v", most, len(tuned.Path), tuned.Warnings)
+		}
+	}
+}
+
+func TestTuneWarns(t *testing.T) {
+	src := synth.NewStream(5, "noise")
+	noise := houses(40)
+	for i := range noise.Y {
+		noise.Y[i] = src.NormFloat64()
+	}
+	flat := houses(20)
+	for i := range flat.Y {
+		flat.Y[i] = 3
+	}
+	wide := qpdiff.Data{X: mat.NewDense(20, 60, nil), Y: make([]float64, 20)}
+	for i := range 20 {
+		for j := range 60 {
+			wide.X.Set(i, j, src.NormFloat64())
+		}
+		wide.Y[i] = wide.X.At(i, 0) + .1*src.NormFloat64()
+	}
+	rare := twoClasses(40, 3)
+	for i := range rare.Y {
+		rare.Y[i] = -1
+		if i < 3 {
+			rare.Y[i] = 1
+		}
+	}
+	singles := make([]Split, 4)
+	for k := range singles {
+		val := []int{3 + 2*k, 4 + 2*k}
+		singles[k] = Split{Train: complement(val, 40), Val: val}
+	}
+	for name, test := range map[string]struct {
+		tuner Tuner
+		data  qpdiff.Data
+		want  WarningKind
+	}{
+		"noise":                {Tuner{}, noise, AtBound},
+		"constant labels":      {Tuner{}, flat, NoInformation},
+		"one hyperparameter":   {Tuner{Hyper: []Hyperparameter{{Name: "λ1", Lower: 1, Default: 1, Upper: 1}, {Name: "λ2", Lower: 1, Default: 1, Upper: 1}}}, houses(20), NoImprovement},
+		"wide":                 {Tuner{}, wide, Overfitting},
+		"one class in a split": {Tuner{Splits: singles}, rare, OneClass},
+		"many":                 {Tuner{}, qpdiff.Data{X: mat.DenseCopyOf(noise.X.Slice(0, 12, 0, 7)), Y: noise.Y[:12]}, ManyHyperparameters},
+		"few":                  {Tuner{}, qpdiff.Data{X: mat.DenseCopyOf(noise.X.Slice(0, 8, 0, 7)), Y: noise.Y[:8]}, NoRisk},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tuned := mustTune(t, test.tuner, test.data)
+			if !slices.Contains(tuned.kinds(), test.want) {
+				t.Errorf("warnings %v, kinds %v, want %v", tuned.Warnings, tuned.kinds(), test.want)
+			}
+			for _, w := range tuned.Warnings {
+				if !strings.HasSuffix(w.Text, ".") || strings.Contains(w.Text, "%!") || fmt.Sprint(w) != w.Text {
+					t.Errorf("%q", w.Text)
+				}
+			}
+		})
+	}
+}
+
+func TestTuneRefuses(t *testing.T) {
+	d := houses(30)
+	one := twoClasses(20, 2)
+	for i := range one.Y {
+		one.Y[i] = 1
+	}
+	nan := houses(20)
+	nan.X.Set(3, 2, math.NaN())
+	groups := make([]int, 30)
+	for name, test := range map[string]struct {
+		tuner Tuner
+		data  qpdiff.Data
+		words string
+	}{
+		"few examples":     {Tuner{}, qpdiff.Data{X: mat.NewDense(3, 1, nil), Y: make([]float64, 3)}, "Data has 3 examples"},
+		"empty":            {Tuner{}, qpdiff.Data{}, "Data has 0 examples"},
+		"NaN":              {Tuner{}, nan, "Data.X"},
+		"one class":        {Tuner{}, one, "labels of one sign only"},
+		"Rows":             {Tuner{}, qpdiff.Data{X: d.X, Y: d.Y, Rows: []int{1}}, "Data has Rows"},
+		"Folds":            {Tuner{Folds: 1}, d, "Tuner.Folds is 1"},
+		"more folds":       {Tuner{Folds: 31}, d, "Tuner.Folds is 31"},
+		"OuterFolds":       {Tuner{OuterFolds: 1}, d, "Tuner.OuterFolds is 1"},
+		"Starts":           {Tuner{Starts: -1}, d, "Tuner.Starts is -1"},
+		"MaxEvals":         {Tuner{MaxEvals: -1}, d, "Tuner.MaxEvals is -1"},
+		"MaxTime":          {Tuner{MaxTime: -1}, d, "Tuner.MaxTime is -1ns"},
+		"Groups":           {Tuner{Groups: []int{1}}, d, "Tuner.Groups has 1 entries"},
+		"one group":        {Tuner{Groups: groups}, d, "group"},
+		"Fixed":            {Tuner{Fixed: map[string]float64{"λ3": 0}}, d, `Tuner.Fixed names "λ3"`},
+		"Fixed value":      {Tuner{Fixed: map[string]float64{"λ1": -1}}, d, "Tuner.Fixed holds -1 for λ1"},
+		"Hyper":            {Tuner{Hyper: make([]Hyperparameter, 1)}, d, "Tuner.Hyper has 1 entries where *qpdiff.ElasticNet has 2"},
+		"Hyper bounds":     {Tuner{Hyper: make([]Hyperparameter, 2)}, d, "Tuner.Hyper has Lower 0"},
+		"unknown learner":  {Tuner{Learner: &qpdiff.LearnedLoss{}, Loss: LogisticLoss{}}, twoClasses(20, 2), "Tuner.Hyper is nil"},
+		"no loss":          {Tuner{Learner: &qpdiff.LearnedLoss{}}, twoClasses(20, 2), "Tuner.Loss is nil"},
+		"splits and folds": {Tuner{Folds: 3, Splits: []Split{{[]int{0}, []int{1}}}}, d, "Tuner.Folds is set together with Splits"},
+		"balanced numbers": {Tuner{Balanced: true}, d, "Tuner.Balanced is set for labels other than"},
+		"balanced twice":   {Tuner{Balanced: true}, qpdiff.Data{X: one.X, Y: one.Y, Weights: make([]float64, 20)}, "together with Data.Weights"},
+		"parted group":     {Tuner{Groups: groups, Splits: []Split{{[]int{0}, []int{1}}}}, d, "group 0 on both sides"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tuned, err := test.tuner.Tune(t.Context(), test.data)
+			if tuned != nil || err == nil || !strings.Contains(err.Error(), test.words) {
+				t.Errorf("%v, %v; want an error with %q", tuned, err, test.words)
+			}
+		})
+	}
+}
+
+// With no label shuffled in truth nothing is there to learn: tuning must not be called an
+// improvement.
+func TestTuneRiskOfShuffledLabels(t *testing.T) {
+	sets := max(20, *tuneSets)
+	most, wide, _, _ := trialSizes()
+	verdicts := make([]string, sets)
+	err := qpdiff.ForEach(0, sets, func(k int) error {
+		s := trial(k, most, wide, true)
+		tuned, err := Tuner{Workers: 1}.Tune(t.Context(), s.data)
+		if err != nil {
+			return fmt.Errorf("%s: %w", s.name, err)
+		}
+		if tuned.Risk != nil {
+			verdicts[k] = tuned.Risk.Verdict()
+			if tuned.Risk.LessConstant.High < 0 {
+				verdicts[k] += ", lower than constant"
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	counts := map[string]int{}
+	learned := 0
+	for _, v := range verdicts {
+		counts[v]++
+		if strings.HasSuffix(v, "constant") {
+			learned++
+		}
+	}
+	t.Logf("%d sets with shuffled labels: %v", sets, counts)
+	if 20*learned > sets+20 {
+		t.Errorf("%d of %d are called better than a constant", learned, sets)
+	}
+}
+
+// flowers is a table of three classes with a categorical column, missing values and groups.
+func flowers(t *testing.T) *Table {
+	src := synth.NewStream(6, "flowers")
+	text := "kind,length,width,colour,bed\n"
+	for i := range 120 {
+		kind := i % 3
+		length := fmt.Sprintf("%.3f", float64(kind)+.4*src.NormFloat64())
+		if i%17 == 0 {
+			length = "NA"
+		}
+		colour := []string{"red", "blue", "white"}[(kind+i/40)%3]
+		text += fmt.Sprintf("%s,%s,%.3f,%s,bed %d\n", []string{"rose", "iris", "aster"}[kind], length, 100*math.Abs(float64(kind-1))+20*src.NormFloat64(), colour, i/6)
+	}
+	table, err := CSV{Target: "kind", Group: "bed", Missing: MissingIsMean}.Read(strings.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return table
+}
+
+func TestTuneClasses(t *testing.T) {
+	table := flowers(t)
+	if _, err := (Tuner{}).TuneTable(t.Context(), table); err == nil || !strings.Contains(err.Error(), "Table.Binary") {
+		t.Errorf("three classes: %v", err)
+	}
+	tuned, err := Tuner{OuterFolds: -1}.TuneClasses(t.Context(), table)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := CheckGroups(tuned.Tuned[0].Splits, table.Groups); err != nil {
+		t.Error(err)
+	}
+	found, err := tuned.Class(table)
+	if err != nil {
+		t.Fatal(err)
+	}
+	right := 0
+	for i, class := range found {
+		if class == table.Classes[int(table.Y[i])] {
+			right++
+		}
+	}
+	if right < 105 {
+		t.Errorf("%d of %d right", right, len(found))
+	}
+	binary, err := table.Binary("rose")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := (Tuner{}).TuneClasses(t.Context(), binary); err == nil || !strings.Contains(err.Error(), "use TuneTable") {
+		t.Errorf("two classes: %v", err)
+	}
+	for _, learner := range []qpdiff.Learner{&qpdiff.SparseLogistic{Intercept: true}, &qpdiff.KernelRidge{Intercept: true}, &qpdiff.KernelSVM{Intercept: true}, nil} {
+		one, err := Tuner{Learner: learner, OuterFolds: 3}.TuneTable(t.Context(), binary)
+		if err != nil || one.Pipeline == nil || one.Risk == nil || !(one.Risk.LessConstant.High < 0) {
+			t.Fatalf("%T: %v, %+v", learner, err, one)
+		}
+		want, err := one.Pipeline.Decision(binary)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := json.Marshal(one.Pipeline)
+		if err != nil {
+			t.Fatalf("%T: %v", learner, err)
+		}
+		var read Pipeline
+		if err := json.Unmarshal(text, &read); err != nil {
+			t.Fatalf("%T: %v", learner, err)
+		}
+		if got, err := read.Decision(binary); err != nil || !slices.Equal(got, want) {
+			t.Errorf("%T: read from JSON the pipeline predicts otherwise, %v", learner, err)
+		}
+	}
+}
+
+// BenchmarkTune tunes an elastic net on 500 examples of 20 features with 10 folds, without the
+// nested estimate. It reports the evaluations of the CV loss and the time of each.
+func BenchmarkTune(b *testing.B) {
+	d := regression(5, 500, 20)
+	tuner := Tuner{Folds: 10, OuterFolds: -1, Workers: 1}
+	b.ReportAllocs()
+	evaluations := 0
+	for b.Loop() {
+		tuned, err := tuner.Tune(b.Context(), d)
+		if err != nil {
+			b.Fatal(err)
+		}
+		evaluations = tuned.Evaluations
+	}
+	b.ReportMetric(float64(evaluations), "evaluations")
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(evaluations), "ns/evaluation")
+}
+
+// A search allocates for its start, for its descents, and one entry of the path per evaluation.
+func TestTuneAllocatesThePathAlone(t *testing.T) {
+	const (
+		looked = 100 // evaluations one by one
+		// growing is a bound on the allocations by which the path grows to some hundred entries, and
+		// on those of the runtime, which AllocsPerRun counts, too.
+		growing  = 10
+		starting = 60 // of a descent
+	)
+	d := regression(5, 60, 8)
+	c := Config{Data: d, Loss: SquaredError{}, Standardise: true, Centring: MeanCentring, Generalised: true, Workers: 1,
+		Learner: func() qpdiff.Learner { return &qpdiff.ElasticNet{} }}
+	w := &tuning{Tuner: Tuner{MaxEvals: 100000}, c: c, learner: tunedLearner{prototype: &qpdiff.ElasticNet{}}, ctx: t.Context(), out: &Tuned{}}
+	rows := complement(nil, len(d.Y))
+	splits, err := w.splits(rows, 5)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := w.newSearch(rows, splits)
+	if err != nil {
+		t.Fatal(err)
+	}
+	x, grad := []float64{.05, .05}, make([]float64, 2)
+	for name, part := range map[string]struct {
+		run   func() error
+		extra int
+	}{
+		"evaluations": {func() error {
+			for range looked {
+				if _, err := s.eval(grad, x); err != nil {
+					return err
+				}
+			}
+			return nil
+		}, growing},
+		"pattern search": {func() error {
+			s.best = TuneStep{Loss: math.Inf(1)}
+			if _, err := s.eval(nil, []float64{1e-4, 1e-4}); err != nil {
+				return err
+			}
+			return s.pattern()
+		}, growing},
+		"descent": {func() error { return s.descend(x) }, growing + starting},
+	} {
+		evaluations := 0
+		allocations := testing.AllocsPerRun(1, func() {
+			s.path = nil
+			if err := part.run(); err != nil {
+				t.Fatal(name, err)
+			}
+			evaluations = len(s.path)
+		})
+		if int(allocations) > evaluations+part.extra {
+			t.Errorf("%s: %v allocations in %d evaluations", name, allocations, evaluations)
+		}
+	}
+}
+
+// Weights count in bounds, CV loss, risk and model: a scale of all weights changes nothing.
+func TestTuneWeights(t *testing.T) {
+	for name, d := range map[string]qpdiff.Data{"regression": houses(40), "classes": twoClasses(50, 3)} {
+		t.Run(name, func(t *testing.T) {
+			for i := range d.Y {
+				d.Weights = append(d.Weights, float64(1+i%3))
+			}
+			first := mustTune(t, Tuner{OuterFolds: 3}, d)
+			d.Weights = slices.Clone(d.Weights)
+			for i := range d.Weights {
+				d.Weights[i] *= 64
+			}
+			scaled := mustTune(t, Tuner{OuterFolds: 3}, d)
+			if math.Abs(scaled.Loss-first.Loss) > 1e-9*first.Loss || math.Abs(scaled.Risk.Tuned.High-first.Risk.Tuned.High) > 1e-6*first.Risk.Tuned.High ||
+				math.Abs(scaled.ConstantLoss-first.ConstantLoss) > 1e-9*first.ConstantLoss {
+				t.Errorf("%v, with all weights times 64 %v", first, scaled)
+			}
+		})
+	}
+	rare := twoClasses(120, 3)
+	for i := range rare.Y {
+		rare.Y[i] = math.Copysign(1, rare.X.At(i, 0)-1.3)
+	}
+	balanced := mustTune(t, Tuner{Balanced: true, OuterFolds: -1}, rare)
+	if math.Abs(balanced.ConstantLoss-math.Ln2) > 1e-3 {
+		t.Errorf("the constant prediction's loss is %v for balanced classes, want log 2", balanced.ConstantLoss)
+	}
+	if text := balanced.String(); !strings.Contains(text, "C = ") || !strings.Contains(text, "CV loss") || strings.Contains(text, "risk") {
+		t.Error(text)
+	}
+}
+
+// Config and Searched give the CV loss that was minimised, at the same bits.
+func TestTunedConfig(t *testing.T) {
+	tuned := mustTune(t, Tuner{OuterFolds: -1, Fixed: map[string]float64{"λ2": 0}}, houses(40))
+	cv, err := New(tuned.Config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	loss, err := cv.Eval(nil, tuned.Hyper)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := cv.StandardError()
+	if err != nil || loss != tuned.Loss || again != tuned.StandardError {
+		t.Errorf("CV loss %v ± %v, %v; tuned %v ± %v", loss, again, err, tuned.Loss, tuned.StandardError)
+	}
+	for i, h := range tuned.Searched {
+		if h.Name != tuned.Names[i] || h.Default != tuned.DefaultHyper[i] || h.Lower > h.Default || h.Default > h.Upper || (h.Lower == h.Upper) != (h.Name == "λ2") {
+			t.Errorf("%+v", h)
+		}
+	}
+}
+
+// Looks and pattern search move hyperparameters of different names apart from each other, by
+// different kinds.
+func TestTuneMovesHyperparametersApart(t *testing.T) {
+	for _, learner := range []qpdiff.Learner{&qpdiff.ElasticNet{}, &qpdiff.SparseLogistic{}, &qpdiff.Huber{}, &qpdiff.KernelRidge{}, &qpdiff.Logistic{}, &qpdiff.SVM{}, &qpdiff.KernelSVM{}} {
+		d := twoClasses(40, 3)
+		w := &tuning{Tuner: Tuner{}, learner: tunedLearner{prototype: learner}, c: Config{Data: d}}
+		plan, err := w.hyperparameters(complement(nil, len(d.Y)), d.X, d.Y)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, h := range plan {
+			if h.kind != i {
+				t.Errorf("%T: %s has the kind %d, want %d", learner, h.Name, h.kind, i)
+			}
+		}
+	}
+}

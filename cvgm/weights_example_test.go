@@ -1,0 +1,40 @@
+package cvgm_test
+
+import (
+	"fmt"
+
+	"cvgm/cvgm"
+	"cvgm/qpdiff"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// With balanced weights the CV loss is the mean of the losses of the classes, however
+// rare one is.
+func ExampleBalancedWeights() {
+	y := []float64{1, 1, -1, 1, 1, -1, 1, 1}
+	weights, err := cvgm.BalancedWeights(y)
+	if err != nil {
+		panic(err)
+	}
+	fmt.Printf("%.3f\n", weights)
+	cv, err := cvgm.New(cvgm.Config{
+		Data:    qpdiff.Data{X: mat.NewDense(8, 1, []float64{2, 1, -1, 3, -1, -2, 2, 1}), Y: y, Weights: weights},
+		Splits:  []cvgm.Split{{Train: []int{0, 1, 2, 3}, Val: []int{4, 5, 6, 7}}},
+		Learner: func() qpdiff.Learner { return new(qpdiff.SVM) },
+		Loss:    cvgm.ZeroOne{},
+	})
+	if err != nil {
+		panic(err)
+	}
+	// On the wrong side are one of three validation examples of class 1, and none of one
+	// of class −1: the mean of 1/3 and 0.
+	loss, err := cv.Eval(nil, []float64{.1, .1})
+	if err != nil {
+		panic(err)
+	}
+	fmt.Printf("error rate %.3f\n", loss)
+	// Output:
+	// [0.667 0.667 2.000 0.667 0.667 2.000 0.667 0.667]
+	// error rate 0.167
+}

@@ -1,0 +1,462 @@
+package cvgm
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"cvgm/qpdiff"
+	"cvgm/synth"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+)
+
+// weightedResult is what a CV and its final model give.
+type weightedResult struct {
+	loss, risk  float64
+	grad        []float64
+	dx          *mat.Dense
+	dy          []float64
+	model       *Model
+	predictions []float64 // of the model, in the rows of the data
+	outOfFold   []float64
+}
+
+// evaluateWeighted evaluates c at alpha.
+func evaluateWeighted(t *testing.T, title string, c Config, alpha []float64) weightedResult {
+	t.Helper()
+	cv, err := New(c)
+	if err != nil {
+		t.Fatal(title, err)
+	}
+	rows, n := c.Data.X.Dims()
+	r := weightedResult{grad: make([]float64, len(alpha)), dx: mat.NewDense(rows, n, nil), dy: make([]float64, rows),
+		predictions: make([]float64, rows), outOfFold: make([]float64, rows)}
+	if r.loss, err = cv.Eval(r.grad, alpha); err != nil {
+		t.Fatal(title, err)
+	}
+	if err := cv.OutOfFold(r.outOfFold); err != nil {
+		t.Fatal(title, err)
+	}
+	if c.Centring == FixedLeastSquares && !c.Standardise {
+		r.dx, r.dy = mat.NewDense(rows, n, nil), make([]float64, rows) // no derivative
+	} else if _, err = cv.DataGradient(r.dx, r.dy, alpha); err != nil {
+		t.Fatal(title, err)
+	}
+	if r.model, err = cv.Final(alpha); err != nil {
+		t.Fatal(title, err)
+	}
+	if r.risk, err = r.model.Risk(c.Loss, c.Data); err != nil {
+		t.Fatal(title, err)
+	}
+	if err := r.model.Predict(r.predictions, c.Data.X); err != nil {
+		t.Fatal(title, err)
+	}
+	return r
+}
+
+// all returns the numbers of r.
+func (r weightedResult) all() []float64 {
+	return slices.Concat([]float64{r.loss, r.risk, r.model.Intercept}, r.grad, r.dx.RawMatrix().Data, r.dy, r.model.Theta, r.model.Mean, r.model.Std, r.predictions, r.outOfFold)
+}
+
+// eachWeighable calls f for Configs of all learners that weigh examples, with 20 examples
+// and an α each.
+func eachWeighable(t *testing.T, f func(title string, c Config, alpha []float64, sum bool)) {
+	t.Helper()
+	const rows, raw = 20, 3
+	maps := []func() FeatureMap{func() FeatureMap { return nil }, func() FeatureMap { return &LinearMap{In: raw, Out: 2} }}
+	for _, l := range configLearners {
+		for k, newMap := range maps {
+			for intercept := NoCentring; intercept <= MeanCentring; intercept++ {
+				for _, standardise := range []bool{false, true} {
+					if l.even || l.classes && intercept != NoCentring || intercept == FixedLeastSquares && k > 0 && !standardise {
+						continue
+					}
+					src := synth.NewStream(uint64(k)+7, "weights")
+					c := Config{Data: classData(src, rows, raw), Loss: LogisticLoss{}, Features: newMap(), Learner: l.learner,
+						Standardise: standardise, Centring: intercept, Generalised: true}
+					if !l.classes {
+						for i := range c.Data.Y {
+							c.Data.Y[i] += src.NormFloat64()
+						}
+						c.Loss = SquaredError{}
+					}
+					var err error
+					if c.Splits, err = BalancedSplits(src, rows, 4, .7); err != nil {
+						t.Fatal(err)
+					}
+					alpha := l.hyperOf(raw)
+					if k > 0 {
+						alpha = append(l.hyperOf(2), normalVector(src, 2*raw)...)
+					}
+					objectiveIsSum := strings.HasPrefix(l.name, "logistic") || strings.HasPrefix(l.name, "kernel SVM")
+					f(fmt.Sprintf("%s, %T, intercept %d, standardise %v", l.name, c.Features, intercept, standardise), c, alpha, objectiveIsSum)
+				}
+			}
+		}
+	}
+}
+
+// nearWeighted bounds the difference of two results of the same fits that sum in another
+// order, relative to the largest number: the solvers are right to 1e-12 or so, and
+// derivatives lose some digits.
+const nearWeighted = 1e-9
+
+func compareWeighted(t *testing.T, what string, got, want []float64) {
+	t.Helper()
+	size := 1.0
+	for _, v := range want {
+		if v == v {
+			size = max(size, math.Abs(v))
+		}
+	}
+	for i, v := range want {
+		if got[i] != got[i] != (v != v) || math.Abs(got[i]-v) > nearWeighted*size {
+			t.Errorf("%s: entry %d is %v instead of %v", what, i, got[i], v)
+			return
+		}
+	}
+}
+
+// An example of weight w is w equal examples, and one of weight 0 is none: in the loss, in
+// its gradients, in the final model and in its risk.
+func TestWeightsCountExamples(t *testing.T) {
+	eachWeighable(t, func(title string, c Config, alpha []float64, _ bool) {
+		rows, n := c.Data.X.Dims()
+		c.Data.Weights = make([]float64, rows)
+		repeated := c
+		repeated.Data = qpdiff.Data{}
+		var x []float64
+		copies := make([][]int, rows)
+		for i := range rows {
+			c.Data.Weights[i] = float64((i*5 + 1) % 4) // 1, 2, 3, 0, …
+			for range int(c.Data.Weights[i]) {
+				copies[i] = append(copies[i], len(repeated.Data.Y))
+				x, repeated.Data.Y = append(x, c.Data.X.RawRowView(i)...), append(repeated.Data.Y, c.Data.Y[i])
+			}
+		}
+		repeated.Data.X = mat.NewDense(len(repeated.Data.Y), n, x)
+		repeated.Splits = nil
+		each := func(examples []int) (all []int) {
+			for _, i := range examples {
+				all = append(all, copies[i]...)
+			}
+			return all
+		}
+		for _, s := range c.Splits {
+			repeated.Splits = append(repeated.Splits, Split{each(s.Train), each(s.Val)})
+		}
+		got, want := evaluateWeighted(t, title, c, alpha), evaluateWeighted(t, title, repeated, alpha)
+		compareWeighted(t, title+": loss, risk and intercept", []float64{got.loss, got.risk, got.model.Intercept}, []float64{want.loss, want.risk, want.model.Intercept})
+		compareWeighted(t, title+": gradient", got.grad, want.grad)
+		compareWeighted(t, title+": model", slices.Concat(got.model.Theta, got.model.Mean, got.model.Std), slices.Concat(want.model.Theta, want.model.Mean, want.model.Std))
+		dx, dy := mat.NewDense(rows, n, nil), make([]float64, rows)
+		for i, all := range copies {
+			for _, k := range all {
+				floats.Add(dx.RawRowView(i), want.dx.RawRowView(k))
+				dy[i] += want.dy[k]
+				compareWeighted(t, fmt.Sprint(title, ": predictions for example ", i), []float64{got.predictions[i], got.outOfFold[i]}, []float64{want.predictions[k], want.outOfFold[k]})
+			}
+			if len(all) == 0 && got.outOfFold[i] == got.outOfFold[i] {
+				t.Errorf("%s: example %d of weight 0 has the prediction %v", title, i, got.outOfFold[i])
+			}
+		}
+		compareWeighted(t, title+": dx", got.dx.RawMatrix().Data, dx.RawMatrix().Data)
+		compareWeighted(t, title+": dy", got.dy, dy)
+	})
+}
+
+// Weights of 1 give the bits of no weights.
+func TestWeightsOfOneGiveTheSameBits(t *testing.T) {
+	eachWeighable(t, func(title string, c Config, alpha []float64, _ bool) {
+		want := evaluateWeighted(t, title, c, alpha).all()
+		c.Data.Weights = slices.Repeat([]float64{1}, len(c.Data.Y))
+		got := evaluateWeighted(t, title, c, alpha).all()
+		for i, v := range want {
+			if math.Float64bits(got[i]) != math.Float64bits(v) && (v == v || got[i] == got[i]) {
+				t.Errorf("%s: entry %d is %v with weights of 1, %v without", title, i, got[i], v)
+				return
+			}
+		}
+	})
+}
+
+// The unit of the weights changes nothing, except that an objective that is C times a sum
+// takes it into C.
+func TestWeightsOfAnyUnit(t *testing.T) {
+	eachWeighable(t, func(title string, c Config, alpha []float64, sum bool) {
+		rows := len(c.Data.Y)
+		c.Data.Weights = make([]float64, rows)
+		for i := range c.Data.Weights {
+			c.Data.Weights[i] = math.Exp(math.Sin(float64(i)))
+		}
+		c.Data.Weights[4] = 0
+		want := evaluateWeighted(t, title, c, alpha).all()
+		for _, unit := range []float64{1e-6, 1. / 3, 1e6} {
+			scaled, at := c, slices.Clone(alpha)
+			scaled.Data.Weights = slices.Clone(c.Data.Weights)
+			floats.Scale(unit, scaled.Data.Weights)
+			if sum {
+				at[0] /= unit
+			}
+			got := evaluateWeighted(t, title, scaled, at).all()
+			if sum {
+				got[3] /= unit // the derivative in C
+			}
+			compareWeighted(t, fmt.Sprint(title, ", unit ", unit), got, want)
+		}
+	})
+}
+
+// The standard deviation and least squares with weights are those of repeated rows, also
+// where squares overflow.
+func TestWeightedNormalisation(t *testing.T) {
+	x, y := []float64{1, 5, 2, -1, 4, 3, 7, 7}, []float64{1, 2, 0, 4}
+	weights := []float64{1, 3, 2, 1}
+	var long, longY []float64
+	for i, w := range weights {
+		for range int(w) {
+			long, longY = append(long, x[2*i:2*i+2]...), append(longY, y[i])
+		}
+	}
+	for _, unit := range []float64{1, 0x1p600, 0x1p-600} {
+		a, b := slices.Clone(x), slices.Clone(long)
+		floats.Scale(unit, a)
+		floats.Scale(unit, b)
+		z, want := normaliser{centre: true, scale: true, weights: weights}, normaliser{centre: true, scale: true}
+		if err := errors.Join(z.fit(a, 2), want.fit(b, 2)); err != nil {
+			t.Fatal(err)
+		}
+		for j := range 2 {
+			if math.Abs(z.mean[j]-want.mean[j]) > 1e-15*unit*7 || math.Abs(z.std[j]-want.std[j]) > 1e-15*unit*7 {
+				t.Errorf("unit %g: mean %v, deviation %v, want %v and %v", unit, z.mean[j], z.std[j], want.mean[j], want.std[j])
+			}
+		}
+		if got, want := leastSquaresIntercept(a, 2, y, weights), leastSquaresIntercept(b, 2, longY, nil); unit == 1 && math.Abs(got-want) > 1e-13 {
+			t.Errorf("intercept %v, want %v", got, want)
+		}
+	}
+}
+
+// With weights the standard error is that of the weighted mean over examples: equal
+// weights and their unit do not matter, and an example of weight 0 is none.
+func TestWeightedStandardError(t *testing.T) {
+	folds, err := KFold(synth.NewStream(1, "folds"), 30, 5)
+	if err != nil {
+		t.Fatal(err)
+	}
+	errorOf := func(weights []float64) float64 {
+		t.Helper()
+		cv := elasticNetCV(t, 3, 1, func(c *Config) { c.Splits, c.Data.Weights = folds, weights })
+		if _, err := cv.Eval(nil, []float64{.02, .03}); err != nil {
+			t.Fatal(err)
+		}
+		e, err := cv.StandardError()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return e
+	}
+	want := errorOf(nil)
+	for _, unit := range []float64{1e-6, 1, 1e6} {
+		if got := errorOf(slices.Repeat([]float64{unit}, 30)); math.Abs(got-want) > 1e-12*want {
+			t.Errorf("equal weights %v: %v, want %v", unit, got, want)
+		}
+	}
+
+	cv := constantCV(t, []float64{1, 3, 2, 7}, 0, SquaredError{}, Split{[]int{3}, []int{0, 1, 2}})
+	cv.c.Data.Weights = []float64{1, 4, 0, 1} // the stub does not weigh
+	c := cv.c
+	if cv, err = New(c); err != nil {
+		t.Fatal(err)
+	}
+	loss, err := cv.Eval(nil, []float64{2})
+	if err != nil || math.Abs(loss-37./5) > 1e-14 {
+		t.Errorf("loss %v, error %v, want (1 + 4·9)/5", loss, err)
+	}
+	// (1 − 7.4)² + 4²·(9 − 7.4)² over 5², times 2/1.
+	if got, err := cv.StandardError(); err != nil || math.Abs(got-math.Sqrt(2*(6.4*6.4+16*1.6*1.6))/5) > 1e-14 {
+		t.Errorf("standard error %v, error %v", got, err)
+	}
+}
+
+func TestWeightsRefused(t *testing.T) {
+	for name, c := range map[string]struct {
+		weights []float64
+		change  func(*Config)
+		kind    error
+		split   int // −1: no split is to blame
+		part    string
+	}{
+		"validation": {[]float64{1, 1, 1, 0, 0, 1}, nil, qpdiff.ErrDomain, 1, "Config.Data.Weights are 0 on all 2 validation rows"},
+		"training":   {[]float64{0, 0, 1, 1, 1, 0}, nil, qpdiff.ErrDomain, 1, "Config.Data.Weights are 0 on all 3 training rows"},
+		"negative":   {[]float64{1, 1, 1, 1, -1, 1}, nil, qpdiff.ErrDomain, -1, "Data.Weights holds -1 at index 4"},
+		"NaN":        {[]float64{1, math.NaN(), 1, 1, 1, 1}, nil, qpdiff.ErrDomain, -1, "Data.Weights holds NaN at index 1"},
+		"short":      {[]float64{1, 1}, nil, qpdiff.ErrShape, -1, "Data.Weights has 2 entries"},
+		"all 0":      {make([]float64, 6), nil, qpdiff.ErrDomain, -1, "count 0 rows"},
+		"SmoothLearner": {[]float64{1, 2, 1, 1, 1, 1}, func(c *Config) {
+			c.Learner = func() qpdiff.Learner { return &qpdiff.SmoothLearner{Objective: ridge()} }
+		}, qpdiff.ErrDomain, 0, "Data.Weights is not nil, which SmoothLearner cannot use"},
+		"Unrolled": {[]float64{1, 2, 1, 1, 1, 1}, func(c *Config) {
+			c.Learner = func() qpdiff.Learner { return &qpdiff.Unrolled{Objective: ridge()} }
+		}, qpdiff.ErrDomain, 0, "Data.Weights is not nil, which Unrolled cannot use"},
+	} {
+		k := Config{Data: qpdiff.Data{X: mat.NewDense(6, 1, []float64{1, 2, 4, 3, 5, 7}), Y: []float64{1, 0, 2, 3, 1, 4}, Weights: c.weights}, Loss: SquaredError{},
+			Splits: []Split{{[]int{2, 3}, []int{4, 0}}, {[]int{0, 1, 5}, []int{3, 4}}}, Learner: func() qpdiff.Learner { return new(qpdiff.ElasticNet) }}
+		if c.change != nil {
+			c.change(&k)
+		}
+		_, err := New(k)
+		var split *SplitError
+		if !errors.Is(err, c.kind) || !strings.Contains(err.Error(), c.part) || errors.As(err, &split) != (c.split >= 0) || split != nil && split.Split != c.split {
+			t.Errorf("%s: error %v lacks %q or blames another split than %d", name, err, c.part, c.split)
+		}
+	}
+}
+
+// The features and labels of an example of weight 0 may be anything finite.
+func TestExamplesOfWeightZeroAreAbsent(t *testing.T) {
+	c := Config{Data: regression(3, 20, 3), Loss: SquaredError{}, Standardise: true, Centring: MeanCentring,
+		Learner: func() qpdiff.Learner { return new(qpdiff.ElasticNet) }}
+	var err error
+	if c.Splits, err = KFold(synth.NewStream(1, "splits"), 20, 4); err != nil {
+		t.Fatal(err)
+	}
+	c.Data.Weights = slices.Repeat([]float64{1}, 20)
+	c.Data.Weights[7], c.Data.Weights[12] = 0, 0
+	alpha := []float64{.05, .1}
+	want := evaluateWeighted(t, "as drawn", c, alpha)
+	c.Data.X, c.Data.Y = mat.DenseCopyOf(c.Data.X), slices.Clone(c.Data.Y)
+	c.Data.X.SetRow(7, []float64{1e300, -1e300, 1e-300})
+	c.Data.Y[12] = 1e300
+	got := evaluateWeighted(t, "far away", c, alpha)
+	if got.loss != want.loss || !slices.Equal(got.grad, want.grad) || !slices.Equal(got.dy, want.dy) || !mat.Equal(got.dx, want.dx) || !slices.Equal(got.model.Theta, want.model.Theta) {
+		t.Errorf("loss %v, gradient %v, want %v and %v", got.loss, got.grad, want.loss, want.grad)
+	}
+}
+
+// Weights of all the range of float64 give numbers or an error.
+func TestWeightsOfTheWholeRange(t *testing.T) {
+	for trial := range uint64(200) {
+		src := synth.NewStream(trial, "range of weights")
+		c := Config{Data: regression(trial, 12, 3), Loss: SquaredError{}, Standardise: trial%2 == 0, Centring: Centring(trial % 3), Generalised: true,
+			Learner: func() qpdiff.Learner { return new(qpdiff.ElasticNet) }}
+		var err error
+		if c.Splits, err = KFold(src, 12, 3); err != nil {
+			t.Fatal(err)
+		}
+		c.Data.Weights = make([]float64, 12)
+		for i := range c.Data.Weights {
+			c.Data.Weights[i] = math.Ldexp(1+src.Float64(), int(1000*(2*src.Float64()-1)))
+		}
+		cv, err := New(c)
+		var loss float64
+		grad := make([]float64, 2)
+		if err == nil {
+			loss, err = cv.Eval(grad, []float64{.1, .2})
+		}
+		if err == nil && !(finite(loss) && allFinite(grad)) {
+			t.Errorf("trial %d: loss %v, gradient %v without an error", trial, loss, grad)
+		}
+		if err == nil {
+			if e, err := cv.StandardError(); err != nil || !finite(e) {
+				t.Errorf("trial %d: standard error %v, error %v", trial, e, err)
+			}
+			continue
+		}
+		var arg *qpdiff.ArgError
+		if !errors.As(err, &arg) {
+			t.Errorf("trial %d: %v", trial, err)
+		}
+	}
+}
+
+func TestWeightsDoNotDependOnGOMAXPROCS(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
+	var want []float64
+	for _, procs := range []int{1, 7} {
+		runtime.GOMAXPROCS(procs)
+		cv := elasticNetCV(t, 11, 64, func(c *Config) {
+			c.Data.Weights = make([]float64, 30)
+			for i := range c.Data.Weights {
+				c.Data.Weights[i] = 1 + math.Sin(float64(i))
+			}
+		})
+		grad := make([]float64, 2)
+		loss, err := cv.Eval(grad, []float64{.02, .03})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := append(grad, loss); want == nil {
+			want = got
+		} else if !slices.Equal(got, want) {
+			t.Errorf("GOMAXPROCS=%d: %v instead of %v", procs, got, want)
+		}
+	}
+}
+
+// Weights add no allocation to Eval, also where each Eval loads the learners again.
+func TestWeightedEvalDoesNotAllocate(t *testing.T) {
+	eachWeighable(t, func(title string, c Config, alpha []float64, _ bool) {
+		if c.Centring == FixedLeastSquares && !c.Standardise {
+			return
+		}
+		c.Workers = 1
+		allocations := func() float64 {
+			cv, err := New(c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			grad := make([]float64, len(alpha))
+			return testing.AllocsPerRun(3, func() {
+				if _, err := cv.Eval(grad, alpha); err != nil {
+					t.Fatal(title, err)
+				}
+			})
+		}
+		c.Data.Weights = nil
+		want := allocations()
+		c.Data.Weights = make([]float64, len(c.Data.Y))
+		for i := range c.Data.Weights {
+			c.Data.Weights[i] = 1 + float64(i%3)
+		}
+		if got := allocations(); got > want {
+			t.Errorf("%s: %v allocations, %v without weights", title, got, want)
+		}
+	})
+}
+
+func TestBalancedWeights(t *testing.T) {
+	y := []float64{1, -1, 1, 1, 0, math.Copysign(0, -1), 1, 1, 2.5}
+	w, err := BalancedWeights(y)
+	if err != nil {
+		t.Fatal(err)
+	}
+	totals := map[float64]float64{}
+	for i, v := range y {
+		totals[v] += w[i]
+	}
+	if len(totals) != 4 || math.Abs(sum(0, w)-9) > 1e-14 {
+		t.Errorf("weights %v", w)
+	}
+	for class, total := range totals {
+		if math.Abs(total-9./4) > 1e-14 {
+			t.Errorf("class %v has the total %v", class, total)
+		}
+	}
+	if w, err := BalancedWeights([]float64{3, 3}); err != nil || !slices.Equal(w, []float64{1, 1}) {
+		t.Errorf("one class: %v, %v", w, err)
+	}
+	if _, err := BalancedWeights(nil); !errors.Is(err, qpdiff.ErrShape) {
+		t.Errorf("no labels: %v", err)
+	}
+	if _, err := BalancedWeights([]float64{1, math.NaN()}); !errors.Is(err, qpdiff.ErrNotFinite) || !strings.Contains(err.Error(), "NaN at index 1") {
+		t.Errorf("NaN: %v", err)
+	}
+}

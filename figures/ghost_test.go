@@ -1,0 +1,209 @@
+package figures
+
+import (
+	"bytes"
+	"image/png"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"gonum.org/v1/plot/vg"
+)
+
+// twoLines returns a figure of two panels with lines through these values.
+func twoLines(legend LegendPlace, left, right []float64) *Figure {
+	a, b := NewPanel("left", "", "step", "loss"), NewPanel("right", "", "step", "accuracy")
+	a.Line("curve", oneTo(len(left)), left, Style{})
+	a.HLine("level", left[0], Style{Color: Grey})
+	b.Band("curve", oneTo(len(right)), right, right, Style{Color: Blue})
+	b.Line("curve", oneTo(len(right)), right, Style{Color: Blue})
+	b.Scatter("points", oneTo(len(right)), right, Style{})
+	return &Figure{Name: "two_lines", Caption: "c", Width: 300, Height: 150, Panels: [][]*Panel{{a, b}}, Legend: legend}
+}
+
+// drawn returns the PNG's pixels.
+func drawn(t *testing.T, f *Figure) []byte {
+	t.Helper()
+	data, err := f.PNG()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+// Only the lines that differ from those of the CSV have ghosts, which the legend
+// explains once and the figure's own CSV lacks.
+func TestGhostsAreTheLinesThatDiffer(t *testing.T) {
+	committed := twoLines(LegendRight, []float64{3, 2, 1}, []float64{1, 2, 4}).CSV()
+	for _, legend := range []LegendPlace{LegendInside, LegendRight, LegendBelow, LegendNone} {
+		f := twoLines(legend, []float64{3, 2, 1}, []float64{1, 2, 3})
+		before, plain := f.CSV(), drawn(t, f)
+		f.Changed = "K = 2 (default 3)"
+		f.Ghosts(committed)
+		if left, right := f.Panels[0][0], f.Panels[0][1]; left.ghosts != nil || len(right.ghosts) != 1 {
+			t.Errorf("%d and %d ghosts", len(left.ghosts), len(right.ghosts))
+		}
+		if f.CSV() != before {
+			t.Error("ghosts are in the CSV")
+		}
+		explained := 0
+		for _, e := range f.legend() {
+			if e.Name == ghostEntry.Name {
+				explained++
+			}
+		}
+		if explained != 1 && legend != LegendNone {
+			t.Errorf("the legend explains ghosts %d times", explained)
+		}
+		if strings.Contains(f.Changed, ghostEntry.Name) != (legend == LegendNone) {
+			t.Errorf("legend %d: the changes are %q", legend, f.Changed)
+		}
+		if bytes.Equal(drawn(t, f), plain) {
+			t.Error("no ghost was drawn")
+		}
+	}
+	f := twoLines(LegendRight, []float64{3, 2, 1}, []float64{1, 2, 4})
+	plain := drawn(t, f)
+	if f.Ghosts(committed); !bytes.Equal(drawn(t, f), plain) {
+		t.Error("the same lines have ghosts")
+	}
+}
+
+// A CSV that is damaged, or of other panels and series, changes nothing.
+func TestGhostsOfHostileCSV(t *testing.T) {
+	committed := twoLines(LegendRight, []float64{3, 2, 1}, []float64{1, 2, 4}).CSV()
+	head := strings.Join(csvHeader, ",") + "\n"
+	for name, text := range map[string]string{
+		"empty": "", "header alone": head, "other header": strings.Replace(committed, "panel", "Panel", 1),
+		"cut off": committed[:len(committed)-9] + "\"", "binary": "\x00\xff\xfe" + committed,
+		"short row": head + "left,curve,1\n", "words": head + "left,curve,1,many,,,\n", "NaN": head + "left,curve,1,2,,,\nleft,curve,2,NaN,,,\n",
+		"infinite": head + "left,curve,1,2,,,\nleft,curve,Inf,2,,,\n", "too large": head + "left,curve,1,1e301,,,\n",
+		"other panels": strings.NewReplacer("left", "top", "right", "bottom").Replace(committed),
+		"other series": strings.ReplaceAll(committed, "curve", "line"), "a level and a scatter": head + "left,level,1,9,,,\nright,points,1,9,,,\n",
+		"no coordinates": head + "left,curve,,,,,\nleft,curve,1,,,0,1\n",
+	} {
+		f := twoLines(LegendRight, []float64{3, 2, 1}, []float64{1, 2, 3})
+		plain := drawn(t, f)
+		if f.Ghosts(text); !bytes.Equal(drawn(t, f), plain) {
+			t.Errorf("%s: changed the figure", name)
+		}
+	}
+}
+
+// Panels or series of the same name cannot be told apart in a CSV.
+func TestGhostsOfDoubleNames(t *testing.T) {
+	f := twoLines(LegendRight, []float64{3, 2}, []float64{1, 2})
+	f.Panels[0][0].Line("curve", []float64{1, 2}, []float64{0, 5}, Style{})
+	f.Panels = append(f.Panels, []*Panel{NewPanel("right", "", "", "")})
+	f.Ghosts(twoLines(LegendRight, []float64{1, 1}, []float64{7, 7}).CSV())
+	for _, p := range f.Panels[0] {
+		if p.ghosts != nil {
+			t.Errorf("panel %s has ghosts", p.name)
+		}
+	}
+}
+
+// Whatever the ghosts, the axes contain the data, are at most twice as long as for
+// the data, and the figure can be drawn.
+func TestGhostsKeepTheDataInView(t *testing.T) {
+	src := rand.New(rand.NewPCG(1, 2))
+	for range 60 {
+		values := func() []float64 {
+			v := make([]float64, 1+src.IntN(5))
+			for i := range v {
+				v[i] = math.Pow(10, src.Float64()*20-10) * (src.Float64() - .5)
+				if src.IntN(12) == 0 {
+					v[i] = []float64{largest, -largest, 0, math.SmallestNonzeroFloat64}[src.IntN(4)]
+				}
+			}
+			return v
+		}
+		f := twoLines(LegendPlace(src.IntN(4)), values(), values())
+		data := []box{axesOf(f.Panels[0][0].plot), axesOf(f.Panels[0][1].plot)}
+		f.Ghosts(twoLines(LegendRight, values(), values()).CSV())
+		for i, p := range f.Panels[0] {
+			b, d := p.withGhosts(data[i]), data[i]
+			if b.union(d) != b {
+				t.Errorf("the axes %v do not contain the data, %v", b, d)
+			}
+			const rounding = 1 + 1e-9
+			if b.xmax-b.xmin > 2*(d.xmax-d.xmin)*rounding || b.ymax-b.ymin > 2*(d.ymax-d.ymin)*rounding {
+				t.Errorf("the axes %v are more than twice as long as the data, %v", b, d)
+			}
+		}
+		if _, err := f.SVG(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// The changes are in lines below the panels, which keep their size, and all words
+// are there.
+func TestChangedLines(t *testing.T) {
+	f := twoLines(LegendRight, []float64{3, 2, 1}, []float64{1, 2, 3})
+	size := func() vg.Length {
+		c, err := png.DecodeConfig(bytes.NewReader(drawn(t, f)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return vg.Length(c.Height) * 72 / 160
+	}
+	if h := size(); math.Abs(float64(h-f.Height)) > 1 {
+		t.Errorf("height %v of %v", h, f.Height)
+	}
+	for _, changed := range []string{"K = 2 (default 3)", strings.Repeat("Ks = 1, 2, 3 (default 4); ", 20), strings.Repeat("1", 400) + " x", "  "} {
+		f.Changed = changed
+		lines := f.changedLines()
+		if got, want := strings.Join(lines, " "), strings.Join(strings.Fields(changed), " "); got != want {
+			t.Errorf("lines %q of %q", got, want)
+		}
+		if h, want := size(), f.Height+vg.Length(len(lines))*changedHeight; math.Abs(float64(h-want)) > 1 {
+			t.Errorf("%q: height %v, want %v", changed, h, want)
+		}
+		if svg, err := f.SVG(); err != nil || len(lines) > 0 && !strings.Contains(string(svg), lines[0]) {
+			t.Errorf("the SVG lacks %q (%v)", lines, err)
+		}
+	}
+	table := &Table{Name: "t", Caption: "c", Header: []string{"a"}, Rows: [][]any{{1}}, Changed: "C_1 = 2 (default 3)"}
+	if md, tex := table.Markdown(), table.LaTeX(); !strings.HasSuffix(md, "|\n\nC_1 = 2 (default 3)\n") || !strings.Contains(tex, `C\_1 = 2 (default 3)`) {
+		t.Errorf("%s\n%s", md, tex)
+	}
+}
+
+// A PNG has its resolution in the place and with the checksum that readers
+// require.
+func TestPNGHasItsResolution(t *testing.T) {
+	data := drawn(t, twoLines(LegendRight, []float64{1, 2}, []float64{1, 2}))
+	if _, err := png.Decode(bytes.NewReader(data)); err != nil { // checks the checksums
+		t.Fatal(err)
+	}
+	const at = 33
+	// 6299 dots per metre along both axes.
+	if want := "\x00\x00\x00\x09pHYs\x00\x00\x18\x9b\x00\x00\x18\x9b\x01"; string(data[at:at+len(want)]) != want {
+		t.Errorf("%q", data[at:at+len(want)])
+	}
+}
+
+func TestAlt(t *testing.T) {
+	f := twoLines(LegendRight, []float64{1, 2}, []float64{1, 2})
+	if got, want := f.Alt(), "left: loss over step; series “curve”; reference lines “level”. right: accuracy over step; series “curve”, “points”."; got != want {
+		t.Errorf("%s", got)
+	}
+	f.Panels[0][0] = twoLines(LegendRight, []float64{1}, []float64{1}).Panels[0][1]
+	if got, want := f.Alt(), "2 panels. right: accuracy over step. right: accuracy over step. In each: series “curve”, “points”."; got != want {
+		t.Errorf("%s", got)
+	}
+}
+
+// A name that is not one of a file in the folder is refused.
+func TestNamesOfFiles(t *testing.T) {
+	for _, name := range []string{"", ".", "..", "../x", "a/b", `a\b`, "/x"} {
+		if err := (&Table{Name: name, Caption: "c", Header: []string{"a"}}).Write(t.TempDir()); err == nil || !strings.Contains(err.Error(), "no name of a file") {
+			t.Errorf("%q: error %v", name, err)
+		}
+	}
+	if err := (&Table{Name: "x = é *?", Caption: "c", Header: []string{"a"}}).Write(t.TempDir()); err != nil {
+		t.Error(err)
+	}
+}

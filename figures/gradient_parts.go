@@ -1,0 +1,81 @@
+package figures
+
+import (
+	"fmt"
+	"math"
+
+	"cvgm/cvgm/experiment"
+
+	"gonum.org/v1/plot/vg"
+)
+
+func init() {
+	register(func(r *experiment.GradientPartsResult) []Output {
+		return []Output{GradientPartsTable(r), GradientParts(r)}
+	})
+}
+
+// GradientPartsTable lists norms and angles of the gradient's parts along the paths of three
+// directions.
+func GradientPartsTable(r *experiment.GradientPartsResult) *Table {
+	t := &Table{
+		Name: "gradient_parts", Caption: fmt.Sprintf("The parts of the exact gradient in the kernel's weights along three paths, over %d data sets", r.Params.Seeds),
+		Header: []string{"Problem", "Path along", "Steps", "Test error", "CV loss", "|D| / |whole|", "|T1| / |whole|", "|T2| / |whole|", "cos(D, T2)", "|D + T2| / |D|", "cos(T1, whole)", "cos(T1 + T2, whole)", "Test error, end less start", "Lower at the end"},
+		Note: "D is the direct part through the features of the rows validated on, T1 the term of the fit's derivative that the paper prints, T2 the one that it leaves out; the whole is D + T1 + T2. " +
+			"The published direction is T1, the detached one T1 + T2. Were D and T2 to cancel, |D + T2| / |D| would be 0 and their cosine −1. Means over the data sets with 95 % confidence intervals. A tie counts half.",
+	}
+	for _, path := range r.Paths {
+		for k, at := range path.At {
+			row := []any{path.Problem, path.Variant.String(), at.Steps, estimated(at.Error, 4), estimated(at.CVLoss, 4)}
+			for _, e := range []experiment.Estimate{at.Direct, at.Printed, at.Missing, at.DirectMissing, at.Left, at.PrintedWhole, at.DetachedWhole} {
+				row = append(row, estimated(e, 2))
+			}
+			if k+1 < len(path.At) {
+				row = append(row, nil, nil)
+			} else {
+				row = append(row, estimated(path.Learned.Difference, 4), fmt.Sprintf("%.0f %%", 100*path.Learned.Wins))
+			}
+			t.Rows = append(t.Rows, row)
+		}
+	}
+	return t
+}
+
+// GradientParts shows the angles of the gradient's parts along the paths.
+func GradientParts(r *experiment.GradientPartsResult) *Figure {
+	f := &Figure{
+		Name: "gradient_parts_angles", Width: 10.5 * vg.Inch, Height: 6.4 * vg.Inch, Legend: LegendBelow, SameAxes: true,
+		Caption: fmt.Sprintf("Cosines between the parts of the exact gradient in the kernel's weights along the paths of three directions: D direct, T1 printed, T2 missing in the paper. Means over %d data sets, bands 95 %% confidence intervals. At −1 the parts D and T2 would point in opposite directions. Below 0 a direction points uphill.", r.Params.Seeds),
+	}
+	for i, path := range r.Paths {
+		if i == 0 || path.Problem != r.Paths[i-1].Problem {
+			f.Panels = append(f.Panels, nil)
+		}
+		name := fmt.Sprintf("%s, path along %v", path.Problem, path.Variant)
+		p := NewPanel(name, name, "1 + steps", "cosine").Grid().LogAxes(true, false)
+		var x []float64
+		columns := make([][]experiment.Estimate, 3)
+		for _, at := range path.At {
+			x = append(x, math.Log10(float64(1+at.Steps)))
+			for k, e := range []experiment.Estimate{at.DirectMissing, at.PrintedWhole, at.DetachedWhole} {
+				columns[k] = append(columns[k], e)
+			}
+		}
+		for k, c := range []struct {
+			name  string
+			style Style
+		}{
+			{"D and T2", Style{Color: Black, Width: 2}},
+			{"T1 and the whole", Style{Color: Vermillion, Width: 2, Dash: []vg.Length{6, 2}}},
+			{"T1 + T2 and the whole", Style{Color: Sky, Width: 2, Dash: []vg.Length{2, 2}}},
+		} {
+			mean, low, high := means(columns[k])
+			p.Band(c.name, x, low, high, c.style)
+			p.Line(c.name, x, mean, c.style)
+		}
+		p.HLine("right angle", 0, Style{Color: Grey, Width: 1, Dash: []vg.Length{1, 3}})
+		last := len(f.Panels) - 1
+		f.Panels[last] = append(f.Panels[last], p)
+	}
+	return f
+}

@@ -1,0 +1,99 @@
+package figures
+
+import (
+	"fmt"
+	"image/color"
+	"math"
+	"reflect"
+	"slices"
+	"testing"
+
+	"cvgm/cvgm/experiment"
+	"cvgm/synth"
+)
+
+// lightness is the CIE lightness of a colour, from 0 to 100.
+func lightness(c color.NRGBA) float64 {
+	linear := func(v uint8) float64 {
+		if s := float64(v) / 255; s > .04045 {
+			return math.Pow((s+.055)/1.055, 2.4)
+		}
+		return float64(v) / 255 / 12.92
+	}
+	y := .2126*linear(c.R) + .7152*linear(c.G) + .0722*linear(c.B)
+	if y < 216./24389 {
+		return 24389. / 27 * y
+	}
+	return 116*math.Cbrt(y) - 16
+}
+
+// indistinguishable returns the pairs of listed series of a figure that have the same
+// lightness, to visible, the same dashes, nearly the same width and the same marks. Series
+// that are labelled directly need no more.
+func indistinguishable(f *Figure) (pairs []string) {
+	const visible, wider = 15, 2 // of lightness, between thin lines; factor of width
+	for _, p := range slices.Concat(f.Panels...) {
+		for i, s := range p.series {
+			for _, t := range p.series[:i] {
+				a, b := s.entry, t.entry
+				if a.Name == "" || b.Name == "" || a.Name == b.Name || p.Direct {
+					continue
+				}
+				x, y := a.Style, b.Style
+				if math.Abs(lightness(x.line().Color.(color.NRGBA))-lightness(y.line().Color.(color.NRGBA))) < visible && slices.Equal(x.Dash, y.Dash) &&
+					(x.GlyphRadius > 0 || max(x.line().Width/y.line().Width, y.line().Width/x.line().Width) < wider) &&
+					(x.GlyphRadius > 0) == (y.GlyphRadius > 0) && (x.GlyphRadius == 0 || reflect.TypeOf(x.mark().Shape) == reflect.TypeOf(y.mark().Shape)) {
+					pairs = append(pairs, fmt.Sprintf("panel %q: %q and %q", p.name, b.Name, a.Name))
+				}
+			}
+		}
+	}
+	return pairs
+}
+
+// fewest is the number of lines from which a panel labels them at their ends: a reader
+// does not carry so many entries of a legend to their lines.
+const fewest = 6
+
+// keyed lists the figures that have more lines and a key all the same.
+var keyed = []string{"sample_size_rivals"}
+
+// The series of each panel differ by lightness, dashes or marks, or have labels at their
+// ends. A panel of many lines has the labels.
+func TestSeriesDifferInGrey(t *testing.T) {
+	if d := lightness(Black) - lightness(color.NRGBA{255, 255, 255, 255}); math.Abs(d+100) > 1e-6 {
+		t.Errorf("black and white are %v apart", d)
+	}
+	check := func(o Output) {
+		f, ok := o.(*Figure)
+		if !ok {
+			return
+		}
+		if pairs := indistinguishable(f); len(pairs) > 0 {
+			t.Errorf("%s: alike are %v", f.Name, pairs)
+		}
+		for _, p := range slices.Concat(f.Panels...) {
+			lines := 0
+			for _, s := range p.series {
+				if s.line && s.entry.Name != "" {
+					lines++
+				}
+			}
+			if lines >= fewest && !p.Direct && !slices.Contains(keyed, f.Name) {
+				t.Errorf("%s, panel %q: %d lines, and no labels at their ends", f.Name, p.name, lines)
+			}
+		}
+	}
+	for _, e := range experiment.All() {
+		r, err := e.Run(t.Context(), e.Draw(synth.NewStream(3, e.Name)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, o := range Of(r) {
+			check(o)
+		}
+		if r, ok := r.(*experiment.SearchesResult); ok {
+			check(SearchesTime(r, searcherTimings(r)))
+		}
+	}
+}

@@ -1,0 +1,34 @@
+package figures
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"cvgm/cvgm/experiment"
+)
+
+func TestUnrolledOutputs(t *testing.T) {
+	for name, change := range map[string]func(p *experiment.UnrolledParams){
+		"default":   func(p *experiment.UnrolledParams) {},
+		"one step":  func(p *experiment.UnrolledParams) { p.UnrolledSteps, p.Penalties = []int{1}, []float64{3} },
+		"divergent": func(p *experiment.UnrolledParams) { p.UnrolledSteps, p.Rates = []int{2, 40, 4000}, []float64{2.5, 30} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := experiment.DefaultUnrolled()
+			change(&p)
+			r := ran[*experiment.UnrolledResult](t)(p.Run(t.Context()))
+			testOutputs(t, r, map[string]string{"unrolled_errors": formatFull(r.ByRate[0].Exact)})
+			for _, s := range UnrolledCurves(r).Panels[0][0].series {
+				points := slices.Concat(s.stretches...)
+				if last := points[len(points)-1][1]; name == "default" && (last > 12) != (s.name == "ηL = 2.1") {
+					t.Errorf("%s ends at 1e%.0f: only the divergent rate ends beyond 1e12", s.name, last)
+				}
+			}
+			header := UnrolledTable(r).Header
+			if last := fmt.Sprintf("%d steps", p.UnrolledSteps[len(p.UnrolledSteps)-1]); header[len(header)-1] != last {
+				t.Errorf("the last column is %q, want %q", header[len(header)-1], last)
+			}
+		})
+	}
+}

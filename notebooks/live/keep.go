@@ -1,0 +1,144 @@
+package live
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"cvgm/notebooks/source"
+)
+
+// kept is what a [Machine] needs to come back: the settings by name, and the
+// steps of the runs. The runs themselves are computed again.
+type kept struct {
+	Problem  string                  `json:"problem"`
+	Sessions map[string]*keptSession `json:"sessions"` // by the problem's name
+}
+
+type keptSession struct {
+	Values  map[string]string `json:"values"` // by the control's label
+	Shown   int               `json:"shown"`
+	Steps   int               `json:"steps"`
+	Playing bool              `json:"playing"`
+	Pinned  *keptRun          `json:"pinned,omitempty"`
+}
+
+type keptRun struct {
+	Values map[string]string `json:"values"`
+	Steps  int               `json:"steps"`
+}
+
+// Keep returns what [Restore] takes.
+func (m *Machine) Keep() []byte {
+	k := kept{Problem: m.problem.String(), Sessions: map[string]*keptSession{}}
+	for p := range problems {
+		if s := m.sessions[p]; s != nil {
+			k.Sessions[p.String()] = s.keep()
+		} else if m.kept[p] != nil {
+			k.Sessions[p.String()] = m.kept[p]
+		}
+	}
+	text, err := json.MarshalIndent(k, "", "\t")
+	if err != nil {
+		panic(err) // kept holds nothing but texts and integers
+	}
+	return append(text, '\n')
+}
+
+func (s *session) keep() *keptSession {
+	k := &keptSession{Values: s.settings.values(), Shown: s.shown, Steps: max(s.run.asked(), s.runSteps), Playing: s.playing}
+	if s.pinned != nil {
+		k.Pinned = &keptRun{s.pinned.settings.values(), max(s.pinned.last(), s.pinnedSteps)}
+	}
+	return k
+}
+
+// Restore returns a machine that shows what another showed when its
+// [Machine.Keep] returned the text. Parts of the text that make no sense have no
+// effect.
+func Restore(text []byte) *Machine {
+	var k kept
+	m := new(Machine)
+	if json.Unmarshal(text, &k) != nil {
+		k = kept{}
+	}
+	first := Rings
+	for p := range problems {
+		m.kept[p] = k.Sessions[p.String()]
+		if k.Problem == p.String() {
+			first = p
+		}
+	}
+	m.open(first)
+	return m
+}
+
+// restore brings a session under the paper's settings to where another was.
+func (s *session) restore(k *keptSession) {
+	within := func(steps int) int { return min(max(steps, 0), MaxSteps) }
+	s.settings = s.settings.withValues(k.Values)
+	s.start(false)
+	s.shown, s.runSteps, s.playing = within(k.Shown), within(k.Steps), k.Playing
+	if k.Pinned == nil {
+		return
+	}
+	if r := newRun(Paper(s.settings.Problem).withValues(k.Pinned.Values), false); r.extend() {
+		s.pin(r, within(k.Pinned.Steps))
+	} else {
+		r.stop()
+	}
+}
+
+// values returns the controls' values by their labels.
+func (s Settings) values() map[string]string {
+	all := map[string]string{}
+	for i, c := range controls[s.Problem] {
+		all[c.Label] = c.Values[s.at[i]]
+	}
+	return all
+}
+
+// withValues returns the settings with controls at these values. The others stay
+// where they are.
+func (s Settings) withValues(values map[string]string) Settings {
+	for i, c := range controls[s.Problem] {
+		if at := slices.Index(c.Values, values[c.Label]); at >= 0 {
+			s = s.with(i, at)
+		}
+	}
+	return s
+}
+
+// A keeper writes what a machine keeps to a file.
+type keeper struct {
+	name    string
+	written string
+	err     error // of the first write that failed
+}
+
+// openKeeper returns a keeper for the checkout's .work, and what was kept there.
+func openKeeper() (*keeper, []byte, error) {
+	root, err := source.Root()
+	if err != nil {
+		return nil, nil, err
+	}
+	k := &keeper{name: filepath.Join(root, ".work", "explore", "state.json")}
+	text, err := os.ReadFile(k.name)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
+	k.written = string(text)
+	return k, text, err
+}
+
+// keep writes the text, unless it was the last one written.
+func (k *keeper) keep(text []byte) {
+	if string(text) == k.written {
+		return
+	}
+	k.written, k.err = string(text), cmp.Or(k.err, source.WriteFile(k.name, text))
+}

@@ -1,0 +1,178 @@
+package notebook
+
+import (
+	"cmp"
+	"fmt"
+	"os"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"cvgm/cvgm/experiment"
+)
+
+// known holds the parameters of each experiment that this cell's process has met, by
+// their type.
+var known struct {
+	sync.Mutex
+	all map[reflect.Type]*parameters
+}
+
+// parameters are those of one experiment.
+type parameters struct {
+	name     string
+	values   map[string]string   // by the names of the fields, as last seen
+	set      []experiment.Change // by -p
+	computed []experiment.Change // with which Compute ran
+}
+
+// seen returns the entry of p's type, with p's values.
+func seen(p any) *parameters {
+	t := reflect.Indirect(reflect.ValueOf(p)).Type()
+	of := known.all[t]
+	if of == nil {
+		of = &parameters{name: nameOf(p)}
+		if known.all == nil {
+			known.all = map[reflect.Type]*parameters{}
+		}
+		known.all[t] = of
+	}
+	of.values = map[string]string{}
+	for _, f := range experiment.Fields(p) {
+		of.values[f.Name] = f.Value
+	}
+	return of
+}
+
+// nameOf returns the name of the experiment of which p is the Params, from the name of
+// the type: elastic_net for ElasticNetParams. A look into the registry would make all
+// experiments inputs of the cell.
+func nameOf(p any) string {
+	title := strings.TrimSuffix(reflect.Indirect(reflect.ValueOf(p)).Type().Name(), "Params")
+	return strings.ToLower(wordEnd.ReplaceAllString(title, "${1}_$2"))
+}
+
+var wordEnd = regexp.MustCompile(`([a-z])([A-Z])`)
+
+// noteSet notes the changes that -p made to all parameters of a notebook. Under
+// ./reproduce.sh there may be no others, so before, the changes without -p, has to be
+// empty.
+func noteSet(before [][]experiment.Change, all []any) error {
+	known.Lock()
+	defer known.Unlock()
+	for _, p := range all {
+		seen(p).set = experiment.Changes(p)
+	}
+	for i, p := range all {
+		if err := seen(p).refuse(before[i], nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// noteComputed notes that the experiment runs with the parameters p.
+func noteComputed(p any) error {
+	known.Lock()
+	defer known.Unlock()
+	of, changes := seen(p), experiment.Changes(p)
+	if err := of.refuse(changes, of.set); err != nil {
+		return err
+	}
+	for _, c := range changes {
+		if !slices.Contains(of.computed, c) {
+			of.computed = append(of.computed, c)
+		}
+	}
+	return nil
+}
+
+// NotebookVar names the environment variable with the name of the notebook that
+// ./reproduce.sh runs.
+const NotebookVar = "CVGM_NOTEBOOK"
+
+// refuse returns an error under ./reproduce.sh, whose outputs are those of the
+// default parameters or have those of -p in their folder's name, where changes are
+// not those wanted. The runner recognises it by its first word.
+func (of *parameters) refuse(changes, wanted []experiment.Change) error {
+	if os.Getenv(RecordVar) == "" {
+		return nil
+	}
+	var edits, options []string
+	for _, c := range changes {
+		if !slices.Contains(wanted, c) {
+			edits = append(edits, fmt.Sprintf("%s = %s where the default is %s", of.title(c.Name), shortened(c.Value), shortened(c.Default)))
+			options = append(options, fmt.Sprintf("-p %s=%s", of.title(c.Name), c.Value))
+		}
+	}
+	for _, c := range wanted {
+		if !slices.ContainsFunc(changes, func(d experiment.Change) bool { return d.Name == c.Name }) {
+			edits = append(edits, fmt.Sprintf("%s = %s where -p sets %s", of.title(c.Name), shortened(c.Default), shortened(c.Value)))
+		}
+	}
+	if edits == nil {
+		return nil
+	}
+	remedy := "restore the default"
+	if options != nil {
+		remedy += ", or run ./reproduce.sh " + cmp.Or(os.Getenv(NotebookVar), "NAME") + " " + strings.Join(options, " ")
+	}
+	return fmt.Errorf("edited: its parameters were edited: %s; %s", strings.Join(edits, ", "), remedy)
+}
+
+// title returns the name of a field as -p takes it: with the experiment's name
+// before it where another experiment of the cell has another value there.
+func (of *parameters) title(field string) string {
+	for _, other := range known.all {
+		if value, has := other.values[field]; has && value != of.values[field] {
+			return of.name + "." + field
+		}
+	}
+	return field
+}
+
+// changes lists, in the order of their names, what differs from the default
+// parameters in what this cell has computed.
+func changes() []experiment.Change {
+	known.Lock()
+	defer known.Unlock()
+	var all []experiment.Change
+	for _, of := range known.all {
+		for _, c := range of.computed {
+			c.Name = of.title(c.Name)
+			if !slices.Contains(all, c) {
+				all = append(all, c)
+			}
+		}
+	}
+	slices.SortFunc(all, func(a, b experiment.Change) int {
+		return strings.Compare(a.Name+"\n"+a.Value, b.Name+"\n"+b.Value)
+	})
+	return all
+}
+
+// changedLine describes changes in one line for readers of a figure or table.
+func changedLine(changes []experiment.Change) string {
+	parts := make([]string, len(changes))
+	for i, c := range changes {
+		parts[i] = fmt.Sprintf("%s = %s (default %s)", c.Name, shortened(c.Value), shortened(c.Default))
+	}
+	return strings.Join(parts, "; ")
+}
+
+// shortened returns a parameter's value, of a long list its beginning, of a long text its end.
+func shortened(value string) string {
+	const most = 80
+	if value == "" {
+		return "empty"
+	}
+	if len(value) <= most {
+		return strings.ReplaceAll(value, ",", ", ")
+	}
+	if end := strings.LastIndex(value[:most], ","); end >= 0 {
+		return strings.ReplaceAll(value[:end+1], ",", ", ") + "…"
+	}
+	return "…" + strings.ToValidUTF8(value[len(value)-most:], "") // a path: its end tells it from others
+}

@@ -1,0 +1,267 @@
+package notebook
+
+import (
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"cvgm/cvgm/experiment"
+	"cvgm/figures"
+	"cvgm/synth"
+)
+
+// newCell forgets what was computed, as in the process of another cell.
+func newCell(t *testing.T) {
+	t.Helper()
+	known.all = nil
+	t.Cleanup(func() { known.all = nil })
+}
+
+// Under ./reproduce.sh parameters are the default ones or those of -p: edits of the
+// cell before Params and after it are refused by name, also beside -p.
+func TestEditedParametersAreRefused(t *testing.T) {
+	t.Setenv(NotebookVar, "02_rings")
+	type change = func(p *experiment.RingsParams)
+	none, k := func(*experiment.RingsParams) {}, func(p *experiment.RingsParams) { p.K = 64 }
+	for name, c := range map[string]struct {
+		before, after change
+		set           string // -p
+		want          string // "": accepted
+	}{
+		"defaults": {none, none, "", ""}, "by -p": {none, none, "K=9", ""},
+		"before": {k, none, "", "edited: its parameters were edited: K = 64 where the default is 256; restore the default, or run ./reproduce.sh 02_rings -p K=64"},
+		"after":  {none, k, "", "K = 64 where the default is 256;"}, "beside -p": {none, k, "C=3", "K = 64 where the default is 256; restore the default, or run ./reproduce.sh 02_rings -p K=64"},
+		"over -p":    {none, k, "K=9", "K = 64 where the default is 256"},
+		"against -p": {none, func(p *experiment.RingsParams) { p.K = 256 }, "K=9", "K = 256 where -p sets 9; restore the default"},
+		"a list":     {none, func(p *experiment.RingsParams) { p.Hidden = []int{3, 4} }, "", "-p Hidden=3,4"},
+		"two":        {k, func(p *experiment.RingsParams) { p.C = .5 }, "", "K = 64"},
+	} {
+		for _, runner := range []bool{true, false} {
+			newCell(t)
+			t.Setenv(RecordVar, map[bool]string{true: filepath.Join(t.TempDir(), "record")}[runner])
+			p := experiment.DefaultRings()
+			c.before(&p)
+			before := experiment.Changes(&p)
+			if name, value, set := strings.Cut(c.set, "="); set {
+				if err := experiment.Set(&p, name, value); err != nil {
+					t.Fatal(err)
+				}
+			}
+			err := noteSet([][]experiment.Change{before}, []any{&p})
+			if err == nil {
+				c.after(&p)
+				err = noteComputed(p)
+			}
+			if c.want == "" || !runner {
+				if err != nil {
+					t.Errorf("%s, runner %t: %v", name, runner, err)
+				}
+			} else if err == nil || !strings.HasPrefix(err.Error(), "edited: ") || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
+				t.Errorf("%s: error %v lacks %q", name, err, c.want)
+			}
+		}
+	}
+}
+
+// An experiment that Params did not see keeps its defaults whatever -p sets.
+func TestParametersThatAreNotSetKeepTheirDefaults(t *testing.T) {
+	newCell(t)
+	t.Setenv(RecordVar, filepath.Join(t.TempDir(), "record"))
+	t.Setenv(ParamsVar, `{"Seed": "5"}`)
+	p := experiment.DefaultElasticNet()
+	Params(&p)
+	if err := noteComputed(p); err != nil {
+		t.Error(err)
+	}
+	if err := noteComputed(experiment.DefaultStability()); err != nil { // it has a Seed, too
+		t.Error(err)
+	}
+	if got := changedLine(changes()); got != "elastic_net.Seed = 5 (default 0)" {
+		t.Errorf("changes %q", got)
+	}
+}
+
+// Changes are those of what was computed, by names that -p takes: setting them from
+// the defaults gives the same parameters of every experiment that was computed.
+func TestChangesOfACell(t *testing.T) {
+	src := synth.NewStream(1, "changes of a cell")
+	all := experiment.All()
+	for range 40 {
+		newCell(t)
+		var given, fresh []any
+		for range 1 + int(3*src.Float64()) {
+			e := all[int(float64(len(all))*src.Float64())]
+			if slices.ContainsFunc(given, func(p any) bool { return experiment.Of(p) == e }) {
+				continue
+			}
+			given, fresh = append(given, e.Draw(src)), append(fresh, e.Params())
+		}
+		for _, p := range given {
+			if err := noteComputed(reflect.ValueOf(p).Elem().Interface()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, c := range changes() {
+			if err := override(`{"`+c.Name+`": "`+c.Value+`"}`, fresh...); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if !reflect.DeepEqual(given, fresh) {
+			t.Errorf("%v of\n%+v give\n%+v", changes(), given, fresh)
+		}
+	}
+}
+
+// The checks of all experiments of a notebook are listed, a line each.
+func TestParametersAreCheckedAtOnce(t *testing.T) {
+	net, rings, seeds := experiment.DefaultElasticNet(), experiment.DefaultRings(), experiment.DefaultElasticNetSeeds()
+	if err := checkAll([]any{&net, &rings, &seeds}); err != nil {
+		t.Error(err)
+	}
+	net.StartLambda1, net.Informative, net.Train, rings.P, seeds.Train = -1, 99, 0, 1, 3
+	err := checkAll([]any{&net, &rings, &seeds})
+	if err == nil {
+		t.Fatal("accepted")
+	}
+	want := []string{"elastic_net.Train is 0", "elastic_net.StartLambda1 is -1", "elastic_net.Informative is 99", "rings.P is 1", "elastic_net_seeds.Train is 3"}
+	lines := strings.Split(err.Error(), "\n")
+	if len(lines) != len(want) {
+		t.Fatalf("%d lines:\n%v", len(lines), err)
+	}
+	for i, w := range want {
+		if !strings.HasPrefix(lines[i], w+" (outside its domain): use ") {
+			t.Errorf("%q lacks %q", lines[i], w)
+		}
+	}
+	if err := checkAll([]any{&rings}); err == nil || !strings.HasPrefix(err.Error(), "P is 1 ") {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestFoldersOfOutputs(t *testing.T) {
+	root := t.TempDir()
+	t.Setenv(OutVar, "")
+	for _, file := range []string{"01_net/table.csv", "02_rings/figure.csv", "02_rings/folder.csv/x", "timings.json"} {
+		file = filepath.Join(root, "figures", "out", file)
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	k, c := experiment.Change{Name: "K", Value: "64", Default: "128"}, experiment.Change{Name: "elastic_net.C", Value: "0.5", Default: "1"}
+	list := experiment.Change{Name: "Ks", Value: strings.Repeat("1,", 60) + "1", Default: "1"}
+	for _, f := range []struct {
+		name    string
+		changes []experiment.Change
+		want    string
+	}{
+		{"table", nil, "01_net/interactive/default"}, {"figure", []experiment.Change{k, c}, "02_rings/interactive/K=64,elastic_net.C=0.5"},
+		{"folder", nil, "other/interactive/default"}, {"mine", nil, "other/interactive/default"}, {"*", nil, "other/interactive/default"}, {"[", nil, "other/interactive/default"},
+		// As Python's checkout.digest of the label, which is longer than 100 bytes.
+		{"table", []experiment.Change{list}, "01_net/interactive/eba58441ad86c014a3764b4969fc03e9"},
+		// As Python's urllib.parse.quote(label, safe="=,.+- ").
+		{"table", []experiment.Change{{Name: "File", Value: "/a b/ä%[1].csv"}}, "01_net/interactive/File=%2Fa b%2F%C3%A4%25%5B1%5D.csv"},
+	} {
+		if got := outFolder(root, f.name, f.changes); got != filepath.Join(root, ".work", "runs", filepath.FromSlash(f.want)) {
+			t.Errorf("%s: %s, want %s", f.name, got, f.want)
+		}
+	}
+	// An output that no committed one has the name of belongs to the notebook of the same
+	// name as the experiment.
+	newCell(t)
+	if err := noteComputed(experiment.DefaultRings()); err != nil {
+		t.Fatal(err)
+	}
+	for folder, want := range map[string]string{"": "other", "rings": "rings"} {
+		if err := os.MkdirAll(filepath.Join(root, "figures", "out", folder), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if got := outFolder(root, "mine", nil); got != filepath.Join(root, ".work", "runs", want, "interactive", "default") {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
+	t.Setenv(OutVar, "/x")
+	if got := outFolder(root, "table", nil); got != "/x" {
+		t.Error(got)
+	}
+	if got := outFolder(t.TempDir(), "table", nil); got != "/x" { // without figures/out
+		t.Error(got)
+	}
+}
+
+// Outputs of a cell that computed with other parameters carry these, and lines of the
+// default ones; those of the default parameters are the same bytes in every folder.
+func TestOutputsNameTheChanges(t *testing.T) {
+	store := t.TempDir()
+	t.Setenv(StoreVar, store)
+	p := experiment.DefaultXOR()
+	p.Steps, p.ManifoldSteps, p.GridPoints = 2, []int{1, 2}, 5
+	written := map[string]string{}
+	for _, out := range []string{"changed", "unknown"} {
+		newCell(t)
+		dir := t.TempDir()
+		t.Setenv(OutVar, dir)
+		r := &Compute(p).LearnedKernelResult
+		if out == "unknown" {
+			newCell(t) // as if the parameters were the default ones
+		}
+		Save(figures.XOR.Variants(r), figures.XOR.VariantsTable(r))
+		for _, file := range []string{"xor_variants_path.svg", "xor_variants_path.csv", "xor_variants.md"} {
+			text, err := os.ReadFile(filepath.Join(dir, file))
+			if err != nil {
+				t.Fatal(err)
+			}
+			written[out+" "+file] = string(text)
+		}
+	}
+	for _, file := range []string{"xor_variants_path.svg", "xor_variants.md"} {
+		if !strings.Contains(written["changed "+file], "GridPoints = 5 (default 100); ManifoldSteps = 1, 2 (default 1, 2, 5, 50); Steps = 2 (default 50)") {
+			t.Errorf("%s lacks the changes", file)
+		}
+		if strings.Contains(written["unknown "+file], "(default") {
+			t.Errorf("%s has changes", file)
+		}
+	}
+	if svg := "xor_variants_path.svg"; !strings.Contains(written["changed "+svg], "default parameters") || strings.Contains(written["unknown "+svg], "default parameters") {
+		t.Error("ghosts are not where they should be")
+	}
+	if csv := "xor_variants_path.csv"; written["changed "+csv] != written["unknown "+csv] {
+		t.Error("the CSV has ghosts")
+	}
+}
+
+func TestFigureHTML(t *testing.T) {
+	f := &figures.Figure{Name: "f", Caption: `λ < 1 & "x"`, Width: 300, Panels: [][]*figures.Panel{{figures.NewPanel("p", `<script>"a"`, "x", "y")}}}
+	got := figureHTML(f, []byte("png"))
+	for _, part := range []string{`src="data:image/png;base64,cG5n" width="400" alt="&lt;script&gt;&#34;a&#34;: y over x."`, "<figcaption>λ &lt; 1 &amp; &#34;x&#34;</figcaption>"} {
+		if !strings.Contains(got, part) {
+			t.Errorf("%s lacks %s", got, part)
+		}
+	}
+}
+
+func TestShortened(t *testing.T) {
+	long := strings.Repeat("ä/", 60) + "my.csv"
+	for value, want := range map[string]string{"": "empty", "1,2": "1, 2", strings.Repeat("11,", 40): strings.Repeat("11, ", 26) + "…"} {
+		if got := shortened(value); got != want {
+			t.Errorf("%s: %s, want %s", value, got, want)
+		}
+	}
+	if got := shortened(long); !strings.HasPrefix(got, "…") || !strings.HasSuffix(got, "/my.csv") || !utf8.ValidString(got) {
+		t.Errorf("%s: %s", long, got)
+	}
+}
+
+func TestSaveFile(t *testing.T) {
+	t.Setenv(OutVar, filepath.Join(t.TempDir(), "out"))
+	SaveFile("a.json", "{}")
+	if text, err := os.ReadFile(filepath.Join(os.Getenv(OutVar), "a.json")); err != nil || string(text) != "{}" {
+		t.Errorf("%s, %v", text, err)
+	}
+}

@@ -1,0 +1,60 @@
+package notebook
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// A copy whose original has other cells is older than it; what is damaged, has no
+// original or leaves the folder is none.
+func TestNewerOriginal(t *testing.T) {
+	root := t.TempDir()
+	write := func(name, text string) string {
+		t.Helper()
+		file := filepath.Join(root, "notebooks", filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return file
+	}
+	original := `{"cells": [{"cell_type": "markdown", "source": ["a <b> & \"\\ é\n", "\u0001\u2028\\u2029"]}, {"cell_type": "code", "source": "x := 1\n\t// 中 🎲", "outputs": [3]}], "metadata": {}}`
+	digest, err := cellsDigest([]byte(original))
+	if err != nil {
+		t.Fatal(err)
+	}
+	write("01_net.ipynb", original)
+	write("../out.ipynb", `{"cells": []}`)
+	copied := func(name, digest string) string {
+		return `{"cells": [], "metadata": {"cvgm_copy": {"original": "` + name + `", "digest": "` + digest + `"}}}`
+	}
+	for text, want := range map[string]string{
+		copied("01_net.ipynb", digest): "", copied("01_net.ipynb", "0"): "01_net.ipynb",
+		copied("02.ipynb", "0"): "", copied("../../out.ipynb", "0"): "", copied("..", "0"): "",
+		original: "", "": "", "[]": "", `{"metadata": {"cvgm_copy": 3}}`: "",
+	} {
+		if got := newerOriginal(root, write("copies/01_net.ipynb", text)); got != want {
+			t.Errorf("%s: %q, want %q", text, got, want)
+		}
+	}
+	if got := newerOriginal(root, filepath.Join(root, "nowhere.ipynb")); got != "" {
+		t.Errorf("no file: %q", got)
+	}
+	// Only cells count; ./reproduce.sh computes the same digest.
+	if same, err := cellsDigest([]byte(strings.Replace(original, "[3]", "[4]", 1))); err != nil || same != digest {
+		t.Errorf("outputs change the digest (%v)", err)
+	}
+	const program = "import sys, json; sys.path.insert(0, 'notebooks/runner'); import copies; print(copies.digest(json.load(open(sys.argv[1]))), end='')"
+	python := exec.Command("python3", "-B", "-c", program, filepath.Join(root, "notebooks", "01_net.ipynb"))
+	python.Dir = filepath.Join("..", "..")
+	if out, err := python.Output(); err != nil {
+		t.Logf("without Python: %v", err)
+	} else if string(out) != digest {
+		t.Errorf("digest %s, Python's %s", digest, out)
+	}
+}

@@ -1,0 +1,39 @@
+package notebook
+
+import (
+	"fmt"
+	"os"
+
+	"cvgm/cvgm/experiment"
+	"cvgm/notebooks/source"
+)
+
+// Read reads the CSV file that p.File names, for [Compute]. A relative path begins in the
+// checkout. The digest of the content becomes part of the result's key in the store, so that
+// no result of another content is found, and ./reproduce.sh runs the notebook again when the file
+// changes. Under TwinVar a target that is a number is moved. An error of the file, or of a column, ends the cell with one line.
+//
+//	result := notebook.Compute(notebook.Read(p))
+func Read(p experiment.MyDataParams) experiment.MyDataParams {
+	read, err := readFile(p)
+	Check(err)
+	if os.Getenv(TwinVar) != "" {
+		read = read.Scaled(1 + twinShift)
+	}
+	return read
+}
+
+func readFile(p experiment.MyDataParams) (experiment.MyDataParams, error) {
+	root, err := source.Root()
+	if err != nil {
+		return p, err
+	}
+	read, err := p.Read(root)
+	if err != nil && os.Getenv(ParamsVar) != "" {
+		err = fmt.Errorf("-p: %w", err) // ./reproduce.sh recognises it by this
+	}
+	if at := p.Path(root); err == nil && at != "" {
+		err = record(map[string]any{"file": at, "sha256": read.Digest})
+	}
+	return read, err
+}

@@ -1,0 +1,26 @@
+package notebook
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+
+	"cvgm/notebooks/source"
+)
+
+// Reset replaces the working copies of the notebooks that names denote by their
+// originals, as ./reproduce.sh reset does; the replaced files are kept. Without
+// names it prints one line and replaces nothing. An unknown name ends the cell.
+//
+//	notebook.Reset("02_rings")
+func Reset(names ...string) {
+	if len(names) == 0 {
+		fmt.Println("No copy was replaced: name one.")
+		return
+	}
+	cmd := exec.Command(filepath.Join(Must(source.Root()), "reproduce.sh"), append([]string{"reset"}, names...)...)
+	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
+	Check(cmd.Run())
+	fmt.Println("Where it is open: File, Reload Notebook from Disk.")
+}

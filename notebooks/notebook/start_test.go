@@ -1,0 +1,62 @@
+package notebook
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// 00_start is read in ten minutes: its text and tables have at most this many words.
+const startWords = 2000
+
+func TestStartIsShort(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("..", "00_start.ipynb"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var nb struct {
+		Cells []struct {
+			CellType string `json:"cell_type"`
+			Source   lines
+			Outputs  []struct{ Data map[string]lines }
+		}
+	}
+	if err := json.Unmarshal(text, &nb); err != nil {
+		t.Fatal(err)
+	}
+	words := 0
+	for _, c := range nb.Cells {
+		if c.CellType == "markdown" {
+			words += c.Source.words()
+		}
+		for _, o := range c.Outputs {
+			words += o.Data["text/markdown"].words()
+		}
+	}
+	if words < 500 || words > startWords {
+		t.Errorf("00_start has %d words, want at most %d", words, startWords)
+	}
+}
+
+// lines is a text of a notebook: a string, or several.
+type lines []string
+
+func (l *lines) UnmarshalJSON(b []byte) error {
+	if json.Unmarshal(b, (*[]string)(l)) == nil {
+		return nil
+	}
+	*l = make(lines, 1)
+	return json.Unmarshal(b, &(*l)[0])
+}
+
+func (l lines) words() int {
+	n := 0
+	for _, w := range strings.Fields(strings.Join(l, "")) {
+		if strings.Trim(w, "|:-–#*") != "" {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,111 @@
+// Peers tunes a learner on the data and folds of a CSV file, for the comparison with
+// scikit-learn by notebooks/runner/compare_peers.py.
+//
+//	go run ./notebooks/peers [-learner elastic-net|logistic|svc] FILE
+//
+// FILE has a header line, a column y with the labels, a column fold with a name of each
+// example's fold, and the features. It prints JSON: what it found, its out-of-fold predictions
+// (decision values), and the processor seconds of Tune alone, with one worker.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+	"log"
+	"os"
+
+	"cvgm/cvgm"
+	"cvgm/qpdiff"
+)
+
+// result is what the program prints.
+type result struct {
+	Names       []string
+	Hyper       []float64
+	Loss        float64 // the CV loss
+	Evaluations int     // of the CV loss
+	Fits        int     // of the learner, that of the final model included
+	Seconds     float64 // of the processor
+	Warnings    []string
+	Predictions []float64
+}
+
+// learners are those of the comparison by name.
+var learners = map[string]func() qpdiff.Learner{
+	"elastic-net": func() qpdiff.Learner { return &qpdiff.ElasticNet{} },
+	"logistic":    func() qpdiff.Learner { return &qpdiff.Logistic{Intercept: qpdiff.UnpenalisedIntercept} },
+	"svc":         func() qpdiff.Learner { return &qpdiff.KernelSVM{Intercept: true} },
+}
+
+func main() {
+	log.SetFlags(0)
+	flag.Usage = func() {
+		fmt.Fprintln(flag.CommandLine.Output(), "usage: go run ./notebooks/peers [-learner elastic-net|logistic|svc] FILE")
+		flag.PrintDefaults()
+	}
+	learner := flag.String("learner", "elastic-net", "elastic-net, logistic or svc")
+	flag.Parse()
+	if flag.NArg() != 1 || learners[*learner] == nil {
+		flag.Usage()
+		os.Exit(2)
+	}
+	file, err := os.Open(flag.Arg(0))
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer file.Close()
+	r, err := tune(file, learners[*learner]())
+	if err == nil {
+		err = json.NewEncoder(os.Stdout).Encode(r)
+	}
+	if err != nil {
+		log.Fatal(err)
+	}
+}
+
+// tune tunes the learner on the folds of a CSV text.
+func tune(text io.Reader, learner qpdiff.Learner) (*result, error) {
+	table, err := cvgm.CSV{Target: "y", Group: "fold"}.Read(text)
+	if err != nil {
+		return nil, err
+	}
+	d, _, err := table.Data()
+	if err != nil {
+		return nil, err
+	}
+	splits := foldSplits(table.Groups)
+	t := cvgm.Tuner{Learner: learner, Splits: splits, OuterFolds: -1, Workers: 1}
+	start := cpuSeconds()
+	tuned, err := t.Tune(context.Background(), d)
+	if err != nil {
+		return nil, err
+	}
+	r := &result{Seconds: cpuSeconds() - start, Names: tuned.Names, Hyper: tuned.Hyper, Loss: tuned.Loss,
+		Evaluations: tuned.Evaluations, Fits: tuned.Evaluations*len(splits) + 1, Predictions: tuned.OutOfFold}
+	for _, w := range tuned.Warnings {
+		r.Warnings = append(r.Warnings, w.Text)
+	}
+	return r, nil
+}
+
+// foldSplits returns one split for each fold, which validates on it and trains on all others.
+func foldSplits(fold []int) []cvgm.Split {
+	count := 0
+	for _, f := range fold {
+		count = max(count, f+1)
+	}
+	splits := make([]cvgm.Split, count)
+	for i, f := range fold {
+		for k := range splits {
+			if k == f {
+				splits[k].Val = append(splits[k].Val, i)
+			} else {
+				splits[k].Train = append(splits[k].Train, i)
+			}
+		}
+	}
+	return splits
+}

@@ -1,0 +1,44 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"cvgm/cvgm"
+)
+
+// The predictions are out of fold: the CV loss that follows from them is the one printed.
+func TestPredictionsGiveTheLoss(t *testing.T) {
+	const rows, folds, rounding = 40, 4, 1e-12
+	for name, loss := range map[string]cvgm.Loss{"elastic-net": cvgm.SquaredError{}, "logistic": cvgm.LogisticLoss{}, "svc": cvgm.Hinge{}} {
+		t.Run(name, func(t *testing.T) {
+			text := new(strings.Builder)
+			fmt.Fprintln(text, "a,b,y,fold")
+			y := make([]float64, rows)
+			for i := range y {
+				a, b := math.Sin(float64(7*i)), math.Cos(float64(5*i))
+				if y[i] = 2*a - b + math.Sin(float64(i*i)); name != "elastic-net" {
+					y[i] = math.Copysign(1, y[i])
+				}
+				fmt.Fprintln(text, strings.Join(strings.Fields(fmt.Sprint(a, b, y[i], (i+1)%folds)), ","))
+			}
+			r, err := tune(strings.NewReader(text.String()), learners[name]())
+			if err != nil {
+				t.Fatal(err)
+			}
+			var mean float64 // of folds of equal size
+			for i, p := range r.Predictions {
+				l, _ := loss.Eval(p, y[i])
+				mean += l / rows
+			}
+			if len(r.Predictions) != rows || !(math.Abs(mean-r.Loss) <= rounding*r.Loss) {
+				t.Errorf("CV loss %v by the predictions, %v by Tuner", mean, r.Loss)
+			}
+			if r.Fits != r.Evaluations*folds+1 || len(r.Hyper) != len(r.Names) || !(r.Seconds > 0) {
+				t.Errorf("%+v", r)
+			}
+		})
+	}
+}

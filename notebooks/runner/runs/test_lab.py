@@ -1,0 +1,110 @@
+"""./reproduce.sh lab."""
+
+import json
+import os
+import re
+import signal
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+from small import WRITES, Small, lab_is_set_up
+
+
+class Lab(Small):
+    def setUp(self):
+        super().setUp()
+        if not lab_is_set_up():
+            self.skipTest("JupyterLab is not set up; run ./reproduce.sh lab once")
+        self.notebook("01_first", WRITES)
+
+    def open(self, *args):
+        """Starts JupyterLab; where it opens, and what it printed before."""
+        self.process = process = self.start("lab", *args)
+        before = ""
+        for line in process.stdout:
+            if found := re.search(r"(http://127\.0\.0\.1:\d+)/lab/tree/(\S*)\?token=(\S+)", line):
+                self.url, where, self.token = found.groups()
+                return where, before
+            before += line
+        self.fail(before)
+
+    def tearDown(self):
+        self.process.send_signal(signal.SIGINT)
+        self.process.communicate(timeout=30)
+        super().tearDown()
+
+    def ask(self, method, path, data=None):
+        data = data and json.dumps(data).encode()
+        request = urllib.request.Request(f"{self.url}/api/{path}", data, {"Authorization": f"token {self.token}"}, method=method)
+        with urllib.request.urlopen(request) as answer:
+            return json.loads(answer.read() or "null")
+
+    def refused(self, method, path, data=None):
+        with self.assertRaises(urllib.error.HTTPError) as refusal:
+            self.ask(method, path, data)
+        self.assertEqual(refusal.exception.code, 403)
+        return json.loads(refusal.exception.read())["message"]
+
+    def files(self):
+        """The files of the checkout, less those in folders with a dot."""
+        found = {p.relative_to(self.checkout): p for p in self.checkout.rglob("*") if p.is_file()}
+        return {name: p.read_bytes() for name, p in found.items() if not any(part.startswith(".") for part in name.parts)}
+
+    def test_it_answers_once_its_address_is_printed_and_is_private(self):
+        self.open()
+        kernel = self.ask("POST", "kernels", {"name": "gonb"})["id"]  # answers at once
+        folder = next(self.temporary.glob("cvgm-*"))
+        self.assertEqual(folder.stat().st_mode & 0o777, 0o700)
+        connection = json.loads((folder / f"kernel-{kernel}.json").read_text())
+        self.assertEqual(connection["transport"], "ipc")
+        sockets = [f"{connection['ip']}-{connection[f'{name}_port']}" for name in ("shell", "iopub", "stdin", "control", "hb")]
+        self.assertTrue(self.wait_for(lambda: all(map(os.path.exists, sockets))))
+        self.assertEqual({os.path.dirname(s) for s in sockets}, {str(folder)})
+        self.assertLessEqual(max(map(len, sockets)), 107)
+        # JupyterLab's own port asks for the token.
+        kernels = [p for p in Path("/proc").glob("[0-9]*") if self.owned(p) and b"serve_jupyterlab" not in self.command_line(p)]
+        self.assertIn(b"gonb", b"".join(map(self.command_line, kernels)))
+        self.assertEqual([self.command_line(p) for p in kernels if self.listens(p.name)], [])
+
+    def test_it_opens_copies_and_changes_nothing_else(self):
+        self.notebook("00_start", WRITES)
+        where, said = self.open()
+        self.assertEqual(where, "notebooks/copies/00_start.ipynb")
+        self.assertEqual(said, "copies made in notebooks/copies: 00_start, 01_first\n")
+        before = self.files()
+        original = self.ask("GET", "contents/notebooks/01_first.ipynb")
+        self.assertFalse(original["writable"])
+        model = {"type": "notebook", "format": "json", "content": original["content"]}
+        for method, path, data in (
+            ("PUT", "notebooks/01_first.ipynb", model),
+            ("PUT", "go.mod", {"type": "file", "format": "text", "content": ""}),
+            ("DELETE", "notebooks/01_first.ipynb", None),
+            ("DELETE", "cvgm", None),
+            ("PATCH", "go.mod", {"path": "go.sum2"}),
+            ("PATCH", "figures", {"path": "pictures"}),
+        ):
+            self.assertIn("notebooks/copies", self.refused(method, f"contents/{path}", data), path)
+        self.assertEqual(self.files(), before)
+        copy = self.ask("GET", "contents/notebooks/copies/01_first.ipynb")
+        self.assertTrue(copy["writable"])
+        model["content"] = copy["content"]
+        model["content"]["cells"].pop()
+        for path in ("notebooks/copies/01_first.ipynb", "notebooks/Untitled.ipynb", "notebooks/mine.ipynb"):
+            self.ask("PUT", f"contents/{path}", model)
+            self.ask("PUT", f"contents/{path}", model)
+        self.ask("PATCH", "contents/notebooks/mine.ipynb", {"path": "notebooks/copies/mine.ipynb"})
+        self.ask("DELETE", "contents/notebooks/Untitled.ipynb")
+        changed = {str(name) for name, data in self.files().items() if before.get(name) != data}
+        self.assertEqual(changed, {"notebooks/copies/01_first.ipynb", "notebooks/copies/mine.ipynb"})
+        self.assertIn("01_first  edited", self.reproduce("reset"))
+
+    def test_authors_edit_the_originals(self):
+        where, _ = self.open("--edit")
+        self.assertEqual(where, "notebooks")
+        original = self.ask("GET", "contents/notebooks/01_first.ipynb")
+        self.assertTrue(original["writable"])
+        original["content"]["cells"].pop()
+        self.ask("PUT", "contents/notebooks/01_first.ipynb", {"type": "notebook", "format": "json", "content": original["content"]})
+        self.assertNotIn("loss", (self.checkout / "notebooks/01_first.ipynb").read_text())
+        self.assertFalse((self.checkout / "notebooks/copies").exists())

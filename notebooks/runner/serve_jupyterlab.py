@@ -1,0 +1,71 @@
+"""JupyterLab that leaves the checkout's own files alone; lab.py starts it."""
+
+import json
+import sys
+from pathlib import Path
+
+import nbformat
+from jupyter_server.services.contents.largefilemanager import AsyncLargeFileManager
+from tornado.web import HTTPError
+from traitlets import Unicode
+
+REFUSAL = "{} belongs to the project and is open for reading only. Work in its copy in notebooks/copies, or start ./reproduce.sh lab --edit."
+
+
+def outputs(notebook):
+    """All outputs of a notebook's cells, as texts."""
+    return {json.dumps(output, sort_keys=True) for cell in notebook["cells"] for output in cell.get("outputs", [])}
+
+
+class Contents(AsyncLargeFileManager):
+    """The files below the root folder, some of them for reading only."""
+
+    listing = Unicode(help="file with the names, in JSON, of the files for reading only").tag(config=True)
+
+    def __init__(self, **kwargs):
+        super().__init__(**kwargs)
+        self.protected = frozenset(json.loads(Path(self.listing).read_bytes()))
+
+    def mark_trusted_cells(self, nb, path=""):
+        """Trusts what shows no other outputs than the project's own notebook of that
+        name, so that a copy's pictures follow the theme before they are run."""
+        own = f"notebooks/{Path(path).name}"
+        if own in self.protected and outputs(nb) <= outputs(nbformat.read(Path(self.root_dir) / own, as_version=4)):
+            self.notary.mark_cells(nb, True)
+        else:
+            super().mark_trusted_cells(nb, path)
+
+    def refuse(self, path):
+        name = path.strip("/")
+        if any(p == name or p.startswith(f"{name}/") for p in self.protected):
+            raise HTTPError(403, REFUSAL.format(name))
+
+    async def get(self, path, *args, **kwargs):
+        model = await super().get(path, *args, **kwargs)
+        if model["path"].strip("/") in self.protected:
+            model["writable"] = False
+        return model
+
+    async def save(self, model, path=""):
+        self.refuse(path)
+        return await super().save(model, path)
+
+    async def delete_file(self, path):
+        self.refuse(path)
+        return await super().delete_file(path)
+
+    async def rename_file(self, old_path, new_path):
+        self.refuse(old_path)
+        self.refuse(new_path)
+        return await super().rename_file(old_path, new_path)
+
+    async def restore_checkpoint(self, checkpoint_id, path):
+        self.refuse(path)
+        return await super().restore_checkpoint(checkpoint_id, path)
+
+
+if __name__ == "__main__":
+    from jupyterlab.labapp import main
+
+    sys.path.append(str(Path(__file__).parent))
+    main([*sys.argv[1:], f"--ServerApp.contents_manager_class={Path(__file__).stem}.Contents"])

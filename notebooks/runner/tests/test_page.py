@@ -1,0 +1,262 @@
+"""The report: its HTML, its links, and the Markdown and TeX that it is made from."""
+
+import base64
+import html.parser
+import json
+import os
+import re
+import struct
+import unittest
+import unittest.mock
+import xml.dom.minidom
+import zlib
+from urllib.parse import unquote
+
+import mathml
+import prose
+import provenance
+import report
+from checkout import NOTEBOOKS
+from fixtures import Checkout
+
+VOID = {"meta", "img", "br", "hr", "input", "link"}
+
+
+class Page(html.parser.HTMLParser):
+    """The ids, links and pictures of a page, whose elements have to be closed in order."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.ids, self.links, self.pictures, self.names = [], [], [], [], []
+        self.feed(text)
+        self.close()
+        if self.open:
+            raise AssertionError(f"open at the end: {self.open}")
+
+    def handle_starttag(self, tag, attributes):
+        attributes = dict(attributes)
+        self.names.append(tag)
+        self.ids += filter(None, [attributes.get("id")])
+        self.links += filter(None, [attributes.get("href")])
+        if tag == "img":
+            self.pictures.append(attributes)
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        if tag in VOID or not self.open or self.open.pop() != tag:
+            raise AssertionError(f"</{tag}> in line {self.getpos()[0]} closes nothing")
+
+
+def broken(page, folder):
+    """The ids that are doubled and the links that lead nowhere from a page in folder."""
+    doubled = {name for name in page.ids if page.ids.count(name) > 1}
+    inside = {link for link in page.links if link.startswith("#") and unquote(link[1:]) not in page.ids}
+    files = {link for link in page.links if not re.match("#|https?:", link) and not os.path.exists(os.path.normpath(folder / unquote(link.partition("#")[0])))}
+    return doubled | inside | files
+
+
+def png(shade):
+    rows = zlib.compress(bytes([0, shade]))
+    chunks = [(b"IHDR", struct.pack(">IIBBBBB", 1, 1, 8, 0, 0, 0, 0)), (b"IDAT", rows), (b"IEND", b"")]
+    return b"\x89PNG\r\n\x1a\n" + b"".join(struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data)) for kind, data in chunks)
+
+
+CLAIMS = """**Claims**
+
+| Claim | Section | Sentence or measurement | Paper | Its code | Here | Confirmed if | Verdict | Control | Remark |
+| --: | :-- | :-- | --: | --: | --: | :-- | :-- | :-- | :-- |
+| 1 | section 3 | “A <b>” | – | – | – | – | differs | – | – |
+| 1a | – | a number | 1 | – | -2.5 | within 1 of 1 | differs | – | Not so. |
+| 1b | – | another | – | – | 3 | above 1 | confirmed | none | – |
+| 2 | section 4 | “B” | – | – | – | – | not testable | – | – |
+| 3 | section 5 | “C” | – | – | – | – | not decided | – | – |
+| 3a | – | a share | 3 | 3.1 | 3.01 ± 1 | within .5 of 3 | not decided | – | – |
+| 4 | section 6 | “D” | – | – | – | – | confirmed | – | – |
+
+4 claims.
+"""
+
+
+class Report(unittest.TestCase):
+    def made(self, cells, files=None, last=None, timings=None):
+        """The page of two notebooks, of which 01_a has these cells and files."""
+        folder = Checkout(self)
+        with folder:
+            folder.write("notebooks/01_a.ipynb", json.dumps({"cells": cells}))
+            folder.write("notebooks/02_b.ipynb", json.dumps({"cells": [{"cell_type": "markdown", "source": "# Second"}]}))
+            folder.write("cvgm/search.go", "")
+            for name, data in (files or {}).items():
+                folder.write(f"figures/out/01_a/{name}", data)
+            if timings:
+                folder.write("figures/out/timings.json", json.dumps(timings))
+            tasks = [provenance.Task(folder.root / "notebooks" / name) for name in ("01_a.ipynb", "02_b.ipynb")]
+            with unittest.mock.patch.object(provenance, "read", lambda task: last or {}):
+                text = report.page({task: {"reasons": []} for task in tasks}, "go")
+            page = Page(text)
+            self.assertEqual(broken(page, report.PAGE.parent), set())
+        return text, page
+
+    def in_order(self, text, *words):
+        at = text.index("<main>")
+        for word in words:
+            self.assertIn(word, text[at:])
+            at = text.index(word, at) + len(word)
+
+    def test_text_and_outputs_come_in_the_notebook_s_order(self):
+        shown = {"output_type": "display_data", "data": {"text/html": f'<figure><img src="data:image/png;base64,{base64.b64encode(png(1)).decode()}" alt="of the &quot;cell&quot;"></figure>'}}
+        bare = {"output_type": "display_data", "data": {"image/png": base64.b64encode(png(2)).decode() + "\n"}}
+        lost = {"output_type": "display_data", "data": {"image/png": base64.b64encode(png(9)).decode()}}
+        cells = [
+            {"cell_type": "markdown", "source": ["# First\n", "\n", "See [b](02_b.ipynb), [code](../cvgm/search.go), [below](#The-end) and $x_1$."]},
+            {"cell_type": "code", "source": "%noautoget\nimport (\n)", "outputs": []},
+            {"cell_type": "code", "source": "%%\nnotebook.Show(one())", "outputs": [shown, {"output_type": "stream", "name": "stdout", "text": ["1 < 2\n"]}]},
+            {"cell_type": "markdown", "source": "## Twice"},
+            {"cell_type": "code", "source": "%%\nr := f()\nnotebook.Show(r)", "outputs": [bare, {"output_type": "display_data", "data": {"text/markdown": "**T**\n\n| k | v |\n| :-- | --: |\n| a | -1 |\n"}}]},
+            {"cell_type": "markdown", "source": "## Twice\n\n## The end"},
+            {"cell_type": "code", "source": "%%\nfmt.Println(1)", "outputs": [lost]},
+        ]
+        files = {"one.png": png(1), "one.svg": "<svg/>", "two.svg": "<svg><image /></svg>", "two.png": png(2), "t.md": "**T**\n\n| k | v |\n| :-- | --: |\n| a | -1 |\n", "late.md": "**Late**\n\n| q |\n| :-- |\n| 7 |\n"}
+        text, page = self.made(cells, files, {"captions": {"one": "It <falls>"}, "alts": {"two": "Two lines"}})
+        self.in_order(text, '<h2 id="01_a">First</h2>', 'href="#02_b"', 'href="../../cvgm/search.go"', 'href="#01_a-the-end"', "<math", "<img", "It &lt;falls&gt;. ", "1 &lt; 2",
+                      '<h3 id="01_a-twice">', "Code, 2 lines", "<img", "<td class=\"number\" data-column=\"v\">−1</td>", "The end</h3>", "<pre><code>fmt.Println(1)</code>", "<img", ">7</td>", '<h2 id="02_b">Second</h2>')  # fmt: skip
+        self.assertEqual([p["alt"] for p in page.pictures], ['of the "cell"', "Two lines", "A picture of First"])
+        self.assertEqual([p.get("class") for p in page.pictures], [None, "surface", None])
+        self.assertNotIn("noautoget", text)
+        self.assertNotIn("Show(one", text)
+        self.assertIn('<a href="01_a/one.svg"><img', text)
+
+    def test_findings_come_from_the_claims_table(self):
+        text, page = self.made([{"cell_type": "markdown", "source": "# First"}], {"claims.md": CLAIMS})
+        findings = text[text.index('id="findings"') : text.index('id="01_a"')]
+        for words in ("<b>1</b> differs", "<b>1</b> confirmed", "<b>1</b> not testable", "<b>1</b> not decided", "a number: paper 1, here −2.5", "Not so.", "its code 3.1", "A &lt;b&gt;"):
+            self.assertIn(words, findings)
+        self.assertNotIn("another", findings)  # it does not explain the verdict
+        claims = text[text.index('class="claims"') :]
+        self.assertEqual(re.findall(r'<th scope="col"[^>]*>(\w+)</th>', claims)[:4], ["Claim", "Paper", "Here", "Verdict"])
+        self.assertEqual(claims.count('class="sentence"'), 4)
+        self.assertEqual(claims.count('class="measured"'), 3)
+        self.assertIn("<dt>Its code</dt><dd>3.1</dd>", claims)
+        self.assertNotIn("<dt>Its code</dt><dd>–</dd>", claims)
+
+    def test_without_claims_and_outputs(self):
+        for claims in (None, "", "**T**\n\n| Claim |\n| --- |\n| a |\n", "| |\n"):
+            text, _ = self.made([], {} if claims is None else {"claims.md": claims})
+            self.assertIn("No claims are judged yet", text)
+
+    def test_nothing_is_taken_for_html(self):
+        evil = "<script>alert(1)</script>"
+        cells = [
+            {"cell_type": "markdown", "source": f"# {evil}\n\n## {evil} & \"'\n\n{evil} `{evil}` ${evil}$ [{evil}](x\"y.md)\n\n| {evil} |\n| --- |\n| {evil} |\n"},
+            {"cell_type": "code", "source": evil, "outputs": [{"output_type": "stream", "name": "stdout", "text": evil}, {"output_type": "display_data", "data": {"text/markdown": evil, "text/html": evil}}]},
+        ]
+        with unittest.mock.patch(f"{__name__}.broken", lambda *_: set()):
+            text, page = self.made(cells, {"claims.md": CLAIMS.replace("Not so.", evil).replace("differs", evil), "one.png": png(1), "one.md": evil}, {"captions": {"one": evil}, "alts": {"one": evil + '"'}})
+        self.assertEqual(page.names.count("script"), 1)
+        self.assertIn(evil + '"', [p["alt"] for p in page.pictures])
+
+    def test_times_are_ratios(self):
+        timings = {"date": "2026", "benchmarks": {
+            "cvgm.ElasticNetCold/gradient": {"ns/op": {"lowest": 3000.0, "median": 9.0}},
+            "cvgm.ElasticNetCold/value": {"ns/op": {"lowest": 2000.0, "median": 9.0}},
+            "qpdiff.QPWarm/a_8x": {"ns/op": {"lowest": 1.0}, "µs/problem": {"lowest": 4500.0}},
+            "other.Thing": {"ns/op": {"lowest": 12.0}},
+        }}  # fmt: skip
+        text, _ = self.made([], timings=timings)
+        rows = [re.sub(r"<[^>]*>", "|", row) for row in re.findall(r"<tr[^>]*>(.*?)</tr>", text[text.index('class="times"') :])[1:]]
+        self.assertEqual([re.sub(r"\|+", "|", row) for row in rows], [
+            "|cvgm: ElasticNetCold, value|1|2 µs|", "|cvgm: ElasticNetCold, gradient|1.5|3 µs|",
+            "|qpdiff: QPWarm, a 8x|–|4.5 ms per problem|", "|other: Thing|–|12 ns|",
+        ])  # fmt: skip
+        for bad in ({"benchmarks": {"a": {}}}, {"benchmarks": []}, {}, []):
+            self.assertIn("None yet", self.made([], timings=bad or [1])[0])
+
+    def test_each_recorded_time_has_a_baseline(self):
+        for name in json.loads(provenance.TIMINGS.read_text())["benchmarks"]:
+            self.assertIn(report.baseline(name), json.loads(provenance.TIMINGS.read_text())["benchmarks"], name)
+
+    def test_makers_are_found_in_the_source(self):
+        self.assertEqual(report.maker("elastic_net_surfaces"), "figures.ElasticNetSurfaces")
+        self.assertIsNone(report.maker("no such output"))
+
+    def test_each_link_of_the_report_leads_somewhere(self):
+        tasks = [provenance.Task(path) for path in sorted(NOTEBOOKS.glob("[0-9e]*.ipynb"))]
+        text = report.page({task: {"reasons": []} for task in tasks}, "go")
+        page = Page(text)
+        self.assertEqual(broken(page, report.PAGE.parent), set())
+        self.assertEqual([p for p in page.pictures if not p["alt"]], [])
+        for task in tasks:
+            for file in task.out.glob("*.png"):
+                self.assertIn(base64.b64encode(file.read_bytes()).decode(), text, file)
+
+
+class Mathematics(unittest.TestCase):
+    def test_all_of_the_notebooks(self):
+        found = 0
+        for path in NOTEBOOKS.glob("*.ipynb"):
+            for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
+                text = re.sub(r"```.*?```|`[^`\n]*`", "", "".join(cell["source"]), flags=re.S) if cell["cell_type"] == "markdown" else ""
+                for display, tex in re.findall(r"\$\$(.+?)\$\$|\$([^$\n]+)\$", text, re.S):
+                    xml.dom.minidom.parseString(mathml.convert(display or tex, bool(display)))
+                    found += 1
+        self.assertGreater(found, 100)
+
+    def test_elements(self):
+        for tex, made in {
+            "x_1": "<msub><mi>x</mi><mn>1</mn></msub>",
+            r"10^{-7}": "<msup><mn>10</mn><mrow><mrow><mo>−</mo><mn>7</mn></mrow></mrow></msup>",
+            r"\frac12": "<mfrac><mn>1</mn><mn>2</mn></mfrac>",
+            ".5<x": "<mrow><mn>.5</mn><mo>&lt;</mo><mi>x</mi></mrow>",
+            r"z_i'": "<msubsup><mi>z</mi><mi>i</mi><mrow><mo>′</mo></mrow></msubsup>",
+            r"L_{\rm cv}": '<msub><mi>L</mi><mi mathvariant="normal">cv</mi></msub>',
+            r"\text{so a}": "<mtext>so\xa0a</mtext>",
+            "": "<mrow></mrow>",
+        }.items():
+            self.assertEqual(re.sub(r"^<math[^>]*>|</math>$", "", mathml.convert(tex)), made, tex)
+
+    def test_what_it_does_not_cover_is_shown_as_tex(self):
+        for tex in (r"\unheard{x}", r"\frac1", "{x", "x}", "x_1_2", r"\begin{array}1\end{array}", r"\begin{pmatrix}1", "^2", r"\left(x", r"\text{a\b}", "x_", "\\", "{" * 5000):
+            self.assertEqual(prose.tex(tex, False), f"<code>{prose.html.escape(tex)}</code>", tex)
+
+
+class Markdown(unittest.TestCase):
+    def test_blocks(self):
+        for text, made in {
+            "a\nb\n\nc": "<p>a b</p>\n<p>c</p>",
+            "## A *b*\nc": "<h2>A <em>b</em></h2>\n<p>c</p>",
+            "```go\na < b\n\nc\n```\nd": "<pre><code>a &lt; b\n\nc</code></pre>\n<p>d</p>",
+            "* a\n* b\n  c": "<ul><li>a</li><li>b c</li></ul>",
+            "* a\n  * b\n  * c\n* d": "<ul><li>a\n<ul><li>b</li><li>c</li></ul></li><li>d</li></ul>",
+            "* a\n\n* b": "<ul><li><p>a</p></li><li><p>b</p></li></ul>",
+            "a:\n* b\n\nc": "<p>a:</p>\n<ul><li>b</li></ul>\n<p>c</p>",
+            "2. a\n3. b": '<ol start="2"><li>a</li><li>b</li></ol>',
+            "```\nopen": "<pre><code>open</code></pre>",
+            "| a |\nb": "<p>| a | b</p>",
+            "*not* a list": "<p><em>not</em> a list</p>",
+        }.items():
+            self.assertEqual(prose.convert(text), made, text)
+
+    def test_tables(self):
+        made = prose.convert("| *X* | `V` |\n| :-- | --: |\n| a \\| b | – |\n| $x$ | 1.5 | more |\n")
+        for words in ('<th scope="col" class=""><em>X</em></th>', '<th scope="col" class="number"><code>V</code></th>', '<td class="" data-column="X">a | b</td>',
+                      '<td class="number none" data-column="V">–</td>', '<td class="number" data-column="V">1.5</td><td class="" data-column="">more</td>'):  # fmt: skip
+            self.assertIn(words, made)
+
+    def test_spans(self):
+        for text, made in {
+            "**a *b* c**": "<strong>a <em>b</em> c</strong>",
+            "*a **b** c*": "<em>a <strong>b</strong> c</em>",
+            "`a*b*` 2 * 3 * 4": "<code>a*b*</code> 2 * 3 * 4",
+            "``a`b``": "<code>a`b</code>",
+            r"\*a\* \$5": "*a* $5",
+            "costs $5 and $6": "costs $5 and $6",
+            "snake_case_name _em_": "snake_case_name <em>em</em>",
+            "[a `b]` c](d.md#e)": '<a href="d.md#e">a <code>b]</code> c</a>',
+            "[a] (b) & <i>": "[a] (b) &amp; &lt;i&gt;",
+            "**open": "**open",
+        }.items():
+            self.assertEqual(prose.inline(text), made, text)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,44 @@
+// Package store reads and writes the files that results of experiments are kept in: whole
+// results, and before those their cells, in one file of records for each process that
+// computes some.
+package store
+
+import (
+	"crypto/sha256"
+	"errors"
+	"os"
+	"path/filepath"
+
+	"cvgm/notebooks/source"
+)
+
+// Path returns the file of a function's result in the folder dir. Key is a hash, in
+// hexadecimal, of everything that the result depends on.
+func Path(dir, function, key string) string {
+	return filepath.Join(dir, function+"-"+key[:min(16, len(key))])
+}
+
+// Shards returns the folder with the records of the cells of a result.
+func Shards(path string) string { return path + ".shards" }
+
+// Write writes a value under its checksum, whole or not at all.
+func Write(path string, from any) error {
+	data, err := Encode(from)
+	if err != nil {
+		return err
+	}
+	sum := sha256.Sum256(data)
+	return source.WriteFile(path, append(sum[:], data...))
+}
+
+// Read reads what Write wrote. Its error is an fs.ErrNotExist where there is no file.
+func Read(path string, to any) error {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	if len(data) < sha256.Size || sha256.Sum256(data[sha256.Size:]) != [sha256.Size]byte(data) {
+		return errors.New("its checksum is wrong")
+	}
+	return Decode(data[sha256.Size:], to)
+}

@@ -1,0 +1,136 @@
+// Worker computes one shard of the cells of experiments and gathers the shards of all
+// workers into the store. It needs neither Go nor the sources. Worker -h explains it.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"runtime"
+	"strconv"
+	"syscall"
+)
+
+const usage = `usage: worker -name EXPERIMENT -params JSON -key KEY -out DIR -shard I -shards S
+       worker -plan FILE [-shard I]
+       worker -gather (-plan FILE | -name … -shards S)
+
+Computes the cells I, I+S, I+2S, … of an experiment, those of the files in DIR that an
+earlier worker with the same shard wrote excepted, and appends them to a new file in
+DIR/FUNCTION-KEY.shards. KEY is the result's key in the store. With -plan it takes the
+experiments and the missing cells from a file that ./reproduce.sh --on slurm writes.
+
+In a job array of Slurm, I and S default to the index and the number of the array's
+elements, and the number of threads (GOMAXPROCS) to the task's CPUs. Anywhere else:
+
+  flags="-name elastic_net_seeds -key $KEY -out DIR -shards 10"
+  seq 0 9 | parallel worker $flags -shard {}
+  seq 0 9 | xargs -P 4 -I{} worker $flags -shard {}
+  srun --ntasks=10 sh -c "worker $flags -shard \$SLURM_PROCID"
+  worker -gather $flags
+
+-gather writes the result to DIR once all shards are done, and otherwise lists the
+missing cells, where they failed, and why. All workers may be killed and started again
+at any time, also twice at the same time. Parameters that the JSON leaves out have
+their defaults.
+
+Exit status: 0 done, 1 cells failed or are missing, 2 bad flags, 74 a file could not be
+written or read, 143 stopped by a signal.
+
+`
+
+func main() {
+	os.Exit(run())
+}
+
+func run() int {
+	var p plan
+	var s sweep
+	var params, planFile string
+	flag.Usage = func() {
+		fmt.Fprint(flag.CommandLine.Output(), usage)
+		flag.PrintDefaults()
+	}
+	flag.StringVar(&s.Name, "name", "", "the experiment")
+	flag.StringVar(&params, "params", "{}", "its parameters")
+	flag.StringVar(&s.Key, "key", "", "the result's key in the store")
+	flag.StringVar(&p.Out, "out", "", "the store's folder, which all machines share")
+	flag.StringVar(&planFile, "plan", "", "a file that lists experiments and cells")
+	shard := flag.Int("shard", -1, "the shard to compute, from 0; in a job array its element")
+	flag.IntVar(&p.Shards, "shards", number("SLURM_ARRAY_TASK_COUNT", 1), "the number of shards")
+	gather := flag.Bool("gather", false, "write the result to the store")
+	missing := flag.Bool("missing", false, "gather what is complete; print the missing cells as JSON")
+	status := flag.Bool("status", false, "print the state of the plan's cells as JSON")
+	wait := flag.Duration("wait", 0, "the time that -gather waits for files which a shared folder lists late")
+	flag.Parse()
+	if *shard < 0 {
+		*shard = number("SLURM_ARRAY_TASK_ID", 0)
+		if planFile == "" {
+			*shard -= number("SLURM_ARRAY_TASK_MIN", 0)
+		}
+	}
+	if planFile == "" {
+		p.Name, s.Params = fmt.Sprintf("by%d", p.Shards), json.RawMessage(params)
+		p.Sweeps = []*sweep{&s}
+		if err := p.open(); err != nil {
+			return fail(2, err)
+		}
+	} else if read, err := readPlan(planFile); err != nil {
+		return fail(2, err)
+	} else {
+		p = *read
+	}
+	sharing := !*gather && !*missing && !*status
+	if flag.NArg() > 0 || p.Out == "" || p.Shards < 1 || sharing && (*shard < 0 || *shard >= p.Shards) {
+		return fail(2, fmt.Errorf("want -out and 0 ≤ shard < shards, have shard %d of %d and arguments %q; -h explains", *shard, p.Shards, flag.Args()))
+	}
+	if cpus := number("SLURM_CPUS_PER_TASK", 1); job() != "" && os.Getenv("GOMAXPROCS") == "" {
+		runtime.GOMAXPROCS(max(1, cpus))
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	var err error
+	switch {
+	case *status:
+		err = p.count()
+	case *missing:
+		err = p.gatherAll(ctx, 0)
+	case *gather:
+		if err = p.gatherAll(ctx, *wait); err == nil {
+			err = p.missing()
+		}
+	default:
+		err = p.runShard(ctx, *shard)
+	}
+	var io *os.PathError
+	switch {
+	case ctx.Err() != nil:
+		return fail(143, fmt.Errorf("stopped by a signal on %s; finished cells are kept", host()))
+	case errors.As(err, &io):
+		return fail(74, fmt.Errorf("on %s: %w", host(), err))
+	case err != nil:
+		return fail(1, err)
+	case *status || *missing:
+		if err := json.NewEncoder(os.Stdout).Encode(p); err != nil {
+			return fail(74, err)
+		}
+	}
+	return 0
+}
+
+func fail(status int, err error) int {
+	fmt.Fprintln(os.Stderr, "worker:", err)
+	return status
+}
+
+// number returns the environment variable as a number, or otherwise.
+func number(name string, otherwise int) int {
+	if n, err := strconv.Atoi(os.Getenv(name)); err == nil {
+		return n
+	}
+	return otherwise
+}

@@ -1,0 +1,134 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"reflect"
+	"strconv"
+	"strings"
+
+	"cvgm/cvgm/experiment"
+	"cvgm/notebooks/store"
+)
+
+// A plan is what one submission computes.
+type plan struct {
+	Name   string   // begins the names of the workers' files
+	Out    string   // the store's folder
+	Shards int      // number of shards
+	Sweeps []*sweep // each shard works through its cells of all sweeps
+}
+
+// A sweep is one experiment with one set of parameters.
+type sweep struct {
+	Name   string          // of the experiment
+	Params json.RawMessage // all parameters
+	Key    string          // of the result in the store
+	Cells  *ranges         // the cells to compute; nil for all
+	Total  int             // number of the experiment's cells, where it is known
+	Failed []failure       `json:",omitempty"`
+	Ended  []ended         `json:",omitempty"`
+	Lost   []started       `json:",omitempty"`
+	Done   int             // number of cells in the records
+
+	experiment *experiment.Experiment
+	params     any    // a pointer
+	path       string // of the result
+}
+
+// readPlan reads a plan from a file.
+func readPlan(name string) (*plan, error) {
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return nil, err
+	}
+	p := new(plan)
+	if err := json.Unmarshal(text, p); err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	if p.Shards < 1 || p.Name == "" || strings.ContainsAny(p.Name, "./") {
+		return nil, fmt.Errorf("%s: is not a plan: Name is %q, Shards is %d", name, p.Name, p.Shards)
+	}
+	return p, p.open()
+}
+
+// open finds the experiments of the sweeps and their places in the store.
+func (p *plan) open() error {
+	for _, s := range p.Sweeps {
+		e, err := experiment.Lookup(s.Name)
+		if err != nil {
+			return err
+		}
+		if len(s.Key) < 16 || strings.ContainsAny(s.Key, "./\\") {
+			return fmt.Errorf("%s: the key %q is too short or no hash", s.Name, s.Key)
+		}
+		s.experiment, s.params = e, e.Params()
+		d := json.NewDecoder(strings.NewReader(string(s.Params)))
+		d.DisallowUnknownFields()
+		if err := d.Decode(s.params); err != nil {
+			return fmt.Errorf("%s: parameters: %w", s.Name, err)
+		}
+		t := reflect.TypeOf(s.params).Elem()
+		s.path = store.Path(p.Out, path.Base(t.PkgPath())+"."+t.Name()+".Run", s.Key)
+	}
+	return nil
+}
+
+// folder returns the folder with the files of the sweep's workers.
+func (s *sweep) folder() string { return store.Shards(s.path) }
+
+// finished reports whether the store has the result.
+func (s *sweep) finished() bool {
+	result, err := os.Stat(s.path)
+	return err == nil && result.Mode().IsRegular()
+}
+
+// Ranges are numbers in ascending order, as text 0-9,12,15-20.
+type ranges struct{ list []int }
+
+func (r ranges) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
+
+func (r ranges) String() string {
+	var b strings.Builder
+	for i := 0; i < len(r.list); {
+		k := i
+		for k+1 < len(r.list) && r.list[k+1] == r.list[k]+1 {
+			k++
+		}
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		b.WriteString(strconv.Itoa(r.list[i]))
+		if k > i {
+			fmt.Fprintf(&b, "-%d", r.list[k])
+		}
+		i = k + 1
+	}
+	return b.String()
+}
+
+func (r *ranges) UnmarshalText(text []byte) error {
+	r.list = []int{}
+	if len(text) == 0 {
+		return nil
+	}
+	const most = 1 << 30
+	for part := range strings.SplitSeq(string(text), ",") {
+		from, to, isRange := strings.Cut(part, "-")
+		a, err := strconv.Atoi(from)
+		b, bad := a, error(nil)
+		if isRange {
+			b, bad = strconv.Atoi(to)
+		}
+		if err := errors.Join(err, bad); err != nil || a < 0 || b < a || b > most || len(r.list) > 0 && a <= r.list[len(r.list)-1] {
+			return fmt.Errorf("%q is no ascending list of cells such as 0-9,12", text)
+		}
+		for ; a <= b; a++ {
+			r.list = append(r.list, a)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,290 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"cvgm/cvgm/experiment"
+	"cvgm/notebooks/store"
+	"cvgm/synth"
+)
+
+const testKey = "0123456789abcdef0123456789abcdef"
+
+// newPlan returns a plan in a new folder.
+func newPlan(t *testing.T, shards int, name, params string) *plan {
+	t.Helper()
+	p := &plan{Name: "test", Out: t.TempDir(), Shards: shards, Sweeps: []*sweep{{Name: name, Params: json.RawMessage(params), Key: testKey}}}
+	if err := p.open(); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+const small = `{"Seeds":7,"Steps":4,"LongSteps":8}`
+
+// gathered returns the bytes of the plan's result in the store.
+func gathered(t *testing.T, p *plan) []byte {
+	t.Helper()
+	if err := p.gatherAll(context.Background(), 0); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.missing(); err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(p.Sweeps[0].path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+func runShards(t *testing.T, p *plan, shards ...int) {
+	t.Helper()
+	for _, i := range shards {
+		if err := p.runShard(context.Background(), i); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// files returns the workers' files.
+func files(t *testing.T, p *plan) []string {
+	t.Helper()
+	found, err := filepath.Glob(filepath.Join(p.Sweeps[0].folder(), "*.records"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+// The result is that of the experiment's own Run, with any number of shards, in any
+// order, some of them run twice.
+func TestShardsGatherToTheSameBytes(t *testing.T) {
+	for _, e := range experiment.All() {
+		params := e.Draw(synth.NewStream(1, "worker "+e.Name))
+		text, err := json.Marshal(params)
+		if err != nil {
+			t.Fatal(err)
+		}
+		whole, err := e.Run(context.Background(), params)
+		if err != nil {
+			t.Fatalf("%s with %s: %v", e.Name, text, err)
+		}
+		p := newPlan(t, 3, e.Name, string(text))
+		if err := p.gatherAll(context.Background(), 0); err != nil {
+			t.Fatal(err)
+		}
+		if len(p.Sweeps[0].Cells.list) > 0 { // else it has no cells, and gather has computed it
+			runShards(t, p, 2, 0, 0, 1)
+		}
+		got := gathered(t, p)
+		path := filepath.Join(t.TempDir(), "whole")
+		if err := store.Write(path, whole); err != nil {
+			t.Fatal(err)
+		}
+		want, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(want, got) {
+			t.Errorf("%s with %s: the gathered result differs", e.Name, text)
+		}
+	}
+}
+
+// A record that was torn at any place, or changed, is dropped, and a second submission
+// computes the missing cells alone.
+func TestTornRecordsAreComputedAgain(t *testing.T) {
+	p := newPlan(t, 1, "elastic_net_seeds", small)
+	runShards(t, p, 0)
+	file := files(t, p)[0]
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole := gathered(t, p)
+	for cut := range len(data) {
+		if cut%97 != 0 && cut != len(data)-1 {
+			continue
+		}
+		changed := bytes.Clone(data)
+		changed[cut] ^= 1
+		for _, damaged := range [][]byte{data[:cut], changed} {
+			q := newPlan(t, 1, "elastic_net_seeds", small)
+			if err := os.MkdirAll(q.Sweeps[0].folder(), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(filepath.Join(q.Sweeps[0].folder(), filepath.Base(file)), damaged, 0o644); err != nil {
+				t.Fatal(err)
+			}
+			before, err := q.Sweeps[0].read()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(before.cells) == 7 {
+				continue // the damage is in a record of another kind
+			}
+			q.Name = "second"
+			if err := q.gatherAll(context.Background(), 0); err != nil {
+				t.Fatal(err)
+			}
+			runShards(t, q, 0)
+			after, err := q.Sweeps[0].read()
+			if err != nil || len(after.ended) == 0 || after.ended[len(after.ended)-1].Cells+len(before.cells) != 7 && after.ended[0].Cells+len(before.cells) != 7 {
+				t.Fatalf("cut at %d: %d cells were whole, then %+v (%v)", cut, len(before.cells), after.ended, err)
+			}
+			if !bytes.Equal(gathered(t, q), whole) {
+				t.Errorf("cut at %d: another result", cut)
+			}
+		}
+	}
+}
+
+// Two records of one cell with other bytes are an error that names both files.
+func TestDuplicatesMustAgree(t *testing.T) {
+	p := newPlan(t, 1, "elastic_net_seeds", small)
+	runShards(t, p, 0)
+	j, err := store.NewJournal(p.Sweeps[0].folder(), "other.0.", testKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := j.Add(store.Record{Kind: store.KindCell, Cell: 3, Payload: []byte("other")}); err != nil {
+		t.Fatal(err)
+	}
+	if err := j.Close(); err != nil {
+		t.Fatal(err)
+	}
+	err = p.gatherAll(context.Background(), 0)
+	for _, name := range append(files(t, p), "cell 3") {
+		if err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("%v does not name %s", err, name)
+		}
+	}
+}
+
+// A cancelled worker keeps its cells and is no success.
+func TestStoppedWorkerIsNoSuccess(t *testing.T) {
+	p := newPlan(t, 1, "elastic_net_seeds", small)
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if p.runShard(ctx, 0) == nil {
+		t.Error("a stopped worker reports success")
+	}
+	if err := p.gatherAll(context.Background(), 0); err != nil || p.missing() == nil {
+		t.Errorf("nothing is missing after a stopped worker (%v)", err)
+	}
+	if lost := p.Sweeps[0].Lost; len(lost) != 1 || lost[0].Host == "" {
+		t.Errorf("the stopped worker is not listed: %+v", lost)
+	}
+}
+
+// Files that a shared folder lists late, records as well as a result that another
+// process has gathered, are waited for.
+func TestGatherWaitsForLateFiles(t *testing.T) {
+	for _, late := range []string{"records", "result"} {
+		p := newPlan(t, 1, "elastic_net_seeds", small)
+		runShards(t, p, 0)
+		s := p.Sweeps[0]
+		hidden := filepath.Join(t.TempDir(), "hidden")
+		place := s.folder()
+		if late == "result" {
+			gathered(t, p)
+			place = s.path
+		}
+		if err := os.Rename(place, hidden); err != nil {
+			t.Fatal(err)
+		}
+		if err := p.gatherAll(t.Context(), 0); err != nil || p.missing() == nil {
+			t.Fatalf("%s: nothing is missing (%v)", late, err)
+		}
+		shown := make(chan error)
+		go func() {
+			time.Sleep(pause / 2)
+			shown <- os.Rename(hidden, place)
+		}()
+		if err := errors.Join(p.gatherAll(t.Context(), time.Minute), p.missing(), <-shown); err != nil {
+			t.Errorf("%s: %v", late, err)
+		}
+		if !s.finished() {
+			t.Errorf("%s: there is no result", late)
+		}
+	}
+}
+
+// Clocks play no part: times of files and in records are those of any year.
+func TestClocksMayDiffer(t *testing.T) {
+	p := newPlan(t, 2, "elastic_net_seeds", small)
+	runShards(t, p, 0, 1)
+	for i, file := range files(t, p) {
+		year := time.Date(1970+130*i, 1, 1, 0, 0, 0, 0, time.UTC)
+		if err := os.Chtimes(file, year, year); err != nil {
+			t.Fatal(err)
+		}
+		j, err := store.NewJournal(p.Sweeps[0].folder(), "late.", testKey)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := started{Host: "n1", Shard: i, Time: year}
+		if err := errors.Join(addJSON(j, kindStart, 0, s), addJSON(j, kindEnd, 0, ended{s, 0, year, year.AddDate(-1, 0, 0)}), j.Close()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	q := newPlan(t, 1, "elastic_net_seeds", small)
+	runShards(t, q, 0)
+	if !bytes.Equal(gathered(t, p), gathered(t, q)) {
+		t.Error("another result")
+	}
+}
+
+// Any number of shards, in any order, stopped at any cell and run again, gather to the
+// bytes of one worker.
+func TestRetriesGatherToTheSameBytes(t *testing.T) {
+	one := newPlan(t, 1, "elastic_net_seeds", small)
+	runShards(t, one, 0)
+	want := gathered(t, one)
+	const draws, most = 4, 5
+	stream := synth.NewStream(1, "retries")
+	for draw := range draws {
+		p := newPlan(t, 1+stream.IntN(most), "elastic_net_seeds", small)
+		for range 2 * p.Shards {
+			shard := stream.IntN(p.Shards)
+			runShards(t, p, shard)
+			file := files(t, p)[stream.IntN(len(files(t, p)))]
+			whole, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Truncate(file, int64(stream.IntN(len(whole)+1))); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for shard := range p.Shards {
+			runShards(t, p, p.Shards-1-shard)
+		}
+		if !bytes.Equal(gathered(t, p), want) {
+			t.Errorf("draw %d with %d shards: other bytes", draw, p.Shards)
+		}
+	}
+}
+
+func TestRanges(t *testing.T) {
+	for text, n := range map[string]int{"": 0, "0": 1, "0-9,12,15-20": 17} {
+		var r ranges
+		if err := r.UnmarshalText([]byte(text)); err != nil || len(r.list) != n || r.String() != text {
+			t.Errorf("%q is %v (%v)", text, r.list, err)
+		}
+	}
+	for _, text := range []string{"-", "1,1", "3-1", "a", "1-", "5,2", "0-99999999999"} {
+		if err := new(ranges).UnmarshalText([]byte(text)); err == nil {
+			t.Errorf("%q is accepted", text)
+		}
+	}
+}

@@ -1,0 +1,200 @@
+package qpdiff
+
+import (
+	"cmp"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// KernelRidge is ridge regression with a kernel (Saunders, Gammerman and Vovk 1998):
+//
+//	minimise over c and b   1/N·‖y − Kc − b·1‖² + λ·cᵀKc,   K_ij = k(x_i, x_j)
+//
+// whose prediction is f(x) = Σ_i c_i k(x_i, x) + b, with b = 0 without Intercept. With the
+// linear kernel f is the prediction of [ElasticNet] at λ1 = 0 and λ2 = λ. The sums over
+// the rows have each as often as it counts in the [Data].
+//
+// The hyperparameters are λ ≥ 0, then those of the kernel. λ = 0 interpolates, where
+// the kernel matrix is regular.
+//
+// The prediction is not θᵀx: θ is b alone with Intercept and empty without, and
+// [KernelRidge.Predict] returns the prediction; [KernelRidge.PredictVJP] and
+// [KernelRidge.PredictJVP] are its derivatives with respect to λ, the kernel's
+// parameters, the training rows, their labels and the rows predicted for.
+// [KernelRidge.LeaveOneOut] predicts each row from the others.
+//
+// # Method
+//
+// With w_i what row i counts and N their sum, the solution is that of
+//
+//	(K + Nλ·diag(1/w))·c + b·1 = y,   with Intercept Σc = 0
+//
+// where rows that do not count have c_i = 0. The kernel matrix is centred with
+// Intercept, which leaves c as it is and takes a constant of the kernel out of the
+// condition; then one Cholesky factorisation gives c and b. A fit costs N³/3
+// multiplications and N²/2 values of the kernel, which are kept while the kernel's
+// parameters stay the same. Derivatives follow from the same system, are exact and
+// exist wherever there is a fit: a product costs one solve and N²/2 gradients of the
+// kernel.
+//
+// The zero value, with the RBF kernel and no intercept, is ready for Load. Fits after
+// the first allocate nothing.
+type KernelRidge struct {
+	Kernel Kernel // nil: RBF. It is read by Dims and Load.
+	// Intercept adds an unpenalised constant to the prediction. It is read by Dims and
+	// Load.
+	Intercept bool
+
+	kernelRidgeFit
+}
+
+// Dims returns 1 parameter with Intercept and none without, and 1 hyperparameter more
+// than the kernel has.
+func (l *KernelRidge) Dims(n int) (theta, hyper int) {
+	if l.Intercept {
+		theta = 1
+	}
+	return theta, 1 + l.kernelOf().NumParams(n)
+}
+
+func (l *KernelRidge) kernelOf() Kernel { return cmp.Or[Kernel](l.Kernel, RBF{}) }
+
+// Load makes d the data of the following fits. It keeps a reference to d, whose Rows and
+// Weights count. Errors are those of [Data.Check]; after one, the learner has no data.
+func (l *KernelRidge) Load(d Data) error {
+	l.unload()
+	l.loo = 0
+	if err := d.Check(); err != nil {
+		return err
+	}
+	l.kernel = l.kernelOf()
+	l.params, l.hypers = l.Dims(d.X.RawMatrix().Cols)
+	l.load(d, l.Intercept)
+	return nil
+}
+
+// Reset forgets the last fit. The data stays loaded.
+func (l *KernelRidge) Reset() {
+	l.forget()
+	l.loo = 0
+}
+
+// Fit solves the problem at hyper = (λ, kernel parameters…) and writes b to theta with
+// Intercept. Errors: an ArgError that matches ErrShape, ErrNotFinite or ErrDomain for
+// hyper, ErrNotFitted without data, ErrIllPosed where the system is singular to machine
+// precision, ErrNonconvex where the kernel turns out not to be positive semidefinite,
+// ErrNotFinite where the kernel or c overflows. After an error there is no fit, and θ is
+// left as it was.
+func (l *KernelRidge) Fit(theta, hyper []float64) error {
+	l.loo = 0
+	if err := l.beginTheta(theta, l.params, l.hypers); err != nil {
+		return err
+	}
+	b, err := l.solve(hyper, 1)
+	if err != nil {
+		return err
+	}
+	l.coef, l.b = l.c, b
+	fill(theta, b)
+	l.finish()
+	return nil
+}
+
+// Coefficients returns c of the last fit, one entry for each row of X, 0 for rows that
+// do not count. It overwrites dst, and allocates only where dst has too little capacity.
+// The error is ErrNotFitted.
+func (l *KernelRidge) Coefficients(dst []float64) ([]float64, error) {
+	if err := l.fitted(); err != nil {
+		return nil, err
+	}
+	dst = zeros(dst, len(l.data.Y))
+	scatter(dst, l.c, l.rows)
+	return dst, nil
+}
+
+// Model returns the prediction function of the last fit without the data. The error is
+// ErrNotFitted.
+func (l *KernelRidge) Model() (*KernelModel, error) { return l.model() }
+
+// Predict writes the prediction for each row of x to dst. With a workspace that is not
+// nil it keeps the kernel's values there for a PredictVJP or PredictJVP at the same
+// rows. Errors: ErrNotFitted; an ArgError of kind ErrShape for x, or ErrNotFinite for x
+// or a value that overflows, from whose row on dst is undefined.
+func (l *KernelRidge) Predict(w *Workspace, dst []float64, x *mat.Dense) error {
+	var keep *kernelValues
+	if w != nil {
+		keep = &w.orNew().ridge.values
+	}
+	return l.predict(keep, dst, x)
+}
+
+// VJP adds dthetaᵀ·∂b/∂input at the last fit to each field of g that is not nil. Its
+// errors are those of PredictVJP.
+func (l *KernelRidge) VJP(w *Workspace, g *Grad, dtheta []float64) error {
+	return w.orNew().ridge.adjoint(&l.kernelRidgeFit, g, dtheta)
+}
+
+// JVP sets dtheta to the derivative of b at the last fit along d, whose fields are
+// tangents of the inputs (nil: zero). Its errors are those of PredictJVP.
+func (l *KernelRidge) JVP(w *Workspace, dtheta []float64, d *Grad) error {
+	return w.orNew().ridge.forward(&l.kernelRidgeFit, dtheta, d)
+}
+
+// PredictVJP adds the derivative of Σ_t ddst_t·f(x_t) with respect to each input of the
+// fit to the field of g that is not nil, and with respect to x to dx, unless that is nil.
+// At λ = 0 the derivative in λ is that from the right. Errors: ErrNotFitted; an ArgError
+// of kind ErrShape or ErrNotFinite for x, and ErrNotFinite for ddst or where a product
+// overflows, which leaves g and dx undefined.
+func (l *KernelRidge) PredictVJP(w *Workspace, g *Grad, dx, x *mat.Dense, ddst []float64) error {
+	return w.orNew().ridge.adjointPredict(&l.kernelRidgeFit, g, dx, x, ddst)
+}
+
+// PredictJVP sets each dst_t to the derivative of f(x_t) at the last fit along d, whose
+// fields are tangents of the inputs of the fit (nil: zero), and along dx, the tangent of
+// x (nil: zero). Errors are those of PredictVJP, with dx and d in the place of ddst.
+// Where a value overflows dst is undefined.
+func (l *KernelRidge) PredictJVP(w *Workspace, dst []float64, x, dx *mat.Dense, d *Grad) error {
+	return w.orNew().ridge.forwardPredict(&l.kernelRidgeFit, dst, x, dx, d)
+}
+
+// LeaveOneOut writes to dst, for each row of X, the prediction of the fit at hyper to the
+// other rows, which has λ·(N−1) on the diagonal of its matrix. It ends the last Fit: what
+// follows is LeaveOneOutVJP. All N predictions cost one factorisation and one inverse,
+// N³ multiplications. Errors are those of Fit, and an ArgError of kind ErrDomain where
+// the data has one row, or Rows or Weights. After an error dst is left as it was.
+func (l *KernelRidge) LeaveOneOut(dst, hyper []float64) error {
+	l.loo = 0
+	if l.forget(); l.data.X == nil {
+		return errNotLoaded
+	}
+	if err := l.data.checkPlain("LeaveOneOut"); err != nil {
+		return err
+	}
+	checkLength("dst", dst, len(l.data.Y))
+	if err := l.leaveOneOut(dst, hyper); err != nil {
+		return err
+	}
+	l.loo = newState()
+	return nil
+}
+
+// LeaveOneOutVJP adds the derivative of Σ_i ddst_i·dst_i at the last LeaveOneOut to each
+// field of g that is not nil. g.X gets the derivative with respect to the rows as those
+// fitted to, and dx, unless that is nil, that with respect to the rows as those predicted
+// for: the derivative in X is the sum. It costs N³/2 multiplications and up to 5N²/2
+// gradients of the kernel. Errors: ErrNotFitted without a LeaveOneOut after the last
+// Load, Fit or Reset; an ArgError of kind ErrNotFinite for ddst or where a product
+// overflows, which leaves g and dx undefined.
+func (l *KernelRidge) LeaveOneOutVJP(w *Workspace, g *Grad, dx *mat.Dense, ddst []float64) error {
+	if l.check(); l.loo == 0 {
+		return errNotFitted
+	}
+	rows, cols := l.data.X.Dims()
+	checkLength("ddst", ddst, rows)
+	l.checkShape(g)
+	checkMatrix("dx", dx, rows, cols)
+	if err := checkFinite("ddst", "give a finite cotangent", ddst); err != nil {
+		return err
+	}
+	return w.orNew().ridge.adjointLeaveOneOut(&l.kernelRidgeFit, g, dx, ddst)
+}

@@ -1,0 +1,214 @@
+package qpdiff
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// weighted lists the learners that take weights, with hyperparameters. The objectives of
+// some are means over the rows; those of the others weigh a sum by C, the first
+// hyperparameter.
+var weighted = []struct {
+	name  string
+	fresh func() ForwardLearner
+	hyper []float64
+	sum   bool
+}{
+	{"elastic net", func() ForwardLearner { return new(ElasticNet) }, []float64{.05, .1}, false},
+	{"logistic", func() ForwardLearner { return &Logistic{Intercept: UnpenalisedIntercept} }, []float64{1.5}, true},
+	{"SVM", func() ForwardLearner { return new(SVM) }, []float64{.03, .2}, false},
+	{"learned loss", func() ForwardLearner { return new(LearnedLoss) }, []float64{.3, .2, .1, .4, .3}, false},
+	{"kernel SVM", func() ForwardLearner { return new(decisionLearner) }, []float64{.8, .4}, true},
+	{"kernel SVM, intercept", func() ForwardLearner { return &decisionLearner{KernelSVM: KernelSVM{Intercept: true}} }, []float64{.8, .4}, true},
+}
+
+// fitWeighted returns θ, the fields of a VJP and a JVP of a new learner.
+func fitWeighted(t *testing.T, fresh func() ForwardLearner, d Data, hyper []float64) (theta []float64, g *Grad, dtheta []float64) {
+	t.Helper()
+	l := fresh()
+	_, n := d.X.Dims()
+	p, h := l.Dims(n)
+	theta, dtheta, g = make([]float64, p), make([]float64, p), newGrad(d, h)
+	v := make([]float64, p)
+	for i := range v {
+		v[i] = math.Sin(float64(3*i + 1))
+	}
+	along := newGrad(d, h)
+	for i := range along.Y {
+		along.Y[i] = math.Cos(float64(i))
+		along.X.Set(i, 0, math.Sin(float64(i)))
+	}
+	if err := errors.Join(l.Load(d), l.Fit(theta, hyper), l.VJP(nil, g, v), l.JVP(nil, dtheta, along)); err != nil {
+		t.Fatal(err)
+	}
+	return theta, g, dtheta
+}
+
+// Weights of 1 give the bits of no weights.
+func TestWeightsOfOne(t *testing.T) {
+	for _, c := range weighted {
+		d := randomData(3, 21, 3, true)
+		theta, g, dtheta := fitWeighted(t, c.fresh, d, c.hyper)
+		d.Weights = slices.Repeat([]float64{1}, 21)
+		theta1, g1, dtheta1 := fitWeighted(t, c.fresh, d, c.hyper)
+		if !sameBits(theta, theta1) || !sameBits(dtheta, dtheta1) || !sameBits(slices.Concat(gradSlices(g)...), slices.Concat(gradSlices(g1)...)) {
+			t.Errorf("%s: theta %v without weights, %v with weights of 1", c.name, theta, theta1)
+		}
+	}
+}
+
+// The unit of the weights does not matter where the objective is a mean, and goes into C
+// where it is not.
+func TestWeightsUnits(t *testing.T) {
+	for _, c := range weighted {
+		d := randomData(3, 21, 3, true)
+		d.Weights = make([]float64, 21)
+		for i := range d.Weights {
+			d.Weights[i] = math.Exp(math.Sin(float64(i))) * float64(min(i%6, 1))
+		}
+		theta, g, dtheta := fitWeighted(t, c.fresh, d, c.hyper)
+		for _, unit := range []float64{1e-6, 1. / 3, 1e6} {
+			scaled, hyper := d, slices.Clone(c.hyper)
+			scaled.Weights = slices.Clone(d.Weights)
+			for i := range scaled.Weights {
+				scaled.Weights[i] *= unit
+			}
+			if c.sum {
+				hyper[0] /= unit
+			}
+			theta1, g1, dtheta1 := fitWeighted(t, c.fresh, scaled, hyper)
+			if c.sum {
+				g1.Hyper[0] /= unit
+			}
+			what := fmt.Sprintf("%s, unit %g: ", c.name, unit)
+			nearAll(t, what+"theta", theta1, theta, 1e-11, 0)
+			nearAll(t, what+"JVP", dtheta1, dtheta, 1e-10, 0)
+			for k, s := range gradSlices(g1) {
+				nearAll(t, fmt.Sprint(what, "block ", k), s, gradSlices(g)[k], 1e-10, 0)
+			}
+		}
+	}
+}
+
+// Copies of a row share its cotangents by what they count.
+func TestWeightsOfEqualRows(t *testing.T) {
+	for _, c := range weighted {
+		d := randomData(3, 20, 3, true)
+		d.X.SetRow(7, d.X.RawRowView(2))
+		d.Y[7] = d.Y[2]
+		d.Weights = slices.Repeat([]float64{1}, 20)
+		d.Weights[2], d.Weights[7] = 3, .5
+		l := c.fresh()
+		p, h := l.Dims(3)
+		theta, g := make([]float64, p), newGrad(d, h)
+		v := slices.Repeat([]float64{1}, p)
+		if err := errors.Join(l.Load(d), l.Fit(theta, c.hyper), l.VJP(nil, g, v)); err != nil {
+			t.Fatal(err)
+		}
+		one := d
+		one.Weights = slices.Clone(d.Weights)
+		one.Weights[2], one.Weights[7] = 3.5, 0
+		want, wantG := make([]float64, p), newGrad(d, h)
+		alone := c.fresh()
+		if err := errors.Join(alone.Load(one), alone.Fit(want, c.hyper), alone.VJP(nil, wantG, v)); err != nil {
+			t.Fatal(err)
+		}
+		nearAll(t, c.name+": theta", theta, want, 1e-11, 0)
+		for _, share := range []struct {
+			row  int
+			part float64
+		}{{2, 3 / 3.5}, {7, .5 / 3.5}} {
+			for j, v := range wantG.X.RawRowView(2) {
+				if got := g.X.At(share.row, j); math.Abs(got-share.part*v) > 1e-10*(1+math.Abs(v)) {
+					t.Errorf("%s: cotangent %v of feature %d of row %d, want %v of %v", c.name, got, j, share.row, share.part, v)
+				}
+			}
+			if got := g.Y[share.row]; math.Abs(got-share.part*wantG.Y[2]) > 1e-10*(1+math.Abs(wantG.Y[2])) {
+				t.Errorf("%s: cotangent %v of label %d, want %v of %v", c.name, got, share.row, share.part, wantG.Y[2])
+			}
+		}
+	}
+}
+
+// With a small C every β is at its bound C·w·y, and f(x) = Σ β_i·x_i·x by the linear kernel.
+func TestKernelSVMWeightsByHand(t *testing.T) {
+	d := Data{X: mat.NewDense(4, 1, []float64{1, 2, -1, 5}), Y: []float64{1, 1, -1, 1}, Weights: []float64{3, .5, 2, 0}}
+	l := KernelSVM{Kernel: Polynomial{Degree: 1}}
+	const c = .01
+	f := make([]float64, 1)
+	g := newGrad(d, 3)
+	x := mat.NewDense(1, 1, []float64{2})
+	if err := errors.Join(l.Load(d), l.Fit(nil, []float64{c, 1, 0}), l.Predict(nil, f, x), l.PredictVJP(nil, g, nil, x, []float64{1})); err != nil {
+		t.Fatal(err)
+	}
+	nearAll(t, "decision value", f, []float64{2 * c * (3*1 + .5*2 + 2*1)}, 1e-15, 0)
+	nearAll(t, "C", g.Hyper[:1], []float64{2 * (3 + 1 + 2)}, 1e-14, 0)
+	nearAll(t, "X", g.X.RawMatrix().Data, []float64{2 * c * 3, 2 * c * .5, -2 * c * 2, 0}, 1e-14, 0)
+	alpha, err := l.Multipliers(nil)
+	if err != nil || !slices.Equal(alpha, []float64{3 * c, .5 * c, 2 * c, 0}) {
+		t.Errorf("multipliers %v, error %v", alpha, err)
+	}
+	if rows, err := l.SupportVectors(nil); err != nil || !slices.Equal(rows, []int{0, 1, 2}) {
+		t.Errorf("support vectors %v, error %v", rows, err)
+	}
+}
+
+// C times a weight is a bound as long as it is a positive number.
+func TestKernelSVMWeightsOutOfRange(t *testing.T) {
+	d := randomData(5, 8, 2, true)
+	for name, c := range map[string]struct {
+		weight, c float64
+		bound     string
+	}{"underflow": {1e-200, 1e-200, "the bound 0"}, "overflow": {1e200, 1e200, "the bound +Inf"}} {
+		d.Weights = slices.Repeat([]float64{c.weight}, 8)
+		l := new(KernelSVM)
+		if err := l.Load(d); err != nil {
+			t.Fatal(err)
+		}
+		if err := l.Fit(nil, []float64{c.c, 1}); !errors.Is(err, ErrDomain) || !strings.Contains(err.Error(), c.bound) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if err := l.Fit(nil, []float64{1 / c.weight, 1}); err != nil {
+			t.Errorf("%s, balanced by C: %v", name, err)
+		}
+	}
+}
+
+// Weights of many decades give an answer or an error, and the answer meets the dual's
+// conditions.
+func TestKernelSVMWeightsOfManyDecades(t *testing.T) {
+	solved := 0
+	for trial := range uint64(long(300)) {
+		d := randomData(trial, 16, 2, true)
+		d.Weights = make([]float64, 16)
+		for i := range d.Weights {
+			d.Weights[i] = math.Pow(10, 6*math.Sin(float64(trial)+float64(5*i)))
+		}
+		l := &KernelSVM{Intercept: trial%2 == 0}
+		hyper := []float64{math.Pow(10, float64(trial%5)-2), .5}
+		theta := make([]float64, 1)[:trial%2^1]
+		if err := errors.Join(l.Load(d), l.Fit(theta, hyper)); err != nil {
+			if !errors.Is(err, ErrIllPosed) && !errors.Is(err, ErrIterationLimit) {
+				t.Errorf("trial %d: %v", trial, err)
+			}
+			continue
+		}
+		solved++
+		if v := kernelSVMViolation(l, d, hyper); !(v <= 1e-9) {
+			t.Errorf("trial %d: violation %g", trial, v)
+		}
+		g := newGrad(d, 2)
+		if err := l.PredictVJP(nil, g, nil, d.X, d.Y); err != nil && !errors.Is(err, ErrNotDifferentiable) && !errors.Is(err, ErrIllPosed) {
+			t.Errorf("trial %d: %v", trial, err)
+		}
+	}
+	if solved < long(290) {
+		t.Errorf("%d of %d solved", solved, long(300))
+	}
+}
