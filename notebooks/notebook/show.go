@@ -8,6 +8,7 @@ import (
 	"html"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 
 	"cvgm/cvgm/experiment"
@@ -116,11 +117,13 @@ func Show(outputs ...figures.Output) {
 }
 
 // Text shows a paragraph of Markdown. Like fmt.Sprintf, it puts numbers, those of
-// results, into the sentences.
+// results, into the sentences; hyphens before them become minus signs.
 func Text(format string, args ...any) {
-	gonbui.DisplayMarkdown(fmt.Sprintf(format, args...))
+	gonbui.DisplayMarkdown(hyphens.ReplaceAllString(fmt.Sprintf(format, args...), "$1−$2"))
 	gonbui.Sync()
 }
+
+var hyphens = regexp.MustCompile(`(^|[\s(])-(\.?\d)`)
 
 // Save writes outputs to the output folder without showing them.
 func Save(outputs ...figures.Output) {
