@@ -215,7 +215,7 @@ func TestTuneFindsTheValleyOfAKernelMachine(t *testing.T) {
 		}
 		tuner := Tuner{Learner: &qpdiff.KernelSVM{Intercept: true}, OuterFolds: -1, Folds: 5}
 		tuned := mustTune(t, tuner, d)
-		lowest, err := tuner.lowest(d, tuned.Splits, 0, grid)
+		lowest, _, _, err := tuner.lowest(d, tuned, 0, grid)
 		if err != nil {
 			t.Fatal(err)
 		}
