@@ -99,14 +99,15 @@ func (all *measurements) sampleSize(r *SampleSizeResult) {
 
 func (all *measurements) ablation(r *AblationResult) {
 	for k, c := range r.Rings {
-		all.add(saysFeatures, Measurement{Text: fmt.Sprintf("test error of the network that descends the CV loss less that of one that descends the training loss, rings of all sizes, %d steps", r.Params.Rings.Budgets[k]),
+		budgets := r.Params.Rings.Budgets
+		all.add(saysFeatures, Measurement{Text: fmt.Sprintf("test error of the network that descends the CV loss, of %d splits, less that of one that descends the training loss, rings of all sizes, %d steps", r.Params.Rings.Ks[k/len(budgets)], budgets[k%len(budgets)]),
 			Ours:    c.Difference,
 			Control: &Control{Text: "the opposite difference", Ours: c.Difference.minus()},
 			Remark:  "All else is equal: network, start, step size, last layer."}, below(0))
 	}
 	for _, row := range r.Rows {
 		if row.Problem != ablationRings {
-			all.add(saysFeatures, Measurement{Text: fmt.Sprintf("the same difference of the test losses, %s, budget %d", row.Problem, row.Budget), Ours: row.CVLessTraining.Difference, Aside: true,
+			all.add(saysFeatures, Measurement{Text: fmt.Sprintf("the same difference of the test losses, %s, %d splits, budget %d", row.Problem, row.K, row.Budget), Ours: row.CVLessTraining.Difference, Aside: true,
 				Control: &Control{Text: "the opposite difference", Ours: row.CVLessTraining.Difference.minus()}}, below(0))
 		}
 	}
