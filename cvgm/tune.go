@@ -106,8 +106,8 @@ type TuneStep struct {
 
 // Tuned is what [Tuner.Tune] returns.
 type Tuned struct {
-	Model *Model // fitted to all data at Hyper
-	// Pipeline is the model with the encoder and the classes of the table; nil without a table.
+	Model *Model // fitted to all data at Hyper; nil where ctx ended before
+	// Pipeline is the model with the encoder and the classes of the table; nil without a table, and with Model.
 	Pipeline *Pipeline
 	Hyper    []float64
 	Names    []string // of the hyperparameters
@@ -176,9 +176,10 @@ const (
 )
 
 // Tune tunes the learner on d, of N rows and n features, without Rows. Where ctx ends,
-// the search ends within one fit. Tune then evaluates the CV loss once more at the best point so far, fits the
-// model there, and returns it with an error that matches ctx's; before the first
-// evaluation the result is nil. All other errors come without a result: they name the field or the data that
+// Tune returns within one fit, with an error that matches ctx's and the best point so far, nil before the
+// first evaluation. Such a result has no model unless the nested estimate was under way, and no
+// out-of-fold predictions; its StandardError and TrainLoss are NaN. New(Config) and [CV.Final] at Hyper fit the
+// model. All other errors come without a result: they name the field or the data that
 // they refuse, or are that of the fit where none succeeded.
 //
 // It costs some 60 evaluations of the CV loss for a search, and some 100 for a loss with kinks ([KinkedLoss]),
@@ -334,7 +335,11 @@ func (t *Tuned) String() string {
 		}
 		fmt.Fprintf(&b, "%s = %.4g", name, t.Hyper[i])
 	}
-	fmt.Fprintf(&b, "\nCV loss %.4g ± %.2g (optimistic: it was minimised); default %.4g, constant prediction %.4g\n", t.Loss, t.StandardError, t.DefaultLoss, t.ConstantLoss)
+	fmt.Fprintf(&b, "\nCV loss %.4g", t.Loss)
+	if t.Model != nil {
+		fmt.Fprintf(&b, " ± %.2g", t.StandardError)
+	}
+	fmt.Fprintf(&b, " (optimistic: it was minimised); default %.4g, constant prediction %.4g\n", t.DefaultLoss, t.ConstantLoss)
 	if r := t.Risk; r != nil {
 		fmt.Fprintf(&b, "risk by %d outer folds, with 95 %% intervals: tuned %v, default %v; %s\n", r.Folds, r.Tuned, r.Default, r.Verdict())
 	}

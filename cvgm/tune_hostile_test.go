@@ -215,7 +215,7 @@ func TestTuneFindsTheValleyOfAKernelMachine(t *testing.T) {
 		}
 		tuner := Tuner{Learner: &qpdiff.KernelSVM{Intercept: true}, OuterFolds: -1, Folds: 5}
 		tuned := mustTune(t, tuner, d)
-		lowest, err := tuner.lowest(d, tuned.Splits, 0, grid)
+		lowest, _, _, err := tuner.lowest(d, tuned, 0, grid)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -308,6 +308,43 @@ func TestTuneNamesTheFieldOfFolds(t *testing.T) {
 		tuned := mustTune(t, Tuner{Groups: groups, OuterFolds: outer}, d)
 		if tuned.Risk != nil || !slices.ContainsFunc(tuned.Warnings, func(w Warning) bool { return w.Kind == NoRisk && strings.Contains(w.Text, words) }) {
 			t.Errorf("OuterFolds %d: %v", outer, tuned.Warnings)
+		}
+	}
+}
+
+// A weight of 2 counts as the example twice in the bounds of every learner.
+func TestTuneBoundsCountWeights(t *testing.T) {
+	for _, learner := range []qpdiff.Learner{nil, &qpdiff.Huber{Intercept: true}, &qpdiff.KernelRidge{Intercept: true}} {
+		d := houses(24)
+		d.Weights = slices.Repeat([]float64{1}, 24)
+		twice := qpdiff.Data{X: mat.NewDense(32, 7, nil), Y: slices.Concat(d.Y, d.Y[:8])}
+		for i := range 32 {
+			twice.X.SetRow(i, d.X.RawRowView(i%24))
+		}
+		for i := range 8 {
+			d.Weights[i] = 2
+		}
+		plan := func(d qpdiff.Data) []Hyperparameter {
+			made, err := Tuner{Learner: learner}.prototype(d.Y)
+			if err != nil {
+				t.Fatal(err)
+			}
+			w := &tuning{c: Config{Data: d, Standardise: true}, learner: made}
+			x, y, err := w.seen(w.rows())
+			if err != nil {
+				t.Fatal(err)
+			}
+			hyper, err := w.hyperparameters(w.rows(), x, y)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return hyper
+		}
+		got, want := plan(d), plan(twice)
+		for i := range want {
+			if math.Abs(got[i].Default-want[i].Default) > 1e-12*want[i].Default || math.Abs(got[i].Upper-want[i].Upper) > 1e-12*want[i].Upper {
+				t.Errorf("%T: %+v with weights, %+v with examples twice", learner, got[i], want[i])
+			}
 		}
 	}
 }

@@ -1,13 +1,20 @@
 package cvgm
 
 import (
+	"encoding/csv"
+	"errors"
 	"flag"
 	"fmt"
+	"io"
+	"io/fs"
 	"math"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"cvgm/qpdiff"
@@ -18,13 +25,118 @@ import (
 )
 
 var (
-	tuneSets   = flag.Int("sets", 30, "data sets of the trials of Tuner; above 30 they have the sizes that the README's table has")
-	tuneReport = flag.String("report", "", "file that the trials of Tuner write their tables to")
+	tuneSets   = flag.Int("sets", 30, "data sets of the trials of Tuner; above 30 they have the sizes that the README's numbers are for")
+	tuneReport = flag.String("report", "", "folder of the tables of the trials of Tuner: each row is appended as soon as it is there, and a trial takes the rows that are there already")
 )
+
+// A trialTable has a row for each set: its number, trait, rows and columns, then the cells of the outcome.
+type trialTable struct {
+	columns []string
+	rows    map[int][]string
+}
+
+// runTrial makes a table of *tuneSets rows with the outcome of each set, in the file of that name where
+// there is a folder for it. All sets are shuffled, or none.
+func runTrial(t *testing.T, name string, shuffled bool, columns []string, outcome func(s trialSet) ([]string, error)) *trialTable {
+	most, wide, _, _ := trialSizes()
+	table := &trialTable{columns: append([]string{"set", "trait", "N", "n"}, columns...), rows: map[int][]string{}}
+	var out io.Writer = io.Discard
+	file := filepath.Join(*tuneReport, name)
+	if *tuneReport != "" {
+		if err := table.read(file); err != nil {
+			t.Fatal(err)
+		}
+		f, err := os.OpenFile(file, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		out = f
+	}
+	var mu sync.Mutex
+	err := qpdiff.ForEach(0, *tuneSets, func(k int) error {
+		mu.Lock()
+		_, done := table.rows[k]
+		mu.Unlock()
+		if done {
+			return nil
+		}
+		s := trial(k, most, wide, shuffled)
+		cells, err := outcome(s)
+		if err != nil {
+			return fmt.Errorf("%s: %w", s.name, err)
+		}
+		n, p := s.data.X.Dims()
+		row := append([]string{strconv.Itoa(k), s.trait, strconv.Itoa(n), strconv.Itoa(p)}, cells...)
+		mu.Lock()
+		defer mu.Unlock()
+		table.rows[k] = row
+		_, err = fmt.Fprintln(out, strings.Join(row, ","))
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if *tuneReport != "" {
+		if err := os.WriteFile(file, []byte(table.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return table
+}
+
+// read takes the rows of a file, if it is there.
+func (t *trialTable) read(file string) error {
+	f, err := os.Open(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	r := csv.NewReader(f)
+	r.Comment, r.FieldsPerRecord = '#', len(t.columns)
+	rows, err := r.ReadAll()
+	for _, row := range rows {
+		if k, err := strconv.Atoi(row[0]); err == nil { // not the head
+			t.rows[k] = row
+		}
+	}
+	return err
+}
+
+func (t *trialTable) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "# go test ./cvgm -run 'TestTune(Finds|Risk)' -sets %d -timeout 0 -report testdata/tune_trials\n%s\n", *tuneSets, strings.Join(t.columns, ","))
+	for k := range *tuneSets {
+		fmt.Fprintln(&b, strings.Join(t.rows[k], ","))
+	}
+	return b.String()
+}
+
+// text returns the cell of set k in a column.
+func (t *trialTable) text(k int, column string) string {
+	return t.rows[k][slices.Index(t.columns, column)]
+}
+
+func (t *trialTable) number(k int, column string) float64 {
+	v, err := strconv.ParseFloat(t.text(k, column), 64)
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+// name describes set k.
+func (t *trialTable) name(k int) string {
+	return fmt.Sprintf("%d %s N=%s n=%s", k, t.text(k, "trait"), t.text(k, "N"), t.text(k, "n"))
+}
 
 // A trialSet is a generated data set of a trial.
 type trialSet struct {
 	name  string
+	trait string
 	data  qpdiff.Data
 	fresh qpdiff.Data // of the same population, for the risk
 }
@@ -85,13 +197,15 @@ func trial(k, most, wide int, shuffled bool) trialSet {
 		}
 		return d
 	}
-	s := trialSet{name: fmt.Sprintf("%d %s N=%d n=%d", k, trait, n, p), data: draw(n)}
+	s := trialSet{name: fmt.Sprintf("%d %s N=%d n=%d", k, trait, n, p), trait: trait, data: draw(n)}
 	for classes := trait == "imbalanced" || trait == "classes"; classes && s.smaller() < 3; {
 		s.data = draw(n)
 	}
 	s.fresh = draw(fresh)
 	if shuffled {
-		rng.Shuffle(n, func(a, b int) { s.data.Y[a], s.data.Y[b] = s.data.Y[b], s.data.Y[a] })
+		for _, y := range [][]float64{s.data.Y, s.fresh.Y} {
+			rng.Shuffle(len(y), func(a, b int) { y[a], y[b] = y[b], y[a] })
+		}
 	}
 	return s
 }
@@ -118,74 +232,60 @@ func trialSizes() (most, wide, random, grid int) {
 // fewer evaluations.
 func TestTuneFindsTheMinimum(t *testing.T) {
 	const near = 1e-3 // of the CV loss of the constant prediction
-	most, wide, random, grid := trialSizes()
-	type outcome struct {
-		name        string
-		excess      float64
-		evaluations int
-		warnings    string
-	}
-	outcomes := make([]outcome, *tuneSets)
-	err := qpdiff.ForEach(0, *tuneSets, func(k int) error {
-		s := trial(k, most, wide, false)
+	_, _, random, grid := trialSizes()
+	table := runTrial(t, "finds.csv", false, []string{"excess", "evaluations", "end", "lowest", "warnings"}, func(s trialSet) ([]string, error) {
 		tuner := Tuner{OuterFolds: -1, Workers: 1}
 		tuned, err := tuner.Tune(t.Context(), s.data)
 		if err != nil {
-			return fmt.Errorf("%s: %w", s.name, err)
+			return nil, err
 		}
-		lowest, err := tuner.lowest(s.data, tuned.Splits, random, grid)
+		lowest, end, at, err := tuner.lowest(s.data, tuned, random, grid)
 		if err != nil {
-			return fmt.Errorf("%s: %w", s.name, err)
+			return nil, err
 		}
-		o := outcome{name: s.name, excess: (tuned.Loss - lowest) / tuned.ConstantLoss, evaluations: len(tuned.Path)}
-		for _, w := range tuned.Warnings {
-			o.warnings += " " + w.Text
-		}
-		outcomes[k] = o
-		return nil
+		return []string{fmt.Sprintf("%.2g", (tuned.Loss-lowest)/tuned.ConstantLoss), strconv.Itoa(len(tuned.Path)), end, at, fmt.Sprint(tuned.kinds())}, nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
 	var far []string
 	var counts []float64
-	for _, o := range outcomes {
-		if o.excess > near {
-			far = append(far, fmt.Sprintf("%s: %.2g above, after %d evaluations;%s", o.name, o.excess, o.evaluations, o.warnings))
+	for k := range *tuneSets {
+		if excess := table.number(k, "excess"); excess > near {
+			far = append(far, fmt.Sprintf("%s: %.2g above, after %s evaluations; at %s, the lowest at %s; warnings %s", table.name(k), excess, table.text(k, "evaluations"), table.text(k, "end"), table.text(k, "lowest"), table.text(k, "warnings")))
 		}
-		counts = append(counts, float64(o.evaluations))
+		counts = append(counts, table.number(k, "evaluations"))
 	}
 	slices.Sort(counts)
 	median := stat.Quantile(.5, stat.Empirical, counts, nil)
-	report := fmt.Sprintf("%d sets; %d further than %g of the constant prediction's CV loss from the lowest of %d random points and a grid of %d; evaluations: median %v, at most %v\n%s",
+	t.Logf("%d sets; %d further than %g of the constant prediction's CV loss from the lowest of %d random points and a grid of %d; evaluations: median %v, at most %v\n%s",
 		*tuneSets, len(far), near, random, grid*grid, median, counts[len(counts)-1], strings.Join(far, "\n"))
-	t.Log(report)
-	if *tuneReport != "" {
-		if err := os.WriteFile(*tuneReport, []byte(report+"\n"), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
 	if 20*len(far) > *tuneSets+10 || median > 60 {
 		t.Errorf("too many, or too slow")
 	}
 }
 
 // lowest returns the lowest CV loss on the splits that random search and exhaustive search
-// find together within the tuner's bounds.
-func (t Tuner) lowest(d qpdiff.Data, splits []Split, random, grid int) (float64, error) {
+// find together within the tuner's bounds, and where the tuned point and that one are, as shares of the
+// ranges.
+func (t Tuner) lowest(d qpdiff.Data, tuned *Tuned, random, grid int) (lowest float64, end, at string, err error) {
 	c := Config{Data: d, Generalised: true, Workers: 1, Standardise: true}
 	learner, err := t.prototype(d.Y)
 	if err != nil {
-		return 0, err
+		return 0, "", "", err
 	}
 	c.Learner, c.Loss = learner.make, learner.loss
 	if learner.centred {
 		c.Centring = MeanCentring
 	}
 	w := &tuning{Tuner: t, c: c, learner: learner}
-	s, err := w.newSearch(complement(nil, len(d.Y)), splits)
+	s, err := w.newSearch(complement(nil, len(d.Y)), tuned.Splits)
 	if err != nil {
-		return 0, err
+		return 0, "", "", err
+	}
+	place := func(x []float64) string {
+		var shares []string
+		for i, v := range x {
+			shares = append(shares, fmt.Sprintf("%.3f", s.share(i, v)))
+		}
+		return strings.Join(shares, " ")
 	}
 	var points [][]float64
 	src := synth.NewStream(9, "points")
@@ -204,75 +304,76 @@ func (t Tuner) lowest(d qpdiff.Data, splits []Split, random, grid int) (float64,
 		}
 		points = append(points, x)
 	}
-	lowest := math.Inf(1)
+	lowest = math.Inf(1)
 	for _, x := range points {
-		if loss, err := s.cv.Eval(nil, x); err == nil {
-			lowest = min(lowest, loss)
+		if loss, err := s.cv.Eval(nil, x); err == nil && loss < lowest {
+			lowest, at = loss, place(x)
 		}
 	}
-	return lowest, nil
+	return lowest, place(tuned.Hyper), at, nil
 }
 
 // The intervals of the nested estimate hold the risk on fresh examples, and the difference of the risks,
 // of tuned and default models that are fitted to all examples.
-func TestTuneRiskIntervals(t *testing.T) {
-	most, wide, _, _ := trialSizes()
-	type outcome struct {
-		name                string
-		trait               string
-		risk, difference    bool
-		verdict             string
-		lower               bool // the tuned model's risk is truly below the default's
-		estimate, estimated string
-	}
-	outcomes := make([]outcome, *tuneSets)
-	err := qpdiff.ForEach(0, *tuneSets, func(k int) error {
-		s := trial(k, most, wide, false)
+func TestTuneRiskIntervals(t *testing.T) { riskTrial(t, "risks.csv", false) }
+
+// Where labels and features have nothing in common, few tuned models are called better than the default.
+func TestTuneRiskShuffled(t *testing.T) { riskTrial(t, "shuffled.csv", true) }
+
+func riskTrial(t *testing.T, name string, shuffled bool) {
+	table := runTrial(t, name, shuffled, []string{"tuned low", "tuned", "tuned high", "risk", "covers", "difference low", "difference", "difference high", "true difference", "covers difference", "verdict", "truth"}, func(s trialSet) ([]string, error) {
 		tuned, err := Tuner{Workers: 1}.Tune(t.Context(), s.data)
 		if err != nil {
-			return fmt.Errorf("%s: %w", s.name, err)
+			return nil, err
 		}
 		byDefault, err := New(tuned.Config)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		model, err := byDefault.Final(tuned.DefaultHyper)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		risk, err := tuned.Model.Risk(tuned.Config.Loss, s.fresh)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		other, err := model.Risk(tuned.Config.Loss, s.fresh)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		r := tuned.Risk
-		outcomes[k] = outcome{
-			name: s.name, trait: strings.Fields(s.name)[1], risk: r.Tuned.Low <= risk && risk <= r.Tuned.High, difference: r.LessDefault.Low <= risk-other && risk-other <= r.LessDefault.High,
-			verdict: r.Verdict(), lower: risk < other, estimate: r.Tuned.String(), estimated: fmt.Sprintf("%.4g", risk),
+		truth := "lower"
+		if risk >= other {
+			truth = "not lower"
 		}
-		return nil
+		cells := []string{}
+		for _, pair := range []struct {
+			e Estimate
+			v float64
+		}{{r.Tuned, risk}, {r.LessDefault, risk - other}} {
+			for _, v := range []float64{pair.e.Low, pair.e.Mean, pair.e.High, pair.v} {
+				cells = append(cells, fmt.Sprintf("%.4g", v/tuned.ConstantLoss))
+			}
+			cells = append(cells, strconv.FormatBool(pair.e.Low <= pair.v && pair.v <= pair.e.High))
+		}
+		return append(cells, r.Verdict(), truth), nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
 	var misses []string
 	risks, differences, improved, worse, wrong := 0, 0, 0, 0, 0
-	for _, o := range outcomes {
-		if o.risk {
+	for k := range *tuneSets {
+		if table.text(k, "covers") == "true" {
 			risks++
 		} else {
-			misses = append(misses, fmt.Sprintf("%s: risk %s, estimate %s", o.name, o.estimated, o.estimate))
+			misses = append(misses, fmt.Sprintf("%s: risk %s, estimate %s [%s, %s]", table.name(k), table.text(k, "risk"), table.text(k, "tuned"), table.text(k, "tuned low"), table.text(k, "tuned high")))
 		}
-		if o.difference {
+		if table.text(k, "covers difference") == "true" {
 			differences++
 		}
-		switch o.verdict {
+		switch table.text(k, "verdict") {
 		case "tuned is lower than default":
 			improved++
-			if !o.lower {
+			if table.text(k, "truth") != "lower" {
 				wrong++
 			}
 		case "tuned is higher than default":
@@ -280,8 +381,8 @@ func TestTuneRiskIntervals(t *testing.T) {
 		}
 	}
 	t.Logf("%d sets: %d intervals hold the risk, %d the difference to the default; %d called lower than the default (%d wrongly), %d higher\n%s",
-		len(outcomes), risks, differences, improved, wrong, worse, strings.Join(misses, "\n"))
-	if 100*risks < 85*len(outcomes) || 100*differences < 85*len(outcomes) {
+		*tuneSets, risks, differences, improved, wrong, worse, strings.Join(misses, "\n"))
+	if 100*risks < 85**tuneSets || 100*differences < 85**tuneSets {
 		t.Error("too few")
 	}
 }

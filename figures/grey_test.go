@@ -32,7 +32,7 @@ func lightness(c color.NRGBA) float64 {
 // panel, or, where one legend explains all panels, in any of them. Series that are labelled
 // directly need no more.
 func indistinguishable(f *Figure) (pairs []string) {
-	const visible, wider = 15, 2 // of lightness, between thin lines; factor of width
+	const visible, wider = 15, 2        // of lightness, between thin lines; factor of width
 	groups := make(map[string][]series) // that are explained together
 	for _, p := range slices.Concat(f.Panels...) {
 		of := p.name

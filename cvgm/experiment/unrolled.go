@@ -3,6 +3,7 @@ package experiment
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"slices"
 
@@ -127,11 +128,15 @@ func (p UnrolledParams) Run(ctx context.Context) (*UnrolledResult, error) {
 	for _, penalty := range p.Penalties {
 		runs = append(runs, UnrolledRun{Rate: 1, Penalty: penalty})
 	}
-	runs, err = cells(ctx, len(runs), func(i int) (UnrolledRun, error) {
-		run := runs[i]
-		err := run.differentiate(train, test, p.UnrolledSteps, r.Curvature[1])
-		return run, err
-	})
+	runs, err = cells(ctx, len(runs),
+		func(i int) string {
+			return fmt.Sprintf("rate %g, momentum %g, λ2 = %g", runs[i].Rate, runs[i].Momentum, runs[i].Penalty)
+		},
+		func(i int) (UnrolledRun, error) {
+			run := runs[i]
+			err := run.differentiate(train, test, p.UnrolledSteps, r.Curvature[1])
+			return run, err
+		})
 	if err != nil {
 		return nil, err
 	}
