@@ -26,6 +26,7 @@ type tuning struct {
 	evaluations int           // of all searches
 	each        time.Duration // of an evaluation, as measured
 	expected    int           // evaluations in all, as far as they can be foreseen
+	judged      []judged      // the models of the outer folds
 }
 
 func (w *tuning) warn(kind WarningKind, format string, args ...any) {
