@@ -60,7 +60,8 @@ type Tuner struct {
 	// Seed is that of the random numbers, drawn from math/rand/v2's PCG with this and 0 as its state.
 	// Only the folds are random.
 	Seed uint64
-	// Starts is the number of descents, from the best of some looks at the CV loss. Zero: 3.
+	// Starts is the number of descents, from the best of some looks at the CV loss. Zero: 3, and 5
+	// for a loss with kinks ([KinkedLoss]).
 	Starts int
 	// MaxEvals bounds the evaluations of the CV loss in one search. Zero: 200.
 	MaxEvals int
@@ -184,7 +185,7 @@ const (
 // model. All other errors come without a result: they name the field or the data that
 // they refuse, or are that of the fit where none succeeded.
 //
-// It costs some 60 evaluations of the CV loss for a search, and some 100 for a loss with kinks ([KinkedLoss]),
+// It costs some 60 evaluations of the CV loss for a search, and some 150 for a loss with kinks,
 // each of one fit and one derivative per split, and as many again for each outer fold.
 func (t Tuner) Tune(ctx context.Context, d qpdiff.Data) (*Tuned, error) {
 	return t.tune(ctx, Config{Data: d})

@@ -157,10 +157,19 @@ func (w *tuning) rows() []int {
 }
 
 func (w *tuning) starts() int {
-	if w.Starts == 0 {
-		return defaultStarts
+	switch {
+	case w.Starts != 0:
+		return w.Starts
+	case w.kinked():
+		return kinkedStarts
 	}
-	return w.Starts
+	return defaultStarts
+}
+
+// kinked reports whether the validation loss has kinks.
+func (w *tuning) kinked() bool {
+	_, kinks := w.c.Loss.(KinkedLoss)
+	return kinks
 }
 
 // splits returns those of the CV loss on some of the rows.
