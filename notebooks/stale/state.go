@@ -26,6 +26,9 @@ var runner = []string{"notebooks/runner/requirements.txt", "notebooks/runner/env
 // provenanceFile lies beside a notebook's outputs.
 const provenanceFile = "provenance.json"
 
+// fullFolder lies beside a notebook's outputs: what ./reproduce.sh --full has written.
+const fullFolder = "full"
+
 // A state compares a notebook's outputs with what a run would write.
 type state struct {
 	Notebook string   `json:"notebook"`
@@ -173,8 +176,13 @@ func outputs(root, notebook, folder string, before provenance) (map[string]strin
 		}
 	}
 	err := filepath.WalkDir(folder, func(file string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || file == filepath.Join(folder, provenanceFile) {
+		switch {
+		case err != nil:
 			return err
+		case d.IsDir() && file == filepath.Join(folder, fullFolder):
+			return filepath.SkipDir
+		case d.IsDir() || file == filepath.Join(folder, provenanceFile):
+			return nil
 		}
 		return add(file)
 	})
