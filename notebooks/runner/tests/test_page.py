@@ -139,6 +139,13 @@ class Report(unittest.TestCase):
         self.assertIn("<dt>Its code</dt><dd>3.1</dd>", claims)
         self.assertNotIn("<dt>Its code</dt><dd>–</dd>", claims)
 
+    def test_the_findings_of_the_notebooks_come_first(self):
+        shown = "**Two findings**\n\n| Finding | Number |\n| :-- | --: |\n| It differs | -1 ± 2 |\n"
+        cells = [{"cell_type": "code", "source": "%%\nnotebook.Show(f())", "outputs": [{"output_type": "display_data", "data": {"text/markdown": shown}}]}]
+        text, _ = self.made(cells, {"claims.md": CLAIMS, "findings.md": shown})
+        self.in_order(text, 'id="findings"', "Two findings", "−1 ±\N{NO-BREAK SPACE}2", "<b>1</b> differs", 'id="01_a"', 'href="#findings"')
+        self.assertEqual(text.count("It differs"), 1)
+
     def test_without_claims_and_outputs(self):
         for claims in (None, "", "**T**\n\n| Claim |\n| --- |\n| a |\n", "| |\n"):
             text, _ = self.made([], {} if claims is None else {"claims.md": claims})
