@@ -176,7 +176,7 @@ def code(text):
     lines = [line for line in text.splitlines() if line.strip() not in ("", "%%")]
     if not lines or re.match(r"%|!|import\b", lines[0]) or all(re.match(r"notebook\.(Show|Save)\(", line) for line in lines):
         return ""
-    if text.startswith("%%") and not re.search(r"\bnotebook\.(Show|Save)\(", text):
+    if text.startswith("%%") and not re.search(r"\bnotebook\.(Show|Save|Text)\(", text):
         return prose.code("\n".join(lines))
     return f'<details class="code"><summary>Code, {len(lines)} line{"s" if len(lines) > 1 else ""}</summary>{prose.code(text)}</details>'
 

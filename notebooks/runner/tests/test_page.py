@@ -114,12 +114,13 @@ class Report(unittest.TestCase):
             {"cell_type": "markdown", "source": "## Twice"},
             {"cell_type": "code", "source": "%%\nr := f()\nnotebook.Show(r)", "outputs": [bare, {"output_type": "display_data", "data": {"text/markdown": "**T**\n\n| k | v |\n| :-- | --: |\n| a | -1 |\n"}}]},
             {"cell_type": "markdown", "source": "## Twice\n\n## The end"},
+            {"cell_type": "code", "source": '%%\nnotebook.Text("%d", 1)', "outputs": []},
             {"cell_type": "code", "source": "%%\nfmt.Println(1)", "outputs": [lost]},
         ]
         files = {"one.png": png(1), "one.svg": "<svg/>", "two.svg": "<svg><image /></svg>", "two.png": png(2), "t.md": "**T**\n\n| k | v |\n| :-- | --: |\n| a | -1 |\n", "late.md": "**Late**\n\n| q |\n| :-- |\n| 7 |\n"}
         text, page = self.made(cells, files, {"captions": {"one": "It <falls>"}, "alts": {"two": "Two lines"}})
         self.in_order(text, '<h2 id="01_a">First</h2>', 'href="#02_b"', 'href="../../cvgm/search.go"', 'href="#01_a-the-end"', "<math", "<img", "It &lt;falls&gt;. ", "1 &lt; 2",
-                      '<h3 id="01_a-twice">', "Code, 2 lines", "<img", "<td class=\"number\" data-column=\"v\">−1</td>", "The end</h3>", "<pre><code>fmt.Println(1)</code>", "<img", ">7</td>", '<h2 id="02_b">Second</h2>')  # fmt: skip
+                      '<h3 id="01_a-twice">', "Code, 2 lines", "<img", "<td class=\"number\" data-column=\"v\">−1</td>", "The end</h3>", "Code, 1 line<", "<pre><code>fmt.Println(1)</code>", "<img", ">7</td>", '<h2 id="02_b">Second</h2>')  # fmt: skip
         self.assertEqual([p["alt"] for p in page.pictures], ['of the "cell"', "Two lines", "A picture of First"])
         self.assertEqual([p.get("class") for p in page.pictures], [None, "surface", None])
         self.assertNotIn("noautoget", text)
