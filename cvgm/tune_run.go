@@ -26,6 +26,7 @@ type tuning struct {
 	evaluations int           // of all searches
 	each        time.Duration // of an evaluation, as measured
 	expected    int           // evaluations in all, as far as they can be foreseen
+	judged      []judged      // the models of the outer folds
 }
 
 func (w *tuning) warn(kind WarningKind, format string, args ...any) {
@@ -156,10 +157,19 @@ func (w *tuning) rows() []int {
 }
 
 func (w *tuning) starts() int {
-	if w.Starts == 0 {
-		return defaultStarts
+	switch {
+	case w.Starts != 0:
+		return w.Starts
+	case w.kinked():
+		return kinkedStarts
 	}
-	return w.Starts
+	return defaultStarts
+}
+
+// kinked reports whether the validation loss has kinks.
+func (w *tuning) kinked() bool {
+	_, kinks := w.c.Loss.(KinkedLoss)
+	return kinks
 }
 
 // splits returns those of the CV loss on some of the rows.

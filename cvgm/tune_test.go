@@ -476,43 +476,6 @@ func TestTuneRefuses(t *testing.T) {
 	}
 }
 
-// With no label shuffled in truth nothing is there to learn: tuning must not be called an
-// improvement.
-func TestTuneRiskOfShuffledLabels(t *testing.T) {
-	sets := max(20, *tuneSets)
-	most, wide, _, _ := trialSizes()
-	verdicts := make([]string, sets)
-	err := qpdiff.ForEach(0, sets, func(k int) error {
-		s := trial(k, most, wide, true)
-		tuned, err := Tuner{Workers: 1}.Tune(t.Context(), s.data)
-		if err != nil {
-			return fmt.Errorf("%s: %w", s.name, err)
-		}
-		if tuned.Risk != nil {
-			verdicts[k] = tuned.Risk.Verdict()
-			if tuned.Risk.LessConstant.High < 0 {
-				verdicts[k] += ", lower than constant"
-			}
-		}
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	counts := map[string]int{}
-	learned := 0
-	for _, v := range verdicts {
-		counts[v]++
-		if strings.HasSuffix(v, "constant") {
-			learned++
-		}
-	}
-	t.Logf("%d sets with shuffled labels: %v", sets, counts)
-	if 20*learned > sets+20 {
-		t.Errorf("%d of %d are called better than a constant", learned, sets)
-	}
-}
-
 // flowers is a table of three classes with a categorical column, missing values and groups.
 func flowers(t *testing.T) *Table {
 	src := synth.NewStream(6, "flowers")

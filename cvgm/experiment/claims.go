@@ -39,8 +39,8 @@ type Measurement struct {
 	Rule    string // how the verdict follows from Ours
 	Verdict Verdict
 	// Control is a case in which the sentence is false, measured in the same way:
-	// a rule that confirms it is none. It is nil where the verdict itself shows
-	// that the rule can fail.
+	// a rule that does not deny it is none. It is nil where the verdict itself
+	// shows that the rule can fail.
 	Control *Control
 	Aside   bool   // it tells more than the sentence says, and does not decide
 	Remark  string // what explains a difference; empty: nothing to explain
@@ -58,11 +58,15 @@ type measurements [sentences][]Measurement
 
 func (all *measurements) add(s sentence, m Measurement, r rule) {
 	m.Rule, m.Verdict = r.text, r.judge(m.Ours)
-	if m.Verdict == NotTestable {
+	switch m.Verdict {
+	case NotTestable:
 		m.Rule, m.Control = "–", nil
-	}
-	if m.Control != nil {
-		m.Control.Verdict = r.judge(m.Control.Ours)
+	case Differs, PaperError:
+		m.Control = nil
+	default:
+		if m.Control != nil {
+			m.Control.Verdict = r.judge(m.Control.Ours)
+		}
 	}
 	all[s] = append(all[s], m)
 }

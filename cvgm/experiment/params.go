@@ -100,22 +100,23 @@ func Changes(p any) []Change {
 	return changes
 }
 
+// HasFull reports whether a parameter in p, a struct or a pointer to one, has a full size.
+func HasFull(p any) bool {
+	return slices.ContainsFunc(Fields(p), func(f Field) bool { return f.Full != "" })
+}
+
 // SetFull sets those parameters of an experiment, in the struct that p points to, to their
-// full sizes that have one, and reports whether any has.
-func SetFull(p any) bool {
-	some := false
+// full sizes that have one.
+func SetFull(p any) {
 	err := eachField(p, func(_ string, v reflect.Value, tag reflect.StructTag) error {
-		full := tag.Get("full")
-		if full == "" {
-			return nil
+		if full := tag.Get("full"); full != "" {
+			return parse(v, full)
 		}
-		some = true
-		return parse(v, full)
+		return nil
 	})
 	if err != nil {
 		panic(fmt.Sprintf("experiment: a full size of %T cannot be read: %v", p, err))
 	}
-	return some
 }
 
 // BelowFull lists the parameters in p, a struct or a pointer to one, that are below their

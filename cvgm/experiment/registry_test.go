@@ -339,7 +339,7 @@ func TestFullSizes(t *testing.T) {
 	seen := 0
 	for _, e := range All() {
 		p, q := e.Params(), e.Params()
-		some := SetFull(q)
+		SetFull(q)
 		if err := Check(q); err != nil {
 			t.Errorf("%s: the full size is refused: %v", e.Name, err)
 		}
@@ -349,7 +349,7 @@ func TestFullSizes(t *testing.T) {
 				want[f.Name] = true
 			}
 		}
-		if below := BelowFull(p); some != (len(want) > 0) || len(below) != len(want) || slices.ContainsFunc(below, func(f Field) bool { return !want[f.Name] }) {
+		if below := BelowFull(p); HasFull(p) != (len(want) > 0) || len(below) != len(want) || slices.ContainsFunc(below, func(f Field) bool { return !want[f.Name] }) {
 			t.Errorf("%s: of %v the defaults are below the full size in %v", e.Name, want, below)
 		}
 		if below := BelowFull(q); below != nil {
@@ -373,7 +373,7 @@ func TestFullSizes(t *testing.T) {
 // size, bit by bit, and no two cells have one label.
 func TestCellsAreAmongThoseOfTheFullSize(t *testing.T) {
 	for _, e := range All() {
-		if !SetFull(e.Params()) {
+		if !HasFull(e.Params()) {
 			continue
 		}
 		t.Run(e.Name, func(t *testing.T) {

@@ -160,8 +160,8 @@ CLAIMS = CACHE / "temporary"
 # 107 bytes on Linux and 103 on macOS; the longest names are those of JupyterLab.
 LONGEST_TEMPORARY = 103 - len(f"/{TEMPORARY}0123456789/kernel-01234567-0123-0123-0123-0123456789ab-ipc-99")
 
-# GoNB's log, less its errors.
-KERNEL_CHATTER = re.compile(r"[IW]\d{4} |.* Error message$")
+# What GoNB logs as an error at each start, to try its log.
+KERNEL_CHATTER = re.compile(r"E\d{4} .* Error message$")
 
 
 @contextlib.contextmanager
