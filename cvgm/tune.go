@@ -41,6 +41,8 @@ type Tuner struct {
 
 	// Splits are those of the CV loss. Nil: folds, as many as Folds, drawn by the first of these
 	// that applies: [GroupedKFold] with Groups, [StratifiedKFold] where all labels are ±1, [KFold].
+	// Where each trains on rows before all those that it validates on, as [TimeSplits] do, so does the nested
+	// estimate: its outer folds are the last of the splits, and their searches use the splits before.
 	Splits []Split
 	// Folds is the number of folds. Zero: 10 up to 1000 examples, 5 beyond, never
 	// more than there are examples, groups, or examples of the smaller class.
@@ -58,7 +60,8 @@ type Tuner struct {
 	// Seed is that of the random numbers, drawn from math/rand/v2's PCG with this and 0 as its state.
 	// Only the folds are random.
 	Seed uint64
-	// Starts is the number of descents, from the best of some looks at the CV loss. Zero: 3.
+	// Starts is the number of descents, from the best of some looks at the CV loss. Zero: 3, and 5
+	// for a loss with kinks ([KinkedLoss]).
 	Starts int
 	// MaxEvals bounds the evaluations of the CV loss in one search. Zero: 200.
 	MaxEvals int
@@ -67,7 +70,7 @@ type Tuner struct {
 	// estimate, with warnings. Zero: no bound.
 	MaxTime time.Duration
 	// OuterFolds is the number of folds of the nested estimate. Zero: 5, or fewer
-	// where the data require it. Below zero: no estimate.
+	// where the data or Splits in the order of time require it. Below zero: no estimate.
 	OuterFolds int
 	// Workers bounds the goroutines that share the splits. Zero: GOMAXPROCS.
 	Workers int
@@ -106,8 +109,8 @@ type TuneStep struct {
 
 // Tuned is what [Tuner.Tune] returns.
 type Tuned struct {
-	Model *Model // fitted to all data at Hyper
-	// Pipeline is the model with the encoder and the classes of the table; nil without a table.
+	Model *Model // fitted to all data at Hyper; nil where ctx ended before
+	// Pipeline is the model with the encoder and the classes of the table; nil without a table, and with Model.
 	Pipeline *Pipeline
 	Hyper    []float64
 	Names    []string // of the hyperparameters
@@ -176,12 +179,13 @@ const (
 )
 
 // Tune tunes the learner on d, of N rows and n features, without Rows. Where ctx ends,
-// the search ends within one fit. Tune then evaluates the CV loss once more at the best point so far, fits the
-// model there, and returns it with an error that matches ctx's; before the first
-// evaluation the result is nil. All other errors come without a result: they name the field or the data that
+// Tune returns within one fit, with an error that matches ctx's and the best point so far, nil before the
+// first evaluation. Such a result has no model unless the nested estimate was under way, and no
+// out-of-fold predictions; its StandardError and TrainLoss are NaN. New(Config) and [CV.Final] at Hyper fit the
+// model. All other errors come without a result: they name the field or the data that
 // they refuse, or are that of the fit where none succeeded.
 //
-// It costs some 60 evaluations of the CV loss for a search, and some 100 for a loss with kinks ([KinkedLoss]),
+// It costs some 60 evaluations of the CV loss for a search, and some 150 for a loss with kinks,
 // each of one fit and one derivative per split, and as many again for each outer fold.
 func (t Tuner) Tune(ctx context.Context, d qpdiff.Data) (*Tuned, error) {
 	return t.tune(ctx, Config{Data: d})
@@ -255,6 +259,15 @@ func (c *TunedClasses) Class(table *Table) ([]string, error) {
 
 // tune is Tune with the data, and how they are prepared, in c.
 func (t Tuner) tune(ctx context.Context, c Config) (*Tuned, error) {
+	w, err := t.begin(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	return w.run()
+}
+
+// begin checks t and the data, and completes c.
+func (t Tuner) begin(ctx context.Context, c Config) (*tuning, error) {
 	began := time.Now()
 	if ctx == nil {
 		return nil, badArg("ctx", qpdiff.ErrShape, "use context.Background()", "is nil")
@@ -295,7 +308,7 @@ func (t Tuner) tune(ctx context.Context, c Config) (*Tuned, error) {
 	if t.MaxTime > 0 {
 		w.deadline = began.Add(t.MaxTime)
 	}
-	return w.run()
+	return w, nil
 }
 
 // check reports fields of t that cannot be used.
@@ -334,7 +347,11 @@ func (t *Tuned) String() string {
 		}
 		fmt.Fprintf(&b, "%s = %.4g", name, t.Hyper[i])
 	}
-	fmt.Fprintf(&b, "\nCV loss %.4g ± %.2g (optimistic: it was minimised); default %.4g, constant prediction %.4g\n", t.Loss, t.StandardError, t.DefaultLoss, t.ConstantLoss)
+	fmt.Fprintf(&b, "\nCV loss %.4g", t.Loss)
+	if t.Model != nil {
+		fmt.Fprintf(&b, " ± %.2g", t.StandardError)
+	}
+	fmt.Fprintf(&b, " (optimistic: it was minimised); default %.4g, constant prediction %.4g\n", t.DefaultLoss, t.ConstantLoss)
 	if r := t.Risk; r != nil {
 		fmt.Fprintf(&b, "risk by %d outer folds, with 95 %% intervals: tuned %v, default %v; %s\n", r.Folds, r.Tuned, r.Default, r.Verdict())
 	}

@@ -27,7 +27,7 @@ func ExampleTuner_TuneTable() {
 	// Output:
 	// λ1 = 0.09792, λ2 = 0
 	// CV loss 350.3 ± 50 (optimistic: it was minimised); default 442.6, constant prediction 1.068e+04
-	// risk by 5 outer folds, with 95 % intervals: tuned 369.9 [208.1, 531.7], default 442.3 [244.2, 640.4]; not decided
+	// risk by 5 outer folds, with 95 % intervals: tuned 369.9 [105.7, 634.2], default 442.3 [-11.47, 896.1]; not decided
 	// 297 <nil>
 }
 

@@ -215,12 +215,12 @@ func TestTuneFindsTheValleyOfAKernelMachine(t *testing.T) {
 		}
 		tuner := Tuner{Learner: &qpdiff.KernelSVM{Intercept: true}, OuterFolds: -1, Folds: 5}
 		tuned := mustTune(t, tuner, d)
-		lowest, err := tuner.lowest(d, tuned.Splits, 0, grid)
+		low, err := tuner.lowest(d, tuned, 0, grid)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if tuned.Loss > lowest {
-			t.Errorf("stream %d: %v has the CV loss %v, the grid has %v", seed, tuned.Hyper, tuned.Loss, lowest)
+		if tuned.Loss > low.loss {
+			t.Errorf("stream %d: %v has the CV loss %v, the grid has %v", seed, tuned.Hyper, tuned.Loss, low.loss)
 		}
 	}
 }
@@ -270,7 +270,7 @@ func TestTuneFailingDefault(t *testing.T) {
 		t.Errorf("default %v, warnings %v", tuned.DefaultLoss, tuned.Warnings)
 	}
 	r := tuned.Risk
-	if r == nil || !finite(r.Tuned.High) || !math.IsInf(r.Default.Low, 1) || r.Verdict() != "tuned is lower than default" || !(r.LessConstant.High > r.LessConstant.Low) {
+	if r == nil || !finite(r.Tuned.High) || !math.IsInf(r.Default.Low, 1) || r.Verdict() != "tuned is lower than default, but higher than a constant prediction" || !(r.LessConstant.High > r.LessConstant.Low) {
 		t.Errorf("risk %+v; %v", r, tuned.Warnings)
 	}
 }
@@ -308,6 +308,115 @@ func TestTuneNamesTheFieldOfFolds(t *testing.T) {
 		tuned := mustTune(t, Tuner{Groups: groups, OuterFolds: outer}, d)
 		if tuned.Risk != nil || !slices.ContainsFunc(tuned.Warnings, func(w Warning) bool { return w.Kind == NoRisk && strings.Contains(w.Text, words) }) {
 			t.Errorf("OuterFolds %d: %v", outer, tuned.Warnings)
+		}
+	}
+}
+
+// A weight of 2 counts as the example twice in the bounds of every learner.
+func TestTuneBoundsCountWeights(t *testing.T) {
+	for _, learner := range []qpdiff.Learner{nil, &qpdiff.Huber{Intercept: true}, &qpdiff.KernelRidge{Intercept: true}} {
+		d := houses(24)
+		d.Weights = slices.Repeat([]float64{1}, 24)
+		twice := qpdiff.Data{X: mat.NewDense(32, 7, nil), Y: slices.Concat(d.Y, d.Y[:8])}
+		for i := range 32 {
+			twice.X.SetRow(i, d.X.RawRowView(i%24))
+		}
+		for i := range 8 {
+			d.Weights[i] = 2
+		}
+		plan := func(d qpdiff.Data) []Hyperparameter {
+			made, err := Tuner{Learner: learner}.prototype(d.Y)
+			if err != nil {
+				t.Fatal(err)
+			}
+			w := &tuning{c: Config{Data: d, Standardise: true}, learner: made}
+			x, y, err := w.seen(w.rows())
+			if err != nil {
+				t.Fatal(err)
+			}
+			hyper, err := w.hyperparameters(w.rows(), x, y)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return hyper
+		}
+		got, want := plan(d), plan(twice)
+		for i := range want {
+			if math.Abs(got[i].Default-want[i].Default) > 1e-12*want[i].Default || math.Abs(got[i].Upper-want[i].Upper) > 1e-12*want[i].Upper {
+				t.Errorf("%T: %+v with weights, %+v with examples twice", learner, got[i], want[i])
+			}
+		}
+	}
+}
+
+// Splits in the order of time have outer folds in that order, whose searches see nothing later.
+func TestTuneOuterFoldsInTheOrderOfTime(t *testing.T) {
+	for _, gap := range []int{0, 4} {
+		splits, err := TimeSplits(60, 5, gap)
+		if err != nil {
+			t.Fatal(err)
+		}
+		d := houses(60)
+		for want, tuner := range map[int]Tuner{4: {Splits: splits}, 2: {Splits: splits, OuterFolds: 2}} {
+			if tuned := mustTune(t, tuner, d); tuned.Risk == nil || tuned.Risk.Folds != want {
+				t.Fatalf("gap %d: risk %v of %d folds; %v", gap, tuned.Risk, want, tuned.Warnings)
+			}
+			w := &tuning{Tuner: tuner, c: Config{Data: d}}
+			outer, err := w.outer(w.rows(), want)
+			if err != nil || len(outer) != want || outer[want-1].Val[0] != 50 {
+				t.Fatalf("gap %d: %v, %v", gap, outer, err)
+			}
+			for _, fold := range outer {
+				inner, err := w.splits(fold.Train, 0)
+				if err != nil || len(inner) == 0 {
+					t.Fatal(inner, err)
+				}
+				for _, s := range inner {
+					if slices.Max(s.Train) >= slices.Min(s.Val) || slices.Max(s.Val) > slices.Max(fold.Train) || slices.Max(fold.Train)+gap >= slices.Min(fold.Val) {
+						t.Errorf("gap %d: %v in the search of %v", gap, s, fold)
+					}
+				}
+			}
+		}
+		if tuned := mustTune(t, Tuner{Splits: splits[:2]}, d); tuned.Risk != nil || !slices.Contains(tuned.kinds(), NoRisk) {
+			t.Errorf("gap %d, one outer fold: %v", gap, tuned.Warnings)
+		}
+	}
+}
+
+// The intervals hold the mean as often as they claim: exactly where losses differ between folds alone, with the
+// correlation of Nadeau and Bengio, and no less often where their own deviations count, too.
+func TestEstimateCovers(t *testing.T) {
+	const (
+		k, perFold, repetitions = 5, 12, 4000
+		common                  = 1. / k // the correlation of the folds' means
+		claim                   = .95
+	)
+	error95 := 4 * math.Sqrt(claim*(1-claim)/repetitions)
+	src := synth.NewStream(5, "folds")
+	weights, of := make([]float64, k*perFold), make([]int, k*perFold)
+	for i := range of {
+		weights[i], of[i] = 1, i/perFold
+	}
+	for _, own := range []float64{0, .5, 2, 4, 1e3} {
+		held := 0
+		losses := make([]float64, len(of))
+		for range repetitions {
+			all := math.Sqrt(common) * src.NormFloat64()
+			var fold float64
+			for i := range losses {
+				if i%perFold == 0 {
+					fold = all + math.Sqrt(1-common)*src.NormFloat64()
+				}
+				losses[i] = fold + own*src.NormFloat64()
+			}
+			if e := estimate(losses, nil, weights, of, 1./(k-1)); e.Low <= 0 && 0 <= e.High {
+				held++
+			}
+		}
+		share := float64(held) / repetitions
+		if share < claim-error95 || own == 0 && share > claim+error95 {
+			t.Errorf("own deviations of %v: %v of the intervals hold the mean", own, share)
 		}
 	}
 }

@@ -88,10 +88,10 @@ func (w *tuning) hyperparameters(rows []int, x *mat.Dense, y []float64) ([]Hyper
 	case *qpdiff.SparseLogistic: // at θ = 0 the loss has half the slope of labels as targets, and a quarter of the curvature
 		return repeated(l1(m.correlation/2), l2(true)), nil
 	case *qpdiff.Huber:
-		return repeated(l2(true), threshold(y)), nil
+		return repeated(l2(true), threshold(y, weights)), nil
 	case *qpdiff.KernelRidge:
 		if isRBF(l.Kernel) {
-			return repeated(Hyperparameter{Name: "λ", Lower: leastLambda2, Default: defaultKernelLambda, Upper: mostLambda2}, width(x, m)), nil
+			return repeated(Hyperparameter{Name: "λ", Lower: leastLambda2, Default: defaultKernelLambda, Upper: mostLambda2}, width(x, m, weights)), nil
 		}
 	case *qpdiff.Logistic:
 		unit := 1 / (total * m.largest)
@@ -100,25 +100,24 @@ func (w *tuning) hyperparameters(rows []int, x *mat.Dense, y []float64) ([]Hyper
 		return repeated(l1(m.correlation), l2(false)), nil
 	case *qpdiff.KernelSVM:
 		if isRBF(l.Kernel) {
-			return repeated(c, width(x, m)), nil
+			return repeated(c, width(x, m, weights)), nil
 		}
 	}
 	return nil, badArg("Tuner.Hyper", qpdiff.ErrShape, "describe each hyperparameter with its bounds", "is nil, and those of %T do not follow from the data", w.learner.prototype)
 }
 
-// threshold returns that of Huber's loss in units of the labels' spread: 1.4826 times their median
-// distance from their median, which is the standard deviation of normal ones. Its default gives up 5 %
+// threshold returns that of Huber's loss in units of the labels' spread: 1.4826 times their weighted median
+// distance from their weighted median, which is the standard deviation of normal ones. Its default gives up 5 %
 // of efficiency at normal errors (Huber 1964).
-func threshold(y []float64) Hyperparameter {
-	sorted := slices.Sorted(slices.Values(y))
-	middle := stat.Quantile(.5, stat.Empirical, sorted, nil)
-	for i, v := range sorted {
-		sorted[i] = math.Abs(v - middle)
+func threshold(y []float64, weights rowWeights) Hyperparameter {
+	middle := median(y, weights)
+	distances := make([]float64, len(y))
+	for i, v := range y {
+		distances[i] = math.Abs(v - middle)
 	}
-	slices.Sort(sorted)
-	spread := 1.4826 * stat.Quantile(.5, stat.Empirical, sorted, nil)
+	spread := 1.4826 * median(distances, weights)
 	if !(spread > 0) {
-		spread = sorted[len(sorted)-1] // most labels are equal
+		spread = slices.Max(distances) // most labels are equal
 	}
 	if !(spread > 0) {
 		spread = math.Abs(middle) // all labels are equal: their size is the only unit
@@ -127,6 +126,13 @@ func threshold(y []float64) Hyperparameter {
 		spread = 1
 	}
 	return Hyperparameter{Name: "δ", Lower: leastThreshold * spread, Default: defaultThreshold * spread, Upper: mostThreshold * spread}
+}
+
+// median returns the least value at or below which lies half of the weight.
+func median(values []float64, weights rowWeights) float64 {
+	sorted, w := slices.Clone(values), slices.Clone(weights)
+	stat.SortWeighted(sorted, w)
+	return stat.Quantile(.5, stat.Empirical, sorted, w)
 }
 
 func isRBF(k qpdiff.Kernel) bool {
@@ -177,11 +183,12 @@ func measure(x *mat.Dense, y []float64, weights rowWeights) measures {
 }
 
 // width returns the parameter γ of the RBF kernel exp(−γ‖x−x′‖²), by the median of the squared
-// distance between rows (the median heuristic). Its default is that of scikit-learn: one over the
-// number of features times their variance.
-func width(x *mat.Dense, m measures) Hyperparameter {
+// distance between rows (the median heuristic), where a pair of rows counts as the product of their
+// weights. Its default is that of scikit-learn: one over the number of features times their variance.
+func width(x *mat.Dense, m measures, weights rowWeights) Hyperparameter {
 	rows, _ := x.Dims()
 	var squares []float64
+	var pairs rowWeights
 	step := max(1, rows*(rows-1)/2/widthPairs)
 	at := 0
 	for i := range rows {
@@ -195,16 +202,15 @@ func width(x *mat.Dense, m measures) Hyperparameter {
 				d += v * v
 			}
 			if d > 0 && finite(d) {
-				squares = append(squares, d)
+				squares, pairs = append(squares, d), append(pairs, weights.at(i)*weights.at(k))
 			}
 		}
 	}
-	median := 1.
+	middle := 1.
 	if len(squares) > 0 {
-		slices.Sort(squares)
-		median = stat.Quantile(.5, stat.Empirical, squares, nil)
+		middle = median(squares, pairs)
 	}
-	h := Hyperparameter{Name: "γ", Lower: 1 / (widthRange * median), Upper: widthRange / median}
+	h := Hyperparameter{Name: "γ", Lower: 1 / (widthRange * middle), Upper: widthRange / middle}
 	h.Default = min(max(1/m.trace, h.Lower), h.Upper)
 	return h
 }

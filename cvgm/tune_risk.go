@@ -16,7 +16,8 @@ import (
 
 // TunedRisk estimates risks by nested cross-validation (Varma and Simon 2006): on each of
 // the outer folds the whole search is repeated on the other examples, and its model judged on
-// the fold, which it has not seen. It estimates the risk of tuning on somewhat fewer examples.
+// the fold, which it has not seen. It estimates the risk of tuning on somewhat fewer examples: what its
+// intervals are for is the mean risk of the models of the outer folds.
 type TunedRisk struct {
 	Folds int
 	Tuned Estimate // the risk of tuning
@@ -34,16 +35,27 @@ type Estimate struct{ Mean, Low, High float64 }
 
 func (e Estimate) String() string { return fmt.Sprintf("%.4g [%.4g, %.4g]", e.Mean, e.Low, e.High) }
 
-// Verdict tells in words whether tuning lowers the risk below that of the defaults: the
-// interval of LessDefault decides.
+// Verdict tells in words whether tuning lowers the risk below that of the defaults, by the interval of
+// LessDefault. Where no feature predicts anything, tuning is lower than defaults that fit noise, and yet no
+// gain: the verdict then names the constant prediction, by the interval of LessConstant.
 func (r *TunedRisk) Verdict() string {
 	switch {
-	case r.LessDefault.High < 0:
+	case r.LessDefault.High < 0 && r.LessConstant.High < 0:
 		return "tuned is lower than default"
+	case r.LessDefault.High < 0 && r.LessConstant.Low > 0:
+		return "tuned is lower than default, but higher than a constant prediction"
+	case r.LessDefault.High < 0:
+		return "tuned is lower than default, but not decided against a constant prediction"
 	case r.LessDefault.Low > 0:
 		return "tuned is higher than default"
 	}
 	return "not decided"
+}
+
+// judged has the hyperparameters of the models that an outer fold judges.
+type judged struct {
+	fold             Split
+	tuned, byDefault []float64
 }
 
 // outerFolds returns the number of outer folds; none is −1.
@@ -86,6 +98,7 @@ func (w *tuning) estimateRisk() error {
 		return nil
 	}
 	var tuned, byDefault, byConstant, weights []float64
+	var of []int // the outer fold of each
 	w.expected = w.evaluations + len(outer)*w.evaluations
 	for j, fold := range outer {
 		w.stage = fmt.Sprintf("outer fold %d of %d", j+1, len(outer))
@@ -106,20 +119,47 @@ func (w *tuning) estimateRisk() error {
 		byDefault = append(byDefault, losses[1]...)
 		byConstant = append(byConstant, losses[2]...)
 		for _, i := range fold.Val {
-			weights = append(weights, w.weight(i))
+			weights, of = append(weights, w.weight(i)), append(of, j)
 		}
 		w.expected = w.evaluations * (len(outer) + 1) / (j + 2)
 	}
-	k := float64(len(outer))
+	var share float64
+	for _, fold := range outer {
+		share += float64(len(fold.Val)) / float64(len(fold.Train)) / float64(len(outer))
+	}
+	of95 := func(a, b []float64) Estimate { return estimate(a, b, weights, of, share) }
 	w.out.Risk = &TunedRisk{
-		Folds: len(outer), Tuned: estimate(tuned, nil, weights, k), Default: estimate(byDefault, nil, weights, k), Constant: estimate(byConstant, nil, weights, k),
-		LessDefault: estimate(tuned, byDefault, weights, k), LessConstant: estimate(tuned, byConstant, weights, k),
+		Folds: len(outer), Tuned: of95(tuned, nil), Default: of95(byDefault, nil), Constant: of95(byConstant, nil),
+		LessDefault: of95(tuned, byDefault), LessConstant: of95(tuned, byConstant),
 	}
 	return nil
 }
 
-// outer draws the outer folds: other ones than those of the search.
+// outer returns the outer folds, as many at most: other ones than those of the search. In the order of time they
+// are the last of the splits, without those that have no split of the search before them, or a
+// validation row of a later one.
 func (w *tuning) outer(rows []int, folds int) ([]Split, error) {
+	if w.ordered() {
+		var last []Split
+		taken := map[int]bool{}
+		for _, s := range slices.Backward(restrict(w.Tuner.Splits, rows)) {
+			if len(last) == folds {
+				break
+			}
+			if len(restrict(w.Tuner.Splits, s.Train)) == 0 || slices.ContainsFunc(s.Val, func(i int) bool { return taken[i] }) {
+				continue
+			}
+			for _, i := range s.Val {
+				taken[i] = true
+			}
+			last = append(last, s)
+		}
+		if len(last) < 2 {
+			return nil, badArg("Tuner.Splits", qpdiff.ErrShape, "give more, or OuterFolds: -1", "are in the order of time, and have %d with others before them where two are needed", len(last))
+		}
+		slices.Reverse(last)
+		return last, nil
+	}
 	seed := w.Seed
 	w.Seed = rand.New(rand.NewPCG(seed, 1)).Uint64()
 	defer func() { w.Seed = seed }()
@@ -128,6 +168,11 @@ func (w *tuning) outer(rows []int, folds int) ([]Split, error) {
 		arg = "Tuner.OuterFolds"
 	}
 	return w.draw(rows, folds, arg)
+}
+
+// ordered reports whether all splits are the user's and train on rows before those that they validate on.
+func (w *tuning) ordered() bool {
+	return w.Tuner.Splits != nil && !slices.ContainsFunc(w.Tuner.Splits, func(s Split) bool { return slices.Max(s.Train) > slices.Min(s.Val) })
 }
 
 // outerFold searches on the training rows of an outer split, and returns the losses on its
@@ -157,6 +202,8 @@ func (w *tuning) outerFold(outer Split) ([3][]float64, error) {
 	if s.outOf == "MaxTime" {
 		return losses, errTime
 	}
+	models := judged{outer, s.best.Hyper, s.path[0].Hyper}
+	w.judged = append(w.judged, models)
 	c := w.c
 	c.Splits = []Split{outer}
 	cv, err := New(c)
@@ -164,7 +211,7 @@ func (w *tuning) outerFold(outer Split) ([3][]float64, error) {
 		return losses, err
 	}
 	predictions := make([]float64, len(c.Data.Y))
-	for k, hyper := range [][]float64{s.best.Hyper, s.path[0].Hyper} {
+	for k, hyper := range [][]float64{models.tuned, models.byDefault} {
 		if _, err := cv.Eval(nil, hyper); err != nil {
 			if k == 1 { // of the default alone
 				losses[k] = slices.Repeat([]float64{math.Inf(1)}, len(outer.Val))
@@ -196,11 +243,17 @@ func (w *tuning) weight(i int) float64 {
 	return w.c.Data.Weights[i]
 }
 
-// estimate returns the weighted mean of the losses a, less those of b unless that is nil, of k
-// outer folds. Its variance is that of the mean of independent examples times 1 + k/(k−1),
-// since the models of the folds share examples (Nadeau and Bengio 2003, with k folds of N/k
-// examples).
-func estimate(a, b, weights []float64, k float64) Estimate {
+// estimate returns the weighted mean μ of the losses a, less those of b unless that is nil, of k outer
+// folds, whose training sets are 1/share times as large as they are. of has the fold of each loss. With
+// e_i = (w_i/Σw)(a_i − b_i − μ), n of them of positive weight, the interval is
+//
+//	μ ± t √(1 + k·share) √max(n/(n−1) Σ_i e_i², k/(k−1) Σ_j (Σ_{i in fold j} e_i)²).
+//
+// The first sum is for independent losses. The second (Liang and Zeger 1986) is larger where losses of a fold have a
+// part in common, as that of their model or of a group; t is the quantile of Student's distribution
+// with n − 1 or k − 1 degrees of freedom. The factor is for what the folds' models have in common, since
+// they share examples (Nadeau and Bengio 2003).
+func estimate(a, b, weights []float64, of []int, share float64) Estimate {
 	d := slices.Clone(a)
 	for i := range b {
 		d[i] -= b[i]
@@ -217,14 +270,22 @@ func estimate(a, b, weights []float64, k float64) Estimate {
 			mean += w / total * d[i]
 		}
 	}
-	for i, w := range weights {
-		d[i] = w / total * (d[i] - mean)
-	}
-	// The norm neither over- nor underflows, as squares of small losses would.
 	if math.IsInf(mean, 0) {
 		return Estimate{mean, mean, mean}
 	}
-	reach := distuv.StudentsT{Sigma: 1, Nu: max(1, n-1)}.Quantile(.975) * math.Sqrt(n/max(1, n-1)*(1+k/(k-1))) * floats.Norm(d, 2)
+	folds := make([]float64, slices.Max(of)+1)
+	for i, w := range weights {
+		d[i] = w / total * (d[i] - mean)
+		folds[of[i]] += d[i]
+	}
+	// Norms neither over- nor underflow, as squares of small losses would.
+	deviation := func(e []float64, n float64) float64 { return math.Sqrt(n/max(1, n-1)) * floats.Norm(e, 2) }
+	k := float64(len(folds))
+	size, count := deviation(d, n), n
+	if byFold := deviation(folds, k); byFold > size {
+		size, count = byFold, k
+	}
+	reach := distuv.StudentsT{Sigma: 1, Nu: max(1, count-1)}.Quantile(.975) * math.Sqrt(1+k*share) * size
 	return Estimate{mean, mean - reach, mean + reach}
 }
 

@@ -26,6 +26,7 @@ type tuning struct {
 	evaluations int           // of all searches
 	each        time.Duration // of an evaluation, as measured
 	expected    int           // evaluations in all, as far as they can be foreseen
+	judged      []judged      // the models of the outer folds
 }
 
 func (w *tuning) warn(kind WarningKind, format string, args ...any) {
@@ -54,11 +55,11 @@ func (w *tuning) run() (*Tuned, error) {
 			return w.stopped(s, err)
 		}
 	}
-	if err := s.run(); err != nil {
-		return w.stopped(s, err)
+	if err = s.run(); err == nil {
+		err = w.finish(s)
 	}
-	if err := w.finish(s); err != nil {
-		return nil, err
+	if err != nil {
+		return w.stopped(s, err)
 	}
 	if err := w.estimateRisk(); err != nil {
 		return w.out, err
@@ -67,14 +68,16 @@ func (w *tuning) run() (*Tuned, error) {
 	return w.out, nil
 }
 
-// stopped returns the result of a search that an error ended.
+// stopped returns what ctx's end has left of a search, without another fit; after another error, that
+// alone.
 func (w *tuning) stopped(s *tuneSearch, err error) (*Tuned, error) {
 	if s == nil || w.ctx.Err() == nil || !finite(s.best.Loss) {
 		return nil, err
 	}
-	if final := w.finish(s); final != nil {
-		return nil, final
+	if e := w.record(s); e != nil {
+		return nil, e
 	}
+	w.judge(s)
 	w.out.Elapsed = time.Since(w.began)
 	return w.out, err
 }
@@ -154,10 +157,19 @@ func (w *tuning) rows() []int {
 }
 
 func (w *tuning) starts() int {
-	if w.Starts == 0 {
-		return defaultStarts
+	switch {
+	case w.Starts != 0:
+		return w.Starts
+	case w.kinked():
+		return kinkedStarts
 	}
-	return w.Starts
+	return defaultStarts
+}
+
+// kinked reports whether the validation loss has kinks.
+func (w *tuning) kinked() bool {
+	_, kinks := w.c.Loss.(KinkedLoss)
+	return kinks
 }
 
 // splits returns those of the CV loss on some of the rows.
@@ -257,21 +269,36 @@ func restrict(splits []Split, rows []int) []Split {
 	return some
 }
 
-// finish fits the model and fills in all but the nested estimate.
-func (w *tuning) finish(s *tuneSearch) error {
+// record fills in what the search has found.
+func (w *tuning) record(s *tuneSearch) error {
 	out := w.out
 	out.Hyper, out.Path, out.Splits = s.best.Hyper, s.path, s.splits
 	out.Config, out.Searched = w.c, slices.Clone(s.hyper)
 	out.Config.Splits = s.splits
+	out.Names, out.DefaultHyper = nil, nil
 	for _, h := range s.hyper {
 		out.Names = append(out.Names, h.Name)
 		out.DefaultHyper = append(out.DefaultHyper, h.Default)
 	}
-	out.DefaultLoss = s.path[0].Loss
+	out.Loss, out.DefaultLoss = s.best.Loss, s.path[0].Loss
+	out.StandardError, out.TrainLoss = math.NaN(), math.NaN()
 	out.Evaluations = w.evaluations
-	s.cv.ctx = nil
+	var err error
+	out.ConstantLoss, err = w.constantLoss(s.splits)
+	return err
+}
+
+// finish fits the model and fills in all but the nested estimate.
+func (w *tuning) finish(s *tuneSearch) error {
+	if err := w.record(s); err != nil {
+		return err
+	}
+	out := w.out
 	s.cv.Reset() // Loss has the bits of a new CV: those of a warm start may differ
 	loss, err := s.cv.Eval(nil, out.Hyper)
+	if w.ctx.Err() != nil {
+		return context.Cause(w.ctx)
+	}
 	if err != nil {
 		return err
 	}
@@ -281,9 +308,6 @@ func (w *tuning) finish(s *tuneSearch) error {
 	}
 	out.OutOfFold = make([]float64, len(w.c.Data.Y))
 	if err := s.cv.OutOfFold(out.OutOfFold); err != nil {
-		return err
-	}
-	if out.ConstantLoss, err = w.constantLoss(s.splits); err != nil {
 		return err
 	}
 	if _, table := w.c.Prepare.(*Encoder); table {

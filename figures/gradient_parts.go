@@ -3,6 +3,7 @@ package figures
 import (
 	"fmt"
 	"math"
+	"strings"
 
 	"cvgm/cvgm/experiment"
 
@@ -45,14 +46,15 @@ func GradientPartsTable(r *experiment.GradientPartsResult) *Table {
 func GradientParts(r *experiment.GradientPartsResult) *Figure {
 	f := &Figure{
 		Name: "gradient_parts_angles", Width: 10.5 * vg.Inch, Legend: LegendBelow, SameAxes: true,
-		Caption: fmt.Sprintf("Cosines between the parts of the exact gradient in the kernel's weights along the paths of three directions: D direct, T1 printed, T2 missing in the paper. Means over %d data sets, bands 95 %% confidence intervals. At −1 the parts D and T2 would point in opposite directions. Below 0 a direction points uphill.", r.Params.Seeds),
+		Caption: fmt.Sprintf("Cosines between the parts of the exact gradient in the kernel's weights along the paths of three directions with K splits: D direct, T₁ printed, T₂ missing in the paper. Means over %d data sets, bands 95 %% confidence intervals. At −1 the parts D and T₂ would point in opposite directions. Below 0 a direction points uphill.", r.Params.Seeds),
 	}
 	for i, path := range r.Paths {
 		if i == 0 || path.Problem != r.Paths[i-1].Problem || path.K != r.Paths[i-1].K {
 			f.Panels = append(f.Panels, nil)
 		}
 		name := fmt.Sprintf("%s, %d splits, path along %v", path.Problem, path.K, path.Variant)
-		p := NewPanel(name, name, "1 + steps", "cosine").Grid().LogAxes(true, false)
+		problem, _, _ := strings.Cut(path.Problem, ",")
+		p := NewPanel(name, fmt.Sprintf("%s, K = %d, along %v", problem, path.K, path.Variant), "1 + steps", "cosine").Grid().LogAxes(true, false)
 		var x []float64
 		columns := make([][]experiment.Estimate, 3)
 		for _, at := range path.At {
@@ -65,9 +67,9 @@ func GradientParts(r *experiment.GradientPartsResult) *Figure {
 			name  string
 			style Style
 		}{
-			{"D and T2", Style{Color: Black, Width: 2}},
-			{"T1 and the whole", Style{Color: Vermillion, Width: 2, Dash: []vg.Length{6, 2}}},
-			{"T1 + T2 and the whole", Style{Color: Sky, Width: 2, Dash: []vg.Length{2, 2}}},
+			{"D and T₂", Style{Color: Black, Width: 2}},
+			{"T₁ and the whole", Style{Color: Vermillion, Width: 2, Dash: []vg.Length{6, 2}}},
+			{"T₁ + T₂ and the whole", Style{Color: Sky, Width: 2, Dash: []vg.Length{2, 2}}},
 		} {
 			mean, low, high := means(columns[k])
 			p.Band(c.name, x, low, high, c.style)

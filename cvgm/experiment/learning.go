@@ -92,6 +92,7 @@ type LearnedLosses struct {
 type LossMethod struct {
 	Name                                string
 	CV, Test, Error                     Estimate
+	TestLosses                          []float64  // of Test, by data set
 	LearnedMinusTest, LearnedMinusError Comparison // the learned loss less this one
 }
 
@@ -300,7 +301,7 @@ func summariseLosses(cells []learningCell) LearnedLosses {
 		l.Methods = append(l.Methods, LossMethod{
 			Name: name,
 			CV:   estimate(column(m, func(f lossFit) float64 { return f.CV })),
-			Test: estimate(column(m, test)), Error: estimate(column(m, missed)),
+			Test: estimate(column(m, test)), Error: estimate(column(m, missed)), TestLosses: column(m, test),
 			LearnedMinusTest: compare(column(0, test), column(m, test)), LearnedMinusError: compare(column(0, missed), column(m, missed)),
 		})
 	}

@@ -8,6 +8,7 @@ import (
 	"html"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 
 	"cvgm/cvgm/experiment"
@@ -119,11 +120,13 @@ func Show(outputs ...figures.Output) {
 }
 
 // Text shows a paragraph of Markdown. Like fmt.Sprintf, it puts numbers, those of
-// results, into the sentences.
+// results, into the sentences; hyphens before them become minus signs.
 func Text(format string, args ...any) {
-	gonbui.DisplayMarkdown(fmt.Sprintf(format, args...))
+	gonbui.DisplayMarkdown(hyphens.ReplaceAllString(fmt.Sprintf(format, args...), "$1−$2"))
 	gonbui.Sync()
 }
+
+var hyphens = regexp.MustCompile(`(^|[\s(])-(\.?\d)`)
 
 // Save writes outputs to the output folder without showing them.
 func Save(outputs ...figures.Output) {
@@ -190,12 +193,17 @@ func withSentence(text, sentence string) string {
 }
 
 // figureHTML returns a figure for the notebook. Its width is that of the figure on
-// paper. Where the notebook is trusted, a dark theme inverts the lightness.
+// paper. Where the notebook is trusted, a dark theme inverts the lightness, but for that of
+// surfaces: their captions say which shades are low.
 func figureHTML(f *figures.Figure, png []byte) string {
 	const pixels = 96 / 72. // of CSS, for each point
-	return fmt.Sprintf(`<figure class="cvgm-figure" style="margin: 0"><img src="data:image/png;base64,%s" width="%.0f" alt="%s"><figcaption>%s</figcaption></figure>
-<style>@media screen { [data-jp-theme-light="false"] .cvgm-figure img { filter: invert(1) hue-rotate(180deg) } }</style>`,
-		base64.StdEncoding.EncodeToString(png), pixels*f.Width.Points(), html.EscapeString(f.Alt()), html.EscapeString(f.Caption))
+	class := "cvgm-figure"
+	if f.Shaded() {
+		class += " cvgm-shaded"
+	}
+	return fmt.Sprintf(`<figure class="%s" style="margin: 0"><img src="data:image/png;base64,%s" width="%.0f" alt="%s"><figcaption>%s</figcaption></figure>
+<style>@media screen { [data-jp-theme-light="false"] .cvgm-figure img { filter: invert(1) hue-rotate(180deg) } [data-jp-theme-light="false"] .cvgm-shaded img { filter: brightness(.85) } }</style>`,
+		class, base64.StdEncoding.EncodeToString(png), pixels*f.Width.Points(), html.EscapeString(f.Alt()), html.EscapeString(f.Caption))
 }
 
 // Must returns v, or ends the cell with err.

@@ -137,6 +137,9 @@ def parse(argv):
         modes.add_argument(f"--{mode}", action="store_const", dest="mode", const=mode, help=text)
     slurm.add_options(parser)
     parser.add_argument("--edit", action="store_true", help="with lab: open the notebooks themselves, not copies")
+    for text in argv:
+        if re.search("[\udc80-\udcff]", text):  # as Python reads bytes that are no UTF-8
+            parser.error(f"{text!r} is not text in UTF-8")
     args = parser.parse_intermixed_args(["-h"] if list(argv) == ["help"] else slurm.joined(argv))
     slurm.check_options(parser, args)
     args.overrides = dict(args.parameters)
@@ -391,7 +394,7 @@ def main(argv):
         slurm.status()
         return 0
     if args.mode == "lab":
-        lab.free_port(args.port)  # fails before minutes of set-up
+        lab.require_free(args.port)  # fails before minutes of set-up
     env, go, settings = environment.ask_go()
     if args.mode == "why":
         print(provenance.stale(tasks, env | settings), end="")

@@ -76,14 +76,17 @@ def read(task):
 
 
 def load(path):
+    """What path records; None where it is no record of a run, as notebooks/stale has it, too."""
     try:
-        found = json.loads(path.read_text())
-        return found if all(isinstance(found[k], t) for k, t in FORM.items()) else None
-    except (OSError, ValueError, KeyError, TypeError):
+        found = json.loads(path.read_bytes())
+        texts = [found["notebook"], *(result[k] for result in found["results"] for k in ("function", "key"))]
+        texts += [text for name in TABLES for text in found[name].values()]
+        return found if all(isinstance(text, str) for text in texts) else None
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
 
 
-FORM = {"inputs": dict, "outputs": dict, "results": list, "overrides": dict, "notebook": str}
+TABLES = ("inputs", "outputs", "overrides", "captions", "alts", "files")
 
 
 def write(task, inputs, records, version, written):

@@ -51,12 +51,35 @@ func (s *state) String() string {
 	return name + ": is up to date\n"
 }
 
-// provenance is the part of provenance.json that is compared.
+// provenance is the content of provenance.json.
 type provenance struct {
-	Inputs  map[string]string
-	Outputs map[string]string // hashes by names below the root
-	Cells   string            // digest of the code cells of the notebook as it was written
-	Files   map[string]string // hashes of the files that parameters named, by their paths
+	Notebook string
+	Inputs   map[string]string
+	Outputs  map[string]string // hashes by names below the root
+	Cells    string            // digest of the code cells of the notebook as it was written
+	Files    map[string]string // hashes of the files that parameters named, by their paths
+
+	// What only ./reproduce.sh reads.
+	Overrides, Captions, Alts map[string]string
+	Results                   []struct{ Function, Key string }
+}
+
+// readProvenance returns an error that is fs.ErrNotExist where there is none, and another
+// one where it is damaged.
+func readProvenance(file string) (p provenance, err error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return p, err
+	}
+	if err := json.Unmarshal(text, &p); err != nil {
+		return p, err
+	}
+	for _, table := range []map[string]string{p.Inputs, p.Outputs, p.Files, p.Overrides, p.Captions, p.Alts} {
+		if table == nil {
+			return p, errors.New("a table is missing")
+		}
+	}
+	return p, nil
 }
 
 func stateOf(root string, module *source.Module, notebook, folder string) (*state, error) {
@@ -75,15 +98,11 @@ func stateOf(root string, module *source.Module, notebook, folder string) (*stat
 			s.Inputs[name] = hash(text)
 		}
 	}
-	last, err := os.ReadFile(filepath.Join(folder, provenanceFile))
+	before, err := readProvenance(filepath.Join(folder, provenanceFile))
 	if errors.Is(err, fs.ErrNotExist) {
 		s.Reasons = []string{"it never ran here"}
 		return s, nil
 	} else if err != nil {
-		return nil, err
-	}
-	var before provenance
-	if json.Unmarshal(last, &before) != nil || before.Inputs == nil || before.Outputs == nil {
 		s.Reasons = []string{below(root, filepath.Join(folder, provenanceFile)) + " is damaged"}
 		return s, nil
 	}

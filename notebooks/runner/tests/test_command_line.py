@@ -61,6 +61,7 @@ class CommandLine(unittest.TestCase):
             *(["--edit"], ["rings", "--edit"], ["reset", "--edit"], ["reset", "--force"], ["reset", "rings", "-p", "K=1"], ["lab", "²"]),
             *(["--full", "--check"], ["lab", "--full"], ["rings", "--full", "-p", "K=1"], ["--full", "--on", "slurm"]),
             *(["lab", "-p", "K=1"], ["rings", "--check", "-p", "K=1"], ["--check", "--force"], ["--why", "--force"]),
+            *(["rings", "-p", "File=/tmp/h\udce4user.csv"], ["rings", "-p", "\udce4=1"]),  # no UTF-8
         ):
             with self.assertRaisesRegex(main.UsageError, "./reproduce.sh -h lists the options", msg=argv):
                 main.parse(argv)
