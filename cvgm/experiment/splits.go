@@ -172,13 +172,17 @@ func (p SplitsParams) Run(ctx context.Context) (*SplitsResult, error) {
 			return p.measureRings(ctx, k, p.Rings.K, p.Rings.P, searcher)
 		}})
 	}
-	var all []func() (splitsCell, error)
+	n := 0
 	for _, t := range tasks {
-		for i := range t.dataSets {
-			all = append(all, func() (splitsCell, error) { return t.measure(i) })
-		}
+		n += t.dataSets
 	}
-	measured, err := cells(ctx, len(all), func(i int) (splitsCell, error) { return all[i]() })
+	measured, err := cells(ctx, n, func(i int) (splitsCell, error) {
+		k := 0
+		for ; i >= tasks[k].dataSets; k++ {
+			i -= tasks[k].dataSets
+		}
+		return tasks[k].measure(i)
+	})
 	if err != nil {
 		return nil, err
 	}
