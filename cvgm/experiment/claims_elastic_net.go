@@ -64,3 +64,18 @@ func (all *measurements) elasticNetSeeds(r *ElasticNetSeeds) {
 		Remark:  fmt.Sprintf("Mean CV losses: start %s, CVGM %s, exhaustive search %s.", short(start.CVMean.Mean), short(cvgm.CVMean.Mean), short(exhaustive.CVMean.Mean))},
 		littleOf(reachable, "the start"))
 }
+
+func (all *measurements) regressionPrinted(r *RegressionPrinted) {
+	code, fresh, second, printed := r.Tests[TestOtherRows], r.Tests[TestFreshRows], r.Tests[TestSecondCall], r.Tests[TestPrintedCall]
+	all.add(saysTestSet, Measurement{Text: "test loss of the coefficients that made the training labels, over the variance of the noise, test set by a second call of the command", Ours: second.CoefMean,
+		Remark: fmt.Sprintf("A second call draws other coefficients, so that nothing learned from the training rows holds there. The code draws %d rows in one call and tests on those that it does not train on.", r.Params.Samples)},
+		equals(1, .05).or(PaperError))
+	all.add(saysTestSet, Measurement{Text: "test loss of CVGM with all data from the printed command", Quoted: Quoted{Paper: Printed.CVGM.Paper}, Ours: printed.CVGMMean, Aside: true,
+		Remark: fmt.Sprintf("The code divides the labels by %g, which the text does not say. Even then a second call gives %s ± %s, the code's own test rows %s ± %s.", r.Params.Scale, short(second.CVGMMean.Mean), short(second.CVGMMean.Margin), short(code.CVGMMean.Mean), short(code.CVGMMean.Margin))},
+		asPrinted(Printed.CVGM))
+	little := quarter * compare(code.LeastSquares, code.CVGM).Difference.Mean
+	same := equals(0, little)
+	same.text = fmt.Sprintf("within %s of 0, a quarter of what least squares loses", short(little))
+	all.add(saysTestSet, Measurement{Text: fmt.Sprintf("test loss of CVGM on %d further rows of the same draw less that on the code's test rows", r.Params.Test), Ours: fresh.CVGMLessCode.Difference, Aside: true,
+		Control: &Control{Text: "a second call's rows in their place", Ours: second.CVGMLessCode.Difference}}, same)
+}

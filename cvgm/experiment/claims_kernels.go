@@ -22,7 +22,7 @@ func (all *measurements) rings(r *RingsResult) {
 	if step := slices.IndexFunc(run.Accuracy, func(a float64) bool { return a >= number64(p.Accuracy10.Paper) }); step >= 0 {
 		reached = fmt.Sprintf("It is reached at step %d.", step)
 	}
-	all.add(saysAfterTen, Measurement{Text: "test accuracy after 11 steps", Quoted: p.Accuracy10, Ours: once(atStep(run.Accuracy, 11)), Remark: reached}, asPrinted(p.Accuracy10))
+	all.add(saysAfterTen, Measurement{Text: "test accuracy after 11 steps, the published run", Quoted: p.Accuracy10, Ours: once(atStep(run.Accuracy, 11)), Aside: true, Remark: reached + " This run is a slow one."}, asPrinted(p.Accuracy10))
 	n := r.Params.Test
 	bayes := r.Bayes.Population
 	deviations := func(accuracy float64) Estimate {
@@ -55,4 +55,22 @@ func (all *measurements) xor(r *XORResult) {
 	all.add(saysXOR, Measurement{Text: "accuracy of the Bayes rule, population", Quoted: p.Bayes, Ours: once(r.Bayes.Population),
 		Remark: "The code compares predictions in {0, 1} with labels in {−1, 1}, so that one class always counts as right. CVGM's .72 is close to the best there is."},
 		asPrinted(p.Bayes).or(PaperError))
+}
+
+func (all *measurements) gradientParts(r *GradientPartsResult) {
+	const about = 10
+	i := slices.IndexFunc(r.Paths, func(p GradientPath) bool { return p.Problem == ablationRings && p.Variant == Published })
+	path := r.Paths[i]
+	k := slices.IndexFunc(path.At, func(at GradientParts) bool { return at.Steps == about })
+	if k < 0 {
+		return
+	}
+	missed := path.At[k].Error
+	deviations := func(accuracy float64) Estimate { return once((accuracy - (1 - missed.Mean)) / deviation(missed)) }
+	quoted := Printed.Rings.Accuracy10
+	all.add(saysAfterTen, Measurement{Text: fmt.Sprintf("distance of %s from the mean accuracy after %d steps over %d data sets, in standard deviations between them, N = %d", quoted.Paper, about, missed.N, path.Train),
+		Quoted: Quoted{Paper: quoted.Paper}, Ours: deviations(number64(quoted.Paper)),
+		Control: &Control{Text: "a coin's .5", Ours: deviations(.5)},
+		Remark:  fmt.Sprintf("The mean is %s, the standard deviation %s.", short(1-missed.Mean), short(deviation(missed)))},
+		ofAllSets)
 }

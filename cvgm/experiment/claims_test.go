@@ -78,6 +78,9 @@ func fakeResults(seed uint64) Results {
 		r.Timings.Benchmarks["cvgm."+name] = map[string]BenchStat{"ns/op": {Median: rng.Float64()}}
 	}
 	r.Ablation = &AblationResult{Rows: []AblationRow{{Problem: ablationRings}, {Problem: ablationXOR}, {Problem: ablationNet}}, Rings: make([]Comparison, 1)}
+	r.GradientParts = &GradientPartsResult{Paths: []GradientPath{{Problem: ablationRings, Variant: Published, At: []GradientParts{{Steps: 10}}}}}
+	r.FewDimensions = &FewDimensionsResult{Rows: []FewDimensionsRow{{Matter: 1}, {Matter: 4}}}
+	r.Printed = &RegressionPrinted{Tests: make([]RegressionTest, len(regressionTests))}
 	r.Ablation.Params.Rings.Budgets = []int{100}
 	r.Splits = &SplitsResult{ByK: []SplitsSetting{{K: 15}, {K: 120}, {K: 240}}, ByP: []SplitsSetting{{P: .65}, {P: .95}}}
 	scramble(reflect.ValueOf(&r).Elem(), rng)

@@ -27,6 +27,9 @@ func Results() experiment.Results {
 		Learning:        Compute(experiment.DefaultLearning()),
 		Ablation:        Compute(experiment.DefaultAblation()),
 		Errata:          Compute(experiment.DefaultErrata()),
+		GradientParts:   Compute(experiment.DefaultGradientParts()),
+		FewDimensions:   Compute(experiment.DefaultFewDimensions()),
+		Printed:         Compute(experiment.DefaultRegressionPrinted()),
 		Timings:         Timings(),
 	}
 }
