@@ -42,7 +42,7 @@ func (all *measurements) elasticNet(r *ElasticNetResult) {
 		Control: &Control{Text: "the same steps in the opposite order", Ours: falls(back)},
 		Remark:  "It falls while the search is stopped early; run on, it rises again."}, above(.5))
 	all.add(saysUnion, Measurement{Text: "numbers in 𝒯ⱼ ∪ 𝒱ⱼ; n is that of the features", Ours: once(float64(r.Params.Train)),
-		Remark: "The examples are numbered from 1 to N: [N] is meant."}, exactly(float64(r.Params.Features)).or(PaperError))
+		Remark: erratum}, exactly(float64(r.Params.Features)).or(PaperError))
 }
 
 func (all *measurements) elasticNetSeeds(r *ElasticNetSeeds) {

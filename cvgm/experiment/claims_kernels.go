@@ -17,7 +17,7 @@ func (all *measurements) rings(r *RingsResult) {
 	all.add(saysBayesRings, Measurement{Text: "accuracy of the Bayes rule, population", Quoted: p.Bayes, Ours: once(r.Bayes.Population),
 		Control: &Control{Text: "CVGM before its first step", Ours: once(run.Accuracy[0])}}, asPrinted(p.Bayes))
 	all.add(saysBayesRings, Measurement{Text: "accuracy of CVGM less the Bayes rule's, on the same test set", Ours: once(run.FinalAccuracy() - r.Bayes.Test), Aside: true,
-		Remark: "The caption sets an accuracy on the test set beside one over the population: CVGM does not beat the Bayes rule."}, above(0))
+		Remark: "CVGM does not beat the Bayes rule. " + erratum}, above(0))
 	reached := "It is never reached."
 	if step := slices.IndexFunc(run.Accuracy, func(a float64) bool { return a >= number64(p.Accuracy10.Paper) }); step >= 0 {
 		reached = fmt.Sprintf("It is reached at step %d.", step)
@@ -53,7 +53,7 @@ func (all *measurements) xor(r *XORResult) {
 	all.add(saysXOR, Measurement{Text: "test accuracy after 50 steps", Quoted: p.Accuracy, Ours: once(run.FinalAccuracy()),
 		Control: &Control{Text: "before the first step", Ours: once(run.Accuracy[0])}}, asPrinted(p.Accuracy))
 	all.add(saysXOR, Measurement{Text: "accuracy of the Bayes rule, population", Quoted: p.Bayes, Ours: once(r.Bayes.Population),
-		Remark: "The code compares predictions in {0, 1} with labels in {−1, 1}, so that one class always counts as right. CVGM's .72 is close to the best there is."},
+		Remark: "CVGM's .72 is close to the best there is. " + erratum},
 		asPrinted(p.Bayes).or(PaperError))
 }
 

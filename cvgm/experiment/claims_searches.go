@@ -108,6 +108,9 @@ func (all *measurements) dimensions(r *SearchDimensionsResult) {
 }
 
 func (all *measurements) fewDimensions(r *FewDimensionsResult) {
+	if len(r.Rows) == 0 {
+		return
+	}
 	few, most := r.Rows[0], r.Rows[len(r.Rows)-1]
 	all.add(saysRandomBeatsGrid, Measurement{Text: fmt.Sprintf("the same, %d hyperparameters, of which %d matter, %d evaluations of each", r.Params.Hyperparameters, most.Matter, r.Points),
 		Ours:    most.RandomLess.Difference,

@@ -37,7 +37,7 @@ func DefaultFewDimensions() FewDimensionsParams {
 func (FewDimensionsParams) defaults() any { return DefaultFewDimensions() }
 
 func (p FewDimensionsParams) check() error {
-	if most := slices.Max(p.Groups); most > p.Hyperparameters {
+	if most := slices.Max(append([]int{0}, p.Groups...)); most > p.Hyperparameters {
 		return invalid("Hyperparameters", p.Hyperparameters, fmt.Sprintf("use at least %d, the largest of Groups", most))
 	}
 	return p.RidgeGroups.check()
