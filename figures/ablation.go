@@ -36,7 +36,7 @@ func AblationBySize(r *experiment.AblationResult) *Figure {
 	f := &Figure{
 		Name: "ablation_rings", Width: 10.5 * vg.Inch, Height: 3.4 * vg.Inch, Legend: LegendBelow, Panels: [][]*Panel{nil}, SameAxes: true,
 		Caption: fmt.Sprintf("Rings, learned kernel: test error after a descent of the CV loss less that after a descent of the training loss, against the number of training examples, with %d splits. "+
-			"Points are means over %d data sets, bands 95 %% confidence intervals; below 0 the CV loss is the better one to descend.", r.Params.Rings.Ks[0], r.Params.Seeds),
+			"Points are means over %d data sets, bands 95 %% confidence intervals; below 0 the CV loss is the better one to descend.", nth(r.Params.Rings.Ks, 0), r.Params.Seeds),
 	}
 	for _, budget := range r.Params.Rings.Budgets {
 		title := fmt.Sprintf("after %d steps", budget)
