@@ -31,30 +31,36 @@ func AblationTable(r *experiment.AblationResult) *Table {
 }
 
 // AblationBySize shows, for the rings' learned kernel, the difference of the two descents
-// in the error rate over the sizes, one panel for each number of steps.
+// in the error rate over the sizes: a row of panels for each number of splits, one for each
+// number of steps.
 func AblationBySize(r *experiment.AblationResult) *Figure {
+	p := r.Params.Rings
 	f := &Figure{
-		Name: "ablation_rings", Width: 10.5 * vg.Inch, Height: 3.4 * vg.Inch, Legend: LegendBelow, Panels: [][]*Panel{nil}, SameAxes: true,
-		Caption: fmt.Sprintf("Rings, learned kernel: test error after a descent of the CV loss less that after a descent of the training loss, against the number of training examples, with %d splits. "+
-			"Points are means over %d data sets, bands 95 %% confidence intervals; below 0 the CV loss is the better one to descend.", nth(r.Params.Rings.Ks, 0), r.Params.Seeds),
+		Name: "ablation_rings", Width: 10.5 * vg.Inch, Height: vg.Length(len(p.Ks)) * 3.4 * vg.Inch, Legend: LegendBelow, SameAxes: true,
+		Caption: fmt.Sprintf("Rings, learned kernel: test error after a descent of the CV loss less that after a descent of the training loss, against the number of training examples. "+
+			"Points are means over %d data sets, bands 95 %% confidence intervals; below 0 the CV loss is the better one to descend.", r.Params.Seeds),
 	}
-	for _, budget := range r.Params.Rings.Budgets {
-		title := fmt.Sprintf("after %d steps", budget)
-		p := NewPanel(title, title, "training examples", "test error, CV less training").Grid().LogAxes(true, false)
-		var sizes []float64
-		var differences []experiment.Estimate
-		for _, row := range r.Rows[:len(r.Params.Rings.Sizes)*len(r.Params.Rings.Budgets)] { // those of the first number of splits
-			if row.Budget == budget {
-				sizes = append(sizes, float64(row.Train))
-				differences = append(differences, row.CVLessTraining.Difference)
+	for _, k := range p.Ks {
+		var panels []*Panel
+		for _, budget := range p.Budgets {
+			title := fmt.Sprintf("%d splits, %d steps", k, budget)
+			panel := NewPanel(title, title, "training examples", "test error, CV less training").Grid().LogAxes(true, false)
+			var sizes []float64
+			var differences []experiment.Estimate
+			for _, row := range r.Rows[:len(p.Ks)*len(p.Sizes)*len(p.Budgets)] {
+				if row.K == k && row.Budget == budget {
+					sizes = append(sizes, float64(row.Train))
+					differences = append(differences, row.CVLessTraining.Difference)
+				}
 			}
+			mean, low, high := means(differences)
+			panel.Band("95 % interval", Log10s(sizes), low, high, Style{Color: Blue})
+			panel.Line("CV less training", Log10s(sizes), mean, Style{Color: Blue, Width: 2})
+			panel.Scatter("CV less training, mean", Log10s(sizes), mean, Style{Color: Blue, GlyphRadius: 3, Unlisted: true})
+			panel.HLine("no difference", 0, Style{Color: Black, Width: 1, Dash: []vg.Length{1, 3}})
+			panels = append(panels, panel)
 		}
-		mean, low, high := means(differences)
-		p.Band("95 % interval", Log10s(sizes), low, high, Style{Color: Blue})
-		p.Line("CV less training", Log10s(sizes), mean, Style{Color: Blue, Width: 2})
-		p.Scatter("CV less training, mean", Log10s(sizes), mean, Style{Color: Blue, GlyphRadius: 3, Unlisted: true})
-		p.HLine("no difference", 0, Style{Color: Black, Width: 1, Dash: []vg.Length{1, 3}})
-		f.Panels[0] = append(f.Panels[0], p)
+		f.Panels = append(f.Panels, panels)
 	}
 	return f
 }

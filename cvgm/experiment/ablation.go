@@ -19,7 +19,7 @@ func init() {
 // Both have the same data, learner, searcher, start and number of steps.
 type AblationParams struct {
 	Seeds     int `help:"data sets of each size of the rings and of XOR" range:"[2,∞)" small:"[2,3]"`
-	PairSeeds int `help:"data sets of each problem with two hyperparameters" range:"[2,∞)" small:"[2,4]" full:"120"`
+	PairSeeds int `help:"data sets of each problem with two hyperparameters" range:"[2,∞)" small:"[2,4]"`
 	// The rings' network, with steps up to the largest budget.
 	Rings AblationRings
 	XOR   AblationXOR

@@ -19,7 +19,7 @@ func init() {
 // by a nested estimate.
 type GapParams struct {
 	DimensionProblems
-	DataSets int `help:"data sets" range:"[2,∞)" small:"[2,3]" full:"64"`
+	DataSets int `help:"data sets" range:"[2,∞)" small:"[2,3]" full:"40"`
 	Budget   int `help:"evaluations of every search" range:"[1,∞)" small:"[1,8]"`
 	Folds    int `help:"outer folds of the nested estimate" range:"[2,∞)" small:"[3,4]"`
 	Patience int `help:"evaluations without a new lowest estimate after which a search is stopped" range:"[1,∞)" small:"[1,5]"`

@@ -25,7 +25,7 @@ type LearningParams struct {
 	Evaluations int     `help:"evaluations of the CV loss in each search, at most" range:"[1,∞)" small:"[2,10]"`
 	GridPoints  int     `help:"points of the CV loss surfaces per hyperparameter" range:"[2,∞)" small:"[2,4]"`
 	Flips       float64 `help:"share of wrong labels where a loss is learned" range:"[0,.5)" small:"[0,.2]"`
-	LossSeeds   int     `help:"data sets on which a loss is learned" range:"[1,∞)" small:"[1,3]" full:"96"`
+	LossSeeds   int     `help:"data sets on which a loss is learned" range:"[1,∞)" small:"[1,3]" full:"48"`
 }
 
 // DefaultLearning returns parameters of our own: the paper gives none.

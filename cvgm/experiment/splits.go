@@ -27,7 +27,7 @@ type SplitsParams struct {
 	Ks           []int     `help:"numbers of splits" range:"[1,∞)" len:"[1,∞)" small:"[1,8]"`
 	Ps           []float64 `help:"fractions of the examples that each split trains on" range:"(0,1)" splits:"Train,Sizes,MinSize" small:"[.5,.9]"`
 	Draws        int       `help:"draws of the splits per data set, over which the CV loss scatters" range:"[2,∞)" small:"[2,4]"`
-	DataSets     int       `help:"data sets of the elastic net" range:"[2,∞)" small:"[2,3]" full:"100"`
+	DataSets     int       `help:"data sets of the elastic net" range:"[2,∞)" small:"[2,3]" full:"80"`
 	At           float64   `help:"value of both penalties at which CV loss and gradient are compared" range:"[0,∞)" small:"[1e-2,1]"`
 	Budget       int       `help:"evaluations of the quasi-Newton search for the lowest CV loss" range:"[1,∞)" small:"[1,8]"`
 	StartLambda1 float64   `help:"start of that search, weight of the l1 penalty" range:"[0,∞)" small:"[1e-4,1]"`
@@ -36,7 +36,7 @@ type SplitsParams struct {
 	MinLambda2   float64   `help:"lower bound of lambda2" range:"[0,∞)" small:"[1e-8,1e-4]"`
 
 	Rings         RingsProblem
-	RingsDataSets int       `help:"data sets of the rings" range:"[2,∞)" small:"[2,3]" full:"60"`
+	RingsDataSets int       `help:"data sets of the rings" range:"[2,∞)" small:"[2,3]" full:"48"`
 	StepSizes     []float64 `help:"constant step sizes of the gradient method on the rings" range:"(0,∞)" len:"[1,∞)" order:"ascending" small:"[.01,.3]"`
 }
 
@@ -176,17 +176,24 @@ func (p SplitsParams) Run(ctx context.Context) (*SplitsResult, error) {
 			return p.measureRings(ctx, k, p.Rings.K, p.Rings.P, searcher)
 		}})
 	}
-	var labels []string
-	var all []func() (splitsCell, error)
+	n := 0
 	for _, t := range tasks {
-		for i := range t.dataSets {
-			labels = append(labels, fmt.Sprintf("%s, data set %d", t.name, i))
-			all = append(all, func() (splitsCell, error) { return t.measure(i) })
-		}
+		n += t.dataSets
 	}
-	measured, err := cells(ctx, len(all),
-		func(i int) string { return labels[i] },
-		func(i int) (splitsCell, error) { return all[i]() })
+	// at returns the task of cell i, and its data set.
+	at := func(i int) (task, dataSet int) {
+		for ; i >= tasks[task].dataSets; task++ {
+			i -= tasks[task].dataSets
+		}
+		return task, i
+	}
+	measured, err := cells(ctx, n, func(i int) string {
+		task, dataSet := at(i)
+		return fmt.Sprintf("%s, data set %d", tasks[task].name, dataSet)
+	}, func(i int) (splitsCell, error) {
+		task, dataSet := at(i)
+		return tasks[task].measure(dataSet)
+	})
 	if err != nil {
 		return nil, err
 	}

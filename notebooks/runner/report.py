@@ -17,6 +17,7 @@ import prose
 import provenance
 import stylesheet
 from checkout import ROOT, sha256, write_atomic
+from compare import FULL
 
 PAGE = provenance.OUT / "report.html"
 FUNCTION = re.compile(r"^func (?:\([^)]*\) )?([A-Z]\w*)\(", re.M)
@@ -82,7 +83,9 @@ class Section:
 
     def origin(self):
         path = self.task.path
-        return f'From <a href="{esc(to(path))}">{esc(path.relative_to(path.parents[1]))}</a>.'
+        folder = self.task.out / FULL
+        full = f' <a href="{esc(to(folder))}">Tables of the full size.</a>' if folder.is_dir() else ""
+        return f'From <a href="{esc(to(path))}">{esc(path.relative_to(path.parents[1]))}</a>.{full}'
 
     def heading(self, level, text):
         if level == 1:

@@ -18,7 +18,7 @@ func CellsPath(path string) string { return path + ".cells" }
 
 // Cells are the cells of an experiment as rows of CSV. A row has the cell's label, a digest of
 // all bits of its value, and in columns of their own the numbers in it, with all digits, but
-// those of long lists and of lists of lists.
+// those of long lists.
 type Cells struct {
 	rows    []map[string]string // by column
 	columns []string            // in the order in which they were met
@@ -53,10 +53,7 @@ func (c *Cells) fill(row map[string]string, name string, v reflect.Value) {
 			c.fill(row, joined(name, ".", v.Type().Field(i).Name), v.Field(i))
 		}
 	case reflect.Slice, reflect.Array:
-		if of := v.Type().Elem().Kind(); v.Len() > longList || of == reflect.Slice || of == reflect.Array {
-			return
-		}
-		for i := range v.Len() {
+		for i := 0; i < v.Len() && v.Len() <= longList; i++ {
 			c.fill(row, joined(name, " ", strconv.Itoa(i+1)), v.Index(i))
 		}
 		return

@@ -12,7 +12,7 @@ type cellOfTest struct {
 	Loss  float64
 	Steps []int
 	Path  []float64
-	Nets  [][]float64
+	Nets  [][1]float64
 	Sub   []struct{ A, B float64 }
 }
 
@@ -35,13 +35,13 @@ func TestCellsAsCSV(t *testing.T) {
 		}
 		return strings.Split(strings.TrimSpace(string(text)), "\n")
 	}
-	first := &cellOfTest{Loss: 1. / 3, Path: long, Sub: []struct{ A, B float64 }{{1, math.NaN()}}}
+	first := &cellOfTest{Loss: 1. / 3, Path: long, Nets: [][1]float64{{7}}, Sub: []struct{ A, B float64 }{{1, math.NaN()}}}
 	second := &cellOfTest{Loss: 2, Steps: []int{3, 4}, Path: long}
 	rows := write(first, second)
-	if len(rows) != 3 || rows[0] != "cell,digest,Loss,Sub 1.A,Steps 1,Steps 2" {
+	if len(rows) != 3 || rows[0] != "cell,digest,Loss,Nets 1 1,Sub 1.A,Steps 1,Steps 2" {
 		t.Fatalf("%q", rows)
 	}
-	if !strings.HasPrefix(rows[1], `"data set, a",`) || !strings.HasSuffix(rows[1], ",0.3333333333333333,1,,") || !strings.HasSuffix(rows[2], ",2,,3,4") {
+	if !strings.HasPrefix(rows[1], `"data set, a",`) || !strings.HasSuffix(rows[1], ",0.3333333333333333,7,1,,") || !strings.HasSuffix(rows[2], ",2,,,3,4") {
 		t.Errorf("%q", rows)
 	}
 	changed := *second
