@@ -11,9 +11,11 @@ import (
 // Described describes a difference by its 95 % confidence interval, with so many digits: "is
 // higher by 0.21 ± 0.08", "is lower by …", or, where the interval contains 0, "shows no clear
 // difference (…)". One without an interval, of a single repetition, "differs by … on one data
-// set".
+// set"; one of no repetitions "is not measured".
 func Described(e experiment.Estimate, digits int) string {
 	switch {
+	case e.N == 0:
+		return "is not measured"
 	case math.IsNaN(e.Margin):
 		return fmt.Sprintf("differs by %s on one data set", signed(e.Mean, digits))
 	case e.Mean > e.Margin:

@@ -14,6 +14,7 @@ func TestDescribed(t *testing.T) {
 		"shows no clear difference (−0.30 ± 0.40)": {Mean: -.3, Margin: .4, N: 2},
 		"shows no clear difference (+0.00 ± 0.00)": {N: 2},
 		"differs by +0.30 on one data set":         {Mean: .3, Margin: math.NaN(), N: 1},
+		"is not measured":                          {Mean: math.NaN(), Margin: math.NaN()},
 	} {
 		if got := Described(e, 2); got != want {
 			t.Errorf("%+v: %q, want %q", e, got, want)

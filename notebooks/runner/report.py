@@ -36,6 +36,8 @@ def page(states, toolchain):
     tasks = [task for task in states if not task.overrides]
     judged = next((rows for task in tasks if (rows := claims(task.out))), [])
     found = next((table(path.read_text(encoding="utf-8")) for task in tasks if (path := task.out / f"{FINDINGS}.md").exists()), "")
+    for task in tasks:
+        found = found.replace(f">{task.name}</td>", f'><a href="#{task.name}">{task.name}</a></td>')
     sections = [Section(task, {other.path.name for other in tasks}) for task in tasks]
     links = "".join(f'<li><a href="#{esc(s.task.name)}">{esc(s.title)}</a></li>' for s in sections)
     return f"""<!doctype html>

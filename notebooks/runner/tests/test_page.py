@@ -141,10 +141,10 @@ class Report(unittest.TestCase):
         self.assertNotIn("<dt>Its code</dt><dd>–</dd>", claims)
 
     def test_the_findings_of_the_notebooks_come_first(self):
-        shown = "**Two findings**\n\n| Finding | Number |\n| :-- | --: |\n| It differs | -1 ± 2 |\n"
+        shown = "**Two findings**\n\n| Finding | Number | Shown in |\n| :-- | --: | :-- |\n| It differs | -1 ± 2 | 02_b |\n"
         cells = [{"cell_type": "code", "source": "%%\nnotebook.Show(f())", "outputs": [{"output_type": "display_data", "data": {"text/markdown": shown}}]}]
         text, _ = self.made(cells, {"claims.md": CLAIMS, "findings.md": shown})
-        self.in_order(text, 'id="findings"', "Two findings", "−1 ±\N{NO-BREAK SPACE}2", "<b>1</b> differs", 'id="01_a"', 'href="#findings"')
+        self.in_order(text, 'id="findings"', "Two findings", "−1 ±\N{NO-BREAK SPACE}2", '<a href="#02_b">02_b</a>', "<b>1</b> differs", 'id="01_a"', 'href="#findings"')
         self.assertEqual(text.count("It differs"), 1)
 
     def test_without_claims_and_outputs(self):
