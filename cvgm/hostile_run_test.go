@@ -250,8 +250,8 @@ func evaluate(in *hostile.Input, c *cvgm.Config, cv *cvgm.CV, alpha []float64, p
 	if cv.Generalised() && (!answered || !c.Generalised && !generalised(c)) {
 		in.Failf("gradient: generalised without being told to", "error %v at %v", errGrad, alpha)
 	}
-	if errors.Is(err, qpdiff.ErrNotFinite) || errors.Is(err, qpdiff.ErrIterationLimit) {
-		return // at the edge of what overflows, or of what rounding hides, a warm start may decide
+	if errors.Is(err, qpdiff.ErrNotFinite) {
+		return // at the edge of what overflows a warm start may decide
 	}
 	if answered && err != nil {
 		in.Failf("Eval: refuses the loss where it answers with the gradient", "%v at %v", err, alpha)

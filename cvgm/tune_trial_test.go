@@ -108,7 +108,7 @@ func (t *trialTable) read(file string) error {
 
 func (t *trialTable) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "# go test ./cvgm -run 'TestTune(Finds|Risk)' -sets %d -timeout 0 -report testdata/tune_trials\n%s\n", *tuneSets, strings.Join(t.columns, ","))
+	fmt.Fprintf(&b, "# go test ./cvgm -run 'TestTune(Finds|Risk)' -sets %d -timeout 0 -v -report testdata/tune_trials\n%s\n", *tuneSets, strings.Join(t.columns, ","))
 	for k := range *tuneSets {
 		fmt.Fprintln(&b, strings.Join(t.rows[k], ","))
 	}
@@ -276,8 +276,8 @@ func TestTuneFindsTheMinimum(t *testing.T) {
 	}
 	slices.Sort(counts)
 	median := stat.Quantile(.5, stat.Empirical, counts, nil)
-	t.Logf("%d sets; %d further than %g of the constant prediction's CV loss from the lowest of %d random points and a grid of %d; evaluations: median %v, at most %v\n%s",
-		*tuneSets, len(far), near, random, grid*grid, median, counts[len(counts)-1], strings.Join(far, "\n"))
+	t.Logf("%d sets; %d further than %g of the constant prediction's CV loss from the lowest of %d random points and a grid of %d values of each hyperparameter; evaluations: median %v, at most %v\n%s",
+		*tuneSets, len(far), near, random, grid, median, counts[len(counts)-1], strings.Join(far, "\n"))
 	if 20*len(far) > *tuneSets+10 || median > 60 {
 		t.Errorf("too many, or too slow")
 	}

@@ -2,6 +2,7 @@ package qpdiff
 
 import (
 	"cmp"
+	"math"
 )
 
 // kernelSVMFit is a kernel machine on its data, solved: what its derivatives read.
@@ -63,10 +64,11 @@ func (l *kernelSVMFit) gramMatrix(params []float64) error {
 	return err
 }
 
-// bounds sets the bounds for C, and moves the last solution with them. It reports a bound
-// that is not positive and finite.
+// bounds sets the bounds for C, and moves the last solution with them, unless Σβ = 0 is lost: where C was subnormal, β had
+// few digits. It reports a bound that is not positive and finite.
 func (l *kernelSVMFit) bounds(c float64) error {
 	q := &l.q
+	var sum, size float64
 	for i, y := range q.y {
 		top := c * l.rows.copies[i]
 		if !(top > 0) || !finite(top) {
@@ -88,6 +90,11 @@ func (l *kernelSVMFit) bounds(c float64) error {
 			q.beta[i] = min(max(b*(c/l.c), lo), hi)
 		}
 		q.lo[i], q.hi[i] = lo, hi
+		sum += q.beta[i]
+		size += math.Abs(q.beta[i])
+	}
+	if q.balanced && math.Abs(sum) > boundTol*float64(q.n)*size {
+		q.reset()
 	}
 	l.c = c
 	return nil

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -374,6 +375,35 @@ func TestKernelSVMPairsThatOverflow(t *testing.T) {
 		theta := []float64{0}
 		if err := l.Fit(theta, []float64{1, 1, 0}); err != nil && !errors.Is(err, ErrNotFinite) && !errors.Is(err, ErrIterationLimit) {
 			t.Errorf("scale %v: %v", scale, err)
+		}
+	}
+}
+
+// A bound so small that half of it is not a number leaves Σβ off by as much as the bound itself: the next fit
+// does not take that along.
+func TestKernelSVMAfterASubnormalBound(t *testing.T) {
+	x := mat.NewDense(7, 3, []float64{1, -1, -1, -1, 0, -2, -2, -3, 0, -2, 1, 0, 3, -1, 2, 0, -3, 0, 1, -1, 3})
+	y := []float64{1, -1, 1, 1, 1, -1, 1}
+	fit := func(hypers ...[]float64) (float64, []float64) {
+		l := &KernelSVM{Intercept: true}
+		if err := l.Load(Data{X: x, Y: y}); err != nil {
+			t.Fatal(err)
+		}
+		theta := make([]float64, 1)
+		for k, hyper := range hypers {
+			if err := l.Fit(theta, hyper); err != nil && k == len(hypers)-1 {
+				t.Fatal(hyper, err)
+			}
+		}
+		return theta[0], slices.Clone(l.q.beta)
+	}
+	for _, c := range []float64{.55, 3, 40} {
+		hyper := []float64{c, .045}
+		b, beta := fit(hyper)
+		for _, tiny := range []float64{5e-324, 1e-323, 1e-310} {
+			if warm, after := fit([]float64{.6, 1}, []float64{tiny, 5}, hyper); math.Abs(warm-b) > 1e-9 || !floats.EqualApprox(after, beta, 1e-9*c) {
+				t.Errorf("C = %v after %v: b = %v, β = %v; cold %v, %v", c, tiny, warm, after, b, beta)
+			}
 		}
 	}
 }

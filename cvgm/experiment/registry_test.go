@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"cvgm/qpdiff"
 	"cvgm/synth"
@@ -227,6 +228,27 @@ func TestExperimentsStopWhenCancelled(t *testing.T) {
 		if _, err := e.Run(ctx, e.Params()); !errors.Is(err, context.Canceled) {
 			t.Errorf("%s: %v", e.Name, err)
 		}
+	}
+}
+
+// What draws data until it has thrown away as many sets as parameters ask for ends, too,
+// when it is interrupted.
+func TestExperimentsStopWhileTheyDraw(t *testing.T) {
+	seen := 0
+	for _, e := range All() {
+		p := e.Params()
+		if Set(p, "DiscardedSets", fmt.Sprint(maxCount)) != nil {
+			continue
+		}
+		seen++
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+		defer cancel()
+		if _, err := e.Run(ctx, p); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("%s: %v", e.Name, err)
+		}
+	}
+	if seen < 3 {
+		t.Errorf("%d experiments were tried", seen)
 	}
 }
 

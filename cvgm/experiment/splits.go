@@ -176,17 +176,24 @@ func (p SplitsParams) Run(ctx context.Context) (*SplitsResult, error) {
 			return p.measureRings(ctx, k, p.Rings.K, p.Rings.P, searcher)
 		}})
 	}
-	var labels []string
-	var all []func() (splitsCell, error)
+	n := 0
 	for _, t := range tasks {
-		for i := range t.dataSets {
-			labels = append(labels, fmt.Sprintf("%s, data set %d", t.name, i))
-			all = append(all, func() (splitsCell, error) { return t.measure(i) })
-		}
+		n += t.dataSets
 	}
-	measured, err := cells(ctx, len(all),
-		func(i int) string { return labels[i] },
-		func(i int) (splitsCell, error) { return all[i]() })
+	// at returns the task of cell i, and its data set.
+	at := func(i int) (task, dataSet int) {
+		for ; i >= tasks[task].dataSets; task++ {
+			i -= tasks[task].dataSets
+		}
+		return task, i
+	}
+	measured, err := cells(ctx, n, func(i int) string {
+		task, dataSet := at(i)
+		return fmt.Sprintf("%s, data set %d", tasks[task].name, dataSet)
+	}, func(i int) (splitsCell, error) {
+		task, dataSet := at(i)
+		return tasks[task].measure(dataSet)
+	})
 	if err != nil {
 		return nil, err
 	}

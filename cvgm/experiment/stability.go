@@ -167,7 +167,7 @@ func (p StabilityParams) Run(ctx context.Context) (*StabilityResult, error) {
 	if err := Check(&p); err != nil {
 		return nil, err
 	}
-	s, _, err := p.published(p.PublishedRegression)
+	s, _, err := p.published(ctx, p.PublishedRegression)
 	if err != nil {
 		return nil, err
 	}

@@ -106,7 +106,7 @@ func (p UnrolledParams) Run(ctx context.Context) (*UnrolledResult, error) {
 	if err := Check(&p); err != nil {
 		return nil, err
 	}
-	src, err := p.source()
+	src, err := p.source(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -100,7 +100,7 @@ func TestUnrolledPrecision(t *testing.T) {
 }
 
 func unrolledData(t testing.TB, p UnrolledParams) (train, test qpdiff.Data) {
-	src, err := p.source()
+	src, err := p.source(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
