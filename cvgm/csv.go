@@ -204,7 +204,7 @@ func (c CSV) missingRule(name string, r role) MissingRule {
 // dropRows leaves out the records that lack a value where the rule drops rows, and
 // reports a value that must not be missing in the others.
 func (c CSV) dropRows(text *csvText, roles []role) error {
-	kept := 0
+	kept, lacking := 0, make([]int, len(text.header)) // rows that each column drops
 	for k, record := range text.records {
 		drop, lacks := false, -1
 		for i, field := range record {
@@ -214,6 +214,7 @@ func (c CSV) dropRows(text *csvText, roles []role) error {
 			switch c.missingRule(text.header[i], roles[i]) {
 			case MissingDropsRow:
 				drop = true
+				lacking[i]++
 			case MissingIsError:
 				if lacks < 0 {
 					lacks = i
@@ -233,7 +234,9 @@ func (c CSV) dropRows(text *csvText, roles []role) error {
 	all := len(text.records)
 	text.records, text.lines = text.records[:kept], text.lines[:kept]
 	if kept == 0 {
-		return badArg("CSV", qpdiff.ErrShape, "give examples below the header line", "has no examples: %d of %d rows lack a value", all, all)
+		most := slices.Index(lacking, slices.Max(lacking))
+		return badArg("CSV", qpdiff.ErrShape, "fill them in, or put the column into Ignore unless it is the target",
+			"has no examples: each of the %d rows lacks a value, %d of them in column %q", all, lacking[most], text.header[most])
 	}
 	return nil
 }

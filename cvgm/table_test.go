@@ -80,7 +80,7 @@ func TestCSVRefusesSettings(t *testing.T) {
 		"identifier":           {CSV{}, "a,b,y\n1,u,1\n2,v,2\n3,w,3\n", `column "b"): `},
 		"identifier, missing":  {CSV{Missing: MissingIsMean}, "a,b,y\n1,u,1\n2,v,2\n3,,3\n", "each of the 2 rows"},
 		"nothing in it":        {CSV{Missing: MissingIsMean}, "a,b,y\n1,,1\n2,,2\n", `no value in column "b"`},
-		"nothing left":         {CSV{Missing: MissingDropsRow}, "a,b,y\n,1,1\n2,,2\n", "2 of 2 rows lack a value"},
+		"nothing left":         {CSV{Missing: MissingDropsRow}, "a,b,y\n,1,1\n2,,2\n", `each of the 2 rows lacks a value, 1 of them in column "a"`},
 		"target missing":       {CSV{Missing: MissingIsMean}, "a,y\n1,1\n2,\n", `"" in line 3, column "y"`},
 		"group missing":        {CSV{Group: "g"}, "a,g,y\n1,,1\n", `column "g"`},
 		"no missing texts":     {CSV{MissingTexts: []string{}}, "a,y\n1,1\n2,2\n,3\n", `"" in line 4, column "a"`},

@@ -18,12 +18,12 @@ func init() {
 func AblationTable(r *experiment.AblationResult) *Table {
 	t := &Table{
 		Name: "ablation", Caption: fmt.Sprintf("Test risk after a descent of the CV loss and of the training loss, over %d data sets of each kernel and size, and %d of each problem with two hyperparameters", r.Params.Seeds, r.Params.PairSeeds),
-		Header: []string{"Problem", "N", "Steps", "Start", "Training loss", "CV loss", "CV less training", "CV is better", "CV helps", "CV less start", "Training less start"},
+		Header: []string{"Problem", "N", "Splits", "Steps", "Start", "Training loss", "CV loss", "CV less training", "CV is better", "CV helps", "CV less start", "Training less start"},
 		Note: "The two descents have the same data, learner, searcher, start and number of steps. Risks are error rates on the test examples, for the elastic net mean squared errors. " +
 			"Means with 95 % confidence intervals, paired differences; a tie counts half. The column CV helps follows from the interval of CV less training; no interval is widened for the number of rows. A kernel is judged after steps, penalties and widths after evaluations.",
 	}
 	for _, row := range r.Rows {
-		t.Rows = append(t.Rows, []any{row.Problem, row.Train, row.Budget, estimated(row.Start, 4), estimated(row.Training, 4), estimated(row.CV, 4),
+		t.Rows = append(t.Rows, []any{row.Problem, row.Train, row.K, row.Budget, estimated(row.Start, 4), estimated(row.Training, 4), estimated(row.CV, 4),
 			estimated(row.CVLessTraining.Difference, 4), fmt.Sprintf("%.0f %%", 100*row.CVLessTraining.Wins), row.Helps(),
 			estimated(row.CVLessStart.Difference, 4), estimated(row.TrainingLessStart.Difference, 4)})
 	}
@@ -31,30 +31,36 @@ func AblationTable(r *experiment.AblationResult) *Table {
 }
 
 // AblationBySize shows, for the rings' learned kernel, the difference of the two descents
-// in the error rate over the sizes, one panel for each number of steps.
+// in the error rate over the sizes: a row of panels for each number of splits, one for each
+// number of steps.
 func AblationBySize(r *experiment.AblationResult) *Figure {
+	p := r.Params.Rings
 	f := &Figure{
-		Name: "ablation_rings", Width: 10.5 * vg.Inch, Height: 3.4 * vg.Inch, Legend: LegendBelow, Panels: [][]*Panel{nil}, SameAxes: true,
+		Name: "ablation_rings", Width: 10.5 * vg.Inch, Height: vg.Length(len(p.Ks)) * 3.4 * vg.Inch, Legend: LegendBelow, SameAxes: true,
 		Caption: fmt.Sprintf("Rings, learned kernel: test error after a descent of the CV loss less that after a descent of the training loss, against the number of training examples. "+
 			"Points are means over %d data sets, bands 95 %% confidence intervals; below 0 the CV loss is the better one to descend.", r.Params.Seeds),
 	}
-	for _, budget := range r.Params.Rings.Budgets {
-		title := fmt.Sprintf("after %d steps", budget)
-		p := NewPanel(title, title, "training examples", "test error, CV less training").Grid().LogAxes(true, false)
-		var sizes []float64
-		var differences []experiment.Estimate
-		for _, row := range r.Rows[:len(r.Params.Rings.Sizes)*len(r.Params.Rings.Budgets)] {
-			if row.Budget == budget {
-				sizes = append(sizes, float64(row.Train))
-				differences = append(differences, row.CVLessTraining.Difference)
+	for _, k := range p.Ks {
+		var panels []*Panel
+		for _, budget := range p.Budgets {
+			title := fmt.Sprintf("%d splits, %d steps", k, budget)
+			panel := NewPanel(title, title, "training examples", "test error, CV less training").Grid().LogAxes(true, false)
+			var sizes []float64
+			var differences []experiment.Estimate
+			for _, row := range r.Rows[:len(p.Ks)*len(p.Sizes)*len(p.Budgets)] {
+				if row.K == k && row.Budget == budget {
+					sizes = append(sizes, float64(row.Train))
+					differences = append(differences, row.CVLessTraining.Difference)
+				}
 			}
+			mean, low, high := means(differences)
+			panel.Band("95 % interval", Log10s(sizes), low, high, Style{Color: Blue})
+			panel.Line("CV less training", Log10s(sizes), mean, Style{Color: Blue, Width: 2})
+			panel.Scatter("CV less training, mean", Log10s(sizes), mean, Style{Color: Blue, GlyphRadius: 3, Unlisted: true})
+			panel.HLine("no difference", 0, Style{Color: Black, Width: 1, Dash: []vg.Length{1, 3}})
+			panels = append(panels, panel)
 		}
-		mean, low, high := means(differences)
-		p.Band("95 % interval", Log10s(sizes), low, high, Style{Color: Blue})
-		p.Line("CV less training", Log10s(sizes), mean, Style{Color: Blue, Width: 2})
-		p.Scatter("CV less training, mean", Log10s(sizes), mean, Style{Color: Blue, GlyphRadius: 3, Unlisted: true})
-		p.HLine("no difference", 0, Style{Color: Black, Width: 1, Dash: []vg.Length{1, 3}})
-		f.Panels[0] = append(f.Panels[0], p)
+		f.Panels = append(f.Panels, panels)
 	}
 	return f
 }

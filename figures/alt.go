@@ -3,20 +3,33 @@ package figures
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
+	"strconv"
 	"strings"
 )
 
+// Shaded reports whether the figure has a surface, whose shades stand for values.
+func (f *Figure) Shaded() bool {
+	return slices.ContainsFunc(slices.Concat(f.Panels...), func(p *Panel) bool { return p.filled })
+}
+
 // Alt returns a description of the figure for those who do not see it: its panels
-// with their axes, and their series.
+// with their axes, and their series. Where there are few panels, lines have the values at
+// their ends.
 func (f *Figure) Alt() string {
+	const few = 3
 	panels := slices.Concat(f.Panels...)
-	axes, all := mapped(panels, (*Panel).altAxes), mapped(panels, (*Panel).altSeries)
-	if len(panels) > 1 && !slices.ContainsFunc(all, func(s string) bool { return s != all[0] }) {
-		return fmt.Sprintf("%d panels. %s. In each: %s.", len(panels), strings.Join(axes, ". "), strings.TrimPrefix(all[0], "; "))
+	detailed := len(panels) <= few
+	describe := func(detailed bool) []string {
+		return mapped(panels, func(p *Panel) string { return p.altSeries(detailed) })
 	}
-	for i := range axes {
-		axes[i] += all[i] + "."
+	axes, plain := mapped(panels, (*Panel).altAxes), describe(false)
+	if !detailed && !slices.ContainsFunc(plain, func(s string) bool { return s != plain[0] }) {
+		return fmt.Sprintf("%d panels. %s. In each: %s.", len(panels), strings.Join(axes, ". "), strings.TrimPrefix(plain[0], "; "))
+	}
+	for i, series := range describe(detailed) {
+		axes[i] += series + "."
 	}
 	return strings.Join(axes, " ")
 }
@@ -30,19 +43,46 @@ func (p *Panel) altAxes() string {
 	return fmt.Sprintf("%s: %s over %s", title, y, x)
 }
 
-// altSeries lists what the panel shows.
-func (p *Panel) altSeries() string {
-	var series, lines []string
+// altSeries lists what the panel shows. A series that is not in the legend is left out where
+// its name only adds to that of another one.
+func (p *Panel) altSeries(detailed bool) string {
+	var shown, lines []string
 	for _, s := range p.series {
-		to := &series
+		adds := func(t series) bool { return t.name != s.name && strings.HasPrefix(s.name, t.name) }
+		if s.across == nil && (len(s.stretches) == 0 || s.band() || s.entry.Name == "" && slices.ContainsFunc(p.series, adds)) {
+			continue
+		}
+		to, text := &shown, "“"+s.name+"”"
 		if s.across != nil {
 			to = &lines
+		} else if detailed {
+			text += p.altEnds(s)
 		}
-		if name := "“" + s.name + "”"; !slices.Contains(*to, name) {
-			*to = append(*to, name)
+		if !slices.Contains(*to, text) {
+			*to = append(*to, text)
 		}
 	}
-	return altList("; series ", series) + altList("; reference lines ", lines)
+	bands := ""
+	if p.banded {
+		bands = ", with 95 % intervals"
+	}
+	return altList("; series ", shown) + bands + altList("; reference lines ", lines)
+}
+
+// altEnds gives the values at its ends of a line that is a function of x.
+func (p *Panel) altEnds(s series) string {
+	all := slices.Concat(s.stretches...)
+	if !s.line || p.filled || p.Equal || !slices.IsSortedFunc(all, func(v, w point) int { return cmp.Compare(v[0], w[0]) }) {
+		return ""
+	}
+	value := func(v point) string {
+		y := v[1]
+		if _, log := p.plot.Y.Tick.Marker.(logTicks); log {
+			y = math.Pow(10, y)
+		}
+		return typeset(strconv.FormatFloat(y, 'g', 3, 64))
+	}
+	return fmt.Sprintf(" from %s to %s", value(all[0]), value(all[len(all)-1]))
 }
 
 // altList lists names, of very many the first.

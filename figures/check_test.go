@@ -58,7 +58,8 @@ func testOutputs[R any](t *testing.T, r *R, wants map[string]string, more ...fun
 
 // checkFigure checks of a figure, as it is drawn, that each series shows a point and
 // lies inside its panel's axes, that the legends list each series that is to be
-// listed, and nothing else, and that no legend hides a point.
+// listed, and nothing else, that no legend hides a point, and that texts keep clear of each
+// other and of the data.
 func checkFigure(t *testing.T, f *Figure) {
 	t.Helper()
 	svg, err := f.SVG()
@@ -66,6 +67,7 @@ func checkFigure(t *testing.T, f *Figure) {
 		t.Error(err)
 		return
 	}
+	checkTexts(t, f)
 	// A surface fills its axes, whatever the shape of its grid.
 	if n := bytes.Count(svg, []byte("<image ")); n != bytes.Count(svg, []byte(`<image preserveAspectRatio="none"`)) {
 		t.Errorf("figure %s: %d pictures that keep the shape of their grid", f.Name, n)

@@ -58,7 +58,7 @@ func DifferentiabilityLimits(r *experiment.DifferentiabilityLimits) *Figure {
 	ridge.HLine("independent, at λ₂ = 0", math.Log10(r.Ridge.IndependentAtZero), Style{Color: Black, Width: 1, Dash: []vg.Length{2, 2}})
 	zeroOne := NewPanel("CV loss, misclassifications", "the same fits, two losses", "C", "CV loss").LogAxes(true, false).Grid()
 	c := Log10s(r.Loss.C)
-	zeroOne.Line("logistic loss", c, r.Loss.Logistic, Style{Color: Blue, Width: 2})
+	zeroOne.Line("logistic loss", c, r.Loss.Logistic, cvStyle)
 	// A step function: each value holds to the next point.
 	var sx, sy []float64
 	for i, v := range r.Loss.ZeroOne {
@@ -67,7 +67,7 @@ func DifferentiabilityLimits(r *experiment.DifferentiabilityLimits) *Figure {
 		}
 		sx, sy = append(sx, c[i]), append(sy, v)
 	}
-	zeroOne.Line("share misclassified", sx, sy, Style{Color: Orange, Width: 1.5})
+	zeroOne.Line("share misclassified", sx, sy, Style{Color: Purple, Width: 1})
 	for k := range min(8, len(c)) {
 		i := (2*k + 1) * (len(c) - 1) / 16
 		const reach = .22

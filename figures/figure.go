@@ -116,6 +116,11 @@ func (f *Figure) layOut(c draw.Canvas, do func(p *Panel, cell draw.Canvas, axes 
 	}
 	for k, p := range slices.Concat(f.Panels...) {
 		frame := draw.Crop(cells[k], most.left, -most.right, most.bottom, -most.top).Rectangle
+		if size := frame.Size(); p.Equal {
+			p = p.fit(all[k], min(size.X, size.Y))
+		} else {
+			p = p.fit(all[k], size.X)
+		}
 		q := *p.plot
 		q.Title.Text = ""
 		all[k].setAxes(&q)

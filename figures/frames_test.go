@@ -1,6 +1,7 @@
 package figures
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -23,24 +24,24 @@ func TestFramesAreEqual(t *testing.T) {
 		for i := range rows {
 			f.Panels = append(f.Panels, nil)
 			for range columns - i%2*src.IntN(columns) {
-				p := NewPanel("p", strings.Repeat("t", src.IntN(3)), strings.Repeat("x", src.IntN(2)), strings.Repeat("y", src.IntN(2)))
+				p := NewPanel(fmt.Sprint(i, len(f.Panels[i])), strings.Repeat("t", src.IntN(3)), strings.Repeat("x", src.IntN(2)), strings.Repeat("y", src.IntN(2)))
 				p.Equal, p.Direct = equal, src.IntN(2) == 0
 				from, by := 1000*src.NormFloat64(), math.Pow(10, 3*src.NormFloat64())
 				p.Line(strings.Repeat("l", 1+src.IntN(9)), []float64{2, 1, 0}, []float64{from, from + by, from}, Style{})
 				f.Panels[i] = append(f.Panels[i], p)
 			}
 		}
-		frames := make(map[*Panel]vg.Rectangle)
+		frames := make(map[string]vg.Rectangle)
 		f.layOut(draw.New(vgsvg.New(f.Width, f.Height)), func(p *Panel, cell draw.Canvas, axes box) {
 			q, cell, _ := p.layOut(cell, axes, newLegend(nil))
-			frames[p] = q.DataCanvas(cell).Rectangle
+			frames[p.name] = q.DataCanvas(cell).Rectangle
 		})
-		first := frames[f.Panels[0][0]]
+		first := frames[f.Panels[0][0].name]
 		for i, row := range f.Panels {
 			for j, p := range row {
-				frame := frames[p]
+				frame := frames[p.name]
 				size, of := frame.Size(), first.Size()
-				if math.Abs(float64(size.X-of.X)) > .5 || math.Abs(float64(size.Y-of.Y)) > .5 || math.Abs(float64(frame.Max.Y-frames[row[0]].Max.Y)) > .5 {
+				if math.Abs(float64(size.X-of.X)) > .5 || math.Abs(float64(size.Y-of.Y)) > .5 || math.Abs(float64(frame.Max.Y-frames[row[0].name].Max.Y)) > .5 {
 					t.Errorf("%d×%d panels: the frame in row %d, column %d is %v, the first is %v", rows, columns, i, j, frame, first)
 				}
 			}

@@ -187,11 +187,21 @@ func TestPNGHasItsResolution(t *testing.T) {
 
 func TestAlt(t *testing.T) {
 	f := twoLines(LegendRight, []float64{1, 2}, []float64{1, 2})
-	if got, want := f.Alt(), "left: loss over step; series “curve”; reference lines “level”. right: accuracy over step; series “curve”, “points”."; got != want {
+	if got, want := f.Alt(), "left: loss over step; series “curve” from 1 to 2; reference lines “level”. right: accuracy over step; series “curve” from 1 to 2, “points”, with 95 % intervals."; got != want {
 		t.Errorf("%s", got)
 	}
-	f.Panels[0][0] = twoLines(LegendRight, []float64{1}, []float64{1}).Panels[0][1]
-	if got, want := f.Alt(), "2 panels. right: accuracy over step. right: accuracy over step. In each: series “curve”, “points”."; got != want {
+	right := f.Panels[0][1]
+	f.Panels[0] = []*Panel{right, right, right, right}
+	over := strings.Repeat(" right: accuracy over step.", 4)
+	if got, want := f.Alt(), "4 panels."+over+" In each: series “curve”, “points”, with 95 % intervals."; got != want {
+		t.Errorf("%s", got)
+	}
+	p := NewPanel("p", "", "x", "y").LogAxes(false, true)
+	p.Band("falls", []float64{1, 2}, []float64{1, -3}, []float64{1, -3}, Style{})
+	p.Line("falls", []float64{1, 2}, []float64{1, -3}, Style{})
+	p.Line("falls, again", []float64{1, 2}, []float64{1, -3}, Style{Unlisted: true})
+	p.Line("nowhere", []float64{math.NaN()}, []float64{1}, Style{})
+	if got, want := (&Figure{Panels: [][]*Panel{{p}}}).Alt(), "p: y over x; series “falls” from 10 to 0.001, with 95 % intervals."; got != want {
 		t.Errorf("%s", got)
 	}
 }

@@ -3,6 +3,7 @@ package figures
 import (
 	"fmt"
 	"math"
+	"strings"
 
 	"cvgm/cvgm/experiment"
 
@@ -20,13 +21,13 @@ func init() {
 func GradientPartsTable(r *experiment.GradientPartsResult) *Table {
 	t := &Table{
 		Name: "gradient_parts", Caption: fmt.Sprintf("The parts of the exact gradient in the kernel's weights along three paths, over %d data sets", r.Params.Seeds),
-		Header: []string{"Problem", "Path along", "Steps", "Test error", "CV loss", "|D| / |whole|", "|T1| / |whole|", "|T2| / |whole|", "cos(D, T2)", "|D + T2| / |D|", "cos(T1, whole)", "cos(T1 + T2, whole)", "Test error, end less start", "Lower at the end"},
+		Header: []string{"Problem", "Splits", "Path along", "Steps", "Test error", "CV loss", "|D| / |whole|", "|T1| / |whole|", "|T2| / |whole|", "cos(D, T2)", "|D + T2| / |D|", "cos(T1, whole)", "cos(T1 + T2, whole)", "Test error, end less start", "Lower at the end"},
 		Note: "D is the direct part through the features of the rows validated on, T1 the term of the fit's derivative that the paper prints, T2 the one that it leaves out; the whole is D + T1 + T2. " +
 			"The published direction is T1, the detached one T1 + T2. Were D and T2 to cancel, |D + T2| / |D| would be 0 and their cosine −1. Means over the data sets with 95 % confidence intervals. A tie counts half.",
 	}
 	for _, path := range r.Paths {
 		for k, at := range path.At {
-			row := []any{path.Problem, path.Variant.String(), at.Steps, estimated(at.Error, 4), estimated(at.CVLoss, 4)}
+			row := []any{path.Problem, path.K, path.Variant.String(), at.Steps, estimated(at.Error, 4), estimated(at.CVLoss, 4)}
 			for _, e := range []experiment.Estimate{at.Direct, at.Printed, at.Missing, at.DirectMissing, at.Left, at.PrintedWhole, at.DetachedWhole} {
 				row = append(row, estimated(e, 2))
 			}
@@ -44,15 +45,16 @@ func GradientPartsTable(r *experiment.GradientPartsResult) *Table {
 // GradientParts shows the angles of the gradient's parts along the paths.
 func GradientParts(r *experiment.GradientPartsResult) *Figure {
 	f := &Figure{
-		Name: "gradient_parts_angles", Width: 10.5 * vg.Inch, Height: 6.4 * vg.Inch, Legend: LegendBelow, SameAxes: true,
-		Caption: fmt.Sprintf("Cosines between the parts of the exact gradient in the kernel's weights along the paths of three directions: D direct, T1 printed, T2 missing in the paper. Means over %d data sets, bands 95 %% confidence intervals. At −1 the parts D and T2 would point in opposite directions. Below 0 a direction points uphill.", r.Params.Seeds),
+		Name: "gradient_parts_angles", Width: 10.5 * vg.Inch, Legend: LegendBelow, SameAxes: true,
+		Caption: fmt.Sprintf("Cosines between the parts of the exact gradient in the kernel's weights along the paths of three directions with K splits: D direct, T₁ printed, T₂ missing in the paper. Means over %d data sets, bands 95 %% confidence intervals. At −1 the parts D and T₂ would point in opposite directions. Below 0 a direction points uphill.", r.Params.Seeds),
 	}
 	for i, path := range r.Paths {
-		if i == 0 || path.Problem != r.Paths[i-1].Problem {
+		if i == 0 || path.Problem != r.Paths[i-1].Problem || path.K != r.Paths[i-1].K {
 			f.Panels = append(f.Panels, nil)
 		}
-		name := fmt.Sprintf("%s, path along %v", path.Problem, path.Variant)
-		p := NewPanel(name, name, "1 + steps", "cosine").Grid().LogAxes(true, false)
+		name := fmt.Sprintf("%s, %d splits, path along %v", path.Problem, path.K, path.Variant)
+		problem, _, _ := strings.Cut(path.Problem, ",")
+		p := NewPanel(name, fmt.Sprintf("%s, K = %d, along %v", problem, path.K, path.Variant), "1 + steps", "cosine").Grid().LogAxes(true, false)
 		var x []float64
 		columns := make([][]experiment.Estimate, 3)
 		for _, at := range path.At {
@@ -65,9 +67,9 @@ func GradientParts(r *experiment.GradientPartsResult) *Figure {
 			name  string
 			style Style
 		}{
-			{"D and T2", Style{Color: Black, Width: 2}},
-			{"T1 and the whole", Style{Color: Vermillion, Width: 2, Dash: []vg.Length{6, 2}}},
-			{"T1 + T2 and the whole", Style{Color: Sky, Width: 2, Dash: []vg.Length{2, 2}}},
+			{"D and T₂", Style{Color: Black, Width: 2}},
+			{"T₁ and the whole", Style{Color: Vermillion, Width: 2, Dash: []vg.Length{6, 2}}},
+			{"T₁ + T₂ and the whole", Style{Color: Sky, Width: 2, Dash: []vg.Length{2, 2}}},
 		} {
 			mean, low, high := means(columns[k])
 			p.Band(c.name, x, low, high, c.style)
@@ -77,5 +79,6 @@ func GradientParts(r *experiment.GradientPartsResult) *Figure {
 		last := len(f.Panels) - 1
 		f.Panels[last] = append(f.Panels[last], p)
 	}
+	f.Height = vg.Length(len(f.Panels)) * 3.2 * vg.Inch
 	return f
 }

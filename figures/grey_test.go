@@ -28,22 +28,33 @@ func lightness(c color.NRGBA) float64 {
 }
 
 // indistinguishable returns the pairs of listed series of a figure that have the same
-// lightness, to visible, the same dashes, nearly the same width and the same marks. Series
-// that are labelled directly need no more.
+// lightness, to visible, the same dashes, nearly the same width and the same marks: in one
+// panel, or, where one legend explains all panels, in any of them. Series that are labelled
+// directly need no more.
 func indistinguishable(f *Figure) (pairs []string) {
-	const visible, wider = 15, 2 // of lightness, between thin lines; factor of width
+	const visible, wider = 15, 2        // of lightness, between thin lines; factor of width
+	groups := make(map[string][]series) // that are explained together
 	for _, p := range slices.Concat(f.Panels...) {
-		for i, s := range p.series {
-			for _, t := range p.series[:i] {
+		of := p.name
+		if f.Legend != LegendInside {
+			of = "any"
+		}
+		if !p.Direct {
+			groups[of] = append(groups[of], p.series...)
+		}
+	}
+	for of, all := range groups {
+		for i, s := range all {
+			for _, t := range all[:i] {
 				a, b := s.entry, t.entry
-				if a.Name == "" || b.Name == "" || a.Name == b.Name || p.Direct {
+				if a.Name == "" || b.Name == "" || a.Name == b.Name {
 					continue
 				}
 				x, y := a.Style, b.Style
 				if math.Abs(lightness(x.line().Color.(color.NRGBA))-lightness(y.line().Color.(color.NRGBA))) < visible && slices.Equal(x.Dash, y.Dash) &&
 					(x.GlyphRadius > 0 || max(x.line().Width/y.line().Width, y.line().Width/x.line().Width) < wider) &&
 					(x.GlyphRadius > 0) == (y.GlyphRadius > 0) && (x.GlyphRadius == 0 || reflect.TypeOf(x.mark().Shape) == reflect.TypeOf(y.mark().Shape)) {
-					pairs = append(pairs, fmt.Sprintf("panel %q: %q and %q", p.name, b.Name, a.Name))
+					pairs = append(pairs, fmt.Sprintf("panel %q: %q and %q", of, b.Name, a.Name))
 				}
 			}
 		}
@@ -54,9 +65,6 @@ func indistinguishable(f *Figure) (pairs []string) {
 // fewest is the number of lines from which a panel labels them at their ends: a reader
 // does not carry so many entries of a legend to their lines.
 const fewest = 6
-
-// keyed lists the figures that have more lines and a key all the same.
-var keyed = []string{"sample_size_rivals"}
 
 // The series of each panel differ by lightness, dashes or marks, or have labels at their
 // ends. A panel of many lines has the labels.
@@ -79,7 +87,7 @@ func TestSeriesDifferInGrey(t *testing.T) {
 					lines++
 				}
 			}
-			if lines >= fewest && !p.Direct && !slices.Contains(keyed, f.Name) {
+			if lines >= fewest && !p.Direct {
 				t.Errorf("%s, panel %q: %d lines, and no labels at their ends", f.Name, p.name, lines)
 			}
 		}

@@ -29,6 +29,7 @@ type KernelExample struct {
 	name, title string
 	printed     experiment.PrintedKernel
 	bayes       string    // the boundaries of the Bayes rule in a legend
+	bayesAre    string    // the same in a caption
 	levels      []float64 // of its score there
 	bayesNote   string
 }
@@ -36,9 +37,9 @@ type KernelExample struct {
 // The experiments with a learned kernel. On XOR the Bayes rule has a choice where the
 // squares overlap; its boundaries are those of the corners in which it has none.
 var (
-	Rings = KernelExample{"rings", "Rings", experiment.Printed.Rings, "Bayes rule", []float64{0},
-		"The paper's text also states .892, of the same test set. The best rule is a circle; it does better on this test set than over the population, by chance."}
-	XOR = KernelExample{"xor", "XOR", experiment.Printed.XOR, "corners of sure label", []float64{-.5, .5},
+	Rings = KernelExample{"rings", "Rings", experiment.Printed.Rings, "Bayes rule", "the boundary of the best rule there is", []float64{0},
+		"The paper's text also states .892, of the same test set. The best rule is a circle."}
+	XOR = KernelExample{"xor", "XOR", experiment.Printed.XOR, "corners where the label is certain", "the corners in which the label is certain", []float64{-.5, .5},
 		"The published code compares predictions in {0, 1} with labels in {−1, +1}: every example of the class −1 counts as right. " +
 			"The sign rule is one of the best rules: where the squares overlap, any answer is right half the time."}
 )
@@ -103,7 +104,7 @@ func shownRuns(r *experiment.LearnedKernelResult) []experiment.KernelRun {
 // Bayes rule's (the top of the paper's figure).
 func (e KernelExample) Boundary(r *experiment.LearnedKernelResult) *Figure {
 	f := &Figure{Name: e.name + "_boundary", Width: 7.6 * vg.Inch, Height: 4 * vg.Inch, Legend: LegendBelow, Panels: [][]*Panel{nil},
-		Caption: e.title + ": the training examples of the two classes with the decision boundary that CVGM learns along the published and along the full gradient, and the boundary of the best rule there is. The titles give the accuracy on the test examples."}
+		Caption: e.title + ": the training examples of the two classes with the decision boundary that CVGM learns along the published and along the full gradient, and " + e.bayesAre + ". The titles give the accuracy on the test examples."}
 	for _, run := range shownRuns(r) {
 		v, b := run.Variant, r.Bayes.Scores
 		p := NewPanel(v.String(), fmt.Sprintf("%v gradient: test accuracy %.1f %%", v, 100*run.FinalAccuracy()), "x₁", "x₂")

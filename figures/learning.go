@@ -26,11 +26,11 @@ func LearningPaths(r *experiment.Learning) *Figure {
 		var p *Panel
 		x, y, last := Log10s(column(run.X, 0)), run.CVLoss, run.Last()
 		if len(run.Hyper) == 2 {
-			p = lossPanel(run.Name, "CV loss", mapped(run.Hyper, subscripted), run.Axes, run.Surface)
+			p = lossPanel("CV loss, "+run.Name, "CV loss", mapped(run.Hyper, subscripted), run.Axes, run.Surface)
 			x, y = coordinates(run.Axes, run.X)
 			p.Line("path", x, y, Style{Color: Black, Width: .6, Unlisted: true})
 		} else {
-			p = NewPanel(run.Name, run.Name, subscripted(run.Hyper[0]), "CV loss").LogAxes(true, false).Grid()
+			p = NewPanel("CV loss, "+run.Name, "CV loss, "+run.Name, subscripted(run.Hyper[0]), "CV loss").LogAxes(true, false).Grid()
 			p.Line("CV loss", Log10s(run.Axes[0]), column(run.Surface, 0), cvStyle)
 		}
 		p.Scatter("steps", x, y, steps)

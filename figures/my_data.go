@@ -201,12 +201,12 @@ func myCurve(r *experiment.MyDataResult, m experiment.MyModel, c experiment.MyCu
 		by := reach * nth(c.Error, i)
 		loss, lower, upper = append(loss, y(v)), append(lower, y(max(v-by, 0))), append(upper, y(v+by)) // no loss is below 0
 	}
-	p.Band("CV loss, 95 % interval", x, lower, upper, Style{Color: Blue})
-	p.Line("CV loss", x, loss, Style{Color: Blue, Width: 2})
+	p.Band("CV loss, 95 % interval", x, lower, upper, cvStyle)
+	p.Line("CV loss", x, loss, cvStyle)
 	p.HLine("constant prediction", y(m.ConstantLoss), Style{Color: Grey, Width: 1, Dash: []vg.Length{2, 2}})
 	for _, h := range m.Hyper {
 		if h.Name == c.Hyper {
-			p.VLine("default", math.Log10(h.Default), Style{Color: Orange, Width: 1.2, Dash: []vg.Length{6, 2}})
+			p.VLine("default", math.Log10(h.Default), Style{Color: Black, Width: 1.2, Dash: []vg.Length{1, 3}})
 		}
 	}
 	p.Scatter("tuned", Log10s([]float64{max(c.Tuned, nth(c.At, 0))}), []float64{y(m.Loss)}, endStyle)
@@ -230,7 +230,7 @@ func mySurface(r *experiment.MyDataResult, m experiment.MyModel) *Figure {
 	for _, s := range m.Path {
 		starts = max(starts, s.Start)
 	}
-	onSurface(p.Scatter, "looks", m.Axes, at(0), Style{Color: Vermillion, Glyph: draw.PlusGlyph{}, GlyphRadius: 3})
+	onSurface(p.Scatter, "single evaluations", m.Axes, at(0), Style{Color: Vermillion, Glyph: draw.PlusGlyph{}, GlyphRadius: 3})
 	for k := 1; k <= min(starts, shownStarts); k++ {
 		path := at(k)
 		onSurface(p.Line, fmt.Sprintf("descent %d", k), m.Axes, path, Style{Color: Black, Width: 1.2, Dash: dashes[k%len(dashes)]})
@@ -240,7 +240,7 @@ func mySurface(r *experiment.MyDataResult, m experiment.MyModel) *Figure {
 	onSurface(p.Scatter, "tuned", m.Axes, [][2]float64{{m.Hyper[0].Tuned, m.Hyper[1].Tuned}}, endStyle)
 	low, _, _ := lowest(m.Surface)
 	return &Figure{Name: "my_data_surface", Width: 6.7 * vg.Inch, Height: 4.6 * vg.Inch, Legend: LegendBelow, Panels: [][]*Panel{{p}},
-		Caption: fmt.Sprintf("%s: the CV loss (lowest on the grid %.4g) with the evaluations of the search: looks at scattered points and tries of zeros, and descents from the best of them. A value of 0, and what lies beyond the edge, is drawn on the edge. %s.", named(r.Name), low, surfaceNote())}
+		Caption: fmt.Sprintf("%s: the CV loss (lowest on the grid %.4g) with the evaluations of the search: single ones at scattered points and at zeros, and descents from the best of them. A value of 0, and what lies beyond the edge, is drawn on the edge. %s.", named(r.Name), low, surfaceNote())}
 }
 
 // shownStarts is the number of descents in the picture of a search.

@@ -92,8 +92,9 @@ func SampleSizeRivals(r *experiment.SampleSizeResult) *Figure {
 	accuracy.logSizeCurves(r.Sizes, places, curves)
 	lead.logSizeCurves(r.Sizes, places, leads)
 	lead.HLine("no difference", 0, Style{Color: Black, Width: 1, Dash: []vg.Length{1, 3}})
-	return &Figure{Name: "sample_size_rivals", Width: 10.5 * vg.Inch, Height: 4.8 * vg.Inch, Legend: LegendBelow, Panels: [][]*Panel{{accuracy, lead}},
-		Caption: fmt.Sprintf("CVGM along the full gradient and the rivals, whose hyperparameters are chosen by cross-validation. Left: test accuracy. Right: that of CVGM less that of the rival on the same data; below 0 the rival is the more accurate. Means over %d data sets of each size, bands 95 %% confidence intervals.", r.Params.Seeds)}
+	accuracy.Direct, lead.Direct = true, true
+	return &Figure{Name: "sample_size_rivals", Width: 8.5 * vg.Inch, Height: 7.4 * vg.Inch, Legend: LegendBelow, Panels: [][]*Panel{{accuracy}, {lead}},
+		Caption: fmt.Sprintf("CVGM along the full gradient and the rivals, whose hyperparameters are chosen by cross-validation. Above: test accuracy. Below: that of CVGM less that of the rival on the same data; below 0 the rival is the more accurate. Means over %d data sets of each size, bands 95 %% confidence intervals.", r.Params.Seeds)}
 }
 
 // rivalPlaces returns the places of the sizes at which the rivals are measured.

@@ -54,7 +54,7 @@ func SearchDimensionsCurves(r *experiment.SearchDimensionsResult) *Figure {
 		title := name
 		for _, m := range d.Methods {
 			if m.Improve == nil && m.GridNeeded > 0 {
-				title += fmt.Sprintf("; a grid needs %s", typeset(fmt.Sprintf("%.0e", m.GridNeeded)))
+				title += fmt.Sprintf("; a grid needs %s points", typeset(fmt.Sprintf("%.0e", m.GridNeeded)))
 			}
 		}
 		p := NewPanel(name, title, "evaluations of the CV loss", "CV loss above the lowest known").Grid().LogAxes(true, true).ClampLow(floor)
@@ -71,6 +71,6 @@ func SearchDimensionsCurves(r *experiment.SearchDimensionsResult) *Figure {
 		panels = append(panels, p)
 	}
 	return &Figure{Name: "search_dimensions", Width: 11 * vg.Inch, Height: 8.6 * vg.Inch, Legend: LegendBelow, SameAxes: true, Panels: slices.Collect(slices.Chunk(panels, 2)),
-		Caption: fmt.Sprintf("Lowest CV loss found within so many evaluations, less the lowest known, by the number of hyperparameters: means over %d data sets. Values below 10%s are drawn there. The most hyperparameters are the weights of the rings' network, the others ridge penalties of groups of features. Exhaustive search is left out where a grid of two values of each hyperparameter exceeds the budget; the title has the evaluations that it needs.",
+		Caption: fmt.Sprintf("Lowest CV loss found within so many evaluations, less the lowest known, by the number of hyperparameters: means over %d data sets. Values below 10%s are drawn there. The most hyperparameters are the weights of the rings' network, the others ridge penalties of groups of features. Exhaustive search is left out where a grid of two values of each hyperparameter exceeds the budget; the title has the number of its points.",
 			r.Params.DataSets, superscript(fmt.Sprint(floor)))}
 }

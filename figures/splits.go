@@ -98,9 +98,9 @@ func SplitsCurves(r *experiment.SplitsResult) *Figure {
 	test := func(m experiment.SplitsMeasure) experiment.Estimate { return m.Test }
 	net, rings := r.Params, r.Params.Rings
 	const scatter, loss, errors = "elastic net, SD of the CV loss", "elastic net, test loss", "rings, uniform splits"
-	by := func(what, of string, value any) string { return fmt.Sprintf("%s, %s = %v", what, of, value) }
-	ringsK := panel("rings by K", by(errors, "p", rings.P), "K", "test error", r.RingsByK, test)
-	ringsP := panel("rings by p", by(errors, "K", rings.K), "p", "test error", r.RingsByP, test)
+	by := func(what, of, value string) string { return fmt.Sprintf("%s, %s = %s", what, of, value) }
+	ringsK := panel("rings by K", by(errors, "p", fmt.Sprintf("%.3g", rings.P)), "K", "test error", r.RingsByK, test)
+	ringsP := panel("rings by p", by(errors, "K", fmt.Sprint(rings.K)), "p", "test error", r.RingsByP, test)
 	for _, p := range []*Panel{ringsK, ringsP} {
 		p.HLine("Bayes rule", r.Bayes, Style{Color: Black, Width: 1, Dash: []vg.Length{1, 3}})
 	}
@@ -109,7 +109,7 @@ func SplitsCurves(r *experiment.SplitsResult) *Figure {
 		Caption: fmt.Sprintf("Upper row: the number K of splits. Lower row: the fraction p of the examples that they train on. Left: standard deviation of the elastic net's CV loss over %d draws of the splits for the same data, at λ₁ = λ₂ = %g. Middle: test loss of the elastic net at the lowest CV loss. Right: share of test examples of the rings that are misclassified. Means over %d data sets of the elastic net and %d of the rings. The data sets of a panel are the same at each K or p, so that differences along a line are known better than its bands show.",
 			net.Draws, net.At, net.DataSets, net.RingsDataSets),
 		Panels: [][]*Panel{
-			{panel("scatter", by(scatter, "p", net.P), "K", sd, r.ByK, lossSD), panel("test loss by K", by(loss, "p", net.P), "K", "test loss", r.ByK, test), ringsK},
-			{panel("scatter by p", by(scatter, "K", net.K), "p", sd, r.ByP, lossSD), panel("test loss by p", by(loss, "K", net.K), "p", "test loss", r.ByP, test), ringsP},
+			{panel("scatter", by(scatter, "p", fmt.Sprintf("%.3g", net.P)), "K", sd, r.ByK, lossSD), panel("test loss by K", by(loss, "p", fmt.Sprintf("%.3g", net.P)), "K", "test loss", r.ByK, test), ringsK},
+			{panel("scatter by p", by(scatter, "K", fmt.Sprint(net.K)), "p", sd, r.ByP, lossSD), panel("test loss by p", by(loss, "K", fmt.Sprint(net.K)), "p", "test loss", r.ByP, test), ringsP},
 		}}
 }

@@ -68,7 +68,7 @@ func (p *Panel) stability(x []float64, parts []experiment.StabilityParts) {
 		name  string
 		style Style
 	}{
-		{"training risk E[Rₑₘₚ]", Style{Color: Green, Width: 2, Dash: []vg.Length{6, 3}}},
+		{"training risk E[Rₑₘₚ]", Style{Color: Green, Width: 2, Dash: []vg.Length{6, 2, 1, 2}}},
 		{"Δ", Style{Color: Purple, Width: 2, Dash: []vg.Length{2, 2}}},
 		{"Δ + E[Rₑₘₚ]", Style{Color: Black, Width: 2}},
 		{"E[R − Rₑₘₚ], from other data", Style{Color: Purple, Glyph: draw.SquareGlyph{}, GlyphRadius: 2.5}},

@@ -74,7 +74,7 @@ func drawBar(c draw.Canvas, h *plotter.HeatMap) {
 // scaleTicks returns the ticks of the scale, whose values are base-10 logarithms.
 func scaleTicks(h *plotter.HeatMap) []plot.Tick {
 	low, high := h.Min/math.Ln10, h.Max/math.Ln10
-	return slices.DeleteFunc((logTicks{4, math.Inf(-1)}).Ticks(low, high), func(t plot.Tick) bool { return t.Value < low || t.Value > high })
+	return slices.DeleteFunc((logTicks{manyTicks, math.Inf(-1)}).Ticks(low, high), func(t plot.Tick) bool { return t.Value < low || t.Value > high })
 }
 
 // contour returns the lines along which z, linear along the edges of the grid,

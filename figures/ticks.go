@@ -1,12 +1,14 @@
 package figures
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"strconv"
 	"strings"
 
 	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/vg"
 )
 
 // narrowest is the least length of an axis, as a part of the larger of its ends:
@@ -19,15 +21,15 @@ func narrow(low, high float64) bool {
 	return !(high-low > max(shortest, narrowest*max(math.Abs(low), math.Abs(high))))
 }
 
-// roundTicks labels an axis at some five multiples of 1, 2 or 5 times a power
-// of ten.
-type roundTicks struct{}
+// roundTicks labels an axis at about as many multiples of 1, 2 or 5 times a power of ten as
+// wanted; zero: 5.
+type roundTicks struct{ wanted float64 }
 
-func (roundTicks) Ticks(low, high float64) []plot.Tick {
+func (t roundTicks) Ticks(low, high float64) []plot.Tick {
 	if narrow(low, high) {
 		return []plot.Tick{{Value: low, Label: typeset(formatFull(low))}}
 	}
-	const wanted = 5
+	wanted := cmp.Or(t.wanted, manyTicks)
 	unit := math.Pow(10, math.Floor(math.Log10((high-low)/wanted)))
 	for _, m := range []float64{1, 2, 5, 10} {
 		if (high-low)/(m*unit) <= wanted+1 {
@@ -45,6 +47,36 @@ func (roundTicks) Ticks(low, high float64) []plot.Tick {
 		ticks = append(ticks, plot.Tick{Value: k * unit, Label: typeset(strconv.FormatFloat(k*unit+0, format, precision, 64))})
 	}
 	return ticks
+}
+
+// manyTicks is the number of labels of an axis that has room for them.
+const manyTicks = 5.0
+
+// fit returns the panel with so many labels on its x axis as have room beside each other on
+// one of that length.
+func (p *Panel) fit(axes box, length vg.Length) *Panel {
+	const gap = 3 // between two labels
+	fitted, q := *p, *p.plot
+	fitted.plot = &q
+	crowded := func() bool {
+		ticks := q.X.Tick.Marker.Ticks(axes.xmin, axes.xmax)
+		for i := 1; i < len(ticks); i++ {
+			apart := length * vg.Length((ticks[i].Value-ticks[i-1].Value)/(axes.xmax-axes.xmin))
+			if apart < gap+(q.X.Tick.Label.Width(ticks[i-1].Label)+q.X.Tick.Label.Width(ticks[i].Label))/2 {
+				return true
+			}
+		}
+		return false
+	}
+	for fewer := 0.0; fewer < manyTicks && crowded(); fewer++ {
+		switch t := p.plot.X.Tick.Marker.(type) {
+		case roundTicks:
+			q.X.Tick.Marker = roundTicks{manyTicks - fewer}
+		case logTicks:
+			q.X.Tick.Marker = logTicks{max(t.wanted-fewer, 1), t.floor}
+		}
+	}
+	return &fitted
 }
 
 // typeset returns a number as readers know it: with a minus sign, and powers of ten for
@@ -102,7 +134,7 @@ func (t logTicks) Ticks(low, high float64) []plot.Tick {
 	}
 	if len(ticks) < 2 { // less than a third of a decade
 		ticks = nil
-		for _, tick := range (roundTicks{}).Ticks(math.Pow(10, low), math.Pow(10, high)) {
+		for _, tick := range (roundTicks{min(math.Ceil(t.wanted), manyTicks)}).Ticks(math.Pow(10, low), math.Pow(10, high)) {
 			ticks = append(ticks, plot.Tick{Value: math.Log10(tick.Value), Label: tick.Label})
 		}
 	}

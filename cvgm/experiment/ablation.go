@@ -49,7 +49,7 @@ type AblationXOR struct {
 // of steps.
 type AblationKernel struct {
 	Test     int     `help:"test examples" range:"[1,∞)" small:"[10,50]"`
-	K        int     `help:"cross-validation splits" range:"[1,∞)" small:"[2,8]"`
+	Ks       []int   `help:"numbers of cross-validation splits" range:"[1,∞)" len:"[1,∞)" order:"ascending" small:"[2,8]" full:"64,256"`
 	P        float64 `help:"fraction of the examples that each split trains on" range:"(0,1)" splits:"Train,Sizes,MinSize" small:"[.7,.9]"`
 	C        float64 `help:"weight of the logistic losses against the ridge penalty" range:"(0,∞)" small:"[.1,50]"`
 	Hidden   []int   `help:"units of the network's hidden layers" range:"[1,∞)" small:"[2,8]"`
@@ -57,8 +57,8 @@ type AblationKernel struct {
 	Budgets  []int   `help:"numbers of steps after which the models are judged" range:"[1,∞)" len:"[1,∞)" order:"ascending" small:"[1,6]"`
 }
 
-func (k AblationKernel) cvgm() KernelCVGM {
-	return KernelCVGM{K: k.K, P: k.P, C: k.C, Hidden: k.Hidden, StepSize: k.StepSize, Steps: slices.Max(k.Budgets)}
+func (k AblationKernel) cvgm(splits int) KernelCVGM {
+	return KernelCVGM{K: splits, P: k.P, C: k.C, Hidden: k.Hidden, StepSize: k.StepSize, Steps: slices.Max(k.Budgets)}
 }
 
 // AblationNet is an elastic net whose two penalties are chosen along either gradient.
@@ -83,12 +83,12 @@ type AblationMachine struct {
 	AblationLog
 }
 
-// DefaultAblation returns the paper's problems with fewer splits, and budgets around the
-// paper's.
+// DefaultAblation returns the paper's problems with a quarter of its splits, and budgets
+// around the paper's. The full size has the paper's splits as well.
 func DefaultAblation() AblationParams {
 	q, x := paperRings(), DefaultXOR()
 	kernel := func(m KernelCVGM, budgets ...int) AblationKernel {
-		return AblationKernel{Test: 1000, K: 64, P: m.P, C: m.C, Hidden: m.Hidden, StepSize: m.StepSize, Budgets: budgets}
+		return AblationKernel{Test: 1000, Ks: []int{64}, P: m.P, C: m.C, Hidden: m.Hidden, StepSize: m.StepSize, Budgets: budgets}
 	}
 	return AblationParams{
 		Seeds: 24, PairSeeds: 60,
@@ -105,15 +105,15 @@ func (AblationParams) defaults() any { return DefaultAblation() }
 // AblationResult is what Run measures.
 type AblationResult struct {
 	Params AblationParams
-	Rows   []AblationRow // the rings by size and budget, then XOR, elastic net and kernel machine by budget
-	Rings  []Comparison  // the two descents over the rings of all sizes, by budget
+	Rows   []AblationRow // the rings by splits, size and budget, then XOR, elastic net and kernel machine by splits and budget
+	Rings  []Comparison  // the two descents over the rings of all sizes, by splits and budget
 }
 
 // AblationRow is one problem of one size after one budget. Risks are error rates on the
 // test examples, for the elastic net mean squared errors.
 type AblationRow struct {
 	Problem             string
-	Train, Budget       int
+	Train, K, Budget    int
 	Start, CV, Training Estimate
 	CVLessTraining      Comparison
 	TrainingLessStart   Comparison
@@ -138,21 +138,27 @@ func (p AblationParams) Run(ctx context.Context) (*AblationResult, error) {
 		return nil, err
 	}
 	problems := p.problems()
-	measured, err := cellTable(ctx, len(problems), max(p.Seeds, p.PairSeeds), func(i, seed int) (ablationCell, error) {
-		if seed >= problems[i].seeds {
-			return ablationCell{}, nil
-		}
-		c, err := problems[i].measure(ctx, uint64(seed))
-		return c, wrap(err, "%s of %d examples, data set %d", problems[i].name, problems[i].train, seed)
-	})
+	measured, err := cellTable(ctx, len(problems), max(p.Seeds, p.PairSeeds),
+		func(i, seed int) string {
+			if seed >= problems[i].seeds {
+				return ""
+			}
+			return fmt.Sprintf("%s of %d examples, K = %d, data set %d", problems[i].name, problems[i].train, problems[i].k, seed)
+		},
+		func(i, seed int) (ablationCell, error) {
+			if seed >= problems[i].seeds {
+				return ablationCell{}, nil
+			}
+			return problems[i].measure(ctx, uint64(seed))
+		})
 	if err != nil {
 		return nil, err
 	}
 	r := &AblationResult{Params: p}
-	pooled := make([]struct{ cv, training []float64 }, len(p.Rings.Budgets)) // the rings of all sizes
+	pooled := make([]struct{ cv, training []float64 }, len(p.Rings.Ks)*len(p.Rings.Budgets)) // the rings of all sizes
 	for i, problem := range problems {
 		for k, budget := range problem.budgets {
-			row := AblationRow{Problem: problem.name, Train: problem.train, Budget: budget}
+			row := AblationRow{Problem: problem.name, Train: problem.train, K: problem.k, Budget: budget}
 			var before, cv, training []float64 // by data set
 			for _, c := range measured[i][:problem.seeds] {
 				before, cv, training = append(before, c.Start), append(cv, c.CV[k]), append(training, c.Training[k])
@@ -161,7 +167,8 @@ func (p AblationParams) Run(ctx context.Context) (*AblationResult, error) {
 			row.CVLessTraining, row.TrainingLessStart, row.CVLessStart = compare(cv, training), compare(training, before), compare(cv, before)
 			r.Rows = append(r.Rows, row)
 			if problem.name == ablationRings {
-				pooled[k].cv, pooled[k].training = append(pooled[k].cv, cv...), append(pooled[k].training, training...)
+				of := &pooled[i/len(p.Rings.Sizes)*len(p.Rings.Budgets)+k]
+				of.cv, of.training = append(of.cv, cv...), append(of.training, training...)
 			}
 		}
 	}
@@ -192,6 +199,7 @@ type ablationProblem struct {
 	name     string
 	seeds    int
 	train    int
+	k        int // cross-validation splits
 	budgets  []int
 	searcher func(evaluations int) cvgm.Searcher
 	first    int // evaluations before the first step is done
@@ -237,42 +245,49 @@ func (a ablationProblem) measure(ctx context.Context, seed uint64) (c ablationCe
 
 func (p AblationParams) problems() []ablationProblem {
 	var all []ablationProblem
-	rings := p.Rings.cvgm()
 	steps := func(m KernelCVGM) func(int) cvgm.Searcher {
 		return func(evaluations int) cvgm.Searcher { return gradientDescent(m.StepSize, evaluations-1) }
 	}
-	for _, n := range p.Rings.Sizes {
-		problem := RingsProblem{RingsData: p.Rings.RingsData, Train: n, Test: p.Rings.Test, KernelCVGM: rings}
-		all = append(all, ablationProblem{ablationRings, p.Seeds, n, p.Rings.Budgets, steps(rings), 1, func(seed uint64) (*Setup, cvgm.Objective, error) {
-			s, err := problem.setup(Full, ablationStream(seed, fmt.Sprintf("rings %d", n)), "splits", nil)
+	for _, k := range p.Rings.Ks {
+		rings := p.Rings.cvgm(k)
+		for _, n := range p.Rings.Sizes {
+			problem := RingsProblem{RingsData: p.Rings.RingsData, Train: n, Test: p.Rings.Test, KernelCVGM: rings}
+			all = append(all, ablationProblem{ablationRings, p.Seeds, n, k, p.Rings.Budgets, steps(rings), 1, func(seed uint64) (*Setup, cvgm.Objective, error) {
+				s, err := problem.setup(Full, ablationStream(seed, fmt.Sprintf("rings %d", n)), "splits", nil)
+				if err != nil {
+					return nil, nil, err
+				}
+				return rings.withTraining(s)
+			}, cvgm.ZeroOne{}})
+		}
+	}
+	for _, k := range p.XOR.Ks {
+		xor := p.XOR.cvgm(k)
+		all = append(all, ablationProblem{ablationXOR, p.Seeds, p.XOR.Train, k, p.XOR.Budgets, steps(xor), 1, func(seed uint64) (*Setup, cvgm.Objective, error) {
+			s, err := p.XOR.setup(Full, k, ablationStream(seed, "XOR"))
 			if err != nil {
 				return nil, nil, err
 			}
-			return rings.withTraining(s)
+			return xor.withTraining(s)
 		}, cvgm.ZeroOne{}})
 	}
-	xor := p.XOR.cvgm()
-	all = append(all, ablationProblem{ablationXOR, p.Seeds, p.XOR.Train, p.XOR.Budgets, steps(xor), 1, func(seed uint64) (*Setup, cvgm.Objective, error) {
-		s, err := p.XOR.setup(Full, ablationStream(seed, "XOR"))
-		if err != nil {
-			return nil, nil, err
-		}
-		return xor.withTraining(s)
-	}, cvgm.ZeroOne{}})
 	all = append(all,
-		ablationProblem{ablationNet, p.PairSeeds, p.Net.Train, p.Net.Budgets, p.Net.gradient, 0, p.Net.losses, cvgm.SquaredError{}},
-		p.NetLog.problem(ablationNetLog, p.PairSeeds, p.Net.Train, p.Net.losses, cvgm.SquaredError{}),
-		p.Machine.problem(ablationMachine, p.PairSeeds, p.Machine.Train, p.machine, cvgm.ZeroOne{}))
+		ablationProblem{ablationNet, p.PairSeeds, p.Net.Train, p.Net.K, p.Net.Budgets, p.Net.gradient, 0, p.Net.losses, cvgm.SquaredError{}},
+		p.NetLog.problem(ablationNetLog, p.PairSeeds, p.Net.Train, p.Net.K, p.Net.losses, cvgm.SquaredError{}))
+	for _, k := range p.Rings.Ks {
+		losses := func(seed uint64) (*Setup, cvgm.Objective, error) { return p.machine(k, seed) }
+		all = append(all, p.Machine.problem(ablationMachine, p.PairSeeds, p.Machine.Train, k, losses, cvgm.ZeroOne{}))
+	}
 	return all
 }
 
 // problem returns the problem whose data and losses another function gives, with the
 // start, the bounds and the searcher of l.
-func (l AblationLog) problem(name string, seeds, train int, losses func(uint64) (*Setup, cvgm.Objective, error), risk cvgm.Loss) ablationProblem {
+func (l AblationLog) problem(name string, seeds, train, k int, losses func(uint64) (*Setup, cvgm.Objective, error), risk cvgm.Loss) ablationProblem {
 	searcher := func(evaluations int) cvgm.Searcher {
 		return cvgm.LogSpace{Searcher: cvgm.QuasiNewton{MaxEvals: evaluations}}
 	}
-	return ablationProblem{name, seeds, train, []int{l.Evaluations}, searcher, 0, func(seed uint64) (*Setup, cvgm.Objective, error) {
+	return ablationProblem{name, seeds, train, k, []int{l.Evaluations}, searcher, 0, func(seed uint64) (*Setup, cvgm.Objective, error) {
 		s, training, err := losses(seed)
 		if err != nil {
 			return nil, nil, err
@@ -312,13 +327,13 @@ func resubstitution(d qpdiff.Data) (qpdiff.Data, []cvgm.Split) {
 }
 
 // setup draws data, splits and initial weights for one variant of the gradient.
-func (p AblationXOR) setup(v Variant, stream func(purpose string) *synth.Stream) (*Setup, error) {
+func (p AblationXOR) setup(v Variant, splits int, stream func(purpose string) *synth.Stream) (*Setup, error) {
 	train, errTrain := synth.MakeXOR(stream("training squares"), stream("training data"), p.Train, p.xor())
 	test, errTest := synth.MakeXOR(stream("test squares"), stream("test data"), p.Test, p.xor())
 	if err := firstError(errTrain, errTest); err != nil {
 		return nil, err
 	}
-	m := p.cvgm()
+	m := p.cvgm(splits)
 	s := &Setup{Train: rows(train, 0, p.Train), Test: rows(test, 0, p.Test), Loss: cvgm.LogisticLoss{}}
 	phi := m.kernel()
 	s.Start = make([]float64, phi.NumParams())
@@ -341,14 +356,14 @@ func (p AblationNet) losses(seed uint64) (*Setup, cvgm.Objective, error) {
 	return s, training.Eval, nil
 }
 
-// machine draws rings for a kernel machine.
-func (p AblationParams) machine(seed uint64) (*Setup, cvgm.Objective, error) {
+// machine draws rings and k splits for a kernel machine.
+func (p AblationParams) machine(k int, seed uint64) (*Setup, cvgm.Objective, error) {
 	stream, m := ablationStream(seed, "kernel machine"), p.Machine
 	s, err := p.Rings.draw(stream("training data"), stream("test data"), m.Train, p.Rings.Test)
 	if err != nil {
 		return nil, nil, err
 	}
-	splits, err := cvgm.RandomSplits(stream("splits"), m.Train, p.Rings.K, p.Rings.P)
+	splits, err := cvgm.RandomSplits(stream("splits"), m.Train, k, p.Rings.P)
 	if err != nil {
 		return nil, nil, err
 	}

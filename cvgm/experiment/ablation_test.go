@@ -15,8 +15,7 @@ import (
 // was fitted to, and its gradient is that loss's.
 func TestResubstitutionIsTheTrainingLoss(t *testing.T) {
 	p := DefaultAblation()
-	p.Rings.K = 4
-	s, training, err := p.machine(3)
+	s, training, err := p.machine(4, 3)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,18 +102,24 @@ func TestAblationHelpsByTheInterval(t *testing.T) {
 // The rings' comparison at a budget is that of the rows of this budget together.
 func TestAblationPoolsTheRings(t *testing.T) {
 	p := *drawn[AblationParams](t)
-	p.Rings.Sizes, p.Rings.Budgets = []int{8, 12}, []int{1, 3}
+	p.Rings.Sizes, p.Rings.Budgets, p.Rings.Ks = []int{8, 12}, []int{1, 3}, []int{3, 5}
 	r, err := p.Run(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	for k, c := range r.Rings {
+	for i, c := range r.Rings {
+		splits, budget := p.Rings.Ks[i/len(p.Rings.Budgets)], p.Rings.Budgets[i%len(p.Rings.Budgets)]
 		var sum float64
-		for i := range p.Rings.Sizes {
-			sum += r.Rows[i*len(p.Rings.Budgets)+k].CVLessTraining.Difference.Mean
+		for _, row := range r.Rows {
+			if row.Problem == ablationRings && row.K == splits && row.Budget == budget {
+				sum += row.CVLessTraining.Difference.Mean
+			}
 		}
 		if c.Difference.N != 2*p.Seeds || !scalar.EqualWithinAbsOrRel(c.Difference.Mean, sum/2, 1e-12, 1e-12) {
-			t.Errorf("budget %d: %+v, mean of the sizes %v", p.Rings.Budgets[k], c, sum/2)
+			t.Errorf("%d splits, budget %d: %+v, mean of the sizes %v", splits, budget, c, sum/2)
 		}
+	}
+	if len(r.Rings) != 4 {
+		t.Errorf("%d comparisons of the rings, want one for each number of splits and budget", len(r.Rings))
 	}
 }

@@ -12,6 +12,7 @@ import (
 type (
 	progressKey struct{}
 	keeperKey   struct{}
+	valuesKey   struct{}
 )
 
 // WithProgress lets experiments report how many of their cells (repetitions,
@@ -36,11 +37,19 @@ func WithKeeper(ctx context.Context, k Keeper) context.Context {
 	return context.WithValue(ctx, keeperKey{}, k)
 }
 
+// WithCells has f called with the label of each cell and a pointer to its value, in the
+// order of their numbers, once an experiment has computed all of them. A label is that of
+// the same cell in a run of another size.
+func WithCells(ctx context.Context, f func(label string, cell any)) context.Context {
+	return context.WithValue(ctx, valuesKey{}, f)
+}
+
 // cells returns f(0) … f(n-1) for independent cells, computed in parallel, less
 // those calls of f whose result was kept by an earlier run. It reports progress,
 // and skips the remaining cells once ctx is done. Its error is ctx's, or that of
-// the lowest cell that failed.
-func cells[T any](ctx context.Context, n int, f func(i int) (T, error)) ([]T, error) {
+// the lowest cell that failed, with its label in front. The label names what the cell
+// computes, whatever the number of the others; a cell that stands for nothing has none.
+func cells[T any](ctx context.Context, n int, label func(i int) string, f func(i int) (T, error)) ([]T, error) {
 	report, _ := ctx.Value(progressKey{}).(func(done, total int))
 	keeper, _ := ctx.Value(keeperKey{}).(Keeper)
 	var done atomic.Int64
@@ -53,6 +62,8 @@ func cells[T any](ctx context.Context, n int, f func(i int) (T, error)) ([]T, er
 		if keeper == nil || !keeper.Load(i, &results[i]) {
 			if results[i], err = f(i); err == nil && keeper != nil {
 				keeper.Keep(i, &results[i])
+			} else if err != nil {
+				err = fmt.Errorf("%s: %w", label(i), err)
 			}
 		}
 		if report != nil {
@@ -63,14 +74,23 @@ func cells[T any](ctx context.Context, n int, f func(i int) (T, error)) ([]T, er
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
+	if f, ok := ctx.Value(valuesKey{}).(func(label string, cell any)); ok && err == nil {
+		for i := range results {
+			if name := label(i); name != "" {
+				f(name, &results[i])
+			}
+		}
+	}
 	return results, err
 }
 
 // cellTable returns f of each row and column, [row][column], computed as cells. The
 // last row comes first: it is the costliest, and in the end only short cells are
 // left to share out.
-func cellTable[T any](ctx context.Context, rows, columns int, f func(row, column int) (T, error)) ([][]T, error) {
-	all, err := cells(ctx, rows*columns, func(i int) (T, error) { return f(rows-1-i/columns, i%columns) })
+func cellTable[T any](ctx context.Context, rows, columns int, label func(row, column int) string, f func(row, column int) (T, error)) ([][]T, error) {
+	all, err := cells(ctx, rows*columns,
+		func(i int) string { return label(rows-1-i/columns, i%columns) },
+		func(i int) (T, error) { return f(rows-1-i/columns, i%columns) })
 	table := slices.Collect(slices.Chunk(all, columns))
 	slices.Reverse(table)
 	return table, err

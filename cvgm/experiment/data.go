@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"context"
 	"fmt"
 
 	"cvgm/qpdiff"
@@ -57,9 +58,12 @@ type PublishedRegression struct {
 var publishedRegression = PublishedRegression{DiscardedSets: 2, DiscardedInformative: 5, RegressionData: paperRegression}
 
 // source returns the generator in the state in which the data used is drawn.
-func (d PublishedRegression) source() (*synth.NumPy, error) {
+func (d PublishedRegression) source(ctx context.Context) (*synth.NumPy, error) {
 	src := synth.NewNumPy(d.Seed)
 	for range d.DiscardedSets {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 		if _, _, err := synth.MakeRegression(src, synth.Regression{Samples: d.Samples, Features: d.Features, Informative: d.DiscardedInformative, Noise: d.Noise}); err != nil {
 			return nil, err
 		}

@@ -139,11 +139,13 @@ func (p DerivativesParams) Run(ctx context.Context) (*DerivativeChecks, error) {
 		{"convex program", checkProgram},
 		{"CV loss", p.checkCV},
 	}
-	checks, err := cells(ctx, len(examples), func(i int) ([]DerivativeCheck, error) {
-		c := &checker{example: examples[i].name, steps: r.Steps}
-		err := examples[i].run(c, synth.NewStream(p.Seed, "derivatives of "+c.example))
-		return c.checks, wrap(err, "%s", c.example)
-	})
+	checks, err := cells(ctx, len(examples),
+		func(i int) string { return examples[i].name },
+		func(i int) ([]DerivativeCheck, error) {
+			c := &checker{example: examples[i].name, steps: r.Steps}
+			err := examples[i].run(c, synth.NewStream(p.Seed, "derivatives of "+c.example))
+			return c.checks, err
+		})
 	for _, c := range checks {
 		r.Checks = append(r.Checks, c...)
 	}

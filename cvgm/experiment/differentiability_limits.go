@@ -23,14 +23,15 @@ func init() {
 // paper's conditions for a derivative do not suffice or do not hold.
 type DifferentiabilityLimitsParams struct {
 	LinearProblem
-	K int     `help:"cross-validation splits" range:"[1,∞)" small:"[2,6]"`
-	P float64 `help:"fraction of the examples that each split trains on" range:"(0,1)" splits:"Train,Sizes,MinSize" small:"[.7,.9]"`
+	K        int     `help:"cross-validation splits" range:"[1,∞)" small:"[2,6]"`
+	P        float64 `help:"fraction of the examples that each split trains on" range:"(0,1)" splits:"Train,Sizes,MinSize" small:"[.7,.9]"`
+	DataSets int     `help:"data sets on which jumps of the 0-1 loss are sought" range:"[1,∞)" small:"[1,3]"`
 }
 
 // DefaultDifferentiabilityLimits returns parameters of our own: the paper gives
 // none.
 func DefaultDifferentiabilityLimits() DifferentiabilityLimitsParams {
-	return DifferentiabilityLimitsParams{LinearProblem: defaultLinearProblem, K: 32, P: .8}
+	return DifferentiabilityLimitsParams{LinearProblem: defaultLinearProblem, K: 32, P: .8, DataSets: 24}
 }
 
 func (DifferentiabilityLimitsParams) defaults() any { return DefaultDifferentiabilityLimits() }
@@ -91,6 +92,10 @@ type DiscontinuousLoss struct {
 	// Jumps counts the neighbours in C between which ZeroOne changes.
 	Jumps   int
 	Refusal string // to a gradient of ZeroOne
+	// ZeroOneJump and LogisticJump are, by data set, the changes of the two losses between two
+	// values of C that differ by jumpWidth of themselves: where the loss changes most between
+	// neighbours of a coarse C, by halving.
+	ZeroOneJump, LogisticJump []float64
 }
 
 // DifferentiabilityLimits is the result of the experiment.
@@ -119,6 +124,7 @@ func (p DifferentiabilityLimitsParams) Run(ctx context.Context) (*Differentiabil
 		func() error { return p.kinks(&r.ElasticNet, &r.SVM) },
 		func() error { return p.vanishingRidge(&r.Ridge) },
 		func() error { return p.discontinuousLoss(&r.Loss) },
+		func() error { return p.jumps(&r.Loss) },
 		func() error { return sharedMultipliers(r) },
 	)
 	return r, err
@@ -389,18 +395,8 @@ func (p LinearProblem) vanishingRidge(v *VanishingRidge) error {
 }
 
 func (p DifferentiabilityLimitsParams) discontinuousLoss(l *DiscontinuousLoss) error {
-	src := synth.NewStream(p.Seed, "discontinuous loss")
-	d := p.classes(src, p.Train)
-	splits, err := cvgm.RandomSplits(src, p.Train, p.K, p.P)
+	zeroOne, soft, err := p.lossesOfC(synth.NewStream(p.Seed, "discontinuous loss"))
 	if err != nil {
-		return err
-	}
-	config := cvgm.Config{Data: d, Splits: splits, Learner: func() qpdiff.Learner { return &qpdiff.Logistic{Intercept: qpdiff.UnpenalisedIntercept} }, Workers: 1}
-	config.Loss = cvgm.ZeroOne{}
-	zeroOne, err := cvgm.New(config)
-	config.Loss = cvgm.LogisticLoss{}
-	soft, errSoft := cvgm.New(config)
-	if err := firstError(err, errSoft); err != nil {
 		return err
 	}
 	grad := make([]float64, 1)
@@ -419,6 +415,77 @@ func (p DifferentiabilityLimitsParams) discontinuousLoss(l *DiscontinuousLoss) e
 	_, err = zeroOne.Eval(grad, l.C[:1])
 	_, l.Refusal, err = refused(err)
 	return err
+}
+
+// jumps seeks jumps of both losses on several data sets.
+func (p DifferentiabilityLimitsParams) jumps(l *DiscontinuousLoss) error {
+	for set := range p.DataSets {
+		zeroOne, soft, err := p.lossesOfC(synth.NewStream(p.Seed, fmt.Sprintf("jumps of the loss, data set %d", set)))
+		if err != nil {
+			return err
+		}
+		for _, of := range []struct {
+			cv    *cvgm.CV
+			jumps *[]float64
+		}{{zeroOne, &l.ZeroOneJump}, {soft, &l.LogisticJump}} {
+			jump, err := largestJump(of.cv)
+			if err != nil {
+				return err
+			}
+			*of.jumps = append(*of.jumps, jump)
+		}
+	}
+	return nil
+}
+
+// lossesOfC draws classes and returns the CV losses of misclassification and of logistic
+// regression in its C.
+func (p DifferentiabilityLimitsParams) lossesOfC(src synth.Source) (zeroOne, soft *cvgm.CV, err error) {
+	d := p.classes(src, p.Train)
+	splits, err := cvgm.RandomSplits(src, p.Train, p.K, p.P)
+	if err != nil {
+		return nil, nil, err
+	}
+	config := cvgm.Config{Data: d, Splits: splits, Learner: func() qpdiff.Learner { return &qpdiff.Logistic{Intercept: qpdiff.UnpenalisedIntercept} }, Workers: 1}
+	config.Loss = cvgm.ZeroOne{}
+	zeroOne, err = cvgm.New(config)
+	config.Loss = cvgm.LogisticLoss{}
+	soft, errSoft := cvgm.New(config)
+	return zeroOne, soft, firstError(err, errSoft)
+}
+
+// jumpWidth is the relative difference of two values of C between which a change of
+// the loss counts as a jump: far above the rounding of a fit.
+const jumpWidth = 1e-9
+
+// largestJump returns the change of a CV loss in C that is left where it changes most between
+// neighbours, once that interval is halved to jumpWidth.
+func largestJump(cv *cvgm.CV) (jump float64, err error) {
+	type point struct{ c, loss float64 }
+	at := func(c float64) point {
+		loss, failed := cv.Eval(nil, []float64{c})
+		err = firstError(err, failed)
+		return point{c, loss}
+	}
+	change := func(a, b point) float64 { return math.Abs(b.loss - a.loss) }
+	var low, high point
+	before := at(1e-3)
+	for _, c := range logspace(-3, 2, 41)[1:] {
+		next := at(c)
+		if low.c == 0 || change(before, next) > change(low, high) {
+			low, high = before, next
+		}
+		before = next
+	}
+	for err == nil && high.c-low.c > jumpWidth*high.c {
+		mid := at(low.c + (high.c-low.c)/2)
+		if change(low, mid) > change(mid, high) {
+			high = mid
+		} else {
+			low = mid
+		}
+	}
+	return change(low, high), err
 }
 
 func sharedMultipliers(r *DifferentiabilityLimits) error {

@@ -2,6 +2,7 @@ package experiment
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"gonum.org/v1/gonum/mat"
@@ -38,6 +39,10 @@ func TestDifferentiabilityLimits(t *testing.T) {
 		// A decade in λ2 is 1/10 in the derivative.
 		if rate := math.Log(v.Twice[0]/v.Twice[6]) / math.Log(v.Lambda2[6]/v.Lambda2[0]); math.Abs(rate-1) > .01 {
 			t.Errorf("with a feature given twice the derivative grows with the power %g", rate)
+		}
+		least := 1 / float64(p.K*(p.Train-int(p.P*float64(p.Train)))) // one example misclassified in one split
+		if slices.Min(r.Loss.ZeroOneJump) < .99*least || slices.Max(r.Loss.LogisticJump) > 1e-6 {
+			t.Errorf("seed %d: the losses jump by %g and %g", seed, r.Loss.ZeroOneJump, r.Loss.LogisticJump)
 		}
 		if r.Loss.Jumps < 5 || r.Primal != -1 || r.Multipliers == "" || v.TwiceRefusal == "" || v.SVMRefusal == "" || r.Loss.Refusal == "" {
 			t.Errorf("seed %d: %d jumps, %g, %q, %q, %q, %q", seed, r.Loss.Jumps, r.Primal, r.Multipliers, v.TwiceRefusal, v.SVMRefusal, r.Loss.Refusal)

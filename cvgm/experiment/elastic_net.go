@@ -87,7 +87,7 @@ func (p ElasticNetParams) Run(ctx context.Context) (*ElasticNetResult, error) {
 	if err := Check(&p); err != nil {
 		return nil, err
 	}
-	s, src, err := p.published(p.PublishedRegression)
+	s, src, err := p.published(ctx, p.PublishedRegression)
 	if err != nil {
 		return nil, err
 	}
@@ -124,7 +124,7 @@ func (p ElasticNetParams) Stepper() (*Stepper, error) {
 	if err := Check(&p); err != nil {
 		return nil, err
 	}
-	s, _, err := p.published(p.PublishedRegression)
+	s, _, err := p.published(context.Background(), p.PublishedRegression)
 	return &Stepper{Setup: s, searcher: p.gradient(math.MaxInt)}, err
 }
 

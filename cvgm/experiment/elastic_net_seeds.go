@@ -24,7 +24,7 @@ type ElasticNetSeedsParams struct {
 	WideLow     float64 `help:"lower end of the wide range, searched with as many points" unit:"log10 of the penalty" range:"[-300,300]" below:"WideHigh" small:"[-8,-5]"`
 	WideHigh    float64 `help:"upper end of the wide range" unit:"log10 of the penalty" range:"[-300,300]" small:"[.5,2]"`
 	Evaluations int     `help:"evaluations of each quasi-Newton search for the CV loss's minimum" range:"[1,∞)" small:"[1,8]"`
-	Seeds       int     `help:"fresh data sets" range:"[1,∞)" small:"[1,4]"`
+	Seeds       int     `help:"fresh data sets" range:"[1,∞)" small:"[1,4]" full:"500"`
 }
 
 // DefaultElasticNetSeeds returns the parameters of [DefaultElasticNet], and 200
@@ -95,10 +95,9 @@ func (p ElasticNetSeedsParams) Run(ctx context.Context) (*ElasticNetSeeds, error
 	if err := Check(&p); err != nil {
 		return nil, err
 	}
-	seeds, err := cells(ctx, p.Seeds, func(i int) (seedLosses, error) {
-		losses, err := p.seed(ctx, uint64(i))
-		return losses, wrap(err, "seed %d", i)
-	})
+	seeds, err := cells(ctx, p.Seeds,
+		func(i int) string { return fmt.Sprintf("seed %d", i) },
+		func(i int) (seedLosses, error) { return p.seed(ctx, uint64(i)) })
 	if err != nil {
 		return nil, err
 	}

@@ -73,7 +73,9 @@ func ExampleGapParams() {
 }
 
 func ExampleUnrolledParams() {
-	r, err := experiment.DefaultUnrolled().Run(context.Background())
+	p := experiment.DefaultUnrolled()
+	p.Conditions = nil // those at which rounding is measured
+	r, err := p.Run(context.Background())
 	if err != nil {
 		panic(err)
 	}

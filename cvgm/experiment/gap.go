@@ -19,7 +19,7 @@ func init() {
 // by a nested estimate.
 type GapParams struct {
 	DimensionProblems
-	DataSets int `help:"data sets" range:"[2,∞)" small:"[2,3]"`
+	DataSets int `help:"data sets" range:"[2,∞)" small:"[2,3]" full:"40"`
 	Budget   int `help:"evaluations of every search" range:"[1,∞)" small:"[1,8]"`
 	Folds    int `help:"outer folds of the nested estimate" range:"[2,∞)" small:"[3,4]"`
 	Patience int `help:"evaluations without a new lowest estimate after which a search is stopped" range:"[1,∞)" small:"[1,5]"`
@@ -68,13 +68,17 @@ func (p GapParams) Run(ctx context.Context) (*GapResult, error) {
 		return nil, err
 	}
 	problems := p.hyperparameters()
-	data, err := cellTable(ctx, len(problems), p.DataSets, func(problem, dataSet int) (gapCell, error) {
-		c, err := p.watch(ctx, problem, dataSet)
-		if err == nil {
-			err = c.stop(p.Patience)
-		}
-		return c, wrap(err, "%d hyperparameters, data set %d", problems[problem], dataSet)
-	})
+	data, err := cellTable(ctx, len(problems), p.DataSets,
+		func(problem, dataSet int) string {
+			return fmt.Sprintf("%d hyperparameters, data set %d", problems[problem], dataSet)
+		},
+		func(problem, dataSet int) (gapCell, error) {
+			c, err := p.watch(ctx, problem, dataSet)
+			if err == nil {
+				err = c.stop(p.Patience)
+			}
+			return c, err
+		})
 	if err != nil {
 		return nil, err
 	}

@@ -31,7 +31,7 @@ type PartsRings struct {
 	Train int `help:"training examples of the rings" range:"[4,∞)" small:"[8,20]"`
 }
 
-// DefaultGradientParts returns the paper's problems with fewer splits.
+// DefaultGradientParts returns the paper's problems with the splits of DefaultAblation.
 func DefaultGradientParts() GradientPartsParams {
 	a, q := DefaultAblation(), paperRings()
 	p := GradientPartsParams{Seeds: 24, Rings: PartsRings{a.Rings.RingsData, a.Rings.AblationKernel, q.Train}, XOR: a.XOR}
@@ -44,7 +44,7 @@ func (GradientPartsParams) defaults() any { return DefaultGradientParts() }
 // GradientPartsResult is what Run measures.
 type GradientPartsResult struct {
 	Params GradientPartsParams
-	Paths  []GradientPath // of the rings, then of XOR, in the order of partsVariants
+	Paths  []GradientPath // of the rings, then of XOR, by splits and in the order of partsVariants
 }
 
 // partsVariants are the directions whose paths are followed.
@@ -52,10 +52,10 @@ var partsVariants = []Variant{Published, Detached, Full}
 
 // GradientPath is one direction's path, over the data sets.
 type GradientPath struct {
-	Problem string
-	Variant Variant
-	Train   int
-	At      []GradientParts // before the first step, then after each of the budgets
+	Problem  string
+	Variant  Variant
+	Train, K int
+	At       []GradientParts // before the first step, then after each of the budgets
 	// Learned compares the test errors at the end of the path with those at its start.
 	Learned Comparison
 }
@@ -83,28 +83,33 @@ func (p GradientPartsParams) Run(ctx context.Context) (*GradientPartsResult, err
 	if err := Check(&p); err != nil {
 		return nil, err
 	}
-	rings := RingsProblem{RingsData: p.Rings.RingsData, Train: p.Rings.Train, Test: p.Rings.Test, KernelCVGM: p.Rings.cvgm()}
-	problems := []partsProblem{
-		{ablationRings, p.Rings.Train, p.Rings.AblationKernel, func(v Variant, seed uint64) (*Setup, error) {
+	var problems []partsProblem
+	for _, k := range p.Rings.Ks {
+		rings := RingsProblem{RingsData: p.Rings.RingsData, Train: p.Rings.Train, Test: p.Rings.Test, KernelCVGM: p.Rings.cvgm(k)}
+		problems = append(problems, partsProblem{ablationRings, p.Rings.Train, k, p.Rings.AblationKernel, func(v Variant, seed uint64) (*Setup, error) {
 			return rings.setup(v, ablationStream(seed, fmt.Sprintf("rings %d", rings.Train)), "splits", nil)
-		}},
-		{ablationXOR, p.XOR.Train, p.XOR.AblationKernel, func(v Variant, seed uint64) (*Setup, error) {
-			return p.XOR.setup(v, ablationStream(seed, "XOR"))
-		}},
+		}})
+	}
+	for _, k := range p.XOR.Ks {
+		problems = append(problems, partsProblem{ablationXOR, p.XOR.Train, k, p.XOR.AblationKernel, func(v Variant, seed uint64) (*Setup, error) {
+			return p.XOR.setup(v, k, ablationStream(seed, "XOR"))
+		}})
 	}
 	n := len(partsVariants)
-	measured, err := cellTable(ctx, len(problems)*n, p.Seeds, func(i, seed int) (partsCell, error) {
-		problem, v := problems[i/n], partsVariants[i%n]
-		c, err := problem.measure(ctx, v, uint64(seed))
-		return c, wrap(err, "%s, %v, data set %d", problem.name, v, seed)
-	})
+	measured, err := cellTable(ctx, len(problems)*n, p.Seeds,
+		func(i, seed int) string {
+			return fmt.Sprintf("%s, K = %d, %v, data set %d", problems[i/n].name, problems[i/n].k, partsVariants[i%n], seed)
+		},
+		func(i, seed int) (partsCell, error) {
+			return problems[i/n].measure(ctx, partsVariants[i%n], uint64(seed))
+		})
 	if err != nil {
 		return nil, err
 	}
 	r := &GradientPartsResult{Params: p}
 	for i, cells := range measured {
 		problem := problems[i/n]
-		path := GradientPath{Problem: problem.name, Variant: partsVariants[i%n], Train: problem.train}
+		path := GradientPath{Problem: problem.name, Variant: partsVariants[i%n], Train: problem.train, K: problem.k}
 		var ends [2][]float64
 		for k, steps := range append([]int{0}, problem.kernel.Budgets...) {
 			at := GradientParts{Steps: steps}
@@ -130,6 +135,7 @@ func (p GradientPartsParams) Run(ctx context.Context) (*GradientPartsResult, err
 type partsProblem struct {
 	name   string
 	train  int
+	k      int // cross-validation splits
 	kernel AblationKernel
 	setup  func(v Variant, seed uint64) (*Setup, error)
 }
@@ -145,7 +151,7 @@ func (a partsProblem) measure(ctx context.Context, v Variant, seed uint64) (c pa
 		return c, err
 	}
 	places := append([]int{0}, a.kernel.Budgets...)
-	for step, err := range s.Search(ctx, a.kernel.cvgm().gradient()) {
+	for step, err := range s.Search(ctx, a.kernel.cvgm(a.k).gradient()) {
 		if err != nil {
 			return c, err
 		}
@@ -185,7 +191,7 @@ func (a partsProblem) parts(v Variant, seed uint64) (func(x []float64) (d, t1, t
 	if err != nil {
 		return nil, err
 	}
-	m := a.kernel.cvgm()
+	m := a.kernel.cvgm(a.k)
 	phi := m.kernel()
 	printed, err := m.loss(phi, v.printedTerm, exact.Loss, exact.Train, exact.splits)
 	if err != nil {

@@ -11,9 +11,9 @@ import (
 func partsOf(t *testing.T, v Variant) (partsProblem, *Setup, []float64, []float64, []float64) {
 	t.Helper()
 	p := *drawn[GradientPartsParams](t)
-	p.Rings.Hidden, p.Rings.K = []int{5}, 6
-	rings := RingsProblem{RingsData: p.Rings.RingsData, Train: 14, Test: 10, KernelCVGM: p.Rings.cvgm()}
-	problem := partsProblem{ablationRings, 14, p.Rings.AblationKernel, func(v Variant, seed uint64) (*Setup, error) {
+	p.Rings.Hidden = []int{5}
+	rings := RingsProblem{RingsData: p.Rings.RingsData, Train: 14, Test: 10, KernelCVGM: p.Rings.cvgm(6)}
+	problem := partsProblem{ablationRings, 14, 6, p.Rings.AblationKernel, func(v Variant, seed uint64) (*Setup, error) {
 		return rings.setup(v, ablationStream(seed, "parts"), "splits", nil)
 	}}
 	s, err := problem.setup(v, 5)
@@ -72,13 +72,15 @@ func TestPartsAddUpToTheGradient(t *testing.T) {
 func TestGradientPathsAreMeasuredAtEveryPlace(t *testing.T) {
 	p := *drawn[GradientPartsParams](t)
 	p.Rings.Budgets, p.XOR.Budgets = []int{1, 4}, []int{2}
+	p.Rings.Ks, p.XOR.Ks = []int{3, 5}, []int{4}
 	r, err := p.Run(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	for i, path := range r.Paths {
-		if want := []int{3, 2}[i/len(partsVariants)]; len(path.At) != want || path.Variant != partsVariants[i%len(partsVariants)] {
-			t.Errorf("%s, %v: %d places, want %d", path.Problem, path.Variant, len(path.At), want)
+		of := i / len(partsVariants)
+		if want := []int{3, 3, 2}[of]; len(path.At) != want || path.K != []int{3, 5, 4}[of] || path.Variant != partsVariants[i%len(partsVariants)] {
+			t.Errorf("%s, %d splits, %v: %d places, want %d", path.Problem, path.K, path.Variant, len(path.At), want)
 		}
 		for _, at := range path.At {
 			if at.Left.N != p.Seeds || at.Left.Mean < 0 || at.DirectMissing.Mean < -1 || at.DirectMissing.Mean > 1 {

@@ -140,10 +140,9 @@ func (p LearnedKernel) run(ctx context.Context, draw drawKernel) (*LearnedKernel
 	if err != nil {
 		return nil, err
 	}
-	runs, err := cells(ctx, len(Variants), func(i int) (KernelRun, error) {
-		run, err := p.runVariant(ctx, Variants[i], draw)
-		return run, wrap(err, "%v", Variants[i])
-	})
+	runs, err := cells(ctx, len(Variants),
+		func(i int) string { return Variants[i].String() },
+		func(i int) (KernelRun, error) { return p.runVariant(ctx, Variants[i], draw) })
 	if err != nil {
 		return nil, err
 	}

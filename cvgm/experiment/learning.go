@@ -1,7 +1,6 @@
 package experiment
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -26,7 +25,7 @@ type LearningParams struct {
 	Evaluations int     `help:"evaluations of the CV loss in each search, at most" range:"[1,∞)" small:"[2,10]"`
 	GridPoints  int     `help:"points of the CV loss surfaces per hyperparameter" range:"[2,∞)" small:"[2,4]"`
 	Flips       float64 `help:"share of wrong labels where a loss is learned" range:"[0,.5)" small:"[0,.2]"`
-	LossSeeds   int     `help:"data sets on which a loss is learned" range:"[1,∞)" small:"[1,3]"`
+	LossSeeds   int     `help:"data sets on which a loss is learned" range:"[1,∞)" small:"[1,3]" full:"48"`
 }
 
 // DefaultLearning returns parameters of our own: the paper gives none.
@@ -93,6 +92,7 @@ type LearnedLosses struct {
 type LossMethod struct {
 	Name                                string
 	CV, Test, Error                     Estimate
+	TestLosses                          []float64  // of Test, by data set
 	LearnedMinusTest, LearnedMinusError Comparison // the learned loss less this one
 }
 
@@ -132,16 +132,17 @@ func (p LearningParams) Run(ctx context.Context) (*Learning, error) {
 		},
 	}
 	r := &Learning{Params: p}
-	results, err := cells(ctx, len(tasks)+p.LossSeeds, func(i int) (learningCell, error) {
-		var c learningCell
-		var err error
+	label := func(i int) string {
+		if i < len(tasks) {
+			return tasks[i].name
+		}
+		return fmt.Sprintf("learned loss, data set %d", i-len(tasks))
+	}
+	results, err := cells(ctx, len(tasks)+p.LossSeeds, label, func(i int) (c learningCell, err error) {
 		if i < len(tasks) {
 			c.Run, err = p.learn(ctx, tasks[i])
 		} else {
 			c.Losses, err = p.learnLosses(ctx, i-len(tasks))
-		}
-		if err != nil {
-			err = fmt.Errorf("%s: %w", cmp.Or(c.Run.Name, "learned loss"), err)
 		}
 		return c, err
 	})
@@ -300,7 +301,7 @@ func summariseLosses(cells []learningCell) LearnedLosses {
 		l.Methods = append(l.Methods, LossMethod{
 			Name: name,
 			CV:   estimate(column(m, func(f lossFit) float64 { return f.CV })),
-			Test: estimate(column(m, test)), Error: estimate(column(m, missed)),
+			Test: estimate(column(m, test)), Error: estimate(column(m, missed)), TestLosses: column(m, test),
 			LearnedMinusTest: compare(column(0, test), column(m, test)), LearnedMinusError: compare(column(0, missed), column(m, missed)),
 		})
 	}

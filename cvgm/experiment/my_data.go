@@ -154,8 +154,14 @@ func unreadable(file, at string, err error) error {
 func (p MyDataParams) table(text string) (*cvgm.Table, error) {
 	comma, _ := p.comma()
 	c := cvgm.CSV{Target: p.Target, Positive: p.Positive, Ignore: p.Ignore, Group: p.Group, Comma: comma}
+	header, err := records(text, comma).Read()
+	if len(header) == 1 {
+		if i := strings.IndexAny(header[0], ",;|\t"); i >= 0 {
+			other := strings.ReplaceAll(header[0][i:i+1], "\t", "tab")
+			return nil, invalid("Comma", fmt.Sprintf("%q, which the first line of %q lacks", p.Comma, p.Name()), fmt.Sprintf("use %q", other))
+		}
+	}
 	if c.Target == "" {
-		header, err := records(text, comma).Read()
 		if err != nil {
 			return nil, &qpdiff.ArgError{Arg: "File", Why: qpdiff.ErrShape, Problem: fmt.Sprintf("is %q, without a header line: %v", p.Name(), err), Remedy: "name the columns in the first line"}
 		}

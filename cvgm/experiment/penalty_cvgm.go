@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"context"
 	"math"
 
 	"cvgm/cvgm"
@@ -39,8 +40,8 @@ func (e PenaltyCVGM) setup(d RegressionData, data, splits synth.Source, workers 
 
 // published draws data and splits as the published code does, and returns the
 // generator for what is drawn after them.
-func (e PenaltyCVGM) published(d PublishedRegression) (*Setup, *synth.NumPy, error) {
-	src, err := d.source()
+func (e PenaltyCVGM) published(ctx context.Context, d PublishedRegression) (*Setup, *synth.NumPy, error) {
+	src, err := d.source(ctx)
 	if err != nil {
 		return nil, nil, err
 	}

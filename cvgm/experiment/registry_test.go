@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"cvgm/qpdiff"
 	"cvgm/synth"
@@ -230,6 +231,27 @@ func TestExperimentsStopWhenCancelled(t *testing.T) {
 	}
 }
 
+// What draws data until it has thrown away as many sets as parameters ask for ends, too,
+// when it is interrupted.
+func TestExperimentsStopWhileTheyDraw(t *testing.T) {
+	seen := 0
+	for _, e := range All() {
+		p := e.Params()
+		if Set(p, "DiscardedSets", fmt.Sprint(maxCount)) != nil {
+			continue
+		}
+		seen++
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+		defer cancel()
+		if _, err := e.Run(ctx, p); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("%s: %v", e.Name, err)
+		}
+	}
+	if seen < 3 {
+		t.Errorf("%d experiments were tried", seen)
+	}
+}
+
 func TestLookup(t *testing.T) {
 	for _, e := range All() {
 		if found, err := Lookup(e.Name); found != e || err != nil {
@@ -330,5 +352,92 @@ func TestDomains(t *testing.T) {
 		if want := map[string]int{"[1,6]": 6, "{1,2,5}": 3}[tag]; want > 0 && len(seen) != want {
 			t.Errorf("%s gives %d values", tag, len(seen))
 		}
+	}
+}
+
+// A full size is larger than the default, and what the experiment accepts; the default size
+// is below it and the full size is not.
+func TestFullSizes(t *testing.T) {
+	seen := 0
+	for _, e := range All() {
+		p, q := e.Params(), e.Params()
+		SetFull(q)
+		if err := Check(q); err != nil {
+			t.Errorf("%s: the full size is refused: %v", e.Name, err)
+		}
+		want := make(map[string]bool)
+		for _, f := range Fields(p) {
+			if f.Full != "" {
+				want[f.Name] = true
+			}
+		}
+		if below := BelowFull(p); HasFull(p) != (len(want) > 0) || len(below) != len(want) || slices.ContainsFunc(below, func(f Field) bool { return !want[f.Name] }) {
+			t.Errorf("%s: of %v the defaults are below the full size in %v", e.Name, want, below)
+		}
+		if below := BelowFull(q); below != nil {
+			t.Errorf("%s: the full size is below itself: %v", e.Name, below)
+		}
+		var names []string
+		for _, c := range Changes(q) {
+			names = append(names, c.Name)
+		}
+		if len(names) != len(want) {
+			t.Errorf("%s: the full size changes %v, not %v", e.Name, names, want)
+		}
+		seen += len(want)
+	}
+	if seen == 0 {
+		t.Error("no experiment has a full size")
+	}
+}
+
+// The cells of a run are among those of one with more in all parameters that have a full
+// size, bit by bit, and no two cells have one label.
+func TestCellsAreAmongThoseOfTheFullSize(t *testing.T) {
+	for _, e := range All() {
+		if !HasFull(e.Params()) {
+			continue
+		}
+		t.Run(e.Name, func(t *testing.T) {
+			t.Parallel()
+			run := func(p any) map[string]string {
+				found := make(map[string]string)
+				ctx := WithCells(t.Context(), func(label string, cell any) {
+					if found[label] != "" {
+						t.Errorf("two cells are %s", label)
+					}
+					found[label] = fmt.Sprintf("%x", reflect.ValueOf(cell).Elem().Interface())
+				})
+				if _, err := e.Run(ctx, p); err != nil {
+					t.Fatal(err)
+				}
+				return found
+			}
+			p := e.Draw(synth.NewStream(2, "full size of "+e.Name))
+			some := run(p)
+			more := 0
+			_ = eachField(p, func(_ string, v reflect.Value, tag reflect.StructTag) error {
+				switch {
+				case tag.Get("full") == "":
+				case v.Kind() == reflect.Slice:
+					largest := v.Index(v.Len() - 1).Int()
+					v.Set(reflect.Append(v, reflect.ValueOf(int(largest)+1)))
+					more++
+				default:
+					v.SetInt(v.Int() + 1)
+					more++
+				}
+				return nil
+			})
+			full := run(p)
+			if more == 0 || len(some) == 0 || len(full) <= len(some) {
+				t.Fatalf("%d cells, and %d with %d larger parameters", len(some), len(full), more)
+			}
+			for label, value := range some {
+				if full[label] != value {
+					t.Errorf("%s: %s, at the larger size %s", label, value, full[label])
+				}
+			}
+		})
 	}
 }

@@ -19,7 +19,7 @@ func init() {
 type RegretParams struct {
 	RidgeGroups
 	NarrowHigh float64 `help:"upper bound of the penalties in the narrow box, that of the paper's grid" unit:"log10 of the penalty" range:"[-300,300]" most:"BoxHigh" small:"[-1,0]"`
-	DataSets   int     `help:"data sets" range:"[2,∞)" small:"[2,7]"`
+	DataSets   int     `help:"data sets" range:"[2,∞)" small:"[2,7]" full:"100"`
 	Budget     int     `help:"evaluations of both searches" range:"[1,∞)" small:"[1,8]"`
 	LongBudget int     `help:"evaluations of each of the quasi-Newton searches for the lowest CV loss in the box" range:"[1,∞)" small:"[1,20]"`
 }
@@ -63,11 +63,13 @@ func (p RegretParams) Run(ctx context.Context) (*RegretResult, error) {
 		return nil, err
 	}
 	highs := []float64{p.NarrowHigh, p.BoxHigh}
-	measured, err := cellTable(ctx, len(p.Groups)*len(highs), p.DataSets, func(i, dataSet int) (regretCell, error) {
-		groups, high := p.Groups[i/len(highs)], highs[i%len(highs)]
-		c, err := p.measure(ctx, groups, high, dataSet)
-		return c, wrap(err, "%d hyperparameters up to 1e%g, data set %d", groups, high, dataSet)
-	})
+	measured, err := cellTable(ctx, len(p.Groups)*len(highs), p.DataSets,
+		func(i, dataSet int) string {
+			return fmt.Sprintf("%d hyperparameters up to 1e%g, data set %d", p.Groups[i/len(highs)], highs[i%len(highs)], dataSet)
+		},
+		func(i, dataSet int) (regretCell, error) {
+			return p.measure(ctx, p.Groups[i/len(highs)], highs[i%len(highs)], dataSet)
+		})
 	if err != nil {
 		return nil, err
 	}

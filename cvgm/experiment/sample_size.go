@@ -145,14 +145,16 @@ func (p SampleSizeParams) Run(ctx context.Context) (*SampleSizeResult, error) {
 	for n := p.MinSize; n <= p.MaxSize; n += p.SizeStep {
 		r.Sizes = append(r.Sizes, n)
 	}
-	measured, err := cellTable(ctx, len(r.Sizes), p.Seeds, func(i, seed int) (cell sizeCell, err error) {
-		cell.Accuracy, err = p.cell(ctx, r.Sizes[i], seed)
-		if err != nil && ctx.Err() == nil {
-			cell.Accuracy = slices.Repeat([]float64{math.NaN()}, len(sizeMethods))
-			cell.Problem, err = err.Error(), nil
-		}
-		return cell, err
-	})
+	measured, err := cellTable(ctx, len(r.Sizes), p.Seeds,
+		func(i, seed int) string { return fmt.Sprintf("size %d, seed %d", r.Sizes[i], seed) },
+		func(i, seed int) (cell sizeCell, err error) {
+			cell.Accuracy, err = p.cell(ctx, r.Sizes[i], seed)
+			if err != nil && ctx.Err() == nil {
+				cell.Accuracy = slices.Repeat([]float64{math.NaN()}, len(sizeMethods))
+				cell.Problem, err = err.Error(), nil
+			}
+			return cell, err
+		})
 	if err != nil {
 		return nil, err
 	}

@@ -18,7 +18,7 @@ func init() {
 type SearchDimensionsParams struct {
 	DimensionProblems
 	CMAESSigma float64 `help:"standard deviation of the first points of CMA-ES around the network's initial weights" range:"(0,∞)" small:"[.05,.5]"`
-	DataSets   int     `help:"data sets" range:"[1,∞)" small:"[1,3]"`
+	DataSets   int     `help:"data sets" range:"[1,∞)" small:"[1,3]" full:"40"`
 	Budget     int     `help:"evaluations of every search" range:"[1,∞)" small:"[1,8]"`
 	LongBudget int     `help:"evaluations of the quasi-Newton search that the others are measured against" range:"[1,∞)" small:"[1,20]"`
 }
@@ -68,10 +68,11 @@ func (p SearchDimensionsParams) Run(ctx context.Context) (*SearchDimensionsResul
 		return nil, err
 	}
 	problems := p.hyperparameters()
-	data, err := cellTable(ctx, len(problems), p.DataSets, func(problem, dataSet int) (dimensionCell, error) {
-		c, err := p.cell(ctx, problem, dataSet)
-		return c, wrap(err, "%d hyperparameters, data set %d", problems[problem], dataSet)
-	})
+	data, err := cellTable(ctx, len(problems), p.DataSets,
+		func(problem, dataSet int) string {
+			return fmt.Sprintf("%d hyperparameters, data set %d", problems[problem], dataSet)
+		},
+		func(problem, dataSet int) (dimensionCell, error) { return p.cell(ctx, problem, dataSet) })
 	if err != nil {
 		return nil, err
 	}

@@ -19,7 +19,7 @@ func init() {
 type SearchesParams struct {
 	RegressionData
 	PenaltyCVGM
-	DataSets          int     `help:"fresh data sets" range:"[1,∞)" small:"[1,3]"`
+	DataSets          int     `help:"fresh data sets" range:"[1,∞)" small:"[1,3]" full:"100"`
 	Budget            int     `help:"evaluations of every search but exhaustive search; multi-start spends it at every start" range:"[1,∞)" small:"[2,12]"`
 	SmallBudget       int     `help:"a smaller number of evaluations at which the searches are compared, too" range:"[1,∞)" small:"[1,8]"`
 	Tol               float64 `help:"a search has reached the minimum when its CV loss exceeds it by at most this" range:"(0,∞)" small:"[1e-4,1e-2]"`
@@ -180,10 +180,9 @@ func (p SearchesParams) Run(ctx context.Context) (*SearchesResult, error) {
 	if err := Check(&p); err != nil {
 		return nil, err
 	}
-	data, err := cells(ctx, p.DataSets, func(i int) (searchesCell, error) {
-		c, err := p.cell(ctx, i)
-		return c, wrap(err, "data set %d", i)
-	})
+	data, err := cells(ctx, p.DataSets,
+		func(i int) string { return fmt.Sprintf("data set %d", i) },
+		func(i int) (searchesCell, error) { return p.cell(ctx, i) })
 	if err != nil {
 		return nil, err
 	}

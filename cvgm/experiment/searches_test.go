@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 	"slices"
+	"strconv"
 	"testing"
 
 	"cvgm/qpdiff"
@@ -93,7 +94,7 @@ func TestQuasiNewtonReachesTheMinimumOnFourOfFiveSeeds(t *testing.T) {
 	p := DefaultSearches()
 	p.ReferencePoints, p.Refinements = 16, 16
 	type reached struct{ few, all bool }
-	data, err := cells(context.Background(), 5, func(i int) (r reached, err error) {
+	data, err := cells(context.Background(), 5, strconv.Itoa, func(i int) (r reached, err error) {
 		s, err := p.setup(i)
 		if err != nil {
 			return r, err

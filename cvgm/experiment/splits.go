@@ -27,7 +27,7 @@ type SplitsParams struct {
 	Ks           []int     `help:"numbers of splits" range:"[1,∞)" len:"[1,∞)" small:"[1,8]"`
 	Ps           []float64 `help:"fractions of the examples that each split trains on" range:"(0,1)" splits:"Train,Sizes,MinSize" small:"[.5,.9]"`
 	Draws        int       `help:"draws of the splits per data set, over which the CV loss scatters" range:"[2,∞)" small:"[2,4]"`
-	DataSets     int       `help:"data sets of the elastic net" range:"[2,∞)" small:"[2,3]"`
+	DataSets     int       `help:"data sets of the elastic net" range:"[2,∞)" small:"[2,3]" full:"80"`
 	At           float64   `help:"value of both penalties at which CV loss and gradient are compared" range:"[0,∞)" small:"[1e-2,1]"`
 	Budget       int       `help:"evaluations of the quasi-Newton search for the lowest CV loss" range:"[1,∞)" small:"[1,8]"`
 	StartLambda1 float64   `help:"start of that search, weight of the l1 penalty" range:"[0,∞)" small:"[1e-4,1]"`
@@ -36,7 +36,7 @@ type SplitsParams struct {
 	MinLambda2   float64   `help:"lower bound of lambda2" range:"[0,∞)" small:"[1e-8,1e-4]"`
 
 	Rings         RingsProblem
-	RingsDataSets int       `help:"data sets of the rings" range:"[2,∞)" small:"[2,3]"`
+	RingsDataSets int       `help:"data sets of the rings" range:"[2,∞)" small:"[2,3]" full:"48"`
 	StepSizes     []float64 `help:"constant step sizes of the gradient method on the rings" range:"(0,∞)" len:"[1,∞)" order:"ascending" small:"[.01,.3]"`
 }
 
@@ -116,6 +116,7 @@ type splitsCell struct{ LossSD, GradientSD, Test, CV, Rises float64 }
 
 // splitsTask is one kind of splits at one setting, on several data sets.
 type splitsTask struct {
+	name     string
 	done     func(data []splitsCell)
 	dataSets int
 	measure  func(dataSet int) (splitsCell, error)
@@ -143,25 +144,28 @@ func (p SplitsParams) Run(ctx context.Context) (*SplitsResult, error) {
 	sweeps := [][]SplitsSetting{r.RingsByK, r.RingsByP, r.ByK, r.ByP}
 	const ringsSweeps = 2
 	for k, sweep := range sweeps {
+		of := func(problem string, s *SplitsSetting, kind string) string {
+			return fmt.Sprintf("%s, sweep over %s, K = %d, p = %g, %s splits", problem, []string{"K", "p"}[k%2], s.K, s.P, kind)
+		}
 		for i := range sweep {
 			s := &sweep[i]
 			if k < ringsSweeps {
-				tasks = append(tasks, splitsTask{s.Uniform.summarise, p.RingsDataSets, func(i int) (splitsCell, error) { return p.measureRings(ctx, i, s.K, s.P, p.Rings.gradient()) }})
+				tasks = append(tasks, splitsTask{of("rings", s, "uniform"), s.Uniform.summarise, p.RingsDataSets, func(i int) (splitsCell, error) { return p.measureRings(ctx, i, s.K, s.P, p.Rings.gradient()) }})
 				continue
 			}
 			tasks = append(tasks,
-				splitsTask{s.Uniform.summarise, p.DataSets, func(i int) (splitsCell, error) { return p.measure(ctx, i, s.K, s.P, cvgm.RandomSplits) }},
-				splitsTask{s.Balanced.summarise, p.DataSets, func(i int) (splitsCell, error) { return p.measure(ctx, i, s.K, s.P, cvgm.BalancedSplits) }})
+				splitsTask{of("elastic net", s, "uniform"), s.Uniform.summarise, p.DataSets, func(i int) (splitsCell, error) { return p.measure(ctx, i, s.K, s.P, cvgm.RandomSplits) }},
+				splitsTask{of("elastic net", s, "balanced"), s.Balanced.summarise, p.DataSets, func(i int) (splitsCell, error) { return p.measure(ctx, i, s.K, s.P, cvgm.BalancedSplits) }})
 		}
 	}
 	losses := make([][]float64, len(p.StepSizes)+1)
 	for i, size := range append(slices.Clone(p.StepSizes), 0) {
-		searcher := cvgm.Searcher(cvgm.QuasiNewton{MaxEvals: p.Rings.Steps + 1})
+		searcher, name := cvgm.Searcher(cvgm.QuasiNewton{MaxEvals: p.Rings.Steps + 1}), "rings, quasi-Newton"
 		if size > 0 {
-			searcher = gradientDescent(size, p.Rings.Steps)
+			searcher, name = gradientDescent(size, p.Rings.Steps), fmt.Sprintf("rings, step size %g", size)
 		}
 		r.RingsByStep = append(r.RingsByStep, SplitsStep{StepSize: size})
-		tasks = append(tasks, splitsTask{func(data []splitsCell) {
+		tasks = append(tasks, splitsTask{name, func(data []splitsCell) {
 			var test, rises []float64
 			for _, c := range data {
 				losses[i], test, rises = append(losses[i], c.CV), append(test, c.Test), append(rises, c.Rises)
@@ -172,13 +176,24 @@ func (p SplitsParams) Run(ctx context.Context) (*SplitsResult, error) {
 			return p.measureRings(ctx, k, p.Rings.K, p.Rings.P, searcher)
 		}})
 	}
-	var all []func() (splitsCell, error)
+	n := 0
 	for _, t := range tasks {
-		for i := range t.dataSets {
-			all = append(all, func() (splitsCell, error) { return t.measure(i) })
-		}
+		n += t.dataSets
 	}
-	measured, err := cells(ctx, len(all), func(i int) (splitsCell, error) { return all[i]() })
+	// at returns the task of cell i, and its data set.
+	at := func(i int) (task, dataSet int) {
+		for ; i >= tasks[task].dataSets; task++ {
+			i -= tasks[task].dataSets
+		}
+		return task, i
+	}
+	measured, err := cells(ctx, n, func(i int) string {
+		task, dataSet := at(i)
+		return fmt.Sprintf("%s, data set %d", tasks[task].name, dataSet)
+	}, func(i int) (splitsCell, error) {
+		task, dataSet := at(i)
+		return tasks[task].measure(dataSet)
+	})
 	if err != nil {
 		return nil, err
 	}

@@ -167,7 +167,7 @@ func (p StabilityParams) Run(ctx context.Context) (*StabilityResult, error) {
 	if err := Check(&p); err != nil {
 		return nil, err
 	}
-	s, _, err := p.published(p.PublishedRegression)
+	s, _, err := p.published(ctx, p.PublishedRegression)
 	if err != nil {
 		return nil, err
 	}
@@ -255,7 +255,8 @@ type stabilityValues [5]float64
 // measure estimates the parts of every case over the same data sets, and returns the values
 // by data set and case as well.
 func (p StabilityParams) measure(ctx context.Context, cases []stabilityCase) ([]StabilityParts, [][]stabilityValues, error) {
-	sets, err := cells(ctx, p.DataSets, func(i int) ([]stabilityValues, error) {
+	label := func(i int) string { return fmt.Sprintf("data set %d", i) }
+	sets, err := cells(ctx, p.DataSets, label, func(i int) ([]stabilityValues, error) {
 		drawn := make(map[bool]stabilityData)
 		values := make([]stabilityValues, len(cases))
 		for k, c := range cases {
@@ -266,11 +267,11 @@ func (p StabilityParams) measure(ctx context.Context, cases []stabilityCase) ([]
 			}
 			f, err := c.fit(d.data)
 			if err != nil {
-				return nil, wrap(err, "data set %d, hyperparameters %v", i, c.hyper)
+				return nil, wrap(err, "hyperparameters %v", c.hyper)
 			}
 			delta, replaced, err := c.replaceOne(d.replaced, d.replacements)
 			if err != nil {
-				return nil, wrap(err, "data set %d with replacements, hyperparameters %v", i, c.hyper)
+				return nil, wrap(err, "replacements, hyperparameters %v", c.hyper)
 			}
 			risk, training := f.risk(d.fresh), f.risk(d.data)
 			values[k] = stabilityValues{risk, training, risk - training, delta, delta + replaced}

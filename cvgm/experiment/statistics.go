@@ -33,6 +33,15 @@ func difference(a, b Estimate) Estimate {
 	return Estimate{Mean: a.Mean - b.Mean, Margin: math.Hypot(a.Margin, b.Margin), N: a.N}
 }
 
+// meanOf estimates the mean of several independent means of as many repetitions each.
+func meanOf(all []Estimate) Estimate {
+	var m Estimate
+	for _, e := range all {
+		m.Mean, m.Margin, m.N = m.Mean+e.Mean/float64(len(all)), math.Hypot(m.Margin, e.Margin/float64(len(all))), m.N+e.N
+	}
+	return m
+}
+
 // A Comparison is a paired comparison of two methods by a loss.
 type Comparison struct {
 	Difference Estimate // of the losses, first minus second

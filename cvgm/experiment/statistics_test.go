@@ -6,6 +6,7 @@ import (
 	"encoding/gob"
 	"errors"
 	"math"
+	"strconv"
 	"sync"
 	"testing"
 
@@ -74,7 +75,7 @@ func TestCellsReportProgressAndStops(t *testing.T) {
 		defer mu.Unlock()
 		seen[done] = total == 20
 	})
-	if _, err := cells(ctx, 20, func(int) (int, error) { return 0, nil }); err != nil {
+	if _, err := cells(ctx, 20, strconv.Itoa, func(int) (int, error) { return 0, nil }); err != nil {
 		t.Fatal(err)
 	}
 	for k := 1; k <= 20; k++ {
@@ -84,7 +85,7 @@ func TestCellsReportProgressAndStops(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	calls := 0
-	_, err := cells(ctx, 1000, func(i int) (int, error) {
+	_, err := cells(ctx, 1000, strconv.Itoa, func(i int) (int, error) {
 		mu.Lock()
 		defer mu.Unlock()
 		calls++
@@ -124,7 +125,7 @@ func TestKeptCellsAreNotComputedAgain(t *testing.T) {
 	m := &memory{kept: make(map[int]int)}
 	ctx := WithKeeper(context.Background(), m)
 	broken := errors.New("broken")
-	_, err := cells(ctx, 9, func(i int) (int, error) {
+	_, err := cells(ctx, 9, strconv.Itoa, func(i int) (int, error) {
 		if i == 4 {
 			return 0, broken
 		}
@@ -133,7 +134,7 @@ func TestKeptCellsAreNotComputedAgain(t *testing.T) {
 	if !errors.Is(err, broken) || len(m.kept) != 8 {
 		t.Fatalf("error %v with %d cells kept", err, len(m.kept))
 	}
-	values, err := cells(ctx, 9, func(i int) (int, error) {
+	values, err := cells(ctx, 9, strconv.Itoa, func(i int) (int, error) {
 		if i != 4 {
 			t.Errorf("cell %d is computed again", i)
 		}

@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -15,6 +16,7 @@ type Timings struct {
 		Cores     int
 	}
 	Date       string
+	RunsOfEach int                             `json:"runs of each"`
 	Benchmarks map[string]map[string]BenchStat // by benchmark and unit
 	// Runs holds the seconds that each notebook takes when its results are stored,
 	// and those that each result takes.
@@ -45,7 +47,7 @@ func (t *Timings) Seconds(notebook string) float64 {
 }
 
 // A BenchStat is what several runs of a benchmark took.
-type BenchStat struct{ Median, Lowest float64 }
+type BenchStat struct{ Median, Lowest, Highest float64 }
 
 // ReadTimings reads a record. Where there is none it returns nil.
 func ReadTimings(path string) (*Timings, error) {
@@ -70,4 +72,26 @@ func (t *Timings) Lowest(benchmark, unit string) float64 {
 		return m.Lowest
 	}
 	return math.NaN()
+}
+
+// nanoseconds returns a benchmark's median time with its lowest and its highest, NaN
+// where none is recorded. In records that lack the highest it is taken to lie as far
+// from the median as the lowest.
+func (t *Timings) nanoseconds(benchmark string) BenchStat {
+	m := t.Benchmarks[benchmark]["ns/op"]
+	if !(m.Median > 0) {
+		m.Median = math.NaN()
+	}
+	m.Highest = cmp.Or(m.Highest, 2*m.Median-m.Lowest)
+	return m
+}
+
+// of estimates f of two benchmarks' times from their medians. f is monotone in each. The
+// margin reaches to the farthest value that the runs allow: the runs from the lowest
+// to the highest hold the median of as many as seven with a probability of .98.
+func (t *Timings) of(first, second string, f func(a, b float64) float64) Estimate {
+	a, b := t.nanoseconds(first), t.nanoseconds(second)
+	e := Estimate{Mean: f(a.Median, b.Median), N: t.RunsOfEach}
+	e.Margin = max(math.Abs(f(a.Lowest, b.Highest)-e.Mean), math.Abs(f(a.Highest, b.Lowest)-e.Mean))
+	return e
 }

@@ -3,6 +3,7 @@ package experiment
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"slices"
 
@@ -28,6 +29,7 @@ type UnrolledParams struct {
 	Rates         []float64 `help:"learning rates times the largest curvature; descent converges below 2" range:"(0,∞)" small:"[.01,2.5]"`
 	Momentum      float64   `help:"momentum of one more run, at the learning rate 1" range:"[0,1)" small:"[.1,.9]"`
 	Penalties     []float64 `help:"values of lambda2 compared at the learning rate 1" range:"[0,∞)" small:"[1e-3,1]"`
+	Conditions    []float64 `help:"condition numbers at which the rounding of the derivative is measured, through all steps" range:"[1,1e30]" small:"[1,1e6]"`
 }
 
 // DefaultUnrolled returns the default parameters.
@@ -36,7 +38,7 @@ func DefaultUnrolled() UnrolledParams {
 		PublishedRegression: publishedRegression,
 		UnrolledSteps:       []int{1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 70, 100, 150, 200, 300, 500, 700, 1000},
 		Penalty:             .01, Rates: []float64{.01, .1, 1, 1.9, 2.1}, Momentum: .5,
-		Penalties: []float64{.001, .01, .1, 1},
+		Penalties: []float64{.001, .01, .1, 1}, Conditions: []float64{1e2, 1e4, 1e8, 1e12},
 	}
 }
 
@@ -51,6 +53,7 @@ type UnrolledResult struct {
 	Curvature [2]float64 // smallest and largest of the mean squared error's half
 	ByRate    []UnrolledRun
 	ByPenalty []UnrolledRun
+	Precision []UnrolledPrecision // by condition number
 }
 
 // UnrolledRun is one learning rate at one penalty, by the number of steps. A
@@ -60,6 +63,7 @@ type UnrolledRun struct {
 	Exact                   float64   // d(test loss)/dλ2 by the implicit function theorem
 	Steps                   []int     // as far as they went
 	Gradient                []float64 // the same through so many steps
+	Factor                  []float64 // by which the chain rule through so many steps multiplies the norm of the test loss's derivative in θ
 	Loss                    []float64 // the test loss after so many steps, less that of the exact fit
 	Overflow                int       // the number of steps that overflowed; 0: none
 }
@@ -102,7 +106,7 @@ func (p UnrolledParams) Run(ctx context.Context) (*UnrolledResult, error) {
 	if err := Check(&p); err != nil {
 		return nil, err
 	}
-	src, err := p.source()
+	src, err := p.source(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -127,16 +131,40 @@ func (p UnrolledParams) Run(ctx context.Context) (*UnrolledResult, error) {
 	for _, penalty := range p.Penalties {
 		runs = append(runs, UnrolledRun{Rate: 1, Penalty: penalty})
 	}
-	runs, err = cells(ctx, len(runs), func(i int) (UnrolledRun, error) {
-		run := runs[i]
-		err := run.differentiate(train, test, p.UnrolledSteps, r.Curvature[1])
-		return run, err
+	done, err := cells(ctx, len(runs)+len(p.Conditions), func(i int) string {
+		if i < len(runs) {
+			return fmt.Sprintf("rate %g, momentum %g, λ2 = %g", runs[i].Rate, runs[i].Momentum, runs[i].Penalty)
+		}
+		return fmt.Sprintf("condition %g", p.Conditions[i-len(runs)])
+	}, func(i int) (c unrolledCell, err error) {
+		if i < len(runs) {
+			c.Run = runs[i]
+			err = c.Run.differentiate(train, test, p.UnrolledSteps, r.Curvature[1])
+		} else {
+			c.Precision, err = p.precision(train, test, p.Conditions[i-len(runs)])
+		}
+		return c, err
 	})
 	if err != nil {
 		return nil, err
 	}
-	r.ByRate, r.ByPenalty = runs[:byRate:byRate], runs[byRate:]
+	for i, c := range done {
+		switch {
+		case i < byRate:
+			r.ByRate = append(r.ByRate, c.Run)
+		case i < len(runs):
+			r.ByPenalty = append(r.ByPenalty, c.Run)
+		default:
+			r.Precision = append(r.Precision, c.Precision)
+		}
+	}
 	return r, nil
+}
+
+// unrolledCell is one run, or one condition number.
+type unrolledCell struct {
+	Run       UnrolledRun
+	Precision UnrolledPrecision
 }
 
 func (r *UnrolledRun) differentiate(train, test qpdiff.Data, steps []int, curvature float64) error {
@@ -145,6 +173,7 @@ func (r *UnrolledRun) differentiate(train, test qpdiff.Data, steps []int, curvat
 		return err
 	}
 	r.Exact = gradient
+	rounded := newRidgeFit(floating[float64](), train, test, r.Penalty)
 	for _, s := range steps {
 		l := &qpdiff.Unrolled{Objective: ridge, Steps: s}
 		loss, g, err := testGradient(train, test, l, []float64{r.Penalty, r.Rate / (curvature + r.Penalty), r.Momentum})
@@ -155,7 +184,8 @@ func (r *UnrolledRun) differentiate(train, test qpdiff.Data, steps []int, curvat
 		if err != nil {
 			return err
 		}
-		r.Steps, r.Gradient, r.Loss = append(r.Steps, s), append(r.Gradient, g), append(r.Loss, loss-exact)
+		_, factor := rounded.unrolled(descent{steps: s, rate: r.Rate / (curvature + r.Penalty), momentum: r.Momentum})
+		r.Steps, r.Gradient, r.Factor, r.Loss = append(r.Steps, s), append(r.Gradient, g), append(r.Factor, factor), append(r.Loss, loss-exact)
 	}
 	return nil
 }

@@ -9,10 +9,13 @@ import (
 	"cvgm/qpdiff"
 
 	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
 )
 
 func TestUnrolledConvergesToTheImplicitDerivativeOrExplodes(t *testing.T) {
-	r, err := DefaultUnrolled().Run(context.Background())
+	p := DefaultUnrolled()
+	p.Conditions = nil
+	r, err := p.Run(context.Background())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,7 +39,6 @@ func TestUnrolledConvergesToTheImplicitDerivativeOrExplodes(t *testing.T) {
 		}
 	}
 	// The implicit derivative against a central difference of exact fits.
-	p := DefaultUnrolled()
 	train, test := unrolledData(t, p)
 	const h = 1e-5
 	at := func(penalty float64) float64 {
@@ -52,8 +54,53 @@ func TestUnrolledConvergesToTheImplicitDerivativeOrExplodes(t *testing.T) {
 	}
 }
 
+// The recursion of the measurement of rounding is that of the library, in float64 and
+// in precise arithmetic, and its elimination gives the library's implicit derivative.
+func TestUnrolledInAnyArithmetic(t *testing.T) {
+	p := DefaultUnrolled()
+	train, test := unrolledData(t, p)
+	d := descent{steps: 30, rate: .4, momentum: .5}
+	_, want, err := testGradient(train, test, &qpdiff.Unrolled{Objective: ridge, Steps: d.steps}, []float64{p.Penalty, d.rate, d.momentum})
+	_, implicit, errImplicit := testGradient(train, test, &qpdiff.SmoothLearner{Objective: ridge}, []float64{p.Penalty})
+	if err := errors.Join(err, errImplicit); err != nil {
+		t.Fatal(err)
+	}
+	for _, backwards := range []bool{false, true} { // so few steps can be computed again
+		d.backwards = backwards
+		double, factor := newRidgeFit(floating[float64](), train, test, p.Penalty).unrolled(d)
+		exact := newRidgeFit(precise(), train, test, p.Penalty)
+		precisely, preciseFactor := exact.unrolled(d)
+		near(t, "float64", double, want, 1e-6)
+		near(t, "precise", precisely, want, 1e-12)
+		near(t, "factor", factor, preciseFactor, 1e-9)
+		near(t, "implicit", exact.implicit(), implicit, 1e-12)
+	}
+	// Without momentum a step multiplies by I − η(H + λI): by most along the least curvature.
+	long, r := descent{steps: 200, rate: .1}, newRidgeFit(floating[float64](), train, test, p.Penalty)
+	_, before := r.unrolled(long)
+	long.steps++
+	_, after := r.unrolled(long)
+	var gram mat.SymDense
+	gram.SymOuterK(1/float64(p.Train), train.X.T())
+	var eigen mat.EigenSym
+	eigen.Factorize(&gram, false)
+	near(t, "factor of a step", after/before, 1-long.rate*(eigen.Values(nil)[0]+p.Penalty), 1e-3)
+}
+
+// Rounding: none to speak of where the iterates are stored, all digits where they are computed
+// again backwards after a descent that converged in part.
+func TestUnrolledPrecision(t *testing.T) {
+	p := DefaultUnrolled()
+	p.UnrolledSteps = []int{300}
+	train, test := unrolledData(t, p)
+	m, err := p.precision(train, test, 1e6)
+	if err != nil || m.Double > 1e-13 || m.Single < 1e-9 || m.Single > 1e-3 || m.Backwards < .5 || m.Implicit > 1e-8 || m.Implicit == 0 {
+		t.Errorf("%+v, %v", m, err)
+	}
+}
+
 func unrolledData(t testing.TB, p UnrolledParams) (train, test qpdiff.Data) {
-	src, err := p.source()
+	src, err := p.source(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

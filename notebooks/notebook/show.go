@@ -8,6 +8,7 @@ import (
 	"html"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 
 	"cvgm/cvgm/experiment"
@@ -104,6 +105,9 @@ func quoted(text string) string {
 func Show(outputs ...figures.Output) {
 	for _, o := range outputs {
 		dir := save(o)
+		if os.Getenv(FullVar) != "" {
+			continue
+		}
 		switch o := o.(type) {
 		case *figures.Figure:
 			gonbui.DisplayHTML(figureHTML(o, Must(os.ReadFile(filepath.Join(dir, o.Name+".png")))))
@@ -116,11 +120,13 @@ func Show(outputs ...figures.Output) {
 }
 
 // Text shows a paragraph of Markdown. Like fmt.Sprintf, it puts numbers, those of
-// results, into the sentences.
+// results, into the sentences; hyphens before them become minus signs.
 func Text(format string, args ...any) {
-	gonbui.DisplayMarkdown(fmt.Sprintf(format, args...))
+	gonbui.DisplayMarkdown(hyphens.ReplaceAllString(fmt.Sprintf(format, args...), "$1−$2"))
 	gonbui.Sync()
 }
+
+var hyphens = regexp.MustCompile(`(^|[\s(])-(\.?\d)`)
 
 // Save writes outputs to the output folder without showing them.
 func Save(outputs ...figures.Output) {
@@ -143,9 +149,19 @@ func SaveFile(name, text string) {
 
 // save writes an output and returns its folder. Where the cell computed with other
 // parameters than the default ones, the output names them, and a figure shows the
-// default curves behind its own.
+// default curves behind its own. Where the defaults are below the full size, the caption or
+// the note says so. Under FullVar only tables of cells with experiments that have a full size
+// are written.
 func save(o figures.Output) string {
 	root, changes := Must(source.Root()), changes()
+	if line := sizeLine(); line != "" {
+		switch o := o.(type) {
+		case *figures.Figure:
+			o.Caption = withSentence(o.Caption, line)
+		case *figures.Table:
+			o.Note = withSentence(o.Note, line)
+		}
+	}
 	name, caption := o.Describe()
 	line := map[string]any{"output": name, "caption": caption} // for the report
 	switch o := o.(type) {
@@ -159,19 +175,35 @@ func save(o figures.Output) string {
 		o.Changed = changedLine(changes)
 	}
 	dir := outFolder(root, name, changes)
+	if _, is := o.(*figures.Table); os.Getenv(FullVar) != "" && !(is && sized()) {
+		return dir
+	}
 	Check(os.MkdirAll(dir, 0o755))
 	Check(o.Write(dir))
 	Check(record(line))
 	return dir
 }
 
+// withSentence returns a text that ends with a sentence, once.
+func withSentence(text, sentence string) string {
+	if strings.HasSuffix(text, sentence) {
+		return text
+	}
+	return strings.TrimSpace(text + " " + sentence)
+}
+
 // figureHTML returns a figure for the notebook. Its width is that of the figure on
-// paper. Where the notebook is trusted, a dark theme inverts the lightness.
+// paper. Where the notebook is trusted, a dark theme inverts the lightness, but for that of
+// surfaces: their captions say which shades are low.
 func figureHTML(f *figures.Figure, png []byte) string {
 	const pixels = 96 / 72. // of CSS, for each point
-	return fmt.Sprintf(`<figure class="cvgm-figure" style="margin: 0"><img src="data:image/png;base64,%s" width="%.0f" alt="%s"><figcaption>%s</figcaption></figure>
-<style>@media screen { [data-jp-theme-light="false"] .cvgm-figure img { filter: invert(1) hue-rotate(180deg) } }</style>`,
-		base64.StdEncoding.EncodeToString(png), pixels*f.Width.Points(), html.EscapeString(f.Alt()), html.EscapeString(f.Caption))
+	class := "cvgm-figure"
+	if f.Shaded() {
+		class += " cvgm-shaded"
+	}
+	return fmt.Sprintf(`<figure class="%s" style="margin: 0"><img src="data:image/png;base64,%s" width="%.0f" alt="%s"><figcaption>%s</figcaption></figure>
+<style>@media screen { [data-jp-theme-light="false"] .cvgm-figure img { filter: invert(1) hue-rotate(180deg) } [data-jp-theme-light="false"] .cvgm-shaded img { filter: brightness(.85) } }</style>`,
+		class, base64.StdEncoding.EncodeToString(png), pixels*f.Width.Points(), html.EscapeString(f.Alt()), html.EscapeString(f.Caption))
 }
 
 // Must returns v, or ends the cell with err.

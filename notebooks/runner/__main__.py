@@ -18,6 +18,7 @@ import compare
 import copies
 import durations
 import environment
+import full
 import lab
 import layout
 import processes
@@ -39,6 +40,7 @@ STOPS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 USAGE = """./reproduce.sh [NAME …]                    run the stale ones of all notebooks, or of these
        ./reproduce.sh NAME … -p PARAMETER=VALUE   run with other parameters
        ./reproduce.sh NAME -p help                list the parameters with their values and meanings
+       ./reproduce.sh --full [NAME …]             compute the tables of the full size
        ./reproduce.sh NAME … --on slurm           compute what is missing as a job array of Slurm
        ./reproduce.sh lab [PORT] [--edit]         open JupyterLab on 127.0.0.1
        ./reproduce.sh reset [NAME …]              replace working copies of notebooks by their originals
@@ -79,6 +81,15 @@ files in .work/store, and a job that gathers them; the checkout must be in a fol
 all nodes share. Ctrl-C leaves the jobs at work. The same command returns to them, and
 after a failure submits the missing cells alone; without --on slurm it computes those
 here. --status describes the jobs and prints the scancel line.
+
+Some experiments are smaller by default than they should be, to save time: -p help shows
+their full sizes, and captions name them. --full runs the notebooks at the full size and
+writes their tables, the values of all cells, and in full.json the parameters, sources,
+date and seconds to figures/out/NAME/full/. No other run changes this folder. --full
+resumes, too, and takes --on slurm; its results are kept in .work/full. The cells of the
+default size are among those of the full one: --check compares them bit by bit on
+linux/amd64 with FMA, and tells how many it has not recomputed. It and a plain run
+report where full/ is from older sources.
 
 --check fails and names every output that differs: by its bytes on linux/amd64
 with FMA, elsewhere by its numbers. Those may differ by 1e-9 of their size, by one
@@ -126,6 +137,9 @@ def parse(argv):
         modes.add_argument(f"--{mode}", action="store_const", dest="mode", const=mode, help=text)
     slurm.add_options(parser)
     parser.add_argument("--edit", action="store_true", help="with lab: open the notebooks themselves, not copies")
+    for text in argv:
+        if re.search("[\udc80-\udcff]", text):  # as Python reads bytes that are no UTF-8
+            parser.error(f"{text!r} is not text in UTF-8")
     args = parser.parse_intermixed_args(["-h"] if list(argv) == ["help"] else slurm.joined(argv))
     slurm.check_options(parser, args)
     args.overrides = dict(args.parameters)
@@ -149,6 +163,8 @@ def parse(argv):
         parser.error("-p sets parameters of a notebook: name it")
     if args.overrides and args.mode in ("check", "sensitivities"):
         parser.error(f"--{args.mode} compares with the committed outputs, which have the default parameters: leave out -p")
+    if args.overrides and args.mode == "full":
+        parser.error("--full sets the parameters that have a full size: leave out -p")
     return args
 
 
@@ -156,6 +172,7 @@ MODES = {
     "why": "list the stale notebooks with the reasons; run nothing",
     "force": "run also those that are not stale, and compute every result again",
     "check": "recompute, compare with the committed outputs, write nothing",
+    "full": "compute the tables of the full size, in figures/out/NAME/full/",
     "sensitivities": "record in figures/out/sensitivities.json which numbers depend on rounding, and how far",
     "timings": "run the benchmarks and record them in figures/out/timings.json, with how long each notebook took here",
     "status": "describe the sweeps that --on slurm has submitted",
@@ -177,11 +194,13 @@ def run_all(states, args, env):
         )
     fresh = WORK / "fresh"
     shutil.rmtree(fresh, ignore_errors=True)
-    env = env | {"CVGM_STORE": str(fresh if args.mode in ("check", "force") else provenance.STORE)}
+    if args.mode == "full":
+        full.prepare()
+    env = env | {"CVGM_STORE": str(fresh if args.mode in ("check", "force") else store_of(args))}
     version = provenance.version()
     stored = set() if args.mode in ("check", "force", "sensitivities") else provenance.stored()
-    progress = Progress(len(states), durations.Estimate(states, stored))
-    failed = []
+    progress = Progress(len(states), durations.Estimate(states, stored, *[durations.UNKNOWN] * 2 if args.mode == "full" else []))
+    failed, used = [], set()
     try:
         for number, (task, state) in enumerate(states.items(), 1):
             progress.start(number, task)
@@ -197,7 +216,8 @@ def run_all(states, args, env):
             except (ReproduceError, OSError) as e:
                 outcome, lines = "FAILED", [f"notebooks/{task.path.name}: {in_words(e)}"]
             seconds = progress.end(outcome)
-            if not lines:
+            used |= {r["key"] for r in records if "key" in r}
+            if not lines and args.mode != "full":
                 durations.record(task, seconds, records)
             for note in dict.fromkeys(r["note"] for r in records if "note" in r):
                 log.info(f"  note: {note}")
@@ -210,11 +230,18 @@ def run_all(states, args, env):
         if args.mode == "force":
             keep_results(fresh)
         shutil.rmtree(fresh, ignore_errors=True)
+    if args.mode == "full" and not args.names and not failed:
+        full.prune(used)
     if len(states) > 1:
         log.info(f"{len(states)} notebooks, {progress.took()}")
     if failed:
         log.error(f"{len(failed)} of {len(states)} notebooks {'differ or ' if args.mode == 'check' else ''}failed: {', '.join(failed)}")
     return 1 if failed else 0
+
+
+def store_of(args):
+    """The store of a run."""
+    return full.STORE if args.mode == "full" else provenance.STORE
 
 
 def compute_on_slurm(tasks, args, env):
@@ -223,7 +250,8 @@ def compute_on_slurm(tasks, args, env):
 
     environment.build_packages(env)
     os.environ.update(env)  # jupyter_client reads its folders from here
-    slurm.compute(tasks, args, env | {"CVGM_STORE": str(provenance.STORE)}, execute, Staging, provenance.STORE)
+    store = store_of(args)
+    slurm.compute(tasks, args, env | {"CVGM_STORE": str(store)}, execute, Staging, store)
 
 
 def run_task(task, inputs, args, env, progress, records, tolerance, version):
@@ -237,6 +265,11 @@ def run_task(task, inputs, args, env, progress, records, tolerance, version):
         notebook = execute.run(task.path, temporary, staging, env, progress, records)
         if args.mode == "check":
             lines = [f"  {line}" for line in differing(task, staging.path, notebook, tolerance)]
+            if not tolerance:
+                off, notes = full.compared(task, staging.path)
+                lines += [f"  figures/out/{task.path.stem}/{line}" for line in off]
+                records += [{"note": note} for note in notes]
+            records += [{"note": note} for note in [full.older(task, records)] if note]
             staging.check()
             return f"DIFFERENCES: {len(lines)}" if lines else "agrees", lines
         if args.mode == "sensitivities":
@@ -244,6 +277,11 @@ def run_task(task, inputs, args, env, progress, records, tolerance, version):
             staging.check()
             sensitivities.record(task, found)
             return f"sensitive numbers and series: {sum(map(len, found.values()))}", []
+        if args.mode == "full":
+            made = full.made(task, staging.path)
+            staging.check()
+            changed = full.install(task, made, records)
+            return "has no full size" if changed is None else f"files changed: {changed} in {(task.out / full.FOLDER).relative_to(ROOT)}", []
         new = {task.out / name: data for name, data in compare.files_in(staging.path).items()} | {task.notebook: notebook}
         staging.check()
     if task.notebook == task.path and task.path.read_bytes() != before:
@@ -282,7 +320,7 @@ def strays():
     """The files and folders in figures/out that belong to no notebook."""
     known = {path.stem for path in experiments()} | {provenance.TIMINGS.name, sensitivities.FILE, report.PAGE.name}
     left = (p for p in provenance.OUT.glob("*") if p.name not in known)
-    return sorted(p for p in left if p.is_file() or compare.files_in(p))
+    return sorted(p for p in left if p.is_file() or compare.files_in(p) or (p / compare.FULL).exists())
 
 
 def outputs(task, out, notebook):
@@ -356,7 +394,7 @@ def main(argv):
         slurm.status()
         return 0
     if args.mode == "lab":
-        lab.free_port(args.port)  # fails before minutes of set-up
+        lab.require_free(args.port)  # fails before minutes of set-up
     env, go, settings = environment.ask_go()
     if args.mode == "why":
         print(provenance.stale(tasks, env | settings), end="")
@@ -397,7 +435,7 @@ def to_run(tasks, states, args):
 
 
 def run(tasks, args, env):
-    own = {"CVGM_PARAMS": json.dumps(args.overrides) if args.overrides else "", "CVGM_TWIN": "1" if args.mode == "sensitivities" else ""}
+    own = {"CVGM_PARAMS": json.dumps(args.overrides) if args.overrides else "", "CVGM_TWIN": "1" if args.mode == "sensitivities" else "", "CVGM_FULL": "1" if args.mode == "full" else ""}
     states = to_run(tasks, examine(tasks, args, env), args)
     if args.on == "slurm":
         compute_on_slurm(states, args, env | own)
@@ -407,7 +445,7 @@ def run(tasks, args, env):
         for stray in strays():
             log.error(f"{stray.relative_to(ROOT)}: committed, but no notebook writes it")
             status = 1
-    if args.mode not in ("check", "sensitivities"):
+    if args.mode not in ("check", "sensitivities", "full"):
         finish(tasks, None if args.names else examine(tasks, args, env), args, env, complete=status == 0)
     return status
 
@@ -418,6 +456,8 @@ def finish(tasks, states, args, env, complete=True):
     if not args.overrides:
         for task in tasks:
             readme.update(task.out)
+            if note := full.older(task, (provenance.read(task) or {"results": []})["results"]):
+                log.info(f"{task.name}: {note}")
     if not args.names:
         if complete:
             provenance.prune(states, slurm.keys())

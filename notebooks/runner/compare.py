@@ -211,13 +211,15 @@ def differences(old, new, tolerance, sensitive):
                 yield name, found
 
 
-# What a run leaves beside its outputs about itself; it is no output.
+# What a run leaves beside its outputs about itself, and the folder of the full size, which
+# --full alone writes; they are no outputs.
 PROVENANCE = "provenance.json"
+FULL = "full"
 
 
 def files_in(folder):
     """The outputs below folder as {relative path: bytes}."""
-    paths = (p for p in sorted(folder.rglob("*")) if p.is_file() and p != folder / PROVENANCE)
+    paths = (p for p in sorted(folder.rglob("*")) if p.is_file() and p != folder / PROVENANCE and folder / FULL not in p.parents)
     return {p.relative_to(folder).as_posix(): p.read_bytes() for p in paths}
 
 

@@ -133,10 +133,13 @@ def reset(originals, named):
         if not (text := text_of(original)):
             raise ReproduceError(f"{original.stem}: {DAMAGED}; its copy stays as it is")
         if os.path.lexists(path):
-            kept = free_name(original.stem)
-            kept.parent.mkdir(parents=True, exist_ok=True)
+            fresh, kept = path.with_name(f".{path.name}.fresh"), free_name(original.stem)
+            write_atomic(fresh, text)  # first what a full disk refuses
+            kept.parent.mkdir(exist_ok=True)
             os.rename(path, kept)
-        write_atomic(path, text)
+            os.rename(fresh, path)
+        else:
+            write_atomic(path, text)
         print(f"{path.relative_to(ROOT)} is as its original" + (f"; the replaced one is {kept.relative_to(ROOT)}" if kept else ""))
 
 

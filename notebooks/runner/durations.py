@@ -12,6 +12,7 @@ from checkout import WORK, as_json, write_atomic
 
 PART = "runs"  # of timings.json
 FILE = WORK / "seconds.json"
+UNKNOWN = {"notebooks": {}, "results": {}}
 PRIOR = 10  # seconds by which this machine's last run counts against what this run has measured
 
 
@@ -23,7 +24,7 @@ def load(path):
         ours = {name: {"seconds": float(n["seconds"]), "results": list(n["results"])} for name, n in found["notebooks"].items()}
         return {"notebooks": ours, "results": {name: float(s) for name, s in found["results"].items()}}
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        return {"notebooks": {}, "results": {}}
+        return {kind: {} for kind in UNKNOWN}
 
 
 def label(task, function):

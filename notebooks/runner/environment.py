@@ -298,7 +298,8 @@ def install_kernel(settings, go):
     env = {k: v.replace("$", "$$") for k, v in env.items()}
     env["PATH"] += "${PATH}"
     spec = {
-        "argv": [str(BIN / "gonb"), "--kernel", "{connection_file}", "--raw_error", f"--go_work={ROOT}"],
+        # GoNB's log, less its errors, goes nowhere: lab shows what kernels print.
+        "argv": [str(BIN / "gonb"), "--kernel", "{connection_file}", "--raw_error", f"--go_work={ROOT}", "--logtostderr=false", "--log_file=/dev/null"],
         "display_name": "Go (gonb)",
         "language": "go",
         "interrupt_mode": "message",

@@ -1,6 +1,7 @@
 """Runs JupyterLab on the working copies of the notebooks."""
 
 import contextlib
+import json
 import os
 import secrets
 import socket
@@ -9,6 +10,7 @@ import sys
 import threading
 import time
 import urllib.request
+from pathlib import Path
 
 import copies
 import layout
@@ -20,17 +22,14 @@ from progress import Waiting
 START = "00_start.ipynb"
 
 
-def free_port(port):
-    """port, or one that is free where none is asked for."""
+def require_free(port):
+    """A ReproduceError where the port that was asked for, if one was, cannot be used."""
     with socket.socket() as s:
         s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            s.bind(("127.0.0.1", port or 8888))
+            s.bind(("127.0.0.1", port))
         except OSError as e:
-            if port:
-                raise ReproduceError(f"port {port} cannot be used: {e.strerror}") from None
-            s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
+            raise ReproduceError(f"port {port} cannot be used: {e.strerror}") from None
 
 
 def protected():
@@ -44,13 +43,15 @@ def protected():
 
 
 def run(port, edit, env):
-    """Runs JupyterLab on the loopback interface until it is stopped; its exit status."""
+    """Runs JupyterLab on the loopback interface until it is stopped; its exit status.
+    Port 0 is 8888, or where that is taken one beside it."""
     folder = NOTEBOOKS if edit else copies.FOLDER
     if not edit:
         originals = experiments()
         copies.make_missing(originals)
         copies.warn(originals)
-    port, token = free_port(port), secrets.token_urlsafe(24)
+    require_free(port)
+    token = secrets.token_urlsafe(24)
     with processes.temporary_folder() as temporary:
         listing = os.path.join(temporary, "protected.json")
         with open(listing, "w") as f:
@@ -58,11 +59,12 @@ def run(port, edit, env):
         argv = [
             *(str(PYTHON), "-I", str(RUNNER / "serve_jupyterlab.py")),
             "--ServerApp.ip=127.0.0.1",
-            f"--ServerApp.port={port}",
-            "--ServerApp.port_retries=0",
+            f"--ServerApp.port={port or 8888}",
+            f"--ServerApp.port_retries={0 if port else 50}",
             f"--ServerApp.root_dir={ROOT}",
             "--ServerApp.open_browser=False",
             "--ServerApp.answer_yes=True",
+            "--ServerApp.tornado_settings={'ws_ping_timeout': 30000}",  # at most the interval, or each connection warns
             f"--Contents.listing={listing}",
             f"--KernelSpecManager.allowed_kernelspecs={layout.KERNEL}",
             "--KernelSpecManager.ensure_native_kernel=False",
@@ -79,8 +81,8 @@ def run(port, edit, env):
             ending = threading.Event()
             threading.Thread(target=pass_on, args=(server.stderr, ending), daemon=True).start()
             with Waiting("starting JupyterLab", quiet=True):
-                answered = answers(server, port, token)
-            if answered:
+                port = answering(server, Path(temporary), token)
+            if port:
                 start = folder / START if (folder / START).exists() else folder
                 log.info(f"JupyterLab: http://127.0.0.1:{port}/lab/tree/{start.relative_to(ROOT)}?token={token}")
                 log.info(f"it opens {'the originals' if edit else 'working copies'} in {folder.relative_to(ROOT)}; Ctrl-C ends it")
@@ -97,19 +99,22 @@ def run(port, edit, env):
 
 
 def pass_on(stream, ending):
-    """Shows what JupyterLab prints, less the log of GoNB and, once it ends, the last
-    words of its kernels."""
+    """Shows what JupyterLab and its kernels print, until it ends."""
     for line in stream:
         if not ending.is_set() and not processes.KERNEL_CHATTER.match(line):
             sys.stderr.write(line)
 
 
-def answers(server, port, token):
-    """Waits until the server answers; False if it ends before."""
-    request = urllib.request.Request(f"http://127.0.0.1:{port}/api/status", headers={"Authorization": f"token {token}"})
+def answering(server, runtime, token):
+    """The port on which the server, which keeps its files in the folder runtime, answers
+    by now; None if it ends before. It chooses the port when it binds it: one that was
+    found free before may be taken by another JupyterLab meanwhile."""
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     while server.poll() is None:
-        with contextlib.suppress(OSError), opener.open(request, timeout=5):
-            return True
+        with contextlib.suppress(OSError, ValueError):
+            port = json.loads((runtime / f"jpserver-{server.pid}.json").read_bytes())["port"]
+            request = urllib.request.Request(f"http://127.0.0.1:{port}/api/status", headers={"Authorization": f"token {token}"})
+            with opener.open(request, timeout=5):
+                return port
         time.sleep(0.1)
-    return False
+    return None

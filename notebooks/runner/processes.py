@@ -160,8 +160,8 @@ CLAIMS = CACHE / "temporary"
 # 107 bytes on Linux and 103 on macOS; the longest names are those of JupyterLab.
 LONGEST_TEMPORARY = 103 - len(f"/{TEMPORARY}0123456789/kernel-01234567-0123-0123-0123-0123456789ab-ipc-99")
 
-# GoNB's log, less its errors.
-KERNEL_CHATTER = re.compile(r"[IW]\d{4} |.* Error message$")
+# What GoNB logs as an error at each start, to try its log.
+KERNEL_CHATTER = re.compile(r"E\d{4} .* Error message$")
 
 
 @contextlib.contextmanager
@@ -171,7 +171,8 @@ def temporary_folder():
     A killed kernel leaves its folder behind, and a language server in a process
     group of its own. A file in CLAIMS names the folder and is locked while this
     process runs. If this process is killed, the next run finds that file unlocked
-    and removes the folder.
+    and removes the folder. The file names itself, too, by its inode: its copy in a
+    copied checkout is not locked, and the folder may be in use.
     """
     base = tempfile.gettempdir()
     name = f"{TEMPORARY}{secrets.token_hex(5)}"
@@ -180,13 +181,18 @@ def temporary_folder():
     claim = os.open(CLAIMS / name, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
     try:
         fcntl.flock(claim, fcntl.LOCK_EX)
-        os.write(claim, os.fsencode(folder))
+        os.write(claim, claimed(claim, folder))
         os.mkdir(folder, 0o700)
         yield folder
     finally:
         discard(folder)
         (CLAIMS / name).unlink(missing_ok=True)
         os.close(claim)
+
+
+def claimed(fd, folder):
+    """What the file of a claim holds."""
+    return b"%d\0" % os.fstat(fd).st_ino + os.fsencode(folder)
 
 
 def sweep():
@@ -197,8 +203,9 @@ def sweep():
                 fcntl.flock(claim, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 continue  # its owner, a JupyterLab, lives
-            folder = os.fsdecode(claim.read())
-            if os.path.basename(folder) == path.name:
+            said = claim.read()
+            folder = os.fsdecode(said.partition(b"\0")[2])
+            if os.path.basename(folder) == path.name and said == claimed(claim.fileno(), folder):
                 discard(folder)
             path.unlink(missing_ok=True)
     half_written = [path for folder in (ROOT / "figures", WORK / "runs") for path in folder.rglob(".*.tmp")]

@@ -76,14 +76,17 @@ def read(task):
 
 
 def load(path):
+    """What path records; None where it is no record of a run, as notebooks/stale has it, too."""
     try:
-        found = json.loads(path.read_text())
-        return found if all(isinstance(found[k], t) for k, t in FORM.items()) else None
-    except (OSError, ValueError, KeyError, TypeError):
+        found = json.loads(path.read_bytes())
+        texts = [found["notebook"], *(result[k] for result in found["results"] for k in ("function", "key"))]
+        texts += [text for name in TABLES for text in found[name].values()]
+        return found if all(isinstance(text, str) for text in texts) else None
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
 
 
-FORM = {"inputs": dict, "outputs": dict, "results": list, "overrides": dict, "notebook": str}
+TABLES = ("inputs", "outputs", "overrides", "captions", "alts", "files")
 
 
 def write(task, inputs, records, version, written):
@@ -132,13 +135,13 @@ def version():
 
 
 def short_key(path):
-    """The first 16 digits of the key of an entry of the store."""
-    return path.name.rpartition("-")[2]
+    """The first 16 digits of the key of an entry of the store, of its cells or its shards."""
+    return path.name.rpartition("-")[2].partition(".")[0]
 
 
 def stored():
     """The short keys of the results in the store."""
-    return {short_key(path) for path in STORE.glob("*") if path.is_file()}
+    return {short_key(path) for path in STORE.glob("*") if path.is_file() and path.suffix != ".cells"}
 
 
 def prune(states, submitted=()):
@@ -147,7 +150,7 @@ def prune(states, submitted=()):
     used = [read(task) for task, state in states.items() if not state["reasons"]]
     short = {result["key"][:16] for found in used if found for result in found["results"]}
     for path in STORE.glob("*"):
-        if short_key(path) in short or path.suffix == ".shards" and short_key(path.with_suffix("")) in submitted:
+        if short_key(path) in (submitted if path.suffix == ".shards" else short):
             continue
         if path.is_dir():
             shutil.rmtree(path, ignore_errors=True)

@@ -17,10 +17,11 @@ import prose
 import provenance
 import stylesheet
 from checkout import ROOT, sha256, write_atomic
+from compare import FULL
 
 PAGE = provenance.OUT / "report.html"
 FUNCTION = re.compile(r"^func (?:\([^)]*\) )?([A-Z]\w*)\(", re.M)
-CLAIMS, GLANCE = "claims", "claims_at_a_glance"
+CLAIMS, GLANCE, FINDINGS = "claims", "claims_at_a_glance", "findings"
 VERDICTS = {"paper's error": "error", "differs": "differs", "not decided": "untested", "confirmed": "confirmed", "not testable": "untested"}
 
 
@@ -34,6 +35,7 @@ def page(states, toolchain):
     """The HTML of the page."""
     tasks = [task for task in states if not task.overrides]
     judged = next((rows for task in tasks if (rows := claims(task.out))), [])
+    found = next((table(path.read_text(encoding="utf-8")) for task in tasks if (path := task.out / f"{FINDINGS}.md").exists()), "")
     sections = [Section(task, {other.path.name for other in tasks}) for task in tasks]
     links = "".join(f'<li><a href="#{esc(s.task.name)}">{esc(s.title)}</a></li>' for s in sections)
     return f"""<!doctype html>
@@ -43,7 +45,7 @@ def page(states, toolchain):
 <p>What Barratt and Sharma’s paper says, what its published code does, and what is measured here.</p></header>
 <nav aria-label="Contents"><ul><li><a href="#findings">Findings</a></li>{links}<li><a href="#times">Recorded times</a></li><li><a href="#environment">Environment</a></li></ul></nav>
 <main>
-<section><h2 id="findings">Findings</h2>{findings(judged)}</section>
+<section><h2 id="findings">Findings</h2>{found}{findings(judged)}</section>
 {"".join(s.html(states[s.task]["reasons"]) for s in sections)}
 <section><h2 id="times">Recorded times</h2>{times()}</section>
 <section><h2 id="environment">Environment</h2>{surroundings(toolchain)}</section>
@@ -81,7 +83,9 @@ class Section:
 
     def origin(self):
         path = self.task.path
-        return f'From <a href="{esc(to(path))}">{esc(path.relative_to(path.parents[1]))}</a>.'
+        folder = self.task.out / FULL
+        full = f' <a href="{esc(to(folder))}">Tables of the full size.</a>' if folder.is_dir() else ""
+        return f'From <a href="{esc(to(path))}">{esc(path.relative_to(path.parents[1]))}</a>.{full}'
 
     def heading(self, level, text):
         if level == 1:
@@ -121,6 +125,8 @@ class Section:
     def named(self, name):
         """The HTML of an output in the notebook's folder."""
         self.shown.add(name)
+        if name == FINDINGS:
+            return f'<p>The <a href="#findings">findings</a> begin this page. {self.files(name)}</p>'
         png, text = self.task.out / f"{name}.png", self.task.out / f"{name}.md"
         if png.exists():
             return self.picture(png.read_bytes())
@@ -173,7 +179,7 @@ def code(text):
     lines = [line for line in text.splitlines() if line.strip() not in ("", "%%")]
     if not lines or re.match(r"%|!|import\b", lines[0]) or all(re.match(r"notebook\.(Show|Save)\(", line) for line in lines):
         return ""
-    if text.startswith("%%") and not re.search(r"\bnotebook\.(Show|Save)\(", text):
+    if text.startswith("%%") and not re.search(r"\bnotebook\.(Show|Save|Text)\(", text):
         return prose.code("\n".join(lines))
     return f'<details class="code"><summary>Code, {len(lines)} line{"s" if len(lines) > 1 else ""}</summary>{prose.code(text)}</details>'
 
@@ -200,8 +206,8 @@ def table(text):
 
 
 def minus(text):
-    """HTML with true minus signs before its numbers."""
-    return re.sub(r"(?<=>)-(?=\.?\d)", "−", text)
+    """HTML with true minus signs before its numbers, and no break after ±."""
+    return re.sub(r"(?<=>)-(?=\.?\d)", "−", text).replace(" ± ", " ±\N{NO-BREAK SPACE}")
 
 
 def claims(folder):
@@ -233,13 +239,13 @@ def findings(rows):
         return "<p>No claims are judged yet.</p>"
     by = {verdict: [row for row in rows if row["Verdict"] == verdict] for verdict in dict.fromkeys([*VERDICTS, *(r["Verdict"] for r in rows)])}
     counts = "".join(f'<li class="{kind_of(v)}"><b>{len(found)}</b> {esc(v)}</li>' for v, found in by.items() if found)
-    parts = [f'<p>{len(rows)} claims:</p><ul class="counts">{counts}</ul>']
+    parts = [f'<h3>The verdicts on {len(rows)} claims</h3><ul class="counts">{counts}</ul>']
     for verdict, found in by.items():
         if not found or verdict == "not testable":
             continue
         title = f"{esc(verdict[0].upper() + verdict[1:])}: {len(found)}"
         shown = f'<ul class="findings">{"".join(map(finding, found))}</ul>'
-        parts.append(f"<details><summary>{title}</summary>{shown}</details>" if verdict == "confirmed" else f"<h3>{title}</h3>{shown}")
+        parts.append(f"<details><summary>{title}</summary>{shown}</details>" if verdict == "confirmed" else f"<h4>{title}</h4>{shown}")
     return "".join(parts)
 
 

@@ -1,6 +1,7 @@
 """JupyterLab that leaves the checkout's own files alone; lab.py starts it."""
 
 import json
+import os
 import sys
 from pathlib import Path
 
@@ -9,7 +10,17 @@ from jupyter_server.services.contents.largefilemanager import AsyncLargeFileMana
 from tornado.web import HTTPError
 from traitlets import Unicode
 
+sys.path.append(str(Path(__file__).parent))
+
+import layout  # noqa: E402
+from environment import TOOLCHAIN  # noqa: E402
+
 REFUSAL = "{} belongs to the project and is open for reading only. Work in its copy in notebooks/copies, or start ./reproduce.sh lab --edit."
+
+
+# What the kernel answers when it is asked for its language. JupyterLab writes it into a
+# notebook that has something else there, which is then unsaved as soon as it is opened.
+LANGUAGE = layout.METADATA["language_info"] | {"codemirror_mode": "", "nbconvert_exporter": "", "pygments_lexer": "", "version": os.environ[TOOLCHAIN].split()[0]}
 
 
 def outputs(notebook):
@@ -44,6 +55,10 @@ class Contents(AsyncLargeFileManager):
         model = await super().get(path, *args, **kwargs)
         if model["path"].strip("/") in self.protected:
             model["writable"] = False
+        if model["type"] == "notebook" and model["content"]:
+            metadata = model["content"]["metadata"]
+            if metadata.get("kernelspec", {}).get("name") == layout.KERNEL:
+                metadata["language_info"] = LANGUAGE
         return model
 
     async def save(self, model, path=""):
@@ -67,5 +82,4 @@ class Contents(AsyncLargeFileManager):
 if __name__ == "__main__":
     from jupyterlab.labapp import main
 
-    sys.path.append(str(Path(__file__).parent))
     main([*sys.argv[1:], f"--ServerApp.contents_manager_class={Path(__file__).stem}.Contents"])

@@ -59,7 +59,7 @@ def record(env):
 
 
 def parse(text, cores):
-    """The median and the lowest of each benchmark's measures, by unit."""
+    """The median, the lowest and the highest of each benchmark's measures, by unit."""
     suffix = f"-{cores}" if cores > 1 else ""
     runs = {}
     for name, rest in LINE.findall(text):
@@ -68,7 +68,7 @@ def parse(text, cores):
         for value, unit in zip(words[::2], words[1::2]):
             measures.setdefault(unit, []).append(float(value))
     return {
-        name: {unit: {"median": statistics.median(values), "lowest": min(values)} for unit, values in measures.items()}
+        name: {unit: {"median": statistics.median(values), "lowest": min(values), "highest": max(values)} for unit, values in measures.items()}
         for name, measures in runs.items()
     }
 

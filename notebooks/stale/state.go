@@ -26,6 +26,9 @@ var runner = []string{"notebooks/runner/requirements.txt", "notebooks/runner/env
 // provenanceFile lies beside a notebook's outputs.
 const provenanceFile = "provenance.json"
 
+// fullFolder lies beside a notebook's outputs: what ./reproduce.sh --full has written.
+const fullFolder = "full"
+
 // A state compares a notebook's outputs with what a run would write.
 type state struct {
 	Notebook string   `json:"notebook"`
@@ -48,12 +51,35 @@ func (s *state) String() string {
 	return name + ": is up to date\n"
 }
 
-// provenance is the part of provenance.json that is compared.
+// provenance is the content of provenance.json.
 type provenance struct {
-	Inputs  map[string]string
-	Outputs map[string]string // hashes by names below the root
-	Cells   string            // digest of the code cells of the notebook as it was written
-	Files   map[string]string // hashes of the files that parameters named, by their paths
+	Notebook string
+	Inputs   map[string]string
+	Outputs  map[string]string // hashes by names below the root
+	Cells    string            // digest of the code cells of the notebook as it was written
+	Files    map[string]string // hashes of the files that parameters named, by their paths
+
+	// What only ./reproduce.sh reads.
+	Overrides, Captions, Alts map[string]string
+	Results                   []struct{ Function, Key string }
+}
+
+// readProvenance returns an error that is fs.ErrNotExist where there is none, and another
+// one where it is damaged.
+func readProvenance(file string) (p provenance, err error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return p, err
+	}
+	if err := json.Unmarshal(text, &p); err != nil {
+		return p, err
+	}
+	for _, table := range []map[string]string{p.Inputs, p.Outputs, p.Files, p.Overrides, p.Captions, p.Alts} {
+		if table == nil {
+			return p, errors.New("a table is missing")
+		}
+	}
+	return p, nil
 }
 
 func stateOf(root string, module *source.Module, notebook, folder string) (*state, error) {
@@ -72,15 +98,11 @@ func stateOf(root string, module *source.Module, notebook, folder string) (*stat
 			s.Inputs[name] = hash(text)
 		}
 	}
-	last, err := os.ReadFile(filepath.Join(folder, provenanceFile))
+	before, err := readProvenance(filepath.Join(folder, provenanceFile))
 	if errors.Is(err, fs.ErrNotExist) {
 		s.Reasons = []string{"it never ran here"}
 		return s, nil
 	} else if err != nil {
-		return nil, err
-	}
-	var before provenance
-	if json.Unmarshal(last, &before) != nil || before.Inputs == nil || before.Outputs == nil {
 		s.Reasons = []string{below(root, filepath.Join(folder, provenanceFile)) + " is damaged"}
 		return s, nil
 	}
@@ -173,8 +195,13 @@ func outputs(root, notebook, folder string, before provenance) (map[string]strin
 		}
 	}
 	err := filepath.WalkDir(folder, func(file string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || file == filepath.Join(folder, provenanceFile) {
+		switch {
+		case err != nil:
 			return err
+		case d.IsDir() && file == filepath.Join(folder, fullFolder):
+			return filepath.SkipDir
+		case d.IsDir() || file == filepath.Join(folder, provenanceFile):
+			return nil
 		}
 		return add(file)
 	})

@@ -80,12 +80,22 @@ func (c checkout) run(files map[string]string) {
 	if err != nil {
 		c.Fatal(err)
 	}
-	made, err := json.Marshal(map[string]any{"inputs": s.Inputs, "outputs": found, "cells": digest(codeCells(text))})
+	c.record("figures/out/n", s.Inputs, found, digest(codeCells(text)))
+	c.want()
+}
+
+// record leaves the provenance of a run in a folder.
+func (c checkout) record(folder string, inputs, outputs map[string]string, cells string) {
+	c.Helper()
+	none := map[string]string{}
+	made, err := json.Marshal(map[string]any{
+		"notebook": "n.ipynb", "inputs": inputs, "outputs": outputs, "cells": cells,
+		"files": none, "overrides": none, "captions": none, "alts": none, "results": []any{},
+	})
 	if err != nil {
 		c.Fatal(err)
 	}
-	c.write("figures/out/n/provenance.json", string(made))
-	c.want()
+	c.write(filepath.Join(folder, provenanceFile), string(made))
 }
 
 func (c checkout) want(reasons ...string) {
@@ -101,13 +111,14 @@ func TestReasons(t *testing.T) {
 	c.want("it never ran here")
 	c.run(map[string]string{"t.csv": "1", "u.csv": "2"})
 	for name, text := range map[string]string{
-		"synth/s.go":            "package synth // not imported\n",
-		"qpdiff/a.go":           "package qpdiff\n\nfunc Q() {}\n\nfunc NotReached() { println() }\n",
-		"synth/new.go":          "package synth\n",
-		"figures/f_test.go":     "package figures\n",
-		"figures/f.go":          "package figures\n\nimport \"cvgm/qpdiff\"\n\nfunc A() { qpdiff.Q() } // as before\n\nfunc B() { println() }\n",
-		"figures/out/m/t.csv":   "another notebook's",
-		"notebooks/runner/r.py": "does not run the cells",
+		"synth/s.go":               "package synth // not imported\n",
+		"qpdiff/a.go":              "package qpdiff\n\nfunc Q() {}\n\nfunc NotReached() { println() }\n",
+		"synth/new.go":             "package synth\n",
+		"figures/f_test.go":        "package figures\n",
+		"figures/f.go":             "package figures\n\nimport \"cvgm/qpdiff\"\n\nfunc A() { qpdiff.Q() } // as before\n\nfunc B() { println() }\n",
+		"figures/out/m/t.csv":      "another notebook's",
+		"figures/out/n/full/t.csv": "of the full size",
+		"notebooks/runner/r.py":    "does not run the cells",
 	} {
 		c.write(name, text)
 		c.want()
@@ -124,6 +135,7 @@ func TestReasons(t *testing.T) {
 		{"figures/out/n/provenance.json", "{", "figures/out/n/provenance.json is damaged"},
 		{"figures/out/n/provenance.json", "[]", "figures/out/n/provenance.json is damaged"},
 		{"figures/out/n/provenance.json", `{"inputs": {}}`, "figures/out/n/provenance.json is damaged"},
+		{"figures/out/n/provenance.json", `{"inputs": {}, "outputs": {}, "files": {}, "overrides": {}, "captions": {}, "alts": {}, "results": ["x"]}`, "figures/out/n/provenance.json is damaged"},
 	} {
 		path := filepath.Join(c.root, change.name)
 		before, err := os.ReadFile(path)
@@ -142,6 +154,11 @@ func TestReasons(t *testing.T) {
 		}
 	}
 	c.want("outputs: figures/out/n/t.csv is missing, figures/out/n/u.csv is missing")
+	if err := os.Remove(filepath.Join(c.root, "figures/out/n/provenance.json")); err != nil {
+		t.Fatal(err)
+	}
+	c.write("figures/out/n/provenance.json/x", "")
+	c.want("figures/out/n/provenance.json is damaged")
 }
 
 // A file that a parameter named is a reason to run when its content is another one.
@@ -221,11 +238,7 @@ func TestOutputsOfOtherParameters(t *testing.T) {
 		t.Error(s.Reasons)
 	}
 	c.write(".work/runs/n/K=3/n.ipynb", "{}")
-	made, err := json.Marshal(map[string]any{"inputs": s.Inputs, "outputs": map[string]string{".work/runs/n/K=3/n.ipynb": hash([]byte("{}"))}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	c.write(".work/runs/n/K=3/provenance.json", string(made))
+	c.record(".work/runs/n/K=3", s.Inputs, map[string]string{".work/runs/n/K=3/n.ipynb": hash([]byte("{}"))}, "")
 	c.notebook("other words", "figures.A()", "2")
 	if s := examineThere(); len(s.Reasons) != 0 || s.Rewrite {
 		t.Errorf("%+v", s)

@@ -156,6 +156,19 @@ class Journeys(Test):
             self.assertNotIn("rror", tab.run(tab.code_cell(words)))
         self.assertIn("published", self.variants(tab))
 
+    def test_the_terminal_is_quiet(self):
+        said = len(self.lab.said)
+        tab = self.rings()
+        tab.reload()
+        self.lab.shut_down_kernels()
+        until(lambda: not kernels(), "the kernel has ended", 20)
+        self.assertEqual(self.lab.said[said:], [])
+
+    def test_an_opened_copy_has_nothing_to_save(self):
+        tab = self.open("02_rings")
+        tab.page.wait_for_timeout(5000)
+        self.assertEqual(tab.page.locator(".lm-TabBar-tab.jp-mod-dirty").count(), 0)
+
     def test_dark_theme(self):
         setting = "@jupyterlab/apputils-extension:themes"
         raw = self.lab.settings("GET", setting)["raw"]

@@ -67,6 +67,25 @@ class Lab(Small):
         self.assertIn(b"gonb", b"".join(map(self.command_line, kernels)))
         self.assertEqual([self.command_line(p) for p in kernels if self.listens(p.name)], [])
 
+    def test_two_at_once_answer_at_addresses_of_their_own(self):
+        both = [self.start("lab"), self.start("lab")]
+        self.process = both[0]
+        addresses = set()
+        for process in both:
+            said = ""
+            for line in process.stdout:
+                said += line
+                if found := re.search(r"(http://127\.0\.0\.1:\d+)/lab/tree/\S*\?token=(\S+)", line):
+                    self.url, self.token = found.groups()
+                    self.ask("GET", "status")
+                    addresses.add(self.url)
+                    break
+            else:
+                self.fail(said)
+        both[1].send_signal(signal.SIGINT)
+        both[1].communicate(timeout=30)
+        self.assertEqual(len(addresses), 2)
+
     def test_it_opens_copies_and_changes_nothing_else(self):
         self.notebook("00_start", WRITES)
         where, said = self.open()

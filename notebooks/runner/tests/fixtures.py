@@ -14,6 +14,7 @@ import copies
 import durations
 import environment
 import experiments
+import full
 import lab
 import processes
 import provenance
@@ -43,6 +44,7 @@ class Checkout:
         provenance: {"ROOT": "", "NOTEBOOKS": "notebooks", "OUT": "figures/out", "RUNS": ".work/runs", "STORE": ".work/store", "TIMINGS": "figures/out/timings.json"},
         experiments: {"ROOT": "", "NOTEBOOKS": "notebooks"},
         copies: {"ROOT": "", "NOTEBOOKS": "notebooks", "FOLDER": "notebooks/copies"},
+        full: {"STORE": ".work/full"},
         durations: {"FILE": ".work/seconds.json"},
         lab: {"ROOT": "", "NOTEBOOKS": "notebooks"},
         main: {"ROOT": "", "WORK": ".work"},

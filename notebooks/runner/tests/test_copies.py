@@ -1,5 +1,6 @@
 """Working copies, and which notebooks are experiments."""
 
+import errno
 import json
 import os
 import subprocess
@@ -133,6 +134,22 @@ class Copies(InACheckout):
         os.unlink(self.copy)
         self.assertEqual(self.reset(self.a), "notebooks/copies/01_a.ipynb is as its original")
         self.assertEqual(self.copy.read_bytes(), fresh)
+
+    def test_reset_on_a_full_disk_leaves_the_copy(self):
+        self.make_missing()
+        self.edit(self.copy, "01_a()", "mine()")
+        before = {p: p.read_bytes() for p in copies.FOLDER.rglob("*.*")}
+        with unittest.mock.patch("os.fsync", side_effect=OSError(errno.ENOSPC, "No space left on device")):
+            with self.assertRaisesRegex(OSError, "No space left on device"):
+                self.reset(self.a)
+        self.assertEqual({p: p.read_bytes() for p in copies.FOLDER.rglob("*.*")}, before)
+
+    def test_reset_replaces_a_folder(self):
+        self.copy.mkdir(parents=True)
+        (self.copy / "mine").write_text("1")
+        self.reset(self.a)
+        self.assertEqual(self.state(), "as the original")
+        self.assertEqual([p.read_text() for p in copies.FOLDER.glob("replaced/*/mine")], ["1"])
 
     def test_links_lead_where_those_of_the_original_lead(self):
         siblings = {"02_b.ipynb"}

@@ -114,12 +114,13 @@ class Report(unittest.TestCase):
             {"cell_type": "markdown", "source": "## Twice"},
             {"cell_type": "code", "source": "%%\nr := f()\nnotebook.Show(r)", "outputs": [bare, {"output_type": "display_data", "data": {"text/markdown": "**T**\n\n| k | v |\n| :-- | --: |\n| a | -1 |\n"}}]},
             {"cell_type": "markdown", "source": "## Twice\n\n## The end"},
+            {"cell_type": "code", "source": '%%\nnotebook.Text("%d", 1)', "outputs": []},
             {"cell_type": "code", "source": "%%\nfmt.Println(1)", "outputs": [lost]},
         ]
         files = {"one.png": png(1), "one.svg": "<svg/>", "two.svg": "<svg><image /></svg>", "two.png": png(2), "t.md": "**T**\n\n| k | v |\n| :-- | --: |\n| a | -1 |\n", "late.md": "**Late**\n\n| q |\n| :-- |\n| 7 |\n"}
         text, page = self.made(cells, files, {"captions": {"one": "It <falls>"}, "alts": {"two": "Two lines"}})
         self.in_order(text, '<h2 id="01_a">First</h2>', 'href="#02_b"', 'href="../../cvgm/search.go"', 'href="#01_a-the-end"', "<math", "<img", "It &lt;falls&gt;. ", "1 &lt; 2",
-                      '<h3 id="01_a-twice">', "Code, 2 lines", "<img", "<td class=\"number\" data-column=\"v\">−1</td>", "The end</h3>", "<pre><code>fmt.Println(1)</code>", "<img", ">7</td>", '<h2 id="02_b">Second</h2>')  # fmt: skip
+                      '<h3 id="01_a-twice">', "Code, 2 lines", "<img", "<td class=\"number\" data-column=\"v\">−1</td>", "The end</h3>", "Code, 1 line<", "<pre><code>fmt.Println(1)</code>", "<img", ">7</td>", '<h2 id="02_b">Second</h2>')  # fmt: skip
         self.assertEqual([p["alt"] for p in page.pictures], ['of the "cell"', "Two lines", "A picture of First"])
         self.assertEqual([p.get("class") for p in page.pictures], [None, "surface", None])
         self.assertNotIn("noautoget", text)
@@ -138,6 +139,13 @@ class Report(unittest.TestCase):
         self.assertEqual(claims.count('class="measured"'), 3)
         self.assertIn("<dt>Its code</dt><dd>3.1</dd>", claims)
         self.assertNotIn("<dt>Its code</dt><dd>–</dd>", claims)
+
+    def test_the_findings_of_the_notebooks_come_first(self):
+        shown = "**Two findings**\n\n| Finding | Number |\n| :-- | --: |\n| It differs | -1 ± 2 |\n"
+        cells = [{"cell_type": "code", "source": "%%\nnotebook.Show(f())", "outputs": [{"output_type": "display_data", "data": {"text/markdown": shown}}]}]
+        text, _ = self.made(cells, {"claims.md": CLAIMS, "findings.md": shown})
+        self.in_order(text, 'id="findings"', "Two findings", "−1 ±\N{NO-BREAK SPACE}2", "<b>1</b> differs", 'id="01_a"', 'href="#findings"')
+        self.assertEqual(text.count("It differs"), 1)
 
     def test_without_claims_and_outputs(self):
         for claims in (None, "", "**T**\n\n| Claim |\n| --- |\n| a |\n", "| |\n"):

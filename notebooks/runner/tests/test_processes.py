@@ -26,8 +26,11 @@ class Processes(unittest.TestCase):
             for path in (orphans, mine, Path(folder, "other")):
                 path.mkdir()
             processes.CLAIMS.mkdir(parents=True)
-            (processes.CLAIMS / "cvgm-orphan").write_text(str(orphans))
-            (processes.CLAIMS / "cvgm-wrong").write_text(f"{folder}/other")  # not the content of such a file
+            # The second is not the content of such a file, and the third is a file's copy.
+            for name, owner, target in (("cvgm-orphan", "cvgm-orphan", orphans), ("cvgm-wrong", "cvgm-wrong", f"{folder}/other"), ("cvgm-mine", "cvgm-orphan", mine)):
+                with open(processes.CLAIMS / owner, "ab") as claim:
+                    said = processes.claimed(claim.fileno(), str(target))
+                (processes.CLAIMS / name).write_bytes(said)
             left = subprocess.Popen(["sleep", "60"], env={"TMPDIR": str(orphans), "PATH": os.environ["PATH"]})
             half = processes.NOTEBOOKS / ".n.ipynb.123.tmp"
             half.parent.mkdir()

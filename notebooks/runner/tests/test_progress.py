@@ -69,7 +69,7 @@ class TimeLeft(unittest.TestCase):
     def test_kept_results_take_no_time(self):
         notebook = task("a")
         self.checkout.write("figures/out/a/provenance.json", json.dumps({
-            "inputs": {}, "outputs": {}, "overrides": {}, "notebook": "a.ipynb",
+            "notebook": "a.ipynb", **dict.fromkeys(provenance.TABLES, {}),
             "results": [{"function": "F", "key": "f" * 64}, {"function": "G", "key": "0" * 64}],
         }))  # fmt: skip
         e = durations.Estimate([notebook, task("b")], {"f" * 16}, KNOWN, NOTHING)

@@ -99,6 +99,14 @@ class Provenance(unittest.TestCase):
         for text in ("{", "[]", "3", '{"inputs": {}}', '{"inputs": {}, "outputs": 3, "results": []}'):
             self.checkout.write("figures/out/n/provenance.json", text)
             self.assertIsNone(provenance.read(self.task()), text)
+        self.run_task(self.task(), {})
+        whole = provenance.read(self.task())
+        for damage in ({"results": ["x"]}, {"results": [{"key": 3}]}, {"captions": [1]}, {"alts": {"f": 1}}, {"overrides": {"K": 3}}, {"files": None}, {"notebook": 3}):
+            self.checkout.write("figures/out/n/provenance.json", json.dumps(whole | damage))
+            self.assertIsNone(provenance.read(self.task()), damage)
+        (self.task().out / "provenance.json").unlink()
+        (self.task().out / "provenance.json").mkdir()
+        self.assertIsNone(provenance.read(self.task()))
 
     def test_what_has_to_run(self):
         agreeing, edited, stale = (self.task(name=name) for name in "abc")

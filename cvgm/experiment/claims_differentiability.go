@@ -1,0 +1,128 @@
+package experiment
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+)
+
+func (all *measurements) unrolled(r *UnrolledResult) {
+	largest := func(of func(UnrolledPrecision) float64) Estimate {
+		e := once(0)
+		for _, m := range r.Precision {
+			e.Mean = math.Max(e.Mean, of(m))
+		}
+		return e
+	}
+	digitsLost := func(rounding float64) rule {
+		lost := above(math.Sqrt(rounding))
+		lost.text += ": half of the digits are lost"
+		return lost
+	}
+	steps := slices.Max(r.Params.UnrolledSteps)
+	conditions := fmt.Sprintf("the largest over condition numbers from %g to %g", slices.Min(r.Params.Conditions), slices.Max(r.Params.Conditions))
+	stored := largest(func(m UnrolledPrecision) float64 { return m.Double })
+	all.add(saysFinitePrecision, Measurement{Text: fmt.Sprintf("relative rounding error of the gradient through %d steps, the iterates computed again backwards, %s", steps, conditions),
+		Ours:    largest(func(m UnrolledPrecision) float64 { return m.Backwards }),
+		Control: &Control{Text: "the iterates stored", Ours: stored},
+		Remark:  "That saves the memory of the iterates. With momentum each step back divides the rounding error by a number below 1."}, digitsLost(0x1p-52))
+	all.add(saysFinitePrecision, Measurement{Text: "the same, the iterates stored", Ours: stored, Aside: true,
+		Remark: fmt.Sprintf("Then the chain rule itself does no harm. The largest error of the implicit derivative on the same problems is %.0e.", largest(func(m UnrolledPrecision) float64 { return m.Implicit }).Mean)}, digitsLost(0x1p-52))
+	all.add(saysFinitePrecision, Measurement{Text: "the same in single precision, the iterates stored", Ours: largest(func(m UnrolledPrecision) float64 { return m.Single }), Aside: true,
+		Remark: "Single precision has 7 digits, of which at least half are right."}, digitsLost(0x1p-23))
+
+	byRate := func(a, b UnrolledRun) int { return cmp.Compare(a.Rate, b.Rate) }
+	last := func(u UnrolledRun) Estimate { return once(fromEnd(u.Factor, 1)) }
+	fast := slices.MaxFunc(r.ByRate, byRate)
+	good := slices.MinFunc(r.ByRate, func(a, b UnrolledRun) int { return cmp.Compare(math.Abs(a.Rate-1), math.Abs(b.Rate-1)) })
+	factor := func(u UnrolledRun) string {
+		return fmt.Sprintf("factor by which the chain rule through %d steps multiplies a gradient, ηL = %g", steps, u.Rate)
+	}
+	all.add(saysExploding, Measurement{Text: factor(fast), Ours: last(fast),
+		Control: &Control{Text: fmt.Sprintf("ηL = %g", good.Rate), Ours: last(good)},
+		Remark:  "There the descent itself diverges."}, above(1/math.Sqrt(0x1p-52)))
+	all.add(saysExploding, Measurement{Text: factor(good), Ours: last(good),
+		Control: &Control{Text: fmt.Sprintf("through %d step", good.Steps[0]), Ours: once(good.Factor[0])},
+		Remark:  "The early steps no longer count. The gradient in λ₂ converges all the same: the late steps give it."}, below(math.Sqrt(0x1p-52)))
+}
+
+// worst returns the largest relative distance of the derivatives in an input, or in
+// all for "", from the best finite difference; the least one from that in the next
+// input; and how many derivatives these are.
+func (r *DerivativeChecks) worst(input string) (worst, mixed Estimate, n int) {
+	worst, mixed = once(0), once(math.Inf(1))
+	for i, c := range r.Checks {
+		if input != "" && c.Input != input {
+			continue
+		}
+		n++
+		k, e := c.Best()
+		worst.Mean = math.Max(worst.Mean, e)
+		other := r.Checks[(i+1)%len(r.Checks)]
+		mixed.Mean = math.Min(mixed.Mean, c.relative(other.Difference[k]))
+	}
+	return worst, mixed, n
+}
+
+func (all *measurements) derivatives(r *DerivativeChecks) {
+	apart := 0.
+	for _, c := range r.Checks {
+		if !math.IsNaN(c.JVP) {
+			apart = math.Max(apart, c.Apart())
+		}
+	}
+	for _, what := range []struct{ input, name string }{{"", "all"}, {"X", "in the training data"}} {
+		e, mixed, n := r.worst(what.input)
+		m := Measurement{Text: fmt.Sprintf("largest relative distance from the best finite difference, %d derivatives (%s)", n, what.name), Ours: e,
+			Control: &Control{Text: "from the difference in the next input, the least", Ours: mixed}}
+		if what.input == "" {
+			m.Remark = fmt.Sprintf("That is the rounding error of the difference. From the cotangent's and from the direction's side the derivatives agree to %.0e.", apart)
+		}
+		all.add(saysDifferentiable, m, below(1e-8))
+	}
+	all.add(saysFirstDerivation, Measurement{Text: "who was first", Ours: once(math.NaN()),
+		Remark: "Doubtful: LARS-EN, in the article that the paper cites for the elastic net, follows the solution along λ₁ for a fixed λ₂ by its derivative."}, above(0))
+}
+
+func (all *measurements) limits(r *DifferentiabilityLimits) {
+	jumps := func(v []float64) Estimate {
+		jumps := make([]float64, len(v))
+		for i, change := range v {
+			jumps[i] = share(change > 1e-6)
+		}
+		return estimate(jumps)
+	}
+	l := r.Loss
+	all.add(saysNotContinuous, Measurement{Text: fmt.Sprintf("share of data sets on which the 0–1 loss changes by more than 1e-6 between values of C that differ by %g of themselves", jumpWidth), Ours: jumps(l.ZeroOneJump),
+		Control: &Control{Text: "the logistic loss", Ours: jumps(l.LogisticJump)}}, above(.5))
+}
+
+func (all *measurements) learning(r *Learning) {
+	single := slices.DeleteFunc(slices.Clone(r.Loss.Methods), func(m LossMethod) bool { return strings.HasPrefix(m.Name, "learned") })
+	byTest := func(a, b LossMethod) int { return cmp.Compare(a.Test.Mean, b.Test.Mean) }
+	best, worst := slices.MinFunc(single, byTest), slices.MaxFunc(single, byTest)
+	loses := compare(worst.TestLosses, best.TestLosses).Difference
+	all.add(saysConvexCombination, Measurement{Text: fmt.Sprintf("test loss of the learned combination less that of the best single loss, %s", best.Name), Ours: best.LearnedMinusTest.Difference,
+		Control: &Control{Text: fmt.Sprintf("the worst single loss, %s, in its place", worst.Name), Ours: loses}}, littleOf(loses, worst.Name))
+}
+
+func (all *measurements) errata(r *ErrataResult) {
+	jump := func(left, right float64) Estimate { return once(math.Abs(left - right)) }
+	smooth := equals(0, 1e-6).or(PaperError)
+	all.add(saysRange, Measurement{Text: "jump of the slope of min ½(x−a)², x ≤ 0, at a = 0, where all of that holds", Ours: jump(r.Range.Left, r.Range.Right),
+		Remark: "Strict complementarity is needed as well. The derivative of s is in all of z, and so the range is that of ∇_z g; the printed ∇_x g contains ∇_α g at this point, too."}, smooth)
+	all.add(saysLogisticJacobian, Measurement{Text: "relative distance of the printed Jacobian from central differences", Ours: once(r.Jacobian.PrintedError),
+		Remark: fmt.Sprintf("It lacks the term Cπ(1−π)xθᵀ, with which the distance is %.0e.", r.Jacobian.CompleteError)}, below(1e-6).or(PaperError))
+	all.add(saysElasticNetDifferentiable, Measurement{Text: "jump of the elastic net's slope at such a point", Ours: jump(r.ElasticNet.Left, r.ElasticNet.Right),
+		Remark: "There is no derivative where a coefficient is weakly active."}, smooth)
+	all.add(saysSVMDifferentiable, Measurement{Text: "jump of the support vector machine's slope at such a point", Ours: jump(r.SVM.Left, r.SVM.Right),
+		Remark: "There is no derivative where a row or a coefficient is weakly active."}, smooth)
+	all.add(saysSVMDifferentiable, Measurement{Text: "smallest eigenvalue of its quadratic program, which is to be positive definite", Ours: once(r.Program.SVM),
+		Remark: "The slacks have no curvature, and neither has θₚ + θₙ: at λ₁ = 0 the two are not unique."}, above(1e-9).or(PaperError))
+	all.add(saysSVMLabels, Measurement{Text: "largest change of θ when every example labelled 0 is replaced", Ours: once(r.Labels.ZeroMoves),
+		Remark: "At y = 0 the hinge loss is constant: ±1 is meant."}, above(1e-6).or(PaperError))
+	all.add(saysLinear, Measurement{Text: "error of the best linear rule on the rings, population", Quoted: Printed.Rings.Linear, Ours: once(1 - r.Bayes.HalfPlane),
+		Remark: fmt.Sprintf("With an intercept: beyond x₁ = %.2f lie mostly points of the outer ring.", r.Bayes.Offset)}, equals(number64(Printed.Rings.Linear.Paper), .005).or(PaperError))
+}

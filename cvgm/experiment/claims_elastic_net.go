@@ -1,0 +1,66 @@
+package experiment
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+func (all *measurements) elasticNet(r *ElasticNetResult) {
+	start, ols := r.CVGM.TestLoss[0], r.LeastSquares
+	all.add(saysTable, Measurement{Text: "test loss of CVGM", Quoted: Printed.CVGM, Ours: once(r.CVGM.Final()),
+		Control: &Control{Text: "CVGM's start", Ours: once(start)},
+		Remark:  "The paper's number comes from another run of the code than the steps it prints, which end where the replay does."}, asPrinted(Printed.CVGM))
+	for _, m := range []struct {
+		search ElasticNetSearch
+		quoted Quoted
+	}{{r.Exhaustive, Printed.Exhaustive}, {r.Random, Printed.Random}} {
+		all.add(saysTable, Measurement{Text: "test loss of " + strings.ToLower(m.search.Name), Quoted: m.quoted, Ours: once(m.search.Final()),
+			Control: &Control{Text: "least squares", Ours: once(ols)}}, asPrinted(m.quoted))
+	}
+	all.add(saysTable, Measurement{Text: "CVGM's steps", Quoted: Printed.CVGMSteps, Ours: once(float64(len(r.CVGM.TestLoss))),
+		Remark: "The code counts them from 1 up to, and without, 100."}, exactly(number64(Printed.CVGMSteps.Paper)))
+	printed := number64(Printed.CVGM.Paper)
+	all.add(saysTestLoss, Measurement{Text: fmt.Sprintf("distance of %s from the test loss here, in standard deviations between test sets of %d", Printed.CVGM.Paper, r.Params.Samples-r.Params.Train),
+		Quoted: Printed.CVGM, Ours: once((printed - r.CVGM.Final()) / r.TestSD),
+		Control: &Control{Text: "least squares in the place of CVGM", Ours: once((printed - ols) / r.TestSD)}}, ofAllSets)
+	others := min(r.Exhaustive.Final(), r.Random.Final())
+	all.add(saysTestLoss, Measurement{Text: "test loss of CVGM less the lower of the other two methods', published data", Ours: once(r.CVGM.Final() - others),
+		Control: &Control{Text: "CVGM's start less that", Ours: once(start - others)}}, below(0))
+	falls := func(loss []float64) Estimate {
+		var n float64
+		for k := 1; k < len(loss); k++ {
+			if loss[k] < loss[k-1] {
+				n++
+			}
+		}
+		return once(n / float64(len(loss)-1))
+	}
+	back := slices.Clone(r.CVGM.TestLoss)
+	slices.Reverse(back)
+	all.add(saysTestLoss, Measurement{Text: "share of CVGM's steps with which the test loss falls", Ours: falls(r.CVGM.TestLoss),
+		Control: &Control{Text: "the same steps in the opposite order", Ours: falls(back)},
+		Remark:  "It falls while the search is stopped early; run on, it rises again."}, above(.5))
+	all.add(saysUnion, Measurement{Text: "numbers in 𝒯ⱼ ∪ 𝒱ⱼ; n is that of the features", Ours: once(float64(r.Params.Train)),
+		Remark: "The examples are numbered from 1 to N: [N] is meant."}, exactly(float64(r.Params.Features)).or(PaperError))
+}
+
+func (all *measurements) elasticNetSeeds(r *ElasticNetSeeds) {
+	at := func(method int) ElasticNetMethod { return r.Methods[method] }
+	cvgm, exhaustive, start, ols := at(ElasticNetCVGM), at(ElasticNetExhaustive), at(ElasticNetStart), at(ElasticNetLeastSquares)
+	for _, k := range []int{ElasticNetExhaustive, ElasticNetRandom} {
+		rival := at(k)
+		name := strings.ToLower(rival.Name)
+		all.add(saysTestLoss, Measurement{Text: "test loss of CVGM less that of " + name + ", fresh data", Ours: rival.CVGMMinusTest.Difference,
+			Control: &Control{Text: "least squares less " + name, Ours: compare(ols.Test, rival.Test).Difference},
+			Remark:  "Table 1 shows one favourable data set."}, below(0))
+		all.add(saysCompetitive, Measurement{Text: "test loss of " + name + " less CVGM's, fresh data", Ours: rival.CVGMMinusTest.Difference.minus(),
+			Control: &Control{Text: "CVGM's start less CVGM", Ours: start.CVGMMinusTest.Difference.minus()}},
+			littleOf(ols.CVGMMinusTest.Difference.minus(), "least squares"))
+	}
+	reachable := compare(start.CV, exhaustive.CV).Difference
+	all.add(saysOtherMethods, Measurement{Text: "CV loss of the constant step size less that of exhaustive search, fresh data", Ours: exhaustive.CVGMMinusCV.Difference,
+		Control: &Control{Text: "CVGM's start less exhaustive search", Ours: reachable},
+		Remark:  fmt.Sprintf("Mean CV losses: start %s, CVGM %s, exhaustive search %s.", short(start.CVMean.Mean), short(cvgm.CVMean.Mean), short(exhaustive.CVMean.Mean))},
+		littleOf(reachable, "the start"))
+}

@@ -1,0 +1,58 @@
+package experiment
+
+import (
+	"fmt"
+	"math"
+	"slices"
+)
+
+func (all *measurements) rings(r *RingsResult) {
+	p, run := Printed.Rings, r.Run(Published)
+	all.add(saysFewExamples, Measurement{Text: "hyperparameters of the network", Quoted: p.Hyperparameters, Ours: once(float64(r.Params.NumHyperparameters())),
+		Control: &Control{Text: "a network with one unit more", Ours: once(float64(oneUnitMore(r.Params.LearnedKernel).NumHyperparameters()))}},
+		exactly(number64(p.Hyperparameters.Paper)))
+	all.add(saysBayesRings, Measurement{Text: "test accuracy after 100 steps", Quoted: p.Accuracy, Ours: once(run.FinalAccuracy()),
+		Control: &Control{Text: "before the first step", Ours: once(run.Accuracy[0])},
+		Remark:  "The output saved with the code is the same as here."}, withinOne(p.Accuracy, r.Params.Test))
+	all.add(saysBayesRings, Measurement{Text: "accuracy of the Bayes rule, population", Quoted: p.Bayes, Ours: once(r.Bayes.Population),
+		Control: &Control{Text: "CVGM before its first step", Ours: once(run.Accuracy[0])}}, asPrinted(p.Bayes))
+	all.add(saysBayesRings, Measurement{Text: "accuracy of CVGM less the Bayes rule's, on the same test set", Ours: once(run.FinalAccuracy() - r.Bayes.Test), Aside: true,
+		Remark: "The caption sets an accuracy on the test set beside one over the population: CVGM does not beat the Bayes rule."}, above(0))
+	reached := "It is never reached."
+	if step := slices.IndexFunc(run.Accuracy, func(a float64) bool { return a >= number64(p.Accuracy10.Paper) }); step >= 0 {
+		reached = fmt.Sprintf("It is reached at step %d.", step)
+	}
+	all.add(saysAfterTen, Measurement{Text: "test accuracy after 11 steps", Quoted: p.Accuracy10, Ours: once(atStep(run.Accuracy, 11)), Remark: reached}, asPrinted(p.Accuracy10))
+	n := r.Params.Test
+	bayes := r.Bayes.Population
+	deviations := func(accuracy float64) Estimate {
+		return once((accuracy - bayes) / math.Sqrt(bayes*(1-bayes)/float64(n)))
+	}
+	printed := number64(p.BayesOnTest.Paper)
+	all.add(saysAfterTen, Measurement{Text: fmt.Sprintf("distance of %s from the Bayes rule's accuracy in the population, in standard deviations between test sets of %d", p.BayesOnTest.Paper, n),
+		Quoted: p.BayesOnTest, Ours: deviations(printed),
+		Control: &Control{Text: "a coin's .5", Ours: deviations(.5)},
+		Remark:  fmt.Sprintf("On the published test set it is %s, %s standard deviations away.", short(r.Bayes.Test), short(deviations(r.Bayes.Test).Mean))},
+		ofAllSets)
+	all.add(saysChainRule, Measurement{Text: "cosine between what the published code descends and the gradient, at the start", Ours: once(run.Cosine[0]),
+		Remark: "The Jacobian lacks the derivative of π, and the code holds the validation features constant."}, above(.999).or(PaperError))
+}
+
+// oneUnitMore returns the kernel with one unit more in its first hidden layer.
+func oneUnitMore(k LearnedKernel) LearnedKernel {
+	k.Hidden = slices.Clone(k.Hidden)
+	k.Hidden[0]++
+	return k
+}
+
+func (all *measurements) xor(r *XORResult) {
+	p, run := Printed.XOR, r.Run(Published)
+	all.add(saysXORParameters, Measurement{Text: "hyperparameters of the network", Quoted: p.Hyperparameters, Ours: once(float64(r.Params.NumHyperparameters())),
+		Control: &Control{Text: "a network with one unit more", Ours: once(float64(oneUnitMore(r.Params.LearnedKernel).NumHyperparameters()))}},
+		exactly(number64(p.Hyperparameters.Paper)))
+	all.add(saysXOR, Measurement{Text: "test accuracy after 50 steps", Quoted: p.Accuracy, Ours: once(run.FinalAccuracy()),
+		Control: &Control{Text: "before the first step", Ours: once(run.Accuracy[0])}}, asPrinted(p.Accuracy))
+	all.add(saysXOR, Measurement{Text: "accuracy of the Bayes rule, population", Quoted: p.Bayes, Ours: once(r.Bayes.Population),
+		Remark: "The code compares predictions in {0, 1} with labels in {−1, 1}, so that one class always counts as right. CVGM's .72 is close to the best there is."},
+		asPrinted(p.Bayes).or(PaperError))
+}

@@ -1,0 +1,107 @@
+package experiment
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+)
+
+// excess returns the excess of the CV loss over the minimum that a method has
+// reached on each data set after so many evaluations.
+func (r *SearchesResult) excess(name string, evaluations int) []float64 {
+	m := r.Methods[slices.IndexFunc(r.Methods, func(m SearchMethod) bool { return m.Name == name })]
+	v := make([]float64, len(m.Excess))
+	for i, e := range m.Excess {
+		v[i] = atStep(e, evaluations-1)
+	}
+	return v
+}
+
+// lowerShare estimates the share of data sets on which a is below b; a tie counts half.
+func lowerShare(a, b []float64) Estimate {
+	wins := make([]float64, len(a))
+	for i := range a {
+		wins[i] = compare(a[i:i+1], b[i:i+1]).Wins
+	}
+	return estimate(wins)
+}
+
+// quasiNewtonBelowGrid is the share of data sets on which a quasi-Newton search is
+// below exhaustive search, after so many evaluations of each.
+func (r *SearchesResult) quasiNewtonBelowGrid() (share Estimate, within, budget int) {
+	within, budget = 24, r.Params.Budget
+	return lowerShare(r.excess(SearchQuasiNewton, within), r.excess("exhaustive", budget)), within, budget
+}
+
+func (all *measurements) searches(r *SearchesResult) {
+	excess, lower := r.excess, lowerShare
+	less := func(a, b []float64) Estimate { return compare(a, b).Difference }
+	share, within, budget := r.quasiNewtonBelowGrid()
+	paper, grid, random, bayesian := excess(SearchPaperStep, budget), excess("exhaustive", budget), excess("random", budget), excess("Bayesian", budget)
+	start := excess(SearchPaperStep, 1)
+	all.add(saysMuchFaster, Measurement{Text: fmt.Sprintf("share of data sets on which a quasi-Newton search after %d evaluations is below exhaustive search after %d", within, budget),
+		Ours:    share,
+		Control: &Control{Text: fmt.Sprintf("the paper's constant step size after %d", within), Ours: lower(excess(SearchPaperStep, within), grid)},
+		Remark:  fmt.Sprintf("The mean difference of the CV losses is %s ± %s.", short(less(excess(SearchQuasiNewton, within), grid).Mean), short(less(excess(SearchQuasiNewton, within), grid).Margin))}, above(.5))
+	all.add(saysMuchFaster, Measurement{Text: fmt.Sprintf("the same of the paper's constant step size after %d", budget), Aside: true, Ours: lower(paper, grid),
+		Remark: "The gradient helps a method that uses it well."}, above(.5))
+	for _, name := range []string{"Nesterov", "Adam", SearchQuasiNewton} {
+		all.add(saysOtherMethods, Measurement{Text: fmt.Sprintf("CV loss of %s less that of the constant step size, after %d evaluations", name, budget),
+			Ours:    less(excess(name, budget), paper),
+			Aside:   name == SearchQuasiNewton,
+			Control: &Control{Text: "the constant step size in its place", Ours: less(paper, paper)}}, below(0))
+	}
+	all.add(saysFierceCompetitor, Measurement{Text: fmt.Sprintf("CV loss of random search less that of a Bayesian one, after %d evaluations", budget), Ours: less(random, bayesian),
+		Control: &Control{Text: "the start less the Bayesian search", Ours: less(start, bayesian)},
+		Remark:  fmt.Sprintf("The medians of the excess over the minimum are %s and %s.", short(median(random)), short(median(bayesian)))},
+		littleOf(less(start, bayesian), "the start"))
+	several := make([]float64, len(r.LocalMinima))
+	for i, n := range r.LocalMinima {
+		if n > 1 {
+			several[i] = 1
+		}
+	}
+	all.add(saysSeveralStarts, Measurement{Text: "share of the elastic net's data sets on which the CV loss has several local minima", Ours: estimate(several),
+		Control: &Control{Text: "a loss with one minimum", Ours: once(0)}}, above(0))
+}
+
+func (all *measurements) dimensions(r *SearchDimensionsResult) {
+	at := func(d SearchDimension, name string) SearchDimensionMethod {
+		return d.Methods[slices.IndexFunc(d.Methods, func(m SearchDimensionMethod) bool { return m.Name == name })]
+	}
+	if len(r.Dimensions) == 0 {
+		return
+	}
+	most := slices.MaxFunc(r.Dimensions, func(a, b SearchDimension) int { return cmp.Compare(a.Hyperparameters, b.Hyperparameters) })
+	gradient, random := at(most, SearchQuasiNewton), at(most, "random")
+	all.add(saysEfficient, Measurement{Text: fmt.Sprintf("CV loss of a quasi-Newton search less that of random search, %d hyperparameters, same budget", most.Hyperparameters),
+		Ours:    compare(gradient.CV, random.CV).Difference,
+		Control: &Control{Text: "random search in its place", Ours: compare(random.CV, random.CV).Difference}}, below(0))
+	var low, high *SearchDimension // with a grid
+	for i := range r.Dimensions {
+		d := &r.Dimensions[i]
+		if len(at(*d, "exhaustive").CV) == 0 {
+			continue
+		}
+		if low == nil || d.Hyperparameters < low.Hyperparameters {
+			low = d
+		}
+		if high == nil || d.Hyperparameters > high.Hyperparameters {
+			high = d
+		}
+	}
+	if low == nil || low == high {
+		return
+	}
+	grid, random := at(*high, "exhaustive"), at(*high, "random")
+	rises := func(name string) Estimate { return difference(at(*high, name).Excess, at(*low, name).Excess) }
+	tie := above(tieTol * high.Best.Mean)
+	tie.text += ", up to which two losses are a tie"
+	all.add(saysProhibitive, Measurement{Text: fmt.Sprintf("CV loss of exhaustive search above the lowest known, with %d hyperparameters less with %d, same budget", high.Hyperparameters, low.Hyperparameters),
+		Ours:    rises("exhaustive"),
+		Control: &Control{Text: "a quasi-Newton search in its place", Ours: rises(SearchQuasiNewton)},
+		Remark:  fmt.Sprintf("With %d the budget is enough for a grid of %d values of each.", high.Hyperparameters, grid.PerAxis)}, tie)
+	all.add(saysRandomBeatsGrid, Measurement{Text: fmt.Sprintf("CV loss of random search less that of exhaustive search, %d hyperparameters, same budget", high.Hyperparameters),
+		Ours:    compare(random.CV, grid.CV).Difference,
+		Control: &Control{Text: "exhaustive search in its place", Ours: compare(grid.CV, grid.CV).Difference}}, below(0))
+}

@@ -1,0 +1,108 @@
+package figures
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"gonum.org/v1/plot/font"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+	"gonum.org/v1/plot/vg/vgsvg"
+)
+
+// textCanvas collects the boxes of the texts that are drawn on it.
+type textCanvas struct {
+	*vgsvg.Canvas
+	at    [6]float64 // x' = at[0]x + at[2]y + at[4], y' = at[1]x + at[3]y + at[5]
+	stack [][6]float64
+	boxes []textBox
+}
+
+// textBox is a text with the rectangle that its letters take.
+type textBox struct {
+	text string
+	vg.Rectangle
+}
+
+func (c *textCanvas) Push() { c.stack = append(c.stack, c.at); c.Canvas.Push() }
+
+func (c *textCanvas) Pop() {
+	c.at, c.stack = c.stack[len(c.stack)-1], c.stack[:len(c.stack)-1]
+	c.Canvas.Pop()
+}
+
+func (c *textCanvas) Translate(pt vg.Point) {
+	c.at[4], c.at[5] = c.place(float64(pt.X), float64(pt.Y))
+	c.Canvas.Translate(pt)
+}
+
+func (c *textCanvas) Rotate(angle float64) {
+	sin, cos := math.Sincos(angle)
+	a := c.at
+	c.at = [6]float64{a[0]*cos + a[2]*sin, a[1]*cos + a[3]*sin, a[2]*cos - a[0]*sin, a[3]*cos - a[1]*sin, a[4], a[5]}
+	c.Canvas.Rotate(angle)
+}
+
+func (c *textCanvas) place(x, y float64) (float64, float64) {
+	return c.at[0]*x + c.at[2]*y + c.at[4], c.at[1]*x + c.at[3]*y + c.at[5]
+}
+
+func (c *textCanvas) FillString(f font.Face, pt vg.Point, text string) {
+	const above, below = .72, .2 // letters' reach over and under their baseline, in parts of the size
+	size := float64(f.Font.Size)
+	low, high := vg.Point{X: vg.Length(math.Inf(1)), Y: vg.Length(math.Inf(1))}, vg.Point{X: vg.Length(math.Inf(-1)), Y: vg.Length(math.Inf(-1))}
+	for _, x := range []float64{float64(pt.X), float64(pt.X + f.Width(text))} {
+		for _, y := range []float64{float64(pt.Y) - below*size, float64(pt.Y) + above*size} {
+			u, v := c.place(x, y)
+			low.X, low.Y = min(low.X, vg.Length(u)), min(low.Y, vg.Length(v))
+			high.X, high.Y = max(high.X, vg.Length(u)), max(high.Y, vg.Length(v))
+		}
+	}
+	if strings.TrimSpace(text) != "" {
+		c.boxes = append(c.boxes, textBox{text, vg.Rectangle{Min: low, Max: high}})
+	}
+	c.Canvas.FillString(f, pt, text)
+}
+
+// over reports whether two rectangles overlap by more than a point each way.
+func over(a, b vg.Rectangle) bool {
+	const tolerance = 1
+	return min(a.Max.X, b.Max.X)-max(a.Min.X, b.Min.X) > tolerance && min(a.Max.Y, b.Max.Y)-max(a.Min.Y, b.Min.Y) > tolerance
+}
+
+// checkTexts checks that no text of a figure is cut off, lies on another one or, but for
+// legends inside panels, on a panel's data.
+func checkTexts(t *testing.T, f *Figure) {
+	t.Helper()
+	w, h := f.size()
+	c := &textCanvas{Canvas: vgsvg.New(w, h), at: [6]float64{0: 1, 3: 1}}
+	canvas := draw.New(c)
+	if _, err := f.render(canvas, c); err != nil {
+		t.Error(err)
+		return
+	}
+	boxes := c.boxes // without those that the layout draws again
+	var frames []vg.Rectangle
+	if f.Legend != LegendInside {
+		f.layOut(draw.Crop(canvas, 4, -8, 4+h-f.Height, -4), func(p *Panel, cell draw.Canvas, axes box) {
+			q, cell, _ := p.layOut(cell, axes, newLegend(nil))
+			frames = append(frames, q.DataCanvas(cell).Rectangle)
+		})
+	}
+	for i, b := range boxes {
+		if b.Min.X < 0 || b.Min.Y < 0 || b.Max.X > w || b.Max.Y > h {
+			t.Errorf("%s: the text %q is cut off: %.1f of %.1f by %.1f", f.Name, b.text, b.Rectangle, w, h)
+		}
+		for _, other := range boxes[:i] {
+			if over(b.Rectangle, other.Rectangle) {
+				t.Errorf("%s: the text %q lies on %q: %.1f, %.1f", f.Name, b.text, other.text, b.Rectangle, other.Rectangle)
+			}
+		}
+		for _, frame := range frames {
+			if over(b.Rectangle, frame) {
+				t.Errorf("%s: the text %q lies on data: %.1f, %.1f", f.Name, b.text, b.Rectangle, frame)
+			}
+		}
+	}
+}

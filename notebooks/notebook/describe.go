@@ -1,0 +1,43 @@
+package notebook
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"cvgm/cvgm/experiment"
+)
+
+// Described describes a difference by its 95 % confidence interval, with so many digits: "is
+// higher by 0.21 ± 0.08", "is lower by …", or, where the interval contains 0, "shows no clear
+// difference (…)". One without an interval, of a single repetition, "differs by … on one data
+// set".
+func Described(e experiment.Estimate, digits int) string {
+	switch {
+	case math.IsNaN(e.Margin):
+		return fmt.Sprintf("differs by %s on one data set", signed(e.Mean, digits))
+	case e.Mean > e.Margin:
+		return fmt.Sprintf("is higher by %.*f ± %.*f", digits, e.Mean, digits, e.Margin)
+	case e.Mean < -e.Margin:
+		return fmt.Sprintf("is lower by %.*f ± %.*f", digits, -e.Mean, digits, e.Margin)
+	}
+	return fmt.Sprintf("shows no clear difference (%s ± %.*f)", signed(e.Mean, digits), digits, e.Margin)
+}
+
+// Points returns a difference of shares in percentage points.
+func Points(e experiment.Estimate) experiment.Estimate {
+	return experiment.Estimate{Mean: 100 * e.Mean, Margin: 100 * e.Margin, N: e.N}
+}
+
+// Listed joins names, which may have commas, with semicolons; of no names it returns "none".
+func Listed(names []string) string {
+	if len(names) == 0 {
+		return "none"
+	}
+	return strings.Join(names, "; ")
+}
+
+// signed returns a number with its sign.
+func signed(v float64, digits int) string {
+	return strings.Replace(fmt.Sprintf("%+.*f", digits, v), "-", "−", 1)
+}
