@@ -98,9 +98,9 @@ func SplitsCurves(r *experiment.SplitsResult) *Figure {
 	test := func(m experiment.SplitsMeasure) experiment.Estimate { return m.Test }
 	net, rings := r.Params, r.Params.Rings
 	const scatter, loss, errors = "elastic net, SD of the CV loss", "elastic net, test loss", "rings, uniform splits"
-	by := func(what, of string, value any) string { return fmt.Sprintf("%s, %s = %v", what, of, value) }
+	by := func(what, of string, value float64) string { return fmt.Sprintf("%s, %s = %.5g", what, of, value) }
 	ringsK := panel("rings by K", by(errors, "p", rings.P), "K", "test error", r.RingsByK, test)
-	ringsP := panel("rings by p", by(errors, "K", rings.K), "p", "test error", r.RingsByP, test)
+	ringsP := panel("rings by p", by(errors, "K", float64(rings.K)), "p", "test error", r.RingsByP, test)
 	for _, p := range []*Panel{ringsK, ringsP} {
 		p.HLine("Bayes rule", r.Bayes, Style{Color: Black, Width: 1, Dash: []vg.Length{1, 3}})
 	}
@@ -110,6 +110,6 @@ func SplitsCurves(r *experiment.SplitsResult) *Figure {
 			net.Draws, net.At, net.DataSets, net.RingsDataSets),
 		Panels: [][]*Panel{
 			{panel("scatter", by(scatter, "p", net.P), "K", sd, r.ByK, lossSD), panel("test loss by K", by(loss, "p", net.P), "K", "test loss", r.ByK, test), ringsK},
-			{panel("scatter by p", by(scatter, "K", net.K), "p", sd, r.ByP, lossSD), panel("test loss by p", by(loss, "K", net.K), "p", "test loss", r.ByP, test), ringsP},
+			{panel("scatter by p", by(scatter, "K", float64(net.K)), "p", sd, r.ByP, lossSD), panel("test loss by p", by(loss, "K", float64(net.K)), "p", "test loss", r.ByP, test), ringsP},
 		}}
 }

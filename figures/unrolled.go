@@ -62,13 +62,13 @@ func UnrolledCurves(r *experiment.UnrolledResult) *Figure {
 		}
 		return p
 	}
-	rates := draw("rates", fmt.Sprintf("learning rates, λ₂ = %g", r.Params.Penalty), r.ByRate, func(u experiment.UnrolledRun) string {
+	rates := draw("rates", fmt.Sprintf("learning rates, λ₂ = %.5g", r.Params.Penalty), r.ByRate, func(u experiment.UnrolledRun) string {
 		if u.Momentum > 0 {
-			return fmt.Sprintf("ηL = %g, momentum %g", u.Rate, u.Momentum)
+			return fmt.Sprintf("ηL = %.5g, momentum %.5g", u.Rate, u.Momentum)
 		}
-		return fmt.Sprintf("ηL = %g", u.Rate)
+		return fmt.Sprintf("ηL = %.5g", u.Rate)
 	})
-	penalties := draw("penalties", "penalties, ηL = 1", r.ByPenalty, func(u experiment.UnrolledRun) string { return fmt.Sprintf("λ₂ = %g", u.Penalty) })
+	penalties := draw("penalties", "penalties, ηL = 1", r.ByPenalty, func(u experiment.UnrolledRun) string { return fmt.Sprintf("λ₂ = %.5g", u.Penalty) })
 	return &Figure{Name: "unrolled", Width: 11 * vg.Inch, Height: 4 * vg.Inch, Legend: LegendBelow, Panels: [][]*Panel{{rates, penalties}},
 		Caption: fmt.Sprintf("Relative error of the derivative of the test loss in λ₂ through so many steps of gradient descent, against the implicit derivative at the solution. The learning rate η is in units of 1/L, where L is the largest curvature. Lines end above 10%s; errors below 10%s are drawn there.", superscript(fmt.Sprint(ceiling)), superscript(fmt.Sprint(floor)))}
 }
