@@ -87,7 +87,7 @@ func ErrataTable(r *experiment.ErrataResult, stability *experiment.StabilityResu
 	add("1 Introduction", "𝒯ⱼ ∪ 𝒱ⱼ = [n]", "𝒯ⱼ ∪ 𝒱ⱼ = [N]", "N counts the examples and n the features: %d and %d in the first experiment", first.Train, first.Features)
 	add("1 Introduction", "provided Tⱼ form a partition of {1,…,N} and |Tⱼ| = N−N/K", "provided the 𝒱ⱼ do",
 		"K sets of N − N/K examples hold (K−1)·N in all")
-	add("3 Exact Differentiability", "∇_α g(x̃, λ̃, ν̃, α) ∈ R(∇_x g(x̃, λ̃, ν̃, α))", "the range is that of ∇_z g, and strict complementarity is needed as well",
+	add("3 Exact Differentiability", "∇_α g([…]) ∈ R(∇_x g([…]))", "the range is that of ∇_z g, and strict complementarity is needed as well",
 		"min ½(x−a)², x ≤ 0, at a = 0: ∇_a g = (−1, 0) is −1 times ∇_x g = (1, 0), and its distance from the range of ∇_z g is %.1e; yet the slopes are %g from the left and %g from the right", r.Range.RangeResidual, r.Range.Left, r.Range.Right)
 	j := r.Jacobian
 	add("Example 3.1", "∇_{xᵢ}∇_θ f(θ, C) = C(πᵢ−1)yᵢI.", "… + C πᵢ(1−πᵢ) xᵢθᵀ, for πᵢ depends on xᵢ",
@@ -124,7 +124,7 @@ func ErrataTable(r *experiment.ErrataResult, stability *experiment.StabilityResu
 			"%s at %s = %g: E[R] = %.3f ± %.3f, with the right term %.3f ± %.3f, as printed %.3f", stability.Learners[0].Name, stability.Learners[0].Hyper, stability.Learners[0].At[0],
 			s.Risk.Mean, s.Risk.Margin, s.Sum.Mean, s.Sum.Margin, s.Delta.Mean+s.Risk.Mean)
 	}
-	add("Supplement E, figure 5", "the Bayes accuracy is 85.1%", "72.2 %",
+	add("Supplement E, figure 4", "the Bayes accuracy is 85.1%", "72.2 %",
 		"exactly %.4f; on the published test set the sign rule scores %.3f. The code compares predictions in {0, 1} with labels in {−1, 1}: %.3f if every example of the class −1 counts as right", b.XOR, b.XORTest, b.XORCoded)
 	return t
 }

@@ -78,7 +78,7 @@ func fakeResults(seed uint64) Results {
 		r.Timings.Benchmarks["cvgm."+name] = map[string]BenchStat{"ns/op": {Median: rng.Float64()}}
 	}
 	r.Ablation = &AblationResult{Rows: []AblationRow{{Problem: ablationRings}, {Problem: ablationXOR}, {Problem: ablationNet}}, Rings: make([]Comparison, 1)}
-	r.GradientParts = &GradientPartsResult{Paths: []GradientPath{{Problem: ablationRings, Variant: Published, At: []GradientParts{{Steps: 10, Error: Estimate{N: 24}}}}}}
+	r.GradientParts = &GradientPartsResult{Paths: []GradientPath{{Problem: ablationRings, Variant: Full}, {Problem: ablationRings, Variant: Published, At: []GradientParts{{Steps: 10, Error: Estimate{N: 24}}}}}}
 	r.FewDimensions = &FewDimensionsResult{Rows: []FewDimensionsRow{{Matter: 1}, {Matter: 4}}}
 	r.Printed = &RegressionPrinted{Tests: make([]RegressionTest, len(regressionTests))}
 	r.Ablation.Params.Rings.Budgets = []int{100}
