@@ -117,7 +117,7 @@ func ErrataTable(r *experiment.ErrataResult, stability *experiment.StabilityResu
 	add("Supplement A", "Thus the solution θ is differentiable with respect to λ₁ and λ₂, again provided λ₂ > 0.", "… except where a row or coefficient is weakly active",
 		"at λ2 = %g, λ1 = %.6f: slopes of θ%d %.4f and %.4f", r.Params.Lambda2, r.SVM.At, r.SVM.Entry+1, r.SVM.Left, r.SVM.Right)
 	add("Supplement A", "which is a QP with considerable structure. Thus", "the rule is that of positive-definite QPs, and this one is semidefinite",
-		"smallest eigenvalue %.3g (of the elastic net's QP %.3g): neither the tᵢ nor θₚ + θₙ have curvature. At λ₁ = 0 any vector added to both θₚ and θₙ changes nothing: they are not unique", r.Program.SVM, r.Program.ElasticNet)
+		"smallest eigenvalue %.3g (of the elastic net's QP %.3g): neither the tᵢ nor θₚ + θₙ have curvature. At λ₁ = 0 any vector of entries above 0 may be added to both θₚ and θₙ: they are not unique", r.Program.SVM, r.Program.ElasticNet)
 	if stability != nil {
 		s := stability.Learners[0].Parts[0]
 		add("Supplement C, Connections to Stability", "l(A(S), z_i′)−l(A(Sⁱ), z_i′)+l(A(S), z_i′)", "the third term is l(A(Sⁱ), z_i′), which the second cancels",

@@ -94,7 +94,7 @@ func fakeResults(seed uint64) Results {
 		r.Stability.Learners[0].Parts[i].Difference = Estimate{0, 1, 9}
 	}
 	for i := range r.Searches.LocalMinima {
-		r.Searches.LocalMinima[i] = 1 + rng.IntN(2)
+		r.Searches.LocalMinima[i] = 1 + i%int(1+seed)
 	}
 	for i := range 10 * seed { // more losses are continuous
 		r.Limits.Loss.ZeroOneJump[i] = 0
