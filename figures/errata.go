@@ -87,7 +87,7 @@ func ErrataTable(r *experiment.ErrataResult, stability *experiment.StabilityResu
 	add("1 Introduction", "𝒯ⱼ ∪ 𝒱ⱼ = [n]", "𝒯ⱼ ∪ 𝒱ⱼ = [N]", "N counts the examples and n the features: %d and %d in the first experiment", first.Train, first.Features)
 	add("1 Introduction", "provided Tⱼ form a partition of {1,…,N} and |Tⱼ| = N−N/K", "provided the 𝒱ⱼ do",
 		"K sets of N − N/K examples hold (K−1)·N in all")
-	add("3 Exact Differentiability", "∇_α g(x̃, λ̃, ν̃, α) ∈ R(∇_x g(x̃, λ̃, ν̃, α))", "the range is that of ∇_z g, and strict complementarity is needed as well",
+	add("3 Exact Differentiability", "∇_α g([…]) ∈ R(∇_x g([…]))", "the range is that of ∇_z g, and strict complementarity is needed as well",
 		"min ½(x−a)², x ≤ 0, at a = 0: ∇_a g = (−1, 0) is −1 times ∇_x g = (1, 0), and its distance from the range of ∇_z g is %.1e; yet the slopes are %g from the left and %g from the right", r.Range.RangeResidual, r.Range.Left, r.Range.Right)
 	j := r.Jacobian
 	add("Example 3.1", "∇_{xᵢ}∇_θ f(θ, C) = C(πᵢ−1)yᵢI.", "… + C πᵢ(1−πᵢ) xᵢθᵀ, for πᵢ depends on xᵢ",
@@ -117,14 +117,14 @@ func ErrataTable(r *experiment.ErrataResult, stability *experiment.StabilityResu
 	add("Supplement A", "Thus the solution θ is differentiable with respect to λ₁ and λ₂, again provided λ₂ > 0.", "… except where a row or coefficient is weakly active",
 		"at λ2 = %g, λ1 = %.6f: slopes of θ%d %.4f and %.4f", r.Params.Lambda2, r.SVM.At, r.SVM.Entry+1, r.SVM.Left, r.SVM.Right)
 	add("Supplement A", "which is a QP with considerable structure. Thus", "the rule is that of positive-definite QPs, and this one is semidefinite",
-		"smallest eigenvalue %.3g (of the elastic net's QP %.3g): neither the tᵢ nor θₚ + θₙ have curvature. At λ₁ = 0 any vector added to both θₚ and θₙ changes nothing: they are not unique", r.Program.SVM, r.Program.ElasticNet)
+		"smallest eigenvalue %.3g (of the elastic net's QP %.3g): neither the tᵢ nor θₚ + θₙ have curvature. At λ₁ = 0 any vector of entries above 0 may be added to both θₚ and θₙ: they are not unique", r.Program.SVM, r.Program.ElasticNet)
 	if stability != nil {
 		s := stability.Learners[0].Parts[0]
 		add("Supplement C, Connections to Stability", "l(A(S), z_i′)−l(A(Sⁱ), z_i′)+l(A(S), z_i′)", "the third term is l(A(Sⁱ), z_i′), which the second cancels",
 			"%s at %s = %g: E[R] = %.3f ± %.3f, with the right term %.3f ± %.3f, as printed %.3f", stability.Learners[0].Name, stability.Learners[0].Hyper, stability.Learners[0].At[0],
 			s.Risk.Mean, s.Risk.Margin, s.Sum.Mean, s.Sum.Margin, s.Delta.Mean+s.Risk.Mean)
 	}
-	add("Supplement E, figure 5", "the Bayes accuracy is 85.1%", "72.2 %",
+	add("Supplement E, figure 4", "the Bayes accuracy is 85.1%", "72.2 %",
 		"exactly %.4f; on the published test set the sign rule scores %.3f. The code compares predictions in {0, 1} with labels in {−1, 1}: %.3f if every example of the class −1 counts as right", b.XOR, b.XORTest, b.XORCoded)
 	return t
 }

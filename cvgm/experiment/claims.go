@@ -74,7 +74,8 @@ func (all *measurements) add(s sentence, m Measurement, r rule) {
 	all[s] = append(all[s], m)
 }
 
-// Claims judges the paper's sentences that the results bear on, in its order.
+// Claims judges the paper's sentences that the results bear on, in its order. The files
+// claims_….go hold what is measured for them, by experiment.
 func Claims(r Results) []Claim {
 	var all measurements
 	measure(r.ElasticNet, all.elasticNet)

@@ -77,6 +77,9 @@ var leadNames = map[int]string{
 // SampleSizeLeads returns CVGM's leads over the methods of the paper, and over the network
 // trained by Adam.
 func SampleSizeLeads(r *SampleSizeResult) []SampleSizeLead {
+	if len(r.Sizes) == 0 {
+		return nil
+	}
 	all := []SampleSizeLead{{Rival: SizeNetworkPublished}, {Rival: SizeNetworkText}, {Rival: SizeLogistic}, {Rival: SizeAdam}, {Rival: SizeAdam, Full: true}}
 	for i := range all {
 		l := &all[i]

@@ -78,7 +78,7 @@ func fakeResults(seed uint64) Results {
 		r.Timings.Benchmarks["cvgm."+name] = map[string]BenchStat{"ns/op": {Median: rng.Float64()}}
 	}
 	r.Ablation = &AblationResult{Rows: []AblationRow{{Problem: ablationRings}, {Problem: ablationXOR}, {Problem: ablationNet}}, Rings: make([]Comparison, 1)}
-	r.GradientParts = &GradientPartsResult{Paths: []GradientPath{{Problem: ablationRings, Variant: Published, At: []GradientParts{{Steps: 10, Error: Estimate{N: 24}}}}}}
+	r.GradientParts = &GradientPartsResult{Paths: []GradientPath{{Problem: ablationRings, Variant: Full}, {Problem: ablationRings, Variant: Published, At: []GradientParts{{Steps: 10, Error: Estimate{N: 24}}}}}}
 	r.FewDimensions = &FewDimensionsResult{Rows: []FewDimensionsRow{{Matter: 1}, {Matter: 4}}}
 	r.Printed = &RegressionPrinted{Tests: make([]RegressionTest, len(regressionTests))}
 	r.Ablation.Params.Rings.Budgets = []int{100}
@@ -94,7 +94,7 @@ func fakeResults(seed uint64) Results {
 		r.Stability.Learners[0].Parts[i].Difference = Estimate{0, 1, 9}
 	}
 	for i := range r.Searches.LocalMinima {
-		r.Searches.LocalMinima[i] = 1 + rng.IntN(2)
+		r.Searches.LocalMinima[i] = 1 + i%int(1+seed)
 	}
 	for i := range 10 * seed { // more losses are continuous
 		r.Limits.Loss.ZeroOneJump[i] = 0
