@@ -58,7 +58,7 @@ def setUpModule():
 
 
 def result(store):
-    found = [p for p in Path(store).glob("*") if p.is_file()]
+    found = [p for p in Path(store).glob("*") if p.is_file() and p.suffix != ".cells"]
     return found[0] if found else None
 
 
@@ -336,6 +336,16 @@ class TestReproduce(small.Small):
         shutil.rmtree(self.checkout / ".work")
         self.reproduce(*self.OPTIONS)
         self.assertEqual(self.made(), on_slurm)
+
+    def test_the_full_size(self):
+        self.edit("cvgm/experiment/elastic_net_seeds.go", 'full:"[0-9]+"', 'full:"8"')
+        self.assertIn("submitted 8 cells in 2 shards", said := self.reproduce("--full", "net", "--on", "slurm", "--shards", "2"))
+        self.assertIn("files changed: 4 in figures/out/01_net/full", said)
+        cells = self.checkout / "figures/out/01_net/full/cells_elastic_net_seeds.csv"
+        on_slurm = cells.read_bytes()
+        shutil.rmtree(self.checkout / ".work")
+        self.assertIn("files changed: 0", self.reproduce("--full", "net"))
+        self.assertEqual(cells.read_bytes(), on_slurm)
 
     def test_the_same_command_comes_back_and_the_checkout_is_free_meanwhile(self):
         with self.start(*self.OPTIONS, "--on", "slurm", "--sbatch", "--hold") as first:
