@@ -404,3 +404,38 @@ func benchmarkEval(b *testing.B, cv *CV, gradient, cold bool) {
 		}
 	}
 }
+
+// Where a CV answers from scratch, so does one from its last solution, though that may lead to a face at which a
+// weight many decades above the others leaves no digits.
+func TestWarmStartAnswersWhereColdDoes(t *testing.T) {
+	cv, err := New(Config{
+		Data: qpdiff.Data{
+			X: mat.NewDense(10, 2, []float64{
+				-0.31358498609225915, 1.1363088890371764, 0.33035566537503835, 0.3835843628120432, -0.56061993068308, 0.8880920071310137,
+				1.0120883273770183, 0.4226210743759061, 1.4211383192458371, 0.06294324478020175, 0.5146722374779293, 0.002203529215818012,
+				1.9064935431175662, -0.603344318544897, -1.4211383192458371, -0.06294324478020175, -0.017073075038129992, 1.0062972173657247,
+				0.5571894804376261, -1.4341094914912689}),
+			Y: []float64{-1, -1, 1, -1, 1, -1, 1, -1, -1, 1},
+		},
+		Splits:      []Split{{Train: []int{3, 6, 7, 1, 4, 9, 0}, Val: []int{5, 8, 2}}},
+		Features:    &LinearMap{In: 2, Out: 2},
+		Standardise: true,
+		Loss:        AbsoluteError{},
+		Learner:     func() qpdiff.Learner { return new(qpdiff.LearnedLoss) },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	far := []float64{0.3509299081470284, 0, 2.540937921879596e+205, 7.91441596372982, 0.012223587240609709, -0.46908084588952165, 1.1570412887469772, 0.02836047913529871, -0.49953695013942334}
+	near := []float64{0.05955600020947885, 0.09129053679856725, 2.090098401720987, 0.1400445209297932, 0.052255891553142114, -1.8945229509887296, -1.2321185938863948, 0.9757299943775115, 0.9224016411076841}
+	want, err := cv.Eval(nil, far)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := cv.Eval(nil, near); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := cv.Eval(nil, far); err != nil || math.Abs(got-want) > 1e-6*want {
+		t.Errorf("warm %v, %v; cold %v", got, err, want)
+	}
+}

@@ -58,8 +58,8 @@ func testOutputs[R any](t *testing.T, r *R, wants map[string]string, more ...fun
 
 // checkFigure checks of a figure, as it is drawn, that each series shows a point and
 // lies inside its panel's axes, that the legends list each series that is to be
-// listed, and nothing else, that no legend hides a point, and that texts keep clear of each
-// other and of the data.
+// listed, and nothing else, that no legend hides a point, that no title is cut off, and that
+// texts keep clear of each other and of the data.
 func checkFigure(t *testing.T, f *Figure) {
 	t.Helper()
 	svg, err := f.SVG()
@@ -92,6 +92,9 @@ func checkFigure(t *testing.T, f *Figure) {
 		q, cell, l := p.layOut(cell, axes, newLegend(inside))
 		for _, text := range []string{p.plot.Title.Text, q.X.Label.Text, q.Y.Label.Text} {
 			explain(text)
+		}
+		if w, most := p.plot.Title.TextStyle.Width(p.plot.Title.Text), cell.Size().X; w > most {
+			t.Errorf("%s: the title %q is %v wide and its panel %v", f.Name, p.plot.Title.Text, w, most)
 		}
 		if p.scale != nil {
 			for _, tick := range scaleTicks(p.scale) {

@@ -54,7 +54,7 @@ func TestDifferentiabilityOutputs(t *testing.T) {
 				"jacobian_errors":     formatFull(errata.Jacobian.Cosine),
 				"errata":              "as printed 7.250",
 			}, func(r *experiment.ErrataResult) Output { return ErrataTable(r, stability) })
-			if rows := ErrataTable(errata, nil).Rows; len(rows) != 14 || slices.ContainsFunc(rows, func(r []any) bool { return strings.Contains(r[0].(string), "Stability") }) {
+			if rows := ErrataTable(errata, nil).Rows; len(rows) != 20 || slices.ContainsFunc(rows, func(r []any) bool { return strings.Contains(r[0].(string), "Stability") }) {
 				t.Errorf("without the stability's result the errata are %v", rows)
 			}
 			learning := ran[*experiment.Learning](t)(learn.Run(t.Context()))

@@ -11,7 +11,7 @@ import (
 
 func init() {
 	register(func(r *experiment.UnrolledResult) []Output {
-		return []Output{UnrolledTable(r), UnrolledCurves(r)}
+		return []Output{UnrolledTable(r), UnrolledCurves(r), UnrolledPrecisionTable(r)}
 	})
 }
 
@@ -71,4 +71,19 @@ func UnrolledCurves(r *experiment.UnrolledResult) *Figure {
 	penalties := draw("penalties", "penalties, ηL = 1", r.ByPenalty, func(u experiment.UnrolledRun) string { return fmt.Sprintf("λ₂ = %.4g", u.Penalty) })
 	return &Figure{Name: "unrolled", Width: 11 * vg.Inch, Height: 4 * vg.Inch, Legend: LegendBelow, Panels: [][]*Panel{{rates, penalties}},
 		Caption: fmt.Sprintf("Relative error of the derivative of the test loss in λ₂ through so many steps of gradient descent, against the implicit derivative at the solution. The learning rate η is in units of 1/L, where L is the largest curvature. Lines end above 10%s; errors below 10%s are drawn there.", superscript(fmt.Sprint(ceiling)), superscript(fmt.Sprint(floor)))}
+}
+
+// UnrolledPrecisionTable lists what rounding does to the derivatives.
+func UnrolledPrecisionTable(r *experiment.UnrolledResult) *Table {
+	p := r.Params
+	t := &Table{
+		Name: "unrolled_precision", Caption: fmt.Sprintf("Rounding of d(test loss)/dλ2 through %d steps of gradient descent", slices.Max(p.UnrolledSteps)),
+		Header: []string{"Condition number", "Iterates stored", "Stored, single precision", "Iterates computed again backwards", "Implicit"},
+		Note: fmt.Sprintf("Relative distances from the same derivative in precise arithmetic, with λ2 equal to the smallest curvature and ηL = 1; 1 where no digit is right. "+
+			"Double precision unless stated. The fourth column has momentum %g and stores the last two iterates alone.", p.Momentum),
+	}
+	for _, m := range r.Precision {
+		t.Rows = append(t.Rows, []any{fmt.Sprintf("%.0e", m.Condition), fmt.Sprintf("%.0e", m.Double), fmt.Sprintf("%.0e", m.Single), fmt.Sprintf("%.0e", m.Backwards), fmt.Sprintf("%.0e", m.Implicit)})
+	}
+	return t
 }

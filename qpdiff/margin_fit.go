@@ -44,10 +44,18 @@ func (l *marginFit) Reset() {
 
 // solve ends a Fit, after its begin. l1 reports whether λ1 is a hyperparameter.
 func (l *marginFit) solve(theta []float64, l1 bool) error {
-	err := l.p.solve()
-	if err == nil {
+	warm := l.p.warm
+	attempt := func() error {
+		if err := l.p.solve(); err != nil {
+			return err
+		}
 		scatter(l.mult, l.p.mult, l.p.elbow)
-		err = l.find(&l.p, l1)
+		return l.find(&l.p, l1)
+	}
+	err := attempt()
+	if err != nil && warm { // the last face may hide more in rounding than the way from θ = 0 does
+		l.p.reset()
+		err = attempt()
 	}
 	if err != nil {
 		l.p.reset()

@@ -18,6 +18,9 @@ type Results struct {
 	Learning        *Learning
 	Ablation        *AblationResult
 	Errata          *ErrataResult
+	GradientParts   *GradientPartsResult
+	FewDimensions   *FewDimensionsResult
+	Printed         *RegressionPrinted
 	Timings         *Timings
 }
 
@@ -90,6 +93,9 @@ func Claims(r Results) []Claim {
 	measure(r.Learning, all.learning)
 	measure(r.Ablation, all.ablation)
 	measure(r.Errata, all.errata)
+	measure(r.GradientParts, all.gradientParts)
+	measure(r.FewDimensions, all.fewDimensions)
+	measure(r.Printed, all.regressionPrinted)
 	var claims []Claim
 	for s, measured := range all {
 		if len(measured) == 0 {

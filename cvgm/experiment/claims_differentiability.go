@@ -9,6 +9,9 @@ import (
 )
 
 func (all *measurements) unrolled(r *UnrolledResult) {
+	if len(r.Precision) == 0 {
+		return
+	}
 	largest := func(of func(UnrolledPrecision) float64) Estimate {
 		e := once(0)
 		for _, m := range r.Precision {
@@ -83,7 +86,7 @@ func (all *measurements) derivatives(r *DerivativeChecks) {
 		all.add(saysDifferentiable, m, below(1e-8))
 	}
 	all.add(saysFirstDerivation, Measurement{Text: "who was first", Ours: once(math.NaN()),
-		Remark: "Doubtful: LARS-EN, in the article that the paper cites for the elastic net, follows the solution along λ₁ for a fixed λ₂ by its derivative."}, above(0))
+		Remark: "Doubtful. " + erratum}, above(0))
 }
 
 func (all *measurements) limits(r *DifferentiabilityLimits) {
@@ -108,21 +111,24 @@ func (all *measurements) learning(r *Learning) {
 		Control: &Control{Text: fmt.Sprintf("the worst single loss, %s, in its place", worst.Name), Ours: loses}}, littleOf(loses, worst.Name))
 }
 
+// erratum is the remark where the paper prints something wrong: one table tells what.
+const erratum = "See the errata in 05_differentiability."
+
 func (all *measurements) errata(r *ErrataResult) {
 	jump := func(left, right float64) Estimate { return once(math.Abs(left - right)) }
 	smooth := equals(0, 1e-6).or(PaperError)
 	all.add(saysRange, Measurement{Text: "jump of the slope of min ½(x−a)², x ≤ 0, at a = 0, where all of that holds", Ours: jump(r.Range.Left, r.Range.Right),
-		Remark: "Strict complementarity is needed as well. The derivative of s is in all of z, and so the range is that of ∇_z g; the printed ∇_x g contains ∇_α g at this point, too."}, smooth)
+		Remark: erratum}, smooth)
 	all.add(saysLogisticJacobian, Measurement{Text: "relative distance of the printed Jacobian from central differences", Ours: once(r.Jacobian.PrintedError),
-		Remark: fmt.Sprintf("It lacks the term Cπ(1−π)xθᵀ, with which the distance is %.0e.", r.Jacobian.CompleteError)}, below(1e-6).or(PaperError))
+		Remark: erratum}, below(1e-6).or(PaperError))
 	all.add(saysElasticNetDifferentiable, Measurement{Text: "jump of the elastic net's slope at such a point", Ours: jump(r.ElasticNet.Left, r.ElasticNet.Right),
-		Remark: "There is no derivative where a coefficient is weakly active."}, smooth)
+		Remark: erratum}, smooth)
 	all.add(saysSVMDifferentiable, Measurement{Text: "jump of the support vector machine's slope at such a point", Ours: jump(r.SVM.Left, r.SVM.Right),
-		Remark: "There is no derivative where a row or a coefficient is weakly active."}, smooth)
+		Remark: erratum}, smooth)
 	all.add(saysSVMDifferentiable, Measurement{Text: "smallest eigenvalue of its quadratic program, which is to be positive definite", Ours: once(r.Program.SVM),
-		Remark: "The slacks have no curvature, and neither has θₚ + θₙ: at λ₁ = 0 the two are not unique."}, above(1e-9).or(PaperError))
+		Remark: erratum}, above(1e-9).or(PaperError))
 	all.add(saysSVMLabels, Measurement{Text: "largest change of θ when every example labelled 0 is replaced", Ours: once(r.Labels.ZeroMoves),
-		Remark: "At y = 0 the hinge loss is constant: ±1 is meant."}, above(1e-6).or(PaperError))
+		Remark: erratum}, above(1e-6).or(PaperError))
 	all.add(saysLinear, Measurement{Text: "error of the best linear rule on the rings, population", Quoted: Printed.Rings.Linear, Ours: once(1 - r.Bayes.HalfPlane),
-		Remark: fmt.Sprintf("With an intercept: beyond x₁ = %.2f lie mostly points of the outer ring.", r.Bayes.Offset)}, equals(number64(Printed.Rings.Linear.Paper), .005).or(PaperError))
+		Remark: erratum}, equals(number64(Printed.Rings.Linear.Paper), .005).or(PaperError))
 }

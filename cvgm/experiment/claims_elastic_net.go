@@ -42,7 +42,7 @@ func (all *measurements) elasticNet(r *ElasticNetResult) {
 		Control: &Control{Text: "the same steps in the opposite order", Ours: falls(back)},
 		Remark:  "It falls while the search is stopped early; run on, it rises again."}, above(.5))
 	all.add(saysUnion, Measurement{Text: "numbers in 𝒯ⱼ ∪ 𝒱ⱼ; n is that of the features", Ours: once(float64(r.Params.Train)),
-		Remark: "The examples are numbered from 1 to N: [N] is meant."}, exactly(float64(r.Params.Features)).or(PaperError))
+		Remark: erratum}, exactly(float64(r.Params.Features)).or(PaperError))
 }
 
 func (all *measurements) elasticNetSeeds(r *ElasticNetSeeds) {
@@ -63,4 +63,19 @@ func (all *measurements) elasticNetSeeds(r *ElasticNetSeeds) {
 		Control: &Control{Text: "CVGM's start less exhaustive search", Ours: reachable},
 		Remark:  fmt.Sprintf("Mean CV losses: start %s, CVGM %s, exhaustive search %s.", short(start.CVMean.Mean), short(cvgm.CVMean.Mean), short(exhaustive.CVMean.Mean))},
 		littleOf(reachable, "the start"))
+}
+
+func (all *measurements) regressionPrinted(r *RegressionPrinted) {
+	code, fresh, second, printed := r.Tests[TestOtherRows], r.Tests[TestFreshRows], r.Tests[TestSecondCall], r.Tests[TestPrintedCall]
+	all.add(saysTestSet, Measurement{Text: "test loss of the coefficients that made the training labels, over the variance of the noise, test set by a second call of the command", Ours: second.CoefMean,
+		Remark: fmt.Sprintf("A second call draws other coefficients, so that nothing learned from the training rows holds there. The code draws %d rows in one call and tests on those that it does not train on.", r.Params.Samples)},
+		equals(1, .05).or(PaperError))
+	all.add(saysTestSet, Measurement{Text: "test loss of CVGM with all data from the printed command", Quoted: Quoted{Paper: Printed.CVGM.Paper}, Ours: printed.CVGMMean, Aside: true,
+		Remark: fmt.Sprintf("The code divides the labels by %g, which the text does not say. Even then a second call gives %s ± %s, the code's own test rows %s ± %s.", r.Params.Scale, short(second.CVGMMean.Mean), short(second.CVGMMean.Margin), short(code.CVGMMean.Mean), short(code.CVGMMean.Margin))},
+		asPrinted(Printed.CVGM))
+	little := quarter * compare(code.LeastSquares, code.CVGM).Difference.Mean
+	same := equals(0, little)
+	same.text = fmt.Sprintf("within %s of 0, a quarter of what least squares loses", short(little))
+	all.add(saysTestSet, Measurement{Text: fmt.Sprintf("test loss of CVGM on %d further rows of the same draw less that on the code's test rows", r.Params.Test), Ours: fresh.CVGMLessCode.Difference, Aside: true,
+		Control: &Control{Text: "a second call's rows in their place", Ours: second.CVGMLessCode.Difference}}, same)
 }

@@ -17,12 +17,12 @@ func (all *measurements) rings(r *RingsResult) {
 	all.add(saysBayesRings, Measurement{Text: "accuracy of the Bayes rule, population", Quoted: p.Bayes, Ours: once(r.Bayes.Population),
 		Control: &Control{Text: "CVGM before its first step", Ours: once(run.Accuracy[0])}}, asPrinted(p.Bayes))
 	all.add(saysBayesRings, Measurement{Text: "accuracy of CVGM less the Bayes rule's, on the same test set", Ours: once(run.FinalAccuracy() - r.Bayes.Test), Aside: true,
-		Remark: "The caption sets an accuracy on the test set beside one over the population: CVGM does not beat the Bayes rule."}, above(0))
+		Remark: "CVGM does not beat the Bayes rule. " + erratum}, above(0))
 	reached := "It is never reached."
 	if step := slices.IndexFunc(run.Accuracy, func(a float64) bool { return a >= number64(p.Accuracy10.Paper) }); step >= 0 {
 		reached = fmt.Sprintf("It is reached at step %d.", step)
 	}
-	all.add(saysAfterTen, Measurement{Text: "test accuracy after 11 steps", Quoted: p.Accuracy10, Ours: once(atStep(run.Accuracy, 11)), Remark: reached}, asPrinted(p.Accuracy10))
+	all.add(saysAfterTen, Measurement{Text: "test accuracy after 11 steps, the published run", Quoted: p.Accuracy10, Ours: once(atStep(run.Accuracy, 11)), Aside: true, Remark: reached + " This run is a slow one."}, asPrinted(p.Accuracy10))
 	n := r.Params.Test
 	bayes := r.Bayes.Population
 	deviations := func(accuracy float64) Estimate {
@@ -53,6 +53,24 @@ func (all *measurements) xor(r *XORResult) {
 	all.add(saysXOR, Measurement{Text: "test accuracy after 50 steps", Quoted: p.Accuracy, Ours: once(run.FinalAccuracy()),
 		Control: &Control{Text: "before the first step", Ours: once(run.Accuracy[0])}}, asPrinted(p.Accuracy))
 	all.add(saysXOR, Measurement{Text: "accuracy of the Bayes rule, population", Quoted: p.Bayes, Ours: once(r.Bayes.Population),
-		Remark: "The code compares predictions in {0, 1} with labels in {−1, 1}, so that one class always counts as right. CVGM's .72 is close to the best there is."},
+		Remark: "CVGM's .72 is close to the best there is. " + erratum},
 		asPrinted(p.Bayes).or(PaperError))
+}
+
+func (all *measurements) gradientParts(r *GradientPartsResult) {
+	const about = 10
+	i := slices.IndexFunc(r.Paths, func(p GradientPath) bool { return p.Problem == ablationRings && p.Variant == Published })
+	path := r.Paths[i]
+	k := slices.IndexFunc(path.At, func(at GradientParts) bool { return at.Steps == about })
+	if k < 0 {
+		return
+	}
+	missed := path.At[k].Error
+	deviations := func(accuracy float64) Estimate { return once((accuracy - (1 - missed.Mean)) / deviation(missed)) }
+	quoted := Printed.Rings.Accuracy10
+	all.add(saysAfterTen, Measurement{Text: fmt.Sprintf("distance of %s from the mean accuracy after %d steps over %d data sets, in standard deviations between them, N = %d", quoted.Paper, about, missed.N, path.Train),
+		Quoted: Quoted{Paper: quoted.Paper}, Ours: deviations(number64(quoted.Paper)),
+		Control: &Control{Text: "a coin's .5", Ours: deviations(.5)},
+		Remark:  fmt.Sprintf("The mean is %s, the standard deviation %s.", short(1-missed.Mean), short(deviation(missed)))},
+		ofAllSets)
 }

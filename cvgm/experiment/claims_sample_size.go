@@ -54,47 +54,99 @@ func (r *SampleSizeResult) smallLessLarge(values [][]float64, n int) Estimate {
 	return difference(estimate(small), estimate(large))
 }
 
+// FewExamples are the sizes up to which the examples are counted as few, one after the other.
+var FewExamples = []int{20, 28, 40, 60, 100}
+
+// SampleSizeLead is CVGM's lead in test accuracy over another method.
+type SampleSizeLead struct {
+	Rival          int  // one of SampleSizeResult.Methods
+	Full           bool // along the full gradient; else along the published one
+	All            Estimate
+	SmallLessLarge []Estimate // the lead up to each of FewExamples less that at larger sizes; NaN where there are none
+	PerDoubling    Estimate   // its slope per doubling of the size
+	opposite       Estimate   // the same with the sizes in the opposite order
+}
+
+var leadNames = map[int]string{
+	SizeNetworkPublished: "a two-layer network, as the published code trains it",
+	SizeNetworkText:      "a two-layer network, as the text trains it",
+	SizeLogistic:         "logistic regression",
+	SizeAdam:             "a network trained by Adam",
+}
+
+// SampleSizeLeads returns CVGM's leads over the methods of the paper, and over the network
+// trained by Adam.
+func SampleSizeLeads(r *SampleSizeResult) []SampleSizeLead {
+	all := []SampleSizeLead{{Rival: SizeNetworkPublished}, {Rival: SizeNetworkText}, {Rival: SizeLogistic}, {Rival: SizeAdam}, {Rival: SizeAdam, Full: true}}
+	for i := range all {
+		l := &all[i]
+		method, comparison := SizeCVGMPublished, r.Methods[l.Rival].Published
+		if l.Full {
+			method, comparison = SizeCVGMFull, r.Methods[l.Rival].Full
+		}
+		leads := r.leads(method, l.Rival)
+		l.All, l.PerDoubling = comparison.All.Difference, r.perDoubling(leads)
+		for _, n := range FewExamples {
+			l.SmallLessLarge = append(l.SmallLessLarge, r.smallLessLarge(leads, n))
+		}
+		back := slices.Clone(leads)
+		slices.Reverse(back)
+		l.opposite = r.perDoubling(back)
+	}
+	return all
+}
+
 func (all *measurements) sampleSize(r *SampleSizeResult) {
-	printed := Quoted{Paper: "25", Code: "10"}
-	all.add(saysSeeds, Measurement{Text: "seeds in the published code", Quoted: printed, Ours: once(number64(printed.Code)),
-		Remark: "The published code trains on sizes from 8 to 96. Here sizes and seeds are the text's."}, exactly(number64(printed.Paper)))
+	for _, m := range []Measurement{
+		{Text: "seeds in the published code", Quoted: Printed.Seeds, Remark: "Here they are the text's."},
+		{Text: "largest size in the published code", Quoted: Printed.LargestSize, Remark: "Here the sizes are the text's."},
+	} {
+		m.Ours = once(number64(m.Quoted.Code))
+		all.add(saysSeeds, m, exactly(number64(m.Quoted.Paper)))
+	}
+	all.overfitting(r)
 	if i := slices.Index(r.Sizes, 20); i >= 0 {
 		logistic := r.Methods[SizeLogistic]
 		all.add(saysFewExamples, Measurement{Text: "accuracy at N = 20 less that of logistic regression", Ours: logistic.Published.BySize[i],
 			Control: &Control{Text: "logistic regression in CVGM's place", Ours: compare(logistic.Accuracy[i], logistic.Accuracy[i]).Difference}}, above(0))
 	}
-	for _, c := range []struct {
-		method, rival int
-		name          string
-		aside         bool
-	}{
-		{SizeCVGMPublished, SizeNetworkPublished, "a two-layer network, as the published code trains it", false},
-		{SizeCVGMPublished, SizeNetworkText, "a two-layer network, as the text trains it", false},
-		{SizeCVGMPublished, SizeLogistic, "logistic regression", false},
-		{SizeCVGMPublished, SizeAdam, "a network trained by Adam", true},
-		{SizeCVGMFull, SizeAdam, "a network trained by Adam, exact gradient", true},
-	} {
-		leads := r.leads(c.method, c.rival)
-		comparison := r.Methods[c.rival].Published
-		if c.method == SizeCVGMFull {
-			comparison = r.Methods[c.rival].Full
+	for _, l := range SampleSizeLeads(r) {
+		name := leadNames[l.Rival]
+		if l.Full {
+			name += ", exact gradient"
 		}
-		logistic := r.leads(SizeLogistic, c.rival)
-		all.add(saysOutperforms, Measurement{Text: "accuracy of CVGM less that of " + c.name, Ours: comparison.All.Difference, Aside: c.aside,
+		logistic := r.leads(SizeLogistic, l.Rival)
+		all.add(saysOutperforms, Measurement{Text: "accuracy of CVGM less that of " + name, Ours: l.All, Aside: l.Rival == SizeAdam,
 			Control: &Control{Text: "logistic regression in CVGM's place", Ours: estimate(slices.Concat(logistic...))}}, above(0))
-		back := slices.Clone(leads)
-		slices.Reverse(back)
-		m := Measurement{Text: "change of the lead over " + c.name + " per doubling of N", Ours: r.perDoubling(leads), Aside: c.aside,
-			Control: &Control{Text: "sizes in the opposite order", Ours: r.perDoubling(back)}}
+		m := Measurement{Text: "change of the lead over " + name + " per doubling of N", Ours: l.PerDoubling, Aside: l.Rival == SizeAdam,
+			Control: &Control{Text: "sizes in the opposite order", Ours: l.opposite}}
 		var lead []string
-		for _, n := range []int{20, 28, 40, 60, 100} {
-			if d := r.smallLessLarge(leads, n); !math.IsNaN(d.Mean) {
+		for k, n := range FewExamples {
+			if d := l.SmallLessLarge[k]; !math.IsNaN(d.Mean) {
 				lead = append(lead, fmt.Sprintf("%+.2f ± %.2f (N ≤ %d)", 100*d.Mean, 100*d.Margin, n))
 			}
 		}
 		m.Remark = "Lead at small N less that at larger N, in points: " + strings.Join(lead, ", ") + "."
 		all.add(saysOutperforms, m, below(0))
 	}
+}
+
+// overfitting judges what the network loses by training to convergence.
+func (all *measurements) overfitting(r *SampleSizeResult) {
+	loses := r.leads(SizeAdam, SizeAdamLong)
+	var lost []float64
+	for i, e := range r.Overfitting {
+		if e.N > 0 {
+			lost = append(lost, loses[i]...)
+		}
+	}
+	if len(lost) == 0 {
+		return
+	}
+	all.add(saysOverfitting, Measurement{Text: fmt.Sprintf("accuracy that a network trained by Adam loses between step %d and step %d, all sizes", r.Params.AdamSteps, r.Params.LongSteps), Ours: estimate(lost),
+		Control: &Control{Text: "logistic regression, whose fit has converged", Ours: once(0)}}, above(0))
+	all.add(saysOverfitting, Measurement{Text: "change of that loss per doubling of N", Ours: r.perDoubling(loses),
+		Remark: "It grows with N in the place of falling."}, below(0))
 }
 
 func (all *measurements) ablation(r *AblationResult) {

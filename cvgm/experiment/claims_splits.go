@@ -18,7 +18,7 @@ func (all *measurements) splits(r *SplitsResult) {
 	all.add(saysBalanced, Measurement{Text: fmt.Sprintf("standard deviation of the gradient with balanced splits over that with uniform ones, K = %d", many.K),
 		Ours:    many.GradientShare,
 		Control: &Control{Text: "uniform splits in their place", Ours: once(1)},
-		Remark:  "The second 𝒱ⱼ is meant to be 𝒯ⱼ."}, below(1))
+		Remark:  "The second 𝒱ⱼ is a slip. " + erratum}, below(1))
 	all.add(saysBalanced, Measurement{Text: "test loss of the tuned model with balanced splits less that with uniform ones", Ours: many.BalancedMinusUniform.Difference, Aside: true,
 		Control: &Control{Text: "uniform splits in their place", Ours: once(0)}}, below(0))
 	first, last := r.ByK[0], r.ByK[len(r.ByK)-1]

@@ -35,5 +35,5 @@ func (all *measurements) stability(r *StabilityResult) {
 		Remark:  "From over-regularised starts CVGM raises Δ: it goes where the CV loss is lower."}, below(0))
 	at := r.Learners[0]
 	all.add(saysCancel, Measurement{Text: fmt.Sprintf("what the display exceeds E[R] by, %s, %s = %g", at.Name, at.Hyper, at.At[0]), Ours: at.Parts[0].Delta,
-		Remark: "They cancel if the third is l(A(Sⁱ), z_i′)."}, exactly(0).or(PaperError))
+		Remark: erratum}, exactly(0).or(PaperError))
 }

@@ -395,7 +395,7 @@ func (p LinearProblem) vanishingRidge(v *VanishingRidge) error {
 }
 
 func (p DifferentiabilityLimitsParams) discontinuousLoss(l *DiscontinuousLoss) error {
-	zeroOne, soft, err := p.lossesOfC(synth.NewStream(p.Seed, "discontinuous loss"))
+	zeroOne, soft, err := p.lossesOfC(synth.NewStream(p.Seed, "discontinuous loss"), qpdiff.UnpenalisedIntercept)
 	if err != nil {
 		return err
 	}
@@ -420,7 +420,7 @@ func (p DifferentiabilityLimitsParams) discontinuousLoss(l *DiscontinuousLoss) e
 // jumps seeks jumps of both losses on several data sets.
 func (p DifferentiabilityLimitsParams) jumps(l *DiscontinuousLoss) error {
 	for set := range p.DataSets {
-		zeroOne, soft, err := p.lossesOfC(synth.NewStream(p.Seed, fmt.Sprintf("jumps of the loss, data set %d", set)))
+		zeroOne, soft, err := p.lossesOfC(synth.NewStream(p.Seed, fmt.Sprintf("jumps of the loss, data set %d", set)), qpdiff.NoIntercept)
 		if err != nil {
 			return err
 		}
@@ -440,13 +440,13 @@ func (p DifferentiabilityLimitsParams) jumps(l *DiscontinuousLoss) error {
 
 // lossesOfC draws classes and returns the CV losses of misclassification and of logistic
 // regression in its C.
-func (p DifferentiabilityLimitsParams) lossesOfC(src synth.Source) (zeroOne, soft *cvgm.CV, err error) {
+func (p DifferentiabilityLimitsParams) lossesOfC(src synth.Source, intercept qpdiff.Intercept) (zeroOne, soft *cvgm.CV, err error) {
 	d := p.classes(src, p.Train)
 	splits, err := cvgm.RandomSplits(src, p.Train, p.K, p.P)
 	if err != nil {
 		return nil, nil, err
 	}
-	config := cvgm.Config{Data: d, Splits: splits, Learner: func() qpdiff.Learner { return &qpdiff.Logistic{Intercept: qpdiff.UnpenalisedIntercept} }, Workers: 1}
+	config := cvgm.Config{Data: d, Splits: splits, Learner: func() qpdiff.Learner { return &qpdiff.Logistic{Intercept: intercept} }, Workers: 1}
 	config.Loss = cvgm.ZeroOne{}
 	zeroOne, err = cvgm.New(config)
 	config.Loss = cvgm.LogisticLoss{}

@@ -37,6 +37,8 @@ var Printed = struct {
 	// than the network of the published code; for sizes and repetitions fewer than
 	// the paper's, and with ties as losses.
 	SampleSizeWins Quoted
+	// Seeds and LargestSize are those of the comparison of sizes.
+	Seeds, LargestSize Quoted
 }{
 	LeastSquares:     Quoted{Code: "1.2847221015464214"},
 	TrueCoefficients: Quoted{Code: ".960613829513703"},
@@ -60,4 +62,6 @@ var Printed = struct {
 		Bayes:           Quoted{Paper: ".851", Code: ".851"},
 	},
 	SampleSizeWins: Quoted{Code: ".782608695652174"},
+	Seeds:          Quoted{Paper: "25", Code: "10"},
+	LargestSize:    Quoted{Paper: "200", Code: "96"},
 }

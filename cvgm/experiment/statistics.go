@@ -27,6 +27,12 @@ func estimate(v []float64) Estimate {
 	return e
 }
 
+// deviation returns the standard deviation between the repetitions.
+func deviation(e Estimate) float64 {
+	n := float64(e.N)
+	return e.Margin * math.Sqrt(n) / distuv.StudentsT{Mu: 0, Sigma: 1, Nu: n - 1}.Quantile(.975)
+}
+
 // difference is that of two means of independent repetitions. Where they share
 // their data the interval is too wide.
 func difference(a, b Estimate) Estimate {

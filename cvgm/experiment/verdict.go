@@ -78,9 +78,9 @@ func below(bound float64) rule {
 	return rule{text: "below " + short(bound), low: math.Inf(-1), high: bound, open: true}
 }
 
-// ofAllSets asks for a distance in standard deviations that 95 % of all test sets
-// stay within.
-var ofAllSets = rule{text: "within 1.96 of 0, as 95 % of all test sets", low: -1.96, high: 1.96}
+// ofAllSets asks for a distance in standard deviations that 95 % of all data sets
+// or test sets stay within.
+var ofAllSets = rule{text: "within 1.96 of 0, as 95 % of all sets", low: -1.96, high: 1.96}
 
 func short(v float64) string { return strconv.FormatFloat(v, 'g', 3, 64) }
 

@@ -104,6 +104,9 @@ func obtain[R any](p interface {
 	end()
 	if err != nil {
 		e.close(false)
+		if ctx.Err() != nil {
+			err = errors.New("interrupted; what was finished is kept")
+		}
 	}
 	Check(err)
 	Check(record(map[string]any{"computed": e.key, "seconds": time.Since(began).Seconds()}))

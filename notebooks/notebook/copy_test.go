@@ -8,6 +8,24 @@ import (
 	"testing"
 )
 
+// A name that ./reproduce.sh does not know gives its one line, and no more.
+func TestResetOfAnUnknownName(t *testing.T) {
+	const again = "CVGM_TEST_RESET"
+	if os.Getenv(again) != "" {
+		Reset("no such notebook")
+		return
+	}
+	if _, err := exec.LookPath("python3"); err != nil {
+		t.Skip("python3 is not on PATH")
+	}
+	cmd := exec.Command(os.Args[0], "-test.run=^TestResetOfAnUnknownName$")
+	cmd.Env = append(os.Environ(), again+"=1")
+	out, err := cmd.CombinedOutput()
+	if text := string(out); err == nil || !strings.Contains(text, "no notebook is called") || strings.Count(text, "\n") != 1 {
+		t.Errorf("%v: %s", err, text)
+	}
+}
+
 // A copy whose original has other cells is older than it; what is damaged, has no
 // original or leaves the folder is none.
 func TestNewerOriginal(t *testing.T) {

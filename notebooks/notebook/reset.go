@@ -1,6 +1,7 @@
 package notebook
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -21,6 +22,10 @@ func Reset(names ...string) {
 	}
 	cmd := exec.Command(filepath.Join(Must(source.Root()), "reproduce.sh"), append([]string{"reset"}, names...)...)
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
-	Check(cmd.Run())
+	err := cmd.Run()
+	if failed := (*exec.ExitError)(nil); errors.As(err, &failed) {
+		os.Exit(1) // it has printed the reason
+	}
+	Check(err)
 	fmt.Println("Where it is open: File, Reload Notebook from Disk.")
 }

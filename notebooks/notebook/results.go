@@ -28,6 +28,9 @@ func Results() experiment.Results {
 		Learning:        judged(experiment.DefaultLearning()),
 		Ablation:        judged(experiment.DefaultAblation()),
 		Errata:          judged(experiment.DefaultErrata()),
+		GradientParts:   judged(experiment.DefaultGradientParts()),
+		FewDimensions:   judged(experiment.DefaultFewDimensions()),
+		Printed:         judged(experiment.DefaultRegressionPrinted()),
 		Timings:         Timings(),
 	}
 }

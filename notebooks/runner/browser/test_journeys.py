@@ -141,6 +141,7 @@ class Journeys(Test):
         tab.page.keyboard.press("i")
         tab.idle(15)
         self.assertEqual(progress.count(), 0)
+        self.assertIn("interrupted; what was finished is kept", tab.output(table))
         tab.edit(cell, "fresh.K, fresh.LongSteps = 100, 5000", "p.K, fresh.K, fresh.Seeds, fresh.LongSteps = 8, 8, 3, 10")
         tab.run(cell)
         self.assertIn("K = 8 (default 128)", tab.run(table))
