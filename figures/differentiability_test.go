@@ -30,8 +30,7 @@ func TestDifferentiabilityOutputs(t *testing.T) {
 			for _, p := range []*experiment.LinearExamples{&derivatives.LinearExamples, &path.LinearExamples, &limit.LinearExamples, &erratum.LinearExamples, &learn.LinearExamples} {
 				p.Seed, p.Train, p.Features, p.Noise = c.seed, c.train, c.features, c.noise
 			}
-			path.PathPoints, derivatives.K, limit.K, erratum.Test = c.points, c.k, c.k, c.test
-			limit.DataSets = 2
+			path.PathPoints, derivatives.K, limit.K, limit.DataSets, erratum.Test = c.points, c.k, c.k, c.losses, c.test
 			learn.K, learn.Test, learn.Flips, learn.Evaluations, learn.GridPoints, learn.LossSeeds = c.k, c.test, c.flips, c.evaluations, c.grid, c.losses
 
 			checks := ran[*experiment.DerivativeChecks](t)(derivatives.Run(t.Context()))

@@ -143,9 +143,9 @@ func ElasticNetEarlyStopping(r *experiment.ElasticNetResult) *Figure {
 	steps := Log10s(oneTo(len(r.Long.CVLoss)))
 	p.Line("CV loss", steps, r.Long.CVLoss, cvStyle)
 	p.Line("test loss", steps, r.Long.TestLoss, Style{Color: Blue, Width: 2})
-	p.VLine(fmt.Sprintf("where the paper stops (%d)", len(r.CVGM.CVLoss)), math.Log10(float64(len(r.CVGM.CVLoss))), Style{Color: Grey, Width: 1, Dash: []vg.Length{2, 2}})
+	p.VLine(fmt.Sprintf("end of CVGM in Table 1 (step %d)", len(r.CVGM.CVLoss)), math.Log10(float64(len(r.CVGM.CVLoss))), Style{Color: Grey, Width: 1, Dash: []vg.Length{2, 2}})
 	return &Figure{Name: "elastic_net_early_stopping", Width: 5.5 * vg.Inch, Height: 3.6 * vg.Inch, Legend: LegendBelow, Panels: [][]*Panel{{p}},
-		Caption: fmt.Sprintf("CV loss, which the gradient method descends, and test loss along %d steps on the published data, the first of which is the start. The vertical line marks step %d, where the paper stops.", len(r.Long.CVLoss), len(r.CVGM.CVLoss))}
+		Caption: fmt.Sprintf("CV loss, which the gradient method descends, and test loss along %d steps on the published data, the first of which is the start. The vertical line marks step %d, at which CVGM ends in Table 1.", len(r.Long.CVLoss), len(r.CVGM.CVLoss))}
 }
 
 // lossPanel returns a panel with a loss over two hyperparameters, given by their

@@ -244,6 +244,15 @@ func TestFigureHTML(t *testing.T) {
 			t.Errorf("%s lacks %s", got, part)
 		}
 	}
+	// A dark theme keeps the shades of a surface.
+	const shaded = `<figure class="cvgm-figure cvgm-shaded"`
+	if strings.HasPrefix(got, shaded) {
+		t.Error("a figure without surface is shaded")
+	}
+	f.Panels[0][0].Surface("loss", []float64{1, 2}, []float64{1, 2}, [][]float64{{1, 2}, {3, 4}}, nil)
+	if got := figureHTML(f, []byte("png")); !strings.HasPrefix(got, shaded) || !strings.Contains(got, ".cvgm-shaded img { filter: brightness") {
+		t.Errorf("a dark theme inverts a surface: %s", got)
+	}
 }
 
 func TestShortened(t *testing.T) {
