@@ -185,7 +185,7 @@ func trial(k, most, wide int, shuffled bool) trialSet {
 					z = (z + 3*common) / 3
 				case trait == "constant" && j%3 == 0:
 					z = 1
-				case trait == "heavy-tailed":
+				case trait == "heavy-tailed": // Student's t with 2 degrees of freedom: its square, and so the risk, has no mean
 					z /= math.Sqrt((math.Pow(rng.NormFloat64(), 2) + math.Pow(rng.NormFloat64(), 2)) / 2)
 				}
 				f += theta[j] * z
@@ -301,26 +301,31 @@ func (t Tuner) lowest(d qpdiff.Data, tuned *Tuned, random, grid int) (*lowest, e
 		return nil, err
 	}
 	low := &lowest{s, math.Inf(1), nil}
-	try := func(share func(i int) float64) {
+	var points [][]float64
+	add := func(share func(i int) float64) {
 		x := make([]float64, len(s.hyper))
 		for i := range x {
 			x[i] = s.at(i, share(i))
 		}
-		if loss, err := s.cv.Eval(nil, x); err == nil && loss < low.loss {
-			low.loss, low.x = loss, x
-		}
+		points = append(points, x)
 	}
 	src := synth.NewStream(9, "points")
 	for range random {
-		try(func(int) float64 { return src.Float64() })
+		add(func(int) float64 { return src.Float64() })
 	}
 	for g := range int(math.Pow(float64(grid), float64(len(s.hyper)))) {
 		rest := g
-		try(func(int) float64 {
+		add(func(int) float64 {
 			digit := rest % grid
 			rest /= grid
 			return float64(digit) / float64(grid-1)
 		})
+	}
+	slices.SortFunc(points, slices.Compare[[]float64]) // a warm start near by saves most of a fit
+	for _, x := range points {
+		if loss, err := s.cv.Eval(nil, x); err == nil && loss < low.loss {
+			low.loss, low.x = loss, x
+		}
 	}
 	return low, nil
 }
