@@ -10,27 +10,27 @@ import (
 )
 
 // ClaimsTable lists the paper's sentences in its order, each with its verdict,
-// and below it what is measured for it: the number that the paper gives, the one
+// and below it what is measured for it: the setting, the number that the paper gives, the one
 // that its code printed, the one here, and the rule from which the verdict
 // follows, beside what the rule says of a case in which the sentence is false.
 func ClaimsTable(claims []experiment.Claim) *Table {
 	t := &Table{
 		Name:    "claims",
 		Caption: "The paper's claims and what becomes of them",
-		Header:  []string{"Claim", "Section", "Sentence or measurement", "Paper", "Its code", "Here", "Repetitions", "Confirmed if", "Verdict", "Control", "Control's value", "Control's verdict", "Remark"},
+		Header:  []string{"Claim", "Section", "Sentence or measurement", "Setting", "Paper", "Its code", "Here", "Repetitions", "Confirmed if", "Verdict", "Control", "Control's value", "Control's verdict", "Remark"},
 	}
 	for i, c := range claims {
-		t.Rows = append(t.Rows, []any{i + 1, c.Section, quotation(c.Sentence), nil, nil, nil, nil, nil, string(c.Verdict), nil, nil, nil, nil})
+		t.Rows = append(t.Rows, []any{i + 1, c.Section, quotation(c.Sentence), nil, nil, nil, nil, nil, nil, string(c.Verdict), nil, nil, nil, nil})
 		for k, m := range c.Measured {
-			row := []any{fmt.Sprintf("%d%c", i+1, 'a'+k), nil, m.Text, quoted(m.Quoted.Paper), quoted(m.Quoted.Code), measurement(m.Ours), nil, m.Rule, string(m.Verdict), nil, nil, nil, m.Remark}
+			row := []any{fmt.Sprintf("%d%c", i+1, 'a'+k), nil, m.Text, optional(m.Setting), quoted(m.Quoted.Paper), quoted(m.Quoted.Code), measurement(m.Ours), nil, m.Rule, string(m.Verdict), nil, nil, nil, m.Remark}
 			if m.Ours.N > 1 {
-				row[6] = m.Ours.N
+				row[7] = m.Ours.N
 			}
 			if m.Aside {
-				row[8] = fmt.Sprintf("(%s)", m.Verdict)
+				row[9] = fmt.Sprintf("(%s)", m.Verdict)
 			}
 			if m.Control != nil {
-				row[9], row[10], row[11] = m.Control.Text, measurement(m.Control.Ours), string(m.Control.Verdict)
+				row[10], row[11], row[12] = m.Control.Text, measurement(m.Control.Ours), string(m.Control.Verdict)
 			}
 			t.Rows = append(t.Rows, row)
 		}
@@ -59,6 +59,14 @@ func FindingsTable(findings []experiment.Finding, claims []experiment.Claim) *Ta
 		t.Rows = append(t.Rows, row)
 	}
 	return t
+}
+
+// optional returns a text, or nil for an empty one.
+func optional(text string) any {
+	if text == "" {
+		return nil
+	}
+	return text
 }
 
 func quotation(sentence string) string { return "“" + sentence + "”" }

@@ -403,7 +403,7 @@ func TestClaimsTables(t *testing.T) {
 	once := func(v float64) experiment.Estimate { return experiment.Estimate{Mean: v, Margin: math.NaN(), N: 1} }
 	claims := []experiment.Claim{
 		{Section: "Table 1", Sentence: "s", Verdict: experiment.Differs, Measured: []experiment.Measurement{
-			{Text: "a", Quoted: experiment.Quoted{Paper: "1.080"}, Ours: once(1.07797), Rule: "r", Verdict: experiment.Differs, Remark: "why"},
+			{Text: "a", Setting: "30 rows", Quoted: experiment.Quoted{Paper: "1.080"}, Ours: once(1.07797), Rule: "r", Verdict: experiment.Differs, Remark: "why"},
 			{Text: "b", Ours: once(322), Rule: "r", Verdict: experiment.Confirmed, Control: &experiment.Control{Text: "more", Ours: once(323), Verdict: experiment.Differs}},
 		}},
 		{Section: "2", Sentence: "t", Verdict: experiment.NotTestable, Measured: []experiment.Measurement{
@@ -412,8 +412,8 @@ func TestClaimsTables(t *testing.T) {
 		}},
 	}
 	all := ClaimsTable(claims).CSV()
-	for _, want := range []string{"1,Table 1,“s”,,,,,,,differs,,,,\n", "1a,,a,1.08,,1.07797,,,r,differs,,,,why\n", "1b,,b,,,322,,,r,confirmed,more,323,differs,\n",
-		"2a,,c,,,0.5,0.25,9,r,(confirmed),,,,\n", "2b,,d,,,,,,,not testable,,,,\n"} {
+	for _, want := range []string{"1,Table 1,“s”,,,,,,,,differs,,,,\n", "1a,,a,30 rows,1.08,,1.07797,,,r,differs,,,,why\n", "1b,,b,,,,322,,,r,confirmed,more,323,differs,\n",
+		"2a,,c,,,,0.5,0.25,9,r,(confirmed),,,,\n", "2b,,d,,,,,,,,not testable,,,,\n"} {
 		if !strings.Contains(all, want) {
 			t.Errorf("no line %q in\n%s", want, all)
 		}

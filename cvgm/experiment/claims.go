@@ -34,8 +34,11 @@ type Claim struct {
 
 // A Measurement is one number by which a claim is judged.
 type Measurement struct {
-	Text   string // what is measured
-	Quoted Quoted // the number that the paper gives, and the one that its code prints
+	Text string // what is measured
+	// Setting is what someone needs to repeat it with a program of their own, and the table
+	// of claims has no other place for: problem, data, sizes, start, bounds and budget.
+	Setting string
+	Quoted  Quoted // the number that the paper gives, and the one that its code prints
 	// Ours is measured, with N = 1 and no margin where it is computed once; Mean is
 	// NaN where nothing can be measured.
 	Ours    Estimate

@@ -28,12 +28,13 @@ func (all *measurements) unrolled(r *UnrolledResult) {
 	conditions := fmt.Sprintf("the largest over condition numbers from %g to %g", slices.Min(r.Params.Conditions), slices.Max(r.Params.Conditions))
 	stored := largest(func(m UnrolledPrecision) float64 { return m.Double })
 	all.add(saysFinitePrecision, Measurement{Text: fmt.Sprintf("relative rounding error of the gradient through %d steps, the iterates computed again backwards, %s", steps, conditions),
+		Setting: r.Params.precisionSetting(),
 		Ours:    largest(func(m UnrolledPrecision) float64 { return m.Backwards }),
 		Control: &Control{Text: "the iterates stored", Ours: stored},
 		Remark:  "That saves the memory of the iterates. With momentum each step back divides the rounding error by a number below 1."}, digitsLost(0x1p-52))
-	all.add(saysFinitePrecision, Measurement{Text: "the same, the iterates stored", Ours: stored, Aside: true,
+	all.add(saysFinitePrecision, Measurement{Text: "the same, the iterates stored", Setting: r.Params.precisionSetting(), Ours: stored, Aside: true,
 		Remark: fmt.Sprintf("Then the chain rule itself does no harm. The largest error of the implicit derivative on the same problems is %.0e.", largest(func(m UnrolledPrecision) float64 { return m.Implicit }).Mean)}, digitsLost(0x1p-52))
-	all.add(saysFinitePrecision, Measurement{Text: "the same in single precision, the iterates stored", Ours: largest(func(m UnrolledPrecision) float64 { return m.Single }), Aside: true,
+	all.add(saysFinitePrecision, Measurement{Text: "the same in single precision, the iterates stored", Setting: r.Params.precisionSetting(), Ours: largest(func(m UnrolledPrecision) float64 { return m.Single }), Aside: true,
 		Remark: "Single precision has 7 digits, of which at least half are right."}, digitsLost(0x1p-23))
 
 	byRate := func(a, b UnrolledRun) int { return cmp.Compare(a.Rate, b.Rate) }
@@ -43,10 +44,10 @@ func (all *measurements) unrolled(r *UnrolledResult) {
 	factor := func(u UnrolledRun) string {
 		return fmt.Sprintf("factor by which the chain rule through %d steps multiplies a gradient, ηL = %g", steps, u.Rate)
 	}
-	all.add(saysExploding, Measurement{Text: factor(fast), Ours: last(fast),
+	all.add(saysExploding, Measurement{Text: factor(fast), Setting: r.factorSetting(), Ours: last(fast),
 		Control: &Control{Text: fmt.Sprintf("ηL = %g", good.Rate), Ours: last(good)},
 		Remark:  "There the descent itself diverges."}, above(1/math.Sqrt(0x1p-52)))
-	all.add(saysExploding, Measurement{Text: factor(good), Ours: last(good),
+	all.add(saysExploding, Measurement{Text: factor(good), Setting: r.factorSetting(), Ours: last(good),
 		Control: &Control{Text: fmt.Sprintf("through %d step", good.Steps[0]), Ours: once(good.Factor[0])},
 		Remark:  "The early steps no longer count. The gradient in λ₂ converges all the same: the late steps give it."}, below(math.Sqrt(0x1p-52)))
 }
@@ -78,7 +79,7 @@ func (all *measurements) derivatives(r *DerivativeChecks) {
 	}
 	for _, what := range []struct{ input, name string }{{"", "all"}, {"X", "in the training data"}} {
 		e, mixed, n := r.worst(what.input)
-		m := Measurement{Text: fmt.Sprintf("largest relative distance from the best finite difference, %d derivatives (%s)", n, what.name), Ours: e,
+		m := Measurement{Text: fmt.Sprintf("largest relative distance from the best finite difference, %d derivatives (%s)", n, what.name), Setting: r.setting(), Ours: e,
 			Control: &Control{Text: "from the difference in the next input, the least", Ours: mixed}}
 		if what.input == "" {
 			m.Remark = fmt.Sprintf("That is the rounding error of the difference. From the cotangent's and from the direction's side the derivatives agree to %.0e.", apart)
@@ -98,7 +99,7 @@ func (all *measurements) limits(r *DifferentiabilityLimits) {
 		return estimate(jumps)
 	}
 	l := r.Loss
-	all.add(saysNotContinuous, Measurement{Text: fmt.Sprintf("share of data sets on which the 0–1 loss changes by more than 1e-6 between values of C that differ by %g of themselves", jumpWidth), Ours: jumps(l.ZeroOneJump),
+	all.add(saysNotContinuous, Measurement{Text: fmt.Sprintf("share of data sets on which the 0–1 loss changes by more than 1e-6 between values of C that differ by %g of themselves", jumpWidth), Setting: r.Params.jumpSetting(), Ours: jumps(l.ZeroOneJump),
 		Control: &Control{Text: "the logistic loss", Ours: jumps(l.LogisticJump)}}, above(.5))
 }
 
@@ -107,7 +108,7 @@ func (all *measurements) learning(r *Learning) {
 	byTest := func(a, b LossMethod) int { return cmp.Compare(a.Test.Mean, b.Test.Mean) }
 	best, worst := slices.MinFunc(single, byTest), slices.MaxFunc(single, byTest)
 	loses := compare(worst.TestLosses, best.TestLosses).Difference
-	all.add(saysConvexCombination, Measurement{Text: fmt.Sprintf("test loss of the learned combination less that of the best single loss, %s", best.Name), Ours: best.LearnedMinusTest.Difference,
+	all.add(saysConvexCombination, Measurement{Text: fmt.Sprintf("test loss of the learned combination less that of the best single loss, %s", best.Name), Setting: r.Params.lossSetting(), Ours: best.LearnedMinusTest.Difference,
 		Control: &Control{Text: fmt.Sprintf("the worst single loss, %s, in its place", worst.Name), Ours: loses}}, littleOf(loses, worst.Name))
 }
 
@@ -117,18 +118,18 @@ const erratum = "See the errata in 05_differentiability."
 func (all *measurements) errata(r *ErrataResult) {
 	jump := func(left, right float64) Estimate { return once(math.Abs(left - right)) }
 	smooth := equals(0, 1e-6).or(PaperError)
-	all.add(saysRange, Measurement{Text: "jump of the slope of min ½(x−a)², x ≤ 0, at a = 0, where all of that holds", Ours: jump(r.Range.Left, r.Range.Right),
+	all.add(saysRange, Measurement{Text: "jump of the slope of min ½(x−a)², x ≤ 0, at a = 0, where all of that holds", Setting: "slope of the minimiser x(a) = min(a, 0), from the left and from the right", Ours: jump(r.Range.Left, r.Range.Right),
 		Remark: erratum}, smooth)
-	all.add(saysLogisticJacobian, Measurement{Text: "relative distance of the printed Jacobian from central differences", Ours: once(r.Jacobian.PrintedError),
+	all.add(saysLogisticJacobian, Measurement{Text: "relative distance of the printed Jacobian from central differences", Setting: r.Params.jacobianSetting(), Ours: once(r.Jacobian.PrintedError),
 		Remark: erratum}, below(1e-6).or(PaperError))
-	all.add(saysElasticNetDifferentiable, Measurement{Text: "jump of the elastic net's slope at such a point", Ours: jump(r.ElasticNet.Left, r.ElasticNet.Right),
+	all.add(saysElasticNetDifferentiable, Measurement{Text: "jump of the elastic net's slope where a coefficient becomes 0", Setting: r.ElasticNet.setting(r.Params.LinearProblem), Ours: jump(r.ElasticNet.Left, r.ElasticNet.Right),
 		Remark: erratum}, smooth)
-	all.add(saysSVMDifferentiable, Measurement{Text: "jump of the support vector machine's slope at such a point", Ours: jump(r.SVM.Left, r.SVM.Right),
+	all.add(saysSVMDifferentiable, Measurement{Text: "jump of the support vector machine's slope where a coefficient becomes 0", Setting: r.SVM.setting(r.Params.LinearProblem), Ours: jump(r.SVM.Left, r.SVM.Right),
 		Remark: erratum}, smooth)
-	all.add(saysSVMDifferentiable, Measurement{Text: "smallest eigenvalue of its quadratic program, which is to be positive definite", Ours: once(r.Program.SVM),
+	all.add(saysSVMDifferentiable, Measurement{Text: "smallest eigenvalue of its quadratic program, which is to be positive definite", Setting: "in θp, θn and the slacks t, of which t and θp + θn have no curvature, whatever the data", Ours: once(r.Program.SVM),
 		Remark: erratum}, above(1e-9).or(PaperError))
-	all.add(saysSVMLabels, Measurement{Text: "largest change of θ when every example labelled 0 is replaced", Ours: once(r.Labels.ZeroMoves),
+	all.add(saysSVMLabels, Measurement{Text: "largest change of θ when every example labelled 0 is replaced", Setting: joined(r.Params.LinearProblem.setting(), "0 for the label −1; the features of those examples drawn anew; θ by the program of the supplement"), Ours: once(r.Labels.ZeroMoves),
 		Remark: erratum}, above(1e-6).or(PaperError))
-	all.add(saysLinear, Measurement{Text: "error of the best linear rule on the rings, population", Quoted: Printed.Rings.Linear, Ours: once(1 - r.Bayes.HalfPlane),
+	all.add(saysLinear, Measurement{Text: "error of the best linear rule with an intercept on the rings, population", Setting: r.Bayes.setting(DefaultRings().RingsData), Quoted: Printed.Rings.Linear, Ours: once(1 - r.Bayes.HalfPlane),
 		Remark: erratum}, equals(number64(Printed.Rings.Linear.Paper), .005).or(PaperError))
 }

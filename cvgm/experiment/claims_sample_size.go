@@ -104,24 +104,25 @@ func (all *measurements) sampleSize(r *SampleSizeResult) {
 		{Text: "seeds in the published code", Quoted: Printed.Seeds, Remark: "Here they are the text's."},
 		{Text: "largest size in the published code", Quoted: Printed.LargestSize, Remark: "Here the sizes are the text's."},
 	} {
-		m.Ours = once(number64(m.Quoted.Code))
+		m.Setting, m.Ours = "the published code beside the text", once(number64(m.Quoted.Code))
 		all.add(saysSeeds, m, exactly(number64(m.Quoted.Paper)))
 	}
 	all.overfitting(r)
 	if i := slices.Index(r.Sizes, 20); i >= 0 {
 		logistic := r.Methods[SizeLogistic]
-		all.add(saysFewExamples, Measurement{Text: "accuracy at N = 20 less that of logistic regression", Ours: logistic.Published.BySize[i],
+		all.add(saysFewExamples, Measurement{Text: "accuracy at N = 20 less that of logistic regression", Setting: r.Params.atSetting(r.Sizes[i]), Ours: logistic.Published.BySize[i],
 			Control: &Control{Text: "logistic regression in CVGM's place", Ours: compare(logistic.Accuracy[i], logistic.Accuracy[i]).Difference}}, above(0))
 	}
 	for _, l := range SampleSizeLeads(r) {
-		name := leadNames[l.Rival]
+		name, variant := leadNames[l.Rival], Published
 		if l.Full {
 			name += ", exact gradient"
+			variant = Full
 		}
-		logistic := r.leads(SizeLogistic, l.Rival)
-		all.add(saysOutperforms, Measurement{Text: "accuracy of CVGM less that of " + name, Ours: l.All, Aside: l.Rival == SizeAdam,
+		logistic, setting := r.leads(SizeLogistic, l.Rival), joined(r.Params.setting(variant), r.Params.rivalSetting(l.Rival))
+		all.add(saysOutperforms, Measurement{Text: "accuracy of CVGM less that of " + name, Setting: setting, Ours: l.All, Aside: l.Rival == SizeAdam,
 			Control: &Control{Text: "logistic regression in CVGM's place", Ours: estimate(slices.Concat(logistic...))}}, above(0))
-		m := Measurement{Text: "change of the lead over " + name + " per doubling of N", Ours: l.PerDoubling, Aside: l.Rival == SizeAdam,
+		m := Measurement{Text: "change of the lead over " + name + " per doubling of N", Setting: joined(setting, slopeSetting), Ours: l.PerDoubling, Aside: l.Rival == SizeAdam,
 			Control: &Control{Text: "sizes in the opposite order", Ours: l.opposite}}
 		var lead []string
 		for k, n := range FewExamples {
@@ -146,9 +147,10 @@ func (all *measurements) overfitting(r *SampleSizeResult) {
 	if len(lost) == 0 {
 		return
 	}
-	all.add(saysOverfitting, Measurement{Text: fmt.Sprintf("accuracy that a network trained by Adam loses between step %d and step %d, all sizes", r.Params.AdamSteps, r.Params.LongSteps), Ours: estimate(lost),
+	setting := r.Params.overfittingSetting()
+	all.add(saysOverfitting, Measurement{Text: fmt.Sprintf("accuracy that a network trained by Adam loses between step %d and step %d, all sizes", r.Params.AdamSteps, r.Params.LongSteps), Setting: setting, Ours: estimate(lost),
 		Control: &Control{Text: "logistic regression, whose fit has converged", Ours: once(0)}}, above(0))
-	all.add(saysOverfitting, Measurement{Text: "change of that loss per doubling of N", Ours: r.perDoubling(loses),
+	all.add(saysOverfitting, Measurement{Text: "change of that loss per doubling of N", Setting: joined(setting, slopeSetting), Ours: r.perDoubling(loses),
 		Remark: "It grows with N in the place of falling."}, below(0))
 }
 
@@ -163,6 +165,7 @@ func (all *measurements) ablation(r *AblationResult) {
 			}
 		}
 		all.add(saysFeatures, Measurement{Text: fmt.Sprintf("test error of the network that descends the CV loss, of %d splits, less that of one that descends the training loss, rings of all sizes, %d steps", splits, steps),
+			Setting: r.Params.ringsSetting(splits, steps),
 			Ours:    c.Difference,
 			Control: &Control{Text: "the start in the place of the descent of the CV loss", Ours: meanOf(start)},
 			Remark:  "All else is equal: network, start, step size, last layer."}, below(0))
@@ -175,7 +178,7 @@ func (all *measurements) ablation(r *AblationResult) {
 		if row.Problem == ablationXOR {
 			control = &Control{Text: "the start in its place", Ours: row.TrainingLessStart.Difference.minus()}
 		}
-		all.add(saysFeatures, Measurement{Text: fmt.Sprintf("the same difference of the test losses, %s, %d splits, budget %d", row.Problem, row.K, row.Budget), Ours: row.CVLessTraining.Difference, Aside: true,
+		all.add(saysFeatures, Measurement{Text: fmt.Sprintf("the same difference of the test losses, %s, %d splits, budget %d", row.Problem, row.K, row.Budget), Setting: r.Params.rowSetting(row), Ours: row.CVLessTraining.Difference, Aside: true,
 			Control: control}, below(0))
 	}
 }

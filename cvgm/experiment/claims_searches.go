@@ -39,19 +39,23 @@ func (all *measurements) searches(r *SearchesResult) {
 	share, within, budget := r.quasiNewtonBelowGrid()
 	paper, grid, random, bayesian := excess(SearchPaperStep, budget), excess("exhaustive", budget), excess("random", budget), excess("Bayesian", budget)
 	start := excess(SearchPaperStep, 1)
+	setting := r.Params.setting()
+	toGrid := joined(setting, r.Params.methodSetting(SearchQuasiNewton), r.Params.gridSetting())
 	all.add(saysMuchFaster, Measurement{Text: fmt.Sprintf("share of data sets on which a quasi-Newton search after %d evaluations is below exhaustive search after %d", within, budget),
+		Setting: toGrid,
 		Ours:    share,
 		Control: &Control{Text: fmt.Sprintf("the paper's constant step size after %d", within), Ours: lower(excess(SearchPaperStep, within), grid)},
 		Remark:  fmt.Sprintf("The mean difference of the CV losses is %s ± %s.", short(less(excess(SearchQuasiNewton, within), grid).Mean), short(less(excess(SearchQuasiNewton, within), grid).Margin))}, above(.5))
-	all.add(saysMuchFaster, Measurement{Text: fmt.Sprintf("the same of the paper's constant step size after %d", budget), Aside: true, Ours: lower(paper, grid),
+	all.add(saysMuchFaster, Measurement{Text: fmt.Sprintf("the same of the paper's constant step size after %d", budget), Setting: toGrid, Aside: true, Ours: lower(paper, grid),
 		Remark: "The gradient helps a method that uses it well."}, above(.5))
 	for _, name := range []string{"Nesterov", "Adam", SearchQuasiNewton} {
 		all.add(saysOtherMethods, Measurement{Text: fmt.Sprintf("CV loss of %s less that of the constant step size, after %d evaluations", name, budget),
+			Setting: joined(setting, r.Params.methodSetting(name)),
 			Ours:    less(excess(name, budget), paper),
 			Aside:   name == SearchQuasiNewton,
 			Control: &Control{Text: "the constant step size in its place", Ours: less(paper, paper)}}, below(0))
 	}
-	all.add(saysFierceCompetitor, Measurement{Text: fmt.Sprintf("CV loss of random search less that of a Bayesian one, after %d evaluations", budget), Ours: less(random, bayesian),
+	all.add(saysFierceCompetitor, Measurement{Text: fmt.Sprintf("CV loss of random search less that of a Bayesian one, after %d evaluations", budget), Setting: joined(setting, r.Params.bayesianSetting()), Ours: less(random, bayesian),
 		Control: &Control{Text: "the start less the Bayesian search", Ours: less(start, bayesian)},
 		Remark:  fmt.Sprintf("The medians of the excess over the minimum are %s and %s.", short(median(random)), short(median(bayesian)))},
 		littleOf(less(start, bayesian), "the start"))
@@ -61,7 +65,7 @@ func (all *measurements) searches(r *SearchesResult) {
 			several[i] = 1
 		}
 	}
-	all.add(saysSeveralStarts, Measurement{Text: "share of the elastic net's data sets on which the CV loss has several local minima", Ours: estimate(several),
+	all.add(saysSeveralStarts, Measurement{Text: "share of the elastic net's data sets on which the CV loss has several local minima", Setting: r.Params.minimaSetting(), Ours: estimate(several),
 		Control: &Control{Text: "a loss with one minimum", Ours: once(0)}}, above(0))
 }
 
@@ -75,6 +79,7 @@ func (all *measurements) dimensions(r *SearchDimensionsResult) {
 	most := slices.MaxFunc(r.Dimensions, func(a, b SearchDimension) int { return cmp.Compare(a.Hyperparameters, b.Hyperparameters) })
 	gradient, random := at(most, SearchQuasiNewton), at(most, "random")
 	all.add(saysEfficient, Measurement{Text: fmt.Sprintf("CV loss of a quasi-Newton search less that of random search, %d hyperparameters, same budget", most.Hyperparameters),
+		Setting: r.Params.ringsSetting(),
 		Ours:    compare(gradient.CV, random.CV).Difference,
 		Control: &Control{Text: "random search in its place", Ours: compare(random.CV, random.CV).Difference}}, below(0))
 	var low, high *SearchDimension // with a grid
@@ -98,10 +103,12 @@ func (all *measurements) dimensions(r *SearchDimensionsResult) {
 	tie := above(tieTol * high.Best.Mean)
 	tie.text += ", up to which two losses are a tie"
 	all.add(saysProhibitive, Measurement{Text: fmt.Sprintf("CV loss of exhaustive search above the lowest known, with %d hyperparameters less with %d, same budget", high.Hyperparameters, low.Hyperparameters),
+		Setting: r.Params.ridgeSetting(low.Hyperparameters, high.Hyperparameters),
 		Ours:    rises("exhaustive"),
 		Control: &Control{Text: "a quasi-Newton search in its place", Ours: rises(SearchQuasiNewton)},
 		Remark:  fmt.Sprintf("With %d the budget is enough for a grid of %d values of each.", high.Hyperparameters, grid.PerAxis)}, tie)
 	all.add(saysRandomBeatsGrid, Measurement{Text: fmt.Sprintf("CV loss of random search less that of exhaustive search, %d hyperparameters, same budget", high.Hyperparameters),
+		Setting: r.Params.ridgeSetting(high.Hyperparameters),
 		Ours:    compare(random.CV, grid.CV).Difference,
 		Control: &Control{Text: "exhaustive search in its place", Ours: compare(grid.CV, grid.CV).Difference},
 		Remark:  fmt.Sprintf("The grid, of %d values of each, spends %d of the %d evaluations.", grid.PerAxis, grid.Evaluations, r.Params.Budget)}, below(0))
@@ -113,13 +120,16 @@ func (all *measurements) fewDimensions(r *FewDimensionsResult) {
 	}
 	few, most := r.Rows[0], r.Rows[len(r.Rows)-1]
 	all.add(saysRandomBeatsGrid, Measurement{Text: fmt.Sprintf("the same, %d hyperparameters, of which %d matter, %d evaluations of each", r.Params.Hyperparameters, most.Matter, r.Points),
+		Setting: r.Params.searchSetting(),
 		Ours:    most.RandomLess.Difference,
 		Control: &Control{Text: "exhaustive search in its place", Ours: compare(most.Grid, most.Grid).Difference}}, below(0))
 	all.add(saysFewMatter, Measurement{Text: fmt.Sprintf("share of data sets on which random search is below exhaustive search, where %d of %d hyperparameters matters, less that where %d matter", few.Matter, r.Params.Hyperparameters, most.Matter),
+		Setting: r.Params.searchSetting(),
 		Ours:    compare(few.RandomBelow, most.RandomBelow).Difference,
 		Control: &Control{Text: fmt.Sprintf("%d matter in both cases", most.Matter), Ours: compare(most.RandomBelow, most.RandomBelow).Difference},
 		Remark:  fmt.Sprintf("Random search is ahead where all matter, too: on a share of %s ± %s.", short(most.RandomBelowOfSets.Mean), short(most.RandomBelowOfSets.Margin))}, above(0))
 	all.add(saysFewMatter, Measurement{Text: fmt.Sprintf("least share of %d penalties that carries nine tenths of the mean squared slope of the CV loss in their logarithms", r.Params.Features),
+		Setting: r.Params.carrySetting(),
 		Ours:    estimate(r.Carry),
 		Control: &Control{Text: "all matter alike", Ours: once(r.CarryEqual)}}, below(.5))
 }

@@ -148,6 +148,30 @@ func TestClaimsAreReadFromResults(t *testing.T) {
 	}
 }
 
+// Someone who repeats a measurement needs its setting, which follows from the parameters: other
+// parameters, another setting. Those of results without parameters are constants.
+func TestSettingsAreReadFromParameters(t *testing.T) {
+	constant := []sentence{saysUnion, saysRange, saysSeeds, saysLinear, saysLittleOnTop, saysMostTime, saysSplitUp, saysSpecialised}
+	a, b := Claims(fakeResults(1)), Claims(fakeResults(2))
+	for i, c := range a {
+		for k, m := range c.Measured {
+			switch {
+			case math.IsNaN(m.Ours.Mean):
+			case m.Setting == "":
+				t.Errorf("%q has no setting", m.Text)
+			case m.Setting == b[i].Measured[k].Setting && !slices.Contains(constant, sentence(i)) && !strings.HasPrefix(m.Text, "smallest eigenvalue"):
+				t.Errorf("%q: one setting from two sets of parameters: %s", m.Text, m.Setting)
+			}
+		}
+	}
+	p := DefaultSplits()
+	before := p.gradientSetting()
+	p.At = .5
+	if after := p.gradientSetting(); after == before || !strings.Contains(after, "λ1 = λ2 = 0.5") {
+		t.Errorf("the gradient's setting at another point: %s", after)
+	}
+}
+
 func TestFindingsAreReadFromResults(t *testing.T) {
 	a, b := Findings(fakeResults(1)), Findings(fakeResults(2))
 	if len(a) != 7 || len(b) != 7 || len(Findings(Results{})) != 0 {
