@@ -15,13 +15,13 @@ func RegretTable(r *experiment.RegretResult) *Table {
 	p := r.Params
 	t := &Table{
 		Name: "search_regret", Caption: fmt.Sprintf("Regret of Bayesian optimisation and of random search after %d evaluations, over %d data sets", p.Budget, p.DataSets),
-		Header: []string{"Hyperparameters", "Penalties", "Bayesian, median", "Random, median", "Bayesian less random, median", "Bayesian is lower"},
+		Header: []string{"Hyperparameters", "Penalties", "Bayesian, median", "Random, median", "Start, median", "Bayesian less random, median", "Bayesian is lower"},
 		Note: "Ridge regression with one penalty for each group of features. The regret is the lowest CV loss found less the lowest known in the same box. " +
 			"Medians, in brackets distribution-free confidence intervals of at least 95 %; the difference is taken on the same data. A tie counts half.",
 	}
 	text := func(m experiment.Median) string { return fmt.Sprintf("%.2g [%.2g, %.2g]", m.Median, m.Low, m.High) }
 	for _, row := range r.Rows {
-		t.Rows = append(t.Rows, []any{row.Hyperparameters, fmt.Sprintf("1e%g to 1e%g", p.BoxLow, row.BoxHigh), text(row.Bayesian), text(row.Random), text(row.BayesianLess), fmt.Sprintf("%.0f %%", 100*row.Wins)})
+		t.Rows = append(t.Rows, []any{row.Hyperparameters, fmt.Sprintf("1e%g to 1e%g", p.BoxLow, row.BoxHigh), text(row.Bayesian), text(row.Random), text(row.Start), text(row.BayesianLess), fmt.Sprintf("%.0f %%", 100*row.Wins)})
 	}
 	return t
 }

@@ -48,8 +48,8 @@ func SearchesTable(r *experiment.SearchesResult) *Table {
 func SearchesMinimaTable(r *experiment.SearchesResult) *Table {
 	t := &Table{
 		Name: "searches_minima", Caption: "Where the CV loss of the elastic net is lowest",
-		Header: []string{"Data set", "Lowest CV loss", "λ1", "λ2", "On a bound", "Local minima on the grid", "Quasi-Newton", "Multi-start"},
-		Note:   "The last two columns are the evaluations by which the minimum is reached. A local minimum of the grid need not be one of the function.",
+		Header: []string{"Data set", "Lowest CV loss", "λ1", "λ2", "On a bound", "Local minima", "Quasi-Newton", "Multi-start"},
+		Note:   "The last two columns are the evaluations by which the minimum is reached. The plateau on which all coefficients are zero does not count as a local minimum.",
 	}
 	for i, v := range r.Minimum {
 		bound := r.At[i][0] <= r.Params.MinLambda1 || r.At[i][1] <= r.Params.MinLambda2

@@ -64,9 +64,9 @@ func (p SearchesParams) check() error {
 type SearchesResult struct {
 	Params SearchesParams
 	// Minimum is the lowest CV loss of each data set, At its penalties, and
-	// LocalMinima the number of local minima on the grid. They are found without
+	// LocalMinima the number of local minima, apart by more than Tol. They are found without
 	// gradients: a dense grid, then ever finer grids that descend from each of
-	// its local minima.
+	// its local minima. The plateau on which all coefficients are zero counts for none.
 	Minimum     []float64
 	At          [][2]float64
 	LocalMinima []int
@@ -306,18 +306,24 @@ func (p SearchesParams) reference(ctx context.Context, s *Setup) (r reference, e
 		return r, err
 	}
 	r.Minimum = math.Inf(1)
+	var ends []float64
+	plateau := z[len(axis)-1][len(axis)-1]
 	for i, x := range axis {
 		for j, y := range axis {
 			if !lowestAround(z, i, j) {
 				continue
 			}
-			r.LocalMinima++
 			lowest, at := p.descend(eval, z[i][j], [2]float64{x, y}, [2]float64{spacing(axis, i), spacing(axis, j)})
+			known := func(v float64) bool { return math.Abs(v-lowest) <= p.Tol }
+			if !known(plateau) && !slices.ContainsFunc(ends, known) {
+				ends = append(ends, lowest)
+			}
 			if lowest < r.Minimum {
 				r.Minimum, r.At = lowest, [2]float64(p.feasible(at))
 			}
 		}
 	}
+	r.LocalMinima = max(1, len(ends))
 	return r, err
 }
 

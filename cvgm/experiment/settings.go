@@ -156,7 +156,7 @@ func (p SearchesParams) methodSetting(name string) string {
 
 func (p SearchesParams) minimaSetting() string {
 	return joined(p.RegressionData.setting(), netSetting, fmt.Sprintf("CV loss of K = %d, p = %g", p.K, p.P),
-		fmt.Sprintf("minima of a grid of 0 and %d values from %s to %s of λ1 and of λ2, each not above its eight neighbours; equal neighbours, such as those with θ = 0, count once, and only where none is lower", p.ReferencePoints-1, power(p.BoxLow), power(p.BoxHigh)))
+		fmt.Sprintf("from each point of a grid of 0 and %d values from %s to %s of λ1 and of λ2 that is not above its eight neighbours, ever finer grids descend; ends whose losses differ by more than %g are several minima; the plateau with θ = 0 counts for none", p.ReferencePoints-1, power(p.BoxLow), power(p.BoxHigh), p.Tol))
 }
 
 // setting describes the ridge regressions with so many penalties.
@@ -184,6 +184,14 @@ func (p FewDimensionsParams) searchSetting() string {
 
 func (p FewDimensionsParams) carrySetting() string {
 	return joined(p.RidgeGroups.setting(fmt.Sprintf("%d penalties λ2, one per feature", p.Features)), fmt.Sprintf("squared slopes in log λ2, mean over %d log-uniform points of the box", p.Points))
+}
+
+func (p RegretParams) rowSetting(row RegretRow) string {
+	groups := p.RidgeGroups
+	groups.BoxHigh = row.BoxHigh
+	return joined(groups.setting(fmt.Sprintf("the features in %d groups of equal size, each with its own λ2", row.Hyperparameters)),
+		fmt.Sprintf("%d evaluations of each search, of which the first is at the start; random search: log-uniform; Bayesian search: Gaussian process with a Matérn 5/2 kernel and expected improvement, in logarithms", p.Budget),
+		"the margin is the wider side of a distribution-free interval of the median")
 }
 
 // gradientSetting describes where the gradient's scatter is measured.

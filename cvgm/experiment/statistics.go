@@ -97,6 +97,11 @@ type Median struct {
 	N         int
 }
 
+// symmetric returns the median as an estimate whose margin is the wider side of the interval.
+func (m Median) symmetric() Estimate {
+	return Estimate{m.Median, max(m.High-m.Median, m.Median-m.Low), m.N}
+}
+
 // medianOf returns the median with the interval between two of the ordered values, the
 // narrowest that is symmetric in their ranks.
 func medianOf(v []float64) Median {
