@@ -18,6 +18,7 @@ func ClaimsTable(claims []experiment.Claim) *Table {
 		Name:    "claims",
 		Caption: "The paper's claims and what becomes of them",
 		Header:  []string{"Claim", "Section", "Sentence or measurement", "Setting", "Paper", "Its code", "Here", "Repetitions", "Confirmed if", "Verdict", "Control", "Control's value", "Control's verdict", "Remark"},
+		Links:   map[string]string{"errata in 05_differentiability": "../05_differentiability/errata.md"},
 	}
 	for i, c := range claims {
 		t.Rows = append(t.Rows, []any{i + 1, c.Section, quotation(c.Sentence), nil, nil, nil, nil, nil, nil, string(c.Verdict), nil, nil, nil, nil})

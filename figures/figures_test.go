@@ -403,7 +403,7 @@ func TestClaimsTables(t *testing.T) {
 	once := func(v float64) experiment.Estimate { return experiment.Estimate{Mean: v, Margin: math.NaN(), N: 1} }
 	claims := []experiment.Claim{
 		{Section: "Table 1", Sentence: "s", Verdict: experiment.Differs, Measured: []experiment.Measurement{
-			{Text: "a", Setting: "30 rows", Quoted: experiment.Quoted{Paper: "1.080"}, Ours: once(1.07797), Rule: "r", Verdict: experiment.Differs, Remark: "why"},
+			{Text: "a", Setting: "30 rows", Quoted: experiment.Quoted{Paper: "1.080"}, Ours: once(1.07797), Rule: "r", Verdict: experiment.Differs, Remark: "See the errata in 05_differentiability."},
 			{Text: "b", Ours: once(322), Rule: "r", Verdict: experiment.Confirmed, Control: &experiment.Control{Text: "more", Ours: once(323), Verdict: experiment.Differs}},
 		}},
 		{Section: "2", Sentence: "t", Verdict: experiment.NotTestable, Measured: []experiment.Measurement{
@@ -412,11 +412,18 @@ func TestClaimsTables(t *testing.T) {
 		}},
 	}
 	all := ClaimsTable(claims).CSV()
-	for _, want := range []string{"1,Table 1,“s”,,,,,,,,differs,,,,\n", "1a,,a,30 rows,1.08,,1.07797,,,r,differs,,,,why\n", "1b,,b,,,,322,,,r,confirmed,more,323,differs,\n",
+	for _, want := range []string{"1,Table 1,“s”,,,,,,,,differs,,,,\n", "1a,,a,30 rows,1.08,,1.07797,,,r,differs,,,,See the errata in 05_differentiability.\n", "1b,,b,,,,322,,,r,confirmed,more,323,differs,\n",
 		"2a,,c,,,,0.5,0.25,9,r,(confirmed),,,,\n", "2b,,d,,,,,,,,not testable,,,,\n"} {
 		if !strings.Contains(all, want) {
 			t.Errorf("no line %q in\n%s", want, all)
 		}
+	}
+	const errata = "../05_differentiability/errata.md"
+	if text := ClaimsTable(claims).Markdown(); !strings.Contains(text, "See the [errata in 05_differentiability]("+errata+").") {
+		t.Errorf("no link to the errata in\n%s", text)
+	}
+	if _, err := os.Stat(filepath.Join("out", "00_start", errata)); err != nil {
+		t.Error(err)
 	}
 	glance := ClaimsAtAGlance(claims).Markdown()
 	for _, want := range []string{"| 1 | “s” | differs |", "| 2 | “t” | not testable |", "2 claims: 1 differs, 1 not testable."} {

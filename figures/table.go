@@ -21,6 +21,9 @@ type Table struct {
 	Header  []string
 	Rows    [][]any
 	Note    string // below the table; empty: none
+	// Links are the addresses of words in the cells, relative to the table's folder. Markdown has
+	// them as links, the other formats as words.
+	Links   map[string]string
 	Changed string // the parameters that are not the default ones, below the table; empty: none
 }
 
@@ -132,7 +135,11 @@ func (t *Table) Markdown() string {
 	for _, row := range t.Rows {
 		b.WriteByte('|')
 		for i := range t.Header {
-			b.WriteString(" " + markdownEscapes.Replace(cell(cellAt(row, i), " ± ", "–")) + " |")
+			text := markdownEscapes.Replace(cell(cellAt(row, i), " ± ", "–"))
+			for words, address := range t.Links {
+				text = strings.ReplaceAll(text, words, "["+words+"]("+address+")")
+			}
+			b.WriteString(" " + text + " |")
 		}
 		b.WriteByte('\n')
 	}

@@ -178,12 +178,12 @@ func TestFoldersOfOutputs(t *testing.T) {
 	if err := noteComputed(experiment.DefaultRings()); err != nil {
 		t.Fatal(err)
 	}
-	for folder, want := range map[string]string{"": "other", "rings": "rings"} {
-		if err := os.MkdirAll(filepath.Join(root, "figures", "out", folder), 0o755); err != nil {
+	for _, c := range []struct{ folder, want string }{{"", "other"}, {"rings", "rings"}} { // the second adds a folder
+		if err := os.MkdirAll(filepath.Join(root, "figures", "out", c.folder), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		if got := outFolder(root, "mine", nil); got != filepath.Join(root, ".work", "runs", want, "interactive", "default") {
-			t.Errorf("%s, want %s", got, want)
+		if got := outFolder(root, "mine", nil); got != filepath.Join(root, ".work", "runs", c.want, "interactive", "default") {
+			t.Errorf("%s, want %s", got, c.want)
 		}
 	}
 	t.Setenv(OutVar, "/x")

@@ -223,6 +223,7 @@ def claims(folder):
     if not {"Claim", SENTENCE, "Section", "Paper", "Here", "Verdict"} <= set(head):
         return []
     judged = []
+    rows = [[LINK.sub(r"\1", cell) for cell in row] for row in rows]  # their addresses are those of another folder
     for row in (dict(zip(head, row)) for row in rows[1:] if len(row) == len(head)):
         if told(row["Section"]):
             judged.append(row | {"measured": []})
@@ -272,6 +273,7 @@ def kind_of(verdict):
 
 
 SENTENCE = "Sentence or measurement"
+LINK = re.compile(r"\[([^]]*)\]\([^)]*\)")
 COLUMNS = ("Claim", SENTENCE, "Paper", "Here", "Verdict")
 
 

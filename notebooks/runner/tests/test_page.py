@@ -67,7 +67,7 @@ CLAIMS = """**Claims**
 | Claim | Section | Sentence or measurement | Paper | Its code | Here | Confirmed if | Verdict | Control | Remark |
 | --: | :-- | :-- | --: | --: | --: | :-- | :-- | :-- | :-- |
 | 1 | section 3 | “A <b>” | – | – | – | – | differs | – | – |
-| 1a | – | a number | 1 | – | -2.5 | within 1 of 1 | differs | – | Not so. |
+| 1a | – | a number | 1 | – | -2.5 | within 1 of 1 | differs | – | Not so: see the [errata](../b/errata.md). |
 | 1b | – | another | – | – | 3 | above 1 | confirmed | none | – |
 | 2 | section 4 | “B” | – | – | – | – | not testable | – | – |
 | 3 | section 5 | “C” | – | – | – | – | not decided | – | – |
@@ -130,7 +130,7 @@ class Report(unittest.TestCase):
     def test_findings_come_from_the_claims_table(self):
         text, page = self.made([{"cell_type": "markdown", "source": "# First"}], {"claims.md": CLAIMS})
         findings = text[text.index('id="findings"') : text.index('id="01_a"')]
-        for words in ("<b>1</b> differs", "<b>1</b> confirmed", "<b>1</b> not testable", "<b>1</b> not decided", "a number: paper 1, here −2.5", "Not so.", "its code 3.1", "A &lt;b&gt;"):
+        for words in ("<b>1</b> differs", "<b>1</b> confirmed", "<b>1</b> not testable", "<b>1</b> not decided", "a number: paper 1, here −2.5", "Not so: see the errata.", "its code 3.1", "A &lt;b&gt;"):
             self.assertIn(words, findings)
         self.assertNotIn("another", findings)  # it does not explain the verdict
         claims = text[text.index('class="claims"') :]
