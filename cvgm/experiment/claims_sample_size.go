@@ -122,7 +122,7 @@ func (all *measurements) sampleSize(r *SampleSizeResult) {
 		logistic, setting := r.leads(SizeLogistic, l.Rival), joined(r.Params.setting(variant), r.Params.rivalSetting(l.Rival))
 		all.add(saysOutperforms, Measurement{Text: "accuracy of CVGM less that of " + name, Setting: setting, Ours: l.All, Aside: l.Rival == SizeAdam,
 			Control: &Control{Text: "logistic regression in CVGM's place", Ours: estimate(slices.Concat(logistic...))}}, above(0))
-		m := Measurement{Text: "change of the lead over " + name + " per doubling of N", Setting: joined(setting, slopeSetting), Ours: l.PerDoubling, Aside: l.Rival == SizeAdam,
+		m := Measurement{Text: "change per doubling of N of CVGM's lead in accuracy over " + name, Setting: joined(setting, slopeSetting), Ours: l.PerDoubling, Aside: l.Rival == SizeAdam,
 			Control: &Control{Text: "sizes in the opposite order", Ours: l.opposite}}
 		var lead []string
 		for k, n := range FewExamples {
@@ -150,7 +150,7 @@ func (all *measurements) overfitting(r *SampleSizeResult) {
 	setting := r.Params.overfittingSetting()
 	all.add(saysOverfitting, Measurement{Text: fmt.Sprintf("accuracy that a network trained by Adam loses between step %d and step %d, all sizes", r.Params.AdamSteps, r.Params.LongSteps), Setting: setting, Ours: estimate(lost),
 		Control: &Control{Text: "logistic regression, whose fit has converged", Ours: once(0)}}, above(0))
-	all.add(saysOverfitting, Measurement{Text: "change of that loss per doubling of N", Setting: joined(setting, slopeSetting), Ours: r.perDoubling(loses),
+	all.add(saysOverfitting, Measurement{Text: fmt.Sprintf("change per doubling of N of the accuracy that a network trained by Adam loses between step %d and step %d", r.Params.AdamSteps, r.Params.LongSteps), Setting: joined(setting, slopeSetting), Ours: r.perDoubling(loses),
 		Remark: "It grows with N in the place of falling."}, below(0))
 }
 
@@ -178,7 +178,7 @@ func (all *measurements) ablation(r *AblationResult) {
 		if row.Problem == ablationXOR {
 			control = &Control{Text: "the start in its place", Ours: row.TrainingLessStart.Difference.minus()}
 		}
-		all.add(saysFeatures, Measurement{Text: fmt.Sprintf("the same difference of the test losses, %s, %d splits, budget %d", row.Problem, row.K, row.Budget), Setting: r.Params.rowSetting(row), Ours: row.CVLessTraining.Difference, Aside: true,
+		all.add(saysFeatures, Measurement{Text: fmt.Sprintf("test loss after the descent of the CV loss less that after the descent of the training loss, %s, %d splits, budget %d", row.Problem, row.K, row.Budget), Setting: r.Params.rowSetting(row), Ours: row.CVLessTraining.Difference, Aside: true,
 			Control: control}, below(0))
 	}
 }

@@ -46,7 +46,7 @@ func (all *measurements) searches(r *SearchesResult) {
 		Ours:    share,
 		Control: &Control{Text: fmt.Sprintf("the paper's constant step size after %d", within), Ours: lower(excess(SearchPaperStep, within), grid)},
 		Remark:  fmt.Sprintf("The mean difference of the CV losses is %s ± %s.", short(less(excess(SearchQuasiNewton, within), grid).Mean), short(less(excess(SearchQuasiNewton, within), grid).Margin))}, above(.5))
-	all.add(saysMuchFaster, Measurement{Text: fmt.Sprintf("the same of the paper's constant step size after %d", budget), Setting: toGrid, Aside: true, Ours: lower(paper, grid),
+	all.add(saysMuchFaster, Measurement{Text: fmt.Sprintf("share of data sets on which the paper's constant step size after %d evaluations is below exhaustive search after as many", budget), Setting: toGrid, Aside: true, Ours: lower(paper, grid),
 		Remark: "The gradient helps a method that uses it well."}, above(.5))
 	for _, name := range []string{"Nesterov", "Adam", SearchQuasiNewton} {
 		all.add(saysOtherMethods, Measurement{Text: fmt.Sprintf("CV loss of %s less that of the constant step size, after %d evaluations", name, budget),
@@ -119,7 +119,7 @@ func (all *measurements) fewDimensions(r *FewDimensionsResult) {
 		return
 	}
 	few, most := r.Rows[0], r.Rows[len(r.Rows)-1]
-	all.add(saysRandomBeatsGrid, Measurement{Text: fmt.Sprintf("the same, %d hyperparameters, of which %d matter, %d evaluations of each", r.Params.Hyperparameters, most.Matter, r.Points),
+	all.add(saysRandomBeatsGrid, Measurement{Text: fmt.Sprintf("CV loss of random search less that of exhaustive search, %d hyperparameters, of which %d matter, %d evaluations of each", r.Params.Hyperparameters, most.Matter, r.Points),
 		Setting: r.Params.searchSetting(),
 		Ours:    most.RandomLess.Difference,
 		Control: &Control{Text: "exhaustive search in its place", Ours: compare(most.Grid, most.Grid).Difference}}, below(0))

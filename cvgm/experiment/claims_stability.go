@@ -25,7 +25,7 @@ func (all *measurements) stability(r *StabilityResult) {
 	along := r.Params.pathSetting(first.Hyper, last.Hyper, r.Steps[len(r.Steps)-1])
 	all.add(saysStability, Measurement{Text: "change of Δ along CVGM's path, published data", Setting: along, Ours: difference(last.Delta, first.Delta),
 		Control: &Control{Text: "the path in the opposite direction", Ours: difference(first.Delta, last.Delta)}}, below(0))
-	all.add(saysStability, Measurement{Text: "change of the training loss E[R_emp] along that path", Setting: along, Ours: difference(last.Training, first.Training),
+	all.add(saysStability, Measurement{Text: "change of the training loss E[R_emp] along CVGM's path, published data", Setting: along, Ours: difference(last.Training, first.Training),
 		Remark: "CVGM descends the sum Δ + E[R_emp], as the sentences before say: E[R_emp] rises while Δ falls."},
 		littleOf(difference(first.Delta, last.Delta), "Δ"))
 	heavy := slices.MaxFunc(r.Starts, func(a, b StabilityStart) int {

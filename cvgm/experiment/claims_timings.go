@@ -36,7 +36,7 @@ func (all *measurements) timings(t *Timings) {
 	}
 	for _, m := range []Measurement{
 		{Text: "time on one core over that on two, K = 2048, elastic net", Setting: joined("one evaluation with gradient, a goroutine per core, but for K", net), Ours: speedUp(2048)},
-		{Text: "the same, K = 128", Setting: joined("one evaluation with gradient, a goroutine per core", net), Ours: speedUp(128), Aside: true, Remark: "A step of so few small fits is over before a second core helps much."},
+		{Text: "time on one core over that on two, K = 128, elastic net", Setting: joined("one evaluation with gradient, a goroutine per core", net), Ours: speedUp(128), Aside: true, Remark: "A step of so few small fits is over before a second core helps much."},
 	} {
 		m.Control = &Control{Text: "one core in the place of two", Ours: once(1)}
 		all.add(saysSplitUp, m, above(1))

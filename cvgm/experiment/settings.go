@@ -162,7 +162,7 @@ func (p SearchesParams) minimaSetting() string {
 // setting describes the ridge regressions with so many penalties.
 func (d RidgeGroups) setting(groups string) string {
 	return joined(d.RegressionData.setting(), ridgeSetting+", features standardised on the training rows of each split, with an intercept, "+groups,
-		fmt.Sprintf("CV loss: mean squared error of K = %d uniform splits, p = %g", d.K, d.P), fmt.Sprintf("each penalty in [%s, %s], start %g", power(d.BoxLow), power(d.BoxHigh), d.StartLambda2))
+		fmt.Sprintf("CV loss: mean squared error of K = %d uniform splits, p = %g", d.K, d.P), fmt.Sprintf("each penalty in [%s, %s]", power(d.BoxLow), power(d.BoxHigh)))
 }
 
 // ringsSetting describes the problem of most hyperparameters.
@@ -174,7 +174,7 @@ func (p SearchDimensionsParams) ringsSetting() string {
 
 func (p SearchDimensionsParams) ridgeSetting(hyperparameters ...int) string {
 	return joined(fmt.Sprintf("%d evaluations of each search", p.Budget), p.RidgeGroups.setting(fmt.Sprintf("the features in %s groups of equal size, each with its own λ2", strings.ReplaceAll(numbers(hyperparameters), ", ", " or "))),
-		fmt.Sprintf("random search: log-uniform; grid: as many values per penalty as the budget allows, at equal ratios, fewer than 5 at the middles of equal parts of the box; lowest known: that of all searches and of a quasi-Newton one of %d evaluations", p.LongBudget))
+		fmt.Sprintf("start %g; random search: log-uniform; grid: as many values per penalty as the budget allows, at equal ratios, fewer than 5 at the middles of equal parts of the box; lowest known: that of all searches and of a quasi-Newton one of %d evaluations", p.StartLambda2, p.LongBudget))
 }
 
 func (p FewDimensionsParams) searchSetting() string {
@@ -190,7 +190,7 @@ func (p RegretParams) rowSetting(row RegretRow) string {
 	groups := p.RidgeGroups
 	groups.BoxHigh = row.BoxHigh
 	return joined(groups.setting(fmt.Sprintf("the features in %d groups of equal size, each with its own λ2", row.Hyperparameters)),
-		fmt.Sprintf("%d evaluations of each search, of which the first is at the start; random search: log-uniform; Bayesian search: Gaussian process with a Matérn 5/2 kernel and expected improvement, in logarithms", p.Budget),
+		fmt.Sprintf("%d evaluations of each search, the first of them at the start %g; random search: log-uniform; Bayesian search: Gaussian process with a Matérn 5/2 kernel and expected improvement, in logarithms", p.Budget, p.StartLambda2),
 		"the margin is the wider side of a distribution-free interval of the median")
 }
 
@@ -248,7 +248,7 @@ func (p LearningParams) lossSetting() string {
 	return joined(p.LinearExamples.setting(), fmt.Sprintf("a share %g of the training labels turned, %d clean test examples", p.Flips, p.Test),
 		fmt.Sprintf("θ minimises the mean of Σₖαₖ·lₖ(yθᵀx) + ½·λ·‖θ‖² for the losses %s", strings.Join(LossNames, ", ")),
 		fmt.Sprintf("CV loss: logistic loss of K = %d balanced splits, p = %g", p.K, p.P),
-		fmt.Sprintf("α on the simplex and λ ≥ 0.01 by at most %d evaluations of projected gradient with adaptive steps, the best of the searches from equal weights and from each single loss; a single loss: λ alone", p.Evaluations))
+		fmt.Sprintf("α on the simplex and λ ≥ 0.01 by at most %d evaluations of projected gradient with adaptive steps, the best of the searches from equal weights and from each single loss; a single loss: λ alone", p.Evaluations), "test loss: logistic loss, by whose mean the best and the worst single loss are named")
 }
 
 func (p DifferentiabilityLimitsParams) jumpSetting() string {
