@@ -23,11 +23,11 @@ func (all *measurements) stability(r *StabilityResult) {
 		Remark:  "In expectation, for symmetric algorithms at fixed hyperparameters."}, above(.9))
 	first, last := r.Path[0], r.Path[len(r.Path)-1]
 	along := r.Params.pathSetting(first.Hyper, last.Hyper, r.Steps[len(r.Steps)-1])
-	all.add(saysStability, Measurement{Text: "change of Δ along CVGM's path, published data", Setting: along, Ours: difference(last.Delta, first.Delta),
-		Control: &Control{Text: "the path in the opposite direction", Ours: difference(first.Delta, last.Delta)}}, below(0))
-	all.add(saysStability, Measurement{Text: "change of the training loss E[R_emp] along CVGM's path, published data", Setting: along, Ours: difference(last.Training, first.Training),
+	all.add(saysStability, Measurement{Text: "change of Δ along CVGM's path, published data", Setting: along, Ours: r.DeltaChange,
+		Control: &Control{Text: "the path in the opposite direction", Ours: r.DeltaChange.minus()}}, below(0))
+	all.add(saysStability, Measurement{Text: "change of the training loss E[R_emp] along CVGM's path, published data", Setting: along, Ours: r.EmpChange,
 		Remark: "CVGM descends the sum Δ + E[R_emp], as the sentences before say: E[R_emp] rises while Δ falls."},
-		littleOf(difference(first.Delta, last.Delta), "Δ"))
+		littleOf(r.DeltaChange.minus(), "Δ"))
 	heavy := slices.MaxFunc(r.Starts, func(a, b StabilityStart) int {
 		return cmp.Compare(a.Start.Hyper[0]+a.Start.Hyper[1], b.Start.Hyper[0]+b.Start.Hyper[1])
 	})

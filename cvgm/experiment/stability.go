@@ -117,7 +117,10 @@ type StabilityResult struct {
 	Steps            []int
 	Path             []StabilityParts
 	CVLoss, TestLoss []float64
-	Starts           []StabilityStart
+	// DeltaChange and EmpChange are those of Δ and R_emp from the first point of Path to the last,
+	// paired.
+	DeltaChange, EmpChange Estimate
+	Starts                 []StabilityStart
 }
 
 // Settings returns the parts of all learners and of the path.
@@ -232,6 +235,11 @@ func (p StabilityParams) Run(ctx context.Context) (*StabilityResult, error) {
 		return nil, err
 	}
 	before := len(parts) - 2*len(r.Starts)
+	first, last := before-len(r.Steps), before-1
+	change := func(part int) Estimate {
+		return compare(valuesOf(sets, last, part), valuesOf(sets, first, part)).Difference
+	}
+	r.EmpChange, r.DeltaChange = change(1), change(3)
 	for i := range r.Starts {
 		c, k := &r.Starts[i], before+2*i
 		c.Start, c.End = parts[k], parts[k+1]
