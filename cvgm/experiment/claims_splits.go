@@ -20,7 +20,7 @@ func (all *measurements) splits(r *SplitsResult) {
 		Ours:    many.GradientShare,
 		Control: &Control{Text: "uniform splits in their place", Ours: once(1)},
 		Remark:  "The second 𝒱ⱼ is a slip. " + erratum}, below(1))
-	all.add(saysBalanced, Measurement{Text: "test loss of the tuned model with balanced splits less that with uniform ones", Setting: r.Params.testSetting(fmt.Sprintf("K = %d, p = %g", many.K, r.Params.P)), Ours: many.BalancedMinusUniform.Difference, Aside: true,
+	all.add(saysBalanced, Measurement{Text: "test loss of the tuned model with balanced splits less that with uniform ones", Setting: r.Params.testSetting(fmt.Sprintf("K = %d, p = %.6g", many.K, r.Params.P)), Ours: many.BalancedMinusUniform.Difference, Aside: true,
 		Control: &Control{Text: "uniform splits in their place", Ours: once(0)}}, below(0))
 	first, last := r.ByK[0], r.ByK[len(r.ByK)-1]
 	rises := func(from, to SplitsSetting) Estimate {
@@ -29,7 +29,7 @@ func (all *measurements) splits(r *SplitsResult) {
 	all.add(saysLargerK, Measurement{Text: fmt.Sprintf("standard deviation of the gradient at K = %d less that at K = %d", last.K, first.K), Setting: r.Params.gradientSetting(), Ours: rises(first, last),
 		Control: &Control{Text: "from the larger K to the smaller one", Ours: rises(last, first)}}, below(0))
 	few := byK(15)
-	all.add(saysKAndP, Measurement{Text: fmt.Sprintf("test loss at K = %d less that at K = %d, elastic net", few.K, last.K), Setting: r.Params.testSetting(fmt.Sprintf("p = %g", r.Params.P)), Ours: few.MinusLast.Difference,
+	all.add(saysKAndP, Measurement{Text: fmt.Sprintf("test loss at K = %d less that at K = %d, elastic net", few.K, last.K), Setting: r.Params.testSetting(fmt.Sprintf("p = %.6g", r.Params.P)), Ours: few.MinusLast.Difference,
 		Control: &Control{Text: fmt.Sprintf("K = %d", first.K), Ours: first.MinusLast.Difference}}, littleOf(first.MinusLast.Difference, fmt.Sprintf("K = %d", first.K)))
 	rings, one := closest(r.RingsByK, func(s SplitsSetting) float64 { return math.Abs(float64(s.K - few.K)) }), r.RingsByK[0]
 	all.add(saysKAndP, Measurement{Text: fmt.Sprintf("test error at K = %d less that at K = %d, rings", rings.K, r.RingsByK[len(r.RingsByK)-1].K), Setting: r.Params.ringsSetting(), Ours: rings.MinusLast.Difference,

@@ -8,7 +8,8 @@ import (
 )
 
 // This file describes parameters in words, for Measurement.Setting: what someone needs to
-// repeat a measurement with a program of their own.
+// repeat a measurement with a program of their own. Six digits hide what rounding may move a
+// parameter by; see ./reproduce.sh --sensitivities.
 
 // joined makes one text of the parts of a setting that are not empty.
 func joined(parts ...string) string {
@@ -33,7 +34,7 @@ func (d RegressionData) setting() string {
 }
 
 func (d RegressionData) described(coefficients string) string {
-	return fmt.Sprintf("make_regression: %d training and %d test rows, %d standard normal features, %d coefficients uniform on [0, %g) and the others 0, noise of standard deviation %g, %s",
+	return fmt.Sprintf("make_regression: %d training and %d test rows, %d standard normal features, %d coefficients uniform on [0, %.6g) and the others 0, noise of standard deviation %.6g, %s",
 		d.Train, d.Samples-d.Train, d.Features, d.Informative, 100/d.Scale, d.Noise/d.Scale, coefficients)
 }
 
@@ -49,16 +50,16 @@ const (
 
 // setting describes the CV loss and where its descent starts.
 func (e PenaltyCVGM) setting() string {
-	return joined(netSetting, fmt.Sprintf("CV loss: mean squared error of K = %d uniform splits, p = %g", e.K, e.P), e.start())
+	return joined(netSetting, fmt.Sprintf("CV loss: mean squared error of K = %d uniform splits, p = %.6g", e.K, e.P), e.start())
 }
 
 func (e PenaltyCVGM) start() string {
-	return fmt.Sprintf("start λ1 = %g, λ2 = %g; bounds λ1 ≥ %g, λ2 ≥ %g", e.StartLambda1, e.StartLambda2, e.MinLambda1, e.MinLambda2)
+	return fmt.Sprintf("start λ1 = %.6g, λ2 = %.6g; bounds λ1 ≥ %.6g, λ2 ≥ %.6g", e.StartLambda1, e.StartLambda2, e.MinLambda1, e.MinLambda2)
 }
 
 // descent describes the paper's gradient method.
 func (e PenaltyCVGM) descent(evaluations int) string {
-	return fmt.Sprintf("CVGM: %d evaluations with a step of the gradient times %g after each; the last evaluated point counts", evaluations, e.StepSize)
+	return fmt.Sprintf("CVGM: %d evaluations with a step of the gradient times %.6g after each; the last evaluated point counts", evaluations, e.StepSize)
 }
 
 func (b SearchBox) setting() string {
@@ -66,7 +67,7 @@ func (b SearchBox) setting() string {
 }
 
 func (d RingsData) setting() string {
-	return fmt.Sprintf("rings: two classes of equal size around the origin, radii normal with means %g and %g and standard deviation %g", d.InnerRadius, d.OuterRadius, d.RadiusSD)
+	return fmt.Sprintf("rings: two classes of equal size around the origin, radii normal with means %.6g and %.6g and standard deviation %.6g", d.InnerRadius, d.OuterRadius, d.RadiusSD)
 }
 
 func (d XORData) setting() string {
@@ -75,11 +76,11 @@ func (d XORData) setting() string {
 
 // setting describes the learned kernel, its CV loss and its descent along a variant.
 func (m KernelCVGM) setting(v Variant) string {
-	return joined(m.network(), fmt.Sprintf("CV loss: logistic loss of K = %d uniform splits, p = %g", m.K, m.P), v.setting(), fmt.Sprintf("%d steps of the gradient times %g", m.Steps, m.StepSize))
+	return joined(m.network(), fmt.Sprintf("CV loss: logistic loss of K = %d uniform splits, p = %.6g", m.K, m.P), v.setting(), fmt.Sprintf("%d steps of the gradient times %.6g", m.Steps, m.StepSize))
 }
 
 func (m KernelCVGM) network() string {
-	return fmt.Sprintf("features from a network of widths %s with rectified linear units, initial weights uniform on ±1/√(inputs) of each layer; on them logistic regression ½·‖θ‖² + C·Σ log(1+exp(−yᵢθᵀxᵢ)) with C = %g, refitted at each step",
+	return fmt.Sprintf("features from a network of widths %s with rectified linear units, initial weights uniform on ±1/√(inputs) of each layer; on them logistic regression ½·‖θ‖² + C·Σ log(1+exp(−yᵢθᵀxᵢ)) with C = %.6g, refitted at each step",
 		strings.ReplaceAll(numbers(m.kernel().Widths), ", ", "-"), m.C)
 }
 
@@ -102,16 +103,16 @@ func (p RingsProblem) setting(v Variant) string {
 }
 
 func (p LinearExamples) setting() string {
-	return fmt.Sprintf("N = %d examples of %d standard normal features, labels x₁ − x₂ + ½x₃ + %g·ε, for classes their signs; %s", p.Train, p.Features, p.Noise, rawSetting)
+	return fmt.Sprintf("N = %d examples of %d standard normal features, labels x₁ − x₂ + ½x₃ + %.6g·ε, for classes their signs; %s", p.Train, p.Features, p.Noise, rawSetting)
 }
 
 func (p LinearProblem) setting() string {
-	return joined(p.LinearExamples.setting(), fmt.Sprintf("λ1 = %g, λ2 = %g", p.Lambda1, p.Lambda2))
+	return joined(p.LinearExamples.setting(), fmt.Sprintf("λ1 = %.6g, λ2 = %.6g", p.Lambda1, p.Lambda2))
 }
 
 // setting names the point of a kink.
 func (k Kink) setting(p LinearProblem) string {
-	return joined(p.LinearExamples.setting(), fmt.Sprintf("λ2 = %g, λ1 = %.6g, where θ%d becomes 0: difference of dθ%d/dλ1 from the left and from the right", p.Lambda2, k.At, k.Entry+1, k.Entry+1))
+	return joined(p.LinearExamples.setting(), fmt.Sprintf("λ2 = %.6g, λ1 = %.6g, where θ%d becomes 0: difference of dθ%d/dλ1 from the left and from the right", p.Lambda2, k.At, k.Entry+1, k.Entry+1))
 }
 
 func (p ElasticNetParams) setting() string {
@@ -144,37 +145,37 @@ const quasiNewtonSetting = "quasi-Newton: L-BFGS with bounds, an evaluation is a
 
 // methodSetting describes one of the searches with gradients.
 func (p SearchesParams) methodSetting(name string) string {
-	paper := fmt.Sprintf("constant step size: projected gradient with the step %g", p.StepSize)
+	paper := fmt.Sprintf("constant step size: projected gradient with the step %.6g", p.StepSize)
 	switch name {
 	case "Nesterov":
-		return joined(paper, fmt.Sprintf("Nesterov: step %g, momentum k/(k+3), restarted where a step goes against it", p.LongStepSize))
+		return joined(paper, fmt.Sprintf("Nesterov: step %.6g, momentum k/(k+3), restarted where a step goes against it", p.LongStepSize))
 	case "Adam":
-		return joined(paper, fmt.Sprintf("Adam: step %g, β₁ = .9, β₂ = .999", p.LongStepSize))
+		return joined(paper, fmt.Sprintf("Adam: step %.6g, β₁ = .9, β₂ = .999", p.LongStepSize))
 	}
 	return joined(paper, quasiNewtonSetting)
 }
 
 func (p SearchesParams) minimaSetting() string {
-	return joined(p.RegressionData.setting(), netSetting, fmt.Sprintf("CV loss of K = %d, p = %g", p.K, p.P),
-		fmt.Sprintf("from each point of a grid of 0 and %d values from %s to %s of λ1 and of λ2 that is not above its eight neighbours, ever finer grids descend; ends whose losses differ by more than %g are several minima; the plateau with θ = 0 counts for none", p.ReferencePoints-1, power(p.BoxLow), power(p.BoxHigh), p.Tol))
+	return joined(p.RegressionData.setting(), netSetting, fmt.Sprintf("CV loss of K = %d, p = %.6g", p.K, p.P),
+		fmt.Sprintf("from each point of a grid of 0 and %d values from %s to %s of λ1 and of λ2 that is not above its eight neighbours, ever finer grids descend; ends whose losses differ by more than %.6g are several minima; the plateau with θ = 0 counts for none", p.ReferencePoints-1, power(p.BoxLow), power(p.BoxHigh), p.Tol))
 }
 
 // setting describes the ridge regressions with so many penalties.
 func (d RidgeGroups) setting(groups string) string {
 	return joined(d.RegressionData.setting(), ridgeSetting+", features standardised on the training rows of each split, with an intercept, "+groups,
-		fmt.Sprintf("CV loss: mean squared error of K = %d uniform splits, p = %g", d.K, d.P), fmt.Sprintf("each penalty in [%s, %s]", power(d.BoxLow), power(d.BoxHigh)))
+		fmt.Sprintf("CV loss: mean squared error of K = %d uniform splits, p = %.6g", d.K, d.P), fmt.Sprintf("each penalty in [%s, %s]", power(d.BoxLow), power(d.BoxHigh)))
 }
 
 // ringsSetting describes the problem of most hyperparameters.
 func (p SearchDimensionsParams) ringsSetting() string {
 	return joined(fmt.Sprintf("%d evaluations of each search", p.Budget), p.Rings.RingsData.setting(), fmt.Sprintf("N = %d", p.Rings.Train), p.Rings.network(), Full.setting(),
-		fmt.Sprintf("CV loss: logistic loss of K = %d uniform splits, p = %g", p.Rings.K, p.Rings.P),
-		fmt.Sprintf("start: initial weights; bounds: %g about them; random search: draws of the initial weights", p.RingsRadius), quasiNewtonSetting)
+		fmt.Sprintf("CV loss: logistic loss of K = %d uniform splits, p = %.6g", p.Rings.K, p.Rings.P),
+		fmt.Sprintf("start: initial weights; bounds: %.6g about them; random search: draws of the initial weights", p.RingsRadius), quasiNewtonSetting)
 }
 
 func (p SearchDimensionsParams) ridgeSetting(hyperparameters ...int) string {
 	return joined(fmt.Sprintf("%d evaluations of each search", p.Budget), p.RidgeGroups.setting(fmt.Sprintf("the features in %s groups of equal size, each with its own λ2", strings.ReplaceAll(numbers(hyperparameters), ", ", " or "))),
-		fmt.Sprintf("start %g; random search: log-uniform; grid: as many values per penalty as the budget allows, at equal ratios, fewer than 5 at the middles of equal parts of the box; lowest known: that of all searches and of a quasi-Newton one of %d evaluations", p.StartLambda2, p.LongBudget))
+		fmt.Sprintf("start %.6g; random search: log-uniform; grid: as many values per penalty as the budget allows, at equal ratios, fewer than 5 at the middles of equal parts of the box; lowest known: that of all searches and of a quasi-Newton one of %d evaluations", p.StartLambda2, p.LongBudget))
 }
 
 func (p FewDimensionsParams) searchSetting() string {
@@ -190,80 +191,80 @@ func (p RegretParams) rowSetting(row RegretRow) string {
 	groups := p.RidgeGroups
 	groups.BoxHigh = row.BoxHigh
 	return joined(groups.setting(fmt.Sprintf("the features in %d groups of equal size, each with its own λ2", row.Hyperparameters)),
-		fmt.Sprintf("%d evaluations of each search, the first of them at the start %g; random search: log-uniform; Bayesian search: Gaussian process with a Matérn 5/2 kernel and expected improvement, in logarithms", p.Budget, p.StartLambda2),
+		fmt.Sprintf("%d evaluations of each search, the first of them at the start %.6g; random search: log-uniform; Bayesian search: Gaussian process with a Matérn 5/2 kernel and expected improvement, in logarithms", p.Budget, p.StartLambda2),
 		"the margin is the wider side of a distribution-free interval of the median")
 }
 
 // gradientSetting describes where the gradient's scatter is measured.
 func (p SplitsParams) gradientSetting() string {
-	return joined(p.RegressionData.setting(), netSetting, fmt.Sprintf("p = %g", p.P),
-		fmt.Sprintf("gradient of the CV loss at λ1 = λ2 = %g; standard deviation of a data set: root of the summed variances of both components over %d draws of the splits; then the mean over the data sets", p.At, p.Draws))
+	return joined(p.RegressionData.setting(), netSetting, fmt.Sprintf("p = %.6g", p.P),
+		fmt.Sprintf("gradient of the CV loss at λ1 = λ2 = %.6g; standard deviation of a data set: root of the summed variances of both components over %d draws of the splits; then the mean over the data sets", p.At, p.Draws))
 }
 
 // testSetting describes how the elastic net is tuned, to the minimum.
 func (p SplitsParams) testSetting(fixed string) string {
-	return joined(p.RegressionData.setting(), netSetting, fixed, fmt.Sprintf("tuned by at most %d evaluations of a quasi-Newton search from λ1 = %g, λ2 = %g within λ1 ≥ %g, λ2 ≥ %g", p.Budget, p.StartLambda1, p.StartLambda2, p.MinLambda1, p.MinLambda2),
+	return joined(p.RegressionData.setting(), netSetting, fixed, fmt.Sprintf("tuned by at most %d evaluations of a quasi-Newton search from λ1 = %.6g, λ2 = %.6g within λ1 ≥ %.6g, λ2 ≥ %.6g", p.Budget, p.StartLambda1, p.StartLambda2, p.MinLambda1, p.MinLambda2),
 		"splits drawn anew at each setting")
 }
 
 func (p SplitsParams) ringsSetting() string {
 	m := p.Rings
-	return joined(m.RingsData.setting(), fmt.Sprintf("N = %d, %d test examples", m.Train, m.Test), m.network(), fmt.Sprintf("CV loss: logistic loss of uniform splits, p = %g", m.P), Full.setting(),
-		fmt.Sprintf("%d steps of the gradient times %g; splits drawn anew at each K", m.Steps, m.StepSize))
+	return joined(m.RingsData.setting(), fmt.Sprintf("N = %d, %d test examples", m.Train, m.Test), m.network(), fmt.Sprintf("CV loss: logistic loss of uniform splits, p = %.6g", m.P), Full.setting(),
+		fmt.Sprintf("%d steps of the gradient times %.6g; splits drawn anew at each K", m.Steps, m.StepSize))
 }
 
 func (p UnrolledParams) precisionSetting() string {
 	return joined(fmt.Sprintf("%s, %d rows, %s", ridgeSetting, p.Features, rawSetting),
 		"XᵀX/N has eigenvalues from 1 down to 1/condition at equal ratios, and λ2 = 1/condition", "derivative of the test loss in λ2 through gradient descent from 0 with the step 1/(1 + λ2)",
-		fmt.Sprintf("where computed backwards, and its control, with momentum %g", p.Momentum), fmt.Sprintf("against the same in %d-bit arithmetic", preciseBits))
+		fmt.Sprintf("where computed backwards, and its control, with momentum %.6g", p.Momentum), fmt.Sprintf("against the same in %d-bit arithmetic", preciseBits))
 }
 
 // factorSetting describes the problem on which learning rates are compared.
 func (r *UnrolledResult) factorSetting() string {
 	p := r.Params
 	low, high := r.Curvature[0]+p.Penalty, r.Curvature[1]+p.Penalty
-	return joined(p.PublishedRegression.setting(), fmt.Sprintf("%s, %s, λ2 = %g", ridgeSetting, rawSetting, p.Penalty),
+	return joined(p.PublishedRegression.setting(), fmt.Sprintf("%s, %s, λ2 = %.6g", ridgeSetting, rawSetting, p.Penalty),
 		fmt.Sprintf("gradient descent from 0 with the step η; L = %.4g is the largest eigenvalue of the Hessian and %.4g its condition number", high, high/low),
 		"factor: norm of the test loss's derivative in the first iterate over that in the last")
 }
 
 func (p StabilityParams) sides() string {
 	return joined(fmt.Sprintf("means over %d data sets of N = %d, R on %d fresh examples", p.DataSets, p.Train, p.FreshExamples),
-		fmt.Sprintf("%d standard normal features, the coefficients of the published data, noise of standard deviation %g, %s", p.Features, p.Noise/p.Scale, rawSetting))
+		fmt.Sprintf("%d standard normal features, the coefficients of the published data, noise of standard deviation %.6g, %s", p.Features, p.Noise/p.Scale, rawSetting))
 }
 
 func (p StabilityParams) identitySetting() string {
-	return joined(p.sides(), "ridge regression with λ2 = "+numbers(p.RidgeLambda2), fmt.Sprintf("elastic net with λ2 = %g and λ1 = %s", p.ElasticNetLambda2, numbers(p.ElasticNetLambda1)),
+	return joined(p.sides(), "ridge regression with λ2 = "+numbers(p.RidgeLambda2), fmt.Sprintf("elastic net with λ2 = %.6g and λ1 = %s", p.ElasticNetLambda2, numbers(p.ElasticNetLambda1)),
 		"logistic regression of the labels' signs with C = "+numbers(p.LogisticC), fmt.Sprintf("elastic net at the evaluations %s of CVGM's path on the published data", numbers(p.PathSteps)),
 		"both sides on separate data sets, Δ by a refit after the replacement of each example")
 }
 
 // pathSetting names the ends of a path along which Δ changes.
 func (p StabilityParams) pathSetting(first, last []float64, evaluations int) string {
-	return joined(fmt.Sprintf("from λ1 = %.4g, λ2 = %.4g to λ1 = %.4g, λ2 = %.4g, the first and the last of %d evaluations of CVGM on the published data, standardised, with the step %g", first[0], first[1], last[0], last[1], evaluations, p.StepSize),
+	return joined(fmt.Sprintf("from λ1 = %.4g, λ2 = %.4g to λ1 = %.4g, λ2 = %.4g, the first and the last of %d evaluations of CVGM on the published data, standardised, with the step %.6g", first[0], first[1], last[0], last[1], evaluations, p.StepSize),
 		"Δ and R_emp at these fixed λ", p.sides())
 }
 
 func (p LearningParams) lossSetting() string {
-	return joined(p.LinearExamples.setting(), fmt.Sprintf("a share %g of the training labels turned, %d clean test examples", p.Flips, p.Test),
+	return joined(p.LinearExamples.setting(), fmt.Sprintf("a share %.6g of the training labels turned, %d clean test examples", p.Flips, p.Test),
 		fmt.Sprintf("θ minimises the mean of Σₖαₖ·lₖ(yθᵀx) + ½·λ·‖θ‖² for the losses %s", strings.Join(LossNames, ", ")),
-		fmt.Sprintf("CV loss: logistic loss of K = %d balanced splits, p = %g", p.K, p.P),
+		fmt.Sprintf("CV loss: logistic loss of K = %d balanced splits, p = %.6g", p.K, p.P),
 		fmt.Sprintf("α on the simplex and λ ≥ 0.01 by at most %d evaluations of projected gradient with adaptive steps, the best of the searches from equal weights and from each single loss; a single loss: λ alone", p.Evaluations), "test loss: logistic loss, by whose mean the best and the worst single loss are named")
 }
 
 func (p DifferentiabilityLimitsParams) jumpSetting() string {
-	return joined(p.LinearExamples.setting(), "logistic regression ½·‖θ‖² + C·Σ log(1+exp(−yᵢθᵀxᵢ))", fmt.Sprintf("CV loss of K = %d uniform splits, p = %g", p.K, p.P),
+	return joined(p.LinearExamples.setting(), "logistic regression ½·‖θ‖² + C·Σ log(1+exp(−yᵢθᵀxᵢ))", fmt.Sprintf("CV loss of K = %d uniform splits, p = %.6g", p.K, p.P),
 		"both values lie where the loss changes most between neighbours among 41 values of C from 0.001 to 100, halved again and again")
 }
 
 func (r *DerivativeChecks) setting() string {
 	p := r.Params
-	return joined("of "+strings.Join(r.Examples(), ", "), p.LinearProblem.setting(), fmt.Sprintf("C = %g, γ = %g, CV loss of K = %d, p = %g", p.C, p.Gamma, p.K, p.P),
+	return joined("of "+strings.Join(r.Examples(), ", "), p.LinearProblem.setting(), fmt.Sprintf("C = %.6g, γ = %.6g, CV loss of K = %d, p = %.6g", p.C, p.Gamma, p.K, p.P),
 		fmt.Sprintf("central differences of a random projection along a random direction of each input, by the best of %d steps", len(r.Steps)))
 }
 
 func (p ErrataParams) jacobianSetting() string {
-	return fmt.Sprintf("logistic regression ½·‖θ‖² + C·Σ log(1+exp(−yᵢθᵀxᵢ)), C = %g, no intercept; N = %d examples of 2 standard normal features, labels the signs of x₁ + ½x₂ + %g·ε; Frobenius norm of the distance of the whole ∂θ/∂X, over the norm of the differences, at the minimiser θ", p.C, p.Train, p.Noise)
+	return fmt.Sprintf("logistic regression ½·‖θ‖² + C·Σ log(1+exp(−yᵢθᵀxᵢ)), C = %.6g, no intercept; N = %d examples of 2 standard normal features, labels the signs of x₁ + ½x₂ + %.6g·ε; Frobenius norm of the distance of the whole ∂θ/∂X, over the norm of the differences, at the minimiser θ", p.C, p.Train, p.Noise)
 }
 
 // halfPlaneSetting describes what an affine rule is.
@@ -283,7 +284,7 @@ const ablationTraining = "training loss: the loss of the same learner on the row
 // rowSetting describes one of the other problems.
 func (p AblationParams) rowSetting(row AblationRow) string {
 	log := func(l AblationLog) string {
-		return fmt.Sprintf("quasi-Newton search in logarithms from %g for both, at most a factor of %g away, after %d evaluations", l.Start, l.Reach, l.Evaluations)
+		return fmt.Sprintf("quasi-Newton search in logarithms from %.6g for both, at most a factor of %.6g away, after %d evaluations", l.Start, l.Reach, l.Evaluations)
 	}
 	splits := fmt.Sprintf("K = %d uniform splits, p = ", row.K)
 	var parts []string
@@ -295,9 +296,9 @@ func (p AblationParams) rowSetting(row AblationRow) string {
 	case ablationNet:
 		parts = []string{p.Net.RegressionData.setting(), p.Net.PenaltyCVGM.setting(), p.Net.descent(row.Budget)}
 	case ablationNetLog:
-		parts = []string{p.Net.RegressionData.setting(), netSetting, "CV loss: mean squared error of " + splits + fmt.Sprint(p.Net.P), log(p.NetLog)}
+		parts = []string{p.Net.RegressionData.setting(), netSetting, "CV loss: mean squared error of " + splits + fmt.Sprintf("%.6g", p.Net.P), log(p.NetLog)}
 	default:
-		parts = []string{p.Rings.RingsData.setting(), fmt.Sprintf("N = %d, %d test examples", p.Machine.Train, p.Rings.Test), "support vector machine with the kernel exp(−γ·‖x−x′‖²), intercept, and weight C of the losses; CV loss: squared hinge loss of " + splits + fmt.Sprint(p.Rings.P), log(p.Machine.AblationLog), "test loss: share of errors"}
+		parts = []string{p.Rings.RingsData.setting(), fmt.Sprintf("N = %d, %d test examples", p.Machine.Train, p.Rings.Test), "support vector machine with the kernel exp(−γ·‖x−x′‖²), intercept, and weight C of the losses; CV loss: squared hinge loss of " + splits + fmt.Sprintf("%.6g", p.Rings.P), log(p.Machine.AblationLog), "test loss: share of errors"}
 	}
 	return joined(append(parts, ablationTraining)...)
 }
@@ -324,7 +325,7 @@ func (p SampleSizeParams) sizes() string {
 
 // rivalSetting describes the method that CVGM is compared with.
 func (p SampleSizeParams) rivalSetting(rival int) string {
-	descent := fmt.Sprintf("%d steps of gradient descent times %g on the mean logistic loss of all N", p.NetworkSteps, p.NetworkStepSize)
+	descent := fmt.Sprintf("%d steps of gradient descent times %.6g on the mean logistic loss of all N", p.NetworkSteps, p.NetworkStepSize)
 	same := "network: CVGM's layers and one linear unit, all weights trained together"
 	switch rival {
 	case SizeNetworkPublished:
@@ -334,11 +335,11 @@ func (p SampleSizeParams) rivalSetting(rival int) string {
 	case SizeAdam:
 		return joined(same, p.adam(p.AdamSteps))
 	}
-	return fmt.Sprintf("logistic regression on the two coordinates, C = %g, intercept not penalised", p.LinearC)
+	return fmt.Sprintf("logistic regression on the two coordinates, C = %.6g, intercept not penalised", p.LinearC)
 }
 
 func (p SampleSizeParams) adam(steps int) string {
-	return fmt.Sprintf("%d steps of Adam with the step %g on the mean logistic loss of all N", steps, p.AdamStepSize)
+	return fmt.Sprintf("%d steps of Adam with the step %.6g on the mean logistic loss of all N", steps, p.AdamStepSize)
 }
 
 func (p SampleSizeParams) overfittingSetting() string {
@@ -360,13 +361,13 @@ func (t *Timings) setting(problem string) string {
 // The sizes of the benchmarked problems are those of the experiments.
 func netTiming() string {
 	p := DefaultElasticNet()
-	return fmt.Sprintf("elastic net, N = %d, %d features, K = %d, p = %g, near λ1 = %g, λ2 = %g", p.Train, p.Features, p.K, p.P, p.StartLambda1, p.StartLambda2)
+	return fmt.Sprintf("elastic net, N = %d, %d features, K = %d, p = %.6g, near λ1 = %.6g, λ2 = %.6g", p.Train, p.Features, p.K, p.P, p.StartLambda1, p.StartLambda2)
 }
 
 func kernelTimings() string {
 	rings, xor := DefaultRings(), DefaultXOR()
 	of := func(name string, k LearnedKernel) string {
-		return fmt.Sprintf("%s, N = %d, K = %d, p = %g, %d weights", name, k.Train, k.K, k.P, k.NumHyperparameters())
+		return fmt.Sprintf("%s, N = %d, K = %d, p = %.6g, %d weights", name, k.Train, k.K, k.P, k.NumHyperparameters())
 	}
 	return joined(of("rings", rings.LearnedKernel), of("XOR", xor.LearnedKernel), "one core")
 }
