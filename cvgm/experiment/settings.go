@@ -359,9 +359,9 @@ func (t *Timings) setting(problem string) string {
 }
 
 // The sizes of the benchmarked problems are those of the experiments.
-func netTiming() string {
+func netTiming(k int) string {
 	p := DefaultElasticNet()
-	return fmt.Sprintf("elastic net, N = %d, %d features, K = %d, p = %.6g, near λ1 = %.6g, λ2 = %.6g", p.Train, p.Features, p.K, p.P, p.StartLambda1, p.StartLambda2)
+	return fmt.Sprintf("elastic net, N = %d, %d features, K = %d, p = %.6g, near λ1 = %.6g, λ2 = %.6g", p.Train, p.Features, k, p.P, p.StartLambda1, p.StartLambda2)
 }
 
 func kernelTimings() string {
