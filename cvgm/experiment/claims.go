@@ -20,6 +20,7 @@ type Results struct {
 	Errata          *ErrataResult
 	GradientParts   *GradientPartsResult
 	FewDimensions   *FewDimensionsResult
+	Regret          *RegretResult
 	Printed         *RegressionPrinted
 	Timings         *Timings
 }
@@ -96,6 +97,7 @@ func Claims(r Results) []Claim {
 	measure(r.Errata, all.errata)
 	measure(r.GradientParts, all.gradientParts)
 	measure(r.FewDimensions, all.fewDimensions)
+	measure(r.Regret, all.regret)
 	measure(r.Printed, all.regressionPrinted)
 	var claims []Claim
 	for s, measured := range all {

@@ -123,3 +123,13 @@ func (all *measurements) fewDimensions(r *FewDimensionsResult) {
 		Ours:    estimate(r.Carry),
 		Control: &Control{Text: "all matter alike", Ours: once(r.CarryEqual)}}, below(.5))
 }
+
+func (all *measurements) regret(r *RegretResult) {
+	for _, row := range r.Rows {
+		all.add(saysFierceCompetitor, Measurement{Text: fmt.Sprintf("the same after %d evaluations, ridge regression, %d hyperparameters up to 1e%g", r.Params.Budget, row.Hyperparameters, row.BoxHigh),
+			Ours:    row.RandomLess,
+			Control: &Control{Text: "the start less the Bayesian search", Ours: row.StartLess},
+			Remark:  fmt.Sprintf("The medians of the regret are %s and %s; Bayesian optimisation is lower on %.0f %% of the data sets.", short(row.Random.Median), short(row.Bayesian.Median), 100*row.Wins)},
+			littleOf(row.StartLess, "the start"))
+	}
+}

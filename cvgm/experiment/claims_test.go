@@ -80,6 +80,7 @@ func fakeResults(seed uint64) Results {
 	r.Ablation = &AblationResult{Rows: []AblationRow{{Problem: ablationRings}, {Problem: ablationXOR}, {Problem: ablationNet}}, Rings: make([]Comparison, 1)}
 	r.GradientParts = &GradientPartsResult{Paths: []GradientPath{{Problem: ablationRings, Variant: Full}, {Problem: ablationRings, Variant: Published, At: []GradientParts{{Steps: 10, Error: Estimate{N: 24}}}}}}
 	r.FewDimensions = &FewDimensionsResult{Rows: []FewDimensionsRow{{Matter: 1}, {Matter: 4}}}
+	r.Regret = &RegretResult{Rows: make([]RegretRow, 2)}
 	r.Printed = &RegressionPrinted{Tests: make([]RegressionTest, len(regressionTests))}
 	r.Ablation.Params.Rings.Budgets = []int{100}
 	r.Splits = &SplitsResult{ByK: []SplitsSetting{{K: 15}, {K: 120}, {K: 240}}, ByP: []SplitsSetting{{P: .65}, {P: .95}}}
@@ -108,6 +109,9 @@ func fakeResults(seed uint64) Results {
 	}
 	r.Unrolled.Params.Conditions = []float64{1, 2}
 	r.Searches.Params.Budget = 60
+	for i := range r.Regret.Rows {
+		r.Regret.Rows[i].Hyperparameters, r.Regret.Rows[i].BoxHigh = 2, float64(i)
+	}
 	r.Splits.ByP[0].P, r.Splits.ByP[1].P = .65, .95
 	r.Stability.Learners[0].At[0] = 1
 	r.ElasticNet.CVGM.TestLoss = r.ElasticNet.CVGM.TestLoss[:50+seed]

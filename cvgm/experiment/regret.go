@@ -55,6 +55,8 @@ type RegretRow struct {
 	Bayesian, Random Median
 	BayesianLess     Median  // Bayesian less random, paired
 	Wins             float64 // share of the data sets with the lower regret of Bayesian; a tie counts half
+	// RandomLess and StartLess are the mean regret of random search, and that of the start, less that of Bayesian.
+	RandomLess, StartLess Estimate
 }
 
 // Run measures all problems and boxes, in parallel over the data sets.
@@ -76,19 +78,20 @@ func (p RegretParams) Run(ctx context.Context) (*RegretResult, error) {
 	r := &RegretResult{Params: p}
 	for i, cells := range measured {
 		row := RegretRow{Hyperparameters: p.Groups[i/len(highs)], BoxHigh: highs[i%len(highs)]}
-		var bayesian, random, less []float64
+		var start, bayesian, random, less []float64
 		for _, c := range cells {
-			bayesian, random, less = append(bayesian, c.Bayesian), append(random, c.Random), append(less, c.Bayesian-c.Random)
+			start, bayesian, random, less = append(start, c.Start), append(bayesian, c.Bayesian), append(random, c.Random), append(less, c.Bayesian-c.Random)
 		}
 		row.Bayesian, row.Random, row.BayesianLess = medianOf(bayesian), medianOf(random), medianOf(less)
 		row.Wins = compare(bayesian, random).Wins
+		row.RandomLess, row.StartLess = compare(random, bayesian).Difference, compare(start, bayesian).Difference
 		r.Rows = append(r.Rows, row)
 	}
 	return r, nil
 }
 
 // regretCell holds the regrets on one data set.
-type regretCell struct{ Bayesian, Random float64 }
+type regretCell struct{ Start, Bayesian, Random float64 }
 
 func (p RegretParams) measure(ctx context.Context, groups int, high float64, dataSet int) (c regretCell, err error) {
 	stream := func(purpose string) *synth.Stream {
@@ -116,6 +119,9 @@ func (p RegretParams) measure(ctx context.Context, groups int, high float64, dat
 		*search.loss, lowest = best.Loss, min(lowest, best.Loss)
 		starts = append(starts, slices.Clone(best.X))
 	}
+	if c.Start, err = s.Objective(nil, s.Start); err != nil {
+		return c, err
+	}
 	for _, start := range starts {
 		from := *s
 		from.Start = start
@@ -125,6 +131,6 @@ func (p RegretParams) measure(ctx context.Context, groups int, high float64, dat
 		}
 		lowest = min(lowest, best.Loss)
 	}
-	c.Bayesian, c.Random = c.Bayesian-lowest, c.Random-lowest
+	c.Start, c.Bayesian, c.Random = c.Start-lowest, c.Bayesian-lowest, c.Random-lowest
 	return c, nil
 }

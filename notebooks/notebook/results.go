@@ -30,6 +30,7 @@ func Results() experiment.Results {
 		Errata:          judged(experiment.DefaultErrata()),
 		GradientParts:   judged(experiment.DefaultGradientParts()),
 		FewDimensions:   judged(experiment.DefaultFewDimensions()),
+		Regret:          judged(experiment.DefaultRegret()),
 		Printed:         judged(experiment.DefaultRegressionPrinted()),
 		Timings:         Timings(),
 	}
