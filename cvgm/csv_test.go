@@ -48,14 +48,15 @@ func TestReadCSVSkipsAByteOrderMark(t *testing.T) {
 
 func TestReadCSVNamesWhatIsWrong(t *testing.T) {
 	for text, want := range map[string]string{
-		"":                            "header",
-		"y,a\n":                       "no examples",
-		"y\n1\n":                      "no features",
-		"a,b,y\n1,2,3\n1,x,3":         `each of the 2 rows with a value of column "b"`,
-		"a,y\n1,1\n2,1\nx,1\n":        `"x" in line 4, column "a"`,
-		"a,y\n1,1\n2,2\n3,x\n":        `"x" in line 4, column "y"`,
-		"a;y\n1,5;1\n2,5;2\n":         "no column",
-		"a,y\n\"1,5\",1\n\"2,5\",2":   `"1,5" in line 2, column "a"`,
+		"":                          "header",
+		"y,a\n":                     "no examples",
+		"y\n1\n":                    "no features",
+		"a,b,y\n1,2,3\n1,x,3":       `each of the 2 rows with a value of column "b"`,
+		"a,y\n1,1\n2,1\nx,1\n":      `"x" in line 4, column "a"`,
+		"a,y\n1,1\n2,2\n3,x\n":      `"x" in line 4, column "y"`,
+		"a;y\n1,5;1\n2,5;2\n":       "no column",
+		"a,y\n\"1,5\",1\n\"2,5\",2": `"1,5" in line 2, column "a"`,
+		"a,y\n\"1,234.5\",1\n\"1,234.5\",2\n\"1,500.5\",2\n7,2": `"1,234.5" in line 2, column "a"`,
 		"a,y\n1,\n":                   `"" in line 2, column "y"`,
 		"a,y\n1,1\n na ,2\n":          `"na" in line 3, column "a"`,
 		"a,y\n1,NaN\n":                `"NaN" in line 2`,
