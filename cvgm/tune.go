@@ -206,7 +206,8 @@ func (t Tuner) TuneTable(ctx context.Context, table *Table) (*Tuned, error) {
 }
 
 // TunedClasses are models for a target of several classes: one for each class, which
-// tells it from all others.
+// tells it from all others. To keep them, write Classes and each Pipeline as JSON: Class
+// uses nothing else.
 type TunedClasses struct {
 	Classes []string
 	Tuned   []*Tuned // of each class

@@ -186,7 +186,9 @@ func (w *tuning) splits(rows []int, folds int) ([]Split, error) {
 		if len(rows) > largeData {
 			folds = largeFolds
 		}
-		folds = min(folds, w.mostFolds(rows))
+		if folds = min(folds, w.mostFolds(rows)); folds < 2 {
+			return nil, badArg("Tuner.Groups", qpdiff.ErrDomain, "give two or more", "have one group among %d examples", len(rows))
+		}
 	}
 	return w.draw(rows, folds, arg)
 }

@@ -455,7 +455,7 @@ func TestTuneRefuses(t *testing.T) {
 		"MaxEvals":         {Tuner{MaxEvals: -1}, d, "Tuner.MaxEvals is -1"},
 		"MaxTime":          {Tuner{MaxTime: -1}, d, "Tuner.MaxTime is -1ns"},
 		"Groups":           {Tuner{Groups: []int{1}}, d, "Tuner.Groups has 1 entries"},
-		"one group":        {Tuner{Groups: groups}, d, "group"},
+		"one group":        {Tuner{Groups: groups}, d, "Tuner.Groups have one group"},
 		"Fixed":            {Tuner{Fixed: map[string]float64{"λ3": 0}}, d, `Tuner.Fixed names "λ3"`},
 		"Fixed value":      {Tuner{Fixed: map[string]float64{"λ1": -1}}, d, "Tuner.Fixed holds -1 for λ1"},
 		"Hyper":            {Tuner{Hyper: make([]Hyperparameter, 1)}, d, "Tuner.Hyper has 1 entries where *qpdiff.ElasticNet has 2"},
@@ -511,6 +511,20 @@ func TestTuneClasses(t *testing.T) {
 	found, err := tuned.Class(table)
 	if err != nil {
 		t.Fatal(err)
+	}
+	kept := TunedClasses{Classes: tuned.Classes}
+	for _, one := range tuned.Tuned {
+		text, err := json.Marshal(one.Pipeline)
+		if err != nil {
+			t.Fatal(err)
+		}
+		kept.Tuned = append(kept.Tuned, &Tuned{Pipeline: new(Pipeline)})
+		if err := json.Unmarshal(text, kept.Tuned[len(kept.Tuned)-1].Pipeline); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if again, err := kept.Class(table); err != nil || !slices.Equal(again, found) {
+		t.Errorf("read from JSON the pipelines find other classes, %v", err)
 	}
 	right := 0
 	for i, class := range found {
