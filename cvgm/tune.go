@@ -114,7 +114,7 @@ type Tuned struct {
 	Pipeline *Pipeline
 	Hyper    []float64
 	Names    []string // of the hyperparameters
-	// Loss is the CV loss at Hyper, the lowest one found. It is optimistic: it was minimised
+	// Loss is the CV loss at Hyper, the lowest one found where the model can be fitted. It is optimistic: it was minimised
 	// over the same splits. Risk holds estimates that are not.
 	Loss float64
 	// StandardError is that of Loss over the losses of the N examples; see [CV.StandardError].

@@ -496,3 +496,52 @@ func TestTuneEndsSoonAfterCancel(t *testing.T) {
 		t.Errorf("%d evaluations of the loss of %d examples", count, n)
 	}
 }
+
+// fragile fails on more examples than Most above the hyperparameter .1, and there without a warm start.
+type fragile struct {
+	qpdiff.ElasticNet
+	Most int
+	n    int
+	warm bool
+}
+
+func (l *fragile) Load(d qpdiff.Data) error {
+	l.n, l.warm = len(d.Y), false
+	return l.ElasticNet.Load(d)
+}
+
+func (l *fragile) Reset() { l.warm = false }
+
+func (l *fragile) Fit(theta, hyper []float64) error {
+	if hyper[0] > .1 && (l.n > l.Most || !l.warm) {
+		return errors.New("too fragile")
+	}
+	l.warm = true
+	return l.ElasticNet.Fit(theta, hyper)
+}
+
+// A learner that fails at the lowest point on all data, or without a warm start, gives the model of the next one, in
+// the outer folds, too.
+func TestTuneSettlesForTheNextPoint(t *testing.T) {
+	d := houses(40)
+	for i := range d.Y {
+		d.Y[i] = math.Sin(float64(i * i)) // noise: the lowest point has much of λ1
+	}
+	hyper := []Hyperparameter{{Name: "λ1", Lower: 1e-3, Default: .02, Upper: 1}, {Name: "λ2", Lower: 1e-3, Default: .1, Upper: 1}}
+	free := mustTune(t, Tuner{Learner: &embedding{}, Hyper: hyper, Loss: SquaredError{}}, d)
+	if free.Hyper[0] <= .1 {
+		t.Fatalf("the lowest point is %v", free.Hyper)
+	}
+	for _, most := range []int{30, 36, 1000} { // of outer training, of inner training
+		tuned := mustTune(t, Tuner{Learner: &fragile{Most: most}, Hyper: hyper, Loss: SquaredError{}}, d)
+		lowest := math.Inf(1)
+		for _, step := range tuned.Path {
+			if step.Hyper[0] <= .1 {
+				lowest = min(lowest, step.Loss)
+			}
+		}
+		if tuned.Model == nil || tuned.Hyper[0] > .1 || math.Abs(tuned.Loss-lowest) > 1e-9*lowest || tuned.Risk == nil || !slices.Contains(tuned.kinds(), FailedFits) {
+			t.Errorf("most %d: %v, the lowest that can be fitted is %v", most, tuned, lowest)
+		}
+	}
+}

@@ -202,8 +202,6 @@ func (w *tuning) outerFold(outer Split) ([3][]float64, error) {
 	if s.outOf == "MaxTime" {
 		return losses, errTime
 	}
-	models := judged{outer, s.best.Hyper, s.path[0].Hyper}
-	w.judged = append(w.judged, models)
 	c := w.c
 	c.Splits = []Split{outer}
 	cv, err := New(c)
@@ -211,22 +209,27 @@ func (w *tuning) outerFold(outer Split) ([3][]float64, error) {
 		return losses, err
 	}
 	predictions := make([]float64, len(c.Data.Y))
-	for k, hyper := range [][]float64{models.tuned, models.byDefault} {
+	judge := func(k int, hyper []float64) error {
 		if _, err := cv.Eval(nil, hyper); err != nil {
-			if k == 1 { // of the default alone
-				losses[k] = slices.Repeat([]float64{math.Inf(1)}, len(outer.Val))
-				continue
-			}
-			return losses, err
+			return err
 		}
 		if err := cv.OutOfFold(predictions); err != nil {
-			return losses, err
+			return err
 		}
 		for _, i := range outer.Val {
 			loss, _ := c.Loss.Eval(predictions[i], c.Data.Y[i])
 			losses[k] = append(losses[k], loss)
 		}
+		return nil
 	}
+	if settled, err := s.settle(func() error { return judge(0, s.best.Hyper) }); !settled {
+		return losses, err
+	}
+	byDefault := s.path[0].Hyper
+	if judge(1, byDefault) != nil {
+		losses[1] = slices.Repeat([]float64{math.Inf(1)}, len(outer.Val))
+	}
+	w.judged = append(w.judged, judged{outer, s.best.Hyper, byDefault})
 	constant := w.constantOn(outer.Train)
 	for _, i := range outer.Val {
 		loss, _ := c.Loss.Eval(constant, c.Data.Y[i])

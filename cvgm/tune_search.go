@@ -2,6 +2,7 @@ package cvgm
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -238,6 +239,30 @@ func (s *tuneSearch) run() error {
 		return s.failure
 	}
 	return nil
+}
+
+// settle calls fit with the best point and, as long as it fails, with the best of the others, which then is s.best.
+// It returns whether a point settled it, with the first failure: that of ctx where it ends.
+func (s *tuneSearch) settle(fit func() error) (settled bool, failure error) {
+	if failure = fit(); failure == nil {
+		return true, nil
+	}
+	best, left := s.best, slices.Clone(s.path)
+	slices.SortStableFunc(left, func(a, b TuneStep) int { return cmp.Compare(a.Loss, b.Loss) })
+	for s.w.ctx.Err() == nil {
+		left = slices.DeleteFunc(left, func(step TuneStep) bool { return slices.Equal(step.Hyper, s.best.Hyper) })
+		if len(left) == 0 || !finite(left[0].Loss) {
+			break
+		}
+		if s.best = left[0]; fit() == nil {
+			return true, failure
+		}
+	}
+	s.best = best
+	if s.w.ctx.Err() != nil {
+		failure = context.Cause(s.w.ctx)
+	}
+	return false, failure
 }
 
 // ended notes that a budget ended the search; other errors it returns.
