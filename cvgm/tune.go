@@ -65,7 +65,7 @@ type Tuner struct {
 	Starts int
 	// MaxEvals bounds the evaluations of the CV loss in one search. Zero: 200.
 	MaxEvals int
-	// MaxTime bounds the time of the call, but for the evaluation under way, one at the best point and the fit of the model. After two
+	// MaxTime bounds the time of the call, but for the first evaluation, fits under way, one evaluation at the best point and the fit of the model. After two
 	// evaluations, where the time will not suffice, Tune takes fewer starts, then fewer folds, then no nested
 	// estimate, with warnings. Zero: no bound.
 	MaxTime time.Duration
@@ -305,7 +305,7 @@ func (t Tuner) begin(ctx context.Context, c Config) (*tuning, error) {
 	if learner.centred {
 		c.Centring = MeanCentring
 	}
-	w := &tuning{Tuner: t, c: c, learner: learner, ctx: ctx, began: began, out: &Tuned{}}
+	w := &tuning{Tuner: t, c: c, learner: learner, ctx: ctx, limit: ctx, began: began, out: &Tuned{}}
 	if t.MaxTime > 0 {
 		w.deadline = began.Add(t.MaxTime)
 	}

@@ -18,6 +18,7 @@ type tuning struct {
 	c        Config // without Splits
 	learner  tunedLearner
 	ctx      context.Context
+	limit    context.Context // ctx, and the deadline where there is one
 	began    time.Time
 	deadline time.Time // zero: none
 	out      *Tuned
@@ -34,6 +35,11 @@ func (w *tuning) warn(kind WarningKind, format string, args ...any) {
 }
 
 func (w *tuning) run() (*Tuned, error) {
+	if !w.deadline.IsZero() {
+		limit, cancel := context.WithDeadline(w.ctx, w.deadline)
+		defer cancel()
+		w.limit = limit
+	}
 	rows := w.rows()
 	if len(rows) < leastExamples {
 		return nil, badArg("Data.Weights", qpdiff.ErrDomain, "give more examples a weight", "are above 0 for %d examples, and tuning needs %d at least", len(rows), leastExamples)

@@ -194,10 +194,17 @@ func (s *tuneSearch) eval(grad, hyper []float64) (float64, error) {
 		return 0, errEvals
 	}
 	began := time.Now()
+	if len(s.path) > 0 { // without one evaluation there is no result
+		s.cv.ctx = s.w.limit
+	}
 	loss, err := s.cv.Eval(grad, hyper)
+	s.cv.ctx = s.w.ctx
 	if err != nil {
-		if over := s.w.ctx.Err(); over != nil {
+		switch {
+		case s.w.ctx.Err() != nil:
 			return 0, s.w.over()
+		case s.w.limit.Err() != nil && errors.Is(err, context.DeadlineExceeded):
+			return 0, errTime
 		}
 		if !s.triesZero(hyper) {
 			if s.failure == nil {

@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -342,6 +343,23 @@ func TestTuneEconomises(t *testing.T) {
 		if last.Evaluations != tuned.Evaluations || last.Elapsed <= 0 || last.Left < 0 {
 			t.Errorf("last progress %+v of %d evaluations", last, tuned.Evaluations)
 		}
+	}
+}
+
+// MaxTime ends an evaluation between its fits, but the first one.
+func TestTuneMaxTimeEndsBetweenFits(t *testing.T) {
+	const allowed, folds, lasts = 50 * time.Millisecond, 10, 15
+	var fits atomic.Int64
+	learner := &countingLearner{ElasticNet: &qpdiff.ElasticNet{}, Fits: func() {
+		if fits.Add(1) == lasts {
+			time.Sleep(allowed)
+		}
+	}}
+	hyper := []Hyperparameter{{Name: "λ1", Lower: 1e-3, Default: .1, Upper: 1}, {Name: "λ2", Lower: 1e-3, Default: .1, Upper: 1}}
+	tuned := mustTune(t, Tuner{Learner: learner, Hyper: hyper, Loss: SquaredError{}, Workers: 1, MaxTime: allowed}, houses(100))
+	// One evaluation at the best point and the model are left.
+	if got := fits.Load(); got > lasts+folds+1 || len(tuned.Path) != 1 || !slices.Contains(tuned.kinds(), OutOfBudget) || slices.Contains(tuned.kinds(), FailedFits) {
+		t.Errorf("%d fits, %v", got, tuned)
 	}
 }
 
