@@ -57,6 +57,8 @@ func TestReadCSVNamesWhatIsWrong(t *testing.T) {
 		"a;y\n1,5;1\n2,5;2\n":       "no column",
 		"a,y\n\"1,5\",1\n\"2,5\",2": `"1,5" in line 2, column "a"`,
 		"a,y\n\"1,234.5\",1\n\"1,234.5\",2\n\"1,500.5\",2\n7,2": `"1,234.5" in line 2, column "a"`,
+		"a,y\n1 234,1\n1 234,2\n1'500,2\n7,2":                   `"1 234" in line 2, column "a"`,
+		"a,y\n1\u202f234,1\n1\u202f234,2\n1’500,2\n7,2":         `"1\u202f234" in line 2, column "a"`,
 		"a,y\n1,\n":                   `"" in line 2, column "y"`,
 		"a,y\n1,1\n na ,2\n":          `"na" in line 3, column "a"`,
 		"a,y\n1,NaN\n":                `"NaN" in line 2`,
