@@ -21,8 +21,8 @@ import (
 // A column is numeric if all its present fields are finite decimal numbers, else
 // categorical. A column is refused if more than half of its different texts, but not
 // all, are such numbers: it may be numeric with an error in it. Infinite, hexadecimal
-// and too large numbers and those with a decimal comma are errors of this kind. A
-// categorical column in which no text is repeated is refused as an identifier.
+// and too large numbers, and those with commas or other separators of thousands, are errors
+// of this kind. A categorical column in which no text is repeated is refused as an identifier.
 type CSV struct {
 	// Target names the column to be predicted. It holds numbers, or the texts
 	// of 2 to 20 classes. Of two classes the last one in sorted order becomes +1, unless
@@ -365,9 +365,12 @@ func number(field string) (float64, bool) {
 }
 
 // numberLike reports whether a text may be meant as a number: a finite one, one that is
-// too large, infinite or hexadecimal, or one with a comma.
+// too large, infinite or hexadecimal, or one with commas or with what separates thousands.
 func numberLike(field string) bool {
-	_, err := strconv.ParseFloat(strings.Replace(field, ",", ".", 1), 64)
+	_, err := strconv.ParseFloat(separators.Replace(field), 64)
 	e, ok := err.(*strconv.NumError)
 	return err == nil || ok && e.Err == strconv.ErrRange
 }
+
+// separators removes what may separate thousands, and the decimal comma: also spaces that do not break.
+var separators = strings.NewReplacer(",", "", "'", "", "’", "", " ", "", "\u00a0", "", "\u2009", "", "\u202f", "")

@@ -122,7 +122,7 @@ func TestNormaliserRefusesOverflow(t *testing.T) {
 		part   string
 	}{
 		"mean of a feature": {[]float64{huge, huge, 1, 1}, []float64{1, 2, 3, 4}, func(c *Config) { c.Standardise = true }, "mean +Inf in feature 0"},
-		"deviation":         {[]float64{huge, -huge, 1, -huge}, []float64{1, 2, 3, 4}, func(c *Config) { c.Standardise = true }, "standard deviation NaN in feature 0"},
+		"deviation":         {[]float64{huge, -huge, 1, -huge}, []float64{1, 2, 3, 4}, func(c *Config) { c.Standardise = true }, "standard deviation +Inf in feature 0"},
 		"mean of labels":    {[]float64{1, 2, 3, 4}, []float64{huge, huge, 1, 1}, func(c *Config) { c.Centring = MeanCentring }, "intercept +Inf"},
 		"least squares":     {[]float64{1, 2, 3, 4}, []float64{huge, huge, 1, 1}, func(c *Config) { c.Centring = FixedLeastSquares }, "has the intercept"},
 		"differences of features": {[]float64{huge, huge, 1, -huge}, []float64{1, 2, 3, 4}, func(c *Config) {

@@ -107,19 +107,21 @@ func (z *normaliser) fit(x []float64, m int) error {
 const smallestSquares = 1e-280
 
 // scaledDeviation is the standard deviation of column j where the squares of
-// its entries over- or underflow.
+// its entries over- or underflow. It has the bits of the same column in a unit in which
+// they do not.
 func (z *normaliser) scaledDeviation(x []float64, j int) float64 {
 	m := len(z.mean)
 	var size, s float64
 	for i := j; i < len(x); i += m {
 		size = max(size, math.Abs(x[i]-z.mean[j]))
 	}
+	_, exponent := math.Frexp(size)
 	rows := len(x) / m
 	for i := range rows {
-		d := (x[i*m+j] - z.mean[j]) / size
+		d := math.Ldexp(x[i*m+j]-z.mean[j], -exponent)
 		s += z.weights.at(i) * (d * d)
 	}
-	return size * math.Sqrt(s/z.weights.total(rows))
+	return math.Ldexp(math.Sqrt(s/z.weights.total(rows)), exponent)
 }
 
 // apply normalises the rows of x in place.

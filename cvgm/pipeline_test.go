@@ -3,6 +3,7 @@ package cvgm
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -214,5 +215,18 @@ func TestPipelineNamesWhatIsWrong(t *testing.T) {
 	}
 	if _, err := cv.Pipeline([]float64{.1, .1}); !errors.Is(err, qpdiff.ErrDomain) {
 		t.Errorf("a CV without a table: %v", err)
+	}
+}
+
+// Levels that make more features than memory holds are refused by the name of their column.
+func TestTableOfTooManyLevels(t *testing.T) {
+	var text strings.Builder
+	text.WriteString("code,x,y\n")
+	for i := range 50_000 {
+		fmt.Fprintf(&text, "c%d,%d,%d\n", i/2, i%7, i%5)
+	}
+	table := read(t, CSV{}, text.String())
+	if _, _, err := table.Data(); !errors.Is(err, qpdiff.ErrShape) || !strings.Contains(err.Error(), `column "code" with 25000 levels`) {
+		t.Error(err)
 	}
 }

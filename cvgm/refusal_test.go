@@ -64,3 +64,19 @@ func TestRowsAreRefused(t *testing.T) {
 		t.Errorf("New: %v", err)
 	}
 }
+
+// The best step of a search that diverges, and of one that begins at the minimum, is its first.
+func TestBestOfNoImprovement(t *testing.T) {
+	parabola := cvgm.Problem{Objective: func(grad, x []float64) (float64, error) {
+		if grad != nil {
+			grad[0] = 2 * x[0]
+		}
+		return x[0] * x[0], nil
+	}, Lower: []float64{-1e9}, Upper: []float64{1e9}}
+	for start, s := range map[float64]cvgm.Searcher{1: cvgm.ProjectedGradient{StepSize: 3, MaxEvals: 9}, 0: cvgm.AdaptiveGradient{MaxEvals: 9}} {
+		best, err := cvgm.Best(s.Search(parabola, []float64{start}))
+		if err != nil || best.Evaluations != 1 || best.X[0] != start {
+			t.Errorf("%T: %+v, %v", s, best, err)
+		}
+	}
+}

@@ -59,7 +59,8 @@ type Searcher interface {
 }
 
 // Best runs a search to its end and returns the step of lowest loss, with
-// slices of its own. With an error it returns the best step before it. A search
+// slices of its own: of equal ones the first. Its Evaluations is 1 where the search did not
+// improve on its first point. With an error it returns the best step before it. A search
 // without steps, or without a finite loss, is an error of kind
 // [qpdiff.ErrNotFinite].
 func Best(steps iter.Seq2[Step, error]) (Step, error) {

@@ -1,6 +1,7 @@
 package cvgm
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -174,11 +175,16 @@ func (t *Table) classRemedy() string {
 	return fmt.Sprintf("name one of %q", t.Classes)
 }
 
+// maxLevelEntries bounds the features that levels make, in all rows: 2²⁸ of them take 2 GiB, and each
+// split holds them once. Go ends a program that asks for more memory than there is.
+const maxLevelEntries = 1 << 28
+
 // Data returns what [New] takes: the values and the target for Config.Data, and for
 // Config.Prepare the encoder that makes features of the values. The values are of no
 // use without the encoder: they hold indices of levels, and NaN where values are
-// missing. They share storage with the table. A table without target, and a target
-// of more than two classes, which needs [Table.Binary], are errors.
+// missing. They share storage with the table. A table without target, a target
+// of more than two classes, which needs [Table.Binary], and one whose levels make more than
+// 2²⁸ entries of features are errors.
 func (t *Table) Data() (qpdiff.Data, *Encoder, error) {
 	if t.Y == nil {
 		return qpdiff.Data{}, nil, badArg("Table", qpdiff.ErrShape, "read one with the target's column", "has no target %q", t.Target)
@@ -188,8 +194,14 @@ func (t *Table) Data() (qpdiff.Data, *Encoder, error) {
 			"has the %d classes %q as its target", len(t.Classes), t.Classes)
 	}
 	e := newEncoder(t)
-	if _, m := e.Dims(); m == 0 {
+	_, m := e.Dims()
+	if m == 0 {
 		return qpdiff.Data{}, nil, badArg("Table", qpdiff.ErrShape, "add a column that varies", "has no features: each column has one level only")
+	}
+	most := slices.MaxFunc(t.Columns, func(a, b Column) int { return cmp.Compare(len(a.Levels), len(b.Levels)) })
+	if rows, columns := t.Dims(); m > columns && m > maxLevelEntries/rows {
+		return qpdiff.Data{}, nil, badArg("Table", qpdiff.ErrShape, "put it into Ignore, or merge its levels",
+			"makes %d features of each of %d rows, most of column %q with %d levels", m, rows, most.Name, len(most.Levels))
 	}
 	return qpdiff.Data{X: t.x, Y: t.Y}, e, nil
 }

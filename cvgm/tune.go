@@ -65,7 +65,7 @@ type Tuner struct {
 	Starts int
 	// MaxEvals bounds the evaluations of the CV loss in one search. Zero: 200.
 	MaxEvals int
-	// MaxTime bounds the time of the call, but for the evaluation under way, one at the best point and the fit of the model. After two
+	// MaxTime bounds the time of the call, but for the first evaluation, fits under way, one evaluation at the best point and the fit of the model. After two
 	// evaluations, where the time will not suffice, Tune takes fewer starts, then fewer folds, then no nested
 	// estimate, with warnings. Zero: no bound.
 	MaxTime time.Duration
@@ -114,7 +114,7 @@ type Tuned struct {
 	Pipeline *Pipeline
 	Hyper    []float64
 	Names    []string // of the hyperparameters
-	// Loss is the CV loss at Hyper, the lowest one found. It is optimistic: it was minimised
+	// Loss is the CV loss at Hyper, the lowest one found where the model can be fitted. It is optimistic: it was minimised
 	// over the same splits. Risk holds estimates that are not.
 	Loss float64
 	// StandardError is that of Loss over the losses of the N examples; see [CV.StandardError].
@@ -206,7 +206,8 @@ func (t Tuner) TuneTable(ctx context.Context, table *Table) (*Tuned, error) {
 }
 
 // TunedClasses are models for a target of several classes: one for each class, which
-// tells it from all others.
+// tells it from all others. To keep them, write Classes and each Pipeline as JSON: Class
+// uses nothing else.
 type TunedClasses struct {
 	Classes []string
 	Tuned   []*Tuned // of each class
@@ -304,7 +305,7 @@ func (t Tuner) begin(ctx context.Context, c Config) (*tuning, error) {
 	if learner.centred {
 		c.Centring = MeanCentring
 	}
-	w := &tuning{Tuner: t, c: c, learner: learner, ctx: ctx, began: began, out: &Tuned{}}
+	w := &tuning{Tuner: t, c: c, learner: learner, ctx: ctx, limit: ctx, began: began, out: &Tuned{}}
 	if t.MaxTime > 0 {
 		w.deadline = began.Add(t.MaxTime)
 	}

@@ -1,11 +1,13 @@
 package cvgm
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"cvgm/qpdiff"
@@ -153,6 +155,17 @@ func TestTunePathIsFreeOfUnits(t *testing.T) {
 			}
 		}
 	}
+	d := houses(24)
+	want := mustTune(t, Tuner{}, d)
+	for _, exponent := range []int{-900, 900} { // squares of the column over- and underflow
+		other := qpdiff.Data{X: mat.DenseCopyOf(d.X), Y: d.Y}
+		for i := range d.Y {
+			other.X.Set(i, 3, math.Ldexp(d.X.At(i, 3), exponent))
+		}
+		if got := mustTune(t, Tuner{}, other); got.Loss != want.Loss || *got.Risk != *want.Risk {
+			t.Errorf("a column times 2^%d: CV loss %v, want %v", exponent, got.Loss, want.Loss)
+		}
+	}
 	flat := houses(20)
 	for i := range flat.Y {
 		flat.Y[i] = math.Ldexp(1, 400)
@@ -283,7 +296,12 @@ func TestTuneConstantFeatures(t *testing.T) {
 			t.Errorf("%T: kinds %v for features that vary", learner, kinds)
 		}
 	}
-	d.X.Apply(func(_, j int, _ float64) float64 { return float64(j) + .1 }, d.X)
+	d.X.Apply(func(i, j int, _ float64) float64 { // constant up to rounding
+		if i%2 == 0 {
+			return (float64(j) + .1) * 3
+		}
+		return float64(j)*3 + .3
+	}, d.X)
 	for _, learner := range []qpdiff.Learner{nil, &qpdiff.KernelRidge{Intercept: true}} {
 		if kinds := mustTune(t, Tuner{Learner: learner, OuterFolds: -1}, d).kinds(); !slices.Contains(kinds, NoInformation) {
 			t.Errorf("%T: kinds %v", learner, kinds)
@@ -417,6 +435,113 @@ func TestEstimateCovers(t *testing.T) {
 		share := float64(held) / repetitions
 		if share < claim-error95 || own == 0 && share > claim+error95 {
 			t.Errorf("own deviations of %v: %v of the intervals hold the mean", own, share)
+		}
+	}
+}
+
+// Data in a unit in which squares or bounds over- or underflow are refused by their name: no search
+// finds anything in such a unit.
+func TestTuneRefusesFarUnits(t *testing.T) {
+	scaled := func(d qpdiff.Data, x, y int) qpdiff.Data {
+		d = qpdiff.Data{X: mat.DenseCopyOf(d.X), Y: slices.Clone(d.Y)}
+		d.X.Apply(func(_, _ int, v float64) float64 { return math.Ldexp(v, x) }, d.X)
+		for i := range d.Y {
+			d.Y[i] = math.Ldexp(d.Y[i], y)
+		}
+		return d
+	}
+	kernels := []qpdiff.Learner{&qpdiff.KernelSVM{Intercept: true}, &qpdiff.KernelRidge{Intercept: true}}
+	for _, exponent := range []int{-700, 700} {
+		for _, learner := range append(kernels, &qpdiff.ElasticNet{}, &qpdiff.SVM{}, &qpdiff.Logistic{}, &qpdiff.SparseLogistic{}, &qpdiff.Huber{Intercept: true}) {
+			_, err := Tuner{Learner: learner, Raw: true}.Tune(t.Context(), scaled(twoClasses(30, 3), exponent, 0))
+			if err == nil || !strings.Contains(err.Error(), "scale") {
+				t.Errorf("%T, raw features times 2^%d: %v", learner, exponent, err)
+			}
+		}
+		for _, learner := range []qpdiff.Learner{nil, &qpdiff.KernelRidge{Intercept: true}} {
+			if _, err := (Tuner{Learner: learner}).Tune(t.Context(), scaled(houses(30), 0, exponent)); err == nil || !strings.Contains(err.Error(), "scale") {
+				t.Errorf("%T, labels times 2^%d: %v", learner, exponent, err)
+			}
+		}
+	}
+}
+
+// evals counts the evaluations of a loss.
+type evals struct {
+	LogisticLoss
+	count *atomic.Int64
+}
+
+func (l evals) Eval(p, y float64) (float64, float64) {
+	l.count.Add(1)
+	return l.LogisticLoss.Eval(p, y)
+}
+
+// After the end of ctx no work is left that grows with the examples beyond that of one fit.
+func TestTuneEndsSoonAfterCancel(t *testing.T) {
+	const n = 3000
+	d, loss := twoClasses(n, 2), evals{count: new(atomic.Int64)}
+	ctx, cancel := context.WithCancel(t.Context())
+	tuner := Tuner{Loss: loss, Progress: func(p TuneProgress) {
+		if p.Evaluations == 3 {
+			cancel()
+			loss.count.Store(0)
+		}
+	}}
+	tuned, err := tuner.Tune(ctx, d)
+	if !errors.Is(err, context.Canceled) || tuned == nil {
+		t.Fatal(tuned, err)
+	}
+	if count := loss.count.Load(); count > 2*n {
+		t.Errorf("%d evaluations of the loss of %d examples", count, n)
+	}
+}
+
+// fragile fails on more examples than Most above the hyperparameter .1, and there without a warm start.
+type fragile struct {
+	qpdiff.ElasticNet
+	Most int
+	n    int
+	warm bool
+}
+
+func (l *fragile) Load(d qpdiff.Data) error {
+	l.n, l.warm = len(d.Y), false
+	return l.ElasticNet.Load(d)
+}
+
+func (l *fragile) Reset() { l.warm = false }
+
+func (l *fragile) Fit(theta, hyper []float64) error {
+	if hyper[0] > .1 && (l.n > l.Most || !l.warm) {
+		return errors.New("too fragile")
+	}
+	l.warm = true
+	return l.ElasticNet.Fit(theta, hyper)
+}
+
+// A learner that fails at the lowest point on all data, or without a warm start, gives the model of the next one, in
+// the outer folds, too.
+func TestTuneSettlesForTheNextPoint(t *testing.T) {
+	d := houses(40)
+	for i := range d.Y {
+		d.Y[i] = math.Sin(float64(i * i)) // noise: the lowest point has much of λ1
+	}
+	hyper := []Hyperparameter{{Name: "λ1", Lower: 1e-3, Default: .02, Upper: 1}, {Name: "λ2", Lower: 1e-3, Default: .1, Upper: 1}}
+	free := mustTune(t, Tuner{Learner: &embedding{}, Hyper: hyper, Loss: SquaredError{}}, d)
+	if free.Hyper[0] <= .1 {
+		t.Fatalf("the lowest point is %v", free.Hyper)
+	}
+	for _, most := range []int{30, 36, 1000} { // of outer training, of inner training
+		tuned := mustTune(t, Tuner{Learner: &fragile{Most: most}, Hyper: hyper, Loss: SquaredError{}}, d)
+		lowest := math.Inf(1)
+		for _, step := range tuned.Path {
+			if step.Hyper[0] <= .1 {
+				lowest = min(lowest, step.Loss)
+			}
+		}
+		if tuned.Model == nil || tuned.Hyper[0] > .1 || math.Abs(tuned.Loss-lowest) > 1e-9*lowest || tuned.Risk == nil || !slices.Contains(tuned.kinds(), FailedFits) {
+			t.Errorf("most %d: %v, the lowest that can be fitted is %v", most, tuned, lowest)
 		}
 	}
 }

@@ -82,28 +82,37 @@ func (w *tuning) hyperparameters(rows []int, x *mat.Dense, y []float64) ([]Hyper
 		return Hyperparameter{Name: "λ2", Lower: leastLambda2 * m.trace, Default: defaultLambda2 * m.variance, Upper: mostLambda2 * m.trace, Zero: zero}
 	}
 	c := Hyperparameter{Name: "C", Lower: leastKernelC * share, Default: share, Upper: mostKernelC * share}
+	var plan []Hyperparameter
 	switch l := w.learner.prototype.(type) {
 	case *qpdiff.ElasticNet:
-		return repeated(l1(m.correlation), l2(true)), nil
+		plan = repeated(l1(m.correlation), l2(true))
 	case *qpdiff.SparseLogistic: // at θ = 0 the loss has half the slope of labels as targets, and a quarter of the curvature
-		return repeated(l1(m.correlation/2), l2(true)), nil
+		plan = repeated(l1(m.correlation/2), l2(true))
 	case *qpdiff.Huber:
-		return repeated(l2(true), threshold(y, weights)), nil
+		plan = repeated(l2(true), threshold(y, weights))
 	case *qpdiff.KernelRidge:
 		if isRBF(l.Kernel) {
-			return repeated(Hyperparameter{Name: "λ", Lower: leastLambda2, Default: defaultKernelLambda, Upper: mostLambda2}, width(x, m, weights)), nil
+			plan = repeated(Hyperparameter{Name: "λ", Lower: leastLambda2, Default: defaultKernelLambda, Upper: mostLambda2}, width(x, m, weights))
 		}
 	case *qpdiff.Logistic:
 		unit := 1 / (total * m.largest)
-		return repeated(Hyperparameter{Name: "C", Lower: leastC * unit, Default: share / m.variance, Upper: mostC * unit}), nil
+		plan = repeated(Hyperparameter{Name: "C", Lower: leastC * unit, Default: share / m.variance, Upper: mostC * unit})
 	case *qpdiff.SVM:
-		return repeated(l1(m.correlation), l2(false)), nil
+		plan = repeated(l1(m.correlation), l2(false))
 	case *qpdiff.KernelSVM:
 		if isRBF(l.Kernel) {
-			return repeated(c, width(x, m, weights)), nil
+			plan = repeated(c, width(x, m, weights))
 		}
 	}
-	return nil, badArg("Tuner.Hyper", qpdiff.ErrShape, "describe each hyperparameter with its bounds", "is nil, and those of %T do not follow from the data", w.learner.prototype)
+	if plan == nil {
+		return nil, badArg("Tuner.Hyper", qpdiff.ErrShape, "describe each hyperparameter with its bounds", "is nil, and those of %T do not follow from the data", w.learner.prototype)
+	}
+	for _, h := range plan {
+		if !(h.Lower > 0 && finite(h.Upper)) {
+			return nil, badArg("Data", qpdiff.ErrNotFinite, "scale features, labels and weights towards 1", "has a unit in which the bounds of %s over- or underflow: %v and %v", h.Name, h.Lower, h.Upper)
+		}
+	}
+	return plan, nil
 }
 
 // threshold returns that of Huber's loss in units of the labels' spread: 1.4826 times their weighted median
@@ -140,7 +149,7 @@ func isRBF(k qpdiff.Kernel) bool {
 	return rbf || k == nil
 }
 
-// measures are what bounds follow from. All are positive.
+// measures are what bounds follow from: 0 or +Inf where the unit of the data lets them under- or overflow.
 type measures struct {
 	trace       float64 // of XᵀX/N, centred unless the features stay raw
 	largest     float64 // entry of its diagonal
@@ -148,12 +157,12 @@ type measures struct {
 	correlation float64 // the largest |x_jᵀy|/N, both centred
 }
 
-// measure returns the measures of the data with weights, 1 where a measure is 0.
+// measure returns the measures of the data with weights, 1 where all entries that a measure is of are 0.
 func measure(x *mat.Dense, y []float64, weights rowWeights) measures {
 	rows, n := x.Dims()
 	mean, total := weights.mean(y), weights.total(rows)
 	var m measures
-	varying := 0
+	varying, correlated := 0, false
 	for j := range n {
 		var size, squares, product float64
 		for i := range rows {
@@ -172,12 +181,14 @@ func measure(x *mat.Dense, y []float64, weights rowWeights) measures {
 		m.largest = max(m.largest, v)
 		m.correlation = max(m.correlation, math.Abs(product)/total*size)
 		varying++
+		correlated = correlated || product != 0
 	}
-	m.variance = m.trace / float64(max(1, varying))
-	for _, v := range []*float64{&m.trace, &m.largest, &m.variance, &m.correlation} {
-		if !(*v > 0) || !finite(*v) {
-			*v = 1
-		}
+	if varying == 0 {
+		return measures{1, 1, 1, 1}
+	}
+	m.variance = m.trace / float64(varying)
+	if !correlated {
+		m.correlation = 1
 	}
 	return m
 }
@@ -189,6 +200,7 @@ func width(x *mat.Dense, m measures, weights rowWeights) Hyperparameter {
 	rows, _ := x.Dims()
 	var squares []float64
 	var pairs rowWeights
+	differ := false
 	step := max(1, rows*(rows-1)/2/widthPairs)
 	at := 0
 	for i := range rows {
@@ -200,15 +212,19 @@ func width(x *mat.Dense, m measures, weights rowWeights) Hyperparameter {
 			for j, v := range x.RawRowView(i) {
 				v -= x.At(k, j)
 				d += v * v
+				differ = differ || v != 0
 			}
-			if d > 0 && finite(d) {
+			if d > 0 {
 				squares, pairs = append(squares, d), append(pairs, weights.at(i)*weights.at(k))
 			}
 		}
 	}
 	middle := 1.
-	if len(squares) > 0 {
+	switch {
+	case len(squares) > 0:
 		middle = median(squares, pairs)
+	case differ:
+		middle = 0 // all of them underflow
 	}
 	h := Hyperparameter{Name: "γ", Lower: 1 / (widthRange * middle), Upper: widthRange / middle}
 	h.Default = min(max(1/m.trace, h.Lower), h.Upper)
@@ -230,6 +246,13 @@ func (w *tuning) seen(rows []int) (*mat.Dense, []float64, error) {
 		x = mat.NewDense(len(rows), n, nil)
 		if err := prepareRows(x.RawMatrix().Data, prepared, raw, complement(nil, len(rows))); err != nil {
 			return nil, nil, err
+		}
+	}
+	for j := range n {
+		if constantColumn(x.RawMatrix().Data, n, j) { // its rounding is no information
+			for i := range rows {
+				x.Set(i, j, x.At(0, j))
+			}
 		}
 	}
 	norm := normaliser{centre: w.c.Standardise || w.c.Centring == MeanCentring, scale: w.c.Standardise, weights: relativeWeights(w.c.Data.Weights, rows)}

@@ -202,8 +202,6 @@ func (w *tuning) outerFold(outer Split) ([3][]float64, error) {
 	if s.outOf == "MaxTime" {
 		return losses, errTime
 	}
-	models := judged{outer, s.best.Hyper, s.path[0].Hyper}
-	w.judged = append(w.judged, models)
 	c := w.c
 	c.Splits = []Split{outer}
 	cv, err := New(c)
@@ -211,22 +209,27 @@ func (w *tuning) outerFold(outer Split) ([3][]float64, error) {
 		return losses, err
 	}
 	predictions := make([]float64, len(c.Data.Y))
-	for k, hyper := range [][]float64{models.tuned, models.byDefault} {
+	judge := func(k int, hyper []float64) error {
 		if _, err := cv.Eval(nil, hyper); err != nil {
-			if k == 1 { // of the default alone
-				losses[k] = slices.Repeat([]float64{math.Inf(1)}, len(outer.Val))
-				continue
-			}
-			return losses, err
+			return err
 		}
 		if err := cv.OutOfFold(predictions); err != nil {
-			return losses, err
+			return err
 		}
 		for _, i := range outer.Val {
 			loss, _ := c.Loss.Eval(predictions[i], c.Data.Y[i])
 			losses[k] = append(losses[k], loss)
 		}
+		return nil
 	}
+	if settled, err := s.settle(func() error { return judge(0, s.best.Hyper) }); !settled {
+		return losses, err
+	}
+	byDefault := s.path[0].Hyper
+	if judge(1, byDefault) != nil {
+		losses[1] = slices.Repeat([]float64{math.Inf(1)}, len(outer.Val))
+	}
+	w.judged = append(w.judged, judged{outer, s.best.Hyper, byDefault})
 	constant := w.constantOn(outer.Train)
 	for _, i := range outer.Val {
 		loss, _ := c.Loss.Eval(constant, c.Data.Y[i])
@@ -292,52 +295,69 @@ func estimate(a, b, weights []float64, of []int, share float64) Estimate {
 // constantLoss is the CV loss of the best constant prediction on each split's training rows.
 func (w *tuning) constantLoss(splits []Split) (float64, error) {
 	var total float64
+	missed := false // a label
 	for _, s := range splits {
 		c := w.constantOn(s.Train)
-		var loss, weight float64
-		for _, i := range s.Val {
+		weights := relativeWeights(w.c.Data.Weights, s.Val)
+		var loss float64
+		for at, i := range s.Val {
 			l, _ := w.c.Loss.Eval(c, w.c.Data.Y[i])
-			loss += w.weight(i) * l
-			weight += w.weight(i)
+			loss += weights.at(at) * l
+			missed = missed || c != w.c.Data.Y[i]
 		}
-		total += loss / weight
+		total += loss / weights.total(len(s.Val))
 	}
-	if total /= float64(len(splits)); !finite(total) {
+	total /= float64(len(splits))
+	switch w.c.Loss.(type) {
+	case SquaredError, AbsoluteError, HuberLoss: // others are 0 beside some labels, too
+		missed = missed && total < smallestLoss
+	default:
+		missed = false
+	}
+	if missed || !finite(total) {
 		return math.NaN(), badArg("Data.Y", qpdiff.ErrNotFinite, "scale the labels", "has the CV loss %v for a constant prediction", total)
 	}
 	return total, nil
 }
 
+// smallestLoss bounds the losses that underflow: it is the smallest number with all digits.
+const smallestLoss = 0x1p-1022
+
 // constantOn returns the constant prediction of lowest mean loss on the rows, for a convex loss, and
 // for others the best of the smallest label, the largest, and what bisection finds between them.
 func (w *tuning) constantOn(rows []int) float64 {
-	if _, ok := w.c.Loss.(SquaredError); ok {
+	rows = positive(rows, w.c.Data.Weights)
+	labels, weights := pick(w.c.Data.Y, rows), relativeWeights(w.c.Data.Weights, rows)
+	switch w.c.Loss.(type) {
+	case SquaredError:
 		var mean, total float64
-		for _, i := range rows {
-			if v := w.weight(i); v > 0 {
+		for i, y := range labels {
+			if v := weights.at(i); v > 0 {
 				total += v
-				mean += v / total * (w.c.Data.Y[i] - mean)
+				mean += v / total * (y - mean)
 			}
 		}
 		return mean
+	case AbsoluteError:
+		return median(labels, weights)
+	}
+	if w.classes() { // two labels in place of N make this much cheaper than a fit
+		labels, weights = classWeights(labels, weights)
 	}
 	kinks, _ := w.c.Loss.(KinkedLoss)
 	slope := func(p float64) (total float64) {
-		for _, i := range rows {
-			_, s := w.c.Loss.Eval(p, w.c.Data.Y[i])
+		for i, y := range labels {
+			_, s := w.c.Loss.Eval(p, y)
 			if s != s && kinks != nil {
-				_, s = kinks.Kink(p, w.c.Data.Y[i])
+				_, s = kinks.Kink(p, y)
 			}
-			if v := w.weight(i); v > 0 && s == s {
-				total += v * s
+			if s == s {
+				total += weights.at(i) * s
 			}
 		}
 		return total
 	}
-	low, high := math.Inf(1), math.Inf(-1)
-	for _, i := range positive(rows, w.c.Data.Weights) {
-		low, high = min(low, w.c.Data.Y[i]), max(high, w.c.Data.Y[i])
-	}
+	low, high := slices.Min(labels), slices.Max(labels)
 	candidates := []float64{low, high}
 	if size := max(math.Abs(low), math.Abs(high)); low == high { // one label: beyond it some losses fall still
 		low, high = low-size, high+size
@@ -359,13 +379,29 @@ func (w *tuning) constantOn(rows []int) float64 {
 	best, lowest := low+(high-low)/2, math.Inf(1)
 	for _, p := range append([]float64{best}, candidates...) {
 		var loss float64
-		for _, i := range rows {
-			l, _ := w.c.Loss.Eval(p, w.c.Data.Y[i])
-			loss += w.weight(i) * l
+		for i, y := range labels {
+			l, _ := w.c.Loss.Eval(p, y)
+			loss += weights.at(i) * l
 		}
 		if loss < lowest {
 			best, lowest = p, loss
 		}
 	}
 	return best
+}
+
+// classWeights returns the labels that there are among ±1, with their total weights.
+func classWeights(y []float64, weights rowWeights) (labels []float64, totals rowWeights) {
+	for _, label := range []float64{-1, 1} {
+		var total float64
+		for i, v := range y {
+			if v == label {
+				total += weights.at(i)
+			}
+		}
+		if total > 0 {
+			labels, totals = append(labels, label), append(totals, total)
+		}
+	}
+	return labels, totals
 }

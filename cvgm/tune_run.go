@@ -18,6 +18,7 @@ type tuning struct {
 	c        Config // without Splits
 	learner  tunedLearner
 	ctx      context.Context
+	limit    context.Context // ctx, and the deadline where there is one
 	began    time.Time
 	deadline time.Time // zero: none
 	out      *Tuned
@@ -34,6 +35,11 @@ func (w *tuning) warn(kind WarningKind, format string, args ...any) {
 }
 
 func (w *tuning) run() (*Tuned, error) {
+	if !w.deadline.IsZero() {
+		limit, cancel := context.WithDeadline(w.ctx, w.deadline)
+		defer cancel()
+		w.limit = limit
+	}
 	rows := w.rows()
 	if len(rows) < leastExamples {
 		return nil, badArg("Data.Weights", qpdiff.ErrDomain, "give more examples a weight", "are above 0 for %d examples, and tuning needs %d at least", len(rows), leastExamples)
@@ -74,7 +80,9 @@ func (w *tuning) stopped(s *tuneSearch, err error) (*Tuned, error) {
 	if s == nil || w.ctx.Err() == nil || !finite(s.best.Loss) {
 		return nil, err
 	}
-	if e := w.record(s); e != nil {
+	w.record(s)
+	var e error
+	if w.out.ConstantLoss, e = w.constantLoss(s.splits); e != nil {
 		return nil, e
 	}
 	w.judge(s)
@@ -186,7 +194,9 @@ func (w *tuning) splits(rows []int, folds int) ([]Split, error) {
 		if len(rows) > largeData {
 			folds = largeFolds
 		}
-		folds = min(folds, w.mostFolds(rows))
+		if folds = min(folds, w.mostFolds(rows)); folds < 2 {
+			return nil, badArg("Tuner.Groups", qpdiff.ErrDomain, "give two or more", "have one group among %d examples", len(rows))
+		}
 	}
 	return w.draw(rows, folds, arg)
 }
@@ -270,7 +280,7 @@ func restrict(splits []Split, rows []int) []Split {
 }
 
 // record fills in what the search has found.
-func (w *tuning) record(s *tuneSearch) error {
+func (w *tuning) record(s *tuneSearch) {
 	out := w.out
 	out.Hyper, out.Path, out.Splits = s.best.Hyper, s.path, s.splits
 	out.Config, out.Searched = w.c, slices.Clone(s.hyper)
@@ -281,18 +291,32 @@ func (w *tuning) record(s *tuneSearch) error {
 		out.DefaultHyper = append(out.DefaultHyper, h.Default)
 	}
 	out.Loss, out.DefaultLoss = s.best.Loss, s.path[0].Loss
-	out.StandardError, out.TrainLoss = math.NaN(), math.NaN()
+	out.StandardError, out.TrainLoss, out.OutOfFold = math.NaN(), math.NaN(), nil
 	out.Evaluations = w.evaluations
-	var err error
-	out.ConstantLoss, err = w.constantLoss(s.splits)
-	return err
 }
 
-// finish fits the model and fills in all but the nested estimate.
+// finish fits the model and fills in all but the nested estimate. Where the learner fails at the lowest point on all
+// data, or without a warm start, the next one takes its place.
 func (w *tuning) finish(s *tuneSearch) error {
-	if err := w.record(s); err != nil {
+	var err error
+	if w.out.ConstantLoss, err = w.constantLoss(s.splits); err != nil {
 		return err
 	}
+	lowest := s.best.Loss
+	settled, failure := s.settle(func() error { return w.fit(s) })
+	if !settled {
+		return failure
+	}
+	w.judge(s)
+	if failure != nil {
+		w.warn(FailedFits, "The model cannot be fitted at the lowest CV loss, %.4g: %v.", lowest, failure)
+	}
+	return nil
+}
+
+// fit fits the model at the best point.
+func (w *tuning) fit(s *tuneSearch) error {
+	w.record(s)
 	out := w.out
 	s.cv.Reset() // Loss has the bits of a new CV: those of a warm start may differ
 	loss, err := s.cv.Eval(nil, out.Hyper)
@@ -310,20 +334,21 @@ func (w *tuning) finish(s *tuneSearch) error {
 	if err := s.cv.OutOfFold(out.OutOfFold); err != nil {
 		return err
 	}
+	model, pipeline := (*Model)(nil), (*Pipeline)(nil)
 	if _, table := w.c.Prepare.(*Encoder); table {
-		if out.Pipeline, err = s.cv.Pipeline(out.Hyper); err == nil {
-			out.Model = out.Pipeline.Model
+		if pipeline, err = s.cv.Pipeline(out.Hyper); err == nil {
+			model = pipeline.Model
 		}
 	} else {
-		out.Model, err = s.cv.Final(out.Hyper)
+		model, err = s.cv.Final(out.Hyper)
 	}
 	if err != nil {
 		return err
 	}
-	if out.TrainLoss, err = out.Model.Risk(w.c.Loss, w.c.Data); err != nil {
+	if out.TrainLoss, err = model.Risk(w.c.Loss, w.c.Data); err != nil {
 		return err
 	}
-	w.judge(s)
+	out.Model, out.Pipeline = model, pipeline
 	return nil
 }
 

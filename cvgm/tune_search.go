@@ -2,6 +2,7 @@ package cvgm
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -193,10 +194,17 @@ func (s *tuneSearch) eval(grad, hyper []float64) (float64, error) {
 		return 0, errEvals
 	}
 	began := time.Now()
+	if len(s.path) > 0 { // without one evaluation there is no result
+		s.cv.ctx = s.w.limit
+	}
 	loss, err := s.cv.Eval(grad, hyper)
+	s.cv.ctx = s.w.ctx
 	if err != nil {
-		if over := s.w.ctx.Err(); over != nil {
+		switch {
+		case s.w.ctx.Err() != nil:
 			return 0, s.w.over()
+		case s.w.limit.Err() != nil && errors.Is(err, context.DeadlineExceeded):
+			return 0, errTime
 		}
 		if !s.triesZero(hyper) {
 			if s.failure == nil {
@@ -238,6 +246,30 @@ func (s *tuneSearch) run() error {
 		return s.failure
 	}
 	return nil
+}
+
+// settle calls fit with the best point and, as long as it fails, with the best of the others, which then is s.best.
+// It returns whether a point settled it, with the first failure: that of ctx where it ends.
+func (s *tuneSearch) settle(fit func() error) (settled bool, failure error) {
+	if failure = fit(); failure == nil {
+		return true, nil
+	}
+	best, left := s.best, slices.Clone(s.path)
+	slices.SortStableFunc(left, func(a, b TuneStep) int { return cmp.Compare(a.Loss, b.Loss) })
+	for s.w.ctx.Err() == nil {
+		left = slices.DeleteFunc(left, func(step TuneStep) bool { return slices.Equal(step.Hyper, s.best.Hyper) })
+		if len(left) == 0 || !finite(left[0].Loss) {
+			break
+		}
+		if s.best = left[0]; fit() == nil {
+			return true, failure
+		}
+	}
+	s.best = best
+	if s.w.ctx.Err() != nil {
+		failure = context.Cause(s.w.ctx)
+	}
+	return false, failure
 }
 
 // ended notes that a budget ended the search; other errors it returns.

@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -345,6 +346,23 @@ func TestTuneEconomises(t *testing.T) {
 	}
 }
 
+// MaxTime ends an evaluation between its fits, but the first one.
+func TestTuneMaxTimeEndsBetweenFits(t *testing.T) {
+	const allowed, folds, lasts = 50 * time.Millisecond, 10, 15
+	var fits atomic.Int64
+	learner := &countingLearner{ElasticNet: &qpdiff.ElasticNet{}, Fits: func() {
+		if fits.Add(1) == lasts {
+			time.Sleep(allowed)
+		}
+	}}
+	hyper := []Hyperparameter{{Name: "λ1", Lower: 1e-3, Default: .1, Upper: 1}, {Name: "λ2", Lower: 1e-3, Default: .1, Upper: 1}}
+	tuned := mustTune(t, Tuner{Learner: learner, Hyper: hyper, Loss: SquaredError{}, Workers: 1, MaxTime: allowed}, houses(100))
+	// One evaluation at the best point and the model are left.
+	if got := fits.Load(); got > lasts+folds+1 || len(tuned.Path) != 1 || !slices.Contains(tuned.kinds(), OutOfBudget) || slices.Contains(tuned.kinds(), FailedFits) {
+		t.Errorf("%d fits, %v", got, tuned)
+	}
+}
+
 // Time left is given from the second evaluation on, and is about right.
 func TestTuneTimeLeft(t *testing.T) {
 	var left []time.Duration
@@ -455,7 +473,7 @@ func TestTuneRefuses(t *testing.T) {
 		"MaxEvals":         {Tuner{MaxEvals: -1}, d, "Tuner.MaxEvals is -1"},
 		"MaxTime":          {Tuner{MaxTime: -1}, d, "Tuner.MaxTime is -1ns"},
 		"Groups":           {Tuner{Groups: []int{1}}, d, "Tuner.Groups has 1 entries"},
-		"one group":        {Tuner{Groups: groups}, d, "group"},
+		"one group":        {Tuner{Groups: groups}, d, "Tuner.Groups have one group"},
 		"Fixed":            {Tuner{Fixed: map[string]float64{"λ3": 0}}, d, `Tuner.Fixed names "λ3"`},
 		"Fixed value":      {Tuner{Fixed: map[string]float64{"λ1": -1}}, d, "Tuner.Fixed holds -1 for λ1"},
 		"Hyper":            {Tuner{Hyper: make([]Hyperparameter, 1)}, d, "Tuner.Hyper has 1 entries where *qpdiff.ElasticNet has 2"},
@@ -511,6 +529,20 @@ func TestTuneClasses(t *testing.T) {
 	found, err := tuned.Class(table)
 	if err != nil {
 		t.Fatal(err)
+	}
+	kept := TunedClasses{Classes: tuned.Classes}
+	for _, one := range tuned.Tuned {
+		text, err := json.Marshal(one.Pipeline)
+		if err != nil {
+			t.Fatal(err)
+		}
+		kept.Tuned = append(kept.Tuned, &Tuned{Pipeline: new(Pipeline)})
+		if err := json.Unmarshal(text, kept.Tuned[len(kept.Tuned)-1].Pipeline); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if again, err := kept.Class(table); err != nil || !slices.Equal(again, found) {
+		t.Errorf("read from JSON the pipelines find other classes, %v", err)
 	}
 	right := 0
 	for i, class := range found {
