@@ -59,6 +59,7 @@ class CommandLine(unittest.TestCase):
             *(["rings", "-p"], ["rings", "-p", "K"], ["rings", "-p", "=3"], ["rings", "-p", "K=1", "-p", "K=2"], ["-p", "K=1"]),
             *(["--timings", "rings"], ["--timings", "--check"], ["lab", "--timings"]),
             *(["--edit"], ["rings", "--edit"], ["reset", "--edit"], ["reset", "--force"], ["reset", "rings", "-p", "K=1"], ["lab", "²"]),
+            *(["lab", "--on", "slurm"], ["reset", "--on", "slurm"], ["--status", "rings"], ["--status", "rings", "-p", "K=1"], ["rings", "-p", "help", "--why"]),
             *(["--full", "--check"], ["lab", "--full"], ["rings", "--full", "-p", "K=1"], ["--full", "--on", "slurm"]),
             *(["lab", "-p", "K=1"], ["rings", "--check", "-p", "K=1"], ["--check", "--force"], ["--why", "--force"]),
             *(["rings", "-p", "File=/tmp/h\udce4user.csv"], ["rings", "-p", "\udce4=1"]),  # no UTF-8
