@@ -39,6 +39,7 @@ func Show() {
 		showStrips()
 		return
 	}
+	notebook.NoteCopy()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	ctx, orphaned := whileOpen(ctx, os.Stdin)

@@ -67,6 +67,20 @@ func TestEditedParametersAreRefused(t *testing.T) {
 	}
 }
 
+// -p is offered for parameters that Params takes only.
+func TestRemedyOfAnEditThatOptionsCannotSet(t *testing.T) {
+	newCell(t)
+	t.Setenv(RecordVar, filepath.Join(t.TempDir(), "record"))
+	rings := experiment.DefaultRings()
+	Params(&rings)
+	edited := experiment.DefaultStability()
+	edited.DataSets = 3
+	err := noteComputed(edited)
+	if err == nil || !strings.Contains(err.Error(), "DataSets = 3 where the default is 1000; restore the default") || strings.Contains(err.Error(), "-p") {
+		t.Errorf("error %v", err)
+	}
+}
+
 // An experiment that Params did not see keeps its defaults whatever -p sets.
 func TestParametersThatAreNotSetKeepTheirDefaults(t *testing.T) {
 	newCell(t)

@@ -383,7 +383,8 @@ def main(argv):
     lock, argv = (Lock(int(argv[1])), argv[2:]) if prepared else (None, argv)
     args = parse(argv)
     overrides = tuple(sorted(args.overrides.items()))
-    tasks = [Task(path, overrides) for path in select(args.names, experiments())]
+    names = [copies.name_of(name) for name in args.names] if args.mode == "reset" else args.names
+    tasks = [Task(path, overrides) for path in select(names, experiments())]
     if overrides:
         require_parameters(task.path for task in tasks)
     if args.mode != "lab" and not tasks:
