@@ -288,3 +288,22 @@ func TestSaveFile(t *testing.T) {
 		t.Errorf("%s, %v", text, err)
 	}
 }
+
+// The parameters of each experiment can be set by -p in a notebook, and are in its cell of
+// parameters.
+func TestEachExperimentHasACellOfParameters(t *testing.T) {
+	var cells strings.Builder
+	for _, all := range cellsOf(t, "*.ipynb") {
+		for _, c := range all {
+			if strings.Contains(c.text(), "notebook.Params(") {
+				cells.WriteString(c.text())
+			}
+		}
+	}
+	for _, e := range experiment.All() {
+		name := strings.TrimSuffix(reflect.TypeOf(e.Params()).Elem().Name(), "Params")
+		if !strings.Contains(cells.String(), "experiment.Default"+name+"()") {
+			t.Errorf("no cell of parameters has those of %s", e.Name)
+		}
+	}
+}
