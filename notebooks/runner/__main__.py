@@ -58,7 +58,7 @@ replaced file in notebooks/copies/replaced, and without a name makes the missing
 and lists all with their states. lab --edit opens the notebooks themselves, for authors.
 
 The notebooks of a run are those in notebooks/ that git tracks, or without git those
-whose name does not begin with Untitled.
+that JupyterLab has not named: Untitled1 and 01_elastic_net-Copy1 are scratch notebooks.
 
 A run rewrites figures/out/NAME/ and the outputs in notebooks/NAME.ipynb, each
 file whole and only after its notebook has succeeded. With -p all outputs go to

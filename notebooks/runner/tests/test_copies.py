@@ -204,7 +204,7 @@ class TheProjectsNotebooks(unittest.TestCase):
 
 
 class Experiments(InACheckout):
-    NAMES = ("a", "b", "x", "Untitled", "Untitled1")
+    NAMES = ("a", "b", "x", "Untitled", "Untitled1", "a-Copy1")
 
     def setUp(self):
         super().setUp()
