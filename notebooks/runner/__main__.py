@@ -1,5 +1,10 @@
 """Recomputes the project's tables, figures and notebooks; -h explains it."""
 
+import signal
+
+if __name__ == "__main__" and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # no traceback from the imports, which take a while
+
 import argparse
 import contextlib
 import json
@@ -7,7 +12,6 @@ import logging
 import os
 import re
 import shutil
-import signal
 import sys
 from pathlib import Path
 
