@@ -15,9 +15,17 @@ func (f *Figure) Shaded() bool {
 }
 
 // Alt returns a description of the figure for those who do not see it: its panels
-// with their axes, and their series. Where there are few panels, lines have the values at
-// their ends.
+// with their axes, their series and the changed parameters. Where there are few panels, lines
+// have the values at their ends.
 func (f *Figure) Alt() string {
+	if f.Changed != "" {
+		return f.altPanels() + " " + f.Changed + "."
+	}
+	return f.altPanels()
+}
+
+// altPanels describes the panels.
+func (f *Figure) altPanels() string {
 	const few = 3
 	panels := slices.Concat(f.Panels...)
 	detailed := len(panels) <= few

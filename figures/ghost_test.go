@@ -190,6 +190,11 @@ func TestAlt(t *testing.T) {
 	if got, want := f.Alt(), "left: loss over step; series “curve” from 1 to 2; reference lines “level”. right: accuracy over step; series “curve” from 1 to 2, “points”, with 95 % intervals."; got != want {
 		t.Errorf("%s", got)
 	}
+	f.Changed = "K = 64 (default 128)"
+	if got := f.Alt(); !strings.HasSuffix(got, "with 95 % intervals. K = 64 (default 128).") {
+		t.Errorf("%s lacks the changed parameters", got)
+	}
+	f.Changed = ""
 	right := f.Panels[0][1]
 	f.Panels[0] = []*Panel{right, right, right, right}
 	over := strings.Repeat(" right: accuracy over step.", 4)

@@ -75,6 +75,13 @@ var theme = strings.NewReplacer(
 // PNG returns what is shown on a white ground.
 func (m *Machine) PNG() ([]byte, error) { return asPNG(width, height, m.view().layout().draw) }
 
+// figure returns the panels of what is shown, with a caption.
+func (m *Machine) figure() *figures.Figure {
+	v := m.view()
+	l := v.layout()
+	return &figures.Figure{Width: width, Panels: [][]*figures.Panel{l.large, l.small}, Caption: fmt.Sprintf("%s at step %d of %d", m.problem.Title(), v.shown, v.run.last())}
+}
+
 func asPNG(w, h vg.Length, paint func(draw.Canvas)) ([]byte, error) {
 	c := vgimg.NewWith(vgimg.UseWH(w, h), vgimg.UseDPI(110), vgimg.UseBackgroundColor(color.White))
 	paint(draw.Crop(draw.New(c), 4, -8, 4, -4))

@@ -39,6 +39,7 @@ func Show() {
 		showStrips()
 		return
 	}
+	notebook.NoteCopy()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	ctx, orphaned := whileOpen(ctx, os.Stdin)
@@ -74,8 +75,7 @@ func Show() {
 	comms.Send(frames, end)
 	// What is saved with the notebook and seen without a kernel.
 	gonbui.UpdateHTML(root, "<pre>"+html.EscapeString(m.Readout()+"\n"+m.Settings().Command(m.view().shown))+"</pre>")
-	gonbui.DisplayPng(notebook.Must(m.PNG()))
-	gonbui.Sync()
+	notebook.ShowDrawn(m.figure(), notebook.Must(m.PNG()))
 	notebook.Check(k.err)
 }
 
@@ -116,7 +116,7 @@ func answered(ctx context.Context, in *inbox) bool {
 func showStrips() {
 	for p := range problems {
 		strip := notebook.Must(NewStrip(p))
-		gonbui.DisplayPng(strip.PNG)
+		notebook.ShowDrawn(strip.Figure, strip.PNG)
 		notebook.Show(strip.States)
 	}
 }

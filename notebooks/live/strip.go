@@ -2,6 +2,7 @@ package live
 
 import (
 	"fmt"
+	"strings"
 
 	"cvgm/cvgm/experiment"
 	"cvgm/figures"
@@ -17,7 +18,8 @@ var stripSteps = [problems][]int{Rings: {0, 5, 20, 100}, XOR: {0, 2, 5, 50}, Ela
 // of that run. Where the gradient has variants, the published one is compared
 // with the full one.
 type Strip struct {
-	PNG []byte
+	Figure *figures.Figure
+	PNG    []byte // its picture
 	// States says in numbers what the pictures show.
 	States *figures.Table
 }
@@ -63,9 +65,23 @@ func newStrip(settings Settings, steps []int) (*Strip, error) {
 			rows[i] = append(rows[i], panel)
 		}
 	}
-	f := figures.Figure{Panels: append(rows, l.small), Legend: figures.LegendBelow, Entries: l.key}
-	strip.PNG, err = asPNG(12*vg.Inch, 8*vg.Inch, f.Draw)
+	f := &figures.Figure{Panels: append(rows, l.small), Legend: figures.LegendBelow, Entries: l.key, Width: 12 * vg.Inch,
+		Caption: fmt.Sprintf("%s under the paper's settings after %s steps, from left to right. Last row: the curves of the run, with the last of these steps marked.", p.Title(), listed(steps))}
+	strip.Figure = f
+	strip.PNG, err = asPNG(f.Width, 8*vg.Inch, f.Draw)
 	return strip, err
+}
+
+// listed returns numbers as a sentence has them: 0, 5 and 20.
+func listed(numbers []int) string {
+	var b strings.Builder
+	for i, n := range numbers {
+		if i > 0 {
+			b.WriteString(map[bool]string{true: " and ", false: ", "}[i == len(numbers)-1])
+		}
+		fmt.Fprint(&b, n)
+	}
+	return b.String()
 }
 
 // run returns a run of that many steps.

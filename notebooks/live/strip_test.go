@@ -3,6 +3,7 @@ package live
 import (
 	"bytes"
 	"image/png"
+	"strings"
 	"testing"
 )
 
@@ -15,6 +16,9 @@ func TestStrips(t *testing.T) {
 		}
 		if _, err := png.Decode(bytes.NewReader(strip.PNG)); err != nil {
 			t.Error(err)
+		}
+		if f := strip.Figure; !strings.HasPrefix(f.Caption, p.Title()+" under the paper's settings after 0, 2 and 5 steps") || !strings.Contains(f.Alt(), "step 5: ") {
+			t.Errorf("caption %q, alternative text %q", f.Caption, f.Alt())
 		}
 		want := len(steps)
 		if p != ElasticNet {

@@ -24,6 +24,7 @@ var known struct {
 type parameters struct {
 	name     string
 	values   map[string]string   // by the names of the fields, as last seen
+	given    bool                // whether Params took them
 	set      []experiment.Change // by -p
 	computed []experiment.Change // with which Compute ran
 	below    []experiment.Field  // below their full sizes, of those
@@ -65,7 +66,8 @@ func noteSet(before [][]experiment.Change, all []any) error {
 	known.Lock()
 	defer known.Unlock()
 	for _, p := range all {
-		seen(p).set = experiment.Changes(p)
+		of := seen(p)
+		of.given, of.set = true, experiment.Changes(p)
 	}
 	for i, p := range all {
 		if err := seen(p).refuse(before[i], nil); err != nil {
@@ -157,7 +159,9 @@ func (of *parameters) refuse(changes, wanted []experiment.Change) error {
 	for _, c := range changes {
 		if !slices.Contains(wanted, c) {
 			edits = append(edits, fmt.Sprintf("%s = %s where the default is %s", of.title(c.Name), shortened(c.Value), shortened(c.Default)))
-			options = append(options, fmt.Sprintf("-p %s=%s", of.title(c.Name), c.Value))
+			if of.given {
+				options = append(options, fmt.Sprintf("-p %s=%s", of.title(c.Name), c.Value))
+			}
 		}
 	}
 	for _, c := range wanted {

@@ -67,6 +67,20 @@ func TestEditedParametersAreRefused(t *testing.T) {
 	}
 }
 
+// -p is offered for parameters that Params takes only.
+func TestRemedyOfAnEditThatOptionsCannotSet(t *testing.T) {
+	newCell(t)
+	t.Setenv(RecordVar, filepath.Join(t.TempDir(), "record"))
+	rings := experiment.DefaultRings()
+	Params(&rings)
+	edited := experiment.DefaultStability()
+	edited.DataSets = 3
+	err := noteComputed(edited)
+	if err == nil || !strings.Contains(err.Error(), "DataSets = 3 where the default is 1000; restore the default") || strings.Contains(err.Error(), "-p") {
+		t.Errorf("error %v", err)
+	}
+}
+
 // An experiment that Params did not see keeps its defaults whatever -p sets.
 func TestParametersThatAreNotSetKeepTheirDefaults(t *testing.T) {
 	newCell(t)
@@ -272,5 +286,24 @@ func TestSaveFile(t *testing.T) {
 	SaveFile("a.json", "{}")
 	if text, err := os.ReadFile(filepath.Join(os.Getenv(OutVar), "a.json")); err != nil || string(text) != "{}" {
 		t.Errorf("%s, %v", text, err)
+	}
+}
+
+// The parameters of each experiment can be set by -p in a notebook, and are in its cell of
+// parameters.
+func TestEachExperimentHasACellOfParameters(t *testing.T) {
+	var cells strings.Builder
+	for _, all := range cellsOf(t, "*.ipynb") {
+		for _, c := range all {
+			if strings.Contains(c.text(), "notebook.Params(") {
+				cells.WriteString(c.text())
+			}
+		}
+	}
+	for _, e := range experiment.All() {
+		name := strings.TrimSuffix(reflect.TypeOf(e.Params()).Elem().Name(), "Params")
+		if !strings.Contains(cells.String(), "experiment.Default"+name+"()") {
+			t.Errorf("no cell of parameters has those of %s", e.Name)
+		}
 	}
 }

@@ -67,7 +67,7 @@ func obtain[R any](p interface {
 }) (R, *entry) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	noteCopy()
+	NoteCopy()
 	Check(noteComputed(p))
 	if os.Getenv(TwinVar) != "" {
 		p = twin(p)

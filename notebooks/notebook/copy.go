@@ -23,9 +23,9 @@ const (
 	kernelFolderVar = "GONB_TMP_DIR"
 )
 
-// noteCopy prints, once for each kernel, that the notebook is a copy whose original
-// has become newer.
-var noteCopy = sync.OnceFunc(func() {
+// NoteCopy prints, once for each kernel, that the notebook is a copy whose original
+// has become newer. Params and Compute call it.
+var NoteCopy = sync.OnceFunc(func() {
 	session := os.Getenv(sessionVar)
 	if session == "" {
 		return

@@ -26,7 +26,7 @@ const ParamsVar = "CVGM_PARAMS"
 //	net, seeds := experiment.DefaultElasticNet(), experiment.DefaultElasticNetSeeds()
 //	notebook.Params(&net, &seeds)
 func Params(all ...any) {
-	noteCopy()
+	NoteCopy()
 	before := make([][]experiment.Change, len(all))
 	for i, p := range all {
 		before[i] = experiment.Changes(p)

@@ -110,13 +110,20 @@ func Show(outputs ...figures.Output) {
 		}
 		switch o := o.(type) {
 		case *figures.Figure:
-			gonbui.DisplayHTML(figureHTML(o, Must(os.ReadFile(filepath.Join(dir, o.Name+".png")))))
+			ShowDrawn(o, Must(os.ReadFile(filepath.Join(dir, o.Name+".png"))))
 		case *figures.Table:
 			gonbui.DisplayMarkdown(o.Markdown())
 		}
 		// Pictures and printed text reach the notebook by different pipes.
 		gonbui.Sync()
 	}
+}
+
+// ShowDrawn shows a figure with caption and alternative text without writing it to the
+// output folder. png is its picture.
+func ShowDrawn(f *figures.Figure, png []byte) {
+	gonbui.DisplayHTML(figureHTML(f, png))
+	gonbui.Sync()
 }
 
 // Text shows a paragraph of Markdown. Like fmt.Sprintf, it puts numbers, those of

@@ -1,5 +1,10 @@
 """Recomputes the project's tables, figures and notebooks; -h explains it."""
 
+import signal
+
+if __name__ == "__main__" and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # no traceback from the imports, which take a while
+
 import argparse
 import contextlib
 import json
@@ -7,7 +12,6 @@ import logging
 import os
 import re
 import shutil
-import signal
 import sys
 from pathlib import Path
 
@@ -58,7 +62,7 @@ replaced file in notebooks/copies/replaced, and without a name makes the missing
 and lists all with their states. lab --edit opens the notebooks themselves, for authors.
 
 The notebooks of a run are those in notebooks/ that git tracks, or without git those
-whose name does not begin with Untitled.
+that JupyterLab has not named: Untitled1 and 01_elastic_net-Copy1 are scratch notebooks.
 
 A run rewrites figures/out/NAME/ and the outputs in notebooks/NAME.ipynb, each
 file whole and only after its notebook has succeeded. With -p all outputs go to
@@ -148,8 +152,8 @@ def parse(argv):
     command = args.names[0] if args.names[:1] in (["lab"], ["reset"]) else None
     if args.edit and command != "lab":
         parser.error("--edit belongs to lab: ./reproduce.sh lab --edit")
-    if command and (args.mode or args.overrides):
-        parser.error(f"{command} takes neither -p nor --{args.mode or 'check'}")
+    if command and (args.mode or args.overrides or args.on == "slurm"):
+        parser.error(f"{command} takes neither -p nor --{args.mode or ('on' if args.on == 'slurm' else 'check')}")
     if command == "lab":
         ports = args.names[1:]
         if len(ports) > 1 or any(not re.fullmatch("[0-9]{1,5}", p) or not 0 < int(p) < 65536 for p in ports):
@@ -157,14 +161,16 @@ def parse(argv):
         args.names, args.port = args.names[:1], int(ports[0]) if ports else 0
     if command:
         args.mode, args.names = command, args.names[1:]
-    if args.mode == "timings" and (args.names or args.overrides):
-        parser.error("--timings takes nothing else: it always times the same benchmarks")
+    if args.mode in ALWAYS_ALL and (args.names or args.overrides):
+        parser.error(f"--{args.mode} takes nothing else: it always {ALWAYS_ALL[args.mode]}")
     if args.overrides and not args.names:
         parser.error("-p sets parameters of a notebook: name it")
     if args.overrides and args.mode in ("check", "sensitivities"):
         parser.error(f"--{args.mode} compares with the committed outputs, which have the default parameters: leave out -p")
     if args.overrides and args.mode == "full":
         parser.error("--full sets the parameters that have a full size: leave out -p")
+    if "help" in args.overrides and args.mode:
+        parser.error(f"-p help lists the parameters and does nothing else: leave out --{args.mode}")
     return args
 
 
@@ -177,6 +183,7 @@ MODES = {
     "timings": "run the benchmarks and record them in figures/out/timings.json, with how long each notebook took here",
     "status": "describe the sweeps that --on slurm has submitted",
 }
+ALWAYS_ALL = {"timings": "times the same benchmarks", "status": "describes all sweeps"}
 
 
 def run_all(states, args, env):
@@ -380,7 +387,8 @@ def main(argv):
     lock, argv = (Lock(int(argv[1])), argv[2:]) if prepared else (None, argv)
     args = parse(argv)
     overrides = tuple(sorted(args.overrides.items()))
-    tasks = [Task(path, overrides) for path in select(args.names, experiments())]
+    names = [copies.name_of(name) for name in args.names] if args.mode == "reset" else args.names
+    tasks = [Task(path, overrides) for path in select(names, experiments())]
     if overrides:
         require_parameters(task.path for task in tasks)
     if args.mode != "lab" and not tasks:

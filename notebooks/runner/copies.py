@@ -22,6 +22,13 @@ def path_of(original):
     return FOLDER / original.name
 
 
+def name_of(text):
+    """The name of the notebook of which text is the name or path of a copy; other texts as they are."""
+    name = text.removeprefix("./").removeprefix(f"{NOTEBOOKS}/").removeprefix("notebooks/")
+    folder, _, stem = name.rpartition("/")
+    return stem if folder == FOLDER.name and stem else text
+
+
 def digest(notebook):
     """A digest of the text and code of a notebook (a dict); package notebook computes it, too."""
     parts = [[cell["cell_type"], "".join(cell["source"])] for cell in notebook["cells"]]

@@ -1,10 +1,11 @@
 """Tells the experiments among the notebooks from scratch notebooks."""
 
+import re
 import subprocess
 
 from checkout import NOTEBOOKS, ROOT, ReproduceError
 
-SCRATCH = "Untitled"
+SCRATCH = re.compile(r"^Untitled|-Copy\d+$")  # as JupyterLab names notebooks
 
 
 class UsageError(ReproduceError):
@@ -28,7 +29,7 @@ def experiments():
     without git those that JupyterLab has not named. notebooks/stale has the same rule."""
     names = tracked()
     found = sorted(NOTEBOOKS.glob("*.ipynb"))
-    return [p for p in found if (f"notebooks/{p.name}" in names if names is not None else not p.name.startswith(SCRATCH))]
+    return [p for p in found if (f"notebooks/{p.name}" in names if names is not None else not SCRATCH.search(p.stem))]
 
 
 def select(names, notebooks):

@@ -20,7 +20,7 @@ from checkout import ROOT, sha256, write_atomic
 from compare import FULL
 
 PAGE = provenance.OUT / "report.html"
-FUNCTION = re.compile(r"^func (?:\([^)]*\) )?([A-Z]\w*)\(", re.M)
+FUNCTION = re.compile(r"^func (?:\([^)]*\b[A-Z]\w*\) )?([A-Z]\w*)\(", re.M)  # exported, and so is the type of a method
 CLAIMS, GLANCE, FINDINGS = "claims", "claims_at_a_glance", "findings"
 VERDICTS = {"paper's error": "error", "differs": "differs", "not decided": "untested", "confirmed": "confirmed", "not testable": "untested"}
 
@@ -118,7 +118,8 @@ class Section:
         inside = re.search(r'<img[^>]*\bsrc="data:image/png;base64,([^"]+)"[^>]*>', data.get("text/html", ""))
         if picture := inside[1] if inside else data.get("image/png"):
             alt = re.search(r'\balt="([^"]*)"', inside[0]) if inside else None
-            return self.picture(base64.b64decode(picture), html.unescape(alt[1]) if alt else "")
+            below = re.search(r"<figcaption>(.*?)</figcaption>", data.get("text/html", ""), re.S)
+            return self.picture(base64.b64decode(picture), *(html.unescape(m[1]) if m else "" for m in (alt, below)))
         if text := data.get("text/markdown", "").strip():
             name = self.tables.get(text)
             return self.named(name) if name else prose.convert(text, self.link, self.heading)
@@ -135,9 +136,11 @@ class Section:
         body = claims_table(claims(self.task.out)) if name in (CLAIMS, GLANCE) else ""
         return f'<figure class="table">{body or table(text.read_text(encoding="utf-8"))}<figcaption>{self.files(name)}</figcaption></figure>'
 
-    def picture(self, png, alt=""):
+    def picture(self, png, alt="", below=""):
+        """The HTML of a picture. What the notebook has as alternative text and below it is for
+        pictures without files of their own."""
         name = self.pictures.get(sha256(png))
-        caption, files = (self.captions.get(name, name.replace("_", " ")), self.files(name)) if name else ("", "")
+        caption, files = (self.captions.get(name, name.replace("_", " ")), self.files(name)) if name else (below, "")
         self.shown.add(name)
         alt = self.alts.get(name) or alt or caption or f"A picture of {self.title}"
         width, height = (int.from_bytes(png[at : at + 4], "big") * 96 // 160 for at in (16, 20))  # drawn at 160 dots per inch

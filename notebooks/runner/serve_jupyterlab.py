@@ -46,14 +46,18 @@ class Contents(AsyncLargeFileManager):
         else:
             super().mark_trusted_cells(nb, path)
 
+    def name_of(self, path):
+        """The name below the root folder of the file at path, also where path has dots or leads over a link."""
+        return Path(os.path.relpath(os.path.realpath(self._get_os_path(path)), os.path.realpath(self.root_dir))).as_posix()
+
     def refuse(self, path):
-        name = path.strip("/")
+        name = self.name_of(path)
         if any(p == name or p.startswith(f"{name}/") for p in self.protected):
             raise HTTPError(403, REFUSAL.format(name))
 
     async def get(self, path, *args, **kwargs):
         model = await super().get(path, *args, **kwargs)
-        if model["path"].strip("/") in self.protected:
+        if self.name_of(model["path"]) in self.protected:
             model["writable"] = False
         if model["type"] == "notebook" and model["content"]:
             metadata = model["content"]["metadata"]

@@ -3,13 +3,14 @@ package source
 import (
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 )
 
 // Experiments returns the notebooks of the checkout root that are experiments, in
 // their order: those in its folder notebooks that git tracks, or without git those
-// whose name does not begin with Untitled. The others are scratch notebooks.
+// that JupyterLab has not named: Untitled1, 01_net-Copy1. The others are scratch notebooks.
 // ./reproduce.sh has the same rule.
 func Experiments(root string) ([]string, error) {
 	found, err := filepath.Glob(filepath.Join(root, "notebooks", "*.ipynb"))
@@ -22,9 +23,11 @@ func Experiments(root string) ([]string, error) {
 		if git {
 			return !slices.Contains(tracked, "notebooks/"+name)
 		}
-		return strings.HasPrefix(name, "Untitled")
+		return scratch.MatchString(name)
 	}), nil
 }
+
+var scratch = regexp.MustCompile(`^Untitled|-Copy\d+\.ipynb$`)
 
 // Tracked returns the names below root of the files that git tracks, staged ones
 // included, and whether git tracks the checkout at all.

@@ -16,11 +16,11 @@ func TestScratchNotebooksAreNoExperiments(t *testing.T) {
 		{"without git", "", "a b x"},
 		{"tracked or staged", "init; add go.mod notebooks/a.ipynb; -c user.name=n -c user.email=e commit -m m; add notebooks/Untitled1.ipynb", "Untitled1 a"},
 		{"a repository of something else", "init; add notebooks/a.ipynb", "a b x"},
-		{"deleted but tracked", "init; add go.mod notebooks; rm -f notebooks/b.ipynb", "Untitled Untitled1 a x"},
+		{"deleted but tracked", "init; add go.mod notebooks; rm -f notebooks/b.ipynb", "Untitled Untitled1 a-Copy1 a x"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			root := filepath.Join(t.TempDir(), "a b")
-			for _, name := range []string{"a", "b", "x", "Untitled", "Untitled1"} {
+			for _, name := range []string{"a", "b", "x", "Untitled", "Untitled1", "a-Copy1"} {
 				write(t, root, "notebooks/"+name+".ipynb", "{}")
 			}
 			write(t, root, "notebooks/copies/c.ipynb", "{}")

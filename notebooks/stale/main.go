@@ -3,8 +3,8 @@
 //	go run ./notebooks/stale [-json] [NOTEBOOK[=FOLDER] …]
 //
 // NOTEBOOK is a file, notebooks/01_elastic_net.ipynb; without any, all are
-// examined that git tracks (or without git, whose name does not begin with
-// Untitled). FOLDER holds its outputs: figures/out/01_elastic_net unless stated.
+// examined that git tracks (or without git, that JupyterLab has not named, as it does
+// Untitled1). FOLDER holds its outputs: figures/out/01_elastic_net unless stated.
 // With -json each notebook's inputs are listed, too, as ./reproduce.sh keeps them
 // in FOLDER/provenance.json after it has run the notebook.
 package main

@@ -305,3 +305,16 @@ class Journeys(Test):
         self.assertIn("reset", self.variants(copy))
         self.assertEqual(git("diff", "--name-only").split(), ["notebooks/02_rings.ipynb"])
         path.write_bytes(original)
+
+    def test_a_copy_of_explore_is_older_than_its_original(self):
+        path = CHECKOUT / "notebooks" / "explore.ipynb"
+        original = path.read_bytes()
+        path.write_bytes(original.replace(b"# Explore", b"# Play", 1))
+        try:
+            tab = self.open("explore")
+            tab.run(tab.code_cell("%noautoget"))
+            show = tab.code_cell("live.Show()")
+            tab.run(show, wait=False)
+            until(lambda: "./reproduce.sh reset explore" in tab.output(show), "its age", 60)
+        finally:
+            path.write_bytes(original)

@@ -89,6 +89,7 @@ class Lab(Small):
     def test_it_opens_copies_and_changes_nothing_else(self):
         self.notebook("00_start", WRITES)
         where, said = self.open()
+        (self.checkout / "notebooks/copies/link.ipynb").symlink_to("../01_first.ipynb")
         self.assertEqual(where, "notebooks/copies/00_start.ipynb")
         self.assertEqual(said, "copies made in notebooks/copies: 00_start, 01_first\n")
         before = self.files()
@@ -97,6 +98,7 @@ class Lab(Small):
         model = {"type": "notebook", "format": "json", "content": original["content"]}
         for method, path, data in (
             ("PUT", "notebooks/01_first.ipynb", model),
+            *(("PUT", f"notebooks/{name}.ipynb", model) for name in ("./01_first", "copies/../01_first", "copies/link")),
             ("PUT", "go.mod", {"type": "file", "format": "text", "content": ""}),
             ("DELETE", "notebooks/01_first.ipynb", None),
             ("DELETE", "cvgm", None),

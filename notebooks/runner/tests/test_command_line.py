@@ -1,10 +1,15 @@
 """The command line."""
 
 import io
+import signal
+import subprocess
+import sys
+import time
 import unittest
 import unittest.mock
 from pathlib import Path
 
+from checkout import RUNNER
 from fixtures import main
 
 
@@ -59,12 +64,21 @@ class CommandLine(unittest.TestCase):
             *(["rings", "-p"], ["rings", "-p", "K"], ["rings", "-p", "=3"], ["rings", "-p", "K=1", "-p", "K=2"], ["-p", "K=1"]),
             *(["--timings", "rings"], ["--timings", "--check"], ["lab", "--timings"]),
             *(["--edit"], ["rings", "--edit"], ["reset", "--edit"], ["reset", "--force"], ["reset", "rings", "-p", "K=1"], ["lab", "²"]),
+            *(["lab", "--on", "slurm"], ["reset", "--on", "slurm"], ["--status", "rings"], ["--status", "rings", "-p", "K=1"], ["rings", "-p", "help", "--why"]),
             *(["--full", "--check"], ["lab", "--full"], ["rings", "--full", "-p", "K=1"], ["--full", "--on", "slurm"]),
             *(["lab", "-p", "K=1"], ["rings", "--check", "-p", "K=1"], ["--check", "--force"], ["--why", "--force"]),
             *(["rings", "-p", "File=/tmp/h\udce4user.csv"], ["rings", "-p", "\udce4=1"]),  # no UTF-8
         ):
             with self.assertRaisesRegex(main.UsageError, "./reproduce.sh -h lists the options", msg=argv):
                 main.parse(argv)
+
+    def test_an_interrupt_while_it_starts_shows_no_traceback(self):
+        for delay in range(1, 17):
+            process = subprocess.Popen([sys.executable, "-I", RUNNER, "no such notebook"], stderr=subprocess.PIPE, text=True)
+            time.sleep(delay / 100)
+            process.send_signal(signal.SIGINT)
+            said = process.communicate()[1]
+            self.assertNotRegex(said, r'runner/__main__\.py", line \d\d', delay)  # below its first lines
 
     def test_names(self):
         all_of_them = [Path(f"notebooks/{n}.ipynb") for n in ("00_start", "01_elastic_net", "02_rings", "explore")]

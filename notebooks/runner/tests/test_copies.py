@@ -135,6 +135,12 @@ class Copies(InACheckout):
         self.assertEqual(self.reset(self.a), "notebooks/copies/01_a.ipynb is as its original")
         self.assertEqual(self.copy.read_bytes(), fresh)
 
+    def test_a_copy_names_its_original(self):
+        for name in ("notebooks/copies/01_a.ipynb", "./notebooks/copies/01_a.ipynb", "copies/01_a", str(self.copy)):
+            self.assertEqual(experiments.select([copies.name_of(name)], [self.a, self.b]), [self.a], name)
+        for name in ("01_a", "a", "notebooks/01_a.ipynb", "copies", "copies/", "copies/replaced/01_a.ipynb"):
+            self.assertEqual(copies.name_of(name), name)
+
     def test_reset_on_a_full_disk_leaves_the_copy(self):
         self.make_missing()
         self.edit(self.copy, "01_a()", "mine()")
@@ -198,7 +204,7 @@ class TheProjectsNotebooks(unittest.TestCase):
 
 
 class Experiments(InACheckout):
-    NAMES = ("a", "b", "x", "Untitled", "Untitled1")
+    NAMES = ("a", "b", "x", "Untitled", "Untitled1", "a-Copy1")
 
     def setUp(self):
         super().setUp()

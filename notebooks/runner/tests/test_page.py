@@ -127,6 +127,12 @@ class Report(unittest.TestCase):
         self.assertNotIn("Show(one", text)
         self.assertIn('<a href="01_a/one.svg"><img', text)
 
+    def test_a_picture_without_a_file_has_the_notebook_s_caption(self):
+        figure = f'<figure><img src="data:image/png;base64,{base64.b64encode(png(1)).decode()}" alt="A line"><figcaption>It &lt;falls&gt;</figcaption></figure>'
+        text, page = self.made([{"cell_type": "code", "source": "%%\nShow()", "outputs": [{"output_type": "display_data", "data": {"text/html": figure}}]}])
+        self.in_order(text, "<img", "<figcaption>It &lt;falls&gt;. ")
+        self.assertEqual([p["alt"] for p in page.pictures], ["A line"])
+
     def test_findings_come_from_the_claims_table(self):
         text, page = self.made([{"cell_type": "markdown", "source": "# First"}], {"claims.md": CLAIMS})
         findings = text[text.index('id="findings"') : text.index('id="01_a"')]
@@ -185,6 +191,7 @@ class Report(unittest.TestCase):
 
     def test_makers_are_found_in_the_source(self):
         self.assertEqual(report.maker("elastic_net_surfaces"), "figures.ElasticNetSurfaces")
+        self.assertEqual(report.maker("my_data_coefficients"), "figures.MyDataModel")  # a method of another type lies between
         self.assertIsNone(report.maker("no such output"))
 
     def test_each_link_of_the_report_leads_somewhere(self):
