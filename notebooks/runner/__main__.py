@@ -414,9 +414,8 @@ def main(argv):
         return 0
     if args.mode != "lab":
         states = examine(tasks, args, env | settings)
-        for task in tasks:
-            if states[task]["rewrite"] and not args.mode:
-                rewrite(task)
+        for task in to_rewrite(tasks, states, args):
+            rewrite(task)
         if not to_run(tasks, states, args):
             log.info("nothing is stale: " + ", ".join(task.name for task in tasks))
             finish(tasks, states, args, settings)
@@ -440,6 +439,11 @@ def to_run(tasks, states, args):
     if args.mode == "sensitivities" and stale:
         raise ReproduceError(f"the outputs of {', '.join(task.name for task in stale)} are stale: ./reproduce.sh first, then --sensitivities")
     return {task: states[task] for task in tasks} if args.mode else stale
+
+
+def to_rewrite(tasks, states, args):
+    """Those tasks whose text was edited and whose cells need no run, which writes the text, too."""
+    return [task for task in tasks if states[task]["rewrite"] and not states[task]["reasons"] and not args.mode]
 
 
 def run(tasks, args, env):

@@ -109,8 +109,11 @@ class Provenance(unittest.TestCase):
         self.assertIsNone(provenance.read(self.task()))
 
     def test_what_has_to_run(self):
-        agreeing, edited, stale = (self.task(name=name) for name in "abc")
+        agreeing, edited, stale, both = (self.task(name=name) for name in "abcd")
         states = {agreeing: {"reasons": [], "rewrite": False}, edited: {"reasons": [], "rewrite": True}, stale: {"reasons": ["x"], "rewrite": False}}
+        also = states | {both: {"reasons": ["x"], "rewrite": True}}
+        self.assertEqual(main.to_rewrite([*also], also, main.parse([])), [edited])
+        self.assertEqual(main.to_rewrite([*also], also, main.parse(["--check"])), [])
         self.assertEqual([*main.to_run([*states], states, main.parse([]))], [stale])
         self.assertEqual([*main.to_run([agreeing, edited], states, main.parse(["a", "b"]))], [])
         for mode in ("--force", "--check"):
