@@ -22,7 +22,7 @@ func (all *measurements) elasticNet(r *ElasticNetResult) {
 		Remark: "The code counts them from 1 up to, and without, 100."}, exactly(number64(Printed.CVGMSteps.Paper)))
 	printed := number64(Printed.CVGM.Paper)
 	all.add(saysTestLoss, Measurement{Text: fmt.Sprintf("distance of %s from the test loss here, in standard deviations between test sets of %d", Printed.CVGM.Paper, r.Params.Samples-r.Params.Train),
-		Setting: joined(setting, "test sets of that size: by the scatter of the squared errors in this one"),
+		Setting: joined(setting, "standard deviation between test sets: that of the squared errors in this one, over the root of their number"),
 		Quoted:  Printed.CVGM, Ours: once((printed - r.CVGM.Final()) / r.TestSD),
 		Control: &Control{Text: "least squares in the place of CVGM", Ours: once((printed - ols) / r.TestSD)}}, ofAllSets)
 	others := min(r.Exhaustive.Final(), r.Random.Final())

@@ -30,10 +30,12 @@ func (all *measurements) splits(r *SplitsResult) {
 		Control: &Control{Text: "from the larger K to the smaller one", Ours: rises(last, first)}}, below(0))
 	few := byK(15)
 	all.add(saysKAndP, Measurement{Text: fmt.Sprintf("test loss at K = %d less that at K = %d, elastic net", few.K, last.K), Setting: r.Params.testSetting(fmt.Sprintf("p = %.6g", r.Params.P)), Ours: few.MinusLast.Difference,
-		Control: &Control{Text: fmt.Sprintf("K = %d", first.K), Ours: first.MinusLast.Difference}}, littleOf(first.MinusLast.Difference, fmt.Sprintf("K = %d", first.K)))
+		Control: &Control{Text: fmt.Sprintf("K = %d", first.K), Ours: first.MinusLast.Difference},
+		Remark:  fmt.Sprintf("The paper's range is 16 to 128. K = %d stands for its lower end.", few.K)}, littleOf(first.MinusLast.Difference, fmt.Sprintf("K = %d", first.K)))
 	rings, one := closest(r.RingsByK, func(s SplitsSetting) float64 { return math.Abs(float64(s.K - few.K)) }), r.RingsByK[0]
 	all.add(saysKAndP, Measurement{Text: fmt.Sprintf("test error at K = %d less that at K = %d, rings", rings.K, r.RingsByK[len(r.RingsByK)-1].K), Setting: r.Params.ringsSetting(), Ours: rings.MinusLast.Difference,
-		Control: &Control{Text: fmt.Sprintf("K = %d", one.K), Ours: one.MinusLast.Difference}}, littleOf(one.MinusLast.Difference, fmt.Sprintf("K = %d", one.K)))
+		Control: &Control{Text: fmt.Sprintf("K = %d", one.K), Ours: one.MinusLast.Difference},
+		Remark:  fmt.Sprintf("The paper's range is 16 to 128. K = %d stands for its lower end.", rings.K)}, littleOf(one.MinusLast.Difference, fmt.Sprintf("K = %d", one.K)))
 	half, least := byP(.65), r.ByP[0]
 	all.add(saysKAndP, Measurement{Text: fmt.Sprintf("test loss at p = %g less that at p = %g, elastic net", half.P, r.ByP[len(r.ByP)-1].P), Setting: r.Params.testSetting(fmt.Sprintf("K = %d", r.Params.K)), Ours: half.MinusLast.Difference,
 		Control: &Control{Text: fmt.Sprintf("p = %g", least.P), Ours: least.MinusLast.Difference}}, littleOf(least.MinusLast.Difference, fmt.Sprintf("p = %g", least.P)))

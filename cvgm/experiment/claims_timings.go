@@ -38,8 +38,12 @@ func (all *measurements) timings(t *Timings) {
 	steps := func(k int) string {
 		return t.setting(joined(netTiming(k), "one evaluation with gradient, the fits from the last ones", "a goroutine per core"))
 	}
+	many, caches := speedUp(2048), ""
+	if many.Mean > 2 {
+		caches = "Sharing the work gains a factor of 2 at most: caches or other work on the machine add to it."
+	}
 	for _, m := range []Measurement{
-		{Text: "time on one core over that on two, K = 2048, elastic net", Setting: steps(2048), Ours: speedUp(2048)},
+		{Text: "time on one core over that on two, K = 2048, elastic net", Setting: steps(2048), Ours: many, Remark: caches},
 		{Text: "time on one core over that on two, K = 128, elastic net", Setting: steps(128), Ours: speedUp(128), Aside: true, Remark: "A step of so few small fits is over before a second core helps much."},
 	} {
 		m.Control = &Control{Text: "one core in the place of two", Ours: once(1)}

@@ -32,7 +32,7 @@ func Findings(r Results) []Finding {
 		add("03_sample_size", row(ablationNet).CVLessTraining.Difference, "For penalties the gradient of the CV loss is what helps: test loss of the elastic net after its descent less that after the descent of the training loss")
 		k := slices.Index(r.Params.Rings.Budgets, 100)
 		if k >= 0 {
-			add("03_sample_size", r.Rings[k].Difference, "For a network's weights it is not: test error on the rings of all sizes after the descent of the CV loss less that after the descent of the training loss")
+			add("03_sample_size", r.Rings[k].Difference, "For a network's weights no such help is seen: test error on the rings of all sizes after the descent of the CV loss less that after the descent of the training loss")
 		}
 	})
 	measure(r.ElasticNetSeeds, func(r *ElasticNetSeeds) {

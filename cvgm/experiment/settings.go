@@ -247,7 +247,7 @@ func (p StabilityParams) pathSetting(first, last []float64, evaluations int) str
 
 func (p LearningParams) lossSetting() string {
 	return joined(p.LinearExamples.setting(), fmt.Sprintf("a share %.6g of the training labels turned, %d clean test examples", p.Flips, p.Test),
-		fmt.Sprintf("θ minimises the mean of Σₖαₖ·lₖ(yθᵀx) + ½·λ·‖θ‖² for the losses %s", strings.Join(LossNames, ", ")),
+		"θ minimises the mean of Σₖαₖ·lₖ(m), m = yθᵀx, plus ½·λ·‖θ‖², for the losses hinge max(0, 1−m), exponential exp(−m), truncated quadratic max(0, 1−m)², logistic log(1+exp(−2m))",
 		fmt.Sprintf("CV loss: logistic loss of K = %d balanced splits, p = %.6g", p.K, p.P),
 		fmt.Sprintf("α on the simplex and λ ≥ 0.01 by at most %d evaluations of projected gradient with adaptive steps, the best of the searches from equal weights and from each single loss; a single loss: λ alone", p.Evaluations), "test loss: logistic loss, by whose mean the best and the worst single loss are named")
 }
@@ -298,7 +298,7 @@ func (p AblationParams) rowSetting(row AblationRow) string {
 	case ablationNetLog:
 		parts = []string{p.Net.RegressionData.setting(), netSetting, "CV loss: mean squared error of " + splits + fmt.Sprintf("%.6g", p.Net.P), log(p.NetLog)}
 	default:
-		parts = []string{p.Rings.RingsData.setting(), fmt.Sprintf("N = %d, %d test examples", p.Machine.Train, p.Rings.Test), "support vector machine with the kernel exp(−γ·‖x−x′‖²), intercept, and weight C of the losses; CV loss: squared hinge loss of " + splits + fmt.Sprintf("%.6g", p.Rings.P), log(p.Machine.AblationLog), "test loss: share of errors"}
+		parts = []string{p.Rings.RingsData.setting(), fmt.Sprintf("N = %d, %d test examples", p.Machine.Train, p.Rings.Test), "support vector machine ½·‖f‖² + C·Σ max(0, 1−yᵢ(f(xᵢ)+b)) with the kernel exp(−γ·‖x−x′‖²); CV loss: squared hinge loss of " + splits + fmt.Sprintf("%.6g", p.Rings.P), log(p.Machine.AblationLog), "test loss: share of errors"}
 	}
 	return joined(append(parts, ablationTraining)...)
 }
