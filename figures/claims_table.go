@@ -36,7 +36,11 @@ func ClaimsTable(claims []experiment.Claim) *Table {
 			t.Rows = append(t.Rows, row)
 		}
 	}
-	t.Note = counted(claims) + " A sentence holds if all that is measured for it does; a verdict in brackets is of something that the sentence does not say. Intervals are 95 % confidence intervals over the repetitions."
+	t.Note = counted(claims) + " A sentence holds if all that is measured for it does; a verdict in brackets is of something that the sentence does not say. Intervals are 95 % confidence intervals over the repetitions, unless the setting has another. " +
+		"A control is a case in which the sentence is false, judged by the same rule. It is left out where the verdict itself shows that the rule can fail. " +
+		"Where the paper calls something competitive, or says that it works well, the rule lets pass a quarter of what a choice known to be bad loses. " +
+		"In settings N is the number of examples, and ε is standard normal. Each of K uniform splits trains on the integer part of p·N examples, drawn at random, and validates on the others. Balanced splits validate each example equally often. " +
+		"make_regression is scikit-learn's."
 	return t
 }
 

@@ -46,7 +46,7 @@ func GradientPartsTable(r *experiment.GradientPartsResult) *Table {
 func GradientParts(r *experiment.GradientPartsResult) *Figure {
 	f := &Figure{
 		Name: "gradient_parts_angles", Width: 10.5 * vg.Inch, Legend: LegendBelow, SameAxes: true,
-		Caption: fmt.Sprintf("Cosines between the parts of the exact gradient in the kernel's weights along the paths of three directions with K splits: D direct, T₁ printed, T₂ missing in the paper. Means over %d data sets, bands 95 %% confidence intervals. At −1 the parts D and T₂ would point in opposite directions. Below 0 a direction points uphill.", r.Params.Seeds),
+		Caption: fmt.Sprintf("Cosines between the parts of the exact gradient in the kernel's weights along the paths of three directions with K splits: D direct, T₁ printed, T₂ missing in the paper. Means over %d data sets, bands 95 %% confidence intervals. At −1 the parts D and T₂ would point in opposite directions. A direction points uphill where its cosine with the whole is below 0.", r.Params.Seeds),
 	}
 	for i, path := range r.Paths {
 		if i == 0 || path.Problem != r.Paths[i-1].Problem || path.K != r.Paths[i-1].K {
