@@ -157,7 +157,7 @@ func (p SearchesParams) methodSetting(name string) string {
 
 func (p SearchesParams) minimaSetting() string {
 	return joined(p.RegressionData.setting(), netSetting, fmt.Sprintf("CV loss of K = %d, p = %.6g", p.K, p.P),
-		fmt.Sprintf("from each point of a grid of 0 and %d values from %s to %s of λ1 and of λ2 that is not above its eight neighbours, ever finer grids descend; ends whose losses differ by more than %.6g are several minima; the plateau with θ = 0 counts for none", p.ReferencePoints-1, power(p.BoxLow), power(p.BoxHigh), p.Tol))
+		fmt.Sprintf("grid of λ1 and of λ2: the lower bounds %.6g and %.6g, and %d values at equal ratios from %s to %s; a search by ever finer grids starts from each point of the grid at which the CV loss does not exceed that at its eight neighbours; ends whose CV losses differ by more than %.6g count as several minima; the plateau on which θ = 0 counts for none", p.MinLambda1, p.MinLambda2, p.ReferencePoints-1, power(p.BoxLow), power(p.BoxHigh), p.Tol))
 }
 
 // setting describes the ridge regressions with so many penalties.
@@ -170,7 +170,7 @@ func (d RidgeGroups) setting(groups string) string {
 func (p SearchDimensionsParams) ringsSetting() string {
 	return joined(fmt.Sprintf("%d evaluations of each search", p.Budget), p.Rings.RingsData.setting(), fmt.Sprintf("N = %d", p.Rings.Train), p.Rings.network(), Full.setting(),
 		fmt.Sprintf("CV loss: logistic loss of K = %d uniform splits, p = %.6g", p.Rings.K, p.Rings.P),
-		fmt.Sprintf("start: initial weights; bounds: %.6g about them; random search: draws of the initial weights", p.RingsRadius), quasiNewtonSetting)
+		fmt.Sprintf("start: initial weights; bounds: each weight at most %.6g away from its start; random search: draws of the initial weights", p.RingsRadius), quasiNewtonSetting)
 }
 
 func (p SearchDimensionsParams) ridgeSetting(hyperparameters ...int) string {
