@@ -284,10 +284,11 @@ func TestTableFormats(t *testing.T) {
 		{"quoted", quoted("1.0800000001")},
 		{"tiny", Number{Value: 6.54e-10, Digits: 4}},
 		{"huge", Number{Value: -4.5e84, Digits: 4}},
+		{"no sign", Number{Value: -3e-8, Digits: 2, Margin: .0625}},
 	}}
 	for _, c := range []struct{ name, got, want string }{
-		{"Markdown", table.Markdown(), "**50 % of a_b**\n\n| Method | Loss |\n| :-- | --: |\n| λ1 & co | -1.23 ± 0.06 |\n| count | 12 |\n| silent | – |\n| quoted | 1.080000 |\n| tiny | 6.5e-10 |\n| huge | -4.5e+84 |\n"},
-		{"CSV", table.CSV(), "Method,Loss,Loss ±\nλ1 & co,-1.23456,0.056\ncount,12,\nsilent,,\nquoted,1.0800000001,\ntiny,6.54e-10,\nhuge,-4.5e+84,\n"},
+		{"Markdown", table.Markdown(), "**50 % of a_b**\n\n| Method | Loss |\n| :-- | --: |\n| λ1 & co | -1.23 ± 0.06 |\n| count | 12 |\n| silent | – |\n| quoted | 1.080000 |\n| tiny | 6.5e-10 |\n| huge | -4.5e+84 |\n| no sign | 0.00 ± 0.06 |\n"},
+		{"CSV", table.CSV(), "Method,Loss,Loss ±\nλ1 & co,-1.23456,0.056\ncount,12,\nsilent,,\nquoted,1.0800000001,\ntiny,6.54e-10,\nhuge,-4.5e+84,\nno sign,-3e-08,0.0625\n"},
 	} {
 		if c.got != c.want {
 			t.Errorf("%s is\n%s\nwant\n%s", c.name, c.got, c.want)

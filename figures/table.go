@@ -41,6 +41,9 @@ func (n Number) text(plusMinus string) string {
 		return strconv.FormatFloat(n.Value, 'e', 1, 64) // no digit would be left to read, or too many
 	}
 	s := strconv.FormatFloat(n.Value, 'f', n.Digits, 64)
+	if strings.Trim(s, "-0.") == "" {
+		s = strings.TrimPrefix(s, "-") // a zero has no sign
+	}
 	if n.Margin > 0 {
 		s += plusMinus + strconv.FormatFloat(n.Margin, 'f', n.Digits, 64)
 	}

@@ -26,7 +26,7 @@ type SearchDimensionsParams struct {
 // DefaultSearchDimensions returns the default parameters. The rings are the
 // paper's.
 func DefaultSearchDimensions() SearchDimensionsParams {
-	return SearchDimensionsParams{DimensionProblems: defaultDimensionProblems(), CMAESSigma: .1, DataSets: 5, Budget: 100, LongBudget: 300}
+	return SearchDimensionsParams{DimensionProblems: defaultDimensionProblems(), CMAESSigma: .1, DataSets: 20, Budget: 100, LongBudget: 300}
 }
 
 func (SearchDimensionsParams) defaults() any { return DefaultSearchDimensions() }

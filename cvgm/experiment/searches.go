@@ -40,7 +40,7 @@ type SearchesParams struct {
 func DefaultSearches() SearchesParams {
 	p := SearchesParams{
 		RegressionData: paperRegression, PenaltyCVGM: paperPenaltyCVGM,
-		DataSets: 12, Budget: 100, SmallBudget: 24, Tol: 1e-6, Starts: 10,
+		DataSets: 40, Budget: 100, SmallBudget: 24, Tol: 1e-6, Starts: 10,
 		BoxLow: -4, BoxHigh: .5, GridPoints: 10, LongStepSize: .01, HeavyBallStepSize: .002,
 		ReferencePoints: 24, Refinements: 18, SurfaceGrid: defaultSurface, SurfaceDataSet: 3,
 	}
