@@ -94,8 +94,8 @@ func (v Variant) setting() string {
 	return "gradient: " + v.String()
 }
 
-func (k LearnedKernel) setting(v Variant) string {
-	return joined(fmt.Sprintf("the published data, seed %d, N = %d, %d test examples", k.Seed, k.Train, k.Test), k.KernelCVGM.setting(v))
+func (p LearnedKernel) setting(v Variant) string {
+	return joined(fmt.Sprintf("the published data, seed %d, N = %d, %d test examples", p.Seed, p.Train, p.Test), p.KernelCVGM.setting(v))
 }
 
 func (p RingsProblem) setting(v Variant) string {
