@@ -63,7 +63,7 @@ def taken(records):
         known = json.loads((STORE / SECONDS).read_text())
     except (OSError, ValueError):
         known = {}
-    known |= {r["computed"]: round(r["seconds"], 1) for r in records if "computed" in r}
+    known |= {r["computed"]: float(f"{r['seconds']:.3g}") for r in records if "computed" in r}
     write_atomic(STORE / SECONDS, as_json(known).encode())
     return known
 
