@@ -241,6 +241,7 @@ class TestSweeps(unittest.TestCase):
         self.assertIn("no sweep", self.status())
         sweep = self.submit(1)
         self.working(sweep)
+        cluster.wait_for(lambda: "cells/s" in self.status(), "no rate is told")  # squeue counts whole seconds
         text = self.status()
         for words in (f"of {CELLS} cells done", "jobs at work: 1", "cells/s", "left", f"scancel {sweep.jobs['array']} {sweep.jobs['gather']}", str(sweep.folder)):
             self.assertIn(words, text)
