@@ -10,8 +10,8 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"cvgm/qpdiff"
@@ -302,84 +302,101 @@ func (l *countingLearner) Fit(theta, hyper []float64) error {
 	return l.ElasticNet.Fit(theta, hyper)
 }
 
-// Where the time does not suffice, Tune takes less, says so, and ends.
+// slowFits returns a Tuner of a learner whose fits take as long as each returns for them, numbered from 1.
+func slowFits(each func(fit int) time.Duration) Tuner {
+	fits := 0
+	return Tuner{Loss: SquaredError{}, Workers: 1,
+		Learner: &countingLearner{ElasticNet: &qpdiff.ElasticNet{}, Fits: func() { fits++; time.Sleep(each(fits)) }},
+		Hyper:   []Hyperparameter{{Name: "λ1", Lower: 1e-3, Default: .1, Upper: 1}, {Name: "λ2", Lower: 1e-3, Default: .1, Upper: 1}}}
+}
+
+// Where the time does not suffice, Tune takes less, says so, and ends. Fits alone move the clock.
 func TestTuneEconomises(t *testing.T) {
-	d := houses(100)
-	slow := func(each time.Duration) *countingLearner {
-		return &countingLearner{ElasticNet: &qpdiff.ElasticNet{}, Fits: func() { time.Sleep(each) }}
-	}
-	hyper := []Hyperparameter{{Name: "λ1", Lower: 1e-3, Default: .1, Upper: 1}, {Name: "λ2", Lower: 1e-3, Default: .1, Upper: 1}}
-	const each = 500 * time.Microsecond
+	const each, folds = time.Second, 10
 	for _, test := range []struct {
-		allowed time.Duration
-		want    []WarningKind
+		evaluations time.Duration // that the time allows
+		want, not   []WarningKind
+		folds       int
 	}{
-		{time.Hour, nil},
-		{each * 10 * 30, []WarningKind{FewerStarts, NoRisk}},
-		{each * 10 * 6, []WarningKind{FewerStarts, FewerFolds, NoRisk}},
+		{10000, nil, []WarningKind{FewerStarts, FewerFolds, NoRisk, OutOfBudget}, folds},
+		{200, []WarningKind{NoRisk}, []WarningKind{FewerStarts, FewerFolds, OutOfBudget}, folds},
+		{30, []WarningKind{FewerStarts, NoRisk}, []WarningKind{FewerFolds}, folds},
+		{12, []WarningKind{FewerStarts, FewerFolds, NoRisk}, nil, folds / 2},
+		{6, []WarningKind{FewerStarts, FewerFolds, NoRisk}, nil, folds / 5},
+		{1, []WarningKind{NoRisk, OutOfBudget}, []WarningKind{FewerStarts, FewerFolds}, folds}, // ends before there is an estimate
 	} {
-		tuner := Tuner{Learner: slow(each), Hyper: hyper, Loss: SquaredError{}, Workers: 1, MaxTime: test.allowed}
-		if test.allowed == time.Hour {
-			tuner.OuterFolds = -1
-		}
-		var last TuneProgress
-		tuner.Progress = func(p TuneProgress) { last = p }
-		began := time.Now()
-		tuned, err := tuner.Tune(t.Context(), d)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, kind := range test.want {
-			if !slices.Contains(tuned.kinds(), kind) {
-				t.Errorf("%v: the warnings are %v, without kind %v", test.allowed, tuned.Warnings, kind)
+		synctest.Test(t, func(t *testing.T) {
+			tuner := slowFits(func(int) time.Duration { return each })
+			tuner.MaxTime = test.evaluations * folds * each
+			var last TuneProgress
+			tuner.Progress = func(p TuneProgress) { last = p }
+			began := time.Now()
+			tuned := mustTune(t, tuner, houses(100))
+			for _, kind := range append(test.want, test.not...) {
+				if want := slices.Contains(test.want, kind); slices.Contains(tuned.kinds(), kind) != want {
+					t.Errorf("%v: the warnings are %v; one of kind %v: want %v", tuner.MaxTime, tuned.Warnings, kind, want)
+				}
 			}
-		}
-		if test.want == nil && (slices.Contains(tuned.kinds(), FewerStarts) || slices.Contains(tuned.kinds(), FewerFolds)) {
-			t.Errorf("an hour: %v", tuned.Warnings)
-		}
-		if took := time.Since(began); took > test.allowed+time.Second {
-			t.Errorf("%v: took %v", test.allowed, took)
-		}
-		if last.Evaluations != tuned.Evaluations || last.Elapsed <= 0 || last.Left < 0 {
-			t.Errorf("last progress %+v of %d evaluations", last, tuned.Evaluations)
-		}
+			if len(tuned.Splits) != test.folds {
+				t.Errorf("%v: %d folds, want %d", tuner.MaxTime, len(tuned.Splits), test.folds)
+			}
+			// Beyond MaxTime there are a fit, the evaluation at the best point and the model.
+			if took := time.Since(began); took != tuned.Elapsed || took > tuner.MaxTime+(1+folds+1)*each {
+				t.Errorf("%v: took %v, as %v", tuner.MaxTime, took, tuned.Elapsed)
+			}
+			if last.Evaluations != tuned.Evaluations || last.Elapsed <= 0 || last.Left < 0 {
+				t.Errorf("last progress %+v of %d evaluations", last, tuned.Evaluations)
+			}
+		})
 	}
 }
 
 // MaxTime ends an evaluation between its fits, but the first one.
 func TestTuneMaxTimeEndsBetweenFits(t *testing.T) {
-	const allowed, folds, lasts = 50 * time.Millisecond, 10, 15
-	var fits atomic.Int64
-	learner := &countingLearner{ElasticNet: &qpdiff.ElasticNet{}, Fits: func() {
-		if fits.Add(1) == lasts {
-			time.Sleep(allowed)
+	synctest.Test(t, func(t *testing.T) {
+		const allowed, folds, lasts = time.Minute, 10, 15
+		fits := 0
+		tuner := slowFits(func(fit int) time.Duration {
+			if fits = fit; fit == lasts {
+				return 2 * allowed
+			}
+			return 0
+		})
+		tuner.MaxTime = allowed
+		tuned := mustTune(t, tuner, houses(100))
+		// One evaluation at the best point and the model are left.
+		if fits != lasts+folds+1 || len(tuned.Path) != 1 || !slices.Contains(tuned.kinds(), OutOfBudget) || slices.Contains(tuned.kinds(), FailedFits) {
+			t.Errorf("%d fits, %v", fits, tuned)
 		}
-	}}
-	hyper := []Hyperparameter{{Name: "λ1", Lower: 1e-3, Default: .1, Upper: 1}, {Name: "λ2", Lower: 1e-3, Default: .1, Upper: 1}}
-	tuned := mustTune(t, Tuner{Learner: learner, Hyper: hyper, Loss: SquaredError{}, Workers: 1, MaxTime: allowed}, houses(100))
-	// One evaluation at the best point and the model are left.
-	if got := fits.Load(); got > lasts+folds+1 || len(tuned.Path) != 1 || !slices.Contains(tuned.kinds(), OutOfBudget) || slices.Contains(tuned.kinds(), FailedFits) {
-		t.Errorf("%d fits, %v", got, tuned)
-	}
+	})
 }
 
 // Time left is given from the second evaluation on, and is about right.
 func TestTuneTimeLeft(t *testing.T) {
-	var left []time.Duration
-	var stages []string
-	tuner := Tuner{Progress: func(p TuneProgress) {
-		left = append(left, p.Left)
-		if len(stages) == 0 || stages[len(stages)-1] != p.Stage {
-			stages = append(stages, p.Stage)
+	synctest.Test(t, func(t *testing.T) {
+		var steps []TuneProgress
+		var stages []string
+		tuner := slowFits(func(int) time.Duration { return time.Second })
+		tuner.Progress = func(p TuneProgress) {
+			steps = append(steps, p)
+			if len(stages) == 0 || stages[len(stages)-1] != p.Stage {
+				stages = append(stages, p.Stage)
+			}
 		}
-	}}
-	mustTune(t, tuner, houses(80))
-	if left[0] != 0 || left[1] <= 0 {
-		t.Errorf("time left at first: %v", left[:2])
-	}
-	if want := []string{"search", "outer fold 1 of 5", "outer fold 2 of 5", "outer fold 3 of 5", "outer fold 4 of 5", "outer fold 5 of 5"}; !slices.Equal(stages, want) {
-		t.Errorf("stages %v", stages)
-	}
+		tuned := mustTune(t, tuner, houses(80))
+		if steps[0].Left != 0 {
+			t.Errorf("time left after one evaluation: %v", steps[0].Left)
+		}
+		const about = 3 // the factor by which the first estimate may be off
+		for _, p := range steps[1:] {
+			if ends := p.Elapsed + p.Left; p.Left <= 0 || ends > about*tuned.Elapsed || tuned.Elapsed > about*ends {
+				t.Errorf("after %v there are %v left, and %v in all", p.Elapsed, p.Left, tuned.Elapsed)
+			}
+		}
+		if want := []string{"search", "outer fold 1 of 5", "outer fold 2 of 5", "outer fold 3 of 5", "outer fold 4 of 5", "outer fold 5 of 5"}; !slices.Equal(stages, want) {
+			t.Errorf("stages %v", stages)
+		}
+	})
 }
 
 func TestTuneBudget(t *testing.T) {
