@@ -7,6 +7,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"time"
 
 	"cvgm/qpdiff"
@@ -377,7 +378,7 @@ func (w *tuning) judge(s *tuneSearch) {
 		w.warn(ManyHyperparameters, "%d hyperparameters are many for %d examples: see how the nested estimate differs from the CV loss.", free, n)
 	}
 	if constant(w.c.Data.Y) {
-		w.warn(NoInformation, "All labels are equal to %v.", w.c.Data.Y[0])
+		w.warn(NoInformation, "All labels are equal to %s.", w.label(w.c.Data.Y[0]))
 	}
 	if s.flat {
 		w.warn(NoInformation, "No feature varies: the model predicts the same for all examples.")
@@ -385,7 +386,7 @@ func (w *tuning) judge(s *tuneSearch) {
 	if w.classes() {
 		for j, split := range s.splits {
 			if len(split.Val) > 1 && constant(pick(w.c.Data.Y, split.Val)) {
-				w.warn(OneClass, "Split %d validates on examples of the class %+v alone.", j, w.c.Data.Y[split.Val[0]])
+				w.warn(OneClass, "Split %d validates on examples of the class %s alone.", j, w.label(w.c.Data.Y[split.Val[0]]))
 				break
 			}
 		}
@@ -396,6 +397,17 @@ func (w *tuning) judge(s *tuneSearch) {
 	if s.failed > 0 {
 		w.warn(FailedFits, "%d of %d evaluations failed, the first with: %v.", s.failed, len(s.path), s.failure)
 	}
+}
+
+// label returns a label as the table's file has it: the text of its class, or the number.
+func (w *tuning) label(y float64) string {
+	if e, ok := w.c.Prepare.(*Encoder); ok && len(e.classes) == 2 {
+		return strconv.Quote(e.classes[map[bool]int{true: 1}[y > 0]])
+	}
+	if w.classes() {
+		return fmt.Sprintf("%+v", y)
+	}
+	return fmt.Sprint(y)
 }
 
 func constant(y []float64) bool {
