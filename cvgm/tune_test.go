@@ -773,3 +773,17 @@ func TestTuneWarnsOfClassesByTheirNames(t *testing.T) {
 		}
 	}
 }
+
+// The error of a class of one row names it as the file does.
+func TestTuneTableNamesTheClassOfOneRow(t *testing.T) {
+	text := "x,sick\n1,no\n2,no\n3,no\n4,no\n5,no\n6,yes\n"
+	for _, class := range []string{"yes", "no"} {
+		table, err := CSV{Target: "sick", Positive: class}.Read(strings.NewReader(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := (Tuner{}).TuneTable(t.Context(), table); !errors.Is(err, qpdiff.ErrDomain) || !strings.Contains(err.Error(), `one row of the class "yes"`) {
+			t.Errorf("Positive %q: %v", class, err)
+		}
+	}
+}

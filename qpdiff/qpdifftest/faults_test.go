@@ -291,7 +291,7 @@ func TestContractsFindFaults(t *testing.T) {
 		"forgets the row predicted for": "in dx differs",
 		"no residual":                   "lacks a Residual",
 	} {
-		cmd := exec.Command(os.Args[0], "-test.run=^TestOwnTypes$")
+		cmd := exec.Command(os.Args[0], "-test.run=^TestOwnTypes$", "-test.timeout=5m")
 		cmd.Env = append(os.Environ(), faultVariable+"="+fault)
 		out, err := cmd.CombinedOutput()
 		if err == nil || !strings.Contains(string(out), message) || strings.Contains(string(out), "panic:") {
