@@ -143,73 +143,80 @@ func (a *kktMatrix) blockOutside(d *qpDerivative, in QPInput) float64 {
 // multipliers and z vanish. Of two rows (1, 0)z = 0 one depends on the other; once
 // one of them is (1, ε) they fix all of z ∈ R².
 func (a *kktMatrix) parts(c []float64, rows []int, m int, wanted [3]bool) float64 {
-	n := a.n
-	change := make([]float64, len(c))
-	for i := range a.k {
-		floats.MulTo(change[i*n:(i+1)*n], c[i*n:(i+1)*n], a.e[:n])
-		floats.Scale(a.e[n+i], change[i*n:(i+1)*n])
-	}
 	worst := 0.0
-	share := func() { // of K⁺·rhs
-		moved := floats.Norm(a.rhs, 2) // one half of it is zero
-		if moved == 0 {
-			return
-		}
+	a.changedNulls(c, func(change []float64) {
 		clear(a.x)
+		copy(a.rhs, change)
 		a.improve()
 		part := 0.0
 		for i, v := range a.x {
 			out := OutputZ
-			if i >= n && rows[i-n] < m {
+			if i >= a.n && rows[i-a.n] < m {
 				out = OutputLambda
-			} else if i >= n {
+			} else if i >= a.n {
 				out = OutputNu
 			}
 			if wanted[out] {
 				part = math.Hypot(part, v)
 			}
 		}
-		worst = max(worst, part/max(floats.Norm(a.x, 2), moved))
-	}
-	entry := func(sum, terms float64) float64 {
-		if math.Abs(sum) <= rangeTol*terms {
-			return 0
-		}
-		return sum
-	}
-	for e := range n { // the null vectors of the variables
-		if a.free[e] <= rangeTol {
-			continue
-		}
-		v := a.nullX[e*n : (e+1)*n]
-		clear(a.rhs)
-		for i := range a.k {
-			var sum, terms float64
-			for j, c := range change[i*n : (i+1)*n] {
-				sum += c * v[j]
-				terms += math.Abs(c * v[j])
-			}
-			a.rhs[n+i] = entry(sum, terms)
-		}
-		share()
-	}
-	for e := range a.k { // and those of the rows
-		if a.free[n+e] <= rangeTol {
-			continue
-		}
-		y := a.nullY[e*a.k : (e+1)*a.k]
-		clear(a.rhs)
-		for j := range n {
-			var sum, terms float64
-			for i, s := range y {
-				sum += change[i*n+j] * s
-				terms += math.Abs(change[i*n+j] * s)
-			}
-			a.rhs[j] = entry(sum, terms)
-		}
-		share()
-	}
+		worst = max(worst, part/max(floats.Norm(a.x, 2), floats.Norm(change, 2)))
+	})
 	return worst
+}
+
+// partsLater reports whether a change of the rows parts them while the last solution
+// (ż, ẏ) moves: they may agree to first order and not beyond. Of the rows z₁ = 1 and
+// z₁ = 1 the second turns to z₁ + εz₂ = 1, which agrees with the first while z₂ = 0.
+func (a *kktMatrix) partsLater(c []float64) (parts bool) {
+	n := a.n
+	moves := [2]bool{floats.Norm(a.x[:n], 2) > rangeTol*a.still, largest(a.x[n:]) > 0}
+	a.changedNulls(c, func(change []float64) {
+		parts = parts || moves[0] && largest(change[:n]) > 0 || moves[1] && largest(change[n:]) > 0
+	})
+	return parts
+}
+
+// changedNulls calls f with K̇ times null vectors, of variables and of rows, that span
+// them all, for a change Ċ of the rows. Entries within rangeTol of the terms that they
+// sum are zero; f is not called with zeros alone.
+func (a *kktMatrix) changedNulls(c []float64, f func(change []float64)) {
+	n, k := a.n, a.k
+	scaled := make([]float64, len(c))
+	for i := range k {
+		floats.MulTo(scaled[i*n:(i+1)*n], c[i*n:(i+1)*n], a.e[:n])
+		floats.Scale(a.e[n+i], scaled[i*n:(i+1)*n])
+	}
+	change, terms := make([]float64, n+k), make([]float64, n+k)
+	for e, free := range a.free {
+		if free <= rangeTol {
+			continue
+		}
+		clear(change)
+		clear(terms)
+		for i := range k {
+			for j := range n {
+				to, v := n+i, 0.0
+				if e < n {
+					v = scaled[i*n+j] * a.nullX[e*n+j]
+				} else {
+					to, v = j, scaled[i*n+j]*a.nullY[(e-n)*k+i]
+				}
+				change[to] += v
+				terms[to] += math.Abs(v)
+			}
+		}
+		some := false
+		for i, v := range change {
+			if math.Abs(v) <= rangeTol*terms[i] {
+				change[i] = 0
+			}
+			some = some || change[i] != 0
+		}
+		if some {
+			f(change)
+		}
+	}
 }
 
 // outputFree is how far an output is not unique: what the null vectors hold of it.

@@ -15,6 +15,7 @@ import (
 
 var (
 	exactPrograms = flag.Int("exact", 1500, "programs whose derivatives are judged in exact arithmetic")
+	exactOwn      = flag.Bool("exact.own", false, "each variable of these programs has a unit of its own")
 	exactFirst    = flag.Int("exact.first", 0, "number of the first of these programs")
 )
 
@@ -221,11 +222,18 @@ func newExactJudge(q *QP, regular bool) (*exactJudge, bool) {
 		all[r] = r
 	}
 	least := math.Inf(1)
+	several := false
+	var z []*big.Int // of the first point, over div
+	var div *big.Int
 	j.base.points(all, nil, func(set []int, x []*big.Int, det *big.Int) bool {
 		j.sets = append(j.sets, slices.Clone(set))
 		if len(j.sets) > 1 {
+			for c, v := range z {
+				several = several || j.base.a.Mul(v, det).Cmp(j.base.b.Mul(x[c], div)) != 0
+			}
 			return false
 		}
+		z, div = x[:j.base.n], det
 		number := func(v *big.Int) float64 { f, _ := new(big.Rat).SetFrac(v, det).Float64(); return math.Abs(f) }
 		grad := floats.Norm(q.P, 1)
 		for i, r := range set {
@@ -253,7 +261,7 @@ func newExactJudge(q *QP, regular bool) (*exactJudge, bool) {
 		return false
 	})
 	j.strict = len(j.sets) == 1 && least >= exactMargin
-	return j, len(j.sets) > 0
+	return j, len(j.sets) > 0 && !several
 }
 
 func (j *exactJudge) norm2(r int) float64 {
@@ -408,9 +416,9 @@ func drawExact(rng *rand.Rand) (q *QP, regular bool) {
 }
 
 // drawExactUnits draws powers of two from 1e-12 to 1e12 for the objective, for each
-// row and each variable, some of them one.
+// row and for the variables, some of them one.
 func drawExactUnits(rng *rand.Rand, q *QP) qpUnits {
-	u := drawUnits(rng, q, 2, 40, rng.IntN(2) == 0)
+	u := drawUnits(rng, q, 2, 40, rng.IntN(2) == 0 && *exactOwn)
 	one := func(x []float64) {
 		for i := range x {
 			x[i] = 1
@@ -477,7 +485,8 @@ func judgeExact(i int, count *exactCount) (wrong []string) {
 	report := func(format string, args ...any) { wrong = append(wrong, fmt.Sprintf(format, args...)) }
 	defer func() {
 		if len(wrong) > 0 {
-			wrong = append(wrong, fmt.Sprintf("%+v", *q), fmt.Sprintf("%+v", units))
+			fields := (&QPGrad{Q: q.Q, P: q.P, G: q.G, H: q.H, A: q.A, B: q.B}).fields()
+			wrong = append(wrong, fmt.Sprintf("Q, p, G, h, A, b: %v", fields), fmt.Sprintf("units: %+v", units))
 		}
 	}()
 	judge, unique := newExactJudge(q, regular)
