@@ -36,8 +36,15 @@ var activeMarkdown = regexp.MustCompile("[$\\\\`]" + // mathematics, escapes, co
 	`|^\*|\*$|\*\S(.*\S)?\*|(^|[^\pL\pN])_\S(.*\S)?_([^\pL\pN]|$)|~.*~|:[\w+-]+:` + // emphasis, emoji
 	`|^([#>=]|[+-]+(\s|$)|\d+[.)]\s)`) // headings, lists
 
-// codeSpan returns a text as code of Markdown.
+// codeSpan returns a text as code of Markdown. A bar in a table would end the cell, in some dialects
+// in spite of a backslash, and in others the backslash would show: it stands between two spans.
 func codeSpan(text string, inTable bool) string {
+	if before, after, has := strings.Cut(text, "|"); has && inTable {
+		return codeSpan(before, true) + "&#124;" + codeSpan(after, true)
+	}
+	if text == "" {
+		return ""
+	}
 	longest, run := 0, 0
 	for _, r := range text {
 		if run++; r != '`' {
@@ -45,12 +52,9 @@ func codeSpan(text string, inTable bool) string {
 		}
 		longest = max(longest, run)
 	}
-	if strings.HasPrefix(text, "`") || strings.HasSuffix(text, "`") {
+	first, last := text[0], text[len(text)-1]
+	if first == '`' || last == '`' || first == ' ' && last == ' ' && strings.Trim(text, " ") != "" {
 		text = " " + text + " " // which readers remove
-	}
-	if inTable {
-		const joiner = "\u2060" // does not show; without it some dialects end the cell at the bar
-		text = strings.ReplaceAll(strings.ReplaceAll(text, `\|`, `\`+joiner+"|"), "|", `\|`)
 	}
 	fence := strings.Repeat("`", longest+1)
 	return fence + text + fence

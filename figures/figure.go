@@ -188,6 +188,7 @@ func (p *Panel) draw(c draw.Canvas, axes box, withLegend bool) {
 	if withLegend {
 		entries = p.legend(axes)
 	}
+	cell := c
 	q, c, l := p.layOut(c, axes, newLegend(entries))
 	q.Draw(c)
 	data := q.DataCanvas(c)
@@ -198,10 +199,11 @@ func (p *Panel) draw(c draw.Canvas, axes box, withLegend bool) {
 		bar.Min.X = data.Max.X + scaleGap
 		drawBar(bar, p.scale)
 	}
-	// Over the axes, where plot.Plot would have it over their labels as well.
+	// Over the axes, where plot.Plot would have it over their labels as well, but within the cell.
 	style := p.plot.Title.TextStyle
 	style.XAlign, style.YAlign = draw.XCenter, draw.YBottom
-	c.FillText(style, vg.Point{X: data.Center().X, Y: data.Max.Y + p.plot.Title.Padding}, p.plot.Title.Text)
+	half := style.Width(p.plot.Title.Text) / 2
+	c.FillText(style, vg.Point{X: max(min(data.Center().X, cell.Max.X-half), cell.Min.X+half), Y: data.Max.Y + p.plot.Title.Padding}, p.plot.Title.Text)
 }
 
 // layOut returns the panel between its final axes, the part of its cell that it

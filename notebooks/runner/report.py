@@ -207,7 +207,7 @@ def table(text):
     title, _, rest = text.strip().partition("\n")
     if not re.fullmatch(r"\*\*.*\*\*", title):
         return minus(prose.convert(text))
-    return f'<p class="caption">{esc(title.strip("*"))}</p>{minus(prose.convert(rest))}'
+    return f'<p class="caption">{prose.inline(title[2:-2])}</p>{minus(prose.convert(rest))}'
 
 
 def minus(text):
