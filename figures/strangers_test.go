@@ -115,6 +115,9 @@ func checkStrangers(t *testing.T, r *experiment.MyDataResult) {
 		if f.About != experiment.Visible(f.About) {
 			t.Errorf("the sentence %.200q", f.About)
 		}
+		if filepath.Ext(f.Name) == ".json" && (!json.Valid([]byte(f.Text)) || strings.ContainsAny(f.Text, "<>&\u2028\x1b")) {
+			t.Errorf("%s ends an element of a page: %.500s", f.Name, f.Text)
+		}
 	}
 	for _, o := range Of(r) {
 		_, caption := o.Describe()

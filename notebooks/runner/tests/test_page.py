@@ -148,7 +148,7 @@ class Report(unittest.TestCase):
         self.assertIn('<a href="01_a/one.svg"><img', text)
 
     def test_a_picture_without_a_file_has_the_notebook_s_caption(self):
-        figure = f'<figure><img src="data:image/png;base64,{base64.b64encode(png(1)).decode()}" alt="A line"><figcaption>It &lt;falls&gt;</figcaption></figure>'
+        figure = f'<figure><img src="data:image/png;base64,{base64.b64encode(png(1)).decode()}" alt="A line"><figcaption><code>It &lt;falls&gt;</code></figcaption></figure>'
         text, page = self.made([{"cell_type": "code", "source": "%%\nShow()", "outputs": [{"output_type": "display_data", "data": {"text/html": figure}}]}])
         self.in_order(text, "<img", "<figcaption>It &lt;falls&gt;. ")
         self.assertEqual([p["alt"] for p in page.pictures], ["A line"])
