@@ -68,7 +68,7 @@ func (p *Panel) legend(axes box) []LegendEntry {
 
 // Draw draws the figure to fill c. Whatever cannot be drawn is left out.
 func (f *Figure) Draw(c draw.Canvas) {
-	f.layOut(c, func(p *Panel, cell draw.Canvas, axes box) { p.draw(cell, axes, f.Legend == LegendInside) })
+	f.layOut(c, func(p *Panel, cell draw.Canvas, axes box) { p.draw(cell, axes, f.Legend == LegendInside, c.Rectangle) })
 }
 
 // layOut draws the legends outside the panels and calls do with each panel, its
@@ -182,13 +182,13 @@ func (p *Panel) titleHeight() vg.Length {
 	return title.TextStyle.Height(title.Text) + title.Padding
 }
 
-// draw draws the panel into its cell, with or without a legend inside.
-func (p *Panel) draw(c draw.Canvas, axes box, withLegend bool) {
+// draw draws the panel into its cell, with or without a legend inside, and a title that keeps
+// within the figure.
+func (p *Panel) draw(c draw.Canvas, axes box, withLegend bool, figure vg.Rectangle) {
 	var entries []LegendEntry
 	if withLegend {
 		entries = p.legend(axes)
 	}
-	cell := c
 	q, c, l := p.layOut(c, axes, newLegend(entries))
 	q.Draw(c)
 	data := q.DataCanvas(c)
@@ -199,11 +199,11 @@ func (p *Panel) draw(c draw.Canvas, axes box, withLegend bool) {
 		bar.Min.X = data.Max.X + scaleGap
 		drawBar(bar, p.scale)
 	}
-	// Over the axes, where plot.Plot would have it over their labels as well, but within the cell.
+	// Over the axes, where plot.Plot would have it over their labels as well.
 	style := p.plot.Title.TextStyle
 	style.XAlign, style.YAlign = draw.XCenter, draw.YBottom
 	half := style.Width(p.plot.Title.Text) / 2
-	c.FillText(style, vg.Point{X: max(min(data.Center().X, cell.Max.X-half), cell.Min.X+half), Y: data.Max.Y + p.plot.Title.Padding}, p.plot.Title.Text)
+	c.FillText(style, vg.Point{X: max(min(data.Center().X, figure.Max.X-half), figure.Min.X+half), Y: data.Max.Y + p.plot.Title.Padding}, p.plot.Title.Text)
 }
 
 // layOut returns the panel between its final axes, the part of its cell that it
