@@ -21,7 +21,7 @@ import (
 // escaped.
 func markdown(text string, inTable bool) string {
 	text = experiment.Visible(text)
-	if activeMarkdown.MatchString(text) {
+	if activeMarkdown.MatchString(text) || !inTable && blockMarkdown.MatchString(text) {
 		return codeSpan(text, inTable)
 	}
 	if inTable {
@@ -33,8 +33,10 @@ func markdown(text string, inTable bool) string {
 var activeMarkdown = regexp.MustCompile("[$\\\\`]" + // mathematics, escapes, code
 	`|<[A-Za-z/!?]|&[A-Za-z0-9#]+;|\][(\[:]` + // HTML, characters by name, links
 	`|://|@|(?i:www\.)` + // addresses
-	`|^\*|\*$|\*\S(.*\S)?\*|(^|[^\pL\pN])_\S(.*\S)?_([^\pL\pN]|$)|~.*~|:[\w+-]+:` + // emphasis, emoji
-	`|^([#>=]|[+-]+(\s|$)|\d+[.)]\s)`) // headings, lists
+	`|^\*|\*$|\*\S(.*\S)?\*|(^|[^\pL\pN])_\S(.*\S)?_([^\pL\pN]|$)|~.*~|:[\w+-]+:`) // emphasis, emoji
+
+// blockMarkdown begins headings, quotations and lists.
+var blockMarkdown = regexp.MustCompile(`^([#>=]|[+-]+(\s|$)|\d+[.)]\s)`)
 
 // codeSpan returns a text as code of Markdown. A bar in a table would end the cell, in some dialects
 // in spite of a backslash, and in others the backslash would show: it stands between two spans.

@@ -202,8 +202,9 @@ func (p *Panel) draw(c draw.Canvas, axes box, withLegend bool, figure vg.Rectang
 	// Over the axes, where plot.Plot would have it over their labels as well.
 	style := p.plot.Title.TextStyle
 	style.XAlign, style.YAlign = draw.XCenter, draw.YBottom
+	const margin = 4 // of the figure, which a title may take
 	half := style.Width(p.plot.Title.Text) / 2
-	c.FillText(style, vg.Point{X: max(min(data.Center().X, figure.Max.X-half), figure.Min.X+half), Y: data.Max.Y + p.plot.Title.Padding}, p.plot.Title.Text)
+	c.FillText(style, vg.Point{X: max(min(data.Center().X, figure.Max.X+margin-half), figure.Min.X-margin+half), Y: data.Max.Y + p.plot.Title.Padding}, p.plot.Title.Text)
 }
 
 // layOut returns the panel between its final axes, the part of its cell that it
