@@ -730,3 +730,32 @@ func TestTuneMovesHyperparametersApart(t *testing.T) {
 		}
 	}
 }
+
+// A penalty is set to 0 only where the CV loss does not rise by any part, and the search then goes on
+// from there.
+func TestTuneSetsNoPenaltyToZeroAtAHigherLoss(t *testing.T) {
+	w, err := Tuner{}.begin(t.Context(), Config{Data: houses(40)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	splits, err := w.splits(w.rows(), 5)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := w.newSearch(w.rows(), splits)
+	if err != nil {
+		t.Fatal(err)
+	}
+	start := []float64{s.hyper[0].Lower, s.hyper[1].Default}
+	atZero, err := s.eval(nil, []float64{0, start[1]})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, less := range []float64{1e-3, 1e-6, 1e-12, 0} {
+		s.best = TuneStep{Hyper: start, Loss: atZero - less*atZero}
+		zeroed, err := s.zero([]int{0})
+		if err != nil || zeroed != (less == 0) || (s.best.Hyper[0] == 0) != zeroed || s.best.Hyper[1] != start[1] {
+			t.Errorf("a loss higher by %g of itself: zeroed is %v, best %v, error %v", less, zeroed, s.best.Hyper, err)
+		}
+	}
+}
