@@ -281,3 +281,13 @@ func TestMeanOfPresentValuesInAnyUnit(t *testing.T) {
 		}
 	}
 }
+
+// Of several missing values the error names the first, by line and then by column; a line that another
+// column drops has none.
+func TestFirstMissingValueIsNamed(t *testing.T) {
+	c := CSV{Target: "y", MissingIn: map[string]MissingRule{"c": MissingDropsRow}}
+	_, err := c.Read(strings.NewReader("a,b,c,y\n1,2,3,4\n,,,5\n1,,3,\n,2,3,6\n"))
+	if err == nil || !strings.Contains(err.Error(), `in line 4, column "b"`) {
+		t.Errorf("%v", err)
+	}
+}

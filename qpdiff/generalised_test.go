@@ -4,6 +4,7 @@ import (
 	"errors"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"gonum.org/v1/gonum/floats"
@@ -190,6 +191,72 @@ func TestBlurredKinksAreRefused(t *testing.T) {
 						}
 					}
 				}
+			}
+		}
+	}
+}
+
+// The rows that an error names are those of the data, also behind rows that do not count.
+func TestKinksNameRowsOfTheData(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		l     KinkedLearner
+		data  Data
+		hyper []float64
+	}{
+		{"Huber", new(Huber), Data{X: mat.NewDense(3, 1, []float64{1, 1, 1}), Y: []float64{0, 1, 11}}, []float64{0, 1}},
+		{"SVM", new(SVM), Data{X: mat.NewDense(2, 2, []float64{0, 2, 2, -2}), Y: []float64{-1, 1}}, []float64{0, .5}},
+		{"learned loss", new(LearnedLoss), Data{X: mat.NewDense(2, 1, []float64{1, -1}), Y: []float64{1, -1}}, []float64{0, 1, .5, 0, 1 / math.E}},
+		{"kernel SVM", &KernelSVM{Kernel: Polynomial{Degree: 1}}, Data{X: mat.NewDense(3, 1, []float64{1, -1, -3}), Y: []float64{1, -1, -1}}, []float64{5, 1, 0}},
+	} {
+		rows, n := c.data.X.Dims()
+		weak := func(d Data) []int {
+			nt, _ := c.l.Dims(n)
+			var err error
+			if err = errors.Join(c.l.Load(d), c.l.Fit(make([]float64, nt), c.hyper)); err == nil {
+				if p, is := c.l.(Predictor); is {
+					err = p.PredictVJP(nil, newGrad(d, len(c.hyper)), nil, d.X, d.Y)
+				} else {
+					err = c.l.VJP(nil, newGrad(d, len(c.hyper)), slices.Repeat([]float64{1}, nt))
+				}
+			}
+			var kink *NotDifferentiableError
+			if !errors.As(err, &kink) {
+				t.Fatalf("%s: error %v, want a kink", c.name, err)
+			}
+			return kink.Weak.Rows
+		}
+		want := weak(c.data)
+		behind := Data{X: mat.NewDense(rows+2, n, nil), Y: append([]float64{1, -1}, c.data.Y...), Weights: append([]float64{0, 0}, slices.Repeat([]float64{1}, rows)...)}
+		behind.X.Slice(2, rows+2, 0, n).(*mat.Dense).Copy(c.data.X)
+		got := weak(behind)
+		for i := range got {
+			got[i] -= 2
+		}
+		if len(want) == 0 || !slices.Equal(got, want) {
+			t.Errorf("%s: rows %v, behind two others less two %v", c.name, want, got)
+		}
+	}
+}
+
+// How far rounding may have moved a kink has no unit.
+func TestBlurHasNoUnit(t *testing.T) {
+	var want [2]float64
+	for _, unit := range []float64{1, 0x1p-40, 0x1p40} {
+		var net ElasticNet
+		var huber Huber
+		x := mat.NewDense(3, 1, []float64{1, 1, 1})
+		y := []float64{0, unit, 11 * unit}
+		if err := errors.Join(net.Load(Data{X: x, Y: y}), net.Fit(make([]float64, 1), []float64{4 * unit, 1}),
+			huber.Load(Data{X: x, Y: y}), huber.Fit(make([]float64, 1), []float64{0, unit})); err != nil {
+			t.Fatal(err)
+		}
+		for k, blur := range []float64{net.blur, huber.blur} {
+			if unit == 1 {
+				want[k] = blur
+			}
+			if blur == 0 || math.Abs(blur-want[k]) > 1e-9*want[k] {
+				t.Errorf("learner %d, unit %g: blur %g, want %g", k, unit, blur, want[k])
 			}
 		}
 	}
