@@ -370,3 +370,19 @@ func TestRequeuedShardComputesTheMissingCells(t *testing.T) {
 		}
 	}
 }
+
+// Of the workers those that have written an end are listed as ended, and only the others as lost.
+func TestEndedWorkersAreNotLost(t *testing.T) {
+	p := newPlan(t, 3, "elastic_net_seeds", small)
+	p.Sweeps[0].Cells = &ranges{[]int{0, 1, 2, 3, 4, 5, 6}}
+	runShards(t, p, 0, 1)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if p.runShard(ctx, 2) == nil {
+		t.Error("a stopped worker reports success")
+	}
+	s := p.Sweeps[0]
+	if err := p.count(); err != nil || len(s.Ended) != 2 || len(s.Lost) != 1 || s.Lost[0].Shard != 2 || s.Done != 5 {
+		t.Errorf("%d cells done, ended %+v, lost %+v, error %v", s.Done, s.Ended, s.Lost, err)
+	}
+}
