@@ -865,3 +865,27 @@ func TestTuneConstantLossCountsWeights(t *testing.T) {
 		}
 	}
 }
+
+// In the nested estimate an example counts as its weight: the risk of the constant prediction is the weighted
+// mean, over all outer folds, of its losses on the examples that the fold leaves out.
+func TestTuneRiskCountsWeights(t *testing.T) {
+	d := houses(30)
+	for i := range d.Y {
+		d.Weights = append(d.Weights, float64(1+i*i%7))
+	}
+	w := begun(t, Tuner{MaxEvals: 2, Folds: 2, OuterFolds: 3}, d)
+	if _, err := w.run(); err != nil {
+		t.Fatal(err)
+	}
+	var sum, total float64
+	for _, j := range w.judged {
+		c := w.constantOn(j.fold.Train)
+		for _, i := range j.fold.Val {
+			sum += d.Weights[i] * (c - d.Y[i]) * (c - d.Y[i])
+			total += d.Weights[i]
+		}
+	}
+	if got := w.out.Risk.Constant.Mean; len(w.judged) != 3 || math.Abs(got-sum/total) > 1e-12*got {
+		t.Errorf("%d folds: risk %v, want %v", len(w.judged), got, sum/total)
+	}
+}

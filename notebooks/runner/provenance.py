@@ -96,7 +96,7 @@ def write(task, inputs, records, version, written):
     for r in records:
         if "file" in r:
             same = files.get(r["file"], r["sha256"]) == r["sha256"]
-            files[r["file"]] = r["sha256"]  # it changed during the run, which is stale
+            files[r["file"]] = r["sha256"] if same else ""  # it changed during the run, which is stale
     content = {
         "notebook": task.path.name,
         "overrides": dict(task.overrides),
