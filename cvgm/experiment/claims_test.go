@@ -314,3 +314,56 @@ func TestConjunction(t *testing.T) {
 		}
 	}
 }
+
+// Verdicts are judged by intervals: with intervals that hold every number, nothing that has one is
+// decided, control or not, and no measurement is the mean of an Estimate without its interval.
+func TestWideIntervalsDecideNothing(t *testing.T) {
+	r, means := fakeResults(1), map[float64]bool{}
+	var widen func(v reflect.Value)
+	widen = func(v reflect.Value) {
+		switch v.Kind() {
+		case reflect.Pointer:
+			if !v.IsNil() {
+				widen(v.Elem())
+			}
+		case reflect.Struct:
+			if v.CanAddr() {
+				if e, is := v.Addr().Interface().(*Estimate); is {
+					e.Margin = math.MaxFloat64
+					means[e.Mean] = true
+				}
+			}
+			for i := range v.NumField() {
+				if v.Field(i).CanSet() {
+					widen(v.Field(i))
+				}
+			}
+		case reflect.Slice, reflect.Array:
+			for i := range v.Len() {
+				widen(v.Index(i))
+			}
+		}
+	}
+	widen(reflect.ValueOf(&r).Elem())
+	judged, controls := 0, 0
+	for text, m := range measured(Claims(r)) {
+		if mean := math.Abs(m.Ours.Mean); mean > 0 && means[mean] && math.IsNaN(m.Ours.Margin) {
+			t.Errorf("%q: the mean %v has lost its interval", text, m.Ours.Mean)
+		}
+		if m.Ours.Margin > 1e300 {
+			judged++
+			if m.Verdict != NotDecided {
+				t.Errorf("%q is %s by the interval %v ± %v", text, m.Verdict, m.Ours.Mean, m.Ours.Margin)
+			}
+		}
+		if m.Control != nil && m.Control.Ours.Margin > 1e300 {
+			controls++
+			if m.Control.Verdict != NotDecided {
+				t.Errorf("%q: the control %q is %s by the interval %v ± %v", text, m.Control.Text, m.Control.Verdict, m.Control.Ours.Mean, m.Control.Ours.Margin)
+			}
+		}
+	}
+	if judged < 20 || controls < 3 {
+		t.Errorf("only %d measurements and %d controls have intervals", judged, controls)
+	}
+}
