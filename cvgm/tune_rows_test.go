@@ -6,6 +6,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"go/parser"
 	"go/scanner"
 	"go/token"
 	"io"
@@ -46,38 +47,61 @@ func (tr tuneTrial) table() *trialTable {
 	return &trialTable{slices.Concat([]string{"set", "trait", "N", "n"}, tr.columns, []string{"source"}), map[int][]string{}}
 }
 
-// rowSource hashes what makes rows of that size: the Go files of this package, of those that it imports and of the trials,
-// without comments and layout, and go.mod, which has the versions of the rest.
-func rowSource(size trialSize) (string, error) {
-	return hashSources(size, ".", filepath.Join("..", "qpdiff"), filepath.Join("..", "synth"))
-}
+// rowSource hashes what makes rows of that size: the Go files of this package, of those that it imports from this module and
+// of the trials, without comments and layout, and go.mod, which has the versions of the rest.
+func rowSource(size trialSize) (string, error) { return hashSources(size, "..") }
 
-func hashSources(size trialSize, folders ...string) (string, error) {
+// hashSources is rowSource for a module in the folder root.
+func hashSources(size trialSize, root string) (string, error) {
 	h := sha256.New()
 	fmt.Fprintln(h, size)
-	mod, err := os.ReadFile(filepath.Join(folders[0], "..", "go.mod"))
+	mod, err := os.ReadFile(filepath.Join(root, "go.mod"))
 	if err != nil {
 		return "", err
 	}
 	h.Write(mod)
-	for _, folder := range folders {
-		names, err := filepath.Glob(filepath.Join(folder, "*.go"))
-		if err != nil {
-			return "", err
-		}
-		for _, name := range names {
-			if strings.HasSuffix(name, "_test.go") && filepath.Base(name) != "tune_trial_test.go" {
-				continue
-			}
-			text, err := os.ReadFile(name)
+	for packages := []string{"cvgm/cvgm"}; len(packages) > 0; {
+		var imported []string
+		for _, p := range packages {
+			i, err := hashPackage(h, root, strings.TrimPrefix(p, "cvgm/"))
 			if err != nil {
 				return "", err
 			}
-			fmt.Fprintln(h, filepath.Base(folder), filepath.Base(name))
-			hashTokens(h, text)
+			imported = append(imported, i...)
 		}
+		slices.Sort(imported)
+		packages = slices.Compact(imported) // imports have no circles
 	}
 	return fmt.Sprintf("%x", h.Sum(nil))[:12], nil
+}
+
+// hashPackage hashes the files in a folder below root, and returns the packages of this module that they import.
+func hashPackage(h io.Writer, root, folder string) (imported []string, err error) {
+	names, err := filepath.Glob(filepath.Join(root, filepath.FromSlash(folder), "*.go"))
+	if err != nil || len(names) == 0 {
+		return nil, fmt.Errorf("no Go files in %s (%v)", folder, err)
+	}
+	for _, name := range names {
+		if strings.HasSuffix(name, "_test.go") && filepath.Base(name) != "tune_trial_test.go" {
+			continue
+		}
+		text, err := os.ReadFile(name)
+		if err != nil {
+			return nil, err
+		}
+		fmt.Fprintln(h, folder, filepath.Base(name))
+		hashTokens(h, text)
+		file, err := parser.ParseFile(token.NewFileSet(), name, text, parser.ImportsOnly)
+		if err != nil {
+			return nil, err
+		}
+		for _, i := range file.Imports {
+			if path := strings.Trim(i.Path.Value, `"`); strings.HasPrefix(path, "cvgm/") {
+				imported = append(imported, path)
+			}
+		}
+	}
+	return imported, nil
 }
 
 func hashTokens(h io.Writer, text []byte) {
@@ -296,7 +320,7 @@ func TestTuneRowsDiffer(t *testing.T) {
 func TestTuneRowsGoStale(t *testing.T) {
 	root := t.TempDir()
 	hash := func() string {
-		sum, err := hashSources(fullTrial, filepath.Join(root, "cvgm"), filepath.Join(root, "qpdiff"))
+		sum, err := hashSources(fullTrial, root)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -312,17 +336,21 @@ func TestTuneRowsGoStale(t *testing.T) {
 		}
 	}
 	write("go.mod", "module cvgm\n")
-	write("cvgm/a.go", "package cvgm\n\nvar a = 1\n")
-	write("qpdiff/b.go", "package qpdiff\n")
+	write("cvgm/a.go", "package cvgm\n\nimport \"cvgm/qpdiff\"\n\nvar a = 1\n")
+	write("qpdiff/b.go", "package qpdiff\n\nimport \"cvgm/qpdiff/learn\"\n")
+	write("qpdiff/learn/c.go", "package learn\n")
+	write("figures/d.go", "package figures\n")
 	last := hash()
 	for _, c := range []struct {
 		name, text string
 		stale      bool
 	}{
-		{"cvgm/a.go", "// Package cvgm.\npackage cvgm\n\n\nvar a   = 1 // one\n", false},
+		{"cvgm/a.go", "// Package cvgm.\npackage cvgm\n\nimport \"cvgm/qpdiff\"\n\n\nvar a   = 1 // one\n", false},
 		{"cvgm/a_test.go", "package cvgm\n", false},
-		{"cvgm/a.go", "package cvgm\n\nvar a = 2\n", true},
-		{"qpdiff/b.go", "package qpdiff\n\nfunc b() {}\n", true},
+		{"cvgm/a.go", "package cvgm\n\nimport \"cvgm/qpdiff\"\n\nvar a = 2\n", true},
+		{"qpdiff/b.go", "package qpdiff\n\nimport \"cvgm/qpdiff/learn\"\n\nfunc b() {}\n", true},
+		{"qpdiff/learn/c.go", "package learn\n\nfunc c() {}\n", true},
+		{"figures/d.go", "package figures\n\nfunc d() {}\n", false},
 		{"cvgm/tune_trial_test.go", "package cvgm\n", true},
 		{"go.mod", "module cvgm\n\nrequire x v1.0.1\n", true},
 	} {
@@ -333,7 +361,7 @@ func TestTuneRowsGoStale(t *testing.T) {
 		}
 		last = now
 	}
-	small, err := hashSources(smallTrial, filepath.Join(root, "cvgm"), filepath.Join(root, "qpdiff"))
+	small, err := hashSources(smallTrial, root)
 	if err != nil || small == last {
 		t.Errorf("rows of another size pass (%v)", err)
 	}
