@@ -26,7 +26,7 @@ func TestRecordsBelongToAKey(t *testing.T) {
 func TestReadCells(t *testing.T) {
 	dir := t.TempDir()
 	for i, prefix := range []string{"a.", "a.", "b."} {
-		j, err := NewJournal(dir, prefix, testKey)
+		j, err := NewJournal(dir, prefix, testKey, []byte("{}"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -48,11 +48,11 @@ func TestReadCells(t *testing.T) {
 	}
 	none := func(string, Record) error { return nil }
 	for prefix, want := range map[string]int{"": 3, "a.": 2, "b.": 1, "c.": 0} {
-		if cells, err := ReadCells(dir, prefix, testKey, none); err != nil || len(cells) != want {
+		if cells, err := ReadCells(dir, prefix, testKey, []byte("{}"), none); err != nil || len(cells) != want {
 			t.Errorf("prefix %q: %v (%v)", prefix, cells, err)
 		}
 	}
-	if cells, err := ReadCells(filepath.Join(dir, "absent"), "", testKey, none); err != nil || len(cells) > 0 {
+	if cells, err := ReadCells(filepath.Join(dir, "absent"), "", testKey, nil, none); err != nil || len(cells) > 0 {
 		t.Errorf("no folder: %v (%v)", cells, err)
 	}
 }

@@ -163,7 +163,7 @@ func TestTornRecordsAreComputedAgain(t *testing.T) {
 func TestDuplicatesMustAgree(t *testing.T) {
 	p := newPlan(t, 1, "elastic_net_seeds", small)
 	runShards(t, p, 0)
-	j, err := store.NewJournal(p.Sweeps[0].folder(), "other.0.", testKey)
+	j, err := store.NewJournal(p.Sweeps[0].folder(), "other.0.", testKey, p.Sweeps[0].text)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -239,7 +239,7 @@ func TestClocksMayDiffer(t *testing.T) {
 		if err := os.Chtimes(file, year, year); err != nil {
 			t.Fatal(err)
 		}
-		j, err := store.NewJournal(p.Sweeps[0].folder(), "late.", testKey)
+		j, err := store.NewJournal(p.Sweeps[0].folder(), "late.", testKey, p.Sweeps[0].text)
 		if err != nil {
 			t.Fatal(err)
 		}
