@@ -162,16 +162,16 @@ func TestServingKeepsTheState(t *testing.T) {
 		ctx, stop := context.WithTimeout(t.Context(), 5*patience)
 		defer stop()
 		s := newServer(m, in, func(text string) {
-			if text == ping {
-				in.put(`{"kind":"here"}`)
+			if strings.HasPrefix(text, "ping ") {
+				in.put(`[{"kind":"here"}]`)
 			} else {
-				in.put(`{"kind":"drawn","value":` + strings.Split(strings.Split(text, `"number":`)[1], ",")[0] + `}`)
+				in.put(`[{"kind":"drawn","value":` + strings.Split(strings.Split(text, `"number":`)[1], ",")[0] + `}]`)
 				time.Sleep(20 * time.Millisecond) // or playing would take no time
 			}
 		})
 		s.keep = func(state []byte) { kept = append(kept, string(state)) }
-		in.put(`{"kind":"hello","seq":1}`)
-		in.put(`{"kind":"play","seq":2}`)
+		in.put(`[{"kind":"hello","seq":1}]`)
+		in.put(`[{"kind":"play","seq":2}]`)
 		s.run(ctx)
 		if len(kept) < 3 || kept[len(kept)-1] != string(m.Keep()) || !strings.Contains(kept[1], `"playing": true`) {
 			t.Errorf("%d states were kept; the last:\n%s", len(kept), kept[len(kept)-1])

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -16,8 +17,8 @@ type message struct {
 	Event
 	// Page names the page: several may show the same run.
 	Page string `json:"page"`
-	// Seq grows with the time at which messages are sent: they may arrive in
-	// another order.
+	// Seq grows with the time at which messages are made: they may arrive in
+	// another order, and events several times.
 	Seq int64 `json:"seq"`
 }
 
@@ -30,14 +31,17 @@ const (
 
 // What pages are sent beside frames.
 const (
-	ping = "ping" // asks them for an answer
-	end  = "end"  // there will be no more frames
+	ping = "ping %d" // asks them for an answer, hello if the frame of this number has not come
+	end  = "end"     // there will be no more frames
 )
 
 // frame is what all pages are sent.
 type frame struct {
-	Number   int           `json:"number"`
-	Seq      int64         `json:"seq"` // of the newest message that has had its effect
+	Number int `json:"number"`
+	// Answers are, by page, the Seq of the newest event that has had its effect.
+	Answers map[string]int64 `json:"answers"`
+	// Done tells that all is computed that these events ask for.
+	Done     bool          `json:"done"`
 	Problem  Problem       `json:"problem"`
 	Problems []string      `json:"problems,omitempty"` // where a page may not have them
 	Controls []controlView `json:"controls,omitempty"` // likewise
@@ -70,14 +74,14 @@ type inbox struct {
 
 func newInbox() *inbox { return &inbox{wake: make(chan struct{}, 1)} }
 
-// put adds a message as the page writes it; others are ignored.
+// put adds messages as the page writes them; others are ignored.
 func (b *inbox) put(text string) {
-	var m message
-	if json.Unmarshal([]byte(text), &m) != nil {
+	var all []message
+	if json.Unmarshal([]byte(text), &all) != nil {
 		return
 	}
 	b.mu.Lock()
-	b.messages = append(b.messages, m)
+	b.messages = append(b.messages, all...)
 	b.mu.Unlock()
 	b.rouse()
 }
@@ -90,8 +94,8 @@ func (b *inbox) rouse() {
 }
 
 // take returns the messages so far in the order in which they were sent. Of
-// those that move the same control, or scrub, directly after each other, only
-// the last is kept.
+// those by which a page moves the same control, or scrubs, directly after each other,
+// only the last is kept.
 func (b *inbox) take() []message {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -100,7 +104,7 @@ func (b *inbox) take() []message {
 	slices.SortFunc(all, func(x, y message) int { return cmp.Compare(x.Seq, y.Seq) })
 	kept := all[:0]
 	for _, m := range all {
-		if n := len(kept); n > 0 && (m.Kind == Set || m.Kind == Scrub) && kept[n-1].Kind == m.Kind && kept[n-1].Control == m.Control {
+		if n := len(kept); n > 0 && (m.Kind == Set || m.Kind == Scrub) && kept[n-1].Kind == m.Kind && kept[n-1].Control == m.Control && kept[n-1].Page == m.Page {
 			kept[n-1] = m
 			continue
 		}
@@ -119,9 +123,9 @@ const (
 	// A page that has not drawn for this long is assumed to be hidden.
 	patience = time.Second
 	// Pages are pinged at this interval. One that has sent nothing for absence is
-	// assumed to have gone. A page that reloads takes less.
+	// assumed to have gone. A page that reloads takes less, also on a busy machine.
 	pingTime = 1500 * time.Millisecond
-	absence  = 8 * time.Second
+	absence  = 30 * time.Second
 )
 
 // server plays a machine to the pages that show its cell.
@@ -131,19 +135,20 @@ type server struct {
 	send func(text string)
 	keep func(state []byte) // nil: the state is not kept
 
-	number   int // of the last frame sent
+	number   int          // of the last frame made
+	arriving atomic.Int64 // the number of the last frame sent
 	seen     bool
 	sent     time.Time
-	inform   bool          // a page may not have problems or controls
-	newest   map[int]int64 // Seq of the last Set applied, per control
-	handled  int64         // the largest Seq
+	inform   bool             // a page may not have problems or controls
+	newest   map[int]int64    // Seq of the last Set applied, per control
+	answers  map[string]int64 // the largest Seq of an event applied, per page
 	caughtUp bool
 	pages    map[string]time.Time // when a page was last heard of
 	kept     time.Time
 }
 
 func newServer(m *Machine, in *inbox, send func(text string)) *server {
-	return &server{Machine: m, in: in, send: send, seen: true, newest: map[int]int64{}, pages: map[string]time.Time{}}
+	return &server{Machine: m, in: in, send: send, seen: true, newest: map[int]int64{}, answers: map[string]int64{}, pages: map[string]time.Time{}}
 }
 
 // run serves until ctx is done or all pages have gone.
@@ -207,7 +212,7 @@ func (s *server) ping(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-time.After(pingTime):
-			s.send(ping)
+			s.send(fmt.Sprintf(ping, s.arriving.Load()))
 		}
 	}
 }
@@ -227,7 +232,6 @@ func (s *server) store() {
 
 // handle does what a message says and tells whether the picture may change.
 func (s *server) handle(m message) bool {
-	s.handled = max(s.handled, m.Seq)
 	delete(s.pages, "")
 	s.pages[m.Page] = time.Now()
 	switch m.Kind {
@@ -242,9 +246,15 @@ func (s *server) handle(m message) bool {
 	case drawn:
 		s.seen = s.seen || m.Value == s.number
 		return false
+	}
+	if m.Seq <= s.answers[m.Page] {
+		return false // it came before
+	}
+	s.answers[m.Page] = m.Seq
+	switch m.Kind {
 	case Set:
 		if m.Seq < s.newest[m.Control] {
-			return false
+			return true // another page has moved the control since; the frame answers
 		}
 		s.newest[m.Control] = m.Seq
 	case Select:
@@ -263,7 +273,7 @@ func (s *server) show() {
 	v := s.view()
 	s.number++
 	f := frame{
-		Number: s.number, Seq: s.handled, Problem: s.problem, At: s.Settings().at,
+		Number: s.number, Answers: s.answers, Done: s.caughtUp, Problem: s.problem, At: s.Settings().at,
 		SVG: string(s.Draw()), Alt: s.Alt(), Readout: s.Readout(), Command: s.Settings().Command(v.shown),
 		Playing: s.Playing(), Pinned: v.pinned != nil, Shown: v.shown, Last: v.run.last(),
 	}
@@ -288,4 +298,5 @@ func (s *server) show() {
 	}
 	s.seen, s.sent = false, time.Now()
 	s.send(string(text))
+	s.arriving.Store(int64(f.Number))
 }

@@ -3,6 +3,7 @@ package live
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -28,7 +29,7 @@ func (p *fakePage) say(kind EventKind, change func(*Event)) {
 	if change != nil {
 		change(&m.Event)
 	}
-	text, err := json.Marshal(m)
+	text, err := json.Marshal([]message{m})
 	if err != nil {
 		p.t.Error(err)
 	}
@@ -76,8 +77,8 @@ func serve(t *testing.T) *fakePage {
 	go func() {
 		defer close(done)
 		newServer(m, p.in, func(text string) {
-			if text == ping {
-				p.in.put(`{"kind":"here"}`)
+			if strings.HasPrefix(text, "ping ") {
+				p.in.put(`[{"kind":"here"}]`)
 				return
 			}
 			var f frame
@@ -144,14 +145,14 @@ func TestServingWaitsForThePage(t *testing.T) {
 			var frames []string
 			ctx, stop := context.WithTimeout(t.Context(), c.waits)
 			defer stop()
-			in.put(`{"kind":"hello","seq":1}`)
-			in.put(`{"kind":"play","seq":2}`)
+			in.put(`[{"kind":"hello","seq":1}]`)
+			in.put(`[{"kind":"play","seq":2}]`)
 			in.put(`no message at all`)
 			m := quick(t, ElasticNet, 1)
 			defer m.Close()
 			newServer(m, in, func(text string) {
-				if text == ping {
-					in.put(`{"kind":"here","seq":3}`)
+				if strings.HasPrefix(text, "ping ") {
+					in.put(`[{"kind":"here","seq":3}]`)
 				} else {
 					frames = append(frames, text)
 				}
@@ -166,9 +167,9 @@ func TestServingWaitsForThePage(t *testing.T) {
 // A page that has gone ends the cell, so that it can be run again.
 func TestServingEndsWithThePage(t *testing.T) {
 	in := newInbox()
-	in.put(`{"kind":"hello","seq":1}`)
-	in.put(`{"kind":"play","seq":2}`)
-	in.put(`{"kind":"leave","seq":3}`)
+	in.put(`[{"kind":"hello","seq":1}]`)
+	in.put(`[{"kind":"play","seq":2}]`)
+	in.put(`[{"kind":"leave","seq":3}]`)
 	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
 	defer stop()
 	newServer(quick(t, Rings, 1), in, func(string) {}).run(ctx)
@@ -189,14 +190,14 @@ func TestServingEndsWithTheLastPage(t *testing.T) {
 			if now > 10*absence {
 				return nil
 			}
-			return []string{`{"kind":"here","page":"b"}`}
+			return []string{`[{"kind":"here","page":"b"}]`}
 		}, 11 * absence},
 		{"both pages are silent", func(time.Duration) []string { return nil }, absence},
 		{"the second page leaves too", func(now time.Duration) []string {
 			if now < 2*absence {
-				return []string{`{"kind":"here","page":"b"}`}
+				return []string{`[{"kind":"here","page":"b"}]`}
 			}
-			return []string{`{"kind":"leave","page":"b"}`}
+			return []string{`[{"kind":"leave","page":"b"}]`}
 		}, 2 * absence},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -205,11 +206,11 @@ func TestServingEndsWithTheLastPage(t *testing.T) {
 				in := newInbox()
 				m := quick(t, ElasticNet, 1)
 				defer m.Close()
-				in.put(`{"kind":"hello","page":"a","seq":1}`)
-				in.put(`{"kind":"hello","page":"b","seq":2}`)
-				in.put(`{"kind":"leave","page":"a","seq":3}`)
+				in.put(`[{"kind":"hello","page":"a","seq":1}]`)
+				in.put(`[{"kind":"hello","page":"b","seq":2}]`)
+				in.put(`[{"kind":"leave","page":"a","seq":3}]`)
 				newServer(m, in, func(text string) {
-					if text == ping {
+					if strings.HasPrefix(text, "ping ") {
 						for _, answer := range c.answers(time.Since(start)) {
 							in.put(answer)
 						}
@@ -230,13 +231,56 @@ func TestServingTwoPages(t *testing.T) {
 	p.until("the first picture", func(f frame) bool { return f.Shown == 3 })
 	splits := control(t, Rings, "K")
 	p.say(Set, func(e *Event) { e.Control, e.Value = splits, 2 })
-	p.until("the control where it was set", func(f frame) bool { return f.At[splits] == 2 && f.Seq == p.seq-1 })
+	p.until("the control where it was set", func(f frame) bool { return f.At[splits] == 2 && f.Answers[""] == p.seq-1 })
 	p.seen.Problems, p.seen.Controls, p.name = nil, nil, "second"
 	p.say(hello, nil)
 	f := p.until("all that a page needs", func(f frame) bool { return f.Controls != nil })
 	if len(f.Problems) != int(problems) || f.At[splits] != 2 || !strings.Contains(f.Alt, "after 3 steps") {
 		t.Errorf("the second page is told %+v", f)
 	}
+}
+
+// Messages may be lost, come twice and in another order: each has all events that no frame has
+// answered, and an event has its effect once.
+func TestServingRepeatedEvents(t *testing.T) {
+	p := serve(t)
+	p.until("the first picture", func(f frame) bool { return f.Shown == 3 })
+	p.in.put(`[{"kind":"step","page":"a","seq":11}, {"kind":"step","page":"a","seq":12}, {"kind":"here","page":"a","seq":13}]`)
+	p.until("two steps", func(f frame) bool { return f.Shown == 5 && f.Answers["a"] == 12 })
+	p.in.put(`[{"kind":"step","page":"a","seq":11}]`)
+	p.in.put(`[{"kind":"step","page":"a","seq":12}, {"kind":"step","page":"a","seq":14}]`)
+	f := p.until("one step more", func(f frame) bool { return f.Answers["a"] == 14 })
+	if f.Shown != 6 || !f.Done {
+		t.Errorf("shows step %d, want 6; done is %v", f.Shown, f.Done)
+	}
+}
+
+// A ping has the number of the last frame, so that a page asks for one that was lost.
+func TestPingNumbersTheFrame(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		in := newInbox()
+		in.put(`[{"kind":"hello","page":"a","seq":1}]`)
+		m := quick(t, ElasticNet, 1)
+		defer m.Close()
+		ctx, stop := context.WithTimeout(t.Context(), 4*pingTime)
+		defer stop()
+		frames, pings := 0, 0
+		newServer(m, in, func(text string) {
+			if !strings.HasPrefix(text, "ping ") {
+				frames++
+				return
+			}
+			if want := fmt.Sprintf(ping, frames); text != want {
+				t.Errorf("%q after frame %d, want %q", text, frames, want)
+			}
+			if pings++; pings == 2 { // the frame was lost
+				in.put(`[{"kind":"hello","page":"a","seq":2}]`)
+			}
+		}).run(ctx)
+		if frames != 2 {
+			t.Errorf("%d frames for two pages that have nothing to show", frames)
+		}
+	})
 }
 
 // The time of a step is measured for each run by itself, without its set-up.
@@ -258,9 +302,9 @@ func TestTimePerStep(t *testing.T) {
 func TestInboxSortsAndKeepsTheLatest(t *testing.T) {
 	b := newInbox()
 	for _, m := range []string{
-		`{"kind":"set","control":1,"value":5,"seq":4}`, `{"kind":"set","control":1,"value":3,"seq":2}`,
-		`{"kind":"play","seq":1}`, `{"kind":"set","control":1,"value":4,"seq":3}`, `{"kind":"set","control":2,"value":9,"seq":5}`,
-		`{"kind":"step","seq":6}`, `{"kind":"step","seq":7}`,
+		`[{"kind":"set","control":1,"value":5,"seq":4}]`, `[{"kind":"set","control":1,"value":3,"seq":2}]`,
+		`[{"kind":"play","seq":1}]`, `[{"kind":"set","control":1,"value":4,"seq":3}]`, `[{"kind":"set","control":2,"value":9,"seq":5}]`,
+		`[{"kind":"step","seq":6}]`, `[{"kind":"step","seq":7}]`,
 	} {
 		b.put(m)
 	}
@@ -283,8 +327,8 @@ func TestInboxSortsAndKeepsTheLatest(t *testing.T) {
 }
 
 func FuzzInbox(f *testing.F) {
-	f.Add(`{"kind":"set","control":-1,"value":99,"dragging":true,"seq":1}`)
-	f.Add(`{"kind":"scrub","value":-1}`)
+	f.Add(`[{"kind":"set","control":-1,"value":99,"dragging":true,"seq":1}]`)
+	f.Add(`[{"kind":"scrub","value":-1}]`)
 	f.Add(`[]`)
 	m := NewMachine()
 	f.Fuzz(func(t *testing.T, text string) {

@@ -23,10 +23,11 @@ import (
 var page string
 
 // answerTime is how long a front end may take to answer, and retryTime how long
-// until it is asked again.
+// until it is asked again. exitTime is how long a cell without a kernel may take to end.
 const (
-	answerTime = 20 * time.Second
+	answerTime = 25 * time.Second
 	retryTime  = 4 * time.Second
+	exitTime   = 8 * time.Second
 )
 
 // Show shows the controls and the picture below the cell, as they were left the
@@ -45,7 +46,7 @@ func Show() {
 	ctx, orphaned := whileOpen(ctx, os.Stdin)
 	context.AfterFunc(ctx, func() {
 		if orphaned() { // it may wait for the kernel to open a pipe
-			time.Sleep(absence)
+			time.Sleep(exitTime)
 			os.Exit(1)
 		}
 	})
