@@ -62,7 +62,7 @@ func TestRecordsOfOneCellMustAgree(t *testing.T) {
 	for second, alike := range map[string]bool{"payload": true, "pAyload": false, "payload ": false} {
 		dir := t.TempDir()
 		for _, payload := range []string{"payload", second} {
-			j, err := NewJournal(dir, "", testKey)
+			j, err := NewJournal(dir, "", testKey, []byte("{}"))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -13,7 +13,7 @@ import (
 // After a write that fails midway, as on a full disk, the file ends with the record before it, and
 // what is added next is whole.
 func TestJournalAfterAFailedWrite(t *testing.T) {
-	j, err := NewJournal(t.TempDir(), "", testKey)
+	j, err := NewJournal(t.TempDir(), "", testKey, []byte("{}"))
 	if err != nil {
 		t.Fatal(err)
 	}
