@@ -134,16 +134,17 @@ type server struct {
 	number   int // of the last frame sent
 	seen     bool
 	sent     time.Time
-	inform   bool          // a page may not have problems or controls
-	newest   map[int]int64 // Seq of the last Set applied, per control
-	handled  int64         // the largest Seq
+	inform   bool             // a page may not have problems or controls
+	newest   map[int]int64    // Seq of the last Set applied, per control
+	handled  int64            // the largest Seq
+	latest   map[string]int64 // the largest Seq of an Event, per page
 	caughtUp bool
 	pages    map[string]time.Time // when a page was last heard of
 	kept     time.Time
 }
 
 func newServer(m *Machine, in *inbox, send func(text string)) *server {
-	return &server{Machine: m, in: in, send: send, seen: true, newest: map[int]int64{}, pages: map[string]time.Time{}}
+	return &server{Machine: m, in: in, send: send, seen: true, newest: map[int]int64{}, latest: map[string]int64{}, pages: map[string]time.Time{}}
 }
 
 // run serves until ctx is done or all pages have gone.
@@ -242,6 +243,13 @@ func (s *server) handle(m message) bool {
 	case drawn:
 		s.seen = s.seen || m.Value == s.number
 		return false
+	}
+	// A page sends its last event again if no frame answers in time.
+	if m.Seq != 0 && m.Seq == s.latest[m.Page] {
+		return true
+	}
+	s.latest[m.Page] = max(s.latest[m.Page], m.Seq)
+	switch m.Kind {
 	case Set:
 		if m.Seq < s.newest[m.Control] {
 			return false
