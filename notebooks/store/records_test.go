@@ -70,7 +70,7 @@ func TestRecordsOfOneCellMustAgree(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if cells, err := ReadCells(dir, "", testKey, nil); (err == nil) != alike || alike && string(cells[3]) != "payload" {
+		if cells, err := ReadCells(dir, "", testKey, []byte("{}"), nil); (err == nil) != alike || alike && string(cells[3]) != "payload" {
 			t.Errorf("%q beside %q: %v, error %v", second, "payload", cells, err)
 		}
 	}

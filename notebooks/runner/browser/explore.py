@@ -1,8 +1,9 @@
 """The live notebook in a tab."""
 
 import re
+import time
 
-from harness import Tab, Test, changed_files
+from harness import PATIENCE, Tab, Test, changed_files
 
 
 class Explore(Tab):
@@ -48,8 +49,10 @@ class Explore(Tab):
 
     def settle(self):
         """Waits until no frame arrives any more."""
-        last = -1
+        last, end = -1, time.monotonic() + PATIENCE / 1000
         while last != (last := self.frame()):
+            if time.monotonic() > end:
+                raise AssertionError(f"after {PATIENCE // 1000} s frames still arrive: {last}")
             self.page.wait_for_timeout(400)
 
     def click(self, name):
@@ -95,10 +98,12 @@ class Explore(Tab):
         y = box["y"] + box["height"] / 2
         self.page.mouse.move(box["x"] + box["width"] / 2, y)
         self.page.mouse.down()
-        for at in positions:
-            self.page.mouse.move(box["x"] + at * box["width"], y)
-            yield at
-        self.page.mouse.up()
+        try:
+            for at in positions:
+                self.page.mouse.move(box["x"] + at * box["width"], y)
+                yield at
+        finally:  # also after a failure: the page belongs to the next test
+            self.page.mouse.up()
 
 
 class OnePage(Test):
@@ -118,6 +123,8 @@ class OnePage(Test):
         """What is done before the notebook is run."""
 
     def setUp(self):
+        if self.p.part("play").get_attribute("aria-label") == "pause":
+            self.p.click("play")  # as a test that failed has left it
         self.p.choose(0)
         self.p.fresh()
 

@@ -109,7 +109,7 @@ class Lab:
     def api(self, method, path, value=None, root="api"):
         data = json.dumps(value).encode() if value is not None else None
         request = urllib.request.Request(f"{self.url}/{root}/{path}", data, {"Authorization": f"token {self.token}"}, method=method)
-        with urllib.request.urlopen(request) as answer:
+        with urllib.request.urlopen(request, timeout=PATIENCE / 1000) as answer:
             text = answer.read()
         return json.loads(text) if text else None
 

@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 from explore import OnePage
-from harness import CHECKOUT, cells
+from harness import CHECKOUT, PATIENCE, cells
 
 
 class Live(OnePage):
@@ -64,6 +64,7 @@ class Live(OnePage):
     def test_play_pause_and_scrub(self):
         heights = "root => { window.heights = new Set(); window.bare = 0; (function look() { if (window.stopped) return; heights.add(root.offsetHeight); bare += !root.querySelector('.picture svg'); requestAnimationFrame(look); })(); }"
         self.p.page.evaluate(f"({heights})(document.querySelector('.cvgm-live'))")
+        self.addCleanup(self.p.page.evaluate, "window.stopped = true")
         before, since = self.p.frame(), time.monotonic()
         self.p.part("play").click()
         played = "(root, n) => Number(root.querySelector('.count').textContent.split(' of ')[1]) >= n"
@@ -147,10 +148,14 @@ class Live(OnePage):
             self.p.choose(option)
             self.p.step(20)
             fps, release = self.p.page.evaluate(
-                """async label => {
+                """async ([label, limit]) => {
                     const root = document.querySelector('.cvgm-live'), slider = root.querySelector(`[data-control="${label}"]`);
                     const wait = ms => new Promise(done => setTimeout(done, ms));
-                    const until = async met => { while (!met()) await new Promise(requestAnimationFrame); };
+                    const until = async met => {
+                        for (const end = performance.now() + limit; !met(); await wait(1)) {
+                            if (performance.now() > end) throw new Error(`no exact picture after ${limit} ms: ${text()}`);
+                        }
+                    };
                     const text = () => root.querySelector('.readout').textContent;
                     const first = Number(root.dataset.frame), start = performance.now();
                     for (let k = 0; performance.now() - start < 2000; k++) {
@@ -165,7 +170,7 @@ class Live(OnePage):
                     await until(() => !text().includes('preview'));
                     return [fps, performance.now() - release];
                 }""",
-                label,
+                [label, PATIENCE],
             )
             name = self.p.part("problem").locator("option").nth(option).inner_text()
             print(f"{name}, 20 steps: {fps:.0f} previews a second, exact picture {release:.0f} ms after the release")
