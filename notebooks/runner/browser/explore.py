@@ -43,20 +43,25 @@ class Explore(Tab):
     def until_readout(self, text):
         self.until("(root, text) => root.querySelector('.readout').textContent.includes(text)", text)
 
-    def until_exact(self):
-        self.until("root => !root.querySelector('.readout').textContent.includes('preview')")
+    def answered(self):
+        """Waits until the page shows what was asked for, and no preview."""
+        self.until("root => root.ariaBusy === 'false'")
 
     def settle(self):
-        """Waits until no frame arrives any more."""
-        last = -1
-        while last != (last := self.frame()):
-            self.page.wait_for_timeout(400)
+        """Waits until no frame is to come any more."""
+        self.until("root => root.ariaBusy === 'false' && root.querySelector('.play').ariaLabel === 'play'")
 
     def click(self, name):
         """Clicks a button and waits for the frame that answers."""
-        before = self.frame()
         self.part(name).click()
-        self.until("(root, n) => Number(root.dataset.frame) > n", before)
+        self.answered()
+
+    def play_to(self, step):
+        """Plays until the run has so many steps, however long that takes as long as there are more and more."""
+        self.click("play")
+        last = "root => Number(root.querySelector('.scrub').max)"
+        while (reached := self.root.evaluate(last)) < step:
+            self.until(f"(root, reached) => ({last})(root) > reached", reached)
 
     def step(self, n):
         """Shows step n, which is at most 20 steps ahead."""
@@ -99,17 +104,23 @@ class Explore(Tab):
             self.page.mouse.move(box["x"] + at * box["width"], y)
             yield at
         self.page.mouse.up()
+        # A page that has much to do may not have heard of the mouse yet.
+        self.page.evaluate("() => new Promise(requestAnimationFrame)")
 
 
 class OnePage(Test):
     """Tests that share a page of the live notebook."""
 
+    script = ""  # that the page runs before its own
+
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        cls.p = Explore(cls.lab, cls.browser.context, cls.path("explore"))
         cls.addClassCleanup(cls.clear)
-        cls.addClassCleanup(cls.p.page.close)
+        context = cls.browser.new_context()
+        context.add_init_script(cls.script)
+        cls.p = Explore(cls.lab, context, cls.path("explore"))
+        cls.addClassCleanup(context.close)
         cls.prepare()
         cls.p.start()
 
@@ -118,6 +129,7 @@ class OnePage(Test):
         """What is done before the notebook is run."""
 
     def setUp(self):
+        self.p.page.mouse.up()  # where a test has ended in the middle
         self.p.choose(0)
         self.p.fresh()
 
