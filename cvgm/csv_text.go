@@ -86,6 +86,9 @@ type csvText struct {
 
 // header reads the first line, which names the columns.
 func (r *csvReader) header(from io.Reader) (*csvText, error) {
+	if from == nil {
+		return nil, badArg("r", qpdiff.ErrShape, "give a reader of the CSV's text", "is nil")
+	}
 	text := bufio.NewReader(from)
 	const mark = "\ufeff"
 	if start, _ := text.Peek(len(mark)); string(start) == mark {

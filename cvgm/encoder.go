@@ -75,6 +75,9 @@ func (e *Encoder) Names() []string {
 // the same columns. A column with MissingIsMean and no value in any row that counts is an
 // error of kind ErrDomain. It costs O(T·p) for T rows of p columns.
 func (e *Encoder) Fit(train *mat.Dense, weights []float64) (Prepared, error) {
+	if train == nil {
+		return nil, badArg("train", qpdiff.ErrShape, "give the values of a table", "is nil")
+	}
 	if _, p := train.Dims(); p != len(e.columns) {
 		return nil, badArg("train", qpdiff.ErrShape, "give the columns of the table", "has %d columns instead of %d", p, len(e.columns))
 	}

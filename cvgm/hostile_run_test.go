@@ -1174,6 +1174,9 @@ func hostileJSON(in *hostile.Input) {
 		text = []byte(`{"format":"cvgm model 1","theta":[1,2],"feature_mean":[0,0],"feature_deviation":[1,1]}`)
 	}
 	text = damaged(in, text)
+	if in.IntN(2) == 0 {
+		text = cvgm.Rechecked(text)
+	}
 	var back cvgm.Model
 	err = json.Unmarshal(text, &back)
 	if in.Replaying() {

@@ -140,7 +140,11 @@ func hostileTables(in *hostile.Input) {
 	}
 	other := tableText(in, cols, 1+in.IntN(3), comma, field)
 	predictText(in, &back, other)
-	if err := json.Unmarshal(damaged(in, written), &back); in.Answer("Pipeline.UnmarshalJSON", err, hostile.ErrDocumented) {
+	written = damaged(in, written)
+	if in.IntN(2) == 0 {
+		written = cvgm.Rechecked(written)
+	}
+	if err := json.Unmarshal(written, &back); in.Answer("Pipeline.UnmarshalJSON", err, hostile.ErrDocumented) {
 		if again, err := json.Marshal(back); err != nil {
 			in.Failf("Pipeline.UnmarshalJSON: reads what MarshalJSON refuses", "%s: %v", again, err)
 		}

@@ -75,6 +75,9 @@ func (cv *CV) Final(alpha []float64) (*Model, error) {
 // check reports the first part of a model that is not finite, or does not fit
 // the others.
 func (m *Model) check() error {
+	if m == nil {
+		return badArg("Model", qpdiff.ErrShape, "fit one with CV.Final or Tuner.Tune; a search that was stopped has none", "is nil")
+	}
 	const together = "keep the parts of a model together"
 	n := len(m.Mean)
 	if err := firstError(
@@ -185,6 +188,9 @@ func (m *Model) Predict(dst []float64, x *mat.Dense) error {
 // not use, and for a HuberLoss without a threshold, and ErrNotFinite where a loss
 // overflows.
 func (m *Model) Risk(loss Loss, d qpdiff.Data) (float64, error) {
+	if err := m.check(); err != nil {
+		return math.NaN(), err
+	}
 	if err := firstError(checkData("d", d, m.Prepared != nil), checkLoss(loss)); err != nil {
 		return math.NaN(), err
 	}

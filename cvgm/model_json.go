@@ -54,7 +54,7 @@ const modelFormat = "cvgm model 1"
 // they belong to, and whether they are required.
 var modelKeys = map[string]map[string]bool{
 	"": {"format": true, "hyperparameters": true, "theta": true, "intercept": true, "feature_mean": true, "feature_deviation": true,
-		"feature_map": false, "feature_map_parameters": false, "kernel_machine": false},
+		"feature_map": false, "feature_map_parameters": false, "kernel_machine": false, checksumKey: false},
 	"feature_map":    {"perceptron_widths": false, "linear_map": false},
 	"kernel_machine": {"kernel": true, "degree": false, "kernel_parameters": true, "rows": true, "coefficients": true, "constant": true},
 }
@@ -62,7 +62,7 @@ var modelKeys = map[string]map[string]bool{
 // MarshalJSON writes a linear model or a kernel machine with a qpdiff.RBF or
 // qpdiff.Polynomial kernel and its support rows, with the hyperparameters it was tuned
 // to, its standardisation and its feature map if that is a Perceptron or a LinearMap.
-// Other kernels, maps and predictors are refused, and so is a model whose parts do not
+// The text ends with a checksum of the values. Other kernels, maps and predictors are refused, and so is a model whose parts do not
 // fit together or are not finite.
 func (m Model) MarshalJSON() ([]byte, error) {
 	if m.Predictor != nil {
@@ -95,12 +95,14 @@ func (m Model) MarshalJSON() ([]byte, error) {
 	if err := m.check(); err != nil {
 		return nil, err
 	}
-	return json.Marshal(out)
+	return withChecksum(out)
 }
 
 // UnmarshalJSON reads what MarshalJSON wrote. Text that makes no model is an
 // error, a *qpdiff.ArgError where a part is missing, unknown, repeated or null,
-// or where the parts do not fit together; then m is left as it was.
+// where the parts do not fit together, or where the checksum is missing or that of other
+// values; then m is left as it was. Other spaces, escapes, orders of keys and forms of the
+// same float64s are read.
 func (m *Model) UnmarshalJSON(text []byte) error {
 	var in modelJSON
 	// The format comes first, so that another version is not called damaged.
@@ -149,7 +151,7 @@ func (m *Model) UnmarshalJSON(text []byte) error {
 			return err
 		}
 	}
-	if err := read.check(); err != nil {
+	if err := firstError(read.check(), verifyChecksum(text)); err != nil { // the checksum last: what else is wrong is told more closely
 		return err
 	}
 	*m = read

@@ -140,7 +140,7 @@ func TestModelJSONRefusesWhatIsNoModel(t *testing.T) {
 		if err == nil || m.Intercept != 7 {
 			t.Errorf("%s: error %v, model %+v", name, err, m)
 		}
-		if err := m.UnmarshalJSON([]byte(text)); err == nil || m.Intercept != 7 || strings.Contains(err.Error(), "\n") {
+		if err := m.UnmarshalJSON([]byte(text)); err == nil || m.Intercept != 7 || strings.Contains(err.Error(), "\n") || strings.Contains(err.Error(), checksumKey) {
 			t.Errorf("%s: error %v, model %+v", name, err, m)
 		}
 	}
@@ -172,7 +172,7 @@ func TestModelJSONRefusesWhatIsNoKernelMachine(t *testing.T) {
 			t.Fatalf("%s lacks %s", good, change[0])
 		}
 		m := Model{Intercept: 7}
-		if err := m.UnmarshalJSON([]byte(strings.Replace(string(good), change[0], change[1], 1))); err == nil || m.Intercept != 7 || strings.Contains(err.Error(), "\n") {
+		if err := m.UnmarshalJSON([]byte(strings.Replace(string(good), change[0], change[1], 1))); err == nil || m.Intercept != 7 || strings.Contains(err.Error(), "\n") || strings.Contains(err.Error(), checksumKey) {
 			t.Errorf("%s: error %v, model %+v", change[1], err, m)
 		}
 	}
@@ -221,7 +221,7 @@ func FuzzModelJSON(f *testing.F) {
 		`"kernel_machine":{"kernel":"polynomial","degree":2,"kernel_parameters":[1,1],"rows":[[1],[2]],"coefficients":[1,-1],"constant":1}}`)
 	f.Fuzz(func(t *testing.T, text string) {
 		var m, back Model
-		if err := m.UnmarshalJSON([]byte(text)); err != nil {
+		if err := m.UnmarshalJSON(Rechecked([]byte(text))); err != nil {
 			return
 		}
 		again, err := json.Marshal(m)

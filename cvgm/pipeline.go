@@ -51,6 +51,9 @@ func (cv *CV) Pipeline(alpha []float64) (*Pipeline, error) {
 // encoder returns the encoder of a pipeline whose parts fit together.
 func (p *Pipeline) encoder() (*Encoder, error) {
 	const together = "keep the parts of a pipeline together"
+	if p == nil {
+		return nil, badArg("Pipeline", qpdiff.ErrShape, "make one with CV.Pipeline or Tuner.TuneTable; a search that was stopped has none", "is nil")
+	}
 	if p.Model == nil {
 		return nil, badArg("Pipeline.Model", qpdiff.ErrShape, "make one with CV.Pipeline, or read one from JSON", "is nil")
 	}
@@ -138,6 +141,9 @@ func (p *Pipeline) Decision(t *Table) ([]float64, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := t.check(); err != nil {
+		return nil, err
+	}
 	if !slices.EqualFunc(t.Columns, e.columns, func(a, b Column) bool {
 		return a.Name == b.Name && a.Kind == b.Kind && a.MissingLevel == b.MissingLevel && slices.Equal(a.Levels, b.Levels)
 	}) {
@@ -182,6 +188,9 @@ func (p *Pipeline) PredictRecord(fields map[string]string) (float64, error) {
 // Class returns the class that Predict gives each row. A target that is a number is an error of
 // kind ErrDomain; other errors are those of Decision.
 func (p *Pipeline) Class(t *Table) ([]string, error) {
+	if _, err := p.encoder(); err != nil {
+		return nil, err
+	}
 	if len(p.Classes) == 0 {
 		return nil, badArg("Pipeline.Classes", qpdiff.ErrDomain, "use Predict, or read the training table with CSV.Positive", "is empty: the target %q is a number", p.Target)
 	}
@@ -203,6 +212,9 @@ func (p *Pipeline) Class(t *Table) ([]string, error) {
 // 1/(1 + exp(−decision)). It needs LogOdds: the decisions of other learners are no log
 // odds, and asking for probabilities is an error of kind ErrDomain.
 func (p *Pipeline) Probability(t *Table) ([]float64, error) {
+	if _, err := p.encoder(); err != nil {
+		return nil, err
+	}
 	if !p.LogOdds {
 		return nil, badArg("Pipeline.LogOdds", qpdiff.ErrDomain, "train a qpdiff.Logistic or qpdiff.SparseLogistic, or use Decision", "is false: the model's predictions are not log odds")
 	}

@@ -46,13 +46,13 @@ var pipelineKeys = func() map[string]map[string]bool {
 	keys := maps.Clone(modelKeys)
 	keys["model"] = keys[""]
 	keys["pipeline"] = map[string]bool{"format": true, "version": true, "target": true, "classes": false, "class_of_others": false, "log_odds": true,
-		"comma": true, "missing_texts": true, "unknown_levels": true, "columns": true, "model": true}
+		"comma": true, "missing_texts": true, "unknown_levels": true, "columns": true, "model": true, checksumKey: false}
 	keys["columns"] = map[string]bool{"name": true, "kind": true, "levels": false, "missing": true, "missing_level": false, "mean": false}
 	return keys
 }()
 
 // MarshalJSON writes the pipeline: the columns with their levels and means, the classes,
-// how a CSV is read, and the model. Its errors are those of [Model.MarshalJSON], and a
+// how a CSV is read, the model, and a checksum of all these. Its errors are those of [Model.MarshalJSON], and a
 // pipeline whose parts do not fit together is refused.
 func (p Pipeline) MarshalJSON() ([]byte, error) {
 	e, err := p.encoder()
@@ -73,13 +73,14 @@ func (p Pipeline) MarshalJSON() ([]byte, error) {
 	if out.Model, err = json.Marshal(model); err != nil {
 		return nil, err
 	}
-	return json.Marshal(out)
+	return withChecksum(out)
 }
 
 // UnmarshalJSON reads what MarshalJSON wrote; predictions then have the same bits. Text
 // that makes no pipeline is an error, a *qpdiff.ArgError where the format or the version
-// is another one, a part is missing, unknown, repeated or null, or the parts do not fit
-// together; then p is left as it was.
+// is another one, a part is missing, unknown, repeated or null, the parts do not fit
+// together, or a checksum is missing or that of other values; then p is left as it was.
+// Other spaces, escapes, orders of keys and forms of the same float64s are read.
 func (p *Pipeline) UnmarshalJSON(text []byte) error {
 	var header struct {
 		Format  *string      `json:"format"`
@@ -119,6 +120,9 @@ func (p *Pipeline) UnmarshalJSON(text []byte) error {
 	}
 	read.Model.Prepared = e
 	if _, err := read.encoder(); err != nil {
+		return err
+	}
+	if err := verifyChecksum(text); err != nil {
 		return err
 	}
 	*p = read

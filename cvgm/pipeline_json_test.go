@@ -99,7 +99,7 @@ func TestPipelineInAnotherProgram(t *testing.T) {
 	if err := os.WriteFile(path, text, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	other := exec.Command(os.Args[0], "-test.run=^TestPipelineInAnotherProgram$", "-test.v")
+	other := exec.Command(os.Args[0], "-test.run=^TestPipelineInAnotherProgram$", "-test.v", "-test.timeout=5m")
 	other.Env = append(os.Environ(), variable+"="+path)
 	out, err := other.CombinedOutput()
 	if errors.Is(err, syscall.ENOEXEC) {
@@ -182,7 +182,7 @@ func FuzzPipelineJSON(f *testing.F) {
 	f.Add(strings.Replace(string(good), `"comma":","`, `"comma":";"`, 1), "weight;colour;spots\n1;;2\n")
 	f.Fuzz(func(t *testing.T, text, rows string) {
 		var p, back Pipeline
-		if err := p.UnmarshalJSON([]byte(text)); err != nil {
+		if err := p.UnmarshalJSON(Rechecked([]byte(text))); err != nil {
 			if strings.ContainsAny(err.Error(), "\r\n") {
 				t.Errorf("an error of several lines: %v", err)
 			}

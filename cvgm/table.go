@@ -114,6 +114,11 @@ type Table struct {
 	rest   string // the class of all texts that are none of Classes; empty: there is none
 }
 
+// check reports a table that was not read.
+func (t *Table) check() error {
+	return badIf(t == nil || t.x == nil, "Table", qpdiff.ErrShape, "read one with CSV.Read, Pipeline.Read or Pipeline.Record", "is nil or holds no values")
+}
+
 // Dims returns the number of rows and of columns.
 func (t *Table) Dims() (rows, columns int) { return t.x.Dims() }
 
@@ -144,6 +149,9 @@ func pick[T any](s []T, rows []int) []T {
 // class is then "not " and the class, or the other class of two. An unknown class,
 // and a target that is a number, are errors of kind ErrDomain.
 func (t *Table) Binary(class string) (*Table, error) {
+	if err := t.check(); err != nil {
+		return nil, err
+	}
 	at := slices.Index(t.Classes, class)
 	if at < 0 {
 		return nil, badArg("class", qpdiff.ErrDomain, t.classRemedy(), "is %q, which is no class of the target %q", class, t.Target)
@@ -186,6 +194,9 @@ const maxLevelEntries = 1 << 28
 // of more than two classes, which needs [Table.Binary], and one whose levels make more than
 // 2²⁸ entries of features are errors.
 func (t *Table) Data() (qpdiff.Data, *Encoder, error) {
+	if err := t.check(); err != nil {
+		return qpdiff.Data{}, nil, err
+	}
 	if t.Y == nil {
 		return qpdiff.Data{}, nil, badArg("Table", qpdiff.ErrShape, "read one with the target's column", "has no target %q", t.Target)
 	}

@@ -217,6 +217,9 @@ type TunedClasses struct {
 // ([Table.Binary]), with the same folds' seed. For a target of two classes use TuneTable. An
 // error names the class, and comes with the classes that are done.
 func (t Tuner) TuneClasses(ctx context.Context, table *Table) (*TunedClasses, error) {
+	if err := table.check(); err != nil {
+		return nil, err
+	}
 	if len(table.Classes) < 3 {
 		return nil, badArg("table", qpdiff.ErrDomain, "use TuneTable", "has %d classes in its target %q", len(table.Classes), table.Target)
 	}
@@ -242,6 +245,9 @@ func (c *TunedClasses) Class(table *Table) ([]string, error) {
 	var classes []string
 	var most []float64
 	for k, tuned := range c.Tuned {
+		if tuned == nil {
+			return nil, badArg("TunedClasses.Tuned", qpdiff.ErrShape, "keep what TuneClasses returned", "is nil for class %q", c.Classes[k])
+		}
 		decisions, err := tuned.Pipeline.Decision(table)
 		if err != nil {
 			return nil, err

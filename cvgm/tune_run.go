@@ -7,6 +7,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"time"
 
 	"cvgm/qpdiff"
@@ -240,6 +241,9 @@ func (w *tuning) draw(rows []int, folds int, arg string) ([]Split, error) {
 	case w.Groups != nil:
 		splits, err = GroupedKFold(src, pick(w.Groups, rows), folds)
 	case w.classes():
+		if e := w.singleRow(rows); e != nil {
+			return nil, e
+		}
 		splits, err = StratifiedKFold(src, pick(w.c.Data.Y, rows), folds)
 	default:
 		splits, err = KFold(src, len(rows), folds)
@@ -258,6 +262,23 @@ func (w *tuning) draw(rows []int, folds int, arg string) ([]Split, error) {
 		}
 	}
 	return splits, nil
+}
+
+// singleRow reports a class of one row by its name in the table's file.
+func (w *tuning) singleRow(rows []int) error {
+	if _, table := w.c.Prepare.(*Encoder); !table {
+		return nil // StratifiedKFold gives the label and the index
+	}
+	count := map[float64]int{}
+	for _, i := range rows {
+		count[w.c.Data.Y[i]]++
+	}
+	for _, y := range []float64{-1, 1} {
+		if count[y] == 1 {
+			return badArg("Table", qpdiff.ErrDomain, "give more rows of it, or merge or remove the class", "has one row of the class %s", w.label(y))
+		}
+	}
+	return nil
 }
 
 // restrict returns the splits with their rows among rows alone, without those that have
@@ -377,7 +398,7 @@ func (w *tuning) judge(s *tuneSearch) {
 		w.warn(ManyHyperparameters, "%d hyperparameters are many for %d examples: see how the nested estimate differs from the CV loss.", free, n)
 	}
 	if constant(w.c.Data.Y) {
-		w.warn(NoInformation, "All labels are equal to %v.", w.c.Data.Y[0])
+		w.warn(NoInformation, "All labels are equal to %s.", w.label(w.c.Data.Y[0]))
 	}
 	if s.flat {
 		w.warn(NoInformation, "No feature varies: the model predicts the same for all examples.")
@@ -385,7 +406,7 @@ func (w *tuning) judge(s *tuneSearch) {
 	if w.classes() {
 		for j, split := range s.splits {
 			if len(split.Val) > 1 && constant(pick(w.c.Data.Y, split.Val)) {
-				w.warn(OneClass, "Split %d validates on examples of the class %+v alone.", j, w.c.Data.Y[split.Val[0]])
+				w.warn(OneClass, "Split %d validates on examples of the class %s alone.", j, w.label(w.c.Data.Y[split.Val[0]]))
 				break
 			}
 		}
@@ -396,6 +417,17 @@ func (w *tuning) judge(s *tuneSearch) {
 	if s.failed > 0 {
 		w.warn(FailedFits, "%d of %d evaluations failed, the first with: %v.", s.failed, len(s.path), s.failure)
 	}
+}
+
+// label returns a label as the table's file has it: the text of its class, or the number.
+func (w *tuning) label(y float64) string {
+	if e, ok := w.c.Prepare.(*Encoder); ok && len(e.classes) == 2 {
+		return strconv.Quote(e.classes[map[bool]int{true: 1}[y > 0]])
+	}
+	if w.classes() {
+		return fmt.Sprintf("%+v", y)
+	}
+	return fmt.Sprint(y)
 }
 
 func constant(y []float64) bool {

@@ -10,8 +10,8 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"cvgm/qpdiff"
@@ -302,84 +302,101 @@ func (l *countingLearner) Fit(theta, hyper []float64) error {
 	return l.ElasticNet.Fit(theta, hyper)
 }
 
-// Where the time does not suffice, Tune takes less, says so, and ends.
+// slowFits returns a Tuner of a learner whose fits take as long as each returns for them, numbered from 1.
+func slowFits(each func(fit int) time.Duration) Tuner {
+	fits := 0
+	return Tuner{Loss: SquaredError{}, Workers: 1,
+		Learner: &countingLearner{ElasticNet: &qpdiff.ElasticNet{}, Fits: func() { fits++; time.Sleep(each(fits)) }},
+		Hyper:   []Hyperparameter{{Name: "λ1", Lower: 1e-3, Default: .1, Upper: 1}, {Name: "λ2", Lower: 1e-3, Default: .1, Upper: 1}}}
+}
+
+// Where the time does not suffice, Tune takes less, says so, and ends. Fits alone move the clock.
 func TestTuneEconomises(t *testing.T) {
-	d := houses(100)
-	slow := func(each time.Duration) *countingLearner {
-		return &countingLearner{ElasticNet: &qpdiff.ElasticNet{}, Fits: func() { time.Sleep(each) }}
-	}
-	hyper := []Hyperparameter{{Name: "λ1", Lower: 1e-3, Default: .1, Upper: 1}, {Name: "λ2", Lower: 1e-3, Default: .1, Upper: 1}}
-	const each = 500 * time.Microsecond
+	const each, folds = time.Second, 10
 	for _, test := range []struct {
-		allowed time.Duration
-		want    []WarningKind
+		evaluations time.Duration // that the time allows
+		want, not   []WarningKind
+		folds       int
 	}{
-		{time.Hour, nil},
-		{each * 10 * 30, []WarningKind{FewerStarts, NoRisk}},
-		{each * 10 * 6, []WarningKind{FewerStarts, FewerFolds, NoRisk}},
+		{10000, nil, []WarningKind{FewerStarts, FewerFolds, NoRisk, OutOfBudget}, folds},
+		{200, []WarningKind{NoRisk}, []WarningKind{FewerStarts, FewerFolds, OutOfBudget}, folds},
+		{30, []WarningKind{FewerStarts, NoRisk}, []WarningKind{FewerFolds}, folds},
+		{12, []WarningKind{FewerStarts, FewerFolds, NoRisk}, nil, folds / 2},
+		{6, []WarningKind{FewerStarts, FewerFolds, NoRisk}, nil, folds / 5},
+		{1, []WarningKind{NoRisk, OutOfBudget}, []WarningKind{FewerStarts, FewerFolds}, folds}, // ends before there is an estimate
 	} {
-		tuner := Tuner{Learner: slow(each), Hyper: hyper, Loss: SquaredError{}, Workers: 1, MaxTime: test.allowed}
-		if test.allowed == time.Hour {
-			tuner.OuterFolds = -1
-		}
-		var last TuneProgress
-		tuner.Progress = func(p TuneProgress) { last = p }
-		began := time.Now()
-		tuned, err := tuner.Tune(t.Context(), d)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, kind := range test.want {
-			if !slices.Contains(tuned.kinds(), kind) {
-				t.Errorf("%v: the warnings are %v, without kind %v", test.allowed, tuned.Warnings, kind)
+		synctest.Test(t, func(t *testing.T) {
+			tuner := slowFits(func(int) time.Duration { return each })
+			tuner.MaxTime = test.evaluations * folds * each
+			var last TuneProgress
+			tuner.Progress = func(p TuneProgress) { last = p }
+			began := time.Now()
+			tuned := mustTune(t, tuner, houses(100))
+			for _, kind := range append(test.want, test.not...) {
+				if want := slices.Contains(test.want, kind); slices.Contains(tuned.kinds(), kind) != want {
+					t.Errorf("%v: the warnings are %v; one of kind %v: want %v", tuner.MaxTime, tuned.Warnings, kind, want)
+				}
 			}
-		}
-		if test.want == nil && (slices.Contains(tuned.kinds(), FewerStarts) || slices.Contains(tuned.kinds(), FewerFolds)) {
-			t.Errorf("an hour: %v", tuned.Warnings)
-		}
-		if took := time.Since(began); took > test.allowed+time.Second {
-			t.Errorf("%v: took %v", test.allowed, took)
-		}
-		if last.Evaluations != tuned.Evaluations || last.Elapsed <= 0 || last.Left < 0 {
-			t.Errorf("last progress %+v of %d evaluations", last, tuned.Evaluations)
-		}
+			if len(tuned.Splits) != test.folds {
+				t.Errorf("%v: %d folds, want %d", tuner.MaxTime, len(tuned.Splits), test.folds)
+			}
+			// Beyond MaxTime there are a fit, the evaluation at the best point and the model.
+			if took := time.Since(began); took != tuned.Elapsed || took > tuner.MaxTime+(1+folds+1)*each {
+				t.Errorf("%v: took %v, as %v", tuner.MaxTime, took, tuned.Elapsed)
+			}
+			if last.Evaluations != tuned.Evaluations || last.Elapsed <= 0 || last.Left < 0 {
+				t.Errorf("last progress %+v of %d evaluations", last, tuned.Evaluations)
+			}
+		})
 	}
 }
 
 // MaxTime ends an evaluation between its fits, but the first one.
 func TestTuneMaxTimeEndsBetweenFits(t *testing.T) {
-	const allowed, folds, lasts = 50 * time.Millisecond, 10, 15
-	var fits atomic.Int64
-	learner := &countingLearner{ElasticNet: &qpdiff.ElasticNet{}, Fits: func() {
-		if fits.Add(1) == lasts {
-			time.Sleep(allowed)
+	synctest.Test(t, func(t *testing.T) {
+		const allowed, folds, lasts = time.Minute, 10, 15
+		fits := 0
+		tuner := slowFits(func(fit int) time.Duration {
+			if fits = fit; fit == lasts {
+				return 2 * allowed
+			}
+			return 0
+		})
+		tuner.MaxTime = allowed
+		tuned := mustTune(t, tuner, houses(100))
+		// One evaluation at the best point and the model are left.
+		if fits != lasts+folds+1 || len(tuned.Path) != 1 || !slices.Contains(tuned.kinds(), OutOfBudget) || slices.Contains(tuned.kinds(), FailedFits) {
+			t.Errorf("%d fits, %v", fits, tuned)
 		}
-	}}
-	hyper := []Hyperparameter{{Name: "λ1", Lower: 1e-3, Default: .1, Upper: 1}, {Name: "λ2", Lower: 1e-3, Default: .1, Upper: 1}}
-	tuned := mustTune(t, Tuner{Learner: learner, Hyper: hyper, Loss: SquaredError{}, Workers: 1, MaxTime: allowed}, houses(100))
-	// One evaluation at the best point and the model are left.
-	if got := fits.Load(); got > lasts+folds+1 || len(tuned.Path) != 1 || !slices.Contains(tuned.kinds(), OutOfBudget) || slices.Contains(tuned.kinds(), FailedFits) {
-		t.Errorf("%d fits, %v", got, tuned)
-	}
+	})
 }
 
 // Time left is given from the second evaluation on, and is about right.
 func TestTuneTimeLeft(t *testing.T) {
-	var left []time.Duration
-	var stages []string
-	tuner := Tuner{Progress: func(p TuneProgress) {
-		left = append(left, p.Left)
-		if len(stages) == 0 || stages[len(stages)-1] != p.Stage {
-			stages = append(stages, p.Stage)
+	synctest.Test(t, func(t *testing.T) {
+		var steps []TuneProgress
+		var stages []string
+		tuner := slowFits(func(int) time.Duration { return time.Second })
+		tuner.Progress = func(p TuneProgress) {
+			steps = append(steps, p)
+			if len(stages) == 0 || stages[len(stages)-1] != p.Stage {
+				stages = append(stages, p.Stage)
+			}
 		}
-	}}
-	mustTune(t, tuner, houses(80))
-	if left[0] != 0 || left[1] <= 0 {
-		t.Errorf("time left at first: %v", left[:2])
-	}
-	if want := []string{"search", "outer fold 1 of 5", "outer fold 2 of 5", "outer fold 3 of 5", "outer fold 4 of 5", "outer fold 5 of 5"}; !slices.Equal(stages, want) {
-		t.Errorf("stages %v", stages)
-	}
+		tuned := mustTune(t, tuner, houses(80))
+		if steps[0].Left != 0 {
+			t.Errorf("time left after one evaluation: %v", steps[0].Left)
+		}
+		const about = 3 // the factor by which the first estimate may be off
+		for _, p := range steps[1:] {
+			if ends := p.Elapsed + p.Left; p.Left <= 0 || ends > about*tuned.Elapsed || tuned.Elapsed > about*ends {
+				t.Errorf("after %v there are %v left, and %v in all", p.Elapsed, p.Left, tuned.Elapsed)
+			}
+		}
+		if want := []string{"search", "outer fold 1 of 5", "outer fold 2 of 5", "outer fold 3 of 5", "outer fold 4 of 5", "outer fold 5 of 5"}; !slices.Equal(stages, want) {
+			t.Errorf("stages %v", stages)
+		}
+	})
 }
 
 func TestTuneBudget(t *testing.T) {
@@ -583,22 +600,30 @@ func TestTuneClasses(t *testing.T) {
 	}
 }
 
-// BenchmarkTune tunes an elastic net on 500 examples of 20 features with 10 folds, without the
-// nested estimate. It reports the evaluations of the CV loss and the time of each.
+// BenchmarkTune tunes an elastic net with 10 folds, without the nested estimate: until the search
+// converges, and with a budget that ends it first, so that the last digits of a loss do not change
+// the work. It reports the evaluations of the CV loss and the time of each.
 func BenchmarkTune(b *testing.B) {
-	d := regression(5, 500, 20)
-	tuner := Tuner{Folds: 10, OuterFolds: -1, Workers: 1}
-	b.ReportAllocs()
-	evaluations := 0
-	for b.Loop() {
-		tuned, err := tuner.Tune(b.Context(), d)
-		if err != nil {
-			b.Fatal(err)
-		}
-		evaluations = tuned.Evaluations
+	for _, c := range []struct {
+		name         string
+		rows, n, max int
+	}{{"500x20", 500, 20, 0}, {"200x10/budget=40", 200, 10, 40}} {
+		b.Run(c.name, func(b *testing.B) {
+			d := regression(5, c.rows, c.n)
+			tuner := Tuner{Folds: 10, OuterFolds: -1, Workers: 1, MaxEvals: c.max}
+			b.ReportAllocs()
+			evaluations := 0
+			for b.Loop() {
+				tuned, err := tuner.Tune(b.Context(), d)
+				if err != nil {
+					b.Fatal(err)
+				}
+				evaluations = tuned.Evaluations
+			}
+			b.ReportMetric(float64(evaluations), "evaluations")
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(evaluations), "ns/evaluation")
+		})
 	}
-	b.ReportMetric(float64(evaluations), "evaluations")
-	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(evaluations), "ns/evaluation")
 }
 
 // A search allocates for its start, for its descents, and one entry of the path per evaluation.
@@ -728,5 +753,164 @@ func TestTuneMovesHyperparametersApart(t *testing.T) {
 				t.Errorf("%T: %s has the kind %d, want %d", learner, h.Name, h.kind, i)
 			}
 		}
+	}
+}
+
+// A penalty is set to 0 only where the CV loss does not rise by any part, and the search then goes on
+// from there.
+func TestTuneSetsNoPenaltyToZeroAtAHigherLoss(t *testing.T) {
+	w, err := Tuner{}.begin(t.Context(), Config{Data: houses(40)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	splits, err := w.splits(w.rows(), 5)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := w.newSearch(w.rows(), splits)
+	if err != nil {
+		t.Fatal(err)
+	}
+	start := []float64{s.hyper[0].Lower, s.hyper[1].Default}
+	atZero, err := s.eval(nil, []float64{0, start[1]})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, less := range []float64{1e-3, 1e-6, 1e-12, 0} {
+		s.best = TuneStep{Hyper: start, Loss: atZero - less*atZero}
+		zeroed, err := s.zero([]int{0})
+		if err != nil || zeroed != (less == 0) || (s.best.Hyper[0] == 0) != zeroed || s.best.Hyper[1] != start[1] {
+			t.Errorf("a loss higher by %g of itself: zeroed is %v, best %v, error %v", less, zeroed, s.best.Hyper, err)
+		}
+	}
+}
+
+// begun returns the work of a tuner on the data, before its search.
+func begun(t *testing.T, tuner Tuner, d qpdiff.Data) *tuning {
+	t.Helper()
+	w, err := tuner.begin(t.Context(), Config{Data: d})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+// Folds of classes are as many as the smaller class has examples at most, whichever it is: both classes
+// are on both sides of each split.
+func TestTuneFoldsByTheSmallerClass(t *testing.T) {
+	for _, smaller := range []float64{-1, 1} {
+		d := twoClasses(24, 2)
+		for i := range d.Y {
+			d.Y[i] = -smaller
+			if i%8 == 0 {
+				d.Y[i] = smaller
+			}
+		}
+		w := begun(t, Tuner{}, d)
+		splits, err := w.splits(w.rows(), 0)
+		if err != nil || len(splits) != 3 {
+			t.Errorf("smaller class %v: %d folds, want 3, error %v", smaller, len(splits), err)
+		}
+		for _, s := range splits {
+			if constant(pick(d.Y, s.Train)) || constant(pick(d.Y, s.Val)) {
+				t.Errorf("smaller class %v: a side of %v has one class", smaller, s)
+			}
+		}
+	}
+}
+
+// Outer folds in the order of time judge an example once, also where the user's splits validate on it
+// more than once.
+func TestTuneOuterFoldsInTimeShareNoExample(t *testing.T) {
+	var splits []Split
+	rows := complement(nil, 40)
+	for start := 8; start+8 <= len(rows); start += 4 { // blocks that overlap by half
+		splits = append(splits, Split{rows[:start], rows[start : start+8]})
+	}
+	outer, err := begun(t, Tuner{Splits: splits}, houses(40)).outer(rows, 3)
+	if err != nil || len(outer) != 3 {
+		t.Fatalf("%d outer folds, error %v", len(outer), err)
+	}
+	for j, s := range outer {
+		if s.Val[0] != 16+8*j || len(s.Val) != 8 {
+			t.Errorf("outer fold %d judges %v, want the 8 examples from %d on", j, s.Val, 16+8*j)
+		}
+	}
+}
+
+// With fewer folds an evaluation is expected to take less time in their proportion.
+func TestTuneExpectsLessTimeOfFewerFolds(t *testing.T) {
+	var w *tuning
+	var each time.Duration
+	w = begun(t, Tuner{Progress: func(TuneProgress) {
+		w.each += 24 * time.Hour // a time that clocks do not disturb
+		each, w.deadline = w.each, time.Now().Add(time.Minute)
+	}}, houses(40))
+	splits, err := w.splits(w.rows(), 8)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := w.newSearch(w.rows(), splits)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fewer, err := w.economise(s, w.rows())
+	if err != nil || len(fewer.splits) != 2 || w.each != each*2/8 {
+		t.Errorf("%d folds of 8, each evaluation %v after %v, error %v", len(fewer.splits), w.each, each, err)
+	}
+}
+
+// In the CV loss of the constant prediction an example of weight w is w examples, on both sides of a split.
+func TestTuneConstantLossCountsWeights(t *testing.T) {
+	d, repeated := houses(12), qpdiff.Data{}
+	var x []float64
+	var copies [][]int
+	for i, y := range d.Y {
+		d.Weights = append(d.Weights, float64(1+i*i%4))
+		copies = append(copies, nil)
+		for range 1 + i*i%4 {
+			copies[i] = append(copies[i], len(repeated.Y))
+			x, repeated.Y = append(x, d.X.RawRowView(i)...), append(repeated.Y, y)
+		}
+	}
+	repeated.X = mat.NewDense(len(repeated.Y), 7, x)
+	splits, err := TimeSplits(12, 3, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var long []Split
+	for _, s := range splits {
+		long = append(long, Split{slices.Concat(pick(copies, s.Train)...), slices.Concat(pick(copies, s.Val)...)})
+	}
+	for _, loss := range []Loss{SquaredError{}, AbsoluteError{}, HuberLoss{Delta: 20}} {
+		got, err := begun(t, Tuner{Loss: loss}, d).constantLoss(splits)
+		want, errLong := begun(t, Tuner{Loss: loss}, repeated).constantLoss(long)
+		if err := errors.Join(err, errLong); err != nil || math.Abs(got-want) > 1e-9*want {
+			t.Errorf("%T: %v with weights, %v of repeated examples, error %v", loss, got, want, err)
+		}
+	}
+}
+
+// In the nested estimate an example counts as its weight: the risk of the constant prediction is the weighted
+// mean, over all outer folds, of its losses on the examples that the fold leaves out.
+func TestTuneRiskCountsWeights(t *testing.T) {
+	d := houses(30)
+	for i := range d.Y {
+		d.Weights = append(d.Weights, float64(1+i*i%7))
+	}
+	w := begun(t, Tuner{MaxEvals: 2, Folds: 2, OuterFolds: 3}, d)
+	if _, err := w.run(); err != nil {
+		t.Fatal(err)
+	}
+	var sum, total float64
+	for _, j := range w.judged {
+		c := w.constantOn(j.fold.Train)
+		for _, i := range j.fold.Val {
+			sum += d.Weights[i] * (c - d.Y[i]) * (c - d.Y[i])
+			total += d.Weights[i]
+		}
+	}
+	if got := w.out.Risk.Constant.Mean; len(w.judged) != 3 || math.Abs(got-sum/total) > 1e-12*got {
+		t.Errorf("%d folds: risk %v, want %v", len(w.judged), got, sum/total)
 	}
 }

@@ -2,6 +2,7 @@ package experiment
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync/atomic"
@@ -44,12 +45,22 @@ func WithCells(ctx context.Context, f func(label string, cell any)) context.Cont
 	return context.WithValue(ctx, valuesKey{}, f)
 }
 
+// MaxCells is the largest number of cells of an experiment: some hundred megabytes, and
+// a thousand times the number of any full size.
+const MaxCells = 1_000_000
+
+// ErrTooManyCells is in the error of an experiment of more than MaxCells cells.
+var ErrTooManyCells = errors.New("too many cells")
+
 // cells returns f(0) … f(n-1) for independent cells, computed in parallel, less
 // those calls of f whose result was kept by an earlier run. It reports progress,
 // and skips the remaining cells once ctx is done. Its error is ctx's, or that of
 // the lowest cell that failed, with its label in front. The label names what the cell
 // computes, whatever the number of the others; a cell that stands for nothing has none.
 func cells[T any](ctx context.Context, n int, label func(i int) string, f func(i int) (T, error)) ([]T, error) {
+	if n < 0 || n > MaxCells {
+		return nil, fmt.Errorf("%w, %d: use smaller parameters or shorter lists, of which at most %d cells come", ErrTooManyCells, n, MaxCells)
+	}
 	report, _ := ctx.Value(progressKey{}).(func(done, total int))
 	keeper, _ := ctx.Value(keeperKey{}).(Keeper)
 	var done atomic.Int64
@@ -88,7 +99,11 @@ func cells[T any](ctx context.Context, n int, label func(i int) string, f func(i
 // last row comes first: it is the costliest, and in the end only short cells are
 // left to share out.
 func cellTable[T any](ctx context.Context, rows, columns int, label func(row, column int) string, f func(row, column int) (T, error)) ([][]T, error) {
-	all, err := cells(ctx, rows*columns,
+	n := MaxCells + 1
+	if rows <= MaxCells && columns <= MaxCells {
+		n = rows * columns
+	}
+	all, err := cells(ctx, n,
 		func(i int) string { return label(rows-1-i/columns, i%columns) },
 		func(i int) (T, error) { return f(rows-1-i/columns, i%columns) })
 	table := slices.Collect(slices.Chunk(all, columns))

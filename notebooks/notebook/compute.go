@@ -235,12 +235,12 @@ func (e *entry) Keep(i int, cell any) {
 }
 
 func (e *entry) open() {
-	cells, err := store.ReadCells(store.Shards(e.path), "", e.key, func(string, store.Record) error { return nil })
+	cells, err := store.ReadCells(store.Shards(e.path), "", e.key, e.params, func(string, store.Record) error { return nil })
 	if err != nil {
 		note("the stored cells of %s cannot be used (%v); all are computed", e.function, err)
 	}
 	e.cells = cells
-	e.journal, err = store.NewJournal(store.Shards(e.path), "local.", e.key)
+	e.journal, err = store.NewJournal(store.Shards(e.path), "local.", e.key, e.params)
 	e.noteUnkept(err)
 }
 

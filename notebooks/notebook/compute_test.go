@@ -221,7 +221,7 @@ func TestEntriesKeepCells(t *testing.T) {
 	var k experiment.Keeper = first
 	v := 1.5
 	k.Keep(3, &v)
-	j, err := store.NewJournal(store.Shards(first.path), "worker.", first.key)
+	j, err := store.NewJournal(store.Shards(first.path), "worker.", first.key, first.params)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,6 +4,7 @@ import signal
 
 if __name__ == "__main__" and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # no traceback from the imports, which take a while
+signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})  # which main holds back while Python starts anew
 
 import argparse
 import contextlib
@@ -105,6 +106,8 @@ after a run that changed outputs. Figures are compared by their plotted series.
 A cell that needs more memory than is free fails with one line that states this.
 Kernels are reached through sockets in a folder of the temporary directory that
 no other user can enter.
+
+Exit status: 0 done, 1 failed, 130 interrupted by Ctrl-C, 143 by SIGTERM.
 
 Needs Go and Python 3.10 or newer. The rest is set up inside the checkout, in
 .venv/ and .cache/, on the first run (which needs the network) and again when
@@ -379,7 +382,7 @@ def interrupt(signum, frame):
     """Interrupts the run; its cleaning up is not interrupted in turn."""
     for s in STOPS:
         signal.signal(s, signal.SIG_IGN)
-    raise KeyboardInterrupt
+    raise KeyboardInterrupt(signum)
 
 
 def main(argv):
@@ -425,6 +428,7 @@ def main(argv):
         lock.release()
         return lab.run(args.port, args.edit, env)
     runner = str(Path(__file__).resolve().parent)
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # Python shows a traceback while it starts
     os.execve(PYTHON, [str(PYTHON), "-I", "-X", "utf8", runner, "--prepared", lock.hand_over(), *argv], env)
 
 
@@ -477,15 +481,16 @@ def finish(tasks, states, args, env, complete=True):
 
 
 if __name__ == "__main__":
-    for s in STOPS:
-        if signal.getsignal(s) != signal.SIG_IGN:  # as nohup has it
-            signal.signal(s, interrupt)
     log.addHandler(logging.StreamHandler())
     log.setLevel(logging.INFO)
     log.propagate = False
     try:
+        for s in STOPS:
+            if signal.getsignal(s) != signal.SIG_IGN:  # as nohup has it
+                signal.signal(s, interrupt)
         sys.exit(main(sys.argv[1:]))
     except (ReproduceError, OSError) as e:
         sys.exit(f"reproduce: {in_words(e)}")
-    except KeyboardInterrupt:
-        sys.exit("reproduce: interrupted; finished results and notebooks are kept")
+    except KeyboardInterrupt as e:
+        log.error("reproduce: interrupted; finished results and notebooks are kept")
+        sys.exit(128 + (e.args or (signal.SIGINT,))[0])  # as shells have it

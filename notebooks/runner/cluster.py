@@ -1,6 +1,7 @@
 """A Slurm on the loopback interface for tests: nodes of one core each, in a private folder."""
 
 import atexit
+import contextlib
 import os
 import signal
 import socket
@@ -8,13 +9,18 @@ import subprocess
 import time
 from pathlib import Path
 
-PROGRAMS = ("go", "munged", "slurmctld", "slurmd", "sbatch", "squeue", "scontrol", "sinfo")
+PROGRAMS = ("go", "munged", "slurmctld", "slurmd", "sbatch", "squeue", "scontrol", "sinfo", "unshare")
 PATHS = f"{os.environ.get('PATH', '')}:/usr/sbin:/usr/local/sbin"
+
+# Slurm's daemons listen at the address of the machine's name (NoInAddrAny) or at all. They
+# see another name, whose address is that of the loopback interface.
+OWN_NAME = ("unshare", "--uts", "sh", "-c", 'echo localhost >/proc/sys/kernel/hostname && exec "$@"', "sh")
 
 CONF = """ClusterName=cvgm
 SlurmctldHost=localhost(127.0.0.1)
 SlurmUser=root
 SlurmdUser=root
+CommunicationParameters=NoInAddrAny,NoCtldInAddrAny
 AuthType=auth/munge
 AuthInfo=socket={folder}/munge/socket
 CredType=cred/munge
@@ -116,7 +122,7 @@ class Cluster:
             files = [f"--{name}-file={f}/munged.{name}" for name in ("pid", "log", "seed")]
             self.launch("munged", "munged", "--foreground", f"--socket={f}/munge/socket", f"--key-file={f}/key", *files)
             wait_for((f / "munge" / "socket").exists, "munged has no socket")
-            self.launch("slurmctld", "slurmctld", "-D", "-f", str(self.conf))
+            self.launch("slurmctld", *OWN_NAME, "slurmctld", "-D", "-f", str(self.conf))
             for name in self.nodes:
                 self.start(name)
             wait_for(self.idle, "the nodes are not idle")
@@ -130,7 +136,7 @@ class Cluster:
             self.running[name] = subprocess.Popen(argv, env=self.env, stdin=subprocess.DEVNULL, stdout=out, stderr=out, start_new_session=True)
 
     def start(self, node):
-        self.launch(node, "slurmd", "-D", "-N", node, "-f", str(self.conf))
+        self.launch(node, *OWN_NAME, "slurmd", "-D", "-N", node, "-f", str(self.conf))
 
     def run(self, *argv, **options):
         return subprocess.run(argv, env=self.env, capture_output=True, text=True, **options)
@@ -165,6 +171,19 @@ class Cluster:
         parents = [processes_of().get(p, (0, ""))[0] for p in found]
         steps = [p for p in parents if "slurmstepd" in processes_of().get(p, (0, ""))[1]]
         return sorted({*found, *steps})
+
+    def listening(self):
+        """The addresses at which the daemons and all that they started listen, as /proc/net/tcp has them."""
+        all_processes = processes_of()
+        own = {p.pid for p in self.running.values()}
+        while more := {pid for pid, (parent, _) in all_processes.items() if parent in own} - own:
+            own |= more
+        sockets = set()
+        for pid in own:
+            with contextlib.suppress(OSError):
+                sockets |= {os.readlink(fd) for fd in Path(f"/proc/{pid}/fd").iterdir()}
+        rows = [line.split() for name in ("tcp", "tcp6") for line in Path("/proc/net", name).read_text().splitlines()[1:]]
+        return sorted(row[1] for row in rows if row[3] == "0A" and f"socket:[{row[9]}]" in sockets)
 
     def __exit__(self, *_):
         for job in self.run("squeue", "-h", "-o", "%A").stdout.split() if "slurmctld" in self.running else []:

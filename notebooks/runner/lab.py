@@ -76,9 +76,10 @@ def run(port, edit, env):
             argv.append("--allow-root")
         path = f"{LAB_BIN}:{env['PATH']}"
         env = env | {"JUPYTER_TOKEN": token, "TMPDIR": temporary, "JUPYTER_RUNTIME_DIR": temporary, "PATH": path}
-        server = subprocess.Popen(argv, env=env, stderr=subprocess.PIPE, text=True)
+        # In a session of its own: Ctrl-C reaches this process alone, which ends the server.
+        server = subprocess.Popen(argv, env=env, stderr=subprocess.PIPE, text=True, start_new_session=True)
+        ending = threading.Event()
         try:
-            ending = threading.Event()
             threading.Thread(target=pass_on, args=(server.stderr, ending), daemon=True).start()
             with Waiting("starting JupyterLab", quiet=True):
                 port = answering(server, Path(temporary), token)
@@ -90,6 +91,7 @@ def run(port, edit, env):
         except KeyboardInterrupt:
             ending.set()
             server.terminate()
+            raise
         finally:
             try:
                 server.wait(10)

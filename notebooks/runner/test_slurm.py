@@ -62,6 +62,13 @@ def result(store):
     return found[0] if found else None
 
 
+class TestCluster(unittest.TestCase):
+    def test_daemons_listen_on_the_loopback_interface_alone(self):
+        found = nodes.listening()
+        self.assertGreaterEqual(len(found), 1 + len(nodes.nodes), "slurmctld and each slurmd")
+        self.assertEqual([a for a in found if not a.startswith("0100007F:")], [])
+
+
 class TestSweeps(unittest.TestCase):
     def setUp(self):
         cluster.wait_for(nodes.idle, "the nodes are not idle", 90)

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bufio"
 	"bytes"
 	"crypto/sha256"
 	"encoding/base64"
@@ -27,6 +28,9 @@ type Record struct {
 
 // KindCell is the Kind of a cell that is done. The Payload is what Encode returns for it.
 const KindCell = "cell"
+
+// kindParams is the Kind of the first record of a file. The Payload is the parameters.
+const kindParams = "params"
 
 const suffix = ".records"
 
@@ -77,8 +81,9 @@ func readFile(path, key string, f func(Record) error) error {
 
 // ReadCells returns the payloads of the cells in the files of records in a folder whose names
 // begin with prefix, and calls other for each record of another kind. Two records of one cell
-// must have the same bytes. A folder that does not exist has no cells.
-func ReadCells(folder, prefix, key string, other func(file string, r Record) error) (map[int][]byte, error) {
+// must have the same bytes, and all files must be of the same parameters, the JSON params. A
+// folder that does not exist has no cells.
+func ReadCells(folder, prefix, key string, params []byte, other func(file string, r Record) error) (map[int][]byte, error) {
 	files, err := recordFiles(folder, prefix)
 	if err != nil {
 		return nil, err
@@ -86,6 +91,9 @@ func ReadCells(folder, prefix, key string, other func(file string, r Record) err
 	cells, from := map[int][]byte{}, map[int]string{}
 	for _, file := range files {
 		err := readFile(file, key, func(r Record) error {
+			if r.Kind == kindParams {
+				return checkParams(file, r, params)
+			}
 			if r.Kind != KindCell {
 				return other(file, r)
 			}
@@ -100,6 +108,35 @@ func ReadCells(folder, prefix, key string, other func(file string, r Record) err
 		}
 	}
 	return cells, nil
+}
+
+// checkParams refuses a file whose first record r has other parameters.
+func checkParams(file string, r Record, params []byte) error {
+	if bytes.Equal(r.Payload, params) {
+		return nil
+	}
+	return fmt.Errorf("%s has cells of the same key with the parameters %s, not %s: use another key, or remove the file", file, r.Payload, params)
+}
+
+// refuseOthers returns an error when a file of the folder is of other parameters. It reads the
+// first record of each file alone.
+func refuseOthers(folder, key string, params []byte) error {
+	files, err := recordFiles(folder, "")
+	for _, file := range files {
+		f, bad := os.Open(file)
+		if errors.Is(bad, fs.ErrNotExist) {
+			continue // removed since it was listed
+		}
+		if bad != nil {
+			return bad
+		}
+		line, _ := bufio.NewReader(f).ReadBytes('\n') // a torn record is dropped as elsewhere
+		_ = f.Close()
+		if r, whole := parseLine(key, bytes.TrimSuffix(line, []byte("\n"))); whole && r.Kind == kindParams {
+			err = errors.Join(err, checkParams(file, r, params))
+		}
+	}
+	return err
 }
 
 // recordFiles lists the files of records in a folder whose names begin with prefix.
@@ -128,9 +165,13 @@ type Journal struct {
 }
 
 // NewJournal makes a file of a new name, which begins with prefix, for records under a
-// result's key.
-func NewJournal(folder, prefix, key string) (*Journal, error) {
+// result's key with the parameters params, as JSON. It is an error when the folder has
+// records with other parameters.
+func NewJournal(folder, prefix, key string, params []byte) (*Journal, error) {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return nil, err
+	}
+	if err := refuseOthers(folder, key, params); err != nil {
 		return nil, err
 	}
 	host, _ := os.Hostname()
@@ -138,7 +179,11 @@ func NewJournal(folder, prefix, key string) (*Journal, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Journal{file: f, key: key, synced: time.Now()}, nil
+	j := &Journal{file: f, key: key, synced: time.Now()}
+	if err := j.Add(Record{Kind: kindParams, Payload: params}); err != nil {
+		return nil, errors.Join(err, j.Close(), os.Remove(f.Name()))
+	}
+	return j, nil
 }
 
 // syncEvery bounds the time whose cells a failing node loses. They are computed again.

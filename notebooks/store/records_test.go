@@ -2,6 +2,7 @@ package store
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"path/filepath"
 	"testing"
@@ -25,7 +26,7 @@ func TestRecordsBelongToAKey(t *testing.T) {
 func TestReadCells(t *testing.T) {
 	dir := t.TempDir()
 	for i, prefix := range []string{"a.", "a.", "b."} {
-		j, err := NewJournal(dir, prefix, testKey)
+		j, err := NewJournal(dir, prefix, testKey, []byte("{}"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -47,11 +48,30 @@ func TestReadCells(t *testing.T) {
 	}
 	none := func(string, Record) error { return nil }
 	for prefix, want := range map[string]int{"": 3, "a.": 2, "b.": 1, "c.": 0} {
-		if cells, err := ReadCells(dir, prefix, testKey, none); err != nil || len(cells) != want {
+		if cells, err := ReadCells(dir, prefix, testKey, []byte("{}"), none); err != nil || len(cells) != want {
 			t.Errorf("prefix %q: %v (%v)", prefix, cells, err)
 		}
 	}
-	if cells, err := ReadCells(filepath.Join(dir, "absent"), "", testKey, none); err != nil || len(cells) > 0 {
+	if cells, err := ReadCells(filepath.Join(dir, "absent"), "", testKey, nil, none); err != nil || len(cells) > 0 {
 		t.Errorf("no folder: %v (%v)", cells, err)
+	}
+}
+
+// Records of one cell with other bytes are an error, of the same length or not; equal ones are one cell.
+func TestRecordsOfOneCellMustAgree(t *testing.T) {
+	for second, alike := range map[string]bool{"payload": true, "pAyload": false, "payload ": false} {
+		dir := t.TempDir()
+		for _, payload := range []string{"payload", second} {
+			j, err := NewJournal(dir, "", testKey, []byte("{}"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := errors.Join(j.Add(Record{KindCell, 3, []byte(payload)}), j.Close()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if cells, err := ReadCells(dir, "", testKey, []byte("{}"), nil); (err == nil) != alike || alike && string(cells[3]) != "payload" {
+			t.Errorf("%q beside %q: %v, error %v", second, "payload", cells, err)
+		}
 	}
 }

@@ -14,7 +14,7 @@ import (
 // BenchmarkKeep measures what a cell costs besides its computation: its record in the
 // worker's file.
 func BenchmarkKeep(b *testing.B) {
-	j, err := store.NewJournal(b.TempDir(), "bench.", testKey)
+	j, err := store.NewJournal(b.TempDir(), "bench.", testKey, []byte("{}"))
 	if err != nil {
 		b.Fatal(err)
 	}

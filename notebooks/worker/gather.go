@@ -28,7 +28,7 @@ type records struct {
 func (s *sweep) read() (*records, error) {
 	all := &records{}
 	failed, started := map[int]failure{}, map[string]started{}
-	cells, err := store.ReadCells(s.folder(), "", s.Key, func(file string, r store.Record) error {
+	cells, err := store.ReadCells(s.folder(), "", s.Key, s.text, func(file string, r store.Record) error {
 		switch r.Kind {
 		case kindStart:
 			return readStart(started, file, r.Payload)

@@ -13,6 +13,8 @@ import (
 	"runtime"
 	"strconv"
 	"syscall"
+
+	"cvgm/cvgm/experiment"
 )
 
 const usage = `usage: worker -name EXPERIMENT -params JSON -key KEY -out DIR -shard I -shards S
@@ -38,7 +40,8 @@ missing cells, where they failed, and why. All workers may be killed and started
 at any time, also twice at the same time. Parameters that the JSON leaves out have
 their defaults.
 
-Exit status: 0 done, 1 cells failed or are missing, 2 bad flags, 74 a file could not be
+Exit status: 0 done, 1 cells failed or are missing or records are of other parameters,
+2 bad flags, parameters out of range or with too many cells, 74 a file could not be
 written or read, 143 stopped by a signal.
 
 `
@@ -60,18 +63,23 @@ func run() int {
 	flag.StringVar(&s.Key, "key", "", "the result's key in the store")
 	flag.StringVar(&p.Out, "out", "", "the store's folder, which all machines share")
 	flag.StringVar(&planFile, "plan", "", "a file that lists experiments and cells")
-	shard := flag.Int("shard", -1, "the shard to compute, from 0; in a job array its element")
+	shard := flag.Int("shard", 0, "the shard to compute, from 0; by default in a job array its element")
 	flag.IntVar(&p.Shards, "shards", number("SLURM_ARRAY_TASK_COUNT", 1), "the number of shards")
 	gather := flag.Bool("gather", false, "write the result to the store")
 	missing := flag.Bool("missing", false, "gather what is complete; print the missing cells as JSON")
 	status := flag.Bool("status", false, "print the state of the plan's cells as JSON")
 	wait := flag.Duration("wait", 0, "the time that -gather waits for files which a shared folder lists late")
 	flag.Parse()
-	if *shard < 0 {
+	given := map[string]bool{}
+	flag.Visit(func(f *flag.Flag) { given[f.Name] = true })
+	if !given["shard"] {
 		*shard = number("SLURM_ARRAY_TASK_ID", 0)
 		if planFile == "" {
 			*shard -= number("SLURM_ARRAY_TASK_MIN", 0)
 		}
+	}
+	if p.Shards < 1 || p.Shards > experiment.MaxCells {
+		return fail(2, fmt.Errorf("-shards is %d: use a number from 1 to %d", p.Shards, experiment.MaxCells))
 	}
 	if planFile == "" {
 		p.Name, s.Params = fmt.Sprintf("by%d", p.Shards), json.RawMessage(params)
@@ -85,8 +93,13 @@ func run() int {
 		p = *read
 	}
 	sharing := !*gather && !*missing && !*status
-	if flag.NArg() > 0 || p.Out == "" || p.Shards < 1 || sharing && (*shard < 0 || *shard >= p.Shards) {
-		return fail(2, fmt.Errorf("want -out and 0 ≤ shard < shards, have shard %d of %d and arguments %q; -h explains", *shard, p.Shards, flag.Args()))
+	switch {
+	case flag.NArg() > 0:
+		return fail(2, fmt.Errorf("the arguments %q belong to no flag: leave them out; worker -h explains", flag.Args()))
+	case p.Out == "":
+		return fail(2, errors.New("-out is empty: name the store's folder"))
+	case sharing && (*shard < 0 || *shard >= p.Shards):
+		return fail(2, fmt.Errorf("-shard is %d of %d shards: use a number from 0 to %d", *shard, p.Shards, p.Shards-1))
 	}
 	if cpus := number("SLURM_CPUS_PER_TASK", 1); job() != "" && os.Getenv("GOMAXPROCS") == "" {
 		runtime.GOMAXPROCS(max(1, cpus))
@@ -112,6 +125,8 @@ func run() int {
 		return fail(143, fmt.Errorf("stopped by a signal on %s; finished cells are kept", host()))
 	case errors.As(err, &io):
 		return fail(74, fmt.Errorf("on %s: %w", host(), err))
+	case errors.Is(err, experiment.ErrTooManyCells):
+		return fail(2, fmt.Errorf("-params: %w", err))
 	case err != nil:
 		return fail(1, err)
 	case *status || *missing:

@@ -128,7 +128,7 @@ func (p *plan) runSweep(ctx context.Context, s *sweep, shard int) (err error) {
 	if err != nil {
 		return err
 	}
-	j, err := store.NewJournal(s.folder(), prefix, s.Key)
+	j, err := store.NewJournal(s.folder(), prefix, s.Key, s.text)
 	if err != nil {
 		return err
 	}
@@ -171,7 +171,7 @@ func (p *plan) runSweep(ctx context.Context, s *sweep, shard int) (err error) {
 // earlier worker with the same shard of the same plan, as where a task is requeued.
 // Shards take cells in turn, so costly neighbours are shared out.
 func (p *plan) cellsOf(s *sweep, shard int, prefix string) (func(i int) bool, error) {
-	done, err := store.ReadCells(s.folder(), prefix, s.Key, func(string, store.Record) error { return nil })
+	done, err := store.ReadCells(s.folder(), prefix, s.Key, s.text, func(string, store.Record) error { return nil })
 	if err != nil {
 		return nil, err
 	}

@@ -36,6 +36,7 @@ type sweep struct {
 
 	experiment *experiment.Experiment
 	params     any    // a pointer
+	text       []byte // all of params, as JSON
 	path       string // of the result
 }
 
@@ -49,7 +50,7 @@ func readPlan(name string) (*plan, error) {
 	if err := json.Unmarshal(text, p); err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	if p.Shards < 1 || p.Name == "" || strings.ContainsAny(p.Name, "./") {
+	if p.Shards < 1 || p.Shards > experiment.MaxCells || p.Name == "" || strings.ContainsAny(p.Name, "./") {
 		return nil, fmt.Errorf("%s: is not a plan: Name is %q, Shards is %d", name, p.Name, p.Shards)
 	}
 	return p, p.open()
@@ -60,16 +61,22 @@ func (p *plan) open() error {
 	for _, s := range p.Sweeps {
 		e, err := experiment.Lookup(s.Name)
 		if err != nil {
-			return err
+			return fmt.Errorf("-name: %w", err)
 		}
 		if len(s.Key) < 16 || strings.ContainsAny(s.Key, "./\\") {
-			return fmt.Errorf("%s: the key %q is too short or no hash", s.Name, s.Key)
+			return fmt.Errorf("-key of %s is %q: use the result's key in the store, a hash of at least 16 digits", s.Name, s.Key)
 		}
 		s.experiment, s.params = e, e.Params()
 		d := json.NewDecoder(strings.NewReader(string(s.Params)))
 		d.DisallowUnknownFields()
 		if err := d.Decode(s.params); err != nil {
-			return fmt.Errorf("%s: parameters: %w", s.Name, err)
+			return fmt.Errorf("-params of %s: %w: worker -h explains", s.Name, err)
+		}
+		if err := experiment.Check(s.params); err != nil {
+			return fmt.Errorf("-params of %s: %w", s.Name, err)
+		}
+		if s.text, err = json.Marshal(s.params); err != nil {
+			return fmt.Errorf("-params of %s: %w", s.Name, err)
 		}
 		t := reflect.TypeOf(s.params).Elem()
 		s.path = store.Path(p.Out, path.Base(t.PkgPath())+"."+t.Name()+".Run", s.Key)
@@ -115,7 +122,6 @@ func (r *ranges) UnmarshalText(text []byte) error {
 	if len(text) == 0 {
 		return nil
 	}
-	const most = 1 << 30
 	for part := range strings.SplitSeq(string(text), ",") {
 		from, to, isRange := strings.Cut(part, "-")
 		a, err := strconv.Atoi(from)
@@ -123,8 +129,8 @@ func (r *ranges) UnmarshalText(text []byte) error {
 		if isRange {
 			b, bad = strconv.Atoi(to)
 		}
-		if err := errors.Join(err, bad); err != nil || a < 0 || b < a || b > most || len(r.list) > 0 && a <= r.list[len(r.list)-1] {
-			return fmt.Errorf("%q is no ascending list of cells such as 0-9,12", text)
+		if err := errors.Join(err, bad); err != nil || a < 0 || b < a || b >= experiment.MaxCells || len(r.list) > 0 && a <= r.list[len(r.list)-1] {
+			return fmt.Errorf("%q is no ascending list of cells below %d such as 0-9,12", text, experiment.MaxCells)
 		}
 		for ; a <= b; a++ {
 			r.list = append(r.list, a)

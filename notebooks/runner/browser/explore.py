@@ -100,10 +100,12 @@ class Explore(Tab):
         y = box["y"] + box["height"] / 2
         self.page.mouse.move(box["x"] + box["width"] / 2, y)
         self.page.mouse.down()
-        for at in positions:
-            self.page.mouse.move(box["x"] + at * box["width"], y)
-            yield at
-        self.page.mouse.up()
+        try:
+            for at in positions:
+                self.page.mouse.move(box["x"] + at * box["width"], y)
+                yield at
+        finally:  # also after a failure: the page belongs to the next test
+            self.page.mouse.up()
         # A page that has much to do may not have heard of the mouse yet.
         self.page.evaluate("() => new Promise(requestAnimationFrame)")
 
@@ -129,7 +131,6 @@ class OnePage(Test):
         """What is done before the notebook is run."""
 
     def setUp(self):
-        self.p.page.mouse.up()  # where a test has ended in the middle
         self.p.choose(0)
         self.p.fresh()
 

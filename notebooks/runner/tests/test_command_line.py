@@ -1,6 +1,8 @@
 """The command line."""
 
+import fcntl
 import io
+import os
 import signal
 import subprocess
 import sys
@@ -9,7 +11,7 @@ import unittest
 import unittest.mock
 from pathlib import Path
 
-from checkout import RUNNER
+from checkout import ROOT, RUNNER
 from fixtures import main
 
 
@@ -79,6 +81,18 @@ class CommandLine(unittest.TestCase):
             process.send_signal(signal.SIGINT)
             said = process.communicate()[1]
             self.assertNotRegex(said, r'runner/__main__\.py", line \d\d', delay)  # below its first lines
+
+    def test_an_interrupt_ends_with_its_status(self):
+        held = os.open(ROOT, os.O_RDONLY)
+        self.addCleanup(os.close, held)
+        fcntl.flock(held, fcntl.LOCK_EX)
+        for stop in (signal.SIGINT, signal.SIGTERM):
+            process = subprocess.Popen([sys.executable, "-I", "-X", "utf8", RUNNER, "--force"], stderr=subprocess.PIPE, text=True, start_new_session=True)
+            first = process.stderr.readline()
+            self.assertIn("waiting for it", first)
+            os.killpg(process.pid, stop)
+            said = process.communicate(timeout=60)[1]
+            self.assertEqual((process.returncode, said), (128 + stop, "reproduce: interrupted; finished results and notebooks are kept\n"))
 
     def test_names(self):
         all_of_them = [Path(f"notebooks/{n}.ipynb") for n in ("00_start", "01_elastic_net", "02_rings", "explore")]
