@@ -40,7 +40,7 @@ type frame struct {
 	Number int `json:"number"`
 	// Answers are, by page, the Seq of the newest event that has had its effect.
 	Answers map[string]int64 `json:"answers"`
-	// Done tells that all is computed that these events ask for.
+	// Done tells that all is computed that these events ask for, and no preview is shown.
 	Done     bool          `json:"done"`
 	Problem  Problem       `json:"problem"`
 	Problems []string      `json:"problems,omitempty"` // where a page may not have them
@@ -273,7 +273,7 @@ func (s *server) show() {
 	v := s.view()
 	s.number++
 	f := frame{
-		Number: s.number, Answers: s.answers, Done: s.caughtUp, Problem: s.problem, At: s.Settings().at,
+		Number: s.number, Answers: s.answers, Done: s.caughtUp && !v.run.coarse, Problem: s.problem, At: s.Settings().at,
 		SVG: string(s.Draw()), Alt: s.Alt(), Readout: s.Readout(), Command: s.Settings().Command(v.shown),
 		Playing: s.Playing(), Pinned: v.pinned != nil, Shown: v.shown, Last: v.run.last(),
 	}

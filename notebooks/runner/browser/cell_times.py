@@ -6,8 +6,9 @@ import statistics
 from harness import CHECKOUT, FOLDER, Lab, Tab, browser, until
 
 # Resolves with the seconds from now until the cell has run and its pictures are drawn.
-FINISH = """(prompt) => new Promise(resolve => {
+FINISH = """(prompt) => new Promise((resolve, reject) => {
     const start = performance.now();
+    setTimeout(() => reject(new Error("the cell has not run within 10 minutes")), 600_000);
     prompt.textContent = '';
     const look = async () => {
         if (!/\\d/.test(prompt.textContent)) return requestAnimationFrame(look);

@@ -1,9 +1,8 @@
 """The live notebook in a tab."""
 
 import re
-import time
 
-from harness import PATIENCE, Tab, Test, changed_files
+from harness import Tab, Test, changed_files
 
 
 class Explore(Tab):
@@ -44,22 +43,25 @@ class Explore(Tab):
     def until_readout(self, text):
         self.until("(root, text) => root.querySelector('.readout').textContent.includes(text)", text)
 
-    def until_exact(self):
-        self.until("root => !root.querySelector('.readout').textContent.includes('preview')")
+    def answered(self):
+        """Waits until the page shows what was asked for, and no preview."""
+        self.until("root => root.ariaBusy === 'false'")
 
     def settle(self):
-        """Waits until no frame arrives any more."""
-        last, end = -1, time.monotonic() + PATIENCE / 1000
-        while last != (last := self.frame()):
-            if time.monotonic() > end:
-                raise AssertionError(f"after {PATIENCE // 1000} s frames still arrive: {last}")
-            self.page.wait_for_timeout(400)
+        """Waits until no frame is to come any more."""
+        self.until("root => root.ariaBusy === 'false' && root.querySelector('.play').ariaLabel === 'play'")
 
     def click(self, name):
         """Clicks a button and waits for the frame that answers."""
-        before = self.frame()
         self.part(name).click()
-        self.until("(root, n) => Number(root.dataset.frame) > n", before)
+        self.answered()
+
+    def play_to(self, step):
+        """Plays until the run has so many steps, however long that takes as long as there are more and more."""
+        self.click("play")
+        last = "root => Number(root.querySelector('.scrub').max)"
+        while (reached := self.root.evaluate(last)) < step:
+            self.until(f"(root, reached) => ({last})(root) > reached", reached)
 
     def step(self, n):
         """Shows step n, which is at most 20 steps ahead."""
@@ -104,17 +106,23 @@ class Explore(Tab):
                 yield at
         finally:  # also after a failure: the page belongs to the next test
             self.page.mouse.up()
+        # A page that has much to do may not have heard of the mouse yet.
+        self.page.evaluate("() => new Promise(requestAnimationFrame)")
 
 
 class OnePage(Test):
     """Tests that share a page of the live notebook."""
 
+    script = ""  # that the page runs before its own
+
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        cls.p = Explore(cls.lab, cls.browser.context, cls.path("explore"))
         cls.addClassCleanup(cls.clear)
-        cls.addClassCleanup(cls.p.page.close)
+        context = cls.browser.new_context()
+        context.add_init_script(cls.script)
+        cls.p = Explore(cls.lab, context, cls.path("explore"))
+        cls.addClassCleanup(context.close)
         cls.prepare()
         cls.p.start()
 
@@ -123,8 +131,6 @@ class OnePage(Test):
         """What is done before the notebook is run."""
 
     def setUp(self):
-        if self.p.part("play").get_attribute("aria-label") == "pause":
-            self.p.click("play")  # as a test that failed has left it
         self.p.choose(0)
         self.p.fresh()
 

@@ -8,11 +8,13 @@ tracked files it has changed.
 
 import atexit
 import contextlib
+import faulthandler
 import functools
 import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import threading
@@ -31,7 +33,9 @@ DRIVER = ROOT / ".cache" / "browser"
 SCREENSHOTS = ROOT / ".work" / "screenshots"
 CHECKOUT = ROOT / ".work" / "browser" / "checkout"
 FOLDER = CHECKOUT / "notebooks" / "copies"  # what lab opens
-PATIENCE = 60_000  # ms; the first cell of a cold checkout compiles
+PATIENCE = 60  # s for a single wait; the first cell of a cold checkout compiles
+COMMAND = 600  # s for a command, such as ./reproduce.sh
+LIMIT = 900  # s for a test as a whole
 
 
 def chromium():
@@ -51,7 +55,7 @@ def install_driver():
 
 def git(*argv):
     identity = ["-c", "user.name=test", "-c", "user.email=test@example.org", "-c", "commit.gpgsign=false", "-c", "core.hooksPath=/dev/null"]
-    return subprocess.run(["git", *identity, *argv], cwd=CHECKOUT, check=True, capture_output=True, text=True).stdout
+    return subprocess.run(["git", *identity, *argv], cwd=CHECKOUT, check=True, capture_output=True, text=True, timeout=COMMAND).stdout
 
 
 def link(source, target):
@@ -68,7 +72,7 @@ def make_checkout():
     lock.release()
     shutil.rmtree(CHECKOUT, ignore_errors=True)
     CHECKOUT.mkdir(parents=True)
-    names = subprocess.run(["git", "ls-files", "-zco", "--exclude-standard"], cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    names = subprocess.run(["git", "ls-files", "-zco", "--exclude-standard"], cwd=ROOT, check=True, capture_output=True, text=True, timeout=COMMAND).stdout
     for name in filter(None, names.split("\0")):
         if (ROOT / name).exists():
             (CHECKOUT / name).parent.mkdir(parents=True, exist_ok=True)
@@ -93,15 +97,15 @@ class Lab:
         self.said = []
         self.process = subprocess.Popen(argv, cwd=CHECKOUT, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
         atexit.register(self.close)
-        for line in self.process.stderr:
-            self.said.append(line)
-            if found := re.search(r"(http://127\.0\.0\.1:\d+)/lab(?:/tree/(\S+))?\?token=(\S+)", line):
-                self.url, self.opens, self.token = found.groups()
-                break
-        else:
-            raise RuntimeError("no JupyterLab:\n" + "".join(self.said))
         threading.Thread(target=lambda: self.said.extend(self.process.stderr), daemon=True).start()
+        until(lambda: self.address() or self.process.poll() is not None, "JupyterLab prints its address", COMMAND)
+        if not self.address():
+            raise RuntimeError("no JupyterLab:\n" + "".join(self.said))
+        self.url, self.opens, self.token = self.address().groups()
         until(lambda: self.api("GET", "status"), "JupyterLab answers")
+
+    def address(self):
+        return re.search(r"(http://127\.0\.0\.1:\d+)/lab(?:/tree/(\S+))?\?token=(\S+)\n", "".join(self.said))
 
     def settings(self, method, name, value=None):
         return self.api(method, f"settings/{name}", value, "lab/api")
@@ -109,7 +113,7 @@ class Lab:
     def api(self, method, path, value=None, root="api"):
         data = json.dumps(value).encode() if value is not None else None
         request = urllib.request.Request(f"{self.url}/{root}/{path}", data, {"Authorization": f"token {self.token}"}, method=method)
-        with urllib.request.urlopen(request, timeout=PATIENCE / 1000) as answer:
+        with urllib.request.urlopen(request, timeout=PATIENCE) as answer:
             text = answer.read()
         return json.loads(text) if text else None
 
@@ -126,7 +130,7 @@ class Lab:
             self.process.kill()
 
 
-def until(condition, what, seconds=60):
+def until(condition, what, seconds=PATIENCE):
     """Waits until the condition holds, and returns its value. An OSError counts as no."""
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
@@ -164,7 +168,7 @@ class Tab:
     def __init__(self, lab, context, path, reset=True):
         self.lab, self.errors = lab, []
         self.page = context.new_page()
-        self.page.set_default_timeout(PATIENCE)
+        self.page.set_default_timeout(1000 * PATIENCE)
         self.page.on("pageerror", self.note)
         self.page.on("dialog", lambda dialog: dialog.accept())  # to leave unsaved changes
         self.path = path
@@ -199,7 +203,7 @@ class Tab:
 
     def save(self):
         self.menu("File", "Save Notebook")
-        self.page.wait_for_selector(".lm-TabBar-tab.lm-mod-current.jp-mod-dirty", state="detached", timeout=10_000)
+        self.page.wait_for_selector(".lm-TabBar-tab.lm-mod-current.jp-mod-dirty", state="detached")
 
     def run_all(self):
         self.menu("Run", "Run All Cells")
@@ -215,7 +219,7 @@ class Tab:
     def code_cell(self, words):
         """The first code cell that holds these words now."""
         find = "(all, words) => all.findIndex(e => e.querySelector('.cm-content')?.textContent.includes(words))"
-        i = until(lambda: self.code_cells.evaluate_all(find, words) + 1, f"a cell holds {words!r}", 10)
+        i = until(lambda: self.code_cells.evaluate_all(find, words) + 1, f"a cell holds {words!r}")
         return self.code_cells.nth(i - 1)
 
     def run(self, cell, wait=True):
@@ -225,10 +229,10 @@ class Tab:
         cell.locator(".cm-content").first.click()
         self.page.keyboard.press("Control+Enter")
         if wait:
-            until(lambda: re.search(r"\d", prompt.inner_text()), "the cell has run", PATIENCE / 1000)
+            until(lambda: re.search(r"\d", prompt.inner_text()), "the cell has run")
             return self.output(cell)
 
-    def idle(self, seconds=PATIENCE / 1000):
+    def idle(self, seconds=PATIENCE):
         """Waits until no cell runs or waits to run."""
         prompts = self.code_cells.locator(".jp-InputPrompt")
         until(lambda: not any("*" in text for text in prompts.all_inner_texts()), "all cells have run", seconds)
@@ -275,9 +279,16 @@ class Browser:
         arguments = ["--no-sandbox"] if os.geteuid() == 0 else []
         self.chromium = self.driver.chromium.launch(executable_path=chromium(), args=arguments)
         self.context = self.new_context()
+        found = self.chromium.new_browser_cdp_session().send("SystemInfo.getProcessInfo")["processInfo"]
+        self.process = next(p["id"] for p in found if p["type"] == "browser")
 
     def new_context(self, width=1280, height=800, **options):
         return self.chromium.new_context(viewport={"width": width, "height": height}, **options)
+
+    def require(self):
+        """Starts another Chromium where the last was ended."""
+        if not self.chromium.is_connected():
+            self.start()
 
     def crash(self):
         """Ends the browser as a crash does, and starts another."""
@@ -290,6 +301,34 @@ class Browser:
     def close(self):
         self.chromium.close()
         self.driver.stop()
+
+
+class Watchdog:
+    """Bounds the time of each test, whatever waits for whatever: Chromium is ended, so that
+    what waits for it fails, and if that does not help, this process."""
+
+    def __init__(self):
+        self.timer = None
+
+    def arm(self, last=False):
+        if self.timer:
+            self.timer.cancel()
+        self.timer = threading.Timer(PATIENCE if last else LIMIT, self.expire, [last])
+        self.timer.daemon = True
+        self.timer.start()
+
+    def expire(self, last):
+        print(f"a test has taken {LIMIT} s: {'this process' if last else 'Chromium'} is ended; the threads are at", file=sys.stderr, flush=True)
+        faulthandler.dump_traceback()
+        if last:
+            lab().close()
+            os._exit(1)
+        self.arm(last=True)
+        with contextlib.suppress(OSError):
+            os.kill(browser().process, signal.SIGKILL)
+
+
+watchdog = Watchdog()
 
 
 @functools.cache
@@ -311,9 +350,15 @@ class Test(unittest.TestCase):
 
     @classmethod
     def setUpClass(cls):
+        watchdog.arm()
         SCREENSHOTS.mkdir(parents=True, exist_ok=True)
         cls.lab, cls.browser, cls.tabs = cls.start_lab(), browser(), []
+        cls.browser.require()
         cls.notebooks = {path: path.read_bytes() for path in FOLDER.glob("*.ipynb")}
+
+    def run(self, result=None):
+        watchdog.arm()
+        return super().run(result)
 
     @staticmethod
     def path(name):
@@ -325,21 +370,13 @@ class Test(unittest.TestCase):
         self.tabs.append(t)
         return t
 
-    @classmethod
-    def start_lab(cls):
-        return Lab()
-
-    @staticmethod
-    def path(name):
-        return f"notebooks/copies/{name}.ipynb"
-
     def tearDown(self):
         from playwright.sync_api import Error
 
         for t in self.tabs:
-            with contextlib.suppress(Error):  # one that a crash has closed
-                t.shot(self.id().rpartition(".")[2])
-                t.page.close()
+            for leave in (lambda t=t: t.shot(self.id().rpartition(".")[2]), t.page.close):
+                with contextlib.suppress(Error):  # a crash may have closed it
+                    leave()
         errors = [e for t in self.tabs for e in t.errors]
         self.tabs.clear()
         self.clear()
@@ -354,5 +391,5 @@ class Test(unittest.TestCase):
     def clear(cls):
         """Ends all kernels, and forgets what the live notebook keeps."""
         cls.lab.shut_down_kernels()
-        until(lambda: not cells(), "the processes of cells have ended", 20)
+        until(lambda: not cells(), "the processes of cells have ended")
         shutil.rmtree(CHECKOUT / ".work" / "explore", ignore_errors=True)

@@ -6,14 +6,14 @@ import re
 import signal
 import subprocess
 
-from harness import CHECKOUT, FOLDER, Test, git, kernels, until
+from harness import CHECKOUT, COMMAND, FOLDER, Test, git, kernels, until
 
 RUNS = CHECKOUT / ".work" / "runs"
 
 
 def reproduce(*arguments):
     """./reproduce.sh; its exit status and what it prints."""
-    done = subprocess.run([CHECKOUT / "reproduce.sh", *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    done = subprocess.run([CHECKOUT / "reproduce.sh", *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=COMMAND)
     return done.returncode, done.stdout
 
 
@@ -60,7 +60,7 @@ class Journeys(Test):
         before = self.variants(tab)
         self.assertNotIn("(default", before)
         committed = next((CHECKOUT / "figures/out/02_rings").glob("*variants*.csv"))
-        default = until(lambda: next(RUNS.glob(f"02_rings/interactive/default/{committed.name}"), None), "the table of the default parameters", 5)
+        default = until(lambda: next(RUNS.glob(f"02_rings/interactive/default/{committed.name}"), None), "the table of the default parameters")
         self.assertEqual(default.read_bytes(), committed.read_bytes())
         cell = tab.code_cell("func params()")
         tab.edit(cell, "// p.Train = 200", "p.K = 16")
@@ -108,7 +108,7 @@ class Journeys(Test):
             tab.page.wait_for_timeout(1000)
             return shown.count() and shown.first.is_visible()
 
-        until(appears, f"{key} shows help", 60)
+        until(appears, f"{key} shows help")
 
     def test_value_out_of_range(self):
         """It is refused when the parameters are set or first used, by name and without a stack."""
@@ -134,12 +134,12 @@ class Journeys(Test):
         tab.run(table, wait=False)
         progress = table.locator("progress")
         progress.wait_for()
-        until(lambda: re.search(r"[1-9]\d* of 200, about .* left", tab.output(table)), "the time left", 60)
+        until(lambda: re.search(r"[1-9]\d* of 200, about .* left", tab.output(table)), "the time left")
         tab.shot("progress")
         tab.page.keyboard.press("Escape")
         tab.page.keyboard.press("i")
         tab.page.keyboard.press("i")
-        tab.idle(15)
+        tab.idle()
         self.assertEqual(progress.count(), 0)
         self.assertIn("interrupted; what was finished is kept", tab.output(table))
         tab.edit(cell, "fresh.K, fresh.LongSteps = 100, 5000", "p.K, fresh.K, fresh.Seeds, fresh.LongSteps = 8, 8, 3, 10")
@@ -152,7 +152,7 @@ class Journeys(Test):
             os.kill(kernel, signal.SIGKILL)
         tab.page.locator(".jp-Dialog").wait_for()
         tab.page.locator(".jp-Dialog button").last.click()
-        until(lambda: kernels(), "another kernel", 30)
+        until(lambda: kernels(), "another kernel")
         for words in ("%noautoget", "func params()"):
             self.assertNotIn("rror", tab.run(tab.code_cell(words)))
         self.assertIn("published", self.variants(tab))
@@ -162,7 +162,7 @@ class Journeys(Test):
         tab = self.rings()
         tab.reload()
         self.lab.shut_down_kernels()
-        until(lambda: not kernels(), "the kernel has ended", 20)
+        until(lambda: not kernels(), "the kernel has ended")
         self.assertEqual(self.lab.said[said:], [])
 
     def test_an_opened_copy_has_nothing_to_save(self):
@@ -196,7 +196,9 @@ class Journeys(Test):
         keys = tab.page.keyboard
         tab.page.wait_for_timeout(1000)
         keys.press("Escape")
-        while not tab.page.evaluate("document.activeElement.closest('.jp-Cell')"):
+        for _ in range(100):
+            if tab.page.evaluate("!!document.activeElement.closest('.jp-Cell')"):
+                break
             keys.press("Tab")
         keys.press("Control+Home")
         self.run_to(tab, "func params()")
@@ -212,21 +214,22 @@ class Journeys(Test):
         self.run_to(tab, "Rings.VariantsTable")
         keys.press("Shift+Enter")
         tab.idle()
-        until(lambda: "K = 8 (default 256)" in tab.output(tab.code_cell("Rings.VariantsTable")), "the changed result", 60)
+        until(lambda: "K = 8 (default 256)" in tab.output(tab.code_cell("Rings.VariantsTable")), "the changed result")
         keys.press("Escape")
         keys.press("Control+s")
-        until(lambda: "p.K = 8" in (FOLDER / "02_rings.ipynb").read_text(), "the copy is saved", 10)
+        until(lambda: "p.K = 8" in (FOLDER / "02_rings.ipynb").read_text(), "the copy is saved")
 
     def test_scratch_notebook(self):
         """A notebook of one's own is no experiment, wherever it lies."""
         tab = self.open("00_start")
         known = set(FOLDER.glob("*.ipynb"))
         tab.menu("File", "New", "Notebook")
-        until(lambda: set(FOLDER.glob("*.ipynb")) > known, "a notebook", 30)
+        until(lambda: set(FOLDER.glob("*.ipynb")) > known, "a notebook")
         (scratch,) = set(FOLDER.glob("*.ipynb")) - known
         self.addCleanup(scratch.unlink)
         dialog = tab.page.locator(".jp-Dialog")
-        tab.page.wait_for_timeout(2000)
+        idle = tab.page.locator(".jp-NotebookPanel:not(.lm-mod-hidden) .jp-Notebook-ExecutionIndicator[data-status='idle']")
+        until(lambda: dialog.count() or idle.count(), "a kernel, or the question for one")
         if dialog.count():
             tab.page.locator(".jp-Dialog button").last.click()
         first = json.loads((FOLDER / "02_rings.ipynb").read_text())["cells"]
@@ -249,7 +252,7 @@ class Journeys(Test):
         tab = self.open("02_rings")
         tab.edit(tab.code_cell("func params()"), "// p.Train = 200", "p.Train = 77")
         tab.save()
-        until(lambda: b"p.Train = 77" in path.read_bytes(), "the copy is saved", 10)
+        until(lambda: b"p.Train = 77" in path.read_bytes(), "the copy is saved")
         start = self.open("00_start")
         start.run(start.code_cell("%noautoget"))
         cell = start.code_cell("notebook.Reset()")
@@ -273,7 +276,7 @@ class Journeys(Test):
         tab.edit(tab.code_cell("func params()"), "// p.Train = 200", "p.Train = 201")
         other.edit(other.code_cell("func params()"), "// p.C = 1", "p.C = 2")
         tab.save()
-        until(lambda: "p.Train = 201" in (FOLDER / "02_rings.ipynb").read_text(), "the first is saved", 10)
+        until(lambda: "p.Train = 201" in (FOLDER / "02_rings.ipynb").read_text(), "the first is saved")
         other.menu("File", "Save Notebook")
         other.page.locator(".jp-Dialog").wait_for()
         self.assertIn("p.Train = 201", (FOLDER / "02_rings.ipynb").read_text())
@@ -315,6 +318,6 @@ class Journeys(Test):
             tab.run(tab.code_cell("%noautoget"))
             show = tab.code_cell("live.Show()")
             tab.run(show, wait=False)
-            until(lambda: "./reproduce.sh reset explore" in tab.output(show), "its age", 60)
+            until(lambda: "./reproduce.sh reset explore" in tab.output(show), "its age")
         finally:
             path.write_bytes(original)

@@ -1,6 +1,7 @@
 """Plays with the live notebook: its numbers and pictures, its speed, its looks."""
 
 import csv
+import itertools
 import math
 import re
 import time
@@ -66,16 +67,12 @@ class Live(OnePage):
         self.p.page.evaluate(f"({heights})(document.querySelector('.cvgm-live'))")
         self.addCleanup(self.p.page.evaluate, "window.stopped = true")
         before, since = self.p.frame(), time.monotonic()
-        self.p.part("play").click()
-        played = "(root, n) => Number(root.querySelector('.count').textContent.split(' of ')[1]) >= n"
-        self.p.until(played, 200)
-        self.p.until("(root, n) => Number(root.dataset.frame) > n", before + 10)
+        self.p.play_to(200)
         shown = self.p.frame() - before
         print(f"play: {shown / (time.monotonic() - since):.0f} steps a second drawn, {self.p.part('speed').inner_text()}")
         self.p.click("play")
         self.p.settle()
         self.assertEqual(self.p.part("play").get_attribute("aria-label"), "play")
-        self.p.page.evaluate("window.stopped = true")
         self.assertEqual(self.p.page.evaluate("[heights.size, bare]"), [1, 0], "the picture flickers")
         end = int(re.search(r"step (\d+) of \1$", self.p.part("count").inner_text()).group(1))
         self.assertIn(f"step {end} ", self.p.readout())
@@ -97,8 +94,7 @@ class Live(OnePage):
         self.p.settle()
         self.p.click("step")
         self.assertEqual(self.p.part("scrub").input_value(), str(end + 1))
-        self.p.click("play")
-        self.p.until(played, 1000)  # where a run ends
+        self.p.play_to(1000)  # where a run ends
         self.p.settle()
         slider = self.p.part("scrub").bounding_box()
         for _ in self.p.drag(self.p.part("scrub"), [0]):
@@ -112,12 +108,15 @@ class Live(OnePage):
         pinned = self.p.readout().splitlines()[1]
         self.assertIn("pinned step 20", pinned)
         noise = self.p.control("noise")
-        seen, before, since = set(), self.p.frame(), time.monotonic()
-        for at in self.p.drag(noise, [0.5 + 0.45 * math.sin(k / 9) for k in range(60)] + [0.05]):
+        seen = set()
+        late = time.monotonic() + PATIENCE
+        there_and_back = (0.5 + 0.45 * math.sin(k / 9) for k in itertools.count())
+        moves = itertools.takewhile(lambda _: len(seen) < 5 and time.monotonic() < late, there_and_back)
+        for at in self.p.drag(noise, itertools.chain(moves, [0.05])):
             self.p.page.wait_for_timeout(15)
             if "preview" in (said := self.p.readout()):
                 seen.add(said)
-        self.p.until_exact()
+        self.p.answered()
         self.p.settle()
         self.p.shot("pinned")
         self.assertGreater(len(seen), 3, "previews follow the slider")
@@ -135,7 +134,7 @@ class Live(OnePage):
         for _ in range(7):
             self.p.page.keyboard.press("ArrowRight")
         self.p.until("root => root.querySelector('.command').textContent === './reproduce.sh rings'")
-        self.p.until_exact()
+        self.p.answered()
         self.p.settle()
         said = self.p.readout().splitlines()
         self.assertEqual(said[0].removeprefix("this  "), said[1].removeprefix("pinned"))
@@ -143,22 +142,19 @@ class Live(OnePage):
         self.assertEqual(self.p.paths(dashed), [])
 
     def test_speed(self):
-        """Prints how fast the picture follows; only that it follows is asserted."""
+        """Prints how fast the picture follows, which it must."""
         for option, label in ((0, "noise"), (1, "noise (overlap)"), (2, "noise")):
             self.p.choose(option)
             self.p.step(20)
             fps, release = self.p.page.evaluate(
-                """async ([label, limit]) => {
+                """async ([label, patience]) => {
                     const root = document.querySelector('.cvgm-live'), slider = root.querySelector(`[data-control="${label}"]`);
                     const wait = ms => new Promise(done => setTimeout(done, ms));
-                    const until = async met => {
-                        for (const end = performance.now() + limit; !met(); await wait(1)) {
-                            if (performance.now() > end) throw new Error(`no exact picture after ${limit} ms: ${text()}`);
-                        }
-                    };
-                    const text = () => root.querySelector('.readout').textContent;
+                    const late = performance.now() + 1000 * patience;
+                    const missing = what => { if (performance.now() > late) throw new Error(`no ${what} within ${patience} s`); };
                     const first = Number(root.dataset.frame), start = performance.now();
-                    for (let k = 0; performance.now() - start < 2000; k++) {
+                    for (let k = 0; performance.now() - start < 2000 || Number(root.dataset.frame) === first; k++) {
+                        missing('preview');
                         slider.value = 2 + k % 5;
                         slider.dispatchEvent(new Event('input'));
                         await wait(16);
@@ -167,14 +163,13 @@ class Live(OnePage):
                     await wait(300);
                     const release = performance.now();
                     slider.dispatchEvent(new Event('change'));
-                    await until(() => !text().includes('preview'));
+                    for (; root.ariaBusy === 'true'; await wait(5)) missing('exact picture');
                     return [fps, performance.now() - release];
                 }""",
                 [label, PATIENCE],
             )
             name = self.p.part("problem").locator("option").nth(option).inner_text()
             print(f"{name}, 20 steps: {fps:.0f} previews a second, exact picture {release:.0f} ms after the release")
-            self.assertGreater(fps, 0)
 
     def test_gradient_variants(self):
         self.p.step(20)

@@ -7,13 +7,13 @@ import subprocess
 import tempfile
 
 from explore import Explore
-from harness import CHECKOUT, PYTHON, ROOT, Lab, Test, until
+from harness import CHECKOUT, COMMAND, PATIENCE, PYTHON, ROOT, Lab, Test, until
 
 
 class OwnGoNB(Test):
     @classmethod
     def start_lab(cls):
-        subprocess.run([CHECKOUT / "reproduce.sh", "reset"], check=True, capture_output=True)
+        subprocess.run([CHECKOUT / "reproduce.sh", "reset"], check=True, capture_output=True, timeout=COMMAND)
         folder = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
         cls.addClassCleanup(folder.cleanup)
         go = os.path.dirname(shutil.which("go"))
@@ -25,9 +25,9 @@ class OwnGoNB(Test):
             "JUPYTER_PREFER_ENV_PATH": "0",  # or the kernel of .venv comes first
             "TMPDIR": folder.name,
             "GOPROXY": "off",
-            **json.loads(subprocess.check_output(["go", "env", "-json", "GOCACHE", "GOMODCACHE"], text=True)),
+            **json.loads(subprocess.check_output(["go", "env", "-json", "GOCACHE", "GOMODCACHE"], text=True, timeout=PATIENCE)),
         }
-        subprocess.run([ROOT / ".cache/bin/gonb", "--install"], env=env, check=True, capture_output=True)
+        subprocess.run([ROOT / ".cache/bin/gonb", "--install"], env=env, check=True, capture_output=True, timeout=COMMAND)
         options = ["--ip=127.0.0.1", "--no-browser", *(["--allow-root"] if os.geteuid() == 0 else [])]
         own = Lab([PYTHON, "-I", "-m", "jupyterlab", *options], env)
         cls.addClassCleanup(own.close)
@@ -36,11 +36,12 @@ class OwnGoNB(Test):
     def test_notebook(self):
         tab = self.open("02_rings")
         tab.run_all()
-        tab.page.wait_for_timeout(1000)
-        tab.idle(120)
+        prompts = tab.code_cells.locator(".jp-InputPrompt")
+        until(lambda: any("*" in text for text in prompts.all_inner_texts()), "a cell runs")
+        tab.idle(COMMAND)
         boundary, manifold = tab.code_cell("Rings.Boundary"), tab.code_cell("Rings.Manifold")
         boundary.scroll_into_view_if_needed()  # JupyterLab shows only what is in view
-        until(lambda: "Rings: the training examples" in tab.output(boundary), "the picture has its caption", 10)
+        until(lambda: "Rings: the training examples" in tab.output(boundary), "the picture has its caption")
         manifold.scroll_into_view_if_needed()
         figure = manifold.locator("figure img")
         self.assertGreater(figure.evaluate("e => e.naturalWidth"), 500)

@@ -2,8 +2,9 @@
 
 import os
 import signal
+import time
 
-from explore import Explore
+from explore import Explore, OnePage
 from harness import Test, cells, kernels, until
 
 
@@ -19,7 +20,7 @@ class Survival(Test):
         p.control("C").focus()
         p.page.keyboard.press("ArrowLeft")
         p.until("root => root.querySelector('.command').textContent.endsWith('-p C=20')")
-        p.until_exact()
+        p.answered()
         p.click("step")
         p.click("step")
         p.part("scrub").focus()
@@ -100,7 +101,7 @@ class Survival(Test):
         (kernel,) = filter(children, kernels())
         self.assertEqual(children(kernel), cells())
         os.kill(kernel, signal.SIGKILL)
-        until(lambda: not cells(), "the cell's process has ended", 5)
+        until(lambda: not cells(), "the cell's process has ended")
         p.until("root => root.querySelector('.speed').textContent.includes('run the cell again')")
         p.shot("killed")
         p.page.locator(".jp-Dialog button").last.click()
@@ -109,7 +110,7 @@ class Survival(Test):
         p.menu("Kernel", "Shut Down Kernel")
         p.page.evaluate("document.querySelector('.cvgm-live .step')?.click()")  # disabled, if the cell could say goodbye
         p.until("root => !root || root.querySelector('.speed').textContent.includes('run the cell again')")
-        until(lambda: not cells(), "the cell's process has ended", 10)
+        until(lambda: not cells(), "the cell's process has ended")
         p.shot("stopped")
 
     def test_second_tab(self):
@@ -126,15 +127,78 @@ class Survival(Test):
         p.page.keyboard.press("ArrowRight")
         for tab in (p, q):
             tab.until("root => root.querySelector('[data-control=seed]').getAttribute('aria-valuetext') === '1'")
-        p.until_exact()
+        p.answered()
         p.settle()
         self.assertEqual(self.shown(p)[:-1], self.shown(q)[:-1])
         p.choose(0)
         q.until("root => root.querySelector('.problem').value === '0' && root.querySelector('[data-control=noise]')")
         p.page.close()
-        q.page.wait_for_timeout(10_000)
+        q.page.wait_for_timeout(35_000)  # longer than a page may be silent
         q.part("play").click()
         q.until("root => root.querySelector('.play').ariaLabel === 'pause'")
+
+
+class Loss(OnePage):
+    """The kernel drops messages, or does nothing for a while."""
+
+    # Drops what is sent while lose.sent holds of it, and what comes while lose.come does.
+    script = """
+        window.lose = {sent: () => false, come: () => false};
+        const send = WebSocket.prototype.send;
+        WebSocket.prototype.send = function (data) {
+            if (!(typeof data === 'string' && data.includes('/events') && lose.sent(data))) send.call(this, data);
+        };
+        const {get, set} = Object.getOwnPropertyDescriptor(WebSocket.prototype, 'onmessage');
+        Object.defineProperty(WebSocket.prototype, 'onmessage', {get, set(hear) {
+            set.call(this, e => { if (!(typeof e.data === 'string' && e.data.includes('/frames') && lose.come(e.data))) hear.call(this, e); });
+        }});
+    """
+
+    def setUp(self):
+        self.p.page.evaluate("lose.sent = lose.come = () => false")
+        super().setUp()
+
+    def test_release_is_lost(self):
+        """The exact picture comes also if the message that a slider is let go is dropped."""
+        p = self.p
+        p.step(3)
+        for _ in p.drag(p.control("noise"), [0.2, 0.3]):
+            p.until_readout("preview")
+            p.page.evaluate(r"() => { let first = true; lose.sent = data => /dragging\W+false/.test(data) && first && !(first = false); }")
+        p.until("root => !root.querySelector('.readout').textContent.includes('preview')")
+        p.settle()
+        self.assertIn("step 3 ", p.readout())
+
+    def test_events_are_lost(self):
+        """Each step is taken once, however many messages are dropped."""
+        p = self.p
+        p.page.evaluate("() => { let n = 0; lose.sent = () => n++ % 3; }")
+        for _ in range(9):
+            p.part("step").click()
+        p.settle()
+        self.assertIn("step 9 ", p.readout())
+
+    def test_last_frame_is_lost(self):
+        p = self.p
+        p.page.evaluate("() => { let n = 0; lose.come = data => data.includes('svg') && n++ < 1; }")
+        p.part("step").click()
+        p.settle()
+        self.assertIn("step 1 ", p.readout())
+
+    def test_kernel_stops_for_a_while(self):
+        p = self.p
+        (kernel,) = filter(children, kernels())
+        os.kill(kernel, signal.SIGSTOP)
+        try:
+            p.part("step").click()
+            time.sleep(20)
+        finally:
+            os.kill(kernel, signal.SIGCONT)
+        p.settle()
+        self.assertIn("step 1 ", p.readout())
+        p.click("step")
+        p.settle()
+        self.assertIn("step 2 ", p.readout())
 
 
 def children(process):
