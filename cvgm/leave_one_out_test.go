@@ -284,3 +284,32 @@ func BenchmarkLeaveOneOut(b *testing.B) {
 		})
 	}
 }
+
+// With weights the splits give what fits one by one give: a fit of all rows at once has none.
+func TestLeaveOneOutWithWeights(t *testing.T) {
+	const rows = 9
+	splits, err := LeaveOneOut(rows)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := regression(1, rows, 2)
+	for i := range rows {
+		d.Weights = append(d.Weights, float64(1+i%3))
+	}
+	var losses [2]float64
+	var grads [2][2]float64
+	for k, l := range []func() qpdiff.Learner{
+		func() qpdiff.Learner { return new(qpdiff.KernelRidge) },
+		func() qpdiff.Learner { return oneByOne{new(qpdiff.KernelRidge)} },
+	} {
+		cv, err := New(Config{Data: d, Splits: splits, Loss: SquaredError{}, Learner: l})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if losses[k], err = cv.Eval(grads[k][:], []float64{.1, .4}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	nearEntries(t, "loss", losses[:1], losses[1:], 0)
+	nearEntries(t, "gradient", grads[0][:], grads[1][:], losses[1])
+}

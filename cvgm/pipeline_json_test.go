@@ -99,7 +99,7 @@ func TestPipelineInAnotherProgram(t *testing.T) {
 	if err := os.WriteFile(path, text, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	other := exec.Command(os.Args[0], "-test.run=^TestPipelineInAnotherProgram$", "-test.v")
+	other := exec.Command(os.Args[0], "-test.run=^TestPipelineInAnotherProgram$", "-test.v", "-test.timeout=5m")
 	other.Env = append(os.Environ(), variable+"="+path)
 	out, err := other.CombinedOutput()
 	if errors.Is(err, syscall.ENOEXEC) {

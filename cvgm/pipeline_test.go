@@ -230,3 +230,19 @@ func TestTableOfTooManyLevels(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A table whose values have other meanings is refused: also where a column differs in its level of
+// missing values alone.
+func TestPipelineRefusesATableWithAnotherLevelOfMissing(t *testing.T) {
+	const text = "a,b,y\n1,u,1\n2,v,2\n3,u,4\n4,v,3\n"
+	whole, lacking := read(t, CSV{Missing: MissingIsMean}, text), read(t, CSV{Missing: MissingIsMean}, text+"5,,2\n")
+	for name, c := range map[string]struct{ own, other *Table }{"without it": {whole, lacking}, "with it": {lacking, whole}} {
+		p := pipelineOf(t, c.own, func() qpdiff.Learner { return new(qpdiff.ElasticNet) }, SquaredError{}, MeanCentring, []float64{.01, .1})
+		if _, err := p.Predict(c.other); !errors.Is(err, qpdiff.ErrDomain) {
+			t.Errorf("a model %s: error %v for the other's table", name, err)
+		}
+		if _, err := p.Predict(c.own); err != nil {
+			t.Errorf("a model %s: %v for its own table", name, err)
+		}
+	}
+}

@@ -263,3 +263,31 @@ func TestUnitsOfColumnsDoNotMatter(t *testing.T) {
 		}
 	}
 }
+
+// The mean that replaces missing values is the weighted one whatever the units, also where the sum of the
+// values overflows.
+func TestMeanOfPresentValuesInAnyUnit(t *testing.T) {
+	values, weights := []float64{1, 1.5, missing, 1.25, 9}, []float64{1, 3, 7, 2, 0} // (1 + 4.5 + 2.5)/6
+	for _, unit := range []float64{1, 0x1p1023, 0x1p-1000} {
+		for _, heavy := range []float64{1, 4, 0x1p-600, 0x1p600} {
+			x, w := mat.NewDense(len(values), 1, nil), make([]float64, len(values))
+			for i, v := range values {
+				x.Set(i, 0, min(v*unit, math.MaxFloat64))
+				w[i] = weights[i] * heavy
+			}
+			if mean, ok := presentMean(x, 0, w); !ok || math.Abs(mean/unit-8./6) > 1e-15 {
+				t.Errorf("unit %g, weights times %g: mean %v of it, want %v", unit, heavy, mean/unit, 8./6)
+			}
+		}
+	}
+}
+
+// Of several missing values the error names the first, by line and then by column; a line that another
+// column drops has none.
+func TestFirstMissingValueIsNamed(t *testing.T) {
+	c := CSV{Target: "y", MissingIn: map[string]MissingRule{"c": MissingDropsRow}}
+	_, err := c.Read(strings.NewReader("a,b,c,y\n1,2,3,4\n,,,5\n1,,3,\n,2,3,6\n"))
+	if err == nil || !strings.Contains(err.Error(), `in line 4, column "b"`) {
+		t.Errorf("%v", err)
+	}
+}

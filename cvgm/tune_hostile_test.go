@@ -209,7 +209,7 @@ func TestTuneTriesZerosWithoutWarning(t *testing.T) {
 // few features is found near the bound of the other penalty.
 func TestTuneFindsAValleyAtTheEdge(t *testing.T) {
 	const valley = .975 // of the constant prediction's CV loss; an exhaustive search finds .9718
-	tuned := mustTune(t, Tuner{OuterFolds: -1}, trial(39, 2000, 200, false).data)
+	tuned := mustTune(t, Tuner{OuterFolds: -1}, drawTrial(39, fullTrial, false).data)
 	if !(tuned.Loss < valley*tuned.ConstantLoss) {
 		t.Errorf("%v has %v of the constant prediction's CV loss", tuned.Hyper, tuned.Loss/tuned.ConstantLoss)
 	}
@@ -228,7 +228,7 @@ func TestTuneFindsTheValleyOfAKernelMachine(t *testing.T) {
 		}
 		tuner := Tuner{Learner: &qpdiff.KernelSVM{Intercept: true}, OuterFolds: -1, Folds: 5}
 		tuned := mustTune(t, tuner, d)
-		low, err := tuner.lowest(d, tuned, 0, grid)
+		low, err := tuner.lowest(t.Context(), d, tuned, trialSize{grid: grid})
 		if err != nil {
 			t.Fatal(err)
 		}

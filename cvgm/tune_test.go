@@ -602,22 +602,30 @@ func TestTuneClasses(t *testing.T) {
 	}
 }
 
-// BenchmarkTune tunes an elastic net on 500 examples of 20 features with 10 folds, without the
-// nested estimate. It reports the evaluations of the CV loss and the time of each.
+// BenchmarkTune tunes an elastic net with 10 folds, without the nested estimate: until the search
+// converges, and with a budget that ends it first, so that the last digits of a loss do not change
+// the work. It reports the evaluations of the CV loss and the time of each.
 func BenchmarkTune(b *testing.B) {
-	d := regression(5, 500, 20)
-	tuner := Tuner{Folds: 10, OuterFolds: -1, Workers: 1}
-	b.ReportAllocs()
-	evaluations := 0
-	for b.Loop() {
-		tuned, err := tuner.Tune(b.Context(), d)
-		if err != nil {
-			b.Fatal(err)
-		}
-		evaluations = tuned.Evaluations
+	for _, c := range []struct {
+		name         string
+		rows, n, max int
+	}{{"500x20", 500, 20, 0}, {"200x10/budget=40", 200, 10, 40}} {
+		b.Run(c.name, func(b *testing.B) {
+			d := regression(5, c.rows, c.n)
+			tuner := Tuner{Folds: 10, OuterFolds: -1, Workers: 1, MaxEvals: c.max}
+			b.ReportAllocs()
+			evaluations := 0
+			for b.Loop() {
+				tuned, err := tuner.Tune(b.Context(), d)
+				if err != nil {
+					b.Fatal(err)
+				}
+				evaluations = tuned.Evaluations
+			}
+			b.ReportMetric(float64(evaluations), "evaluations")
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(evaluations), "ns/evaluation")
+		})
 	}
-	b.ReportMetric(float64(evaluations), "evaluations")
-	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(evaluations), "ns/evaluation")
 }
 
 // A search allocates for its start, for its descents, and one entry of the path per evaluation.
@@ -750,28 +758,161 @@ func TestTuneMovesHyperparametersApart(t *testing.T) {
 	}
 }
 
-// Warnings name classes as the file does.
-func TestTuneWarnsOfClassesByTheirNames(t *testing.T) {
-	var text strings.Builder
-	text.WriteString("x,sick\n")
-	for i := range 24 {
-		fmt.Fprintf(&text, "%d,%s\n", i*i%11, []string{"no", "yes"}[i%5/4])
+// A penalty is set to 0 only where the CV loss does not rise by any part, and the search then goes on
+// from there.
+func TestTuneSetsNoPenaltyToZeroAtAHigherLoss(t *testing.T) {
+	w, err := Tuner{}.begin(t.Context(), Config{Data: houses(40)})
+	if err != nil {
+		t.Fatal(err)
 	}
-	for _, class := range []string{"yes", "no"} {
-		table, err := CSV{Target: "sick", Positive: class}.Read(strings.NewReader(text.String()))
-		if err != nil {
-			t.Fatal(err)
+	splits, err := w.splits(w.rows(), 5)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := w.newSearch(w.rows(), splits)
+	if err != nil {
+		t.Fatal(err)
+	}
+	start := []float64{s.hyper[0].Lower, s.hyper[1].Default}
+	atZero, err := s.eval(nil, []float64{0, start[1]})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, less := range []float64{1e-3, 1e-6, 1e-12, 0} {
+		s.best = TuneStep{Hyper: start, Loss: atZero - less*atZero}
+		zeroed, err := s.zero([]int{0})
+		if err != nil || zeroed != (less == 0) || (s.best.Hyper[0] == 0) != zeroed || s.best.Hyper[1] != start[1] {
+			t.Errorf("a loss higher by %g of itself: zeroed is %v, best %v, error %v", less, zeroed, s.best.Hyper, err)
 		}
-		tuner := Tuner{OuterFolds: -1, MaxEvals: 12}
-		for j := range 4 { // of which the last validates on the class no alone
-			tuner.Splits = append(tuner.Splits, Split{Train: []int{0, 4, 5, 9, 10, 14}, Val: [][]int{{15, 19}, {20, 19}, {21, 14 + 5}, {1, 2, 3}}[j]})
+	}
+}
+
+// begun returns the work of a tuner on the data, before its search.
+func begun(t *testing.T, tuner Tuner, d qpdiff.Data) *tuning {
+	t.Helper()
+	w, err := tuner.begin(t.Context(), Config{Data: d})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+// Folds of classes are as many as the smaller class has examples at most, whichever it is: both classes
+// are on both sides of each split.
+func TestTuneFoldsByTheSmallerClass(t *testing.T) {
+	for _, smaller := range []float64{-1, 1} {
+		d := twoClasses(24, 2)
+		for i := range d.Y {
+			d.Y[i] = -smaller
+			if i%8 == 0 {
+				d.Y[i] = smaller
+			}
 		}
-		tuned, err := tuner.TuneTable(t.Context(), table)
-		if err != nil {
-			t.Fatal(err)
+		w := begun(t, Tuner{}, d)
+		splits, err := w.splits(w.rows(), 0)
+		if err != nil || len(splits) != 3 {
+			t.Errorf("smaller class %v: %d folds, want 3, error %v", smaller, len(splits), err)
 		}
-		if text := fmt.Sprint(tuned); !strings.Contains(text, `Split 3 validates on examples of the class "no" alone.`) {
-			t.Errorf("Positive %q: %s", class, text)
+		for _, s := range splits {
+			if constant(pick(d.Y, s.Train)) || constant(pick(d.Y, s.Val)) {
+				t.Errorf("smaller class %v: a side of %v has one class", smaller, s)
+			}
 		}
+	}
+}
+
+// Outer folds in the order of time judge an example once, also where the user's splits validate on it
+// more than once.
+func TestTuneOuterFoldsInTimeShareNoExample(t *testing.T) {
+	var splits []Split
+	rows := complement(nil, 40)
+	for start := 8; start+8 <= len(rows); start += 4 { // blocks that overlap by half
+		splits = append(splits, Split{rows[:start], rows[start : start+8]})
+	}
+	outer, err := begun(t, Tuner{Splits: splits}, houses(40)).outer(rows, 3)
+	if err != nil || len(outer) != 3 {
+		t.Fatalf("%d outer folds, error %v", len(outer), err)
+	}
+	for j, s := range outer {
+		if s.Val[0] != 16+8*j || len(s.Val) != 8 {
+			t.Errorf("outer fold %d judges %v, want the 8 examples from %d on", j, s.Val, 16+8*j)
+		}
+	}
+}
+
+// With fewer folds an evaluation is expected to take less time in their proportion.
+func TestTuneExpectsLessTimeOfFewerFolds(t *testing.T) {
+	var w *tuning
+	var each time.Duration
+	w = begun(t, Tuner{Progress: func(TuneProgress) {
+		w.each += 24 * time.Hour // a time that clocks do not disturb
+		each, w.deadline = w.each, time.Now().Add(time.Minute)
+	}}, houses(40))
+	splits, err := w.splits(w.rows(), 8)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := w.newSearch(w.rows(), splits)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fewer, err := w.economise(s, w.rows())
+	if err != nil || len(fewer.splits) != 2 || w.each != each*2/8 {
+		t.Errorf("%d folds of 8, each evaluation %v after %v, error %v", len(fewer.splits), w.each, each, err)
+	}
+}
+
+// In the CV loss of the constant prediction an example of weight w is w examples, on both sides of a split.
+func TestTuneConstantLossCountsWeights(t *testing.T) {
+	d, repeated := houses(12), qpdiff.Data{}
+	var x []float64
+	var copies [][]int
+	for i, y := range d.Y {
+		d.Weights = append(d.Weights, float64(1+i*i%4))
+		copies = append(copies, nil)
+		for range 1 + i*i%4 {
+			copies[i] = append(copies[i], len(repeated.Y))
+			x, repeated.Y = append(x, d.X.RawRowView(i)...), append(repeated.Y, y)
+		}
+	}
+	repeated.X = mat.NewDense(len(repeated.Y), 7, x)
+	splits, err := TimeSplits(12, 3, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var long []Split
+	for _, s := range splits {
+		long = append(long, Split{slices.Concat(pick(copies, s.Train)...), slices.Concat(pick(copies, s.Val)...)})
+	}
+	for _, loss := range []Loss{SquaredError{}, AbsoluteError{}, HuberLoss{Delta: 20}} {
+		got, err := begun(t, Tuner{Loss: loss}, d).constantLoss(splits)
+		want, errLong := begun(t, Tuner{Loss: loss}, repeated).constantLoss(long)
+		if err := errors.Join(err, errLong); err != nil || math.Abs(got-want) > 1e-9*want {
+			t.Errorf("%T: %v with weights, %v of repeated examples, error %v", loss, got, want, err)
+		}
+	}
+}
+
+// In the nested estimate an example counts as its weight: the risk of the constant prediction is the weighted
+// mean, over all outer folds, of its losses on the examples that the fold leaves out.
+func TestTuneRiskCountsWeights(t *testing.T) {
+	d := houses(30)
+	for i := range d.Y {
+		d.Weights = append(d.Weights, float64(1+i*i%7))
+	}
+	w := begun(t, Tuner{MaxEvals: 2, Folds: 2, OuterFolds: 3}, d)
+	if _, err := w.run(); err != nil {
+		t.Fatal(err)
+	}
+	var sum, total float64
+	for _, j := range w.judged {
+		c := w.constantOn(j.fold.Train)
+		for _, i := range j.fold.Val {
+			sum += d.Weights[i] * (c - d.Y[i]) * (c - d.Y[i])
+			total += d.Weights[i]
+		}
+	}
+	if got := w.out.Risk.Constant.Mean; len(w.judged) != 3 || math.Abs(got-sum/total) > 1e-12*got {
+		t.Errorf("%d folds: risk %v, want %v", len(w.judged), got, sum/total)
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"cvgm/cvgm/experiment"
 )
 
 // Shaded reports whether the figure has a surface, whose shades stand for values.
@@ -18,10 +20,11 @@ func (f *Figure) Shaded() bool {
 // with their axes, their series and the changed parameters. Where there are few panels, lines
 // have the values at their ends.
 func (f *Figure) Alt() string {
+	text := f.altPanels()
 	if f.Changed != "" {
-		return f.altPanels() + " " + f.Changed + "."
+		text += " " + f.Changed + "."
 	}
-	return f.altPanels()
+	return experiment.Visible(text)
 }
 
 // altPanels describes the panels.

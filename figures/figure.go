@@ -68,7 +68,7 @@ func (p *Panel) legend(axes box) []LegendEntry {
 
 // Draw draws the figure to fill c. Whatever cannot be drawn is left out.
 func (f *Figure) Draw(c draw.Canvas) {
-	f.layOut(c, func(p *Panel, cell draw.Canvas, axes box) { p.draw(cell, axes, f.Legend == LegendInside) })
+	f.layOut(c, func(p *Panel, cell draw.Canvas, axes box) { p.draw(cell, axes, f.Legend == LegendInside, c.Rectangle) })
 }
 
 // layOut draws the legends outside the panels and calls do with each panel, its
@@ -182,8 +182,9 @@ func (p *Panel) titleHeight() vg.Length {
 	return title.TextStyle.Height(title.Text) + title.Padding
 }
 
-// draw draws the panel into its cell, with or without a legend inside.
-func (p *Panel) draw(c draw.Canvas, axes box, withLegend bool) {
+// draw draws the panel into its cell, with or without a legend inside, and a title that keeps
+// within the figure.
+func (p *Panel) draw(c draw.Canvas, axes box, withLegend bool, figure vg.Rectangle) {
 	var entries []LegendEntry
 	if withLegend {
 		entries = p.legend(axes)
@@ -201,7 +202,9 @@ func (p *Panel) draw(c draw.Canvas, axes box, withLegend bool) {
 	// Over the axes, where plot.Plot would have it over their labels as well.
 	style := p.plot.Title.TextStyle
 	style.XAlign, style.YAlign = draw.XCenter, draw.YBottom
-	c.FillText(style, vg.Point{X: data.Center().X, Y: data.Max.Y + p.plot.Title.Padding}, p.plot.Title.Text)
+	const margin = 4 // of the figure, which a title may take
+	half := style.Width(p.plot.Title.Text) / 2
+	c.FillText(style, vg.Point{X: max(min(data.Center().X, figure.Max.X+margin-half), figure.Min.X-margin+half), Y: data.Max.Y + p.plot.Title.Padding}, p.plot.Title.Text)
 }
 
 // layOut returns the panel between its final axes, the part of its cell that it

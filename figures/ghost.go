@@ -33,7 +33,7 @@ func (f *Figure) Ghosts(text string) {
 		}
 		p.ghosts = nil
 		for k, s := range p.series {
-			other := others[[2]string{p.name, s.name}]
+			other := others[[2]string{csvText(p.name), csvText(s.name)}]
 			same := func(t series) bool { return t.name == s.name && !t.band() }
 			if !s.line || len(other) == 0 || slices.ContainsFunc(p.series[:k], same) || slices.ContainsFunc(p.series[k+1:], same) {
 				continue

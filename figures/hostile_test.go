@@ -37,7 +37,7 @@ func TestHostileTextsOfTables(t *testing.T) {
 			t.Errorf("LaTeX lacks %q:\n%s", want, table.LaTeX())
 		}
 	}
-	if want := "**labels {0, 1}**\n\n| \\|θ\\| | a b |\n| :-- | :-- |\n| x^2 ~ g ∈ 10⁻⁴ of 10¹² | two lines \\| bar |\n"; table.Markdown() != want {
+	if want := "**labels {0, 1}**\n\n| \\|θ\\| | a␊b |\n| :-- | :-- |\n| x^2 ~ g ∈ 10⁻⁴ of 10¹² | two␊lines \\| bar |\n"; table.Markdown() != want {
 		t.Errorf("Markdown is\n%s\nwant\n%s", table.Markdown(), want)
 	}
 }

@@ -6,8 +6,6 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"cvgm/cvgm/experiment"
 
@@ -26,32 +24,38 @@ func init() {
 // shownCoefficients that of features in one panel.
 const shownModels, shownCoefficients = 4, 20
 
-// named returns a name that a user gave as one line that is not too long for a label.
+// full returns a name that a user gave, for a text or a table.
+func full(name string) string { return cmp.Or(name, "(no name)") }
+
+// named returns a name that a user gave as one line that is not too long for a label: of a long
+// name the beginning.
 func named(name string) string {
-	const most = 28
-	name = strings.Map(func(r rune) rune {
-		if !unicode.IsPrint(r) {
-			return ' '
-		}
-		return r
-	}, strings.TrimSpace(name))
-	if utf8.RuneCountInString(name) > most {
-		name = string([]rune(name)[:most-1]) + "…"
+	name = full(strings.TrimSpace(pictured(strings.ReplaceAll(name, "\n", " "))))
+	const widest, most = 14, 56 // in font sizes, and in letters, which may be narrow
+	style := keyText()
+	runes := []rune(name)
+	if len(runes) <= most && style.Width(name) <= widest*style.Font.Size {
+		return name
 	}
-	return cmp.Or(name, "(no name)")
+	runes = runes[:min(len(runes), most)]
+	for len(runes) > 0 && style.Width(string(runes)+"…") > widest*style.Font.Size {
+		runes = runes[:len(runes)-1]
+	}
+	return string(runes) + "…"
 }
 
-// modelTitle returns the title of a model: the target, or its class among several models.
-func modelTitle(r *experiment.MyDataResult, m experiment.MyModel) string {
+// modelTitle returns the title of a model, with names as named or full has them: the target, or
+// its class among several models.
+func modelTitle(r *experiment.MyDataResult, m experiment.MyModel, name func(string) string) string {
 	if len(r.Models) < 2 {
-		return "target " + named(r.Target)
+		return "target " + name(r.Target)
 	}
-	return named(m.Class) + " against the others"
+	return name(m.Class) + " against the others"
 }
 
 // panelName is the name of a panel, which is another one for other data.
 func panelName(r *experiment.MyDataResult, m experiment.MyModel, what string) string {
-	return fmt.Sprintf("%s, %s, %s", named(r.Name), modelTitle(r, m), what)
+	return fmt.Sprintf("%s, %s, %s", named(r.Name), modelTitle(r, m, named), what)
 }
 
 // significant returns a number with that many significant digits.
@@ -66,7 +70,7 @@ func significant(v float64, digits int) Number {
 // MyDataColumns describes the columns of the table.
 func MyDataColumns(r *experiment.MyDataResult) *Table {
 	t := &Table{
-		Name: "my_data_columns", Caption: fmt.Sprintf("%s: %d rows, target %s", named(r.Name), r.Rows, named(r.Target)),
+		Name: "my_data_columns", Caption: fmt.Sprintf("%s: %d rows, target %s", r.Name, r.Rows, full(r.Target)),
 		Header: []string{"Column", "Kind", "Values", "Rows without a value"},
 	}
 	for _, c := range r.Columns {
@@ -74,7 +78,7 @@ func MyDataColumns(r *experiment.MyDataResult) *Table {
 		if !c.Numeric {
 			kind, values = "categorical", names(c.Levels)
 		}
-		t.Rows = append(t.Rows, []any{named(c.Name), kind, values, c.Missing})
+		t.Rows = append(t.Rows, []any{full(c.Name), kind, values, c.Missing})
 	}
 	notes := []string{"The target is a number."}
 	if len(r.Classes) > 0 {
@@ -88,7 +92,7 @@ func MyDataColumns(r *experiment.MyDataResult) *Table {
 	}
 	for _, c := range r.Columns {
 		if c.Counts {
-			notes = append(notes, fmt.Sprintf("The column %s counts the rows: put it into Ignore unless it is a feature.", named(c.Name)))
+			notes = append(notes, fmt.Sprintf("The column %s counts the rows: put it into Ignore unless it is a feature.", full(c.Name)))
 		}
 	}
 	t.Note = strings.Join(notes, " ")
@@ -98,7 +102,7 @@ func MyDataColumns(r *experiment.MyDataResult) *Table {
 // names lists names, of many the first.
 func names(all []string) string {
 	const most = 8
-	shown := mapped(all[:min(len(all), most)], named)
+	shown := mapped(all[:min(len(all), most)], full)
 	if n := len(all) - most; n > 0 {
 		shown = append(shown, fmt.Sprintf("… %d more", n))
 	}
@@ -111,17 +115,17 @@ type interval struct{ Mean, Low, High float64 }
 // MyDataTuning lists what tuning found: the hyperparameters between their bounds, and the losses.
 func MyDataTuning(r *experiment.MyDataResult) []Output {
 	hyper := &Table{
-		Name: "my_data_hyperparameters", Caption: fmt.Sprintf("%s: hyperparameters of the %s", named(r.Name), cmp.Or(r.Learner, "learner")),
+		Name: "my_data_hyperparameters", Caption: fmt.Sprintf("%s: hyperparameters of the %s", r.Name, cmp.Or(r.Learner, "learner")),
 		Header: []string{"Model", "Hyperparameter", "Lower bound", "Default", "Tuned", "Upper bound"},
 		Note:   "Bounds follow from the data, in units of standardised features. The search is in the logarithm; where a penalty may vanish, 0 is tried as well.",
 	}
 	losses := &Table{
-		Name: "my_data_losses", Caption: fmt.Sprintf("%s: losses of the %s", named(r.Name), cmp.Or(r.Learner, "learner")),
+		Name: "my_data_losses", Caption: fmt.Sprintf("%s: losses of the %s", r.Name, cmp.Or(r.Learner, "learner")),
 		Header: []string{"Model", "Loss", "Tuned", "Standard error", "Default", "Constant prediction", "Tuned less default", "Tuned less constant", "Verdict"},
 		Note:   "The CV loss is optimistic, because it was minimised. The nested risk repeats the whole search without each outer fold in turn; after ± is half of its 95 % interval.",
 	}
 	for _, m := range r.Models {
-		title := modelTitle(r, m)
+		title := modelTitle(r, m, full)
 		for _, h := range m.Hyper {
 			hyper.Rows = append(hyper.Rows, []any{title, h.Name, significant(h.Lower, 3), significant(h.Default, 3), significant(h.Tuned, 3), significant(h.Upper, 3)})
 		}
@@ -147,7 +151,7 @@ func MyDataTuning(r *experiment.MyDataResult) []Output {
 func MyDataSearch(r *experiment.MyDataResult) []Output {
 	models := r.Models[:min(len(r.Models), shownModels)]
 	curves := &Figure{Name: "my_data_curves", Legend: LegendBelow,
-		Caption: fmt.Sprintf("%s: the CV loss along each hyperparameter, with the others at their tuned values. The band reaches 1.96 standard errors to either side; it holds the uncertainty that the curve's points have in common, so it is wider than that of their differences. A tuned value of 0 is drawn at the left end.%s", named(r.Name), shownNote(r))}
+		Caption: fmt.Sprintf("%s: the CV loss along each hyperparameter, with the others at their tuned values. The band reaches 1.96 standard errors to either side; it holds the uncertainty that the curve's points have in common, so it is wider than that of their differences. A tuned value of 0 is drawn at the left end.%s", r.Name, shownNote(r))}
 	var panels []*Panel
 	for _, m := range models {
 		for _, c := range m.Curves {
@@ -194,7 +198,7 @@ func myCurve(r *experiment.MyDataResult, m experiment.MyModel, c experiment.MyCu
 		}
 		return v
 	}
-	p := NewPanel(panelName(r, m, "CV loss along "+c.Hyper), modelTitle(r, m), subscripted(c.Hyper), "CV loss: "+m.LossName).LogAxes(true, log).Grid()
+	p := NewPanel(panelName(r, m, "CV loss along "+c.Hyper), modelTitle(r, m, named), subscripted(c.Hyper), "CV loss: "+m.LossName).LogAxes(true, log).Grid()
 	x := Log10s(c.At)
 	var lower, upper, loss []float64
 	for i, v := range c.Loss {
@@ -240,7 +244,7 @@ func mySurface(r *experiment.MyDataResult, m experiment.MyModel) *Figure {
 	onSurface(p.Scatter, "tuned", m.Axes, [][2]float64{{m.Hyper[0].Tuned, m.Hyper[1].Tuned}}, endStyle)
 	low, _, _ := lowest(m.Surface)
 	return &Figure{Name: "my_data_surface", Width: 6.7 * vg.Inch, Height: 4.6 * vg.Inch, Legend: LegendBelow, Panels: [][]*Panel{{p}},
-		Caption: fmt.Sprintf("%s: the CV loss (lowest on the grid %.4g) with the evaluations of the search: single ones at scattered points and at zeros, and descents from the best of them. A value of 0, and what lies beyond the edge, is drawn on the edge. %s.", named(r.Name), low, surfaceNote())}
+		Caption: fmt.Sprintf("%s: the CV loss (lowest on the grid %.4g) with the evaluations of the search: single ones at scattered points and at zeros, and descents from the best of them. A value of 0, and what lies beyond the edge, is drawn on the edge. %s.", r.Name, low, surfaceNote())}
 }
 
 // shownStarts is the number of descents in the picture of a search.
@@ -281,7 +285,7 @@ func (n namedTicks) Ticks(low, high float64) []plot.Tick {
 
 func myCoefficients(r *experiment.MyDataResult) *Figure {
 	f := &Figure{Name: "my_data_coefficients", Legend: LegendBelow,
-		Caption: fmt.Sprintf("%s: how far the prediction moves when a feature grows by one standard deviation. A text column has a feature for each level but its first, which is the one it is compared with.%s", named(r.Name), shownNote(r))}
+		Caption: fmt.Sprintf("%s: how far the prediction moves when a feature grows by one standard deviation. A text column has a feature for each level but its first, which is the one it is compared with.%s", r.Name, shownNote(r))}
 	var row []*Panel
 	for _, m := range r.Models[:min(len(r.Models), shownModels)] {
 		order := make([]int, 0, len(m.Coefficients))
@@ -300,7 +304,7 @@ func myCoefficients(r *experiment.MyDataResult) *Figure {
 		slices.SortStableFunc(order, func(a, b int) int {
 			return cmp.Compare(math.Abs(m.Coefficients[b]), math.Abs(m.Coefficients[a]))
 		})
-		title := modelTitle(r, m)
+		title := modelTitle(r, m, named)
 		if zeros > 0 {
 			title += fmt.Sprintf(": %d of %d are 0", zeros, len(m.Coefficients))
 		}
@@ -346,15 +350,15 @@ func myPredictions(r *experiment.MyDataResult) *Figure {
 	p.Across("equal", 1, -1, 0, Style{Color: Grey, Width: 1, Dash: []vg.Length{4, 3}})
 	p.Scatter("rows", m.Y, m.OutOfFold, Style{Color: Blue, Glyph: draw.RingGlyph{}})
 	return &Figure{Name: "my_data_predictions", Width: 4.6 * vg.Inch, Height: 4.6 * vg.Inch, Legend: LegendBelow, Panels: [][]*Panel{{p}},
-		Caption: fmt.Sprintf("%s: the target against its out-of-fold prediction, by the fits at the tuned hyperparameters that did not train on the row", named(r.Name))}
+		Caption: fmt.Sprintf("%s: the target against its out-of-fold prediction, by the fits at the tuned hyperparameters that did not train on the row", r.Name)}
 }
 
 func myConfusion(r *experiment.MyDataResult) *Table {
-	t := &Table{Name: "my_data_confusion", Caption: fmt.Sprintf("%s: rows of each class by the class that is predicted out of fold", named(r.Name)),
-		Header: append(append([]string{"Class"}, mapped(r.Classes, func(c string) string { return "predicted " + named(c) })...), "Share that is right"),
+	t := &Table{Name: "my_data_confusion", Caption: fmt.Sprintf("%s: rows of each class by the class that is predicted out of fold", r.Name),
+		Header: append(append([]string{"Class"}, mapped(r.Classes, func(c string) string { return "predicted " + full(c) })...), "Share that is right"),
 		Note:   "Predicted is the class with the largest decision value, by the fits that did not train on the row."}
 	for k, class := range r.Classes {
-		row, all, right := []any{named(class)}, 0, 0
+		row, all, right := []any{full(class)}, 0, 0
 		for l := range r.Classes {
 			n := nth(nth(r.Confusion, k), l)
 			row, all = append(row, n), all+n
@@ -382,7 +386,7 @@ func myROC(r *experiment.MyDataResult) *Figure {
 		p.Line(fmt.Sprintf("%s, area %.3f", named(m.Class), m.ROC.Area), m.ROC.FalsePositive, m.ROC.TruePositive, style)
 	}
 	return &Figure{Name: "my_data_roc", Width: 4.6 * vg.Inch, Height: vg.Length(4.6+.2*float64(len(r.Models))) * vg.Inch, Legend: LegendBelow, Panels: [][]*Panel{{p}},
-		Caption: fmt.Sprintf("%s: for each threshold of the out-of-fold decisions the share of the other rows above it (false positive rate) and of the class's rows (true positive rate), with the area under the curve", named(r.Name))}
+		Caption: fmt.Sprintf("%s: for each threshold of the out-of-fold decisions the share of the other rows above it (false positive rate) and of the class's rows (true positive rate), with the area under the curve", r.Name)}
 }
 
 // myGlyphs mark the rows of classes.
@@ -406,5 +410,5 @@ func myBoundary(r *experiment.MyDataResult) *Figure {
 		p.Scatter(named(class), x, y, Style{Color: paletteColor(k), Glyph: myGlyphs[k%len(myGlyphs)], GlyphRadius: 3})
 	}
 	return &Figure{Name: "my_data_boundary", Width: 5.4 * vg.Inch, Height: 4.8 * vg.Inch, Legend: LegendBelow, Panels: [][]*Panel{{p}},
-		Caption: fmt.Sprintf("%s: the rows by their class, and black lines where the predicted class changes", named(r.Name))}
+		Caption: fmt.Sprintf("%s: the rows by their class, and black lines where the predicted class changes", r.Name)}
 }

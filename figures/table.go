@@ -1,7 +1,6 @@
 package figures
 
 import (
-	"encoding/csv"
 	"fmt"
 	"math"
 	"slices"
@@ -13,8 +12,9 @@ import (
 )
 
 // A Table is a table of the paper with its measured counterpart. A row has one
-// cell per column: a string, an int, a [Number], or nil where there is nothing to
-// report.
+// cell per column: a string, a [Code], an int, a [Number], or nil where there is nothing to
+// report. All texts are plain: each format shows them as they are, with characters that would not
+// show as [experiment.Visible] has them.
 type Table struct {
 	Name    string // of the files, without ending
 	Caption string
@@ -26,6 +26,9 @@ type Table struct {
 	Links   map[string]string
 	Changed string // the parameters that are not the default ones, below the table; empty: none
 }
+
+// Code is a command. Markdown has it as code.
+type Code string
 
 // A Number is a measured or quoted number. CSV gets it in full, the other
 // formats with the given digits after the point.
@@ -73,9 +76,9 @@ func (t *Table) check() error {
 		}
 		for i, v := range row {
 			switch v.(type) {
-			case nil, string, int, Number:
+			case nil, string, Code, int, Number:
 			default:
-				return fmt.Errorf("figures: table %s: row %d, column %q: a cell of type %T: use a string, an int, a Number or nil", t.Name, k+1, t.Header[i], v)
+				return fmt.Errorf("figures: table %s: row %d, column %q: a cell of type %T: use a string, a Code, an int, a Number or nil", t.Name, k+1, t.Header[i], v)
 			}
 		}
 	}
@@ -83,7 +86,7 @@ func (t *Table) check() error {
 }
 
 // Describe returns the table's name and caption.
-func (t *Table) Describe() (name, caption string) { return t.Name, t.Caption }
+func (t *Table) Describe() (name, caption string) { return t.Name, experiment.Visible(t.Caption) }
 
 // cellAt returns the cell of a row in column i, or nil if the row is too short.
 func cellAt(row []any, i int) any {
@@ -98,6 +101,9 @@ func cell(v any, plusMinus, none string) string {
 		return n.text(plusMinus)
 	} else if ok || v == nil {
 		return none
+	}
+	if c, ok := v.(Code); ok {
+		return "`" + string(c) + "`"
 	}
 	return fmt.Sprint(v)
 }
@@ -130,7 +136,12 @@ func (t *Table) below() []string {
 // Markdown returns the table in GitHub's dialect.
 func (t *Table) Markdown() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "**%s**\n\n| %s |\n|", t.Caption, strings.Join(mapped(t.Header, markdownEscapes.Replace), " | "))
+	caption := markdown(t.Caption, false)
+	if strings.Contains(t.Caption, "*") { // which might end the emphasis
+		caption = codeSpan(experiment.Visible(t.Caption), false)
+	}
+	header := mapped(t.Header, func(text string) string { return markdown(text, true) })
+	fmt.Fprintf(&b, "**%s**\n\n| %s |\n|", caption, strings.Join(header, " | "))
 	for i := range t.Header {
 		b.WriteString(map[bool]string{true: " :-- |", false: " --: |"}[t.longest(i) > 0])
 	}
@@ -138,21 +149,28 @@ func (t *Table) Markdown() string {
 	for _, row := range t.Rows {
 		b.WriteByte('|')
 		for i := range t.Header {
-			text := markdownEscapes.Replace(cell(cellAt(row, i), " ± ", "–"))
-			for words, address := range t.Links {
-				text = strings.ReplaceAll(text, words, "["+words+"]("+address+")")
-			}
-			b.WriteString(" " + text + " |")
+			b.WriteString(" " + t.markdownCell(cellAt(row, i)) + " |")
 		}
 		b.WriteByte('\n')
 	}
 	for _, line := range t.below() {
-		b.WriteString("\n" + line + "\n")
+		b.WriteString("\n" + markdown(line, false) + "\n")
 	}
 	return b.String()
 }
 
-var markdownEscapes = strings.NewReplacer("|", `\|`, "\n", " ")
+func (t *Table) markdownCell(v any) string {
+	if c, ok := v.(Code); ok {
+		return codeSpan(string(c), true)
+	}
+	text := markdown(cell(v, " ± ", "–"), true)
+	if !strings.HasPrefix(text, "`") {
+		for words, address := range t.Links {
+			text = strings.ReplaceAll(text, words, "["+words+"]("+address+")")
+		}
+	}
+	return text
+}
 
 // LaTeX returns the table as a booktabs table environment.
 func (t *Table) LaTeX() string {
@@ -182,7 +200,7 @@ func (t *Table) LaTeX() string {
 			if n, ok := cellAt(row, i).(Number); ok {
 				cells[i] = "$" + cell(n, ` \pm `, "") + "$"
 			} else {
-				cells[i] = latex(cell(cellAt(row, i), "", "--"))
+				cells[i] = latex(cell(cellAt(row, i), "", "–"))
 			}
 		}
 		line(cells)
@@ -196,14 +214,15 @@ func (t *Table) LaTeX() string {
 }
 
 var latexEscapes = strings.NewReplacer(`\`, `\textbackslash{}`, "&", `\&`, "%", `\%`, "_", `\_`, "#", `\#`, "$", `\$`,
-	"{", `\{`, "}", `\}`, "^", `\textasciicircum{}`, "~", `\textasciitilde{}`, "∈", `$\in$`, "¹", "$^1$", "⁴", "$^4$", "⁻", "$^{-}$",
+	"{", `\{`, "}", `\}`, "^", `\textasciicircum{}`, "~", `\textasciitilde{}`,
+	"<", `\textless{}`, ">", `\textgreater{}`, "|", `\textbar{}`, // other letters in some fonts
+	"--", "-{}-{}", "``", "`{}`{}", "''", "'{}'{}", "?`", "?{}`", "!`", "!{}`", ",,", ",{},{}", // one letter for two
+	"∈", `$\in$`, "¹", "$^1$", "⁴", "$^4$", "⁻", "$^{-}$",
 	"λ1", `$\lambda_1$`, "λ2", `$\lambda_2$`, "±", `$\pm$`, "θ", `$\theta$`, "Δ", `$\Delta$`, "∇", `$\nabla$`, "∂", `$\partial$`, "α", `$\alpha$`, "γ", `$\gamma$`, "λ", `$\lambda$`, "ν", `$\nu$`, "π", `$\pi$`,
 	"½", `$\frac12$`, "²", `$^2$`, "ᵀ", `$^\top$`, "ŷ", `$\hat y$`, "′", `$'$`, "ⁱ", `$^i$`, "…", `\dots{}`, "−", "$-$", "≤", `$\le$`, "≥", `$\ge$`, "×", `$\times$`, "–", "--",
 	"₁", "$_1$", "₂", "$_2$", "₃", "$_3$", "ₖ", "$_k$", "ᵢ", "$_i$", "ⱼ", "$_j$", "ₙ", "$_n$", "ₚ", "$_p$", "ₑₘₚ", `$_{\mathrm{emp}}$`, "ⁿ", "$^n$", "³", "$^3$", "⁺", "$^+$",
 	"𝒯", `$\mathcal{T}$`, "𝒱", `$\mathcal{V}$`, "𝒳", `$\mathcal{X}$`, "𝒴", `$\mathcal{Y}$`, "∩", `$\cap$`, "∪", `$\cup$`, "∅", `$\emptyset$`,
 	"β", `$\beta$`, "ε", `$\varepsilon$`, "η", `$\eta$`, "σ", `$\sigma$`, "·", `$\cdot$`, "°", `$^\circ$`, "“", "``", "”", "''", "‖", `$\|$`, "∞", `$\infty$`, "√", `$\surd$`, "Σ", `$\Sigma$`, "→", `$\to$`, "é", `\'e`)
-
-func latex(s string) string { return latexEscapes.Replace(s) }
 
 // CSV returns the table with full precision; a Number with a margin takes two
 // columns.
@@ -216,8 +235,7 @@ func (t *Table) CSV() string {
 			}
 		}
 	}
-	var b strings.Builder
-	w := csv.NewWriter(&b)
+	var records [][]string
 	for k, row := range append([][]any{nil}, t.Rows...) {
 		var fields []string
 		for i, value := range t.Header {
@@ -235,10 +253,9 @@ func (t *Table) CSV() string {
 				fields = append(fields, margin)
 			}
 		}
-		_ = w.Write(fields) // a strings.Builder never fails
+		records = append(records, fields)
 	}
-	w.Flush()
-	return b.String()
+	return writeCSV(records)
 }
 
 // Write writes dir/Name.csv, .md and .tex. It fails where a row is too long or too

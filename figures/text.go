@@ -67,6 +67,7 @@ func (r run) fontOf(f font.Font) font.Font {
 
 // Box returns the box of a line: scripts stay within the height of the text.
 func (h scripts) Box(line string, f font.Font) (width, height, depth vg.Length) {
+	line = pictured(line)
 	_, height, depth = h.Plain.Box(line, f)
 	for _, r := range runsOf(line) {
 		w, _, _ := h.Plain.Box(r.text, r.fontOf(f))
@@ -77,6 +78,7 @@ func (h scripts) Box(line string, f font.Font) (width, height, depth vg.Length) 
 
 // Draw draws a text. One with scripts is a single line.
 func (h scripts) Draw(c vg.Canvas, txt string, s text.Style, at vg.Point) {
+	txt = pictured(txt)
 	if !strings.ContainsAny(txt, superscriptRunes+subscriptRunes) {
 		h.Plain.Draw(c, txt, s, at)
 		return

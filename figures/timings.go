@@ -31,7 +31,7 @@ func NotebookCostTable(t *experiment.Timings) *Table {
 		{"08_stability", "stability"},
 	} {
 		number, _, _ := strings.Cut(n.notebook, "_")
-		row := []any{n.about, "`./reproduce.sh --force " + number + "`", nil}
+		row := []any{n.about, Code("./reproduce.sh --force " + number), nil}
 		if s := t.Seconds(n.notebook); !math.IsNaN(s) {
 			row[2] = Number{Value: s / 60, Digits: 1}
 		}

@@ -3,7 +3,6 @@ package figures
 import (
 	"bytes"
 	"encoding/binary"
-	"encoding/csv"
 	"errors"
 	"fmt"
 	"hash/crc32"
@@ -19,6 +18,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"cvgm/cvgm/experiment"
 
 	"codeberg.org/go-pdf/fpdf"
 	"gonum.org/v1/plot"
@@ -47,7 +48,7 @@ type Output interface {
 }
 
 // Describe returns the figure's name and caption.
-func (f *Figure) Describe() (name, caption string) { return f.Name, f.Caption }
+func (f *Figure) Describe() (name, caption string) { return f.Name, experiment.Visible(f.Caption) }
 
 // PNG returns the figure at 160 dots per inch, with that resolution in its header. It fails,
 // as SVG, PDF and Write do, where a series is not well formed and where a panel has
@@ -191,9 +192,7 @@ var csvHeader = []string{"panel", "series", "x", "y", "z", "low", "high"}
 // CSV returns every plotted series, one point per line. A reference line has the
 // points in which it meets its panel's axes, without the headroom of a legend.
 func (f *Figure) CSV() string {
-	var b strings.Builder
-	w := csv.NewWriter(&b)
-	_ = w.Write(csvHeader) // a strings.Builder never fails
+	records := [][]string{csvHeader}
 	for _, p := range slices.Concat(f.Panels...) {
 		for _, s := range p.series {
 			for _, v := range slices.Concat(append(slices.Clip(s.stretches), s.ends(p.axes()))...) {
@@ -201,12 +200,11 @@ func (f *Figure) CSV() string {
 				for _, x := range v {
 					fields = append(fields, formatFull(x))
 				}
-				_ = w.Write(fields)
+				records = append(records, fields)
 			}
 		}
 	}
-	w.Flush()
-	return b.String()
+	return writeCSV(records)
 }
 
 // Write writes dir/Name.svg, .png, .pdf and .csv. The PNG, which takes as long as the

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"gonum.org/v1/gonum/floats"
@@ -20,6 +21,7 @@ func TestGradReportsGeneralisedDerivatives(t *testing.T) {
 	wide := Data{X: mat.NewDense(2, 2, []float64{0, 2, 2, -2}), Y: []float64{-1, 1}}
 	flat := Data{X: mat.NewDense(2, 2, []float64{1, 0, -2, 0}), Y: []float64{1, -1}}
 	line := Data{X: mat.NewDense(3, 1, []float64{1, -1, -3}), Y: []float64{1, -1, -1}}
+	threeOnes := Data{X: mat.NewDense(3, 1, []float64{1, 1, 1}), Y: []float64{0, 1, 11}} // θ = 1 at δ = 1, residuals −1, 0, 10
 	hyper := &Grad{Hyper: make([]float64, 5)}
 	for _, c := range []struct {
 		name   string
@@ -49,6 +51,9 @@ func TestGradReportsGeneralisedDerivatives(t *testing.T) {
 		{"learned loss, kink in alpha1 only", new(LearnedLoss), pair, []float64{0, 1, 0, 0, 1 / math.E}, *hyper, true},
 		{"learned loss, kink in alpha1 only, y wanted", new(LearnedLoss), pair, []float64{0, 1, 0, 0, 1 / math.E}, Grad{Y: make([]float64, 2)}, false},
 		{"learned loss", new(LearnedLoss), pair, []float64{0, 1, 0, 0, 1}, *hyper, false},
+		{"Huber at its kink", new(Huber), threeOnes, []float64{0, 1}, *hyper, true},
+		{"Huber at its kink, y wanted", new(Huber), threeOnes, []float64{0, 1}, Grad{Y: make([]float64, 3)}, true},
+		{"Huber", new(Huber), threeOnes, []float64{0, 2}, *hyper, false},
 		{"kernel SVM with a row to spare", &KernelSVM{Kernel: Polynomial{Degree: 1}}, line, []float64{5, 1, 0}, *hyper, true},
 		{"kernel SVM", new(KernelSVM), line, []float64{.1, 1}, *hyper, false},
 	} {
@@ -146,5 +151,113 @@ func TestGeneralisedSVMIsALimit(t *testing.T) {
 	}
 	if weakCoords < 5 {
 		t.Errorf("only %d cases with weakly active coordinates", weakCoords)
+	}
+}
+
+// Where rounding may have moved a kink by more than hiddenTol, products refuse each input that has it,
+// generalised or not; where it has moved it by less, generalised ones answer. An input without the kink
+// has its derivative in either case.
+func TestBlurredKinksAreRefused(t *testing.T) {
+	one := mat.NewDense(1, 1, []float64{1})
+	ones, two := mat.NewDense(3, 1, []float64{1, 1, 1}), mat.NewDense(2, 1, []float64{1, -2})
+	net, freeNet, sparse, freeSparse, huber := new(ElasticNet), new(ElasticNet), new(SparseLogistic), new(SparseLogistic), new(Huber)
+	for _, c := range []struct {
+		name      string
+		l         KinkedLearner
+		blur      *float64
+		data      Data
+		hyper     []float64
+		hyperOnly bool
+	}{
+		{"elastic net", net, &net.blur, Data{X: one, Y: []float64{2}}, []float64{2, 1}, false},
+		{"elastic net, kink in lambda1 only", freeNet, &freeNet.blur, Data{X: one, Y: []float64{0}}, []float64{0, 1}, true},
+		{"sparse logistic", sparse, &sparse.blur, Data{X: two, Y: []float64{1, -1}}, []float64{.75, 1}, false},
+		{"sparse logistic, kink in lambda1 only", freeSparse, &freeSparse.blur, Data{X: ones.Slice(0, 2, 0, 1).(*mat.Dense), Y: []float64{1, -1}}, []float64{0, 1}, true},
+		{"Huber", huber, &huber.blur, Data{X: ones, Y: []float64{0, 1, 11}}, []float64{0, 1}, false},
+	} {
+		theta := make([]float64, 1)
+		if err := errors.Join(c.l.Load(c.data), c.l.Fit(theta, c.hyper)); err != nil {
+			t.Fatal(c.name, err)
+		}
+		for _, blur := range []float64{hiddenTol / 2, 2 * hiddenTol} {
+			*c.blur = blur
+			for _, generalised := range []bool{false, true} {
+				c.l.SetGeneralised(generalised)
+				for name, g := range map[string]*Grad{"Hyper": {Hyper: []float64{1, 1}}, "X": {X: mat.NewDense(len(c.data.Y), 1, nil)}, "Y": {Y: make([]float64, len(c.data.Y))}} {
+					smooth, hidden := c.hyperOnly && name != "Hyper", blur > hiddenTol
+					for product, err := range map[string]error{"JVP": c.l.(ForwardLearner).JVP(nil, make([]float64, 1), g), "VJP": c.l.VJP(nil, g, []float64{1})} {
+						if errors.Is(err, ErrIllPosed) != (hidden && !smooth) || err != nil && (smooth || !hidden && generalised) {
+							t.Errorf("%s, blur %g, generalised %v: %s in %s: %v", c.name, blur, generalised, product, name, err)
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+// The rows that an error names are those of the data, also behind rows that do not count.
+func TestKinksNameRowsOfTheData(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		l     KinkedLearner
+		data  Data
+		hyper []float64
+	}{
+		{"Huber", new(Huber), Data{X: mat.NewDense(3, 1, []float64{1, 1, 1}), Y: []float64{0, 1, 11}}, []float64{0, 1}},
+		{"SVM", new(SVM), Data{X: mat.NewDense(2, 2, []float64{0, 2, 2, -2}), Y: []float64{-1, 1}}, []float64{0, .5}},
+		{"learned loss", new(LearnedLoss), Data{X: mat.NewDense(2, 1, []float64{1, -1}), Y: []float64{1, -1}}, []float64{0, 1, .5, 0, 1 / math.E}},
+		{"kernel SVM", &KernelSVM{Kernel: Polynomial{Degree: 1}}, Data{X: mat.NewDense(3, 1, []float64{1, -1, -3}), Y: []float64{1, -1, -1}}, []float64{5, 1, 0}},
+	} {
+		rows, n := c.data.X.Dims()
+		weak := func(d Data) []int {
+			nt, _ := c.l.Dims(n)
+			var err error
+			if err = errors.Join(c.l.Load(d), c.l.Fit(make([]float64, nt), c.hyper)); err == nil {
+				if p, is := c.l.(Predictor); is {
+					err = p.PredictVJP(nil, newGrad(d, len(c.hyper)), nil, d.X, d.Y)
+				} else {
+					err = c.l.VJP(nil, newGrad(d, len(c.hyper)), slices.Repeat([]float64{1}, nt))
+				}
+			}
+			var kink *NotDifferentiableError
+			if !errors.As(err, &kink) {
+				t.Fatalf("%s: error %v, want a kink", c.name, err)
+			}
+			return kink.Weak.Rows
+		}
+		want := weak(c.data)
+		behind := Data{X: mat.NewDense(rows+2, n, nil), Y: append([]float64{1, -1}, c.data.Y...), Weights: append([]float64{0, 0}, slices.Repeat([]float64{1}, rows)...)}
+		behind.X.Slice(2, rows+2, 0, n).(*mat.Dense).Copy(c.data.X)
+		got := weak(behind)
+		for i := range got {
+			got[i] -= 2
+		}
+		if len(want) == 0 || !slices.Equal(got, want) {
+			t.Errorf("%s: rows %v, behind two others less two %v", c.name, want, got)
+		}
+	}
+}
+
+// How far rounding may have moved a kink has no unit.
+func TestBlurHasNoUnit(t *testing.T) {
+	var want [2]float64
+	for _, unit := range []float64{1, 0x1p-40, 0x1p40} {
+		var net ElasticNet
+		var huber Huber
+		x := mat.NewDense(3, 1, []float64{1, 1, 1})
+		y := []float64{0, unit, 11 * unit}
+		if err := errors.Join(net.Load(Data{X: x, Y: y}), net.Fit(make([]float64, 1), []float64{4 * unit, 1}),
+			huber.Load(Data{X: x, Y: y}), huber.Fit(make([]float64, 1), []float64{0, unit})); err != nil {
+			t.Fatal(err)
+		}
+		for k, blur := range []float64{net.blur, huber.blur} {
+			if unit == 1 {
+				want[k] = blur
+			}
+			if blur == 0 || math.Abs(blur-want[k]) > 1e-9*want[k] {
+				t.Errorf("learner %d, unit %g: blur %g, want %g", k, unit, blur, want[k])
+			}
+		}
 	}
 }

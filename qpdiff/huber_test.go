@@ -249,3 +249,17 @@ func TestHuberPaths(t *testing.T) {
 		}
 	}
 }
+
+// Load refuses data whose XᵀX or Xᵀy overflows, as an elastic net does, and names the column.
+func TestOverflowingProductsAreRefusedAtLoad(t *testing.T) {
+	for _, d := range []Data{
+		{X: mat.NewDense(2, 2, []float64{1, 1e100, 1, 2}), Y: []float64{1e250, 1}},
+		{X: mat.NewDense(2, 2, []float64{1, 1e200, 1, 2}), Y: []float64{1, 1}},
+	} {
+		for _, l := range []Learner{new(Huber), &Huber{Intercept: true}, new(ElasticNet)} {
+			if err := l.Load(d); !errors.Is(err, ErrNotFinite) || !strings.Contains(err.Error(), "column") {
+				t.Errorf("%T: %v", l, err)
+			}
+		}
+	}
+}

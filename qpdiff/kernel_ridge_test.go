@@ -418,3 +418,29 @@ func TestKernelModelPredictsAsTheLearner(t *testing.T) {
 		t.Errorf("no rows: %v, error %v", got, err)
 	}
 }
+
+// Where the rounding of a kernel's constant hides what is beside it the fit is refused, and where it does
+// not the constant moves no prediction by more than that.
+func TestKernelRidgeRefusesConstantsThatHideTheRest(t *testing.T) {
+	d := randomData(4, 12, 3, false)
+	x := randomData(5, 6, 3, false).X
+	for _, intercept := range []bool{true, false} {
+		for exponent := range 23 {
+			constant := math.Pow(10, float64(exponent))
+			l, plain := KernelRidge{Kernel: Polynomial{Degree: 1}, Intercept: intercept}, KernelRidge{Kernel: Polynomial{Degree: 1}, Intercept: true}
+			nt, _ := l.Dims(3)
+			got, want := make([]float64, 6), make([]float64, 6)
+			err := errors.Join(l.Load(d), l.Fit(make([]float64, nt), []float64{.01, 1, constant}))
+			if exponent < 10 && err != nil || exponent > 14 && intercept && !errors.Is(err, ErrIllPosed) {
+				t.Errorf("intercept %v, constant %g: %v", intercept, constant, err)
+			}
+			if err != nil || !intercept {
+				continue
+			}
+			if err := errors.Join(plain.Load(d), plain.Fit(make([]float64, 1), []float64{.01, 1, 0}), plain.Predict(nil, want, x), l.Predict(nil, got, x)); err != nil {
+				t.Fatal(err)
+			}
+			nearAll(t, fmt.Sprint("prediction, constant ", constant), got, want, 1e-12+1e-13*constant, 1)
+		}
+	}
+}

@@ -8,21 +8,35 @@ import (
 )
 
 // kktMatrix is the symmetric matrix K = [H Cᵀ; C 0] of the KKT conditions at a
-// point, by the eigenvalues of EKE, which tell what of it is singular: E is the
-// diagonal that brings the largest entry of every row near one, so that units do
-// not decide. It is the slow and careful way, for where K may be singular.
+// point, H semidefinite, in the scale of E: the diagonal that brings the largest
+// entry of every row of EKE near one, so that units do not decide. It is the slow
+// and careful way, for a K that may be singular.
+//
+// The two halves of its space, the variables and the rows, have units of their own
+// and meet in no norm. A null vector lies in one of them: K(v, y) = 0 makes vᵀHv
+// zero, so that Hv = 0, Cv = 0 and Cᵀy = 0.
 type kktMatrix struct {
-	n, k   int
-	e      []float64 // diagonal of E, powers of two
-	eke    *mat.SymDense
-	vec    mat.Dense
-	values []float64
-	null   []int // the eigenvectors with eigenvalue zero, ascending
-	// Work of solve.
-	x, rhs, coef []float64
+	n, k int
+	e    []float64 // diagonal of E, powers of two
+	h, c []float64 // EHE and ECE, row-major
+	// nullX and nullY are the orthogonal projectors onto the null vectors of K, by
+	// their halves. Parts of the program that have nothing to do with each other are
+	// apart in them, as in no basis of the null vectors: their units are unrelated.
+	// free is the length of the projections of the unit vectors, in [0, 1] and above
+	// rangeTol if that variable or row is not unique. nullity counts null vectors.
+	nullX, nullY, free []float64
+	nullity            int
+	// The pseudo-inverse of K by its factors: that of C (n×k), and Z(ZᵀHZ)⁺Zᵀ with
+	// Z an orthonormal basis of the null space of C. steep is the norm of the latter.
+	pinv, flat []float64
+	steep      float64
+	// The last solution and work of solve. Below rangeTol·still x[:n] is rounding.
+	x, rhs, left []float64
+	still        float64
 }
 
-// singularTol: eigenvalues below this fraction of the largest are zero.
+// singularTol: singular values of C below this fraction of the largest are zero,
+// and eigenvalues of H where C vanishes below this fraction of the norm of H.
 const singularTol = 1e-11
 
 // equilibrations is the number of passes of Ruiz (2001); each halves the
@@ -91,88 +105,220 @@ func kktScale(n, k int, h, c []float64) []float64 {
 // newKKTMatrix takes H (n×n) and the rows C (k×n).
 func newKKTMatrix(n, k int, h, c []float64) *kktMatrix {
 	dim := n + k
-	a := &kktMatrix{n: n, k: k, e: kktScale(n, k, h, c), x: make([]float64, dim), rhs: make([]float64, dim), coef: make([]float64, dim)}
-	sym := mat.NewSymDense(dim, nil)
+	a := &kktMatrix{n: n, k: k, e: kktScale(n, k, h, c), h: make([]float64, n*n), c: make([]float64, k*n), pinv: make([]float64, n*k), flat: make([]float64, n*n)}
+	growAll(dim, &a.x, &a.rhs, &a.left, &a.free)
 	for i := range dim {
-		for j := range min(i+1, n) {
-			sym.SetSym(i, j, kktEntry(n, h, c, i, j)*a.e[i]*a.e[j])
+		for j := range n {
+			if i >= n {
+				a.c[(i-n)*n+j] = c[(i-n)*n+j] * a.e[i] * a.e[j]
+			} else {
+				a.h[i*n+j] = h[max(i, j)*n+min(i, j)] * a.e[max(i, j)] * a.e[min(i, j)]
+			}
 		}
 	}
-	a.eke = sym
-	var eig mat.EigenSym
-	if !eig.Factorize(sym, true) {
+	a.nullX, a.nullY = make([]float64, n*n), make([]float64, k*k)
+	basis, ok := a.factorRows()
+	if !ok || !a.factorHessian(basis) {
 		// Nothing is known of the matrix: all of it counts as singular.
-		a.values = make([]float64, dim)
-		a.vec = *mat.NewDense(dim, dim, nil)
-		for i := range dim {
-			a.vec.Set(i, i, 1)
-			a.null = append(a.null, i)
+		clear(a.pinv)
+		clear(a.flat)
+		clear(a.nullX)
+		clear(a.nullY)
+		a.nullity = 0
+		for _, v := range identityRows(n) {
+			a.addNull(a.nullX, v)
 		}
-		return a
+		for _, y := range identityRows(k) {
+			a.addNull(a.nullY, y)
+		}
 	}
-	a.values = eig.Values(nil)
-	eig.VectorsTo(&a.vec)
-	big := max(math.Abs(a.values[0]), math.Abs(a.values[dim-1]))
-	for i, v := range a.values {
-		if math.Abs(v) <= singularTol*big {
-			a.null = append(a.null, i)
+	for i, p := range a.nullX {
+		if math.Abs(p) <= projectorTol {
+			a.nullX[i] = 0
 		}
+	}
+	for i, p := range a.nullY {
+		if math.Abs(p) <= projectorTol {
+			a.nullY[i] = 0
+		}
+	}
+	for i := range n {
+		a.free[i] = math.Sqrt(a.nullX[i*n+i])
+	}
+	for i := range k {
+		a.free[n+i] = math.Sqrt(a.nullY[i*k+i])
 	}
 	return a
 }
 
+// projectorTol: entries of a projector below it are rounding, which leaves some eps of
+// the largest, 1, divided by the gap to the singular values that are not zero.
+const projectorTol = 1e-12
+
+// addNull adds the null vector v, of norm one, to a projector.
+func (a *kktMatrix) addNull(projector, v []float64) {
+	a.nullity++
+	for i, vi := range v {
+		floats.AddScaled(projector[i*len(v):(i+1)*len(v)], vi, v)
+	}
+}
+
+// singular reports whether K has null vectors.
+func (a *kktMatrix) singular() bool { return a.nullity > 0 }
+
+func identityRows(n int) [][]float64 {
+	rows := make([][]float64, n)
+	for i := range rows {
+		rows[i] = make([]float64, n)
+		rows[i][i] = 1
+	}
+	return rows
+}
+
+// factorRows sets pinv and nullY by the singular values of C and returns an
+// orthonormal basis of its null space, one vector a row.
+func (a *kktMatrix) factorRows() (basis [][]float64, ok bool) {
+	n, k := a.n, a.k
+	if k == 0 {
+		return identityRows(n), true
+	}
+	var svd mat.SVD
+	if !svd.Factorize(mat.NewDense(k, n, a.c), mat.SVDFull) {
+		return nil, false
+	}
+	var u, v mat.Dense
+	svd.UTo(&u)
+	svd.VTo(&v)
+	values := svd.Values(nil)
+	rank := 0
+	for rank < len(values) && values[rank] > singularTol*values[0] {
+		for i := range n {
+			f := v.At(i, rank) / values[rank]
+			for j := range k {
+				a.pinv[i*k+j] += f * u.At(j, rank)
+			}
+		}
+		rank++
+	}
+	for i := rank; i < k; i++ {
+		a.addNull(a.nullY, mat.Col(nil, i, &u))
+	}
+	for i := rank; i < n; i++ {
+		basis = append(basis, mat.Col(nil, i, &v))
+	}
+	return basis, true
+}
+
+// factorHessian sets flat and nullX by the eigenvalues of H on the span of basis.
+func (a *kktMatrix) factorHessian(basis [][]float64) bool {
+	n, f := a.n, len(basis)
+	if f == 0 {
+		return true
+	}
+	sym := mat.NewSymDense(f, nil)
+	hz := make([]float64, n)
+	for i, z := range basis {
+		a.mulHessian(hz, z)
+		for j := range i + 1 {
+			sym.SetSym(i, j, floats.Dot(basis[j], hz))
+		}
+	}
+	var eig mat.EigenSym
+	if !eig.Factorize(sym, true) {
+		return false
+	}
+	var w mat.Dense
+	eig.VectorsTo(&w)
+	zero := singularTol * floats.Norm(a.h, 2)
+	for e, value := range eig.Values(nil) {
+		v := make([]float64, n)
+		for i, z := range basis {
+			floats.AddScaled(v, w.At(i, e), z)
+		}
+		if value <= zero {
+			a.addNull(a.nullX, v)
+			continue
+		}
+		a.steep = max(a.steep, 1/value)
+		for i, vi := range v {
+			floats.AddScaled(a.flat[i*n:(i+1)*n], vi/value, v)
+		}
+	}
+	return true
+}
+
+// mulHessian sets dst to Hv in the scale of E.
+func (a *kktMatrix) mulHessian(dst, v []float64) {
+	for i := range dst {
+		dst[i] = floats.Dot(a.h[i*a.n:(i+1)*a.n], v)
+	}
+}
+
 // solve sets (v, y) to the solution of least norm, in the scale of E, with
-// right-hand side (cz, cy), and returns the norm of what of that lies outside
-// the range, relative to it.
+// right-hand side (cz, cy), and returns how far cz or cy lies outside the range,
+// see outsideOf.
 func (a *kktMatrix) solve(v, y, cz, cy []float64) (outside float64) {
 	n := a.n
 	floats.MulTo(a.rhs[:n], cz, a.e[:n])
 	floats.MulTo(a.rhs[n:], cy, a.e[n:])
+	outside = max(outsideOf(a.nullX, a.rhs[:n]), outsideOf(a.nullY, a.rhs[n:]))
 	clear(a.x)
-	outside = a.improve()
-	// The first solution has errors of the size of its largest entry. One
-	// correction makes those of the small entries small: ż = 0 at a vertex.
-	raw := a.eke.RawSymmetric()
-	for i := range a.x {
-		sum := a.rhs[i]
-		for j, x := range a.x {
-			sum -= raw.Data[min(i, j)*raw.Stride+max(i, j)] * x
-		}
-		a.coef[i] = sum
-	}
-	copy(a.rhs, a.coef)
+	a.improve()
+	// One correction: the first solution has errors of the size of its largest entry.
+	copy(a.rhs, a.left)
 	a.improve()
 	floats.MulTo(v, a.x[:n], a.e[:n])
 	floats.MulTo(y, a.x[n:], a.e[n:])
 	return outside
 }
 
-// improve adds to x the solution of least norm for the right-hand side rhs, and
-// returns how much of that lies outside the range, relative to it.
-func (a *kktMatrix) improve() (outside float64) {
-	var in, out float64
-	isNull := 0
-	raw := a.vec.RawMatrix()
-	for e := range a.coef {
-		s := 0.0
-		for i, c := range a.rhs {
-			s += raw.Data[i*raw.Stride+e] * c
+// outsideOf is the largest entry that a projector leaves of x, beside the terms that
+// it sums: the units of x differ where the projector is zero.
+func outsideOf(projector, x []float64) (worst float64) {
+	n := len(x)
+	for i := range n {
+		var sum, terms float64
+		for j, p := range projector[i*n : (i+1)*n] {
+			sum += p * x[j]
+			terms += math.Abs(p * x[j])
 		}
-		in += s * s
-		if isNext(a.null, &isNull, e) {
-			out += s * s
-			a.coef[e] = 0
-		} else {
-			a.coef[e] = s / a.values[e]
-		}
+		worst = max(worst, ratio(math.Abs(sum), terms))
 	}
-	for i := range a.x {
-		a.x[i] += floats.Dot(raw.Data[i*raw.Stride:i*raw.Stride+len(a.coef)], a.coef)
+	return worst
+}
+
+// improve adds to x the solution of least norm for the right-hand side rhs, and sets
+// left to what that leaves of it.
+func (a *kktMatrix) improve() {
+	n, k := a.n, a.k
+	cz, cy := a.rhs[:n], a.rhs[n:]
+	rz, ry := a.left[:n], a.left[n:]
+	v := make([]float64, n)
+	hv := make([]float64, n)
+	for i := range v {
+		v[i] = floats.Dot(a.pinv[i*k:(i+1)*k], cy)
 	}
-	if in == 0 {
-		return 0
+	a.mulHessian(hv, v)
+	floats.SubTo(rz, cz, hv)
+	held := floats.Norm(v, 2)
+	for i := range v {
+		v[i] += floats.Dot(a.flat[i*n:(i+1)*n], rz)
 	}
-	return math.Sqrt(out / in)
+	if largest(a.x) == 0 {
+		a.still = held + a.steep*floats.Norm(rz, 2)
+	}
+	a.mulHessian(hv, v)
+	floats.SubTo(rz, cz, hv)
+	y := make([]float64, k)
+	for i := range n {
+		floats.AddScaled(y, rz[i], a.pinv[i*k:(i+1)*k])
+	}
+	for i, s := range y {
+		floats.AddScaled(rz, -s, a.c[i*n:(i+1)*n])
+		ry[i] = cy[i] - floats.Dot(a.c[i*n:(i+1)*n], v)
+	}
+	floats.Add(a.x[:n], v)
+	floats.Add(a.x[n:], y)
 }
 
 // rangeTol: a vector lies in a range if what sticks out is below this fraction

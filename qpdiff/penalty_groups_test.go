@@ -2,9 +2,11 @@ package qpdiff
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"gonum.org/v1/gonum/mat"
@@ -190,5 +192,31 @@ func TestElasticNetGroupsRefused(t *testing.T) {
 	groups[0], e.Groups = 1, nil
 	if err := errors.Join(err, e.VJP(nil, h, v)); err != nil || !slices.Equal(g.Hyper, h.Hyper) {
 		t.Errorf("%v, %v after a change of Groups, error %v", g.Hyper, h.Hyper, err)
+	}
+}
+
+// At λ1 = 0 and y = 0 each group has a kink of its own: along (dλ1, dy) orthogonal features move by
+// the soft threshold of x_jᵀdy/N at their own group's dλ1, over 1 + λ2.
+func TestGroupsKinkedAtZeroByHand(t *testing.T) {
+	l := ElasticNet{Groups: []int{0, 1}}
+	root := math.Sqrt2 // XᵀX/N is the unit matrix
+	d := Data{X: mat.NewDense(2, 2, []float64{root, 0, 0, root}), Y: []float64{0, 0}}
+	theta := make([]float64, 2)
+	if err := errors.Join(l.Load(d), l.Fit(theta, []float64{0, 0, 1, 3})); err != nil {
+		t.Fatal(err)
+	}
+	along := func(first, second float64) *Grad {
+		return &Grad{Hyper: []float64{first, second, 0, 0}, Y: []float64{3 * root, -2 * root}} // x_jᵀdy/N are 3 and −2
+	}
+	for _, c := range []struct{ first, second float64 }{{0, 0}, {1, .5}, {.5, 1}, {4, 0}, {0, 4}} {
+		if err := l.JVP(nil, theta, along(c.first, c.second)); err != nil {
+			t.Fatal(err)
+		}
+		nearAll(t, fmt.Sprint(c), theta, []float64{max(0, 3-c.first) / 2, -max(0, 2-c.second) / 4}, 8*eps, 1)
+	}
+	for k, g := range []*Grad{along(-1, 1), along(1, -1)} {
+		if err := l.JVP(nil, theta, g); !errors.Is(err, ErrDomain) || !strings.Contains(err.Error(), fmt.Sprint("coordinate ", k)) {
+			t.Errorf("λ1 of group %d falls: %v", k, err)
+		}
 	}
 }

@@ -256,17 +256,15 @@ func (l *lagrangian) sensitivity(kkt *kktMatrix, m, q int, constraints []constra
 	n, np, k := l.n, l.np, len(rows)
 	var errs []error
 	free := [3]float64{} // of x, λ, ν
-	for _, e := range kkt.null {
-		for i := range n + k {
-			block := 0
-			if i >= n {
-				block = 1
-				if rows[i-n] >= m {
-					block = 2
-				}
+	for i, part := range kkt.free {
+		block := 0
+		if i >= n {
+			block = 1
+			if rows[i-n] >= m {
+				block = 2
 			}
-			free[block] = max(free[block], math.Abs(kkt.vec.At(i, e)))
 		}
+		free[block] = max(free[block], part)
 	}
 	out := &Sensitivity{}
 	dst := [3]*mat.Dense{}
@@ -291,7 +289,7 @@ func (l *lagrangian) sensitivity(kkt *kktMatrix, m, q int, constraints []constra
 			cy[i] = -constraints[r].d.Alpha[j]
 		}
 		outside := kkt.solve(v, y, cz, cy)
-		if len(kkt.null) > 0 {
+		if kkt.singular() {
 			for i, r := range rows {
 				d := constraints[r].d
 				for c := range n {

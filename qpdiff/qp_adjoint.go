@@ -101,54 +101,36 @@ func (d *qpDerivative) uniquePrimal() bool {
 	return s*s > pivotTol
 }
 
-// blockOutside is how far the ∇g of an input lies outside the range: the
-// largest product with a null vector of EKE, relative to the size of E∇g. Of G
-// and A it is also how far the derivative of the last solution depends on which
-// null vector is added to it, see [kktMatrix.parts].
+// blockOutside is how far the ∇g of an input lies outside the range: what the null
+// vectors hold of the variables and rows in which it is not zero. A change of entry j
+// of row r enters as λ_r in variable j and as z_j in row r, each in its own unit. Of G
+// and A blockOutside is also how far the derivative of the last solution (v, y)
+// depends on which null vector is added to it, see [kktMatrix.parts]: by v in a row
+// that depends on others, and by y_r where a variable is free.
 func (a *kktMatrix) blockOutside(d *qpDerivative, in QPInput) float64 {
 	set := d.sys
+	n := a.n
+	moves := largest(set.z) > 0
+	loose := largest(a.free[:n]) // the freest variable
+	switch {
+	case in == InputP, in == InputQ && moves:
+		return loose
+	case in == InputQ:
+		return 0
+	}
+	rhs := in == InputH || in == InputB
+	moves = moves || floats.Norm(a.x[:n], 2) > rangeTol*a.still
+	pull := rangeTol * floats.Norm(a.x[n:], 2)
 	worst := 0.0
-	moves := slices.ContainsFunc(set.z, func(z float64) bool { return z != 0 })
-	last := floats.Norm(a.x, 2)
-	for _, e := range a.null {
-		nx := make([]float64, a.n)
-		for i := range nx {
-			nx[i] = a.vec.At(i, e)
-		}
-		switch in {
-		case InputQ:
-			if moves {
-				worst = max(worst, floats.Norm(nx, 2))
-			}
-			continue
-		case InputP:
-			worst = max(worst, floats.Norm(nx, 2))
+	for i, r := range d.rows {
+		if (r < set.m) != (in == InputG || in == InputH) {
 			continue
 		}
-		for i, r := range d.rows {
-			if (r < set.m) != (in == InputG || in == InputH) {
-				continue
-			}
-			ny := a.vec.At(a.n+i, e)
-			if in == InputH || in == InputB {
-				worst = max(worst, math.Abs(ny))
-				continue
-			}
-			// A change of entry j of row r enters as λ in row j and z_j in that of r,
-			// and takes the null vector to ny in row j and nx_j in that of r.
-			lam := set.multiplier(r) / set.scale[r]
-			var sum, size, turn float64
-			for j, z := range set.z {
-				l, z := lam*a.e[j], z*a.e[a.n+i]
-				v := l*nx[j] + ny*z
-				sum += v * v
-				size += l*l + z*z
-				turn = math.Hypot(turn, ny*a.x[j]+nx[j]*a.x[a.n+i])
-			}
-			if size > 0 {
-				worst = max(worst, math.Sqrt(sum/size))
-			}
-			worst = max(worst, ratio(turn, last))
+		if rhs || moves {
+			worst = max(worst, a.free[n+i])
+		}
+		if !rhs && (set.multiplier(r) != 0 || a.free[n+i] > rangeTol || math.Abs(a.x[n+i]) > pull) {
+			worst = max(worst, loose)
 		}
 	}
 	return worst
@@ -161,63 +143,91 @@ func (a *kktMatrix) blockOutside(d *qpDerivative, in QPInput) float64 {
 // multipliers and z vanish. Of two rows (1, 0)z = 0 one depends on the other; once
 // one of them is (1, ε) they fix all of z ∈ R².
 func (a *kktMatrix) parts(c []float64, rows []int, m int, wanted [3]bool) float64 {
-	n := a.n
-	scaled := func(i, j int) float64 { return c[i*n+j] * a.e[j] * a.e[n+i] }
-	size := 0.0
-	for i := range a.k {
-		for j := range n {
-			size = math.Hypot(size, scaled(i, j))
-		}
-	}
 	worst := 0.0
-	for _, e := range a.null {
-		clear(a.rhs)
-		for i := range a.k {
-			for j := range n {
-				v := scaled(i, j)
-				a.rhs[j] += v * a.vec.At(n+i, e)
-				a.rhs[n+i] += v * a.vec.At(j, e)
-			}
-		}
-		moved := floats.Norm(a.rhs, 2)
-		if moved <= rangeTol*size {
-			continue
-		}
+	a.changedNulls(c, func(change []float64) {
 		clear(a.x)
+		copy(a.rhs, change)
 		a.improve()
 		part := 0.0
 		for i, v := range a.x {
 			out := OutputZ
-			if i >= n && rows[i-n] < m {
+			if i >= a.n && rows[i-a.n] < m {
 				out = OutputLambda
-			} else if i >= n {
+			} else if i >= a.n {
 				out = OutputNu
 			}
 			if wanted[out] {
 				part = math.Hypot(part, v)
 			}
 		}
-		big := max(math.Abs(a.values[0]), math.Abs(a.values[len(a.values)-1]))
-		worst = max(worst, part/max(floats.Norm(a.x, 2), moved/big))
-	}
+		worst = max(worst, part/max(floats.Norm(a.x, 2), floats.Norm(change, 2)))
+	})
 	return worst
 }
 
-// outputFree is the largest entry that a null vector has in an output: zero
-// where the output is unique.
-func (a *kktMatrix) outputFree(d *qpDerivative, out QPOutput) float64 {
-	worst := 0.0
-	for _, e := range a.null {
-		if out == OutputZ {
-			for i := range a.n {
-				worst = max(worst, math.Abs(a.vec.At(i, e)))
-			}
+// partsLater reports whether a change of the rows parts them while the last solution
+// (ż, ẏ) moves: they may agree to first order and not beyond. Of the rows z₁ = 1 and
+// z₁ = 1 the second turns to z₁ + εz₂ = 1, which agrees with the first while z₂ = 0.
+func (a *kktMatrix) partsLater(c []float64) (parts bool) {
+	n := a.n
+	moves := [2]bool{floats.Norm(a.x[:n], 2) > rangeTol*a.still, largest(a.x[n:]) > 0}
+	a.changedNulls(c, func(change []float64) {
+		parts = parts || moves[0] && largest(change[:n]) > 0 || moves[1] && largest(change[n:]) > 0
+	})
+	return parts
+}
+
+// changedNulls calls f with K̇ times null vectors, of variables and of rows, that span
+// them all, for a change Ċ of the rows. Entries within rangeTol of the terms that they
+// sum are zero; f is not called with zeros alone.
+func (a *kktMatrix) changedNulls(c []float64, f func(change []float64)) {
+	n, k := a.n, a.k
+	scaled := make([]float64, len(c))
+	for i := range k {
+		floats.MulTo(scaled[i*n:(i+1)*n], c[i*n:(i+1)*n], a.e[:n])
+		floats.Scale(a.e[n+i], scaled[i*n:(i+1)*n])
+	}
+	change, terms := make([]float64, n+k), make([]float64, n+k)
+	for e, free := range a.free {
+		if free <= rangeTol {
 			continue
 		}
-		for i, r := range d.rows {
-			if (r < d.sys.m) == (out == OutputLambda) {
-				worst = max(worst, math.Abs(a.vec.At(a.n+i, e)))
+		clear(change)
+		clear(terms)
+		for i := range k {
+			for j := range n {
+				to, v := n+i, 0.0
+				if e < n {
+					v = scaled[i*n+j] * a.nullX[e*n+j]
+				} else {
+					to, v = j, scaled[i*n+j]*a.nullY[(e-n)*k+i]
+				}
+				change[to] += v
+				terms[to] += math.Abs(v)
 			}
+		}
+		some := false
+		for i, v := range change {
+			if math.Abs(v) <= rangeTol*terms[i] {
+				change[i] = 0
+			}
+			some = some || change[i] != 0
+		}
+		if some {
+			f(change)
+		}
+	}
+}
+
+// outputFree is how far an output is not unique: what the null vectors hold of it.
+func (a *kktMatrix) outputFree(d *qpDerivative, out QPOutput) float64 {
+	if out == OutputZ {
+		return largest(a.free[:a.n])
+	}
+	worst := 0.0
+	for i, r := range d.rows {
+		if (r < d.sys.m) == (out == OutputLambda) {
+			worst = max(worst, a.free[a.n+i])
 		}
 	}
 	return worst

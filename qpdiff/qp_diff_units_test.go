@@ -1,6 +1,7 @@
 package qpdiff
 
 import (
+	"maps"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -48,7 +49,7 @@ func (u *qpUnits) gradient(g *QPGrad) {
 // rounding.
 func TestQPDerivativeUnits(t *testing.T) {
 	for _, kind := range unitKinds {
-		if kind.status != Optimal || kind.name == "cone" { // no multiplier of a cone is unique
+		if kind.status != Optimal {
 			continue
 		}
 		t.Run(kind.name, func(t *testing.T) {
@@ -70,8 +71,8 @@ func TestQPDerivativeUnits(t *testing.T) {
 					clear(dz)
 				}
 				g := newQPGrad(&q)
-				want := s.VJP(nil, g, dz, dlambda, dnu)
-				if want == nil {
+				want := refused(t, s.VJP(nil, g, dz, dlambda, dnu))
+				if want["Q"] == nil {
 					answered++
 				}
 				for trial := range 6 {
@@ -88,12 +89,13 @@ func TestQPDerivativeUnits(t *testing.T) {
 					}
 					z, lambda, nu := u.cotangents(dz, dlambda, dnu)
 					h := newQPGrad(&other)
-					if err := r.VJP(nil, h, z, lambda, nu); (err == nil) != (want == nil) {
-						t.Errorf("%d, %+v: error %v, not %v", i, u, err, want)
+					have := refused(t, r.VJP(nil, h, z, lambda, nu))
+					if !slices.Equal(slices.Sorted(maps.Keys(have)), slices.Sorted(maps.Keys(want))) {
+						t.Errorf("%d, %+v: refused are %v, not %v", i, u, have, want)
 						continue
 					}
 					u.gradient(h)
-					for in, x := range g.fields() {
+					for in, x := range g.fields() { // refused blocks are zero
 						size, off := 1.0, 0.0
 						for j, v := range x {
 							size = max(size, math.Abs(v))
@@ -107,7 +109,7 @@ func TestQPDerivativeUnits(t *testing.T) {
 				}
 			}
 			t.Logf("%d answered, derivatives differ by %.2g", answered, worst)
-			if worst > 1e-10 || answered < 40 {
+			if worst > 1e-10 || answered < 20 {
 				t.Errorf("%d of 60 answered, derivatives differ by %g", answered, worst)
 			}
 		})

@@ -77,6 +77,11 @@ func (d *qpDerivative) jvp(dz, dlambda, dnu []float64, t *QPGrad) error {
 	}
 	d.change(t)
 	d.solve()
+	if d.full != nil {
+		if d.full.partsLater(d.rowChange(t)) {
+			return &NotDifferentiableError{Inputs: t.matrices(), Residual: 1, Weak: Weak{Rows: slices.Clone(d.spare)}, Remedy: singularRemedy}
+		}
+	}
 	if !d.bounded() {
 		return errDerivativeOverflow
 	}
@@ -114,6 +119,17 @@ func (d *qpDerivative) jvpExists(t *QPGrad, dz, dlambda, dnu []float64) error {
 		}
 	}
 	return joinErrors(errs)
+}
+
+// matrices names the blocks of rows in the direction.
+func (g *QPGrad) matrices() (names []Input) {
+	if g.G != nil {
+		names = append(names, Input(InputG.String()))
+	}
+	if g.A != nil {
+		names = append(names, Input(InputA.String()))
+	}
+	return names
 }
 
 // rowChange is Ċ for the direction t, over the rows d.rows.

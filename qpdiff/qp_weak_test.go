@@ -507,19 +507,23 @@ func TestQPDirectionalDerivativeNeedsUniqueZ(t *testing.T) {
 
 // The named tolerances, from both sides.
 func TestQPDerivativeTolerances(t *testing.T) {
-	// rangeTol: z₂ is open, the cotangent asks for it a little.
-	flat := &QP{Q: mat.NewDense(2, 2, []float64{1, 0, 0, 0}), P: []float64{-1, 0}}
-	var s Solution
-	if err := s.Solve(flat); err != nil {
-		t.Fatal(err)
-	}
+	// rangeTol: z₁ − z₂ is open, the cotangent asks for it a little. Where z₂ alone is
+	// open nothing else has its unit.
 	for _, c := range []struct {
-		part    float64
+		q       *mat.Dense
+		dz      []float64
 		refused bool
-	}{{3e-9, false}, {3e-8, true}} {
-		err := s.VJP(nil, &QPGrad{H: []float64{}}, []float64{1, c.part}, nil, nil) // of no row
+	}{
+		{square(1, 1, 1, 1), []float64{1, 1 + 1.5e-8}, false}, {square(1, 1, 1, 1), []float64{1, 1 + 3e-8}, true},
+		{square(1, 0, 0, 0), []float64{1, 0}, false}, {square(1, 0, 0, 0), []float64{1, 1e-30}, true},
+	} {
+		var s Solution
+		if err := s.Solve(&QP{Q: c.q, P: []float64{-1, -c.q.At(0, 1)}}); err != nil {
+			t.Fatal(err)
+		}
+		err := s.VJP(nil, &QPGrad{H: []float64{}}, c.dz, nil, nil) // of no row
 		if (err != nil) != c.refused {
-			t.Errorf("rangeTol: %v outside the range: %v", c.part, err)
+			t.Errorf("rangeTol: %v: %v", c.dz, err)
 		}
 	}
 	// singularTol: the smaller eigenvalue of a matrix with a unit diagonal.
@@ -528,8 +532,8 @@ func TestQPDerivativeTolerances(t *testing.T) {
 		null  int
 	}{{3e-12, 1}, {3e-11, 0}} {
 		off := 1 - 2*c.ratio
-		if k := newKKTMatrix(2, 0, []float64{1, off, off, 1}, nil); len(k.null) != c.null {
-			t.Errorf("singularTol: eigenvalues %v: %d null vectors", k.values, len(k.null))
+		if k := newKKTMatrix(2, 0, []float64{1, off, off, 1}, nil); k.nullity != c.null {
+			t.Errorf("singularTol: %v: %d null vectors", c.ratio, k.nullity)
 		}
 	}
 	// weakCond: from about 2e7 on, the condition is named and Generalised does

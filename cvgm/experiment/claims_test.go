@@ -1,8 +1,10 @@
 package experiment
 
 import (
-	"cmp"
+	"compress/gzip"
 	"encoding/csv"
+	"encoding/gob"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -11,6 +13,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // scramble fills every float of v with another number, and every empty slice
@@ -69,7 +73,9 @@ func fakeResults(seed uint64) Results {
 	}
 	r.Learning = &Learning{Loss: LearnedLosses{Methods: []LossMethod{{Name: "learned"}, {Name: "hinge"}, {Name: "logistic"}}}}
 	for _, n := range []int{2, 5} {
-		r.Dimensions = cmp.Or(r.Dimensions, new(SearchDimensionsResult))
+		if r.Dimensions == nil {
+			r.Dimensions = new(SearchDimensionsResult)
+		}
 		r.Dimensions.Dimensions = append(r.Dimensions.Dimensions, SearchDimension{Hyperparameters: n, Methods: []SearchDimensionMethod{{Name: "exhaustive"}, {Name: "random"}, {Name: SearchQuasiNewton}}})
 	}
 	r.Timings = &Timings{Benchmarks: map[string]map[string]BenchStat{}}
@@ -200,8 +206,56 @@ func TestEverySentenceIsJudged(t *testing.T) {
 	}
 }
 
-// committed returns the measurements of the table of claims, by column.
-func committed(t *testing.T) []map[string]string {
+// keepResults is the command that writes the results which keptClaims reads.
+const keepResults = "go test ./notebooks/notebook -run TestResultsOfTheClaims -timeout 0 -keep-results"
+
+// keptClaims judges kept results, which hold what the claims read. The rules are those of the present code.
+func keptClaims(t *testing.T) []Claim {
+	f, err := os.Open(filepath.Join("testdata", "results.gob.gz"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	z, err := gzip.NewReader(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var r Results
+	if err := gob.NewDecoder(z).Decode(&r); err != nil {
+		t.Fatal(err)
+	}
+	return Claims(r)
+}
+
+// Where the paper and the measurement part, a reader is told why.
+func TestClaimsThatDoNotHoldHaveARemark(t *testing.T) {
+	for _, c := range keptClaims(t) {
+		for _, m := range c.Measured {
+			if slices.Contains([]Verdict{Differs, PaperError, NotTestable}, m.Verdict) && m.Remark == "" {
+				t.Errorf("%s: %s, without a reason", m.Text, m.Verdict)
+			}
+		}
+	}
+}
+
+// Every rule says no, asides included: of the measurement, or of a case in which the
+// sentence is false.
+func TestEveryRuleCanFail(t *testing.T) {
+	fails := []Verdict{Differs, PaperError}
+	for _, c := range keptClaims(t) {
+		for _, m := range c.Measured {
+			if m.Verdict == NotTestable || slices.Contains(fails, m.Verdict) {
+				continue
+			}
+			if m.Control == nil || !slices.Contains(fails, m.Control.Verdict) {
+				t.Errorf("%s: %s; and of the control: %+v", m.Text, m.Verdict, m.Control)
+			}
+		}
+	}
+}
+
+// The rules give the verdicts of the committed table, whose numbers the kept results are.
+func TestVerdictsAreThoseOfTheTable(t *testing.T) {
 	f, err := os.Open(filepath.Join("..", "..", "figures", "out", "00_start", "claims.csv"))
 	if err != nil {
 		t.Fatal(err)
@@ -211,37 +265,31 @@ func committed(t *testing.T) []map[string]string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var all []map[string]string
+	cell := func(row []string, column string) string { return row[slices.Index(rows[0], column)] }
+	type verdicts struct{ Own, Control Verdict }
+	want, got := map[string]verdicts{}, map[string]verdicts{} // by sentence and measurement
+	sentence := ""
 	for _, row := range rows[1:] {
-		m := make(map[string]string)
-		for i, name := range rows[0] {
-			m[name] = row[i]
+		text := cell(row, "Sentence or measurement")
+		if cell(row, "Section") != "" {
+			sentence = strings.Trim(text, "“”")
+			continue
 		}
-		if m["Section"] == "" { // else a sentence
-			all = append(all, m)
-		}
+		want[sentence+" "+text] = verdicts{Verdict(strings.Trim(cell(row, "Verdict"), "()")), Verdict(cell(row, "Control's verdict"))}
 	}
-	return all
-}
-
-// Where the paper and the measurement part, a reader is told why.
-func TestClaimsThatDoNotHoldHaveARemark(t *testing.T) {
-	for _, m := range committed(t) {
-		if v := Verdict(m["Verdict"]); slices.Contains([]Verdict{Differs, PaperError, NotTestable}, v) && m["Remark"] == "" {
-			t.Errorf("%s: %s, without a reason", m["Sentence or measurement"], v)
+	for text, m := range measured(keptClaims(t)) {
+		v := verdicts{Own: m.Verdict}
+		if m.Control != nil {
+			v.Control = m.Control.Verdict
 		}
+		got[text] = v
 	}
-}
-
-// Every rule says no, asides included: of the measurement, or of a case in which the
-// sentence is false.
-func TestEveryRuleCanFail(t *testing.T) {
-	fails := []Verdict{Differs, PaperError}
-	for _, m := range committed(t) {
-		of, control := Verdict(strings.Trim(m["Verdict"], "()")), Verdict(m["Control's verdict"])
-		if of != NotTestable && !slices.Contains(fails, of) && !slices.Contains(fails, control) {
-			t.Errorf("%s %s: %s; and of %q: %q", m["Claim"], m["Sentence or measurement"], of, m["Control"], control)
-		}
+	if all := len(want); len(got) < all { // the kept results lack some: the rest is compared
+		t.Logf("%d of %d measurements; for all: %s", len(got), all, keepResults)
+		maps.DeleteFunc(want, func(text string, _ verdicts) bool { _, kept := got[text]; return !kept })
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("a rule changed, or the results are older than the table; write them again: %s\n%s", keepResults, diff)
 	}
 }
 
@@ -312,5 +360,58 @@ func TestConjunction(t *testing.T) {
 		if got := conjunction(c.of); got != c.want {
 			t.Errorf("%v: %s, want %s", c.of, got, c.want)
 		}
+	}
+}
+
+// Verdicts are judged by intervals: with intervals that hold every number, nothing that has one is
+// decided, control or not, and no measurement is the mean of an Estimate without its interval.
+func TestWideIntervalsDecideNothing(t *testing.T) {
+	r, means := fakeResults(1), map[float64]bool{}
+	var widen func(v reflect.Value)
+	widen = func(v reflect.Value) {
+		switch v.Kind() {
+		case reflect.Pointer:
+			if !v.IsNil() {
+				widen(v.Elem())
+			}
+		case reflect.Struct:
+			if v.CanAddr() {
+				if e, is := v.Addr().Interface().(*Estimate); is {
+					e.Margin = math.MaxFloat64
+					means[e.Mean] = true
+				}
+			}
+			for i := range v.NumField() {
+				if v.Field(i).CanSet() {
+					widen(v.Field(i))
+				}
+			}
+		case reflect.Slice, reflect.Array:
+			for i := range v.Len() {
+				widen(v.Index(i))
+			}
+		}
+	}
+	widen(reflect.ValueOf(&r).Elem())
+	judged, controls := 0, 0
+	for text, m := range measured(Claims(r)) {
+		if mean := math.Abs(m.Ours.Mean); mean > 0 && means[mean] && math.IsNaN(m.Ours.Margin) {
+			t.Errorf("%q: the mean %v has lost its interval", text, m.Ours.Mean)
+		}
+		if m.Ours.Margin > 1e300 {
+			judged++
+			if m.Verdict != NotDecided {
+				t.Errorf("%q is %s by the interval %v ± %v", text, m.Verdict, m.Ours.Mean, m.Ours.Margin)
+			}
+		}
+		if m.Control != nil && m.Control.Ours.Margin > 1e300 {
+			controls++
+			if m.Control.Verdict != NotDecided {
+				t.Errorf("%q: the control %q is %s by the interval %v ± %v", text, m.Control.Text, m.Control.Verdict, m.Control.Ours.Mean, m.Control.Ours.Margin)
+			}
+		}
+	}
+	if judged < 20 || controls < 3 {
+		t.Errorf("only %d measurements and %d controls have intervals", judged, controls)
 	}
 }

@@ -180,6 +180,9 @@ func (r *MyDataResult) Sentences() []string {
 			all = append(all, of+"There are no warnings.")
 		}
 	}
+	for i, sentence := range all {
+		all[i] = Visible(sentence)
+	}
 	return all
 }
 
@@ -374,7 +377,7 @@ func (r *MyDataResult) Files() []MyFile {
 		case m.Class != "":
 			f.About = fmt.Sprintf("tells %q, which is +1, from %q in %s", m.Class, r.Classes[0], r.Target)
 		}
-		f.About = f.Name + " " + f.About + "."
+		f.About = f.Name + " " + Visible(f.About) + "."
 		all = append(all, f)
 	}
 	if r.Houses != "" {

@@ -194,7 +194,11 @@ func TestEndsWithItsKernel(t *testing.T) {
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	<-ctx.Done()
+	select {
+	case <-ctx.Done():
+	case <-time.After(time.Minute):
+		t.Fatal("does not end with its kernel")
+	}
 	if !orphaned() {
 		t.Error("takes its kernel's end for an interrupt")
 	}

@@ -258,6 +258,11 @@ func TestFigureHTML(t *testing.T) {
 			t.Errorf("%s lacks %s", got, part)
 		}
 	}
+	// TeX of a caption stays text in pages with MathJax, and what does not show has its code.
+	f.Caption = "$\\href{javascript:x}{y}$</figcaption><script>\u202e"
+	if want := `<figcaption><code>$\href{javascript:x}{y}$&lt;/figcaption&gt;&lt;script&gt;⟨U+202E⟩</code></figcaption>`; !strings.Contains(figureHTML(f, nil), want) {
+		t.Errorf("%s lacks %s", figureHTML(f, nil), want)
+	}
 	// A dark theme keeps the shades of a surface.
 	const shaded = `<figure class="cvgm-figure cvgm-shaded"`
 	if strings.HasPrefix(got, shaded) {

@@ -18,7 +18,7 @@ func TestResetOfAnUnknownName(t *testing.T) {
 	if _, err := exec.LookPath("python3"); err != nil {
 		t.Skip("python3 is not on PATH")
 	}
-	cmd := exec.Command(os.Args[0], "-test.run=^TestResetOfAnUnknownName$")
+	cmd := exec.Command(os.Args[0], "-test.run=^TestResetOfAnUnknownName$", "-test.timeout=5m")
 	cmd.Env = append(os.Environ(), again+"=1")
 	out, err := cmd.CombinedOutput()
 	if text := string(out); err == nil || !strings.Contains(text, "no notebook is called") || strings.Count(text, "\n") != 1 {

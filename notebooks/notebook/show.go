@@ -5,7 +5,6 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"fmt"
-	"html"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -205,12 +204,13 @@ func withSentence(text, sentence string) string {
 func figureHTML(f *figures.Figure, png []byte) string {
 	const pixels = 96 / 72. // of CSS, for each point
 	class := "cvgm-figure"
+	_, caption := f.Describe()
 	if f.Shaded() {
 		class += " cvgm-shaded"
 	}
 	return fmt.Sprintf(`<figure class="%s" style="margin: 0"><img src="data:image/png;base64,%s" width="%.0f" alt="%s"><figcaption>%s</figcaption></figure>
 <style>@media screen { [data-jp-theme-light="false"] .cvgm-figure img { filter: invert(1) hue-rotate(180deg) } [data-jp-theme-light="false"] .cvgm-shaded img { filter: brightness(.85) } }</style>`,
-		class, base64.StdEncoding.EncodeToString(png), pixels*f.Width.Points(), html.EscapeString(f.Alt()), html.EscapeString(f.Caption))
+		class, base64.StdEncoding.EncodeToString(png), pixels*f.Width.Points(), figures.HTML(f.Alt()), figures.HTMLText(caption))
 }
 
 // Must returns v, or ends the cell with err.

@@ -10,8 +10,10 @@ HEADING = re.compile(r"(#{1,6})\s+(.*?)\s*#*$")
 FENCE = re.compile(r"(`{3,}|~{3,})\s*(\S*)\s*$")
 ITEM = re.compile(r"(\s*)([*+-]|(\d{1,9})[.)])(\s+)(?=\S)")
 RULE = re.compile(r"\|?(\s*:?-+:?\s*\|)*\s*:?-+:?\s*\|?\s*$")
+ADDRESS = re.compile(r"(https?|mailto):|[^:]*([/?#]|$)", re.I)  # which runs no script
 INLINE = re.compile(
     r"(?P<ticks>`+)(?P<code>(?:(?!(?P=ticks)).)+?)(?P=ticks)(?!`)"
+    r"|&#(?P<number>[0-9]{1,6});"
     r"|\$\$(?P<display>.+?)\$\$"
     r"|\$(?P<math>(?=[^\s$])[^$]*[^\s$\\]|[^\s$\\])\$(?!\d)"
     r"|\\(?P<escaped>[\\`*_{}\[\]()<>#+.!$|~-])"
@@ -134,9 +136,13 @@ def element(found, link):
         return f"<code>{html.escape(found['code'].strip())}</code>"
     if kind in ("display", "math"):
         return tex(found[kind], kind == "display")
+    if kind == "number":
+        return html.escape(html.unescape(found[0]))
     if kind == "escaped":
         return html.escape(found["escaped"])
     if kind == "target":
+        if not ADDRESS.match(found["target"]):
+            return html.escape(found[0], quote=False)
         return f'<a href="{html.escape(link(found["target"]))}">{inline(found["label"], link)}</a>'
     name = "strong" if kind == "strong" else "em"
     return f"<{name}>{inline(found[kind], link)}</{name}>"

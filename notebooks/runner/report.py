@@ -119,7 +119,7 @@ class Section:
         if picture := inside[1] if inside else data.get("image/png"):
             alt = re.search(r'\balt="([^"]*)"', inside[0]) if inside else None
             below = re.search(r"<figcaption>(.*?)</figcaption>", data.get("text/html", ""), re.S)
-            return self.picture(base64.b64decode(picture), *(html.unescape(m[1]) if m else "" for m in (alt, below)))
+            return self.picture(base64.b64decode(picture), *(html.unescape(re.sub("</?code>", "", m[1])) if m else "" for m in (alt, below)))
         if text := data.get("text/markdown", "").strip():
             name = self.tables.get(text)
             return self.named(name) if name else prose.convert(text, self.link, self.heading)
@@ -207,7 +207,7 @@ def table(text):
     title, _, rest = text.strip().partition("\n")
     if not re.fullmatch(r"\*\*.*\*\*", title):
         return minus(prose.convert(text))
-    return f'<p class="caption">{esc(title.strip("*"))}</p>{minus(prose.convert(rest))}'
+    return f'<p class="caption">{prose.inline(title[2:-2])}</p>{minus(prose.convert(rest))}'
 
 
 def minus(text):

@@ -24,6 +24,15 @@ func TestRunnerLogic(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	trials, err := filepath.Glob(filepath.Join("..", "..", "cvgm", "testdata", "tune_trials", "*.csv"))
+	if err != nil || len(trials) == 0 {
+		t.Fatal(trials, err)
+	}
+	for _, name := range append(trials, filepath.Join("..", "..", "README.md")) {
+		if _, err := os.Stat(name); err != nil {
+			t.Fatal(err)
+		}
+	}
 	out, err := exec.Command(python, "-I", "test_logic.py").CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)

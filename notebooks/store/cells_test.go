@@ -1,9 +1,11 @@
 package store
 
 import (
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -54,5 +56,16 @@ func TestCellsAsCSV(t *testing.T) {
 	bad.Add("x", &struct{ F func() }{})
 	if err := bad.Write(path); err == nil {
 		t.Error("a cell that cannot be kept is written")
+	}
+}
+
+// Lists of up to longList elements have columns.
+func TestCellsOfLongLists(t *testing.T) {
+	for _, n := range []int{longList, longList + 1} {
+		var c Cells
+		c.Add("a", &cellOfTest{Path: make([]float64, n)})
+		if has := slices.Contains(c.columns, fmt.Sprint("Path ", n)); has != (n == longList) || has != slices.Contains(c.columns, "Path 1") {
+			t.Errorf("%d elements: columns %q", n, c.columns)
+		}
 	}
 }

@@ -84,7 +84,7 @@ func TestBytesAreThoseOfEveryProcess(t *testing.T) {
 	}
 	found := map[string]bool{}
 	for _, first := range []string{"own", "other"} {
-		c := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v")
+		c := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v", "-test.timeout=5m")
 		c.Env = append(os.Environ(), variable+"="+first)
 		out, err := c.CombinedOutput()
 		_, text, is := strings.Cut(string(out), "bytes=")

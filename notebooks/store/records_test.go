@@ -2,6 +2,7 @@ package store
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"path/filepath"
 	"testing"
@@ -53,5 +54,24 @@ func TestReadCells(t *testing.T) {
 	}
 	if cells, err := ReadCells(filepath.Join(dir, "absent"), "", testKey, none); err != nil || len(cells) > 0 {
 		t.Errorf("no folder: %v (%v)", cells, err)
+	}
+}
+
+// Records of one cell with other bytes are an error, of the same length or not; equal ones are one cell.
+func TestRecordsOfOneCellMustAgree(t *testing.T) {
+	for second, alike := range map[string]bool{"payload": true, "pAyload": false, "payload ": false} {
+		dir := t.TempDir()
+		for _, payload := range []string{"payload", second} {
+			j, err := NewJournal(dir, "", testKey)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := errors.Join(j.Add(Record{KindCell, 3, []byte(payload)}), j.Close()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if cells, err := ReadCells(dir, "", testKey, nil); (err == nil) != alike || alike && string(cells[3]) != "payload" {
+			t.Errorf("%q beside %q: %v, error %v", second, "payload", cells, err)
+		}
 	}
 }

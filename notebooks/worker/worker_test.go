@@ -299,3 +299,90 @@ func TestRanges(t *testing.T) {
 		}
 	}
 }
+
+// The errors of a shard and of gathering list the cells that failed, with node, job and reason. A
+// recorded failure ends the wait for late files: gathering looks once.
+func TestFailedCellsAreNamed(t *testing.T) {
+	t.Setenv("SLURMD_NODENAME", "n7")
+	t.Setenv("SLURM_JOB_ID", "321")
+	p := newPlan(t, 2, "elastic_net_seeds", `{"Seeds":4,"Steps":1,"LongSteps":1,"Noise":1e200}`) // X'X overflows
+	err := p.runShard(t.Context(), 1)
+	if err == nil || !strings.Contains(err.Error(), "cells 1,3 failed on n7: ") || !strings.Contains(err.Error(), "overflows") {
+		t.Errorf("the shard's error: %v", err)
+	}
+	looks, own := 0, *p.Sweeps[0].experiment
+	p.Sweeps[0].experiment = &experiment.Experiment{Name: own.Name, Run: func(ctx context.Context, params any) (any, error) {
+		looks++
+		return own.Run(ctx, params)
+	}}
+	if err := p.gatherAll(t.Context(), pause); err != nil || looks != 1 {
+		t.Errorf("%d looks at the records, want 1; error %v", looks, err)
+	}
+	err = p.missing()
+	for _, part := range []string{"elastic_net_seeds: 4 of 4 cells are missing: 0-3", "cell 1 failed on n7 (job 321): ", "cell 3 failed on n7 (job 321): ", "overflows"} {
+		if err == nil || !strings.Contains(err.Error(), part) {
+			t.Errorf("the missing cells' error lacks %q: %v", part, err)
+		}
+	}
+}
+
+// A shard that is requeued computes the cells that its records lack, and no other: with the cells of
+// the whole experiment and with those of a list.
+func TestRequeuedShardComputesTheMissingCells(t *testing.T) {
+	for _, listed := range []*ranges{nil, {[]int{0, 2, 3, 5}}} {
+		p := newPlan(t, 2, "elastic_net_seeds", small)
+		s := p.Sweeps[0]
+		s.Cells = listed
+		runShards(t, p, 0)
+		file := files(t, p)[0]
+		whole, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, size := range []int{len(whole), len(whole) / 2, 0} {
+			for _, f := range files(t, p) {
+				if f != file {
+					os.Remove(f)
+				}
+			}
+			if err := os.WriteFile(file, whole[:size], 0o644); err != nil {
+				t.Fatal(err)
+			}
+			before, err := s.read()
+			if err != nil {
+				t.Fatal(err)
+			}
+			runShards(t, p, 0)
+			after, err := s.read()
+			if err != nil {
+				t.Fatal(err)
+			}
+			computed, want := 0, len(after.cells)
+			for _, e := range after.ended { // the record of the first worker's end is in the whole file
+				computed += e.Cells
+			}
+			if size < len(whole) {
+				want -= len(before.cells)
+			}
+			if computed != want {
+				t.Errorf("cells %v, %d bytes left: %d cells were there and %d are, but the workers computed %+v", listed, size, len(before.cells), len(after.cells), after.ended)
+			}
+		}
+	}
+}
+
+// Of the workers those that have written an end are listed as ended, and only the others as lost.
+func TestEndedWorkersAreNotLost(t *testing.T) {
+	p := newPlan(t, 3, "elastic_net_seeds", small)
+	p.Sweeps[0].Cells = &ranges{[]int{0, 1, 2, 3, 4, 5, 6}}
+	runShards(t, p, 0, 1)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if p.runShard(ctx, 2) == nil {
+		t.Error("a stopped worker reports success")
+	}
+	s := p.Sweeps[0]
+	if err := p.count(); err != nil || len(s.Ended) != 2 || len(s.Lost) != 1 || s.Lost[0].Shard != 2 || s.Done != 5 {
+		t.Errorf("%d cells done, ended %+v, lost %+v, error %v", s.Done, s.Ended, s.Lost, err)
+	}
+}

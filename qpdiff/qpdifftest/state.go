@@ -24,10 +24,14 @@ func buffers(t *testing.T, newLearner func() qpdiff.Learner, c Case) {
 	v := normals(rand.New(rand.NewPCG(1, 2)), len(theta))
 	vBefore := slices.Clone(v)
 	zero, one := newGrad(c, 0), newGrad(c, 1)
+	one.Generalised = true // by an earlier product
 	for _, g := range []*qpdiff.Grad{zero, one} {
 		if err := l.VJP(nil, g, v); err != nil {
 			t.Fatalf("VJP: %v", err)
 		}
+	}
+	if zero.Generalised || !one.Generalised {
+		t.Errorf("VJP at a smooth point makes Generalised %v from false and %v from true, want it left alone", zero.Generalised, one.Generalised)
 	}
 	var zeros, ones []float64
 	for i, s := range gradSlices(zero) {

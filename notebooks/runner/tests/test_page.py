@@ -17,7 +17,7 @@ import prose
 import provenance
 import report
 from checkout import NOTEBOOKS
-from fixtures import Checkout
+from fixtures import HERE, Checkout
 
 VOID = {"meta", "img", "br", "hr", "input", "link"}
 
@@ -46,6 +46,26 @@ class Page(html.parser.HTMLParser):
     def handle_endtag(self, tag):
         if tag in VOID or not self.open or self.open.pop() != tag:
             raise AssertionError(f"</{tag}> in line {self.getpos()[0]} closes nothing")
+
+
+class Texts(Page):
+    """The elements of a page with their attributes, and the texts in them."""
+
+    def __init__(self, text):
+        self.elements, self.found = [], []
+        super().__init__(text)
+
+    def handle_starttag(self, tag, attributes):
+        super().handle_starttag(tag, attributes)
+        self.elements.append((tag, dict(attributes)))
+        self.found.append([tag, ""])
+
+    def handle_data(self, data):
+        for tag in self.open[-2:]:  # code within its element
+            next((e for e in reversed(self.found) if e[0] == tag), ["", ""])[1] += data
+
+    def texts(self, tag):
+        return [text for name, text in self.found if name == tag]
 
 
 def broken(page, folder):
@@ -128,7 +148,7 @@ class Report(unittest.TestCase):
         self.assertIn('<a href="01_a/one.svg"><img', text)
 
     def test_a_picture_without_a_file_has_the_notebook_s_caption(self):
-        figure = f'<figure><img src="data:image/png;base64,{base64.b64encode(png(1)).decode()}" alt="A line"><figcaption>It &lt;falls&gt;</figcaption></figure>'
+        figure = f'<figure><img src="data:image/png;base64,{base64.b64encode(png(1)).decode()}" alt="A line"><figcaption><code>It &lt;falls&gt;</code></figcaption></figure>'
         text, page = self.made([{"cell_type": "code", "source": "%%\nShow()", "outputs": [{"output_type": "display_data", "data": {"text/html": figure}}]}])
         self.in_order(text, "<img", "<figcaption>It &lt;falls&gt;. ")
         self.assertEqual([p["alt"] for p in page.pictures], ["A line"])
@@ -168,6 +188,21 @@ class Report(unittest.TestCase):
             text, page = self.made(cells, {"claims.md": CLAIMS.replace("Not so.", evil).replace("differs", evil), "one.png": png(1), "one.md": evil}, {"captions": {"one": evil}, "alts": {"one": evil + '"'}})
         self.assertEqual(page.names.count("script"), 1)
         self.assertIn(evil + '"', [p["alt"] for p in page.pictures])
+
+    def test_names_of_strangers_are_text(self):
+        of = json.loads((HERE.parents[1] / "figures/testdata/strangers.json").read_text(encoding="utf-8"))
+        page = Texts(report.table(of["markdown"]))
+        self.assertEqual(set(page.names), {"p", "code", "div", "table", "thead", "tbody", "tr", "th", "td"})
+        self.assertEqual({name for _, attributes in page.elements for name in attributes}, {"class", "scope", "data-column"})
+        self.assertEqual(page.texts("td")[::2], [name.replace("-1", "−1", 1) if re.match(r"-1", name) else name for name in of["names"]])
+        self.assertEqual(page.texts("p"), [of["caption"], of["note"]])
+
+    def test_only_addresses_that_run_no_script_are_links(self):
+        for target in ("javascript:alert`1`", "JaVaScript:x", "data:text/html,x", "vbscript:x"):
+            made = prose.convert(f"[x]({target})")
+            self.assertEqual([a["href"] for _, a in Texts(made).elements if a.get("href", "a/b").partition(":")[1]], [], made)
+        for target in ("https://a.example/b", "mailto:a@b.example", "a/b.md#c", "#c", "b.md"):
+            self.assertEqual(prose.convert(f"[x]({target})"), f'<p><a href="{target}">x</a></p>')
 
     def test_times_are_ratios(self):
         timings = {"date": "2026", "benchmarks": {

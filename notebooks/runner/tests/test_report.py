@@ -20,6 +20,24 @@ class Readme(unittest.TestCase):
             with self.assertRaisesRegex(checkout.ReproduceError, "README.md: the findings have no place there; put the line <!-- findings"):
                 readme.with_findings(text, "new")
 
+    def test_the_committed_readme_has_the_numbers_of_the_trials(self):
+        text = readme.README.read_text(encoding="utf-8")
+        self.assertEqual(readme.with_trials(text, readme.TRIALS), text, "./reproduce.sh writes them")
+
+    def test_every_number_of_the_trials_is_counted(self):
+        finds = [{"cause": cause, "evaluations": n} for cause, n in (("", "50"), ("", "70"), ("budget", "99"))]
+        row = {"risk held": "true", "difference held": "true", "final risk held": "true", "final difference held": "true", "difference high": "-1", "verdict": "tuned is lower than default"}
+        text = readme.trials(finds, [row, row], [row])
+        self.assertIn("Of 3 generated data sets", text)
+        self.assertIn("above the lowest | 2 |", text)
+        self.assertIn("else: budget | 1 |", text)
+        self.assertIn("takes 70 evaluations", text)
+        self.assertEqual(text.count("| 2 | 1 |"), 6)
+        for column in row:
+            other = row | {column: "0"}
+            self.assertEqual(readme.trials(finds, [row, other], [row]).count("| 1 | 1 |"), 1, column)
+            self.assertEqual(readme.trials(finds, [row, row], [other]).count("| 2 | 0 |"), 1, column)
+
 
 class Timings(unittest.TestCase):
     SAID = """pkg: cvgm/qpdiff

@@ -1,0 +1,47 @@
+package experiment
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestVisible(t *testing.T) {
+	for text, want := range map[string]string{
+		"":                                  "",
+		"a b":                               "a b",
+		"a  b":                              "a ␠b",
+		" a ":                               "␠a␠",
+		"a\tb\r\nc":                         "a␉b␍␊c",
+		"\x00\x1b\x7f":                      "␀␛␡",
+		"\u202eexe\u2066\ufeff\u00ad\u2028": "⟨U+202E⟩exe⟨U+2066⟩⟨U+FEFF⟩⟨U+00AD⟩⟨U+2028⟩",
+		"a\u00a0b\u3000":                    "a⟨U+00A0⟩b⟨U+3000⟩",
+		"\xff":                              "\ufffd",
+		"👩‍👩‍👧 می\u200cخواهم":                    "👩‍👩‍👧 می\u200cخواهم", // joiners show by what they join
+		"a\u200db":                          "a⟨U+200D⟩b",
+		"λ1 ± é ∈ 10⁻⁴":                     "λ1 ± é ∈ 10⁻⁴",
+	} {
+		if got := Visible(text); got != want {
+			t.Errorf("%q is %q, want %q", text, got, want)
+		}
+		if again := Visible(want); again != want {
+			t.Errorf("%q becomes %q", want, again)
+		}
+	}
+	if long := strings.Repeat("a", 10000); Visible(long) != long {
+		t.Error("a long text is cut")
+	}
+}
+
+// Names of strangers reach neither a terminal nor a notebook but as visible text.
+func TestSentencesOfStrangers(t *testing.T) {
+	r := &MyDataResult{Target: "\x1b]0;owned\x07", Models: []MyModel{{Class: "a\x1b[31m", Pipeline: "{}"}, {Class: "\u202eb"}, {Warnings: []string{"two\nlines."}}}}
+	texts := r.Sentences()
+	for _, f := range r.Files() {
+		texts = append(texts, f.About)
+	}
+	for _, text := range texts {
+		if text != Visible(text) {
+			t.Errorf("%q", text)
+		}
+	}
+}

@@ -1,0 +1,102 @@
+package notebook
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/gob"
+	"flag"
+	"os"
+	"path/filepath"
+	"reflect"
+	"testing"
+
+	"cvgm/cvgm/experiment"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var keepResults = flag.Bool("keep-results", false, "TestResultsOfTheClaims writes the results that the claims are judged by, less all that no claim reads; those that the store lacks it computes, which takes some minutes")
+
+// The tests of the claims' rules, in cvgm/experiment, read the file that this one writes: results take minutes to compute.
+func TestResultsOfTheClaims(t *testing.T) {
+	if !*keepResults {
+		t.Skip("-keep-results writes the file")
+	}
+	results := Results()
+	want := experiment.Claims(results)
+	prune(reflect.ValueOf(&results).Elem(), func() (same bool) {
+		defer func() { _ = recover() }() // a claim that reads what is gone
+		return cmp.Equal(experiment.Claims(results), want, equalNaN)
+	})
+	var packed bytes.Buffer
+	z := gzip.NewWriter(&packed)
+	if err := gob.NewEncoder(z).Encode(&results); err != nil {
+		t.Fatal(err)
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	back, err := gzip.NewReader(bytes.NewReader(packed.Bytes()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var read experiment.Results
+	if err := gob.NewDecoder(back).Decode(&read); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, experiment.Claims(read), equalNaN); diff != "" {
+		t.Fatal(diff)
+	}
+	if err := os.WriteFile(filepath.Join("..", "..", "cvgm", "experiment", "testdata", "results.gob.gz"), packed.Bytes(), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%d bytes", packed.Len())
+}
+
+// prune leaves what same needs, and nothing else.
+func TestPrune(t *testing.T) {
+	type part struct{ A, B []float64 }
+	type whole struct {
+		P, Q *part
+		L    []part
+		N    float64
+	}
+	v := whole{&part{[]float64{1}, []float64{2}}, &part{[]float64{3}, nil}, []part{{A: []float64{4}}, {B: []float64{5}}}, 6}
+	prune(reflect.ValueOf(&v).Elem(), func() (same bool) {
+		defer func() { _ = recover() }()
+		return v.P.B[0] == 2 && v.L[1].B[0] == 5
+	})
+	if diff := cmp.Diff(whole{P: &part{B: []float64{2}}, L: []part{{}, {B: []float64{5}}}}, v); diff != "" {
+		t.Error(diff)
+	}
+}
+
+var equalNaN = cmp.Comparer(func(a, b float64) bool { return a == b || a != a && b != b })
+
+// prune sets to zero the parts of v without which same holds.
+func prune(v reflect.Value, same func() bool) {
+	if v.IsZero() {
+		return
+	}
+	old := reflect.New(v.Type()).Elem()
+	old.Set(v)
+	if v.SetZero(); same() {
+		return
+	}
+	v.Set(old)
+	switch v.Kind() {
+	case reflect.Pointer:
+		prune(v.Elem(), same)
+	case reflect.Struct:
+		for i := range v.NumField() {
+			prune(v.Field(i), same)
+		}
+	case reflect.Slice, reflect.Array:
+		switch v.Type().Elem().Kind() {
+		case reflect.Struct, reflect.Pointer, reflect.Slice, reflect.Array:
+			for i := range v.Len() {
+				prune(v.Index(i), same)
+			}
+		}
+	}
+}

@@ -1,0 +1,46 @@
+//go:build unix
+
+package store
+
+import (
+	"errors"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// After a write that fails midway, as on a full disk, the file ends with the record before it, and
+// what is added next is whole.
+func TestJournalAfterAFailedWrite(t *testing.T) {
+	j, err := NewJournal(t.TempDir(), "", testKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := Record{KindCell, 1, []byte("first")}
+	if err := j.Add(first); err != nil {
+		t.Fatal(err)
+	}
+	var limit syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_FSIZE, &limit); err != nil {
+		t.Fatal(err)
+	}
+	short := limit
+	short.Cur = 200
+	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &short); err != nil {
+		t.Fatal(err)
+	}
+	failed := j.Add(Record{KindCell, 2, []byte(strings.Repeat("long", 100))})
+	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &limit); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(j.Name())
+	if failed == nil || err != nil || string(text) != string(first.line(testKey)) {
+		t.Errorf("write error %v; the file holds %q (%v)", failed, text, err)
+	}
+	third := Record{KindCell, 3, []byte("third")}
+	err = errors.Join(j.Add(third), j.Close())
+	if text, _ := os.ReadFile(j.Name()); err != nil || string(text) != string(first.line(testKey))+string(third.line(testKey)) {
+		t.Errorf("after it the file holds %q (%v)", text, err)
+	}
+}
