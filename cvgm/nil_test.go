@@ -53,6 +53,7 @@ func TestNilIsAnArgError(t *testing.T) {
 			_, err := (&TunedClasses{Classes: []string{"a"}, Tuned: []*Tuned{nil}}).Class(nil)
 			return err
 		},
+		"Best":            func() error { _, err := Best(nil); return err },
 		"New":             func() error { _, err := New(Config{}); return err },
 		"Encoder.Fit":     func() error { _, err := e.Fit(nil, nil); return err },
 		"KFold":           func() error { _, err := KFold(src, 0, 2); return err },

@@ -65,6 +65,9 @@ type Searcher interface {
 // [qpdiff.ErrNotFinite].
 func Best(steps iter.Seq2[Step, error]) (Step, error) {
 	best := Step{Loss: math.Inf(1)}
+	if steps == nil {
+		return best, badArg("steps", qpdiff.ErrShape, "give those of a Searcher", "is nil")
+	}
 	for s, err := range steps {
 		if err != nil {
 			return best, err

@@ -94,17 +94,6 @@ func (w *tuning) stopped(s *tuneSearch, err error) (*Tuned, error) {
 // errTime ends a search whose time is over.
 var errTime = errors.New("cvgm: Tuner.MaxTime is over")
 
-// over returns why the work must end, or nil.
-func (w *tuning) over() error {
-	if err := w.ctx.Err(); err != nil {
-		return context.Cause(w.ctx)
-	}
-	if !w.deadline.IsZero() && time.Now().After(w.deadline) {
-		return errTime
-	}
-	return nil
-}
-
 // evaluated counts an evaluation of a search that began at time start.
 func (w *tuning) evaluated(start time.Time, loss, best float64) {
 	took := time.Since(start)

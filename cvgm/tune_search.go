@@ -183,8 +183,8 @@ var errEvals = errors.New("cvgm: Tuner.MaxEvals is spent")
 
 // eval returns the CV loss and its gradient: +Inf where the fit fails. Its error ends the search.
 func (s *tuneSearch) eval(grad, hyper []float64) (float64, error) {
-	if err := s.w.over(); err != nil && (len(s.path) > 0 || s.w.ctx.Err() != nil) {
-		return 0, err
+	if s.w.ctx.Err() != nil {
+		return 0, context.Cause(s.w.ctx)
 	}
 	most := s.w.MaxEvals
 	if most == 0 {
@@ -202,7 +202,7 @@ func (s *tuneSearch) eval(grad, hyper []float64) (float64, error) {
 	if err != nil {
 		switch {
 		case s.w.ctx.Err() != nil:
-			return 0, s.w.over()
+			return 0, context.Cause(s.w.ctx)
 		case s.w.limit.Err() != nil && errors.Is(err, context.DeadlineExceeded):
 			return 0, errTime
 		}

@@ -205,6 +205,17 @@ func checkMatrix(arg string, m *mat.Dense, rows, cols int) {
 	}
 }
 
+// checkColumns reports rows x to predict for that are nil or of another number of features than n.
+func checkColumns(x *mat.Dense, n int) error {
+	if x == nil {
+		return argErrorf("x", ErrShape, "give the rows to predict for", "is nil")
+	}
+	if c := x.RawMatrix().Cols; c != n {
+		return argErrorf("x", ErrShape, "give as many features as the model has", "has %d columns instead of %d", c, n)
+	}
+	return nil
+}
+
 // checkTangent reports the first entry of d that is not finite.
 func checkTangent(d *Grad) error {
 	const remedy = "give a finite tangent"

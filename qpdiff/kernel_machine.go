@@ -126,10 +126,10 @@ func (l *kernelMachine) checkRows(x, dx *mat.Dense, arg string, values []float64
 	if err := l.fitted(); err != nil {
 		return err
 	}
-	r, c := x.Dims()
-	if c != l.n {
-		return argErrorf("x", ErrShape, "give as many features as the data has", "has %d columns instead of %d", c, l.n)
+	if err := checkColumns(x, l.n); err != nil {
+		return err
 	}
+	r, c := x.Dims()
 	if err := checkFiniteRows("x", "remove or impute the entry", x); err != nil {
 		return err
 	}
@@ -143,8 +143,7 @@ func (l *kernelMachine) checkAdjointRows(g *Grad, dx, x *mat.Dense, ddst []float
 	if err := l.checkRows(x, dx, "ddst", ddst); err != nil {
 		return err
 	}
-	l.checkShape(g)
-	return checkFinite("ddst", "give a finite cotangent", ddst)
+	return cmp.Or(l.checkShape("g", g), checkFinite("ddst", "give a finite cotangent", ddst))
 }
 
 // checkForwardRows checks the arguments of a derivative of predictions along t and dx.
@@ -152,7 +151,9 @@ func (l *kernelMachine) checkForwardRows(dst []float64, x, dx *mat.Dense, t *Gra
 	if err := l.checkRows(x, dx, "dst", dst); err != nil {
 		return err
 	}
-	l.checkShape(t)
+	if err := l.checkShape("d", t); err != nil {
+		return err
+	}
 	return cmp.Or(checkTangent(t), checkFiniteRows("dx", "give a finite tangent", dx))
 }
 

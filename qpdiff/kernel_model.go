@@ -57,11 +57,15 @@ func (m *KernelModel) Predict(dst []float64, x *mat.Dense) error {
 	if err := m.Check(); err != nil {
 		return err
 	}
-	rows, n := x.Dims()
-	checkLength("dst", dst, rows)
-	if m.X != nil && m.X.RawMatrix().Cols != n {
-		return argErrorf("x", ErrShape, "give as many features as the model has", "has %d columns instead of %d", n, m.X.RawMatrix().Cols)
+	if x == nil {
+		return checkColumns(x, 0)
 	}
+	if m.X != nil {
+		if err := checkColumns(x, m.X.RawMatrix().Cols); err != nil {
+			return err
+		}
+	}
+	checkLength("dst", dst, x.RawMatrix().Rows)
 	if err := checkFiniteRows("x", "remove or impute the entry", x); err != nil {
 		return err
 	}

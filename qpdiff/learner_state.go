@@ -57,31 +57,37 @@ func (f *fitState) fitted() error {
 
 // checkAdjoint checks the arguments of a VJP.
 func (f *fitState) checkAdjoint(g *Grad, dtheta []float64) error {
-	return cmp.Or(f.checkDerivative(g, dtheta), checkFinite("dtheta", "give a finite cotangent", dtheta))
+	return cmp.Or(f.checkDerivative("g", g, dtheta), checkFinite("dtheta", "give a finite cotangent", dtheta))
 }
 
 // checkForward checks the arguments of a JVP.
 func (f *fitState) checkForward(dtheta []float64, d *Grad) error {
-	return cmp.Or(f.checkDerivative(d, dtheta), checkTangent(d))
+	if err := f.checkDerivative("d", d, dtheta); err != nil {
+		return err
+	}
+	return checkTangent(d)
 }
 
-// checkDerivative checks what the arguments of a VJP and of a JVP have in common.
-func (f *fitState) checkDerivative(g *Grad, dtheta []float64) error {
+// checkDerivative checks what the arguments of a VJP and of a JVP have in common; arg names g.
+func (f *fitState) checkDerivative(arg string, g *Grad, dtheta []float64) error {
 	if err := f.fitted(); err != nil {
 		return err
 	}
 	checkLength("dtheta", dtheta, f.params)
-	f.checkShape(g)
-	return nil
+	return f.checkShape(arg, g)
 }
 
 // checkShape panics where a field of g that is not nil has another shape than its
-// input.
-func (f *fitState) checkShape(g *Grad) {
+// input. A nil g, named arg, is an error.
+func (f *fitState) checkShape(arg string, g *Grad) error {
+	if g == nil {
+		return argErrorf(arg, ErrShape, "give a Grad with the wanted fields", "is nil")
+	}
 	rows, cols := f.data.X.Dims()
 	checkVector("Grad.Hyper", g.Hyper, f.hypers)
 	checkMatrix("Grad.X", g.X, rows, cols)
 	checkVector("Grad.Y", g.Y, rows)
+	return nil
 }
 
 // notDifferentiable is the error of the fields of g that are wanted and have no

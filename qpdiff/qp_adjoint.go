@@ -274,6 +274,9 @@ func (s *Solution) VJP(w *Workspace, g *QPGrad, dz, dlambda, dnu []float64) erro
 	if err != nil {
 		return err
 	}
+	if g == nil {
+		return errNoQPGrad("g")
+	}
 	d.sys.checkShapes(g, dz, dlambda, dnu)
 	exists, err := d.adjoint(g, dz, dlambda, dnu)
 	d.addCotangents(g, exists)
@@ -394,6 +397,11 @@ func (d *qpDerivative) addCotangents(g *QPGrad, exists [6]bool) {
 			floats.AddScaled(row, -yi, z)
 		}
 	}
+}
+
+// errNoQPGrad is the error of a nil QPGrad.
+func errNoQPGrad(arg string) error {
+	return argErrorf(arg, ErrShape, "give a QPGrad with the wanted fields", "is nil")
 }
 
 // checkShapes panics where a cotangent or a field of g has the wrong shape.

@@ -25,6 +25,9 @@ func (s *Solution) DirectionalDerivative(w *Workspace, dz, dlambda, dnu []float6
 	if err != nil {
 		return err
 	}
+	if t == nil {
+		return errNoQPGrad("t")
+	}
 	d.sys.checkShapes(t, dz, dlambda, dnu)
 	if err := t.check(); err != nil {
 		return err

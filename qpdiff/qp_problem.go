@@ -58,6 +58,9 @@ type QP struct {
 
 // dims checks the shapes and returns n, m and m+q.
 func (q *QP) dims() (n, m, rows int, err error) {
+	if q == nil {
+		return 0, 0, 0, argErrorf("q", ErrShape, "give a QP", "is nil")
+	}
 	n = len(q.P)
 	if n == 0 {
 		return 0, 0, 0, argErrorf("QP.P", ErrShape, "give one entry per variable", "is empty")

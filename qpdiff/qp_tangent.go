@@ -58,6 +58,9 @@ func (s *Solution) JVP(w *Workspace, dz, dlambda, dnu []float64, t *QPGrad) erro
 	if err != nil {
 		return err
 	}
+	if t == nil {
+		return errNoQPGrad("t")
+	}
 	d.sys.checkShapes(t, dz, dlambda, dnu)
 	if err := t.check(); err != nil {
 		return err
