@@ -192,7 +192,10 @@ func (l *KernelRidge) LeaveOneOutVJP(w *Workspace, g *Grad, dx *mat.Dense, ddst 
 	rows, cols := l.data.X.Dims()
 	checkLength("ddst", ddst, rows)
 	checkMatrix("dx", dx, rows, cols)
-	if err := cmp.Or(l.checkShape("g", g), checkFinite("ddst", "give a finite cotangent", ddst)); err != nil {
+	if err := l.checkShape("g", g); err != nil {
+		return err
+	}
+	if err := checkFinite("ddst", "give a finite cotangent", ddst); err != nil {
 		return err
 	}
 	return w.orNew().ridge.adjointLeaveOneOut(&l.kernelRidgeFit, g, dx, ddst)
