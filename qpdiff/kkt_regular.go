@@ -54,6 +54,11 @@ type qpDerivative struct {
 // Rounding leaves up to 1e-13.
 const slowTol = 1e-12
 
+// noisyTol is the residual of an entry beside its own terms above which the shifted
+// factor counts as unfit: the proximal term has the units of one equilibration, and the
+// cotangents of variables and multipliers may have any.
+const noisyTol = 1e-9
+
 // noiseTol is what rounding may leave of a residual beside the terms of the solution
 // itself. Corrections go on above it until two in a row do not halve it: that of the
 // proximal term's rounding, far more than the terms, has a rounding of its own, which
@@ -92,13 +97,14 @@ func (d *qpDerivative) useFull() {
 	growAll(max(n, k), &d.y, &d.cy, &d.ry)
 }
 
-// solve finds (d.v, d.y) with KKT·(v, y) = (d.cz, d.cy) and returns how far the
-// right-hand side lies outside the range, relative to it.
-func (d *qpDerivative) solve() (outside float64) {
+// solve finds (d.v, d.y) with KKT·(v, y) = (d.cz, d.cy), without what of that lies
+// outside the range.
+func (d *qpDerivative) solve() {
 	a := d.sys
 	n, k := a.n, len(d.rows)
 	if d.full != nil {
-		return d.full.solve(d.v[:n], d.y[:k], d.cz[:n], d.cy[:k])
+		d.full.solve(d.v[:n], d.y[:k], d.cz[:n], d.cy[:k])
+		return
 	}
 	v, y := d.v[:n], d.y[:k]
 	clear(v)
@@ -107,6 +113,7 @@ func (d *qpDerivative) solve() (outside float64) {
 	copy(rz, d.cz)
 	copy(ry, d.cy)
 	before, noisier, idle := math.Inf(1), math.Inf(1), 0
+	noisy := false                       // whether an entry is not met beside its own terms
 	pinned := k == n && largest(ry) == 0 // at a vertex v is 0
 	for range maxCorrections {
 		a.solveKKT(&d.tri, rz, ry)
@@ -116,6 +123,7 @@ func (d *qpDerivative) solve() (outside float64) {
 		floats.Add(v, rz)
 		floats.Add(y, ry)
 		left, noise := d.residual()
+		noisy = noise > noisyTol
 		gained := left < before/2
 		if left <= refined {
 			if noise <= max(noiseTol, float64(n+k)*eps) {
@@ -133,11 +141,10 @@ func (d *qpDerivative) solve() (outside float64) {
 			break
 		}
 	}
-	if a.shift > 0 && !(before <= slowTol) {
+	if a.shift > 0 && (noisy || !(before <= slowTol)) {
 		d.useFull()
-		return d.solve()
+		d.solve()
 	}
-	return 0
 }
 
 // residual sets (d.rz, d.ry) to the residual of the last solution and returns
@@ -175,6 +182,36 @@ func (d *qpDerivative) residual() (left, noise float64) {
 		off += math.Abs(ry[i])
 		right += math.Abs(d.cy[i])
 	}
+	if a.shift > 0 {
+		off, noise = d.rowNoise(noise)
+	}
 	noise = max(noise, ratio(off, size+right))
 	return max(ratio(left, terms), ratio(off, max(size, terms/a.curvature())+right)), noise
+}
+
+// rowNoise clears what rounding leaves of the residual of the rows, which the proximal
+// term would carry to y: it holds v with a weight that has nothing to do with the units
+// of dz. It returns the size of what is left, and the largest of noise and of a row
+// beside its own terms.
+func (d *qpDerivative) rowNoise(noise float64) (off, worst float64) {
+	a := d.sys
+	n := a.n
+	for i, r := range d.rows {
+		left, own := math.Abs(d.ry[i]), math.Abs(d.cy[i])+absDot(a.crow(r), d.v[:n])
+		if left <= float64(n)*eps*own {
+			d.ry[i] = 0
+			continue
+		}
+		off += left
+		noise = max(noise, left/own)
+	}
+	return off, noise
+}
+
+// absDot returns Σ|x_i y_i|.
+func absDot(x, y []float64) (sum float64) {
+	for i, v := range x {
+		sum += math.Abs(v * y[i])
+	}
+	return sum
 }

@@ -256,17 +256,15 @@ func (l *lagrangian) sensitivity(kkt *kktMatrix, m, q int, constraints []constra
 	n, np, k := l.n, l.np, len(rows)
 	var errs []error
 	free := [3]float64{} // of x, λ, ν
-	for _, e := range kkt.null {
-		for i := range n + k {
-			block := 0
-			if i >= n {
-				block = 1
-				if rows[i-n] >= m {
-					block = 2
-				}
-			}
-			free[block] = max(free[block], math.Abs(kkt.vec.At(i, e)))
+	for i := range n {
+		free[0] = max(free[0], entry(kkt.free, i))
+	}
+	for i, r := range rows {
+		block := 1
+		if r >= m {
+			block = 2
 		}
+		free[block] = max(free[block], entry(kkt.dependent, i))
 	}
 	out := &Sensitivity{}
 	dst := [3]*mat.Dense{}
@@ -274,7 +272,7 @@ func (l *lagrangian) sensitivity(kkt *kktMatrix, m, q int, constraints []constra
 		if np == 0 || r == 0 {
 			continue
 		}
-		if free[b] > rangeTol {
+		if free[b] > 0 {
 			errs = append(errs, &NotDifferentiableError{Inputs: []Input{"alpha"}, Residual: free[b], Remedy: [3]string{"x", "lambda", "nu"}[b] + " is not unique"})
 			continue
 		}
@@ -290,15 +288,17 @@ func (l *lagrangian) sensitivity(kkt *kktMatrix, m, q int, constraints []constra
 		for i, r := range rows {
 			cy[i] = -constraints[r].d.Alpha[j]
 		}
-		outside := kkt.solve(v, y, cz, cy)
-		if len(kkt.null) > 0 {
+		kkt.solve(v, y, cz, cy)
+		outside := 0.0
+		if kkt.singular() {
+			outside = kkt.outside(cz, cy, cz, cy)
 			for i, r := range rows {
 				d := constraints[r].d
 				for c := range n {
 					change[i*n+c] = d.XAlpha.At(c, j) + floats.Dot(d.XX.RawRowView(c), v)
 				}
 			}
-			outside = max(outside, kkt.parts(change, rows, m, [3]bool{out.X != nil, out.Lambda != nil, out.Nu != nil}))
+			outside = max(outside, kkt.parts(nil, change, rows, m, [3]bool{out.X != nil, out.Lambda != nil, out.Nu != nil}))
 		}
 		if outside > rangeTol {
 			errs = append(errs, &NotDifferentiableError{Inputs: []Input{Input(fmt.Sprintf("alpha[%d]", j))}, Residual: outside, Remedy: "constraints depend on each other, or the objective is flat"})

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
 )
 
 // derivative prepares the derivatives at the last solution in w.
@@ -101,123 +102,127 @@ func (d *qpDerivative) uniquePrimal() bool {
 	return s*s > pivotTol
 }
 
-// blockOutside is how far the ∇g of an input lies outside the range: the
-// largest product with a null vector of EKE, relative to the size of E∇g. Of G
-// and A it is also how far the derivative of the last solution depends on which
-// null vector is added to it, see [kktMatrix.parts].
+// blockOutside is how much a null vector of K changes the gradient of an input after
+// the solve for (v, y): zero if the derivative exists. The gradient is bilinear in
+// the solution (z, λ, ν) and in (v, y), see [Solution.VJP], and either may be added a
+// null vector to. Each product has to vanish by itself, since units differ. The
+// null vectors have norm 1.
 func (a *kktMatrix) blockOutside(d *qpDerivative, in QPInput) float64 {
 	set := d.sys
+	free := a.outputFree(d, OutputZ)
+	if in == InputP {
+		return free
+	}
+	moves := slices.ContainsFunc(set.z, nonzero) || a.movesZ(d.cy)
+	if in == InputQ {
+		if moves {
+			return free
+		}
+		return 0
+	}
 	worst := 0.0
-	moves := slices.ContainsFunc(set.z, func(z float64) bool { return z != 0 })
-	last := floats.Norm(a.x, 2)
-	for _, e := range a.null {
-		nx := make([]float64, a.n)
-		for i := range nx {
-			nx[i] = a.vec.At(i, e)
-		}
-		switch in {
-		case InputQ:
-			if moves {
-				worst = max(worst, floats.Norm(nx, 2))
-			}
-			continue
-		case InputP:
-			worst = max(worst, floats.Norm(nx, 2))
+	for i, r := range d.rows {
+		if (r < set.m) != (in == InputG || in == InputH) {
 			continue
 		}
-		for i, r := range d.rows {
-			if (r < set.m) != (in == InputG || in == InputH) {
-				continue
-			}
-			ny := a.vec.At(a.n+i, e)
-			if in == InputH || in == InputB {
-				worst = max(worst, math.Abs(ny))
-				continue
-			}
-			// A change of entry j of row r enters as λ in row j and z_j in that of r,
-			// and takes the null vector to ny in row j and nx_j in that of r.
-			lam := set.multiplier(r) / set.scale[r]
-			var sum, size, turn float64
-			for j, z := range set.z {
-				l, z := lam*a.e[j], z*a.e[a.n+i]
-				v := l*nx[j] + ny*z
-				sum += v * v
-				size += l*l + z*z
-				turn = math.Hypot(turn, ny*a.x[j]+nx[j]*a.x[a.n+i])
-			}
-			if size > 0 {
-				worst = max(worst, math.Sqrt(sum/size))
-			}
-			worst = max(worst, ratio(turn, last))
+		dependent := entry(a.dependent, i)
+		if in == InputH || in == InputB || moves || free > 0 {
+			worst = max(worst, dependent)
+		}
+		if (in == InputG || in == InputA) && (set.multiplier(r) != 0 || a.movesRow(i)) {
+			worst = max(worst, free)
 		}
 	}
 	return worst
 }
 
-// parts is how far a change Ċ of the rows C, k×n, parts what they hold in
-// common: the share of the wanted outputs (x, λ and ν; rows below m have a λ) in
-// K⁺K̇ times a null vector. The changed matrix determines how much of that vector
+// parts is how far a change Ḣ of H, nil for none, and Ċ of the rows C, k×n, parts what they hold in
+// common: positive if the wanted outputs (x, λ and ν; rows below m have a λ) have a
+// part of K⁺K̇ times a null vector. The changed matrix determines how much of that vector
 // is in the solution, whatever the range condition says, which sees nothing where
 // multipliers and z vanish. Of two rows (1, 0)z = 0 one depends on the other; once
 // one of them is (1, ε) they fix all of z ∈ R².
-func (a *kktMatrix) parts(c []float64, rows []int, m int, wanted [3]bool) float64 {
+func (a *kktMatrix) parts(h *mat.Dense, c []float64, rows []int, m int, wanted [3]bool) float64 {
 	n := a.n
-	scaled := func(i, j int) float64 { return c[i*n+j] * a.e[j] * a.e[n+i] }
-	size := 0.0
-	for i := range a.k {
-		for j := range n {
-			size = math.Hypot(size, scaled(i, j))
+	worst := 0.0
+	one := make([]float64, max(n, a.k)) // all is in the scale of E
+	fill(one, 1)
+	tz, ty := make([]float64, n), make([]float64, a.k) // sizes of the terms of K̇ times a null vector
+	part := func() {
+		clearRounding(a.rz, tz)
+		clearRounding(a.ry, ty)
+		worst = max(worst, projection(a.free, one, a.rz, tz), projection(a.dependent, one, a.ry, ty))
+		change := slices.Clone(a.ry)
+		a.solveScaled()
+		if wanted[OutputZ] && a.movesZ(change) {
+			worst = 1
+		}
+		for i, r := range rows {
+			out := OutputNu
+			if r < m {
+				out = OutputLambda
+			}
+			if wanted[out] && a.movesRow(i) {
+				worst = 1
+			}
 		}
 	}
-	worst := 0.0
-	for _, e := range a.null {
-		clear(a.rhs)
-		for i := range a.k {
+	reset := func() {
+		for _, x := range [][]float64{a.rz, a.ry, tz, ty} {
+			clear(x)
+		}
+	}
+	add := func(sum, term *float64, v float64) {
+		*sum += v
+		*term += math.Abs(v)
+	}
+	for _, x := range a.free {
+		reset()
+		for j, v := range x {
+			v *= a.e[j]
+			for i := 0; h != nil && i < n; i++ {
+				add(&a.rz[i], &tz[i], (h.At(i, j)+h.At(j, i))/2*a.e[i]*v)
+			}
+			for i := range a.k {
+				add(&a.ry[i], &ty[i], c[i*n+j]*a.e[n+i]*v)
+			}
+		}
+		part()
+	}
+	for _, x := range a.dependent {
+		reset()
+		for i, v := range x {
 			for j := range n {
-				v := scaled(i, j)
-				a.rhs[j] += v * a.vec.At(n+i, e)
-				a.rhs[n+i] += v * a.vec.At(j, e)
+				add(&a.rz[j], &tz[j], c[i*n+j]*a.e[n+i]*a.e[j]*v)
 			}
 		}
-		moved := floats.Norm(a.rhs, 2)
-		if moved <= rangeTol*size {
-			continue
-		}
-		clear(a.x)
-		a.improve()
-		part := 0.0
-		for i, v := range a.x {
-			out := OutputZ
-			if i >= n && rows[i-n] < m {
-				out = OutputLambda
-			} else if i >= n {
-				out = OutputNu
-			}
-			if wanted[out] {
-				part = math.Hypot(part, v)
-			}
-		}
-		big := max(math.Abs(a.values[0]), math.Abs(a.values[len(a.values)-1]))
-		worst = max(worst, part/max(floats.Norm(a.x, 2), moved/big))
+		part()
 	}
 	return worst
+}
+
+// clearRounding sets to zero what is no more than rounding of its terms.
+func clearRounding(x, terms []float64) {
+	for i, v := range x {
+		if math.Abs(v) <= rangeTol*terms[i] {
+			x[i] = 0
+		}
+	}
 }
 
 // outputFree is the largest entry that a null vector has in an output: zero
 // where the output is unique.
 func (a *kktMatrix) outputFree(d *qpDerivative, out QPOutput) float64 {
 	worst := 0.0
-	for _, e := range a.null {
-		if out == OutputZ {
-			for i := range a.n {
-				worst = max(worst, math.Abs(a.vec.At(i, e)))
-			}
-			continue
+	if out == OutputZ {
+		for i := range a.n {
+			worst = max(worst, entry(a.free, i))
 		}
-		for i, r := range d.rows {
-			if (r < d.sys.m) == (out == OutputLambda) {
-				worst = max(worst, math.Abs(a.vec.At(a.n+i, e)))
-			}
+		return worst
+	}
+	for i, r := range d.rows {
+		if (r < d.sys.m) == (out == OutputLambda) {
+			worst = max(worst, entry(a.dependent, i))
 		}
 	}
 	return worst
@@ -244,7 +249,8 @@ func (a *kktMatrix) outputFree(d *qpDerivative, out QPOutput) float64 {
 // Where active rows depend on each other the multipliers are not unique, and
 // strict complementarity is that of the multipliers with the fewest zeros: Q
 // and p then exist as a rule, G and h (A and b) do if none of their rows is
-// among the dependent ones, and G and A where z is 0 whatever they are. A row of
+// among the dependent ones, and G and A too where z is 0 and its cotangents move no z,
+// whatever the rows are. A row of
 // zeros with the bound 0 is among the dependent ones, and its multiplier may be
 // anything: it turns into a constraint, or into a contradiction, by the least
 // change. One with h > 0 is inactive.
@@ -288,9 +294,14 @@ func (d *qpDerivative) adjoint(g *QPGrad, dz, dlambda, dnu []float64) (exists [6
 	if err := checkCotangents(dz, dlambda, dnu); err != nil {
 		return exists, err
 	}
-	outside := d.solve()
+	d.solve()
 	if !d.bounded() {
 		return exists, errDerivativeOverflow
+	}
+	outside := 0.0
+	if d.full != nil {
+		cz, cy = d.cz[:a.n], d.cy[:len(d.rows)]
+		outside = d.full.outside(cz, cy, cz, cy)
 	}
 	var residual [6]float64
 	for in := range exists {

@@ -21,17 +21,16 @@ func ratRow(x ...float64) []*big.Rat {
 	return row
 }
 
-// solveExact returns one solution of the equations rows·x = last column in n
-// unknowns (zero in the free ones), or nil where there is none, and the rank.
-func solveExact(rows exactRows, n int) ([]*big.Rat, int) {
-	m := make(exactRows, len(rows))
+// reduceExact brings rows to the reduced echelon form of their first n columns, and
+// returns the columns of the pivots.
+func reduceExact(rows exactRows, n int) (m exactRows, pivots []int) {
+	m = make(exactRows, len(rows))
 	for i, row := range rows {
-		m[i] = make([]*big.Rat, n+1)
+		m[i] = make([]*big.Rat, len(row))
 		for j, v := range row {
 			m[i][j] = new(big.Rat).Set(v)
 		}
 	}
-	pivots := []int{}
 	t := new(big.Rat)
 	for col := 0; col < n && len(pivots) < len(m); col++ {
 		k := len(pivots)
@@ -44,31 +43,92 @@ func solveExact(rows exactRows, n int) ([]*big.Rat, int) {
 		}
 		m[k], m[at] = m[at], m[k]
 		inv := new(big.Rat).Inv(m[k][col])
-		for j := col; j <= n; j++ {
+		for j := col; j < len(m[k]); j++ {
 			m[k][j].Mul(m[k][j], inv)
 		}
 		for i := range m {
 			if f := new(big.Rat).Set(m[i][col]); i != k && f.Sign() != 0 {
-				for j := col; j <= n; j++ {
+				for j := col; j < len(m[k]); j++ {
 					m[i][j].Sub(m[i][j], t.Mul(f, m[k][j]))
 				}
 			}
 		}
 		pivots = append(pivots, col)
 	}
+	return m, pivots
+}
+
+// solveExact returns one solution of the equations rows·x = last column in n
+// unknowns (zero in the free ones), or nil where there is none, and the rank.
+func solveExact(rows exactRows, n int) ([]*big.Rat, int) {
+	m, pivots := reduceExact(rows, n)
 	for _, row := range m[len(pivots):] {
 		if row[n].Sign() != 0 {
 			return nil, len(pivots)
 		}
 	}
-	x := make([]*big.Rat, n)
-	for i := range x {
-		x[i] = new(big.Rat)
-	}
+	x := zerosExact(n)
 	for k, col := range pivots {
 		x[col].Set(m[k][n])
 	}
 	return x, len(pivots)
+}
+
+func zerosExact(n int) []*big.Rat {
+	x := make([]*big.Rat, n)
+	for i := range x {
+		x[i] = new(big.Rat)
+	}
+	return x
+}
+
+// nullExact returns a basis of the vectors x ∈ Rⁿ with rows·x = 0.
+func nullExact(rows exactRows, n int) (basis exactRows) {
+	m, pivots := reduceExact(rows, n)
+	for col := range n {
+		if slices.Contains(pivots, col) {
+			continue
+		}
+		x := zerosExact(n)
+		x[col].SetInt64(1)
+		for k, at := range pivots {
+			x[at].Neg(m[k][col])
+		}
+		basis = append(basis, x)
+	}
+	return basis
+}
+
+func dotExact(x, y []*big.Rat) *big.Rat {
+	sum, t := new(big.Rat), new(big.Rat)
+	for i, v := range x {
+		if v.Sign() != 0 && y[i].Sign() != 0 {
+			sum.Add(sum, t.Mul(v, y[i]))
+		}
+	}
+	return sum
+}
+
+func isZeroExact(x ...*big.Rat) bool {
+	return !slices.ContainsFunc(x, func(v *big.Rat) bool { return v.Sign() != 0 })
+}
+
+func floatsExact(x []*big.Rat) []float64 {
+	out := make([]float64, len(x))
+	for i, v := range x {
+		out[i], _ = v.Float64()
+	}
+	return out
+}
+
+func transposeExact(rows exactRows, n int) exactRows {
+	out := make(exactRows, n)
+	for j := range out {
+		for _, row := range rows {
+			out[j] = append(out[j], row[j])
+		}
+	}
+	return out
 }
 
 // subsets calls f with every subset of 0…m−1 of k elements until f returns true.

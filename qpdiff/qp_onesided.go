@@ -65,7 +65,7 @@ func (s *Solution) DirectionalDerivative(w *Workspace, dz, dlambda, dnu []float6
 	// z and the multipliers are unique where the active rows are independent and
 	// Q is definite where the strictly active ones vanish.
 	c := a.stack(d.rows)
-	if len(newKKTMatrix(a.n, strict, a.q, c[:strict*a.n]).null) > 0 || len(newKKTMatrix(a.n, len(d.rows), a.q, c).null) > 0 {
+	if newKKTMatrix(a.n, strict, a.q, c[:strict*a.n]).singular() || newKKTMatrix(a.n, len(d.rows), a.q, c).singular() {
 		return refuse(t, [6]bool{}, func(in QPInput) *NotDifferentiableError {
 			e := d.weakError(in)
 			e.Residual, e.Remedy = 1, singularRemedy

@@ -231,9 +231,12 @@ func (a *activeSet) satisfy(r int) bool {
 		if !dependent {
 			step = violation / left
 		}
-		rounding := blockTol * largest(y)
+		size := 0.0 // of the largest part, whatever the norms of the rows
+		for i, v := range y {
+			size = max(size, math.Abs(v)*math.Sqrt(a.mnorm[a.w[i]]))
+		}
 		for i := a.eq; i < k; i++ {
-			if y[i] > rounding && a.lam[i] < step*y[i] {
+			if y[i]*math.Sqrt(a.mnorm[a.w[i]]) > blockTol*size && a.lam[i] < step*y[i] {
 				step, block = a.lam[i]/y[i], i
 			}
 		}

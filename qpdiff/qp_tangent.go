@@ -2,6 +2,7 @@ package qpdiff
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	"gonum.org/v1/gonum/floats"
@@ -46,6 +47,32 @@ func (d *qpDerivative) change(t *QPGrad) {
 		}
 		d.cy[i] = v * a.scale[r]
 	}
+}
+
+// changeTerms returns the sizes of the terms that change sums.
+func (d *qpDerivative) changeTerms(t *QPGrad) (tz, ty []float64) {
+	a := d.sys
+	tz, ty = make([]float64, a.n), make([]float64, len(d.rows))
+	for j := range tz {
+		if t.P != nil {
+			tz[j] = math.Abs(t.P[j])
+		}
+		for i := 0; t.Q != nil && i < a.n; i++ {
+			tz[j] += (math.Abs(t.Q.At(i, j)) + math.Abs(t.Q.At(j, i))) / 2 * math.Abs(a.z[i])
+		}
+	}
+	for i, r := range d.rows {
+		m, rhs, at := a.place(t, r)
+		if rhs != nil {
+			ty[i] = math.Abs(rhs[at]) * a.scale[r]
+		}
+		for j := 0; m != nil && j < a.n; j++ {
+			c := math.Abs(m.At(at, j))
+			ty[i] += c * math.Abs(a.z[j]) * a.scale[r]
+			tz[j] += c * math.Abs(a.multiplier(r))
+		}
+	}
+	return tz, ty
 }
 
 // JVP sets dz, dlambda and dnu, where they are not nil, to the derivatives of z,
@@ -104,7 +131,9 @@ func (d *qpDerivative) jvpExists(t *QPGrad, dz, dlambda, dnu []float64) error {
 	wanted := [3]bool{dz != nil, dlambda != nil, dnu != nil}
 	for in, part := range [6]QPGrad{{Q: t.Q}, {P: t.P}, {G: t.G}, {H: t.H}, {A: t.A}, {B: t.B}} {
 		d.change(&part)
-		if out := max(d.solve(), d.full.parts(d.rowChange(&part), d.rows, a.m, wanted)); out > rangeTol {
+		d.solve()
+		tz, ty := d.changeTerms(&part)
+		if out := max(d.full.outside(d.cz[:a.n], d.cy[:len(d.rows)], tz, ty), d.full.parts(part.Q, d.rowChange(&part), d.rows, a.m, wanted)); out > rangeTol {
 			errs = append(errs, &NotDifferentiableError{Inputs: []Input{Input(QPInput(in).String())}, Residual: out, Weak: Weak{Rows: slices.Clone(d.spare)}, Remedy: singularRemedy})
 		}
 	}

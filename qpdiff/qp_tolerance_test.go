@@ -309,13 +309,15 @@ func TestQPSlopeTol(t *testing.T) {
 }
 
 // Three equalities of two variables, the third of which contradicts the others
-// by less than the coefficients with which they prove that.
+// by less than the coefficients with which they prove that. The first solution has
+// units of 1, the second those of the equilibrated rows, which make the violation a
+// hundredth.
 func TestQPDefaultTol(t *testing.T) {
 	for _, c := range []struct {
 		off    float64
 		status Status
-	}{{defaultWant / 3, Optimal}, {3 * defaultWant, IterationLimit}} {
-		q := QP{Q: square(1, 0, 0, 1), P: []float64{0, 0}, A: mat.NewDense(3, 2, []float64{1, 0, 1, 1e-4, 0, 1}), B: []float64{1, 1 + 1e-4, 1 + c.off}}
+	}{{100 * defaultWant / 2, Optimal}, {2 * 100 * defaultWant, IterationLimit}} {
+		q := QP{Q: square(1, 0, 0, 1), P: []float64{0, 0}, A: mat.NewDense(3, 2, []float64{1, 0, 1, 1e-5, 0, 1}), B: []float64{1, 1 + 1e-5, 1 + c.off}}
 		var s Solution
 		if err := s.Solve(&q); s.Status != c.status {
 			t.Errorf("violation %g: %v, %v, residual %g", c.off, s.Status, err, s.Residual.Relative)

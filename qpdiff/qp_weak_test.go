@@ -507,8 +507,8 @@ func TestQPDirectionalDerivativeNeedsUniqueZ(t *testing.T) {
 
 // The named tolerances, from both sides.
 func TestQPDerivativeTolerances(t *testing.T) {
-	// rangeTol: z₂ is open, the cotangent asks for it a little.
-	flat := &QP{Q: mat.NewDense(2, 2, []float64{1, 0, 0, 0}), P: []float64{-1, 0}}
+	// rangeTol: z₁ − z₂ is open, the cotangent asks for it a little.
+	flat := &QP{Q: mat.NewDense(2, 2, []float64{1, 1, 1, 1}), P: []float64{-1, -1}}
 	var s Solution
 	if err := s.Solve(flat); err != nil {
 		t.Fatal(err)
@@ -517,7 +517,7 @@ func TestQPDerivativeTolerances(t *testing.T) {
 		part    float64
 		refused bool
 	}{{3e-9, false}, {3e-8, true}} {
-		err := s.VJP(nil, &QPGrad{H: []float64{}}, []float64{1, c.part}, nil, nil) // of no row
+		err := s.VJP(nil, &QPGrad{H: []float64{}}, []float64{1 + c.part, 1 - c.part}, nil, nil) // of no row
 		if (err != nil) != c.refused {
 			t.Errorf("rangeTol: %v outside the range: %v", c.part, err)
 		}
@@ -528,8 +528,8 @@ func TestQPDerivativeTolerances(t *testing.T) {
 		null  int
 	}{{3e-12, 1}, {3e-11, 0}} {
 		off := 1 - 2*c.ratio
-		if k := newKKTMatrix(2, 0, []float64{1, off, off, 1}, nil); len(k.null) != c.null {
-			t.Errorf("singularTol: eigenvalues %v: %d null vectors", k.values, len(k.null))
+		if k := newKKTMatrix(2, 0, []float64{1, off, off, 1}, nil); len(k.free) != c.null {
+			t.Errorf("singularTol: eigenvalues %v: %d null vectors", k.curvature, len(k.free))
 		}
 	}
 	// weakCond: from about 2e7 on, the condition is named and Generalised does

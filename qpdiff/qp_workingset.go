@@ -26,6 +26,7 @@ type activeSet struct {
 	// shift > 0.
 	curvature, coupling []float64
 	alone               []int     // see ownUnits
+	logs                []float64 // work of geometricScale
 	mrows               []float64 // m_r where has[r], likewise mnorm and msize
 	msize               []float64 // largest entry of c_r in the units of the variables
 	has                 []bool
