@@ -116,6 +116,8 @@ func (t *Table) longest(i int) int {
 		switch v := cellAt(row, i).(type) {
 		case string:
 			n = max(n, utf8.RuneCountInString(v))
+		case Code:
+			n = max(n, utf8.RuneCountInString(string(v)))
 		case int, Number:
 			if i > 0 {
 				return 0
