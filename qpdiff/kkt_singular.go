@@ -2,6 +2,7 @@ package qpdiff
 
 import (
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
@@ -122,32 +123,20 @@ func newKKTMatrix(n, k int, h, c []float64) *kktMatrix {
 		// Nothing is known of the matrix: all of it counts as singular.
 		clear(a.pinv)
 		clear(a.flat)
-		clear(a.nullX)
-		clear(a.nullY)
-		a.nullity = 0
-		for _, v := range identityRows(n) {
-			a.addNull(a.nullX, v)
-		}
-		for _, y := range identityRows(k) {
-			a.addNull(a.nullY, y)
-		}
+		a.nullX, a.nullY, a.nullity = identity(n), identity(k), dim
 	}
-	for i, p := range a.nullX {
-		if math.Abs(p) <= projectorTol {
-			a.nullX[i] = 0
+	half := func(projector, free []float64) {
+		for i, p := range projector {
+			if math.Abs(p) <= projectorTol {
+				projector[i] = 0
+			}
+		}
+		for i := range free {
+			free[i] = math.Sqrt(projector[i*len(free)+i])
 		}
 	}
-	for i, p := range a.nullY {
-		if math.Abs(p) <= projectorTol {
-			a.nullY[i] = 0
-		}
-	}
-	for i := range n {
-		a.free[i] = math.Sqrt(a.nullX[i*n+i])
-	}
-	for i := range k {
-		a.free[n+i] = math.Sqrt(a.nullY[i*k+i])
-	}
+	half(a.nullX, a.free[:n])
+	half(a.nullY, a.free[n:])
 	return a
 }
 
@@ -166,13 +155,12 @@ func (a *kktMatrix) addNull(projector, v []float64) {
 // singular reports whether K has null vectors.
 func (a *kktMatrix) singular() bool { return a.nullity > 0 }
 
-func identityRows(n int) [][]float64 {
-	rows := make([][]float64, n)
-	for i := range rows {
-		rows[i] = make([]float64, n)
-		rows[i][i] = 1
+func identity(n int) []float64 {
+	a := make([]float64, n*n)
+	for i := range n {
+		a[i*n+i] = 1
 	}
-	return rows
+	return a
 }
 
 // factorRows sets pinv and nullY by the singular values of C and returns an
@@ -180,7 +168,7 @@ func identityRows(n int) [][]float64 {
 func (a *kktMatrix) factorRows() (basis [][]float64, ok bool) {
 	n, k := a.n, a.k
 	if k == 0 {
-		return identityRows(n), true
+		return slices.Collect(slices.Chunk(identity(n), n)), true
 	}
 	var svd mat.SVD
 	if !svd.Factorize(mat.NewDense(k, n, a.c), mat.SVDFull) {

@@ -274,10 +274,9 @@ func (s *Solution) VJP(w *Workspace, g *QPGrad, dz, dlambda, dnu []float64) erro
 	if err != nil {
 		return err
 	}
-	if g == nil {
-		return errNoQPGrad("g")
+	if err := d.sys.checkShapes("g", g, dz, dlambda, dnu); err != nil {
+		return err
 	}
-	d.sys.checkShapes(g, dz, dlambda, dnu)
 	exists, err := d.adjoint(g, dz, dlambda, dnu)
 	d.addCotangents(g, exists)
 	return err
@@ -317,13 +316,10 @@ func (d *qpDerivative) adjoint(g *QPGrad, dz, dlambda, dnu []float64) (exists [6
 		return exists, nil
 	}
 	return exists, refuse(g, exists, func(in QPInput) *NotDifferentiableError {
-		e := &NotDifferentiableError{Inputs: []Input{Input(in.String())}, Residual: residual[in]}
 		if outside > rangeTol {
-			e.Remedy = "the cotangent asks for a part of the solution that is not unique"
-		} else {
-			e.Weak.Rows, e.Remedy = slices.Clone(d.spare), singularRemedy
+			return &NotDifferentiableError{Inputs: []Input{Input(in.String())}, Residual: residual[in], Remedy: "the cotangent asks for a part of the solution that is not unique"}
 		}
-		return e
+		return d.singularError(in, residual[in])
 	})
 }
 
@@ -349,6 +345,11 @@ func (d *qpDerivative) bounded() bool {
 func checkCotangents(dz, dlambda, dnu []float64) error {
 	const remedy = "give a finite cotangent"
 	return cmp.Or(checkFinite("dz", remedy, dz), checkFinite("dlambda", remedy, dlambda), checkFinite("dnu", remedy, dnu))
+}
+
+// singularError refuses the derivative with respect to input at a singular system.
+func (d *qpDerivative) singularError(in QPInput, residual float64) *NotDifferentiableError {
+	return &NotDifferentiableError{Inputs: []Input{Input(in.String())}, Residual: residual, Weak: Weak{Rows: slices.Clone(d.spare)}, Remedy: singularRemedy}
 }
 
 const singularRemedy = "the solution is not unique: remove dependent rows, or make Q positive definite"
@@ -399,13 +400,12 @@ func (d *qpDerivative) addCotangents(g *QPGrad, exists [6]bool) {
 	}
 }
 
-// errNoQPGrad is the error of a nil QPGrad.
-func errNoQPGrad(arg string) error {
-	return argErrorf(arg, ErrShape, "give a QPGrad with the wanted fields", "is nil")
-}
-
-// checkShapes panics where a cotangent or a field of g has the wrong shape.
-func (a *kktSystem) checkShapes(g *QPGrad, dz, dlambda, dnu []float64) {
+// checkShapes panics if a cotangent or a field of g has the wrong shape. A nil g, named
+// arg, is an error.
+func (a *kktSystem) checkShapes(arg string, g *QPGrad, dz, dlambda, dnu []float64) error {
+	if g == nil {
+		return argErrorf(arg, ErrShape, "give a QPGrad with the wanted fields", "is nil")
+	}
 	n, m, q := a.n, a.m, a.rows-a.m
 	checkVector("dz", dz, n)
 	checkVector("dlambda", dlambda, m)
@@ -416,4 +416,5 @@ func (a *kktSystem) checkShapes(g *QPGrad, dz, dlambda, dnu []float64) {
 	checkVector("QPGrad.H", g.H, m)
 	checkMatrix("QPGrad.A", g.A, q, n)
 	checkVector("QPGrad.B", g.B, q)
+	return nil
 }

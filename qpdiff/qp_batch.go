@@ -59,7 +59,7 @@ func VJPBatch(ws []Workspace, grads []QPGrad, sols []Solution, dz, dlambda, dnu 
 	exist := make([][6]bool, len(sols))
 	for i := range sols {
 		if sols[i].Status == Optimal {
-			sols[i].set.checkShapes(&grads[i], at(dz, i), at(dlambda, i), at(dnu, i))
+			_ = sols[i].set.checkShapes("grads", &grads[i], at(dz, i), at(dlambda, i), at(dnu, i)) // none is nil
 		}
 	}
 	err := ForEach(0, len(sols), func(i int) error {

@@ -25,10 +25,9 @@ func (s *Solution) DirectionalDerivative(w *Workspace, dz, dlambda, dnu []float6
 	if err != nil {
 		return err
 	}
-	if t == nil {
-		return errNoQPGrad("t")
+	if err := d.sys.checkShapes("t", t, dz, dlambda, dnu); err != nil {
+		return err
 	}
-	d.sys.checkShapes(t, dz, dlambda, dnu)
 	if err := t.check(); err != nil {
 		return err
 	}

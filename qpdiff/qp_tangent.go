@@ -2,7 +2,6 @@ package qpdiff
 
 import (
 	"cmp"
-	"slices"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
@@ -58,10 +57,9 @@ func (s *Solution) JVP(w *Workspace, dz, dlambda, dnu []float64, t *QPGrad) erro
 	if err != nil {
 		return err
 	}
-	if t == nil {
-		return errNoQPGrad("t")
+	if err := d.sys.checkShapes("t", t, dz, dlambda, dnu); err != nil {
+		return err
 	}
-	d.sys.checkShapes(t, dz, dlambda, dnu)
 	if err := t.check(); err != nil {
 		return err
 	}
@@ -80,10 +78,9 @@ func (d *qpDerivative) jvp(dz, dlambda, dnu []float64, t *QPGrad) error {
 	}
 	d.change(t)
 	d.solve()
-	if d.full != nil {
-		if d.full.partsLater(d.rowChange(t)) {
-			return &NotDifferentiableError{Inputs: t.matrices(), Residual: 1, Weak: Weak{Rows: slices.Clone(d.spare)}, Remedy: singularRemedy}
-		}
+	if d.full != nil && d.full.partsLater(d.rowChange(t)) {
+		others := [6]bool{InputQ: true, InputP: true, InputH: true, InputB: true}
+		return refuse(t, others, func(in QPInput) *NotDifferentiableError { return d.singularError(in, 1) })
 	}
 	if !d.bounded() {
 		return errDerivativeOverflow
@@ -113,7 +110,7 @@ func (d *qpDerivative) jvpExists(t *QPGrad, dz, dlambda, dnu []float64) error {
 	for in, part := range [6]QPGrad{{Q: t.Q}, {P: t.P}, {G: t.G}, {H: t.H}, {A: t.A}, {B: t.B}} {
 		d.change(&part)
 		if out := max(d.solve(), d.full.parts(d.rowChange(&part), d.rows, a.m, wanted)); out > rangeTol {
-			errs = append(errs, &NotDifferentiableError{Inputs: []Input{Input(QPInput(in).String())}, Residual: out, Weak: Weak{Rows: slices.Clone(d.spare)}, Remedy: singularRemedy})
+			errs = append(errs, d.singularError(QPInput(in), out))
 		}
 	}
 	for o, wanted := range wanted {
@@ -122,17 +119,6 @@ func (d *qpDerivative) jvpExists(t *QPGrad, dz, dlambda, dnu []float64) error {
 		}
 	}
 	return joinErrors(errs)
-}
-
-// matrices names the blocks of rows in the direction.
-func (g *QPGrad) matrices() (names []Input) {
-	if g.G != nil {
-		names = append(names, Input(InputG.String()))
-	}
-	if g.A != nil {
-		names = append(names, Input(InputA.String()))
-	}
-	return names
 }
 
 // rowChange is Ċ for the direction t, over the rows d.rows.
