@@ -188,10 +188,7 @@ func (p *Pipeline) PredictRecord(fields map[string]string) (float64, error) {
 // Class returns the class that Predict gives each row. A target that is a number is an error of
 // kind ErrDomain; other errors are those of Decision.
 func (p *Pipeline) Class(t *Table) ([]string, error) {
-	if _, err := p.encoder(); err != nil {
-		return nil, err
-	}
-	if len(p.Classes) == 0 {
+	if p != nil && len(p.Classes) == 0 { // Decision refuses nil
 		return nil, badArg("Pipeline.Classes", qpdiff.ErrDomain, "use Predict, or read the training table with CSV.Positive", "is empty: the target %q is a number", p.Target)
 	}
 	predictions, err := p.Predict(t)
@@ -212,10 +209,7 @@ func (p *Pipeline) Class(t *Table) ([]string, error) {
 // 1/(1 + exp(−decision)). It needs LogOdds: the decisions of other learners are no log
 // odds, and asking for probabilities is an error of kind ErrDomain.
 func (p *Pipeline) Probability(t *Table) ([]float64, error) {
-	if _, err := p.encoder(); err != nil {
-		return nil, err
-	}
-	if !p.LogOdds {
+	if p != nil && !p.LogOdds { // Decision refuses nil
 		return nil, badArg("Pipeline.LogOdds", qpdiff.ErrDomain, "train a qpdiff.Logistic or qpdiff.SparseLogistic, or use Decision", "is false: the model's predictions are not log odds")
 	}
 	probabilities, err := p.Decision(t)

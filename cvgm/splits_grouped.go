@@ -27,16 +27,30 @@ func StratifiedKFold(src Source, y []float64, k int) ([]Split, error) {
 	}
 	order := src.Perm(n)
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(y[a], y[b]) })
-	for at, i := range order {
-		if (at == 0 || y[order[at-1]] != y[i]) && (at == n-1 || y[order[at+1]] != y[i]) {
-			return nil, badArg("y", qpdiff.ErrDomain, "merge or remove the class, or use KFold", "has one example of class %v, at index %d", y[i], i)
-		}
+	if i := singleExample(y); i >= 0 {
+		return nil, badArg("y", qpdiff.ErrDomain, "merge or remove the class, or use KFold", "has one example of class %v, at index %d", y[i], i)
 	}
 	fold := make([]int, n)
 	for at, i := range order {
 		fold[i] = at % k
 	}
 	return splitsOf(fold, k), nil
+}
+
+// singleExample returns the index of the only example of its class, of the lowest such
+// class, or -1.
+func singleExample(y []float64) int {
+	count := map[float64]int{}
+	for _, v := range y {
+		count[v]++
+	}
+	at := -1
+	for i, v := range y {
+		if count[v] == 1 && (at < 0 || v < y[at]) {
+			at = i
+		}
+	}
+	return at
 }
 
 // GroupedKFold cuts the N = len(groups) examples into k folds without parting a group,

@@ -230,10 +230,13 @@ func (w *tuning) draw(rows []int, folds int, arg string) ([]Split, error) {
 	case w.Groups != nil:
 		splits, err = GroupedKFold(src, pick(w.Groups, rows), folds)
 	case w.classes():
-		if e := w.singleRow(rows); e != nil {
-			return nil, e
+		y := pick(w.c.Data.Y, rows)
+		if _, table := w.c.Prepare.(*Encoder); table { // StratifiedKFold would name the label and its index
+			if i := singleExample(y); i >= 0 {
+				return nil, badArg("Table", qpdiff.ErrDomain, "give more rows of it, or merge or remove the class", "has one row of the class %s", w.label(y[i]))
+			}
 		}
-		splits, err = StratifiedKFold(src, pick(w.c.Data.Y, rows), folds)
+		splits, err = StratifiedKFold(src, y, folds)
 	default:
 		splits, err = KFold(src, len(rows), folds)
 	}
@@ -251,23 +254,6 @@ func (w *tuning) draw(rows []int, folds int, arg string) ([]Split, error) {
 		}
 	}
 	return splits, nil
-}
-
-// singleRow reports a class of one row by its name in the table's file.
-func (w *tuning) singleRow(rows []int) error {
-	if _, table := w.c.Prepare.(*Encoder); !table {
-		return nil // StratifiedKFold gives the label and the index
-	}
-	count := map[float64]int{}
-	for _, i := range rows {
-		count[w.c.Data.Y[i]]++
-	}
-	for _, y := range []float64{-1, 1} {
-		if count[y] == 1 {
-			return badArg("Table", qpdiff.ErrDomain, "give more rows of it, or merge or remove the class", "has one row of the class %s", w.label(y))
-		}
-	}
-	return nil
 }
 
 // restrict returns the splits with their rows among rows alone, without those that have
