@@ -27,6 +27,7 @@ const (
 	here  EventKind = "here"  // the page answers a ping
 	drawn EventKind = "drawn" // the frame numbered Value can be seen
 	leave EventKind = "leave" // the page has gone
+	hide  EventKind = "hide"  // the browser leaves the page, perhaps to load it again
 )
 
 // What pages are sent beside frames.
@@ -123,9 +124,10 @@ const (
 	// A page that has not drawn for this long is assumed to be hidden.
 	patience = time.Second
 	// Pages are pinged at this interval. One that has sent nothing for absence is
-	// assumed to have gone. A page that reloads takes less, also on a busy machine.
-	pingTime = 1500 * time.Millisecond
-	absence  = 30 * time.Second
+	// assumed to have gone, and one that was left and does not come back within returnTime.
+	pingTime   = 1500 * time.Millisecond
+	absence    = 30 * time.Second
+	returnTime = 8 * time.Second
 )
 
 // server plays a machine to the pages that show its cell.
@@ -137,6 +139,7 @@ type server struct {
 
 	number   int          // of the last frame made
 	arriving atomic.Int64 // the number of the last frame sent
+	heard    atomic.Int64 // when the last message was taken, in ns of Unix
 	seen     bool
 	sent     time.Time
 	inform   bool             // a page may not have problems or controls
@@ -154,6 +157,7 @@ func newServer(m *Machine, in *inbox, send func(text string)) *server {
 // run serves until ctx is done or all pages have gone.
 func (s *server) run(ctx context.Context) {
 	s.pages[""] = time.Now() // stands for the first page
+	s.heard.Store(time.Now().UnixNano())
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	defer s.store()
@@ -205,13 +209,16 @@ func (s *server) run(ctx context.Context) {
 	}
 }
 
-// ping pings the pages until ctx is done, also while a long step is computed.
+// ping pings the pages until ctx is done, also while a long step is computed. The longer
+// they are silent, the fewer pings: GoNB takes seconds for each that no page answers, and
+// the cell ends after the last.
 func (s *server) ping(ctx context.Context) {
 	for {
+		silent := time.Since(time.Unix(0, s.heard.Load()))
 		select {
 		case <-ctx.Done():
 			return
-		case <-time.After(pingTime):
+		case <-time.After(max(pingTime, silent/2)):
 			s.send(fmt.Sprintf(ping, s.arriving.Load()))
 		}
 	}
@@ -234,11 +241,15 @@ func (s *server) store() {
 func (s *server) handle(m message) bool {
 	delete(s.pages, "")
 	s.pages[m.Page] = time.Now()
+	s.heard.Store(time.Now().UnixNano())
 	switch m.Kind {
 	case here:
 		return false
 	case leave:
 		delete(s.pages, m.Page)
+		return false
+	case hide:
+		s.pages[m.Page] = time.Now().Add(returnTime - absence)
 		return false
 	case hello:
 		s.inform, s.seen = true, true

@@ -192,6 +192,15 @@ func TestServingEndsWithTheLastPage(t *testing.T) {
 			}
 			return []string{`[{"kind":"here","page":"b"}]`}
 		}, 11 * absence},
+		{"the second page is loaded again and does not come back", func(now time.Duration) []string {
+			if now < 2*absence {
+				return []string{`[{"kind":"here","page":"b"}]`}
+			}
+			if now < 2*absence+pingTime {
+				return []string{`[{"kind":"hide","page":"b"}]`}
+			}
+			return nil
+		}, 2*absence + returnTime},
 		{"both pages are silent", func(time.Duration) []string { return nil }, absence},
 		{"the second page leaves too", func(now time.Duration) []string {
 			if now < 2*absence {
@@ -202,7 +211,7 @@ func TestServingEndsWithTheLastPage(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				start := time.Now()
+				start, unanswered := time.Now(), 0
 				in := newInbox()
 				m := quick(t, ElasticNet, 1)
 				defer m.Close()
@@ -211,13 +220,18 @@ func TestServingEndsWithTheLastPage(t *testing.T) {
 				in.put(`[{"kind":"leave","page":"a","seq":3}]`)
 				newServer(m, in, func(text string) {
 					if strings.HasPrefix(text, "ping ") {
+						unanswered++
 						for _, answer := range c.answers(time.Since(start)) {
+							unanswered = 0
 							in.put(answer)
 						}
 					}
 				}).run(t.Context())
 				if took := time.Since(start); took < c.ends || took > c.ends+2*pingTime {
 					t.Errorf("ended after %v, want %v", took, c.ends)
+				}
+				if unanswered > 8 { // each may take 3 s
+					t.Errorf("%d pings to pages that are silent", unanswered)
 				}
 			})
 		})

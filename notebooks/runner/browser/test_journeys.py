@@ -228,8 +228,8 @@ class Journeys(Test):
         (scratch,) = set(FOLDER.glob("*.ipynb")) - known
         self.addCleanup(scratch.unlink)
         dialog = tab.page.locator(".jp-Dialog")
-        idle = tab.page.locator(".jp-NotebookPanel:not(.lm-mod-hidden) .jp-Notebook-ExecutionIndicator[data-status='idle']")
-        until(lambda: dialog.count() or idle.count(), "a kernel, or the question for one")
+        started = lambda: any(session["path"].endswith(scratch.name) for session in self.lab.api("GET", "sessions"))
+        until(lambda: dialog.count() or started(), "a kernel, or the question for one")
         if dialog.count():
             tab.page.locator(".jp-Dialog button").last.click()
         first = json.loads((FOLDER / "02_rings.ipynb").read_text())["cells"]
