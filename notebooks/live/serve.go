@@ -159,9 +159,11 @@ func (s *server) run(ctx context.Context) {
 	s.pages[""] = time.Now() // stands for the first page
 	s.heard.Store(time.Now().UnixNano())
 	ctx, stop := context.WithCancel(ctx)
+	var pings sync.WaitGroup
+	defer pings.Wait() // nothing is sent after run has returned
 	defer stop()
 	defer s.store()
-	go s.ping(ctx)
+	pings.Go(func() { s.ping(ctx) })
 	dirty := false      // the pages do not show all that has happened
 	var since time.Time // how long that is so
 	for ctx.Err() == nil {
