@@ -311,7 +311,7 @@ func TestTextsOfCSV(t *testing.T) {
 		}
 		seen[written] = text
 	}
-	for text, want := range map[string]string{"-1.5": "-1.5", "+3e-5": "+3e-5", "−1.5": "−1.5", "-Inf": "-Inf", "=1": "'=1", "'=1": "''=1", "'a": "'a", "-": "'-", "x;=1": "x;'=1", "x;\t=1": "x;'\t'=1", "": "", " @a": "' @a"} {
+	for text, want := range map[string]string{"-1.5": "-1.5", "+3e-5": "+3e-5", "−1.5": "−1.5", "-Inf": "-Inf", "=1": "'=1", "'=1": "''=1", "'a": "'a", "-": "'-", "-0.027 [-0.036, -1e-3]": "-0.027 [-0.036, -1e-3]", "-1 [cmd]": "'-1 [cmd]", "-1 +1": "'-1 +1", "x;=1": "x;'=1", "x;\t=1": "x;'\t'=1", "": "", " @a": "' @a"} {
 		if got := csvText(text); got != want {
 			t.Errorf("%q becomes %q, want %q", text, got, want)
 		}
