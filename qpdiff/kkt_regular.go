@@ -54,6 +54,11 @@ type qpDerivative struct {
 // Rounding leaves up to 1e-13.
 const slowTol = 1e-12
 
+// noisyTol is the residual of an entry beside its own terms above which the shifted
+// factor counts as unfit: the proximal term has the units of one equilibration, and the
+// cotangents of variables and multipliers may have any.
+const noisyTol = 1e-9
+
 // noiseTol is what rounding may leave of a residual beside the terms of the solution
 // itself. Corrections go on above it until two in a row do not halve it: that of the
 // proximal term's rounding, far more than the terms, has a rounding of its own, which
@@ -107,6 +112,7 @@ func (d *qpDerivative) solve() (outside float64) {
 	copy(rz, d.cz)
 	copy(ry, d.cy)
 	before, noisier, idle := math.Inf(1), math.Inf(1), 0
+	noisy := false                       // whether an entry is not met beside its own terms
 	pinned := k == n && largest(ry) == 0 // at a vertex v is 0
 	for range maxCorrections {
 		a.solveKKT(&d.tri, rz, ry)
@@ -116,6 +122,7 @@ func (d *qpDerivative) solve() (outside float64) {
 		floats.Add(v, rz)
 		floats.Add(y, ry)
 		left, noise := d.residual()
+		noisy = noise > noisyTol
 		gained := left < before/2
 		if left <= refined {
 			if noise <= max(noiseTol, float64(n+k)*eps) {
@@ -133,7 +140,7 @@ func (d *qpDerivative) solve() (outside float64) {
 			break
 		}
 	}
-	if a.shift > 0 && !(before <= slowTol) {
+	if a.shift > 0 && (noisy || !(before <= slowTol)) {
 		d.useFull()
 		return d.solve()
 	}

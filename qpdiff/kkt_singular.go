@@ -28,12 +28,11 @@ type kktMatrix struct {
 	nullX, nullY, free []float64
 	nullity            int
 	// The pseudo-inverse of K by its factors: that of C (n×k), and Z(ZᵀHZ)⁺Zᵀ with
-	// Z an orthonormal basis of the null space of C. steep is the norm of the latter.
+	// Z an orthonormal basis of the null space of C.
 	pinv, flat []float64
-	steep      float64
-	// The last solution and work of solve. Below rangeTol·still x[:n] is rounding.
-	x, rhs, left []float64
-	still        float64
+	// The last solution, the sizes of the terms that make each of its entries, and work
+	// of solve.
+	x, terms, rhs, left []float64
 }
 
 // singularTol: singular values of C below this fraction of the largest are zero,
@@ -59,8 +58,7 @@ func kktEntry(n int, h, c []float64, i, j int) float64 {
 // one, so that neither drowns the other, whatever the units of the objective.
 func kktScale(n, k int, h, c []float64) []float64 {
 	dim := n + k
-	e, largest := make([]float64, dim), make([]float64, dim)
-	fill(e, 1)
+	e, largest := geometricScale(make([]float64, 3*dim), n, k, h, c), make([]float64, dim)
 	block := func() (big float64) { // the largest entry of H so far
 		for i := range n {
 			for j := range i + 1 {
@@ -107,7 +105,7 @@ func kktScale(n, k int, h, c []float64) []float64 {
 func newKKTMatrix(n, k int, h, c []float64) *kktMatrix {
 	dim := n + k
 	a := &kktMatrix{n: n, k: k, e: kktScale(n, k, h, c), h: make([]float64, n*n), c: make([]float64, k*n), pinv: make([]float64, n*k), flat: make([]float64, n*n)}
-	growAll(dim, &a.x, &a.rhs, &a.left, &a.free)
+	growAll(dim, &a.x, &a.terms, &a.rhs, &a.left, &a.free)
 	for i := range dim {
 		for j := range n {
 			if i >= n {
@@ -227,7 +225,6 @@ func (a *kktMatrix) factorHessian(basis [][]float64) bool {
 			a.addNull(a.nullX, v)
 			continue
 		}
-		a.steep = max(a.steep, 1/value)
 		for i, vi := range v {
 			floats.AddScaled(a.flat[i*n:(i+1)*n], vi/value, v)
 		}
@@ -276,30 +273,44 @@ func outsideOf(projector, x []float64) (worst float64) {
 }
 
 // improve adds to x the solution of least norm for the right-hand side rhs, and sets
-// left to what that leaves of it.
+// left to what that leaves of it. The first sets terms, see share.
 func (a *kktMatrix) improve() {
 	n, k := a.n, a.k
 	cz, cy := a.rhs[:n], a.rhs[n:]
 	rz, ry := a.left[:n], a.left[n:]
-	v := make([]float64, n)
-	hv := make([]float64, n)
+	first := largest(a.x) == 0
+	v, hv, size := make([]float64, n), make([]float64, n), make([]float64, n)
 	for i := range v {
 		v[i] = floats.Dot(a.pinv[i*k:(i+1)*k], cy)
 	}
 	a.mulHessian(hv, v)
-	floats.SubTo(rz, cz, hv)
-	held := floats.Norm(v, 2)
+	for i, c := range cz {
+		rz[i] = c - hv[i]
+		size[i] = math.Abs(c) + absDot(a.h[i*n:(i+1)*n], v)
+	}
+	if first {
+		for i := range v {
+			a.terms[i] = absDot(a.pinv[i*k:(i+1)*k], cy) + absDot(a.flat[i*n:(i+1)*n], size)
+		}
+	}
 	for i := range v {
 		v[i] += floats.Dot(a.flat[i*n:(i+1)*n], rz)
-	}
-	if largest(a.x) == 0 {
-		a.still = held + a.steep*floats.Norm(rz, 2)
 	}
 	a.mulHessian(hv, v)
 	floats.SubTo(rz, cz, hv)
 	y := make([]float64, k)
+	if first {
+		clear(a.terms[n:])
+	}
 	for i := range n {
-		floats.AddScaled(y, rz[i], a.pinv[i*k:(i+1)*k])
+		row := a.pinv[i*k : (i+1)*k]
+		floats.AddScaled(y, rz[i], row)
+		if first {
+			size := math.Abs(cz[i]) + absDot(a.h[i*n:(i+1)*n], v)
+			for j, p := range row {
+				a.terms[n+j] += math.Abs(p) * size
+			}
+		}
 	}
 	for i, s := range y {
 		floats.AddScaled(rz, -s, a.c[i*n:(i+1)*n])
@@ -307,6 +318,22 @@ func (a *kktMatrix) improve() {
 	}
 	floats.Add(a.x[:n], v)
 	floats.Add(a.x[n:], y)
+}
+
+// share is the size of entry i of the last solution beside the terms that make it, in
+// [0, 1]: up to rangeTol it is rounding. Entries meet in no norm, their units differ.
+func (a *kktMatrix) share(i int) float64 {
+	return ratio(math.Abs(a.x[i]), a.terms[i])
+}
+
+// moves reports whether an entry of the last solution with from ≤ index < to is not 0.
+func (a *kktMatrix) moves(from, to int) bool {
+	for i := from; i < to; i++ {
+		if a.share(i) > rangeTol {
+			return true
+		}
+	}
+	return false
 }
 
 // rangeTol: a vector lies in a range if what sticks out is below this fraction

@@ -405,6 +405,14 @@ func sign(x float64) float64 {
 // finite reports whether v is neither NaN nor infinite.
 func finite(v float64) bool { return math.Abs(v) <= math.MaxFloat64 }
 
+// absDot returns Σ|x_i y_i|.
+func absDot(x, y []float64) (sum float64) {
+	for i, v := range x {
+		sum += math.Abs(v * y[i])
+	}
+	return sum
+}
+
 // largest returns the largest modulus in s, NaN where s holds NaN.
 func largest(s []float64) float64 {
 	var m float64

@@ -119,8 +119,7 @@ func (a *kktMatrix) blockOutside(d *qpDerivative, in QPInput) float64 {
 		return 0
 	}
 	rhs := in == InputH || in == InputB
-	moves = moves || floats.Norm(a.x[:n], 2) > rangeTol*a.still
-	pull := rangeTol * floats.Norm(a.x[n:], 2)
+	moves = moves || a.moves(0, n)
 	worst := 0.0
 	for i, r := range d.rows {
 		if (r < set.m) != (in == InputG || in == InputH) {
@@ -129,7 +128,7 @@ func (a *kktMatrix) blockOutside(d *qpDerivative, in QPInput) float64 {
 		if rhs || moves {
 			worst = max(worst, a.free[n+i])
 		}
-		if !rhs && (set.multiplier(r) != 0 || a.free[n+i] > rangeTol || math.Abs(a.x[n+i]) > pull) {
+		if !rhs && (set.multiplier(r) != 0 || a.free[n+i] > rangeTol || a.share(n+i) > rangeTol) {
 			worst = max(worst, loose)
 		}
 	}
@@ -148,8 +147,7 @@ func (a *kktMatrix) parts(c []float64, rows []int, m int, wanted [3]bool) float6
 		clear(a.x)
 		copy(a.rhs, change)
 		a.improve()
-		part := 0.0
-		for i, v := range a.x {
+		for i := range a.x {
 			out := OutputZ
 			if i >= a.n && rows[i-a.n] < m {
 				out = OutputLambda
@@ -157,10 +155,9 @@ func (a *kktMatrix) parts(c []float64, rows []int, m int, wanted [3]bool) float6
 				out = OutputNu
 			}
 			if wanted[out] {
-				part = math.Hypot(part, v)
+				worst = max(worst, a.share(i))
 			}
 		}
-		worst = max(worst, part/max(floats.Norm(a.x, 2), floats.Norm(change, 2)))
 	})
 	return worst
 }
@@ -170,7 +167,7 @@ func (a *kktMatrix) parts(c []float64, rows []int, m int, wanted [3]bool) float6
 // z₁ = 1 the second turns to z₁ + εz₂ = 1, which agrees with the first while z₂ = 0.
 func (a *kktMatrix) partsLater(c []float64) (parts bool) {
 	n := a.n
-	moves := [2]bool{floats.Norm(a.x[:n], 2) > rangeTol*a.still, largest(a.x[n:]) > 0}
+	moves := [2]bool{a.moves(0, n), a.moves(n, n+a.k)}
 	a.changedNulls(c, func(change []float64) {
 		parts = parts || moves[0] && largest(change[:n]) > 0 || moves[1] && largest(change[n:]) > 0
 	})

@@ -152,6 +152,9 @@ const (
 	// to p, as a multiple of its violations, or of eps where they are less: four
 	// decades above what repairing them may cost.
 	slopeTol = 1e4
+	// flatTol is what a direction may have of curvature, and in a row, beside its size
+	// and that of Q, to count as flat and as parallel to the row.
+	flatTol = 1e-10
 )
 
 // provesUnbounded reports whether the last proximal step is a direction in
@@ -195,5 +198,36 @@ func (a *activeSet) provesUnbounded(s *qpReport) bool {
 	if largest(c.Z) < smallestNormal {
 		c.Residual = math.Inf(1)
 	}
+	return true
+}
+
+// alongRay moves z along the direction of the next proximal step, in which the objective
+// is nearly flat, to the first row on the way, and reports whether there is one: where
+// the slope is small beside P the steps are too small to get there. It needs grad and
+// slack as measure leaves them.
+func (a *activeSet) alongRay() bool {
+	d, n := a.dz, a.n
+	floats.ScaleTo(d, -1, a.grad)
+	dl := a.dl[:len(a.w)]
+	clear(dl)
+	a.solveKKT(&a.triangle, d, dl)
+	size, curved := 0.0, 0.0
+	for j, v := range d {
+		size = max(size, math.Abs(v)/a.unit[j])
+		curved = max(curved, math.Abs(floats.Dot(a.q[j*n:(j+1)*n], d))*a.unit[j])
+	}
+	if !(size > 0 && finite(size)) || curved > flatTol*size*a.qsize {
+		return false
+	}
+	t := math.Inf(1)
+	for r := range a.m {
+		if toward := floats.Dot(a.crow(r), d); a.at[r] < 0 && toward > flatTol*size {
+			t = min(t, a.slack[r]/toward)
+		}
+	}
+	if !(t > 0 && finite(t)) {
+		return false
+	}
+	floats.AddScaled(a.z, t, d)
 	return true
 }

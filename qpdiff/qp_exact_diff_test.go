@@ -15,7 +15,6 @@ import (
 
 var (
 	exactPrograms = flag.Int("exact", 1500, "programs whose derivatives are judged in exact arithmetic")
-	exactOwn      = flag.Bool("exact.own", false, "each variable of these programs has a unit of its own")
 	exactFirst    = flag.Int("exact.first", 0, "number of the first of these programs")
 )
 
@@ -31,6 +30,15 @@ const (
 	// in which data and solution are ordinary numbers.
 	exactTol = 1e-6
 )
+
+// exactFound lists programs that had a wrong derivative, or none, or no solution, one
+// line for each cause.
+var exactFound = []int{
+	1444, 44685, 210612, // entries of a solution in unrelated units were judged by one norm
+	146133, 233868, 267307, // the objective falls along a ray by less than the solver's tolerance
+	20149, 393931, // a part of the program that Q does not see had an arbitrary scale
+	109202, // rounding in the rows moved the multipliers of a linear program
+}
 
 // exactQP holds a program in integers, with one factor for all of its data, which
 // leaves the solution alone. The first q rows are equalities.
@@ -418,7 +426,7 @@ func drawExact(rng *rand.Rand) (q *QP, regular bool) {
 // drawExactUnits draws powers of two from 1e-12 to 1e12 for the objective, for each
 // row and for the variables, some of them one.
 func drawExactUnits(rng *rand.Rand, q *QP) qpUnits {
-	u := drawUnits(rng, q, 2, 40, rng.IntN(2) == 0 && *exactOwn)
+	u := drawUnits(rng, q, 2, 40, rng.IntN(2) == 0)
 	one := func(x []float64) {
 		for i := range x {
 			x[i] = 1
@@ -608,16 +616,24 @@ func (u *qpUnits) direction(q *QP, t *QPGrad, in QPInput) *QPGrad {
 func TestQPDerivativeExact(t *testing.T) {
 	var count exactCount
 	failed := 0
-	n := long(*exactPrograms)
-	for i := range n {
-		if wrong := judgeExact(*exactFirst+i, &count); len(wrong) > 0 {
-			if failed++; failed <= 5 {
-				t.Errorf("%d:", *exactFirst+i)
-				for _, w := range wrong {
-					t.Log(w)
-				}
+	judge := func(i int, count *exactCount) {
+		wrong := judgeExact(i, count)
+		if len(wrong) == 0 {
+			return
+		}
+		if failed++; failed <= 5 {
+			t.Errorf("%d:", i)
+			for _, w := range wrong {
+				t.Log(w)
 			}
 		}
+	}
+	for _, i := range exactFound {
+		judge(i, &exactCount{})
+	}
+	n := long(*exactPrograms)
+	for i := range n {
+		judge(*exactFirst+i, &count)
 	}
 	t.Logf("%d of %d programs wrong; %+v", failed, n, count)
 	if count.strict < n/10 || count.refused < n/4 || count.answered < n {

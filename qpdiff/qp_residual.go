@@ -290,14 +290,21 @@ func (a *activeSet) tryZeros(s *qpReport, tol float64) {
 		}
 	}
 	copy(a.oldLam, lam)
+	copy(a.oldZ, a.z)
 	origin := true
 	for r, v := range a.r {
 		origin = origin && v >= 0 && (v == 0 || r < a.m && a.at[r] < 0)
 	}
 	if origin {
-		copy(a.oldZ, a.z)
 		clear(a.z)
 		try()
+	}
+	if s.Residual.Relative > refined && a.clearMultipliers() {
+		if origin {
+			clear(a.z)
+		}
+		try()
+		copy(a.oldLam, lam)
 	}
 	if floats.Norm(a.p, math.Inf(1)) == 0 {
 		copy(a.oldZ, a.z)
@@ -313,6 +320,21 @@ func (a *activeSet) tryZeros(s *qpReport, tol float64) {
 		a.clearSeen()
 		try()
 	}
+}
+
+// clearMultipliers sets those to 0 that are rounding beside the largest, and reports
+// whether there are any.
+func (a *activeSet) clearMultipliers() (some bool) {
+	size := 0.0
+	for i, r := range a.w {
+		size = max(size, math.Abs(a.lam[i])*a.rowSize(r))
+	}
+	for i, r := range a.w {
+		if v := math.Abs(a.lam[i]) * a.rowSize(r); v > 0 && v <= eps*size {
+			a.lam[i], some = 0, true
+		}
+	}
+	return some
 }
 
 // clearSeen sets the entries of z that Q multiplies to 0.

@@ -231,9 +231,12 @@ func (a *activeSet) satisfy(r int) bool {
 		if !dependent {
 			step = violation / left
 		}
-		rounding := blockTol * largest(y)
+		size := 0.0 // of the largest part, whatever the norms of the rows
+		for i, v := range y {
+			size = max(size, math.Abs(v)*math.Sqrt(a.mnorm[a.w[i]]))
+		}
 		for i := a.eq; i < k; i++ {
-			if y[i] > rounding && a.lam[i] < step*y[i] {
+			if y[i]*math.Sqrt(a.mnorm[a.w[i]]) > blockTol*size && a.lam[i] < step*y[i] {
 				step, block = a.lam[i]/y[i], i
 			}
 		}
@@ -397,6 +400,7 @@ func (a *activeSet) proximalPoint(s *qpReport, tol float64) Status {
 	}
 	best, stalled := math.Inf(1), 0
 	bestOwn, since := math.Inf(1), 0
+	rays := a.n
 	for step := range maxProximal {
 		if r < 0 {
 			r = a.minimise()
@@ -432,7 +436,14 @@ func (a *activeSet) proximalPoint(s *qpReport, tol float64) Status {
 		if rel < best/2 {
 			best, stalled = rel, 0
 		} else if stalled++; rel <= tol && settled && stalled >= stalledProximal || a.shift == 0 && stalled >= stalledDefinite {
-			break // no longer getting better
+			// No longer getting better.
+			if rays == 0 || a.shift == 0 || rel <= converged || !a.alongRay() {
+				break
+			}
+			rays--
+			best, stalled = math.Inf(1), 0
+			r = a.start()
+			continue
 		}
 		weaker := a.shift
 		if size := a.size(); size > staleSize*a.zsize {

@@ -308,14 +308,15 @@ func TestQPSlopeTol(t *testing.T) {
 	}
 }
 
-// Three equalities of two variables, the third of which contradicts the others
-// by less than the coefficients with which they prove that.
+// Three equalities of two variables, the third of which contradicts the others by less
+// than the coefficients with which they prove that. In the units of the equilibrated rows
+// the violation is a hundredth.
 func TestQPDefaultTol(t *testing.T) {
 	for _, c := range []struct {
 		off    float64
 		status Status
-	}{{defaultWant / 3, Optimal}, {3 * defaultWant, IterationLimit}} {
-		q := QP{Q: square(1, 0, 0, 1), P: []float64{0, 0}, A: mat.NewDense(3, 2, []float64{1, 0, 1, 1e-4, 0, 1}), B: []float64{1, 1 + 1e-4, 1 + c.off}}
+	}{{100 * defaultWant / 2, Optimal}, {2 * 100 * defaultWant, IterationLimit}} {
+		q := QP{Q: square(1, 0, 0, 1), P: []float64{0, 0}, A: mat.NewDense(3, 2, []float64{1, 0, 1, 1e-5, 0, 1}), B: []float64{1, 1 + 1e-5, 1 + c.off}}
 		var s Solution
 		if err := s.Solve(&q); s.Status != c.status {
 			t.Errorf("violation %g: %v, %v, residual %g", c.off, s.Status, err, s.Residual.Relative)
@@ -447,5 +448,51 @@ func TestQPCirclesEnd(t *testing.T) {
 	s := Solution{MaxIter: math.MaxInt}
 	if s.Solve(q); s.Iterations > 2*hopelessChanges*(minChanges+changesPerRow*14) {
 		t.Errorf("%v after %d changes", s.Status, s.Iterations)
+	}
+}
+
+// Where H and C have nothing but units, the scaled entries of C are near one, and those of
+// H near each other.
+func TestGeometricScale(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 0))
+	for trial := range 200 {
+		n, k := 1+rng.IntN(6), rng.IntN(5)
+		h, c := make([]float64, n*n), make([]float64, k*n)
+		for i := range n {
+			if rng.IntN(3) > 0 {
+				h[i*n+i] = 1
+			}
+		}
+		for i := range c {
+			c[i] = float64(rng.IntN(3) - 1)
+		}
+		u := make([]float64, n+k)
+		for i := range u {
+			u[i] = math.Ldexp(1, rng.IntN(41)-20)
+		}
+		for i := range n {
+			h[i*n+i] *= u[i] * u[i]
+		}
+		for i := range k {
+			for j := range n {
+				c[i*n+j] *= u[n+i] * u[j]
+			}
+		}
+		e := geometricScale(make([]float64, 3*(n+k)), n, k, h, c)
+		big := 0.0
+		for i := range n {
+			big = max(big, h[i*n+i]*e[i]*e[i])
+		}
+		for i := range n + k {
+			for j := range min(i+1, n) {
+				v := math.Abs(kktEntry(n, h, c, i, j)) * e[i] * e[j]
+				if i < n {
+					v /= big
+				}
+				if v > 0 && math.Abs(math.Log2(v)) > 1 {
+					t.Errorf("%d: entry (%d, %d) becomes %g", trial, i, j, v)
+				}
+			}
+		}
 	}
 }

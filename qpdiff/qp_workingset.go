@@ -25,7 +25,8 @@ type activeSet struct {
 	// column of the rows with several entries, in the units of the variables, where
 	// shift > 0.
 	curvature, coupling []float64
-	alone               []int     // see ownUnits
+	part                []int     // see unseenParts
+	logs                []float64 // work of geometricScale
 	mrows               []float64 // m_r where has[r], likewise mnorm and msize
 	msize               []float64 // largest entry of c_r in the units of the variables
 	has                 []bool
