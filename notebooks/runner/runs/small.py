@@ -63,7 +63,7 @@ def set_up_lab():
         for line in process.stderr:
             said += line
             if "JupyterLab: http" in line:
-                process.send_signal(signal.SIGINT)
+                process.terminate()  # a SIGINT may be ignored, as in a shell's background
     if not lab_is_set_up():
         raise RuntimeError(f"JupyterLab was not set up:\n{said}")
 
