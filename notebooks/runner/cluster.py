@@ -71,7 +71,7 @@ def free_ports(n):
     return ports
 
 
-def wait_for(condition, what, most=60.0):
+def wait_for(condition, what, most=300.0):
     """Waits until condition() is true, and returns its value."""
     end = time.monotonic() + most
     while not (value := condition()):
@@ -139,7 +139,7 @@ class Cluster:
         self.launch(node, *OWN_NAME, "slurmd", "-D", "-N", node, "-f", str(self.conf))
 
     def run(self, *argv, **options):
-        return subprocess.run(argv, env=self.env, capture_output=True, text=True, **options)
+        return subprocess.run(argv, env=self.env, capture_output=True, text=True, timeout=300, **options)
 
     def idle(self):
         states = self.run("sinfo", "-h", "-N", "-o", "%T").stdout.split()

@@ -8,7 +8,10 @@ import unittest
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
+LIMIT = 240  # s for a test; go test, which runs them, ends after 600
 
 if __name__ == "__main__":
     sys.path.insert(0, str(HERE))
-    unittest.main(module=None, argv=[sys.argv[0], "discover", "-s", str(HERE / "tests"), *sys.argv[1:]])
+    import watchdog
+
+    unittest.main(module=None, argv=[sys.argv[0], "discover", "-s", str(HERE / "tests"), *sys.argv[1:]], testRunner=watchdog.runner(LIMIT))

@@ -11,11 +11,13 @@ import unittest
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
+LIMIT = 3600  # s for a test
 
 if __name__ == "__main__":
-    sys.path.insert(0, str(HERE / "runs"))
+    sys.path[:0] = [str(HERE), str(HERE / "runs")]
     import small
+    import watchdog
 
     small.required = "--required" in sys.argv
     sys.argv = [word for word in sys.argv if word != "--required"]
-    unittest.main(module=None, argv=[sys.argv[0], "discover", "-v", "-s", str(HERE / "runs"), *sys.argv[1:]])
+    unittest.main(module=None, argv=[sys.argv[0], "discover", "-v", "-s", str(HERE / "runs"), *sys.argv[1:]], testRunner=watchdog.runner(LIMIT))

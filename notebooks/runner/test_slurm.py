@@ -26,10 +26,12 @@ sys.path[:0] = [str(HERE), str(HERE / "runs")]
 import cluster
 import slurm
 import small
+import watchdog
 from checkout import ROOT
 
 REQUIRED = "--required" in sys.argv
 KEY = "0123456789abcdef" * 4
+LIMIT = 1800  # s for a test
 CELLS = 40
 PARAMS = {"Seeds": CELLS, "LongSteps": 2000}  # a cell takes some tenths of a second
 
@@ -71,7 +73,7 @@ class TestCluster(unittest.TestCase):
 
 class TestSweeps(unittest.TestCase):
     def setUp(self):
-        cluster.wait_for(nodes.idle, "the nodes are not idle", 90)
+        cluster.wait_for(nodes.idle, "the nodes are not idle")
         self.store = Path(tempfile.mkdtemp(dir=folder))
         slurm.FOLDER = Path(tempfile.mkdtemp(dir=folder))
         slurm.LATE = "4s"  # the folder is local
@@ -120,15 +122,16 @@ class TestSweeps(unittest.TestCase):
         sweep = self.submit(1)
         self.working(sweep)
         self.assertEqual(nodes.run("scontrol", "requeue", f"{sweep.jobs['array']}_0").returncode, 0)
-        cluster.wait_for(nodes.idle, "the task does not end", 90)  # what ends it would end the next one, too
-        cluster.wait_for(lambda: self.start_now(sweep), "the task is not requeued", 90)
+        cluster.wait_for(nodes.idle, "the task does not end")
+        time.sleep(1.1)  # a node refuses a task whose credential is of the second in which it ended the task before
+        cluster.wait_for(lambda: self.start_now(sweep), "the task is not requeued")
         self.finish(sweep)
 
     def test_node_dies(self):
         sweep = self.submit()
         self.working(sweep)
         self.assertTrue(nodes.kill("n2"))
-        cluster.wait_for(lambda: self.start_now(sweep), "the task of the dead node is not requeued", 90)
+        cluster.wait_for(lambda: self.start_now(sweep), "the task of the dead node is not requeued")
         self.finish(sweep)
         nodes.start("n2")
 
@@ -140,7 +143,7 @@ class TestSweeps(unittest.TestCase):
         self.assertTrue(workers)
         for pid in workers:
             os.kill(pid, cluster.signal.SIGSTOP)  # so that it is still at work when its shard runs again
-        cluster.wait_for(lambda: self.start_now(sweep), "the task of the lost node is not requeued", 90)
+        cluster.wait_for(lambda: self.start_now(sweep), "the task of the lost node is not requeued")
         for pid in workers:
             os.kill(pid, cluster.signal.SIGCONT)
         self.finish(sweep)
@@ -151,6 +154,8 @@ class TestSweeps(unittest.TestCase):
     def test_one_shard_twice_at_the_same_time(self):
         sweep = self.submit(1)
         copies = [subprocess.Popen([str(worker), "-plan", str(sweep.folder / "plan.json"), "-shard", "0"]) for _ in range(2)]
+        for c in copies:
+            self.addCleanup(c.kill)
         self.assertEqual([c.wait() for c in copies], [0, 0])
         self.finish(sweep)
 
@@ -326,7 +331,7 @@ class TestReproduce(small.Small):
 
     def setUp(self):
         super().setUp()
-        cluster.wait_for(nodes.idle, "the nodes are not idle", 90)
+        cluster.wait_for(nodes.idle, "the nodes are not idle")
         self.experiment()
 
     def made(self):
@@ -357,7 +362,6 @@ class TestReproduce(small.Small):
 
     def test_the_same_command_comes_back_and_the_checkout_is_free_meanwhile(self):
         with self.start(*self.OPTIONS, "--on", "slurm", "--sbatch", "--hold") as first:
-            self.addCleanup(first.kill)
             while "to stop them" not in (line := first.stdout.readline()):
                 self.assertTrue(line, "the run ended before it submitted")
             self.notebook("02_other", small.WRITES)
@@ -369,7 +373,6 @@ class TestReproduce(small.Small):
         for words in (f"0 of {self.SEEDS} cells, jobs that wait: 3 (JobHeldUser)", "scancel"):
             self.assertIn(words, said)
         with self.start(*self.OPTIONS, "--on", "slurm") as second:
-            self.addCleanup(second.kill)
             for job in nodes.run("squeue", "-h", "-o", "%A").stdout.split():
                 nodes.run("scontrol", "release", job)
             said = second.stdout.read()
@@ -378,4 +381,4 @@ class TestReproduce(small.Small):
 
 
 if __name__ == "__main__":
-    unittest.main(argv=[a for a in sys.argv if a != "--required"])
+    unittest.main(argv=[a for a in sys.argv if a != "--required"], testRunner=watchdog.runner(LIMIT))

@@ -5,6 +5,7 @@ Its path holds a blank and an equals sign; it is reached from another folder and
 """
 
 import atexit
+import contextlib
 import json
 import os
 import re
@@ -44,9 +45,10 @@ SLOW = """%%
 if err := os.WriteFile(filepath.Join(os.TempDir(), "slow"), nil, 0o644); err != nil {
 	panic(err)
 }
-time.Sleep(time.Minute)"""
+time.Sleep(time.Hour)"""
 
 
+LIMIT = 600  # s for one run of ./reproduce.sh or for one wait
 required = False  # whether tests that need JupyterLab must not be skipped
 
 
@@ -56,14 +58,24 @@ def lab_is_set_up():
 
 def set_up_lab():
     """Starts JupyterLab in this checkout, which sets it up, and ends it."""
-    with subprocess.Popen([ROOT / "reproduce.sh", "lab"], stderr=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen([ROOT / "reproduce.sh", "lab"], stderr=subprocess.PIPE, text=True) as process, killed(process):
         said = ""
         for line in process.stderr:
             said += line
             if "JupyterLab: http" in line:
-                process.send_signal(signal.SIGINT)
+                process.terminate()  # a SIGINT may be ignored, as in a shell's background
     if not lab_is_set_up():
         raise RuntimeError(f"JupyterLab was not set up:\n{said}")
+
+
+@contextlib.contextmanager
+def killed(process):
+    """Ends the process where what is done with it fails."""
+    try:
+        yield
+    except BaseException:
+        process.kill()
+        raise
 
 
 def link(source, target):
@@ -129,7 +141,7 @@ class Small(unittest.TestCase):
 
     def start(self, *args, wrapped_in=(), stderr=subprocess.STDOUT, **env):
         quiet = {"TMPDIR": str(self.temporary), "GOPROXY": "off", "PIP_NO_INDEX": "1"}
-        return subprocess.Popen(
+        process = subprocess.Popen(
             [*wrapped_in, self.checkout / "reproduce.sh", *args],
             cwd="/",
             env={**os.environ, **quiet, **env},
@@ -139,10 +151,22 @@ class Small(unittest.TestCase):
             text=True,
             preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
         )
+        self.addCleanup(self.end, process)
+        return process
+
+    @staticmethod
+    def end(process):
+        """Ends a run that a failing test has left at work."""
+        if process.poll() is None:
+            process.terminate()
+            try:
+                process.wait(60)
+            except subprocess.TimeoutExpired:
+                process.kill()
 
     def reproduce(self, *args, status=0, **env):
         process = self.start(*args, **env)
-        said = process.communicate(timeout=300)[0]
+        said = process.communicate(timeout=LIMIT)[0]
         self.assertEqual(process.returncode, status, said)
         return said
 
@@ -218,7 +242,7 @@ class Small(unittest.TestCase):
         self.assertTrue(self.wait_for(lambda: [*self.temporary.glob("cvgm-*/slow")]), "the slow cell never ran")
 
     def wait_for(self, condition):
-        deadline = time.monotonic() + 120
+        deadline = time.monotonic() + LIMIT
         while time.monotonic() < deadline:
             if found := condition():
                 return found

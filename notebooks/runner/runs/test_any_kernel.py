@@ -9,7 +9,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from small import ROOT, Small, lab_is_set_up, link
+from small import LIMIT, ROOT, Small, lab_is_set_up, link
 
 # Runs a notebook as a front end does, whatever its cells do.
 CLIENT = """
@@ -63,7 +63,7 @@ class AnyKernel(Small):
         return self.cells(self.home / "converted.ipynb")
 
     def run_python(self, *args):
-        done = subprocess.run([ROOT / ".venv/bin/python", "-I", *args], env=self.env, cwd="/", capture_output=True, text=True, timeout=300)
+        done = subprocess.run([ROOT / ".venv/bin/python", "-I", *args], env=self.env, cwd="/", capture_output=True, text=True, timeout=LIMIT)
         self.assertEqual(done.returncode, 0, done.stderr[-3000:])
 
     @staticmethod

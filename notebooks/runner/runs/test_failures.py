@@ -8,7 +8,7 @@ import subprocess
 import time
 from pathlib import Path
 
-from small import SLOW, WRITES, Small
+from small import LIMIT, SLOW, WRITES, Small
 
 
 class Failures(Small):
@@ -49,7 +49,7 @@ class Failures(Small):
         folder.mkdir(parents=True, exist_ok=True)
         mount = f'mount -t tmpfs -o size={size} full "$0" && exec "$@"'
         process = self.start(wrapped_in=["unshare", "--map-root-user", "--mount", "sh", "-c", mount, folder])
-        said = process.communicate(timeout=300)[0]
+        said = process.communicate(timeout=LIMIT)[0]
         self.assertEqual(process.returncode, status, said)
         return said
 
@@ -105,7 +105,7 @@ class Failures(Small):
                 process = self.start()
                 self.wait_for_slow_cell()
                 process.send_signal(stop)
-                said = process.communicate(timeout=60)[0]
+                said = process.communicate(timeout=LIMIT)[0]
                 self.assertEqual(process.returncode, 128 + stop, said)
                 self.assertIn("interrupted", said)
                 self.assertNotIn("Traceback", said)
@@ -128,9 +128,9 @@ class Failures(Small):
         else:
             self.fail("the second run did not wait for the first")
         go_on.touch()
-        said = second.communicate(timeout=300)[0]
+        said = second.communicate(timeout=LIMIT)[0]
         self.assertEqual(second.returncode, 0, said)
-        self.assertEqual(first.communicate(timeout=60)[0].count("files changed: 2"), 1)
+        self.assertEqual(first.communicate(timeout=LIMIT)[0].count("files changed: 2"), 1)
         self.assertEqual(first.returncode, 0)
 
     def test_folders_that_cells_delete(self):
@@ -154,7 +154,7 @@ class Failures(Small):
         self.experiment()
         before = self.outputs()
         process = self.start("net", "-p", "K=70000000", wrapped_in=["sh", "-c", 'ulimit -d 3000000 && exec "$0" "$@"'])
-        said = process.communicate(timeout=300)[0]
+        said = process.communicate(timeout=LIMIT)[0]
         self.assertEqual(process.returncode, 1, said)
         line = next(line for line in said.splitlines() if line.startswith("notebooks/01_net.ipynb: "))
         self.assertRegex(line, r"cell 4 ran out of memory: it wanted more than the [\d.]+ GB that are free here; set smaller parameters")

@@ -8,7 +8,7 @@ import urllib.error
 import urllib.request
 from pathlib import Path
 
-from small import WRITES, Small, lab_is_set_up
+from small import LIMIT, WRITES, Small, lab_is_set_up
 
 
 class Lab(Small):
@@ -31,13 +31,13 @@ class Lab(Small):
 
     def tearDown(self):
         self.process.send_signal(signal.SIGINT)
-        self.process.communicate(timeout=30)
+        self.process.communicate(timeout=LIMIT)
         super().tearDown()
 
     def ask(self, method, path, data=None):
         data = data and json.dumps(data).encode()
         request = urllib.request.Request(f"{self.url}/api/{path}", data, {"Authorization": f"token {self.token}"}, method=method)
-        with urllib.request.urlopen(request) as answer:
+        with urllib.request.urlopen(request, timeout=LIMIT) as answer:
             return json.loads(answer.read() or "null")
 
     def refused(self, method, path, data=None):
@@ -83,7 +83,7 @@ class Lab(Small):
             else:
                 self.fail(said)
         both[1].send_signal(signal.SIGINT)
-        both[1].communicate(timeout=30)
+        both[1].communicate(timeout=LIMIT)
         self.assertEqual(len(addresses), 2)
 
     def test_it_opens_copies_and_changes_nothing_else(self):

@@ -6,7 +6,7 @@ import signal
 import socket
 from pathlib import Path
 
-from small import SLOW, WRITES, Small
+from small import LIMIT, SLOW, WRITES, Small
 
 
 class Privacy(Small):
@@ -15,8 +15,6 @@ class Privacy(Small):
             self.skipTest("only root can act as another user")
         self.notebook("01_slow", WRITES, SLOW)
         process = self.start()
-        self.addCleanup(process.communicate)
-        self.addCleanup(process.terminate)
         self.wait_for_slow_cell()
         folder = next(self.temporary.glob("cvgm-*"))
         connection = json.loads((folder / "kernel.json").read_text())
@@ -42,7 +40,7 @@ class Privacy(Small):
         self.assertGreaterEqual(len(ours), 2)  # the kernel and a cell
         self.assertEqual([p for p in ours if self.listens(p)], [], "a process of the kernel listens on TCP")
         process.send_signal(signal.SIGINT)
-        process.communicate(timeout=30)
+        process.communicate(timeout=LIMIT)
 
     def as_user(self, uid, attempts):
         """Which of the attempts succeed for that user."""

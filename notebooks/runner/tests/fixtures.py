@@ -82,7 +82,7 @@ def agrees(task):
     return last["outputs"] == {str(p.relative_to(provenance.ROOT)): checkout.sha256(data) for p, data in there.items()}
 
 
-def wait_for(condition, seconds=30):
+def wait_for(condition, seconds=120):
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         if found := condition():

@@ -31,7 +31,8 @@ class Processes(unittest.TestCase):
                 with open(processes.CLAIMS / owner, "ab") as claim:
                     said = processes.claimed(claim.fileno(), str(target))
                 (processes.CLAIMS / name).write_bytes(said)
-            left = subprocess.Popen(["sleep", "60"], env={"TMPDIR": str(orphans), "PATH": os.environ["PATH"]})
+            left = subprocess.Popen(["sleep", "600"], env={"TMPDIR": str(orphans), "PATH": os.environ["PATH"]})
+            self.addCleanup(left.kill)
             half = processes.NOTEBOOKS / ".n.ipynb.123.tmp"
             half.parent.mkdir()
             half.write_bytes(b"half")
@@ -46,7 +47,7 @@ class Processes(unittest.TestCase):
                 processes.sweep()
                 self.assertTrue(os.path.isdir(held))
             self.assertFalse(os.path.exists(held))
-            self.assertEqual(left.wait(60), -9)
+            self.assertEqual(left.wait(), -9)
             self.assertEqual(sorted(os.listdir(folder)), ["cvgm-mine", "other"])
             self.assertEqual((os.listdir(processes.CLAIMS), half.exists(), listing.exists(), claims.exists(), theirs.exists()), ([], False, False, False, True))
 
@@ -163,7 +164,7 @@ class Locking(unittest.TestCase):
 
     def test_what_a_killed_run_started_holds_up_the_next(self):
         ours = self.root / "pid"
-        first = self.hold("sh", "-c", f"sleep 60 & echo $! > {ours}; wait")
+        first = self.hold("sh", "-c", f"sleep 600 & echo $! > {ours}; wait")
         orphan = int(wait_for(lambda: ours.exists() and ours.read_text()))
         first.kill()
         first.wait()
@@ -176,7 +177,7 @@ class Locking(unittest.TestCase):
         if sys.platform != "linux":
             self.skipTest("only Linux ends children with their parent")
         ours = self.root / "pid"
-        first = self.hold("sh", "-c", f"echo $$ > {ours}; exec sleep 60")
+        first = self.hold("sh", "-c", f"echo $$ > {ours}; exec sleep 600")
         child = int(wait_for(lambda: ours.exists() and ours.read_text()))
         first.kill()
         first.wait()

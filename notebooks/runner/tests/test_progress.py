@@ -158,11 +158,12 @@ class ProgressLine(unittest.TestCase):
         return line
 
     def test_one_bar_for_the_whole_run(self):
-        with unittest.mock.patch.dict("os.environ", TERM="xterm"), unittest.mock.patch.object(progress.threading, "Thread"):
+        began = 1000.0
+        clock = unittest.mock.patch.object(progress.time, "monotonic", return_value=began)
+        with clock, unittest.mock.patch.dict("os.environ", TERM="xterm"), unittest.mock.patch.object(progress.threading, "Thread"):
             line = self.line(Terminal())
-        self.assertIsNone(line.text(), "there is no cell yet")
-        line.cell(4, 9)
-        began = line.since
+            self.assertIsNone(line.text(), "there is no cell yet")
+            line.cell(4, 9)
 
         def text(after):
             with unittest.mock.patch.object(progress.time, "monotonic", return_value=began + after):
@@ -192,16 +193,16 @@ class ProgressLine(unittest.TestCase):
         line.line.draw()
         with self.assertLogs("reproduce") as said:
             line.end("files changed: 2")
-        self.assertRegex(said.output[0], r"\[1/2\] a  files changed: 2, 0\.\d s$")
+        self.assertRegex(said.output[0], r"\[1/2\] a  files changed: 2, \d+\.\d s$")
         self.assertEqual(stream.getvalue(), "")
 
     def test_steps_of_set_up(self):
-        for stream, want in ((Terminal(), "a step: 3 of 7 packages  0 s"), (io.StringIO(), "")):
+        for stream, want in ((Terminal(), r"a step: 3 of 7 packages  \d+ s"), (io.StringIO(), "^$")):
             with unittest.mock.patch.dict("os.environ", TERM="xterm"), self.assertLogs("reproduce") as said:
                 with progress.Waiting("a step", stream=stream) as waiting:
                     waiting.parts = ": 3 of 7 packages"
                     waiting.line.draw()
-            self.assertIn(want, stream.getvalue())
+            self.assertRegex(stream.getvalue(), want)
             self.assertEqual(len(said.output), 1)
 
     def test_durations(self):
