@@ -37,7 +37,7 @@ manager.shutdown_kernel()
 json.dump(printed, sys.stdout)
 """
 BELOW = "%%\np, _ := params()\nfmt.Println(p.K)"
-REFUSED = "the cell of params() did not run to its end: correct it and run it again\n"
+REFUSED = "the cell of params() did not run to its end: correct it and run it again"
 
 
 class CellOfParameters(Small):
@@ -81,7 +81,7 @@ class CellOfParameters(Small):
 
     def assert_refused(self, printed):
         self.assertEqual(printed[0], "")
-        self.assertTrue(printed[1].startswith(REFUSED), printed[1])
+        self.assertEqual(printed[1].removesuffix("exit status 1\n").strip(), REFUSED)
 
     def test_values_in_range_are_accepted(self):
         cells = self.execute(self.imports, self.params, BELOW, self.edited("p.K = 16"), BELOW)
@@ -91,21 +91,21 @@ class CellOfParameters(Small):
         mistakes = ("p.k = 16", "p.K = = 16", "p.K = 1.5")
         sources = [self.imports, self.params]
         for mistake in mistakes:
-            sources += [self.edited(mistake), BELOW, "%%\nfmt.Println(replay().Params.K)"]
-        _, _, *cells = self.execute(*sources, self.edited("p.K = 16"), BELOW)
-        for i, mistake in enumerate(mistakes):
+            sources += [self.edited(mistake), BELOW]
+        _, _, *cells = self.execute(*sources, "%%\nreplay()", self.edited("p.K = 16"), BELOW)
+        for mistake, below in zip(mistakes, cells[1::2]):
             with self.subTest(mistake):
-                _, below, replay = cells[3 * i : 3 * i + 3]
                 self.assert_refused(below)
-                self.assert_refused(replay)
-        self.assertEqual(cells[-2:], [("", ""), ("16\n", "")])
+        *_, replay, corrected, below = cells
+        self.assert_refused(replay)  # another function of the same cell
+        self.assertEqual([corrected, below], [("", ""), ("16\n", "")])
 
     def test_a_value_out_of_range_is_refused_at_its_own_cell(self):
         for first in (self.params, ""):  # or at the first run
             cells = self.execute(self.imports, first, self.edited("p.K = -3"), BELOW, self.edited("p.K = 16"), BELOW)
             printed, error = cells[2]
             self.assertEqual(printed, "")
-            self.assertRegex(error, r"^RingsParams\.K is -3|^rings\.K is -3|\bK is -3")
+            self.assertRegex(error, r"^rings\.K is -3 .*\n")
             self.assertNotIn("goroutine", error)
             self.assert_refused(cells[3])
             self.assertEqual(cells[4:], [("", ""), ("16\n", "")])
