@@ -4,8 +4,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
+	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -23,10 +26,14 @@ const ParamsVar = "CVGM_PARAMS"
 // value of ParamsVar ends the cell with a list of the valid ones, and so does the
 // name help. Values that the experiments would refuse end the cell with a line each.
 //
+// Params ends every cell with an error while the last run of the cell of parameters has not
+// reached the end of [Accept].
+//
 //	net, seeds := experiment.DefaultElasticNet(), experiment.DefaultElasticNetSeeds()
 //	notebook.Params(&net, &seeds)
 func Params(all ...any) {
 	NoteCopy()
+	Check(refuseUnaccepted())
 	before := make([][]experiment.Change, len(all))
 	for i, p := range all {
 		before[i] = experiment.Changes(p)
@@ -42,6 +49,56 @@ func Params(all ...any) {
 	if err := checkAll(all); err != nil {
 		Check(fmt.Errorf("%s%w", by, err))
 	}
+}
+
+// unaccepted is the name of the file that the first line of the cell of parameters makes in
+// the kernel's folder. The shell runs that line before the cell is compiled. While an edit of
+// the cell does not compile, GoNB keeps the declarations of an earlier run.
+const unaccepted = "unaccepted"
+
+// accepting is set while Accept runs.
+var accepting bool
+
+// Accept calls params, a function without arguments that calls Params, and then removes the
+// mark of the cell of parameters. An error of Params ends the cell, and the mark stays. The
+// first and the last line of that cell are
+//
+//	!*touch unaccepted # until the last line of this cell has run
+//	notebook.Accept(params)
+func Accept(params any) {
+	Check(accept(params))
+}
+
+func accept(params any) error {
+	f := reflect.ValueOf(params)
+	if f.Kind() != reflect.Func || f.Type().NumIn() > 0 {
+		return fmt.Errorf("notebook: Accept: params is of type %T: pass a function without arguments", params)
+	}
+	accepting = true
+	defer func() { accepting = false }()
+	f.Call(nil)
+	err := os.Remove(markPath())
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+// refuseUnaccepted returns an error while the mark exists, except to Accept.
+func refuseUnaccepted() error {
+	if _, err := os.Stat(markPath()); err != nil || accepting {
+		return nil
+	}
+	return errors.New("the cell of params() did not run to its end: correct it and run it again")
+}
+
+// markPath returns the path of the mark, or "" outside a kernel.
+func markPath() string {
+	folder := os.Getenv(kernelFolderVar)
+	if folder == "" {
+		return ""
+	}
+	return filepath.Join(folder, unaccepted)
 }
 
 // checkAll returns the errors of all parameters that their experiments would refuse,

@@ -29,11 +29,15 @@ IMPORTS = """import (
 	"cvgm/figures"
 	"cvgm/notebooks/notebook"
 )"""
-PARAMS = """func params() (experiment.ElasticNetParams, experiment.ElasticNetSeedsParams) {
+PARAMS = """!*touch unaccepted # until the last line of this cell has run
+func params() (experiment.ElasticNetParams, experiment.ElasticNetSeedsParams) {
 	p, fresh := experiment.DefaultElasticNet(), experiment.DefaultElasticNetSeeds()
 	notebook.Params(&p, &fresh)
 	return p, fresh
-}"""
+}
+
+%%
+notebook.Accept(params)"""
 # Small defaults in place of the paper's: a notebook that edits them is refused.
 DEFAULTS = [
     ("cvgm/experiment/penalty_cvgm.go", "K: 128", "K: 16"),
