@@ -153,8 +153,9 @@ func (d *qpDerivative) solve() (outside float64) {
 // all of them in the 1-norm. v may be what the terms move it by where Q is
 // steepest: at a vertex it is 0, and then its own size is nothing but rounding.
 // noise is that of the worst entry of the gradient beside its own terms, and of the
-// rows beside v itself: where Q is flat, beside the proximal term, and in one entry
-// beside another, what left allows is much.
+// rows beside v itself and, where there is a proximal term, beside their own: where Q is
+// flat, beside the proximal term, and in one entry beside another, what left allows is
+// much.
 func (d *qpDerivative) residual() (left, noise float64) {
 	a := d.sys
 	n := a.n
@@ -181,6 +182,9 @@ func (d *qpDerivative) residual() (left, noise float64) {
 		ry[i] = d.cy[i] - floats.Dot(a.crow(r), v)
 		off += math.Abs(ry[i])
 		right += math.Abs(d.cy[i])
+		if a.shift > 0 { // rows of different parts of a program have unrelated units
+			noise = max(noise, ratio(math.Abs(ry[i]), math.Abs(d.cy[i])+absDot(a.crow(r), v)))
+		}
 	}
 	noise = max(noise, ratio(off, size+right))
 	return max(ratio(left, terms), ratio(off, max(size, terms/a.curvature())+right)), noise

@@ -37,7 +37,7 @@ var exactFound = []int{
 	1444, 44685, 210612, // entries of a solution in unrelated units were judged by one norm
 	146133, 233868, 267307, // the objective falls along a ray by less than the solver's tolerance
 	20149, 393931, // a part of the program that Q does not see had an arbitrary scale
-	109202, // rounding in the rows moved the multipliers of a linear program
+	109202, 966039, // rounding in the rows moved the derivative of a linear program
 }
 
 // exactQP holds a program in integers, with one factor for all of its data, which
