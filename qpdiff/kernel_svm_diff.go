@@ -28,16 +28,12 @@ type kernelDerivative struct {
 // prepares d for the fit.
 func (d *kernelDerivative) begin(l *kernelSVMFit, generalised bool, g *Grad) error {
 	q := &l.q
-	if len(l.weak) > 0 {
+	if !l.weak.Empty() {
 		if l.blur > decisionTol {
 			return argErrorf("Data", ErrIllPosed, remedyForDecisions, "is so ill-conditioned that rounding hides which rows are weakly active: it may have moved their β by %.2g of their bounds", l.blur)
 		}
 		if !generalised {
-			var weak Weak
-			for _, k := range l.weak {
-				weak.Rows = append(weak.Rows, l.rows.first[k])
-			}
-			return notDifferentiable(g, weak, "move the hyperparameters, or set Generalised", "C", "kernel parameters")
+			return l.rows.refuse(g, l.weak, "move the hyperparameters, or set Generalised", "C", "kernel parameters")
 		}
 	}
 	if d.fit == l.fit {
@@ -46,8 +42,8 @@ func (d *kernelDerivative) begin(l *kernelSVMFit, generalised bool, g *Grad) err
 	d.fit, d.product = 0, 0
 	d.beta, d.free = grow(d.beta, q.n), append(grow(d.free, q.n)[:0], q.free...)
 	copy(d.beta, q.beta)
-	if len(l.weak) > 0 {
-		for _, i := range l.weak {
+	if !l.weak.Empty() {
+		for _, i := range l.weak.Rows {
 			if d.beta[i]-q.lo[i] < q.hi[i]-d.beta[i] {
 				d.beta[i] = q.lo[i]
 			} else {
@@ -55,7 +51,7 @@ func (d *kernelDerivative) begin(l *kernelSVMFit, generalised bool, g *Grad) err
 			}
 		}
 		d.free = slices.DeleteFunc(d.free, func(j int) bool {
-			_, weak := slices.BinarySearch(l.weak, j)
+			_, weak := slices.BinarySearch(l.weak.Rows, j)
 			return weak
 		})
 		if q.factorise(&d.factor, d.free, 0) < len(d.free) {
@@ -79,7 +75,7 @@ func (d *kernelDerivative) begin(l *kernelSVMFit, generalised bool, g *Grad) err
 // solve replaces x by the solution w of K_FF·w + b·1 = x and, with Intercept, 1ᵀw = sum
 // on the free set F, and returns b.
 func (d *kernelDerivative) solve(l *kernelSVMFit, x []float64, sum float64) float64 {
-	if len(l.weak) > 0 {
+	if !l.weak.Empty() {
 		return d.factor.solve(x, sum)
 	}
 	return l.q.factor.solve(x, sum)
@@ -130,7 +126,7 @@ func (d *kernelDerivative) start(l *kernelSVMFit, generalised bool, g *Grad) err
 	d.w, d.dy = zeros(d.w, n), zeros(d.dy, n)
 	d.kernelScratch.start(&l.kernelMachine)
 	d.product = l.fit
-	g.Generalised = g.Generalised || len(l.weak) > 0
+	g.Generalised = g.Generalised || !l.weak.Empty()
 	return nil
 }
 
@@ -201,18 +197,14 @@ func (d *kernelDerivative) throughFit(l *kernelSVMFit, g *Grad, omega float64) {
 
 // ties is [KernelSVM.Ties].
 func (d *kernelDerivative) ties(l *kernelSVMFit, visit func(i, k int, sign float64, dir []float64) bool) {
-	if l.fit == 0 || d.product != l.fit || len(l.rows.first) == len(l.rows.of) {
+	if l.fit == 0 || d.product != l.fit {
 		return
 	}
-	for k, row := range l.rows.of {
-		if row < 0 || l.rows.first[row] == k {
-			continue
-		}
-		i := l.rows.first[row]
+	l.rows.eachEqual(func(int) bool { return true }, func(i, k, row int) bool {
 		// With other shares of β and of w, the cotangents of the copies differ by
 		// multiples of gx and of w times the slope, or of the latter alone.
 		if _, free := slices.BinarySearch(d.free, row); free && !visit(i, k, 1, d.gx[row*l.n:(row+1)*l.n]) || d.w[row] == 0 {
-			continue
+			return true
 		}
 		d.slope = zeros(d.slope, l.n) // the gradient of the decision function
 		for j, b := range d.beta {
@@ -221,7 +213,8 @@ func (d *kernelDerivative) ties(l *kernelSVMFit, visit func(i, k int, sign float
 			}
 		}
 		visit(i, k, 1, d.slope)
-	}
+		return true
+	})
 }
 
 // forward is [KernelSVM.JVP].
@@ -260,7 +253,7 @@ func (d *kernelDerivative) tangent(l *kernelSVMFit, generalised bool, t *Grad) (
 	if err := d.begin(l, generalised, t); err != nil {
 		return 0, err
 	}
-	if err := d.checkEqual(l, t); err != nil {
+	if err := l.rows.checkEqual(t, l.data.Y, func(row int) bool { return slices.Contains(d.conditions, row) }, func(int) bool { return true }); err != nil {
 		return 0, err
 	}
 	d.ty, d.tx = zeros(d.ty, n), zeros(d.tx, n*l.n)
@@ -307,21 +300,4 @@ func (d *kernelDerivative) tangent(l *kernelSVMFit, generalised bool, t *Grad) (
 	db = d.solve(l, d.z, sum)
 	scatter(d.dbeta, d.z, d.free)
 	return db, nil
-}
-
-// checkEqual reports equal rows, whose conditions determine β and b, that t parts.
-func (d *kernelDerivative) checkEqual(l *kernelSVMFit, t *Grad) error {
-	if len(l.rows.first) == len(l.rows.of) {
-		return nil
-	}
-	for k, row := range l.rows.of {
-		if row < 0 || l.rows.first[row] == k || !slices.Contains(d.conditions, row) {
-			continue
-		}
-		i := l.rows.first[row]
-		if t.Y != nil && t.Y[i] != t.Y[k] || t.X != nil && !slices.Equal(t.X.RawRowView(i), t.X.RawRowView(k)) {
-			return argErrorf("d", ErrNotDifferentiable, "move them equally, or move the hyperparameters", "parts the equal rows %d and %d, which are at the kink of their loss", i, k)
-		}
-	}
-	return nil
 }

@@ -8,79 +8,83 @@ import (
 // findWeak lists the rows at which strict complementarity fails.
 func (l *kernelSVMFit) findWeak() error {
 	q := &l.q
-	l.weak = l.weak[:0]
 	// In the variables root_i·β_i, which give the free set's matrix a unit
 	// diagonal, root_i² = k_ii (and the shift): the size of β and of the terms
 	// that its system balances.
-	n := q.n
-	root := func(i int) float64 { return math.Sqrt(q.k[i*n+i] + q.shift) }
-	var size, right float64
+	l.size, l.right = 0, 0
 	for i, b := range q.beta {
-		size += root(i) * math.Abs(b)
+		l.size += q.root(i) * math.Abs(b)
 	}
-	label := 1 + math.Abs(q.b) // the size of y and b
+	l.label = 1 + math.Abs(q.b) // the size of y and b
 	if !q.balanced || len(q.free) > 1 {
 		for _, i := range q.free {
-			right = max(right, label/root(i))
+			l.right = max(l.right, l.label/q.root(i))
 		}
 	} // else Σβ = 0 alone determines β
-	if !finite(size + label) {
+	if !finite(l.size + l.label) {
 		return argErrorf("Data", ErrNotFinite, "scale the features, or lower C", "leaves a decision function that overflows")
 	}
-	cond := ldlCond(q.factor.a, q.factor.dinv, len(q.free), len(q.free), q.z, q.fix)
+	l.cond = ldlCond(q.factor.a, q.factor.dinv, len(q.free), len(q.free), q.z, q.fix)
 	if e := q.violation() + complementarityTol*eps*q.decisionError(); !(e <= decisionTol) {
 		return argErrorf("Data", ErrIterationLimit, remedyForDecisions, "leaves decision values with an error of up to %.2g, beside the margin 1", e)
 	}
-	up, down := -1, -1
+	l.up, l.down = -1, -1
 	if q.balanced && len(q.free) == 0 {
-		up, down = q.between(q.beta)
+		l.up, l.down = q.between(q.beta)
 	}
-	next := 0
-	for i, b := range q.beta {
-		scale := label + root(i)*size
-		if isNext(q.free, &next, i) {
-			if negligible(root(i)*min(b-q.lo[i], q.hi[i]-b), right+size, cond) {
-				l.weak = append(l.weak, i)
-			}
-		} else if up >= 0 && down >= 0 {
-			// b is in the middle of an interval; the ends of one of length 0,
-			// and all that are as near to the middle as the ends, are weak.
-			d := math.Abs(q.r[i] - q.b)
-			if negligible(d, scale, 1) || i != up && i != down && l.bindsB(i) && negligible(d-math.Abs(q.r[up]-q.b), scale, 1) {
-				l.weak = append(l.weak, i)
-			}
-		} else if negligible(math.Abs(q.r[i]-q.b), scale, cond) {
-			l.weak = append(l.weak, i)
-		}
-	}
+	l.list(l, q.n, 0)
 	l.blur = 0
-	if up < 0 || down < 0 { // else there is no system whose condition the bounds take
-		l.weak = slices.DeleteFunc(l.weak, func(i int) bool { return !l.hidden(i) })
+	if l.up < 0 || l.down < 0 { // else there is no system whose condition the bounds take
+		l.settle(l, q.n)
+	}
+	for _, i := range l.weak.Rows {
+		if _, free := slices.BinarySearch(q.free, i); free {
+			_, terms, _ := l.distance(i)
+			l.blur += complementarityTol * eps * terms / (q.hi[i] - q.lo[i])
+		}
 	}
 	return nil
 }
 
-// hidden reports whether rounding hides on which side of its kink row i is, from
-// what it does to that row's own β or margin: one solve, where findWeak bounds all
-// rows by the condition of the free set's system.
-func (l *kernelSVMFit) hidden(i int) bool {
+// free is part of a [face].
+func (l *kernelSVMFit) free(int) bool { return false }
+
+// screen is part of a [face].
+func (l *kernelSVMFit) screen(i int) (value, scale, cond float64) {
+	q := &l.q
+	root := q.root(i)
+	if _, free := slices.BinarySearch(q.free, i); free {
+		return root * min(q.beta[i]-q.lo[i], q.hi[i]-q.beta[i]), l.right + l.size, l.cond
+	}
+	scale = l.label + root*l.size
+	d := math.Abs(q.r[i] - q.b)
+	if l.up < 0 || l.down < 0 {
+		return d, scale, l.cond
+	}
+	// b is in the middle of an interval; the ends of one of length 0,
+	// and all that are as near to the middle as the ends, are weak.
+	if i != l.up && i != l.down && l.bindsB(i) {
+		d -= math.Abs(q.r[l.up] - q.b)
+	}
+	return d, scale, 1
+}
+
+// distance is part of a [face].
+func (l *kernelSVMFit) distance(i int) (value, scale, cond float64) {
 	q := &l.q
 	x := q.z[:len(q.free)]
-	at, free := slices.BinarySearch(q.free, i)
-	if free {
+	if at, free := slices.BinarySearch(q.free, i); free {
 		clear(x)
 		x[at] = 1
-		terms := q.errorOf(x, 0)
-		if !negligible(min(q.beta[i]-q.lo[i], q.hi[i]-q.beta[i]), terms, 1) {
-			return false
-		}
-		l.blur += complementarityTol * eps * terms / (q.hi[i] - q.lo[i])
-		return true
+		return min(q.beta[i]-q.lo[i], q.hi[i]-q.beta[i]), q.errorOf(x, 0), 1
 	}
 	gather(x, q.k[i*q.n:(i+1)*q.n], q.free)
 	label, size, _ := q.terms()
-	return negligible(math.Abs(q.r[i]-q.b), q.errorOf(x, 1)+label+math.Sqrt(q.k[i*q.n+i])*size, 1)
+	return math.Abs(q.r[i] - q.b), q.errorOf(x, 1) + label + math.Sqrt(q.k[i*q.n+i])*size, 1
 }
+
+// root is √(k_ii + shift).
+func (q *boxQP) root(i int) float64 { return math.Sqrt(q.k[i*q.n+i] + q.shift) }
 
 // bindsB reports whether row i bounds b on the side of the nearer end.
 func (l *kernelSVMFit) bindsB(i int) bool {

@@ -176,17 +176,14 @@ func (d *marginDerivative) dataVJP(l *marginFit, g *Grad) error {
 // cotangents of the copies of z_k differ by multiples of w and of u_k·θ.
 func (d *marginDerivative) ties(l *marginFit, visit func(i, k int, sign float64, d []float64) bool) {
 	p := &l.p
-	if l.fit == 0 || d.adjointFit != l.fit || p.rows == len(p.of) {
+	if l.fit == 0 || d.adjointFit != l.fit {
 		return
 	}
-	for k, row := range p.of {
-		if row < 0 || p.first[row] == k || d.face.side[row] != 0 {
-			continue
-		}
-		i := p.first[row]
+	p.eachEqual(func(row int) bool { return d.face.side[row] == 0 }, func(i, k, row int) bool {
 		sign := l.data.Y[i] * l.data.Y[k]
 		if visit(i, k, sign, d.w) && d.u[row] != 0 {
 			visit(i, k, sign, p.theta)
 		}
-	}
+		return true
+	})
 }

@@ -1,7 +1,5 @@
 package qpdiff
 
-import "slices"
-
 // marginFit is a [marginProblem] on its data, solved: what the derivatives of its
 // learners read.
 type marginFit struct {
@@ -76,9 +74,5 @@ func (l *marginFit) Elbow(dst []int) ([]int, error) {
 // notDifferentiable is the error of the wanted inputs that have no derivative; hyper
 // are the names of the hyperparameters among them, and weak lists distinct rows.
 func (l *marginFit) notDifferentiable(g *Grad, weak Weak, hyper ...Input) error {
-	named := Weak{Coords: slices.Clone(weak.Coords)}
-	for _, i := range weak.Rows {
-		named.Rows = append(named.Rows, l.p.first[i])
-	}
-	return notDifferentiable(g, named, "move the hyperparameters, ask JVP for a directional derivative, or set Generalised", hyper...)
+	return l.p.refuse(g, weak, "move the hyperparameters, ask JVP for a directional derivative, or set Generalised", hyper...)
 }

@@ -40,26 +40,9 @@ func (d *marginDerivative) forward(l *marginFit, dtheta []float64, t *Grad) erro
 // multipliers is unique. Those of weakly active ones are all at the same bound.
 func (l *marginFit) checkEqual(t *Grad) error {
 	p := &l.p
-	if p.rows == len(p.of) || t.X == nil && t.Y == nil {
-		return nil
-	}
-	for k, row := range p.of {
-		if row < 0 || p.first[row] == k || p.side[row] != 0 || slices.Contains(l.weak.Rows, row) {
-			continue
-		}
-		i := p.first[row]
-		sign := l.data.Y[i] * l.data.Y[k]
-		parted := t.Y != nil && t.Y[i] != sign*t.Y[k]
-		for j := range p.n {
-			if t.X != nil && t.X.At(i, j) != sign*t.X.At(k, j) {
-				parted = parted || p.pos[j] >= 0 || slices.Contains(l.weak.Coords, j)
-			}
-		}
-		if parted {
-			return argErrorf("d", ErrNotDifferentiable, "move them equally, or move the hyperparameters", "parts the equal rows %d and %d, which are at the kink of their loss", i, k)
-		}
-	}
-	return nil
+	return p.checkEqual(t, l.data.Y,
+		func(row int) bool { return p.side[row] == 0 && !slices.Contains(l.weak.Rows, row) },
+		func(j int) bool { return p.pos[j] >= 0 || slices.Contains(l.weak.Coords, j) })
 }
 
 // finishForward ends a JVP after its part for the hyperparameters: it adds that for
