@@ -13,10 +13,8 @@ type kernelSVMFit struct {
 	c             float64
 	q             boxQP
 
-	kinks
-	size, right, label, cond float64 // of screen: sizes of β and of the terms of its system, of y and b, and the system's condition
-	up, down                 int     // likewise: the rows that bound b where no β is free, else −1
-	blur                     float64 // how far rounding may have moved the β of weakly active rows in all, in units of their bounds
+	weak Weak    // distinct rows at which strict complementarity fails
+	blur float64 // how far rounding may have moved the β of weakly active rows in all, in units of their bounds
 }
 
 // load makes d, whose entries are checked, the data. A warm start survives where the
@@ -24,8 +22,7 @@ type kernelSVMFit struct {
 func (l *kernelSVMFit) load(d Data, bias bool) {
 	rows, n := d.X.Dims()
 	w := n + 1
-	l.kinks.resize(rows, 0)
-	l.support = grow(l.support, rows)
+	growAll(rows, &l.weak.Rows, &l.support)
 	same := n == l.n && l.q.balanced == bias
 	l.n, l.stride = n, w // with the label behind the features
 	l.points = grow(l.points, rows*w)

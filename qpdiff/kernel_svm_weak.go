@@ -8,83 +8,76 @@ import (
 // findWeak lists the rows at which strict complementarity fails.
 func (l *kernelSVMFit) findWeak() error {
 	q := &l.q
+	l.weak.clear()
 	// In the variables root_i·β_i, which give the free set's matrix a unit
 	// diagonal, root_i² = k_ii (and the shift): the size of β and of the terms
 	// that its system balances.
-	l.size, l.right = 0, 0
+	n := q.n
+	root := func(i int) float64 { return math.Sqrt(q.k[i*n+i] + q.shift) }
+	var size, right float64
 	for i, b := range q.beta {
-		l.size += q.root(i) * math.Abs(b)
+		size += root(i) * math.Abs(b)
 	}
-	l.label = 1 + math.Abs(q.b) // the size of y and b
+	label := 1 + math.Abs(q.b) // the size of y and b
 	if !q.balanced || len(q.free) > 1 {
 		for _, i := range q.free {
-			l.right = max(l.right, l.label/q.root(i))
+			right = max(right, label/root(i))
 		}
 	} // else Σβ = 0 alone determines β
-	if !finite(l.size + l.label) {
+	if !finite(size + label) {
 		return argErrorf("Data", ErrNotFinite, "scale the features, or lower C", "leaves a decision function that overflows")
 	}
-	l.cond = ldlCond(q.factor.a, q.factor.dinv, len(q.free), len(q.free), q.z, q.fix)
+	cond := ldlCond(q.factor.a, q.factor.dinv, len(q.free), len(q.free), q.z, q.fix)
 	if e := q.violation() + complementarityTol*eps*q.decisionError(); !(e <= decisionTol) {
 		return argErrorf("Data", ErrIterationLimit, remedyForDecisions, "leaves decision values with an error of up to %.2g, beside the margin 1", e)
 	}
-	l.up, l.down = -1, -1
+	up, down := -1, -1
 	if q.balanced && len(q.free) == 0 {
-		l.up, l.down = q.between(q.beta)
+		up, down = q.between(q.beta)
 	}
-	l.list(l, q.n, 0)
-	l.blur = 0
-	if l.up < 0 || l.down < 0 { // else there is no system whose condition the bounds take
-		l.settle(l, q.n)
-	}
-	for _, i := range l.weak.Rows {
-		if _, free := slices.BinarySearch(q.free, i); free {
-			_, terms, _ := l.distance(i)
-			l.blur += complementarityTol * eps * terms / (q.hi[i] - q.lo[i])
+	next := 0
+	for i, b := range q.beta {
+		scale := label + root(i)*size
+		if isNext(q.free, &next, i) {
+			l.weak.row(i, root(i)*min(b-q.lo[i], q.hi[i]-b), right+size, cond)
+		} else if up >= 0 && down >= 0 {
+			// b is in the middle of an interval; the ends of one of length 0,
+			// and all that are as near to the middle as the ends, are weak.
+			d := math.Abs(q.r[i] - q.b)
+			if i != up && i != down && l.bindsB(i) {
+				d -= math.Abs(q.r[up] - q.b)
+			}
+			l.weak.row(i, d, scale, 1)
+		} else {
+			l.weak.row(i, math.Abs(q.r[i]-q.b), scale, cond)
 		}
+	}
+	l.blur = 0
+	if up < 0 || down < 0 { // else there is no system whose condition the bounds take
+		l.weak.settle(q.n, l.distance)
 	}
 	return nil
 }
 
-// free is part of a [face].
-func (l *kernelSVMFit) free(int) bool { return false }
-
-// screen is part of a [face].
-func (l *kernelSVMFit) screen(i int) (value, scale, cond float64) {
-	q := &l.q
-	root := q.root(i)
-	if _, free := slices.BinarySearch(q.free, i); free {
-		return root * min(q.beta[i]-q.lo[i], q.hi[i]-q.beta[i]), l.right + l.size, l.cond
-	}
-	scale = l.label + root*l.size
-	d := math.Abs(q.r[i] - q.b)
-	if l.up < 0 || l.down < 0 {
-		return d, scale, l.cond
-	}
-	// b is in the middle of an interval; the ends of one of length 0,
-	// and all that are as near to the middle as the ends, are weak.
-	if i != l.up && i != l.down && l.bindsB(i) {
-		d -= math.Abs(q.r[l.up] - q.b)
-	}
-	return d, scale, 1
-}
-
-// distance is part of a [face].
-func (l *kernelSVMFit) distance(i int) (value, scale, cond float64) {
+// distance returns how far row i is from its kink, and the error of that, from what
+// rounding does to that row's own β or margin: one solve, where findWeak bounds all
+// rows by the condition of the free set's system. It counts what it hides of β in blur.
+func (l *kernelSVMFit) distance(i int) (value, err float64) {
 	q := &l.q
 	x := q.z[:len(q.free)]
 	if at, free := slices.BinarySearch(q.free, i); free {
 		clear(x)
 		x[at] = 1
-		return min(q.beta[i]-q.lo[i], q.hi[i]-q.beta[i]), q.errorOf(x, 0), 1
+		value, err = min(q.beta[i]-q.lo[i], q.hi[i]-q.beta[i]), q.errorOf(x, 0)
+		if negligible(value, err, 1) {
+			l.blur += complementarityTol * eps * err / (q.hi[i] - q.lo[i])
+		}
+		return value, err
 	}
 	gather(x, q.k[i*q.n:(i+1)*q.n], q.free)
 	label, size, _ := q.terms()
-	return math.Abs(q.r[i] - q.b), q.errorOf(x, 1) + label + math.Sqrt(q.k[i*q.n+i])*size, 1
+	return math.Abs(q.r[i] - q.b), q.errorOf(x, 1) + label + math.Sqrt(q.k[i*q.n+i])*size
 }
-
-// root is √(k_ii + shift).
-func (q *boxQP) root(i int) float64 { return math.Sqrt(q.k[i*q.n+i] + q.shift) }
 
 // bindsB reports whether row i bounds b on the side of the nearer end.
 func (l *kernelSVMFit) bindsB(i int) bool {

@@ -5,41 +5,32 @@ import (
 	"slices"
 )
 
-// weakMargins is the [face] of a [marginSolver]'s solution, with what is weakly active
-// there.
+// weakMargins lists where strict complementarity fails at the solution of a
+// [marginSolver].
 type weakMargins struct {
-	kinks
-	p  *marginSolver
-	l1 bool // λ1 is a hyperparameter
+	weak     Weak // weakly active, by distinct row
+	weakFree Weak // kinks in a hyperparameter at 0 only: coordinates in λ1, rows in the hinge loss's weight
 
-	root, length []float64 // √ of the Hessian's diagonal, scaled ‖z_i‖ of the elbow
-	v, b         []float64 // right-hand side on the support and on the elbow
-
-	// Of screen, where ‖θ‖ is theta and the face's system has the condition cond, with
-	// rows and columns scaled to a unit diagonal and length:
-	theta, cond float64
-	size, terms float64 // of the solution and of the terms of the gradient
-	drift       float64 // of the gradient's part of θ
-	sway        float64 // of the margin of a normal of length 1, but for the rounding of the margin's own 1
+	root, length []float64 // work of list: √ of the Hessian's diagonal, scaled ‖z_i‖ of the elbow
+	v, b         []float64 // work of decided: right-hand side on the support and on the elbow
 }
 
 func (w *weakMargins) resize(rows, n int) {
-	w.kinks.resize(rows, n)
+	growAll(rows, &w.weak.Rows, &w.weakFree.Rows)
+	growAll(n, &w.weak.Coords, &w.weakFree.Coords)
 	growAll(n, &w.root, &w.length, &w.v, &w.b)
 }
 
 // find lists what is weakly active at the solution of p. l1 reports whether λ1 is a
 // hyperparameter.
 func (w *weakMargins) find(p *marginSolver, l1 bool) error {
-	w.p, w.l1 = p, l1
 	s := len(p.act)
-	w.theta = math.Sqrt(dot(p.theta, p.theta))
-	if !finite(w.theta) {
+	theta := math.Sqrt(dot(p.theta, p.theta))
+	if !finite(theta) {
 		return argErrorf("hyper", ErrNotFinite, "raise the ridge penalty, or scale the features", "leaves a solution that overflows")
 	}
 	// In the variables root_j·θ_j, which give H a unit diagonal.
-	root := grow(w.root, s)
-	w.root = root
+	root := w.root[:s]
 	top := p.l2
 	for k := range root {
 		h := p.l2
@@ -59,8 +50,7 @@ func (w *weakMargins) find(p *marginSolver, l1 bool) error {
 	if elbow > looseBound {
 		elbow = p.elbowCond(p.gram, p.dir, p.coef, p.work)
 	}
-	w.measure(cond * elbow)
-	if !w.list(w, p.rows, p.n) && !unsolvable(cond) {
+	if w.list(p, l1, theta, root, cond*elbow); w.weak.Empty() && w.weakFree.Empty() && !unsolvable(cond) {
 		return nil
 	}
 	if p.curved {
@@ -71,26 +61,28 @@ func (w *weakMargins) find(p *marginSolver, l1 bool) error {
 			return errSingularMargins
 		}
 	}
-	w.measure(cond * p.elbowCond(p.gram, p.dir, p.coef, p.work))
-	if w.list(w, p.rows, p.n); !p.curved { // else Newton's last step may leave more than rounding
-		w.settle(w, p.rows)
+	w.list(p, l1, theta, root, cond*p.elbowCond(p.gram, p.dir, p.coef, p.work))
+	if p.curved {
+		return nil // Newton's last step may leave more than rounding
+	}
+	for _, weak := range [2]*Weak{&w.weak, &w.weakFree} {
+		weak.settle(p.rows, func(place int) (value, err float64) { return w.distance(p, place) })
 	}
 	return nil
 }
 
-// distance is part of a [face], without ℓ.
-func (w *weakMargins) distance(place int) (value, scale, cond float64) {
-	p := w.p
+// distance returns how far a row, or rows+coordinate, listed as weakly active, is on
+// its side of the kink, without ℓ, and the error of that: one solve, where list bounds
+// all errors by the condition of the face's system.
+func (w *weakMargins) distance(p *marginSolver, place int) (value, err float64) {
 	v, b := zeros(w.v, len(p.act)), zeros(w.b, len(p.elbow))
-	if i, j := place, place-p.rows; j < 0 {
-		if p.side[i] == 0 {
-			e, _ := slices.BinarySearch(p.elbow, i)
-			b[e] = -1
-			value = min(p.mult[e], p.top(i)-p.mult[e])
-		} else {
-			gather(v, p.z[i*p.n:(i+1)*p.n], p.act)
-			value, scale = (p.m[i]-1)*float64(p.side[i]), 1+p.marginSize(i)
-		}
+	if i, j := place, place-p.rows; j < 0 && p.side[i] == 0 {
+		e, _ := slices.BinarySearch(p.elbow, i)
+		b[e] = -1
+		value = min(p.mult[e], p.top(i)-p.mult[e])
+	} else if j < 0 {
+		gather(v, p.z[i*p.n:(i+1)*p.n], p.act)
+		value, err = (p.m[i]-1)*float64(p.side[i]), 1+p.marginSize(i)
 	} else if k := p.pos[j]; k >= 0 {
 		v[k] = 1
 		value = math.Abs(p.theta[j])
@@ -101,7 +93,7 @@ func (w *weakMargins) distance(place int) (value, scale, cond float64) {
 		for e, i := range p.elbow {
 			b[e] = p.z[i*p.n+j]
 		}
-		value, scale = p.l1-math.Abs(p.grad[j]), p.gradSize(j)
+		value, err = p.l1-math.Abs(p.grad[j]), p.gradSize(j)
 	}
 	p.system(&p.marginProblem, v, b, p.coef)
 	var terms float64
@@ -109,92 +101,89 @@ func (w *weakMargins) distance(place int) (value, scale, cond float64) {
 		t := p.gradSize(j)
 		terms += t * t
 	}
-	scale += math.Sqrt(terms * dot(v, v))
+	err += math.Sqrt(terms * dot(v, v))
 	for e, i := range p.elbow {
-		scale += math.Abs(b[e]) * (1 + p.marginSize(i))
+		err += math.Abs(b[e]) * (1 + p.marginSize(i))
 	}
-	return value, scale, 1
+	return value, err
 }
 
-// scaled is ‖z_i‖ in the scaled variables.
-func (w *weakMargins) scaled(i int) float64 {
-	var sum float64
-	for k, j := range w.p.act {
-		v := w.p.z[i*w.p.n+j] / w.root[k]
-		sum += v * v
-	}
-	return math.Sqrt(sum)
-}
-
-// measure sets the sizes that screen needs.
-func (w *weakMargins) measure(cond float64) {
-	p := w.p
-	w.cond, w.size, w.terms = cond, 0, 0
+// list lists the weakly active rows and coordinates where ‖θ‖ is theta, the
+// diagonal of H holds the squares of root, and the face's system has the
+// condition cond, with rows and columns scaled to a unit diagonal and length.
+func (w *weakMargins) list(p *marginSolver, l1 bool, theta float64, root []float64, cond float64) {
+	weak, free := &w.weak, &w.weakFree
+	weak.clear()
+	free.clear()
+	// Sizes of the solution and of the terms of the gradient.
+	var size, terms float64
 	for k, j := range p.act {
-		t := w.root[k] * p.theta[j]
-		w.size += t * t
-		t = p.gradSize(j) / w.root[k]
-		w.terms += t * t
+		t := root[k] * p.theta[j]
+		size += t * t
+		t = p.gradSize(j) / root[k]
+		terms += t * t
 	}
-	w.size, w.terms = math.Sqrt(w.size), math.Sqrt(w.terms)
+	size, terms = math.Sqrt(size), math.Sqrt(terms)
 	// What the elbow does not determine the gradient does, with the rounding of
 	// its terms.
-	w.drift = w.terms
+	drift := terms
 	if p.curved {
-		w.drift *= cond
+		drift *= cond
 	}
 	if len(p.elbow) == len(p.act) {
-		w.drift = 0
+		drift = 0
 	}
-	w.length = grow(w.length, len(p.elbow))
+	scaled := func(i int) float64 { // ‖z_i‖ in the scaled variables
+		var sum float64
+		for k, j := range p.act {
+			v := p.z[i*p.n+j] / root[k]
+			sum += v * v
+		}
+		return math.Sqrt(sum)
+	}
+	length := w.length[:len(p.elbow)]
 	for e, i := range p.elbow {
-		w.length[e] = w.scaled(i)
+		length[e] = scaled(i)
 	}
-	w.sway = cond * w.theta
-	if len(w.root) > 0 {
-		w.sway += w.drift / slices.Min(w.root)
+	// A bound of the error of the margin of a normal of length 1, but for the
+	// rounding of the margin's own 1.
+	sway := cond * theta
+	if len(root) > 0 {
+		sway += drift / slices.Min(root)
 	}
-}
-
-// free is part of a [face].
-func (w *weakMargins) free(place int) bool {
-	p := w.p
-	if j := place - p.rows; j >= 0 {
-		return p.pos[j] >= 0 && p.sgn[p.pos[j]] == 0
+	side := weak
+	if p.hinge == 0 && p.smooth[1] == 0 { // a kink in the hinge loss's weight only
+		side = free
 	}
-	return p.side[place] != 0 && p.hinge == 0 && p.smooth[1] == 0 // a kink in the hinge loss's weight only
-}
-
-// screen is part of a [face].
-func (w *weakMargins) screen(place int) (value, scale, cond float64) {
-	p := w.p
-	if i, j := place, place-p.rows; j < 0 {
+	e := 0
+	for i, m := range p.m {
 		if p.side[i] == 0 {
-			e, _ := slices.BinarySearch(p.elbow, i)
 			b := p.mult[e]
-			return w.length[e] * min(b, p.top(i)-b), w.size + w.terms, w.cond
+			weak.row(i, length[e]*min(b, p.top(i)-b), size+terms, cond)
+			e++
+			continue
 		}
 		// The solver leaves a row on the other side only where rounding hides that.
 		// The bound comes first: it takes no pass over the row.
-		slack := (p.m[i] - 1) * float64(p.side[i])
-		if scale := w.cond + p.norm[i]*w.sway; slack <= 0 || !negligible(slack, scale, 1) {
-			return slack, scale, 1
+		slack := (m - 1) * float64(p.side[i])
+		if negligible(slack, cond+p.norm[i]*sway, 1) {
+			side.row(i, slack, cond*(1+p.norm[i]*theta)+scaled(i)*drift, 1)
 		}
-		return slack, w.cond*(1+p.norm[i]*w.theta) + w.scaled(i)*w.drift, 1
-	} else if k := p.pos[j]; k >= 0 {
-		t := p.theta[j]
-		if p.sgn[k] == 0 && !w.l1 {
-			return math.Inf(1), 0, 1
-		} else if t*p.sgn[k] < 0 {
-			return 0, 0, 1
+	}
+	for j, t := range p.theta {
+		if k := p.pos[j]; k >= 0 {
+			if p.sgn[k] != 0 {
+				weak.coord(j, root[k]*t*p.sgn[k], cond*size+drift, 1)
+			} else if l1 {
+				free.coord(j, root[k]*math.Abs(t), cond*size+drift, 1)
+			}
+			continue
 		}
-		return w.root[k] * math.Abs(t), w.cond*w.size + w.drift, 1
-	} else {
 		// λ1 > 0, which no curved loss has: the gradient moves with the multipliers.
 		move := 0.0
 		for e, i := range p.elbow {
-			move = max(move, math.Abs(p.z[i*p.n+j])/w.length[e])
+			move = max(move, math.Abs(p.z[i*p.n+j])/length[e])
 		}
-		return p.l1 - math.Abs(p.grad[j]), p.gradSize(j) + move*(w.size+w.terms), w.cond
+		weak.coord(j, p.l1-math.Abs(p.grad[j]), p.gradSize(j)+move*(size+terms), cond)
 	}
 }

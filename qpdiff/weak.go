@@ -2,61 +2,32 @@ package qpdiff
 
 import "slices"
 
-// A face is the piece of a learner's objective that its solution is on, with the
-// factor of its optimality system. A place of it is what may have a kink: a distinct
-// row, or rows+coordinate.
-type face interface {
-	// screen returns how far a place is from its kink and what bounds the error of
-	// that, as [negligible] takes them.
-	screen(place int) (value, scale, cond float64)
-	// distance is screen with the error of that place alone, which takes one solve.
-	distance(place int) (value, scale, cond float64)
-	// free reports a kink in a hyperparameter at 0 only.
-	free(place int) bool
-}
-
-// kinks lists where strict complementarity fails at a solution.
-type kinks struct {
-	weak     Weak // weakly active, by distinct row
-	weakFree Weak // kinks in a hyperparameter at 0 only: coordinates in λ1, rows in the hinge loss's weight
-}
-
-func (k *kinks) resize(rows, n int) {
-	growAll(rows, &k.weak.Rows, &k.weakFree.Rows)
-	growAll(n, &k.weak.Coords, &k.weakFree.Coords)
-}
-
-// list lists the places that screen does not tell from their kinks, and reports
-// whether there are any.
-func (k *kinks) list(f face, rows, coords int) (any bool) {
-	k.weak.Rows, k.weak.Coords = k.weak.Rows[:0], k.weak.Coords[:0]
-	k.weakFree.Rows, k.weakFree.Coords = k.weakFree.Rows[:0], k.weakFree.Coords[:0]
-	for place := range rows + coords {
-		if !negligible(f.screen(place)) {
-			continue
-		}
-		any = true
-		weak := &k.weak
-		if f.free(place) {
-			weak = &k.weakFree
-		}
-		if place < rows {
-			weak.Rows = append(weak.Rows, place)
-		} else {
-			weak.Coords = append(weak.Coords, place-rows)
-		}
+// row adds row i where value is negligible, in ascending order.
+func (w *Weak) row(i int, value, scale, cond float64) {
+	if negligible(value, scale, cond) {
+		w.Rows = append(w.Rows, i)
 	}
-	return any
 }
 
-// settle takes from the lists the places that are on their side of the kink by more
-// than their own error.
-func (k *kinks) settle(f face, rows int) {
-	row := func(i int) bool { return !negligible(f.distance(i)) }
-	coord := func(j int) bool { return !negligible(f.distance(rows + j)) }
-	for _, weak := range []*Weak{&k.weak, &k.weakFree} {
-		weak.Rows, weak.Coords = slices.DeleteFunc(weak.Rows, row), slices.DeleteFunc(weak.Coords, coord)
+// coord adds coordinate j where value is negligible, in ascending order.
+func (w *Weak) coord(j int, value, scale, cond float64) {
+	if negligible(value, scale, cond) {
+		w.Coords = append(w.Coords, j)
 	}
+}
+
+// clear makes the lists empty.
+func (w *Weak) clear() { w.Rows, w.Coords = w.Rows[:0], w.Coords[:0] }
+
+// settle takes from the lists what is on its side of the kink by more than its own
+// error, which distance returns for a row, or rows+coordinate.
+func (w *Weak) settle(rows int, distance func(place int) (value, err float64)) {
+	decided := func(place int) bool {
+		value, err := distance(place)
+		return !negligible(value, err, 1)
+	}
+	w.Rows = slices.DeleteFunc(w.Rows, decided)
+	w.Coords = slices.DeleteFunc(w.Coords, func(j int) bool { return decided(rows + j) })
 }
 
 // refuse reports that there is no derivative with respect to the fields of g, at what
