@@ -9,14 +9,15 @@ import (
 // kernelDerivative is the scratch of a kernel machine's derivatives.
 type kernelDerivative struct {
 	// Of the fit with the number fit, without its weakly active rows:
-	shell
+	fit        uint64
 	beta       []float64  // by distinct row: its β, with weakly active ones at a bound
 	free       []int      // rows of the free set
 	conditions []int      // the rows whose conditions determine β of the free set and b
 	factor     freeFactor // of free, where rows are weakly active
 
-	w, dy []float64 // by distinct row: adjoint solution, cotangent of y
-	slope []float64 // of the decision function at a row
+	product uint64    // the number of the fit of the last adjoint
+	w, dy   []float64 // by distinct row: adjoint solution, cotangent of y
+	slope   []float64 // of the decision function at a row
 
 	dbeta, ty, z []float64 // by distinct row: tangents of β and y; right-hand side
 
@@ -26,23 +27,19 @@ type kernelDerivative struct {
 // begin checks that there is a derivative with respect to the fields of g, and
 // prepares d for the fit.
 func (d *kernelDerivative) begin(l *kernelSVMFit, generalised bool, g *Grad) error {
-	return d.shell.begin(l.fit, !l.weak.Empty(), func() error { return l.refuse(generalised, g) }, func() error { return d.prepare(l) })
-}
-
-// refuse reports why weakly active rows leave no derivative.
-func (l *kernelSVMFit) refuse(generalised bool, g *Grad) error {
-	if l.blur > decisionTol {
-		return argErrorf("Data", ErrIllPosed, remedyForDecisions, "is so ill-conditioned that rounding hides which rows are weakly active: it may have moved their β by %.2g of their bounds", l.blur)
-	}
-	if !generalised {
-		return l.rows.refuse(g, l.weak, "move the hyperparameters, or set Generalised", "C", "kernel parameters")
-	}
-	return nil
-}
-
-// prepare prepares d for the fit.
-func (d *kernelDerivative) prepare(l *kernelSVMFit) error {
 	q := &l.q
+	if !l.weak.Empty() {
+		if l.blur > decisionTol {
+			return argErrorf("Data", ErrIllPosed, remedyForDecisions, "is so ill-conditioned that rounding hides which rows are weakly active: it may have moved their β by %.2g of their bounds", l.blur)
+		}
+		if !generalised {
+			return l.rows.refuse(g, l.weak, "move the hyperparameters, or set Generalised", "C", "kernel parameters")
+		}
+	}
+	if d.fit == l.fit {
+		return nil
+	}
+	d.fit, d.product = 0, 0
 	d.beta, d.free = grow(d.beta, q.n), append(grow(d.free, q.n)[:0], q.free...)
 	copy(d.beta, q.beta)
 	if !l.weak.Empty() {
@@ -71,6 +68,7 @@ func (d *kernelDerivative) prepare(l *kernelSVMFit) error {
 		}
 		d.conditions = append(d.conditions, up, down)
 	}
+	d.fit = l.fit
 	return nil
 }
 
@@ -121,12 +119,14 @@ func (d *kernelDerivative) adjointPredict(l *kernelSVMFit, generalised bool, g *
 
 // start prepares d for a product, and clears its sums.
 func (d *kernelDerivative) start(l *kernelSVMFit, generalised bool, g *Grad) error {
-	if err := d.shell.start(l.fit, !l.weak.Empty(), g, func() error { return l.refuse(generalised, g) }, func() error { return d.prepare(l) }); err != nil {
+	if err := d.begin(l, generalised, g); err != nil {
 		return err
 	}
 	n := l.q.n
 	d.w, d.dy = zeros(d.w, n), zeros(d.dy, n)
 	d.kernelScratch.start(&l.kernelMachine)
+	d.product = l.fit
+	g.Generalised = g.Generalised || !l.weak.Empty()
 	return nil
 }
 

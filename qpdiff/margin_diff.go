@@ -5,13 +5,14 @@ import "math"
 // marginDerivative is the scratch of the derivatives of a [marginFit], and what they
 // prepare once for each fit.
 type marginDerivative struct {
-	shell             // the fit that face, psi and curvature are prepared for
-	face  *marginFace // the fit's, or own
-	own   marginFace  // the fit's less what is weakly active, or with a factor
+	fit  uint64      // the fit that face, psi and curvature are prepared for
+	face *marginFace // the fit's, or own
+	own  marginFace  // the fit's less what is weakly active, or with a factor
 
 	// By distinct row: the derivative of its loss in its margin, and the second.
 	psi, curvature []float64
 
+	adjointFit   uint64    // the fit of the last adjoint
 	w, u         []float64 // right-hand side, then solution of the face's system: by coordinate, by distinct row
 	v, b, solved []float64 // work of solve
 	dm           []float64 // of a JVP, by row of the data: the change of its margin at fixed θ
@@ -21,6 +22,9 @@ type marginDerivative struct {
 // multipliers are between their bounds, so that its rows stay there: where their normals
 // are independent only with the weakly active coordinates, those stay too.
 func (d *marginDerivative) prepare(l *marginFit) error {
+	if d.fit == l.fit {
+		return nil
+	}
 	p := &l.p
 	d.resize(p.rows, p.n)
 	if d.face = &p.marginFace; !p.factor || !l.weak.Empty() {
@@ -29,6 +33,7 @@ func (d *marginDerivative) prepare(l *marginFit) error {
 		}
 	}
 	d.differentiateLosses(l)
+	d.fit = l.fit
 	return nil
 }
 
@@ -98,21 +103,22 @@ func (d *marginDerivative) solve(p *marginProblem) {
 // H·w − Σ_E u_i z_i = dtheta on the support, z_iᵀw = 0 on the elbow. hyper are the
 // names of the hyperparameters.
 func (d *marginDerivative) adjoint(l *marginFit, generalised bool, g *Grad, dtheta []float64, hyper ...Input) error {
-	d.product = 0
+	d.adjointFit = 0
 	if err := l.checkAdjoint(g, dtheta); err != nil {
 		return err
 	}
-	if err := d.start(l.fit, !l.weak.Empty() && g.wanted(), g, func() error {
-		if generalised {
-			return nil
-		}
+	kinked := !l.weak.Empty() && g.wanted()
+	if kinked && !generalised {
 		return l.notDifferentiable(g, l.weak, hyper...)
-	}, func() error { return d.prepare(l) }); err != nil {
+	}
+	if err := d.prepare(l); err != nil {
 		return err
 	}
+	g.Generalised = g.Generalised || kinked
 	copy(d.w, dtheta)
 	clear(d.u)
 	d.solve(&l.p.marginProblem)
+	d.adjointFit = l.fit
 	return nil
 }
 
@@ -170,7 +176,7 @@ func (d *marginDerivative) dataVJP(l *marginFit, g *Grad) error {
 // cotangents of the copies of z_k differ by multiples of w and of u_k·θ.
 func (d *marginDerivative) ties(l *marginFit, visit func(i, k int, sign float64, d []float64) bool) {
 	p := &l.p
-	if l.fit == 0 || d.product != l.fit {
+	if l.fit == 0 || d.adjointFit != l.fit {
 		return
 	}
 	p.eachEqual(func(row int) bool { return d.face.side[row] == 0 }, func(i, k, row int) bool {

@@ -9,7 +9,7 @@ import (
 // forward begins a JVP: it checks the arguments, clears the right-hand side w and
 // makes face that of l less what is weakly active.
 func (d *marginDerivative) forward(l *marginFit, dtheta []float64, t *Grad) error {
-	d.product = 0
+	d.adjointFit = 0
 	if err := l.checkForward(dtheta, t); err != nil {
 		return err
 	}
@@ -17,7 +17,7 @@ func (d *marginDerivative) forward(l *marginFit, dtheta []float64, t *Grad) erro
 		return err
 	}
 	if l.weak.Empty() {
-		if err := d.begin(l.fit, false, nil, func() error { return d.prepare(l) }); err != nil {
+		if err := d.prepare(l); err != nil {
 			return err
 		}
 	} else {

@@ -75,39 +75,3 @@ func (s *rowSet) checkEqual(t *Grad, y []float64, is func(distinct int) bool, mo
 	})
 	return err
 }
-
-// A shell is what the derivatives of a fit remember of it.
-type shell struct {
-	fit     uint64 // that they are prepared for
-	product uint64 // of the last adjoint
-}
-
-// begin prepares a derivative of the fit with the number fit, which is prepare's work
-// unless it is done. Where something is weakly active, refuse comes first.
-func (s *shell) begin(fit uint64, weak bool, refuse, prepare func() error) error {
-	if weak {
-		if err := refuse(); err != nil {
-			return err
-		}
-	}
-	if s.fit == fit {
-		return nil
-	}
-	*s = shell{}
-	if err := prepare(); err != nil {
-		return err
-	}
-	s.fit = fit
-	return nil
-}
-
-// start is begin for an adjoint of the fields of g.
-func (s *shell) start(fit uint64, weak bool, g *Grad, refuse, prepare func() error) error {
-	s.product = 0
-	if err := s.begin(fit, weak, refuse, prepare); err != nil {
-		return err
-	}
-	g.Generalised = g.Generalised || weak
-	s.product = fit
-	return nil
-}
