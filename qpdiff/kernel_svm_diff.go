@@ -185,7 +185,7 @@ func (d *kernelDerivative) throughFit(l *kernelSVMFit, g *Grad, omega float64) {
 		if k < 0 {
 			continue
 		}
-		share := l.share(i, k)
+		share := l.rows.share(i, k)
 		if g.Y != nil {
 			g.Y[i] += share * d.dy[k]
 		}
@@ -261,7 +261,7 @@ func (d *kernelDerivative) tangent(l *kernelSVMFit, generalised bool, t *Grad) (
 		if k < 0 {
 			continue
 		}
-		share := l.share(i, k)
+		share := l.rows.share(i, k)
 		if t.Y != nil {
 			d.ty[k] += share * t.Y[i]
 		}

@@ -9,7 +9,6 @@ import (
 type kernelSVMFit struct {
 	kernelMachine // its rows are the distinct rows of X, its coefficients β
 	rows          rowSet
-	counts        []float64 // what each row of the data counts, nil: one each
 	c             float64
 	q             boxQP
 
@@ -31,8 +30,8 @@ func (l *kernelSVMFit) load(d Data, bias bool) {
 		copy(row, d.X.RawRowView(i))
 		row[n] = y
 	}
-	l.counts = d.counts(l.counts)
-	if l.rows.distinct(l.points, rows, w, l.counts) {
+	l.rows.counts = d.counts(l.rows.counts)
+	if l.rows.distinct(l.points, rows, w) {
 		same = false
 	}
 	l.q.balanced = bias
@@ -99,6 +98,3 @@ func (l *kernelSVMFit) bounds(c float64) error {
 	l.c = c
 	return nil
 }
-
-// share returns the part of what distinct row k counts that row i counts.
-func (l *kernelSVMFit) share(i, k int) float64 { return countAt(l.counts, i) / l.rows.copies[k] }

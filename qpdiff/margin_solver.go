@@ -82,7 +82,7 @@ func (p *marginSolver) load(d Data) error {
 			return argErrorf("Data.X", ErrNotFinite, "scale the features", "is so large that the squared norm of row %d overflows", i)
 		}
 	}
-	if p.distinct(p.z, rows, n, p.counts) {
+	if p.distinct(p.z, rows, n) {
 		p.warm = false
 	}
 	p.rows = len(p.first)

@@ -11,6 +11,7 @@ type rowSet struct {
 	first  []int     // of each distinct row: its first place
 	of     []int     // of each row: its place among the distinct, −1 where it does not count
 	copies []float64 // of each distinct row: how often it occurs, or what its copies count
+	counts []float64 // what each row counts, nil: one each
 	table  []int     // by hash: a distinct row plus 1
 }
 
@@ -29,10 +30,32 @@ func (s *rowSet) where(l *fitState, dst []int, is func(distinct int) bool) ([]in
 	return dst, nil
 }
 
-// distinct finds the distinct rows of x (rows×n without gaps), each of which counts
-// once where counts is nil, and reports whether the set differs in places from the one
+// spread sets dst to what each row counts times the value of each copy of its distinct
+// row. The error is that of a learner without a fit.
+func (s *rowSet) spread(l *fitState, dst []float64, value func(distinct int) float64) ([]float64, error) {
+	if err := l.fitted(); err != nil {
+		return nil, err
+	}
+	dst = dst[:0]
+	for i, k := range s.of {
+		v := 0.0
+		if k >= 0 {
+			v = s.count(i) * value(k)
+		}
+		dst = append(dst, v)
+	}
+	return dst, nil
+}
+
+// count is what row i counts.
+func (s *rowSet) count(i int) float64 { return countAt(s.counts, i) }
+
+// share returns the part of what distinct row k counts that row i counts.
+func (s *rowSet) share(i, k int) float64 { return s.count(i) / s.copies[k] }
+
+// distinct finds the distinct rows of x (rows×n without gaps) and reports whether the set differs in places from the one
 // before.
-func (s *rowSet) distinct(x []float64, rows, n int, counts []float64) (changed bool) {
+func (s *rowSet) distinct(x []float64, rows, n int) (changed bool) {
 	if cap(s.of) < rows {
 		s.first, s.of, s.copies = make([]int, 0, rows), make([]int, rows), make([]float64, 0, rows)
 		s.table = make([]int, 1<<bits.Len(uint(2*rows)))
@@ -43,7 +66,7 @@ func (s *rowSet) distinct(x []float64, rows, n int, counts []float64) (changed b
 	clear(s.table)
 	mask := uint64(len(s.table) - 1)
 	for i := range rows {
-		count := countAt(counts, i)
+		count := s.count(i)
 		if count == 0 {
 			changed = changed || s.of[i] >= 0
 			s.of[i] = -1
