@@ -19,7 +19,7 @@ var fileOrder = strings.Fields(`
 	doc linalg errors data complementarity parallel state
 	qp_problem kkt_system qp_workingset qp_residual qp_load qp_scale qp_certificate qp_solve
 	kkt_singular kkt_regular
-	learner_state row_set weak
+	learner_state row_set
 	penalty_groups elastic_net_qp elastic_net_linesearch elastic_net_solver penalised_quadratic penalised_diff elastic_net_fit elastic_net_diff
 	huber_newton huber_fit huber_diff
 	logistic_kernels logistic_newton logistic_fit logistic_diff

@@ -28,12 +28,12 @@ type kernelDerivative struct {
 // prepares d for the fit.
 func (d *kernelDerivative) begin(l *kernelSVMFit, generalised bool, g *Grad) error {
 	q := &l.q
-	if !l.weak.Empty() {
+	if len(l.weak) > 0 {
 		if l.blur > decisionTol {
 			return argErrorf("Data", ErrIllPosed, remedyForDecisions, "is so ill-conditioned that rounding hides which rows are weakly active: it may have moved their β by %.2g of their bounds", l.blur)
 		}
 		if !generalised {
-			return l.rows.refuse(g, l.weak, "move the hyperparameters, or set Generalised", "C", "kernel parameters")
+			return l.rows.notDifferentiable(g, Weak{Rows: l.weak}, "move the hyperparameters, or set Generalised", "C", "kernel parameters")
 		}
 	}
 	if d.fit == l.fit {
@@ -42,8 +42,8 @@ func (d *kernelDerivative) begin(l *kernelSVMFit, generalised bool, g *Grad) err
 	d.fit, d.product = 0, 0
 	d.beta, d.free = grow(d.beta, q.n), append(grow(d.free, q.n)[:0], q.free...)
 	copy(d.beta, q.beta)
-	if !l.weak.Empty() {
-		for _, i := range l.weak.Rows {
+	if len(l.weak) > 0 {
+		for _, i := range l.weak {
 			if d.beta[i]-q.lo[i] < q.hi[i]-d.beta[i] {
 				d.beta[i] = q.lo[i]
 			} else {
@@ -51,7 +51,7 @@ func (d *kernelDerivative) begin(l *kernelSVMFit, generalised bool, g *Grad) err
 			}
 		}
 		d.free = slices.DeleteFunc(d.free, func(j int) bool {
-			_, weak := slices.BinarySearch(l.weak.Rows, j)
+			_, weak := slices.BinarySearch(l.weak, j)
 			return weak
 		})
 		if q.factorise(&d.factor, d.free, 0) < len(d.free) {
@@ -75,7 +75,7 @@ func (d *kernelDerivative) begin(l *kernelSVMFit, generalised bool, g *Grad) err
 // solve replaces x by the solution w of K_FF·w + b·1 = x and, with Intercept, 1ᵀw = sum
 // on the free set F, and returns b.
 func (d *kernelDerivative) solve(l *kernelSVMFit, x []float64, sum float64) float64 {
-	if !l.weak.Empty() {
+	if len(l.weak) > 0 {
 		return d.factor.solve(x, sum)
 	}
 	return l.q.factor.solve(x, sum)
@@ -126,7 +126,7 @@ func (d *kernelDerivative) start(l *kernelSVMFit, generalised bool, g *Grad) err
 	d.w, d.dy = zeros(d.w, n), zeros(d.dy, n)
 	d.kernelScratch.start(&l.kernelMachine)
 	d.product = l.fit
-	g.Generalised = g.Generalised || !l.weak.Empty()
+	g.Generalised = g.Generalised || len(l.weak) > 0
 	return nil
 }
 
@@ -200,11 +200,12 @@ func (d *kernelDerivative) ties(l *kernelSVMFit, visit func(i, k int, sign float
 	if l.fit == 0 || d.product != l.fit {
 		return
 	}
-	l.rows.eachEqual(func(int) bool { return true }, func(i, k, row int) bool {
+	for i, k := range l.rows.equal {
+		row := l.rows.of[k]
 		// With other shares of β and of w, the cotangents of the copies differ by
 		// multiples of gx and of w times the slope, or of the latter alone.
 		if _, free := slices.BinarySearch(d.free, row); free && !visit(i, k, 1, d.gx[row*l.n:(row+1)*l.n]) || d.w[row] == 0 {
-			return true
+			continue
 		}
 		d.slope = zeros(d.slope, l.n) // the gradient of the decision function
 		for j, b := range d.beta {
@@ -213,8 +214,7 @@ func (d *kernelDerivative) ties(l *kernelSVMFit, visit func(i, k int, sign float
 			}
 		}
 		visit(i, k, 1, d.slope)
-		return true
-	})
+	}
 }
 
 // forward is [KernelSVM.JVP].
@@ -253,7 +253,8 @@ func (d *kernelDerivative) tangent(l *kernelSVMFit, generalised bool, t *Grad) (
 	if err := d.begin(l, generalised, t); err != nil {
 		return 0, err
 	}
-	if err := l.rows.checkEqual(t, l.data.Y, func(row int) bool { return slices.Contains(d.conditions, row) }, func(int) bool { return true }); err != nil {
+	determines := func(row int) bool { return slices.Contains(d.conditions, row) }
+	if err := l.rows.checkEqual(t, l.data.Y, determines, func(int) bool { return true }); err != nil {
 		return 0, err
 	}
 	d.ty, d.tx = zeros(d.ty, n), zeros(d.tx, n*l.n)

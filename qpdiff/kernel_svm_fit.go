@@ -12,7 +12,7 @@ type kernelSVMFit struct {
 	c             float64
 	q             boxQP
 
-	weak Weak    // distinct rows at which strict complementarity fails
+	weak []int   // distinct rows at which strict complementarity fails
 	blur float64 // how far rounding may have moved the β of weakly active rows in all, in units of their bounds
 }
 
@@ -21,7 +21,7 @@ type kernelSVMFit struct {
 func (l *kernelSVMFit) load(d Data, bias bool) {
 	rows, n := d.X.Dims()
 	w := n + 1
-	growAll(rows, &l.weak.Rows, &l.support)
+	growAll(rows, &l.weak, &l.support)
 	same := n == l.n && l.q.balanced == bias
 	l.n, l.stride = n, w // with the label behind the features
 	l.points = grow(l.points, rows*w)

@@ -153,7 +153,7 @@ func TestKernelSVMAllWeak(t *testing.T) {
 		if err := errors.Join(l.Load(d), l.Fit(theta, hyper), l.VJP(nil, g, []float64{1})); err != nil {
 			t.Fatal(err)
 		}
-		if len(l.weak.Rows) == 0 || !g.Generalised {
+		if len(l.weak) == 0 || !g.Generalised {
 			t.Fatalf("weak %v, generalised %v: no test", l.weak, g.Generalised)
 		}
 		if want == nil {
@@ -174,7 +174,7 @@ func TestKernelSVMAllWeak(t *testing.T) {
 		if err := errors.Join(l.Load(two), l.Fit(theta, []float64{(1 + 16*eps/width) / width, 1}), l.PredictVJP(nil, g, nil, x, []float64{1})); err != nil {
 			t.Fatalf("%v apart: %v", apart, err)
 		}
-		if len(l.weak.Rows) != 2 || !g.Generalised || !(math.Abs(theta[0]) <= 8*eps/width && math.Abs(g.Hyper[0]/width-1) <= 1e-6) {
+		if len(l.weak) != 2 || !g.Generalised || !(math.Abs(theta[0]) <= 8*eps/width && math.Abs(g.Hyper[0]/width-1) <= 1e-6) {
 			t.Errorf("%v apart: weak %v, b %v, product %v", apart, l.weak, theta, g.Hyper)
 		}
 	}
@@ -185,7 +185,7 @@ func TestKernelSVMAllWeak(t *testing.T) {
 	if err := errors.Join(l.Load(star), l.Fit(theta, []float64{.1, 1}), l.Fit(theta, []float64{1e-100, 1})); err != nil {
 		t.Fatal(err)
 	}
-	if err := l.VJP(nil, &Grad{Hyper: make([]float64, 2)}, []float64{1}); len(l.weak.Rows) != 3 || !errors.Is(err, ErrIllPosed) {
+	if err := l.VJP(nil, &Grad{Hyper: make([]float64, 2)}, []float64{1}); len(l.weak) != 3 || !errors.Is(err, ErrIllPosed) {
 		t.Errorf("weak %v, error %v", l.weak, err)
 	}
 	if err := l.PredictVJP(nil, new(Grad), mat.NewDense(4, 2, nil), star.X, make([]float64, 4)); err != nil {

@@ -8,7 +8,7 @@ import (
 // findWeak lists the rows at which strict complementarity fails.
 func (l *kernelSVMFit) findWeak() error {
 	q := &l.q
-	l.weak.clear()
+	l.weak = l.weak[:0]
 	// In the variables root_i·β_i, which give the free set's matrix a unit
 	// diagonal, root_i² = k_ii (and the shift): the size of β and of the terms
 	// that its system balances.
@@ -39,44 +39,47 @@ func (l *kernelSVMFit) findWeak() error {
 	for i, b := range q.beta {
 		scale := label + root(i)*size
 		if isNext(q.free, &next, i) {
-			l.weak.row(i, root(i)*min(b-q.lo[i], q.hi[i]-b), right+size, cond)
+			if negligible(root(i)*min(b-q.lo[i], q.hi[i]-b), right+size, cond) {
+				l.weak = append(l.weak, i)
+			}
 		} else if up >= 0 && down >= 0 {
 			// b is in the middle of an interval; the ends of one of length 0,
 			// and all that are as near to the middle as the ends, are weak.
 			d := math.Abs(q.r[i] - q.b)
-			if i != up && i != down && l.bindsB(i) {
-				d -= math.Abs(q.r[up] - q.b)
+			if negligible(d, scale, 1) || i != up && i != down && l.bindsB(i) && negligible(d-math.Abs(q.r[up]-q.b), scale, 1) {
+				l.weak = append(l.weak, i)
 			}
-			l.weak.row(i, d, scale, 1)
-		} else {
-			l.weak.row(i, math.Abs(q.r[i]-q.b), scale, cond)
+		} else if negligible(math.Abs(q.r[i]-q.b), scale, cond) {
+			l.weak = append(l.weak, i)
 		}
 	}
 	l.blur = 0
 	if up < 0 || down < 0 { // else there is no system whose condition the bounds take
-		l.weak.settle(q.n, l.distance)
+		l.weak = slices.DeleteFunc(l.weak, func(i int) bool { return !l.hidden(i) })
 	}
 	return nil
 }
 
-// distance returns how far row i is from its kink, and the error of that, from what
-// rounding does to that row's own β or margin: one solve, where findWeak bounds all
-// rows by the condition of the free set's system. It counts what it hides of β in blur.
-func (l *kernelSVMFit) distance(i int) (value, err float64) {
+// hidden reports whether rounding hides on which side of its kink row i is, from
+// what it does to that row's own β or margin: one solve, where findWeak bounds all
+// rows by the condition of the free set's system.
+func (l *kernelSVMFit) hidden(i int) bool {
 	q := &l.q
 	x := q.z[:len(q.free)]
-	if at, free := slices.BinarySearch(q.free, i); free {
+	at, free := slices.BinarySearch(q.free, i)
+	if free {
 		clear(x)
 		x[at] = 1
-		value, err = min(q.beta[i]-q.lo[i], q.hi[i]-q.beta[i]), q.errorOf(x, 0)
-		if negligible(value, err, 1) {
-			l.blur += complementarityTol * eps * err / (q.hi[i] - q.lo[i])
+		terms := q.errorOf(x, 0)
+		if !negligible(min(q.beta[i]-q.lo[i], q.hi[i]-q.beta[i]), terms, 1) {
+			return false
 		}
-		return value, err
+		l.blur += complementarityTol * eps * terms / (q.hi[i] - q.lo[i])
+		return true
 	}
 	gather(x, q.k[i*q.n:(i+1)*q.n], q.free)
 	label, size, _ := q.terms()
-	return math.Abs(q.r[i] - q.b), q.errorOf(x, 1) + label + math.Sqrt(q.k[i*q.n+i])*size
+	return negligible(math.Abs(q.r[i]-q.b), q.errorOf(x, 1)+label+math.Sqrt(q.k[i*q.n+i])*size, 1)
 }
 
 // bindsB reports whether row i bounds b on the side of the nearer end.

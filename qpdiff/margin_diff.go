@@ -179,11 +179,10 @@ func (d *marginDerivative) ties(l *marginFit, visit func(i, k int, sign float64,
 	if l.fit == 0 || d.adjointFit != l.fit {
 		return
 	}
-	p.eachEqual(func(row int) bool { return d.face.side[row] == 0 }, func(i, k, row int) bool {
-		sign := l.data.Y[i] * l.data.Y[k]
-		if visit(i, k, sign, d.w) && d.u[row] != 0 {
+	for i, k := range p.equal {
+		row, sign := p.of[k], l.data.Y[i]*l.data.Y[k]
+		if d.face.side[row] == 0 && visit(i, k, sign, d.w) && d.u[row] != 0 {
 			visit(i, k, sign, p.theta)
 		}
-		return true
-	})
+	}
 }

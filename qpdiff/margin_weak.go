@@ -65,36 +65,51 @@ func (w *weakMargins) find(p *marginSolver, l1 bool) error {
 	if p.curved {
 		return nil // Newton's last step may leave more than rounding
 	}
-	for _, weak := range [2]*Weak{&w.weak, &w.weakFree} {
-		weak.settle(p.rows, func(place int) (value, err float64) { return w.distance(p, place) })
-	}
+	row := func(i int) bool { return w.rowDecided(p, i) }
+	coord := func(j int) bool { return w.coordDecided(p, j) }
+	w.weak.Rows, w.weak.Coords = slices.DeleteFunc(w.weak.Rows, row), slices.DeleteFunc(w.weak.Coords, coord)
+	w.weakFree.Rows, w.weakFree.Coords = slices.DeleteFunc(w.weakFree.Rows, row), slices.DeleteFunc(w.weakFree.Coords, coord)
 	return nil
 }
 
-// distance returns how far a row, or rows+coordinate, listed as weakly active, is on
-// its side of the kink, without ℓ, and the error of that: one solve, where list bounds
-// all errors by the condition of the face's system.
-func (w *weakMargins) distance(p *marginSolver, place int) (value, err float64) {
-	v, b := zeros(w.v, len(p.act)), zeros(w.b, len(p.elbow))
-	if i, j := place, place-p.rows; j < 0 && p.side[i] == 0 {
-		e, _ := slices.BinarySearch(p.elbow, i)
+// rowDecided reports whether row i, listed as weakly active, is on its side of the
+// kink by more than its own error, without ℓ: one solve, where list bounds all
+// errors by the condition of the face's system.
+func (w *weakMargins) rowDecided(p *marginSolver, i int) bool {
+	v, b := w.zeros(p)
+	if e, ok := slices.BinarySearch(p.elbow, i); ok {
 		b[e] = -1
-		value = min(p.mult[e], p.top(i)-p.mult[e])
-	} else if j < 0 {
-		gather(v, p.z[i*p.n:(i+1)*p.n], p.act)
-		value, err = (p.m[i]-1)*float64(p.side[i]), 1+p.marginSize(i)
-	} else if k := p.pos[j]; k >= 0 {
+		return w.decided(p, v, b, min(p.mult[e], p.top(i)-p.mult[e]), 0)
+	}
+	gather(v, p.z[i*p.n:(i+1)*p.n], p.act)
+	return w.decided(p, v, b, (p.m[i]-1)*float64(p.side[i]), 1+p.marginSize(i))
+}
+
+// coordDecided is rowDecided for coordinate j.
+func (w *weakMargins) coordDecided(p *marginSolver, j int) bool {
+	v, b := w.zeros(p)
+	if k := p.pos[j]; k >= 0 {
 		v[k] = 1
-		value = math.Abs(p.theta[j])
+		value := math.Abs(p.theta[j])
 		if p.sgn[k] != 0 {
 			value = p.theta[j] * p.sgn[k]
 		}
-	} else {
-		for e, i := range p.elbow {
-			b[e] = p.z[i*p.n+j]
-		}
-		value, err = p.l1-math.Abs(p.grad[j]), p.gradSize(j)
+		return w.decided(p, v, b, value, 0)
 	}
+	for e, i := range p.elbow {
+		b[e] = p.z[i*p.n+j]
+	}
+	return w.decided(p, v, b, p.l1-math.Abs(p.grad[j]), p.gradSize(j))
+}
+
+// zeros returns a right-hand side of zeros for the face's system.
+func (w *weakMargins) zeros(p *marginSolver) (v, b []float64) {
+	return zeros(w.v, len(p.act)), zeros(w.b, len(p.elbow))
+}
+
+// decided reports whether value is more than its error: err, and that of the terms
+// of the face's system, on which value depends by the solution for v and b.
+func (w *weakMargins) decided(p *marginSolver, v, b []float64, value, err float64) bool {
 	p.system(&p.marginProblem, v, b, p.coef)
 	var terms float64
 	for _, j := range p.act {
@@ -105,7 +120,7 @@ func (w *weakMargins) distance(p *marginSolver, place int) (value, err float64) 
 	for e, i := range p.elbow {
 		err += math.Abs(b[e]) * (1 + p.marginSize(i))
 	}
-	return value, err
+	return !negligible(value, err, 1)
 }
 
 // list lists the weakly active rows and coordinates where ‖θ‖ is theta, the
@@ -113,8 +128,7 @@ func (w *weakMargins) distance(p *marginSolver, place int) (value, err float64) 
 // condition cond, with rows and columns scaled to a unit diagonal and length.
 func (w *weakMargins) list(p *marginSolver, l1 bool, theta float64, root []float64, cond float64) {
 	weak, free := &w.weak, &w.weakFree
-	weak.clear()
-	free.clear()
+	weak.Rows, weak.Coords, free.Rows, free.Coords = weak.Rows[:0], weak.Coords[:0], free.Rows[:0], free.Coords[:0]
 	// Sizes of the solution and of the terms of the gradient.
 	var size, terms float64
 	for k, j := range p.act {
@@ -151,31 +165,36 @@ func (w *weakMargins) list(p *marginSolver, l1 bool, theta float64, root []float
 	if len(root) > 0 {
 		sway += drift / slices.Min(root)
 	}
-	side := weak
+	rows := &weak.Rows
 	if p.hinge == 0 && p.smooth[1] == 0 { // a kink in the hinge loss's weight only
-		side = free
+		rows = &free.Rows
 	}
 	e := 0
 	for i, m := range p.m {
 		if p.side[i] == 0 {
 			b := p.mult[e]
-			weak.row(i, length[e]*min(b, p.top(i)-b), size+terms, cond)
+			if negligible(length[e]*min(b, p.top(i)-b), size+terms, cond) {
+				weak.Rows = append(weak.Rows, i)
+			}
 			e++
 			continue
 		}
 		// The solver leaves a row on the other side only where rounding hides that.
 		// The bound comes first: it takes no pass over the row.
 		slack := (m - 1) * float64(p.side[i])
-		if negligible(slack, cond+p.norm[i]*sway, 1) {
-			side.row(i, slack, cond*(1+p.norm[i]*theta)+scaled(i)*drift, 1)
+		if slack > 0 && (!negligible(slack, cond+p.norm[i]*sway, 1) || !negligible(slack, cond*(1+p.norm[i]*theta)+scaled(i)*drift, 1)) {
+			continue
 		}
+		*rows = append(*rows, i)
 	}
 	for j, t := range p.theta {
 		if k := p.pos[j]; k >= 0 {
-			if p.sgn[k] != 0 {
-				weak.coord(j, root[k]*t*p.sgn[k], cond*size+drift, 1)
-			} else if l1 {
-				free.coord(j, root[k]*math.Abs(t), cond*size+drift, 1)
+			switch {
+			case p.sgn[k] == 0 && !l1, t*p.sgn[k] >= 0 && !negligible(root[k]*math.Abs(t), cond*size+drift, 1):
+			case p.sgn[k] == 0:
+				free.Coords = append(free.Coords, j)
+			default:
+				weak.Coords = append(weak.Coords, j)
 			}
 			continue
 		}
@@ -184,6 +203,8 @@ func (w *weakMargins) list(p *marginSolver, l1 bool, theta float64, root []float
 		for e, i := range p.elbow {
 			move = max(move, math.Abs(p.z[i*p.n+j])/length[e])
 		}
-		weak.coord(j, p.l1-math.Abs(p.grad[j]), p.gradSize(j)+move*(size+terms), cond)
+		if negligible(p.l1-math.Abs(p.grad[j]), p.gradSize(j)+move*(size+terms), cond) {
+			weak.Coords = append(weak.Coords, j)
+		}
 	}
 }

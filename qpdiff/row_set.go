@@ -96,3 +96,47 @@ func (s *rowSet) distinct(x []float64, rows, n int) (changed bool) {
 	}
 	return changed
 }
+
+// equal visits the rows k that have an earlier copy, with the first one i.
+func (s *rowSet) equal(visit func(i, k int) bool) {
+	for k, row := range s.of {
+		if row >= 0 && s.first[row] != k && !visit(s.first[row], k) {
+			return
+		}
+	}
+}
+
+// checkEqual reports equal rows, of those that is picks, that t parts, in their labels
+// y or in a coordinate that may move.
+func (s *rowSet) checkEqual(t *Grad, y []float64, is func(distinct int) bool, moves func(j int) bool) error {
+	if t.X == nil && t.Y == nil {
+		return nil
+	}
+	for i, k := range s.equal {
+		if !is(s.of[k]) {
+			continue
+		}
+		sign := y[i] * y[k]
+		parted := t.Y != nil && t.Y[i] != sign*t.Y[k]
+		if t.X != nil {
+			other := t.X.RawRowView(k)
+			for j, v := range t.X.RawRowView(i) {
+				parted = parted || v != sign*other[j] && moves(j)
+			}
+		}
+		if parted {
+			return argErrorf("d", ErrNotDifferentiable, "move them equally, or move the hyperparameters", "parts the equal rows %d and %d, which are at the kink of their loss", i, k)
+		}
+	}
+	return nil
+}
+
+// notDifferentiable is the error of a derivative that does not exist with respect to
+// the fields of g at what is weakly active, by distinct row.
+func (s *rowSet) notDifferentiable(g *Grad, weak Weak, remedy string, hyper ...Input) error {
+	named := Weak{Coords: slices.Clone(weak.Coords)}
+	for _, k := range weak.Rows {
+		named.Rows = append(named.Rows, s.first[k])
+	}
+	return notDifferentiable(g, named, remedy, hyper...)
+}

@@ -139,7 +139,7 @@ func TestNoTiesAfterARefusal(t *testing.T) {
 			func() error { return l.PredictVJP(w, g, nil, d.X, d.Y) },
 		} {
 			l.Generalised = true
-			if err := product(); err != nil || len(l.weak.Rows) == 0 || ties() == 0 {
+			if err := product(); err != nil || len(l.weak) == 0 || ties() == 0 {
 				continue
 			}
 			tied++
