@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -57,6 +58,15 @@ type Weak struct {
 
 // Empty reports whether nothing is weakly active.
 func (w Weak) Empty() bool { return len(w.Rows) == 0 && len(w.Coords) == 0 }
+
+// named returns a copy of w whose row i is the i-th of rows.
+func (w Weak) named(rows []int) Weak {
+	named := Weak{Coords: slices.Clone(w.Coords)}
+	for _, i := range w.Rows {
+		named.Rows = append(named.Rows, rows[i])
+	}
+	return named
+}
 
 func (w Weak) String() string {
 	var parts []string

@@ -20,11 +20,7 @@ func (d *huberDerivative) begin(l *huberFit, generalised bool, g *Grad) error {
 				"has a delta of %v, beside which rounding hides on which side of it residuals are", l.delta)
 		}
 		if !generalised {
-			var weak Weak
-			for _, at := range l.weak {
-				weak.Rows = append(weak.Rows, l.rows[at])
-			}
-			return notDifferentiable(g, weak, "move the hyperparameters, or set Generalised", "lambda2", "delta")
+			return notDifferentiable(g, Weak{Rows: l.weak}.named(l.rows), "move the hyperparameters, or set Generalised", "lambda2", "delta")
 		}
 	}
 	if d.fit == l.fit {

@@ -33,7 +33,7 @@ func (d *kernelDerivative) begin(l *kernelSVMFit, generalised bool, g *Grad) err
 			return argErrorf("Data", ErrIllPosed, remedyForDecisions, "is so ill-conditioned that rounding hides which rows are weakly active: it may have moved their β by %.2g of their bounds", l.blur)
 		}
 		if !generalised {
-			return l.rows.notDifferentiable(g, Weak{Rows: l.weak}, "move the hyperparameters, or set Generalised", "C", "kernel parameters")
+			return notDifferentiable(g, Weak{Rows: l.weak}.named(l.rows.first), "move the hyperparameters, or set Generalised", "C", "kernel parameters")
 		}
 	}
 	if d.fit == l.fit {

@@ -74,5 +74,5 @@ func (l *marginFit) Elbow(dst []int) ([]int, error) {
 // notDifferentiable is the error of the wanted inputs that have no derivative; hyper
 // are the names of the hyperparameters among them, and weak lists distinct rows.
 func (l *marginFit) notDifferentiable(g *Grad, weak Weak, hyper ...Input) error {
-	return l.p.rowSet.notDifferentiable(g, weak, "move the hyperparameters, ask JVP for a directional derivative, or set Generalised", hyper...)
+	return notDifferentiable(g, weak.named(l.p.first), "move the hyperparameters, ask JVP for a directional derivative, or set Generalised", hyper...)
 }

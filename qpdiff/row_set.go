@@ -130,13 +130,3 @@ func (s *rowSet) checkEqual(t *Grad, y []float64, is func(distinct int) bool, mo
 	}
 	return nil
 }
-
-// notDifferentiable is the error of a derivative that does not exist with respect to
-// the fields of g at what is weakly active, by distinct row.
-func (s *rowSet) notDifferentiable(g *Grad, weak Weak, remedy string, hyper ...Input) error {
-	named := Weak{Coords: slices.Clone(weak.Coords)}
-	for _, k := range weak.Rows {
-		named.Rows = append(named.Rows, s.first[k])
-	}
-	return notDifferentiable(g, named, remedy, hyper...)
-}
