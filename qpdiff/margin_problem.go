@@ -95,7 +95,7 @@ var (
 type marginProblem struct {
 	rows, n int // distinct rows, coordinates
 	rowSet
-	total         float64   // their sum
+	total         float64   // what all rows of the data count
 	z             []float64 // rows×n: y_i·x_i
 	norm          []float64 // ‖z_i‖
 	hinge, l1, l2 float64

@@ -53,8 +53,8 @@ func (s *rowSet) count(i int) float64 { return countAt(s.counts, i) }
 // share returns the part of what distinct row k counts that row i counts.
 func (s *rowSet) share(i, k int) float64 { return s.count(i) / s.copies[k] }
 
-// distinct finds the distinct rows of x (rows×n without gaps) and reports whether the set differs in places from the one
-// before.
+// distinct finds the distinct rows of x (rows×n without gaps), with counts for each, and
+// reports whether the set differs in places from the one before.
 func (s *rowSet) distinct(x []float64, rows, n int) (changed bool) {
 	if cap(s.of) < rows {
 		s.first, s.of, s.copies = make([]int, 0, rows), make([]int, rows), make([]float64, 0, rows)
