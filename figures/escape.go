@@ -97,8 +97,9 @@ func writeCSV(records [][]string) string {
 
 // csvText returns a text for CSV. An apostrophe comes before what a spreadsheet would take for a
 // formula: at the beginning, and after a semicolon or a tab, which end a cell in some countries.
-// Numbers stay numbers, and intervals as they are: their brackets are in no formula. Texts that have an apostrophe there get another one, so that no two texts
-// become the same, and the text is what is left after the removal of one.
+// Numbers stay numbers, and so do those with an interval in brackets, which are in no formula.
+// Texts that have an apostrophe there get another one, so that no two texts become the same, and
+// the removal of one leaves the text.
 func csvText(text string) string {
 	number, _, _ := strings.Cut(text, " ")
 	if _, err := strconv.ParseFloat(number, 64); err == nil && (number == text || bracketed.MatchString(text)) {
@@ -114,6 +115,7 @@ func csvText(text string) string {
 	return b.String()
 }
 
+// bracketed is a number with its interval.
 var bracketed = regexp.MustCompile(`^\S+ \[[-+.\deE]+, [-+.\deE]+\]$`)
 
 var formula = regexp.MustCompile(`^'*([\t\r\n]|[\s\pZ\p{Cf}]*[=+\-@＝＋－＠])`)

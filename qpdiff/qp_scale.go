@@ -288,9 +288,12 @@ func (a *activeSet) stale() bool {
 	near := func(now, then float64) bool { return now <= staleSize*then && then <= staleSize*now }
 	p, z := a.sizes()
 	for first, part := range a.part {
+		if part != first {
+			continue
+		}
 		v := 0.0
 		for j, p := range a.part {
-			if part == first && p == part {
+			if p == part {
 				v = max(v, math.Abs(a.p[j])*a.unit[j])
 			}
 		}

@@ -437,7 +437,7 @@ func (a *activeSet) proximalPoint(s *qpReport, tol float64) Status {
 			best, stalled = rel, 0
 		} else if stalled++; rel <= tol && settled && stalled >= stalledProximal || a.shift == 0 && stalled >= stalledDefinite {
 			// No longer getting better.
-			if rays == 0 || a.shift == 0 || rel <= converged || !a.alongRay() {
+			if rays == 0 || a.shift == 0 || !a.alongRay() {
 				break
 			}
 			rays--
