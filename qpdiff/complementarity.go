@@ -24,12 +24,6 @@ func negligible(value, scale, cond float64) bool {
 // is another problem's.
 const hiddenTol = 1e-6
 
-// decisionTol bounds the error that rounding may leave in a classifier's decision
-// values at its training rows, by an estimate with a safety factor, relative to the
-// margin 1 that they are compared with. Rounding of a kernel's values or of the
-// margins' terms alone can exceed it, and no solver recovers that.
-const decisionTol = 1e-3
-
 // unsolvable reports whether a linear system of condition cond cannot be told
 // from a singular one: where an entry as large as the solution itself would be
 // [negligible]. One pivot cannot tell, since the rounding of a pivot grows with

@@ -12,12 +12,6 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// newGrad returns a zero Grad with all fields, for h hyperparameters.
-func newGrad(d Data, h int) *Grad {
-	rows, n := d.X.Dims()
-	return &Grad{Hyper: make([]float64, h), X: mat.NewDense(rows, n, nil), Y: make([]float64, rows)}
-}
-
 // A row that does not count may hold any finite features. It is no example of its class.
 func TestRowsThatDoNotCount(t *testing.T) {
 	without := randomData(4, 9, 2, true)
@@ -28,8 +22,8 @@ func TestRowsThatDoNotCount(t *testing.T) {
 	for _, fresh := range []func() ForwardLearner{
 		func() ForwardLearner { return new(ElasticNet) }, func() ForwardLearner { return new(Logistic) },
 		func() ForwardLearner { return &Logistic{Intercept: UnpenalisedIntercept} }, func() ForwardLearner { return new(SVM) },
-		func() ForwardLearner { return new(LearnedLoss) }, func() ForwardLearner { return new(decisionLearner) },
-		func() ForwardLearner { return &decisionLearner{KernelSVM: KernelSVM{Intercept: true}} },
+		func() ForwardLearner { return new(LearnedLoss) }, func() ForwardLearner { return &predictions{P: new(KernelSVM)} },
+		func() ForwardLearner { return &predictions{P: &KernelSVM{Intercept: true}} },
 		func() ForwardLearner { return new(SparseLogistic) },
 	} {
 		l, want := fresh(), fresh()
@@ -112,8 +106,8 @@ func TestWarmStartsFromOtherWeights(t *testing.T) {
 	d.Y[5] = d.Y[2]
 	for _, fresh := range []func() Learner{
 		func() Learner { return new(ElasticNet) }, func() Learner { return new(Logistic) }, func() Learner { return new(SVM) },
-		func() Learner { return new(LearnedLoss) }, func() Learner { return new(decisionLearner) },
-		func() Learner { return &decisionLearner{KernelSVM: KernelSVM{Intercept: true}} },
+		func() Learner { return new(LearnedLoss) }, func() Learner { return &predictions{P: new(KernelSVM)} },
+		func() Learner { return &predictions{P: &KernelSVM{Intercept: true}} },
 		func() Learner { return new(SparseLogistic) },
 	} {
 		warm := fresh()

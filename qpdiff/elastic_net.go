@@ -54,7 +54,7 @@ func (e *ElasticNet) SetGeneralised(on bool) { e.Generalised = on }
 // [Data.Check], and of kind ErrNotFinite where XᵀX or Xᵀy overflows. After one, the
 // learner has no data.
 func (e *ElasticNet) Load(d Data) error {
-	e.unload()
+	e.state.unload()
 	if err := d.Check(); err != nil {
 		e.qp.reset()
 		return err
@@ -74,13 +74,13 @@ func (e *ElasticNet) Load(d Data) error {
 			return argErrorf("Data", ErrNotFinite, "scale the features and labels", "is so large that XᵀX or Xᵀy overflows at column %d", j)
 		}
 	}
-	e.data = d
+	e.state.data = d
 	return nil
 }
 
 // Reset forgets the warm start and the last fit. The data stays loaded.
 func (e *ElasticNet) Reset() {
-	e.forget()
+	e.state.forget()
 	e.qp.reset()
 }
 
@@ -93,7 +93,7 @@ func (e *ElasticNet) Reset() {
 func (e *ElasticNet) Fit(theta, hyper []float64) error {
 	n := e.n
 	_, hypers := e.Dims(n)
-	if err := e.beginTheta(theta, n, hypers); err != nil {
+	if err := e.state.beginTheta(theta, n, hypers); err != nil {
 		return err
 	}
 	if err := e.groups.set(e.Groups, n); err != nil {
@@ -125,7 +125,7 @@ func (e *ElasticNet) Fit(theta, hyper []float64) error {
 		return err
 	}
 	copy(theta, e.qp.x)
-	e.finish()
+	e.state.finish()
 	return nil
 }
 
@@ -148,7 +148,7 @@ func (e *ElasticNet) Fit(theta, hyper []float64) error {
 // Generalised or not. An ArgError of kind ErrNotFinite where a product overflows,
 // which leaves g undefined.
 func (e *ElasticNet) VJP(w *Workspace, g *Grad, dtheta []float64) error {
-	return w.orNew().penalised.adjoint(&e.elasticNetFit, e.Generalised, g, dtheta)
+	return Scratch[penalisedDerivative](w).adjoint(&e.elasticNetFit, e.Generalised, g, dtheta)
 }
 
 // JVP sets dtheta to the directional derivative of θ at the last fit along d,
@@ -159,5 +159,5 @@ func (e *ElasticNet) VJP(w *Workspace, g *Grad, dtheta []float64) error {
 // dtheta overflows, of kind ErrIllPosed as for VJP, or ErrDomain where d lowers
 // λ1_j from 0 at θ_j = 0.
 func (e *ElasticNet) JVP(w *Workspace, dtheta []float64, d *Grad) error {
-	return w.orNew().penalised.forward(&e.elasticNetFit, dtheta, d)
+	return Scratch[penalisedDerivative](w).forward(&e.elasticNetFit, dtheta, d)
 }

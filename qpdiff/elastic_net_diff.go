@@ -5,12 +5,12 @@ import "math"
 // dataVJP is part of a penalisedModel.
 func (e *elasticNetFit) dataVJP(_ *penalisedDerivative, g *Grad, act []int, w []float64) error {
 	theta := e.qp.x
-	for i, y := range e.data.Y {
+	for i, y := range e.state.data.Y {
 		inv := e.share(i)
 		if inv == 0 {
 			continue
 		}
-		x := e.data.X.RawRowView(i)
+		x := e.state.data.X.RawRowView(i)
 		var xw float64
 		for k, j := range act {
 			xw += x[j] * w[k]
@@ -51,12 +51,12 @@ func (e *elasticNetFit) dataVJP(_ *penalisedDerivative, g *Grad, act []int, w []
 // dataJVP is part of a penalisedModel.
 func (e *elasticNetFit) dataJVP(b []float64, t *Grad) {
 	theta := e.qp.x
-	for i, y := range e.data.Y {
+	for i, y := range e.state.data.Y {
 		inv := e.share(i)
 		if inv == 0 {
 			continue
 		}
-		x := e.data.X.RawRowView(i)
+		x := e.state.data.X.RawRowView(i)
 		var dr float64
 		if t.Y != nil {
 			dr = t.Y[i]

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"cvgm/qpdiff"
+
 	"gonum.org/v1/gonum/mat"
 )
 

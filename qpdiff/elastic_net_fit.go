@@ -8,7 +8,7 @@ import (
 
 // elasticNetFit is an elastic net on its data, solved: what its derivatives read.
 type elasticNetFit struct {
-	fitState
+	state              fitState
 	penalisedQuadratic           // its G is XᵀX/N, its rmsY ‖y‖/√N
 	xty                []float64 // Xᵀy/N, its c
 	rows               int       // of X
@@ -30,7 +30,7 @@ func (e *elasticNetFit) resize(n int) {
 func (e *elasticNetFit) sums(d Data) {
 	n, raw := e.n, d.X.RawMatrix()
 	clear(e.xty)
-	if e.counts = d.counts(e.counts); e.counts == nil {
+	if e.counts = counts(d, e.counts); e.counts == nil {
 		e.total, e.spread = float64(e.rows), float64(e.rows)
 		e.inv = 1 / e.total
 		gram(e.gram, e.inv, raw.Data, e.rows, n, raw.Stride)
@@ -75,3 +75,6 @@ func (e *elasticNetFit) sizeTerms() {
 
 // share is what row i counts of all.
 func (e *elasticNetFit) share(i int) float64 { return countAt(e.counts, i) * e.inv }
+
+// lastFit is part of a penalisedModel.
+func (e *elasticNetFit) lastFit() *fitState { return &e.state }

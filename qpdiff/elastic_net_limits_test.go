@@ -52,26 +52,6 @@ func elasticNetAt(rng *rand.Rand, theta, share []float64, rows int, cond, l1, l2
 	return Data{X: &x, Y: y.RawVector().Data}
 }
 
-// equilibratedCond is the condition of the symmetric matrix h scaled to a unit
-// diagonal, by its eigenvalues.
-func equilibratedCond(n int, h func(i, j int) float64) float64 {
-	if n == 0 {
-		return 1
-	}
-	a := mat.NewSymDense(n, nil)
-	for i := range n {
-		for j := range i + 1 {
-			a.SetSym(i, j, h(i, j)/math.Sqrt(h(i, i))/math.Sqrt(h(j, j)))
-		}
-	}
-	var eig mat.EigenSym
-	if !eig.Factorize(a, false) {
-		return math.Inf(1)
-	}
-	v := eig.Values(nil)
-	return v[n-1] / max(v[0], 0)
-}
-
 // elasticNetGap is how far the solution θ is from a kink: the least slack of a
 // zero coordinate and the least of the others, relative to the size of their
 // terms. cond is the condition of the support's system.
@@ -374,79 +354,5 @@ func TestElasticNetSolutionOverflows(t *testing.T) {
 	theta := make([]float64, 2)
 	if err := errors.Join(e.Load(d), e.Fit(theta, []float64{0, 0})); !errors.Is(err, ErrNotFinite) {
 		t.Errorf("θ = %v: %v", theta, err)
-	}
-}
-
-// extremes draws numbers over the whole range of float64, many of them the same.
-func extremes(rng *rand.Rand, n int) []float64 {
-	s := make([]float64, n)
-	wide := rng.IntN(2) == 0
-	size := math.Pow(10, 640*rng.Float64()-330)
-	for i := range s {
-		switch rng.IntN(8) {
-		case 0:
-		case 1:
-			s[i] = size
-		case 2:
-			s[i] = -size
-		default:
-			s[i] = rng.NormFloat64() * size
-			if wide {
-				s[i] = rng.NormFloat64() * math.Pow(10, 640*rng.Float64()-330)
-			}
-		}
-		if !finite(s[i]) {
-			s[i] = math.MaxFloat64
-		}
-	}
-	return s
-}
-
-// checkExtremes fits and differentiates, and fails where an answer without an
-// error is not finite or where an error is of no documented kind.
-func checkExtremes(t *testing.T, l Learner, d Data, theta, hyper, v []float64, u *Grad) {
-	t.Helper()
-	documented := func(err error) bool {
-		for _, kind := range []error{ErrShape, ErrNotFinite, ErrDomain, ErrIllPosed, ErrInfeasible, ErrUnbounded, ErrNonconvex, ErrIterationLimit, ErrNotFitted, ErrNotDifferentiable} {
-			if errors.Is(err, kind) {
-				return true
-			}
-		}
-		return false
-	}
-	check := func(what string, err error, values ...[]float64) {
-		t.Helper()
-		if err != nil {
-			if !documented(err) {
-				t.Fatalf("%s: error %v at X %v, y %v, hyper %v", what, err, d.X.RawMatrix().Data, d.Y, hyper)
-			}
-			return
-		}
-		for _, s := range values {
-			for _, x := range s {
-				if !finite(x) {
-					t.Fatalf("%s: %v without an error at X %v, y %v, hyper %v", what, s, d.X.RawMatrix().Data, d.Y, hyper)
-				}
-			}
-		}
-	}
-	if err := l.Load(d); err != nil {
-		check("Load", err)
-		return
-	}
-	if err := l.Fit(theta, hyper); err != nil {
-		check("Fit", err)
-		return
-	}
-	check("Fit", nil, theta)
-	rows, n := d.X.Dims()
-	for _, g := range []*Grad{{Hyper: make([]float64, len(hyper))}, {X: mat.NewDense(rows, n, nil)}, {Y: make([]float64, rows)}, {Hyper: make([]float64, len(hyper)), X: mat.NewDense(rows, n, nil), Y: make([]float64, rows)}} {
-		check("VJP", l.VJP(nil, g, v), gradSlices(g)...)
-	}
-	if j, ok := l.(ForwardLearner); ok {
-		for _, w := range []*Grad{u, {Hyper: u.Hyper}, {X: u.X}, {Y: u.Y}} {
-			out := make([]float64, len(theta))
-			check("JVP", j.JVP(nil, out, w), out)
-		}
 	}
 }

@@ -66,9 +66,9 @@ func correlated(d Data, rho float64) Data {
 }
 
 func TestElasticNetContract(t *testing.T) {
-	var cases []learnerCase
+	var cases []LearnerCase
 	add := func(name string, d Data, hyper ...float64) {
-		cases = append(cases, learnerCase{name: name, data: d, hyper: hyper, residual: elasticNetResidual})
+		cases = append(cases, LearnerCase{Name: name, Data: d, Hyper: hyper, Residual: elasticNetResidual})
 	}
 	add("28x10", randomData(1, 28, 10, false), 1e-2, 1e-2)
 	add("10x20", randomData(2, 10, 20, false), .1, .01)
@@ -84,9 +84,9 @@ func TestElasticNetContract(t *testing.T) {
 }
 
 func TestElasticNetPerFeatureContract(t *testing.T) {
-	var cases []learnerCase
+	var cases []LearnerCase
 	add := func(name string, d Data, hyper ...float64) {
-		cases = append(cases, learnerCase{name: name, data: d, hyper: hyper, residual: elasticNetResidual})
+		cases = append(cases, LearnerCase{Name: name, Data: d, Hyper: hyper, Residual: elasticNetResidual})
 	}
 	add("28x4", randomData(1, 28, 4, false), .02, .3, .05, .7, .01, 1e-2, .1, .3)
 	add("3x5", randomData(2, 3, 5, false), .02, .3, .05, .07, .01, 1e-2, .1, .3, .2, .5)
@@ -134,7 +134,7 @@ func TestElasticNetGolden(t *testing.T) {
 	}
 	for i, c := range golden.Cases {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
-			d := Data{X: dense(c.X), Y: c.Y}
+			d := Data{X: matrix(c.X), Y: c.Y}
 			tol := 1e-13 * c.ConditionActive
 			near := func(what string, got, want []float64) {
 				t.Helper()
@@ -177,7 +177,7 @@ func TestElasticNetGolden(t *testing.T) {
 			}
 			near("dtheta/dlambda1", jvp(&Grad{Hyper: []float64{1, 0}}), c.DthetaDlambda1)
 			near("dtheta/dlambda2", jvp(&Grad{Hyper: []float64{0, 1}}), c.DthetaDlambda2)
-			near("dtheta along DX", jvp(&Grad{X: dense(c.DX)}), c.DthetaDX)
+			near("dtheta along DX", jvp(&Grad{X: matrix(c.DX)}), c.DthetaDX)
 			for i := range rows {
 				dy := make([]float64, rows)
 				dy[i] = 1
@@ -193,14 +193,10 @@ func TestElasticNetGolden(t *testing.T) {
 			}
 			near("VJP lambda1", g.Hyper[:1], []float64{c.VJPLambda1})
 			near("VJP lambda2", g.Hyper[1:], []float64{c.VJPLambda2})
-			near("VJP X", g.X.RawMatrix().Data, dense(c.VJPX).RawMatrix().Data)
+			near("VJP X", g.X.RawMatrix().Data, matrix(c.VJPX).RawMatrix().Data)
 			near("VJP y", g.Y, c.VJPy)
 		})
 	}
-}
-
-func dense(rows [][]float64) *mat.Dense {
-	return mat.NewDense(len(rows), len(rows[0]), slices.Concat(rows...))
 }
 
 // With XᵀX/N = I each coordinate is soft-thresholded on its own:
@@ -454,10 +450,6 @@ func drawElasticNet(t *rapid.T) Data {
 	}
 	d.X.Scale(math.Pow(10, float64(rapid.IntRange(-3, 3).Draw(t, "scale"))), d.X)
 	return d
-}
-
-func drawPenalty(t *rapid.T, name string) float64 {
-	return math.Pow(10, rapid.Float64Range(-7, 1).Draw(t, name))
 }
 
 // Along any sequence of distant hyperparameters, warm fits are optimal, and

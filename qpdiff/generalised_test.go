@@ -3,7 +3,6 @@ package qpdiff
 import (
 	"errors"
 	"math"
-	"math/rand/v2"
 	"slices"
 	"testing"
 
@@ -101,101 +100,6 @@ func TestGradReportsGeneralisedDerivatives(t *testing.T) {
 	}
 }
 
-// A generalised derivative is the limit of derivatives at problems nearby, also where
-// the rows on the elbow depend on each other without a weakly active coordinate.
-func TestGeneralisedSVMIsALimit(t *testing.T) {
-	const step, tol = 1e-6, 1e-3
-	rng := rand.New(rand.NewPCG(5, 8))
-	weakCoords := 0
-	for trial := range long(400) {
-		rows, n := 2+rng.IntN(5), 1+rng.IntN(3)
-		d := Data{X: mat.NewDense(rows, n, nil), Y: make([]float64, rows)}
-		for i := range rows {
-			for j := range n {
-				d.X.Set(i, j, float64(rng.IntN(5)-2))
-			}
-			d.Y[i] = 2*float64(i%2) - 1
-		}
-		unit := 8 * float64(rows)
-		hyper := []float64{float64(1+rng.IntN(4)) / unit, float64(1+rng.IntN(16)) / unit}
-		if trial == 0 {
-			d = Data{X: mat.NewDense(3, 2, []float64{1, 2, 0, 0, 1, -1}), Y: []float64{-1, 1, -1}}
-			rows, n, hyper = 3, 2, []float64{1. / 6, 3. / 8}
-		}
-		v := normals(rng, n)
-		derivative := func(l *SVM, d Data, hyper []float64) []float64 {
-			g := &Grad{Hyper: make([]float64, 2), X: mat.NewDense(rows, n, nil)}
-			if err := errors.Join(l.Load(d), l.Fit(make([]float64, n), hyper), l.VJP(nil, g, v)); err != nil {
-				t.Fatalf("trial %d: %v", trial, err)
-			}
-			return append(g.X.RawMatrix().Data, g.Hyper...)
-		}
-		l := SVM{Generalised: true}
-		got := derivative(&l, d, hyper)
-		if l.weak.Empty() || l.p.rows < rows {
-			continue
-		}
-		if len(l.weak.Coords) > 0 {
-			weakCoords++
-		}
-		nearest := math.Inf(1)
-		for sample := 0; sample < 1000 && nearest > tol; sample++ {
-			moved := cloneData(d)
-			floats.AddScaled(moved.X.RawMatrix().Data, step, normals(rng, rows*n))
-			want := derivative(&SVM{Generalised: true}, moved, []float64{hyper[0] + step*rng.NormFloat64(), hyper[1] + step*rng.NormFloat64()})
-			nearest = min(nearest, floats.Distance(got, want, math.Inf(1))/(tol+largest(want)))
-		}
-		if nearest > tol {
-			t.Errorf("trial %d: at %v, with %v weakly active, the nearest derivative differs by %.2g of itself", trial, hyper, l.weak, nearest)
-		}
-	}
-	if weakCoords < 5 {
-		t.Errorf("only %d cases with weakly active coordinates", weakCoords)
-	}
-}
-
-// Where rounding may have moved a kink by more than hiddenTol, products refuse each input that has it,
-// generalised or not; where it has moved it by less, generalised ones answer. An input without the kink
-// has its derivative in either case.
-func TestBlurredKinksAreRefused(t *testing.T) {
-	one := mat.NewDense(1, 1, []float64{1})
-	ones, two := mat.NewDense(3, 1, []float64{1, 1, 1}), mat.NewDense(2, 1, []float64{1, -2})
-	net, freeNet, sparse, freeSparse, huber := new(ElasticNet), new(ElasticNet), new(SparseLogistic), new(SparseLogistic), new(Huber)
-	for _, c := range []struct {
-		name      string
-		l         KinkedLearner
-		blur      *float64
-		data      Data
-		hyper     []float64
-		hyperOnly bool
-	}{
-		{"elastic net", net, &net.blur, Data{X: one, Y: []float64{2}}, []float64{2, 1}, false},
-		{"elastic net, kink in lambda1 only", freeNet, &freeNet.blur, Data{X: one, Y: []float64{0}}, []float64{0, 1}, true},
-		{"sparse logistic", sparse, &sparse.blur, Data{X: two, Y: []float64{1, -1}}, []float64{.75, 1}, false},
-		{"sparse logistic, kink in lambda1 only", freeSparse, &freeSparse.blur, Data{X: ones.Slice(0, 2, 0, 1).(*mat.Dense), Y: []float64{1, -1}}, []float64{0, 1}, true},
-		{"Huber", huber, &huber.blur, Data{X: ones, Y: []float64{0, 1, 11}}, []float64{0, 1}, false},
-	} {
-		theta := make([]float64, 1)
-		if err := errors.Join(c.l.Load(c.data), c.l.Fit(theta, c.hyper)); err != nil {
-			t.Fatal(c.name, err)
-		}
-		for _, blur := range []float64{hiddenTol / 2, 2 * hiddenTol} {
-			*c.blur = blur
-			for _, generalised := range []bool{false, true} {
-				c.l.SetGeneralised(generalised)
-				for name, g := range map[string]*Grad{"Hyper": {Hyper: []float64{1, 1}}, "X": {X: mat.NewDense(len(c.data.Y), 1, nil)}, "Y": {Y: make([]float64, len(c.data.Y))}} {
-					smooth, hidden := c.hyperOnly && name != "Hyper", blur > hiddenTol
-					for product, err := range map[string]error{"JVP": c.l.(ForwardLearner).JVP(nil, make([]float64, 1), g), "VJP": c.l.VJP(nil, g, []float64{1})} {
-						if errors.Is(err, ErrIllPosed) != (hidden && !smooth) || err != nil && (smooth || !hidden && generalised) {
-							t.Errorf("%s, blur %g, generalised %v: %s in %s: %v", c.name, blur, generalised, product, name, err)
-						}
-					}
-				}
-			}
-		}
-	}
-}
-
 // The rows that an error names are those of the data, also behind rows that do not count.
 func TestKinksNameRowsOfTheData(t *testing.T) {
 	for _, c := range []struct {
@@ -235,29 +139,6 @@ func TestKinksNameRowsOfTheData(t *testing.T) {
 		}
 		if len(want) == 0 || !slices.Equal(got, want) {
 			t.Errorf("%s: rows %v, behind two others less two %v", c.name, want, got)
-		}
-	}
-}
-
-// How far rounding may have moved a kink has no unit.
-func TestBlurHasNoUnit(t *testing.T) {
-	var want [2]float64
-	for _, unit := range []float64{1, 0x1p-40, 0x1p40} {
-		var net ElasticNet
-		var huber Huber
-		x := mat.NewDense(3, 1, []float64{1, 1, 1})
-		y := []float64{0, unit, 11 * unit}
-		if err := errors.Join(net.Load(Data{X: x, Y: y}), net.Fit(make([]float64, 1), []float64{4 * unit, 1}),
-			huber.Load(Data{X: x, Y: y}), huber.Fit(make([]float64, 1), []float64{0, unit})); err != nil {
-			t.Fatal(err)
-		}
-		for k, blur := range []float64{net.blur, huber.blur} {
-			if unit == 1 {
-				want[k] = blur
-			}
-			if blur == 0 || math.Abs(blur-want[k]) > 1e-9*want[k] {
-				t.Errorf("learner %d, unit %g: blur %g, want %g", k, unit, blur, want[k])
-			}
 		}
 	}
 }

@@ -915,7 +915,7 @@ func hostileHuber(in *hostile.Input) {
 }
 
 // linear adds loss(margin) over the rows, as often as they count, and the penalties.
-func linear(d qpdiff.Data, theta []float64, loss func(margin float64) float64, penalty func(v float64) float64) (value, size float64) {
+func linearValue(d qpdiff.Data, theta []float64, loss func(margin float64) float64, penalty func(v float64) float64) (value, size float64) {
 	for i, y := range d.Y {
 		w := weight(d, i)
 		if w == 0 {
@@ -947,7 +947,7 @@ func hostileSVM(in *hostile.Input) {
 		},
 		objective: func(d qpdiff.Data, theta, hyper []float64) (value, size float64) {
 			n := countOf(d)
-			return linear(d, theta, func(m float64) float64 { return max(0, 1-m) / n },
+			return linearValue(d, theta, func(m float64) float64 { return max(0, 1-m) / n },
 				func(v float64) float64 { return hyper[0]*math.Abs(v) + hyper[1]*v*v/2 })
 		},
 		// θ, its magnitudes and the losses of the rows.
@@ -996,7 +996,7 @@ func hostileLearnedLoss(in *hostile.Input) {
 		objective: func(d qpdiff.Data, theta, hyper []float64) (value, size float64) {
 			n := countOf(d)
 			softplus := func(v float64) float64 { return max(v, 0) + math.Log1p(math.Exp(-math.Abs(v))) }
-			return linear(d, theta, func(m float64) float64 {
+			return linearValue(d, theta, func(m float64) float64 {
 				c := max(0, 1-m)
 				v := hyper[0]*c + hyper[2]*c*c + hyper[3]*softplus(-2*m)
 				if hyper[1] > 0 {
@@ -1034,7 +1034,7 @@ func hostileLogistic(in *hostile.Input) {
 					wide.X.Set(i, n, 1)
 				}
 			}
-			value, size = linear(wide, theta, func(m float64) float64 {
+			value, size = linearValue(wide, theta, func(m float64) float64 {
 				return hyper[0] * (max(-m, 0) + math.Log1p(math.Exp(-math.Abs(m))))
 			}, func(v float64) float64 { return v * v / 2 })
 			if intercept == qpdiff.UnpenalisedIntercept {

@@ -66,7 +66,7 @@ func (l *Huber) SetGeneralised(on bool) { l.Generalised = on }
 // Weights count. Errors are ArgErrors: those of [Data.Check], and of kind ErrNotFinite
 // where XᵀX or Xᵀy overflows. After one, the learner has no data.
 func (l *Huber) Load(d Data) error {
-	l.unload()
+	l.state.unload()
 	if err := d.Check(); err != nil {
 		l.warm = false
 		return err
@@ -76,7 +76,7 @@ func (l *Huber) Load(d Data) error {
 
 // Reset forgets the warm start and the last fit. The data stays loaded.
 func (l *Huber) Reset() {
-	l.forget()
+	l.state.forget()
 	l.warm = false
 }
 
@@ -87,7 +87,7 @@ func (l *Huber) Reset() {
 // residuals that rounding hides Q. After an error there is no fit, and θ is left as it
 // was.
 func (l *Huber) Fit(theta, hyper []float64) error {
-	if err := l.begin(theta, hyper, l.k, 2); err != nil {
+	if err := l.state.begin(theta, hyper, l.k, 2); err != nil {
 		return err
 	}
 	if hyper[1] == 0 {
@@ -107,7 +107,7 @@ func (l *Huber) Fit(theta, hyper []float64) error {
 		return err
 	}
 	copy(theta, l.theta)
-	l.finish()
+	l.state.finish()
 	return nil
 }
 
@@ -124,12 +124,12 @@ func (l *Huber) Fit(theta, hyper []float64) error {
 // ArgError of kind ErrIllPosed, Generalised or not; one of kind ErrNotFinite where a
 // product overflows, which leaves g undefined.
 func (l *Huber) VJP(w *Workspace, g *Grad, dtheta []float64) error {
-	return w.orNew().huber.adjoint(&l.huberFit, l.Generalised, g, dtheta)
+	return Scratch[huberDerivative](w).adjoint(&l.huberFit, l.Generalised, g, dtheta)
 }
 
 // JVP sets dtheta to the derivative of θ at the last fit along d, whose fields are
 // tangents of the inputs (nil: zero). Its errors are those of VJP, with d in the place of
 // dtheta.
 func (l *Huber) JVP(w *Workspace, dtheta []float64, d *Grad) error {
-	return w.orNew().huber.forward(&l.huberFit, l.Generalised, dtheta, d)
+	return Scratch[huberDerivative](w).forward(&l.huberFit, l.Generalised, dtheta, d)
 }

@@ -14,7 +14,7 @@ type huberDerivative struct {
 // d for the fit.
 func (d *huberDerivative) begin(l *huberFit, generalised bool, g *Grad) error {
 	d.u = grow(d.u, l.k)
-	if len(l.weak) > 0 && g.wanted() {
+	if len(l.weak) > 0 && wants(g) {
 		if l.blur > hiddenTol {
 			return argErrorf("hyper", ErrIllPosed, "raise delta, or standardise the features",
 				"has a delta of %v, beside which rounding hides on which side of it residuals are", l.delta)
@@ -27,7 +27,7 @@ func (d *huberDerivative) begin(l *huberFit, generalised bool, g *Grad) error {
 			return notDifferentiable(g, weak, "move the hyperparameters, or set Generalised", "lambda2", "delta")
 		}
 	}
-	if d.fit == l.fit {
+	if d.fit == l.state.fit {
 		return nil
 	}
 	d.fit = 0
@@ -47,7 +47,7 @@ func (d *huberDerivative) begin(l *huberFit, generalised bool, g *Grad) error {
 			return errHuberOpen(at)
 		}
 	}
-	d.fit = l.fit
+	d.fit = l.state.fit
 	return nil
 }
 
@@ -61,7 +61,7 @@ func (d *huberDerivative) slope(l *huberFit, i int) float64 {
 
 // adjoint is [Huber.VJP].
 func (d *huberDerivative) adjoint(l *huberFit, generalised bool, g *Grad, dtheta []float64) error {
-	if err := l.checkAdjoint(g, dtheta); err != nil {
+	if err := l.state.checkAdjoint(g, dtheta); err != nil {
 		return err
 	}
 	if err := d.begin(l, generalised, g); err != nil {
@@ -69,7 +69,7 @@ func (d *huberDerivative) adjoint(l *huberFit, generalised bool, g *Grad, dtheta
 	}
 	copy(d.u, dtheta)
 	ldlSolve(d.h, d.dinv, l.k, l.k, d.u)
-	_, n := l.data.X.Dims()
+	_, n := l.state.data.X.Dims()
 	if g.Hyper != nil {
 		for j, p := range l.pen {
 			g.Hyper[0] -= p * l.theta[j] * d.u[j]
@@ -93,19 +93,19 @@ func (d *huberDerivative) adjoint(l *huberFit, generalised bool, g *Grad, dtheta
 			}
 		}
 	}
-	g.Generalised = g.Generalised || len(l.weak) > 0 && g.wanted()
+	g.Generalised = g.Generalised || len(l.weak) > 0 && wants(g)
 	return checkProduct(g)
 }
 
 // forward is [Huber.JVP].
 func (d *huberDerivative) forward(l *huberFit, generalised bool, dtheta []float64, t *Grad) error {
-	if err := l.checkForward(dtheta, t); err != nil {
+	if err := l.state.checkForward(dtheta, t); err != nil {
 		return err
 	}
 	if err := d.begin(l, generalised, t); err != nil {
 		return err
 	}
-	_, n := l.data.X.Dims()
+	_, n := l.state.data.X.Dims()
 	clear(d.u)
 	if t.Hyper != nil {
 		for j, p := range l.pen {

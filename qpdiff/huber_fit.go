@@ -4,7 +4,7 @@ import "math"
 
 // huberFit is a Huber regression on its data, solved: what its derivatives read.
 type huberFit struct {
-	fitState
+	state fitState
 	huberNewton
 	rows   []int // those that count
 	counts []float64
@@ -21,7 +21,7 @@ func (l *huberFit) load(d Data, intercept bool) error {
 	if intercept {
 		k++
 	}
-	l.counts = d.counts(l.counts)
+	l.counts = counts(d, l.counts)
 	l.rows = grow(l.rows, rows)[:0]
 	total := 0.0
 	for i := range rows {
@@ -56,7 +56,7 @@ func (l *huberFit) load(d Data, intercept bool) error {
 			return argErrorf("Data", ErrNotFinite, "scale the features and labels", "is so large that XᵀX or Xᵀy overflows at column %d", j)
 		}
 	}
-	l.data = d
+	l.state.data = d
 	return nil
 }
 

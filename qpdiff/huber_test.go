@@ -54,9 +54,9 @@ func outliers(d Data) Data {
 
 func TestHuberContract(t *testing.T) {
 	for _, intercept := range []bool{false, true} {
-		var cases []learnerCase
+		var cases []LearnerCase
 		add := func(name string, d Data, hyper ...float64) {
-			cases = append(cases, learnerCase{name: fmt.Sprintf("%s intercept %v", name, intercept), data: d, hyper: hyper, residual: huberResidual(intercept), fdStep: 1e-4})
+			cases = append(cases, LearnerCase{Name: fmt.Sprintf("%s intercept %v", name, intercept), Data: d, Hyper: hyper, Residual: huberResidual(intercept), Step: 1e-4})
 		}
 		add("28x10", outliers(randomData(1, 28, 10, false)), .01, .5)
 		add("40x3 without penalty", outliers(randomData(2, 40, 3, false)), 0, .3)

@@ -131,3 +131,13 @@ func power(x float64, n int) float64 {
 	}
 	return p
 }
+
+// A KernelMachine is a Predictor whose prediction function is a [KernelModel].
+type KernelMachine interface {
+	Predictor
+	// Model returns the prediction function of the last Fit, in storage of its own.
+	Model() (*KernelModel, error)
+	// PredictionSize returns the sum of the moduli of the terms of the prediction for the
+	// row x at the last Fit: the rounding of the prediction is relative to it.
+	PredictionSize(x []float64) float64
+}

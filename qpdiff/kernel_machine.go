@@ -11,7 +11,7 @@ import (
 // kernelMachine is the part that kernel machines share: the prediction
 // f(x) = Σ_i coef_i·k(x_i, x) + b for rows x_i.
 type kernelMachine struct {
-	fitState
+	state        fitState
 	n            int       // features
 	points       []float64 // the rows x_i, of stride entries each
 	stride       int
@@ -29,8 +29,8 @@ func (l *kernelMachine) row(k int) []float64 { return l.points[k*l.stride : k*l.
 // checkHyper checks the first hyperparameter, which first does for a finite one, and
 // the kernel's parameters.
 func (l *kernelMachine) checkHyper(hyper []float64, name string, first func(v float64) error) error {
-	if len(hyper) != l.hypers {
-		return argErrorf("hyper", ErrShape, "give "+name+" and the kernel's parameters", "has %d entries instead of %d", len(hyper), l.hypers)
+	if len(hyper) != l.state.hypers {
+		return argErrorf("hyper", ErrShape, "give "+name+" and the kernel's parameters", "has %d entries instead of %d", len(hyper), l.state.hypers)
 	}
 	if err := checkFinite("hyper", "give a finite hyperparameter", hyper); err != nil {
 		return err
@@ -85,7 +85,7 @@ func (l *kernelMachine) predict(keep *kernelValues, dst []float64, x *mat.Dense)
 		keep = nil
 	}
 	if keep != nil {
-		keep.fit, keep.values = l.fit, keep.values[:0]
+		keep.fit, keep.values = l.state.fit, keep.values[:0]
 	}
 	for t := range dst {
 		f := l.b
@@ -123,7 +123,7 @@ func (l *kernelMachine) PredictionSize(x []float64) float64 {
 // checkRows checks the rows x of a Predict or of its derivative, one for each entry
 // of the argument arg, and the shape of dx, unless that is nil.
 func (l *kernelMachine) checkRows(x, dx *mat.Dense, arg string, values []float64) error {
-	if err := l.fitted(); err != nil {
+	if err := l.state.fitted(); err != nil {
 		return err
 	}
 	if err := checkColumns(x, l.n); err != nil {
@@ -143,7 +143,7 @@ func (l *kernelMachine) checkAdjointRows(g *Grad, dx, x *mat.Dense, ddst []float
 	if err := l.checkRows(x, dx, "ddst", ddst); err != nil {
 		return err
 	}
-	return cmp.Or(l.checkShape("g", g), checkFinite("ddst", "give a finite cotangent", ddst))
+	return cmp.Or(l.state.checkShape("g", g), checkFinite("ddst", "give a finite cotangent", ddst))
 }
 
 // checkForwardRows checks the arguments of a derivative of predictions along t and dx.
@@ -151,7 +151,7 @@ func (l *kernelMachine) checkForwardRows(dst []float64, x, dx *mat.Dense, t *Gra
 	if err := l.checkRows(x, dx, "dst", dst); err != nil {
 		return err
 	}
-	if err := l.checkShape("d", t); err != nil {
+	if err := l.state.checkShape("d", t); err != nil {
 		return err
 	}
 	return cmp.Or(checkTangent(t), checkFiniteRows("dx", "give a finite tangent", dx))
@@ -179,7 +179,7 @@ func (d *kernelScratch) start(l *kernelMachine) {
 // that the Predict before has kept, if it was of this fit and these rows.
 func (d *kernelScratch) valuesAt(l *kernelMachine, t int, x *mat.Dense) []float64 {
 	width, xt := l.n+len(l.support), x.RawRowView(t)
-	if kept := d.values.values; d.values.fit == l.fit && len(kept) == x.RawMatrix().Rows*width {
+	if kept := d.values.values; d.values.fit == l.state.fit && len(kept) == x.RawMatrix().Rows*width {
 		if kept = kept[t*width:]; slices.Equal(kept[:l.n], xt) {
 			return kept[l.n:width]
 		}
@@ -195,7 +195,7 @@ func (d *kernelScratch) valuesAt(l *kernelMachine, t int, x *mat.Dense) []float6
 // sums of d and, unless those are not wanted, to the cotangent v of coef. It returns
 // that of b.
 func (d *kernelScratch) predictions(l *kernelMachine, g *Grad, dx, x *mat.Dense, ddst []float64) (db float64) {
-	wanted := g.wanted()
+	wanted := wants(g)
 	inputs := g.X != nil || g.Hyper != nil || dx != nil
 	for t, dt := range ddst {
 		if dt == 0 {
@@ -273,4 +273,15 @@ func (d *kernelScratch) kernelTangent(l *kernelMachine, t *Grad, dx, dz []float6
 	gp, gx, gz := gradient(&d.dparams, dparams), gradient(&d.gradX, dx), gradient(&d.gradZ, dz)
 	l.kernel.Grad(gp, gx, gz, s, value, l.kernelParams, x, z)
 	return dot(gp, dparams) + dot(gx, dx) + dot(gz, dz)
+}
+
+// checkColumns reports rows x to predict for that are nil or of another number of features than n.
+func checkColumns(x *mat.Dense, n int) error {
+	if x == nil {
+		return argErrorf("x", ErrShape, "give the rows to predict for", "is nil")
+	}
+	if c := x.RawMatrix().Cols; c != n {
+		return argErrorf("x", ErrShape, "give as many features as the model has", "has %d columns instead of %d", c, n)
+	}
+	return nil
 }

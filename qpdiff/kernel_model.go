@@ -84,7 +84,7 @@ func (m *KernelModel) Predict(dst []float64, x *mat.Dense) error {
 
 // model returns the prediction function of the last fit, in storage of its own.
 func (l *kernelMachine) model() (*KernelModel, error) {
-	if err := l.fitted(); err != nil {
+	if err := l.state.fitted(); err != nil {
 		return nil, err
 	}
 	m := &KernelModel{Kernel: l.kernel, Params: append([]float64{}, l.kernelParams...), Intercept: l.b}

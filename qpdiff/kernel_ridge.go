@@ -62,20 +62,20 @@ func (l *KernelRidge) kernelOf() Kernel { return cmp.Or[Kernel](l.Kernel, RBF{})
 // Load makes d the data of the following fits. It keeps a reference to d, whose Rows and
 // Weights count. Errors are those of [Data.Check]; after one, the learner has no data.
 func (l *KernelRidge) Load(d Data) error {
-	l.unload()
+	l.state.unload()
 	l.loo = 0
 	if err := d.Check(); err != nil {
 		return err
 	}
 	l.kernel = l.kernelOf()
-	l.params, l.hypers = l.Dims(d.X.RawMatrix().Cols)
+	l.state.params, l.state.hypers = l.Dims(d.X.RawMatrix().Cols)
 	l.load(d, l.Intercept)
 	return nil
 }
 
 // Reset forgets the last fit. The data stays loaded.
 func (l *KernelRidge) Reset() {
-	l.forget()
+	l.state.forget()
 	l.loo = 0
 }
 
@@ -87,7 +87,7 @@ func (l *KernelRidge) Reset() {
 // left as it was.
 func (l *KernelRidge) Fit(theta, hyper []float64) error {
 	l.loo = 0
-	if err := l.beginTheta(theta, l.params, l.hypers); err != nil {
+	if err := l.state.beginTheta(theta, l.state.params, l.state.hypers); err != nil {
 		return err
 	}
 	b, err := l.solve(hyper, 1)
@@ -96,7 +96,7 @@ func (l *KernelRidge) Fit(theta, hyper []float64) error {
 	}
 	l.coef, l.b = l.c, b
 	fill(theta, b)
-	l.finish()
+	l.state.finish()
 	return nil
 }
 
@@ -104,10 +104,10 @@ func (l *KernelRidge) Fit(theta, hyper []float64) error {
 // do not count. It overwrites dst, and allocates only where dst has too little capacity.
 // The error is ErrNotFitted.
 func (l *KernelRidge) Coefficients(dst []float64) ([]float64, error) {
-	if err := l.fitted(); err != nil {
+	if err := l.state.fitted(); err != nil {
 		return nil, err
 	}
-	dst = zeros(dst, len(l.data.Y))
+	dst = zeros(dst, len(l.state.data.Y))
 	scatter(dst, l.c, l.rows)
 	return dst, nil
 }
@@ -123,7 +123,7 @@ func (l *KernelRidge) Model() (*KernelModel, error) { return l.model() }
 func (l *KernelRidge) Predict(w *Workspace, dst []float64, x *mat.Dense) error {
 	var keep *kernelValues
 	if w != nil {
-		keep = &w.orNew().ridge.values
+		keep = &Scratch[kernelRidgeDerivative](w).values
 	}
 	return l.predict(keep, dst, x)
 }
@@ -131,13 +131,13 @@ func (l *KernelRidge) Predict(w *Workspace, dst []float64, x *mat.Dense) error {
 // VJP adds dthetaᵀ·∂b/∂input at the last fit to each field of g that is not nil. Its
 // errors are those of PredictVJP.
 func (l *KernelRidge) VJP(w *Workspace, g *Grad, dtheta []float64) error {
-	return w.orNew().ridge.adjoint(&l.kernelRidgeFit, g, dtheta)
+	return Scratch[kernelRidgeDerivative](w).adjoint(&l.kernelRidgeFit, g, dtheta)
 }
 
 // JVP sets dtheta to the derivative of b at the last fit along d, whose fields are
 // tangents of the inputs (nil: zero). Its errors are those of PredictJVP.
 func (l *KernelRidge) JVP(w *Workspace, dtheta []float64, d *Grad) error {
-	return w.orNew().ridge.forward(&l.kernelRidgeFit, dtheta, d)
+	return Scratch[kernelRidgeDerivative](w).forward(&l.kernelRidgeFit, dtheta, d)
 }
 
 // PredictVJP adds the derivative of Σ_t ddst_t·f(x_t) with respect to each input of the
@@ -146,7 +146,7 @@ func (l *KernelRidge) JVP(w *Workspace, dtheta []float64, d *Grad) error {
 // of kind ErrShape or ErrNotFinite for x, and ErrNotFinite for ddst or where a product
 // overflows, which leaves g and dx undefined.
 func (l *KernelRidge) PredictVJP(w *Workspace, g *Grad, dx, x *mat.Dense, ddst []float64) error {
-	return w.orNew().ridge.adjointPredict(&l.kernelRidgeFit, g, dx, x, ddst)
+	return Scratch[kernelRidgeDerivative](w).adjointPredict(&l.kernelRidgeFit, g, dx, x, ddst)
 }
 
 // PredictJVP sets each dst_t to the derivative of f(x_t) at the last fit along d, whose
@@ -154,7 +154,7 @@ func (l *KernelRidge) PredictVJP(w *Workspace, g *Grad, dx, x *mat.Dense, ddst [
 // x (nil: zero). Errors are those of PredictVJP, with dx and d in the place of ddst.
 // Where a value overflows dst is undefined.
 func (l *KernelRidge) PredictJVP(w *Workspace, dst []float64, x, dx *mat.Dense, d *Grad) error {
-	return w.orNew().ridge.forwardPredict(&l.kernelRidgeFit, dst, x, dx, d)
+	return Scratch[kernelRidgeDerivative](w).forwardPredict(&l.kernelRidgeFit, dst, x, dx, d)
 }
 
 // LeaveOneOut writes to dst, for each row of X, the prediction of the fit at hyper to the
@@ -164,13 +164,13 @@ func (l *KernelRidge) PredictJVP(w *Workspace, dst []float64, x, dx *mat.Dense, 
 // the data has one row, or Rows or Weights. After an error dst is left as it was.
 func (l *KernelRidge) LeaveOneOut(dst, hyper []float64) error {
 	l.loo = 0
-	if l.forget(); l.data.X == nil {
+	if l.state.forget(); l.state.data.X == nil {
 		return errNotLoaded
 	}
-	if err := l.data.checkPlain("LeaveOneOut"); err != nil {
+	if err := checkPlain(l.state.data, "LeaveOneOut"); err != nil {
 		return err
 	}
-	checkLength("dst", dst, len(l.data.Y))
+	checkLength("dst", dst, len(l.state.data.Y))
 	if err := l.leaveOneOut(dst, hyper); err != nil {
 		return err
 	}
@@ -186,17 +186,17 @@ func (l *KernelRidge) LeaveOneOut(dst, hyper []float64) error {
 // Load, Fit or Reset; an ArgError of kind ErrNotFinite for ddst or where a product
 // overflows, which leaves g and dx undefined.
 func (l *KernelRidge) LeaveOneOutVJP(w *Workspace, g *Grad, dx *mat.Dense, ddst []float64) error {
-	if l.check(); l.loo == 0 {
+	if l.state.home.check(); l.loo == 0 {
 		return errNotFitted
 	}
-	rows, cols := l.data.X.Dims()
+	rows, cols := l.state.data.X.Dims()
 	checkLength("ddst", ddst, rows)
 	checkMatrix("dx", dx, rows, cols)
-	if err := l.checkShape("g", g); err != nil {
+	if err := l.state.checkShape("g", g); err != nil {
 		return err
 	}
 	if err := checkFinite("ddst", "give a finite cotangent", ddst); err != nil {
 		return err
 	}
-	return w.orNew().ridge.adjointLeaveOneOut(&l.kernelRidgeFit, g, dx, ddst)
+	return Scratch[kernelRidgeDerivative](w).adjointLeaveOneOut(&l.kernelRidgeFit, g, dx, ddst)
 }

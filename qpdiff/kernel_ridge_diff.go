@@ -12,7 +12,7 @@ type kernelRidgeDerivative struct {
 
 // adjoint is [KernelRidge.VJP].
 func (d *kernelRidgeDerivative) adjoint(l *kernelRidgeFit, g *Grad, dtheta []float64) error {
-	if err := l.checkAdjoint(g, dtheta); err != nil || !g.wanted() {
+	if err := l.state.checkAdjoint(g, dtheta); err != nil || !wants(g) {
 		return err
 	}
 	d.start(&l.kernelMachine)
@@ -30,7 +30,7 @@ func (d *kernelRidgeDerivative) adjointPredict(l *kernelRidgeFit, g *Grad, dx, x
 	}
 	d.start(&l.kernelMachine)
 	db := d.predictions(&l.kernelMachine, g, dx, x, ddst)
-	if g.wanted() {
+	if wants(g) {
 		if err := d.finish(l, g, db); err != nil {
 			return err
 		}
@@ -151,7 +151,7 @@ func (d *kernelRidgeDerivative) adjointLeaveOneOut(l *kernelRidgeFit, g *Grad, d
 
 // forward is [KernelRidge.JVP].
 func (d *kernelRidgeDerivative) forward(l *kernelRidgeFit, dtheta []float64, t *Grad) error {
-	if err := l.checkForward(dtheta, t); err != nil {
+	if err := l.state.checkForward(dtheta, t); err != nil {
 		return err
 	}
 	fill(dtheta, d.tangent(l, t))
@@ -172,7 +172,7 @@ func (d *kernelRidgeDerivative) forwardPredict(l *kernelRidgeFit, dst []float64,
 func (d *kernelRidgeDerivative) tangent(l *kernelRidgeFit, t *Grad) (db float64) {
 	m, n := len(l.c), l.n
 	d.z = zeros(d.z, m)
-	if !t.wanted() {
+	if !wants(t) {
 		return 0
 	}
 	d.tx = zeros(d.tx, m*n)

@@ -127,7 +127,7 @@ type kernelRidgeFit struct {
 // load makes d, whose entries are checked, the data.
 func (l *kernelRidgeFit) load(d Data, bias bool) {
 	rows, n := d.X.Dims()
-	l.counts = d.counts(l.counts)
+	l.counts = counts(d, l.counts)
 	l.rows = grow(l.rows, rows)[:0]
 	total := 0.0
 	for i := range rows {
@@ -149,7 +149,7 @@ func (l *kernelRidgeFit) load(d Data, bias bool) {
 	}
 	l.factor.balanced = bias
 	l.stale = true
-	l.data = d
+	l.state.data = d
 }
 
 // solve sets c and returns b for λ times part.
@@ -168,7 +168,7 @@ func (l *kernelRidgeFit) solve(hyper []float64, part float64) (b float64, err er
 	if err := l.factor.factorise(l.k, l.rows, hyper[0], part); err != nil {
 		return 0, err
 	}
-	gather(l.c, l.data.Y, l.rows)
+	gather(l.c, l.state.data.Y, l.rows)
 	b = l.factor.solve(l.c, 0)
 	if !allFinite(l.c) || !finite(b) {
 		return 0, argErrorf("Data", ErrNotFinite, "scale the labels or the kernel, or raise lambda", "leaves coefficients that overflow")
@@ -200,7 +200,7 @@ func (l *kernelRidgeFit) leaveOneOut(dst, hyper []float64) error {
 		}
 	}
 	for i, r := range l.residual {
-		dst[i] = l.data.Y[i] - r
+		dst[i] = l.state.data.Y[i] - r
 	}
 	l.coef = l.c
 	return nil

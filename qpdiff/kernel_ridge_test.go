@@ -13,56 +13,6 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// ridgePredictions is a KernelRidge whose θ are its predictions at five rows: as such it
-// is a learner like any other.
-type ridgePredictions struct {
-	KernelRidge
-	x *mat.Dense
-}
-
-func (l *ridgePredictions) Dims(n int) (theta, hyper int) {
-	_, hyper = l.KernelRidge.Dims(n)
-	return 5, hyper
-}
-
-func (l *ridgePredictions) Load(d Data) error {
-	if err := l.KernelRidge.Load(d); err != nil {
-		return err
-	}
-	if _, n := d.X.Dims(); l.x == nil || l.x.RawMatrix().Cols != n {
-		l.x = mat.NewDense(5, n, normals(rand.New(rand.NewPCG(8, 8)), 5*n))
-	}
-	return nil
-}
-
-func (l *ridgePredictions) Fit(theta, hyper []float64) error {
-	var b [1]float64
-	nt, _ := l.KernelRidge.Dims(1)
-	return errors.Join(l.KernelRidge.Fit(b[:nt], hyper), l.fill(theta))
-}
-
-// fill writes the predictions where there is a fit.
-func (l *ridgePredictions) fill(theta []float64) error {
-	if l.fit == 0 {
-		return nil
-	}
-	return l.Predict(nil, theta, l.x)
-}
-
-func (l *ridgePredictions) VJP(w *Workspace, g *Grad, dtheta []float64) error {
-	if l.fit == 0 {
-		return errNotFitted
-	}
-	return l.PredictVJP(w, g, nil, l.x, dtheta)
-}
-
-func (l *ridgePredictions) JVP(w *Workspace, dtheta []float64, d *Grad) error {
-	if l.fit == 0 {
-		return errNotFitted
-	}
-	return l.PredictJVP(w, dtheta, l.x, nil, d)
-}
-
 // denseRidge solves the conditions of a KernelRidge, in c and b, by LU.
 func denseRidge(kernel Kernel, intercept bool, d Data, hyper []float64) (c []float64, b float64) {
 	n := len(d.Y)
@@ -98,10 +48,10 @@ func denseRidge(kernel Kernel, intercept bool, d Data, hyper []float64) (c []flo
 
 // kernelRidgeResidual compares θ, which are predictions at x, or b where x is nil, with
 // those of denseRidge, relative to the size of their terms.
-func kernelRidgeResidual(kernel Kernel, intercept, predictions bool) func(d Data, theta, hyper []float64) float64 {
+func kernelRidgeResidual(kernel Kernel, intercept, predicted bool) func(d Data, theta, hyper []float64) float64 {
 	return func(d Data, theta, hyper []float64) float64 {
 		c, b := denseRidge(kernel, intercept, d, hyper)
-		if !predictions {
+		if !predicted {
 			return math.Abs(theta[0]-b) / (1 + math.Abs(b))
 		}
 		n := d.X.RawMatrix().Cols
@@ -131,24 +81,24 @@ func TestKernelRidgeContract(t *testing.T) {
 			{Polynomial{Degree: 2}, []float64{.3, .5}},
 			{ard{}, []float64{.3, .5, .1}},
 		} {
-			for _, predictions := range []bool{true, false} {
-				if !predictions && !intercept {
+			for _, predicted := range []bool{true, false} {
+				if !predicted && !intercept {
 					continue
 				}
-				var cases []learnerCase
+				var cases []LearnerCase
 				add := func(rows int, lambda float64) {
-					cases = append(cases, learnerCase{name: fmt.Sprintf("%T %v %v %dx2", c.kernel, intercept, predictions, rows), data: randomData(uint64(rows), rows, 2, false),
-						hyper: append([]float64{lambda}, c.params...), residual: kernelRidgeResidual(c.kernel, intercept, predictions), optTol: 1e-12, fdStep: 1e-4})
+					cases = append(cases, LearnerCase{Name: fmt.Sprintf("%T %v %v %dx2", c.kernel, intercept, predicted, rows), Data: randomData(uint64(rows), rows, 2, false),
+						Hyper: append([]float64{lambda}, c.params...), Residual: kernelRidgeResidual(c.kernel, intercept, predicted), Tol: 1e-12, Step: 1e-4})
 				}
 				add(30, .1)
 				add(12, .02)
 				add(3, 1)
 				testLearner(t, func() Learner {
-					l := KernelRidge{Kernel: c.kernel, Intercept: intercept}
-					if predictions {
-						return &ridgePredictions{KernelRidge: l}
+					l := &KernelRidge{Kernel: c.kernel, Intercept: intercept}
+					if predicted {
+						return &predictions{P: l}
 					}
-					return &l
+					return l
 				}, cases...)
 			}
 		}
@@ -169,7 +119,7 @@ func TestKernelRidgeIsRidgeRegression(t *testing.T) {
 				}
 				d.Rows = []int{1, 1, 2, 3, 4, 5, 5, 5, 6, 7, 8, 9, 10, 11, 14}
 			}
-			counts := d.counts(nil)
+			counts := counts(d, nil)
 			centre := Data{X: mat.DenseCopyOf(d.X), Y: slices.Clone(d.Y), Rows: d.Rows, Weights: d.Weights}
 			means := make([]float64, n+1)
 			if intercept {
@@ -318,11 +268,6 @@ func TestKernelRidgeInterceptAbsorbsConstants(t *testing.T) {
 		}
 		nearAll(t, fmt.Sprint("prediction, constant ", constant), got, want, 1e-12+1e-13*constant, 1)
 	}
-}
-
-func learnerGradOf(d Data, hyper []float64) *Grad {
-	rows, n := d.X.Dims()
-	return &Grad{Hyper: make([]float64, len(hyper)), X: mat.NewDense(rows, n, nil), Y: make([]float64, rows)}
 }
 
 // A leave-one-out fit and a fit end each other, and leave no trace.

@@ -75,7 +75,7 @@ func (l *KernelSVM) SetGeneralised(on bool) { l.Generalised = on }
 // than ±1, also of a row that does not count; ErrIllPosed where all labels that count
 // are the same. After one, the learner has no data.
 func (l *KernelSVM) Load(d Data) error {
-	l.unload()
+	l.state.unload()
 	err := d.Check()
 	if err == nil {
 		err = checkClasses(d)
@@ -85,14 +85,14 @@ func (l *KernelSVM) Load(d Data) error {
 		return err
 	}
 	l.kernel = l.kernelOf()
-	l.params, l.hypers = l.Dims(d.X.RawMatrix().Cols)
+	l.state.params, l.state.hypers = l.Dims(d.X.RawMatrix().Cols)
 	l.load(d, l.Intercept)
 	return nil
 }
 
 // Reset forgets the warm start and the last fit. The data stays loaded.
 func (l *KernelSVM) Reset() {
-	l.forget()
+	l.state.forget()
 	l.q.reset()
 }
 
@@ -105,7 +105,7 @@ func (l *KernelSVM) Reset() {
 // by more than 1e-3, beside the margin 1. After an error there is no fit, and θ
 // is left as it was.
 func (l *KernelSVM) Fit(theta, hyper []float64) error {
-	if err := l.beginTheta(theta, l.params, l.hypers); err != nil {
+	if err := l.state.beginTheta(theta, l.state.params, l.state.hypers); err != nil {
 		return err
 	}
 	if err := l.checkHyper(hyper, "C", func(c float64) error {
@@ -138,7 +138,7 @@ func (l *KernelSVM) Fit(theta, hyper []float64) error {
 		}
 	}
 	fill(theta, l.q.b)
-	l.finish()
+	l.state.finish()
 	return nil
 }
 
@@ -148,7 +148,7 @@ func (l *KernelSVM) Fit(theta, hyper []float64) error {
 // only, share it by what they count. It overwrites dst, and allocates only where dst has
 // too little capacity. The error is ErrNotFitted.
 func (l *KernelSVM) Multipliers(dst []float64) ([]float64, error) {
-	if err := l.fitted(); err != nil {
+	if err := l.state.fitted(); err != nil {
 		return nil, err
 	}
 	dst = dst[:0]
@@ -170,7 +170,7 @@ func (l *KernelSVM) Multipliers(dst []float64) ([]float64, error) {
 // dst, and allocates only where dst has too little capacity. The error is
 // ErrNotFitted.
 func (l *KernelSVM) SupportVectors(dst []int) ([]int, error) {
-	return l.rows.where(&l.fitState, dst, func(k int) bool { return l.q.beta[k] != 0 })
+	return l.rows.where(&l.state, dst, func(k int) bool { return l.q.beta[k] != 0 })
 }
 
 // Model returns the decision function of the last fit, with its support vectors alone.
@@ -184,7 +184,7 @@ func (l *KernelSVM) Model() (*KernelModel, error) { return l.model() }
 func (l *KernelSVM) Predict(w *Workspace, dst []float64, x *mat.Dense) error {
 	var keep *kernelValues
 	if w != nil {
-		keep = &w.orNew().kernel.values
+		keep = &Scratch[kernelDerivative](w).values
 	}
 	return l.predict(keep, dst, x)
 }
@@ -192,13 +192,13 @@ func (l *KernelSVM) Predict(w *Workspace, dst []float64, x *mat.Dense) error {
 // VJP adds dthetaᵀ·∂b/∂input at the last fit to each field of g that is not
 // nil. Its errors are those of PredictVJP.
 func (l *KernelSVM) VJP(w *Workspace, g *Grad, dtheta []float64) error {
-	return w.orNew().kernel.adjoint(&l.kernelSVMFit, l.Generalised, g, dtheta)
+	return Scratch[kernelDerivative](w).adjoint(&l.kernelSVMFit, l.Generalised, g, dtheta)
 }
 
 // JVP sets dtheta to the derivative of b at the last fit along d, whose fields are
 // tangents of the inputs (nil: zero). Its errors are those of PredictJVP.
 func (l *KernelSVM) JVP(w *Workspace, dtheta []float64, d *Grad) error {
-	return w.orNew().kernel.forward(&l.kernelSVMFit, l.Generalised, dtheta, d)
+	return Scratch[kernelDerivative](w).forward(&l.kernelSVMFit, l.Generalised, dtheta, d)
 }
 
 // PredictVJP adds the derivative of Σ_t ddst_t·f(x_t) with respect to each input of
@@ -213,7 +213,7 @@ func (l *KernelSVM) JVP(w *Workspace, dtheta []float64, d *Grad) error {
 // thousandth of their bounds; one of kind ErrNotFinite where a product overflows, which leaves g and dx
 // undefined.
 func (l *KernelSVM) PredictVJP(w *Workspace, g *Grad, dx, x *mat.Dense, ddst []float64) error {
-	return w.orNew().kernel.adjointPredict(&l.kernelSVMFit, l.Generalised, g, dx, x, ddst)
+	return Scratch[kernelDerivative](w).adjointPredict(&l.kernelSVMFit, l.Generalised, g, dx, x, ddst)
 }
 
 // PredictJVP sets each dst_t to the derivative of f(x_t) at the last fit along d,
@@ -223,7 +223,7 @@ func (l *KernelSVM) PredictVJP(w *Workspace, g *Grad, dx, x *mat.Dense, ddst []f
 // β have a unique sum only, or which bound b where all β are at a bound. Where a value
 // overflows dst is undefined.
 func (l *KernelSVM) PredictJVP(w *Workspace, dst []float64, x, dx *mat.Dense, d *Grad) error {
-	return w.orNew().kernel.forwardPredict(&l.kernelSVMFit, l.Generalised, dst, x, dx, d)
+	return Scratch[kernelDerivative](w).forwardPredict(&l.kernelSVMFit, l.Generalised, dst, x, dx, d)
 }
 
 // Ties calls visit for pairs of equal rows i and k with equal labels whose β have a
@@ -235,6 +235,6 @@ func (l *KernelSVM) PredictJVP(w *Workspace, dst []float64, x, dx *mat.Dense, d 
 // of another fit, there are no pairs.
 func (l *KernelSVM) Ties(w *Workspace, visit func(i, k int, sign float64, d []float64) bool) {
 	if w != nil {
-		w.kernel.ties(&l.kernelSVMFit, visit)
+		Scratch[kernelDerivative](w).ties(&l.kernelSVMFit, visit)
 	}
 }

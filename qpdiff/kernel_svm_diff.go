@@ -40,7 +40,7 @@ func (d *kernelDerivative) begin(l *kernelSVMFit, generalised bool, g *Grad) err
 			return notDifferentiable(g, weak, "move the hyperparameters, or set Generalised", "C", "kernel parameters")
 		}
 	}
-	if d.fit == l.fit {
+	if d.fit == l.state.fit {
 		return nil
 	}
 	d.fit, d.product = 0, 0
@@ -72,7 +72,7 @@ func (d *kernelDerivative) begin(l *kernelSVMFit, generalised bool, g *Grad) err
 		}
 		d.conditions = append(d.conditions, up, down)
 	}
-	d.fit = l.fit
+	d.fit = l.state.fit
 	return nil
 }
 
@@ -88,7 +88,7 @@ func (d *kernelDerivative) solve(l *kernelSVMFit, x []float64, sum float64) floa
 // adjoint is [KernelSVM.VJP].
 func (d *kernelDerivative) adjoint(l *kernelSVMFit, generalised bool, g *Grad, dtheta []float64) error {
 	d.product = 0
-	if err := l.checkAdjoint(g, dtheta); err != nil || !g.wanted() {
+	if err := l.state.checkAdjoint(g, dtheta); err != nil || !wants(g) {
 		return err
 	}
 	if err := d.start(l, generalised, g); err != nil {
@@ -107,13 +107,13 @@ func (d *kernelDerivative) adjointPredict(l *kernelSVMFit, generalised bool, g *
 	if err := l.checkAdjointRows(g, dx, x, ddst); err != nil {
 		return err
 	}
-	if g.wanted() {
+	if wants(g) {
 		if err := d.start(l, generalised, g); err != nil {
 			return err
 		}
 	}
 	db := d.predictions(&l.kernelMachine, g, dx, x, ddst)
-	if g.wanted() {
+	if wants(g) {
 		if err := d.finish(l, g, db); err != nil {
 			return err
 		}
@@ -129,7 +129,7 @@ func (d *kernelDerivative) start(l *kernelSVMFit, generalised bool, g *Grad) err
 	n := l.q.n
 	d.w, d.dy = zeros(d.w, n), zeros(d.dy, n)
 	d.kernelScratch.start(&l.kernelMachine)
-	d.product = l.fit
+	d.product = l.state.fit
 	g.Generalised = g.Generalised || len(l.weak) > 0
 	return nil
 }
@@ -201,7 +201,7 @@ func (d *kernelDerivative) throughFit(l *kernelSVMFit, g *Grad, omega float64) {
 
 // ties is [KernelSVM.Ties].
 func (d *kernelDerivative) ties(l *kernelSVMFit, visit func(i, k int, sign float64, dir []float64) bool) {
-	if l.fit == 0 || d.product != l.fit || len(l.rows.first) == len(l.rows.of) {
+	if l.state.fit == 0 || d.product != l.state.fit || len(l.rows.first) == len(l.rows.of) {
 		return
 	}
 	for k, row := range l.rows.of {
@@ -226,7 +226,7 @@ func (d *kernelDerivative) ties(l *kernelSVMFit, visit func(i, k int, sign float
 
 // forward is [KernelSVM.JVP].
 func (d *kernelDerivative) forward(l *kernelSVMFit, generalised bool, dtheta []float64, t *Grad) error {
-	if err := l.checkForward(dtheta, t); err != nil {
+	if err := l.state.checkForward(dtheta, t); err != nil {
 		return err
 	}
 	db, err := d.tangent(l, generalised, t)
@@ -254,7 +254,7 @@ func (d *kernelDerivative) forwardPredict(l *kernelSVMFit, generalised bool, dst
 func (d *kernelDerivative) tangent(l *kernelSVMFit, generalised bool, t *Grad) (db float64, err error) {
 	q, n := &l.q, l.q.n
 	d.dbeta = zeros(d.dbeta, n)
-	if !t.wanted() {
+	if !wants(t) {
 		return 0, nil
 	}
 	if err := d.begin(l, generalised, t); err != nil {

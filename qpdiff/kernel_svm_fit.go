@@ -31,7 +31,7 @@ func (l *kernelSVMFit) load(d Data, bias bool) {
 		copy(row, d.X.RawRowView(i))
 		row[n] = y
 	}
-	l.counts = d.counts(l.counts)
+	l.counts = counts(d, l.counts)
 	if l.rows.distinct(l.points, rows, w, l.counts) {
 		same = false
 	}
@@ -48,7 +48,7 @@ func (l *kernelSVMFit) load(d Data, bias bool) {
 		l.q.reset()
 	}
 	l.stale = true
-	l.data = d
+	l.state.data = d
 }
 
 // gramMatrix evaluates the kernel on the distinct rows.

@@ -281,7 +281,7 @@ func TestKernelSVMExtremes(t *testing.T) {
 		for j, v := range hyper {
 			hyper[j] = math.Abs(v)
 		}
-		l := &decisionLearner{KernelSVM: *k, x: mat.NewDense(5, n, extremes(rng, 5*n))}
+		l := &predictions{P: k, X: mat.NewDense(5, n, extremes(rng, 5*n))}
 		checkExtremes(t, l, d, make([]float64, 5), hyper, extremes(rng, 5),
 			&Grad{Hyper: extremes(rng, nh), X: mat.NewDense(rows, n, extremes(rng, rows*n)), Y: extremes(rng, rows)})
 	}

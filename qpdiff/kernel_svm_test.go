@@ -13,51 +13,6 @@ import (
 	"pgregory.net/rapid"
 )
 
-// decisionLearner is a KernelSVM whose θ are its decision values at five rows: as
-// such it is a learner like any other.
-type decisionLearner struct {
-	KernelSVM
-	x *mat.Dense
-}
-
-func (l *decisionLearner) Dims(n int) (theta, hyper int) {
-	_, hyper = l.KernelSVM.Dims(n)
-	return 5, hyper
-}
-
-func (l *decisionLearner) Load(d Data) error {
-	if err := l.KernelSVM.Load(d); err != nil {
-		return err
-	}
-	if _, n := d.X.Dims(); l.x == nil || l.x.RawMatrix().Cols != n {
-		l.x = mat.NewDense(5, n, normals(rand.New(rand.NewPCG(8, 8)), 5*n))
-	}
-	return nil
-}
-
-func (l *decisionLearner) Fit(theta, hyper []float64) error {
-	var b [1]float64
-	nt, _ := l.KernelSVM.Dims(1)
-	if err := l.KernelSVM.Fit(b[:nt], hyper); err != nil {
-		return err
-	}
-	return l.Predict(nil, theta, l.x)
-}
-
-func (l *decisionLearner) VJP(w *Workspace, g *Grad, dtheta []float64) error {
-	if l.fit == 0 {
-		return errNotFitted
-	}
-	return l.PredictVJP(w, g, nil, l.x, dtheta)
-}
-
-func (l *decisionLearner) JVP(w *Workspace, dtheta []float64, d *Grad) error {
-	if l.fit == 0 {
-		return errNotFitted
-	}
-	return l.PredictJVP(w, dtheta, l.x, nil, d)
-}
-
 // kernelSVMResidual solves the problem of l again and measures it by the conditions of
 // the dual: θ comes from β and b, and so do the conditions.
 func kernelSVMResidual(new func() (Learner, *KernelSVM)) func(d Data, theta, hyper []float64) float64 {
@@ -90,7 +45,7 @@ func kernelSVMViolation(l *KernelSVM, d Data, hyper []float64) float64 {
 		if k < 0 {
 			continue
 		}
-		top[i] = hyper[0] * countAt(d.counts(nil), i)
+		top[i] = hyper[0] * countAt(counts(d, nil), i)
 		beta[i] = l.q.beta[k] * top[i] / (hyper[0] * l.rows.copies[k])
 		a := beta[i] * d.Y[i]
 		worst = max(worst, -a/top[i], (a-top[i])/top[i]/8)
@@ -165,8 +120,8 @@ func TestKernelSVMContract(t *testing.T) {
 			{ard{}, []float64{.3, .5, .1}},
 		} {
 			values := func() (Learner, *KernelSVM) {
-				l := &decisionLearner{KernelSVM: KernelSVM{Kernel: c.kernel, Intercept: bias}}
-				return l, &l.KernelSVM
+				l := &KernelSVM{Kernel: c.kernel, Intercept: bias}
+				return &predictions{P: l}, l
 			}
 			constant := func() (Learner, *KernelSVM) {
 				l := &KernelSVM{Kernel: c.kernel, Intercept: true}
@@ -179,10 +134,10 @@ func TestKernelSVMContract(t *testing.T) {
 				if theta.name == "b" && !bias {
 					continue
 				}
-				var cases []learnerCase
+				var cases []LearnerCase
 				add := func(name string, d Data, hyperC float64) {
-					cases = append(cases, learnerCase{name: fmt.Sprintf("%T %v %s %s", c.kernel, bias, theta.name, name), data: d,
-						hyper: append([]float64{hyperC}, c.params...), residual: kernelSVMResidual(theta.new), fixedY: true, fdStep: 1e-4})
+					cases = append(cases, LearnerCase{Name: fmt.Sprintf("%T %v %s %s", c.kernel, bias, theta.name, name), Data: d,
+						Hyper: append([]float64{hyperC}, c.params...), Residual: kernelSVMResidual(theta.new), ClassLabels: true, Step: 1e-4})
 				}
 				add("30x2", classData(1, 30, 2), 1)
 				add("20x2", classData(2, 20, 2), .3)
@@ -218,7 +173,7 @@ func TestKernelSVMGolden(t *testing.T) {
 			if c.Bias {
 				theta = theta[:1]
 			}
-			if err := errors.Join(l.Load(Data{X: dense(c.X), Y: c.Y}), l.Fit(theta, []float64{c.C, c.Param, 1})); err != nil {
+			if err := errors.Join(l.Load(Data{X: matrix(c.X), Y: c.Y}), l.Fit(theta, []float64{c.C, c.Param, 1})); err != nil {
 				t.Fatal(err)
 			}
 			alpha := slices.Clone(l.q.beta)
@@ -236,7 +191,7 @@ func TestKernelSVMGolden(t *testing.T) {
 			if c.Bias {
 				nearAll(t, "b", theta, []float64{c.B}, 1e-11, 0)
 			}
-			x := dense(c.XTest)
+			x := matrix(c.XTest)
 			f := nanSlice(len(c.Decision), 0)
 			if err := l.Predict(nil, f, x); err != nil {
 				t.Fatal(err)
@@ -351,22 +306,23 @@ func TestKernelSVMRefusals(t *testing.T) {
 }
 
 func TestKernelSVMPredictedRows(t *testing.T) {
-	l := decisionLearner{KernelSVM: KernelSVM{Kernel: ard{}, Intercept: true}}
+	machine := &KernelSVM{Kernel: ard{}, Intercept: true}
+	l := predictions{P: machine}
 	f := make([]float64, 5)
 	if err := errors.Join(l.Load(classData(1, 20, 2)), l.Fit(f, []float64{1, .3, .2, .1})); err != nil {
 		t.Fatal(err)
 	}
 	v := normals(rand.New(rand.NewPCG(1, 3)), 5)
 	dx := mat.NewDense(5, 2, nil)
-	if err := l.PredictVJP(nil, &Grad{}, dx, l.x, v); err != nil {
+	if err := machine.PredictVJP(nil, &Grad{}, dx, l.X, v); err != nil {
 		t.Fatal(err)
 	}
 	for k, want := range dx.RawMatrix().Data {
-		x := &l.x.RawMatrix().Data[k]
+		x := &l.X.RawMatrix().Data[k]
 		old := *x
 		got := centralDifference(func(h float64) float64 {
 			*x = old + h
-			if err := l.Predict(nil, f, l.x); err != nil {
+			if err := machine.Predict(nil, f, l.X); err != nil {
 				t.Fatal(err)
 			}
 			return dot(v, f)
@@ -466,12 +422,13 @@ func FuzzKernelSVM(f *testing.F) {
 	f.Fuzz(func(t *testing.T, seed uint64, rows, n uint8, c, gamma, scale float64, bias bool) {
 		d := classData(seed, 2+int(rows%30), 1+int(n%4))
 		d.X.Scale(scale, d.X)
-		l := decisionLearner{KernelSVM: KernelSVM{Intercept: bias, Generalised: true}}
+		machine := &KernelSVM{Intercept: bias, Generalised: true}
+		l := predictions{P: machine}
 		theta := make([]float64, 5)
 		if errors.Join(l.Load(d), l.Fit(theta, []float64{c, gamma})) != nil {
 			return
 		}
-		if v := kernelSVMViolation(&l.KernelSVM, d, []float64{c, gamma}); c < 1e4 && !(v <= 1e-9) {
+		if v := kernelSVMViolation(machine, d, []float64{c, gamma}); c < 1e4 && !(v <= 1e-9) {
 			t.Errorf("violation %g", v)
 		}
 		g := &Grad{Hyper: make([]float64, 2)}

@@ -65,7 +65,7 @@ func (l *LearnedLoss) SetGeneralised(on bool) { l.Generalised = on }
 // Fit solves the problem at hyper and writes θ (n entries). Errors are those of
 // [SVM.Fit], with λ for λ2.
 func (l *LearnedLoss) Fit(theta, hyper []float64) error {
-	if err := l.begin(theta, hyper, l.p.n, 5); err != nil {
+	if err := l.state.begin(theta, hyper, l.p.n, 5); err != nil {
 		return err
 	}
 	if hyper[4] == 0 {
@@ -86,7 +86,7 @@ func (l *LearnedLoss) Fit(theta, hyper []float64) error {
 // leaves g undefined; where strict complementarity fails
 // and Generalised is not set, a NotDifferentiableError that names the rows.
 func (l *LearnedLoss) VJP(w *Workspace, g *Grad, dtheta []float64) error {
-	m := &w.orNew().margin
+	m := Scratch[marginDerivative](w)
 	if err := m.adjoint(&l.marginFit, l.Generalised, g, dtheta, learnedLossNames...); err != nil {
 		return err
 	}
@@ -129,7 +129,7 @@ func (l *LearnedLoss) slopes(i int, side int8) (d [4]float64) {
 // kind ErrNotFinite for d or where dtheta, or the change of the gradient
 // along d, overflows, or ErrDomain where d lowers α1 from 0 at a margin of 1.
 func (l *LearnedLoss) JVP(w *Workspace, dtheta []float64, d *Grad) error {
-	m := &w.orNew().margin
+	m := Scratch[marginDerivative](w)
 	if err := m.forward(&l.marginFit, dtheta, d); err != nil {
 		return err
 	}

@@ -17,10 +17,10 @@ func learnedLossResidual(d Data, theta, hyper []float64) float64 {
 }
 
 func TestLearnedLossContract(t *testing.T) {
-	var cases []learnerCase
+	var cases []LearnerCase
 	add := func(name string, seed uint64, rows, n int, hyper ...float64) {
-		cases = append(cases, learnerCase{name: name, data: classData(seed, rows, n), hyper: hyper,
-			residual: learnedLossResidual, fixedY: true, fdStep: 1e-4})
+		cases = append(cases, LearnerCase{Name: name, Data: classData(seed, rows, n), Hyper: hyper,
+			Residual: learnedLossResidual, ClassLabels: true, Step: 1e-4})
 	}
 	add("28x10", 1, 28, 10, .25, .25, .25, .25, .05)
 	add("40x3 elbow", 2, 40, 3, .9, .02, .03, .05, .01)
@@ -54,7 +54,7 @@ func TestLearnedLossGolden(t *testing.T) {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
 			var l LearnedLoss
 			theta := nanSlice(len(c.Theta), 0)
-			if err := errors.Join(l.Load(Data{X: dense(c.X), Y: c.Y}), l.Fit(theta, append(slices.Clone(c.Alpha), c.Lam))); err != nil {
+			if err := errors.Join(l.Load(Data{X: matrix(c.X), Y: c.Y}), l.Fit(theta, append(slices.Clone(c.Alpha), c.Lam))); err != nil {
 				t.Fatal(err)
 			}
 			nearAll(t, "theta", theta, c.Theta, 1e-12, 0)

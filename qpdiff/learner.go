@@ -59,16 +59,6 @@ type Predictor interface {
 	PredictVJP(w *Workspace, g *Grad, dx, x *mat.Dense, ddst []float64) error
 }
 
-// A KernelMachine is a Predictor whose prediction function is a [KernelModel].
-type KernelMachine interface {
-	Predictor
-	// Model returns the prediction function of the last Fit, in storage of its own.
-	Model() (*KernelModel, error)
-	// PredictionSize returns the sum of the moduli of the terms of the prediction for the
-	// row x at the last Fit: the rounding of the prediction is relative to it.
-	PredictionSize(x []float64) float64
-}
-
 // A LeaveOneOutLearner is a Learner that fits all data sets that lack one row at
 // once, which leave-one-out cross-validation needs. As Fit does, LeaveOneOut changes the
 // learner, and LeaveOneOutVJP only reads it.

@@ -5,7 +5,7 @@ import "cmp"
 // fitState is the part that all learners share: the data, the state of the last fit,
 // and the checks of the arguments of Load, Fit, VJP and JVP.
 type fitState struct {
-	home
+	home   home
 	data   Data   // X is nil without a successful Load
 	params int    // entries of θ as of the last Fit
 	hypers int    // hyperparameters, likewise
@@ -14,13 +14,13 @@ type fitState struct {
 
 // unload forgets data and fit, as a Load does first.
 func (f *fitState) unload() {
-	f.take()
+	f.home.take()
 	f.data, f.fit = Data{}, 0
 }
 
 // forget forgets the fit.
 func (f *fitState) forget() {
-	f.check()
+	f.home.check()
 	f.fit = 0
 }
 
@@ -49,7 +49,7 @@ func (f *fitState) finish() { f.fit = newState() }
 
 // fitted returns an error where there is no fit.
 func (f *fitState) fitted() error {
-	if f.check(); f.fit == 0 {
+	if f.home.check(); f.fit == 0 {
 		return errNotFitted
 	}
 	return nil

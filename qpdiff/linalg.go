@@ -426,3 +426,11 @@ func largest(s []float64) float64 {
 func allFinite(x []float64) bool {
 	return !slices.ContainsFunc(x, func(v float64) bool { return !finite(v) })
 }
+
+// countAt returns what row i counts by counts: one each where that is nil.
+func countAt(counts []float64, i int) float64 {
+	if counts == nil {
+		return 1
+	}
+	return counts[i]
+}

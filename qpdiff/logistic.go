@@ -66,12 +66,12 @@ func (l *Logistic) Dims(n int) (theta, hyper int) { return l.Intercept.params(n)
 // intercept is unpenalised and all labels that count have one sign, since there is no
 // solution then. After one, the learner has no data.
 func (l *Logistic) Load(d Data) error {
-	l.unload()
+	l.state.unload()
 	l.full, l.out = nil, nil
 	if d.X == nil || d.X.IsEmpty() || len(d.Y) != d.X.RawMatrix().Rows {
 		return d.Check()
 	}
-	if err := d.checkCounts(len(d.Y)); err != nil {
+	if err := checkCounts(d.Rows, d.Weights, len(d.Y)); err != nil {
 		return err
 	}
 	if l.Intercept < NoIntercept || l.Intercept > PenalisedIntercept {
@@ -100,13 +100,13 @@ func (l *Logistic) Load(d Data) error {
 // once. LoadSubset must be called again after full was loaded or fitted again. The
 // slice out is kept.
 func (l *Logistic) LoadSubset(full Learner, out []int) error {
-	l.unload()
+	l.state.unload()
 	l.warm = false
 	f, ok := full.(*Logistic)
-	if !ok || f == nil || f.data.X == nil || f.full != nil || f.intercept != l.Intercept {
+	if !ok || f == nil || f.state.data.X == nil || f.full != nil || f.intercept != l.Intercept {
 		return argErrorf("full", ErrDomain, "give another *Logistic of the same Intercept that has all rows loaded", "is a %T that does not hold all rows with this Intercept", full)
 	}
-	rows, n := f.data.X.Dims()
+	rows, n := f.state.data.X.Dims()
 	l.shape(rows, n, l.Intercept)
 	l.full, l.out = &f.logisticFit, out
 	copy(l.z, f.z)
@@ -124,12 +124,12 @@ func (l *Logistic) LoadSubset(full Learner, out []int) error {
 			l.z[j*rows+r] = 0
 		}
 	}
-	return l.accept(f.data)
+	return l.accept(f.state.data)
 }
 
 // Reset forgets the warm start and the last fit. The data stays loaded.
 func (l *Logistic) Reset() {
-	l.forget()
+	l.state.forget()
 	l.warm = false
 }
 
@@ -140,7 +140,7 @@ func (l *Logistic) Reset() {
 // machine precision or overflows, and ErrIterationLimit, where theta holds the
 // last iterate. After any other error theta is as it was.
 func (l *Logistic) Fit(theta, hyper []float64) error {
-	if err := l.begin(theta, hyper, l.d, 1); err != nil {
+	if err := l.state.begin(theta, hyper, l.d, 1); err != nil {
 		return err
 	}
 	if hyper[0] == 0 {
@@ -164,7 +164,7 @@ func (l *Logistic) Fit(theta, hyper []float64) error {
 			l.s[row], l.w[row] = 0, 0
 		}
 	}
-	l.finish()
+	l.state.finish()
 	return nil
 }
 
@@ -172,7 +172,7 @@ func (l *Logistic) Fit(theta, hyper []float64) error {
 // one entry for each row: the probability that the fitted model gives to the row's
 // label. A nil w allocates. The error matches ErrNotFitted.
 func (l *Logistic) Probabilities(w *Workspace, dst []float64) error {
-	return w.orNew().logistic.probabilities(&l.logisticFit, dst)
+	return Scratch[logisticDerivative](w).probabilities(&l.logisticFit, dst)
 }
 
 // SolveHessian writes H⁻¹v to dst, for the Hessian H of L at the last successful Fit:
@@ -180,7 +180,7 @@ func (l *Logistic) Probabilities(w *Workspace, dst []float64) error {
 // as θ and may be the same slice. A nil w allocates. The errors are those of VJP,
 // with ErrNotFinite for v; after one, dst is as it was.
 func (l *Logistic) SolveHessian(w *Workspace, dst, v []float64) error {
-	return w.orNew().logistic.solveHessian(&l.logisticFit, dst, v)
+	return Scratch[logisticDerivative](w).solveHessian(&l.logisticFit, dst, v)
 }
 
 // VJP adds dthetaᵀ·∂θ/∂input at the last successful Fit to every field of g that is
@@ -189,12 +189,12 @@ func (l *Logistic) SolveHessian(w *Workspace, dst, v []float64) error {
 // Hessian turns out to be singular to machine precision; ErrNotFinite for dtheta, or
 // where a product overflows, which leaves g undefined.
 func (l *Logistic) VJP(w *Workspace, g *Grad, dtheta []float64) error {
-	return w.orNew().logistic.adjoint(&l.logisticFit, g, dtheta)
+	return Scratch[logisticDerivative](w).adjoint(&l.logisticFit, g, dtheta)
 }
 
 // JVP writes to dtheta the directional derivative of θ at the last successful Fit
 // along d, in which a nil field means no change. The errors are those of VJP, with
 // ErrNotFinite for d; after one, dtheta is as it was.
 func (l *Logistic) JVP(w *Workspace, dtheta []float64, d *Grad) error {
-	return w.orNew().logistic.forward(&l.logisticFit, dtheta, d)
+	return Scratch[logisticDerivative](w).forward(&l.logisticFit, dtheta, d)
 }

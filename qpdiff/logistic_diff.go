@@ -27,8 +27,8 @@ func (d *logisticDerivative) weights(l *logisticFit) *logisticPoint {
 	if !l.stale {
 		return &l.logisticPoint
 	}
-	if d.fit != l.fit {
-		d.fit, d.factored = l.fit, false
+	if d.fit != l.state.fit {
+		d.fit, d.factored = l.state.fit, false
 		d.own.resize(&l.logisticProblem)
 		l.product(d.dm, l.last)
 		logisticWeightsNext(d.own.s, d.own.w, l.s, l.w, d.dm)
@@ -68,7 +68,7 @@ func (d *logisticDerivative) solve(l *logisticFit, v []float64) (*logisticPoint,
 
 // probabilities is [Logistic.Probabilities].
 func (d *logisticDerivative) probabilities(l *logisticFit, dst []float64) error {
-	if err := l.fitted(); err != nil {
+	if err := l.state.fitted(); err != nil {
 		return err
 	}
 	checkLength("dst", dst, l.m)
@@ -80,7 +80,7 @@ func (d *logisticDerivative) probabilities(l *logisticFit, dst []float64) error 
 
 // solveHessian is [Logistic.SolveHessian].
 func (d *logisticDerivative) solveHessian(l *logisticFit, dst, v []float64) error {
-	if err := l.checkAdjoint(&Grad{}, v); err != nil {
+	if err := l.state.checkAdjoint(&Grad{}, v); err != nil {
 		return err
 	}
 	checkLength("dst", dst, l.d)
@@ -96,7 +96,7 @@ func (d *logisticDerivative) solveHessian(l *logisticFit, dst, v []float64) erro
 
 // adjoint is [Logistic.VJP].
 func (d *logisticDerivative) adjoint(l *logisticFit, g *Grad, dtheta []float64) error {
-	if err := l.checkAdjoint(g, dtheta); err != nil {
+	if err := l.state.checkAdjoint(g, dtheta); err != nil {
 		return err
 	}
 	at, err := d.solve(l, dtheta)
@@ -120,12 +120,12 @@ func (d *logisticDerivative) adjoint(l *logisticFit, g *Grad, dtheta []float64) 
 		d.addX(l, s, w, g.X.RawMatrix())
 	}
 	if g.Y != nil {
-		_, n := l.data.X.Dims()
+		_, n := l.state.data.X.Dims()
 		for i, a := range d.dm {
 			if s[i] == 0 { // the row is left out, whatever it holds
 				continue
 			}
-			x := l.data.X.RawRowView(i)
+			x := l.state.data.X.RawRowView(i)
 			ux, tx := dot(u[:n], x), dot(l.theta[:n], x)
 			if l.d > n {
 				ux += u[n]
@@ -150,7 +150,7 @@ func (d *logisticDerivative) adjoint(l *logisticFit, g *Grad, dtheta []float64) 
 func (d *logisticDerivative) addX(l *logisticFit, s, w []float64, gx blas64.General) {
 	n, m, c, u := gx.Cols, l.m, l.c, d.u
 	theta := l.theta[:n]
-	y, s, w, dm := l.data.Y[:m], s[:m], w[:m], d.dm[:m]
+	y, s, w, dm := l.state.data.Y[:m], s[:m], w[:m], d.dm[:m]
 	data, stride := gx.Data, gx.Stride
 	if n == 2 {
 		u0, u1, t0, t1 := u[0], u[1], theta[0], theta[1]
@@ -180,7 +180,7 @@ func (d *logisticDerivative) addX(l *logisticFit, s, w []float64, gx blas64.Gene
 
 // forward is [Logistic.JVP].
 func (d *logisticDerivative) forward(l *logisticFit, dtheta []float64, t *Grad) error {
-	if err := l.checkForward(dtheta, t); err != nil {
+	if err := l.state.checkForward(dtheta, t); err != nil {
 		return err
 	}
 	at, err := d.point(l)
@@ -195,13 +195,13 @@ func (d *logisticDerivative) forward(l *logisticFit, dtheta []float64, t *Grad) 
 		}
 	}
 	// Row i moves zᵢ = yᵢxᵢ by dz, and −∇L by C((1−πᵢ) dz − πᵢ(1−πᵢ)(θᵀdz) zᵢ).
-	_, n := l.data.X.Dims()
+	_, n := l.state.data.X.Dims()
 	s, w := d.rows(l, at)
 	for i := range l.m {
 		if s[i] == 0 { // the row is left out, whatever it holds
 			continue
 		}
-		x, y := l.data.X.RawRowView(i), l.data.Y[i]
+		x, y := l.state.data.X.RawRowView(i), l.state.data.Y[i]
 		clear(d.dz)
 		if t.X != nil {
 			for j := range n {

@@ -21,7 +21,7 @@ func (i Intercept) params(n int) int {
 // logisticFit is a logistic regression on its data, solved: what its derivatives
 // read.
 type logisticFit struct {
-	fitState
+	state fitState
 	logisticNewton
 	intercept Intercept    // of the data loaded
 	full      *logisticFit // the fit to all rows, nil where this is one
@@ -43,7 +43,7 @@ func (l *logisticFit) accept(d Data) error {
 		return argErrorf("Data.Y", ErrIllPosed, "penalise the intercept or give examples of both classes",
 			"has labels of one sign only, so that an unpenalised intercept has no minimiser")
 	}
-	l.data = d
+	l.state.data = d
 	return nil
 }
 
@@ -52,7 +52,7 @@ func (l *logisticFit) accept(d Data) error {
 // gradient there is C Σ_V (1−πᵢ) zᵢ, and their part of the Hessian is absent.
 func (l *logisticFit) startAtFull() {
 	f := l.full
-	if l.warm || f == nil || f.fit == 0 || f.c != l.c {
+	if l.warm || f == nil || f.state.fit == 0 || f.c != l.c {
 		return
 	}
 	m, k := l.m, l.k

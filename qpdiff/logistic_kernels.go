@@ -90,7 +90,7 @@ func (p *logisticProblem) fold(d Data) error {
 	raw := d.X.RawMatrix()
 	m, n := raw.Rows, raw.Cols
 	p.ymax = 0
-	if p.counts = d.counts(p.counts); p.counts != nil {
+	if p.counts = counts(d, p.counts); p.counts != nil {
 		p.total, p.most = floats.Sum(p.counts), slices.Max(p.counts)
 	}
 	zero := 0.0 // stays zero as long as every product is finite

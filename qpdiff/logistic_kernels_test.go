@@ -17,8 +17,6 @@ func bigExpm1(y float64) *big.Float {
 	return sum
 }
 
-func newBig(v float64) *big.Float { return new(big.Float).SetPrec(200).SetFloat64(v) }
-
 // bigRelErr is |got − want|/|want|.
 func bigRelErr(got float64, want *big.Float) float64 {
 	d := newBig(got)

@@ -140,19 +140,6 @@ func TestLogisticGolden(t *testing.T) {
 	}
 }
 
-// relErr is the largest difference relative to the largest entry of want.
-func relErr(got, want []float64) float64 {
-	worst, scale := 0.0, 0.0
-	for i, w := range want {
-		scale = max(scale, math.Abs(w))
-		worst = max(worst, math.Abs(got[i]-w))
-	}
-	if worst == 0 {
-		return 0
-	}
-	return worst / scale
-}
-
 func TestLogisticContract(t *testing.T) {
 	wide := randomData(3, 4, 9, true)
 	weighted := randomData(4, 30, 3, true)
@@ -171,7 +158,7 @@ func TestLogisticContract(t *testing.T) {
 	two := Data{X: mat.NewDense(2, 3, []float64{1, .5, 2, 1.5, -1, .25}), Y: []float64{1, -1}}
 	for _, kind := range []Intercept{NoIntercept, UnpenalisedIntercept, PenalisedIntercept} {
 		t.Run(fmt.Sprint(kind), func(t *testing.T) {
-			var cases []learnerCase
+			var cases []LearnerCase
 			for _, c := range []struct {
 				name string
 				data Data
@@ -187,9 +174,9 @@ func TestLogisticContract(t *testing.T) {
 				{"2x3", two, 100},
 				{"200x12", randomData(8, 200, 12, true), 1},
 			} {
-				lc := learnerCase{name: c.name, data: c.data, hyper: []float64{c.c}, residual: logisticResidual(kind), optTol: 1e-13}
+				lc := LearnerCase{Name: c.name, Data: c.data, Hyper: []float64{c.c}, Residual: logisticResidual(kind), Tol: 1e-13}
 				if c.c > 100 {
-					lc.fdStep = 1e-4 // the solution bends more
+					lc.Step = 1e-4 // the solution bends more
 				}
 				cases = append(cases, lc)
 			}

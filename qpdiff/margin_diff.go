@@ -22,7 +22,7 @@ type marginDerivative struct {
 // multipliers are between their bounds, so that its rows stay there: where their normals
 // are independent only with the weakly active coordinates, those stay too.
 func (d *marginDerivative) prepare(l *marginFit) error {
-	if d.fit == l.fit {
+	if d.fit == l.state.fit {
 		return nil
 	}
 	p := &l.p
@@ -33,7 +33,7 @@ func (d *marginDerivative) prepare(l *marginFit) error {
 		}
 	}
 	d.differentiateLosses(l)
-	d.fit = l.fit
+	d.fit = l.state.fit
 	return nil
 }
 
@@ -104,10 +104,10 @@ func (d *marginDerivative) solve(p *marginProblem) {
 // names of the hyperparameters.
 func (d *marginDerivative) adjoint(l *marginFit, generalised bool, g *Grad, dtheta []float64, hyper ...Input) error {
 	d.adjointFit = 0
-	if err := l.checkAdjoint(g, dtheta); err != nil {
+	if err := l.state.checkAdjoint(g, dtheta); err != nil {
 		return err
 	}
-	kinked := !l.weak.Empty() && g.wanted()
+	kinked := !l.weak.Empty() && wants(g)
 	if kinked && !generalised {
 		return l.notDifferentiable(g, l.weak, hyper...)
 	}
@@ -118,7 +118,7 @@ func (d *marginDerivative) adjoint(l *marginFit, generalised bool, g *Grad, dthe
 	copy(d.w, dtheta)
 	clear(d.u)
 	d.solve(&l.p.marginProblem)
-	d.adjointFit = l.fit
+	d.adjointFit = l.state.fit
 	return nil
 }
 
@@ -156,7 +156,7 @@ func (d *marginDerivative) dataVJP(l *marginFit, g *Grad) error {
 		a := count * (d.u[k]/p.copies[k] - d.curvature[k]*wz)
 		psis += math.Abs(psi)
 		slopes += math.Abs(a)
-		y := l.data.Y[i]
+		y := l.state.data.Y[i]
 		if g.Y != nil {
 			g.Y[i] += y * (a*p.m[k] - psi*wz)
 		}
@@ -176,7 +176,7 @@ func (d *marginDerivative) dataVJP(l *marginFit, g *Grad) error {
 // cotangents of the copies of z_k differ by multiples of w and of u_k·θ.
 func (d *marginDerivative) ties(l *marginFit, visit func(i, k int, sign float64, d []float64) bool) {
 	p := &l.p
-	if l.fit == 0 || d.adjointFit != l.fit || p.rows == len(p.of) {
+	if l.state.fit == 0 || d.adjointFit != l.state.fit || p.rows == len(p.of) {
 		return
 	}
 	for k, row := range p.of {
@@ -184,7 +184,7 @@ func (d *marginDerivative) ties(l *marginFit, visit func(i, k int, sign float64,
 			continue
 		}
 		i := p.first[row]
-		sign := l.data.Y[i] * l.data.Y[k]
+		sign := l.state.data.Y[i] * l.state.data.Y[k]
 		if visit(i, k, sign, d.w) && d.u[row] != 0 {
 			visit(i, k, sign, p.theta)
 		}

@@ -5,9 +5,9 @@ import "slices"
 // marginFit is a [marginProblem] on its data, solved: what the derivatives of its
 // learners read.
 type marginFit struct {
-	fitState
-	p    marginSolver
-	mult []float64 // by distinct row of the elbow: its multiplier
+	state fitState
+	p     marginSolver
+	mult  []float64 // by distinct row of the elbow: its multiplier
 	weakMargins
 }
 
@@ -17,7 +17,7 @@ type marginFit struct {
 // are the same; ErrNotFinite where the squared norm of a row overflows. After one, the
 // learner has no data.
 func (l *marginFit) Load(d Data) error {
-	l.unload()
+	l.state.unload()
 	err := d.Check()
 	if err == nil {
 		err = checkClasses(d)
@@ -32,13 +32,13 @@ func (l *marginFit) Load(d Data) error {
 	rows, n := d.X.Dims()
 	l.mult = grow(l.mult, rows)
 	l.resize(rows, n)
-	l.data = d
+	l.state.data = d
 	return nil
 }
 
 // Reset forgets the warm start and the last fit. The data stays loaded.
 func (l *marginFit) Reset() {
-	l.forget()
+	l.state.forget()
 	l.p.reset()
 }
 
@@ -62,7 +62,7 @@ func (l *marginFit) solve(theta []float64, l1 bool) error {
 		return err
 	}
 	copy(theta, l.p.theta)
-	l.finish()
+	l.state.finish()
 	return nil
 }
 
@@ -70,7 +70,7 @@ func (l *marginFit) solve(theta []float64, l1 bool) error {
 // kink of the hinge loss holds there, ascending. It overwrites dst, and allocates only
 // where dst has too little capacity. The error is ErrNotFitted.
 func (l *marginFit) Elbow(dst []int) ([]int, error) {
-	return l.p.where(&l.fitState, dst, func(k int) bool { return l.p.side[k] == 0 })
+	return l.p.where(&l.state, dst, func(k int) bool { return l.p.side[k] == 0 })
 }
 
 // notDifferentiable is the error of the wanted inputs that have no derivative; hyper

@@ -10,7 +10,7 @@ import (
 // makes face that of l less what is weakly active.
 func (d *marginDerivative) forward(l *marginFit, dtheta []float64, t *Grad) error {
 	d.adjointFit = 0
-	if err := l.checkForward(dtheta, t); err != nil {
+	if err := l.state.checkForward(dtheta, t); err != nil {
 		return err
 	}
 	if err := l.checkEqual(t); err != nil {
@@ -48,7 +48,7 @@ func (l *marginFit) checkEqual(t *Grad) error {
 			continue
 		}
 		i := p.first[row]
-		sign := l.data.Y[i] * l.data.Y[k]
+		sign := l.state.data.Y[i] * l.state.data.Y[k]
 		parted := t.Y != nil && t.Y[i] != sign*t.Y[k]
 		for j := range p.n {
 			if t.X != nil && t.X.At(i, j) != sign*t.X.At(k, j) {
@@ -75,7 +75,7 @@ func (d *marginDerivative) finishForward(l *marginFit, dtheta []float64, t *Grad
 			if k < 0 {
 				continue
 			}
-			y, count := l.data.Y[i], p.count(i)
+			y, count := l.state.data.Y[i], p.count(i)
 			psi := count * d.psi[k]
 			z := p.z[k*n : (k+1)*n]
 			var dm float64 // θᵀdz_i

@@ -67,7 +67,7 @@ func (p *marginSolver) load(d Data) error {
 	rows, n := d.X.Dims()
 	p.resize(rows, n)
 	p.total = float64(rows)
-	if p.counts = d.counts(p.counts); p.counts != nil {
+	if p.counts = counts(d, p.counts); p.counts != nil {
 		p.total = floats.Sum(p.counts)
 	}
 	for i, y := range d.Y {

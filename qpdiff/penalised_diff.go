@@ -7,8 +7,7 @@ import (
 
 // A penalisedModel is a learner whose fit solves a penalisedQuadratic.
 type penalisedModel interface {
-	checkAdjoint(g *Grad, dtheta []float64) error
-	checkForward(dtheta []float64, d *Grad) error
+	lastFit() *fitState
 	quadratic() *penalisedQuadratic
 	// dataVJP adds to g.X and g.Y the products of u, on the coordinates act, with the
 	// derivatives of c − Gθ at fixed θ, and reports an overflow of these or of g.Hyper.
@@ -30,7 +29,7 @@ func (d *penalisedDerivative) resize(n int) { d.u, d.b = grow(d.u, n), grow(d.b,
 
 // adjoint is the VJP of m.
 func (d *penalisedDerivative) adjoint(m penalisedModel, generalised bool, g *Grad, dtheta []float64) error {
-	if err := m.checkAdjoint(g, dtheta); err != nil {
+	if err := m.lastFit().checkAdjoint(g, dtheta); err != nil {
 		return err
 	}
 	e := m.quadratic()
@@ -44,7 +43,7 @@ func (d *penalisedDerivative) adjoint(m penalisedModel, generalised bool, g *Gra
 		if k := q.factor(); k < len(q.act) {
 			return q.errOpen(q.act[k])
 		}
-		g.Generalised = g.Generalised || g.wanted()
+		g.Generalised = g.Generalised || wants(g)
 	}
 	u := q.solveActive(d.u, dtheta)
 	if h := g.Hyper; h != nil {
@@ -92,7 +91,7 @@ func (e *penalisedQuadratic) notDifferentiable(g *Grad) error {
 	} else if slices.ContainsFunc(e.qp.x[:e.features], func(v float64) bool { return v != 0 }) {
 		hyper = append(hyper, "lambda2")
 	}
-	if !wanted.wanted() {
+	if !wants(&wanted) {
 		return nil
 	}
 	if e.blur > hiddenTol {
@@ -109,7 +108,7 @@ func (e *penalisedQuadratic) blurred() error {
 
 // forward is the JVP of m.
 func (d *penalisedDerivative) forward(m penalisedModel, dtheta []float64, t *Grad) error {
-	if err := m.checkForward(dtheta, t); err != nil {
+	if err := m.lastFit().checkForward(dtheta, t); err != nil {
 		return err
 	}
 	e := m.quadratic()

@@ -68,9 +68,9 @@ func residualInGroups(groups []int, residual func(d Data, theta, hyper []float64
 
 func TestElasticNetGroupsContract(t *testing.T) {
 	groups := []int{1, 0, 2, 1, 0}
-	var cases []learnerCase
+	var cases []LearnerCase
 	add := func(name string, d Data, hyper ...float64) {
-		cases = append(cases, learnerCase{name: name, data: d, hyper: hyper, residual: residualInGroups(groups, elasticNetResidual)})
+		cases = append(cases, LearnerCase{Name: name, Data: d, Hyper: hyper, Residual: residualInGroups(groups, elasticNetResidual)})
 	}
 	add("28x5", randomData(1, 28, 5, false), .02, .03, .05, .07, .01, 1e-2)
 	add("3x5", randomData(2, 3, 5, false), .02, .03, .05, .07, .01, 1e-2)

@@ -39,7 +39,7 @@ type Solution struct {
 	Iterations, Proximal, Refinements int
 	Certificate                       Certificate
 
-	home
+	home  home
 	set   activeSet
 	state uint64 // the number of the last Solve or Reset, of newState
 }
@@ -53,7 +53,7 @@ func (s *Solution) Reset() {
 
 // forget empties the results.
 func (s *Solution) forget() {
-	s.take()
+	s.home.take()
 	s.Z, s.Lambda, s.Nu = s.Z[:0], s.Lambda[:0], s.Nu[:0]
 	s.Objective, s.Status, s.Residual = 0, Unsolved, KKTResidual{}
 	s.Iterations, s.Proximal, s.Refinements = 0, 0, 0

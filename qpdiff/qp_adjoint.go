@@ -11,7 +11,7 @@ import (
 
 // derivative prepares the derivatives at the last solution in w.
 func (s *Solution) derivative(w *Workspace, generalised bool) (*qpDerivative, error) {
-	s.check()
+	s.home.check()
 	if s.Status != Optimal {
 		return nil, fmt.Errorf("qpdiff: derivatives of a QP need an optimal solution, the status is %v: %w", s.Status, ErrNotFitted)
 	}

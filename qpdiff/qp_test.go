@@ -62,7 +62,7 @@ func denseOrNil(rows [][]float64) *mat.Dense {
 	if len(rows) == 0 {
 		return nil
 	}
-	return dense(rows)
+	return matrix(rows)
 }
 
 func (c *qpGolden) problem() *QP {

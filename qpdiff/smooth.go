@@ -34,8 +34,8 @@ func (l *SmoothLearner) Dims(n int) (theta, hyper int) { return l.Objective.dims
 // Errors are ArgErrors of kind ErrShape or ErrNotFinite, and ErrDomain for Rows or
 // Weights that are not nil; after one, the learner has no data.
 func (l *SmoothLearner) Load(d Data) error {
-	l.unload()
-	if err := d.checkAll("SmoothLearner"); err != nil {
+	l.state.unload()
+	if err := checkAll(d, "SmoothLearner"); err != nil {
 		l.warm = false
 		return err
 	}
@@ -44,13 +44,13 @@ func (l *SmoothLearner) Load(d Data) error {
 		l.n, l.warm = n, false
 		l.resize(k)
 	}
-	l.data = d
+	l.state.data = d
 	return nil
 }
 
 // Reset forgets the warm start and the last fit. The data stays loaded.
 func (l *SmoothLearner) Reset() {
-	l.forget()
+	l.state.forget()
 	l.warm = false
 }
 
@@ -60,7 +60,7 @@ func (l *SmoothLearner) Reset() {
 // at the start, ErrIllPosed where the Hessian is not positive definite,
 // ErrIterationLimit. After an error there is no fit, and θ is left as it was.
 func (l *SmoothLearner) Fit(theta, hyper []float64) error {
-	if err := l.beginTheta(theta, len(l.theta), l.Objective.NumHyper); err != nil {
+	if err := l.state.beginTheta(theta, len(l.theta), l.Objective.NumHyper); err != nil {
 		return err
 	}
 	if err := l.Objective.checkHyper(hyper); err != nil {
@@ -84,7 +84,7 @@ func (l *SmoothLearner) Fit(theta, hyper []float64) error {
 	}
 	copy(theta, l.theta)
 	l.warm = true
-	l.finish()
+	l.state.finish()
 	return nil
 }
 
@@ -93,5 +93,5 @@ func (l *SmoothLearner) Fit(theta, hyper []float64) error {
 // ErrIllPosed where the Hessian is singular to working precision; ErrNotFinite
 // where a product overflows, which leaves g undefined.
 func (l *SmoothLearner) VJP(w *Workspace, g *Grad, dtheta []float64) error {
-	return w.orNew().smooth.adjoint(&l.smoothFit, g, dtheta)
+	return Scratch[smoothDerivative](w).adjoint(&l.smoothFit, g, dtheta)
 }

@@ -5,7 +5,7 @@ import "math"
 // smoothFit is a [SmoothObjective] on its data, minimised by Newton's method: what
 // its derivatives read.
 type smoothFit struct {
-	fitState
+	state     fitState
 	objective SmoothObjective // as of the last fit, like hyper
 	hyper     []float64
 	theta     []float64
@@ -27,7 +27,7 @@ func (l *smoothFit) resize(k int) {
 // makes such a step descend.
 func (l *smoothFit) minimise(limit int) error {
 	o, k := &l.objective, len(l.theta)
-	o.Gradient(l.g, l.theta, l.data, l.hyper)
+	o.Gradient(l.g, l.theta, l.state.data, l.hyper)
 	if err := checkFinite("Objective.Gradient", "scale the data", l.g); err != nil {
 		return err
 	}
@@ -52,7 +52,7 @@ func (l *smoothFit) minimise(limit int) error {
 			for j, v := range l.theta {
 				l.cand[j] = v + t*l.step[j]
 			}
-			o.Gradient(l.gc, l.cand, l.data, l.hyper)
+			o.Gradient(l.gc, l.cand, l.state.data, l.hyper)
 			if t == 1 && l.noise() {
 				return l.last()
 			}
@@ -145,7 +145,7 @@ func (l *smoothFit) noise() bool {
 		return false
 	}
 	o := &l.objective
-	o.HVP(l.mid, l.step, l.cand, l.data, l.hyper)
+	o.HVP(l.mid, l.step, l.cand, l.state.data, l.hyper)
 	if !(norm(func(j int) float64 { return l.mid[j] + l.g[j] }) <= bendTol*before) {
 		return false
 	}
@@ -157,7 +157,7 @@ func (l *smoothFit) noise() bool {
 		for j, v := range l.theta {
 			l.point[j] = v + (at+width)*l.step[j]
 		}
-		o.Gradient(l.mid, l.point, l.data, l.hyper)
+		o.Gradient(l.mid, l.point, l.state.data, l.hyper)
 		below := norm(func(j int) float64 { return l.mid[j] - l.left[j] + width*l.g[j] })
 		above := norm(func(j int) float64 { return l.right[j] - l.mid[j] + width*l.g[j] })
 		if !(max(below, above) > jumpTol*before) {
@@ -179,7 +179,7 @@ func (l *smoothFit) factorise(h, dinv, v []float64) error {
 	for i := range k {
 		clear(v)
 		v[i] = 1
-		l.objective.HVP(h[i*k:(i+1)*k], v, l.theta, l.data, l.hyper)
+		l.objective.HVP(h[i*k:(i+1)*k], v, l.theta, l.state.data, l.hyper)
 	}
 	if err := checkFinite("Objective.HVP", "scale the data", h); err != nil {
 		return err

@@ -12,61 +12,6 @@ import (
 	"pgregory.net/rapid"
 )
 
-// linearModel is 1/N·Σ loss(θᵀx_i, y_i) + λ/2·‖θ‖² with the hyperparameter λ,
-// for a loss given by its first and second derivative in the prediction and the
-// derivative of the first in y.
-func linearModel(loss func(p, y float64) (d1, d2, dy float64)) SmoothObjective {
-	each := func(theta []float64, d Data, f func(i int, x []float64, d1, d2, dy float64)) {
-		inv := 1 / float64(len(d.Y))
-		for i, y := range d.Y {
-			x := d.X.RawRowView(i)
-			d1, d2, dy := loss(dot(theta, x), y)
-			f(i, x, d1*inv, d2*inv, dy*inv)
-		}
-	}
-	return SmoothObjective{
-		NumHyper: 1,
-		Gradient: func(g, theta []float64, d Data, hyper []float64) {
-			for j, t := range theta {
-				g[j] = hyper[0] * t
-			}
-			each(theta, d, func(_ int, x []float64, d1, _, _ float64) { axpy(d1, x, g) })
-		},
-		HVP: func(hv, v, theta []float64, d Data, hyper []float64) {
-			for j, t := range v {
-				hv[j] = hyper[0] * t
-			}
-			each(theta, d, func(_ int, x []float64, _, d2, _ float64) { axpy(d2*dot(x, v), x, hv) })
-		},
-		MixedVJP: func(g *Grad, v, theta []float64, d Data, hyper []float64) {
-			if g.Hyper != nil {
-				g.Hyper[0] += dot(v, theta)
-			}
-			each(theta, d, func(i int, x []float64, d1, d2, dy float64) {
-				xv := dot(x, v)
-				if g.Y != nil {
-					g.Y[i] += dy * xv
-				}
-				if g.X != nil {
-					axpy(d1, v, g.X.RawRowView(i))
-					axpy(d2*xv, theta, g.X.RawRowView(i))
-				}
-			})
-		},
-	}
-}
-
-// pseudoHuber is √(1+r²), poisson exp(p) − yp, halfSquare r²/2.
-func pseudoHuber(p, y float64) (d1, d2, dy float64) {
-	r := p - y
-	s := math.Sqrt(1 + r*r)
-	return r / s, 1 / (s * s * s), -1 / (s * s * s)
-}
-
-func poisson(p, y float64) (d1, d2, dy float64) { return math.Exp(p) - y, math.Exp(p), -1 }
-
-func halfSquare(p, y float64) (d1, d2, dy float64) { return p - y, 1, -1 }
-
 // gradientResidual is ∇F beside the terms that it is the sum of.
 func gradientResidual(loss func(p, y float64) (d1, d2, dy float64)) func(d Data, theta, hyper []float64) float64 {
 	return func(d Data, theta, hyper []float64) float64 {
@@ -93,9 +38,9 @@ func gradientResidual(loss func(p, y float64) (d1, d2, dy float64)) func(d Data,
 func TestSmoothLearnerContract(t *testing.T) {
 	for name, loss := range map[string]func(p, y float64) (d1, d2, dy float64){"pseudo-Huber": pseudoHuber, "Poisson": poisson} {
 		t.Run(name, func(t *testing.T) {
-			var cases []learnerCase
+			var cases []LearnerCase
 			add := func(shape string, seed uint64, rows, n int, lambda float64) {
-				cases = append(cases, learnerCase{name: shape, data: randomData(seed, rows, n, false), hyper: []float64{lambda}, residual: gradientResidual(loss)})
+				cases = append(cases, LearnerCase{Name: shape, Data: randomData(seed, rows, n, false), Hyper: []float64{lambda}, Residual: gradientResidual(loss)})
 			}
 			add("28x5", 1, 28, 5, .1)
 			add("5x8", 2, 5, 8, .2)

@@ -77,11 +77,11 @@ func (l *SparseLogistic) SetGeneralised(on bool) { l.Generalised = on }
 // count have one sign, since there is no solution then. After one, the learner has no
 // data.
 func (l *SparseLogistic) Load(d Data) error {
-	l.unload()
+	l.state.unload()
 	if d.X == nil || d.X.IsEmpty() || len(d.Y) != d.X.RawMatrix().Rows {
 		return d.Check()
 	}
-	if err := d.checkCounts(len(d.Y)); err != nil {
+	if err := checkCounts(d.Rows, d.Weights, len(d.Y)); err != nil {
 		return err
 	}
 	rows, n := d.X.Dims()
@@ -96,13 +96,13 @@ func (l *SparseLogistic) Load(d Data) error {
 		return argErrorf("Data.Y", ErrIllPosed, "give examples of both classes, or leave out the intercept",
 			"has labels of one sign only, so that the intercept has no minimiser")
 	}
-	l.data = d
+	l.state.data = d
 	return nil
 }
 
 // Reset forgets the warm start and the last fit. The data stays loaded.
 func (l *SparseLogistic) Reset() {
-	l.forget()
+	l.state.forget()
 	l.warm = false
 }
 
@@ -116,7 +116,7 @@ func (l *SparseLogistic) Reset() {
 // error there is no fit, and θ is left as it was.
 func (l *SparseLogistic) Fit(theta, hyper []float64) error {
 	_, hypers := l.Dims(l.features)
-	if err := l.beginTheta(theta, l.d, hypers); err != nil {
+	if err := l.state.beginTheta(theta, l.d, hypers); err != nil {
 		return err
 	}
 	if err := l.groups.set(l.Groups, l.features); err != nil {
@@ -130,7 +130,7 @@ func (l *SparseLogistic) Fit(theta, hyper []float64) error {
 		return err
 	}
 	copy(theta, l.qp.x)
-	l.finish()
+	l.state.finish()
 	return nil
 }
 
@@ -145,7 +145,7 @@ func (l *SparseLogistic) Fit(theta, hyper []float64) error {
 //
 // Errors: as of [ElasticNet.VJP].
 func (l *SparseLogistic) VJP(w *Workspace, g *Grad, dtheta []float64) error {
-	return w.orNew().penalised.adjoint(&l.sparseLogisticFit, l.Generalised, g, dtheta)
+	return Scratch[penalisedDerivative](w).adjoint(&l.sparseLogisticFit, l.Generalised, g, dtheta)
 }
 
 // JVP sets dtheta to the directional derivative of θ at the last fit along d,
@@ -154,5 +154,5 @@ func (l *SparseLogistic) VJP(w *Workspace, g *Grad, dtheta []float64) error {
 // quadratic problem that keeps each weakly active coordinate on its side of
 // the kink. Errors: as of [ElasticNet.JVP].
 func (l *SparseLogistic) JVP(w *Workspace, dtheta []float64, d *Grad) error {
-	return w.orNew().penalised.forward(&l.sparseLogisticFit, dtheta, d)
+	return Scratch[penalisedDerivative](w).forward(&l.sparseLogisticFit, dtheta, d)
 }

@@ -20,7 +20,7 @@ func (l *sparseLogisticFit) dataVJP(d *penalisedDerivative, g *Grad, act []int, 
 			continue
 		}
 		if g.Y != nil {
-			x := l.data.X.RawRowView(i)
+			x := l.state.data.X.RawRowView(i)
 			ux, tx := constant, dot(theta[:n], x)
 			for k, j := range at {
 				ux += u[k] * x[j]
@@ -31,7 +31,7 @@ func (l *sparseLogisticFit) dataVJP(d *penalisedDerivative, g *Grad, act []int, 
 			g.Y[i] += l.cs[i]*ux - l.ch[i]*uz*tx
 		}
 		if g.X != nil {
-			y := l.data.Y[i]
+			y := l.state.data.Y[i]
 			p, q := y*l.cs[i], y*l.ch[i]*uz
 			row := g.X.RawRowView(i)
 			for k, j := range at {
@@ -59,11 +59,11 @@ func (l *sparseLogisticFit) dataVJP(d *penalisedDerivative, g *Grad, act []int, 
 // dataJVP is part of a penalisedModel.
 func (l *sparseLogisticFit) dataJVP(b []float64, t *Grad) {
 	theta, n := l.qp.x, l.features
-	for i, y := range l.data.Y {
+	for i, y := range l.state.data.Y {
 		if l.cs[i] == 0 {
 			continue
 		}
-		x := l.data.X.RawRowView(i)
+		x := l.state.data.X.RawRowView(i)
 		// Row i moves zᵢ = yᵢxᵢ by dz, and minus the gradient by s·dz − w(θᵀdz)zᵢ.
 		var dy, dm float64
 		if t.Y != nil {

@@ -20,7 +20,7 @@ var errSparseBlurred = argErrorf("hyper", ErrIllPosed, "raise lambda2, or scale 
 // derivatives read. After a fit its penalisedQuadratic is the second-order model of the
 // loss at θ, with G on the support, and θ is that model's qp.x.
 type sparseLogisticFit struct {
-	fitState
+	state fitState
 	penalisedQuadratic
 	logisticProblem
 	inv float64 // 1/N
@@ -223,3 +223,6 @@ func (l *sparseLogisticFit) settle() error {
 	l.model(l.free)
 	return l.settleWeak()
 }
+
+// lastFit is part of a penalisedModel.
+func (l *sparseLogisticFit) lastFit() *fitState { return &l.state }

@@ -69,7 +69,7 @@ func noisyClasses(seed uint64, rows, n int) Data {
 
 func TestSparseLogisticContract(t *testing.T) {
 	for _, intercept := range []bool{false, true} {
-		var cases []learnerCase
+		var cases []LearnerCase
 		add := func(name string, d Data, hyper ...float64) {
 			if intercept {
 				name += " with intercept"
@@ -77,7 +77,7 @@ func TestSparseLogisticContract(t *testing.T) {
 					d.X.Set(i, 0, d.X.At(i, 0)+.7)
 				}
 			}
-			cases = append(cases, learnerCase{name: name, data: d, hyper: hyper, residual: sparseLogisticResidual(intercept)})
+			cases = append(cases, LearnerCase{Name: name, Data: d, Hyper: hyper, Residual: sparseLogisticResidual(intercept)})
 		}
 		add("28x10", randomData(1, 28, 10, true), 1e-2, 1e-2)
 		add("10x20", randomData(2, 10, 20, true), .05, .01)
@@ -97,11 +97,11 @@ func TestSparseLogisticContract(t *testing.T) {
 
 func TestSparseLogisticGroupsContract(t *testing.T) {
 	for _, groups := range [][]int{{1, 0, 2, 1}, {0, 1, 2, 3}} {
-		var cases []learnerCase
+		var cases []LearnerCase
 		add := func(name string, d Data, hyper ...float64) {
 			count := groupCount(groups)
-			cases = append(cases, learnerCase{name: name, data: d, residual: residualInGroups(groups, sparseLogisticResidual(true)),
-				hyper: append(hyper[:count:count], hyper[4:4+count]...)})
+			cases = append(cases, LearnerCase{Name: name, Data: d, Residual: residualInGroups(groups, sparseLogisticResidual(true)),
+				Hyper: append(hyper[:count:count], hyper[4:4+count]...)})
 		}
 		add("28x4", randomData(1, 28, 4, true), .02, .03, .05, .01, .07, .01, 1e-2, .1)
 		add("5x4", Data{X: randomData(2, 5, 4, true).X, Y: []float64{1, 1, -1, 1, -1}}, .02, .03, .05, .01, .07, .01, 1e-2, .1)
@@ -118,7 +118,7 @@ func sigmoid(v float64) float64 { return 1 / (1 + math.Exp(-v)) }
 // more than tol.
 func proximalGradient(t *testing.T, d Data, intercept bool, l1, l2 []float64, tol float64) []float64 {
 	rows, n := d.X.Dims()
-	counts := d.counts(nil)
+	counts := counts(d, nil)
 	params := n
 	if intercept {
 		params++
@@ -330,7 +330,7 @@ func TestSparseLogisticAtAKink(t *testing.T) {
 	if err := errors.Join(l.Load(Data{X: mat.NewDense(2, 1, []float64{1, -2}), Y: []float64{1, -1}}), l.Fit(theta, []float64{.75, 1})); err != nil {
 		t.Fatal(err)
 	}
-	g := newGrad(l.data, 2)
+	g := newGrad(l.state.data, 2)
 	if err := l.VJP(nil, g, v); !refuses(err, Weak{Coords: []int{0}}, "lambda1", "X", "y") || largest(g.Y) != 0 || g.Hyper[0] != 0 {
 		t.Errorf("error %v, %v", err, g)
 	}
@@ -359,7 +359,7 @@ func TestSparseLogisticAtAKink(t *testing.T) {
 	if err := errors.Join(l.Load(Data{X: mat.NewDense(2, 1, []float64{1, 1}), Y: []float64{1, -1}}), l.Fit(theta, []float64{0, 1})); err != nil {
 		t.Fatal(err)
 	}
-	g = newGrad(l.data, 2)
+	g = newGrad(l.state.data, 2)
 	if err := l.VJP(nil, g, v); !refuses(err, Weak{Coords: []int{0}}, "lambda1") || !(math.Abs(g.Y[0]-.25/1.25) <= 1e-15) {
 		t.Errorf("error %v, y %v", err, g.Y)
 	}

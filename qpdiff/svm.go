@@ -71,7 +71,7 @@ func (l *SVM) SetGeneralised(on bool) { l.Generalised = on }
 // ErrIterationLimit where λ2 is too small for the working precision. After an
 // error there is no fit, and θ is left as it was.
 func (l *SVM) Fit(theta, hyper []float64) error {
-	if err := l.begin(theta, hyper, l.p.n, 2); err != nil {
+	if err := l.state.begin(theta, hyper, l.p.n, 2); err != nil {
 		return err
 	}
 	if hyper[1] == 0 {
@@ -88,7 +88,7 @@ func (l *SVM) Fit(theta, hyper []float64) error {
 // multipliers have a unique sum only, share it equally. It overwrites dst, and
 // allocates only where dst has too little capacity. The error is ErrNotFitted.
 func (l *SVM) Multipliers(dst []float64) ([]float64, error) {
-	if err := l.fitted(); err != nil {
+	if err := l.state.fitted(); err != nil {
 		return nil, err
 	}
 	dst = dst[:0]
@@ -117,7 +117,7 @@ func (l *SVM) multiplier(k int) float64 {
 // fit, ascending: θ does not depend on the others. It overwrites dst, and allocates
 // only where dst has too little capacity. The error is ErrNotFitted.
 func (l *SVM) SupportVectors(dst []int) ([]int, error) {
-	return l.p.where(&l.fitState, dst, func(k int) bool { return l.multiplier(k) != 0 })
+	return l.p.where(&l.state, dst, func(k int) bool { return l.multiplier(k) != 0 })
 }
 
 // VJP adds dthetaᵀ·∂θ/∂input at the last fit to each field of g that is not nil.
@@ -127,7 +127,7 @@ func (l *SVM) SupportVectors(dst []int) ([]int, error) {
 // complementarity fails and Generalised is not set, a NotDifferentiableError; an
 // ArgError of kind ErrNotFinite where a product overflows, which leaves g undefined.
 func (l *SVM) VJP(w *Workspace, g *Grad, dtheta []float64) error {
-	d := &w.orNew().margin
+	d := Scratch[marginDerivative](w)
 	if err := d.adjoint(&l.marginFit, l.Generalised, g, dtheta, "lambda1", "lambda2"); err != nil {
 		return err
 	}
@@ -154,7 +154,7 @@ func (l *SVM) VJP(w *Workspace, g *Grad, dtheta []float64) error {
 // ErrNotFinite where dtheta, or the change of the gradient along d,
 // overflows.
 func (l *SVM) JVP(w *Workspace, dtheta []float64, d *Grad) error {
-	m := &w.orNew().margin
+	m := Scratch[marginDerivative](w)
 	if err := m.forward(&l.marginFit, dtheta, d); err != nil {
 		return err
 	}
@@ -181,6 +181,6 @@ func (l *SVM) JVP(w *Workspace, dtheta []float64, d *Grad) error {
 // another one than a VJP of this fit.
 func (l *marginFit) Ties(w *Workspace, visit func(i, k int, sign float64, d []float64) bool) {
 	if w != nil {
-		w.margin.ties(l, visit)
+		Scratch[marginDerivative](w).ties(l, visit)
 	}
 }

@@ -32,17 +32,16 @@ func TestSVMGeneralisedRight(t *testing.T) {
 		}
 		l2 := math.Pow(10, -18*rng.Float64())
 		theta, l := make([]float64, n), &SVM{Generalised: true}
-		k, hyper := &KernelSVM{}, []float64{1 / (l2 * float64(rows)), 1, 0} // the same problem
-		if err := errors.Join(l.Load(d), l.Fit(theta, []float64{0, l2}), k.Load(d)); err != nil {
+		if err := errors.Join(l.Load(d), l.Fit(theta, []float64{0, l2})); err != nil {
 			t.Fatalf("trial %d: %v", trial, err)
 		}
-		k.kernel = Polynomial{Degree: 1}
-		_, at := preciseDecisions(k, hyper, 0)
-		_, below := preciseDecisions(k, hyper, -h)
-		_, above := preciseDecisions(k, hyper, h)
+		dual, c := dualOf(d), 1/(l2*float64(rows))
+		_, at := dual.Decisions(c, 0)
+		_, below := dual.Decisions(c, -h)
+		_, above := dual.Decisions(c, h)
 		for i := range at {
 			g := &Grad{Hyper: make([]float64, 2)}
-			if err := l.VJP(nil, g, k.row(i)); err != nil {
+			if err := l.VJP(nil, g, d.X.RawRowView(i)); err != nil {
 				t.Fatalf("trial %d: %v", trial, err)
 			}
 			if g.Generalised {
@@ -94,8 +93,8 @@ func TestSVMRightOrRefusedInMixedUnits(t *testing.T) {
 			}
 		}
 		l2 := math.Pow(10, -18*rng.Float64())
-		theta, l, k := make([]float64, n), &SVM{}, &KernelSVM{} // the same problem
-		if err := errors.Join(l.Load(d), k.Load(d)); err != nil {
+		theta, l := make([]float64, n), &SVM{}
+		if err := l.Load(d); err != nil {
 			t.Fatal(err)
 		}
 		if err := l.Fit(theta, []float64{0, l2}); errors.Is(err, errHiddenSide) {
@@ -104,10 +103,9 @@ func TestSVMRightOrRefusedInMixedUnits(t *testing.T) {
 		} else if err != nil {
 			t.Fatalf("trial %d: %v", trial, err)
 		}
-		k.kernel = Polynomial{Degree: 1}
-		want, _ := preciseDecisions(k, []float64{1 / (l2 * float64(rows)), 1, 0}, 0)
+		want, _ := dualOf(d).Decisions(1/(l2*float64(rows)), 0)
 		for i, f := range want {
-			if got := dot(theta, k.row(i)); !(math.Abs(got-f) <= tol*(1+math.Abs(f))) {
+			if got := dot(theta, d.X.RawRowView(i)); !(math.Abs(got-f) <= tol*(1+math.Abs(f))) {
 				t.Errorf("trial %d, λ2 %.3g: row %d has θᵀx = %v, want %v", trial, l2, i, got, f)
 			}
 		}
@@ -115,4 +113,15 @@ func TestSVMRightOrRefusedInMixedUnits(t *testing.T) {
 	if refused == 0 || refused > len(trials)/50 {
 		t.Errorf("%d of %d refused", refused, len(trials))
 	}
+}
+
+// dualOf returns the dual of an SVM without λ1 on d.
+func dualOf(d Data) *preciseDual {
+	return &preciseDual{Y: d.Y, Kernel: func(i, j int) *big.Float {
+		sum, term := precise(0), precise(0)
+		for k, a := range d.X.RawRowView(i) {
+			sum.Add(sum, term.Mul(precise(a), precise(d.X.At(j, k))))
+		}
+		return sum
+	}}
 }

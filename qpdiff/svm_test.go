@@ -1,12 +1,10 @@
 package qpdiff
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"testing"
 
@@ -94,18 +92,11 @@ func marginResidual(d Data, theta []float64, hinge float64, smooth [3]float64, l
 	return worst
 }
 
-// classData is randomData with a label of each class.
-func classData(seed uint64, rows, n int) Data {
-	d := randomData(seed, rows, n, true)
-	d.Y[0], d.Y[rows-1] = 1, -1
-	return d
-}
-
 func TestSVMContract(t *testing.T) {
-	var cases []learnerCase
+	var cases []LearnerCase
 	add := func(name string, seed uint64, rows, n int, hyper ...float64) {
-		cases = append(cases, learnerCase{name: name, data: classData(seed, rows, n), hyper: hyper,
-			residual: svmResidual, fixedY: true, fdStep: 1e-4})
+		cases = append(cases, LearnerCase{Name: name, Data: classData(seed, rows, n), Hyper: hyper,
+			Residual: svmResidual, ClassLabels: true, Step: 1e-4})
 	}
 	add("28x10", 1, 28, 10, 1e-2, 1e-2)
 	add("10x20", 2, 10, 20, .02, .1)
@@ -116,30 +107,6 @@ func TestSVMContract(t *testing.T) {
 	add("60x8 small penalties", 8, 60, 8, 1e-2, 1e-3)
 	add("80x70", 9, 80, 70, .005, .01)
 	testLearner(t, func() Learner { return new(SVM) }, cases...)
-}
-
-func readGolden(t *testing.T, name string, to any) {
-	t.Helper()
-	b, err := os.ReadFile("testdata/" + name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(b, to); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// nearAll fails where got differs from want by more than tol relative to the
-// largest entry of want, or to floor where that is larger.
-func nearAll(t *testing.T, what string, got, want []float64, tol, floor float64) {
-	t.Helper()
-	size, diff := floor, 0.0
-	for i, w := range want {
-		size, diff = max(size, math.Abs(w)), max(diff, math.Abs(got[i]-w))
-	}
-	if len(got) != len(want) || !(diff <= tol*size) {
-		t.Errorf("%s: differs by %.3g of %.3g:\n%s", what, diff, size, cmp.Diff(want, got))
-	}
 }
 
 func TestSVMGolden(t *testing.T) {
@@ -163,7 +130,7 @@ func TestSVMGolden(t *testing.T) {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
 			var l SVM
 			theta := nanSlice(len(c.Theta), 0)
-			if err := errors.Join(l.Load(Data{X: dense(c.X), Y: c.Y}), l.Fit(theta, []float64{c.Lambda1, c.Lambda2})); err != nil {
+			if err := errors.Join(l.Load(Data{X: matrix(c.X), Y: c.Y}), l.Fit(theta, []float64{c.Lambda1, c.Lambda2})); err != nil {
 				t.Fatal(err)
 			}
 			nearAll(t, "theta", theta, c.Theta, 1e-11, 0)
@@ -533,26 +500,6 @@ func TestSVMCopies(t *testing.T) {
 			t.Errorf("X entry %d: derivative %v, difference %v", k, want, got)
 		}
 	}
-}
-
-// drawClasses draws data that is random, or on a small grid so that rows
-// coincide, repeat and lie on the same hyperplanes.
-func drawClasses(t *rapid.T) Data {
-	rows, n := rapid.IntRange(2, 25).Draw(t, "rows"), rapid.IntRange(1, 6).Draw(t, "n")
-	grid := rapid.Bool().Draw(t, "grid")
-	d := Data{X: mat.NewDense(rows, n, nil), Y: make([]float64, rows)}
-	for i := range rows {
-		for j := range n {
-			if grid {
-				d.X.Set(i, j, float64(rapid.IntRange(-2, 2).Draw(t, "x")))
-			} else {
-				d.X.Set(i, j, float64(rapid.IntRange(-200, 200).Draw(t, "x"))/64)
-			}
-		}
-		d.Y[i] = float64(2*rapid.IntRange(0, 1).Draw(t, "y") - 1)
-	}
-	d.Y[0], d.Y[rows-1] = 1, -1
-	return d
 }
 
 // svmGap is the duality gap of the multipliers that the solver found; the objective

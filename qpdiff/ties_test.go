@@ -3,7 +3,6 @@ package qpdiff
 import (
 	"errors"
 	"math"
-	"math/rand/v2"
 	"testing"
 
 	"gonum.org/v1/gonum/mat"
@@ -99,58 +98,6 @@ func TestJVPPartsEqualRowsAtARisingHingeLoss(t *testing.T) {
 				t.Errorf("%v, α1 at %v: derivative %v, difference quotient %v, error %v", dx, dw, got[0], want, err)
 			}
 		}
-	}
-}
-
-// Equal rows that are weakly active count as inactive in a generalised derivative, each
-// by itself: it is one along all moves.
-func TestNoTiesOfWeaklyActiveRows(t *testing.T) {
-	d := Data{X: mat.NewDense(3, 2, []float64{2, 0, -1, 0, 2, 0}), Y: []float64{1, -1, 1}}
-	l, w := SVM{Generalised: true}, new(Workspace)
-	if err := errors.Join(l.Load(d), l.Fit(make([]float64, 2), []float64{1. / 12, .5}), l.VJP(w, &Grad{X: mat.NewDense(3, 2, nil)}, []float64{1, 1})); err != nil {
-		t.Fatal(err)
-	}
-	if len(l.weak.Rows) != 1 {
-		t.Fatalf("weakly active are %v", l.weak)
-	}
-	l.Ties(w, func(i, k int, _ float64, _ []float64) bool { t.Errorf("rows %d and %d are tied", i, k); return false })
-}
-
-// A VJP that is refused leaves no ties of the one before.
-func TestNoTiesAfterARefusal(t *testing.T) {
-	rng := rand.New(rand.NewPCG(2, 6))
-	tied := 0
-	for range 2000 {
-		d := classData(rng.Uint64(), 6, 1)
-		for i := range 6 {
-			d.X.Set(i, 0, float64(rng.IntN(5)-2))
-		}
-		l, w := KernelSVM{Intercept: true, Generalised: true}, new(Workspace)
-		if err := errors.Join(l.Load(d), l.Fit([]float64{0}, []float64{1, .5})); err != nil {
-			t.Fatal(err)
-		}
-		ties := func() (n int) {
-			l.Ties(w, func(int, int, float64, []float64) bool { n++; return true })
-			return n
-		}
-		g := &Grad{X: mat.NewDense(6, 1, nil)}
-		for _, product := range []func() error{
-			func() error { return l.VJP(w, g, []float64{1}) },
-			func() error { return l.PredictVJP(w, g, nil, d.X, d.Y) },
-		} {
-			l.Generalised = true
-			if err := product(); err != nil || len(l.weak) == 0 || ties() == 0 {
-				continue
-			}
-			tied++
-			l.Generalised = false
-			if err := product(); !errors.Is(err, ErrNotDifferentiable) || ties() > 0 {
-				t.Errorf("error %v, and %d ties", err, ties())
-			}
-		}
-	}
-	if tied < 10 {
-		t.Errorf("only %d products with ties and weakly active rows", tied)
 	}
 }
 

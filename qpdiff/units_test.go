@@ -140,36 +140,6 @@ func (l *biased) Dims(n int) (theta, hyper int) {
 	return l.KernelSVM.Dims(n)
 }
 
-func first(n, _ int) int { return n }
-
-// near compares to 1e-8 of the largest entry, or of 1e-2 where all is rounding.
-func near(got, want []float64) bool {
-	for i, v := range want {
-		if !(math.Abs(got[i]-v) <= 1e-8*max(largest(want), 1e-2)) {
-			return false
-		}
-	}
-	return true
-}
-
-func make1(n int) []float64 {
-	s := make([]float64, n)
-	for i := range s {
-		s[i] = 1
-	}
-	return s
-}
-
-// kindOf is the documented kind of an error.
-func kindOf(err error) error {
-	for _, kind := range []error{ErrShape, ErrNotFinite, ErrDomain, ErrIllPosed, ErrInfeasible, ErrUnbounded, ErrNonconvex, ErrIterationLimit, ErrNotFitted, ErrNotDifferentiable} {
-		if errors.Is(err, kind) {
-			return kind
-		}
-	}
-	return err
-}
-
 // What counts as zero, by hand on problems of a condition of about 1: a slack or
 // multiplier at a third and at three times its tolerance, complementarityTol
 // rounding errors of its terms.

@@ -46,8 +46,8 @@ func (l *Unrolled) Dims(n int) (theta, hyper int) {
 // Errors are ArgErrors of kind ErrShape or ErrNotFinite, and ErrDomain for Rows or
 // Weights that are not nil; after one, the learner has no data.
 func (l *Unrolled) Load(d Data) error {
-	l.unload()
-	if err := d.checkAll("Unrolled"); err != nil {
+	l.state.unload()
+	if err := checkAll(d, "Unrolled"); err != nil {
 		return err
 	}
 	_, n := d.X.Dims()
@@ -61,12 +61,12 @@ func (l *Unrolled) Load(d Data) error {
 			return err
 		}
 	}
-	l.data = d
+	l.state.data = d
 	return nil
 }
 
 // Reset forgets the last fit. There is no warm start: every fit begins at Start.
-func (l *Unrolled) Reset() { l.forget() }
+func (l *Unrolled) Reset() { l.state.forget() }
 
 // Fit runs the steps at hyper and writes the last iterate to theta. Errors: an
 // ArgError that matches ErrShape, ErrNotFinite or ErrDomain for hyper,
@@ -75,7 +75,7 @@ func (l *Unrolled) Reset() { l.forget() }
 // left as it was.
 func (l *Unrolled) Fit(theta, hyper []float64) error {
 	k, m := l.k, l.Objective.NumHyper
-	if err := l.beginTheta(theta, k, m+2); err != nil {
+	if err := l.state.beginTheta(theta, k, m+2); err != nil {
 		return err
 	}
 	if len(hyper) != m+2 {
@@ -95,7 +95,7 @@ func (l *Unrolled) Fit(theta, hyper []float64) error {
 	for t := range l.steps {
 		now, next := l.iterate(t), l.iterate(t+1)
 		before := l.iterate(max(t-1, 0))
-		l.Objective.Gradient(l.g, now, l.data, l.hyper)
+		l.Objective.Gradient(l.g, now, l.state.data, l.hyper)
 		for j, v := range now {
 			next[j] = v - l.eta*l.g[j] + l.mu*(v-before[j])
 			if !finite(next[j]) {
@@ -105,7 +105,7 @@ func (l *Unrolled) Fit(theta, hyper []float64) error {
 		}
 	}
 	copy(theta, l.iterate(l.steps))
-	l.finish()
+	l.state.finish()
 	return nil
 }
 
@@ -113,5 +113,5 @@ func (l *Unrolled) Fit(theta, hyper []float64) error {
 // nil, where ∂θ is that of the last iterate. Errors: ErrNotFitted; an ArgError
 // of kind ErrNotFinite for dtheta, or for hyper where a cotangent overflows.
 func (l *Unrolled) VJP(w *Workspace, g *Grad, dtheta []float64) error {
-	return w.orNew().unrolled.adjoint(&l.unrolledFit, g, dtheta)
+	return Scratch[unrolledDerivative](w).adjoint(&l.unrolledFit, g, dtheta)
 }

@@ -4,7 +4,7 @@ import "gonum.org/v1/gonum/mat"
 
 // unrolledFit is the path of an [Unrolled] on its data: what its derivatives read.
 type unrolledFit struct {
-	fitState
+	state     fitState
 	objective SmoothObjective // as of the last fit, like all that follows
 	k         int             // parameters
 	steps     int
@@ -29,7 +29,7 @@ type unrolledDerivative struct {
 
 // adjoint is [Unrolled.VJP].
 func (d *unrolledDerivative) adjoint(l *unrolledFit, g *Grad, dtheta []float64) error {
-	if err := l.checkAdjoint(g, dtheta); err != nil {
+	if err := l.state.checkAdjoint(g, dtheta); err != nil {
 		return err
 	}
 	k, m := l.k, len(l.hyper)
@@ -44,7 +44,7 @@ func (d *unrolledDerivative) adjoint(l *unrolledFit, g *Grad, dtheta []float64) 
 	for t := l.steps - 1; t >= 0; t-- {
 		theta, before := l.iterate(t), l.iterate(max(t-1, 0))
 		if g.Hyper != nil {
-			l.objective.Gradient(d.g, theta, l.data, l.hyper)
+			l.objective.Gradient(d.g, theta, l.state.data, l.hyper)
 			deta -= dot(next, d.g)
 			for j, v := range next {
 				dmu += v * (theta[j] - before[j])
@@ -53,8 +53,8 @@ func (d *unrolledDerivative) adjoint(l *unrolledFit, g *Grad, dtheta []float64) 
 		for j, v := range next {
 			d.g[j] = -l.eta * v
 		}
-		l.objective.MixedVJP(sum, d.g, theta, l.data, l.hyper)
-		l.objective.HVP(d.hv, d.g, theta, l.data, l.hyper)
+		l.objective.MixedVJP(sum, d.g, theta, l.state.data, l.hyper)
+		l.objective.HVP(d.hv, d.g, theta, l.state.data, l.hyper)
 		for j, v := range next {
 			now[j] += (1+l.mu)*v + d.hv[j]
 		}
@@ -82,7 +82,7 @@ func (d *unrolledDerivative) adjoint(l *unrolledFit, g *Grad, dtheta []float64) 
 
 // sums returns zeros for the fields of g that are not nil.
 func (d *unrolledDerivative) sums(l *unrolledFit, g *Grad) *Grad {
-	rows, cols := l.data.X.Dims()
+	rows, cols := l.state.data.X.Dims()
 	d.sum = Grad{}
 	if g.Hyper != nil {
 		d.dhyper = zeros(d.dhyper, len(l.hyper))

@@ -37,9 +37,9 @@ func TestUnrolledContract(t *testing.T) {
 		eta, mu float64
 	}{{1, .1, 0}, {2, .1, .5}, {30, .2, 0}, {60, .1, .7}} {
 		o := linearModel(pseudoHuber)
-		var cases []learnerCase
+		var cases []LearnerCase
 		add := func(name string, seed uint64, rows, n int, lambda float64) {
-			cases = append(cases, learnerCase{name: name, data: randomData(seed, rows, n, false), hyper: []float64{lambda, c.eta, c.mu}, residual: descentResidual(o, c.steps)})
+			cases = append(cases, LearnerCase{Name: name, Data: randomData(seed, rows, n, false), Hyper: []float64{lambda, c.eta, c.mu}, Residual: descentResidual(o, c.steps)})
 		}
 		add("28x5", 1, 28, 5, .1)
 		add("5x8", 2, 5, 8, .2)
