@@ -127,20 +127,20 @@ func TestDataGradientAtTies(t *testing.T) {
 	opposite[6], opposite[7] = -2, -.5
 	y, flip := []float64{1, 1, -1, 1, 1, -1}, []float64{1, 1, -1, -1, 1, -1}
 	train := []int{1, 2, 3}
-	learn := func(l func() qpdiff.Learner) func(*Config) {
+	learner := func(l func() qpdiff.Learner) func(*Config) {
 		return func(c *Config) { c.Features, c.Learner = nil, l }
 	}
-	svm := learn(func() qpdiff.Learner { return new(qpdiff.SVM) })
+	svm := learner(func() qpdiff.Learner { return new(qpdiff.SVM) })
 	for _, c := range []tieCase{
 		{"SVM", x, y, train, svm, []float64{0, .5}},
 		{"SVM, opposite rows", opposite, flip, train, svm, []float64{0, .5}},
 		{"SVM, standardised", x, y, []int{0, 1, 2, 3}, func(c *Config) { svm(c); c.Standardise = true }, []float64{0, .2}},
-		{"SVM that leaves rows out", x, y, train, learn(func() qpdiff.Learner { return new(outerSVM) }), []float64{0, .5}},
+		{"SVM that leaves rows out", x, y, train, learner(func() qpdiff.Learner { return new(outerSVM) }), []float64{0, .5}},
 		{"SVM, linear map", x, y, train, func(*Config) {}, []float64{0, 1, 1, 1}},
 		{"SVM, network", x, y, train, func(c *Config) { c.Features = &Perceptron{Widths: []int{2, 1, 1}} }, []float64{0, 1, 1, 1, 5, 1, -5}},
-		{"learned loss", x, y, train, learn(func() qpdiff.Learner { return new(qpdiff.LearnedLoss) }), []float64{.8, .05, .05, .1, .5}},
-		{"kernel SVM", x, y, train, learn(func() qpdiff.Learner { return new(qpdiff.KernelSVM) }), []float64{2, .1}},
-		{"kernel SVM, intercept", x, y, train, learn(func() qpdiff.Learner { return &qpdiff.KernelSVM{Intercept: true} }), []float64{2, .1}},
+		{"learned loss", x, y, train, learner(func() qpdiff.Learner { return new(qpdiff.LearnedLoss) }), []float64{.8, .05, .05, .1, .5}},
+		{"kernel SVM", x, y, train, learner(func() qpdiff.Learner { return new(qpdiff.KernelSVM) }), []float64{2, .1}},
+		{"kernel SVM, intercept", x, y, train, learner(func() qpdiff.Learner { return &qpdiff.KernelSVM{Intercept: true} }), []float64{2, .1}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, dx, dy, loss, err := dataCV(t, c.cv(t, false).c, c.alpha)

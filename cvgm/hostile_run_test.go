@@ -94,7 +94,7 @@ func drawSplits(in *hostile.Input, n int) []cvgm.Split {
 // drawLearner draws a way to make a learner, and whether its labels are ±1.
 func drawLearner(in *hostile.Input) (make func() qpdiff.Learner, classes bool) {
 	generalised, b := in.IntN(4) == 0, in.IntN(2) == 0
-	kernel := []qpdiff.Kernel{nil, qpdiff.RBF{}, qpdiff.Polynomial{}, qpdiff.Polynomial{Degree: 1}}[in.IntN(4)]
+	shape := []qpdiff.Kernel{nil, qpdiff.RBF{}, qpdiff.Polynomial{}, qpdiff.Polynomial{Degree: 1}}[in.IntN(4)]
 	switch in.IntN(11) {
 	case 0, 1:
 		return func() qpdiff.Learner { return &qpdiff.SVM{Generalised: generalised} }, true
@@ -105,10 +105,10 @@ func drawLearner(in *hostile.Input) (make func() qpdiff.Learner, classes bool) {
 		return func() qpdiff.Learner { return &qpdiff.Logistic{Intercept: i} }, true
 	case 5:
 		return func() qpdiff.Learner {
-			return &qpdiff.KernelSVM{Kernel: kernel, Intercept: b, Generalised: generalised}
+			return &qpdiff.KernelSVM{Kernel: shape, Intercept: b, Generalised: generalised}
 		}, true
 	case 6:
-		return func() qpdiff.Learner { return &qpdiff.KernelRidge{Kernel: kernel, Intercept: b} }, false
+		return func() qpdiff.Learner { return &qpdiff.KernelRidge{Kernel: shape, Intercept: b} }, false
 	case 7:
 		return func() qpdiff.Learner { return &qpdiff.Huber{Intercept: b, Generalised: generalised} }, false
 	}

@@ -122,9 +122,9 @@ func oneSided(t *testing.T, f Objective, x, d []float64) (below, above float64) 
 func TestTiesThatTheFeatureMapParts(t *testing.T) {
 	x := []float64{1, 0, 2, 0, -3, -1, 0, 2, 1, 1.5, -1, .3}
 	y := []float64{1, 1, -1, 1, 1, -1}
-	learn := func(l func() qpdiff.Learner) func(*Config) { return func(c *Config) { c.Learner = l } }
-	kernel := func(k qpdiff.Kernel, intercept bool) func(*Config) {
-		return learn(func() qpdiff.Learner { return &qpdiff.KernelSVM{Kernel: k, Intercept: intercept} })
+	learner := func(l func() qpdiff.Learner) func(*Config) { return func(c *Config) { c.Learner = l } }
+	machine := func(k qpdiff.Kernel, intercept bool) func(*Config) {
+		return learner(func() qpdiff.Learner { return &qpdiff.KernelSVM{Kernel: k, Intercept: intercept} })
 	}
 	train := []int{1, 2, 3}
 	for _, c := range []tieCase{
@@ -133,18 +133,18 @@ func TestTiesThatTheFeatureMapParts(t *testing.T) {
 		{"SVM, bound and free equal", x, y, train, func(*Config) {}, []float64{0, 4. / 3, 1, 1}},
 		{"SVM, opposite rows", []float64{1, 0, 2, 0, -3, -1, 0, -2, 1, 1.5, -1, .3}, []float64{1, 1, -1, -1, 1, -1}, train, func(*Config) {}, []float64{0, 1, 1, 1}},
 		{"SVM, standardised", x, y, []int{0, 1, 2, 3}, func(c *Config) { c.Standardise = true }, []float64{0, .2, 1, 1}},
-		{"SVM that leaves rows out", x, y, train, learn(func() qpdiff.Learner { return new(outerSVM) }), []float64{0, 1, 1, 1}},
-		{"learned loss", x, y, train, learn(func() qpdiff.Learner { return new(qpdiff.LearnedLoss) }), []float64{.8, .05, .05, .1, 1, 1, 1}},
-		{"kernel SVM", x, y, train, kernel(nil, false), []float64{2, .1, 1, 1}},
-		{"kernel SVM, both needed", x, y, train, kernel(nil, false), []float64{.7, .1, 1, 1}},
-		{"kernel SVM, linear", x, y, train, kernel(qpdiff.Polynomial{Degree: 1}, false), []float64{2, 1, 0, 1, 1}},
-		{"kernel SVM, intercept", x, y, train, kernel(nil, true), []float64{2, .1, 1, 1}},
+		{"SVM that leaves rows out", x, y, train, learner(func() qpdiff.Learner { return new(outerSVM) }), []float64{0, 1, 1, 1}},
+		{"learned loss", x, y, train, learner(func() qpdiff.Learner { return new(qpdiff.LearnedLoss) }), []float64{.8, .05, .05, .1, 1, 1, 1}},
+		{"kernel SVM", x, y, train, machine(nil, false), []float64{2, .1, 1, 1}},
+		{"kernel SVM, both needed", x, y, train, machine(nil, false), []float64{.7, .1, 1, 1}},
+		{"kernel SVM, linear", x, y, train, machine(qpdiff.Polynomial{Degree: 1}, false), []float64{2, 1, 0, 1, 1}},
+		{"kernel SVM, intercept", x, y, train, machine(nil, true), []float64{2, .1, 1, 1}},
 		// θ is (t, t) and the parameter moves example 3 by (−1, 1), but the second
 		// feature has twice the deviation.
 		{"SVM, standardised by unequal deviations", []float64{1, 2, 0, 3, 6, 0, -8, 8, 0, 3, 6, 1, 4, -16, 0, -2, -4, 0}, []float64{1, 1, -1, 1, -1, -1}, []int{1, 2, 3, 4, 5},
 			func(c *Config) { c.Features, c.Standardise = &blend{n: 1, c: 1}, true }, []float64{0, .5, 0}},
 		// Example 1 or 3 bounds b from one side.
-		{"kernel SVM, all at bounds", []float64{1, 0, 2, 0, -3, -1, 0, 2, 1, 1.5, -1, -2}, y, []int{1, 2, 3, 5}, kernel(nil, true), []float64{.1, .1, 1, 1}},
+		{"kernel SVM, all at bounds", []float64{1, 0, 2, 0, -3, -1, 0, 2, 1, 1.5, -1, -2}, y, []int{1, 2, 3, 5}, machine(nil, true), []float64{.1, .1, 1, 1}},
 		{"network", x, y, train, func(c *Config) { c.Features = &Perceptron{Widths: []int{2, 1, 1}} }, []float64{0, 1, 1, 1, 5, 1, -5}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

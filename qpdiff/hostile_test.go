@@ -1114,7 +1114,7 @@ func hostileSparseLogistic(in *hostile.Input) {
 }
 
 // drawKernel draws a kernel, nil included, and returns the one that it stands for.
-func drawKernel(in *hostile.Input) (drawn, kernel qpdiff.Kernel) {
+func drawKernel(in *hostile.Input) (drawn, meant qpdiff.Kernel) {
 	switch in.IntN(4) {
 	case 0:
 		drawn = qpdiff.RBF{}
@@ -1124,10 +1124,10 @@ func drawKernel(in *hostile.Input) (drawn, kernel qpdiff.Kernel) {
 			drawn = qpdiff.Polynomial{Degree: -1}
 		}
 	}
-	if kernel = drawn; kernel == nil {
-		kernel = qpdiff.RBF{}
+	if meant = drawn; meant == nil {
+		meant = qpdiff.RBF{}
 	}
-	return drawn, kernel
+	return drawn, meant
 }
 
 func hostileKernelSVM(in *hostile.Input) {

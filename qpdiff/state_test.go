@@ -28,8 +28,8 @@ func TestCopiesPanic(t *testing.T) {
 	var loss, loss2 LearnedLoss
 	var logistic, logistic2 Logistic
 	var kernel, kernel2 KernelSVM
-	smooth, unrolled := SmoothLearner{Objective: linearModel(halfSquare)}, Unrolled{Objective: linearModel(halfSquare)}
-	var smooth2 SmoothLearner
+	steady, unrolled := SmoothLearner{Objective: linearModel(halfSquare)}, Unrolled{Objective: linearModel(halfSquare)}
+	var steady2 SmoothLearner
 	var unrolled2 Unrolled
 	for _, l := range []struct {
 		original, copied Learner
@@ -41,7 +41,7 @@ func TestCopiesPanic(t *testing.T) {
 		{&loss, &loss2, func() { loss2 = loss }, []float64{1, 1, 0, 0, 1}},
 		{&logistic, &logistic2, func() { logistic2 = logistic }, []float64{1}},
 		{&kernel, &kernel2, func() { kernel2 = kernel }, []float64{1, 1}},
-		{&smooth, &smooth2, func() { smooth2 = smooth }, []float64{1}},
+		{&steady, &steady2, func() { steady2 = steady }, []float64{1}},
 		{&unrolled, &unrolled2, func() { unrolled2 = unrolled }, []float64{1, .01, 0}},
 	} {
 		name := fmt.Sprintf("%T", l.original)

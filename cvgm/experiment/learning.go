@@ -116,10 +116,10 @@ func (p LearningParams) Run(ctx context.Context) (*Learning, error) {
 	if err != nil {
 		return nil, err
 	}
-	linear, linearTest := p.classes(src, p.Train), p.classes(src, p.Test)
+	separable, separableTest := p.classes(src, p.Train), p.classes(src, p.Test)
 	tasks := []learningTask{
 		{
-			"support vector machine", []string{"λ1", "λ2"}, func() qpdiff.Learner { return &qpdiff.SVM{Generalised: true} }, linear, linearTest,
+			"support vector machine", []string{"λ1", "λ2"}, func() qpdiff.Learner { return &qpdiff.SVM{Generalised: true} }, separable, separableTest,
 			[]float64{.1, 3}, []float64{1e-4, 1e-3}, []float64{.3, 10},
 		},
 		{
@@ -127,7 +127,7 @@ func (p LearningParams) Run(ctx context.Context) (*Learning, error) {
 			[]float64{.1, 5}, []float64{1e-2, 1e-2}, []float64{100, 10},
 		},
 		{
-			"logistic regression", []string{"C"}, func() qpdiff.Learner { return &qpdiff.Logistic{Intercept: qpdiff.UnpenalisedIntercept} }, linear, linearTest,
+			"logistic regression", []string{"C"}, func() qpdiff.Learner { return &qpdiff.Logistic{Intercept: qpdiff.UnpenalisedIntercept} }, separable, separableTest,
 			[]float64{100}, []float64{1e-3}, []float64{100},
 		},
 	}
