@@ -1,6 +1,9 @@
 package cvgm
 
-import "cvgm/qpdiff"
+import (
+	"cvgm/qpdiff"
+	"cvgm/qpdiff/learn"
+)
 
 // Centring selects what a CV subtracts from features and labels before a
 // learner without an intercept of its own is fitted, and adds to its
@@ -37,11 +40,11 @@ type Config struct {
 	// not matter, except to learners whose C weighs a sum over the examples
 	// (qpdiff.Logistic, qpdiff.KernelSVM). Gradients take the weights as constant.
 	// Learners that cannot weigh examples refuse Weights. See [BalancedWeights].
-	Data   qpdiff.Data
+	Data   learn.Data
 	Splits []Split
 	// Learner returns a new learner, never the same one again. New calls it once
 	// more than there are splits, and each call of [CV.Final] once.
-	Learner func() qpdiff.Learner
+	Learner func() learn.Learner
 	Loss    Loss
 	// Prepare makes the features of the columns of Data.X, fitted to each split's
 	// training rows and, by [CV.Final], to all rows. Data.X may then hold NaN for
@@ -63,7 +66,7 @@ type Config struct {
 	// Generalised selects what the gradient is where it does not exist, at kinks
 	// of the learner, the loss or the feature map. False: an error that matches
 	// qpdiff.ErrNotDifferentiable. True: the chain rule with one element of the
-	// generalised derivative at each kink; see [CV.Generalised], [qpdiff.KinkedLearner],
+	// generalised derivative at each kink; see [CV.Generalised], [learn.KinkedLearner],
 	// [KinkedLoss] and [KinkedMap].
 	Generalised bool
 	// Workers bounds the goroutines that share the splits. Zero: GOMAXPROCS.
@@ -75,12 +78,12 @@ type Config struct {
 func (c *Config) learned() bool { return c.Features != nil && c.Features.NumParams() > 0 }
 
 // newLearner returns a new learner that treats kinks as c says.
-func (c *Config) newLearner() (qpdiff.Learner, error) {
+func (c *Config) newLearner() (learn.Learner, error) {
 	l := c.Learner()
 	if l == nil {
 		return nil, badArg("Config.Learner", qpdiff.ErrShape, "give a function that returns a new learner", "returned nil")
 	}
-	if k, ok := l.(qpdiff.KinkedLearner); ok && c.Generalised {
+	if k, ok := l.(learn.KinkedLearner); ok && c.Generalised {
 		k.SetGeneralised(true)
 	}
 	return l, nil

@@ -8,6 +8,8 @@ import (
 	"cvgm/cvgm"
 	"cvgm/cvgm/cvgmtest"
 	"cvgm/qpdiff"
+	"cvgm/qpdiff/learn"
+	"cvgm/qpdiff/linear"
 	"cvgm/synth"
 
 	"gonum.org/v1/gonum/mat"
@@ -46,7 +48,7 @@ func TestLosses(t *testing.T) {
 // The exact gradients of a CV pass the check for any objective.
 func TestCheckGradientOfACV(t *testing.T) {
 	src := synth.NewStream(5, "check gradient")
-	d := qpdiff.Data{X: mat.NewDense(20, 3, nil), Y: make([]float64, 20)}
+	d := learn.Data{X: mat.NewDense(20, 3, nil), Y: make([]float64, 20)}
 	for i := range d.Y {
 		for j := range 3 {
 			d.X.Set(i, j, src.NormFloat64())
@@ -58,7 +60,7 @@ func TestCheckGradientOfACV(t *testing.T) {
 		t.Fatal(err)
 	}
 	cv, err := cvgm.New(cvgm.Config{Data: d, Splits: splits, Loss: cvgm.SquaredError{}, Standardise: true, Centring: cvgm.MeanCentring,
-		Learner: func() qpdiff.Learner { return new(qpdiff.ElasticNet) }})
+		Learner: func() learn.Learner { return new(linear.ElasticNet) }})
 	if err != nil {
 		t.Fatal(err)
 	}

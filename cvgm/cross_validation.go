@@ -5,6 +5,7 @@ import (
 	"reflect"
 
 	"cvgm/qpdiff"
+	"cvgm/qpdiff/learn"
 
 	"gonum.org/v1/gonum/mat"
 )
@@ -64,7 +65,7 @@ func New(c Config) (*CV, error) {
 		return nil, badArg("Config.Hyper", qpdiff.ErrShape, "give one value per hyperparameter of the learner",
 			"has %d entries where the learner has %d hyperparameters", len(c.Hyper), hyper)
 	}
-	if l, ok := first.(qpdiff.SubsetLearner); ok && !c.Standardise && c.Centring == NoCentring && c.Prepare == nil {
+	if l, ok := first.(learn.SubsetLearner); ok && !c.Standardise && c.Centring == NoCentring && c.Prepare == nil {
 		cv.full, cv.fullTheta = l, make([]float64, theta)
 	} else {
 		cv.loo = newLeaveOneOut(&cv.c, first)
@@ -132,7 +133,7 @@ func (cv *CV) eval(grad []float64, data *dataGradient, alpha []float64) (float64
 		return math.NaN(), err
 	}
 	if cv.full != nil {
-		if err := cv.full.Load(qpdiff.Data{X: x, Y: cv.c.Data.Y, Weights: cv.c.Data.Weights}); err != nil {
+		if err := cv.full.Load(learn.Data{X: x, Y: cv.c.Data.Y, Weights: cv.c.Data.Weights}); err != nil {
 			return math.NaN(), err
 		}
 		cv.full.Fit(cv.fullTheta, hyper) // where that fails, each split says so itself, or starts from scratch
@@ -180,7 +181,7 @@ func (cv *CV) evalSplit(j int) error {
 	}
 	if cv.full != nil {
 		gather(f.val, cv.run.x, f.split.Val)
-		err = f.learner.(qpdiff.SubsetLearner).LoadSubset(cv.full, f.out)
+		err = f.learner.(learn.SubsetLearner).LoadSubset(cv.full, f.out)
 	} else if cv.c.Features != nil || f.train.X == nil {
 		if f.train.X == nil {
 			f.prepare(cv.c, cv.features)

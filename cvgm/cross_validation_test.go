@@ -9,6 +9,9 @@ import (
 	"testing"
 
 	"cvgm/qpdiff"
+	"cvgm/qpdiff/learn"
+	"cvgm/qpdiff/linear"
+	"cvgm/qpdiff/linear/margin"
 	"cvgm/synth"
 
 	"github.com/google/go-cmp/cmp"
@@ -16,7 +19,7 @@ import (
 )
 
 // regression draws N examples with n features, most of them informative.
-func regression(seed uint64, n, features int) qpdiff.Data {
+func regression(seed uint64, n, features int) learn.Data {
 	src := synth.NewStream(seed, "test data")
 	d, _, err := synth.MakeRegression(src, synth.Regression{Samples: n, Features: features, Informative: max(1, features-2), Noise: 100})
 	if err != nil {
@@ -25,7 +28,7 @@ func regression(seed uint64, n, features int) qpdiff.Data {
 	for i := range d.Y {
 		d.Y[i] /= 100
 	}
-	return qpdiff.Data{X: d.X, Y: d.Y}
+	return learn.Data{X: d.X, Y: d.Y}
 }
 
 // elasticNetCV is the setting of the paper's first experiment.
@@ -37,7 +40,7 @@ func elasticNetCV(t testing.TB, seed uint64, k int, change func(*Config)) *CV {
 		t.Fatal(err)
 	}
 	c := Config{Data: d, Splits: splits, Loss: SquaredError{}, Standardise: true, Centring: MeanCentring,
-		Learner: func() qpdiff.Learner { return new(qpdiff.ElasticNet) }}
+		Learner: func() learn.Learner { return new(linear.ElasticNet) }}
 	if change != nil {
 		change(&c)
 	}
@@ -124,7 +127,7 @@ func TestMeanCentringIsOptimal(t *testing.T) {
 		t.Fatal(err)
 	}
 	cv, err := New(Config{Data: d, Splits: splits, Loss: SquaredError{}, Centring: MeanCentring,
-		Learner: func() qpdiff.Learner { return new(qpdiff.ElasticNet) }})
+		Learner: func() learn.Learner { return new(linear.ElasticNet) }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -246,7 +249,7 @@ func TestNewRefusesBadConfigs(t *testing.T) {
 		"no splits":        {func(c *Config) { c.Splits = nil }, qpdiff.ErrShape, -1},
 		"no learner":       {func(c *Config) { c.Learner = nil }, qpdiff.ErrShape, -1},
 		"no loss":          {func(c *Config) { c.Loss = nil }, qpdiff.ErrShape, -1},
-		"no data":          {func(c *Config) { c.Data = qpdiff.Data{} }, qpdiff.ErrShape, -1},
+		"no data":          {func(c *Config) { c.Data = learn.Data{} }, qpdiff.ErrShape, -1},
 		"NaN feature":      {nan, qpdiff.ErrNotFinite, -1},
 		"Inf label":        {func(c *Config) { c.Data.Y = append([]float64{math.Inf(1)}, c.Data.Y[1:]...) }, qpdiff.ErrNotFinite, -1},
 		"missing label":    {func(c *Config) { c.Data.Y = c.Data.Y[1:] }, qpdiff.ErrShape, -1},
@@ -255,8 +258,8 @@ func TestNewRefusesBadConfigs(t *testing.T) {
 		"index below zero": {func(c *Config) { c.Splits[1] = Split{[]int{0, 2}, []int{-1}} }, qpdiff.ErrDomain, 1},
 		"index twice":      {func(c *Config) { c.Splits[3] = Split{[]int{0, 1}, []int{1}} }, qpdiff.ErrDomain, 3},
 		"empty part":       {func(c *Config) { c.Splits[0] = Split{[]int{0, 1}, nil} }, qpdiff.ErrShape, 0},
-		"learner twice":    {func(c *Config) { l := new(qpdiff.ElasticNet); c.Learner = func() qpdiff.Learner { return l } }, qpdiff.ErrDomain, -1},
-		"nil learner":      {func(c *Config) { c.Learner = func() qpdiff.Learner { return nil } }, qpdiff.ErrShape, -1},
+		"learner twice":    {func(c *Config) { l := new(linear.ElasticNet); c.Learner = func() learn.Learner { return l } }, qpdiff.ErrDomain, -1},
+		"nil learner":      {func(c *Config) { c.Learner = func() learn.Learner { return nil } }, qpdiff.ErrShape, -1},
 		"intercept":        {func(c *Config) { c.Centring = 3 }, qpdiff.ErrDomain, -1},
 		"no features":      {func(c *Config) { c.Features = &LinearMap{In: 10} }, qpdiff.ErrShape, -1},
 		"intercept that depends on the map": {func(c *Config) {
@@ -265,7 +268,7 @@ func TestNewRefusesBadConfigs(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			config := Config{Data: regression(1, 30, 10), Loss: SquaredError{}, Standardise: true,
-				Learner: func() qpdiff.Learner { return new(qpdiff.ElasticNet) }}
+				Learner: func() learn.Learner { return new(linear.ElasticNet) }}
 			config.Splits, _ = RandomSplits(synth.NewStream(1, "splits"), 30, 5, .9)
 			c.change(&config)
 			_, err := New(config)
@@ -352,7 +355,7 @@ func FuzzEval(f *testing.F) {
 			return
 		}
 		cv, err := New(Config{Data: regression(seed, 12, 4), Splits: splits, Loss: SquaredError{}, Centring: MeanCentring,
-			Learner: func() qpdiff.Learner { return new(qpdiff.ElasticNet) }})
+			Learner: func() learn.Learner { return new(linear.ElasticNet) }})
 		if err != nil {
 			return
 		}
@@ -409,7 +412,7 @@ func benchmarkEval(b *testing.B, cv *CV, gradient, cold bool) {
 // weight many decades above the others leaves no digits.
 func TestWarmStartAnswersWhereColdDoes(t *testing.T) {
 	cv, err := New(Config{
-		Data: qpdiff.Data{
+		Data: learn.Data{
 			X: mat.NewDense(10, 2, []float64{
 				-0.31358498609225915, 1.1363088890371764, 0.33035566537503835, 0.3835843628120432, -0.56061993068308, 0.8880920071310137,
 				1.0120883273770183, 0.4226210743759061, 1.4211383192458371, 0.06294324478020175, 0.5146722374779293, 0.002203529215818012,
@@ -421,7 +424,7 @@ func TestWarmStartAnswersWhereColdDoes(t *testing.T) {
 		Features:    &LinearMap{In: 2, Out: 2},
 		Standardise: true,
 		Loss:        AbsoluteError{},
-		Learner:     func() qpdiff.Learner { return new(qpdiff.LearnedLoss) },
+		Learner:     func() learn.Learner { return new(margin.LearnedLoss) },
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"cvgm/qpdiff"
+	"cvgm/qpdiff/learn"
 
 	"github.com/google/go-cmp/cmp"
 	"gonum.org/v1/gonum/mat"
@@ -125,7 +125,7 @@ func FuzzReadCSV(f *testing.F) {
 		if err := prepareRows(x.RawMatrix().Data, fitted, d.X, complement(nil, len(d.Y))); err != nil {
 			t.Error(err)
 		}
-		if err := (qpdiff.Data{X: x, Y: d.Y}).Check(); err != nil {
+		if err := (learn.Data{X: x, Y: d.Y}).Check(); err != nil {
 			t.Error(err)
 		}
 	})

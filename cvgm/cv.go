@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"cvgm/qpdiff"
+	"cvgm/qpdiff/learn"
 
 	"gonum.org/v1/gonum/mat"
 )
@@ -21,8 +22,8 @@ type CV struct {
 	hyper    int
 	fits     []splitFit
 	// full learns from all examples where the learners of the splits are
-	// [qpdiff.SubsetLearner]s and see the features as they are; otherwise it is nil.
-	full      qpdiff.SubsetLearner
+	// [learn.SubsetLearner]s and see the features as they are; otherwise it is nil.
+	full      learn.SubsetLearner
 	fullTheta []float64
 	// loo evaluates all splits at once where each leaves one example out; otherwise it is
 	// nil. The fits are then prepared when they are first needed.
@@ -93,7 +94,7 @@ func (cv *CV) Generalised() bool { return cv.generalised }
 // loss through the fitted θ, and of the features as rows that the splits
 // validate on, which reach it directly through the predictions. Their sum is
 // the whole cotangent, which for rows of equal features may hold only along moves
-// that keep them equal: see [qpdiff.TiedLearner]. They are nil without a feature map, and
+// that keep them equal: see [learn.TiedLearner]. They are nil without a feature map, and
 // valid until the next call of Eval.
 func (cv *CV) FeatureCotangents() (asTraining, asValidation *mat.Dense) {
 	return cv.asTraining, cv.asValidation

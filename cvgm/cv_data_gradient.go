@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"cvgm/qpdiff"
+	"cvgm/qpdiff/learn"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
@@ -27,7 +28,7 @@ import (
 //   - dx and dy with FixedLeastSquares without Standardise,
 //   - dy with a Loss that is no [LabelLoss],
 //   - and, unless Config.Generalised is set, what meets a kink of the learner or dx at one
-//     of the feature map, and training rows of a [qpdiff.TiedLearner] that are equal to it
+//     of the feature map, and training rows of a [learn.TiedLearner] that are equal to it
 //     and that moves of the rows (dx) or of the labels (dy) part.
 //
 // With Config.Generalised these give an element of the generalised derivative, and
@@ -72,7 +73,7 @@ func (cv *CV) DataGradient(dx *mat.Dense, dy, alpha []float64) (float64, error) 
 // addSplits completes d and dx, and returns the errors of the blocks that are wanted.
 func (cv *CV) addSplits(d *dataGradient, dx *mat.Dense) error {
 	ties := new(tieTest)
-	if _, ok := cv.fits[0].learner.(qpdiff.TiedLearner); ok {
+	if _, ok := cv.fits[0].learner.(learn.TiedLearner); ok {
 		ties.prepare(&cv.c, cv.features, true)
 	}
 	for j := range cv.fits {
@@ -105,9 +106,9 @@ type dataGradient struct {
 
 // splitData is what one split adds to a dataGradient.
 type splitData struct {
-	grad       qpdiff.Grad // of its training rows and labels
-	val        *mat.Dense  // cotangent of the validation rows
-	label      []float64   // cotangent of the validation labels
+	grad       learn.Grad // of its training rows and labels
+	val        *mat.Dense // cotangent of the validation rows
+	label      []float64  // cotangent of the validation labels
 	errX, errY error
 }
 
@@ -166,7 +167,7 @@ func (f *splitFit) dataBackward(c *Config, want *dataGradient) error {
 	if !wantedX && !wantedY {
 		return nil
 	}
-	if _, tied := f.learner.(qpdiff.TiedLearner); wantedX || tied { // Ties looks at the rows
+	if _, tied := f.learner.(learn.TiedLearner); wantedX || tied { // Ties looks at the rows
 		d.grad.X, d.val = mat.NewDense(rows, m, nil), mat.NewDense(len(f.valY), m, nil)
 	}
 	if wantedY {

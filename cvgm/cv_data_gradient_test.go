@@ -8,6 +8,9 @@ import (
 	"testing"
 
 	"cvgm/qpdiff"
+	"cvgm/qpdiff/learn"
+	"cvgm/qpdiff/linear"
+	"cvgm/qpdiff/linear/margin"
 	"cvgm/synth"
 
 	"gonum.org/v1/gonum/floats"
@@ -96,7 +99,7 @@ func TestDataGradientRefusesOneBlock(t *testing.T) {
 		t.Fatal(err)
 	}
 	config := Config{Data: base, Splits: splits, Loss: SquaredError{}, Standardise: true, Centring: MeanCentring,
-		Learner: func() qpdiff.Learner { return new(qpdiff.ElasticNet) }}
+		Learner: func() learn.Learner { return new(linear.ElasticNet) }}
 	run := func(c Config, alpha ...float64) (dx *mat.Dense, dy []float64, err error) {
 		t.Helper()
 		cv, err := New(c)
@@ -110,7 +113,7 @@ func TestDataGradientRefusesOneBlock(t *testing.T) {
 	missing := func(v []float64) bool { return !slices.ContainsFunc(v, func(x float64) bool { return !math.IsNaN(x) }) }
 
 	constant := config
-	constant.Data = qpdiff.Data{X: mat.DenseCopyOf(base.X), Y: base.Y}
+	constant.Data = learn.Data{X: mat.DenseCopyOf(base.X), Y: base.Y}
 	for _, i := range splits[1].Train {
 		constant.Data.X.Set(i, 2, 7)
 	}
@@ -150,8 +153,8 @@ func TestDataGradientRefusesOneBlock(t *testing.T) {
 	}
 
 	// Two equal rows on the elbow of an SVM.
-	equal := Config{Data: qpdiff.Data{X: mat.NewDense(5, 2, []float64{1, .5, 1, .5, -1, .3, -2, -1, .2, 2}), Y: []float64{1, 1, -1, -1, 1}},
-		Splits: []Split{{Train: []int{0, 1, 2, 3}, Val: []int{4}}}, Loss: LogisticLoss{}, Learner: func() qpdiff.Learner { return new(qpdiff.SVM) }}
+	equal := Config{Data: learn.Data{X: mat.NewDense(5, 2, []float64{1, .5, 1, .5, -1, .3, -2, -1, .2, 2}), Y: []float64{1, 1, -1, -1, 1}},
+		Splits: []Split{{Train: []int{0, 1, 2, 3}, Val: []int{4}}}, Loss: LogisticLoss{}, Learner: func() learn.Learner { return new(margin.SVM) }}
 	cv, err = New(equal)
 	if err != nil {
 		t.Fatal(err)
@@ -165,9 +168,9 @@ func TestDataGradientRefusesOneBlock(t *testing.T) {
 // The gradient in one row of the mean of squares, by hand: the only feature is 1, so
 // that θ = Σy/(N(1 + λ2)) without λ1, centring or standardisation.
 func ExampleCV_DataGradient() {
-	d := qpdiff.Data{X: mat.NewDense(3, 1, []float64{1, 1, 1}), Y: []float64{2, 4, 5}}
+	d := learn.Data{X: mat.NewDense(3, 1, []float64{1, 1, 1}), Y: []float64{2, 4, 5}}
 	cv, err := New(Config{Data: d, Splits: []Split{{Train: []int{0, 1}, Val: []int{2}}}, Loss: SquaredError{},
-		Learner: func() qpdiff.Learner { return new(qpdiff.ElasticNet) }})
+		Learner: func() learn.Learner { return new(linear.ElasticNet) }})
 	if err != nil {
 		panic(err)
 	}

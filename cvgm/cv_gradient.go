@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"cvgm/qpdiff"
+	"cvgm/qpdiff/learn"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
@@ -156,13 +157,13 @@ func (t *tieTest) prepare(c *Config, features int, rows bool) {
 // find looks at the training rows of f.
 func (t *tieTest) find(f *splitFit) {
 	t.tied, t.parted = false, false
-	if l, ok := f.learner.(qpdiff.TiedLearner); ok && t.c != nil {
+	if l, ok := f.learner.(learn.TiedLearner); ok && t.c != nil {
 		t.fit = f
 		l.Ties(&f.work, t.call)
 	}
 }
 
-// visit is what find asks [qpdiff.TiedLearner] to call. The derivatives of dᵀφ are
+// visit is what find asks [learn.TiedLearner] to call. The derivatives of dᵀφ are
 // taken one example at a time and compared: their difference, taken at once, would
 // have the rounding of both.
 func (t *tieTest) visit(i, k int, sign float64, d []float64) (more bool) {

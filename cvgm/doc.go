@@ -6,7 +6,7 @@
 //
 // The types follow the way of the data. A [Split] divides the examples into training
 // and validation rows ([RandomSplits], [KFold], [StratifiedKFold], [GroupedKFold],
-// [TimeSplits], …). A [CV], made from a [Config] by [New], fits a [qpdiff.Learner] to
+// [TimeSplits], …). A [CV], made from a [Config] by [New], fits a [learn.Learner] to
 // every split and returns the validation loss with its exact gradient in the
 // hyperparameters α. A [Searcher] minimises it over α, one evaluation, a [Step], at a
 // time. Data with text, classes or missing values are a [Table], which [CSV] reads: its

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"cvgm/qpdiff"
+	"cvgm/qpdiff/learn"
 
 	"gonum.org/v1/gonum/mat"
 )
@@ -37,7 +38,7 @@ func (e *SplitError) Unwrap() error { return e.Err }
 
 // checkData reports the first thing in d that cannot be used. The values of X are not
 // checked where they are prepared: NaN is a missing one.
-func checkData(arg string, d qpdiff.Data, prepared bool) error {
+func checkData(arg string, d learn.Data, prepared bool) error {
 	if prepared && d.X != nil && !d.X.IsEmpty() {
 		d.X = mat.NewDense(d.X.RawMatrix().Rows, 1, nil)
 	}

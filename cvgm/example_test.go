@@ -9,15 +9,17 @@ import (
 
 	"cvgm/cvgm"
 	"cvgm/qpdiff"
+	"cvgm/qpdiff/learn"
+	"cvgm/qpdiff/linear"
 	"cvgm/synth"
 
 	"gonum.org/v1/gonum/mat"
 )
 
 // line returns 30 examples of y = 3x₁ − 2 + noise with four useless features.
-func line() qpdiff.Data {
+func line() learn.Data {
 	src := synth.NewStream(1, "example data")
-	d := qpdiff.Data{X: mat.NewDense(30, 5, nil), Y: make([]float64, 30)}
+	d := learn.Data{X: mat.NewDense(30, 5, nil), Y: make([]float64, 30)}
 	for i := range d.Y {
 		for j := range 5 {
 			d.X.Set(i, j, src.NormFloat64())
@@ -27,7 +29,7 @@ func line() qpdiff.Data {
 	return d
 }
 
-func elasticNet(d qpdiff.Data) *cvgm.CV {
+func elasticNet(d learn.Data) *cvgm.CV {
 	splits, err := cvgm.RandomSplits(synth.NewStream(1, "example splits"), len(d.Y), 64, .9)
 	if err != nil {
 		panic(err)
@@ -35,7 +37,7 @@ func elasticNet(d qpdiff.Data) *cvgm.CV {
 	cv, err := cvgm.New(cvgm.Config{
 		Data:        d,
 		Splits:      splits,
-		Learner:     func() qpdiff.Learner { return new(qpdiff.ElasticNet) },
+		Learner:     func() learn.Learner { return new(linear.ElasticNet) },
 		Loss:        cvgm.SquaredError{},
 		Standardise: true,
 		Centring:    cvgm.MeanCentring,
@@ -96,9 +98,9 @@ func ExampleCV_Generalised() {
 		panic(err)
 	}
 	cv, err := cvgm.New(cvgm.Config{
-		Data:        qpdiff.Data{X: mat.NewDense(4, 1, []float64{1, 2, 2, 1}), Y: []float64{1, 3, 1, 2}},
+		Data:        learn.Data{X: mat.NewDense(4, 1, []float64{1, 2, 2, 1}), Y: []float64{1, 3, 1, 2}},
 		Splits:      splits,
-		Learner:     func() qpdiff.Learner { return new(qpdiff.ElasticNet) },
+		Learner:     func() learn.Learner { return new(linear.ElasticNet) },
 		Loss:        cvgm.SquaredError{},
 		Generalised: true,
 	})
@@ -149,7 +151,7 @@ func ExampleCentring() {
 	for _, intercept := range []cvgm.Centring{cvgm.NoCentring, cvgm.FixedLeastSquares, cvgm.MeanCentring} {
 		splits, _ := cvgm.LeaveOneOut(len(d.Y))
 		cv, err := cvgm.New(cvgm.Config{Data: d, Splits: splits, Loss: cvgm.SquaredError{}, Centring: intercept,
-			Learner: func() qpdiff.Learner { return new(qpdiff.ElasticNet) }})
+			Learner: func() learn.Learner { return new(linear.ElasticNet) }})
 		if err != nil {
 			panic(err)
 		}
@@ -197,9 +199,9 @@ func (relativeError) LabelSlope(prediction, y float64) float64 {
 func ExampleLabelLoss() {
 	var loss cvgm.LabelLoss = relativeError{}
 	cv, err := cvgm.New(cvgm.Config{
-		Data:    qpdiff.Data{X: mat.NewDense(3, 1, []float64{1, 1, 1}), Y: []float64{2, 4, 2}},
+		Data:    learn.Data{X: mat.NewDense(3, 1, []float64{1, 1, 1}), Y: []float64{2, 4, 2}},
 		Splits:  []cvgm.Split{{Train: []int{0, 1}, Val: []int{2}}},
-		Learner: func() qpdiff.Learner { return new(qpdiff.ElasticNet) },
+		Learner: func() learn.Learner { return new(linear.ElasticNet) },
 		Loss:    loss,
 	})
 	if err != nil {
@@ -230,9 +232,9 @@ func ExampleKinkedLoss() {
 	var loss cvgm.KinkedLoss = absoluteError{}
 	for _, generalised := range []bool{false, true} {
 		cv, err := cvgm.New(cvgm.Config{
-			Data:        qpdiff.Data{X: mat.NewDense(3, 1, []float64{1, 1, 1}), Y: []float64{2, 4, 3}},
+			Data:        learn.Data{X: mat.NewDense(3, 1, []float64{1, 1, 1}), Y: []float64{2, 4, 3}},
 			Splits:      []cvgm.Split{{Train: []int{0, 1}, Val: []int{2}}},
-			Learner:     func() qpdiff.Learner { return new(qpdiff.ElasticNet) },
+			Learner:     func() learn.Learner { return new(linear.ElasticNet) },
 			Loss:        loss,
 			Generalised: generalised,
 		})
@@ -345,7 +347,7 @@ func ExampleSplitError() {
 	splits, _ := cvgm.KFold(synth.NewStream(1, "example splits"), 30, 5)
 	splits[3].Val = []int{30}
 	_, err := cvgm.New(cvgm.Config{Data: line(), Splits: splits, Loss: cvgm.SquaredError{}, Standardise: true,
-		Learner: func() qpdiff.Learner { return new(qpdiff.ElasticNet) }})
+		Learner: func() learn.Learner { return new(linear.ElasticNet) }})
 	fmt.Println(err)
 	// Output: split 3: Split holds index 30 for N = 30 examples (outside its domain): use indices from 0 to N-1
 }

@@ -5,7 +5,8 @@ import (
 	"math"
 
 	"cvgm/cvgm"
-	"cvgm/qpdiff"
+	"cvgm/qpdiff/learn"
+	"cvgm/qpdiff/linear"
 	"cvgm/synth"
 
 	"gonum.org/v1/gonum/floats"
@@ -55,8 +56,8 @@ func ExampleFeatureMap() {
 		panic(err)
 	}
 	cv, err := cvgm.New(cvgm.Config{
-		Data: qpdiff.Data{X: d.X, Y: d.Y}, Splits: splits, Loss: cvgm.LogisticLoss{}, Features: new(bump), Hyper: []float64{10},
-		Learner: func() qpdiff.Learner { return &qpdiff.Logistic{Intercept: qpdiff.UnpenalisedIntercept} },
+		Data: learn.Data{X: d.X, Y: d.Y}, Splits: splits, Loss: cvgm.LogisticLoss{}, Features: new(bump), Hyper: []float64{10},
+		Learner: func() learn.Learner { return &linear.Logistic{Intercept: linear.UnpenalisedIntercept} },
 	})
 	if err != nil {
 		panic(err)
@@ -110,9 +111,9 @@ func ExampleSubsetLearner() {
 	if err != nil {
 		panic(err)
 	}
-	var full, part qpdiff.SubsetLearner = new(qpdiff.Logistic), new(qpdiff.Logistic)
+	var full, part learn.SubsetLearner = new(linear.Logistic), new(linear.Logistic)
 	theta, hyper := make([]float64, 2), []float64{10}
-	if err := full.Load(qpdiff.Data{X: d.X, Y: d.Y}); err != nil {
+	if err := full.Load(learn.Data{X: d.X, Y: d.Y}); err != nil {
 		panic(err)
 	}
 	if err := full.Fit(theta, hyper); err != nil {

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"cvgm/qpdiff"
+	"cvgm/qpdiff/learn"
+	"cvgm/qpdiff/linear"
 	"cvgm/synth"
 
 	"github.com/google/go-cmp/cmp"
@@ -22,10 +24,10 @@ type stub struct {
 }
 
 func (s *stub) Dims(n int) (theta, hyper int)    { return len(s.theta), 1 }
-func (s *stub) Load(d qpdiff.Data) error         { return d.Check() }
+func (s *stub) Load(d learn.Data) error          { return d.Check() }
 func (s *stub) Fit(theta, hyper []float64) error { copy(theta, s.theta); return nil }
 func (s *stub) Reset()                           {}
-func (s *stub) VJP(w *qpdiff.Workspace, g *qpdiff.Grad, _ []float64) error {
+func (s *stub) VJP(w *qpdiff.Workspace, g *learn.Grad, _ []float64) error {
 	if g.Hyper != nil {
 		g.Hyper[0] += s.hyper
 	}
@@ -44,7 +46,7 @@ func (l stubLoss) Eval(_, _ float64) (loss, slope float64) { return l.value, l.s
 func TestCVRefusesWhatIsNotFinite(t *testing.T) {
 	nan, inf, huge := math.NaN(), math.Inf(1), math.MaxFloat64
 	one := func() *Config {
-		return &Config{Data: qpdiff.Data{X: mat.NewDense(4, 1, []float64{1, 2, 3, 4}), Y: []float64{1, -1, 1, 1}}, Loss: SquaredError{},
+		return &Config{Data: learn.Data{X: mat.NewDense(4, 1, []float64{1, 2, 3, 4}), Y: []float64{1, -1, 1, 1}}, Loss: SquaredError{},
 			Splits: []Split{{[]int{0, 1}, []int{2}}, {[]int{1, 2}, []int{3}}}}
 	}
 	for name, c := range map[string]struct {
@@ -69,7 +71,7 @@ func TestCVRefusesWhatIsNotFinite(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			config := one()
-			config.Learner = func() qpdiff.Learner { l := c.learner; return &l }
+			config.Learner = func() learn.Learner { l := c.learner; return &l }
 			if c.change != nil {
 				c.change(config)
 			}
@@ -98,8 +100,8 @@ func TestCVRefusesWhatIsNotFinite(t *testing.T) {
 }
 
 func TestAlphaMustBeFinite(t *testing.T) {
-	cv, err := New(Config{Data: qpdiff.Data{X: mat.NewDense(2, 1, []float64{1, 2}), Y: []float64{1, 2}}, Splits: []Split{{[]int{0}, []int{1}}},
-		Loss: SquaredError{}, Learner: func() qpdiff.Learner { return &stub{theta: []float64{1}} }})
+	cv, err := New(Config{Data: learn.Data{X: mat.NewDense(2, 1, []float64{1, 2}), Y: []float64{1, 2}}, Splits: []Split{{[]int{0}, []int{1}}},
+		Loss: SquaredError{}, Learner: func() learn.Learner { return &stub{theta: []float64{1}} }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,8 +132,8 @@ func TestNormaliserRefusesOverflow(t *testing.T) {
 			c.Data.X, c.Data.Y = mat.NewDense(5, 3, []float64{huge, 2, 1, -huge, 1, 3, -huge, 5, 2, 1, 7, 8, 1, 1, 1}), []float64{1, 2, 3, 4, 5}
 		}, "has the intercept"},
 	} {
-		config := Config{Data: qpdiff.Data{X: mat.NewDense(4, 1, c.x), Y: c.y}, Loss: SquaredError{}, Splits: []Split{{[]int{0, 1, 3}, []int{2}}},
-			Learner: func() qpdiff.Learner { return &stub{theta: []float64{1}} }}
+		config := Config{Data: learn.Data{X: mat.NewDense(4, 1, c.x), Y: c.y}, Loss: SquaredError{}, Splits: []Split{{[]int{0, 1, 3}, []int{2}}},
+			Learner: func() learn.Learner { return &stub{theta: []float64{1}} }}
 		c.change(&config)
 		if _, err := New(config); !errors.Is(err, qpdiff.ErrNotFinite) || !strings.Contains(err.Error(), c.part) {
 			t.Errorf("%s: error %v lacks %q", name, err, c.part)
@@ -218,15 +220,15 @@ func TestModelRefusesWhatIsNotFinite(t *testing.T) {
 		t.Errorf("x with NaN: error %v", err)
 	}
 	x.Set(1, 1, 1)
-	if _, err := model().Risk(Exponential{}, qpdiff.Data{X: x, Y: []float64{-1e4, 1}}); !errors.Is(err, qpdiff.ErrNotFinite) || !strings.Contains(err.Error(), "example 0") {
+	if _, err := model().Risk(Exponential{}, learn.Data{X: x, Y: []float64{-1e4, 1}}); !errors.Is(err, qpdiff.ErrNotFinite) || !strings.Contains(err.Error(), "example 0") {
 		t.Errorf("risk that overflows: error %v", err)
 	}
-	if _, err := model().Risk(SquaredError{}, qpdiff.Data{X: x, Y: []float64{nan, 1}}); !errors.Is(err, qpdiff.ErrNotFinite) {
+	if _, err := model().Risk(SquaredError{}, learn.Data{X: x, Y: []float64{nan, 1}}); !errors.Is(err, qpdiff.ErrNotFinite) {
 		t.Errorf("label NaN: error %v", err)
 	}
 	// Final checks the model that it returns.
-	cv, err := New(Config{Data: qpdiff.Data{X: mat.NewDense(2, 1, []float64{1, 2}), Y: []float64{1, 2}}, Splits: []Split{{[]int{0}, []int{1}}},
-		Loss: SquaredError{}, Learner: func() qpdiff.Learner { return &stub{theta: []float64{nan}} }})
+	cv, err := New(Config{Data: learn.Data{X: mat.NewDense(2, 1, []float64{1, 2}), Y: []float64{1, 2}}, Splits: []Split{{[]int{0}, []int{1}}},
+		Loss: SquaredError{}, Learner: func() learn.Learner { return &stub{theta: []float64{nan}} }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -243,7 +245,7 @@ func TestResetForgetsTheFullLearner(t *testing.T) {
 	}
 	fresh := func() *CV {
 		cv, err := New(Config{Data: ringsData(t, 60), Splits: splits, Loss: LogisticLoss{},
-			Learner: func() qpdiff.Learner { return &qpdiff.Logistic{Intercept: qpdiff.UnpenalisedIntercept} }})
+			Learner: func() learn.Learner { return &linear.Logistic{Intercept: linear.UnpenalisedIntercept} }})
 		if err != nil {
 			t.Fatal(err)
 		}

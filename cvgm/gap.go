@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"cvgm/qpdiff"
+	"cvgm/qpdiff/learn"
 )
 
 // A GapMonitor watches a search for over-fitting of the CV loss: with many
@@ -152,7 +153,7 @@ func (m GapMonitor) nested(next []func() (Step, error, bool)) func(Step) (float6
 // RiskAt returns the function that fits the learner to all of the CV's data at
 // a step's X, as [CV.Final] does, and gives its mean loss on d, which should
 // hold none of that data: a [GapMonitor]'s HeldOut or Risk.
-func (cv *CV) RiskAt(loss Loss, d qpdiff.Data) func(Step) (float64, error) {
+func (cv *CV) RiskAt(loss Loss, d learn.Data) func(Step) (float64, error) {
 	return func(s Step) (float64, error) {
 		m, err := cv.Final(s.X)
 		if err != nil {

@@ -15,6 +15,10 @@ import (
 	"cvgm/cvgm"
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/hostile"
+	"cvgm/qpdiff/kernel"
+	"cvgm/qpdiff/learn"
+	"cvgm/qpdiff/linear"
+	"cvgm/qpdiff/linear/margin"
 
 	"gonum.org/v1/gonum/mat"
 )
@@ -36,9 +40,9 @@ func TestHostile(t *testing.T) {
 }
 
 // drawCVData draws data for a learner; most of it can be used.
-func drawCVData(in *hostile.Input, p hostile.Profile, classes bool) qpdiff.Data {
+func drawCVData(in *hostile.Input, p hostile.Profile, classes bool) learn.Data {
 	r, c := 2+in.IntN(9), 1+in.IntN(4)
-	d := qpdiff.Data{X: in.Matrix(p, r, c), Y: in.Vector(p, r)}
+	d := learn.Data{X: in.Matrix(p, r, c), Y: in.Vector(p, r)}
 	if classes {
 		for i := range d.Y {
 			d.Y[i] = float64(2*in.IntN(2) - 1)
@@ -92,32 +96,32 @@ func drawSplits(in *hostile.Input, n int) []cvgm.Split {
 }
 
 // drawLearner draws a way to make a learner, and whether its labels are ±1.
-func drawLearner(in *hostile.Input) (make func() qpdiff.Learner, classes bool) {
+func drawLearner(in *hostile.Input) (make func() learn.Learner, classes bool) {
 	generalised, b := in.IntN(4) == 0, in.IntN(2) == 0
-	shape := []qpdiff.Kernel{nil, qpdiff.RBF{}, qpdiff.Polynomial{}, qpdiff.Polynomial{Degree: 1}}[in.IntN(4)]
+	shape := []kernel.Kernel{nil, kernel.RBF{}, kernel.Polynomial{}, kernel.Polynomial{Degree: 1}}[in.IntN(4)]
 	switch in.IntN(11) {
 	case 0, 1:
-		return func() qpdiff.Learner { return &qpdiff.SVM{Generalised: generalised} }, true
+		return func() learn.Learner { return &margin.SVM{Generalised: generalised} }, true
 	case 2:
-		return func() qpdiff.Learner { return &qpdiff.LearnedLoss{Generalised: generalised} }, true
+		return func() learn.Learner { return &margin.LearnedLoss{Generalised: generalised} }, true
 	case 3, 4:
-		i := qpdiff.Intercept(in.IntN(3))
-		return func() qpdiff.Learner { return &qpdiff.Logistic{Intercept: i} }, true
+		i := linear.Intercept(in.IntN(3))
+		return func() learn.Learner { return &linear.Logistic{Intercept: i} }, true
 	case 5:
-		return func() qpdiff.Learner {
-			return &qpdiff.KernelSVM{Kernel: shape, Intercept: b, Generalised: generalised}
+		return func() learn.Learner {
+			return &kernel.SVM{Kernel: shape, Intercept: b, Generalised: generalised}
 		}, true
 	case 6:
-		return func() qpdiff.Learner { return &qpdiff.KernelRidge{Kernel: shape, Intercept: b} }, false
+		return func() learn.Learner { return &kernel.Ridge{Kernel: shape, Intercept: b} }, false
 	case 7:
-		return func() qpdiff.Learner { return &qpdiff.Huber{Intercept: b, Generalised: generalised} }, false
+		return func() learn.Learner { return &linear.Huber{Intercept: b, Generalised: generalised} }, false
 	}
 	if b {
-		return func() qpdiff.Learner {
-			return &cvgm.PerFeatureNet{ElasticNet: qpdiff.ElasticNet{Generalised: generalised}}
+		return func() learn.Learner {
+			return &cvgm.PerFeatureNet{ElasticNet: linear.ElasticNet{Generalised: generalised}}
 		}, false
 	}
-	return func() qpdiff.Learner { return &qpdiff.ElasticNet{Generalised: generalised} }, false
+	return func() learn.Learner { return &linear.ElasticNet{Generalised: generalised} }, false
 }
 
 func drawFeatures(in *hostile.Input, cols int) cvgm.FeatureMap {
@@ -346,17 +350,17 @@ func evaluate(in *hostile.Input, c *cvgm.Config, cv *cvgm.CV, alpha []float64, p
 // generalised reports whether the learners of c answer at kinks by themselves.
 func generalised(c *cvgm.Config) bool {
 	switch l := c.Learner().(type) {
-	case *qpdiff.ElasticNet:
+	case *linear.ElasticNet:
 		return l.Generalised
 	case *cvgm.PerFeatureNet:
 		return l.Generalised
-	case *qpdiff.Huber:
+	case *linear.Huber:
 		return l.Generalised
-	case *qpdiff.SVM:
+	case *margin.SVM:
 		return l.Generalised
-	case *qpdiff.LearnedLoss:
+	case *margin.LearnedLoss:
 		return l.Generalised
-	case *qpdiff.KernelSVM:
+	case *kernel.SVM:
 		return l.Generalised
 	}
 	return false
@@ -1105,7 +1109,7 @@ func hostileCSV(in *hostile.Input) {
 			in.Failf("ReadCSV: a row that is not encoded", "%q for %q: %v", raw, target, err)
 		}
 	}
-	if err := (qpdiff.Data{X: x, Y: d.Y}).Check(); err != nil {
+	if err := (learn.Data{X: x, Y: d.Y}).Check(); err != nil {
 		in.Failf("ReadCSV: data that is none", "%q: %v", raw, err)
 	}
 	for _, c := range table.Columns {

@@ -9,8 +9,9 @@ import (
 	"strings"
 
 	"cvgm/cvgm"
-	"cvgm/qpdiff"
 	"cvgm/qpdiff/hostile"
+	"cvgm/qpdiff/learn"
+	"cvgm/qpdiff/linear"
 )
 
 // tableText draws a CSV of the columns c0, c1, … and y with the texts of fields.
@@ -100,11 +101,11 @@ func hostileTables(in *hostile.Input) {
 		return
 	}
 	config := cvgm.Config{Data: d, Prepare: encoder, Splits: drawSplits(in, len(d.Y)), Workers: 1, Generalised: true, Standardise: in.IntN(3) > 0,
-		Loss: cvgm.SquaredError{}, Centring: cvgm.MeanCentring, Learner: func() qpdiff.Learner { return new(qpdiff.ElasticNet) }}
+		Loss: cvgm.SquaredError{}, Centring: cvgm.MeanCentring, Learner: func() learn.Learner { return new(linear.ElasticNet) }}
 	alpha := []float64{.01, .1}
 	if table.Classes != nil {
 		config.Loss, config.Centring = cvgm.LogisticLoss{}, cvgm.NoCentring
-		config.Learner, alpha = func() qpdiff.Learner { return new(qpdiff.Logistic) }, []float64{.1}
+		config.Learner, alpha = func() learn.Learner { return new(linear.Logistic) }, []float64{.1}
 	}
 	cv, err := cvgm.New(config)
 	if !in.Answer("New for a table", err) {

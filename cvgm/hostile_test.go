@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"cvgm/qpdiff"
+	"cvgm/qpdiff/learn"
 	"cvgm/synth"
 
 	"gonum.org/v1/gonum/mat"
@@ -55,7 +56,7 @@ func hostileCV(seed uint64) (wrong string) {
 	}()
 	rows, raw := 4+src.IntN(8), 1+src.IntN(3)
 	often := []float64{0, .02, .2, 1}[src.IntN(4)]
-	d := qpdiff.Data{X: mat.NewDense(rows, raw, nil), Y: make([]float64, rows)}
+	d := learn.Data{X: mat.NewDense(rows, raw, nil), Y: make([]float64, rows)}
 	unit := []float64{1, 1, 1e-160, 1e160, 1e-300, 1e300}[src.IntN(6)]
 	for i := range rows {
 		for j := range raw {

@@ -6,7 +6,8 @@ import (
 	"math"
 
 	"cvgm/cvgm"
-	"cvgm/qpdiff"
+	"cvgm/qpdiff/kernel"
+	"cvgm/qpdiff/learn"
 	"cvgm/synth"
 
 	"gonum.org/v1/gonum/mat"
@@ -18,7 +19,7 @@ import (
 func ExampleLeaveOneOut() {
 	const n = 40
 	src := synth.NewStream(1, "example leave-one-out")
-	d := qpdiff.Data{X: mat.NewDense(n, 1, nil), Y: make([]float64, n)}
+	d := learn.Data{X: mat.NewDense(n, 1, nil), Y: make([]float64, n)}
 	for i := range d.Y {
 		x := 6 * src.Float64()
 		d.X.Set(i, 0, x)
@@ -29,7 +30,7 @@ func ExampleLeaveOneOut() {
 		panic(err)
 	}
 	cv, err := cvgm.New(cvgm.Config{Data: d, Splits: splits, Loss: cvgm.SquaredError{},
-		Learner: func() qpdiff.Learner { return &qpdiff.KernelRidge{Intercept: true} }})
+		Learner: func() learn.Learner { return &kernel.Ridge{Intercept: true} }})
 	if err != nil {
 		panic(err)
 	}

@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"cvgm/qpdiff"
+	"cvgm/qpdiff/kernel"
+	"cvgm/qpdiff/learn"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
@@ -20,12 +22,12 @@ type Model struct {
 	Mean, Std []float64 // features are (φ(x) − Mean)/Std
 	Features  FeatureMap
 	Params    []float64 // of the feature map
-	// Kernel predicts in place of θᵀx where the learner is a [qpdiff.KernelMachine]; it
+	// Kernel predicts in place of θᵀx where the learner is a [kernel.Machine]; it
 	// holds the support rows. Else nil.
-	Kernel *qpdiff.KernelModel
+	Kernel *kernel.Model
 	// Predictor predicts in place of θᵀx for other learners that do, with the data that
 	// they hold. Else nil.
-	Predictor qpdiff.Predictor
+	Predictor learn.Predictor
 }
 
 // Final fits a new learner to all examples at α, with features normalised and
@@ -59,7 +61,7 @@ func (cv *CV) Final(alpha []float64) (*Model, error) {
 	}
 	m.Theta, m.Intercept, m.Mean, m.Std = f.theta, f.intercept, f.norm.mean, f.norm.std
 	m.Prepared = f.prepared
-	if k, ok := f.learner.(qpdiff.KernelMachine); ok {
+	if k, ok := f.learner.(kernel.Machine); ok {
 		if m.Kernel, err = k.Model(); err != nil {
 			return nil, err
 		}
@@ -187,7 +189,7 @@ func (m *Model) Predict(dst []float64, x *mat.Dense) error {
 // errors are those of Predict and of Data.Check, match ErrDomain for Rows, which it does
 // not use, and for a HuberLoss without a threshold, and ErrNotFinite where a loss
 // overflows.
-func (m *Model) Risk(loss Loss, d qpdiff.Data) (float64, error) {
+func (m *Model) Risk(loss Loss, d learn.Data) (float64, error) {
 	if err := m.check(); err != nil {
 		return math.NaN(), err
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"cvgm/qpdiff"
+	"cvgm/qpdiff/kernel"
 
 	"gonum.org/v1/gonum/mat"
 )
@@ -159,12 +160,12 @@ func (m *Model) UnmarshalJSON(text []byte) error {
 }
 
 // writeKernel returns k as it is written.
-func writeKernel(k *qpdiff.KernelModel) (*kernelJSON, error) {
+func writeKernel(k *kernel.Model) (*kernelJSON, error) {
 	out := &kernelJSON{Params: append([]float64{}, k.Params...), Rows: [][]float64{}, Coef: append([]float64{}, k.Coef...), Constant: k.Intercept}
 	switch kernel := k.Kernel.(type) {
-	case nil, qpdiff.RBF:
+	case nil, kernel.RBF:
 		out.Kernel = kernelRBF
-	case qpdiff.Polynomial:
+	case kernel.Polynomial:
 		out.Kernel, out.Degree = kernelPolynomial, kernel.Degree
 	default:
 		return nil, fmt.Errorf("cvgm: a kernel of type %T cannot be written as JSON: save Model.Kernel and the rest by yourself", kernel)
@@ -178,13 +179,13 @@ func writeKernel(k *qpdiff.KernelModel) (*kernelJSON, error) {
 }
 
 // read returns the kernel machine.
-func (k *kernelJSON) read() (*qpdiff.KernelModel, error) {
-	m := &qpdiff.KernelModel{Params: k.Params, Coef: k.Coef, Intercept: k.Constant}
+func (k *kernelJSON) read() (*kernel.Model, error) {
+	m := &kernel.Model{Params: k.Params, Coef: k.Coef, Intercept: k.Constant}
 	switch {
 	case k.Kernel == kernelRBF && k.Degree == 0:
-		m.Kernel = qpdiff.RBF{}
+		m.Kernel = kernel.RBF{}
 	case k.Kernel == kernelPolynomial:
-		m.Kernel = qpdiff.Polynomial{Degree: k.Degree}
+		m.Kernel = kernel.Polynomial{Degree: k.Degree}
 	default:
 		return nil, badArg("kernel", qpdiff.ErrDomain, "give rbf, or polynomial with a degree", "is %q with the degree %d", k.Kernel, k.Degree)
 	}

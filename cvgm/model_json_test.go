@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"cvgm/qpdiff"
+	"cvgm/qpdiff/kernel"
+	"cvgm/qpdiff/learn"
 	"cvgm/synth"
 
 	"github.com/google/go-cmp/cmp"
@@ -35,10 +37,10 @@ func tuned(t *testing.T) map[string]*Model {
 			t.Fatal(err)
 		}
 	}
-	for name, learner := range map[string]func() qpdiff.Learner{
-		"kernel SVM":                   func() qpdiff.Learner { return &qpdiff.KernelSVM{Intercept: true} },
-		"kernel ridge":                 func() qpdiff.Learner { return &qpdiff.KernelRidge{Kernel: qpdiff.Polynomial{Degree: 2}} },
-		"kernel ridge on a linear map": func() qpdiff.Learner { return new(qpdiff.KernelRidge) },
+	for name, learner := range map[string]func() learn.Learner{
+		"kernel SVM":                   func() learn.Learner { return &kernel.SVM{Intercept: true} },
+		"kernel ridge":                 func() learn.Learner { return &kernel.Ridge{Kernel: kernel.Polynomial{Degree: 2}} },
+		"kernel ridge on a linear map": func() learn.Learner { return new(kernel.Ridge) },
 	} {
 		d := regression(1, 30, 10)
 		c := Config{Data: d, Splits: []Split{{Train: []int{0, 1}, Val: []int{2}}}, Loss: SquaredError{}, Standardise: true, Learner: learner}
@@ -176,15 +178,15 @@ func TestModelJSONRefusesWhatIsNoKernelMachine(t *testing.T) {
 			t.Errorf("%s: error %v, model %+v", change[1], err, m)
 		}
 	}
-	if _, err := json.Marshal(&Model{Kernel: &qpdiff.KernelModel{Kernel: ownKernel{}}}); err == nil || !strings.Contains(err.Error(), "ownKernel") {
+	if _, err := json.Marshal(&Model{Kernel: &kernel.Model{Kernel: ownKernel{}}}); err == nil || !strings.Contains(err.Error(), "ownKernel") {
 		t.Errorf("a kernel of one's own: %v", err)
 	}
-	if _, err := json.Marshal(&Model{Predictor: new(qpdiff.KernelSVM)}); err == nil || !strings.Contains(err.Error(), "KernelSVM") {
+	if _, err := json.Marshal(&Model{Predictor: new(kernel.SVM)}); err == nil || !strings.Contains(err.Error(), "KernelSVM") {
 		t.Errorf("a predictor of one's own: %v", err)
 	}
 }
 
-type ownKernel struct{ qpdiff.Kernel }
+type ownKernel struct{ kernel.Kernel }
 
 // A model is written the same by value, within other values, and read back; one
 // that could not be read back is not written.

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"cvgm/qpdiff"
+	"cvgm/qpdiff/learn"
 )
 
 // What is nil where a value is needed is an argument's error, and no panic: results of a search that was
@@ -36,7 +37,7 @@ func TestNilIsAnArgError(t *testing.T) {
 		"no Model's Risk":              func() error { _, err := noModel.Risk(SquaredError{}, d); return err },
 		"Model.Predict":                func() error { return p.Model.Predict(nil, nil) },
 		"Model.Risk":                   func() error { _, err := p.Model.Risk(nil, d); return err },
-		"Model.Risk of no data":        func() error { _, err := p.Model.Risk(SquaredError{}, qpdiff.Data{}); return err },
+		"Model.Risk of no data":        func() error { _, err := p.Model.Risk(SquaredError{}, learn.Data{}); return err },
 		"CSV.Read":                     func() error { _, err := CSV{Target: "y"}.Read(nil); return err },
 		"ReadCSV":                      func() error { _, err := ReadCSV(nil, "y"); return err },
 		"Table.Data":                   func() error { _, _, err := noTable.Data(); return err },
@@ -44,7 +45,7 @@ func TestNilIsAnArgError(t *testing.T) {
 		"Table.Binary":                 func() error { _, err := noTable.Binary("a"); return err },
 		"Tuner.TuneTable":              func() error { _, err := Tuner{}.TuneTable(t.Context(), nil); return err },
 		"Tuner.TuneClasses":            func() error { _, err := Tuner{}.TuneClasses(t.Context(), nil); return err },
-		"Tuner.Tune":                   func() error { _, err := Tuner{}.Tune(t.Context(), qpdiff.Data{}); return err },
+		"Tuner.Tune":                   func() error { _, err := Tuner{}.Tune(t.Context(), learn.Data{}); return err },
 		"TunedClasses.Class": func() error {
 			_, err := (&TunedClasses{Classes: []string{"a"}, Tuned: []*Tuned{{}}}).Class(nil)
 			return err

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"cvgm/qpdiff"
+	"cvgm/qpdiff/learn"
+	"cvgm/qpdiff/linear"
 	"cvgm/synth"
 
 	"gonum.org/v1/gonum/floats"
@@ -249,8 +251,8 @@ func BenchmarkLearnedKernelStep(b *testing.B) {
 			b.Fatal(err)
 		}
 		net := &Perceptron{Widths: c.widths}
-		cv, err := New(Config{Data: qpdiff.Data{X: c.d.X, Y: c.d.Y}, Splits: splits, Loss: LogisticLoss{}, Features: net, Hyper: []float64{c.c}, Workers: 1,
-			Learner: func() qpdiff.Learner { return &qpdiff.Logistic{Intercept: qpdiff.UnpenalisedIntercept} }})
+		cv, err := New(Config{Data: learn.Data{X: c.d.X, Y: c.d.Y}, Splits: splits, Loss: LogisticLoss{}, Features: net, Hyper: []float64{c.c}, Workers: 1,
+			Learner: func() learn.Learner { return &linear.Logistic{Intercept: linear.UnpenalisedIntercept} }})
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"cvgm/qpdiff"
+	"cvgm/qpdiff/linear"
 
 	"gonum.org/v1/gonum/mat"
 )
@@ -20,7 +21,7 @@ type Pipeline struct {
 	Target  string
 	Classes []string // of −1 and of +1; nil: the target is a number
 	// LogOdds is set where the model's predictions are the log odds of +1, because the
-	// learner is a [qpdiff.Logistic] or a [qpdiff.SparseLogistic].
+	// learner is a [linear.Logistic] or a [linear.SparseLogistic].
 	LogOdds bool
 }
 
@@ -42,7 +43,7 @@ func (cv *CV) Pipeline(alpha []float64) (*Pipeline, error) {
 	}
 	logOdds := false
 	switch learner.(type) {
-	case *qpdiff.Logistic, *qpdiff.SparseLogistic:
+	case *linear.Logistic, *linear.SparseLogistic:
 		logOdds = true
 	}
 	return &Pipeline{Model: m, Target: e.target, Classes: e.classes, LogOdds: logOdds}, nil

@@ -13,6 +13,9 @@ import (
 	"testing"
 
 	"cvgm/qpdiff"
+	"cvgm/qpdiff/kernel"
+	"cvgm/qpdiff/learn"
+	"cvgm/qpdiff/linear"
 )
 
 func TestPipelinesPredictTheSameAfterJSON(t *testing.T) {
@@ -26,13 +29,13 @@ func TestPipelinesPredictTheSameAfterJSON(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	net := func() qpdiff.Learner { return new(qpdiff.ElasticNet) }
+	net := func() learn.Learner { return new(linear.ElasticNet) }
 	for name, c := range map[string]struct {
 		p     *Pipeline
 		table *Table
 	}{
 		"classes":   {pears(t), nil},
-		"kernel":    {pipelineOf(t, apples, func() qpdiff.Learner { return &qpdiff.KernelSVM{Intercept: true} }, SquaredHinge{}, NoCentring, []float64{2, .3}), apples},
+		"kernel":    {pipelineOf(t, apples, func() learn.Learner { return &kernel.SVM{Intercept: true} }, SquaredHinge{}, NoCentring, []float64{2, .3}), apples},
 		"numbers":   {pipelineOf(t, number, net, SquaredError{}, MeanCentring, []float64{.01, .1}), number},
 		"odd names": {pipelineOf(t, named, net, SquaredError{}, MeanCentring, []float64{.01, .1}), named},
 	} {

@@ -10,6 +10,9 @@ import (
 	"testing"
 
 	"cvgm/qpdiff"
+	"cvgm/qpdiff/learn"
+	"cvgm/qpdiff/linear"
+	"cvgm/qpdiff/linear/margin"
 	"cvgm/synth"
 
 	"github.com/google/go-cmp/cmp"
@@ -17,7 +20,7 @@ import (
 )
 
 // pipelineOf returns the pipeline of a table for a learner.
-func pipelineOf(t testing.TB, table *Table, learner func() qpdiff.Learner, loss Loss, centring Centring, alpha []float64) *Pipeline {
+func pipelineOf(t testing.TB, table *Table, learner func() learn.Learner, loss Loss, centring Centring, alpha []float64) *Pipeline {
 	t.Helper()
 	d, encoder, err := table.Data()
 	if err != nil {
@@ -65,7 +68,7 @@ func pearTable(t testing.TB) *Table {
 
 func pears(t testing.TB) *Pipeline {
 	t.Helper()
-	return pipelineOf(t, pearTable(t), func() qpdiff.Learner { return new(qpdiff.Logistic) }, LogisticLoss{}, NoCentring, []float64{.1})
+	return pipelineOf(t, pearTable(t), func() learn.Learner { return new(linear.Logistic) }, LogisticLoss{}, NoCentring, []float64{.1})
 }
 
 // The predictions are those of the model on features computed by hand, whether the rows come from the
@@ -134,7 +137,7 @@ func TestPipelineReadsATargetThatIsThere(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	q := pipelineOf(t, two, func() qpdiff.Learner { return new(qpdiff.Logistic) }, LogisticLoss{}, NoCentring, []float64{.1})
+	q := pipelineOf(t, two, func() learn.Learner { return new(linear.Logistic) }, LogisticLoss{}, NoCentring, []float64{.1})
 	if _, err := q.Read(strings.NewReader("weight,colour,spots,kind\n1,red,1,plum\n")); !errors.Is(err, qpdiff.ErrDomain) || !strings.Contains(err.Error(), `"plum" in line 2`) {
 		t.Errorf("an unknown class: %v", err)
 	}
@@ -154,7 +157,7 @@ func TestPipelineNamesWhatIsWrong(t *testing.T) {
 	if table, err = table.Binary("pear"); err != nil {
 		t.Fatal(err)
 	}
-	logistic := func() qpdiff.Learner { return new(qpdiff.Logistic) }
+	logistic := func() learn.Learner { return new(linear.Logistic) }
 	q := pipelineOf(t, table, logistic, LogisticLoss{}, NoCentring, []float64{.1})
 	const header = "weight,colour,spots\n"
 	for name, c := range map[string]struct {
@@ -191,11 +194,11 @@ func TestPipelineNamesWhatIsWrong(t *testing.T) {
 	if _, err := p.Decision(other); !errors.Is(err, qpdiff.ErrDomain) {
 		t.Errorf("a table of other levels: %v", err)
 	}
-	svm := pipelineOf(t, table, func() qpdiff.Learner { return new(qpdiff.SVM) }, SquaredHinge{}, NoCentring, []float64{.01, .1})
+	svm := pipelineOf(t, table, func() learn.Learner { return new(margin.SVM) }, SquaredHinge{}, NoCentring, []float64{.01, .1})
 	if _, err := svm.Probability(table); !errors.Is(err, qpdiff.ErrDomain) || svm.LogOdds {
 		t.Errorf("the probabilities of an SVM: %v", err)
 	}
-	number := pipelineOf(t, patients(t), func() qpdiff.Learner { return new(qpdiff.ElasticNet) }, SquaredError{}, MeanCentring, []float64{.01, .1})
+	number := pipelineOf(t, patients(t), func() learn.Learner { return new(linear.ElasticNet) }, SquaredError{}, MeanCentring, []float64{.01, .1})
 	if _, err := number.Class(patients(t)); !errors.Is(err, qpdiff.ErrDomain) {
 		t.Errorf("the class of a number: %v", err)
 	}
@@ -209,7 +212,7 @@ func TestPipelineNamesWhatIsWrong(t *testing.T) {
 			t.Errorf("%s is written as %s", name, text)
 		}
 	}
-	cv, err := New(Config{Data: regression(1, 30, 2), Splits: []Split{{Train: []int{0, 1, 2}, Val: []int{3}}}, Loss: SquaredError{}, Learner: func() qpdiff.Learner { return new(qpdiff.ElasticNet) }})
+	cv, err := New(Config{Data: regression(1, 30, 2), Splits: []Split{{Train: []int{0, 1, 2}, Val: []int{3}}}, Loss: SquaredError{}, Learner: func() learn.Learner { return new(linear.ElasticNet) }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -237,7 +240,7 @@ func TestPipelineRefusesATableWithAnotherLevelOfMissing(t *testing.T) {
 	const text = "a,b,y\n1,u,1\n2,v,2\n3,u,4\n4,v,3\n"
 	whole, lacking := read(t, CSV{Missing: MissingIsMean}, text), read(t, CSV{Missing: MissingIsMean}, text+"5,,2\n")
 	for name, c := range map[string]struct{ own, other *Table }{"without it": {whole, lacking}, "with it": {lacking, whole}} {
-		p := pipelineOf(t, c.own, func() qpdiff.Learner { return new(qpdiff.ElasticNet) }, SquaredError{}, MeanCentring, []float64{.01, .1})
+		p := pipelineOf(t, c.own, func() learn.Learner { return new(linear.ElasticNet) }, SquaredError{}, MeanCentring, []float64{.01, .1})
 		if _, err := p.Predict(c.other); !errors.Is(err, qpdiff.ErrDomain) {
 			t.Errorf("a model %s: error %v for the other's table", name, err)
 		}

@@ -5,7 +5,8 @@ import (
 	"math"
 
 	"cvgm/cvgm"
-	"cvgm/qpdiff"
+	"cvgm/qpdiff/kernel"
+	"cvgm/qpdiff/learn"
 	"cvgm/synth"
 
 	"gonum.org/v1/gonum/mat"
@@ -15,7 +16,7 @@ import (
 // the cross-validation loss like any hyperparameters.
 func ExampleConfig_predictor() {
 	src := synth.NewStream(2, "example rings")
-	d := qpdiff.Data{X: mat.NewDense(60, 2, nil), Y: make([]float64, 60)}
+	d := learn.Data{X: mat.NewDense(60, 2, nil), Y: make([]float64, 60)}
 	for i := range d.Y {
 		d.Y[i] = float64(2*(i%2) - 1)
 		r, angle := 2+d.Y[i]/2+.3*src.NormFloat64(), 2*math.Pi*src.Float64()
@@ -26,7 +27,7 @@ func ExampleConfig_predictor() {
 		panic(err)
 	}
 	cv, err := cvgm.New(cvgm.Config{Data: d, Splits: splits, Loss: cvgm.LogisticLoss{},
-		Learner: func() qpdiff.Learner { return &qpdiff.KernelSVM{Intercept: true} }})
+		Learner: func() learn.Learner { return &kernel.SVM{Intercept: true} }})
 	if err != nil {
 		panic(err)
 	}

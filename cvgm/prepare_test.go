@@ -8,6 +8,10 @@ import (
 	"testing"
 
 	"cvgm/qpdiff"
+	"cvgm/qpdiff/kernel"
+	"cvgm/qpdiff/learn"
+	"cvgm/qpdiff/linear"
+	"cvgm/qpdiff/linear/margin"
 	"cvgm/synth"
 
 	"github.com/google/go-cmp/cmp"
@@ -69,7 +73,7 @@ func preparedConfig(t *testing.T, table *Table, edit func(*Config)) Config {
 		t.Fatal(err)
 	}
 	c := Config{Data: d, Prepare: encoder, Splits: splits, Loss: SquaredError{}, Standardise: true, Centring: MeanCentring,
-		Learner: func() qpdiff.Learner { return new(qpdiff.ElasticNet) }}
+		Learner: func() learn.Learner { return new(linear.ElasticNet) }}
 	if edit != nil {
 		edit(&c)
 	}
@@ -89,7 +93,7 @@ func (l leaky) Fit(*mat.Dense, []float64) (Prepared, error) { return l.Encoder.F
 // comparison finds a preparer that is fitted to all rows.
 func TestPrepareLearnsFromTrainingRowsOnly(t *testing.T) {
 	table := patients(t)
-	classes := func(learner func() qpdiff.Learner) func(*Config) {
+	classes := func(learner func() learn.Learner) func(*Config) {
 		return func(c *Config) {
 			c.Data.Y = slices.Clone(c.Data.Y)
 			for i, y := range c.Data.Y {
@@ -100,8 +104,8 @@ func TestPrepareLearnsFromTrainingRowsOnly(t *testing.T) {
 	}
 	alpha := []float64{.02, .1}
 	for name, edit := range map[string]func(*Config){
-		"SVM":                     classes(func() qpdiff.Learner { return new(qpdiff.SVM) }),
-		"kernel SVM":              classes(func() qpdiff.Learner { return &qpdiff.KernelSVM{Intercept: true} }),
+		"SVM":                     classes(func() learn.Learner { return new(margin.SVM) }),
+		"kernel SVM":              classes(func() learn.Learner { return &kernel.SVM{Intercept: true} }),
 		"standardised":            nil,
 		"least squares intercept": func(c *Config) { c.Centring = FixedLeastSquares },
 		"raw, where a subset learner could share a fit": func(c *Config) { c.Standardise, c.Centring = false, NoCentring },
@@ -193,9 +197,9 @@ func TestLevelsOfOtherRowsAreNoLeak(t *testing.T) {
 	}
 	rows := complement(nil, 20)
 	splits := []Split{{Train: rows[:14], Val: rows[14:]}, {Train: rows[7:], Val: rows[:7]}}
-	for name, learner := range map[string]func() qpdiff.Learner{
-		"elastic net": func() qpdiff.Learner { return new(qpdiff.ElasticNet) },
-		"kernel SVM":  func() qpdiff.Learner { return &qpdiff.KernelSVM{Intercept: true} },
+	for name, learner := range map[string]func() learn.Learner{
+		"elastic net": func() learn.Learner { return new(linear.ElasticNet) },
+		"kernel SVM":  func() learn.Learner { return &kernel.SVM{Intercept: true} },
 	} {
 		var losses []float64
 		for _, more := range []string{"", "0,zenith,1\n.3,,1\n1,zenith,-1\n1,,-1\n"} {
@@ -230,7 +234,7 @@ func TestFinalModelPrepares(t *testing.T) {
 			for i, y := range c.Data.Y {
 				c.Data.Y[i] = math.Copysign(1, y)
 			}
-			c.Learner, c.Loss, c.Centring = func() qpdiff.Learner { return &qpdiff.KernelSVM{Intercept: true} }, LogisticLoss{}, NoCentring
+			c.Learner, c.Loss, c.Centring = func() learn.Learner { return &kernel.SVM{Intercept: true} }, LogisticLoss{}, NoCentring
 		},
 	} {
 		c := preparedConfig(t, table, edit)
@@ -381,7 +385,7 @@ func TestPreparedDataGradient(t *testing.T) {
 			}
 			c.Data.X.SetRow(5, c.Data.X.RawRowView(1))
 			c.Data.Y[5] = c.Data.Y[1]
-			c.Learner, c.Loss, c.Centring = func() qpdiff.Learner { return new(qpdiff.SVM) }, SquaredHinge{}, NoCentring
+			c.Learner, c.Loss, c.Centring = func() learn.Learner { return new(margin.SVM) }, SquaredHinge{}, NoCentring
 			c.Hyper, c.Generalised = []float64{.01, .2}, true
 		},
 	} {

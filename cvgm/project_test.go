@@ -6,7 +6,8 @@ import (
 	"slices"
 	"testing"
 
-	"cvgm/qpdiff"
+	"cvgm/qpdiff/learn"
+	"cvgm/qpdiff/linear/margin"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
@@ -79,7 +80,7 @@ func TestSimplexIsOptimal(t *testing.T) {
 // The losses of the supplement's last experiment that there could have been:
 // projected gradient over the simplex lowers the CV loss.
 func TestLearnedLossIsLearned(t *testing.T) {
-	cv := classifierCV(t, 4, 12, func() qpdiff.Learner { return new(qpdiff.LearnedLoss) }, func(c *Config) { c.Standardise = true })
+	cv := classifierCV(t, 4, 12, func() learn.Learner { return new(margin.LearnedLoss) }, func(c *Config) { c.Standardise = true })
 	x := []float64{.4, .2, .2, .2, .1}
 	checkGradient(t, cv.Eval, x, 1e-6, 1e-7)
 	p := Problem{Objective: cv.Eval, Project: func(x []float64) { Simplex(x[:4]); x[4] = max(x[4], 1e-3) }}

@@ -8,6 +8,8 @@ import (
 
 	"cvgm/cvgm"
 	"cvgm/qpdiff"
+	"cvgm/qpdiff/learn"
+	"cvgm/qpdiff/linear"
 )
 
 // −Inf is lower than any loss or risk, and is none.
@@ -59,7 +61,7 @@ func TestRowsAreRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = cvgm.New(cvgm.Config{Data: d, Splits: splits, Loss: cvgm.SquaredError{}, Learner: func() qpdiff.Learner { return new(qpdiff.ElasticNet) }})
+	_, err = cvgm.New(cvgm.Config{Data: d, Splits: splits, Loss: cvgm.SquaredError{}, Learner: func() learn.Learner { return new(linear.ElasticNet) }})
 	if !errors.Is(err, qpdiff.ErrDomain) || !strings.Contains(err.Error(), "Config.Data has Rows") {
 		t.Errorf("New: %v", err)
 	}

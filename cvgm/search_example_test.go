@@ -4,7 +4,8 @@ import (
 	"fmt"
 
 	"cvgm/cvgm"
-	"cvgm/qpdiff"
+	"cvgm/qpdiff/learn"
+	"cvgm/qpdiff/linear"
 	"cvgm/synth"
 
 	"gonum.org/v1/gonum/mat"
@@ -114,15 +115,15 @@ func ExampleGapMonitor() {
 	if err != nil {
 		panic(err)
 	}
-	part := func(from, to int) qpdiff.Data {
-		return qpdiff.Data{X: mat.DenseCopyOf(d.X.Slice(from, to, 0, 20)), Y: d.Y[from:to]}
+	part := func(from, to int) learn.Data {
+		return learn.Data{X: mat.DenseCopyOf(d.X.Slice(from, to, 0, 20)), Y: d.Y[from:to]}
 	}
 	splits, err := cvgm.RandomSplits(src, 30, 32, .9)
 	if err != nil {
 		panic(err)
 	}
 	cv, err := cvgm.New(cvgm.Config{Data: part(0, 30), Splits: splits, Loss: cvgm.SquaredError{}, Standardise: true, Centring: cvgm.MeanCentring,
-		Learner: func() qpdiff.Learner { return &qpdiff.ElasticNet{Groups: qpdiff.PerFeature(20)} }})
+		Learner: func() learn.Learner { return &linear.ElasticNet{Groups: linear.PerFeature(20)} }})
 	if err != nil {
 		panic(err)
 	}

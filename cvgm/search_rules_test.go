@@ -5,7 +5,9 @@ import (
 	"slices"
 	"testing"
 
-	"cvgm/qpdiff"
+	"cvgm/qpdiff/learn"
+	"cvgm/qpdiff/linear"
+	"cvgm/qpdiff/linear/margin"
 	"cvgm/synth"
 
 	"gonum.org/v1/gonum/floats"
@@ -310,8 +312,8 @@ func TestSearchesSurviveKinksOfTheCVLoss(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, c := range []Config{
-			{Data: qpdiff.Data{X: x, Y: y}, Loss: SquaredError{}, Learner: func() qpdiff.Learner { return new(qpdiff.ElasticNet) }},
-			{Data: qpdiff.Data{X: x, Y: class}, Loss: LogisticLoss{}, Learner: func() qpdiff.Learner { return new(qpdiff.SVM) }},
+			{Data: learn.Data{X: x, Y: y}, Loss: SquaredError{}, Learner: func() learn.Learner { return new(linear.ElasticNet) }},
+			{Data: learn.Data{X: x, Y: class}, Loss: LogisticLoss{}, Learner: func() learn.Learner { return new(margin.SVM) }},
 		} {
 			c.Splits, c.Generalised = splits, true
 			cv, err := New(c)

@@ -5,7 +5,10 @@ import (
 	"math"
 	"testing"
 
-	"cvgm/qpdiff"
+	"cvgm/qpdiff/kernel"
+	"cvgm/qpdiff/learn"
+	"cvgm/qpdiff/linear"
+	"cvgm/qpdiff/linear/margin"
 	"cvgm/synth"
 
 	"gonum.org/v1/gonum/mat"
@@ -247,18 +250,18 @@ func TestSearchesOverCVLossesAreIndependentOfUnits(t *testing.T) {
 	const n, m = 40, 5
 	for _, c := range []struct {
 		name    string
-		learner func() qpdiff.Learner
+		learner func() learn.Learner
 		loss    Loss
 		classes bool
 		x0      []float64
 		factors func(a, b float64) []float64 // of the hyperparameters
 	}{
-		{"elastic net", func() qpdiff.Learner { return new(qpdiff.ElasticNet) }, SquaredError{}, false, []float64{.1, .1}, func(a, b float64) []float64 { return []float64{a * b, a * a} }},
-		{"ridge", func() qpdiff.Learner { return &qpdiff.ElasticNet{Groups: qpdiff.PerFeature(m)} }, SquaredError{}, false, []float64{.1, .1, .1, .1, .1},
+		{"elastic net", func() learn.Learner { return new(linear.ElasticNet) }, SquaredError{}, false, []float64{.1, .1}, func(a, b float64) []float64 { return []float64{a * b, a * a} }},
+		{"ridge", func() learn.Learner { return &linear.ElasticNet{Groups: linear.PerFeature(m)} }, SquaredError{}, false, []float64{.1, .1, .1, .1, .1},
 			func(a, b float64) []float64 { return []float64{a * a, a * a, a * a, a * a, a * a} }},
-		{"SVM", func() qpdiff.Learner { return new(qpdiff.SVM) }, LogisticLoss{}, true, []float64{.1, .1}, func(a, b float64) []float64 { return []float64{a, a * a} }},
-		{"logistic", func() qpdiff.Learner { return new(qpdiff.Logistic) }, LogisticLoss{}, true, []float64{1}, func(a, b float64) []float64 { return []float64{1 / (a * a)} }},
-		{"RBF kernel", func() qpdiff.Learner { return &qpdiff.KernelSVM{Kernel: qpdiff.RBF{}} }, LogisticLoss{}, true, []float64{1, .2}, func(a, b float64) []float64 { return []float64{1, 1 / (a * a)} }},
+		{"SVM", func() learn.Learner { return new(margin.SVM) }, LogisticLoss{}, true, []float64{.1, .1}, func(a, b float64) []float64 { return []float64{a, a * a} }},
+		{"logistic", func() learn.Learner { return new(linear.Logistic) }, LogisticLoss{}, true, []float64{1}, func(a, b float64) []float64 { return []float64{1 / (a * a)} }},
+		{"RBF kernel", func() learn.Learner { return &kernel.SVM{Kernel: kernel.RBF{}} }, LogisticLoss{}, true, []float64{1, .2}, func(a, b float64) []float64 { return []float64{1, 1 / (a * a)} }},
 	} {
 		src := synth.NewStream(1, "units of a CV loss: "+c.name)
 		x, y := mat.NewDense(n, m, nil), make([]float64, n)
@@ -276,7 +279,7 @@ func TestSearchesOverCVLossesAreIndependentOfUnits(t *testing.T) {
 			t.Fatal(err)
 		}
 		problem := func(a, b float64, factors []float64) (Problem, []float64) {
-			d := qpdiff.Data{X: mat.NewDense(n, m, nil), Y: make([]float64, n)}
+			d := learn.Data{X: mat.NewDense(n, m, nil), Y: make([]float64, n)}
 			d.X.Scale(a, x)
 			for i, v := range y {
 				d.Y[i] = b * v
@@ -350,7 +353,7 @@ func TestSearchOverAnElasticNetDoesNotStopEarlyInOtherUnits(t *testing.T) {
 		for i, v := range y {
 			labels[i] = v * unit
 		}
-		cv, err := New(Config{Data: qpdiff.Data{X: x, Y: labels}, Splits: splits, Loss: SquaredError{}, Generalised: true, Learner: func() qpdiff.Learner { return new(qpdiff.ElasticNet) }})
+		cv, err := New(Config{Data: learn.Data{X: x, Y: labels}, Splits: splits, Loss: SquaredError{}, Generalised: true, Learner: func() learn.Learner { return new(linear.ElasticNet) }})
 		if err != nil {
 			t.Fatal(err)
 		}

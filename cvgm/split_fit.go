@@ -6,6 +6,8 @@ import (
 	"math"
 
 	"cvgm/qpdiff"
+	"cvgm/qpdiff/kernel"
+	"cvgm/qpdiff/learn"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
@@ -15,22 +17,22 @@ import (
 type splitFit struct {
 	split       Split // without the rows of weight 0
 	out         []int // the examples that are not in split.Train, with cv.full
-	learner     qpdiff.Learner
-	predictor   qpdiff.Predictor // the learner, where it predicts in place of θᵀx
+	learner     learn.Learner
+	predictor   learn.Predictor // the learner, where it predicts in place of θᵀx
 	work        qpdiff.Workspace
-	prepared    Prepared    // fitted to the training rows; nil without Config.Prepare
-	norm        normaliser  // with the weights of the training rows
-	train       qpdiff.Data // normalised rows, labels less the intercept
-	val         []float64   // normalised rows, row-major
-	valX        *mat.Dense  // val as a matrix
-	valY        []float64   // raw labels
+	prepared    Prepared   // fitted to the training rows; nil without Config.Prepare
+	norm        normaliser // with the weights of the training rows
+	train       learn.Data // normalised rows, labels less the intercept
+	val         []float64  // normalised rows, row-major
+	valX        *mat.Dense // val as a matrix
+	valY        []float64  // raw labels
 	valWeights  rowWeights
 	intercept   float64
 	theta       []float64
 	dtheta      []float64
 	loss        float64
-	grad        qpdiff.Grad // Hyper unless Config.Hyper holds it; X only with a feature map
-	kinked      bool        // the last gradient met a kink of the loss
+	grad        learn.Grad // Hyper unless Config.Hyper holds it; X only with a feature map
+	kinked      bool       // the last gradient met a kink of the loss
 	dval        []float64
 	dvalX       *mat.Dense // dval as a matrix
 	prediction  []float64  // of the validation rows
@@ -42,11 +44,11 @@ type splitFit struct {
 func (f *splitFit) prepare(c Config, m int) {
 	t, v := len(f.split.Train), len(f.split.Val)
 	theta, hyper := f.learner.Dims(m)
-	f.predictor, _ = f.learner.(qpdiff.Predictor)
+	f.predictor, _ = f.learner.(learn.Predictor)
 	f.norm = normaliser{centre: c.Standardise || c.Centring == MeanCentring, scale: c.Standardise, learned: c.learned(),
 		weights: relativeWeights(c.Data.Weights, f.split.Train)}
 	f.valWeights = relativeWeights(c.Data.Weights, f.split.Val)
-	f.train = qpdiff.Data{X: mat.NewDense(t, m, nil), Y: make([]float64, t)}
+	f.train = learn.Data{X: mat.NewDense(t, m, nil), Y: make([]float64, t)}
 	if c.Data.Weights != nil {
 		f.train.Weights = make([]float64, t)
 		for i, row := range f.split.Train {
@@ -181,7 +183,7 @@ func (f *splitFit) atKink(i int, p, y, distance float64) bool {
 	if distance <= lossKinkTol*f.size(i, p) {
 		return true
 	}
-	k, ok := f.predictor.(qpdiff.KernelMachine)
+	k, ok := f.predictor.(kernel.Machine)
 	return ok && distance <= nearLossKink*(math.Abs(p)+math.Abs(y)) && distance <= lossKinkTol*k.PredictionSize(f.valX.RawRowView(i))
 }
 
@@ -206,7 +208,7 @@ func (f *splitFit) size(i int, p float64) float64 {
 // predictRows writes the predictions for the normalised rows of x to dst: those of
 // learner or, where that is nil, θᵀx plus the learner's own intercept, and in both cases the
 // intercept.
-func predictRows(dst []float64, learner qpdiff.Predictor, w *qpdiff.Workspace, theta []float64, intercept float64, x *mat.Dense) error {
+func predictRows(dst []float64, learner learn.Predictor, w *qpdiff.Workspace, theta []float64, intercept float64, x *mat.Dense) error {
 	if learner != nil {
 		err := learner.Predict(w, dst, x)
 		floats.AddConst(intercept, dst)
@@ -227,16 +229,16 @@ func predictRows(dst []float64, learner qpdiff.Predictor, w *qpdiff.Workspace, t
 // backward adds the cotangents of hyperparameters and normalised features to g, from
 // those of the predictions, and sets dval to those of the validation rows if g.X is
 // wanted.
-func (f *splitFit) backward(c *Config, g *qpdiff.Grad, dval *mat.Dense) error {
+func (f *splitFit) backward(c *Config, g *learn.Grad, dval *mat.Dense) error {
 	err := f.product(g, dval)
-	if _, ok := f.learner.(qpdiff.KinkedLearner); c.Generalised && !ok && errors.Is(err, qpdiff.ErrNotDifferentiable) {
+	if _, ok := f.learner.(learn.KinkedLearner); c.Generalised && !ok && errors.Is(err, qpdiff.ErrNotDifferentiable) {
 		err = fmt.Errorf("%w (the learner %T has no method SetGeneralised)", err, f.learner)
 	}
 	return err
 }
 
 // product is backward with the learner's own error.
-func (f *splitFit) product(g *qpdiff.Grad, dval *mat.Dense) error {
+func (f *splitFit) product(g *learn.Grad, dval *mat.Dense) error {
 	if f.predictor != nil {
 		return f.predictor.PredictVJP(&f.work, g, dval, f.valX, f.dprediction)
 	}

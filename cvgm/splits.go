@@ -55,7 +55,7 @@ func KFold(src Source, n, k int) ([]Split, error) {
 }
 
 // LeaveOneOut returns the n splits that validate on one example each, in the
-// order of the examples. A [qpdiff.LeaveOneOutLearner] fits all of them at once, which
+// order of the examples. A [learn.LeaveOneOutLearner] fits all of them at once, which
 // makes [CV.Eval] about as costly as one fit; that needs features and labels as they are,
 // without Standardise and with NoCentring. Where one of the fits fails they are repeated
 // one by one.

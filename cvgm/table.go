@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"cvgm/qpdiff"
+	"cvgm/qpdiff/learn"
 
 	"gonum.org/v1/gonum/mat"
 )
@@ -193,28 +194,28 @@ const maxLevelEntries = 1 << 28
 // missing. They share storage with the table. A table without target, a target
 // of more than two classes, which needs [Table.Binary], and one whose levels make more than
 // 2²⁸ entries of features are errors.
-func (t *Table) Data() (qpdiff.Data, *Encoder, error) {
+func (t *Table) Data() (learn.Data, *Encoder, error) {
 	if err := t.check(); err != nil {
-		return qpdiff.Data{}, nil, err
+		return learn.Data{}, nil, err
 	}
 	if t.Y == nil {
-		return qpdiff.Data{}, nil, badArg("Table", qpdiff.ErrShape, "read one with the target's column", "has no target %q", t.Target)
+		return learn.Data{}, nil, badArg("Table", qpdiff.ErrShape, "read one with the target's column", "has no target %q", t.Target)
 	}
 	if len(t.Classes) > 2 {
-		return qpdiff.Data{}, nil, badArg("Table", qpdiff.ErrDomain, "learn one class against the others with Table.Binary",
+		return learn.Data{}, nil, badArg("Table", qpdiff.ErrDomain, "learn one class against the others with Table.Binary",
 			"has the %d classes %q as its target", len(t.Classes), t.Classes)
 	}
 	e := newEncoder(t)
 	_, m := e.Dims()
 	if m == 0 {
-		return qpdiff.Data{}, nil, badArg("Table", qpdiff.ErrShape, "add a column that varies", "has no features: each column has one level only")
+		return learn.Data{}, nil, badArg("Table", qpdiff.ErrShape, "add a column that varies", "has no features: each column has one level only")
 	}
 	most := slices.MaxFunc(t.Columns, func(a, b Column) int { return cmp.Compare(len(a.Levels), len(b.Levels)) })
 	if rows, columns := t.Dims(); m > columns && m > maxLevelEntries/rows {
-		return qpdiff.Data{}, nil, badArg("Table", qpdiff.ErrShape, "put it into Ignore, or merge its levels",
+		return learn.Data{}, nil, badArg("Table", qpdiff.ErrShape, "put it into Ignore, or merge its levels",
 			"makes %d features of each of %d rows, most of column %q with %d levels", m, rows, most.Name, len(most.Levels))
 	}
-	return qpdiff.Data{X: t.x, Y: t.Y}, e, nil
+	return learn.Data{X: t.x, Y: t.Y}, e, nil
 }
 
 // level returns the index of text in the sorted Levels, and len(Levels) where it is

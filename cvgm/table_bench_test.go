@@ -4,7 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"cvgm/qpdiff"
+	"cvgm/qpdiff/learn"
+	"cvgm/qpdiff/linear"
 	"cvgm/synth"
 )
 
@@ -58,7 +59,7 @@ func BenchmarkPrepare(b *testing.B) {
 		b.Fatal(err)
 	}
 	for b.Loop() {
-		if _, err := New(Config{Data: d, Prepare: encoder, Splits: splits, Loss: SquaredError{}, Learner: func() qpdiff.Learner { return new(qpdiff.ElasticNet) }}); err != nil {
+		if _, err := New(Config{Data: d, Prepare: encoder, Splits: splits, Loss: SquaredError{}, Learner: func() learn.Learner { return new(linear.ElasticNet) }}); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -7,7 +7,8 @@ import (
 	"strings"
 
 	"cvgm/cvgm"
-	"cvgm/qpdiff"
+	"cvgm/qpdiff/learn"
+	"cvgm/qpdiff/linear"
 	"cvgm/synth"
 
 	"gonum.org/v1/gonum/mat"
@@ -130,7 +131,7 @@ func ExamplePipeline() {
 		panic(err)
 	}
 	cv, err := cvgm.New(cvgm.Config{Data: data, Prepare: encoder, Splits: splits, Loss: cvgm.SquaredError{}, Standardise: true, Centring: cvgm.MeanCentring,
-		Learner: func() qpdiff.Learner { return new(qpdiff.ElasticNet) }})
+		Learner: func() learn.Learner { return new(linear.ElasticNet) }})
 	if err != nil {
 		panic(err)
 	}
@@ -186,7 +187,7 @@ func fitTwo(table *cvgm.Table) *cvgm.Pipeline {
 		panic(err)
 	}
 	cv, err := cvgm.New(cvgm.Config{Data: data, Prepare: encoder, Splits: []cvgm.Split{{Train: []int{0, 1}, Val: []int{2}}}, Loss: cvgm.SquaredError{},
-		Centring: cvgm.MeanCentring, Learner: func() qpdiff.Learner { return new(qpdiff.ElasticNet) }})
+		Centring: cvgm.MeanCentring, Learner: func() learn.Learner { return new(linear.ElasticNet) }})
 	if err != nil {
 		panic(err)
 	}
@@ -216,10 +217,10 @@ func (s span) Apply(dst, row []float64) error {
 func ExamplePreparer() {
 	var prepare cvgm.Preparer = span{}
 	cv, err := cvgm.New(cvgm.Config{
-		Data:    qpdiff.Data{X: mat.NewDense(3, 1, []float64{1, 2, 4}), Y: []float64{1, 2, 4}},
+		Data:    learn.Data{X: mat.NewDense(3, 1, []float64{1, 2, 4}), Y: []float64{1, 2, 4}},
 		Prepare: prepare,
 		Splits:  []cvgm.Split{{Train: []int{0, 1}, Val: []int{2}}},
-		Learner: func() qpdiff.Learner { return new(qpdiff.ElasticNet) },
+		Learner: func() learn.Learner { return new(linear.ElasticNet) },
 		Loss:    cvgm.SquaredError{},
 	})
 	if err != nil {

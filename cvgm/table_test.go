@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"cvgm/qpdiff"
+	"cvgm/qpdiff/learn"
+	"cvgm/qpdiff/linear"
 
 	"github.com/google/go-cmp/cmp"
 	"gonum.org/v1/gonum/floats"
@@ -231,7 +233,7 @@ func TestSplitWithoutValues(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = New(Config{Data: d, Prepare: e, Loss: SquaredError{}, Learner: func() qpdiff.Learner { return new(qpdiff.ElasticNet) },
+	_, err = New(Config{Data: d, Prepare: e, Loss: SquaredError{}, Learner: func() learn.Learner { return new(linear.ElasticNet) },
 		Splits: []Split{{Train: []int{0, 1}, Val: []int{2}}, {Train: []int{1, 2, 3}, Val: []int{0}}}})
 	var split *SplitError
 	if !errors.As(err, &split) || split.Split != 1 || !strings.Contains(err.Error(), `no value of column "a" in the 3 training rows`) {
@@ -249,7 +251,7 @@ func TestUnitsOfColumnsDoNotMatter(t *testing.T) {
 			b.WriteString("," + []string{"u", "v", "w"}[i%3] + "," + decimal(math.Cos(float64(i))) + "\n")
 		}
 		table := read(t, CSV{Missing: MissingIsMean}, b.String())
-		p := pipelineOf(t, table, func() qpdiff.Learner { return new(qpdiff.ElasticNet) }, SquaredError{}, MeanCentring, []float64{.01, .1})
+		p := pipelineOf(t, table, func() learn.Learner { return new(linear.ElasticNet) }, SquaredError{}, MeanCentring, []float64{.01, .1})
 		y, err := p.Predict(table)
 		if err != nil {
 			t.Fatal(err)

@@ -7,6 +7,9 @@ import (
 	"testing"
 
 	"cvgm/qpdiff"
+	"cvgm/qpdiff/kernel"
+	"cvgm/qpdiff/learn"
+	"cvgm/qpdiff/linear/margin"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
@@ -40,21 +43,21 @@ func (b *blend) Backward(dparams []float64, _, dfeatures *mat.Dense) {
 
 // outerSVM is an SVM that leaves rows out of the data of another.
 type outerSVM struct {
-	qpdiff.SVM
-	data qpdiff.Data
+	margin.SVM
+	data learn.Data
 	kept []int // rows of the full data
 }
 
-func (l *outerSVM) Load(d qpdiff.Data) error {
+func (l *outerSVM) Load(d learn.Data) error {
 	l.data = d
 	return l.SVM.Load(d)
 }
 
-func (l *outerSVM) LoadSubset(full qpdiff.Learner, out []int) error {
+func (l *outerSVM) LoadSubset(full learn.Learner, out []int) error {
 	all := full.(*outerSVM).data
 	rows, n := all.X.Dims()
 	l.kept = complement(out, rows)
-	d := qpdiff.Data{X: mat.NewDense(len(l.kept), n, nil)}
+	d := learn.Data{X: mat.NewDense(len(l.kept), n, nil)}
 	gather(d.X.RawMatrix().Data, all.X, l.kept)
 	for _, i := range l.kept {
 		d.Y = append(d.Y, all.Y[i])
@@ -62,9 +65,9 @@ func (l *outerSVM) LoadSubset(full qpdiff.Learner, out []int) error {
 	return l.SVM.Load(d)
 }
 
-func (l *outerSVM) VJP(w *qpdiff.Workspace, g *qpdiff.Grad, dtheta []float64) error {
+func (l *outerSVM) VJP(w *qpdiff.Workspace, g *learn.Grad, dtheta []float64) error {
 	_, n := g.X.Dims()
-	own := qpdiff.Grad{Hyper: g.Hyper, X: mat.NewDense(len(l.kept), n, nil)}
+	own := learn.Grad{Hyper: g.Hyper, X: mat.NewDense(len(l.kept), n, nil)}
 	err := l.SVM.VJP(w, &own, dtheta)
 	scatterAdd(g.X, own.X.RawMatrix().Data, l.kept, 1)
 	return err
@@ -87,8 +90,8 @@ type tieCase struct {
 
 func (c tieCase) cv(t *testing.T, generalised bool) *CV {
 	t.Helper()
-	k := Config{Data: qpdiff.Data{X: mat.NewDense(len(c.y), len(c.x)/len(c.y), c.x), Y: c.y}, Loss: LogisticLoss{}, Generalised: generalised,
-		Learner: func() qpdiff.Learner { return new(qpdiff.SVM) }, Features: &LinearMap{In: 2, Out: 1}}
+	k := Config{Data: learn.Data{X: mat.NewDense(len(c.y), len(c.x)/len(c.y), c.x), Y: c.y}, Loss: LogisticLoss{}, Generalised: generalised,
+		Learner: func() learn.Learner { return new(margin.SVM) }, Features: &LinearMap{In: 2, Out: 1}}
 	k.Splits = []Split{{c.train, complement(c.train, len(c.y))}}
 	c.change(&k)
 	cv, err := New(k)
@@ -122,9 +125,9 @@ func oneSided(t *testing.T, f Objective, x, d []float64) (below, above float64) 
 func TestTiesThatTheFeatureMapParts(t *testing.T) {
 	x := []float64{1, 0, 2, 0, -3, -1, 0, 2, 1, 1.5, -1, .3}
 	y := []float64{1, 1, -1, 1, 1, -1}
-	learner := func(l func() qpdiff.Learner) func(*Config) { return func(c *Config) { c.Learner = l } }
-	machine := func(k qpdiff.Kernel, intercept bool) func(*Config) {
-		return learner(func() qpdiff.Learner { return &qpdiff.KernelSVM{Kernel: k, Intercept: intercept} })
+	learner := func(l func() learn.Learner) func(*Config) { return func(c *Config) { c.Learner = l } }
+	machine := func(k kernel.Kernel, intercept bool) func(*Config) {
+		return learner(func() learn.Learner { return &kernel.SVM{Kernel: k, Intercept: intercept} })
 	}
 	train := []int{1, 2, 3}
 	for _, c := range []tieCase{
@@ -133,11 +136,11 @@ func TestTiesThatTheFeatureMapParts(t *testing.T) {
 		{"SVM, bound and free equal", x, y, train, func(*Config) {}, []float64{0, 4. / 3, 1, 1}},
 		{"SVM, opposite rows", []float64{1, 0, 2, 0, -3, -1, 0, -2, 1, 1.5, -1, .3}, []float64{1, 1, -1, -1, 1, -1}, train, func(*Config) {}, []float64{0, 1, 1, 1}},
 		{"SVM, standardised", x, y, []int{0, 1, 2, 3}, func(c *Config) { c.Standardise = true }, []float64{0, .2, 1, 1}},
-		{"SVM that leaves rows out", x, y, train, learner(func() qpdiff.Learner { return new(outerSVM) }), []float64{0, 1, 1, 1}},
-		{"learned loss", x, y, train, learner(func() qpdiff.Learner { return new(qpdiff.LearnedLoss) }), []float64{.8, .05, .05, .1, 1, 1, 1}},
+		{"SVM that leaves rows out", x, y, train, learner(func() learn.Learner { return new(outerSVM) }), []float64{0, 1, 1, 1}},
+		{"learned loss", x, y, train, learner(func() learn.Learner { return new(margin.LearnedLoss) }), []float64{.8, .05, .05, .1, 1, 1, 1}},
 		{"kernel SVM", x, y, train, machine(nil, false), []float64{2, .1, 1, 1}},
 		{"kernel SVM, both needed", x, y, train, machine(nil, false), []float64{.7, .1, 1, 1}},
-		{"kernel SVM, linear", x, y, train, machine(qpdiff.Polynomial{Degree: 1}, false), []float64{2, 1, 0, 1, 1}},
+		{"kernel SVM, linear", x, y, train, machine(kernel.Polynomial{Degree: 1}, false), []float64{2, 1, 0, 1, 1}},
 		{"kernel SVM, intercept", x, y, train, machine(nil, true), []float64{2, .1, 1, 1}},
 		// θ is (t, t) and the parameter moves example 3 by (−1, 1), but the second
 		// feature has twice the deviation.
@@ -188,7 +191,7 @@ func TestTiesThatTheFeatureMapKeeps(t *testing.T) {
 	x := []float64{1, 0, 2, 0, -3, -1, 0, 2, 1, 1.5, -1, .3}
 	y := []float64{1, 1, -1, 1, 1, -1}
 	train := []int{1, 2, 3}
-	kernel := func(c *Config) { c.Learner = func() qpdiff.Learner { return new(qpdiff.KernelSVM) } }
+	kernel := func(c *Config) { c.Learner = func() learn.Learner { return new(kernel.SVM) } }
 	both := func(a, b func(*Config)) func(*Config) { return func(c *Config) { a(c); b(c) } }
 	network := func(c *Config) { c.Features = &Perceptron{Widths: []int{2, 2, 1}} }
 	// The units are .9 − x₀ − x₁ and 1.5 − 2x₀ − x₁ where these are positive.
@@ -221,7 +224,7 @@ func TestTiesThatTheFeatureMapKeeps(t *testing.T) {
 			if _, err := cv.Eval(grad, c.alpha); err != nil {
 				t.Fatal(err)
 			}
-			cv.fits[0].learner.(qpdiff.TiedLearner).Ties(&cv.fits[0].work, func(i, k int, _ float64, d []float64) bool {
+			cv.fits[0].learner.(learn.TiedLearner).Ties(&cv.fits[0].work, func(i, k int, _ float64, d []float64) bool {
 				if c.train[i] == 1 && c.train[k] == 3 && floats.Norm(d, 2) > 1e-6 {
 					ties++
 				}
@@ -276,7 +279,7 @@ func TestTiesThatOnlyTheDerivativeParts(t *testing.T) {
 	for name, learner := range map[string]func(*Config){
 		"SVM": func(c *Config) { c.Hyper = []float64{0, .5} },
 		"kernel SVM": func(c *Config) {
-			c.Learner, c.Hyper = func() qpdiff.Learner { return new(qpdiff.KernelSVM) }, []float64{.6, .1}
+			c.Learner, c.Hyper = func() learn.Learner { return new(kernel.SVM) }, []float64{.6, .1}
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -307,13 +310,13 @@ func TestEqualFeaturesWithoutTies(t *testing.T) {
 		{"SVM, below the margin", x, y, nil, func(*Config) {}, []float64{.1, 9, 1, 1}},
 		{"SVM, beyond the margin", x, y, nil, func(*Config) {}, []float64{.01, .1, 1, 1}},
 		{"SVM, validated at 0", []float64{1, 0, 2, 0, -3, -1, 0, 2, 0, 0, 0, 0}, y, nil, func(*Config) {}, []float64{.1, 1, 1, 1}},
-		{"kernel SVM, at C", x, y, nil, func(c *Config) { c.Learner = func() qpdiff.Learner { return new(qpdiff.KernelSVM) } }, []float64{.3, .1, 1, 1}},
+		{"kernel SVM, at C", x, y, nil, func(c *Config) { c.Learner = func() learn.Learner { return new(kernel.SVM) } }, []float64{.3, .1, 1, 1}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			c.train = []int{0, 1, 2, 3}
 			cv := c.cv(t, false)
 			checkGradient(t, cv.Eval, c.alpha, 1e-5, 1e-7)
-			cv.fits[0].learner.(qpdiff.TiedLearner).Ties(&cv.fits[0].work, func(i, k int, _ float64, d []float64) bool {
+			cv.fits[0].learner.(learn.TiedLearner).Ties(&cv.fits[0].work, func(i, k int, _ float64, d []float64) bool {
 				if floats.Norm(d, 2) > 0 {
 					t.Errorf("rows %d and %d are tied along %v", i, k, d)
 				}
@@ -327,9 +330,9 @@ func TestEqualFeaturesWithoutTies(t *testing.T) {
 // mean is 0, are one row to the learner. Parameters that move the mean part them: on the
 // elbow the loss has a kink.
 func TestTiesOfOppositeExamplesPartedByTheMean(t *testing.T) {
-	d := qpdiff.Data{X: mat.NewDense(6, 2, []float64{3, 1, -2, -3, -3, -3, 1, -2, -1, 2, 1, -2}), Y: []float64{1, 1, 1, -1, 1, -1}}
+	d := learn.Data{X: mat.NewDense(6, 2, []float64{3, 1, -2, -3, -3, -3, 1, -2, -1, 2, 1, -2}), Y: []float64{1, 1, 1, -1, 1, -1}}
 	c := Config{Data: d, Splits: []Split{{Train: []int{1, 2, 3, 4, 5}, Val: []int{0}}}, Loss: LogisticLoss{}, Standardise: true,
-		Features: &LinearMap{In: 2, Out: 3}, Learner: func() qpdiff.Learner { return new(qpdiff.SVM) }}
+		Features: &LinearMap{In: 2, Out: 3}, Learner: func() learn.Learner { return new(margin.SVM) }}
 	alpha := []float64{.76, .1, 2, -1, 2, -1, -2, 1}
 	cv, err := New(c)
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"cvgm/qpdiff"
+	"cvgm/qpdiff/learn"
 )
 
 // A Tuner fits a learner to data, with hyperparameters that minimise the CV loss. The zero
@@ -26,10 +27,10 @@ import (
 // several goroutines at the same time.
 type Tuner struct {
 	// Learner is a pointer to a struct, a learner that is not loaded. Tune makes new ones with its
-	// exported fields. Nil: see above. The bounds of [qpdiff.ElasticNet], [qpdiff.Logistic],
-	// [qpdiff.SparseLogistic], [qpdiff.Huber], [qpdiff.SVM] and, with the RBF kernel, [qpdiff.KernelSVM] and
-	// [qpdiff.KernelRidge] follow from the data; others need Hyper.
-	Learner qpdiff.Learner
+	// exported fields. Nil: see above. The bounds of [linear.ElasticNet], [linear.Logistic],
+	// [linear.SparseLogistic], [linear.Huber], [margin.SVM] and, with the RBF kernel, [kernel.SVM] and
+	// [kernel.Ridge] follow from the data; others need Hyper.
+	Learner learn.Learner
 	// Loss is the validation loss. Nil: LogisticLoss for Logistic and SparseLogistic, Hinge for
 	// SVM and KernelSVM, SquaredError for ElasticNet and KernelRidge, AbsoluteError for Huber. Other learners need one.
 	Loss Loss
@@ -187,7 +188,7 @@ const (
 //
 // It costs some 60 evaluations of the CV loss for a search, and some 150 for a loss with kinks,
 // each of one fit and one derivative per split, and as many again for each outer fold.
-func (t Tuner) Tune(ctx context.Context, d qpdiff.Data) (*Tuned, error) {
+func (t Tuner) Tune(ctx context.Context, d learn.Data) (*Tuned, error) {
 	return t.tune(ctx, Config{Data: d})
 }
 
@@ -319,7 +320,7 @@ func (t Tuner) begin(ctx context.Context, c Config) (*tuning, error) {
 }
 
 // check reports fields of t that cannot be used.
-func (t Tuner) check(d qpdiff.Data) error {
+func (t Tuner) check(d learn.Data) error {
 	n := len(d.Y)
 	if err := firstError(
 		badIf(d.Rows != nil, "Data", qpdiff.ErrDomain, "select rows of X and Y instead", "has Rows, which Tune does not use"),

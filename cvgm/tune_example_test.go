@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"cvgm/cvgm"
-	"cvgm/qpdiff"
+	"cvgm/qpdiff/linear"
 )
 
 // One call chooses both penalties of an elastic net for a table of houses, and estimates the
@@ -36,7 +36,7 @@ func ExampleTuner() {
 	d := line()
 	evaluations := 0
 	tuned, err := cvgm.Tuner{
-		Learner:    &qpdiff.ElasticNet{},
+		Learner:    &linear.ElasticNet{},
 		Fixed:      map[string]float64{"λ1": 0},
 		OuterFolds: -1,
 		Progress:   func(p cvgm.TuneProgress) { evaluations = p.Evaluations },

@@ -10,7 +10,10 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"cvgm/qpdiff"
+	"cvgm/qpdiff/kernel"
+	"cvgm/qpdiff/learn"
+	"cvgm/qpdiff/linear"
+	"cvgm/qpdiff/linear/margin"
 	"cvgm/synth"
 
 	"gonum.org/v1/gonum/mat"
@@ -20,14 +23,14 @@ import (
 // results have the same bits.
 func TestTuneWithoutWeight(t *testing.T) {
 	for _, test := range []struct {
-		learner qpdiff.Learner
-		data    qpdiff.Data
-	}{{nil, houses(40)}, {nil, twoClasses(40, 3)}, {&qpdiff.KernelSVM{Intercept: true}, twoClasses(30, 2)}} {
+		learner learn.Learner
+		data    learn.Data
+	}{{nil, houses(40)}, {nil, twoClasses(40, 3)}, {&kernel.SVM{Intercept: true}, twoClasses(30, 2)}} {
 		n, columns := test.data.X.Dims()
 		for range n {
 			test.data.Weights = append(test.data.Weights, 1)
 		}
-		more := qpdiff.Data{X: mat.NewDense(n+20, columns, nil), Y: slices.Clone(test.data.Y), Weights: slices.Clone(test.data.Weights)}
+		more := learn.Data{X: mat.NewDense(n+20, columns, nil), Y: slices.Clone(test.data.Y), Weights: slices.Clone(test.data.Weights)}
 		more.X.Slice(0, n, 0, columns).(*mat.Dense).Copy(test.data.X)
 		for i := n; i < n+20; i++ {
 			more.Y, more.Weights = append(more.Y, test.data.Y[0]), append(more.Weights, 0)
@@ -51,7 +54,7 @@ func TestTuneRiskIsFreeOfUnits(t *testing.T) {
 	d := houses(40)
 	want := mustTune(t, Tuner{OuterFolds: 3}, d).Risk
 	for _, exponent := range []int{-450, -330, 330, 450} {
-		other := qpdiff.Data{X: d.X, Y: slices.Clone(d.Y)}
+		other := learn.Data{X: d.X, Y: slices.Clone(d.Y)}
 		for i := range d.Y {
 			other.Y[i] = math.Ldexp(d.Y[i], exponent)
 		}
@@ -80,7 +83,7 @@ func TestTuneConstantPrediction(t *testing.T) {
 		{Hinge{}, []float64{-1, -1, 1}, -1},
 		{SquaredHinge{}, []float64{-1, 1, 1, 1}, .5},
 	} {
-		w := &tuning{c: Config{Loss: test.loss, Data: qpdiff.Data{Y: test.y}}}
+		w := &tuning{c: Config{Loss: test.loss, Data: learn.Data{Y: test.y}}}
 		if got := w.constantOn(complement(nil, len(test.y))); math.Abs(got-test.want) > 1e-12 {
 			t.Errorf("%T of %v: %v, want %v", test.loss, test.y, got, test.want)
 		}
@@ -107,7 +110,7 @@ func TestTuneRefusesSplits(t *testing.T) {
 // Where all are fixed, each search has one evaluation.
 func TestTuneFixedByIndex(t *testing.T) {
 	for range 20 {
-		tuned := mustTune(t, Tuner{Fixed: map[string]float64{"λ1": .1, "λ2": .2, "λ2[0]": .3}, Learner: &qpdiff.LearnedLoss{}, Loss: LogisticLoss{}, Hyper: []Hyperparameter{
+		tuned := mustTune(t, Tuner{Fixed: map[string]float64{"λ1": .1, "λ2": .2, "λ2[0]": .3}, Learner: &margin.LearnedLoss{}, Loss: LogisticLoss{}, Hyper: []Hyperparameter{
 			{Name: "λ1", Lower: .1, Default: 1, Upper: 2}, {Name: "λ1[1]", Lower: .1, Default: 1, Upper: 2}, {Name: "λ2[0]", Lower: .1, Default: 1, Upper: 2},
 			{Name: "λ2[1]", Lower: .1, Default: 1, Upper: 2}, {Name: "λ2[2]", Lower: .1, Default: 1, Upper: 2}}}, twoClasses(30, 2))
 		if want := []float64{.1, .1, .3, .2, .2}; !slices.Equal(tuned.Hyper, want) || tuned.Evaluations != 6 {
@@ -121,7 +124,7 @@ func TestTuneFixedByIndex(t *testing.T) {
 }
 
 // failing is an elastic net whose fits fail.
-type failing struct{ qpdiff.ElasticNet }
+type failing struct{ linear.ElasticNet }
 
 func (*failing) Fit(theta, hyper []float64) error { return errors.New("no fit") }
 
@@ -136,18 +139,18 @@ func TestTuneWithoutAnyFit(t *testing.T) {
 
 // Powers of 2 as units of features and labels change no bit of a search, beyond the units.
 func TestTunePathIsFreeOfUnits(t *testing.T) {
-	for _, learner := range []qpdiff.Learner{nil, &qpdiff.Huber{Intercept: true}, &qpdiff.KernelRidge{Intercept: true}} {
+	for _, learner := range []learn.Learner{nil, &linear.Huber{Intercept: true}, &kernel.Ridge{Intercept: true}} {
 		d := houses(24)
 		want := mustTune(t, Tuner{Learner: learner, OuterFolds: -1}, d)
 		for _, exponent := range []int{-400, 20, 400} {
-			other := qpdiff.Data{X: mat.DenseCopyOf(d.X), Y: slices.Clone(d.Y)}
+			other := learn.Data{X: mat.DenseCopyOf(d.X), Y: slices.Clone(d.Y)}
 			for i := range d.Y {
 				other.Y[i] = math.Ldexp(d.Y[i], exponent)
 				other.X.Set(i, 3, math.Ldexp(d.X.At(i, 3), -exponent))
 			}
 			got := mustTune(t, Tuner{Learner: learner, OuterFolds: -1}, other)
 			unit := 2 * exponent
-			if _, huber := learner.(*qpdiff.Huber); huber {
+			if _, huber := learner.(*linear.Huber); huber {
 				unit = exponent
 			}
 			if len(got.Path) != len(want.Path) || math.Ldexp(got.Loss, -unit) != want.Loss {
@@ -158,7 +161,7 @@ func TestTunePathIsFreeOfUnits(t *testing.T) {
 	d := houses(24)
 	want := mustTune(t, Tuner{}, d)
 	for _, exponent := range []int{-900, 900} { // squares of the column over- and underflow
-		other := qpdiff.Data{X: mat.DenseCopyOf(d.X), Y: d.Y}
+		other := learn.Data{X: mat.DenseCopyOf(d.X), Y: d.Y}
 		for i := range d.Y {
 			other.X.Set(i, 3, math.Ldexp(d.X.At(i, 3), exponent))
 		}
@@ -170,14 +173,14 @@ func TestTunePathIsFreeOfUnits(t *testing.T) {
 	for i := range flat.Y {
 		flat.Y[i] = math.Ldexp(1, 400)
 	}
-	if tuned := mustTune(t, Tuner{Learner: &qpdiff.Huber{Intercept: true}, OuterFolds: -1}, flat); slices.Contains(tuned.kinds(), FailedFits) {
+	if tuned := mustTune(t, Tuner{Learner: &linear.Huber{Intercept: true}, OuterFolds: -1}, flat); slices.Contains(tuned.kinds(), FailedFits) {
 		t.Errorf("equal labels in a far unit: %v", tuned.Warnings)
 	}
 }
 
 // Loss has the bits of a new CV also for learners whose warm starts end elsewhere in rounding.
 func TestTunedLossHasTheBitsOfANewCV(t *testing.T) {
-	for _, learner := range []qpdiff.Learner{&qpdiff.Logistic{Intercept: qpdiff.UnpenalisedIntercept}, &qpdiff.SparseLogistic{Intercept: true}, &qpdiff.SVM{}, &qpdiff.KernelSVM{Intercept: true}} {
+	for _, learner := range []learn.Learner{&linear.Logistic{Intercept: linear.UnpenalisedIntercept}, &linear.SparseLogistic{Intercept: true}, &margin.SVM{}, &kernel.SVM{Intercept: true}} {
 		for n := 20; n < 40; n += 3 {
 			tuned := mustTune(t, Tuner{Learner: learner, OuterFolds: -1, MaxEvals: 40}, twoClasses(n, 3))
 			cv, err := New(tuned.Config)
@@ -220,13 +223,13 @@ func TestTuneFindsTheValleyOfAKernelMachine(t *testing.T) {
 	const grid = 12
 	for _, seed := range []uint64{13, 21, 23} {
 		src := synth.NewStream(seed, "disc")
-		d := qpdiff.Data{X: mat.NewDense(60, 4, nil), Y: make([]float64, 60)}
+		d := learn.Data{X: mat.NewDense(60, 4, nil), Y: make([]float64, 60)}
 		for i := range d.Y {
 			r := []float64{src.NormFloat64(), src.NormFloat64(), src.NormFloat64(), src.NormFloat64()}
 			d.X.SetRow(i, r)
 			d.Y[i] = math.Copysign(1, math.Hypot(r[0], r[1])-1.1+.5*src.NormFloat64())
 		}
-		tuner := Tuner{Learner: &qpdiff.KernelSVM{Intercept: true}, OuterFolds: -1, Folds: 5}
+		tuner := Tuner{Learner: &kernel.SVM{Intercept: true}, OuterFolds: -1, Folds: 5}
 		tuned := mustTune(t, tuner, d)
 		low, err := tuner.lowest(t.Context(), d, tuned, trialSize{grid: grid})
 		if err != nil {
@@ -239,7 +242,7 @@ func TestTuneFindsTheValleyOfAKernelMachine(t *testing.T) {
 }
 
 // embedding is a learner that embeds another by value, whose state Tune must not share.
-type embedding struct{ qpdiff.ElasticNet }
+type embedding struct{ linear.ElasticNet }
 
 // A loaded prototype gives the bits of one that is not loaded.
 func TestTuneLoadedPrototype(t *testing.T) {
@@ -264,7 +267,7 @@ func TestTuneLoadedPrototype(t *testing.T) {
 
 // picky fails above a first hyperparameter.
 type picky struct {
-	qpdiff.ElasticNet
+	linear.ElasticNet
 	Most float64
 }
 
@@ -291,7 +294,7 @@ func TestTuneFailingDefault(t *testing.T) {
 // Features that do not vary are warned of as labels that do not.
 func TestTuneConstantFeatures(t *testing.T) {
 	d := houses(20)
-	for _, learner := range []qpdiff.Learner{nil, &qpdiff.KernelRidge{Intercept: true}} {
+	for _, learner := range []learn.Learner{nil, &kernel.Ridge{Intercept: true}} {
 		if kinds := mustTune(t, Tuner{Learner: learner, OuterFolds: -1}, d).kinds(); slices.Contains(kinds, NoInformation) {
 			t.Errorf("%T: kinds %v for features that vary", learner, kinds)
 		}
@@ -302,7 +305,7 @@ func TestTuneConstantFeatures(t *testing.T) {
 		}
 		return float64(j)*3 + .3
 	}, d.X)
-	for _, learner := range []qpdiff.Learner{nil, &qpdiff.KernelRidge{Intercept: true}} {
+	for _, learner := range []learn.Learner{nil, &kernel.Ridge{Intercept: true}} {
 		if kinds := mustTune(t, Tuner{Learner: learner, OuterFolds: -1}, d).kinds(); !slices.Contains(kinds, NoInformation) {
 			t.Errorf("%T: kinds %v", learner, kinds)
 		}
@@ -332,17 +335,17 @@ func TestTuneNamesTheFieldOfFolds(t *testing.T) {
 
 // A weight of 2 counts as the example twice in the bounds of every learner.
 func TestTuneBoundsCountWeights(t *testing.T) {
-	for _, learner := range []qpdiff.Learner{nil, &qpdiff.Huber{Intercept: true}, &qpdiff.KernelRidge{Intercept: true}} {
+	for _, learner := range []learn.Learner{nil, &linear.Huber{Intercept: true}, &kernel.Ridge{Intercept: true}} {
 		d := houses(24)
 		d.Weights = slices.Repeat([]float64{1}, 24)
-		twice := qpdiff.Data{X: mat.NewDense(32, 7, nil), Y: slices.Concat(d.Y, d.Y[:8])}
+		twice := learn.Data{X: mat.NewDense(32, 7, nil), Y: slices.Concat(d.Y, d.Y[:8])}
 		for i := range 32 {
 			twice.X.SetRow(i, d.X.RawRowView(i%24))
 		}
 		for i := range 8 {
 			d.Weights[i] = 2
 		}
-		plan := func(d qpdiff.Data) []Hyperparameter {
+		plan := func(d learn.Data) []Hyperparameter {
 			made, err := Tuner{Learner: learner}.prototype(d.Y)
 			if err != nil {
 				t.Fatal(err)
@@ -442,23 +445,23 @@ func TestEstimateCovers(t *testing.T) {
 // Data in a unit in which squares or bounds over- or underflow are refused by their name: no search
 // finds anything in such a unit.
 func TestTuneRefusesFarUnits(t *testing.T) {
-	scaled := func(d qpdiff.Data, x, y int) qpdiff.Data {
-		d = qpdiff.Data{X: mat.DenseCopyOf(d.X), Y: slices.Clone(d.Y)}
+	scaled := func(d learn.Data, x, y int) learn.Data {
+		d = learn.Data{X: mat.DenseCopyOf(d.X), Y: slices.Clone(d.Y)}
 		d.X.Apply(func(_, _ int, v float64) float64 { return math.Ldexp(v, x) }, d.X)
 		for i := range d.Y {
 			d.Y[i] = math.Ldexp(d.Y[i], y)
 		}
 		return d
 	}
-	kernels := []qpdiff.Learner{&qpdiff.KernelSVM{Intercept: true}, &qpdiff.KernelRidge{Intercept: true}}
+	kernels := []learn.Learner{&kernel.SVM{Intercept: true}, &kernel.Ridge{Intercept: true}}
 	for _, exponent := range []int{-700, 700} {
-		for _, learner := range append(kernels, &qpdiff.ElasticNet{}, &qpdiff.SVM{}, &qpdiff.Logistic{}, &qpdiff.SparseLogistic{}, &qpdiff.Huber{Intercept: true}) {
+		for _, learner := range append(kernels, &linear.ElasticNet{}, &margin.SVM{}, &linear.Logistic{}, &linear.SparseLogistic{}, &linear.Huber{Intercept: true}) {
 			_, err := Tuner{Learner: learner, Raw: true}.Tune(t.Context(), scaled(twoClasses(30, 3), exponent, 0))
 			if err == nil || !strings.Contains(err.Error(), "scale") {
 				t.Errorf("%T, raw features times 2^%d: %v", learner, exponent, err)
 			}
 		}
-		for _, learner := range []qpdiff.Learner{nil, &qpdiff.KernelRidge{Intercept: true}} {
+		for _, learner := range []learn.Learner{nil, &kernel.Ridge{Intercept: true}} {
 			if _, err := (Tuner{Learner: learner}).Tune(t.Context(), scaled(houses(30), 0, exponent)); err == nil || !strings.Contains(err.Error(), "scale") {
 				t.Errorf("%T, labels times 2^%d: %v", learner, exponent, err)
 			}
@@ -499,13 +502,13 @@ func TestTuneEndsSoonAfterCancel(t *testing.T) {
 
 // fragile fails on more examples than Most above the hyperparameter .1, and there without a warm start.
 type fragile struct {
-	qpdiff.ElasticNet
+	linear.ElasticNet
 	Most int
 	n    int
 	warm bool
 }
 
-func (l *fragile) Load(d qpdiff.Data) error {
+func (l *fragile) Load(d learn.Data) error {
 	l.n, l.warm = len(d.Y), false
 	return l.ElasticNet.Load(d)
 }

@@ -4,21 +4,25 @@ import (
 	"reflect"
 
 	"cvgm/qpdiff"
+	"cvgm/qpdiff/kernel"
+	"cvgm/qpdiff/learn"
+	"cvgm/qpdiff/linear"
+	"cvgm/qpdiff/linear/margin"
 )
 
 // A tunedLearner describes how a learner is tuned by the convention of its field.
 type tunedLearner struct {
-	prototype qpdiff.Learner
+	prototype learn.Learner
 	loss      Loss // nil: none is usual
 	centred   bool // labels and features are centred, in place of an intercept
 }
 
 // make returns a new learner with the prototype's settings.
-func (l tunedLearner) make() qpdiff.Learner {
+func (l tunedLearner) make() learn.Learner {
 	old := reflect.ValueOf(l.prototype).Elem()
 	made := reflect.New(old.Type())
 	copySettings(made.Elem(), old)
-	return made.Interface().(qpdiff.Learner)
+	return made.Interface().(learn.Learner)
 }
 
 // copySettings copies the exported fields of a struct, and those of structs embedded in it, whose
@@ -38,24 +42,24 @@ func copySettings(to, from reflect.Value) {
 func (t Tuner) prototype(y []float64) (tunedLearner, error) {
 	l := tunedLearner{prototype: t.Learner}
 	if l.prototype == nil {
-		l.prototype = &qpdiff.ElasticNet{}
+		l.prototype = &linear.ElasticNet{}
 		if allSigns(y) {
-			l.prototype = &qpdiff.Logistic{Intercept: qpdiff.UnpenalisedIntercept}
+			l.prototype = &linear.Logistic{Intercept: linear.UnpenalisedIntercept}
 		}
 	}
 	if v := reflect.ValueOf(l.prototype); v.Kind() != reflect.Pointer || v.IsNil() || v.Elem().Kind() != reflect.Struct {
 		return l, badArg("Tuner.Learner", qpdiff.ErrDomain, "give for example &qpdiff.ElasticNet{}", "is a %T, which is nil or no pointer to a struct", l.prototype)
 	}
 	switch l.prototype.(type) {
-	case *qpdiff.ElasticNet:
+	case *linear.ElasticNet:
 		l.loss, l.centred = SquaredError{}, true
-	case *qpdiff.KernelRidge:
+	case *kernel.Ridge:
 		l.loss = SquaredError{}
-	case *qpdiff.Huber:
+	case *linear.Huber:
 		l.loss = AbsoluteError{}
-	case *qpdiff.Logistic, *qpdiff.SparseLogistic:
+	case *linear.Logistic, *linear.SparseLogistic:
 		l.loss = LogisticLoss{}
-	case *qpdiff.SVM, *qpdiff.KernelSVM:
+	case *margin.SVM, *kernel.SVM:
 		l.loss = Hinge{}
 	}
 	return l, nil

@@ -6,6 +6,9 @@ import (
 	"slices"
 
 	"cvgm/qpdiff"
+	"cvgm/qpdiff/kernel"
+	"cvgm/qpdiff/linear"
+	"cvgm/qpdiff/linear/margin"
 
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat"
@@ -84,22 +87,22 @@ func (w *tuning) hyperparameters(rows []int, x *mat.Dense, y []float64) ([]Hyper
 	c := Hyperparameter{Name: "C", Lower: leastKernelC * share, Default: share, Upper: mostKernelC * share}
 	var plan []Hyperparameter
 	switch l := w.learner.prototype.(type) {
-	case *qpdiff.ElasticNet:
+	case *linear.ElasticNet:
 		plan = repeated(l1(m.correlation), l2(true))
-	case *qpdiff.SparseLogistic: // at θ = 0 the loss has half the slope of labels as targets, and a quarter of the curvature
+	case *linear.SparseLogistic: // at θ = 0 the loss has half the slope of labels as targets, and a quarter of the curvature
 		plan = repeated(l1(m.correlation/2), l2(true))
-	case *qpdiff.Huber:
+	case *linear.Huber:
 		plan = repeated(l2(true), threshold(y, weights))
-	case *qpdiff.KernelRidge:
+	case *kernel.Ridge:
 		if isRBF(l.Kernel) {
 			plan = repeated(Hyperparameter{Name: "λ", Lower: leastLambda2, Default: defaultKernelLambda, Upper: mostLambda2}, width(x, m, weights))
 		}
-	case *qpdiff.Logistic:
+	case *linear.Logistic:
 		unit := 1 / (total * m.largest)
 		plan = repeated(Hyperparameter{Name: "C", Lower: leastC * unit, Default: share / m.variance, Upper: mostC * unit})
-	case *qpdiff.SVM:
+	case *margin.SVM:
 		plan = repeated(l1(m.correlation), l2(false))
-	case *qpdiff.KernelSVM:
+	case *kernel.SVM:
 		if isRBF(l.Kernel) {
 			plan = repeated(c, width(x, m, weights))
 		}
@@ -144,8 +147,8 @@ func median(values []float64, weights rowWeights) float64 {
 	return stat.Quantile(.5, stat.Empirical, sorted, w)
 }
 
-func isRBF(k qpdiff.Kernel) bool {
-	_, rbf := k.(qpdiff.RBF)
+func isRBF(k kernel.Kernel) bool {
+	_, rbf := k.(kernel.RBF)
 	return rbf || k == nil
 }
 

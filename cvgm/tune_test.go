@@ -14,16 +14,19 @@ import (
 	"testing/synctest"
 	"time"
 
-	"cvgm/qpdiff"
+	"cvgm/qpdiff/kernel"
+	"cvgm/qpdiff/learn"
+	"cvgm/qpdiff/linear"
+	"cvgm/qpdiff/linear/margin"
 	"cvgm/synth"
 
 	"gonum.org/v1/gonum/mat"
 )
 
 // houses returns a small regression in units far from 1: 80 rows, 7 columns, targets of some hundreds.
-func houses(rows int) qpdiff.Data {
+func houses(rows int) learn.Data {
 	src := synth.NewStream(3, "houses")
-	d := qpdiff.Data{X: mat.NewDense(rows, 7, nil), Y: make([]float64, rows)}
+	d := learn.Data{X: mat.NewDense(rows, 7, nil), Y: make([]float64, rows)}
 	for i := range rows {
 		d.Y[i] = 250
 		for j := range 7 {
@@ -39,9 +42,9 @@ func houses(rows int) qpdiff.Data {
 }
 
 // twoClasses returns a classification by two of n features.
-func twoClasses(rows, n int) qpdiff.Data {
+func twoClasses(rows, n int) learn.Data {
 	src := synth.NewStream(4, "two classes")
-	d := qpdiff.Data{X: mat.NewDense(rows, n, nil), Y: make([]float64, rows)}
+	d := learn.Data{X: mat.NewDense(rows, n, nil), Y: make([]float64, rows)}
 	for i := range rows {
 		for j := range n {
 			d.X.Set(i, j, src.NormFloat64())
@@ -51,7 +54,7 @@ func twoClasses(rows, n int) qpdiff.Data {
 	return d
 }
 
-func mustTune(t *testing.T, tuner Tuner, d qpdiff.Data) *Tuned {
+func mustTune(t *testing.T, tuner Tuner, d learn.Data) *Tuned {
 	t.Helper()
 	tuned, err := tuner.Tune(t.Context(), d)
 	if err != nil {
@@ -70,12 +73,12 @@ func (t *Tuned) kinds() []WarningKind {
 
 // The result is consistent: its CV loss is that of a CV on its splits at its hyperparameters.
 func TestTunedIsWhatItSays(t *testing.T) {
-	for name, d := range map[string]qpdiff.Data{"regression": houses(80), "classes": twoClasses(150, 4)} {
+	for name, d := range map[string]learn.Data{"regression": houses(80), "classes": twoClasses(150, 4)} {
 		t.Run(name, func(t *testing.T) {
 			tuned := mustTune(t, Tuner{}, d)
-			c := Config{Data: d, Splits: tuned.Splits, Standardise: true, Loss: SquaredError{}, Centring: MeanCentring, Learner: func() qpdiff.Learner { return &qpdiff.ElasticNet{} }}
+			c := Config{Data: d, Splits: tuned.Splits, Standardise: true, Loss: SquaredError{}, Centring: MeanCentring, Learner: func() learn.Learner { return &linear.ElasticNet{} }}
 			if name == "classes" {
-				c.Loss, c.Centring, c.Learner = LogisticLoss{}, NoCentring, func() qpdiff.Learner { return &qpdiff.Logistic{Intercept: qpdiff.UnpenalisedIntercept} }
+				c.Loss, c.Centring, c.Learner = LogisticLoss{}, NoCentring, func() learn.Learner { return &linear.Logistic{Intercept: linear.UnpenalisedIntercept} }
 			}
 			cv, err := New(c)
 			if err != nil {
@@ -108,7 +111,7 @@ func TestTuneIsFreeOfUnits(t *testing.T) {
 	d := houses(50)
 	first := mustTune(t, Tuner{OuterFolds: -1}, d)
 	for _, unit := range []float64{1e-6, 1e6} {
-		other := qpdiff.Data{X: mat.DenseCopyOf(d.X), Y: slices.Clone(d.Y)}
+		other := learn.Data{X: mat.DenseCopyOf(d.X), Y: slices.Clone(d.Y)}
 		for i := range d.Y {
 			other.Y[i] *= unit
 			other.X.Set(i, 2, other.X.At(i, 2)*unit*unit)
@@ -158,21 +161,21 @@ func TestTuneFixedAndZeros(t *testing.T) {
 
 func TestTuneKernelMachineAndSVM(t *testing.T) {
 	src := synth.NewStream(1, "disc")
-	d := qpdiff.Data{X: mat.NewDense(70, 2, nil), Y: make([]float64, 70)}
+	d := learn.Data{X: mat.NewDense(70, 2, nil), Y: make([]float64, 70)}
 	for i := range d.Y {
 		x, y := 1000*src.NormFloat64(), src.NormFloat64()
 		d.X.SetRow(i, []float64{x, y})
 		d.Y[i] = math.Copysign(1, math.Hypot(x/1000, y)-1.1)
 	}
-	machine := mustTune(t, Tuner{Learner: &qpdiff.KernelSVM{Intercept: true}, OuterFolds: 3}, d)
+	machine := mustTune(t, Tuner{Learner: &kernel.SVM{Intercept: true}, OuterFolds: 3}, d)
 	if machine.Loss > .5*machine.ConstantLoss || !slices.Equal(machine.Names, []string{"C", "γ"}) {
 		t.Errorf("kernel machine: %v %v, CV loss %v, constant %v", machine.Names, machine.Hyper, machine.Loss, machine.ConstantLoss)
 	}
-	linear := mustTune(t, Tuner{Learner: &qpdiff.SVM{}, OuterFolds: -1}, twoClasses(60, 5))
+	linear := mustTune(t, Tuner{Learner: &margin.SVM{}, OuterFolds: -1}, twoClasses(60, 5))
 	if !(linear.Loss < .8*linear.ConstantLoss) {
 		t.Errorf("SVM: CV loss %v, constant %v", linear.Loss, linear.ConstantLoss)
 	}
-	loss := mustTune(t, Tuner{Learner: &qpdiff.LearnedLoss{}, Loss: LogisticLoss{}, OuterFolds: -1, Hyper: []Hyperparameter{
+	loss := mustTune(t, Tuner{Learner: &margin.LearnedLoss{}, Loss: LogisticLoss{}, OuterFolds: -1, Hyper: []Hyperparameter{
 		{Name: "α1", Lower: 1e-3, Default: .1, Upper: 1, Zero: true}, {Name: "α2", Lower: 1e-3, Default: .1, Upper: 1, Zero: true},
 		{Name: "α3", Lower: 1e-3, Default: .1, Upper: 1, Zero: true}, {Name: "α4", Lower: 1e-3, Default: .1, Upper: 1, Zero: true},
 		{Name: "λ", Lower: 1e-3, Default: .1, Upper: 10}}}, twoClasses(60, 3))
@@ -184,11 +187,11 @@ func TestTuneKernelMachineAndSVM(t *testing.T) {
 // With some labels far off, Huber's loss predicts the others better than squared error does.
 func TestTuneHuber(t *testing.T) {
 	d := houses(90)
-	clean := qpdiff.Data{X: d.X, Y: slices.Clone(d.Y)}
+	clean := learn.Data{X: d.X, Y: slices.Clone(d.Y)}
 	for i := 0; i < 90; i += 6 {
 		d.Y[i] += 3000
 	}
-	robust := mustTune(t, Tuner{Learner: &qpdiff.Huber{Intercept: true}, OuterFolds: -1}, d)
+	robust := mustTune(t, Tuner{Learner: &linear.Huber{Intercept: true}, OuterFolds: -1}, d)
 	squared := mustTune(t, Tuner{OuterFolds: -1}, d)
 	var risks [2]float64
 	for k, m := range []*Model{robust.Model, squared.Model} {
@@ -252,7 +255,7 @@ func TestTuneCancelled(t *testing.T) {
 	for _, last := range []int{folds + 5, folds*most + 1, folds * (most + 1)} {
 		ctx, stop := context.WithCancel(t.Context())
 		fits := 0
-		slow := &countingLearner{ElasticNet: &qpdiff.ElasticNet{}, Fits: func() {
+		slow := &countingLearner{ElasticNet: &linear.ElasticNet{}, Fits: func() {
 			if fits++; fits == last {
 				stop()
 			}
@@ -279,14 +282,14 @@ func TestTuneCancelled(t *testing.T) {
 
 // countingLearner is an elastic net that tells of each fit.
 type countingLearner struct {
-	*qpdiff.ElasticNet
+	*linear.ElasticNet
 	Fits func()
 	own  bool
 }
 
-func (l *countingLearner) Load(d qpdiff.Data) error {
+func (l *countingLearner) Load(d learn.Data) error {
 	if !l.own {
-		l.ElasticNet, l.own = &qpdiff.ElasticNet{}, true
+		l.ElasticNet, l.own = &linear.ElasticNet{}, true
 	}
 	return l.ElasticNet.Load(d)
 }
@@ -306,7 +309,7 @@ func (l *countingLearner) Fit(theta, hyper []float64) error {
 func slowFits(each func(fit int) time.Duration) Tuner {
 	fits := 0
 	return Tuner{Loss: SquaredError{}, Workers: 1,
-		Learner: &countingLearner{ElasticNet: &qpdiff.ElasticNet{}, Fits: func() { fits++; time.Sleep(each(fits)) }},
+		Learner: &countingLearner{ElasticNet: &linear.ElasticNet{}, Fits: func() { fits++; time.Sleep(each(fits)) }},
 		Hyper:   []Hyperparameter{{Name: "λ1", Lower: 1e-3, Default: .1, Upper: 1}, {Name: "λ2", Lower: 1e-3, Default: .1, Upper: 1}}}
 }
 
@@ -420,7 +423,7 @@ func TestTuneWarns(t *testing.T) {
 	for i := range flat.Y {
 		flat.Y[i] = 3
 	}
-	wide := qpdiff.Data{X: mat.NewDense(20, 60, nil), Y: make([]float64, 20)}
+	wide := learn.Data{X: mat.NewDense(20, 60, nil), Y: make([]float64, 20)}
 	for i := range 20 {
 		for j := range 60 {
 			wide.X.Set(i, j, src.NormFloat64())
@@ -441,7 +444,7 @@ func TestTuneWarns(t *testing.T) {
 	}
 	for name, test := range map[string]struct {
 		tuner Tuner
-		data  qpdiff.Data
+		data  learn.Data
 		want  WarningKind
 	}{
 		"noise":                {Tuner{}, noise, AtBound},
@@ -449,8 +452,8 @@ func TestTuneWarns(t *testing.T) {
 		"one hyperparameter":   {Tuner{Hyper: []Hyperparameter{{Name: "λ1", Lower: 1, Default: 1, Upper: 1}, {Name: "λ2", Lower: 1, Default: 1, Upper: 1}}}, houses(20), NoImprovement},
 		"wide":                 {Tuner{}, wide, Overfitting},
 		"one class in a split": {Tuner{Splits: singles}, rare, OneClass},
-		"many":                 {Tuner{}, qpdiff.Data{X: mat.DenseCopyOf(noise.X.Slice(0, 12, 0, 7)), Y: noise.Y[:12]}, ManyHyperparameters},
-		"few":                  {Tuner{}, qpdiff.Data{X: mat.DenseCopyOf(noise.X.Slice(0, 8, 0, 7)), Y: noise.Y[:8]}, NoRisk},
+		"many":                 {Tuner{}, learn.Data{X: mat.DenseCopyOf(noise.X.Slice(0, 12, 0, 7)), Y: noise.Y[:12]}, ManyHyperparameters},
+		"few":                  {Tuner{}, learn.Data{X: mat.DenseCopyOf(noise.X.Slice(0, 8, 0, 7)), Y: noise.Y[:8]}, NoRisk},
 	} {
 		t.Run(name, func(t *testing.T) {
 			tuned := mustTune(t, test.tuner, test.data)
@@ -477,14 +480,14 @@ func TestTuneRefuses(t *testing.T) {
 	groups := make([]int, 30)
 	for name, test := range map[string]struct {
 		tuner Tuner
-		data  qpdiff.Data
+		data  learn.Data
 		words string
 	}{
-		"few examples":     {Tuner{}, qpdiff.Data{X: mat.NewDense(3, 1, nil), Y: make([]float64, 3)}, "Data has 3 examples"},
-		"empty":            {Tuner{}, qpdiff.Data{}, "Data has 0 examples"},
+		"few examples":     {Tuner{}, learn.Data{X: mat.NewDense(3, 1, nil), Y: make([]float64, 3)}, "Data has 3 examples"},
+		"empty":            {Tuner{}, learn.Data{}, "Data has 0 examples"},
 		"NaN":              {Tuner{}, nan, "Data.X"},
 		"one class":        {Tuner{}, one, "labels of one sign only"},
-		"Rows":             {Tuner{}, qpdiff.Data{X: d.X, Y: d.Y, Rows: []int{1}}, "Data has Rows"},
+		"Rows":             {Tuner{}, learn.Data{X: d.X, Y: d.Y, Rows: []int{1}}, "Data has Rows"},
 		"Folds":            {Tuner{Folds: 1}, d, "Tuner.Folds is 1"},
 		"more folds":       {Tuner{Folds: 31}, d, "Tuner.Folds is 31"},
 		"OuterFolds":       {Tuner{OuterFolds: 1}, d, "Tuner.OuterFolds is 1"},
@@ -497,11 +500,11 @@ func TestTuneRefuses(t *testing.T) {
 		"Fixed value":      {Tuner{Fixed: map[string]float64{"λ1": -1}}, d, "Tuner.Fixed holds -1 for λ1"},
 		"Hyper":            {Tuner{Hyper: make([]Hyperparameter, 1)}, d, "Tuner.Hyper has 1 entries where *qpdiff.ElasticNet has 2"},
 		"Hyper bounds":     {Tuner{Hyper: make([]Hyperparameter, 2)}, d, "Tuner.Hyper has Lower 0"},
-		"unknown learner":  {Tuner{Learner: &qpdiff.LearnedLoss{}, Loss: LogisticLoss{}}, twoClasses(20, 2), "Tuner.Hyper is nil"},
-		"no loss":          {Tuner{Learner: &qpdiff.LearnedLoss{}}, twoClasses(20, 2), "Tuner.Loss is nil"},
+		"unknown learner":  {Tuner{Learner: &margin.LearnedLoss{}, Loss: LogisticLoss{}}, twoClasses(20, 2), "Tuner.Hyper is nil"},
+		"no loss":          {Tuner{Learner: &margin.LearnedLoss{}}, twoClasses(20, 2), "Tuner.Loss is nil"},
 		"splits and folds": {Tuner{Folds: 3, Splits: []Split{{[]int{0}, []int{1}}}}, d, "Tuner.Folds is set together with Splits"},
 		"balanced numbers": {Tuner{Balanced: true}, d, "Tuner.Balanced is set for labels other than"},
-		"balanced twice":   {Tuner{Balanced: true}, qpdiff.Data{X: one.X, Y: one.Y, Weights: make([]float64, 20)}, "together with Data.Weights"},
+		"balanced twice":   {Tuner{Balanced: true}, learn.Data{X: one.X, Y: one.Y, Weights: make([]float64, 20)}, "together with Data.Weights"},
 		"parted group":     {Tuner{Groups: groups, Splits: []Split{{[]int{0}, []int{1}}}}, d, "group 0 on both sides"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -579,7 +582,7 @@ func TestTuneClasses(t *testing.T) {
 	if _, err := (Tuner{}).TuneClasses(t.Context(), binary); err == nil || !strings.Contains(err.Error(), "use TuneTable") {
 		t.Errorf("two classes: %v", err)
 	}
-	for _, learner := range []qpdiff.Learner{&qpdiff.SparseLogistic{Intercept: true}, &qpdiff.KernelRidge{Intercept: true}, &qpdiff.KernelSVM{Intercept: true}, nil} {
+	for _, learner := range []learn.Learner{&linear.SparseLogistic{Intercept: true}, &kernel.Ridge{Intercept: true}, &kernel.SVM{Intercept: true}, nil} {
 		one, err := Tuner{Learner: learner, OuterFolds: 3}.TuneTable(t.Context(), binary)
 		if err != nil || one.Pipeline == nil || one.Risk == nil || !(one.Risk.LessConstant.High < 0) {
 			t.Fatalf("%T: %v, %+v", learner, err, one)
@@ -639,8 +642,8 @@ func TestTuneAllocatesThePathAlone(t *testing.T) {
 	)
 	d := regression(5, 60, 8)
 	c := Config{Data: d, Loss: SquaredError{}, Standardise: true, Centring: MeanCentring, Generalised: true, Workers: 1,
-		Learner: func() qpdiff.Learner { return &qpdiff.ElasticNet{} }}
-	w := &tuning{Tuner: Tuner{MaxEvals: 100000}, c: c, learner: tunedLearner{prototype: &qpdiff.ElasticNet{}}, ctx: t.Context(), limit: t.Context(), out: &Tuned{}}
+		Learner: func() learn.Learner { return &linear.ElasticNet{} }}
+	w := &tuning{Tuner: Tuner{MaxEvals: 100000}, c: c, learner: tunedLearner{prototype: &linear.ElasticNet{}}, ctx: t.Context(), limit: t.Context(), out: &Tuned{}}
 	rows := complement(nil, len(d.Y))
 	splits, err := w.splits(rows, 5)
 	if err != nil {
@@ -688,7 +691,7 @@ func TestTuneAllocatesThePathAlone(t *testing.T) {
 
 // Weights count in bounds, CV loss, risk and model: a scale of all weights changes nothing.
 func TestTuneWeights(t *testing.T) {
-	for name, d := range map[string]qpdiff.Data{"regression": houses(40), "classes": twoClasses(50, 3)} {
+	for name, d := range map[string]learn.Data{"regression": houses(40), "classes": twoClasses(50, 3)} {
 		t.Run(name, func(t *testing.T) {
 			for i := range d.Y {
 				d.Weights = append(d.Weights, float64(1+i%3))
@@ -743,7 +746,7 @@ func TestTunedConfig(t *testing.T) {
 // Looks and pattern search move hyperparameters of different names apart from each other, by
 // different kinds.
 func TestTuneMovesHyperparametersApart(t *testing.T) {
-	for _, learner := range []qpdiff.Learner{&qpdiff.ElasticNet{}, &qpdiff.SparseLogistic{}, &qpdiff.Huber{}, &qpdiff.KernelRidge{}, &qpdiff.Logistic{}, &qpdiff.SVM{}, &qpdiff.KernelSVM{}} {
+	for _, learner := range []learn.Learner{&linear.ElasticNet{}, &linear.SparseLogistic{}, &linear.Huber{}, &kernel.Ridge{}, &linear.Logistic{}, &margin.SVM{}, &kernel.SVM{}} {
 		d := twoClasses(40, 3)
 		w := &tuning{Tuner: Tuner{}, learner: tunedLearner{prototype: learner}, c: Config{Data: d}}
 		plan, err := w.hyperparameters(complement(nil, len(d.Y)), d.X, d.Y)
@@ -788,7 +791,7 @@ func TestTuneSetsNoPenaltyToZeroAtAHigherLoss(t *testing.T) {
 }
 
 // begun returns the work of a tuner on the data, before its search.
-func begun(t *testing.T, tuner Tuner, d qpdiff.Data) *tuning {
+func begun(t *testing.T, tuner Tuner, d learn.Data) *tuning {
 	t.Helper()
 	w, err := tuner.begin(t.Context(), Config{Data: d})
 	if err != nil {
@@ -864,7 +867,7 @@ func TestTuneExpectsLessTimeOfFewerFolds(t *testing.T) {
 
 // In the CV loss of the constant prediction an example of weight w is w examples, on both sides of a split.
 func TestTuneConstantLossCountsWeights(t *testing.T) {
-	d, repeated := houses(12), qpdiff.Data{}
+	d, repeated := houses(12), learn.Data{}
 	var x []float64
 	var copies [][]int
 	for i, y := range d.Y {

@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"cvgm/qpdiff"
+	"cvgm/qpdiff/learn"
 	"cvgm/synth"
 
 	"gonum.org/v1/gonum/mat"
@@ -60,8 +60,8 @@ func (tr tuneTrial) row(ctx context.Context, k int, size trialSize) ([]string, e
 type trialSet struct {
 	name  string
 	trait string
-	data  qpdiff.Data
-	fresh qpdiff.Data // of the same population, for the risk
+	data  learn.Data
+	fresh learn.Data // of the same population, for the risk
 }
 
 // drawTrial draws data set number k: 20 to size.rows rows, 2 to size.columns columns, with the traits that
@@ -83,8 +83,8 @@ func drawTrial(k int, size trialSize, shuffled bool) trialSet {
 		}
 	}
 	noise := math.Pow(10, 1.5*rng.Float64()-1)
-	draw := func(rows int) qpdiff.Data {
-		d := qpdiff.Data{X: mat.NewDense(rows, p, nil), Y: make([]float64, rows)}
+	draw := func(rows int) learn.Data {
+		d := learn.Data{X: mat.NewDense(rows, p, nil), Y: make([]float64, rows)}
 		for i := range rows {
 			var f float64
 			common := rng.NormFloat64()
@@ -180,7 +180,7 @@ type lowest struct {
 	x    []float64 // where
 }
 
-func (t Tuner) lowest(ctx context.Context, d qpdiff.Data, tuned *Tuned, size trialSize) (*lowest, error) {
+func (t Tuner) lowest(ctx context.Context, d learn.Data, tuned *Tuned, size trialSize) (*lowest, error) {
 	w, err := t.begin(ctx, Config{Data: d})
 	if err != nil {
 		return nil, err
@@ -263,7 +263,7 @@ func riskCells(ctx context.Context, s trialSet, _ trialSize) ([]string, error) {
 	var final, outer [2]float64 // risks of tuned and default models
 	for _, models := range append(w.judged, judged{Split{all, all}, tuned.Hyper, tuned.DefaultHyper}) {
 		c := tuned.Config
-		c.Data = qpdiff.Data{X: mat.NewDense(len(models.fold.Train), s.columns(), nil), Y: pick(s.data.Y, models.fold.Train)}
+		c.Data = learn.Data{X: mat.NewDense(len(models.fold.Train), s.columns(), nil), Y: pick(s.data.Y, models.fold.Train)}
 		gather(c.Data.X.RawMatrix().Data, s.data.X, models.fold.Train)
 		if c.Splits, err = LeaveOneOut(len(c.Data.Y)); err != nil { // any: no CV loss is evaluated
 			return nil, err

@@ -9,6 +9,10 @@ import (
 	"testing"
 
 	"cvgm/qpdiff"
+	"cvgm/qpdiff/kernel"
+	"cvgm/qpdiff/learn"
+	"cvgm/qpdiff/linear"
+	"cvgm/qpdiff/linear/margin"
 	"cvgm/synth"
 
 	"gonum.org/v1/gonum/mat"
@@ -96,7 +100,7 @@ func TestOneSplitWithAConstantFeature(t *testing.T) {
 	}
 	splits := []Split{{train, []int{27, 28, 29}}, {append(train[:20:20], 27, 28), []int{25, 26, 29}}}
 	config := Config{Data: d, Splits: splits, Loss: SquaredError{}, Standardise: true, Centring: MeanCentring,
-		Learner: func() qpdiff.Learner { return new(qpdiff.ElasticNet) }}
+		Learner: func() learn.Learner { return new(linear.ElasticNet) }}
 	for _, features := range []FeatureMap{nil, &squares{in: 4}} {
 		config.Features = features
 		cv, err := New(config)
@@ -108,7 +112,7 @@ func TestOneSplitWithAConstantFeature(t *testing.T) {
 			t.Errorf("weights %v and %v of the feature that is constant in the first split", cv.fits[0].theta[2], cv.fits[1].theta[2])
 		}
 		one := config
-		one.Data = qpdiff.Data{X: mat.DenseCopyOf(d.X.Slice(0, 27, 0, 4)), Y: d.Y[:27]}
+		one.Data = learn.Data{X: mat.DenseCopyOf(d.X.Slice(0, 27, 0, 4)), Y: d.Y[:27]}
 		one.Splits = []Split{{train[:20], train[20:]}}
 		last, err := New(one)
 		if err != nil {
@@ -167,32 +171,32 @@ func TestUnitsOfFeaturesAndLabels(t *testing.T) {
 	type carry func(a, b float64) []float64 // the factors of the hyperparameters
 	for _, c := range []struct {
 		name    string
-		learner func() qpdiff.Learner
+		learner func() learn.Learner
 		hyper   []float64
 		factors carry
 		loss    Loss
 		classes bool
 		newMap  func() FeatureMap
 	}{
-		{"elastic net", func() qpdiff.Learner { return new(qpdiff.ElasticNet) }, []float64{.05, .1},
+		{"elastic net", func() learn.Learner { return new(linear.ElasticNet) }, []float64{.05, .1},
 			func(a, b float64) []float64 { return []float64{a * b, a * a} }, SquaredError{}, false, nil},
-		{"elastic net, l1 only", func() qpdiff.Learner { return new(qpdiff.ElasticNet) }, []float64{.05, 0},
+		{"elastic net, l1 only", func() learn.Learner { return new(linear.ElasticNet) }, []float64{.05, 0},
 			func(a, b float64) []float64 { return []float64{a * b, a * a} }, SquaredError{}, false, nil},
-		{"elastic net, linear map", func() qpdiff.Learner { return new(qpdiff.ElasticNet) }, []float64{.05, .1},
+		{"elastic net, linear map", func() learn.Learner { return new(linear.ElasticNet) }, []float64{.05, .1},
 			func(a, b float64) []float64 { return []float64{b, 1, 1 / a} }, SquaredError{}, false, func() FeatureMap { return &LinearMap{In: 4, Out: 2} }},
-		{"Huber", func() qpdiff.Learner { return new(qpdiff.Huber) }, []float64{.1, .6},
+		{"Huber", func() learn.Learner { return new(linear.Huber) }, []float64{.1, .6},
 			func(a, b float64) []float64 { return []float64{a * a, b} }, SquaredError{}, false, nil},
-		{"kernel ridge", func() qpdiff.Learner { return new(qpdiff.KernelRidge) }, []float64{.05, .3},
+		{"kernel ridge", func() learn.Learner { return new(kernel.Ridge) }, []float64{.05, .3},
 			func(a, b float64) []float64 { return []float64{1, 1 / (a * a)} }, SquaredError{}, false, nil},
-		{"SVM", func() qpdiff.Learner { return new(qpdiff.SVM) }, []float64{.02, .3},
+		{"SVM", func() learn.Learner { return new(margin.SVM) }, []float64{.02, .3},
 			func(a, b float64) []float64 { return []float64{a, a * a} }, LogisticLoss{}, true, nil},
-		{"learned loss", func() qpdiff.Learner { return new(qpdiff.LearnedLoss) }, []float64{.2, .3, .2, .3, .4},
+		{"learned loss", func() learn.Learner { return new(margin.LearnedLoss) }, []float64{.2, .3, .2, .3, .4},
 			func(a, b float64) []float64 { return []float64{1, 1, 1, 1, a * a} }, SquaredHinge{}, true, nil},
-		{"logistic", func() qpdiff.Learner { return new(qpdiff.Logistic) }, []float64{2},
+		{"logistic", func() learn.Learner { return new(linear.Logistic) }, []float64{2},
 			func(a, b float64) []float64 { return []float64{1 / (a * a)} }, LogisticLoss{}, true, nil},
-		{"logistic, intercept", func() qpdiff.Learner { return &qpdiff.Logistic{Intercept: qpdiff.UnpenalisedIntercept} }, []float64{2},
+		{"logistic, intercept", func() learn.Learner { return &linear.Logistic{Intercept: linear.UnpenalisedIntercept} }, []float64{2},
 			func(a, b float64) []float64 { return []float64{1 / (a * a)} }, LogisticLoss{}, true, nil},
-		{"kernel SVM", func() qpdiff.Learner { return &qpdiff.KernelSVM{Intercept: true} }, []float64{1.5, .3},
+		{"kernel SVM", func() learn.Learner { return &kernel.SVM{Intercept: true} }, []float64{1.5, .3},
 			func(a, b float64) []float64 { return []float64{1, 1 / (a * a)} }, Hinge{}, true, nil},
 	} {
 		for _, standardise := range []bool{false, true} {

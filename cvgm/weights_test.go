@@ -10,6 +10,9 @@ import (
 	"testing"
 
 	"cvgm/qpdiff"
+	"cvgm/qpdiff/learn"
+	"cvgm/qpdiff/linear"
+	"cvgm/qpdiff/smooth"
 	"cvgm/synth"
 
 	"gonum.org/v1/gonum/floats"
@@ -131,7 +134,7 @@ func TestWeightsCountExamples(t *testing.T) {
 		rows, n := c.Data.X.Dims()
 		c.Data.Weights = make([]float64, rows)
 		repeated := c
-		repeated.Data = qpdiff.Data{}
+		repeated.Data = learn.Data{}
 		var x []float64
 		copies := make([][]int, rows)
 		for i := range rows {
@@ -301,14 +304,14 @@ func TestWeightsRefused(t *testing.T) {
 		"short":      {[]float64{1, 1}, nil, qpdiff.ErrShape, -1, "Data.Weights has 2 entries"},
 		"all 0":      {make([]float64, 6), nil, qpdiff.ErrDomain, -1, "count 0 rows"},
 		"SmoothLearner": {[]float64{1, 2, 1, 1, 1, 1}, func(c *Config) {
-			c.Learner = func() qpdiff.Learner { return &qpdiff.SmoothLearner{Objective: ridge()} }
+			c.Learner = func() learn.Learner { return &smooth.Learner{Objective: ridge()} }
 		}, qpdiff.ErrDomain, 0, "Data.Weights is not nil, which SmoothLearner cannot use"},
 		"Unrolled": {[]float64{1, 2, 1, 1, 1, 1}, func(c *Config) {
-			c.Learner = func() qpdiff.Learner { return &qpdiff.Unrolled{Objective: ridge()} }
+			c.Learner = func() learn.Learner { return &smooth.Unrolled{Objective: ridge()} }
 		}, qpdiff.ErrDomain, 0, "Data.Weights is not nil, which Unrolled cannot use"},
 	} {
-		k := Config{Data: qpdiff.Data{X: mat.NewDense(6, 1, []float64{1, 2, 4, 3, 5, 7}), Y: []float64{1, 0, 2, 3, 1, 4}, Weights: c.weights}, Loss: SquaredError{},
-			Splits: []Split{{[]int{2, 3}, []int{4, 0}}, {[]int{0, 1, 5}, []int{3, 4}}}, Learner: func() qpdiff.Learner { return new(qpdiff.ElasticNet) }}
+		k := Config{Data: learn.Data{X: mat.NewDense(6, 1, []float64{1, 2, 4, 3, 5, 7}), Y: []float64{1, 0, 2, 3, 1, 4}, Weights: c.weights}, Loss: SquaredError{},
+			Splits: []Split{{[]int{2, 3}, []int{4, 0}}, {[]int{0, 1, 5}, []int{3, 4}}}, Learner: func() learn.Learner { return new(linear.ElasticNet) }}
 		if c.change != nil {
 			c.change(&k)
 		}
@@ -323,7 +326,7 @@ func TestWeightsRefused(t *testing.T) {
 // The features and labels of an example of weight 0 may be anything finite.
 func TestExamplesOfWeightZeroAreAbsent(t *testing.T) {
 	c := Config{Data: regression(3, 20, 3), Loss: SquaredError{}, Standardise: true, Centring: MeanCentring,
-		Learner: func() qpdiff.Learner { return new(qpdiff.ElasticNet) }}
+		Learner: func() learn.Learner { return new(linear.ElasticNet) }}
 	var err error
 	if c.Splits, err = KFold(synth.NewStream(1, "splits"), 20, 4); err != nil {
 		t.Fatal(err)
@@ -346,7 +349,7 @@ func TestWeightsOfTheWholeRange(t *testing.T) {
 	for trial := range uint64(200) {
 		src := synth.NewStream(trial, "range of weights")
 		c := Config{Data: regression(trial, 12, 3), Loss: SquaredError{}, Standardise: trial%2 == 0, Centring: Centring(trial % 3), Generalised: true,
-			Learner: func() qpdiff.Learner { return new(qpdiff.ElasticNet) }}
+			Learner: func() learn.Learner { return new(linear.ElasticNet) }}
 		var err error
 		if c.Splits, err = KFold(src, 12, 3); err != nil {
 			t.Fatal(err)

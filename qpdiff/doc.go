@@ -2,7 +2,7 @@
 // learning method and differentiates its solution, exactly, by the implicit
 // function theorem at the optimality (KKT) conditions.
 //
-// The package has two kinds of solvers. A [Learner] (ElasticNet, Logistic, SVM, KernelRidge, …)
+// The package has two kinds of solvers. A [learn.Learner] (ElasticNet, Logistic, SVM, KernelRidge, …)
 // holds one learning problem: Load a data set, Fit it at given hyperparameters, then ask for
 // vector-Jacobian products (VJP) with respect to the hyperparameters, the features X
 // and the labels y. Derivatives do not change what they differentiate: any number of

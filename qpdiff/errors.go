@@ -2,9 +2,30 @@ package qpdiff
 
 import (
 	"cmp"
+	"cvgm/qpdiff/internal/check"
 	"fmt"
 	"strings"
 )
+
+// The kinds of failure, for errors.Is.
+var (
+	ErrShape             = check.ErrShape
+	ErrNotFinite         = check.ErrNotFinite
+	ErrDomain            = check.ErrDomain
+	ErrIllPosed          = check.ErrIllPosed
+	ErrInfeasible        = check.ErrInfeasible
+	ErrUnbounded         = check.ErrUnbounded
+	ErrNonconvex         = check.ErrNonconvex
+	ErrIterationLimit    = check.ErrIterationLimit
+	ErrNotFitted         = check.ErrNotFitted
+	ErrNotDifferentiable = check.ErrNotDifferentiable
+)
+
+// ArgError names an argument that cannot be used (its field Arg, as the documentation
+// spells it), the problem with it (Problem, with the offending value and its place) and
+// what to do about it (Remedy). It wraps one of the Err… kinds (Why). The packages above
+// this one report their bad arguments with it too.
+type ArgError = check.ArgError
 
 // An Input names what a solution depends on, as the documentation spells it:
 // "lambda1", "X", "y", "G", "alpha[3]".

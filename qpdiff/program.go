@@ -2,6 +2,8 @@ package qpdiff
 
 import (
 	"cmp"
+	"cvgm/qpdiff/internal/check"
+	"cvgm/qpdiff/internal/dense"
 	"fmt"
 	"math"
 	"slices"
@@ -79,10 +81,10 @@ type Sensitivity struct {
 func (p *ConvexProgram) Differentiate(x, lambda, nu, alpha []float64) (*Sensitivity, error) {
 	n, m, q, np := len(x), len(p.Inequalities), len(p.Equalities), len(alpha)
 	if n == 0 || len(lambda) != m || len(nu) != q {
-		return nil, argErrorf("x, lambda, nu", ErrShape, "give one multiplier per constraint", "have %d, %d, %d entries for %d inequalities and %d equalities", n, len(lambda), len(nu), m, q)
+		return nil, check.ArgErrorf("x, lambda, nu", ErrShape, "give one multiplier per constraint", "have %d, %d, %d entries for %d inequalities and %d equalities", n, len(lambda), len(nu), m, q)
 	}
 	//lint:ignore SA4023 cmp.Or returns nil where every check does
-	if err := cmp.Or(checkFinite("x", boundEntry, x), checkFinite("lambda", boundEntry, lambda), checkFinite("nu", boundEntry, nu), checkFinite("alpha", boundEntry, alpha)); err != nil {
+	if err := cmp.Or(check.Finite("x", boundEntry, x), check.Finite("lambda", boundEntry, lambda), check.Finite("nu", boundEntry, nu), check.Finite("alpha", boundEntry, alpha)); err != nil {
 		return nil, err
 	}
 	tol := cmp.Or(max(p.Tol, 0), defaultPointTol)
@@ -134,11 +136,11 @@ func (p *ConvexProgram) Differentiate(x, lambda, nu, alpha []float64) (*Sensitiv
 		move = math.Hypot(move, x[j]/e[j])
 	}
 	move += size
-	if !finite(left) || !finite(move) {
-		return nil, argErrorf("x, lambda, nu", ErrNotFinite, "scale the program down", "give a gradient of the Lagrangian that overflows")
+	if !dense.Finite(left) || !dense.Finite(move) {
+		return nil, check.ArgErrorf("x, lambda, nu", ErrNotFinite, "scale the program down", "give a gradient of the Lagrangian that overflows")
 	}
 	if left > tol*size {
-		return nil, argErrorf("x, lambda, nu", ErrDomain, "pass a solution, or raise Tol", "leave %.3g of the terms of the Lagrangian's gradient", left/size)
+		return nil, check.ArgErrorf("x, lambda, nu", ErrDomain, "pass a solution, or raise Tol", "leave %.3g of the terms of the Lagrangian's gradient", left/size)
 	}
 	var rows []int // the active constraints, equalities after the m inequalities
 	var coef []float64
@@ -153,7 +155,7 @@ func (p *ConvexProgram) Differentiate(x, lambda, nu, alpha []float64) (*Sensitiv
 			slack, push = -math.Abs(slack), 1
 		}
 		if slack < -tol || push < 0 || min(slack, push) > tol {
-			return nil, argErrorf(c.name, ErrDomain, "pass a solution, or raise Tol", "has the value %g and the multiplier %g", c.value, c.mult)
+			return nil, check.ArgErrorf(c.name, ErrDomain, "pass a solution, or raise Tol", "has the value %g and the multiplier %g", c.value, c.mult)
 		}
 		if slack <= push { // active
 			rows = append(rows, i)
@@ -190,15 +192,15 @@ type lagrangian struct {
 func (l *lagrangian) add(name string, f ParamFunc, weight float64, x, alpha []float64) (float64, *Partials, error) {
 	d := &Partials{X: make([]float64, l.n), Alpha: make([]float64, l.np), XX: mat.NewDense(l.n, l.n, nil), XAlpha: mat.NewDense(l.n, max(l.np, 1), nil)}
 	if f == nil {
-		return 0, nil, argErrorf(name, ErrShape, "give a function", "is nil")
+		return 0, nil, check.ArgErrorf(name, ErrShape, "give a function", "is nil")
 	}
 	value := f(d, x, alpha)
-	if !finite(value) {
-		return 0, nil, argErrorf(name, ErrNotFinite, "evaluate it in its domain", "is %v", value)
+	if !dense.Finite(value) {
+		return 0, nil, check.ArgErrorf(name, ErrNotFinite, "evaluate it in its domain", "is %v", value)
 	}
 	err := cmp.Or(
-		checkFinite(name+"'s ∇x", boundEntry, d.X), checkFinite(name+"'s ∇α", boundEntry, d.Alpha),
-		checkFiniteRows(name+"'s ∇²xx", boundEntry, d.XX), checkFiniteRows(name+"'s ∇²xα", boundEntry, d.XAlpha),
+		check.Finite(name+"'s ∇x", boundEntry, d.X), check.Finite(name+"'s ∇α", boundEntry, d.Alpha),
+		check.FiniteRows(name+"'s ∇²xx", boundEntry, d.XX), check.FiniteRows(name+"'s ∇²xα", boundEntry, d.XAlpha),
 	)
 	//lint:ignore SA4023 cmp.Or returns nil where every check does
 	if err != nil {
@@ -244,7 +246,7 @@ func (l *lagrangian) weak(kkt *kktMatrix, inequalities, constraints []constraint
 			scale += math.Abs(w) * constraints[rows[i]].terms
 			known += math.Abs(w * constraints[rows[i]].value)
 		}
-		if negligible(value-2*known, scale, 1) {
+		if dense.Negligible(value-2*known, scale, 1) {
 			weak = append(weak, r)
 		}
 	}
@@ -302,7 +304,7 @@ func (l *lagrangian) sensitivity(kkt *kktMatrix, m, q int, constraints []constra
 			errs = append(errs, &NotDifferentiableError{Inputs: []Input{Input(fmt.Sprintf("alpha[%d]", j))}, Residual: outside, Remedy: "constraints depend on each other, or the objective is flat"})
 			continue
 		}
-		if !allFinite(v) || !allFinite(y) {
+		if !dense.AllFinite(v) || !dense.AllFinite(y) {
 			return nil, errDerivativeOverflow
 		}
 		if out.X != nil {

@@ -1,6 +1,7 @@
 package qpdiff
 
 import (
+	"cvgm/qpdiff/internal/dense"
 	"maps"
 	"math"
 	"math/rand/v2"
@@ -179,7 +180,7 @@ func TestQPDerivativeBesideLargeProximalTerm(t *testing.T) {
 		if err := s.VJP(nil, g, w[:1], w[1:], nil); err != nil {
 			t.Fatal(err)
 		}
-		if !(math.Abs(g.P[0]+w[1]) <= 4*eps*math.Abs(w[1])) || !(math.Abs(g.H[0]-w[0]) <= noiseTol*largest(w)*2) {
+		if !(math.Abs(g.P[0]+w[1]) <= 4*dense.Eps*math.Abs(w[1])) || !(math.Abs(g.H[0]-w[0]) <= noiseTol*dense.Largest(w)*2) {
 			t.Errorf("%d: ∂p %v, ∂h %v, want %v, %v", i, g.P[0], g.H[0], -w[1], w[0])
 		}
 	}

@@ -1,6 +1,7 @@
 package qpdiff
 
 import (
+	"cvgm/qpdiff/internal/numtest"
 	"flag"
 	"fmt"
 	"math"
@@ -631,7 +632,7 @@ func TestQPDerivativeExact(t *testing.T) {
 	for _, i := range exactFound {
 		judge(i, &exactCount{})
 	}
-	n := long(*exactPrograms)
+	n := numtest.Long(*exactPrograms)
 	for i := range n {
 		judge(*exactFirst+i, &count)
 	}

@@ -1,6 +1,7 @@
 package qpdiff
 
 import (
+	"cvgm/qpdiff/internal/numtest"
 	"math"
 	"math/big"
 	"math/rand/v2"
@@ -229,7 +230,7 @@ func drawIntegerQP(rng *rand.Rand) QP {
 func TestQPStatusExact(t *testing.T) {
 	const relax = 1e-11
 	count := map[Status]int{}
-	n := long(1500)
+	n := numtest.Long(1500)
 	for i := range n {
 		rng := rand.New(rand.NewPCG(12, uint64(i)))
 		qp := drawIntegerQP(rng)

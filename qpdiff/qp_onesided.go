@@ -1,6 +1,7 @@
 package qpdiff
 
 import (
+	"cvgm/qpdiff/internal/dense"
 	"slices"
 
 	"gonum.org/v1/gonum/floats"
@@ -48,7 +49,7 @@ func (s *Solution) DirectionalDerivative(w *Workspace, dz, dlambda, dnu []float6
 	}
 	strict := len(d.rows)
 	d.rows = append(d.rows, d.weak...)
-	d.cy = grow(d.cy, max(a.n, len(d.rows)))
+	d.cy = dense.Grow(d.cy, max(a.n, len(d.rows)))
 	d.change(t)
 	program := QP{Q: mat.NewDense(a.n, a.n, slices.Clone(a.q)), P: make([]float64, a.n)}
 	floats.SubTo(program.P, program.P, d.cz[:a.n])
@@ -75,7 +76,7 @@ func (s *Solution) DirectionalDerivative(w *Workspace, dz, dlambda, dnu []float6
 		})
 	}
 	copy(d.v, sol.Z)
-	d.y = grow(d.y, max(a.n, len(d.rows)))
+	d.y = dense.Grow(d.y, max(a.n, len(d.rows)))
 	copy(d.y, sol.Nu)
 	copy(d.y[strict:], sol.Lambda)
 	if !d.bounded() {

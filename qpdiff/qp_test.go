@@ -2,6 +2,7 @@ package qpdiff
 
 import (
 	"compress/gzip"
+	"cvgm/qpdiff/internal/numtest"
 	"encoding/json"
 	"errors"
 	"flag"
@@ -62,7 +63,7 @@ func denseOrNil(rows [][]float64) *mat.Dense {
 	if len(rows) == 0 {
 		return nil
 	}
-	return matrix(rows)
+	return numtest.Matrix(rows)
 }
 
 func (c *qpGolden) problem() *QP {

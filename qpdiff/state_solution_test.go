@@ -1,6 +1,7 @@
 package qpdiff
 
 import (
+	"cvgm/qpdiff/internal/numtest"
 	"errors"
 	"math/rand/v2"
 	"testing"
@@ -15,16 +16,16 @@ func TestWorkspaceOfAReplacedSolution(t *testing.T) {
 	var w Workspace
 	var s Solution
 	for trial := range 20 {
-		q := &QP{Q: mat.NewDense(3, 3, nil), P: normals(rng, 3), G: mat.NewDense(4, 3, normals(rng, 12)), H: []float64{.1, .2, .3, .4}}
+		q := &QP{Q: mat.NewDense(3, 3, nil), P: numtest.Normals(rng, 3), G: mat.NewDense(4, 3, numtest.Normals(rng, 12)), H: []float64{.1, .2, .3, .4}}
 		for i := range 3 {
 			q.Q.Set(i, i, 1+rng.Float64())
 		}
 		s = Solution{}
-		g, want, v := &QPGrad{P: make([]float64, 3)}, &QPGrad{P: make([]float64, 3)}, normals(rng, 3)
+		g, want, v := &QPGrad{P: make([]float64, 3)}, &QPGrad{P: make([]float64, 3)}, numtest.Normals(rng, 3)
 		if err := errors.Join(s.Solve(q), s.VJP(&w, g, v, nil, nil), s.VJP(nil, want, v, nil, nil)); err != nil {
 			t.Fatal(err)
 		}
-		if !sameBits(g.P, want.P) {
+		if !numtest.SameBits(g.P, want.P) {
 			t.Errorf("trial %d: %v, with a new workspace %v", trial, g.P, want.P)
 		}
 	}

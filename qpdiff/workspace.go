@@ -1,12 +1,14 @@
 package qpdiff
 
+import "cvgm/qpdiff/internal/check"
+
 // Workspace is the storage of derivatives: what they prepare once for each solution
 // or fit, and their scratch. Its zero value is ready for use. It serves any
 // solutions and learners, one goroutine at a time, and is best kept for one of
 // them: a change of the solution, or a new solve, costs a preparation. It must not be
 // copied after its first use.
 type Workspace struct {
-	home  home
+	home  check.Home
 	qp    qpDerivative
 	slots []any // pointers, each to another type
 }
@@ -16,7 +18,7 @@ func (w *Workspace) orNew() *Workspace {
 	if w == nil {
 		w = new(Workspace)
 	}
-	w.home.take()
+	w.home.Take()
 	return w
 }
 

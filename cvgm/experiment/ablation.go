@@ -6,7 +6,8 @@ import (
 	"slices"
 
 	"cvgm/cvgm"
-	"cvgm/qpdiff"
+	"cvgm/qpdiff/kernel"
+	"cvgm/qpdiff/learn"
 	"cvgm/synth"
 )
 
@@ -315,7 +316,7 @@ func (m KernelCVGM) withTraining(s *Setup) (*Setup, cvgm.Objective, error) {
 
 // resubstitution returns d twice, one below the other, and the split that trains on the
 // first and validates on the second: its CV loss is the training loss of d.
-func resubstitution(d qpdiff.Data) (qpdiff.Data, []cvgm.Split) {
+func resubstitution(d learn.Data) (learn.Data, []cvgm.Split) {
 	n := len(d.Y)
 	rows := make([]int, 2*n)
 	var split cvgm.Split
@@ -367,10 +368,10 @@ func (p AblationParams) machine(k int, seed uint64) (*Setup, cvgm.Objective, err
 	if err != nil {
 		return nil, nil, err
 	}
-	loss := func(d qpdiff.Data, splits []cvgm.Split) (*cvgm.CV, error) {
+	loss := func(d learn.Data, splits []cvgm.Split) (*cvgm.CV, error) {
 		return cvgm.New(cvgm.Config{
 			Data: d, Splits: splits, Loss: cvgm.SquaredHinge{}, Workers: 1, Generalised: true,
-			Learner: func() qpdiff.Learner { return &qpdiff.KernelSVM{Intercept: true, Generalised: true} },
+			Learner: func() learn.Learner { return &kernel.SVM{Intercept: true, Generalised: true} },
 		})
 	}
 	if s.CV, err = loss(s.Train, splits); err != nil {

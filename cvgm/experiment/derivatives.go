@@ -6,6 +6,8 @@ import (
 	"math"
 
 	"cvgm/qpdiff"
+	"cvgm/qpdiff/linear"
+	"cvgm/qpdiff/linear/margin"
 	"cvgm/synth"
 
 	"gonum.org/v1/gonum/floats"
@@ -130,11 +132,11 @@ func (p DerivativesParams) Run(ctx context.Context) (*DerivativeChecks, error) {
 		name string
 		run  func(c *checker, src *synth.Stream) error
 	}{
-		{"logistic regression", p.learner(&qpdiff.Logistic{Intercept: qpdiff.UnpenalisedIntercept}, p.classes, false, []float64{p.C}, "C")},
-		{"elastic net", p.learner(new(qpdiff.ElasticNet), p.regression, false, []float64{p.Lambda1, p.Lambda2}, "λ1", "λ2")},
-		{"support vector machine", p.learner(new(qpdiff.SVM), p.classes, true, []float64{p.Lambda1, p.Lambda2}, "λ1", "λ2")},
+		{"logistic regression", p.learner(&linear.Logistic{Intercept: linear.UnpenalisedIntercept}, p.classes, false, []float64{p.C}, "C")},
+		{"elastic net", p.learner(new(linear.ElasticNet), p.regression, false, []float64{p.Lambda1, p.Lambda2}, "λ1", "λ2")},
+		{"support vector machine", p.learner(new(margin.SVM), p.classes, true, []float64{p.Lambda1, p.Lambda2}, "λ1", "λ2")},
 		{"kernel machine", p.checkKernelSVM},
-		{"learned loss", p.learner(new(qpdiff.LearnedLoss), p.classes, true, []float64{.4, .2, .1, .3, p.Lambda2}, "α1", "α2", "α3", "α4", "λ")},
+		{"learned loss", p.learner(new(margin.LearnedLoss), p.classes, true, []float64{.4, .2, .1, .3, p.Lambda2}, "α1", "α2", "α3", "α4", "λ")},
 		{"quadratic program", checkQP},
 		{"convex program", checkProgram},
 		{"CV loss", p.checkCV},

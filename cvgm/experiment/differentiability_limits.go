@@ -9,6 +9,9 @@ import (
 
 	"cvgm/cvgm"
 	"cvgm/qpdiff"
+	"cvgm/qpdiff/learn"
+	"cvgm/qpdiff/linear"
+	"cvgm/qpdiff/linear/margin"
 	"cvgm/synth"
 
 	"gonum.org/v1/gonum/floats"
@@ -235,15 +238,15 @@ func outsideRange(a *mat.Dense, b []float64) float64 {
 func (p LinearProblem) kinks(net, svm *Kink) error {
 	src := synth.NewStream(p.Seed, "kinks")
 	return firstError(
-		wrap(p.kink(net, p.regression(src, p.Train), new(qpdiff.ElasticNet), &qpdiff.ElasticNet{Generalised: true}), "elastic net"),
-		wrap(p.kink(svm, p.classes(src, p.Train), new(qpdiff.SVM), &qpdiff.SVM{Generalised: true}), "support vector machine"))
+		wrap(p.kink(net, p.regression(src, p.Train), new(linear.ElasticNet), &linear.ElasticNet{Generalised: true}), "elastic net"),
+		wrap(p.kink(svm, p.classes(src, p.Train), new(margin.SVM), &margin.SVM{Generalised: true}), "support vector machine"))
 }
 
 // kink bisects to a λ1 at which a coefficient becomes 0.
-func (p LinearProblem) kink(k *Kink, d qpdiff.Data, strict, generalised qpdiff.ForwardLearner) error {
+func (p LinearProblem) kink(k *Kink, d learn.Data, strict, generalised learn.ForwardLearner) error {
 	_, n := d.X.Dims()
 	theta := make([]float64, n)
-	for _, l := range []qpdiff.ForwardLearner{strict, generalised} {
+	for _, l := range []learn.ForwardLearner{strict, generalised} {
 		if err := l.Load(d); err != nil {
 			return err
 		}
@@ -290,7 +293,7 @@ func (p LinearProblem) kink(k *Kink, d qpdiff.Data, strict, generalised qpdiff.F
 	if err := fit(left); err != nil {
 		return err
 	}
-	if err := strict.JVP(nil, slope, &qpdiff.Grad{Hyper: []float64{1, 0}}); err != nil {
+	if err := strict.JVP(nil, slope, &learn.Grad{Hyper: []float64{1, 0}}); err != nil {
 		return err
 	}
 	if slope[k.Entry] == 0 {
@@ -304,8 +307,8 @@ func (p LinearProblem) kink(k *Kink, d qpdiff.Data, strict, generalised qpdiff.F
 
 	unit := make([]float64, n)
 	unit[k.Entry] = 1
-	derivative := func(l qpdiff.Learner) (float64, error) {
-		g := qpdiff.Grad{Hyper: make([]float64, 2)}
+	derivative := func(l learn.Learner) (float64, error) {
+		g := learn.Grad{Hyper: make([]float64, 2)}
 		err := l.VJP(nil, &g, unit)
 		return g.Hyper[0], err
 	}
@@ -328,7 +331,7 @@ func (p LinearProblem) kink(k *Kink, d qpdiff.Data, strict, generalised qpdiff.F
 		if err := fit(k.At); err != nil {
 			return err
 		}
-		if err := strict.JVP(nil, slope, &qpdiff.Grad{Hyper: []float64{side.sign, 0}}); err != nil {
+		if err := strict.JVP(nil, slope, &learn.Grad{Hyper: []float64{side.sign, 0}}); err != nil {
 			return err
 		}
 		*side.slope = side.sign * slope[k.Entry]
@@ -356,20 +359,20 @@ func (p LinearProblem) kink(k *Kink, d qpdiff.Data, strict, generalised qpdiff.F
 func (p LinearProblem) vanishingRidge(v *VanishingRidge) error {
 	src := synth.NewStream(p.Seed, "vanishing ridge")
 	d := p.regression(src, p.Train)
-	twice := qpdiff.Data{X: mat.NewDense(p.Train, p.Features+1, nil), Y: d.Y}
+	twice := learn.Data{X: mat.NewDense(p.Train, p.Features+1, nil), Y: d.Y}
 	for i := range p.Train {
 		row := d.X.RawRowView(i)
 		twice.X.SetRow(i, append([]float64{row[0]}, row...))
 	}
 	change := normals(src, p.Train*(p.Features+1))
-	norm := func(d qpdiff.Data, lambda2 float64) (float64, error) {
+	norm := func(d learn.Data, lambda2 float64) (float64, error) {
 		rows, n := d.X.Dims()
-		var l qpdiff.ElasticNet
+		var l linear.ElasticNet
 		theta := make([]float64, n)
 		if err := fit(&l, d, theta, []float64{p.Lambda1, lambda2}); err != nil {
 			return 0, err
 		}
-		err := l.JVP(nil, theta, &qpdiff.Grad{X: mat.NewDense(rows, n, change[:rows*n])})
+		err := l.JVP(nil, theta, &learn.Grad{X: mat.NewDense(rows, n, change[:rows*n])})
 		return floats.Norm(theta, 2), err
 	}
 	for _, l := range logspace(-8, 1, 55) {
@@ -388,14 +391,14 @@ func (p LinearProblem) vanishingRidge(v *VanishingRidge) error {
 		return errors.New("experiment: a fit without a unique solution succeeded")
 	}
 	v.TwiceRefusal = err.Error()
-	if err := fit(new(qpdiff.SVM), p.classes(src, p.Train), make([]float64, p.Features), []float64{p.Lambda1, 0}); err != nil {
+	if err := fit(new(margin.SVM), p.classes(src, p.Train), make([]float64, p.Features), []float64{p.Lambda1, 0}); err != nil {
 		v.SVMRefusal = err.Error()
 	}
 	return nil
 }
 
 func (p DifferentiabilityLimitsParams) discontinuousLoss(l *DiscontinuousLoss) error {
-	zeroOne, soft, err := p.lossesOfC(synth.NewStream(p.Seed, "discontinuous loss"), qpdiff.UnpenalisedIntercept)
+	zeroOne, soft, err := p.lossesOfC(synth.NewStream(p.Seed, "discontinuous loss"), linear.UnpenalisedIntercept)
 	if err != nil {
 		return err
 	}
@@ -420,7 +423,7 @@ func (p DifferentiabilityLimitsParams) discontinuousLoss(l *DiscontinuousLoss) e
 // jumps seeks jumps of both losses on several data sets.
 func (p DifferentiabilityLimitsParams) jumps(l *DiscontinuousLoss) error {
 	for set := range p.DataSets {
-		zeroOne, soft, err := p.lossesOfC(synth.NewStream(p.Seed, fmt.Sprintf("jumps of the loss, data set %d", set)), qpdiff.NoIntercept)
+		zeroOne, soft, err := p.lossesOfC(synth.NewStream(p.Seed, fmt.Sprintf("jumps of the loss, data set %d", set)), linear.NoIntercept)
 		if err != nil {
 			return err
 		}
@@ -440,13 +443,13 @@ func (p DifferentiabilityLimitsParams) jumps(l *DiscontinuousLoss) error {
 
 // lossesOfC draws classes and returns the CV losses of misclassification and of logistic
 // regression in its C.
-func (p DifferentiabilityLimitsParams) lossesOfC(src synth.Source, intercept qpdiff.Intercept) (zeroOne, soft *cvgm.CV, err error) {
+func (p DifferentiabilityLimitsParams) lossesOfC(src synth.Source, intercept linear.Intercept) (zeroOne, soft *cvgm.CV, err error) {
 	d := p.classes(src, p.Train)
 	splits, err := cvgm.RandomSplits(src, p.Train, p.K, p.P)
 	if err != nil {
 		return nil, nil, err
 	}
-	config := cvgm.Config{Data: d, Splits: splits, Learner: func() qpdiff.Learner { return &qpdiff.Logistic{Intercept: intercept} }, Workers: 1}
+	config := cvgm.Config{Data: d, Splits: splits, Learner: func() learn.Learner { return &linear.Logistic{Intercept: intercept} }, Workers: 1}
 	config.Loss = cvgm.ZeroOne{}
 	zeroOne, err = cvgm.New(config)
 	config.Loss = cvgm.LogisticLoss{}

@@ -6,7 +6,7 @@ import (
 	"math"
 
 	"cvgm/cvgm"
-	"cvgm/qpdiff"
+	"cvgm/qpdiff/learn"
 
 	"gonum.org/v1/gonum/stat"
 )
@@ -154,7 +154,7 @@ func testSD(s *Setup, x []float64) (float64, error) {
 
 // linearRisk returns the mean squared error of the predictions coefᵀx on d, with
 // the entries of d rounded by round.
-func linearRisk(d qpdiff.Data, coef []float64, round func(float64) float64) float64 {
+func linearRisk(d learn.Data, coef []float64, round func(float64) float64) float64 {
 	var total float64
 	for i, y := range d.Y {
 		residual := round(y)

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"cvgm/cvgm"
-	"cvgm/qpdiff"
+	"cvgm/qpdiff/learn"
 	"cvgm/synth"
 )
 
@@ -52,7 +52,7 @@ func lastPoint(steps iter.Seq2[cvgm.Step, error]) ([]float64, error) {
 
 // use draws splits of the examples d and sets s's objective to their CV loss
 // with a variant of its gradient.
-func (m KernelCVGM) use(s *Setup, v Variant, d qpdiff.Data, src cvgm.Source) error {
+func (m KernelCVGM) use(s *Setup, v Variant, d learn.Data, src cvgm.Source) error {
 	splits, err := cvgm.RandomSplits(src, len(d.Y), m.K, m.P)
 	if err != nil {
 		return err
@@ -79,7 +79,7 @@ func (m KernelCVGM) use(s *Setup, v Variant, d qpdiff.Data, src cvgm.Source) err
 
 // loss returns the CV loss over splits of the examples d. The CV uses one goroutine:
 // variants, or cells, run in parallel.
-func (m KernelCVGM) loss(phi *cvgm.Perceptron, learner func() qpdiff.Learner, loss cvgm.Loss, d qpdiff.Data, splits []cvgm.Split) (*cvgm.CV, error) {
+func (m KernelCVGM) loss(phi *cvgm.Perceptron, learner func() learn.Learner, loss cvgm.Loss, d learn.Data, splits []cvgm.Split) (*cvgm.CV, error) {
 	return cvgm.New(cvgm.Config{
 		Data: d, Splits: splits, Learner: learner, Loss: loss,
 		Features: phi, Hyper: []float64{m.C}, Workers: 1,

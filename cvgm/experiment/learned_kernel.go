@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"cvgm/cvgm"
-	"cvgm/qpdiff"
+	"cvgm/qpdiff/learn"
 	"cvgm/synth"
 
 	"gonum.org/v1/gonum/floats"
@@ -28,7 +28,7 @@ type LearnedKernel struct {
 // LearnedKernelResult is what the paper's experiments with a learned kernel
 // measure in common.
 type LearnedKernelResult struct {
-	Train, Test qpdiff.Data
+	Train, Test learn.Data
 	Runs        []KernelRun // one per variant, in the order of Variants
 	Bayes       BayesAccuracy
 }

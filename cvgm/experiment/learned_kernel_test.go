@@ -13,6 +13,7 @@ import (
 
 	"cvgm/cvgm"
 	"cvgm/qpdiff"
+	"cvgm/qpdiff/learn"
 	"cvgm/synth"
 
 	"github.com/google/go-cmp/cmp"
@@ -276,7 +277,7 @@ func TestVariantsAgainstDifferences(t *testing.T) {
 func heldLoss(t *testing.T, v Variant, y []float64, splits []cvgm.Split, c float64, phi, held *mat.Dense) float64 {
 	var total float64
 	for _, s := range splits {
-		d := qpdiff.Data{X: mat.NewDense(len(s.Train), 2, nil), Y: make([]float64, len(s.Train))}
+		d := learn.Data{X: mat.NewDense(len(s.Train), 2, nil), Y: make([]float64, len(s.Train))}
 		for k, i := range s.Train {
 			d.X.SetRow(k, phi.RawRowView(i))
 			d.Y[k] = y[i]

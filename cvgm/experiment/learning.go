@@ -7,7 +7,10 @@ import (
 	"slices"
 
 	"cvgm/cvgm"
-	"cvgm/qpdiff"
+	"cvgm/qpdiff/kernel"
+	"cvgm/qpdiff/learn"
+	"cvgm/qpdiff/linear"
+	"cvgm/qpdiff/linear/margin"
 	"cvgm/synth"
 )
 
@@ -101,8 +104,8 @@ type LossMethod struct {
 type learningTask struct {
 	name                string
 	hyper               []string
-	learner             func() qpdiff.Learner
-	train, test         qpdiff.Data
+	learner             func() learn.Learner
+	train, test         learn.Data
 	start, lower, upper []float64
 }
 
@@ -119,15 +122,15 @@ func (p LearningParams) Run(ctx context.Context) (*Learning, error) {
 	separable, separableTest := p.classes(src, p.Train), p.classes(src, p.Test)
 	tasks := []learningTask{
 		{
-			"support vector machine", []string{"λ1", "λ2"}, func() qpdiff.Learner { return &qpdiff.SVM{Generalised: true} }, separable, separableTest,
+			"support vector machine", []string{"λ1", "λ2"}, func() learn.Learner { return &margin.SVM{Generalised: true} }, separable, separableTest,
 			[]float64{.1, 3}, []float64{1e-4, 1e-3}, []float64{.3, 10},
 		},
 		{
-			"kernel machine", []string{"C", "γ"}, func() qpdiff.Learner { return &qpdiff.KernelSVM{Intercept: true, Generalised: true} }, rings.Train, rings.Test,
+			"kernel machine", []string{"C", "γ"}, func() learn.Learner { return &kernel.SVM{Intercept: true, Generalised: true} }, rings.Train, rings.Test,
 			[]float64{.1, 5}, []float64{1e-2, 1e-2}, []float64{100, 10},
 		},
 		{
-			"logistic regression", []string{"C"}, func() qpdiff.Learner { return &qpdiff.Logistic{Intercept: qpdiff.UnpenalisedIntercept} }, separable, separableTest,
+			"logistic regression", []string{"C"}, func() learn.Learner { return &linear.Logistic{Intercept: linear.UnpenalisedIntercept} }, separable, separableTest,
 			[]float64{100}, []float64{1e-3}, []float64{100},
 		},
 	}
@@ -172,7 +175,7 @@ type lossFit struct {
 
 // setup draws the splits and sets up the CV loss, on one goroutine: tasks run in
 // parallel.
-func (p LearningParams) setup(src synth.Source, learner func() qpdiff.Learner, train, test qpdiff.Data) (*Setup, error) {
+func (p LearningParams) setup(src synth.Source, learner func() learn.Learner, train, test learn.Data) (*Setup, error) {
 	splits, err := cvgm.BalancedSplits(src, len(train.Y), p.K, p.P)
 	if err != nil {
 		return nil, err
@@ -222,7 +225,7 @@ func (p LearningParams) learnLosses(ctx context.Context, seed int) ([]lossFit, e
 			train.Y[i] = -train.Y[i]
 		}
 	}
-	s, err := p.setup(src, func() qpdiff.Learner { return &qpdiff.LearnedLoss{Generalised: true} }, train, test)
+	s, err := p.setup(src, func() learn.Learner { return &margin.LearnedLoss{Generalised: true} }, train, test)
 	if err != nil {
 		return nil, err
 	}

@@ -18,6 +18,10 @@ import (
 
 	"cvgm/cvgm"
 	"cvgm/qpdiff"
+	"cvgm/qpdiff/kernel"
+	"cvgm/qpdiff/learn"
+	"cvgm/qpdiff/linear"
+	"cvgm/qpdiff/linear/margin"
 )
 
 func init() {
@@ -290,26 +294,26 @@ func (p MyDataParams) Run(ctx context.Context) (*MyDataResult, error) {
 }
 
 // learner returns the learner to tune and its name in words.
-func (p MyDataParams) learner(classes bool) (qpdiff.Learner, string) {
+func (p MyDataParams) learner(classes bool) (learn.Learner, string) {
 	word := p.Learner
 	if word == "auto" {
 		word = map[bool]string{true: "logistic", false: "elastic_net"}[classes]
 	}
 	switch word {
 	case "logistic":
-		return &qpdiff.Logistic{Intercept: qpdiff.UnpenalisedIntercept}, "logistic regression"
+		return &linear.Logistic{Intercept: linear.UnpenalisedIntercept}, "logistic regression"
 	case "sparse_logistic":
-		return &qpdiff.SparseLogistic{Intercept: true}, "sparse logistic regression"
+		return &linear.SparseLogistic{Intercept: true}, "sparse logistic regression"
 	case "svm":
-		return &qpdiff.SVM{}, "support vector machine"
+		return &margin.SVM{}, "support vector machine"
 	case "kernel_svm":
-		return &qpdiff.KernelSVM{Intercept: true}, "kernel support vector machine"
+		return &kernel.SVM{Intercept: true}, "kernel support vector machine"
 	case "huber":
-		return &qpdiff.Huber{Intercept: true}, "Huber regression"
+		return &linear.Huber{Intercept: true}, "Huber regression"
 	case "kernel_ridge":
-		return &qpdiff.KernelRidge{Intercept: true}, "kernel ridge regression"
+		return &kernel.Ridge{Intercept: true}, "kernel ridge regression"
 	}
-	return &qpdiff.ElasticNet{}, "elastic net"
+	return &linear.ElasticNet{}, "elastic net"
 }
 
 // records returns a reader of the text's records, fields as they stand.
@@ -334,7 +338,7 @@ func (p MyDataParams) dropped(t *cvgm.Table) int {
 }
 
 // myColumns describes the columns of the values that Table.Data returns.
-func myColumns(columns []cvgm.Column, d qpdiff.Data) []MyColumn {
+func myColumns(columns []cvgm.Column, d learn.Data) []MyColumn {
 	var all []MyColumn
 	n := len(d.Y)
 	for j, c := range columns {

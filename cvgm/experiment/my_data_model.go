@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"cvgm/cvgm"
-	"cvgm/qpdiff"
+	"cvgm/qpdiff/learn"
 
 	"gonum.org/v1/gonum/mat"
 )
@@ -303,7 +303,7 @@ func classOf(t *cvgm.Table, i int) int {
 }
 
 // boundary returns the decisions over the plane of exactly two numeric columns, or nil.
-func (p MyDataParams) boundary(t *cvgm.Table, d qpdiff.Data, tuned []*cvgm.Tuned) (*MyBoundary, error) {
+func (p MyDataParams) boundary(t *cvgm.Table, d learn.Data, tuned []*cvgm.Tuned) (*MyBoundary, error) {
 	if len(t.Classes) == 0 || len(t.Columns) != 2 || t.Columns[0].Kind != cvgm.Numeric || t.Columns[1].Kind != cvgm.Numeric {
 		return nil, nil
 	}

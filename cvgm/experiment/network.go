@@ -5,7 +5,7 @@ import (
 	"math"
 
 	"cvgm/cvgm"
-	"cvgm/qpdiff"
+	"cvgm/qpdiff/learn"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
@@ -16,12 +16,12 @@ import (
 // the training examples, by the mean logistic loss (for labels ±1 the binary
 // cross entropy of the logit).
 type network struct {
-	data qpdiff.Data
+	data learn.Data
 	phi  *cvgm.Perceptron
 	dphi *mat.Dense
 }
 
-func newNetwork(m KernelCVGM, d qpdiff.Data) *network {
+func newNetwork(m KernelCVGM, d learn.Data) *network {
 	n, _ := d.X.Dims()
 	return &network{d, m.kernel(), mat.NewDense(n, 2, nil)}
 }

@@ -5,7 +5,8 @@ import (
 	"math"
 
 	"cvgm/cvgm"
-	"cvgm/qpdiff"
+	"cvgm/qpdiff/learn"
+	"cvgm/qpdiff/linear"
 	"cvgm/synth"
 )
 
@@ -49,12 +50,12 @@ func (e PenaltyCVGM) published(ctx context.Context, d PublishedRegression) (*Set
 	return s, src, err
 }
 
-func elasticNetCV(train qpdiff.Data, splits []cvgm.Split, centring cvgm.Centring, workers int) (*cvgm.CV, error) {
+func elasticNetCV(train learn.Data, splits []cvgm.Split, centring cvgm.Centring, workers int) (*cvgm.CV, error) {
 	return cvgm.New(cvgm.Config{
 		Data: train, Splits: splits,
 		// Of the hundred millions of fits over all seeds, one comes so close to a
 		// kink that no derivative exists. The method steps over it.
-		Learner:     func() qpdiff.Learner { return &qpdiff.ElasticNet{Generalised: true} },
+		Learner:     func() learn.Learner { return &linear.ElasticNet{Generalised: true} },
 		Loss:        cvgm.SquaredError{},
 		Standardise: true,
 		Centring:    centring,

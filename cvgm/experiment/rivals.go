@@ -6,7 +6,9 @@ import (
 	"slices"
 
 	"cvgm/cvgm"
-	"cvgm/qpdiff"
+	"cvgm/qpdiff/kernel"
+	"cvgm/qpdiff/learn"
+	"cvgm/qpdiff/linear"
 	"cvgm/synth"
 
 	"gonum.org/v1/gonum/floats"
@@ -38,7 +40,7 @@ func defaultRivals() Rivals {
 
 // tuned returns the test accuracy of a learner after a search, in logarithms from 1, for
 // the hyperparameters of lowest CV loss.
-func (r Rivals) tuned(ctx context.Context, s *Setup, splits []cvgm.Split, features func(qpdiff.Data) qpdiff.Data, learner func() qpdiff.Learner, hyperparameters int, searcher cvgm.Searcher) (float64, error) {
+func (r Rivals) tuned(ctx context.Context, s *Setup, splits []cvgm.Split, features func(learn.Data) learn.Data, learner func() learn.Learner, hyperparameters int, searcher cvgm.Searcher) (float64, error) {
 	all := func(v float64) []float64 { return slices.Repeat([]float64{v}, hyperparameters) }
 	own := Setup{Train: features(s.Train), Test: features(s.Test), Start: all(1), Lower: all(1 / r.RivalReach), Upper: all(r.RivalReach)}
 	var err error
@@ -63,11 +65,11 @@ func (p SampleSizeParams) rivals(ctx context.Context, s *Setup, net *network, st
 	if err != nil {
 		return nil, err
 	}
-	logistic := func() qpdiff.Learner { return &qpdiff.Logistic{Intercept: qpdiff.UnpenalisedIntercept} }
-	machine := func() qpdiff.Learner { return &qpdiff.KernelSVM{Intercept: true, Generalised: true} }
+	logistic := func() learn.Learner { return &linear.Logistic{Intercept: linear.UnpenalisedIntercept} }
+	machine := func() learn.Learner { return &kernel.SVM{Intercept: true, Generalised: true} }
 	descent := cvgm.LogSpace{Searcher: cvgm.QuasiNewton{MaxEvals: p.RivalEvaluations}}
 	axis := logspace(-math.Log10(p.RivalReach), math.Log10(p.RivalReach), p.RivalGrid)
-	raw := func(d qpdiff.Data) qpdiff.Data { return d }
+	raw := func(d learn.Data) learn.Data { return d }
 	random := randomFeatures(stream("random features"), p.RandomFeatures)
 	adam := func(steps int) cvgm.Searcher {
 		return cvgm.Adam{StepSize: p.AdamStepSize, MaxEvals: steps + 1, Epsilon: 1e-8, Tol: -1}
@@ -137,7 +139,7 @@ func decayed(f cvgm.Objective, decay float64) cvgm.Objective {
 }
 
 // quadratic returns d with the features x1, x2, x1², x2² and x1·x2.
-func quadratic(d qpdiff.Data) qpdiff.Data {
+func quadratic(d learn.Data) learn.Data {
 	return withFeatures(d, 5, func(dst, x []float64) {
 		copy(dst, []float64{x[0], x[1], x[0] * x[0], x[1] * x[1], x[0] * x[1]})
 	})
@@ -145,14 +147,14 @@ func quadratic(d qpdiff.Data) qpdiff.Data {
 
 // randomFeatures returns a map to max(0, w·x + b) for n draws of w and b from the standard
 // normal distribution.
-func randomFeatures(src *synth.Stream, n int) func(qpdiff.Data) qpdiff.Data {
+func randomFeatures(src *synth.Stream, n int) func(learn.Data) learn.Data {
 	weights := mat.NewDense(n, 3, nil)
 	for i := range n {
 		for j := range 3 {
 			weights.Set(i, j, src.NormFloat64())
 		}
 	}
-	return func(d qpdiff.Data) qpdiff.Data {
+	return func(d learn.Data) learn.Data {
 		return withFeatures(d, n, func(dst, x []float64) {
 			for i := range dst {
 				w := weights.RawRowView(i)
@@ -163,10 +165,10 @@ func randomFeatures(src *synth.Stream, n int) func(qpdiff.Data) qpdiff.Data {
 }
 
 // withFeatures returns d with n features of each row.
-func withFeatures(d qpdiff.Data, n int, of func(dst, x []float64)) qpdiff.Data {
+func withFeatures(d learn.Data, n int, of func(dst, x []float64)) learn.Data {
 	x := mat.NewDense(len(d.Y), n, nil)
 	for i := range d.Y {
 		of(x.RawRowView(i), d.X.RawRowView(i))
 	}
-	return qpdiff.Data{X: x, Y: d.Y}
+	return learn.Data{X: x, Y: d.Y}
 }

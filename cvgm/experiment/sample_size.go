@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"cvgm/cvgm"
-	"cvgm/qpdiff"
+	"cvgm/qpdiff/linear"
 	"cvgm/synth"
 
 	"gonum.org/v1/gonum/mat"
@@ -251,7 +251,7 @@ func (p SampleSizeParams) hasRivals(size int) bool {
 
 // logistic returns the test accuracy of logistic regression on the raw features.
 func (p SampleSizeParams) logistic(s *Setup) (float64, error) {
-	l := &qpdiff.Logistic{Intercept: qpdiff.UnpenalisedIntercept}
+	l := &linear.Logistic{Intercept: linear.UnpenalisedIntercept}
 	theta := make([]float64, 3)
 	if err := fit(l, s.Train, theta, []float64{p.LinearC}); err != nil {
 		return 0, err

@@ -12,6 +12,7 @@ import (
 
 	"cvgm/cvgm"
 	"cvgm/qpdiff"
+	"cvgm/qpdiff/learn"
 	"cvgm/synth"
 
 	"github.com/google/go-cmp/cmp"
@@ -112,7 +113,7 @@ func TestNetworkGradientAgainstDifferences(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	net := newNetwork(KernelCVGM{Hidden: []int{5}}, qpdiff.Data{X: d.X, Y: d.Y})
+	net := newNetwork(KernelCVGM{Hidden: []int{5}}, learn.Data{X: d.X, Y: d.Y})
 	x := make([]float64, net.numParams())
 	net.init(x, src)
 	grad := make([]float64, len(x))
@@ -185,7 +186,7 @@ func BenchmarkNetworkStep(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	net := newNetwork(KernelCVGM{Hidden: []int{64}}, qpdiff.Data{X: d.X, Y: d.Y})
+	net := newNetwork(KernelCVGM{Hidden: []int{64}}, learn.Data{X: d.X, Y: d.Y})
 	x := make([]float64, net.numParams())
 	net.init(x, src)
 	grad := make([]float64, len(x))

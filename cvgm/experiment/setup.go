@@ -5,7 +5,7 @@ import (
 	"iter"
 
 	"cvgm/cvgm"
-	"cvgm/qpdiff"
+	"cvgm/qpdiff/learn"
 	"cvgm/synth"
 
 	"gonum.org/v1/gonum/mat"
@@ -15,7 +15,7 @@ import (
 // the start and bounds of the search, and the risk by which its result is
 // judged. It belongs to one goroutine.
 type Setup struct {
-	Train, Test qpdiff.Data
+	Train, Test learn.Data
 	// Coef are the coefficients, and Rule is the best rule, of the population that
 	// the data comes from; nil where there is none.
 	Coef []float64
@@ -56,7 +56,7 @@ func (s *Setup) Model(x []float64) (*cvgm.Model, error) {
 }
 
 // Risk returns the mean loss on d of the model at a point of the search.
-func (s *Setup) Risk(x []float64, d qpdiff.Data) (float64, error) {
+func (s *Setup) Risk(x []float64, d learn.Data) (float64, error) {
 	model, err := s.Model(x)
 	if err != nil {
 		return 0, err
@@ -101,10 +101,10 @@ func until[S any](ctx context.Context, steps iter.Seq2[S, error]) iter.Seq2[S, e
 type Metrics struct{ Loss, Accuracy float64 }
 
 // Evaluate evaluates a model on the examples.
-func Evaluate(m *cvgm.Model, d qpdiff.Data) (Metrics, error) { return evaluate(m.Predict, d) }
+func Evaluate(m *cvgm.Model, d learn.Data) (Metrics, error) { return evaluate(m.Predict, d) }
 
 // evaluate evaluates a prediction function.
-func evaluate(predict func(dst []float64, x *mat.Dense) error, d qpdiff.Data) (Metrics, error) {
+func evaluate(predict func(dst []float64, x *mat.Dense) error, d learn.Data) (Metrics, error) {
 	predictions := make([]float64, len(d.Y))
 	if err := predict(predictions, d.X); err != nil {
 		return Metrics{}, err

@@ -7,7 +7,8 @@ import (
 	"slices"
 
 	"cvgm/cvgm"
-	"cvgm/qpdiff"
+	"cvgm/qpdiff/learn"
+	"cvgm/qpdiff/linear"
 	"cvgm/synth"
 
 	"gonum.org/v1/gonum/mat"
@@ -140,8 +141,8 @@ type population struct {
 	sign  bool
 }
 
-func (p population) draw(src synth.Source, n int) qpdiff.Data {
-	d := qpdiff.Data{X: mat.NewDense(n, len(p.coef), nil), Y: make([]float64, n)}
+func (p population) draw(src synth.Source, n int) learn.Data {
+	d := learn.Data{X: mat.NewDense(n, len(p.coef), nil), Y: make([]float64, n)}
 	for i := range d.Y {
 		y := p.noise * src.NormFloat64()
 		for j, c := range p.coef {
@@ -161,7 +162,7 @@ func (p population) draw(src synth.Source, n int) qpdiff.Data {
 type stabilityCase struct {
 	hyper      []float64
 	population population
-	learner    func() qpdiff.Learner
+	learner    func() learn.Learner
 	loss       cvgm.Loss
 }
 
@@ -179,7 +180,7 @@ func (p StabilityParams) Run(ctx context.Context) (*StabilityResult, error) {
 	classification := regression
 	classification.sign = true
 	net := func(lambda1, lambda2 float64) stabilityCase {
-		return stabilityCase{[]float64{lambda1, lambda2}, regression, func() qpdiff.Learner { return new(qpdiff.ElasticNet) }, cvgm.SquaredError{}}
+		return stabilityCase{[]float64{lambda1, lambda2}, regression, func() learn.Learner { return new(linear.ElasticNet) }, cvgm.SquaredError{}}
 	}
 	learners := []struct {
 		name, hyper string
@@ -189,7 +190,7 @@ func (p StabilityParams) Run(ctx context.Context) (*StabilityResult, error) {
 		{"ridge regression", "λ2", p.RidgeLambda2, func(v float64) stabilityCase { return net(0, v) }},
 		{"elastic net", "λ1", p.ElasticNetLambda1, func(v float64) stabilityCase { return net(v, p.ElasticNetLambda2) }},
 		{"logistic regression", "C", p.LogisticC, func(v float64) stabilityCase {
-			return stabilityCase{[]float64{v}, classification, func() qpdiff.Learner { return new(qpdiff.Logistic) }, cvgm.LogisticLoss{}}
+			return stabilityCase{[]float64{v}, classification, func() learn.Learner { return new(linear.Logistic) }, cvgm.LogisticLoss{}}
 		}},
 	}
 	var cases []stabilityCase
@@ -312,10 +313,10 @@ func valuesOf(sets [][]stabilityValues, k, part int) []float64 {
 
 // stabilityData is what the parts are measured on: S and fresh examples for the
 // one side of the identity, another S and its replacements for the other.
-type stabilityData struct{ data, fresh, replaced, replacements qpdiff.Data }
+type stabilityData struct{ data, fresh, replaced, replacements learn.Data }
 
 func (p StabilityParams) drawData(from population, i int) stabilityData {
-	draw := func(purpose string, n int) qpdiff.Data {
+	draw := func(purpose string, n int) learn.Data {
 		return from.draw(synth.NewStream(p.StreamSeed, fmt.Sprintf("stability %d: %s", i, purpose)), n)
 	}
 	n := p.Train
@@ -324,7 +325,7 @@ func (p StabilityParams) drawData(from population, i int) stabilityData {
 
 // replaceOne returns Δ's mean over the replacement of each example of s, every
 // one with a true refit, and R_emp of the fit to s.
-func (c stabilityCase) replaceOne(s, fresh qpdiff.Data) (delta, training float64, err error) {
+func (c stabilityCase) replaceOne(s, fresh learn.Data) (delta, training float64, err error) {
 	f, err := c.fit(s)
 	if err != nil {
 		return 0, 0, err
@@ -349,11 +350,11 @@ func (c stabilityCase) replaceOne(s, fresh qpdiff.Data) (delta, training float64
 // fitted is a case's learner with its last fit.
 type fitted struct {
 	stabilityCase
-	learner qpdiff.Learner
+	learner learn.Learner
 	theta   []float64
 }
 
-func (c stabilityCase) fit(d qpdiff.Data) (*fitted, error) {
+func (c stabilityCase) fit(d learn.Data) (*fitted, error) {
 	f := &fitted{c, c.learner(), nil}
 	_, n := d.X.Dims()
 	size, _ := f.learner.Dims(n)
@@ -361,7 +362,7 @@ func (c stabilityCase) fit(d qpdiff.Data) (*fitted, error) {
 	return f, fit(f.learner, d, f.theta, f.hyper)
 }
 
-func (f *fitted) lossAt(d qpdiff.Data, k int) float64 {
+func (f *fitted) lossAt(d learn.Data, k int) float64 {
 	var prediction float64
 	for j, x := range d.X.RawRowView(k) {
 		prediction += f.theta[j] * x
@@ -370,7 +371,7 @@ func (f *fitted) lossAt(d qpdiff.Data, k int) float64 {
 	return loss
 }
 
-func (f *fitted) risk(d qpdiff.Data) float64 {
+func (f *fitted) risk(d learn.Data) float64 {
 	var total float64
 	for k := range d.Y {
 		total += f.lossAt(d, k)

@@ -8,6 +8,8 @@ import (
 	"slices"
 
 	"cvgm/qpdiff"
+	"cvgm/qpdiff/learn"
+	"cvgm/qpdiff/smooth"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
@@ -78,23 +80,23 @@ func (r UnrolledRun) Error() []float64 {
 }
 
 // ridge is 1/(2N)·‖Xθ − y‖² + ½λ‖θ‖².
-var ridge = qpdiff.SmoothObjective{
+var ridge = smooth.Objective{
 	NumHyper: 1,
-	Gradient: func(g, theta []float64, d qpdiff.Data, hyper []float64) {
+	Gradient: func(g, theta []float64, d learn.Data, hyper []float64) {
 		floats.ScaleTo(g, hyper[0], theta)
 		for i, y := range d.Y {
 			x := d.X.RawRowView(i)
 			floats.AddScaled(g, (floats.Dot(x, theta)-y)/float64(len(d.Y)), x)
 		}
 	},
-	HVP: func(hv, v, theta []float64, d qpdiff.Data, hyper []float64) {
+	HVP: func(hv, v, theta []float64, d learn.Data, hyper []float64) {
 		floats.ScaleTo(hv, hyper[0], v)
 		for i := range d.Y {
 			x := d.X.RawRowView(i)
 			floats.AddScaled(hv, floats.Dot(x, v)/float64(len(d.Y)), x)
 		}
 	},
-	MixedVJP: func(g *qpdiff.Grad, v, theta []float64, d qpdiff.Data, hyper []float64) {
+	MixedVJP: func(g *learn.Grad, v, theta []float64, d learn.Data, hyper []float64) {
 		if g.Hyper != nil {
 			g.Hyper[0] += floats.Dot(v, theta)
 		}
@@ -167,15 +169,15 @@ type unrolledCell struct {
 	Precision UnrolledPrecision
 }
 
-func (r *UnrolledRun) differentiate(train, test qpdiff.Data, steps []int, curvature float64) error {
-	exact, gradient, err := testGradient(train, test, &qpdiff.SmoothLearner{Objective: ridge}, []float64{r.Penalty})
+func (r *UnrolledRun) differentiate(train, test learn.Data, steps []int, curvature float64) error {
+	exact, gradient, err := testGradient(train, test, &smooth.Learner{Objective: ridge}, []float64{r.Penalty})
 	if err != nil {
 		return err
 	}
 	r.Exact = gradient
 	rounded := newRidgeFit(floating[float64](), train, test, r.Penalty)
 	for _, s := range steps {
-		l := &qpdiff.Unrolled{Objective: ridge, Steps: s}
+		l := &smooth.Unrolled{Objective: ridge, Steps: s}
 		loss, g, err := testGradient(train, test, l, []float64{r.Penalty, r.Rate / (curvature + r.Penalty), r.Momentum})
 		if errors.Is(err, qpdiff.ErrNotFinite) {
 			r.Overflow = s
@@ -192,7 +194,7 @@ func (r *UnrolledRun) differentiate(train, test qpdiff.Data, steps []int, curvat
 
 // testGradient returns the test loss of a fit to the training rows, and its
 // derivative with respect to the first hyperparameter.
-func testGradient(train, test qpdiff.Data, l qpdiff.Learner, hyper []float64) (loss, derivative float64, err error) {
+func testGradient(train, test learn.Data, l learn.Learner, hyper []float64) (loss, derivative float64, err error) {
 	_, n := train.X.Dims()
 	theta, dtheta := make([]float64, n), make([]float64, n)
 	if err := fit(l, train, theta, hyper); err != nil {
@@ -204,7 +206,7 @@ func testGradient(train, test qpdiff.Data, l qpdiff.Learner, hyper []float64) (l
 		loss += residual * residual / float64(len(test.Y))
 		floats.AddScaled(dtheta, 2*residual/float64(len(test.Y)), x)
 	}
-	g := qpdiff.Grad{Hyper: make([]float64, len(hyper))}
+	g := learn.Grad{Hyper: make([]float64, len(hyper))}
 	if err := l.VJP(nil, &g, dtheta); err != nil {
 		return 0, 0, err
 	}

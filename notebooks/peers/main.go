@@ -18,7 +18,9 @@ import (
 	"os"
 
 	"cvgm/cvgm"
-	"cvgm/qpdiff"
+	"cvgm/qpdiff/kernel"
+	"cvgm/qpdiff/learn"
+	"cvgm/qpdiff/linear"
 )
 
 // result is what the program prints.
@@ -34,10 +36,10 @@ type result struct {
 }
 
 // learners are those of the comparison by name.
-var learners = map[string]func() qpdiff.Learner{
-	"elastic-net": func() qpdiff.Learner { return &qpdiff.ElasticNet{} },
-	"logistic":    func() qpdiff.Learner { return &qpdiff.Logistic{Intercept: qpdiff.UnpenalisedIntercept} },
-	"svc":         func() qpdiff.Learner { return &qpdiff.KernelSVM{Intercept: true} },
+var learners = map[string]func() learn.Learner{
+	"elastic-net": func() learn.Learner { return &linear.ElasticNet{} },
+	"logistic":    func() learn.Learner { return &linear.Logistic{Intercept: linear.UnpenalisedIntercept} },
+	"svc":         func() learn.Learner { return &kernel.SVM{Intercept: true} },
 }
 
 func main() {
@@ -67,7 +69,7 @@ func main() {
 }
 
 // tune tunes the learner on the folds of a CSV text.
-func tune(text io.Reader, learner qpdiff.Learner) (*result, error) {
+func tune(text io.Reader, learner learn.Learner) (*result, error) {
 	table, err := cvgm.CSV{Target: "y", Group: "fold"}.Read(text)
 	if err != nil {
 		return nil, err
