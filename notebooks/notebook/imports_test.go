@@ -18,22 +18,39 @@ import (
 // list.
 var imports = []struct{ path, code, tests string }{
 	{"synth", "", ""},
-	{"qpdiff", "", "qpdiff/hostile qpdiff/qpdifftest"},
+	{"qpdiff/internal/dense", "", ""},
+	{"qpdiff/internal/check", "qpdiff/internal/dense", ""},
+	{"qpdiff/internal/numtest", "qpdiff/internal/dense", ""},
+	{"qpdiff", "qpdiff/internal/check qpdiff/internal/dense", "qpdiff/hostile qpdiff/internal/numtest qpdiff/learn qpdiff/linear"},
 	{"qpdiff/hostile", "qpdiff", ""},
-	{"qpdiff/qpdifftest", "qpdiff", ""},
-	{"cvgm", "qpdiff", "cvgm/cvgmtest qpdiff/hostile synth"},
+	{"qpdiff/learn", "qpdiff qpdiff/internal/check", "qpdiff/kernel qpdiff/linear qpdiff/linear/margin"},
+	{"qpdiff/internal/learner", "qpdiff qpdiff/internal/check qpdiff/internal/dense qpdiff/learn", ""},
+	{"qpdiff/learntest", "qpdiff qpdiff/learn", "qpdiff/hostile qpdiff/internal/casetest qpdiff/internal/dense qpdiff/internal/numtest qpdiff/kernel qpdiff/linear qpdiff/linear/margin qpdiff/smooth"},
+	{"qpdiff/internal/casetest", "qpdiff qpdiff/internal/dense qpdiff/internal/numtest qpdiff/learn qpdiff/learntest qpdiff/smooth", ""},
+	{"qpdiff/linear", learner, learnerTests},
+	{"qpdiff/linear/margin", learner, learnerTests + " qpdiff/linear"},
+	{"qpdiff/kernel", learner, learnerTests + " qpdiff/linear"},
+	{"qpdiff/smooth", learner, learnerTests + " qpdiff/linear"},
+	{"cvgm", "qpdiff qpdiff/learn " + learners, "cvgm/cvgmtest qpdiff/hostile qpdiff/smooth synth"},
 	{"cvgm/cvgmtest", "qpdiff cvgm", ""},
-	{"cvgm/experiment", "qpdiff cvgm synth", ""},
+	{"cvgm/experiment", "qpdiff qpdiff/learn qpdiff/smooth cvgm synth " + learners, ""},
 	{"figures", "cvgm/experiment", "synth"},
 	{"notebooks/source", "", ""},
 	{"notebooks/store", "notebooks/source", ""},
 	{"notebooks/worker", "cvgm/experiment notebooks/store", "synth"},
 	{"notebooks/stale", "notebooks/source", ""},
 	{"notebooks/notebook", "cvgm/experiment figures notebooks/source notebooks/store", "cvgm synth"},
-	{"notebooks/live", "qpdiff cvgm cvgm/experiment figures notebooks/source notebooks/notebook", ""},
-	{"notebooks/peers", "qpdiff cvgm", ""},
+	{"notebooks/live", "qpdiff/learn cvgm cvgm/experiment figures notebooks/source notebooks/notebook", ""},
+	{"notebooks/peers", "qpdiff/kernel qpdiff/learn qpdiff/linear cvgm", ""},
 	{"notebooks/runner", "", ""}, // Python, and a test of it
 }
+
+// The packages of learners, what each of them imports, and its tests besides.
+const (
+	learner      = "qpdiff qpdiff/internal/check qpdiff/internal/dense qpdiff/internal/learner qpdiff/learn"
+	learners     = "qpdiff/kernel qpdiff/linear qpdiff/linear/margin"
+	learnerTests = "qpdiff/internal/casetest qpdiff/internal/numtest qpdiff/learntest"
+)
 
 func TestImportsRunOneWay(t *testing.T) {
 	out, err := exec.Command("go", "list", "-json=ImportPath,Imports,TestImports,XTestImports", "cvgm/...").Output()

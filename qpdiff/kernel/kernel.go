@@ -5,7 +5,6 @@ import (
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/internal/check"
 	"cvgm/qpdiff/internal/dense"
-	"cvgm/qpdiff/learn"
 	"math"
 )
 
@@ -134,14 +133,4 @@ func power(x float64, n int) float64 {
 		x *= x
 	}
 	return p
-}
-
-// A KernelMachine is a Predictor whose prediction function is a [Model].
-type Machine interface {
-	learn.Predictor
-	// Model returns the prediction function of the last Fit, in storage of its own.
-	Model() (*Model, error)
-	// PredictionSize returns the sum of the moduli of the terms of the prediction for the
-	// row x at the last Fit: the rounding of the prediction is relative to it.
-	PredictionSize(x []float64) float64
 }

@@ -279,14 +279,3 @@ func (d *kernelScratch) kernelTangent(l *kernelMachine, t *learn.Grad, dx, dz []
 	l.kernel.Grad(gp, gx, gz, s, value, l.kernelParams, x, z)
 	return dense.Dot(gp, dparams) + dense.Dot(gx, dx) + dense.Dot(gz, dz)
 }
-
-// checkColumns reports rows x to predict for that are nil or of another number of features than n.
-func checkColumns(x *mat.Dense, n int) error {
-	if x == nil {
-		return check.ArgErrorf("x", qpdiff.ErrShape, "give the rows to predict for", "is nil")
-	}
-	if c := x.RawMatrix().Cols; c != n {
-		return check.ArgErrorf("x", qpdiff.ErrShape, "give as many features as the model has", "has %d columns instead of %d", c, n)
-	}
-	return nil
-}

@@ -5,6 +5,7 @@ import (
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/internal/check"
 	"cvgm/qpdiff/internal/dense"
+	"cvgm/qpdiff/learn"
 
 	"gonum.org/v1/gonum/mat"
 )
@@ -99,4 +100,25 @@ func (l *kernelMachine) model() (*Model, error) {
 		m.Coef = append(m.Coef, l.coef[i])
 	}
 	return m, nil
+}
+
+// A Machine is a Predictor whose prediction function is a [Model].
+type Machine interface {
+	learn.Predictor
+	// Model returns the prediction function of the last Fit, in storage of its own.
+	Model() (*Model, error)
+	// PredictionSize returns the sum of the moduli of the terms of the prediction for the
+	// row x at the last Fit: the rounding of the prediction is relative to it.
+	PredictionSize(x []float64) float64
+}
+
+// checkColumns reports rows x to predict for that are nil or of another number of features than n.
+func checkColumns(x *mat.Dense, n int) error {
+	if x == nil {
+		return check.ArgErrorf("x", qpdiff.ErrShape, "give the rows to predict for", "is nil")
+	}
+	if c := x.RawMatrix().Cols; c != n {
+		return check.ArgErrorf("x", qpdiff.ErrShape, "give as many features as the model has", "has %d columns instead of %d", c, n)
+	}
+	return nil
 }
