@@ -18,7 +18,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// ridge is ridge regression as a SmoothObjective: ½‖Xθ − y‖²/N + ½λ‖θ‖².
+// ridge is ridge regression as a smooth.Objective: ½‖Xθ − y‖²/N + ½λ‖θ‖².
 func ridge() smooth.Objective {
 	product := func(hv, v []float64, d learn.Data, lambda float64) {
 		for j := range hv {

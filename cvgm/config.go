@@ -8,7 +8,7 @@ import (
 // Centring selects what a CV subtracts from features and labels before a
 // learner without an intercept of its own is fitted, and adds to its
 // predictions. All but NoCentring suit learners of a squared loss. Learners with
-// an intercept of their own (Logistic, KernelSVM with Intercept) and learners of
+// an intercept of their own (Logistic, kernel.SVM with Intercept) and learners of
 // labels ±1 need NoCentring, since the others change the labels. For Huber regression set
 // its Intercept: the means are not optimal together with θ for its loss.
 type Centring int
@@ -38,7 +38,7 @@ type Config struct {
 	// of validation losses and in what Standardise and Centring compute. Examples of
 	// weight 0 count neither in training nor in validation. The unit of the weights does
 	// not matter, except to learners whose C weighs a sum over the examples
-	// (qpdiff.Logistic, qpdiff.KernelSVM). Gradients take the weights as constant.
+	// (linear.Logistic, kernel.SVM). Gradients take the weights as constant.
 	// Learners that cannot weigh examples refuse Weights. See [BalancedWeights].
 	Data   learn.Data
 	Splits []Split

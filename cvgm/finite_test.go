@@ -16,7 +16,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// stub is a qpdiff.Learner with one hyperparameter whose fit and derivatives are given.
+// stub is a learn.Learner with one hyperparameter whose fit and derivatives are given.
 type stub struct {
 	theta []float64
 	hyper float64  // derivative with respect to the hyperparameter

@@ -34,7 +34,7 @@ type mapJSON struct {
 	Linear     []int `json:"linear_map,omitempty"` // inputs, outputs
 }
 
-// kernelJSON is a qpdiff.KernelModel.
+// kernelJSON is a kernel.Model.
 type kernelJSON struct {
 	Kernel   string      `json:"kernel"`           // kernelRBF or kernelPolynomial
 	Degree   int         `json:"degree,omitempty"` // of a polynomial; 0: 3
@@ -60,8 +60,8 @@ var modelKeys = map[string]map[string]bool{
 	"kernel_machine": {"kernel": true, "degree": false, "kernel_parameters": true, "rows": true, "coefficients": true, "constant": true},
 }
 
-// MarshalJSON writes a linear model or a kernel machine with a qpdiff.RBF or
-// qpdiff.Polynomial kernel and its support rows, with the hyperparameters it was tuned
+// MarshalJSON writes a linear model or a kernel machine with a kernel.RBF or
+// kernel.Polynomial kernel and its support rows, with the hyperparameters it was tuned
 // to, its standardisation and its feature map if that is a Perceptron or a LinearMap.
 // The text ends with a checksum of the values. Other kernels, maps and predictors are refused, and so is a model whose parts do not
 // fit together or are not finite.

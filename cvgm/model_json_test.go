@@ -181,7 +181,7 @@ func TestModelJSONRefusesWhatIsNoKernelMachine(t *testing.T) {
 	if _, err := json.Marshal(&Model{Kernel: &kernel.Model{Kernel: ownKernel{}}}); err == nil || !strings.Contains(err.Error(), "ownKernel") {
 		t.Errorf("a kernel of one's own: %v", err)
 	}
-	if _, err := json.Marshal(&Model{Predictor: new(kernel.SVM)}); err == nil || !strings.Contains(err.Error(), "KernelSVM") {
+	if _, err := json.Marshal(&Model{Predictor: new(kernel.SVM)}); err == nil || !strings.Contains(err.Error(), "kernel.SVM") {
 		t.Errorf("a predictor of one's own: %v", err)
 	}
 }

@@ -211,7 +211,7 @@ func (p *Pipeline) Class(t *Table) ([]string, error) {
 // odds, and asking for probabilities is an error of kind ErrDomain.
 func (p *Pipeline) Probability(t *Table) ([]float64, error) {
 	if p != nil && !p.LogOdds { // Decision refuses nil
-		return nil, badArg("Pipeline.LogOdds", qpdiff.ErrDomain, "train a qpdiff.Logistic or qpdiff.SparseLogistic, or use Decision", "is false: the model's predictions are not log odds")
+		return nil, badArg("Pipeline.LogOdds", qpdiff.ErrDomain, "train a linear.Logistic or linear.SparseLogistic, or use Decision", "is false: the model's predictions are not log odds")
 	}
 	probabilities, err := p.Decision(t)
 	if err != nil {

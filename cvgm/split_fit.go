@@ -188,7 +188,7 @@ func (f *splitFit) atKink(i int, p, y, distance float64) bool {
 }
 
 // size returns the size of the terms that prediction p of validation row i is a
-// sum of. Those of a qpdiff.Predictor and of leaveOneOut are not known; the prediction
+// sum of. Those of a learn.Predictor and of leaveOneOut are not known; the prediction
 // stands for them.
 func (f *splitFit) size(i int, p float64) float64 {
 	if f.predictor != nil || f.train.X == nil {

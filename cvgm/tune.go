@@ -32,7 +32,7 @@ type Tuner struct {
 	// [kernel.Ridge] follow from the data; others need Hyper.
 	Learner learn.Learner
 	// Loss is the validation loss. Nil: LogisticLoss for Logistic and SparseLogistic, Hinge for
-	// SVM and KernelSVM, SquaredError for ElasticNet and KernelRidge, AbsoluteError for Huber. Other learners need one.
+	// SVMs, SquaredError for ElasticNet and kernel.Ridge, AbsoluteError for Huber. Other learners need one.
 	Loss Loss
 	// Hyper describes the learner's hyperparameters in their order. Nil: from the data.
 	Hyper []Hyperparameter

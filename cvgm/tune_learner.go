@@ -48,7 +48,7 @@ func (t Tuner) prototype(y []float64) (tunedLearner, error) {
 		}
 	}
 	if v := reflect.ValueOf(l.prototype); v.Kind() != reflect.Pointer || v.IsNil() || v.Elem().Kind() != reflect.Struct {
-		return l, badArg("Tuner.Learner", qpdiff.ErrDomain, "give for example &qpdiff.ElasticNet{}", "is a %T, which is nil or no pointer to a struct", l.prototype)
+		return l, badArg("Tuner.Learner", qpdiff.ErrDomain, "give for example &linear.ElasticNet{}", "is a %T, which is nil or no pointer to a struct", l.prototype)
 	}
 	switch l.prototype.(type) {
 	case *linear.ElasticNet:

@@ -498,7 +498,7 @@ func TestTuneRefuses(t *testing.T) {
 		"one group":        {Tuner{Groups: groups}, d, "Tuner.Groups have one group"},
 		"Fixed":            {Tuner{Fixed: map[string]float64{"λ3": 0}}, d, `Tuner.Fixed names "λ3"`},
 		"Fixed value":      {Tuner{Fixed: map[string]float64{"λ1": -1}}, d, "Tuner.Fixed holds -1 for λ1"},
-		"Hyper":            {Tuner{Hyper: make([]Hyperparameter, 1)}, d, "Tuner.Hyper has 1 entries where *qpdiff.ElasticNet has 2"},
+		"Hyper":            {Tuner{Hyper: make([]Hyperparameter, 1)}, d, "Tuner.Hyper has 1 entries where *linear.ElasticNet has 2"},
 		"Hyper bounds":     {Tuner{Hyper: make([]Hyperparameter, 2)}, d, "Tuner.Hyper has Lower 0"},
 		"unknown learner":  {Tuner{Learner: &margin.LearnedLoss{}, Loss: LogisticLoss{}}, twoClasses(20, 2), "Tuner.Hyper is nil"},
 		"no loss":          {Tuner{Learner: &margin.LearnedLoss{}}, twoClasses(20, 2), "Tuner.Loss is nil"},

@@ -303,9 +303,9 @@ func TestWeightsRefused(t *testing.T) {
 		"NaN":        {[]float64{1, math.NaN(), 1, 1, 1, 1}, nil, qpdiff.ErrDomain, -1, "Data.Weights holds NaN at index 1"},
 		"short":      {[]float64{1, 1}, nil, qpdiff.ErrShape, -1, "Data.Weights has 2 entries"},
 		"all 0":      {make([]float64, 6), nil, qpdiff.ErrDomain, -1, "count 0 rows"},
-		"SmoothLearner": {[]float64{1, 2, 1, 1, 1, 1}, func(c *Config) {
+		"smooth.Learner": {[]float64{1, 2, 1, 1, 1, 1}, func(c *Config) {
 			c.Learner = func() learn.Learner { return &smooth.Learner{Objective: ridge()} }
-		}, qpdiff.ErrDomain, 0, "Data.Weights is not nil, which SmoothLearner cannot use"},
+		}, qpdiff.ErrDomain, 0, "Data.Weights is not nil, which smooth.Learner cannot use"},
 		"Unrolled": {[]float64{1, 2, 1, 1, 1, 1}, func(c *Config) {
 			c.Learner = func() learn.Learner { return &smooth.Unrolled{Objective: ridge()} }
 		}, qpdiff.ErrDomain, 0, "Data.Weights is not nil, which Unrolled cannot use"},

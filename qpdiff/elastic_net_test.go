@@ -1,13 +1,14 @@
 package qpdiff_test
 
 import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/internal/numtest"
 	"cvgm/qpdiff/learn"
 	"cvgm/qpdiff/linear"
-	"math"
-	"math/rand/v2"
-	"testing"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"

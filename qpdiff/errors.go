@@ -2,9 +2,10 @@ package qpdiff
 
 import (
 	"cmp"
-	"cvgm/qpdiff/internal/check"
 	"fmt"
 	"strings"
+
+	"cvgm/qpdiff/internal/check"
 )
 
 // The kinds of failure, for errors.Is.

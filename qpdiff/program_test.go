@@ -1,11 +1,12 @@
 package qpdiff
 
 import (
-	"cvgm/qpdiff/internal/numtest"
 	"errors"
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"cvgm/qpdiff/internal/numtest"
 
 	"github.com/google/go-cmp/cmp"
 	"gonum.org/v1/gonum/floats"

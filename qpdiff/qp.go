@@ -1,10 +1,11 @@
 package qpdiff
 
 import (
-	"cvgm/qpdiff/internal/check"
-	"cvgm/qpdiff/internal/dense"
 	"fmt"
 	"math"
+
+	"cvgm/qpdiff/internal/check"
+	"cvgm/qpdiff/internal/dense"
 )
 
 // Solution solves a [QP], holds its solution and differentiates it. The zero

@@ -2,11 +2,12 @@ package qpdiff
 
 import (
 	"cmp"
-	"cvgm/qpdiff/internal/check"
-	"cvgm/qpdiff/internal/dense"
 	"fmt"
 	"math"
 	"slices"
+
+	"cvgm/qpdiff/internal/check"
+	"cvgm/qpdiff/internal/dense"
 
 	"gonum.org/v1/gonum/floats"
 )

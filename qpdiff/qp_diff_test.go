@@ -1,8 +1,6 @@
 package qpdiff
 
 import (
-	"cvgm/qpdiff/internal/dense"
-	"cvgm/qpdiff/internal/numtest"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,6 +10,9 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"cvgm/qpdiff/internal/dense"
+	"cvgm/qpdiff/internal/numtest"
 
 	"github.com/google/go-cmp/cmp"
 	"gonum.org/v1/gonum/mat"

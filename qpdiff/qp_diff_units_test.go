@@ -1,12 +1,13 @@
 package qpdiff
 
 import (
-	"cvgm/qpdiff/internal/dense"
 	"maps"
 	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"cvgm/qpdiff/internal/dense"
 
 	"gonum.org/v1/gonum/mat"
 )

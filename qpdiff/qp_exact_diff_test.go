@@ -1,7 +1,6 @@
 package qpdiff
 
 import (
-	"cvgm/qpdiff/internal/numtest"
 	"flag"
 	"fmt"
 	"math"
@@ -9,6 +8,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"cvgm/qpdiff/internal/numtest"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"

@@ -1,12 +1,13 @@
 package qpdiff
 
 import (
-	"cvgm/qpdiff/internal/numtest"
 	"math"
 	"math/big"
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"cvgm/qpdiff/internal/numtest"
 
 	"gonum.org/v1/gonum/mat"
 )

@@ -1,8 +1,9 @@
 package qpdiff
 
 import (
-	"cvgm/qpdiff/internal/check"
 	"fmt"
+
+	"cvgm/qpdiff/internal/check"
 
 	"gonum.org/v1/gonum/mat"
 )

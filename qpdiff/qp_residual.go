@@ -1,8 +1,9 @@
 package qpdiff
 
 import (
-	"cvgm/qpdiff/internal/dense"
 	"math"
+
+	"cvgm/qpdiff/internal/dense"
 
 	"gonum.org/v1/gonum/floats"
 )

@@ -1,11 +1,12 @@
 package qpdiff
 
 import (
-	"cvgm/qpdiff/internal/dense"
 	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"cvgm/qpdiff/internal/dense"
 
 	"gonum.org/v1/gonum/mat"
 )

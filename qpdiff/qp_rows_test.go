@@ -1,11 +1,12 @@
 package qpdiff
 
 import (
-	"cvgm/qpdiff/internal/dense"
 	"errors"
 	"math"
 	"slices"
 	"testing"
+
+	"cvgm/qpdiff/internal/dense"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"

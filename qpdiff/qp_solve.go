@@ -2,8 +2,9 @@ package qpdiff
 
 import (
 	"cmp"
-	"cvgm/qpdiff/internal/dense"
 	"math"
+
+	"cvgm/qpdiff/internal/dense"
 
 	"gonum.org/v1/gonum/floats"
 )

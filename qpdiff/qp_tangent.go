@@ -2,6 +2,7 @@ package qpdiff
 
 import (
 	"cmp"
+
 	"cvgm/qpdiff/internal/check"
 
 	"gonum.org/v1/gonum/floats"

@@ -2,7 +2,6 @@ package qpdiff
 
 import (
 	"compress/gzip"
-	"cvgm/qpdiff/internal/numtest"
 	"encoding/json"
 	"errors"
 	"flag"
@@ -13,6 +12,8 @@ import (
 	"runtime"
 	"slices"
 	"testing"
+
+	"cvgm/qpdiff/internal/numtest"
 
 	"github.com/google/go-cmp/cmp"
 	"gonum.org/v1/gonum/mat"

@@ -1,12 +1,13 @@
 package qpdiff
 
 import (
-	"cvgm/qpdiff/internal/dense"
-	"cvgm/qpdiff/internal/numtest"
 	"errors"
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"cvgm/qpdiff/internal/dense"
+	"cvgm/qpdiff/internal/numtest"
 
 	"gonum.org/v1/gonum/mat"
 )

@@ -1,13 +1,14 @@
 package qpdiff
 
 import (
-	"cvgm/qpdiff/internal/dense"
-	"cvgm/qpdiff/internal/numtest"
 	"errors"
 	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"cvgm/qpdiff/internal/dense"
+	"cvgm/qpdiff/internal/numtest"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"

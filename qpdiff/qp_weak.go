@@ -1,10 +1,11 @@
 package qpdiff
 
 import (
-	"cvgm/qpdiff/internal/dense"
 	"fmt"
 	"math"
 	"slices"
+
+	"cvgm/qpdiff/internal/dense"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"

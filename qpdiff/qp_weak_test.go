@@ -1,7 +1,6 @@
 package qpdiff
 
 import (
-	"cvgm/qpdiff/internal/numtest"
 	"errors"
 	"flag"
 	"math"
@@ -9,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"cvgm/qpdiff/internal/numtest"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"

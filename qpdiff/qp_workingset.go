@@ -1,9 +1,10 @@
 package qpdiff
 
 import (
+	"math"
+
 	"cvgm/qpdiff/internal/check"
 	"cvgm/qpdiff/internal/dense"
-	"math"
 
 	"gonum.org/v1/gonum/floats"
 )

@@ -1,10 +1,11 @@
 package qpdiff
 
 import (
-	"cvgm/qpdiff/internal/numtest"
 	"errors"
 	"math/rand/v2"
 	"testing"
+
+	"cvgm/qpdiff/internal/numtest"
 
 	"gonum.org/v1/gonum/mat"
 )

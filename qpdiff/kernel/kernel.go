@@ -2,10 +2,11 @@ package kernel
 
 import (
 	"cmp"
+	"math"
+
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/internal/check"
 	"cvgm/qpdiff/internal/dense"
-	"math"
 )
 
 // A Kernel is a positive semidefinite function k(x, z) of two rows of features

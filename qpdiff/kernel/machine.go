@@ -2,13 +2,14 @@ package kernel
 
 import (
 	"cmp"
+	"math"
+	"slices"
+
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/internal/check"
 	"cvgm/qpdiff/internal/dense"
 	"cvgm/qpdiff/internal/learner"
 	"cvgm/qpdiff/learn"
-	"math"
-	"slices"
 
 	"gonum.org/v1/gonum/mat"
 )

@@ -2,6 +2,7 @@ package kernel
 
 import (
 	"cmp"
+
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/internal/check"
 	"cvgm/qpdiff/internal/dense"
@@ -10,7 +11,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// A KernelModel is the prediction function of a fitted kernel machine without its
+// A Model is the prediction function of a fitted kernel machine without its
 // training data,
 //
 //	f(x) = Σ_i Coef_i·k(x_i, x) + Intercept
@@ -33,17 +34,17 @@ func (m *Model) Check() error {
 		rows, n = m.X.Dims()
 	}
 	if rows != len(m.Coef) {
-		return check.ArgErrorf("KernelModel.Coef", qpdiff.ErrShape, "give one coefficient per row of X", "has %d entries for the %d rows of X", len(m.Coef), rows)
+		return check.ArgErrorf("Model.Coef", qpdiff.ErrShape, "give one coefficient per row of X", "has %d entries for the %d rows of X", len(m.Coef), rows)
 	}
 	kernel := cmp.Or[Kernel](m.Kernel, RBF{})
 	if rows > 0 {
 		if want := kernel.NumParams(n); want != len(m.Params) {
-			return check.ArgErrorf("KernelModel.Params", qpdiff.ErrShape, "give the kernel's parameters", "has %d entries instead of %d", len(m.Params), want)
+			return check.ArgErrorf("Model.Params", qpdiff.ErrShape, "give the kernel's parameters", "has %d entries instead of %d", len(m.Params), want)
 		}
 	}
 	const remedy = "use the model of a fit that succeeded"
-	for _, err := range []error{check.Finite("KernelModel.Params", remedy, m.Params), check.Finite("KernelModel.Coef", remedy, m.Coef),
-		check.Finite("KernelModel.Intercept", remedy, []float64{m.Intercept}), check.FiniteRows("KernelModel.X", remedy, m.X)} {
+	for _, err := range []error{check.Finite("Model.Params", remedy, m.Params), check.Finite("KernelModel.Coef", remedy, m.Coef),
+		check.Finite("Model.Intercept", remedy, []float64{m.Intercept}), check.FiniteRows("KernelModel.X", remedy, m.X)} {
 		if err != nil {
 			return err
 		}

@@ -2,6 +2,7 @@ package kernel
 
 import (
 	"cmp"
+
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/internal/check"
 	"cvgm/qpdiff/internal/dense"
@@ -11,7 +12,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// KernelRidge is ridge regression with a kernel (Saunders, Gammerman and Vovk 1998):
+// Ridge is ridge regression with a kernel (Saunders, Gammerman and Vovk 1998):
 //
 //	minimise over c and b   1/N·‖y − Kc − b·1‖² + λ·cᵀKc,   K_ij = k(x_i, x_j)
 //
@@ -170,7 +171,7 @@ func (l *Ridge) PredictJVP(w *qpdiff.Workspace, dst []float64, x, dx *mat.Dense,
 func (l *Ridge) LeaveOneOut(dst, hyper []float64) error {
 	l.loo = 0
 	if l.state.Forget(); l.state.Data.X == nil {
-		return learner.NotLoaded
+		return learner.ErrNoData
 	}
 	if err := learner.CheckPlain(l.state.Data, "LeaveOneOut"); err != nil {
 		return err
@@ -192,7 +193,7 @@ func (l *Ridge) LeaveOneOut(dst, hyper []float64) error {
 // overflows, which leaves g and dx undefined.
 func (l *Ridge) LeaveOneOutVJP(w *qpdiff.Workspace, g *learn.Grad, dx *mat.Dense, ddst []float64) error {
 	if l.state.Home.Check(); l.loo == 0 {
-		return learner.NotFitted
+		return learner.ErrNoFit
 	}
 	rows, cols := l.state.Data.X.Dims()
 	check.Length("ddst", ddst, rows)

@@ -1,12 +1,13 @@
 package kernel
 
 import (
+	"fmt"
+	"testing"
+
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/internal/casetest"
 	"cvgm/qpdiff/internal/numtest"
 	"cvgm/qpdiff/learn"
-	"fmt"
-	"testing"
 )
 
 // BenchmarkKernelRidge times a fit at a new λ and at a new width of the kernel, a VJP

@@ -1,14 +1,6 @@
 package kernel
 
 import (
-	"cvgm/qpdiff"
-	"cvgm/qpdiff/internal/casetest"
-	"cvgm/qpdiff/internal/dense"
-	"cvgm/qpdiff/internal/learner"
-	"cvgm/qpdiff/internal/numtest"
-	"cvgm/qpdiff/learn"
-	"cvgm/qpdiff/learntest"
-	"cvgm/qpdiff/linear"
 	"errors"
 	"fmt"
 	"math"
@@ -17,11 +9,20 @@ import (
 	"strings"
 	"testing"
 
+	"cvgm/qpdiff"
+	"cvgm/qpdiff/internal/casetest"
+	"cvgm/qpdiff/internal/dense"
+	"cvgm/qpdiff/internal/learner"
+	"cvgm/qpdiff/internal/numtest"
+	"cvgm/qpdiff/learn"
+	"cvgm/qpdiff/learntest"
+	"cvgm/qpdiff/linear"
+
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 )
 
-// denseRidge solves the conditions of a KernelRidge, in c and b, by LU.
+// denseRidge solves the conditions of a Ridge, in c and b, by LU.
 func denseRidge(kernel Kernel, intercept bool, d learn.Data, hyper []float64) (c []float64, b float64) {
 	n := len(d.Y)
 	total := float64(n)

@@ -2,17 +2,18 @@ package kernel
 
 import (
 	"cmp"
+	"math"
+
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/internal/check"
 	"cvgm/qpdiff/internal/dense"
 	"cvgm/qpdiff/internal/learner"
 	"cvgm/qpdiff/learn"
-	"math"
 
 	"gonum.org/v1/gonum/mat"
 )
 
-// KernelSVM is the support vector machine with a kernel, by its dual (Cortes
+// SVM is the support vector machine with a kernel, by its dual (Cortes
 // and Vapnik 1995), for labels ±1:
 //
 //	minimise over β   ½·Σ_ij β_i β_j k(x_i, x_j) − Σ_i y_i β_i

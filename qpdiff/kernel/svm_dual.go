@@ -1,9 +1,10 @@
 package kernel
 
 import (
-	"cvgm/qpdiff/internal/dense"
 	"math"
 	"slices"
+
+	"cvgm/qpdiff/internal/dense"
 )
 
 // boxQP minimises ½βᵀKβ − yᵀβ over lo ≤ β ≤ hi, and with balanced over Σβ = 0

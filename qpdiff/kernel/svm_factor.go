@@ -1,8 +1,9 @@
 package kernel
 
 import (
-	"cvgm/qpdiff/internal/dense"
 	"math"
+
+	"cvgm/qpdiff/internal/dense"
 )
 
 // freeFactor is the factor LDLᵀ of K_FF + shift·11ᵀ for a set F of rows. With

@@ -2,12 +2,13 @@ package kernel
 
 import (
 	"cmp"
+	"math"
+
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/internal/check"
 	"cvgm/qpdiff/internal/dense"
 	"cvgm/qpdiff/internal/learner"
 	"cvgm/qpdiff/learn"
-	"math"
 )
 
 // kernelSVMFit is a kernel machine on its data, solved: what its derivatives read.

@@ -1,12 +1,13 @@
 package kernel
 
 import (
-	"cvgm/qpdiff"
-	"cvgm/qpdiff/internal/check"
-	"cvgm/qpdiff/internal/dense"
 	"errors"
 	"math"
 	"slices"
+
+	"cvgm/qpdiff"
+	"cvgm/qpdiff/internal/check"
+	"cvgm/qpdiff/internal/dense"
 )
 
 var errNoActiveSet = check.ArgErrorf("Data", qpdiff.ErrIterationLimit, remedyForDecisions, "is so ill-conditioned that no active set was confirmed")

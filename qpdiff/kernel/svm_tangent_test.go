@@ -1,16 +1,17 @@
 package kernel
 
 import (
-	"cvgm/qpdiff"
-	"cvgm/qpdiff/internal/casetest"
-	"cvgm/qpdiff/internal/dense"
-	"cvgm/qpdiff/internal/numtest"
-	"cvgm/qpdiff/learn"
 	"errors"
 	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"cvgm/qpdiff"
+	"cvgm/qpdiff/internal/casetest"
+	"cvgm/qpdiff/internal/dense"
+	"cvgm/qpdiff/internal/numtest"
+	"cvgm/qpdiff/learn"
 
 	"gonum.org/v1/gonum/mat"
 )

@@ -1,6 +1,13 @@
 package kernel
 
 import (
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/internal/casetest"
 	"cvgm/qpdiff/internal/dense"
@@ -8,12 +15,6 @@ import (
 	"cvgm/qpdiff/internal/numtest"
 	"cvgm/qpdiff/learn"
 	"cvgm/qpdiff/learntest"
-	"errors"
-	"fmt"
-	"math"
-	"math/rand/v2"
-	"slices"
-	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"gonum.org/v1/gonum/mat"

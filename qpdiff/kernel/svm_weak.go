@@ -1,12 +1,13 @@
 package kernel
 
 import (
+	"math"
+	"slices"
+
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/internal/check"
 	"cvgm/qpdiff/internal/dense"
 	"cvgm/qpdiff/internal/learner"
-	"math"
-	"slices"
 )
 
 // findWeak lists the rows at which strict complementarity fails.

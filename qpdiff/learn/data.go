@@ -2,6 +2,7 @@ package learn
 
 import (
 	"cmp"
+
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/internal/check"
 

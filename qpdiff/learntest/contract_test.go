@@ -1,6 +1,11 @@
 package learntest_test
 
 import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/internal/casetest"
 	"cvgm/qpdiff/internal/numtest"
@@ -8,10 +13,6 @@ import (
 	"cvgm/qpdiff/learn"
 	"cvgm/qpdiff/linear"
 	"cvgm/qpdiff/linear/margin"
-	"errors"
-	"slices"
-	"strings"
-	"testing"
 )
 
 // These learners count rows; the contract accepts refusals as well.

@@ -1,13 +1,6 @@
 package learntest_test
 
 import (
-	"cvgm/qpdiff"
-	"cvgm/qpdiff/internal/casetest"
-	"cvgm/qpdiff/internal/numtest"
-	"cvgm/qpdiff/kernel"
-	"cvgm/qpdiff/learn"
-	"cvgm/qpdiff/linear"
-	"cvgm/qpdiff/linear/margin"
 	"errors"
 	"fmt"
 	"math"
@@ -15,6 +8,14 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"cvgm/qpdiff"
+	"cvgm/qpdiff/internal/casetest"
+	"cvgm/qpdiff/internal/numtest"
+	"cvgm/qpdiff/kernel"
+	"cvgm/qpdiff/learn"
+	"cvgm/qpdiff/linear"
+	"cvgm/qpdiff/linear/margin"
 
 	"gonum.org/v1/gonum/mat"
 )

@@ -1,4 +1,4 @@
-// Package qpdifftest holds the contracts of package qpdiff as tests that anyone can run
+// Package learntest holds the contracts of learners and kernels as tests that anyone can run
 // on types of their own: [Learner], [Kernel], [LeaveOneOut] and [Allocations].
 package learntest
 

@@ -1,13 +1,14 @@
 package learntest_test
 
 import (
+	"errors"
+	"testing"
+
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/kernel"
 	"cvgm/qpdiff/learn"
 	"cvgm/qpdiff/linear"
 	"cvgm/qpdiff/linear/margin"
-	"errors"
-	"testing"
 
 	"gonum.org/v1/gonum/mat"
 )
@@ -62,7 +63,7 @@ func TestNilIsAnArgError(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantArgError(t, "LeaveOneOutVJP", func() error { return ridge.LeaveOneOutVJP(nil, nil, nil, one) })
-	wantArgError(t, "KernelModel.Predict", func() error { return (&kernel.Model{}).Predict(one, nil) })
+	wantArgError(t, "Model.Predict", func() error { return (&kernel.Model{}).Predict(one, nil) })
 
 	var s qpdiff.Solution
 	wantArgError(t, "Solution.Solve", func() error { return s.Solve(nil) })

@@ -202,7 +202,7 @@ func refusals(t *testing.T, newLearner func() learn.Learner, c Case) {
 		wantError("JVP before Fit", j.JVP(nil, theta, &learn.Grad{}), qpdiff.ErrNotFitted)
 	}
 
-	// qpdiff.Data.
+	// learn.Data.
 	broken := func(f func(d *learn.Data)) learn.Data {
 		d := cloneData(c.Data)
 		f(&d)

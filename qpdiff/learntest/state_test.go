@@ -1,6 +1,11 @@
 package learntest_test
 
 import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/internal/casetest"
 	"cvgm/qpdiff/kernel"
@@ -8,10 +13,6 @@ import (
 	"cvgm/qpdiff/linear"
 	"cvgm/qpdiff/linear/margin"
 	"cvgm/qpdiff/smooth"
-	"errors"
-	"fmt"
-	"strings"
-	"testing"
 
 	"gonum.org/v1/gonum/mat"
 )

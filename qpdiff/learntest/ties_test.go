@@ -1,12 +1,13 @@
 package learntest_test
 
 import (
-	"cvgm/qpdiff"
-	"cvgm/qpdiff/learn"
-	"cvgm/qpdiff/linear/margin"
 	"errors"
 	"math"
 	"testing"
+
+	"cvgm/qpdiff"
+	"cvgm/qpdiff/learn"
+	"cvgm/qpdiff/linear/margin"
 
 	"gonum.org/v1/gonum/mat"
 )

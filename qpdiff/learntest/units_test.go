@@ -1,6 +1,11 @@
 package learntest_test
 
 import (
+	"errors"
+	"math"
+	"math/rand/v2"
+	"testing"
+
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/internal/casetest"
 	"cvgm/qpdiff/internal/dense"
@@ -9,10 +14,6 @@ import (
 	"cvgm/qpdiff/learn"
 	"cvgm/qpdiff/linear"
 	"cvgm/qpdiff/linear/margin"
-	"errors"
-	"math"
-	"math/rand/v2"
-	"testing"
 
 	"gonum.org/v1/gonum/mat"
 )
@@ -59,13 +60,13 @@ func TestLearnersUnits(t *testing.T) {
 			func(h []float64, a, b float64) []float64 {
 				return []float64{h[0], h[1], h[2], h[3], h[4] * a * a}
 			}, -1},
-		{"KernelSVM", func() learn.Learner { return new(biased) }, true,
+		{"kernel.SVM", func() learn.Learner { return new(biased) }, true,
 			func() []float64 { return []float64{math.Pow(10, 2*rng.Float64()-1), .1 + rng.Float64()} },
 			func(h []float64, a, b float64) []float64 { return []float64{h[0], h[1] / (a * a)} }, 0},
-		{"KernelRidge", func() learn.Learner { return &kernel.Ridge{Intercept: true} }, false,
+		{"kernel.Ridge", func() learn.Learner { return &kernel.Ridge{Intercept: true} }, false,
 			func() []float64 { return []float64{math.Pow(10, -6*rng.Float64()), .1 + rng.Float64()} },
 			func(h []float64, a, b float64) []float64 { return []float64{h[0], h[1] / (a * a)} }, 0},
-		{"KernelRidge, linear", func() learn.Learner { return &kernel.Ridge{Kernel: kernel.Polynomial{Degree: 1}, Intercept: true} }, false,
+		{"kernel.Ridge, linear", func() learn.Learner { return &kernel.Ridge{Kernel: kernel.Polynomial{Degree: 1}, Intercept: true} }, false,
 			func() []float64 { return []float64{math.Pow(10, -3*rng.Float64()), 1, .5} },
 			func(h []float64, a, b float64) []float64 { return []float64{h[0] * a * a, h[1], h[2] * a * a} }, 0},
 	} {
@@ -83,7 +84,7 @@ func TestLearnersUnits(t *testing.T) {
 					}
 				}
 				hyper := c.hyper()
-				if trial%5 == 0 && hyper[0] < 1 && c.name != "Logistic" && c.name != "KernelSVM" && c.name != "KernelRidge" {
+				if trial%5 == 0 && hyper[0] < 1 && c.name != "Logistic" && c.name != "kernel.SVM" && c.name != "kernel.Ridge" {
 					hyper[0] = 0
 				}
 				run := func(a, b float64) (theta []float64, g *learn.Grad, fit, vjp error) {
@@ -140,7 +141,7 @@ func TestLearnersUnits(t *testing.T) {
 	}
 }
 
-// biased is a KernelSVM with its constant as θ.
+// biased is a kernel.SVM with its constant as θ.
 type biased struct{ kernel.SVM }
 
 func (l *biased) Dims(n int) (theta, hyper int) {

@@ -1,17 +1,18 @@
 package learntest_test
 
 import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"testing"
+
 	"cvgm/qpdiff/internal/casetest"
 	"cvgm/qpdiff/internal/numtest"
 	"cvgm/qpdiff/kernel"
 	"cvgm/qpdiff/learn"
 	"cvgm/qpdiff/linear"
 	"cvgm/qpdiff/linear/margin"
-	"errors"
-	"fmt"
-	"math"
-	"slices"
-	"testing"
 )
 
 // weighted lists the learners that take weights, with hyperparameters. The objectives of

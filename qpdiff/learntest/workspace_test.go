@@ -1,6 +1,11 @@
 package learntest_test
 
 import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/internal/casetest"
 	"cvgm/qpdiff/internal/numtest"
@@ -9,10 +14,6 @@ import (
 	"cvgm/qpdiff/linear"
 	"cvgm/qpdiff/linear/margin"
 	"cvgm/qpdiff/smooth"
-	"fmt"
-	"math"
-	"math/rand/v2"
-	"testing"
 
 	"gonum.org/v1/gonum/mat"
 )

@@ -1,12 +1,13 @@
 package linear
 
 import (
-	"cvgm/qpdiff"
-	"cvgm/qpdiff/internal/dense"
-	"cvgm/qpdiff/learn"
 	"errors"
 	"math"
 	"testing"
+
+	"cvgm/qpdiff"
+	"cvgm/qpdiff/internal/dense"
+	"cvgm/qpdiff/learn"
 
 	"gonum.org/v1/gonum/mat"
 )

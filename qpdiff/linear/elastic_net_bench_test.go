@@ -1,15 +1,16 @@
 package linear
 
 import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/internal/casetest"
 	"cvgm/qpdiff/internal/dense"
 	"cvgm/qpdiff/internal/numtest"
 	"cvgm/qpdiff/learn"
-	"fmt"
-	"math/rand/v2"
-	"slices"
-	"testing"
 
 	"gonum.org/v1/gonum/mat"
 )

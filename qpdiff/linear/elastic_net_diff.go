@@ -1,10 +1,11 @@
 package linear
 
 import (
+	"math"
+
 	"cvgm/qpdiff/internal/dense"
 	"cvgm/qpdiff/internal/learner"
 	"cvgm/qpdiff/learn"
-	"math"
 )
 
 // dataVJP is part of a penalisedModel.

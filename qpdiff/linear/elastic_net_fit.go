@@ -1,10 +1,11 @@
 package linear
 
 import (
+	"math"
+
 	"cvgm/qpdiff/internal/dense"
 	"cvgm/qpdiff/internal/learner"
 	"cvgm/qpdiff/learn"
-	"math"
 
 	"gonum.org/v1/gonum/floats"
 )

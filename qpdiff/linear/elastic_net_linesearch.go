@@ -2,9 +2,10 @@ package linear
 
 import (
 	"cmp"
-	"cvgm/qpdiff/internal/dense"
 	"math"
 	"slices"
+
+	"cvgm/qpdiff/internal/dense"
 
 	"gonum.org/v1/gonum/floats"
 )

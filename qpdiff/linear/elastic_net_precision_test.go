@@ -1,14 +1,15 @@
 package linear
 
 import (
-	"cvgm/qpdiff"
-	"cvgm/qpdiff/internal/numtest"
-	"cvgm/qpdiff/learn"
 	"errors"
 	"math"
 	"math/big"
 	"math/rand/v2"
 	"testing"
+
+	"cvgm/qpdiff"
+	"cvgm/qpdiff/internal/numtest"
+	"cvgm/qpdiff/learn"
 
 	"gonum.org/v1/gonum/mat"
 )

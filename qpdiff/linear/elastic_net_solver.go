@@ -1,10 +1,11 @@
 package linear
 
 import (
+	"math"
+
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/internal/check"
 	"cvgm/qpdiff/internal/dense"
-	"math"
 )
 
 // solve moves x to the solution and leaves the factor of its active system in

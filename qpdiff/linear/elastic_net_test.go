@@ -2,12 +2,6 @@ package linear
 
 import (
 	"compress/gzip"
-	"cvgm/qpdiff"
-	"cvgm/qpdiff/internal/casetest"
-	"cvgm/qpdiff/internal/dense"
-	"cvgm/qpdiff/internal/numtest"
-	"cvgm/qpdiff/learn"
-	"cvgm/qpdiff/learntest"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -16,6 +10,13 @@ import (
 	"os"
 	"slices"
 	"testing"
+
+	"cvgm/qpdiff"
+	"cvgm/qpdiff/internal/casetest"
+	"cvgm/qpdiff/internal/dense"
+	"cvgm/qpdiff/internal/numtest"
+	"cvgm/qpdiff/learn"
+	"cvgm/qpdiff/learntest"
 
 	"github.com/google/go-cmp/cmp"
 	"gonum.org/v1/gonum/mat"

@@ -1,10 +1,11 @@
 package linear
 
 import (
-	"cvgm/qpdiff"
-	"cvgm/qpdiff/internal/casetest"
 	"fmt"
 	"testing"
+
+	"cvgm/qpdiff"
+	"cvgm/qpdiff/internal/casetest"
 )
 
 // BenchmarkHuber times a fit at hyperparameters that move a little each time, from the last

@@ -1,12 +1,13 @@
 package linear
 
 import (
+	"math"
+
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/internal/check"
 	"cvgm/qpdiff/internal/dense"
 	"cvgm/qpdiff/internal/learner"
 	"cvgm/qpdiff/learn"
-	"math"
 )
 
 // huberFit is a Huber regression on its data, solved: what its derivatives read.

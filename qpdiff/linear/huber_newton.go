@@ -1,12 +1,13 @@
 package linear
 
 import (
+	"math"
+	"slices"
+
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/internal/check"
 	"cvgm/qpdiff/internal/dense"
 	"cvgm/qpdiff/internal/learner"
-	"math"
-	"slices"
 )
 
 // huberNewton minimises Σ_i share_i·h(y_i − z_iᵀθ) + ½·l2·Σ_j pen_j·θ_j² over θ, with the

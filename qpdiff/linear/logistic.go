@@ -2,10 +2,11 @@ package linear
 
 import (
 	"cmp"
+	"errors"
+
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/internal/check"
 	"cvgm/qpdiff/learn"
-	"errors"
 )
 
 // Logistic is L2-regularised logistic regression with labels ±1 (Barratt and

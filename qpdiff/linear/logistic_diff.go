@@ -1,11 +1,12 @@
 package linear
 
 import (
+	"math"
+
 	"cvgm/qpdiff/internal/check"
 	"cvgm/qpdiff/internal/dense"
 	"cvgm/qpdiff/internal/learner"
 	"cvgm/qpdiff/learn"
-	"math"
 
 	"gonum.org/v1/gonum/blas/blas64"
 )

@@ -1,15 +1,16 @@
 package linear
 
 import (
+	"errors"
+	"math"
+	"sync"
+	"testing"
+
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/internal/casetest"
 	"cvgm/qpdiff/internal/dense"
 	"cvgm/qpdiff/internal/numtest"
 	"cvgm/qpdiff/learn"
-	"errors"
-	"math"
-	"sync"
-	"testing"
 
 	"gonum.org/v1/gonum/mat"
 )

@@ -1,11 +1,12 @@
 package linear
 
 import (
-	"cvgm/qpdiff/internal/dense"
-	"cvgm/qpdiff/internal/numtest"
 	"math"
 	"math/big"
 	"testing"
+
+	"cvgm/qpdiff/internal/dense"
+	"cvgm/qpdiff/internal/numtest"
 )
 
 // bigExpm1 is exp(y) − 1 for |y| ≤ 1, to 200 bits.

@@ -1,11 +1,12 @@
 package linear
 
 import (
+	"math"
+
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/internal/check"
 	"cvgm/qpdiff/internal/dense"
 	"cvgm/qpdiff/internal/learner"
-	"math"
 )
 
 // errLogisticBlurred is the error of a fit where rounding hides the solution.

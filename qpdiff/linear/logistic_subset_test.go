@@ -1,12 +1,13 @@
 package linear
 
 import (
-	"cvgm/qpdiff/internal/casetest"
-	"cvgm/qpdiff/internal/numtest"
-	"cvgm/qpdiff/learn"
 	"errors"
 	"slices"
 	"testing"
+
+	"cvgm/qpdiff/internal/casetest"
+	"cvgm/qpdiff/internal/numtest"
+	"cvgm/qpdiff/learn"
 
 	"gonum.org/v1/gonum/mat"
 )

@@ -1,12 +1,6 @@
 package linear
 
 import (
-	"cvgm/qpdiff"
-	"cvgm/qpdiff/internal/casetest"
-	"cvgm/qpdiff/internal/dense"
-	"cvgm/qpdiff/internal/numtest"
-	"cvgm/qpdiff/learn"
-	"cvgm/qpdiff/learntest"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -15,6 +9,13 @@ import (
 	"os"
 	"slices"
 	"testing"
+
+	"cvgm/qpdiff"
+	"cvgm/qpdiff/internal/casetest"
+	"cvgm/qpdiff/internal/dense"
+	"cvgm/qpdiff/internal/numtest"
+	"cvgm/qpdiff/learn"
+	"cvgm/qpdiff/learntest"
 
 	"gonum.org/v1/gonum/mat"
 	"pgregory.net/rapid"

@@ -1,13 +1,14 @@
 package linear
 
 import (
+	"math"
+	"slices"
+
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/internal/check"
 	"cvgm/qpdiff/internal/dense"
 	"cvgm/qpdiff/internal/learner"
 	"cvgm/qpdiff/learn"
-	"math"
-	"slices"
 )
 
 // A penalisedModel is a learner whose fit solves a penalisedQuadratic.

@@ -1,11 +1,12 @@
 package linear
 
 import (
+	"math"
+	"slices"
+
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/internal/check"
 	"cvgm/qpdiff/internal/dense"
-	"math"
-	"slices"
 )
 
 // penalisedQuadratic is the quadratic problem with ℓ₁ and squared ℓ₂ penalties whose

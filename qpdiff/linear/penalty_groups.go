@@ -1,10 +1,11 @@
 package linear
 
 import (
+	"slices"
+
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/internal/check"
 	"cvgm/qpdiff/internal/dense"
-	"slices"
 )
 
 // PerFeature returns 0, 1, …, n−1: as Groups, it gives each of n features a pair of

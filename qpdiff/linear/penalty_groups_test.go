@@ -1,12 +1,6 @@
 package linear
 
 import (
-	"cvgm/qpdiff"
-	"cvgm/qpdiff/internal/casetest"
-	"cvgm/qpdiff/internal/dense"
-	"cvgm/qpdiff/internal/numtest"
-	"cvgm/qpdiff/learn"
-	"cvgm/qpdiff/learntest"
 	"errors"
 	"fmt"
 	"math"
@@ -14,6 +8,13 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"cvgm/qpdiff"
+	"cvgm/qpdiff/internal/casetest"
+	"cvgm/qpdiff/internal/dense"
+	"cvgm/qpdiff/internal/numtest"
+	"cvgm/qpdiff/learn"
+	"cvgm/qpdiff/learntest"
 
 	"gonum.org/v1/gonum/mat"
 )

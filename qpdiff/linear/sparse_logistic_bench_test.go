@@ -1,11 +1,12 @@
 package linear
 
 import (
+	"fmt"
+	"testing"
+
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/internal/casetest"
 	"cvgm/qpdiff/learn"
-	"fmt"
-	"testing"
 
 	"gonum.org/v1/gonum/mat"
 )

@@ -1,16 +1,17 @@
 package linear
 
 import (
-	"cvgm/qpdiff"
-	"cvgm/qpdiff/internal/casetest"
-	"cvgm/qpdiff/internal/dense"
-	"cvgm/qpdiff/internal/numtest"
-	"cvgm/qpdiff/learn"
 	"errors"
 	"math"
 	"math/rand/v2"
 	"strings"
 	"testing"
+
+	"cvgm/qpdiff"
+	"cvgm/qpdiff/internal/casetest"
+	"cvgm/qpdiff/internal/dense"
+	"cvgm/qpdiff/internal/numtest"
+	"cvgm/qpdiff/learn"
 
 	"gonum.org/v1/gonum/mat"
 )

@@ -1,11 +1,12 @@
 package linear
 
 import (
+	"math"
+
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/internal/check"
 	"cvgm/qpdiff/internal/dense"
 	"cvgm/qpdiff/internal/learner"
-	"math"
 
 	"gonum.org/v1/gonum/floats"
 )

@@ -1,6 +1,12 @@
 package linear
 
 import (
+	"errors"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/internal/casetest"
 	"cvgm/qpdiff/internal/dense"
@@ -8,11 +14,6 @@ import (
 	"cvgm/qpdiff/internal/numtest"
 	"cvgm/qpdiff/learn"
 	"cvgm/qpdiff/learntest"
-	"errors"
-	"math"
-	"math/rand/v2"
-	"slices"
-	"testing"
 
 	"gonum.org/v1/gonum/mat"
 	"pgregory.net/rapid"

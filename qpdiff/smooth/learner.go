@@ -2,19 +2,20 @@ package smooth
 
 import (
 	"cmp"
+
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/internal/learner"
 	"cvgm/qpdiff/learn"
 )
 
-// SmoothLearner is a learner that minimises a [Objective] of a user's own by
+// Learner is a learner that minimises a [Objective] of a user's own by
 // Newton's method, and differentiates the minimiser by the implicit function
 // theorem at ∇F(θ) = 0: the rule of the paper's Section 3 without constraints,
 //
 //	∂θ/∂input = −∇²F(θ)⁻¹ · ∂∇F/∂input.
 //
 // The Hessian is assembled from as many products as there are parameters, so
-// SmoothLearner is for a moderate number of them (some hundreds).
+// Learner is for a moderate number of them (some hundreds).
 //
 // With Objective set the value is ready for Load. Fits, and products with a
 // workspace, allocate only what the objective's functions do; those must allow
@@ -40,7 +41,7 @@ func (l *Learner) Dims(n int) (theta, hyper int) { return l.Objective.dims(n) }
 // Weights that are not nil; after one, the learner has no data.
 func (l *Learner) Load(d learn.Data) error {
 	l.state.Unload()
-	if err := learner.CheckAll(d, "SmoothLearner"); err != nil {
+	if err := learner.CheckAll(d, "smooth.Learner"); err != nil {
 		l.warm = false
 		return err
 	}

@@ -1,6 +1,13 @@
 package smooth_test
 
 import (
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/internal/casetest"
 	"cvgm/qpdiff/internal/check"
@@ -10,12 +17,6 @@ import (
 	"cvgm/qpdiff/learntest"
 	"cvgm/qpdiff/linear"
 	"cvgm/qpdiff/smooth"
-	"errors"
-	"fmt"
-	"math"
-	"math/rand/v2"
-	"slices"
-	"testing"
 
 	"gonum.org/v1/gonum/mat"
 	"pgregory.net/rapid"

@@ -1,11 +1,12 @@
 package smooth
 
 import (
+	"math"
+
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/internal/check"
 	"cvgm/qpdiff/internal/dense"
 	"cvgm/qpdiff/internal/learner"
-	"math"
 )
 
 // smoothFit is a [Objective] on its data, minimised by Newton's method: what
@@ -82,7 +83,7 @@ func (l *smoothFit) minimise(limit int) error {
 		l.theta, l.cand = l.cand, l.theta
 		l.g, l.gc = l.gc, l.g
 	}
-	return check.ArgErrorf("SmoothLearner.MaxIter", qpdiff.ErrIterationLimit, "raise it, or scale the features", "allows %d Newton steps, which are not enough", limit)
+	return check.ArgErrorf("Learner.MaxIter", qpdiff.ErrIterationLimit, "raise it, or scale the features", "allows %d Newton steps, which are not enough", limit)
 }
 
 // smoothBisections bounds the halvings of one step: after as many t has met the next

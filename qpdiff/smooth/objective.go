@@ -6,7 +6,7 @@ import (
 	"cvgm/qpdiff/learn"
 )
 
-// SmoothObjective is a learning objective F(θ) of a user's own, given by
+// Objective is a learning objective F(θ) of a user's own, given by
 // products with its derivatives only. F must be twice continuously
 // differentiable and strongly convex in θ, and ∇F differentiable in whatever
 // derivatives are asked for. The functions must not write to their inputs, and

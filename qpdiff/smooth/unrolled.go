@@ -2,6 +2,7 @@ package smooth
 
 import (
 	"cmp"
+
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/internal/check"
 	"cvgm/qpdiff/internal/dense"

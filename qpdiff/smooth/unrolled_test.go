@@ -1,6 +1,12 @@
 package smooth_test
 
 import (
+	"errors"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/internal/casetest"
 	"cvgm/qpdiff/internal/dense"
@@ -8,11 +14,6 @@ import (
 	"cvgm/qpdiff/learn"
 	"cvgm/qpdiff/learntest"
 	"cvgm/qpdiff/smooth"
-	"errors"
-	"math"
-	"math/rand/v2"
-	"strings"
-	"testing"
 
 	"gonum.org/v1/gonum/mat"
 	"pgregory.net/rapid"

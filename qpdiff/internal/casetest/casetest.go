@@ -3,17 +3,18 @@
 package casetest
 
 import (
+	"errors"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/internal/dense"
 	"cvgm/qpdiff/internal/numtest"
 	"cvgm/qpdiff/learn"
 	"cvgm/qpdiff/learntest"
 	"cvgm/qpdiff/smooth"
-	"errors"
-	"math"
-	"math/rand/v2"
-	"slices"
-	"testing"
 
 	"gonum.org/v1/gonum/mat"
 	"pgregory.net/rapid"

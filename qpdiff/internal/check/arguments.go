@@ -7,7 +7,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// checkFinite reports the first entry of s that is not finite.
+// Finite reports the first entry of s that is not finite.
 func Finite(arg, remedy string, s []float64) error {
 	for i, v := range s {
 		if !dense.Finite(v) {
@@ -17,7 +17,7 @@ func Finite(arg, remedy string, s []float64) error {
 	return nil
 }
 
-// checkFiniteRows reports the first entry of x that is not finite; a nil x has none.
+// FiniteRows reports the first entry of x that is not finite; a nil x has none.
 func FiniteRows(arg, remedy string, x *mat.Dense) error {
 	if x == nil {
 		return nil
@@ -32,7 +32,7 @@ func FiniteRows(arg, remedy string, x *mat.Dense) error {
 	return nil
 }
 
-// checkLength panics where the argument x has not n entries: like a wrong shape, that
+// Length panics where the argument x has not n entries: like a wrong shape, that
 // is a bug of the caller, not a property of the data.
 func Length(arg string, x []float64, n int) {
 	if len(x) != n {
@@ -40,14 +40,14 @@ func Length(arg string, x []float64, n int) {
 	}
 }
 
-// checkVector is checkLength for an x that may be nil.
+// Vector is Length for an x that may be nil.
 func Vector(arg string, x []float64, n int) {
 	if x != nil {
 		Length(arg, x, n)
 	}
 }
 
-// checkMatrix panics where m is not nil and not rows×cols.
+// Matrix panics where m is not nil and not rows×cols.
 func Matrix(arg string, m *mat.Dense, rows, cols int) {
 	if m != nil {
 		if r, c := m.Dims(); r != rows || c != cols {
@@ -56,7 +56,7 @@ func Matrix(arg string, m *mat.Dense, rows, cols int) {
 	}
 }
 
-// checkCounts reports the first thing in a Data's Rows and Weights that cannot be used
+// Counts reports the first thing in a Data's Rows and Weights that cannot be used
 // where its X has the given number of rows.
 func Counts(picked []int, weights []float64, rows int) error {
 	if weights != nil && len(weights) != rows {

@@ -7,21 +7,13 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// The linear algebra of the package, on raw row-major slices and without allocation.
-//
-// Learners use dot, axpy and the LDLᵀ factor on upper triangles: at the size of their
-// normal equations (n ≈ 10) a plain loop is several times faster than a call into a
-// general library. QPs use floats.Dot and floats.AddScaled and the Cholesky factor on
-// lower triangles: from ten entries on those are twice as fast as a loop in Go, and more
-// from fifty on.
-
-// eps is the distance from 1 to the next float64.
+// Eps is the distance from 1 to the next float64.
 const Eps = 0x1p-52
 
-// smallestNormal is the least float64 of full precision; its reciprocal is finite.
+// SmallestNormal is the least float64 of full precision; its reciprocal is finite.
 const SmallestNormal = 0x1p-1022
 
-// dot returns xᵀy, with y at least as long as x.
+// Dot returns xᵀy, with y at least as long as x.
 func Dot(x, y []float64) float64 {
 	y = y[:len(x)]
 	var s float64
@@ -31,7 +23,7 @@ func Dot(x, y []float64) float64 {
 	return s
 }
 
-// axpy adds a·x to y, with y at least as long as x.
+// Axpy adds a·x to y, with y at least as long as x.
 func Axpy(a float64, x, y []float64) {
 	y = y[:len(x)]
 	for i, v := range x {
@@ -39,7 +31,7 @@ func Axpy(a float64, x, y []float64) {
 	}
 }
 
-// gram sets g (n×n, both triangles) to scale·XᵀX for the rows×n matrix x with
+// Gram sets g (n×n, both triangles) to scale·XᵀX for the rows×n matrix x with
 // the given stride.
 func Gram(g []float64, scale float64, x []float64, rows, n, stride int) {
 	clear(g)
@@ -75,7 +67,7 @@ func Gram(g []float64, scale float64, x []float64, rows, n, stride int) {
 	}
 }
 
-// ldlFactor factorises the symmetric positive definite matrix held in the
+// LDLFactor factorises the symmetric positive definite matrix held in the
 // upper triangle of a (n rows of the given stride) as A = LDLᵀ, in place: row k
 // of the result is row k of DLᵀ, and dinv[k] = 1/d_k. Columns n, n+1, … < stride
 // are right-hand sides that leave multiplied by L⁻¹.
@@ -127,7 +119,7 @@ func LDLFactor(a, dinv []float64, n, stride int, tol float64) int {
 	return n
 }
 
-// ldlForward replaces x by L⁻¹x for a factor made by ldlFactor.
+// LDLForward replaces x by L⁻¹x for a factor made by ldlFactor.
 func LDLForward(a, dinv []float64, n, stride int, x []float64) {
 	x = x[:n]
 	for k := range x {
@@ -140,7 +132,7 @@ func LDLForward(a, dinv []float64, n, stride int, x []float64) {
 	}
 }
 
-// ldlBack replaces x by (DLᵀ)⁻¹x for a factor made by ldlFactor.
+// LDLBack replaces x by (DLᵀ)⁻¹x for a factor made by ldlFactor.
 func LDLBack(a, dinv []float64, n, stride int, x []float64) {
 	x = x[:n]
 	for k := n - 1; k >= 0; k-- {
@@ -154,13 +146,13 @@ func LDLBack(a, dinv []float64, n, stride int, x []float64) {
 	}
 }
 
-// ldlSolve replaces x by A⁻¹x for a factor of A made by ldlFactor.
+// LDLSolve replaces x by A⁻¹x for a factor of A made by ldlFactor.
 func LDLSolve(a, dinv []float64, n, stride int, x []float64) {
 	LDLForward(a, dinv, n, stride, x)
 	LDLBack(a, dinv, n, stride, x)
 }
 
-// ldlForm returns xᵀAx for a factor of A made by ldlFactor.
+// LDLForm returns xᵀAx for a factor of A made by ldlFactor.
 func LDLForm(a, dinv []float64, n, stride int, x []float64) float64 {
 	var s float64
 	for k := range n {
@@ -170,7 +162,7 @@ func LDLForm(a, dinv []float64, n, stride int, x []float64) float64 {
 	return s
 }
 
-// condBound bounds the condition of a positive definite n×n matrix scaled to a
+// CondBound bounds the condition of a positive definite n×n matrix scaled to a
 // unit diagonal from above, at next to no cost: pivots is the product of its
 // pivots, which is its determinant, and floor any lower bound of its smallest
 // eigenvalue. The eigenvalues but the smallest, λ, sum to less than n, so that
@@ -182,7 +174,7 @@ func CondBound(n int, pivots, floor float64) float64 {
 	return float64(n) / max(pivots/math.E, floor)
 }
 
-// ldlCond estimates the condition of A, scaled to a unit diagonal, from its
+// LDLCond estimates the condition of A, scaled to a unit diagonal, from its
 // factor made by ldlFactor: by a right-hand side of entries ±1 chosen so that
 // L⁻¹ times it is large (Cline, Moler, Stewart and Wilkinson, 1979) and two steps
 // of inverse iteration. The largest eigenvalue lies between 1 and n and counts as
@@ -226,7 +218,7 @@ func LDLCond(a, dinv []float64, n, stride int, size, x []float64) float64 {
 	return math.Inf(1) // not a number: the estimate itself overflows
 }
 
-// ldlSize sets size to the roots of the diagonal of A, from its factor made by
+// LDLSize sets size to the roots of the diagonal of A, from its factor made by
 // ldlFactor.
 func LDLSize(a, dinv []float64, n, stride int, size []float64) {
 	clear(size)
@@ -240,7 +232,7 @@ func LDLSize(a, dinv []float64, n, stride int, size []float64) {
 	}
 }
 
-// ldlDependent returns the row of A that depends most on those before it, for a
+// LDLDependent returns the row of A that depends most on those before it, for a
 // factor of A made by ldlFactor. With v the dependency, which is column k of
 // L⁻ᵀ, that is the row with the smallest vᵀAv = d_k relative to Σ v_i²·a_ii: over
 // the rows, the reciprocals of that sum to the trace of the inverse of A scaled
@@ -265,39 +257,39 @@ func LDLDependent(a, dinv []float64, n, stride int, size, v []float64) int {
 	return at
 }
 
-// grow returns a slice of n entries, in the storage of x if that is large enough.
+// Grow returns a slice of n entries, in the storage of x if that is large enough.
 // Its contents are undefined.
 func Grow[T any](x []T, n int) []T { return slices.Grow(x[:0], n)[:n] }
 
-// growAll makes each slice one of n entries, as grow does.
+// GrowAll makes each slice one of n entries, as grow does.
 func GrowAll[T any](n int, xs ...*[]T) {
 	for _, x := range xs {
 		*x = Grow(*x, n)
 	}
 }
 
-// zeros returns n zeros in the storage of x.
+// Zeros returns n zeros in the storage of x.
 func Zeros(x []float64, n int) []float64 {
 	x = Grow(x, n)
 	clear(x)
 	return x
 }
 
-// gather sets dst_k to x_j for the k-th j of at.
+// Gather sets dst_k to x_j for the k-th j of at.
 func Gather(dst, x []float64, at []int) {
 	for k, j := range at {
 		dst[k] = x[j]
 	}
 }
 
-// scatter sets dst_j to x_k for the k-th j of at.
+// Scatter sets dst_j to x_k for the k-th j of at.
 func Scatter(dst, x []float64, at []int) {
 	for k, j := range at {
 		dst[j] = x[k]
 	}
 }
 
-// fill sets all entries of x to v.
+// Fill sets all entries of x to v.
 func Fill[T any](x []T, v T) {
 	for i := range x {
 		x[i] = v
@@ -308,7 +300,7 @@ func Fill[T any](x []T, v T) {
 // floats.Dot and floats.AddScaled are twice as fast as a loop in Go, and more
 // from fifty on.
 
-// cholesky replaces the lower triangle of l by its Cholesky factor, with the
+// Cholesky replaces the lower triangle of l by its Cholesky factor, with the
 // inverses of the diagonal in inv. It stops at the first pivot that is not above
 // tol times its diagonal entry, leaves it in place, and returns that row, or n.
 func Cholesky(l, inv []float64, n int, tol float64) int {
@@ -329,7 +321,7 @@ func Cholesky(l, inv []float64, n int, tol float64) int {
 	return n
 }
 
-// smallestSingular estimates the smallest singular value of the lower triangle
+// SmallestSingular estimates the smallest singular value of the lower triangle
 // l (k rows of the given stride) after its rows have been divided by size. It
 // solves with right-hand sides ±1 chosen so that the solution grows (Cline,
 // Moler, Stewart and Wilkinson, 1979). A single pivot does not tell: the product
@@ -354,14 +346,14 @@ func SmallestSingular(l, inv []float64, k, stride int, size, x []float64) float6
 	return before / floats.Norm(x, 2)
 }
 
-// forwardSolve replaces x by (lower triangle)⁻¹ x.
+// ForwardSolve replaces x by (lower triangle)⁻¹ x.
 func ForwardSolve(l, inv []float64, k, stride int, x []float64) {
 	for i := range k {
 		x[i] = (x[i] - floats.Dot(l[i*stride:i*stride+i], x[:i])) * inv[i]
 	}
 }
 
-// backSolve replaces x by (lower triangle)⁻ᵀ x.
+// BackSolve replaces x by (lower triangle)⁻ᵀ x.
 func BackSolve(l, inv []float64, k, stride int, x []float64) {
 	for i := k - 1; i >= 0; i-- {
 		v := x[i] * inv[i]
@@ -372,7 +364,7 @@ func BackSolve(l, inv []float64, k, stride int, x []float64) {
 	}
 }
 
-// rotate replaces (x, y) by (c·x + s·y, c·y − s·x).
+// Rotate replaces (x, y) by (c·x + s·y, c·y − s·x).
 func Rotate(x, y []float64, c, s float64) {
 	y = y[:len(x)]
 	for i, v := range x {
@@ -382,7 +374,7 @@ func Rotate(x, y []float64, c, s float64) {
 	}
 }
 
-// isNext reports whether i is the entry of s at *at, and then moves *at to the next
+// IsNext reports whether i is the entry of s at *at, and then moves *at to the next
 // one: a loop over ascending i meets the entries of an ascending s in turn.
 func IsNext(s []int, at *int, i int) bool {
 	if *at < len(s) && s[*at] == i {
@@ -402,10 +394,10 @@ func Sign(x float64) float64 {
 	return 0
 }
 
-// finite reports whether v is neither NaN nor infinite.
+// Finite reports whether v is neither NaN nor infinite.
 func Finite(v float64) bool { return math.Abs(v) <= math.MaxFloat64 }
 
-// absDot returns Σ|x_i y_i|.
+// AbsDot returns Σ|x_i y_i|.
 func AbsDot(x, y []float64) (sum float64) {
 	for i, v := range x {
 		sum += math.Abs(v * y[i])
@@ -413,7 +405,7 @@ func AbsDot(x, y []float64) (sum float64) {
 	return sum
 }
 
-// largest returns the largest modulus in s, NaN where s holds NaN.
+// Largest returns the largest modulus in s, NaN where s holds NaN.
 func Largest(s []float64) float64 {
 	var m float64
 	for _, v := range s {
@@ -422,12 +414,12 @@ func Largest(s []float64) float64 {
 	return m
 }
 
-// allFinite reports whether no entry is NaN or infinite.
+// AllFinite reports whether no entry is NaN or infinite.
 func AllFinite(x []float64) bool {
 	return !slices.ContainsFunc(x, func(v float64) bool { return !Finite(v) })
 }
 
-// countAt returns what row i counts by counts: one each where that is nil.
+// CountAt returns what row i counts by counts: one each where that is nil.
 func CountAt(counts []float64, i int) float64 {
 	if counts == nil {
 		return 1

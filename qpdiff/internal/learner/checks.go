@@ -2,17 +2,18 @@ package learner
 
 import (
 	"cmp"
+	"fmt"
+
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/internal/check"
 	"cvgm/qpdiff/internal/dense"
 	"cvgm/qpdiff/learn"
-	"fmt"
 )
 
-// errNotLoaded is the error of a Fit before the first successful Load.
-var NotLoaded = &qpdiff.ArgError{Arg: "Data", Why: qpdiff.ErrNotFitted, Problem: "is missing", Remedy: "call Load before Fit"}
+// ErrNoData is the error of a Fit before the first successful Load.
+var ErrNoData = &qpdiff.ArgError{Arg: "Data", Why: qpdiff.ErrNotFitted, Problem: "is missing", Remedy: "call Load before Fit"}
 
-// checkHyper reports a wrong number of hyperparameters, or one that is not
+// CheckHyper reports a wrong number of hyperparameters, or one that is not
 // finite or below 0.
 func CheckHyper(hyper []float64, want int) error {
 	if len(hyper) != want {
@@ -29,7 +30,7 @@ func CheckHyper(hyper []float64, want int) error {
 	return nil
 }
 
-// checkTangent reports the first entry of d that is not finite.
+// CheckTangent reports the first entry of d that is not finite.
 func CheckTangent(d *learn.Grad) error {
 	const remedy = "give a finite tangent"
 	return cmp.Or(check.Finite("d.Hyper", remedy, d.Hyper), check.FiniteRows("d.X", remedy, d.X), check.Finite("d.Y", remedy, d.Y))
@@ -38,7 +39,7 @@ func CheckTangent(d *learn.Grad) error {
 // errOverflow is the error of a product beyond the range of float64.
 var errOverflow = &qpdiff.ArgError{Arg: "Data", Why: qpdiff.ErrNotFinite, Problem: "gives a derivative that overflows", Remedy: "scale the data, the hyperparameters or the cotangent"}
 
-// checkProduct reports an entry of g that is not finite. A VJP that can bound its
+// CheckProduct reports an entry of g that is not finite. A VJP that can bound its
 // entries does so instead, which saves a pass over the rows.
 func CheckProduct(g *learn.Grad) error {
 	if !dense.AllFinite(g.Hyper) || !dense.AllFinite(g.Y) || check.FiniteRows("", "", g.X) != nil {
@@ -47,10 +48,10 @@ func CheckProduct(g *learn.Grad) error {
 	return nil
 }
 
-// checkTangentOut reports an entry of a JVP that is not finite.
+// CheckTangentOut reports an entry of a JVP that is not finite.
 func CheckTangentOut(dtheta []float64) error { return CheckProduct(&learn.Grad{Hyper: dtheta}) }
 
-// checkPlain reports Rows or Weights that are not nil, for the named learner.
+// CheckPlain reports Rows or Weights that are not nil, for the named learner.
 func CheckPlain(d learn.Data, learner string) error {
 	arg := "Data.Weights"
 	if d.Rows != nil {
@@ -62,10 +63,10 @@ func CheckPlain(d learn.Data, learner string) error {
 	return nil
 }
 
-// checkAll is Check for the named learner, in which each row counts once.
+// CheckAll is Check for the named learner, in which each row counts once.
 func CheckAll(d learn.Data, learner string) error { return cmp.Or(CheckPlain(d, learner), d.Check()) }
 
-// counts returns what each row of X counts, in dst if that is long enough, and nil
+// Counts returns what each row of X counts, in dst if that is long enough, and nil
 // where each counts once.
 func Counts(d learn.Data, dst []float64) []float64 {
 	if plain(d) {
@@ -86,14 +87,14 @@ func Counts(d learn.Data, dst []float64) []float64 {
 // plain reports whether each row of d counts once.
 func plain(d learn.Data) bool { return d.Rows == nil && d.Weights == nil }
 
-// wants reports whether any cotangent is wanted.
+// Wants reports whether any cotangent is wanted.
 func Wants(g *learn.Grad) bool { return g.Hyper != nil || g.X != nil || g.Y != nil }
 
-// errNotFitted is the error of a VJP or JVP before the first successful Fit
+// ErrNoFit is the error of a VJP or JVP before the first successful Fit
 // after Load, after Reset, and after a Fit that failed.
-var NotFitted = fmt.Errorf("qpdiff: %w: call Load and Fit first", qpdiff.ErrNotFitted)
+var ErrNoFit = fmt.Errorf("qpdiff: %w: call Load and Fit first", qpdiff.ErrNotFitted)
 
-// decisionTol bounds the error that rounding may leave in a classifier's decision
+// DecisionTol bounds the error that rounding may leave in a classifier's decision
 // values at its training rows, by an estimate with a safety factor, relative to the
 // margin 1 that they are compared with. Rounding of a kernel's values or of the
 // margins' terms alone can exceed it, and no solver recovers that.

@@ -1,13 +1,14 @@
 package learner
 
 import (
-	"cvgm/qpdiff/internal/dense"
 	"math"
 	"math/bits"
 	"slices"
+
+	"cvgm/qpdiff/internal/dense"
 )
 
-// A rowSet is the set of distinct rows of a matrix.
+// A RowSet is the set of distinct rows of a matrix.
 type RowSet struct {
 	First  []int     // of each distinct row: its first place
 	Of     []int     // of each row: its place among the distinct, −1 where it does not count
@@ -15,7 +16,7 @@ type RowSet struct {
 	table  []int     // by hash: a distinct row plus 1
 }
 
-// where sets dst to the rows whose distinct row is one of those that is picks. The
+// Where sets dst to the rows whose distinct row is one of those that is picks. The
 // error is that of a learner without a fit.
 func (s *RowSet) Where(l *State, dst []int, is func(distinct int) bool) ([]int, error) {
 	if err := l.Fitted(); err != nil {
@@ -30,7 +31,7 @@ func (s *RowSet) Where(l *State, dst []int, is func(distinct int) bool) ([]int, 
 	return dst, nil
 }
 
-// distinct finds the distinct rows of x (rows×n without gaps), each of which counts
+// Distinct finds the distinct rows of x (rows×n without gaps), each of which counts
 // once where counts is nil, and reports whether the set differs in places from the one
 // before.
 func (s *RowSet) Distinct(x []float64, rows, n int, counts []float64) (changed bool) {

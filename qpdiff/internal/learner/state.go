@@ -2,13 +2,14 @@ package learner
 
 import (
 	"cmp"
+
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/internal/check"
 	"cvgm/qpdiff/internal/dense"
 	"cvgm/qpdiff/learn"
 )
 
-// fitState is the part that all learners share: the data, the state of the last fit,
+// State is the part that all learners share: the data, the state of the last fit,
 // and the checks of the arguments of Load, Fit, VJP and JVP.
 type State struct {
 	Home   check.Home
@@ -18,19 +19,19 @@ type State struct {
 	Fit    uint64     // the number of the last fit, of newState; 0 without one
 }
 
-// unload forgets data and fit, as a Load does first.
+// Unload forgets data and fit, as a Load does first.
 func (f *State) Unload() {
 	f.Home.Take()
 	f.Data, f.Fit = learn.Data{}, 0
 }
 
-// forget forgets the fit.
+// Forget forgets the fit.
 func (f *State) Forget() {
 	f.Home.Check()
 	f.Fit = 0
 }
 
-// begin forgets the fit, as a Fit does first, and checks its arguments for learners
+// Begin forgets the fit, as a Fit does first, and checks its arguments for learners
 // whose hyperparameters are at or above 0.
 func (f *State) Begin(theta, hyper []float64, params, hypers int) error {
 	if err := f.BeginTheta(theta, params, hypers); err != nil {
@@ -39,34 +40,34 @@ func (f *State) Begin(theta, hyper []float64, params, hypers int) error {
 	return CheckHyper(hyper, hypers)
 }
 
-// beginTheta is begin without a check of the hyperparameters.
+// BeginTheta is begin without a check of the hyperparameters.
 func (f *State) BeginTheta(theta []float64, params, hypers int) error {
 	f.Forget()
 	if f.Data.X == nil {
-		return NotLoaded
+		return ErrNoData
 	}
 	check.Length("theta", theta, params)
 	f.Params, f.Hypers = params, hypers
 	return nil
 }
 
-// finish ends a successful Fit.
+// Finish ends a successful Fit.
 func (f *State) Finish() { f.Fit = check.NewState() }
 
-// fitted returns an error where there is no fit.
+// Fitted returns an error where there is no fit.
 func (f *State) Fitted() error {
 	if f.Home.Check(); f.Fit == 0 {
-		return NotFitted
+		return ErrNoFit
 	}
 	return nil
 }
 
-// checkAdjoint checks the arguments of a VJP.
+// CheckAdjoint checks the arguments of a VJP.
 func (f *State) CheckAdjoint(g *learn.Grad, dtheta []float64) error {
 	return cmp.Or(f.checkDerivative("g", g, dtheta), check.Finite("dtheta", "give a finite cotangent", dtheta))
 }
 
-// checkForward checks the arguments of a JVP.
+// CheckForward checks the arguments of a JVP.
 func (f *State) CheckForward(dtheta []float64, d *learn.Grad) error {
 	if err := f.checkDerivative("d", d, dtheta); err != nil {
 		return err
@@ -83,7 +84,7 @@ func (f *State) checkDerivative(arg string, g *learn.Grad, dtheta []float64) err
 	return f.CheckShape(arg, g)
 }
 
-// checkShape panics where a field of g that is not nil has another shape than its
+// CheckShape panics where a field of g that is not nil has another shape than its
 // input. A nil g, named arg, is an error.
 func (f *State) CheckShape(arg string, g *learn.Grad) error {
 	if g == nil {
@@ -96,7 +97,7 @@ func (f *State) CheckShape(arg string, g *learn.Grad) error {
 	return nil
 }
 
-// notDifferentiable is the error of the fields of g that are wanted and have no
+// NotDifferentiable is the error of the fields of g that are wanted and have no
 // derivative; hyper names the hyperparameters among them.
 func NotDifferentiable(g *learn.Grad, weak qpdiff.Weak, remedy string, hyper ...qpdiff.Input) *qpdiff.NotDifferentiableError {
 	var inputs []qpdiff.Input
@@ -112,7 +113,7 @@ func NotDifferentiable(g *learn.Grad, weak qpdiff.Weak, remedy string, hyper ...
 	return &qpdiff.NotDifferentiableError{Inputs: inputs, Weak: weak, Remedy: remedy}
 }
 
-// checkClasses reports the first label in d that a classifier cannot use, and where
+// CheckClasses reports the first label in d that a classifier cannot use, and where
 // only one class counts.
 func CheckClasses(d learn.Data) error {
 	least, most := 1.0, -1.0 // of the labels that count

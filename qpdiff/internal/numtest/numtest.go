@@ -3,7 +3,6 @@
 package numtest
 
 import (
-	"cvgm/qpdiff/internal/dense"
 	"encoding/json"
 	"math"
 	"math/big"
@@ -11,6 +10,8 @@ import (
 	"os"
 	"slices"
 	"testing"
+
+	"cvgm/qpdiff/internal/dense"
 
 	"github.com/google/go-cmp/cmp"
 	"gonum.org/v1/gonum/mat"

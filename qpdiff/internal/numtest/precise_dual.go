@@ -1,8 +1,9 @@
 package numtest
 
 import (
-	"cvgm/qpdiff/internal/dense"
 	"math/big"
+
+	"cvgm/qpdiff/internal/dense"
 )
 
 // A PreciseDual is the dual of a kernel SVM whose rows are distinct, in high precision.

@@ -1,11 +1,12 @@
 package margin
 
 import (
+	"math"
+
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/internal/dense"
 	"cvgm/qpdiff/internal/learner"
 	"cvgm/qpdiff/learn"
-	"math"
 )
 
 // marginDerivative is the scratch of the derivatives of a [marginFit], and what they

@@ -1,8 +1,9 @@
 package margin
 
 import (
-	"cvgm/qpdiff/internal/dense"
 	"math"
+
+	"cvgm/qpdiff/internal/dense"
 )
 
 // dual goes to the solution's face by the dual of the problem, without ℓ,

@@ -1,9 +1,10 @@
 package margin
 
 import (
-	"cvgm/qpdiff/internal/dense"
 	"math"
 	"slices"
+
+	"cvgm/qpdiff/internal/dense"
 
 	"gonum.org/v1/gonum/floats"
 )

@@ -1,11 +1,12 @@
 package margin
 
 import (
+	"slices"
+
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/internal/dense"
 	"cvgm/qpdiff/internal/learner"
 	"cvgm/qpdiff/learn"
-	"slices"
 )
 
 // marginFit is a [marginProblem] on its data, solved: what the derivatives of its

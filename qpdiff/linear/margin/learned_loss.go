@@ -1,12 +1,13 @@
 package margin
 
 import (
+	"math"
+	"slices"
+
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/internal/check"
 	"cvgm/qpdiff/internal/dense"
 	"cvgm/qpdiff/learn"
-	"math"
-	"slices"
 )
 
 // LearnedLoss is linear classification with a loss that is itself learned: a

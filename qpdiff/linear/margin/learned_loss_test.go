@@ -1,6 +1,13 @@
 package margin
 
 import (
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/internal/casetest"
 	"cvgm/qpdiff/internal/dense"
@@ -8,12 +15,6 @@ import (
 	"cvgm/qpdiff/learn"
 	"cvgm/qpdiff/learntest"
 	"cvgm/qpdiff/linear"
-	"errors"
-	"fmt"
-	"math"
-	"math/rand/v2"
-	"slices"
-	"testing"
 
 	"gonum.org/v1/gonum/mat"
 	"pgregory.net/rapid"

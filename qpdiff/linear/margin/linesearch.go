@@ -2,9 +2,10 @@ package margin
 
 import (
 	"cmp"
-	"cvgm/qpdiff/internal/dense"
 	"math"
 	"slices"
+
+	"cvgm/qpdiff/internal/dense"
 )
 
 // collect lists the kinks before the end of the step, and returns how far the

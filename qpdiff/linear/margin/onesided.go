@@ -1,12 +1,13 @@
 package margin
 
 import (
+	"slices"
+
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/internal/check"
 	"cvgm/qpdiff/internal/dense"
 	"cvgm/qpdiff/internal/learner"
 	"cvgm/qpdiff/learn"
-	"slices"
 
 	"gonum.org/v1/gonum/mat"
 )

@@ -1,11 +1,12 @@
 package margin
 
 import (
+	"math"
+
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/internal/check"
 	"cvgm/qpdiff/internal/dense"
 	"cvgm/qpdiff/internal/learner"
-	"math"
 )
 
 // Tolerances and caps of [marginSolver]. The caps decide results only where a problem

@@ -1,13 +1,14 @@
 package margin
 
 import (
+	"math"
+	"slices"
+
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/internal/check"
 	"cvgm/qpdiff/internal/dense"
 	"cvgm/qpdiff/internal/learner"
 	"cvgm/qpdiff/learn"
-	"math"
-	"slices"
 
 	"gonum.org/v1/gonum/floats"
 )

@@ -1,13 +1,14 @@
 package margin
 
 import (
-	"cvgm/qpdiff/internal/dense"
-	"cvgm/qpdiff/internal/numtest"
-	"cvgm/qpdiff/learn"
 	"fmt"
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"cvgm/qpdiff/internal/dense"
+	"cvgm/qpdiff/internal/numtest"
+	"cvgm/qpdiff/learn"
 
 	"gonum.org/v1/gonum/mat"
 )

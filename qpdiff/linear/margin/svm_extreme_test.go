@@ -1,17 +1,18 @@
 package margin
 
 import (
+	"errors"
+	"math"
+	"math/big"
+	"math/rand/v2"
+	"testing"
+
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/internal/casetest"
 	"cvgm/qpdiff/internal/dense"
 	"cvgm/qpdiff/internal/learner"
 	"cvgm/qpdiff/internal/numtest"
 	"cvgm/qpdiff/learn"
-	"errors"
-	"math"
-	"math/big"
-	"math/rand/v2"
-	"testing"
 
 	"gonum.org/v1/gonum/mat"
 )

@@ -1,15 +1,16 @@
 package margin
 
 import (
-	"cvgm/qpdiff/internal/casetest"
-	"cvgm/qpdiff/internal/dense"
-	"cvgm/qpdiff/internal/numtest"
-	"cvgm/qpdiff/learn"
 	"errors"
 	"math"
 	"math/big"
 	"math/rand/v2"
 	"testing"
+
+	"cvgm/qpdiff/internal/casetest"
+	"cvgm/qpdiff/internal/dense"
+	"cvgm/qpdiff/internal/numtest"
+	"cvgm/qpdiff/learn"
 )
 
 // A product with Generalised is right to a thousandth of the margin, also where rows

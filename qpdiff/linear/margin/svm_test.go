@@ -1,12 +1,6 @@
 package margin
 
 import (
-	"cvgm/qpdiff"
-	"cvgm/qpdiff/internal/casetest"
-	"cvgm/qpdiff/internal/dense"
-	"cvgm/qpdiff/internal/numtest"
-	"cvgm/qpdiff/learn"
-	"cvgm/qpdiff/learntest"
 	"errors"
 	"fmt"
 	"math"
@@ -14,10 +8,16 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-	"pgregory.net/rapid"
+	"cvgm/qpdiff"
+	"cvgm/qpdiff/internal/casetest"
+	"cvgm/qpdiff/internal/dense"
+	"cvgm/qpdiff/internal/numtest"
+	"cvgm/qpdiff/learn"
+	"cvgm/qpdiff/learntest"
 
+	"github.com/google/go-cmp/cmp"
 	"gonum.org/v1/gonum/mat"
+	"pgregory.net/rapid"
 )
 
 // svmResidual is the violation of the optimality conditions of the SVM, by a

@@ -1,10 +1,11 @@
 package margin
 
 import (
-	"cvgm/qpdiff"
-	"cvgm/qpdiff/learn"
 	"errors"
 	"testing"
+
+	"cvgm/qpdiff"
+	"cvgm/qpdiff/learn"
 
 	"gonum.org/v1/gonum/mat"
 )

@@ -1,11 +1,12 @@
 package margin
 
 import (
+	"math"
+	"slices"
+
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/internal/check"
 	"cvgm/qpdiff/internal/dense"
-	"math"
-	"slices"
 )
 
 // weakMargins lists where strict complementarity fails at the solution of a
