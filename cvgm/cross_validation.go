@@ -1,6 +1,7 @@
 package cvgm
 
 import (
+	"context"
 	"math"
 	"reflect"
 
@@ -115,10 +116,18 @@ func New(c Config) (*CV, error) {
 // Config.Generalised is not set, and qpdiff.ErrNotFinite where a loss or a
 // derivative overflows. After an error the loss is NaN, and grad holds no
 // gradient.
-func (cv *CV) Eval(grad, alpha []float64) (float64, error) { return cv.eval(grad, nil, alpha) }
+func (cv *CV) Eval(grad, alpha []float64) (float64, error) {
+	return cv.eval(context.Background(), grad, nil, alpha)
+}
+
+// EvalContext is Eval that ends between splits when ctx does, with its error as that of a
+// split.
+func (cv *CV) EvalContext(ctx context.Context, grad, alpha []float64) (float64, error) {
+	return cv.eval(ctx, grad, nil, alpha)
+}
 
 // eval is Eval that collects data as well, unless that is nil.
-func (cv *CV) eval(grad []float64, data *dataGradient, alpha []float64) (float64, error) {
+func (cv *CV) eval(ctx context.Context, grad []float64, data *dataGradient, alpha []float64) (float64, error) {
 	cv.generalised = cv.generalised && grad == nil && data == nil
 	cv.evaluated = false
 	if err := cv.checkAlpha(alpha); err != nil {
@@ -138,7 +147,7 @@ func (cv *CV) eval(grad []float64, data *dataGradient, alpha []float64) (float64
 		}
 		cv.full.Fit(cv.fullTheta, hyper) // where that fails, each split says so itself, or starts from scratch
 	}
-	cv.run.x, cv.run.hyper, cv.run.gradient, cv.run.data = x, hyper, grad != nil, data
+	cv.run.ctx, cv.run.x, cv.run.hyper, cv.run.gradient, cv.run.data = ctx, x, hyper, grad != nil, data
 	k := float64(len(cv.fits))
 	var loss float64
 	atOnce := cv.loo != nil && data == nil && cv.loo.eval(&cv.c, x, hyper, grad != nil) && (grad == nil || cv.gradientAtOnce(grad))
@@ -174,10 +183,8 @@ func (cv *CV) eval(grad []float64, data *dataGradient, alpha []float64) (float64
 func (cv *CV) evalSplit(j int) error {
 	f := &cv.fits[j]
 	var err error
-	if cv.ctx != nil {
-		if err := cv.ctx.Err(); err != nil {
-			return &SplitError{j, err}
-		}
+	if err := cv.run.ctx.Err(); err != nil {
+		return &SplitError{j, err}
 	}
 	if cv.full != nil {
 		gather(f.val, cv.run.x, f.split.Val)

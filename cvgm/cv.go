@@ -36,6 +36,7 @@ type CV struct {
 	// run is the evaluation under way; its closures are made once, so that an
 	// evaluation allocates nothing.
 	run struct {
+		ctx      context.Context // its end ends the evaluation between splits
 		x        *mat.Dense
 		hyper    []float64
 		gradient bool
@@ -43,8 +44,7 @@ type CV struct {
 		data     *dataGradient // of DataGradient, else nil
 		split    func(j int) error
 	}
-	ties tieTest         // of the feature map's parameters
-	ctx  context.Context // ends an evaluation between splits; nil: nothing does
+	ties tieTest // of the feature map's parameters
 }
 
 // Dims returns the length of α: the learner's hyperparameters, unless

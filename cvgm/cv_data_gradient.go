@@ -1,6 +1,7 @@
 package cvgm
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -50,7 +51,7 @@ func (cv *CV) DataGradient(dx *mat.Dense, dy, alpha []float64) (float64, error) 
 	if d.wantX {
 		d.features = mat.NewDense(rows, cv.features, nil)
 	}
-	loss, err := cv.eval(nil, d, alpha)
+	loss, err := cv.eval(context.Background(), nil, d, alpha)
 	if err != nil {
 		d.errX, d.errY = err, err
 	} else {

@@ -115,7 +115,11 @@ func hostileTables(in *hostile.Input) {
 	if in.Answer("Eval for a table", err) && !hostile.Finite([]float64{loss}) {
 		in.Failf("Eval: not finite", "%v", loss)
 	}
-	pipeline, err := cv.Pipeline(alpha)
+	model, err := cv.Final(alpha)
+	if !in.Answer("Final for a table", err) {
+		return
+	}
+	pipeline, err := cvgm.NewPipeline(model)
 	if !in.Answer("Pipeline", err) {
 		return
 	}

@@ -7,6 +7,7 @@ import (
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/kernel"
 	"cvgm/qpdiff/learn"
+	"cvgm/qpdiff/linear"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
@@ -28,6 +29,10 @@ type Model struct {
 	// Predictor predicts in place of θᵀx for other learners that do, with the data that
 	// they hold. Else nil.
 	Predictor learn.Predictor
+	// LogOdds is set where the predictions are the log odds of +1, because the learner is
+	// a [linear.Logistic] or a [linear.SparseLogistic]. Its JSON does not hold it; that of
+	// a pipeline does.
+	LogOdds bool
 }
 
 // Final fits a new learner to all examples at α, with features normalised and
@@ -61,6 +66,10 @@ func (cv *CV) Final(alpha []float64) (*Model, error) {
 	}
 	m.Theta, m.Intercept, m.Mean, m.Std = f.theta, f.intercept, f.norm.mean, f.norm.std
 	m.Prepared = f.prepared
+	switch learner.(type) {
+	case *linear.Logistic, *linear.SparseLogistic:
+		m.LogOdds = true
+	}
 	if k, ok := f.learner.(kernel.Machine); ok {
 		if m.Kernel, err = k.Model(); err != nil {
 			return nil, err

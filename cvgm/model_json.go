@@ -2,11 +2,9 @@ package cvgm
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/kernel"
@@ -198,50 +196,4 @@ func (k *kernelJSON) read() (*kernel.Model, error) {
 		m.X = mat.NewDense(len(k.Rows), len(k.Rows[0]), slices.Concat(k.Rows...))
 	}
 	return m, nil
-}
-
-// checkKeys reads one value of valid JSON, which belongs to key, and reports keys that
-// are unknown, repeated or missing by the map keys, which is one as modelKeys is, and nulls.
-// encoding/json accepts all of them, and keys in another case.
-func checkKeys(d *json.Decoder, keys map[string]map[string]bool, key string) error {
-	where := cmp.Or(key, "model")
-	switch token, _ := d.Token(); token {
-	case nil:
-		return badArg(where, qpdiff.ErrDomain, "give numbers", "holds null")
-	case json.Delim('['):
-		for d.More() {
-			if err := checkKeys(d, keys, key); err != nil {
-				return err
-			}
-		}
-	case json.Delim('{'):
-		known, seen := keys[key], map[string]bool{}
-		for d.More() {
-			name, _ := d.Token()
-			k := name.(string)
-			if _, ok := known[k]; !ok {
-				return badArg(where, qpdiff.ErrDomain, "remove the key, or correct its name", "has the unknown key %q", k)
-			}
-			if seen[k] {
-				return badArg(where, qpdiff.ErrDomain, "remove one of them", "has the key %q twice", k)
-			}
-			seen[k] = true
-			if err := checkKeys(d, keys, k); err != nil {
-				return err
-			}
-		}
-		var missing []string
-		for k, required := range known {
-			if required && !seen[k] {
-				missing = append(missing, k)
-			}
-		}
-		if slices.Sort(missing); len(missing) > 0 {
-			return badArg(where, qpdiff.ErrShape, "add what is missing", "lacks %s", strings.Join(missing, ", "))
-		}
-	default:
-		return nil
-	}
-	_, err := d.Token() // the closing delimiter
-	return err
 }

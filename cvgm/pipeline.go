@@ -8,55 +8,42 @@ import (
 	"strings"
 
 	"cvgm/qpdiff"
-	"cvgm/qpdiff/linear"
 
 	"gonum.org/v1/gonum/mat"
 )
 
 // A Pipeline predicts from texts: a [Model] with the [Encoder] that makes its features,
-// and the classes. [CV.Pipeline] makes one, and its JSON is all that a program needs to
+// and the classes. [NewPipeline] makes one, and its JSON is all that a program needs to
 // predict. It is safe for concurrent use.
 type Pipeline struct {
 	Model   *Model // its Prepared is an *Encoder
 	Target  string
 	Classes []string // of −1 and of +1; nil: the target is a number
-	// LogOdds is set where the model's predictions are the log odds of +1, because the
-	// learner is a [linear.Logistic] or a [linear.SparseLogistic].
-	LogOdds bool
 }
 
-// Pipeline is [CV.Final] joined with the encoder and the classes of the table that
-// Config.Data and Config.Prepare come from. Errors are those of Final, and of kind
-// ErrDomain where Config.Prepare is not the *Encoder of [Table.Data].
-func (cv *CV) Pipeline(alpha []float64) (*Pipeline, error) {
-	e, ok := cv.c.Prepare.(*Encoder)
-	if !ok {
-		return nil, badArg("Config.Prepare", qpdiff.ErrDomain, "use the encoder of Table.Data, or CV.Final", "is %T", cv.c.Prepare)
+// NewPipeline joins a model, of [CV.Final] with the encoder of [Table.Data] as
+// Config.Prepare, with the classes of the table. An error is of kind ErrShape.
+func NewPipeline(m *Model) (*Pipeline, error) {
+	p := &Pipeline{Model: m}
+	if m != nil {
+		if e, ok := m.Prepared.(*Encoder); ok {
+			p.Target, p.Classes = e.target, e.classes
+		}
 	}
-	m, err := cv.Final(alpha)
-	if err != nil {
+	if _, err := p.encoder(); err != nil {
 		return nil, err
 	}
-	learner, err := cv.c.newLearner()
-	if err != nil {
-		return nil, err
-	}
-	logOdds := false
-	switch learner.(type) {
-	case *linear.Logistic, *linear.SparseLogistic:
-		logOdds = true
-	}
-	return &Pipeline{Model: m, Target: e.target, Classes: e.classes, LogOdds: logOdds}, nil
+	return p, nil
 }
 
 // encoder returns the encoder of a pipeline whose parts fit together.
 func (p *Pipeline) encoder() (*Encoder, error) {
 	const together = "keep the parts of a pipeline together"
 	if p == nil {
-		return nil, badArg("Pipeline", qpdiff.ErrShape, "make one with CV.Pipeline or Tuner.TuneTable; a search that was stopped has none", "is nil")
+		return nil, badArg("Pipeline", qpdiff.ErrShape, "make one with NewPipeline or Tuner.TuneTable; a search that was stopped has none", "is nil")
 	}
 	if p.Model == nil {
-		return nil, badArg("Pipeline.Model", qpdiff.ErrShape, "make one with CV.Pipeline, or read one from JSON", "is nil")
+		return nil, badArg("Pipeline.Model", qpdiff.ErrShape, "make one with NewPipeline, or read one from JSON", "is nil")
 	}
 	e, ok := p.Model.Prepared.(*Encoder)
 	if !ok || e.means == nil {
@@ -65,7 +52,10 @@ func (p *Pipeline) encoder() (*Encoder, error) {
 	if n := len(p.Classes); n != 0 && n != 2 || n == 2 && p.Classes[0] == p.Classes[1] {
 		return nil, badArg("Pipeline.Classes", qpdiff.ErrShape, "give two classes or none", "are %q", firstOf(p.Classes))
 	}
-	return e, p.Model.check()
+	if _, features := e.Dims(); features != len(p.Model.Mean) {
+		return nil, badArg("Model.Prepared", qpdiff.ErrShape, together, "has %d outputs where the model has %d features", features, len(p.Model.Mean))
+	}
+	return e, nil
 }
 
 // Read reads the rows of a CSV to predict from. The columns of the model must be there,
@@ -207,11 +197,11 @@ func (p *Pipeline) Class(t *Table) ([]string, error) {
 }
 
 // Probability returns the probability of the label +1, which is Classes[1], for each row,
-// 1/(1 + exp(−decision)). It needs LogOdds: the decisions of other learners are no log
+// 1/(1 + exp(−decision)). It needs Model.LogOdds: the decisions of other learners are no log
 // odds, and asking for probabilities is an error of kind ErrDomain.
 func (p *Pipeline) Probability(t *Table) ([]float64, error) {
-	if p != nil && !p.LogOdds { // Decision refuses nil
-		return nil, badArg("Pipeline.LogOdds", qpdiff.ErrDomain, "train a linear.Logistic or linear.SparseLogistic, or use Decision", "is false: the model's predictions are not log odds")
+	if p != nil && p.Model != nil && !p.Model.LogOdds { // Decision refuses nil
+		return nil, badArg("Model.LogOdds", qpdiff.ErrDomain, "train a linear.Logistic or linear.SparseLogistic, or use Decision", "is false: the model's predictions are not log odds")
 	}
 	probabilities, err := p.Decision(t)
 	if err != nil {

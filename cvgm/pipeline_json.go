@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
 	"unicode/utf8"
 
@@ -40,16 +39,14 @@ const (
 	pipelineVersion = 1
 )
 
-// pipelineKeys are the keys of a pipeline's JSON text, as modelKeys are those of a
-// model's, which stands under "model".
-var pipelineKeys = func() map[string]map[string]bool {
-	keys := maps.Clone(modelKeys)
-	keys["model"] = keys[""]
-	keys["pipeline"] = map[string]bool{"format": true, "version": true, "target": true, "classes": false, "class_of_others": false, "log_odds": true,
-		"comma": true, "missing_texts": true, "unknown_levels": true, "columns": true, "model": true, checksumKey: false}
-	keys["columns"] = map[string]bool{"name": true, "kind": true, "levels": false, "missing": true, "missing_level": false, "mean": false}
-	return keys
-}()
+// pipelineKeys are the keys of a pipeline's JSON text. The value of "model" is judged where
+// it is read.
+var pipelineKeys = map[string]map[string]bool{
+	"pipeline": {"format": true, "version": true, "target": true, "classes": false, "class_of_others": false, "log_odds": true,
+		"comma": true, "missing_texts": true, "unknown_levels": true, "columns": true, "model": true, checksumKey: false},
+	"columns": {"name": true, "kind": true, "levels": false, "missing": true, "missing_level": false, "mean": false},
+	"model":   nil,
+}
 
 // MarshalJSON writes the pipeline: the columns with their levels and means, the classes,
 // how a CSV is read, the model, and a checksum of all these. Its errors are those of [Model.MarshalJSON], and a
@@ -61,7 +58,7 @@ func (p Pipeline) MarshalJSON() ([]byte, error) {
 	}
 	model := *p.Model
 	model.Prepared = nil
-	out := pipelineJSON{Format: pipelineFormat, Version: pipelineVersion, Target: p.Target, Classes: p.Classes, Rest: e.rest, LogOdds: p.LogOdds,
+	out := pipelineJSON{Format: pipelineFormat, Version: pipelineVersion, Target: p.Target, Classes: p.Classes, Rest: e.rest, LogOdds: p.Model.LogOdds,
 		Comma: string(e.reader.comma), MissingTexts: e.reader.missingTexts, Unknown: e.reader.unknown.String()}
 	for j, c := range e.columns {
 		column := columnJSON{Name: c.Name, Kind: c.Kind.String(), Levels: c.Levels, Missing: c.Missing.String(), MissingLevel: c.MissingLevel}
@@ -114,11 +111,11 @@ func (p *Pipeline) UnmarshalJSON(text []byte) error {
 	if err != nil {
 		return err
 	}
-	read := Pipeline{Model: new(Model), Target: in.Target, Classes: in.Classes, LogOdds: in.LogOdds}
+	read := Pipeline{Model: new(Model), Target: in.Target, Classes: in.Classes}
 	if err := json.Unmarshal(in.Model, read.Model); err != nil {
 		return fmt.Errorf("cvgm: model of the pipeline: %w", err)
 	}
-	read.Model.Prepared = e
+	read.Model.Prepared, read.Model.LogOdds = e, in.LogOdds
 	if _, err := read.encoder(); err != nil {
 		return err
 	}

@@ -34,7 +34,11 @@ func pipelineOf(t testing.TB, table *Table, learner func() learn.Learner, loss L
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := cv.Pipeline(alpha)
+	m, err := cv.Final(alpha)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := NewPipeline(m)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,7 +79,7 @@ func pears(t testing.TB) *Pipeline {
 // training table, a CSV or a record.
 func TestPipelinePredictsFromTexts(t *testing.T) {
 	p := pears(t)
-	if diff := cmp.Diff([]string{"not pear", "pear"}, p.Classes); diff != "" || !p.LogOdds {
+	if diff := cmp.Diff([]string{"not pear", "pear"}, p.Classes); diff != "" || !p.Model.LogOdds {
 		t.Error(diff)
 	}
 	// Mean weight 88.25, mean spots 1.75; green, red, yellow.
@@ -195,7 +199,7 @@ func TestPipelineNamesWhatIsWrong(t *testing.T) {
 		t.Errorf("a table of other levels: %v", err)
 	}
 	svm := pipelineOf(t, table, func() learn.Learner { return new(margin.SVM) }, SquaredHinge{}, NoCentring, []float64{.01, .1})
-	if _, err := svm.Probability(table); !errors.Is(err, qpdiff.ErrDomain) || svm.LogOdds {
+	if _, err := svm.Probability(table); !errors.Is(err, qpdiff.ErrDomain) || svm.Model.LogOdds {
 		t.Errorf("the probabilities of an SVM: %v", err)
 	}
 	number := pipelineOf(t, patients(t), func() learn.Learner { return new(linear.ElasticNet) }, SquaredError{}, MeanCentring, []float64{.01, .1})
@@ -216,8 +220,12 @@ func TestPipelineNamesWhatIsWrong(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := cv.Pipeline([]float64{.1, .1}); !errors.Is(err, qpdiff.ErrDomain) {
-		t.Errorf("a CV without a table: %v", err)
+	m, err := cv.Final([]float64{.1, .1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := NewPipeline(m); !errors.Is(err, qpdiff.ErrShape) {
+		t.Errorf("a model without a table: %v", err)
 	}
 }
 

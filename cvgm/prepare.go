@@ -1,8 +1,6 @@
 package cvgm
 
 import (
-	"fmt"
-
 	"cvgm/qpdiff"
 
 	"gonum.org/v1/gonum/mat"
@@ -31,25 +29,6 @@ type Prepared interface {
 	// Apply writes the features of a row, which may hold NaN, to dst. It changes
 	// neither the row nor the receiver.
 	Apply(dst, row []float64) error
-}
-
-// prepareRows writes the features of the named rows of x to dst, row-major. A
-// feature that is not finite is an error.
-func prepareRows(dst []float64, p Prepared, x *mat.Dense, rows []int) error {
-	_, m := p.Dims()
-	for i, row := range rows {
-		out := dst[i*m : (i+1)*m : (i+1)*m]
-		if err := p.Apply(out, x.RawRowView(row)); err != nil {
-			return fmt.Errorf("cvgm: prepare row %d of Data.X: %w", row, err)
-		}
-		for j, v := range out {
-			if !finite(v) {
-				return badArg("Config.Prepare", qpdiff.ErrNotFinite, "use a Preparer that replaces missing values, or remove the row",
-					"makes %v of row %d as feature %d", v, row, j)
-			}
-		}
-	}
-	return nil
 }
 
 // gather copies the split's rows of x, through Config.Prepare where there is one.

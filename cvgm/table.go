@@ -134,18 +134,6 @@ func (t *Table) Rows(i []int) *Table {
 	return &part
 }
 
-// pick returns the named entries of s, or nil where s is nil.
-func pick[T any](s []T, rows []int) []T {
-	if s == nil {
-		return nil
-	}
-	out := make([]T, len(rows))
-	for i, row := range rows {
-		out[i] = s[row]
-	}
-	return out
-}
-
 // Binary returns t with the target +1 for the class and −1 for all others, whose
 // class is then "not " and the class, or the other class of two. An unknown class,
 // and a target that is a number, are errors of kind ErrDomain.

@@ -135,7 +135,11 @@ func ExamplePipeline() {
 	if err != nil {
 		panic(err)
 	}
-	pipeline, err := cv.Pipeline([]float64{.01, .1})
+	model, err := cv.Final([]float64{.01, .1})
+	if err != nil {
+		panic(err)
+	}
+	pipeline, err := cvgm.NewPipeline(model)
 	if err != nil {
 		panic(err)
 	}
@@ -191,7 +195,11 @@ func fitTwo(table *cvgm.Table) *cvgm.Pipeline {
 	if err != nil {
 		panic(err)
 	}
-	p, err := cv.Pipeline([]float64{0, 1e-9})
+	m, err := cv.Final([]float64{0, 1e-9})
+	if err != nil {
+		panic(err)
+	}
+	p, err := cvgm.NewPipeline(m)
 	if err != nil {
 		panic(err)
 	}

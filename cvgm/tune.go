@@ -189,7 +189,7 @@ const (
 // It costs some 60 evaluations of the CV loss for a search, and some 150 for a loss with kinks,
 // each of one fit and one derivative per split, and as many again for each outer fold.
 func (t Tuner) Tune(ctx context.Context, d learn.Data) (*Tuned, error) {
-	return t.tune(ctx, Config{Data: d})
+	return t.tune(ctx, Config{Data: d}, nil)
 }
 
 // TuneTable is Tune on a table, with the encoder fitted in each split, and with the groups of
@@ -203,7 +203,7 @@ func (t Tuner) TuneTable(ctx context.Context, table *Table) (*Tuned, error) {
 	if t.Groups == nil {
 		t.Groups = table.Groups
 	}
-	return t.tune(ctx, Config{Data: d, Prepare: encoder})
+	return t.tune(ctx, Config{Data: d, Prepare: encoder}, table)
 }
 
 // TunedClasses are models for a target of several classes: one for each class, which
@@ -218,8 +218,8 @@ type TunedClasses struct {
 // ([Table.Binary]), with the same folds' seed. For a target of two classes use TuneTable. An
 // error names the class, and comes with the classes that are done.
 func (t Tuner) TuneClasses(ctx context.Context, table *Table) (*TunedClasses, error) {
-	if err := table.check(); err != nil {
-		return nil, err
+	if table == nil {
+		return nil, badArg("table", qpdiff.ErrShape, "read one with CSV.Read", "is nil")
 	}
 	if len(table.Classes) < 3 {
 		return nil, badArg("table", qpdiff.ErrDomain, "use TuneTable", "has %d classes in its target %q", len(table.Classes), table.Target)
@@ -265,9 +265,10 @@ func (c *TunedClasses) Class(table *Table) ([]string, error) {
 	return classes, nil
 }
 
-// tune is Tune with the data, and how they are prepared, in c.
-func (t Tuner) tune(ctx context.Context, c Config) (*Tuned, error) {
-	w, err := t.begin(ctx, c)
+// tune is Tune with the data, and how they are prepared, in c; they are those of a table
+// unless that is nil.
+func (t Tuner) tune(ctx context.Context, c Config, table *Table) (*Tuned, error) {
+	w, err := t.begin(ctx, c, table)
 	if err != nil {
 		return nil, err
 	}
@@ -275,7 +276,7 @@ func (t Tuner) tune(ctx context.Context, c Config) (*Tuned, error) {
 }
 
 // begin checks t and the data, and completes c.
-func (t Tuner) begin(ctx context.Context, c Config) (*tuning, error) {
+func (t Tuner) begin(ctx context.Context, c Config, table *Table) (*tuning, error) {
 	began := time.Now()
 	if ctx == nil {
 		return nil, badArg("ctx", qpdiff.ErrShape, "use context.Background()", "is nil")
@@ -312,7 +313,7 @@ func (t Tuner) begin(ctx context.Context, c Config) (*tuning, error) {
 	if learner.centred {
 		c.Centring = MeanCentring
 	}
-	w := &tuning{Tuner: t, c: c, learner: learner, ctx: ctx, limit: ctx, began: began, out: &Tuned{}}
+	w := &tuning{Tuner: t, c: c, table: table, learner: learner, ctx: ctx, limit: ctx, began: began, out: &Tuned{}}
 	if t.MaxTime > 0 {
 		w.deadline = began.Add(t.MaxTime)
 	}
@@ -335,15 +336,13 @@ func (t Tuner) check(d learn.Data) error {
 	); err != nil {
 		return err
 	}
-	if t.Splits != nil && t.Groups != nil {
+	if t.Splits == nil {
+		return nil
+	}
+	if t.Groups != nil {
 		return CheckGroups(t.Splits, t.Groups)
 	}
-	for j, s := range t.Splits {
-		if err := s.check(n); err != nil {
-			return &SplitError{j, err}
-		}
-	}
-	return nil
+	return CheckGroups(t.Splits, complement(nil, n)) // each example a group of its own
 }
 
 // String describes the result in some lines: hyperparameters, losses, risk and warnings.

@@ -17,6 +17,7 @@ import (
 type tuning struct {
 	Tuner
 	c        Config // without Splits
+	table    *Table // that the data are of, or nil
 	learner  tunedLearner
 	ctx      context.Context
 	limit    context.Context // ctx, and the deadline where there is one
@@ -231,9 +232,11 @@ func (w *tuning) draw(rows []int, folds int, arg string) ([]Split, error) {
 		splits, err = GroupedKFold(src, pick(w.Groups, rows), folds)
 	case w.classes():
 		y := pick(w.c.Data.Y, rows)
-		if _, table := w.c.Prepare.(*Encoder); table { // StratifiedKFold would name the label and its index
-			if i := singleExample(y); i >= 0 {
-				return nil, badArg("Table", qpdiff.ErrDomain, "give more rows of it, or merge or remove the class", "has one row of the class %s", w.label(y[i]))
+		if w.table != nil { // StratifiedKFold would name the label and its index
+			for _, label := range []float64{-1, 1} {
+				if rows := countOf(y, label); rows == 1 {
+					return nil, badArg("Table", qpdiff.ErrDomain, "give more rows of it, or merge or remove the class", "has one row of the class %s", w.label(label))
+				}
 			}
 		}
 		splits, err = StratifiedKFold(src, y, folds)
@@ -315,7 +318,7 @@ func (w *tuning) fit(s *tuneSearch) error {
 	w.record(s)
 	out := w.out
 	s.cv.Reset() // Loss has the bits of a new CV: those of a warm start may differ
-	loss, err := s.cv.Eval(nil, out.Hyper)
+	loss, err := s.cv.EvalContext(w.ctx, nil, out.Hyper)
 	if w.ctx.Err() != nil {
 		return context.Cause(w.ctx)
 	}
@@ -330,16 +333,15 @@ func (w *tuning) fit(s *tuneSearch) error {
 	if err := s.cv.OutOfFold(out.OutOfFold); err != nil {
 		return err
 	}
-	model, pipeline := (*Model)(nil), (*Pipeline)(nil)
-	if _, table := w.c.Prepare.(*Encoder); table {
-		if pipeline, err = s.cv.Pipeline(out.Hyper); err == nil {
-			model = pipeline.Model
-		}
-	} else {
-		model, err = s.cv.Final(out.Hyper)
-	}
+	model, err := s.cv.Final(out.Hyper)
 	if err != nil {
 		return err
+	}
+	var pipeline *Pipeline
+	if w.table != nil {
+		if pipeline, err = NewPipeline(model); err != nil {
+			return err
+		}
 	}
 	if out.TrainLoss, err = model.Risk(w.c.Loss, w.c.Data); err != nil {
 		return err
@@ -396,13 +398,23 @@ func (w *tuning) judge(s *tuneSearch) {
 
 // label returns a label as the table's file has it: the text of its class, or the number.
 func (w *tuning) label(y float64) string {
-	if e, ok := w.c.Prepare.(*Encoder); ok && len(e.classes) == 2 {
-		return strconv.Quote(e.classes[map[bool]int{true: 1}[y > 0]])
+	if w.table != nil && len(w.table.Classes) == 2 {
+		return strconv.Quote(w.table.Classes[map[bool]int{true: 1}[y > 0]])
 	}
 	if w.classes() {
 		return fmt.Sprintf("%+v", y)
 	}
 	return fmt.Sprint(y)
+}
+
+// countOf returns how many entries of y are v.
+func countOf(y []float64, v float64) (n int) {
+	for _, w := range y {
+		if w == v {
+			n++
+		}
+	}
+	return n
 }
 
 func constant(y []float64) bool {

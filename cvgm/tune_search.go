@@ -67,7 +67,6 @@ func (w *tuning) newSearch(rows []int, splits []Split) (*tuneSearch, error) {
 	if err != nil {
 		return nil, err
 	}
-	cv.ctx = w.ctx
 	x, y, err := w.seen(rows)
 	if err != nil {
 		return nil, err
@@ -194,11 +193,11 @@ func (s *tuneSearch) eval(grad, hyper []float64) (float64, error) {
 		return 0, errEvals
 	}
 	began := time.Now()
-	if len(s.path) > 0 { // without one evaluation there is no result
-		s.cv.ctx = s.w.limit
+	ctx := s.w.limit
+	if len(s.path) == 0 { // without one evaluation there is no result
+		ctx = s.w.ctx
 	}
-	loss, err := s.cv.Eval(grad, hyper)
-	s.cv.ctx = s.w.ctx
+	loss, err := s.cv.EvalContext(ctx, grad, hyper)
 	if err != nil {
 		switch {
 		case s.w.ctx.Err() != nil:

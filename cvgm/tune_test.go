@@ -764,7 +764,7 @@ func TestTuneMovesHyperparametersApart(t *testing.T) {
 // A penalty is set to 0 only where the CV loss does not rise by any part, and the search then goes on
 // from there.
 func TestTuneSetsNoPenaltyToZeroAtAHigherLoss(t *testing.T) {
-	w, err := Tuner{}.begin(t.Context(), Config{Data: houses(40)})
+	w, err := Tuner{}.begin(t.Context(), Config{Data: houses(40)}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -793,7 +793,7 @@ func TestTuneSetsNoPenaltyToZeroAtAHigherLoss(t *testing.T) {
 // begun returns the work of a tuner on the data, before its search.
 func begun(t *testing.T, tuner Tuner, d learn.Data) *tuning {
 	t.Helper()
-	w, err := tuner.begin(t.Context(), Config{Data: d})
+	w, err := tuner.begin(t.Context(), Config{Data: d}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

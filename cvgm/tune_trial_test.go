@@ -181,7 +181,7 @@ type lowest struct {
 }
 
 func (t Tuner) lowest(ctx context.Context, d learn.Data, tuned *Tuned, size trialSize) (*lowest, error) {
-	w, err := t.begin(ctx, Config{Data: d})
+	w, err := t.begin(ctx, Config{Data: d}, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -251,7 +251,7 @@ func (l *lowest) cause(tuned *Tuned) string {
 // riskCells compares the nested estimates with the true risks, which are means over fresh examples, in units of the
 // constant prediction's CV loss.
 func riskCells(ctx context.Context, s trialSet, _ trialSize) ([]string, error) {
-	w, err := Tuner{Workers: 1}.begin(ctx, Config{Data: s.data})
+	w, err := Tuner{Workers: 1}.begin(ctx, Config{Data: s.data}, nil)
 	if err != nil {
 		return nil, err
 	}
