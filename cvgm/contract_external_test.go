@@ -31,10 +31,6 @@ func init() {
 			t.Errorf("Forward and Backward allocate %v times", a)
 		}
 	}
-	cvgm.SearcherContract = func(t *testing.T, make func(budget int) cvgm.Searcher, gradient, fixed, restarts bool) {
-		t.Helper()
-		cvgmtest.Searcher(t, make, cvgmtest.Search{Gradient: gradient, Fixed: fixed, Restarts: restarts})
-	}
 }
 
 func TestLosses(t *testing.T) {

@@ -18,19 +18,6 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// regression draws N examples with n features, most of them informative.
-func regression(seed uint64, n, features int) learn.Data {
-	src := synth.NewStream(seed, "test data")
-	d, _, err := synth.MakeRegression(src, synth.Regression{Samples: n, Features: features, Informative: max(1, features-2), Noise: 100})
-	if err != nil {
-		panic(err)
-	}
-	for i := range d.Y {
-		d.Y[i] /= 100
-	}
-	return learn.Data{X: d.X, Y: d.Y}
-}
-
 // elasticNetCV is the setting of the paper's first experiment.
 func elasticNetCV(t testing.TB, seed uint64, k int, change func(*Config)) *CV {
 	t.Helper()

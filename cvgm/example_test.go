@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"strings"
 
 	"cvgm/cvgm"
 	"cvgm/qpdiff"
@@ -132,12 +131,6 @@ func ExampleSplit() {
 	// train on [1 2] validate on [0]
 	// train on [0 2] validate on [1]
 	// train on [0 1] validate on [2]
-}
-
-func ExampleSource() {
-	var src cvgm.Source = synth.NewNumPy(0) // or synth.NewStream(seed, purpose)
-	fmt.Println(src.Perm(5))
-	// Output: [2 0 1 3 4]
 }
 
 func ExampleConfig() {
@@ -295,54 +288,6 @@ func ExampleZeroOne() {
 	// Output: 1 NaN
 }
 
-// bowl is (x₀ − 1)² + (x₁ + 2)².
-func bowl(grad, x []float64) (float64, error) {
-	if grad != nil {
-		grad[0], grad[1] = 2*(x[0]-1), 2*(x[1]+2)
-	}
-	return math.Pow(x[0]-1, 2) + math.Pow(x[1]+2, 2), nil
-}
-
-func ExampleObjective() {
-	var f cvgm.Objective = bowl
-	fmt.Println(f(nil, []float64{1, 0}))
-	// Output: 4 <nil>
-}
-
-func ExampleProjectedGradient() {
-	problem := cvgm.Problem{Objective: bowl, Lower: []float64{0, 0}}
-	for step, err := range (cvgm.ProjectedGradient{StepSize: .5}).Search(problem, []float64{4, 4}) {
-		if err != nil {
-			panic(err)
-		}
-		fmt.Println(step.X, step.Loss, step.Converged)
-	}
-	// Output:
-	// [4 4] 45 false
-	// [1 0] 4 true
-}
-
-func ExampleGridSearch() {
-	grid := cvgm.GridSearch{Values: [][]float64{{0, 1}, {-2, 2}}}
-	best, err := cvgm.Best(grid.Search(cvgm.Problem{Objective: bowl}, make([]float64, 2)))
-	fmt.Println(best.X, best.Loss, best.Evaluations, err)
-	// Output: [1 -2] 0 3 <nil>
-}
-
-func ExampleRandomSearch() {
-	search := cvgm.RandomSearch{Source: func() cvgm.Source { return synth.NewStream(1, "example search") }, Draw: cvgm.LogUniform(-1, 1), MaxEvals: 1000}
-	best, err := cvgm.Best(search.Search(cvgm.Problem{Objective: bowl}, make([]float64, 2)))
-	fmt.Printf("%.1f %v\n", best.X, err)
-	// Output: [1.1 0.1] <nil>
-}
-
-func ExampleSearchError() {
-	broken := func(_, x []float64) (float64, error) { return 0, fmt.Errorf("no disk") }
-	_, err := cvgm.Best(cvgm.GridSearch{Values: [][]float64{{7}}}.Search(cvgm.Problem{Objective: broken}, make([]float64, 1)))
-	fmt.Println(err)
-	// Output: search evaluation 1 at [7]: no disk
-}
-
 func ExampleSplitError() {
 	splits, _ := cvgm.KFold(synth.NewStream(1, "example splits"), 30, 5)
 	splits[3].Val = []int{30}
@@ -365,16 +310,6 @@ func ExampleModel() {
 	}
 	fmt.Printf("weights %.2f of standardised features, mean squared error %.2f\n", model.Theta, risk)
 	// Output: weights [2.25 0.00 -0.03 0.00 0.00] of standardised features, mean squared error 1.43
-}
-
-func ExampleReadCSV() {
-	table, err := cvgm.ReadCSV(strings.NewReader("rooms,heating,price\n3,gas,210\n5,wood,480\n4,gas,330\n"), "price")
-	if err != nil {
-		panic(err)
-	}
-	_, encoder, err := table.Data()
-	fmt.Println(encoder.Names(), table.Y, err)
-	// Output: [rooms heating=wood] [210 480 330] <nil>
 }
 
 func ExampleModel_MarshalJSON() {

@@ -1179,7 +1179,7 @@ func hostileJSON(in *hostile.Input) {
 	}
 	text = damaged(in, text)
 	if in.IntN(2) == 0 {
-		text = cvgm.Rechecked(text)
+		text = cvgm.Rechecked_(text)
 	}
 	var back cvgm.Model
 	err = json.Unmarshal(text, &back)

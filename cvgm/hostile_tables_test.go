@@ -147,7 +147,7 @@ func hostileTables(in *hostile.Input) {
 	predictText(in, &back, other)
 	written = damaged(in, written)
 	if in.IntN(2) == 0 {
-		written = cvgm.Rechecked(written)
+		written = cvgm.Rechecked_(written)
 	}
 	if err := json.Unmarshal(written, &back); in.Answer("Pipeline.UnmarshalJSON", err, hostile.ErrDocumented) {
 		if again, err := json.Marshal(back); err != nil {

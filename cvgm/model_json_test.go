@@ -223,7 +223,7 @@ func FuzzModelJSON(f *testing.F) {
 		`"kernel_machine":{"kernel":"polynomial","degree":2,"kernel_parameters":[1,1],"rows":[[1],[2]],"coefficients":[1,-1],"constant":1}}`)
 	f.Fuzz(func(t *testing.T, text string) {
 		var m, back Model
-		if err := m.UnmarshalJSON(Rechecked([]byte(text))); err != nil {
+		if err := m.UnmarshalJSON(rechecked([]byte(text))); err != nil {
 			return
 		}
 		again, err := json.Marshal(m)
@@ -252,4 +252,17 @@ func (ownMap) NumParams() int      { return 1 }
 func (ownMap) Forward(_ []float64, x *mat.Dense) (*mat.Dense, error) {
 	rows, _ := x.Dims()
 	return mat.NewDense(rows, 1, slices.Repeat([]float64{math.NaN()}, rows)), nil
+}
+
+func TestModelJSONIsChecked(t *testing.T) {
+	kinds := map[string]func() json.Unmarshaler{}
+	for _, m := range tuned(t) {
+		text, err := json.Marshal(m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		kinds[string(text)] = func() json.Unmarshaler { return new(Model) }
+	}
+	checkChangedJSON(t, kinds)
+	checkFormsOfJSON(t, kinds)
 }

@@ -160,7 +160,7 @@ func TestPipelineJSONRefusesWhatIsNoPipeline(t *testing.T) {
 		"mean of levels":        {edit(`"levels":["green"`, `"mean":1,"levels":["green"`), "mean is given"},
 		"a huge mean":           {edit(`"mean":88.25`, `"mean":1e999`), "not a pipeline"},
 		"a broken model":        {edit(`"theta":[`, `"theta":[1,1,1,`), "model of the pipeline: Model.Theta"},
-		"no model":              {edit(`"model":{`, `"model":{},"x":{`), "model"},
+		"no model":              {edit(`"model":{`, `"model":{},"x":{`), "unknown key"},
 		"a list":                {`[]`, "not a pipeline"},
 	} {
 		p := Pipeline{Target: "before"}
@@ -185,7 +185,7 @@ func FuzzPipelineJSON(f *testing.F) {
 	f.Add(strings.Replace(string(good), `"comma":","`, `"comma":";"`, 1), "weight;colour;spots\n1;;2\n")
 	f.Fuzz(func(t *testing.T, text, rows string) {
 		var p, back Pipeline
-		if err := p.UnmarshalJSON(Rechecked([]byte(text))); err != nil {
+		if err := p.UnmarshalJSON(rechecked([]byte(text))); err != nil {
 			if strings.ContainsAny(err.Error(), "\r\n") {
 				t.Errorf("an error of several lines: %v", err)
 			}
@@ -214,4 +214,14 @@ func FuzzPipelineJSON(f *testing.F) {
 			t.Errorf("decisions %v, after JSON %v, error %v", want, got, err)
 		}
 	})
+}
+
+func TestPipelineJSONIsChecked(t *testing.T) {
+	text, err := json.Marshal(pears(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	kinds := map[string]func() json.Unmarshaler{string(text): func() json.Unmarshaler { return new(Pipeline) }}
+	checkChangedJSON(t, kinds)
+	checkFormsOfJSON(t, kinds)
 }

@@ -138,8 +138,6 @@ func TestPrepareLearnsFromTrainingRowsOnly(t *testing.T) {
 // preparedTol bounds the relative rounding of means, fits and sums in another order.
 const preparedTol = 1e-11
 
-func near(a, b, tol float64) bool { return math.Abs(a-b) <= tol*(math.Abs(a)+math.Abs(b)) }
-
 func evalOnce(t *testing.T, c Config, alpha []float64) (float64, []float64) {
 	t.Helper()
 	cv, err := New(c)
@@ -366,10 +364,6 @@ func (s spy) Fit(train *mat.Dense, weights []float64) (Prepared, error) {
 	fitted, err := s.Encoder.Fit(train, weights)
 	s.see(train)
 	return fitted, err
-}
-
-func sameBits(a, b []float64) bool {
-	return slices.EqualFunc(a, b, func(x, y float64) bool { return math.Float64bits(x) == math.Float64bits(y) })
 }
 
 // The derivative in the labels goes past the preparer and is that of features computed

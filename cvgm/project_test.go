@@ -6,9 +6,6 @@ import (
 	"slices"
 	"testing"
 
-	"cvgm/qpdiff/learn"
-	"cvgm/qpdiff/linear/margin"
-
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 )
@@ -75,35 +72,6 @@ func TestSimplexIsOptimal(t *testing.T) {
 			}
 		}
 	})
-}
-
-// The losses of the supplement's last experiment that there could have been:
-// projected gradient over the simplex lowers the CV loss.
-func TestLearnedLossIsLearned(t *testing.T) {
-	cv := classifierCV(t, 4, 12, func() learn.Learner { return new(margin.LearnedLoss) }, func(c *Config) { c.Standardise = true })
-	x := []float64{.4, .2, .2, .2, .1}
-	checkGradient(t, cv.Eval, x, 1e-6, 1e-7)
-	p := Problem{Objective: cv.Eval, Project: func(x []float64) { Simplex(x[:4]); x[4] = max(x[4], 1e-3) }}
-	start := math.NaN()
-	best, err := Best(func(yield func(Step, error) bool) {
-		for s, err := range (ProjectedGradient{StepSize: .05, MaxEvals: 30}).Search(p, x) {
-			if s.Evaluations == 1 {
-				start = s.Loss
-			}
-			if math.Abs(s.X[0]+s.X[1]+s.X[2]+s.X[3]-1) > 1e-14 {
-				t.Errorf("left the simplex: %v", s.X)
-			}
-			if !yield(s, err) {
-				return
-			}
-		}
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !(best.Loss < start-1e-4) {
-		t.Errorf("from %v to %v", start, best.Loss)
-	}
 }
 
 // What comes of a NaN must not pass for a point of the simplex.

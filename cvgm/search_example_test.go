@@ -1,14 +1,10 @@
 package cvgm_test
 
 import (
-	"fmt"
-
 	"cvgm/cvgm"
-	"cvgm/qpdiff/learn"
-	"cvgm/qpdiff/linear"
 	"cvgm/synth"
-
-	"gonum.org/v1/gonum/mat"
+	"fmt"
+	"math"
 )
 
 // corner is the bowl (x₀ − 1)² + (x₁ + 2)² over x ≥ 0, whose lowest point is
@@ -101,78 +97,66 @@ func ExampleMultiStart() {
 }
 
 func ExampleLogSpace() {
-	penalties := cvgm.Problem{Objective: elasticNet(line()).Eval, Lower: []float64{1e-4, 1e-4}, Upper: []float64{10, 10}}
-	search := cvgm.LogSpace{Searcher: cvgm.Bayesian{Source: func() cvgm.Source { return synth.NewStream(1, "example search") }, MaxEvals: 40}}
-	best, err := cvgm.Best(search.Search(penalties, []float64{.01, .01}))
-	fmt.Printf("λ = %.2f, CV loss %.2f %v\n", best.X, best.Loss, err)
-	// Output: λ = [0.10 0.00], CV loss 1.34 <nil>
+	// A loss that depends on the order of magnitude of x, least at x = (.01, 100).
+	objective := func(grad, x []float64) (float64, error) {
+		return 1 + math.Pow(math.Log10(x[0])+2, 2) + math.Pow(math.Log10(x[1])-2, 2), nil
+	}
+	problem := cvgm.Problem{Objective: objective, Lower: []float64{1e-4, 1e-4}, Upper: []float64{1e4, 1e4}}
+	best, err := cvgm.Best(cvgm.LogSpace{Searcher: cvgm.CMAES{Source: func() cvgm.Source { return synth.NewStream(1, "example search") }}}.Search(problem, []float64{1, 1}))
+	fmt.Printf("%.2f, loss %.2f %v\n", best.X, best.Loss, err)
+	// Output: [0.01 100.00], loss 1.00 <nil>
 }
 
-// A hundred examples stand for the population, as far as the monitor goes.
-func ExampleGapMonitor() {
-	src := synth.NewStream(2, "example data")
-	d, _, err := synth.MakeRegression(src, synth.Regression{Samples: 130, Features: 20, Informative: 5, Noise: 100})
-	if err != nil {
-		panic(err)
+// bowl is (x₀ − 1)² + (x₁ + 2)².
+func bowl(grad, x []float64) (float64, error) {
+	if grad != nil {
+		grad[0], grad[1] = 2*(x[0]-1), 2*(x[1]+2)
 	}
-	part := func(from, to int) learn.Data {
-		return learn.Data{X: mat.DenseCopyOf(d.X.Slice(from, to, 0, 20)), Y: d.Y[from:to]}
-	}
-	splits, err := cvgm.RandomSplits(src, 30, 32, .9)
-	if err != nil {
-		panic(err)
-	}
-	cv, err := cvgm.New(cvgm.Config{Data: part(0, 30), Splits: splits, Loss: cvgm.SquaredError{}, Standardise: true, Centring: cvgm.MeanCentring,
-		Learner: func() learn.Learner { return &linear.ElasticNet{Groups: linear.PerFeature(20)} }})
-	if err != nil {
-		panic(err)
-	}
-	start, lower := make([]float64, cv.Dims()), make([]float64, cv.Dims())
-	for i := range start {
-		start[i], lower[i] = 10, .01
-	}
-	monitor := cvgm.GapMonitor{HeldOut: cv.RiskAt(cvgm.SquaredError{}, part(30, 130)), Patience: 30}
-	steps := cvgm.AdaptiveGradient{MaxEvals: 200}.Search(cvgm.Problem{Objective: cv.Eval, Lower: lower}, start)
-	var first, last, best cvgm.GapStep
-	for s, err := range monitor.Watch(steps) {
+	return math.Pow(x[0]-1, 2) + math.Pow(x[1]+2, 2), nil
+}
+
+func ExampleObjective() {
+	var f cvgm.Objective = bowl
+	fmt.Println(f(nil, []float64{1, 0}))
+	// Output: 4 <nil>
+}
+
+func ExampleProjectedGradient() {
+	problem := cvgm.Problem{Objective: bowl, Lower: []float64{0, 0}}
+	for step, err := range (cvgm.ProjectedGradient{StepSize: .5}).Search(problem, []float64{4, 4}) {
 		if err != nil {
 			panic(err)
 		}
-		if s.Evaluations == 1 {
-			first = s
-		}
-		if s.Best {
-			best = s
-		}
-		last = s
+		fmt.Println(step.X, step.Loss, step.Converged)
 	}
-	fmt.Printf("gap %.0f at the start, %.0f at the best evaluation %d, %.0f at the last\n", first.Gap(), best.Gap(), best.Evaluations, last.Gap())
-	// Output: gap -2925 at the start, -1233 at the best evaluation 25, 1349 at the last
+	// Output:
+	// [4 4] 45 false
+	// [1 0] 4 true
 }
 
-func ExampleNestedSearch() {
-	// Two searches on halves of the data judge each step of the one on all.
-	shifted := func(c float64) cvgm.Problem {
-		return cvgm.Problem{Objective: func(grad, x []float64) (float64, error) {
-			grad[0] = 2 * (x[0] - c)
-			return (x[0] - c) * (x[0] - c), nil
-		}}
-	}
-	search := cvgm.ProjectedGradient{StepSize: .25, MaxEvals: 5}
-	half := func(c, other float64) cvgm.NestedSearch {
-		return cvgm.NestedSearch{
-			Steps: search.Search(shifted(c), []float64{0}),
-			Risk:  func(s cvgm.Step) (float64, error) { return (s.X[0] - other) * (s.X[0] - other), nil },
-		}
-	}
-	monitor := cvgm.GapMonitor{Nested: []cvgm.NestedSearch{half(1, 3), half(3, 1)}}
-	best, err := monitor.Best(search.Search(shifted(2), []float64{0}))
-	fmt.Println(best.Evaluations, best.X, best.Loss, best.HeldOut, err)
-	// Output: 2 [1] 1 3.25 <nil>
+func ExampleGridSearch() {
+	grid := cvgm.GridSearch{Values: [][]float64{{0, 1}, {-2, 2}}}
+	best, err := cvgm.Best(grid.Search(cvgm.Problem{Objective: bowl}, make([]float64, 2)))
+	fmt.Println(best.X, best.Loss, best.Evaluations, err)
+	// Output: [1 -2] 0 3 <nil>
 }
 
-func ExampleGapStep() {
-	s := cvgm.GapStep{Step: cvgm.Step{Loss: 1.5}, HeldOut: 2}
-	fmt.Println(s.Gap())
-	// Output: 0.5
+func ExampleRandomSearch() {
+	search := cvgm.RandomSearch{Source: func() cvgm.Source { return synth.NewStream(1, "example search") }, Draw: cvgm.LogUniform(-1, 1), MaxEvals: 1000}
+	best, err := cvgm.Best(search.Search(cvgm.Problem{Objective: bowl}, make([]float64, 2)))
+	fmt.Printf("%.1f %v\n", best.X, err)
+	// Output: [1.1 0.1] <nil>
+}
+
+func ExampleSearchError() {
+	broken := func(_, x []float64) (float64, error) { return 0, fmt.Errorf("no disk") }
+	_, err := cvgm.Best(cvgm.GridSearch{Values: [][]float64{{7}}}.Search(cvgm.Problem{Objective: broken}, make([]float64, 1)))
+	fmt.Println(err)
+	// Output: search evaluation 1 at [7]: no disk
+}
+
+func ExampleSource() {
+	var src cvgm.Source = synth.NewNumPy(0) // or synth.NewStream(seed, purpose)
+	fmt.Println(src.Perm(5))
+	// Output: [2 0 1 3 4]
 }

@@ -5,13 +5,9 @@ import (
 	"slices"
 	"testing"
 
-	"cvgm/qpdiff/learn"
-	"cvgm/qpdiff/linear"
-	"cvgm/qpdiff/linear/margin"
 	"cvgm/synth"
 
 	"gonum.org/v1/gonum/floats"
-	"gonum.org/v1/gonum/mat"
 )
 
 // parabola is ½(x − c)² + lowest in one variable.
@@ -290,60 +286,6 @@ func TestQuasiNewtonMeetsBoundsExactly(t *testing.T) {
 		if last := steps[len(steps)-1]; !last.Converged || !slices.Equal(last.X, lower) || len(steps) > 8 {
 			t.Fatalf("from %v ends at %v instead of %v after %d steps", x0, last.X, lower, len(steps))
 		}
-	}
-}
-
-// With the choice made, no search ends at a kink of the CV loss.
-func TestSearchesSurviveKinksOfTheCVLoss(t *testing.T) {
-	marks := 0
-	for seed := range 8 {
-		src := synth.NewStream(uint64(seed), "kinks")
-		const n, m = 40, 4
-		x, y, class := mat.NewDense(n, m, nil), make([]float64, n), make([]float64, n)
-		for i := range n {
-			for j := range m {
-				x.Set(i, j, src.NormFloat64())
-			}
-			y[i] = x.At(i, 0) - x.At(i, 1) + 2*src.NormFloat64()
-			class[i] = sign(y[i])
-		}
-		splits, err := RandomSplits(src, n, 8, .8)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, c := range []Config{
-			{Data: learn.Data{X: x, Y: y}, Loss: SquaredError{}, Learner: func() learn.Learner { return new(linear.ElasticNet) }},
-			{Data: learn.Data{X: x, Y: class}, Loss: LogisticLoss{}, Learner: func() learn.Learner { return new(margin.SVM) }},
-		} {
-			c.Splits, c.Generalised = splits, true
-			cv, err := New(c)
-			if err != nil {
-				t.Fatal(err)
-			}
-			p := Problem{Objective: cv.Eval, Generalised: cv.Generalised, Lower: []float64{1e-4, 1e-4}, Upper: []float64{10, 10}}
-			least := math.Inf(1)
-			for k, s := range []Searcher{QuasiNewton{MaxEvals: 100}, AdaptiveGradient{MaxEvals: 60}, ProjectedGradient{StepSize: .02, MaxEvals: 60}} {
-				best := math.Inf(1)
-				for step, err := range s.Search(p, []float64{.1, .1}) {
-					if err != nil {
-						t.Errorf("%T, data %d: %v", s, seed, err)
-						break
-					}
-					if step.Generalised {
-						marks++
-					}
-					best = min(best, step.Loss)
-				}
-				if k == 0 {
-					least = best
-				} else if _, smooth := c.Loss.(SquaredError); smooth && best < least*(1-1e-3) { // an SVM's surface has many minima
-					t.Errorf("data %d: QuasiNewton ends at %v, %T at %v", seed, least, s, best)
-				}
-			}
-		}
-	}
-	if marks == 0 {
-		t.Error("no step met a kink")
 	}
 }
 

@@ -7,15 +7,6 @@ import (
 	"cvgm/qpdiff"
 )
 
-// A Source supplies the random numbers of this package: splits, random search
-// and initial weights. The generators of package synth satisfy it.
-type Source interface {
-	// Float64 returns a number drawn uniformly from [0, 1).
-	Float64() float64
-	// Perm returns a uniformly drawn permutation of 0 … n-1.
-	Perm(n int) []int
-}
-
 // A Split divides the examples 0 … N-1 of a data set: the learner is fitted to
 // the Train rows and judged on the Val rows. [New] refuses a split that holds an
 // index twice, in both parts or in one. For a bootstrap sample, copy the rows

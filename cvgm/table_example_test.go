@@ -1,15 +1,14 @@
 package cvgm_test
 
 import (
-	"encoding/json"
-	"fmt"
-	"math"
-	"strings"
-
 	"cvgm/cvgm"
 	"cvgm/qpdiff/learn"
 	"cvgm/qpdiff/linear"
 	"cvgm/synth"
+	"encoding/json"
+	"fmt"
+	"math"
+	"strings"
 
 	"gonum.org/v1/gonum/mat"
 )
@@ -241,4 +240,14 @@ func ExamplePreparer() {
 	feature := make([]float64, 1)
 	fmt.Println(m.Prepared.Apply(feature, []float64{6}), feature)
 	// Output: <nil> [1.5]
+}
+
+func ExampleReadCSV() {
+	table, err := cvgm.ReadCSV(strings.NewReader("rooms,heating,price\n3,gas,210\n5,wood,480\n4,gas,330\n"), "price")
+	if err != nil {
+		panic(err)
+	}
+	_, encoder, err := table.Data()
+	fmt.Println(encoder.Names(), table.Y, err)
+	// Output: [rooms heating=wood] [210 480 330] <nil>
 }

@@ -7,7 +7,11 @@ import (
 	"strings"
 
 	"cvgm/cvgm"
+	"cvgm/qpdiff/learn"
 	"cvgm/qpdiff/linear"
+	"cvgm/synth"
+
+	"gonum.org/v1/gonum/mat"
 )
 
 // One call chooses both penalties of an elastic net for a table of houses, and estimates the
@@ -33,7 +37,7 @@ func ExampleTuner_TuneTable() {
 
 // A ridge regression, with calls of a function after each evaluation.
 func ExampleTuner() {
-	d := line()
+	d := noisyLine()
 	evaluations := 0
 	tuned, err := cvgm.Tuner{
 		Learner:    &linear.ElasticNet{},
@@ -66,4 +70,17 @@ func ExampleTuner_TuneClasses() {
 	found, err := tuned.Class(flowers.Rows([]int{0, 1, 2}))
 	fmt.Println(tuned.Classes, found, err)
 	// Output: [iris lily rose] [iris rose lily] <nil>
+}
+
+// noisyLine returns 30 examples of y = 3x₁ − 2 + noise with four useless features.
+func noisyLine() learn.Data {
+	src := synth.NewStream(1, "example data")
+	d := learn.Data{X: mat.NewDense(30, 5, nil), Y: make([]float64, 30)}
+	for i := range d.Y {
+		for j := range 5 {
+			d.X.Set(i, j, src.NormFloat64())
+		}
+		d.Y[i] = 3*d.X.At(i, 0) - 2 + src.NormFloat64()
+	}
+	return d
 }

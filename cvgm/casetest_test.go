@@ -3,42 +3,66 @@ package cvgm
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
-	"testing"
 
 	"cvgm/qpdiff"
+	"cvgm/qpdiff/learn"
+	"cvgm/synth"
+	"errors"
+	"math"
+	"slices"
+	"testing"
 )
 
-// jsonKinds returns the JSON of a model of every kind and of a pipeline, and what reads it.
-func jsonKinds(t *testing.T) map[string]func() json.Unmarshaler {
-	t.Helper()
-	kinds := map[string]func() json.Unmarshaler{}
-	add := func(v any, read func() json.Unmarshaler) {
-		text, err := json.Marshal(v)
-		if err != nil {
-			t.Fatal(err)
-		}
-		kinds[string(text)] = read
+// regression draws N examples with n features, most of them informative.
+func regression(seed uint64, n, features int) learn.Data {
+	src := synth.NewStream(seed, "test data")
+	d, _, err := synth.MakeRegression(src, synth.Regression{Samples: n, Features: features, Informative: max(1, features-2), Noise: 100})
+	if err != nil {
+		panic(err)
 	}
-	for _, m := range tuned(t) {
-		add(m, func() json.Unmarshaler { return new(Model) })
+	for i := range d.Y {
+		d.Y[i] /= 100
 	}
-	add(pears(t), func() json.Unmarshaler { return new(Pipeline) })
-	return kinds
+	return learn.Data{X: d.X, Y: d.Y}
 }
 
-// A text with a changed byte is refused, or is read as the same values.
-func TestChangedJSONIsRefused(t *testing.T) {
+func near(a, b, tol float64) bool { return math.Abs(a-b) <= tol*(math.Abs(a)+math.Abs(b)) }
+
+func sameBits(a, b []float64) bool {
+	return slices.EqualFunc(a, b, func(x, y float64) bool { return math.Float64bits(x) == math.Float64bits(y) })
+}
+
+// wantArgErrors fails where one of the calls panics or returns no ArgError.
+func wantArgErrors(t *testing.T, calls map[string]func() error) {
+	t.Helper()
+	for name, call := range calls {
+		func() {
+			defer func() {
+				if r := recover(); r != nil {
+					t.Errorf("%s: panics: %v", name, r)
+				}
+			}()
+			var arg *qpdiff.ArgError
+			if err := call(); !errors.As(err, &arg) {
+				t.Errorf("%s: error %v", name, err)
+			}
+		}()
+	}
+}
+
+// checkChangedJSON fails where a text with a changed byte is neither refused nor read as
+// the same values. kinds are JSON texts, and what reads them.
+func checkChangedJSON(t *testing.T, kinds map[string]func() json.Unmarshaler) {
+	t.Helper()
 	const changes = 1500 // of each text
 	src := rand.New(rand.NewPCG(1, 1))
 	read := 0
-	for good, into := range jsonKinds(t) {
+	for good, into := range kinds {
 		for range changes {
 			text := []byte(good)
 			i := src.IntN(len(text))
@@ -69,10 +93,12 @@ func TestChangedJSONIsRefused(t *testing.T) {
 	}
 }
 
-// A text in another form is read; one without a checksum, or with another text's, is refused with a remedy.
-func TestChecksumIsOfTheValues(t *testing.T) {
+// checkFormsOfJSON fails where a text in another form is not read, or one without a
+// checksum, or with another text's, is not refused with a remedy.
+func checkFormsOfJSON(t *testing.T, kinds map[string]func() json.Unmarshaler) {
+	t.Helper()
 	number := regexp.MustCompile(`[:,\[]-?[0-9]+\.[0-9]+(e[+-][0-9]+)?`)
-	for good, into := range jsonKinds(t) {
+	for good, into := range kinds {
 		var spaced bytes.Buffer
 		if err := json.Indent(&spaced, []byte(good), "", "\t"); err != nil {
 			t.Fatal(err)
@@ -112,4 +138,27 @@ func TestChecksumIsOfTheValues(t *testing.T) {
 			}
 		}
 	}
+}
+
+var checksumPair = regexp.MustCompile(`"checksum" *: *"[^"]*"`)
+
+// rechecked returns the JSON of a model or pipeline with the checksums of its values, so
+// that tests reach what else is checked. Text without them stays as it is.
+func rechecked(text []byte) []byte {
+	var parts struct {
+		Model json.RawMessage `json:"model"`
+	}
+	if json.Unmarshal(text, &parts) != nil {
+		return text
+	}
+	if parts.Model != nil {
+		text = bytes.Replace(text, parts.Model, rechecked(parts.Model), 1)
+	}
+	sum, _, err := checksum(text)
+	at := checksumPair.FindAllIndex(text, -1)
+	if err != nil || at == nil {
+		return text
+	}
+	last := at[len(at)-1]
+	return slices.Concat(text[:last[0]], fmt.Appendf(nil, "%q:%q", checksumKey, sum), text[last[1]:])
 }
