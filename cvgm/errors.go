@@ -7,8 +7,8 @@ import (
 )
 
 // overflow is the error of an α at which something is not finite.
-func overflow(format string, args ...any) error {
-	return badArg("alpha", qpdiff.ErrNotFinite, "take α closer to where it is finite, or scale the data", "is out of range: "+format, args...)
+func overflow(format string, values ...any) error {
+	return badArg("alpha", qpdiff.ErrNotFinite, "take α closer to where it is finite, or scale the data", "is out of range: "+format, values...)
 }
 
 // A SplitError is the error of one split: of several that fail, of the lowest.

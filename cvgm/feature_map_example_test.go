@@ -67,8 +67,8 @@ func ExampleFeatureMap() {
 	if err != nil {
 		panic(err)
 	}
-	search := cvgm.ProjectedGradient{StepSize: 1}
-	best, err := cvgm.Best(search.Search(cvgm.Problem{Objective: cv.Eval}, start))
+	searcher := cvgm.ProjectedGradient{StepSize: 1}
+	best, err := cvgm.Best(searcher.Search(cvgm.Problem{Objective: cv.Eval}, start))
 	if err != nil {
 		panic(err)
 	}

@@ -60,15 +60,15 @@ func ExampleNestedSearch() {
 			return (x[0] - c) * (x[0] - c), nil
 		}}
 	}
-	search := cvgm.ProjectedGradient{StepSize: .25, MaxEvals: 5}
+	searcher := cvgm.ProjectedGradient{StepSize: .25, MaxEvals: 5}
 	half := func(c, other float64) cvgm.NestedSearch {
 		return cvgm.NestedSearch{
-			Steps: search.Search(shifted(c), []float64{0}),
+			Steps: searcher.Search(shifted(c), []float64{0}),
 			Risk:  func(s cvgm.Step) (float64, error) { return (s.X[0] - other) * (s.X[0] - other), nil },
 		}
 	}
 	monitor := cvgm.GapMonitor{Nested: []cvgm.NestedSearch{half(1, 3), half(3, 1)}}
-	best, err := monitor.Best(search.Search(shifted(2), []float64{0}))
+	best, err := monitor.Best(searcher.Search(shifted(2), []float64{0}))
 	fmt.Println(best.Evaluations, best.X, best.Loss, best.HeldOut, err)
 	// Output: 2 [1] 1 3.25 <nil>
 }

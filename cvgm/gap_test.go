@@ -18,7 +18,7 @@ func slide(steps int) (ProjectedGradient, Problem) {
 }
 
 func TestGapMonitorStopsByTheHeldOutEstimate(t *testing.T) {
-	search, p := slide(50)
+	searcher, p := slide(50)
 	m := GapMonitor{
 		// The risk is lowest at 3, the estimate says 2.9.
 		HeldOut:  func(s Step) (float64, error) { return 10 + math.Abs(s.X[0]-2.9), nil },
@@ -26,7 +26,7 @@ func TestGapMonitorStopsByTheHeldOutEstimate(t *testing.T) {
 		Patience: 3,
 	}
 	var best []bool
-	for s, err := range m.Watch(search.Search(p, []float64{0})) {
+	for s, err := range m.Watch(searcher.Search(p, []float64{0})) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -38,13 +38,13 @@ func TestGapMonitorStopsByTheHeldOutEstimate(t *testing.T) {
 	if !slices.Equal(best, []bool{true, true, true, false, false, false}) {
 		t.Errorf("new lowest estimates at %v", best)
 	}
-	s, err := m.Best(search.Search(p, []float64{0}))
+	s, err := m.Best(searcher.Search(p, []float64{0}))
 	if err != nil || s.Evaluations != 3 || !slices.Equal(s.X, []float64{3}) || s.Loss != 1 || s.Risk != 11 {
 		t.Errorf("best is %+v (%v)", s, err)
 	}
 	m.Patience, m.Risk = 0, nil
 	steps := 0
-	for s, err := range m.Watch(search.Search(p, []float64{0})) {
+	for s, err := range m.Watch(searcher.Search(p, []float64{0})) {
 		if steps++; err != nil || !math.IsNaN(s.Risk) {
 			t.Errorf("risk %v (%v)", s.Risk, err)
 		}
@@ -55,15 +55,15 @@ func TestGapMonitorStopsByTheHeldOutEstimate(t *testing.T) {
 }
 
 func TestGapMonitorLeavesWhenTheCallerDoes(t *testing.T) {
-	search, p := slide(50)
+	searcher, p := slide(50)
 	running := 0
 	inner := func(yield func(Step, error) bool) {
 		running++
 		defer func() { running-- }()
-		search.Search(p, []float64{1})(yield)
+		searcher.Search(p, []float64{1})(yield)
 	}
 	m := GapMonitor{Nested: []NestedSearch{{inner, func(s Step) (float64, error) { return s.X[0], nil }}}}
-	for s, err := range m.Watch(search.Search(p, []float64{0})) {
+	for s, err := range m.Watch(searcher.Search(p, []float64{0})) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -96,7 +96,7 @@ func TestGapMonitorNested(t *testing.T) {
 }
 
 func TestGapMonitorReportsFailures(t *testing.T) {
-	search, p := slide(9)
+	searcher, p := slide(9)
 	broken := errors.New("broken")
 	fine := func(Step) (float64, error) { return 1, nil }
 	fails := func(s Step) (float64, error) {
@@ -114,18 +114,18 @@ func TestGapMonitorReportsFailures(t *testing.T) {
 		want  error
 	}{
 		"nothing to watch with": {GapMonitor{}, 0, qpdiff.ErrShape},
-		"two estimates":         {GapMonitor{HeldOut: fine, Nested: []NestedSearch{{search.Search(p, []float64{0}), fine}}}, 0, qpdiff.ErrShape},
+		"two estimates":         {GapMonitor{HeldOut: fine, Nested: []NestedSearch{{searcher.Search(p, []float64{0}), fine}}}, 0, qpdiff.ErrShape},
 		"estimate":              {GapMonitor{HeldOut: fails}, 3, broken},
 		"risk":                  {GapMonitor{HeldOut: fine, Risk: fails}, 3, broken},
-		"nested estimate":       {GapMonitor{Nested: []NestedSearch{{search.Search(p, []float64{0}), fails}}}, 3, broken},
-		"nested search":         {GapMonitor{Nested: []NestedSearch{{search.Search(failing, []float64{0}), fine}}}, 0, broken},
+		"nested estimate":       {GapMonitor{Nested: []NestedSearch{{searcher.Search(p, []float64{0}), fails}}}, 3, broken},
+		"nested search":         {GapMonitor{Nested: []NestedSearch{{searcher.Search(failing, []float64{0}), fine}}}, 0, broken},
 		"empty nested search":   {GapMonitor{Nested: []NestedSearch{{none, fine}}}, 0, qpdiff.ErrNotFinite},
 		"NaN estimate":          {GapMonitor{HeldOut: nan}, 0, qpdiff.ErrNotFinite},
 		"NaN risk":              {GapMonitor{HeldOut: fine, Risk: nan}, 0, qpdiff.ErrNotFinite},
 	} {
 		steps := 0
 		var failure error
-		for _, err := range c.m.Watch(search.Search(p, []float64{0})) {
+		for _, err := range c.m.Watch(searcher.Search(p, []float64{0})) {
 			if failure = err; err == nil {
 				steps++
 			}
@@ -136,7 +136,7 @@ func TestGapMonitorReportsFailures(t *testing.T) {
 		}
 	}
 	m := GapMonitor{HeldOut: func(Step) (float64, error) { return math.Inf(1), nil }}
-	if _, err := m.Best(search.Search(p, []float64{0})); !errors.Is(err, qpdiff.ErrNotFinite) {
+	if _, err := m.Best(searcher.Search(p, []float64{0})); !errors.Is(err, qpdiff.ErrNotFinite) {
 		t.Errorf("the best of infinite estimates: %v", err)
 	}
 	m = GapMonitor{HeldOut: fine}
@@ -147,7 +147,7 @@ func TestGapMonitorReportsFailures(t *testing.T) {
 	if _, err := m.Best(none); !errors.Is(err, qpdiff.ErrNotFinite) {
 		t.Errorf("the best of no steps: %v", err)
 	}
-	if _, err := m.Best(search.Search(failing, []float64{0})); !errors.Is(err, broken) {
+	if _, err := m.Best(searcher.Search(failing, []float64{0})); !errors.Is(err, broken) {
 		t.Errorf("a failing search: %v", err)
 	}
 }

@@ -84,26 +84,26 @@ func hostileTables(in *hostile.Input) {
 		comma = ','
 	}
 	text := tableText(in, cols, rows, comma, field)
-	table, err := c.Read(strings.NewReader(text))
+	tbl, err := c.Read(strings.NewReader(text))
 	if in.Replaying() {
-		fmt.Printf("%+v reads %q: %+v, %v\n", c, text, table, err)
+		fmt.Printf("%+v reads %q: %+v, %v\n", c, text, tbl, err)
 	}
 	if !answersCSV(in, "CSV.Read", err) {
 		return
 	}
-	if len(table.Classes) > 2 {
-		if table, err = table.Binary(table.Classes[in.IntN(len(table.Classes))]); !in.Answer("Table.Binary", err) {
+	if len(tbl.Classes) > 2 {
+		if tbl, err = tbl.Binary(tbl.Classes[in.IntN(len(tbl.Classes))]); !in.Answer("Table.Binary", err) {
 			return
 		}
 	}
-	d, encoder, err := table.Data()
+	d, encoder, err := tbl.Data()
 	if !in.Answer("Table.Data", err) {
 		return
 	}
 	config := cvgm.Config{Data: d, Prepare: encoder, Splits: drawSplits(in, len(d.Y)), Workers: 1, Generalised: true, Standardise: in.IntN(3) > 0,
 		Loss: cvgm.SquaredError{}, Centring: cvgm.MeanCentring, Learner: func() learn.Learner { return new(linear.ElasticNet) }}
 	alpha := []float64{.01, .1}
-	if table.Classes != nil {
+	if tbl.Classes != nil {
 		config.Loss, config.Centring = cvgm.LogisticLoss{}, cvgm.NoCentring
 		config.Learner, alpha = func() learn.Learner { return new(linear.Logistic) }, []float64{.1}
 	}
@@ -123,7 +123,7 @@ func hostileTables(in *hostile.Input) {
 	if !in.Answer("Pipeline", err) {
 		return
 	}
-	decisions, err := pipeline.Decision(table)
+	decisions, err := pipeline.Decision(tbl)
 	if !in.Answer("Decision", err) {
 		return
 	}
@@ -139,7 +139,7 @@ func hostileTables(in *hostile.Input) {
 		in.Failf("Pipeline.MarshalJSON: writes what UnmarshalJSON refuses", "%s: %v", written, err)
 		return
 	}
-	same, err := back.Decision(table)
+	same, err := back.Decision(tbl)
 	if err != nil || !hostile.SameBits(same, decisions) {
 		in.Failf("Pipeline JSON: other decisions", "%v, not %v, error %v", same, decisions, err)
 	}
@@ -159,29 +159,29 @@ func hostileTables(in *hostile.Input) {
 
 // predictText predicts all that a pipeline can for the rows of a text.
 func predictText(in *hostile.Input, p *cvgm.Pipeline, text string) {
-	table, err := p.Read(strings.NewReader(text))
+	tbl, err := p.Read(strings.NewReader(text))
 	if in.Replaying() {
-		fmt.Printf("Pipeline.Read %q: %+v, %v\n", text, table, err)
+		fmt.Printf("Pipeline.Read %q: %+v, %v\n", text, tbl, err)
 	}
 	if !answersCSV(in, "Pipeline.Read", err) {
 		return
 	}
-	d, err := p.Decision(table)
+	d, err := p.Decision(tbl)
 	if !in.Answer("Decision after Read", err) {
 		return
 	}
-	y, err := p.Predict(table)
+	y, err := p.Predict(tbl)
 	if err != nil || !hostile.Finite(d, y) {
 		in.Failf("Predict: refuses what Decision takes, or not finite", "%v, %v, %v", d, y, err)
 	}
-	probabilities, err := p.Probability(table)
+	probabilities, err := p.Probability(tbl)
 	in.Answer("Probability", err)
 	for _, v := range probabilities {
 		if !(v >= 0 && v <= 1) {
 			in.Failf("Probability: outside [0, 1]", "%v", v)
 		}
 	}
-	classes, err := p.Class(table)
+	classes, err := p.Class(tbl)
 	if in.Answer("Class", err); len(p.Classes) > 0 && len(classes) != len(d) {
 		in.Failf("Class: not one for each row", "%q for %v", classes, d)
 	}

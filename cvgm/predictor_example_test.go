@@ -31,9 +31,9 @@ func ExampleConfig_predictor() {
 	if err != nil {
 		panic(err)
 	}
-	search := cvgm.ProjectedGradient{StepSize: 1, MaxEvals: 30}
+	searcher := cvgm.ProjectedGradient{StepSize: 1, MaxEvals: 30}
 	problem := cvgm.Problem{Objective: cv.Eval, Lower: []float64{.01, .01}}
-	for s, err := range search.Search(problem, []float64{1, 1}) {
+	for s, err := range searcher.Search(problem, []float64{1, 1}) {
 		if err != nil {
 			panic(err)
 		}

@@ -142,8 +142,8 @@ func ExampleGridSearch() {
 }
 
 func ExampleRandomSearch() {
-	search := cvgm.RandomSearch{Source: func() cvgm.Source { return synth.NewStream(1, "example search") }, Draw: cvgm.LogUniform(-1, 1), MaxEvals: 1000}
-	best, err := cvgm.Best(search.Search(cvgm.Problem{Objective: bowl}, make([]float64, 2)))
+	searcher := cvgm.RandomSearch{Source: func() cvgm.Source { return synth.NewStream(1, "example search") }, Draw: cvgm.LogUniform(-1, 1), MaxEvals: 1000}
+	best, err := cvgm.Best(searcher.Search(cvgm.Problem{Objective: bowl}, make([]float64, 2)))
 	fmt.Printf("%.1f %v\n", best.X, err)
 	// Output: [1.1 0.1] <nil>
 }

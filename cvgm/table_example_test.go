@@ -25,7 +25,7 @@ const flats = `id,rooms,heating,district,price
 `
 
 func readFlats() *cvgm.Table {
-	table, err := cvgm.CSV{
+	tbl, err := cvgm.CSV{
 		Target:    "price",
 		Ignore:    []string{"id"},
 		Group:     "district",
@@ -35,15 +35,15 @@ func readFlats() *cvgm.Table {
 	if err != nil {
 		panic(err)
 	}
-	return table
+	return tbl
 }
 
 func ExampleCSV() {
-	table := readFlats()
-	for _, c := range table.Columns {
+	tbl := readFlats()
+	for _, c := range tbl.Columns {
 		fmt.Println(c.Name, c.Kind, c.Levels)
 	}
-	fmt.Println(table.Y, table.Groups)
+	fmt.Println(tbl.Y, tbl.Groups)
 	_, err := cvgm.ReadCSV(strings.NewReader(flats), "price")
 	fmt.Println(err)
 	// Output:
@@ -70,12 +70,12 @@ func ExampleColumn() {
 func ExampleMissingRule() {
 	const text = "a,y\n1,1\n?,2\n6,3\n"
 	for _, rule := range []cvgm.MissingRule{cvgm.MissingIsError, cvgm.MissingDropsRow, cvgm.MissingIsMean} {
-		table, err := cvgm.CSV{Target: "y", Missing: rule}.Read(strings.NewReader(text))
+		tbl, err := cvgm.CSV{Target: "y", Missing: rule}.Read(strings.NewReader(text))
 		if err != nil {
 			fmt.Println(err)
 			continue
 		}
-		fmt.Println(rule, table.Y)
+		fmt.Println(rule, tbl.Y)
 	}
 	// Output:
 	// CSV lacks a value: "?" in line 3, column "a" (not finite): fill it in, remove the line, or set CSV.Missing
@@ -85,15 +85,15 @@ func ExampleMissingRule() {
 
 // One class against the rest, on some of the rows.
 func ExampleTable() {
-	table, err := cvgm.ReadCSV(strings.NewReader("weight,kind\n100,apple\n120,pear\n9,cherry\n11,cherry\n"), "kind")
+	tbl, err := cvgm.ReadCSV(strings.NewReader("weight,kind\n100,apple\n120,pear\n9,cherry\n11,cherry\n"), "kind")
 	if err != nil {
 		panic(err)
 	}
-	pears, err := table.Rows([]int{1, 2, 3}).Binary("pear")
+	pears, err := tbl.Rows([]int{1, 2, 3}).Binary("pear")
 	if err != nil {
 		panic(err)
 	}
-	fmt.Println(table.Classes, table.Y)
+	fmt.Println(tbl.Classes, tbl.Y)
 	fmt.Println(pears.Classes, pears.Y, pears.Lines)
 	// Output:
 	// [apple cherry pear] [0 2 1 1]
@@ -120,12 +120,12 @@ func ExampleEncoder() {
 
 // From a text to a model in a file, and from the file to predictions.
 func ExamplePipeline() {
-	table := readFlats()
-	data, encoder, err := table.Data()
+	tbl := readFlats()
+	data, encoder, err := tbl.Data()
 	if err != nil {
 		panic(err)
 	}
-	splits, err := cvgm.GroupedKFold(synth.NewStream(1, "example flats"), table.Groups, 3) // a district is never parted
+	splits, err := cvgm.GroupedKFold(synth.NewStream(1, "example flats"), tbl.Groups, 3) // a district is never parted
 	if err != nil {
 		panic(err)
 	}
@@ -170,11 +170,11 @@ func ExamplePipeline() {
 // A level that no row had is an error, or all features of its column are 0.
 func ExampleUnknownRule() {
 	for _, rule := range []cvgm.UnknownRule{cvgm.UnknownIsError, cvgm.UnknownIsZero} {
-		table, err := cvgm.CSV{Target: "y", Unknown: rule}.Read(strings.NewReader("colour,y\nred,1\nblue,2\nred,1\n"))
+		tbl, err := cvgm.CSV{Target: "y", Unknown: rule}.Read(strings.NewReader("colour,y\nred,1\nblue,2\nred,1\n"))
 		if err != nil {
 			panic(err)
 		}
-		pipeline := fitTwo(table)
+		pipeline := fitTwo(tbl)
 		y, err := pipeline.PredictRecord(map[string]string{"colour": "green"})
 		fmt.Printf("%v: %.1f %v\n", rule, y, err)
 	}
@@ -184,8 +184,8 @@ func ExampleUnknownRule() {
 }
 
 // fitTwo fits an almost unpenalised elastic net.
-func fitTwo(table *cvgm.Table) *cvgm.Pipeline {
-	data, encoder, err := table.Data()
+func fitTwo(tbl *cvgm.Table) *cvgm.Pipeline {
+	data, encoder, err := tbl.Data()
 	if err != nil {
 		panic(err)
 	}
@@ -243,11 +243,11 @@ func ExamplePreparer() {
 }
 
 func ExampleReadCSV() {
-	table, err := cvgm.ReadCSV(strings.NewReader("rooms,heating,price\n3,gas,210\n5,wood,480\n4,gas,330\n"), "price")
+	tbl, err := cvgm.ReadCSV(strings.NewReader("rooms,heating,price\n3,gas,210\n5,wood,480\n4,gas,330\n"), "price")
 	if err != nil {
 		panic(err)
 	}
-	_, encoder, err := table.Data()
-	fmt.Println(encoder.Names(), table.Y, err)
+	_, encoder, err := tbl.Data()
+	fmt.Println(encoder.Names(), tbl.Y, err)
 	// Output: [rooms heating=wood] [210 480 330] <nil>
 }

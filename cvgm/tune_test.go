@@ -529,26 +529,26 @@ func flowers(t *testing.T) *Table {
 		colour := []string{"red", "blue", "white"}[(kind+i/40)%3]
 		text += fmt.Sprintf("%s,%s,%.3f,%s,bed %d\n", []string{"rose", "iris", "aster"}[kind], length, 100*math.Abs(float64(kind-1))+20*src.NormFloat64(), colour, i/6)
 	}
-	table, err := CSV{Target: "kind", Group: "bed", Missing: MissingIsMean}.Read(strings.NewReader(text))
+	tbl, err := CSV{Target: "kind", Group: "bed", Missing: MissingIsMean}.Read(strings.NewReader(text))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return table
+	return tbl
 }
 
 func TestTuneClasses(t *testing.T) {
-	table := flowers(t)
-	if _, err := (Tuner{}).TuneTable(t.Context(), table); err == nil || !strings.Contains(err.Error(), "Table.Binary") {
+	tbl := flowers(t)
+	if _, err := (Tuner{}).TuneTable(t.Context(), tbl); err == nil || !strings.Contains(err.Error(), "Table.Binary") {
 		t.Errorf("three classes: %v", err)
 	}
-	tuned, err := Tuner{OuterFolds: -1}.TuneClasses(t.Context(), table)
+	tuned, err := Tuner{OuterFolds: -1}.TuneClasses(t.Context(), tbl)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := CheckGroups(tuned.Tuned[0].Splits, table.Groups); err != nil {
+	if err := CheckGroups(tuned.Tuned[0].Splits, tbl.Groups); err != nil {
 		t.Error(err)
 	}
-	found, err := tuned.Class(table)
+	found, err := tuned.Class(tbl)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -563,19 +563,19 @@ func TestTuneClasses(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if again, err := kept.Class(table); err != nil || !slices.Equal(again, found) {
+	if again, err := kept.Class(tbl); err != nil || !slices.Equal(again, found) {
 		t.Errorf("read from JSON the pipelines find other classes, %v", err)
 	}
 	right := 0
 	for i, class := range found {
-		if class == table.Classes[int(table.Y[i])] {
+		if class == tbl.Classes[int(tbl.Y[i])] {
 			right++
 		}
 	}
 	if right < 105 {
 		t.Errorf("%d of %d right", right, len(found))
 	}
-	binary, err := table.Binary("rose")
+	binary, err := tbl.Binary("rose")
 	if err != nil {
 		t.Fatal(err)
 	}

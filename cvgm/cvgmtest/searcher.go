@@ -124,9 +124,9 @@ func steps(t TB, s cvgm.Searcher, q quadratic, budget int, expect Search) {
 func values(t TB, s cvgm.Searcher) {
 	t.Helper()
 	p := box(quadratics[3].eval)
-	search := s.Search(p, start())
+	searcher := s.Search(p, start())
 	var runs [3][]cvgm.Step
-	for k, steps := range []iter.Seq2[cvgm.Step, error]{search, search, s.Search(p, start())} {
+	for k, steps := range []iter.Seq2[cvgm.Step, error]{searcher, searcher, s.Search(p, start())} {
 		for step, err := range steps {
 			if err != nil {
 				t.Fatalf("%T: %v", s, err)

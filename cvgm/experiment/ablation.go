@@ -220,14 +220,14 @@ func (a ablationProblem) measure(ctx context.Context, seed uint64) (c ablationCe
 	if c.Start, err = s.TestLoss(s.Start); err != nil {
 		return c, err
 	}
-	search := a.searcher(slices.Max(a.budgets) + a.first)
+	searcher := a.searcher(slices.Max(a.budgets) + a.first)
 	for _, along := range []struct {
 		objective cvgm.Objective
 		risks     *[]float64
 	}{{s.Objective, &c.CV}, {training, &c.Training}} {
 		s.Objective = along.objective
 		var path [][]float64
-		for step, err := range s.Search(ctx, search) {
+		for step, err := range s.Search(ctx, searcher) {
 			if err != nil {
 				return c, err
 			}

@@ -137,18 +137,18 @@ func (p FewDimensionsParams) searches(ctx context.Context, matter, dataSet int) 
 	for k := range p.PerAxis {
 		values = append(values, math.Pow(10, p.BoxLow+margin*float64(2*k+1)))
 	}
-	for _, search := range []struct {
+	for _, searcher := range []struct {
 		lowest   *float64
 		searcher cvgm.Searcher
 	}{
 		{&c.Random, cvgm.RandomSearch{Source: func() cvgm.Source { return p.stream(dataSet)("random") }, Draw: cvgm.LogUniform(p.BoxLow, p.BoxHigh), MaxEvals: p.points()}},
 		{&c.Grid, cvgm.GridSearch{Values: slices.Repeat([][]float64{values}, p.Hyperparameters)}},
 	} {
-		best, err := cvgm.Best(s.Search(ctx, search.searcher))
+		best, err := cvgm.Best(s.Search(ctx, searcher.searcher))
 		if err != nil {
 			return c, err
 		}
-		*search.lowest = best.Loss
+		*searcher.lowest = best.Loss
 	}
 	return c, nil
 }

@@ -99,7 +99,7 @@ type gapCell struct {
 
 // watch runs one search to its end with a nested estimate and the true risk.
 func (p GapParams) watch(ctx context.Context, problem, dataSet int) (c gapCell, err error) {
-	search := cvgm.AdaptiveGradient{MaxEvals: p.Budget}
+	searcher := cvgm.AdaptiveGradient{MaxEvals: p.Budget}
 	whole, err := p.setup(problem, dataSet, nil)
 	if err != nil {
 		return c, err
@@ -116,11 +116,11 @@ func (p GapParams) watch(ctx context.Context, problem, dataSet int) (c gapCell, 
 		}
 		heldOut := pick(whole.Train, f.Val)
 		monitor.Nested = append(monitor.Nested, cvgm.NestedSearch{
-			Steps: part.Search(ctx, search),
+			Steps: part.Search(ctx, searcher),
 			Risk:  func(s cvgm.Step) (float64, error) { return part.Risk(s.X, heldOut) },
 		})
 	}
-	for s, err := range monitor.Watch(whole.Search(ctx, search)) {
+	for s, err := range monitor.Watch(whole.Search(ctx, searcher)) {
 		if err != nil {
 			return c, err
 		}

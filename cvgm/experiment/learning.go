@@ -229,7 +229,7 @@ func (p LearningParams) learnLosses(ctx context.Context, seed int) ([]lossFit, e
 	if err != nil {
 		return nil, err
 	}
-	search := func(project func(alpha []float64), start []float64) (f lossFit, err error) {
+	searcher := func(project func(alpha []float64), start []float64) (f lossFit, err error) {
 		problem := cvgm.Problem{Objective: s.CV.Eval, Project: func(x []float64) {
 			project(x[:len(LossNames)])
 			x[len(LossNames)] = math.Max(x[len(LossNames)], 1e-2)
@@ -254,14 +254,14 @@ func (p LearningParams) learnLosses(ctx context.Context, seed int) ([]lossFit, e
 		return f, err
 	}
 	centre := []float64{.25, .25, .25, .25, .1}
-	fromCentre, err := search(cvgm.Simplex, centre)
+	fromCentre, err := searcher(cvgm.Simplex, centre)
 	if err != nil {
 		return nil, err
 	}
 	learned := fromCentre
 	fits := []lossFit{{}, fromCentre}
 	for corner := range LossNames {
-		single, err := search(func(alpha []float64) {
+		single, err := searcher(func(alpha []float64) {
 			clear(alpha)
 			alpha[corner] = 1
 		}, centre)
@@ -269,7 +269,7 @@ func (p LearningParams) learnLosses(ctx context.Context, seed int) ([]lossFit, e
 			return nil, err
 		}
 		fits = append(fits, single)
-		again, err := search(cvgm.Simplex, single.End)
+		again, err := searcher(cvgm.Simplex, single.End)
 		if err != nil {
 			return nil, err
 		}

@@ -234,20 +234,20 @@ func (p MyDataParams) Run(ctx context.Context) (*MyDataResult, error) {
 	if err := firstError(Check(&p), ctx.Err()); err != nil {
 		return nil, err
 	}
-	table := p.content.table
-	rows, _ := table.Dims()
-	r := &MyDataResult{Name: p.Name(), Target: table.Target, Classes: table.Classes, Rows: rows, Dropped: p.dropped(table)}
+	whole := p.content.table
+	rows, _ := whole.Dims()
+	r := &MyDataResult{Name: p.Name(), Target: whole.Target, Classes: whole.Classes, Rows: rows, Dropped: p.dropped(whole)}
 	if p.File == "" {
 		r.Houses = p.content.text
 	}
-	for _, g := range table.Groups {
+	for _, g := range whole.Groups {
 		r.Groups = max(r.Groups, g+1)
 	}
-	single := []*cvgm.Table{table}
-	if len(table.Classes) > 2 {
+	single := []*cvgm.Table{whole}
+	if len(whole.Classes) > 2 {
 		single = nil
-		for _, class := range table.Classes {
-			binary, err := table.Binary(class)
+		for _, class := range whole.Classes {
+			binary, err := whole.Binary(class)
 			if err != nil {
 				return nil, err
 			}
@@ -258,8 +258,8 @@ func (p MyDataParams) Run(ctx context.Context) (*MyDataResult, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.Columns = myColumns(table.Columns, d)
-	prototype, name := p.learner(len(table.Classes) > 0)
+	r.Columns = myColumns(whole.Columns, d)
+	prototype, name := p.learner(len(whole.Classes) > 0)
 	r.Learner = name
 	models, tuned := make([]MyModel, len(single)), make([]*cvgm.Tuned, len(single))
 	for k, binary := range single {
@@ -282,14 +282,14 @@ func (p MyDataParams) Run(ctx context.Context) (*MyDataResult, error) {
 		}
 		if err != nil {
 			if len(single) > 1 {
-				err = fmt.Errorf("class %q: %w", table.Classes[k], err)
+				err = fmt.Errorf("class %q: %w", whole.Classes[k], err)
 			}
 			return nil, err
 		}
 	}
 	r.Models = models
-	r.Confusion = confusion(table, models)
-	r.Boundary, err = p.boundary(table, d, tuned)
+	r.Confusion = confusion(whole, models)
+	r.Boundary, err = p.boundary(whole, d, tuned)
 	return r, err
 }
 

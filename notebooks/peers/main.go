@@ -59,7 +59,7 @@ func main() {
 		log.Fatal(err)
 	}
 	defer file.Close()
-	r, err := tune(file, learners[*learner]())
+	r, err := tuneOne(file, learners[*learner]())
 	if err == nil {
 		err = json.NewEncoder(os.Stdout).Encode(r)
 	}
@@ -69,7 +69,7 @@ func main() {
 }
 
 // tune tunes the learner on the folds of a CSV text.
-func tune(text io.Reader, learner learn.Learner) (*result, error) {
+func tuneOne(text io.Reader, learner learn.Learner) (*result, error) {
 	table, err := cvgm.CSV{Target: "y", Group: "fold"}.Read(text)
 	if err != nil {
 		return nil, err
