@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"cvgm/cvgm/search"
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/kernel"
 	"cvgm/qpdiff/learn"
@@ -163,7 +164,7 @@ func classData(src *synth.Stream, n, features int) learn.Data {
 
 // slope is the five-point quotient of f along u at x, with the one of half the
 // step as a test of whether f is smooth there.
-func slope(f Objective, x, u []float64, h float64) (d float64, smooth bool, err error) {
+func slope(f search.Objective, x, u []float64, h float64) (d float64, smooth bool, err error) {
 	quotient := func(h float64) float64 {
 		at := func(step float64) float64 {
 			moved := slices.Clone(x)

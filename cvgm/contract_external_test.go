@@ -7,6 +7,7 @@ import (
 
 	"cvgm/cvgm"
 	"cvgm/cvgm/cvgmtest"
+	"cvgm/cvgm/search"
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/learn"
 	"cvgm/qpdiff/linear"
@@ -182,16 +183,16 @@ func TestContractsFindFaults(t *testing.T) {
 					nil, []float64{.4, 3}, x, 1e-3)
 			}},
 			{"searcher's budget", "evaluations for a budget", func(t cvgmtest.TB, fault bool) {
-				cvgmtest.Searcher(t, func(budget int) cvgm.Searcher {
+				cvgmtest.Searcher(t, func(budget int) search.Searcher {
 					if fault {
 						budget++
 					}
-					return cvgm.ProjectedGradient{StepSize: .2, MaxEvals: budget}
+					return search.ProjectedGradient{StepSize: .2, MaxEvals: budget}
 				}, cvgmtest.Search{Gradient: true})
 			}},
 			{"searcher's source", "a second search differs", func(t cvgmtest.TB, fault bool) {
-				cvgmtest.Searcher(t, func(budget int) cvgm.Searcher {
-					return cvgm.RandomSearch{MaxEvals: budget, Draw: cvgm.LogUniform(-1, 0), Source: func() cvgm.Source {
+				cvgmtest.Searcher(t, func(budget int) search.Searcher {
+					return search.RandomSearch{MaxEvals: budget, Draw: search.LogUniform(-1, 0), Source: func() cvgm.Source {
 						if fault {
 							return stream
 						}

@@ -5,6 +5,8 @@ import (
 	"math"
 	"reflect"
 
+	"cvgm/cvgm/internal/args"
+	"cvgm/cvgm/internal/sample"
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/learn"
 
@@ -14,13 +16,13 @@ import (
 // New checks the configuration and prepares every split. Errors name the
 // argument; those that belong to one split are a [SplitError].
 func New(c Config) (*CV, error) {
-	if err := firstError(
-		badIf(len(c.Splits) == 0, "Config.Splits", qpdiff.ErrShape, "draw some, for example with RandomSplits", "is empty"),
-		badIf(c.Learner == nil, "Config.Learner", qpdiff.ErrShape, "give a function that returns a new learner", "is nil"),
-		badIf(c.Loss == nil, "Config.Loss", qpdiff.ErrShape, "use SquaredError{}, LogisticLoss{}, …", "is nil"),
+	if err := args.First(
+		args.BadIf(len(c.Splits) == 0, "Config.Splits", qpdiff.ErrShape, "draw some, for example with RandomSplits", "is empty"),
+		args.BadIf(c.Learner == nil, "Config.Learner", qpdiff.ErrShape, "give a function that returns a new learner", "is nil"),
+		args.BadIf(c.Loss == nil, "Config.Loss", qpdiff.ErrShape, "use SquaredError{}, LogisticLoss{}, …", "is nil"),
 		checkLoss(c.Loss),
-		badIf(c.Centring < NoCentring || c.Centring > MeanCentring, "Config.Centring", qpdiff.ErrDomain, "use one of the constants", "is %d", c.Centring),
-		checkData("Config.Data", c.Data, c.Prepare != nil),
+		args.BadIf(c.Centring < NoCentring || c.Centring > MeanCentring, "Config.Centring", qpdiff.ErrDomain, "use one of the constants", "is %d", c.Centring),
+		args.Data("Config.Data", c.Data, c.Prepare != nil),
 	); err != nil {
 		return nil, err
 	}
@@ -35,15 +37,15 @@ func New(c Config) (*CV, error) {
 	if c.Features != nil {
 		in, out := c.Features.Dims()
 		if in != raw {
-			return nil, badArg("Config.Features", qpdiff.ErrShape, "match the map's inputs to the columns of Data.X",
+			return nil, args.Bad("Config.Features", qpdiff.ErrShape, "match the map's inputs to the columns of Data.X",
 				"takes %d inputs where Data.X has %d columns", in, raw)
 		}
 		if out < 1 {
-			return nil, badArg("Config.Features", qpdiff.ErrShape, "give the map at least one output", "has %d outputs", out)
+			return nil, args.Bad("Config.Features", qpdiff.ErrShape, "give the map at least one output", "has %d outputs", out)
 		}
 		if c.Centring == FixedLeastSquares && c.learned() {
 			if !c.Standardise {
-				return nil, badArg("Config.Centring", qpdiff.ErrDomain, "use MeanCentring, or set Standardise",
+				return nil, args.Bad("Config.Centring", qpdiff.ErrDomain, "use MeanCentring, or set Standardise",
 					"is FixedLeastSquares, which would depend on the parameters of Config.Features")
 			}
 			// The two are equal on standardised features. The mean of y is
@@ -63,7 +65,7 @@ func New(c Config) (*CV, error) {
 	theta, hyper := first.Dims(cv.features)
 	cv.hyper = hyper
 	if c.Hyper != nil && len(c.Hyper) != hyper {
-		return nil, badArg("Config.Hyper", qpdiff.ErrShape, "give one value per hyperparameter of the learner",
+		return nil, args.Bad("Config.Hyper", qpdiff.ErrShape, "give one value per hyperparameter of the learner",
 			"has %d entries where the learner has %d hyperparameters", len(c.Hyper), hyper)
 	}
 	if l, ok := first.(learn.SubsetLearner); ok && !c.Standardise && c.Centring == NoCentring && c.Prepare == nil {
@@ -84,14 +86,14 @@ func New(c Config) (*CV, error) {
 			return nil, err
 		}
 		if v := reflect.ValueOf(first); v.Comparable() && f.learner == first {
-			return nil, badArg("Config.Learner", qpdiff.ErrDomain, "return a new learner from each call", "returned the same %T twice", first)
+			return nil, args.Bad("Config.Learner", qpdiff.ErrDomain, "return a new learner from each call", "returned the same %T twice", first)
 		}
 		if cv.loo != nil {
 			continue
 		}
 		f.prepare(c, cv.features)
 		if cv.full != nil {
-			f.out = complement(f.split.Train, n)
+			f.out = sample.Complement(f.split.Train, n)
 			if c.Features != nil {
 				f.grad.X = mat.NewDense(n, cv.features, nil)
 			}
@@ -110,7 +112,7 @@ func New(c Config) (*CV, error) {
 }
 
 // Eval returns L_cv(α) and, where grad is not nil, overwrites it with the
-// gradient. It is an [Objective]. An α of the wrong length is an error, a grad
+// gradient. It is an [search.Objective]. An α of the wrong length is an error, a grad
 // of the wrong length a panic. Errors of a split are a [SplitError]. Errors
 // match qpdiff.ErrNotDifferentiable where the gradient does not exist and
 // Config.Generalised is not set, and qpdiff.ErrNotFinite where a loss or a
@@ -163,7 +165,7 @@ func (cv *CV) eval(ctx context.Context, grad []float64, data *dataGradient, alph
 		}
 		loss /= k
 	}
-	if !finite(loss) {
+	if !args.Finite(loss) {
 		return math.NaN(), overflow("the CV loss is %v, although that of each split is finite", loss)
 	}
 	if grad != nil {
@@ -187,7 +189,7 @@ func (cv *CV) evalSplit(j int) error {
 		return &SplitError{j, err}
 	}
 	if cv.full != nil {
-		gather(f.val, cv.run.x, f.split.Val)
+		sample.Gather(f.val, cv.run.x, f.split.Val)
 		err = f.learner.(learn.SubsetLearner).LoadSubset(cv.full, f.out)
 	} else if cv.c.Features != nil || f.train.X == nil {
 		if f.train.X == nil {

@@ -8,6 +8,10 @@ import (
 	"slices"
 	"testing"
 
+	"cvgm/cvgm/internal/args"
+	"cvgm/cvgm/internal/casetest"
+	"cvgm/cvgm/internal/normalise"
+	"cvgm/cvgm/search"
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/learn"
 	"cvgm/qpdiff/linear"
@@ -21,7 +25,7 @@ import (
 // elasticNetCV is the setting of the paper's first experiment.
 func elasticNetCV(t testing.TB, seed uint64, k int, change func(*Config)) *CV {
 	t.Helper()
-	d := regression(seed, 30, 10)
+	d := casetest.Regression(seed, 30, 10)
 	splits, err := RandomSplits(synth.NewStream(seed, "splits"), 30, k, .95)
 	if err != nil {
 		t.Fatal(err)
@@ -39,7 +43,7 @@ func elasticNetCV(t testing.TB, seed uint64, k int, change func(*Config)) *CV {
 }
 
 // centralDifference is the five-point quotient of f along coordinate i.
-func centralDifference(t testing.TB, f Objective, x []float64, i int, h float64) float64 {
+func centralDifference(t testing.TB, f search.Objective, x []float64, i int, h float64) float64 {
 	t.Helper()
 	at := func(step float64) float64 {
 		moved := slices.Clone(x)
@@ -53,7 +57,7 @@ func centralDifference(t testing.TB, f Objective, x []float64, i int, h float64)
 	return (at(-2*h) - 8*at(-h) + 8*at(h) - at(2*h)) / (12 * h)
 }
 
-func checkGradient(t *testing.T, f Objective, x []float64, h, tol float64) {
+func checkGradient(t *testing.T, f search.Objective, x []float64, h, tol float64) {
 	t.Helper()
 	grad := make([]float64, len(x))
 	if _, err := f(grad, x); err != nil {
@@ -104,7 +108,7 @@ func TestFixedLeastSquaresIsExactOnStandardisedFeatures(t *testing.T) {
 // On raw features the exact intercept is that of the joint problem: no other
 // constant, with θ fitted to what remains, has a lower objective.
 func TestMeanCentringIsOptimal(t *testing.T) {
-	d := regression(7, 12, 3)
+	d := casetest.Regression(7, 12, 3)
 	for i := range d.Y {
 		d.Y[i] += 3
 		d.X.Set(i, 0, d.X.At(i, 0)-2)
@@ -149,7 +153,7 @@ func TestResultsDoNotDependOnGOMAXPROCS(t *testing.T) {
 		old := runtime.GOMAXPROCS(procs)
 		cv := elasticNetCV(t, 11, 128, nil)
 		var got []run
-		for step, err := range (ProjectedGradient{StepSize: 2e-4, MaxEvals: 30}).Search(Problem{Objective: cv.Eval, Lower: []float64{0, 1e-7}}, []float64{.01, 1e-4}) {
+		for step, err := range (search.ProjectedGradient{StepSize: 2e-4, MaxEvals: 30}).Search(search.Problem{Objective: cv.Eval, Lower: []float64{0, 1e-7}}, []float64{.01, 1e-4}) {
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -195,13 +199,13 @@ func TestNormaliserBackwardMatchesCentralDifferences(t *testing.T) {
 		return v
 	}
 	raw, w := draw((rows+vals)*m), draw((rows+vals)*m)
-	for _, z := range []normaliser{{}, {centre: true}, {centre: true, scale: true}} {
+	for _, z := range []normalise.Normaliser{{}, {Centre: true}, {Centre: true, Scale: true}} {
 		value := func(_, x []float64) (float64, error) {
 			x = slices.Clone(x)
-			if err := z.fit(x[:rows*m], m); err != nil {
+			if err := z.Fit(x[:rows*m], m); err != nil {
 				return 0, err
 			}
-			z.apply(x)
+			z.Apply(x)
 			var s float64
 			for i, v := range x {
 				s += w[i] * v * v
@@ -212,15 +216,15 @@ func TestNormaliserBackwardMatchesCentralDifferences(t *testing.T) {
 			t.Fatal(err)
 		}
 		x := slices.Clone(raw)
-		z.apply(x)
+		z.Apply(x)
 		grad := make([]float64, len(x))
 		for i, v := range x {
 			grad[i] = 2 * w[i] * v
 		}
-		z.backward(x[:rows*m], x[rows*m:], grad[:rows*m], grad[rows*m:])
+		z.Backward(x[:rows*m], x[rows*m:], grad[:rows*m], grad[rows*m:])
 		for i, g := range grad {
 			if want := centralDifference(t, value, raw, i, 1e-4); math.Abs(g-want) > 1e-9 {
-				t.Errorf("center %v scale %v: entry %d is %v, central differences give %v", z.centre, z.scale, i, g, want)
+				t.Errorf("center %v scale %v: entry %d is %v, central differences give %v", z.Centre, z.Scale, i, g, want)
 			}
 		}
 	}
@@ -254,7 +258,7 @@ func TestNewRefusesBadConfigs(t *testing.T) {
 		}, qpdiff.ErrDomain, -1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			config := Config{Data: regression(1, 30, 10), Loss: SquaredError{}, Standardise: true,
+			config := Config{Data: casetest.Regression(1, 30, 10), Loss: SquaredError{}, Standardise: true,
 				Learner: func() learn.Learner { return new(linear.ElasticNet) }}
 			config.Splits, _ = RandomSplits(synth.NewStream(1, "splits"), 30, 5, .9)
 			c.change(&config)
@@ -308,7 +312,7 @@ func TestModelPredictsFromRawFeatures(t *testing.T) {
 		t.Fatal(err)
 	}
 	// Least squares leaves residuals that are orthogonal to 1 and to X.
-	d := regression(6, 30, 10)
+	d := casetest.Regression(6, 30, 10)
 	p := make([]float64, 30)
 	if err := m.Predict(p, d.X); err != nil {
 		t.Fatal(err)
@@ -341,14 +345,14 @@ func FuzzEval(f *testing.F) {
 		if err != nil {
 			return
 		}
-		cv, err := New(Config{Data: regression(seed, 12, 4), Splits: splits, Loss: SquaredError{}, Centring: MeanCentring,
+		cv, err := New(Config{Data: casetest.Regression(seed, 12, 4), Splits: splits, Loss: SquaredError{}, Centring: MeanCentring,
 			Learner: func() learn.Learner { return new(linear.ElasticNet) }})
 		if err != nil {
 			return
 		}
 		grad := make([]float64, 2)
 		loss, err := cv.Eval(grad, []float64{l1, l2})
-		if err == nil && !(finite(loss) && finite(grad[0]) && finite(grad[1])) {
+		if err == nil && !(args.Finite(loss) && args.Finite(grad[0]) && args.Finite(grad[1])) {
 			t.Errorf("loss %v, gradient %v without an error", loss, grad)
 		}
 	})

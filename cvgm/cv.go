@@ -3,6 +3,7 @@ package cvgm
 import (
 	"context"
 
+	"cvgm/cvgm/internal/args"
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/learn"
 
@@ -71,12 +72,12 @@ func (cv *CV) unpack(v, held []float64) (hyper, params []float64) {
 
 func (cv *CV) checkAlpha(alpha []float64) error {
 	if len(alpha) != cv.Dims() {
-		return badArg("alpha", qpdiff.ErrShape, "give the learner's hyperparameters, then the feature map's parameters",
+		return args.Bad("alpha", qpdiff.ErrShape, "give the learner's hyperparameters, then the feature map's parameters",
 			"has %d entries instead of %d", len(alpha), cv.Dims())
 	}
 	for i, a := range alpha {
-		if !finite(a) {
-			return badArg("alpha", qpdiff.ErrNotFinite, "take a smaller step or project onto bounds", "holds %v at index %d", a, i)
+		if !args.Finite(a) {
+			return args.Bad("alpha", qpdiff.ErrNotFinite, "take a smaller step or project onto bounds", "holds %v at index %d", a, i)
 		}
 	}
 	return nil

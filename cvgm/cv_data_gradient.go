@@ -7,6 +7,8 @@ import (
 	"math"
 	"slices"
 
+	"cvgm/cvgm/internal/args"
+	"cvgm/cvgm/internal/sample"
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/learn"
 
@@ -83,7 +85,7 @@ func (cv *CV) addSplits(d *dataGradient, dx *mat.Dense) error {
 	if d.wantX && d.errX == nil {
 		d.errX = cv.rowsFromFeatures(d, dx)
 	}
-	if d.wantY && d.errY == nil && !allFinite(d.y) {
+	if d.wantY && d.errY == nil && !args.AllFinite(d.y) {
 		d.errY = overflow("the derivative in the labels is not finite")
 	}
 	switch wrongX, wrongY := d.wantX && d.errX != nil, d.wantY && d.errY != nil; {
@@ -121,12 +123,12 @@ func (f *splitFit) newSplitData(c *Config, want *dataGradient) *splitData {
 	}
 	loss, ok := c.Loss.(LabelLoss)
 	if !ok {
-		d.errY = badArg("Config.Loss", qpdiff.ErrNotDifferentiable, "give it the method LabelSlope", "has no derivative in the label: %T is no LabelLoss", c.Loss)
+		d.errY = args.Bad("Config.Loss", qpdiff.ErrNotDifferentiable, "give it the method LabelSlope", "has no derivative in the label: %T is no LabelLoss", c.Loss)
 		return d
 	}
 	kinks, _ := c.Loss.(KinkedLoss)
 	d.label = make([]float64, len(f.valY))
-	total := f.valWeights.total(len(f.valY))
+	total := f.valWeights.Total(len(f.valY))
 	for i, y := range f.valY {
 		p := f.prediction[i]
 		slope := loss.LabelSlope(p, y)
@@ -135,10 +137,10 @@ func (f *splitFit) newSplitData(c *Config, want *dataGradient) *splitData {
 				slope = 0 // as that in the prediction; Config.Generalised allows it or not
 			}
 		}
-		if !finite(slope) && d.errY == nil {
-			d.errY = badArg("Config.Loss", qpdiff.ErrNotDifferentiable, "use a smooth loss", "has the slope %v in the label of example %d", slope, f.split.Val[i])
+		if !args.Finite(slope) && d.errY == nil {
+			d.errY = args.Bad("Config.Loss", qpdiff.ErrNotDifferentiable, "use a smooth loss", "has the slope %v in the label of example %d", slope, f.split.Val[i])
 		}
-		d.label[i] = f.valWeights.at(i) * slope / total
+		d.label[i] = f.valWeights.At(i) * slope / total
 	}
 	return d
 }
@@ -147,17 +149,17 @@ func (f *splitFit) newSplitData(c *Config, want *dataGradient) *splitData {
 func (f *splitFit) dataBackward(c *Config, want *dataGradient) error {
 	d := f.data
 	if c.Centring == FixedLeastSquares && !c.Standardise {
-		err := badArg("Config.Centring", qpdiff.ErrNotDifferentiable, "use MeanCentring, or set Standardise",
+		err := args.Bad("Config.Centring", qpdiff.ErrNotDifferentiable, "use MeanCentring, or set Standardise",
 			"is FixedLeastSquares, through which no derivative goes")
 		d.errX, d.errY = err, err
 		return nil
 	}
 	if c.Prepare != nil && want.wantX {
-		d.errX = badArg("Config.Data.X", qpdiff.ErrNotDifferentiable, "ask for dy alone, or prepare the rows of each part yourself",
+		d.errX = args.Bad("Config.Data.X", qpdiff.ErrNotDifferentiable, "ask for dy alone, or prepare the rows of each part yourself",
 			"reaches the learner through Config.Prepare, through which no derivative goes")
 	}
-	if j := f.norm.jump; f.norm.scale && j >= 0 && want.wantX && d.errX == nil {
-		d.errX = badArg("Config.Data.X", qpdiff.ErrNotDifferentiable, "do not standardise, or drop the feature",
+	if j := f.norm.Jump; f.norm.Scale && j >= 0 && want.wantX && d.errX == nil {
+		d.errX = args.Bad("Config.Data.X", qpdiff.ErrNotDifferentiable, "do not standardise, or drop the feature",
 			"has a feature %d that is constant on the training rows, where the standardised feature jumps", j)
 	}
 	rows, m := f.train.X.Dims()
@@ -193,14 +195,14 @@ func (f *splitFit) dataBackward(c *Config, want *dataGradient) error {
 		return err
 	}
 	if wantedY && c.Centring != NoCentring { // the mean of y is subtracted, and added to predictions
-		mean := sum(-floats.Sum(d.grad.Y), f.dprediction)
-		total := f.norm.weights.total(rows)
+		mean := sample.Sum(-floats.Sum(d.grad.Y), f.dprediction)
+		total := f.norm.Weights.Total(rows)
 		for i := range d.grad.Y {
-			d.grad.Y[i] += f.norm.weights.at(i) * mean / total
+			d.grad.Y[i] += f.norm.Weights.At(i) * mean / total
 		}
 	}
 	if wantedX && f.out == nil {
-		f.norm.backward(f.train.X.RawMatrix().Data, f.val, d.grad.X.RawMatrix().Data, d.val.RawMatrix().Data)
+		f.norm.Backward(f.train.X.RawMatrix().Data, f.val, d.grad.X.RawMatrix().Data, d.val.RawMatrix().Data)
 	}
 	return nil
 }
@@ -217,10 +219,10 @@ func (cv *CV) addSplit(d *dataGradient, j int, ties *tieTest) {
 	} else {
 		const equal, remedy = "examples %d and %d, which are equal to the learner: moves that part them have no derivative", "move one of them, or set Config.Generalised"
 		if ties.parted && part.errX == nil {
-			part.errX = badArg("Config.Data.X", qpdiff.ErrNotDifferentiable, remedy, "has the "+equal, ties.i, ties.k)
+			part.errX = args.Bad("Config.Data.X", qpdiff.ErrNotDifferentiable, remedy, "has the "+equal, ties.i, ties.k)
 		}
 		if ties.tied && part.errY == nil {
-			part.errY = badArg("Config.Data.Y", qpdiff.ErrNotDifferentiable, remedy, "has the labels of the "+equal, ties.i, ties.k)
+			part.errY = args.Bad("Config.Data.Y", qpdiff.ErrNotDifferentiable, remedy, "has the labels of the "+equal, ties.i, ties.k)
 		}
 	}
 	if d.errX == nil && part.errX != nil {
@@ -233,9 +235,9 @@ func (cv *CV) addSplit(d *dataGradient, j int, ties *tieTest) {
 		if f.out != nil { // the learner has the shape of all examples
 			floats.AddScaled(dst.RawMatrix().Data, scale, train)
 		} else {
-			scatterAdd(dst, train, f.split.Train, scale)
+			sample.ScatterAdd(dst, train, f.split.Train, scale)
 		}
-		scatterAdd(dst, val, f.split.Val, scale)
+		sample.ScatterAdd(dst, val, f.split.Val, scale)
 	}
 	if d.wantX && d.errX == nil {
 		add(d.features, part.grad.X.RawMatrix().Data, part.val.RawMatrix().Data)
@@ -254,12 +256,12 @@ func (cv *CV) rowsFromFeatures(d *dataGradient, dx *mat.Dense) error {
 	dx.Zero()
 	if backwardMap(cv.c.Features, dparams, dx, d.features) {
 		if !cv.c.Generalised {
-			return badArg("Config.Features", qpdiff.ErrNotDifferentiable, "move the parameters, or set Config.Generalised", "has a kink at these rows")
+			return args.Bad("Config.Features", qpdiff.ErrNotDifferentiable, "move the parameters, or set Config.Generalised", "has a kink at these rows")
 		}
 		cv.generalised = true
 	}
 	for i := range dx.RawMatrix().Rows {
-		if j := slices.IndexFunc(dx.RawRowView(i), func(v float64) bool { return !finite(v) }); j >= 0 {
+		if j := slices.IndexFunc(dx.RawRowView(i), func(v float64) bool { return !args.Finite(v) }); j >= 0 {
 			return overflow("the derivative in feature %d of example %d is %v", j, i, dx.At(i, j))
 		}
 	}

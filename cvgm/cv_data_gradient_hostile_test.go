@@ -10,6 +10,9 @@ import (
 	"sync"
 	"testing"
 
+	"cvgm/cvgm/internal/args"
+	"cvgm/cvgm/internal/casetest"
+	"cvgm/cvgm/search"
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/kernel"
 	"cvgm/qpdiff/learn"
@@ -40,7 +43,7 @@ func allNaN(v []float64) bool {
 }
 
 // lossOfRows is the CV loss at α as a function of the rows of the data.
-func lossOfRows(c Config, alpha []float64) Objective {
+func lossOfRows(c Config, alpha []float64) search.Objective {
 	rows, n := c.Data.X.Dims()
 	return func(_, x []float64) (float64, error) {
 		c.Data.X = mat.NewDense(rows, n, x)
@@ -58,7 +61,7 @@ func netConfig(t *testing.T, rows int) Config {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Config{Data: regression(3, rows, 3), Splits: splits, Loss: SquaredError{}, Standardise: true, Centring: MeanCentring,
+	return Config{Data: casetest.Regression(3, rows, 3), Splits: splits, Loss: SquaredError{}, Standardise: true, Centring: MeanCentring,
 		Learner: func() learn.Learner { return new(linear.ElasticNet) }}
 }
 
@@ -72,7 +75,7 @@ func TestDataGradientAtAColumnConstantUpToRounding(t *testing.T) {
 	_, dx, dy, loss, err := dataCV(t, c, []float64{.05, .1})
 	var split *SplitError
 	if !errors.Is(err, qpdiff.ErrNotDifferentiable) || !errors.As(err, &split) || split.Split != 1 || !contains(err, "feature 2") ||
-		!contains(err, "dx: ") || !allNaN(dx.RawMatrix().Data) || !allFinite(dy) || !finite(loss) {
+		!contains(err, "dx: ") || !allNaN(dx.RawMatrix().Data) || !args.AllFinite(dy) || !args.Finite(loss) {
 		t.Errorf("error %v, dx %v, dy %v", err, dx.RawMatrix().Data, dy)
 	}
 }
@@ -106,7 +109,7 @@ func TestDataGradientAfterErrors(t *testing.T) {
 			t.Errorf("α = %v: a gradient that failed is called generalised", alpha)
 		}
 	}
-	if again, err := cv.DataGradient(dx, dy, []float64{.05, .1}); err != nil || again != want || !allFinite(dx.RawMatrix().Data) {
+	if again, err := cv.DataGradient(dx, dy, []float64{.05, .1}); err != nil || again != want || !args.AllFinite(dx.RawMatrix().Data) {
 		t.Errorf("loss %v, then %v, error %v", want, again, err)
 	}
 	wantPanic(t, "dx of another shape", func() { cv.DataGradient(mat.NewDense(12, 2, nil), nil, []float64{.05, .1}) })
@@ -153,7 +156,7 @@ func TestDataGradientAtTies(t *testing.T) {
 				!contains(err, "dy: split 0: Config.Data.Y has the labels of the examples 1 and 3") {
 				t.Errorf("error %v", err)
 			}
-			if !allNaN(dx.RawMatrix().Data) || !allNaN(dy) || !finite(loss) {
+			if !allNaN(dx.RawMatrix().Data) || !allNaN(dy) || !args.Finite(loss) {
 				t.Errorf("loss %v, dx %v, dy %v", loss, dx.RawMatrix().Data, dy)
 			}
 			for range 2 { // each block alone
@@ -167,10 +170,10 @@ func TestDataGradientAtTies(t *testing.T) {
 			}
 
 			cv := c.cv(t, true)
-			if _, err := cv.DataGradient(nil, dy, c.alpha); err != nil || !cv.Generalised() || !allFinite(dy) {
+			if _, err := cv.DataGradient(nil, dy, c.alpha); err != nil || !cv.Generalised() || !args.AllFinite(dy) {
 				t.Errorf("dy alone: generalised is %v, error %v", cv.Generalised(), err)
 			}
-			if _, err := cv.DataGradient(dx, dy, c.alpha); err != nil || !cv.Generalised() || !allFinite(dy) {
+			if _, err := cv.DataGradient(dx, dy, c.alpha); err != nil || !cv.Generalised() || !args.AllFinite(dy) {
 				t.Fatalf("generalised is %v, error %v", cv.Generalised(), err)
 			}
 			f := lossOfRows(cv.c, c.alpha)
@@ -178,7 +181,7 @@ func TestDataGradientAtTies(t *testing.T) {
 			sign := c.y[1] * c.y[3]
 			u := normalVector(synth.NewStream(1, "direction"), len(c.x))
 			u[6], u[7] = sign*u[2], sign*u[3]
-			if cv.fits[0].norm.centre && sign < 0 {
+			if cv.fits[0].norm.Centre && sign < 0 {
 				t.Fatal("moves of the mean part opposite rows")
 			}
 			want, even, err := slope(f, c.x, u, 1e-4)

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"testing"
 
+	"cvgm/cvgm/internal/args"
+	"cvgm/cvgm/internal/casetest"
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/learn"
 	"cvgm/qpdiff/linear"
@@ -93,7 +95,7 @@ func (unlabelled) Eval(p, y float64) (loss, slope float64) { return SquaredError
 // Where one block does not exist the error names the split and the column, and the
 // other block is given.
 func TestDataGradientRefusesOneBlock(t *testing.T) {
-	base := regression(3, 12, 3)
+	base := casetest.Regression(3, 12, 3)
 	splits, err := KFold(synth.NewStream(3, "splits"), 12, 3)
 	if err != nil {
 		t.Fatal(err)
@@ -119,14 +121,14 @@ func TestDataGradientRefusesOneBlock(t *testing.T) {
 	}
 	dx, dy, err := run(constant, .05, .1)
 	var split *SplitError
-	if !errors.As(err, &split) || split.Split != 1 || !errors.Is(err, qpdiff.ErrNotDifferentiable) || !missing(dx.RawMatrix().Data) || !allFinite(dy) {
+	if !errors.As(err, &split) || split.Split != 1 || !errors.Is(err, qpdiff.ErrNotDifferentiable) || !missing(dx.RawMatrix().Data) || !args.AllFinite(dy) {
 		t.Errorf("a constant column: %v, dy %v", err, dy)
 	}
 
 	noLabels := config
 	noLabels.Loss = unlabelled{}
 	dx, dy, err = run(noLabels, .05, .1)
-	if !errors.Is(err, qpdiff.ErrNotDifferentiable) || !allFinite(dx.RawMatrix().Data) || !missing(dy) {
+	if !errors.Is(err, qpdiff.ErrNotDifferentiable) || !args.AllFinite(dx.RawMatrix().Data) || !missing(dy) {
 		t.Errorf("a loss without LabelSlope: %v", err)
 	}
 

@@ -4,6 +4,8 @@ import (
 	"math"
 	"slices"
 
+	"cvgm/cvgm/internal/args"
+	"cvgm/cvgm/internal/sample"
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/learn"
 
@@ -54,14 +56,14 @@ func (cv *CV) gradient(grad []float64, generalised, atOnce bool) error {
 	if cv.c.Features != nil {
 		if backwardMap(cv.c.Features, dparams, nil, cv.total) {
 			if !cv.c.Generalised {
-				return badArg("Config.Features", qpdiff.ErrNotDifferentiable, "move the parameters, or set Config.Generalised",
+				return args.Bad("Config.Features", qpdiff.ErrNotDifferentiable, "move the parameters, or set Config.Generalised",
 					"has a kink at its parameters")
 			}
 			generalised = true
 		}
 	}
 	for i, g := range grad {
-		if !finite(g) {
+		if !args.Finite(g) {
 			return cv.findOverflow(i, g)
 		}
 	}
@@ -73,7 +75,7 @@ func (cv *CV) gradient(grad []float64, generalised, atOnce bool) error {
 			continue
 		}
 		if !cv.c.Generalised {
-			return &SplitError{j, badArg("Config.Features", qpdiff.ErrNotDifferentiable, "move the parameters, or set Config.Generalised",
+			return &SplitError{j, args.Bad("Config.Features", qpdiff.ErrNotDifferentiable, "move the parameters, or set Config.Generalised",
 				"moves examples %d and %d apart, whose equal features the learner's derivative holds equal", cv.ties.i, cv.ties.k)}
 		}
 		generalised = true
@@ -93,9 +95,9 @@ func (cv *CV) gatherCotangents() {
 		if cv.full != nil {
 			floats.AddScaled(cv.asTraining.RawMatrix().Data, scale, f.grad.X.RawMatrix().Data)
 		} else {
-			scatterAdd(cv.asTraining, f.grad.X.RawMatrix().Data, f.split.Train, scale)
+			sample.ScatterAdd(cv.asTraining, f.grad.X.RawMatrix().Data, f.split.Train, scale)
 		}
-		scatterAdd(cv.asValidation, f.dval, f.split.Val, scale)
+		sample.ScatterAdd(cv.asValidation, f.dval, f.split.Val, scale)
 	}
 	cv.total.Add(cv.asTraining, cv.asValidation)
 }
@@ -105,7 +107,7 @@ func (cv *CV) findOverflow(i int, g float64) error {
 	for j := range cv.fits {
 		f := &cv.fits[j]
 		for h, v := range f.grad.Hyper {
-			if !finite(v) {
+			if !args.Finite(v) {
 				return &SplitError{j, overflow("the derivative with respect to hyperparameter %d is %v", h, v)}
 			}
 		}
@@ -114,7 +116,7 @@ func (cv *CV) findOverflow(i int, g float64) error {
 		}
 		for _, part := range [2][]float64{f.grad.X.RawMatrix().Data, f.dval} {
 			for at, v := range part {
-				if !finite(v) {
+				if !args.Finite(v) {
 					return &SplitError{j, overflow("the derivative with respect to feature %d is %v", at%cv.features, v)}
 				}
 			}
@@ -178,11 +180,11 @@ func (t *tieTest) visit(i, k int, sign float64, d []float64) (more bool) {
 		t.tied, t.i, t.k = true, i, k
 	}
 	of, with := t.moves(0, d, 1, nil, i), t.moves(1, d, sign, nil, k)
-	if sign > 0 || !f.norm.centre {
+	if sign > 0 || !f.norm.Centre {
 		t.parted = t.parted || !slices.Equal(of, with)
 	} else { // the mean moves examples of opposite sign apart, twice
 		rows := f.split.Train
-		mean := t.moves(2, d, 2/f.norm.weights.total(len(rows)), f.norm.weights, rows...)
+		mean := t.moves(2, d, 2/f.norm.Weights.Total(len(rows)), f.norm.Weights, rows...)
 		for p := range of {
 			t.parted = t.parted || !(math.Abs(of[p]-with[p]-mean[p]) <= tieTol*(math.Abs(of[p])+math.Abs(with[p])+math.Abs(mean[p])))
 		}
@@ -195,14 +197,14 @@ func (t *tieTest) visit(i, k int, sign float64, d []float64) (more bool) {
 
 // moves returns the derivative of scale·Σdᵀφ, weighted, over the examples in what moves,
 // in the storage numbered at.
-func (t *tieTest) moves(at int, d []float64, scale float64, weights rowWeights, examples ...int) []float64 {
+func (t *tieTest) moves(at int, d []float64, scale float64, weights sample.Weights, examples ...int) []float64 {
 	f, m := t.fit, t.c.Features
 	for nr, example := range examples {
-		weight := scale * weights.at(nr)
+		weight := scale * weights.At(nr)
 		row := t.dfeatures.RawRowView(example)
 		for j, v := range d {
-			if f.norm.scale {
-				v /= f.norm.std[j] // which moves both examples alike
+			if f.norm.Scale {
+				v /= f.norm.Std[j] // which moves both examples alike
 			}
 			row[j] += weight * v
 		}

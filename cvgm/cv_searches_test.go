@@ -1,12 +1,14 @@
 package cvgm
 
 import (
+	"math"
+	"testing"
+
+	"cvgm/cvgm/search"
 	"cvgm/qpdiff/learn"
 	"cvgm/qpdiff/linear"
 	"cvgm/qpdiff/linear/margin"
 	"cvgm/synth"
-	"math"
-	"testing"
 
 	"gonum.org/v1/gonum/mat"
 )
@@ -38,9 +40,9 @@ func TestSearchesSurviveKinksOfTheCVLoss(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			p := Problem{Objective: cv.Eval, Generalised: cv.Generalised, Lower: []float64{1e-4, 1e-4}, Upper: []float64{10, 10}}
+			p := search.Problem{Objective: cv.Eval, Generalised: cv.Generalised, Lower: []float64{1e-4, 1e-4}, Upper: []float64{10, 10}}
 			least := math.Inf(1)
-			for k, s := range []Searcher{QuasiNewton{MaxEvals: 100}, AdaptiveGradient{MaxEvals: 60}, ProjectedGradient{StepSize: .02, MaxEvals: 60}} {
+			for k, s := range []search.Searcher{search.QuasiNewton{MaxEvals: 100}, search.AdaptiveGradient{MaxEvals: 60}, search.ProjectedGradient{StepSize: .02, MaxEvals: 60}} {
 				best := math.Inf(1)
 				for step, err := range s.Search(p, []float64{.1, .1}) {
 					if err != nil {
@@ -81,7 +83,7 @@ func TestSearchOverAnElasticNetDoesNotStopEarlyInOtherUnits(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	problem := func(unit float64) Problem {
+	problem := func(unit float64) search.Problem {
 		labels := make([]float64, n)
 		for i, v := range y {
 			labels[i] = v * unit
@@ -90,15 +92,15 @@ func TestSearchOverAnElasticNetDoesNotStopEarlyInOtherUnits(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return Problem{Objective: cv.Eval, Generalised: cv.Generalised, Lower: []float64{1e-3 * unit, 1e-3}}
+		return search.Problem{Objective: cv.Eval, Generalised: cv.Generalised, Lower: []float64{1e-3 * unit, 1e-3}}
 	}
-	for name, make := range map[string]func(f float64) Searcher{
-		"QuasiNewton":       func(float64) Searcher { return QuasiNewton{} },
-		"AdaptiveGradient":  func(float64) Searcher { return AdaptiveGradient{} },
-		"HeavyBall":         func(float64) Searcher { return HeavyBall{StepSize: .002} },
-		"ProjectedGradient": func(float64) Searcher { return ProjectedGradient{StepSize: .02} },
+	for name, make := range map[string]func(f float64) search.Searcher{
+		"QuasiNewton":       func(float64) search.Searcher { return search.QuasiNewton{} },
+		"AdaptiveGradient":  func(float64) search.Searcher { return search.AdaptiveGradient{} },
+		"HeavyBall":         func(float64) search.Searcher { return search.HeavyBall{StepSize: .002} },
+		"ProjectedGradient": func(float64) search.Searcher { return search.ProjectedGradient{StepSize: .02} },
 	} {
-		want, err := Best(make(1).Search(problem(1), []float64{.1, .1}))
+		want, err := search.Best(make(1).Search(problem(1), []float64{.1, .1}))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -107,7 +109,7 @@ func TestSearchOverAnElasticNetDoesNotStopEarlyInOtherUnits(t *testing.T) {
 			// search stops early and calls it convergence. QuasiNewton has one for
 			// each.
 			best := math.Inf(1)
-			var last Step
+			var last search.Step
 			for s, err := range make(unit*unit).Search(problem(unit), []float64{.1 * unit, .1}) {
 				if err != nil {
 					t.Fatal(err)
@@ -133,10 +135,10 @@ func TestLearnedLossIsLearned(t *testing.T) {
 	cv := classifierCV(t, 4, 12, func() learn.Learner { return new(margin.LearnedLoss) }, func(c *Config) { c.Standardise = true })
 	x := []float64{.4, .2, .2, .2, .1}
 	checkGradient(t, cv.Eval, x, 1e-6, 1e-7)
-	p := Problem{Objective: cv.Eval, Project: func(x []float64) { Simplex(x[:4]); x[4] = max(x[4], 1e-3) }}
+	p := search.Problem{Objective: cv.Eval, Project: func(x []float64) { search.Simplex(x[:4]); x[4] = max(x[4], 1e-3) }}
 	start := math.NaN()
-	best, err := Best(func(yield func(Step, error) bool) {
-		for s, err := range (ProjectedGradient{StepSize: .05, MaxEvals: 30}).Search(p, x) {
+	best, err := search.Best(func(yield func(search.Step, error) bool) {
+		for s, err := range (search.ProjectedGradient{StepSize: .05, MaxEvals: 30}).Search(p, x) {
 			if s.Evaluations == 1 {
 				start = s.Loss
 			}

@@ -8,9 +8,9 @@
 // and validation rows ([RandomSplits], [KFold], [StratifiedKFold], [GroupedKFold],
 // [TimeSplits], …). A [CV], made from a [Config] by [New], fits a [learn.Learner] to
 // every split and returns the validation loss with its exact gradient in the
-// hyperparameters α. A [Searcher] minimises it over α, one evaluation, a [Step], at a
-// time. Data with text, classes or missing values are a [Table], which [CSV] reads: its
-// [Encoder] makes the features within each split, and a [Pipeline] predicts from texts.
+// hyperparameters α. A [search.Searcher] minimises it over α, one evaluation, a [search.Step], at a
+// time. Data with text, classes or missing values are a [table.Table], which [table.CSV] reads: its
+// [table.Encoder] makes the features within each split, and a [table.Pipeline] predicts from texts.
 // The [Model] of [CV.Final] is the learner fitted to all data at the α found.
 //
 // Results have the same bits for any GOMAXPROCS: every split owns its storage

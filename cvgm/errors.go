@@ -3,12 +3,13 @@ package cvgm
 import (
 	"fmt"
 
+	"cvgm/cvgm/internal/args"
 	"cvgm/qpdiff"
 )
 
 // overflow is the error of an α at which something is not finite.
 func overflow(format string, values ...any) error {
-	return badArg("alpha", qpdiff.ErrNotFinite, "take α closer to where it is finite, or scale the data", "is out of range: "+format, values...)
+	return args.Bad("alpha", qpdiff.ErrNotFinite, "take α closer to where it is finite, or scale the data", "is out of range: "+format, values...)
 }
 
 // A SplitError is the error of one split: of several that fail, of the lowest.

@@ -7,6 +7,7 @@ import (
 	"math"
 
 	"cvgm/cvgm"
+	"cvgm/cvgm/search"
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/learn"
 	"cvgm/qpdiff/linear"
@@ -52,8 +53,8 @@ func elasticNet(d learn.Data) *cvgm.CV {
 func Example() {
 	data := line()
 	cv := elasticNet(data)
-	searcher := cvgm.ProjectedGradient{StepSize: .02, MaxEvals: 300}
-	best, err := cvgm.Best(searcher.Search(cvgm.Problem{Objective: cv.Eval, Lower: []float64{0, 1e-7}}, []float64{.01, .01}))
+	searcher := search.ProjectedGradient{StepSize: .02, MaxEvals: 300}
+	best, err := search.Best(searcher.Search(search.Problem{Objective: cv.Eval, Lower: []float64{0, 1e-7}}, []float64{.01, .01}))
 	if err != nil {
 		panic(err)
 	}
@@ -106,9 +107,9 @@ func ExampleCV_Generalised() {
 	if err != nil {
 		panic(err)
 	}
-	searcher := cvgm.HeavyBall{StepSize: .1, MaxEvals: 2}
+	searcher := search.HeavyBall{StepSize: .1, MaxEvals: 2}
 	// At λ1 = 3 the θ of the last two splits becomes 0.
-	for step, err := range searcher.Search(cvgm.Problem{Objective: cv.Eval, Generalised: cv.Generalised}, []float64{3, .5}) {
+	for step, err := range searcher.Search(search.Problem{Objective: cv.Eval, Generalised: cv.Generalised}, []float64{3, .5}) {
 		if err != nil {
 			panic(err)
 		}

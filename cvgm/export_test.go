@@ -2,6 +2,8 @@ package cvgm
 
 import (
 	"slices"
+
+	"cvgm/cvgm/internal/casetest"
 )
 
 // Thetas returns a copy of the parameters fitted to each split at the last
@@ -15,4 +17,4 @@ func (cv *CV) Thetas() (thetas [][]float64, intercepts []float64) {
 }
 
 // Rechecked_ is rechecked.
-func Rechecked_(text []byte) []byte { return rechecked(text) }
+func Rechecked_(text []byte) []byte { return casetest.Rechecked(text) }

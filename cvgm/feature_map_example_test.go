@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"cvgm/cvgm"
+	"cvgm/cvgm/search"
 	"cvgm/qpdiff/learn"
 	"cvgm/qpdiff/linear"
 	"cvgm/synth"
@@ -67,8 +68,8 @@ func ExampleFeatureMap() {
 	if err != nil {
 		panic(err)
 	}
-	searcher := cvgm.ProjectedGradient{StepSize: 1}
-	best, err := cvgm.Best(searcher.Search(cvgm.Problem{Objective: cv.Eval}, start))
+	searcher := search.ProjectedGradient{StepSize: 1}
+	best, err := search.Best(searcher.Search(search.Problem{Objective: cv.Eval}, start))
 	if err != nil {
 		panic(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"cvgm/cvgm/internal/normalise"
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/learn"
 	"cvgm/qpdiff/linear"
@@ -146,22 +147,22 @@ func TestNormaliserRefusesOverflow(t *testing.T) {
 func TestStandardiseAtTheEndsOfTheRange(t *testing.T) {
 	src := synth.NewStream(4, "range")
 	x := normalVector(src, 30)
-	z := normaliser{centre: true, scale: true}
-	if err := z.fit(x, 3); err != nil {
+	z := normalise.Normaliser{Centre: true, Scale: true}
+	if err := z.Fit(x, 3); err != nil {
 		t.Fatal(err)
 	}
-	mean, std := slices.Clone(z.mean), slices.Clone(z.std)
+	mean, std := slices.Clone(z.Mean), slices.Clone(z.Std)
 	for _, e := range []int{-1000, -700, -500, 500, 700, 1000} {
 		scaled := make([]float64, len(x))
 		for i, v := range x {
 			scaled[i] = math.Ldexp(v, e)
 		}
-		if err := z.fit(scaled, 3); err != nil {
+		if err := z.Fit(scaled, 3); err != nil {
 			t.Errorf("2^%d: %v", e, err)
 			continue
 		}
 		for j := range mean {
-			if a, b := math.Ldexp(z.mean[j], -e), math.Ldexp(z.std[j], -e); math.Abs(a-mean[j]) > 1e-15 || math.Abs(b-std[j]) > 1e-14 {
+			if a, b := math.Ldexp(z.Mean[j], -e), math.Ldexp(z.Std[j], -e); math.Abs(a-mean[j]) > 1e-15 || math.Abs(b-std[j]) > 1e-14 {
 				t.Errorf("2^%d: feature %d has mean %v, deviation %v, want %v, %v", e, j, a, b, mean[j], std[j])
 			}
 		}

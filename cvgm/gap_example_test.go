@@ -1,11 +1,13 @@
 package cvgm_test
 
 import (
+	"fmt"
+
 	"cvgm/cvgm"
+	"cvgm/cvgm/search"
 	"cvgm/qpdiff/learn"
 	"cvgm/qpdiff/linear"
 	"cvgm/synth"
-	"fmt"
 
 	"gonum.org/v1/gonum/mat"
 )
@@ -34,7 +36,7 @@ func ExampleGapMonitor() {
 		start[i], lower[i] = 10, .01
 	}
 	monitor := cvgm.GapMonitor{HeldOut: cv.RiskAt(cvgm.SquaredError{}, part(30, 130)), Patience: 30}
-	steps := cvgm.AdaptiveGradient{MaxEvals: 200}.Search(cvgm.Problem{Objective: cv.Eval, Lower: lower}, start)
+	steps := search.AdaptiveGradient{MaxEvals: 200}.Search(search.Problem{Objective: cv.Eval, Lower: lower}, start)
 	var first, last, best cvgm.GapStep
 	for s, err := range monitor.Watch(steps) {
 		if err != nil {
@@ -54,17 +56,17 @@ func ExampleGapMonitor() {
 
 func ExampleNestedSearch() {
 	// Two searches on halves of the data judge each step of the one on all.
-	shifted := func(c float64) cvgm.Problem {
-		return cvgm.Problem{Objective: func(grad, x []float64) (float64, error) {
+	shifted := func(c float64) search.Problem {
+		return search.Problem{Objective: func(grad, x []float64) (float64, error) {
 			grad[0] = 2 * (x[0] - c)
 			return (x[0] - c) * (x[0] - c), nil
 		}}
 	}
-	searcher := cvgm.ProjectedGradient{StepSize: .25, MaxEvals: 5}
+	searcher := search.ProjectedGradient{StepSize: .25, MaxEvals: 5}
 	half := func(c, other float64) cvgm.NestedSearch {
 		return cvgm.NestedSearch{
 			Steps: searcher.Search(shifted(c), []float64{0}),
-			Risk:  func(s cvgm.Step) (float64, error) { return (s.X[0] - other) * (s.X[0] - other), nil },
+			Risk:  func(s search.Step) (float64, error) { return (s.X[0] - other) * (s.X[0] - other), nil },
 		}
 	}
 	monitor := cvgm.GapMonitor{Nested: []cvgm.NestedSearch{half(1, 3), half(3, 1)}}
@@ -74,7 +76,7 @@ func ExampleNestedSearch() {
 }
 
 func ExampleGapStep() {
-	s := cvgm.GapStep{Step: cvgm.Step{Loss: 1.5}, HeldOut: 2}
+	s := cvgm.GapStep{Step: search.Step{Loss: 1.5}, HeldOut: 2}
 	fmt.Println(s.Gap())
 	// Output: 0.5
 }

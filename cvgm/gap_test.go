@@ -6,12 +6,13 @@ import (
 	"slices"
 	"testing"
 
+	"cvgm/cvgm/search"
 	"cvgm/qpdiff"
 )
 
 // slide descends (x−4)² by a quarter of the slope: x = 0, 2, 3, 3.5, …
-func slide(steps int) (ProjectedGradient, Problem) {
-	return ProjectedGradient{StepSize: .25, MaxEvals: steps, Tol: -1}, Problem{Objective: func(grad, x []float64) (float64, error) {
+func slide(steps int) (search.ProjectedGradient, search.Problem) {
+	return search.ProjectedGradient{StepSize: .25, MaxEvals: steps, Tol: -1}, search.Problem{Objective: func(grad, x []float64) (float64, error) {
 		grad[0] = 2 * (x[0] - 4)
 		return (x[0] - 4) * (x[0] - 4), nil
 	}}
@@ -21,8 +22,8 @@ func TestGapMonitorStopsByTheHeldOutEstimate(t *testing.T) {
 	searcher, p := slide(50)
 	m := GapMonitor{
 		// The risk is lowest at 3, the estimate says 2.9.
-		HeldOut:  func(s Step) (float64, error) { return 10 + math.Abs(s.X[0]-2.9), nil },
-		Risk:     func(s Step) (float64, error) { return 11 + math.Abs(s.X[0]-3), nil },
+		HeldOut:  func(s search.Step) (float64, error) { return 10 + math.Abs(s.X[0]-2.9), nil },
+		Risk:     func(s search.Step) (float64, error) { return 11 + math.Abs(s.X[0]-3), nil },
 		Patience: 3,
 	}
 	var best []bool
@@ -57,12 +58,12 @@ func TestGapMonitorStopsByTheHeldOutEstimate(t *testing.T) {
 func TestGapMonitorLeavesWhenTheCallerDoes(t *testing.T) {
 	searcher, p := slide(50)
 	running := 0
-	inner := func(yield func(Step, error) bool) {
+	inner := func(yield func(search.Step, error) bool) {
 		running++
 		defer func() { running-- }()
 		searcher.Search(p, []float64{1})(yield)
 	}
-	m := GapMonitor{Nested: []NestedSearch{{inner, func(s Step) (float64, error) { return s.X[0], nil }}}}
+	m := GapMonitor{Nested: []NestedSearch{{inner, func(s search.Step) (float64, error) { return s.X[0], nil }}}}
 	for s, err := range m.Watch(searcher.Search(p, []float64{0})) {
 		if err != nil {
 			t.Fatal(err)
@@ -80,7 +81,7 @@ func TestGapMonitorLeavesWhenTheCallerDoes(t *testing.T) {
 func TestGapMonitorNested(t *testing.T) {
 	long, p := slide(4)
 	short, _ := slide(2)
-	x := func(s Step) (float64, error) { return s.X[0], nil }
+	x := func(s search.Step) (float64, error) { return s.X[0], nil }
 	m := GapMonitor{Nested: []NestedSearch{{long.Search(p, []float64{0}), x}, {short.Search(p, []float64{8}), x}}}
 	var estimates []float64
 	for s, err := range m.Watch(long.Search(p, []float64{0})) {
@@ -98,16 +99,16 @@ func TestGapMonitorNested(t *testing.T) {
 func TestGapMonitorReportsFailures(t *testing.T) {
 	searcher, p := slide(9)
 	broken := errors.New("broken")
-	fine := func(Step) (float64, error) { return 1, nil }
-	fails := func(s Step) (float64, error) {
+	fine := func(search.Step) (float64, error) { return 1, nil }
+	fails := func(s search.Step) (float64, error) {
 		if s.Evaluations == 4 {
 			return 0, broken
 		}
 		return 1, nil
 	}
-	nan := func(Step) (float64, error) { return math.NaN(), nil }
-	failing := Problem{Objective: func(grad, x []float64) (float64, error) { return 0, broken }}
-	none := func(func(Step, error) bool) {}
+	nan := func(search.Step) (float64, error) { return math.NaN(), nil }
+	failing := search.Problem{Objective: func(grad, x []float64) (float64, error) { return 0, broken }}
+	none := func(func(search.Step, error) bool) {}
 	for name, c := range map[string]struct {
 		m     GapMonitor
 		steps int
@@ -130,18 +131,20 @@ func TestGapMonitorReportsFailures(t *testing.T) {
 				steps++
 			}
 		}
-		var where *SearchError
+		var where *search.Error
 		if !errors.Is(failure, c.want) || !errors.As(failure, &where) || steps != c.steps {
 			t.Errorf("%s: after %d steps the error %v", name, steps, failure)
 		}
 	}
-	m := GapMonitor{HeldOut: func(Step) (float64, error) { return math.Inf(1), nil }}
+	m := GapMonitor{HeldOut: func(search.Step) (float64, error) { return math.Inf(1), nil }}
 	if _, err := m.Best(searcher.Search(p, []float64{0})); !errors.Is(err, qpdiff.ErrNotFinite) {
 		t.Errorf("the best of infinite estimates: %v", err)
 	}
 	m = GapMonitor{HeldOut: fine}
-	huge := func(yield func(Step, error) bool) { yield(Step{X: []float64{0}, Loss: -math.MaxFloat64}, nil) }
-	if best, err := (GapMonitor{HeldOut: func(Step) (float64, error) { return math.MaxFloat64, nil }}).Best(huge); !errors.Is(err, qpdiff.ErrNotFinite) {
+	huge := func(yield func(search.Step, error) bool) {
+		yield(search.Step{X: []float64{0}, Loss: -math.MaxFloat64}, nil)
+	}
+	if best, err := (GapMonitor{HeldOut: func(search.Step) (float64, error) { return math.MaxFloat64, nil }}).Best(huge); !errors.Is(err, qpdiff.ErrNotFinite) {
 		t.Errorf("a gap of %v: %v", best.Gap(), err)
 	}
 	if _, err := m.Best(none); !errors.Is(err, qpdiff.ErrNotFinite) {

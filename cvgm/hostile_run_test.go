@@ -13,6 +13,8 @@ import (
 	"testing"
 
 	"cvgm/cvgm"
+	"cvgm/cvgm/search"
+	"cvgm/cvgm/table"
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/hostile"
 	"cvgm/qpdiff/kernel"
@@ -452,7 +454,7 @@ func final(in *hostile.Input, c *cvgm.Config, cv *cvgm.CV, alpha []float64, p ho
 	if in.Answer("Risk", err) && !hostile.Finite([]float64{risk}) {
 		in.Failf("Risk: not finite", "%v on %v, %v, model %+v", risk, d.X, d.Y, m)
 	}
-	step := cvgm.Step{X: alpha}
+	step := search.Step{X: alpha}
 	if in.IntN(10) == 0 {
 		step.X = in.Vector(p, in.IntN(4))
 	}
@@ -478,7 +480,7 @@ func final(in *hostile.Input, c *cvgm.Config, cv *cvgm.CV, alpha []float64, p ho
 }
 
 // An objective of n coordinates, which may be mean in any way.
-func drawObjective(in *hostile.Input, n int) (f cvgm.Objective, what string) {
+func drawObjective(in *hostile.Input, n int) (f search.Objective, what string) {
 	value := func(x []float64, f func(i int, v float64) (value, slope float64)) (s float64, g []float64) {
 		g = make([]float64, len(x))
 		for i, v := range x {
@@ -624,7 +626,7 @@ func drawStart(src cvgm.Source, x []float64) {
 }
 
 // drawSearcher draws a searcher and how many evaluations it may make.
-func drawSearcher(in *hostile.Input, n, depth int) (s cvgm.Searcher, budget int) {
+func drawSearcher(in *hostile.Input, n, depth int) (s search.Searcher, budget int) {
 	budget = 1 + in.IntN(60)
 	setting := func(usual float64) float64 {
 		switch in.IntN(12) {
@@ -663,33 +665,33 @@ func drawSearcher(in *hostile.Input, n, depth int) (s cvgm.Searcher, budget int)
 	}
 	switch in.IntN(kinds) {
 	case 0:
-		return cvgm.ProjectedGradient{StepSize: step, MaxEvals: limit, Tol: tol}, budget
+		return search.ProjectedGradient{StepSize: step, MaxEvals: limit, Tol: tol}, budget
 	case 1:
 		momentum := []float64{0, .5, .9, 1, 2, -1, math.NaN(), math.Inf(1)}[in.IntN(8)]
-		return cvgm.HeavyBall{StepSize: step, Momentum: momentum, MaxEvals: limit, Tol: tol}, budget
+		return search.HeavyBall{StepSize: step, Momentum: momentum, MaxEvals: limit, Tol: tol}, budget
 	case 2:
-		return cvgm.Nesterov{StepSize: step, MaxEvals: limit, Tol: tol}, budget
+		return search.Nesterov{StepSize: step, MaxEvals: limit, Tol: tol}, budget
 	case 3:
-		m := cvgm.Adam{StepSize: step, MaxEvals: limit, Tol: tol}
+		m := search.Adam{StepSize: step, MaxEvals: limit, Tol: tol}
 		if in.IntN(4) == 0 {
 			m.Beta1, m.Beta2, m.Epsilon = setting(.5), setting(.5), setting(1e-6)
 		}
 		return m, budget
 	case 4:
-		m := cvgm.AdaptiveGradient{FirstStep: setting(.1), MaxEvals: limit, Tol: tol}
+		m := search.AdaptiveGradient{FirstStep: setting(.1), MaxEvals: limit, Tol: tol}
 		return m, budget
 	case 5:
-		m := cvgm.QuasiNewton{FirstStep: setting(.1), Memory: in.IntN(5) - 1, MaxEvals: limit, Tol: tol}
+		m := search.QuasiNewton{FirstStep: setting(.1), Memory: in.IntN(5) - 1, MaxEvals: limit, Tol: tol}
 		return m, budget
 	case 6:
-		m := cvgm.CMAES{Source: source, Sigma: setting(.3), Population: in.IntN(8) - 1, MaxEvals: limit, Tol: tol}
+		m := search.CMAES{Source: source, Sigma: setting(.3), Population: in.IntN(8) - 1, MaxEvals: limit, Tol: tol}
 		return m, budget
 	case 7:
 		if in.IntN(3) > 0 { // it is slow
 			budget = min(budget, 12)
 			limit = min(limit, budget)
 		}
-		m := cvgm.Bayesian{Source: source, Initial: in.IntN(6) - 1, Candidates: in.IntN(20) - 1, MaxEvals: limit}
+		m := search.Bayesian{Source: source, Initial: in.IntN(6) - 1, Candidates: in.IntN(20) - 1, MaxEvals: limit}
 		if limit == 0 {
 			budget = 100
 		}
@@ -698,15 +700,15 @@ func drawSearcher(in *hostile.Input, n, depth int) (s cvgm.Searcher, budget int)
 		if limit == 0 {
 			budget = 100
 		}
-		draw := []func(cvgm.Source, []float64){drawStart, cvgm.LogUniform(-3, 1), cvgm.LogUniform(-400, 400), nil}[in.IntN(4)]
-		return cvgm.RandomSearch{Source: source, Draw: draw, MaxEvals: limit}, budget
+		draw := []func(cvgm.Source, []float64){drawStart, search.LogUniform(-3, 1), search.LogUniform(-400, 400), nil}[in.IntN(4)]
+		return search.RandomSearch{Source: source, Draw: draw, MaxEvals: limit}, budget
 	case 9:
 		inner, each := drawSearcher(in, n, depth+1)
 		starts := in.IntN(4) - 1
 		if budget = max(starts, 0) * each; starts == 0 {
 			budget = 10 * each
 		}
-		return cvgm.MultiStart{Searcher: inner, Source: source, Draw: drawStart, Starts: starts}, budget
+		return search.MultiStart{Searcher: inner, Source: source, Draw: drawStart, Starts: starts}, budget
 	}
 	if in.IntN(2) == 0 {
 		values := make([][]float64, n)
@@ -715,14 +717,14 @@ func drawSearcher(in *hostile.Input, n, depth int) (s cvgm.Searcher, budget int)
 			values[i] = in.Vector(in.Profile(), in.IntN(4))
 			budget *= len(values[i])
 		}
-		return cvgm.GridSearch{Values: values}, budget
+		return search.GridSearch{Values: values}, budget
 	}
 	inner, each := drawSearcher(in, n, depth+1)
-	return cvgm.LogSpace{Searcher: inner}, each
+	return search.LogSpace{Searcher: inner}, each
 }
 
 // drawProblem draws bounds and a start.
-func drawProblem(in *hostile.Input, f cvgm.Objective, n int) (p cvgm.Problem, x0 []float64) {
+func drawProblem(in *hostile.Input, f search.Objective, n int) (p search.Problem, x0 []float64) {
 	p.Objective = f
 	x0 = in.Vector(hostile.Tame, n)
 	switch in.IntN(12) {
@@ -759,7 +761,7 @@ func drawProblem(in *hostile.Input, f cvgm.Objective, n int) (p cvgm.Problem, x0
 			p.Upper = make([]float64, n) // a point
 		}
 	case 5:
-		p.Project = cvgm.Simplex
+		p.Project = search.Simplex
 	case 6:
 		if in.IntN(4) == 0 {
 			p.Lower, p.Upper = in.Vector(hostile.Poisoned, n), in.Vector(hostile.Poisoned, n)
@@ -783,18 +785,18 @@ func hostileSearch(in *hostile.Input) {
 	f, what := drawObjective(in, n)
 	searcher, budget := drawSearcher(in, n, 0)
 	p, x0 := drawProblem(in, nil, n)
-	name := strings.TrimPrefix(fmt.Sprintf("%T", searcher), "cvgm.")
+	name := strings.TrimPrefix(fmt.Sprintf("%T", searcher), "search.")
 	inner := searcher
 	for {
-		if m, ok := inner.(cvgm.MultiStart); ok {
+		if m, ok := inner.(search.MultiStart); ok {
 			inner = m.Searcher
-		} else if m, ok := inner.(cvgm.LogSpace); ok {
+		} else if m, ok := inner.(search.LogSpace); ok {
 			inner = m.Searcher
 		} else {
 			break
 		}
 	}
-	base := strings.TrimPrefix(fmt.Sprintf("%T", inner), "cvgm.")
+	base := strings.TrimPrefix(fmt.Sprintf("%T", inner), "search.")
 	if in.Replaying() {
 		fmt.Printf("%T %+v, budget %d, of %s, lower %v, upper %v, project %v, from %v\n", searcher, searcher, budget, what, p.Lower, p.Upper, p.Project != nil, x0)
 	}
@@ -857,7 +859,7 @@ func hostileSearch(in *hostile.Input) {
 				in.Failf(name+": goes on after convergence", "of %s", what)
 			}
 			if failed = err; err != nil {
-				var e *cvgm.SearchError
+				var e *search.Error
 				if !errors.As(err, &e) {
 					in.Failf(name+": an error that is no SearchError", "%v", err)
 				}
@@ -901,7 +903,7 @@ func hostileSearch(in *hostile.Input) {
 		return
 	}
 	calls = 0
-	best, err := cvgm.Best(searcher.Search(p, x0))
+	best, err := search.Best(searcher.Search(p, x0))
 	none := !slices.ContainsFunc(steps, func(s step) bool { return !math.IsInf(s.loss, 1) })
 	if (err == nil) != (failed == nil && !none) {
 		in.Failf("Best: another error than the search", "%v and %v", err, failed)
@@ -919,8 +921,8 @@ func hostileSearch(in *hostile.Input) {
 }
 
 // watch runs the search below a GapMonitor with random risks.
-func watch(in *hostile.Input, p cvgm.Problem, x0 []float64, searcher cvgm.Searcher, calls *int) {
-	risk := func(cvgm.Step) (float64, error) {
+func watch(in *hostile.Input, p search.Problem, x0 []float64, searcher search.Searcher, calls *int) {
+	risk := func(search.Step) (float64, error) {
 		switch in.IntN(40) {
 		case 0:
 			return math.NaN(), &qpdiff.ArgError{Arg: "risk", Why: qpdiff.ErrDomain, Problem: "is none", Remedy: "none"}
@@ -943,7 +945,7 @@ func watch(in *hostile.Input, p cvgm.Problem, x0 []float64, searcher cvgm.Search
 			}
 			q := p
 			q.Objective = quadratic
-			m.Nested = append(m.Nested, cvgm.NestedSearch{Steps: cvgm.ProjectedGradient{StepSize: .1, MaxEvals: 3}.Search(q, x0), Risk: risk})
+			m.Nested = append(m.Nested, cvgm.NestedSearch{Steps: search.ProjectedGradient{StepSize: .1, MaxEvals: 3}.Search(q, x0), Risk: risk})
 		}
 	}
 	if in.IntN(4) == 0 {
@@ -1076,7 +1078,7 @@ func hostileCSV(in *hostile.Input) {
 	if cols > 0 && in.IntN(3) == 0 {
 		target = strings.TrimSpace(header[in.IntN(cols)])
 	}
-	table, err := cvgm.ReadCSV(bytes.NewReader(raw), target)
+	table, err := table.ReadCSV(bytes.NewReader(raw), target)
 	if in.Replaying() {
 		fmt.Printf("ReadCSV %q for %q: %+v, %v\n", raw, target, table, err)
 	}
@@ -1301,7 +1303,7 @@ func hostileSmall(in *hostile.Input) {
 		}
 	}
 	before := slices.Clone(x)
-	cvgm.Simplex(x)
+	search.Simplex(x)
 	sum := 0.0
 	for _, v := range x {
 		sum += v
@@ -1339,7 +1341,7 @@ func hostileSmall(in *hostile.Input) {
 			in.Failf(fmt.Sprintf("%T: no loss", l), "%v at prediction %v, label %v", loss, prediction, y)
 		}
 	}
-	draw := cvgm.LogUniform(-3*in.Float64(), in.Float64())
+	draw := search.LogUniform(-3*in.Float64(), in.Float64())
 	z := make([]float64, 3)
 	draw(hostile.NewSource(in.Uint64()), z)
 	for _, v := range z {
@@ -1349,13 +1351,13 @@ func hostileSmall(in *hostile.Input) {
 	}
 
 	// Best of sequences that a caller may make.
-	var steps []cvgm.Step
+	var steps []search.Step
 	var errs []error
 	for range in.IntN(4) {
-		steps = append(steps, cvgm.Step{X: in.Vector(hostile.Tame, 2), Loss: in.Value(p)})
+		steps = append(steps, search.Step{X: in.Vector(hostile.Tame, 2), Loss: in.Value(p)})
 		errs = append(errs, []error{nil, nil, nil, qpdiff.ErrDomain}[in.IntN(4)])
 	}
-	best, err := cvgm.Best(func(yield func(cvgm.Step, error) bool) {
+	best, err := search.Best(func(yield func(search.Step, error) bool) {
 		for i, s := range steps {
 			if !yield(s, errs[i]) || errs[i] != nil {
 				return

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"cvgm/cvgm"
+	"cvgm/cvgm/table"
 	"cvgm/qpdiff/hostile"
 	"cvgm/qpdiff/learn"
 	"cvgm/qpdiff/linear"
@@ -64,9 +65,9 @@ func hostileTables(in *hostile.Input) {
 		}
 		return fmt.Sprint(in.Value(p))
 	}
-	rules := []cvgm.MissingRule{cvgm.MissingIsMean, cvgm.MissingIsMean, cvgm.MissingDropsRow, cvgm.MissingIsError}
-	c := cvgm.CSV{Target: "y", Missing: rules[in.IntN(4)], Unknown: cvgm.UnknownRule(in.IntN(2)), Comma: []rune{0, ';', '\t', ','}[in.IntN(4)]}
-	c.MissingIn = map[string]cvgm.MissingRule{"y": cvgm.MissingDropsRow}
+	rules := []table.MissingRule{table.MissingIsMean, table.MissingIsMean, table.MissingDropsRow, table.MissingIsError}
+	c := table.CSV{Target: "y", Missing: rules[in.IntN(4)], Unknown: table.UnknownRule(in.IntN(2)), Comma: []rune{0, ';', '\t', ','}[in.IntN(4)]}
+	c.MissingIn = map[string]table.MissingRule{"y": table.MissingDropsRow}
 	if in.IntN(8) == 0 {
 		c.Ignore = []string{"c0"}
 	}
@@ -119,7 +120,7 @@ func hostileTables(in *hostile.Input) {
 	if !in.Answer("Final for a table", err) {
 		return
 	}
-	pipeline, err := cvgm.NewPipeline(model)
+	pipeline, err := table.NewPipeline(model)
 	if !in.Answer("Pipeline", err) {
 		return
 	}
@@ -134,7 +135,7 @@ func hostileTables(in *hostile.Input) {
 	if !in.Answer("Pipeline.MarshalJSON", err) {
 		return
 	}
-	var back cvgm.Pipeline
+	var back table.Pipeline
 	if err := json.Unmarshal(written, &back); err != nil {
 		in.Failf("Pipeline.MarshalJSON: writes what UnmarshalJSON refuses", "%s: %v", written, err)
 		return
@@ -158,7 +159,7 @@ func hostileTables(in *hostile.Input) {
 }
 
 // predictText predicts all that a pipeline can for the rows of a text.
-func predictText(in *hostile.Input, p *cvgm.Pipeline, text string) {
+func predictText(in *hostile.Input, p *table.Pipeline, text string) {
 	tbl, err := p.Read(strings.NewReader(text))
 	if in.Replaying() {
 		fmt.Printf("Pipeline.Read %q: %+v, %v\n", text, tbl, err)

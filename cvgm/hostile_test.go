@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"cvgm/cvgm/internal/args"
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/learn"
 	"cvgm/synth"
@@ -110,13 +111,13 @@ func hostileCV(seed uint64) (wrong string) {
 			return title + ": " + bad
 		}
 		for i, v := range append(grad, loss) {
-			if err == nil && !finite(v) {
+			if err == nil && !args.Finite(v) {
 				return fmt.Sprintf("%s: entry %d of gradient and loss is %v without an error", title, i, v)
 			}
 		}
 		if err == nil {
 			e, err := cv.StandardError()
-			if bad := badError(err); bad != "" || err == nil && !finite(e) {
+			if bad := badError(err); bad != "" || err == nil && !args.Finite(e) {
 				return fmt.Sprintf("%s: standard error %v, %s", title, e, bad)
 			}
 		}
@@ -128,7 +129,7 @@ func hostileCV(seed uint64) (wrong string) {
 			continue
 		}
 		risk, err := m.Risk(c.Loss, d)
-		if bad := badError(err); bad != "" || err == nil && !finite(risk) {
+		if bad := badError(err); bad != "" || err == nil && !args.Finite(risk) {
 			return fmt.Sprintf("%s: risk %v, %s", title, risk, bad)
 		}
 	}

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"cvgm/cvgm/internal/casetest"
+	"cvgm/cvgm/search"
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/kernel"
 	"cvgm/qpdiff/learn"
@@ -192,16 +194,16 @@ func TestFixedHyperparametersNeedNoDerivative(t *testing.T) {
 // With the choice made, no search ends at a kink of an elastic net or an SVM;
 // without it some do.
 func TestSearchesPassKinks(t *testing.T) {
-	searchers := map[string]Searcher{
-		"QuasiNewton":      QuasiNewton{MaxEvals: 150},
-		"AdaptiveGradient": AdaptiveGradient{MaxEvals: 150},
+	searchers := map[string]search.Searcher{
+		"QuasiNewton":      search.QuasiNewton{MaxEvals: 150},
+		"AdaptiveGradient": search.AdaptiveGradient{MaxEvals: 150},
 	}
 	stopped, met := 0, 0
 	for name, s := range searchers {
 		for seed := range uint64(40) {
 			for _, generalised := range []bool{false, true} {
 				c := Config{Loss: SquaredError{}, Standardise: true, Centring: MeanCentring, Generalised: generalised,
-					Data: regression(seed, 16, 4), Learner: func() learn.Learner { return new(linear.ElasticNet) }}
+					Data: casetest.Regression(seed, 16, 4), Learner: func() learn.Learner { return new(linear.ElasticNet) }}
 				if seed >= 20 {
 					c.Loss, c.Centring = LogisticLoss{}, NoCentring
 					c.Data, c.Learner = signs(c.Data), func() learn.Learner { return new(margin.SVM) }
@@ -215,7 +217,7 @@ func TestSearchesPassKinks(t *testing.T) {
 					t.Fatal(err)
 				}
 				at := false
-				for step, err := range s.Search(Problem{Objective: cv.Eval, Generalised: cv.Generalised, Lower: []float64{0, 1e-3}}, []float64{.3, .3}) {
+				for step, err := range s.Search(search.Problem{Objective: cv.Eval, Generalised: cv.Generalised, Lower: []float64{0, 1e-3}}, []float64{.3, .3}) {
 					if err != nil {
 						if generalised || !errors.Is(err, qpdiff.ErrNotDifferentiable) {
 							t.Errorf("%s, seed %d, generalised %v: %v", name, seed, generalised, err)

@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"cvgm/cvgm"
+	"cvgm/cvgm/search"
 	"cvgm/qpdiff/kernel"
 	"cvgm/qpdiff/learn"
 	"cvgm/synth"
@@ -34,8 +35,8 @@ func ExampleLeaveOneOut() {
 	if err != nil {
 		panic(err)
 	}
-	problem := cvgm.Problem{Objective: cv.Eval, Lower: []float64{1e-6, 1e-3}}
-	best, err := cvgm.Best(cvgm.QuasiNewton{MaxEvals: 60}.Search(problem, []float64{.1, .1}))
+	problem := search.Problem{Objective: cv.Eval, Lower: []float64{1e-6, 1e-3}}
+	best, err := search.Best(search.QuasiNewton{MaxEvals: 60}.Search(problem, []float64{.1, .1}))
 	if err != nil {
 		panic(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"cvgm/cvgm/internal/casetest"
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/kernel"
 	"cvgm/qpdiff/learn"
@@ -50,7 +51,7 @@ func nearEntries(t *testing.T, what string, got, want []float64, size float64) {
 
 // Splits that New refuses are refused with leave-one-out learners, too.
 func TestLeaveOneOutOfBadSplits(t *testing.T) {
-	d := regression(1, 3, 2)
+	d := casetest.Regression(1, 3, 2)
 	for _, bad := range []Split{{[]int{0, 1}, []int{3}}, {[]int{0, 1}, []int{-1}}, {[]int{0, 3}, []int{2}}, {[]int{0, 2}, []int{2}}} {
 		splits := []Split{{[]int{1, 2}, []int{0}}, {[]int{0, 2}, []int{1}}, bad}
 		_, err := New(Config{Data: d, Splits: splits, Loss: SquaredError{}, Learner: func() learn.Learner { return &kernel.Ridge{} }})
@@ -85,7 +86,7 @@ func TestLeaveOneOutAtOnce(t *testing.T) {
 		src := synth.NewStream(uint64(turn), "leave one out")
 		k := kernels[turn/3%2]
 		intercept, held := turn/6%2 == 0, turn/12 == 1
-		d := regression(uint64(turn), rows, 3)
+		d := casetest.Regression(uint64(turn), rows, 3)
 		c := Config{Data: d, Splits: shuffled, Loss: []Loss{SquaredError{}, HuberLoss{Delta: .5}, AbsoluteError{}}[turn%3], Features: newMap()}
 		alpha := slices.Clone(k.hyper)
 		if n := paramsOf(c); n > 0 {
@@ -174,7 +175,7 @@ func TestLeaveOneOutAtOnceNeedsTheFeaturesAsTheyAre(t *testing.T) {
 		atOnce      bool
 	}{{all, false, NoCentring, true}, {all, true, NoCentring, false}, {all, false, MeanCentring, false}, {folds, false, NoCentring, false}, {all[:5], false, NoCentring, false}} {
 		var fits atomic.Int64
-		cv, err := New(Config{Data: regression(1, 8, 2), Splits: c.splits, Loss: SquaredError{}, Standardise: c.standardise, Centring: c.centring,
+		cv, err := New(Config{Data: casetest.Regression(1, 8, 2), Splits: c.splits, Loss: SquaredError{}, Standardise: c.standardise, Centring: c.centring,
 			Learner: func() learn.Learner { return &counting{fits: &fits} }})
 		if err != nil {
 			t.Fatal(err)
@@ -192,7 +193,7 @@ func TestLeaveOneOutAtOnceErrors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := regression(1, 6, 2)
+	d := casetest.Regression(1, 6, 2)
 	for i := range d.Y { // which the fit with an intercept predicts exactly
 		d.Y[i] = 2
 	}
@@ -244,7 +245,7 @@ func TestLeaveOneOutAtOnceAllocatesNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cv, err := New(Config{Data: regression(1, 12, 2), Splits: splits, Loss: SquaredError{}, Learner: func() learn.Learner { return new(kernel.Ridge) }})
+	cv, err := New(Config{Data: casetest.Regression(1, 12, 2), Splits: splits, Loss: SquaredError{}, Learner: func() learn.Learner { return new(kernel.Ridge) }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -272,7 +273,7 @@ func BenchmarkLeaveOneOut(b *testing.B) {
 		"one by one": func() learn.Learner { return oneByOne{new(kernel.Ridge)} },
 	} {
 		b.Run(name, func(b *testing.B) {
-			cv, err := New(Config{Data: regression(1, rows, 5), Splits: splits, Loss: SquaredError{}, Learner: learner})
+			cv, err := New(Config{Data: casetest.Regression(1, rows, 5), Splits: splits, Loss: SquaredError{}, Learner: learner})
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -294,7 +295,7 @@ func TestLeaveOneOutWithWeights(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := regression(1, rows, 2)
+	d := casetest.Regression(1, rows, 2)
 	for i := range rows {
 		d.Weights = append(d.Weights, float64(1+i%3))
 	}

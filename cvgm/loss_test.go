@@ -5,6 +5,7 @@ import (
 	"math"
 	"testing"
 
+	"cvgm/cvgm/internal/casetest"
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/learn"
 	"cvgm/qpdiff/linear"
@@ -55,7 +56,7 @@ func TestZeroOneHasNoSlope(t *testing.T) {
 
 // A threshold that makes no loss is refused by name where a CV or a model would use it.
 func TestHuberLossNeedsAThreshold(t *testing.T) {
-	d := regression(1, 12, 2)
+	d := casetest.Regression(1, 12, 2)
 	splits, err := LeaveOneOut(12)
 	if err != nil {
 		t.Fatal(err)

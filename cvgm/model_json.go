@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 
+	"cvgm/cvgm/internal/args"
+	"cvgm/cvgm/internal/strictjson"
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/kernel"
 
@@ -53,7 +55,7 @@ const modelFormat = "cvgm model 1"
 // they belong to, and whether they are required.
 var modelKeys = map[string]map[string]bool{
 	"": {"format": true, "hyperparameters": true, "theta": true, "intercept": true, "feature_mean": true, "feature_deviation": true,
-		"feature_map": false, "feature_map_parameters": false, "kernel_machine": false, checksumKey: false},
+		"feature_map": false, "feature_map_parameters": false, "kernel_machine": false, strictjson.ChecksumKey: false},
 	"feature_map":    {"perceptron_widths": false, "linear_map": false},
 	"kernel_machine": {"kernel": true, "degree": false, "kernel_parameters": true, "rows": true, "coefficients": true, "constant": true},
 }
@@ -94,7 +96,7 @@ func (m Model) MarshalJSON() ([]byte, error) {
 	if err := m.check(); err != nil {
 		return nil, err
 	}
-	return withChecksum(out)
+	return strictjson.WithChecksum(out)
 }
 
 // UnmarshalJSON reads what MarshalJSON wrote. Text that makes no model is an
@@ -116,11 +118,11 @@ func (m *Model) UnmarshalJSON(text []byte) error {
 		if version.Format != nil {
 			got = fmt.Sprintf("%q", *version.Format)
 		}
-		return badArg("format", qpdiff.ErrDomain, "read the text of a model that MarshalJSON wrote", "is %s instead of %q", got, modelFormat)
+		return args.Bad("format", qpdiff.ErrDomain, "read the text of a model that MarshalJSON wrote", "is %s instead of %q", got, modelFormat)
 	}
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.UseNumber() // a number out of range is found below
-	if err := checkKeys(d, modelKeys, ""); err != nil {
+	if err := strictjson.CheckKeys(d, modelKeys, ""); err != nil {
 		return err
 	}
 	if err := json.Unmarshal(text, &in); err != nil {
@@ -131,15 +133,15 @@ func (m *Model) UnmarshalJSON(text []byte) error {
 		w, l := in.Features.Perceptron, in.Features.Linear
 		switch {
 		case (w != nil) == (l != nil):
-			return badArg("feature_map", qpdiff.ErrShape, "give either perceptron_widths or linear_map", "has both or neither of the two")
+			return args.Bad("feature_map", qpdiff.ErrShape, "give either perceptron_widths or linear_map", "has both or neither of the two")
 		case w != nil:
 			if len(w) < 2 || slices.Min(w) < 1 || slices.Max(w) > 1<<20 {
-				return badArg("perceptron_widths", qpdiff.ErrShape, "give at least two widths of at least one unit", "are %v", w)
+				return args.Bad("perceptron_widths", qpdiff.ErrShape, "give at least two widths of at least one unit", "are %v", w)
 			}
 			read.Features = &Perceptron{Widths: w}
 		default:
 			if len(l) != 2 || min(l[0], l[1]) < 1 || max(l[0], l[1]) > 1<<20 {
-				return badArg("linear_map", qpdiff.ErrShape, "give inputs and outputs", "is %v", l)
+				return args.Bad("linear_map", qpdiff.ErrShape, "give inputs and outputs", "is %v", l)
 			}
 			read.Features = &LinearMap{In: l[0], Out: l[1]}
 		}
@@ -150,7 +152,7 @@ func (m *Model) UnmarshalJSON(text []byte) error {
 			return err
 		}
 	}
-	if err := firstError(read.check(), verifyChecksum(text)); err != nil { // the checksum last: what else is wrong is told more closely
+	if err := args.First(read.check(), strictjson.Verify(text)); err != nil { // the checksum last: what else is wrong is told more closely
 		return err
 	}
 	*m = read
@@ -185,11 +187,11 @@ func (k *kernelJSON) read() (*kernel.Model, error) {
 	case k.Kernel == kernelPolynomial:
 		m.Kernel = kernel.Polynomial{Degree: k.Degree}
 	default:
-		return nil, badArg("kernel", qpdiff.ErrDomain, "give rbf, or polynomial with a degree", "is %q with the degree %d", k.Kernel, k.Degree)
+		return nil, args.Bad("kernel", qpdiff.ErrDomain, "give rbf, or polynomial with a degree", "is %q with the degree %d", k.Kernel, k.Degree)
 	}
 	for i, row := range k.Rows {
 		if n := len(k.Rows[0]); len(row) != n || n == 0 {
-			return nil, badArg("rows", qpdiff.ErrShape, "give rows of one length above 0", "has %d entries in row %d and %d in the first", len(row), i, n)
+			return nil, args.Bad("rows", qpdiff.ErrShape, "give rows of one length above 0", "has %d entries in row %d and %d in the first", len(row), i, n)
 		}
 	}
 	if len(k.Rows) > 0 {

@@ -8,6 +8,9 @@ import (
 	"strings"
 	"testing"
 
+	"cvgm/cvgm/internal/args"
+	"cvgm/cvgm/internal/casetest"
+	"cvgm/cvgm/internal/strictjson"
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/kernel"
 	"cvgm/qpdiff/learn"
@@ -42,7 +45,7 @@ func tuned(t *testing.T) map[string]*Model {
 		"kernel ridge":                 func() learn.Learner { return &kernel.Ridge{Kernel: kernel.Polynomial{Degree: 2}} },
 		"kernel ridge on a linear map": func() learn.Learner { return new(kernel.Ridge) },
 	} {
-		d := regression(1, 30, 10)
+		d := casetest.Regression(1, 30, 10)
 		c := Config{Data: d, Splits: []Split{{Train: []int{0, 1}, Val: []int{2}}}, Loss: SquaredError{}, Standardise: true, Learner: learner}
 		alpha := []float64{.3, .1}
 		switch name {
@@ -70,7 +73,7 @@ func tuned(t *testing.T) map[string]*Model {
 }
 
 func TestModelsPredictTheSameAfterJSON(t *testing.T) {
-	x := regression(9, 20, 10).X
+	x := casetest.Regression(9, 20, 10).X
 	for name, m := range tuned(t) {
 		text, err := json.Marshal(m)
 		if err != nil {
@@ -142,7 +145,7 @@ func TestModelJSONRefusesWhatIsNoModel(t *testing.T) {
 		if err == nil || m.Intercept != 7 {
 			t.Errorf("%s: error %v, model %+v", name, err, m)
 		}
-		if err := m.UnmarshalJSON([]byte(text)); err == nil || m.Intercept != 7 || strings.Contains(err.Error(), "\n") || strings.Contains(err.Error(), checksumKey) {
+		if err := m.UnmarshalJSON([]byte(text)); err == nil || m.Intercept != 7 || strings.Contains(err.Error(), "\n") || strings.Contains(err.Error(), strictjson.ChecksumKey) {
 			t.Errorf("%s: error %v, model %+v", name, err, m)
 		}
 	}
@@ -174,7 +177,7 @@ func TestModelJSONRefusesWhatIsNoKernelMachine(t *testing.T) {
 			t.Fatalf("%s lacks %s", good, change[0])
 		}
 		m := Model{Intercept: 7}
-		if err := m.UnmarshalJSON([]byte(strings.Replace(string(good), change[0], change[1], 1))); err == nil || m.Intercept != 7 || strings.Contains(err.Error(), "\n") || strings.Contains(err.Error(), checksumKey) {
+		if err := m.UnmarshalJSON([]byte(strings.Replace(string(good), change[0], change[1], 1))); err == nil || m.Intercept != 7 || strings.Contains(err.Error(), "\n") || strings.Contains(err.Error(), strictjson.ChecksumKey) {
 			t.Errorf("%s: error %v, model %+v", change[1], err, m)
 		}
 	}
@@ -223,7 +226,7 @@ func FuzzModelJSON(f *testing.F) {
 		`"kernel_machine":{"kernel":"polynomial","degree":2,"kernel_parameters":[1,1],"rows":[[1],[2]],"coefficients":[1,-1],"constant":1}}`)
 	f.Fuzz(func(t *testing.T, text string) {
 		var m, back Model
-		if err := m.UnmarshalJSON(rechecked([]byte(text))); err != nil {
+		if err := m.UnmarshalJSON(casetest.Rechecked([]byte(text))); err != nil {
 			return
 		}
 		again, err := json.Marshal(m)
@@ -238,7 +241,7 @@ func FuzzModelJSON(f *testing.F) {
 		if m.Features != nil {
 			cols, _ = m.Features.Dims()
 		}
-		if err := m.Predict(p, mat.NewDense(1, cols, nil)); err == nil && !finite(p[0]) {
+		if err := m.Predict(p, mat.NewDense(1, cols, nil)); err == nil && !args.Finite(p[0]) {
 			t.Errorf("prediction %v", p)
 		}
 	})
@@ -263,6 +266,6 @@ func TestModelJSONIsChecked(t *testing.T) {
 		}
 		kinds[string(text)] = func() json.Unmarshaler { return new(Model) }
 	}
-	checkChangedJSON(t, kinds)
-	checkFormsOfJSON(t, kinds)
+	casetest.CheckChangedJSON(t, kinds)
+	casetest.CheckFormsOfJSON(t, kinds)
 }

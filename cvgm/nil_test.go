@@ -1,18 +1,20 @@
 package cvgm
 
 import (
-	"cvgm/qpdiff/learn"
 	"math/rand/v2"
 	"testing"
+
+	"cvgm/cvgm/internal/casetest"
+	"cvgm/qpdiff/learn"
 )
 
 // What is nil where a value is needed is an argument's error, and no panic.
 func TestNilIsAnArgError(t *testing.T) {
 	var noModel *Model
 	m := new(Model)
-	d := regression(1, 10, 2)
+	d := casetest.Regression(1, 10, 2)
 	src := rand.New(rand.NewPCG(1, 1))
-	wantArgErrors(t, map[string]func() error{
+	casetest.WantArgErrors(t, map[string]func() error{
 		"no Model's Predict":    func() error { return noModel.Predict(make([]float64, 10), d.X) },
 		"no Model's Risk":       func() error { _, err := noModel.Risk(SquaredError{}, d); return err },
 		"Model.Predict":         func() error { return m.Predict(nil, nil) },

@@ -6,6 +6,7 @@ import (
 	"math"
 	"testing"
 
+	"cvgm/cvgm/internal/args"
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/learn"
 	"cvgm/qpdiff/linear"
@@ -187,7 +188,7 @@ func FuzzPerceptron(f *testing.F) {
 		want, _ := perceptron(widths, params, []float64{x0, x1})
 		size := 1 + math.Abs(x0) + math.Abs(x1)
 		for j, w := range want {
-			if g := got.At(0, j); !(math.Abs(g-w) <= 1e-13*size) && finite(w) && finite(size) {
+			if g := got.At(0, j); !(math.Abs(g-w) <= 1e-13*size) && args.Finite(w) && args.Finite(size) {
 				t.Fatalf("feature %d is %v, want %v", j, g, w)
 			}
 		}

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"cvgm/cvgm"
+	"cvgm/cvgm/search"
 	"cvgm/qpdiff/kernel"
 	"cvgm/qpdiff/learn"
 	"cvgm/synth"
@@ -31,8 +32,8 @@ func ExampleConfig_predictor() {
 	if err != nil {
 		panic(err)
 	}
-	searcher := cvgm.ProjectedGradient{StepSize: 1, MaxEvals: 30}
-	problem := cvgm.Problem{Objective: cv.Eval, Lower: []float64{.01, .01}}
+	searcher := search.ProjectedGradient{StepSize: 1, MaxEvals: 30}
+	problem := search.Problem{Objective: cv.Eval, Lower: []float64{.01, .01}}
 	for s, err := range searcher.Search(problem, []float64{1, 1}) {
 		if err != nil {
 			panic(err)

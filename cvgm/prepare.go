@@ -1,6 +1,8 @@
 package cvgm
 
 import (
+	"cvgm/cvgm/internal/args"
+	"cvgm/cvgm/internal/sample"
 	"cvgm/qpdiff"
 
 	"gonum.org/v1/gonum/mat"
@@ -10,7 +12,7 @@ import (
 // with constants that it learns from training rows: means in place of missing
 // values, for example. A CV fits it to the training rows of each split alone, so
 // that no validation row has a part in the features that predict it. The rows must
-// not be prepared before the CV splits them. [Encoder] is a Preparer.
+// not be prepared before the CV splits them. [table.Encoder] is a Preparer.
 type Preparer interface {
 	// Dims returns the number of columns of X and of features. The number of
 	// features must not depend on the rows.
@@ -35,13 +37,13 @@ type Prepared interface {
 func (f *splitFit) gather(c *Config, x *mat.Dense) error {
 	train := f.train.X.RawMatrix()
 	if c.Prepare == nil {
-		gather(train.Data, x, f.split.Train)
-		gather(f.val, x, f.split.Val)
+		sample.Gather(train.Data, x, f.split.Train)
+		sample.Gather(f.val, x, f.split.Val)
 		return nil
 	}
 	_, n := x.Dims()
 	raw := mat.NewDense(len(f.split.Train), n, nil)
-	gather(raw.RawMatrix().Data, x, f.split.Train)
+	sample.Gather(raw.RawMatrix().Data, x, f.split.Train)
 	var err error
 	if f.prepared, err = c.Prepare.Fit(raw, f.train.Weights); err != nil {
 		return err
@@ -49,20 +51,20 @@ func (f *splitFit) gather(c *Config, x *mat.Dense) error {
 	if err := checkPrepared(f.prepared, n, train.Cols); err != nil {
 		return err
 	}
-	if err := prepareRows(train.Data, f.prepared, x, f.split.Train); err != nil {
+	if err := sample.Prepare(train.Data, f.prepared, x, f.split.Train); err != nil {
 		return err
 	}
-	return prepareRows(f.val, f.prepared, x, f.split.Val)
+	return sample.Prepare(f.val, f.prepared, x, f.split.Val)
 }
 
 // checkPrepared reports a Prepared of another shape than in columns and out features.
 func checkPrepared(p Prepared, in, out int) error {
 	const remedy = "let Fit return a Prepared with the Dims of the Preparer"
 	if p == nil {
-		return badArg("Config.Prepare", qpdiff.ErrShape, remedy, "returns nil from Fit")
+		return args.Bad("Config.Prepare", qpdiff.ErrShape, remedy, "returns nil from Fit")
 	}
 	if i, o := p.Dims(); i != in || o != out {
-		return badArg("Config.Prepare", qpdiff.ErrShape, remedy, "maps %d columns to %d features after Fit instead of %d to %d", i, o, in, out)
+		return args.Bad("Config.Prepare", qpdiff.ErrShape, remedy, "maps %d columns to %d features after Fit instead of %d to %d", i, o, in, out)
 	}
 	return nil
 }
@@ -73,10 +75,10 @@ func (c *Config) checkPreparer(n int) error {
 		return nil
 	}
 	in, out := c.Prepare.Dims()
-	return firstError(
-		badIf(c.Features != nil, "Config.Prepare", qpdiff.ErrDomain, "make the features in the Preparer, or prepare the rows of each part yourself",
+	return args.First(
+		args.BadIf(c.Features != nil, "Config.Prepare", qpdiff.ErrDomain, "make the features in the Preparer, or prepare the rows of each part yourself",
 			"is set together with Config.Features, which maps all rows at once"),
-		badIf(in != n, "Config.Prepare", qpdiff.ErrShape, "match the Preparer's columns to those of Data.X", "takes %d columns where Data.X has %d", in, n),
-		badIf(out < 1, "Config.Prepare", qpdiff.ErrShape, "give the Preparer at least one feature", "has %d features", out),
+		args.BadIf(in != n, "Config.Prepare", qpdiff.ErrShape, "match the Preparer's columns to those of Data.X", "takes %d columns where Data.X has %d", in, n),
+		args.BadIf(out < 1, "Config.Prepare", qpdiff.ErrShape, "give the Preparer at least one feature", "has %d features", out),
 	)
 }

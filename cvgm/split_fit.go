@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"math"
 
+	"cvgm/cvgm/internal/args"
+	"cvgm/cvgm/internal/normalise"
+	"cvgm/cvgm/internal/sample"
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/kernel"
 	"cvgm/qpdiff/learn"
@@ -20,13 +23,13 @@ type splitFit struct {
 	learner     learn.Learner
 	predictor   learn.Predictor // the learner, where it predicts in place of θᵀx
 	work        qpdiff.Workspace
-	prepared    Prepared   // fitted to the training rows; nil without Config.Prepare
-	norm        normaliser // with the weights of the training rows
-	train       learn.Data // normalised rows, labels less the intercept
-	val         []float64  // normalised rows, row-major
-	valX        *mat.Dense // val as a matrix
-	valY        []float64  // raw labels
-	valWeights  rowWeights
+	prepared    Prepared             // fitted to the training rows; nil without Config.Prepare
+	norm        normalise.Normaliser // with the weights of the training rows
+	train       learn.Data           // normalised rows, labels less the intercept
+	val         []float64            // normalised rows, row-major
+	valX        *mat.Dense           // val as a matrix
+	valY        []float64            // raw labels
+	valWeights  sample.Weights
 	intercept   float64
 	theta       []float64
 	dtheta      []float64
@@ -45,9 +48,9 @@ func (f *splitFit) prepare(c Config, m int) {
 	t, v := len(f.split.Train), len(f.split.Val)
 	theta, hyper := f.learner.Dims(m)
 	f.predictor, _ = f.learner.(learn.Predictor)
-	f.norm = normaliser{centre: c.Standardise || c.Centring == MeanCentring, scale: c.Standardise, learned: c.learned(),
-		weights: relativeWeights(c.Data.Weights, f.split.Train)}
-	f.valWeights = relativeWeights(c.Data.Weights, f.split.Val)
+	f.norm = normalise.Normaliser{Centre: c.Standardise || c.Centring == MeanCentring, Scale: c.Standardise, Learned: c.learned(),
+		Weights: sample.Relative(c.Data.Weights, f.split.Train)}
+	f.valWeights = sample.Relative(c.Data.Weights, f.split.Val)
 	f.train = learn.Data{X: mat.NewDense(t, m, nil), Y: make([]float64, t)}
 	if c.Data.Weights != nil {
 		f.train.Weights = make([]float64, t)
@@ -86,20 +89,20 @@ func (f *splitFit) load(c Config, x *mat.Dense) error {
 	for i, row := range f.split.Train {
 		f.train.Y[i] = c.Data.Y[row]
 	}
-	if err := f.norm.fit(train.Data, train.Cols); err != nil {
+	if err := f.norm.Fit(train.Data, train.Cols); err != nil {
 		return err
 	}
-	f.norm.apply(train.Data)
-	f.norm.apply(f.val)
+	f.norm.Apply(train.Data)
+	f.norm.Apply(f.val)
 	switch c.Centring {
 	case NoCentring:
 	case FixedLeastSquares:
-		f.intercept = leastSquaresIntercept(train.Data, train.Cols, f.train.Y, f.norm.weights)
+		f.intercept = normalise.LeastSquaresIntercept(train.Data, train.Cols, f.train.Y, f.norm.Weights)
 	case MeanCentring:
-		f.intercept = f.norm.weights.mean(f.train.Y)
+		f.intercept = f.norm.Weights.Mean(f.train.Y)
 	}
-	if !finite(f.intercept) {
-		return badArg("Data", qpdiff.ErrNotFinite, "scale the features and the labels", "has the intercept %v over the training rows", f.intercept)
+	if !args.Finite(f.intercept) {
+		return args.Bad("Data", qpdiff.ErrNotFinite, "scale the features and the labels", "has the intercept %v over the training rows", f.intercept)
 	}
 	floats.AddConst(-f.intercept, f.train.Y)
 	return f.learner.Load(f.train)
@@ -133,7 +136,7 @@ func (f *splitFit) eval(c *Config, hyper []float64, gradient bool, data *dataGra
 		return err
 	}
 	if f.grad.X != nil && f.out == nil {
-		f.norm.backward(f.train.X.RawMatrix().Data, f.val, f.grad.X.RawMatrix().Data, f.dval)
+		f.norm.Backward(f.train.X.RawMatrix().Data, f.val, f.grad.X.RawMatrix().Data, f.dval)
 	}
 	return nil
 }
@@ -141,15 +144,15 @@ func (f *splitFit) eval(c *Config, hyper []float64, gradient bool, data *dataGra
 // judge sets the loss and, if wanted, its cotangents of the predictions.
 func (f *splitFit) judge(c *Config, gradient bool) error {
 	kinks, _ := c.Loss.(KinkedLoss)
-	v := f.valWeights.total(len(f.valY))
+	v := f.valWeights.Total(len(f.valY))
 	f.loss, f.kinked = 0, false
 	for i, p := range f.prediction {
 		y := f.valY[i]
 		value, slope := c.Loss.Eval(p, y)
-		if !finite(p) || !finite(value) {
+		if !args.Finite(p) || !args.Finite(value) {
 			return overflow("the loss is %v at the prediction %v of example %d", value, p, f.split.Val[i])
 		}
-		weight := f.valWeights.at(i)
+		weight := f.valWeights.At(i)
 		f.loss += weight * value
 		if !gradient {
 			continue
@@ -157,7 +160,7 @@ func (f *splitFit) judge(c *Config, gradient bool) error {
 		if kinks != nil {
 			if distance, at := kinks.Kink(p, y); f.atKink(i, p, y, distance) {
 				if !c.Generalised {
-					return badArg("Config.Loss", qpdiff.ErrNotDifferentiable, "move the hyperparameters, set Config.Generalised, or use a smooth loss",
+					return args.Bad("Config.Loss", qpdiff.ErrNotDifferentiable, "move the hyperparameters, set Config.Generalised, or use a smooth loss",
 						"has a kink at the prediction %v of example %d", p, f.split.Val[i])
 				}
 				slope, f.kinked = at, true
@@ -167,7 +170,7 @@ func (f *splitFit) judge(c *Config, gradient bool) error {
 			return &qpdiff.NotDifferentiableError{Inputs: []qpdiff.Input{"prediction"}, Weak: qpdiff.Weak{Rows: []int{f.split.Val[i]}},
 				Remedy: "the validation loss has no derivative at this example; descend a smooth loss such as LogisticLoss"}
 		}
-		if !finite(slope) {
+		if !args.Finite(slope) {
 			return overflow("the loss has the slope %v at the prediction %v of example %d", slope, p, f.split.Val[i])
 		}
 		f.dprediction[i] = weight * slope / v
@@ -215,7 +218,7 @@ func predictRows(dst []float64, learner learn.Predictor, w *qpdiff.Workspace, th
 		return err
 	}
 	rows := x.RawMatrix()
-	constant := sum(intercept, theta[rows.Cols:])
+	constant := sample.Sum(intercept, theta[rows.Cols:])
 	for i := range dst {
 		p := constant
 		for j, v := range rows.Data[i*rows.Stride : i*rows.Stride+rows.Cols] {

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"testing"
 
+	"cvgm/cvgm/internal/sample"
+	"cvgm/cvgm/search"
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/kernel"
 	"cvgm/qpdiff/learn"
@@ -56,9 +58,9 @@ func (l *outerSVM) Load(d learn.Data) error {
 func (l *outerSVM) LoadSubset(full learn.Learner, out []int) error {
 	all := full.(*outerSVM).data
 	rows, n := all.X.Dims()
-	l.kept = complement(out, rows)
+	l.kept = sample.Complement(out, rows)
 	d := learn.Data{X: mat.NewDense(len(l.kept), n, nil)}
-	gather(d.X.RawMatrix().Data, all.X, l.kept)
+	sample.Gather(d.X.RawMatrix().Data, all.X, l.kept)
 	for _, i := range l.kept {
 		d.Y = append(d.Y, all.Y[i])
 	}
@@ -69,7 +71,7 @@ func (l *outerSVM) VJP(w *qpdiff.Workspace, g *learn.Grad, dtheta []float64) err
 	_, n := g.X.Dims()
 	own := learn.Grad{Hyper: g.Hyper, X: mat.NewDense(len(l.kept), n, nil)}
 	err := l.SVM.VJP(w, &own, dtheta)
-	scatterAdd(g.X, own.X.RawMatrix().Data, l.kept, 1)
+	sample.ScatterAdd(g.X, own.X.RawMatrix().Data, l.kept, 1)
 	return err
 }
 
@@ -92,7 +94,7 @@ func (c tieCase) cv(t *testing.T, generalised bool) *CV {
 	t.Helper()
 	k := Config{Data: learn.Data{X: mat.NewDense(len(c.y), len(c.x)/len(c.y), c.x), Y: c.y}, Loss: LogisticLoss{}, Generalised: generalised,
 		Learner: func() learn.Learner { return new(margin.SVM) }, Features: &LinearMap{In: 2, Out: 1}}
-	k.Splits = []Split{{c.train, complement(c.train, len(c.y))}}
+	k.Splits = []Split{{c.train, sample.Complement(c.train, len(c.y))}}
 	c.change(&k)
 	cv, err := New(k)
 	if err != nil {
@@ -102,7 +104,7 @@ func (c tieCase) cv(t *testing.T, generalised bool) *CV {
 }
 
 // oneSided returns the slopes of f at x along d: from below and from above.
-func oneSided(t *testing.T, f Objective, x, d []float64) (below, above float64) {
+func oneSided(t *testing.T, f search.Objective, x, d []float64) (below, above float64) {
 	t.Helper()
 	at := func(step float64) float64 {
 		moved := slices.Clone(x)

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"cvgm/cvgm/internal/casetest"
+	"cvgm/cvgm/internal/normalise"
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/kernel"
 	"cvgm/qpdiff/learn"
@@ -58,29 +60,29 @@ func TestConstantColumns(t *testing.T) {
 		}
 		for _, learned := range []bool{false, true} {
 			for _, x := range constant {
-				z := normaliser{centre: true, scale: true, learned: learned}
-				err := z.fit(x, 1)
+				z := normalise.Normaliser{Centre: true, Scale: true, Learned: learned}
+				err := z.Fit(x, 1)
 				if learned {
 					if !errors.Is(err, qpdiff.ErrDomain) || !strings.Contains(err.Error(), "feature 0") {
 						t.Errorf("%d entries %v, learned: error %v", n, x[0], err)
 					}
 					continue
 				}
-				if err != nil || z.std[0] != 1 || z.mean[0] != x[0] {
-					t.Errorf("%d entries %v: mean %v, deviation %v, error %v", n, x[0], z.mean[0], z.std[0], err)
+				if err != nil || z.Std[0] != 1 || z.Mean[0] != x[0] {
+					t.Errorf("%d entries %v: mean %v, deviation %v, error %v", n, x[0], z.Mean[0], z.Std[0], err)
 				}
 			}
 			for _, x := range varying {
-				z := normaliser{centre: true, scale: true, learned: learned}
-				if err := z.fit(x, 1); err != nil || z.std[0] == 1 || !(z.std[0] > 0) {
-					t.Errorf("%d entries from %v to %v: deviation %v, error %v", n, x[0], x[n-1], z.std[0], err)
+				z := normalise.Normaliser{Centre: true, Scale: true, Learned: learned}
+				if err := z.Fit(x, 1); err != nil || z.Std[0] == 1 || !(z.Std[0] > 0) {
+					t.Errorf("%d entries from %v to %v: deviation %v, error %v", n, x[0], x[n-1], z.Std[0], err)
 				}
 			}
 		}
 		for _, x := range constant[:9] {
-			z := normaliser{centre: true}
-			if err := z.fit(x, 1); err != nil || z.mean[0] != x[0] {
-				t.Errorf("%d entries %v, centred only: mean %v, error %v", n, x[0], z.mean[0], err)
+			z := normalise.Normaliser{Centre: true}
+			if err := z.Fit(x, 1); err != nil || z.Mean[0] != x[0] {
+				t.Errorf("%d entries %v, centred only: mean %v, error %v", n, x[0], z.Mean[0], err)
 			}
 		}
 	}
@@ -90,7 +92,7 @@ func TestConstantColumns(t *testing.T) {
 // gradient is that of the loss, the feature has weight 0 there, and the model
 // agrees with the split.
 func TestOneSplitWithAConstantFeature(t *testing.T) {
-	d := regression(1, 30, 4)
+	d := casetest.Regression(1, 30, 4)
 	for i := range 27 {
 		d.X.Set(i, 2, .1)
 	}
@@ -157,7 +159,7 @@ func TestLeastSquaresInterceptDropsDependentFeatures(t *testing.T) {
 		for i := range u {
 			x = append(x, u[i]+1, u[i]+c.delta*v[i])
 		}
-		got := leastSquaresIntercept(x, 2, v, nil)
+		got := normalise.LeastSquaresIntercept(x, 2, v, nil)
 		if dropped := math.Abs(got) < 1; dropped != c.drop || !dropped && math.Abs(got*c.delta-1) > .01 {
 			t.Errorf("δ = %v: intercept %v", c.delta, got)
 		}
@@ -209,7 +211,7 @@ func TestUnitsOfFeaturesAndLabels(t *testing.T) {
 					title := fmt.Sprintf("%s, standardise %v, a %g, b %g, seed %d", c.name, standardise, a, b, seed)
 					eval := func(a, b float64) (float64, []float64, []float64) {
 						src := synth.NewStream(seed, "units")
-						config := Config{Data: regression(seed, 24, 4), Loss: c.loss, Learner: c.learner, Standardise: standardise}
+						config := Config{Data: casetest.Regression(seed, 24, 4), Loss: c.loss, Learner: c.learner, Standardise: standardise}
 						if c.classes {
 							config.Data = classData(src, 24, 4)
 						} else {

@@ -1,6 +1,8 @@
 package cvgm
 
 import (
+	"cvgm/cvgm/internal/args"
+	"cvgm/cvgm/internal/sample"
 	"cvgm/qpdiff"
 )
 
@@ -10,12 +12,12 @@ import (
 // qpdiff.ErrShape where y is empty and qpdiff.ErrNotFinite for a label that is not finite.
 func BalancedWeights(y []float64) ([]float64, error) {
 	if len(y) == 0 {
-		return nil, badArg("y", qpdiff.ErrShape, "give at least one label", "is empty")
+		return nil, args.Bad("y", qpdiff.ErrShape, "give at least one label", "is empty")
 	}
 	sizes := map[float64]float64{}
 	for i, v := range y {
-		if !finite(v) {
-			return nil, badArg("y", qpdiff.ErrNotFinite, "remove the example", "holds %v at index %d", v, i)
+		if !args.Finite(v) {
+			return nil, args.Bad("y", qpdiff.ErrNotFinite, "remove the example", "holds %v at index %d", v, i)
 		}
 		sizes[v]++
 	}
@@ -31,13 +33,13 @@ func (s Split) counting(weights []float64) (Split, error) {
 	if weights == nil {
 		return s, nil
 	}
-	c := Split{Train: positive(s.Train, weights), Val: positive(s.Val, weights)}
+	c := Split{Train: sample.Positive(s.Train, weights), Val: sample.Positive(s.Val, weights)}
 	for _, part := range []struct {
 		name      string
 		all, left []int
 	}{{"training", s.Train, c.Train}, {"validation", s.Val, c.Val}} {
 		if len(part.left) == 0 {
-			return c, badArg("Config.Data.Weights", qpdiff.ErrDomain, "draw other splits, or give some of these rows a weight", "are 0 on all %d %s rows", len(part.all), part.name)
+			return c, args.Bad("Config.Data.Weights", qpdiff.ErrDomain, "draw other splits, or give some of these rows a weight", "are 0 on all %d %s rows", len(part.all), part.name)
 		}
 	}
 	return c, nil

@@ -9,6 +9,10 @@ import (
 	"strings"
 	"testing"
 
+	"cvgm/cvgm/internal/args"
+	"cvgm/cvgm/internal/casetest"
+	"cvgm/cvgm/internal/normalise"
+	"cvgm/cvgm/internal/sample"
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/learn"
 	"cvgm/qpdiff/linear"
@@ -232,16 +236,16 @@ func TestWeightedNormalisation(t *testing.T) {
 		a, b := slices.Clone(x), slices.Clone(long)
 		floats.Scale(unit, a)
 		floats.Scale(unit, b)
-		z, want := normaliser{centre: true, scale: true, weights: weights}, normaliser{centre: true, scale: true}
-		if err := errors.Join(z.fit(a, 2), want.fit(b, 2)); err != nil {
+		z, want := normalise.Normaliser{Centre: true, Scale: true, Weights: weights}, normalise.Normaliser{Centre: true, Scale: true}
+		if err := errors.Join(z.Fit(a, 2), want.Fit(b, 2)); err != nil {
 			t.Fatal(err)
 		}
 		for j := range 2 {
-			if math.Abs(z.mean[j]-want.mean[j]) > 1e-15*unit*7 || math.Abs(z.std[j]-want.std[j]) > 1e-15*unit*7 {
-				t.Errorf("unit %g: mean %v, deviation %v, want %v and %v", unit, z.mean[j], z.std[j], want.mean[j], want.std[j])
+			if math.Abs(z.Mean[j]-want.Mean[j]) > 1e-15*unit*7 || math.Abs(z.Std[j]-want.Std[j]) > 1e-15*unit*7 {
+				t.Errorf("unit %g: mean %v, deviation %v, want %v and %v", unit, z.Mean[j], z.Std[j], want.Mean[j], want.Std[j])
 			}
 		}
-		if got, want := leastSquaresIntercept(a, 2, y, weights), leastSquaresIntercept(b, 2, longY, nil); unit == 1 && math.Abs(got-want) > 1e-13 {
+		if got, want := normalise.LeastSquaresIntercept(a, 2, y, weights), normalise.LeastSquaresIntercept(b, 2, longY, nil); unit == 1 && math.Abs(got-want) > 1e-13 {
 			t.Errorf("intercept %v, want %v", got, want)
 		}
 	}
@@ -325,7 +329,7 @@ func TestWeightsRefused(t *testing.T) {
 
 // The features and labels of an example of weight 0 may be anything finite.
 func TestExamplesOfWeightZeroAreAbsent(t *testing.T) {
-	c := Config{Data: regression(3, 20, 3), Loss: SquaredError{}, Standardise: true, Centring: MeanCentring,
+	c := Config{Data: casetest.Regression(3, 20, 3), Loss: SquaredError{}, Standardise: true, Centring: MeanCentring,
 		Learner: func() learn.Learner { return new(linear.ElasticNet) }}
 	var err error
 	if c.Splits, err = KFold(synth.NewStream(1, "splits"), 20, 4); err != nil {
@@ -348,7 +352,7 @@ func TestExamplesOfWeightZeroAreAbsent(t *testing.T) {
 func TestWeightsOfTheWholeRange(t *testing.T) {
 	for trial := range uint64(200) {
 		src := synth.NewStream(trial, "range of weights")
-		c := Config{Data: regression(trial, 12, 3), Loss: SquaredError{}, Standardise: trial%2 == 0, Centring: Centring(trial % 3), Generalised: true,
+		c := Config{Data: casetest.Regression(trial, 12, 3), Loss: SquaredError{}, Standardise: trial%2 == 0, Centring: Centring(trial % 3), Generalised: true,
 			Learner: func() learn.Learner { return new(linear.ElasticNet) }}
 		var err error
 		if c.Splits, err = KFold(src, 12, 3); err != nil {
@@ -364,11 +368,11 @@ func TestWeightsOfTheWholeRange(t *testing.T) {
 		if err == nil {
 			loss, err = cv.Eval(grad, []float64{.1, .2})
 		}
-		if err == nil && !(finite(loss) && allFinite(grad)) {
+		if err == nil && !(args.Finite(loss) && args.AllFinite(grad)) {
 			t.Errorf("trial %d: loss %v, gradient %v without an error", trial, loss, grad)
 		}
 		if err == nil {
-			if e, err := cv.StandardError(); err != nil || !finite(e) {
+			if e, err := cv.StandardError(); err != nil || !args.Finite(e) {
 				t.Errorf("trial %d: standard error %v, error %v", trial, e, err)
 			}
 			continue
@@ -445,7 +449,7 @@ func TestBalancedWeights(t *testing.T) {
 	for i, v := range y {
 		totals[v] += w[i]
 	}
-	if len(totals) != 4 || math.Abs(sum(0, w)-9) > 1e-14 {
+	if len(totals) != 4 || math.Abs(sample.Sum(0, w)-9) > 1e-14 {
 		t.Errorf("weights %v", w)
 	}
 	for class, total := range totals {

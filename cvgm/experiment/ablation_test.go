@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"cvgm/cvgm"
+	"cvgm/cvgm/search"
 	"cvgm/qpdiff/learn"
 
 	"gonum.org/v1/gonum/floats/scalar"
@@ -57,7 +58,7 @@ func TestAblationComparesTheTwoGradients(t *testing.T) {
 			t.Fatal(err)
 		}
 		same := problem
-		same.budgets, same.setup = []int{2}, func(seed uint64) (*Setup, cvgm.Objective, error) {
+		same.budgets, same.setup = []int{2}, func(seed uint64) (*Setup, search.Objective, error) {
 			s, _, err := problem.setup(seed)
 			return s, s.Problem().Objective, err
 		}

@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"cvgm/cvgm"
+	"cvgm/cvgm/search"
 	"cvgm/qpdiff/learn"
 
 	"gonum.org/v1/gonum/stat"
@@ -95,7 +96,7 @@ func (p ElasticNetParams) Run(ctx context.Context) (*ElasticNetResult, error) {
 	for _, m := range []struct {
 		to       *ElasticNetSearch
 		name     string
-		searcher cvgm.Searcher
+		searcher search.Searcher
 	}{
 		{&r.CVGM, "CVGM", p.gradient(p.Steps)},
 		{&r.Long, "CVGM, run on", p.gradient(p.LongSteps)},
@@ -169,7 +170,7 @@ func linearRisk(d learn.Data, coef []float64, round func(float64) float64) float
 func asIs(v float64) float64 { return v }
 
 // record keeps the points and losses of a search.
-func (s *ElasticNetSearch) record(steps iter.Seq2[cvgm.Step, error], testLoss func([]float64) (float64, error)) error {
+func (s *ElasticNetSearch) record(steps iter.Seq2[search.Step, error], testLoss func([]float64) (float64, error)) error {
 	best := math.Inf(1)
 	for step, err := range steps {
 		if err != nil {

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"cvgm/cvgm"
+	"cvgm/cvgm/search"
 	"cvgm/qpdiff/learn"
 	"cvgm/synth"
 )
@@ -30,16 +31,16 @@ func (m KernelCVGM) kernel() *cvgm.Perceptron {
 func (m KernelCVGM) NumHyperparameters() int { return m.kernel().NumParams() }
 
 // gradient is the paper's gradient method.
-func (m KernelCVGM) gradient() cvgm.Searcher { return gradientDescent(m.StepSize, m.Steps) }
+func (m KernelCVGM) gradient() search.Searcher { return gradientDescent(m.StepSize, m.Steps) }
 
 // gradientDescent takes a number of steps of one size and evaluates once more
 // where the last one ends.
-func gradientDescent(size float64, steps int) cvgm.Searcher {
-	return cvgm.ProjectedGradient{StepSize: size, MaxEvals: steps + 1, Tol: -1}
+func gradientDescent(size float64, steps int) search.Searcher {
+	return search.ProjectedGradient{StepSize: size, MaxEvals: steps + 1, Tol: -1}
 }
 
 // lastPoint returns the last point of a search.
-func lastPoint(steps iter.Seq2[cvgm.Step, error]) ([]float64, error) {
+func lastPoint(steps iter.Seq2[search.Step, error]) ([]float64, error) {
 	var x []float64
 	for step, err := range steps {
 		if err != nil {

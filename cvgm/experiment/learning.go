@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"cvgm/cvgm"
+	"cvgm/cvgm/search"
 	"cvgm/qpdiff/kernel"
 	"cvgm/qpdiff/learn"
 	"cvgm/qpdiff/linear"
@@ -193,7 +194,7 @@ func (p LearningParams) learn(ctx context.Context, t learningTask) (LearningRun,
 	}
 	s.Start, s.Lower, s.Upper = t.start, t.lower, t.upper
 	// In logarithms: the start is orders of magnitude away.
-	searcher := cvgm.LogSpace{Searcher: cvgm.Adam{StepSize: .15, Epsilon: 1e-8, MaxEvals: p.Evaluations}}
+	searcher := search.LogSpace{Searcher: search.Adam{StepSize: .15, Epsilon: 1e-8, MaxEvals: p.Evaluations}}
 	for step, err := range s.Search(ctx, searcher) {
 		if err != nil {
 			return r, err
@@ -230,15 +231,15 @@ func (p LearningParams) learnLosses(ctx context.Context, seed int) ([]lossFit, e
 		return nil, err
 	}
 	searcher := func(project func(alpha []float64), start []float64) (f lossFit, err error) {
-		problem := cvgm.Problem{Objective: s.CV.Eval, Project: func(x []float64) {
+		problem := search.Problem{Objective: s.CV.Eval, Project: func(x []float64) {
 			project(x[:len(LossNames)])
 			x[len(LossNames)] = math.Max(x[len(LossNames)], 1e-2)
 		}}
-		best := cvgm.Step{Loss: math.Inf(1)}
+		best := search.Step{Loss: math.Inf(1)}
 		from := slices.Clone(start)
 		problem.Project(from)
 		// The first step is .05 in every search.
-		searcher := cvgm.AdaptiveGradient{FirstStep: .05 / slices.Max(from), MaxEvals: p.Evaluations, Tol: 1e-7}
+		searcher := search.AdaptiveGradient{FirstStep: .05 / slices.Max(from), MaxEvals: p.Evaluations, Tol: 1e-7}
 		for step, err := range until(ctx, searcher.Search(problem, start)) {
 			if err != nil {
 				return f, err
@@ -254,7 +255,7 @@ func (p LearningParams) learnLosses(ctx context.Context, seed int) ([]lossFit, e
 		return f, err
 	}
 	centre := []float64{.25, .25, .25, .25, .1}
-	fromCentre, err := searcher(cvgm.Simplex, centre)
+	fromCentre, err := searcher(search.Simplex, centre)
 	if err != nil {
 		return nil, err
 	}
@@ -269,7 +270,7 @@ func (p LearningParams) learnLosses(ctx context.Context, seed int) ([]lossFit, e
 			return nil, err
 		}
 		fits = append(fits, single)
-		again, err := searcher(cvgm.Simplex, single.End)
+		again, err := searcher(search.Simplex, single.End)
 		if err != nil {
 			return nil, err
 		}

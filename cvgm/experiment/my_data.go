@@ -16,7 +16,8 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"cvgm/cvgm"
+	"cvgm/cvgm/table"
+	"cvgm/cvgm/tune"
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/kernel"
 	"cvgm/qpdiff/learn"
@@ -54,7 +55,7 @@ type MyDataParams struct {
 // myContent is what Read has read.
 type myContent struct {
 	text  string
-	table *cvgm.Table
+	table *table.Table
 }
 
 // DefaultMyData returns the default parameters.
@@ -155,9 +156,9 @@ func unreadable(file, at string, err error) error {
 }
 
 // table reads the text.
-func (p MyDataParams) table(text string) (*cvgm.Table, error) {
+func (p MyDataParams) table(text string) (*table.Table, error) {
 	comma, _ := p.comma()
-	c := cvgm.CSV{Target: p.Target, Positive: p.Positive, Ignore: p.Ignore, Group: p.Group, Comma: comma}
+	c := table.CSV{Target: p.Target, Positive: p.Positive, Ignore: p.Ignore, Group: p.Group, Comma: comma}
 	header, err := records(text, comma).Read()
 	if len(header) == 1 {
 		if i := strings.IndexAny(header[0], ",;|\t"); i >= 0 {
@@ -171,11 +172,11 @@ func (p MyDataParams) table(text string) (*cvgm.Table, error) {
 		}
 		c.Target = strings.TrimSpace(header[len(header)-1])
 	}
-	c.Missing = map[string]cvgm.MissingRule{"mean": cvgm.MissingIsMean, "drop": cvgm.MissingDropsRow, "error": cvgm.MissingIsError}[p.Missing]
-	if c.Missing == cvgm.MissingIsMean {
-		c.MissingIn = map[string]cvgm.MissingRule{c.Target: cvgm.MissingDropsRow}
+	c.Missing = map[string]table.MissingRule{"mean": table.MissingIsMean, "drop": table.MissingDropsRow, "error": table.MissingIsError}[p.Missing]
+	if c.Missing == table.MissingIsMean {
+		c.MissingIn = map[string]table.MissingRule{c.Target: table.MissingDropsRow}
 		if p.Group != "" {
-			c.MissingIn[p.Group] = cvgm.MissingDropsRow
+			c.MissingIn[p.Group] = table.MissingDropsRow
 		}
 	}
 	table, err := c.Read(strings.NewReader(text))
@@ -243,7 +244,7 @@ func (p MyDataParams) Run(ctx context.Context) (*MyDataResult, error) {
 	for _, g := range whole.Groups {
 		r.Groups = max(r.Groups, g+1)
 	}
-	single := []*cvgm.Table{whole}
+	single := []*table.Table{whole}
 	if len(whole.Classes) > 2 {
 		single = nil
 		for _, class := range whole.Classes {
@@ -261,11 +262,11 @@ func (p MyDataParams) Run(ctx context.Context) (*MyDataResult, error) {
 	r.Columns = myColumns(whole.Columns, d)
 	prototype, name := p.learner(len(whole.Classes) > 0)
 	r.Learner = name
-	models, tuned := make([]MyModel, len(single)), make([]*cvgm.Tuned, len(single))
+	models, tuned := make([]MyModel, len(single)), make([]*tune.Tuned, len(single))
 	for k, binary := range single {
 		report, _ := ctx.Value(progressKey{}).(func(done, total int))
-		tuner := cvgm.Tuner{Learner: prototype, Seed: p.Seed, OuterFolds: p.OuterFolds, MaxTime: time.Duration(p.Seconds * float64(time.Second)),
-			Progress: func(t cvgm.TuneProgress) {
+		tuner := tune.Tuner{Learner: prototype, Seed: p.Seed, OuterFolds: p.OuterFolds, MaxTime: time.Duration(p.Seconds * float64(time.Second)),
+			Progress: func(t tune.Progress) {
 				if report != nil && t.Left > 0 {
 					share := (float64(k) + t.Elapsed.Seconds()/(t.Elapsed+t.Left).Seconds()) / float64(len(single))
 					report(int(100*share), 100)
@@ -324,7 +325,7 @@ func records(text string, comma rune) *csv.Reader {
 }
 
 // dropped returns the number of records of the text that are no rows of the table.
-func (p MyDataParams) dropped(t *cvgm.Table) int {
+func (p MyDataParams) dropped(t *table.Table) int {
 	comma, _ := p.comma()
 	r := records(p.content.text, comma)
 	n := -1 // the header
@@ -338,11 +339,11 @@ func (p MyDataParams) dropped(t *cvgm.Table) int {
 }
 
 // myColumns describes the columns of the values that Table.Data returns.
-func myColumns(columns []cvgm.Column, d learn.Data) []MyColumn {
+func myColumns(columns []table.Column, d learn.Data) []MyColumn {
 	var all []MyColumn
 	n := len(d.Y)
 	for j, c := range columns {
-		m := MyColumn{Name: c.Name, Numeric: c.Kind == cvgm.Numeric, Levels: c.Levels, Low: math.Inf(1), High: math.Inf(-1)}
+		m := MyColumn{Name: c.Name, Numeric: c.Kind == table.Numeric, Levels: c.Levels, Low: math.Inf(1), High: math.Inf(-1)}
 		for i := range n {
 			v := d.X.At(i, j)
 			if v != v {

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"cvgm/cvgm"
+	"cvgm/cvgm/search"
 	"cvgm/qpdiff/learn"
 
 	"gonum.org/v1/gonum/floats"
@@ -90,7 +91,7 @@ func (n *network) predict(params []float64) func(dst []float64, x *mat.Dense) er
 
 // accumulated returns the objective f with the sum of all its gradients so far
 // for a gradient: what is descended where gradients are never set back to zero.
-func accumulated(f cvgm.Objective) cvgm.Objective {
+func accumulated(f search.Objective) search.Objective {
 	var total []float64
 	return func(grad, x []float64) (float64, error) {
 		loss, err := f(grad, x)
@@ -107,7 +108,7 @@ func accumulated(f cvgm.Objective) cvgm.Objective {
 
 // accuracy returns the test accuracy of the network after a search on f from
 // s.Start.
-func (n *network) accuracy(ctx context.Context, s Setup, searcher cvgm.Searcher, f cvgm.Objective) (float64, error) {
+func (n *network) accuracy(ctx context.Context, s Setup, searcher search.Searcher, f search.Objective) (float64, error) {
 	s.Objective = f
 	x, err := lastPoint(s.Search(ctx, searcher))
 	if err != nil {

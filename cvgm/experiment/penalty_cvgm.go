@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"cvgm/cvgm"
+	"cvgm/cvgm/search"
 	"cvgm/qpdiff/learn"
 	"cvgm/qpdiff/linear"
 	"cvgm/synth"
@@ -64,8 +65,8 @@ func elasticNetCV(train learn.Data, splits []cvgm.Split, centring cvgm.Centring,
 }
 
 // gradient is the paper's gradient method.
-func (e PenaltyCVGM) gradient(evaluations int) cvgm.Searcher {
-	return cvgm.ProjectedGradient{StepSize: e.StepSize, MaxEvals: evaluations}
+func (e PenaltyCVGM) gradient(evaluations int) search.Searcher {
+	return search.ProjectedGradient{StepSize: e.StepSize, MaxEvals: evaluations}
 }
 
 // SearchBox is where exhaustive and random search look for penalties.
@@ -78,13 +79,13 @@ type SearchBox struct {
 
 var paperSearchBox = SearchBox{GridPoints: 10, RandomPoints: 100, BoxLow: -4, BoxHigh: -1}
 
-func (b SearchBox) exhaustive() cvgm.Searcher {
+func (b SearchBox) exhaustive() search.Searcher {
 	grid := logspace(b.BoxLow, b.BoxHigh, b.GridPoints)
-	return cvgm.GridSearch{Values: [][]float64{grid, grid}}
+	return search.GridSearch{Values: [][]float64{grid, grid}}
 }
 
-func (b SearchBox) random(src func() cvgm.Source) cvgm.Searcher {
-	return cvgm.RandomSearch{Source: src, Draw: cvgm.LogUniform(b.BoxLow, b.BoxHigh), MaxEvals: b.RandomPoints}
+func (b SearchBox) random(src func() cvgm.Source) search.Searcher {
+	return search.RandomSearch{Source: src, Draw: search.LogUniform(b.BoxLow, b.BoxHigh), MaxEvals: b.RandomPoints}
 }
 
 // boxTol is the relative distance below which a penalty lies on an edge of the box: far

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"cvgm/cvgm"
+	"cvgm/cvgm/search"
 	"cvgm/qpdiff/kernel"
 	"cvgm/qpdiff/learn"
 	"cvgm/qpdiff/linear"
@@ -40,7 +41,7 @@ func defaultRivals() Rivals {
 
 // tuned returns the test accuracy of a learner after a search, in logarithms from 1, for
 // the hyperparameters of lowest CV loss.
-func (r Rivals) tuned(ctx context.Context, s *Setup, splits []cvgm.Split, features func(learn.Data) learn.Data, learner func() learn.Learner, hyperparameters int, searcher cvgm.Searcher) (float64, error) {
+func (r Rivals) tuned(ctx context.Context, s *Setup, splits []cvgm.Split, features func(learn.Data) learn.Data, learner func() learn.Learner, hyperparameters int, searcher search.Searcher) (float64, error) {
 	all := func(v float64) []float64 { return slices.Repeat([]float64{v}, hyperparameters) }
 	own := Setup{Train: features(s.Train), Test: features(s.Test), Start: all(1), Lower: all(1 / r.RivalReach), Upper: all(r.RivalReach)}
 	var err error
@@ -50,7 +51,7 @@ func (r Rivals) tuned(ctx context.Context, s *Setup, splits []cvgm.Split, featur
 	if err != nil {
 		return 0, err
 	}
-	best, err := cvgm.Best(own.Search(ctx, searcher))
+	best, err := search.Best(own.Search(ctx, searcher))
 	if err != nil {
 		return 0, err
 	}
@@ -67,19 +68,19 @@ func (p SampleSizeParams) rivals(ctx context.Context, s *Setup, net *network, st
 	}
 	logistic := func() learn.Learner { return &linear.Logistic{Intercept: linear.UnpenalisedIntercept} }
 	machine := func() learn.Learner { return &kernel.SVM{Intercept: true, Generalised: true} }
-	descent := cvgm.LogSpace{Searcher: cvgm.QuasiNewton{MaxEvals: p.RivalEvaluations}}
+	descent := search.LogSpace{Searcher: search.QuasiNewton{MaxEvals: p.RivalEvaluations}}
 	axis := logspace(-math.Log10(p.RivalReach), math.Log10(p.RivalReach), p.RivalGrid)
 	raw := func(d learn.Data) learn.Data { return d }
 	random := randomFeatures(stream("random features"), p.RandomFeatures)
-	adam := func(steps int) cvgm.Searcher {
-		return cvgm.Adam{StepSize: p.AdamStepSize, MaxEvals: steps + 1, Epsilon: 1e-8, Tol: -1}
+	adam := func(steps int) search.Searcher {
+		return search.Adam{StepSize: p.AdamStepSize, MaxEvals: steps + 1, Epsilon: 1e-8, Tol: -1}
 	}
 	accuracies := make([]float64, 0, len(sizeMethods)-SizeQuadratic)
 	for k, measure := range []func() (float64, error){
 		func() (float64, error) { return p.tuned(ctx, s, splits, quadratic, logistic, 1, descent) },
 		func() (float64, error) { return p.tuned(ctx, s, splits, raw, machine, 2, descent) },
 		func() (float64, error) {
-			return p.tuned(ctx, s, splits, raw, machine, 2, cvgm.GridSearch{Values: [][]float64{axis, axis}})
+			return p.tuned(ctx, s, splits, raw, machine, 2, search.GridSearch{Values: [][]float64{axis, axis}})
 		},
 		func() (float64, error) { return p.tuned(ctx, s, splits, random, logistic, 1, descent) },
 		func() (float64, error) {
@@ -101,7 +102,7 @@ func (p SampleSizeParams) rivals(ctx context.Context, s *Setup, net *network, st
 }
 
 // chooseDecay returns the weight decay and the number of steps with the lowest CV loss.
-func (p SampleSizeParams) chooseDecay(ctx context.Context, s *Setup, splits []cvgm.Split, searcher cvgm.Searcher) (decay float64, steps int, err error) {
+func (p SampleSizeParams) chooseDecay(ctx context.Context, s *Setup, splits []cvgm.Split, searcher search.Searcher) (decay float64, steps int, err error) {
 	lowest := math.Inf(1)
 	for _, candidate := range p.WeightDecays {
 		total := make([]float64, p.DecaySteps+1)
@@ -128,7 +129,7 @@ func (p SampleSizeParams) chooseDecay(ctx context.Context, s *Setup, splits []cv
 }
 
 // decayed returns f with the ridge penalty decay/2 · ‖x‖².
-func decayed(f cvgm.Objective, decay float64) cvgm.Objective {
+func decayed(f search.Objective, decay float64) search.Objective {
 	return func(grad, x []float64) (float64, error) {
 		loss, err := f(grad, x)
 		if grad != nil {

@@ -6,7 +6,7 @@ import (
 	"math"
 	"slices"
 
-	"cvgm/cvgm"
+	"cvgm/cvgm/search"
 	"cvgm/qpdiff/linear"
 	"cvgm/synth"
 
@@ -217,7 +217,7 @@ func (p SampleSizeParams) cell(ctx context.Context, size, seed int) ([]float64, 
 		return on.Accuracy, err
 	}
 	descent := gradientDescent(p.NetworkStepSize, p.NetworkSteps)
-	adam := cvgm.Adam{StepSize: p.AdamStepSize, MaxEvals: p.AdamSteps + 1, Epsilon: 1e-8, Tol: -1}
+	adam := search.Adam{StepSize: p.AdamStepSize, MaxEvals: p.AdamSteps + 1, Epsilon: 1e-8, Tol: -1}
 	accuracies := slices.Repeat([]float64{math.NaN()}, len(sizeMethods))
 	for k, measure := range []func() (float64, error){
 		SizeBayes:            func() (float64, error) { return s.Rule.SampleAccuracy(synth.Data{X: s.Test.X, Y: s.Test.Y}), nil },

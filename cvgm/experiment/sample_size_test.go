@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"cvgm/cvgm"
+	"cvgm/cvgm/search"
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/learn"
 	"cvgm/synth"
@@ -218,7 +219,7 @@ func TestDecayIsChosenByHeldOutLoss(t *testing.T) {
 		s.Start = make([]float64, newNetwork(p.KernelCVGM, s.Train).numParams())
 		newNetwork(p.KernelCVGM, s.Train).init(s.Start, stream("weights"))
 		choose := func() (float64, int) {
-			decay, steps, err := p.chooseDecay(t.Context(), s, splits, cvgm.Adam{StepSize: .01, MaxEvals: p.DecaySteps + 1, Epsilon: 1e-8, Tol: -1})
+			decay, steps, err := p.chooseDecay(t.Context(), s, splits, search.Adam{StepSize: .01, MaxEvals: p.DecaySteps + 1, Epsilon: 1e-8, Tol: -1})
 			if err != nil || !slices.Contains(p.WeightDecays, decay) || steps < 0 || steps > p.DecaySteps {
 				t.Fatalf("decay %v, %d steps: %v", decay, steps, err)
 			}

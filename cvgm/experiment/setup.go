@@ -5,6 +5,7 @@ import (
 	"iter"
 
 	"cvgm/cvgm"
+	"cvgm/cvgm/search"
 	"cvgm/qpdiff/learn"
 	"cvgm/synth"
 
@@ -26,15 +27,15 @@ type Setup struct {
 	Start, Lower, Upper []float64    // nil bounds: none
 	Loss                cvgm.Loss    // of Risk
 	// Objective is what a search descends; nil: CV.Eval.
-	Objective cvgm.Objective
+	Objective search.Objective
 	// Hyper returns the CV's hyperparameters of a point of the search; nil: the
 	// point itself.
 	Hyper func(x []float64) []float64
 }
 
 // Problem returns the search's problem.
-func (s *Setup) Problem() cvgm.Problem {
-	p := cvgm.Problem{Objective: s.Objective, Lower: s.Lower, Upper: s.Upper}
+func (s *Setup) Problem() search.Problem {
+	p := search.Problem{Objective: s.Objective, Lower: s.Lower, Upper: s.Upper}
 	if p.Objective == nil {
 		p.Objective = s.CV.Eval
 	}
@@ -42,7 +43,7 @@ func (s *Setup) Problem() cvgm.Problem {
 }
 
 // Search searches from Start. After ctx is done the next step is its error.
-func (s *Setup) Search(ctx context.Context, searcher cvgm.Searcher) iter.Seq2[cvgm.Step, error] {
+func (s *Setup) Search(ctx context.Context, searcher search.Searcher) iter.Seq2[search.Step, error] {
 	return until(ctx, searcher.Search(s.Problem(), s.Start))
 }
 

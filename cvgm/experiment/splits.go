@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"cvgm/cvgm"
+	"cvgm/cvgm/search"
 	"cvgm/synth"
 
 	"gonum.org/v1/gonum/stat"
@@ -160,7 +161,7 @@ func (p SplitsParams) Run(ctx context.Context) (*SplitsResult, error) {
 	}
 	losses := make([][]float64, len(p.StepSizes)+1)
 	for i, size := range append(slices.Clone(p.StepSizes), 0) {
-		searcher, name := cvgm.Searcher(cvgm.QuasiNewton{MaxEvals: p.Rings.Steps + 1}), "rings, quasi-Newton"
+		searcher, name := search.Searcher(search.QuasiNewton{MaxEvals: p.Rings.Steps + 1}), "rings, quasi-Newton"
 		if size > 0 {
 			searcher, name = gradientDescent(size, p.Rings.Steps), fmt.Sprintf("rings, step size %g", size)
 		}
@@ -281,7 +282,7 @@ func (p SplitsParams) measure(ctx context.Context, dataSet, k int, fraction floa
 		if i > 0 {
 			continue
 		}
-		best, err := cvgm.Best(s.Search(ctx, cvgm.QuasiNewton{MaxEvals: p.Budget}))
+		best, err := search.Best(s.Search(ctx, search.QuasiNewton{MaxEvals: p.Budget}))
 		if err != nil {
 			return c, err
 		}
@@ -296,7 +297,7 @@ func (p SplitsParams) measure(ctx context.Context, dataSet, k int, fraction floa
 // measureRings sets Test to the share of test examples that CVGM's model gets
 // wrong after a search, CV to the CV loss there, and Rises to the share of the steps in which
 // it rises.
-func (p SplitsParams) measureRings(ctx context.Context, dataSet, k int, fraction float64, searcher cvgm.Searcher) (c splitsCell, err error) {
+func (p SplitsParams) measureRings(ctx context.Context, dataSet, k int, fraction float64, searcher search.Searcher) (c splitsCell, err error) {
 	stream := func(purpose string) *synth.Stream {
 		return synth.NewStream(uint64(dataSet), "splits, rings: "+purpose)
 	}

@@ -18,6 +18,8 @@ import (
 	"os"
 
 	"cvgm/cvgm"
+	"cvgm/cvgm/table"
+	"cvgm/cvgm/tune"
 	"cvgm/qpdiff/kernel"
 	"cvgm/qpdiff/learn"
 	"cvgm/qpdiff/linear"
@@ -70,7 +72,7 @@ func main() {
 
 // tune tunes the learner on the folds of a CSV text.
 func tuneOne(text io.Reader, learner learn.Learner) (*result, error) {
-	table, err := cvgm.CSV{Target: "y", Group: "fold"}.Read(text)
+	table, err := table.CSV{Target: "y", Group: "fold"}.Read(text)
 	if err != nil {
 		return nil, err
 	}
@@ -79,7 +81,7 @@ func tuneOne(text io.Reader, learner learn.Learner) (*result, error) {
 		return nil, err
 	}
 	splits := foldSplits(table.Groups)
-	t := cvgm.Tuner{Learner: learner, Splits: splits, OuterFolds: -1, Workers: 1}
+	t := tune.Tuner{Learner: learner, Splits: splits, OuterFolds: -1, Workers: 1}
 	start := cpuSeconds()
 	tuned, err := t.Tune(context.Background(), d)
 	if err != nil {
