@@ -126,11 +126,11 @@ func (m GapMonitor) Best(steps iter.Seq2[search.Step, error]) (GapStep, error) {
 		}
 		if s.Best {
 			best = s
-			best.Step = s.Step.Clone()
+			best.X, best.Grad = slices.Clone(s.X), slices.Clone(s.Grad)
 		}
 	}
 	if best.X == nil {
-		return best, search.NoBest("steps", "estimate of the risk")
+		return best, args.Bad("steps", qpdiff.ErrNotFinite, "start the search where the estimate of the risk is finite", "have no finite estimate of the risk")
 	}
 	return best, nil
 }

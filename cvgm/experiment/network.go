@@ -40,7 +40,7 @@ func (n *network) init(params []float64, src cvgm.Source) {
 	}
 }
 
-// Eval is a cvgm.Objective: the mean logistic loss.
+// Eval is a search.Objective: the mean logistic loss.
 func (n *network) Eval(grad, params []float64) (float64, error) {
 	kernel := len(params) - 3
 	w := params[kernel:]

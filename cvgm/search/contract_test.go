@@ -130,7 +130,7 @@ func Collect(t *testing.T, s Searcher, p Problem, x0 []float64) []Step {
 		if err != nil {
 			t.Fatal(err)
 		}
-		steps = append(steps, s.Clone())
+		steps = append(steps, s.clone())
 	}
 	return steps
 }

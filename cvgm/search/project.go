@@ -15,7 +15,7 @@ import (
 // entry becomes NaN. A [Problem] over several blocks of hyperparameters projects
 // them one by one:
 //
-//	Project: func(x []float64) { cvgm.Simplex(x[:4]); x[4] = max(x[4], 1e-3) }
+//	Project: func(x []float64) { Simplex(x[:4]); x[4] = max(x[4], 1e-3) }
 func Simplex(x []float64) {
 	if len(x) == 0 {
 		return

@@ -74,21 +74,21 @@ func Best(steps iter.Seq2[Step, error]) (Step, error) {
 			return best, err
 		}
 		if s.Loss < best.Loss {
-			best = s.Clone()
+			best = s.clone()
 		}
 	}
 	if best.X == nil || math.IsInf(best.Loss, -1) {
-		return best, NoBest("steps", "loss")
+		return best, noBest("steps", "loss")
 	}
 	return best, nil
 }
 
-func NoBest(arg, value string) error {
+func noBest(arg, value string) error {
 	return args.Bad(arg, qpdiff.ErrNotFinite, "start the search where the "+value+" is finite", "have no finite %s", value)
 }
 
 // clone returns the step with slices of its own.
-func (s Step) Clone() Step {
+func (s Step) clone() Step {
 	s.X = slices.Clone(s.X)
 	if s.Grad != nil {
 		s.Grad = slices.Clone(s.Grad)
@@ -96,7 +96,7 @@ func (s Step) Clone() Step {
 	return s
 }
 
-// A SearchError is the error of a search, with the place where it arose.
+// An Error is the error of a search, with the place where it arose.
 type Error struct {
 	// Evaluations counts those of the objective up to the error, one that
 	// failed included. It is 0 for settings or a problem that the searcher

@@ -17,7 +17,7 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// TunedRisk estimates risks by nested cross-validation (Varma and Simon 2006): on each of
+// Risk estimates risks by nested cross-validation (Varma and Simon 2006): on each of
 // the outer folds the whole search is repeated on the other examples, and its model judged on
 // the fold, which it has not seen. It estimates the risk of tuning on somewhat fewer examples: what its
 // intervals are for is the mean risk of the models of the outer folds.

@@ -130,7 +130,7 @@ func runTrial(t *testing.T, tr tuneTrial) *trialTable {
 		t.Fatal(err)
 	}
 	table := tr.table()
-	var out io.Writer = io.Discard
+	out := io.Discard
 	file := filepath.Join(*tuneReport, tr.file)
 	if *tuneReport != "" {
 		if err := table.read(file); err != nil {

@@ -95,7 +95,7 @@ type Hyperparameter struct {
 	kind int
 }
 
-// TuneProgress describes a [Tuner]'s work so far.
+// Progress describes a [Tuner]'s work so far.
 type Progress struct {
 	Stage       string  // "search", or "outer fold 2 of 5"
 	Evaluations int     // of the CV loss in all searches so far
@@ -105,7 +105,7 @@ type Progress struct {
 	Elapsed, Left time.Duration
 }
 
-// A TuneStep is one evaluation of the CV loss.
+// A Step is one evaluation of the CV loss.
 type Step struct {
 	Hyper []float64
 	Loss  float64 // +Inf where the fit failed

@@ -1,3 +1,4 @@
+// Package args makes the errors of arguments, and checks data and numbers.
 package args
 
 import (
@@ -15,7 +16,7 @@ func Bad(arg string, why error, remedy, format string, args ...any) error {
 	return &qpdiff.ArgError{Arg: arg, Why: why, Problem: fmt.Sprintf(format, args...), Remedy: remedy}
 }
 
-// badIf returns the error of a bad argument where it is one.
+// BadIf returns the error of a bad argument where it is one.
 func BadIf(bad bool, arg string, why error, remedy, format string, args ...any) error {
 	if !bad {
 		return nil
@@ -23,7 +24,7 @@ func BadIf(bad bool, arg string, why error, remedy, format string, args ...any) 
 	return Bad(arg, why, remedy, format, args...)
 }
 
-// firstError returns the first error that is not nil.
+// First returns the first error that is not nil.
 func First(errs ...error) error {
 	for _, err := range errs {
 		if err != nil {
@@ -33,7 +34,7 @@ func First(errs ...error) error {
 	return nil
 }
 
-// checkData reports the first thing in d that cannot be used. The values of X are not
+// Data reports the first thing in d that cannot be used. The values of X are not
 // checked where they are prepared: NaN is a missing one.
 func Data(arg string, d learn.Data, prepared bool) error {
 	if prepared && d.X != nil && !d.X.IsEmpty() {

@@ -1,3 +1,4 @@
+// Package casetest holds what tests of several packages share.
 package casetest
 
 import (
@@ -19,7 +20,7 @@ import (
 	"cvgm/synth"
 )
 
-// regression draws N examples with n features, most of them informative.
+// Regression draws N examples with n features, most of them informative.
 func Regression(seed uint64, n, features int) learn.Data {
 	src := synth.NewStream(seed, "test data")
 	d, _, err := synth.MakeRegression(src, synth.Regression{Samples: n, Features: features, Informative: max(1, features-2), Noise: 100})
@@ -38,7 +39,7 @@ func SameBits(a, b []float64) bool {
 	return slices.EqualFunc(a, b, func(x, y float64) bool { return math.Float64bits(x) == math.Float64bits(y) })
 }
 
-// wantArgErrors fails where one of the calls panics or returns no ArgError.
+// WantArgErrors fails where one of the calls panics or returns no ArgError.
 func WantArgErrors(t *testing.T, calls map[string]func() error) {
 	t.Helper()
 	for name, call := range calls {
@@ -56,7 +57,7 @@ func WantArgErrors(t *testing.T, calls map[string]func() error) {
 	}
 }
 
-// checkChangedJSON fails where a text with a changed byte is neither refused nor read as
+// CheckChangedJSON fails where a text with a changed byte is neither refused nor read as
 // the same values. kinds are JSON texts, and what reads them.
 func CheckChangedJSON(t *testing.T, kinds map[string]func() json.Unmarshaler) {
 	t.Helper()
@@ -94,7 +95,7 @@ func CheckChangedJSON(t *testing.T, kinds map[string]func() json.Unmarshaler) {
 	}
 }
 
-// checkFormsOfJSON fails where a text in another form is not read, or one without a
+// CheckFormsOfJSON fails where a text in another form is not read, or one without a
 // checksum, or with another text's, is not refused with a remedy.
 func CheckFormsOfJSON(t *testing.T, kinds map[string]func() json.Unmarshaler) {
 	t.Helper()
@@ -143,7 +144,7 @@ func CheckFormsOfJSON(t *testing.T, kinds map[string]func() json.Unmarshaler) {
 
 var checksumPair = regexp.MustCompile(`"checksum" *: *"[^"]*"`)
 
-// rechecked returns the JSON of a model or pipeline with the checksums of its values, so
+// Rechecked returns the JSON of a model or pipeline with the checksums of its values, so
 // that tests reach what else is checked. Text without them stays as it is.
 func Rechecked(text []byte) []byte {
 	var parts struct {

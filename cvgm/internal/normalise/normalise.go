@@ -1,3 +1,4 @@
+// Package normalise maps features to mean 0 and deviation 1, with derivatives.
 package normalise
 
 import (
@@ -12,7 +13,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// normaliser maps features to (x − μ)/σ with the weighted mean μ and the population
+// Normaliser maps features to (x − μ)/σ with the weighted mean μ and the population
 // standard deviation σ of the training rows it was fitted to. Without scaling
 // σ is 1, and without centring μ is 0. Scaling goes with centring.
 type Normaliser struct {
@@ -29,7 +30,7 @@ type Normaliser struct {
 // It is the convention of scikit-learn.
 const constantTol = 1
 
-// constantColumn reports whether column j of x (row-major, m columns) is
+// ConstantColumn reports whether column j of x (row-major, m columns) is
 // constant up to rounding.
 func ConstantColumn(x []float64, m, j int) bool {
 	near := constantTol * float64(len(x)/m) * 0x1p-52 * math.Abs(x[j])
@@ -41,7 +42,7 @@ func ConstantColumn(x []float64, m, j int) bool {
 	return true
 }
 
-// fit computes μ and σ from the rows of x (row-major, m columns). A constant
+// Fit computes μ and σ from the rows of x (row-major, m columns). A constant
 // column has its first entry as μ, so that equal entries become exactly 0, and
 // σ = 1.
 func (z *Normaliser) Fit(x []float64, m int) error {
@@ -126,7 +127,7 @@ func (z *Normaliser) scaledDeviation(x []float64, j int) float64 {
 	return math.Ldexp(math.Sqrt(s/z.Weights.Total(rows)), exponent)
 }
 
-// apply normalises the rows of x in place.
+// Apply normalises the rows of x in place.
 func (z *Normaliser) Apply(x []float64) {
 	if !z.Centre {
 		return
@@ -140,7 +141,7 @@ func (z *Normaliser) Apply(x []float64) {
 	}
 }
 
-// backward turns cotangents of the normalised rows into cotangents of the raw
+// Backward turns cotangents of the normalised rows into cotangents of the raw
 // rows, in place. train holds the normalised training rows x̂, which μ and σ
 // were fitted to, and val those that were only mapped. With the weights w_i of the
 // training rows, of sum W, ∂μ/∂x_i = w_i/W and ∂σ/∂x_i = w_i·x̂_i/W for each of them.
@@ -174,7 +175,7 @@ func (z *Normaliser) Backward(train, val, dtrain, dval []float64) {
 	}
 }
 
-// leastSquaresIntercept returns the intercept of the weighted least-squares fit of y on
+// LeastSquaresIntercept returns the intercept of the weighted least-squares fit of y on
 // the rows of x with an intercept: ȳ − x̄ᵀθ, with the θ of least norm where
 // several fit. It is NaN where the fit fails.
 func LeastSquaresIntercept(x []float64, m int, y []float64, weights sample.Weights) float64 {

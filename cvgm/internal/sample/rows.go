@@ -1,3 +1,4 @@
+// Package sample holds what is done with rows of data: selection, complements, weights.
 package sample
 
 import (
@@ -15,7 +16,7 @@ func Resize(s []float64, n int) []float64 {
 	return slices.Grow(s[:0], n)[:n]
 }
 
-// gather copies the named rows of src to dst, row-major without gaps.
+// Gather copies the named rows of src to dst, row-major without gaps.
 func Gather(dst []float64, src *mat.Dense, rows []int) {
 	s := src.RawMatrix()
 	for i, row := range rows {
@@ -23,7 +24,7 @@ func Gather(dst []float64, src *mat.Dense, rows []int) {
 	}
 }
 
-// complement returns the numbers from 0 to n−1 that rows does not hold. It is
+// Complement returns the numbers from 0 to n−1 that rows does not hold. It is
 // never nil.
 func Complement(rows []int, n int) []int {
 	in := make([]bool, n)
@@ -39,7 +40,7 @@ func Complement(rows []int, n int) []int {
 	return out
 }
 
-// scatterAdd adds scale times the rows of src to the named rows of dst.
+// ScatterAdd adds scale times the rows of src to the named rows of dst.
 func ScatterAdd(dst *mat.Dense, src []float64, rows []int, scale float64) {
 	d := dst.RawMatrix()
 	for i, row := range rows {
@@ -50,7 +51,7 @@ func ScatterAdd(dst *mat.Dense, src []float64, rows []int, scale float64) {
 	}
 }
 
-// pick returns the named entries of s, or nil where s is nil.
+// Pick returns the named entries of s, or nil where s is nil.
 func Pick[T any](s []T, rows []int) []T {
 	if s == nil {
 		return nil
@@ -62,12 +63,12 @@ func Pick[T any](s []T, rows []int) []T {
 	return out
 }
 
-// rowWeights are the weights of some rows, times a power of two so that the largest is
+// Weights are the weights of some rows, times a power of two so that the largest is
 // between 1 and 2: their unit does not matter to a mean, and cannot make it overflow. Nil:
 // 1 each, which gives the same bits as weights of 1.
 type Weights []float64
 
-// relativeWeights returns those of the rows, of which one at least has a positive weight.
+// Relative returns those of the rows, of which one at least has a positive weight.
 func Relative(weights []float64, rows []int) Weights {
 	if weights == nil {
 		return nil
@@ -84,7 +85,7 @@ func Relative(weights []float64, rows []int) Weights {
 	return w
 }
 
-// at returns the weight of row i.
+// At returns the weight of row i.
 func (w Weights) At(i int) float64 {
 	if w == nil {
 		return 1
@@ -92,7 +93,7 @@ func (w Weights) At(i int) float64 {
 	return w[i]
 }
 
-// total returns the sum of the weights of all n rows.
+// Total returns the sum of the weights of all n rows.
 func (w Weights) Total(n int) float64 {
 	if w == nil {
 		return float64(n)
@@ -100,7 +101,7 @@ func (w Weights) Total(n int) float64 {
 	return Sum(0, w)
 }
 
-// mean returns the weighted mean of v.
+// Mean returns the weighted mean of v.
 func (w Weights) Mean(v []float64) float64 {
 	var s float64
 	for i, x := range v {
@@ -109,7 +110,7 @@ func (w Weights) Mean(v []float64) float64 {
 	return s / w.Total(len(v))
 }
 
-// positive returns the rows whose weight is above 0.
+// Positive returns the rows whose weight is above 0.
 func Positive(rows []int, weights []float64) []int {
 	if weights == nil {
 		return rows
@@ -132,7 +133,7 @@ func Sum(s float64, v []float64) float64 {
 
 func MeanOf(v []float64) float64 { return Sum(0, v) / float64(len(v)) }
 
-// prepareRows writes the features of the named rows of x to dst, row-major. A
+// Prepare writes the features of the named rows of x to dst, row-major. A
 // feature that is not finite is an error.
 func Prepare(dst []float64, p interface {
 	Dims() (in, out int)

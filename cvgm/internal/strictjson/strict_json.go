@@ -1,3 +1,5 @@
+// Package strictjson checks the keys and the checksum of JSON texts that encoding/json would read
+// whatever they hold.
 package strictjson
 
 import (
@@ -12,10 +14,10 @@ import (
 	"cvgm/qpdiff"
 )
 
-// checksumKey is the key of the checksum in the JSON of a model and of a pipeline.
+// ChecksumKey is the key of the checksum in the JSON of a model and of a pipeline.
 const ChecksumKey = "checksum"
 
-// checksum returns the SHA-256 of the values of a JSON object but for its checksum, and that one, nil without
+// Checksum returns the SHA-256 of the values of a JSON object but for its checksum, and that one, nil without
 // one. Keys are sorted, numbers are float64s and strings UTF-8, so that other spaces, escapes, forms of
 // numbers and orders of keys leave it as it is.
 func Checksum(text []byte) (sum string, given any, err error) {
@@ -29,7 +31,7 @@ func Checksum(text []byte) (sum string, given any, err error) {
 	return fmt.Sprintf("sha256:%x", sha256.Sum256(canonical)), given, err
 }
 
-// withChecksum returns the JSON of v, an object, with its checksum as the last key.
+// WithChecksum returns the JSON of v, an object, with its checksum as the last key.
 func WithChecksum(v any) ([]byte, error) {
 	text, err := json.Marshal(v)
 	if err != nil {
@@ -39,7 +41,7 @@ func WithChecksum(v any) ([]byte, error) {
 	return fmt.Appendf(text[:len(text)-1], ",%q:%q}", ChecksumKey, sum), err
 }
 
-// verifyChecksum reports an object whose values are not those that withChecksum wrote.
+// Verify reports an object whose values are not those that withChecksum wrote.
 func Verify(text []byte) error {
 	const remedy = "take an undamaged copy, or fit again and write the JSON anew"
 	sum, given, err := Checksum(text)
@@ -52,7 +54,7 @@ func Verify(text []byte) error {
 	)
 }
 
-// checkKeys reads one value of valid JSON, which belongs to key, and reports keys that
+// CheckKeys reads one value of valid JSON, which belongs to key, and reports keys that
 // are unknown, repeated or missing by the map keys, which lists for each key of an object its keys, and whether they are required, and nulls. The value of a key with nil in
 // keys is skipped.
 // encoding/json accepts all of them, and keys in another case.

@@ -20,7 +20,7 @@ import (
 // where m_i = y_i θᵀx_i, labels are ±1, and the sum over the rows has each as often as
 // it counts in the [learn.Data]. The hyperparameters are
 // (α1, α2, α3, α4, λ), all α at or above 0 and λ > 0. The paper keeps α in the
-// probability simplex; that constraint belongs to the search (cvgm.Simplex),
+// probability simplex; that constraint belongs to the search (search.Simplex),
 // not to the fit.
 //
 // # Method
