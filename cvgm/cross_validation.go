@@ -35,27 +35,9 @@ func New(c Config) (*CV, error) {
 		_, cv.features = c.Prepare.Dims()
 	}
 	if c.Features != nil {
-		in, out := c.Features.Dims()
-		if in != raw {
-			return nil, args.Bad("Config.Features", qpdiff.ErrShape, "match the map's inputs to the columns of Data.X",
-				"takes %d inputs where Data.X has %d columns", in, raw)
+		if err := cv.useMap(n, raw); err != nil {
+			return nil, err
 		}
-		if out < 1 {
-			return nil, args.Bad("Config.Features", qpdiff.ErrShape, "give the map at least one output", "has %d outputs", out)
-		}
-		if c.Centring == FixedLeastSquares && c.learned() {
-			if !c.Standardise {
-				return nil, args.Bad("Config.Centring", qpdiff.ErrDomain, "use MeanCentring, or set Standardise",
-					"is FixedLeastSquares, which would depend on the parameters of Config.Features")
-			}
-			// The two are equal on standardised features. The mean of y is
-			// constant also where features are almost linearly dependent.
-			cv.c.Centring = MeanCentring
-		}
-		cv.features = out
-		cv.asTraining = mat.NewDense(n, out, nil)
-		cv.asValidation = mat.NewDense(n, out, nil)
-		cv.total = mat.NewDense(n, out, nil)
 	}
 	c = cv.c
 	first, err := c.newLearner()
@@ -74,34 +56,9 @@ func New(c Config) (*CV, error) {
 		cv.loo = newLeaveOneOut(&cv.c, first)
 	}
 	cv.fits = make([]splitFit, len(c.Splits))
-	for j, s := range c.Splits {
-		if err := s.check(n); err != nil {
-			return nil, &SplitError{j, err}
-		}
-		f := &cv.fits[j]
-		if f.split, err = s.counting(c.Data.Weights); err != nil {
-			return nil, &SplitError{j, err}
-		}
-		if f.learner, err = c.newLearner(); err != nil {
+	for j := range c.Splits {
+		if err := cv.addSplit(j, first); err != nil {
 			return nil, err
-		}
-		if v := reflect.ValueOf(first); v.Comparable() && f.learner == first {
-			return nil, args.Bad("Config.Learner", qpdiff.ErrDomain, "return a new learner from each call", "returned the same %T twice", first)
-		}
-		if cv.loo != nil {
-			continue
-		}
-		f.prepare(c, cv.features)
-		if cv.full != nil {
-			f.out = sample.Complement(f.split.Train, n)
-			if c.Features != nil {
-				f.grad.X = mat.NewDense(n, cv.features, nil)
-			}
-		}
-		if c.Features == nil {
-			if err := f.load(c, c.Data.X); err != nil {
-				return nil, &SplitError{j, err}
-			}
 		}
 	}
 	cv.run.split = cv.evalSplit
@@ -109,6 +66,68 @@ func New(c Config) (*CV, error) {
 		cv.ties.prepare(&cv.c, cv.features, false)
 	}
 	return cv, nil
+}
+
+// useMap checks Config.Features for N rows of raw columns and makes room for its cotangents.
+func (cv *CV) useMap(n, raw int) error {
+	c := &cv.c
+	in, out := c.Features.Dims()
+	if in != raw {
+		return args.Bad("Config.Features", qpdiff.ErrShape, "match the map's inputs to the columns of Data.X",
+			"takes %d inputs where Data.X has %d columns", in, raw)
+	}
+	if out < 1 {
+		return args.Bad("Config.Features", qpdiff.ErrShape, "give the map at least one output", "has %d outputs", out)
+	}
+	if c.Centring == FixedLeastSquares && c.learned() {
+		if !c.Standardise {
+			return args.Bad("Config.Centring", qpdiff.ErrDomain, "use MeanCentring, or set Standardise",
+				"is FixedLeastSquares, which would depend on the parameters of Config.Features")
+		}
+		// The two are equal on standardised features. The mean of y is
+		// constant also where features are almost linearly dependent.
+		c.Centring = MeanCentring
+	}
+	cv.features = out
+	cv.asTraining = mat.NewDense(n, out, nil)
+	cv.asValidation = mat.NewDense(n, out, nil)
+	cv.total = mat.NewDense(n, out, nil)
+	return nil
+}
+
+// addSplit makes the fit of split j. first is the learner that Config.Learner returned first.
+func (cv *CV) addSplit(j int, first learn.Learner) error {
+	c, s, f := cv.c, cv.c.Splits[j], &cv.fits[j]
+	n := len(c.Data.Y)
+	err := s.check(n)
+	if err == nil {
+		f.split, err = s.counting(c.Data.Weights)
+	}
+	if err != nil {
+		return &SplitError{j, err}
+	}
+	if f.learner, err = c.newLearner(); err != nil {
+		return err
+	}
+	if v := reflect.ValueOf(first); v.Comparable() && f.learner == first {
+		return args.Bad("Config.Learner", qpdiff.ErrDomain, "return a new learner from each call", "returned the same %T twice", first)
+	}
+	if cv.loo != nil {
+		return nil
+	}
+	f.prepare(c, cv.features)
+	if cv.full != nil {
+		f.out = sample.Complement(f.split.Train, n)
+		if c.Features != nil {
+			f.grad.X = mat.NewDense(n, cv.features, nil)
+		}
+	}
+	if c.Features == nil {
+		if err := f.load(c, c.Data.X); err != nil {
+			return &SplitError{j, err}
+		}
+	}
+	return nil
 }
 
 // Eval returns L_cv(α) and, where grad is not nil, overwrites it with the
@@ -202,6 +221,39 @@ func (cv *CV) evalSplit(j int) error {
 	}
 	if err != nil {
 		return &SplitError{j, err}
+	}
+	return nil
+}
+
+// eval fits the split and computes its validation loss and, if wanted, the
+// loss's cotangents of the hyperparameters and of the split's features.
+func (f *splitFit) eval(c *Config, hyper []float64, gradient bool, data *dataGradient) error {
+	if err := f.learner.Fit(f.theta, hyper); err != nil {
+		return err
+	}
+	if err := predictRows(f.prediction, f.predictor, &f.work, f.theta, f.intercept, f.valX); err != nil {
+		return err
+	}
+	if data != nil {
+		f.data = f.newSplitData(c, data)
+	}
+	if err := f.judge(c, gradient || data != nil); err != nil || !gradient && data == nil {
+		return err
+	}
+	if data != nil {
+		return f.dataBackward(c, data)
+	}
+	f.grad.Generalised = false
+	clear(f.grad.Hyper)
+	if f.grad.X != nil {
+		clear(f.grad.X.RawMatrix().Data)
+		clear(f.dval)
+	}
+	if err := f.backward(c, &f.grad, f.dvalX); err != nil {
+		return err
+	}
+	if f.grad.X != nil && f.out == nil {
+		f.norm.Backward(f.train.X.RawMatrix().Data, f.val, f.grad.X.RawMatrix().Data, f.dval)
 	}
 	return nil
 }

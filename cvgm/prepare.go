@@ -2,7 +2,6 @@ package cvgm
 
 import (
 	"cvgm/cvgm/internal/args"
-	"cvgm/cvgm/internal/sample"
 	"cvgm/qpdiff"
 
 	"gonum.org/v1/gonum/mat"
@@ -33,30 +32,6 @@ type Prepared interface {
 	Apply(dst, row []float64) error
 }
 
-// gather copies the split's rows of x, through Config.Prepare where there is one.
-func (f *splitFit) gather(c *Config, x *mat.Dense) error {
-	train := f.train.X.RawMatrix()
-	if c.Prepare == nil {
-		sample.Gather(train.Data, x, f.split.Train)
-		sample.Gather(f.val, x, f.split.Val)
-		return nil
-	}
-	_, n := x.Dims()
-	raw := mat.NewDense(len(f.split.Train), n, nil)
-	sample.Gather(raw.RawMatrix().Data, x, f.split.Train)
-	var err error
-	if f.prepared, err = c.Prepare.Fit(raw, f.train.Weights); err != nil {
-		return err
-	}
-	if err := checkPrepared(f.prepared, n, train.Cols); err != nil {
-		return err
-	}
-	if err := sample.Prepare(train.Data, f.prepared, x, f.split.Train); err != nil {
-		return err
-	}
-	return sample.Prepare(f.val, f.prepared, x, f.split.Val)
-}
-
 // checkPrepared reports a Prepared of another shape than in columns and out features.
 func checkPrepared(p Prepared, in, out int) error {
 	const remedy = "let Fit return a Prepared with the Dims of the Preparer"
@@ -67,18 +42,4 @@ func checkPrepared(p Prepared, in, out int) error {
 		return args.Bad("Config.Prepare", qpdiff.ErrShape, remedy, "maps %d columns to %d features after Fit instead of %d to %d", i, o, in, out)
 	}
 	return nil
-}
-
-// checkPreparer reports a Preparer that does not fit the configuration with n columns of X.
-func (c *Config) checkPreparer(n int) error {
-	if c.Prepare == nil {
-		return nil
-	}
-	in, out := c.Prepare.Dims()
-	return args.First(
-		args.BadIf(c.Features != nil, "Config.Prepare", qpdiff.ErrDomain, "make the features in the Preparer, or prepare the rows of each part yourself",
-			"is set together with Config.Features, which maps all rows at once"),
-		args.BadIf(in != n, "Config.Prepare", qpdiff.ErrShape, "match the Preparer's columns to those of Data.X", "takes %d columns where Data.X has %d", in, n),
-		args.BadIf(out < 1, "Config.Prepare", qpdiff.ErrShape, "give the Preparer at least one feature", "has %d features", out),
-	)
 }

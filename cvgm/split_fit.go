@@ -108,39 +108,6 @@ func (f *splitFit) load(c Config, x *mat.Dense) error {
 	return f.learner.Load(f.train)
 }
 
-// eval fits the split and computes its validation loss and, if wanted, the
-// loss's cotangents of the hyperparameters and of the split's features.
-func (f *splitFit) eval(c *Config, hyper []float64, gradient bool, data *dataGradient) error {
-	if err := f.learner.Fit(f.theta, hyper); err != nil {
-		return err
-	}
-	if err := predictRows(f.prediction, f.predictor, &f.work, f.theta, f.intercept, f.valX); err != nil {
-		return err
-	}
-	if data != nil {
-		f.data = f.newSplitData(c, data)
-	}
-	if err := f.judge(c, gradient || data != nil); err != nil || !gradient && data == nil {
-		return err
-	}
-	if data != nil {
-		return f.dataBackward(c, data)
-	}
-	f.grad.Generalised = false
-	clear(f.grad.Hyper)
-	if f.grad.X != nil {
-		clear(f.grad.X.RawMatrix().Data)
-		clear(f.dval)
-	}
-	if err := f.backward(c, &f.grad, f.dvalX); err != nil {
-		return err
-	}
-	if f.grad.X != nil && f.out == nil {
-		f.norm.Backward(f.train.X.RawMatrix().Data, f.val, f.grad.X.RawMatrix().Data, f.dval)
-	}
-	return nil
-}
-
 // judge sets the loss and, if wanted, its cotangents of the predictions.
 func (f *splitFit) judge(c *Config, gradient bool) error {
 	kinks, _ := c.Loss.(KinkedLoss)
@@ -262,4 +229,44 @@ func (f *splitFit) product(g *learn.Grad, dval *mat.Dense) error {
 		}
 	}
 	return f.learner.VJP(&f.work, g, f.dtheta)
+}
+
+// dataGradient is one call of DataGradient under way.
+type dataGradient struct {
+	wantX, wantY bool
+	features     *mat.Dense // cotangent of the N×m features
+	y            []float64
+	errX, errY   error // of the lowest split that has one
+}
+
+// splitData is what one split adds to a dataGradient.
+type splitData struct {
+	grad       learn.Grad // of its training rows and labels
+	val        *mat.Dense // cotangent of the validation rows
+	label      []float64  // cotangent of the validation labels
+	errX, errY error
+}
+
+// gather copies the split's rows of x, through Config.Prepare where there is one.
+func (f *splitFit) gather(c *Config, x *mat.Dense) error {
+	train := f.train.X.RawMatrix()
+	if c.Prepare == nil {
+		sample.Gather(train.Data, x, f.split.Train)
+		sample.Gather(f.val, x, f.split.Val)
+		return nil
+	}
+	_, n := x.Dims()
+	raw := mat.NewDense(len(f.split.Train), n, nil)
+	sample.Gather(raw.RawMatrix().Data, x, f.split.Train)
+	var err error
+	if f.prepared, err = c.Prepare.Fit(raw, f.train.Weights); err != nil {
+		return err
+	}
+	if err := checkPrepared(f.prepared, n, train.Cols); err != nil {
+		return err
+	}
+	if err := sample.Prepare(train.Data, f.prepared, x, f.split.Train); err != nil {
+		return err
+	}
+	return sample.Prepare(f.val, f.prepared, x, f.split.Val)
 }

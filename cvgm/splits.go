@@ -183,3 +183,11 @@ func (s Split) check(n int) error {
 	}
 	return nil
 }
+
+// checkFolds reports a number k of folds of n examples that is out of range.
+func checkFolds(n, k int) error {
+	if k < 2 || k > n {
+		return args.Bad("K", qpdiff.ErrDomain, "use 2 ≤ K ≤ N folds", "is %d for N = %d examples", k, n)
+	}
+	return checkCount(n, k)
+}

@@ -152,14 +152,6 @@ func CheckGroups(splits []Split, groups []int) error {
 	return nil
 }
 
-// checkFolds reports a number k of folds of n examples that is out of range.
-func checkFolds(n, k int) error {
-	if k < 2 || k > n {
-		return args.Bad("K", qpdiff.ErrDomain, "use 2 ≤ K ≤ N folds", "is %d for N = %d examples", k, n)
-	}
-	return checkCount(n, k)
-}
-
 // splitsOf returns the splits that validate on one of the k folds each; fold has the
 // fold of each example.
 func splitsOf(fold []int, k int) []Split {
