@@ -6,8 +6,6 @@ import (
 	"maps"
 	"os"
 	"slices"
-	"strconv"
-	"strings"
 
 	"cvgm/cvgm/internal/args"
 	"cvgm/qpdiff"
@@ -359,19 +357,13 @@ func (t *Table) readTarget(text *csvText, i int) error {
 	return nil
 }
 
-// number parses a finite decimal number.
-func number(field string) (float64, bool) {
-	v, err := strconv.ParseFloat(field, 64)
-	return v, err == nil && args.Finite(v) && !strings.ContainsAny(field, "xX_")
+func newCSVReader(c CSV) *csvReader {
+	r := &csvReader{comma: c.Comma, missingTexts: slices.Clone(c.MissingTexts), unknown: c.Unknown}
+	if r.comma == 0 {
+		r.comma = ','
+	}
+	if c.MissingTexts == nil {
+		r.missingTexts = []string{"", "NA", "NaN", "null", "?"}
+	}
+	return r
 }
-
-// numberLike reports whether a text may be meant as a number: a finite one, one that is
-// too large, infinite or hexadecimal, or one with commas or with what separates thousands.
-func numberLike(field string) bool {
-	_, err := strconv.ParseFloat(separators.Replace(field), 64)
-	e, ok := err.(*strconv.NumError)
-	return err == nil || ok && e.Err == strconv.ErrRange
-}
-
-// separators removes what may separate thousands, and the decimal comma: also spaces that do not break.
-var separators = strings.NewReplacer(",", "", "'", "", "’", "", " ", "", "\u00a0", "", "\u2009", "", "\u202f", "")

@@ -8,6 +8,7 @@ import (
 	"io"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -25,17 +26,6 @@ type csvReader struct {
 // validComma reports whether package encoding/csv takes the character between fields.
 func validComma(r rune) bool {
 	return r != 0 && r != '"' && r != '\r' && r != '\n' && r != utf8.RuneError && utf8.ValidRune(r)
-}
-
-func newCSVReader(c CSV) *csvReader {
-	r := &csvReader{comma: c.Comma, missingTexts: slices.Clone(c.MissingTexts), unknown: c.Unknown}
-	if r.comma == 0 {
-		r.comma = ','
-	}
-	if c.MissingTexts == nil {
-		r.missingTexts = []string{"", "NA", "NaN", "null", "?"}
-	}
-	return r
 }
 
 // missing reports whether a field stands for a missing value.
@@ -188,3 +178,20 @@ func (t *csvText) errNumber(i int) error {
 	return args.Bad("CSV", qpdiff.ErrNotFinite, "put a number with a decimal point there, remove the line, or set CSV.MissingTexts, Categorical or Ignore",
 		"holds %q in line %d, column %q, in place of a finite number", t.records[k][i], t.lines[k], t.header[i])
 }
+
+// number parses a finite decimal number.
+func number(field string) (float64, bool) {
+	v, err := strconv.ParseFloat(field, 64)
+	return v, err == nil && args.Finite(v) && !strings.ContainsAny(field, "xX_")
+}
+
+// numberLike reports whether a text may be meant as a number: a finite one, one that is
+// too large, infinite or hexadecimal, or one with commas or with what separates thousands.
+func numberLike(field string) bool {
+	_, err := strconv.ParseFloat(separators.Replace(field), 64)
+	e, ok := err.(*strconv.NumError)
+	return err == nil || ok && e.Err == strconv.ErrRange
+}
+
+// separators removes what may separate thousands, and the decimal comma: also spaces that do not break.
+var separators = strings.NewReplacer(",", "", "'", "", "’", "", " ", "", "\u00a0", "", "\u2009", "", "\u202f", "")

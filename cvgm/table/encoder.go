@@ -3,7 +3,6 @@ package table
 import (
 	"fmt"
 	"math"
-	"slices"
 
 	"cvgm/cvgm"
 	"cvgm/cvgm/internal/args"
@@ -40,10 +39,6 @@ type Encoder struct {
 	rest    string // as in Table
 	reader  *csvReader
 	means   []float64 // of numeric columns with MissingIsMean; nil before Fit
-}
-
-func newEncoder(t *Table) *Encoder {
-	return &Encoder{columns: t.Columns, target: t.Target, classes: t.Classes, rest: t.rest, reader: t.reader}
 }
 
 // Dims returns the number of columns and of features.
@@ -98,9 +93,6 @@ func (e *Encoder) Fit(train *mat.Dense, weights []float64) (cvgm.Prepared, error
 	}
 	return &fitted, nil
 }
-
-// imputed reports whether missing values become the mean.
-func (c *Column) imputed() bool { return c.Kind == Numeric && c.Missing == MissingIsMean }
 
 // presentMean returns the weighted mean of the entries of column j that are not NaN,
 // and whether there are any that count. It lies between the least and the largest of
@@ -178,24 +170,4 @@ func (e *Encoder) Apply(dst, row []float64) error {
 		}
 	}
 	return nil
-}
-
-func (c *Column) errMissing() error {
-	return args.Bad("column", qpdiff.ErrNotFinite, "fill it in, or train with MissingIsMean", "%q lacks a value", c.Name)
-}
-
-func (c *Column) errUnknown() error {
-	return args.Bad("column", qpdiff.ErrDomain, "correct it, or train with UnknownIsZero", "%q holds a level that is none of %q", c.Name, c.shown())
-}
-
-// shown returns the first levels, for an error.
-func (c *Column) shown() []string { return firstOf(c.Levels) }
-
-// firstOf returns the first texts of a list, for an error on one line.
-func firstOf(texts []string) []string {
-	const most = 8
-	if len(texts) <= most {
-		return texts
-	}
-	return append(slices.Clone(texts[:most]), fmt.Sprintf("… %d more", len(texts)-most))
 }

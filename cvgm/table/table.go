@@ -3,7 +3,6 @@ package table
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"slices"
 
 	"cvgm/cvgm/internal/args"
@@ -13,83 +12,6 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 )
-
-// Kind is the kind of the values of a [Column].
-type Kind int
-
-const (
-	Numeric     Kind = iota // finite numbers
-	Categorical             // levels, which have no order
-)
-
-func (k Kind) String() string { return nameOf(kindNames[:], k) }
-
-// MissingRule selects what a missing value of a column does.
-type MissingRule int
-
-const (
-	// MissingIsError makes it an error that names line and column.
-	MissingIsError MissingRule = iota
-	// MissingDropsRow leaves the row out when a table is read for training. Where
-	// rows are predicted, it is an error: there is one prediction for each row.
-	MissingDropsRow
-	// MissingIsMean takes, in a numeric column, the mean of the training rows
-	// that have a value, and in a categorical column a level of its own.
-	MissingIsMean
-)
-
-func (m MissingRule) String() string { return nameOf(missingNames[:], m) }
-
-// UnknownRule selects what happens at a prediction from a level that the table
-// that the model was trained on does not have.
-type UnknownRule int
-
-const (
-	// UnknownIsError makes it an error that names line and column.
-	UnknownIsError UnknownRule = iota
-	// UnknownIsZero sets all features of the column to 0: the prediction is that of the
-	// column's first level.
-	UnknownIsZero
-)
-
-func (u UnknownRule) String() string { return nameOf(unknownNames[:], u) }
-
-var (
-	kindNames    = [...]string{"numeric", "categorical"}
-	missingNames = [...]string{"error", "drop row", "mean"}
-	unknownNames = [...]string{"error", "zero"}
-)
-
-func nameOf[T ~int](names []string, v T) string {
-	if v < 0 || int(v) >= len(names) {
-		return fmt.Sprintf("%T(%d)", v, int(v))
-	}
-	return names[v]
-}
-
-// A Column is a column of a [Table] from which features are made.
-type Column struct {
-	Name string
-	Kind Kind
-	// Levels holds the texts of a categorical column, sorted.
-	Levels  []string
-	Missing MissingRule
-	// MissingLevel is set for a categorical column with MissingIsMean that lacks
-	// values: missing is then a level after Levels.
-	MissingLevel bool
-}
-
-// width returns the number of features that are made of the column.
-func (c *Column) width() int {
-	if c.Kind == Numeric {
-		return 1
-	}
-	w := len(c.Levels) - 1
-	if c.MissingLevel {
-		w++
-	}
-	return w
-}
 
 // A Table holds examples as they were read: the values of the columns, and the
 // target. It must not be changed. Concurrent use is safe.
@@ -208,13 +130,6 @@ func (t *Table) Data() (learn.Data, *Encoder, error) {
 	return learn.Data{X: t.x, Y: t.Y}, e, nil
 }
 
-// level returns the index of text in the sorted Levels, and len(Levels) where it is
-// unknown.
-func (c *Column) level(text string) int {
-	if at, ok := slices.BinarySearch(c.Levels, text); ok {
-		return at
-	}
-	return len(c.Levels)
+func newEncoder(t *Table) *Encoder {
+	return &Encoder{columns: t.Columns, target: t.Target, classes: t.Classes, rest: t.rest, reader: t.reader}
 }
-
-var missing = math.NaN()

@@ -2,6 +2,7 @@ package tune
 
 import (
 	"reflect"
+	"slices"
 
 	"cvgm/cvgm"
 	"cvgm/cvgm/internal/args"
@@ -65,4 +66,8 @@ func (t Tuner) prototype(y []float64) (tunedLearner, error) {
 		l.loss = cvgm.Hinge{}
 	}
 	return l, nil
+}
+
+func allSigns(y []float64) bool {
+	return !slices.ContainsFunc(y, func(v float64) bool { return v != 1 && v != -1 })
 }

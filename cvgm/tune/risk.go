@@ -17,50 +17,6 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// Risk estimates risks by nested cross-validation (Varma and Simon 2006): on each of
-// the outer folds the whole search is repeated on the other examples, and its model judged on
-// the fold, which it has not seen. It estimates the risk of tuning on somewhat fewer examples: what its
-// intervals are for is the mean risk of the models of the outer folds.
-type Risk struct {
-	Folds int
-	Tuned Estimate // the risk of tuning
-	// Default is that of the defaults, by the same rules from the same data: +Inf where the fit failed on a fold, and
-	// LessDefault is then −Inf.
-	Default  Estimate
-	Constant Estimate // that of the best constant prediction
-	// LessDefault and LessConstant are the risk of tuning less that of the defaults and that
-	// of the constant prediction, from the differences of the examples' losses.
-	LessDefault, LessConstant Estimate
-}
-
-// An Estimate is a mean with its 95 % confidence interval.
-type Estimate struct{ Mean, Low, High float64 }
-
-func (e Estimate) String() string { return fmt.Sprintf("%.4g [%.4g, %.4g]", e.Mean, e.Low, e.High) }
-
-// Verdict tells in words whether tuning lowers the risk below that of the defaults, by the interval of
-// LessDefault. Where no feature predicts anything, tuning is lower than defaults that fit noise, and yet no
-// gain: the verdict then names the constant prediction, by the interval of LessConstant.
-func (r *Risk) Verdict() string {
-	switch {
-	case r.LessDefault.High < 0 && r.LessConstant.High < 0:
-		return "tuned is lower than default"
-	case r.LessDefault.High < 0 && r.LessConstant.Low > 0:
-		return "tuned is lower than default, but higher than a constant prediction"
-	case r.LessDefault.High < 0:
-		return "tuned is lower than default, but not decided against a constant prediction"
-	case r.LessDefault.Low > 0:
-		return "tuned is higher than default"
-	}
-	return "not decided"
-}
-
-// judged has the hyperparameters of the models that an outer fold judges.
-type judged struct {
-	fold             cvgm.Split
-	tuned, byDefault []float64
-}
-
 // outerFolds returns the number of outer folds; none is −1.
 func (w *tuning) outerFolds() int {
 	if w.OuterFolds != 0 {
@@ -173,11 +129,6 @@ func (w *tuning) outer(rows []int, folds int) ([]cvgm.Split, error) {
 	return w.draw(rows, folds, arg)
 }
 
-// ordered reports whether all splits are the user's and train on rows before those that they validate on.
-func (w *tuning) ordered() bool {
-	return w.Tuner.Splits != nil && !slices.ContainsFunc(w.Tuner.Splits, func(s cvgm.Split) bool { return slices.Max(s.Train) > slices.Min(s.Val) })
-}
-
 // outerFold searches on the training rows of an outer split, and returns the losses on its
 // validation rows: of the tuned learner, of the default and of the constant prediction.
 func (w *tuning) outerFold(outer cvgm.Split) ([3][]float64, error) {
@@ -239,14 +190,6 @@ func (w *tuning) outerFold(outer cvgm.Split) ([3][]float64, error) {
 		losses[2] = append(losses[2], loss)
 	}
 	return losses, nil
-}
-
-// weight is what example i counts.
-func (w *tuning) weight(i int) float64 {
-	if w.c.Data.Weights == nil {
-		return 1
-	}
-	return w.c.Data.Weights[i]
 }
 
 // estimate returns the weighted mean μ of the losses a, less those of b unless that is nil, of k outer

@@ -2,43 +2,15 @@ package tune
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"math"
-	"math/rand/v2"
 	"slices"
-	"strconv"
 	"time"
 
-	"cvgm/cvgm"
 	"cvgm/cvgm/internal/args"
 	"cvgm/cvgm/internal/sample"
 	"cvgm/cvgm/table"
 	"cvgm/qpdiff"
 )
-
-// tuning is one call of Tune.
-type tuning struct {
-	Tuner
-	c        cvgm.Config  // without Splits
-	table    *table.Table // that the data are of, or nil
-	learner  tunedLearner
-	ctx      context.Context
-	limit    context.Context // ctx, and the deadline where there is one
-	began    time.Time
-	deadline time.Time // zero: none
-	out      *Tuned
-
-	stage       string
-	evaluations int           // of all searches
-	each        time.Duration // of an evaluation, as measured
-	expected    int           // evaluations in all, as far as they can be foreseen
-	judged      []judged      // the models of the outer folds
-}
-
-func (w *tuning) warn(kind WarningKind, format string, args ...any) {
-	w.out.Warnings = append(w.out.Warnings, Warning{kind, fmt.Sprintf(format, args...)})
-}
 
 func (w *tuning) run() (*Tuned, error) {
 	if !w.deadline.IsZero() {
@@ -96,30 +68,6 @@ func (w *tuning) stopped(s *tuneSearch, err error) (*Tuned, error) {
 	return w.out, err
 }
 
-// errTime ends a search whose time is over.
-var errTime = errors.New("cvgm: Tuner.MaxTime is over")
-
-// evaluated counts an evaluation of a search that began at time start.
-func (w *tuning) evaluated(start time.Time, loss, best float64) {
-	took := time.Since(start)
-	w.evaluations++
-	if w.evaluations == 1 || took < w.each {
-		w.each = took
-	}
-	w.each += (took - w.each) / 8 // some memory, and the first, cold one soon forgotten
-	if w.Progress == nil {
-		return
-	}
-	p := Progress{Stage: w.stage, Evaluations: w.evaluations, Loss: loss, Best: best, Elapsed: time.Since(w.began)}
-	if w.evaluations >= 2 {
-		p.Left = time.Duration(max(1, w.expected-w.evaluations)) * w.each
-		if !w.deadline.IsZero() {
-			p.Left = min(p.Left, max(0, time.Until(w.deadline)))
-		}
-	}
-	w.Progress(p)
-}
-
 // economise takes the first two looks of the search, and returns it with as many starts and
 // folds as MaxTime allows by the time of these.
 func (w *tuning) economise(s *tuneSearch, rows []int) (*tuneSearch, error) {
@@ -152,134 +100,6 @@ func (w *tuning) economise(s *tuneSearch, rows []int) (*tuneSearch, error) {
 	}
 	w.each = w.each * time.Duration(folds) / time.Duration(all)
 	return fewer, nil
-}
-
-// rows returns the examples that count: those of weight 0 have no part in folds and bounds.
-func (w *tuning) rows() []int {
-	return sample.Positive(sample.Complement(nil, len(w.c.Data.Y)), w.c.Data.Weights)
-}
-
-func (w *tuning) starts() int {
-	switch {
-	case w.Starts != 0:
-		return w.Starts
-	case w.kinked():
-		return kinkedStarts
-	}
-	return defaultStarts
-}
-
-// kinked reports whether the validation loss has kinks.
-func (w *tuning) kinked() bool {
-	_, kinks := w.c.Loss.(cvgm.KinkedLoss)
-	return kinks
-}
-
-// splits returns those of the CV loss on some of the rows.
-func (w *tuning) splits(rows []int, folds int) ([]cvgm.Split, error) {
-	if w.Tuner.Splits != nil {
-		return restrict(w.Tuner.Splits, rows), nil
-	}
-	arg := "Tuner.Folds"
-	if w.Folds == 0 {
-		arg = ""
-	}
-	if folds == 0 {
-		folds = smallFolds
-		if len(rows) > largeData {
-			folds = largeFolds
-		}
-		if folds = min(folds, w.mostFolds(rows)); folds < 2 {
-			return nil, args.Bad("Tuner.Groups", qpdiff.ErrDomain, "give two or more", "have one group among %d examples", len(rows))
-		}
-	}
-	return w.draw(rows, folds, arg)
-}
-
-// mostFolds returns the largest number of folds of the rows.
-func (w *tuning) mostFolds(rows []int) int {
-	if w.Groups != nil {
-		seen := map[int]bool{}
-		for _, i := range rows {
-			seen[w.Groups[i]] = true
-		}
-		return len(seen)
-	}
-	if w.classes() {
-		positive := 0
-		for _, i := range rows {
-			if w.c.Data.Y[i] > 0 {
-				positive++
-			}
-		}
-		if smaller := min(positive, len(rows)-positive); smaller > 1 {
-			return min(len(rows), max(2, smaller))
-		}
-	}
-	return len(rows)
-}
-
-// classes reports whether all labels are ±1.
-func (w *tuning) classes() bool { return allSigns(w.c.Data.Y) }
-
-func allSigns(y []float64) bool {
-	return !slices.ContainsFunc(y, func(v float64) bool { return v != 1 && v != -1 })
-}
-
-// draw draws folds of the rows, with the field that sets their number, or "", for errors.
-func (w *tuning) draw(rows []int, folds int, arg string) ([]cvgm.Split, error) {
-	src := rand.New(rand.NewPCG(w.Seed, 0))
-	var splits []cvgm.Split
-	var err error
-	switch {
-	case w.Groups != nil:
-		splits, err = cvgm.GroupedKFold(src, sample.Pick(w.Groups, rows), folds)
-	case w.classes():
-		y := sample.Pick(w.c.Data.Y, rows)
-		if w.table != nil { // StratifiedKFold would name the label and its index
-			for _, label := range []float64{-1, 1} {
-				if rows := countOf(y, label); rows == 1 {
-					return nil, args.Bad("Table", qpdiff.ErrDomain, "give more rows of it, or merge or remove the class", "has one row of the class %s", w.label(label))
-				}
-			}
-		}
-		splits, err = cvgm.StratifiedKFold(src, y, folds)
-	default:
-		splits, err = cvgm.KFold(src, len(rows), folds)
-	}
-	if err != nil && arg != "" {
-		return nil, fmt.Errorf("%s: %w", arg, err)
-	}
-	if err != nil {
-		return nil, err
-	}
-	for _, s := range splits {
-		for _, part := range [][]int{s.Train, s.Val} {
-			for k, at := range part {
-				part[k] = rows[at]
-			}
-		}
-	}
-	return splits, nil
-}
-
-// restrict returns the splits with their rows among rows alone, without those that have
-// none left on a side.
-func restrict(splits []cvgm.Split, rows []int) []cvgm.Split {
-	in := map[int]bool{}
-	for _, i := range rows {
-		in[i] = true
-	}
-	var some []cvgm.Split
-	for _, s := range splits {
-		keep := func(part []int) []int {
-			return slices.DeleteFunc(slices.Clone(part), func(i int) bool { return !in[i] })
-		}
-		if s = (cvgm.Split{Train: keep(s.Train), Val: keep(s.Val)}); len(s.Train) > 0 && len(s.Val) > 0 {
-			some = append(some, s)
-		}
-	}
-	return some
 }
 
 // record fills in what the search has found.
@@ -398,27 +218,6 @@ func (w *tuning) judge(s *tuneSearch) {
 	if s.failed > 0 {
 		w.warn(FailedFits, "%d of %d evaluations failed, the first with: %v.", s.failed, len(s.path), s.failure)
 	}
-}
-
-// label returns a label as the table's file has it: the text of its class, or the number.
-func (w *tuning) label(y float64) string {
-	if w.table != nil && len(w.table.Classes) == 2 {
-		return strconv.Quote(w.table.Classes[map[bool]int{true: 1}[y > 0]])
-	}
-	if w.classes() {
-		return fmt.Sprintf("%+v", y)
-	}
-	return fmt.Sprint(y)
-}
-
-// countOf returns how many entries of y are v.
-func countOf(y []float64, v float64) (n int) {
-	for _, w := range y {
-		if w == v {
-			n++
-		}
-	}
-	return n
 }
 
 func constant(y []float64) bool {

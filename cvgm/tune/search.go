@@ -22,10 +22,6 @@ const (
 	// kinkedLooks takes their place where the loss has kinks: as that of a machine with a hinge loss, such a CV loss has
 	// many valleys, and descents end in the one where they begin.
 	kinkedLooks = 25
-	// kinkedStarts is the number of descents there, unless Starts sets it. On 192 kernel machines for 60
-	// examples 3 descents miss the lowest loss of 1600 points 45 times by 1e-3 of the constant prediction's, 5
-	// miss it 24 times and 7 23 times.
-	kinkedStarts = 5
 	// tuneTol ends a descent where a change of each hyperparameter by a factor e would lower
 	// the CV loss by this share at most, to first order.
 	tuneTol = 1e-4

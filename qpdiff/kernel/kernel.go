@@ -7,6 +7,8 @@ import (
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/internal/check"
 	"cvgm/qpdiff/internal/dense"
+
+	"gonum.org/v1/gonum/mat"
 )
 
 // A Kernel is a positive semidefinite function k(x, z) of two rows of features
@@ -134,4 +136,15 @@ func power(x float64, n int) float64 {
 		x *= x
 	}
 	return p
+}
+
+// checkColumns reports rows x to predict for that are nil or of another number of features than n.
+func checkColumns(x *mat.Dense, n int) error {
+	if x == nil {
+		return check.ArgErrorf("x", qpdiff.ErrShape, "give the rows to predict for", "is nil")
+	}
+	if c := x.RawMatrix().Cols; c != n {
+		return check.ArgErrorf("x", qpdiff.ErrShape, "give as many features as the model has", "has %d columns instead of %d", c, n)
+	}
+	return nil
 }
