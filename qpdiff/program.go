@@ -93,8 +93,26 @@ func (p *ConvexProgram) Differentiate(x, lambda, nu, alpha []float64) (*Sensitiv
 	if _, _, err := l.add("Objective", p.Objective, 1, x, alpha); err != nil {
 		return nil, err
 	}
+	constraints, err := p.constraintsAt(&l, x, lambda, nu, alpha)
+	if err != nil {
+		return nil, err
+	}
+	rows, coef, err := l.active(constraints, m, x, tol)
+	if err != nil {
+		return nil, err
+	}
+	kkt := newKKTMatrix(n, len(rows), l.hess.RawMatrix().Data, coef)
+	if weak := l.weak(kkt, constraints[:m], constraints, rows); len(weak) > 0 {
+		return nil, &NotDifferentiableError{Inputs: []Input{"alpha"}, Weak: Weak{Rows: weak}, Remedy: "the solution has a kink here, or the point is not accurate enough to tell"}
+	}
+	return l.sensitivity(kkt, m, q, constraints, rows)
+}
+
+// constraintsAt evaluates the constraints, inequalities first, adds them to l, and sets the
+// sizes of the terms.
+func (p *ConvexProgram) constraintsAt(l *lagrangian, x, lambda, nu, alpha []float64) ([]constraint, error) {
+	m, q := len(p.Inequalities), len(p.Equalities)
 	constraints := make([]constraint, m+q)
-	all := make([]float64, 0, (m+q)*n)
 	for i := range constraints {
 		c := &constraints[i]
 		f, mult := ParamFunc(nil), 0.0
@@ -108,7 +126,6 @@ func (p *ConvexProgram) Differentiate(x, lambda, nu, alpha []float64) (*Sensitiv
 			return nil, err
 		}
 		c.value, c.mult, c.d = value, mult, d
-		all = append(all, d.X...)
 	}
 	// A function hides the terms that it sums; to first order they are these.
 	for j := range l.terms {
@@ -126,10 +143,21 @@ func (p *ConvexProgram) Differentiate(x, lambda, nu, alpha []float64) (*Sensitiv
 			c.terms += math.Abs(v * x[j])
 		}
 	}
+	return constraints, nil
+}
+
+// active returns the active constraints, equalities after the m inequalities, with their
+// gradients, and reports a point that is not a solution to the tolerance tol.
+func (l *lagrangian) active(constraints []constraint, m int, x []float64, tol float64) (rows []int, coef []float64, err error) {
+	n := len(x)
+	all := make([]float64, 0, len(constraints)*n)
+	for _, c := range constraints {
+		all = append(all, c.d.X...)
+	}
 	// The tests against Tol are in the units of the equilibrated KKT system,
 	// where a point of the size of x and a gradient's terms move a slack by as
 	// much.
-	e := kktScale(n, m+q, l.hess.RawMatrix().Data, all)
+	e := kktScale(n, len(constraints), l.hess.RawMatrix().Data, all)
 	var left, size, move float64
 	for j, v := range l.terms {
 		left = math.Hypot(left, l.grad[j]*e[j])
@@ -138,13 +166,11 @@ func (p *ConvexProgram) Differentiate(x, lambda, nu, alpha []float64) (*Sensitiv
 	}
 	move += size
 	if !dense.Finite(left) || !dense.Finite(move) {
-		return nil, check.ArgErrorf("x, lambda, nu", ErrNotFinite, "scale the program down", "give a gradient of the Lagrangian that overflows")
+		return nil, nil, check.ArgErrorf("x, lambda, nu", ErrNotFinite, "scale the program down", "give a gradient of the Lagrangian that overflows")
 	}
 	if left > tol*size {
-		return nil, check.ArgErrorf("x, lambda, nu", ErrDomain, "pass a solution, or raise Tol", "leave %.3g of the terms of the Lagrangian's gradient", left/size)
+		return nil, nil, check.ArgErrorf("x, lambda, nu", ErrDomain, "pass a solution, or raise Tol", "leave %.3g of the terms of the Lagrangian's gradient", left/size)
 	}
-	var rows []int // the active constraints, equalities after the m inequalities
-	var coef []float64
 	for i := range constraints {
 		c, unit := &constraints[i], e[n+i]
 		norm := 0.0 // of the row in these units
@@ -156,20 +182,16 @@ func (p *ConvexProgram) Differentiate(x, lambda, nu, alpha []float64) (*Sensitiv
 			slack, push = -math.Abs(slack), 1
 		}
 		if slack < -tol || push < 0 || min(slack, push) > tol {
-			return nil, check.ArgErrorf(c.name, ErrDomain, "pass a solution, or raise Tol", "has the value %g and the multiplier %g", c.value, c.mult)
+			return nil, nil, check.ArgErrorf(c.name, ErrDomain, "pass a solution, or raise Tol", "has the value %g and the multiplier %g", c.value, c.mult)
 		}
-		if slack <= push { // active
+		if slack <= push {
 			rows = append(rows, i)
 			coef = append(coef, c.d.X...)
 		} else { // what its multiplier holds in the gradient is an error of the point
 			floats.AddScaled(l.grad, -c.mult, c.d.X)
 		}
 	}
-	kkt := newKKTMatrix(n, len(rows), l.hess.RawMatrix().Data, coef)
-	if weak := l.weak(kkt, constraints[:m], constraints, rows); len(weak) > 0 {
-		return nil, &NotDifferentiableError{Inputs: []Input{"alpha"}, Weak: Weak{Rows: weak}, Remedy: "the solution has a kink here, or the point is not accurate enough to tell"}
-	}
-	return l.sensitivity(kkt, m, q, constraints, rows)
+	return rows, coef, nil
 }
 
 // constraint is one of a ConvexProgram at a point.

@@ -71,112 +71,137 @@ const (
 	minStep = 1e-10
 )
 
+// A descent is a QuasiNewton search under way.
+type descent struct {
+	QuasiNewton
+	w     *searchRun
+	b     *bfgsMatrix
+	box   *boxModel
+	share []float64 // the units of the coordinates
+
+	x, grad   []float64 // the last point accepted, its gradient and its loss
+	loss      float64
+	d         []float64 // the step from x that the model proposes
+	restarted float64   // the loss at the last restart
+	known     bool      // the length of d means something: see converged
+	confirms  bool      // a step that is rejected confirms x, the start
+	tol       float64
+
+	reach, s, y []float64 // work
+}
+
 func (m QuasiNewton) run(w *searchRun) {
 	if !w.eval() || !w.next(w.converged(nil, m.Tol)) {
 		return
 	}
-	n := len(w.X)
-	d, reach, s, y := make([]float64, n), make([]float64, n), make([]float64, n), make([]float64, n)
-	x, grad, loss := make([]float64, n), make([]float64, n), 0. // of the last point accepted
-	accept := func() {
-		copy(x, w.X)
-		copy(grad, w.Grad)
-		loss = w.Loss
-	}
-	share := w.shares()
-	b := newBFGSMatrix(n, cmp.Or(m.Memory, defaultMemory))
-	box := newBoxModel(w.p, n)
-	restarted := math.Inf(1) // the loss at the last restart
-	// direct sets d to the step from x that the model proposes. It returns
-	// false where the search no longer gains.
-	direct := func() bool {
-		if b.forgotten {
-			if !(loss < restarted-minGain*math.Abs(loss)) {
-				return false
-			}
-			restarted = loss
-			floats.DivTo(s, x, share)
-			floats.MulTo(y, grad, share)
-			b.reset(floats.Norm(y, math.Inf(1))/(cmp.Or(m.FirstStep, .2)*w.length(s)), share)
-		}
-		box.minimise(d, x, grad, b)
-		return true
-	}
-	// converged tests X with the lengths of the model's step. They mean nothing
-	// before the first curvature and where the last one was damped.
-	known := false
-	converged := func() bool {
-		if !known {
-			return w.converged(nil, m.Tol)
-		}
-		for i, v := range d {
-			reach[i] = math.Abs(v)
-		}
-		return w.converged(reach, m.Tol)
-	}
-	tol := cmp.Or(m.Tol, defaultTol)
+	vector := func() []float64 { return make([]float64, len(w.X)) }
+	r := &descent{QuasiNewton: m, w: w, b: newBFGSMatrix(len(w.X), cmp.Or(m.Memory, defaultMemory)), box: newBoxModel(w.p, len(w.X)), share: w.shares(),
+		x: vector(), grad: vector(), d: vector(), reach: vector(), s: vector(), y: vector(), restarted: math.Inf(1), tol: cmp.Or(m.Tol, defaultTol)}
 	// At a minimum the first step, whose length no curvature has determined,
 	// is rejected. Then it confirms the start.
-	confirms := tol > 0 && w.gain(nil) <= tol*math.Abs(w.Loss)
-	accept()
-	for more := direct(); more; {
-		slope := floats.Dot(grad, d)
-		for t, trials := 1., 1; ; trials++ {
-			floats.AddScaledTo(w.X, x, t, d)
-			if t == 1 {
-				box.snap(w.X, d)
-			}
-			w.p.project(w.X) // against rounding
-			if !(slope < 0) || t < minStep || floats.Equal(w.X, x) {
-				b.forgotten = true // the model misleads
-				copy(w.X, x)
-				more = direct()
-				break
-			}
-			if !args.AllFinite(w.X) {
-				t *= .1
-				continue
-			}
-			if !w.evaluate() {
-				return
-			}
-			if !w.defined() {
-				if !w.next(false) {
-					return
-				}
-				t *= .1
-				continue
-			}
-			floats.SubTo(s, w.X, x)
-			slopeThere := floats.Dot(w.Grad, d)
-			if w.Loss <= loss+armijo*floats.Dot(grad, s) ||
-				w.Loss <= loss+flat*math.Abs(loss) && math.Abs(slopeThere) <= -maxSlope*slope {
-				floats.SubTo(y, w.Grad, grad)
-				known = b.add(s, y)
-				if trials > 3 && w.Loss > loss-kinkGain*math.Abs(loss) {
-					b.forgotten = true // much search for little gain: a kink
-				}
-				accept()
-				more = direct()
-				if !w.next(converged()) {
-					return
-				}
-				break
-			}
-			if !w.next(w.Loss <= loss+tol*math.Abs(loss) && converged()) {
-				return
-			}
-			if confirms {
-				copy(w.X, x)
-				if w.eval() {
-					w.next(true)
-				}
-				return
-			}
-			t *= cubicStep(loss, slope*t, w.Loss, slopeThere*t)
-		}
-		confirms = false
+	r.confirms = r.tol > 0 && w.gain(nil) <= r.tol*math.Abs(w.Loss)
+	r.accept()
+	for more := r.direct(); more; r.confirms = false {
+		more = r.step()
 	}
+}
+
+// accept makes X the last point accepted.
+func (r *descent) accept() {
+	copy(r.x, r.w.X)
+	copy(r.grad, r.w.Grad)
+	r.loss = r.w.Loss
+}
+
+// direct sets d to the step from x that the model proposes. It returns
+// false where the search no longer gains.
+func (r *descent) direct() bool {
+	if r.b.forgotten {
+		if !(r.loss < r.restarted-minGain*math.Abs(r.loss)) {
+			return false
+		}
+		r.restarted = r.loss
+		floats.DivTo(r.s, r.x, r.share)
+		floats.MulTo(r.y, r.grad, r.share)
+		r.b.reset(floats.Norm(r.y, math.Inf(1))/(cmp.Or(r.FirstStep, .2)*r.w.length(r.s)), r.share)
+	}
+	r.box.minimise(r.d, r.x, r.grad, r.b)
+	return true
+}
+
+// converged tests X with the lengths of the model's step. They mean nothing
+// before the first curvature and where the last one was damped.
+func (r *descent) converged() bool {
+	if !r.known {
+		return r.w.converged(nil, r.Tol)
+	}
+	for i, v := range r.d {
+		r.reach[i] = math.Abs(v)
+	}
+	return r.w.converged(r.reach, r.Tol)
+}
+
+// step searches along d for the next point, and proposes the d from there. It returns
+// false where the search ends.
+func (r *descent) step() bool {
+	w, slope := r.w, floats.Dot(r.grad, r.d)
+	for t, trials := 1., 1; ; trials++ {
+		floats.AddScaledTo(w.X, r.x, t, r.d)
+		if t == 1 {
+			r.box.snap(w.X, r.d)
+		}
+		w.p.project(w.X) // against rounding
+		if !(slope < 0) || t < minStep || floats.Equal(w.X, r.x) {
+			r.b.forgotten = true // the model misleads
+			copy(w.X, r.x)
+			return r.direct()
+		}
+		if !args.AllFinite(w.X) {
+			t *= .1
+			continue
+		}
+		if !w.evaluate() {
+			return false
+		}
+		if !w.defined() {
+			if !w.next(false) {
+				return false
+			}
+			t *= .1
+			continue
+		}
+		floats.SubTo(r.s, w.X, r.x)
+		slopeThere := floats.Dot(w.Grad, r.d)
+		if w.Loss <= r.loss+armijo*floats.Dot(r.grad, r.s) ||
+			w.Loss <= r.loss+flat*math.Abs(r.loss) && math.Abs(slopeThere) <= -maxSlope*slope {
+			return r.take(trials)
+		}
+		if !w.next(w.Loss <= r.loss+r.tol*math.Abs(r.loss) && r.converged()) {
+			return false
+		}
+		if r.confirms {
+			copy(w.X, r.x)
+			if w.eval() {
+				w.next(true)
+			}
+			return false
+		}
+		t *= cubicStep(r.loss, slope*t, w.Loss, slopeThere*t)
+	}
+}
+
+// take accepts the point X that the given number of trials have found, and returns as step
+// does.
+func (r *descent) take(trials int) bool {
+	w := r.w
+	floats.SubTo(r.y, w.Grad, r.grad)
+	r.known = r.b.add(r.s, r.y)
+	if trials > 3 && w.Loss > r.loss-kinkGain*math.Abs(r.loss) {
+		r.b.forgotten = true // much search for little gain: a kink
+	}
+	r.accept()
+	more := r.direct()
+	return w.next(r.converged()) && more
 }
 
 // cubicStep returns the minimiser on [0, 1] of the cubic with values f0, f1

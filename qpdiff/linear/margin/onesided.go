@@ -144,14 +144,13 @@ func (d *marginDerivative) oneSided(l *marginFit, dtheta []float64, rise float64
 		clear(dtheta)
 		return nil
 	}
-	size := nv + len(slack) + len(slackCoords)
-	q := qpdiff.QP{Q: mat.NewDense(size, size, nil), P: make([]float64, size)}
+	q := newSidedQP(nv + len(slack) + len(slackCoords))
 	for k, j := range vars {
 		q.P[k] = -d.w[j]
 		q.Q.Set(k, k, p.l2)
 	}
 	normal := func(i int, sign float64) []float64 {
-		row := make([]float64, size)
+		row := make([]float64, q.size)
 		for k, j := range vars {
 			row[k] = sign * p.z[i*n+j]
 		}
@@ -166,61 +165,86 @@ func (d *marginDerivative) oneSided(l *marginFit, dtheta []float64, rise float64
 			dense.Axpy(c*p.Copies[i]*z[k], z, q.Q.RawRowView(k))
 		}
 	}
-	var a, g []float64
 	for _, i := range d.face.elbow {
-		a = append(a, normal(i, 1)...)
-		q.B = append(q.B, d.u[i])
-	}
-	atMost := func(row []float64, h float64) {
-		g = append(g, row...)
-		q.H = append(q.H, h)
-	}
-	unit := func(k int, v float64) []float64 {
-		row := make([]float64, size)
-		row[k] = v
-		return row
+		q.equal(normal(i, 1), d.u[i])
 	}
 	if p.hinge > 0 {
 		for _, part := range d.parts(l, weak.Rows) {
 			s := -float64(d.face.side[part.row])
-			atMost(normal(part.row, s), s*part.u)
+			q.atMost(normal(part.row, s), s*part.u)
 		}
 	}
 	for _, j := range weak.Coords {
-		atMost(unit(place[j], -l.subgradient(j)), 0)
+		q.atMost(q.unit(place[j], -l.subgradient(j)), 0)
 	}
-	s := nv
-	for _, part := range slack {
+	for k, part := range slack {
+		s := nv + k
 		q.Q.Set(s, s, 2*p.smooth[1]*part.copies)
 		q.P[s] = rise * part.copies
 		row := normal(part.row, -1)
 		row[s] = -1
-		atMost(row, -part.u)
-		atMost(unit(s, -1), 0)
-		s++
+		q.atMost(row, -part.u)
+		q.atMost(q.unit(s, -1), 0)
 	}
-	for _, j := range slackCoords {
+	for k, j := range slackCoords {
+		s := nv + len(slack) + k
 		q.P[s] = rise
 		for _, v := range []float64{1, -1} {
-			row := unit(place[j], v)
+			row := q.unit(place[j], v)
 			row[s] = -1
-			atMost(row, 0)
+			q.atMost(row, 0)
 		}
-		s++
 	}
-	if len(q.B) > 0 {
-		q.A = mat.NewDense(len(q.B), size, a)
-	}
-	if len(q.H) > 0 {
-		q.G = mat.NewDense(len(q.H), size, g)
-	}
-	var sol qpdiff.Solution
-	if err := sol.Solve(&q); err != nil {
+	delta, err := q.solve()
+	if err != nil {
 		return err
 	}
 	clear(dtheta)
-	dense.Scatter(dtheta, sol.Z, vars)
+	dense.Scatter(dtheta, delta, vars)
 	return learner.CheckTangentOut(dtheta)
+}
+
+// A sidedQP is a QP in size variables whose constraints are added one by one.
+type sidedQP struct {
+	qpdiff.QP
+	size int
+	a, g []float64 // the rows of A and G
+}
+
+func newSidedQP(size int) *sidedQP {
+	return &sidedQP{QP: qpdiff.QP{Q: mat.NewDense(size, size, nil), P: make([]float64, size)}, size: size}
+}
+
+// unit returns a row that is v at k and else 0.
+func (q *sidedQP) unit(k int, v float64) []float64 {
+	row := make([]float64, q.size)
+	row[k] = v
+	return row
+}
+
+// equal adds rowᵀz = b.
+func (q *sidedQP) equal(row []float64, b float64) {
+	q.a = append(q.a, row...)
+	q.B = append(q.B, b)
+}
+
+// atMost adds rowᵀz ≤ h.
+func (q *sidedQP) atMost(row []float64, h float64) {
+	q.g = append(q.g, row...)
+	q.H = append(q.H, h)
+}
+
+// solve returns the solution.
+func (q *sidedQP) solve() ([]float64, error) {
+	if len(q.B) > 0 {
+		q.A = mat.NewDense(len(q.B), q.size, q.a)
+	}
+	if len(q.H) > 0 {
+		q.G = mat.NewDense(len(q.H), q.size, q.g)
+	}
+	var s qpdiff.Solution
+	err := s.Solve(&q.QP)
+	return s.Z, err
 }
 
 // A rowPart is the copies of a distinct row that have the same right-hand side u.

@@ -151,17 +151,9 @@ func (w *weakMargins) list(p *marginSolver, l1 bool, theta float64, root []float
 	if len(p.elbow) == len(p.act) {
 		drift = 0
 	}
-	scaled := func(i int) float64 { // ‖z_i‖ in the scaled variables
-		var sum float64
-		for k, j := range p.act {
-			v := p.z[i*p.n+j] / root[k]
-			sum += v * v
-		}
-		return math.Sqrt(sum)
-	}
 	length := w.length[:len(p.elbow)]
 	for e, i := range p.elbow {
-		length[e] = scaled(i)
+		length[e] = p.scaledLength(i, root)
 	}
 	// A bound of the error of the margin of a normal of length 1, but for the
 	// rounding of the margin's own 1.
@@ -186,11 +178,28 @@ func (w *weakMargins) list(p *marginSolver, l1 bool, theta float64, root []float
 		// The solver leaves a row on the other side only where rounding hides that.
 		// The bound comes first: it takes no pass over the row.
 		slack := (m - 1) * float64(p.side[i])
-		if slack > 0 && (!dense.Negligible(slack, cond+p.norm[i]*sway, 1) || !dense.Negligible(slack, cond*(1+p.norm[i]*theta)+scaled(i)*drift, 1)) {
+		if slack > 0 && (!dense.Negligible(slack, cond+p.norm[i]*sway, 1) || !dense.Negligible(slack, cond*(1+p.norm[i]*theta)+p.scaledLength(i, root)*drift, 1)) {
 			continue
 		}
 		*rows = append(*rows, i)
 	}
+	w.listCoords(p, l1, root, cond, size, terms, drift)
+}
+
+// scaledLength returns ‖z_i‖ on the support, in variables scaled by root.
+func (p *marginSolver) scaledLength(i int, root []float64) float64 {
+	var sum float64
+	for k, j := range p.act {
+		v := p.z[i*p.n+j] / root[k]
+		sum += v * v
+	}
+	return math.Sqrt(sum)
+}
+
+// listCoords is list for the coordinates, with the sizes of the solution and of the
+// gradient's terms, and how far the gradient may drift.
+func (w *weakMargins) listCoords(p *marginSolver, l1 bool, root []float64, cond, size, terms, drift float64) {
+	weak, free, length := &w.weak, &w.weakFree, w.length[:len(p.elbow)]
 	for j, t := range p.theta {
 		if k := p.pos[j]; k >= 0 {
 			switch {
