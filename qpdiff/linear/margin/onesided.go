@@ -124,12 +124,7 @@ func (d *marginDerivative) finishForward(l *marginFit, dtheta []float64, t *lear
 func (d *marginDerivative) oneSided(l *marginFit, dtheta []float64, rise float64) error {
 	p, weak := &l.p, l.weak
 	n := p.n
-	// The coordinates that may move.
-	vars := slices.Concat(d.face.act, weak.Coords)
-	place := make([]int, n)
-	for k, j := range vars {
-		place[j] = k
-	}
+	vars := slices.Concat(d.face.act, weak.Coords) // the coordinates that may move
 	// The rows and coordinates with an s.
 	var slackRows, slackCoords []int
 	if p.hinge == 0 {
@@ -149,13 +144,7 @@ func (d *marginDerivative) oneSided(l *marginFit, dtheta []float64, rise float64
 		q.P[k] = -d.w[j]
 		q.Q.Set(k, k, p.l2)
 	}
-	normal := func(i int, sign float64) []float64 {
-		row := make([]float64, q.size)
-		for k, j := range vars {
-			row[k] = sign * p.z[i*n+j]
-		}
-		return row
-	}
+	normal := func(i int, sign float64) []float64 { return q.row(p.z[i*n:(i+1)*n], vars, sign) }
 	for i, c := range d.curvature {
 		if c == 0 {
 			continue
@@ -175,7 +164,7 @@ func (d *marginDerivative) oneSided(l *marginFit, dtheta []float64, rise float64
 		}
 	}
 	for _, j := range weak.Coords {
-		q.atMost(q.unit(place[j], -l.subgradient(j)), 0)
+		q.atMost(q.unit(slices.Index(vars, j), -l.subgradient(j)), 0)
 	}
 	for k, part := range slack {
 		s := nv + k
@@ -190,7 +179,7 @@ func (d *marginDerivative) oneSided(l *marginFit, dtheta []float64, rise float64
 		s := nv + len(slack) + k
 		q.P[s] = rise
 		for _, v := range []float64{1, -1} {
-			row := q.unit(place[j], v)
+			row := q.unit(slices.Index(vars, j), v)
 			row[s] = -1
 			q.atMost(row, 0)
 		}
@@ -213,6 +202,15 @@ type sidedQP struct {
 
 func newSidedQP(size int) *sidedQP {
 	return &sidedQP{QP: qpdiff.QP{Q: mat.NewDense(size, size, nil), P: make([]float64, size)}, size: size}
+}
+
+// row returns the row of sign times the entries of z at vars, and else 0.
+func (q *sidedQP) row(z []float64, vars []int, sign float64) []float64 {
+	row := make([]float64, q.size)
+	for k, j := range vars {
+		row[k] = sign * z[j]
+	}
+	return row
 }
 
 // unit returns a row that is v at k and else 0.
