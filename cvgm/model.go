@@ -10,7 +10,6 @@ import (
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/kernel"
 	"cvgm/qpdiff/learn"
-	"cvgm/qpdiff/linear"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
@@ -32,9 +31,8 @@ type Model struct {
 	// Predictor predicts in place of θᵀx for other learners that do, with the data that
 	// they hold. Else nil.
 	Predictor learn.Predictor
-	// LogOdds is set where the predictions are the log odds of +1, because the learner is
-	// a [linear.Logistic] or a [linear.SparseLogistic]. Its JSON does not hold it; that of
-	// a pipeline does.
+	// LogOdds is set where the predictions are the log odds of +1: the learner's Convention
+	// is learn.LogisticLoss. Its JSON does not hold it; that of a pipeline does.
 	LogOdds bool
 }
 
@@ -69,9 +67,8 @@ func (cv *CV) Final(alpha []float64) (*Model, error) {
 	}
 	m.Theta, m.Intercept, m.Mean, m.Std = f.theta, f.intercept, f.norm.Mean, f.norm.Std
 	m.Prepared = f.prepared
-	switch learner.(type) {
-	case *linear.Logistic, *linear.SparseLogistic:
-		m.LogOdds = true
+	if t, ok := learner.(learn.Tunable); ok {
+		m.LogOdds = t.Convention().Loss == learn.LogisticLoss
 	}
 	if k, ok := f.learner.(kernel.Machine); ok {
 		if m.Kernel, err = k.Model(); err != nil {

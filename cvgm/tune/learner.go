@@ -7,65 +7,35 @@ import (
 	"cvgm/cvgm"
 	"cvgm/cvgm/internal/args"
 	"cvgm/qpdiff"
-	"cvgm/qpdiff/kernel"
 	"cvgm/qpdiff/learn"
 	"cvgm/qpdiff/linear"
-	"cvgm/qpdiff/linear/margin"
 )
 
-// A tunedLearner describes how a learner is tuned by the convention of its field.
-type tunedLearner struct {
-	prototype learn.Learner
-	loss      cvgm.Loss // nil: none is usual
-	centred   bool      // labels and features are centred, in place of an intercept
+// usualLosses are the losses that learners name.
+var usualLosses = map[learn.LossKind]cvgm.Loss{
+	learn.SquaredError: cvgm.SquaredError{}, learn.AbsoluteError: cvgm.AbsoluteError{}, learn.LogisticLoss: cvgm.LogisticLoss{}, learn.Hinge: cvgm.Hinge{},
 }
 
-// make returns a new learner with the prototype's settings.
-func (l tunedLearner) make() learn.Learner {
-	old := reflect.ValueOf(l.prototype).Elem()
-	made := reflect.New(old.Type())
-	copySettings(made.Elem(), old)
-	return made.Interface().(learn.Learner)
-}
-
-// copySettings copies the exported fields of a struct, and those of structs embedded in it, whose
-// other fields may hold loaded data.
-func copySettings(to, from reflect.Value) {
-	for i := range from.NumField() {
-		switch field := from.Type().Field(i); {
-		case field.Anonymous && field.Type.Kind() == reflect.Struct:
-			copySettings(to.Field(i), from.Field(i))
-		case field.IsExported():
-			to.Field(i).Set(from.Field(i))
-		}
-	}
-}
-
-// prototype returns the learner to tune and its conventions.
-func (t Tuner) prototype(y []float64) (tunedLearner, error) {
-	l := tunedLearner{prototype: t.Learner}
-	if l.prototype == nil {
-		l.prototype = &linear.ElasticNet{}
+// prototype returns the learner to tune.
+func (t Tuner) prototype(y []float64) (learn.Tunable, error) {
+	l := t.Learner
+	if l == nil {
+		l = &linear.ElasticNet{}
 		if allSigns(y) {
-			l.prototype = &linear.Logistic{Intercept: linear.UnpenalisedIntercept}
+			l = &linear.Logistic{Intercept: linear.UnpenalisedIntercept}
 		}
 	}
-	if v := reflect.ValueOf(l.prototype); v.Kind() != reflect.Pointer || v.IsNil() || v.Elem().Kind() != reflect.Struct {
-		return l, args.Bad("Tuner.Learner", qpdiff.ErrDomain, "give for example &linear.ElasticNet{}", "is a %T, which is nil or no pointer to a struct", l.prototype)
+	if v := reflect.ValueOf(l); v.Kind() == reflect.Pointer && v.IsNil() {
+		return nil, args.Bad("Tuner.Learner", qpdiff.ErrDomain, "give for example &linear.ElasticNet{}", "is a %T, which is nil", l)
 	}
-	switch l.prototype.(type) {
-	case *linear.ElasticNet:
-		l.loss, l.centred = cvgm.SquaredError{}, true
-	case *kernel.Ridge:
-		l.loss = cvgm.SquaredError{}
-	case *linear.Huber:
-		l.loss = cvgm.AbsoluteError{}
-	case *linear.Logistic, *linear.SparseLogistic:
-		l.loss = cvgm.LogisticLoss{}
-	case *margin.SVM, *kernel.SVM:
-		l.loss = cvgm.Hinge{}
+	if p, ok := l.(learn.Tunable); ok {
+		// A learner that embeds another one has that one's New.
+		if made := p.New(); reflect.TypeOf(made) != reflect.TypeOf(l) {
+			return nil, args.Bad("Tuner.Learner", qpdiff.ErrDomain, "give it a method New of its own", "is a %T whose New makes a %T", l, made)
+		}
+		return p, nil
 	}
-	return l, nil
+	return nil, args.Bad("Tuner.Learner", qpdiff.ErrDomain, "give it the methods of learn.Tunable, or take for example &linear.ElasticNet{}", "is a %T, which is no learn.Tunable", l)
 }
 
 func allSigns(y []float64) bool {

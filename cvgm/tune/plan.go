@@ -10,122 +10,71 @@ import (
 	"cvgm/cvgm/internal/normalise"
 	"cvgm/cvgm/internal/sample"
 	"cvgm/qpdiff"
-	"cvgm/qpdiff/kernel"
-	"cvgm/qpdiff/linear"
-	"cvgm/qpdiff/linear/margin"
+	"cvgm/qpdiff/learn"
 
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat"
 )
 
-// The bounds of penalties are these shares of the value at which the penalty alone decides:
-// the smallest λ1 at which θ is 0, and the trace of XᵀX/N, which is at least its largest
-// eigenvalue, for λ2. Values beyond change the predictions by about such a share.
-const (
-	leastLambda1   = 1e-5
-	leastLambda2   = 1e-8
-	mostLambda2    = 10
-	defaultLambda1 = .03 // of the same value
-	defaultLambda2 = .03 // of the mean variance of a feature
-	// that of kernel ridge regression, whose kernels are 1 at equal rows
-	defaultKernelLambda = 1e-2
-	// Huber's threshold, in units of the spread of the labels
-	leastThreshold, defaultThreshold, mostThreshold = 1e-2, 1.345, 10
-	// C·N times the largest variance of a feature is a ratio of loss to penalty.
-	leastC, mostC = 1e-3, 1e6
-	// Bounds of kernel machines, whose kernels are 1 at equal rows, and of γ in units of the inverse
-	// of the median squared distance between rows.
-	leastKernelC, mostKernelC = 1e-3, 1e4
-	widthRange                = 1e3
-	widthPairs                = 2000 // pairs of rows in the median
-)
+// widthPairs is the number of pairs of rows in the median of their distances.
+const widthPairs = 2000
 
 // hyperparameters returns those of the learner, by the rows of X given: with bounds and
-// defaults in the units that the data have there.
-func (w *tuning) hyperparameters(rows []int, x *mat.Dense, y []float64) ([]Hyperparameter, error) {
+// defaults in the units that the data have there, and the kind of each.
+func (w *tuning) hyperparameters(rows []int, x *mat.Dense, y []float64) (plan []learn.Hyperparameter, kinds []int, err error) {
 	_, n := x.Dims()
-	_, count := w.learner.prototype.Dims(n)
+	_, count := w.learner.Dims(n)
 	if w.Hyper != nil {
 		if len(w.Hyper) != count {
-			return nil, args.Bad("Tuner.Hyper", qpdiff.ErrShape, "give one entry per hyperparameter of the learner", "has %d entries where %T has %d", len(w.Hyper), w.learner.prototype, count)
+			return nil, nil, args.Bad("Tuner.Hyper", qpdiff.ErrShape, "give one entry per hyperparameter of the learner", "has %d entries where %T has %d", len(w.Hyper), w.learner, count)
 		}
 		for i, h := range w.Hyper {
 			if !(h.Lower > 0 && h.Lower <= h.Default && h.Default <= h.Upper && args.Finite(h.Upper)) {
-				return nil, args.Bad("Tuner.Hyper", qpdiff.ErrDomain, "use 0 < Lower ≤ Default ≤ Upper", "has Lower %v, Default %v, Upper %v at index %d", h.Lower, h.Default, h.Upper, i)
+				return nil, nil, args.Bad("Tuner.Hyper", qpdiff.ErrDomain, "use 0 < Lower ≤ Default ≤ Upper", "has Lower %v, Default %v, Upper %v at index %d", h.Lower, h.Default, h.Upper, i)
 			}
+			kinds = append(kinds, i)
 		}
-		plan := slices.Clone(w.Hyper)
-		for i := range plan {
-			plan[i].kind = i
-		}
-		return plan, nil
+		return slices.Clone(w.Hyper), kinds, nil
 	}
-	weights := sample.Relative(w.c.Data.Weights, rows)
-	m := measure(x, y, weights)
-	var total float64
-	for _, i := range rows {
-		total += w.weight(i)
+	described := w.learner.Hyperparameters(w.moments(rows, x, y))
+	if len(described) == 0 {
+		return nil, nil, args.Bad("Tuner.Hyper", qpdiff.ErrShape, "describe each hyperparameter with its bounds", "is nil, and those of %T do not follow from the data", w.learner)
 	}
-	share := float64(len(rows)) / total // C multiplies a sum of weighted losses
 	// Each kind is a hyperparameter, or one for each group of features.
-	repeated := func(kinds ...Hyperparameter) []Hyperparameter {
-		var plan []Hyperparameter
-		each := count / len(kinds)
-		for k, h := range kinds {
-			for g := range each {
-				h.kind = k
-				plan = append(plan, h)
-				if each > 1 {
-					plan[len(plan)-1].Name = fmt.Sprintf("%s[%d]", h.Name, g)
-				}
+	each := count / len(described)
+	if each*len(described) != count {
+		return nil, nil, args.Bad("Tuner.Learner", qpdiff.ErrShape, "describe each kind of hyperparameter once", "describes %d kinds of its %d hyperparameters", len(described), count)
+	}
+	for k, h := range described {
+		if !(h.Lower > 0 && args.Finite(h.Upper)) {
+			return nil, nil, args.Bad("Data", qpdiff.ErrNotFinite, "scale features, labels and weights towards 1", "has a unit in which the bounds of %s over- or underflow: %v and %v", h.Name, h.Lower, h.Upper)
+		}
+		for g := range each {
+			plan, kinds = append(plan, h), append(kinds, k)
+			if each > 1 {
+				plan[len(plan)-1].Name = fmt.Sprintf("%s[%d]", h.Name, g)
 			}
 		}
-		return plan
 	}
-	l1 := func(most float64) Hyperparameter {
-		return Hyperparameter{Name: "λ1", Lower: leastLambda1 * most, Default: defaultLambda1 * most, Upper: most, Zero: true}
-	}
-	l2 := func(zero bool) Hyperparameter {
-		return Hyperparameter{Name: "λ2", Lower: leastLambda2 * m.trace, Default: defaultLambda2 * m.variance, Upper: mostLambda2 * m.trace, Zero: zero}
-	}
-	c := Hyperparameter{Name: "C", Lower: leastKernelC * share, Default: share, Upper: mostKernelC * share}
-	var plan []Hyperparameter
-	switch l := w.learner.prototype.(type) {
-	case *linear.ElasticNet:
-		plan = repeated(l1(m.correlation), l2(true))
-	case *linear.SparseLogistic: // at θ = 0 the loss has half the slope of labels as targets, and a quarter of the curvature
-		plan = repeated(l1(m.correlation/2), l2(true))
-	case *linear.Huber:
-		plan = repeated(l2(true), threshold(y, weights))
-	case *kernel.Ridge:
-		if isRBF(l.Kernel) {
-			plan = repeated(Hyperparameter{Name: "λ", Lower: leastLambda2, Default: defaultKernelLambda, Upper: mostLambda2}, width(x, m, weights))
-		}
-	case *linear.Logistic:
-		unit := 1 / (total * m.largest)
-		plan = repeated(Hyperparameter{Name: "C", Lower: leastC * unit, Default: share / m.variance, Upper: mostC * unit})
-	case *margin.SVM:
-		plan = repeated(l1(m.correlation), l2(false))
-	case *kernel.SVM:
-		if isRBF(l.Kernel) {
-			plan = repeated(c, width(x, m, weights))
-		}
-	}
-	if plan == nil {
-		return nil, args.Bad("Tuner.Hyper", qpdiff.ErrShape, "describe each hyperparameter with its bounds", "is nil, and those of %T do not follow from the data", w.learner.prototype)
-	}
-	for _, h := range plan {
-		if !(h.Lower > 0 && args.Finite(h.Upper)) {
-			return nil, args.Bad("Data", qpdiff.ErrNotFinite, "scale features, labels and weights towards 1", "has a unit in which the bounds of %s over- or underflow: %v and %v", h.Name, h.Lower, h.Upper)
-		}
-	}
-	return plan, nil
+	return plan, kinds, nil
 }
 
-// threshold returns that of Huber's loss in units of the labels' spread: 1.4826 times their weighted median
-// distance from their weighted median, which is the standard deviation of normal ones. Its default gives up 5 %
-// of efficiency at normal errors (Huber 1964).
-func threshold(y []float64, weights sample.Weights) Hyperparameter {
+// moments returns the moments of the rows given, whose features and labels are x and y.
+func (w *tuning) moments(rows []int, x *mat.Dense, y []float64) learn.Moments {
+	weights := sample.Relative(w.c.Data.Weights, rows)
+	m := measure(x, y, weights)
+	m.Examples = len(rows)
+	for _, i := range rows {
+		m.Weight += w.weight(i)
+	}
+	m.Spread = func() float64 { return spread(y, weights) }
+	m.Distance = func() float64 { return distance(x, weights) }
+	return m
+}
+
+// spread returns the spread of the labels, or, where most or all of them are equal, another
+// unit of theirs.
+func spread(y []float64, weights sample.Weights) float64 {
 	middle := median(y, weights)
 	distances := make([]float64, len(y))
 	for i, v := range y {
@@ -141,7 +90,7 @@ func threshold(y []float64, weights sample.Weights) Hyperparameter {
 	if !(spread > 0) || !args.Finite(spread) {
 		spread = 1
 	}
-	return Hyperparameter{Name: "δ", Lower: leastThreshold * spread, Default: defaultThreshold * spread, Upper: mostThreshold * spread}
+	return spread
 }
 
 // median returns the least value at or below which lies half of the weight.
@@ -151,24 +100,11 @@ func median(values []float64, weights sample.Weights) float64 {
 	return stat.Quantile(.5, stat.Empirical, sorted, w)
 }
 
-func isRBF(k kernel.Kernel) bool {
-	_, rbf := k.(kernel.RBF)
-	return rbf || k == nil
-}
-
-// measures are what bounds follow from: 0 or +Inf where the unit of the data lets them under- or overflow.
-type measures struct {
-	trace       float64 // of XᵀX/N, centred unless the features stay raw
-	largest     float64 // entry of its diagonal
-	variance    float64 // mean entry of its diagonal, of features that vary
-	correlation float64 // the largest |x_jᵀy|/N, both centred
-}
-
-// measure returns the measures of the data with weights, 1 where all entries that a measure is of are 0.
-func measure(x *mat.Dense, y []float64, weights sample.Weights) measures {
+// measure returns the sizes of the data with weights.
+func measure(x *mat.Dense, y []float64, weights sample.Weights) learn.Moments {
 	rows, n := x.Dims()
 	mean, total := weights.Mean(y), weights.Total(rows)
-	var m measures
+	var m learn.Moments
 	varying, correlated := 0, false
 	for j := range n {
 		var size, squares, product float64
@@ -184,26 +120,25 @@ func measure(x *mat.Dense, y []float64, weights sample.Weights) measures {
 			product += weights.At(i) * v * (y[i] - mean)
 		}
 		v := squares / total * size * size
-		m.trace += v
-		m.largest = max(m.largest, v)
-		m.correlation = max(m.correlation, math.Abs(product)/total*size)
+		m.Trace += v
+		m.Largest = max(m.Largest, v)
+		m.Correlation = max(m.Correlation, math.Abs(product)/total*size)
 		varying++
 		correlated = correlated || product != 0
 	}
 	if varying == 0 {
-		return measures{1, 1, 1, 1}
+		return learn.Moments{Trace: 1, Largest: 1, Variance: 1, Correlation: 1}
 	}
-	m.variance = m.trace / float64(varying)
+	m.Variance = m.Trace / float64(varying)
 	if !correlated {
-		m.correlation = 1
+		m.Correlation = 1
 	}
 	return m
 }
 
-// width returns the parameter γ of the RBF kernel exp(−γ‖x−x′‖²), by the median of the squared
-// distance between rows (the median heuristic), where a pair of rows counts as the product of their
-// weights. Its default is that of scikit-learn: one over the number of features times their variance.
-func width(x *mat.Dense, m measures, weights sample.Weights) Hyperparameter {
+// distance returns the median of the squared distance between rows, where a pair of rows
+// counts as the product of their weights.
+func distance(x *mat.Dense, weights sample.Weights) float64 {
 	rows, _ := x.Dims()
 	var squares []float64
 	var pairs sample.Weights
@@ -226,16 +161,13 @@ func width(x *mat.Dense, m measures, weights sample.Weights) Hyperparameter {
 			}
 		}
 	}
-	middle := 1.
 	switch {
 	case len(squares) > 0:
-		middle = median(squares, pairs)
+		return median(squares, pairs)
 	case differ:
-		middle = 0 // all of them underflow
+		return 0 // all of them underflow
 	}
-	h := Hyperparameter{Name: "γ", Lower: 1 / (widthRange * middle), Upper: widthRange / middle}
-	h.Default = min(max(1/m.trace, h.Lower), h.Upper)
-	return h
+	return 1
 }
 
 // seen returns the rows as the learner would see them in training on all of them.

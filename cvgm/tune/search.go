@@ -15,6 +15,7 @@ import (
 	"cvgm/cvgm/internal/normalise"
 	"cvgm/cvgm/search"
 	"cvgm/qpdiff"
+	"cvgm/qpdiff/learn"
 )
 
 const (
@@ -45,10 +46,11 @@ type tuneSearch struct {
 	w       *tuning
 	cv      *cvgm.CV
 	splits  []cvgm.Split
-	hyper   []Hyperparameter
-	free    []bool // those that Fixed does not hold
-	flat    bool   // no feature varies
-	kinds   int
+	hyper   []learn.Hyperparameter
+	free    []bool      // those that Fixed does not hold
+	flat    bool        // no feature varies
+	kinds   int         // of hyperparameters
+	kind    []int       // of each: hyperparameters of one kind vary together at the looks
 	lookAt  [][]float64 // the points of looks not yet taken
 	path    []Step
 	best    Step
@@ -71,18 +73,18 @@ func (w *tuning) newSearch(rows []int, splits []cvgm.Split) (*tuneSearch, error)
 	if err != nil {
 		return nil, err
 	}
-	hyper, err := w.hyperparameters(rows, x, y)
+	hyper, kind, err := w.hyperparameters(rows, x, y)
 	if err != nil {
 		return nil, err
 	}
-	s := &tuneSearch{w: w, cv: cv, splits: splits, hyper: hyper, best: Step{Loss: math.Inf(1)}, trial: make([]float64, len(hyper)), free: make([]bool, len(hyper))}
+	s := &tuneSearch{w: w, cv: cv, splits: splits, hyper: hyper, kind: kind, best: Step{Loss: math.Inf(1)}, trial: make([]float64, len(hyper)), free: make([]bool, len(hyper))}
 	_, n := x.Dims()
 	s.flat = true
 	for j := range n {
 		s.flat = s.flat && normalise.ConstantColumn(x.RawMatrix().Data, n, j)
 	}
-	for i, h := range hyper {
-		s.free[i], s.kinds = true, max(s.kinds, h.kind+1)
+	for i := range hyper {
+		s.free[i], s.kinds = true, max(s.kinds, kind[i]+1)
 	}
 	for _, name := range slices.Sorted(maps.Keys(w.Fixed)) { // λ1 before λ1[0], whose value counts
 		if err := s.fix(name, w.Fixed[name]); err != nil {
@@ -138,8 +140,8 @@ func (s *tuneSearch) design() [][]float64 {
 	}
 	for k := 1; k < count; k++ {
 		x := make([]float64, len(s.hyper))
-		for i, h := range s.hyper {
-			_, share := math.Modf(.5 + float64(k)*math.Pow(ratio, -float64(h.kind+1)))
+		for i := range s.hyper {
+			_, share := math.Modf(.5 + float64(k)*math.Pow(ratio, -float64(s.kind[i]+1)))
 			x[i] = s.at(i, share)
 		}
 		points = append(points, x)
@@ -331,7 +333,7 @@ func (s *tuneSearch) descents() error {
 func (s *tuneSearch) edges() error {
 	atBound := make([]bool, s.kinds)
 	for i, h := range s.hyper {
-		atBound[h.kind] = atBound[h.kind] || s.free[i] && s.best.Hyper[i] > h.Upper/atBoundFactor
+		atBound[s.kind[i]] = atBound[s.kind[i]] || s.free[i] && s.best.Hyper[i] > h.Upper/atBoundFactor
 	}
 	for kind := range s.kinds {
 		others := slices.Contains(atBound[:kind], true) || slices.Contains(atBound[kind+1:], true)
@@ -341,7 +343,7 @@ func (s *tuneSearch) edges() error {
 		x, free := s.trial[:len(s.hyper)], false
 		for i, h := range s.hyper {
 			x[i] = h.Default
-			if h.kind == kind {
+			if s.kind[i] == kind {
 				x[i] = s.at(i, 1-firstPattern/2)
 				free = free || s.free[i]
 			}
@@ -373,8 +375,8 @@ func (s *tuneSearch) pattern() error {
 				for _, by := range []float64{step, -step} {
 					before := s.best.Loss
 					x := append(s.trial[:0], s.best.Hyper...)
-					for i, h := range s.hyper {
-						if h.kind == kind {
+					for i := range s.hyper {
+						if s.kind[i] == kind {
 							x[i] = s.at(i, s.share(i, x[i])+by)
 						}
 					}

@@ -14,6 +14,13 @@ import (
 	"cvgm/qpdiff/learn"
 )
 
+// Tune tunes the learner on d, of N rows and n features, without Rows. Where ctx ends,
+// Tune returns within one fit, with an error that matches ctx's and the best point so far, nil before the
+// first evaluation. Such a result has no model unless the nested estimate was under way, and no
+// out-of-fold predictions; its StandardError and TrainLoss are NaN. New(Config) and [cvgm.CV.Final] at Hyper fit the
+// model. All other errors come without a result: they name the field or the data that
+// they refuse, or are that of the fit where none succeeded.
+//
 // It costs some 60 evaluations of the CV loss for a search, and some 150 for a loss with kinks,
 // each of one fit and one derivative per split, and as many again for each outer fold.
 func (t Tuner) Tune(ctx context.Context, d learn.Data) (*Tuned, error) {
@@ -122,15 +129,15 @@ func (t Tuner) begin(ctx context.Context, c cvgm.Config, table *table.Table) (*t
 	if err := args.Data("Data", c.Data, c.Prepare != nil); err != nil {
 		return nil, err
 	}
-	c.Learner, c.Generalised, c.Workers = learner.make, true, t.Workers
+	c.Learner, c.Generalised, c.Workers = learner.New, true, t.Workers
 	c.Standardise = !t.Raw
 	if c.Loss = t.Loss; c.Loss == nil {
-		c.Loss = learner.loss
+		c.Loss = usualLosses[learner.Convention().Loss]
 	}
 	if c.Loss == nil {
-		return nil, args.Bad("Tuner.Loss", qpdiff.ErrShape, "set it, for example to SquaredError{}", "is nil, and %T has no usual one", learner.prototype)
+		return nil, args.Bad("Tuner.Loss", qpdiff.ErrShape, "set it, for example to SquaredError{}", "is nil, and %T has no usual one", learner)
 	}
-	if learner.centred {
+	if learner.Convention().Centred {
 		c.Centring = cvgm.MeanCentring
 	}
 	w := &tuning{Tuner: t, c: c, table: table, learner: learner, ctx: ctx, limit: ctx, began: began, out: &Tuned{}}

@@ -18,6 +18,7 @@ import (
 	"cvgm/cvgm/internal/casetest"
 	"cvgm/cvgm/internal/sample"
 	"cvgm/cvgm/table"
+	"cvgm/qpdiff"
 	"cvgm/qpdiff/kernel"
 	"cvgm/qpdiff/learn"
 	"cvgm/qpdiff/linear"
@@ -179,7 +180,7 @@ func TestTuneKernelMachineAndSVM(t *testing.T) {
 	if !(linear.Loss < .8*linear.ConstantLoss) {
 		t.Errorf("SVM: CV loss %v, constant %v", linear.Loss, linear.ConstantLoss)
 	}
-	loss := mustTune(t, Tuner{Learner: &margin.LearnedLoss{}, Loss: cvgm.LogisticLoss{}, OuterFolds: -1, Hyper: []Hyperparameter{
+	loss := mustTune(t, Tuner{Learner: &margin.LearnedLoss{}, Loss: cvgm.LogisticLoss{}, OuterFolds: -1, Hyper: []learn.Hyperparameter{
 		{Name: "α1", Lower: 1e-3, Default: .1, Upper: 1, Zero: true}, {Name: "α2", Lower: 1e-3, Default: .1, Upper: 1, Zero: true},
 		{Name: "α3", Lower: 1e-3, Default: .1, Upper: 1, Zero: true}, {Name: "α4", Lower: 1e-3, Default: .1, Upper: 1, Zero: true},
 		{Name: "λ", Lower: 1e-3, Default: .1, Upper: 10}}}, twoClasses(60, 3))
@@ -254,12 +255,12 @@ func TestTuneCancelled(t *testing.T) {
 	}
 	// Between splits: a fit of the learner cancels, in the search, in the evaluation after it or just before the
 	// model's fit, and none follows.
-	hyper := []Hyperparameter{{Name: "λ1", Lower: 1e-3, Default: .1, Upper: 1}, {Name: "λ2", Lower: 1e-3, Default: .1, Upper: 1}}
+	hyper := []learn.Hyperparameter{{Name: "λ1", Lower: 1e-3, Default: .1, Upper: 1}, {Name: "λ2", Lower: 1e-3, Default: .1, Upper: 1}}
 	const folds, most = 10, 12 // of the CV loss
 	for _, last := range []int{folds + 5, folds*most + 1, folds * (most + 1)} {
 		ctx, stop := context.WithCancel(t.Context())
 		fits := 0
-		slow := &countingLearner{ElasticNet: &linear.ElasticNet{}, Fits: func() {
+		slow := &countingLearner{Fits: func() {
 			if fits++; fits == last {
 				stop()
 			}
@@ -286,23 +287,11 @@ func TestTuneCancelled(t *testing.T) {
 
 // countingLearner is an elastic net that tells of each fit.
 type countingLearner struct {
-	*linear.ElasticNet
+	linear.ElasticNet
 	Fits func()
-	own  bool
 }
 
-func (l *countingLearner) Load(d learn.Data) error {
-	if !l.own {
-		l.ElasticNet, l.own = &linear.ElasticNet{}, true
-	}
-	return l.ElasticNet.Load(d)
-}
-
-func (l *countingLearner) Reset() {
-	if l.own {
-		l.ElasticNet.Reset()
-	}
-}
+func (l *countingLearner) New() learn.Learner { return &countingLearner{Fits: l.Fits} }
 
 func (l *countingLearner) Fit(theta, hyper []float64) error {
 	l.Fits()
@@ -313,8 +302,8 @@ func (l *countingLearner) Fit(theta, hyper []float64) error {
 func slowFits(each func(fit int) time.Duration) Tuner {
 	fits := 0
 	return Tuner{Loss: cvgm.SquaredError{}, Workers: 1,
-		Learner: &countingLearner{ElasticNet: &linear.ElasticNet{}, Fits: func() { fits++; time.Sleep(each(fits)) }},
-		Hyper:   []Hyperparameter{{Name: "λ1", Lower: 1e-3, Default: .1, Upper: 1}, {Name: "λ2", Lower: 1e-3, Default: .1, Upper: 1}}}
+		Learner: &countingLearner{Fits: func() { fits++; time.Sleep(each(fits)) }},
+		Hyper:   []learn.Hyperparameter{{Name: "λ1", Lower: 1e-3, Default: .1, Upper: 1}, {Name: "λ2", Lower: 1e-3, Default: .1, Upper: 1}}}
 }
 
 // Where the time does not suffice, Tune takes less, says so, and ends. Fits alone move the clock.
@@ -453,7 +442,7 @@ func TestTuneWarns(t *testing.T) {
 	}{
 		"noise":                {Tuner{}, noise, AtBound},
 		"constant labels":      {Tuner{}, flat, NoInformation},
-		"one hyperparameter":   {Tuner{Hyper: []Hyperparameter{{Name: "λ1", Lower: 1, Default: 1, Upper: 1}, {Name: "λ2", Lower: 1, Default: 1, Upper: 1}}}, houses(20), NoImprovement},
+		"one hyperparameter":   {Tuner{Hyper: []learn.Hyperparameter{{Name: "λ1", Lower: 1, Default: 1, Upper: 1}, {Name: "λ2", Lower: 1, Default: 1, Upper: 1}}}, houses(20), NoImprovement},
 		"wide":                 {Tuner{}, wide, Overfitting},
 		"one class in a split": {Tuner{Splits: singles}, rare, OneClass},
 		"many":                 {Tuner{}, learn.Data{X: mat.DenseCopyOf(noise.X.Slice(0, 12, 0, 7)), Y: noise.Y[:12]}, ManyHyperparameters},
@@ -502,8 +491,8 @@ func TestTuneRefuses(t *testing.T) {
 		"one group":        {Tuner{Groups: groups}, d, "Tuner.Groups have one group"},
 		"Fixed":            {Tuner{Fixed: map[string]float64{"λ3": 0}}, d, `Tuner.Fixed names "λ3"`},
 		"Fixed value":      {Tuner{Fixed: map[string]float64{"λ1": -1}}, d, "Tuner.Fixed holds -1 for λ1"},
-		"Hyper":            {Tuner{Hyper: make([]Hyperparameter, 1)}, d, "Tuner.Hyper has 1 entries where *linear.ElasticNet has 2"},
-		"Hyper bounds":     {Tuner{Hyper: make([]Hyperparameter, 2)}, d, "Tuner.Hyper has Lower 0"},
+		"Hyper":            {Tuner{Hyper: make([]learn.Hyperparameter, 1)}, d, "Tuner.Hyper has 1 entries where *linear.ElasticNet has 2"},
+		"Hyper bounds":     {Tuner{Hyper: make([]learn.Hyperparameter, 2)}, d, "Tuner.Hyper has Lower 0"},
 		"unknown learner":  {Tuner{Learner: &margin.LearnedLoss{}, Loss: cvgm.LogisticLoss{}}, twoClasses(20, 2), "Tuner.Hyper is nil"},
 		"no loss":          {Tuner{Learner: &margin.LearnedLoss{}}, twoClasses(20, 2), "Tuner.Loss is nil"},
 		"splits and folds": {Tuner{Folds: 3, Splits: []cvgm.Split{{Train: []int{0}, Val: []int{1}}}}, d, "Tuner.Folds is set together with Splits"},
@@ -647,7 +636,7 @@ func TestTuneAllocatesThePathAlone(t *testing.T) {
 	d := casetest.Regression(5, 60, 8)
 	c := cvgm.Config{Data: d, Loss: cvgm.SquaredError{}, Standardise: true, Centring: cvgm.MeanCentring, Generalised: true, Workers: 1,
 		Learner: func() learn.Learner { return &linear.ElasticNet{} }}
-	w := &tuning{Tuner: Tuner{MaxEvals: 100000}, c: c, learner: tunedLearner{prototype: &linear.ElasticNet{}}, ctx: t.Context(), limit: t.Context(), out: &Tuned{}}
+	w := &tuning{Tuner: Tuner{MaxEvals: 100000}, c: c, learner: &linear.ElasticNet{}, ctx: t.Context(), limit: t.Context(), out: &Tuned{}}
 	rows := sample.Complement(nil, len(d.Y))
 	splits, err := w.splits(rows, 5)
 	if err != nil {
@@ -750,16 +739,16 @@ func TestTunedConfig(t *testing.T) {
 // Looks and pattern search move hyperparameters of different names apart from each other, by
 // different kinds.
 func TestTuneMovesHyperparametersApart(t *testing.T) {
-	for _, learner := range []learn.Learner{&linear.ElasticNet{}, &linear.SparseLogistic{}, &linear.Huber{}, &kernel.Ridge{}, &linear.Logistic{}, &margin.SVM{}, &kernel.SVM{}} {
+	for _, learner := range []learn.Tunable{&linear.ElasticNet{}, &linear.SparseLogistic{}, &linear.Huber{}, &kernel.Ridge{}, &linear.Logistic{}, &margin.SVM{}, &kernel.SVM{}} {
 		d := twoClasses(40, 3)
-		w := &tuning{Tuner: Tuner{}, learner: tunedLearner{prototype: learner}, c: cvgm.Config{Data: d}}
-		plan, err := w.hyperparameters(sample.Complement(nil, len(d.Y)), d.X, d.Y)
+		w := &tuning{Tuner: Tuner{}, learner: learner, c: cvgm.Config{Data: d}}
+		plan, kinds, err := w.hyperparameters(sample.Complement(nil, len(d.Y)), d.X, d.Y)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for i, h := range plan {
-			if h.kind != i {
-				t.Errorf("%T: %s has the kind %d, want %d", learner, h.Name, h.kind, i)
+			if kinds[i] != i {
+				t.Errorf("%T: %s has the kind %d, want %d", learner, h.Name, kinds[i], i)
 			}
 		}
 	}
@@ -921,5 +910,46 @@ func TestTuneRiskCountsWeights(t *testing.T) {
 	}
 	if got := w.out.Risk.Constant.Mean; len(w.judged) != 3 || math.Abs(got-sum/total) > 1e-12*got {
 		t.Errorf("%d folds: risk %v, want %v", len(w.judged), got, sum/total)
+	}
+}
+
+// absolute is a learner of a user's own: Huber regression with a threshold far below all residuals.
+type absolute struct{ linear.Huber }
+
+func (*absolute) New() learn.Learner { return &absolute{linear.Huber{Intercept: true}} }
+
+func (*absolute) Dims(n int) (theta, hyper int) { return n + 1, 1 }
+
+func (l *absolute) Fit(theta, hyper []float64) error {
+	return l.Huber.Fit(theta, []float64{hyper[0], 1e-3})
+}
+
+func (l *absolute) VJP(w *qpdiff.Workspace, g *learn.Grad, dtheta []float64) error {
+	all := *g
+	if g.Hyper != nil {
+		all.Hyper = make([]float64, 2)
+	}
+	err := l.Huber.VJP(w, &all, dtheta)
+	if g.Hyper != nil {
+		g.Hyper[0] += all.Hyper[0]
+	}
+	g.Generalised = all.Generalised
+	return err
+}
+
+func (*absolute) Hyperparameters(m learn.Moments) []learn.Hyperparameter {
+	return []learn.Hyperparameter{{Name: "ridge", Lower: 1e-8 * m.Trace, Default: .03 * m.Variance, Upper: 10 * m.Trace, Zero: true}}
+}
+
+// A learner of a user's own that is a learn.Tunable is tuned as the module's are.
+func TestTuneALearnerOfYourOwn(t *testing.T) {
+	d := houses(60)
+	tuned := mustTune(t, Tuner{Learner: &absolute{}, OuterFolds: 3}, d)
+	if !slices.Equal(tuned.Names, []string{"ridge"}) || !(tuned.Loss < tuned.ConstantLoss) || tuned.Model == nil || tuned.Risk == nil {
+		t.Errorf("%v", tuned)
+	}
+	_, err := Tuner{Learner: &struct{ linear.ElasticNet }{}}.Tune(t.Context(), d)
+	if err == nil || !strings.Contains(err.Error(), "New of its own") {
+		t.Errorf("a learner with the New of another: %v", err)
 	}
 }

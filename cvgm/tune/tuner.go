@@ -27,16 +27,14 @@ import (
 // Fields may be set in any combination. A Tuner is not changed by Tune and may be used by
 // several goroutines at the same time.
 type Tuner struct {
-	// Learner is a pointer to a struct, a learner that is not loaded. Tune makes new ones with its
-	// exported fields. Nil: see above. The bounds of [linear.ElasticNet], [linear.Logistic],
-	// [linear.SparseLogistic], [linear.Huber], [margin.SVM] and, with the RBF kernel, [kernel.SVM] and
-	// [kernel.Ridge] follow from the data; others need Hyper.
+	// Learner is a [learn.Tunable], which all learners of this module are: Tune makes new ones with
+	// its settings. Nil: see above.
 	Learner learn.Learner
-	// Loss is the validation loss. Nil: LogisticLoss for Logistic and SparseLogistic, Hinge for
-	// SVMs, SquaredError for ElasticNet and kernel.Ridge, AbsoluteError for Huber. Other learners need one.
+	// Loss is the validation loss. Nil: that of the learner's Convention, without which it is required.
 	Loss cvgm.Loss
-	// Hyper describes the learner's hyperparameters in their order. Nil: from the data.
-	Hyper []Hyperparameter
+	// Hyper describes the learner's hyperparameters in their order. Nil: those that the learner
+	// finds for the data. Where it finds none, as with a kernel of your own, Hyper is required.
+	Hyper []learn.Hyperparameter
 	// Fixed holds hyperparameters constant, by name: "λ1": 0 makes an elastic
 	// net a ridge regression, "λ2": 0 a lasso.
 	Fixed map[string]float64
@@ -80,18 +78,6 @@ type Tuner struct {
 	Progress func(Progress)
 }
 
-// A Hyperparameter is one that a [Tuner] searches for.
-type Hyperparameter struct {
-	Name string // for example λ1
-	// 0 < Lower ≤ Default ≤ Upper. The search is in the logarithm.
-	Lower, Default, Upper float64
-	// Zero: the learner also takes 0, to which a value near Lower is set where that does not
-	// raise the CV loss.
-	Zero bool
-	// kind is the same for hyperparameters that looks at the CV loss vary together.
-	kind int
-}
-
 // Progress describes a [Tuner]'s work so far.
 type Progress struct {
 	Stage       string  // "search", or "outer fold 2 of 5"
@@ -131,8 +117,8 @@ type Tuned struct {
 	// Config makes the CV loss that was minimised: New(Config) gives it on Splits, in the hyperparameters
 	// Searched.
 	Config   cvgm.Config
-	Searched []Hyperparameter // as they were searched for, with their bounds; Lower = Upper for those of Fixed
-	Path     []Step           // all evaluations of the search, in their order
+	Searched []learn.Hyperparameter // as they were searched for, with their bounds; Lower = Upper for those of Fixed
+	Path     []Step                 // all evaluations of the search, in their order
 	// Evaluations counts those of the nested estimate, too.
 	Evaluations int
 	Elapsed     time.Duration
@@ -179,14 +165,6 @@ const (
 	atBoundFactor   = 1.5 // AtBound: within this factor of it
 	improvementUnit = 1e-9
 )
-
-// Tune tunes the learner on d, of N rows and n features, without Rows. Where ctx ends,
-// Tune returns within one fit, with an error that matches ctx's and the best point so far, nil before the
-// first evaluation. Such a result has no model unless the nested estimate was under way, and no
-// out-of-fold predictions; its StandardError and TrainLoss are NaN. New(Config) and [cvgm.CV.Final] at Hyper fit the
-// model. All other errors come without a result: they name the field or the data that
-// they refuse, or are that of the fit where none succeeded.
-//
 
 // String describes the result in some lines: hyperparameters, losses, risk and warnings.
 func (t *Tuned) String() string {

@@ -10,14 +10,15 @@ import (
 	"cvgm/cvgm"
 	"cvgm/cvgm/internal/sample"
 	"cvgm/cvgm/table"
+	"cvgm/qpdiff/learn"
 )
 
 // tuning is one call of Tune.
 type tuning struct {
 	Tuner
-	c        cvgm.Config  // without Splits
-	table    *table.Table // that the data are of, or nil
-	learner  tunedLearner
+	c        cvgm.Config   // without Splits
+	table    *table.Table  // that the data are of, or nil
+	learner  learn.Tunable // the prototype
 	ctx      context.Context
 	limit    context.Context // ctx, and the deadline where there is one
 	began    time.Time

@@ -7,6 +7,7 @@ import (
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/internal/check"
 	"cvgm/qpdiff/internal/dense"
+	"cvgm/qpdiff/learn"
 
 	"gonum.org/v1/gonum/mat"
 )
@@ -147,4 +148,22 @@ func checkColumns(x *mat.Dense, n int) error {
 		return check.ArgErrorf("x", qpdiff.ErrShape, "give as many features as the model has", "has %d columns instead of %d", c, n)
 	}
 	return nil
+}
+
+func isRBF(k Kernel) bool {
+	_, rbf := k.(RBF)
+	return rbf || k == nil
+}
+
+// widthRange bounds γ in units of the inverse of the median squared distance between rows
+// (the median heuristic).
+const widthRange = 1e3
+
+// width describes the parameter γ of the RBF kernel exp(−γ‖x−x′‖²). Its default is that of
+// scikit-learn: one over the number of features times their variance.
+func width(m learn.Moments) learn.Hyperparameter {
+	middle := m.Distance()
+	h := learn.Hyperparameter{Name: "γ", Lower: 1 / (widthRange * middle), Upper: widthRange / middle}
+	h.Default = min(max(1/m.Trace, h.Lower), h.Upper)
+	return h
 }

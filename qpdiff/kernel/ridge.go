@@ -206,3 +206,21 @@ func (l *Ridge) LeaveOneOutVJP(w *qpdiff.Workspace, g *learn.Grad, dx *mat.Dense
 	}
 	return qpdiff.Scratch[kernelRidgeDerivative](w).adjointLeaveOneOut(&l.kernelRidgeFit, g, dx, ddst)
 }
+
+// New returns a new learner with the same settings.
+func (l *Ridge) New() learn.Learner { return &Ridge{Kernel: l.Kernel, Intercept: l.Intercept} }
+
+// Convention returns the squared error.
+func (*Ridge) Convention() learn.Convention { return learn.Convention{Loss: learn.SquaredError} }
+
+// Bounds of λ and its default, whose kernels are 1 at equal rows.
+const leastLambda, defaultLambda, mostLambda = 1e-8, 1e-2, 10
+
+// Hyperparameters describes λ and the γ of an RBF kernel; those of other kernels do not
+// follow from the data.
+func (l *Ridge) Hyperparameters(m learn.Moments) []learn.Hyperparameter {
+	if !isRBF(l.Kernel) {
+		return nil
+	}
+	return []learn.Hyperparameter{{Name: "λ", Lower: leastLambda, Default: defaultLambda, Upper: mostLambda}, width(m)}
+}

@@ -244,3 +244,24 @@ func (l *SVM) Ties(w *qpdiff.Workspace, visit func(i, k int, sign float64, d []f
 		qpdiff.Scratch[kernelDerivative](w).ties(&l.kernelSVMFit, visit)
 	}
 }
+
+// New returns a new learner with the same settings.
+func (l *SVM) New() learn.Learner {
+	return &SVM{Kernel: l.Kernel, Intercept: l.Intercept, Generalised: l.Generalised}
+}
+
+// Convention returns the hinge loss.
+func (*SVM) Convention() learn.Convention { return learn.Convention{Loss: learn.Hinge} }
+
+// Bounds of C, whose kernels are 1 at equal rows.
+const leastC, mostC = 1e-3, 1e4
+
+// Hyperparameters describes C and the γ of an RBF kernel; those of other kernels do not
+// follow from the data.
+func (l *SVM) Hyperparameters(m learn.Moments) []learn.Hyperparameter {
+	if !isRBF(l.Kernel) {
+		return nil
+	}
+	share := float64(m.Examples) / m.Weight // C multiplies a sum of weighted losses
+	return []learn.Hyperparameter{{Name: "C", Lower: leastC * share, Default: share, Upper: mostC * share}, width(m)}
+}

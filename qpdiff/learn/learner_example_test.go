@@ -107,3 +107,17 @@ func ExamplePredictor() {
 	fmt.Printf("%.3f, changes by %.3f for each unit of the label\n", prediction[0], g.Y[0])
 	// Output: 0.180, changes by -0.655 for each unit of the label
 }
+
+// An elastic net describes its hyperparameters on data of given moments; for a search it
+// then makes new learners like itself.
+func ExampleTunable() {
+	var l learn.Tunable = &linear.ElasticNet{Generalised: true}
+	for _, h := range l.Hyperparameters(learn.Moments{Trace: 5, Variance: 1, Correlation: 2}) {
+		fmt.Printf("%s from %.2g to %.2g, default %.2g\n", h.Name, h.Lower, h.Upper, h.Default)
+	}
+	fmt.Println(l.Convention().Loss == learn.SquaredError, l.New().(*linear.ElasticNet).Generalised)
+	// Output:
+	// λ1 from 2e-05 to 2, default 0.06
+	// λ2 from 5e-08 to 50, default 0.03
+	// true true
+}

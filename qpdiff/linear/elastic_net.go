@@ -169,3 +169,18 @@ func (e *ElasticNet) VJP(w *qpdiff.Workspace, g *learn.Grad, dtheta []float64) e
 func (e *ElasticNet) JVP(w *qpdiff.Workspace, dtheta []float64, d *learn.Grad) error {
 	return qpdiff.Scratch[penalisedDerivative](w).forward(&e.elasticNetFit, dtheta, d)
 }
+
+// New returns a new learner with the same Groups and Generalised.
+func (e *ElasticNet) New() learn.Learner {
+	return &ElasticNet{Groups: e.Groups, Generalised: e.Generalised}
+}
+
+// Convention returns the squared error and centred data.
+func (*ElasticNet) Convention() learn.Convention {
+	return learn.Convention{Loss: learn.SquaredError, Centred: true}
+}
+
+// Hyperparameters describes λ1 and λ2.
+func (*ElasticNet) Hyperparameters(m learn.Moments) []learn.Hyperparameter {
+	return []learn.Hyperparameter{learner.Lambda1(m.Correlation), learner.Lambda2(m, true)}
+}

@@ -5,6 +5,7 @@ import (
 
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/internal/check"
+	"cvgm/qpdiff/internal/learner"
 	"cvgm/qpdiff/learn"
 )
 
@@ -138,4 +139,23 @@ func (l *Huber) VJP(w *qpdiff.Workspace, g *learn.Grad, dtheta []float64) error 
 // dtheta.
 func (l *Huber) JVP(w *qpdiff.Workspace, dtheta []float64, d *learn.Grad) error {
 	return qpdiff.Scratch[huberDerivative](w).forward(&l.huberFit, l.Generalised, dtheta, d)
+}
+
+// New returns a new learner with the same settings.
+func (l *Huber) New() learn.Learner {
+	return &Huber{Intercept: l.Intercept, Generalised: l.Generalised, MaxIter: l.MaxIter}
+}
+
+// Convention returns the absolute error.
+func (*Huber) Convention() learn.Convention { return learn.Convention{Loss: learn.AbsoluteError} }
+
+// Huber's threshold, in units of the spread of the labels. Its default gives up 5 % of
+// efficiency at normal errors (Huber 1964).
+const leastThreshold, defaultThreshold, mostThreshold = 1e-2, 1.345, 10
+
+// Hyperparameters describes λ2 and δ.
+func (*Huber) Hyperparameters(m learn.Moments) []learn.Hyperparameter {
+	spread := m.Spread()
+	return []learn.Hyperparameter{learner.Lambda2(m, true),
+		{Name: "δ", Lower: leastThreshold * spread, Default: defaultThreshold * spread, Upper: mostThreshold * spread}}
 }

@@ -202,3 +202,19 @@ func (l *Logistic) VJP(w *qpdiff.Workspace, g *learn.Grad, dtheta []float64) err
 func (l *Logistic) JVP(w *qpdiff.Workspace, dtheta []float64, d *learn.Grad) error {
 	return qpdiff.Scratch[logisticDerivative](w).forward(&l.logisticFit, dtheta, d)
 }
+
+// New returns a new learner with the same settings.
+func (l *Logistic) New() learn.Learner { return &Logistic{Intercept: l.Intercept, MaxIter: l.MaxIter} }
+
+// Convention returns the logistic loss.
+func (*Logistic) Convention() learn.Convention { return learn.Convention{Loss: learn.LogisticLoss} }
+
+// C·N times the largest variance of a feature is a ratio of loss to penalty.
+const leastC, mostC = 1e-3, 1e6
+
+// Hyperparameters describes C.
+func (*Logistic) Hyperparameters(m learn.Moments) []learn.Hyperparameter {
+	unit := 1 / (m.Weight * m.Largest)
+	share := float64(m.Examples) / m.Weight // C multiplies a sum of weighted losses
+	return []learn.Hyperparameter{{Name: "C", Lower: leastC * unit, Default: share / m.Variance, Upper: mostC * unit}}
+}

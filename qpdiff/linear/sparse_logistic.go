@@ -163,3 +163,19 @@ func (l *SparseLogistic) VJP(w *qpdiff.Workspace, g *learn.Grad, dtheta []float6
 func (l *SparseLogistic) JVP(w *qpdiff.Workspace, dtheta []float64, d *learn.Grad) error {
 	return qpdiff.Scratch[penalisedDerivative](w).forward(&l.sparseLogisticFit, dtheta, d)
 }
+
+// New returns a new learner with the same settings.
+func (l *SparseLogistic) New() learn.Learner {
+	return &SparseLogistic{Groups: l.Groups, Intercept: l.Intercept, Generalised: l.Generalised}
+}
+
+// Convention returns the logistic loss.
+func (*SparseLogistic) Convention() learn.Convention {
+	return learn.Convention{Loss: learn.LogisticLoss}
+}
+
+// Hyperparameters describes λ1 and λ2.
+func (*SparseLogistic) Hyperparameters(m learn.Moments) []learn.Hyperparameter {
+	// At θ = 0 the loss has half the slope of the squared error with labels as targets.
+	return []learn.Hyperparameter{learner.Lambda1(m.Correlation / 2), learner.Lambda2(m, true)}
+}

@@ -101,3 +101,14 @@ func (l *Learner) Fit(theta, hyper []float64) error {
 func (l *Learner) VJP(w *qpdiff.Workspace, g *learn.Grad, dtheta []float64) error {
 	return qpdiff.Scratch[smoothDerivative](w).adjoint(&l.smoothFit, g, dtheta)
 }
+
+// New returns a new learner of the same Objective.
+func (l *Learner) New() learn.Learner {
+	return &Learner{Objective: l.Objective, MaxIter: l.MaxIter}
+}
+
+// Convention returns that no loss is usual.
+func (*Learner) Convention() learn.Convention { return learn.Convention{} }
+
+// Hyperparameters returns nil: those of an objective of your own do not follow from the data.
+func (*Learner) Hyperparameters(learn.Moments) []learn.Hyperparameter { return nil }

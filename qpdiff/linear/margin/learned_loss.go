@@ -165,3 +165,12 @@ func (l *LearnedLoss) JVP(w *qpdiff.Workspace, dtheta []float64, d *learn.Grad) 
 	}
 	return m.finishForward(&l.marginFit, dtheta, d, rise)
 }
+
+// New returns a new learner with the same Generalised.
+func (l *LearnedLoss) New() learn.Learner { return &LearnedLoss{Generalised: l.Generalised} }
+
+// Convention returns that no loss is usual.
+func (*LearnedLoss) Convention() learn.Convention { return learn.Convention{} }
+
+// Hyperparameters returns nil: the weights of the losses do not follow from the data.
+func (*LearnedLoss) Hyperparameters(learn.Moments) []learn.Hyperparameter { return nil }

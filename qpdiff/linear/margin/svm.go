@@ -4,6 +4,7 @@ import (
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/internal/check"
 	"cvgm/qpdiff/internal/dense"
+	"cvgm/qpdiff/internal/learner"
 	"cvgm/qpdiff/learn"
 )
 
@@ -190,4 +191,15 @@ func (l *marginFit) Ties(w *qpdiff.Workspace, visit func(i, k int, sign float64,
 	if w != nil {
 		qpdiff.Scratch[marginDerivative](w).ties(l, visit)
 	}
+}
+
+// New returns a new learner with the same Generalised.
+func (l *SVM) New() learn.Learner { return &SVM{Generalised: l.Generalised} }
+
+// Convention returns the hinge loss.
+func (*SVM) Convention() learn.Convention { return learn.Convention{Loss: learn.Hinge} }
+
+// Hyperparameters describes λ1 and λ2.
+func (*SVM) Hyperparameters(m learn.Moments) []learn.Hyperparameter {
+	return []learn.Hyperparameter{learner.Lambda1(m.Correlation), learner.Lambda2(m, false)}
 }
