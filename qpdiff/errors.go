@@ -29,7 +29,7 @@ var (
 type ArgError = check.ArgError
 
 // An Input names what a solution depends on, as the documentation spells it:
-// "lambda1", "X", "y", "G", "alpha[3]".
+// "λ1", "X", "y", "G", "alpha[3]".
 type Input string
 
 // Weak names what is weakly active at a solution: active with a zero multiplier, so

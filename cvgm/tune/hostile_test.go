@@ -558,3 +558,13 @@ func TestTuneSettlesForTheNextPoint(t *testing.T) {
 		}
 	}
 }
+
+// Names of hyperparameters are read in letters, too.
+func TestTuneFixedInLetters(t *testing.T) {
+	d := houses(30)
+	want := mustTune(t, Tuner{Fixed: map[string]float64{"λ1": 0}, OuterFolds: -1}, d)
+	got := mustTune(t, Tuner{Fixed: map[string]float64{"lambda1": 0}, OuterFolds: -1}, d)
+	if got.Loss != want.Loss || got.Hyper[0] != 0 {
+		t.Errorf("%v, with λ1 %v", got.Hyper, want.Hyper)
+	}
+}

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"cvgm/cvgm"
@@ -95,9 +96,12 @@ func (w *tuning) newSearch(rows []int, splits []cvgm.Split) (*tuneSearch, error)
 	return s, nil
 }
 
+// greek replaces the names of Greek letters by the letters.
+var greek = strings.NewReplacer("lambda", "λ", "gamma", "γ", "delta", "δ")
+
 // fix holds the hyperparameters of that name, with an index or without.
 func (s *tuneSearch) fix(name string, v float64) error {
-	found := false
+	name, found := greek.Replace(name), false
 	for i, h := range s.hyper {
 		if h.Name != name && !(len(h.Name) > len(name) && h.Name[:len(name)+1] == name+"[") {
 			continue

@@ -36,7 +36,7 @@ type Tuner struct {
 	// finds for the data. Where it finds none, as with a kernel of your own, Hyper is required.
 	Hyper []learn.Hyperparameter
 	// Fixed holds hyperparameters constant, by name: "λ1": 0 makes an elastic
-	// net a ridge regression, "λ2": 0 a lasso.
+	// net a ridge regression, "λ2": 0 a lasso. "lambda1" is read as "λ1", and so on.
 	Fixed map[string]float64
 
 	// Splits are those of the CV loss. Nil: folds, as many as Folds, drawn by the first of these

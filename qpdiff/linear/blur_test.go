@@ -28,9 +28,9 @@ func TestBlurredKinksAreRefused(t *testing.T) {
 		hyperOnly bool
 	}{
 		{"elastic net", net, &net.blur, learn.Data{X: one, Y: []float64{2}}, []float64{2, 1}, false},
-		{"elastic net, kink in lambda1 only", freeNet, &freeNet.blur, learn.Data{X: one, Y: []float64{0}}, []float64{0, 1}, true},
+		{"elastic net, kink in λ1 only", freeNet, &freeNet.blur, learn.Data{X: one, Y: []float64{0}}, []float64{0, 1}, true},
 		{"sparse logistic", sparse, &sparse.blur, learn.Data{X: two, Y: []float64{1, -1}}, []float64{.75, 1}, false},
-		{"sparse logistic, kink in lambda1 only", freeSparse, &freeSparse.blur, learn.Data{X: ones.Slice(0, 2, 0, 1).(*mat.Dense), Y: []float64{1, -1}}, []float64{0, 1}, true},
+		{"sparse logistic, kink in λ1 only", freeSparse, &freeSparse.blur, learn.Data{X: ones.Slice(0, 2, 0, 1).(*mat.Dense), Y: []float64{1, -1}}, []float64{0, 1}, true},
 		{"Huber", huber, &huber.blur, learn.Data{X: ones, Y: []float64{0, 1, 11}}, []float64{0, 1}, false},
 	} {
 		theta := make([]float64, 1)

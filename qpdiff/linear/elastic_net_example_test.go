@@ -61,11 +61,11 @@ func ExampleElasticNet() {
 	if err := net.VJP(nil, &g, []float64{1, 1, 1}); err != nil {
 		panic(err)
 	}
-	fmt.Println("with respect to lambda1, lambda2:", g.Hyper)
+	fmt.Println("with respect to λ1, λ2:", g.Hyper)
 	fmt.Println("with respect to y:", g.Y)
 	// Output:
 	// theta: [1 1 0.5]
-	// with respect to lambda1, lambda2: [-1.5 -1.25]
+	// with respect to λ1, λ2: [-1.5 -1.25]
 	// with respect to y: [0.375 0.125 0.125 -0.125]
 }
 
@@ -78,10 +78,10 @@ func ExampleElasticNet_groups() {
 		panic(err)
 	}
 	fmt.Println("theta:", theta)
-	fmt.Println("with respect to lambda1 and lambda2 of each group:", g.Hyper)
+	fmt.Println("with respect to λ1 and λ2 of each group:", g.Hyper)
 	// Output:
 	// theta: [1 1 0]
-	// with respect to lambda1 and lambda2 of each group: [-1 0 -1 0]
+	// with respect to λ1 and λ2 of each group: [-1 0 -1 0]
 }
 
 // One penalty per feature: the first is not penalised, the last is driven out.
@@ -118,10 +118,10 @@ func ExampleElasticNet_JVP() {
 		if err := net.JVP(nil, dtheta, &learn.Grad{Hyper: []float64{direction, 0}}); err != nil {
 			panic(err)
 		}
-		fmt.Printf("lambda1 %+g: %v\n", direction, dtheta)
+		fmt.Printf("λ1 %+g: %v\n", direction, dtheta)
 	}
 	// Output:
 	// kink at: true coordinates [2]
-	// lambda1 +1: [-1 -1 0]
-	// lambda1 -1: [1 1 1]
+	// λ1 +1: [-1 -1 0]
+	// λ1 -1: [1 1 1]
 }

@@ -155,9 +155,9 @@ func (q *piecewiseQP) linear(i int) float64 {
 // errOpen is the error of a solution that is not unique, in coordinate j.
 func (q *piecewiseQP) errOpen(j int) error {
 	if q.intercept && j == q.n-1 {
-		return check.ArgErrorf("hyper", qpdiff.ErrIllPosed, "raise lambda2 or drop the intercept", "leaves the solution open: the intercept depends linearly on features")
+		return check.ArgErrorf("hyper", qpdiff.ErrIllPosed, "raise λ2 or drop the intercept", "leaves the solution open: the intercept depends linearly on features")
 	}
-	return check.ArgErrorf("hyper", qpdiff.ErrIllPosed, "raise lambda2 or drop features", "leaves the solution open: feature %d is zero or depends linearly on others", j)
+	return check.ArgErrorf("hyper", qpdiff.ErrIllPosed, "raise λ2 or drop features", "leaves the solution open: feature %d is zero or depends linearly on others", j)
 }
 
 // activate makes the active set that of x: all free coordinates and those that

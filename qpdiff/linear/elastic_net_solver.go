@@ -62,7 +62,7 @@ func (q *piecewiseQP) solve() error {
 			phases--
 		}
 	}
-	return check.ArgErrorf("Data", qpdiff.ErrIterationLimit, "raise lambda2", "is so ill-conditioned that no active set was confirmed")
+	return check.ArgErrorf("Data", qpdiff.ErrIterationLimit, "raise λ2", "is so ill-conditioned that no active set was confirmed")
 }
 
 // fresh reports whether a coordinate let into the active set has not left its

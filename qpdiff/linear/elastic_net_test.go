@@ -198,8 +198,8 @@ func TestElasticNetGolden(t *testing.T) {
 			if err := e.VJP(nil, g, c.Cotangent); err != nil {
 				t.Fatal(err)
 			}
-			near("VJP lambda1", g.Hyper[:1], []float64{c.VJPLambda1})
-			near("VJP lambda2", g.Hyper[1:], []float64{c.VJPLambda2})
+			near("VJP λ1", g.Hyper[:1], []float64{c.VJPLambda1})
+			near("VJP λ2", g.Hyper[1:], []float64{c.VJPLambda2})
 			near("VJP X", g.X.RawMatrix().Data, numtest.Matrix(c.VJPX).RawMatrix().Data)
 			near("VJP y", g.Y, c.VJPy)
 		})
@@ -278,7 +278,7 @@ func TestElasticNetAtAKink(t *testing.T) {
 	}
 
 	fit(2, 1) // θ = (½, ½, 0)
-	g := vjp([]int{2}, "lambda1", "lambda2", "X", "y")
+	g := vjp([]int{2}, "λ1", "λ2", "X", "y")
 	for _, s := range casetest.GradSlices(g) {
 		if slices.ContainsFunc(s, func(a float64) bool { return a != 0 }) {
 			t.Error("a refused VJP wrote to the Grad")
@@ -298,13 +298,13 @@ func TestElasticNetAtAKink(t *testing.T) {
 		fit(a, 1)
 		g := vjp(nil)
 		if near := math.Abs(g.Hyper[0]+5.5) < 1e-14; near != (a > 2) {
-			t.Errorf("lambda1 = %v: derivative %v", a, g.Hyper[0])
+			t.Errorf("λ1 = %v: derivative %v", a, g.Hyper[0])
 		}
 	}
 	e.Generalised = false
 
 	fit(3, 0) // θ = 0, whatever λ2
-	vjp([]int{0, 1}, "lambda1", "X", "y")
+	vjp([]int{0, 1}, "λ1", "X", "y")
 	jvp(&learn.Grad{Hyper: []float64{-1, 0}}, 1, 1, 0)
 	jvp(&learn.Grad{Hyper: []float64{1, 0}}, 0, 0, 0)
 
@@ -315,7 +315,7 @@ func TestElasticNetAtAKink(t *testing.T) {
 		t.Fatal(err)
 	}
 	fit(0, 1)
-	g = vjp([]int{0, 1, 2}, "lambda1")
+	g = vjp([]int{0, 1, 2}, "λ1")
 	if g.Hyper[0] != 0 || !(math.Abs(g.Y[0]-111./8) < 1e-14) {
 		t.Errorf("VJP %v, y %v", g.Hyper, g.Y)
 	}
@@ -516,7 +516,7 @@ func TestElasticNetIsRidgeWithoutLambda1(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		d := casetest.RandomData(rapid.Uint64().Draw(t, "seed"), rapid.IntRange(1, 20).Draw(t, "rows"), rapid.IntRange(1, 10).Draw(t, "n"), false)
 		rows, n := d.X.Dims()
-		l2 := math.Pow(10, rapid.Float64Range(-2, 1).Draw(t, "lambda2"))
+		l2 := math.Pow(10, rapid.Float64Range(-2, 1).Draw(t, "λ2"))
 		stacked := mat.NewDense(rows+n, n, nil)
 		stacked.Slice(0, rows, 0, n).(*mat.Dense).Copy(d.X)
 		for j := range n {

@@ -98,7 +98,7 @@ func (l *Huber) Fit(theta, hyper []float64) error {
 		return err
 	}
 	if hyper[1] == 0 {
-		return check.ArgErrorf("hyper", qpdiff.ErrDomain, "give a threshold delta above 0, in the unit of the labels", "holds 0 as delta")
+		return check.ArgErrorf("hyper", qpdiff.ErrDomain, "give a threshold δ above 0, in the unit of the labels", "holds 0 as δ")
 	}
 	l.l2, l.delta = hyper[0], hyper[1]
 	limit := cmp.Or(max(l.MaxIter, 0), huberMaxIter)

@@ -32,7 +32,7 @@ func (d *huberDerivative) begin(l *huberFit, generalised bool, g *learn.Grad) er
 			for _, at := range l.weak {
 				weak.Rows = append(weak.Rows, l.rows[at])
 			}
-			return learner.NotDifferentiable(g, weak, "move the hyperparameters, or set Generalised", "lambda2", "delta")
+			return learner.NotDifferentiable(g, weak, "move the hyperparameters, or set Generalised", "λ2", "δ")
 		}
 	}
 	if d.fit == l.state.Fit {

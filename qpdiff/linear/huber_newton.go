@@ -168,7 +168,7 @@ func (l *huberNewton) minimise(limit int) error {
 			return nil
 		}
 		if !dense.AllFinite(l.theta) {
-			return check.ArgErrorf("Data", qpdiff.ErrNotFinite, "scale the features and labels, or raise lambda2", "leaves a solution that overflows")
+			return check.ArgErrorf("Data", qpdiff.ErrNotFinite, "scale the features and labels, or raise λ2", "leaves a solution that overflows")
 		}
 		if at < l.k || l.hidden {
 			if l.gradient(); l.stationary() {
@@ -194,8 +194,8 @@ func (l *huberNewton) minimise(limit int) error {
 		dense.Axpy(t, l.step, l.theta)
 		l.residuals()
 	}
-	return check.ArgErrorf("hyper", qpdiff.ErrIterationLimit, "raise delta or lambda2, or standardise the features",
-		"has a delta of %v, beside which no %d steps, or rounding, tell which residuals are beyond it", l.delta, limit)
+	return check.ArgErrorf("hyper", qpdiff.ErrIterationLimit, "raise δ or λ2, or standardise the features",
+		"has a δ of %v, beside which no %d steps, or rounding, tell which residuals are beyond it", l.delta, limit)
 }
 
 // newton factorises the Hessian of zone as factorise does.
@@ -220,8 +220,8 @@ func (l *huberNewton) start() (done bool, at int) {
 
 // errHuberOpen is the error of a solution that is not unique, in parameter j.
 func errHuberOpen(j int) error {
-	return check.ArgErrorf("hyper", qpdiff.ErrIllPosed, "raise lambda2 or delta, or drop features",
-		"leaves the solution open: the rows with a residual up to delta do not determine parameter %d", j)
+	return check.ArgErrorf("hyper", qpdiff.ErrIllPosed, "raise λ2 or δ, or drop features",
+		"leaves the solution open: the rows with a residual up to δ do not determine parameter %d", j)
 }
 
 // stationary reports whether the gradient is 0 but for rounding.

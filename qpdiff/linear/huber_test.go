@@ -126,7 +126,7 @@ func TestHuberByHand(t *testing.T) {
 	}
 	var kink *qpdiff.NotDifferentiableError
 	g = &learn.Grad{Hyper: make([]float64, 2)}
-	if err := l.VJP(nil, g, []float64{1}); !errors.As(err, &kink) || !slices.Equal(kink.Weak.Rows, []int{0}) || !slices.Equal(kink.Inputs, []qpdiff.Input{"lambda2", "delta"}) {
+	if err := l.VJP(nil, g, []float64{1}); !errors.As(err, &kink) || !slices.Equal(kink.Weak.Rows, []int{0}) || !slices.Equal(kink.Inputs, []qpdiff.Input{"λ2", "δ"}) {
 		t.Errorf("error %v, want one that names row 0", err)
 	}
 	if err := l.JVP(nil, theta, g); !errors.Is(err, qpdiff.ErrNotDifferentiable) {
@@ -173,7 +173,7 @@ func TestHuberRefusals(t *testing.T) {
 		part      string
 	}{
 		{fit(d, false, -1, 1), qpdiff.ErrDomain, "hyper"},
-		{fit(d, false, 1, 0), qpdiff.ErrDomain, "delta"},
+		{fit(d, false, 1, 0), qpdiff.ErrDomain, "δ"},
 		{fit(d, false, 1), qpdiff.ErrShape, "hyper"},
 		{fit(d, false, 1, math.Inf(1)), qpdiff.ErrNotFinite, "hyper"},
 		{fit(zero, false, 0, 1), qpdiff.ErrIllPosed, "parameter 1"},

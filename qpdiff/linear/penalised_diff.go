@@ -90,12 +90,12 @@ func (d *penalisedDerivative) adjoint(m penalisedModel, generalised bool, g *lea
 // notDifferentiable is the error of the wanted inputs that have no derivative here.
 func (e *penalisedQuadratic) notDifferentiable(g *learn.Grad) error {
 	weak, wanted := e.weak, *g
-	hyper := []qpdiff.Input{"lambda1"}
+	hyper := []qpdiff.Input{"λ1"}
 	if len(weak) == 0 {
 		weak = slices.DeleteFunc(slices.Clone(e.weakFree), func(j int) bool { return e.gram[j*e.n+j] == 0 })
 		wanted.X, wanted.Y = nil, nil
 	} else if slices.ContainsFunc(e.qp.x[:e.features], func(v float64) bool { return v != 0 }) {
-		hyper = append(hyper, "lambda2")
+		hyper = append(hyper, "λ2")
 	}
 	if !learner.Wants(&wanted) {
 		return nil
@@ -104,12 +104,12 @@ func (e *penalisedQuadratic) notDifferentiable(g *learn.Grad) error {
 		return e.blurred()
 	}
 	return learner.NotDifferentiable(&wanted, qpdiff.Weak{Coords: slices.Clone(weak)},
-		"move lambda1, ask JVP for a directional derivative, or set Generalised", hyper...)
+		"move λ1, ask JVP for a directional derivative, or set Generalised", hyper...)
 }
 
 // blurred is the error of coordinates that may be at their kink only by rounding.
 func (e *penalisedQuadratic) blurred() error {
-	return check.ArgErrorf("Data", qpdiff.ErrIllPosed, "raise lambda2 or drop features", "is so ill-conditioned that rounding hides which coordinates are weakly active: it may have moved theta by %.1g of its scale", e.blur)
+	return check.ArgErrorf("Data", qpdiff.ErrIllPosed, "raise λ2 or drop features", "is so ill-conditioned that rounding hides which coordinates are weakly active: it may have moved theta by %.1g of its scale", e.blur)
 }
 
 // forward is the JVP of m.
@@ -156,7 +156,7 @@ func (d *penalisedDerivative) forward(m penalisedModel, dtheta []float64, t *lea
 		for _, j := range e.weakFree {
 			d1 := t.Hyper[e.groups.at(j)]
 			if d1 < 0 {
-				return check.ArgErrorf("d.Hyper", qpdiff.ErrDomain, "give a direction that raises lambda1", "lowers lambda1 from 0 where coordinate %d has its kink", j)
+				return check.ArgErrorf("d.Hyper", qpdiff.ErrDomain, "give a direction that raises λ1", "lowers λ1 from 0 where coordinate %d has its kink", j)
 			}
 			q.c[j] += d1 * e.sign(j)
 			q.up[j], q.lo[j] = d1, d1

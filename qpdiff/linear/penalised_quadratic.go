@@ -60,7 +60,7 @@ func (e *penalisedQuadratic) suspectWeak() (any bool, err error) {
 	}
 	e.norm = math.Sqrt(sum)
 	if !dense.Finite(e.norm) {
-		return false, check.ArgErrorf("hyper", qpdiff.ErrNotFinite, "raise lambda2, or scale the features and labels", "leaves a solution that overflows")
+		return false, check.ArgErrorf("hyper", qpdiff.ErrNotFinite, "raise λ2, or scale the features and labels", "leaves a solution that overflows")
 	}
 	// Bounds come first, since they decide almost always and cost next to nothing.
 	if !e.listWeak(e.rmsY+e.norm, q.bound) {

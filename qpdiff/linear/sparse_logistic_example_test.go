@@ -33,10 +33,10 @@ func ExampleSparseLogistic() {
 		panic(err)
 	}
 	fmt.Printf("weights %.3f, intercept %.3f\n", theta[:3], theta[3])
-	fmt.Printf("d weight of study/d lambda1 %.3f, /d lambda2 %.3f\n", g.Hyper[0], g.Hyper[1])
+	fmt.Printf("d weight of study/d λ1 %.3f, /d λ2 %.3f\n", g.Hyper[0], g.Hyper[1])
 	// Output:
 	// weights [0.383 0.225 0.000], intercept -2.348
-	// d weight of study/d lambda1 -2.857, /d lambda2 -1.045
+	// d weight of study/d λ1 -2.857, /d λ2 -1.045
 }
 
 // The first feature is unpenalised, the other two share their penalties.

@@ -19,7 +19,7 @@ import (
 const sparseRoundoff = 64 * dense.Eps
 
 // errSparseBlurred is the error of a fit where rounding hides the solution.
-var errSparseBlurred = check.ArgErrorf("hyper", qpdiff.ErrIllPosed, "raise lambda2, or scale or centre the features", "leaves the solution open: it is not unique within the rounding of the terms of the data")
+var errSparseBlurred = check.ArgErrorf("hyper", qpdiff.ErrIllPosed, "raise λ2, or scale or centre the features", "leaves the solution open: it is not unique within the rounding of the terms of the data")
 
 // sparseLogisticFit is a sparse logistic regression on its data, solved: what its
 // derivatives read. After a fit its penalisedQuadratic is the second-order model of the

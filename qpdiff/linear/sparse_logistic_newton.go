@@ -32,10 +32,10 @@ const (
 )
 
 // errSparseSeparable is the error of a fit without a solution.
-var errSparseSeparable = check.ArgErrorf("hyper", qpdiff.ErrIllPosed, "raise lambda1 or lambda2", "leaves features without penalty that separate the classes, to working precision, so that there is no minimiser")
+var errSparseSeparable = check.ArgErrorf("hyper", qpdiff.ErrIllPosed, "raise λ1 or λ2", "leaves features without penalty that separate the classes, to working precision, so that there is no minimiser")
 
 // errSparseOverflow is the error of a fit whose terms overflow.
-var errSparseOverflow = check.ArgErrorf("hyper", qpdiff.ErrNotFinite, "raise lambda2, or scale the features and labels", "leaves terms that overflow")
+var errSparseOverflow = check.ArgErrorf("hyper", qpdiff.ErrNotFinite, "raise λ2, or scale the features and labels", "leaves terms that overflow")
 
 // solve finds the solution, from theta if that is warm. Where that fails it begins at
 // θ = 0, where the Hessian is as well conditioned as the data.
@@ -134,7 +134,7 @@ func (l *sparseLogisticFit) minimise(limit int, warm bool) error {
 			return errSparseBlurred
 		}
 	}
-	return check.ArgErrorf("Data", qpdiff.ErrIterationLimit, "raise lambda1 or lambda2, or scale the features", "takes more than %d Newton steps", limit)
+	return check.ArgErrorf("Data", qpdiff.ErrIterationLimit, "raise λ1 or λ2, or scale the features", "takes more than %d Newton steps", limit)
 }
 
 // newtonStep sets step to the difference between theta and the minimiser of the

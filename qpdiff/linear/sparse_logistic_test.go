@@ -268,7 +268,7 @@ func TestSparseLogisticIsLogisticWithoutLambda1(t *testing.T) {
 			t.Fatal(err)
 		}
 		numtest.NearAll(t, "theta", theta, reference, 1e-13, 0)
-		numtest.NearAll(t, "lambda2", g.Hyper[1:], []float64{-h.Hyper[0] / (total * l2 * l2)}, 1e-12, 0)
+		numtest.NearAll(t, "λ2", g.Hyper[1:], []float64{-h.Hyper[0] / (total * l2 * l2)}, 1e-12, 0)
 		numtest.NearAll(t, "X", g.X.RawMatrix().Data, h.X.RawMatrix().Data, 1e-12, 0)
 		numtest.NearAll(t, "y", g.Y, h.Y, 1e-12, 0)
 	}
@@ -339,7 +339,7 @@ func TestSparseLogisticAtAKink(t *testing.T) {
 		t.Fatal(err)
 	}
 	g := casetest.NewGrad(l.state.Data, 2)
-	if err := l.VJP(nil, g, v); !casetest.Refuses(err, qpdiff.Weak{Coords: []int{0}}, "lambda1", "X", "y") || dense.Largest(g.Y) != 0 || g.Hyper[0] != 0 {
+	if err := l.VJP(nil, g, v); !casetest.Refuses(err, qpdiff.Weak{Coords: []int{0}}, "λ1", "X", "y") || dense.Largest(g.Y) != 0 || g.Hyper[0] != 0 {
 		t.Errorf("error %v, %v", err, g)
 	}
 	for _, c := range []struct {
@@ -368,7 +368,7 @@ func TestSparseLogisticAtAKink(t *testing.T) {
 		t.Fatal(err)
 	}
 	g = casetest.NewGrad(l.state.Data, 2)
-	if err := l.VJP(nil, g, v); !casetest.Refuses(err, qpdiff.Weak{Coords: []int{0}}, "lambda1") || !(math.Abs(g.Y[0]-.25/1.25) <= 1e-15) {
+	if err := l.VJP(nil, g, v); !casetest.Refuses(err, qpdiff.Weak{Coords: []int{0}}, "λ1") || !(math.Abs(g.Y[0]-.25/1.25) <= 1e-15) {
 		t.Errorf("error %v, y %v", err, g.Y)
 	}
 	if err := l.JVP(nil, out, &learn.Grad{Hyper: []float64{.1, 0}, Y: []float64{1, 0}}); err != nil || !(math.Abs(out[0]-.15/1.25) <= 1e-15) {

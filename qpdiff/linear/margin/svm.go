@@ -83,7 +83,7 @@ func (l *SVM) Fit(theta, hyper []float64) error {
 		return err
 	}
 	if hyper[1] == 0 {
-		return check.ArgErrorf("hyper", qpdiff.ErrDomain, "give a lambda2 above 0", "holds 0 at index 1")
+		return check.ArgErrorf("hyper", qpdiff.ErrDomain, "give a λ2 above 0", "holds 0 at index 1")
 	}
 	l.p.l1, l.p.l2 = hyper[0], hyper[1]
 	l.p.hinge = 1 / l.p.total
@@ -136,7 +136,7 @@ func (l *SVM) SupportVectors(dst []int) ([]int, error) {
 // ArgError of kind ErrNotFinite where a product overflows, which leaves g undefined.
 func (l *SVM) VJP(w *qpdiff.Workspace, g *learn.Grad, dtheta []float64) error {
 	d := qpdiff.Scratch[marginDerivative](w)
-	if err := d.adjoint(&l.marginFit, l.Generalised, g, dtheta, "lambda1", "lambda2"); err != nil {
+	if err := d.adjoint(&l.marginFit, l.Generalised, g, dtheta, "λ1", "λ2"); err != nil {
 		return err
 	}
 	if g.Hyper != nil {
@@ -147,7 +147,7 @@ func (l *SVM) VJP(w *qpdiff.Workspace, g *learn.Grad, dtheta []float64) error {
 		}
 		g.Hyper[1] -= dense.Dot(l.p.theta, d.w)
 	}
-	return d.finishAdjoint(&l.marginFit, l.Generalised, g, "lambda1")
+	return d.finishAdjoint(&l.marginFit, l.Generalised, g, "λ1")
 }
 
 // JVP sets dtheta to the directional derivative of θ at the last fit along d,
@@ -170,7 +170,7 @@ func (l *SVM) JVP(w *qpdiff.Workspace, dtheta []float64, d *learn.Grad) error {
 	if d.Hyper != nil {
 		if free := l.weakFree.Coords; len(free) > 0 {
 			if rise = d.Hyper[0]; rise < 0 {
-				return check.ArgErrorf("d.Hyper", qpdiff.ErrDomain, "give a direction that raises lambda1", "lowers lambda1 from 0 where coordinate %d has its kink", free[0])
+				return check.ArgErrorf("d.Hyper", qpdiff.ErrDomain, "give a direction that raises λ1", "lowers λ1 from 0 where coordinate %d has its kink", free[0])
 			}
 		}
 		for j, t := range l.p.theta {

@@ -275,7 +275,7 @@ func TestSVMByHand(t *testing.T) {
 		g := &learn.Grad{Hyper: make([]float64, 2)}
 		err := l.VJP(nil, g, []float64{1})
 		if c.weak != nil {
-			if !casetest.Refuses(err, *c.weak, "lambda1", "lambda2") {
+			if !casetest.Refuses(err, *c.weak, "λ1", "λ2") {
 				t.Errorf("at %v, %v: %v, want weak %v", c.l1, c.l2, err, c.weak)
 			}
 			l.Generalised = true
@@ -386,7 +386,7 @@ func TestSVMDirections(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := l.JVP(nil, theta, &learn.Grad{Hyper: []float64{-1, 0}}); !errors.Is(err, qpdiff.ErrDomain) {
-		t.Errorf("lowering lambda1 from 0: %v", err)
+		t.Errorf("lowering λ1 from 0: %v", err)
 	}
 }
 
@@ -420,7 +420,7 @@ func TestSVMAtZeroWithoutLambda1(t *testing.T) {
 	}
 	numtest.NearAll(t, "theta", theta, []float64{.5, 0}, 4*dense.Eps, 0)
 	g := &learn.Grad{Hyper: make([]float64, 2), X: mat.NewDense(4, 2, nil)}
-	if err := l.VJP(nil, g, []float64{1, 0}); !casetest.Refuses(err, qpdiff.Weak{Coords: []int{1}}, "lambda1") {
+	if err := l.VJP(nil, g, []float64{1, 0}); !casetest.Refuses(err, qpdiff.Weak{Coords: []int{1}}, "λ1") {
 		t.Errorf("error %v", err)
 	}
 	numtest.NearAll(t, "hyper", g.Hyper, []float64{0, -.25}, 4*dense.Eps, 0)
@@ -445,7 +445,7 @@ func TestSVMRefusals(t *testing.T) {
 		t.Errorf("overflow: %v", err)
 	}
 	if err := errors.Join(l.Load(learn.Data{X: x, Y: []float64{-1, 1}}), l.Fit(make([]float64, 1), []float64{1, 0})); !errors.Is(err, qpdiff.ErrDomain) {
-		t.Errorf("lambda2 = 0: %v", err)
+		t.Errorf("λ2 = 0: %v", err)
 	}
 }
 
@@ -546,7 +546,7 @@ func TestSVMOptimalOnPaths(t *testing.T) {
 		_, n := d.X.Dims()
 		theta, cold := make([]float64, n), make([]float64, n)
 		for range 4 {
-			hyper := []float64{casetest.DrawPenalty(t, "lambda1"), math.Pow(10, rapid.Float64Range(-4, 1).Draw(t, "lambda2"))}
+			hyper := []float64{casetest.DrawPenalty(t, "λ1"), math.Pow(10, rapid.Float64Range(-4, 1).Draw(t, "λ2"))}
 			if err := l.Fit(theta, hyper); err != nil {
 				t.Fatal(err)
 			}
