@@ -38,7 +38,7 @@ func (RBF) NumParams(int) int { return 1 }
 // Check refuses γ ≤ 0.
 func (RBF) Check(params []float64) error {
 	if !(params[0] > 0) {
-		return check.ArgErrorf("hyper", qpdiff.ErrDomain, "give the RBF kernel a gamma above 0", "holds %v as gamma", params[0])
+		return check.ArgErrorf("hyper", qpdiff.ErrDomain, "give the RBF kernel a γ above 0", "holds %v as γ", params[0])
 	}
 	return nil
 }

@@ -216,7 +216,7 @@ func TestKernelRidgeRefusals(t *testing.T) {
 		part      string
 	}{
 		{fit(nil, d, -1, 1), qpdiff.ErrDomain, "lambda"},
-		{fit(nil, d, 1, 0), qpdiff.ErrDomain, "gamma"},
+		{fit(nil, d, 1, 0), qpdiff.ErrDomain, "γ"},
 		{fit(nil, d, 1), qpdiff.ErrShape, "lambda and the kernel"},
 		{fit(Polynomial{Degree: -1}, d, 1, 1, 1), qpdiff.ErrDomain, "Degree"},
 		{fit(Polynomial{Degree: 2000}, d, 1, 1, 1), qpdiff.ErrNotFinite, "Kernel"},
