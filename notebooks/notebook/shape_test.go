@@ -43,10 +43,6 @@ var open = []string{
 	"cvgm/experiment has more than 30 files: a part of it is a package of its own",
 	"figures has more than 30 files: a part of it is a package of its own",
 	"qpdiff/internal/numtest/precise_dual.go: Decisions has more than 80 lines",
-	"qpdiff/learntest/derivatives.go: counts has more than 80 lines",
-	"qpdiff/learntest/state.go: buffers has more than 80 lines",
-	"qpdiff/learntest/state.go: refusals has more than 80 lines",
-	"qpdiff/learntest: derivatives.go learner.go state.go use each other in a circle",
 }
 
 // TestShape fails where files of a package use each other in a circle, where a package
