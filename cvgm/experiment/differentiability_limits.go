@@ -39,25 +39,6 @@ func DefaultDifferentiabilityLimits() DifferentiabilityLimitsParams {
 
 func (DifferentiabilityLimitsParams) defaults() any { return DefaultDifferentiabilityLimits() }
 
-// A Kink is a value of an input at which an entry of a solution has two
-// one-sided slopes, and what the library answers there.
-type Kink struct {
-	At    float64
-	Entry int
-	// Left and Right are the one-sided slopes by directional derivatives,
-	// LeftDifference and RightDifference those by one-sided differences.
-	Left, Right                     float64
-	LeftDifference, RightDifference float64
-	// Weak are the numbers that the library names when asked for the derivative,
-	// Refusal its words, and Generalised what it gives instead on request.
-	Weak        []int
-	Refusal     string
-	Generalised float64
-	// Input, Value and Slope follow the entry through the kink. Slope is NaN
-	// where there is no derivative.
-	Input, Value, Slope []float64
-}
-
 // A RangeCounterexample is the kink of min ½(x − a)² subject to x ≤ 0 at a = 0
 // with what the paper's condition says of it, ∇_a g ∈ R(∇_z g): there, with
 // x = λ = 0,
@@ -131,19 +112,6 @@ func (p DifferentiabilityLimitsParams) Run(ctx context.Context) (*Differentiabil
 		func() error { return sharedMultipliers(r) },
 	)
 	return r, err
-}
-
-// refused returns the weak rows or entries and the words of an error that says that
-// there is no derivative, and any other error as such.
-func refused(err error) (weak []int, words string, other error) {
-	var n *qpdiff.NotDifferentiableError
-	if errors.As(err, &n) {
-		return slices.Concat(n.Weak.Rows, n.Weak.Coords), err.Error(), nil
-	}
-	if err == nil {
-		err = errors.New("experiment: a derivative was given where none exists")
-	}
-	return nil, "", err
 }
 
 // clip is min ½(x − a)² subject to x ≤ 0, less the constant.
@@ -232,128 +200,6 @@ func outsideRange(a *mat.Dense, b []float64) float64 {
 		floats.AddScaled(left, -floats.Dot(column, b), column)
 	}
 	return floats.Norm(left, 2)
-}
-
-// kinks finds a kink of each learner's path in λ1.
-func (p LinearProblem) kinks(net, svm *Kink) error {
-	src := synth.NewStream(p.Seed, "kinks")
-	return firstError(
-		wrap(p.kink(net, p.regression(src, p.Train), new(linear.ElasticNet), &linear.ElasticNet{Generalised: true}), "elastic net"),
-		wrap(p.kink(svm, p.classes(src, p.Train), new(margin.SVM), &margin.SVM{Generalised: true}), "support vector machine"))
-}
-
-// kink bisects to a λ1 at which a coefficient becomes 0.
-func (p LinearProblem) kink(k *Kink, d learn.Data, strict, generalised learn.ForwardLearner) error {
-	_, n := d.X.Dims()
-	theta := make([]float64, n)
-	for _, l := range []learn.ForwardLearner{strict, generalised} {
-		if err := l.Load(d); err != nil {
-			return err
-		}
-	}
-	fit := func(lambda1 float64) error { return strict.Fit(theta, []float64{lambda1, p.Lambda2}) }
-	// From Lambda1 up, to the first coefficient that becomes 0.
-	low, high := p.Lambda1, p.Lambda1
-	if err := fit(low); err != nil {
-		return err
-	}
-	for k.Entry = -1; k.Entry < 0; {
-		before := append([]float64(nil), theta...)
-		low, high = high, high*1.02
-		if floats.Norm(before, 1) == 0 {
-			return invalid("Lambda1", p.Lambda1, "use a smaller value: there is no coefficient but 0")
-		}
-		if err := fit(high); err != nil {
-			return err
-		}
-		for j, v := range before {
-			if v != 0 && theta[j] == 0 {
-				k.Entry = j
-			}
-		}
-	}
-	for {
-		mid := low + (high-low)/2
-		if mid <= low || mid >= high {
-			break
-		}
-		if err := fit(mid); err != nil {
-			return err
-		}
-		if theta[k.Entry] != 0 {
-			low = mid
-		} else {
-			high = mid
-		}
-	}
-	// Rounding decides on which side of the kink the last fits are. The path is
-	// linear up to it, and has its zero there.
-	slope := make([]float64, n)
-	left := high * (1 - 1e-6)
-	if err := fit(left); err != nil {
-		return err
-	}
-	if err := strict.JVP(nil, slope, &learn.Grad{Hyper: []float64{1, 0}}); err != nil {
-		return err
-	}
-	if slope[k.Entry] == 0 {
-		return invalid("Lambda2", p.Lambda2, "use a larger value: a coefficient jumps to 0 as λ1 rises")
-	}
-	k.At = left - theta[k.Entry]/slope[k.Entry]
-	if err := fit(k.At); err != nil {
-		return err
-	}
-	at := theta[k.Entry]
-
-	unit := make([]float64, n)
-	unit[k.Entry] = 1
-	derivative := func(l learn.Learner) (float64, error) {
-		g := learn.Grad{Hyper: make([]float64, 2)}
-		err := l.VJP(nil, &g, unit)
-		return g.Hyper[0], err
-	}
-	_, err := derivative(strict)
-	if k.Weak, k.Refusal, err = refused(err); err != nil {
-		return err
-	}
-	if err := generalised.Fit(theta, []float64{k.At, p.Lambda2}); err != nil {
-		return err
-	}
-	if k.Generalised, err = derivative(generalised); err != nil {
-		return err
-	}
-
-	h := 1e-6 * k.At
-	for _, side := range []struct {
-		sign              float64
-		slope, difference *float64
-	}{{-1, &k.Left, &k.LeftDifference}, {1, &k.Right, &k.RightDifference}} {
-		if err := fit(k.At); err != nil {
-			return err
-		}
-		if err := strict.JVP(nil, slope, &learn.Grad{Hyper: []float64{side.sign, 0}}); err != nil {
-			return err
-		}
-		*side.slope = side.sign * slope[k.Entry]
-		if err := fit(k.At + side.sign*h); err != nil {
-			return err
-		}
-		*side.difference = side.sign * (theta[k.Entry] - at) / h
-	}
-	for _, l := range linspace(.97*k.At, 1.03*k.At, 121) {
-		if math.Abs(l-k.At) < 1e-9*k.At {
-			l = k.At
-		}
-		if err := fit(l); err != nil {
-			return err
-		}
-		s, err := derivative(strict)
-		if err != nil {
-			s = math.NaN()
-		}
-		k.Input, k.Value, k.Slope = append(k.Input, l), append(k.Value, theta[k.Entry]), append(k.Slope, s)
-	}
-	return nil
 }
 
 func (p LinearProblem) vanishingRidge(v *VanishingRidge) error {

@@ -162,32 +162,6 @@ func (p MyDataParams) around(ctx context.Context, m *MyModel, tuned *tune.Tuned,
 // noticeable is the share of the CV loss by which a lower one beside the search is reported.
 const noticeable = 1e-2
 
-// Sentences describes the result of each model in words: what the search gained, the nested
-// estimate, and the warnings.
-func (r *MyDataResult) Sentences() []string {
-	var all []string
-	for _, m := range r.Models {
-		of := ""
-		if len(r.Models) > 1 {
-			of = m.Class + " against the others: "
-		}
-		all = append(all, fmt.Sprintf("%sThe CV loss (%s) is %.4g ± %.3g (standard error), at the defaults %.4g, of the best constant prediction %.4g.", of, m.LossName, m.Loss, m.StandardError, m.DefaultLoss, m.ConstantLoss))
-		if risk := m.Risk; risk != nil {
-			all = append(all, fmt.Sprintf("%sThe nested estimate of the risk from %d outer folds is %v with its 95 %% interval, that of the defaults %v. Verdict: %s.", of, risk.Folds, risk.Tuned, risk.Default, risk.Verdict()))
-		}
-		for _, w := range m.Warnings {
-			all = append(all, of+w)
-		}
-		if len(m.Warnings) == 0 {
-			all = append(all, of+"There are no warnings.")
-		}
-	}
-	for i, sentence := range all {
-		all[i] = Visible(sentence)
-	}
-	return all
-}
-
 // within returns n points between the bounds of a hyperparameter, at equal ratios.
 func (h MyHyper) within(n int) []float64 {
 	v := make([]float64, n)
@@ -361,29 +335,4 @@ func (p MyDataParams) boundary(t *table.Table, d learn.Data, tuned []*tune.Tuned
 		b.Margin = append(b.Margin, slices.Collect(slices.Chunk(margin, p.CurvePoints)))
 	}
 	return b, nil
-}
-
-// MyFile is a file to write beside the outputs.
-type MyFile struct{ Name, Text, About string }
-
-// Files returns the models as JSON for [table.Pipeline], and the CSV of the made-up houses where
-// they are the data. About describes each in a sentence.
-func (r *MyDataResult) Files() []MyFile {
-	var all []MyFile
-	for k, m := range r.Models {
-		f := MyFile{Name: "my_data_pipeline.json", Text: m.Pipeline, About: fmt.Sprintf("predicts %s", r.Target)}
-		switch {
-		case len(r.Models) > 1:
-			f.Name = fmt.Sprintf("my_data_pipeline_%d.json", k+1)
-			f.About = fmt.Sprintf("tells %q from the other classes of %s", m.Class, r.Target)
-		case m.Class != "":
-			f.About = fmt.Sprintf("tells %q, which is +1, from %q in %s", m.Class, r.Classes[0], r.Target)
-		}
-		f.About = f.Name + " " + Visible(f.About) + "."
-		all = append(all, f)
-	}
-	if r.Houses != "" {
-		all = append(all, MyFile{"houses.csv", r.Houses, "houses.csv holds the made-up houses."})
-	}
-	return all
 }

@@ -16,29 +16,6 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Rivals are learners for the rings that a practitioner would try before a learned kernel,
-// each with its hyperparameters chosen by cross-validation on balanced splits. They are
-// measured at some of the sizes.
-type Rivals struct {
-	RivalSizes       []int     `help:"the rivals are measured at the sizes nearest to these" range:"[2,∞)" len:"[1,∞)" order:"ascending" small:"[8,20]"`
-	RivalK           int       `help:"cross-validation splits of the rivals" range:"[2,∞)" small:"[2,5]"`
-	RivalP           float64   `help:"fraction of the examples that each of these splits trains on" range:"(0,1)" splits:"MinSize" small:"[.7,.9]"`
-	RivalReach       float64   `help:"C and γ of the rivals are sought from 1 over this to this" unit:"factor" range:"(1,1e100]" small:"[10,1000]"`
-	RivalEvaluations int       `help:"evaluations of the search for C, or for C and γ" range:"[1,∞)" small:"[1,6]"`
-	RivalGrid        int       `help:"points of the grid per hyperparameter of the kernel machine" range:"[2,∞)" small:"[2,3]"`
-	RandomFeatures   int       `help:"random ReLU features" range:"[1,∞)" small:"[2,8]"`
-	WeightDecays     []float64 `help:"weight decays among which the network's is chosen" range:"[0,∞)" len:"[1,∞)" order:"ascending" small:"[1e-3,1]"`
-	DecaySteps       int       `help:"largest number of Adam's steps among which that network's is chosen" range:"[1,∞)" small:"[1,10]"`
-	LongSteps        int       `help:"Adam's steps in training to convergence" range:"[1,∞)" small:"[1,20]"`
-}
-
-func defaultRivals() Rivals {
-	return Rivals{
-		RivalSizes: []int{8, 12, 20, 40, 60, 100}, RivalK: 5, RivalP: .8, RivalReach: 1000, RivalEvaluations: 25, RivalGrid: 5,
-		RandomFeatures: 64, WeightDecays: []float64{.001, .01, .1}, DecaySteps: 300, LongSteps: 3000,
-	}
-}
-
 // tuned returns the test accuracy of a learner after a search, in logarithms from 1, for
 // the hyperparameters of lowest CV loss.
 func (r Rivals) tuned(ctx context.Context, s *Setup, splits []cvgm.Split, features func(learn.Data) learn.Data, learner func() learn.Learner, hyperparameters int, searcher search.Searcher) (float64, error) {

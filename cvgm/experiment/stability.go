@@ -166,39 +166,33 @@ type stabilityCase struct {
 	loss       cvgm.Loss
 }
 
-// Run measures the parts at every setting, in parallel over the data sets.
-func (p StabilityParams) Run(ctx context.Context) (*StabilityResult, error) {
-	if err := Check(&p); err != nil {
-		return nil, err
-	}
-	s, _, err := p.published(ctx, p.PublishedRegression)
-	if err != nil {
-		return nil, err
-	}
-	r := &StabilityResult{Params: p}
-	regression := population{coef: s.Coef, noise: p.Noise / p.Scale}
+// net is an elastic net with these penalties.
+func (p population) net(lambda1, lambda2 float64) stabilityCase {
+	return stabilityCase{[]float64{lambda1, lambda2}, p, func() learn.Learner { return new(linear.ElasticNet) }, cvgm.SquaredError{}}
+}
+
+// stabilityFamily is a learner at several values of a hyperparameter.
+type stabilityFamily struct {
+	name, hyper string
+	at          []float64
+	setting     func(v float64) stabilityCase
+}
+
+func (p StabilityParams) families(regression population) []stabilityFamily {
 	classification := regression
 	classification.sign = true
-	net := func(lambda1, lambda2 float64) stabilityCase {
-		return stabilityCase{[]float64{lambda1, lambda2}, regression, func() learn.Learner { return new(linear.ElasticNet) }, cvgm.SquaredError{}}
-	}
-	learners := []struct {
-		name, hyper string
-		at          []float64
-		setting     func(v float64) stabilityCase
-	}{
-		{"ridge regression", "λ2", p.RidgeLambda2, func(v float64) stabilityCase { return net(0, v) }},
-		{"elastic net", "λ1", p.ElasticNetLambda1, func(v float64) stabilityCase { return net(v, p.ElasticNetLambda2) }},
+	return []stabilityFamily{
+		{"ridge regression", "λ2", p.RidgeLambda2, func(v float64) stabilityCase { return regression.net(0, v) }},
+		{"elastic net", "λ1", p.ElasticNetLambda1, func(v float64) stabilityCase { return regression.net(v, p.ElasticNetLambda2) }},
 		{"logistic regression", "C", p.LogisticC, func(v float64) stabilityCase {
 			return stabilityCase{[]float64{v}, classification, func() learn.Learner { return new(linear.Logistic) }, cvgm.LogisticLoss{}}
 		}},
 	}
+}
+
+// alongPath follows CVGM's path, notes its losses at PathSteps in r and returns the cases there.
+func (p StabilityParams) alongPath(ctx context.Context, s *Setup, r *StabilityResult, regression population) ([]stabilityCase, error) {
 	var cases []stabilityCase
-	for _, l := range learners {
-		for _, v := range l.at {
-			cases = append(cases, l.setting(v))
-		}
-	}
 	for step, err := range s.Search(ctx, p.gradient(slices.Max(p.PathSteps))) {
 		if err != nil {
 			return nil, err
@@ -211,8 +205,15 @@ func (p StabilityParams) Run(ctx context.Context) (*StabilityResult, error) {
 			return nil, err
 		}
 		r.Steps, r.CVLoss, r.TestLoss = append(r.Steps, step.Evaluations), append(r.CVLoss, step.Loss), append(r.TestLoss, test)
-		cases = append(cases, net(step.X[0], step.X[1]))
+		cases = append(cases, regression.net(step.X[0], step.X[1]))
 	}
+	return cases, nil
+}
+
+// fromStarts follows the paths from the other starts, notes their CV losses in r and returns the
+// cases at the start and at the end of each.
+func (p StabilityParams) fromStarts(ctx context.Context, s *Setup, r *StabilityResult, regression population) ([]stabilityCase, error) {
+	var cases []stabilityCase
 	for i, lambda1 := range p.StartsLambda1 {
 		from := *s
 		from.Start = []float64{lambda1, p.StartsLambda2[i]}
@@ -224,13 +225,43 @@ func (p StabilityParams) Run(ctx context.Context) (*StabilityResult, error) {
 				return nil, err
 			}
 			if first {
-				cases = append(cases, net(step.X[0], step.X[1]))
+				cases = append(cases, regression.net(step.X[0], step.X[1]))
 				start.CVLoss[0], first = step.Loss, false
 			}
 			x, start.CVLoss[1] = append(x[:0], step.X...), step.Loss
 		}
-		cases, r.Starts = append(cases, net(x[0], x[1])), append(r.Starts, start)
+		cases, r.Starts = append(cases, regression.net(x[0], x[1])), append(r.Starts, start)
 	}
+	return cases, nil
+}
+
+// Run measures the parts at every setting, in parallel over the data sets.
+func (p StabilityParams) Run(ctx context.Context) (*StabilityResult, error) {
+	if err := Check(&p); err != nil {
+		return nil, err
+	}
+	s, _, err := p.published(ctx, p.PublishedRegression)
+	if err != nil {
+		return nil, err
+	}
+	r := &StabilityResult{Params: p}
+	regression := population{coef: s.Coef, noise: p.Noise / p.Scale}
+	families := p.families(regression)
+	var cases []stabilityCase
+	for _, f := range families {
+		for _, v := range f.at {
+			cases = append(cases, f.setting(v))
+		}
+	}
+	path, err := p.alongPath(ctx, s, r, regression)
+	if err != nil {
+		return nil, err
+	}
+	ends, err := p.fromStarts(ctx, s, r, regression)
+	if err != nil {
+		return nil, err
+	}
+	cases = slices.Concat(cases, path, ends)
 	parts, sets, err := p.measure(ctx, cases)
 	if err != nil {
 		return nil, err
@@ -249,7 +280,7 @@ func (p StabilityParams) Run(ctx context.Context) (*StabilityResult, error) {
 		}
 	}
 	parts = parts[:before]
-	for _, l := range learners {
+	for _, l := range families {
 		r.Learners = append(r.Learners, StabilityLearner{l.name, l.hyper, l.at, parts[:len(l.at)]})
 		parts = parts[len(l.at):]
 	}

@@ -29,29 +29,8 @@ const (
 // open lists the problems that are known and not yet mended.
 var open = []string{
 	"qpdiff/qp_solve.go: proximalPoint has more than 80 lines",
-	"cvgm/cvgmtest/feature_map.go: FeatureMap has more than 80 lines",
 	"cvgm/experiment has more than 30 files: a part of it is a package of its own",
-	"cvgm/experiment/differentiability_limits.go: kink has more than 80 lines",
-	"cvgm/experiment/splits.go: Run has more than 80 lines",
-	"cvgm/experiment/stability.go: Run has more than 80 lines",
-	"cvgm/experiment: claims.go claims_differentiability.go claims_elastic_net.go claims_kernels.go claims_sample_size.go claims_searches.go claims_splits.go claims_stability.go claims_timings.go use each other in a circle",
-	"cvgm/experiment: derivatives.go derivatives_examples.go use each other in a circle",
-	"cvgm/experiment: my_data.go my_data_model.go use each other in a circle",
-	"cvgm/experiment: rivals.go sample_size.go use each other in a circle",
-	"cvgm/experiment: unrolled.go unrolled_precision.go use each other in a circle",
 	"figures has more than 30 files: a part of it is a package of its own",
-	"figures/surface.go: contour has more than 80 lines",
-	"figures: direct.go escape.go figure.go ghost.go panel.go surface.go table.go text.go ticks.go write.go use each other in a circle",
-	"notebooks/notebook: changes.go compute.go list.go show.go use each other in a circle",
-	"notebooks/live: draw.go elastic_net.go keep.go learned_kernel.go machine.go trajectory.go use each other in a circle",
-	"notebooks/stale: main.go state.go use each other in a circle",
-	"notebooks/worker/main.go: run has more than 80 lines",
-	"notebooks/worker: shard.go sweep.go use each other in a circle",
-	"qpdiff/internal/numtest/precise_dual.go: Decisions has more than 80 lines",
-	"qpdiff/learntest/derivatives.go: counts has more than 80 lines",
-	"qpdiff/learntest/state.go: buffers has more than 80 lines",
-	"qpdiff/learntest/state.go: refusals has more than 80 lines",
-	"qpdiff/learntest: derivatives.go learner.go state.go use each other in a circle",
 }
 
 // TestShape fails where files of a package use each other in a circle, where a package

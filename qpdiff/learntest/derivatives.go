@@ -242,21 +242,7 @@ func constant(t *testing.T, newLearner func() learn.Learner, c, other Case) {
 // counts: a learner either refuses Rows and Weights by name, or a row of weight
 // w, or one that is named w times, counts as w equal rows.
 func counts(t *testing.T, newLearner func() learn.Learner, c Case) {
-	rows, n := c.Data.X.Dims()
-	weighted, named := c.Data, c.Data
-	weighted.Weights = make([]float64, rows)
-	var x, y []float64 // the rows as often as they count
-	for i := range rows {
-		count := 1 + (i+i/4)%3
-		if i%7 == 6 {
-			count = 0
-		}
-		weighted.Weights[i] = float64(count)
-		for range count {
-			named.Rows = append(named.Rows, i)
-			x, y = append(x, c.Data.X.RawRowView(i)...), append(y, c.Data.Y[i])
-		}
-	}
+	weighted, named, equal := counted(c.Data)
 	if newLearner().Load(weighted) != nil {
 		for arg, d := range map[string]learn.Data{"Data.Weights": weighted, "Data.Rows": named} {
 			var e *qpdiff.ArgError
@@ -271,7 +257,7 @@ func counts(t *testing.T, newLearner func() learn.Learner, c Case) {
 		c.Data = d
 		return c
 	}
-	long := at(learn.Data{X: mat.NewDense(len(y), n, x), Y: y})
+	long := at(equal)
 	l, want := fitted(t, newLearner, long)
 	v := normals(rand.New(rand.NewPCG(2, 9)), len(want))
 	g := newGrad(long, 0)
@@ -300,26 +286,54 @@ func counts(t *testing.T, newLearner func() learn.Learner, c Case) {
 			near(t, fmt.Sprint(name, ": VJP, block ", i), s, gradSlices(sums)[i], 1e-9, size)
 		}
 		if j, ok := l.(learn.ForwardLearner); ok {
-			u, along := newGrad(c, 0), newGrad(long, 0)
-			rng := rand.New(rand.NewPCG(2, 10))
-			for _, s := range gradSlices(u) {
-				copy(s, normals(rng, len(s)))
-			}
-			copy(along.Hyper, u.Hyper)
-			for k, i := range named.Rows {
-				along.X.SetRow(k, u.X.RawRowView(i))
-				along.Y[k] = u.Y[i]
-			}
-			got, want := make([]float64, len(theta)), make([]float64, len(theta))
 			longer, _ := fitted(t, newLearner, long)
-			if err := errors.Join(j.JVP(nil, got, u), longer.(learn.ForwardLearner).JVP(nil, want, along)); err != nil {
-				t.Fatal(err)
-			}
-			near(t, name+": JVP", got, want, 1e-9, 0)
+			countsForward(t, name+": JVP", j, longer.(learn.ForwardLearner), c, long, named.Rows)
 		}
 		thetas = append(thetas, theta)
 	}
 	if !sameBits(thetas[0], thetas[1]) {
 		t.Error("the same counts by Rows and by Weights give other bits")
 	}
+}
+
+// counted returns the data with rows that count differently often: by weights, by their
+// names, and by equal rows.
+func counted(d learn.Data) (weighted, named, equal learn.Data) {
+	rows, n := d.X.Dims()
+	weighted, named = d, d
+	weighted.Weights = make([]float64, rows)
+	var x, y []float64 // the rows as often as they count
+	for i := range rows {
+		count := 1 + (i+i/4)%3
+		if i%7 == 6 {
+			count = 0
+		}
+		weighted.Weights[i] = float64(count)
+		for range count {
+			named.Rows = append(named.Rows, i)
+			x, y = append(x, d.X.RawRowView(i)...), append(y, d.Y[i])
+		}
+	}
+	return weighted, named, learn.Data{X: mat.NewDense(len(y), n, x), Y: y}
+}
+
+// countsForward compares the JVPs of a learner of c and of one of equal rows, along the same
+// tangents. rows names the row of c that each of the equal rows is.
+func countsForward(t *testing.T, what string, l, longer learn.ForwardLearner, c, long Case, rows []int) {
+	u, along := newGrad(c, 0), newGrad(long, 0)
+	rng := rand.New(rand.NewPCG(2, 10))
+	for _, s := range gradSlices(u) {
+		copy(s, normals(rng, len(s)))
+	}
+	copy(along.Hyper, u.Hyper)
+	for k, i := range rows {
+		along.X.SetRow(k, u.X.RawRowView(i))
+		along.Y[k] = u.Y[i]
+	}
+	n, _ := l.Dims(c.Data.X.RawMatrix().Cols)
+	got, want := make([]float64, n), make([]float64, n)
+	if err := errors.Join(l.JVP(nil, got, u), longer.JVP(nil, want, along)); err != nil {
+		t.Fatal(err)
+	}
+	near(t, what, got, want, 1e-9, 0)
 }
