@@ -26,7 +26,7 @@ func ridge() smooth.Objective {
 			hv[j] = lambda * v[j]
 		}
 		for i := range d.Y {
-			x := d.X.RawRowView(i)
+			x := d.Dense().RawRowView(i)
 			p := predict(0, v, x) / float64(len(d.Y))
 			for j := range hv {
 				hv[j] += p * x[j]
@@ -38,7 +38,7 @@ func ridge() smooth.Objective {
 		Gradient: func(g, theta []float64, d learn.Data, hyper []float64) {
 			product(g, theta, d, hyper[0])
 			for i, y := range d.Y {
-				for j, x := range d.X.RawRowView(i) {
+				for j, x := range d.Dense().RawRowView(i) {
 					g[j] -= y * x / float64(len(d.Y))
 				}
 			}
@@ -49,7 +49,7 @@ func ridge() smooth.Objective {
 				g.Hyper[0] += predict(0, v, theta)
 			}
 			for i, y := range d.Y {
-				x := d.X.RawRowView(i)
+				x := d.Dense().RawRowView(i)
 				r, xv := (predict(0, theta, x)-y)/float64(len(d.Y)), predict(0, v, x)/float64(len(d.Y))
 				if g.X != nil {
 					for j := range x {
@@ -100,7 +100,7 @@ type PerFeatureNet struct{ linear.ElasticNet }
 func (l *PerFeatureNet) Dims(n int) (theta, hyper int) { return n, 2 * n }
 
 func (l *PerFeatureNet) Load(d learn.Data) error {
-	if d.X != nil {
+	if d.Dense() != nil {
 		if _, n := d.X.Dims(); n != len(l.Groups) {
 			l.Groups = linear.PerFeature(n)
 		}
@@ -156,7 +156,7 @@ func classData(src *synth.Stream, n, features int) learn.Data {
 	for i := range d.Y {
 		d.Y[i] = float64(2*(i%2) - 1)
 		for j := range features {
-			d.X.Set(i, j, d.X.At(i, j)+.5+.7*d.Y[i]/float64(1+j))
+			d.Dense().Set(i, j, d.X.At(i, j)+.5+.7*d.Y[i]/float64(1+j))
 		}
 	}
 	return d
@@ -311,7 +311,7 @@ func checkFinalAgrees(t *testing.T, title string, c Config, alpha []float64) {
 	part := func(rows []int) learn.Data {
 		d := learn.Data{X: mat.NewDense(len(rows), 3, nil)}
 		for i, row := range rows {
-			d.X.SetRow(i, c.Data.X.RawRowView(row))
+			d.Dense().SetRow(i, c.Data.Dense().RawRowView(row))
 			d.Y = append(d.Y, c.Data.Y[row])
 			if c.Data.Weights != nil {
 				d.Weights = append(d.Weights, c.Data.Weights[row])

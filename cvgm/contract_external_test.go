@@ -48,7 +48,7 @@ func TestCheckGradientOfACV(t *testing.T) {
 	d := learn.Data{X: mat.NewDense(20, 3, nil), Y: make([]float64, 20)}
 	for i := range d.Y {
 		for j := range 3 {
-			d.X.Set(i, j, src.NormFloat64())
+			d.Dense().Set(i, j, src.NormFloat64())
 		}
 		d.Y[i] = d.X.At(i, 0) + src.NormFloat64()
 	}

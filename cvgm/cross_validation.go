@@ -26,6 +26,7 @@ func New(c Config) (*CV, error) {
 	); err != nil {
 		return nil, err
 	}
+	c.Data.X = c.Data.Dense() // once, where it is a matrix of another kind
 	n, raw := c.Data.X.Dims()
 	if err := c.checkPreparer(raw); err != nil {
 		return nil, err
@@ -123,7 +124,7 @@ func (cv *CV) addSplit(j int, first learn.Learner) error {
 		}
 	}
 	if c.Features == nil {
-		if err := f.load(c, c.Data.X); err != nil {
+		if err := f.load(c, c.Data.Dense()); err != nil {
 			return &SplitError{j, err}
 		}
 	}
@@ -158,7 +159,7 @@ func (cv *CV) eval(ctx context.Context, grad []float64, data *dataGradient, alph
 		panic("cvgm: grad has the wrong length")
 	}
 	hyper, params := cv.unpack(alpha, cv.c.Hyper)
-	x, err := features(cv.c.Features, params, cv.c.Data.X)
+	x, err := features(cv.c.Features, params, cv.c.Data.Dense())
 	if err != nil {
 		return math.NaN(), err
 	}
@@ -253,7 +254,7 @@ func (f *splitFit) eval(c *Config, hyper []float64, gradient bool, data *dataGra
 		return err
 	}
 	if f.grad.X != nil && f.out == nil {
-		f.norm.Backward(f.train.X.RawMatrix().Data, f.val, f.grad.X.RawMatrix().Data, f.dval)
+		f.norm.Backward(f.train.Dense().RawMatrix().Data, f.val, f.grad.X.RawMatrix().Data, f.dval)
 	}
 	return nil
 }

@@ -111,7 +111,7 @@ func TestMeanCentringIsOptimal(t *testing.T) {
 	d := casetest.Regression(7, 12, 3)
 	for i := range d.Y {
 		d.Y[i] += 3
-		d.X.Set(i, 0, d.X.At(i, 0)-2)
+		d.Dense().Set(i, 0, d.X.At(i, 0)-2)
 	}
 	splits, err := HoldOut(synth.NewStream(7, "splits"), 12, .8)
 	if err != nil {
@@ -231,7 +231,7 @@ func TestNormaliserBackwardMatchesCentralDifferences(t *testing.T) {
 }
 
 func TestNewRefusesBadConfigs(t *testing.T) {
-	nan := func(c *Config) { c.Data.X = mat.DenseCopyOf(c.Data.X); c.Data.X.Set(4, 2, math.NaN()) }
+	nan := func(c *Config) { c.Data.X = mat.DenseCopyOf(c.Data.X); c.Data.Dense().Set(4, 2, math.NaN()) }
 	for name, c := range map[string]struct {
 		change func(*Config)
 		kind   error
@@ -314,7 +314,7 @@ func TestModelPredictsFromRawFeatures(t *testing.T) {
 	// Least squares leaves residuals that are orthogonal to 1 and to X.
 	d := casetest.Regression(6, 30, 10)
 	p := make([]float64, 30)
-	if err := m.Predict(p, d.X); err != nil {
+	if err := m.Predict(p, d.Dense()); err != nil {
 		t.Fatal(err)
 	}
 	for j := -1; j < 10; j++ {

@@ -70,7 +70,7 @@ func TestDataGradientAtAColumnConstantUpToRounding(t *testing.T) {
 	c := netConfig(t, 12)
 	c.Data.X = mat.DenseCopyOf(c.Data.X)
 	for k, i := range c.Splits[1].Train {
-		c.Data.X.Set(i, 2, []float64{.3, math.Nextafter(.3, 1)}[k%2])
+		c.Data.Dense().Set(i, 2, []float64{.3, math.Nextafter(.3, 1)}[k%2])
 	}
 	_, dx, dy, loss, err := dataCV(t, c, []float64{.05, .1})
 	var split *SplitError
@@ -90,7 +90,7 @@ func TestDataGradientAfterErrors(t *testing.T) {
 		t.Fatal(err)
 	}
 	// λ1 at the kink of the zero solution.
-	x, y := cv.fits[0].train.X, cv.fits[0].train.Y
+	x, y := cv.fits[0].train.Dense(), cv.fits[0].train.Y
 	top := 0.0
 	for j := range 3 {
 		top = max(top, math.Abs(mat.Dot(x.ColView(j), mat.NewVecDense(len(y), y)))/float64(len(y)))
@@ -239,7 +239,7 @@ func TestDataGradientOfTwoTrainingRows(t *testing.T) {
 		t.Errorf("error %v, dy %v", err, dy)
 	}
 	u := normalVector(synth.NewStream(1, "direction"), 10)
-	want, even, err := slope(lossOfRows(c, alpha), c.Data.X.RawMatrix().Data, u, 1e-4)
+	want, even, err := slope(lossOfRows(c, alpha), c.Data.Dense().RawMatrix().Data, u, 1e-4)
 	if got := floats.Dot(dx.RawMatrix().Data, u); err != nil || !even || !(math.Abs(got-want) <= 1e-9) || want == 0 {
 		t.Errorf("derivative %v, differences give %v, smooth %v, error %v", got, want, even, err)
 	}
@@ -273,7 +273,7 @@ func TestDataGradientAtTiesPartedByTheMean(t *testing.T) {
 		Learner: func() learn.Learner { return new(margin.SVM) }}
 	alpha := []float64{0, .3}
 	u := []float64{0, 0, 1, 0, 0, 0}
-	below, above := oneSided(t, lossOfRows(c, alpha), c.Data.X.RawMatrix().Data, u)
+	below, above := oneSided(t, lossOfRows(c, alpha), c.Data.Dense().RawMatrix().Data, u)
 	if math.Abs(below-above) < 1e-3 {
 		t.Fatalf("slopes %v and %v: no kink", below, above)
 	}
@@ -324,7 +324,7 @@ func TestDataGradientInOtherUnits(t *testing.T) {
 				}
 				other := base
 				other.Data = learn.Data{X: mat.DenseCopyOf(base.Data.X), Y: slices.Clone(base.Data.Y)}
-				other.Data.X.Scale(x, base.Data.X)
+				other.Data.Dense().Scale(x, base.Data.X)
 				floats.Scale(y, other.Data.Y)
 				seen := x // by the learner
 				if standardise {
@@ -360,11 +360,11 @@ func TestDataGradientInOtherUnits(t *testing.T) {
 func TestDataGradientAtEdges(t *testing.T) {
 	src := synth.NewStream(6, "edges")
 	d := classData(src, 11, 3)
-	d.X.SetRow(7, d.X.RawRowView(3))
+	d.Dense().SetRow(7, d.Dense().RawRowView(3))
 	d.Y[7] = d.Y[3]
 	zero := learn.Data{X: mat.DenseCopyOf(d.X), Y: normalVector(src, 11)}
 	for i := range 11 {
-		zero.X.Set(i, 1, 0)
+		zero.Dense().Set(i, 1, 0)
 	}
 	splits, err := LeaveOneOut(11)
 	if err != nil {

@@ -51,7 +51,7 @@ func checkDataGradient(t *testing.T, title string, c Config, alpha []float64, an
 			continue
 		}
 		moved := c
-		at := slices.Clone(c.Data.X.RawMatrix().Data)
+		at := slices.Clone(c.Data.Dense().RawMatrix().Data)
 		value := func(_, v []float64) (float64, error) {
 			moved.Data.X = mat.NewDense(rows, n, v)
 			cv, err := New(moved)
@@ -117,7 +117,7 @@ func TestDataGradientRefusesOneBlock(t *testing.T) {
 	constant := config
 	constant.Data = learn.Data{X: mat.DenseCopyOf(base.X), Y: base.Y}
 	for _, i := range splits[1].Train {
-		constant.Data.X.Set(i, 2, 7)
+		constant.Data.Dense().Set(i, 2, 7)
 	}
 	dx, dy, err := run(constant, .05, .1)
 	var split *SplitError
@@ -140,7 +140,7 @@ func TestDataGradientRefusesOneBlock(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	x, y := cv.fits[0].train.X, cv.fits[0].train.Y
+	x, y := cv.fits[0].train.Dense(), cv.fits[0].train.Y
 	top := 0.0 // the λ1 from which θ = 0
 	for j := range 3 {
 		top = max(top, math.Abs(mat.Dot(x.ColView(j), mat.NewVecDense(len(y), y)))/float64(len(y)))

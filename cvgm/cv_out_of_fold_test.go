@@ -65,7 +65,7 @@ func TestOutOfFoldPredictsAsModelsOfTheSplits(t *testing.T) {
 	for _, s := range splits {
 		train := learn.Data{X: mat.NewDense(len(s.Train), 10, nil)}
 		for i, row := range s.Train {
-			train.X.SetRow(i, d.X.RawRowView(row))
+			train.Dense().SetRow(i, d.Dense().RawRowView(row))
 			train.Y = append(train.Y, d.Y[row])
 		}
 		each, err := HoldOut(synth.NewStream(1, "not used"), len(s.Train), .5)
@@ -83,7 +83,7 @@ func TestOutOfFoldPredictsAsModelsOfTheSplits(t *testing.T) {
 			t.Fatal(err)
 		}
 		p := make([]float64, 30)
-		if err := m.Predict(p, d.X); err != nil {
+		if err := m.Predict(p, d.Dense()); err != nil {
 			t.Fatal(err)
 		}
 		for _, row := range s.Val {

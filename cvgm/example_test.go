@@ -22,7 +22,7 @@ func line() learn.Data {
 	d := learn.Data{X: mat.NewDense(30, 5, nil), Y: make([]float64, 30)}
 	for i := range d.Y {
 		for j := range 5 {
-			d.X.Set(i, j, src.NormFloat64())
+			d.Dense().Set(i, j, src.NormFloat64())
 		}
 		d.Y[i] = 3*d.X.At(i, 0) - 2 + src.NormFloat64()
 	}

@@ -68,7 +68,7 @@ func TestCVRefusesWhatIsNotFinite(t *testing.T) {
 		"derivative of a feature":       {stub{theta: []float64{1}, x: &inf}, func(c *Config) { c.Features = &LinearMap{In: 1, Out: 1} }, false, 0, "feature 0 is +Inf"},
 		"derivative of the map":         {stub{theta: []float64{1}, x: &huge}, func(c *Config) { c.Features = &LinearMap{In: 1, Out: 1}; c.Hyper = []float64{1} }, false, -1, "index 0"},
 		"features":                      {stub{theta: []float64{1}}, func(c *Config) { c.Features = ownMap{} }, true, -1, "maps example 0 to NaN in feature 0"},
-		"validation features that jump": {stub{theta: []float64{0}}, func(c *Config) { c.Data.X.Set(3, 0, huge); c.Standardise = true }, true, 1, "prediction NaN"},
+		"validation features that jump": {stub{theta: []float64{0}}, func(c *Config) { c.Data.Dense().Set(3, 0, huge); c.Standardise = true }, true, 1, "prediction NaN"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			config := one()

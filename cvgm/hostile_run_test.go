@@ -170,7 +170,7 @@ func hostileCV(in *hostile.Input) {
 	newLearner, classes := drawLearner(in)
 	d := drawCVData(in, p, classes)
 	n, cols := 4, 2
-	if d.X != nil {
+	if d.Dense() != nil {
 		n, cols = d.X.Dims()
 	}
 	c := cvgm.Config{Data: d, Splits: drawSplits(in, n), Learner: newLearner, Loss: drawLoss(in, classes), Features: drawFeatures(in, cols), Workers: 1}
@@ -193,7 +193,7 @@ func hostileCV(in *hostile.Input) {
 		c.Centring = cvgm.Centring(in.IntN(3))
 	}
 	var kept hostile.Memory
-	kept.Matrix(d.X)
+	kept.Matrix(d.Dense())
 	kept.Vector(d.Y, d.Weights, c.Hyper)
 	cv, err := cvgm.New(c)
 	kept.Check(in, "New")
@@ -379,7 +379,7 @@ func rounding(in *hostile.Input, c *cvgm.Config, alpha []float64, loss float64) 
 	for range 8 {
 		moved := *c
 		moved.Data.X = mat.DenseCopyOf(c.Data.X)
-		moved.Data.X.Apply(func(_, _ int, v float64) float64 { return v * (1 + relative*(2*in.Float64()-1)) }, moved.Data.X)
+		moved.Data.Dense().Apply(func(_, _ int, v float64) float64 { return v * (1 + relative*(2*in.Float64()-1)) }, moved.Data.X)
 		if c.Features != nil {
 			moved.Features = sameMap(c.Features)
 		}
@@ -1096,7 +1096,7 @@ func hostileCSV(in *hostile.Input) {
 		in.Answer("Table.Data", err)
 		return
 	}
-	fitted, err := encoder.Fit(d.X, nil)
+	fitted, err := encoder.Fit(d.Dense(), nil)
 	if err != nil {
 		in.Failf("ReadCSV: an encoder that does not fit", "%q for %q: %v", raw, target, err)
 		return
@@ -1107,7 +1107,7 @@ func hostileCSV(in *hostile.Input) {
 	}
 	x := mat.NewDense(len(d.Y), m, nil)
 	for i := range d.Y {
-		if err := fitted.Apply(x.RawRowView(i), d.X.RawRowView(i)); err != nil {
+		if err := fitted.Apply(x.RawRowView(i), d.Dense().RawRowView(i)); err != nil {
 			in.Failf("ReadCSV: a row that is not encoded", "%q for %q: %v", raw, target, err)
 		}
 	}

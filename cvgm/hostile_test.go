@@ -61,8 +61,8 @@ func hostileCV(seed uint64) (wrong string) {
 	unit := []float64{1, 1, 1e-160, 1e160, 1e-300, 1e300}[src.IntN(6)]
 	for i := range rows {
 		for j := range raw {
-			if d.X.Set(i, j, unit*hostileNumber(src, often)); j > 0 && src.IntN(8) == 0 {
-				d.X.Set(i, j, d.X.At(i, 0))
+			if d.Dense().Set(i, j, unit*hostileNumber(src, often)); j > 0 && src.IntN(8) == 0 {
+				d.Dense().Set(i, j, d.X.At(i, 0))
 			}
 		}
 		d.Y[i] = math.Copysign(1, src.NormFloat64())

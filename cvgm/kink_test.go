@@ -151,7 +151,7 @@ func TestKinksOfTheLossAreMeasuredInTermsOfThePrediction(t *testing.T) {
 		kink bool
 	}{{1e6, true}, {1, false}} {
 		// θ = (1/3, 1/3): the prediction is 1 + 1e-8.
-		d.X.SetRow(2, []float64{c.x, 3 - c.x + 3e-8})
+		d.Dense().SetRow(2, []float64{c.x, 3 - c.x + 3e-8})
 		cv := atKink(t, func(k *Config) {
 			k.Data, k.Splits, k.Loss, k.Generalised = d, []Split{{[]int{0, 1}, []int{2}}}, Hinge{}, true
 		})

@@ -23,7 +23,7 @@ func ExampleLeaveOneOut() {
 	d := learn.Data{X: mat.NewDense(n, 1, nil), Y: make([]float64, n)}
 	for i := range d.Y {
 		x := 6 * src.Float64()
-		d.X.Set(i, 0, x)
+		d.Dense().Set(i, 0, x)
 		d.Y[i] = math.Sin(x) + .1*src.NormFloat64()
 	}
 	splits, err := cvgm.LeaveOneOut(n)

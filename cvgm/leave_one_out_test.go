@@ -198,7 +198,7 @@ func TestLeaveOneOutAtOnceErrors(t *testing.T) {
 		d.Y[i] = 2
 	}
 	tied := learn.Data{X: mat.DenseCopyOf(d.X), Y: d.Y}
-	tied.X.SetRow(5, tied.X.RawRowView(3))
+	tied.Dense().SetRow(5, tied.Dense().RawRowView(3))
 	for _, c := range []struct {
 		data  learn.Data
 		alpha []float64

@@ -49,7 +49,7 @@ func (cv *CV) Final(alpha []float64) (*Model, error) {
 	if m.Features != nil {
 		m.Params = slices.Clone(params)
 	}
-	x, err := features(m.Features, m.Params, cv.c.Data.X)
+	x, err := features(m.Features, m.Params, cv.c.Data.Dense())
 	if err != nil {
 		return nil, err
 	}
@@ -206,7 +206,7 @@ func (m *Model) Risk(loss Loss, d learn.Data) (float64, error) {
 		return math.NaN(), err
 	}
 	predictions := make([]float64, len(d.Y))
-	if err := m.Predict(predictions, d.X); err != nil {
+	if err := m.Predict(predictions, d.Dense()); err != nil {
 		return math.NaN(), err
 	}
 	weights := sample.Relative(d.Weights, sample.Complement(nil, len(d.Y)))

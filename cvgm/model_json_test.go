@@ -73,7 +73,7 @@ func tuned(t *testing.T) map[string]*Model {
 }
 
 func TestModelsPredictTheSameAfterJSON(t *testing.T) {
-	x := casetest.Regression(9, 20, 10).X
+	x := casetest.Regression(9, 20, 10).Dense()
 	for name, m := range tuned(t) {
 		text, err := json.Marshal(m)
 		if err != nil {

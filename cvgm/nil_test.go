@@ -15,7 +15,7 @@ func TestNilIsAnArgError(t *testing.T) {
 	d := casetest.Regression(1, 10, 2)
 	src := rand.New(rand.NewPCG(1, 1))
 	casetest.WantArgErrors(t, map[string]func() error{
-		"no Model's Predict":    func() error { return noModel.Predict(make([]float64, 10), d.X) },
+		"no Model's Predict":    func() error { return noModel.Predict(make([]float64, 10), d.Dense()) },
 		"no Model's Risk":       func() error { _, err := noModel.Risk(SquaredError{}, d); return err },
 		"Model.Predict":         func() error { return m.Predict(nil, nil) },
 		"Model.Risk":            func() error { _, err := m.Risk(nil, d); return err },

@@ -21,7 +21,7 @@ func ExampleConfig_predictor() {
 	for i := range d.Y {
 		d.Y[i] = float64(2*(i%2) - 1)
 		r, angle := 2+d.Y[i]/2+.3*src.NormFloat64(), 2*math.Pi*src.Float64()
-		d.X.SetRow(i, []float64{r * math.Cos(angle), r * math.Sin(angle)})
+		d.Dense().SetRow(i, []float64{r * math.Cos(angle), r * math.Sin(angle)})
 	}
 	splits, err := cvgm.RandomSplits(src, 60, 16, .8)
 	if err != nil {

@@ -19,7 +19,7 @@ func classes(seed uint64, n, features int) learn.Data {
 	src := synth.NewStream(seed, "test classes")
 	d := learn.Data{X: normalMatrix(src, n, features), Y: make([]float64, n)}
 	for i := range d.Y {
-		row := d.X.RawRowView(i)
+		row := d.Dense().RawRowView(i)
 		r := 0.0
 		for _, v := range row {
 			r += v * v

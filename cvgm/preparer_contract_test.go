@@ -90,7 +90,7 @@ func TestPreparerContract(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cvgmtest.Preparer(t, encoder, d.X)
+	cvgmtest.Preparer(t, encoder, d.Dense())
 	if slices.Contains(encoder.Names(), "") {
 		t.Error(encoder.Names())
 	}

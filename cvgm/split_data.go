@@ -99,7 +99,7 @@ func (f *splitFit) dataBackward(c *Config, want *dataGradient) error {
 		}
 	}
 	if wantedX && f.out == nil {
-		f.norm.Backward(f.train.X.RawMatrix().Data, f.val, d.grad.X.RawMatrix().Data, d.val.RawMatrix().Data)
+		f.norm.Backward(f.train.Dense().RawMatrix().Data, f.val, d.grad.X.RawMatrix().Data, d.val.RawMatrix().Data)
 	}
 	return nil
 }

@@ -85,7 +85,7 @@ func (f *splitFit) load(c Config, x *mat.Dense) error {
 	if err := f.gather(&c, x); err != nil {
 		return err
 	}
-	train := f.train.X.RawMatrix()
+	train := f.train.Dense().RawMatrix()
 	for i, row := range f.split.Train {
 		f.train.Y[i] = c.Data.Y[row]
 	}
@@ -249,7 +249,7 @@ type splitData struct {
 
 // gather copies the split's rows of x, through Config.Prepare where there is one.
 func (f *splitFit) gather(c *Config, x *mat.Dense) error {
-	train := f.train.X.RawMatrix()
+	train := f.train.Dense().RawMatrix()
 	if c.Prepare == nil {
 		sample.Gather(train.Data, x, f.split.Train)
 		sample.Gather(f.val, x, f.split.Val)

@@ -58,7 +58,7 @@ func (t *tieTest) visit(i, k int, sign float64, d []float64) (more bool) {
 	if f.out == nil {
 		i, k = f.split.Train[i], f.split.Train[k]
 	}
-	if t.parted || !t.rows && sign > 0 && slices.Equal(t.c.Data.X.RawRowView(i), t.c.Data.X.RawRowView(k)) {
+	if t.parted || !t.rows && sign > 0 && slices.Equal(t.c.Data.Dense().RawRowView(i), t.c.Data.Dense().RawRowView(k)) {
 		return false
 	}
 	if !t.tied && slices.ContainsFunc(d, func(v float64) bool { return v != 0 }) {

@@ -60,7 +60,7 @@ func (l *outerSVM) LoadSubset(full learn.Learner, out []int) error {
 	rows, n := all.X.Dims()
 	l.kept = sample.Complement(out, rows)
 	d := learn.Data{X: mat.NewDense(len(l.kept), n, nil)}
-	sample.Gather(d.X.RawMatrix().Data, all.X, l.kept)
+	sample.Gather(d.Dense().RawMatrix().Data, all.Dense(), l.kept)
 	for _, i := range l.kept {
 		d.Y = append(d.Y, all.Y[i])
 	}

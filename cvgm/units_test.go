@@ -94,7 +94,7 @@ func TestConstantColumns(t *testing.T) {
 func TestOneSplitWithAConstantFeature(t *testing.T) {
 	d := casetest.Regression(1, 30, 4)
 	for i := range 27 {
-		d.X.Set(i, 2, .1)
+		d.Dense().Set(i, 2, .1)
 	}
 	train := make([]int, 27)
 	for i := range train {
@@ -114,7 +114,7 @@ func TestOneSplitWithAConstantFeature(t *testing.T) {
 			t.Errorf("weights %v and %v of the feature that is constant in the first split", cv.fits[0].theta[2], cv.fits[1].theta[2])
 		}
 		one := config
-		one.Data = learn.Data{X: mat.DenseCopyOf(d.X.Slice(0, 27, 0, 4)), Y: d.Y[:27]}
+		one.Data = learn.Data{X: mat.DenseCopyOf(d.Dense().Slice(0, 27, 0, 4)), Y: d.Y[:27]}
 		one.Splits = []Split{{train[:20], train[20:]}}
 		last, err := New(one)
 		if err != nil {
@@ -217,7 +217,7 @@ func TestUnitsOfFeaturesAndLabels(t *testing.T) {
 						} else {
 							config.Centring = MeanCentring
 						}
-						config.Data.X.Scale(a, config.Data.X)
+						config.Data.Dense().Scale(a, config.Data.X)
 						for i := range config.Data.Y {
 							config.Data.Y[i] *= b
 						}

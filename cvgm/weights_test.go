@@ -61,7 +61,7 @@ func evaluateWeighted(t *testing.T, title string, c Config, alpha []float64) wei
 	if r.risk, err = r.model.Risk(c.Loss, c.Data); err != nil {
 		t.Fatal(title, err)
 	}
-	if err := r.model.Predict(r.predictions, c.Data.X); err != nil {
+	if err := r.model.Predict(r.predictions, c.Data.Dense()); err != nil {
 		t.Fatal(title, err)
 	}
 	return r
@@ -145,7 +145,7 @@ func TestWeightsCountExamples(t *testing.T) {
 			c.Data.Weights[i] = float64((i*5 + 1) % 4) // 1, 2, 3, 0, …
 			for range int(c.Data.Weights[i]) {
 				copies[i] = append(copies[i], len(repeated.Data.Y))
-				x, repeated.Data.Y = append(x, c.Data.X.RawRowView(i)...), append(repeated.Data.Y, c.Data.Y[i])
+				x, repeated.Data.Y = append(x, c.Data.Dense().RawRowView(i)...), append(repeated.Data.Y, c.Data.Y[i])
 			}
 		}
 		repeated.Data.X = mat.NewDense(len(repeated.Data.Y), n, x)
@@ -340,7 +340,7 @@ func TestExamplesOfWeightZeroAreAbsent(t *testing.T) {
 	alpha := []float64{.05, .1}
 	want := evaluateWeighted(t, "as drawn", c, alpha)
 	c.Data.X, c.Data.Y = mat.DenseCopyOf(c.Data.X), slices.Clone(c.Data.Y)
-	c.Data.X.SetRow(7, []float64{1e300, -1e300, 1e-300})
+	c.Data.Dense().SetRow(7, []float64{1e300, -1e300, 1e-300})
 	c.Data.Y[12] = 1e300
 	got := evaluateWeighted(t, "far away", c, alpha)
 	if got.loss != want.loss || !slices.Equal(got.grad, want.grad) || !slices.Equal(got.dy, want.dy) || !mat.Equal(got.dx, want.dx) || !slices.Equal(got.model.Theta, want.model.Theta) {

@@ -85,7 +85,7 @@ func pick(d learn.Data, rows []int) learn.Data {
 	_, n := d.X.Dims()
 	p := learn.Data{X: mat.NewDense(len(rows), n, nil), Y: make([]float64, len(rows))}
 	for i, row := range rows {
-		p.X.SetRow(i, d.X.RawRowView(row))
+		p.Dense().SetRow(i, d.Dense().RawRowView(row))
 		p.Y[i] = d.Y[row]
 	}
 	return p

@@ -43,13 +43,13 @@ func directions(src synth.Source, d learn.Data, hyper []float64, names ...string
 // labels must stay ±1, moving the label y_i by t·dy_i is moving the row x_i by
 // t·dy_i·y_i·x_i: only y_i·x_i counts.
 func (v direction) moved(t float64, d learn.Data, hyper []float64, labels bool) (learn.Data, []float64) {
-	d.X, hyper = movedMatrix(d.X, t, v.X), movedVector(hyper, t, v.Hyper)
+	d.X, hyper = movedMatrix(d.Dense(), t, v.X), movedVector(hyper, t, v.Hyper)
 	if !labels {
 		d.Y = movedVector(d.Y, t, v.Y)
 		return d, hyper
 	}
 	for i, dy := range v.Y {
-		floats.Scale(1+t*dy*d.Y[i], d.X.RawRowView(i))
+		floats.Scale(1+t*dy*d.Y[i], d.Dense().RawRowView(i))
 	}
 	return d, hyper
 }

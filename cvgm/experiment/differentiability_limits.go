@@ -207,8 +207,8 @@ func (p LinearProblem) vanishingRidge(v *VanishingRidge) error {
 	d := p.regression(src, p.Train)
 	twice := learn.Data{X: mat.NewDense(p.Train, p.Features+1, nil), Y: d.Y}
 	for i := range p.Train {
-		row := d.X.RawRowView(i)
-		twice.X.SetRow(i, append([]float64{row[0]}, row...))
+		row := d.Dense().RawRowView(i)
+		twice.Dense().SetRow(i, append([]float64{row[0]}, row...))
 	}
 	change := normals(src, p.Train*(p.Features+1))
 	norm := func(d learn.Data, lambda2 float64) (float64, error) {

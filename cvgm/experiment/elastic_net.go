@@ -144,7 +144,7 @@ func testSD(s *Setup, x []float64) (float64, error) {
 		return 0, err
 	}
 	errs := make([]float64, len(s.Test.Y))
-	if err := model.Predict(errs, s.Test.X); err != nil {
+	if err := model.Predict(errs, s.Test.Dense()); err != nil {
 		return 0, err
 	}
 	for i, y := range s.Test.Y {

@@ -162,7 +162,7 @@ func (p ErrataParams) jacobianErratum(e *JacobianErratum) error {
 	}
 	slopes := make([]float64, 2) // of the mean loss on fresh examples, in θ
 	for i, y := range fresh.Y {
-		x := fresh.X.RawRowView(i)
+		x := fresh.Dense().RawRowView(i)
 		_, slope := cvgm.LogisticLoss{}.Eval(floats.Dot(theta, x), y)
 		floats.AddScaled(slopes, slope/float64(p.Test), x)
 	}
@@ -213,7 +213,7 @@ func (p ErrataParams) labelErratum(e *LabelErratum) error {
 	other := learn.Data{X: mat.DenseCopyOf(d.X), Y: d.Y} // the class −1 elsewhere
 	for i, y := range d.Y {
 		if y < 0 {
-			other.X.SetRow(i, normals(src, p.Features))
+			other.Dense().SetRow(i, normals(src, p.Features))
 		}
 	}
 	machine := func(d learn.Data) ([]float64, error) {
@@ -250,7 +250,7 @@ func (p ErrataParams) labelErratum(e *LabelErratum) error {
 				up, down := slices.Clone(theta), slices.Clone(theta)
 				up[j] += h
 				down[j] -= h
-				x := d.X.RawRowView(i)
+				x := d.Dense().RawRowView(i)
 				e.ZeroSlope = math.Max(e.ZeroSlope, math.Abs(hinge(up, x, y)-hinge(down, x, y))/(2*h))
 			}
 		}
@@ -326,12 +326,12 @@ func (b *BayesErratum) measure() error {
 	if err := firstError(err, errXOR); err != nil {
 		return err
 	}
-	b.Rings, b.RingsTest = ringsSetup.Rule.Accuracy, ringsSetup.Rule.SampleAccuracy(synth.Data{X: ringsSetup.Test.X, Y: ringsSetup.Test.Y})
+	b.Rings, b.RingsTest = ringsSetup.Rule.Accuracy, ringsSetup.Rule.SampleAccuracy(synth.Data{X: ringsSetup.Test.Dense(), Y: ringsSetup.Test.Y})
 	b.XOR = xorSetup.Rule.Accuracy
 	test := xorSetup.Test
-	b.XORTest = xorSetup.Rule.SampleAccuracy(synth.Data{X: test.X, Y: test.Y})
+	b.XORTest = xorSetup.Rule.SampleAccuracy(synth.Data{X: test.Dense(), Y: test.Y})
 	for i, y := range test.Y {
-		if y < 0 || xorSetup.Rule.Label(test.X.RawRowView(i)) > 0 {
+		if y < 0 || xorSetup.Rule.Label(test.Dense().RawRowView(i)) > 0 {
 			b.XORCoded++
 		}
 	}

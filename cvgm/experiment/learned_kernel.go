@@ -147,7 +147,7 @@ func (p LearnedKernel) run(ctx context.Context, draw drawKernel) (*LearnedKernel
 		return nil, err
 	}
 	r := &LearnedKernelResult{Train: s.Train, Test: s.Test, Runs: runs}
-	r.Bayes = BayesAccuracy{Test: s.Rule.SampleAccuracy(synth.Data{X: s.Test.X, Y: s.Test.Y}), Population: s.Rule.Accuracy}
+	r.Bayes = BayesAccuracy{Test: s.Rule.SampleAccuracy(synth.Data{X: s.Test.Dense(), Y: s.Test.Y}), Population: s.Rule.Accuracy}
 	r.Bayes.Scores, err = p.scores(func(dst []float64, x *mat.Dense) error {
 		for i := range dst {
 			dst[i] = s.Rule.Score(x.RawRowView(i))
@@ -176,7 +176,7 @@ func (p LearnedKernel) runVariant(ctx context.Context, v Variant, draw drawKerne
 		run.Accuracy = append(run.Accuracy, on.Accuracy)
 		run.Cosine = append(run.Cosine, state.Cosine)
 		if p.shown(state.Step) {
-			m, err := newManifold(state.Model, w.Test.X)
+			m, err := newManifold(state.Model, w.Test.Dense())
 			if err != nil {
 				return run, err
 			}

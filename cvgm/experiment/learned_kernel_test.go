@@ -238,7 +238,7 @@ func TestVariantsAgainstDifferences(t *testing.T) {
 			if _, err := setup.Problem().Objective(grad, setup.Start); err != nil {
 				t.Fatal(err)
 			}
-			phi, err := p.kernel().Forward(setup.Start, data.Train.X)
+			phi, err := p.kernel().Forward(setup.Start, data.Train.Dense())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -246,7 +246,7 @@ func TestVariantsAgainstDifferences(t *testing.T) {
 				moved := slices.Clone(setup.Start)
 				floats.AddScaled(moved, h, direction)
 				if v.detached() {
-					at, err := p.kernel().Forward(moved, data.Train.X)
+					at, err := p.kernel().Forward(moved, data.Train.Dense())
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -279,7 +279,7 @@ func heldLoss(t *testing.T, v Variant, y []float64, splits []cvgm.Split, c float
 	for _, s := range splits {
 		d := learn.Data{X: mat.NewDense(len(s.Train), 2, nil), Y: make([]float64, len(s.Train))}
 		for k, i := range s.Train {
-			d.X.SetRow(k, phi.RawRowView(i))
+			d.Dense().SetRow(k, phi.RawRowView(i))
 			d.Y[k] = y[i]
 		}
 		learner, theta := v.learner(), make([]float64, 3)

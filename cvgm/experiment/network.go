@@ -44,7 +44,7 @@ func (n *network) init(params []float64, src cvgm.Source) {
 func (n *network) Eval(grad, params []float64) (float64, error) {
 	kernel := len(params) - 3
 	w := params[kernel:]
-	phi, err := n.phi.Forward(params[:kernel], n.data.X)
+	phi, err := n.phi.Forward(params[:kernel], n.data.Dense())
 	if err != nil {
 		return math.NaN(), err
 	}

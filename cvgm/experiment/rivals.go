@@ -146,7 +146,7 @@ func randomFeatures(src *synth.Stream, n int) func(learn.Data) learn.Data {
 func withFeatures(d learn.Data, n int, of func(dst, x []float64)) learn.Data {
 	x := mat.NewDense(len(d.Y), n, nil)
 	for i := range d.Y {
-		of(x.RawRowView(i), d.X.RawRowView(i))
+		of(x.RawRowView(i), d.Dense().RawRowView(i))
 	}
 	return learn.Data{X: x, Y: d.Y}
 }

@@ -101,7 +101,7 @@ func (p SampleSizeParams) cell(ctx context.Context, size, seed int) ([]float64, 
 	adam := search.Adam{StepSize: p.AdamStepSize, MaxEvals: p.AdamSteps + 1, Epsilon: 1e-8, Tol: -1}
 	accuracies := slices.Repeat([]float64{math.NaN()}, len(sizeMethods))
 	for k, measure := range []func() (float64, error){
-		SizeBayes:            func() (float64, error) { return s.Rule.SampleAccuracy(synth.Data{X: s.Test.X, Y: s.Test.Y}), nil },
+		SizeBayes:            func() (float64, error) { return s.Rule.SampleAccuracy(synth.Data{X: s.Test.Dense(), Y: s.Test.Y}), nil },
 		SizeCVGMFull:         func() (float64, error) { return cvgmAlong(Full) },
 		SizeCVGMPublished:    func() (float64, error) { return cvgmAlong(Published) },
 		SizeAdam:             func() (float64, error) { return net.accuracy(ctx, *s, adam, net.Eval) },

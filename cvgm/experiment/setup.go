@@ -107,7 +107,7 @@ func Evaluate(m *cvgm.Model, d learn.Data) (Metrics, error) { return evaluate(m.
 // evaluate evaluates a prediction function.
 func evaluate(predict func(dst []float64, x *mat.Dense) error, d learn.Data) (Metrics, error) {
 	predictions := make([]float64, len(d.Y))
-	if err := predict(predictions, d.X); err != nil {
+	if err := predict(predictions, d.Dense()); err != nil {
 		return Metrics{}, err
 	}
 	var m Metrics

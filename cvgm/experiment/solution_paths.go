@@ -172,7 +172,7 @@ func svmProgram(d learn.Data, hyper []float64) *qpdiff.QP {
 	for i, y := range d.Y {
 		q.P[2*n+i] = 1 / float64(rows)
 		row := q.G.RawRowView(size + i)
-		for j, x := range d.X.RawRowView(i) {
+		for j, x := range d.Dense().RawRowView(i) {
 			row[j], row[n+j] = -y*x, y*x
 		}
 		row[2*n+i] = -1

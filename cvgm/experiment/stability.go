@@ -147,7 +147,7 @@ func (p population) draw(src synth.Source, n int) learn.Data {
 		y := p.noise * src.NormFloat64()
 		for j, c := range p.coef {
 			x := src.NormFloat64()
-			d.X.Set(i, j, x)
+			d.Dense().Set(i, j, x)
 			y += c * x
 		}
 		if p.sign {
@@ -365,14 +365,14 @@ func (c stabilityCase) replaceOne(s, fresh learn.Data) (delta, training float64,
 	without := f.risk(fresh)
 	var with float64
 	for k, y := range s.Y {
-		row := slices.Clone(s.X.RawRowView(k))
-		s.X.SetRow(k, fresh.X.RawRowView(k))
+		row := slices.Clone(s.Dense().RawRowView(k))
+		s.Dense().SetRow(k, fresh.Dense().RawRowView(k))
 		s.Y[k] = fresh.Y[k]
 		if err := fit(f.learner, s, f.theta, f.hyper); err != nil {
 			return 0, 0, err
 		}
 		with += f.lossAt(fresh, k)
-		s.X.SetRow(k, row)
+		s.Dense().SetRow(k, row)
 		s.Y[k] = y
 	}
 	return without - with/float64(len(s.Y)), training, nil
@@ -395,7 +395,7 @@ func (c stabilityCase) fit(d learn.Data) (*fitted, error) {
 
 func (f *fitted) lossAt(d learn.Data, k int) float64 {
 	var prediction float64
-	for j, x := range d.X.RawRowView(k) {
+	for j, x := range d.Dense().RawRowView(k) {
 		prediction += f.theta[j] * x
 	}
 	loss, _ := f.loss.Eval(prediction, d.Y[k])

@@ -44,14 +44,14 @@ var ridge = smooth.Objective{
 	Gradient: func(g, theta []float64, d learn.Data, hyper []float64) {
 		floats.ScaleTo(g, hyper[0], theta)
 		for i, y := range d.Y {
-			x := d.X.RawRowView(i)
+			x := d.Dense().RawRowView(i)
 			floats.AddScaled(g, (floats.Dot(x, theta)-y)/float64(len(d.Y)), x)
 		}
 	},
 	HVP: func(hv, v, theta []float64, d learn.Data, hyper []float64) {
 		floats.ScaleTo(hv, hyper[0], v)
 		for i := range d.Y {
-			x := d.X.RawRowView(i)
+			x := d.Dense().RawRowView(i)
 			floats.AddScaled(hv, floats.Dot(x, v)/float64(len(d.Y)), x)
 		}
 	},
@@ -71,7 +71,7 @@ func testGradient(train, test learn.Data, l learn.Learner, hyper []float64) (los
 		return 0, 0, err
 	}
 	for i, y := range test.Y {
-		x := test.X.RawRowView(i)
+		x := test.Dense().RawRowView(i)
 		residual := floats.Dot(x, theta) - y
 		loss += residual * residual / float64(len(test.Y))
 		floats.AddScaled(dtheta, 2*residual/float64(len(test.Y)), x)

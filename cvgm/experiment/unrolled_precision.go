@@ -96,7 +96,7 @@ type ridgeFit[T any] struct {
 }
 
 func newRidgeFit[T any](m arithmetic[T], train, test learn.Data, lambda float64) ridgeFit[T] {
-	return ridgeFit[T]{m, m.rows(train.X), m.rows(test.X), m.all(train.Y), m.all(test.Y), m.of(lambda), m.of(float64(len(train.Y)))}
+	return ridgeFit[T]{m, m.rows(train.Dense()), m.rows(test.Dense()), m.all(train.Y), m.all(test.Y), m.of(lambda), m.of(float64(len(train.Y)))}
 }
 
 // products adds c·(XᵀXv/N + λv − linear·Xᵀy/N) to to; linear is 0 or 1.
@@ -235,7 +235,7 @@ func withCondition(train learn.Data, condition float64) (learn.Data, error) {
 // single rounds to single precision.
 func single(d learn.Data) learn.Data {
 	r := learn.Data{X: mat.DenseCopyOf(d.X), Y: make([]float64, len(d.Y))}
-	r.X.Apply(func(_, _ int, v float64) float64 { return float64(float32(v)) }, r.X)
+	r.Dense().Apply(func(_, _ int, v float64) float64 { return float64(float32(v)) }, r.X)
 	for i, v := range d.Y {
 		r.Y[i] = float64(float32(v))
 	}

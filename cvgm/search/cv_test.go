@@ -52,7 +52,7 @@ func TestSearchesOverCVLossesAreIndependentOfUnits(t *testing.T) {
 		}
 		problem := func(a, b float64, factors []float64) (search.Problem, []float64) {
 			d := learn.Data{X: mat.NewDense(n, m, nil), Y: make([]float64, n)}
-			d.X.Scale(a, x)
+			d.Dense().Scale(a, x)
 			for i, v := range y {
 				d.Y[i] = b * v
 			}

@@ -114,7 +114,7 @@ func FuzzReadCSV(f *testing.F) {
 		if err != nil {
 			return
 		}
-		fitted, err := encoder.Fit(d.X, nil)
+		fitted, err := encoder.Fit(d.Dense(), nil)
 		if err != nil {
 			t.Fatalf("%q: %v", text, err)
 		}
@@ -123,7 +123,7 @@ func FuzzReadCSV(f *testing.F) {
 			t.Errorf("%q for %d features", encoder.Names(), m)
 		}
 		x := mat.NewDense(len(d.Y), m, nil)
-		if err := sample.Prepare(x.RawMatrix().Data, fitted, d.X, sample.Complement(nil, len(d.Y))); err != nil {
+		if err := sample.Prepare(x.RawMatrix().Data, fitted, d.Dense(), sample.Complement(nil, len(d.Y))); err != nil {
 			t.Error(err)
 		}
 		if err := (learn.Data{X: x, Y: d.Y}).Check(); err != nil {

@@ -108,12 +108,12 @@ func ExampleEncoder() {
 	if err != nil {
 		panic(err)
 	}
-	fitted, err := encoder.Fit(data.X.Slice(0, 4, 0, 2).(*mat.Dense), nil)
+	fitted, err := encoder.Fit(data.Dense().Slice(0, 4, 0, 2).(*mat.Dense), nil)
 	if err != nil {
 		panic(err)
 	}
 	features := make([]float64, len(encoder.Names()))
-	if err := fitted.Apply(features, data.X.RawRowView(3)); err != nil {
+	if err := fitted.Apply(features, data.Dense().RawRowView(3)); err != nil {
 		panic(err)
 	}
 	fmt.Println(encoder.Names(), features)

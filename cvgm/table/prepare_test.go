@@ -131,7 +131,7 @@ func TestPrepareLearnsFromTrainingRowsOnly(t *testing.T) {
 			t.Errorf("%s: loss %v, gradient %v; by hand %v, %v", name, got, g, want, grad)
 		}
 		leak := c
-		leak.Prepare = leaky{c.Prepare.(*Encoder), c.Data.X}
+		leak.Prepare = leaky{c.Prepare.(*Encoder), c.Data.Dense()}
 		if leaked, _ := evalOnce(t, leak, alpha); casetest.Near(leaked, want, 1e6*preparedTol) {
 			t.Errorf("%s: the loss of a leaky preparer is %v, by hand %v", name, leaked, want)
 		}
@@ -250,7 +250,7 @@ func TestFinalModelPrepares(t *testing.T) {
 				t.Fatal(name, err)
 			}
 			predictions = make([]float64, len(all))
-			if err := m.Predict(predictions, c.Data.X); err != nil {
+			if err := m.Predict(predictions, c.Data.Dense()); err != nil {
 				t.Fatal(name, err)
 			}
 			if risk, err = m.Risk(c.Loss, c.Data); err != nil {
@@ -263,7 +263,7 @@ func TestFinalModelPrepares(t *testing.T) {
 		if diff := cmp.Diff(want, predictions); diff != "" || risk != wantRisk {
 			t.Errorf("%s: risk %v, by hand %v; predictions\n%s", name, risk, wantRisk, diff)
 		}
-		if err := m.Predict(make([]float64, len(all)), hand.Data.X); !errors.Is(err, qpdiff.ErrShape) {
+		if err := m.Predict(make([]float64, len(all)), hand.Data.Dense()); !errors.Is(err, qpdiff.ErrShape) {
 			t.Errorf("%s: features in place of columns: %v", name, err)
 		}
 		if text, err := m.MarshalJSON(); err == nil {
@@ -353,7 +353,7 @@ func TestPrepareGetsCopiesOfTrainingRows(t *testing.T) {
 	if _, err := cvgm.New(c); err != nil {
 		t.Fatal(err)
 	}
-	if at != len(c.Splits) || !casetest.SameBits(c.Data.X.RawMatrix().Data, before.RawMatrix().Data) {
+	if at != len(c.Splits) || !casetest.SameBits(c.Data.Dense().RawMatrix().Data, before.RawMatrix().Data) {
 		t.Errorf("%d fits, or other data", at)
 	}
 }
@@ -380,7 +380,7 @@ func TestPreparedDataGradient(t *testing.T) {
 			for i, y := range c.Data.Y {
 				c.Data.Y[i] = math.Copysign(1, y)
 			}
-			c.Data.X.SetRow(5, c.Data.X.RawRowView(1))
+			c.Data.Dense().SetRow(5, c.Data.Dense().RawRowView(1))
 			c.Data.Y[5] = c.Data.Y[1]
 			c.Learner, c.Loss, c.Centring = func() learn.Learner { return new(margin.SVM) }, cvgm.SquaredHinge{}, cvgm.NoCentring
 			c.Hyper, c.Generalised = []float64{.01, .2}, true

@@ -201,16 +201,16 @@ func TestEncoderRefuses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := e.Fit(d.X.Slice(1, 2, 0, 3).(*mat.Dense), nil); !errors.Is(err, qpdiff.ErrDomain) || !strings.Contains(err.Error(), `"a"`) {
+	if _, err := e.Fit(d.Dense().Slice(1, 2, 0, 3).(*mat.Dense), nil); !errors.Is(err, qpdiff.ErrDomain) || !strings.Contains(err.Error(), `"a"`) {
 		t.Errorf("no value: %v", err)
 	}
-	if _, err := e.Fit(d.X, []float64{0, 1, 0}); !errors.Is(err, qpdiff.ErrDomain) {
+	if _, err := e.Fit(d.Dense(), []float64{0, 1, 0}); !errors.Is(err, qpdiff.ErrDomain) {
 		t.Errorf("no value that counts: %v", err)
 	}
 	if _, err := e.Fit(mat.NewDense(1, 2, nil), nil); !errors.Is(err, qpdiff.ErrShape) {
 		t.Errorf("two columns: %v", err)
 	}
-	fitted, err := e.Fit(d.X, nil)
+	fitted, err := e.Fit(d.Dense(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -34,11 +34,11 @@ func TestTuneWithoutWeight(t *testing.T) {
 			test.data.Weights = append(test.data.Weights, 1)
 		}
 		more := learn.Data{X: mat.NewDense(n+20, columns, nil), Y: slices.Clone(test.data.Y), Weights: slices.Clone(test.data.Weights)}
-		more.X.Slice(0, n, 0, columns).(*mat.Dense).Copy(test.data.X)
+		more.Dense().Slice(0, n, 0, columns).(*mat.Dense).Copy(test.data.X)
 		for i := n; i < n+20; i++ {
 			more.Y, more.Weights = append(more.Y, test.data.Y[0]), append(more.Weights, 0)
 			for j := range columns {
-				more.X.Set(i, j, 1e9)
+				more.Dense().Set(i, j, 1e9)
 			}
 		}
 		tuner := Tuner{Learner: test.learner, OuterFolds: 3}
@@ -151,7 +151,7 @@ func TestTunePathIsFreeOfUnits(t *testing.T) {
 			other := learn.Data{X: mat.DenseCopyOf(d.X), Y: slices.Clone(d.Y)}
 			for i := range d.Y {
 				other.Y[i] = math.Ldexp(d.Y[i], exponent)
-				other.X.Set(i, 3, math.Ldexp(d.X.At(i, 3), -exponent))
+				other.Dense().Set(i, 3, math.Ldexp(d.X.At(i, 3), -exponent))
 			}
 			got := mustTune(t, Tuner{Learner: learner, OuterFolds: -1}, other)
 			unit := 2 * exponent
@@ -168,7 +168,7 @@ func TestTunePathIsFreeOfUnits(t *testing.T) {
 	for _, exponent := range []int{-900, 900} { // squares of the column over- and underflow
 		other := learn.Data{X: mat.DenseCopyOf(d.X), Y: d.Y}
 		for i := range d.Y {
-			other.X.Set(i, 3, math.Ldexp(d.X.At(i, 3), exponent))
+			other.Dense().Set(i, 3, math.Ldexp(d.X.At(i, 3), exponent))
 		}
 		if got := mustTune(t, Tuner{}, other); got.Loss != want.Loss || *got.Risk != *want.Risk {
 			t.Errorf("a column times 2^%d: CV loss %v, want %v", exponent, got.Loss, want.Loss)
@@ -203,7 +203,7 @@ func TestTunedLossHasTheBitsOfANewCV(t *testing.T) {
 func TestTuneTriesZerosWithoutWarning(t *testing.T) {
 	d := houses(40)
 	for i := range d.Y {
-		d.X.Set(i, 1, d.X.At(i, 0))
+		d.Dense().Set(i, 1, d.X.At(i, 0))
 		d.Y[i] = d.X.At(i, 0) - 2*d.X.At(i, 4) + 5
 	}
 	tuned := mustTune(t, Tuner{OuterFolds: -1}, d)
@@ -231,7 +231,7 @@ func TestTuneFindsTheValleyOfAKernelMachine(t *testing.T) {
 		d := learn.Data{X: mat.NewDense(60, 4, nil), Y: make([]float64, 60)}
 		for i := range d.Y {
 			r := []float64{src.NormFloat64(), src.NormFloat64(), src.NormFloat64(), src.NormFloat64()}
-			d.X.SetRow(i, r)
+			d.Dense().SetRow(i, r)
 			d.Y[i] = math.Copysign(1, math.Hypot(r[0], r[1])-1.1+.5*src.NormFloat64())
 		}
 		tuner := Tuner{Learner: &kernel.SVM{Intercept: true}, OuterFolds: -1, Folds: 5}
@@ -307,7 +307,7 @@ func TestTuneConstantFeatures(t *testing.T) {
 			t.Errorf("%T: kinds %v for features that vary", learner, kinds)
 		}
 	}
-	d.X.Apply(func(i, j int, _ float64) float64 { // constant up to rounding
+	d.Dense().Apply(func(i, j int, _ float64) float64 { // constant up to rounding
 		if i%2 == 0 {
 			return (float64(j) + .1) * 3
 		}
@@ -348,7 +348,7 @@ func TestTuneBoundsCountWeights(t *testing.T) {
 		d.Weights = slices.Repeat([]float64{1}, 24)
 		twice := learn.Data{X: mat.NewDense(32, 7, nil), Y: slices.Concat(d.Y, d.Y[:8])}
 		for i := range 32 {
-			twice.X.SetRow(i, d.X.RawRowView(i%24))
+			twice.Dense().SetRow(i, d.Dense().RawRowView(i%24))
 		}
 		for i := range 8 {
 			d.Weights[i] = 2
@@ -455,7 +455,7 @@ func TestEstimateCovers(t *testing.T) {
 func TestTuneRefusesFarUnits(t *testing.T) {
 	scaled := func(d learn.Data, x, y int) learn.Data {
 		d = learn.Data{X: mat.DenseCopyOf(d.X), Y: slices.Clone(d.Y)}
-		d.X.Apply(func(_, _ int, v float64) float64 { return math.Ldexp(v, x) }, d.X)
+		d.Dense().Apply(func(_, _ int, v float64) float64 { return math.Ldexp(v, x) }, d.X)
 		for i := range d.Y {
 			d.Y[i] = math.Ldexp(d.Y[i], y)
 		}

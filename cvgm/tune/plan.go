@@ -174,7 +174,7 @@ func distance(x *mat.Dense, weights sample.Weights) float64 {
 func (w *tuning) seen(rows []int) (*mat.Dense, []float64, error) {
 	_, n := w.c.Data.X.Dims()
 	x, y := mat.NewDense(len(rows), n, nil), sample.Pick(w.c.Data.Y, rows)
-	sample.Gather(x.RawMatrix().Data, w.c.Data.X, rows)
+	sample.Gather(x.RawMatrix().Data, w.c.Data.Dense(), rows)
 	if w.c.Prepare != nil {
 		prepared, err := w.c.Prepare.Fit(x, sample.Pick(w.c.Data.Weights, rows))
 		if err != nil {

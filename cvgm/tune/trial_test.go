@@ -103,7 +103,7 @@ func drawTrial(k int, size trialSize, shuffled bool) trialSet {
 					z /= math.Sqrt((math.Pow(rng.NormFloat64(), 2) + math.Pow(rng.NormFloat64(), 2)) / 2)
 				}
 				f += theta[j] * z
-				d.X.Set(i, j, z*units[j])
+				d.Dense().Set(i, j, z*units[j])
 			}
 			e := rng.NormFloat64()
 			if trait == "heavy-tailed" {
@@ -266,7 +266,7 @@ func riskCells(ctx context.Context, s trialSet, _ trialSize) ([]string, error) {
 	for _, models := range append(w.judged, judged{cvgm.Split{Train: all, Val: all}, tuned.Hyper, tuned.DefaultHyper}) {
 		c := tuned.Config
 		c.Data = learn.Data{X: mat.NewDense(len(models.fold.Train), s.columns(), nil), Y: sample.Pick(s.data.Y, models.fold.Train)}
-		sample.Gather(c.Data.X.RawMatrix().Data, s.data.X, models.fold.Train)
+		sample.Gather(c.Data.Dense().RawMatrix().Data, s.data.Dense(), models.fold.Train)
 		if c.Splits, err = cvgm.LeaveOneOut(len(c.Data.Y)); err != nil { // any: no CV loss is evaluated
 			return nil, err
 		}

@@ -36,7 +36,7 @@ func houses(rows int) learn.Data {
 		d.Y[i] = 250
 		for j := range 7 {
 			v := src.NormFloat64()
-			d.X.Set(i, j, v*math.Pow(10, float64(j-3))+float64(j))
+			d.Dense().Set(i, j, v*math.Pow(10, float64(j-3))+float64(j))
 			if j < 4 {
 				d.Y[i] += 30 * v
 			}
@@ -52,7 +52,7 @@ func twoClasses(rows, n int) learn.Data {
 	d := learn.Data{X: mat.NewDense(rows, n, nil), Y: make([]float64, rows)}
 	for i := range rows {
 		for j := range n {
-			d.X.Set(i, j, src.NormFloat64())
+			d.Dense().Set(i, j, src.NormFloat64())
 		}
 		d.Y[i] = math.Copysign(1, d.X.At(i, 0)-d.X.At(i, 1)+src.NormFloat64())
 	}
@@ -119,7 +119,7 @@ func TestTuneIsFreeOfUnits(t *testing.T) {
 		other := learn.Data{X: mat.DenseCopyOf(d.X), Y: slices.Clone(d.Y)}
 		for i := range d.Y {
 			other.Y[i] *= unit
-			other.X.Set(i, 2, other.X.At(i, 2)*unit*unit)
+			other.Dense().Set(i, 2, other.X.At(i, 2)*unit*unit)
 		}
 		tuned := mustTune(t, Tuner{OuterFolds: -1}, other)
 		if gap := math.Abs(tuned.Loss/unit/unit-first.Loss) / first.ConstantLoss; gap > 1e-6 || len(tuned.Path) > 2*len(first.Path) {
@@ -169,7 +169,7 @@ func TestTuneKernelMachineAndSVM(t *testing.T) {
 	d := learn.Data{X: mat.NewDense(70, 2, nil), Y: make([]float64, 70)}
 	for i := range d.Y {
 		x, y := 1000*src.NormFloat64(), src.NormFloat64()
-		d.X.SetRow(i, []float64{x, y})
+		d.Dense().SetRow(i, []float64{x, y})
 		d.Y[i] = math.Copysign(1, math.Hypot(x/1000, y)-1.1)
 	}
 	machine := mustTune(t, Tuner{Learner: &kernel.SVM{Intercept: true}, OuterFolds: 3}, d)
@@ -419,7 +419,7 @@ func TestTuneWarns(t *testing.T) {
 	wide := learn.Data{X: mat.NewDense(20, 60, nil), Y: make([]float64, 20)}
 	for i := range 20 {
 		for j := range 60 {
-			wide.X.Set(i, j, src.NormFloat64())
+			wide.Dense().Set(i, j, src.NormFloat64())
 		}
 		wide.Y[i] = wide.X.At(i, 0) + .1*src.NormFloat64()
 	}
@@ -445,8 +445,8 @@ func TestTuneWarns(t *testing.T) {
 		"one hyperparameter":   {Tuner{Hyper: []learn.Hyperparameter{{Name: "λ1", Lower: 1, Default: 1, Upper: 1}, {Name: "λ2", Lower: 1, Default: 1, Upper: 1}}}, houses(20), NoImprovement},
 		"wide":                 {Tuner{}, wide, Overfitting},
 		"one class in a split": {Tuner{Splits: singles}, rare, OneClass},
-		"many":                 {Tuner{}, learn.Data{X: mat.DenseCopyOf(noise.X.Slice(0, 12, 0, 7)), Y: noise.Y[:12]}, ManyHyperparameters},
-		"few":                  {Tuner{}, learn.Data{X: mat.DenseCopyOf(noise.X.Slice(0, 8, 0, 7)), Y: noise.Y[:8]}, NoRisk},
+		"many":                 {Tuner{}, learn.Data{X: mat.DenseCopyOf(noise.Dense().Slice(0, 12, 0, 7)), Y: noise.Y[:12]}, ManyHyperparameters},
+		"few":                  {Tuner{}, learn.Data{X: mat.DenseCopyOf(noise.Dense().Slice(0, 8, 0, 7)), Y: noise.Y[:8]}, NoRisk},
 	} {
 		t.Run(name, func(t *testing.T) {
 			tuned := mustTune(t, test.tuner, test.data)
@@ -469,7 +469,7 @@ func TestTuneRefuses(t *testing.T) {
 		one.Y[i] = 1
 	}
 	nan := houses(20)
-	nan.X.Set(3, 2, math.NaN())
+	nan.Dense().Set(3, 2, math.NaN())
 	groups := make([]int, 30)
 	for name, test := range map[string]struct {
 		tuner Tuner
@@ -742,7 +742,7 @@ func TestTuneMovesHyperparametersApart(t *testing.T) {
 	for _, learner := range []learn.Tunable{&linear.ElasticNet{}, &linear.SparseLogistic{}, &linear.Huber{}, &kernel.Ridge{}, &linear.Logistic{}, &margin.SVM{}, &kernel.SVM{}} {
 		d := twoClasses(40, 3)
 		w := &tuning{Tuner: Tuner{}, learner: learner, c: cvgm.Config{Data: d}}
-		plan, kinds, err := w.hyperparameters(sample.Complement(nil, len(d.Y)), d.X, d.Y)
+		plan, kinds, err := w.hyperparameters(sample.Complement(nil, len(d.Y)), d.Dense(), d.Y)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -868,7 +868,7 @@ func TestTuneConstantLossCountsWeights(t *testing.T) {
 		copies = append(copies, nil)
 		for range 1 + i*i%4 {
 			copies[i] = append(copies[i], len(repeated.Y))
-			x, repeated.Y = append(x, d.X.RawRowView(i)...), append(repeated.Y, y)
+			x, repeated.Y = append(x, d.Dense().RawRowView(i)...), append(repeated.Y, y)
 		}
 	}
 	repeated.X = mat.NewDense(len(repeated.Y), 7, x)

@@ -144,7 +144,7 @@ const manifoldPoints = 500
 func (t *kernelTrial) manifold(title string, s state) *figures.Panel {
 	p := figures.NewPanel(title, title, "φ₁", "φ₂")
 	d := thinned(t.Test, manifoldPoints)
-	phi, err := s.Model.Features.Forward(s.Model.Params, d.X)
+	phi, err := s.Model.Features.Forward(s.Model.Params, d.Dense())
 	if err != nil {
 		return p
 	}
@@ -163,7 +163,7 @@ func thinned(d learn.Data, n int) learn.Data {
 	few := learn.Data{X: mat.NewDense(n, 2, nil), Y: make([]float64, n)}
 	for i := range n {
 		row := i * len(d.Y) / n
-		few.X.SetRow(i, d.X.RawRowView(row))
+		few.Dense().SetRow(i, d.Dense().RawRowView(row))
 		few.Y[i] = d.Y[row]
 	}
 	return few

@@ -14,7 +14,7 @@ import (
 func Example() {
 	d := learn.Data{X: mat.NewDense(20, 1, nil), Y: make([]float64, 20)}
 	for i := range d.Y {
-		d.X.Set(i, 0, float64(i)/3)
+		d.Dense().Set(i, 0, float64(i)/3)
 		d.Y[i] = math.Sin(float64(i) / 3)
 	}
 	l := kernel.Ridge{Intercept: true}

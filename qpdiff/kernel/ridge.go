@@ -69,12 +69,13 @@ func (l *Ridge) kernelOf() Kernel { return cmp.Or[Kernel](l.Kernel, RBF{}) }
 // Weights count. Errors are those of [learn.Data.Check]; after one, the learner has no data.
 func (l *Ridge) Load(d learn.Data) error {
 	l.state.Unload()
+	d = learner.InPlace(d)
 	l.loo = 0
 	if err := d.Check(); err != nil {
 		return err
 	}
 	l.kernel = l.kernelOf()
-	l.state.Params, l.state.Hypers = l.Dims(d.X.RawMatrix().Cols)
+	l.state.Params, l.state.Hypers = l.Dims(d.Dense().RawMatrix().Cols)
 	l.load(d, l.Intercept)
 	return nil
 }

@@ -35,7 +35,7 @@ func BenchmarkKernelRidge(b *testing.B) {
 		}
 		run("lambda", func() error { hyper[0] *= 1 + 1e-6; return l.Fit(theta, hyper) })
 		run("width", func() error { hyper[1] *= 1 + 1e-6; return l.Fit(theta, hyper) })
-		run("vjp", func() error { return l.PredictVJP(&w, g, nil, d.X, v) })
+		run("vjp", func() error { return l.PredictVJP(&w, g, nil, d.Dense(), v) })
 		run("leave-one-out", func() error { hyper[0] *= 1 + 1e-6; return l.LeaveOneOut(dst, hyper) })
 		run("leave-one-out vjp", func() error { return l.LeaveOneOutVJP(&w, g, nil, v) })
 	}

@@ -15,7 +15,7 @@ import (
 func sine() learn.Data {
 	d := learn.Data{X: mat.NewDense(9, 1, nil), Y: make([]float64, 9)}
 	for i := range d.Y {
-		d.X.Set(i, 0, float64(i)/2)
+		d.Dense().Set(i, 0, float64(i)/2)
 		d.Y[i] = math.Sin(float64(i) / 2)
 	}
 	return d

@@ -148,8 +148,9 @@ func (l *kernelRidgeFit) load(d learn.Data, bias bool) {
 	dense.GrowAll(m, &l.c, &l.factor.share)
 	l.support = dense.Grow(l.support, m)
 	l.k = dense.Grow(l.k, m*m)
+	features := d.Dense()
 	for k, i := range l.rows {
-		copy(l.points[k*n:(k+1)*n], d.X.RawRowView(i))
+		copy(l.points[k*n:(k+1)*n], features.RawRowView(i))
 		l.factor.share[k] = dense.CountAt(l.counts, i) / total
 		l.support[k] = k
 	}

@@ -32,7 +32,7 @@ func denseRidge(kernel Kernel, intercept bool, d learn.Data, hyper []float64) (c
 	a, y := mat.NewDense(n+1, n+1, nil), mat.NewVecDense(n+1, nil)
 	for i := range n {
 		for j := range n {
-			a.Set(i, j, kernel.Eval(hyper[1:], d.X.RawRowView(i), d.X.RawRowView(j)))
+			a.Set(i, j, kernel.Eval(hyper[1:], d.Dense().RawRowView(i), d.Dense().RawRowView(j)))
 		}
 		weight := 1.0
 		if d.Weights != nil {
@@ -63,13 +63,13 @@ func kernelRidgeResidual(kernel Kernel, intercept, predicted bool) func(d learn.
 		if !predicted {
 			return math.Abs(theta[0]-b) / (1 + math.Abs(b))
 		}
-		n := d.X.RawMatrix().Cols
+		n := d.Dense().RawMatrix().Cols
 		x := mat.NewDense(5, n, numtest.Normals(rand.New(rand.NewPCG(8, 8)), 5*n))
 		worst := 0.0
 		for t, got := range theta {
 			f, size := b, math.Abs(b)
 			for i, v := range c {
-				k := v * kernel.Eval(hyper[1:], d.X.RawRowView(i), x.RawRowView(t))
+				k := v * kernel.Eval(hyper[1:], d.Dense().RawRowView(i), x.RawRowView(t))
 				f += k
 				size += math.Abs(k)
 			}
@@ -135,12 +135,12 @@ func TestKernelRidgeIsRidgeRegression(t *testing.T) {
 				total := 0.0
 				for i := range rows {
 					total += dense.CountAt(counts, i)
-					dense.Axpy(dense.CountAt(counts, i), d.X.RawRowView(i), means)
+					dense.Axpy(dense.CountAt(counts, i), d.Dense().RawRowView(i), means)
 					means[n] += dense.CountAt(counts, i) * d.Y[i]
 				}
 				floats.Scale(1/total, means)
 				for i := range rows {
-					dense.Axpy(-1, means[:n], centre.X.RawRowView(i))
+					dense.Axpy(-1, means[:n], centre.Dense().RawRowView(i))
 					centre.Y[i] -= means[n]
 				}
 			}
@@ -150,12 +150,12 @@ func TestKernelRidgeIsRidgeRegression(t *testing.T) {
 			theta, b := make([]float64, n), make([]float64, 1)
 			nt, _ := l.Dims(n)
 			got := make([]float64, rows)
-			if err := errors.Join(net.Load(centre), net.Fit(theta, []float64{0, lambda}), l.Load(d), l.Fit(b[:nt], []float64{lambda, 1, 0}), l.Predict(nil, got, d.X)); err != nil {
+			if err := errors.Join(net.Load(centre), net.Fit(theta, []float64{0, lambda}), l.Load(d), l.Fit(b[:nt], []float64{lambda, 1, 0}), l.Predict(nil, got, d.Dense())); err != nil {
 				t.Fatal(err)
 			}
 			want := make([]float64, rows)
 			for i := range want {
-				want[i] = means[n] + dense.Dot(theta, centre.X.RawRowView(i))
+				want[i] = means[n] + dense.Dot(theta, centre.Dense().RawRowView(i))
 			}
 			numtest.NearAll(t, "prediction", got, want, 1e-12, 1)
 		}
@@ -210,7 +210,7 @@ func TestKernelRidgeRefusals(t *testing.T) {
 		return errors.Join(l.Load(d), l.Fit(nil, hyper))
 	}
 	tied := casetest.CloneData(d)
-	copy(tied.X.RawRowView(4), tied.X.RawRowView(1))
+	copy(tied.Dense().RawRowView(4), tied.Dense().RawRowView(1))
 	for i, c := range []struct {
 		err, kind error
 		part      string
@@ -263,7 +263,7 @@ func TestKernelRidgeDifferentiatesZeroCoefficients(t *testing.T) {
 // large it is beside the rest.
 func TestKernelRidgeInterceptAbsorbsConstants(t *testing.T) {
 	d := casetest.RandomData(4, 12, 3, false)
-	x := casetest.RandomData(5, 6, 3, false).X
+	x := casetest.RandomData(5, 6, 3, false).Dense()
 	var want []float64
 	for _, constant := range []float64{0, 1, 1e4, 1e8} {
 		l := Ridge{Kernel: Polynomial{Degree: 1}, Intercept: true}
@@ -293,7 +293,7 @@ func TestKernelRidgeLeaveOneOutState(t *testing.T) {
 	if err := l.VJP(nil, &learn.Grad{}, b); !errors.Is(err, qpdiff.ErrNotFitted) {
 		t.Errorf("VJP after LeaveOneOut: %v", err)
 	}
-	if err := l.Predict(nil, dst, d.X); !errors.Is(err, qpdiff.ErrNotFitted) {
+	if err := l.Predict(nil, dst, d.Dense()); !errors.Is(err, qpdiff.ErrNotFitted) {
 		t.Errorf("Predict after LeaveOneOut: %v", err)
 	}
 	if err := l.Fit(b, hyper); err != nil || !numtest.SameBits(b, want) {
@@ -336,7 +336,7 @@ func TestKernelRidgeLeaveOneOutState(t *testing.T) {
 // The prediction function by itself predicts with the same bits.
 func TestKernelModelPredictsAsTheLearner(t *testing.T) {
 	d := casetest.ClassData(1, 20, 2)
-	x := casetest.RandomData(2, 9, 2, false).X
+	x := casetest.RandomData(2, 9, 2, false).Dense()
 	for name, l := range map[string]Machine{"SVM": &SVM{Intercept: true}, "ridge": &Ridge{Kernel: Polynomial{}, Intercept: true}} {
 		if _, err := l.Model(); !errors.Is(err, qpdiff.ErrNotFitted) {
 			t.Errorf("%s without a fit: %v", name, err)
@@ -377,7 +377,7 @@ func TestKernelModelPredictsAsTheLearner(t *testing.T) {
 // not the constant moves no prediction by more than that.
 func TestKernelRidgeRefusesConstantsThatHideTheRest(t *testing.T) {
 	d := casetest.RandomData(4, 12, 3, false)
-	x := casetest.RandomData(5, 6, 3, false).X
+	x := casetest.RandomData(5, 6, 3, false).Dense()
 	for _, intercept := range []bool{true, false} {
 		for exponent := range 23 {
 			constant := math.Pow(10, float64(exponent))

@@ -82,6 +82,7 @@ func (l *SVM) SetGeneralised(on bool) { l.Generalised = on }
 // are the same. After one, the learner has no data.
 func (l *SVM) Load(d learn.Data) error {
 	l.state.Unload()
+	d = learner.InPlace(d)
 	err := d.Check()
 	if err == nil {
 		err = learner.CheckClasses(d)
@@ -91,7 +92,7 @@ func (l *SVM) Load(d learn.Data) error {
 		return err
 	}
 	l.kernel = l.kernelOf()
-	l.state.Params, l.state.Hypers = l.Dims(d.X.RawMatrix().Cols)
+	l.state.Params, l.state.Hypers = l.Dims(d.Dense().RawMatrix().Cols)
 	l.load(d, l.Intercept)
 	return nil
 }

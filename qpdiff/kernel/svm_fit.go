@@ -32,9 +32,10 @@ func (l *kernelSVMFit) load(d learn.Data, bias bool) {
 	same := n == l.n && l.q.balanced == bias
 	l.n, l.stride = n, w // with the label behind the features
 	l.points = dense.Grow(l.points, rows*w)
+	features := d.Dense()
 	for i, y := range d.Y {
 		row := l.points[i*w : (i+1)*w]
-		copy(row, d.X.RawRowView(i))
+		copy(row, features.RawRowView(i))
 		row[n] = y
 	}
 	l.counts = learner.Counts(d, l.counts)

@@ -28,7 +28,7 @@ func TestKernelSVMStrictComplementarity(t *testing.T) {
 		rows, n := 6+rng.IntN(14), 1+rng.IntN(3)
 		d := casetest.ClassData(rng.Uint64(), rows, n)
 		unit := math.Pow(10, 12*rng.Float64()-6)
-		d.X.Scale(unit, d.X)
+		d.Dense().Scale(unit, d.X)
 		l := &SVM{Intercept: trial%2 == 0}
 		gamma := math.Pow(10, 3*rng.Float64()-1) / (unit * unit)
 		if trial%3 == 0 {
@@ -48,7 +48,7 @@ func TestKernelSVMStrictComplementarity(t *testing.T) {
 			}
 			return append(slices.Clone(l.q.free), -1, len(l.atTop()))
 		}
-		x := mat.NewDense(1, n, d.X.RawRowView(0))
+		x := mat.NewDense(1, n, d.Dense().RawRowView(0))
 		vjp := func() error { return l.PredictVJP(nil, &learn.Grad{Hyper: make([]float64, nh)}, nil, x, []float64{1}) }
 		lo := math.Pow(10, 3*rng.Float64()-2)
 		hi := lo * 3
@@ -194,7 +194,7 @@ func TestKernelSVMAllWeak(t *testing.T) {
 	if err := l.VJP(nil, &learn.Grad{Hyper: make([]float64, 2)}, []float64{1}); len(l.weak) != 3 || !errors.Is(err, qpdiff.ErrIllPosed) {
 		t.Errorf("weak %v, error %v", l.weak, err)
 	}
-	if err := l.PredictVJP(nil, new(learn.Grad), mat.NewDense(4, 2, nil), star.X, make([]float64, 4)); err != nil {
+	if err := l.PredictVJP(nil, new(learn.Grad), mat.NewDense(4, 2, nil), star.Dense(), make([]float64, 4)); err != nil {
 		t.Errorf("derivatives in the rows predicted for: %v", err)
 	}
 }
@@ -205,7 +205,7 @@ func TestKernelSVMZeroRow(t *testing.T) {
 	d := casetest.ClassData(5, 9, 2)
 	with := learn.Data{X: mat.NewDense(10, 2, nil), Y: append(slices.Clone(d.Y), 1)}
 	for i := range 9 {
-		with.X.SetRow(i, d.X.RawRowView(i))
+		with.Dense().SetRow(i, d.Dense().RawRowView(i))
 	}
 	x := mat.NewDense(3, 2, []float64{1, 2, -.5, .3, 0, 0})
 	hyper, v := []float64{.7, 1, 0}, []float64{1, -2, 3}
@@ -224,7 +224,7 @@ func TestKernelSVMZeroRow(t *testing.T) {
 	}
 	// Moved, the row changes f by C·x_9ᵀx to first order.
 	got := numtest.ForwardDifference(func(h float64) float64 {
-		with.X.Set(9, 0, h)
+		with.Dense().Set(9, 0, h)
 		if err := errors.Join(l.Load(with), l.Fit(nil, hyper), l.Predict(nil, f, x)); err != nil {
 			t.Fatal(err)
 		}
@@ -244,7 +244,7 @@ func TestKernelSVMFarAway(t *testing.T) {
 	if err := errors.Join(l.Load(d), l.Fit(theta, []float64{10, .5}), l.VJP(nil, far, []float64{1})); err != nil {
 		t.Fatal(err)
 	}
-	d.X.Set(5, 1, 1e4)
+	d.Dense().Set(5, 1, 1e4)
 	if err := errors.Join(l.Load(d), l.Fit(theta, []float64{10, .5}), l.VJP(nil, near, []float64{1})); err != nil {
 		t.Fatal(err)
 	}

@@ -70,7 +70,7 @@ func preciseTrial(t *testing.T, trial int) (l *SVM, theta, hyper []float64) {
 	for j := range n {
 		unit := math.Pow(10, decades*(2*rng.Float64()-1))
 		for i := range rows {
-			d.X.Set(i, j, unit*(d.X.At(i, j)+offset))
+			d.Dense().Set(i, j, unit*(d.X.At(i, j)+offset))
 		}
 	}
 	l = &SVM{Intercept: rng.IntN(2) == 0}
@@ -155,7 +155,7 @@ func TestKernelSVMRefusesRawFeatures(t *testing.T) {
 			d := learn.Data{X: mat.NewDense(20, 1, nil), Y: make([]float64, 20)}
 			unit := math.Sqrt(2 * math.Pow(c.size, 1/float64(degree)))
 			for i := range d.Y {
-				d.X.Set(i, 0, unit*rng.NormFloat64())
+				d.Dense().Set(i, 0, unit*rng.NormFloat64())
 				d.Y[i] = float64(1 - 2*(i%2))
 			}
 			l := &SVM{Intercept: true, Kernel: Polynomial{Degree: degree}}
@@ -177,7 +177,7 @@ func TestKernelSVMDecisionErrorUnits(t *testing.T) {
 	d := casetest.ClassData(3, 20, 2)
 	for _, unit := range []float64{0x1p-20, 1, 0x1p20} {
 		scaled := learn.Data{X: mat.DenseCopyOf(d.X), Y: d.Y}
-		scaled.X.Scale(unit, scaled.X)
+		scaled.Dense().Scale(unit, scaled.X)
 		for _, c := range []float64{1, 1e12} {
 			l := &SVM{Kernel: Polynomial{Degree: 2}, Intercept: true}
 			err := errors.Join(l.Load(scaled), l.Fit(make([]float64, 1), []float64{c, 1 / (unit * unit), 1}))

@@ -29,7 +29,7 @@ func TestKernelSVMForwardIsAdjoint(t *testing.T) {
 		if trial%2 == 0 { // equal rows, and rows of decision value ±1
 			for i := range rows {
 				for j := range n {
-					d.X.Set(i, j, math.Round(d.X.At(i, j)))
+					d.Dense().Set(i, j, math.Round(d.X.At(i, j)))
 				}
 			}
 		}
@@ -151,7 +151,7 @@ func TestKernelSVMPredictJVPDifferences(t *testing.T) {
 			along := &learn.Grad{Hyper: numtest.Direction(rng, len(c.hyper)), X: mat.NewDense(20, 2, numtest.Direction(rng, 40))}
 			at := func(h float64) []float64 {
 				moved, hyper, there := casetest.CloneData(d), slices.Clone(c.hyper), mat.DenseCopyOf(x)
-				dense.Axpy(h, along.X.RawMatrix().Data, moved.X.RawMatrix().Data)
+				dense.Axpy(h, along.X.RawMatrix().Data, moved.Dense().RawMatrix().Data)
 				dense.Axpy(h, along.Hyper, hyper)
 				dense.Axpy(h, dx.RawMatrix().Data, there.RawMatrix().Data)
 				theta, f := make([]float64, 1)[:numtest.First(l.Dims(2))], make([]float64, 3)
@@ -200,8 +200,8 @@ func TestKernelSVMPartsEqualRows(t *testing.T) {
 			f := make([]float64, 1)
 			fit := func(h float64) float64 {
 				d := learn.Data{X: mat.NewDense(6, 1, slices.Clone(x)), Y: y}
-				d.X.Set(c.equal[1], 0, x[c.equal[0]])
-				dense.Axpy(h, c.dx, d.X.RawMatrix().Data)
+				d.Dense().Set(c.equal[1], 0, x[c.equal[0]])
+				dense.Axpy(h, c.dx, d.Dense().RawMatrix().Data)
 				if err := errors.Join(l.Load(d), l.Fit(make([]float64, 1), c.hyper), l.Predict(nil, f, at)); err != nil {
 					t.Fatal(err)
 				}
@@ -255,7 +255,7 @@ func TestKernelSVMMultipliers(t *testing.T) {
 		for range 6 {
 			i, k := rng.IntN(15), rng.IntN(15)
 			if d.Y[i] == d.Y[k] {
-				d.X.SetRow(i, d.X.RawRowView(k))
+				d.Dense().SetRow(i, d.Dense().RawRowView(k))
 			}
 		}
 		l := &SVM{Intercept: rng.IntN(2) == 0}
@@ -281,7 +281,7 @@ func TestKernelSVMMultipliers(t *testing.T) {
 		if l.Intercept {
 			b = theta[0]
 		}
-		if err := l.Predict(nil, f, d.X); err != nil {
+		if err := l.Predict(nil, f, d.Dense()); err != nil {
 			t.Fatal(err)
 		}
 		var support []int
@@ -293,8 +293,8 @@ func TestKernelSVMMultipliers(t *testing.T) {
 			}
 			margin, want := d.Y[i]*f[i], b
 			for k, v := range alpha {
-				want += v * d.Y[k] * l.kernel.Eval([]float64{1}, d.X.RawRowView(i), d.X.RawRowView(k))
-				if slices.Equal(d.X.RawRowView(i), d.X.RawRowView(k)) && d.Y[i] == d.Y[k] && v != a {
+				want += v * d.Y[k] * l.kernel.Eval([]float64{1}, d.Dense().RawRowView(i), d.Dense().RawRowView(k))
+				if slices.Equal(d.Dense().RawRowView(i), d.Dense().RawRowView(k)) && d.Y[i] == d.Y[k] && v != a {
 					t.Fatalf("rows %d and %d are equal and have the dual variables %v and %v", i, k, a, v)
 				}
 			}

@@ -66,7 +66,7 @@ func kernelSVMViolation(l *SVM, d learn.Data, hyper []float64) float64 {
 	for i := range rows {
 		f, size := l.q.b, 1.0
 		for j := range rows {
-			v := beta[j] * l.kernel.Eval(hyper[1:], d.X.RawRowView(i), d.X.RawRowView(j))
+			v := beta[j] * l.kernel.Eval(hyper[1:], d.Dense().RawRowView(i), d.Dense().RawRowView(j))
 			f += v
 			size += math.Abs(v)
 		}
@@ -409,7 +409,7 @@ func TestKernelSVMOptimalOnPaths(t *testing.T) {
 				hyper[2] = 1
 			}
 			if rapid.Bool().Draw(t, "move") {
-				d.X.Set(0, 0, float64(rapid.IntRange(-200, 200).Draw(t, "x00"))/64)
+				d.Dense().Set(0, 0, float64(rapid.IntRange(-200, 200).Draw(t, "x00"))/64)
 				if err := l.Load(d); err != nil {
 					t.Fatal(err)
 				}
@@ -429,7 +429,7 @@ func FuzzKernelSVM(f *testing.F) {
 	f.Add(uint64(2), uint8(3), uint8(9), 1e6, 1e-3, 10., true)
 	f.Fuzz(func(t *testing.T, seed uint64, rows, n uint8, c, gamma, scale float64, bias bool) {
 		d := casetest.ClassData(seed, 2+int(rows%30), 1+int(n%4))
-		d.X.Scale(scale, d.X)
+		d.Dense().Scale(scale, d.X)
 		machine := &SVM{Intercept: bias, Generalised: true}
 		l := casetest.Predictions{P: machine}
 		theta := make([]float64, 5)

@@ -19,7 +19,7 @@ func TestNoTiesAfterARefusal(t *testing.T) {
 	for range 2000 {
 		d := casetest.ClassData(rng.Uint64(), 6, 1)
 		for i := range 6 {
-			d.X.Set(i, 0, float64(rng.IntN(5)-2))
+			d.Dense().Set(i, 0, float64(rng.IntN(5)-2))
 		}
 		l, w := SVM{Intercept: true, Generalised: true}, new(qpdiff.Workspace)
 		if err := errors.Join(l.Load(d), l.Fit([]float64{0}, []float64{1, .5})); err != nil {
@@ -32,7 +32,7 @@ func TestNoTiesAfterARefusal(t *testing.T) {
 		g := &learn.Grad{X: mat.NewDense(6, 1, nil)}
 		for _, product := range []func() error{
 			func() error { return l.VJP(w, g, []float64{1}) },
-			func() error { return l.PredictVJP(w, g, nil, d.X, d.Y) },
+			func() error { return l.PredictVJP(w, g, nil, d.Dense(), d.Y) },
 		} {
 			l.Generalised = true
 			if err := product(); err != nil || len(l.weak) == 0 || ties() == 0 {

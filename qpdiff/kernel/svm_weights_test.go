@@ -83,7 +83,7 @@ func TestKernelSVMWeightsOfManyDecades(t *testing.T) {
 			t.Errorf("trial %d: violation %g", trial, v)
 		}
 		g := casetest.NewGrad(d, 2)
-		if err := l.PredictVJP(nil, g, nil, d.X, d.Y); err != nil && !errors.Is(err, qpdiff.ErrNotDifferentiable) && !errors.Is(err, qpdiff.ErrIllPosed) {
+		if err := l.PredictVJP(nil, g, nil, d.Dense(), d.Y); err != nil && !errors.Is(err, qpdiff.ErrNotDifferentiable) && !errors.Is(err, qpdiff.ErrIllPosed) {
 			t.Errorf("trial %d: %v", trial, err)
 		}
 	}

@@ -18,7 +18,8 @@ import (
 // sum of what the rows count. A [Grad] keeps the shape of X and Y: rows that do not count
 // have the derivative 0.
 type Data struct {
-	X *mat.Dense
+	// X is read in place where it is a *mat.Dense; Load copies a matrix of another kind.
+	X mat.Matrix
 	Y []float64
 	// Rows are the rows of X and Y to learn from, in any order. A row that is named
 	// twice counts twice. Nil: all.
@@ -26,6 +27,17 @@ type Data struct {
 	// Weights has one entry for each row of X, at or above 0: a row of weight w
 	// counts as w equal rows. Nil: one each.
 	Weights []float64
+}
+
+// Dense returns X: itself where it is a *mat.Dense, else a copy. It is nil without X.
+func (d Data) Dense() *mat.Dense {
+	if x, ok := d.X.(*mat.Dense); ok || d.X == nil {
+		return x
+	}
+	if r, c := d.X.Dims(); r == 0 || c == 0 {
+		return new(mat.Dense)
+	}
+	return mat.DenseCopyOf(d.X)
 }
 
 // Grad collects the cotangents that a VJP adds to: the derivative of a scalar
@@ -49,13 +61,14 @@ type Grad struct {
 // that counts. The error is an [*qpdiff.ArgError] of kind ErrShape, ErrNotFinite or, for
 // Rows and the values of Weights, ErrDomain.
 func (d Data) Check() error {
-	if d.X == nil || d.X.IsEmpty() {
+	x := d.Dense()
+	if x == nil || x.IsEmpty() {
 		return &qpdiff.ArgError{Arg: "Data.X", Why: qpdiff.ErrShape, Problem: "is empty", Remedy: "give at least one example with one feature"}
 	}
-	r, _ := d.X.Dims()
+	r, _ := x.Dims()
 	if len(d.Y) != r {
 		return check.ArgErrorf("Data.Y", qpdiff.ErrShape, "give one label per row of X", "has %d labels for the %d rows of X", len(d.Y), r)
 	}
 	const remedy = "remove or impute the entry"
-	return cmp.Or(check.FiniteRows("Data.X", remedy, d.X), check.Finite("Data.Y", remedy, d.Y), check.Counts(d.Rows, d.Weights, r))
+	return cmp.Or(check.FiniteRows("Data.X", remedy, x), check.Finite("Data.Y", remedy, d.Y), check.Counts(d.Rows, d.Weights, r))
 }

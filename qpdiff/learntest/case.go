@@ -38,7 +38,7 @@ type Case struct {
 func fitted(t *testing.T, newLearner func() learn.Learner, c Case) (learn.Learner, []float64) {
 	t.Helper()
 	l := newLearner()
-	theta := nanSlice(l.Dims(c.Data.X.RawMatrix().Cols))
+	theta := nanSlice(l.Dims(c.Data.Dense().RawMatrix().Cols))
 	if err := l.Load(c.Data); err != nil {
 		t.Fatalf("Load: %v", err)
 	}

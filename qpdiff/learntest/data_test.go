@@ -24,8 +24,8 @@ import (
 func TestRowsThatDoNotCount(t *testing.T) {
 	without := casetest.RandomData(4, 9, 2, true)
 	d := learn.Data{X: mat.NewDense(10, 2, nil), Y: append([]float64{-1}, without.Y...), Weights: slices.Repeat([]float64{1}, 10)}
-	d.X.Slice(1, 10, 0, 2).(*mat.Dense).Copy(without.X)
-	d.X.SetRow(0, []float64{1e200, -1e308})
+	d.Dense().Slice(1, 10, 0, 2).(*mat.Dense).Copy(without.X)
+	d.Dense().SetRow(0, []float64{1e200, -1e308})
 	d.Weights[0] = 0
 	for _, fresh := range []func() learn.ForwardLearner{
 		func() learn.ForwardLearner { return new(linear.ElasticNet) }, func() learn.ForwardLearner { return new(linear.Logistic) },
@@ -56,7 +56,7 @@ func TestRowsThatDoNotCount(t *testing.T) {
 
 		bad := d
 		bad.X = mat.DenseCopyOf(d.X)
-		bad.X.Set(0, 1, math.NaN())
+		bad.Dense().Set(0, 1, math.NaN())
 		var e *qpdiff.ArgError
 		if err := l.Load(bad); !errors.Is(err, qpdiff.ErrNotFinite) || !errors.As(err, &e) || e.Arg != "Data.X" {
 			t.Errorf("%T, NaN: %v", l, err)
@@ -79,8 +79,8 @@ func TestLogisticWeightsOfManyDecades(t *testing.T) {
 	d.Weights = make([]float64, rows)
 	for i := range rows {
 		block := i % 2
-		d.X.Set(i, 2-2*block, 0)
-		d.X.Set(i, 3-2*block, 0)
+		d.Dense().Set(i, 2-2*block, 0)
+		d.Dense().Set(i, 3-2*block, 0)
 		if block == 1 {
 			second.Rows = append(second.Rows, i)
 		}
@@ -110,7 +110,7 @@ func TestLogisticWeightsOfManyDecades(t *testing.T) {
 // Weights that change from Load to Load leave nothing of those before.
 func TestWarmStartsFromOtherWeights(t *testing.T) {
 	d := casetest.RandomData(8, 16, 3, true)
-	d.X.SetRow(5, d.X.RawRowView(2))
+	d.Dense().SetRow(5, d.Dense().RawRowView(2))
 	d.Y[5] = d.Y[2]
 	for _, fresh := range []func() learn.Learner{
 		func() learn.Learner { return new(linear.ElasticNet) }, func() learn.Learner { return new(linear.Logistic) }, func() learn.Learner { return new(margin.SVM) },

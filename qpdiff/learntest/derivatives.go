@@ -95,7 +95,7 @@ func derivative(t *testing.T, newLearner func() learn.Learner, c Case) {
 		}
 		check(fmt.Sprintf("hyper[%d]", j), hyper, u, g.Hyper, false, h == 0)
 	}
-	x := moved.X.RawMatrix().Data
+	x := moved.Dense().RawMatrix().Data
 	for i := range 4 {
 		check(fmt.Sprintf("X along direction %d", i), x, direction(rng, len(x)), g.X.RawMatrix().Data, true, false)
 		u := make([]float64, len(x))
@@ -194,7 +194,7 @@ func constant(t *testing.T, newLearner func() learn.Learner, c, other Case) {
 		if p, ok := l.(learn.Predictor); ok {
 			predictions := make([]float64, len(c.Data.Y))
 			g, dx := newGrad(c, 0), mat.DenseCopyOf(c.Data.X)
-			if err := errors.Join(p.Predict(w, predictions, c.Data.X), p.PredictVJP(w, g, dx, c.Data.X, predictions)); err != nil {
+			if err := errors.Join(p.Predict(w, predictions, c.Data.Dense()), p.PredictVJP(w, g, dx, c.Data.Dense(), predictions)); err != nil {
 				return nil, err
 			}
 			values = slices.Concat(append(gradSlices(g), values, predictions, dx.RawMatrix().Data)...)
@@ -311,7 +311,7 @@ func counted(d learn.Data) (weighted, named, equal learn.Data) {
 		weighted.Weights[i] = float64(count)
 		for range count {
 			named.Rows = append(named.Rows, i)
-			x, y = append(x, d.X.RawRowView(i)...), append(y, d.Y[i])
+			x, y = append(x, d.Dense().RawRowView(i)...), append(y, d.Y[i])
 		}
 	}
 	return weighted, named, learn.Data{X: mat.NewDense(len(y), n, x), Y: y}
@@ -330,7 +330,7 @@ func countsForward(t *testing.T, what string, l, longer learn.ForwardLearner, c,
 		along.X.SetRow(k, u.X.RawRowView(i))
 		along.Y[k] = u.Y[i]
 	}
-	n, _ := l.Dims(c.Data.X.RawMatrix().Cols)
+	n, _ := l.Dims(c.Data.Dense().RawMatrix().Cols)
 	got, want := make([]float64, n), make([]float64, n)
 	if err := errors.Join(l.JVP(nil, got, u), longer.JVP(nil, want, along)); err != nil {
 		t.Fatal(err)

@@ -205,7 +205,7 @@ func draw(rows, n int) learn.Data {
 	d := learn.Data{X: mat.NewDense(rows, n, nil), Y: make([]float64, rows)}
 	for i := range rows {
 		for j := range n {
-			d.X.Set(i, j, rng.NormFloat64())
+			d.Dense().Set(i, j, rng.NormFloat64())
 		}
 		d.Y[i] = rng.NormFloat64()
 	}
@@ -244,7 +244,7 @@ type looLearner struct {
 
 func (l *looLearner) LeaveOneOut(dst, hyper []float64) error {
 	if l.fault == "leaves no row out" {
-		return errors.Join(l.Fit(nil, hyper), l.Predict(nil, dst, draw(12, 2).X), l.Ridge.LeaveOneOut(make([]float64, 12), hyper))
+		return errors.Join(l.Fit(nil, hyper), l.Predict(nil, dst, draw(12, 2).Dense()), l.Ridge.LeaveOneOut(make([]float64, 12), hyper))
 	}
 	return l.Ridge.LeaveOneOut(dst, hyper)
 }

@@ -126,7 +126,7 @@ func TestKinksNameRowsOfTheData(t *testing.T) {
 			var err error
 			if err = errors.Join(c.l.Load(d), c.l.Fit(make([]float64, nt), c.hyper)); err == nil {
 				if p, is := c.l.(learn.Predictor); is {
-					err = p.PredictVJP(nil, casetest.NewGrad(d, len(c.hyper)), nil, d.X, d.Y)
+					err = p.PredictVJP(nil, casetest.NewGrad(d, len(c.hyper)), nil, d.Dense(), d.Y)
 				} else {
 					err = c.l.VJP(nil, casetest.NewGrad(d, len(c.hyper)), slices.Repeat([]float64{1}, nt))
 				}
@@ -139,7 +139,7 @@ func TestKinksNameRowsOfTheData(t *testing.T) {
 		}
 		want := weak(c.data)
 		behind := learn.Data{X: mat.NewDense(rows+2, n, nil), Y: append([]float64{1, -1}, c.data.Y...), Weights: append([]float64{0, 0}, slices.Repeat([]float64{1}, rows)...)}
-		behind.X.Slice(2, rows+2, 0, n).(*mat.Dense).Copy(c.data.X)
+		behind.Dense().Slice(2, rows+2, 0, n).(*mat.Dense).Copy(c.data.X)
 		got := weak(behind)
 		for i := range got {
 			got[i] -= 2

@@ -128,7 +128,7 @@ func drawData(in *hostile.Input, p hostile.Profile, classes bool) learn.Data {
 	// Equal rows, as bootstrap samples have them.
 	if in.IntN(4) == 0 && r > 1 && len(d.Y) == r {
 		i, k := in.IntN(r), in.IntN(r)
-		copy(d.X.RawRowView(i), d.X.RawRowView(k))
+		copy(d.Dense().RawRowView(i), d.Dense().RawRowView(k))
 		if in.IntN(2) == 0 {
 			d.Y[i] = d.Y[k]
 		}
@@ -217,14 +217,14 @@ func load(in *hostile.Input, s subject, l learn.Learner, f *fit) {
 		weigh(in, f.profile, &d)
 	}
 	var kept hostile.Memory
-	kept.Matrix(d.X)
+	kept.Matrix(d.Dense())
 	kept.Vector(d.Y, d.Weights)
 	f.out, f.full, f.ok = nil, nil, false
 	outer, ok := l.(learn.SubsetLearner)
 	if !ok || in.IntN(2) == 0 {
 		err := l.Load(d)
 		if in.Replaying() {
-			fmt.Printf("Load X = %v, Y = %v, weights %v (%v): %v\n", hostile.Rows(d.X), d.Y, d.Weights, f.profile, err)
+			fmt.Printf("Load X = %v, Y = %v, weights %v (%v): %v\n", hostile.Rows(d.Dense()), d.Y, d.Weights, f.profile, err)
 		}
 		if f.d = d; !in.Answer("Load", err) {
 			f.d = learn.Data{}
@@ -240,7 +240,7 @@ func load(in *hostile.Input, s subject, l learn.Learner, f *fit) {
 		return
 	}
 	if in.IntN(3) > 0 {
-		f.hyper = s.hyper(f.profile, d.X.RawMatrix().Cols)
+		f.hyper = s.hyper(f.profile, d.Dense().RawMatrix().Cols)
 		_ = full.Fit(make([]float64, thetas(full, d)), f.hyper)
 	}
 	var out []int
@@ -257,7 +257,7 @@ func load(in *hostile.Input, s subject, l learn.Learner, f *fit) {
 	}
 	err := outer.LoadSubset(full, out)
 	if in.Replaying() {
-		fmt.Printf("LoadSubset %v of X = %v, Y = %v, weights %v (%v): %v\n", out, hostile.Rows(d.X), d.Y, d.Weights, f.profile, err)
+		fmt.Printf("LoadSubset %v of X = %v, Y = %v, weights %v (%v): %v\n", out, hostile.Rows(d.Dense()), d.Y, d.Weights, f.profile, err)
 	}
 	if in.Answer("LoadSubset", err) {
 		f.d, f.out, f.full = d, out, full
@@ -287,7 +287,7 @@ func refit(in *hostile.Input, s subject, l learn.Learner, f *fit) {
 	}
 	theta := fill(thetas(l, f.d), 7)
 	var kept hostile.Memory
-	kept.Matrix(f.d.X)
+	kept.Matrix(f.d.Dense())
 	kept.Vector(f.d.Y, f.hyper)
 	err := l.Fit(theta, f.hyper)
 	if in.Replaying() {
@@ -333,7 +333,7 @@ func (f *fit) used() learn.Data {
 	}
 	d := learn.Data{X: mat.NewDense(len(keep), c, nil), Y: make([]float64, len(keep))}
 	for i, k := range keep {
-		copy(d.X.RawRowView(i), f.d.X.RawRowView(k))
+		copy(d.Dense().RawRowView(i), f.d.Dense().RawRowView(k))
 		d.Y[i] = f.d.Y[k]
 		if f.d.Weights != nil {
 			d.Weights = append(d.Weights, f.d.Weights[k])
@@ -372,7 +372,7 @@ func lower(in *hostile.Input, s subject, f *fit) {
 	if s.reference != nil && f.profile <= hostile.Integer && in.IntN(4) == 0 && moderate(f.hyper) {
 		// The smallest numbers have no digits to compare.
 		if least, ok := s.reference(d, f.hyper); ok && at > least+referenceTol*size+0x1p-1022 {
-			in.Failf("Fit: above the minimum", "%v at θ = %v where a QP finds %v; hyper %v, X = %v, Y = %v, weights %v", at, f.theta, least, f.hyper, hostile.Rows(d.X), d.Y, d.Weights)
+			in.Failf("Fit: above the minimum", "%v at θ = %v where a QP finds %v; hyper %v, X = %v, Y = %v, weights %v", at, f.theta, least, f.hyper, hostile.Rows(d.Dense()), d.Y, d.Weights)
 		}
 	}
 	for range 4 {
@@ -387,7 +387,7 @@ func lower(in *hostile.Input, s subject, f *fit) {
 			moved[i] += step * v
 		}
 		if there, also := s.objective(d, moved, f.hyper); there < at-optimalTol*max(size, also) {
-			in.Failf("Fit: not a minimum", "%v at θ = %v, %v lower %v away, %v; hyper %v, X = %v, Y = %v, weights %v", at, f.theta, at-there, step, f.profile, f.hyper, hostile.Rows(d.X), d.Y, d.Weights)
+			in.Failf("Fit: not a minimum", "%v at θ = %v, %v lower %v away, %v; hyper %v, X = %v, Y = %v, weights %v", at, f.theta, at-there, step, f.profile, f.hyper, hostile.Rows(d.Dense()), d.Y, d.Weights)
 			return
 		}
 	}
@@ -443,7 +443,7 @@ func product(in *hostile.Input, s subject, l learn.Learner, f *fit) {
 	w := in.Vector(cotangents, len(f.theta))
 	g := learnerGrad(f.d, f.hyper)
 	var kept hostile.Memory
-	kept.Matrix(f.d.X)
+	kept.Matrix(f.d.Dense())
 	kept.Vector(f.d.Y, f.hyper, w)
 	err := l.VJP(nil, g, w)
 	kept.Check(in, "VJP")
@@ -522,7 +522,7 @@ func product(in *hostile.Input, s subject, l learn.Learner, f *fit) {
 			// The right-hand side of a JVP is in units of the gradient, and may
 			// overflow where that of a VJP, in units of θ, does not.
 			if answered && equal && !g.Generalised && !s.unbounded(f.hyper) && tangents <= hostile.Integer && f.profile <= hostile.Integer && hostile.Norm(g.Hyper) < 1e6 && hostile.MaxAbs(f.hyper) < nearMax {
-				in.Failf("JVP: refuses where VJP answers", "hyper %v, X = %v, Y = %v, weights %v: %v", f.hyper, hostile.Rows(f.d.X), f.d.Y, f.d.Weights, err)
+				in.Failf("JVP: refuses where VJP answers", "hyper %v, X = %v, Y = %v, weights %v: %v", f.hyper, hostile.Rows(f.d.Dense()), f.d.Y, f.d.Weights, err)
 			}
 			return
 		}
@@ -549,7 +549,7 @@ func equalTangents(d learn.Data, t *learn.Grad) {
 		for k := range i {
 			for _, sign := range []float64{1, -1} {
 				opposite := func(a, b float64) bool { return a == sign*b }
-				if d.Y[i] == sign*d.Y[k] && slices.EqualFunc(d.X.RawRowView(i), d.X.RawRowView(k), opposite) {
+				if d.Y[i] == sign*d.Y[k] && slices.EqualFunc(d.Dense().RawRowView(i), d.Dense().RawRowView(k), opposite) {
 					for j, v := range t.X.RawRowView(k) {
 						t.X.Set(i, j, sign*v)
 					}
@@ -589,13 +589,13 @@ func adjoint(in *hostile.Input, s subject, f *fit, g, t *learn.Grad, w, dtheta [
 	// the elbow leaves nothing of them, their rounding is left, over the ridge penalty.
 	lost := 0.0
 	if s.ridge != nil && s.ridge(f.hyper) > 0 {
-		lost = 0x1p-52 * hostile.Norm(w) * hostile.Norm(t.Hyper) * (hostile.Norm(f.theta) + hostile.Norm(hostile.Rows(f.d.X)...)) / s.ridge(f.hyper)
+		lost = 0x1p-52 * hostile.Norm(w) * hostile.Norm(t.Hyper) * (hostile.Norm(f.theta) + hostile.Norm(hostile.Rows(f.d.Dense())...)) / s.ridge(f.hyper)
 	}
 	// A derivative of a decision value sums products of the kernel's values and of dual
 	// variables, up to C, or their derivatives. Each loses a few roundings.
 	if s.kernel != nil {
 		for i := range f.d.Y {
-			x := f.d.X.RawRowView(i)
+			x := f.d.Dense().RawRowView(i)
 			lost += 0x1p-48 * hostile.Norm(w) * hostile.Norm(tb...) * (1 + f.hyper[0]) * s.kernel.Eval(f.hyper[1:], x, x)
 		}
 	}
@@ -603,13 +603,13 @@ func adjoint(in *hostile.Input, s subject, f *fit, g, t *learn.Grad, w, dtheta [
 	if s.inverse { // a condition above the 1e6 that the tolerance allows for
 		cond := 1.0
 		for i := range f.d.Y {
-			x := f.d.X.RawRowView(i)
+			x := f.d.Dense().RawRowView(i)
 			cond += s.kernel.Eval(f.hyper[1:], x, x) / f.hyper[0]
 		}
 		tol *= max(1, cond/1e6)
 	}
 	if math.Abs(left-right) > tol*length+lost+hostile.Subnormal {
-		in.Failf("VJP and JVP are not adjoint", "%v and %v; θ = %v, hyper %v, X = %v, Y = %v, weights %v", left, right, f.theta, f.hyper, hostile.Rows(f.d.X), f.d.Y, f.d.Weights)
+		in.Failf("VJP and JVP are not adjoint", "%v and %v; θ = %v, hyper %v, X = %v, Y = %v, weights %v", left, right, f.theta, f.hyper, hostile.Rows(f.d.Dense()), f.d.Y, f.d.Weights)
 	}
 }
 
@@ -643,7 +643,7 @@ func differences(in *hostile.Input, s subject, f *fit, g *learn.Grad, value func
 		hyper := slices.Clone(f.hyper)
 		for i := range r {
 			for j := range c {
-				moved.X.Set(i, j, moved.X.At(i, j)+step*t.X.At(i, j))
+				moved.Dense().Set(i, j, moved.X.At(i, j)+step*t.X.At(i, j))
 			}
 			moved.Y[i] += step * t.Y[i]
 		}
@@ -671,8 +671,8 @@ func predict(in *hostile.Input, s subject, l learn.Learner, f *fit) {
 	}
 	x := in.Matrix(p, 1+in.IntN(4), cols)
 	n, _ := x.Dims()
-	if f.d.X != nil && f.d.X.RawMatrix().Cols == cols && in.IntN(3) == 0 {
-		copy(x.RawRowView(0), f.d.X.RawRowView(0))
+	if f.d.X != nil && f.d.Dense().RawMatrix().Cols == cols && in.IntN(3) == 0 {
+		copy(x.RawRowView(0), f.d.Dense().RawRowView(0))
 	}
 	dst := make([]float64, n)
 	var kept hostile.Memory
@@ -774,7 +774,7 @@ func hostileElasticNet(in *hostile.Input) {
 					continue
 				}
 				r, s := -y, math.Abs(y)
-				for j, v := range d.X.RawRowView(i) {
+				for j, v := range d.Dense().RawRowView(i) {
 					r += v * theta[j]
 					s += math.Abs(v * theta[j])
 				}
@@ -840,7 +840,7 @@ func hostileHuber(in *hostile.Input) {
 		r, size = d.Y[i], math.Abs(d.Y[i])
 		for j, t := range theta {
 			v := 1.0
-			if j < d.X.RawMatrix().Cols {
+			if j < d.Dense().RawMatrix().Cols {
 				v = d.X.At(i, j)
 			}
 			r -= v * t
@@ -865,7 +865,7 @@ func hostileHuber(in *hostile.Input) {
 				value += weight(d, i) * loss(math.Abs(r)) / total
 				size += weight(d, i) * loss(s) / total
 			}
-			for _, v := range theta[:d.X.RawMatrix().Cols] {
+			for _, v := range theta[:d.Dense().RawMatrix().Cols] {
 				value += hyper[0] * v * v / 2
 				size += hyper[0] * v * v / 2
 			}
@@ -919,7 +919,7 @@ func linearValue(d learn.Data, theta []float64, loss func(margin float64) float6
 			continue
 		}
 		m, s := 0.0, 0.0
-		for j, v := range d.X.RawRowView(i) {
+		for j, v := range d.Dense().RawRowView(i) {
 			m += y * v * theta[j]
 			s += math.Abs(y * v * theta[j])
 		}
@@ -962,7 +962,7 @@ func hostileSVM(in *hostile.Input) {
 			}
 			for i, y := range d.Y {
 				q.P[2*c+i] = weight(d, i) / countOf(d)
-				for j, v := range d.X.RawRowView(i) {
+				for j, v := range d.Dense().RawRowView(i) {
 					q.G.Set(2*c+2*i, j, -y*v)
 				}
 				q.G.Set(2*c+2*i, 2*c+i, -1)
@@ -1027,8 +1027,8 @@ func hostileLogistic(in *hostile.Input) {
 			if intercept != linear.NoIntercept {
 				wide.X = mat.NewDense(len(d.Y), n+1, nil)
 				for i := range d.Y {
-					copy(wide.X.RawRowView(i), d.X.RawRowView(i))
-					wide.X.Set(i, n, 1)
+					copy(wide.Dense().RawRowView(i), d.Dense().RawRowView(i))
+					wide.Dense().Set(i, n, 1)
 				}
 			}
 			value, size = linearValue(wide, theta, func(m float64) float64 {
@@ -1164,15 +1164,15 @@ func differencesOfPredictions(in *hostile.Input, s subject) (learn.Predictor, *f
 	if m.Load(d) != nil {
 		return nil, nil
 	}
-	f := &fit{profile: p, d: d, hyper: s.hyper(hostile.Tame, d.X.RawMatrix().Cols), theta: make([]float64, thetas(m, d))}
+	f := &fit{profile: p, d: d, hyper: s.hyper(hostile.Tame, d.Dense().RawMatrix().Cols), theta: make([]float64, thetas(m, d))}
 	if m.Fit(f.theta, f.hyper) != nil {
 		return nil, nil
 	}
-	x := mat.NewDense(2, d.X.RawMatrix().Cols, in.Vector(p, 2*d.X.RawMatrix().Cols))
+	x := mat.NewDense(2, d.Dense().RawMatrix().Cols, in.Vector(p, 2*d.Dense().RawMatrix().Cols))
 	w := in.Vector(hostile.Tame, 2)
 	g := learnerGrad(d, f.hyper)
 	if in.Replaying() {
-		fmt.Printf("%+v fitted to X = %v, Y = %v, weights %v at %v: θ = %v, x = %v, cotangent %v\n", m, hostile.Rows(d.X), d.Y, d.Weights, f.hyper, f.theta, hostile.Rows(x), w)
+		fmt.Printf("%+v fitted to X = %v, Y = %v, weights %v at %v: θ = %v, x = %v, cotangent %v\n", m, hostile.Rows(d.Dense()), d.Y, d.Weights, f.hyper, f.theta, hostile.Rows(x), w)
 	}
 	if in.Answer("PredictVJP", m.(learn.Predictor).PredictVJP(nil, g, nil, x, w)) {
 		differences(in, s, f, g, func(l learn.Learner, _ []float64) (float64, bool) {
@@ -1213,15 +1213,15 @@ func hostileKernelRidge(in *hostile.Input) {
 // one fit for each row.
 func leaveOneOut(in *hostile.Input, p hostile.Profile, s subject, d learn.Data) {
 	l := s.make().(learn.LeaveOneOutLearner)
-	hyper := s.hyper(p, d.X.RawMatrix().Cols)
+	hyper := s.hyper(p, d.Dense().RawMatrix().Cols)
 	dst := fill(len(d.Y), 7)
 	var kept hostile.Memory
-	kept.Matrix(d.X)
+	kept.Matrix(d.Dense())
 	kept.Vector(d.Y, hyper)
 	err := errors.Join(l.Load(d), l.LeaveOneOut(dst, hyper))
 	kept.Check(in, "LeaveOneOut")
 	if in.Replaying() {
-		fmt.Printf("LeaveOneOut of X = %v, Y = %v (%v) at %v: %v, error %v\n", hostile.Rows(d.X), d.Y, p, hyper, dst, err)
+		fmt.Printf("LeaveOneOut of X = %v, Y = %v (%v) at %v: %v, error %v\n", hostile.Rows(d.Dense()), d.Y, p, hyper, dst, err)
 	}
 	if !in.Answer("LeaveOneOut", err) {
 		if !hostile.SameBits(dst, fill(len(dst), 7)) {
@@ -1250,17 +1250,17 @@ func leaveOneOut(in *hostile.Input, p hostile.Profile, s subject, d learn.Data) 
 			}
 		}
 		one := []float64{0}
-		if errors.Join(m.Load(learn.Data{X: d.X, Y: d.Y, Rows: rest}), m.Fit(make([]float64, thetas(m, d)), hyper), m.Predict(nil, one, d.X.Slice(out, out+1, 0, n).(*mat.Dense))) != nil {
+		if errors.Join(m.Load(learn.Data{X: d.X, Y: d.Y, Rows: rest}), m.Fit(make([]float64, thetas(m, d)), hyper), m.Predict(nil, one, d.Dense().Slice(out, out+1, 0, n).(*mat.Dense))) != nil {
 			continue
 		}
 		// A prediction sums coefficients, up to y/λ, times values of the kernel.
 		size := 1 + hostile.MaxAbs(d.Y)
 		for i := range d.Y {
-			x := d.X.RawRowView(i)
+			x := d.Dense().RawRowView(i)
 			size += hostile.MaxAbs(d.Y) * s.kernel.Eval(hyper[1:], x, x) / hyper[0]
 		}
 		if math.Abs(one[0]-dst[out]) > 1e-10*size {
-			in.Failf("LeaveOneOut: not that of a fit", "%v, a fit predicts %v for row %d; hyper %v, X = %v, Y = %v", dst, one, out, hyper, hostile.Rows(d.X), d.Y)
+			in.Failf("LeaveOneOut: not that of a fit", "%v, a fit predicts %v for row %d; hyper %v, X = %v, Y = %v", dst, one, out, hyper, hostile.Rows(d.Dense()), d.Y)
 			return
 		}
 	}
@@ -1278,21 +1278,21 @@ func dual(in *hostile.Input, m learn.Predictor, kernel kernel.Kernel, d learn.Da
 		q.H[2*i] = hyper[0] * weight(d, i)
 		q.G.Set(2*i+1, i, -y)
 		for k := range n {
-			v := kernel.Eval(hyper[1:], d.X.RawRowView(i), d.X.RawRowView(k))
+			v := kernel.Eval(hyper[1:], d.Dense().RawRowView(i), d.Dense().RawRowView(k))
 			q.Q.Set(i, k, v)
 			size = max(size, math.Abs(v))
 		}
 	}
 	var s qpdiff.Solution
 	got := make([]float64, n)
-	if s.Solve(&q) != nil || m.Predict(nil, got, d.X) != nil {
+	if s.Solve(&q) != nil || m.Predict(nil, got, d.Dense()) != nil {
 		return
 	}
 	var want mat.VecDense
 	want.MulVec(q.Q, mat.NewVecDense(n, s.Z))
 	for i, v := range got {
 		if math.Abs(v-want.AtVec(i)) > 1e-6*(1+size*hostile.MaxAbs(s.Z)) {
-			in.Failf("Predict: another decision than the QP's", "%v and %v; hyper %v, X = %v, Y = %v, weights %v", got, want.RawVector().Data, hyper, hostile.Rows(d.X), d.Y, d.Weights)
+			in.Failf("Predict: another decision than the QP's", "%v and %v; hyper %v, X = %v, Y = %v, weights %v", got, want.RawVector().Data, hyper, hostile.Rows(d.Dense()), d.Y, d.Weights)
 			return
 		}
 	}
@@ -1306,7 +1306,7 @@ func quartic() smooth.Objective {
 				g[j] = hyper[0]*v + hyper[1]*v*v*v
 			}
 			for i, y := range d.Y {
-				x := d.X.RawRowView(i)
+				x := d.Dense().RawRowView(i)
 				r := -y
 				for j, v := range x {
 					r += v * theta[j]
@@ -1321,7 +1321,7 @@ func quartic() smooth.Objective {
 				hv[j] = (hyper[0] + 3*hyper[1]*t*t) * v[j]
 			}
 			for i := range d.Y {
-				x := d.X.RawRowView(i)
+				x := d.Dense().RawRowView(i)
 				s := 0.0
 				for j, a := range x {
 					s += a * v[j]
@@ -1340,7 +1340,7 @@ func quartic() smooth.Objective {
 			}
 			n := float64(len(d.Y))
 			for i, y := range d.Y {
-				x := d.X.RawRowView(i)
+				x := d.Dense().RawRowView(i)
 				r, s := -y, 0.0
 				for j, a := range x {
 					r += a * theta[j]
@@ -1372,7 +1372,7 @@ func hostileCustom(in *hostile.Input) {
 			n := float64(len(d.Y))
 			for i, y := range d.Y {
 				r, s := -y, math.Abs(y)
-				for j, v := range d.X.RawRowView(i) {
+				for j, v := range d.Dense().RawRowView(i) {
 					r += v * theta[j]
 					s += math.Abs(v * theta[j])
 				}

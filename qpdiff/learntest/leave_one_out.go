@@ -97,7 +97,7 @@ func withoutRow(t *testing.T, l learn.Learner, c Case, out int, weight float64, 
 	x := mat.NewDense(rows-1, n, nil)
 	for i, y := range c.Data.Y {
 		if i != out {
-			x.SetRow(len(rest), c.Data.X.RawRowView(i))
+			x.SetRow(len(rest), c.Data.Dense().RawRowView(i))
 			rest, d.Y = append(rest, i), append(d.Y, y)
 		}
 	}
@@ -106,7 +106,7 @@ func withoutRow(t *testing.T, l learn.Learner, c Case, out int, weight float64, 
 	if err := errors.Join(l.Load(d), l.Fit(theta, c.Hyper)); err != nil {
 		t.Fatalf("without row %d: %v", out, err)
 	}
-	at := mat.NewDense(1, n, append([]float64{}, c.Data.X.RawRowView(out)...))
+	at := mat.NewDense(1, n, append([]float64{}, c.Data.Dense().RawRowView(out)...))
 	part, dat := newGrad(Case{Data: d, Hyper: c.Hyper}, 0), mat.NewDense(1, n, nil)
 	var err error
 	if p, ok := l.(learn.Predictor); ok {

@@ -17,7 +17,7 @@ import (
 func TestNilIsAnArgError(t *testing.T) {
 	d := learn.Data{X: mat.NewDense(6, 2, []float64{1, 2, 3, -4, 5, 7, 7, 8, -9, 9, 1, 3}), Y: []float64{1, -1, 1, -1, 1, -1}}
 	one := make([]float64, 6)
-	x := d.X
+	x := d.Dense()
 	type call struct {
 		name string
 		run  func() error

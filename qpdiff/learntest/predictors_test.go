@@ -35,7 +35,7 @@ func TestLeaveOneOut(t *testing.T) {
 					rng := rand.New(rand.NewPCG(uint64(rows), 3))
 					d := learn.Data{X: mat.NewDense(rows, 2, nil), Y: make([]float64, rows)}
 					for i := range d.Y {
-						d.X.SetRow(i, []float64{rng.NormFloat64(), rng.NormFloat64()})
+						d.Dense().SetRow(i, []float64{rng.NormFloat64(), rng.NormFloat64()})
 						d.Y[i] = 100 + d.X.At(i, 0) + rng.NormFloat64()
 					}
 					learntest.LeaveOneOut(t, func() learn.LeaveOneOutLearner { return &kernel.Ridge{Kernel: c.kernel, Intercept: intercept} },

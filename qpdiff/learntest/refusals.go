@@ -62,7 +62,7 @@ func wantPanic(t *testing.T, what string, f func()) {
 
 // refusesUnfitted: a new learner has no fit, and one with data alone no derivative.
 func refusesUnfitted(t *testing.T, l learn.Learner, c Case) {
-	nt, _ := l.Dims(c.Data.X.RawMatrix().Cols)
+	nt, _ := l.Dims(c.Data.Dense().RawMatrix().Cols)
 	theta, v := make([]float64, nt), make([]float64, nt)
 	wantError(t, "Fit before Load", l.Fit(theta, c.Hyper), qpdiff.ErrNotFitted)
 	wantError(t, "VJP before Load", l.VJP(nil, &learn.Grad{}, v), qpdiff.ErrNotFitted)
@@ -94,8 +94,8 @@ func refusesData(t *testing.T, newLearner func() learn.Learner, c Case) {
 		{"empty X", broken(func(d *learn.Data) { d.X = new(mat.Dense) }), qpdiff.ErrShape},
 		{"short Y", broken(func(d *learn.Data) { d.Y = d.Y[1:] }), qpdiff.ErrShape},
 		{"long Y", broken(func(d *learn.Data) { d.Y = append(d.Y, 1) }), qpdiff.ErrShape},
-		{"NaN in X", broken(func(d *learn.Data) { d.X.Set(rows-1, n-1, math.NaN()) }), qpdiff.ErrNotFinite},
-		{"Inf in X", broken(func(d *learn.Data) { d.X.Set(0, n-1, math.Inf(-1)) }), qpdiff.ErrNotFinite},
+		{"NaN in X", broken(func(d *learn.Data) { d.Dense().Set(rows-1, n-1, math.NaN()) }), qpdiff.ErrNotFinite},
+		{"Inf in X", broken(func(d *learn.Data) { d.Dense().Set(0, n-1, math.Inf(-1)) }), qpdiff.ErrNotFinite},
 		{"NaN in Y", broken(func(d *learn.Data) { d.Y[0] = math.NaN() }), qpdiff.ErrNotFinite},
 		{"Inf in Y", broken(func(d *learn.Data) { d.Y[rows-1] = math.Inf(1) }), qpdiff.ErrNotFinite},
 	} {

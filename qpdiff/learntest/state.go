@@ -151,7 +151,7 @@ func refit(t *testing.T, newLearner func() learn.Learner, c, other Case) {
 	again("after other hyperparameters and Reset")
 
 	swapped := cloneData(c.Data)
-	swapped.X.Scale(1.5, swapped.X)
+	swapped.Dense().Scale(1.5, swapped.X)
 	load(swapped)
 	if err := l.Fit(theta, c.Hyper); err != nil {
 		t.Fatalf("Fit: %v", err)

@@ -78,7 +78,7 @@ func TestCopiesPanic(t *testing.T) {
 	refused("Multipliers", func() { svm2.Multipliers(nil) })
 	refused("Elbow", func() { svm2.Elbow(nil) })
 	refused("SupportVectors", func() { kernel2.SupportVectors(nil) })
-	refused("Predict", func() { kernel2.Predict(nil, make([]float64, 12), d.X) })
+	refused("Predict", func() { kernel2.Predict(nil, make([]float64, 12), d.Dense()) })
 	refused("SolveHessian", func() { logistic2.SolveHessian(nil, theta, theta) })
 
 	var s qpdiff.Solution

@@ -52,7 +52,7 @@ func TestJVPRefusesToPartEqualRows(t *testing.T) {
 				for i, y := range c.y { // in z alone: labels stay ±1
 					for j := range 2 {
 						v := c.x[2*i+j]
-						d.X.Set(i, j, v+step*(c.dx[2*i+j]+y*c.dy[i]*v))
+						d.Dense().Set(i, j, v+step*(c.dx[2*i+j]+y*c.dy[i]*v))
 					}
 				}
 				if err := errors.Join(l.Load(d), l.Fit(theta, c.hyper)); err != nil {

@@ -80,7 +80,7 @@ func TestLearnersUnits(t *testing.T) {
 				}
 				if trial%4 == 0 { // dependent features
 					for i := range rows {
-						d.X.Set(i, n-1, 2*d.X.At(i, 0))
+						d.Dense().Set(i, n-1, 2*d.X.At(i, 0))
 					}
 				}
 				hyper := c.hyper()
@@ -89,7 +89,7 @@ func TestLearnersUnits(t *testing.T) {
 				}
 				run := func(a, b float64) (theta []float64, g *learn.Grad, fit, vjp error) {
 					s := casetest.CloneData(d)
-					s.X.Scale(a, s.X)
+					s.Dense().Scale(a, s.X)
 					for i := range s.Y {
 						s.Y[i] *= b
 					}
@@ -221,7 +221,7 @@ func TestLearnersComplementarityTolerance(t *testing.T) {
 			g := &learn.Grad{Hyper: make([]float64, nh)}
 			var err error
 			if k, ok := l.(*kernel.SVM); ok {
-				err = k.PredictVJP(nil, g, nil, d.X, make([]float64, len(d.Y)))
+				err = k.PredictVJP(nil, g, nil, d.Dense(), make([]float64, len(d.Y)))
 			} else {
 				err = l.VJP(nil, g, make([]float64, nt))
 			}

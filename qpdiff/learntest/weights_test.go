@@ -104,7 +104,7 @@ func TestWeightsUnits(t *testing.T) {
 func TestWeightsOfEqualRows(t *testing.T) {
 	for _, c := range weighted {
 		d := casetest.RandomData(3, 20, 3, true)
-		d.X.SetRow(7, d.X.RawRowView(2))
+		d.Dense().SetRow(7, d.Dense().RawRowView(2))
 		d.Y[7] = d.Y[2]
 		d.Weights = slices.Repeat([]float64{1}, 20)
 		d.Weights[2], d.Weights[7] = 3, .5

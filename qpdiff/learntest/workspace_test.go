@@ -54,7 +54,7 @@ type perFeatureNet struct{ linear.ElasticNet }
 func (l *perFeatureNet) Dims(n int) (theta, hyper int) { return n, 2 * n }
 
 func (l *perFeatureNet) Load(d learn.Data) error {
-	if d.X != nil {
+	if d.Dense() != nil {
 		if _, n := d.X.Dims(); n != len(l.Groups) {
 			l.Groups = linear.PerFeature(n)
 		}
@@ -84,7 +84,7 @@ func (u *learnerUser) change(rng *rand.Rand) bool {
 		u.d = casetest.RandomData(rng.Uint64(), rows, n, true)
 		if rng.IntN(2) == 0 { // rows that coincide, and weakly active ones
 			for i := range rows * n {
-				u.d.X.Set(i/n, i%n, float64(rng.IntN(5)-2))
+				u.d.Dense().Set(i/n, i%n, float64(rng.IntN(5)-2))
 			}
 		}
 		if u.fitted = false; u.l.Load(u.d) != nil {

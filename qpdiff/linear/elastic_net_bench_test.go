@@ -49,7 +49,7 @@ func newCVProblem(b *testing.B, k, rows, n int) *cvProblem {
 		part := func(rows []int) learn.Data {
 			d := learn.Data{X: mat.NewDense(len(rows), n, nil)}
 			for i, r := range rows {
-				d.X.SetRow(i, x.RawRowView(r))
+				d.Dense().SetRow(i, x.RawRowView(r))
 				d.Y = append(d.Y, y[r])
 			}
 			return d
@@ -78,7 +78,7 @@ func (p *cvProblem) loss(b *testing.B, grad, hyper []float64, cold bool) float64
 			b.Fatal(err)
 		}
 		clear(f.dtheta)
-		x := f.val.X.RawMatrix()
+		x := f.val.Dense().RawMatrix()
 		for i, y := range f.val.Y {
 			row := x.Data[i*x.Stride : i*x.Stride+x.Cols]
 			r := dense.Dot(row, f.theta) - y

@@ -11,12 +11,13 @@ import (
 // dataVJP is part of a penalisedModel.
 func (e *elasticNetFit) dataVJP(_ *penalisedDerivative, g *learn.Grad, act []int, w []float64) error {
 	theta := e.qp.x
+	rows := e.state.Data.Dense()
 	for i, y := range e.state.Data.Y {
 		inv := e.share(i)
 		if inv == 0 {
 			continue
 		}
-		x := e.state.Data.X.RawRowView(i)
+		x := rows.RawRowView(i)
 		var xw float64
 		for k, j := range act {
 			xw += x[j] * w[k]
@@ -57,12 +58,13 @@ func (e *elasticNetFit) dataVJP(_ *penalisedDerivative, g *learn.Grad, act []int
 // dataJVP is part of a penalisedModel.
 func (e *elasticNetFit) dataJVP(b []float64, t *learn.Grad) {
 	theta := e.qp.x
+	rows := e.state.Data.Dense()
 	for i, y := range e.state.Data.Y {
 		inv := e.share(i)
 		if inv == 0 {
 			continue
 		}
-		x := e.state.Data.X.RawRowView(i)
+		x := rows.RawRowView(i)
 		var dr float64
 		if t.Y != nil {
 			dr = t.Y[i]

@@ -32,7 +32,7 @@ func (e *elasticNetFit) resize(n int) {
 // sums sets gram, xty, root and rmsY to the sums over the rows of d, each as often as
 // it counts.
 func (e *elasticNetFit) sums(d learn.Data) {
-	n, raw := e.n, d.X.RawMatrix()
+	n, raw := e.n, d.Dense().RawMatrix()
 	clear(e.xty)
 	if e.counts = learner.Counts(d, e.counts); e.counts == nil {
 		e.total, e.spread = float64(e.rows), float64(e.rows)

@@ -128,7 +128,7 @@ func TestElasticNetStrictComplementarity(t *testing.T) {
 		d := elasticNetAt(rng, theta, share, rows, cond, l1, l2)
 		// Units do not matter.
 		a, b := math.Pow(10, 12*rng.Float64()-6), math.Pow(10, 12*rng.Float64()-6)
-		d.X.Scale(a, d.X)
+		d.Dense().Scale(a, d.X)
 		for i := range d.Y {
 			d.Y[i] *= b
 		}
@@ -166,7 +166,7 @@ func TestElasticNetWithoutUniqueSolution(t *testing.T) {
 		rows := 1 + rng.IntN(12)
 		n := rows + 1 + rng.IntN(2)
 		d := casetest.RandomData(rng.Uint64(), rows, n, false)
-		d.X.Scale(math.Pow(10, 12*rng.Float64()-6), d.X)
+		d.Dense().Scale(math.Pow(10, 12*rng.Float64()-6), d.X)
 		l2 := 0.
 		if trial%2 == 0 {
 			l2 = math.Inf(1)
@@ -212,7 +212,7 @@ func TestElasticNetZeroFeatureAtTheBound(t *testing.T) {
 	for _, perFeature := range []bool{false, true} {
 		d := casetest.RandomData(3, 12, 4, false)
 		for i := range 12 {
-			d.X.Set(i, 2, 0)
+			d.Dense().Set(i, 2, 0)
 		}
 		hyper, groups := []float64{0, .3}, []int(nil)
 		if perFeature {

@@ -37,14 +37,14 @@ func TestElasticNetGeneralisedRightOrRefused(t *testing.T) {
 		for i := range rows {
 			base := rng.NormFloat64()
 			for j := range n {
-				d.X.Set(i, j, base+apart*rng.NormFloat64()+offset)
+				d.Dense().Set(i, j, base+apart*rng.NormFloat64()+offset)
 			}
 			d.Y[i] = rng.NormFloat64() + d.X.At(i, 0)
 		}
 		for j := range n {
 			unit := math.Pow(10, 4*rng.Float64()-2)
 			for i := range rows {
-				d.X.Set(i, j, unit*d.X.At(i, j))
+				d.Dense().Set(i, j, unit*d.X.At(i, j))
 			}
 		}
 		l := &ElasticNet{Generalised: true}

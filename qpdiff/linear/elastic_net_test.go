@@ -31,8 +31,8 @@ func elasticNetResidual(d learn.Data, theta, hyper []float64) float64 {
 	r := mat.NewVecDense(rows, slices.Clone(d.Y))
 	size := mat.Norm(r, 2)
 	for k, t := range theta {
-		size += math.Abs(t) * mat.Norm(d.X.ColView(k), 2)
-		r.AddScaledVec(r, -t, d.X.ColView(k))
+		size += math.Abs(t) * mat.Norm(d.Dense().ColView(k), 2)
+		r.AddScaledVec(r, -t, d.Dense().ColView(k))
 	}
 	var worst float64
 	for j, t := range theta {
@@ -40,7 +40,7 @@ func elasticNetResidual(d learn.Data, theta, hyper []float64) float64 {
 		if len(hyper) == 2*n && n > 1 {
 			l1, l2 = hyper[j], hyper[n+j]
 		}
-		x := d.X.ColView(j)
+		x := d.Dense().ColView(j)
 		grad := l2*t - mat.Dot(x, r)/float64(rows)
 		var v float64
 		switch {
@@ -367,7 +367,7 @@ func TestElasticNetDirectionalDerivative(t *testing.T) {
 			}
 			at := func(h float64) []float64 {
 				moved, hyp := casetest.CloneData(d), slices.Clone(hyper)
-				dense.Axpy(h, u.X.RawMatrix().Data, moved.X.RawMatrix().Data)
+				dense.Axpy(h, u.X.RawMatrix().Data, moved.Dense().RawMatrix().Data)
 				dense.Axpy(h, u.Y, moved.Y)
 				dense.Axpy(h, u.Hyper, hyp)
 				p := &ElasticNet{Groups: PerFeature(8)}
@@ -398,7 +398,7 @@ func TestElasticNetDirectionalDerivative(t *testing.T) {
 func TestElasticNetIllPosed(t *testing.T) {
 	d := casetest.RandomData(1, 10, 4, false)
 	for i := range 10 {
-		d.X.Set(i, 3, d.X.At(i, 0)) // features 0 and 3 are the same
+		d.Dense().Set(i, 3, d.X.At(i, 0)) // features 0 and 3 are the same
 	}
 	wide := casetest.RandomData(2, 5, 8, false)
 	zero := learn.Data{X: mat.NewDense(2, 1, nil), Y: []float64{1, 2}}
@@ -448,14 +448,14 @@ func drawElasticNet(t *rapid.T) learn.Data {
 	d := casetest.RandomData(rapid.Uint64().Draw(t, "seed"), rows, n, false)
 	d = correlated(d, rapid.SampledFrom([]float64{0, .5, .95, .999, 1}).Draw(t, "correlation"))
 	if rapid.Bool().Draw(t, "integers") { // ties
-		for i, v := range d.X.RawMatrix().Data {
-			d.X.RawMatrix().Data[i] = math.Round(v)
+		for i, v := range d.Dense().RawMatrix().Data {
+			d.Dense().RawMatrix().Data[i] = math.Round(v)
 		}
 		for i, v := range d.Y {
 			d.Y[i] = math.Round(v)
 		}
 	}
-	d.X.Scale(math.Pow(10, float64(rapid.IntRange(-3, 3).Draw(t, "scale"))), d.X)
+	d.Dense().Scale(math.Pow(10, float64(rapid.IntRange(-3, 3).Draw(t, "scale"))), d.X)
 	return d
 }
 
@@ -472,7 +472,7 @@ func TestElasticNetOptimalOnPaths(t *testing.T) {
 		if err := e.Load(d); err != nil {
 			t.Fatal(err)
 		}
-		size := d.X.Norm(2) * d.X.Norm(2) / float64(len(d.Y))
+		size := d.Dense().Norm(2) * d.Dense().Norm(2) / float64(len(d.Y))
 		_, nh := e.Dims(n)
 		theta, cold := numtest.NaNs(n, 0), numtest.NaNs(n, 0)
 		for range rapid.IntRange(1, 8).Draw(t, "fits") {
@@ -556,7 +556,7 @@ func FuzzElasticNet(f *testing.F) {
 			d.X = mat.NewDense(m, p, nil)
 			for i := range m {
 				for j := range p {
-					d.X.Set(i, j, []float64{a, b, c, a + b}[(i*p+j*j)%4])
+					d.Dense().Set(i, j, []float64{a, b, c, a + b}[(i*p+j*j)%4])
 				}
 			}
 		}

@@ -46,9 +46,10 @@ func (l *huberFit) load(d learn.Data, intercept bool) error {
 	}
 	clear(l.work) // of the columns: Σ share·z²
 	yy := 0.0
+	features := d.Dense()
 	for at, i := range l.rows {
 		z := l.row(at)
-		copy(z, d.X.RawRowView(i))
+		copy(z, features.RawRowView(i))
 		if intercept {
 			z[n] = 1
 		}

@@ -29,7 +29,7 @@ func huberResidual(intercept bool) func(d learn.Data, theta, hyper []float64) fl
 			size[j] = math.Abs(grad[j])
 		}
 		for i, y := range d.Y {
-			x := slices.Clone(d.X.RawRowView(i))
+			x := slices.Clone(d.Dense().RawRowView(i))
 			if intercept {
 				x = append(x, 1)
 			}
@@ -159,7 +159,7 @@ func TestHuberRefusals(t *testing.T) {
 	d := casetest.RandomData(1, 6, 2, false)
 	zero := casetest.CloneData(d)
 	for i := range zero.Y {
-		zero.X.Set(i, 1, 0)
+		zero.Dense().Set(i, 1, 0)
 	}
 	apart := learn.Data{X: mat.NewDense(2, 1, []float64{1, 1}), Y: []float64{0, 10}}
 	fit := func(d learn.Data, intercept bool, hyper ...float64) error {

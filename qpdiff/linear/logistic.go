@@ -6,6 +6,7 @@ import (
 
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/internal/check"
+	"cvgm/qpdiff/internal/learner"
 	"cvgm/qpdiff/learn"
 )
 
@@ -71,8 +72,9 @@ func (l *Logistic) Dims(n int) (theta, hyper int) { return l.Intercept.params(n)
 // solution then. After one, the learner has no data.
 func (l *Logistic) Load(d learn.Data) error {
 	l.state.Unload()
+	d = learner.InPlace(d)
 	l.full, l.out = nil, nil
-	if d.X == nil || d.X.IsEmpty() || len(d.Y) != d.X.RawMatrix().Rows {
+	if d.X == nil || d.Dense().IsEmpty() || len(d.Y) != d.Dense().RawMatrix().Rows {
 		return d.Check()
 	}
 	if err := check.Counts(d.Rows, d.Weights, len(d.Y)); err != nil {
@@ -81,7 +83,7 @@ func (l *Logistic) Load(d learn.Data) error {
 	if l.Intercept < NoIntercept || l.Intercept > PenalisedIntercept {
 		return check.ArgErrorf("Logistic.Intercept", qpdiff.ErrDomain, "use one of the constants", "is %d", l.Intercept)
 	}
-	raw := d.X.RawMatrix()
+	raw := d.Dense().RawMatrix()
 	m, n := raw.Rows, raw.Cols
 	l.shape(m, n, l.Intercept)
 	if err := l.fold(d); err != nil {

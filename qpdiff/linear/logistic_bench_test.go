@@ -98,7 +98,7 @@ func BenchmarkLogisticSplits(b *testing.B) {
 				steps++
 				for i := range rows {
 					for k := range 2 {
-						d.X.Set(i, k, base.X.At(i, k)+.3*math.Sin(float64(steps+i+k)))
+						d.Dense().Set(i, k, base.X.At(i, k)+.3*math.Sin(float64(steps+i+k)))
 					}
 				}
 				if leaveOut {
@@ -115,7 +115,7 @@ func BenchmarkLogisticSplits(b *testing.B) {
 						n := 0
 						for i := range rows {
 							if i != out[j][0] && i != out[j][1] && i != out[j][2] {
-								copies[j].X.SetRow(n, d.X.RawRowView(i))
+								copies[j].Dense().SetRow(n, d.Dense().RawRowView(i))
 								copies[j].Y[n] = d.Y[i]
 								n++
 							}

@@ -126,11 +126,12 @@ func (d *logisticDerivative) adjoint(l *logisticFit, g *learn.Grad, dtheta []flo
 	}
 	if g.Y != nil {
 		_, n := l.state.Data.X.Dims()
+		features := l.state.Data.Dense()
 		for i, a := range d.dm {
 			if s[i] == 0 { // the row is left out, whatever it holds
 				continue
 			}
-			x := l.state.Data.X.RawRowView(i)
+			x := features.RawRowView(i)
 			ux, tx := dense.Dot(u[:n], x), dense.Dot(l.theta[:n], x)
 			if l.d > n {
 				ux += u[n]
@@ -202,11 +203,12 @@ func (d *logisticDerivative) forward(l *logisticFit, dtheta []float64, t *learn.
 	// Row i moves zᵢ = yᵢxᵢ by dz, and −∇L by C((1−πᵢ) dz − πᵢ(1−πᵢ)(θᵀdz) zᵢ).
 	_, n := l.state.Data.X.Dims()
 	s, w := d.rows(l, at)
+	features := l.state.Data.Dense()
 	for i := range l.m {
 		if s[i] == 0 { // the row is left out, whatever it holds
 			continue
 		}
-		x, y := l.state.Data.X.RawRowView(i), l.state.Data.Y[i]
+		x, y := features.RawRowView(i), l.state.Data.Y[i]
 		clear(d.dz)
 		if t.X != nil {
 			for j := range n {

@@ -47,7 +47,7 @@ func TestLogisticWeightsAtSolution(t *testing.T) {
 func TestLogisticSingularLate(t *testing.T) {
 	d := casetest.RandomData(1, 12, 2, true)
 	for i := range 12 {
-		d.X.Set(i, 1, d.X.At(i, 0))
+		d.Dense().Set(i, 1, d.X.At(i, 0))
 	}
 	var l Logistic
 	theta := make([]float64, 2)
@@ -92,7 +92,7 @@ func TestLogisticOverflow(t *testing.T) {
 	// C alone, beside an X that cannot overflow.
 	flat := learn.Data{X: mat.NewDense(10, 2, nil), Y: make([]float64, 10)}
 	for i := range flat.Y {
-		flat.X.SetRow(i, []float64{.4, .4})
+		flat.Dense().SetRow(i, []float64{.4, .4})
 		flat.Y[i] = 1
 	}
 	if err := errors.Join(l.Load(flat), l.Fit(theta, []float64{1e-3})); err != nil {
@@ -125,7 +125,7 @@ func TestLogisticLeavesOutWhatOverflows(t *testing.T) {
 		for _, big := range []struct{ y, x float64 }{{1e308, 1}, {-1, 1e308}} {
 			d.Y[4] = big.y
 			for j := range n {
-				d.X.Set(4, j, big.x)
+				d.Dense().Set(4, j, big.x)
 			}
 			var full, part Logistic
 			theta, tangent := make([]float64, n), make([]float64, n)

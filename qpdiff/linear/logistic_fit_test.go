@@ -36,7 +36,7 @@ func TestLogisticWithout(t *testing.T) {
 		}
 		copied := learn.Data{X: mat.NewDense(len(rest), n, nil), Y: make([]float64, len(rest))}
 		for i, r := range rest {
-			copied.X.SetRow(i, d.X.RawRowView(r))
+			copied.Dense().SetRow(i, d.Dense().RawRowView(r))
 			copied.Y[i] = d.Y[r]
 		}
 		full, a, b := Logistic{Intercept: kind}, Logistic{Intercept: kind}, Logistic{Intercept: kind}

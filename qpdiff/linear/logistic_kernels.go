@@ -93,7 +93,7 @@ type logisticProblem struct {
 // checked, with the labels as the last entry of each row if d has one feature less than
 // the problem. Its errors are those of [Logistic.Load].
 func (p *logisticProblem) fold(d learn.Data) error {
-	raw := d.X.RawMatrix()
+	raw := d.Dense().RawMatrix()
 	m, n := raw.Rows, raw.Cols
 	p.ymax = 0
 	if p.counts = learner.Counts(d, p.counts); p.counts != nil {

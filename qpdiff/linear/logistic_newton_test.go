@@ -23,7 +23,7 @@ func TestLogisticEvaluateNear(t *testing.T) {
 	const rows = 16
 	d := learn.Data{X: mat.NewDense(rows, 1, nil), Y: make([]float64, rows)}
 	for i := range rows {
-		d.X.Set(i, 0, 1)
+		d.Dense().Set(i, 0, 1)
 		d.Y[i] = 1 - float64(i)/32
 	}
 	for _, r := range []float64{1e-9, logisticTaylor / 10, logisticTaylor, logisticTaylor * (1 + 1e-9), logisticShortSeries, logisticShortSeries * (1 + 1e-9), logisticSeries} {
@@ -123,7 +123,7 @@ func TestLogisticGivesUpASlowStart(t *testing.T) {
 	for range starts {
 		n := 1 + rng.IntN(5)
 		d := casetest.RandomData(rng.Uint64(), 2+rng.IntN(40), n, true)
-		d.X.Scale(100, d.X)
+		d.Dense().Scale(100, d.X)
 		hyper, start := []float64{math.Pow(10, 2+3*rng.Float64())}, numtest.Normals(rng, n)
 		for j := range start {
 			start[j] *= 1e4
@@ -164,7 +164,7 @@ func TestLogisticSingular(t *testing.T) {
 		// Every row with either label, so that nothing separates them.
 		both := learn.Data{X: mat.NewDense(2*n-2, n, nil), Y: make([]float64, 2*n-2)}
 		for i := range both.Y {
-			both.X.SetRow(i, d.X.RawRowView(i/2))
+			both.Dense().SetRow(i, d.Dense().RawRowView(i/2))
 			both.Y[i] = float64(2 - 3*(i%2))
 		}
 		for j := range null {
@@ -208,7 +208,7 @@ func TestLogisticSingularOnTheWay(t *testing.T) {
 		n := 2 + rng.IntN(5)
 		d := casetest.RandomData(rng.Uint64(), 2*n, n, true)
 		for i := range 1 + rng.IntN(n-1) {
-			row := d.X.RawRowView(2 * i)
+			row := d.Dense().RawRowView(2 * i)
 			scale := math.Pow(10, 7+3*rng.Float64())
 			for j := range row {
 				row[j] *= scale

@@ -57,7 +57,7 @@ func logisticResidual(kind Intercept) func(d learn.Data, theta, hyper []float64)
 			size[j] = math.Abs(v)
 		}
 		for i := range rows {
-			x := slices.Clone(d.X.RawRowView(i))
+			x := slices.Clone(d.Dense().RawRowView(i))
 			if kind != NoIntercept {
 				x = append(x, 1)
 			}
@@ -156,11 +156,11 @@ func TestLogisticContract(t *testing.T) {
 	weighted.Y[7] = 1e-9
 	duplicated := casetest.RandomData(5, 12, 2, true)
 	for i := range 6 {
-		copy(duplicated.X.RawRowView(2*i), duplicated.X.RawRowView(2*i+1))
+		copy(duplicated.Dense().RawRowView(2*i), duplicated.Dense().RawRowView(2*i+1))
 	}
 	separable := casetest.RandomData(6, 40, 2, true)
 	for i, y := range separable.Y {
-		separable.X.Set(i, 0, y*(.2+math.Abs(separable.X.At(i, 0))))
+		separable.Dense().Set(i, 0, y*(.2+math.Abs(separable.X.At(i, 0))))
 	}
 	two := learn.Data{X: mat.NewDense(2, 3, []float64{1, .5, 2, 1.5, -1, .25}), Y: []float64{1, -1}}
 	for _, kind := range []Intercept{NoIntercept, UnpenalisedIntercept, PenalisedIntercept} {
@@ -243,7 +243,7 @@ func TestLogisticProperties(t *testing.T) {
 		kind := Intercept(rapid.IntRange(0, 2).Draw(t, "intercept"))
 		d := casetest.RandomData(seed, rows, n, true)
 		d.Y[0], d.Y[1] = 1, -1
-		d.X.Scale(math.Pow(10, rapid.Float64Range(-3, 2).Draw(t, "log scale")), d.X)
+		d.Dense().Scale(math.Pow(10, rapid.Float64Range(-3, 2).Draw(t, "log scale")), d.X)
 		hyper := []float64{math.Pow(10, rapid.Float64Range(-4, 5).Draw(t, "log C"))}
 		fit := func(d learn.Data, start []float64) []float64 {
 			l := Logistic{Intercept: kind}
@@ -267,7 +267,7 @@ func TestLogisticProperties(t *testing.T) {
 			t.Helper()
 			// In the margins: θ itself may have entries that do not matter.
 			for i := range rows {
-				x := append(slices.Clone(d.X.RawRowView(i)), 1)[:len(theta)]
+				x := append(slices.Clone(d.Dense().RawRowView(i)), 1)[:len(theta)]
 				if m := dense.Dot(theta, x); !(math.Abs(dense.Dot(got, x)-m) <= 1e-9*math.Abs(m)+1e-13) {
 					t.Fatalf("%s: margin %d is off by %.3g\n%v\n%v", what, i, dense.Dot(got, x)-m, theta, got)
 				}
@@ -282,14 +282,14 @@ func TestLogisticProperties(t *testing.T) {
 
 		permuted := casetest.CloneData(d)
 		for i, r := range rng.Perm(rows) {
-			permuted.X.SetRow(i, d.X.RawRowView(r))
+			permuted.Dense().SetRow(i, d.Dense().RawRowView(r))
 			permuted.Y[i] = d.Y[r]
 		}
 		same("rows permuted", fit(permuted, nil))
 
 		flipped := casetest.CloneData(d)
 		for i := range rows {
-			flipped.X.Set(i, 0, -d.X.At(i, 0))
+			flipped.Dense().Set(i, 0, -d.X.At(i, 0))
 		}
 		mirrored := fit(flipped, nil)
 		mirrored[0] = -mirrored[0]

@@ -25,7 +25,7 @@ type PerFeatureNet struct{ ElasticNet }
 func (l *PerFeatureNet) Dims(n int) (theta, hyper int) { return n, 2 * n }
 
 func (l *PerFeatureNet) Load(d learn.Data) error {
-	if d.X != nil {
+	if d.Dense() != nil {
 		if _, n := d.X.Dims(); n != len(l.Groups) {
 			l.Groups = PerFeature(n)
 		}
@@ -97,8 +97,8 @@ func TestElasticNetGroupsSumOverFeatures(t *testing.T) {
 		rows := 1 + rng.IntN(10)
 		d := casetest.RandomData(rng.Uint64(), rows, n, false)
 		if rng.IntN(2) == 0 {
-			for i, v := range d.X.RawMatrix().Data {
-				d.X.RawMatrix().Data[i] = math.Round(v)
+			for i, v := range d.Dense().RawMatrix().Data {
+				d.Dense().RawMatrix().Data[i] = math.Round(v)
 			}
 			clear(d.Y[:rng.IntN(rows+1)])
 		}

@@ -85,7 +85,8 @@ func (l *SparseLogistic) SetGeneralised(on bool) { l.Generalised = on }
 // data.
 func (l *SparseLogistic) Load(d learn.Data) error {
 	l.state.Unload()
-	if d.X == nil || d.X.IsEmpty() || len(d.Y) != d.X.RawMatrix().Rows {
+	d = learner.InPlace(d)
+	if d.X == nil || d.Dense().IsEmpty() || len(d.Y) != d.Dense().RawMatrix().Rows {
 		return d.Check()
 	}
 	if err := check.Counts(d.Rows, d.Weights, len(d.Y)); err != nil {

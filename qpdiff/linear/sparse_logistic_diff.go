@@ -21,12 +21,13 @@ func (l *sparseLogisticFit) dataVJP(d *penalisedDerivative, g *learn.Grad, act [
 	for k, j := range act {
 		dense.Axpy(u[k], l.column(j), d.rows)
 	}
+	features := l.state.Data.Dense()
 	for i, uz := range d.rows {
 		if l.cs[i] == 0 {
 			continue
 		}
 		if g.Y != nil {
-			x := l.state.Data.X.RawRowView(i)
+			x := features.RawRowView(i)
 			ux, tx := constant, dense.Dot(theta[:n], x)
 			for k, j := range at {
 				ux += u[k] * x[j]
@@ -65,11 +66,12 @@ func (l *sparseLogisticFit) dataVJP(d *penalisedDerivative, g *learn.Grad, act [
 // dataJVP is part of a penalisedModel.
 func (l *sparseLogisticFit) dataJVP(b []float64, t *learn.Grad) {
 	theta, n := l.qp.x, l.features
+	features := l.state.Data.Dense()
 	for i, y := range l.state.Data.Y {
 		if l.cs[i] == 0 {
 			continue
 		}
-		x := l.state.Data.X.RawRowView(i)
+		x := features.RawRowView(i)
 		// Row i moves zᵢ = yᵢxᵢ by dz, and minus the gradient by s·dz − w(θᵀdz)zᵢ.
 		var dy, dm float64
 		if t.Y != nil {

@@ -65,7 +65,7 @@ func TestSparseLogisticSeparable(t *testing.T) {
 	} {
 		for _, unit := range []float64{1, 1e-6, 1e6} {
 			d := learn.Data{X: mat.DenseCopyOf(c.d.X), Y: c.d.Y}
-			d.X.Scale(unit, d.X)
+			d.Dense().Scale(unit, d.X)
 			l := &SparseLogistic{Intercept: c.intercept}
 			_, n := d.X.Dims()
 			params, _ := l.Dims(n)
@@ -88,11 +88,11 @@ func TestSparseLogisticSeparable(t *testing.T) {
 func TestSparseLogisticIllPosed(t *testing.T) {
 	d := noisyClasses(1, 20, 4)
 	for i := range 20 {
-		d.X.Set(i, 3, d.X.At(i, 0)) // features 0 and 3 are the same
+		d.Dense().Set(i, 3, d.X.At(i, 0)) // features 0 and 3 are the same
 	}
 	constant := noisyClasses(1, 20, 4)
 	for i := range 20 {
-		constant.X.Set(i, 2, 3)
+		constant.Dense().Set(i, 2, 3)
 	}
 	zero := learn.Data{X: mat.NewDense(3, 1, nil), Y: []float64{1, -1, 1}}
 	for _, c := range []struct {
@@ -152,7 +152,7 @@ func TestSparseLogisticStrictComplementarity(t *testing.T) {
 		d := correlated(casetest.RandomData(rng.Uint64(), rows, n, true), rng.Float64())
 		d.Y[0], d.Y[1] = 1, -1
 		unit := math.Pow(10, 12*rng.Float64()-6)
-		d.X.Scale(unit, d.X)
+		d.Dense().Scale(unit, d.X)
 		l := &SparseLogistic{Intercept: rng.IntN(2) == 0, Groups: PerFeature(n)}
 		params, nh := l.Dims(n)
 		hyper := make([]float64, nh)
@@ -219,7 +219,7 @@ func TestSparseLogisticShiftedFeatures(t *testing.T) {
 	for _, shift := range []float64{1e2, 1e4, 1e6} {
 		moved := casetest.CloneData(d)
 		for i := range rows {
-			moved.X.Set(i, 1, d.X.At(i, 1)+shift)
+			moved.Dense().Set(i, 1, d.X.At(i, 1)+shift)
 		}
 		l := &SparseLogistic{Intercept: true}
 		if err := errors.Join(l.Load(moved), l.Fit(theta, hyper)); err != nil {
@@ -242,7 +242,7 @@ func TestSparseLogisticHugePenaltyAfterAFit(t *testing.T) {
 		unit := math.Pow(10, -9*rng.Float64())
 		d := noisyClasses(rng.Uint64(), rows, n)
 		d.Y[0], d.Y[1] = 1, -1
-		d.X.Scale(unit, d.X)
+		d.Dense().Scale(unit, d.X)
 		warm, cold := &SparseLogistic{Groups: PerFeature(n)}, &SparseLogistic{Groups: PerFeature(n)}
 		hyper := make([]float64, 2*n)
 		for j := range n {
@@ -266,8 +266,8 @@ func TestSparseLogisticWeightsOfManyDecades(t *testing.T) {
 	d.Weights = make([]float64, rows)
 	for i := range rows {
 		block := i % 2
-		d.X.Set(i, 2-2*block, 0)
-		d.X.Set(i, 3-2*block, 0)
+		d.Dense().Set(i, 2-2*block, 0)
+		d.Dense().Set(i, 3-2*block, 0)
 		if block == 1 {
 			second.Rows = append(second.Rows, i)
 		}

@@ -82,7 +82,7 @@ func TestSparseLogisticContract(t *testing.T) {
 			if intercept {
 				name += " with intercept"
 				for i := range d.Y {
-					d.X.Set(i, 0, d.X.At(i, 0)+.7)
+					d.Dense().Set(i, 0, d.X.At(i, 0)+.7)
 				}
 			}
 			cases = append(cases, learntest.Case{Name: name, Data: d, Hyper: hyper, Residual: sparseLogisticResidual(intercept)})
@@ -206,7 +206,7 @@ func TestSparseLogisticIsTheProximalGradientSolution(t *testing.T) {
 		}
 		if trial%4 == 0 {
 			for i := range rows {
-				d.X.Set(i, 0, d.X.At(i, 0)+2)
+				d.Dense().Set(i, 0, d.X.At(i, 0)+2)
 			}
 		}
 		l := &SparseLogistic{Intercept: rng.IntN(2) == 0, Groups: drawGroups(rng, n)}
@@ -279,9 +279,9 @@ func TestSparseLogisticInterceptIsAFreeFeature(t *testing.T) {
 	const rows, n = 25, 4
 	d := noisyClasses(12, rows, n)
 	ones := learn.Data{X: mat.NewDense(rows, n+1, nil), Y: d.Y}
-	ones.X.Slice(0, rows, 0, n).(*mat.Dense).Copy(d.X)
+	ones.Dense().Slice(0, rows, 0, n).(*mat.Dense).Copy(d.X)
 	for i := range rows {
-		ones.X.Set(i, n, 1)
+		ones.Dense().Set(i, n, 1)
 	}
 	l, want := &SparseLogistic{Intercept: true}, &SparseLogistic{Groups: []int{0, 0, 0, 0, 1}}
 	theta, reference, v := make([]float64, n+1), make([]float64, n+1), []float64{1, -2, 3, -4, 5}
@@ -421,7 +421,7 @@ func TestSparseLogisticDirectionalDerivative(t *testing.T) {
 			}
 			at := func(h float64) []float64 {
 				moved, hyp := casetest.CloneData(d), slices.Clone(hyper)
-				dense.Axpy(h, u.X.RawMatrix().Data, moved.X.RawMatrix().Data)
+				dense.Axpy(h, u.X.RawMatrix().Data, moved.Dense().RawMatrix().Data)
 				dense.Axpy(h, u.Y, moved.Y)
 				dense.Axpy(h, u.Hyper, hyp)
 				p := fresh()
@@ -453,7 +453,7 @@ func TestSparseLogisticOptimalOnPaths(t *testing.T) {
 	const illPosedTol = 1e-12
 	rapid.Check(t, func(t *rapid.T) {
 		d := drawElasticNet(t)
-		size := d.X.Norm(2) * d.X.Norm(2) / float64(len(d.Y))
+		size := d.Dense().Norm(2) * d.Dense().Norm(2) / float64(len(d.Y))
 		for i := range d.Y {
 			d.Y[i] = float64(2*(i%2) - 1)
 		}

@@ -17,13 +17,13 @@ func ExampleLearner() {
 		NumHyper: 1,
 		Gradient: func(g, theta []float64, d learn.Data, hyper []float64) {
 			g[0] = hyper[0] * theta[0]
-			for i, x := range d.X.RawMatrix().Data {
+			for i, x := range d.Dense().RawMatrix().Data {
 				g[0] += (math.Exp(theta[0]*x) - d.Y[i]) * x
 			}
 		},
 		HVP: func(hv, v, theta []float64, d learn.Data, hyper []float64) {
 			hv[0] = hyper[0] * v[0]
-			for _, x := range d.X.RawMatrix().Data {
+			for _, x := range d.Dense().RawMatrix().Data {
 				hv[0] += math.Exp(theta[0]*x) * x * x * v[0]
 			}
 		},
@@ -45,13 +45,13 @@ var ridge = smooth.Objective{
 	NumHyper: 1,
 	Gradient: func(g, theta []float64, d learn.Data, hyper []float64) {
 		g[0] = hyper[0] * theta[0]
-		for i, x := range d.X.RawMatrix().Data {
+		for i, x := range d.Dense().RawMatrix().Data {
 			g[0] += (theta[0]*x - d.Y[i]) * x
 		}
 	},
 	HVP: func(hv, v, theta []float64, d learn.Data, hyper []float64) {
 		hv[0] = hyper[0] * v[0]
-		for _, x := range d.X.RawMatrix().Data {
+		for _, x := range d.Dense().RawMatrix().Data {
 			hv[0] += x * x * v[0]
 		}
 	},
@@ -59,7 +59,7 @@ var ridge = smooth.Objective{
 		if g.Hyper != nil {
 			g.Hyper[0] += v[0] * theta[0]
 		}
-		for i, x := range d.X.RawMatrix().Data {
+		for i, x := range d.Dense().RawMatrix().Data {
 			if g.X != nil {
 				g.X.RawRowView(i)[0] += v[0] * (2*theta[0]*x - d.Y[i])
 			}

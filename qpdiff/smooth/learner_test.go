@@ -138,7 +138,7 @@ func TestSmoothLearnerOptimal(t *testing.T) {
 		rows, n := rapid.IntRange(1, 20).Draw(t, "rows"), rapid.IntRange(1, 6).Draw(t, "n")
 		d := casetest.RandomData(rapid.Uint64().Draw(t, "seed"), rows, n, false)
 		scale := math.Pow(10, rapid.Float64Range(-2, 1).Draw(t, "scale"))
-		d.X.Scale(scale, d.X)
+		d.Dense().Scale(scale, d.X)
 		loss := casetest.PseudoHuber
 		if rapid.Bool().Draw(t, "Poisson") {
 			loss = casetest.Poisson
@@ -164,7 +164,7 @@ func FuzzCustom(f *testing.F) {
 	f.Add(uint64(1), uint8(10), uint8(3), .1, 1.)
 	f.Fuzz(func(t *testing.T, seed uint64, rows, n uint8, lambda, scale float64) {
 		d := casetest.RandomData(seed, 1+int(rows%20), 1+int(n%5), false)
-		d.X.Scale(scale, d.X)
+		d.Dense().Scale(scale, d.X)
 		l := smooth.Learner{Objective: casetest.LinearModel(casetest.Poisson)}
 		theta := make([]float64, 1+int(n%5))
 		if errors.Join(l.Load(d), l.Fit(theta, []float64{lambda})) != nil {
@@ -245,19 +245,19 @@ func TestSmoothLearnerUnitOfF(t *testing.T) {
 				t.Fatal(err)
 			}
 			for i := range d.Y {
-				d.Y[i] -= dense.Dot(theta, d.X.RawRowView(i))
+				d.Y[i] -= dense.Dot(theta, d.Dense().RawRowView(i))
 			}
 			loss = casetest.HalfSquare
 		case 1: // each row and its mirror image
 			for i := 1; i < rows; i += 2 {
 				d.Y[i-1] *= 1 + dense.Eps
 				for j := range n {
-					d.X.Set(i, j, -d.X.At(i-1, j))
+					d.Dense().Set(i, j, -d.X.At(i-1, j))
 				}
 				d.Y[i] = d.Y[i-1]
 			}
 			if rows%2 > 0 {
-				clear(d.X.RawRowView(rows - 1))
+				clear(d.Dense().RawRowView(rows - 1))
 			}
 		case 2:
 			loss = casetest.Poisson
@@ -345,7 +345,7 @@ func TestSmoothLearnerCondition(t *testing.T) {
 		const n = 3
 		d := learn.Data{X: mat.NewDense(4, n, []float64{1, 1, 0, 0, 1, 1, 1, 0, -1, 1, 1, 1}), Y: []float64{1, 2, 0, 1}}
 		for i := range 4 { // the third feature is the difference of the others, up to this
-			d.X.Set(i, 2, d.X.At(i, 0)-d.X.At(i, 1)+math.Pow(10, c.power/2)*float64(i*i))
+			d.Dense().Set(i, 2, d.X.At(i, 0)-d.X.At(i, 1)+math.Pow(10, c.power/2)*float64(i*i))
 		}
 		l := smooth.Learner{Objective: casetest.LinearModel(casetest.HalfSquare)}
 		theta := make([]float64, n)
@@ -368,7 +368,7 @@ func TestSmoothLearnerFlatLoss(t *testing.T) {
 		for i := range d.Y {
 			d.Y[i] *= [...]float64{1, 1e3}[trial%2]
 			for j := 1; j < n; j++ {
-				d.X.Set(i, j, d.X.At(i, j-1)+near*d.X.At(i, j))
+				d.Dense().Set(i, j, d.X.At(i, j-1)+near*d.X.At(i, j))
 			}
 		}
 		hyper := []float64{math.Pow(10, -12*rng.Float64())}

@@ -55,6 +55,7 @@ func (l *Unrolled) Dims(n int) (theta, hyper int) {
 // Weights that are not nil; after one, the learner has no data.
 func (l *Unrolled) Load(d learn.Data) error {
 	l.state.Unload()
+	d = learner.InPlace(d)
 	if err := learner.CheckAll(d, "Unrolled"); err != nil {
 		return err
 	}

@@ -37,8 +37,8 @@ func First(errs ...error) error {
 // Data reports the first thing in d that cannot be used. The values of X are not
 // checked where they are prepared: NaN is a missing one.
 func Data(arg string, d learn.Data, prepared bool) error {
-	if prepared && d.X != nil && !d.X.IsEmpty() {
-		d.X = mat.NewDense(d.X.RawMatrix().Rows, 1, nil)
+	if x := d.Dense(); prepared && x != nil && !x.IsEmpty() {
+		d.X = mat.NewDense(x.RawMatrix().Rows, 1, nil)
 	}
 	return First(BadIf(d.Rows != nil, arg, qpdiff.ErrDomain, "select rows of X and Y, or give Weights", "has Rows, which only learners use"), d.Check())
 }

@@ -49,7 +49,7 @@ func RandomData(seed uint64, rows, n int, classes bool) learn.Data {
 	d := learn.Data{X: mat.NewDense(rows, n, numtest.Normals(rng, rows*n)), Y: make([]float64, rows)}
 	coef := numtest.Normals(rng, n)
 	for i := range d.Y {
-		row := d.X.RawRowView(i)
+		row := d.Dense().RawRowView(i)
 		d.Y[i] = dense.Dot(coef[:(n+2)/3], row) + rng.NormFloat64()/2
 		if classes {
 			d.Y[i] = math.Copysign(1, d.Y[i])
@@ -88,14 +88,14 @@ func CheckExtremes(t *testing.T, l learn.Learner, d learn.Data, theta, hyper, v 
 		t.Helper()
 		if err != nil {
 			if !documented(err) {
-				t.Fatalf("%s: error %v at X %v, y %v, hyper %v", what, err, d.X.RawMatrix().Data, d.Y, hyper)
+				t.Fatalf("%s: error %v at X %v, y %v, hyper %v", what, err, d.Dense().RawMatrix().Data, d.Y, hyper)
 			}
 			return
 		}
 		for _, s := range values {
 			for _, x := range s {
 				if !dense.Finite(x) {
-					t.Fatalf("%s: %v without an error at X %v, y %v, hyper %v", what, s, d.X.RawMatrix().Data, d.Y, hyper)
+					t.Fatalf("%s: %v without an error at X %v, y %v, hyper %v", what, s, d.Dense().RawMatrix().Data, d.Y, hyper)
 				}
 			}
 		}
@@ -141,9 +141,9 @@ func DrawClasses(t *rapid.T) learn.Data {
 	for i := range rows {
 		for j := range n {
 			if grid {
-				d.X.Set(i, j, float64(rapid.IntRange(-2, 2).Draw(t, "x")))
+				d.Dense().Set(i, j, float64(rapid.IntRange(-2, 2).Draw(t, "x")))
 			} else {
-				d.X.Set(i, j, float64(rapid.IntRange(-200, 200).Draw(t, "x"))/64)
+				d.Dense().Set(i, j, float64(rapid.IntRange(-200, 200).Draw(t, "x"))/64)
 			}
 		}
 		d.Y[i] = float64(2*rapid.IntRange(0, 1).Draw(t, "y") - 1)
@@ -221,7 +221,7 @@ func LinearModel(loss func(p, y float64) (d1, d2, dy float64)) smooth.Objective 
 	each := func(theta []float64, d learn.Data, f func(i int, x []float64, d1, d2, dy float64)) {
 		inv := 1 / float64(len(d.Y))
 		for i, y := range d.Y {
-			x := d.X.RawRowView(i)
+			x := d.Dense().RawRowView(i)
 			d1, d2, dy := loss(dense.Dot(theta, x), y)
 			f(i, x, d1*inv, d2*inv, dy*inv)
 		}

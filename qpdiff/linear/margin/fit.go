@@ -25,6 +25,7 @@ type marginFit struct {
 // learner has no data.
 func (l *marginFit) Load(d learn.Data) error {
 	l.state.Unload()
+	d = learner.InPlace(d)
 	err := d.Check()
 	if err == nil {
 		err = learner.CheckClasses(d)

@@ -200,7 +200,7 @@ func TestLearnedLossOptimalOnPaths(t *testing.T) {
 				t.Fatal(err)
 			}
 			if rapid.Bool().Draw(t, "move") {
-				d.X.Set(0, 0, float64(rapid.IntRange(-200, 200).Draw(t, "x00"))/64)
+				d.Dense().Set(0, 0, float64(rapid.IntRange(-200, 200).Draw(t, "x00"))/64)
 			}
 			l2 := new(LearnedLoss)
 			if err := errors.Join(l2.Load(d), l2.Fit(cold, hyper), l.Load(d), l.Fit(theta, hyper)); err != nil {
@@ -236,7 +236,7 @@ func FuzzLearnedLoss(f *testing.F) {
 	f.Add(uint64(2), uint8(3), uint8(9), 0., 1., 0., 0., 1e-6, 30.)
 	f.Fuzz(func(t *testing.T, seed uint64, rows, n uint8, a1, a2, a3, a4, lambda, scale float64) {
 		d := casetest.ClassData(seed, 2+int(rows%30), 1+int(n%8))
-		d.X.Scale(scale, d.X)
+		d.Dense().Scale(scale, d.X)
 		l := LearnedLoss{Generalised: true}
 		theta := make([]float64, 1+int(n%8))
 		if errors.Join(l.Load(d), l.Fit(theta, []float64{a1, a2, a3, a4, lambda})) != nil {

@@ -76,10 +76,11 @@ func (p *marginSolver) load(d learn.Data) error {
 	if p.counts = learner.Counts(d, p.counts); p.counts != nil {
 		p.total = floats.Sum(p.counts)
 	}
+	features := d.Dense()
 	for i, y := range d.Y {
 		z := p.z[i*n : (i+1)*n]
 		var s float64
-		for j, v := range d.X.RawRowView(i) {
+		for j, v := range features.RawRowView(i) {
 			v *= y
 			z[j] = v
 			s += v * v

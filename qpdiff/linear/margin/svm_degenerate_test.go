@@ -119,7 +119,7 @@ func TestLearnedLossDegenerate(t *testing.T) {
 		d := degenerateData(rng, kind, rows, n)
 		if trial%3 == 0 { // rows that coincide, some of them with other labels
 			for i := rows / 2; i < rows; i++ {
-				d.X.SetRow(i, d.X.RawRowView(i-rows/2))
+				d.Dense().SetRow(i, d.Dense().RawRowView(i-rows/2))
 			}
 		}
 		hyper := []float64{1, 0, 0, 0, math.Pow(10, -3+2*rng.Float64())}

@@ -44,7 +44,7 @@ func TestMarginProblemsWithExtremeWeights(t *testing.T) {
 		if trial%3 == 0 {
 			for i := range rows {
 				for j := range n {
-					d.X.Set(i, j, math.Round(2*d.X.At(i, j)))
+					d.Dense().Set(i, j, math.Round(2*d.X.At(i, j)))
 				}
 			}
 		}
@@ -143,7 +143,7 @@ func TestSVMElbowInAnyUnits(t *testing.T) {
 		for j := range n {
 			unit := math.Pow(10, 12*rng.Float64()-6)
 			for i := range d.Y {
-				d.X.Set(i, j, unit*d.X.At(i, j))
+				d.Dense().Set(i, j, unit*d.X.At(i, j))
 			}
 		}
 		var l SVM

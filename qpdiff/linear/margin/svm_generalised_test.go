@@ -26,7 +26,7 @@ func TestGeneralisedSVMIsALimit(t *testing.T) {
 		d := learn.Data{X: mat.NewDense(rows, n, nil), Y: make([]float64, rows)}
 		for i := range rows {
 			for j := range n {
-				d.X.Set(i, j, float64(rng.IntN(5)-2))
+				d.Dense().Set(i, j, float64(rng.IntN(5)-2))
 			}
 			d.Y[i] = 2*float64(i%2) - 1
 		}
@@ -55,7 +55,7 @@ func TestGeneralisedSVMIsALimit(t *testing.T) {
 		nearest := math.Inf(1)
 		for sample := 0; sample < 1000 && nearest > tol; sample++ {
 			moved := casetest.CloneData(d)
-			floats.AddScaled(moved.X.RawMatrix().Data, step, numtest.Normals(rng, rows*n))
+			floats.AddScaled(moved.Dense().RawMatrix().Data, step, numtest.Normals(rng, rows*n))
 			want := derivative(&SVM{Generalised: true}, moved, []float64{hyper[0] + step*rng.NormFloat64(), hyper[1] + step*rng.NormFloat64()})
 			nearest = min(nearest, floats.Distance(got, want, math.Inf(1))/(tol+dense.Largest(want)))
 		}

@@ -73,7 +73,7 @@ func TestSVMStrictComplementarity(t *testing.T) {
 		rows, n := 6+rng.IntN(20), 1+rng.IntN(8)
 		d := casetest.ClassData(rng.Uint64(), rows, n)
 		unit := math.Pow(10, 12*rng.Float64()-6)
-		d.X.Scale(unit, d.X)
+		d.Dense().Scale(unit, d.X)
 		var l SVM
 		if err := l.Load(d); err != nil {
 			t.Fatal(err)
@@ -154,7 +154,7 @@ func TestLearnedLossStrictComplementarity(t *testing.T) {
 		rows, n := 6+rng.IntN(20), 1+rng.IntN(5)
 		d := casetest.ClassData(rng.Uint64(), rows, n)
 		unit := math.Pow(10, 12*rng.Float64()-6)
-		d.X.Scale(unit, d.X)
+		d.Dense().Scale(unit, d.X)
 		var l LearnedLoss
 		if err := l.Load(d); err != nil {
 			t.Fatal(err)
@@ -321,7 +321,7 @@ func TestMarginLearnersSmallPenalties(t *testing.T) {
 			for math.Abs(m) < .5 { // separable, with room
 				m = 0
 				for j, v := range numtest.Normals(rng, n) {
-					d.X.Set(i, j, v)
+					d.Dense().Set(i, j, v)
 					m += v
 				}
 			}

@@ -27,7 +27,7 @@ func TestSVMMultipliers(t *testing.T) {
 		}
 		if trial%2 == 0 {
 			for i := rows / 2; i < rows; i++ {
-				d.X.SetRow(i, d.X.RawRowView(i-rows/2))
+				d.Dense().SetRow(i, d.Dense().RawRowView(i-rows/2))
 			}
 		}
 		l1, l2 := .3*rng.Float64()*float64(rng.IntN(2)), math.Pow(10, -2+3*rng.Float64())
@@ -50,7 +50,7 @@ func TestSVMMultipliers(t *testing.T) {
 		dense.Axpy(-l2, theta, slope)
 		equal := map[string]float64{}
 		for i, v := range b {
-			y, x := d.Y[i], d.X.RawRowView(i)
+			y, x := d.Y[i], d.Dense().RawRowView(i)
 			dense.Axpy(v*y, x, slope)
 			m := y * dense.Dot(theta, x)
 			top := 1 / float64(rows)

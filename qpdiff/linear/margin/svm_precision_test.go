@@ -26,13 +26,13 @@ func TestSVMGeneralisedRight(t *testing.T) {
 		apart := math.Pow(10, -13*rng.Float64())
 		for i := range rows / 2 {
 			for j := range n {
-				d.X.Set(i, j, d.X.At(0, j)*d.Y[0]*d.Y[i]+apart*rng.NormFloat64())
+				d.Dense().Set(i, j, d.X.At(0, j)*d.Y[0]*d.Y[i]+apart*rng.NormFloat64())
 			}
 		}
 		for j := range n {
 			unit := math.Pow(10, 8*rng.Float64()-4)
 			for i := range rows {
-				d.X.Set(i, j, unit*d.X.At(i, j))
+				d.Dense().Set(i, j, unit*d.X.At(i, j))
 			}
 		}
 		l2 := math.Pow(10, -18*rng.Float64())
@@ -46,7 +46,7 @@ func TestSVMGeneralisedRight(t *testing.T) {
 		_, above := dual.Decisions(c, h)
 		for i := range at {
 			g := &learn.Grad{Hyper: make([]float64, 2)}
-			if err := l.VJP(nil, g, d.X.RawRowView(i)); err != nil {
+			if err := l.VJP(nil, g, d.Dense().RawRowView(i)); err != nil {
 				t.Fatalf("trial %d: %v", trial, err)
 			}
 			if g.Generalised {
@@ -88,13 +88,13 @@ func TestSVMRightOrRefusedInMixedUnits(t *testing.T) {
 		apart := math.Pow(10, -3*rng.Float64())
 		for i := range rows / 2 {
 			for j := range n {
-				d.X.Set(i, j, d.X.At(0, j)*(1-1e-9*float64(min(i, 1)))*d.Y[0]*d.Y[i]+apart*rng.NormFloat64())
+				d.Dense().Set(i, j, d.X.At(0, j)*(1-1e-9*float64(min(i, 1)))*d.Y[0]*d.Y[i]+apart*rng.NormFloat64())
 			}
 		}
 		for j := range n {
 			unit := math.Pow(10, 12*(rng.Float64()-.5))
 			for i := range rows {
-				d.X.Set(i, j, unit*d.X.At(i, j))
+				d.Dense().Set(i, j, unit*d.X.At(i, j))
 			}
 		}
 		l2 := math.Pow(10, -18*rng.Float64())
@@ -110,7 +110,7 @@ func TestSVMRightOrRefusedInMixedUnits(t *testing.T) {
 		}
 		want, _ := dualOf(d).Decisions(1/(l2*float64(rows)), 0)
 		for i, f := range want {
-			if got := dense.Dot(theta, d.X.RawRowView(i)); !(math.Abs(got-f) <= tol*(1+math.Abs(f))) {
+			if got := dense.Dot(theta, d.Dense().RawRowView(i)); !(math.Abs(got-f) <= tol*(1+math.Abs(f))) {
 				t.Errorf("trial %d, λ2 %.3g: row %d has θᵀx = %v, want %v", trial, l2, i, got, f)
 			}
 		}
@@ -124,7 +124,7 @@ func TestSVMRightOrRefusedInMixedUnits(t *testing.T) {
 func dualOf(d learn.Data) *numtest.PreciseDual {
 	return &numtest.PreciseDual{Y: d.Y, Kernel: func(i, j int) *big.Float {
 		sum, term := numtest.Precise(0), numtest.Precise(0)
-		for k, a := range d.X.RawRowView(i) {
+		for k, a := range d.Dense().RawRowView(i) {
 			sum.Add(sum, term.Mul(numtest.Precise(a), numtest.Precise(d.X.At(j, k))))
 		}
 		return sum

@@ -313,7 +313,7 @@ func checkDirections(t *testing.T, newLearner func() learn.Learner, d learn.Data
 			u.X = mat.NewDense(rows, n, numtest.Normals(rng, rows*n))
 			for i := range rows {
 				for j := range n {
-					to.X.Set(i, j, d.X.At(i, j)+h*u.X.At(i, j))
+					to.Dense().Set(i, j, d.X.At(i, j)+h*u.X.At(i, j))
 				}
 			}
 		}
@@ -361,7 +361,7 @@ func TestSVMDirections(t *testing.T) {
 		{many, 0, 1. / 3, 2, false}, {many, 1. / 6, 1. / 6, 2, false}, {many, 2. / 3, .1, 0, false},
 	} {
 		var l SVM
-		if err := errors.Join(l.Load(c.d), l.Fit(make([]float64, c.d.X.RawMatrix().Cols), []float64{c.l1, c.l2})); err != nil {
+		if err := errors.Join(l.Load(c.d), l.Fit(make([]float64, c.d.Dense().RawMatrix().Cols), []float64{c.l1, c.l2})); err != nil {
 			t.Fatal(err)
 		}
 		if got := len(l.weak.Rows) + len(l.weak.Coords) + len(l.weakFree.Rows) + len(l.weakFree.Coords); got != c.weak {
@@ -377,7 +377,7 @@ func TestSVMDirections(t *testing.T) {
 		t.Fatal(err)
 	}
 	var nd *qpdiff.NotDifferentiableError
-	if err := m.JVP(nil, make([]float64, 2), &learn.Grad{X: meet.X}); !errors.As(err, &nd) || !slices.Equal(nd.Inputs, []qpdiff.Input{"X"}) {
+	if err := m.JVP(nil, make([]float64, 2), &learn.Grad{X: meet.Dense()}); !errors.As(err, &nd) || !slices.Equal(nd.Inputs, []qpdiff.Input{"X"}) {
 		t.Errorf("X where multipliers are not unique: %v", err)
 	}
 	var l SVM
@@ -458,7 +458,7 @@ func TestSVMCopies(t *testing.T) {
 	d := learn.Data{X: mat.NewDense(40, 3, nil), Y: make([]float64, 40)}
 	fill := func() {
 		for i := range from {
-			d.X.SetRow(i, base.X.RawRowView(from[i]))
+			d.Dense().SetRow(i, base.Dense().RawRowView(from[i]))
 			d.Y[i] = base.Y[from[i]]
 		}
 	}
@@ -498,7 +498,7 @@ func TestSVMCopies(t *testing.T) {
 		return dense.Dot(v, theta)
 	}
 	for k, want := range total {
-		x := &base.X.RawMatrix().Data[k]
+		x := &base.Dense().RawMatrix().Data[k]
 		old := *x
 		got := numtest.CentralDifference(func(h float64) float64 { *x = old + h; return value() }, 1e-4)
 		*x = old
@@ -554,7 +554,7 @@ func TestSVMOptimalOnPaths(t *testing.T) {
 				t.Fatalf("duality gap %g at %v", gap, hyper)
 			}
 			if rapid.Bool().Draw(t, "move") {
-				d.X.Set(0, 0, float64(rapid.IntRange(-200, 200).Draw(t, "x00"))/64)
+				d.Dense().Set(0, 0, float64(rapid.IntRange(-200, 200).Draw(t, "x00"))/64)
 				if err := l.Load(d); err != nil {
 					t.Fatal(err)
 				}
@@ -597,7 +597,7 @@ func FuzzSVM(f *testing.F) {
 	f.Add(uint64(2), uint8(3), uint8(9), 0., 1e-6, 1e3)
 	f.Fuzz(func(t *testing.T, seed uint64, rows, n uint8, l1, l2, scale float64) {
 		d := casetest.ClassData(seed, 2+int(rows%30), 1+int(n%8))
-		d.X.Scale(scale, d.X)
+		d.Dense().Scale(scale, d.X)
 		var l SVM
 		theta := make([]float64, 1+int(n%8))
 		if err := l.Load(d); err != nil {
