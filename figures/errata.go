@@ -24,7 +24,7 @@ func IncompleteJacobian(r *experiment.ErrataResult) *Figure {
 	p := NewPanel("arrows", "", "x₁", "x₂")
 	p.Equal = true
 	p.Across("separator", e.Theta[0], e.Theta[1], 0, Style{Color: Grey, Width: 1, Dash: []vg.Length{4, 3}})
-	x, y := columns(e.Data.Dense())
+	x, y := columns(e.Data.X)
 	classes(p, x, y, e.Data.Y, 3)
 	var longest float64
 	for i := range e.Data.Y {

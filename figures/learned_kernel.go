@@ -109,7 +109,7 @@ func (e KernelExample) Boundary(r *experiment.LearnedKernelResult) *Figure {
 		v, b := run.Variant, r.Bayes.Scores
 		p := NewPanel(v.String(), fmt.Sprintf("%v gradient: test accuracy %.1f %%", v, 100*run.FinalAccuracy()), "x₁", "x₂")
 		p.Equal = true
-		x, y := columns(r.Train.Dense())
+		x, y := columns(r.Train.X)
 		classes(p, x, y, r.Train.Y, 3)
 		for i, level := range e.levels {
 			p.Contour(e.bayes, b.Axis, b.Axis, b.Score, level, Style{Color: Grey, Width: 1, Dash: []vg.Length{4, 3}, Unlisted: i > 0})

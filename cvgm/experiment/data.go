@@ -98,3 +98,6 @@ func fit(l learn.Learner, d learn.Data, theta, hyper []float64) error {
 	}
 	return l.Fit(theta, hyper)
 }
+
+// asDrawn returns d as it was drawn, as results keep it.
+func asDrawn(d learn.Data) synth.Data { return synth.Data{X: d.Dense(), Y: d.Y} }

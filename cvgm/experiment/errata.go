@@ -53,7 +53,7 @@ type ErrataResult struct {
 // example prints, ∇_{x_i}∇_θ L = C(π_i−1)y_i I, with the complete one, on N
 // examples in the plane.
 type JacobianErratum struct {
-	Data  learn.Data
+	Data  synth.Data
 	Theta [2]float64 // separates the classes where θᵀx = 0
 	// CompleteError and PrintedError are the distances of ∂θ/∂X from central
 	// differences, as shares of the latter's norm; Cosine is the cosine
@@ -135,7 +135,7 @@ func (p ErrataParams) jacobianErratum(e *JacobianErratum) error {
 	if err := fit(&l, d, theta, []float64{p.C}); err != nil {
 		return err
 	}
-	e.Data, e.Theta = d, [2]float64(theta)
+	e.Data, e.Theta = asDrawn(d), [2]float64(theta)
 	pi := make([]float64, p.Train)
 	if err := l.Probabilities(nil, pi); err != nil {
 		return err

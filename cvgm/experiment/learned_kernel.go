@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"cvgm/cvgm"
-	"cvgm/qpdiff/learn"
 	"cvgm/synth"
 
 	"gonum.org/v1/gonum/floats"
@@ -28,7 +27,7 @@ type LearnedKernel struct {
 // LearnedKernelResult is what the paper's experiments with a learned kernel
 // measure in common.
 type LearnedKernelResult struct {
-	Train, Test learn.Data
+	Train, Test synth.Data
 	Runs        []KernelRun // one per variant, in the order of Variants
 	Bayes       BayesAccuracy
 }
@@ -146,7 +145,7 @@ func (p LearnedKernel) run(ctx context.Context, draw drawKernel) (*LearnedKernel
 	if err != nil {
 		return nil, err
 	}
-	r := &LearnedKernelResult{Train: s.Train, Test: s.Test, Runs: runs}
+	r := &LearnedKernelResult{Train: asDrawn(s.Train), Test: asDrawn(s.Test), Runs: runs}
 	r.Bayes = BayesAccuracy{Test: s.Rule.SampleAccuracy(synth.Data{X: s.Test.Dense(), Y: s.Test.Y}), Population: s.Rule.Accuracy}
 	r.Bayes.Scores, err = p.scores(func(dst []float64, x *mat.Dense) error {
 		for i := range dst {
