@@ -7,43 +7,49 @@ import (
 	"slices"
 	"testing"
 
+	"cvgm/cvgm/search"
 	"cvgm/qpdiff"
+	"cvgm/qpdiff/kernel"
+	"cvgm/qpdiff/learn"
+	"cvgm/qpdiff/linear"
+	"cvgm/qpdiff/linear/margin"
+	"cvgm/qpdiff/smooth"
 	"cvgm/synth"
 
 	"gonum.org/v1/gonum/mat"
 )
 
-// ridge is ridge regression as a SmoothObjective: ½‖Xθ − y‖²/N + ½λ‖θ‖².
-func ridge() qpdiff.SmoothObjective {
-	product := func(hv, v []float64, d qpdiff.Data, lambda float64) {
+// ridge is ridge regression as a smooth.Objective: ½‖Xθ − y‖²/N + ½λ‖θ‖².
+func ridge() smooth.Objective {
+	product := func(hv, v []float64, d learn.Data, lambda float64) {
 		for j := range hv {
 			hv[j] = lambda * v[j]
 		}
 		for i := range d.Y {
-			x := d.X.RawRowView(i)
+			x := d.Dense().RawRowView(i)
 			p := predict(0, v, x) / float64(len(d.Y))
 			for j := range hv {
 				hv[j] += p * x[j]
 			}
 		}
 	}
-	return qpdiff.SmoothObjective{
+	return smooth.Objective{
 		NumHyper: 1,
-		Gradient: func(g, theta []float64, d qpdiff.Data, hyper []float64) {
+		Gradient: func(g, theta []float64, d learn.Data, hyper []float64) {
 			product(g, theta, d, hyper[0])
 			for i, y := range d.Y {
-				for j, x := range d.X.RawRowView(i) {
+				for j, x := range d.Dense().RawRowView(i) {
 					g[j] -= y * x / float64(len(d.Y))
 				}
 			}
 		},
-		HVP: func(hv, v, theta []float64, d qpdiff.Data, hyper []float64) { product(hv, v, d, hyper[0]) },
-		MixedVJP: func(g *qpdiff.Grad, v, theta []float64, d qpdiff.Data, hyper []float64) {
+		HVP: func(hv, v, theta []float64, d learn.Data, hyper []float64) { product(hv, v, d, hyper[0]) },
+		MixedVJP: func(g *learn.Grad, v, theta []float64, d learn.Data, hyper []float64) {
 			if g.Hyper != nil {
 				g.Hyper[0] += predict(0, v, theta)
 			}
 			for i, y := range d.Y {
-				x := d.X.RawRowView(i)
+				x := d.Dense().RawRowView(i)
 				r, xv := (predict(0, theta, x)-y)/float64(len(d.Y)), predict(0, v, x)/float64(len(d.Y))
 				if g.X != nil {
 					for j := range x {
@@ -89,14 +95,14 @@ func (s *squares) Forward(_ []float64, x *mat.Dense) (*mat.Dense, error) {
 }
 
 // PerFeatureNet is an elastic net with a group for each feature, however many there are.
-type PerFeatureNet struct{ qpdiff.ElasticNet }
+type PerFeatureNet struct{ linear.ElasticNet }
 
 func (l *PerFeatureNet) Dims(n int) (theta, hyper int) { return n, 2 * n }
 
-func (l *PerFeatureNet) Load(d qpdiff.Data) error {
-	if d.X != nil {
+func (l *PerFeatureNet) Load(d learn.Data) error {
+	if d.Dense() != nil {
 		if _, n := d.X.Dims(); n != len(l.Groups) {
-			l.Groups = qpdiff.PerFeature(n)
+			l.Groups = linear.PerFeature(n)
 		}
 	}
 	return l.ElasticNet.Load(d)
@@ -105,31 +111,31 @@ func (l *PerFeatureNet) Load(d qpdiff.Data) error {
 // configLearner is a learner with hyperparameters at which it fits well.
 type configLearner struct {
 	name    string
-	learner func() qpdiff.Learner
+	learner func() learn.Learner
 	hyper   []float64 // of the first features; more are copies of the last
 	classes bool      // needs labels ±1
 	even    bool      // takes no weights
 }
 
 var configLearners = []configLearner{
-	{"elastic net", func() qpdiff.Learner { return new(qpdiff.ElasticNet) }, []float64{.05, .1}, false, false},
-	{"elastic net per feature", func() qpdiff.Learner { return new(PerFeatureNet) }, []float64{.05, .02, .1}, false, false},
-	{"ridge", func() qpdiff.Learner { return &qpdiff.SmoothLearner{Objective: ridge()} }, []float64{.1}, false, true},
-	{"unrolled ridge", func() qpdiff.Learner { return &qpdiff.Unrolled{Objective: ridge(), Steps: 10} }, []float64{.1, .05, .3}, false, true},
-	{"kernel ridge", func() qpdiff.Learner { return new(qpdiff.KernelRidge) }, []float64{.05, .4}, false, false},
-	{"Huber", func() qpdiff.Learner { return new(qpdiff.Huber) }, []float64{.1, .6}, false, false},
-	{"Huber, intercept", func() qpdiff.Learner { return &qpdiff.Huber{Intercept: true} }, []float64{.1, .6}, false, false},
-	{"kernel ridge, intercept", func() qpdiff.Learner {
-		return &qpdiff.KernelRidge{Kernel: qpdiff.Polynomial{Degree: 2}, Intercept: true}
+	{"elastic net", func() learn.Learner { return new(linear.ElasticNet) }, []float64{.05, .1}, false, false},
+	{"elastic net per feature", func() learn.Learner { return new(PerFeatureNet) }, []float64{.05, .02, .1}, false, false},
+	{"ridge", func() learn.Learner { return &smooth.Learner{Objective: ridge()} }, []float64{.1}, false, true},
+	{"unrolled ridge", func() learn.Learner { return &smooth.Unrolled{Objective: ridge(), Steps: 10} }, []float64{.1, .05, .3}, false, true},
+	{"kernel ridge", func() learn.Learner { return new(kernel.Ridge) }, []float64{.05, .4}, false, false},
+	{"Huber", func() learn.Learner { return new(linear.Huber) }, []float64{.1, .6}, false, false},
+	{"Huber, intercept", func() learn.Learner { return &linear.Huber{Intercept: true} }, []float64{.1, .6}, false, false},
+	{"kernel ridge, intercept", func() learn.Learner {
+		return &kernel.Ridge{Kernel: kernel.Polynomial{Degree: 2}, Intercept: true}
 	}, []float64{.05, .4, .5}, false, false},
-	{"logistic", func() qpdiff.Learner { return new(qpdiff.Logistic) }, []float64{2}, false, false},
-	{"logistic, intercept", func() qpdiff.Learner { return &qpdiff.Logistic{Intercept: qpdiff.UnpenalisedIntercept} }, []float64{2}, false, false},
-	{"logistic, penalised", func() qpdiff.Learner { return &qpdiff.Logistic{Intercept: qpdiff.PenalisedIntercept} }, []float64{2}, false, false},
-	{"sparse logistic, intercept", func() qpdiff.Learner { return &qpdiff.SparseLogistic{Intercept: true} }, []float64{.03, .1}, false, false},
-	{"SVM", func() qpdiff.Learner { return new(qpdiff.SVM) }, []float64{.05, .3}, true, false},
-	{"learned loss", func() qpdiff.Learner { return new(qpdiff.LearnedLoss) }, []float64{.2, .3, .2, .3, .4}, true, false},
-	{"kernel SVM", func() qpdiff.Learner { return new(qpdiff.KernelSVM) }, []float64{1.5, .4}, true, false},
-	{"kernel SVM, intercept", func() qpdiff.Learner { return &qpdiff.KernelSVM{Intercept: true} }, []float64{1.5, .4}, true, false},
+	{"logistic", func() learn.Learner { return new(linear.Logistic) }, []float64{2}, false, false},
+	{"logistic, intercept", func() learn.Learner { return &linear.Logistic{Intercept: linear.UnpenalisedIntercept} }, []float64{2}, false, false},
+	{"logistic, penalised", func() learn.Learner { return &linear.Logistic{Intercept: linear.PenalisedIntercept} }, []float64{2}, false, false},
+	{"sparse logistic, intercept", func() learn.Learner { return &linear.SparseLogistic{Intercept: true} }, []float64{.03, .1}, false, false},
+	{"SVM", func() learn.Learner { return new(margin.SVM) }, []float64{.05, .3}, true, false},
+	{"learned loss", func() learn.Learner { return new(margin.LearnedLoss) }, []float64{.2, .3, .2, .3, .4}, true, false},
+	{"kernel SVM", func() learn.Learner { return new(kernel.SVM) }, []float64{1.5, .4}, true, false},
+	{"kernel SVM, intercept", func() learn.Learner { return &kernel.SVM{Intercept: true} }, []float64{1.5, .4}, true, false},
 }
 
 var configLosses = []Loss{SquaredError{}, LogisticLoss{}, Hinge{}, SquaredHinge{}, Exponential{}, AbsoluteError{}, HuberLoss{Delta: .7}}
@@ -145,12 +151,12 @@ func (l configLearner) hyperOf(n int) []float64 {
 }
 
 // classData draws N examples of two overlapping classes with n features.
-func classData(src *synth.Stream, n, features int) qpdiff.Data {
-	d := qpdiff.Data{X: normalMatrix(src, n, features), Y: make([]float64, n)}
+func classData(src *synth.Stream, n, features int) learn.Data {
+	d := learn.Data{X: normalMatrix(src, n, features), Y: make([]float64, n)}
 	for i := range d.Y {
 		d.Y[i] = float64(2*(i%2) - 1)
 		for j := range features {
-			d.X.Set(i, j, d.X.At(i, j)+.5+.7*d.Y[i]/float64(1+j))
+			d.Dense().Set(i, j, d.X.At(i, j)+.5+.7*d.Y[i]/float64(1+j))
 		}
 	}
 	return d
@@ -158,7 +164,7 @@ func classData(src *synth.Stream, n, features int) qpdiff.Data {
 
 // slope is the five-point quotient of f along u at x, with the one of half the
 // step as a test of whether f is smooth there.
-func slope(f Objective, x, u []float64, h float64) (d float64, smooth bool, err error) {
+func slope(f search.Objective, x, u []float64, h float64) (d float64, smooth bool, err error) {
 	quotient := func(h float64) float64 {
 		at := func(step float64) float64 {
 			moved := slices.Clone(x)
@@ -302,10 +308,10 @@ func TestGradientsOfAllConfigs(t *testing.T) {
 // validation rows, of the model that Final fits to its training rows.
 func checkFinalAgrees(t *testing.T, title string, c Config, alpha []float64) {
 	t.Helper()
-	part := func(rows []int) qpdiff.Data {
-		d := qpdiff.Data{X: mat.NewDense(len(rows), 3, nil)}
+	part := func(rows []int) learn.Data {
+		d := learn.Data{X: mat.NewDense(len(rows), 3, nil)}
 		for i, row := range rows {
-			d.X.SetRow(i, c.Data.X.RawRowView(row))
+			d.Dense().SetRow(i, c.Data.Dense().RawRowView(row))
 			d.Y = append(d.Y, c.Data.Y[row])
 			if c.Data.Weights != nil {
 				d.Weights = append(d.Weights, c.Data.Weights[row])

@@ -1,11 +1,15 @@
 package cvgm
 
-import "cvgm/qpdiff"
+import (
+	"cvgm/cvgm/internal/args"
+	"cvgm/qpdiff"
+	"cvgm/qpdiff/learn"
+)
 
 // Centring selects what a CV subtracts from features and labels before a
 // learner without an intercept of its own is fitted, and adds to its
 // predictions. All but NoCentring suit learners of a squared loss. Learners with
-// an intercept of their own (Logistic, KernelSVM with Intercept) and learners of
+// an intercept of their own (Logistic, kernel.SVM with Intercept) and learners of
 // labels ±1 need NoCentring, since the others change the labels. For Huber regression set
 // its Intercept: the means are not optimal together with θ for its loss.
 type Centring int
@@ -35,13 +39,13 @@ type Config struct {
 	// of validation losses and in what Standardise and Centring compute. Examples of
 	// weight 0 count neither in training nor in validation. The unit of the weights does
 	// not matter, except to learners whose C weighs a sum over the examples
-	// (qpdiff.Logistic, qpdiff.KernelSVM). Gradients take the weights as constant.
+	// (linear.Logistic, kernel.SVM). Gradients take the weights as constant.
 	// Learners that cannot weigh examples refuse Weights. See [BalancedWeights].
-	Data   qpdiff.Data
+	Data   learn.Data
 	Splits []Split
 	// Learner returns a new learner, never the same one again. New calls it once
 	// more than there are splits, and each call of [CV.Final] once.
-	Learner func() qpdiff.Learner
+	Learner func() learn.Learner
 	Loss    Loss
 	// Prepare makes the features of the columns of Data.X, fitted to each split's
 	// training rows and, by [CV.Final], to all rows. Data.X may then hold NaN for
@@ -63,7 +67,7 @@ type Config struct {
 	// Generalised selects what the gradient is where it does not exist, at kinks
 	// of the learner, the loss or the feature map. False: an error that matches
 	// qpdiff.ErrNotDifferentiable. True: the chain rule with one element of the
-	// generalised derivative at each kink; see [CV.Generalised], [qpdiff.KinkedLearner],
+	// generalised derivative at each kink; see [CV.Generalised], [learn.KinkedLearner],
 	// [KinkedLoss] and [KinkedMap].
 	Generalised bool
 	// Workers bounds the goroutines that share the splits. Zero: GOMAXPROCS.
@@ -75,13 +79,27 @@ type Config struct {
 func (c *Config) learned() bool { return c.Features != nil && c.Features.NumParams() > 0 }
 
 // newLearner returns a new learner that treats kinks as c says.
-func (c *Config) newLearner() (qpdiff.Learner, error) {
+func (c *Config) newLearner() (learn.Learner, error) {
 	l := c.Learner()
 	if l == nil {
-		return nil, badArg("Config.Learner", qpdiff.ErrShape, "give a function that returns a new learner", "returned nil")
+		return nil, args.Bad("Config.Learner", qpdiff.ErrShape, "give a function that returns a new learner", "returned nil")
 	}
-	if k, ok := l.(qpdiff.KinkedLearner); ok && c.Generalised {
+	if k, ok := l.(learn.KinkedLearner); ok && c.Generalised {
 		k.SetGeneralised(true)
 	}
 	return l, nil
+}
+
+// checkPreparer reports a Preparer that does not fit the configuration with n columns of X.
+func (c *Config) checkPreparer(n int) error {
+	if c.Prepare == nil {
+		return nil
+	}
+	in, out := c.Prepare.Dims()
+	return args.First(
+		args.BadIf(c.Features != nil, "Config.Prepare", qpdiff.ErrDomain, "make the features in the Preparer, or prepare the rows of each part yourself",
+			"is set together with Config.Features, which maps all rows at once"),
+		args.BadIf(in != n, "Config.Prepare", qpdiff.ErrShape, "match the Preparer's columns to those of Data.X", "takes %d columns where Data.X has %d", in, n),
+		args.BadIf(out < 1, "Config.Prepare", qpdiff.ErrShape, "give the Preparer at least one feature", "has %d features", out),
+	)
 }

@@ -7,7 +7,10 @@ import (
 
 	"cvgm/cvgm"
 	"cvgm/cvgm/cvgmtest"
+	"cvgm/cvgm/search"
 	"cvgm/qpdiff"
+	"cvgm/qpdiff/learn"
+	"cvgm/qpdiff/linear"
 	"cvgm/synth"
 
 	"gonum.org/v1/gonum/mat"
@@ -29,10 +32,6 @@ func init() {
 			t.Errorf("Forward and Backward allocate %v times", a)
 		}
 	}
-	cvgm.SearcherContract = func(t *testing.T, make func(budget int) cvgm.Searcher, gradient, fixed, restarts bool) {
-		t.Helper()
-		cvgmtest.Searcher(t, make, cvgmtest.Search{Gradient: gradient, Fixed: fixed, Restarts: restarts})
-	}
 }
 
 func TestLosses(t *testing.T) {
@@ -46,10 +45,10 @@ func TestLosses(t *testing.T) {
 // The exact gradients of a CV pass the check for any objective.
 func TestCheckGradientOfACV(t *testing.T) {
 	src := synth.NewStream(5, "check gradient")
-	d := qpdiff.Data{X: mat.NewDense(20, 3, nil), Y: make([]float64, 20)}
+	d := learn.Data{X: mat.NewDense(20, 3, nil), Y: make([]float64, 20)}
 	for i := range d.Y {
 		for j := range 3 {
-			d.X.Set(i, j, src.NormFloat64())
+			d.Dense().Set(i, j, src.NormFloat64())
 		}
 		d.Y[i] = d.X.At(i, 0) + src.NormFloat64()
 	}
@@ -58,7 +57,7 @@ func TestCheckGradientOfACV(t *testing.T) {
 		t.Fatal(err)
 	}
 	cv, err := cvgm.New(cvgm.Config{Data: d, Splits: splits, Loss: cvgm.SquaredError{}, Standardise: true, Centring: cvgm.MeanCentring,
-		Learner: func() qpdiff.Learner { return new(qpdiff.ElasticNet) }})
+		Learner: func() learn.Learner { return new(linear.ElasticNet) }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -184,16 +183,16 @@ func TestContractsFindFaults(t *testing.T) {
 					nil, []float64{.4, 3}, x, 1e-3)
 			}},
 			{"searcher's budget", "evaluations for a budget", func(t cvgmtest.TB, fault bool) {
-				cvgmtest.Searcher(t, func(budget int) cvgm.Searcher {
+				cvgmtest.Searcher(t, func(budget int) search.Searcher {
 					if fault {
 						budget++
 					}
-					return cvgm.ProjectedGradient{StepSize: .2, MaxEvals: budget}
+					return search.ProjectedGradient{StepSize: .2, MaxEvals: budget}
 				}, cvgmtest.Search{Gradient: true})
 			}},
 			{"searcher's source", "a second search differs", func(t cvgmtest.TB, fault bool) {
-				cvgmtest.Searcher(t, func(budget int) cvgm.Searcher {
-					return cvgm.RandomSearch{MaxEvals: budget, Draw: cvgm.LogUniform(-1, 0), Source: func() cvgm.Source {
+				cvgmtest.Searcher(t, func(budget int) search.Searcher {
+					return search.RandomSearch{MaxEvals: budget, Draw: search.LogUniform(-1, 0), Source: func() cvgm.Source {
 						if fault {
 							return stream
 						}

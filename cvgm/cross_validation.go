@@ -1,10 +1,14 @@
 package cvgm
 
 import (
+	"context"
 	"math"
 	"reflect"
 
+	"cvgm/cvgm/internal/args"
+	"cvgm/cvgm/internal/sample"
 	"cvgm/qpdiff"
+	"cvgm/qpdiff/learn"
 
 	"gonum.org/v1/gonum/mat"
 )
@@ -12,16 +16,17 @@ import (
 // New checks the configuration and prepares every split. Errors name the
 // argument; those that belong to one split are a [SplitError].
 func New(c Config) (*CV, error) {
-	if err := firstError(
-		badIf(len(c.Splits) == 0, "Config.Splits", qpdiff.ErrShape, "draw some, for example with RandomSplits", "is empty"),
-		badIf(c.Learner == nil, "Config.Learner", qpdiff.ErrShape, "give a function that returns a new learner", "is nil"),
-		badIf(c.Loss == nil, "Config.Loss", qpdiff.ErrShape, "use SquaredError{}, LogisticLoss{}, …", "is nil"),
+	if err := args.First(
+		args.BadIf(len(c.Splits) == 0, "Config.Splits", qpdiff.ErrShape, "draw some, for example with RandomSplits", "is empty"),
+		args.BadIf(c.Learner == nil, "Config.Learner", qpdiff.ErrShape, "give a function that returns a new learner", "is nil"),
+		args.BadIf(c.Loss == nil, "Config.Loss", qpdiff.ErrShape, "use SquaredError{}, LogisticLoss{}, …", "is nil"),
 		checkLoss(c.Loss),
-		badIf(c.Centring < NoCentring || c.Centring > MeanCentring, "Config.Centring", qpdiff.ErrDomain, "use one of the constants", "is %d", c.Centring),
-		checkData("Config.Data", c.Data, c.Prepare != nil),
+		args.BadIf(c.Centring < NoCentring || c.Centring > MeanCentring, "Config.Centring", qpdiff.ErrDomain, "use one of the constants", "is %d", c.Centring),
+		args.Data("Config.Data", c.Data, c.Prepare != nil),
 	); err != nil {
 		return nil, err
 	}
+	c.Data.X = c.Data.Dense() // once, where it is a matrix of another kind
 	n, raw := c.Data.X.Dims()
 	if err := c.checkPreparer(raw); err != nil {
 		return nil, err
@@ -31,27 +36,9 @@ func New(c Config) (*CV, error) {
 		_, cv.features = c.Prepare.Dims()
 	}
 	if c.Features != nil {
-		in, out := c.Features.Dims()
-		if in != raw {
-			return nil, badArg("Config.Features", qpdiff.ErrShape, "match the map's inputs to the columns of Data.X",
-				"takes %d inputs where Data.X has %d columns", in, raw)
+		if err := cv.useMap(n, raw); err != nil {
+			return nil, err
 		}
-		if out < 1 {
-			return nil, badArg("Config.Features", qpdiff.ErrShape, "give the map at least one output", "has %d outputs", out)
-		}
-		if c.Centring == FixedLeastSquares && c.learned() {
-			if !c.Standardise {
-				return nil, badArg("Config.Centring", qpdiff.ErrDomain, "use MeanCentring, or set Standardise",
-					"is FixedLeastSquares, which would depend on the parameters of Config.Features")
-			}
-			// The two are equal on standardised features. The mean of y is
-			// constant also where features are almost linearly dependent.
-			cv.c.Centring = MeanCentring
-		}
-		cv.features = out
-		cv.asTraining = mat.NewDense(n, out, nil)
-		cv.asValidation = mat.NewDense(n, out, nil)
-		cv.total = mat.NewDense(n, out, nil)
 	}
 	c = cv.c
 	first, err := c.newLearner()
@@ -61,43 +48,18 @@ func New(c Config) (*CV, error) {
 	theta, hyper := first.Dims(cv.features)
 	cv.hyper = hyper
 	if c.Hyper != nil && len(c.Hyper) != hyper {
-		return nil, badArg("Config.Hyper", qpdiff.ErrShape, "give one value per hyperparameter of the learner",
+		return nil, args.Bad("Config.Hyper", qpdiff.ErrShape, "give one value per hyperparameter of the learner",
 			"has %d entries where the learner has %d hyperparameters", len(c.Hyper), hyper)
 	}
-	if l, ok := first.(qpdiff.SubsetLearner); ok && !c.Standardise && c.Centring == NoCentring && c.Prepare == nil {
+	if l, ok := first.(learn.SubsetLearner); ok && !c.Standardise && c.Centring == NoCentring && c.Prepare == nil {
 		cv.full, cv.fullTheta = l, make([]float64, theta)
 	} else {
 		cv.loo = newLeaveOneOut(&cv.c, first)
 	}
 	cv.fits = make([]splitFit, len(c.Splits))
-	for j, s := range c.Splits {
-		if err := s.check(n); err != nil {
-			return nil, &SplitError{j, err}
-		}
-		f := &cv.fits[j]
-		if f.split, err = s.counting(c.Data.Weights); err != nil {
-			return nil, &SplitError{j, err}
-		}
-		if f.learner, err = c.newLearner(); err != nil {
+	for j := range c.Splits {
+		if err := cv.addSplit(j, first); err != nil {
 			return nil, err
-		}
-		if v := reflect.ValueOf(first); v.Comparable() && f.learner == first {
-			return nil, badArg("Config.Learner", qpdiff.ErrDomain, "return a new learner from each call", "returned the same %T twice", first)
-		}
-		if cv.loo != nil {
-			continue
-		}
-		f.prepare(c, cv.features)
-		if cv.full != nil {
-			f.out = complement(f.split.Train, n)
-			if c.Features != nil {
-				f.grad.X = mat.NewDense(n, cv.features, nil)
-			}
-		}
-		if c.Features == nil {
-			if err := f.load(c, c.Data.X); err != nil {
-				return nil, &SplitError{j, err}
-			}
 		}
 	}
 	cv.run.split = cv.evalSplit
@@ -107,17 +69,87 @@ func New(c Config) (*CV, error) {
 	return cv, nil
 }
 
+// useMap checks Config.Features for N rows of raw columns and makes room for its cotangents.
+func (cv *CV) useMap(n, raw int) error {
+	c := &cv.c
+	in, out := c.Features.Dims()
+	if in != raw {
+		return args.Bad("Config.Features", qpdiff.ErrShape, "match the map's inputs to the columns of Data.X",
+			"takes %d inputs where Data.X has %d columns", in, raw)
+	}
+	if out < 1 {
+		return args.Bad("Config.Features", qpdiff.ErrShape, "give the map at least one output", "has %d outputs", out)
+	}
+	if c.Centring == FixedLeastSquares && c.learned() {
+		if !c.Standardise {
+			return args.Bad("Config.Centring", qpdiff.ErrDomain, "use MeanCentring, or set Standardise",
+				"is FixedLeastSquares, which would depend on the parameters of Config.Features")
+		}
+		// The two are equal on standardised features. The mean of y is
+		// constant also where features are almost linearly dependent.
+		c.Centring = MeanCentring
+	}
+	cv.features = out
+	cv.asTraining = mat.NewDense(n, out, nil)
+	cv.asValidation = mat.NewDense(n, out, nil)
+	cv.total = mat.NewDense(n, out, nil)
+	return nil
+}
+
+// addSplit makes the fit of split j. first is the learner that Config.Learner returned first.
+func (cv *CV) addSplit(j int, first learn.Learner) error {
+	c, s, f := cv.c, cv.c.Splits[j], &cv.fits[j]
+	n := len(c.Data.Y)
+	err := s.check(n)
+	if err == nil {
+		f.split, err = s.counting(c.Data.Weights)
+	}
+	if err != nil {
+		return &SplitError{j, err}
+	}
+	if f.learner, err = c.newLearner(); err != nil {
+		return err
+	}
+	if v := reflect.ValueOf(first); v.Comparable() && f.learner == first {
+		return args.Bad("Config.Learner", qpdiff.ErrDomain, "return a new learner from each call", "returned the same %T twice", first)
+	}
+	if cv.loo != nil {
+		return nil
+	}
+	f.prepare(c, cv.features)
+	if cv.full != nil {
+		f.out = sample.Complement(f.split.Train, n)
+		if c.Features != nil {
+			f.grad.X = mat.NewDense(n, cv.features, nil)
+		}
+	}
+	if c.Features == nil {
+		if err := f.load(c, c.Data.Dense()); err != nil {
+			return &SplitError{j, err}
+		}
+	}
+	return nil
+}
+
 // Eval returns L_cv(α) and, where grad is not nil, overwrites it with the
-// gradient. It is an [Objective]. An α of the wrong length is an error, a grad
+// gradient. It is an [search.Objective]. An α of the wrong length is an error, a grad
 // of the wrong length a panic. Errors of a split are a [SplitError]. Errors
 // match qpdiff.ErrNotDifferentiable where the gradient does not exist and
 // Config.Generalised is not set, and qpdiff.ErrNotFinite where a loss or a
 // derivative overflows. After an error the loss is NaN, and grad holds no
 // gradient.
-func (cv *CV) Eval(grad, alpha []float64) (float64, error) { return cv.eval(grad, nil, alpha) }
+func (cv *CV) Eval(grad, alpha []float64) (float64, error) {
+	return cv.eval(context.Background(), grad, nil, alpha)
+}
+
+// EvalContext is Eval that ends between splits when ctx does, with its error as that of a
+// split.
+func (cv *CV) EvalContext(ctx context.Context, grad, alpha []float64) (float64, error) {
+	return cv.eval(ctx, grad, nil, alpha)
+}
 
 // eval is Eval that collects data as well, unless that is nil.
-func (cv *CV) eval(grad []float64, data *dataGradient, alpha []float64) (float64, error) {
+func (cv *CV) eval(ctx context.Context, grad []float64, data *dataGradient, alpha []float64) (float64, error) {
 	cv.generalised = cv.generalised && grad == nil && data == nil
 	cv.evaluated = false
 	if err := cv.checkAlpha(alpha); err != nil {
@@ -127,17 +159,17 @@ func (cv *CV) eval(grad []float64, data *dataGradient, alpha []float64) (float64
 		panic("cvgm: grad has the wrong length")
 	}
 	hyper, params := cv.unpack(alpha, cv.c.Hyper)
-	x, err := features(cv.c.Features, params, cv.c.Data.X)
+	x, err := features(cv.c.Features, params, cv.c.Data.Dense())
 	if err != nil {
 		return math.NaN(), err
 	}
 	if cv.full != nil {
-		if err := cv.full.Load(qpdiff.Data{X: x, Y: cv.c.Data.Y, Weights: cv.c.Data.Weights}); err != nil {
+		if err := cv.full.Load(learn.Data{X: x, Y: cv.c.Data.Y, Weights: cv.c.Data.Weights}); err != nil {
 			return math.NaN(), err
 		}
 		cv.full.Fit(cv.fullTheta, hyper) // where that fails, each split says so itself, or starts from scratch
 	}
-	cv.run.x, cv.run.hyper, cv.run.gradient, cv.run.data = x, hyper, grad != nil, data
+	cv.run.ctx, cv.run.x, cv.run.hyper, cv.run.gradient, cv.run.data = ctx, x, hyper, grad != nil, data
 	k := float64(len(cv.fits))
 	var loss float64
 	atOnce := cv.loo != nil && data == nil && cv.loo.eval(&cv.c, x, hyper, grad != nil) && (grad == nil || cv.gradientAtOnce(grad))
@@ -153,7 +185,7 @@ func (cv *CV) eval(grad []float64, data *dataGradient, alpha []float64) (float64
 		}
 		loss /= k
 	}
-	if !finite(loss) {
+	if !args.Finite(loss) {
 		return math.NaN(), overflow("the CV loss is %v, although that of each split is finite", loss)
 	}
 	if grad != nil {
@@ -173,14 +205,12 @@ func (cv *CV) eval(grad []float64, data *dataGradient, alpha []float64) (float64
 func (cv *CV) evalSplit(j int) error {
 	f := &cv.fits[j]
 	var err error
-	if cv.ctx != nil {
-		if err := cv.ctx.Err(); err != nil {
-			return &SplitError{j, err}
-		}
+	if err := cv.run.ctx.Err(); err != nil {
+		return &SplitError{j, err}
 	}
 	if cv.full != nil {
-		gather(f.val, cv.run.x, f.split.Val)
-		err = f.learner.(qpdiff.SubsetLearner).LoadSubset(cv.full, f.out)
+		sample.Gather(f.val, cv.run.x, f.split.Val)
+		err = f.learner.(learn.SubsetLearner).LoadSubset(cv.full, f.out)
 	} else if cv.c.Features != nil || f.train.X == nil {
 		if f.train.X == nil {
 			f.prepare(cv.c, cv.features)
@@ -192,6 +222,39 @@ func (cv *CV) evalSplit(j int) error {
 	}
 	if err != nil {
 		return &SplitError{j, err}
+	}
+	return nil
+}
+
+// eval fits the split and computes its validation loss and, if wanted, the
+// loss's cotangents of the hyperparameters and of the split's features.
+func (f *splitFit) eval(c *Config, hyper []float64, gradient bool, data *dataGradient) error {
+	if err := f.learner.Fit(f.theta, hyper); err != nil {
+		return err
+	}
+	if err := predictRows(f.prediction, f.predictor, &f.work, f.theta, f.intercept, f.valX); err != nil {
+		return err
+	}
+	if data != nil {
+		f.data = f.newSplitData(c, data)
+	}
+	if err := f.judge(c, gradient || data != nil); err != nil || !gradient && data == nil {
+		return err
+	}
+	if data != nil {
+		return f.dataBackward(c, data)
+	}
+	f.grad.Generalised = false
+	clear(f.grad.Hyper)
+	if f.grad.X != nil {
+		clear(f.grad.X.RawMatrix().Data)
+		clear(f.dval)
+	}
+	if err := f.backward(c, &f.grad, f.dvalX); err != nil {
+		return err
+	}
+	if f.grad.X != nil && f.out == nil {
+		f.norm.Backward(f.train.Dense().RawMatrix().Data, f.val, f.grad.X.RawMatrix().Data, f.dval)
 	}
 	return nil
 }

@@ -8,36 +8,30 @@ import (
 	"slices"
 	"testing"
 
+	"cvgm/cvgm/internal/args"
+	"cvgm/cvgm/internal/casetest"
+	"cvgm/cvgm/internal/normalise"
+	"cvgm/cvgm/search"
 	"cvgm/qpdiff"
+	"cvgm/qpdiff/learn"
+	"cvgm/qpdiff/linear"
+	"cvgm/qpdiff/linear/margin"
 	"cvgm/synth"
 
 	"github.com/google/go-cmp/cmp"
 	"gonum.org/v1/gonum/mat"
 )
 
-// regression draws N examples with n features, most of them informative.
-func regression(seed uint64, n, features int) qpdiff.Data {
-	src := synth.NewStream(seed, "test data")
-	d, _, err := synth.MakeRegression(src, synth.Regression{Samples: n, Features: features, Informative: max(1, features-2), Noise: 100})
-	if err != nil {
-		panic(err)
-	}
-	for i := range d.Y {
-		d.Y[i] /= 100
-	}
-	return qpdiff.Data{X: d.X, Y: d.Y}
-}
-
 // elasticNetCV is the setting of the paper's first experiment.
 func elasticNetCV(t testing.TB, seed uint64, k int, change func(*Config)) *CV {
 	t.Helper()
-	d := regression(seed, 30, 10)
+	d := casetest.Regression(seed, 30, 10)
 	splits, err := RandomSplits(synth.NewStream(seed, "splits"), 30, k, .95)
 	if err != nil {
 		t.Fatal(err)
 	}
 	c := Config{Data: d, Splits: splits, Loss: SquaredError{}, Standardise: true, Centring: MeanCentring,
-		Learner: func() qpdiff.Learner { return new(qpdiff.ElasticNet) }}
+		Learner: func() learn.Learner { return new(linear.ElasticNet) }}
 	if change != nil {
 		change(&c)
 	}
@@ -49,7 +43,7 @@ func elasticNetCV(t testing.TB, seed uint64, k int, change func(*Config)) *CV {
 }
 
 // centralDifference is the five-point quotient of f along coordinate i.
-func centralDifference(t testing.TB, f Objective, x []float64, i int, h float64) float64 {
+func centralDifference(t testing.TB, f search.Objective, x []float64, i int, h float64) float64 {
 	t.Helper()
 	at := func(step float64) float64 {
 		moved := slices.Clone(x)
@@ -63,7 +57,7 @@ func centralDifference(t testing.TB, f Objective, x []float64, i int, h float64)
 	return (at(-2*h) - 8*at(-h) + 8*at(h) - at(2*h)) / (12 * h)
 }
 
-func checkGradient(t *testing.T, f Objective, x []float64, h, tol float64) {
+func checkGradient(t *testing.T, f search.Objective, x []float64, h, tol float64) {
 	t.Helper()
 	grad := make([]float64, len(x))
 	if _, err := f(grad, x); err != nil {
@@ -114,17 +108,17 @@ func TestFixedLeastSquaresIsExactOnStandardisedFeatures(t *testing.T) {
 // On raw features the exact intercept is that of the joint problem: no other
 // constant, with θ fitted to what remains, has a lower objective.
 func TestMeanCentringIsOptimal(t *testing.T) {
-	d := regression(7, 12, 3)
+	d := casetest.Regression(7, 12, 3)
 	for i := range d.Y {
 		d.Y[i] += 3
-		d.X.Set(i, 0, d.X.At(i, 0)-2)
+		d.Dense().Set(i, 0, d.X.At(i, 0)-2)
 	}
 	splits, err := HoldOut(synth.NewStream(7, "splits"), 12, .8)
 	if err != nil {
 		t.Fatal(err)
 	}
 	cv, err := New(Config{Data: d, Splits: splits, Loss: SquaredError{}, Centring: MeanCentring,
-		Learner: func() qpdiff.Learner { return new(qpdiff.ElasticNet) }})
+		Learner: func() learn.Learner { return new(linear.ElasticNet) }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -159,7 +153,7 @@ func TestResultsDoNotDependOnGOMAXPROCS(t *testing.T) {
 		old := runtime.GOMAXPROCS(procs)
 		cv := elasticNetCV(t, 11, 128, nil)
 		var got []run
-		for step, err := range (ProjectedGradient{StepSize: 2e-4, MaxEvals: 30}).Search(Problem{Objective: cv.Eval, Lower: []float64{0, 1e-7}}, []float64{.01, 1e-4}) {
+		for step, err := range (search.ProjectedGradient{StepSize: 2e-4, MaxEvals: 30}).Search(search.Problem{Objective: cv.Eval, Lower: []float64{0, 1e-7}}, []float64{.01, 1e-4}) {
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -205,13 +199,13 @@ func TestNormaliserBackwardMatchesCentralDifferences(t *testing.T) {
 		return v
 	}
 	raw, w := draw((rows+vals)*m), draw((rows+vals)*m)
-	for _, z := range []normaliser{{}, {centre: true}, {centre: true, scale: true}} {
+	for _, z := range []normalise.Normaliser{{}, {Centre: true}, {Centre: true, Scale: true}} {
 		value := func(_, x []float64) (float64, error) {
 			x = slices.Clone(x)
-			if err := z.fit(x[:rows*m], m); err != nil {
+			if err := z.Fit(x[:rows*m], m); err != nil {
 				return 0, err
 			}
-			z.apply(x)
+			z.Apply(x)
 			var s float64
 			for i, v := range x {
 				s += w[i] * v * v
@@ -222,22 +216,22 @@ func TestNormaliserBackwardMatchesCentralDifferences(t *testing.T) {
 			t.Fatal(err)
 		}
 		x := slices.Clone(raw)
-		z.apply(x)
+		z.Apply(x)
 		grad := make([]float64, len(x))
 		for i, v := range x {
 			grad[i] = 2 * w[i] * v
 		}
-		z.backward(x[:rows*m], x[rows*m:], grad[:rows*m], grad[rows*m:])
+		z.Backward(x[:rows*m], x[rows*m:], grad[:rows*m], grad[rows*m:])
 		for i, g := range grad {
 			if want := centralDifference(t, value, raw, i, 1e-4); math.Abs(g-want) > 1e-9 {
-				t.Errorf("center %v scale %v: entry %d is %v, central differences give %v", z.centre, z.scale, i, g, want)
+				t.Errorf("center %v scale %v: entry %d is %v, central differences give %v", z.Centre, z.Scale, i, g, want)
 			}
 		}
 	}
 }
 
 func TestNewRefusesBadConfigs(t *testing.T) {
-	nan := func(c *Config) { c.Data.X = mat.DenseCopyOf(c.Data.X); c.Data.X.Set(4, 2, math.NaN()) }
+	nan := func(c *Config) { c.Data.X = mat.DenseCopyOf(c.Data.X); c.Data.Dense().Set(4, 2, math.NaN()) }
 	for name, c := range map[string]struct {
 		change func(*Config)
 		kind   error
@@ -246,7 +240,7 @@ func TestNewRefusesBadConfigs(t *testing.T) {
 		"no splits":        {func(c *Config) { c.Splits = nil }, qpdiff.ErrShape, -1},
 		"no learner":       {func(c *Config) { c.Learner = nil }, qpdiff.ErrShape, -1},
 		"no loss":          {func(c *Config) { c.Loss = nil }, qpdiff.ErrShape, -1},
-		"no data":          {func(c *Config) { c.Data = qpdiff.Data{} }, qpdiff.ErrShape, -1},
+		"no data":          {func(c *Config) { c.Data = learn.Data{} }, qpdiff.ErrShape, -1},
 		"NaN feature":      {nan, qpdiff.ErrNotFinite, -1},
 		"Inf label":        {func(c *Config) { c.Data.Y = append([]float64{math.Inf(1)}, c.Data.Y[1:]...) }, qpdiff.ErrNotFinite, -1},
 		"missing label":    {func(c *Config) { c.Data.Y = c.Data.Y[1:] }, qpdiff.ErrShape, -1},
@@ -255,8 +249,8 @@ func TestNewRefusesBadConfigs(t *testing.T) {
 		"index below zero": {func(c *Config) { c.Splits[1] = Split{[]int{0, 2}, []int{-1}} }, qpdiff.ErrDomain, 1},
 		"index twice":      {func(c *Config) { c.Splits[3] = Split{[]int{0, 1}, []int{1}} }, qpdiff.ErrDomain, 3},
 		"empty part":       {func(c *Config) { c.Splits[0] = Split{[]int{0, 1}, nil} }, qpdiff.ErrShape, 0},
-		"learner twice":    {func(c *Config) { l := new(qpdiff.ElasticNet); c.Learner = func() qpdiff.Learner { return l } }, qpdiff.ErrDomain, -1},
-		"nil learner":      {func(c *Config) { c.Learner = func() qpdiff.Learner { return nil } }, qpdiff.ErrShape, -1},
+		"learner twice":    {func(c *Config) { l := new(linear.ElasticNet); c.Learner = func() learn.Learner { return l } }, qpdiff.ErrDomain, -1},
+		"nil learner":      {func(c *Config) { c.Learner = func() learn.Learner { return nil } }, qpdiff.ErrShape, -1},
 		"intercept":        {func(c *Config) { c.Centring = 3 }, qpdiff.ErrDomain, -1},
 		"no features":      {func(c *Config) { c.Features = &LinearMap{In: 10} }, qpdiff.ErrShape, -1},
 		"intercept that depends on the map": {func(c *Config) {
@@ -264,8 +258,8 @@ func TestNewRefusesBadConfigs(t *testing.T) {
 		}, qpdiff.ErrDomain, -1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			config := Config{Data: regression(1, 30, 10), Loss: SquaredError{}, Standardise: true,
-				Learner: func() qpdiff.Learner { return new(qpdiff.ElasticNet) }}
+			config := Config{Data: casetest.Regression(1, 30, 10), Loss: SquaredError{}, Standardise: true,
+				Learner: func() learn.Learner { return new(linear.ElasticNet) }}
 			config.Splits, _ = RandomSplits(synth.NewStream(1, "splits"), 30, 5, .9)
 			c.change(&config)
 			_, err := New(config)
@@ -318,9 +312,9 @@ func TestModelPredictsFromRawFeatures(t *testing.T) {
 		t.Fatal(err)
 	}
 	// Least squares leaves residuals that are orthogonal to 1 and to X.
-	d := regression(6, 30, 10)
+	d := casetest.Regression(6, 30, 10)
 	p := make([]float64, 30)
-	if err := m.Predict(p, d.X); err != nil {
+	if err := m.Predict(p, d.Dense()); err != nil {
 		t.Fatal(err)
 	}
 	for j := -1; j < 10; j++ {
@@ -351,14 +345,14 @@ func FuzzEval(f *testing.F) {
 		if err != nil {
 			return
 		}
-		cv, err := New(Config{Data: regression(seed, 12, 4), Splits: splits, Loss: SquaredError{}, Centring: MeanCentring,
-			Learner: func() qpdiff.Learner { return new(qpdiff.ElasticNet) }})
+		cv, err := New(Config{Data: casetest.Regression(seed, 12, 4), Splits: splits, Loss: SquaredError{}, Centring: MeanCentring,
+			Learner: func() learn.Learner { return new(linear.ElasticNet) }})
 		if err != nil {
 			return
 		}
 		grad := make([]float64, 2)
 		loss, err := cv.Eval(grad, []float64{l1, l2})
-		if err == nil && !(finite(loss) && finite(grad[0]) && finite(grad[1])) {
+		if err == nil && !(args.Finite(loss) && args.Finite(grad[0]) && args.Finite(grad[1])) {
 			t.Errorf("loss %v, gradient %v without an error", loss, grad)
 		}
 	})
@@ -409,7 +403,7 @@ func benchmarkEval(b *testing.B, cv *CV, gradient, cold bool) {
 // weight many decades above the others leaves no digits.
 func TestWarmStartAnswersWhereColdDoes(t *testing.T) {
 	cv, err := New(Config{
-		Data: qpdiff.Data{
+		Data: learn.Data{
 			X: mat.NewDense(10, 2, []float64{
 				-0.31358498609225915, 1.1363088890371764, 0.33035566537503835, 0.3835843628120432, -0.56061993068308, 0.8880920071310137,
 				1.0120883273770183, 0.4226210743759061, 1.4211383192458371, 0.06294324478020175, 0.5146722374779293, 0.002203529215818012,
@@ -421,7 +415,7 @@ func TestWarmStartAnswersWhereColdDoes(t *testing.T) {
 		Features:    &LinearMap{In: 2, Out: 2},
 		Standardise: true,
 		Loss:        AbsoluteError{},
-		Learner:     func() qpdiff.Learner { return new(qpdiff.LearnedLoss) },
+		Learner:     func() learn.Learner { return new(margin.LearnedLoss) },
 	})
 	if err != nil {
 		t.Fatal(err)

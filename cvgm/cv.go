@@ -3,7 +3,9 @@ package cvgm
 import (
 	"context"
 
+	"cvgm/cvgm/internal/args"
 	"cvgm/qpdiff"
+	"cvgm/qpdiff/learn"
 
 	"gonum.org/v1/gonum/mat"
 )
@@ -21,8 +23,8 @@ type CV struct {
 	hyper    int
 	fits     []splitFit
 	// full learns from all examples where the learners of the splits are
-	// [qpdiff.SubsetLearner]s and see the features as they are; otherwise it is nil.
-	full      qpdiff.SubsetLearner
+	// [learn.SubsetLearner]s and see the features as they are; otherwise it is nil.
+	full      learn.SubsetLearner
 	fullTheta []float64
 	// loo evaluates all splits at once where each leaves one example out; otherwise it is
 	// nil. The fits are then prepared when they are first needed.
@@ -35,6 +37,7 @@ type CV struct {
 	// run is the evaluation under way; its closures are made once, so that an
 	// evaluation allocates nothing.
 	run struct {
+		ctx      context.Context // its end ends the evaluation between splits
 		x        *mat.Dense
 		hyper    []float64
 		gradient bool
@@ -42,8 +45,7 @@ type CV struct {
 		data     *dataGradient // of DataGradient, else nil
 		split    func(j int) error
 	}
-	ties tieTest         // of the feature map's parameters
-	ctx  context.Context // ends an evaluation between splits; nil: nothing does
+	ties tieTest // of the feature map's parameters
 }
 
 // Dims returns the length of α: the learner's hyperparameters, unless
@@ -70,12 +72,12 @@ func (cv *CV) unpack(v, held []float64) (hyper, params []float64) {
 
 func (cv *CV) checkAlpha(alpha []float64) error {
 	if len(alpha) != cv.Dims() {
-		return badArg("alpha", qpdiff.ErrShape, "give the learner's hyperparameters, then the feature map's parameters",
+		return args.Bad("alpha", qpdiff.ErrShape, "give the learner's hyperparameters, then the feature map's parameters",
 			"has %d entries instead of %d", len(alpha), cv.Dims())
 	}
 	for i, a := range alpha {
-		if !finite(a) {
-			return badArg("alpha", qpdiff.ErrNotFinite, "take a smaller step or project onto bounds", "holds %v at index %d", a, i)
+		if !args.Finite(a) {
+			return args.Bad("alpha", qpdiff.ErrNotFinite, "take a smaller step or project onto bounds", "holds %v at index %d", a, i)
 		}
 	}
 	return nil
@@ -93,7 +95,7 @@ func (cv *CV) Generalised() bool { return cv.generalised }
 // loss through the fitted θ, and of the features as rows that the splits
 // validate on, which reach it directly through the predictions. Their sum is
 // the whole cotangent, which for rows of equal features may hold only along moves
-// that keep them equal: see [qpdiff.TiedLearner]. They are nil without a feature map, and
+// that keep them equal: see [learn.TiedLearner]. They are nil without a feature map, and
 // valid until the next call of Eval.
 func (cv *CV) FeatureCotangents() (asTraining, asValidation *mat.Dense) {
 	return cv.asTraining, cv.asValidation

@@ -1,12 +1,15 @@
 package cvgm
 
 import (
-	"errors"
+	"context"
 	"fmt"
 	"math"
 	"slices"
 
+	"cvgm/cvgm/internal/args"
+	"cvgm/cvgm/internal/sample"
 	"cvgm/qpdiff"
+	"cvgm/qpdiff/learn"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
@@ -27,7 +30,7 @@ import (
 //   - dx and dy with FixedLeastSquares without Standardise,
 //   - dy with a Loss that is no [LabelLoss],
 //   - and, unless Config.Generalised is set, what meets a kink of the learner or dx at one
-//     of the feature map, and training rows of a [qpdiff.TiedLearner] that are equal to it
+//     of the feature map, and training rows of a [learn.TiedLearner] that are equal to it
 //     and that moves of the rows (dx) or of the labels (dy) part.
 //
 // With Config.Generalised these give an element of the generalised derivative, and
@@ -49,7 +52,7 @@ func (cv *CV) DataGradient(dx *mat.Dense, dy, alpha []float64) (float64, error) 
 	if d.wantX {
 		d.features = mat.NewDense(rows, cv.features, nil)
 	}
-	loss, err := cv.eval(nil, d, alpha)
+	loss, err := cv.eval(context.Background(), nil, d, alpha)
 	if err != nil {
 		d.errX, d.errY = err, err
 	} else {
@@ -72,16 +75,16 @@ func (cv *CV) DataGradient(dx *mat.Dense, dy, alpha []float64) (float64, error) 
 // addSplits completes d and dx, and returns the errors of the blocks that are wanted.
 func (cv *CV) addSplits(d *dataGradient, dx *mat.Dense) error {
 	ties := new(tieTest)
-	if _, ok := cv.fits[0].learner.(qpdiff.TiedLearner); ok {
+	if _, ok := cv.fits[0].learner.(learn.TiedLearner); ok {
 		ties.prepare(&cv.c, cv.features, true)
 	}
 	for j := range cv.fits {
-		cv.addSplit(d, j, ties)
+		cv.addSplitData(d, j, ties)
 	}
 	if d.wantX && d.errX == nil {
 		d.errX = cv.rowsFromFeatures(d, dx)
 	}
-	if d.wantY && d.errY == nil && !allFinite(d.y) {
+	if d.wantY && d.errY == nil && !args.AllFinite(d.y) {
 		d.errY = overflow("the derivative in the labels is not finite")
 	}
 	switch wrongX, wrongY := d.wantX && d.errX != nil, d.wantY && d.errY != nil; {
@@ -95,116 +98,8 @@ func (cv *CV) addSplits(d *dataGradient, dx *mat.Dense) error {
 	return nil
 }
 
-// dataGradient is one call of DataGradient under way.
-type dataGradient struct {
-	wantX, wantY bool
-	features     *mat.Dense // cotangent of the N×m features
-	y            []float64
-	errX, errY   error // of the lowest split that has one
-}
-
-// splitData is what one split adds to a dataGradient.
-type splitData struct {
-	grad       qpdiff.Grad // of its training rows and labels
-	val        *mat.Dense  // cotangent of the validation rows
-	label      []float64   // cotangent of the validation labels
-	errX, errY error
-}
-
-// newSplitData begins with the slopes of the loss in the labels, at the predictions.
-func (f *splitFit) newSplitData(c *Config, want *dataGradient) *splitData {
-	d := &splitData{}
-	if !want.wantY {
-		return d
-	}
-	loss, ok := c.Loss.(LabelLoss)
-	if !ok {
-		d.errY = badArg("Config.Loss", qpdiff.ErrNotDifferentiable, "give it the method LabelSlope", "has no derivative in the label: %T is no LabelLoss", c.Loss)
-		return d
-	}
-	kinks, _ := c.Loss.(KinkedLoss)
-	d.label = make([]float64, len(f.valY))
-	total := f.valWeights.total(len(f.valY))
-	for i, y := range f.valY {
-		p := f.prediction[i]
-		slope := loss.LabelSlope(p, y)
-		if kinks != nil {
-			if distance, at := kinks.Kink(p, y); at == 0 && f.atKink(i, p, y, distance) {
-				slope = 0 // as that in the prediction; Config.Generalised allows it or not
-			}
-		}
-		if !finite(slope) && d.errY == nil {
-			d.errY = badArg("Config.Loss", qpdiff.ErrNotDifferentiable, "use a smooth loss", "has the slope %v in the label of example %d", slope, f.split.Val[i])
-		}
-		d.label[i] = f.valWeights.at(i) * slope / total
-	}
-	return d
-}
-
-// dataBackward completes f.data: the cotangents of the split's rows and labels.
-func (f *splitFit) dataBackward(c *Config, want *dataGradient) error {
-	d := f.data
-	if c.Centring == FixedLeastSquares && !c.Standardise {
-		err := badArg("Config.Centring", qpdiff.ErrNotDifferentiable, "use MeanCentring, or set Standardise",
-			"is FixedLeastSquares, through which no derivative goes")
-		d.errX, d.errY = err, err
-		return nil
-	}
-	if c.Prepare != nil && want.wantX {
-		d.errX = badArg("Config.Data.X", qpdiff.ErrNotDifferentiable, "ask for dy alone, or prepare the rows of each part yourself",
-			"reaches the learner through Config.Prepare, through which no derivative goes")
-	}
-	if j := f.norm.jump; f.norm.scale && j >= 0 && want.wantX && d.errX == nil {
-		d.errX = badArg("Config.Data.X", qpdiff.ErrNotDifferentiable, "do not standardise, or drop the feature",
-			"has a feature %d that is constant on the training rows, where the standardised feature jumps", j)
-	}
-	rows, m := f.train.X.Dims()
-	if f.out != nil { // the learner has the shape of all examples
-		rows = len(c.Data.Y)
-	}
-	wantedX, wantedY := want.wantX && d.errX == nil, want.wantY && d.errY == nil
-	if !wantedX && !wantedY {
-		return nil
-	}
-	if _, tied := f.learner.(qpdiff.TiedLearner); wantedX || tied { // Ties looks at the rows
-		d.grad.X, d.val = mat.NewDense(rows, m, nil), mat.NewDense(len(f.valY), m, nil)
-	}
-	if wantedY {
-		d.grad.Y = make([]float64, rows)
-	}
-	err := f.backward(c, &d.grad, d.val)
-	var kink *qpdiff.NotDifferentiableError
-	switch {
-	case errors.As(err, &kink):
-		for _, in := range kink.Inputs {
-			if in == "X" && wantedX {
-				d.errX = err
-			}
-			if in == "y" && wantedY {
-				d.errY = err
-			}
-		}
-		if d.errX == nil && d.errY == nil {
-			return err
-		}
-	case err != nil:
-		return err
-	}
-	if wantedY && c.Centring != NoCentring { // the mean of y is subtracted, and added to predictions
-		mean := sum(-floats.Sum(d.grad.Y), f.dprediction)
-		total := f.norm.weights.total(rows)
-		for i := range d.grad.Y {
-			d.grad.Y[i] += f.norm.weights.at(i) * mean / total
-		}
-	}
-	if wantedX && f.out == nil {
-		f.norm.backward(f.train.X.RawMatrix().Data, f.val, d.grad.X.RawMatrix().Data, d.val.RawMatrix().Data)
-	}
-	return nil
-}
-
-// addSplit adds what split j has found.
-func (cv *CV) addSplit(d *dataGradient, j int, ties *tieTest) {
+// addSplitData adds what split j has found.
+func (cv *CV) addSplitData(d *dataGradient, j int, ties *tieTest) {
 	f := &cv.fits[j]
 	part, scale := f.data, 1/float64(len(cv.fits))
 	f.data = nil
@@ -215,10 +110,10 @@ func (cv *CV) addSplit(d *dataGradient, j int, ties *tieTest) {
 	} else {
 		const equal, remedy = "examples %d and %d, which are equal to the learner: moves that part them have no derivative", "move one of them, or set Config.Generalised"
 		if ties.parted && part.errX == nil {
-			part.errX = badArg("Config.Data.X", qpdiff.ErrNotDifferentiable, remedy, "has the "+equal, ties.i, ties.k)
+			part.errX = args.Bad("Config.Data.X", qpdiff.ErrNotDifferentiable, remedy, "has the "+equal, ties.i, ties.k)
 		}
 		if ties.tied && part.errY == nil {
-			part.errY = badArg("Config.Data.Y", qpdiff.ErrNotDifferentiable, remedy, "has the labels of the "+equal, ties.i, ties.k)
+			part.errY = args.Bad("Config.Data.Y", qpdiff.ErrNotDifferentiable, remedy, "has the labels of the "+equal, ties.i, ties.k)
 		}
 	}
 	if d.errX == nil && part.errX != nil {
@@ -231,9 +126,9 @@ func (cv *CV) addSplit(d *dataGradient, j int, ties *tieTest) {
 		if f.out != nil { // the learner has the shape of all examples
 			floats.AddScaled(dst.RawMatrix().Data, scale, train)
 		} else {
-			scatterAdd(dst, train, f.split.Train, scale)
+			sample.ScatterAdd(dst, train, f.split.Train, scale)
 		}
-		scatterAdd(dst, val, f.split.Val, scale)
+		sample.ScatterAdd(dst, val, f.split.Val, scale)
 	}
 	if d.wantX && d.errX == nil {
 		add(d.features, part.grad.X.RawMatrix().Data, part.val.RawMatrix().Data)
@@ -252,12 +147,12 @@ func (cv *CV) rowsFromFeatures(d *dataGradient, dx *mat.Dense) error {
 	dx.Zero()
 	if backwardMap(cv.c.Features, dparams, dx, d.features) {
 		if !cv.c.Generalised {
-			return badArg("Config.Features", qpdiff.ErrNotDifferentiable, "move the parameters, or set Config.Generalised", "has a kink at these rows")
+			return args.Bad("Config.Features", qpdiff.ErrNotDifferentiable, "move the parameters, or set Config.Generalised", "has a kink at these rows")
 		}
 		cv.generalised = true
 	}
 	for i := range dx.RawMatrix().Rows {
-		if j := slices.IndexFunc(dx.RawRowView(i), func(v float64) bool { return !finite(v) }); j >= 0 {
+		if j := slices.IndexFunc(dx.RawRowView(i), func(v float64) bool { return !args.Finite(v) }); j >= 0 {
 			return overflow("the derivative in feature %d of example %d is %v", j, i, dx.At(i, j))
 		}
 	}

@@ -10,7 +10,14 @@ import (
 	"sync"
 	"testing"
 
+	"cvgm/cvgm/internal/args"
+	"cvgm/cvgm/internal/casetest"
+	"cvgm/cvgm/search"
 	"cvgm/qpdiff"
+	"cvgm/qpdiff/kernel"
+	"cvgm/qpdiff/learn"
+	"cvgm/qpdiff/linear"
+	"cvgm/qpdiff/linear/margin"
 	"cvgm/synth"
 
 	"gonum.org/v1/gonum/floats"
@@ -36,7 +43,7 @@ func allNaN(v []float64) bool {
 }
 
 // lossOfRows is the CV loss at α as a function of the rows of the data.
-func lossOfRows(c Config, alpha []float64) Objective {
+func lossOfRows(c Config, alpha []float64) search.Objective {
 	rows, n := c.Data.X.Dims()
 	return func(_, x []float64) (float64, error) {
 		c.Data.X = mat.NewDense(rows, n, x)
@@ -54,8 +61,8 @@ func netConfig(t *testing.T, rows int) Config {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Config{Data: regression(3, rows, 3), Splits: splits, Loss: SquaredError{}, Standardise: true, Centring: MeanCentring,
-		Learner: func() qpdiff.Learner { return new(qpdiff.ElasticNet) }}
+	return Config{Data: casetest.Regression(3, rows, 3), Splits: splits, Loss: SquaredError{}, Standardise: true, Centring: MeanCentring,
+		Learner: func() learn.Learner { return new(linear.ElasticNet) }}
 }
 
 // A column that is constant up to rounding counts as constant in the gradient too.
@@ -63,12 +70,12 @@ func TestDataGradientAtAColumnConstantUpToRounding(t *testing.T) {
 	c := netConfig(t, 12)
 	c.Data.X = mat.DenseCopyOf(c.Data.X)
 	for k, i := range c.Splits[1].Train {
-		c.Data.X.Set(i, 2, []float64{.3, math.Nextafter(.3, 1)}[k%2])
+		c.Data.Dense().Set(i, 2, []float64{.3, math.Nextafter(.3, 1)}[k%2])
 	}
 	_, dx, dy, loss, err := dataCV(t, c, []float64{.05, .1})
 	var split *SplitError
 	if !errors.Is(err, qpdiff.ErrNotDifferentiable) || !errors.As(err, &split) || split.Split != 1 || !contains(err, "feature 2") ||
-		!contains(err, "dx: ") || !allNaN(dx.RawMatrix().Data) || !allFinite(dy) || !finite(loss) {
+		!contains(err, "dx: ") || !allNaN(dx.RawMatrix().Data) || !args.AllFinite(dy) || !args.Finite(loss) {
 		t.Errorf("error %v, dx %v, dy %v", err, dx.RawMatrix().Data, dy)
 	}
 }
@@ -83,7 +90,7 @@ func TestDataGradientAfterErrors(t *testing.T) {
 		t.Fatal(err)
 	}
 	// λ1 at the kink of the zero solution.
-	x, y := cv.fits[0].train.X, cv.fits[0].train.Y
+	x, y := cv.fits[0].train.Dense(), cv.fits[0].train.Y
 	top := 0.0
 	for j := range 3 {
 		top = max(top, math.Abs(mat.Dot(x.ColView(j), mat.NewVecDense(len(y), y)))/float64(len(y)))
@@ -102,7 +109,7 @@ func TestDataGradientAfterErrors(t *testing.T) {
 			t.Errorf("α = %v: a gradient that failed is called generalised", alpha)
 		}
 	}
-	if again, err := cv.DataGradient(dx, dy, []float64{.05, .1}); err != nil || again != want || !allFinite(dx.RawMatrix().Data) {
+	if again, err := cv.DataGradient(dx, dy, []float64{.05, .1}); err != nil || again != want || !args.AllFinite(dx.RawMatrix().Data) {
 		t.Errorf("loss %v, then %v, error %v", want, again, err)
 	}
 	wantPanic(t, "dx of another shape", func() { cv.DataGradient(mat.NewDense(12, 2, nil), nil, []float64{.05, .1}) })
@@ -112,7 +119,7 @@ func TestDataGradientAfterErrors(t *testing.T) {
 	c.Loss, c.Generalised, c.Hyper = Hinge{}, false, nil
 	c.Data.Y = slices.Repeat([]float64{1, -1}, 6)
 	c.Data.X = mat.NewDense(12, 1, c.Data.Y)
-	c.Learner = func() qpdiff.Learner { return new(qpdiff.SVM) }
+	c.Learner = func() learn.Learner { return new(margin.SVM) }
 	_, dx, dy, loss, err := dataCV(t, c, []float64{0, .01})
 	if !errors.Is(err, qpdiff.ErrNotDifferentiable) || !math.IsNaN(loss) || !allNaN(dx.RawMatrix().Data) || !allNaN(dy) {
 		t.Errorf("kink of the loss: loss %v, error %v, dx %v, dy %v", loss, err, dx.RawMatrix().Data, dy)
@@ -127,20 +134,20 @@ func TestDataGradientAtTies(t *testing.T) {
 	opposite[6], opposite[7] = -2, -.5
 	y, flip := []float64{1, 1, -1, 1, 1, -1}, []float64{1, 1, -1, -1, 1, -1}
 	train := []int{1, 2, 3}
-	learn := func(l func() qpdiff.Learner) func(*Config) {
+	learner := func(l func() learn.Learner) func(*Config) {
 		return func(c *Config) { c.Features, c.Learner = nil, l }
 	}
-	svm := learn(func() qpdiff.Learner { return new(qpdiff.SVM) })
+	svm := learner(func() learn.Learner { return new(margin.SVM) })
 	for _, c := range []tieCase{
 		{"SVM", x, y, train, svm, []float64{0, .5}},
 		{"SVM, opposite rows", opposite, flip, train, svm, []float64{0, .5}},
 		{"SVM, standardised", x, y, []int{0, 1, 2, 3}, func(c *Config) { svm(c); c.Standardise = true }, []float64{0, .2}},
-		{"SVM that leaves rows out", x, y, train, learn(func() qpdiff.Learner { return new(outerSVM) }), []float64{0, .5}},
+		{"SVM that leaves rows out", x, y, train, learner(func() learn.Learner { return new(outerSVM) }), []float64{0, .5}},
 		{"SVM, linear map", x, y, train, func(*Config) {}, []float64{0, 1, 1, 1}},
 		{"SVM, network", x, y, train, func(c *Config) { c.Features = &Perceptron{Widths: []int{2, 1, 1}} }, []float64{0, 1, 1, 1, 5, 1, -5}},
-		{"learned loss", x, y, train, learn(func() qpdiff.Learner { return new(qpdiff.LearnedLoss) }), []float64{.8, .05, .05, .1, .5}},
-		{"kernel SVM", x, y, train, learn(func() qpdiff.Learner { return new(qpdiff.KernelSVM) }), []float64{2, .1}},
-		{"kernel SVM, intercept", x, y, train, learn(func() qpdiff.Learner { return &qpdiff.KernelSVM{Intercept: true} }), []float64{2, .1}},
+		{"learned loss", x, y, train, learner(func() learn.Learner { return new(margin.LearnedLoss) }), []float64{.8, .05, .05, .1, .5}},
+		{"kernel SVM", x, y, train, learner(func() learn.Learner { return new(kernel.SVM) }), []float64{2, .1}},
+		{"kernel SVM, intercept", x, y, train, learner(func() learn.Learner { return &kernel.SVM{Intercept: true} }), []float64{2, .1}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, dx, dy, loss, err := dataCV(t, c.cv(t, false).c, c.alpha)
@@ -149,7 +156,7 @@ func TestDataGradientAtTies(t *testing.T) {
 				!contains(err, "dy: split 0: Config.Data.Y has the labels of the examples 1 and 3") {
 				t.Errorf("error %v", err)
 			}
-			if !allNaN(dx.RawMatrix().Data) || !allNaN(dy) || !finite(loss) {
+			if !allNaN(dx.RawMatrix().Data) || !allNaN(dy) || !args.Finite(loss) {
 				t.Errorf("loss %v, dx %v, dy %v", loss, dx.RawMatrix().Data, dy)
 			}
 			for range 2 { // each block alone
@@ -163,10 +170,10 @@ func TestDataGradientAtTies(t *testing.T) {
 			}
 
 			cv := c.cv(t, true)
-			if _, err := cv.DataGradient(nil, dy, c.alpha); err != nil || !cv.Generalised() || !allFinite(dy) {
+			if _, err := cv.DataGradient(nil, dy, c.alpha); err != nil || !cv.Generalised() || !args.AllFinite(dy) {
 				t.Errorf("dy alone: generalised is %v, error %v", cv.Generalised(), err)
 			}
-			if _, err := cv.DataGradient(dx, dy, c.alpha); err != nil || !cv.Generalised() || !allFinite(dy) {
+			if _, err := cv.DataGradient(dx, dy, c.alpha); err != nil || !cv.Generalised() || !args.AllFinite(dy) {
 				t.Fatalf("generalised is %v, error %v", cv.Generalised(), err)
 			}
 			f := lossOfRows(cv.c, c.alpha)
@@ -174,7 +181,7 @@ func TestDataGradientAtTies(t *testing.T) {
 			sign := c.y[1] * c.y[3]
 			u := normalVector(synth.NewStream(1, "direction"), len(c.x))
 			u[6], u[7] = sign*u[2], sign*u[3]
-			if cv.fits[0].norm.centre && sign < 0 {
+			if cv.fits[0].norm.Centre && sign < 0 {
 				t.Fatal("moves of the mean part opposite rows")
 			}
 			want, even, err := slope(f, c.x, u, 1e-4)
@@ -196,7 +203,7 @@ func TestDataGradientAtTies(t *testing.T) {
 			if kinks == 0 {
 				t.Error("the case has no kink")
 			}
-			if _, linear := cv.fits[0].learner.(*qpdiff.SVM); !linear || cv.c.Features != nil || cv.c.Standardise {
+			if _, linear := cv.fits[0].learner.(*margin.SVM); !linear || cv.c.Features != nil || cv.c.Standardise {
 				return
 			}
 			// The learner sees y_i·x_i: a move of a label is one of its row.
@@ -215,13 +222,13 @@ func TestDataGradientAtTies(t *testing.T) {
 // With two training rows of opposite labels the centred rows are opposite whatever they
 // were: no move of the rows parts them, moves of the labels do.
 func TestDataGradientOfTwoTrainingRows(t *testing.T) {
-	c := Config{Data: qpdiff.Data{X: mat.NewDense(5, 2, []float64{1, .5, -1, .25, .2, 2, -1, .4, .3, -.6}), Y: []float64{1, -1, 1, -1, 1}},
+	c := Config{Data: learn.Data{X: mat.NewDense(5, 2, []float64{1, .5, -1, .25, .2, 2, -1, .4, .3, -.6}), Y: []float64{1, -1, 1, -1, 1}},
 		Splits: []Split{{Train: []int{0, 1}, Val: []int{2, 3, 4}}}, Loss: LogisticLoss{}, Standardise: true,
-		Learner: func() qpdiff.Learner { return new(qpdiff.SVM) }}
+		Learner: func() learn.Learner { return new(margin.SVM) }}
 	alpha := []float64{0, .1}
 	cv, dx, dy, _, err := dataCV(t, c, alpha)
 	ties := 0
-	cv.fits[0].learner.(qpdiff.TiedLearner).Ties(&cv.fits[0].work, func(_, _ int, sign float64, _ []float64) bool {
+	cv.fits[0].learner.(learn.TiedLearner).Ties(&cv.fits[0].work, func(_, _ int, sign float64, _ []float64) bool {
 		ties++
 		return sign < 0
 	})
@@ -232,7 +239,7 @@ func TestDataGradientOfTwoTrainingRows(t *testing.T) {
 		t.Errorf("error %v, dy %v", err, dy)
 	}
 	u := normalVector(synth.NewStream(1, "direction"), 10)
-	want, even, err := slope(lossOfRows(c, alpha), c.Data.X.RawMatrix().Data, u, 1e-4)
+	want, even, err := slope(lossOfRows(c, alpha), c.Data.Dense().RawMatrix().Data, u, 1e-4)
 	if got := floats.Dot(dx.RawMatrix().Data, u); err != nil || !even || !(math.Abs(got-want) <= 1e-9) || want == 0 {
 		t.Errorf("derivative %v, differences give %v, smooth %v, error %v", got, want, even, err)
 	}
@@ -261,12 +268,12 @@ func (c *clip) Backward(_ []float64, dx, dfeatures *mat.Dense) {
 
 // Examples 0 and 1 do not move, but example 2 moves the mean, which parts them.
 func TestDataGradientAtTiesPartedByTheMean(t *testing.T) {
-	c := Config{Data: qpdiff.Data{X: mat.NewDense(6, 1, []float64{2, -2, .5, -.5, .7, -.3}), Y: []float64{1, -1, 1, 1, 1, -1}},
+	c := Config{Data: learn.Data{X: mat.NewDense(6, 1, []float64{2, -2, .5, -.5, .7, -.3}), Y: []float64{1, -1, 1, 1, 1, -1}},
 		Splits: []Split{{Train: []int{0, 1, 2, 3}, Val: []int{4, 5}}}, Loss: LogisticLoss{}, Standardise: true, Features: new(clip),
-		Learner: func() qpdiff.Learner { return new(qpdiff.SVM) }}
+		Learner: func() learn.Learner { return new(margin.SVM) }}
 	alpha := []float64{0, .3}
 	u := []float64{0, 0, 1, 0, 0, 0}
-	below, above := oneSided(t, lossOfRows(c, alpha), c.Data.X.RawMatrix().Data, u)
+	below, above := oneSided(t, lossOfRows(c, alpha), c.Data.Dense().RawMatrix().Data, u)
 	if math.Abs(below-above) < 1e-3 {
 		t.Fatalf("slopes %v and %v: no kink", below, above)
 	}
@@ -284,25 +291,25 @@ func TestDataGradientAtTiesPartedByTheMean(t *testing.T) {
 func TestDataGradientInOtherUnits(t *testing.T) {
 	src := synth.NewStream(4, "units")
 	classes := classData(src, 15, 3)
-	real := qpdiff.Data{X: classes.X, Y: normalVector(src, 15)}
+	real := learn.Data{X: classes.X, Y: normalVector(src, 15)}
 	splits, err := KFold(src, 15, 3)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range []struct {
 		name    string
-		learner func() qpdiff.Learner
+		learner func() learn.Learner
 		hyper   []float64
 		labels  bool                                      // labels have units
 		scaled  func(h []float64, x, y float64) []float64 // x is 1 on standardised features
 	}{
-		{"elastic net", func() qpdiff.Learner { return new(qpdiff.ElasticNet) }, []float64{.05, .1}, true,
+		{"elastic net", func() learn.Learner { return new(linear.ElasticNet) }, []float64{.05, .1}, true,
 			func(h []float64, x, y float64) []float64 { return []float64{h[0] * x * y, h[1] * x * x} }},
-		{"logistic", func() qpdiff.Learner { return new(qpdiff.Logistic) }, []float64{2}, false,
+		{"logistic", func() learn.Learner { return new(linear.Logistic) }, []float64{2}, false,
 			func(h []float64, x, _ float64) []float64 { return []float64{h[0] / x / x} }},
-		{"SVM", func() qpdiff.Learner { return new(qpdiff.SVM) }, []float64{.05, .3}, false,
+		{"SVM", func() learn.Learner { return new(margin.SVM) }, []float64{.05, .3}, false,
 			func(h []float64, x, _ float64) []float64 { return []float64{h[0] * x, h[1] * x * x} }},
-		{"kernel SVM", func() qpdiff.Learner { return &qpdiff.KernelSVM{Intercept: true} }, []float64{1.5, .4}, false,
+		{"kernel SVM", func() learn.Learner { return &kernel.SVM{Intercept: true} }, []float64{1.5, .4}, false,
 			func(h []float64, x, _ float64) []float64 { return []float64{h[0], h[1] / x / x} }},
 	} {
 		for _, standardise := range []bool{false, true} {
@@ -316,8 +323,8 @@ func TestDataGradientInOtherUnits(t *testing.T) {
 					base.Data, base.Loss, base.Centring = real, SquaredError{}, MeanCentring
 				}
 				other := base
-				other.Data = qpdiff.Data{X: mat.DenseCopyOf(base.Data.X), Y: slices.Clone(base.Data.Y)}
-				other.Data.X.Scale(x, base.Data.X)
+				other.Data = learn.Data{X: mat.DenseCopyOf(base.Data.X), Y: slices.Clone(base.Data.Y)}
+				other.Data.Dense().Scale(x, base.Data.X)
 				floats.Scale(y, other.Data.Y)
 				seen := x // by the learner
 				if standardise {
@@ -353,21 +360,21 @@ func TestDataGradientInOtherUnits(t *testing.T) {
 func TestDataGradientAtEdges(t *testing.T) {
 	src := synth.NewStream(6, "edges")
 	d := classData(src, 11, 3)
-	d.X.SetRow(7, d.X.RawRowView(3))
+	d.Dense().SetRow(7, d.Dense().RawRowView(3))
 	d.Y[7] = d.Y[3]
-	zero := qpdiff.Data{X: mat.DenseCopyOf(d.X), Y: normalVector(src, 11)}
+	zero := learn.Data{X: mat.DenseCopyOf(d.X), Y: normalVector(src, 11)}
 	for i := range 11 {
-		zero.X.Set(i, 1, 0)
+		zero.Dense().Set(i, 1, 0)
 	}
 	splits, err := LeaveOneOut(11)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for name, c := range map[string]Config{
-		"λ1 = 0":         {Data: zero, Loss: SquaredError{}, Learner: func() qpdiff.Learner { return new(qpdiff.ElasticNet) }, Centring: MeanCentring, Hyper: []float64{0, .2}},
-		"logistic":       {Data: d, Loss: LogisticLoss{}, Learner: func() qpdiff.Learner { return &qpdiff.Logistic{Intercept: qpdiff.UnpenalisedIntercept} }, Hyper: []float64{1}},
-		"θ = 0":          {Data: zero, Loss: SquaredError{}, Learner: func() qpdiff.Learner { return new(qpdiff.ElasticNet) }, Centring: MeanCentring, Hyper: []float64{1e9, .2}},
-		"λ2 of nearly 0": {Data: d, Loss: SquaredError{}, Learner: func() qpdiff.Learner { return new(qpdiff.ElasticNet) }, Standardise: true, Centring: MeanCentring, Hyper: []float64{0, 1e-12}},
+		"λ1 = 0":         {Data: zero, Loss: SquaredError{}, Learner: func() learn.Learner { return new(linear.ElasticNet) }, Centring: MeanCentring, Hyper: []float64{0, .2}},
+		"logistic":       {Data: d, Loss: LogisticLoss{}, Learner: func() learn.Learner { return &linear.Logistic{Intercept: linear.UnpenalisedIntercept} }, Hyper: []float64{1}},
+		"θ = 0":          {Data: zero, Loss: SquaredError{}, Learner: func() learn.Learner { return new(linear.ElasticNet) }, Centring: MeanCentring, Hyper: []float64{1e9, .2}},
+		"λ2 of nearly 0": {Data: d, Loss: SquaredError{}, Learner: func() learn.Learner { return new(linear.ElasticNet) }, Standardise: true, Centring: MeanCentring, Hyper: []float64{0, 1e-12}},
 	} {
 		c.Splits, c.Features = splits, &squares{in: 3}
 		if !checkDataGradient(t, name+", map", c, nil, c.Data.X == zero.X, src) {
@@ -381,7 +388,7 @@ func TestDataGradientAtEdges(t *testing.T) {
 	}
 
 	// A split whose training rows are all of one class.
-	one := Config{Data: d, Splits: []Split{{Train: []int{1, 3, 5, 7}, Val: []int{0, 2}}}, Loss: LogisticLoss{}, Learner: func() qpdiff.Learner { return new(qpdiff.SVM) }}
+	one := Config{Data: d, Splits: []Split{{Train: []int{1, 3, 5, 7}, Val: []int{0, 2}}}, Loss: LogisticLoss{}, Learner: func() learn.Learner { return new(margin.SVM) }}
 	var split *SplitError
 	if _, err := New(one); !errors.Is(err, qpdiff.ErrIllPosed) || !errors.As(err, &split) || !contains(err, "both classes") {
 		t.Errorf("one class: %v", err)

@@ -7,7 +7,12 @@ import (
 	"slices"
 	"testing"
 
+	"cvgm/cvgm/internal/args"
+	"cvgm/cvgm/internal/casetest"
 	"cvgm/qpdiff"
+	"cvgm/qpdiff/learn"
+	"cvgm/qpdiff/linear"
+	"cvgm/qpdiff/linear/margin"
 	"cvgm/synth"
 
 	"gonum.org/v1/gonum/floats"
@@ -46,7 +51,7 @@ func checkDataGradient(t *testing.T, title string, c Config, alpha []float64, an
 			continue
 		}
 		moved := c
-		at := slices.Clone(c.Data.X.RawMatrix().Data)
+		at := slices.Clone(c.Data.Dense().RawMatrix().Data)
 		value := func(_, v []float64) (float64, error) {
 			moved.Data.X = mat.NewDense(rows, n, v)
 			cv, err := New(moved)
@@ -90,13 +95,13 @@ func (unlabelled) Eval(p, y float64) (loss, slope float64) { return SquaredError
 // Where one block does not exist the error names the split and the column, and the
 // other block is given.
 func TestDataGradientRefusesOneBlock(t *testing.T) {
-	base := regression(3, 12, 3)
+	base := casetest.Regression(3, 12, 3)
 	splits, err := KFold(synth.NewStream(3, "splits"), 12, 3)
 	if err != nil {
 		t.Fatal(err)
 	}
 	config := Config{Data: base, Splits: splits, Loss: SquaredError{}, Standardise: true, Centring: MeanCentring,
-		Learner: func() qpdiff.Learner { return new(qpdiff.ElasticNet) }}
+		Learner: func() learn.Learner { return new(linear.ElasticNet) }}
 	run := func(c Config, alpha ...float64) (dx *mat.Dense, dy []float64, err error) {
 		t.Helper()
 		cv, err := New(c)
@@ -110,20 +115,20 @@ func TestDataGradientRefusesOneBlock(t *testing.T) {
 	missing := func(v []float64) bool { return !slices.ContainsFunc(v, func(x float64) bool { return !math.IsNaN(x) }) }
 
 	constant := config
-	constant.Data = qpdiff.Data{X: mat.DenseCopyOf(base.X), Y: base.Y}
+	constant.Data = learn.Data{X: mat.DenseCopyOf(base.X), Y: base.Y}
 	for _, i := range splits[1].Train {
-		constant.Data.X.Set(i, 2, 7)
+		constant.Data.Dense().Set(i, 2, 7)
 	}
 	dx, dy, err := run(constant, .05, .1)
 	var split *SplitError
-	if !errors.As(err, &split) || split.Split != 1 || !errors.Is(err, qpdiff.ErrNotDifferentiable) || !missing(dx.RawMatrix().Data) || !allFinite(dy) {
+	if !errors.As(err, &split) || split.Split != 1 || !errors.Is(err, qpdiff.ErrNotDifferentiable) || !missing(dx.RawMatrix().Data) || !args.AllFinite(dy) {
 		t.Errorf("a constant column: %v, dy %v", err, dy)
 	}
 
 	noLabels := config
 	noLabels.Loss = unlabelled{}
 	dx, dy, err = run(noLabels, .05, .1)
-	if !errors.Is(err, qpdiff.ErrNotDifferentiable) || !allFinite(dx.RawMatrix().Data) || !missing(dy) {
+	if !errors.Is(err, qpdiff.ErrNotDifferentiable) || !args.AllFinite(dx.RawMatrix().Data) || !missing(dy) {
 		t.Errorf("a loss without LabelSlope: %v", err)
 	}
 
@@ -135,7 +140,7 @@ func TestDataGradientRefusesOneBlock(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	x, y := cv.fits[0].train.X, cv.fits[0].train.Y
+	x, y := cv.fits[0].train.Dense(), cv.fits[0].train.Y
 	top := 0.0 // the λ1 from which θ = 0
 	for j := range 3 {
 		top = max(top, math.Abs(mat.Dot(x.ColView(j), mat.NewVecDense(len(y), y)))/float64(len(y)))
@@ -150,8 +155,8 @@ func TestDataGradientRefusesOneBlock(t *testing.T) {
 	}
 
 	// Two equal rows on the elbow of an SVM.
-	equal := Config{Data: qpdiff.Data{X: mat.NewDense(5, 2, []float64{1, .5, 1, .5, -1, .3, -2, -1, .2, 2}), Y: []float64{1, 1, -1, -1, 1}},
-		Splits: []Split{{Train: []int{0, 1, 2, 3}, Val: []int{4}}}, Loss: LogisticLoss{}, Learner: func() qpdiff.Learner { return new(qpdiff.SVM) }}
+	equal := Config{Data: learn.Data{X: mat.NewDense(5, 2, []float64{1, .5, 1, .5, -1, .3, -2, -1, .2, 2}), Y: []float64{1, 1, -1, -1, 1}},
+		Splits: []Split{{Train: []int{0, 1, 2, 3}, Val: []int{4}}}, Loss: LogisticLoss{}, Learner: func() learn.Learner { return new(margin.SVM) }}
 	cv, err = New(equal)
 	if err != nil {
 		t.Fatal(err)
@@ -165,9 +170,9 @@ func TestDataGradientRefusesOneBlock(t *testing.T) {
 // The gradient in one row of the mean of squares, by hand: the only feature is 1, so
 // that θ = Σy/(N(1 + λ2)) without λ1, centring or standardisation.
 func ExampleCV_DataGradient() {
-	d := qpdiff.Data{X: mat.NewDense(3, 1, []float64{1, 1, 1}), Y: []float64{2, 4, 5}}
+	d := learn.Data{X: mat.NewDense(3, 1, []float64{1, 1, 1}), Y: []float64{2, 4, 5}}
 	cv, err := New(Config{Data: d, Splits: []Split{{Train: []int{0, 1}, Val: []int{2}}}, Loss: SquaredError{},
-		Learner: func() qpdiff.Learner { return new(qpdiff.ElasticNet) }})
+		Learner: func() learn.Learner { return new(linear.ElasticNet) }})
 	if err != nil {
 		panic(err)
 	}

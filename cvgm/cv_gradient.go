@@ -1,13 +1,11 @@
 package cvgm
 
 import (
-	"math"
-	"slices"
-
+	"cvgm/cvgm/internal/args"
+	"cvgm/cvgm/internal/sample"
 	"cvgm/qpdiff"
 
 	"gonum.org/v1/gonum/floats"
-	"gonum.org/v1/gonum/mat"
 )
 
 // gradientOfSplits sets grad's part of the hyperparameters and the cotangents of the
@@ -53,14 +51,14 @@ func (cv *CV) gradient(grad []float64, generalised, atOnce bool) error {
 	if cv.c.Features != nil {
 		if backwardMap(cv.c.Features, dparams, nil, cv.total) {
 			if !cv.c.Generalised {
-				return badArg("Config.Features", qpdiff.ErrNotDifferentiable, "move the parameters, or set Config.Generalised",
+				return args.Bad("Config.Features", qpdiff.ErrNotDifferentiable, "move the parameters, or set Config.Generalised",
 					"has a kink at its parameters")
 			}
 			generalised = true
 		}
 	}
 	for i, g := range grad {
-		if !finite(g) {
+		if !args.Finite(g) {
 			return cv.findOverflow(i, g)
 		}
 	}
@@ -72,7 +70,7 @@ func (cv *CV) gradient(grad []float64, generalised, atOnce bool) error {
 			continue
 		}
 		if !cv.c.Generalised {
-			return &SplitError{j, badArg("Config.Features", qpdiff.ErrNotDifferentiable, "move the parameters, or set Config.Generalised",
+			return &SplitError{j, args.Bad("Config.Features", qpdiff.ErrNotDifferentiable, "move the parameters, or set Config.Generalised",
 				"moves examples %d and %d apart, whose equal features the learner's derivative holds equal", cv.ties.i, cv.ties.k)}
 		}
 		generalised = true
@@ -92,9 +90,9 @@ func (cv *CV) gatherCotangents() {
 		if cv.full != nil {
 			floats.AddScaled(cv.asTraining.RawMatrix().Data, scale, f.grad.X.RawMatrix().Data)
 		} else {
-			scatterAdd(cv.asTraining, f.grad.X.RawMatrix().Data, f.split.Train, scale)
+			sample.ScatterAdd(cv.asTraining, f.grad.X.RawMatrix().Data, f.split.Train, scale)
 		}
-		scatterAdd(cv.asValidation, f.dval, f.split.Val, scale)
+		sample.ScatterAdd(cv.asValidation, f.dval, f.split.Val, scale)
 	}
 	cv.total.Add(cv.asTraining, cv.asValidation)
 }
@@ -104,7 +102,7 @@ func (cv *CV) findOverflow(i int, g float64) error {
 	for j := range cv.fits {
 		f := &cv.fits[j]
 		for h, v := range f.grad.Hyper {
-			if !finite(v) {
+			if !args.Finite(v) {
 				return &SplitError{j, overflow("the derivative with respect to hyperparameter %d is %v", h, v)}
 			}
 		}
@@ -113,7 +111,7 @@ func (cv *CV) findOverflow(i int, g float64) error {
 		}
 		for _, part := range [2][]float64{f.grad.X.RawMatrix().Data, f.dval} {
 			for at, v := range part {
-				if !finite(v) {
+				if !args.Finite(v) {
 					return &SplitError{j, overflow("the derivative with respect to feature %d is %v", at%cv.features, v)}
 				}
 			}
@@ -121,115 +119,3 @@ func (cv *CV) findOverflow(i int, g float64) error {
 	}
 	return overflow("the gradient is %v at index %d", g, i)
 }
-
-// A tieTest finds training rows that moves of the feature map's parameters, or of the
-// rows of the data, part, but that the learner's derivative holds equal.
-type tieTest struct {
-	c         *Config
-	rows      bool // moves of the rows of the data, not of the parameters
-	call      func(i, k int, sign float64, d []float64) bool
-	fit       *splitFit
-	tied      bool         // there are rows that the derivative holds equal along some d
-	parted    bool         // moves part such rows
-	i, k      int          // the examples found
-	dfeatures *mat.Dense   // zero
-	dparams   [3][]float64 // derivatives of dᵀφ: of i, of k and of the mean
-	dx        [3]*mat.Dense
-}
-
-func (t *tieTest) prepare(c *Config, features int, rows bool) {
-	n, raw := c.Data.X.Dims()
-	if c.Prepare != nil { // moves of the prepared rows
-		raw = features
-	}
-	t.c, t.rows, t.call, t.dfeatures = c, rows, t.visit, mat.NewDense(n, features, nil)
-	for at := range t.dparams {
-		if c.Features != nil {
-			t.dparams[at] = make([]float64, c.Features.NumParams())
-		}
-		if rows {
-			t.dx[at] = mat.NewDense(n, raw, nil)
-		}
-	}
-}
-
-// find looks at the training rows of f.
-func (t *tieTest) find(f *splitFit) {
-	t.tied, t.parted = false, false
-	if l, ok := f.learner.(qpdiff.TiedLearner); ok && t.c != nil {
-		t.fit = f
-		l.Ties(&f.work, t.call)
-	}
-}
-
-// visit is what find asks [qpdiff.TiedLearner] to call. The derivatives of dᵀφ are
-// taken one example at a time and compared: their difference, taken at once, would
-// have the rounding of both.
-func (t *tieTest) visit(i, k int, sign float64, d []float64) (more bool) {
-	f := t.fit
-	if f.out == nil {
-		i, k = f.split.Train[i], f.split.Train[k]
-	}
-	if t.parted || !t.rows && sign > 0 && slices.Equal(t.c.Data.X.RawRowView(i), t.c.Data.X.RawRowView(k)) {
-		return false
-	}
-	if !t.tied && slices.ContainsFunc(d, func(v float64) bool { return v != 0 }) {
-		t.tied, t.i, t.k = true, i, k
-	}
-	of, with := t.moves(0, d, 1, nil, i), t.moves(1, d, sign, nil, k)
-	if sign > 0 || !f.norm.centre {
-		t.parted = t.parted || !slices.Equal(of, with)
-	} else { // the mean moves examples of opposite sign apart, twice
-		rows := f.split.Train
-		mean := t.moves(2, d, 2/f.norm.weights.total(len(rows)), f.norm.weights, rows...)
-		for p := range of {
-			t.parted = t.parted || !(math.Abs(of[p]-with[p]-mean[p]) <= tieTol*(math.Abs(of[p])+math.Abs(with[p])+math.Abs(mean[p])))
-		}
-	}
-	if t.parted {
-		t.i, t.k = i, k
-	}
-	return !t.parted
-}
-
-// moves returns the derivative of scale·Σdᵀφ, weighted, over the examples in what moves,
-// in the storage numbered at.
-func (t *tieTest) moves(at int, d []float64, scale float64, weights rowWeights, examples ...int) []float64 {
-	f, m := t.fit, t.c.Features
-	for nr, example := range examples {
-		weight := scale * weights.at(nr)
-		row := t.dfeatures.RawRowView(example)
-		for j, v := range d {
-			if f.norm.scale {
-				v /= f.norm.std[j] // which moves both examples alike
-			}
-			row[j] += weight * v
-		}
-	}
-	clear(t.dparams[at])
-	if t.rows {
-		t.dx[at].Zero()
-	}
-	t.parted = backwardMap(m, t.dparams[at], t.dx[at], t.dfeatures) || t.parted
-	t.dfeatures.Zero()
-	if t.rows {
-		return t.dx[at].RawMatrix().Data
-	}
-	return t.dparams[at]
-}
-
-// backwardMap is Backward of m, which is the identity where it is nil, and reports
-// whether that was at a kink.
-func backwardMap(m FeatureMap, dparams []float64, dx, dfeatures *mat.Dense) (kinked bool) {
-	if m == nil {
-		dx.Add(dx, dfeatures)
-		return false
-	}
-	m.Backward(dparams, dx, dfeatures)
-	k, ok := m.(KinkedMap)
-	return ok && k.Generalised()
-}
-
-// tieTol is the rounding of a sum over the training rows, relative to its terms: a move
-// of the mean that makes up for those of two examples differs from them by no more.
-const tieTol = 1e-12

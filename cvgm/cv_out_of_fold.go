@@ -3,6 +3,8 @@ package cvgm
 import (
 	"math"
 
+	"cvgm/cvgm/internal/args"
+	"cvgm/cvgm/internal/sample"
 	"cvgm/qpdiff"
 
 	"gonum.org/v1/gonum/floats"
@@ -54,25 +56,25 @@ func (cv *CV) StandardError() (float64, error) {
 	}
 	n := float64(len(rows))
 	if n < 2 {
-		return math.NaN(), badArg("Config.Splits", qpdiff.ErrShape, "validate on more examples", "validate on %d example, whose loss has no standard error", len(rows))
+		return math.NaN(), args.Bad("Config.Splits", qpdiff.ErrShape, "validate on more examples", "validate on %d example, whose loss has no standard error", len(rows))
 	}
-	weights := relativeWeights(cv.c.Data.Weights, rows)
-	mean, total := 0.0, weights.total(len(rows))
+	weights := sample.Relative(cv.c.Data.Weights, rows)
+	mean, total := 0.0, weights.Total(len(rows))
 	for at, i := range rows {
-		mean += weights.at(at) / total * losses[i] // terms that cannot overflow
+		mean += weights.At(at) / total * losses[i] // terms that cannot overflow
 	}
 	for at, i := range rows {
-		losses[at] = weights.at(at) / total * (losses[i] - mean)
+		losses[at] = weights.At(at) / total * (losses[i] - mean)
 	}
 	e := floats.Norm(losses[:len(rows)], 2) * math.Sqrt(n/(n-1))
-	if !finite(e) {
+	if !args.Finite(e) {
 		return math.NaN(), overflow("the standard error of the CV loss is %v", e)
 	}
 	return e, nil
 }
 
 func (cv *CV) checkEvaluated() error {
-	return badIf(!cv.evaluated, "CV", qpdiff.ErrNotFitted, "call Eval first", "has no evaluation, or the last one failed")
+	return args.BadIf(!cv.evaluated, "CV", qpdiff.ErrNotFitted, "call Eval first", "has no evaluation, or the last one failed")
 }
 
 // meanOverSplits sets dst, for each example, to the mean of value over the splits that

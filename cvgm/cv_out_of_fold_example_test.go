@@ -4,7 +4,8 @@ import (
 	"fmt"
 
 	"cvgm/cvgm"
-	"cvgm/qpdiff"
+	"cvgm/qpdiff/learn"
+	"cvgm/qpdiff/linear"
 	"cvgm/synth"
 )
 
@@ -29,7 +30,7 @@ func ExampleCV_OutOfFold() {
 	if err != nil {
 		panic(err)
 	}
-	cv, err := cvgm.New(cvgm.Config{Data: data, Splits: splits, Learner: func() qpdiff.Learner { return new(qpdiff.ElasticNet) }, Loss: cvgm.SquaredError{}, Centring: cvgm.MeanCentring})
+	cv, err := cvgm.New(cvgm.Config{Data: data, Splits: splits, Learner: func() learn.Learner { return new(linear.ElasticNet) }, Loss: cvgm.SquaredError{}, Centring: cvgm.MeanCentring})
 	if err != nil {
 		panic(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"cvgm/qpdiff"
+	"cvgm/qpdiff/learn"
 	"cvgm/synth"
 
 	"gonum.org/v1/gonum/mat"
@@ -18,8 +19,8 @@ import (
 func constantCV(t testing.TB, y []float64, theta float64, loss Loss, splits ...Split) *CV {
 	t.Helper()
 	x := mat.NewDense(len(y), 1, slices.Repeat([]float64{1}, len(y)))
-	cv, err := New(Config{Data: qpdiff.Data{X: x, Y: y}, Splits: splits, Loss: loss,
-		Learner: func() qpdiff.Learner { return &stub{theta: []float64{theta}} }})
+	cv, err := New(Config{Data: learn.Data{X: x, Y: y}, Splits: splits, Loss: loss,
+		Learner: func() learn.Learner { return &stub{theta: []float64{theta}} }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,9 +63,9 @@ func TestOutOfFoldPredictsAsModelsOfTheSplits(t *testing.T) {
 	}
 	d := cv.c.Data
 	for _, s := range splits {
-		train := qpdiff.Data{X: mat.NewDense(len(s.Train), 10, nil)}
+		train := learn.Data{X: mat.NewDense(len(s.Train), 10, nil)}
 		for i, row := range s.Train {
-			train.X.SetRow(i, d.X.RawRowView(row))
+			train.Dense().SetRow(i, d.Dense().RawRowView(row))
 			train.Y = append(train.Y, d.Y[row])
 		}
 		each, err := HoldOut(synth.NewStream(1, "not used"), len(s.Train), .5)
@@ -82,7 +83,7 @@ func TestOutOfFoldPredictsAsModelsOfTheSplits(t *testing.T) {
 			t.Fatal(err)
 		}
 		p := make([]float64, 30)
-		if err := m.Predict(p, d.X); err != nil {
+		if err := m.Predict(p, d.Dense()); err != nil {
 			t.Fatal(err)
 		}
 		for _, row := range s.Val {

@@ -6,12 +6,11 @@
 //
 // The types follow the way of the data. A [Split] divides the examples into training
 // and validation rows ([RandomSplits], [KFold], [StratifiedKFold], [GroupedKFold],
-// [TimeSplits], …). A [CV], made from a [Config] by [New], fits a [qpdiff.Learner] to
+// [TimeSplits], …). A [CV], made from a [Config] by [New], fits a [learn.Learner] to
 // every split and returns the validation loss with its exact gradient in the
-// hyperparameters α. A [Searcher] minimises it over α, one evaluation, a [Step], at a
-// time. Data with text, classes or missing values are a [Table], which [CSV] reads: its
-// [Encoder] makes the features within each split, and a [Pipeline] predicts from texts.
-// The [Model] of [CV.Final] is the learner fitted to all data at the α found.
+// hyperparameters α. A [search.Searcher] minimises it over α, one evaluation at a time. The
+// [Model] of [CV.Final] is the learner fitted to all data at the α found. Package table reads
+// data with text, classes or missing values, and package tune does all of this in one call.
 //
 // Results have the same bits for any GOMAXPROCS: every split owns its storage
 // and its warm start, and sums run in the order of the splits.

@@ -5,29 +5,31 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"strings"
 
 	"cvgm/cvgm"
+	"cvgm/cvgm/search"
 	"cvgm/qpdiff"
+	"cvgm/qpdiff/learn"
+	"cvgm/qpdiff/linear"
 	"cvgm/synth"
 
 	"gonum.org/v1/gonum/mat"
 )
 
 // line returns 30 examples of y = 3x₁ − 2 + noise with four useless features.
-func line() qpdiff.Data {
+func line() learn.Data {
 	src := synth.NewStream(1, "example data")
-	d := qpdiff.Data{X: mat.NewDense(30, 5, nil), Y: make([]float64, 30)}
+	d := learn.Data{X: mat.NewDense(30, 5, nil), Y: make([]float64, 30)}
 	for i := range d.Y {
 		for j := range 5 {
-			d.X.Set(i, j, src.NormFloat64())
+			d.Dense().Set(i, j, src.NormFloat64())
 		}
 		d.Y[i] = 3*d.X.At(i, 0) - 2 + src.NormFloat64()
 	}
 	return d
 }
 
-func elasticNet(d qpdiff.Data) *cvgm.CV {
+func elasticNet(d learn.Data) *cvgm.CV {
 	splits, err := cvgm.RandomSplits(synth.NewStream(1, "example splits"), len(d.Y), 64, .9)
 	if err != nil {
 		panic(err)
@@ -35,7 +37,7 @@ func elasticNet(d qpdiff.Data) *cvgm.CV {
 	cv, err := cvgm.New(cvgm.Config{
 		Data:        d,
 		Splits:      splits,
-		Learner:     func() qpdiff.Learner { return new(qpdiff.ElasticNet) },
+		Learner:     func() learn.Learner { return new(linear.ElasticNet) },
 		Loss:        cvgm.SquaredError{},
 		Standardise: true,
 		Centring:    cvgm.MeanCentring,
@@ -51,8 +53,8 @@ func elasticNet(d qpdiff.Data) *cvgm.CV {
 func Example() {
 	data := line()
 	cv := elasticNet(data)
-	search := cvgm.ProjectedGradient{StepSize: .02, MaxEvals: 300}
-	best, err := cvgm.Best(search.Search(cvgm.Problem{Objective: cv.Eval, Lower: []float64{0, 1e-7}}, []float64{.01, .01}))
+	searcher := search.ProjectedGradient{StepSize: .02, MaxEvals: 300}
+	best, err := search.Best(searcher.Search(search.Problem{Objective: cv.Eval, Lower: []float64{0, 1e-7}}, []float64{.01, .01}))
 	if err != nil {
 		panic(err)
 	}
@@ -96,18 +98,18 @@ func ExampleCV_Generalised() {
 		panic(err)
 	}
 	cv, err := cvgm.New(cvgm.Config{
-		Data:        qpdiff.Data{X: mat.NewDense(4, 1, []float64{1, 2, 2, 1}), Y: []float64{1, 3, 1, 2}},
+		Data:        learn.Data{X: mat.NewDense(4, 1, []float64{1, 2, 2, 1}), Y: []float64{1, 3, 1, 2}},
 		Splits:      splits,
-		Learner:     func() qpdiff.Learner { return new(qpdiff.ElasticNet) },
+		Learner:     func() learn.Learner { return new(linear.ElasticNet) },
 		Loss:        cvgm.SquaredError{},
 		Generalised: true,
 	})
 	if err != nil {
 		panic(err)
 	}
-	search := cvgm.HeavyBall{StepSize: .1, MaxEvals: 2}
+	searcher := search.HeavyBall{StepSize: .1, MaxEvals: 2}
 	// At λ1 = 3 the θ of the last two splits becomes 0.
-	for step, err := range search.Search(cvgm.Problem{Objective: cv.Eval, Generalised: cv.Generalised}, []float64{3, .5}) {
+	for step, err := range searcher.Search(search.Problem{Objective: cv.Eval, Generalised: cv.Generalised}, []float64{3, .5}) {
 		if err != nil {
 			panic(err)
 		}
@@ -132,12 +134,6 @@ func ExampleSplit() {
 	// train on [0 1] validate on [2]
 }
 
-func ExampleSource() {
-	var src cvgm.Source = synth.NewNumPy(0) // or synth.NewStream(seed, purpose)
-	fmt.Println(src.Perm(5))
-	// Output: [2 0 1 3 4]
-}
-
 func ExampleConfig() {
 	_, err := cvgm.New(cvgm.Config{Data: line()})
 	fmt.Println(err)
@@ -149,7 +145,7 @@ func ExampleCentring() {
 	for _, intercept := range []cvgm.Centring{cvgm.NoCentring, cvgm.FixedLeastSquares, cvgm.MeanCentring} {
 		splits, _ := cvgm.LeaveOneOut(len(d.Y))
 		cv, err := cvgm.New(cvgm.Config{Data: d, Splits: splits, Loss: cvgm.SquaredError{}, Centring: intercept,
-			Learner: func() qpdiff.Learner { return new(qpdiff.ElasticNet) }})
+			Learner: func() learn.Learner { return new(linear.ElasticNet) }})
 		if err != nil {
 			panic(err)
 		}
@@ -197,9 +193,9 @@ func (relativeError) LabelSlope(prediction, y float64) float64 {
 func ExampleLabelLoss() {
 	var loss cvgm.LabelLoss = relativeError{}
 	cv, err := cvgm.New(cvgm.Config{
-		Data:    qpdiff.Data{X: mat.NewDense(3, 1, []float64{1, 1, 1}), Y: []float64{2, 4, 2}},
+		Data:    learn.Data{X: mat.NewDense(3, 1, []float64{1, 1, 1}), Y: []float64{2, 4, 2}},
 		Splits:  []cvgm.Split{{Train: []int{0, 1}, Val: []int{2}}},
-		Learner: func() qpdiff.Learner { return new(qpdiff.ElasticNet) },
+		Learner: func() learn.Learner { return new(linear.ElasticNet) },
 		Loss:    loss,
 	})
 	if err != nil {
@@ -230,9 +226,9 @@ func ExampleKinkedLoss() {
 	var loss cvgm.KinkedLoss = absoluteError{}
 	for _, generalised := range []bool{false, true} {
 		cv, err := cvgm.New(cvgm.Config{
-			Data:        qpdiff.Data{X: mat.NewDense(3, 1, []float64{1, 1, 1}), Y: []float64{2, 4, 3}},
+			Data:        learn.Data{X: mat.NewDense(3, 1, []float64{1, 1, 1}), Y: []float64{2, 4, 3}},
 			Splits:      []cvgm.Split{{Train: []int{0, 1}, Val: []int{2}}},
-			Learner:     func() qpdiff.Learner { return new(qpdiff.ElasticNet) },
+			Learner:     func() learn.Learner { return new(linear.ElasticNet) },
 			Loss:        loss,
 			Generalised: generalised,
 		})
@@ -293,59 +289,11 @@ func ExampleZeroOne() {
 	// Output: 1 NaN
 }
 
-// bowl is (x₀ − 1)² + (x₁ + 2)².
-func bowl(grad, x []float64) (float64, error) {
-	if grad != nil {
-		grad[0], grad[1] = 2*(x[0]-1), 2*(x[1]+2)
-	}
-	return math.Pow(x[0]-1, 2) + math.Pow(x[1]+2, 2), nil
-}
-
-func ExampleObjective() {
-	var f cvgm.Objective = bowl
-	fmt.Println(f(nil, []float64{1, 0}))
-	// Output: 4 <nil>
-}
-
-func ExampleProjectedGradient() {
-	problem := cvgm.Problem{Objective: bowl, Lower: []float64{0, 0}}
-	for step, err := range (cvgm.ProjectedGradient{StepSize: .5}).Search(problem, []float64{4, 4}) {
-		if err != nil {
-			panic(err)
-		}
-		fmt.Println(step.X, step.Loss, step.Converged)
-	}
-	// Output:
-	// [4 4] 45 false
-	// [1 0] 4 true
-}
-
-func ExampleGridSearch() {
-	grid := cvgm.GridSearch{Values: [][]float64{{0, 1}, {-2, 2}}}
-	best, err := cvgm.Best(grid.Search(cvgm.Problem{Objective: bowl}, make([]float64, 2)))
-	fmt.Println(best.X, best.Loss, best.Evaluations, err)
-	// Output: [1 -2] 0 3 <nil>
-}
-
-func ExampleRandomSearch() {
-	search := cvgm.RandomSearch{Source: func() cvgm.Source { return synth.NewStream(1, "example search") }, Draw: cvgm.LogUniform(-1, 1), MaxEvals: 1000}
-	best, err := cvgm.Best(search.Search(cvgm.Problem{Objective: bowl}, make([]float64, 2)))
-	fmt.Printf("%.1f %v\n", best.X, err)
-	// Output: [1.1 0.1] <nil>
-}
-
-func ExampleSearchError() {
-	broken := func(_, x []float64) (float64, error) { return 0, fmt.Errorf("no disk") }
-	_, err := cvgm.Best(cvgm.GridSearch{Values: [][]float64{{7}}}.Search(cvgm.Problem{Objective: broken}, make([]float64, 1)))
-	fmt.Println(err)
-	// Output: search evaluation 1 at [7]: no disk
-}
-
 func ExampleSplitError() {
 	splits, _ := cvgm.KFold(synth.NewStream(1, "example splits"), 30, 5)
 	splits[3].Val = []int{30}
 	_, err := cvgm.New(cvgm.Config{Data: line(), Splits: splits, Loss: cvgm.SquaredError{}, Standardise: true,
-		Learner: func() qpdiff.Learner { return new(qpdiff.ElasticNet) }})
+		Learner: func() learn.Learner { return new(linear.ElasticNet) }})
 	fmt.Println(err)
 	// Output: split 3: Split holds index 30 for N = 30 examples (outside its domain): use indices from 0 to N-1
 }
@@ -363,16 +311,6 @@ func ExampleModel() {
 	}
 	fmt.Printf("weights %.2f of standardised features, mean squared error %.2f\n", model.Theta, risk)
 	// Output: weights [2.25 0.00 -0.03 0.00 0.00] of standardised features, mean squared error 1.43
-}
-
-func ExampleReadCSV() {
-	table, err := cvgm.ReadCSV(strings.NewReader("rooms,heating,price\n3,gas,210\n5,wood,480\n4,gas,330\n"), "price")
-	if err != nil {
-		panic(err)
-	}
-	_, encoder, err := table.Data()
-	fmt.Println(encoder.Names(), table.Y, err)
-	// Output: [rooms heating=wood] [210 480 330] <nil>
 }
 
 func ExampleModel_MarshalJSON() {

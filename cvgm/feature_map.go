@@ -3,6 +3,8 @@ package cvgm
 import (
 	"math"
 
+	"cvgm/cvgm/internal/args"
+	"cvgm/cvgm/internal/sample"
 	"cvgm/qpdiff"
 
 	"gonum.org/v1/gonum/blas/blas64"
@@ -51,7 +53,7 @@ func features(f FeatureMap, params []float64, x *mat.Dense) (*mat.Dense, error) 
 	rows, _ := x.Dims()
 	_, out := f.Dims()
 	if r, c := phi.Dims(); r != rows || c != out {
-		return nil, badArg("Features", qpdiff.ErrShape, "let Forward return one row for each of x and as many columns as Dims says",
+		return nil, args.Bad("Features", qpdiff.ErrShape, "let Forward return one row for each of x and as many columns as Dims says",
 			"maps %d rows to %d×%d features instead of %d×%d", rows, r, c, rows, out)
 	}
 	return checkFeatures(phi)
@@ -61,8 +63,8 @@ func features(f FeatureMap, params []float64, x *mat.Dense) (*mat.Dense, error) 
 func checkFeatures(phi *mat.Dense) (*mat.Dense, error) {
 	for i := range phi.RawMatrix().Rows {
 		for j, v := range phi.RawRowView(i) {
-			if !finite(v) {
-				return nil, badArg("params", qpdiff.ErrNotFinite, "use smaller parameters, or scale the features",
+			if !args.Finite(v) {
+				return nil, args.Bad("params", qpdiff.ErrNotFinite, "use smaller parameters, or scale the features",
 					"maps example %d to %v in feature %d", i, v, j)
 			}
 		}
@@ -73,14 +75,14 @@ func checkFeatures(phi *mat.Dense) (*mat.Dense, error) {
 // checkForward reports arguments that do not fit the map.
 func checkForward(f FeatureMap, params []float64, x *mat.Dense) error {
 	if x == nil || x.IsEmpty() {
-		return badArg("x", qpdiff.ErrShape, "give at least one row", "is empty")
+		return args.Bad("x", qpdiff.ErrShape, "give at least one row", "is empty")
 	}
 	if n := f.NumParams(); len(params) != n {
-		return badArg("params", qpdiff.ErrShape, "give as many as NumParams says", "has %d entries instead of %d", len(params), n)
+		return args.Bad("params", qpdiff.ErrShape, "give as many as NumParams says", "has %d entries instead of %d", len(params), n)
 	}
 	in, _ := f.Dims()
 	if _, n := x.Dims(); n != in {
-		return badArg("x", qpdiff.ErrShape, "give as many columns as the map has inputs", "has %d columns instead of %d", n, in)
+		return args.Bad("x", qpdiff.ErrShape, "give as many columns as the map has inputs", "has %d columns instead of %d", n, in)
 	}
 	return nil
 }
@@ -130,13 +132,13 @@ func (l *LinearMap) NumParams() int { return l.In * l.Out }
 // overflow.
 func (l *LinearMap) Forward(params []float64, x *mat.Dense) (*mat.Dense, error) {
 	if l.In < 1 || l.Out < 1 || l.Out > math.MaxInt32/l.In {
-		return nil, badArg("LinearMap", qpdiff.ErrDomain, "give it at least one input and one output, and less than 2³¹ parameters", "has In = %d, Out = %d", l.In, l.Out)
+		return nil, args.Bad("LinearMap", qpdiff.ErrDomain, "give it at least one input and one output, and less than 2³¹ parameters", "has In = %d, Out = %d", l.In, l.Out)
 	}
 	if err := checkForward(l, params, x); err != nil {
 		return nil, err
 	}
 	rows, _ := x.Dims()
-	l.x, l.out = x, resize(l.out, rows*l.Out)
+	l.x, l.out = x, sample.Resize(l.out, rows*l.Out)
 	l.params = append(l.params[:0], params...)
 	for i := range rows {
 		for o := range l.Out {

@@ -5,7 +5,9 @@ import (
 	"math"
 
 	"cvgm/cvgm"
-	"cvgm/qpdiff"
+	"cvgm/cvgm/search"
+	"cvgm/qpdiff/learn"
+	"cvgm/qpdiff/linear"
 	"cvgm/synth"
 
 	"gonum.org/v1/gonum/floats"
@@ -55,8 +57,8 @@ func ExampleFeatureMap() {
 		panic(err)
 	}
 	cv, err := cvgm.New(cvgm.Config{
-		Data: qpdiff.Data{X: d.X, Y: d.Y}, Splits: splits, Loss: cvgm.LogisticLoss{}, Features: new(bump), Hyper: []float64{10},
-		Learner: func() qpdiff.Learner { return &qpdiff.Logistic{Intercept: qpdiff.UnpenalisedIntercept} },
+		Data: learn.Data{X: d.X, Y: d.Y}, Splits: splits, Loss: cvgm.LogisticLoss{}, Features: new(bump), Hyper: []float64{10},
+		Learner: func() learn.Learner { return &linear.Logistic{Intercept: linear.UnpenalisedIntercept} },
 	})
 	if err != nil {
 		panic(err)
@@ -66,8 +68,8 @@ func ExampleFeatureMap() {
 	if err != nil {
 		panic(err)
 	}
-	search := cvgm.ProjectedGradient{StepSize: 1}
-	best, err := cvgm.Best(search.Search(cvgm.Problem{Objective: cv.Eval}, start))
+	searcher := search.ProjectedGradient{StepSize: 1}
+	best, err := search.Best(searcher.Search(search.Problem{Objective: cv.Eval}, start))
 	if err != nil {
 		panic(err)
 	}
@@ -110,9 +112,9 @@ func ExampleSubsetLearner() {
 	if err != nil {
 		panic(err)
 	}
-	var full, part qpdiff.SubsetLearner = new(qpdiff.Logistic), new(qpdiff.Logistic)
+	var full, part learn.SubsetLearner = new(linear.Logistic), new(linear.Logistic)
 	theta, hyper := make([]float64, 2), []float64{10}
-	if err := full.Load(qpdiff.Data{X: d.X, Y: d.Y}); err != nil {
+	if err := full.Load(learn.Data{X: d.X, Y: d.Y}); err != nil {
 		panic(err)
 	}
 	if err := full.Fit(theta, hyper); err != nil {

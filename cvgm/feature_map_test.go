@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"cvgm/qpdiff"
+	"cvgm/qpdiff/learn"
+	"cvgm/qpdiff/linear"
 	"cvgm/synth"
 
 	"gonum.org/v1/gonum/mat"
@@ -68,13 +70,13 @@ func TestLinearMap(t *testing.T) {
 	}
 }
 
-func ringsData(t *testing.T, n int) qpdiff.Data {
+func ringsData(t *testing.T, n int) learn.Data {
 	t.Helper()
 	d, err := synth.MakeRings(synth.NewStream(3, "rings"), n, synth.Rings{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return qpdiff.Data{X: d.X, Y: d.Y}
+	return learn.Data{X: d.X, Y: d.Y}
 }
 
 // The gradient of a cross-validation loss reaches the parameters of a network
@@ -91,7 +93,7 @@ func TestLearnedKernelGradient(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			cv, err := New(Config{Data: d, Splits: splits, Loss: LogisticLoss{}, Features: f, Hyper: []float64{10},
-				Learner: func() qpdiff.Learner { return &qpdiff.Logistic{Intercept: qpdiff.UnpenalisedIntercept} }})
+				Learner: func() learn.Learner { return &linear.Logistic{Intercept: linear.UnpenalisedIntercept} }})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -119,7 +121,7 @@ func TestLeavingOutAgreesWithCopying(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := Config{Data: d, Splits: splits, Loss: LogisticLoss{},
-				Learner: func() qpdiff.Learner { return &qpdiff.Logistic{Intercept: qpdiff.UnpenalisedIntercept} }}
+				Learner: func() learn.Learner { return &linear.Logistic{Intercept: linear.UnpenalisedIntercept} }}
 			change(&c)
 			fast, err := New(c)
 			if err != nil {
@@ -128,9 +130,9 @@ func TestLeavingOutAgreesWithCopying(t *testing.T) {
 			if fast.full == nil {
 				t.Fatal("the splits copy their rows")
 			}
-			type copying struct{ qpdiff.Learner } // hides LoadSubset
+			type copying struct{ learn.Learner } // hides LoadSubset
 			leaveOuter := c.Learner
-			c.Learner = func() qpdiff.Learner { return copying{leaveOuter()} }
+			c.Learner = func() learn.Learner { return copying{leaveOuter()} }
 			slow, err := New(c)
 			if err != nil {
 				t.Fatal(err)

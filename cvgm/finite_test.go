@@ -7,14 +7,17 @@ import (
 	"strings"
 	"testing"
 
+	"cvgm/cvgm/internal/normalise"
 	"cvgm/qpdiff"
+	"cvgm/qpdiff/learn"
+	"cvgm/qpdiff/linear"
 	"cvgm/synth"
 
 	"github.com/google/go-cmp/cmp"
 	"gonum.org/v1/gonum/mat"
 )
 
-// stub is a qpdiff.Learner with one hyperparameter whose fit and derivatives are given.
+// stub is a learn.Learner with one hyperparameter whose fit and derivatives are given.
 type stub struct {
 	theta []float64
 	hyper float64  // derivative with respect to the hyperparameter
@@ -22,10 +25,10 @@ type stub struct {
 }
 
 func (s *stub) Dims(n int) (theta, hyper int)    { return len(s.theta), 1 }
-func (s *stub) Load(d qpdiff.Data) error         { return d.Check() }
+func (s *stub) Load(d learn.Data) error          { return d.Check() }
 func (s *stub) Fit(theta, hyper []float64) error { copy(theta, s.theta); return nil }
 func (s *stub) Reset()                           {}
-func (s *stub) VJP(w *qpdiff.Workspace, g *qpdiff.Grad, _ []float64) error {
+func (s *stub) VJP(w *qpdiff.Workspace, g *learn.Grad, _ []float64) error {
 	if g.Hyper != nil {
 		g.Hyper[0] += s.hyper
 	}
@@ -44,7 +47,7 @@ func (l stubLoss) Eval(_, _ float64) (loss, slope float64) { return l.value, l.s
 func TestCVRefusesWhatIsNotFinite(t *testing.T) {
 	nan, inf, huge := math.NaN(), math.Inf(1), math.MaxFloat64
 	one := func() *Config {
-		return &Config{Data: qpdiff.Data{X: mat.NewDense(4, 1, []float64{1, 2, 3, 4}), Y: []float64{1, -1, 1, 1}}, Loss: SquaredError{},
+		return &Config{Data: learn.Data{X: mat.NewDense(4, 1, []float64{1, 2, 3, 4}), Y: []float64{1, -1, 1, 1}}, Loss: SquaredError{},
 			Splits: []Split{{[]int{0, 1}, []int{2}}, {[]int{1, 2}, []int{3}}}}
 	}
 	for name, c := range map[string]struct {
@@ -65,11 +68,11 @@ func TestCVRefusesWhatIsNotFinite(t *testing.T) {
 		"derivative of a feature":       {stub{theta: []float64{1}, x: &inf}, func(c *Config) { c.Features = &LinearMap{In: 1, Out: 1} }, false, 0, "feature 0 is +Inf"},
 		"derivative of the map":         {stub{theta: []float64{1}, x: &huge}, func(c *Config) { c.Features = &LinearMap{In: 1, Out: 1}; c.Hyper = []float64{1} }, false, -1, "index 0"},
 		"features":                      {stub{theta: []float64{1}}, func(c *Config) { c.Features = ownMap{} }, true, -1, "maps example 0 to NaN in feature 0"},
-		"validation features that jump": {stub{theta: []float64{0}}, func(c *Config) { c.Data.X.Set(3, 0, huge); c.Standardise = true }, true, 1, "prediction NaN"},
+		"validation features that jump": {stub{theta: []float64{0}}, func(c *Config) { c.Data.Dense().Set(3, 0, huge); c.Standardise = true }, true, 1, "prediction NaN"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			config := one()
-			config.Learner = func() qpdiff.Learner { l := c.learner; return &l }
+			config.Learner = func() learn.Learner { l := c.learner; return &l }
 			if c.change != nil {
 				c.change(config)
 			}
@@ -98,8 +101,8 @@ func TestCVRefusesWhatIsNotFinite(t *testing.T) {
 }
 
 func TestAlphaMustBeFinite(t *testing.T) {
-	cv, err := New(Config{Data: qpdiff.Data{X: mat.NewDense(2, 1, []float64{1, 2}), Y: []float64{1, 2}}, Splits: []Split{{[]int{0}, []int{1}}},
-		Loss: SquaredError{}, Learner: func() qpdiff.Learner { return &stub{theta: []float64{1}} }})
+	cv, err := New(Config{Data: learn.Data{X: mat.NewDense(2, 1, []float64{1, 2}), Y: []float64{1, 2}}, Splits: []Split{{[]int{0}, []int{1}}},
+		Loss: SquaredError{}, Learner: func() learn.Learner { return &stub{theta: []float64{1}} }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,8 +133,8 @@ func TestNormaliserRefusesOverflow(t *testing.T) {
 			c.Data.X, c.Data.Y = mat.NewDense(5, 3, []float64{huge, 2, 1, -huge, 1, 3, -huge, 5, 2, 1, 7, 8, 1, 1, 1}), []float64{1, 2, 3, 4, 5}
 		}, "has the intercept"},
 	} {
-		config := Config{Data: qpdiff.Data{X: mat.NewDense(4, 1, c.x), Y: c.y}, Loss: SquaredError{}, Splits: []Split{{[]int{0, 1, 3}, []int{2}}},
-			Learner: func() qpdiff.Learner { return &stub{theta: []float64{1}} }}
+		config := Config{Data: learn.Data{X: mat.NewDense(4, 1, c.x), Y: c.y}, Loss: SquaredError{}, Splits: []Split{{[]int{0, 1, 3}, []int{2}}},
+			Learner: func() learn.Learner { return &stub{theta: []float64{1}} }}
 		c.change(&config)
 		if _, err := New(config); !errors.Is(err, qpdiff.ErrNotFinite) || !strings.Contains(err.Error(), c.part) {
 			t.Errorf("%s: error %v lacks %q", name, err, c.part)
@@ -144,22 +147,22 @@ func TestNormaliserRefusesOverflow(t *testing.T) {
 func TestStandardiseAtTheEndsOfTheRange(t *testing.T) {
 	src := synth.NewStream(4, "range")
 	x := normalVector(src, 30)
-	z := normaliser{centre: true, scale: true}
-	if err := z.fit(x, 3); err != nil {
+	z := normalise.Normaliser{Centre: true, Scale: true}
+	if err := z.Fit(x, 3); err != nil {
 		t.Fatal(err)
 	}
-	mean, std := slices.Clone(z.mean), slices.Clone(z.std)
+	mean, std := slices.Clone(z.Mean), slices.Clone(z.Std)
 	for _, e := range []int{-1000, -700, -500, 500, 700, 1000} {
 		scaled := make([]float64, len(x))
 		for i, v := range x {
 			scaled[i] = math.Ldexp(v, e)
 		}
-		if err := z.fit(scaled, 3); err != nil {
+		if err := z.Fit(scaled, 3); err != nil {
 			t.Errorf("2^%d: %v", e, err)
 			continue
 		}
 		for j := range mean {
-			if a, b := math.Ldexp(z.mean[j], -e), math.Ldexp(z.std[j], -e); math.Abs(a-mean[j]) > 1e-15 || math.Abs(b-std[j]) > 1e-14 {
+			if a, b := math.Ldexp(z.Mean[j], -e), math.Ldexp(z.Std[j], -e); math.Abs(a-mean[j]) > 1e-15 || math.Abs(b-std[j]) > 1e-14 {
 				t.Errorf("2^%d: feature %d has mean %v, deviation %v, want %v, %v", e, j, a, b, mean[j], std[j])
 			}
 		}
@@ -218,15 +221,15 @@ func TestModelRefusesWhatIsNotFinite(t *testing.T) {
 		t.Errorf("x with NaN: error %v", err)
 	}
 	x.Set(1, 1, 1)
-	if _, err := model().Risk(Exponential{}, qpdiff.Data{X: x, Y: []float64{-1e4, 1}}); !errors.Is(err, qpdiff.ErrNotFinite) || !strings.Contains(err.Error(), "example 0") {
+	if _, err := model().Risk(Exponential{}, learn.Data{X: x, Y: []float64{-1e4, 1}}); !errors.Is(err, qpdiff.ErrNotFinite) || !strings.Contains(err.Error(), "example 0") {
 		t.Errorf("risk that overflows: error %v", err)
 	}
-	if _, err := model().Risk(SquaredError{}, qpdiff.Data{X: x, Y: []float64{nan, 1}}); !errors.Is(err, qpdiff.ErrNotFinite) {
+	if _, err := model().Risk(SquaredError{}, learn.Data{X: x, Y: []float64{nan, 1}}); !errors.Is(err, qpdiff.ErrNotFinite) {
 		t.Errorf("label NaN: error %v", err)
 	}
 	// Final checks the model that it returns.
-	cv, err := New(Config{Data: qpdiff.Data{X: mat.NewDense(2, 1, []float64{1, 2}), Y: []float64{1, 2}}, Splits: []Split{{[]int{0}, []int{1}}},
-		Loss: SquaredError{}, Learner: func() qpdiff.Learner { return &stub{theta: []float64{nan}} }})
+	cv, err := New(Config{Data: learn.Data{X: mat.NewDense(2, 1, []float64{1, 2}), Y: []float64{1, 2}}, Splits: []Split{{[]int{0}, []int{1}}},
+		Loss: SquaredError{}, Learner: func() learn.Learner { return &stub{theta: []float64{nan}} }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -243,7 +246,7 @@ func TestResetForgetsTheFullLearner(t *testing.T) {
 	}
 	fresh := func() *CV {
 		cv, err := New(Config{Data: ringsData(t, 60), Splits: splits, Loss: LogisticLoss{},
-			Learner: func() qpdiff.Learner { return &qpdiff.Logistic{Intercept: qpdiff.UnpenalisedIntercept} }})
+			Learner: func() learn.Learner { return &linear.Logistic{Intercept: linear.UnpenalisedIntercept} }})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -5,7 +5,11 @@ import (
 	"math"
 	"slices"
 
+	"cvgm/cvgm/internal/args"
+	"cvgm/cvgm/internal/sample"
+	"cvgm/cvgm/search"
 	"cvgm/qpdiff"
+	"cvgm/qpdiff/learn"
 )
 
 // A GapMonitor watches a search for over-fitting of the CV loss: with many
@@ -22,7 +26,7 @@ import (
 type GapMonitor struct {
 	// HeldOut estimates the risk at a step; see [CV.RiskAt]. Either it or
 	// Nested is required.
-	HeldOut func(Step) (float64, error)
+	HeldOut func(search.Step) (float64, error)
 	// Nested are runs of the same search on the training rows of outer splits,
 	// each with the risk on that split's validation rows. They advance with
 	// the search watched, one evaluation each; one that has ended stays at its
@@ -31,7 +35,7 @@ type GapMonitor struct {
 	// cross-validation; Varma and Simon 2006).
 	Nested []NestedSearch
 	// Risk is the true risk at a step, where it is known. Nil: it is not.
-	Risk func(Step) (float64, error)
+	Risk func(search.Step) (float64, error)
 	// Patience ends the sequence after so many steps in a row without a new
 	// lowest estimate. Zero: it ends with the search.
 	Patience int
@@ -39,39 +43,39 @@ type GapMonitor struct {
 
 // A NestedSearch is one run of a search on a part of the data.
 type NestedSearch struct {
-	Steps iter.Seq2[Step, error]
-	Risk  func(Step) (float64, error) // on the rest of the data
+	Steps iter.Seq2[search.Step, error]
+	Risk  func(search.Step) (float64, error) // on the rest of the data
 }
 
 // A GapStep is a Step with the estimated risk at its X and, where it is known, the
 // true risk.
 type GapStep struct {
-	Step            // Loss is the CV loss
-	HeldOut float64 // the monitor's estimate of the risk
-	Risk    float64 // the true risk; NaN where it is not known
-	Best    bool    // HeldOut is lower than at all steps before
+	search.Step         // Loss is the CV loss
+	HeldOut     float64 // the monitor's estimate of the risk
+	Risk        float64 // the true risk; NaN where it is not known
+	Best        bool    // HeldOut is lower than at all steps before
 }
 
 // Gap returns by how much the CV loss is too low: HeldOut − Loss.
 func (s GapStep) Gap() float64 { return s.HeldOut - s.Loss }
 
 // Watch returns the steps of a search with their gaps. An error of the search,
-// or of an estimate, ends the sequence; it is a [SearchError].
-func (m GapMonitor) Watch(steps iter.Seq2[Step, error]) iter.Seq2[GapStep, error] {
+// or of an estimate, ends the sequence; it is a [search.Error].
+func (m GapMonitor) Watch(steps iter.Seq2[search.Step, error]) iter.Seq2[GapStep, error] {
 	return func(yield func(GapStep, error) bool) {
-		fail := func(s Step, err error) {
-			if _, ok := err.(*SearchError); !ok {
-				err = &SearchError{Evaluations: s.Evaluations, X: slices.Clone(s.X), Err: err}
+		fail := func(s search.Step, err error) {
+			if _, ok := err.(*search.Error); !ok {
+				err = &search.Error{Evaluations: s.Evaluations, X: slices.Clone(s.X), Err: err}
 			}
 			yield(GapStep{Step: s, HeldOut: math.NaN(), Risk: math.NaN()}, err)
 		}
 		if (m.HeldOut == nil) == (len(m.Nested) == 0) {
-			fail(Step{}, badArg("GapMonitor", qpdiff.ErrShape, "set HeldOut, for example to cv.RiskAt(loss, data), or Nested", "has both HeldOut and Nested, or none"))
+			fail(search.Step{}, args.Bad("GapMonitor", qpdiff.ErrShape, "set HeldOut, for example to cv.RiskAt(loss, data), or Nested", "has both HeldOut and Nested, or none"))
 			return
 		}
 		estimate := m.HeldOut
 		if estimate == nil {
-			next := make([]func() (Step, error, bool), len(m.Nested))
+			next := make([]func() (search.Step, error, bool), len(m.Nested))
 			for j, n := range m.Nested {
 				var stop func()
 				next[j], stop = iter.Pull2(n.Steps)
@@ -89,10 +93,10 @@ func (m GapMonitor) Watch(steps iter.Seq2[Step, error]) iter.Seq2[GapStep, error
 				g.Risk, err = m.Risk(s)
 			}
 			if err == nil && (!(g.HeldOut > math.Inf(-1)) || m.Risk != nil && !(g.Risk > math.Inf(-1))) {
-				err = badArg("GapMonitor", qpdiff.ErrNotFinite, "return an error where there is no risk", "is given NaN or -Inf as a risk")
+				err = args.Bad("GapMonitor", qpdiff.ErrNotFinite, "return an error where there is no risk", "is given NaN or -Inf as a risk")
 			}
-			if err == nil && finite(g.HeldOut) && finite(g.Loss) && !finite(g.Gap()) {
-				err = badArg("GapMonitor", qpdiff.ErrNotFinite, "scale the loss", "has a gap that overflows, between the loss %v and the estimate %v", g.Loss, g.HeldOut)
+			if err == nil && args.Finite(g.HeldOut) && args.Finite(g.Loss) && !args.Finite(g.Gap()) {
+				err = args.Bad("GapMonitor", qpdiff.ErrNotFinite, "scale the loss", "has a gap that overflows, between the loss %v and the estimate %v", g.Loss, g.HeldOut)
 			}
 			if err != nil {
 				fail(s, err)
@@ -114,7 +118,7 @@ func (m GapMonitor) Watch(steps iter.Seq2[Step, error]) iter.Seq2[GapStep, error
 // seen. With an error it returns the best step before it. A search without
 // steps, or without a finite estimate, is an error of kind
 // [qpdiff.ErrNotFinite].
-func (m GapMonitor) Best(steps iter.Seq2[Step, error]) (GapStep, error) {
+func (m GapMonitor) Best(steps iter.Seq2[search.Step, error]) (GapStep, error) {
 	best := GapStep{HeldOut: math.Inf(1), Risk: math.NaN()}
 	for s, err := range m.Watch(steps) {
 		if err != nil {
@@ -122,20 +126,20 @@ func (m GapMonitor) Best(steps iter.Seq2[Step, error]) (GapStep, error) {
 		}
 		if s.Best {
 			best = s
-			best.Step = s.Step.clone()
+			best.X, best.Grad = slices.Clone(s.X), slices.Clone(s.Grad)
 		}
 	}
 	if best.X == nil {
-		return best, noBest("steps", "estimate of the risk")
+		return best, args.Bad("steps", qpdiff.ErrNotFinite, "start the search where the estimate of the risk is finite", "have no finite estimate of the risk")
 	}
 	return best, nil
 }
 
 // nested returns an estimate of the risk: the mean over the nested searches, of
 // which every call takes the next step.
-func (m GapMonitor) nested(next []func() (Step, error, bool)) func(Step) (float64, error) {
+func (m GapMonitor) nested(next []func() (search.Step, error, bool)) func(search.Step) (float64, error) {
 	risks := slices.Repeat([]float64{math.NaN()}, len(next)) // NaN before the first step
-	return func(Step) (float64, error) {
+	return func(search.Step) (float64, error) {
 		for j, next := range next {
 			s, err, ok := next()
 			if ok && err == nil {
@@ -145,15 +149,15 @@ func (m GapMonitor) nested(next []func() (Step, error, bool)) func(Step) (float6
 				return 0, &SplitError{j, err}
 			}
 		}
-		return meanOf(risks), nil
+		return sample.MeanOf(risks), nil
 	}
 }
 
 // RiskAt returns the function that fits the learner to all of the CV's data at
 // a step's X, as [CV.Final] does, and gives its mean loss on d, which should
 // hold none of that data: a [GapMonitor]'s HeldOut or Risk.
-func (cv *CV) RiskAt(loss Loss, d qpdiff.Data) func(Step) (float64, error) {
-	return func(s Step) (float64, error) {
+func (cv *CV) RiskAt(loss Loss, d learn.Data) func(search.Step) (float64, error) {
+	return func(s search.Step) (float64, error) {
 		m, err := cv.Final(s.X)
 		if err != nil {
 			return 0, err

@@ -13,8 +13,14 @@ import (
 	"testing"
 
 	"cvgm/cvgm"
+	"cvgm/cvgm/search"
+	"cvgm/cvgm/table"
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/hostile"
+	"cvgm/qpdiff/kernel"
+	"cvgm/qpdiff/learn"
+	"cvgm/qpdiff/linear"
+	"cvgm/qpdiff/linear/margin"
 
 	"gonum.org/v1/gonum/mat"
 )
@@ -36,9 +42,9 @@ func TestHostile(t *testing.T) {
 }
 
 // drawCVData draws data for a learner; most of it can be used.
-func drawCVData(in *hostile.Input, p hostile.Profile, classes bool) qpdiff.Data {
+func drawCVData(in *hostile.Input, p hostile.Profile, classes bool) learn.Data {
 	r, c := 2+in.IntN(9), 1+in.IntN(4)
-	d := qpdiff.Data{X: in.Matrix(p, r, c), Y: in.Vector(p, r)}
+	d := learn.Data{X: in.Matrix(p, r, c), Y: in.Vector(p, r)}
 	if classes {
 		for i := range d.Y {
 			d.Y[i] = float64(2*in.IntN(2) - 1)
@@ -92,32 +98,32 @@ func drawSplits(in *hostile.Input, n int) []cvgm.Split {
 }
 
 // drawLearner draws a way to make a learner, and whether its labels are ±1.
-func drawLearner(in *hostile.Input) (make func() qpdiff.Learner, classes bool) {
+func drawLearner(in *hostile.Input) (make func() learn.Learner, classes bool) {
 	generalised, b := in.IntN(4) == 0, in.IntN(2) == 0
-	kernel := []qpdiff.Kernel{nil, qpdiff.RBF{}, qpdiff.Polynomial{}, qpdiff.Polynomial{Degree: 1}}[in.IntN(4)]
+	shape := []kernel.Kernel{nil, kernel.RBF{}, kernel.Polynomial{}, kernel.Polynomial{Degree: 1}}[in.IntN(4)]
 	switch in.IntN(11) {
 	case 0, 1:
-		return func() qpdiff.Learner { return &qpdiff.SVM{Generalised: generalised} }, true
+		return func() learn.Learner { return &margin.SVM{Generalised: generalised} }, true
 	case 2:
-		return func() qpdiff.Learner { return &qpdiff.LearnedLoss{Generalised: generalised} }, true
+		return func() learn.Learner { return &margin.LearnedLoss{Generalised: generalised} }, true
 	case 3, 4:
-		i := qpdiff.Intercept(in.IntN(3))
-		return func() qpdiff.Learner { return &qpdiff.Logistic{Intercept: i} }, true
+		i := linear.Intercept(in.IntN(3))
+		return func() learn.Learner { return &linear.Logistic{Intercept: i} }, true
 	case 5:
-		return func() qpdiff.Learner {
-			return &qpdiff.KernelSVM{Kernel: kernel, Intercept: b, Generalised: generalised}
+		return func() learn.Learner {
+			return &kernel.SVM{Kernel: shape, Intercept: b, Generalised: generalised}
 		}, true
 	case 6:
-		return func() qpdiff.Learner { return &qpdiff.KernelRidge{Kernel: kernel, Intercept: b} }, false
+		return func() learn.Learner { return &kernel.Ridge{Kernel: shape, Intercept: b} }, false
 	case 7:
-		return func() qpdiff.Learner { return &qpdiff.Huber{Intercept: b, Generalised: generalised} }, false
+		return func() learn.Learner { return &linear.Huber{Intercept: b, Generalised: generalised} }, false
 	}
 	if b {
-		return func() qpdiff.Learner {
-			return &cvgm.PerFeatureNet{ElasticNet: qpdiff.ElasticNet{Generalised: generalised}}
+		return func() learn.Learner {
+			return &cvgm.PerFeatureNet{ElasticNet: linear.ElasticNet{Generalised: generalised}}
 		}, false
 	}
-	return func() qpdiff.Learner { return &qpdiff.ElasticNet{Generalised: generalised} }, false
+	return func() learn.Learner { return &linear.ElasticNet{Generalised: generalised} }, false
 }
 
 func drawFeatures(in *hostile.Input, cols int) cvgm.FeatureMap {
@@ -164,7 +170,7 @@ func hostileCV(in *hostile.Input) {
 	newLearner, classes := drawLearner(in)
 	d := drawCVData(in, p, classes)
 	n, cols := 4, 2
-	if d.X != nil {
+	if d.Dense() != nil {
 		n, cols = d.X.Dims()
 	}
 	c := cvgm.Config{Data: d, Splits: drawSplits(in, n), Learner: newLearner, Loss: drawLoss(in, classes), Features: drawFeatures(in, cols), Workers: 1}
@@ -187,7 +193,7 @@ func hostileCV(in *hostile.Input) {
 		c.Centring = cvgm.Centring(in.IntN(3))
 	}
 	var kept hostile.Memory
-	kept.Matrix(d.X)
+	kept.Matrix(d.Dense())
 	kept.Vector(d.Y, d.Weights, c.Hyper)
 	cv, err := cvgm.New(c)
 	kept.Check(in, "New")
@@ -346,17 +352,17 @@ func evaluate(in *hostile.Input, c *cvgm.Config, cv *cvgm.CV, alpha []float64, p
 // generalised reports whether the learners of c answer at kinks by themselves.
 func generalised(c *cvgm.Config) bool {
 	switch l := c.Learner().(type) {
-	case *qpdiff.ElasticNet:
+	case *linear.ElasticNet:
 		return l.Generalised
 	case *cvgm.PerFeatureNet:
 		return l.Generalised
-	case *qpdiff.Huber:
+	case *linear.Huber:
 		return l.Generalised
-	case *qpdiff.SVM:
+	case *margin.SVM:
 		return l.Generalised
-	case *qpdiff.LearnedLoss:
+	case *margin.LearnedLoss:
 		return l.Generalised
-	case *qpdiff.KernelSVM:
+	case *kernel.SVM:
 		return l.Generalised
 	}
 	return false
@@ -373,7 +379,7 @@ func rounding(in *hostile.Input, c *cvgm.Config, alpha []float64, loss float64) 
 	for range 8 {
 		moved := *c
 		moved.Data.X = mat.DenseCopyOf(c.Data.X)
-		moved.Data.X.Apply(func(_, _ int, v float64) float64 { return v * (1 + relative*(2*in.Float64()-1)) }, moved.Data.X)
+		moved.Data.Dense().Apply(func(_, _ int, v float64) float64 { return v * (1 + relative*(2*in.Float64()-1)) }, moved.Data.X)
 		if c.Features != nil {
 			moved.Features = sameMap(c.Features)
 		}
@@ -448,7 +454,7 @@ func final(in *hostile.Input, c *cvgm.Config, cv *cvgm.CV, alpha []float64, p ho
 	if in.Answer("Risk", err) && !hostile.Finite([]float64{risk}) {
 		in.Failf("Risk: not finite", "%v on %v, %v, model %+v", risk, d.X, d.Y, m)
 	}
-	step := cvgm.Step{X: alpha}
+	step := search.Step{X: alpha}
 	if in.IntN(10) == 0 {
 		step.X = in.Vector(p, in.IntN(4))
 	}
@@ -474,7 +480,7 @@ func final(in *hostile.Input, c *cvgm.Config, cv *cvgm.CV, alpha []float64, p ho
 }
 
 // An objective of n coordinates, which may be mean in any way.
-func drawObjective(in *hostile.Input, n int) (f cvgm.Objective, what string) {
+func drawObjective(in *hostile.Input, n int) (f search.Objective, what string) {
 	value := func(x []float64, f func(i int, v float64) (value, slope float64)) (s float64, g []float64) {
 		g = make([]float64, len(x))
 		for i, v := range x {
@@ -620,7 +626,7 @@ func drawStart(src cvgm.Source, x []float64) {
 }
 
 // drawSearcher draws a searcher and how many evaluations it may make.
-func drawSearcher(in *hostile.Input, n, depth int) (s cvgm.Searcher, budget int) {
+func drawSearcher(in *hostile.Input, n, depth int) (s search.Searcher, budget int) {
 	budget = 1 + in.IntN(60)
 	setting := func(usual float64) float64 {
 		switch in.IntN(12) {
@@ -659,33 +665,33 @@ func drawSearcher(in *hostile.Input, n, depth int) (s cvgm.Searcher, budget int)
 	}
 	switch in.IntN(kinds) {
 	case 0:
-		return cvgm.ProjectedGradient{StepSize: step, MaxEvals: limit, Tol: tol}, budget
+		return search.ProjectedGradient{StepSize: step, MaxEvals: limit, Tol: tol}, budget
 	case 1:
 		momentum := []float64{0, .5, .9, 1, 2, -1, math.NaN(), math.Inf(1)}[in.IntN(8)]
-		return cvgm.HeavyBall{StepSize: step, Momentum: momentum, MaxEvals: limit, Tol: tol}, budget
+		return search.HeavyBall{StepSize: step, Momentum: momentum, MaxEvals: limit, Tol: tol}, budget
 	case 2:
-		return cvgm.Nesterov{StepSize: step, MaxEvals: limit, Tol: tol}, budget
+		return search.Nesterov{StepSize: step, MaxEvals: limit, Tol: tol}, budget
 	case 3:
-		m := cvgm.Adam{StepSize: step, MaxEvals: limit, Tol: tol}
+		m := search.Adam{StepSize: step, MaxEvals: limit, Tol: tol}
 		if in.IntN(4) == 0 {
 			m.Beta1, m.Beta2, m.Epsilon = setting(.5), setting(.5), setting(1e-6)
 		}
 		return m, budget
 	case 4:
-		m := cvgm.AdaptiveGradient{FirstStep: setting(.1), MaxEvals: limit, Tol: tol}
+		m := search.AdaptiveGradient{FirstStep: setting(.1), MaxEvals: limit, Tol: tol}
 		return m, budget
 	case 5:
-		m := cvgm.QuasiNewton{FirstStep: setting(.1), Memory: in.IntN(5) - 1, MaxEvals: limit, Tol: tol}
+		m := search.QuasiNewton{FirstStep: setting(.1), Memory: in.IntN(5) - 1, MaxEvals: limit, Tol: tol}
 		return m, budget
 	case 6:
-		m := cvgm.CMAES{Source: source, Sigma: setting(.3), Population: in.IntN(8) - 1, MaxEvals: limit, Tol: tol}
+		m := search.CMAES{Source: source, Sigma: setting(.3), Population: in.IntN(8) - 1, MaxEvals: limit, Tol: tol}
 		return m, budget
 	case 7:
 		if in.IntN(3) > 0 { // it is slow
 			budget = min(budget, 12)
 			limit = min(limit, budget)
 		}
-		m := cvgm.Bayesian{Source: source, Initial: in.IntN(6) - 1, Candidates: in.IntN(20) - 1, MaxEvals: limit}
+		m := search.Bayesian{Source: source, Initial: in.IntN(6) - 1, Candidates: in.IntN(20) - 1, MaxEvals: limit}
 		if limit == 0 {
 			budget = 100
 		}
@@ -694,15 +700,15 @@ func drawSearcher(in *hostile.Input, n, depth int) (s cvgm.Searcher, budget int)
 		if limit == 0 {
 			budget = 100
 		}
-		draw := []func(cvgm.Source, []float64){drawStart, cvgm.LogUniform(-3, 1), cvgm.LogUniform(-400, 400), nil}[in.IntN(4)]
-		return cvgm.RandomSearch{Source: source, Draw: draw, MaxEvals: limit}, budget
+		draw := []func(cvgm.Source, []float64){drawStart, search.LogUniform(-3, 1), search.LogUniform(-400, 400), nil}[in.IntN(4)]
+		return search.RandomSearch{Source: source, Draw: draw, MaxEvals: limit}, budget
 	case 9:
 		inner, each := drawSearcher(in, n, depth+1)
 		starts := in.IntN(4) - 1
 		if budget = max(starts, 0) * each; starts == 0 {
 			budget = 10 * each
 		}
-		return cvgm.MultiStart{Searcher: inner, Source: source, Draw: drawStart, Starts: starts}, budget
+		return search.MultiStart{Searcher: inner, Source: source, Draw: drawStart, Starts: starts}, budget
 	}
 	if in.IntN(2) == 0 {
 		values := make([][]float64, n)
@@ -711,14 +717,14 @@ func drawSearcher(in *hostile.Input, n, depth int) (s cvgm.Searcher, budget int)
 			values[i] = in.Vector(in.Profile(), in.IntN(4))
 			budget *= len(values[i])
 		}
-		return cvgm.GridSearch{Values: values}, budget
+		return search.GridSearch{Values: values}, budget
 	}
 	inner, each := drawSearcher(in, n, depth+1)
-	return cvgm.LogSpace{Searcher: inner}, each
+	return search.LogSpace{Searcher: inner}, each
 }
 
 // drawProblem draws bounds and a start.
-func drawProblem(in *hostile.Input, f cvgm.Objective, n int) (p cvgm.Problem, x0 []float64) {
+func drawProblem(in *hostile.Input, f search.Objective, n int) (p search.Problem, x0 []float64) {
 	p.Objective = f
 	x0 = in.Vector(hostile.Tame, n)
 	switch in.IntN(12) {
@@ -755,7 +761,7 @@ func drawProblem(in *hostile.Input, f cvgm.Objective, n int) (p cvgm.Problem, x0
 			p.Upper = make([]float64, n) // a point
 		}
 	case 5:
-		p.Project = cvgm.Simplex
+		p.Project = search.Simplex
 	case 6:
 		if in.IntN(4) == 0 {
 			p.Lower, p.Upper = in.Vector(hostile.Poisoned, n), in.Vector(hostile.Poisoned, n)
@@ -779,18 +785,18 @@ func hostileSearch(in *hostile.Input) {
 	f, what := drawObjective(in, n)
 	searcher, budget := drawSearcher(in, n, 0)
 	p, x0 := drawProblem(in, nil, n)
-	name := strings.TrimPrefix(fmt.Sprintf("%T", searcher), "cvgm.")
+	name := strings.TrimPrefix(fmt.Sprintf("%T", searcher), "search.")
 	inner := searcher
 	for {
-		if m, ok := inner.(cvgm.MultiStart); ok {
+		if m, ok := inner.(search.MultiStart); ok {
 			inner = m.Searcher
-		} else if m, ok := inner.(cvgm.LogSpace); ok {
+		} else if m, ok := inner.(search.LogSpace); ok {
 			inner = m.Searcher
 		} else {
 			break
 		}
 	}
-	base := strings.TrimPrefix(fmt.Sprintf("%T", inner), "cvgm.")
+	base := strings.TrimPrefix(fmt.Sprintf("%T", inner), "search.")
 	if in.Replaying() {
 		fmt.Printf("%T %+v, budget %d, of %s, lower %v, upper %v, project %v, from %v\n", searcher, searcher, budget, what, p.Lower, p.Upper, p.Project != nil, x0)
 	}
@@ -853,7 +859,7 @@ func hostileSearch(in *hostile.Input) {
 				in.Failf(name+": goes on after convergence", "of %s", what)
 			}
 			if failed = err; err != nil {
-				var e *cvgm.SearchError
+				var e *search.Error
 				if !errors.As(err, &e) {
 					in.Failf(name+": an error that is no SearchError", "%v", err)
 				}
@@ -897,7 +903,7 @@ func hostileSearch(in *hostile.Input) {
 		return
 	}
 	calls = 0
-	best, err := cvgm.Best(searcher.Search(p, x0))
+	best, err := search.Best(searcher.Search(p, x0))
 	none := !slices.ContainsFunc(steps, func(s step) bool { return !math.IsInf(s.loss, 1) })
 	if (err == nil) != (failed == nil && !none) {
 		in.Failf("Best: another error than the search", "%v and %v", err, failed)
@@ -915,8 +921,8 @@ func hostileSearch(in *hostile.Input) {
 }
 
 // watch runs the search below a GapMonitor with random risks.
-func watch(in *hostile.Input, p cvgm.Problem, x0 []float64, searcher cvgm.Searcher, calls *int) {
-	risk := func(cvgm.Step) (float64, error) {
+func watch(in *hostile.Input, p search.Problem, x0 []float64, searcher search.Searcher, calls *int) {
+	risk := func(search.Step) (float64, error) {
 		switch in.IntN(40) {
 		case 0:
 			return math.NaN(), &qpdiff.ArgError{Arg: "risk", Why: qpdiff.ErrDomain, Problem: "is none", Remedy: "none"}
@@ -939,7 +945,7 @@ func watch(in *hostile.Input, p cvgm.Problem, x0 []float64, searcher cvgm.Search
 			}
 			q := p
 			q.Objective = quadratic
-			m.Nested = append(m.Nested, cvgm.NestedSearch{Steps: cvgm.ProjectedGradient{StepSize: .1, MaxEvals: 3}.Search(q, x0), Risk: risk})
+			m.Nested = append(m.Nested, cvgm.NestedSearch{Steps: search.ProjectedGradient{StepSize: .1, MaxEvals: 3}.Search(q, x0), Risk: risk})
 		}
 	}
 	if in.IntN(4) == 0 {
@@ -1072,7 +1078,7 @@ func hostileCSV(in *hostile.Input) {
 	if cols > 0 && in.IntN(3) == 0 {
 		target = strings.TrimSpace(header[in.IntN(cols)])
 	}
-	table, err := cvgm.ReadCSV(bytes.NewReader(raw), target)
+	table, err := table.ReadCSV(bytes.NewReader(raw), target)
 	if in.Replaying() {
 		fmt.Printf("ReadCSV %q for %q: %+v, %v\n", raw, target, table, err)
 	}
@@ -1090,7 +1096,7 @@ func hostileCSV(in *hostile.Input) {
 		in.Answer("Table.Data", err)
 		return
 	}
-	fitted, err := encoder.Fit(d.X, nil)
+	fitted, err := encoder.Fit(d.Dense(), nil)
 	if err != nil {
 		in.Failf("ReadCSV: an encoder that does not fit", "%q for %q: %v", raw, target, err)
 		return
@@ -1101,11 +1107,11 @@ func hostileCSV(in *hostile.Input) {
 	}
 	x := mat.NewDense(len(d.Y), m, nil)
 	for i := range d.Y {
-		if err := fitted.Apply(x.RawRowView(i), d.X.RawRowView(i)); err != nil {
+		if err := fitted.Apply(x.RawRowView(i), d.Dense().RawRowView(i)); err != nil {
 			in.Failf("ReadCSV: a row that is not encoded", "%q for %q: %v", raw, target, err)
 		}
 	}
-	if err := (qpdiff.Data{X: x, Y: d.Y}).Check(); err != nil {
+	if err := (learn.Data{X: x, Y: d.Y}).Check(); err != nil {
 		in.Failf("ReadCSV: data that is none", "%q: %v", raw, err)
 	}
 	for _, c := range table.Columns {
@@ -1175,7 +1181,7 @@ func hostileJSON(in *hostile.Input) {
 	}
 	text = damaged(in, text)
 	if in.IntN(2) == 0 {
-		text = cvgm.Rechecked(text)
+		text = cvgm.Rechecked_(text)
 	}
 	var back cvgm.Model
 	err = json.Unmarshal(text, &back)
@@ -1297,7 +1303,7 @@ func hostileSmall(in *hostile.Input) {
 		}
 	}
 	before := slices.Clone(x)
-	cvgm.Simplex(x)
+	search.Simplex(x)
 	sum := 0.0
 	for _, v := range x {
 		sum += v
@@ -1335,7 +1341,7 @@ func hostileSmall(in *hostile.Input) {
 			in.Failf(fmt.Sprintf("%T: no loss", l), "%v at prediction %v, label %v", loss, prediction, y)
 		}
 	}
-	draw := cvgm.LogUniform(-3*in.Float64(), in.Float64())
+	draw := search.LogUniform(-3*in.Float64(), in.Float64())
 	z := make([]float64, 3)
 	draw(hostile.NewSource(in.Uint64()), z)
 	for _, v := range z {
@@ -1345,13 +1351,13 @@ func hostileSmall(in *hostile.Input) {
 	}
 
 	// Best of sequences that a caller may make.
-	var steps []cvgm.Step
+	var steps []search.Step
 	var errs []error
 	for range in.IntN(4) {
-		steps = append(steps, cvgm.Step{X: in.Vector(hostile.Tame, 2), Loss: in.Value(p)})
+		steps = append(steps, search.Step{X: in.Vector(hostile.Tame, 2), Loss: in.Value(p)})
 		errs = append(errs, []error{nil, nil, nil, qpdiff.ErrDomain}[in.IntN(4)])
 	}
-	best, err := cvgm.Best(func(yield func(cvgm.Step, error) bool) {
+	best, err := search.Best(func(yield func(search.Step, error) bool) {
 		for i, s := range steps {
 			if !yield(s, errs[i]) || errs[i] != nil {
 				return

@@ -9,8 +9,10 @@ import (
 	"strings"
 
 	"cvgm/cvgm"
-	"cvgm/qpdiff"
+	"cvgm/cvgm/table"
 	"cvgm/qpdiff/hostile"
+	"cvgm/qpdiff/learn"
+	"cvgm/qpdiff/linear"
 )
 
 // tableText draws a CSV of the columns c0, c1, … and y with the texts of fields.
@@ -63,9 +65,9 @@ func hostileTables(in *hostile.Input) {
 		}
 		return fmt.Sprint(in.Value(p))
 	}
-	rules := []cvgm.MissingRule{cvgm.MissingIsMean, cvgm.MissingIsMean, cvgm.MissingDropsRow, cvgm.MissingIsError}
-	c := cvgm.CSV{Target: "y", Missing: rules[in.IntN(4)], Unknown: cvgm.UnknownRule(in.IntN(2)), Comma: []rune{0, ';', '\t', ','}[in.IntN(4)]}
-	c.MissingIn = map[string]cvgm.MissingRule{"y": cvgm.MissingDropsRow}
+	rules := []table.MissingRule{table.MissingIsMean, table.MissingIsMean, table.MissingDropsRow, table.MissingIsError}
+	c := table.CSV{Target: "y", Missing: rules[in.IntN(4)], Unknown: table.UnknownRule(in.IntN(2)), Comma: []rune{0, ';', '\t', ','}[in.IntN(4)]}
+	c.MissingIn = map[string]table.MissingRule{"y": table.MissingDropsRow}
 	if in.IntN(8) == 0 {
 		c.Ignore = []string{"c0"}
 	}
@@ -83,28 +85,28 @@ func hostileTables(in *hostile.Input) {
 		comma = ','
 	}
 	text := tableText(in, cols, rows, comma, field)
-	table, err := c.Read(strings.NewReader(text))
+	tbl, err := c.Read(strings.NewReader(text))
 	if in.Replaying() {
-		fmt.Printf("%+v reads %q: %+v, %v\n", c, text, table, err)
+		fmt.Printf("%+v reads %q: %+v, %v\n", c, text, tbl, err)
 	}
 	if !answersCSV(in, "CSV.Read", err) {
 		return
 	}
-	if len(table.Classes) > 2 {
-		if table, err = table.Binary(table.Classes[in.IntN(len(table.Classes))]); !in.Answer("Table.Binary", err) {
+	if len(tbl.Classes) > 2 {
+		if tbl, err = tbl.Binary(tbl.Classes[in.IntN(len(tbl.Classes))]); !in.Answer("Table.Binary", err) {
 			return
 		}
 	}
-	d, encoder, err := table.Data()
+	d, encoder, err := tbl.Data()
 	if !in.Answer("Table.Data", err) {
 		return
 	}
 	config := cvgm.Config{Data: d, Prepare: encoder, Splits: drawSplits(in, len(d.Y)), Workers: 1, Generalised: true, Standardise: in.IntN(3) > 0,
-		Loss: cvgm.SquaredError{}, Centring: cvgm.MeanCentring, Learner: func() qpdiff.Learner { return new(qpdiff.ElasticNet) }}
+		Loss: cvgm.SquaredError{}, Centring: cvgm.MeanCentring, Learner: func() learn.Learner { return new(linear.ElasticNet) }}
 	alpha := []float64{.01, .1}
-	if table.Classes != nil {
+	if tbl.Classes != nil {
 		config.Loss, config.Centring = cvgm.LogisticLoss{}, cvgm.NoCentring
-		config.Learner, alpha = func() qpdiff.Learner { return new(qpdiff.Logistic) }, []float64{.1}
+		config.Learner, alpha = func() learn.Learner { return new(linear.Logistic) }, []float64{.1}
 	}
 	cv, err := cvgm.New(config)
 	if !in.Answer("New for a table", err) {
@@ -114,11 +116,15 @@ func hostileTables(in *hostile.Input) {
 	if in.Answer("Eval for a table", err) && !hostile.Finite([]float64{loss}) {
 		in.Failf("Eval: not finite", "%v", loss)
 	}
-	pipeline, err := cv.Pipeline(alpha)
+	model, err := cv.Final(alpha)
+	if !in.Answer("Final for a table", err) {
+		return
+	}
+	pipeline, err := table.NewPipeline(model)
 	if !in.Answer("Pipeline", err) {
 		return
 	}
-	decisions, err := pipeline.Decision(table)
+	decisions, err := pipeline.Decision(tbl)
 	if !in.Answer("Decision", err) {
 		return
 	}
@@ -129,12 +135,12 @@ func hostileTables(in *hostile.Input) {
 	if !in.Answer("Pipeline.MarshalJSON", err) {
 		return
 	}
-	var back cvgm.Pipeline
+	var back table.Pipeline
 	if err := json.Unmarshal(written, &back); err != nil {
 		in.Failf("Pipeline.MarshalJSON: writes what UnmarshalJSON refuses", "%s: %v", written, err)
 		return
 	}
-	same, err := back.Decision(table)
+	same, err := back.Decision(tbl)
 	if err != nil || !hostile.SameBits(same, decisions) {
 		in.Failf("Pipeline JSON: other decisions", "%v, not %v, error %v", same, decisions, err)
 	}
@@ -142,7 +148,7 @@ func hostileTables(in *hostile.Input) {
 	predictText(in, &back, other)
 	written = damaged(in, written)
 	if in.IntN(2) == 0 {
-		written = cvgm.Rechecked(written)
+		written = cvgm.Rechecked_(written)
 	}
 	if err := json.Unmarshal(written, &back); in.Answer("Pipeline.UnmarshalJSON", err, hostile.ErrDocumented) {
 		if again, err := json.Marshal(back); err != nil {
@@ -153,30 +159,30 @@ func hostileTables(in *hostile.Input) {
 }
 
 // predictText predicts all that a pipeline can for the rows of a text.
-func predictText(in *hostile.Input, p *cvgm.Pipeline, text string) {
-	table, err := p.Read(strings.NewReader(text))
+func predictText(in *hostile.Input, p *table.Pipeline, text string) {
+	tbl, err := p.Read(strings.NewReader(text))
 	if in.Replaying() {
-		fmt.Printf("Pipeline.Read %q: %+v, %v\n", text, table, err)
+		fmt.Printf("Pipeline.Read %q: %+v, %v\n", text, tbl, err)
 	}
 	if !answersCSV(in, "Pipeline.Read", err) {
 		return
 	}
-	d, err := p.Decision(table)
+	d, err := p.Decision(tbl)
 	if !in.Answer("Decision after Read", err) {
 		return
 	}
-	y, err := p.Predict(table)
+	y, err := p.Predict(tbl)
 	if err != nil || !hostile.Finite(d, y) {
 		in.Failf("Predict: refuses what Decision takes, or not finite", "%v, %v, %v", d, y, err)
 	}
-	probabilities, err := p.Probability(table)
+	probabilities, err := p.Probability(tbl)
 	in.Answer("Probability", err)
 	for _, v := range probabilities {
 		if !(v >= 0 && v <= 1) {
 			in.Failf("Probability: outside [0, 1]", "%v", v)
 		}
 	}
-	classes, err := p.Class(table)
+	classes, err := p.Class(tbl)
 	if in.Answer("Class", err); len(p.Classes) > 0 && len(classes) != len(d) {
 		in.Failf("Class: not one for each row", "%q for %v", classes, d)
 	}

@@ -7,7 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	"cvgm/cvgm/internal/args"
 	"cvgm/qpdiff"
+	"cvgm/qpdiff/learn"
 	"cvgm/synth"
 
 	"gonum.org/v1/gonum/mat"
@@ -55,12 +57,12 @@ func hostileCV(seed uint64) (wrong string) {
 	}()
 	rows, raw := 4+src.IntN(8), 1+src.IntN(3)
 	often := []float64{0, .02, .2, 1}[src.IntN(4)]
-	d := qpdiff.Data{X: mat.NewDense(rows, raw, nil), Y: make([]float64, rows)}
+	d := learn.Data{X: mat.NewDense(rows, raw, nil), Y: make([]float64, rows)}
 	unit := []float64{1, 1, 1e-160, 1e160, 1e-300, 1e300}[src.IntN(6)]
 	for i := range rows {
 		for j := range raw {
-			if d.X.Set(i, j, unit*hostileNumber(src, often)); j > 0 && src.IntN(8) == 0 {
-				d.X.Set(i, j, d.X.At(i, 0))
+			if d.Dense().Set(i, j, unit*hostileNumber(src, often)); j > 0 && src.IntN(8) == 0 {
+				d.Dense().Set(i, j, d.X.At(i, 0))
 			}
 		}
 		d.Y[i] = math.Copysign(1, src.NormFloat64())
@@ -109,13 +111,13 @@ func hostileCV(seed uint64) (wrong string) {
 			return title + ": " + bad
 		}
 		for i, v := range append(grad, loss) {
-			if err == nil && !finite(v) {
+			if err == nil && !args.Finite(v) {
 				return fmt.Sprintf("%s: entry %d of gradient and loss is %v without an error", title, i, v)
 			}
 		}
 		if err == nil {
 			e, err := cv.StandardError()
-			if bad := badError(err); bad != "" || err == nil && !finite(e) {
+			if bad := badError(err); bad != "" || err == nil && !args.Finite(e) {
 				return fmt.Sprintf("%s: standard error %v, %s", title, e, bad)
 			}
 		}
@@ -127,7 +129,7 @@ func hostileCV(seed uint64) (wrong string) {
 			continue
 		}
 		risk, err := m.Risk(c.Loss, d)
-		if bad := badError(err); bad != "" || err == nil && !finite(risk) {
+		if bad := badError(err); bad != "" || err == nil && !args.Finite(risk) {
 			return fmt.Sprintf("%s: risk %v, %s", title, risk, bad)
 		}
 	}

@@ -7,7 +7,13 @@ import (
 	"strings"
 	"testing"
 
+	"cvgm/cvgm/internal/casetest"
+	"cvgm/cvgm/search"
 	"cvgm/qpdiff"
+	"cvgm/qpdiff/kernel"
+	"cvgm/qpdiff/learn"
+	"cvgm/qpdiff/linear"
+	"cvgm/qpdiff/linear/margin"
 	"cvgm/synth"
 
 	"github.com/google/go-cmp/cmp"
@@ -18,9 +24,9 @@ import (
 // λ1 = |xᵀy|/N, and whose second split is not.
 func atKink(t *testing.T, change func(*Config)) *CV {
 	t.Helper()
-	c := Config{Data: qpdiff.Data{X: mat.NewDense(4, 1, []float64{1, 1, 2, 2}), Y: []float64{2, 2, 8, 8}},
+	c := Config{Data: learn.Data{X: mat.NewDense(4, 1, []float64{1, 1, 2, 2}), Y: []float64{2, 2, 8, 8}},
 		Splits: []Split{{[]int{0}, []int{1}}, {[]int{2}, []int{3}}}, Loss: SquaredError{},
-		Learner: func() qpdiff.Learner { return new(qpdiff.ElasticNet) }}
+		Learner: func() learn.Learner { return new(linear.ElasticNet) }}
 	if change != nil {
 		change(&c)
 	}
@@ -71,15 +77,15 @@ func TestGeneralisedGradient(t *testing.T) {
 	}
 
 	// The learner's own setting answers too, and is reported.
-	cv = atKink(t, func(c *Config) { c.Learner = func() qpdiff.Learner { return &qpdiff.ElasticNet{Generalised: true} } })
+	cv = atKink(t, func(c *Config) { c.Learner = func() learn.Learner { return &linear.ElasticNet{Generalised: true} } })
 	eval(grad, kink, true)
 }
 
 // A learner without SetGeneralised fails at its kinks, and the error names it.
 func TestGeneralisedNamesLearnersThatCannot(t *testing.T) {
-	type plain struct{ qpdiff.Learner } // hides SetGeneralised
+	type plain struct{ learn.Learner } // hides SetGeneralised
 	cv := atKink(t, func(c *Config) {
-		c.Generalised, c.Learner = true, func() qpdiff.Learner { return plain{new(qpdiff.ElasticNet)} }
+		c.Generalised, c.Learner = true, func() learn.Learner { return plain{new(linear.ElasticNet)} }
 	})
 	grad := make([]float64, 2)
 	_, err := cv.Eval(grad, []float64{2, 1})
@@ -105,7 +111,7 @@ func TestKinksOfTheLoss(t *testing.T) {
 			var cv *CV
 			for _, generalised := range []bool{false, true} {
 				cv = atKink(t, func(k *Config) {
-					k.Data = qpdiff.Data{X: mat.NewDense(3, 1, []float64{1, c.x, 1}), Y: []float64{1, 1, 1}}
+					k.Data = learn.Data{X: mat.NewDense(3, 1, []float64{1, c.x, 1}), Y: []float64{1, 1, 1}}
 					k.Splits = []Split{{[]int{0}, []int{1, 2}}}
 					k.Loss, k.Generalised = Hinge{}, generalised
 				})
@@ -139,13 +145,13 @@ func TestKinksOfTheLoss(t *testing.T) {
 // The distance from a kink is measured in the size of the prediction's terms:
 // here 1e6, which the prediction's rounding is relative to.
 func TestKinksOfTheLossAreMeasuredInTermsOfThePrediction(t *testing.T) {
-	d := qpdiff.Data{X: mat.NewDense(3, 2, []float64{1, 0, 0, 1, 0, 0}), Y: []float64{1, 1, 1}}
+	d := learn.Data{X: mat.NewDense(3, 2, []float64{1, 0, 0, 1, 0, 0}), Y: []float64{1, 1, 1}}
 	for _, c := range []struct {
 		x    float64
 		kink bool
 	}{{1e6, true}, {1, false}} {
 		// θ = (1/3, 1/3): the prediction is 1 + 1e-8.
-		d.X.SetRow(2, []float64{c.x, 3 - c.x + 3e-8})
+		d.Dense().SetRow(2, []float64{c.x, 3 - c.x + 3e-8})
 		cv := atKink(t, func(k *Config) {
 			k.Data, k.Splits, k.Loss, k.Generalised = d, []Split{{[]int{0, 1}, []int{2}}}, Hinge{}, true
 		})
@@ -188,19 +194,19 @@ func TestFixedHyperparametersNeedNoDerivative(t *testing.T) {
 // With the choice made, no search ends at a kink of an elastic net or an SVM;
 // without it some do.
 func TestSearchesPassKinks(t *testing.T) {
-	searchers := map[string]Searcher{
-		"QuasiNewton":      QuasiNewton{MaxEvals: 150},
-		"AdaptiveGradient": AdaptiveGradient{MaxEvals: 150},
+	searchers := map[string]search.Searcher{
+		"QuasiNewton":      search.QuasiNewton{MaxEvals: 150},
+		"AdaptiveGradient": search.AdaptiveGradient{MaxEvals: 150},
 	}
 	stopped, met := 0, 0
 	for name, s := range searchers {
 		for seed := range uint64(40) {
 			for _, generalised := range []bool{false, true} {
 				c := Config{Loss: SquaredError{}, Standardise: true, Centring: MeanCentring, Generalised: generalised,
-					Data: regression(seed, 16, 4), Learner: func() qpdiff.Learner { return new(qpdiff.ElasticNet) }}
+					Data: casetest.Regression(seed, 16, 4), Learner: func() learn.Learner { return new(linear.ElasticNet) }}
 				if seed >= 20 {
 					c.Loss, c.Centring = LogisticLoss{}, NoCentring
-					c.Data, c.Learner = signs(c.Data), func() qpdiff.Learner { return new(qpdiff.SVM) }
+					c.Data, c.Learner = signs(c.Data), func() learn.Learner { return new(margin.SVM) }
 				}
 				var err error
 				if c.Splits, err = KFold(synth.NewStream(seed, "splits"), 16, 2); err != nil {
@@ -211,7 +217,7 @@ func TestSearchesPassKinks(t *testing.T) {
 					t.Fatal(err)
 				}
 				at := false
-				for step, err := range s.Search(Problem{Objective: cv.Eval, Generalised: cv.Generalised, Lower: []float64{0, 1e-3}}, []float64{.3, .3}) {
+				for step, err := range s.Search(search.Problem{Objective: cv.Eval, Generalised: cv.Generalised, Lower: []float64{0, 1e-3}}, []float64{.3, .3}) {
 					if err != nil {
 						if generalised || !errors.Is(err, qpdiff.ErrNotDifferentiable) {
 							t.Errorf("%s, seed %d, generalised %v: %v", name, seed, generalised, err)
@@ -236,7 +242,7 @@ func TestSearchesPassKinks(t *testing.T) {
 }
 
 // signs replaces the labels by their signs.
-func signs(d qpdiff.Data) qpdiff.Data {
+func signs(d learn.Data) learn.Data {
 	for i, y := range d.Y {
 		d.Y[i] = math.Copysign(1, y)
 	}
@@ -293,8 +299,8 @@ func contains(err error, part string) bool {
 // kink there.
 func TestKinkOfLargeKernelTerms(t *testing.T) {
 	x, y := []float64{1, 4, 3, -6, 8, -6, 7}, []float64{1, -1, -1, 1, 1, 1, 1}
-	c := Config{Data: qpdiff.Data{X: mat.NewDense(7, 1, x), Y: y}, Splits: []Split{{[]int{0, 1, 2, 3, 4}, []int{5, 6}}}, Loss: Hinge{},
-		Learner: func() qpdiff.Learner { return &qpdiff.KernelSVM{Kernel: qpdiff.Polynomial{}} }}
+	c := Config{Data: learn.Data{X: mat.NewDense(7, 1, x), Y: y}, Splits: []Split{{[]int{0, 1, 2, 3, 4}, []int{5, 6}}}, Loss: Hinge{},
+		Learner: func() learn.Learner { return &kernel.SVM{Kernel: kernel.Polynomial{}} }}
 	cv, err := New(c)
 	if err != nil {
 		t.Fatal(err)

@@ -3,7 +3,7 @@ package cvgm
 import (
 	"slices"
 
-	"cvgm/qpdiff"
+	"cvgm/qpdiff/learn"
 
 	"gonum.org/v1/gonum/mat"
 )
@@ -11,7 +11,7 @@ import (
 // leaveOneOut evaluates all splits of a leave-one-out cross-validation at once. It needs
 // learners that see the features and labels as they are.
 type leaveOneOut struct {
-	learner     qpdiff.LeaveOneOutLearner
+	learner     learn.LeaveOneOutLearner
 	fit         splitFit  // its validation rows are those of the splits, in their order
 	predictions []float64 // by example
 	ddst        []float64 // their cotangent
@@ -19,10 +19,10 @@ type leaveOneOut struct {
 }
 
 // newLeaveOneOut returns nil where the splits have to be fitted one by one.
-func newLeaveOneOut(c *Config, learner qpdiff.Learner) *leaveOneOut {
+func newLeaveOneOut(c *Config, learner learn.Learner) *leaveOneOut {
 	n := len(c.Data.Y)
-	l, ok := learner.(qpdiff.LeaveOneOutLearner)
-	_, tied := learner.(qpdiff.TiedLearner)
+	l, ok := learner.(learn.LeaveOneOutLearner)
+	_, tied := learner.(learn.TiedLearner)
 	if !ok || tied || c.Standardise || c.Centring != NoCentring || c.Prepare != nil || c.Data.Weights != nil || len(c.Splits) != n ||
 		slices.ContainsFunc(c.Splits, func(s Split) bool { return len(s.Val) != 1 || len(s.Train) != n-1 || s.check(n) != nil }) {
 		return nil
@@ -43,7 +43,7 @@ func newLeaveOneOut(c *Config, learner qpdiff.Learner) *leaveOneOut {
 // then give the error.
 func (a *leaveOneOut) eval(c *Config, x *mat.Dense, hyper []float64, gradient bool) bool {
 	if x != a.features || c.Features != nil {
-		if a.features = nil; a.learner.Load(qpdiff.Data{X: x, Y: c.Data.Y}) != nil {
+		if a.features = nil; a.learner.Load(learn.Data{X: x, Y: c.Data.Y}) != nil {
 			return false
 		}
 		a.features = x
@@ -64,6 +64,6 @@ func (a *leaveOneOut) backward(dhyper []float64, asTraining, asValidation *mat.D
 	for j, i := range a.fit.split.Val {
 		a.ddst[i] += a.fit.dprediction[j]
 	}
-	a.fit.grad = qpdiff.Grad{Hyper: dhyper, X: asTraining}
+	a.fit.grad = learn.Grad{Hyper: dhyper, X: asTraining}
 	return a.learner.LeaveOneOutVJP(&a.fit.work, &a.fit.grad, asValidation, a.ddst) == nil
 }

@@ -6,7 +6,9 @@ import (
 	"math"
 
 	"cvgm/cvgm"
-	"cvgm/qpdiff"
+	"cvgm/cvgm/search"
+	"cvgm/qpdiff/kernel"
+	"cvgm/qpdiff/learn"
 	"cvgm/synth"
 
 	"gonum.org/v1/gonum/mat"
@@ -18,10 +20,10 @@ import (
 func ExampleLeaveOneOut() {
 	const n = 40
 	src := synth.NewStream(1, "example leave-one-out")
-	d := qpdiff.Data{X: mat.NewDense(n, 1, nil), Y: make([]float64, n)}
+	d := learn.Data{X: mat.NewDense(n, 1, nil), Y: make([]float64, n)}
 	for i := range d.Y {
 		x := 6 * src.Float64()
-		d.X.Set(i, 0, x)
+		d.Dense().Set(i, 0, x)
 		d.Y[i] = math.Sin(x) + .1*src.NormFloat64()
 	}
 	splits, err := cvgm.LeaveOneOut(n)
@@ -29,12 +31,12 @@ func ExampleLeaveOneOut() {
 		panic(err)
 	}
 	cv, err := cvgm.New(cvgm.Config{Data: d, Splits: splits, Loss: cvgm.SquaredError{},
-		Learner: func() qpdiff.Learner { return &qpdiff.KernelRidge{Intercept: true} }})
+		Learner: func() learn.Learner { return &kernel.Ridge{Intercept: true} }})
 	if err != nil {
 		panic(err)
 	}
-	problem := cvgm.Problem{Objective: cv.Eval, Lower: []float64{1e-6, 1e-3}}
-	best, err := cvgm.Best(cvgm.QuasiNewton{MaxEvals: 60}.Search(problem, []float64{.1, .1}))
+	problem := search.Problem{Objective: cv.Eval, Lower: []float64{1e-6, 1e-3}}
+	best, err := search.Best(search.QuasiNewton{MaxEvals: 60}.Search(problem, []float64{.1, .1}))
 	if err != nil {
 		panic(err)
 	}

@@ -8,7 +8,10 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"cvgm/cvgm/internal/casetest"
 	"cvgm/qpdiff"
+	"cvgm/qpdiff/kernel"
+	"cvgm/qpdiff/learn"
 	"cvgm/synth"
 
 	"github.com/google/go-cmp/cmp"
@@ -16,17 +19,17 @@ import (
 )
 
 // oneByOne hides LeaveOneOut.
-type oneByOne struct{ qpdiff.Predictor }
+type oneByOne struct{ learn.Predictor }
 
 // counting counts the fits of a kernel ridge regression.
 type counting struct {
-	qpdiff.KernelRidge
+	kernel.Ridge
 	fits *atomic.Int64
 }
 
 func (l *counting) Fit(theta, hyper []float64) error {
 	l.fits.Add(1)
-	return l.KernelRidge.Fit(theta, hyper)
+	return l.Ridge.Fit(theta, hyper)
 }
 
 // atOnceTol is the difference of one fit of all rows from N fits, relative to the largest
@@ -48,10 +51,10 @@ func nearEntries(t *testing.T, what string, got, want []float64, size float64) {
 
 // Splits that New refuses are refused with leave-one-out learners, too.
 func TestLeaveOneOutOfBadSplits(t *testing.T) {
-	d := regression(1, 3, 2)
+	d := casetest.Regression(1, 3, 2)
 	for _, bad := range []Split{{[]int{0, 1}, []int{3}}, {[]int{0, 1}, []int{-1}}, {[]int{0, 3}, []int{2}}, {[]int{0, 2}, []int{2}}} {
 		splits := []Split{{[]int{1, 2}, []int{0}}, {[]int{0, 2}, []int{1}}, bad}
-		_, err := New(Config{Data: d, Splits: splits, Loss: SquaredError{}, Learner: func() qpdiff.Learner { return &qpdiff.KernelRidge{} }})
+		_, err := New(Config{Data: d, Splits: splits, Loss: SquaredError{}, Learner: func() learn.Learner { return &kernel.Ridge{} }})
 		if !errors.Is(err, qpdiff.ErrDomain) {
 			t.Errorf("%v: error %v, want one of kind ErrDomain", bad, err)
 		}
@@ -71,9 +74,9 @@ func TestLeaveOneOutAtOnce(t *testing.T) {
 		shuffled[j] = splits[i]
 	}
 	kernels := []struct {
-		kernel qpdiff.Kernel
+		kernel kernel.Kernel
 		hyper  []float64
-	}{{qpdiff.RBF{}, []float64{.05, .4}}, {qpdiff.Polynomial{Degree: 2}, []float64{.05, .4, .5}}}
+	}{{kernel.RBF{}, []float64{.05, .4}}, {kernel.Polynomial{Degree: 2}, []float64{.05, .4, .5}}}
 	maps := []func() FeatureMap{
 		func() FeatureMap { return nil },
 		func() FeatureMap { return &squares{in: 3} },
@@ -83,7 +86,7 @@ func TestLeaveOneOutAtOnce(t *testing.T) {
 		src := synth.NewStream(uint64(turn), "leave one out")
 		k := kernels[turn/3%2]
 		intercept, held := turn/6%2 == 0, turn/12 == 1
-		d := regression(uint64(turn), rows, 3)
+		d := casetest.Regression(uint64(turn), rows, 3)
 		c := Config{Data: d, Splits: shuffled, Loss: []Loss{SquaredError{}, HuberLoss{Delta: .5}, AbsoluteError{}}[turn%3], Features: newMap()}
 		alpha := slices.Clone(k.hyper)
 		if n := paramsOf(c); n > 0 {
@@ -94,15 +97,15 @@ func TestLeaveOneOutAtOnce(t *testing.T) {
 		}
 		var fits atomic.Int64
 		newLearner := func() *counting {
-			return &counting{KernelRidge: qpdiff.KernelRidge{Kernel: k.kernel, Intercept: intercept}, fits: &fits}
+			return &counting{Ridge: kernel.Ridge{Kernel: k.kernel, Intercept: intercept}, fits: &fits}
 		}
-		c.Learner = func() qpdiff.Learner { return newLearner() }
+		c.Learner = func() learn.Learner { return newLearner() }
 		title := fmt.Sprintf("turn %d: %T, %T, intercept %v, held %v", turn, k.kernel, c.Features, intercept, held)
 		at, err := New(c)
 		if err != nil {
 			t.Fatal(title, err)
 		}
-		c.Learner = func() qpdiff.Learner { return oneByOne{newLearner()} }
+		c.Learner = func() learn.Learner { return oneByOne{newLearner()} }
 		c.Features = newMap()
 		by, err := New(c)
 		if err != nil {
@@ -172,8 +175,8 @@ func TestLeaveOneOutAtOnceNeedsTheFeaturesAsTheyAre(t *testing.T) {
 		atOnce      bool
 	}{{all, false, NoCentring, true}, {all, true, NoCentring, false}, {all, false, MeanCentring, false}, {folds, false, NoCentring, false}, {all[:5], false, NoCentring, false}} {
 		var fits atomic.Int64
-		cv, err := New(Config{Data: regression(1, 8, 2), Splits: c.splits, Loss: SquaredError{}, Standardise: c.standardise, Centring: c.centring,
-			Learner: func() qpdiff.Learner { return &counting{fits: &fits} }})
+		cv, err := New(Config{Data: casetest.Regression(1, 8, 2), Splits: c.splits, Loss: SquaredError{}, Standardise: c.standardise, Centring: c.centring,
+			Learner: func() learn.Learner { return &counting{fits: &fits} }})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -190,19 +193,19 @@ func TestLeaveOneOutAtOnceErrors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := regression(1, 6, 2)
+	d := casetest.Regression(1, 6, 2)
 	for i := range d.Y { // which the fit with an intercept predicts exactly
 		d.Y[i] = 2
 	}
-	tied := qpdiff.Data{X: mat.DenseCopyOf(d.X), Y: d.Y}
-	tied.X.SetRow(5, tied.X.RawRowView(3))
+	tied := learn.Data{X: mat.DenseCopyOf(d.X), Y: d.Y}
+	tied.Dense().SetRow(5, tied.Dense().RawRowView(3))
 	for _, c := range []struct {
-		data  qpdiff.Data
+		data  learn.Data
 		alpha []float64
 		kind  error
 		split int
 	}{{d, []float64{.1, 1}, qpdiff.ErrNotDifferentiable, 0}, {tied, []float64{0, 1}, qpdiff.ErrIllPosed, 0}, {d, []float64{-1, 1}, qpdiff.ErrDomain, 0}} {
-		config := Config{Data: c.data, Splits: splits, Loss: AbsoluteError{}, Learner: func() qpdiff.Learner { return &qpdiff.KernelRidge{Intercept: true} }}
+		config := Config{Data: c.data, Splits: splits, Loss: AbsoluteError{}, Learner: func() learn.Learner { return &kernel.Ridge{Intercept: true} }}
 		cv, err := New(config)
 		if err != nil {
 			t.Fatal(err)
@@ -228,7 +231,7 @@ func TestLeaveOneOutAtOnceErrors(t *testing.T) {
 	if splits, err = LeaveOneOut(2); err != nil {
 		t.Fatal(err)
 	}
-	cv, err := New(Config{Data: tied, Splits: splits, Loss: SquaredError{}, Learner: func() qpdiff.Learner { return new(qpdiff.KernelRidge) }})
+	cv, err := New(Config{Data: tied, Splits: splits, Loss: SquaredError{}, Learner: func() learn.Learner { return new(kernel.Ridge) }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -242,7 +245,7 @@ func TestLeaveOneOutAtOnceAllocatesNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cv, err := New(Config{Data: regression(1, 12, 2), Splits: splits, Loss: SquaredError{}, Learner: func() qpdiff.Learner { return new(qpdiff.KernelRidge) }})
+	cv, err := New(Config{Data: casetest.Regression(1, 12, 2), Splits: splits, Loss: SquaredError{}, Learner: func() learn.Learner { return new(kernel.Ridge) }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -265,12 +268,12 @@ func BenchmarkLeaveOneOut(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	for name, learner := range map[string]func() qpdiff.Learner{
-		"at once":    func() qpdiff.Learner { return new(qpdiff.KernelRidge) },
-		"one by one": func() qpdiff.Learner { return oneByOne{new(qpdiff.KernelRidge)} },
+	for name, learner := range map[string]func() learn.Learner{
+		"at once":    func() learn.Learner { return new(kernel.Ridge) },
+		"one by one": func() learn.Learner { return oneByOne{new(kernel.Ridge)} },
 	} {
 		b.Run(name, func(b *testing.B) {
-			cv, err := New(Config{Data: regression(1, rows, 5), Splits: splits, Loss: SquaredError{}, Learner: learner})
+			cv, err := New(Config{Data: casetest.Regression(1, rows, 5), Splits: splits, Loss: SquaredError{}, Learner: learner})
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -292,15 +295,15 @@ func TestLeaveOneOutWithWeights(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := regression(1, rows, 2)
+	d := casetest.Regression(1, rows, 2)
 	for i := range rows {
 		d.Weights = append(d.Weights, float64(1+i%3))
 	}
 	var losses [2]float64
 	var grads [2][2]float64
-	for k, l := range []func() qpdiff.Learner{
-		func() qpdiff.Learner { return new(qpdiff.KernelRidge) },
-		func() qpdiff.Learner { return oneByOne{new(qpdiff.KernelRidge)} },
+	for k, l := range []func() learn.Learner{
+		func() learn.Learner { return new(kernel.Ridge) },
+		func() learn.Learner { return oneByOne{new(kernel.Ridge)} },
 	} {
 		cv, err := New(Config{Data: d, Splits: splits, Loss: SquaredError{}, Learner: l})
 		if err != nil {

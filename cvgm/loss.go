@@ -3,6 +3,7 @@ package cvgm
 import (
 	"math"
 
+	"cvgm/cvgm/internal/args"
 	"cvgm/qpdiff"
 )
 
@@ -103,10 +104,10 @@ func (l HuberLoss) LabelSlope(prediction, y float64) float64 { return labelSlope
 
 // check reports a Delta that makes no loss.
 func (l HuberLoss) check() error {
-	if l.Delta > 0 && finite(l.Delta) {
+	if l.Delta > 0 && args.Finite(l.Delta) {
 		return nil
 	}
-	return badArg("HuberLoss.Delta", qpdiff.ErrDomain, "give a finite threshold above 0, in the unit of the labels", "is %v", l.Delta)
+	return args.Bad("HuberLoss.Delta", qpdiff.ErrDomain, "give a finite threshold above 0, in the unit of the labels", "is %v", l.Delta)
 }
 
 // checkLoss reports settings with which l is no loss.

@@ -5,7 +5,10 @@ import (
 	"math"
 	"testing"
 
+	"cvgm/cvgm/internal/casetest"
 	"cvgm/qpdiff"
+	"cvgm/qpdiff/learn"
+	"cvgm/qpdiff/linear"
 
 	"gonum.org/v1/gonum/mat"
 )
@@ -53,12 +56,12 @@ func TestZeroOneHasNoSlope(t *testing.T) {
 
 // A threshold that makes no loss is refused by name where a CV or a model would use it.
 func TestHuberLossNeedsAThreshold(t *testing.T) {
-	d := regression(1, 12, 2)
+	d := casetest.Regression(1, 12, 2)
 	splits, err := LeaveOneOut(12)
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := Config{Data: d, Splits: splits, Loss: HuberLoss{Delta: 1}, Learner: func() qpdiff.Learner { return new(qpdiff.ElasticNet) }}
+	c := Config{Data: d, Splits: splits, Loss: HuberLoss{Delta: 1}, Learner: func() learn.Learner { return new(linear.ElasticNet) }}
 	cv, err := New(c)
 	if err != nil {
 		t.Fatal(err)
@@ -86,7 +89,7 @@ func TestHuberLossNeedsAThreshold(t *testing.T) {
 func TestAbsoluteErrorAtItsKink(t *testing.T) {
 	for _, generalised := range []bool{false, true} {
 		cv := atKink(t, func(c *Config) { // θ = 1, so that the first prediction is exact
-			c.Data = qpdiff.Data{X: mat.NewDense(3, 1, []float64{1, 2, 3}), Y: []float64{1, 2, 4}}
+			c.Data = learn.Data{X: mat.NewDense(3, 1, []float64{1, 2, 3}), Y: []float64{1, 2, 4}}
 			c.Splits = []Split{{[]int{0}, []int{1, 2}}}
 			c.Loss, c.Generalised = AbsoluteError{}, generalised
 		})

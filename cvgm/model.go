@@ -4,7 +4,12 @@ import (
 	"math"
 	"slices"
 
+	"cvgm/cvgm/internal/args"
+	"cvgm/cvgm/internal/normalise"
+	"cvgm/cvgm/internal/sample"
 	"cvgm/qpdiff"
+	"cvgm/qpdiff/kernel"
+	"cvgm/qpdiff/learn"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
@@ -20,12 +25,15 @@ type Model struct {
 	Mean, Std []float64 // features are (φ(x) − Mean)/Std
 	Features  FeatureMap
 	Params    []float64 // of the feature map
-	// Kernel predicts in place of θᵀx where the learner is a [qpdiff.KernelMachine]; it
+	// Kernel predicts in place of θᵀx where the learner is a [kernel.Machine]; it
 	// holds the support rows. Else nil.
-	Kernel *qpdiff.KernelModel
+	Kernel *kernel.Model
 	// Predictor predicts in place of θᵀx for other learners that do, with the data that
 	// they hold. Else nil.
-	Predictor qpdiff.Predictor
+	Predictor learn.Predictor
+	// LogOdds is set where the predictions are the log odds of +1: the learner's Convention
+	// is learn.LogisticLoss. Its JSON does not hold it; that of a pipeline does.
+	LogOdds bool
 }
 
 // Final fits a new learner to all examples at α, with features normalised and
@@ -41,7 +49,7 @@ func (cv *CV) Final(alpha []float64) (*Model, error) {
 	if m.Features != nil {
 		m.Params = slices.Clone(params)
 	}
-	x, err := features(m.Features, m.Params, cv.c.Data.X)
+	x, err := features(m.Features, m.Params, cv.c.Data.Dense())
 	if err != nil {
 		return nil, err
 	}
@@ -49,7 +57,7 @@ func (cv *CV) Final(alpha []float64) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := splitFit{split: Split{Train: positive(complement(nil, n), cv.c.Data.Weights)}, learner: learner}
+	f := splitFit{split: Split{Train: sample.Positive(sample.Complement(nil, n), cv.c.Data.Weights)}, learner: learner}
 	f.prepare(cv.c, cv.features)
 	if err := f.load(cv.c, x); err != nil {
 		return nil, err
@@ -57,9 +65,12 @@ func (cv *CV) Final(alpha []float64) (*Model, error) {
 	if err := f.learner.Fit(f.theta, hyper); err != nil {
 		return nil, err
 	}
-	m.Theta, m.Intercept, m.Mean, m.Std = f.theta, f.intercept, f.norm.mean, f.norm.std
+	m.Theta, m.Intercept, m.Mean, m.Std = f.theta, f.intercept, f.norm.Mean, f.norm.Std
 	m.Prepared = f.prepared
-	if k, ok := f.learner.(qpdiff.KernelMachine); ok {
+	if t, ok := learner.(learn.Tunable); ok {
+		m.LogOdds = t.Convention().Loss == learn.LogisticLoss
+	}
+	if k, ok := f.learner.(kernel.Machine); ok {
 		if m.Kernel, err = k.Model(); err != nil {
 			return nil, err
 		}
@@ -76,27 +87,27 @@ func (cv *CV) Final(alpha []float64) (*Model, error) {
 // the others.
 func (m *Model) check() error {
 	if m == nil {
-		return badArg("Model", qpdiff.ErrShape, "fit one with CV.Final or Tuner.Tune; a search that was stopped has none", "is nil")
+		return args.Bad("Model", qpdiff.ErrShape, "fit one with CV.Final or Tuner.Tune; a search that was stopped has none", "is nil")
 	}
 	const together = "keep the parts of a model together"
 	n := len(m.Mean)
-	if err := firstError(
-		badIf(n == 0 && len(m.Std) == 0, "Model", qpdiff.ErrShape, "fit a CV with Final, or read a model from JSON", "has no features"),
-		badIf(len(m.Std) != n, "Model.Mean", qpdiff.ErrShape, together, "has %d entries where Std has %d", n, len(m.Std)),
-		badIf(m.Predictor == nil && m.Kernel == nil && (len(m.Theta) < n || len(m.Theta) > n+1), "Model.Theta", qpdiff.ErrShape, together, "has %d entries for %d features", len(m.Theta), n),
-		badIf(m.Features == nil && len(m.Params) > 0, "Model.Params", qpdiff.ErrShape, together, "has %d entries without a feature map", len(m.Params)),
+	if err := args.First(
+		args.BadIf(n == 0 && len(m.Std) == 0, "Model", qpdiff.ErrShape, "fit a CV with Final, or read a model from JSON", "has no features"),
+		args.BadIf(len(m.Std) != n, "Model.Mean", qpdiff.ErrShape, together, "has %d entries where Std has %d", n, len(m.Std)),
+		args.BadIf(m.Predictor == nil && m.Kernel == nil && (len(m.Theta) < n || len(m.Theta) > n+1), "Model.Theta", qpdiff.ErrShape, together, "has %d entries for %d features", len(m.Theta), n),
+		args.BadIf(m.Features == nil && len(m.Params) > 0, "Model.Params", qpdiff.ErrShape, together, "has %d entries without a feature map", len(m.Params)),
 	); err != nil {
 		return err
 	}
 	if m.Features != nil {
 		if _, out := m.Features.Dims(); out != n || m.Features.NumParams() != len(m.Params) {
-			return badArg("Model.Features", qpdiff.ErrShape, together, "has %d outputs and %d parameters where the model has %d features and %d parameters",
+			return args.Bad("Model.Features", qpdiff.ErrShape, together, "has %d outputs and %d parameters where the model has %d features and %d parameters",
 				out, m.Features.NumParams(), n, len(m.Params))
 		}
 	}
 	if m.Prepared != nil {
 		if _, out := m.Prepared.Dims(); m.Features != nil || out != n {
-			return badArg("Model.Prepared", qpdiff.ErrShape, together, "has %d outputs where the model has %d features, or a feature map beside it", out, n)
+			return args.Bad("Model.Prepared", qpdiff.ErrShape, together, "has %d outputs where the model has %d features, or a feature map beside it", out, n)
 		}
 	}
 	if m.Kernel != nil {
@@ -104,7 +115,7 @@ func (m *Model) check() error {
 			return err
 		}
 		if m.Kernel.X != nil && m.Kernel.X.RawMatrix().Cols != n {
-			return badArg("Model.Kernel", qpdiff.ErrShape, together, "has rows of %d features where the model has %d", m.Kernel.X.RawMatrix().Cols, n)
+			return args.Bad("Model.Kernel", qpdiff.ErrShape, together, "has rows of %d features where the model has %d", m.Kernel.X.RawMatrix().Cols, n)
 		}
 	}
 	for _, part := range []struct {
@@ -112,14 +123,14 @@ func (m *Model) check() error {
 		values []float64
 	}{{"Hyper", m.Hyper}, {"Theta", m.Theta}, {"Intercept", []float64{m.Intercept}}, {"Mean", m.Mean}, {"Std", m.Std}, {"Params", m.Params}} {
 		for i, v := range part.values {
-			if !finite(v) {
-				return badArg("Model."+part.name, qpdiff.ErrNotFinite, "fit at another α, or scale the data", "holds %v at index %d", v, i)
+			if !args.Finite(v) {
+				return args.Bad("Model."+part.name, qpdiff.ErrNotFinite, "fit at another α, or scale the data", "holds %v at index %d", v, i)
 			}
 		}
 	}
 	for j, d := range m.Std {
 		if !(d > 0) {
-			return badArg("Model.Std", qpdiff.ErrDomain, "use positive deviations", "holds %v at index %d", d, j)
+			return args.Bad("Model.Std", qpdiff.ErrDomain, "use positive deviations", "holds %v at index %d", d, j)
 		}
 	}
 	return nil
@@ -143,18 +154,18 @@ func (m *Model) Predict(dst []float64, x *mat.Dense) error {
 		return err
 	}
 	if x == nil || x.IsEmpty() {
-		return badArg("x", qpdiff.ErrShape, "give at least one row", "is empty")
+		return args.Bad("x", qpdiff.ErrShape, "give at least one row", "is empty")
 	}
 	rows, cols := x.Dims()
 	if len(dst) != rows {
 		panic("cvgm: dst has the wrong length")
 	}
 	if want := m.columns(); m.Features == nil && cols != want {
-		return badArg("x", qpdiff.ErrShape, "give the columns that the model was fitted to", "has %d columns instead of %d", cols, want)
+		return args.Bad("x", qpdiff.ErrShape, "give the columns that the model was fitted to", "has %d columns instead of %d", cols, want)
 	}
 	if m.Prepared != nil {
 		ready := mat.NewDense(rows, len(m.Mean), nil)
-		if err := prepareRows(ready.RawMatrix().Data, m.Prepared, x, complement(nil, rows)); err != nil {
+		if err := sample.Prepare(ready.RawMatrix().Data, m.Prepared, x, sample.Complement(nil, rows)); err != nil {
 			return err
 		}
 		x = ready
@@ -164,8 +175,8 @@ func (m *Model) Predict(dst []float64, x *mat.Dense) error {
 		return err
 	}
 	scaled := mat.DenseCopyOf(x)
-	norm := normaliser{centre: true, mean: m.Mean, std: m.Std}
-	norm.apply(scaled.RawMatrix().Data)
+	norm := normalise.Normaliser{Centre: true, Mean: m.Mean, Std: m.Std}
+	norm.Apply(scaled.RawMatrix().Data)
 	if m.Kernel != nil {
 		err = m.Kernel.Predict(dst, scaled)
 		floats.AddConst(m.Intercept, dst)
@@ -176,8 +187,8 @@ func (m *Model) Predict(dst []float64, x *mat.Dense) error {
 		return err
 	}
 	for i, p := range dst {
-		if !finite(p) {
-			return badArg("x", qpdiff.ErrNotFinite, "remove or impute the row, or scale the features", "gives the prediction %v for row %d", p, i)
+		if !args.Finite(p) {
+			return args.Bad("x", qpdiff.ErrNotFinite, "remove or impute the row, or scale the features", "gives the prediction %v for row %d", p, i)
 		}
 	}
 	return nil
@@ -187,28 +198,28 @@ func (m *Model) Predict(dst []float64, x *mat.Dense) error {
 // errors are those of Predict and of Data.Check, match ErrDomain for Rows, which it does
 // not use, and for a HuberLoss without a threshold, and ErrNotFinite where a loss
 // overflows.
-func (m *Model) Risk(loss Loss, d qpdiff.Data) (float64, error) {
+func (m *Model) Risk(loss Loss, d learn.Data) (float64, error) {
 	if err := m.check(); err != nil {
 		return math.NaN(), err
 	}
-	if err := firstError(checkData("d", d, m.Prepared != nil), checkLoss(loss)); err != nil {
+	if err := args.First(args.Data("d", d, m.Prepared != nil), checkLoss(loss)); err != nil {
 		return math.NaN(), err
 	}
 	predictions := make([]float64, len(d.Y))
-	if err := m.Predict(predictions, d.X); err != nil {
+	if err := m.Predict(predictions, d.Dense()); err != nil {
 		return math.NaN(), err
 	}
-	weights := relativeWeights(d.Weights, complement(nil, len(d.Y)))
+	weights := sample.Relative(d.Weights, sample.Complement(nil, len(d.Y)))
 	var total float64
 	for i, p := range predictions {
-		if weights.at(i) == 0 {
+		if weights.At(i) == 0 {
 			continue
 		}
 		c, _ := loss.Eval(p, d.Y[i])
-		if total += weights.at(i) * c; !finite(total) {
-			return math.NaN(), badArg("d", qpdiff.ErrNotFinite, "use another loss, or scale the labels",
+		if total += weights.At(i) * c; !args.Finite(total) {
+			return math.NaN(), args.Bad("d", qpdiff.ErrNotFinite, "use another loss, or scale the labels",
 				"has the loss %v at the prediction %v of example %d", c, p, i)
 		}
 	}
-	return total / weights.total(len(d.Y)), nil
+	return total / weights.Total(len(d.Y)), nil
 }

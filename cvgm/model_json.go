@@ -2,13 +2,14 @@ package cvgm
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 
+	"cvgm/cvgm/internal/args"
+	"cvgm/cvgm/internal/strictjson"
 	"cvgm/qpdiff"
+	"cvgm/qpdiff/kernel"
 
 	"gonum.org/v1/gonum/mat"
 )
@@ -33,7 +34,7 @@ type mapJSON struct {
 	Linear     []int `json:"linear_map,omitempty"` // inputs, outputs
 }
 
-// kernelJSON is a qpdiff.KernelModel.
+// kernelJSON is a kernel.Model.
 type kernelJSON struct {
 	Kernel   string      `json:"kernel"`           // kernelRBF or kernelPolynomial
 	Degree   int         `json:"degree,omitempty"` // of a polynomial; 0: 3
@@ -54,13 +55,13 @@ const modelFormat = "cvgm model 1"
 // they belong to, and whether they are required.
 var modelKeys = map[string]map[string]bool{
 	"": {"format": true, "hyperparameters": true, "theta": true, "intercept": true, "feature_mean": true, "feature_deviation": true,
-		"feature_map": false, "feature_map_parameters": false, "kernel_machine": false, checksumKey: false},
+		"feature_map": false, "feature_map_parameters": false, "kernel_machine": false, strictjson.ChecksumKey: false},
 	"feature_map":    {"perceptron_widths": false, "linear_map": false},
 	"kernel_machine": {"kernel": true, "degree": false, "kernel_parameters": true, "rows": true, "coefficients": true, "constant": true},
 }
 
-// MarshalJSON writes a linear model or a kernel machine with a qpdiff.RBF or
-// qpdiff.Polynomial kernel and its support rows, with the hyperparameters it was tuned
+// MarshalJSON writes a linear model or a kernel machine with a kernel.RBF or
+// kernel.Polynomial kernel and its support rows, with the hyperparameters it was tuned
 // to, its standardisation and its feature map if that is a Perceptron or a LinearMap.
 // The text ends with a checksum of the values. Other kernels, maps and predictors are refused, and so is a model whose parts do not
 // fit together or are not finite.
@@ -95,7 +96,7 @@ func (m Model) MarshalJSON() ([]byte, error) {
 	if err := m.check(); err != nil {
 		return nil, err
 	}
-	return withChecksum(out)
+	return strictjson.WithChecksum(out)
 }
 
 // UnmarshalJSON reads what MarshalJSON wrote. Text that makes no model is an
@@ -117,11 +118,11 @@ func (m *Model) UnmarshalJSON(text []byte) error {
 		if version.Format != nil {
 			got = fmt.Sprintf("%q", *version.Format)
 		}
-		return badArg("format", qpdiff.ErrDomain, "read the text of a model that MarshalJSON wrote", "is %s instead of %q", got, modelFormat)
+		return args.Bad("format", qpdiff.ErrDomain, "read the text of a model that MarshalJSON wrote", "is %s instead of %q", got, modelFormat)
 	}
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.UseNumber() // a number out of range is found below
-	if err := checkKeys(d, modelKeys, ""); err != nil {
+	if err := strictjson.CheckKeys(d, modelKeys, ""); err != nil {
 		return err
 	}
 	if err := json.Unmarshal(text, &in); err != nil {
@@ -132,15 +133,15 @@ func (m *Model) UnmarshalJSON(text []byte) error {
 		w, l := in.Features.Perceptron, in.Features.Linear
 		switch {
 		case (w != nil) == (l != nil):
-			return badArg("feature_map", qpdiff.ErrShape, "give either perceptron_widths or linear_map", "has both or neither of the two")
+			return args.Bad("feature_map", qpdiff.ErrShape, "give either perceptron_widths or linear_map", "has both or neither of the two")
 		case w != nil:
 			if len(w) < 2 || slices.Min(w) < 1 || slices.Max(w) > 1<<20 {
-				return badArg("perceptron_widths", qpdiff.ErrShape, "give at least two widths of at least one unit", "are %v", w)
+				return args.Bad("perceptron_widths", qpdiff.ErrShape, "give at least two widths of at least one unit", "are %v", w)
 			}
 			read.Features = &Perceptron{Widths: w}
 		default:
 			if len(l) != 2 || min(l[0], l[1]) < 1 || max(l[0], l[1]) > 1<<20 {
-				return badArg("linear_map", qpdiff.ErrShape, "give inputs and outputs", "is %v", l)
+				return args.Bad("linear_map", qpdiff.ErrShape, "give inputs and outputs", "is %v", l)
 			}
 			read.Features = &LinearMap{In: l[0], Out: l[1]}
 		}
@@ -151,7 +152,7 @@ func (m *Model) UnmarshalJSON(text []byte) error {
 			return err
 		}
 	}
-	if err := firstError(read.check(), verifyChecksum(text)); err != nil { // the checksum last: what else is wrong is told more closely
+	if err := args.First(read.check(), strictjson.Verify(text)); err != nil { // the checksum last: what else is wrong is told more closely
 		return err
 	}
 	*m = read
@@ -159,12 +160,12 @@ func (m *Model) UnmarshalJSON(text []byte) error {
 }
 
 // writeKernel returns k as it is written.
-func writeKernel(k *qpdiff.KernelModel) (*kernelJSON, error) {
+func writeKernel(k *kernel.Model) (*kernelJSON, error) {
 	out := &kernelJSON{Params: append([]float64{}, k.Params...), Rows: [][]float64{}, Coef: append([]float64{}, k.Coef...), Constant: k.Intercept}
 	switch kernel := k.Kernel.(type) {
-	case nil, qpdiff.RBF:
+	case nil, kernel.RBF:
 		out.Kernel = kernelRBF
-	case qpdiff.Polynomial:
+	case kernel.Polynomial:
 		out.Kernel, out.Degree = kernelPolynomial, kernel.Degree
 	default:
 		return nil, fmt.Errorf("cvgm: a kernel of type %T cannot be written as JSON: save Model.Kernel and the rest by yourself", kernel)
@@ -178,69 +179,23 @@ func writeKernel(k *qpdiff.KernelModel) (*kernelJSON, error) {
 }
 
 // read returns the kernel machine.
-func (k *kernelJSON) read() (*qpdiff.KernelModel, error) {
-	m := &qpdiff.KernelModel{Params: k.Params, Coef: k.Coef, Intercept: k.Constant}
+func (k *kernelJSON) read() (*kernel.Model, error) {
+	m := &kernel.Model{Params: k.Params, Coef: k.Coef, Intercept: k.Constant}
 	switch {
 	case k.Kernel == kernelRBF && k.Degree == 0:
-		m.Kernel = qpdiff.RBF{}
+		m.Kernel = kernel.RBF{}
 	case k.Kernel == kernelPolynomial:
-		m.Kernel = qpdiff.Polynomial{Degree: k.Degree}
+		m.Kernel = kernel.Polynomial{Degree: k.Degree}
 	default:
-		return nil, badArg("kernel", qpdiff.ErrDomain, "give rbf, or polynomial with a degree", "is %q with the degree %d", k.Kernel, k.Degree)
+		return nil, args.Bad("kernel", qpdiff.ErrDomain, "give rbf, or polynomial with a degree", "is %q with the degree %d", k.Kernel, k.Degree)
 	}
 	for i, row := range k.Rows {
 		if n := len(k.Rows[0]); len(row) != n || n == 0 {
-			return nil, badArg("rows", qpdiff.ErrShape, "give rows of one length above 0", "has %d entries in row %d and %d in the first", len(row), i, n)
+			return nil, args.Bad("rows", qpdiff.ErrShape, "give rows of one length above 0", "has %d entries in row %d and %d in the first", len(row), i, n)
 		}
 	}
 	if len(k.Rows) > 0 {
 		m.X = mat.NewDense(len(k.Rows), len(k.Rows[0]), slices.Concat(k.Rows...))
 	}
 	return m, nil
-}
-
-// checkKeys reads one value of valid JSON, which belongs to key, and reports keys that
-// are unknown, repeated or missing by the map keys, which is one as modelKeys is, and nulls.
-// encoding/json accepts all of them, and keys in another case.
-func checkKeys(d *json.Decoder, keys map[string]map[string]bool, key string) error {
-	where := cmp.Or(key, "model")
-	switch token, _ := d.Token(); token {
-	case nil:
-		return badArg(where, qpdiff.ErrDomain, "give numbers", "holds null")
-	case json.Delim('['):
-		for d.More() {
-			if err := checkKeys(d, keys, key); err != nil {
-				return err
-			}
-		}
-	case json.Delim('{'):
-		known, seen := keys[key], map[string]bool{}
-		for d.More() {
-			name, _ := d.Token()
-			k := name.(string)
-			if _, ok := known[k]; !ok {
-				return badArg(where, qpdiff.ErrDomain, "remove the key, or correct its name", "has the unknown key %q", k)
-			}
-			if seen[k] {
-				return badArg(where, qpdiff.ErrDomain, "remove one of them", "has the key %q twice", k)
-			}
-			seen[k] = true
-			if err := checkKeys(d, keys, k); err != nil {
-				return err
-			}
-		}
-		var missing []string
-		for k, required := range known {
-			if required && !seen[k] {
-				missing = append(missing, k)
-			}
-		}
-		if slices.Sort(missing); len(missing) > 0 {
-			return badArg(where, qpdiff.ErrShape, "add what is missing", "lacks %s", strings.Join(missing, ", "))
-		}
-	default:
-		return nil
-	}
-	_, err := d.Token() // the closing delimiter
-	return err
 }

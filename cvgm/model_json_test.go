@@ -8,7 +8,12 @@ import (
 	"strings"
 	"testing"
 
+	"cvgm/cvgm/internal/args"
+	"cvgm/cvgm/internal/casetest"
+	"cvgm/cvgm/internal/strictjson"
 	"cvgm/qpdiff"
+	"cvgm/qpdiff/kernel"
+	"cvgm/qpdiff/learn"
 	"cvgm/synth"
 
 	"github.com/google/go-cmp/cmp"
@@ -35,12 +40,12 @@ func tuned(t *testing.T) map[string]*Model {
 			t.Fatal(err)
 		}
 	}
-	for name, learner := range map[string]func() qpdiff.Learner{
-		"kernel SVM":                   func() qpdiff.Learner { return &qpdiff.KernelSVM{Intercept: true} },
-		"kernel ridge":                 func() qpdiff.Learner { return &qpdiff.KernelRidge{Kernel: qpdiff.Polynomial{Degree: 2}} },
-		"kernel ridge on a linear map": func() qpdiff.Learner { return new(qpdiff.KernelRidge) },
+	for name, learner := range map[string]func() learn.Learner{
+		"kernel SVM":                   func() learn.Learner { return &kernel.SVM{Intercept: true} },
+		"kernel ridge":                 func() learn.Learner { return &kernel.Ridge{Kernel: kernel.Polynomial{Degree: 2}} },
+		"kernel ridge on a linear map": func() learn.Learner { return new(kernel.Ridge) },
 	} {
-		d := regression(1, 30, 10)
+		d := casetest.Regression(1, 30, 10)
 		c := Config{Data: d, Splits: []Split{{Train: []int{0, 1}, Val: []int{2}}}, Loss: SquaredError{}, Standardise: true, Learner: learner}
 		alpha := []float64{.3, .1}
 		switch name {
@@ -68,7 +73,7 @@ func tuned(t *testing.T) map[string]*Model {
 }
 
 func TestModelsPredictTheSameAfterJSON(t *testing.T) {
-	x := regression(9, 20, 10).X
+	x := casetest.Regression(9, 20, 10).Dense()
 	for name, m := range tuned(t) {
 		text, err := json.Marshal(m)
 		if err != nil {
@@ -140,7 +145,7 @@ func TestModelJSONRefusesWhatIsNoModel(t *testing.T) {
 		if err == nil || m.Intercept != 7 {
 			t.Errorf("%s: error %v, model %+v", name, err, m)
 		}
-		if err := m.UnmarshalJSON([]byte(text)); err == nil || m.Intercept != 7 || strings.Contains(err.Error(), "\n") || strings.Contains(err.Error(), checksumKey) {
+		if err := m.UnmarshalJSON([]byte(text)); err == nil || m.Intercept != 7 || strings.Contains(err.Error(), "\n") || strings.Contains(err.Error(), strictjson.ChecksumKey) {
 			t.Errorf("%s: error %v, model %+v", name, err, m)
 		}
 	}
@@ -172,19 +177,19 @@ func TestModelJSONRefusesWhatIsNoKernelMachine(t *testing.T) {
 			t.Fatalf("%s lacks %s", good, change[0])
 		}
 		m := Model{Intercept: 7}
-		if err := m.UnmarshalJSON([]byte(strings.Replace(string(good), change[0], change[1], 1))); err == nil || m.Intercept != 7 || strings.Contains(err.Error(), "\n") || strings.Contains(err.Error(), checksumKey) {
+		if err := m.UnmarshalJSON([]byte(strings.Replace(string(good), change[0], change[1], 1))); err == nil || m.Intercept != 7 || strings.Contains(err.Error(), "\n") || strings.Contains(err.Error(), strictjson.ChecksumKey) {
 			t.Errorf("%s: error %v, model %+v", change[1], err, m)
 		}
 	}
-	if _, err := json.Marshal(&Model{Kernel: &qpdiff.KernelModel{Kernel: ownKernel{}}}); err == nil || !strings.Contains(err.Error(), "ownKernel") {
+	if _, err := json.Marshal(&Model{Kernel: &kernel.Model{Kernel: ownKernel{}}}); err == nil || !strings.Contains(err.Error(), "ownKernel") {
 		t.Errorf("a kernel of one's own: %v", err)
 	}
-	if _, err := json.Marshal(&Model{Predictor: new(qpdiff.KernelSVM)}); err == nil || !strings.Contains(err.Error(), "KernelSVM") {
+	if _, err := json.Marshal(&Model{Predictor: new(kernel.SVM)}); err == nil || !strings.Contains(err.Error(), "kernel.SVM") {
 		t.Errorf("a predictor of one's own: %v", err)
 	}
 }
 
-type ownKernel struct{ qpdiff.Kernel }
+type ownKernel struct{ kernel.Kernel }
 
 // A model is written the same by value, within other values, and read back; one
 // that could not be read back is not written.
@@ -221,7 +226,7 @@ func FuzzModelJSON(f *testing.F) {
 		`"kernel_machine":{"kernel":"polynomial","degree":2,"kernel_parameters":[1,1],"rows":[[1],[2]],"coefficients":[1,-1],"constant":1}}`)
 	f.Fuzz(func(t *testing.T, text string) {
 		var m, back Model
-		if err := m.UnmarshalJSON(Rechecked([]byte(text))); err != nil {
+		if err := m.UnmarshalJSON(casetest.Rechecked([]byte(text))); err != nil {
 			return
 		}
 		again, err := json.Marshal(m)
@@ -236,7 +241,7 @@ func FuzzModelJSON(f *testing.F) {
 		if m.Features != nil {
 			cols, _ = m.Features.Dims()
 		}
-		if err := m.Predict(p, mat.NewDense(1, cols, nil)); err == nil && !finite(p[0]) {
+		if err := m.Predict(p, mat.NewDense(1, cols, nil)); err == nil && !args.Finite(p[0]) {
 			t.Errorf("prediction %v", p)
 		}
 	})
@@ -250,4 +255,17 @@ func (ownMap) NumParams() int      { return 1 }
 func (ownMap) Forward(_ []float64, x *mat.Dense) (*mat.Dense, error) {
 	rows, _ := x.Dims()
 	return mat.NewDense(rows, 1, slices.Repeat([]float64{math.NaN()}, rows)), nil
+}
+
+func TestModelJSONIsChecked(t *testing.T) {
+	kinds := map[string]func() json.Unmarshaler{}
+	for _, m := range tuned(t) {
+		text, err := json.Marshal(m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		kinds[string(text)] = func() json.Unmarshaler { return new(Model) }
+	}
+	casetest.CheckChangedJSON(t, kinds)
+	casetest.CheckFormsOfJSON(t, kinds)
 }

@@ -44,7 +44,7 @@ func TestModuleOfItsOwn(t *testing.T) {
 	if lines := strings.Count(program, "\n"); lines > 20 {
 		t.Errorf("the program has %d lines", lines)
 	}
-	houses, err := os.ReadFile("testdata/houses.csv")
+	houses, err := os.ReadFile("tune/testdata/houses.csv")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,6 +4,8 @@ import (
 	"math"
 	"slices"
 
+	"cvgm/cvgm/internal/args"
+	"cvgm/cvgm/internal/sample"
 	"cvgm/qpdiff"
 
 	"gonum.org/v1/gonum/blas/blas64"
@@ -92,7 +94,7 @@ func (p *Perceptron) Forward(params []float64, x *mat.Dense) (*mat.Dense, error)
 	h := p.x
 	for l := range p.layers {
 		y := &p.layers[l]
-		y.h = resize(y.h, h.Rows*y.out)
+		y.h = sample.Resize(y.h, h.Rows*y.out)
 		for i := range h.Rows {
 			y.forward(y.h[i*y.out:(i+1)*y.out], h.Data[i*h.Stride:i*h.Stride+y.in])
 		}
@@ -114,11 +116,11 @@ func (p *Perceptron) Forward(params []float64, x *mat.Dense) (*mat.Dense, error)
 // prepare checks the arguments of Forward and lays out the layers.
 func (p *Perceptron) prepare(params []float64, x *mat.Dense) error {
 	if len(p.Widths) < 2 {
-		return badArg("Perceptron.Widths", qpdiff.ErrDomain, "give at least the numbers of inputs and of features", "has %d entries", len(p.Widths))
+		return args.Bad("Perceptron.Widths", qpdiff.ErrDomain, "give at least the numbers of inputs and of features", "has %d entries", len(p.Widths))
 	}
 	for i, n := range p.Widths {
 		if n <= 0 {
-			return badArg("Perceptron.Widths", qpdiff.ErrDomain, "give every layer at least one unit", "holds %d at index %d", n, i)
+			return args.Bad("Perceptron.Widths", qpdiff.ErrDomain, "give every layer at least one unit", "holds %d at index %d", n, i)
 		}
 	}
 	if err := checkForward(p, params, x); err != nil {
@@ -136,7 +138,7 @@ func (p *Perceptron) prepare(params []float64, x *mat.Dense) error {
 		n := y.in * y.out
 		y.w, y.b, rest = rest[:n], rest[n:n+y.out], rest[n+y.out:]
 		if y.out >= wideLayer {
-			y.wt = resize(y.wt, n)
+			y.wt = sample.Resize(y.wt, n)
 			for o := range y.out {
 				for j, v := range y.w[o*y.in : (o+1)*y.in] {
 					y.wt[j*y.out+o] = v
@@ -171,12 +173,12 @@ func (p *Perceptron) Backward(dparams []float64, dx, dfeatures *mat.Dense) {
 	rows, _ := p.out.Dims()
 	checkBackward(p, rows, dparams, dx, dfeatures)
 	widest := slices.Max(p.Widths)
-	p.dz, p.dh = resize(p.dz, widest), resize(p.dh, widest)
+	p.dz, p.dh = sample.Resize(p.dz, widest), sample.Resize(p.dh, widest)
 	p.kinked = false
 	for l := range p.layers {
 		y := &p.layers[l]
 		if y.in < wideLayer {
-			y.dwt = resize(y.dwt, y.in*y.out)
+			y.dwt = sample.Resize(y.dwt, y.in*y.out)
 			clear(y.dwt)
 		}
 	}

@@ -6,7 +6,10 @@ import (
 	"math"
 	"testing"
 
+	"cvgm/cvgm/internal/args"
 	"cvgm/qpdiff"
+	"cvgm/qpdiff/learn"
+	"cvgm/qpdiff/linear"
 	"cvgm/synth"
 
 	"gonum.org/v1/gonum/floats"
@@ -185,7 +188,7 @@ func FuzzPerceptron(f *testing.F) {
 		want, _ := perceptron(widths, params, []float64{x0, x1})
 		size := 1 + math.Abs(x0) + math.Abs(x1)
 		for j, w := range want {
-			if g := got.At(0, j); !(math.Abs(g-w) <= 1e-13*size) && finite(w) && finite(size) {
+			if g := got.At(0, j); !(math.Abs(g-w) <= 1e-13*size) && args.Finite(w) && args.Finite(size) {
 				t.Fatalf("feature %d is %v, want %v", j, g, w)
 			}
 		}
@@ -249,8 +252,8 @@ func BenchmarkLearnedKernelStep(b *testing.B) {
 			b.Fatal(err)
 		}
 		net := &Perceptron{Widths: c.widths}
-		cv, err := New(Config{Data: qpdiff.Data{X: c.d.X, Y: c.d.Y}, Splits: splits, Loss: LogisticLoss{}, Features: net, Hyper: []float64{c.c}, Workers: 1,
-			Learner: func() qpdiff.Learner { return &qpdiff.Logistic{Intercept: qpdiff.UnpenalisedIntercept} }})
+		cv, err := New(Config{Data: learn.Data{X: c.d.X, Y: c.d.Y}, Splits: splits, Loss: LogisticLoss{}, Features: net, Hyper: []float64{c.c}, Workers: 1,
+			Learner: func() learn.Learner { return &linear.Logistic{Intercept: linear.UnpenalisedIntercept} }})
 		if err != nil {
 			b.Fatal(err)
 		}

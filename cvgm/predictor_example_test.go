@@ -5,7 +5,9 @@ import (
 	"math"
 
 	"cvgm/cvgm"
-	"cvgm/qpdiff"
+	"cvgm/cvgm/search"
+	"cvgm/qpdiff/kernel"
+	"cvgm/qpdiff/learn"
 	"cvgm/synth"
 
 	"gonum.org/v1/gonum/mat"
@@ -15,24 +17,24 @@ import (
 // the cross-validation loss like any hyperparameters.
 func ExampleConfig_predictor() {
 	src := synth.NewStream(2, "example rings")
-	d := qpdiff.Data{X: mat.NewDense(60, 2, nil), Y: make([]float64, 60)}
+	d := learn.Data{X: mat.NewDense(60, 2, nil), Y: make([]float64, 60)}
 	for i := range d.Y {
 		d.Y[i] = float64(2*(i%2) - 1)
 		r, angle := 2+d.Y[i]/2+.3*src.NormFloat64(), 2*math.Pi*src.Float64()
-		d.X.SetRow(i, []float64{r * math.Cos(angle), r * math.Sin(angle)})
+		d.Dense().SetRow(i, []float64{r * math.Cos(angle), r * math.Sin(angle)})
 	}
 	splits, err := cvgm.RandomSplits(src, 60, 16, .8)
 	if err != nil {
 		panic(err)
 	}
 	cv, err := cvgm.New(cvgm.Config{Data: d, Splits: splits, Loss: cvgm.LogisticLoss{},
-		Learner: func() qpdiff.Learner { return &qpdiff.KernelSVM{Intercept: true} }})
+		Learner: func() learn.Learner { return &kernel.SVM{Intercept: true} }})
 	if err != nil {
 		panic(err)
 	}
-	search := cvgm.ProjectedGradient{StepSize: 1, MaxEvals: 30}
-	problem := cvgm.Problem{Objective: cv.Eval, Lower: []float64{.01, .01}}
-	for s, err := range search.Search(problem, []float64{1, 1}) {
+	searcher := search.ProjectedGradient{StepSize: 1, MaxEvals: 30}
+	problem := search.Problem{Objective: cv.Eval, Lower: []float64{.01, .01}}
+	for s, err := range searcher.Search(problem, []float64{1, 1}) {
 		if err != nil {
 			panic(err)
 		}

@@ -6,17 +6,20 @@ import (
 	"testing"
 
 	"cvgm/qpdiff"
+	"cvgm/qpdiff/kernel"
+	"cvgm/qpdiff/learn"
+	"cvgm/qpdiff/linear/margin"
 	"cvgm/synth"
 
 	"gonum.org/v1/gonum/mat"
 )
 
 // classes draws N examples that a circle and noise divide into classes.
-func classes(seed uint64, n, features int) qpdiff.Data {
+func classes(seed uint64, n, features int) learn.Data {
 	src := synth.NewStream(seed, "test classes")
-	d := qpdiff.Data{X: normalMatrix(src, n, features), Y: make([]float64, n)}
+	d := learn.Data{X: normalMatrix(src, n, features), Y: make([]float64, n)}
 	for i := range d.Y {
-		row := d.X.RawRowView(i)
+		row := d.Dense().RawRowView(i)
 		r := 0.0
 		for _, v := range row {
 			r += v * v
@@ -26,7 +29,7 @@ func classes(seed uint64, n, features int) qpdiff.Data {
 	return d
 }
 
-func classifierCV(t testing.TB, seed uint64, k int, learner func() qpdiff.Learner, change func(*Config)) *CV {
+func classifierCV(t testing.TB, seed uint64, k int, learner func() learn.Learner, change func(*Config)) *CV {
 	t.Helper()
 	d := classes(seed, 40, 2)
 	splits, err := RandomSplits(synth.NewStream(seed, "splits"), 40, k, .7)
@@ -45,7 +48,7 @@ func classifierCV(t testing.TB, seed uint64, k int, learner func() qpdiff.Learne
 }
 
 func TestSVMGradientThroughCrossValidation(t *testing.T) {
-	svm := func() qpdiff.Learner { return new(qpdiff.SVM) }
+	svm := func() learn.Learner { return new(margin.SVM) }
 	checkGradient(t, classifierCV(t, 1, 8, svm, nil).Eval, []float64{.01, .3}, 1e-6, 1e-7)
 	checkGradient(t, classifierCV(t, 2, 8, svm, func(c *Config) { c.Standardise = true }).Eval, []float64{0.002, .2}, 1e-6, 1e-7)
 	// On learned features.
@@ -56,9 +59,9 @@ func TestSVMGradientThroughCrossValidation(t *testing.T) {
 
 func TestKernelSVMGradientThroughCrossValidation(t *testing.T) {
 	for _, intercept := range []bool{false, true} {
-		rbf := func() qpdiff.Learner { return &qpdiff.KernelSVM{Intercept: intercept} }
-		poly := func() qpdiff.Learner {
-			return &qpdiff.KernelSVM{Kernel: qpdiff.Polynomial{Degree: 2}, Intercept: intercept}
+		rbf := func() learn.Learner { return &kernel.SVM{Intercept: intercept} }
+		poly := func() learn.Learner {
+			return &kernel.SVM{Kernel: kernel.Polynomial{Degree: 2}, Intercept: intercept}
 		}
 		checkGradient(t, classifierCV(t, 1, 8, rbf, nil).Eval, []float64{.8, .5}, 1e-6, 1e-7)
 		checkGradient(t, classifierCV(t, 2, 8, poly, func(c *Config) { c.Standardise = true }).Eval, []float64{.7, .4, 1}, 1e-6, 1e-7)
@@ -72,14 +75,14 @@ func TestKernelSVMGradientThroughCrossValidation(t *testing.T) {
 
 // A kernel machine's model predicts as the learner decides.
 func TestModelOfADecider(t *testing.T) {
-	cv := classifierCV(t, 1, 3, func() qpdiff.Learner { return &qpdiff.KernelSVM{Intercept: true} }, nil)
+	cv := classifierCV(t, 1, 3, func() learn.Learner { return &kernel.SVM{Intercept: true} }, nil)
 	hyper := []float64{1, .5}
 	m, err := cv.Final(hyper)
 	if err != nil {
 		t.Fatal(err)
 	}
 	d := cv.c.Data
-	var l qpdiff.KernelSVM
+	var l kernel.SVM
 	l.Intercept = true
 	x := mat.NewDense(2, 2, []float64{.1, -.2, 1.5, 2})
 	got, want := make([]float64, 2), make([]float64, 2)
@@ -103,9 +106,9 @@ func TestClassifierErrorsNameTheSplit(t *testing.T) {
 		d.Y[i] = math.Copysign(1, float64(i)-4.5)
 	}
 	splits := []Split{{Train: []int{1, 2, 8, 9}, Val: []int{0, 5}}, {Train: []int{0, 1, 2, 3}, Val: []int{9}}}
-	for _, learner := range []func() qpdiff.Learner{
-		func() qpdiff.Learner { return new(qpdiff.SVM) },
-		func() qpdiff.Learner { return new(qpdiff.KernelSVM) },
+	for _, learner := range []func() learn.Learner{
+		func() learn.Learner { return new(margin.SVM) },
+		func() learn.Learner { return new(kernel.SVM) },
 	} {
 		_, err := New(Config{Data: d, Splits: splits, Loss: LogisticLoss{}, Learner: learner})
 		var split *SplitError

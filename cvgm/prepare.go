@@ -1,8 +1,7 @@
 package cvgm
 
 import (
-	"fmt"
-
+	"cvgm/cvgm/internal/args"
 	"cvgm/qpdiff"
 
 	"gonum.org/v1/gonum/mat"
@@ -12,7 +11,7 @@ import (
 // with constants that it learns from training rows: means in place of missing
 // values, for example. A CV fits it to the training rows of each split alone, so
 // that no validation row has a part in the features that predict it. The rows must
-// not be prepared before the CV splits them. [Encoder] is a Preparer.
+// not be prepared before the CV splits them. [table.Encoder] is a Preparer.
 type Preparer interface {
 	// Dims returns the number of columns of X and of features. The number of
 	// features must not depend on the rows.
@@ -33,71 +32,14 @@ type Prepared interface {
 	Apply(dst, row []float64) error
 }
 
-// prepareRows writes the features of the named rows of x to dst, row-major. A
-// feature that is not finite is an error.
-func prepareRows(dst []float64, p Prepared, x *mat.Dense, rows []int) error {
-	_, m := p.Dims()
-	for i, row := range rows {
-		out := dst[i*m : (i+1)*m : (i+1)*m]
-		if err := p.Apply(out, x.RawRowView(row)); err != nil {
-			return fmt.Errorf("cvgm: prepare row %d of Data.X: %w", row, err)
-		}
-		for j, v := range out {
-			if !finite(v) {
-				return badArg("Config.Prepare", qpdiff.ErrNotFinite, "use a Preparer that replaces missing values, or remove the row",
-					"makes %v of row %d as feature %d", v, row, j)
-			}
-		}
-	}
-	return nil
-}
-
-// gather copies the split's rows of x, through Config.Prepare where there is one.
-func (f *splitFit) gather(c *Config, x *mat.Dense) error {
-	train := f.train.X.RawMatrix()
-	if c.Prepare == nil {
-		gather(train.Data, x, f.split.Train)
-		gather(f.val, x, f.split.Val)
-		return nil
-	}
-	_, n := x.Dims()
-	raw := mat.NewDense(len(f.split.Train), n, nil)
-	gather(raw.RawMatrix().Data, x, f.split.Train)
-	var err error
-	if f.prepared, err = c.Prepare.Fit(raw, f.train.Weights); err != nil {
-		return err
-	}
-	if err := checkPrepared(f.prepared, n, train.Cols); err != nil {
-		return err
-	}
-	if err := prepareRows(train.Data, f.prepared, x, f.split.Train); err != nil {
-		return err
-	}
-	return prepareRows(f.val, f.prepared, x, f.split.Val)
-}
-
 // checkPrepared reports a Prepared of another shape than in columns and out features.
 func checkPrepared(p Prepared, in, out int) error {
 	const remedy = "let Fit return a Prepared with the Dims of the Preparer"
 	if p == nil {
-		return badArg("Config.Prepare", qpdiff.ErrShape, remedy, "returns nil from Fit")
+		return args.Bad("Config.Prepare", qpdiff.ErrShape, remedy, "returns nil from Fit")
 	}
 	if i, o := p.Dims(); i != in || o != out {
-		return badArg("Config.Prepare", qpdiff.ErrShape, remedy, "maps %d columns to %d features after Fit instead of %d to %d", i, o, in, out)
+		return args.Bad("Config.Prepare", qpdiff.ErrShape, remedy, "maps %d columns to %d features after Fit instead of %d to %d", i, o, in, out)
 	}
 	return nil
-}
-
-// checkPreparer reports a Preparer that does not fit the configuration with n columns of X.
-func (c *Config) checkPreparer(n int) error {
-	if c.Prepare == nil {
-		return nil
-	}
-	in, out := c.Prepare.Dims()
-	return firstError(
-		badIf(c.Features != nil, "Config.Prepare", qpdiff.ErrDomain, "make the features in the Preparer, or prepare the rows of each part yourself",
-			"is set together with Config.Features, which maps all rows at once"),
-		badIf(in != n, "Config.Prepare", qpdiff.ErrShape, "match the Preparer's columns to those of Data.X", "takes %d columns where Data.X has %d", in, n),
-		badIf(out < 1, "Config.Prepare", qpdiff.ErrShape, "give the Preparer at least one feature", "has %d features", out),
-	)
 }

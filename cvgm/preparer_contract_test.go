@@ -9,6 +9,7 @@ import (
 
 	"cvgm/cvgm"
 	"cvgm/cvgm/cvgmtest"
+	"cvgm/cvgm/table"
 
 	"gonum.org/v1/gonum/mat"
 )
@@ -81,7 +82,7 @@ func TestPreparerContract(t *testing.T) {
 	for i := range 20 {
 		fmt.Fprintf(&text, "%s,%d,%s,1\n", []string{"", "1", "2.5", "-7e3"}[i*i%4], i, []string{"u", "?", "v"}[i%3])
 	}
-	table, err := cvgm.CSV{Target: "y", Missing: cvgm.MissingIsMean}.Read(strings.NewReader(text.String()))
+	table, err := table.CSV{Target: "y", Missing: table.MissingIsMean}.Read(strings.NewReader(text.String()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,7 +90,7 @@ func TestPreparerContract(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cvgmtest.Preparer(t, encoder, d.X)
+	cvgmtest.Preparer(t, encoder, d.Dense())
 	if slices.Contains(encoder.Names(), "") {
 		t.Error(encoder.Names())
 	}

@@ -7,20 +7,24 @@ import (
 	"testing"
 
 	"cvgm/cvgm"
+	"cvgm/cvgm/search"
+	"cvgm/cvgm/table"
 	"cvgm/qpdiff"
+	"cvgm/qpdiff/learn"
+	"cvgm/qpdiff/linear"
 )
 
 // −Inf is lower than any loss or risk, and is none.
 func TestMinusInfinityIsNoBest(t *testing.T) {
-	steps := func(loss float64) func(yield func(cvgm.Step, error) bool) {
-		return func(yield func(cvgm.Step, error) bool) {
-			_ = yield(cvgm.Step{X: []float64{1}, Loss: 1, Evaluations: 1}, nil) && yield(cvgm.Step{X: []float64{2}, Loss: loss, Evaluations: 2}, nil)
+	steps := func(loss float64) func(yield func(search.Step, error) bool) {
+		return func(yield func(search.Step, error) bool) {
+			_ = yield(search.Step{X: []float64{1}, Loss: 1, Evaluations: 1}, nil) && yield(search.Step{X: []float64{2}, Loss: loss, Evaluations: 2}, nil)
 		}
 	}
-	if best, err := cvgm.Best(steps(math.Inf(-1))); !errors.Is(err, qpdiff.ErrNotFinite) {
+	if best, err := search.Best(steps(math.Inf(-1))); !errors.Is(err, qpdiff.ErrNotFinite) {
 		t.Errorf("Best: %+v, %v", best, err)
 	}
-	risk := func(s cvgm.Step) (float64, error) {
+	risk := func(s search.Step) (float64, error) {
 		if s.Evaluations > 1 {
 			return math.Inf(-1), nil
 		}
@@ -30,7 +34,7 @@ func TestMinusInfinityIsNoBest(t *testing.T) {
 	if !errors.Is(err, qpdiff.ErrNotFinite) || best.HeldOut != 3 {
 		t.Errorf("GapMonitor, an estimate of -Inf: %+v, %v", best, err)
 	}
-	fine := func(cvgm.Step) (float64, error) { return 1, nil }
+	fine := func(search.Step) (float64, error) { return 1, nil }
 	if best, err := (cvgm.GapMonitor{HeldOut: fine, Risk: risk}).Best(steps(.5)); !errors.Is(err, qpdiff.ErrNotFinite) {
 		t.Errorf("GapMonitor, a risk of -Inf: %+v, %v", best, err)
 	}
@@ -38,7 +42,7 @@ func TestMinusInfinityIsNoBest(t *testing.T) {
 
 // Whatever the header holds, an error has one line.
 func TestReadCSVQuotesColumnNames(t *testing.T) {
-	_, err := cvgm.ReadCSV(strings.NewReader("a\rb,\"c\nd\"\n1,2\n"), "y")
+	_, err := table.ReadCSV(strings.NewReader("a\rb,\"c\nd\"\n1,2\n"), "y")
 	if !errors.Is(err, qpdiff.ErrDomain) || strings.ContainsAny(err.Error(), "\r\n") {
 		t.Errorf("%q", err)
 	}
@@ -59,7 +63,7 @@ func TestRowsAreRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = cvgm.New(cvgm.Config{Data: d, Splits: splits, Loss: cvgm.SquaredError{}, Learner: func() qpdiff.Learner { return new(qpdiff.ElasticNet) }})
+	_, err = cvgm.New(cvgm.Config{Data: d, Splits: splits, Loss: cvgm.SquaredError{}, Learner: func() learn.Learner { return new(linear.ElasticNet) }})
 	if !errors.Is(err, qpdiff.ErrDomain) || !strings.Contains(err.Error(), "Config.Data has Rows") {
 		t.Errorf("New: %v", err)
 	}
@@ -67,14 +71,14 @@ func TestRowsAreRefused(t *testing.T) {
 
 // The best step of a search that diverges, and of one that begins at the minimum, is its first.
 func TestBestOfNoImprovement(t *testing.T) {
-	parabola := cvgm.Problem{Objective: func(grad, x []float64) (float64, error) {
+	parabola := search.Problem{Objective: func(grad, x []float64) (float64, error) {
 		if grad != nil {
 			grad[0] = 2 * x[0]
 		}
 		return x[0] * x[0], nil
 	}, Lower: []float64{-1e9}, Upper: []float64{1e9}}
-	for start, s := range map[float64]cvgm.Searcher{1: cvgm.ProjectedGradient{StepSize: 3, MaxEvals: 9}, 0: cvgm.AdaptiveGradient{MaxEvals: 9}} {
-		best, err := cvgm.Best(s.Search(parabola, []float64{start}))
+	for start, s := range map[float64]search.Searcher{1: search.ProjectedGradient{StepSize: 3, MaxEvals: 9}, 0: search.AdaptiveGradient{MaxEvals: 9}} {
+		best, err := search.Best(s.Search(parabola, []float64{start}))
 		if err != nil || best.Evaluations != 1 || best.X[0] != start {
 			t.Errorf("%T: %+v, %v", s, best, err)
 		}

@@ -5,7 +5,12 @@ import (
 	"fmt"
 	"math"
 
+	"cvgm/cvgm/internal/args"
+	"cvgm/cvgm/internal/normalise"
+	"cvgm/cvgm/internal/sample"
 	"cvgm/qpdiff"
+	"cvgm/qpdiff/kernel"
+	"cvgm/qpdiff/learn"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
@@ -15,22 +20,22 @@ import (
 type splitFit struct {
 	split       Split // without the rows of weight 0
 	out         []int // the examples that are not in split.Train, with cv.full
-	learner     qpdiff.Learner
-	predictor   qpdiff.Predictor // the learner, where it predicts in place of θᵀx
+	learner     learn.Learner
+	predictor   learn.Predictor // the learner, where it predicts in place of θᵀx
 	work        qpdiff.Workspace
-	prepared    Prepared    // fitted to the training rows; nil without Config.Prepare
-	norm        normaliser  // with the weights of the training rows
-	train       qpdiff.Data // normalised rows, labels less the intercept
-	val         []float64   // normalised rows, row-major
-	valX        *mat.Dense  // val as a matrix
-	valY        []float64   // raw labels
-	valWeights  rowWeights
+	prepared    Prepared             // fitted to the training rows; nil without Config.Prepare
+	norm        normalise.Normaliser // with the weights of the training rows
+	train       learn.Data           // normalised rows, labels less the intercept
+	val         []float64            // normalised rows, row-major
+	valX        *mat.Dense           // val as a matrix
+	valY        []float64            // raw labels
+	valWeights  sample.Weights
 	intercept   float64
 	theta       []float64
 	dtheta      []float64
 	loss        float64
-	grad        qpdiff.Grad // Hyper unless Config.Hyper holds it; X only with a feature map
-	kinked      bool        // the last gradient met a kink of the loss
+	grad        learn.Grad // Hyper unless Config.Hyper holds it; X only with a feature map
+	kinked      bool       // the last gradient met a kink of the loss
 	dval        []float64
 	dvalX       *mat.Dense // dval as a matrix
 	prediction  []float64  // of the validation rows
@@ -42,11 +47,11 @@ type splitFit struct {
 func (f *splitFit) prepare(c Config, m int) {
 	t, v := len(f.split.Train), len(f.split.Val)
 	theta, hyper := f.learner.Dims(m)
-	f.predictor, _ = f.learner.(qpdiff.Predictor)
-	f.norm = normaliser{centre: c.Standardise || c.Centring == MeanCentring, scale: c.Standardise, learned: c.learned(),
-		weights: relativeWeights(c.Data.Weights, f.split.Train)}
-	f.valWeights = relativeWeights(c.Data.Weights, f.split.Val)
-	f.train = qpdiff.Data{X: mat.NewDense(t, m, nil), Y: make([]float64, t)}
+	f.predictor, _ = f.learner.(learn.Predictor)
+	f.norm = normalise.Normaliser{Centre: c.Standardise || c.Centring == MeanCentring, Scale: c.Standardise, Learned: c.learned(),
+		Weights: sample.Relative(c.Data.Weights, f.split.Train)}
+	f.valWeights = sample.Relative(c.Data.Weights, f.split.Val)
+	f.train = learn.Data{X: mat.NewDense(t, m, nil), Y: make([]float64, t)}
 	if c.Data.Weights != nil {
 		f.train.Weights = make([]float64, t)
 		for i, row := range f.split.Train {
@@ -80,74 +85,41 @@ func (f *splitFit) load(c Config, x *mat.Dense) error {
 	if err := f.gather(&c, x); err != nil {
 		return err
 	}
-	train := f.train.X.RawMatrix()
+	train := f.train.Dense().RawMatrix()
 	for i, row := range f.split.Train {
 		f.train.Y[i] = c.Data.Y[row]
 	}
-	if err := f.norm.fit(train.Data, train.Cols); err != nil {
+	if err := f.norm.Fit(train.Data, train.Cols); err != nil {
 		return err
 	}
-	f.norm.apply(train.Data)
-	f.norm.apply(f.val)
+	f.norm.Apply(train.Data)
+	f.norm.Apply(f.val)
 	switch c.Centring {
 	case NoCentring:
 	case FixedLeastSquares:
-		f.intercept = leastSquaresIntercept(train.Data, train.Cols, f.train.Y, f.norm.weights)
+		f.intercept = normalise.LeastSquaresIntercept(train.Data, train.Cols, f.train.Y, f.norm.Weights)
 	case MeanCentring:
-		f.intercept = f.norm.weights.mean(f.train.Y)
+		f.intercept = f.norm.Weights.Mean(f.train.Y)
 	}
-	if !finite(f.intercept) {
-		return badArg("Data", qpdiff.ErrNotFinite, "scale the features and the labels", "has the intercept %v over the training rows", f.intercept)
+	if !args.Finite(f.intercept) {
+		return args.Bad("Data", qpdiff.ErrNotFinite, "scale the features and the labels", "has the intercept %v over the training rows", f.intercept)
 	}
 	floats.AddConst(-f.intercept, f.train.Y)
 	return f.learner.Load(f.train)
 }
 
-// eval fits the split and computes its validation loss and, if wanted, the
-// loss's cotangents of the hyperparameters and of the split's features.
-func (f *splitFit) eval(c *Config, hyper []float64, gradient bool, data *dataGradient) error {
-	if err := f.learner.Fit(f.theta, hyper); err != nil {
-		return err
-	}
-	if err := predictRows(f.prediction, f.predictor, &f.work, f.theta, f.intercept, f.valX); err != nil {
-		return err
-	}
-	if data != nil {
-		f.data = f.newSplitData(c, data)
-	}
-	if err := f.judge(c, gradient || data != nil); err != nil || !gradient && data == nil {
-		return err
-	}
-	if data != nil {
-		return f.dataBackward(c, data)
-	}
-	f.grad.Generalised = false
-	clear(f.grad.Hyper)
-	if f.grad.X != nil {
-		clear(f.grad.X.RawMatrix().Data)
-		clear(f.dval)
-	}
-	if err := f.backward(c, &f.grad, f.dvalX); err != nil {
-		return err
-	}
-	if f.grad.X != nil && f.out == nil {
-		f.norm.backward(f.train.X.RawMatrix().Data, f.val, f.grad.X.RawMatrix().Data, f.dval)
-	}
-	return nil
-}
-
 // judge sets the loss and, if wanted, its cotangents of the predictions.
 func (f *splitFit) judge(c *Config, gradient bool) error {
 	kinks, _ := c.Loss.(KinkedLoss)
-	v := f.valWeights.total(len(f.valY))
+	v := f.valWeights.Total(len(f.valY))
 	f.loss, f.kinked = 0, false
 	for i, p := range f.prediction {
 		y := f.valY[i]
 		value, slope := c.Loss.Eval(p, y)
-		if !finite(p) || !finite(value) {
+		if !args.Finite(p) || !args.Finite(value) {
 			return overflow("the loss is %v at the prediction %v of example %d", value, p, f.split.Val[i])
 		}
-		weight := f.valWeights.at(i)
+		weight := f.valWeights.At(i)
 		f.loss += weight * value
 		if !gradient {
 			continue
@@ -155,7 +127,7 @@ func (f *splitFit) judge(c *Config, gradient bool) error {
 		if kinks != nil {
 			if distance, at := kinks.Kink(p, y); f.atKink(i, p, y, distance) {
 				if !c.Generalised {
-					return badArg("Config.Loss", qpdiff.ErrNotDifferentiable, "move the hyperparameters, set Config.Generalised, or use a smooth loss",
+					return args.Bad("Config.Loss", qpdiff.ErrNotDifferentiable, "move the hyperparameters, set Config.Generalised, or use a smooth loss",
 						"has a kink at the prediction %v of example %d", p, f.split.Val[i])
 				}
 				slope, f.kinked = at, true
@@ -165,7 +137,7 @@ func (f *splitFit) judge(c *Config, gradient bool) error {
 			return &qpdiff.NotDifferentiableError{Inputs: []qpdiff.Input{"prediction"}, Weak: qpdiff.Weak{Rows: []int{f.split.Val[i]}},
 				Remedy: "the validation loss has no derivative at this example; descend a smooth loss such as LogisticLoss"}
 		}
-		if !finite(slope) {
+		if !args.Finite(slope) {
 			return overflow("the loss has the slope %v at the prediction %v of example %d", slope, p, f.split.Val[i])
 		}
 		f.dprediction[i] = weight * slope / v
@@ -181,12 +153,12 @@ func (f *splitFit) atKink(i int, p, y, distance float64) bool {
 	if distance <= lossKinkTol*f.size(i, p) {
 		return true
 	}
-	k, ok := f.predictor.(qpdiff.KernelMachine)
+	k, ok := f.predictor.(kernel.Machine)
 	return ok && distance <= nearLossKink*(math.Abs(p)+math.Abs(y)) && distance <= lossKinkTol*k.PredictionSize(f.valX.RawRowView(i))
 }
 
 // size returns the size of the terms that prediction p of validation row i is a
-// sum of. Those of a qpdiff.Predictor and of leaveOneOut are not known; the prediction
+// sum of. Those of a learn.Predictor and of leaveOneOut are not known; the prediction
 // stands for them.
 func (f *splitFit) size(i int, p float64) float64 {
 	if f.predictor != nil || f.train.X == nil {
@@ -206,14 +178,14 @@ func (f *splitFit) size(i int, p float64) float64 {
 // predictRows writes the predictions for the normalised rows of x to dst: those of
 // learner or, where that is nil, θᵀx plus the learner's own intercept, and in both cases the
 // intercept.
-func predictRows(dst []float64, learner qpdiff.Predictor, w *qpdiff.Workspace, theta []float64, intercept float64, x *mat.Dense) error {
+func predictRows(dst []float64, learner learn.Predictor, w *qpdiff.Workspace, theta []float64, intercept float64, x *mat.Dense) error {
 	if learner != nil {
 		err := learner.Predict(w, dst, x)
 		floats.AddConst(intercept, dst)
 		return err
 	}
 	rows := x.RawMatrix()
-	constant := sum(intercept, theta[rows.Cols:])
+	constant := sample.Sum(intercept, theta[rows.Cols:])
 	for i := range dst {
 		p := constant
 		for j, v := range rows.Data[i*rows.Stride : i*rows.Stride+rows.Cols] {
@@ -227,16 +199,16 @@ func predictRows(dst []float64, learner qpdiff.Predictor, w *qpdiff.Workspace, t
 // backward adds the cotangents of hyperparameters and normalised features to g, from
 // those of the predictions, and sets dval to those of the validation rows if g.X is
 // wanted.
-func (f *splitFit) backward(c *Config, g *qpdiff.Grad, dval *mat.Dense) error {
+func (f *splitFit) backward(c *Config, g *learn.Grad, dval *mat.Dense) error {
 	err := f.product(g, dval)
-	if _, ok := f.learner.(qpdiff.KinkedLearner); c.Generalised && !ok && errors.Is(err, qpdiff.ErrNotDifferentiable) {
+	if _, ok := f.learner.(learn.KinkedLearner); c.Generalised && !ok && errors.Is(err, qpdiff.ErrNotDifferentiable) {
 		err = fmt.Errorf("%w (the learner %T has no method SetGeneralised)", err, f.learner)
 	}
 	return err
 }
 
 // product is backward with the learner's own error.
-func (f *splitFit) product(g *qpdiff.Grad, dval *mat.Dense) error {
+func (f *splitFit) product(g *learn.Grad, dval *mat.Dense) error {
 	if f.predictor != nil {
 		return f.predictor.PredictVJP(&f.work, g, dval, f.valX, f.dprediction)
 	}
@@ -257,4 +229,44 @@ func (f *splitFit) product(g *qpdiff.Grad, dval *mat.Dense) error {
 		}
 	}
 	return f.learner.VJP(&f.work, g, f.dtheta)
+}
+
+// dataGradient is one call of DataGradient under way.
+type dataGradient struct {
+	wantX, wantY bool
+	features     *mat.Dense // cotangent of the N×m features
+	y            []float64
+	errX, errY   error // of the lowest split that has one
+}
+
+// splitData is what one split adds to a dataGradient.
+type splitData struct {
+	grad       learn.Grad // of its training rows and labels
+	val        *mat.Dense // cotangent of the validation rows
+	label      []float64  // cotangent of the validation labels
+	errX, errY error
+}
+
+// gather copies the split's rows of x, through Config.Prepare where there is one.
+func (f *splitFit) gather(c *Config, x *mat.Dense) error {
+	train := f.train.Dense().RawMatrix()
+	if c.Prepare == nil {
+		sample.Gather(train.Data, x, f.split.Train)
+		sample.Gather(f.val, x, f.split.Val)
+		return nil
+	}
+	_, n := x.Dims()
+	raw := mat.NewDense(len(f.split.Train), n, nil)
+	sample.Gather(raw.RawMatrix().Data, x, f.split.Train)
+	var err error
+	if f.prepared, err = c.Prepare.Fit(raw, f.train.Weights); err != nil {
+		return err
+	}
+	if err := checkPrepared(f.prepared, n, train.Cols); err != nil {
+		return err
+	}
+	if err := sample.Prepare(train.Data, f.prepared, x, f.split.Train); err != nil {
+		return err
+	}
+	return sample.Prepare(f.val, f.prepared, x, f.split.Val)
 }

@@ -4,17 +4,15 @@ import (
 	"math"
 	"slices"
 
+	"cvgm/cvgm/internal/args"
+	"cvgm/cvgm/internal/sample"
+	"cvgm/cvgm/search"
 	"cvgm/qpdiff"
 )
 
-// A Source supplies the random numbers of this package: splits, random search
-// and initial weights. The generators of package synth satisfy it.
-type Source interface {
-	// Float64 returns a number drawn uniformly from [0, 1).
-	Float64() float64
-	// Perm returns a uniformly drawn permutation of 0 … n-1.
-	Perm(n int) []int
-}
+// A Source supplies the random numbers of splits and initial weights. The generators of
+// package synth satisfy it.
+type Source = search.Source
 
 // A Split divides the examples 0 … N-1 of a data set: the learner is fitted to
 // the Train rows and judged on the Val rows. [New] refuses a split that holds an
@@ -55,18 +53,18 @@ func KFold(src Source, n, k int) ([]Split, error) {
 }
 
 // LeaveOneOut returns the n splits that validate on one example each, in the
-// order of the examples. A [qpdiff.LeaveOneOutLearner] fits all of them at once, which
+// order of the examples. A [learn.LeaveOneOutLearner] fits all of them at once, which
 // makes [CV.Eval] about as costly as one fit; that needs features and labels as they are,
 // without Standardise and with NoCentring. Where one of the fits fails they are repeated
 // one by one.
 func LeaveOneOut(n int) ([]Split, error) {
 	if n < 2 {
-		return nil, badArg("N", qpdiff.ErrDomain, "leave-one-out needs two examples", "is %d", n)
+		return nil, args.Bad("N", qpdiff.ErrDomain, "leave-one-out needs two examples", "is %d", n)
 	}
 	if err := checkCount(n, n); err != nil {
 		return nil, err
 	}
-	return folds(complement(nil, n), n), nil
+	return folds(sample.Complement(nil, n), n), nil
 }
 
 // BalancedSplits draws k splits with ⌊p·n⌋ training rows each, like
@@ -100,7 +98,7 @@ func BalancedSplits(src Source, n, k int, p float64) ([]Split, error) {
 			inVal[i] = true
 			hand = append(hand, i)
 		}
-		splits[j] = Split{Train: complement(hand, n), Val: hand}
+		splits[j] = Split{Train: sample.Complement(hand, n), Val: hand}
 	}
 	return splits, nil
 }
@@ -112,14 +110,14 @@ func BalancedSplits(src Source, n, k int, p float64) ([]Split, error) {
 // .29·100, counts as that number.
 func TrainRows(n int, p float64) (int, error) {
 	if !(p > 0 && p < 1) {
-		return 0, badArg("p", qpdiff.ErrDomain, "use a fraction strictly between 0 and 1", "is %v", p)
+		return 0, args.Bad("p", qpdiff.ErrDomain, "use a fraction strictly between 0 and 1", "is %v", p)
 	}
 	if n < 0 || n > maxRows {
-		return 0, badArg("N", qpdiff.ErrDomain, "use 2 to 2³¹ examples", "is %d", n)
+		return 0, args.Bad("N", qpdiff.ErrDomain, "use 2 to 2³¹ examples", "is %d", n)
 	}
 	train := int(math.Floor(p * float64(n) * (1 + wholeTol)))
 	if train < 1 || train >= n {
-		return 0, badArg("N", qpdiff.ErrDomain, "use more examples or another p",
+		return 0, args.Bad("N", qpdiff.ErrDomain, "use more examples or another p",
 			"= %d with p = %v leaves %d training and %d validation rows", n, p, train, n-train)
 	}
 	return train, nil
@@ -147,10 +145,10 @@ const maxRows = math.MaxInt32
 // that no memory holds.
 func checkCount(n, k int) error {
 	if k <= 0 {
-		return badArg("K", qpdiff.ErrDomain, "ask for at least one split", "is %d", k)
+		return args.Bad("K", qpdiff.ErrDomain, "ask for at least one split", "is %d", k)
 	}
 	if k > maxRows/n {
-		return badArg("K", qpdiff.ErrDomain, "ask for fewer than 2³¹ rows in all", "is %d for N = %d examples", k, n)
+		return args.Bad("K", qpdiff.ErrDomain, "ask for fewer than 2³¹ rows in all", "is %d for N = %d examples", k, n)
 	}
 	return nil
 }
@@ -168,20 +166,28 @@ func folds(order []int, k int) []Split {
 // check reports the first thing wrong with a split of n examples.
 func (s Split) check(n int) error {
 	if len(s.Train) == 0 || len(s.Val) == 0 {
-		return badArg("Split", qpdiff.ErrShape, "give every split training and validation rows",
+		return args.Bad("Split", qpdiff.ErrShape, "give every split training and validation rows",
 			"has %d training and %d validation rows", len(s.Train), len(s.Val))
 	}
 	seen := make([]bool, n)
 	for _, rows := range [][]int{s.Train, s.Val} {
 		for _, i := range rows {
 			if i < 0 || i >= n {
-				return badArg("Split", qpdiff.ErrDomain, "use indices from 0 to N-1", "holds index %d for N = %d examples", i, n)
+				return args.Bad("Split", qpdiff.ErrDomain, "use indices from 0 to N-1", "holds index %d for N = %d examples", i, n)
 			}
 			if seen[i] {
-				return badArg("Split", qpdiff.ErrDomain, "give every index once, in one of the two parts; copy rows of Data for a bootstrap sample", "holds index %d twice", i)
+				return args.Bad("Split", qpdiff.ErrDomain, "give every index once, in one of the two parts; copy rows of Data for a bootstrap sample", "holds index %d twice", i)
 			}
 			seen[i] = true
 		}
 	}
 	return nil
+}
+
+// checkFolds reports a number k of folds of n examples that is out of range.
+func checkFolds(n, k int) error {
+	if k < 2 || k > n {
+		return args.Bad("K", qpdiff.ErrDomain, "use 2 ≤ K ≤ N folds", "is %d for N = %d examples", k, n)
+	}
+	return checkCount(n, k)
 }

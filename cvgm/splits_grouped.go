@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 
+	"cvgm/cvgm/internal/args"
+	"cvgm/cvgm/internal/sample"
 	"cvgm/qpdiff"
 )
 
@@ -21,14 +23,14 @@ func StratifiedKFold(src Source, y []float64, k int) ([]Split, error) {
 		return nil, err
 	}
 	for i, v := range y {
-		if !finite(v) {
-			return nil, badArg("y", qpdiff.ErrNotFinite, "remove the example", "holds %v at index %d", v, i)
+		if !args.Finite(v) {
+			return nil, args.Bad("y", qpdiff.ErrNotFinite, "remove the example", "holds %v at index %d", v, i)
 		}
 	}
 	order := src.Perm(n)
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(y[a], y[b]) })
 	if i := singleExample(y); i >= 0 {
-		return nil, badArg("y", qpdiff.ErrDomain, "merge or remove the class, or use KFold", "has one example of class %v, at index %d", y[i], i)
+		return nil, args.Bad("y", qpdiff.ErrDomain, "merge or remove the class, or use KFold", "has one example of class %v, at index %d", y[i], i)
 	}
 	fold := make([]int, n)
 	for at, i := range order {
@@ -70,7 +72,7 @@ func GroupedKFold(src Source, groups []int, k int) ([]Split, error) {
 		}
 	}
 	if k < 2 || k > len(names) {
-		return nil, badArg("K", qpdiff.ErrDomain, "use 2 folds at least and no more than there are groups", "is %d for %d groups", k, len(names))
+		return nil, args.Bad("K", qpdiff.ErrDomain, "use 2 folds at least and no more than there are groups", "is %d for %d groups", k, len(names))
 	}
 	if err := checkCount(len(groups), k); err != nil {
 		return nil, err
@@ -105,10 +107,10 @@ func GroupedKFold(src Source, groups []int, k int) ([]Split, error) {
 // gap that leaves the first split without training rows.
 func TimeSplits(n, k, gap int) ([]Split, error) {
 	if n < 2 || n > maxRows {
-		return nil, badArg("N", qpdiff.ErrDomain, "use 2 to 2³¹ examples", "is %d", n)
+		return nil, args.Bad("N", qpdiff.ErrDomain, "use 2 to 2³¹ examples", "is %d", n)
 	}
 	if k < 1 || k >= n {
-		return nil, badArg("K", qpdiff.ErrDomain, "use 1 ≤ K < N splits", "is %d for N = %d examples", k, n)
+		return nil, args.Bad("K", qpdiff.ErrDomain, "use 1 ≤ K < N splits", "is %d for N = %d examples", k, n)
 	}
 	if err := checkCount(n, k); err != nil {
 		return nil, err
@@ -116,9 +118,9 @@ func TimeSplits(n, k, gap int) ([]Split, error) {
 	size := n / (k + 1)
 	first := n - k*size // validation row of split 0
 	if gap < 0 || gap >= first {
-		return nil, badArg("gap", qpdiff.ErrDomain, "use a gap at or above 0 and below the first validation row", "is %d where the first validation row is %d", gap, first)
+		return nil, args.Bad("gap", qpdiff.ErrDomain, "use a gap at or above 0 and below the first validation row", "is %d where the first validation row is %d", gap, first)
 	}
-	all := complement(nil, n)
+	all := sample.Complement(nil, n)
 	splits := make([]Split, k)
 	for j := range splits {
 		start := first + j*size
@@ -142,20 +144,12 @@ func CheckGroups(splits []Split, groups []int) error {
 		}
 		for _, i := range s.Val {
 			if t, ok := trained[groups[i]]; ok {
-				return &SplitError{j, badArg("Split", qpdiff.ErrDomain, "draw the splits with GroupedKFold",
+				return &SplitError{j, args.Bad("Split", qpdiff.ErrDomain, "draw the splits with GroupedKFold",
 					"has group %d on both sides: it trains on example %d and validates on example %d", groups[i], t, i)}
 			}
 		}
 	}
 	return nil
-}
-
-// checkFolds reports a number k of folds of n examples that is out of range.
-func checkFolds(n, k int) error {
-	if k < 2 || k > n {
-		return badArg("K", qpdiff.ErrDomain, "use 2 ≤ K ≤ N folds", "is %d for N = %d examples", k, n)
-	}
-	return checkCount(n, k)
 }
 
 // splitsOf returns the splits that validate on one of the k folds each; fold has the
@@ -166,7 +160,7 @@ func splitsOf(fold []int, k int) []Split {
 		splits[j].Val = append(splits[j].Val, i)
 	}
 	for j := range splits {
-		splits[j].Train = complement(splits[j].Val, len(fold))
+		splits[j].Train = sample.Complement(splits[j].Val, len(fold))
 	}
 	return splits
 }

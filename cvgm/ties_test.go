@@ -6,7 +6,12 @@ import (
 	"slices"
 	"testing"
 
+	"cvgm/cvgm/internal/sample"
+	"cvgm/cvgm/search"
 	"cvgm/qpdiff"
+	"cvgm/qpdiff/kernel"
+	"cvgm/qpdiff/learn"
+	"cvgm/qpdiff/linear/margin"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
@@ -40,33 +45,33 @@ func (b *blend) Backward(dparams []float64, _, dfeatures *mat.Dense) {
 
 // outerSVM is an SVM that leaves rows out of the data of another.
 type outerSVM struct {
-	qpdiff.SVM
-	data qpdiff.Data
+	margin.SVM
+	data learn.Data
 	kept []int // rows of the full data
 }
 
-func (l *outerSVM) Load(d qpdiff.Data) error {
+func (l *outerSVM) Load(d learn.Data) error {
 	l.data = d
 	return l.SVM.Load(d)
 }
 
-func (l *outerSVM) LoadSubset(full qpdiff.Learner, out []int) error {
+func (l *outerSVM) LoadSubset(full learn.Learner, out []int) error {
 	all := full.(*outerSVM).data
 	rows, n := all.X.Dims()
-	l.kept = complement(out, rows)
-	d := qpdiff.Data{X: mat.NewDense(len(l.kept), n, nil)}
-	gather(d.X.RawMatrix().Data, all.X, l.kept)
+	l.kept = sample.Complement(out, rows)
+	d := learn.Data{X: mat.NewDense(len(l.kept), n, nil)}
+	sample.Gather(d.Dense().RawMatrix().Data, all.Dense(), l.kept)
 	for _, i := range l.kept {
 		d.Y = append(d.Y, all.Y[i])
 	}
 	return l.SVM.Load(d)
 }
 
-func (l *outerSVM) VJP(w *qpdiff.Workspace, g *qpdiff.Grad, dtheta []float64) error {
+func (l *outerSVM) VJP(w *qpdiff.Workspace, g *learn.Grad, dtheta []float64) error {
 	_, n := g.X.Dims()
-	own := qpdiff.Grad{Hyper: g.Hyper, X: mat.NewDense(len(l.kept), n, nil)}
+	own := learn.Grad{Hyper: g.Hyper, X: mat.NewDense(len(l.kept), n, nil)}
 	err := l.SVM.VJP(w, &own, dtheta)
-	scatterAdd(g.X, own.X.RawMatrix().Data, l.kept, 1)
+	sample.ScatterAdd(g.X, own.X.RawMatrix().Data, l.kept, 1)
 	return err
 }
 
@@ -87,9 +92,9 @@ type tieCase struct {
 
 func (c tieCase) cv(t *testing.T, generalised bool) *CV {
 	t.Helper()
-	k := Config{Data: qpdiff.Data{X: mat.NewDense(len(c.y), len(c.x)/len(c.y), c.x), Y: c.y}, Loss: LogisticLoss{}, Generalised: generalised,
-		Learner: func() qpdiff.Learner { return new(qpdiff.SVM) }, Features: &LinearMap{In: 2, Out: 1}}
-	k.Splits = []Split{{c.train, complement(c.train, len(c.y))}}
+	k := Config{Data: learn.Data{X: mat.NewDense(len(c.y), len(c.x)/len(c.y), c.x), Y: c.y}, Loss: LogisticLoss{}, Generalised: generalised,
+		Learner: func() learn.Learner { return new(margin.SVM) }, Features: &LinearMap{In: 2, Out: 1}}
+	k.Splits = []Split{{c.train, sample.Complement(c.train, len(c.y))}}
 	c.change(&k)
 	cv, err := New(k)
 	if err != nil {
@@ -99,7 +104,7 @@ func (c tieCase) cv(t *testing.T, generalised bool) *CV {
 }
 
 // oneSided returns the slopes of f at x along d: from below and from above.
-func oneSided(t *testing.T, f Objective, x, d []float64) (below, above float64) {
+func oneSided(t *testing.T, f search.Objective, x, d []float64) (below, above float64) {
 	t.Helper()
 	at := func(step float64) float64 {
 		moved := slices.Clone(x)
@@ -122,9 +127,9 @@ func oneSided(t *testing.T, f Objective, x, d []float64) (below, above float64) 
 func TestTiesThatTheFeatureMapParts(t *testing.T) {
 	x := []float64{1, 0, 2, 0, -3, -1, 0, 2, 1, 1.5, -1, .3}
 	y := []float64{1, 1, -1, 1, 1, -1}
-	learn := func(l func() qpdiff.Learner) func(*Config) { return func(c *Config) { c.Learner = l } }
-	kernel := func(k qpdiff.Kernel, intercept bool) func(*Config) {
-		return learn(func() qpdiff.Learner { return &qpdiff.KernelSVM{Kernel: k, Intercept: intercept} })
+	learner := func(l func() learn.Learner) func(*Config) { return func(c *Config) { c.Learner = l } }
+	machine := func(k kernel.Kernel, intercept bool) func(*Config) {
+		return learner(func() learn.Learner { return &kernel.SVM{Kernel: k, Intercept: intercept} })
 	}
 	train := []int{1, 2, 3}
 	for _, c := range []tieCase{
@@ -133,18 +138,18 @@ func TestTiesThatTheFeatureMapParts(t *testing.T) {
 		{"SVM, bound and free equal", x, y, train, func(*Config) {}, []float64{0, 4. / 3, 1, 1}},
 		{"SVM, opposite rows", []float64{1, 0, 2, 0, -3, -1, 0, -2, 1, 1.5, -1, .3}, []float64{1, 1, -1, -1, 1, -1}, train, func(*Config) {}, []float64{0, 1, 1, 1}},
 		{"SVM, standardised", x, y, []int{0, 1, 2, 3}, func(c *Config) { c.Standardise = true }, []float64{0, .2, 1, 1}},
-		{"SVM that leaves rows out", x, y, train, learn(func() qpdiff.Learner { return new(outerSVM) }), []float64{0, 1, 1, 1}},
-		{"learned loss", x, y, train, learn(func() qpdiff.Learner { return new(qpdiff.LearnedLoss) }), []float64{.8, .05, .05, .1, 1, 1, 1}},
-		{"kernel SVM", x, y, train, kernel(nil, false), []float64{2, .1, 1, 1}},
-		{"kernel SVM, both needed", x, y, train, kernel(nil, false), []float64{.7, .1, 1, 1}},
-		{"kernel SVM, linear", x, y, train, kernel(qpdiff.Polynomial{Degree: 1}, false), []float64{2, 1, 0, 1, 1}},
-		{"kernel SVM, intercept", x, y, train, kernel(nil, true), []float64{2, .1, 1, 1}},
+		{"SVM that leaves rows out", x, y, train, learner(func() learn.Learner { return new(outerSVM) }), []float64{0, 1, 1, 1}},
+		{"learned loss", x, y, train, learner(func() learn.Learner { return new(margin.LearnedLoss) }), []float64{.8, .05, .05, .1, 1, 1, 1}},
+		{"kernel SVM", x, y, train, machine(nil, false), []float64{2, .1, 1, 1}},
+		{"kernel SVM, both needed", x, y, train, machine(nil, false), []float64{.7, .1, 1, 1}},
+		{"kernel SVM, linear", x, y, train, machine(kernel.Polynomial{Degree: 1}, false), []float64{2, 1, 0, 1, 1}},
+		{"kernel SVM, intercept", x, y, train, machine(nil, true), []float64{2, .1, 1, 1}},
 		// θ is (t, t) and the parameter moves example 3 by (−1, 1), but the second
 		// feature has twice the deviation.
 		{"SVM, standardised by unequal deviations", []float64{1, 2, 0, 3, 6, 0, -8, 8, 0, 3, 6, 1, 4, -16, 0, -2, -4, 0}, []float64{1, 1, -1, 1, -1, -1}, []int{1, 2, 3, 4, 5},
 			func(c *Config) { c.Features, c.Standardise = &blend{n: 1, c: 1}, true }, []float64{0, .5, 0}},
 		// Example 1 or 3 bounds b from one side.
-		{"kernel SVM, all at bounds", []float64{1, 0, 2, 0, -3, -1, 0, 2, 1, 1.5, -1, -2}, y, []int{1, 2, 3, 5}, kernel(nil, true), []float64{.1, .1, 1, 1}},
+		{"kernel SVM, all at bounds", []float64{1, 0, 2, 0, -3, -1, 0, 2, 1, 1.5, -1, -2}, y, []int{1, 2, 3, 5}, machine(nil, true), []float64{.1, .1, 1, 1}},
 		{"network", x, y, train, func(c *Config) { c.Features = &Perceptron{Widths: []int{2, 1, 1}} }, []float64{0, 1, 1, 1, 5, 1, -5}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -188,7 +193,7 @@ func TestTiesThatTheFeatureMapKeeps(t *testing.T) {
 	x := []float64{1, 0, 2, 0, -3, -1, 0, 2, 1, 1.5, -1, .3}
 	y := []float64{1, 1, -1, 1, 1, -1}
 	train := []int{1, 2, 3}
-	kernel := func(c *Config) { c.Learner = func() qpdiff.Learner { return new(qpdiff.KernelSVM) } }
+	kernel := func(c *Config) { c.Learner = func() learn.Learner { return new(kernel.SVM) } }
 	both := func(a, b func(*Config)) func(*Config) { return func(c *Config) { a(c); b(c) } }
 	network := func(c *Config) { c.Features = &Perceptron{Widths: []int{2, 2, 1}} }
 	// The units are .9 − x₀ − x₁ and 1.5 − 2x₀ − x₁ where these are positive.
@@ -221,7 +226,7 @@ func TestTiesThatTheFeatureMapKeeps(t *testing.T) {
 			if _, err := cv.Eval(grad, c.alpha); err != nil {
 				t.Fatal(err)
 			}
-			cv.fits[0].learner.(qpdiff.TiedLearner).Ties(&cv.fits[0].work, func(i, k int, _ float64, d []float64) bool {
+			cv.fits[0].learner.(learn.TiedLearner).Ties(&cv.fits[0].work, func(i, k int, _ float64, d []float64) bool {
 				if c.train[i] == 1 && c.train[k] == 3 && floats.Norm(d, 2) > 1e-6 {
 					ties++
 				}
@@ -276,7 +281,7 @@ func TestTiesThatOnlyTheDerivativeParts(t *testing.T) {
 	for name, learner := range map[string]func(*Config){
 		"SVM": func(c *Config) { c.Hyper = []float64{0, .5} },
 		"kernel SVM": func(c *Config) {
-			c.Learner, c.Hyper = func() qpdiff.Learner { return new(qpdiff.KernelSVM) }, []float64{.6, .1}
+			c.Learner, c.Hyper = func() learn.Learner { return new(kernel.SVM) }, []float64{.6, .1}
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -307,13 +312,13 @@ func TestEqualFeaturesWithoutTies(t *testing.T) {
 		{"SVM, below the margin", x, y, nil, func(*Config) {}, []float64{.1, 9, 1, 1}},
 		{"SVM, beyond the margin", x, y, nil, func(*Config) {}, []float64{.01, .1, 1, 1}},
 		{"SVM, validated at 0", []float64{1, 0, 2, 0, -3, -1, 0, 2, 0, 0, 0, 0}, y, nil, func(*Config) {}, []float64{.1, 1, 1, 1}},
-		{"kernel SVM, at C", x, y, nil, func(c *Config) { c.Learner = func() qpdiff.Learner { return new(qpdiff.KernelSVM) } }, []float64{.3, .1, 1, 1}},
+		{"kernel SVM, at C", x, y, nil, func(c *Config) { c.Learner = func() learn.Learner { return new(kernel.SVM) } }, []float64{.3, .1, 1, 1}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			c.train = []int{0, 1, 2, 3}
 			cv := c.cv(t, false)
 			checkGradient(t, cv.Eval, c.alpha, 1e-5, 1e-7)
-			cv.fits[0].learner.(qpdiff.TiedLearner).Ties(&cv.fits[0].work, func(i, k int, _ float64, d []float64) bool {
+			cv.fits[0].learner.(learn.TiedLearner).Ties(&cv.fits[0].work, func(i, k int, _ float64, d []float64) bool {
 				if floats.Norm(d, 2) > 0 {
 					t.Errorf("rows %d and %d are tied along %v", i, k, d)
 				}
@@ -327,9 +332,9 @@ func TestEqualFeaturesWithoutTies(t *testing.T) {
 // mean is 0, are one row to the learner. Parameters that move the mean part them: on the
 // elbow the loss has a kink.
 func TestTiesOfOppositeExamplesPartedByTheMean(t *testing.T) {
-	d := qpdiff.Data{X: mat.NewDense(6, 2, []float64{3, 1, -2, -3, -3, -3, 1, -2, -1, 2, 1, -2}), Y: []float64{1, 1, 1, -1, 1, -1}}
+	d := learn.Data{X: mat.NewDense(6, 2, []float64{3, 1, -2, -3, -3, -3, 1, -2, -1, 2, 1, -2}), Y: []float64{1, 1, 1, -1, 1, -1}}
 	c := Config{Data: d, Splits: []Split{{Train: []int{1, 2, 3, 4, 5}, Val: []int{0}}}, Loss: LogisticLoss{}, Standardise: true,
-		Features: &LinearMap{In: 2, Out: 3}, Learner: func() qpdiff.Learner { return new(qpdiff.SVM) }}
+		Features: &LinearMap{In: 2, Out: 3}, Learner: func() learn.Learner { return new(margin.SVM) }}
 	alpha := []float64{.76, .1, 2, -1, 2, -1, -2, 1}
 	cv, err := New(c)
 	if err != nil {

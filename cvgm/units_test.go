@@ -8,7 +8,13 @@ import (
 	"strings"
 	"testing"
 
+	"cvgm/cvgm/internal/casetest"
+	"cvgm/cvgm/internal/normalise"
 	"cvgm/qpdiff"
+	"cvgm/qpdiff/kernel"
+	"cvgm/qpdiff/learn"
+	"cvgm/qpdiff/linear"
+	"cvgm/qpdiff/linear/margin"
 	"cvgm/synth"
 
 	"gonum.org/v1/gonum/mat"
@@ -54,29 +60,29 @@ func TestConstantColumns(t *testing.T) {
 		}
 		for _, learned := range []bool{false, true} {
 			for _, x := range constant {
-				z := normaliser{centre: true, scale: true, learned: learned}
-				err := z.fit(x, 1)
+				z := normalise.Normaliser{Centre: true, Scale: true, Learned: learned}
+				err := z.Fit(x, 1)
 				if learned {
 					if !errors.Is(err, qpdiff.ErrDomain) || !strings.Contains(err.Error(), "feature 0") {
 						t.Errorf("%d entries %v, learned: error %v", n, x[0], err)
 					}
 					continue
 				}
-				if err != nil || z.std[0] != 1 || z.mean[0] != x[0] {
-					t.Errorf("%d entries %v: mean %v, deviation %v, error %v", n, x[0], z.mean[0], z.std[0], err)
+				if err != nil || z.Std[0] != 1 || z.Mean[0] != x[0] {
+					t.Errorf("%d entries %v: mean %v, deviation %v, error %v", n, x[0], z.Mean[0], z.Std[0], err)
 				}
 			}
 			for _, x := range varying {
-				z := normaliser{centre: true, scale: true, learned: learned}
-				if err := z.fit(x, 1); err != nil || z.std[0] == 1 || !(z.std[0] > 0) {
-					t.Errorf("%d entries from %v to %v: deviation %v, error %v", n, x[0], x[n-1], z.std[0], err)
+				z := normalise.Normaliser{Centre: true, Scale: true, Learned: learned}
+				if err := z.Fit(x, 1); err != nil || z.Std[0] == 1 || !(z.Std[0] > 0) {
+					t.Errorf("%d entries from %v to %v: deviation %v, error %v", n, x[0], x[n-1], z.Std[0], err)
 				}
 			}
 		}
 		for _, x := range constant[:9] {
-			z := normaliser{centre: true}
-			if err := z.fit(x, 1); err != nil || z.mean[0] != x[0] {
-				t.Errorf("%d entries %v, centred only: mean %v, error %v", n, x[0], z.mean[0], err)
+			z := normalise.Normaliser{Centre: true}
+			if err := z.Fit(x, 1); err != nil || z.Mean[0] != x[0] {
+				t.Errorf("%d entries %v, centred only: mean %v, error %v", n, x[0], z.Mean[0], err)
 			}
 		}
 	}
@@ -86,9 +92,9 @@ func TestConstantColumns(t *testing.T) {
 // gradient is that of the loss, the feature has weight 0 there, and the model
 // agrees with the split.
 func TestOneSplitWithAConstantFeature(t *testing.T) {
-	d := regression(1, 30, 4)
+	d := casetest.Regression(1, 30, 4)
 	for i := range 27 {
-		d.X.Set(i, 2, .1)
+		d.Dense().Set(i, 2, .1)
 	}
 	train := make([]int, 27)
 	for i := range train {
@@ -96,7 +102,7 @@ func TestOneSplitWithAConstantFeature(t *testing.T) {
 	}
 	splits := []Split{{train, []int{27, 28, 29}}, {append(train[:20:20], 27, 28), []int{25, 26, 29}}}
 	config := Config{Data: d, Splits: splits, Loss: SquaredError{}, Standardise: true, Centring: MeanCentring,
-		Learner: func() qpdiff.Learner { return new(qpdiff.ElasticNet) }}
+		Learner: func() learn.Learner { return new(linear.ElasticNet) }}
 	for _, features := range []FeatureMap{nil, &squares{in: 4}} {
 		config.Features = features
 		cv, err := New(config)
@@ -108,7 +114,7 @@ func TestOneSplitWithAConstantFeature(t *testing.T) {
 			t.Errorf("weights %v and %v of the feature that is constant in the first split", cv.fits[0].theta[2], cv.fits[1].theta[2])
 		}
 		one := config
-		one.Data = qpdiff.Data{X: mat.DenseCopyOf(d.X.Slice(0, 27, 0, 4)), Y: d.Y[:27]}
+		one.Data = learn.Data{X: mat.DenseCopyOf(d.Dense().Slice(0, 27, 0, 4)), Y: d.Y[:27]}
 		one.Splits = []Split{{train[:20], train[20:]}}
 		last, err := New(one)
 		if err != nil {
@@ -153,7 +159,7 @@ func TestLeastSquaresInterceptDropsDependentFeatures(t *testing.T) {
 		for i := range u {
 			x = append(x, u[i]+1, u[i]+c.delta*v[i])
 		}
-		got := leastSquaresIntercept(x, 2, v, nil)
+		got := normalise.LeastSquaresIntercept(x, 2, v, nil)
 		if dropped := math.Abs(got) < 1; dropped != c.drop || !dropped && math.Abs(got*c.delta-1) > .01 {
 			t.Errorf("δ = %v: intercept %v", c.delta, got)
 		}
@@ -167,32 +173,32 @@ func TestUnitsOfFeaturesAndLabels(t *testing.T) {
 	type carry func(a, b float64) []float64 // the factors of the hyperparameters
 	for _, c := range []struct {
 		name    string
-		learner func() qpdiff.Learner
+		learner func() learn.Learner
 		hyper   []float64
 		factors carry
 		loss    Loss
 		classes bool
 		newMap  func() FeatureMap
 	}{
-		{"elastic net", func() qpdiff.Learner { return new(qpdiff.ElasticNet) }, []float64{.05, .1},
+		{"elastic net", func() learn.Learner { return new(linear.ElasticNet) }, []float64{.05, .1},
 			func(a, b float64) []float64 { return []float64{a * b, a * a} }, SquaredError{}, false, nil},
-		{"elastic net, l1 only", func() qpdiff.Learner { return new(qpdiff.ElasticNet) }, []float64{.05, 0},
+		{"elastic net, l1 only", func() learn.Learner { return new(linear.ElasticNet) }, []float64{.05, 0},
 			func(a, b float64) []float64 { return []float64{a * b, a * a} }, SquaredError{}, false, nil},
-		{"elastic net, linear map", func() qpdiff.Learner { return new(qpdiff.ElasticNet) }, []float64{.05, .1},
+		{"elastic net, linear map", func() learn.Learner { return new(linear.ElasticNet) }, []float64{.05, .1},
 			func(a, b float64) []float64 { return []float64{b, 1, 1 / a} }, SquaredError{}, false, func() FeatureMap { return &LinearMap{In: 4, Out: 2} }},
-		{"Huber", func() qpdiff.Learner { return new(qpdiff.Huber) }, []float64{.1, .6},
+		{"Huber", func() learn.Learner { return new(linear.Huber) }, []float64{.1, .6},
 			func(a, b float64) []float64 { return []float64{a * a, b} }, SquaredError{}, false, nil},
-		{"kernel ridge", func() qpdiff.Learner { return new(qpdiff.KernelRidge) }, []float64{.05, .3},
+		{"kernel ridge", func() learn.Learner { return new(kernel.Ridge) }, []float64{.05, .3},
 			func(a, b float64) []float64 { return []float64{1, 1 / (a * a)} }, SquaredError{}, false, nil},
-		{"SVM", func() qpdiff.Learner { return new(qpdiff.SVM) }, []float64{.02, .3},
+		{"SVM", func() learn.Learner { return new(margin.SVM) }, []float64{.02, .3},
 			func(a, b float64) []float64 { return []float64{a, a * a} }, LogisticLoss{}, true, nil},
-		{"learned loss", func() qpdiff.Learner { return new(qpdiff.LearnedLoss) }, []float64{.2, .3, .2, .3, .4},
+		{"learned loss", func() learn.Learner { return new(margin.LearnedLoss) }, []float64{.2, .3, .2, .3, .4},
 			func(a, b float64) []float64 { return []float64{1, 1, 1, 1, a * a} }, SquaredHinge{}, true, nil},
-		{"logistic", func() qpdiff.Learner { return new(qpdiff.Logistic) }, []float64{2},
+		{"logistic", func() learn.Learner { return new(linear.Logistic) }, []float64{2},
 			func(a, b float64) []float64 { return []float64{1 / (a * a)} }, LogisticLoss{}, true, nil},
-		{"logistic, intercept", func() qpdiff.Learner { return &qpdiff.Logistic{Intercept: qpdiff.UnpenalisedIntercept} }, []float64{2},
+		{"logistic, intercept", func() learn.Learner { return &linear.Logistic{Intercept: linear.UnpenalisedIntercept} }, []float64{2},
 			func(a, b float64) []float64 { return []float64{1 / (a * a)} }, LogisticLoss{}, true, nil},
-		{"kernel SVM", func() qpdiff.Learner { return &qpdiff.KernelSVM{Intercept: true} }, []float64{1.5, .3},
+		{"kernel SVM", func() learn.Learner { return &kernel.SVM{Intercept: true} }, []float64{1.5, .3},
 			func(a, b float64) []float64 { return []float64{1, 1 / (a * a)} }, Hinge{}, true, nil},
 	} {
 		for _, standardise := range []bool{false, true} {
@@ -205,13 +211,13 @@ func TestUnitsOfFeaturesAndLabels(t *testing.T) {
 					title := fmt.Sprintf("%s, standardise %v, a %g, b %g, seed %d", c.name, standardise, a, b, seed)
 					eval := func(a, b float64) (float64, []float64, []float64) {
 						src := synth.NewStream(seed, "units")
-						config := Config{Data: regression(seed, 24, 4), Loss: c.loss, Learner: c.learner, Standardise: standardise}
+						config := Config{Data: casetest.Regression(seed, 24, 4), Loss: c.loss, Learner: c.learner, Standardise: standardise}
 						if c.classes {
 							config.Data = classData(src, 24, 4)
 						} else {
 							config.Centring = MeanCentring
 						}
-						config.Data.X.Scale(a, config.Data.X)
+						config.Data.Dense().Scale(a, config.Data.X)
 						for i := range config.Data.Y {
 							config.Data.Y[i] *= b
 						}

@@ -4,7 +4,8 @@ import (
 	"fmt"
 
 	"cvgm/cvgm"
-	"cvgm/qpdiff"
+	"cvgm/qpdiff/learn"
+	"cvgm/qpdiff/linear/margin"
 
 	"gonum.org/v1/gonum/mat"
 )
@@ -19,9 +20,9 @@ func ExampleBalancedWeights() {
 	}
 	fmt.Printf("%.3f\n", weights)
 	cv, err := cvgm.New(cvgm.Config{
-		Data:    qpdiff.Data{X: mat.NewDense(8, 1, []float64{2, 1, -1, 3, -1, -2, 2, 1}), Y: y, Weights: weights},
+		Data:    learn.Data{X: mat.NewDense(8, 1, []float64{2, 1, -1, 3, -1, -2, 2, 1}), Y: y, Weights: weights},
 		Splits:  []cvgm.Split{{Train: []int{0, 1, 2, 3}, Val: []int{4, 5, 6, 7}}},
-		Learner: func() qpdiff.Learner { return new(qpdiff.SVM) },
+		Learner: func() learn.Learner { return new(margin.SVM) },
 		Loss:    cvgm.ZeroOne{},
 	})
 	if err != nil {

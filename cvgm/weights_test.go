@@ -9,7 +9,14 @@ import (
 	"strings"
 	"testing"
 
+	"cvgm/cvgm/internal/args"
+	"cvgm/cvgm/internal/casetest"
+	"cvgm/cvgm/internal/normalise"
+	"cvgm/cvgm/internal/sample"
 	"cvgm/qpdiff"
+	"cvgm/qpdiff/learn"
+	"cvgm/qpdiff/linear"
+	"cvgm/qpdiff/smooth"
 	"cvgm/synth"
 
 	"gonum.org/v1/gonum/floats"
@@ -54,7 +61,7 @@ func evaluateWeighted(t *testing.T, title string, c Config, alpha []float64) wei
 	if r.risk, err = r.model.Risk(c.Loss, c.Data); err != nil {
 		t.Fatal(title, err)
 	}
-	if err := r.model.Predict(r.predictions, c.Data.X); err != nil {
+	if err := r.model.Predict(r.predictions, c.Data.Dense()); err != nil {
 		t.Fatal(title, err)
 	}
 	return r
@@ -131,14 +138,14 @@ func TestWeightsCountExamples(t *testing.T) {
 		rows, n := c.Data.X.Dims()
 		c.Data.Weights = make([]float64, rows)
 		repeated := c
-		repeated.Data = qpdiff.Data{}
+		repeated.Data = learn.Data{}
 		var x []float64
 		copies := make([][]int, rows)
 		for i := range rows {
 			c.Data.Weights[i] = float64((i*5 + 1) % 4) // 1, 2, 3, 0, …
 			for range int(c.Data.Weights[i]) {
 				copies[i] = append(copies[i], len(repeated.Data.Y))
-				x, repeated.Data.Y = append(x, c.Data.X.RawRowView(i)...), append(repeated.Data.Y, c.Data.Y[i])
+				x, repeated.Data.Y = append(x, c.Data.Dense().RawRowView(i)...), append(repeated.Data.Y, c.Data.Y[i])
 			}
 		}
 		repeated.Data.X = mat.NewDense(len(repeated.Data.Y), n, x)
@@ -229,16 +236,16 @@ func TestWeightedNormalisation(t *testing.T) {
 		a, b := slices.Clone(x), slices.Clone(long)
 		floats.Scale(unit, a)
 		floats.Scale(unit, b)
-		z, want := normaliser{centre: true, scale: true, weights: weights}, normaliser{centre: true, scale: true}
-		if err := errors.Join(z.fit(a, 2), want.fit(b, 2)); err != nil {
+		z, want := normalise.Normaliser{Centre: true, Scale: true, Weights: weights}, normalise.Normaliser{Centre: true, Scale: true}
+		if err := errors.Join(z.Fit(a, 2), want.Fit(b, 2)); err != nil {
 			t.Fatal(err)
 		}
 		for j := range 2 {
-			if math.Abs(z.mean[j]-want.mean[j]) > 1e-15*unit*7 || math.Abs(z.std[j]-want.std[j]) > 1e-15*unit*7 {
-				t.Errorf("unit %g: mean %v, deviation %v, want %v and %v", unit, z.mean[j], z.std[j], want.mean[j], want.std[j])
+			if math.Abs(z.Mean[j]-want.Mean[j]) > 1e-15*unit*7 || math.Abs(z.Std[j]-want.Std[j]) > 1e-15*unit*7 {
+				t.Errorf("unit %g: mean %v, deviation %v, want %v and %v", unit, z.Mean[j], z.Std[j], want.Mean[j], want.Std[j])
 			}
 		}
-		if got, want := leastSquaresIntercept(a, 2, y, weights), leastSquaresIntercept(b, 2, longY, nil); unit == 1 && math.Abs(got-want) > 1e-13 {
+		if got, want := normalise.LeastSquaresIntercept(a, 2, y, weights), normalise.LeastSquaresIntercept(b, 2, longY, nil); unit == 1 && math.Abs(got-want) > 1e-13 {
 			t.Errorf("intercept %v, want %v", got, want)
 		}
 	}
@@ -300,15 +307,15 @@ func TestWeightsRefused(t *testing.T) {
 		"NaN":        {[]float64{1, math.NaN(), 1, 1, 1, 1}, nil, qpdiff.ErrDomain, -1, "Data.Weights holds NaN at index 1"},
 		"short":      {[]float64{1, 1}, nil, qpdiff.ErrShape, -1, "Data.Weights has 2 entries"},
 		"all 0":      {make([]float64, 6), nil, qpdiff.ErrDomain, -1, "count 0 rows"},
-		"SmoothLearner": {[]float64{1, 2, 1, 1, 1, 1}, func(c *Config) {
-			c.Learner = func() qpdiff.Learner { return &qpdiff.SmoothLearner{Objective: ridge()} }
-		}, qpdiff.ErrDomain, 0, "Data.Weights is not nil, which SmoothLearner cannot use"},
+		"smooth.Learner": {[]float64{1, 2, 1, 1, 1, 1}, func(c *Config) {
+			c.Learner = func() learn.Learner { return &smooth.Learner{Objective: ridge()} }
+		}, qpdiff.ErrDomain, 0, "Data.Weights is not nil, which smooth.Learner cannot use"},
 		"Unrolled": {[]float64{1, 2, 1, 1, 1, 1}, func(c *Config) {
-			c.Learner = func() qpdiff.Learner { return &qpdiff.Unrolled{Objective: ridge()} }
+			c.Learner = func() learn.Learner { return &smooth.Unrolled{Objective: ridge()} }
 		}, qpdiff.ErrDomain, 0, "Data.Weights is not nil, which Unrolled cannot use"},
 	} {
-		k := Config{Data: qpdiff.Data{X: mat.NewDense(6, 1, []float64{1, 2, 4, 3, 5, 7}), Y: []float64{1, 0, 2, 3, 1, 4}, Weights: c.weights}, Loss: SquaredError{},
-			Splits: []Split{{[]int{2, 3}, []int{4, 0}}, {[]int{0, 1, 5}, []int{3, 4}}}, Learner: func() qpdiff.Learner { return new(qpdiff.ElasticNet) }}
+		k := Config{Data: learn.Data{X: mat.NewDense(6, 1, []float64{1, 2, 4, 3, 5, 7}), Y: []float64{1, 0, 2, 3, 1, 4}, Weights: c.weights}, Loss: SquaredError{},
+			Splits: []Split{{[]int{2, 3}, []int{4, 0}}, {[]int{0, 1, 5}, []int{3, 4}}}, Learner: func() learn.Learner { return new(linear.ElasticNet) }}
 		if c.change != nil {
 			c.change(&k)
 		}
@@ -322,8 +329,8 @@ func TestWeightsRefused(t *testing.T) {
 
 // The features and labels of an example of weight 0 may be anything finite.
 func TestExamplesOfWeightZeroAreAbsent(t *testing.T) {
-	c := Config{Data: regression(3, 20, 3), Loss: SquaredError{}, Standardise: true, Centring: MeanCentring,
-		Learner: func() qpdiff.Learner { return new(qpdiff.ElasticNet) }}
+	c := Config{Data: casetest.Regression(3, 20, 3), Loss: SquaredError{}, Standardise: true, Centring: MeanCentring,
+		Learner: func() learn.Learner { return new(linear.ElasticNet) }}
 	var err error
 	if c.Splits, err = KFold(synth.NewStream(1, "splits"), 20, 4); err != nil {
 		t.Fatal(err)
@@ -333,7 +340,7 @@ func TestExamplesOfWeightZeroAreAbsent(t *testing.T) {
 	alpha := []float64{.05, .1}
 	want := evaluateWeighted(t, "as drawn", c, alpha)
 	c.Data.X, c.Data.Y = mat.DenseCopyOf(c.Data.X), slices.Clone(c.Data.Y)
-	c.Data.X.SetRow(7, []float64{1e300, -1e300, 1e-300})
+	c.Data.Dense().SetRow(7, []float64{1e300, -1e300, 1e-300})
 	c.Data.Y[12] = 1e300
 	got := evaluateWeighted(t, "far away", c, alpha)
 	if got.loss != want.loss || !slices.Equal(got.grad, want.grad) || !slices.Equal(got.dy, want.dy) || !mat.Equal(got.dx, want.dx) || !slices.Equal(got.model.Theta, want.model.Theta) {
@@ -345,8 +352,8 @@ func TestExamplesOfWeightZeroAreAbsent(t *testing.T) {
 func TestWeightsOfTheWholeRange(t *testing.T) {
 	for trial := range uint64(200) {
 		src := synth.NewStream(trial, "range of weights")
-		c := Config{Data: regression(trial, 12, 3), Loss: SquaredError{}, Standardise: trial%2 == 0, Centring: Centring(trial % 3), Generalised: true,
-			Learner: func() qpdiff.Learner { return new(qpdiff.ElasticNet) }}
+		c := Config{Data: casetest.Regression(trial, 12, 3), Loss: SquaredError{}, Standardise: trial%2 == 0, Centring: Centring(trial % 3), Generalised: true,
+			Learner: func() learn.Learner { return new(linear.ElasticNet) }}
 		var err error
 		if c.Splits, err = KFold(src, 12, 3); err != nil {
 			t.Fatal(err)
@@ -361,11 +368,11 @@ func TestWeightsOfTheWholeRange(t *testing.T) {
 		if err == nil {
 			loss, err = cv.Eval(grad, []float64{.1, .2})
 		}
-		if err == nil && !(finite(loss) && allFinite(grad)) {
+		if err == nil && !(args.Finite(loss) && args.AllFinite(grad)) {
 			t.Errorf("trial %d: loss %v, gradient %v without an error", trial, loss, grad)
 		}
 		if err == nil {
-			if e, err := cv.StandardError(); err != nil || !finite(e) {
+			if e, err := cv.StandardError(); err != nil || !args.Finite(e) {
 				t.Errorf("trial %d: standard error %v, error %v", trial, e, err)
 			}
 			continue
@@ -442,7 +449,7 @@ func TestBalancedWeights(t *testing.T) {
 	for i, v := range y {
 		totals[v] += w[i]
 	}
-	if len(totals) != 4 || math.Abs(sum(0, w)-9) > 1e-14 {
+	if len(totals) != 4 || math.Abs(sample.Sum(0, w)-9) > 1e-14 {
 		t.Errorf("weights %v", w)
 	}
 	for class, total := range totals {

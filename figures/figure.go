@@ -1,7 +1,6 @@
 package figures
 
 import (
-	"cmp"
 	"math"
 	"slices"
 
@@ -273,44 +272,4 @@ func (p *Panel) between(axes box, from, to float64) (low, high float64) {
 		}
 	}
 	return low, high
-}
-
-// headroom is the part of the data's range by which an axis is longer at either end.
-const headroom = .04
-
-// pad returns the ends of an axis for data from low to high: 0 and 1 if there
-// are none, and more around a single value.
-func pad(low, high, share float64) (from, to float64) {
-	if low > high {
-		return 0, 1
-	}
-	by := share * (high - low)
-	if narrow(low, high) {
-		by = cmp.Or(.1*max(math.Abs(low), math.Abs(high)), 1)
-	}
-	return low - by, high + by
-}
-
-// axes returns the range of the panel's axes, without the headroom of a legend:
-// that of the data, widened upwards and downwards for lines, to all sides for glyphs,
-// and not at all for surfaces, which fill their panel.
-func (p *Panel) axes() box {
-	b := axesOf(p.plot)
-	if p.fixed {
-		return b
-	}
-	b = p.withGhosts(b)
-	x, y := 0.0, headroom
-	if p.marked {
-		x = headroom
-	}
-	if p.filled {
-		x, y = 0, 0
-	}
-	b.xmin, b.xmax = pad(b.xmin, b.xmax, x)
-	b.ymin, b.ymax = pad(b.ymin, b.ymax, y)
-	if p.Equal {
-		b = b.square()
-	}
-	return b
 }

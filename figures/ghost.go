@@ -2,19 +2,13 @@ package figures
 
 import (
 	"encoding/csv"
-	"image/color"
 	"math"
 	"slices"
 	"strconv"
 	"strings"
 
-	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
-	"gonum.org/v1/plot/vg/draw"
 )
-
-// ghostEntry explains the lines of Ghosts.
-var ghostEntry = LegendEntry{"default parameters", Style{Color: color.NRGBA{165, 165, 165, 255}, Width: .8}}
 
 // Ghosts draws the lines of another version of the figure, that of the default
 // parameters, behind its own: thin and grey, and only those that differ. The text is
@@ -86,63 +80,4 @@ func readCSV(text string) map[[2]string][]point {
 		all[key] = append(all[key], newPoint(plotter.XY{X: x, Y: y}))
 	}
 	return all
-}
-
-// withGhosts returns the axes of the panel's data, longer for its ghosts.
-func (p *Panel) withGhosts(b box) box {
-	for _, s := range p.ghosts {
-		for _, v := range slices.Concat(s.stretches...) {
-			b = b.union(box{v[0], v[0], v[1], v[1]})
-		}
-	}
-	data := axesOf(p.plot)
-	b.xmin, b.xmax = bounded(b.xmin, b.xmax, data.xmin, data.xmax)
-	b.ymin, b.ymax = bounded(b.ymin, b.ymax, data.ymin, data.ymax)
-	return b
-}
-
-// bounded returns the part of an axis from low to high, which includes that from
-// least to most, that is at most twice as long as the latter: where both ends must
-// give way they do so alike.
-func bounded(low, high, least, most float64) (from, to float64) {
-	if narrow(least, most) {
-		return least, most
-	}
-	room, below, above := most-least, least-low, high-most
-	if below+above <= room {
-		return low, high
-	}
-	below, above = min(below, max(room/2, room-above)), min(above, max(room/2, room-below))
-	return least - below, most + above
-}
-
-// A ghostPlot is the plotter of a panel's ghosts, the first of its plotters.
-type ghostPlot struct{ panel *Panel }
-
-func (g ghostPlot) Plot(c draw.Canvas, q *plot.Plot) {
-	axes := axesOf(q)
-	for _, s := range g.panel.ghosts {
-		for _, stretch := range s.stretches {
-			for _, part := range near(stretch, axes) {
-				(&plotter.Line{XYs: pairs(part, 1), LineStyle: ghostEntry.Style.line()}).Plot(c, q)
-			}
-		}
-	}
-}
-
-// near cuts out of a line the points that are so many axes away that their places on
-// paper may overflow.
-func near(line []point, axes box) (parts [][]point) {
-	const most = 1e6
-	gap := true
-	for _, v := range line {
-		far := math.Abs(v[0]-axes.xmin) > most*(axes.xmax-axes.xmin) || math.Abs(v[1]-axes.ymin) > most*(axes.ymax-axes.ymin)
-		if !far && gap {
-			parts = append(parts, nil)
-		}
-		if gap = far; !far {
-			parts[len(parts)-1] = append(parts[len(parts)-1], v)
-		}
-	}
-	return parts
 }

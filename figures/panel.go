@@ -367,3 +367,37 @@ func (b box) square() box {
 	x, y := (b.xmin+b.xmax)/2, (b.ymin+b.ymax)/2
 	return box{x - half, x + half, y - half, y + half}
 }
+
+// ghostEntry explains the lines of Ghosts.
+var ghostEntry = LegendEntry{"default parameters", Style{Color: color.NRGBA{165, 165, 165, 255}, Width: .8}}
+
+// A ghostPlot is the plotter of a panel's ghosts, the first of its plotters.
+type ghostPlot struct{ panel *Panel }
+
+func (g ghostPlot) Plot(c draw.Canvas, q *plot.Plot) {
+	axes := axesOf(q)
+	for _, s := range g.panel.ghosts {
+		for _, stretch := range s.stretches {
+			for _, part := range near(stretch, axes) {
+				(&plotter.Line{XYs: pairs(part, 1), LineStyle: ghostEntry.Style.line()}).Plot(c, q)
+			}
+		}
+	}
+}
+
+// near cuts out of a line the points that are so many axes away that their places on
+// paper may overflow.
+func near(line []point, axes box) (parts [][]point) {
+	const most = 1e6
+	gap := true
+	for _, v := range line {
+		far := math.Abs(v[0]-axes.xmin) > most*(axes.xmax-axes.xmin) || math.Abs(v[1]-axes.ymin) > most*(axes.ymax-axes.ymin)
+		if !far && gap {
+			parts = append(parts, nil)
+		}
+		if gap = far; !far {
+			parts[len(parts)-1] = append(parts[len(parts)-1], v)
+		}
+	}
+	return parts
+}

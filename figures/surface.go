@@ -82,20 +82,30 @@ func scaleTicks(h *plotter.HeatMap) []plot.Tick {
 // (plotter.Contour's order is random.) A cell with a corner that is not finite has
 // no line.
 func (g *surface) contour(level float64) []plotter.XYs {
-	xs, ys, z := g.xs, g.ys, g.z
-	nx, ny := len(xs), len(ys)
-	// A line crosses edges of the grid. Edge 2(i·ny+j) runs from (i, j) to
-	// (i+1, j), edge 2(i·ny+j)+1 to (i, j+1).
-	links := make(map[int][]int)
-	var order []int // edges in the order in which they are first crossed
-	join := func(a, b int) {
-		for _, e := range []int{a, b} {
-			if links[e] == nil {
-				order = append(order, e)
-			}
+	return g.crossings(level).lines(func(edge int) plotter.XY { return g.crossing(edge, level) })
+}
+
+// crossings are the edges of the grid that the lines of a level cross. Edge
+// 2(i·ny+j) runs from (i, j) to (i+1, j), edge 2(i·ny+j)+1 to (i, j+1).
+type crossings struct {
+	links map[int][]int // the neighbours of each along its line
+	order []int         // edges in the order in which they are first crossed
+}
+
+func (c *crossings) join(a, b int) {
+	for _, e := range []int{a, b} {
+		if c.links[e] == nil {
+			c.order = append(c.order, e)
 		}
-		links[a], links[b] = append(links[a], b), append(links[b], a)
 	}
+	c.links[a], c.links[b] = append(c.links[a], b), append(c.links[b], a)
+}
+
+// crossings joins the edges that the lines cross cell by cell.
+func (g *surface) crossings(level float64) *crossings {
+	z := g.z
+	nx, ny := len(g.xs), len(g.ys)
+	c := &crossings{links: make(map[int][]int)}
 	above := func(i, j int) bool { return z[i][j] > level }
 	for i := range nx - 1 {
 		for j := range ny - 1 {
@@ -118,32 +128,41 @@ func (g *surface) contour(level float64) []plotter.XYs {
 			}
 			switch len(crossed) {
 			case 2:
-				join(crossed[0], crossed[1])
+				c.join(crossed[0], crossed[1])
 			case 4: // a saddle: the mean of the corners says which of them are joined
 				mean := (z[i][j] + z[i+1][j] + z[i][j+1] + z[i+1][j+1]) / 4
 				if above(i, j) == (mean > level) {
-					join(bottom, right)
-					join(top, left)
+					c.join(bottom, right)
+					c.join(top, left)
 				} else {
-					join(left, bottom)
-					join(right, top)
+					c.join(left, bottom)
+					c.join(right, top)
 				}
 			}
 		}
 	}
-	at := func(edge int) plotter.XY {
-		i, j := edge/2/ny, edge/2%ny
-		k, l := i+1-edge%2, j+edge%2
-		t := (level - z[i][j]) / (z[k][l] - z[i][j])
-		return plotter.XY{X: xs[i] + t*(xs[k]-xs[i]), Y: ys[j] + t*(ys[l]-ys[j])}
-	}
+	return c
+}
+
+// crossing returns the point of an edge at which z equals level.
+func (g *surface) crossing(edge int, level float64) plotter.XY {
+	xs, ys, z := g.xs, g.ys, g.z
+	ny := len(ys)
+	i, j := edge/2/ny, edge/2%ny
+	k, l := i+1-edge%2, j+edge%2
+	t := (level - z[i][j]) / (z[k][l] - z[i][j])
+	return plotter.XY{X: xs[i] + t*(xs[k]-xs[i]), Y: ys[j] + t*(ys[l]-ys[j])}
+}
+
+// lines follows the links through all edges, of which at returns the points.
+func (c *crossings) lines(at func(edge int) plotter.XY) []plotter.XYs {
 	used := make(map[int]bool)
 	trace := func(e int) plotter.XYs {
 		line := plotter.XYs{at(e)}
 		used[e] = true
 		for next := true; next; {
 			next = false
-			for _, n := range links[e] {
+			for _, n := range c.links[e] {
 				if !used[n] {
 					e, next = n, true
 					used[n] = true
@@ -155,12 +174,12 @@ func (g *surface) contour(level float64) []plotter.XYs {
 		return line
 	}
 	var lines []plotter.XYs
-	for _, e := range order { // open lines, from an end at the border
-		if !used[e] && len(links[e]) == 1 {
+	for _, e := range c.order { // open lines, from an end at the border
+		if !used[e] && len(c.links[e]) == 1 {
 			lines = append(lines, trace(e))
 		}
 	}
-	for _, e := range order { // the rest are closed
+	for _, e := range c.order { // the rest are closed
 		if !used[e] {
 			line := trace(e)
 			lines = append(lines, append(line, line[0]))

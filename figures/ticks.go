@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"gonum.org/v1/plot"
-	"gonum.org/v1/plot/vg"
 )
 
 // narrowest is the least length of an axis, as a part of the larger of its ends:
@@ -51,33 +50,6 @@ func (t roundTicks) Ticks(low, high float64) []plot.Tick {
 
 // manyTicks is the number of labels of an axis that has room for them.
 const manyTicks = 5.0
-
-// fit returns the panel with so many labels on its x axis as have room beside each other on
-// one of that length.
-func (p *Panel) fit(axes box, length vg.Length) *Panel {
-	const gap = 3 // between two labels
-	fitted, q := *p, *p.plot
-	fitted.plot = &q
-	crowded := func() bool {
-		ticks := q.X.Tick.Marker.Ticks(axes.xmin, axes.xmax)
-		for i := 1; i < len(ticks); i++ {
-			apart := length * vg.Length((ticks[i].Value-ticks[i-1].Value)/(axes.xmax-axes.xmin))
-			if apart < gap+(q.X.Tick.Label.Width(ticks[i-1].Label)+q.X.Tick.Label.Width(ticks[i].Label))/2 {
-				return true
-			}
-		}
-		return false
-	}
-	for fewer := 0.0; fewer < manyTicks && crowded(); fewer++ {
-		switch t := p.plot.X.Tick.Marker.(type) {
-		case roundTicks:
-			q.X.Tick.Marker = roundTicks{manyTicks - fewer}
-		case logTicks:
-			q.X.Tick.Marker = logTicks{max(t.wanted-fewer, 1), t.floor}
-		}
-	}
-	return &fitted
-}
 
 // typeset returns a number as readers know it: with a minus sign, and powers of ten for
 // exponents.

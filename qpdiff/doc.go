@@ -1,20 +1,21 @@
-// Package qpdiff solves the convex optimisation problem behind one fit of a
-// learning method and differentiates its solution, exactly, by the implicit
-// function theorem at the optimality (KKT) conditions.
+// Package qpdiff solves convex programs and differentiates their solutions, exactly, by
+// the implicit function theorem at the optimality (KKT) conditions.
 //
-// The package has two kinds of solvers. A [Learner] (ElasticNet, Logistic, SVM, KernelRidge, …)
-// holds one learning problem: Load a data set, Fit it at given hyperparameters, then ask for
-// vector-Jacobian products (VJP) with respect to the hyperparameters, the features X
-// and the labels y. Derivatives do not change what they differentiate: any number of
-// them may run at the same time, each with a [Workspace] of its own.
+// A [Solution] solves any convex quadratic program ([QP]) to rounding error, reports
+// how the solve ended, proves it where there is no solution, and differentiates the
+// primal and the dual solution with respect to all the data. The method is a dual
+// active-set method, chosen for exact zeros, warm starts and speed at the sizes of
+// learning problems; [QP] describes it. [SolveBatch] and [VJPBatch] spread a batch over
+// the cores. [ConvexProgram] differentiates a solution of any smooth convex program by
+// the same rule. Derivatives do not change what they differentiate: any number of them
+// may run at the same time, each with a [Workspace] of its own.
 //
-// The other kind is general: a [Solution] solves any convex quadratic program
-// ([QP]) to rounding error, reports how the solve ended, proves it where there is
-// no solution, and differentiates the primal and the dual solution with respect
-// to all the data. The method is a dual active-set method, chosen for exact
-// zeros, warm starts and speed at the sizes of learning problems; [QP] describes it.
-// [SolveBatch] and [VJPBatch] spread a batch over the cores. [ConvexProgram]
-// differentiates a solution of any smooth convex program by the same rule.
+// The packages below hold learning problems. Package learn defines a learner: Load a
+// data set, Fit it at given hyperparameters, then ask for vector-Jacobian products (VJP)
+// with respect to the hyperparameters, the features X and the labels y. The learners are
+// in linear (elastic net, Huber and logistic regression), linear/margin (support vector
+// machines, learned losses), kernel (kernel SVM, kernel ridge regression) and smooth (an
+// objective of your own). Package learntest tests a learner or a kernel of your own.
 //
 // Matrices are *mat.Dense and vectors []float64. The package draws no random
 // numbers and reads no clock; [ForEach] alone starts goroutines.

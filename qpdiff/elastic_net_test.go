@@ -1,587 +1,99 @@
-package qpdiff
+package qpdiff_test
 
 import (
-	"compress/gzip"
-	"encoding/json"
-	"errors"
-	"fmt"
 	"math"
 	"math/rand/v2"
-	"os"
-	"slices"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"cvgm/qpdiff"
+	"cvgm/qpdiff/internal/numtest"
+	"cvgm/qpdiff/learn"
+	"cvgm/qpdiff/linear"
+
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
-	"pgregory.net/rapid"
 )
 
-// elasticNetResidual is the largest violation of 0 ∈ ∇f(θ) + λ1 ∂|θ| + λ2 θ over
-// the coordinates, from the residual y − Xθ rather than from XᵀX. It is relative
-// to λ1_j + λ2_j·|θ_j| + ‖x_j‖·(‖y‖ + Σ_k ‖x_k‖·|θ_k|)/N.
-func elasticNetResidual(d Data, theta, hyper []float64) float64 {
-	rows, n := d.X.Dims()
-	r := mat.NewVecDense(rows, slices.Clone(d.Y))
-	size := mat.Norm(r, 2)
-	for k, t := range theta {
-		size += math.Abs(t) * mat.Norm(d.X.ColView(k), 2)
-		r.AddScaledVec(r, -t, d.X.ColView(k))
-	}
-	var worst float64
-	for j, t := range theta {
-		l1, l2 := hyper[0], hyper[1]
-		if len(hyper) == 2*n && n > 1 {
-			l1, l2 = hyper[j], hyper[n+j]
-		}
-		x := d.X.ColView(j)
-		grad := l2*t - mat.Dot(x, r)/float64(rows)
-		var v float64
-		switch {
-		case t > 0:
-			v = math.Abs(grad + l1)
-		case t < 0:
-			v = math.Abs(grad - l1)
-		default:
-			v = max(0, math.Abs(grad)-l1)
-		}
-		if scale := l1 + l2*math.Abs(t) + mat.Norm(x, 2)*size/float64(rows); scale > 0 {
-			v /= scale
-		}
-		worst = max(worst, v)
-	}
-	return worst
-}
-
-// correlated mixes the columns of d.X so that each pair has correlation rho.
-func correlated(d Data, rho float64) Data {
-	r, n := d.X.Dims()
-	x := mat.DenseCopyOf(d.X)
-	for i := range r {
-		common := d.X.At(i, 0)
-		for j := 1; j < n; j++ {
-			x.Set(i, j, math.Sqrt(rho)*common+math.Sqrt(1-rho)*d.X.At(i, j))
-		}
-	}
-	return Data{X: x, Y: d.Y}
-}
-
-func TestElasticNetContract(t *testing.T) {
-	var cases []learnerCase
-	add := func(name string, d Data, hyper ...float64) {
-		cases = append(cases, learnerCase{name: name, data: d, hyper: hyper, residual: elasticNetResidual})
-	}
-	add("28x10", randomData(1, 28, 10, false), 1e-2, 1e-2)
-	add("10x20", randomData(2, 10, 20, false), .1, .01)
-	add("10x20 lasso", randomData(3, 10, 20, false), .3, 0)
-	add("3x1", randomData(4, 3, 1, false), .05, .5)
-	add("1x3", randomData(5, 1, 3, false), .02, .5)
-	add("50x3 correlated", correlated(randomData(6, 50, 3, false), .95), .05, .01)
-	add("20x20 ridge", randomData(7, 20, 20, false), 0, .5)
-	add("28x10 least squares", randomData(8, 28, 10, false), 0, 0)
-	add("28x10 all zero", randomData(10, 28, 10, false), 100, .1)
-	add("80x70", randomData(9, 80, 70, false), .02, .1)
-	testLearner(t, func() Learner { return new(ElasticNet) }, cases...)
-}
-
-func TestElasticNetPerFeatureContract(t *testing.T) {
-	var cases []learnerCase
-	add := func(name string, d Data, hyper ...float64) {
-		cases = append(cases, learnerCase{name: name, data: d, hyper: hyper, residual: elasticNetResidual})
-	}
-	add("28x4", randomData(1, 28, 4, false), .02, .3, .05, .7, .01, 1e-2, .1, .3)
-	add("3x5", randomData(2, 3, 5, false), .02, .3, .05, .07, .01, 1e-2, .1, .3, .2, .5)
-	add("28x3, one free, one not squared", randomData(3, 28, 3, false), 0, .3, .05, .02, 0, .3)
-	testLearner(t, func() Learner { return new(PerFeatureNet) }, cases...)
-}
-
-// TestElasticNetGolden compares with an independent implementation.
-func TestElasticNetGolden(t *testing.T) {
-	f, err := os.Open("testdata/b_elastic_net.json.gz")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	z, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var golden struct {
-		Cases []struct {
-			Lambda1         float64
-			Lambda2         float64
-			X               [][]float64
-			Y               []float64
-			Theta           []float64
-			Support         []int
-			DthetaDlambda1  []float64   `json:"dtheta_dlambda1"`
-			DthetaDlambda2  []float64   `json:"dtheta_dlambda2"`
-			DX              [][]float64 `json:"DX"`
-			DthetaDX        []float64   `json:"dtheta_DX"`
-			DthetaDy        [][]float64 `json:"dtheta_dy"`
-			Cotangent       []float64
-			VJPX            [][]float64 `json:"vjp_X"`
-			VJPy            []float64   `json:"vjp_y"`
-			VJPLambda1      float64     `json:"vjp_lambda1"`
-			VJPLambda2      float64     `json:"vjp_lambda2"`
-			ConditionActive float64     `json:"cond_active"`
-		}
-	}
-	if err := json.NewDecoder(z).Decode(&golden); err != nil {
-		t.Fatal(err)
-	}
-	if len(golden.Cases) != 21 {
-		t.Fatalf("%d cases", len(golden.Cases))
-	}
-	for i, c := range golden.Cases {
-		t.Run(fmt.Sprint(i), func(t *testing.T) {
-			d := Data{X: dense(c.X), Y: c.Y}
-			tol := 1e-13 * c.ConditionActive
-			near := func(what string, got, want []float64) {
-				t.Helper()
-				var diff, size float64
-				for k, w := range want {
-					diff = max(diff, math.Abs(got[k]-w))
-					size = max(size, math.Abs(w))
-				}
-				if len(got) != len(want) || !(diff <= tol*size) {
-					t.Errorf("%s: differs by %.3g of %.3g:\n%s", what, diff, size, cmp.Diff(want, got))
-				}
-			}
-			var e ElasticNet
-			rows, n := d.X.Dims()
-			theta := nanSlice(n, 0)
-			if err := e.Load(d); err != nil {
-				t.Fatal(err)
-			}
-			if err := e.Fit(theta, []float64{c.Lambda1, c.Lambda2}); err != nil {
-				t.Fatal(err)
-			}
-			near("theta", theta, c.Theta)
-			var support []int
-			for j, v := range theta {
-				if v != 0 {
-					support = append(support, j)
-				}
-			}
-			if !slices.Equal(support, c.Support) {
-				t.Errorf("support %v, want %v", support, c.Support)
-			}
-
-			jvp := func(d *Grad) []float64 {
-				t.Helper()
-				out := nanSlice(n, 0)
-				if err := e.JVP(nil, out, d); err != nil {
-					t.Fatal(err)
-				}
-				return out
-			}
-			near("dtheta/dlambda1", jvp(&Grad{Hyper: []float64{1, 0}}), c.DthetaDlambda1)
-			near("dtheta/dlambda2", jvp(&Grad{Hyper: []float64{0, 1}}), c.DthetaDlambda2)
-			near("dtheta along DX", jvp(&Grad{X: dense(c.DX)}), c.DthetaDX)
-			for i := range rows {
-				dy := make([]float64, rows)
-				dy[i] = 1
-				col := make([]float64, n)
-				for j := range col {
-					col[j] = c.DthetaDy[j][i]
-				}
-				near(fmt.Sprintf("dtheta/dy[%d]", i), jvp(&Grad{Y: dy}), col)
-			}
-			g := &Grad{Hyper: make([]float64, 2), X: mat.NewDense(rows, n, nil), Y: make([]float64, rows)}
-			if err := e.VJP(nil, g, c.Cotangent); err != nil {
-				t.Fatal(err)
-			}
-			near("VJP lambda1", g.Hyper[:1], []float64{c.VJPLambda1})
-			near("VJP lambda2", g.Hyper[1:], []float64{c.VJPLambda2})
-			near("VJP X", g.X.RawMatrix().Data, dense(c.VJPX).RawMatrix().Data)
-			near("VJP y", g.Y, c.VJPy)
-		})
-	}
-}
-
-func dense(rows [][]float64) *mat.Dense {
-	return mat.NewDense(len(rows), len(rows[0]), slices.Concat(rows...))
-}
-
-// With XᵀX/N = I each coordinate is soft-thresholded on its own:
-// θ_j = sign(c_j)·max(|c_j| − λ1, 0)/(1 + λ2) with c = Xᵀy/N.
-func orthogonal() Data {
-	return Data{X: mat.NewDense(4, 3, []float64{1, 1, 1, 1, -1, 1, 1, 1, -1, 1, -1, -1}), Y: []float64{8, 2, 4, -2}}
-}
-
-func TestElasticNetByHand(t *testing.T) {
-	var e ElasticNet
-	if err := e.Load(orthogonal()); err != nil { // c = (3, 3, 2)
-		t.Fatal(err)
-	}
-	theta := make([]float64, 3)
-	for _, c := range []struct {
-		hyper, want []float64
-	}{
-		{[]float64{0, 0}, []float64{3, 3, 2}},
-		{[]float64{1, 0}, []float64{2, 2, 1}},
-		{[]float64{1, 1}, []float64{1, 1, .5}},
-		{[]float64{2.5, .25}, []float64{.4, .4, 0}},
-		{[]float64{4, 0}, []float64{0, 0, 0}},
-		{[]float64{0, 1}, []float64{1.5, 1.5, 1}},
-	} {
-		if err := e.Fit(theta, c.hyper); err != nil {
-			t.Fatalf("%v: %v", c.hyper, err)
-		}
-		if d := cmp.Diff(c.want, theta); d != "" {
-			t.Errorf("%v: %s", c.hyper, d)
-		}
-	}
-}
-
-// At λ1 = 2 the third coordinate of the orthogonal problem is at its kink, at
-// λ1 = 3 all are.
-func TestElasticNetAtAKink(t *testing.T) {
-	e := new(ElasticNet)
-	if err := e.Load(orthogonal()); err != nil {
-		t.Fatal(err)
-	}
-	theta, v := make([]float64, 3), []float64{1, 10, 100}
-	fit := func(hyper ...float64) {
-		t.Helper()
-		if err := e.Fit(theta, hyper); err != nil {
+// The elastic net of the paper (Example 3.2): the specialised learner, the QP in
+// 2n variables, and the general rule give the same θ and the same derivatives.
+func TestElasticNetAsQP(t *testing.T) {
+	rng := rand.New(rand.NewPCG(22, 23))
+	for _, hyper := range [][]float64{{0.05, 0.1}, {0.3, 1e-2}, {1e-3, 1}, {0.5, 1e-4}} {
+		x, y := qpdiff.Regression(rng, 28, 6, 4, 100)
+		var net linear.ElasticNet
+		if err := net.Load(learn.Data{X: x, Y: y}); err != nil {
 			t.Fatal(err)
 		}
-	}
-	vjp := func(coords []int, inputs ...Input) *Grad {
-		t.Helper()
-		g := &Grad{Hyper: make([]float64, 2), X: mat.NewDense(4, 3, nil), Y: make([]float64, 4)}
-		err := e.VJP(nil, g, v)
-		switch {
-		case inputs == nil && err != nil:
-			t.Fatal(err)
-		case inputs != nil && !refuses(err, Weak{Coords: coords}, inputs...):
-			t.Errorf("error %v, want %q at %v", err, inputs, coords)
-		}
-		return g
-	}
-	jvp := func(d *Grad, want ...float64) {
-		t.Helper()
-		got := nanSlice(3, 0)
-		if err := e.JVP(nil, got, d); err != nil {
-			t.Fatal(err)
-		}
-		for j, w := range want {
-			if !(math.Abs(got[j]-w) <= 1e-14) {
-				t.Errorf("JVP %v, want %v", got, want)
-				break
-			}
-		}
-	}
-
-	fit(2, 1) // θ = (½, ½, 0)
-	g := vjp([]int{2}, "lambda1", "lambda2", "X", "y")
-	for _, s := range gradSlices(g) {
-		if slices.ContainsFunc(s, func(a float64) bool { return a != 0 }) {
-			t.Error("a refused VJP wrote to the Grad")
-		}
-	}
-	jvp(&Grad{Hyper: []float64{1, 0}}, -.5, -.5, 0)
-	jvp(&Grad{Hyper: []float64{-1, 0}}, .5, .5, .5)
-	jvp(&Grad{Hyper: []float64{0, 1}}, -.25, -.25, 0)
-	jvp(&Grad{Y: []float64{4, 0, 0, 0}}, .5, .5, .5)
-	jvp(&Grad{Y: []float64{0, 0, 0, 4}}, .5, -.5, 0)
-	e.Generalised = true
-	g = vjp(nil)
-	if d := cmp.Diff([]float64{-5.5, -2.75}, g.Hyper); d != "" {
-		t.Error("generalised: ", d)
-	}
-	for _, a := range []float64{1.9, 2.1} { // equals the limit from λ1 > 2
-		fit(a, 1)
-		g := vjp(nil)
-		if near := math.Abs(g.Hyper[0]+5.5) < 1e-14; near != (a > 2) {
-			t.Errorf("lambda1 = %v: derivative %v", a, g.Hyper[0])
-		}
-	}
-	e.Generalised = false
-
-	fit(3, 0) // θ = 0, whatever λ2
-	vjp([]int{0, 1}, "lambda1", "X", "y")
-	jvp(&Grad{Hyper: []float64{-1, 0}}, 1, 1, 0)
-	jvp(&Grad{Hyper: []float64{1, 0}}, 0, 0, 0)
-
-	// At y = 0 and λ1 = 0 there is a kink in λ1 alone.
-	d := orthogonal()
-	clear(d.Y)
-	if err := e.Load(d); err != nil {
-		t.Fatal(err)
-	}
-	fit(0, 1)
-	g = vjp([]int{0, 1, 2}, "lambda1")
-	if g.Hyper[0] != 0 || !(math.Abs(g.Y[0]-111./8) < 1e-14) {
-		t.Errorf("VJP %v, y %v", g.Hyper, g.Y)
-	}
-	jvp(&Grad{Hyper: []float64{1, 1}, Y: []float64{8, 2, 4, -2}}, 1, 1, .5)
-	jvp(&Grad{Hyper: []float64{0, 1}, Y: []float64{8, 2, 4, -2}}, 1.5, 1.5, 1)
-	if err := e.JVP(nil, theta, &Grad{Hyper: []float64{-1, 0}}); !errors.Is(err, ErrDomain) {
-		t.Errorf("JVP out of the domain: %v", err)
-	}
-}
-
-// At a kink made from a random problem, the JVP is the limit of one-sided
-// difference quotients.
-func TestElasticNetDirectionalDerivative(t *testing.T) {
-	kinks := 0
-	for seed := range uint64(20) {
-		rng := rand.New(rand.NewPCG(seed, 1))
-		d := correlated(randomData(seed, 12, 8, false), .5)
-		e := &ElasticNet{Groups: PerFeature(8)}
-		if err := e.Load(d); err != nil {
-			t.Fatal(err)
-		}
-		hyper := make([]float64, 16)
-		for j := range 8 {
-			hyper[j], hyper[8+j] = .2*rng.Float64(), .1
-		}
-		theta := make([]float64, 8)
-		if err := e.Fit(theta, hyper); err != nil {
-			t.Fatal(err)
-		}
-		// Put every other zero coordinate exactly at its kink.
-		for j := range theta {
-			if theta[j] == 0 && j%2 == 0 {
-				hyper[j] = math.Abs(e.qp.grad[j])
-			}
-		}
-		if err := e.Fit(theta, hyper); err != nil {
-			t.Fatal(err)
-		}
-		weak := slices.Clone(e.weak)
-		kinks += len(weak)
-		if err := e.VJP(nil, &Grad{Hyper: make([]float64, 16)}, theta); (err != nil) != (len(weak) > 0) {
-			t.Fatalf("weak %v, VJP %v", weak, err)
-		}
-		for range 4 {
-			u := &Grad{Hyper: normals(rng, 16), X: mat.NewDense(12, 8, normals(rng, 96)), Y: normals(rng, 12)}
-			got := make([]float64, 8)
-			if err := e.JVP(nil, got, u); err != nil {
-				t.Fatal(err)
-			}
-			at := func(h float64) []float64 {
-				moved, hyp := cloneData(d), slices.Clone(hyper)
-				axpy(h, u.X.RawMatrix().Data, moved.X.RawMatrix().Data)
-				axpy(h, u.Y, moved.Y)
-				axpy(h, u.Hyper, hyp)
-				p := &ElasticNet{Groups: PerFeature(8)}
-				out := make([]float64, 8)
-				if err := p.Load(moved); err != nil {
-					t.Fatal(err)
-				}
-				if err := p.Fit(out, hyp); err != nil {
-					t.Fatal(err)
-				}
-				return out
-			}
-			const h = 1e-5
-			f1, f2, f3, f4 := at(h), at(2*h), at(3*h), at(4*h)
-			for j := range got {
-				want := (-25*theta[j] + 48*f1[j] - 36*f2[j] + 16*f3[j] - 3*f4[j]) / (12 * h)
-				if !(math.Abs(got[j]-want) <= 1e-7*(1+math.Abs(want))) {
-					t.Errorf("seed %d, weak %v: JVP[%d] = %v, difference quotient %v", seed, weak, j, got[j], want)
-				}
-			}
-		}
-	}
-	if kinks < 20 {
-		t.Errorf("only %d kinks tested", kinks)
-	}
-}
-
-func TestElasticNetIllPosed(t *testing.T) {
-	d := randomData(1, 10, 4, false)
-	for i := range 10 {
-		d.X.Set(i, 3, d.X.At(i, 0)) // features 0 and 3 are the same
-	}
-	wide := randomData(2, 5, 8, false)
-	zero := Data{X: mat.NewDense(2, 1, nil), Y: []float64{1, 2}}
-	huge := Data{X: mat.NewDense(2, 1, []float64{1e200, 1}), Y: []float64{1, 2}}
-	for _, c := range []struct {
-		name  string
-		d     Data
-		hyper []float64
-		want  error
-	}{
-		{"same features, least squares", d, []float64{0, 0}, ErrIllPosed},
-		{"same features, lasso", d, []float64{.01, 0}, ErrIllPosed},
-		{"same features at zero", d, []float64{100, 0}, nil},
-		{"same features, elastic net", d, []float64{.01, 1e-7}, nil},
-		{"n > N, least squares", wide, []float64{0, 0}, ErrIllPosed},
-		{"n > N, lasso", wide, []float64{.01, 0}, nil},
-		{"n > N, nearly least squares", wide, []float64{0, 1e-7}, nil},
-		{"zero feature, least squares", zero, []float64{0, 0}, ErrIllPosed},
-		{"zero feature, lasso", zero, []float64{1, 0}, nil},
-		{"zero feature, ridge", zero, []float64{0, 1}, nil},
-		{"overflow", huge, []float64{1, 1}, ErrNotFinite},
-	} {
-		var e ElasticNet
-		_, n := c.d.X.Dims()
-		theta := nanSlice(n, 0)
-		err := e.Load(c.d)
-		if err == nil {
-			err = e.Fit(theta, c.hyper)
-		}
-		if !errors.Is(err, c.want) {
-			t.Errorf("%s: error %v, want %v", c.name, err, c.want)
-		}
-		if err == nil {
-			if r := elasticNetResidual(c.d, theta, c.hyper); !(r <= 1e-13) {
-				t.Errorf("%s: residual %v", c.name, r)
-			}
-		} else if e.VJP(nil, &Grad{}, theta) == nil {
-			t.Errorf("%s: VJP after a failed fit", c.name)
-		}
-	}
-}
-
-// drawElasticNet draws a problem that is hard for an active set: correlated or
-// equal features, any shape, entries of any scale, penalties over many decades.
-func drawElasticNet(t *rapid.T) Data {
-	rows, n := rapid.IntRange(1, 30).Draw(t, "rows"), rapid.IntRange(1, 30).Draw(t, "n")
-	d := randomData(rapid.Uint64().Draw(t, "seed"), rows, n, false)
-	d = correlated(d, rapid.SampledFrom([]float64{0, .5, .95, .999, 1}).Draw(t, "correlation"))
-	if rapid.Bool().Draw(t, "integers") { // ties
-		for i, v := range d.X.RawMatrix().Data {
-			d.X.RawMatrix().Data[i] = math.Round(v)
-		}
-		for i, v := range d.Y {
-			d.Y[i] = math.Round(v)
-		}
-	}
-	d.X.Scale(math.Pow(10, float64(rapid.IntRange(-3, 3).Draw(t, "scale"))), d.X)
-	return d
-}
-
-func drawPenalty(t *rapid.T, name string) float64 {
-	return math.Pow(10, rapid.Float64Range(-7, 1).Draw(t, name))
-}
-
-// Along any sequence of distant hyperparameters, warm fits are optimal, and
-// where they find the support of a cold fit they have its bits.
-func TestElasticNetOptimalOnPaths(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		d := drawElasticNet(t)
-		_, n := d.X.Dims()
-		e := new(ElasticNet)
-		if rapid.Bool().Draw(t, "per feature") {
-			e.Groups = PerFeature(n)
-		}
-		if err := e.Load(d); err != nil {
-			t.Fatal(err)
-		}
-		size := d.X.Norm(2) * d.X.Norm(2) / float64(len(d.Y))
-		_, nh := e.Dims(n)
-		theta, cold := nanSlice(n, 0), nanSlice(n, 0)
-		for range rapid.IntRange(1, 8).Draw(t, "fits") {
-			hyper := make([]float64, nh)
-			for i := range hyper {
-				if rapid.IntRange(0, 5).Draw(t, "kind") > 0 {
-					hyper[i] = drawPenalty(t, "penalty")
-				}
-			}
-			err := e.Fit(theta, hyper)
-			c := &ElasticNet{Groups: e.Groups}
-			if err := c.Load(d); err != nil {
-				t.Fatal(err)
-			}
-			coldErr := c.Fit(cold, hyper)
-			if errors.Is(err, ErrIllPosed) && errors.Is(coldErr, ErrIllPosed) && slices.Min(hyper[nh/2:]) <= 1e-13*size {
-				continue
-			}
-			if err != nil || coldErr != nil {
-				t.Fatalf("warm: %v; cold: %v", err, coldErr)
-			}
-			if r := elasticNetResidual(d, theta, hyper); !(r <= 1e-13) {
-				t.Fatalf("warm: residual %v at %v", r, hyper)
-			}
-			if r := elasticNetResidual(d, cold, hyper); !(r <= 1e-13) {
-				t.Fatalf("cold: residual %v at %v", r, hyper)
-			}
-			if slices.Equal(e.qp.act, c.qp.act) && slices.Equal(e.qp.sgn, c.qp.sgn) && !sameBits(theta, cold) {
-				t.Fatalf("the same support gives %v warm and %v cold", theta, cold)
-			}
-			if !slices.Equal(e.qp.act, c.qp.act) && len(e.weak)+len(c.weak) == 0 {
-				t.Fatalf("supports %v warm and %v cold without a weakly active coordinate", e.qp.act, c.qp.act)
-			}
-		}
-	})
-}
-
-// With λ1 = 0 it is ridge regression, whose solution gonum's QR decomposition of
-// the stacked least-squares problem gives as well.
-func TestElasticNetIsRidgeWithoutLambda1(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		d := randomData(rapid.Uint64().Draw(t, "seed"), rapid.IntRange(1, 20).Draw(t, "rows"), rapid.IntRange(1, 10).Draw(t, "n"), false)
-		rows, n := d.X.Dims()
-		l2 := math.Pow(10, rapid.Float64Range(-2, 1).Draw(t, "lambda2"))
-		stacked := mat.NewDense(rows+n, n, nil)
-		stacked.Slice(0, rows, 0, n).(*mat.Dense).Copy(d.X)
-		for j := range n {
-			stacked.Set(rows+j, j, math.Sqrt(l2*float64(rows)))
-		}
-		want := mat.NewDense(n, 1, nil)
-		if err := want.Solve(stacked, mat.NewDense(rows+n, 1, append(slices.Clone(d.Y), make([]float64, n)...))); err != nil {
-			t.Fatal(err)
-		}
-		var e ElasticNet
+		n := 6
 		theta := make([]float64, n)
-		if err := e.Load(d); err != nil {
+		if err := net.Fit(theta, hyper); err != nil {
 			t.Fatal(err)
 		}
-		if err := e.Fit(theta, []float64{0, l2}); err != nil {
+		q := qpdiff.ElasticNetQP(x, y, hyper[0], hyper[1])
+		var s qpdiff.Solution
+		if err := s.Solve(&q); err != nil {
 			t.Fatal(err)
 		}
-		for j, v := range theta {
-			if !(math.Abs(v-want.At(j, 0)) <= 1e-11*(1+mat.Norm(want, 2))) {
-				t.Fatalf("theta %v, want %v", theta, want.RawMatrix().Data)
+		for j := range n {
+			if math.Abs(s.Z[j]-s.Z[n+j]-theta[j]) > 1e-12 {
+				t.Errorf("%v: θ[%d] = %v as QP, %v", hyper, j, s.Z[j]-s.Z[n+j], theta[j])
 			}
 		}
-	})
-}
-
-// Whatever the numbers, a fit either satisfies the optimality conditions or
-// says why not.
-func FuzzElasticNet(f *testing.F) {
-	f.Add(uint8(3), uint8(2), 1., 2., 3., 4., .1, .1)
-	f.Add(uint8(1), uint8(4), 0., -1., 1e-8, 1e8, 0., 1e-7)
-	f.Add(uint8(4), uint8(3), 1., 1., 1., 1., .5, 0.)
-	f.Add(uint8(2), uint8(2), 1e300, 1., math.Inf(1), 0., -1., math.NaN())
-	f.Fuzz(func(t *testing.T, rows, n uint8, a, b, c, y, l1, l2 float64) {
-		m, p := int(rows%8), int(n%8)
-		d := Data{Y: make([]float64, m)}
-		if m > 0 && p > 0 {
-			d.X = mat.NewDense(m, p, nil)
-			for i := range m {
-				for j := range p {
-					d.X.Set(i, j, []float64{a, b, c, a + b}[(i*p+j*j)%4])
-				}
+		// The chain rule from (Q, p) to λ1, λ2 and y.
+		cot := numtest.Normals(rng, n)
+		g := qpdiff.NewQPGrad(&q)
+		double := make([]float64, 2*n)
+		for j, v := range cot {
+			double[j], double[n+j] = v, -v
+		}
+		if err := s.VJP(nil, g, double, nil, nil); err != nil {
+			t.Fatal(err)
+		}
+		l1, l2 := floats.Sum(g.P), 0.0
+		for j := range 2 * n {
+			l2 += g.Q.At(j, j)
+		}
+		dy := make([]float64, 28)
+		for i := range dy {
+			for j := range n {
+				dy[i] += x.At(i, j) * (g.P[n+j] - g.P[j]) / 28
 			}
 		}
-		for i := range d.Y {
-			d.Y[i] = y * float64(i%3)
+		want := learn.Grad{Hyper: make([]float64, 2), Y: make([]float64, 28)}
+		if err := net.VJP(nil, &want, cot); err != nil {
+			t.Fatal(err)
 		}
-		var e ElasticNet
-		theta := nanSlice(p, 0)
-		if e.Load(d) != nil {
-			return
+		if d := max(qpdiff.MaxDiff([]float64{l1, l2}, want.Hyper), qpdiff.MaxDiff(dy, want.Y)); d > 1e-10 {
+			t.Errorf("%v: derivatives as QP (%v, %v), learner %v, off by %g", hyper, l1, l2, want.Hyper, d)
 		}
-		hyper := []float64{l1, l2}
-		if e.Fit(theta, hyper) != nil {
-			return
+		// The general rule, α = (λ1, λ2).
+		p := &qpdiff.ConvexProgram{Objective: func(d *qpdiff.Partials, v, alpha []float64) float64 {
+			q := qpdiff.ElasticNetQP(x, y, alpha[0], alpha[1])
+			d.XX.Copy(q.Q)
+			mat.NewVecDense(2*n, d.X).MulVec(q.Q, mat.NewVecDense(2*n, v))
+			value := floats.Dot(d.X, v)/2 + floats.Dot(q.P, v)
+			floats.Add(d.X, q.P)
+			for j := range 2 * n {
+				d.XAlpha.Set(j, 0, 1)
+				d.XAlpha.Set(j, 1, v[j])
+			}
+			return value
+		}}
+		for j := range 2 * n {
+			p.Inequalities = append(p.Inequalities, qpdiff.AffineRow(q.G.RawRowView(j), 0, -1))
 		}
-		if r := elasticNetResidual(d, theta, hyper); !(r <= 1e-12) {
-			t.Errorf("residual %v", r)
+		sens, err := p.Differentiate(s.Z, s.Lambda, nil, hyper)
+		if err != nil {
+			t.Fatal(err)
 		}
-		g := &Grad{Hyper: make([]float64, 2), X: mat.NewDense(m, p, nil), Y: make([]float64, m)}
-		err := e.VJP(nil, g, theta)
-		for _, s := range gradSlices(g) {
-			if err == nil && slices.ContainsFunc(s, func(v float64) bool { return !finite(v) }) {
-				t.Errorf("VJP %v", s)
+		for k := range 2 {
+			sum := 0.0
+			for j, v := range double {
+				sum += v * sens.X.At(j, k)
+			}
+			if math.Abs(sum-want.Hyper[k]) > 1e-9*max(1, math.Abs(want.Hyper[k])) {
+				t.Errorf("%v: general rule gives %v for λ%d, learner %v", hyper, sum, k+1, want.Hyper[k])
 			}
 		}
-	})
+	}
 }

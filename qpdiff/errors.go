@@ -2,47 +2,34 @@ package qpdiff
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"strings"
+
+	"cvgm/qpdiff/internal/check"
 )
 
 // The kinds of failure, for errors.Is.
 var (
-	ErrShape             = errors.New("wrong shape")
-	ErrNotFinite         = errors.New("not finite")
-	ErrDomain            = errors.New("outside its domain")
-	ErrIllPosed          = errors.New("problem has no unique solution")
-	ErrInfeasible        = errors.New("infeasible")
-	ErrUnbounded         = errors.New("unbounded")
-	ErrNonconvex         = errors.New("not convex")
-	ErrIterationLimit    = errors.New("iteration limit reached")
-	ErrNotFitted         = errors.New("no successful fit yet")
-	ErrNotDifferentiable = errors.New("not differentiable here")
+	ErrShape             = check.ErrShape
+	ErrNotFinite         = check.ErrNotFinite
+	ErrDomain            = check.ErrDomain
+	ErrIllPosed          = check.ErrIllPosed
+	ErrInfeasible        = check.ErrInfeasible
+	ErrUnbounded         = check.ErrUnbounded
+	ErrNonconvex         = check.ErrNonconvex
+	ErrIterationLimit    = check.ErrIterationLimit
+	ErrNotFitted         = check.ErrNotFitted
+	ErrNotDifferentiable = check.ErrNotDifferentiable
 )
 
-// ArgError names an argument that cannot be used, what is wrong with it and what
-// to do about it. It wraps one of the Err… kinds. The packages above this one
-// report their bad arguments with it too.
-type ArgError struct {
-	Arg     string // the argument, as the documentation spells it
-	Why     error  // one of the Err… kinds
-	Problem string // what was found, with the offending value and its place
-	Remedy  string // what to do
-}
-
-func (e *ArgError) Error() string {
-	return fmt.Sprintf("%s %s (%v): %s", e.Arg, e.Problem, e.Why, e.Remedy)
-}
-
-func (e *ArgError) Unwrap() error { return e.Why }
-
-func argErrorf(arg string, why error, remedy, format string, args ...any) *ArgError {
-	return &ArgError{Arg: arg, Why: why, Problem: fmt.Sprintf(format, args...), Remedy: remedy}
-}
+// ArgError names an argument that cannot be used (its field Arg, as the documentation
+// spells it), the problem with it (Problem, with the offending value and its place) and
+// what to do about it (Remedy). It wraps one of the Err… kinds (Why). The packages above
+// this one report their bad arguments with it too.
+type ArgError = check.ArgError
 
 // An Input names what a solution depends on, as the documentation spells it:
-// "lambda1", "X", "y", "G", "alpha[3]".
+// "λ1", "X", "y", "G", "alpha[3]".
 type Input string
 
 // Weak names what is weakly active at a solution: active with a zero multiplier, so
@@ -123,7 +110,3 @@ func (e joinedError) Error() string {
 
 // Unwrap lets errors.Is and errors.As see each of the errors.
 func (e joinedError) Unwrap() []error { return e }
-
-// errNotFitted is the error of a VJP or JVP before the first successful Fit
-// after Load, after Reset, and after a Fit that failed.
-var errNotFitted = fmt.Errorf("qpdiff: %w: call Load and Fit first", ErrNotFitted)

@@ -4,6 +4,8 @@ import (
 	"math"
 	"slices"
 
+	"cvgm/qpdiff/internal/dense"
+
 	"gonum.org/v1/gonum/floats"
 )
 
@@ -94,7 +96,7 @@ func (d *qpDerivative) useFull() {
 	a := d.sys
 	n, k := a.n, len(d.rows)
 	d.full = newKKTMatrix(n, k, a.q, a.stack(d.rows))
-	growAll(max(n, k), &d.y, &d.cy, &d.ry)
+	dense.GrowAll(max(n, k), &d.y, &d.cy, &d.ry)
 }
 
 // solve finds (d.v, d.y) with KKT·(v, y) = (d.cz, d.cy) and returns how far the
@@ -112,8 +114,8 @@ func (d *qpDerivative) solve() (outside float64) {
 	copy(rz, d.cz)
 	copy(ry, d.cy)
 	before, noisier, idle := math.Inf(1), math.Inf(1), 0
-	noisy := false                       // whether an entry is not met beside its own terms
-	pinned := k == n && largest(ry) == 0 // at a vertex v is 0
+	noisy := false                             // whether an entry is not met beside its own terms
+	pinned := k == n && dense.Largest(ry) == 0 // at a vertex v is 0
 	for range maxCorrections {
 		a.solveKKT(&d.tri, rz, ry)
 		if pinned {
@@ -125,7 +127,7 @@ func (d *qpDerivative) solve() (outside float64) {
 		noisy = noise > noisyTol
 		gained := left < before/2
 		if left <= refined {
-			if noise <= max(noiseTol, float64(n+k)*eps) {
+			if noise <= max(noiseTol, float64(n+k)*dense.Eps) {
 				before = left
 				break
 			}
@@ -183,7 +185,7 @@ func (d *qpDerivative) residual() (left, noise float64) {
 		off += math.Abs(ry[i])
 		right += math.Abs(d.cy[i])
 		if a.shift > 0 { // rows of different parts of a program have unrelated units
-			noise = max(noise, ratio(math.Abs(ry[i]), math.Abs(d.cy[i])+absDot(a.crow(r), v)))
+			noise = max(noise, ratio(math.Abs(ry[i]), math.Abs(d.cy[i])+dense.AbsDot(a.crow(r), v)))
 		}
 	}
 	noise = max(noise, ratio(off, size+right))

@@ -4,6 +4,8 @@ import (
 	"math"
 	"slices"
 
+	"cvgm/qpdiff/internal/dense"
+
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 )
@@ -65,7 +67,7 @@ func kktScale(n, k int, h, c []float64) []float64 {
 				big = max(big, math.Abs(h[i*n+j])*e[i]*e[j])
 			}
 		}
-		if !(big > 0 && finite(big)) {
+		if !(big > 0 && dense.Finite(big)) {
 			return 1
 		}
 		return big
@@ -83,7 +85,7 @@ func kktScale(n, k int, h, c []float64) []float64 {
 			}
 		}
 		for i, v := range largest {
-			if v > 0 && finite(v) {
+			if v > 0 && dense.Finite(v) {
 				e[i] /= math.Sqrt(v)
 			}
 		}
@@ -105,7 +107,7 @@ func kktScale(n, k int, h, c []float64) []float64 {
 func newKKTMatrix(n, k int, h, c []float64) *kktMatrix {
 	dim := n + k
 	a := &kktMatrix{n: n, k: k, e: kktScale(n, k, h, c), h: make([]float64, n*n), c: make([]float64, k*n), pinv: make([]float64, n*k), flat: make([]float64, n*n)}
-	growAll(dim, &a.x, &a.terms, &a.rhs, &a.left, &a.free)
+	dense.GrowAll(dim, &a.x, &a.terms, &a.rhs, &a.left, &a.free)
 	for i := range dim {
 		for j := range n {
 			if i >= n {
@@ -278,7 +280,7 @@ func (a *kktMatrix) improve() {
 	n, k := a.n, a.k
 	cz, cy := a.rhs[:n], a.rhs[n:]
 	rz, ry := a.left[:n], a.left[n:]
-	first := largest(a.x) == 0
+	first := dense.Largest(a.x) == 0
 	v, hv, size := make([]float64, n), make([]float64, n), make([]float64, n)
 	for i := range v {
 		v[i] = floats.Dot(a.pinv[i*k:(i+1)*k], cy)
@@ -286,11 +288,11 @@ func (a *kktMatrix) improve() {
 	a.mulHessian(hv, v)
 	for i, c := range cz {
 		rz[i] = c - hv[i]
-		size[i] = math.Abs(c) + absDot(a.h[i*n:(i+1)*n], v)
+		size[i] = math.Abs(c) + dense.AbsDot(a.h[i*n:(i+1)*n], v)
 	}
 	if first {
 		for i := range v {
-			a.terms[i] = absDot(a.pinv[i*k:(i+1)*k], cy) + absDot(a.flat[i*n:(i+1)*n], size)
+			a.terms[i] = dense.AbsDot(a.pinv[i*k:(i+1)*k], cy) + dense.AbsDot(a.flat[i*n:(i+1)*n], size)
 		}
 	}
 	for i := range v {
@@ -306,7 +308,7 @@ func (a *kktMatrix) improve() {
 		row := a.pinv[i*k : (i+1)*k]
 		floats.AddScaled(y, rz[i], row)
 		if first {
-			size := math.Abs(cz[i]) + absDot(a.h[i*n:(i+1)*n], v)
+			size := math.Abs(cz[i]) + dense.AbsDot(a.h[i*n:(i+1)*n], v)
 			for j, p := range row {
 				a.terms[n+j] += math.Abs(p) * size
 			}

@@ -4,6 +4,8 @@ import (
 	"math"
 	"slices"
 
+	"cvgm/qpdiff/internal/dense"
+
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 )
@@ -124,7 +126,7 @@ func (f *triangle) remove(j, n int, cos, sin []float64) {
 		f.w[i-1] = f.w[i]
 	}
 	for c := j; c < k-1; c++ {
-		rotate(f.q1[c*n:(c+1)*n], f.q1[(c+1)*n:(c+2)*n], cos[c], sin[c])
+		dense.Rotate(f.q1[c*n:(c+1)*n], f.q1[(c+1)*n:(c+2)*n], cos[c], sin[c])
 	}
 	f.w = f.w[:k-1]
 }
@@ -149,7 +151,7 @@ func (a *kktSystem) forward(x []float64, from int) {
 }
 
 // back replaces x by L⁻ᵀx.
-func (a *kktSystem) back(x []float64) { backSolve(a.l, a.linv, a.n, a.n, x) }
+func (a *kktSystem) back(x []float64) { dense.BackSolve(a.l, a.linv, a.n, a.n, x) }
 
 func (a *kktSystem) crow(r int) []float64 { return a.c[r*a.n : (r+1)*a.n] }
 
@@ -183,7 +185,7 @@ func (a *kktSystem) solveKKT(f *triangle, x, y []float64) {
 		floats.AddScaled(x, -y[i], q)
 	}
 	a.back(x)
-	backSolve(f.t, f.tinv, len(y), n, y)
+	dense.BackSolve(f.t, f.tinv, len(y), n, y)
 }
 
 // rowSize is the largest entry of row r in the units of the variables.

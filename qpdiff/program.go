@@ -6,6 +6,9 @@ import (
 	"math"
 	"slices"
 
+	"cvgm/qpdiff/internal/check"
+	"cvgm/qpdiff/internal/dense"
+
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 )
@@ -79,10 +82,10 @@ type Sensitivity struct {
 func (p *ConvexProgram) Differentiate(x, lambda, nu, alpha []float64) (*Sensitivity, error) {
 	n, m, q, np := len(x), len(p.Inequalities), len(p.Equalities), len(alpha)
 	if n == 0 || len(lambda) != m || len(nu) != q {
-		return nil, argErrorf("x, lambda, nu", ErrShape, "give one multiplier per constraint", "have %d, %d, %d entries for %d inequalities and %d equalities", n, len(lambda), len(nu), m, q)
+		return nil, check.ArgErrorf("x, lambda, nu", ErrShape, "give one multiplier per constraint", "have %d, %d, %d entries for %d inequalities and %d equalities", n, len(lambda), len(nu), m, q)
 	}
 	//lint:ignore SA4023 cmp.Or returns nil where every check does
-	if err := cmp.Or(checkFinite("x", boundEntry, x), checkFinite("lambda", boundEntry, lambda), checkFinite("nu", boundEntry, nu), checkFinite("alpha", boundEntry, alpha)); err != nil {
+	if err := cmp.Or(check.Finite("x", boundEntry, x), check.Finite("lambda", boundEntry, lambda), check.Finite("nu", boundEntry, nu), check.Finite("alpha", boundEntry, alpha)); err != nil {
 		return nil, err
 	}
 	tol := cmp.Or(max(p.Tol, 0), defaultPointTol)
@@ -90,8 +93,26 @@ func (p *ConvexProgram) Differentiate(x, lambda, nu, alpha []float64) (*Sensitiv
 	if _, _, err := l.add("Objective", p.Objective, 1, x, alpha); err != nil {
 		return nil, err
 	}
+	constraints, err := p.constraintsAt(&l, x, lambda, nu, alpha)
+	if err != nil {
+		return nil, err
+	}
+	rows, coef, err := l.active(constraints, m, x, tol)
+	if err != nil {
+		return nil, err
+	}
+	kkt := newKKTMatrix(n, len(rows), l.hess.RawMatrix().Data, coef)
+	if weak := l.weak(kkt, constraints[:m], constraints, rows); len(weak) > 0 {
+		return nil, &NotDifferentiableError{Inputs: []Input{"alpha"}, Weak: Weak{Rows: weak}, Remedy: "the solution has a kink here, or the point is not accurate enough to tell"}
+	}
+	return l.sensitivity(kkt, m, q, constraints, rows)
+}
+
+// constraintsAt evaluates the constraints, inequalities first, adds them to l, and sets the
+// sizes of the terms.
+func (p *ConvexProgram) constraintsAt(l *lagrangian, x, lambda, nu, alpha []float64) ([]constraint, error) {
+	m, q := len(p.Inequalities), len(p.Equalities)
 	constraints := make([]constraint, m+q)
-	all := make([]float64, 0, (m+q)*n)
 	for i := range constraints {
 		c := &constraints[i]
 		f, mult := ParamFunc(nil), 0.0
@@ -105,7 +126,6 @@ func (p *ConvexProgram) Differentiate(x, lambda, nu, alpha []float64) (*Sensitiv
 			return nil, err
 		}
 		c.value, c.mult, c.d = value, mult, d
-		all = append(all, d.X...)
 	}
 	// A function hides the terms that it sums; to first order they are these.
 	for j := range l.terms {
@@ -123,10 +143,21 @@ func (p *ConvexProgram) Differentiate(x, lambda, nu, alpha []float64) (*Sensitiv
 			c.terms += math.Abs(v * x[j])
 		}
 	}
+	return constraints, nil
+}
+
+// active returns the active constraints, equalities after the m inequalities, with their
+// gradients, and reports a point that is not a solution to the tolerance tol.
+func (l *lagrangian) active(constraints []constraint, m int, x []float64, tol float64) (rows []int, coef []float64, err error) {
+	n := len(x)
+	all := make([]float64, 0, len(constraints)*n)
+	for _, c := range constraints {
+		all = append(all, c.d.X...)
+	}
 	// The tests against Tol are in the units of the equilibrated KKT system,
 	// where a point of the size of x and a gradient's terms move a slack by as
 	// much.
-	e := kktScale(n, m+q, l.hess.RawMatrix().Data, all)
+	e := kktScale(n, len(constraints), l.hess.RawMatrix().Data, all)
 	var left, size, move float64
 	for j, v := range l.terms {
 		left = math.Hypot(left, l.grad[j]*e[j])
@@ -134,14 +165,12 @@ func (p *ConvexProgram) Differentiate(x, lambda, nu, alpha []float64) (*Sensitiv
 		move = math.Hypot(move, x[j]/e[j])
 	}
 	move += size
-	if !finite(left) || !finite(move) {
-		return nil, argErrorf("x, lambda, nu", ErrNotFinite, "scale the program down", "give a gradient of the Lagrangian that overflows")
+	if !dense.Finite(left) || !dense.Finite(move) {
+		return nil, nil, check.ArgErrorf("x, lambda, nu", ErrNotFinite, "scale the program down", "give a gradient of the Lagrangian that overflows")
 	}
 	if left > tol*size {
-		return nil, argErrorf("x, lambda, nu", ErrDomain, "pass a solution, or raise Tol", "leave %.3g of the terms of the Lagrangian's gradient", left/size)
+		return nil, nil, check.ArgErrorf("x, lambda, nu", ErrDomain, "pass a solution, or raise Tol", "leave %.3g of the terms of the Lagrangian's gradient", left/size)
 	}
-	var rows []int // the active constraints, equalities after the m inequalities
-	var coef []float64
 	for i := range constraints {
 		c, unit := &constraints[i], e[n+i]
 		norm := 0.0 // of the row in these units
@@ -153,20 +182,16 @@ func (p *ConvexProgram) Differentiate(x, lambda, nu, alpha []float64) (*Sensitiv
 			slack, push = -math.Abs(slack), 1
 		}
 		if slack < -tol || push < 0 || min(slack, push) > tol {
-			return nil, argErrorf(c.name, ErrDomain, "pass a solution, or raise Tol", "has the value %g and the multiplier %g", c.value, c.mult)
+			return nil, nil, check.ArgErrorf(c.name, ErrDomain, "pass a solution, or raise Tol", "has the value %g and the multiplier %g", c.value, c.mult)
 		}
-		if slack <= push { // active
+		if slack <= push {
 			rows = append(rows, i)
 			coef = append(coef, c.d.X...)
 		} else { // what its multiplier holds in the gradient is an error of the point
 			floats.AddScaled(l.grad, -c.mult, c.d.X)
 		}
 	}
-	kkt := newKKTMatrix(n, len(rows), l.hess.RawMatrix().Data, coef)
-	if weak := l.weak(kkt, constraints[:m], constraints, rows); len(weak) > 0 {
-		return nil, &NotDifferentiableError{Inputs: []Input{"alpha"}, Weak: Weak{Rows: weak}, Remedy: "the solution has a kink here, or the point is not accurate enough to tell"}
-	}
-	return l.sensitivity(kkt, m, q, constraints, rows)
+	return rows, coef, nil
 }
 
 // constraint is one of a ConvexProgram at a point.
@@ -190,15 +215,15 @@ type lagrangian struct {
 func (l *lagrangian) add(name string, f ParamFunc, weight float64, x, alpha []float64) (float64, *Partials, error) {
 	d := &Partials{X: make([]float64, l.n), Alpha: make([]float64, l.np), XX: mat.NewDense(l.n, l.n, nil), XAlpha: mat.NewDense(l.n, max(l.np, 1), nil)}
 	if f == nil {
-		return 0, nil, argErrorf(name, ErrShape, "give a function", "is nil")
+		return 0, nil, check.ArgErrorf(name, ErrShape, "give a function", "is nil")
 	}
 	value := f(d, x, alpha)
-	if !finite(value) {
-		return 0, nil, argErrorf(name, ErrNotFinite, "evaluate it in its domain", "is %v", value)
+	if !dense.Finite(value) {
+		return 0, nil, check.ArgErrorf(name, ErrNotFinite, "evaluate it in its domain", "is %v", value)
 	}
 	err := cmp.Or(
-		checkFinite(name+"'s ∇x", boundEntry, d.X), checkFinite(name+"'s ∇α", boundEntry, d.Alpha),
-		checkFiniteRows(name+"'s ∇²xx", boundEntry, d.XX), checkFiniteRows(name+"'s ∇²xα", boundEntry, d.XAlpha),
+		check.Finite(name+"'s ∇x", boundEntry, d.X), check.Finite(name+"'s ∇α", boundEntry, d.Alpha),
+		check.FiniteRows(name+"'s ∇²xx", boundEntry, d.XX), check.FiniteRows(name+"'s ∇²xα", boundEntry, d.XAlpha),
 	)
 	//lint:ignore SA4023 cmp.Or returns nil where every check does
 	if err != nil {
@@ -244,7 +269,7 @@ func (l *lagrangian) weak(kkt *kktMatrix, inequalities, constraints []constraint
 			scale += math.Abs(w) * constraints[rows[i]].terms
 			known += math.Abs(w * constraints[rows[i]].value)
 		}
-		if negligible(value-2*known, scale, 1) {
+		if dense.Negligible(value-2*known, scale, 1) {
 			weak = append(weak, r)
 		}
 	}
@@ -302,7 +327,7 @@ func (l *lagrangian) sensitivity(kkt *kktMatrix, m, q int, constraints []constra
 			errs = append(errs, &NotDifferentiableError{Inputs: []Input{Input(fmt.Sprintf("alpha[%d]", j))}, Residual: outside, Remedy: "constraints depend on each other, or the objective is flat"})
 			continue
 		}
-		if !allFinite(v) || !allFinite(y) {
+		if !dense.AllFinite(v) || !dense.AllFinite(y) {
 			return nil, errDerivativeOverflow
 		}
 		if out.X != nil {

@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"cvgm/qpdiff/internal/numtest"
+
 	"github.com/google/go-cmp/cmp"
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
@@ -104,90 +106,6 @@ func TestProgramOfQP(t *testing.T) {
 				if !mat.EqualApprox(part, want, 1e-10) {
 					t.Errorf("%v: ∂%v/∂%v: general rule\n%v, QP\n%v", shape, QPOutput(out), in, mat.Formatted(part), mat.Formatted(want))
 				}
-			}
-		}
-	}
-}
-
-// The elastic net of the paper (Example 3.2): the specialised learner, the QP in
-// 2n variables, and the general rule give the same θ and the same derivatives.
-func TestElasticNetAsQP(t *testing.T) {
-	rng := rand.New(rand.NewPCG(22, 23))
-	for _, hyper := range [][]float64{{0.05, 0.1}, {0.3, 1e-2}, {1e-3, 1}, {0.5, 1e-4}} {
-		x, y := regression(rng, 28, 6, 4, 100)
-		var net ElasticNet
-		if err := net.Load(Data{X: x, Y: y}); err != nil {
-			t.Fatal(err)
-		}
-		n := 6
-		theta := make([]float64, n)
-		if err := net.Fit(theta, hyper); err != nil {
-			t.Fatal(err)
-		}
-		q := elasticNetQP(x, y, hyper[0], hyper[1])
-		var s Solution
-		if err := s.Solve(&q); err != nil {
-			t.Fatal(err)
-		}
-		for j := range n {
-			if math.Abs(s.Z[j]-s.Z[n+j]-theta[j]) > 1e-12 {
-				t.Errorf("%v: θ[%d] = %v as QP, %v", hyper, j, s.Z[j]-s.Z[n+j], theta[j])
-			}
-		}
-		// The chain rule from (Q, p) to λ1, λ2 and y.
-		cot := gaussians(rng, n)
-		g := newQPGrad(&q)
-		double := make([]float64, 2*n)
-		for j, v := range cot {
-			double[j], double[n+j] = v, -v
-		}
-		if err := s.VJP(nil, g, double, nil, nil); err != nil {
-			t.Fatal(err)
-		}
-		l1, l2 := floats.Sum(g.P), 0.0
-		for j := range 2 * n {
-			l2 += g.Q.At(j, j)
-		}
-		dy := make([]float64, 28)
-		for i := range dy {
-			for j := range n {
-				dy[i] += x.At(i, j) * (g.P[n+j] - g.P[j]) / 28
-			}
-		}
-		want := Grad{Hyper: make([]float64, 2), Y: make([]float64, 28)}
-		if err := net.VJP(nil, &want, cot); err != nil {
-			t.Fatal(err)
-		}
-		if d := max(maxDiff([]float64{l1, l2}, want.Hyper), maxDiff(dy, want.Y)); d > 1e-10 {
-			t.Errorf("%v: derivatives as QP (%v, %v), learner %v, off by %g", hyper, l1, l2, want.Hyper, d)
-		}
-		// The general rule, α = (λ1, λ2).
-		p := &ConvexProgram{Objective: func(d *Partials, v, alpha []float64) float64 {
-			q := elasticNetQP(x, y, alpha[0], alpha[1])
-			d.XX.Copy(q.Q)
-			mat.NewVecDense(2*n, d.X).MulVec(q.Q, mat.NewVecDense(2*n, v))
-			value := floats.Dot(d.X, v)/2 + floats.Dot(q.P, v)
-			floats.Add(d.X, q.P)
-			for j := range 2 * n {
-				d.XAlpha.Set(j, 0, 1)
-				d.XAlpha.Set(j, 1, v[j])
-			}
-			return value
-		}}
-		for j := range 2 * n {
-			p.Inequalities = append(p.Inequalities, affineRow(q.G.RawRowView(j), 0, -1))
-		}
-		sens, err := p.Differentiate(s.Z, s.Lambda, nil, hyper)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for k := range 2 {
-			sum := 0.0
-			for j, v := range double {
-				sum += v * sens.X.At(j, k)
-			}
-			if math.Abs(sum-want.Hyper[k]) > 1e-9*max(1, math.Abs(want.Hyper[k])) {
-				t.Errorf("%v: general rule gives %v for λ%d, learner %v", hyper, sum, k+1, want.Hyper[k])
 			}
 		}
 	}
@@ -305,7 +223,7 @@ func TestProgramRefuses(t *testing.T) {
 // The rule of strict complementarity is the QP's, in any units.
 func TestProgramComplementarity(t *testing.T) {
 	rng := rand.New(rand.NewPCG(24, 25))
-	for i := range long(120) {
+	for i := range numtest.Long(120) {
 		weak, margin := i%2, 1e-6
 		if weak == 1 {
 			margin = 0

@@ -3,6 +3,9 @@ package qpdiff
 import (
 	"fmt"
 	"math"
+
+	"cvgm/qpdiff/internal/check"
+	"cvgm/qpdiff/internal/dense"
 )
 
 // Solution solves a [QP], holds its solution and differentiates it. The zero
@@ -39,7 +42,7 @@ type Solution struct {
 	Iterations, Proximal, Refinements int
 	Certificate                       Certificate
 
-	home
+	home  check.Home
 	set   activeSet
 	state uint64 // the number of the last Solve or Reset, of newState
 }
@@ -53,13 +56,13 @@ func (s *Solution) Reset() {
 
 // forget empties the results.
 func (s *Solution) forget() {
-	s.take()
+	s.home.Take()
 	s.Z, s.Lambda, s.Nu = s.Z[:0], s.Lambda[:0], s.Nu[:0]
 	s.Objective, s.Status, s.Residual = 0, Unsolved, KKTResidual{}
 	s.Iterations, s.Proximal, s.Refinements = 0, 0, 0
 	c := &s.Certificate
 	c.Z, c.Lambda, c.Nu, c.Residual = c.Z[:0], c.Lambda[:0], c.Nu[:0], 0
-	s.state = newState()
+	s.state = check.NewState()
 }
 
 // Solve solves q. The error matches
@@ -91,11 +94,11 @@ func (s *Solution) Solve(q *QP) error {
 	switch s.Status {
 	case Optimal, IterationLimit:
 		s.Z = append(s.Z[:0], a.z...)
-		s.Lambda, s.Nu = zeros(s.Lambda, a.m), zeros(s.Nu, a.rows-a.m)
-		inRange := finite(s.Residual.Relative) && finite(s.Residual.Primal) && finite(s.Objective)
+		s.Lambda, s.Nu = dense.Zeros(s.Lambda, a.m), dense.Zeros(s.Nu, a.rows-a.m)
+		inRange := dense.Finite(s.Residual.Relative) && dense.Finite(s.Residual.Primal) && dense.Finite(s.Objective)
 		for i, r := range a.w {
 			v := a.lam[i] * a.scale[r]
-			inRange = inRange && finite(v) && (math.Abs(v) >= smallestNormal || a.lam[i] == 0)
+			inRange = inRange && dense.Finite(v) && (math.Abs(v) >= dense.SmallestNormal || a.lam[i] == 0)
 			out, at := a.placeOut(s.Lambda, s.Nu, r)
 			out[at] = v
 		}
@@ -107,14 +110,14 @@ func (s *Solution) Solve(q *QP) error {
 		}
 		return fmt.Errorf("qpdiff: stopped with relative KKT residual %.3g: %w", s.Residual.Relative, ErrIterationLimit)
 	case Nonconvex:
-		if !finite(s.Certificate.Residual) {
+		if !dense.Finite(s.Certificate.Residual) {
 			return s.outOfRange()
 		}
 		a.loaded = false
 		return errNonconvexQP
 	}
 	s.Residual, s.Objective = KKTResidual{}, 0
-	if c := &s.Certificate; !finite(c.Residual) || !allFinite(c.Z) || !allFinite(c.Lambda) || !allFinite(c.Nu) {
+	if c := &s.Certificate; !dense.Finite(c.Residual) || !dense.AllFinite(c.Z) || !dense.AllFinite(c.Lambda) || !dense.AllFinite(c.Nu) {
 		return s.outOfRange()
 	}
 	if s.Status == Infeasible {

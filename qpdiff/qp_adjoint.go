@@ -6,12 +6,15 @@ import (
 	"math"
 	"slices"
 
+	"cvgm/qpdiff/internal/check"
+	"cvgm/qpdiff/internal/dense"
+
 	"gonum.org/v1/gonum/floats"
 )
 
 // derivative prepares the derivatives at the last solution in w.
 func (s *Solution) derivative(w *Workspace, generalised bool) (*qpDerivative, error) {
-	s.check()
+	s.home.Check()
 	if s.Status != Optimal {
 		return nil, fmt.Errorf("qpdiff: derivatives of a QP need an optimal solution, the status is %v: %w", s.Status, ErrNotFitted)
 	}
@@ -28,7 +31,7 @@ func (d *qpDerivative) prepare() {
 	a := d.sys
 	d.weak, d.spare, d.full = d.weak[:0], d.spare[:0], nil
 	n, k := a.n, len(a.w)
-	growAll(n, &d.v, &d.y, &d.cz, &d.cy, &d.rz, &d.ry, &d.mroot)
+	dense.GrowAll(n, &d.v, &d.y, &d.cz, &d.cy, &d.rz, &d.ry, &d.mroot)
 	d.tri = a.triangle
 	d.rows = append(d.rows[:0], a.w...)
 	dependent := slices.Contains(a.skip[a.m:], true)
@@ -37,7 +40,7 @@ func (d *qpDerivative) prepare() {
 		for i, r := range a.w {
 			d.mroot[i] = math.Sqrt(a.mnorm[r])
 		}
-		apart = smallestSingular(a.t, a.tinv, k, n, d.mroot, d.rz)
+		apart = dense.SmallestSingular(a.t, a.tinv, k, n, d.mroot, d.rz)
 		dependent = dependent || apart <= dependTol
 	}
 	zero := d.withoutMultiplier(apart)
@@ -67,8 +70,8 @@ func (d *qpDerivative) prepare() {
 func (d *qpDerivative) uniquePrimal() bool {
 	a := d.sys
 	n := a.n
-	d.h = grow(d.h, n*n)
-	d.hinv, d.root, d.diag = grow(d.hinv, n), grow(d.root, n), grow(d.diag, n)
+	d.h = dense.Grow(d.h, n*n)
+	d.hinv, d.root, d.diag = dense.Grow(d.hinv, n), dense.Grow(d.root, n), dense.Grow(d.diag, n)
 	h, root := d.h, d.root // root: the scale of the variables
 	qmax := 0.0
 	for i := range n {
@@ -94,10 +97,10 @@ func (d *qpDerivative) uniquePrimal() bool {
 	for i := range n {
 		d.diag[i] = math.Sqrt(h[i*n+i])
 	}
-	if cholesky(h, d.hinv, n, pivotTol) < n {
+	if dense.Cholesky(h, d.hinv, n, pivotTol) < n {
 		return false
 	}
-	s := smallestSingular(h, d.hinv, n, n, d.diag, root)
+	s := dense.SmallestSingular(h, d.hinv, n, n, d.diag, root)
 	return s*s > pivotTol
 }
 
@@ -110,8 +113,8 @@ func (d *qpDerivative) uniquePrimal() bool {
 func (a *kktMatrix) blockOutside(d *qpDerivative, in QPInput) float64 {
 	set := d.sys
 	n := a.n
-	moves := largest(set.z) > 0
-	loose := largest(a.free[:n]) // the freest variable
+	moves := dense.Largest(set.z) > 0
+	loose := dense.Largest(a.free[:n]) // the freest variable
 	switch {
 	case in == InputP, in == InputQ && moves:
 		return loose
@@ -169,7 +172,7 @@ func (a *kktMatrix) partsLater(c []float64) (parts bool) {
 	n := a.n
 	moves := [2]bool{a.moves(0, n), a.moves(n, n+a.k)}
 	a.changedNulls(c, func(change []float64) {
-		parts = parts || moves[0] && largest(change[:n]) > 0 || moves[1] && largest(change[n:]) > 0
+		parts = parts || moves[0] && dense.Largest(change[:n]) > 0 || moves[1] && dense.Largest(change[n:]) > 0
 	})
 	return parts
 }
@@ -219,7 +222,7 @@ func (a *kktMatrix) changedNulls(c []float64, f func(change []float64)) {
 // outputFree is how far an output is not unique: what the null vectors hold of it.
 func (a *kktMatrix) outputFree(d *qpDerivative, out QPOutput) float64 {
 	if out == OutputZ {
-		return largest(a.free[:a.n])
+		return dense.Largest(a.free[:a.n])
 	}
 	worst := 0.0
 	for i, r := range d.rows {
@@ -335,13 +338,13 @@ func (d *qpDerivative) bounded() bool {
 	for i, r := range a.w {
 		lam += math.Abs(a.lam[i]) * a.scale[r]
 	}
-	return finite((v+y)*(1+z)) && finite(v*lam)
+	return dense.Finite((v+y)*(1+z)) && dense.Finite(v*lam)
 }
 
 // checkCotangents reports the first cotangent that is not finite.
 func checkCotangents(dz, dlambda, dnu []float64) error {
 	const remedy = "give a finite cotangent"
-	return cmp.Or(checkFinite("dz", remedy, dz), checkFinite("dlambda", remedy, dlambda), checkFinite("dnu", remedy, dnu))
+	return cmp.Or(check.Finite("dz", remedy, dz), check.Finite("dlambda", remedy, dlambda), check.Finite("dnu", remedy, dnu))
 }
 
 // singularError refuses the derivative with respect to input at a singular system.
@@ -401,17 +404,17 @@ func (d *qpDerivative) addCotangents(g *QPGrad, exists [6]bool) {
 // arg, is an error.
 func (a *kktSystem) checkShapes(arg string, g *QPGrad, dz, dlambda, dnu []float64) error {
 	if g == nil {
-		return argErrorf(arg, ErrShape, "give a QPGrad with the wanted fields", "is nil")
+		return check.ArgErrorf(arg, ErrShape, "give a QPGrad with the wanted fields", "is nil")
 	}
 	n, m, q := a.n, a.m, a.rows-a.m
-	checkVector("dz", dz, n)
-	checkVector("dlambda", dlambda, m)
-	checkVector("dnu", dnu, q)
-	checkMatrix("QPGrad.Q", g.Q, n, n)
-	checkVector("QPGrad.P", g.P, n)
-	checkMatrix("QPGrad.G", g.G, m, n)
-	checkVector("QPGrad.H", g.H, m)
-	checkMatrix("QPGrad.A", g.A, q, n)
-	checkVector("QPGrad.B", g.B, q)
+	check.Vector("dz", dz, n)
+	check.Vector("dlambda", dlambda, m)
+	check.Vector("dnu", dnu, q)
+	check.Matrix("QPGrad.Q", g.Q, n, n)
+	check.Vector("QPGrad.P", g.P, n)
+	check.Matrix("QPGrad.G", g.G, m, n)
+	check.Vector("QPGrad.H", g.H, m)
+	check.Matrix("QPGrad.A", g.A, q, n)
+	check.Vector("QPGrad.B", g.B, q)
 	return nil
 }

@@ -3,6 +3,8 @@ package qpdiff
 import (
 	"math"
 
+	"cvgm/qpdiff/internal/dense"
+
 	"gonum.org/v1/gonum/floats"
 )
 
@@ -26,7 +28,7 @@ const (
 // ρᵀz ≤ β (= β for an equality) with β < 0 and ρ = 0 up to rounding.
 func (a *activeSet) provesInfeasible(r int) bool {
 	for pass := range 2 {
-		noise := rayNoise * eps * max(1, largest(a.y[:len(a.w)]))
+		noise := rayNoise * dense.Eps * max(1, dense.Largest(a.y[:len(a.w)]))
 		for i, s := range a.w {
 			if s < a.m && a.y[i] > 0 || math.Abs(a.y[i]) <= noise {
 				a.y[i] = 0
@@ -39,7 +41,7 @@ func (a *activeSet) provesInfeasible(r int) bool {
 		if !(beta < -rayGain*size) {
 			return false
 		}
-		if a.rayError(r, rho) <= rayTol*eps {
+		if a.rayError(r, rho) <= rayTol*dense.Eps {
 			return true
 		}
 		if pass == 0 { // what is left of ρ may be the rounding error of a.y
@@ -49,7 +51,7 @@ func (a *activeSet) provesInfeasible(r int) bool {
 			for i := range dy {
 				dy[i] = floats.Dot(a.q1[i*n:(i+1)*n], rho)
 			}
-			backSolve(a.t, a.tinv, k, n, dy)
+			dense.BackSolve(a.t, a.tinv, k, n, dy)
 			floats.Add(a.y[:k], dy)
 		}
 	}
@@ -95,10 +97,10 @@ func (a *activeSet) ray(r int) (rho []float64, beta, size float64) {
 // the rounding of the sum.
 func (a *activeSet) provesNonconvex(s *qpReport, bad int) bool {
 	n := a.n
-	v := zeros(s.Certificate.Z, n)
+	v := dense.Zeros(s.Certificate.Z, n)
 	if a.q[bad*n+bad] >= 0 {
 		copy(v, a.l[bad*n:bad*n+bad])
-		backSolve(a.l, a.linv, bad, n, v)
+		dense.BackSolve(a.l, a.linv, bad, n, v)
 		floats.Scale(-1, v[:bad])
 	}
 	v[bad] = 1
@@ -113,7 +115,7 @@ func (a *activeSet) provesNonconvex(s *qpReport, bad int) bool {
 		}
 	}
 	// Each product may besides lose what underflows.
-	if curv < -float64(n)*(eps*terms+float64(n)*math.SmallestNonzeroFloat64) {
+	if curv < -float64(n)*(dense.Eps*terms+float64(n)*math.SmallestNonzeroFloat64) {
 		s.Certificate.Z, s.Certificate.Residual = v, curv
 		return true
 	}
@@ -124,13 +126,13 @@ func (a *activeSet) provesNonconvex(s *qpReport, bad int) bool {
 // certifyInfeasible writes the combination of rows found by minimise.
 func (a *activeSet) certifyInfeasible(s *qpReport, r int) {
 	c := &s.Certificate
-	c.Lambda, c.Nu = zeros(c.Lambda, a.m), zeros(c.Nu, a.rows-a.m)
+	c.Lambda, c.Nu = dense.Zeros(c.Lambda, a.m), dense.Zeros(c.Nu, a.rows-a.m)
 	rho, beta, _ := a.ray(r)
-	inRange := finite(beta)
+	inRange := dense.Finite(beta)
 	put := func(r int, v float64) {
 		used := v != 0
 		v *= a.scale[r]
-		inRange = inRange && (!used || math.Abs(v) >= smallestNormal)
+		inRange = inRange && (!used || math.Abs(v) >= dense.SmallestNormal)
 		out, at := a.placeOut(c.Lambda, c.Nu, r)
 		out[at] = v
 	}
@@ -169,12 +171,12 @@ func (a *activeSet) provesUnbounded(s *qpReport) bool {
 		pmax = max(pmax, math.Abs(a.p[j])/root)
 		qmax = max(qmax, a.q[j*n+j]/a.d[j])
 	}
-	if !(big > 0 && finite(big)) {
+	if !(big > 0 && dense.Finite(big)) {
 		return false
 	}
 	floats.Scale(1/big, d)
 	slope := floats.Dot(a.p, d)
-	worst := eps
+	worst := dense.Eps
 	for i := range n {
 		if qmax > 0 {
 			worst = max(worst, math.Abs(floats.Dot(a.q[i*n:(i+1)*n], d))/(math.Sqrt(a.d[i])*qmax))
@@ -193,9 +195,9 @@ func (a *activeSet) provesUnbounded(s *qpReport) bool {
 		return false
 	}
 	c := &s.Certificate
-	c.Z, c.Residual = grow(c.Z, n), worst
+	c.Z, c.Residual = dense.Grow(c.Z, n), worst
 	floats.ScaleTo(c.Z, -1/slope, d)
-	if largest(c.Z) < smallestNormal {
+	if dense.Largest(c.Z) < dense.SmallestNormal {
 		c.Residual = math.Inf(1)
 	}
 	return true
@@ -216,7 +218,7 @@ func (a *activeSet) alongRay() bool {
 		size = max(size, math.Abs(v)/a.unit[j])
 		curved = max(curved, math.Abs(floats.Dot(a.q[j*n:(j+1)*n], d))*a.unit[j])
 	}
-	if !(size > 0 && finite(size)) || curved > flatTol*size*a.qsize {
+	if !(size > 0 && dense.Finite(size)) || curved > flatTol*size*a.qsize {
 		return false
 	}
 	t := math.Inf(1)
@@ -225,7 +227,7 @@ func (a *activeSet) alongRay() bool {
 			t = min(t, a.slack[r]/toward)
 		}
 	}
-	if !(t > 0 && finite(t)) {
+	if !(t > 0 && dense.Finite(t)) {
 		return false
 	}
 	floats.AddScaled(a.z, t, d)

@@ -11,6 +11,9 @@ import (
 	"sync"
 	"testing"
 
+	"cvgm/qpdiff/internal/dense"
+	"cvgm/qpdiff/internal/numtest"
+
 	"github.com/google/go-cmp/cmp"
 	"gonum.org/v1/gonum/mat"
 	"pgregory.net/rapid"
@@ -689,7 +692,7 @@ func TestQPDerivativesAreConst(t *testing.T) {
 		case "weakly active": // a row through the solution
 			for i := range q.H {
 				if s.Lambda[i] == 0 {
-					q.H[i] = dot(q.G.RawRowView(i), s.Z)
+					q.H[i] = dense.Dot(q.G.RawRowView(i), s.Z)
 					break
 				}
 			}
@@ -727,7 +730,7 @@ func TestQPDerivativesAreConst(t *testing.T) {
 		}
 		group.Wait()
 		for _, r := range results {
-			if !sameBits(r, results[0]) {
+			if !numtest.SameBits(r, results[0]) {
 				t.Errorf("%s: %v, then %v", kind, results[0], r)
 			}
 		}
@@ -735,7 +738,7 @@ func TestQPDerivativesAreConst(t *testing.T) {
 		if err := errors.Join(shared.Solve(q), alone.Solve(q)); err != nil {
 			t.Fatal(kind, err)
 		}
-		if !sameBits(shared.Z, alone.Z) || shared.Iterations != alone.Iterations {
+		if !numtest.SameBits(shared.Z, alone.Z) || shared.Iterations != alone.Iterations {
 			t.Errorf("%s: the next solve gives %v after %d changes, without derivatives %v after %d", kind, shared.Z, shared.Iterations, alone.Z, alone.Iterations)
 		}
 	}

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"testing"
 
+	"cvgm/qpdiff/internal/dense"
+
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -179,7 +181,7 @@ func TestQPDerivativeBesideLargeProximalTerm(t *testing.T) {
 		if err := s.VJP(nil, g, w[:1], w[1:], nil); err != nil {
 			t.Fatal(err)
 		}
-		if !(math.Abs(g.P[0]+w[1]) <= 4*eps*math.Abs(w[1])) || !(math.Abs(g.H[0]-w[0]) <= noiseTol*largest(w)*2) {
+		if !(math.Abs(g.P[0]+w[1]) <= 4*dense.Eps*math.Abs(w[1])) || !(math.Abs(g.H[0]-w[0]) <= noiseTol*dense.Largest(w)*2) {
 			t.Errorf("%d: ∂p %v, ∂h %v, want %v, %v", i, g.P[0], g.H[0], -w[1], w[0])
 		}
 	}

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"testing"
 
+	"cvgm/qpdiff/internal/numtest"
+
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 )
@@ -631,7 +633,7 @@ func TestQPDerivativeExact(t *testing.T) {
 	for _, i := range exactFound {
 		judge(i, &exactCount{})
 	}
-	n := long(*exactPrograms)
+	n := numtest.Long(*exactPrograms)
 	for i := range n {
 		judge(*exactFirst+i, &count)
 	}

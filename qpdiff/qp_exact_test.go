@@ -7,6 +7,8 @@ import (
 	"slices"
 	"testing"
 
+	"cvgm/qpdiff/internal/numtest"
+
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -229,7 +231,7 @@ func drawIntegerQP(rng *rand.Rand) QP {
 func TestQPStatusExact(t *testing.T) {
 	const relax = 1e-11
 	count := map[Status]int{}
-	n := long(1500)
+	n := numtest.Long(1500)
 	for i := range n {
 		rng := rand.New(rand.NewPCG(12, uint64(i)))
 		qp := drawIntegerQP(rng)

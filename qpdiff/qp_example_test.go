@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"cvgm/qpdiff"
+
 	"gonum.org/v1/gonum/mat"
 )
 

@@ -4,6 +4,9 @@ import (
 	"math"
 	"slices"
 
+	"cvgm/qpdiff/internal/check"
+	"cvgm/qpdiff/internal/dense"
+
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 )
@@ -36,7 +39,7 @@ func (a *activeSet) load(q *QP) error {
 	if err != nil {
 		return err
 	}
-	if err := checkFinite("QP.P", boundEntry, q.P); err != nil {
+	if err := check.Finite("QP.P", boundEntry, q.P); err != nil {
 		return err
 	}
 	a.p = append(a.p[:0], q.P...)
@@ -94,10 +97,10 @@ func (a *activeSet) loadQ(q *QP) (same bool, err error) {
 			}
 		}
 	}
-	if symmetric && finite(a.qmax) {
+	if symmetric && dense.Finite(a.qmax) {
 		return false, nil
 	}
-	if err := checkFiniteRows("QP.Q", boundEntry, q.Q); err != nil {
+	if err := check.FiniteRows("QP.Q", boundEntry, q.Q); err != nil {
 		return false, err
 	}
 	for i := range n {
@@ -105,7 +108,7 @@ func (a *activeSet) loadQ(q *QP) (same bool, err error) {
 			w := a.q[j*n+i]
 			size := max(math.Abs(v), math.Abs(w), math.Sqrt(math.Abs(a.q[i*n+i]))*math.Sqrt(math.Abs(a.q[j*n+j])))
 			if math.Abs(v-w) > asymmetry*size {
-				return false, argErrorf("QP.Q", ErrDomain, "give (Q+Qᵀ)/2, which has the same zᵀQz", "is not symmetric: it holds %v at (%d, %d) and %v at (%d, %d)", v, i, j, w, j, i)
+				return false, check.ArgErrorf("QP.Q", ErrDomain, "give (Q+Qᵀ)/2, which has the same zᵀQz", "is not symmetric: it holds %v at (%d, %d) and %v at (%d, %d)", v, i, j, w, j, i)
 			}
 		}
 	}
@@ -162,11 +165,11 @@ func (a *activeSet) loadRow(q *QP, r int) (same bool, err error) {
 		if r >= a.m {
 			remedy = "give a number"
 		}
-		return false, argErrorf(rhsName, ErrNotFinite, remedy, "holds %v at index %d", v, i)
+		return false, check.ArgErrorf(rhsName, ErrNotFinite, remedy, "holds %v at index %d", v, i)
 	}
 	a.r[r] = v * a.scale[r]
-	if math.Abs(a.r[r]) < smallestNormal && v != 0 {
-		return false, argErrorf(rhsName, ErrNotFinite, "set it to 0, or measure the variables in smaller units", "holds %.3g at index %d, whose ratio to its row underflows", v, i)
+	if math.Abs(a.r[r]) < dense.SmallestNormal && v != 0 {
+		return false, check.ArgErrorf(rhsName, ErrNotFinite, "set it to 0, or measure the variables in smaller units", "holds %.3g at index %d, whose ratio to its row underflows", v, i)
 	}
 	return same, nil
 }
@@ -175,13 +178,13 @@ func (a *activeSet) loadRow(q *QP, r int) (same bool, err error) {
 func (a *activeSet) oddNorm(name string, g *mat.Dense, i int) (float64, error) {
 	var big float64
 	for _, v := range g.RawRowView(i) {
-		if !finite(v) {
-			return 0, checkFiniteRows(name, boundEntry, g)
+		if !dense.Finite(v) {
+			return 0, check.FiniteRows(name, boundEntry, g)
 		}
 		big = max(big, math.Abs(v))
 	}
 	if big > 0 && !(smallestRow <= big && big <= 1/smallestRow) {
-		return 0, argErrorf(name, ErrDomain, "scale the row and its bound", "has entries of size %.3g in row %d, whose multiplier overflows or underflows", big, i)
+		return 0, check.ArgErrorf(name, ErrDomain, "scale the row and its bound", "has entries of size %.3g in row %d, whose multiplier overflows or underflows", big, i)
 	}
 	return big, nil
 }

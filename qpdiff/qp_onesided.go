@@ -3,6 +3,8 @@ package qpdiff
 import (
 	"slices"
 
+	"cvgm/qpdiff/internal/dense"
+
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 )
@@ -48,7 +50,7 @@ func (s *Solution) DirectionalDerivative(w *Workspace, dz, dlambda, dnu []float6
 	}
 	strict := len(d.rows)
 	d.rows = append(d.rows, d.weak...)
-	d.cy = grow(d.cy, max(a.n, len(d.rows)))
+	d.cy = dense.Grow(d.cy, max(a.n, len(d.rows)))
 	d.change(t)
 	program := QP{Q: mat.NewDense(a.n, a.n, slices.Clone(a.q)), P: make([]float64, a.n)}
 	floats.SubTo(program.P, program.P, d.cz[:a.n])
@@ -75,7 +77,7 @@ func (s *Solution) DirectionalDerivative(w *Workspace, dz, dlambda, dnu []float6
 		})
 	}
 	copy(d.v, sol.Z)
-	d.y = grow(d.y, max(a.n, len(d.rows)))
+	d.y = dense.Grow(d.y, max(a.n, len(d.rows)))
 	copy(d.y, sol.Nu)
 	copy(d.y[strict:], sol.Lambda)
 	if !d.bounded() {

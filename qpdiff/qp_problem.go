@@ -3,6 +3,8 @@ package qpdiff
 import (
 	"fmt"
 
+	"cvgm/qpdiff/internal/check"
+
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -59,30 +61,30 @@ type QP struct {
 // dims checks the shapes and returns n, m and m+q.
 func (q *QP) dims() (n, m, rows int, err error) {
 	if q == nil {
-		return 0, 0, 0, argErrorf("q", ErrShape, "give a QP", "is nil")
+		return 0, 0, 0, check.ArgErrorf("q", ErrShape, "give a QP", "is nil")
 	}
 	n = len(q.P)
 	if n == 0 {
-		return 0, 0, 0, argErrorf("QP.P", ErrShape, "give one entry per variable", "is empty")
+		return 0, 0, 0, check.ArgErrorf("QP.P", ErrShape, "give one entry per variable", "is empty")
 	}
 	if q.Q != nil {
 		if r, c := q.Q.Dims(); r != n || c != n {
-			return 0, 0, 0, argErrorf("QP.Q", ErrShape, "give an n×n matrix for the n entries of P", "is %d×%d for n = %d", r, c, n)
+			return 0, 0, 0, check.ArgErrorf("QP.Q", ErrShape, "give an n×n matrix for the n entries of P", "is %d×%d for n = %d", r, c, n)
 		}
 	}
 	count := func(name string, g *mat.Dense, rhs string, h []float64) (int, error) {
 		if g == nil || g.IsEmpty() {
 			if len(h) != 0 {
-				return 0, argErrorf("QP."+rhs, ErrShape, "give one entry per row of "+name, "has %d entries for no row", len(h))
+				return 0, check.ArgErrorf("QP."+rhs, ErrShape, "give one entry per row of "+name, "has %d entries for no row", len(h))
 			}
 			return 0, nil
 		}
 		r, c := g.Dims()
 		if c != n {
-			return 0, argErrorf("QP."+name, ErrShape, "give one column per variable", "has %d columns for %d variables", c, n)
+			return 0, check.ArgErrorf("QP."+name, ErrShape, "give one column per variable", "has %d columns for %d variables", c, n)
 		}
 		if len(h) != r {
-			return 0, argErrorf("QP."+rhs, ErrShape, "give one entry per row of "+name, "has %d entries for %d rows", len(h), r)
+			return 0, check.ArgErrorf("QP."+rhs, ErrShape, "give one entry per row of "+name, "has %d entries for %d rows", len(h), r)
 		}
 		return r, nil
 	}

@@ -3,6 +3,8 @@ package qpdiff
 import (
 	"math"
 
+	"cvgm/qpdiff/internal/dense"
+
 	"gonum.org/v1/gonum/floats"
 )
 
@@ -58,18 +60,18 @@ func (a *activeSet) measure(s *qpReport, thorough bool) {
 		dualTerm = max(dualTerm, a.products(terms))
 		res.Relative = max(primal, a.dualRatio(terms, dualTerm, zmax), ratio(res.Gap, max(gapTerm, dualTerm*zmax)))
 	}
-	if sum += res.Gap; !finite(sum) || !representable(rawTerm, dualTerm) || !representable(rawZ, zmax) {
+	if sum += res.Gap; !dense.Finite(sum) || !representable(rawTerm, dualTerm) || !representable(rawZ, zmax) {
 		res.Relative = math.Inf(1)
 	}
 }
 
 // underflow is the size below which rounding errors underflow.
-const underflow = smallestNormal / eps
+const underflow = dense.SmallestNormal / dense.Eps
 
 // representable reports whether v and scaled, the same in other units, can be
 // the size of what a relative residual is judged by.
 func representable(v, scaled float64) bool {
-	return v == 0 || v >= underflow && scaled >= underflow && finite(scaled)
+	return v == 0 || v >= underflow && scaled >= underflow && dense.Finite(scaled)
 }
 
 // violation returns the largest violation of a row, the largest relative to the
@@ -203,7 +205,7 @@ func (a *activeSet) products(terms []float64) float64 {
 // underflow: proximal steps let multipliers that hold nothing decay.
 func (a *activeSet) refine(s *qpReport) {
 	for i, v := range a.lam[:len(a.w)] {
-		if i >= a.eq && v < 0 || math.Abs(v) < smallestNormal {
+		if i >= a.eq && v < 0 || math.Abs(v) < dense.SmallestNormal {
 			a.lam[i] = 0
 		}
 	}
@@ -254,7 +256,7 @@ func (a *activeSet) correct(s *qpReport) {
 	copy(a.oldLam, a.lam[:k])
 	dz, dl := a.dz, a.dl[:k]
 	floats.ScaleTo(dz, -1, a.grad)
-	gather(dl, a.slack, a.w)
+	dense.Gather(dl, a.slack, a.w)
 	a.solveKKT(&a.triangle, dz, dl)
 	floats.Add(a.z, dz)
 	for i, v := range dl {
@@ -313,7 +315,7 @@ func (a *activeSet) tryZeros(s *qpReport, tol float64) {
 		// What was taken from the rows goes to the other entries.
 		a.slacks()
 		dl := a.dl[:len(a.w)]
-		gather(dl, a.slack, a.w)
+		dense.Gather(dl, a.slack, a.w)
 		clear(a.dz)
 		a.solveKKT(&a.triangle, a.dz, dl)
 		floats.Add(a.z, a.dz)
@@ -330,7 +332,7 @@ func (a *activeSet) clearMultipliers() (some bool) {
 		size = max(size, math.Abs(a.lam[i])*a.rowSize(r))
 	}
 	for i, r := range a.w {
-		if v := math.Abs(a.lam[i]) * a.rowSize(r); v > 0 && v <= eps*size {
+		if v := math.Abs(a.lam[i]) * a.rowSize(r); v > 0 && v <= dense.Eps*size {
 			a.lam[i], some = 0, true
 		}
 	}

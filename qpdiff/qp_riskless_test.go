@@ -6,6 +6,8 @@ import (
 	"slices"
 	"testing"
 
+	"cvgm/qpdiff/internal/dense"
+
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -58,12 +60,12 @@ func TestQPRiskless(t *testing.T) {
 		}
 		u = drawUnits(rng, &q, 1e6, 1, false)
 		scaled = u.apply(&q)
-		if got := solve(&scaled, "1e±6"); math.Abs(got[0]*u.d[0]-1) > converged+16*eps {
+		if got := solve(&scaled, "1e±6"); math.Abs(got[0]*u.d[0]-1) > converged+16*dense.Eps {
 			t.Errorf("%d: z₁ = 1 %+.3g in units of 1e±6", trial, got[0]*u.d[0]-1)
 		}
 		u = drawUnits(rng, &q, 1e3, 1, true)
 		scaled = u.apply(&q)
-		if got := solve(&scaled, "units of each variable"); math.Abs(got[0]*u.d[0]-1) > converged+16*eps {
+		if got := solve(&scaled, "units of each variable"); math.Abs(got[0]*u.d[0]-1) > converged+16*dense.Eps {
 			t.Errorf("%d: z₁ = 1 %+.3g in units of each variable", trial, got[0]*u.d[0]-1)
 		}
 	}

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"testing"
 
+	"cvgm/qpdiff/internal/dense"
+
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 )
@@ -74,7 +76,7 @@ func TestQPCertificateInTheUnitsOfP(t *testing.T) {
 	for _, p := range []float64{1e-19, 1, 1e19} {
 		q := QP{P: []float64{p}, A: mat.NewDense(2, 1, []float64{9.636252943829705e-18, -1.8542282969022785e-107}), B: []float64{-4.2e+45, 2.5e-89}}
 		var s Solution
-		if err := s.Solve(&q); !errors.Is(err, ErrInfeasible) || !(s.Certificate.Residual <= rayTol*eps) {
+		if err := s.Solve(&q); !errors.Is(err, ErrInfeasible) || !(s.Certificate.Residual <= rayTol*dense.Eps) {
 			t.Errorf("P = %v: residual %v, error %v", p, s.Certificate.Residual, err)
 		}
 	}
@@ -124,7 +126,7 @@ func TestQPInfeasibleBounds(t *testing.T) {
 		A: mat.NewDense(2, 2, []float64{0, 7.424760873739606e-142, 0, 4.8274909150663156e-122}), B: []float64{2.3293689091291276e+134, -5.605832571602037e+94},
 	}
 	var s Solution
-	if err := s.Solve(&q); !errors.Is(err, ErrInfeasible) || !(s.Certificate.Residual <= rayTol*eps) {
+	if err := s.Solve(&q); !errors.Is(err, ErrInfeasible) || !(s.Certificate.Residual <= rayTol*dense.Eps) {
 		t.Errorf("residual %v, error %v", s.Certificate.Residual, err)
 	}
 }

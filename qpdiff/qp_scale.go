@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"math"
 
+	"cvgm/qpdiff/internal/dense"
+
 	"gonum.org/v1/gonum/floats"
 )
 
@@ -42,14 +44,14 @@ func geometricScale(work []float64, n, k int, h, c []float64) []float64 {
 	}
 	_, exp := math.Frexp(big) // other units of the objective leave all bits as they are
 	for i := range n {
-		if v := math.Abs(h[i*n+i]); v > 0 && finite(v) {
+		if v := math.Abs(h[i*n+i]); v > 0 && dense.Finite(v) {
 			f, e := math.Frexp(v)
 			sum[i], count[i] = 2*(math.Log2(f)+float64(e-exp)), 4
 		}
 	}
 	for i := range k {
 		for j := range n {
-			if v := math.Abs(c[i*n+j]); v > 0 && finite(v) {
+			if v := math.Abs(c[i*n+j]); v > 0 && dense.Finite(v) {
 				l := math.Log2(v)
 				sum[j] += l
 				sum[n+i] += l
@@ -104,7 +106,7 @@ func (a *activeSet) equilibrate() float64 {
 	n := a.n
 	sigma, col := a.work, a.work2
 	rho := a.slack
-	a.logs = grow(a.logs, 3*(n+a.rows))
+	a.logs = dense.Grow(a.logs, 3*(n+a.rows))
 	e := geometricScale(a.logs, n, a.rows, a.q, a.c)
 	copy(sigma, e)
 	copy(rho, e[n:])
@@ -223,7 +225,7 @@ func (a *activeSet) ownUnits(sigma []float64) {
 // Q, to the first variable that they connect with j, and to -1 for the others.
 func (a *activeSet) findUnseenParts() {
 	n := a.n
-	a.part = grow(a.part, n)
+	a.part = dense.Grow(a.part, n)
 	for j := range a.part {
 		a.part[j] = j
 	}
@@ -257,7 +259,7 @@ func (a *activeSet) findUnseenParts() {
 // boundSize is the size of the bounds of variable j alone.
 func (a *activeSet) boundSize(j int) (size float64) {
 	for r, at := range a.single {
-		if v := math.Abs(a.r[r] / a.c[r*a.n+j]); at == j && finite(v) {
+		if v := math.Abs(a.r[r] / a.c[r*a.n+j]); at == j && dense.Finite(v) {
 			size = max(size, v)
 		}
 	}

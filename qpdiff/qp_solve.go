@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"math"
 
+	"cvgm/qpdiff/internal/dense"
+
 	"gonum.org/v1/gonum/floats"
 )
 
@@ -95,8 +97,8 @@ func (a *activeSet) guessBounds() {
 		return
 	}
 	lo, hi := a.work, a.work2
-	fill(lo, math.Inf(-1))
-	fill(hi, math.Inf(1))
+	dense.Fill(lo, math.Inf(-1))
+	dense.Fill(hi, math.Inf(1))
 	for r, j := range a.single {
 		switch {
 		case j < 0:
@@ -197,7 +199,7 @@ func (a *activeSet) oneByOne() int {
 		a.mrow(r)
 		// m_rᵀu is known to the rounding of u, and to that of the step back to z,
 		// by which the slacks of the working set differ from 0.
-		off := 8 * eps * max(a.noise, floats.Norm(a.e[:len(a.w)], 2))
+		off := 8 * dense.Eps * max(a.noise, floats.Norm(a.e[:len(a.w)], 2))
 		for _, i := range a.w {
 			off = max(off, math.Abs(a.slack[i])/math.Sqrt(a.mnorm[i]))
 		}
@@ -304,8 +306,8 @@ func (a *activeSet) factorised(s *qpReport) Status {
 		}
 		a.forgetRows()
 	}
-	fill(a.d, 1)
-	fill(a.unit, 1)
+	dense.Fill(a.d, 1)
+	dense.Fill(a.unit, 1)
 	a.factored = true
 	if a.qmax > 0 {
 		if a.factor(0, pivotTol) == a.n && a.definite() {
@@ -337,7 +339,7 @@ func (a *activeSet) definite() bool {
 	if least > safePivot {
 		return true // the usual case
 	}
-	s := smallestSingular(a.l, a.linv, a.n, a.n, size, a.work)
+	s := dense.SmallestSingular(a.l, a.linv, a.n, a.n, size, a.work)
 	return s*s > pivotTol
 }
 
@@ -465,7 +467,7 @@ func (a *activeSet) proximalPoint(s *qpReport, tol float64) Status {
 		clear(a.skip[:a.m])
 		a.recentre()
 	}
-	if s.Residual.Relative <= tol && finite(s.Objective) {
+	if s.Residual.Relative <= tol && dense.Finite(s.Objective) {
 		return Optimal
 	}
 	return IterationLimit

@@ -3,6 +3,8 @@ package qpdiff
 import (
 	"cmp"
 
+	"cvgm/qpdiff/internal/check"
+
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 )
@@ -11,8 +13,8 @@ import (
 func (g *QPGrad) check() error {
 	const remedy = "give a finite direction"
 	return cmp.Or(
-		checkFiniteRows("t.Q", remedy, g.Q), checkFiniteRows("t.G", remedy, g.G), checkFiniteRows("t.A", remedy, g.A),
-		checkFinite("t.P", remedy, g.P), checkFinite("t.H", remedy, g.H), checkFinite("t.B", remedy, g.B),
+		check.FiniteRows("t.Q", remedy, g.Q), check.FiniteRows("t.G", remedy, g.G), check.FiniteRows("t.A", remedy, g.A),
+		check.Finite("t.P", remedy, g.P), check.Finite("t.H", remedy, g.H), check.Finite("t.B", remedy, g.B),
 	)
 }
 

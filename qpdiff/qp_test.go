@@ -13,6 +13,8 @@ import (
 	"slices"
 	"testing"
 
+	"cvgm/qpdiff/internal/numtest"
+
 	"github.com/google/go-cmp/cmp"
 	"gonum.org/v1/gonum/mat"
 	"pgregory.net/rapid"
@@ -62,7 +64,7 @@ func denseOrNil(rows [][]float64) *mat.Dense {
 	if len(rows) == 0 {
 		return nil
 	}
-	return dense(rows)
+	return numtest.Matrix(rows)
 }
 
 func (c *qpGolden) problem() *QP {

@@ -6,6 +6,9 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"cvgm/qpdiff/internal/dense"
+	"cvgm/qpdiff/internal/numtest"
+
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -50,7 +53,7 @@ const (
 	dependWant    = 1e-9
 	unboundedWant = 1e-13
 	refinedWant   = 1e-14
-	rayTolWant    = 128 * eps
+	rayTolWant    = 128 * dense.Eps
 	rayGainWant   = 1e-12
 	rowWant       = 1e-270
 	feasWant      = 1e-13
@@ -297,7 +300,7 @@ func TestQPSlopeTol(t *testing.T) {
 		for _, c := range []struct {
 			slope     float64
 			unbounded bool
-		}{{3 * slopeWant * eps, true}, {slopeWant * eps / 3, false}} {
+		}{{3 * slopeWant * dense.Eps, true}, {slopeWant * dense.Eps / 3, false}} {
 			// z₁ ≥ 0, z₁ + z₂ ≥ 0: along (0, 1) the objective falls.
 			q := QP{P: []float64{unit, -c.slope * unit}, G: square(-1, 0, -1, -1), H: []float64{0, 0}}
 			var s Solution
@@ -327,7 +330,7 @@ func TestQPDefaultTol(t *testing.T) {
 // Proximal steps go on while there is something to gain: linear programs in
 // extreme units seldom end between 1e-13 and 1e-12.
 func TestQPConverged(t *testing.T) {
-	early, problems := 0, long(600)
+	early, problems := 0, numtest.Long(600)
 	for i := range problems {
 		rng := rand.New(rand.NewPCG(5, uint64(i)))
 		q := boundedQP(rng, 4+rng.IntN(5))

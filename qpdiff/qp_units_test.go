@@ -7,6 +7,9 @@ import (
 	"slices"
 	"testing"
 
+	"cvgm/qpdiff/internal/dense"
+	"cvgm/qpdiff/internal/numtest"
+
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 )
@@ -363,7 +366,7 @@ func TestQPExtremeUnits(t *testing.T) {
 			other := u.apply(&qp)
 			err := r.Solve(&other)
 			for _, x := range [][]float64{r.Z, r.Lambda, r.Nu, r.Certificate.Z, r.Certificate.Lambda, r.Certificate.Nu, {r.Objective, r.Residual.Primal, r.Residual.Dual, r.Residual.Relative, r.Certificate.Residual}} {
-				if !allFinite(x) {
+				if !dense.AllFinite(x) {
 					t.Errorf("%s %d, %+v: %v holds what is not finite: %v", kind.name, i, u, r.Status, x)
 				}
 			}
@@ -469,7 +472,7 @@ func sameZeros(q, other *QP) bool {
 	}
 	x, y := entries(q), entries(other)
 	for i, v := range y {
-		if v = math.Abs(v); (v == 0) != (x[i] == 0) || v != 0 && !(v >= smallestNormal && finite(v)) {
+		if v = math.Abs(v); (v == 0) != (x[i] == 0) || v != 0 && !(v >= dense.SmallestNormal && dense.Finite(v)) {
 			return false
 		}
 	}
@@ -482,7 +485,7 @@ func sameZeros(q, other *QP) bool {
 func TestQPVertexInVariablesFarApart(t *testing.T) {
 	rng := rand.New(rand.NewPCG(26, 11))
 	wrong, refused := 0, 0
-	problems := long(5000)
+	problems := numtest.Long(5000)
 	for range problems {
 		n := 2 + rng.IntN(5)
 		v, want := make([]float64, n), make([]float64, n)
@@ -521,7 +524,7 @@ func TestQPVertexInVariablesFarApart(t *testing.T) {
 func TestQPRowsOfEntriesFarApart(t *testing.T) {
 	rng := rand.New(rand.NewPCG(26, 13))
 	wrong, refused := 0, 0
-	problems := long(5000)
+	problems := numtest.Long(5000)
 	for range problems {
 		n := 2 + rng.IntN(4)
 		q := QP{P: gaussians(rng, n), G: mat.NewDense(n-1, n, nil), H: make([]float64, n-1), A: mat.NewDense(1, n, nil), B: []float64{.5 - rng.Float64()}}
@@ -590,7 +593,7 @@ func TestQPOptimalInVariablesFarApart(t *testing.T) {
 		for _, more := range []string{"box alone", "equality", "rows"} {
 			rng := rand.New(rand.NewPCG(26, 12))
 			wrong, refused, worst := 0, 0, 0.0
-			for range long(1000) {
+			for range numtest.Long(1000) {
 				n := 2 + rng.IntN(5)
 				rank := 1 + rng.IntN(n-1)
 				m := 2 * n

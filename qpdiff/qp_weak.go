@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 
+	"cvgm/qpdiff/internal/dense"
+
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 )
@@ -33,7 +35,7 @@ func (d *qpDerivative) withoutMultiplier(apart float64) []int {
 	for j, z := range a.z {
 		z, inv := math.Abs(z), d.inv[j]
 		steep = max(steep, inv)
-		grad += (math.Abs(a.p[j]) + math.Abs(a.grad[j])*(1/eps)) * inv
+		grad += (math.Abs(a.p[j]) + math.Abs(a.grad[j])*(1/dense.Eps)) * inv
 		energy += z / inv
 		size += z
 	}
@@ -41,7 +43,7 @@ func (d *qpDerivative) withoutMultiplier(apart float64) []int {
 	rows := 0.0                 // Σ σ_i/‖m_i‖
 	for i, r := range a.w {
 		grad += math.Abs(a.lam[i]) * steep * float64(n)
-		rows += (math.Abs(a.r[r]) + size + math.Abs(a.slack[r])*(1/eps)) / d.mroot[i]
+		rows += (math.Abs(a.r[r]) + size + math.Abs(a.slack[r])*(1/dense.Eps)) / d.mroot[i]
 	}
 	moved := grad/flat + rows/apart // of u = Lᵀz, in units of eps
 	reach := steep / flat
@@ -56,7 +58,7 @@ func (d *qpDerivative) withoutMultiplier(apart float64) []int {
 		default:
 			value, scale = a.slack[r], math.Abs(a.r[r])+size+reach*moved
 		}
-		if negligible(value, scale, 1) {
+		if dense.Negligible(value, scale, 1) {
 			d.zero = append(d.zero, r)
 		}
 	}
@@ -73,7 +75,7 @@ func (d *qpDerivative) withoutMultiplier(apart float64) []int {
 func (d *qpDerivative) measureTerms() {
 	a := d.sys
 	n := a.n
-	d.gradTerm, d.rowTerm = grow(d.gradTerm, n), grow(d.rowTerm, len(a.w))
+	d.gradTerm, d.rowTerm = dense.Grow(d.gradTerm, n), dense.Grow(d.rowTerm, len(a.w))
 	for i := range n {
 		sum := math.Abs(a.p[i])
 		for j, q := range a.q[i*n : (i+1)*n] {
@@ -119,12 +121,12 @@ func (d *qpDerivative) isZero(r int) bool {
 	}
 	// Twice: where one residual made all of the error, value is known itself, but
 	// for the rounding of K⁻¹.
-	if !negligible(value-2*known, scale, 1) {
+	if !dense.Negligible(value-2*known, scale, 1) {
 		return false
 	}
 	own = max(own, d.sizeOf(r))
 	if own > 0 {
-		d.cond = max(d.cond, (scale+known/eps)/own)
+		d.cond = max(d.cond, (scale+known/dense.Eps)/own)
 	}
 	return true
 }
@@ -149,14 +151,14 @@ func (d *qpDerivative) sizeOf(r int) float64 {
 
 // flatness estimates the smallest singular value of L, its rows scaled to norm
 // one, by one solve whose right-hand side ±1 makes the solution grow, and sets
-// inv to the inverses of those norms. It is cheaper than [smallestSingular] and can be high by more.
+// inv to the inverses of those norms. It is cheaper than [dense.SmallestSingular] and can be high by more.
 func (d *qpDerivative) flatness() float64 {
 	a := d.sys
 	if d.factor == a.factors {
 		return d.flat
 	}
 	n, x := a.n, d.rz[:a.n]
-	d.inv = grow(d.inv, n)
+	d.inv = dense.Grow(d.inv, n)
 	sum := 0.0
 	for i := range x {
 		root := math.Sqrt(a.q[i*n+i] + a.shift*a.d[i])
@@ -256,11 +258,11 @@ func (d *qpDerivative) weakError(in QPInput) *NotDifferentiableError {
 
 // weakCond is the condition from which an error names it as the reason: rounding
 // hides too much of slacks and multipliers then.
-const weakCond = hiddenTol / (complementarityTol * eps)
+const weakCond = dense.HiddenTol / (dense.ComplementarityTol * dense.Eps)
 
 func (d *qpDerivative) weakRemedy() string {
 	if d.cond > weakCond {
-		return fmt.Sprintf("the KKT system has a condition of about %.0e, which hides slacks and multipliers below %.0e of their scale: rescale or regularise the problem", d.cond, complementarityTol*eps*d.cond)
+		return fmt.Sprintf("the KKT system has a condition of about %.0e, which hides slacks and multipliers below %.0e of their scale: rescale or regularise the problem", d.cond, dense.ComplementarityTol*dense.Eps*d.cond)
 	}
 	return "ask for the DirectionalDerivative, or set Generalised for an element of the generalised Jacobian"
 }

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"cvgm/qpdiff/internal/numtest"
+
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 )
@@ -275,7 +277,7 @@ func kktCondition(q *mat.Dense, rows []float64) float64 {
 // No weakly active row is taken for a strict or an inactive one.
 func TestQPWeakRowsAreRefused(t *testing.T) {
 	answered := 0
-	for i := range long(*complementarityProblems) {
+	for i := range numtest.Long(*complementarityProblems) {
 		rng := rand.New(rand.NewPCG(21, uint64(i)))
 		c := construct(rng, 1+rng.IntN(2), 0)
 		q := c.qp
@@ -296,13 +298,13 @@ func TestQPWeakRowsAreRefused(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("%d of %d answered or named other rows", answered, long(*complementarityProblems))
+	t.Logf("%d of %d answered or named other rows", answered, numtest.Long(*complementarityProblems))
 }
 
 // Slacks and multipliers of a millionth of their scale are told from zero.
 func TestQPStrictRowsAreAnswered(t *testing.T) {
 	refusedCount := 0
-	for i := range long(*complementarityProblems) {
+	for i := range numtest.Long(*complementarityProblems) {
 		rng := rand.New(rand.NewPCG(23, uint64(i)))
 		c := construct(rng, 0, 1e-6)
 		q := c.qp
@@ -321,7 +323,7 @@ func TestQPStrictRowsAreAnswered(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("%d of %d refused", refusedCount, long(*complementarityProblems))
+	t.Logf("%d of %d refused", refusedCount, numtest.Long(*complementarityProblems))
 }
 
 // Kinks at a bound of 0, where the slack's own terms vanish with it.

@@ -3,6 +3,9 @@ package qpdiff
 import (
 	"math"
 
+	"cvgm/qpdiff/internal/check"
+	"cvgm/qpdiff/internal/dense"
+
 	"gonum.org/v1/gonum/floats"
 )
 
@@ -82,17 +85,17 @@ const (
 func (a *activeSet) resize(n, m, rows int) {
 	a.n, a.m, a.rows = n, m, rows
 	a.loaded, a.factored = false, false
-	growAll(n*n, &a.q, &a.l, &a.t, &a.q1)
-	growAll(rows*n, &a.c, &a.mrows)
-	growAll(n, &a.p, &a.d, &a.unit, &a.curvature, &a.coupling, &a.linv, &a.tinv, &a.g, &a.e, &a.lam, &a.z, &a.base, &a.step, &a.perp, &a.grad, &a.dz, &a.dl, &a.y, &a.work, &a.work2, &a.row, &a.wrow, &a.oldZ, &a.oldLam)
-	growAll(rows, &a.r, &a.scale, &a.mnorm, &a.msize, &a.slack, &a.baseSlack)
-	growAll(rows, &a.has, &a.skip)
-	growAll(rows, &a.at, &a.single)
-	growAll(n, &a.w, &a.guess)
+	dense.GrowAll(n*n, &a.q, &a.l, &a.t, &a.q1)
+	dense.GrowAll(rows*n, &a.c, &a.mrows)
+	dense.GrowAll(n, &a.p, &a.d, &a.unit, &a.curvature, &a.coupling, &a.linv, &a.tinv, &a.g, &a.e, &a.lam, &a.z, &a.base, &a.step, &a.perp, &a.grad, &a.dz, &a.dl, &a.y, &a.work, &a.work2, &a.row, &a.wrow, &a.oldZ, &a.oldLam)
+	dense.GrowAll(rows, &a.r, &a.scale, &a.mnorm, &a.msize, &a.slack, &a.baseSlack)
+	dense.GrowAll(rows, &a.has, &a.skip)
+	dense.GrowAll(rows, &a.at, &a.single)
+	dense.GrowAll(n, &a.w, &a.guess)
 	a.w = a.w[:0]
 	clear(a.q)
 	a.qmax = 0
-	fill(a.at, -1)
+	dense.Fill(a.at, -1)
 	a.eq, a.current = 0, false
 }
 
@@ -108,12 +111,12 @@ func (a *activeSet) forgetRows() {
 func (a *activeSet) factor(shift, tol float64) int {
 	n := a.n
 	a.shift = shift
-	a.factors = newState()
+	a.factors = check.NewState()
 	for i := range n {
 		copy(a.l[i*n:i*n+i+1], a.q[i*n:])
 		a.l[i*n+i] += shift * a.d[i]
 	}
-	return cholesky(a.l, a.linv, n, tol)
+	return dense.Cholesky(a.l, a.linv, n, tol)
 }
 
 // mrow returns m_r = L⁻¹c_r.
@@ -140,7 +143,7 @@ func (a *activeSet) combination() []float64 {
 	k := len(a.w)
 	y := a.y[:k]
 	copy(y, a.row[:k])
-	backSolve(a.t, a.tinv, k, a.n, y)
+	dense.BackSolve(a.t, a.tinv, k, a.n, y)
 	return y
 }
 
@@ -202,13 +205,13 @@ func (a *activeSet) multipliers() {
 	a.offsets()
 	k := len(a.w)
 	floats.SubTo(a.lam[:k], a.g[:k], a.e[:k])
-	backSolve(a.t, a.tinv, k, a.n, a.lam)
+	dense.BackSolve(a.t, a.tinv, k, a.n, a.lam)
 }
 
 // offsets computes a.e.
 func (a *activeSet) offsets() {
 	k := len(a.w)
-	gather(a.e, a.baseSlack, a.w)
+	dense.Gather(a.e, a.baseSlack, a.w)
 	a.triangle.forward(a.n, a.e[:k])
 }
 

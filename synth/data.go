@@ -4,7 +4,7 @@ import "gonum.org/v1/gonum/mat"
 
 // Data is a set of labelled examples: X holds one example per row (N×n), Y
 // the N labels or responses. It can be converted to any struct type with the
-// same two fields: qpdiff.Data{X: d.X, Y: d.Y} is what the learners take.
+// same two fields: learn.Data{X: d.X, Y: d.Y} is what the learners take.
 type Data struct {
 	X *mat.Dense
 	Y []float64

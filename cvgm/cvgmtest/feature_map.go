@@ -38,67 +38,110 @@ func FeatureMap(t TB, fresh func() cvgm.FeatureMap, reference func(params, x []f
 	t.Helper()
 	rng := rand.New(rand.NewPCG(11, 13))
 	f := fresh()
-	in, out := f.Dims()
-	rows, _ := x.Dims()
 	if n := f.NumParams(); n != len(params) {
 		t.Fatalf("NumParams says %d, want %d", n, len(params))
 	}
-	// A larger x before leaves nothing behind.
-	if _, err := f.Forward(params, normals(rng, rows+3, in)); err != nil {
-		t.Fatalf("%v", err)
-	}
-	phi, err := f.Forward(params, x)
+	p := &mapPoint{t: t, f: f, params: params, x: x, step: step}
+	p.features(rng, reference)
+	rows, _ := x.Dims()
+	_, out := f.Dims()
+	p.d = normals(rng, rows, out)
+	grad, once := p.adds()
+	p.alongParams(rng, grad)
+	p.alongRows(rng, once)
+	p.windows(rng, fresh(), once)
+	p.refusals(rng, fresh(), grad)
+}
+
+// A mapPoint is a feature map at a point, with a cotangent of its features.
+type mapPoint struct {
+	t      TB
+	f      cvgm.FeatureMap
+	params []float64
+	x, d   *mat.Dense
+	step   float64
+	values float64 // of ⟨d, φ⟩ the largest size so far, which rounding in a difference quotient is measured by
+}
+
+// forward returns the features.
+func (p *mapPoint) forward(params []float64, x *mat.Dense) *mat.Dense {
+	p.t.Helper()
+	phi, err := p.f.Forward(params, x)
 	if err != nil {
-		t.Fatalf("%v", err)
+		p.t.Fatalf("%v", err)
 	}
+	return phi
+}
+
+// value returns ⟨d, φ⟩.
+func (p *mapPoint) value(params []float64, x *mat.Dense) float64 {
+	p.t.Helper()
+	phi := p.forward(params, x)
+	rows, out := p.d.Dims()
+	s := 0.0
+	for i := range rows {
+		for j := range out {
+			s += p.d.At(i, j) * phi.At(i, j)
+		}
+	}
+	p.values = max(p.values, math.Abs(s))
+	return s
+}
+
+// slope returns the derivative of a function at 0 by central differences.
+func (p *mapPoint) slope(at func(h float64) float64) float64 {
+	return (8*(at(p.step)-at(-p.step)) - (at(2*p.step) - at(-2*p.step))) / (12 * p.step)
+}
+
+// features checks the shape of the features, and their values where there is a reference.
+func (p *mapPoint) features(rng *rand.Rand, reference func(params, x []float64) []float64) {
+	p.t.Helper()
+	in, out := p.f.Dims()
+	rows, _ := p.x.Dims()
+	// A larger x before leaves nothing behind.
+	p.forward(p.params, normals(rng, rows+3, in))
+	phi := p.forward(p.params, p.x)
 	if r, c := phi.Dims(); r != rows || c != out {
-		t.Fatalf("Forward gives %d×%d features, want %d×%d", r, c, rows, out)
+		p.t.Fatalf("Forward gives %d×%d features, want %d×%d", r, c, rows, out)
 	}
 	size := 1.0
 	for i := range rows {
 		if reference == nil {
 			break
 		}
-		for j, want := range reference(params, x.RawRowView(i)) {
+		for j, want := range reference(p.params, p.x.RawRowView(i)) {
 			size = max(size, math.Abs(want))
 			if got := phi.At(i, j); !(math.Abs(got-want) <= 1e-13*size) {
-				t.Fatalf("feature %d of example %d is %.17g, want %.17g", j, i, got, want)
+				p.t.Fatalf("feature %d of example %d is %.17g, want %.17g", j, i, got, want)
 			}
 		}
 	}
+}
 
-	// The derivative of ⟨d, φ⟩, added to 0 and to 1, against central differences
-	// along coordinates and along a direction.
-	d := normals(rng, rows, out)
-	grad, once := make([]float64, len(params)), make([]float64, len(params))
+// adds returns the derivative of ⟨d, φ⟩ in the parameters, added to 0 and to 1.
+func (p *mapPoint) adds() (grad, once []float64) {
+	p.t.Helper()
+	grad, once = make([]float64, len(p.params)), make([]float64, len(p.params))
 	for i := range once {
 		once[i] = 1
 	}
-	f.Backward(grad, nil, d)
-	f.Backward(once, nil, d)
+	p.f.Backward(grad, nil, p.d)
+	p.f.Backward(once, nil, p.d)
 	for i, g := range grad {
 		if a := once[i] - 1; math.Abs(a-g) > 1e-12*(1+math.Abs(g)) {
-			t.Fatalf("Backward does not add: dparams[%d] becomes %v from 0 and %v from 1", i, g, once[i])
+			p.t.Fatalf("Backward does not add: dparams[%d] becomes %v from 0 and %v from 1", i, g, once[i])
 		}
 	}
-	var values float64 // of the values, which rounding in a difference quotient is measured by
-	value := func(p []float64, x *mat.Dense) float64 {
-		phi, err := f.Forward(p, x)
-		if err != nil {
-			t.Fatalf("%v", err)
-		}
-		s := 0.0
-		for i := range rows {
-			for j := range out {
-				s += d.At(i, j) * phi.At(i, j)
-			}
-		}
-		values = max(values, math.Abs(s))
-		return s
-	}
-	moved := make([]float64, len(params))
-	for k := range min(12, len(params)) + 1 {
-		u := make([]float64, len(params))
+	return grad, once
+}
+
+// alongParams compares the derivative with central differences along coordinates and along a
+// direction.
+func (p *mapPoint) alongParams(rng *rand.Rand, grad []float64) {
+	p.t.Helper()
+	moved := make([]float64, len(p.params))
+	for k := range min(12, len(p.params)) + 1 {
+		u := make([]float64, len(p.params))
 		if k > 0 {
 			u[rng.IntN(len(u))] = 1
 		} else {
@@ -111,82 +154,91 @@ func FeatureMap(t TB, fresh func() cvgm.FeatureMap, reference func(params, x []f
 			got += grad[i] * v
 			scale += math.Abs(grad[i] * v)
 		}
-		at := func(h float64) float64 {
+		want := p.slope(func(h float64) float64 {
 			for i := range moved {
-				moved[i] = params[i] + h*u[i]
+				moved[i] = p.params[i] + h*u[i]
 			}
-			return value(moved, x)
-		}
-		want := (8*(at(step)-at(-step)) - (at(2*step) - at(-2*step))) / (12 * step)
-		if !(math.Abs(got-want) <= 1e-7*(values+scale)) {
-			t.Fatalf("Backward gives the derivative in the parameters along direction %d as %.12g, central differences of Forward as %.12g", k, got, want)
+			return p.value(moved, p.x)
+		})
+		if !(math.Abs(got-want) <= 1e-7*(p.values+scale)) {
+			p.t.Fatalf("Backward gives the derivative in the parameters along direction %d as %.12g, central differences of Forward as %.12g", k, got, want)
 		}
 	}
+}
 
-	// So is that of the rows, which changes nothing of the parameters'.
-	dx, beside := mat.NewDense(rows, in, nil), make([]float64, len(params))
+// alongRows does so for the derivative in the rows, which changes nothing of the parameters':
+// once, added to 1.
+func (p *mapPoint) alongRows(rng *rand.Rand, once []float64) {
+	p.t.Helper()
+	rows, _ := p.x.Dims()
+	in, _ := p.f.Dims()
+	dx, beside := mat.NewDense(rows, in, nil), make([]float64, len(p.params))
 	for i := range beside {
 		beside[i] = 1
 	}
-	if _, err := f.Forward(params, x); err != nil {
-		t.Fatalf("%v", err)
-	}
-	f.Backward(beside, dx, d)
+	p.forward(p.params, p.x)
+	p.f.Backward(beside, dx, p.d)
 	if !slices.Equal(once, beside) {
-		t.Fatalf("with dx Backward adds %v to the parameters, without %v", beside, once)
+		p.t.Fatalf("with dx Backward adds %v to the parameters, without %v", beside, once)
 	}
-	f.Backward(beside, dx, d)
+	p.f.Backward(beside, dx, p.d)
 	u := normals(rng, rows, in)
-	along := func(h float64) float64 {
+	got := floats.Dot(dx.RawMatrix().Data, u.RawMatrix().Data) / 2 // added twice
+	want := p.slope(func(h float64) float64 {
 		var moved mat.Dense
 		moved.Scale(h, u)
-		moved.Add(&moved, x)
-		return value(params, &moved)
+		moved.Add(&moved, p.x)
+		return p.value(p.params, &moved)
+	})
+	if !(math.Abs(got-want) <= 1e-7*(p.values+floats.Norm(dx.RawMatrix().Data, 2)*floats.Norm(u.RawMatrix().Data, 2))) {
+		p.t.Fatalf("Backward gives the derivative along a move of the rows in dx as %.12g, central differences of Forward as %.12g", got, want)
 	}
-	got := floats.Dot(dx.RawMatrix().Data, u.RawMatrix().Data) / 2 // added twice
-	want := (8*(along(step)-along(-step)) - (along(2*step) - along(-2*step))) / (12 * step)
-	if !(math.Abs(got-want) <= 1e-7*(values+floats.Norm(dx.RawMatrix().Data, 2)*floats.Norm(u.RawMatrix().Data, 2))) {
-		t.Fatalf("Backward gives the derivative along a move of the rows in dx as %.12g, central differences of Forward as %.12g", got, want)
-	}
+}
 
-	// A new map has the same bits, and windows of larger matrices serve as well.
-	g := fresh()
+// windows checks that a new map g has the same bits, and that windows of larger matrices serve
+// as well.
+func (p *mapPoint) windows(rng *rand.Rand, g cvgm.FeatureMap, once []float64) {
+	p.t.Helper()
+	rows, _ := p.x.Dims()
+	in, out := p.f.Dims()
 	wide := normals(rng, rows+2, in+3)
 	window := wide.Slice(1, rows+1, 2, in+2).(*mat.Dense)
-	window.Copy(x)
-	again, err := g.Forward(params, window)
+	window.Copy(p.x)
+	again, err := g.Forward(p.params, window)
 	if err != nil {
-		t.Fatalf("%v", err)
+		p.t.Fatalf("%v", err)
 	}
 	wideD := normals(rng, rows+2, out+3)
 	windowD := wideD.Slice(1, rows+1, 2, out+2).(*mat.Dense)
-	windowD.Copy(d)
-	two := make([]float64, len(params))
+	windowD.Copy(p.d)
+	two := make([]float64, len(p.params))
 	for i := range two {
 		two[i] = 1
 	}
 	g.Backward(two, nil, windowD)
-	phi, err = f.Forward(params, x)
-	if err != nil {
-		t.Fatalf("%v", err)
-	}
-	if !mat.Equal(phi, again) {
-		t.Fatalf("a window of a larger x has other features")
+	if !mat.Equal(p.forward(p.params, p.x), again) {
+		p.t.Fatalf("a window of a larger x has other features")
 	}
 	if !slices.Equal(once, two) {
-		t.Fatalf("a window of a larger dfeatures has the derivative %v, dfeatures itself %v", two, once)
+		p.t.Fatalf("a window of a larger dfeatures has the derivative %v, dfeatures itself %v", two, once)
 	}
+}
 
-	if _, err := f.Forward(append(slices.Clone(params), 0), x); !errors.Is(err, qpdiff.ErrShape) {
-		t.Errorf("params too long: error %v", err)
+// refusals checks what is refused and what panics, also of a new map.
+func (p *mapPoint) refusals(rng *rand.Rand, g cvgm.FeatureMap, grad []float64) {
+	p.t.Helper()
+	rows, _ := p.x.Dims()
+	in, out := p.f.Dims()
+	if _, err := p.f.Forward(append(slices.Clone(p.params), 0), p.x); !errors.Is(err, qpdiff.ErrShape) {
+		p.t.Errorf("params too long: error %v", err)
 	}
-	if _, err := f.Forward(params, normals(rng, rows, in+1)); !errors.Is(err, qpdiff.ErrShape) {
-		t.Errorf("x too wide: error %v", err)
+	if _, err := p.f.Forward(p.params, normals(rng, rows, in+1)); !errors.Is(err, qpdiff.ErrShape) {
+		p.t.Errorf("x too wide: error %v", err)
 	}
-	wantPanic(t, "Backward before Forward", func() { fresh().Backward(grad, nil, d) })
-	wantPanic(t, "dparams", func() { f.Backward(append(grad, 0), nil, d) })
-	wantPanic(t, "dx", func() { f.Backward(grad, normals(rng, rows, in+1), d) })
-	wantPanic(t, "dfeatures", func() { f.Backward(grad, nil, normals(rng, rows+1, out)) })
+	wantPanic(p.t, "Backward before Forward", func() { g.Backward(grad, nil, p.d) })
+	wantPanic(p.t, "dparams", func() { p.f.Backward(append(grad, 0), nil, p.d) })
+	wantPanic(p.t, "dx", func() { p.f.Backward(grad, normals(rng, rows, in+1), p.d) })
+	wantPanic(p.t, "dfeatures", func() { p.f.Backward(grad, nil, normals(rng, rows+1, out)) })
 }
 
 func wantPanic(t TB, what string, f func()) {

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"cvgm/cvgm"
+	"cvgm/cvgm/search"
 
 	"gonum.org/v1/gonum/floats"
 )
@@ -20,7 +21,7 @@ const gradientTol = 1e-7
 // absolute where one is 0. The value must be the same with a gradient and without. A
 // direction along which f has a kink near x is left out; where that leaves none, the
 // test fails.
-func CheckGradient(t TB, f cvgm.Objective, x []float64) {
+func CheckGradient(t TB, f search.Objective, x []float64) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(17, uint64(len(x))))
 	grad := make([]float64, len(x))
@@ -71,7 +72,7 @@ func CheckGradient(t TB, f cvgm.Objective, x []float64) {
 // slope is the five-point quotient of f along u at x, and size the largest modulus of f
 // there; even reports whether that of half the step agrees, as it does where f is
 // smooth.
-func slope(f cvgm.Objective, x, u []float64) (d, size float64, even bool, err error) {
+func slope(f search.Objective, x, u []float64) (d, size float64, even bool, err error) {
 	at := func(step float64) float64 {
 		moved := slices.Clone(x)
 		floats.AddScaled(moved, step, u)

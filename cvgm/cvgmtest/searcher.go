@@ -7,7 +7,7 @@ import (
 	"reflect"
 	"slices"
 
-	"cvgm/cvgm"
+	"cvgm/cvgm/search"
 	"cvgm/qpdiff"
 )
 
@@ -28,9 +28,9 @@ type Search struct {
 // the X, loss and gradient of the evaluation; that x0 and the bounds are left alone;
 // that nothing follows convergence, unless it restarts; that a second search, and a
 // second pass over the sequence of one, repeat the first; that an error of the
-// objective ends the search as a [cvgm.SearchError] with the X where it arose; that NaN
+// objective ends the search as a [search.Error] with the X where it arose; that NaN
 // is an error of kind qpdiff.ErrNotFinite; and that it stops when the caller does.
-func Searcher(t TB, make func(budget int) cvgm.Searcher, expect Search) {
+func Searcher(t TB, make func(budget int) search.Searcher, expect Search) {
 	t.Helper()
 	for _, budget := range []int{1, 2, 7, 30} {
 		for _, q := range quadratics {
@@ -69,13 +69,13 @@ var quadratics = []quadratic{
 	{2, 1.2, 1, [2]float64{.4, 1.3}},
 }
 
-func box(f cvgm.Objective) cvgm.Problem {
-	return cvgm.Problem{Objective: f, Lower: []float64{.1, .2}, Upper: []float64{1.5, 1.25}}
+func box(f search.Objective) search.Problem {
+	return search.Problem{Objective: f, Lower: []float64{.1, .2}, Upper: []float64{1.5, 1.25}}
 }
 
 func start() []float64 { return []float64{1, 1} }
 
-func steps(t TB, s cvgm.Searcher, q quadratic, budget int, expect Search) {
+func steps(t TB, s search.Searcher, q quadratic, budget int, expect Search) {
 	t.Helper()
 	var evaluated [][]float64
 	p := box(func(grad, x []float64) (float64, error) {
@@ -121,12 +121,12 @@ func steps(t TB, s cvgm.Searcher, q quadratic, budget int, expect Search) {
 }
 
 // values compares two searches of one searcher, and two passes over one of them.
-func values(t TB, s cvgm.Searcher) {
+func values(t TB, s search.Searcher) {
 	t.Helper()
 	p := box(quadratics[3].eval)
-	search := s.Search(p, start())
-	var runs [3][]cvgm.Step
-	for k, steps := range []iter.Seq2[cvgm.Step, error]{search, search, s.Search(p, start())} {
+	searcher := s.Search(p, start())
+	var runs [3][]search.Step
+	for k, steps := range []iter.Seq2[search.Step, error]{searcher, searcher, s.Search(p, start())} {
 		for step, err := range steps {
 			if err != nil {
 				t.Fatalf("%T: %v", s, err)
@@ -142,7 +142,7 @@ func values(t TB, s cvgm.Searcher) {
 	}
 }
 
-func failure(t TB, s cvgm.Searcher, at int) {
+func failure(t TB, s search.Searcher, at int) {
 	t.Helper()
 	broken := errors.New("broken")
 	calls := 0
@@ -166,15 +166,15 @@ func failure(t TB, s cvgm.Searcher, at int) {
 			t.Errorf("%T: failed at %v, its step is at %v", s, last, step.X)
 		}
 	}
-	var where *cvgm.SearchError
+	var where *search.Error
 	if !errors.Is(failure, broken) || !errors.As(failure, &where) || where.Evaluations != calls || !slices.Equal(where.X, last) || made != at {
 		t.Errorf("%T: after %d steps the error %v, want a SearchError", s, made, failure)
 	}
 }
 
-func refusal(t TB, s cvgm.Searcher) {
+func refusal(t TB, s search.Searcher) {
 	t.Helper()
-	_, err := cvgm.Best(s.Search(box(func(grad, _ []float64) (float64, error) {
+	_, err := search.Best(s.Search(box(func(grad, _ []float64) (float64, error) {
 		clear(grad)
 		return math.NaN(), nil
 	}), start()))
@@ -183,7 +183,7 @@ func refusal(t TB, s cvgm.Searcher) {
 	}
 }
 
-func stop(t TB, s cvgm.Searcher) {
+func stop(t TB, s search.Searcher) {
 	t.Helper()
 	calls := 0
 	p := box(func(grad, x []float64) (float64, error) {

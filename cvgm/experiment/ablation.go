@@ -6,7 +6,9 @@ import (
 	"slices"
 
 	"cvgm/cvgm"
-	"cvgm/qpdiff"
+	"cvgm/cvgm/search"
+	"cvgm/qpdiff/kernel"
+	"cvgm/qpdiff/learn"
 	"cvgm/synth"
 )
 
@@ -201,11 +203,11 @@ type ablationProblem struct {
 	train    int
 	k        int // cross-validation splits
 	budgets  []int
-	searcher func(evaluations int) cvgm.Searcher
+	searcher func(evaluations int) search.Searcher
 	first    int // evaluations before the first step is done
 	// setup returns the problem of a data set, with the CV loss as its objective, and the
 	// training loss.
-	setup func(seed uint64) (*Setup, cvgm.Objective, error)
+	setup func(seed uint64) (*Setup, search.Objective, error)
 	risk  cvgm.Loss
 }
 
@@ -219,14 +221,14 @@ func (a ablationProblem) measure(ctx context.Context, seed uint64) (c ablationCe
 	if c.Start, err = s.TestLoss(s.Start); err != nil {
 		return c, err
 	}
-	search := a.searcher(slices.Max(a.budgets) + a.first)
+	searcher := a.searcher(slices.Max(a.budgets) + a.first)
 	for _, along := range []struct {
-		objective cvgm.Objective
+		objective search.Objective
 		risks     *[]float64
 	}{{s.Objective, &c.CV}, {training, &c.Training}} {
 		s.Objective = along.objective
 		var path [][]float64
-		for step, err := range s.Search(ctx, search) {
+		for step, err := range s.Search(ctx, searcher) {
 			if err != nil {
 				return c, err
 			}
@@ -245,14 +247,14 @@ func (a ablationProblem) measure(ctx context.Context, seed uint64) (c ablationCe
 
 func (p AblationParams) problems() []ablationProblem {
 	var all []ablationProblem
-	steps := func(m KernelCVGM) func(int) cvgm.Searcher {
-		return func(evaluations int) cvgm.Searcher { return gradientDescent(m.StepSize, evaluations-1) }
+	steps := func(m KernelCVGM) func(int) search.Searcher {
+		return func(evaluations int) search.Searcher { return gradientDescent(m.StepSize, evaluations-1) }
 	}
 	for _, k := range p.Rings.Ks {
 		rings := p.Rings.cvgm(k)
 		for _, n := range p.Rings.Sizes {
 			problem := RingsProblem{RingsData: p.Rings.RingsData, Train: n, Test: p.Rings.Test, KernelCVGM: rings}
-			all = append(all, ablationProblem{ablationRings, p.Seeds, n, k, p.Rings.Budgets, steps(rings), 1, func(seed uint64) (*Setup, cvgm.Objective, error) {
+			all = append(all, ablationProblem{ablationRings, p.Seeds, n, k, p.Rings.Budgets, steps(rings), 1, func(seed uint64) (*Setup, search.Objective, error) {
 				s, err := problem.setup(Full, ablationStream(seed, fmt.Sprintf("rings %d", n)), "splits", nil)
 				if err != nil {
 					return nil, nil, err
@@ -263,7 +265,7 @@ func (p AblationParams) problems() []ablationProblem {
 	}
 	for _, k := range p.XOR.Ks {
 		xor := p.XOR.cvgm(k)
-		all = append(all, ablationProblem{ablationXOR, p.Seeds, p.XOR.Train, k, p.XOR.Budgets, steps(xor), 1, func(seed uint64) (*Setup, cvgm.Objective, error) {
+		all = append(all, ablationProblem{ablationXOR, p.Seeds, p.XOR.Train, k, p.XOR.Budgets, steps(xor), 1, func(seed uint64) (*Setup, search.Objective, error) {
 			s, err := p.XOR.setup(Full, k, ablationStream(seed, "XOR"))
 			if err != nil {
 				return nil, nil, err
@@ -275,7 +277,7 @@ func (p AblationParams) problems() []ablationProblem {
 		ablationProblem{ablationNet, p.PairSeeds, p.Net.Train, p.Net.K, p.Net.Budgets, p.Net.gradient, 0, p.Net.losses, cvgm.SquaredError{}},
 		p.NetLog.problem(ablationNetLog, p.PairSeeds, p.Net.Train, p.Net.K, p.Net.losses, cvgm.SquaredError{}))
 	for _, k := range p.Rings.Ks {
-		losses := func(seed uint64) (*Setup, cvgm.Objective, error) { return p.machine(k, seed) }
+		losses := func(seed uint64) (*Setup, search.Objective, error) { return p.machine(k, seed) }
 		all = append(all, p.Machine.problem(ablationMachine, p.PairSeeds, p.Machine.Train, k, losses, cvgm.ZeroOne{}))
 	}
 	return all
@@ -283,11 +285,11 @@ func (p AblationParams) problems() []ablationProblem {
 
 // problem returns the problem whose data and losses another function gives, with the
 // start, the bounds and the searcher of l.
-func (l AblationLog) problem(name string, seeds, train, k int, losses func(uint64) (*Setup, cvgm.Objective, error), risk cvgm.Loss) ablationProblem {
-	searcher := func(evaluations int) cvgm.Searcher {
-		return cvgm.LogSpace{Searcher: cvgm.QuasiNewton{MaxEvals: evaluations}}
+func (l AblationLog) problem(name string, seeds, train, k int, losses func(uint64) (*Setup, search.Objective, error), risk cvgm.Loss) ablationProblem {
+	searcher := func(evaluations int) search.Searcher {
+		return search.LogSpace{Searcher: search.QuasiNewton{MaxEvals: evaluations}}
 	}
-	return ablationProblem{name, seeds, train, k, []int{l.Evaluations}, searcher, 0, func(seed uint64) (*Setup, cvgm.Objective, error) {
+	return ablationProblem{name, seeds, train, k, []int{l.Evaluations}, searcher, 0, func(seed uint64) (*Setup, search.Objective, error) {
 		s, training, err := losses(seed)
 		if err != nil {
 			return nil, nil, err
@@ -304,7 +306,7 @@ func ablationStream(seed uint64, problem string) func(purpose string) *synth.Str
 }
 
 // withTraining returns s, and the training loss of its kernel.
-func (m KernelCVGM) withTraining(s *Setup) (*Setup, cvgm.Objective, error) {
+func (m KernelCVGM) withTraining(s *Setup) (*Setup, search.Objective, error) {
 	d, splits := resubstitution(s.Train)
 	cv, err := m.loss(m.kernel(), Full.learner, s.Loss, d, splits)
 	if err != nil {
@@ -315,7 +317,7 @@ func (m KernelCVGM) withTraining(s *Setup) (*Setup, cvgm.Objective, error) {
 
 // resubstitution returns d twice, one below the other, and the split that trains on the
 // first and validates on the second: its CV loss is the training loss of d.
-func resubstitution(d qpdiff.Data) (qpdiff.Data, []cvgm.Split) {
+func resubstitution(d learn.Data) (learn.Data, []cvgm.Split) {
 	n := len(d.Y)
 	rows := make([]int, 2*n)
 	var split cvgm.Split
@@ -342,7 +344,7 @@ func (p AblationXOR) setup(v Variant, splits int, stream func(purpose string) *s
 }
 
 // losses draws data and splits of an elastic net.
-func (p AblationNet) losses(seed uint64) (*Setup, cvgm.Objective, error) {
+func (p AblationNet) losses(seed uint64) (*Setup, search.Objective, error) {
 	stream := ablationStream(seed, "elastic net")
 	s, err := p.PenaltyCVGM.setup(p.RegressionData, stream("data"), stream("splits"), 1)
 	if err != nil {
@@ -357,7 +359,7 @@ func (p AblationNet) losses(seed uint64) (*Setup, cvgm.Objective, error) {
 }
 
 // machine draws rings and k splits for a kernel machine.
-func (p AblationParams) machine(k int, seed uint64) (*Setup, cvgm.Objective, error) {
+func (p AblationParams) machine(k int, seed uint64) (*Setup, search.Objective, error) {
 	stream, m := ablationStream(seed, "kernel machine"), p.Machine
 	s, err := p.Rings.draw(stream("training data"), stream("test data"), m.Train, p.Rings.Test)
 	if err != nil {
@@ -367,10 +369,10 @@ func (p AblationParams) machine(k int, seed uint64) (*Setup, cvgm.Objective, err
 	if err != nil {
 		return nil, nil, err
 	}
-	loss := func(d qpdiff.Data, splits []cvgm.Split) (*cvgm.CV, error) {
+	loss := func(d learn.Data, splits []cvgm.Split) (*cvgm.CV, error) {
 		return cvgm.New(cvgm.Config{
 			Data: d, Splits: splits, Loss: cvgm.SquaredHinge{}, Workers: 1, Generalised: true,
-			Learner: func() qpdiff.Learner { return &qpdiff.KernelSVM{Intercept: true, Generalised: true} },
+			Learner: func() learn.Learner { return &kernel.SVM{Intercept: true, Generalised: true} },
 		})
 	}
 	if s.CV, err = loss(s.Train, splits); err != nil {

@@ -5,7 +5,8 @@ import (
 	"testing"
 
 	"cvgm/cvgm"
-	"cvgm/qpdiff"
+	"cvgm/cvgm/search"
+	"cvgm/qpdiff/learn"
 
 	"gonum.org/v1/gonum/floats/scalar"
 	"gonum.org/v1/gonum/mat"
@@ -57,7 +58,7 @@ func TestAblationComparesTheTwoGradients(t *testing.T) {
 			t.Fatal(err)
 		}
 		same := problem
-		same.budgets, same.setup = []int{2}, func(seed uint64) (*Setup, cvgm.Objective, error) {
+		same.budgets, same.setup = []int{2}, func(seed uint64) (*Setup, search.Objective, error) {
 			s, _, err := problem.setup(seed)
 			return s, s.Problem().Objective, err
 		}
@@ -74,7 +75,7 @@ func TestAblationComparesTheTwoGradients(t *testing.T) {
 }
 
 func TestResubstitutionKeepsRowsApart(t *testing.T) {
-	d, splits := resubstitution(qpdiff.Data{X: mat.NewDense(3, 1, []float64{1, 2, 3}), Y: []float64{1, -1, 1}})
+	d, splits := resubstitution(learn.Data{X: mat.NewDense(3, 1, []float64{1, 2, 3}), Y: []float64{1, -1, 1}})
 	if len(splits) != 1 || len(splits[0].Train) != 3 || len(splits[0].Val) != 3 {
 		t.Fatal(splits)
 	}

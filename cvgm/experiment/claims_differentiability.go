@@ -112,9 +112,6 @@ func (all *measurements) learning(r *Learning) {
 		Control: &Control{Text: fmt.Sprintf("the worst single loss, %s, in its place", worst.Name), Ours: loses}}, littleOf(loses, worst.Name))
 }
 
-// erratum is the remark where the paper prints something wrong: one table tells what.
-const erratum = "See the errata in 05_differentiability."
-
 func (all *measurements) errata(r *ErrataResult) {
 	jump := func(left, right float64) Estimate { return once(math.Abs(left - right)) }
 	smooth := equals(0, 1e-6).or(PaperError)

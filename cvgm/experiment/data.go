@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"cvgm/qpdiff"
+	"cvgm/qpdiff/learn"
 	"cvgm/synth"
 
 	"gonum.org/v1/gonum/mat"
@@ -33,7 +33,7 @@ func (d RegressionData) checkLeastSquares() error {
 }
 
 // draw draws examples and cuts them into training and test rows.
-func (d RegressionData) draw(src synth.Source) (train, test qpdiff.Data, coef []float64, err error) {
+func (d RegressionData) draw(src synth.Source) (train, test learn.Data, coef []float64, err error) {
 	all, coef, err := synth.MakeRegression(src, synth.Regression{Samples: d.Samples, Features: d.Features, Informative: d.Informative, Noise: d.Noise})
 	if err != nil {
 		return train, test, nil, err
@@ -72,29 +72,32 @@ func (d PublishedRegression) source(ctx context.Context) (*synth.NumPy, error) {
 }
 
 // rows returns the examples from ≤ i < to of d as learners take them.
-func rows(d synth.Data, from, to int) qpdiff.Data {
+func rows(d synth.Data, from, to int) learn.Data {
 	_, n := d.X.Dims()
-	return qpdiff.Data{X: d.X.Slice(from, to, 0, n).(*mat.Dense), Y: d.Y[from:to]}
+	return learn.Data{X: d.X.Slice(from, to, 0, n).(*mat.Dense), Y: d.Y[from:to]}
 }
 
 // pick copies the rows of d; nil stands for all.
-func pick(d qpdiff.Data, rows []int) qpdiff.Data {
+func pick(d learn.Data, rows []int) learn.Data {
 	if rows == nil {
 		return d
 	}
 	_, n := d.X.Dims()
-	p := qpdiff.Data{X: mat.NewDense(len(rows), n, nil), Y: make([]float64, len(rows))}
+	p := learn.Data{X: mat.NewDense(len(rows), n, nil), Y: make([]float64, len(rows))}
 	for i, row := range rows {
-		p.X.SetRow(i, d.X.RawRowView(row))
+		p.Dense().SetRow(i, d.Dense().RawRowView(row))
 		p.Y[i] = d.Y[row]
 	}
 	return p
 }
 
 // fit loads d into l and fits theta to it.
-func fit(l qpdiff.Learner, d qpdiff.Data, theta, hyper []float64) error {
+func fit(l learn.Learner, d learn.Data, theta, hyper []float64) error {
 	if err := l.Load(d); err != nil {
 		return err
 	}
 	return l.Fit(theta, hyper)
 }
+
+// asDrawn returns d as it was drawn, as results keep it.
+func asDrawn(d learn.Data) synth.Data { return synth.Data{X: d.Dense(), Y: d.Y} }

@@ -1,12 +1,10 @@
 package experiment
 
 import (
-	"context"
 	"errors"
 	"math"
 
 	"cvgm/qpdiff"
-	"cvgm/synth"
 
 	"gonum.org/v1/gonum/floats"
 )
@@ -115,39 +113,4 @@ func (c *checker) add(input string, vjp, jvp float64, value func(t float64) (flo
 	}
 	c.checks = append(c.checks, check)
 	return nil
-}
-
-// Run checks a derivative of each example in each of its inputs.
-func (p DerivativesParams) Run(ctx context.Context) (*DerivativeChecks, error) {
-	if err := Check(&p); err != nil {
-		return nil, err
-	}
-	r := &DerivativeChecks{Params: p}
-	for k := 2; k <= 26; k++ {
-		r.Steps = append(r.Steps, math.Pow(10, -float64(k)/2))
-	}
-	examples := []struct {
-		name string
-		run  func(c *checker, src *synth.Stream) error
-	}{
-		{"logistic regression", p.learner(&qpdiff.Logistic{Intercept: qpdiff.UnpenalisedIntercept}, p.classes, false, []float64{p.C}, "C")},
-		{"elastic net", p.learner(new(qpdiff.ElasticNet), p.regression, false, []float64{p.Lambda1, p.Lambda2}, "λ1", "λ2")},
-		{"support vector machine", p.learner(new(qpdiff.SVM), p.classes, true, []float64{p.Lambda1, p.Lambda2}, "λ1", "λ2")},
-		{"kernel machine", p.checkKernelSVM},
-		{"learned loss", p.learner(new(qpdiff.LearnedLoss), p.classes, true, []float64{.4, .2, .1, .3, p.Lambda2}, "α1", "α2", "α3", "α4", "λ")},
-		{"quadratic program", checkQP},
-		{"convex program", checkProgram},
-		{"CV loss", p.checkCV},
-	}
-	checks, err := cells(ctx, len(examples),
-		func(i int) string { return examples[i].name },
-		func(i int) ([]DerivativeCheck, error) {
-			c := &checker{example: examples[i].name, steps: r.Steps}
-			err := examples[i].run(c, synth.NewStream(p.Seed, "derivatives of "+c.example))
-			return c.checks, err
-		})
-	for _, c := range checks {
-		r.Checks = append(r.Checks, c...)
-	}
-	return r, err
 }

@@ -1,12 +1,17 @@
 package experiment
 
 import (
+	"context"
 	"errors"
 	"math"
 	"slices"
 
 	"cvgm/cvgm"
 	"cvgm/qpdiff"
+	"cvgm/qpdiff/kernel"
+	"cvgm/qpdiff/learn"
+	"cvgm/qpdiff/linear"
+	"cvgm/qpdiff/linear/margin"
 	"cvgm/synth"
 
 	"gonum.org/v1/gonum/floats"
@@ -16,41 +21,41 @@ import (
 // direction is a learner's input with the way in which it is moved.
 type direction struct {
 	input string
-	qpdiff.Grad
+	learn.Grad
 }
 
 // directions returns one direction per hyperparameter, as long as it is, and
 // random ones of X and y.
-func directions(src synth.Source, d qpdiff.Data, hyper []float64, names ...string) []direction {
+func directions(src synth.Source, d learn.Data, hyper []float64, names ...string) []direction {
 	var all []direction
 	for k, name := range names {
 		v := make([]float64, len(hyper))
 		v[k] = hyper[k]
-		all = append(all, direction{name, qpdiff.Grad{Hyper: v}})
+		all = append(all, direction{name, learn.Grad{Hyper: v}})
 	}
 	n, m := d.X.Dims()
 	return append(all,
-		direction{"X", qpdiff.Grad{X: mat.NewDense(n, m, normals(src, n*m))}},
-		direction{"y", qpdiff.Grad{Y: normals(src, n)}})
+		direction{"X", learn.Grad{X: mat.NewDense(n, m, normals(src, n*m))}},
+		direction{"y", learn.Grad{Y: normals(src, n)}})
 }
 
 // moved returns the data and hyperparameters after t times the direction. Where
 // labels must stay ±1, moving the label y_i by t·dy_i is moving the row x_i by
 // t·dy_i·y_i·x_i: only y_i·x_i counts.
-func (v direction) moved(t float64, d qpdiff.Data, hyper []float64, labels bool) (qpdiff.Data, []float64) {
-	d.X, hyper = movedMatrix(d.X, t, v.X), movedVector(hyper, t, v.Hyper)
+func (v direction) moved(t float64, d learn.Data, hyper []float64, labels bool) (learn.Data, []float64) {
+	d.X, hyper = movedMatrix(d.Dense(), t, v.X), movedVector(hyper, t, v.Hyper)
 	if !labels {
 		d.Y = movedVector(d.Y, t, v.Y)
 		return d, hyper
 	}
 	for i, dy := range v.Y {
-		floats.Scale(1+t*dy*d.Y[i], d.X.RawRowView(i))
+		floats.Scale(1+t*dy*d.Y[i], d.Dense().RawRowView(i))
 	}
 	return d, hyper
 }
 
 // pair returns ⟨g, v⟩.
-func (v direction) pair(g *qpdiff.Grad) float64 {
+func (v direction) pair(g *learn.Grad) float64 {
 	return inner([][]float64{g.Hyper, entries(g.X), g.Y}, [][]float64{v.Hyper, entries(v.X), v.Y})
 }
 
@@ -66,14 +71,14 @@ func inner(a, b [][]float64) float64 {
 }
 
 // newGrad returns zeros of the shape of the inputs.
-func newGrad(d qpdiff.Data, hyper []float64) *qpdiff.Grad {
+func newGrad(d learn.Data, hyper []float64) *learn.Grad {
 	n, m := d.X.Dims()
-	return &qpdiff.Grad{Hyper: make([]float64, len(hyper)), X: mat.NewDense(n, m, nil), Y: make([]float64, n)}
+	return &learn.Grad{Hyper: make([]float64, len(hyper)), X: mat.NewDense(n, m, nil), Y: make([]float64, n)}
 }
 
 // learner checks the derivatives of cᵀθ for a random c. See direction.moved for
 // labels.
-func (p DerivativesParams) learner(l qpdiff.ForwardLearner, draw func(src synth.Source, n int) qpdiff.Data, labels bool, hyper []float64, names ...string) func(c *checker, src *synth.Stream) error {
+func (p DerivativesParams) learner(l learn.ForwardLearner, draw func(src synth.Source, n int) learn.Data, labels bool, hyper []float64, names ...string) func(c *checker, src *synth.Stream) error {
 	return func(c *checker, src *synth.Stream) error {
 		d := draw(src, p.Train)
 		_, n := d.X.Dims()
@@ -107,12 +112,12 @@ func (p DerivativesParams) checkKernelSVM(c *checker, src *synth.Stream) error {
 		return err
 	}
 	const points = 5
-	d, hyper := qpdiff.Data{X: train.X, Y: train.Y}, []float64{p.C, p.Gamma}
+	d, hyper := learn.Data{X: train.X, Y: train.Y}, []float64{p.C, p.Gamma}
 	at := mat.NewDense(points, 2, normals(src, 2*points))
 	cotangent, values := normals(src, points), make([]float64, points)
-	l := &qpdiff.KernelSVM{Intercept: true}
+	l := &kernel.SVM{Intercept: true}
 	theta := make([]float64, 1)
-	decide := func(d qpdiff.Data, hyper []float64, at *mat.Dense) (float64, error) {
+	decide := func(d learn.Data, hyper []float64, at *mat.Dense) (float64, error) {
 		if err := fit(l, d, theta, hyper); err != nil {
 			return 0, err
 		}
@@ -139,7 +144,7 @@ func (p DerivativesParams) checkKernelSVM(c *checker, src *synth.Stream) error {
 		return err
 	}
 	dx, move := mat.NewDense(points, 2, nil), mat.NewDense(points, 2, normals(src, 2*points))
-	if err := l.PredictVJP(nil, &qpdiff.Grad{}, dx, at, cotangent); err != nil {
+	if err := l.PredictVJP(nil, &learn.Grad{}, dx, at, cotangent); err != nil {
 		return err
 	}
 	exact := floats.Dot(dx.RawMatrix().Data, move.RawMatrix().Data)
@@ -274,7 +279,7 @@ func (p DerivativesParams) checkCV(c *checker, src *synth.Stream) error {
 		return err
 	}
 	net, err := cvgm.New(cvgm.Config{Data: p.regression(src, p.Train), Splits: splits, Loss: cvgm.SquaredError{}, Standardise: true, Centring: cvgm.MeanCentring,
-		Learner: func() qpdiff.Learner { return new(qpdiff.ElasticNet) }, Workers: 1})
+		Learner: func() learn.Learner { return new(linear.ElasticNet) }, Workers: 1})
 	if err != nil {
 		return err
 	}
@@ -283,8 +288,8 @@ func (p DerivativesParams) checkCV(c *checker, src *synth.Stream) error {
 		return err
 	}
 	phi := &cvgm.Perceptron{Widths: []int{2, 8, 2}}
-	kernel, err := cvgm.New(cvgm.Config{Data: qpdiff.Data{X: train.X, Y: train.Y}, Splits: splits, Loss: cvgm.LogisticLoss{}, Features: phi, Hyper: []float64{p.C},
-		Learner: func() qpdiff.Learner { return &qpdiff.Logistic{Intercept: qpdiff.UnpenalisedIntercept} }, Workers: 1})
+	kernel, err := cvgm.New(cvgm.Config{Data: learn.Data{X: train.X, Y: train.Y}, Splits: splits, Loss: cvgm.LogisticLoss{}, Features: phi, Hyper: []float64{p.C},
+		Learner: func() learn.Learner { return &linear.Logistic{Intercept: linear.UnpenalisedIntercept} }, Workers: 1})
 	if err != nil {
 		return err
 	}
@@ -374,4 +379,39 @@ func solveDie(alpha []float64) (x []float64, lambda, nu float64) {
 		lambda += step
 	}
 	return x, lambda, nu
+}
+
+// Run checks a derivative of each example in each of its inputs.
+func (p DerivativesParams) Run(ctx context.Context) (*DerivativeChecks, error) {
+	if err := Check(&p); err != nil {
+		return nil, err
+	}
+	r := &DerivativeChecks{Params: p}
+	for k := 2; k <= 26; k++ {
+		r.Steps = append(r.Steps, math.Pow(10, -float64(k)/2))
+	}
+	examples := []struct {
+		name string
+		run  func(c *checker, src *synth.Stream) error
+	}{
+		{"logistic regression", p.learner(&linear.Logistic{Intercept: linear.UnpenalisedIntercept}, p.classes, false, []float64{p.C}, "C")},
+		{"elastic net", p.learner(new(linear.ElasticNet), p.regression, false, []float64{p.Lambda1, p.Lambda2}, "λ1", "λ2")},
+		{"support vector machine", p.learner(new(margin.SVM), p.classes, true, []float64{p.Lambda1, p.Lambda2}, "λ1", "λ2")},
+		{"kernel machine", p.checkKernelSVM},
+		{"learned loss", p.learner(new(margin.LearnedLoss), p.classes, true, []float64{.4, .2, .1, .3, p.Lambda2}, "α1", "α2", "α3", "α4", "λ")},
+		{"quadratic program", checkQP},
+		{"convex program", checkProgram},
+		{"CV loss", p.checkCV},
+	}
+	checks, err := cells(ctx, len(examples),
+		func(i int) string { return examples[i].name },
+		func(i int) ([]DerivativeCheck, error) {
+			c := &checker{example: examples[i].name, steps: r.Steps}
+			err := examples[i].run(c, synth.NewStream(p.Seed, "derivatives of "+c.example))
+			return c.checks, err
+		})
+	for _, c := range checks {
+		r.Checks = append(r.Checks, c...)
+	}
+	return r, err
 }

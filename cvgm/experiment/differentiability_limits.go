@@ -9,6 +9,9 @@ import (
 
 	"cvgm/cvgm"
 	"cvgm/qpdiff"
+	"cvgm/qpdiff/learn"
+	"cvgm/qpdiff/linear"
+	"cvgm/qpdiff/linear/margin"
 	"cvgm/synth"
 
 	"gonum.org/v1/gonum/floats"
@@ -35,25 +38,6 @@ func DefaultDifferentiabilityLimits() DifferentiabilityLimitsParams {
 }
 
 func (DifferentiabilityLimitsParams) defaults() any { return DefaultDifferentiabilityLimits() }
-
-// A Kink is a value of an input at which an entry of a solution has two
-// one-sided slopes, and what the library answers there.
-type Kink struct {
-	At    float64
-	Entry int
-	// Left and Right are the one-sided slopes by directional derivatives,
-	// LeftDifference and RightDifference those by one-sided differences.
-	Left, Right                     float64
-	LeftDifference, RightDifference float64
-	// Weak are the numbers that the library names when asked for the derivative,
-	// Refusal its words, and Generalised what it gives instead on request.
-	Weak        []int
-	Refusal     string
-	Generalised float64
-	// Input, Value and Slope follow the entry through the kink. Slope is NaN
-	// where there is no derivative.
-	Input, Value, Slope []float64
-}
 
 // A RangeCounterexample is the kink of min ½(x − a)² subject to x ≤ 0 at a = 0
 // with what the paper's condition says of it, ∇_a g ∈ R(∇_z g): there, with
@@ -128,19 +112,6 @@ func (p DifferentiabilityLimitsParams) Run(ctx context.Context) (*Differentiabil
 		func() error { return sharedMultipliers(r) },
 	)
 	return r, err
-}
-
-// refused returns the weak rows or entries and the words of an error that says that
-// there is no derivative, and any other error as such.
-func refused(err error) (weak []int, words string, other error) {
-	var n *qpdiff.NotDifferentiableError
-	if errors.As(err, &n) {
-		return slices.Concat(n.Weak.Rows, n.Weak.Coords), err.Error(), nil
-	}
-	if err == nil {
-		err = errors.New("experiment: a derivative was given where none exists")
-	}
-	return nil, "", err
 }
 
 // clip is min ½(x − a)² subject to x ≤ 0, less the constant.
@@ -231,145 +202,23 @@ func outsideRange(a *mat.Dense, b []float64) float64 {
 	return floats.Norm(left, 2)
 }
 
-// kinks finds a kink of each learner's path in λ1.
-func (p LinearProblem) kinks(net, svm *Kink) error {
-	src := synth.NewStream(p.Seed, "kinks")
-	return firstError(
-		wrap(p.kink(net, p.regression(src, p.Train), new(qpdiff.ElasticNet), &qpdiff.ElasticNet{Generalised: true}), "elastic net"),
-		wrap(p.kink(svm, p.classes(src, p.Train), new(qpdiff.SVM), &qpdiff.SVM{Generalised: true}), "support vector machine"))
-}
-
-// kink bisects to a λ1 at which a coefficient becomes 0.
-func (p LinearProblem) kink(k *Kink, d qpdiff.Data, strict, generalised qpdiff.ForwardLearner) error {
-	_, n := d.X.Dims()
-	theta := make([]float64, n)
-	for _, l := range []qpdiff.ForwardLearner{strict, generalised} {
-		if err := l.Load(d); err != nil {
-			return err
-		}
-	}
-	fit := func(lambda1 float64) error { return strict.Fit(theta, []float64{lambda1, p.Lambda2}) }
-	// From Lambda1 up, to the first coefficient that becomes 0.
-	low, high := p.Lambda1, p.Lambda1
-	if err := fit(low); err != nil {
-		return err
-	}
-	for k.Entry = -1; k.Entry < 0; {
-		before := append([]float64(nil), theta...)
-		low, high = high, high*1.02
-		if floats.Norm(before, 1) == 0 {
-			return invalid("Lambda1", p.Lambda1, "use a smaller value: there is no coefficient but 0")
-		}
-		if err := fit(high); err != nil {
-			return err
-		}
-		for j, v := range before {
-			if v != 0 && theta[j] == 0 {
-				k.Entry = j
-			}
-		}
-	}
-	for {
-		mid := low + (high-low)/2
-		if mid <= low || mid >= high {
-			break
-		}
-		if err := fit(mid); err != nil {
-			return err
-		}
-		if theta[k.Entry] != 0 {
-			low = mid
-		} else {
-			high = mid
-		}
-	}
-	// Rounding decides on which side of the kink the last fits are. The path is
-	// linear up to it, and has its zero there.
-	slope := make([]float64, n)
-	left := high * (1 - 1e-6)
-	if err := fit(left); err != nil {
-		return err
-	}
-	if err := strict.JVP(nil, slope, &qpdiff.Grad{Hyper: []float64{1, 0}}); err != nil {
-		return err
-	}
-	if slope[k.Entry] == 0 {
-		return invalid("Lambda2", p.Lambda2, "use a larger value: a coefficient jumps to 0 as λ1 rises")
-	}
-	k.At = left - theta[k.Entry]/slope[k.Entry]
-	if err := fit(k.At); err != nil {
-		return err
-	}
-	at := theta[k.Entry]
-
-	unit := make([]float64, n)
-	unit[k.Entry] = 1
-	derivative := func(l qpdiff.Learner) (float64, error) {
-		g := qpdiff.Grad{Hyper: make([]float64, 2)}
-		err := l.VJP(nil, &g, unit)
-		return g.Hyper[0], err
-	}
-	_, err := derivative(strict)
-	if k.Weak, k.Refusal, err = refused(err); err != nil {
-		return err
-	}
-	if err := generalised.Fit(theta, []float64{k.At, p.Lambda2}); err != nil {
-		return err
-	}
-	if k.Generalised, err = derivative(generalised); err != nil {
-		return err
-	}
-
-	h := 1e-6 * k.At
-	for _, side := range []struct {
-		sign              float64
-		slope, difference *float64
-	}{{-1, &k.Left, &k.LeftDifference}, {1, &k.Right, &k.RightDifference}} {
-		if err := fit(k.At); err != nil {
-			return err
-		}
-		if err := strict.JVP(nil, slope, &qpdiff.Grad{Hyper: []float64{side.sign, 0}}); err != nil {
-			return err
-		}
-		*side.slope = side.sign * slope[k.Entry]
-		if err := fit(k.At + side.sign*h); err != nil {
-			return err
-		}
-		*side.difference = side.sign * (theta[k.Entry] - at) / h
-	}
-	for _, l := range linspace(.97*k.At, 1.03*k.At, 121) {
-		if math.Abs(l-k.At) < 1e-9*k.At {
-			l = k.At
-		}
-		if err := fit(l); err != nil {
-			return err
-		}
-		s, err := derivative(strict)
-		if err != nil {
-			s = math.NaN()
-		}
-		k.Input, k.Value, k.Slope = append(k.Input, l), append(k.Value, theta[k.Entry]), append(k.Slope, s)
-	}
-	return nil
-}
-
 func (p LinearProblem) vanishingRidge(v *VanishingRidge) error {
 	src := synth.NewStream(p.Seed, "vanishing ridge")
 	d := p.regression(src, p.Train)
-	twice := qpdiff.Data{X: mat.NewDense(p.Train, p.Features+1, nil), Y: d.Y}
+	twice := learn.Data{X: mat.NewDense(p.Train, p.Features+1, nil), Y: d.Y}
 	for i := range p.Train {
-		row := d.X.RawRowView(i)
-		twice.X.SetRow(i, append([]float64{row[0]}, row...))
+		row := d.Dense().RawRowView(i)
+		twice.Dense().SetRow(i, append([]float64{row[0]}, row...))
 	}
 	change := normals(src, p.Train*(p.Features+1))
-	norm := func(d qpdiff.Data, lambda2 float64) (float64, error) {
+	norm := func(d learn.Data, lambda2 float64) (float64, error) {
 		rows, n := d.X.Dims()
-		var l qpdiff.ElasticNet
+		var l linear.ElasticNet
 		theta := make([]float64, n)
 		if err := fit(&l, d, theta, []float64{p.Lambda1, lambda2}); err != nil {
 			return 0, err
 		}
-		err := l.JVP(nil, theta, &qpdiff.Grad{X: mat.NewDense(rows, n, change[:rows*n])})
+		err := l.JVP(nil, theta, &learn.Grad{X: mat.NewDense(rows, n, change[:rows*n])})
 		return floats.Norm(theta, 2), err
 	}
 	for _, l := range logspace(-8, 1, 55) {
@@ -388,14 +237,14 @@ func (p LinearProblem) vanishingRidge(v *VanishingRidge) error {
 		return errors.New("experiment: a fit without a unique solution succeeded")
 	}
 	v.TwiceRefusal = err.Error()
-	if err := fit(new(qpdiff.SVM), p.classes(src, p.Train), make([]float64, p.Features), []float64{p.Lambda1, 0}); err != nil {
+	if err := fit(new(margin.SVM), p.classes(src, p.Train), make([]float64, p.Features), []float64{p.Lambda1, 0}); err != nil {
 		v.SVMRefusal = err.Error()
 	}
 	return nil
 }
 
 func (p DifferentiabilityLimitsParams) discontinuousLoss(l *DiscontinuousLoss) error {
-	zeroOne, soft, err := p.lossesOfC(synth.NewStream(p.Seed, "discontinuous loss"), qpdiff.UnpenalisedIntercept)
+	zeroOne, soft, err := p.lossesOfC(synth.NewStream(p.Seed, "discontinuous loss"), linear.UnpenalisedIntercept)
 	if err != nil {
 		return err
 	}
@@ -420,7 +269,7 @@ func (p DifferentiabilityLimitsParams) discontinuousLoss(l *DiscontinuousLoss) e
 // jumps seeks jumps of both losses on several data sets.
 func (p DifferentiabilityLimitsParams) jumps(l *DiscontinuousLoss) error {
 	for set := range p.DataSets {
-		zeroOne, soft, err := p.lossesOfC(synth.NewStream(p.Seed, fmt.Sprintf("jumps of the loss, data set %d", set)), qpdiff.NoIntercept)
+		zeroOne, soft, err := p.lossesOfC(synth.NewStream(p.Seed, fmt.Sprintf("jumps of the loss, data set %d", set)), linear.NoIntercept)
 		if err != nil {
 			return err
 		}
@@ -440,13 +289,13 @@ func (p DifferentiabilityLimitsParams) jumps(l *DiscontinuousLoss) error {
 
 // lossesOfC draws classes and returns the CV losses of misclassification and of logistic
 // regression in its C.
-func (p DifferentiabilityLimitsParams) lossesOfC(src synth.Source, intercept qpdiff.Intercept) (zeroOne, soft *cvgm.CV, err error) {
+func (p DifferentiabilityLimitsParams) lossesOfC(src synth.Source, intercept linear.Intercept) (zeroOne, soft *cvgm.CV, err error) {
 	d := p.classes(src, p.Train)
 	splits, err := cvgm.RandomSplits(src, p.Train, p.K, p.P)
 	if err != nil {
 		return nil, nil, err
 	}
-	config := cvgm.Config{Data: d, Splits: splits, Learner: func() qpdiff.Learner { return &qpdiff.Logistic{Intercept: intercept} }, Workers: 1}
+	config := cvgm.Config{Data: d, Splits: splits, Learner: func() learn.Learner { return &linear.Logistic{Intercept: intercept} }, Workers: 1}
 	config.Loss = cvgm.ZeroOne{}
 	zeroOne, err = cvgm.New(config)
 	config.Loss = cvgm.LogisticLoss{}

@@ -6,7 +6,8 @@ import (
 	"slices"
 
 	"cvgm/cvgm"
-	"cvgm/qpdiff"
+	"cvgm/qpdiff/learn"
+	"cvgm/qpdiff/linear"
 	"cvgm/synth"
 )
 
@@ -102,7 +103,7 @@ func (d RidgeGroups) ridge(groups int, stream func(purpose string) *synth.Stream
 	}
 	s.CV, err = cvgm.New(cvgm.Config{
 		Data: train, Splits: splits, Loss: s.Loss, Standardise: true, Centring: cvgm.MeanCentring, Workers: 1,
-		Learner: func() qpdiff.Learner { return &qpdiff.ElasticNet{Groups: qpdiff.PerFeature(d.Features)} },
+		Learner: func() learn.Learner { return &linear.ElasticNet{Groups: linear.PerFeature(d.Features)} },
 	})
 	if err != nil {
 		return nil, err

@@ -6,7 +6,8 @@ import (
 	"math"
 
 	"cvgm/cvgm"
-	"cvgm/qpdiff"
+	"cvgm/cvgm/search"
+	"cvgm/qpdiff/learn"
 
 	"gonum.org/v1/gonum/stat"
 )
@@ -95,7 +96,7 @@ func (p ElasticNetParams) Run(ctx context.Context) (*ElasticNetResult, error) {
 	for _, m := range []struct {
 		to       *ElasticNetSearch
 		name     string
-		searcher cvgm.Searcher
+		searcher search.Searcher
 	}{
 		{&r.CVGM, "CVGM", p.gradient(p.Steps)},
 		{&r.Long, "CVGM, run on", p.gradient(p.LongSteps)},
@@ -143,7 +144,7 @@ func testSD(s *Setup, x []float64) (float64, error) {
 		return 0, err
 	}
 	errs := make([]float64, len(s.Test.Y))
-	if err := model.Predict(errs, s.Test.X); err != nil {
+	if err := model.Predict(errs, s.Test.Dense()); err != nil {
 		return 0, err
 	}
 	for i, y := range s.Test.Y {
@@ -154,7 +155,7 @@ func testSD(s *Setup, x []float64) (float64, error) {
 
 // linearRisk returns the mean squared error of the predictions coefᵀx on d, with
 // the entries of d rounded by round.
-func linearRisk(d qpdiff.Data, coef []float64, round func(float64) float64) float64 {
+func linearRisk(d learn.Data, coef []float64, round func(float64) float64) float64 {
 	var total float64
 	for i, y := range d.Y {
 		residual := round(y)
@@ -169,7 +170,7 @@ func linearRisk(d qpdiff.Data, coef []float64, round func(float64) float64) floa
 func asIs(v float64) float64 { return v }
 
 // record keeps the points and losses of a search.
-func (s *ElasticNetSearch) record(steps iter.Seq2[cvgm.Step, error], testLoss func([]float64) (float64, error)) error {
+func (s *ElasticNetSearch) record(steps iter.Seq2[search.Step, error], testLoss func([]float64) (float64, error)) error {
 	best := math.Inf(1)
 	for step, err := range steps {
 		if err != nil {

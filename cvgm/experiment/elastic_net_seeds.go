@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"cvgm/cvgm"
+	"cvgm/cvgm/search"
 	"cvgm/synth"
 )
 
@@ -194,14 +195,14 @@ func (p ElasticNetSeedsParams) seed(ctx context.Context, seed uint64) (losses se
 	for _, m := range []struct {
 		method   int
 		name     string
-		searcher cvgm.Searcher
+		searcher search.Searcher
 	}{
 		{ElasticNetExhaustive, "exhaustive search", p.exhaustive()},
 		{ElasticNetRandom, "random search", p.random(func() cvgm.Source { return synth.NewStream(seed, "elastic net: random search") })},
 		{ElasticNetWideExhaustive, "exhaustive search, wide box", p.wide().exhaustive()},
 		{ElasticNetWideRandom, "random search, wide box", p.wide().random(func() cvgm.Source { return synth.NewStream(seed, "elastic net: random search, wide box") })},
 	} {
-		best, err := cvgm.Best(s.Search(ctx, m.searcher))
+		best, err := search.Best(s.Search(ctx, m.searcher))
 		if err != nil {
 			return losses, fmt.Errorf("%s: %w", m.name, err)
 		}
@@ -228,7 +229,7 @@ func (p ElasticNetSeedsParams) minimum(ctx context.Context, s *Setup, m *Elastic
 	for _, start := range [][2]float64{{.1, .1}, m.Grid, m.Wide} {
 		from := *s
 		from.Start = []float64{max(start[0], p.MinLambda1), max(start[1], p.MinLambda2)}
-		best, err := cvgm.Best(from.Search(ctx, cvgm.QuasiNewton{MaxEvals: p.Evaluations}))
+		best, err := search.Best(from.Search(ctx, search.QuasiNewton{MaxEvals: p.Evaluations}))
 		if err != nil {
 			return err
 		}

@@ -9,6 +9,9 @@ import (
 
 	"cvgm/cvgm"
 	"cvgm/qpdiff"
+	"cvgm/qpdiff/learn"
+	"cvgm/qpdiff/linear"
+	"cvgm/qpdiff/linear/margin"
 	"cvgm/synth"
 
 	"gonum.org/v1/gonum/floats"
@@ -50,7 +53,7 @@ type ErrataResult struct {
 // example prints, ∇_{x_i}∇_θ L = C(π_i−1)y_i I, with the complete one, on N
 // examples in the plane.
 type JacobianErratum struct {
-	Data  qpdiff.Data
+	Data  synth.Data
 	Theta [2]float64 // separates the classes where θᵀx = 0
 	// CompleteError and PrintedError are the distances of ∂θ/∂X from central
 	// differences, as shares of the latter's norm; Cosine is the cosine
@@ -127,12 +130,12 @@ func (p ErrataParams) jacobianErratum(e *JacobianErratum) error {
 	src := synth.NewStream(p.Seed, "jacobian")
 	plane := population{coef: []float64{1, .5}, noise: p.Noise, sign: true}
 	d, fresh := plane.draw(src, p.Train), plane.draw(src, p.Test)
-	var l qpdiff.Logistic
+	var l linear.Logistic
 	theta := make([]float64, 2)
 	if err := fit(&l, d, theta, []float64{p.C}); err != nil {
 		return err
 	}
-	e.Data, e.Theta = d, [2]float64(theta)
+	e.Data, e.Theta = asDrawn(d), [2]float64(theta)
 	pi := make([]float64, p.Train)
 	if err := l.Probabilities(nil, pi); err != nil {
 		return err
@@ -141,7 +144,7 @@ func (p ErrataParams) jacobianErratum(e *JacobianErratum) error {
 	products := func(c []float64) (complete, printed *mat.Dense, err error) {
 		complete, printed = mat.NewDense(p.Train, 2, nil), mat.NewDense(p.Train, 2, nil)
 		u := make([]float64, 2)
-		err = errors.Join(l.VJP(nil, &qpdiff.Grad{X: complete}, c), l.SolveHessian(nil, u, c))
+		err = errors.Join(l.VJP(nil, &learn.Grad{X: complete}, c), l.SolveHessian(nil, u, c))
 		for i, v := range pi {
 			floats.AddScaled(printed.RawRowView(i), -p.C*(v-1)*d.Y[i], u)
 		}
@@ -159,7 +162,7 @@ func (p ErrataParams) jacobianErratum(e *JacobianErratum) error {
 	}
 	slopes := make([]float64, 2) // of the mean loss on fresh examples, in θ
 	for i, y := range fresh.Y {
-		x := fresh.X.RawRowView(i)
+		x := fresh.Dense().RawRowView(i)
 		_, slope := cvgm.LogisticLoss{}.Eval(floats.Dot(theta, x), y)
 		floats.AddScaled(slopes, slope/float64(p.Test), x)
 	}
@@ -181,7 +184,7 @@ func (p ErrataParams) jacobianErratum(e *JacobianErratum) error {
 		for _, sign := range []float64{1, -1} {
 			moved := mat.DenseCopyOf(d.X)
 			moved.RawMatrix().Data[at] += sign * h
-			if err := fit(&l, qpdiff.Data{X: moved, Y: d.Y}, theta, []float64{p.C}); err != nil {
+			if err := fit(&l, learn.Data{X: moved, Y: d.Y}, theta, []float64{p.C}); err != nil {
 				return err
 			}
 			for k, t := range theta {
@@ -196,24 +199,24 @@ func (p ErrataParams) jacobianErratum(e *JacobianErratum) error {
 }
 
 // asZeroOne returns the data with 0 for the label −1.
-func asZeroOne(d qpdiff.Data) qpdiff.Data {
+func asZeroOne(d learn.Data) learn.Data {
 	y := make([]float64, len(d.Y))
 	for i, v := range d.Y {
 		y[i] = math.Max(v, 0)
 	}
-	return qpdiff.Data{X: d.X, Y: y}
+	return learn.Data{X: d.X, Y: y}
 }
 
 func (p ErrataParams) labelErratum(e *LabelErratum) error {
 	src := synth.NewStream(p.Seed, "labels")
 	d, test := p.classes(src, p.Train), p.classes(src, p.Test)
-	other := qpdiff.Data{X: mat.DenseCopyOf(d.X), Y: d.Y} // the class −1 elsewhere
+	other := learn.Data{X: mat.DenseCopyOf(d.X), Y: d.Y} // the class −1 elsewhere
 	for i, y := range d.Y {
 		if y < 0 {
-			other.X.SetRow(i, normals(src, p.Features))
+			other.Dense().SetRow(i, normals(src, p.Features))
 		}
 	}
-	machine := func(d qpdiff.Data) ([]float64, error) {
+	machine := func(d learn.Data) ([]float64, error) {
 		var s qpdiff.Solution
 		if err := s.Solve(svmProgram(d, []float64{p.Lambda1, p.Lambda2})); err != nil {
 			return nil, err
@@ -224,7 +227,7 @@ func (p ErrataParams) labelErratum(e *LabelErratum) error {
 	}
 	hinge := func(theta, x []float64, y float64) float64 { return math.Max(0, 1-y*floats.Dot(theta, x)) }
 	for _, way := range []struct {
-		data, other     qpdiff.Data
+		data, other     learn.Data
 		moves, accuracy *float64
 	}{{d, other, &e.SignMoves, &e.SignAccuracy}, {asZeroOne(d), asZeroOne(other), &e.ZeroMoves, &e.ZeroAccuracy}} {
 		theta, err := machine(way.data)
@@ -247,12 +250,12 @@ func (p ErrataParams) labelErratum(e *LabelErratum) error {
 				up, down := slices.Clone(theta), slices.Clone(theta)
 				up[j] += h
 				down[j] -= h
-				x := d.X.RawRowView(i)
+				x := d.Dense().RawRowView(i)
 				e.ZeroSlope = math.Max(e.ZeroSlope, math.Abs(hinge(up, x, y)-hinge(down, x, y))/(2*h))
 			}
 		}
 	}
-	err := new(qpdiff.SVM).Load(asZeroOne(d))
+	err := new(margin.SVM).Load(asZeroOne(d))
 	if err == nil {
 		return errors.New("experiment: a support vector machine took the label 0")
 	}
@@ -262,7 +265,7 @@ func (p ErrataParams) labelErratum(e *LabelErratum) error {
 
 // elasticNetProgram is the quadratic program that the paper's example prints, in
 // v = (θp, θn) ≥ 0.
-func elasticNetProgram(d qpdiff.Data, lambda1, lambda2 float64) *qpdiff.QP {
+func elasticNetProgram(d learn.Data, lambda1, lambda2 float64) *qpdiff.QP {
 	rows, n := d.X.Dims()
 	q := &qpdiff.QP{Q: new(mat.Dense), P: make([]float64, 2*n), G: mat.NewDense(2*n, 2*n, nil), H: make([]float64, 2*n)}
 	gram, xty := new(mat.Dense), new(mat.VecDense)
@@ -296,7 +299,7 @@ func (p ErrataParams) programErratum(e *ProgramErratum) error {
 		}
 		*m.to = eigen.Values(nil)[0]
 	}
-	var l qpdiff.ElasticNet
+	var l linear.ElasticNet
 	theta, slope := make([]float64, n), make([]float64, n)
 	var s qpdiff.Solution
 	ones, dz := make([]float64, 2*n), make([]float64, 2*n)
@@ -304,7 +307,7 @@ func (p ErrataParams) programErratum(e *ProgramErratum) error {
 	if err := errors.Join(fit(&l, d, theta, []float64{p.Lambda1, p.Lambda2}), s.Solve(q)); err != nil {
 		return err
 	}
-	if err := errors.Join(l.JVP(nil, slope, &qpdiff.Grad{Hyper: []float64{1, 0}}), s.JVP(nil, dz, nil, nil, &qpdiff.QPGrad{P: ones})); err != nil {
+	if err := errors.Join(l.JVP(nil, slope, &learn.Grad{Hyper: []float64{1, 0}}), s.JVP(nil, dz, nil, nil, &qpdiff.QPGrad{P: ones})); err != nil {
 		return err
 	}
 	difference := func(a, v []float64) float64 {
@@ -323,12 +326,12 @@ func (b *BayesErratum) measure() error {
 	if err := firstError(err, errXOR); err != nil {
 		return err
 	}
-	b.Rings, b.RingsTest = ringsSetup.Rule.Accuracy, ringsSetup.Rule.SampleAccuracy(synth.Data{X: ringsSetup.Test.X, Y: ringsSetup.Test.Y})
+	b.Rings, b.RingsTest = ringsSetup.Rule.Accuracy, ringsSetup.Rule.SampleAccuracy(synth.Data{X: ringsSetup.Test.Dense(), Y: ringsSetup.Test.Y})
 	b.XOR = xorSetup.Rule.Accuracy
 	test := xorSetup.Test
-	b.XORTest = xorSetup.Rule.SampleAccuracy(synth.Data{X: test.X, Y: test.Y})
+	b.XORTest = xorSetup.Rule.SampleAccuracy(synth.Data{X: test.Dense(), Y: test.Y})
 	for i, y := range test.Y {
-		if y < 0 || xorSetup.Rule.Label(test.X.RawRowView(i)) > 0 {
+		if y < 0 || xorSetup.Rule.Label(test.Dense().RawRowView(i)) > 0 {
 			b.XORCoded++
 		}
 	}

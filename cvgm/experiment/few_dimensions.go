@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"cvgm/cvgm"
+	"cvgm/cvgm/search"
 	"cvgm/synth"
 
 	"gonum.org/v1/gonum/floats"
@@ -137,18 +138,18 @@ func (p FewDimensionsParams) searches(ctx context.Context, matter, dataSet int) 
 	for k := range p.PerAxis {
 		values = append(values, math.Pow(10, p.BoxLow+margin*float64(2*k+1)))
 	}
-	for _, search := range []struct {
+	for _, searcher := range []struct {
 		lowest   *float64
-		searcher cvgm.Searcher
+		searcher search.Searcher
 	}{
-		{&c.Random, cvgm.RandomSearch{Source: func() cvgm.Source { return p.stream(dataSet)("random") }, Draw: cvgm.LogUniform(p.BoxLow, p.BoxHigh), MaxEvals: p.points()}},
-		{&c.Grid, cvgm.GridSearch{Values: slices.Repeat([][]float64{values}, p.Hyperparameters)}},
+		{&c.Random, search.RandomSearch{Source: func() cvgm.Source { return p.stream(dataSet)("random") }, Draw: search.LogUniform(p.BoxLow, p.BoxHigh), MaxEvals: p.points()}},
+		{&c.Grid, search.GridSearch{Values: slices.Repeat([][]float64{values}, p.Hyperparameters)}},
 	} {
-		best, err := cvgm.Best(s.Search(ctx, search.searcher))
+		best, err := search.Best(s.Search(ctx, searcher.searcher))
 		if err != nil {
 			return c, err
 		}
-		*search.lowest = best.Loss
+		*searcher.lowest = best.Loss
 	}
 	return c, nil
 }
@@ -159,7 +160,7 @@ func (p FewDimensionsParams) carry(dataSet int) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	src, draw := p.stream(dataSet)("slopes"), cvgm.LogUniform(p.BoxLow, p.BoxHigh)
+	src, draw := p.stream(dataSet)("slopes"), search.LogUniform(p.BoxLow, p.BoxHigh)
 	x, slope, squares := make([]float64, p.Features), make([]float64, p.Features), make([]float64, p.Features)
 	for range p.Points {
 		draw(src, x)

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"cvgm/cvgm"
+	"cvgm/cvgm/search"
 	"cvgm/synth"
 )
 
@@ -99,12 +100,12 @@ type gapCell struct {
 
 // watch runs one search to its end with a nested estimate and the true risk.
 func (p GapParams) watch(ctx context.Context, problem, dataSet int) (c gapCell, err error) {
-	search := cvgm.AdaptiveGradient{MaxEvals: p.Budget}
+	searcher := search.AdaptiveGradient{MaxEvals: p.Budget}
 	whole, err := p.setup(problem, dataSet, nil)
 	if err != nil {
 		return c, err
 	}
-	monitor := cvgm.GapMonitor{Risk: func(s cvgm.Step) (float64, error) { return whole.TestLoss(s.X) }}
+	monitor := cvgm.GapMonitor{Risk: func(s search.Step) (float64, error) { return whole.TestLoss(s.X) }}
 	folds, err := cvgm.KFold(synth.NewStream(uint64(dataSet), "gap: outer folds"), len(whole.Train.Y), p.Folds)
 	if err != nil {
 		return c, err
@@ -116,11 +117,11 @@ func (p GapParams) watch(ctx context.Context, problem, dataSet int) (c gapCell, 
 		}
 		heldOut := pick(whole.Train, f.Val)
 		monitor.Nested = append(monitor.Nested, cvgm.NestedSearch{
-			Steps: part.Search(ctx, search),
-			Risk:  func(s cvgm.Step) (float64, error) { return part.Risk(s.X, heldOut) },
+			Steps: part.Search(ctx, searcher),
+			Risk:  func(s search.Step) (float64, error) { return part.Risk(s.X, heldOut) },
 		})
 	}
-	for s, err := range monitor.Watch(whole.Search(ctx, search)) {
+	for s, err := range monitor.Watch(whole.Search(ctx, searcher)) {
 		if err != nil {
 			return c, err
 		}
@@ -132,8 +133,8 @@ func (p GapParams) watch(ctx context.Context, problem, dataSet int) (c gapCell, 
 
 // stop sets Best and Watched.
 func (c *gapCell) stop(patience int) error {
-	monitor := cvgm.GapMonitor{Patience: patience, HeldOut: func(cvgm.Step) (float64, error) { return c.Path[c.Watched].HeldOut, nil }}
-	for s, err := range monitor.Watch(func(yield func(cvgm.Step, error) bool) {
+	monitor := cvgm.GapMonitor{Patience: patience, HeldOut: func(search.Step) (float64, error) { return c.Path[c.Watched].HeldOut, nil }}
+	for s, err := range monitor.Watch(func(yield func(search.Step, error) bool) {
 		for k := 0; k < len(c.Path) && yield(c.Path[k].Step, nil); k++ {
 		}
 	}) {

@@ -5,7 +5,8 @@ import (
 	"slices"
 
 	"cvgm/cvgm"
-	"cvgm/qpdiff"
+	"cvgm/cvgm/search"
+	"cvgm/qpdiff/learn"
 	"cvgm/synth"
 )
 
@@ -30,16 +31,16 @@ func (m KernelCVGM) kernel() *cvgm.Perceptron {
 func (m KernelCVGM) NumHyperparameters() int { return m.kernel().NumParams() }
 
 // gradient is the paper's gradient method.
-func (m KernelCVGM) gradient() cvgm.Searcher { return gradientDescent(m.StepSize, m.Steps) }
+func (m KernelCVGM) gradient() search.Searcher { return gradientDescent(m.StepSize, m.Steps) }
 
 // gradientDescent takes a number of steps of one size and evaluates once more
 // where the last one ends.
-func gradientDescent(size float64, steps int) cvgm.Searcher {
-	return cvgm.ProjectedGradient{StepSize: size, MaxEvals: steps + 1, Tol: -1}
+func gradientDescent(size float64, steps int) search.Searcher {
+	return search.ProjectedGradient{StepSize: size, MaxEvals: steps + 1, Tol: -1}
 }
 
 // lastPoint returns the last point of a search.
-func lastPoint(steps iter.Seq2[cvgm.Step, error]) ([]float64, error) {
+func lastPoint(steps iter.Seq2[search.Step, error]) ([]float64, error) {
 	var x []float64
 	for step, err := range steps {
 		if err != nil {
@@ -52,7 +53,7 @@ func lastPoint(steps iter.Seq2[cvgm.Step, error]) ([]float64, error) {
 
 // use draws splits of the examples d and sets s's objective to their CV loss
 // with a variant of its gradient.
-func (m KernelCVGM) use(s *Setup, v Variant, d qpdiff.Data, src cvgm.Source) error {
+func (m KernelCVGM) use(s *Setup, v Variant, d learn.Data, src cvgm.Source) error {
 	splits, err := cvgm.RandomSplits(src, len(d.Y), m.K, m.P)
 	if err != nil {
 		return err
@@ -79,7 +80,7 @@ func (m KernelCVGM) use(s *Setup, v Variant, d qpdiff.Data, src cvgm.Source) err
 
 // loss returns the CV loss over splits of the examples d. The CV uses one goroutine:
 // variants, or cells, run in parallel.
-func (m KernelCVGM) loss(phi *cvgm.Perceptron, learner func() qpdiff.Learner, loss cvgm.Loss, d qpdiff.Data, splits []cvgm.Split) (*cvgm.CV, error) {
+func (m KernelCVGM) loss(phi *cvgm.Perceptron, learner func() learn.Learner, loss cvgm.Loss, d learn.Data, splits []cvgm.Split) (*cvgm.CV, error) {
 	return cvgm.New(cvgm.Config{
 		Data: d, Splits: splits, Learner: learner, Loss: loss,
 		Features: phi, Hyper: []float64{m.C}, Workers: 1,

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"cvgm/cvgm"
-	"cvgm/qpdiff"
 	"cvgm/synth"
 
 	"gonum.org/v1/gonum/floats"
@@ -28,7 +27,7 @@ type LearnedKernel struct {
 // LearnedKernelResult is what the paper's experiments with a learned kernel
 // measure in common.
 type LearnedKernelResult struct {
-	Train, Test qpdiff.Data
+	Train, Test synth.Data
 	Runs        []KernelRun // one per variant, in the order of Variants
 	Bayes       BayesAccuracy
 }
@@ -146,8 +145,8 @@ func (p LearnedKernel) run(ctx context.Context, draw drawKernel) (*LearnedKernel
 	if err != nil {
 		return nil, err
 	}
-	r := &LearnedKernelResult{Train: s.Train, Test: s.Test, Runs: runs}
-	r.Bayes = BayesAccuracy{Test: s.Rule.SampleAccuracy(synth.Data{X: s.Test.X, Y: s.Test.Y}), Population: s.Rule.Accuracy}
+	r := &LearnedKernelResult{Train: asDrawn(s.Train), Test: asDrawn(s.Test), Runs: runs}
+	r.Bayes = BayesAccuracy{Test: s.Rule.SampleAccuracy(synth.Data{X: s.Test.Dense(), Y: s.Test.Y}), Population: s.Rule.Accuracy}
 	r.Bayes.Scores, err = p.scores(func(dst []float64, x *mat.Dense) error {
 		for i := range dst {
 			dst[i] = s.Rule.Score(x.RawRowView(i))
@@ -176,7 +175,7 @@ func (p LearnedKernel) runVariant(ctx context.Context, v Variant, draw drawKerne
 		run.Accuracy = append(run.Accuracy, on.Accuracy)
 		run.Cosine = append(run.Cosine, state.Cosine)
 		if p.shown(state.Step) {
-			m, err := newManifold(state.Model, w.Test.X)
+			m, err := newManifold(state.Model, w.Test.Dense())
 			if err != nil {
 				return run, err
 			}

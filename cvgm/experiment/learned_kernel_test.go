@@ -13,6 +13,7 @@ import (
 
 	"cvgm/cvgm"
 	"cvgm/qpdiff"
+	"cvgm/qpdiff/learn"
 	"cvgm/synth"
 
 	"github.com/google/go-cmp/cmp"
@@ -237,7 +238,7 @@ func TestVariantsAgainstDifferences(t *testing.T) {
 			if _, err := setup.Problem().Objective(grad, setup.Start); err != nil {
 				t.Fatal(err)
 			}
-			phi, err := p.kernel().Forward(setup.Start, data.Train.X)
+			phi, err := p.kernel().Forward(setup.Start, data.Train.Dense())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -245,7 +246,7 @@ func TestVariantsAgainstDifferences(t *testing.T) {
 				moved := slices.Clone(setup.Start)
 				floats.AddScaled(moved, h, direction)
 				if v.detached() {
-					at, err := p.kernel().Forward(moved, data.Train.X)
+					at, err := p.kernel().Forward(moved, data.Train.Dense())
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -276,9 +277,9 @@ func TestVariantsAgainstDifferences(t *testing.T) {
 func heldLoss(t *testing.T, v Variant, y []float64, splits []cvgm.Split, c float64, phi, held *mat.Dense) float64 {
 	var total float64
 	for _, s := range splits {
-		d := qpdiff.Data{X: mat.NewDense(len(s.Train), 2, nil), Y: make([]float64, len(s.Train))}
+		d := learn.Data{X: mat.NewDense(len(s.Train), 2, nil), Y: make([]float64, len(s.Train))}
 		for k, i := range s.Train {
-			d.X.SetRow(k, phi.RawRowView(i))
+			d.Dense().SetRow(k, phi.RawRowView(i))
 			d.Y[k] = y[i]
 		}
 		learner, theta := v.learner(), make([]float64, 3)

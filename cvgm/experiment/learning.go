@@ -7,7 +7,11 @@ import (
 	"slices"
 
 	"cvgm/cvgm"
-	"cvgm/qpdiff"
+	"cvgm/cvgm/search"
+	"cvgm/qpdiff/kernel"
+	"cvgm/qpdiff/learn"
+	"cvgm/qpdiff/linear"
+	"cvgm/qpdiff/linear/margin"
 	"cvgm/synth"
 )
 
@@ -101,8 +105,8 @@ type LossMethod struct {
 type learningTask struct {
 	name                string
 	hyper               []string
-	learner             func() qpdiff.Learner
-	train, test         qpdiff.Data
+	learner             func() learn.Learner
+	train, test         learn.Data
 	start, lower, upper []float64
 }
 
@@ -116,18 +120,18 @@ func (p LearningParams) Run(ctx context.Context) (*Learning, error) {
 	if err != nil {
 		return nil, err
 	}
-	linear, linearTest := p.classes(src, p.Train), p.classes(src, p.Test)
+	separable, separableTest := p.classes(src, p.Train), p.classes(src, p.Test)
 	tasks := []learningTask{
 		{
-			"support vector machine", []string{"λ1", "λ2"}, func() qpdiff.Learner { return &qpdiff.SVM{Generalised: true} }, linear, linearTest,
+			"support vector machine", []string{"λ1", "λ2"}, func() learn.Learner { return &margin.SVM{Generalised: true} }, separable, separableTest,
 			[]float64{.1, 3}, []float64{1e-4, 1e-3}, []float64{.3, 10},
 		},
 		{
-			"kernel machine", []string{"C", "γ"}, func() qpdiff.Learner { return &qpdiff.KernelSVM{Intercept: true, Generalised: true} }, rings.Train, rings.Test,
+			"kernel machine", []string{"C", "γ"}, func() learn.Learner { return &kernel.SVM{Intercept: true, Generalised: true} }, rings.Train, rings.Test,
 			[]float64{.1, 5}, []float64{1e-2, 1e-2}, []float64{100, 10},
 		},
 		{
-			"logistic regression", []string{"C"}, func() qpdiff.Learner { return &qpdiff.Logistic{Intercept: qpdiff.UnpenalisedIntercept} }, linear, linearTest,
+			"logistic regression", []string{"C"}, func() learn.Learner { return &linear.Logistic{Intercept: linear.UnpenalisedIntercept} }, separable, separableTest,
 			[]float64{100}, []float64{1e-3}, []float64{100},
 		},
 	}
@@ -172,7 +176,7 @@ type lossFit struct {
 
 // setup draws the splits and sets up the CV loss, on one goroutine: tasks run in
 // parallel.
-func (p LearningParams) setup(src synth.Source, learner func() qpdiff.Learner, train, test qpdiff.Data) (*Setup, error) {
+func (p LearningParams) setup(src synth.Source, learner func() learn.Learner, train, test learn.Data) (*Setup, error) {
 	splits, err := cvgm.BalancedSplits(src, len(train.Y), p.K, p.P)
 	if err != nil {
 		return nil, err
@@ -190,7 +194,7 @@ func (p LearningParams) learn(ctx context.Context, t learningTask) (LearningRun,
 	}
 	s.Start, s.Lower, s.Upper = t.start, t.lower, t.upper
 	// In logarithms: the start is orders of magnitude away.
-	searcher := cvgm.LogSpace{Searcher: cvgm.Adam{StepSize: .15, Epsilon: 1e-8, MaxEvals: p.Evaluations}}
+	searcher := search.LogSpace{Searcher: search.Adam{StepSize: .15, Epsilon: 1e-8, MaxEvals: p.Evaluations}}
 	for step, err := range s.Search(ctx, searcher) {
 		if err != nil {
 			return r, err
@@ -222,20 +226,20 @@ func (p LearningParams) learnLosses(ctx context.Context, seed int) ([]lossFit, e
 			train.Y[i] = -train.Y[i]
 		}
 	}
-	s, err := p.setup(src, func() qpdiff.Learner { return &qpdiff.LearnedLoss{Generalised: true} }, train, test)
+	s, err := p.setup(src, func() learn.Learner { return &margin.LearnedLoss{Generalised: true} }, train, test)
 	if err != nil {
 		return nil, err
 	}
-	search := func(project func(alpha []float64), start []float64) (f lossFit, err error) {
-		problem := cvgm.Problem{Objective: s.CV.Eval, Project: func(x []float64) {
+	searcher := func(project func(alpha []float64), start []float64) (f lossFit, err error) {
+		problem := search.Problem{Objective: s.CV.Eval, Project: func(x []float64) {
 			project(x[:len(LossNames)])
 			x[len(LossNames)] = math.Max(x[len(LossNames)], 1e-2)
 		}}
-		best := cvgm.Step{Loss: math.Inf(1)}
+		best := search.Step{Loss: math.Inf(1)}
 		from := slices.Clone(start)
 		problem.Project(from)
 		// The first step is .05 in every search.
-		searcher := cvgm.AdaptiveGradient{FirstStep: .05 / slices.Max(from), MaxEvals: p.Evaluations, Tol: 1e-7}
+		searcher := search.AdaptiveGradient{FirstStep: .05 / slices.Max(from), MaxEvals: p.Evaluations, Tol: 1e-7}
 		for step, err := range until(ctx, searcher.Search(problem, start)) {
 			if err != nil {
 				return f, err
@@ -251,14 +255,14 @@ func (p LearningParams) learnLosses(ctx context.Context, seed int) ([]lossFit, e
 		return f, err
 	}
 	centre := []float64{.25, .25, .25, .25, .1}
-	fromCentre, err := search(cvgm.Simplex, centre)
+	fromCentre, err := searcher(search.Simplex, centre)
 	if err != nil {
 		return nil, err
 	}
 	learned := fromCentre
 	fits := []lossFit{{}, fromCentre}
 	for corner := range LossNames {
-		single, err := search(func(alpha []float64) {
+		single, err := searcher(func(alpha []float64) {
 			clear(alpha)
 			alpha[corner] = 1
 		}, centre)
@@ -266,7 +270,7 @@ func (p LearningParams) learnLosses(ctx context.Context, seed int) ([]lossFit, e
 			return nil, err
 		}
 		fits = append(fits, single)
-		again, err := search(cvgm.Simplex, single.End)
+		again, err := searcher(search.Simplex, single.End)
 		if err != nil {
 			return nil, err
 		}

@@ -1,7 +1,7 @@
 package experiment
 
 import (
-	"cvgm/qpdiff"
+	"cvgm/qpdiff/learn"
 	"cvgm/synth"
 )
 
@@ -25,12 +25,12 @@ func (p LinearExamples) population(sign bool) population {
 }
 
 // regression draws n examples.
-func (p LinearExamples) regression(src synth.Source, n int) qpdiff.Data {
+func (p LinearExamples) regression(src synth.Source, n int) learn.Data {
 	return p.population(false).draw(src, n)
 }
 
 // classes draws n examples labelled with signs.
-func (p LinearExamples) classes(src synth.Source, n int) qpdiff.Data {
+func (p LinearExamples) classes(src synth.Source, n int) learn.Data {
 	return p.population(true).draw(src, n)
 }
 

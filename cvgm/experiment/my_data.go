@@ -1,22 +1,19 @@
 package experiment
 
 import (
-	"context"
 	"crypto/sha256"
 	"encoding/csv"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
-	"math"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 	"unicode/utf8"
 
-	"cvgm/cvgm"
+	"cvgm/cvgm/table"
 	"cvgm/qpdiff"
 )
 
@@ -50,7 +47,7 @@ type MyDataParams struct {
 // myContent is what Read has read.
 type myContent struct {
 	text  string
-	table *cvgm.Table
+	table *table.Table
 }
 
 // DefaultMyData returns the default parameters.
@@ -151,9 +148,9 @@ func unreadable(file, at string, err error) error {
 }
 
 // table reads the text.
-func (p MyDataParams) table(text string) (*cvgm.Table, error) {
+func (p MyDataParams) table(text string) (*table.Table, error) {
 	comma, _ := p.comma()
-	c := cvgm.CSV{Target: p.Target, Positive: p.Positive, Ignore: p.Ignore, Group: p.Group, Comma: comma}
+	c := table.CSV{Target: p.Target, Positive: p.Positive, Ignore: p.Ignore, Group: p.Group, Comma: comma}
 	header, err := records(text, comma).Read()
 	if len(header) == 1 {
 		if i := strings.IndexAny(header[0], ",;|\t"); i >= 0 {
@@ -167,11 +164,11 @@ func (p MyDataParams) table(text string) (*cvgm.Table, error) {
 		}
 		c.Target = strings.TrimSpace(header[len(header)-1])
 	}
-	c.Missing = map[string]cvgm.MissingRule{"mean": cvgm.MissingIsMean, "drop": cvgm.MissingDropsRow, "error": cvgm.MissingIsError}[p.Missing]
-	if c.Missing == cvgm.MissingIsMean {
-		c.MissingIn = map[string]cvgm.MissingRule{c.Target: cvgm.MissingDropsRow}
+	c.Missing = map[string]table.MissingRule{"mean": table.MissingIsMean, "drop": table.MissingDropsRow, "error": table.MissingIsError}[p.Missing]
+	if c.Missing == table.MissingIsMean {
+		c.MissingIn = map[string]table.MissingRule{c.Target: table.MissingDropsRow}
 		if p.Group != "" {
-			c.MissingIn[p.Group] = cvgm.MissingDropsRow
+			c.MissingIn[p.Group] = table.MissingDropsRow
 		}
 	}
 	table, err := c.Read(strings.NewReader(text))
@@ -191,170 +188,9 @@ func (p MyDataParams) table(text string) (*cvgm.Table, error) {
 	return table, nil
 }
 
-// MyDataResult is what tuning on a table gives.
-type MyDataResult struct {
-	Name    string // of the data
-	Target  string
-	Classes []string // of the target: of two the second is +1; none: the target is a number
-	Rows    int      // used
-	Dropped int      // left out, because they lack a value
-	Groups  int      // of rows that stay together; 0: none
-	Columns []MyColumn
-	Learner string    // in words
-	Models  []MyModel // one, or with three and more classes one for each
-	// Confusion counts the examples of each class (row) by the class that is predicted for them
-	// out of fold (column).
-	Confusion [][]int
-	Boundary  *MyBoundary // of classes of exactly two numeric columns; nil: there is none
-	Houses    string      // the CSV of the made-up houses, where they are the data
-}
-
-// MyColumn describes a column of the table.
-type MyColumn struct {
-	Name      string
-	Numeric   bool
-	Levels    []string // of a categorical column
-	Missing   int      // rows without a value
-	Low, High float64  // of the values of a numeric column
-	Counts    bool     // the numbers count the rows, each one more than the one before
-}
-
-// Run tunes the learner. Without Read it reads the file from the working folder.
-func (p MyDataParams) Run(ctx context.Context) (*MyDataResult, error) {
-	if p.content == nil {
-		var err error
-		if p, err = p.Read(""); err != nil {
-			return nil, err
-		}
-	}
-	if err := firstError(Check(&p), ctx.Err()); err != nil {
-		return nil, err
-	}
-	table := p.content.table
-	rows, _ := table.Dims()
-	r := &MyDataResult{Name: p.Name(), Target: table.Target, Classes: table.Classes, Rows: rows, Dropped: p.dropped(table)}
-	if p.File == "" {
-		r.Houses = p.content.text
-	}
-	for _, g := range table.Groups {
-		r.Groups = max(r.Groups, g+1)
-	}
-	single := []*cvgm.Table{table}
-	if len(table.Classes) > 2 {
-		single = nil
-		for _, class := range table.Classes {
-			binary, err := table.Binary(class)
-			if err != nil {
-				return nil, err
-			}
-			single = append(single, binary)
-		}
-	}
-	d, _, err := single[0].Data()
-	if err != nil {
-		return nil, err
-	}
-	r.Columns = myColumns(table.Columns, d)
-	prototype, name := p.learner(len(table.Classes) > 0)
-	r.Learner = name
-	models, tuned := make([]MyModel, len(single)), make([]*cvgm.Tuned, len(single))
-	for k, binary := range single {
-		report, _ := ctx.Value(progressKey{}).(func(done, total int))
-		tuner := cvgm.Tuner{Learner: prototype, Seed: p.Seed, OuterFolds: p.OuterFolds, MaxTime: time.Duration(p.Seconds * float64(time.Second)),
-			Progress: func(t cvgm.TuneProgress) {
-				if report != nil && t.Left > 0 {
-					share := (float64(k) + t.Elapsed.Seconds()/(t.Elapsed+t.Left).Seconds()) / float64(len(single))
-					report(int(100*share), 100)
-				}
-			}}
-		switch p.OuterFolds {
-		case 0:
-			tuner.OuterFolds = -1
-		case DefaultMyData().OuterFolds:
-			tuner.OuterFolds = 0 // as many, or as the data allow
-		}
-		if tuned[k], err = tuner.TuneTable(ctx, binary); err == nil {
-			models[k], err = p.model(ctx, tuned[k], binary, len(single) == 1)
-		}
-		if err != nil {
-			if len(single) > 1 {
-				err = fmt.Errorf("class %q: %w", table.Classes[k], err)
-			}
-			return nil, err
-		}
-	}
-	r.Models = models
-	r.Confusion = confusion(table, models)
-	r.Boundary, err = p.boundary(table, d, tuned)
-	return r, err
-}
-
-// learner returns the learner to tune and its name in words.
-func (p MyDataParams) learner(classes bool) (qpdiff.Learner, string) {
-	word := p.Learner
-	if word == "auto" {
-		word = map[bool]string{true: "logistic", false: "elastic_net"}[classes]
-	}
-	switch word {
-	case "logistic":
-		return &qpdiff.Logistic{Intercept: qpdiff.UnpenalisedIntercept}, "logistic regression"
-	case "sparse_logistic":
-		return &qpdiff.SparseLogistic{Intercept: true}, "sparse logistic regression"
-	case "svm":
-		return &qpdiff.SVM{}, "support vector machine"
-	case "kernel_svm":
-		return &qpdiff.KernelSVM{Intercept: true}, "kernel support vector machine"
-	case "huber":
-		return &qpdiff.Huber{Intercept: true}, "Huber regression"
-	case "kernel_ridge":
-		return &qpdiff.KernelRidge{Intercept: true}, "kernel ridge regression"
-	}
-	return &qpdiff.ElasticNet{}, "elastic net"
-}
-
 // records returns a reader of the text's records, fields as they stand.
 func records(text string, comma rune) *csv.Reader {
 	r := csv.NewReader(strings.NewReader(strings.TrimPrefix(text, "\ufeff")))
 	r.Comma, r.ReuseRecord = comma, true
 	return r
-}
-
-// dropped returns the number of records of the text that are no rows of the table.
-func (p MyDataParams) dropped(t *cvgm.Table) int {
-	comma, _ := p.comma()
-	r := records(p.content.text, comma)
-	n := -1 // the header
-	for {
-		if _, err := r.Read(); err != nil {
-			break // the end: the table was read from the same text
-		}
-		n++
-	}
-	return n - len(t.Lines)
-}
-
-// myColumns describes the columns of the values that Table.Data returns.
-func myColumns(columns []cvgm.Column, d qpdiff.Data) []MyColumn {
-	var all []MyColumn
-	n := len(d.Y)
-	for j, c := range columns {
-		m := MyColumn{Name: c.Name, Numeric: c.Kind == cvgm.Numeric, Levels: c.Levels, Low: math.Inf(1), High: math.Inf(-1)}
-		for i := range n {
-			v := d.X.At(i, j)
-			if v != v {
-				m.Missing++
-				continue
-			}
-			m.Low, m.High = min(m.Low, v), max(m.High, v)
-		}
-		if !m.Numeric {
-			m.Low, m.High = math.NaN(), math.NaN()
-		}
-		m.Counts = m.Numeric
-		for i := 1; i < n && m.Counts; i++ {
-			m.Counts = d.X.At(i, j) == d.X.At(i-1, j)+1
-		}
-		all = append(all, m)
-	}
-	return all
 }

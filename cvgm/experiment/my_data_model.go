@@ -10,7 +10,9 @@ import (
 	"strings"
 
 	"cvgm/cvgm"
-	"cvgm/qpdiff"
+	"cvgm/cvgm/table"
+	"cvgm/cvgm/tune"
+	"cvgm/qpdiff/learn"
 
 	"gonum.org/v1/gonum/mat"
 )
@@ -24,18 +26,18 @@ type MyModel struct {
 	// prediction, and the training loss.
 	LossName                                                  string
 	Loss, StandardError, DefaultLoss, ConstantLoss, TrainLoss float64
-	Risk                                                      *cvgm.TunedRisk // the nested estimate; nil: none
-	Evaluations                                               int             // of the CV loss, in all searches
-	Warnings                                                  []string        // sentences
-	Curves                                                    []MyCurve       // of the hyperparameters that were searched
-	Axes                                                      [][]float64     // of Surface, ascending; nil: there are not two hyperparameters
-	Surface                                                   [][]float64     // the CV loss [i][j] at Axes[0][i], Axes[1][j]; NaN where the fit fails
-	Path                                                      []cvgm.TuneStep // the search
-	Features                                                  []string        // that the columns become
-	Coefficients                                              []float64       // of the features per standard deviation; nil for a kernel
-	Y, OutOfFold                                              []float64       // target and out-of-fold prediction of each row
-	ROC                                                       MyROC           // empty for a target that is a number
-	Pipeline                                                  string          // as JSON
+	Risk                                                      *tune.Risk  // the nested estimate; nil: none
+	Evaluations                                               int         // of the CV loss, in all searches
+	Warnings                                                  []string    // sentences
+	Curves                                                    []MyCurve   // of the hyperparameters that were searched
+	Axes                                                      [][]float64 // of Surface, ascending; nil: there are not two hyperparameters
+	Surface                                                   [][]float64 // the CV loss [i][j] at Axes[0][i], Axes[1][j]; NaN where the fit fails
+	Path                                                      []tune.Step // the search
+	Features                                                  []string    // that the columns become
+	Coefficients                                              []float64   // of the features per standard deviation; nil for a kernel
+	Y, OutOfFold                                              []float64   // target and out-of-fold prediction of each row
+	ROC                                                       MyROC       // empty for a target that is a number
+	Pipeline                                                  string      // as JSON
 }
 
 // MyHyper is a hyperparameter with its bounds.
@@ -70,7 +72,7 @@ type MyBoundary struct {
 }
 
 // model returns what the tuned model of a table gives.
-func (p MyDataParams) model(ctx context.Context, tuned *cvgm.Tuned, t *cvgm.Table, surface bool) (MyModel, error) {
+func (p MyDataParams) model(ctx context.Context, tuned *tune.Tuned, t *table.Table, surface bool) (MyModel, error) {
 	m := MyModel{
 		LossName: lossName(tuned.Config.Loss), Loss: tuned.Loss, StandardError: tuned.StandardError, DefaultLoss: tuned.DefaultLoss, ConstantLoss: tuned.ConstantLoss,
 		TrainLoss: tuned.TrainLoss, Risk: tuned.Risk, Evaluations: tuned.Evaluations, Path: tuned.Path, Y: slices.Clone(t.Y), OutOfFold: tuned.OutOfFold,
@@ -82,7 +84,7 @@ func (p MyDataParams) model(ctx context.Context, tuned *cvgm.Tuned, t *cvgm.Tabl
 	for i, h := range tuned.Searched {
 		m.Hyper = append(m.Hyper, MyHyper{h.Name, h.Lower, h.Default, tuned.Hyper[i], h.Upper, h.Zero})
 	}
-	if encoder, ok := tuned.Model.Prepared.(*cvgm.Encoder); ok {
+	if encoder, ok := tuned.Model.Prepared.(*table.Encoder); ok {
 		m.Features = encoder.Names()
 	}
 	if tuned.Model.Kernel == nil {
@@ -97,7 +99,7 @@ func (p MyDataParams) model(ctx context.Context, tuned *cvgm.Tuned, t *cvgm.Tabl
 }
 
 // around evaluates the CV loss around the tuned hyperparameters.
-func (p MyDataParams) around(ctx context.Context, m *MyModel, tuned *cvgm.Tuned, surface bool) error {
+func (p MyDataParams) around(ctx context.Context, m *MyModel, tuned *tune.Tuned, surface bool) error {
 	cv, err := cvgm.New(tuned.Config)
 	if err != nil {
 		return err
@@ -160,32 +162,6 @@ func (p MyDataParams) around(ctx context.Context, m *MyModel, tuned *cvgm.Tuned,
 // noticeable is the share of the CV loss by which a lower one beside the search is reported.
 const noticeable = 1e-2
 
-// Sentences describes the result of each model in words: what the search gained, the nested
-// estimate, and the warnings.
-func (r *MyDataResult) Sentences() []string {
-	var all []string
-	for _, m := range r.Models {
-		of := ""
-		if len(r.Models) > 1 {
-			of = m.Class + " against the others: "
-		}
-		all = append(all, fmt.Sprintf("%sThe CV loss (%s) is %.4g ± %.3g (standard error), at the defaults %.4g, of the best constant prediction %.4g.", of, m.LossName, m.Loss, m.StandardError, m.DefaultLoss, m.ConstantLoss))
-		if risk := m.Risk; risk != nil {
-			all = append(all, fmt.Sprintf("%sThe nested estimate of the risk from %d outer folds is %v with its 95 %% interval, that of the defaults %v. Verdict: %s.", of, risk.Folds, risk.Tuned, risk.Default, risk.Verdict()))
-		}
-		for _, w := range m.Warnings {
-			all = append(all, of+w)
-		}
-		if len(m.Warnings) == 0 {
-			all = append(all, of+"There are no warnings.")
-		}
-	}
-	for i, sentence := range all {
-		all[i] = Visible(sentence)
-	}
-	return all
-}
-
 // within returns n points between the bounds of a hyperparameter, at equal ratios.
 func (h MyHyper) within(n int) []float64 {
 	v := make([]float64, n)
@@ -211,7 +187,7 @@ func lossName(l cvgm.Loss) string {
 }
 
 // warnings returns the tuner's, and that a target of two numbers may be meant as classes.
-func warnings(tuned *cvgm.Tuned, t *cvgm.Table) []string {
+func warnings(tuned *tune.Tuned, t *table.Table) []string {
 	var all []string
 	for _, w := range tuned.Warnings {
 		all = append(all, w.Text)
@@ -264,7 +240,7 @@ func roc(y, decisions []float64) MyROC {
 
 // confusion counts the rows of each class by the class of their out-of-fold decisions: of two
 // classes by the sign, of more by the largest decision.
-func confusion(t *cvgm.Table, models []MyModel) [][]int {
+func confusion(t *table.Table, models []MyModel) [][]int {
 	n := len(t.Classes)
 	if n == 0 {
 		return nil
@@ -295,7 +271,7 @@ func confusion(t *cvgm.Table, models []MyModel) [][]int {
 }
 
 // classOf returns the number of a row's class.
-func classOf(t *cvgm.Table, i int) int {
+func classOf(t *table.Table, i int) int {
 	if len(t.Classes) == 2 {
 		return int(t.Y[i]+1) / 2
 	}
@@ -303,8 +279,8 @@ func classOf(t *cvgm.Table, i int) int {
 }
 
 // boundary returns the decisions over the plane of exactly two numeric columns, or nil.
-func (p MyDataParams) boundary(t *cvgm.Table, d qpdiff.Data, tuned []*cvgm.Tuned) (*MyBoundary, error) {
-	if len(t.Classes) == 0 || len(t.Columns) != 2 || t.Columns[0].Kind != cvgm.Numeric || t.Columns[1].Kind != cvgm.Numeric {
+func (p MyDataParams) boundary(t *table.Table, d learn.Data, tuned []*tune.Tuned) (*MyBoundary, error) {
+	if len(t.Classes) == 0 || len(t.Columns) != 2 || t.Columns[0].Kind != table.Numeric || t.Columns[1].Kind != table.Numeric {
 		return nil, nil
 	}
 	b := &MyBoundary{Names: [2]string{t.Columns[0].Name, t.Columns[1].Name}}
@@ -359,29 +335,4 @@ func (p MyDataParams) boundary(t *cvgm.Table, d qpdiff.Data, tuned []*cvgm.Tuned
 		b.Margin = append(b.Margin, slices.Collect(slices.Chunk(margin, p.CurvePoints)))
 	}
 	return b, nil
-}
-
-// MyFile is a file to write beside the outputs.
-type MyFile struct{ Name, Text, About string }
-
-// Files returns the models as JSON for [cvgm.Pipeline], and the CSV of the made-up houses where
-// they are the data. About describes each in a sentence.
-func (r *MyDataResult) Files() []MyFile {
-	var all []MyFile
-	for k, m := range r.Models {
-		f := MyFile{Name: "my_data_pipeline.json", Text: m.Pipeline, About: fmt.Sprintf("predicts %s", r.Target)}
-		switch {
-		case len(r.Models) > 1:
-			f.Name = fmt.Sprintf("my_data_pipeline_%d.json", k+1)
-			f.About = fmt.Sprintf("tells %q from the other classes of %s", m.Class, r.Target)
-		case m.Class != "":
-			f.About = fmt.Sprintf("tells %q, which is +1, from %q in %s", m.Class, r.Classes[0], r.Target)
-		}
-		f.About = f.Name + " " + Visible(f.About) + "."
-		all = append(all, f)
-	}
-	if r.Houses != "" {
-		all = append(all, MyFile{"houses.csv", r.Houses, "houses.csv holds the made-up houses."})
-	}
-	return all
 }

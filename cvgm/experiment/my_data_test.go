@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"cvgm/cvgm"
+	"cvgm/cvgm/table"
 	"cvgm/qpdiff"
 	"cvgm/synth"
 )
@@ -78,7 +78,7 @@ func TestMyDataHouses(t *testing.T) {
 		}
 	}
 	// The pipeline predicts from the text.
-	var pipeline cvgm.Pipeline
+	var pipeline table.Pipeline
 	if err := json.Unmarshal([]byte(m.Pipeline), &pipeline); err != nil {
 		t.Fatal(err)
 	}
@@ -167,7 +167,7 @@ func TestMyDataThreeClasses(t *testing.T) {
 				}
 			}
 		}
-		if (learner == "kernel_svm") != (r.Models[0].Coefficients == nil) || json.Unmarshal([]byte(r.Models[0].Pipeline), new(cvgm.Pipeline)) != nil {
+		if (learner == "kernel_svm") != (r.Models[0].Coefficients == nil) || json.Unmarshal([]byte(r.Models[0].Pipeline), new(table.Pipeline)) != nil {
 			t.Errorf("%s: coefficients %v, pipeline %q", learner, r.Models[0].Coefficients, r.Models[0].Pipeline)
 		}
 	}

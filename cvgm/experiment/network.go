@@ -5,7 +5,8 @@ import (
 	"math"
 
 	"cvgm/cvgm"
-	"cvgm/qpdiff"
+	"cvgm/cvgm/search"
+	"cvgm/qpdiff/learn"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
@@ -16,12 +17,12 @@ import (
 // the training examples, by the mean logistic loss (for labels ±1 the binary
 // cross entropy of the logit).
 type network struct {
-	data qpdiff.Data
+	data learn.Data
 	phi  *cvgm.Perceptron
 	dphi *mat.Dense
 }
 
-func newNetwork(m KernelCVGM, d qpdiff.Data) *network {
+func newNetwork(m KernelCVGM, d learn.Data) *network {
 	n, _ := d.X.Dims()
 	return &network{d, m.kernel(), mat.NewDense(n, 2, nil)}
 }
@@ -39,11 +40,11 @@ func (n *network) init(params []float64, src cvgm.Source) {
 	}
 }
 
-// Eval is a cvgm.Objective: the mean logistic loss.
+// Eval is a search.Objective: the mean logistic loss.
 func (n *network) Eval(grad, params []float64) (float64, error) {
 	kernel := len(params) - 3
 	w := params[kernel:]
-	phi, err := n.phi.Forward(params[:kernel], n.data.X)
+	phi, err := n.phi.Forward(params[:kernel], n.data.Dense())
 	if err != nil {
 		return math.NaN(), err
 	}
@@ -90,7 +91,7 @@ func (n *network) predict(params []float64) func(dst []float64, x *mat.Dense) er
 
 // accumulated returns the objective f with the sum of all its gradients so far
 // for a gradient: what is descended where gradients are never set back to zero.
-func accumulated(f cvgm.Objective) cvgm.Objective {
+func accumulated(f search.Objective) search.Objective {
 	var total []float64
 	return func(grad, x []float64) (float64, error) {
 		loss, err := f(grad, x)
@@ -107,7 +108,7 @@ func accumulated(f cvgm.Objective) cvgm.Objective {
 
 // accuracy returns the test accuracy of the network after a search on f from
 // s.Start.
-func (n *network) accuracy(ctx context.Context, s Setup, searcher cvgm.Searcher, f cvgm.Objective) (float64, error) {
+func (n *network) accuracy(ctx context.Context, s Setup, searcher search.Searcher, f search.Objective) (float64, error) {
 	s.Objective = f
 	x, err := lastPoint(s.Search(ctx, searcher))
 	if err != nil {

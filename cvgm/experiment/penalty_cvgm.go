@@ -5,7 +5,9 @@ import (
 	"math"
 
 	"cvgm/cvgm"
-	"cvgm/qpdiff"
+	"cvgm/cvgm/search"
+	"cvgm/qpdiff/learn"
+	"cvgm/qpdiff/linear"
 	"cvgm/synth"
 )
 
@@ -49,12 +51,12 @@ func (e PenaltyCVGM) published(ctx context.Context, d PublishedRegression) (*Set
 	return s, src, err
 }
 
-func elasticNetCV(train qpdiff.Data, splits []cvgm.Split, centring cvgm.Centring, workers int) (*cvgm.CV, error) {
+func elasticNetCV(train learn.Data, splits []cvgm.Split, centring cvgm.Centring, workers int) (*cvgm.CV, error) {
 	return cvgm.New(cvgm.Config{
 		Data: train, Splits: splits,
 		// Of the hundred millions of fits over all seeds, one comes so close to a
 		// kink that no derivative exists. The method steps over it.
-		Learner:     func() qpdiff.Learner { return &qpdiff.ElasticNet{Generalised: true} },
+		Learner:     func() learn.Learner { return &linear.ElasticNet{Generalised: true} },
 		Loss:        cvgm.SquaredError{},
 		Standardise: true,
 		Centring:    centring,
@@ -63,8 +65,8 @@ func elasticNetCV(train qpdiff.Data, splits []cvgm.Split, centring cvgm.Centring
 }
 
 // gradient is the paper's gradient method.
-func (e PenaltyCVGM) gradient(evaluations int) cvgm.Searcher {
-	return cvgm.ProjectedGradient{StepSize: e.StepSize, MaxEvals: evaluations}
+func (e PenaltyCVGM) gradient(evaluations int) search.Searcher {
+	return search.ProjectedGradient{StepSize: e.StepSize, MaxEvals: evaluations}
 }
 
 // SearchBox is where exhaustive and random search look for penalties.
@@ -77,13 +79,13 @@ type SearchBox struct {
 
 var paperSearchBox = SearchBox{GridPoints: 10, RandomPoints: 100, BoxLow: -4, BoxHigh: -1}
 
-func (b SearchBox) exhaustive() cvgm.Searcher {
+func (b SearchBox) exhaustive() search.Searcher {
 	grid := logspace(b.BoxLow, b.BoxHigh, b.GridPoints)
-	return cvgm.GridSearch{Values: [][]float64{grid, grid}}
+	return search.GridSearch{Values: [][]float64{grid, grid}}
 }
 
-func (b SearchBox) random(src func() cvgm.Source) cvgm.Searcher {
-	return cvgm.RandomSearch{Source: src, Draw: cvgm.LogUniform(b.BoxLow, b.BoxHigh), MaxEvals: b.RandomPoints}
+func (b SearchBox) random(src func() cvgm.Source) search.Searcher {
+	return search.RandomSearch{Source: src, Draw: search.LogUniform(b.BoxLow, b.BoxHigh), MaxEvals: b.RandomPoints}
 }
 
 // boxTol is the relative distance below which a penalty lies on an edge of the box: far

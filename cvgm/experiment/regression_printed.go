@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"cvgm/qpdiff"
+	"cvgm/qpdiff/learn"
 	"cvgm/synth"
 )
 
@@ -112,11 +112,11 @@ func (p RegressionPrintedParams) measure(ctx context.Context, seed uint64) (c re
 			copy(last, step.X)
 		}
 		others := p.Samples - p.Train
-		tests := map[int]qpdiff.Data{
+		tests := map[int]learn.Data{
 			TestOtherRows: pick(s.Test, count(0, others)), TestFreshRows: pick(s.Test, count(others, p.Test)), TestSecondCall: second,
 		}
 		if scale == 1 {
-			tests = map[int]qpdiff.Data{TestPrintedCall: second}
+			tests = map[int]learn.Data{TestPrintedCall: second}
 		}
 		for k, test := range tests {
 			for j, x := range [][]float64{last, leastSquares} {

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"cvgm/cvgm"
+	"cvgm/cvgm/search"
 	"cvgm/synth"
 )
 
@@ -111,24 +112,24 @@ func (p RegretParams) measure(ctx context.Context, groups int, high float64, dat
 	}
 	lowest := c.Start
 	starts := [][]float64{s.Start}
-	for _, search := range []struct {
+	for _, searcher := range []struct {
 		loss     *float64
-		searcher cvgm.Searcher
+		searcher search.Searcher
 	}{
-		{&c.Bayesian, cvgm.LogSpace{Searcher: cvgm.Bayesian{Source: src("Bayesian"), MaxEvals: p.Budget}}},
-		{&c.Random, cvgm.RandomSearch{Source: src("random"), Draw: cvgm.LogUniform(p.BoxLow, high), MaxEvals: p.Budget - 1}},
+		{&c.Bayesian, search.LogSpace{Searcher: search.Bayesian{Source: src("Bayesian"), MaxEvals: p.Budget}}},
+		{&c.Random, search.RandomSearch{Source: src("random"), Draw: search.LogUniform(p.BoxLow, high), MaxEvals: p.Budget - 1}},
 	} {
-		best, err := cvgm.Best(s.Search(ctx, search.searcher))
+		best, err := search.Best(s.Search(ctx, searcher.searcher))
 		if err != nil {
 			return c, err
 		}
-		*search.loss, lowest = min(c.Start, best.Loss), min(lowest, best.Loss)
+		*searcher.loss, lowest = min(c.Start, best.Loss), min(lowest, best.Loss)
 		starts = append(starts, slices.Clone(best.X))
 	}
 	for _, start := range starts {
 		from := *s
 		from.Start = start
-		best, err := cvgm.Best(from.Search(ctx, cvgm.QuasiNewton{MaxEvals: p.LongBudget}))
+		best, err := search.Best(from.Search(ctx, search.QuasiNewton{MaxEvals: p.LongBudget}))
 		if err != nil {
 			return c, err
 		}

@@ -6,39 +6,19 @@ import (
 	"slices"
 
 	"cvgm/cvgm"
-	"cvgm/qpdiff"
+	"cvgm/cvgm/search"
+	"cvgm/qpdiff/kernel"
+	"cvgm/qpdiff/learn"
+	"cvgm/qpdiff/linear"
 	"cvgm/synth"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 )
 
-// Rivals are learners for the rings that a practitioner would try before a learned kernel,
-// each with its hyperparameters chosen by cross-validation on balanced splits. They are
-// measured at some of the sizes.
-type Rivals struct {
-	RivalSizes       []int     `help:"the rivals are measured at the sizes nearest to these" range:"[2,∞)" len:"[1,∞)" order:"ascending" small:"[8,20]"`
-	RivalK           int       `help:"cross-validation splits of the rivals" range:"[2,∞)" small:"[2,5]"`
-	RivalP           float64   `help:"fraction of the examples that each of these splits trains on" range:"(0,1)" splits:"MinSize" small:"[.7,.9]"`
-	RivalReach       float64   `help:"C and γ of the rivals are sought from 1 over this to this" unit:"factor" range:"(1,1e100]" small:"[10,1000]"`
-	RivalEvaluations int       `help:"evaluations of the search for C, or for C and γ" range:"[1,∞)" small:"[1,6]"`
-	RivalGrid        int       `help:"points of the grid per hyperparameter of the kernel machine" range:"[2,∞)" small:"[2,3]"`
-	RandomFeatures   int       `help:"random ReLU features" range:"[1,∞)" small:"[2,8]"`
-	WeightDecays     []float64 `help:"weight decays among which the network's is chosen" range:"[0,∞)" len:"[1,∞)" order:"ascending" small:"[1e-3,1]"`
-	DecaySteps       int       `help:"largest number of Adam's steps among which that network's is chosen" range:"[1,∞)" small:"[1,10]"`
-	LongSteps        int       `help:"Adam's steps in training to convergence" range:"[1,∞)" small:"[1,20]"`
-}
-
-func defaultRivals() Rivals {
-	return Rivals{
-		RivalSizes: []int{8, 12, 20, 40, 60, 100}, RivalK: 5, RivalP: .8, RivalReach: 1000, RivalEvaluations: 25, RivalGrid: 5,
-		RandomFeatures: 64, WeightDecays: []float64{.001, .01, .1}, DecaySteps: 300, LongSteps: 3000,
-	}
-}
-
 // tuned returns the test accuracy of a learner after a search, in logarithms from 1, for
 // the hyperparameters of lowest CV loss.
-func (r Rivals) tuned(ctx context.Context, s *Setup, splits []cvgm.Split, features func(qpdiff.Data) qpdiff.Data, learner func() qpdiff.Learner, hyperparameters int, searcher cvgm.Searcher) (float64, error) {
+func (r Rivals) tuned(ctx context.Context, s *Setup, splits []cvgm.Split, features func(learn.Data) learn.Data, learner func() learn.Learner, hyperparameters int, searcher search.Searcher) (float64, error) {
 	all := func(v float64) []float64 { return slices.Repeat([]float64{v}, hyperparameters) }
 	own := Setup{Train: features(s.Train), Test: features(s.Test), Start: all(1), Lower: all(1 / r.RivalReach), Upper: all(r.RivalReach)}
 	var err error
@@ -48,7 +28,7 @@ func (r Rivals) tuned(ctx context.Context, s *Setup, splits []cvgm.Split, featur
 	if err != nil {
 		return 0, err
 	}
-	best, err := cvgm.Best(own.Search(ctx, searcher))
+	best, err := search.Best(own.Search(ctx, searcher))
 	if err != nil {
 		return 0, err
 	}
@@ -63,21 +43,21 @@ func (p SampleSizeParams) rivals(ctx context.Context, s *Setup, net *network, st
 	if err != nil {
 		return nil, err
 	}
-	logistic := func() qpdiff.Learner { return &qpdiff.Logistic{Intercept: qpdiff.UnpenalisedIntercept} }
-	machine := func() qpdiff.Learner { return &qpdiff.KernelSVM{Intercept: true, Generalised: true} }
-	descent := cvgm.LogSpace{Searcher: cvgm.QuasiNewton{MaxEvals: p.RivalEvaluations}}
+	logistic := func() learn.Learner { return &linear.Logistic{Intercept: linear.UnpenalisedIntercept} }
+	machine := func() learn.Learner { return &kernel.SVM{Intercept: true, Generalised: true} }
+	descent := search.LogSpace{Searcher: search.QuasiNewton{MaxEvals: p.RivalEvaluations}}
 	axis := logspace(-math.Log10(p.RivalReach), math.Log10(p.RivalReach), p.RivalGrid)
-	raw := func(d qpdiff.Data) qpdiff.Data { return d }
+	raw := func(d learn.Data) learn.Data { return d }
 	random := randomFeatures(stream("random features"), p.RandomFeatures)
-	adam := func(steps int) cvgm.Searcher {
-		return cvgm.Adam{StepSize: p.AdamStepSize, MaxEvals: steps + 1, Epsilon: 1e-8, Tol: -1}
+	adam := func(steps int) search.Searcher {
+		return search.Adam{StepSize: p.AdamStepSize, MaxEvals: steps + 1, Epsilon: 1e-8, Tol: -1}
 	}
 	accuracies := make([]float64, 0, len(sizeMethods)-SizeQuadratic)
 	for k, measure := range []func() (float64, error){
 		func() (float64, error) { return p.tuned(ctx, s, splits, quadratic, logistic, 1, descent) },
 		func() (float64, error) { return p.tuned(ctx, s, splits, raw, machine, 2, descent) },
 		func() (float64, error) {
-			return p.tuned(ctx, s, splits, raw, machine, 2, cvgm.GridSearch{Values: [][]float64{axis, axis}})
+			return p.tuned(ctx, s, splits, raw, machine, 2, search.GridSearch{Values: [][]float64{axis, axis}})
 		},
 		func() (float64, error) { return p.tuned(ctx, s, splits, random, logistic, 1, descent) },
 		func() (float64, error) {
@@ -99,7 +79,7 @@ func (p SampleSizeParams) rivals(ctx context.Context, s *Setup, net *network, st
 }
 
 // chooseDecay returns the weight decay and the number of steps with the lowest CV loss.
-func (p SampleSizeParams) chooseDecay(ctx context.Context, s *Setup, splits []cvgm.Split, searcher cvgm.Searcher) (decay float64, steps int, err error) {
+func (p SampleSizeParams) chooseDecay(ctx context.Context, s *Setup, splits []cvgm.Split, searcher search.Searcher) (decay float64, steps int, err error) {
 	lowest := math.Inf(1)
 	for _, candidate := range p.WeightDecays {
 		total := make([]float64, p.DecaySteps+1)
@@ -126,7 +106,7 @@ func (p SampleSizeParams) chooseDecay(ctx context.Context, s *Setup, splits []cv
 }
 
 // decayed returns f with the ridge penalty decay/2 · ‖x‖².
-func decayed(f cvgm.Objective, decay float64) cvgm.Objective {
+func decayed(f search.Objective, decay float64) search.Objective {
 	return func(grad, x []float64) (float64, error) {
 		loss, err := f(grad, x)
 		if grad != nil {
@@ -137,7 +117,7 @@ func decayed(f cvgm.Objective, decay float64) cvgm.Objective {
 }
 
 // quadratic returns d with the features x1, x2, x1², x2² and x1·x2.
-func quadratic(d qpdiff.Data) qpdiff.Data {
+func quadratic(d learn.Data) learn.Data {
 	return withFeatures(d, 5, func(dst, x []float64) {
 		copy(dst, []float64{x[0], x[1], x[0] * x[0], x[1] * x[1], x[0] * x[1]})
 	})
@@ -145,14 +125,14 @@ func quadratic(d qpdiff.Data) qpdiff.Data {
 
 // randomFeatures returns a map to max(0, w·x + b) for n draws of w and b from the standard
 // normal distribution.
-func randomFeatures(src *synth.Stream, n int) func(qpdiff.Data) qpdiff.Data {
+func randomFeatures(src *synth.Stream, n int) func(learn.Data) learn.Data {
 	weights := mat.NewDense(n, 3, nil)
 	for i := range n {
 		for j := range 3 {
 			weights.Set(i, j, src.NormFloat64())
 		}
 	}
-	return func(d qpdiff.Data) qpdiff.Data {
+	return func(d learn.Data) learn.Data {
 		return withFeatures(d, n, func(dst, x []float64) {
 			for i := range dst {
 				w := weights.RawRowView(i)
@@ -163,10 +143,10 @@ func randomFeatures(src *synth.Stream, n int) func(qpdiff.Data) qpdiff.Data {
 }
 
 // withFeatures returns d with n features of each row.
-func withFeatures(d qpdiff.Data, n int, of func(dst, x []float64)) qpdiff.Data {
+func withFeatures(d learn.Data, n int, of func(dst, x []float64)) learn.Data {
 	x := mat.NewDense(len(d.Y), n, nil)
 	for i := range d.Y {
-		of(x.RawRowView(i), d.X.RawRowView(i))
+		of(x.RawRowView(i), d.Dense().RawRowView(i))
 	}
-	return qpdiff.Data{X: x, Y: d.Y}
+	return learn.Data{X: x, Y: d.Y}
 }

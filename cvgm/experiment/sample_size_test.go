@@ -11,7 +11,9 @@ import (
 	"testing"
 
 	"cvgm/cvgm"
+	"cvgm/cvgm/search"
 	"cvgm/qpdiff"
+	"cvgm/qpdiff/learn"
 	"cvgm/synth"
 
 	"github.com/google/go-cmp/cmp"
@@ -112,7 +114,7 @@ func TestNetworkGradientAgainstDifferences(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	net := newNetwork(KernelCVGM{Hidden: []int{5}}, qpdiff.Data{X: d.X, Y: d.Y})
+	net := newNetwork(KernelCVGM{Hidden: []int{5}}, learn.Data{X: d.X, Y: d.Y})
 	x := make([]float64, net.numParams())
 	net.init(x, src)
 	grad := make([]float64, len(x))
@@ -185,7 +187,7 @@ func BenchmarkNetworkStep(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	net := newNetwork(KernelCVGM{Hidden: []int{64}}, qpdiff.Data{X: d.X, Y: d.Y})
+	net := newNetwork(KernelCVGM{Hidden: []int{64}}, learn.Data{X: d.X, Y: d.Y})
 	x := make([]float64, net.numParams())
 	net.init(x, src)
 	grad := make([]float64, len(x))
@@ -217,7 +219,7 @@ func TestDecayIsChosenByHeldOutLoss(t *testing.T) {
 		s.Start = make([]float64, newNetwork(p.KernelCVGM, s.Train).numParams())
 		newNetwork(p.KernelCVGM, s.Train).init(s.Start, stream("weights"))
 		choose := func() (float64, int) {
-			decay, steps, err := p.chooseDecay(t.Context(), s, splits, cvgm.Adam{StepSize: .01, MaxEvals: p.DecaySteps + 1, Epsilon: 1e-8, Tol: -1})
+			decay, steps, err := p.chooseDecay(t.Context(), s, splits, search.Adam{StepSize: .01, MaxEvals: p.DecaySteps + 1, Epsilon: 1e-8, Tol: -1})
 			if err != nil || !slices.Contains(p.WeightDecays, decay) || steps < 0 || steps > p.DecaySteps {
 				t.Fatalf("decay %v, %d steps: %v", decay, steps, err)
 			}

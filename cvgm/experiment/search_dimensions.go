@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"cvgm/cvgm"
+	"cvgm/cvgm/search"
 )
 
 func init() {
@@ -113,13 +114,13 @@ func (p SearchDimensionsParams) cell(ctx context.Context, problem, dataSet int) 
 		}
 		c.Methods = append(c.Methods, m)
 	}
-	long, err := cvgm.Best(s.Search(ctx, cvgm.QuasiNewton{MaxEvals: p.LongBudget}))
+	long, err := search.Best(s.Search(ctx, search.QuasiNewton{MaxEvals: p.LongBudget}))
 	c.Lowest = min(c.Lowest, long.Loss)
 	return c, err
 }
 
 // lowestAlong runs a search and tests the model at its lowest CV loss.
-func lowestAlong(ctx context.Context, s *Setup, searcher cvgm.Searcher) (m dimensionSearch, err error) {
+func lowestAlong(ctx context.Context, s *Setup, searcher search.Searcher) (m dimensionSearch, err error) {
 	m.CV = math.Inf(1)
 	var x []float64
 	for step, err := range s.Search(ctx, searcher) {
@@ -143,20 +144,20 @@ func (p SearchDimensionsParams) searchers(problem, dataSet int) []searchEntry {
 		}
 		return func() cvgm.Source { return p.stream(problem, dataSet, name) }
 	}
-	log := func(s cvgm.Searcher) cvgm.Searcher { return cvgm.LogSpace{Searcher: s} }
-	sigma, draw, grid := logSigma, cvgm.LogUniform(p.BoxLow, p.BoxHigh), cvgm.Searcher(nil)
+	log := func(s search.Searcher) search.Searcher { return search.LogSpace{Searcher: s} }
+	sigma, draw, grid := logSigma, search.LogUniform(p.BoxLow, p.BoxHigh), search.Searcher(nil)
 	if p.isRings(problem) {
-		log = func(s cvgm.Searcher) cvgm.Searcher { return s }
+		log = func(s search.Searcher) search.Searcher { return s }
 		sigma, draw = p.CMAESSigma, func(src cvgm.Source, x []float64) { p.Rings.kernel().Init(x, src) }
 	} else if p.perAxis(p.Groups[problem]) > 1 {
 		grid = p.grid(p.Groups[problem])
 	}
 	return []searchEntry{
-		{name: "adaptive gradient", searcher: cvgm.AdaptiveGradient{MaxEvals: p.Budget}},
-		{name: SearchQuasiNewton, searcher: cvgm.QuasiNewton{MaxEvals: p.Budget}},
-		{name: "CMA-ES", searcher: log(cvgm.CMAES{Source: src("CMA-ES"), Sigma: sigma, MaxEvals: p.Budget})},
-		{name: "Bayesian", searcher: log(cvgm.Bayesian{Source: src("Bayesian"), MaxEvals: p.Budget})},
-		{name: "random", searcher: cvgm.RandomSearch{Source: src("random"), Draw: draw, MaxEvals: p.Budget}},
+		{name: "adaptive gradient", searcher: search.AdaptiveGradient{MaxEvals: p.Budget}},
+		{name: SearchQuasiNewton, searcher: search.QuasiNewton{MaxEvals: p.Budget}},
+		{name: "CMA-ES", searcher: log(search.CMAES{Source: src("CMA-ES"), Sigma: sigma, MaxEvals: p.Budget})},
+		{name: "Bayesian", searcher: log(search.Bayesian{Source: src("Bayesian"), MaxEvals: p.Budget})},
+		{name: "random", searcher: search.RandomSearch{Source: src("random"), Draw: draw, MaxEvals: p.Budget}},
 		{name: "exhaustive", searcher: grid},
 	}
 }
@@ -168,14 +169,14 @@ func (p SearchDimensionsParams) perAxis(hyperparameters int) int {
 	return int(math.Pow(float64(p.Budget), 1/float64(hyperparameters)) + rounding)
 }
 
-func (p SearchDimensionsParams) grid(groups int) cvgm.Searcher {
+func (p SearchDimensionsParams) grid(groups int) search.Searcher {
 	const coarse = 5 // a grid of fewer points is better inside the box than on its edges
 	n, low, high := p.perAxis(groups), p.BoxLow, p.BoxHigh
 	if n < coarse {
 		margin := (high - low) / float64(2*n)
 		low, high = low+margin, high-margin
 	}
-	return cvgm.GridSearch{Values: slices.Repeat([][]float64{logspace(low, high, n)}, groups)}
+	return search.GridSearch{Values: slices.Repeat([][]float64{logspace(low, high, n)}, groups)}
 }
 
 // summarise compares the searchers over the data sets.

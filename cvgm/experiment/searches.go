@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"cvgm/cvgm"
+	"cvgm/cvgm/search"
 	"cvgm/synth"
 )
 
@@ -130,23 +131,23 @@ func (p SearchesParams) searchers(dataSet int) []searchEntry {
 		return func() cvgm.Source { return synth.NewStream(uint64(dataSet), "searches: "+purpose) }
 	}
 	box := SearchBox{GridPoints: p.GridPoints, RandomPoints: p.Budget, BoxLow: p.BoxLow, BoxHigh: p.BoxHigh}
-	log := func(s cvgm.Searcher) cvgm.Searcher { return cvgm.LogSpace{Searcher: s} }
+	log := func(s search.Searcher) search.Searcher { return search.LogSpace{Searcher: s} }
 	const sigma = .1
 	return []searchEntry{
 		{SearchPaperStep, true, false, p.gradient(p.Budget)},
-		{"projected gradient", true, false, cvgm.ProjectedGradient{StepSize: p.LongStepSize, MaxEvals: p.Budget}},
-		{"heavy ball", true, false, cvgm.HeavyBall{StepSize: p.HeavyBallStepSize, MaxEvals: p.Budget}},
-		{"Nesterov", true, false, cvgm.Nesterov{StepSize: p.LongStepSize, MaxEvals: p.Budget}},
-		{"Adam", true, false, cvgm.Adam{StepSize: p.LongStepSize, Epsilon: 1e-8, MaxEvals: p.Budget}},
-		{"adaptive gradient", true, false, cvgm.AdaptiveGradient{MaxEvals: p.Budget}},
-		{SearchQuasiNewton, true, false, cvgm.QuasiNewton{MaxEvals: p.Budget}},
-		{SearchMultiStart, true, false, cvgm.MultiStart{Searcher: cvgm.QuasiNewton{MaxEvals: p.Budget}, Source: stream("starts"), Draw: cvgm.LogUniform(p.BoxLow, p.BoxHigh), Starts: p.Starts}},
+		{"projected gradient", true, false, search.ProjectedGradient{StepSize: p.LongStepSize, MaxEvals: p.Budget}},
+		{"heavy ball", true, false, search.HeavyBall{StepSize: p.HeavyBallStepSize, MaxEvals: p.Budget}},
+		{"Nesterov", true, false, search.Nesterov{StepSize: p.LongStepSize, MaxEvals: p.Budget}},
+		{"Adam", true, false, search.Adam{StepSize: p.LongStepSize, Epsilon: 1e-8, MaxEvals: p.Budget}},
+		{"adaptive gradient", true, false, search.AdaptiveGradient{MaxEvals: p.Budget}},
+		{SearchQuasiNewton, true, false, search.QuasiNewton{MaxEvals: p.Budget}},
+		{SearchMultiStart, true, false, search.MultiStart{Searcher: search.QuasiNewton{MaxEvals: p.Budget}, Source: stream("starts"), Draw: search.LogUniform(p.BoxLow, p.BoxHigh), Starts: p.Starts}},
 		{"exhaustive", false, true, box.exhaustive()},
 		{"random", false, true, box.random(stream("random"))},
-		{"Bayesian", false, false, cvgm.Bayesian{Source: stream("Bayesian"), MaxEvals: p.Budget}},
-		{"Bayesian in log λ", false, true, log(cvgm.Bayesian{Source: stream("Bayesian in logarithms"), MaxEvals: p.Budget})},
-		{"CMA-ES", false, false, cvgm.CMAES{Source: stream("CMA-ES"), Sigma: sigma, MaxEvals: p.Budget}},
-		{"CMA-ES in log λ", false, true, log(cvgm.CMAES{Source: stream("CMA-ES in logarithms"), Sigma: logSigma, MaxEvals: p.Budget})},
+		{"Bayesian", false, false, search.Bayesian{Source: stream("Bayesian"), MaxEvals: p.Budget}},
+		{"Bayesian in log λ", false, true, log(search.Bayesian{Source: stream("Bayesian in logarithms"), MaxEvals: p.Budget})},
+		{"CMA-ES", false, false, search.CMAES{Source: stream("CMA-ES"), Sigma: sigma, MaxEvals: p.Budget}},
+		{"CMA-ES in log λ", false, true, log(search.CMAES{Source: stream("CMA-ES in logarithms"), Sigma: logSigma, MaxEvals: p.Budget})},
 	}
 }
 
@@ -154,7 +155,7 @@ type searchEntry struct {
 	name        string
 	gradient    bool
 	logarithmic bool
-	searcher    cvgm.Searcher
+	searcher    search.Searcher
 }
 
 // setup draws a data set.
@@ -233,7 +234,7 @@ func (p SearchesParams) cell(ctx context.Context, dataSet int) (c searchesCell, 
 	}
 	for _, e := range p.searchers(dataSet) {
 		start := 0
-		if multi, ok := e.searcher.(cvgm.MultiStart); ok {
+		if multi, ok := e.searcher.(search.MultiStart); ok {
 			draw := multi.Draw
 			multi.Draw = func(src cvgm.Source, x []float64) {
 				start++
@@ -267,7 +268,7 @@ func (p SearchesParams) cell(ctx context.Context, dataSet int) (c searchesCell, 
 }
 
 // add keeps a step of the searches that the surface shows. Starts count from 0.
-func (s *SearchSurface) add(name string, step cvgm.Step, start int) {
+func (s *SearchSurface) add(name string, step search.Step, start int) {
 	x := [2]float64(step.X)
 	switch {
 	case name == SearchQuasiNewton:

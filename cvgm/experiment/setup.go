@@ -5,7 +5,8 @@ import (
 	"iter"
 
 	"cvgm/cvgm"
-	"cvgm/qpdiff"
+	"cvgm/cvgm/search"
+	"cvgm/qpdiff/learn"
 	"cvgm/synth"
 
 	"gonum.org/v1/gonum/mat"
@@ -15,7 +16,7 @@ import (
 // the start and bounds of the search, and the risk by which its result is
 // judged. It belongs to one goroutine.
 type Setup struct {
-	Train, Test qpdiff.Data
+	Train, Test learn.Data
 	// Coef are the coefficients, and Rule is the best rule, of the population that
 	// the data comes from; nil where there is none.
 	Coef []float64
@@ -26,15 +27,15 @@ type Setup struct {
 	Start, Lower, Upper []float64    // nil bounds: none
 	Loss                cvgm.Loss    // of Risk
 	// Objective is what a search descends; nil: CV.Eval.
-	Objective cvgm.Objective
+	Objective search.Objective
 	// Hyper returns the CV's hyperparameters of a point of the search; nil: the
 	// point itself.
 	Hyper func(x []float64) []float64
 }
 
 // Problem returns the search's problem.
-func (s *Setup) Problem() cvgm.Problem {
-	p := cvgm.Problem{Objective: s.Objective, Lower: s.Lower, Upper: s.Upper}
+func (s *Setup) Problem() search.Problem {
+	p := search.Problem{Objective: s.Objective, Lower: s.Lower, Upper: s.Upper}
 	if p.Objective == nil {
 		p.Objective = s.CV.Eval
 	}
@@ -42,7 +43,7 @@ func (s *Setup) Problem() cvgm.Problem {
 }
 
 // Search searches from Start. After ctx is done the next step is its error.
-func (s *Setup) Search(ctx context.Context, searcher cvgm.Searcher) iter.Seq2[cvgm.Step, error] {
+func (s *Setup) Search(ctx context.Context, searcher search.Searcher) iter.Seq2[search.Step, error] {
 	return until(ctx, searcher.Search(s.Problem(), s.Start))
 }
 
@@ -56,7 +57,7 @@ func (s *Setup) Model(x []float64) (*cvgm.Model, error) {
 }
 
 // Risk returns the mean loss on d of the model at a point of the search.
-func (s *Setup) Risk(x []float64, d qpdiff.Data) (float64, error) {
+func (s *Setup) Risk(x []float64, d learn.Data) (float64, error) {
 	model, err := s.Model(x)
 	if err != nil {
 		return 0, err
@@ -101,12 +102,12 @@ func until[S any](ctx context.Context, steps iter.Seq2[S, error]) iter.Seq2[S, e
 type Metrics struct{ Loss, Accuracy float64 }
 
 // Evaluate evaluates a model on the examples.
-func Evaluate(m *cvgm.Model, d qpdiff.Data) (Metrics, error) { return evaluate(m.Predict, d) }
+func Evaluate(m *cvgm.Model, d learn.Data) (Metrics, error) { return evaluate(m.Predict, d) }
 
 // evaluate evaluates a prediction function.
-func evaluate(predict func(dst []float64, x *mat.Dense) error, d qpdiff.Data) (Metrics, error) {
+func evaluate(predict func(dst []float64, x *mat.Dense) error, d learn.Data) (Metrics, error) {
 	predictions := make([]float64, len(d.Y))
-	if err := predict(predictions, d.X); err != nil {
+	if err := predict(predictions, d.Dense()); err != nil {
 		return Metrics{}, err
 	}
 	var m Metrics

@@ -6,6 +6,9 @@ import (
 	"math"
 
 	"cvgm/qpdiff"
+	"cvgm/qpdiff/learn"
+	"cvgm/qpdiff/linear"
+	"cvgm/qpdiff/linear/margin"
 	"cvgm/synth"
 
 	"gonum.org/v1/gonum/floats"
@@ -61,7 +64,7 @@ func (p SolutionPathsParams) Run(ctx context.Context) (*SolutionPaths, error) {
 	r := &SolutionPaths{Params: p}
 	src := synth.NewStream(p.Seed, "solution paths")
 	regression, classes := p.regression(src, p.Train), p.classes(src, p.Train)
-	net, err := learnerPath("elastic net", "λ1", new(qpdiff.ElasticNet), regression, linspace(.001, 1.2, p.PathPoints), func(v float64) []float64 { return []float64{v, p.Lambda2} })
+	net, err := learnerPath("elastic net", "λ1", new(linear.ElasticNet), regression, linspace(.001, 1.2, p.PathPoints), func(v float64) []float64 { return []float64{v, p.Lambda2} })
 	if err != nil {
 		return nil, err
 	}
@@ -79,7 +82,7 @@ func (p SolutionPathsParams) Run(ctx context.Context) (*SolutionPaths, error) {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		learner, err := learnerPath("support vector machine", hyper, new(qpdiff.SVM), classes, at, penalties)
+		learner, err := learnerPath("support vector machine", hyper, new(margin.SVM), classes, at, penalties)
 		if err != nil {
 			return nil, err
 		}
@@ -121,7 +124,7 @@ func newPath(name, hyper string, at []float64, entries int, label string) Soluti
 }
 
 // learnerPath follows θ; hyper makes the hyperparameters of a point.
-func learnerPath(name, moved string, l qpdiff.ForwardLearner, d qpdiff.Data, at []float64, hyper func(v float64) []float64) (SolutionPath, error) {
+func learnerPath(name, moved string, l learn.ForwardLearner, d learn.Data, at []float64, hyper func(v float64) []float64) (SolutionPath, error) {
 	_, n := d.X.Dims()
 	s := newPath(name, moved, at, n, "θ")
 	if err := l.Load(d); err != nil {
@@ -135,7 +138,7 @@ func learnerPath(name, moved string, l qpdiff.ForwardLearner, d qpdiff.Data, at 
 		}
 		along := hyper(v + 1)
 		floats.Sub(along, here)
-		if err := l.JVP(nil, slope, &qpdiff.Grad{Hyper: along}); err != nil {
+		if err := l.JVP(nil, slope, &learn.Grad{Hyper: along}); err != nil {
 			floats.AddConst(math.NaN(), slope)
 		}
 		for k := range n {
@@ -152,7 +155,7 @@ func learnerPath(name, moved string, l qpdiff.ForwardLearner, d qpdiff.Data, at 
 //	minimise 1/N·Σ t_i + λ1·1ᵀ(θp + θn) + λ2/2·‖θp − θn‖².
 //
 // Labels are taken as they come.
-func svmProgram(d qpdiff.Data, hyper []float64) *qpdiff.QP {
+func svmProgram(d learn.Data, hyper []float64) *qpdiff.QP {
 	rows, n := d.X.Dims()
 	size := 2*n + rows
 	q := &qpdiff.QP{Q: mat.NewDense(size, size, nil), P: make([]float64, size), G: mat.NewDense(size+rows, size, nil), H: make([]float64, size+rows)}
@@ -169,7 +172,7 @@ func svmProgram(d qpdiff.Data, hyper []float64) *qpdiff.QP {
 	for i, y := range d.Y {
 		q.P[2*n+i] = 1 / float64(rows)
 		row := q.G.RawRowView(size + i)
-		for j, x := range d.X.RawRowView(i) {
+		for j, x := range d.Dense().RawRowView(i) {
 			row[j], row[n+j] = -y*x, y*x
 		}
 		row[2*n+i] = -1
@@ -181,7 +184,7 @@ func svmProgram(d qpdiff.Data, hyper []float64) *qpdiff.QP {
 // svmProgramPaths follows the program's θ = θp − θn, and the multipliers of its
 // margin constraints times N: the weight of an example, from 0 beyond the margin
 // to 1 on its wrong side.
-func svmProgramPaths(hyper string, k int, d qpdiff.Data, at []float64, penalties func(float64) []float64) (primal, dual SolutionPath, err error) {
+func svmProgramPaths(hyper string, k int, d learn.Data, at []float64, penalties func(float64) []float64) (primal, dual SolutionPath, err error) {
 	rows, n := d.X.Dims()
 	primal, dual = newPath("program of the machine", hyper, at, n, "θ"), newPath("dual variables of the machine", hyper, at, rows, "example ")
 	var s qpdiff.Solution

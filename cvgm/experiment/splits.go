@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"cvgm/cvgm"
+	"cvgm/cvgm/search"
 	"cvgm/synth"
 
 	"gonum.org/v1/gonum/stat"
@@ -140,10 +141,39 @@ func (p SplitsParams) Run(ctx context.Context) (*SplitsResult, error) {
 		r.ByP = append(r.ByP, SplitsSetting{K: p.K, P: fraction})
 		r.RingsByP = append(r.RingsByP, SplitsSetting{K: p.Rings.K, P: fraction})
 	}
+	losses := make([][]float64, len(p.StepSizes)+1)
+	if err := measureTasks(ctx, slices.Concat(p.sweepTasks(ctx, r), p.stepTasks(ctx, r, losses))); err != nil {
+		return nil, err
+	}
+	for i := range r.RingsByStep {
+		r.RingsByStep[i].MinusLast = compare(losses[i], losses[len(losses)-1])
+	}
+	for _, sweep := range r.sweeps() {
+		for i := range sweep {
+			s := &sweep[i]
+			s.LossShare = shares(s.Balanced.LossSDs, s.Uniform.LossSDs)
+			s.GradientShare = shares(s.Balanced.GradientSDs, s.Uniform.GradientSDs)
+			s.MinusLast = compare(s.Uniform.TestLosses, sweep[len(sweep)-1].Uniform.TestLosses)
+			if s.Balanced.TestLosses != nil {
+				s.BalancedMinusUniform = compare(s.Balanced.TestLosses, s.Uniform.TestLosses)
+			}
+		}
+	}
+	return r, nil
+}
+
+// ringsSweeps is the number of sweeps on the rings. They come first, those over K and over p in
+// turn.
+const ringsSweeps = 2
+
+func (r *SplitsResult) sweeps() [][]SplitsSetting {
+	return [][]SplitsSetting{r.RingsByK, r.RingsByP, r.ByK, r.ByP}
+}
+
+// sweepTasks returns the tasks that fill the settings of the sweeps.
+func (p SplitsParams) sweepTasks(ctx context.Context, r *SplitsResult) []splitsTask {
 	var tasks []splitsTask
-	sweeps := [][]SplitsSetting{r.RingsByK, r.RingsByP, r.ByK, r.ByP}
-	const ringsSweeps = 2
-	for k, sweep := range sweeps {
+	for k, sweep := range r.sweeps() {
 		of := func(problem string, s *SplitsSetting, kind string) string {
 			return fmt.Sprintf("%s, sweep over %s, K = %d, p = %g, %s splits", problem, []string{"K", "p"}[k%2], s.K, s.P, kind)
 		}
@@ -158,9 +188,15 @@ func (p SplitsParams) Run(ctx context.Context) (*SplitsResult, error) {
 				splitsTask{of("elastic net", s, "balanced"), s.Balanced.summarise, p.DataSets, func(i int) (splitsCell, error) { return p.measure(ctx, i, s.K, s.P, cvgm.BalancedSplits) }})
 		}
 	}
-	losses := make([][]float64, len(p.StepSizes)+1)
+	return tasks
+}
+
+// stepTasks returns the tasks that fill RingsByStep, and the CV losses by step size and data
+// set.
+func (p SplitsParams) stepTasks(ctx context.Context, r *SplitsResult, losses [][]float64) []splitsTask {
+	var tasks []splitsTask
 	for i, size := range append(slices.Clone(p.StepSizes), 0) {
-		searcher, name := cvgm.Searcher(cvgm.QuasiNewton{MaxEvals: p.Rings.Steps + 1}), "rings, quasi-Newton"
+		searcher, name := search.Searcher(search.QuasiNewton{MaxEvals: p.Rings.Steps + 1}), "rings, quasi-Newton"
 		if size > 0 {
 			searcher, name = gradientDescent(size, p.Rings.Steps), fmt.Sprintf("rings, step size %g", size)
 		}
@@ -176,6 +212,11 @@ func (p SplitsParams) Run(ctx context.Context) (*SplitsResult, error) {
 			return p.measureRings(ctx, k, p.Rings.K, p.Rings.P, searcher)
 		}})
 	}
+	return tasks
+}
+
+// measureTasks measures all tasks on all of their data sets.
+func measureTasks(ctx context.Context, tasks []splitsTask) error {
 	n := 0
 	for _, t := range tasks {
 		n += t.dataSets
@@ -195,27 +236,13 @@ func (p SplitsParams) Run(ctx context.Context) (*SplitsResult, error) {
 		return tasks[task].measure(dataSet)
 	})
 	if err != nil {
-		return nil, err
+		return err
 	}
 	for _, t := range tasks {
 		t.done(measured[:t.dataSets])
 		measured = measured[t.dataSets:]
 	}
-	for i := range r.RingsByStep {
-		r.RingsByStep[i].MinusLast = compare(losses[i], losses[len(losses)-1])
-	}
-	for _, sweep := range sweeps {
-		for i := range sweep {
-			s := &sweep[i]
-			s.LossShare = shares(s.Balanced.LossSDs, s.Uniform.LossSDs)
-			s.GradientShare = shares(s.Balanced.GradientSDs, s.Uniform.GradientSDs)
-			s.MinusLast = compare(s.Uniform.TestLosses, sweep[len(sweep)-1].Uniform.TestLosses)
-			if s.Balanced.TestLosses != nil {
-				s.BalancedMinusUniform = compare(s.Balanced.TestLosses, s.Uniform.TestLosses)
-			}
-		}
-	}
-	return r, nil
+	return nil
 }
 
 // shares returns the mean of the ratios of two standard deviations by data set, where the
@@ -281,7 +308,7 @@ func (p SplitsParams) measure(ctx context.Context, dataSet, k int, fraction floa
 		if i > 0 {
 			continue
 		}
-		best, err := cvgm.Best(s.Search(ctx, cvgm.QuasiNewton{MaxEvals: p.Budget}))
+		best, err := search.Best(s.Search(ctx, search.QuasiNewton{MaxEvals: p.Budget}))
 		if err != nil {
 			return c, err
 		}
@@ -296,7 +323,7 @@ func (p SplitsParams) measure(ctx context.Context, dataSet, k int, fraction floa
 // measureRings sets Test to the share of test examples that CVGM's model gets
 // wrong after a search, CV to the CV loss there, and Rises to the share of the steps in which
 // it rises.
-func (p SplitsParams) measureRings(ctx context.Context, dataSet, k int, fraction float64, searcher cvgm.Searcher) (c splitsCell, err error) {
+func (p SplitsParams) measureRings(ctx context.Context, dataSet, k int, fraction float64, searcher search.Searcher) (c splitsCell, err error) {
 	stream := func(purpose string) *synth.Stream {
 		return synth.NewStream(uint64(dataSet), "splits, rings: "+purpose)
 	}

@@ -7,7 +7,8 @@ import (
 	"slices"
 
 	"cvgm/cvgm"
-	"cvgm/qpdiff"
+	"cvgm/qpdiff/learn"
+	"cvgm/qpdiff/linear"
 	"cvgm/synth"
 
 	"gonum.org/v1/gonum/mat"
@@ -140,13 +141,13 @@ type population struct {
 	sign  bool
 }
 
-func (p population) draw(src synth.Source, n int) qpdiff.Data {
-	d := qpdiff.Data{X: mat.NewDense(n, len(p.coef), nil), Y: make([]float64, n)}
+func (p population) draw(src synth.Source, n int) learn.Data {
+	d := learn.Data{X: mat.NewDense(n, len(p.coef), nil), Y: make([]float64, n)}
 	for i := range d.Y {
 		y := p.noise * src.NormFloat64()
 		for j, c := range p.coef {
 			x := src.NormFloat64()
-			d.X.Set(i, j, x)
+			d.Dense().Set(i, j, x)
 			y += c * x
 		}
 		if p.sign {
@@ -161,8 +162,77 @@ func (p population) draw(src synth.Source, n int) qpdiff.Data {
 type stabilityCase struct {
 	hyper      []float64
 	population population
-	learner    func() qpdiff.Learner
+	learner    func() learn.Learner
 	loss       cvgm.Loss
+}
+
+// net is an elastic net with these penalties.
+func (p population) net(lambda1, lambda2 float64) stabilityCase {
+	return stabilityCase{[]float64{lambda1, lambda2}, p, func() learn.Learner { return new(linear.ElasticNet) }, cvgm.SquaredError{}}
+}
+
+// stabilityFamily is a learner at several values of a hyperparameter.
+type stabilityFamily struct {
+	name, hyper string
+	at          []float64
+	setting     func(v float64) stabilityCase
+}
+
+func (p StabilityParams) families(regression population) []stabilityFamily {
+	classification := regression
+	classification.sign = true
+	return []stabilityFamily{
+		{"ridge regression", "λ2", p.RidgeLambda2, func(v float64) stabilityCase { return regression.net(0, v) }},
+		{"elastic net", "λ1", p.ElasticNetLambda1, func(v float64) stabilityCase { return regression.net(v, p.ElasticNetLambda2) }},
+		{"logistic regression", "C", p.LogisticC, func(v float64) stabilityCase {
+			return stabilityCase{[]float64{v}, classification, func() learn.Learner { return new(linear.Logistic) }, cvgm.LogisticLoss{}}
+		}},
+	}
+}
+
+// alongPath follows CVGM's path, notes its losses at PathSteps in r and returns the cases there.
+func (p StabilityParams) alongPath(ctx context.Context, s *Setup, r *StabilityResult, regression population) ([]stabilityCase, error) {
+	var cases []stabilityCase
+	for step, err := range s.Search(ctx, p.gradient(slices.Max(p.PathSteps))) {
+		if err != nil {
+			return nil, err
+		}
+		if !slices.Contains(p.PathSteps, step.Evaluations) {
+			continue
+		}
+		test, err := s.TestLoss(step.X)
+		if err != nil {
+			return nil, err
+		}
+		r.Steps, r.CVLoss, r.TestLoss = append(r.Steps, step.Evaluations), append(r.CVLoss, step.Loss), append(r.TestLoss, test)
+		cases = append(cases, regression.net(step.X[0], step.X[1]))
+	}
+	return cases, nil
+}
+
+// fromStarts follows the paths from the other starts, notes their CV losses in r and returns the
+// cases at the start and at the end of each.
+func (p StabilityParams) fromStarts(ctx context.Context, s *Setup, r *StabilityResult, regression population) ([]stabilityCase, error) {
+	var cases []stabilityCase
+	for i, lambda1 := range p.StartsLambda1 {
+		from := *s
+		from.Start = []float64{lambda1, p.StartsLambda2[i]}
+		var start StabilityStart
+		first := true
+		var x []float64
+		for step, err := range from.Search(ctx, p.gradient(p.StartsSteps)) {
+			if err != nil {
+				return nil, err
+			}
+			if first {
+				cases = append(cases, regression.net(step.X[0], step.X[1]))
+				start.CVLoss[0], first = step.Loss, false
+			}
+			x, start.CVLoss[1] = append(x[:0], step.X...), step.Loss
+		}
+		cases, r.Starts = append(cases, regression.net(x[0], x[1])), append(r.Starts, start)
+	}
+	return cases, nil
 }
 
 // Run measures the parts at every setting, in parallel over the data sets.
@@ -176,60 +246,22 @@ func (p StabilityParams) Run(ctx context.Context) (*StabilityResult, error) {
 	}
 	r := &StabilityResult{Params: p}
 	regression := population{coef: s.Coef, noise: p.Noise / p.Scale}
-	classification := regression
-	classification.sign = true
-	net := func(lambda1, lambda2 float64) stabilityCase {
-		return stabilityCase{[]float64{lambda1, lambda2}, regression, func() qpdiff.Learner { return new(qpdiff.ElasticNet) }, cvgm.SquaredError{}}
-	}
-	learners := []struct {
-		name, hyper string
-		at          []float64
-		setting     func(v float64) stabilityCase
-	}{
-		{"ridge regression", "λ2", p.RidgeLambda2, func(v float64) stabilityCase { return net(0, v) }},
-		{"elastic net", "λ1", p.ElasticNetLambda1, func(v float64) stabilityCase { return net(v, p.ElasticNetLambda2) }},
-		{"logistic regression", "C", p.LogisticC, func(v float64) stabilityCase {
-			return stabilityCase{[]float64{v}, classification, func() qpdiff.Learner { return new(qpdiff.Logistic) }, cvgm.LogisticLoss{}}
-		}},
-	}
+	families := p.families(regression)
 	var cases []stabilityCase
-	for _, l := range learners {
-		for _, v := range l.at {
-			cases = append(cases, l.setting(v))
+	for _, f := range families {
+		for _, v := range f.at {
+			cases = append(cases, f.setting(v))
 		}
 	}
-	for step, err := range s.Search(ctx, p.gradient(slices.Max(p.PathSteps))) {
-		if err != nil {
-			return nil, err
-		}
-		if !slices.Contains(p.PathSteps, step.Evaluations) {
-			continue
-		}
-		test, err := s.TestLoss(step.X)
-		if err != nil {
-			return nil, err
-		}
-		r.Steps, r.CVLoss, r.TestLoss = append(r.Steps, step.Evaluations), append(r.CVLoss, step.Loss), append(r.TestLoss, test)
-		cases = append(cases, net(step.X[0], step.X[1]))
+	path, err := p.alongPath(ctx, s, r, regression)
+	if err != nil {
+		return nil, err
 	}
-	for i, lambda1 := range p.StartsLambda1 {
-		from := *s
-		from.Start = []float64{lambda1, p.StartsLambda2[i]}
-		var start StabilityStart
-		first := true
-		var x []float64
-		for step, err := range from.Search(ctx, p.gradient(p.StartsSteps)) {
-			if err != nil {
-				return nil, err
-			}
-			if first {
-				cases = append(cases, net(step.X[0], step.X[1]))
-				start.CVLoss[0], first = step.Loss, false
-			}
-			x, start.CVLoss[1] = append(x[:0], step.X...), step.Loss
-		}
-		cases, r.Starts = append(cases, net(x[0], x[1])), append(r.Starts, start)
+	ends, err := p.fromStarts(ctx, s, r, regression)
+	if err != nil {
+		return nil, err
 	}
+	cases = slices.Concat(cases, path, ends)
 	parts, sets, err := p.measure(ctx, cases)
 	if err != nil {
 		return nil, err
@@ -248,7 +280,7 @@ func (p StabilityParams) Run(ctx context.Context) (*StabilityResult, error) {
 		}
 	}
 	parts = parts[:before]
-	for _, l := range learners {
+	for _, l := range families {
 		r.Learners = append(r.Learners, StabilityLearner{l.name, l.hyper, l.at, parts[:len(l.at)]})
 		parts = parts[len(l.at):]
 	}
@@ -312,10 +344,10 @@ func valuesOf(sets [][]stabilityValues, k, part int) []float64 {
 
 // stabilityData is what the parts are measured on: S and fresh examples for the
 // one side of the identity, another S and its replacements for the other.
-type stabilityData struct{ data, fresh, replaced, replacements qpdiff.Data }
+type stabilityData struct{ data, fresh, replaced, replacements learn.Data }
 
 func (p StabilityParams) drawData(from population, i int) stabilityData {
-	draw := func(purpose string, n int) qpdiff.Data {
+	draw := func(purpose string, n int) learn.Data {
 		return from.draw(synth.NewStream(p.StreamSeed, fmt.Sprintf("stability %d: %s", i, purpose)), n)
 	}
 	n := p.Train
@@ -324,7 +356,7 @@ func (p StabilityParams) drawData(from population, i int) stabilityData {
 
 // replaceOne returns Δ's mean over the replacement of each example of s, every
 // one with a true refit, and R_emp of the fit to s.
-func (c stabilityCase) replaceOne(s, fresh qpdiff.Data) (delta, training float64, err error) {
+func (c stabilityCase) replaceOne(s, fresh learn.Data) (delta, training float64, err error) {
 	f, err := c.fit(s)
 	if err != nil {
 		return 0, 0, err
@@ -333,14 +365,14 @@ func (c stabilityCase) replaceOne(s, fresh qpdiff.Data) (delta, training float64
 	without := f.risk(fresh)
 	var with float64
 	for k, y := range s.Y {
-		row := slices.Clone(s.X.RawRowView(k))
-		s.X.SetRow(k, fresh.X.RawRowView(k))
+		row := slices.Clone(s.Dense().RawRowView(k))
+		s.Dense().SetRow(k, fresh.Dense().RawRowView(k))
 		s.Y[k] = fresh.Y[k]
 		if err := fit(f.learner, s, f.theta, f.hyper); err != nil {
 			return 0, 0, err
 		}
 		with += f.lossAt(fresh, k)
-		s.X.SetRow(k, row)
+		s.Dense().SetRow(k, row)
 		s.Y[k] = y
 	}
 	return without - with/float64(len(s.Y)), training, nil
@@ -349,11 +381,11 @@ func (c stabilityCase) replaceOne(s, fresh qpdiff.Data) (delta, training float64
 // fitted is a case's learner with its last fit.
 type fitted struct {
 	stabilityCase
-	learner qpdiff.Learner
+	learner learn.Learner
 	theta   []float64
 }
 
-func (c stabilityCase) fit(d qpdiff.Data) (*fitted, error) {
+func (c stabilityCase) fit(d learn.Data) (*fitted, error) {
 	f := &fitted{c, c.learner(), nil}
 	_, n := d.X.Dims()
 	size, _ := f.learner.Dims(n)
@@ -361,16 +393,16 @@ func (c stabilityCase) fit(d qpdiff.Data) (*fitted, error) {
 	return f, fit(f.learner, d, f.theta, f.hyper)
 }
 
-func (f *fitted) lossAt(d qpdiff.Data, k int) float64 {
+func (f *fitted) lossAt(d learn.Data, k int) float64 {
 	var prediction float64
-	for j, x := range d.X.RawRowView(k) {
+	for j, x := range d.Dense().RawRowView(k) {
 		prediction += f.theta[j] * x
 	}
 	loss, _ := f.loss.Eval(prediction, d.Y[k])
 	return loss
 }
 
-func (f *fitted) risk(d qpdiff.Data) float64 {
+func (f *fitted) risk(d learn.Data) float64 {
 	var total float64
 	for k := range d.Y {
 		total += f.lossAt(d, k)

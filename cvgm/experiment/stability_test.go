@@ -10,6 +10,8 @@ import (
 
 	"cvgm/cvgm"
 	"cvgm/qpdiff"
+	"cvgm/qpdiff/learn"
+	"cvgm/qpdiff/linear"
 )
 
 func quickStability() StabilityParams {
@@ -45,7 +47,7 @@ func TestStabilityIdentityHolds(t *testing.T) {
 // forgetful is ridge regression that never sees a refit: every fit after the
 // first gives the first one's parameters again.
 type forgetful struct {
-	qpdiff.ElasticNet
+	linear.ElasticNet
 	first []float64
 }
 
@@ -65,8 +67,8 @@ func TestStabilityIdentityFailsWithoutRefits(t *testing.T) {
 	p := quickStability()
 	from := population{coef: []float64{1, -1, .5, 0, 0}, noise: 1}
 	parts, _, err := p.measure(context.Background(), []stabilityCase{
-		{[]float64{0, .1}, from, func() qpdiff.Learner { return new(qpdiff.ElasticNet) }, cvgm.SquaredError{}},
-		{[]float64{0, .1}, from, func() qpdiff.Learner { return new(forgetful) }, cvgm.SquaredError{}},
+		{[]float64{0, .1}, from, func() learn.Learner { return new(linear.ElasticNet) }, cvgm.SquaredError{}},
+		{[]float64{0, .1}, from, func() learn.Learner { return new(forgetful) }, cvgm.SquaredError{}},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -5,6 +5,7 @@ import (
 	"iter"
 
 	"cvgm/cvgm"
+	"cvgm/cvgm/search"
 )
 
 // A Stepper is the gradient method of an experiment, one step at a time and without
@@ -12,7 +13,7 @@ import (
 type Stepper struct {
 	*Setup
 
-	searcher cvgm.Searcher
+	searcher search.Searcher
 	exact    *Setup // of the exact gradient of the same loss; nil where the method descends that gradient
 }
 

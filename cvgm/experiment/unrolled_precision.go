@@ -6,7 +6,8 @@ import (
 	"math/big"
 	"slices"
 
-	"cvgm/qpdiff"
+	"cvgm/qpdiff/learn"
+	"cvgm/qpdiff/smooth"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
@@ -94,8 +95,8 @@ type ridgeFit[T any] struct {
 	lambda, rows T
 }
 
-func newRidgeFit[T any](m arithmetic[T], train, test qpdiff.Data, lambda float64) ridgeFit[T] {
-	return ridgeFit[T]{m, m.rows(train.X), m.rows(test.X), m.all(train.Y), m.all(test.Y), m.of(lambda), m.of(float64(len(train.Y)))}
+func newRidgeFit[T any](m arithmetic[T], train, test learn.Data, lambda float64) ridgeFit[T] {
+	return ridgeFit[T]{m, m.rows(train.Dense()), m.rows(test.Dense()), m.all(train.Y), m.all(test.Y), m.of(lambda), m.of(float64(len(train.Y)))}
 }
 
 // products adds c·(XᵀXv/N + λv − linear·Xᵀy/N) to to; linear is 0 or 1.
@@ -214,7 +215,7 @@ func (f ridgeFit[T]) solve(rows [][]T) []T {
 // withCondition returns as many examples as features, with a mean squared error whose
 // Hessian has the eigenvalues 1 to 1/condition, at equal ratios, and the eigenvectors of the
 // training rows' own.
-func withCondition(train qpdiff.Data, condition float64) (qpdiff.Data, error) {
+func withCondition(train learn.Data, condition float64) (learn.Data, error) {
 	var svd mat.SVD
 	if !svd.Factorize(train.X, mat.SVDThin) {
 		return train, errors.New("the singular values of the features do not converge")
@@ -228,13 +229,13 @@ func withCondition(train qpdiff.Data, condition float64) (qpdiff.Data, error) {
 		row := x.RawRowView(j)
 		floats.Scale(math.Sqrt(float64(n)*math.Pow(condition, -share)), row)
 	}
-	return qpdiff.Data{X: x, Y: train.Y[:n]}, nil
+	return learn.Data{X: x, Y: train.Y[:n]}, nil
 }
 
 // single rounds to single precision.
-func single(d qpdiff.Data) qpdiff.Data {
-	r := qpdiff.Data{X: mat.DenseCopyOf(d.X), Y: make([]float64, len(d.Y))}
-	r.X.Apply(func(_, _ int, v float64) float64 { return float64(float32(v)) }, r.X)
+func single(d learn.Data) learn.Data {
+	r := learn.Data{X: mat.DenseCopyOf(d.X), Y: make([]float64, len(d.Y))}
+	r.Dense().Apply(func(_, _ int, v float64) float64 { return float64(float32(v)) }, r.X)
 	for i, v := range d.Y {
 		r.Y[i] = float64(float32(v))
 	}
@@ -243,7 +244,7 @@ func single(d qpdiff.Data) qpdiff.Data {
 
 // precision measures the rounding of the derivatives at one condition number. The data are
 // exact in single precision.
-func (p UnrolledParams) precision(train, test qpdiff.Data, condition float64) (UnrolledPrecision, error) {
+func (p UnrolledParams) precision(train, test learn.Data, condition float64) (UnrolledPrecision, error) {
 	m := UnrolledPrecision{Condition: condition}
 	train, err := withCondition(train, condition)
 	if err != nil {
@@ -270,7 +271,7 @@ func (p UnrolledParams) precision(train, test qpdiff.Data, condition float64) (U
 	inSingle, _ := newRidgeFit(floating[float32](), train, test, lambda).unrolled(d)
 	backwards, _ := double.unrolled(again)
 	m.Double, m.Single, m.Backwards = relative(inDouble, want), relative(inSingle, want), relative(backwards, wantAgain)
-	_, implicit, err := testGradient(train, test, &qpdiff.SmoothLearner{Objective: ridge}, []float64{lambda})
+	_, implicit, err := testGradient(train, test, &smooth.Learner{Objective: ridge}, []float64{lambda})
 	m.Implicit = relative(implicit, exact.implicit())
 	return m, err
 }

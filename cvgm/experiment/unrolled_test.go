@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"cvgm/qpdiff"
+	"cvgm/qpdiff/learn"
+	"cvgm/qpdiff/smooth"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
@@ -42,7 +44,7 @@ func TestUnrolledConvergesToTheImplicitDerivativeOrExplodes(t *testing.T) {
 	train, test := unrolledData(t, p)
 	const h = 1e-5
 	at := func(penalty float64) float64 {
-		loss, _, err := testGradient(train, test, &qpdiff.SmoothLearner{Objective: ridge}, []float64{penalty})
+		loss, _, err := testGradient(train, test, &smooth.Learner{Objective: ridge}, []float64{penalty})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -60,8 +62,8 @@ func TestUnrolledInAnyArithmetic(t *testing.T) {
 	p := DefaultUnrolled()
 	train, test := unrolledData(t, p)
 	d := descent{steps: 30, rate: .4, momentum: .5}
-	_, want, err := testGradient(train, test, &qpdiff.Unrolled{Objective: ridge, Steps: d.steps}, []float64{p.Penalty, d.rate, d.momentum})
-	_, implicit, errImplicit := testGradient(train, test, &qpdiff.SmoothLearner{Objective: ridge}, []float64{p.Penalty})
+	_, want, err := testGradient(train, test, &smooth.Unrolled{Objective: ridge, Steps: d.steps}, []float64{p.Penalty, d.rate, d.momentum})
+	_, implicit, errImplicit := testGradient(train, test, &smooth.Learner{Objective: ridge}, []float64{p.Penalty})
 	if err := errors.Join(err, errImplicit); err != nil {
 		t.Fatal(err)
 	}
@@ -99,7 +101,7 @@ func TestUnrolledPrecision(t *testing.T) {
 	}
 }
 
-func unrolledData(t testing.TB, p UnrolledParams) (train, test qpdiff.Data) {
+func unrolledData(t testing.TB, p UnrolledParams) (train, test learn.Data) {
 	src, err := p.source(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -130,7 +132,7 @@ func BenchmarkDifferentiation(b *testing.B) {
 	b.Run("implicit", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			if _, _, err := testGradient(train, train, &qpdiff.SmoothLearner{Objective: ridge}, []float64{p.Penalty}); err != nil {
+			if _, _, err := testGradient(train, train, &smooth.Learner{Objective: ridge}, []float64{p.Penalty}); err != nil {
 				b.Fatal(err)
 			}
 		}
@@ -139,7 +141,7 @@ func BenchmarkDifferentiation(b *testing.B) {
 		b.Run(fmt.Sprintf("iterative/steps=%d", steps), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, _, err := testGradient(train, train, &qpdiff.Unrolled{Objective: ridge, Steps: steps}, []float64{p.Penalty, .4, 0}); err != nil {
+				if _, _, err := testGradient(train, train, &smooth.Unrolled{Objective: ridge, Steps: steps}, []float64{p.Penalty, .4, 0}); err != nil {
 					b.Fatal(err)
 				}
 			}

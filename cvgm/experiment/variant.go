@@ -4,6 +4,8 @@ import (
 	"fmt"
 
 	"cvgm/qpdiff"
+	"cvgm/qpdiff/learn"
+	"cvgm/qpdiff/linear"
 
 	"gonum.org/v1/gonum/floats"
 )
@@ -44,30 +46,30 @@ func (v Variant) detached() bool { return v != Full && v != FullPenalised }
 
 // exact returns the variant with the exact gradient of the same loss.
 func (v Variant) exact() Variant {
-	if v.intercept() == qpdiff.UnpenalisedIntercept {
+	if v.intercept() == linear.UnpenalisedIntercept {
 		return Full
 	}
 	return FullPenalised
 }
 
-func (v Variant) intercept() qpdiff.Intercept {
+func (v Variant) intercept() linear.Intercept {
 	if v == Detached || v == Full {
-		return qpdiff.UnpenalisedIntercept
+		return linear.UnpenalisedIntercept
 	}
-	return qpdiff.PenalisedIntercept
+	return linear.PenalisedIntercept
 }
 
-func (v Variant) learner() qpdiff.Learner {
+func (v Variant) learner() learn.Learner {
 	if v == Published {
 		l := new(incompleteLogistic)
 		l.Intercept = v.intercept()
 		return l
 	}
-	return &qpdiff.Logistic{Intercept: v.intercept()}
+	return &linear.Logistic{Intercept: v.intercept()}
 }
 
 // printedTerm returns the learner of v's fit with the first term alone of ∇_{xᵢ}∇_θ L.
-func (v Variant) printedTerm() qpdiff.Learner {
+func (v Variant) printedTerm() learn.Learner {
 	l := &incompleteLogistic{exactHessian: true}
 	l.Intercept = v.intercept()
 	return l
@@ -78,19 +80,19 @@ func (v Variant) printedTerm() qpdiff.Learner {
 // C πᵢ(1−πᵢ) xᵢθᵀ, and the Hessian for one in which the intercept is not
 // penalised, although the fit penalises it.
 type incompleteLogistic struct {
-	qpdiff.Logistic
+	linear.Logistic
 	exactHessian bool // the Hessian is that of the fit
 	y            []float64
 	c            float64
 	u, e, pi     []float64
 }
 
-func (l *incompleteLogistic) Load(d qpdiff.Data) error {
+func (l *incompleteLogistic) Load(d learn.Data) error {
 	l.y = d.Y
 	return l.Logistic.Load(d)
 }
 
-func (l *incompleteLogistic) LoadSubset(full qpdiff.Learner, out []int) error {
+func (l *incompleteLogistic) LoadSubset(full learn.Learner, out []int) error {
 	f := full.(*incompleteLogistic)
 	l.y = f.y
 	return l.Logistic.LoadSubset(&f.Logistic, out)
@@ -105,7 +107,7 @@ func (l *incompleteLogistic) Fit(theta, hyper []float64) error {
 }
 
 // VJP adds to g.X alone: the published code differentiates in nothing else.
-func (l *incompleteLogistic) VJP(w *qpdiff.Workspace, g *qpdiff.Grad, dtheta []float64) error {
+func (l *incompleteLogistic) VJP(w *qpdiff.Workspace, g *learn.Grad, dtheta []float64) error {
 	n := len(dtheta) - 1
 	if len(l.u) != n+1 {
 		l.u, l.e = make([]float64, n+1), make([]float64, n+1)

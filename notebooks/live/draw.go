@@ -1,107 +1,22 @@
 package live
 
 import (
-	"bytes"
 	"cmp"
 	"fmt"
-	"image/color"
 	"math"
 	"slices"
-	"strings"
 
 	"cvgm/cvgm/experiment"
 	"cvgm/figures"
 
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
-	"gonum.org/v1/plot/vg/vgimg"
-	"gonum.org/v1/plot/vg/vgsvg"
 )
-
-// view is what is to be seen: a run up to a step, and another to compare with.
-type view struct {
-	run    *trajectory
-	shown  int         // at most run.last()
-	pinned *trajectory // nil: none
-	// pinnedName is what the key calls the pinned run, and prefix stands before
-	// the large panels' titles. Both may be empty.
-	pinnedName, prefix string
-}
 
 func (v view) state() state { return v.run.states[v.shown] }
 
 // beside returns the pinned run's state at the step shown, or its last before.
 func (v view) beside() state { return v.pinned.states[min(v.shown, v.pinned.last())] }
-
-func (m *Machine) view() view {
-	s := m.now()
-	return view{run: s.run, shown: min(s.shown, s.run.last()), pinned: s.pinned}
-}
-
-// layout is a picture: large panels side by side, small ones below each other
-// at their right, and the key to them all below.
-type layout struct {
-	large, small []*figures.Panel
-	key          []figures.LegendEntry
-}
-
-// The size of the picture, in points.
-const (
-	width  = 800
-	height = 330
-)
-
-// Draw returns what is shown, as SVG in the colours of a JupyterLab page.
-func (m *Machine) Draw() []byte {
-	c := vgsvg.New(width, height)
-	m.view().layout().draw(draw.New(c))
-	var b strings.Builder
-	_, _ = c.WriteTo(&b) // a Builder takes all
-	_, picture, _ := strings.Cut(b.String(), "<g ")
-	// The page sets the size. Black is the colour of fills that name none.
-	return fmt.Appendf(nil, `<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" viewBox="0 0 %d %d" fill="currentColor" stroke-linejoin="round"><g %s`,
-		width, height, theme.Replace(picture))
-}
-
-// theme gives a picture the colours of the page: black is the page's own colour
-// of text, the ground is left to the page, and blue is too dark for a dark page.
-var theme = strings.NewReplacer(
-	"#000000", "currentColor", "#FFFFFF", "none",
-	"#E1E1E1", "var(--jp-border-color2,#E1E1E1)", "#0072B2", "var(--live-blue,#0072B2)",
-	"font-family:Liberation Sans", "font-family:Liberation Sans,Arial,Helvetica,sans-serif",
-	"<image ", `<image preserveAspectRatio="none" `, // a surface fills its axes
-)
-
-// PNG returns what is shown on a white ground.
-func (m *Machine) PNG() ([]byte, error) { return asPNG(width, height, m.view().layout().draw) }
-
-// figure returns the panels of what is shown, with a caption.
-func (m *Machine) figure() *figures.Figure {
-	v := m.view()
-	l := v.layout()
-	return &figures.Figure{Width: width, Panels: [][]*figures.Panel{l.large, l.small}, Caption: fmt.Sprintf("%s at step %d of %d", m.problem.Title(), v.shown, v.run.last())}
-}
-
-func asPNG(w, h vg.Length, paint func(draw.Canvas)) ([]byte, error) {
-	c := vgimg.NewWith(vgimg.UseWH(w, h), vgimg.UseDPI(110), vgimg.UseBackgroundColor(color.White))
-	paint(draw.Crop(draw.New(c), 4, -8, 4, -4))
-	var b bytes.Buffer
-	_, err := vgimg.PngCanvas{Canvas: c}.WriteTo(&b)
-	return b.Bytes(), err
-}
-
-func (v view) layout() layout { return v.run.panels(v) }
-
-func (l layout) draw(c draw.Canvas) {
-	const large, gap = .355 * width, 12
-	right := vg.Length(len(l.large)) * (large + gap)
-	(&figures.Figure{Panels: [][]*figures.Panel{l.large}, Legend: figures.LegendBelow, Entries: l.key}).Draw(draw.Crop(c, 0, right-gap-width, 0, 0))
-	var column [][]*figures.Panel
-	for _, p := range l.small {
-		column = append(column, []*figures.Panel{p})
-	}
-	(&figures.Figure{Panels: column, Legend: figures.LegendNone}).Draw(draw.Crop(c, right, -4, 0, 0))
-}
 
 // Looks of the classes −1 and +1, of the curves, and of what is pinned. Without
 // colour, their dashes and marks tell them apart.
@@ -220,25 +135,6 @@ type level struct {
 	name  string
 	value float64
 	style figures.Style
-}
-
-// Alt describes the picture in words, as its alternative text.
-func (m *Machine) Alt() string {
-	v := m.view()
-	text := fmt.Sprintf("%s after %d steps. %s", m.problem.Title(), v.shown, v.run.describe())
-	if v.pinned != nil {
-		text += " Dashed in purple: the pinned run."
-	}
-	return text
-}
-
-// Readout says in numbers what is shown, and what went wrong.
-func (m *Machine) Readout() string {
-	text := m.view().readout()
-	if err := m.now().failed; err != nil {
-		text += "\nthese settings fail, and the run before them is shown: " + err.Error()
-	}
-	return text
 }
 
 func (v view) readout() string {

@@ -2,7 +2,6 @@ package live
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"io/fs"
 	"os"
@@ -32,49 +31,12 @@ type keptRun struct {
 	Steps  int               `json:"steps"`
 }
 
-// Keep returns what [Restore] takes.
-func (m *Machine) Keep() []byte {
-	k := kept{Problem: m.problem.String(), Sessions: map[string]*keptSession{}}
-	for p := range problems {
-		if s := m.sessions[p]; s != nil {
-			k.Sessions[p.String()] = s.keep()
-		} else if m.kept[p] != nil {
-			k.Sessions[p.String()] = m.kept[p]
-		}
-	}
-	text, err := json.MarshalIndent(k, "", "\t")
-	if err != nil {
-		panic(err) // kept holds nothing but texts and integers
-	}
-	return append(text, '\n')
-}
-
 func (s *session) keep() *keptSession {
 	k := &keptSession{Values: s.settings.values(), Shown: s.shown, Steps: max(s.run.asked(), s.runSteps), Playing: s.playing}
 	if s.pinned != nil {
 		k.Pinned = &keptRun{s.pinned.settings.values(), max(s.pinned.last(), s.pinnedSteps)}
 	}
 	return k
-}
-
-// Restore returns a machine that shows what another showed when its
-// [Machine.Keep] returned the text. Parts of the text that make no sense have no
-// effect.
-func Restore(text []byte) *Machine {
-	var k kept
-	m := new(Machine)
-	if json.Unmarshal(text, &k) != nil {
-		k = kept{}
-	}
-	first := Rings
-	for p := range problems {
-		m.kept[p] = k.Sessions[p.String()]
-		if k.Problem == p.String() {
-			first = p
-		}
-	}
-	m.open(first)
-	return m
 }
 
 // restore brings a session under the paper's settings to where another was.

@@ -8,7 +8,7 @@ import (
 
 	"cvgm/cvgm/experiment"
 	"cvgm/figures"
-	"cvgm/qpdiff"
+	"cvgm/qpdiff/learn"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
@@ -18,7 +18,7 @@ import (
 type kernelTrial struct {
 	*experiment.Stepper
 	half   float64     // the plane is shown from −half to half
-	judged qpdiff.Data // test examples that accuracy is measured on
+	judged learn.Data  // test examples that accuracy is measured on
 	best   [][]float64 // the Bayes rule's labels on the grid; nil until it is drawn
 }
 
@@ -125,7 +125,7 @@ func onGrid(axis []float64, predict func(dst []float64, x *mat.Dense) error) [][
 }
 
 // byClass plots points of the plane in the colours of their classes.
-func byClass(p *figures.Panel, d qpdiff.Data) {
+func byClass(p *figures.Panel, d learn.Data) {
 	for class, name := range []string{"class −1", "class +1"} {
 		var x, y []float64
 		for i, label := range d.Y {
@@ -144,7 +144,7 @@ const manifoldPoints = 500
 func (t *kernelTrial) manifold(title string, s state) *figures.Panel {
 	p := figures.NewPanel(title, title, "φ₁", "φ₂")
 	d := thinned(t.Test, manifoldPoints)
-	phi, err := s.Model.Features.Forward(s.Model.Params, d.X)
+	phi, err := s.Model.Features.Forward(s.Model.Params, d.Dense())
 	if err != nil {
 		return p
 	}
@@ -156,14 +156,14 @@ func (t *kernelTrial) manifold(title string, s state) *figures.Panel {
 }
 
 // thinned returns at most n of the examples, evenly spaced.
-func thinned(d qpdiff.Data, n int) qpdiff.Data {
+func thinned(d learn.Data, n int) learn.Data {
 	if len(d.Y) <= n {
 		return d
 	}
-	few := qpdiff.Data{X: mat.NewDense(n, 2, nil), Y: make([]float64, n)}
+	few := learn.Data{X: mat.NewDense(n, 2, nil), Y: make([]float64, n)}
 	for i := range n {
 		row := i * len(d.Y) / n
-		few.X.SetRow(i, d.X.RawRowView(row))
+		few.Dense().SetRow(i, d.Dense().RawRowView(row))
 		few.Y[i] = d.Y[row]
 	}
 	return few

@@ -1,6 +1,9 @@
 package live
 
-import "slices"
+import (
+	"encoding/json"
+	"slices"
+)
 
 // firstShown is the step that is shown first: far enough to see something
 // learned, and soon computed.
@@ -39,20 +42,6 @@ type Machine struct {
 	problem  Problem
 	sessions [problems]*session
 	kept     [problems]*keptSession // of problems not opened yet
-}
-
-// session is what the machine holds for one problem.
-type session struct {
-	settings Settings
-	run      *trajectory
-	shown    int // the step to be shown; where the run has not come so far, its last
-	playing  bool
-	pinned   *trajectory
-	// A restored run is computed again up to the steps that it had.
-	runSteps, pinnedSteps int
-	// failed says why the settings allow no run; run is then still the one
-	// before.
-	failed error
 }
 
 // NewMachine returns a machine that shows the rings under the paper's settings.
@@ -127,38 +116,6 @@ func (m *Machine) Handle(e Event) {
 	}
 }
 
-// pin replaces the pinned run by one that is to have that many steps.
-func (s *session) pin(r *trajectory, steps int) {
-	if s.pinned != nil {
-		s.pinned.stop()
-	}
-	s.pinned, s.pinnedSteps = r, steps
-}
-
-// start replaces the run by one under the settings.
-func (s *session) start(coarse bool) {
-	r := newRun(s.settings, coarse)
-	r.extend()
-	if s.failed = r.err; s.failed != nil && s.run != nil {
-		r.stop()
-		return
-	}
-	if s.run != nil {
-		s.run.stop()
-	}
-	s.run, s.runSteps = r, 0
-}
-
-// forward shows the next step, which it computes if need be.
-func (s *session) forward() bool {
-	if s.shown >= s.run.last() && !s.run.extend() {
-		s.playing = false
-		return false
-	}
-	s.shown = min(s.shown+1, s.run.last())
-	return true
-}
-
 // CatchUp computes one state on the way to the step to be shown, and tells
 // whether it is there.
 func (m *Machine) CatchUp() bool {
@@ -173,9 +130,6 @@ func (m *Machine) CatchUp() bool {
 	s.runSteps, s.pinnedSteps = 0, 0
 	return true
 }
-
-// pinLags tells whether the pinned run has fewer steps than it is to have.
-func (s *session) pinLags() bool { return s.pinned != nil && s.pinned.last() < s.pinnedSteps }
 
 // Tick goes one step further while playing.
 func (m *Machine) Tick() {
@@ -192,4 +146,41 @@ func (m *Machine) Close() {
 			s.pin(nil, 0)
 		}
 	}
+}
+
+// Keep returns what [Restore] takes.
+func (m *Machine) Keep() []byte {
+	k := kept{Problem: m.problem.String(), Sessions: map[string]*keptSession{}}
+	for p := range problems {
+		if s := m.sessions[p]; s != nil {
+			k.Sessions[p.String()] = s.keep()
+		} else if m.kept[p] != nil {
+			k.Sessions[p.String()] = m.kept[p]
+		}
+	}
+	text, err := json.MarshalIndent(k, "", "\t")
+	if err != nil {
+		panic(err) // kept holds nothing but texts and integers
+	}
+	return append(text, '\n')
+}
+
+// Restore returns a machine that shows what another showed when its
+// [Machine.Keep] returned the text. Parts of the text that make no sense have no
+// effect.
+func Restore(text []byte) *Machine {
+	var k kept
+	m := new(Machine)
+	if json.Unmarshal(text, &k) != nil {
+		k = kept{}
+	}
+	first := Rings
+	for p := range problems {
+		m.kept[p] = k.Sessions[p.String()]
+		if k.Problem == p.String() {
+			first = p
+		}
+	}
+	m.open(first)
+	return m
 }

@@ -1,13 +1,13 @@
 package live
 
 import (
-	"fmt"
 	"iter"
 	"math"
 	"time"
 
 	"cvgm/cvgm"
 	"cvgm/cvgm/experiment"
+	"cvgm/figures"
 )
 
 // MaxSteps is where a run ends. It bounds what its states take in memory.
@@ -50,13 +50,21 @@ type trial interface {
 	describe() string // the panels in words, for all runs alike
 }
 
-// newRun prepares a run. What is wrong with the settings is its err.
-func newRun(s Settings, coarse bool) *trajectory {
-	r := &trajectory{settings: s, coarse: coarse, stop: func() {}}
-	if r.trial, r.err = newTrial(s, coarse); r.err == nil {
-		r.next, r.stop = iter.Pull2(r.trial.walk())
-	}
-	return r
+// view is what is to be seen: a run up to a step, and another to compare with.
+type view struct {
+	run    *trajectory
+	shown  int         // at most run.last()
+	pinned *trajectory // nil: none
+	// pinnedName is what the key calls the pinned run, and prefix stands before
+	// the large panels' titles. Both may be empty.
+	pinnedName, prefix string
+}
+
+// layout is a picture: large panels side by side, small ones below each other
+// at their right, and the key to them all below.
+type layout struct {
+	large, small []*figures.Panel
+	key          []figures.LegendEntry
 }
 
 // extend computes one state more, and tells whether it could.
@@ -99,26 +107,3 @@ const (
 	minSplits    = 8
 	coarseTest   = 5
 )
-
-func newTrial(s Settings, coarse bool) (trial, error) {
-	thin := func(k *int) {
-		if coarse {
-			*k = min(*k, max(minSplits, *k/coarseSplits))
-		}
-	}
-	switch p := s.params().(type) {
-	case *experiment.RingsParams:
-		thin(&p.K)
-		w, err := p.Stepper(s.variant())
-		return newKernelTrial(w, math.Ceil(p.OuterRadius+2.5*p.RadiusSD), coarse), err
-	case *experiment.XORParams:
-		thin(&p.K)
-		w, err := p.Stepper(s.variant())
-		return newKernelTrial(w, 1.05*p.Scale, coarse), err
-	case *experiment.ElasticNetParams:
-		thin(&p.K)
-		return newElasticNetTrial(*p)
-	default:
-		panic(fmt.Sprintf("live: a problem with %T", p))
-	}
-}

@@ -144,10 +144,6 @@ func sized() bool {
 	return false
 }
 
-// NotebookVar names the environment variable with the name of the notebook that
-// ./reproduce.sh runs.
-const NotebookVar = "CVGM_NOTEBOOK"
-
 // refuse returns an error under ./reproduce.sh, whose outputs are those of the
 // default parameters or have those of -p in their folder's name, where changes are
 // not those wanted. The runner recognises it by its first word.

@@ -6,12 +6,6 @@ import (
 	"cvgm/cvgm/experiment"
 )
 
-// ListVar names the environment variable that, where it is set, ends each cell at
-// the first result that the store lacks, without an error. The cell adds the
-// experiment's name, parameters and key to the file of RecordVar instead of
-// computing the result. ./reproduce.sh --on slurm sets it.
-const ListVar = "CVGM_LIST"
-
 // listed records a missing result if ListVar is set, and reports whether it did.
 // Results of functions that are not in the registry are computed where the
 // notebook runs.

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"cvgm/cvgm"
+	"cvgm/cvgm/table"
 )
 
 func check(err error) {
@@ -26,7 +26,7 @@ func Example_pipeline() {
 
 	text, err := os.ReadFile("my_data_pipeline.json")
 	check(err)
-	var p cvgm.Pipeline
+	var p table.Pipeline
 	check(json.Unmarshal(text, &p))
 	file, err := os.Open("houses.csv") // the rows to predict; the target's column may be missing
 	check(err)

@@ -15,10 +15,6 @@ import (
 	"cvgm/cvgm/experiment"
 )
 
-// ParamsVar names the environment variable with the parameters to override: a
-// JSON object of names and values as text. ./reproduce.sh sets it from -p.
-const ParamsVar = "CVGM_PARAMS"
-
 // Params applies the overrides of ParamsVar to the parameters of a notebook's
 // experiments, each a pointer to an experiment's Params, and checks the result. A
 // name sets the parameter in all experiments that have it, and with the experiment's

@@ -10,10 +10,6 @@ import (
 	"github.com/janpfeifer/gonb/gonbui"
 )
 
-// ProgressVar names the environment variable with a file that tells
-// ./reproduce.sh how many cells of the experiment under way are done.
-const ProgressVar = "CVGM_PROGRESS"
-
 // kernelVar is set by GoNB where a front end is attached.
 const kernelVar = "GONB_JUPYTER_KERNEL_ID"
 

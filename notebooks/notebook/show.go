@@ -17,11 +17,6 @@ import (
 	"github.com/janpfeifer/gonb/gonbui"
 )
 
-// OutVar names the environment variable with the folder that outputs are
-// written to: under ./reproduce.sh a staging folder that becomes figures/out/NAME
-// once the notebook NAME has succeeded.
-const OutVar = "CVGM_OUT"
-
 // outFolder returns the folder that an output of this name is written to: that of
 // OutVar, or else .work/runs/NOTEBOOK/interactive/PARAMETERS, so that trying things
 // out leaves the paper's outputs alone. NOTEBOOK is the folder of figures/out that
@@ -211,18 +206,4 @@ func figureHTML(f *figures.Figure, png []byte) string {
 	return fmt.Sprintf(`<figure class="%s" style="margin: 0"><img src="data:image/png;base64,%s" width="%.0f" alt="%s"><figcaption>%s</figcaption></figure>
 <style>@media screen { [data-jp-theme-light="false"] .cvgm-figure img { filter: invert(1) hue-rotate(180deg) } [data-jp-theme-light="false"] .cvgm-shaded img { filter: brightness(.85) } }</style>`,
 		class, base64.StdEncoding.EncodeToString(png), pixels*f.Width.Points(), figures.HTML(f.Alt()), figures.HTMLText(caption))
-}
-
-// Must returns v, or ends the cell with err.
-func Must[T any](v T, err error) T {
-	Check(err)
-	return v
-}
-
-// Check ends the cell with err if there is one.
-func Check(err error) {
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
 }

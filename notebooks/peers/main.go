@@ -18,7 +18,11 @@ import (
 	"os"
 
 	"cvgm/cvgm"
-	"cvgm/qpdiff"
+	"cvgm/cvgm/table"
+	"cvgm/cvgm/tune"
+	"cvgm/qpdiff/kernel"
+	"cvgm/qpdiff/learn"
+	"cvgm/qpdiff/linear"
 )
 
 // result is what the program prints.
@@ -34,10 +38,10 @@ type result struct {
 }
 
 // learners are those of the comparison by name.
-var learners = map[string]func() qpdiff.Learner{
-	"elastic-net": func() qpdiff.Learner { return &qpdiff.ElasticNet{} },
-	"logistic":    func() qpdiff.Learner { return &qpdiff.Logistic{Intercept: qpdiff.UnpenalisedIntercept} },
-	"svc":         func() qpdiff.Learner { return &qpdiff.KernelSVM{Intercept: true} },
+var learners = map[string]func() learn.Learner{
+	"elastic-net": func() learn.Learner { return &linear.ElasticNet{} },
+	"logistic":    func() learn.Learner { return &linear.Logistic{Intercept: linear.UnpenalisedIntercept} },
+	"svc":         func() learn.Learner { return &kernel.SVM{Intercept: true} },
 }
 
 func main() {
@@ -57,7 +61,7 @@ func main() {
 		log.Fatal(err)
 	}
 	defer file.Close()
-	r, err := tune(file, learners[*learner]())
+	r, err := tuneOne(file, learners[*learner]())
 	if err == nil {
 		err = json.NewEncoder(os.Stdout).Encode(r)
 	}
@@ -67,8 +71,8 @@ func main() {
 }
 
 // tune tunes the learner on the folds of a CSV text.
-func tune(text io.Reader, learner qpdiff.Learner) (*result, error) {
-	table, err := cvgm.CSV{Target: "y", Group: "fold"}.Read(text)
+func tuneOne(text io.Reader, learner learn.Learner) (*result, error) {
+	table, err := table.CSV{Target: "y", Group: "fold"}.Read(text)
 	if err != nil {
 		return nil, err
 	}
@@ -77,7 +81,7 @@ func tune(text io.Reader, learner qpdiff.Learner) (*result, error) {
 		return nil, err
 	}
 	splits := foldSplits(table.Groups)
-	t := cvgm.Tuner{Learner: learner, Splits: splits, OuterFolds: -1, Workers: 1}
+	t := tune.Tuner{Learner: learner, Splits: splits, OuterFolds: -1, Workers: 1}
 	start := cpuSeconds()
 	tuned, err := t.Tune(context.Background(), d)
 	if err != nil {

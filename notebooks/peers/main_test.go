@@ -24,7 +24,7 @@ func TestPredictionsGiveTheLoss(t *testing.T) {
 				}
 				fmt.Fprintln(text, strings.Join(strings.Fields(fmt.Sprint(a, b, y[i], (i+1)%folds)), ","))
 			}
-			r, err := tune(strings.NewReader(text.String()), learners[name]())
+			r, err := tuneOne(strings.NewReader(text.String()), learners[name]())
 			if err != nil {
 				t.Fatal(err)
 			}

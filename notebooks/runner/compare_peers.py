@@ -1,4 +1,4 @@
-"""Compares cvgm.Tuner with scikit-learn on the same data, folds and criterion.
+"""Compares tune.Tuner with scikit-learn on the same data, folds and criterion.
 
 KIND is elastic-net, logistic or svc. scikit-learn is installed in .cache/peers on first
 use (300 MB; Python 3.11 or newer), by the pins of requirements-peers.txt. Data, folds and

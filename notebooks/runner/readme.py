@@ -13,7 +13,7 @@ BEGIN = "<!-- findings, written by ./reproduce.sh -->\n"
 END = "<!-- end of the findings -->"
 
 
-TRIALS = ROOT / "cvgm/testdata/tune_trials"
+TRIALS = ROOT / "cvgm/tune/testdata/tune_trials"
 TRIALS_BEGIN = "<!-- trials of Tuner, written by ./reproduce.sh -->\n"
 TRIALS_END = "<!-- end of the trials -->"
 

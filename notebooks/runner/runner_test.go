@@ -24,7 +24,7 @@ func TestRunnerLogic(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	trials, err := filepath.Glob(filepath.Join("..", "..", "cvgm", "testdata", "tune_trials", "*.csv"))
+	trials, err := filepath.Glob(filepath.Join("..", "..", "cvgm", "tune", "testdata", "tune_trials", "*.csv"))
 	if err != nil || len(trials) == 0 {
 		t.Fatal(trials, err)
 	}

@@ -53,8 +53,6 @@ func main() {
 	}
 }
 
-const extension = ".ipynb" // of notebooks
-
 // examine returns the states of notebooks in the checkout root, in their order.
 func examine(root string, notebooks []string) ([]*state, error) {
 	if len(notebooks) == 0 {

@@ -23,6 +23,8 @@ import (
 // notebook. Its other files do not show in outputs.
 var runner = []string{"notebooks/runner/requirements.txt", "notebooks/runner/environment.py", "notebooks/runner/execute.py", "notebooks/runner/layout.py"}
 
+const extension = ".ipynb" // of notebooks
+
 // provenanceFile lies beside a notebook's outputs.
 const provenanceFile = "provenance.json"
 

@@ -119,6 +119,19 @@ func run() int {
 	default:
 		err = p.runShard(ctx, *shard)
 	}
+	if code := exitStatus(ctx, err); code != 0 {
+		return code
+	}
+	if *status || *missing {
+		if err := json.NewEncoder(os.Stdout).Encode(p); err != nil {
+			return fail(74, err)
+		}
+	}
+	return 0
+}
+
+// exitStatus returns the exit status of work that ended with an error, or with none.
+func exitStatus(ctx context.Context, err error) int {
 	var io *os.PathError
 	switch {
 	case ctx.Err() != nil:
@@ -129,10 +142,6 @@ func run() int {
 		return fail(2, fmt.Errorf("-params: %w", err))
 	case err != nil:
 		return fail(1, err)
-	case *status || *missing:
-		if err := json.NewEncoder(os.Stdout).Encode(p); err != nil {
-			return fail(74, err)
-		}
 	}
 	return 0
 }

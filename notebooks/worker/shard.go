@@ -22,29 +22,6 @@ const (
 	kindEnd    = "end"    // payload: a JSON of type ended
 )
 
-// started describes a worker. Its time is for people: clocks of nodes differ.
-type started struct {
-	Host, Job string
-	Shard     int
-	File      string
-	Time      time.Time
-}
-
-// ended describes the work of a worker that ended by itself. The times are those of the
-// worker's start and of the start of the first cell and the end of the last.
-type ended struct {
-	started
-	Cells       int
-	First, Last time.Time
-}
-
-// failure describes a cell that failed.
-type failure struct {
-	Cell      int
-	Host, Job string
-	Why       string
-}
-
 // errComplete ends an experiment once the shard's cells are done.
 var errComplete = errors.New("the cells of this shard are done")
 

@@ -9,6 +9,7 @@ import (
 	"reflect"
 	"strconv"
 	"strings"
+	"time"
 
 	"cvgm/cvgm/experiment"
 	"cvgm/notebooks/store"
@@ -38,6 +39,29 @@ type sweep struct {
 	params     any    // a pointer
 	text       []byte // all of params, as JSON
 	path       string // of the result
+}
+
+// started describes a worker. Its time is for people: clocks of nodes differ.
+type started struct {
+	Host, Job string
+	Shard     int
+	File      string
+	Time      time.Time
+}
+
+// ended describes the work of a worker that ended by itself. The times are those of the
+// worker's start and of the start of the first cell and the end of the last.
+type ended struct {
+	started
+	Cells       int
+	First, Last time.Time
+}
+
+// failure describes a cell that failed.
+type failure struct {
+	Cell      int
+	Host, Job string
+	Why       string
 }
 
 // readPlan reads a plan from a file.

@@ -240,3 +240,30 @@ func (in *Input) Slope(call string, f func(step float64) (float64, bool), deriva
 	}
 	in.Failf(call+": derivative "+what, "%v, differences give %v, from below %v, from above %v", derivative, d[1], sides[0], sides[1])
 }
+
+// MaxAbs returns the largest modulus in vs.
+func MaxAbs(vs ...[]float64) float64 {
+	big := 0.0
+	for _, v := range vs {
+		for _, x := range v {
+			big = max(big, math.Abs(x))
+		}
+	}
+	return big
+}
+
+// Rows returns the rows of m; nil has none.
+func Rows(m *mat.Dense) [][]float64 {
+	if m == nil || m.IsEmpty() {
+		return nil
+	}
+	r, _ := m.Dims()
+	out := make([][]float64, r)
+	for i := range out {
+		out[i] = m.RawRowView(i)
+	}
+	return out
+}
+
+// Subnormal is more than a product that underflows may lack.
+const Subnormal = 1e-290

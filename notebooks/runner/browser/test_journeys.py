@@ -52,7 +52,7 @@ class Journeys(Test):
         # A link of a copy to a file of the project leads there.
         source = tab.page.locator(".lm-TabBar-tabLabel", has_text="00_start.ipynb")
         source.click()
-        tab.page.get_by_role("link", name="cvgm.Searcher").click()
+        tab.page.get_by_role("link", name="search.Searcher").click()
         tab.page.locator(".lm-TabBar-tabLabel", has_text="search.go").wait_for()
 
     def test_change_a_parameter_and_look(self):

@@ -112,8 +112,8 @@ class Small(unittest.TestCase):
         Small.checkout = checkout = Path(Small.folder.name, "a=b c", "checkout")
         parts = ["reproduce.sh", "go.mod", "go.sum", "notebooks/live/page.html"]
         parts += [*ROOT.glob("notebooks/runner/requirements*.txt"), *ROOT.glob("notebooks/runner/*.py")]
-        for package in ("synth", "qpdiff", "cvgm", "cvgm/experiment", "figures", *(f"notebooks/{name}" for name in ("live", "notebook", "source", "stale", "store", "worker"))):
-            parts += [p for p in ROOT.glob(f"{package}/*.go") if not p.name.endswith("_test.go")]
+        for package in ("synth", "qpdiff", "cvgm", "figures", *(f"notebooks/{name}" for name in ("live", "notebook", "source", "stale", "store", "worker"))):
+            parts += [p for p in ROOT.glob(f"{package}/**/*.go") if not p.name.endswith("_test.go")]
         for path in (ROOT / part for part in parts):
             copy = checkout / path.relative_to(ROOT)
             copy.parent.mkdir(parents=True, exist_ok=True)

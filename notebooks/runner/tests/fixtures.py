@@ -39,7 +39,7 @@ class Checkout:
     PLACES = {
         environment: {"ROOT": "", "CACHE": ".cache"},
         processes: {"ROOT": "", "NOTEBOOKS": "notebooks", "WORK": ".work", "CLAIMS": ".cache/temporary"},
-        readme: {"README": "README.md", "TRIALS": "cvgm/testdata/tune_trials"},
+        readme: {"README": "README.md", "TRIALS": "cvgm/tune/testdata/tune_trials"},
         report: {"ROOT": "", "PAGE": "figures/out/report.html"},
         provenance: {"ROOT": "", "NOTEBOOKS": "notebooks", "OUT": "figures/out", "RUNS": ".work/runs", "STORE": ".work/store", "TIMINGS": "figures/out/timings.json"},
         experiments: {"ROOT": "", "NOTEBOOKS": "notebooks"},

@@ -1,0 +1,166 @@
+// Package casetest holds what tests of several packages share.
+package casetest
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"cvgm/cvgm/internal/strictjson"
+	"cvgm/qpdiff"
+	"cvgm/qpdiff/learn"
+	"cvgm/synth"
+)
+
+// Regression draws N examples with n features, most of them informative.
+func Regression(seed uint64, n, features int) learn.Data {
+	src := synth.NewStream(seed, "test data")
+	d, _, err := synth.MakeRegression(src, synth.Regression{Samples: n, Features: features, Informative: max(1, features-2), Noise: 100})
+	if err != nil {
+		panic(err)
+	}
+	for i := range d.Y {
+		d.Y[i] /= 100
+	}
+	return learn.Data{X: d.X, Y: d.Y}
+}
+
+func Near(a, b, tol float64) bool { return math.Abs(a-b) <= tol*(math.Abs(a)+math.Abs(b)) }
+
+func SameBits(a, b []float64) bool {
+	return slices.EqualFunc(a, b, func(x, y float64) bool { return math.Float64bits(x) == math.Float64bits(y) })
+}
+
+// WantArgErrors fails where one of the calls panics or returns no ArgError.
+func WantArgErrors(t *testing.T, calls map[string]func() error) {
+	t.Helper()
+	for name, call := range calls {
+		func() {
+			defer func() {
+				if r := recover(); r != nil {
+					t.Errorf("%s: panics: %v", name, r)
+				}
+			}()
+			var arg *qpdiff.ArgError
+			if err := call(); !errors.As(err, &arg) {
+				t.Errorf("%s: error %v", name, err)
+			}
+		}()
+	}
+}
+
+// CheckChangedJSON fails where a text with a changed byte is neither refused nor read as
+// the same values. kinds are JSON texts, and what reads them.
+func CheckChangedJSON(t *testing.T, kinds map[string]func() json.Unmarshaler) {
+	t.Helper()
+	const changes = 1500 // of each text
+	src := rand.New(rand.NewPCG(1, 1))
+	read := 0
+	for good, into := range kinds {
+		for range changes {
+			text := []byte(good)
+			i := src.IntN(len(text))
+			switch src.IntN(4) {
+			case 0:
+				text = slices.Delete(text, i, i+1)
+			case 1:
+				text = slices.Insert(text, i, "0123456789 .-e"[src.IntN(14)])
+			case 2:
+				text[i] = byte(src.IntN(256))
+			default: // a digit, which leaves a number
+				if i = bytes.IndexAny(text[i:], "0123456789") + i; text[i] >= '0' {
+					text[i] = '0' + byte(src.IntN(10))
+				}
+			}
+			back := into()
+			if json.Unmarshal(text, back) != nil {
+				continue
+			}
+			read++
+			if again, err := json.Marshal(back); err != nil || string(again) != good {
+				t.Fatalf("%s is read as %s, error %v", text, again, err)
+			}
+		}
+	}
+	if read == 0 {
+		t.Error("no change left the values as they are")
+	}
+}
+
+// CheckFormsOfJSON fails where a text in another form is not read, or one without a
+// checksum, or with another text's, is not refused with a remedy.
+func CheckFormsOfJSON(t *testing.T, kinds map[string]func() json.Unmarshaler) {
+	t.Helper()
+	number := regexp.MustCompile(`[:,\[]-?[0-9]+\.[0-9]+(e[+-][0-9]+)?`)
+	for good, into := range kinds {
+		var spaced bytes.Buffer
+		if err := json.Indent(&spaced, []byte(good), "", "\t"); err != nil {
+			t.Fatal(err)
+		}
+		var values map[string]any
+		if err := json.Unmarshal([]byte(good), &values); err != nil {
+			t.Fatal(err)
+		}
+		sorted, err := json.Marshal(values)
+		if err != nil {
+			t.Fatal(err)
+		}
+		longer := number.ReplaceAllStringFunc(good, func(v string) string {
+			f, err := strconv.ParseFloat(v[1:], 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return fmt.Sprintf("%s%.20e", v[:1], f)
+		})
+		escaped := strings.ReplaceAll(good, `"format"`, `"\u0066ormat"`)
+		for _, text := range []string{spaced.String(), string(sorted), longer, escaped} {
+			back := into()
+			if err := json.Unmarshal([]byte(text), back); err != nil {
+				t.Errorf("%v:\n%s", err, text)
+				continue
+			}
+			if again, err := json.Marshal(back); err != nil || string(again) != good {
+				t.Errorf("%s is read as %s, error %v", text, again, err)
+			}
+		}
+		without := regexp.MustCompile(`,"checksum":"[^"]*"`).ReplaceAllString(good, "")
+		other := regexp.MustCompile(`"sha256:..`).ReplaceAllString(good, `"sha256:xx`)
+		for text, want := range map[string]string{without: "checksum is missing", other: "checksum does not fit"} {
+			var arg *qpdiff.ArgError
+			if err := json.Unmarshal([]byte(text), into()); !errors.As(err, &arg) || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "undamaged copy") {
+				t.Errorf("%v lacks %q", err, want)
+			}
+		}
+	}
+}
+
+var checksumPair = regexp.MustCompile(`"checksum" *: *"[^"]*"`)
+
+// Rechecked returns the JSON of a model or pipeline with the checksums of its values, so
+// that tests reach what else is checked. Text without them stays as it is.
+func Rechecked(text []byte) []byte {
+	var parts struct {
+		Model json.RawMessage `json:"model"`
+	}
+	if json.Unmarshal(text, &parts) != nil {
+		return text
+	}
+	if parts.Model != nil {
+		text = bytes.Replace(text, parts.Model, Rechecked(parts.Model), 1)
+	}
+	sum, _, err := strictjson.Checksum(text)
+	at := checksumPair.FindAllIndex(text, -1)
+	if err != nil || at == nil {
+		return text
+	}
+	last := at[len(at)-1]
+	return slices.Concat(text[:last[0]], fmt.Appendf(nil, "%q:%q", strictjson.ChecksumKey, sum), text[last[1]:])
+}

@@ -1,0 +1,219 @@
+// Package normalise maps features to mean 0 and deviation 1, with derivatives.
+package normalise
+
+import (
+	"math"
+	"slices"
+
+	"cvgm/cvgm/internal/args"
+	"cvgm/cvgm/internal/sample"
+	"cvgm/qpdiff"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+)
+
+// Normaliser maps features to (x − μ)/σ with the weighted mean μ and the population
+// standard deviation σ of the training rows it was fitted to. Without scaling
+// σ is 1, and without centring μ is 0. Scaling goes with centring.
+type Normaliser struct {
+	Centre, Scale bool
+	Learned       bool // the features depend on parameters to be differentiated
+	Weights       sample.Weights
+	Mean, Std     []float64
+	Jump          int // the first feature that is constant and scaled, −1 if there is none
+}
+
+// constantTol bounds the difference of the entries of a constant column, in
+// units of 2⁻⁵² and relative to their size and number: the error of their
+// computed mean has that bound, so that centring leaves nothing but rounding.
+// It is the convention of scikit-learn.
+const constantTol = 1
+
+// ConstantColumn reports whether column j of x (row-major, m columns) is
+// constant up to rounding.
+func ConstantColumn(x []float64, m, j int) bool {
+	near := constantTol * float64(len(x)/m) * 0x1p-52 * math.Abs(x[j])
+	for i := j + m; i < len(x); i += m {
+		if !(math.Abs(x[i]-x[j]) <= near) {
+			return false
+		}
+	}
+	return true
+}
+
+// Fit computes μ and σ from the rows of x (row-major, m columns). A constant
+// column has its first entry as μ, so that equal entries become exactly 0, and
+// σ = 1.
+func (z *Normaliser) Fit(x []float64, m int) error {
+	z.Mean, z.Std, z.Jump = sample.Resize(z.Mean, m), sample.Resize(z.Std, m), -1
+	rows := len(x) / m
+	total := z.Weights.Total(rows)
+	for j := range m {
+		z.Mean[j], z.Std[j] = 0, 1
+	}
+	if z.Centre {
+		for i := range rows {
+			weight := z.Weights.At(i)
+			for j, v := range x[i*m : i*m+m] {
+				z.Mean[j] += weight * v
+			}
+		}
+		for j := range z.Mean {
+			z.Mean[j] /= total
+			if !args.Finite(z.Mean[j]) {
+				return args.Bad("Data.X", qpdiff.ErrNotFinite, "scale the feature", "has mean %v in feature %d over the training rows", z.Mean[j], j)
+			}
+		}
+	}
+	if z.Scale {
+		clear(z.Std)
+		for i := range rows {
+			weight := z.Weights.At(i)
+			for j, v := range x[i*m : i*m+m] {
+				d := v - z.Mean[j]
+				z.Std[j] += weight * (d * d)
+			}
+		}
+		for j, s := range z.Std {
+			if z.Std[j] = math.Sqrt(s / total); !(s >= smallestSquares) || !args.Finite(s) {
+				z.Std[j] = z.scaledDeviation(x, j)
+			}
+		}
+	}
+	if !z.Centre {
+		return nil
+	}
+	for j := range m {
+		switch {
+		case !ConstantColumn(x, m, j):
+			if !(z.Std[j] > 0) || !args.Finite(z.Std[j]) {
+				return args.Bad("Data.X", qpdiff.ErrNotFinite, "scale the feature", "has standard deviation %v in feature %d over the training rows", z.Std[j], j)
+			}
+		case z.Scale && z.Learned:
+			return args.Bad("Features", qpdiff.ErrDomain, "move its parameters, use more training rows, or do not standardise",
+				"has the constant %v as feature %d over the training rows, where the standardised feature jumps", x[j], j)
+		default:
+			z.Mean[j], z.Std[j] = x[j], 1
+			if z.Scale && z.Jump < 0 {
+				z.Jump = j
+			}
+		}
+	}
+	return nil
+}
+
+// smallestSquares bounds the sums of squares below which some squares may have
+// lost bits to underflow: the smallest normal number over 2⁻⁵² is 1e-292, and
+// the bound leaves room for 10¹² rows. The exact bound does not matter: where
+// no square underflows, scaledDeviation gives the same but for rounding.
+const smallestSquares = 1e-280
+
+// scaledDeviation is the standard deviation of column j where the squares of
+// its entries over- or underflow. It has the bits of the same column in a unit in which
+// they do not.
+func (z *Normaliser) scaledDeviation(x []float64, j int) float64 {
+	m := len(z.Mean)
+	var size, s float64
+	for i := j; i < len(x); i += m {
+		size = max(size, math.Abs(x[i]-z.Mean[j]))
+	}
+	_, exponent := math.Frexp(size)
+	rows := len(x) / m
+	for i := range rows {
+		d := math.Ldexp(x[i*m+j]-z.Mean[j], -exponent)
+		s += z.Weights.At(i) * (d * d)
+	}
+	return math.Ldexp(math.Sqrt(s/z.Weights.Total(rows)), exponent)
+}
+
+// Apply normalises the rows of x in place.
+func (z *Normaliser) Apply(x []float64) {
+	if !z.Centre {
+		return
+	}
+	m := len(z.Mean)
+	for i := 0; i+m <= len(x); i += m {
+		row := x[i : i+m]
+		for j := range row {
+			row[j] = (row[j] - z.Mean[j]) / z.Std[j]
+		}
+	}
+}
+
+// Backward turns cotangents of the normalised rows into cotangents of the raw
+// rows, in place. train holds the normalised training rows x̂, which μ and σ
+// were fitted to, and val those that were only mapped. With the weights w_i of the
+// training rows, of sum W, ∂μ/∂x_i = w_i/W and ∂σ/∂x_i = w_i·x̂_i/W for each of them.
+func (z *Normaliser) Backward(train, val, dtrain, dval []float64) {
+	if !z.Centre {
+		return
+	}
+	m := len(z.Mean)
+	rows := len(train) / m
+	total := z.Weights.Total(rows)
+	for j := range m {
+		var dmean, ddev float64 // times −σ
+		for i := j; i < len(train); i += m {
+			dmean += dtrain[i]
+			ddev += dtrain[i] * train[i]
+		}
+		for i := j; i < len(dval); i += m {
+			dmean += dval[i]
+			ddev += dval[i] * val[i]
+		}
+		if !z.Scale {
+			ddev = 0
+		}
+		for i := range rows {
+			at := i*m + j
+			dtrain[at] = (dtrain[at] - z.Weights.At(i)*(dmean+ddev*train[at])/total) / z.Std[j]
+		}
+		for i := j; i < len(dval); i += m {
+			dval[i] /= z.Std[j]
+		}
+	}
+}
+
+// LeastSquaresIntercept returns the intercept of the weighted least-squares fit of y on
+// the rows of x with an intercept: ȳ − x̄ᵀθ, with the θ of least norm where
+// several fit. It is NaN where the fit fails.
+func LeastSquaresIntercept(x []float64, m int, y []float64, weights sample.Weights) float64 {
+	n := len(y)
+	z := Normaliser{Centre: true, Weights: weights}
+	if z.Fit(x, m) != nil {
+		return math.NaN()
+	}
+	yc, mean := slices.Clone(y), weights.Mean(y)
+	centred := slices.Clone(x)
+	z.Apply(centred)
+	if !args.AllFinite(centred) {
+		return math.NaN() // the singular value decomposition would not end
+	}
+	floats.AddConst(-mean, yc)
+	for i := range n {
+		root := math.Sqrt(weights.At(i))
+		yc[i] *= root
+		floats.Scale(root, centred[i*m:(i+1)*m])
+	}
+	var svd mat.SVD
+	if !svd.Factorize(mat.NewDense(n, m, centred), mat.SVDThin) {
+		return math.NaN()
+	}
+	var theta mat.Dense
+	rank := svd.Rank(interceptRankTol)
+	if rank == 0 {
+		return mean
+	}
+	svd.SolveTo(&theta, mat.NewDense(n, 1, yc), rank)
+	for j, mu := range z.Mean {
+		mean -= mu * theta.At(j, 0)
+	}
+	return mean
+}
+
+// interceptRankTol bounds the singular values that count as zero in
+// leastSquaresIntercept, relative to the largest one: linearly dependent
+// features have singular values of some 1e-15, and features whose dependence
+// cannot be told from rounding of the data have up to 1e-13.
+const interceptRankTol = 1e-12

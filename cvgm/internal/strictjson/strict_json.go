@@ -1,0 +1,107 @@
+// Package strictjson checks the keys and the checksum of JSON texts that encoding/json would read
+// whatever they hold.
+package strictjson
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"cvgm/cvgm/internal/args"
+	"cvgm/qpdiff"
+)
+
+// ChecksumKey is the key of the checksum in the JSON of a model and of a pipeline.
+const ChecksumKey = "checksum"
+
+// Checksum returns the SHA-256 of the values of a JSON object but for its checksum, and that one, nil without
+// one. Keys are sorted, numbers are float64s and strings UTF-8, so that other spaces, escapes, forms of
+// numbers and orders of keys leave it as it is.
+func Checksum(text []byte) (sum string, given any, err error) {
+	var values map[string]any
+	if err := json.Unmarshal(text, &values); err != nil {
+		return "", nil, err
+	}
+	given = values[ChecksumKey]
+	delete(values, ChecksumKey)
+	canonical, err := json.Marshal(values)
+	return fmt.Sprintf("sha256:%x", sha256.Sum256(canonical)), given, err
+}
+
+// WithChecksum returns the JSON of v, an object, with its checksum as the last key.
+func WithChecksum(v any) ([]byte, error) {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return nil, err
+	}
+	sum, _, err := Checksum(text)
+	return fmt.Appendf(text[:len(text)-1], ",%q:%q}", ChecksumKey, sum), err
+}
+
+// Verify reports an object whose values are not those that withChecksum wrote.
+func Verify(text []byte) error {
+	const remedy = "take an undamaged copy, or fit again and write the JSON anew"
+	sum, given, err := Checksum(text)
+	if err != nil {
+		return fmt.Errorf("cvgm: %w", err)
+	}
+	return args.First(
+		args.BadIf(given == nil, ChecksumKey, qpdiff.ErrDomain, remedy, "is missing"),
+		args.BadIf(given != sum, ChecksumKey, qpdiff.ErrDomain, remedy, "does not fit: the text was changed after MarshalJSON wrote it"),
+	)
+}
+
+// CheckKeys reads one value of valid JSON, which belongs to key, and reports keys that
+// are unknown, repeated or missing by the map keys, which lists for each key of an object its keys, and whether they are required, and nulls. The value of a key with nil in
+// keys is skipped.
+// encoding/json accepts all of them, and keys in another case.
+func CheckKeys(d *json.Decoder, keys map[string]map[string]bool, key string) error {
+	where := cmp.Or(key, "model")
+	switch token, _ := d.Token(); token {
+	case nil:
+		return args.Bad(where, qpdiff.ErrDomain, "give numbers", "holds null")
+	case json.Delim('['):
+		for d.More() {
+			if err := CheckKeys(d, keys, key); err != nil {
+				return err
+			}
+		}
+	case json.Delim('{'):
+		known, seen := keys[key], map[string]bool{}
+		for d.More() {
+			name, _ := d.Token()
+			k := name.(string)
+			if _, ok := known[k]; !ok {
+				return args.Bad(where, qpdiff.ErrDomain, "remove the key, or correct its name", "has the unknown key %q", k)
+			}
+			if seen[k] {
+				return args.Bad(where, qpdiff.ErrDomain, "remove one of them", "has the key %q twice", k)
+			}
+			seen[k] = true
+			if own, listed := keys[k]; listed && own == nil {
+				var value json.RawMessage
+				if err := d.Decode(&value); err != nil {
+					return err
+				}
+			} else if err := CheckKeys(d, keys, k); err != nil {
+				return err
+			}
+		}
+		var missing []string
+		for k, required := range known {
+			if required && !seen[k] {
+				missing = append(missing, k)
+			}
+		}
+		if slices.Sort(missing); len(missing) > 0 {
+			return args.Bad(where, qpdiff.ErrShape, "add what is missing", "lacks %s", strings.Join(missing, ", "))
+		}
+	default:
+		return nil
+	}
+	_, err := d.Token() // the closing delimiter
+	return err
+}

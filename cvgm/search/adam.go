@@ -1,0 +1,57 @@
+package search
+
+import (
+	"cmp"
+	"iter"
+	"math"
+	"slices"
+
+	"cvgm/cvgm/internal/args"
+	"cvgm/qpdiff"
+)
+
+// Adam is the method of Kingma and Ba (2015) with a projection after each
+// step: with the running means a of the gradient and b of its square,
+//
+//	x⁺ = P(x − s·â/(√b̂ + ε)),   â = a/(1 − β1ᵏ),  b̂ = b/(1 − β2ᵏ).
+//
+// It needs a box: the steps being scaled entry by entry, it would not come to
+// rest at the minimum over another set. With a constant s it comes as near to a
+// minimum as its last steps are long.
+type Adam struct {
+	StepSize     float64 // s > 0, required: about how far each entry moves in a step, in units of x
+	Beta1, Beta2 float64 // below 1; zero: .9 and .999
+	// Epsilon is in units of the gradient. Zero: for each entry, 1e-8 of the
+	// largest gradient that the search has met there.
+	Epsilon  float64
+	MaxEvals int     // evaluations at most; zero: 1000
+	Tol      float64 // of the test of convergence; see [Searcher]. Zero: 1e-9
+}
+
+// Search starts at the projection of x0 and yields every iterate.
+func (m Adam) Search(p Problem, x0 []float64) iter.Seq2[Step, error] {
+	beta1, beta2, epsilon := cmp.Or(m.Beta1, .9), cmp.Or(m.Beta2, .999), m.Epsilon
+	settings := args.First(p.box("Adam"), checkStep("Adam", m.StepSize), checkShare("Adam.Beta1", beta1), checkShare("Adam.Beta2", beta2),
+		args.BadIf(!(epsilon >= 0), "Adam.Epsilon", qpdiff.ErrDomain, "use a small positive number, or zero for the default", "is %v", epsilon))
+	return search(p, x0, cmp.Or(m.MaxEvals, 1000), true, settings, func(w *searchRun) {
+		a, b := make([]float64, len(x0)), make([]float64, len(x0))
+		top, reach := make([]float64, len(x0)), slices.Repeat([]float64{m.StepSize}, len(x0))
+		power1, power2 := 1., 1.
+		for w.eval() {
+			if !w.next(w.converged(reach, m.Tol)) {
+				return
+			}
+			power1 *= beta1
+			power2 *= beta2
+			for i, g := range w.Grad {
+				a[i] = beta1*a[i] + (1-beta1)*g
+				b[i] = beta2*b[i] + (1-beta2)*g*g
+				top[i] = max(top[i], math.Abs(g))
+				if top[i] > 0 { // else it rests
+					w.X[i] -= m.StepSize * a[i] / (1 - power1) / (math.Sqrt(b[i]/(1-power2)) + cmp.Or(epsilon, 1e-8*top[i]))
+				}
+			}
+			p.project(w.X)
+		}
+	})
+}

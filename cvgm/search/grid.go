@@ -1,0 +1,49 @@
+package search
+
+import (
+	"iter"
+	"math"
+
+	"cvgm/cvgm/internal/args"
+	"cvgm/qpdiff"
+)
+
+// GridSearch evaluates the objective on the full grid of the given values, the
+// first coordinate outermost.
+type GridSearch struct {
+	Values [][]float64 // per coordinate
+}
+
+// maxGrid bounds the points of a grid. Years of evaluations are a mistake in the
+// values, and an int must hold their number.
+const maxGrid = min(1<<40, math.MaxInt)
+
+// Search ignores x0 beyond its length. Points are projected onto the
+// constraint set.
+func (m GridSearch) Search(p Problem, x0 []float64) iter.Seq2[Step, error] {
+	settings := args.BadIf(len(m.Values) != len(x0), "GridSearch.Values", qpdiff.ErrShape, "give a list of values for every coordinate of x0",
+		"has %d lists for %d coordinates", len(m.Values), len(x0))
+	total := 1
+	for i, v := range m.Values {
+		if len(v) == 0 {
+			settings = args.Bad("GridSearch.Values", qpdiff.ErrShape, "give at least one value", "is empty for coordinate %d", i)
+			break
+		}
+		if len(v) > maxGrid/total {
+			settings = args.Bad("GridSearch.Values", qpdiff.ErrDomain, "use fewer values or another searcher", "has more than %d points", maxGrid)
+			break
+		}
+		total *= len(v)
+	}
+	return search(p, x0, total, false, settings, func(w *searchRun) {
+		for more := true; more; more = w.evaluate() && w.next(false) {
+			rest := w.Evaluations
+			for i := len(x0) - 1; i >= 0; i-- {
+				n := len(m.Values[i])
+				w.X[i] = m.Values[i][rest%n]
+				rest /= n
+			}
+			p.project(w.X)
+		}
+	})
+}

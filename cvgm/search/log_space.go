@@ -1,0 +1,74 @@
+package search
+
+import (
+	"iter"
+	"math"
+	"slices"
+
+	"cvgm/cvgm/internal/args"
+	"cvgm/qpdiff"
+)
+
+// LogSpace runs a searcher on z = log x, for hyperparameters whose order of
+// magnitude is sought. It suits searchers without gradient,
+// which need a scale. With gradient, mind that a minimum at x = 0 is at
+// infinity in z. The scale of every coordinate of z is 1, a factor e in x.
+type LogSpace struct {
+	Searcher Searcher
+}
+
+// Search yields the steps of the inner search with X and Grad in terms of x.
+// The problem must have a box with positive lower bounds.
+func (m LogSpace) Search(p Problem, x0 []float64) iter.Seq2[Step, error] {
+	settings := args.First(p.box("LogSpace"), args.BadIf(m.Searcher == nil, "LogSpace.Searcher", qpdiff.ErrShape, "give a searcher", "is nil"))
+	return search(p, x0, 1, true, settings, func(w *searchRun) {
+		for i := range x0 {
+			if lower, _ := p.bounds(i); !(lower > 0) {
+				w.fail(args.Bad("Problem.Lower", qpdiff.ErrDomain, "bound every coordinate away from zero", "is not positive at index %d", i))
+				return
+			}
+		}
+		toX := func(z []float64) {
+			for i, v := range z {
+				lower, upper := p.bounds(i)
+				// Against rounding and overflow.
+				w.X[i] = min(max(math.Exp(v), lower), upper, math.MaxFloat64)
+			}
+		}
+		grad := w.Grad
+		inner := Problem{Lower: logs(p.Lower), Upper: logs(p.Upper), Generalised: p.Generalised, shifted: true, scale: slices.Repeat([]float64{1}, len(x0))}
+		inner.Objective = func(dz, z []float64) (float64, error) {
+			toX(z)
+			if dz == nil {
+				return p.Objective(nil, w.X)
+			}
+			loss, err := p.Objective(grad, w.X)
+			for i, g := range grad {
+				dz[i] = g * w.X[i]
+			}
+			return loss, err
+		}
+		for s, err := range m.Searcher.Search(inner, logs(w.X)) {
+			toX(s.X)
+			s.X = w.X
+			if s.Grad != nil {
+				s.Grad = grad
+			}
+			if !w.pass(s, err) {
+				return
+			}
+		}
+	})
+}
+
+// logs returns the logarithms of v, or nil for nil.
+func logs(v []float64) []float64 {
+	if v == nil {
+		return nil
+	}
+	l := make([]float64, len(v))
+	for i, x := range v {
+		l[i] = math.Log(x)
+	}
+	return l
+}

@@ -1,0 +1,50 @@
+package search
+
+import (
+	"cmp"
+	"iter"
+
+	"cvgm/cvgm/internal/args"
+	"cvgm/qpdiff"
+)
+
+// MultiStart runs a searcher from x0 and then from points drawn, one after the
+// other: the way to the lowest of several local minima. [Best] picks it.
+type MultiStart struct {
+	// Searcher is required. One that draws random numbers draws the same from
+	// every start.
+	Searcher Searcher
+	Source   func() Source // required; see [Searcher]
+	// Draw fills x with the next start, which is projected onto the constraint
+	// set. Required.
+	Draw   func(src Source, x []float64)
+	Starts int // in all, x0 included; zero: 10
+}
+
+// Search yields the steps of all searches as one sequence: Evaluations counts
+// through, Converged is each search's own. The scales are those of x0 for all
+// searches. An error of one search ends them all.
+func (m MultiStart) Search(p Problem, x0 []float64) iter.Seq2[Step, error] {
+	settings := args.First(
+		args.BadIf(m.Searcher == nil || m.Draw == nil, "MultiStart", qpdiff.ErrShape, "set Searcher, and Draw, for example to LogUniform(-4, 0)", "lacks Searcher or Draw"),
+		args.BadIf(m.Starts < 0, "MultiStart.Starts", qpdiff.ErrDomain, "use a positive number, or zero for the default", "is %d", m.Starts))
+	return drawingSearch(p, x0, cmp.Or(m.Starts, 10), settings, m.Source, func(w *searchRun, src Source) {
+		start := w.X
+		p.scale = p.scales(start) // draws are no measure
+		var evaluations int
+		for k := range w.limit {
+			if k > 0 {
+				m.Draw(src, start)
+				p.project(start)
+			}
+			before := evaluations
+			for s, err := range m.Searcher.Search(p, start) {
+				s.Evaluations += before
+				if !w.pass(s, err) {
+					return
+				}
+				evaluations = s.Evaluations
+			}
+		}
+	})
+}

@@ -1,0 +1,136 @@
+package search
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"cvgm/cvgm/internal/args"
+	"cvgm/qpdiff"
+)
+
+// An Objective returns f(x) and, where grad is not nil, overwrites grad with
+// ∇f(x). Value and gradient come together because they share every fit.
+type Objective func(grad, x []float64) (float64, error)
+
+// A Problem is what a Searcher minimises: an objective over a constraint set,
+// which is a box or what Project projects onto. No searcher evaluates the
+// objective outside it, or at coordinates that are not finite.
+//
+// An objective returns an error where it has no value. NaN and −Inf are errors
+// of kind [qpdiff.ErrNotFinite] at every point. So are, at the start of a
+// search, a loss of +Inf and a gradient that is not finite. Later both are a
+// failed trial to [QuasiNewton] and [AdaptiveGradient], which shorten the step;
+// [CMAES] and [Bayesian] rank +Inf last; the other searchers with gradient end
+// with an error. [GridSearch] and [RandomSearch] have no start: +Inf is a loss
+// to them.
+type Problem struct {
+	Objective Objective
+	// Lower and Upper bound x entry by entry; infinite entries bound nothing.
+	// Nil: no bounds on that side.
+	Lower, Upper []float64
+	// Project moves x, in place, to the nearest point of a convex set that is
+	// no box. Nil: the set is the box. Searchers that need a box refuse others.
+	Project func(x []float64)
+	// Generalised reports whether the last gradient is an element of the
+	// generalised derivative at a kink. It is called after each gradient and
+	// marks the [Step]. Nil: never.
+	Generalised func() bool
+
+	// scale holds the scales that an enclosing searcher has determined; zero
+	// where it could not. Nil: see scales.
+	scale []float64
+	// shifted: x has no zero, so that scales do not grow with |x|.
+	shifted bool
+}
+
+func (p Problem) project(x []float64) {
+	if p.Project != nil {
+		p.Project(x)
+		return
+	}
+	for i := range x {
+		lower, upper := p.bounds(i)
+		x[i] = min(max(x[i], lower), upper)
+	}
+}
+
+// check reports what no searcher can start from.
+func (p Problem) check(x0 []float64) error {
+	checkBounds := func(name string, bounds []float64) error {
+		return args.BadIf(bounds != nil && len(bounds) != len(x0), name, qpdiff.ErrShape, "give one bound per coordinate of x0, infinite where there is none",
+			"has %d entries for %d coordinates", len(bounds), len(x0))
+	}
+	if err := args.First(
+		args.BadIf(p.Objective == nil, "Problem.Objective", qpdiff.ErrShape, "give a function, for example CV.Eval", "is nil"),
+		args.BadIf(len(x0) == 0, "x0", qpdiff.ErrShape, "start from at least one coordinate", "is empty"),
+		args.BadIf(p.Project != nil && (p.Lower != nil || p.Upper != nil), "Problem.Project", qpdiff.ErrDomain, "give either bounds or a projection", "is given together with bounds"),
+		checkBounds("Problem.Lower", p.Lower), checkBounds("Problem.Upper", p.Upper),
+	); err != nil {
+		return err
+	}
+	for i, x := range x0 {
+		if !args.Finite(x) {
+			return args.Bad("x0", qpdiff.ErrNotFinite, "start from finite numbers", "holds %v at index %d", x, i)
+		}
+		if lo, up := p.bounds(i); !(lo <= up) || math.IsInf(lo, 1) || math.IsInf(up, -1) {
+			return args.Bad("Problem.Lower", qpdiff.ErrDomain, "use lower bounds at or below the upper ones", "to Upper is [%v, %v] at index %d", lo, up, i)
+		}
+	}
+	return nil
+}
+
+// bounds returns the interval of coordinate i.
+func (p Problem) bounds(i int) (lower, upper float64) {
+	lower, upper = math.Inf(-1), math.Inf(1)
+	if p.Lower != nil {
+		lower = p.Lower[i]
+	}
+	if p.Upper != nil {
+		upper = p.Upper[i]
+	}
+	return lower, upper
+}
+
+// box reports a constraint set that is no box.
+func (p Problem) box(searcher string) error {
+	return args.BadIf(p.Project != nil, "Problem.Project", qpdiff.ErrDomain, "use a searcher that projects, for example AdaptiveGradient", "is not a box, which %s needs", searcher)
+}
+
+// scales returns the scale of each coordinate by the rule that Searcher
+// documents, as far as x0 and the bounds determine it; elsewhere zero.
+func (p Problem) scales(x0 []float64) []float64 {
+	if p.scale != nil {
+		return slices.Clone(p.scale)
+	}
+	scales := make([]float64, len(x0))
+	open := 0. // the largest |x0| of coordinates that may change sign
+	for i, x := range x0 {
+		lower, upper := p.bounds(i)
+		switch width := upper - lower; {
+		case lower >= 0 || upper <= 0:
+			scales[i] = math.Abs(x)
+		case args.Finite(width):
+			scales[i] = width
+		default:
+			open = max(open, math.Abs(x))
+		}
+	}
+	for i := range scales {
+		lower, upper := p.bounds(i)
+		if scales[i] == 0 && lower < 0 && upper > 0 {
+			scales[i] = open
+		}
+		for _, bound := range []float64{math.Abs(lower), math.Abs(upper)} {
+			if scales[i] == 0 && args.Finite(bound) {
+				scales[i] = bound
+			}
+		}
+	}
+	if largest := slices.Max(scales); largest > 0 {
+		for i, s := range scales {
+			scales[i] = cmp.Or(s, largest)
+		}
+	}
+	return scales
+}

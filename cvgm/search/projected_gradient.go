@@ -1,0 +1,32 @@
+package search
+
+import (
+	"cmp"
+	"iter"
+
+	"gonum.org/v1/gonum/floats"
+)
+
+// ProjectedGradient is the method of the paper's Algorithm 1 with a constant
+// step size: x ← P(x − s·∇f(x)).
+type ProjectedGradient struct {
+	StepSize float64 // s > 0, required; in units of x²/f
+	MaxEvals int     // evaluations at most; zero: 1000
+	Tol      float64 // of the test of convergence; see [Searcher]. Zero: 1e-9
+}
+
+// Search starts at the projection of x0 and yields every iterate before it is
+// left, with its gradient. It also ends, without Converged, where a step is too
+// short to change x; a negative Tol prevents that.
+func (m ProjectedGradient) Search(p Problem, x0 []float64) iter.Seq2[Step, error] {
+	return search(p, x0, cmp.Or(m.MaxEvals, 1000), true, checkStep("ProjectedGradient", m.StepSize), func(w *searchRun) {
+		next, reach := make([]float64, len(x0)), make([]float64, len(x0))
+		for w.eval() {
+			w.projectedStep(next, w.X, m.StepSize)
+			if !w.next(w.converged(w.reach(reach, m.StepSize), m.Tol)) || m.Tol >= 0 && floats.Equal(next, w.X) {
+				return
+			}
+			copy(w.X, next)
+		}
+	})
+}

@@ -1,0 +1,602 @@
+package search
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	"cvgm/cvgm/internal/args"
+	"cvgm/synth"
+
+	"gonum.org/v1/gonum/floats"
+)
+
+// parabola is ½(x − c)² + lowest in one variable.
+func parabola(c, lowest float64) Problem {
+	return Problem{Objective: func(grad, x []float64) (float64, error) {
+		grad[0] = x[0] - c
+		return grad[0]*grad[0]/2 + lowest, nil
+	}}
+}
+
+// x halves at each step, so that their number gives the tolerance.
+func TestSearchesConvergeByTheDocumentedTest(t *testing.T) {
+	for _, c := range []struct {
+		lowest, tol float64
+		want        int
+	}{
+		{1, 0, 30},    // x ≤ 1e-9
+		{1, 1e-5, 17}, // x ≤ 1e-5
+		{0, 0, 31},    // x ≤ 1e-9·½, the loss at the start
+		{-.5, 0, 31},  // the same, where the loss starts from zero: |f| is ½ at the end
+	} {
+		steps := Collect(t, ProjectedGradient{StepSize: .5, Tol: c.tol}, parabola(0, c.lowest), []float64{1})
+		if last := steps[len(steps)-1]; !last.Converged || last.Evaluations != c.want+1 {
+			t.Errorf("lowest loss %v, Tol %v: ends after %d steps, want %d", c.lowest, c.tol, last.Evaluations-1, c.want)
+		}
+	}
+	// From a huge loss, slopes that are small against it do not suffice as long
+	// as steps are long.
+	steps := Collect(t, QuasiNewton{}, Problem{Objective: hostile["overflow"]}, []float64{17, 1})
+	if last := steps[len(steps)-1]; !last.Converged || math.Abs(last.Loss-1) > 1e-9 {
+		t.Errorf("from a huge loss ends at %+v", last)
+	}
+}
+
+func TestNegativeTolIsNeverReached(t *testing.T) {
+	for _, name := range []string{"zero", "constant"} {
+		for _, s := range []Searcher{
+			ProjectedGradient{StepSize: 1, MaxEvals: 9, Tol: -1}, HeavyBall{StepSize: 1, MaxEvals: 9, Tol: -1}, Nesterov{StepSize: 1, MaxEvals: 9, Tol: -1},
+			Adam{StepSize: 1, MaxEvals: 9, Tol: -1}, AdaptiveGradient{MaxEvals: 9, Tol: -1},
+		} {
+			if steps := Collect(t, s, Problem{Objective: hostile[name]}, []float64{1, 1}); len(steps) != 9 || steps[8].Converged {
+				t.Errorf("%T: %d steps, converged %v", s, len(steps), steps[len(steps)-1].Converged)
+			}
+		}
+	}
+}
+
+// A start of a tiny number is no sign that a loss depends on changes as tiny;
+// but what the loss does not resolve at all ends a search.
+func TestSearchesLeaveTinyStarts(t *testing.T) {
+	for _, s := range []Searcher{QuasiNewton{}, AdaptiveGradient{}} {
+		for _, x0 := range []float64{1e-3, 1e-9, 3e-15} {
+			best, err := Best(s.Search(parabola(1, .5), []float64{x0}))
+			if err != nil || math.Abs(best.X[0]-1) > 1e-8 || !best.Converged && best.Loss > .5 {
+				t.Errorf("%T from %v: ends at %+v (%v)", s, x0, best, err)
+			}
+		}
+		if steps := Collect(t, s, parabola(1, .5), []float64{3e-16}); len(steps) != 1 || !steps[0].Converged {
+			t.Errorf("%T: %d steps where the loss shows none", s, len(steps))
+		}
+	}
+}
+
+// From the minimum a search need not go anywhere.
+func TestSearchesEndWhereTheyStart(t *testing.T) {
+	for _, c := range []struct {
+		s    Searcher
+		most int
+	}{
+		{QuasiNewton{}, 3}, {AdaptiveGradient{}, 40}, {ProjectedGradient{StepSize: .5}, 1}, {HeavyBall{StepSize: .5}, 1}, {Nesterov{StepSize: .5}, 1},
+	} {
+		for _, off := range []float64{0, 1e-17, 1e-12, 1e-10} {
+			steps := Collect(t, c.s, parabola(1, 1), []float64{1 + off})
+			if last := steps[len(steps)-1]; !last.Converged || len(steps) > c.most || math.Abs(last.X[0]-1) > 2e-9 {
+				t.Errorf("%T from 1+%v: ends after %d steps at %+v", c.s, off, len(steps), last)
+			}
+		}
+	}
+}
+
+func TestScalesFollowTheDocumentedRule(t *testing.T) {
+	inf := math.Inf(1)
+	for name, c := range map[string]struct {
+		p    Problem
+		x0   []float64
+		grad float64 // of the largest entry at the start, where the loss is 6
+		want []float64
+	}{
+		"signs fixed":           {Problem{Lower: []float64{0, -inf, 1}, Upper: []float64{inf, 0, 9}}, []float64{.1, -20, 3}, 1, []float64{.1, 20, 3}},
+		"widths":                {Problem{Lower: []float64{-1, -2}, Upper: []float64{1, 5}}, []float64{.1, 0}, 1, []float64{2, 7}},
+		"weights":               {Problem{}, []float64{.1, -.5, 0}, 1, []float64{.5, .5, .5}},
+		"weights and a penalty": {Problem{Lower: []float64{-inf, 0}}, []float64{3, .2}, 1, []float64{3, .2}},
+		"penalties at zero":     {Problem{Lower: []float64{0, 0}}, []float64{0, .2}, 1, []float64{.2, .2}},
+		"a bound":               {Problem{Lower: []float64{-4, 0}, Upper: []float64{inf, 8}}, []float64{0, 0}, 1, []float64{4, 8}},
+		"nothing":               {Problem{}, []float64{0, 0}, 3, []float64{2, 2}},
+		"nothing at all":        {Problem{}, []float64{0, 0}, 0, []float64{1, 1}},
+	} {
+		w := &searchRun{Step: Step{X: c.x0, Loss: 6, Grad: make([]float64, len(c.x0))}, p: c.p}
+		w.Grad[0] = -c.grad
+		w.measure()
+		if !slices.Equal(w.scale, c.want) {
+			t.Errorf("%s: scales %v, want %v", name, w.scale, c.want)
+		}
+	}
+}
+
+// The first steps by hand: bias correction makes the first as long as StepSize
+// whatever the slope is.
+func TestAdamCorrectsItsBias(t *testing.T) {
+	slopes := []float64{3, -1, 1e-5}
+	p := Problem{Objective: func(grad, x []float64) (float64, error) {
+		grad[0] = slopes[0]
+		slopes = append(slopes[1:], 1)
+		return x[0], nil
+	}}
+	const b1, b2, s = .9, .999, .1
+	var a, b float64
+	want := []float64{5}
+	for k, g := range slopes {
+		a, b = b1*a+(1-b1)*g, b2*b+(1-b2)*g*g
+		hat := func(v, beta float64) float64 { return v / (1 - math.Pow(beta, float64(k+1))) }
+		want = append(want, want[k]-s*hat(a, b1)/(math.Sqrt(hat(b, b2))+1e-8*3))
+	}
+	if math.Abs(want[1]-4.9) > 1e-8 {
+		t.Errorf("the first step by hand ends at %v", want[1])
+	}
+	for k, step := range Collect(t, Adam{StepSize: s, MaxEvals: 4}, p, []float64{5}) {
+		if math.Abs(step.X[0]-want[k]) > 1e-14 {
+			t.Errorf("step %d is at %v, want %v", k, step.X[0], want[k])
+		}
+	}
+}
+
+// Adam's default Epsilon is 1e-8 of the largest slope: an entry whose slope has
+// fallen to that is at half speed.
+func TestAdamSlowsDownWhereSlopesVanish(t *testing.T) {
+	at := func(slope float64) float64 {
+		k := 0
+		p := Problem{Objective: func(grad, x []float64) (float64, error) {
+			grad[0] = slope
+			if k++; k == 1 {
+				grad[0] = 1
+			}
+			return x[0], nil
+		}}
+		// Without memory, every slope has the step to itself.
+		steps := Collect(t, Adam{StepSize: 1, Beta1: 1e-300, Beta2: 1e-300, MaxEvals: 3}, p, []float64{0})
+		return steps[1].X[0] - steps[2].X[0]
+	}
+	for slope, want := range map[float64]float64{1: 1, 1e-8: .5, 1e-7: 1 / 1.1, 1e-9: 1. / 11} {
+		if got := at(slope); math.Abs(got-want) > 1e-6 {
+			t.Errorf("at slope %v the step is %v, want %v", slope, got, want)
+		}
+	}
+}
+
+// In a long valley the momentum overshoots without a restart, and comes back
+// again and again.
+func TestNesterovRestartsWhereMomentumOvershoots(t *testing.T) {
+	valley := Problem{Objective: func(grad, x []float64) (float64, error) {
+		grad[0], grad[1] = x[0], 1e-4*x[1]
+		return 1 + (x[0]*x[0]+1e-4*x[1]*x[1])/2, nil
+	}}
+	steps := Collect(t, Nesterov{StepSize: 1, MaxEvals: 5000}, valley, []float64{1, 1})
+	if last := steps[len(steps)-1]; !last.Converged || last.Evaluations > 1000 {
+		t.Errorf("ends after %d evaluations, converged %v", last.Evaluations, last.Converged)
+	}
+}
+
+// B takes in a curvature that is positive as it is, and another as a fifth of
+// its own: it stays positive definite.
+func TestCurvatureIsDampedWhereNotPositive(t *testing.T) {
+	src := synth.NewStream(1, "curvature")
+	const n = 4
+	vector := func() []float64 {
+		v := make([]float64, n)
+		for i := range v {
+			v[i] = src.NormFloat64()
+		}
+		return v
+	}
+	bs, ones := make([]float64, n), []float64{1, 1, 1, 1}
+	for range 50 {
+		c := newBFGSMatrix(n, 3)
+		c.reset(1+src.Float64(), ones)
+		for range 5 {
+			s, y := vector(), vector()
+			c.times(bs, s, c.count)
+			before, sy := floats.Dot(s, bs), floats.Dot(s, y)
+			c.add(s, y)
+			c.times(bs, s, c.count)
+			want := sy
+			if sy <= 0 {
+				want = -1 // of the last model, whose scale add changes
+				_ = before
+			}
+			if got := floats.Dot(s, bs); want > 0 && math.Abs(got-want) > 1e-9*want || !(got > 0) {
+				t.Errorf("curvature %v along a step of %v", got, sy)
+			}
+			for range 3 {
+				v := vector()
+				c.times(bs, v, c.count)
+				if !(floats.Dot(v, bs) > 0) {
+					t.Errorf("B is not positive definite: %v", floats.Dot(v, bs))
+				}
+			}
+		}
+		first := newBFGSMatrix(n, 3)
+		first.reset(2, ones)
+		s := vector()
+		y := make([]float64, n)
+		floats.AddScaled(y, -3, s)
+		first.add(s, y)
+		first.times(bs, s, 1)
+		if got, want := floats.Dot(s, bs), .2*2*floats.Dot(s, s); math.Abs(got-want) > 1e-12*want {
+			t.Errorf("damped curvature %v, want %v", got, want)
+		}
+	}
+}
+
+func TestCurvatureIsTakenAsItIsUnlessLost(t *testing.T) {
+	for share, want := range map[float64]bool{3e-10: true, 3e-11: false} {
+		c := newBFGSMatrix(1, 3)
+		c.reset(2, []float64{1})
+		if got := c.add([]float64{1}, []float64{2 * share}); got != want {
+			t.Errorf("a curvature of %v of the model's is taken in: %v", share, got)
+		}
+	}
+}
+
+// A step that much search finds and that gains less than 1e-10 of the loss ends
+// the model. The search restarts where it has gained 1e-8 since the last restart,
+// and ends otherwise.
+func TestQuasiNewtonRestartsWhereItGained(t *testing.T) {
+	for _, c := range []struct {
+		gain, creep float64 // of the first step, of the one after some rejections
+		rejections  int
+		more        bool
+	}{
+		{1.5e-8, 1e-11, 3, true}, {.7e-8, 1e-11, 3, false},
+		{1e-9, .7e-10, 3, false}, {1e-9, 1.5e-10, 3, true},
+		{1e-9, .7e-10, 2, true},
+	} {
+		script := [][2]float64{{1, 1e-5}, {1 - c.gain, 5e-6}}
+		for range c.rejections {
+			script = append(script, [2]float64{2, 1e-5})
+		}
+		p := scripted(append(script, [2]float64{1 - c.gain - c.creep, 1e-5})...)
+		steps := Collect(t, QuasiNewton{MaxEvals: 20}, p, []float64{1})
+		if last := steps[len(steps)-1]; last.Converged || (last.Evaluations > 3+c.rejections) != c.more {
+			t.Errorf("%+v: ends after %d evaluations, converged %v", c, last.Evaluations, last.Converged)
+		}
+	}
+}
+
+// A step that takes several entries to their bounds puts each exactly there,
+// whatever the rounding of bound − x.
+func TestQuasiNewtonMeetsBoundsExactly(t *testing.T) {
+	src := synth.NewStream(1, "exact bounds")
+	for range 200 {
+		n := 2 + int(4*src.Float64())
+		lower, x0 := make([]float64, n), make([]float64, n)
+		for i := range n {
+			lower[i] = 1e-3 * src.Float64()
+			x0[i] = lower[i] + src.Float64()
+		}
+		p := Problem{Lower: lower, Objective: func(grad, x []float64) (float64, error) {
+			var f float64
+			for i, v := range x {
+				grad[i] = 1 + v
+				f += v + v*v/2
+			}
+			return f, nil
+		}}
+		steps := Collect(t, QuasiNewton{}, p, x0)
+		if last := steps[len(steps)-1]; !last.Converged || !slices.Equal(last.X, lower) || len(steps) > 8 {
+			t.Fatalf("from %v ends at %v instead of %v after %d steps", x0, last.X, lower, len(steps))
+		}
+	}
+}
+
+// scripted is an objective in one variable whose values and slopes follow a
+// script, whatever x is; its last entry repeats.
+func scripted(script ...[2]float64) Problem {
+	return Problem{Objective: func(grad, x []float64) (float64, error) {
+		now := script[0]
+		if len(script) > 1 {
+			script = script[1:]
+		}
+		grad[0] = now[1]
+		return now[0], nil
+	}}
+}
+
+// From x = 1, slope 1 and loss 1 the first step leads to .8. The search goes on
+// from there where it accepts the step, and comes back where it does not.
+func TestQuasiNewtonAcceptsByTheDocumentedRule(t *testing.T) {
+	for _, c := range []struct {
+		loss, slope float64 // at .8
+		want        bool
+	}{
+		// Armijo's rule asks for 1e-4 of the gain by the slope, which is .2.
+		{1 - 2e-5*1.5, 1, true}, {1 - 2e-5/1.5, 1, false},
+		// Losses closer than 1e-14 are equal, and the slope decides: .9 of the
+		// slope at the start is enough.
+		{1 + 6e-15, .5, true}, {1 + 1.4e-14, .5, false},
+		{1, .89, true}, {1, .91, false}, {1, -.89, true}, {1, -.91, false},
+	} {
+		steps := Collect(t, QuasiNewton{MaxEvals: 3}, scripted([2]float64{1, 1}, [2]float64{c.loss, c.slope}, [2]float64{2, 1}), []float64{1})
+		// A rejected step becomes shorter by half or more.
+		if got := steps[2].X[0] < .9-1e-9; steps[1].X[0] != .8 || got != c.want {
+			t.Errorf("a step to loss %v and slope %v: %v, %v; accepted %v, want %v", c.loss, c.slope, steps[1].X, steps[2].X, got, c.want)
+		}
+	}
+}
+
+// A line search ends at 1e-10 of the step that it began with.
+func TestQuasiNewtonGivesUpOnALine(t *testing.T) {
+	steps := Collect(t, QuasiNewton{}, scripted([2]float64{1, 1}, [2]float64{1e9, 1}), []float64{1})
+	last := steps[len(steps)-1]
+	if share := (1 - last.X[0]) / .2; last.Converged || math.Abs(share-1e-10) > 1e-3*1e-10 {
+		t.Errorf("ends after %d steps at %v of the first step, converged %v", len(steps), share, last.Converged)
+	}
+}
+
+// The model's minimiser leaves 1e-10 of the gradient, in the norm of the
+// diagonal's inverse, and does not work for much less.
+func TestBoxModelIsSolvedToItsTolerance(t *testing.T) {
+	src := synth.NewStream(1, "box model")
+	const n = 30
+	zeros, bd := make([]float64, n), make([]float64, n)
+	vector := func() []float64 {
+		v := make([]float64, n)
+		for i := range v {
+			v[i] = src.NormFloat64()
+		}
+		return v
+	}
+	steep := vector()
+	for i := range steep {
+		steep[i] = math.Exp(steep[i])
+	}
+	var largest float64
+	for range 300 {
+		b := newBFGSMatrix(n, 10)
+		b.reset(1+src.Float64(), steep)
+		for range 10 {
+			s := vector()
+			y := make([]float64, n)
+			for i := range y {
+				y[i] = s[i] * math.Exp(src.NormFloat64())
+			}
+			b.add(s, y)
+		}
+		d, g := make([]float64, n), vector()
+		newBoxModel(Problem{}, n).minimise(d, zeros, g, b)
+		b.times(bd, d, b.count)
+		var left, all float64
+		for i, v := range g {
+			left += (v + bd[i]) * (v + bd[i]) / b.diag[i]
+			all += v * v / b.diag[i]
+		}
+		largest = max(largest, math.Sqrt(left/all))
+	}
+	if !(largest <= 1e-10*1.01 && largest >= .2e-10) {
+		t.Errorf("leaves up to %v of the gradient", largest)
+	}
+}
+
+// Without a Tol the steps of a CMAES fall to 1e-100 of the first ones, and stay
+// numbers.
+func TestCMAESWithoutTolKeepsFinite(t *testing.T) {
+	p := Problem{Objective: func(_, x []float64) (float64, error) { return math.Abs(x[0]) + math.Abs(x[1]), nil }}
+	steps := Collect(t, CMAES{Source: stream("no Tol"), Sigma: 1, MaxEvals: 20000, Tol: -1}, p, []float64{1, 1})
+	last := steps[len(steps)-1]
+	if len(steps) != 20000 || !args.AllFinite(last.X) || !(math.Abs(last.X[0]) < 1e-98 && last.X[0] != 0) {
+		t.Errorf("ends after %d steps at %v", len(steps), last.X)
+	}
+}
+
+// Settings of zero are the documented defaults.
+func TestDefaultsAreThoseDocumented(t *testing.T) {
+	valley := Problem{Lower: []float64{-4, -4, -4}, Upper: []float64{4, 4, 4}, Objective: func(grad, x []float64) (float64, error) {
+		f := 1.
+		clear(grad)
+		for i := range 2 {
+			a, b := 1-x[i], x[i+1]-x[i]*x[i]
+			f += a*a + 100*b*b
+			if grad != nil {
+				grad[i] += -2*a - 400*b*x[i]
+				grad[i+1] += 200 * b
+			}
+		}
+		return f, nil
+	}}
+	draw := func(src Source, x []float64) {
+		for i := range x {
+			x[i] = 2*src.Float64() - 1
+		}
+	}
+	src := stream("defaults")
+	for _, c := range [][2]Searcher{
+		{ProjectedGradient{StepSize: 1e-3}, ProjectedGradient{StepSize: 1e-3, MaxEvals: 1000, Tol: 1e-9}},
+		{HeavyBall{StepSize: 1e-4}, HeavyBall{StepSize: 1e-4, Momentum: .9, MaxEvals: 1000, Tol: 1e-9}},
+		{Nesterov{StepSize: 1e-3}, Nesterov{StepSize: 1e-3, MaxEvals: 1000, Tol: 1e-9}},
+		{Adam{StepSize: .01}, Adam{StepSize: .01, Beta1: .9, Beta2: .999, MaxEvals: 1000, Tol: 1e-9}},
+		{AdaptiveGradient{}, AdaptiveGradient{FirstStep: .01, MaxEvals: 1000, Tol: 1e-9}},
+		{QuasiNewton{}, QuasiNewton{FirstStep: .2, Memory: 10, MaxEvals: 1000, Tol: 1e-9}},
+		{CMAES{Source: src}, CMAES{Source: src, Population: 7, MaxEvals: 1000, Tol: 1e-12}},
+		{CMAES{Source: src}, CMAES{Source: src, Sigma: .3 * 8}},
+		{Bayesian{Source: src, MaxEvals: 15}, Bayesian{Source: src, Initial: 8, MaxEvals: 15, Candidates: 200}},
+		{RandomSearch{Source: src, Draw: draw}, RandomSearch{Source: src, Draw: draw, MaxEvals: 100}},
+		{MultiStart{Searcher: QuasiNewton{MaxEvals: 5}, Source: src, Draw: draw}, MultiStart{Searcher: QuasiNewton{MaxEvals: 5}, Source: src, Draw: draw, Starts: 10}},
+	} {
+		got, want := Collect(t, c[0], valley, []float64{-1, 1, -.5}), Collect(t, c[1], valley, []float64{-1, 1, -.5})
+		if len(got) != len(want) || !slices.Equal(got[len(got)-1].X, want[len(want)-1].X) {
+			t.Errorf("%+v makes %d steps to %v, %+v makes %d to %v", c[0], len(got), got[len(got)-1].X, c[1], len(want), want[len(want)-1].X)
+		}
+	}
+}
+
+// cubicStep finds the minimum of a cubic with slope k(t − at)(t + 1) within
+// [.1, .5].
+func TestCubicStep(t *testing.T) {
+	for at, want := range map[float64]float64{.3: .3, .12: .12, .48: .48, .05: .1, .7: .5} {
+		for _, k := range []float64{1, 1e-12, 1e12} {
+			f1 := k * (1./3 + (1-at)/2 - at)
+			if got := cubicStep(5*k, -at*k, 5*k+f1, 2*(1-at)*k); math.Abs(got-want) > 1e-12 {
+				t.Errorf("minimum at %v of a cubic times %v: %v", at, k, got)
+			}
+		}
+	}
+}
+
+// A trial without a finite loss or slope shortens the step to a tenth.
+func TestQuasiNewtonShortensFailedTrials(t *testing.T) {
+	for _, failed := range [][2]float64{{math.Inf(1), 1}, {1, math.Inf(1)}, {1, math.NaN()}} {
+		steps := Collect(t, QuasiNewton{MaxEvals: 3}, scripted([2]float64{1, 1}, failed, [2]float64{1, 1}), []float64{1})
+		if got := steps[2].X[0]; math.Abs(got-.98) > 1e-15 {
+			t.Errorf("after %v the next trial is at %v", failed, got)
+		}
+	}
+}
+
+// A diagonal entry whose coordinate has all of a step, and none of the change of
+// gradient, stays positive.
+func TestCurvatureDiagonalStaysPositive(t *testing.T) {
+	c := newBFGSMatrix(2, 3)
+	c.reset(2, []float64{1, 1})
+	c.add([]float64{1, 1e-9}, []float64{0, 1})
+	bs := make([]float64, 2)
+	c.times(bs, []float64{1, 0}, 1)
+	if !(c.diag[0] > 0 && c.diag[1] > 0 && bs[0] > 0) {
+		t.Errorf("diagonal %v, curvature %v", c.diag, bs[0])
+	}
+}
+
+// A rejected trial ends the search where its loss is the last one's within Tol
+// and its slope gains nothing.
+func TestQuasiNewtonConvergesAtARejectedTrial(t *testing.T) {
+	for loss, want := range map[float64]bool{1 + .7e-9: true, 1 + 1.5e-9: false} {
+		steps := Collect(t, QuasiNewton{MaxEvals: 3}, scripted([2]float64{1, 1}, [2]float64{loss, 1e-16}, [2]float64{1, 1}), []float64{1})
+		if steps[1].Converged != want {
+			t.Errorf("a trial of loss %v: converged %v", loss, steps[1].Converged)
+		}
+	}
+}
+
+// The box model's minimiser satisfies the optimality conditions although each
+// coordinate meets a bound in a pass of its own.
+func TestBoxModelMeetsManyBounds(t *testing.T) {
+	const n = 40
+	b := newBFGSMatrix(n, 3)
+	ones, lower, g, d, bd := make([]float64, n), make([]float64, n), make([]float64, n), make([]float64, n), make([]float64, n)
+	for i := range n {
+		ones[i], lower[i], g[i] = 1, -1+.02*float64(i), 1
+	}
+	b.reset(1, ones)
+	newBoxModel(Problem{Lower: lower}, n).minimise(d, make([]float64, n), g, b)
+	b.times(bd, d, 0)
+	for i := range n {
+		if slope := g[i] + bd[i]; !(d[i] == lower[i] && slope > 0 || math.Abs(slope) < 1e-9) {
+			t.Errorf("entry %d is %v above its bound with slope %v", i, d[i]-lower[i], slope)
+		}
+	}
+}
+
+// The first steps by hand, on ½x² from 1.
+func TestMomentumFollowsTheDocumentedFormulas(t *testing.T) {
+	const s, beta = .1, .7
+	heavy, last := []float64{1}, 1.
+	for k := range 4 {
+		x := heavy[k]
+		heavy = append(heavy, x-s*x+beta*(x-last))
+		last = x
+	}
+	// y = x + k/(k+3)·(x − x⁻), x⁺ = y − s·y
+	nesterov, x, before := []float64{}, 1., 1.
+	for k := range 5 {
+		y := x + float64(k)/float64(k+3)*(x-before)
+		nesterov = append(nesterov, y)
+		x, before = y-s*y, x
+	}
+	for _, c := range []struct {
+		s    Searcher
+		want []float64
+	}{
+		{HeavyBall{StepSize: s, Momentum: beta, MaxEvals: 5}, heavy},
+		{Nesterov{StepSize: s, MaxEvals: 5}, nesterov},
+	} {
+		for k, step := range Collect(t, c.s, parabola(0, 1), []float64{1}) {
+			if math.Abs(step.X[0]-c.want[k]) > 1e-14 {
+				t.Errorf("%T: step %d is at %v, want %v", c.s, k, step.X[0], c.want[k])
+			}
+		}
+	}
+}
+
+// Adam's next step is as long as StepSize, whatever the slope: a slope that
+// gains nothing within the scale may gain within the step.
+func TestAdamConvergesByItsStepSize(t *testing.T) {
+	for step, want := range map[float64]bool{.05: true, .2: false} {
+		steps := Collect(t, Adam{StepSize: step, MaxEvals: 1}, scripted([2]float64{1, 1e-8}), []float64{1e-3})
+		if steps[0].Converged != want {
+			t.Errorf("steps of %v: converged %v", step, steps[0].Converged)
+		}
+	}
+}
+
+// After a failed trial AdaptiveGradient makes a tenth of the step, and then
+// counts .1 as the ratio of its last two step sizes.
+func TestAdaptiveGradientShortensFailedTrials(t *testing.T) {
+	steps := Collect(t, AdaptiveGradient{MaxEvals: 4}, scripted([2]float64{1, 1}, [2]float64{math.Inf(1), 1}, [2]float64{1, 1}), []float64{1})
+	for k, want := range []float64{1, .99, .999, .999 - math.Sqrt(2./3+.1)*.001} {
+		if math.Abs(steps[k].X[0]-want) > 1e-15 {
+			t.Errorf("step %d is at %v, want %v", k, steps[k].X[0], want)
+		}
+	}
+}
+
+// No projection is asked of an infinite point, although slopes that do not
+// change put the minimum infinitely far away.
+func TestAdaptiveGradientProjectsFinitePoints(t *testing.T) {
+	p := Problem{
+		Objective: func(grad, x []float64) (float64, error) {
+			grad[0], grad[1] = 1e-3, 0
+			return 1 + 1e-3*x[0], nil
+		},
+		Project: func(x []float64) {
+			if !args.AllFinite(x) {
+				t.Errorf("projects %v", x)
+			}
+			disc(x)
+		},
+	}
+	Collect(t, AdaptiveGradient{MaxEvals: 9}, p, []float64{.5, .1})
+}
+
+// Where the loss selects nothing the step size of a CMAES wanders about its
+// first value: its path has the length that chance gives it.
+func TestCMAESKeepsItsStepSizeWithoutSelection(t *testing.T) {
+	p := Problem{Objective: func(_, x []float64) (float64, error) { return 1, nil }}
+	steps := Collect(t, CMAES{Source: stream("flat"), Sigma: 1, Population: 8, MaxEvals: 4001, Tol: -1}, p, make([]float64, 5))
+	spread := func(generation []Step) float64 {
+		low, high := math.Inf(1), math.Inf(-1)
+		for _, s := range generation {
+			low, high = min(low, s.X[0]), max(high, s.X[0])
+		}
+		return high - low
+	}
+	if ratio := spread(steps[3993:]) / spread(steps[1:9]); !(ratio > 1e-3 && ratio < 1e3) {
+		t.Errorf("the step size changes by a factor %v", ratio)
+	}
+}
+
+// The prior of a length scale is log-normal about .5, and up to ten coordinates
+// have one each.
+func TestLengthScalesFollowTheDocumentedPrior(t *testing.T) {
+	for n, want := range map[int]int{1: 1, 10: 10, 11: 1, 40: 1} {
+		if got := len(newGaussianProcess(n).logLength); got != want {
+			t.Errorf("%d coordinates have %d lengths, want %d", n, got, want)
+		}
+	}
+	g := newGaussianProcess(1)
+	g.add([]float64{.3}, 1) // one point determines no length
+	at := g.posterior()
+	g.logLength[0] += 2
+	if got := g.posterior() - at; math.Abs(got+2) > 1e-12 {
+		t.Errorf("two standard deviations lower the log density by %v, want 2", -got)
+	}
+}

@@ -1,0 +1,282 @@
+package search
+
+import (
+	"cmp"
+	"iter"
+	"math"
+	"slices"
+
+	"cvgm/cvgm/internal/args"
+	"cvgm/qpdiff"
+
+	"gonum.org/v1/gonum/floats"
+)
+
+// A searchRun is a search under way: the Step that the caller sees, and the state
+// that all searchers share.
+type searchRun struct {
+	Step
+	p     Problem
+	yield func(Step, error) bool
+	limit int // evaluations
+
+	first float64   // |f| at the start
+	scale []float64 // of each coordinate, at the start
+	moved float64   // the largest move from the evaluation before, in scales
+	left  float64   // the way to the minimum by the secant of that move, in scales
+	// X and Grad of the evaluation before this one.
+	last, lastGrad []float64
+	work           []float64
+}
+
+// search returns the evaluations that run makes. X starts as the projection of
+// x0, and Grad, where wanted, as zeros. Bad settings, or a problem that nothing
+// can start from, come back as the sequence's only element.
+func search(p Problem, x0 []float64, limit int, gradient bool, settings error, run func(w *searchRun)) iter.Seq2[Step, error] {
+	return func(yield func(Step, error) bool) {
+		w := &searchRun{Step: Step{X: slices.Clone(x0)}, p: p, yield: yield, limit: limit,
+			work: make([]float64, len(x0))}
+		if gradient {
+			w.Grad, w.last, w.lastGrad = make([]float64, len(x0)), make([]float64, len(x0)), make([]float64, len(x0))
+		}
+		err := args.First(settings, p.check(x0),
+			args.BadIf(limit < 0, "MaxEvals", qpdiff.ErrDomain, "use a positive budget, or zero for the default", "is %d", limit))
+		if err != nil {
+			w.fail(err)
+			return
+		}
+		p.project(w.X)
+		run(w)
+	}
+}
+
+// drawingSearch is search for a searcher without gradient that draws from a new
+// source of random numbers.
+func drawingSearch(p Problem, x0 []float64, limit int, settings error, source func() Source, run func(w *searchRun, src Source)) iter.Seq2[Step, error] {
+	return search(p, x0, limit, false, settings, func(w *searchRun) {
+		if source != nil {
+			if src := source(); src != nil {
+				run(w, src)
+				return
+			}
+		}
+		w.fail(args.Bad("Source", qpdiff.ErrShape, "give a function that returns a new source of random numbers", "is nil or returns nil"))
+	})
+}
+
+func (w *searchRun) fail(err error) {
+	w.yield(w.Step, &Error{Evaluations: w.Evaluations, X: slices.Clone(w.X), Err: err})
+}
+
+// eval evaluates at X and requires a finite loss and gradient. Where it returns
+// false the search is over.
+func (w *searchRun) eval() bool {
+	if !w.evaluate() {
+		return false
+	}
+	if !w.defined() {
+		w.fail(args.Bad("Problem.Objective", qpdiff.ErrNotFinite, "start where it is finite, or use shorter steps", "is %v, with a gradient of norm %v", w.Loss, floats.Norm(w.Grad, math.Inf(1))))
+		return false
+	}
+	return true
+}
+
+// defined reports whether loss and gradient are finite.
+func (w *searchRun) defined() bool { return args.Finite(w.Loss) && args.AllFinite(w.Grad) }
+
+// evaluate evaluates at X, where the loss may be +Inf and the gradient not
+// finite. Where it returns false the search is over.
+func (w *searchRun) evaluate() bool {
+	if !args.AllFinite(w.X) {
+		w.fail(args.Bad("x", qpdiff.ErrNotFinite, "bound the search, or use shorter steps", "is proposed for the next evaluation but is not finite"))
+		return false
+	}
+	w.Evaluations++
+	loss, err := w.p.Objective(w.Grad, w.X)
+	switch {
+	case err != nil:
+	case loss != loss:
+		err = args.Bad("Problem.Objective", qpdiff.ErrNotFinite, "return an error where it has no value", "is NaN")
+	case math.IsInf(loss, -1):
+		err = args.Bad("Problem.Objective", qpdiff.ErrNotFinite, "bound the search where it falls without end", "is -Inf")
+	}
+	if err != nil {
+		w.fail(err)
+		return false
+	}
+	w.Loss = loss
+	w.Generalised = w.Grad != nil && w.p.Generalised != nil && w.p.Generalised()
+	if w.Evaluations == 1 {
+		w.measure()
+	}
+	w.moved, w.left = 0, math.Inf(1)
+	if w.Grad == nil {
+		return true
+	}
+	if w.Evaluations > 1 {
+		var slope, change float64
+		for i, x := range w.X {
+			size := w.size(i, x)
+			w.moved = max(w.moved, math.Abs(x-w.last[i])/size)
+			slope = max(slope, math.Abs(w.Grad[i])*size)
+			change = max(change, math.Abs(w.Grad[i]-w.lastGrad[i])*size)
+		}
+		if w.moved > 0 && change > 0 {
+			w.left = w.moved * (slope / change)
+		}
+	}
+	copy(w.last, w.X)
+	copy(w.lastGrad, w.Grad)
+	return true
+}
+
+// measure sets the scales, and the loss that they go with.
+func (w *searchRun) measure() {
+	w.first = math.Abs(w.Loss)
+	w.scale = w.p.scales(w.X)
+	rest := w.first / floats.Norm(w.Grad, math.Inf(1))
+	if w.Grad == nil || !(rest > 0 && args.Finite(rest)) {
+		rest = 1
+	}
+	for i, s := range w.scale {
+		w.scale[i] = cmp.Or(s, rest)
+	}
+}
+
+// size returns the scale of coordinate i at x, its value.
+func (w *searchRun) size(i int, x float64) float64 {
+	if w.p.shifted {
+		return w.scale[i]
+	}
+	return max(w.scale[i], math.Abs(x))
+}
+
+// minShare bounds the share of a coordinate's scale in the largest from below,
+// and of a standard deviation in the first: squares of shares, and their
+// inverses, must not overflow.
+const minShare = 1e-100
+
+// shares returns each coordinate's scale as a share of the largest.
+func (w *searchRun) shares() []float64 {
+	shares := make([]float64, len(w.scale))
+	for i, s := range w.scale {
+		shares[i] = max(s/floats.Max(w.scale), minShare)
+	}
+	return shares
+}
+
+// length returns the length of a step from x that no curvature determines yet.
+func (w *searchRun) length(x []float64) float64 {
+	if l := floats.Norm(x, math.Inf(1)); l > 0 && !w.p.shifted {
+		return l
+	}
+	return floats.Max(w.scale)
+}
+
+// next yields the evaluation and reports whether there is another.
+func (w *searchRun) next(converged bool) bool {
+	w.Converged = converged
+	return w.yield(w.Step, nil) && !converged && w.Evaluations < w.limit
+}
+
+// pass yields what a search inside this one has yielded.
+func (w *searchRun) pass(s Step, err error) bool {
+	if err == nil {
+		return w.yield(s, nil)
+	}
+	if inner, ok := err.(*Error); ok {
+		err = inner.Err
+	}
+	w.Step = s
+	w.fail(err)
+	return false
+}
+
+const (
+	// defaultTol is the Tol of searchers with gradient. Losses are exact to
+	// about 1e-15 of themselves and gradients to about 1e-12 of loss over
+	// scale; 1e-9 is above both, and below what a choice of hyperparameters
+	// can depend on.
+	defaultTol = 1e-9
+	// unseenTol replaces a larger Tol as long as a searcher that derives its
+	// steps from curvatures has met none. A gain below it is lost in the
+	// rounding of the loss; any other may be one of very short scales, from
+	// which a search leads away.
+	unseenTol = 1e-15
+)
+
+// converged is the test that Searcher documents. next holds the lengths of the
+// searcher's next step; nil: no curvature has determined them yet.
+func (w *searchRun) converged(next []float64, tol float64) bool {
+	if tol < 0 {
+		return false
+	}
+	tol = cmp.Or(tol, defaultTol)
+	if next == nil {
+		tol = min(tol, unseenTol)
+	}
+	gain := w.gain(next)
+	return gain <= tol*math.Abs(w.Loss) || gain <= tol*w.first && w.left <= tol && w.moved*w.moved <= tol
+}
+
+// gain returns how far moves within the scales lower the loss, to first order.
+func (w *searchRun) gain(next []float64) float64 {
+	size := func(i int) float64 {
+		if next == nil {
+			return w.size(i, w.X[i])
+		}
+		return max(w.size(i, w.X[i]), next[i])
+	}
+	gain := 0.
+	if w.p.Project == nil {
+		for i, g := range w.Grad {
+			lower, upper := w.p.bounds(i)
+			room := w.X[i] - lower
+			if g < 0 {
+				room = upper - w.X[i]
+			}
+			gain += math.Abs(g) * min(room, size(i))
+		}
+		return gain
+	}
+	// The coordinates of a general set move together: the largest entry of the
+	// gradient goes with the largest scale. What the projection leaves of that
+	// move counts in full, since a curved boundary hides the slope along it.
+	top := floats.Norm(w.Grad, math.Inf(1))
+	if top == 0 {
+		return 0
+	}
+	var s float64
+	for i := range w.X {
+		s = max(s, size(i))
+	}
+	w.projectedStep(w.work, w.X, s/top)
+	return top * floats.Distance(w.work, w.X, math.Inf(1))
+}
+
+// reach sets dst to the lengths of the step to P(x − s·∇f).
+func (w *searchRun) reach(dst []float64, s float64) []float64 {
+	w.projectedStep(dst, w.X, s)
+	for i, x := range w.X {
+		dst[i] = math.Abs(dst[i] - x)
+	}
+	return dst
+}
+
+// projectedStep sets dst to P(x − s·∇f).
+func (w *searchRun) projectedStep(dst, x []float64, s float64) {
+	floats.AddScaledTo(dst, x, -s, w.Grad)
+	w.p.project(dst)
+}
+
+func checkStep(name string, s float64) error {
+	return args.BadIf(!(s > 0) || math.IsInf(s, 1), name+".StepSize", qpdiff.ErrDomain, "use a positive step size", "is %v", s)
+}
+
+func checkFirstStep(name string, s float64) error {
+	return args.BadIf(!(s >= 0) || math.IsInf(s, 1), name+".FirstStep", qpdiff.ErrDomain, "use a positive share of the scale, or zero for the default", "is %v", s)
+}
+
+func checkShare(name string, v float64) error {
+	return args.BadIf(!(v >= 0 && v < 1), name, qpdiff.ErrDomain, "use a number from 0 to below 1", "is %v", v)
+}

@@ -1,0 +1,105 @@
+package cvgm
+
+import (
+	"errors"
+
+	"cvgm/cvgm/internal/args"
+	"cvgm/cvgm/internal/sample"
+	"cvgm/qpdiff"
+	"cvgm/qpdiff/learn"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+)
+
+// newSplitData begins with the slopes of the loss in the labels, at the predictions.
+func (f *splitFit) newSplitData(c *Config, want *dataGradient) *splitData {
+	d := &splitData{}
+	if !want.wantY {
+		return d
+	}
+	loss, ok := c.Loss.(LabelLoss)
+	if !ok {
+		d.errY = args.Bad("Config.Loss", qpdiff.ErrNotDifferentiable, "give it the method LabelSlope", "has no derivative in the label: %T is no LabelLoss", c.Loss)
+		return d
+	}
+	kinks, _ := c.Loss.(KinkedLoss)
+	d.label = make([]float64, len(f.valY))
+	total := f.valWeights.Total(len(f.valY))
+	for i, y := range f.valY {
+		p := f.prediction[i]
+		slope := loss.LabelSlope(p, y)
+		if kinks != nil {
+			if distance, at := kinks.Kink(p, y); at == 0 && f.atKink(i, p, y, distance) {
+				slope = 0 // as that in the prediction; Config.Generalised allows it or not
+			}
+		}
+		if !args.Finite(slope) && d.errY == nil {
+			d.errY = args.Bad("Config.Loss", qpdiff.ErrNotDifferentiable, "use a smooth loss", "has the slope %v in the label of example %d", slope, f.split.Val[i])
+		}
+		d.label[i] = f.valWeights.At(i) * slope / total
+	}
+	return d
+}
+
+// dataBackward completes f.data: the cotangents of the split's rows and labels.
+func (f *splitFit) dataBackward(c *Config, want *dataGradient) error {
+	d := f.data
+	if c.Centring == FixedLeastSquares && !c.Standardise {
+		err := args.Bad("Config.Centring", qpdiff.ErrNotDifferentiable, "use MeanCentring, or set Standardise",
+			"is FixedLeastSquares, through which no derivative goes")
+		d.errX, d.errY = err, err
+		return nil
+	}
+	if c.Prepare != nil && want.wantX {
+		d.errX = args.Bad("Config.Data.X", qpdiff.ErrNotDifferentiable, "ask for dy alone, or prepare the rows of each part yourself",
+			"reaches the learner through Config.Prepare, through which no derivative goes")
+	}
+	if j := f.norm.Jump; f.norm.Scale && j >= 0 && want.wantX && d.errX == nil {
+		d.errX = args.Bad("Config.Data.X", qpdiff.ErrNotDifferentiable, "do not standardise, or drop the feature",
+			"has a feature %d that is constant on the training rows, where the standardised feature jumps", j)
+	}
+	rows, m := f.train.X.Dims()
+	if f.out != nil { // the learner has the shape of all examples
+		rows = len(c.Data.Y)
+	}
+	wantedX, wantedY := want.wantX && d.errX == nil, want.wantY && d.errY == nil
+	if !wantedX && !wantedY {
+		return nil
+	}
+	if _, tied := f.learner.(learn.TiedLearner); wantedX || tied { // Ties looks at the rows
+		d.grad.X, d.val = mat.NewDense(rows, m, nil), mat.NewDense(len(f.valY), m, nil)
+	}
+	if wantedY {
+		d.grad.Y = make([]float64, rows)
+	}
+	err := f.backward(c, &d.grad, d.val)
+	var kink *qpdiff.NotDifferentiableError
+	switch {
+	case errors.As(err, &kink):
+		for _, in := range kink.Inputs {
+			if in == "X" && wantedX {
+				d.errX = err
+			}
+			if in == "y" && wantedY {
+				d.errY = err
+			}
+		}
+		if d.errX == nil && d.errY == nil {
+			return err
+		}
+	case err != nil:
+		return err
+	}
+	if wantedY && c.Centring != NoCentring { // the mean of y is subtracted, and added to predictions
+		mean := sample.Sum(-floats.Sum(d.grad.Y), f.dprediction)
+		total := f.norm.Weights.Total(rows)
+		for i := range d.grad.Y {
+			d.grad.Y[i] += f.norm.Weights.At(i) * mean / total
+		}
+	}
+	if wantedX && f.out == nil {
+		f.norm.Backward(f.train.Dense().RawMatrix().Data, f.val, d.grad.X.RawMatrix().Data, d.val.RawMatrix().Data)
+	}
+	return nil
+}

@@ -1,0 +1,67 @@
+package table
+
+import (
+	"strings"
+	"testing"
+
+	"cvgm/cvgm"
+	"cvgm/qpdiff/learn"
+	"cvgm/qpdiff/linear"
+	"cvgm/synth"
+)
+
+// wide returns a CSV of 5000 rows with 15 numbers and 4 levels each, of which some are missing.
+func wide() string {
+	src := synth.NewStream(1, "benchmark table")
+	var b strings.Builder
+	for j := range 19 {
+		b.WriteString(string(rune('a'+j)) + ",")
+	}
+	b.WriteString("y\n")
+	for range 5000 {
+		for j := range 19 {
+			switch {
+			case src.IntN(20) == 0:
+			case j < 15:
+				b.WriteString(decimal(src.NormFloat64()))
+			default:
+				b.WriteString([]string{"north", "east", "south", "west"}[src.IntN(4)])
+			}
+			b.WriteByte(',')
+		}
+		b.WriteString(decimal(src.NormFloat64()) + "\n")
+	}
+	return b.String()
+}
+
+func BenchmarkCSVRead(b *testing.B) {
+	text := wide()
+	b.SetBytes(int64(len(text)))
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := (CSV{Target: "y", Missing: MissingIsMean}).Read(strings.NewReader(text)); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// The features of ten splits, and the normal equations of the elastic nets.
+func BenchmarkPrepare(b *testing.B) {
+	table, err := CSV{Target: "y", Missing: MissingIsMean}.Read(strings.NewReader(wide()))
+	if err != nil {
+		b.Fatal(err)
+	}
+	d, encoder, err := table.Data()
+	if err != nil {
+		b.Fatal(err)
+	}
+	splits, err := cvgm.KFold(synth.NewStream(1, "benchmark splits"), len(d.Y), 10)
+	if err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		if _, err := cvgm.New(cvgm.Config{Data: d, Prepare: encoder, Splits: splits, Loss: cvgm.SquaredError{}, Learner: func() learn.Learner { return new(linear.ElasticNet) }}); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,121 @@
+package table
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"cvgm/cvgm/internal/args"
+	"cvgm/qpdiff"
+)
+
+// Kind is the kind of the values of a [Column].
+type Kind int
+
+const (
+	Numeric     Kind = iota // finite numbers
+	Categorical             // levels, which have no order
+)
+
+func (k Kind) String() string { return nameOf(kindNames[:], k) }
+
+// MissingRule selects what a missing value of a column does.
+type MissingRule int
+
+const (
+	// MissingIsError makes it an error that names line and column.
+	MissingIsError MissingRule = iota
+	// MissingDropsRow leaves the row out when a table is read for training. Where
+	// rows are predicted, it is an error: there is one prediction for each row.
+	MissingDropsRow
+	// MissingIsMean takes, in a numeric column, the mean of the training rows
+	// that have a value, and in a categorical column a level of its own.
+	MissingIsMean
+)
+
+func (m MissingRule) String() string { return nameOf(missingNames[:], m) }
+
+// UnknownRule selects what happens at a prediction from a level that the table
+// that the model was trained on does not have.
+type UnknownRule int
+
+const (
+	// UnknownIsError makes it an error that names line and column.
+	UnknownIsError UnknownRule = iota
+	// UnknownIsZero sets all features of the column to 0: the prediction is that of the
+	// column's first level.
+	UnknownIsZero
+)
+
+func (u UnknownRule) String() string { return nameOf(unknownNames[:], u) }
+
+var (
+	kindNames    = [...]string{"numeric", "categorical"}
+	missingNames = [...]string{"error", "drop row", "mean"}
+	unknownNames = [...]string{"error", "zero"}
+)
+
+func nameOf[T ~int](names []string, v T) string {
+	if v < 0 || int(v) >= len(names) {
+		return fmt.Sprintf("%T(%d)", v, int(v))
+	}
+	return names[v]
+}
+
+// A Column is a column of a [Table] from which features are made.
+type Column struct {
+	Name string
+	Kind Kind
+	// Levels holds the texts of a categorical column, sorted.
+	Levels  []string
+	Missing MissingRule
+	// MissingLevel is set for a categorical column with MissingIsMean that lacks
+	// values: missing is then a level after Levels.
+	MissingLevel bool
+}
+
+// width returns the number of features that are made of the column.
+func (c *Column) width() int {
+	if c.Kind == Numeric {
+		return 1
+	}
+	w := len(c.Levels) - 1
+	if c.MissingLevel {
+		w++
+	}
+	return w
+}
+
+// level returns the index of text in the sorted Levels, and len(Levels) where it is
+// unknown.
+func (c *Column) level(text string) int {
+	if at, ok := slices.BinarySearch(c.Levels, text); ok {
+		return at
+	}
+	return len(c.Levels)
+}
+
+var missing = math.NaN()
+
+func (c *Column) errMissing() error {
+	return args.Bad("column", qpdiff.ErrNotFinite, "fill it in, or train with MissingIsMean", "%q lacks a value", c.Name)
+}
+
+func (c *Column) errUnknown() error {
+	return args.Bad("column", qpdiff.ErrDomain, "correct it, or train with UnknownIsZero", "%q holds a level that is none of %q", c.Name, c.shown())
+}
+
+// shown returns the first levels, for an error.
+func (c *Column) shown() []string { return firstOf(c.Levels) }
+
+// firstOf returns the first texts of a list, for an error on one line.
+func firstOf(texts []string) []string {
+	const most = 8
+	if len(texts) <= most {
+		return texts
+	}
+	return append(slices.Clone(texts[:most]), fmt.Sprintf("… %d more", len(texts)-most))
+}
+
+// imputed reports whether missing values become the mean.
+func (c *Column) imputed() bool { return c.Kind == Numeric && c.Missing == MissingIsMean }

@@ -1,0 +1,136 @@
+package table
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+
+	"cvgm/cvgm/internal/sample"
+	"cvgm/qpdiff/learn"
+
+	"github.com/google/go-cmp/cmp"
+	"gonum.org/v1/gonum/mat"
+)
+
+// read reads a table for the target y.
+func read(t *testing.T, c CSV, text string) *Table {
+	t.Helper()
+	c.Target = "y"
+	table, err := c.Read(strings.NewReader(text))
+	if err != nil {
+		t.Fatalf("%q: %v", text, err)
+	}
+	return table
+}
+
+func TestReadCSV(t *testing.T) {
+	table, err := ReadCSV(strings.NewReader("a, price ,b, c\n1,2,3,u \n-4e1,5,\" 6\",v\n\n0,0,0,u\n"), "price")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !mat.Equal(table.x, mat.NewDense(3, 3, []float64{1, 3, 0, -40, 6, 1, 0, 0, 0})) || !cmp.Equal(table.Y, []float64{2, 5, 0}) || !cmp.Equal(table.Lines, []int{2, 3, 5}) {
+		t.Errorf("%v %v %v", table.x, table.Y, table.Lines)
+	}
+	want := []Column{{Name: "a"}, {Name: "b"}, {Name: "c", Kind: Categorical, Levels: []string{"u", "v"}}}
+	if diff := cmp.Diff(want, table.Columns); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// A byte-order mark is no part of the first name, quoted or not.
+func TestReadCSVSkipsAByteOrderMark(t *testing.T) {
+	for _, text := range []string{"\ufeffy,a\n1,2\n", "\ufeff\"y\",a\n1,2\n", "y,a\r\n1,2\r\n"} {
+		if table := read(t, CSV{}, text); table.Y[0] != 1 || len(table.Columns) != 1 || table.Columns[0].Name != "a" {
+			t.Errorf("%q: %+v", text, table)
+		}
+	}
+}
+
+func TestReadCSVNamesWhatIsWrong(t *testing.T) {
+	for text, want := range map[string]string{
+		"":                          "header",
+		"y,a\n":                     "no examples",
+		"y\n1\n":                    "no features",
+		"a,b,y\n1,2,3\n1,x,3":       `each of the 2 rows with a value of column "b"`,
+		"a,y\n1,1\n2,1\nx,1\n":      `"x" in line 4, column "a"`,
+		"a,y\n1,1\n2,2\n3,x\n":      `"x" in line 4, column "y"`,
+		"a;y\n1,5;1\n2,5;2\n":       "no column",
+		"a,y\n\"1,5\",1\n\"2,5\",2": `"1,5" in line 2, column "a"`,
+		"a,y\n\"1,234.5\",1\n\"1,234.5\",2\n\"1,500.5\",2\n7,2": `"1,234.5" in line 2, column "a"`,
+		"a,y\n1 234,1\n1 234,2\n1'500,2\n7,2":                   `"1 234" in line 2, column "a"`,
+		"a,y\n1\u202f234,1\n1\u202f234,2\n1’500,2\n7,2":         `"1\u202f234" in line 2, column "a"`,
+		"a,y\n1,\n":                   `"" in line 2, column "y"`,
+		"a,y\n1,1\n na ,2\n":          `"na" in line 3, column "a"`,
+		"a,y\n1,NaN\n":                `"NaN" in line 2`,
+		"a,y\n1,-inf\n":               `"-inf" in line 2`,
+		"a,y\n1,2,3\n":                "line 2",
+		"a,b\n1,2\n ":                 `"y", which is no column`,
+		"y,a,y\n1,2,1\n":              `"y" in the columns 1 and 3`,
+		"a,y, a\n1,2,1\n":             `"a" in the columns 1 and 3`,
+		",y,\n1,2,1\n":                `"" in the columns 1 and 3`,
+		",a,y\n1,2,1\n":               "no name for column 1",
+		"\xff\xfea\x00,y\n1,2":        "not UTF-8 text",
+		"a\x00,y\n1,2":                "not UTF-8 text",
+		"a,y\n\xff,2\n\xff,2\n":       `"\xff" in line 2, column "a", which is not UTF-8 text`,
+		"\ufeff":                      "header",
+		"a,y\n1e999,2":                `"1e999" in line 2, column "a"`,
+		"a,y\n1,0x1p-2":               `"0x1p-2" in line 2, column "y"`,
+		"a,y\n1,one\n2,one\n":         `"one" in all rows of column "y"`,
+		"a,y\n" + numbered(21, "1,k"): `21 different texts in column "y", first "k0" in line 2`,
+	} {
+		_, err := ReadCSV(strings.NewReader(text), "y")
+		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%q: %v lacks %q", text, err, want)
+		}
+	}
+}
+
+// numbered returns n lines that begin with start and end with their number.
+func numbered(n int, start string) string {
+	var b strings.Builder
+	for k := range n {
+		fmt.Fprintf(&b, "%s%d\n", start, k)
+	}
+	return b.String()
+}
+
+func FuzzReadCSV(f *testing.F) {
+	f.Add("a,y\n1,2\n", byte(0))
+	f.Add("y,y\n1,\"2\n", byte(1))
+	f.Add("\ufeff\"y\",a, a\n1,2,3\n", byte(2))
+	f.Add("\xff\xfey\x00,\x00a\x00", byte(3))
+	f.Add("a,b,y\nu,1,p\nv,,q\n,2,q\nu,1,p\n", byte(2))
+	f.Fuzz(func(t *testing.T, text string, rule byte) {
+		c := CSV{Target: "y", Missing: MissingRule(rule % 3)}
+		table, err := c.Read(strings.NewReader(text))
+		if err != nil {
+			if strings.ContainsAny(err.Error(), "\r\n") {
+				t.Errorf("an error of several lines: %v", err)
+			}
+			return
+		}
+		d, encoder, err := table.Data()
+		if err != nil {
+			return
+		}
+		fitted, err := encoder.Fit(d.Dense(), nil)
+		if err != nil {
+			t.Fatalf("%q: %v", text, err)
+		}
+		_, m := fitted.Dims()
+		if len(encoder.Names()) != m {
+			t.Errorf("%q for %d features", encoder.Names(), m)
+		}
+		x := mat.NewDense(len(d.Y), m, nil)
+		if err := sample.Prepare(x.RawMatrix().Data, fitted, d.Dense(), sample.Complement(nil, len(d.Y))); err != nil {
+			t.Error(err)
+		}
+		if err := (learn.Data{X: x, Y: d.Y}).Check(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// decimal writes a number so that it reads back the same.
+func decimal(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }

@@ -1,0 +1,197 @@
+package table
+
+import (
+	"bufio"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"cvgm/cvgm/internal/args"
+	"cvgm/qpdiff"
+)
+
+// csvReader holds the settings of [CSV] that a prediction needs again.
+type csvReader struct {
+	comma        rune
+	missingTexts []string
+	unknown      UnknownRule
+}
+
+// validComma reports whether package encoding/csv takes the character between fields.
+func validComma(r rune) bool {
+	return r != 0 && r != '"' && r != '\r' && r != '\n' && r != utf8.RuneError && utf8.ValidRune(r)
+}
+
+// missing reports whether a field stands for a missing value.
+func (r *csvReader) missing(field string) bool {
+	for _, text := range r.missingTexts {
+		if len(text) == len(field) && strings.EqualFold(text, field) {
+			return true
+		}
+	}
+	return false
+}
+
+// value returns the number or the index of the level of a field: NaN for a missing
+// value, len(Levels) for an unknown level that the rules allow.
+func (r *csvReader) value(c *Column, field string) (float64, error) {
+	if r.missing(field) {
+		switch {
+		case c.Missing != MissingIsMean:
+			return 0, c.errMissing()
+		case c.Kind == Categorical && !c.MissingLevel && r.unknown != UnknownIsZero:
+			return 0, args.Bad("column", qpdiff.ErrDomain, "fill it in, or train with UnknownIsZero",
+				"%q lacks a value, as it does in no row that the model was trained on", c.Name)
+		}
+		return missing, nil
+	}
+	if c.Kind == Numeric {
+		v, ok := number(field)
+		if !ok {
+			return 0, args.Bad("column", qpdiff.ErrNotFinite, "put a finite number there", "%q holds %q", c.Name, field)
+		}
+		return v, nil
+	}
+	at := c.level(field)
+	if at == len(c.Levels) && r.unknown != UnknownIsZero {
+		return 0, args.Bad("column", qpdiff.ErrDomain, "correct it, or train with UnknownIsZero", "%q holds %q, which is none of the levels %q", c.Name, field, c.shown())
+	}
+	return float64(at), nil
+}
+
+// csvText is the text of a CSV: trimmed fields.
+type csvText struct {
+	reader  *csvReader
+	in      *csv.Reader
+	header  []string
+	at      map[string]int // the column of a name
+	records [][]string
+	lines   []int // on which the records begin
+}
+
+// header reads the first line, which names the columns.
+func (r *csvReader) header(from io.Reader) (*csvText, error) {
+	if from == nil {
+		return nil, args.Bad("r", qpdiff.ErrShape, "give a reader of the CSV's text", "is nil")
+	}
+	text := bufio.NewReader(from)
+	const mark = "\ufeff"
+	if start, _ := text.Peek(len(mark)); string(start) == mark {
+		text.Discard(len(mark))
+	}
+	in := csv.NewReader(text)
+	in.Comma = r.comma
+	header, err := in.Read()
+	if err != nil {
+		return nil, fmt.Errorf("cvgm: the CSV has no header line: %w", err)
+	}
+	t := &csvText{reader: r, in: in, header: header, at: make(map[string]int, len(header))}
+	for i := range header {
+		header[i] = strings.TrimSpace(header[i])
+		if j, ok := t.at[header[i]]; ok {
+			return nil, args.Bad("CSV", qpdiff.ErrDomain, "rename or remove one of them", "has the name %q in the columns %d and %d", header[i], j+1, i+1)
+		}
+		t.at[header[i]] = i
+		if !utf8.ValidString(header[i]) || strings.ContainsRune(header[i], 0) {
+			return nil, args.Bad("CSV", qpdiff.ErrDomain, "save the file as UTF-8", "has %q as the name of column %d, which is not UTF-8 text", header[i], i+1)
+		}
+	}
+	return t, nil
+}
+
+// read reads all records, each with as many fields as the header.
+func (t *csvText) read() error {
+	for {
+		record, err := t.in.Read()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return fmt.Errorf("cvgm: %w", err) // the reader names the line
+		}
+		line, _ := t.in.FieldPos(0)
+		for i := range record {
+			record[i] = strings.TrimSpace(record[i])
+			if !utf8.ValidString(record[i]) {
+				return args.Bad("CSV", qpdiff.ErrDomain, "save the file as UTF-8", "holds %q in line %d, column %q, which is not UTF-8 text", record[i], line, t.header[i])
+			}
+		}
+		t.records = append(t.records, record)
+		t.lines = append(t.lines, line)
+	}
+	if len(t.records) == 0 {
+		return args.Bad("CSV", qpdiff.ErrShape, "give examples below the header line", "has no examples")
+	}
+	return nil
+}
+
+// scan returns the number of values of column i, and whether all of them are numbers.
+func (t *csvText) scan(i int) (present int, numbers bool) {
+	numbers = true
+	for _, record := range t.records {
+		if t.reader.missing(record[i]) {
+			continue
+		}
+		present++
+		if numbers {
+			_, numbers = number(record[i])
+		}
+	}
+	return present, numbers
+}
+
+// levels returns the different values of column i, sorted.
+func (t *csvText) levels(i int) []string {
+	texts := make(map[string]bool)
+	for _, record := range t.records {
+		if !texts[record[i]] && !t.reader.missing(record[i]) {
+			texts[record[i]] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(texts))
+}
+
+// mostlyNumbers reports whether more than half of the different values of column i are meant
+// as numbers.
+func (t *csvText) mostlyNumbers(i int) bool {
+	levels, like := t.levels(i), 0
+	for _, text := range levels {
+		if numberLike(text) {
+			like++
+		}
+	}
+	return 2*like > len(levels)
+}
+
+// errNumber is the error of the first value of column i that is not a number.
+func (t *csvText) errNumber(i int) error {
+	k := slices.IndexFunc(t.records, func(record []string) bool {
+		_, ok := number(record[i])
+		return !ok && !t.reader.missing(record[i])
+	})
+	return args.Bad("CSV", qpdiff.ErrNotFinite, "put a number with a decimal point there, remove the line, or set CSV.MissingTexts, Categorical or Ignore",
+		"holds %q in line %d, column %q, in place of a finite number", t.records[k][i], t.lines[k], t.header[i])
+}
+
+// number parses a finite decimal number.
+func number(field string) (float64, bool) {
+	v, err := strconv.ParseFloat(field, 64)
+	return v, err == nil && args.Finite(v) && !strings.ContainsAny(field, "xX_")
+}
+
+// numberLike reports whether a text may be meant as a number: a finite one, one that is
+// too large, infinite or hexadecimal, or one with commas or with what separates thousands.
+func numberLike(field string) bool {
+	_, err := strconv.ParseFloat(separators.Replace(field), 64)
+	e, ok := err.(*strconv.NumError)
+	return err == nil || ok && e.Err == strconv.ErrRange
+}
+
+// separators removes what may separate thousands, and the decimal comma: also spaces that do not break.
+var separators = strings.NewReplacer(",", "", "'", "", "’", "", " ", "", "\u00a0", "", "\u2009", "", "\u202f", "")

@@ -1,0 +1,4 @@
+// Package table reads data with text, classes or missing values ([CSV], [Table]), makes
+// features of them within each split ([Encoder]), and predicts from texts ([Pipeline]). A
+// program that only predicts needs this package alone.
+package table

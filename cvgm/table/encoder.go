@@ -1,0 +1,173 @@
+package table
+
+import (
+	"fmt"
+	"math"
+
+	"cvgm/cvgm"
+	"cvgm/cvgm/internal/args"
+	"cvgm/qpdiff"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// An Encoder makes features of the rows of a [Table]:
+//
+//   - of a numeric column its number, or, where that is missing, the mean of the
+//     training rows that have one;
+//   - of a categorical column with L levels the L−1 features of its levels but the
+//     first: 1 for the row's own level, else 0. A missing value is one more level where
+//     the table has one. The first level has no feature, because with an intercept the
+//     features of all levels would be collinear.
+//
+// [Table.Data] returns it. It is a [cvgm.Preparer] that a CV fits to the training rows of
+// each split, and as Prepared it is part of the [cvgm.Model] and the [Pipeline].
+//
+// All that is learnt from values, which are the means, is learnt from the training
+// rows alone. The levels, and which one is the first, are those of the whole table, so
+// that every split has the same features. This is no leak: levels depend on no target
+// and on no number. A later level that the training rows lack has the feature 0 in all
+// of them. Its weight is then 0 under any penalty, or not unique, which the learner
+// refuses. So it changes no fit, and a validation row with it is predicted like one of
+// the first level, except by a kernel that compares rows. The first level of the table
+// is a choice of code like the unit of a number: penalties shrink the other levels
+// towards it, in every split alike.
+type Encoder struct {
+	columns []Column
+	target  string
+	classes []string
+	rest    string // as in Table
+	reader  *csvReader
+	means   []float64 // of numeric columns with MissingIsMean; nil before Fit
+}
+
+// Dims returns the number of columns and of features.
+func (e *Encoder) Dims() (in, out int) {
+	for j := range e.columns {
+		out += e.columns[j].width()
+	}
+	return len(e.columns), out
+}
+
+// Names returns the names of the features: "age" for the column age, "colour=red" for
+// its level red, and "colour is missing" for missing values as a level.
+func (e *Encoder) Names() []string {
+	var names []string
+	for _, c := range e.columns {
+		if c.Kind == Numeric {
+			names = append(names, c.Name)
+			continue
+		}
+		for _, level := range c.Levels[1:] {
+			names = append(names, c.Name+"="+level)
+		}
+		if c.MissingLevel {
+			names = append(names, c.Name+" is missing")
+		}
+	}
+	return names
+}
+
+// Fit returns an encoder with the means of the rows of train, the values of a table of
+// the same columns. A column with MissingIsMean and no value in any row that counts is an
+// error of kind ErrDomain. It costs O(T·p) for T rows of p columns.
+func (e *Encoder) Fit(train *mat.Dense, weights []float64) (cvgm.Prepared, error) {
+	if train == nil {
+		return nil, args.Bad("train", qpdiff.ErrShape, "give the values of a table", "is nil")
+	}
+	if _, p := train.Dims(); p != len(e.columns) {
+		return nil, args.Bad("train", qpdiff.ErrShape, "give the columns of the table", "has %d columns instead of %d", p, len(e.columns))
+	}
+	fitted := *e
+	fitted.means = make([]float64, len(e.columns))
+	for j, c := range e.columns {
+		if !c.imputed() {
+			continue
+		}
+		mean, ok := presentMean(train, j, weights)
+		if !ok {
+			return nil, args.Bad("Table", qpdiff.ErrDomain, "ignore the column, or use larger training sets",
+				"has no value of column %q in the %d training rows, whose mean replaces missing values", c.Name, train.RawMatrix().Rows)
+		}
+		fitted.means[j] = mean
+	}
+	return &fitted, nil
+}
+
+// presentMean returns the weighted mean of the entries of column j that are not NaN,
+// and whether there are any that count. It lies between the least and the largest of
+// them, also where sums overflow.
+func presentMean(x *mat.Dense, j int, weights []float64) (mean float64, ok bool) {
+	each := func(visit func(v, w float64)) {
+		for i := range x.RawMatrix().Rows {
+			w := 1.0
+			if weights != nil {
+				w = weights[i]
+			}
+			if v := x.At(i, j); v == v && w > 0 {
+				visit(v, w)
+			}
+		}
+	}
+	low, high := math.Inf(1), math.Inf(-1)
+	var top, total, s float64
+	each(func(v, w float64) { low, high, top = min(low, v), max(high, v), max(top, w) })
+	if top == 0 {
+		return 0, false
+	}
+	each(func(v, w float64) {
+		total += w / top
+		s += w / top * v
+	})
+	if mean = s / total; !args.Finite(s) {
+		mean = 0
+		each(func(v, w float64) { mean += w / top / total * v })
+	}
+	return min(max(mean, low), high), true
+}
+
+// Apply writes the features of a row of values to dst. A missing value or an unknown
+// level that the column's rules do not allow is an error that names the column.
+func (e *Encoder) Apply(dst, row []float64) error {
+	if e.means == nil {
+		return fmt.Errorf("cvgm: encoder: %w: call Fit first", qpdiff.ErrNotFitted)
+	}
+	at := 0
+	for j := range e.columns {
+		c := &e.columns[j]
+		v := row[j]
+		lacks := v != v
+		if c.Kind == Numeric {
+			switch {
+			case lacks && c.Missing != MissingIsMean:
+				return c.errMissing()
+			case lacks:
+				v = e.means[j]
+			case !args.Finite(v):
+				return args.Bad("column", qpdiff.ErrNotFinite, "give finite numbers", "%q holds %v", c.Name, v)
+			}
+			dst[at] = v
+			at++
+			continue
+		}
+		of := dst[at : at+c.width()]
+		at += c.width()
+		clear(of)
+		n := len(c.Levels)
+		switch {
+		case lacks && c.MissingLevel:
+			of[n-1] = 1
+		case lacks && c.Missing != MissingIsMean:
+			return c.errMissing()
+		case lacks || v == float64(n):
+			if e.reader.unknown != UnknownIsZero {
+				return c.errUnknown()
+			}
+		case !(v >= 0 && v < float64(n)) || v != math.Floor(v):
+			return args.Bad("column", qpdiff.ErrDomain, "give values of a table of the same columns", "%q with %d levels holds %v", c.Name, n, v)
+		case v > 0:
+			of[int(v)-1] = 1
+		}
+	}
+	return nil
+}

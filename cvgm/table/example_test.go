@@ -1,0 +1,255 @@
+package table_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"strings"
+
+	"cvgm/cvgm"
+	"cvgm/cvgm/table"
+	"cvgm/qpdiff/learn"
+	"cvgm/qpdiff/linear"
+	"cvgm/synth"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+const flats = `id,rooms,heating,district,price
+1,3,gas,A,210
+2,5,wood,B,480
+3,4,gas,B,330
+4,,oil,A,190
+5,2,gas,C,150
+6,4,wood,C,390
+7,3,oil,A,200
+8,6,gas,B,520
+`
+
+func readFlats() *table.Table {
+	tbl, err := table.CSV{
+		Target:    "price",
+		Ignore:    []string{"id"},
+		Group:     "district",
+		MissingIn: map[string]table.MissingRule{"rooms": table.MissingIsMean},
+		Unknown:   table.UnknownIsZero,
+	}.Read(strings.NewReader(flats))
+	if err != nil {
+		panic(err)
+	}
+	return tbl
+}
+
+func ExampleCSV() {
+	tbl := readFlats()
+	for _, c := range tbl.Columns {
+		fmt.Println(c.Name, c.Kind, c.Levels)
+	}
+	fmt.Println(tbl.Y, tbl.Groups)
+	_, err := table.ReadCSV(strings.NewReader(flats), "price")
+	fmt.Println(err)
+	// Output:
+	// rooms numeric []
+	// heating categorical [gas oil wood]
+	// [210 480 330 190 150 390 200 520] [0 1 1 0 2 2 0 1]
+	// CSV lacks a value: "" in line 5, column "rooms" (not finite): fill it in, remove the line, or set CSV.Missing
+}
+
+func ExampleColumn() {
+	for _, c := range readFlats().Columns {
+		switch c.Kind {
+		case table.Numeric:
+			fmt.Println(c.Name, "holds numbers; missing:", c.Missing)
+		case table.Categorical:
+			fmt.Println(c.Name, "is one of", c.Levels, "; missing:", c.Missing)
+		}
+	}
+	// Output:
+	// rooms holds numbers; missing: mean
+	// heating is one of [gas oil wood] ; missing: error
+}
+
+func ExampleMissingRule() {
+	const text = "a,y\n1,1\n?,2\n6,3\n"
+	for _, rule := range []table.MissingRule{table.MissingIsError, table.MissingDropsRow, table.MissingIsMean} {
+		tbl, err := table.CSV{Target: "y", Missing: rule}.Read(strings.NewReader(text))
+		if err != nil {
+			fmt.Println(err)
+			continue
+		}
+		fmt.Println(rule, tbl.Y)
+	}
+	// Output:
+	// CSV lacks a value: "?" in line 3, column "a" (not finite): fill it in, remove the line, or set CSV.Missing
+	// drop row [1 3]
+	// mean [1 2 3]
+}
+
+// One class against the rest, on some of the rows.
+func ExampleTable() {
+	tbl, err := table.ReadCSV(strings.NewReader("weight,kind\n100,apple\n120,pear\n9,cherry\n11,cherry\n"), "kind")
+	if err != nil {
+		panic(err)
+	}
+	pears, err := tbl.Rows([]int{1, 2, 3}).Binary("pear")
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(tbl.Classes, tbl.Y)
+	fmt.Println(pears.Classes, pears.Y, pears.Lines)
+	// Output:
+	// [apple cherry pear] [0 2 1 1]
+	// [not pear pear] [1 -1 -1] [3 4 5]
+}
+
+// The mean of the rooms is that of the rows fitted to, of which one has no number.
+func ExampleEncoder() {
+	data, encoder, err := readFlats().Data()
+	if err != nil {
+		panic(err)
+	}
+	fitted, err := encoder.Fit(data.Dense().Slice(0, 4, 0, 2).(*mat.Dense), nil)
+	if err != nil {
+		panic(err)
+	}
+	features := make([]float64, len(encoder.Names()))
+	if err := fitted.Apply(features, data.Dense().RawRowView(3)); err != nil {
+		panic(err)
+	}
+	fmt.Println(encoder.Names(), features)
+	// Output: [rooms heating=oil heating=wood] [4 1 0]
+}
+
+// From a text to a model in a file, and from the file to predictions.
+func ExamplePipeline() {
+	tbl := readFlats()
+	data, encoder, err := tbl.Data()
+	if err != nil {
+		panic(err)
+	}
+	splits, err := cvgm.GroupedKFold(synth.NewStream(1, "example flats"), tbl.Groups, 3) // a district is never parted
+	if err != nil {
+		panic(err)
+	}
+	cv, err := cvgm.New(cvgm.Config{Data: data, Prepare: encoder, Splits: splits, Loss: cvgm.SquaredError{}, Standardise: true, Centring: cvgm.MeanCentring,
+		Learner: func() learn.Learner { return new(linear.ElasticNet) }})
+	if err != nil {
+		panic(err)
+	}
+	model, err := cv.Final([]float64{.01, .1})
+	if err != nil {
+		panic(err)
+	}
+	pipeline, err := table.NewPipeline(model)
+	if err != nil {
+		panic(err)
+	}
+	text, err := json.Marshal(pipeline)
+	if err != nil {
+		panic(err)
+	}
+
+	var read table.Pipeline // in another program
+	if err := json.Unmarshal(text, &read); err != nil {
+		panic(err)
+	}
+	price, err := read.PredictRecord(map[string]string{"rooms": "4", "heating": "wood"})
+	if err != nil {
+		panic(err)
+	}
+	fmt.Printf("%.0f\n", price)
+	fresh, err := read.Read(strings.NewReader("heating,rooms\ngas,3\nsolar,?\n"))
+	if err != nil {
+		panic(err)
+	}
+	prices, err := read.Predict(fresh)
+	fmt.Printf("%.0f %v\n", prices, err)
+	// Output:
+	// 389
+	// [240 311] <nil>
+}
+
+// A level that no row had is an error, or all features of its column are 0.
+func ExampleUnknownRule() {
+	for _, rule := range []table.UnknownRule{table.UnknownIsError, table.UnknownIsZero} {
+		tbl, err := table.CSV{Target: "y", Unknown: rule}.Read(strings.NewReader("colour,y\nred,1\nblue,2\nred,1\n"))
+		if err != nil {
+			panic(err)
+		}
+		pipeline := fitTwo(tbl)
+		y, err := pipeline.PredictRecord(map[string]string{"colour": "green"})
+		fmt.Printf("%v: %.1f %v\n", rule, y, err)
+	}
+	// Output:
+	// error: NaN cvgm: record: column "colour" holds "green", which is none of the levels ["blue" "red"] (outside its domain): correct it, or train with UnknownIsZero
+	// zero: 2.0 <nil>
+}
+
+// fitTwo fits an almost unpenalised elastic net.
+func fitTwo(tbl *table.Table) *table.Pipeline {
+	data, encoder, err := tbl.Data()
+	if err != nil {
+		panic(err)
+	}
+	cv, err := cvgm.New(cvgm.Config{Data: data, Prepare: encoder, Splits: []cvgm.Split{{Train: []int{0, 1}, Val: []int{2}}}, Loss: cvgm.SquaredError{},
+		Centring: cvgm.MeanCentring, Learner: func() learn.Learner { return new(linear.ElasticNet) }})
+	if err != nil {
+		panic(err)
+	}
+	m, err := cv.Final([]float64{0, 1e-9})
+	if err != nil {
+		panic(err)
+	}
+	p, err := table.NewPipeline(m)
+	if err != nil {
+		panic(err)
+	}
+	return p
+}
+
+// span divides a column by its largest absolute value over the training rows.
+type span struct{ largest float64 }
+
+func (span) Dims() (in, out int) { return 1, 1 }
+
+func (span) Fit(train *mat.Dense, _ []float64) (cvgm.Prepared, error) {
+	return span{mat.Norm(train, math.Inf(1))}, nil
+}
+
+func (s span) Apply(dst, row []float64) error {
+	dst[0] = row[0] / s.largest
+	return nil
+}
+
+// A preparer of one's own is fitted to the training rows of each split, and to all rows
+// for the final model.
+func ExamplePreparer() {
+	var prepare cvgm.Preparer = span{}
+	cv, err := cvgm.New(cvgm.Config{
+		Data:    learn.Data{X: mat.NewDense(3, 1, []float64{1, 2, 4}), Y: []float64{1, 2, 4}},
+		Prepare: prepare,
+		Splits:  []cvgm.Split{{Train: []int{0, 1}, Val: []int{2}}},
+		Learner: func() learn.Learner { return new(linear.ElasticNet) },
+		Loss:    cvgm.SquaredError{},
+	})
+	if err != nil {
+		panic(err)
+	}
+	m, err := cv.Final([]float64{0, 1e-9})
+	if err != nil {
+		panic(err)
+	}
+	feature := make([]float64, 1)
+	fmt.Println(m.Prepared.Apply(feature, []float64{6}), feature)
+	// Output: <nil> [1.5]
+}
+
+func ExampleReadCSV() {
+	tbl, err := table.ReadCSV(strings.NewReader("rooms,heating,price\n3,gas,210\n5,wood,480\n4,gas,330\n"), "price")
+	if err != nil {
+		panic(err)
+	}
+	_, encoder, err := tbl.Data()
+	fmt.Println(encoder.Names(), tbl.Y, err)
+	// Output: [rooms heating=wood] [210 480 330] <nil>
+}

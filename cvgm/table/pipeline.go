@@ -1,0 +1,216 @@
+package table
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strings"
+
+	"cvgm/cvgm"
+	"cvgm/cvgm/internal/args"
+	"cvgm/qpdiff"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// A Pipeline predicts from texts: a [cvgm.Model] with the [Encoder] that makes its features,
+// and the classes. [NewPipeline] makes one, and its JSON is all that a program needs to
+// predict. It is safe for concurrent use.
+type Pipeline struct {
+	Model   *cvgm.Model // its Prepared is an *Encoder
+	Target  string
+	Classes []string // of −1 and of +1; nil: the target is a number
+}
+
+// NewPipeline joins a model, of [cvgm.CV.Final] with the encoder of [Table.Data] as
+// Config.Prepare, with the classes of the table. An error is of kind ErrShape.
+func NewPipeline(m *cvgm.Model) (*Pipeline, error) {
+	p := &Pipeline{Model: m}
+	if m != nil {
+		if e, ok := m.Prepared.(*Encoder); ok {
+			p.Target, p.Classes = e.target, e.classes
+		}
+	}
+	if _, err := p.encoder(); err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// encoder returns the encoder of a pipeline whose parts fit together.
+func (p *Pipeline) encoder() (*Encoder, error) {
+	const together = "keep the parts of a pipeline together"
+	if p == nil {
+		return nil, args.Bad("Pipeline", qpdiff.ErrShape, "make one with NewPipeline or Tuner.TuneTable; a search that was stopped has none", "is nil")
+	}
+	if p.Model == nil {
+		return nil, args.Bad("Pipeline.Model", qpdiff.ErrShape, "make one with NewPipeline, or read one from JSON", "is nil")
+	}
+	e, ok := p.Model.Prepared.(*Encoder)
+	if !ok || e.means == nil {
+		return nil, args.Bad("Pipeline.Model", qpdiff.ErrShape, together, "has Prepared %T instead of a fitted *Encoder", p.Model.Prepared)
+	}
+	if n := len(p.Classes); n != 0 && n != 2 || n == 2 && p.Classes[0] == p.Classes[1] {
+		return nil, args.Bad("Pipeline.Classes", qpdiff.ErrShape, "give two classes or none", "are %q", firstOf(p.Classes))
+	}
+	if _, features := e.Dims(); features != len(p.Model.Mean) {
+		return nil, args.Bad("Model.Prepared", qpdiff.ErrShape, together, "has %d outputs where the model has %d features", features, len(p.Model.Mean))
+	}
+	return e, nil
+}
+
+// Read reads the rows of a CSV to predict from. The columns of the model must be there,
+// in any order, and the target's may be; others are ignored. Numbers, levels and missing
+// values are read as the model's table was, but a missing value with MissingDropsRow is an
+// error: each record gives one row. Errors are those of [CSV.Read].
+func (p *Pipeline) Read(r io.Reader) (*Table, error) {
+	e, err := p.encoder()
+	if err != nil {
+		return nil, err
+	}
+	text, err := e.reader.header(r)
+	if err != nil {
+		return nil, err
+	}
+	at := make([]int, len(e.columns))
+	for j, c := range e.columns {
+		i, ok := text.at[c.Name]
+		if !ok {
+			return nil, args.Bad("CSV", qpdiff.ErrShape, fmt.Sprintf("add it to %q", firstOf(text.header)), "lacks column %q", c.Name)
+		}
+		at[j] = i
+	}
+	if err := text.read(); err != nil {
+		return nil, err
+	}
+	t := p.table(e, text.lines)
+	if err := t.readColumns(text, at); err != nil {
+		return nil, err
+	}
+	if i, ok := text.at[p.Target]; ok {
+		if err := t.readTarget(text, i); err != nil {
+			return nil, err
+		}
+	}
+	return t, nil
+}
+
+// table returns a table without values.
+func (p *Pipeline) table(e *Encoder, lines []int) *Table {
+	return &Table{Columns: e.columns, Target: p.Target, Classes: p.Classes, Lines: lines, reader: e.reader, rest: e.rest}
+}
+
+// Record returns the table of one row whose fields are given by the names of their columns, as
+// the texts that a CSV would hold. Names that are no columns are ignored.
+func (p *Pipeline) Record(fields map[string]string) (*Table, error) {
+	e, err := p.encoder()
+	if err != nil {
+		return nil, err
+	}
+	t := p.table(e, []int{1})
+	t.x = mat.NewDense(1, len(e.columns), nil)
+	for j := range e.columns {
+		c := &e.columns[j]
+		field, ok := fields[c.Name]
+		if !ok {
+			return nil, args.Bad("record", qpdiff.ErrShape, "add it", "lacks column %q", c.Name)
+		}
+		v, err := e.reader.value(c, strings.TrimSpace(field))
+		if err != nil {
+			return nil, fmt.Errorf("cvgm: record: %w", err)
+		}
+		t.x.Set(0, j, v)
+	}
+	return t, nil
+}
+
+// Decision returns the model's prediction for each row: a number, or, for two classes,
+// a number that is above 0 for Classes[1]. The table is one of Read, of Record, or
+// the one that the model was trained on; another table is an error of kind ErrDomain,
+// since its levels may have other indices.
+func (p *Pipeline) Decision(t *Table) ([]float64, error) {
+	e, err := p.encoder()
+	if err != nil {
+		return nil, err
+	}
+	if err := t.check(); err != nil {
+		return nil, err
+	}
+	if !slices.EqualFunc(t.Columns, e.columns, func(a, b Column) bool {
+		return a.Name == b.Name && a.Kind == b.Kind && a.MissingLevel == b.MissingLevel && slices.Equal(a.Levels, b.Levels)
+	}) {
+		return nil, args.Bad("Table", qpdiff.ErrDomain, "read the table with Pipeline.Read", "has other columns or levels than the model's table")
+	}
+	decisions := make([]float64, t.x.RawMatrix().Rows)
+	if err := p.Model.Predict(decisions, t.x); err != nil {
+		return nil, err
+	}
+	return decisions, nil
+}
+
+// Predict returns the prediction for each row in the numbers of Table.Y: the decision or,
+// for two classes, +1 where the decision is above 0, else −1. Errors are those of Decision.
+func (p *Pipeline) Predict(t *Table) ([]float64, error) {
+	predictions, err := p.Decision(t)
+	if err != nil || len(p.Classes) == 0 {
+		return predictions, err
+	}
+	for i, d := range predictions {
+		predictions[i] = -1
+		if d > 0 {
+			predictions[i] = 1
+		}
+	}
+	return predictions, nil
+}
+
+// PredictRecord is Predict for the one row of Record.
+func (p *Pipeline) PredictRecord(fields map[string]string) (float64, error) {
+	t, err := p.Record(fields)
+	if err != nil {
+		return math.NaN(), err
+	}
+	predictions, err := p.Predict(t)
+	if err != nil {
+		return math.NaN(), err
+	}
+	return predictions[0], nil
+}
+
+// Class returns the class that Predict gives each row. A target that is a number is an error of
+// kind ErrDomain; other errors are those of Decision.
+func (p *Pipeline) Class(t *Table) ([]string, error) {
+	if p != nil && len(p.Classes) == 0 { // Decision refuses nil
+		return nil, args.Bad("Pipeline.Classes", qpdiff.ErrDomain, "use Predict, or read the training table with CSV.Positive", "is empty: the target %q is a number", p.Target)
+	}
+	predictions, err := p.Predict(t)
+	if err != nil {
+		return nil, err
+	}
+	classes := make([]string, len(predictions))
+	for i, y := range predictions {
+		classes[i] = p.Classes[0]
+		if y > 0 {
+			classes[i] = p.Classes[1]
+		}
+	}
+	return classes, nil
+}
+
+// Probability returns the probability of the label +1, which is Classes[1], for each row,
+// 1/(1 + exp(−decision)). It needs Model.LogOdds: the decisions of other learners are no log
+// odds, and asking for probabilities is an error of kind ErrDomain.
+func (p *Pipeline) Probability(t *Table) ([]float64, error) {
+	if p != nil && p.Model != nil && !p.Model.LogOdds { // Decision refuses nil
+		return nil, args.Bad("Model.LogOdds", qpdiff.ErrDomain, "train a linear.Logistic or linear.SparseLogistic, or use Decision", "is false: the model's predictions are not log odds")
+	}
+	probabilities, err := p.Decision(t)
+	if err != nil {
+		return nil, err
+	}
+	for i, d := range probabilities {
+		probabilities[i] = 1 / (1 + math.Exp(-d))
+	}
+	return probabilities, nil
+}

@@ -1,0 +1,189 @@
+package table
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"unicode/utf8"
+
+	"cvgm/cvgm"
+	"cvgm/cvgm/internal/args"
+	"cvgm/cvgm/internal/strictjson"
+	"cvgm/qpdiff"
+)
+
+// pipelineJSON is how a Pipeline is written.
+type pipelineJSON struct {
+	Format       string          `json:"format"`
+	Version      int             `json:"version"`
+	Target       string          `json:"target"`
+	Classes      []string        `json:"classes,omitempty"`
+	Rest         string          `json:"class_of_others,omitempty"`
+	LogOdds      bool            `json:"log_odds"`
+	Comma        string          `json:"comma"`
+	MissingTexts []string        `json:"missing_texts"`
+	Unknown      string          `json:"unknown_levels"`
+	Columns      []columnJSON    `json:"columns"`
+	Model        json.RawMessage `json:"model"`
+}
+
+type columnJSON struct {
+	Name         string   `json:"name"`
+	Kind         string   `json:"kind"`
+	Levels       []string `json:"levels,omitempty"`
+	Missing      string   `json:"missing"`
+	MissingLevel bool     `json:"missing_level,omitempty"`
+	Mean         *float64 `json:"mean,omitempty"`
+}
+
+const (
+	pipelineFormat  = "cvgm pipeline"
+	pipelineVersion = 1
+)
+
+// pipelineKeys are the keys of a pipeline's JSON text. The value of "model" is judged where
+// it is read.
+var pipelineKeys = map[string]map[string]bool{
+	"pipeline": {"format": true, "version": true, "target": true, "classes": false, "class_of_others": false, "log_odds": true,
+		"comma": true, "missing_texts": true, "unknown_levels": true, "columns": true, "model": true, strictjson.ChecksumKey: false},
+	"columns": {"name": true, "kind": true, "levels": false, "missing": true, "missing_level": false, "mean": false},
+	"model":   nil,
+}
+
+// MarshalJSON writes the pipeline: the columns with their levels and means, the classes,
+// how a CSV is read, the model, and a checksum of all these. Its errors are those of [cvgm.Model.MarshalJSON], and a
+// pipeline whose parts do not fit together is refused.
+func (p Pipeline) MarshalJSON() ([]byte, error) {
+	e, err := p.encoder()
+	if err != nil {
+		return nil, err
+	}
+	model := *p.Model
+	model.Prepared = nil
+	out := pipelineJSON{Format: pipelineFormat, Version: pipelineVersion, Target: p.Target, Classes: p.Classes, Rest: e.rest, LogOdds: p.Model.LogOdds,
+		Comma: string(e.reader.comma), MissingTexts: e.reader.missingTexts, Unknown: e.reader.unknown.String()}
+	for j, c := range e.columns {
+		column := columnJSON{Name: c.Name, Kind: c.Kind.String(), Levels: c.Levels, Missing: c.Missing.String(), MissingLevel: c.MissingLevel}
+		if c.imputed() {
+			column.Mean = &e.means[j]
+		}
+		out.Columns = append(out.Columns, column)
+	}
+	if out.Model, err = json.Marshal(model); err != nil {
+		return nil, err
+	}
+	return strictjson.WithChecksum(out)
+}
+
+// UnmarshalJSON reads what MarshalJSON wrote; predictions then have the same bits. Text
+// that makes no pipeline is an error, a *qpdiff.ArgError where the format or the version
+// is another one, a part is missing, unknown, repeated or null, the parts do not fit
+// together, or a checksum is missing or that of other values; then p is left as it was.
+// Other spaces, escapes, orders of keys and forms of the same float64s are read.
+func (p *Pipeline) UnmarshalJSON(text []byte) error {
+	var header struct {
+		Format  *string      `json:"format"`
+		Version *json.Number `json:"version"`
+	}
+	if err := json.Unmarshal(text, &header); err != nil {
+		return fmt.Errorf("cvgm: not a pipeline: %w", err)
+	}
+	const remedy = "read the text of a pipeline that MarshalJSON wrote"
+	switch {
+	case header.Format == nil:
+		return args.Bad("format", qpdiff.ErrDomain, remedy, "is missing instead of %q", pipelineFormat)
+	case *header.Format != pipelineFormat:
+		return args.Bad("format", qpdiff.ErrDomain, remedy, "is %q instead of %q", *header.Format, pipelineFormat)
+	case header.Version == nil:
+		return args.Bad("version", qpdiff.ErrDomain, remedy, "is missing instead of %d", pipelineVersion)
+	case header.Version.String() != fmt.Sprint(pipelineVersion):
+		return args.Bad("version", qpdiff.ErrDomain, "read it with the version of this package that wrote it, or a later one",
+			"is %v, where this package reads version %d of %q", *header.Version, pipelineVersion, pipelineFormat)
+	}
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	if err := strictjson.CheckKeys(d, pipelineKeys, "pipeline"); err != nil {
+		return err
+	}
+	var in pipelineJSON
+	if err := json.Unmarshal(text, &in); err != nil {
+		return fmt.Errorf("cvgm: not a pipeline: %w", err)
+	}
+	e, err := in.encoder()
+	if err != nil {
+		return err
+	}
+	read := Pipeline{Model: new(cvgm.Model), Target: in.Target, Classes: in.Classes}
+	if err := json.Unmarshal(in.Model, read.Model); err != nil {
+		return fmt.Errorf("cvgm: model of the pipeline: %w", err)
+	}
+	read.Model.Prepared, read.Model.LogOdds = e, in.LogOdds
+	if _, err := read.encoder(); err != nil {
+		return err
+	}
+	if err := strictjson.Verify(text); err != nil {
+		return err
+	}
+	*p = read
+	return nil
+}
+
+// encoder returns the encoder of a pipeline that is read.
+func (in *pipelineJSON) encoder() (*Encoder, error) {
+	reader := &csvReader{missingTexts: in.MissingTexts}
+	comma, size := utf8.DecodeRuneInString(in.Comma)
+	if size != len(in.Comma) || !validComma(comma) {
+		return nil, args.Bad("comma", qpdiff.ErrDomain, "give one character", "is %q", in.Comma)
+	}
+	reader.comma = comma
+	var err error
+	if reader.unknown, err = valueOf[UnknownRule]("unknown_levels", unknownNames[:], in.Unknown); err != nil {
+		return nil, err
+	}
+	if in.Rest != "" && !slices.Contains(in.Classes, in.Rest) {
+		return nil, args.Bad("class_of_others", qpdiff.ErrDomain, "name one of the classes, or leave it out", "is %q, which is none of %q", in.Rest, firstOf(in.Classes))
+	}
+	e := &Encoder{target: in.Target, classes: in.Classes, rest: in.Rest, reader: reader, means: make([]float64, len(in.Columns))}
+	seen := map[string]bool{in.Target: true}
+	for j, c := range in.Columns {
+		column := Column{Name: c.Name, Levels: c.Levels, MissingLevel: c.MissingLevel}
+		if seen[c.Name] {
+			return nil, args.Bad("columns", qpdiff.ErrDomain, "name each column and the target once", "has the name %q twice", c.Name)
+		}
+		seen[c.Name] = true
+		if column.Kind, err = valueOf[Kind]("kind", kindNames[:], c.Kind); err != nil {
+			return nil, err
+		}
+		if column.Missing, err = valueOf[MissingRule]("missing", missingNames[:], c.Missing); err != nil {
+			return nil, err
+		}
+		numeric := column.Kind == Numeric
+		if err := args.First(
+			args.BadIf(numeric && len(c.Levels) > 0, "levels", qpdiff.ErrDomain, "leave them out", "belong to the numeric column %q", c.Name),
+			args.BadIf(!numeric && len(c.Levels) == 0, "levels", qpdiff.ErrShape, "give at least one", "are missing for the categorical column %q", c.Name),
+			args.BadIf(c.MissingLevel && (numeric || column.Missing != MissingIsMean), "missing_level", qpdiff.ErrDomain, "leave it out",
+				"is true for the %s column %q with missing %q", c.Kind, c.Name, c.Missing),
+			args.BadIf((c.Mean != nil) != column.imputed(), "mean", qpdiff.ErrShape, `give it for numeric columns with missing "mean" alone`,
+				"is %s for the %s column %q with missing %q", map[bool]string{true: "missing", false: "given"}[c.Mean == nil], c.Kind, c.Name, c.Missing),
+		); err != nil {
+			return nil, err
+		}
+		for k, level := range c.Levels {
+			if k > 0 && level <= c.Levels[k-1] {
+				return nil, args.Bad("levels", qpdiff.ErrDomain, "give each level once, in sorted order", "of column %q has %q after %q", c.Name, level, c.Levels[k-1])
+			}
+		}
+		if c.Mean != nil {
+			e.means[j] = *c.Mean
+		}
+		e.columns = append(e.columns, column)
+	}
+	return e, nil
+}
+
+// valueOf returns the constant with a name.
+func valueOf[T ~int](key string, names []string, name string) (T, error) {
+	at := slices.Index(names, name)
+	return T(at), args.BadIf(at < 0, key, qpdiff.ErrDomain, fmt.Sprintf("use one of %q", names), "is %q", name)
+}

@@ -1,0 +1,261 @@
+package table
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"cvgm/cvgm"
+	"cvgm/cvgm/internal/casetest"
+	"cvgm/qpdiff"
+	"cvgm/qpdiff/learn"
+	"cvgm/qpdiff/linear"
+	"cvgm/qpdiff/linear/margin"
+	"cvgm/synth"
+
+	"github.com/google/go-cmp/cmp"
+	"gonum.org/v1/gonum/mat"
+)
+
+// pipelineOf returns the pipeline of a table for a learner.
+func pipelineOf(t testing.TB, table *Table, learner func() learn.Learner, loss cvgm.Loss, centring cvgm.Centring, alpha []float64) *Pipeline {
+	t.Helper()
+	d, encoder, err := table.Data()
+	if err != nil {
+		t.Fatal(err)
+	}
+	splits, err := cvgm.KFold(synth.NewStream(3, "pipeline splits"), len(d.Y), 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cv, err := cvgm.New(cvgm.Config{Data: d, Prepare: encoder, Splits: splits, Loss: loss, Standardise: true, Centring: centring, Learner: learner})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := cv.Final(alpha)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := NewPipeline(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+const fruit = "weight,colour,spots,kind\n" +
+	"100,red,1,apple\n,green,2,apple\n120,yellow,?,pear\n130,green,4,pear\n95,red,1,apple\n140,yellow,5,pear\n101,green,0,apple\n" +
+	"9,red,1,cherry\n11,red,0,cherry\n"
+
+// fruits is CSV for the texts above.
+var fruits = CSV{Target: "kind", Missing: MissingIsMean, Unknown: UnknownIsZero}
+
+func readFruit(t testing.TB, text string) *Table {
+	t.Helper()
+	table, err := fruits.Read(strings.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return table
+}
+
+func pearTable(t testing.TB) *Table {
+	t.Helper()
+	table, err := readFruit(t, fruit).Binary("pear")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return table
+}
+
+func pears(t testing.TB) *Pipeline {
+	t.Helper()
+	return pipelineOf(t, pearTable(t), func() learn.Learner { return new(linear.Logistic) }, cvgm.LogisticLoss{}, cvgm.NoCentring, []float64{.1})
+}
+
+// The predictions are those of the model on features computed by hand, whether the rows come from the
+// training table, a CSV or a record.
+func TestPipelinePredictsFromTexts(t *testing.T) {
+	p := pears(t)
+	if diff := cmp.Diff([]string{"not pear", "pear"}, p.Classes); diff != "" || !p.Model.LogOdds {
+		t.Error(diff)
+	}
+	// Mean weight 88.25, mean spots 1.75; green, red, yellow.
+	x := mat.NewDense(4, 4, []float64{
+		100, 1, 0, 1,
+		88.25, 0, 0, 1.75,
+		120, 0, 1, 3,
+		120, 0, 0, 3, // blue is unknown
+	})
+	hand := *p.Model
+	hand.Prepared = nil
+	want := make([]float64, 4)
+	if err := hand.Predict(want, x); err != nil {
+		t.Fatal(err)
+	}
+	table, err := p.Read(strings.NewReader("comment,spots, colour,weight\nx,1,red, 100\nx,na,green,\nx,3,yellow,1.2e2\nx,3,blue,120\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	decisions, err := p.Decision(table)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, decisions); diff != "" || table.Y != nil {
+		t.Errorf("decisions, by hand against the pipeline's:\n%s", diff)
+	}
+	y, err1 := p.Predict(table)
+	classes, err2 := p.Class(table)
+	probabilities, err3 := p.Probability(table)
+	if err := errors.Join(err1, err2, err3); err != nil {
+		t.Fatal(err)
+	}
+	for i, d := range decisions {
+		if (y[i] > 0) != (d > 0) || math.Abs(y[i]) != 1 || classes[i] != map[bool]string{true: "pear", false: "not pear"}[d > 0] ||
+			!casetest.Near(probabilities[i], math.Exp(d)/(1+math.Exp(d)), 1e-15) {
+			t.Errorf("row %d: decision %v, label %v, class %q, probability %v", i, d, y[i], classes[i], probabilities[i])
+		}
+	}
+	if y[2] < 0 || y[0] > 0 {
+		t.Errorf("labels %v", y)
+	}
+	got, err := p.PredictRecord(map[string]string{"weight": "1.2e2 ", "colour": "yellow", "spots": "3", "more": ""})
+	if err != nil || got != y[2] {
+		t.Errorf("record: %v, %v", got, err)
+	}
+}
+
+// A target in the file is read by the classes of the model: all others are the rest.
+func TestPipelineReadsATargetThatIsThere(t *testing.T) {
+	p := pears(t)
+	table, err := p.Read(strings.NewReader("weight,colour,spots,kind\n1,red,1,pear\n1,red,1,plum\n1,red,1,apple\n"))
+	if err != nil || !slices.Equal(table.Y, []float64{1, -1, -1}) {
+		t.Fatalf("%v, %v", table, err)
+	}
+	if _, err := p.Read(strings.NewReader("weight,colour,spots,kind\n1,red,1,pear\n1,red,1,\n")); err == nil || !strings.Contains(err.Error(), `"" in line 3, column "kind"`) {
+		t.Errorf("a missing target: %v", err)
+	}
+	two, err := fruits.Read(strings.NewReader(strings.ReplaceAll(fruit, "cherry", "apple")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	q := pipelineOf(t, two, func() learn.Learner { return new(linear.Logistic) }, cvgm.LogisticLoss{}, cvgm.NoCentring, []float64{.1})
+	if _, err := q.Read(strings.NewReader("weight,colour,spots,kind\n1,red,1,plum\n")); !errors.Is(err, qpdiff.ErrDomain) || !strings.Contains(err.Error(), `"plum" in line 2`) {
+		t.Errorf("an unknown class: %v", err)
+	}
+}
+
+func TestPipelineNamesWhatIsWrong(t *testing.T) {
+	p := pears(t)
+	strict := fruits
+	strict.Unknown, strict.Missing = UnknownIsError, MissingDropsRow
+	table, err := strict.Read(strings.NewReader(fruit))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(table.Y) != 7 || table.Lines[1] != 5 {
+		t.Errorf("%d rows of lines %v", len(table.Y), table.Lines)
+	}
+	if table, err = table.Binary("pear"); err != nil {
+		t.Fatal(err)
+	}
+	logistic := func() learn.Learner { return new(linear.Logistic) }
+	q := pipelineOf(t, table, logistic, cvgm.LogisticLoss{}, cvgm.NoCentring, []float64{.1})
+	const header = "weight,colour,spots\n"
+	for name, c := range map[string]struct {
+		p    *Pipeline
+		text string
+		want string
+	}{
+		"no column":       {p, "weight,spots\n1,1\n", `lacks column "colour"`},
+		"text":            {p, header + "1,red,1\nheavy,red,1\n", `CSV line 3: column "weight" holds "heavy"`},
+		"infinite":        {p, header + "inf,red,1\n", `"weight" holds "inf"`},
+		"unknown level":   {q, header + "1,red,1\n1,blue,1\n", `CSV line 3: column "colour" holds "blue", which is none of the levels ["green" "red" "yellow"]`},
+		"missing number":  {q, header + "1,red,\n", `CSV line 2: column "spots" lacks a value`},
+		"missing level":   {q, header + "1,null,1\n", `column "colour" lacks a value`},
+		"no rows":         {p, header, "no examples"},
+		"nothing":         {p, "", "no header line"},
+		"another comma":   {p, "weight;colour;spots\n1;red;1\n", `lacks column "weight"`},
+		"number of cells": {p, header + "1,red\n", "line 2"},
+	} {
+		_, err := c.p.Read(strings.NewReader(c.text))
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v lacks %q", name, err, c.want)
+		}
+	}
+	if got, err := q.PredictRecord(map[string]string{"weight": "1", "colour": "red"}); !errors.Is(err, qpdiff.ErrShape) || !math.IsNaN(got) {
+		t.Errorf("a record without spots: %v, %v", got, err)
+	}
+	if got, err := q.PredictRecord(map[string]string{"weight": "1", "colour": "red", "spots": ""}); !errors.Is(err, qpdiff.ErrNotFinite) || !math.IsNaN(got) {
+		t.Errorf("a record without a value: %v, %v", got, err)
+	}
+	other, err := ReadCSV(strings.NewReader("weight,colour,spots,kind\n1,red,1,1\n2,blue,1,2\n3,red,2,3\n"), "kind")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.Decision(other); !errors.Is(err, qpdiff.ErrDomain) {
+		t.Errorf("a table of other levels: %v", err)
+	}
+	svm := pipelineOf(t, table, func() learn.Learner { return new(margin.SVM) }, cvgm.SquaredHinge{}, cvgm.NoCentring, []float64{.01, .1})
+	if _, err := svm.Probability(table); !errors.Is(err, qpdiff.ErrDomain) || svm.Model.LogOdds {
+		t.Errorf("the probabilities of an SVM: %v", err)
+	}
+	number := pipelineOf(t, patients(t), func() learn.Learner { return new(linear.ElasticNet) }, cvgm.SquaredError{}, cvgm.MeanCentring, []float64{.01, .1})
+	if _, err := number.Class(patients(t)); !errors.Is(err, qpdiff.ErrDomain) {
+		t.Errorf("the class of a number: %v", err)
+	}
+	for name, broken := range map[string]*Pipeline{
+		"zero": {}, "no encoder": {Model: new(cvgm.Model)}, "three classes": {Model: p.Model, Classes: []string{"a", "b", "c"}}, "equal classes": {Model: p.Model, Classes: []string{"a", "a"}},
+	} {
+		if _, err := broken.Record(nil); !errors.Is(err, qpdiff.ErrShape) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if text, err := json.Marshal(broken); err == nil {
+			t.Errorf("%s is written as %s", name, text)
+		}
+	}
+	cv, err := cvgm.New(cvgm.Config{Data: casetest.Regression(1, 30, 2), Splits: []cvgm.Split{{Train: []int{0, 1, 2}, Val: []int{3}}}, Loss: cvgm.SquaredError{}, Learner: func() learn.Learner { return new(linear.ElasticNet) }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := cv.Final([]float64{.1, .1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := NewPipeline(m); !errors.Is(err, qpdiff.ErrShape) {
+		t.Errorf("a model without a table: %v", err)
+	}
+}
+
+// Levels that make more features than memory holds are refused by the name of their column.
+func TestTableOfTooManyLevels(t *testing.T) {
+	var text strings.Builder
+	text.WriteString("code,x,y\n")
+	for i := range 50_000 {
+		fmt.Fprintf(&text, "c%d,%d,%d\n", i/2, i%7, i%5)
+	}
+	table := read(t, CSV{}, text.String())
+	if _, _, err := table.Data(); !errors.Is(err, qpdiff.ErrShape) || !strings.Contains(err.Error(), `column "code" with 25000 levels`) {
+		t.Error(err)
+	}
+}
+
+// A table whose values have other meanings is refused: also where a column differs in its level of
+// missing values alone.
+func TestPipelineRefusesATableWithAnotherLevelOfMissing(t *testing.T) {
+	const text = "a,b,y\n1,u,1\n2,v,2\n3,u,4\n4,v,3\n"
+	whole, lacking := read(t, CSV{Missing: MissingIsMean}, text), read(t, CSV{Missing: MissingIsMean}, text+"5,,2\n")
+	for name, c := range map[string]struct{ own, other *Table }{"without it": {whole, lacking}, "with it": {lacking, whole}} {
+		p := pipelineOf(t, c.own, func() learn.Learner { return new(linear.ElasticNet) }, cvgm.SquaredError{}, cvgm.MeanCentring, []float64{.01, .1})
+		if _, err := p.Predict(c.other); !errors.Is(err, qpdiff.ErrDomain) {
+			t.Errorf("a model %s: error %v for the other's table", name, err)
+		}
+		if _, err := p.Predict(c.own); err != nil {
+			t.Errorf("a model %s: %v for its own table", name, err)
+		}
+	}
+}

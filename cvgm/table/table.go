@@ -1,0 +1,135 @@
+package table
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"cvgm/cvgm/internal/args"
+	"cvgm/cvgm/internal/sample"
+	"cvgm/qpdiff"
+	"cvgm/qpdiff/learn"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// A Table holds examples as they were read: the values of the columns, and the
+// target. It must not be changed. Concurrent use is safe.
+type Table struct {
+	Columns []Column // in the order of the file, without target, group and ignored columns
+	Target  string   // the name of the target's column
+	// Y holds the target of each row: the number, ±1 for two classes, or, for
+	// more classes, the index in Classes. It is nil where a table for predictions
+	// has no target.
+	Y []float64
+	// Classes holds the classes of the target: two, of which Classes[1] is +1, or more,
+	// sorted. It is nil where the target is a number.
+	Classes []string
+	// Groups holds the number of each row's group, by first appearance from 0. It is
+	// nil without CSV.Group.
+	Groups []int
+	// Lines holds the line of the file on which each row begins. It skips rows that were
+	// left out.
+	Lines []int
+
+	// x holds numbers and, for categorical columns, indices in Levels. NaN is a
+	// missing value, and len(Levels) an unknown level.
+	x      *mat.Dense
+	reader *csvReader
+	rest   string // the class of all texts that are none of Classes; empty: there is none
+}
+
+// check reports a table that was not read.
+func (t *Table) check() error {
+	return args.BadIf(t == nil || t.x == nil, "Table", qpdiff.ErrShape, "read one with CSV.Read, Pipeline.Read or Pipeline.Record", "is nil or holds no values")
+}
+
+// Dims returns the number of rows and of columns.
+func (t *Table) Dims() (rows, columns int) { return t.x.Dims() }
+
+// Rows returns the table of the named rows of t, in their order, with the columns,
+// levels and classes of t. It panics for an index that t does not have and for an empty i.
+func (t *Table) Rows(i []int) *Table {
+	_, p := t.x.Dims()
+	part := *t
+	part.x = mat.NewDense(len(i), p, nil)
+	sample.Gather(part.x.RawMatrix().Data, t.x, i)
+	part.Y, part.Groups, part.Lines = sample.Pick(t.Y, i), sample.Pick(t.Groups, i), sample.Pick(t.Lines, i)
+	return &part
+}
+
+// Binary returns t with the target +1 for the class and −1 for all others, whose
+// class is then "not " and the class, or the other class of two. An unknown class,
+// and a target that is a number, are errors of kind ErrDomain.
+func (t *Table) Binary(class string) (*Table, error) {
+	if err := t.check(); err != nil {
+		return nil, err
+	}
+	at := slices.Index(t.Classes, class)
+	if at < 0 {
+		return nil, args.Bad("class", qpdiff.ErrDomain, t.classRemedy(), "is %q, which is no class of the target %q", class, t.Target)
+	}
+	binary := *t
+	rest := "not " + class
+	value := float64(at)
+	if len(t.Classes) > 2 {
+		binary.rest = rest
+	} else {
+		rest = t.Classes[1-at]
+		value = float64(2*at - 1)
+	}
+	binary.Classes = []string{rest, class}
+	binary.Y = slices.Clone(t.Y)
+	for i, y := range t.Y {
+		binary.Y[i] = -1
+		if y == value {
+			binary.Y[i] = 1
+		}
+	}
+	return &binary, nil
+}
+
+func (t *Table) classRemedy() string {
+	if len(t.Classes) == 0 {
+		return "read the table with CSV.Positive, which makes numbers classes"
+	}
+	return fmt.Sprintf("name one of %q", t.Classes)
+}
+
+// maxLevelEntries bounds the features that levels make, in all rows: 2²⁸ of them take 2 GiB, and each
+// split holds them once. Go ends a program that asks for more memory than there is.
+const maxLevelEntries = 1 << 28
+
+// Data returns what [cvgm.New] takes: the values and the target for Config.Data, and for
+// Config.Prepare the encoder that makes features of the values. The values are of no
+// use without the encoder: they hold indices of levels, and NaN where values are
+// missing. They share storage with the table. A table without target, a target
+// of more than two classes, which needs [Table.Binary], and one whose levels make more than
+// 2²⁸ entries of features are errors.
+func (t *Table) Data() (learn.Data, *Encoder, error) {
+	if err := t.check(); err != nil {
+		return learn.Data{}, nil, err
+	}
+	if t.Y == nil {
+		return learn.Data{}, nil, args.Bad("Table", qpdiff.ErrShape, "read one with the target's column", "has no target %q", t.Target)
+	}
+	if len(t.Classes) > 2 {
+		return learn.Data{}, nil, args.Bad("Table", qpdiff.ErrDomain, "learn one class against the others with Table.Binary",
+			"has the %d classes %q as its target", len(t.Classes), t.Classes)
+	}
+	e := newEncoder(t)
+	_, m := e.Dims()
+	if m == 0 {
+		return learn.Data{}, nil, args.Bad("Table", qpdiff.ErrShape, "add a column that varies", "has no features: each column has one level only")
+	}
+	most := slices.MaxFunc(t.Columns, func(a, b Column) int { return cmp.Compare(len(a.Levels), len(b.Levels)) })
+	if rows, columns := t.Dims(); m > columns && m > maxLevelEntries/rows {
+		return learn.Data{}, nil, args.Bad("Table", qpdiff.ErrShape, "put it into Ignore, or merge its levels",
+			"makes %d features of each of %d rows, most of column %q with %d levels", m, rows, most.Name, len(most.Levels))
+	}
+	return learn.Data{X: t.x, Y: t.Y}, e, nil
+}
+
+func newEncoder(t *Table) *Encoder {
+	return &Encoder{columns: t.Columns, target: t.Target, classes: t.Classes, rest: t.rest, reader: t.reader}
+}

@@ -1,0 +1,123 @@
+package cvgm
+
+import (
+	"math"
+	"slices"
+
+	"cvgm/cvgm/internal/sample"
+	"cvgm/qpdiff/learn"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// A tieTest finds training rows that moves of the feature map's parameters, or of the
+// rows of the data, part, but that the learner's derivative holds equal.
+type tieTest struct {
+	c         *Config
+	rows      bool // moves of the rows of the data, not of the parameters
+	call      func(i, k int, sign float64, d []float64) bool
+	fit       *splitFit
+	tied      bool         // there are rows that the derivative holds equal along some d
+	parted    bool         // moves part such rows
+	i, k      int          // the examples found
+	dfeatures *mat.Dense   // zero
+	dparams   [3][]float64 // derivatives of dᵀφ: of i, of k and of the mean
+	dx        [3]*mat.Dense
+}
+
+func (t *tieTest) prepare(c *Config, features int, rows bool) {
+	n, raw := c.Data.X.Dims()
+	if c.Prepare != nil { // moves of the prepared rows
+		raw = features
+	}
+	t.c, t.rows, t.call, t.dfeatures = c, rows, t.visit, mat.NewDense(n, features, nil)
+	for at := range t.dparams {
+		if c.Features != nil {
+			t.dparams[at] = make([]float64, c.Features.NumParams())
+		}
+		if rows {
+			t.dx[at] = mat.NewDense(n, raw, nil)
+		}
+	}
+}
+
+// find looks at the training rows of f.
+func (t *tieTest) find(f *splitFit) {
+	t.tied, t.parted = false, false
+	if l, ok := f.learner.(learn.TiedLearner); ok && t.c != nil {
+		t.fit = f
+		l.Ties(&f.work, t.call)
+	}
+}
+
+// visit is what find asks [learn.TiedLearner] to call. The derivatives of dᵀφ are
+// taken one example at a time and compared: their difference, taken at once, would
+// have the rounding of both.
+func (t *tieTest) visit(i, k int, sign float64, d []float64) (more bool) {
+	f := t.fit
+	if f.out == nil {
+		i, k = f.split.Train[i], f.split.Train[k]
+	}
+	if t.parted || !t.rows && sign > 0 && slices.Equal(t.c.Data.Dense().RawRowView(i), t.c.Data.Dense().RawRowView(k)) {
+		return false
+	}
+	if !t.tied && slices.ContainsFunc(d, func(v float64) bool { return v != 0 }) {
+		t.tied, t.i, t.k = true, i, k
+	}
+	of, with := t.moves(0, d, 1, nil, i), t.moves(1, d, sign, nil, k)
+	if sign > 0 || !f.norm.Centre {
+		t.parted = t.parted || !slices.Equal(of, with)
+	} else { // the mean moves examples of opposite sign apart, twice
+		rows := f.split.Train
+		mean := t.moves(2, d, 2/f.norm.Weights.Total(len(rows)), f.norm.Weights, rows...)
+		for p := range of {
+			t.parted = t.parted || !(math.Abs(of[p]-with[p]-mean[p]) <= tieTol*(math.Abs(of[p])+math.Abs(with[p])+math.Abs(mean[p])))
+		}
+	}
+	if t.parted {
+		t.i, t.k = i, k
+	}
+	return !t.parted
+}
+
+// moves returns the derivative of scale·Σdᵀφ, weighted, over the examples in what moves,
+// in the storage numbered at.
+func (t *tieTest) moves(at int, d []float64, scale float64, weights sample.Weights, examples ...int) []float64 {
+	f, m := t.fit, t.c.Features
+	for nr, example := range examples {
+		weight := scale * weights.At(nr)
+		row := t.dfeatures.RawRowView(example)
+		for j, v := range d {
+			if f.norm.Scale {
+				v /= f.norm.Std[j] // which moves both examples alike
+			}
+			row[j] += weight * v
+		}
+	}
+	clear(t.dparams[at])
+	if t.rows {
+		t.dx[at].Zero()
+	}
+	t.parted = backwardMap(m, t.dparams[at], t.dx[at], t.dfeatures) || t.parted
+	t.dfeatures.Zero()
+	if t.rows {
+		return t.dx[at].RawMatrix().Data
+	}
+	return t.dparams[at]
+}
+
+// backwardMap is Backward of m, which is the identity where it is nil, and reports
+// whether that was at a kink.
+func backwardMap(m FeatureMap, dparams []float64, dx, dfeatures *mat.Dense) (kinked bool) {
+	if m == nil {
+		dx.Add(dx, dfeatures)
+		return false
+	}
+	m.Backward(dparams, dx, dfeatures)
+	k, ok := m.(KinkedMap)
+	return ok && k.Generalised()
+}
+
+// tieTol is the rounding of a sum over the training rows, relative to its terms: a move
+// of the mean that makes up for those of two examples differs from them by no more.
+const tieTol = 1e-12

@@ -1,0 +1,87 @@
+package tune_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"cvgm/cvgm/table"
+	"cvgm/cvgm/tune"
+	"cvgm/qpdiff/learn"
+	"cvgm/qpdiff/linear"
+	"cvgm/synth"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// One call chooses both penalties of an elastic net for a table of houses, and estimates the
+// risk of doing so.
+func ExampleTuner_TuneTable() {
+	houses, err := table.CSV{Target: "price", Missing: table.MissingIsMean}.ReadFile("testdata/houses.csv")
+	if err != nil {
+		panic(err)
+	}
+	tuned, err := tune.Tuner{}.TuneTable(context.Background(), houses)
+	if err != nil {
+		panic(err)
+	}
+	fmt.Print(tuned)
+	price, err := tuned.Pipeline.PredictRecord(map[string]string{"area": "120", "rooms": "4", "age": "12", "distance": "3.5", "garden": "", "heating": "wood", "floor": "1"})
+	fmt.Printf("%.0f %v\n", price, err)
+	// Output:
+	// λ1 = 0.09792, λ2 = 0
+	// CV loss 350.3 ± 50 (optimistic: it was minimised); default 442.6, constant prediction 1.068e+04
+	// risk by 5 outer folds, with 95 % intervals: tuned 369.9 [105.7, 634.2], default 442.3 [-11.47, 896.1]; not decided
+	// 297 <nil>
+}
+
+// A ridge regression, with calls of a function after each evaluation.
+func ExampleTuner() {
+	d := noisyLine()
+	evaluations := 0
+	tuned, err := tune.Tuner{
+		Learner:    &linear.ElasticNet{},
+		Fixed:      map[string]float64{"λ1": 0},
+		OuterFolds: -1,
+		Progress:   func(p tune.Progress) { evaluations = p.Evaluations },
+	}.Tune(context.Background(), d)
+	if err != nil {
+		panic(err)
+	}
+	text, err := json.Marshal(tuned.Model)
+	fmt.Println(tuned.Names, tuned.Hyper[0], tuned.Loss < tuned.ConstantLoss, evaluations == tuned.Evaluations, len(text) > 0, err)
+	// Output: [λ1 λ2] 0 true true true <nil>
+}
+
+// Three classes: a model for each against the others.
+func ExampleTuner_TuneClasses() {
+	text := "petal,sepal,kind\n"
+	for i := range 45 {
+		text += fmt.Sprintf("%d,%d,%s\n", i%3*10+i%7, i%5+i%3, []string{"iris", "rose", "lily"}[i%3])
+	}
+	flowers, err := table.ReadCSV(strings.NewReader(text), "kind")
+	if err != nil {
+		panic(err)
+	}
+	tuned, err := tune.Tuner{OuterFolds: -1}.TuneClasses(context.Background(), flowers)
+	if err != nil {
+		panic(err)
+	}
+	found, err := tuned.Class(flowers.Rows([]int{0, 1, 2}))
+	fmt.Println(tuned.Classes, found, err)
+	// Output: [iris lily rose] [iris rose lily] <nil>
+}
+
+// noisyLine returns 30 examples of y = 3x₁ − 2 + noise with four useless features.
+func noisyLine() learn.Data {
+	src := synth.NewStream(1, "example data")
+	d := learn.Data{X: mat.NewDense(30, 5, nil), Y: make([]float64, 30)}
+	for i := range d.Y {
+		for j := range 5 {
+			d.Dense().Set(i, j, src.NormFloat64())
+		}
+		d.Y[i] = 3*d.X.At(i, 0) - 2 + src.NormFloat64()
+	}
+	return d
+}

@@ -1,0 +1,127 @@
+package tune
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+
+	"cvgm/cvgm"
+	"cvgm/cvgm/internal/args"
+	"cvgm/cvgm/internal/sample"
+	"cvgm/qpdiff"
+)
+
+// splits returns those of the CV loss on some of the rows.
+func (w *tuning) splits(rows []int, folds int) ([]cvgm.Split, error) {
+	if w.Tuner.Splits != nil {
+		return restrict(w.Tuner.Splits, rows), nil
+	}
+	arg := "Tuner.Folds"
+	if w.Folds == 0 {
+		arg = ""
+	}
+	if folds == 0 {
+		folds = smallFolds
+		if len(rows) > largeData {
+			folds = largeFolds
+		}
+		if folds = min(folds, w.mostFolds(rows)); folds < 2 {
+			return nil, args.Bad("Tuner.Groups", qpdiff.ErrDomain, "give two or more", "have one group among %d examples", len(rows))
+		}
+	}
+	return w.draw(rows, folds, arg)
+}
+
+// mostFolds returns the largest number of folds of the rows.
+func (w *tuning) mostFolds(rows []int) int {
+	if w.Groups != nil {
+		seen := map[int]bool{}
+		for _, i := range rows {
+			seen[w.Groups[i]] = true
+		}
+		return len(seen)
+	}
+	if w.classes() {
+		positive := 0
+		for _, i := range rows {
+			if w.c.Data.Y[i] > 0 {
+				positive++
+			}
+		}
+		if smaller := min(positive, len(rows)-positive); smaller > 1 {
+			return min(len(rows), max(2, smaller))
+		}
+	}
+	return len(rows)
+}
+
+// draw draws folds of the rows, with the field that sets their number, or "", for errors.
+func (w *tuning) draw(rows []int, folds int, arg string) ([]cvgm.Split, error) {
+	src := rand.New(rand.NewPCG(w.Seed, 0))
+	var splits []cvgm.Split
+	var err error
+	switch {
+	case w.Groups != nil:
+		splits, err = cvgm.GroupedKFold(src, sample.Pick(w.Groups, rows), folds)
+	case w.classes():
+		y := sample.Pick(w.c.Data.Y, rows)
+		if w.table != nil { // StratifiedKFold would name the label and its index
+			for _, label := range []float64{-1, 1} {
+				if rows := countOf(y, label); rows == 1 {
+					return nil, args.Bad("Table", qpdiff.ErrDomain, "give more rows of it, or merge or remove the class", "has one row of the class %s", w.label(label))
+				}
+			}
+		}
+		splits, err = cvgm.StratifiedKFold(src, y, folds)
+	default:
+		splits, err = cvgm.KFold(src, len(rows), folds)
+	}
+	if err != nil && arg != "" {
+		return nil, fmt.Errorf("%s: %w", arg, err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range splits {
+		for _, part := range [][]int{s.Train, s.Val} {
+			for k, at := range part {
+				part[k] = rows[at]
+			}
+		}
+	}
+	return splits, nil
+}
+
+// restrict returns the splits with their rows among rows alone, without those that have
+// none left on a side.
+func restrict(splits []cvgm.Split, rows []int) []cvgm.Split {
+	in := map[int]bool{}
+	for _, i := range rows {
+		in[i] = true
+	}
+	var some []cvgm.Split
+	for _, s := range splits {
+		keep := func(part []int) []int {
+			return slices.DeleteFunc(slices.Clone(part), func(i int) bool { return !in[i] })
+		}
+		if s = (cvgm.Split{Train: keep(s.Train), Val: keep(s.Val)}); len(s.Train) > 0 && len(s.Val) > 0 {
+			some = append(some, s)
+		}
+	}
+	return some
+}
+
+// countOf returns how many entries of y are v.
+func countOf(y []float64, v float64) (n int) {
+	for _, w := range y {
+		if w == v {
+			n++
+		}
+	}
+	return n
+}
+
+// ordered reports whether all splits are the user's and train on rows before those that they validate on.
+func (w *tuning) ordered() bool {
+	return w.Tuner.Splits != nil && !slices.ContainsFunc(w.Tuner.Splits, func(s cvgm.Split) bool { return slices.Max(s.Train) > slices.Min(s.Val) })
+}

@@ -1,0 +1,570 @@
+package tune
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"cvgm/cvgm"
+	"cvgm/cvgm/internal/args"
+	"cvgm/cvgm/internal/sample"
+	"cvgm/qpdiff/kernel"
+	"cvgm/qpdiff/learn"
+	"cvgm/qpdiff/linear"
+	"cvgm/qpdiff/linear/margin"
+	"cvgm/synth"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// Examples of weight 0 have no part in folds, bounds, CV loss and risk: with and without them the
+// results have the same bits.
+func TestTuneWithoutWeight(t *testing.T) {
+	for _, test := range []struct {
+		learner learn.Learner
+		data    learn.Data
+	}{{nil, houses(40)}, {nil, twoClasses(40, 3)}, {&kernel.SVM{Intercept: true}, twoClasses(30, 2)}} {
+		n, columns := test.data.X.Dims()
+		for range n {
+			test.data.Weights = append(test.data.Weights, 1)
+		}
+		more := learn.Data{X: mat.NewDense(n+20, columns, nil), Y: slices.Clone(test.data.Y), Weights: slices.Clone(test.data.Weights)}
+		more.Dense().Slice(0, n, 0, columns).(*mat.Dense).Copy(test.data.X)
+		for i := n; i < n+20; i++ {
+			more.Y, more.Weights = append(more.Y, test.data.Y[0]), append(more.Weights, 0)
+			for j := range columns {
+				more.Dense().Set(i, j, 1e9)
+			}
+		}
+		tuner := Tuner{Learner: test.learner, OuterFolds: 3}
+		want, got := mustTune(t, tuner, test.data), mustTune(t, tuner, more)
+		if !slices.Equal(got.Hyper, want.Hyper) || got.Loss != want.Loss || *got.Risk != *want.Risk || got.ConstantLoss != want.ConstantLoss {
+			t.Errorf("%T: with examples of weight 0\n%v, without\n%v", test.learner, got, want)
+		}
+	}
+}
+
+// Labels in units of which squares of losses over- or underflow have the same interval.
+func TestTuneRiskIsFreeOfUnits(t *testing.T) {
+	// near is a share of the constant prediction's risk: searches end within 1e-4 of the CV loss, by rounding
+	// at another point, at which the risk, which is not minimised, is another.
+	const near = 1e-2
+	d := houses(40)
+	want := mustTune(t, Tuner{OuterFolds: 3}, d).Risk
+	for _, exponent := range []int{-450, -330, 330, 450} {
+		other := learn.Data{X: d.X, Y: slices.Clone(d.Y)}
+		for i := range d.Y {
+			other.Y[i] = math.Ldexp(d.Y[i], exponent)
+		}
+		got := mustTune(t, Tuner{OuterFolds: 3}, other).Risk
+		for k, pair := range [][2]Estimate{{got.Tuned, want.Tuned}, {got.LessDefault, want.LessDefault}, {got.LessConstant, want.LessConstant}} {
+			low := math.Ldexp(pair[0].Low, -2*exponent)
+			if !(math.Abs(low-pair[1].Low) <= near*want.Constant.Mean) {
+				t.Errorf("labels times 2^%d: estimate %d is %v, want %v in units", exponent, k, pair[0], pair[1])
+			}
+		}
+	}
+}
+
+// The constant prediction of lowest loss is found where the loss has kinks at the points of the
+// bisection, and where it has no slope at all.
+func TestTuneConstantPrediction(t *testing.T) {
+	for _, test := range []struct {
+		loss cvgm.Loss
+		y    []float64
+		want float64
+	}{
+		{cvgm.AbsoluteError{}, []float64{0, 0, 0, 1, 2}, 0}, // the bisection begins at the label 1
+		{cvgm.AbsoluteError{}, []float64{0, 1, 2, 2, 2}, 2},
+		{cvgm.ZeroOne{}, []float64{-1, -1, -1, 1}, -1},
+		{cvgm.ZeroOne{}, []float64{-1, 1, 1, 1}, 1},
+		{cvgm.Hinge{}, []float64{-1, -1, 1}, -1},
+		{cvgm.SquaredHinge{}, []float64{-1, 1, 1, 1}, .5},
+	} {
+		w := &tuning{c: cvgm.Config{Loss: test.loss, Data: learn.Data{Y: test.y}}}
+		if got := w.constantOn(sample.Complement(nil, len(test.y))); math.Abs(got-test.want) > 1e-12 {
+			t.Errorf("%T of %v: %v, want %v", test.loss, test.y, got, test.want)
+		}
+	}
+}
+
+// Splits that are not of the data are refused, not repaired.
+func TestTuneRefusesSplits(t *testing.T) {
+	d := houses(10)
+	whole := cvgm.Split{Train: []int{0, 1, 2, 3, 4}, Val: []int{5, 6, 7}}
+	for name, s := range map[string]cvgm.Split{
+		"index 10": {Train: []int{0, 1, 2, 3}, Val: []int{4, 10}}, "index -1": {Train: []int{-1, 1, 2, 3}, Val: []int{4, 5}},
+		"0 validation rows": {Train: []int{1, 2, 3}}, "index 2 twice": {Train: []int{1, 2, 3}, Val: []int{2, 5}},
+	} {
+		_, err := Tuner{Splits: []cvgm.Split{whole, s}}.Tune(t.Context(), d)
+		var split *cvgm.SplitError
+		if !errors.As(err, &split) || split.Split != 1 || !strings.Contains(err.Error(), name) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// Of a name and the same name with an index the index counts, whatever the order of the map.
+// Where all are fixed, each search has one evaluation.
+func TestTuneFixedByIndex(t *testing.T) {
+	for range 20 {
+		tuned := mustTune(t, Tuner{Fixed: map[string]float64{"λ1": .1, "λ2": .2, "λ2[0]": .3}, Learner: &margin.LearnedLoss{}, Loss: cvgm.LogisticLoss{}, Hyper: []learn.Hyperparameter{
+			{Name: "λ1", Lower: .1, Default: 1, Upper: 2}, {Name: "λ1[1]", Lower: .1, Default: 1, Upper: 2}, {Name: "λ2[0]", Lower: .1, Default: 1, Upper: 2},
+			{Name: "λ2[1]", Lower: .1, Default: 1, Upper: 2}, {Name: "λ2[2]", Lower: .1, Default: 1, Upper: 2}}}, twoClasses(30, 2))
+		if want := []float64{.1, .1, .3, .2, .2}; !slices.Equal(tuned.Hyper, want) || tuned.Evaluations != 6 {
+			t.Fatalf("%v after %d evaluations, want %v after 6", tuned.Hyper, tuned.Evaluations, want)
+		}
+	}
+	_, err := Tuner{Fixed: map[string]float64{"b": 1, "a": 1, "c": 1}}.Tune(t.Context(), houses(20))
+	if err == nil || !strings.Contains(err.Error(), `names "a"`) {
+		t.Error(fmt.Errorf("the first name in order is refused: %w", err))
+	}
+}
+
+// failing is an elastic net whose fits fail.
+type failing struct{ linear.ElasticNet }
+
+func (*failing) New() learn.Learner { return &failing{} }
+
+func (*failing) Fit(theta, hyper []float64) error { return errors.New("no fit") }
+
+// A learner that fails at all looks gives its own error.
+func TestTuneWithoutAnyFit(t *testing.T) {
+	hyper := []learn.Hyperparameter{{Name: "λ1", Lower: 1e-3, Default: .1, Upper: 1}, {Name: "λ2", Lower: 1e-3, Default: .1, Upper: 1}}
+	tuned, err := Tuner{Learner: &failing{}, Hyper: hyper, Loss: cvgm.SquaredError{}}.Tune(t.Context(), houses(20))
+	if tuned != nil || err == nil || !strings.Contains(err.Error(), "no fit") {
+		t.Errorf("%v, %v", tuned, err)
+	}
+}
+
+// Powers of 2 as units of features and labels change no bit of a search, beyond the units.
+func TestTunePathIsFreeOfUnits(t *testing.T) {
+	for _, learner := range []learn.Learner{nil, &linear.Huber{Intercept: true}, &kernel.Ridge{Intercept: true}} {
+		d := houses(24)
+		want := mustTune(t, Tuner{Learner: learner, OuterFolds: -1}, d)
+		for _, exponent := range []int{-400, 20, 400} {
+			other := learn.Data{X: mat.DenseCopyOf(d.X), Y: slices.Clone(d.Y)}
+			for i := range d.Y {
+				other.Y[i] = math.Ldexp(d.Y[i], exponent)
+				other.Dense().Set(i, 3, math.Ldexp(d.X.At(i, 3), -exponent))
+			}
+			got := mustTune(t, Tuner{Learner: learner, OuterFolds: -1}, other)
+			unit := 2 * exponent
+			if _, huber := learner.(*linear.Huber); huber {
+				unit = exponent
+			}
+			if len(got.Path) != len(want.Path) || math.Ldexp(got.Loss, -unit) != want.Loss {
+				t.Errorf("%T, 2^%d: %v after %d evaluations, want %v after %d", learner, exponent, math.Ldexp(got.Loss, -unit), len(got.Path), want.Loss, len(want.Path))
+			}
+		}
+	}
+	d := houses(24)
+	want := mustTune(t, Tuner{}, d)
+	for _, exponent := range []int{-900, 900} { // squares of the column over- and underflow
+		other := learn.Data{X: mat.DenseCopyOf(d.X), Y: d.Y}
+		for i := range d.Y {
+			other.Dense().Set(i, 3, math.Ldexp(d.X.At(i, 3), exponent))
+		}
+		if got := mustTune(t, Tuner{}, other); got.Loss != want.Loss || *got.Risk != *want.Risk {
+			t.Errorf("a column times 2^%d: CV loss %v, want %v", exponent, got.Loss, want.Loss)
+		}
+	}
+	flat := houses(20)
+	for i := range flat.Y {
+		flat.Y[i] = math.Ldexp(1, 400)
+	}
+	if tuned := mustTune(t, Tuner{Learner: &linear.Huber{Intercept: true}, OuterFolds: -1}, flat); slices.Contains(tuned.kinds(), FailedFits) {
+		t.Errorf("equal labels in a far unit: %v", tuned.Warnings)
+	}
+}
+
+// Loss has the bits of a new CV also for learners whose warm starts end elsewhere in rounding.
+func TestTunedLossHasTheBitsOfANewCV(t *testing.T) {
+	for _, learner := range []learn.Learner{&linear.Logistic{Intercept: linear.UnpenalisedIntercept}, &linear.SparseLogistic{Intercept: true}, &margin.SVM{}, &kernel.SVM{Intercept: true}} {
+		for n := 20; n < 40; n += 3 {
+			tuned := mustTune(t, Tuner{Learner: learner, OuterFolds: -1, MaxEvals: 40}, twoClasses(n, 3))
+			cv, err := cvgm.New(tuned.Config)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if loss, err := cv.Eval(nil, tuned.Hyper); loss != tuned.Loss {
+				t.Errorf("%T, N = %d: CV loss %v, %v; tuned %v", learner, n, loss, err, tuned.Loss)
+			}
+		}
+	}
+}
+
+// Where a penalty of 0 leaves the solution open, the try of it is no failed fit.
+func TestTuneTriesZerosWithoutWarning(t *testing.T) {
+	d := houses(40)
+	for i := range d.Y {
+		d.Dense().Set(i, 1, d.X.At(i, 0))
+		d.Y[i] = d.X.At(i, 0) - 2*d.X.At(i, 4) + 5
+	}
+	tuned := mustTune(t, Tuner{OuterFolds: -1}, d)
+	failed := slices.ContainsFunc(tuned.Path, func(s Step) bool { return math.IsInf(s.Loss, 1) })
+	if !failed || slices.Contains(tuned.kinds(), FailedFits) {
+		t.Errorf("a fit failed: %v; warnings %v", failed, tuned.Warnings)
+	}
+}
+
+// Where the best look is at the bound at which penalties hide all features, a narrow valley of a
+// few features is found near the bound of the other penalty.
+func TestTuneFindsAValleyAtTheEdge(t *testing.T) {
+	const valley = .975 // of the constant prediction's CV loss; an exhaustive search finds .9718
+	tuned := mustTune(t, Tuner{OuterFolds: -1}, drawTrial(39, fullTrial, false).data)
+	if !(tuned.Loss < valley*tuned.ConstantLoss) {
+		t.Errorf("%v has %v of the constant prediction's CV loss", tuned.Hyper, tuned.Loss/tuned.ConstantLoss)
+	}
+}
+
+// A kernel machine's CV loss has many valleys: Tune ends in one as low as an exhaustive search finds.
+func TestTuneFindsTheValleyOfAKernelMachine(t *testing.T) {
+	const grid = 12
+	for _, seed := range []uint64{13, 21, 23} {
+		src := synth.NewStream(seed, "disc")
+		d := learn.Data{X: mat.NewDense(60, 4, nil), Y: make([]float64, 60)}
+		for i := range d.Y {
+			r := []float64{src.NormFloat64(), src.NormFloat64(), src.NormFloat64(), src.NormFloat64()}
+			d.Dense().SetRow(i, r)
+			d.Y[i] = math.Copysign(1, math.Hypot(r[0], r[1])-1.1+.5*src.NormFloat64())
+		}
+		tuner := Tuner{Learner: &kernel.SVM{Intercept: true}, OuterFolds: -1, Folds: 5}
+		tuned := mustTune(t, tuner, d)
+		low, err := tuner.lowest(t.Context(), d, tuned, trialSize{grid: grid})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if tuned.Loss > low.loss {
+			t.Errorf("stream %d: %v has the CV loss %v, the grid has %v", seed, tuned.Hyper, tuned.Loss, low.loss)
+		}
+	}
+}
+
+// embedding is a learner that embeds another by value, whose state Tune must not share.
+type embedding struct{ linear.ElasticNet }
+
+func (*embedding) New() learn.Learner { return &embedding{} }
+
+// A loaded prototype gives the bits of one that is not loaded.
+func TestTuneLoadedPrototype(t *testing.T) {
+	d := houses(30)
+	hyper := []learn.Hyperparameter{{Name: "λ1", Lower: 1e-3, Default: .1, Upper: 1}, {Name: "λ2", Lower: 1e-3, Default: .1, Upper: 1}}
+	loaded := &embedding{}
+	if err := loaded.Load(houses(50)); err != nil {
+		t.Fatal(err)
+	}
+	if err := loaded.Fit(make([]float64, 7), []float64{1, 1}); err != nil {
+		t.Fatal(err)
+	}
+	want := mustTune(t, Tuner{Learner: &embedding{}, Hyper: hyper, Loss: cvgm.SquaredError{}, OuterFolds: -1}, d)
+	got := mustTune(t, Tuner{Learner: loaded, Hyper: hyper, Loss: cvgm.SquaredError{}, OuterFolds: -1, Workers: 4}, d)
+	if got.Loss != want.Loss || !slices.Equal(got.Hyper, want.Hyper) || len(got.Path) != len(want.Path) {
+		t.Errorf("%v after %d evaluations, want %v after %d", got, len(got.Path), want, len(want.Path))
+	}
+}
+
+// picky fails above a first hyperparameter.
+type picky struct {
+	linear.ElasticNet
+	Most float64
+}
+
+func (l *picky) New() learn.Learner { return &picky{Most: l.Most} }
+
+func (*picky) Convention() learn.Convention { return learn.Convention{} }
+
+func (l *picky) Fit(theta, hyper []float64) error {
+	if hyper[0] > l.Most {
+		return errors.New("too high")
+	}
+	return l.ElasticNet.Fit(theta, hyper)
+}
+
+// Where the defaults fail, any success is an improvement, and the nested estimate is there.
+func TestTuneFailingDefault(t *testing.T) {
+	hyper := []learn.Hyperparameter{{Name: "λ1", Lower: 1e-3, Default: 1, Upper: 1}, {Name: "λ2", Lower: 1e-3, Default: .1, Upper: 1}}
+	tuned := mustTune(t, Tuner{Learner: &picky{Most: .1}, Hyper: hyper, Loss: cvgm.SquaredError{}, OuterFolds: 3}, houses(30))
+	if slices.Contains(tuned.kinds(), NoImprovement) || !slices.Contains(tuned.kinds(), FailedFits) || !math.IsInf(tuned.DefaultLoss, 1) {
+		t.Errorf("default %v, warnings %v", tuned.DefaultLoss, tuned.Warnings)
+	}
+	r := tuned.Risk
+	if r == nil || !args.Finite(r.Tuned.High) || !math.IsInf(r.Default.Low, 1) || r.Verdict() != "tuned is lower than default, but higher than a constant prediction" || !(r.LessConstant.High > r.LessConstant.Low) {
+		t.Errorf("risk %+v; %v", r, tuned.Warnings)
+	}
+}
+
+// Features that do not vary are warned of as labels that do not.
+func TestTuneConstantFeatures(t *testing.T) {
+	d := houses(20)
+	for _, learner := range []learn.Learner{nil, &kernel.Ridge{Intercept: true}} {
+		if kinds := mustTune(t, Tuner{Learner: learner, OuterFolds: -1}, d).kinds(); slices.Contains(kinds, NoInformation) {
+			t.Errorf("%T: kinds %v for features that vary", learner, kinds)
+		}
+	}
+	d.Dense().Apply(func(i, j int, _ float64) float64 { // constant up to rounding
+		if i%2 == 0 {
+			return (float64(j) + .1) * 3
+		}
+		return float64(j)*3 + .3
+	}, d.X)
+	for _, learner := range []learn.Learner{nil, &kernel.Ridge{Intercept: true}} {
+		if kinds := mustTune(t, Tuner{Learner: learner, OuterFolds: -1}, d).kinds(); !slices.Contains(kinds, NoInformation) {
+			t.Errorf("%T: kinds %v", learner, kinds)
+		}
+	}
+}
+
+// Too many folds are refused by the name of the field that asks for them, and too few groups for a
+// nested estimate by theirs.
+func TestTuneNamesTheFieldOfFolds(t *testing.T) {
+	d, groups := houses(20), make([]int, 20)
+	for i := range groups {
+		groups[i] = i % 4
+	}
+	if _, err := (Tuner{Groups: groups, Folds: 5}).Tune(t.Context(), d); err == nil || !strings.Contains(err.Error(), "Tuner.Folds: K is 5 for 4 groups") {
+		t.Error(err)
+	}
+	for i := range groups {
+		groups[i] = i % 2
+	}
+	for outer, words := range map[int]string{0: "Tuner.Groups leave one group to the search", 3: "Tuner.OuterFolds: K is 3 for 2 groups"} {
+		tuned := mustTune(t, Tuner{Groups: groups, OuterFolds: outer}, d)
+		if tuned.Risk != nil || !slices.ContainsFunc(tuned.Warnings, func(w Warning) bool { return w.Kind == NoRisk && strings.Contains(w.Text, words) }) {
+			t.Errorf("OuterFolds %d: %v", outer, tuned.Warnings)
+		}
+	}
+}
+
+// A weight of 2 counts as the example twice in the bounds of every learner.
+func TestTuneBoundsCountWeights(t *testing.T) {
+	for _, learner := range []learn.Learner{nil, &linear.Huber{Intercept: true}, &kernel.Ridge{Intercept: true}} {
+		d := houses(24)
+		d.Weights = slices.Repeat([]float64{1}, 24)
+		twice := learn.Data{X: mat.NewDense(32, 7, nil), Y: slices.Concat(d.Y, d.Y[:8])}
+		for i := range 32 {
+			twice.Dense().SetRow(i, d.Dense().RawRowView(i%24))
+		}
+		for i := range 8 {
+			d.Weights[i] = 2
+		}
+		plan := func(d learn.Data) []learn.Hyperparameter {
+			made, err := Tuner{Learner: learner}.prototype(d.Y)
+			if err != nil {
+				t.Fatal(err)
+			}
+			w := &tuning{c: cvgm.Config{Data: d, Standardise: true}, learner: made}
+			x, y, err := w.seen(w.rows())
+			if err != nil {
+				t.Fatal(err)
+			}
+			hyper, _, err := w.hyperparameters(w.rows(), x, y)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return hyper
+		}
+		got, want := plan(d), plan(twice)
+		for i := range want {
+			if math.Abs(got[i].Default-want[i].Default) > 1e-12*want[i].Default || math.Abs(got[i].Upper-want[i].Upper) > 1e-12*want[i].Upper {
+				t.Errorf("%T: %+v with weights, %+v with examples twice", learner, got[i], want[i])
+			}
+		}
+	}
+}
+
+// Splits in the order of time have outer folds in that order, whose searches see nothing later.
+func TestTuneOuterFoldsInTheOrderOfTime(t *testing.T) {
+	for _, gap := range []int{0, 4} {
+		splits, err := cvgm.TimeSplits(60, 5, gap)
+		if err != nil {
+			t.Fatal(err)
+		}
+		d := houses(60)
+		for want, tuner := range map[int]Tuner{4: {Splits: splits}, 2: {Splits: splits, OuterFolds: 2}} {
+			if tuned := mustTune(t, tuner, d); tuned.Risk == nil || tuned.Risk.Folds != want {
+				t.Fatalf("gap %d: risk %v of %d folds; %v", gap, tuned.Risk, want, tuned.Warnings)
+			}
+			w := &tuning{Tuner: tuner, c: cvgm.Config{Data: d}}
+			outer, err := w.outer(w.rows(), want)
+			if err != nil || len(outer) != want || outer[want-1].Val[0] != 50 {
+				t.Fatalf("gap %d: %v, %v", gap, outer, err)
+			}
+			for _, fold := range outer {
+				inner, err := w.splits(fold.Train, 0)
+				if err != nil || len(inner) == 0 {
+					t.Fatal(inner, err)
+				}
+				for _, s := range inner {
+					if slices.Max(s.Train) >= slices.Min(s.Val) || slices.Max(s.Val) > slices.Max(fold.Train) || slices.Max(fold.Train)+gap >= slices.Min(fold.Val) {
+						t.Errorf("gap %d: %v in the search of %v", gap, s, fold)
+					}
+				}
+			}
+		}
+		if tuned := mustTune(t, Tuner{Splits: splits[:2]}, d); tuned.Risk != nil || !slices.Contains(tuned.kinds(), NoRisk) {
+			t.Errorf("gap %d, one outer fold: %v", gap, tuned.Warnings)
+		}
+	}
+}
+
+// The intervals hold the mean as often as they claim: exactly where losses differ between folds alone, with the
+// correlation of Nadeau and Bengio, and no less often where their own deviations count, too.
+func TestEstimateCovers(t *testing.T) {
+	const (
+		k, perFold, repetitions = 5, 12, 4000
+		common                  = 1. / k // the correlation of the folds' means
+		claim                   = .95
+	)
+	error95 := 4 * math.Sqrt(claim*(1-claim)/repetitions)
+	src := synth.NewStream(5, "folds")
+	weights, of := make([]float64, k*perFold), make([]int, k*perFold)
+	for i := range of {
+		weights[i], of[i] = 1, i/perFold
+	}
+	for _, own := range []float64{0, .5, 2, 4, 1e3} {
+		held := 0
+		losses := make([]float64, len(of))
+		for range repetitions {
+			all := math.Sqrt(common) * src.NormFloat64()
+			var fold float64
+			for i := range losses {
+				if i%perFold == 0 {
+					fold = all + math.Sqrt(1-common)*src.NormFloat64()
+				}
+				losses[i] = fold + own*src.NormFloat64()
+			}
+			if e := estimate(losses, nil, weights, of, 1./(k-1)); e.Low <= 0 && 0 <= e.High {
+				held++
+			}
+		}
+		share := float64(held) / repetitions
+		if share < claim-error95 || own == 0 && share > claim+error95 {
+			t.Errorf("own deviations of %v: %v of the intervals hold the mean", own, share)
+		}
+	}
+}
+
+// Data in a unit in which squares or bounds over- or underflow are refused by their name: no search
+// finds anything in such a unit.
+func TestTuneRefusesFarUnits(t *testing.T) {
+	scaled := func(d learn.Data, x, y int) learn.Data {
+		d = learn.Data{X: mat.DenseCopyOf(d.X), Y: slices.Clone(d.Y)}
+		d.Dense().Apply(func(_, _ int, v float64) float64 { return math.Ldexp(v, x) }, d.X)
+		for i := range d.Y {
+			d.Y[i] = math.Ldexp(d.Y[i], y)
+		}
+		return d
+	}
+	kernels := []learn.Learner{&kernel.SVM{Intercept: true}, &kernel.Ridge{Intercept: true}}
+	for _, exponent := range []int{-700, 700} {
+		for _, learner := range append(kernels, &linear.ElasticNet{}, &margin.SVM{}, &linear.Logistic{}, &linear.SparseLogistic{}, &linear.Huber{Intercept: true}) {
+			_, err := Tuner{Learner: learner, Raw: true}.Tune(t.Context(), scaled(twoClasses(30, 3), exponent, 0))
+			if err == nil || !strings.Contains(err.Error(), "scale") {
+				t.Errorf("%T, raw features times 2^%d: %v", learner, exponent, err)
+			}
+		}
+		for _, learner := range []learn.Learner{nil, &kernel.Ridge{Intercept: true}} {
+			if _, err := (Tuner{Learner: learner}).Tune(t.Context(), scaled(houses(30), 0, exponent)); err == nil || !strings.Contains(err.Error(), "scale") {
+				t.Errorf("%T, labels times 2^%d: %v", learner, exponent, err)
+			}
+		}
+	}
+}
+
+// evals counts the evaluations of a loss.
+type evals struct {
+	cvgm.LogisticLoss
+	count *atomic.Int64
+}
+
+func (l evals) Eval(p, y float64) (float64, float64) {
+	l.count.Add(1)
+	return l.LogisticLoss.Eval(p, y)
+}
+
+// After the end of ctx no work is left that grows with the examples beyond that of one fit.
+func TestTuneEndsSoonAfterCancel(t *testing.T) {
+	const n = 3000
+	d, loss := twoClasses(n, 2), evals{count: new(atomic.Int64)}
+	ctx, cancel := context.WithCancel(t.Context())
+	tuner := Tuner{Loss: loss, Progress: func(p Progress) {
+		if p.Evaluations == 3 {
+			cancel()
+			loss.count.Store(0)
+		}
+	}}
+	tuned, err := tuner.Tune(ctx, d)
+	if !errors.Is(err, context.Canceled) || tuned == nil {
+		t.Fatal(tuned, err)
+	}
+	if count := loss.count.Load(); count > 2*n {
+		t.Errorf("%d evaluations of the loss of %d examples", count, n)
+	}
+}
+
+// fragile fails on more examples than Most above the hyperparameter .1, and there without a warm start.
+type fragile struct {
+	linear.ElasticNet
+	Most int
+	n    int
+	warm bool
+}
+
+func (l *fragile) New() learn.Learner { return &fragile{Most: l.Most} }
+
+func (l *fragile) Load(d learn.Data) error {
+	l.n, l.warm = len(d.Y), false
+	return l.ElasticNet.Load(d)
+}
+
+func (l *fragile) Reset() { l.warm = false }
+
+func (l *fragile) Fit(theta, hyper []float64) error {
+	if hyper[0] > .1 && (l.n > l.Most || !l.warm) {
+		return errors.New("too fragile")
+	}
+	l.warm = true
+	return l.ElasticNet.Fit(theta, hyper)
+}
+
+// A learner that fails at the lowest point on all data, or without a warm start, gives the model of the next one, in
+// the outer folds, too.
+func TestTuneSettlesForTheNextPoint(t *testing.T) {
+	d := houses(40)
+	for i := range d.Y {
+		d.Y[i] = math.Sin(float64(i * i)) // noise: the lowest point has much of λ1
+	}
+	hyper := []learn.Hyperparameter{{Name: "λ1", Lower: 1e-3, Default: .02, Upper: 1}, {Name: "λ2", Lower: 1e-3, Default: .1, Upper: 1}}
+	free := mustTune(t, Tuner{Learner: &embedding{}, Hyper: hyper, Loss: cvgm.SquaredError{}}, d)
+	if free.Hyper[0] <= .1 {
+		t.Fatalf("the lowest point is %v", free.Hyper)
+	}
+	for _, most := range []int{30, 36, 1000} { // of outer training, of inner training
+		tuned := mustTune(t, Tuner{Learner: &fragile{Most: most}, Hyper: hyper, Loss: cvgm.SquaredError{}}, d)
+		lowest := math.Inf(1)
+		for _, step := range tuned.Path {
+			if step.Hyper[0] <= .1 {
+				lowest = min(lowest, step.Loss)
+			}
+		}
+		if tuned.Model == nil || tuned.Hyper[0] > .1 || math.Abs(tuned.Loss-lowest) > 1e-9*lowest || tuned.Risk == nil || !slices.Contains(tuned.kinds(), FailedFits) {
+			t.Errorf("most %d: %v, the lowest that can be fitted is %v", most, tuned, lowest)
+		}
+	}
+}
+
+// Names of hyperparameters are read in letters, too.
+func TestTuneFixedInLetters(t *testing.T) {
+	d := houses(30)
+	want := mustTune(t, Tuner{Fixed: map[string]float64{"λ1": 0}, OuterFolds: -1}, d)
+	got := mustTune(t, Tuner{Fixed: map[string]float64{"lambda1": 0}, OuterFolds: -1}, d)
+	if got.Loss != want.Loss || got.Hyper[0] != 0 {
+		t.Errorf("%v, with λ1 %v", got.Hyper, want.Hyper)
+	}
+}

@@ -1,0 +1,25 @@
+package tune
+
+import (
+	"testing"
+
+	"cvgm/cvgm/internal/casetest"
+	"cvgm/qpdiff/learn"
+)
+
+// What is nil where a value is needed is an argument's error, and no panic.
+func TestNilIsAnArgErrorTune(t *testing.T) {
+	casetest.WantArgErrors(t, map[string]func() error{
+		"Tuner.TuneTable":   func() error { _, err := Tuner{}.TuneTable(t.Context(), nil); return err },
+		"Tuner.TuneClasses": func() error { _, err := Tuner{}.TuneClasses(t.Context(), nil); return err },
+		"Tuner.Tune":        func() error { _, err := Tuner{}.Tune(t.Context(), learn.Data{}); return err },
+		"TunedClasses.Class": func() error {
+			_, err := (&TunedClasses{Classes: []string{"a"}, Tuned: []*Tuned{{}}}).Class(nil)
+			return err
+		},
+		"TunedClasses.Class of no Tuned": func() error {
+			_, err := (&TunedClasses{Classes: []string{"a"}, Tuned: []*Tuned{nil}}).Class(nil)
+			return err
+		},
+	})
+}

@@ -1,0 +1,225 @@
+package tune
+
+import (
+	"context"
+	"math"
+	"slices"
+	"time"
+
+	"cvgm/cvgm/internal/args"
+	"cvgm/cvgm/internal/sample"
+	"cvgm/cvgm/table"
+	"cvgm/qpdiff"
+)
+
+func (w *tuning) run() (*Tuned, error) {
+	if !w.deadline.IsZero() {
+		limit, cancel := context.WithDeadline(w.ctx, w.deadline)
+		defer cancel()
+		w.limit = limit
+	}
+	rows := w.rows()
+	if len(rows) < leastExamples {
+		return nil, args.Bad("Data.Weights", qpdiff.ErrDomain, "give more examples a weight", "are above 0 for %d examples, and tuning needs %d at least", len(rows), leastExamples)
+	}
+	splits := w.Tuner.Splits // all of them: New refuses those with weights of 0 alone on a side
+	if splits == nil {
+		var err error
+		if splits, err = w.splits(rows, w.Folds); err != nil {
+			return nil, err
+		}
+	}
+	s, err := w.newSearch(rows, splits)
+	if err != nil {
+		return nil, err
+	}
+	w.stage, w.expected = "search", w.starts()*evalsPerStart*(1+max(0, w.outerFolds()))
+	if !w.deadline.IsZero() {
+		if s, err = w.economise(s, rows); err != nil {
+			return w.stopped(s, err)
+		}
+	}
+	if err = s.run(); err == nil {
+		err = w.finish(s)
+	}
+	if err != nil {
+		return w.stopped(s, err)
+	}
+	if err := w.estimateRisk(); err != nil {
+		return w.out, err
+	}
+	w.out.Elapsed = time.Since(w.began)
+	return w.out, nil
+}
+
+// stopped returns what ctx's end has left of a search, without another fit; after another error, that
+// alone.
+func (w *tuning) stopped(s *tuneSearch, err error) (*Tuned, error) {
+	if s == nil || w.ctx.Err() == nil || !args.Finite(s.best.Loss) {
+		return nil, err
+	}
+	w.record(s)
+	var e error
+	if w.out.ConstantLoss, e = w.constantLoss(s.splits); e != nil {
+		return nil, e
+	}
+	w.judge(s)
+	w.out.Elapsed = time.Since(w.began)
+	return w.out, err
+}
+
+// economise takes the first two looks of the search, and returns it with as many starts and
+// folds as MaxTime allows by the time of these.
+func (w *tuning) economise(s *tuneSearch, rows []int) (*tuneSearch, error) {
+	if err := s.looks(2); err != nil {
+		return s, s.ended(err)
+	}
+	left, all := time.Until(w.deadline), len(s.splits)
+	tooLong := func(starts, folds int) bool {
+		return time.Duration(starts)*evalsPerStart*w.each*time.Duration(folds)/time.Duration(all) > left
+	}
+	if starts := w.starts(); starts > 1 && tooLong(starts, all) {
+		w.Starts = 1
+		w.warn(FewerStarts, "MaxTime, %v, allows one start, not %d.", w.MaxTime, starts)
+	}
+	folds := all
+	for w.Tuner.Splits == nil && folds > 2 && tooLong(1, folds) {
+		folds = max(2, folds/2)
+	}
+	if folds == all {
+		return s, nil
+	}
+	splits, err := w.splits(rows, folds)
+	if err != nil {
+		return s, err
+	}
+	w.warn(FewerFolds, "MaxTime, %v, allows %d folds, not %d.", w.MaxTime, folds, all)
+	fewer, err := w.newSearch(rows, splits)
+	if err != nil {
+		return s, err
+	}
+	w.each = w.each * time.Duration(folds) / time.Duration(all)
+	return fewer, nil
+}
+
+// record fills in what the search has found.
+func (w *tuning) record(s *tuneSearch) {
+	out := w.out
+	out.Hyper, out.Path, out.Splits = s.best.Hyper, s.path, s.splits
+	out.Config, out.Searched = w.c, slices.Clone(s.hyper)
+	out.Config.Splits = s.splits
+	out.Names, out.DefaultHyper = nil, nil
+	for _, h := range s.hyper {
+		out.Names = append(out.Names, h.Name)
+		out.DefaultHyper = append(out.DefaultHyper, h.Default)
+	}
+	out.Loss, out.DefaultLoss = s.best.Loss, s.path[0].Loss
+	out.StandardError, out.TrainLoss, out.OutOfFold = math.NaN(), math.NaN(), nil
+	out.Evaluations = w.evaluations
+}
+
+// finish fits the model and fills in all but the nested estimate. Where the learner fails at the lowest point on all
+// data, or without a warm start, the next one takes its place.
+func (w *tuning) finish(s *tuneSearch) error {
+	var err error
+	if w.out.ConstantLoss, err = w.constantLoss(s.splits); err != nil {
+		return err
+	}
+	lowest := s.best.Loss
+	settled, failure := s.settle(func() error { return w.fit(s) })
+	if !settled {
+		return failure
+	}
+	w.judge(s)
+	if failure != nil {
+		w.warn(FailedFits, "The model cannot be fitted at the lowest CV loss, %.4g: %v.", lowest, failure)
+	}
+	return nil
+}
+
+// fit fits the model at the best point.
+func (w *tuning) fit(s *tuneSearch) error {
+	w.record(s)
+	out := w.out
+	s.cv.Reset() // Loss has the bits of a new CV: those of a warm start may differ
+	loss, err := s.cv.EvalContext(w.ctx, nil, out.Hyper)
+	if w.ctx.Err() != nil {
+		return context.Cause(w.ctx)
+	}
+	if err != nil {
+		return err
+	}
+	out.Loss = loss
+	if out.StandardError, err = s.cv.StandardError(); err != nil {
+		return err
+	}
+	out.OutOfFold = make([]float64, len(w.c.Data.Y))
+	if err := s.cv.OutOfFold(out.OutOfFold); err != nil {
+		return err
+	}
+	model, err := s.cv.Final(out.Hyper)
+	if err != nil {
+		return err
+	}
+	var pipeline *table.Pipeline
+	if w.table != nil {
+		if pipeline, err = table.NewPipeline(model); err != nil {
+			return err
+		}
+	}
+	if out.TrainLoss, err = model.Risk(w.c.Loss, w.c.Data); err != nil {
+		return err
+	}
+	out.Model, out.Pipeline = model, pipeline
+	return nil
+}
+
+// judge adds the warnings that follow from the search.
+func (w *tuning) judge(s *tuneSearch) {
+	out := w.out
+	free := 0
+	for i, h := range s.hyper {
+		switch v := out.Hyper[i]; {
+		case !s.free[i]:
+			continue
+		case v > h.Upper/atBoundFactor:
+			w.warn(AtBound, "%s = %.3g ended at the upper bound of its search, %.3g.", h.Name, v, h.Upper)
+		case v < h.Lower*atBoundFactor && v > 0:
+			w.warn(AtBound, "%s = %.3g ended at the lower bound of its search, %.3g.", h.Name, v, h.Lower)
+		}
+		free++
+	}
+	if args.Finite(out.DefaultLoss) && !(out.Loss < out.DefaultLoss-improvementUnit*math.Abs(out.DefaultLoss)) && free > 0 {
+		w.warn(NoImprovement, "The search found no CV loss below that of the defaults, %.4g.", out.DefaultLoss)
+	}
+	if gap := out.Loss - out.TrainLoss; gap > 2*out.StandardError && out.Loss > overfit*out.TrainLoss {
+		w.warn(Overfitting, "The CV loss, %.4g, is far above the training loss, %.4g: more data or a simpler model may help.", out.Loss, out.TrainLoss)
+	}
+	if n := len(w.rows()); free*bearable > n {
+		w.warn(ManyHyperparameters, "%d hyperparameters are many for %d examples: see how the nested estimate differs from the CV loss.", free, n)
+	}
+	if constant(w.c.Data.Y) {
+		w.warn(NoInformation, "All labels are equal to %s.", w.label(w.c.Data.Y[0]))
+	}
+	if s.flat {
+		w.warn(NoInformation, "No feature varies: the model predicts the same for all examples.")
+	}
+	if w.classes() {
+		for j, split := range s.splits {
+			if len(split.Val) > 1 && constant(sample.Pick(w.c.Data.Y, split.Val)) {
+				w.warn(OneClass, "Split %d validates on examples of the class %s alone.", j, w.label(w.c.Data.Y[split.Val[0]]))
+				break
+			}
+		}
+	}
+	if s.outOf != "" {
+		w.warn(OutOfBudget, "%s ended the search before it converged.", s.outOf)
+	}
+	if s.failed > 0 {
+		w.warn(FailedFits, "%d of %d evaluations failed, the first with: %v.", s.failed, len(s.path), s.failure)
+	}
+}
+
+func constant(y []float64) bool {
+	return !slices.ContainsFunc(y, func(v float64) bool { return v != y[0] })
+}

@@ -1,0 +1,515 @@
+package tune
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"cvgm/cvgm"
+	"cvgm/cvgm/internal/args"
+	"cvgm/cvgm/internal/normalise"
+	"cvgm/cvgm/search"
+	"cvgm/qpdiff"
+	"cvgm/qpdiff/learn"
+)
+
+const (
+	looks = 9 // at the CV loss before the first descent, the default included
+	// kinkedLooks takes their place where the loss has kinks: as that of a machine with a hinge loss, such a CV loss has
+	// many valleys, and descents end in the one where they begin.
+	kinkedLooks = 25
+	// tuneTol ends a descent where a change of each hyperparameter by a factor e would lower
+	// the CV loss by this share at most, to first order.
+	tuneTol = 1e-4
+	// descentEvals bounds the evaluations of a descent for each free kind of hyperparameters: at a kink it may
+	// creep along. What it has not found by then, the pattern search finds sooner.
+	descentEvals = 25
+	// firstPattern and lastPattern are the first and the last step of the pattern search, as shares of the range.
+	firstPattern, lastPattern = .08, .01
+	// nearZero is the share of its range, from the lower bound, within which 0 is tried for a
+	// hyperparameter that may vanish.
+	nearZero = .25
+	// apart is the distance from the first start, as a share of the range of one kind of
+	// hyperparameters, from which a look may be the next start.
+	apart = .2
+	// sameLoss is the share of the loss of the constant prediction within which two losses count as equal.
+	sameLoss = 1e-6
+)
+
+// tuneSearch is a search on some rows.
+type tuneSearch struct {
+	w       *tuning
+	cv      *cvgm.CV
+	splits  []cvgm.Split
+	hyper   []learn.Hyperparameter
+	free    []bool      // those that Fixed does not hold
+	flat    bool        // no feature varies
+	kinds   int         // of hyperparameters
+	kind    []int       // of each: hyperparameters of one kind vary together at the looks
+	lookAt  [][]float64 // the points of looks not yet taken
+	path    []Step
+	best    Step
+	start   int // the number of the descent
+	failed  int
+	failure error     // the first of the failed fits
+	outOf   string    // why the search ended early
+	trial   []float64 // storage for a point to be evaluated
+}
+
+// newSearch returns a search on the rows that the splits draw on.
+func (w *tuning) newSearch(rows []int, splits []cvgm.Split) (*tuneSearch, error) {
+	c := w.c
+	c.Splits = splits
+	cv, err := cvgm.New(c)
+	if err != nil {
+		return nil, err
+	}
+	x, y, err := w.seen(rows)
+	if err != nil {
+		return nil, err
+	}
+	hyper, kind, err := w.hyperparameters(rows, x, y)
+	if err != nil {
+		return nil, err
+	}
+	s := &tuneSearch{w: w, cv: cv, splits: splits, hyper: hyper, kind: kind, best: Step{Loss: math.Inf(1)}, trial: make([]float64, len(hyper)), free: make([]bool, len(hyper))}
+	_, n := x.Dims()
+	s.flat = true
+	for j := range n {
+		s.flat = s.flat && normalise.ConstantColumn(x.RawMatrix().Data, n, j)
+	}
+	for i := range hyper {
+		s.free[i], s.kinds = true, max(s.kinds, kind[i]+1)
+	}
+	for _, name := range slices.Sorted(maps.Keys(w.Fixed)) { // λ1 before λ1[0], whose value counts
+		if err := s.fix(name, w.Fixed[name]); err != nil {
+			return nil, err
+		}
+	}
+	s.lookAt = s.design()
+	return s, nil
+}
+
+// greek replaces the names of Greek letters by the letters.
+var greek = strings.NewReplacer("lambda", "λ", "gamma", "γ", "delta", "δ")
+
+// fix holds the hyperparameters of that name, with an index or without.
+func (s *tuneSearch) fix(name string, v float64) error {
+	name, found := greek.Replace(name), false
+	for i, h := range s.hyper {
+		if h.Name != name && !(len(h.Name) > len(name) && h.Name[:len(name)+1] == name+"[") {
+			continue
+		}
+		if !(v > 0 || v == 0 && h.Zero) || !args.Finite(v) {
+			return args.Bad("Tuner.Fixed", qpdiff.ErrDomain, "use a positive number", "holds %v for %s", v, h.Name)
+		}
+		s.free[i], found = false, true
+		s.hyper[i].Lower, s.hyper[i].Default, s.hyper[i].Upper = v, v, v
+	}
+	if !found {
+		var names []string
+		for _, h := range s.hyper {
+			names = append(names, h.Name)
+		}
+		return args.Bad("Tuner.Fixed", qpdiff.ErrDomain, fmt.Sprintf("use one of %q", names), "names %q, which is no hyperparameter", name)
+	}
+	return nil
+}
+
+// design returns the points of the looks: the default, then points that fill the box evenly
+// (the sequence of Roberts, an extension of the golden ratio), where hyperparameters of
+// one kind are at the same share of their ranges.
+func (s *tuneSearch) design() [][]float64 {
+	first := make([]float64, len(s.hyper))
+	for i, h := range s.hyper {
+		first[i] = h.Default
+	}
+	points := [][]float64{first}
+	if !slices.Contains(s.free, true) {
+		return points
+	}
+	ratio := 2. // the root of r^(kinds+1) = r + 1
+	for range 60 {
+		ratio = math.Pow(1+ratio, 1/float64(s.kinds+1))
+	}
+	count := looks
+	if s.w.kinked() {
+		count = kinkedLooks
+	}
+	for k := 1; k < count; k++ {
+		x := make([]float64, len(s.hyper))
+		for i := range s.hyper {
+			_, share := math.Modf(.5 + float64(k)*math.Pow(ratio, -float64(s.kind[i]+1)))
+			x[i] = s.at(i, share)
+		}
+		points = append(points, x)
+	}
+	return points
+}
+
+// at returns the value of hyperparameter i at a share of its range, in logarithms.
+func (s *tuneSearch) at(i int, share float64) float64 {
+	h := s.hyper[i]
+	if !s.free[i] {
+		return h.Default
+	}
+	return min(max(h.Lower*math.Pow(h.Upper/h.Lower, share), h.Lower), h.Upper)
+}
+
+// share is the inverse of at, between 0 and 1.
+func (s *tuneSearch) share(i int, v float64) float64 {
+	h := s.hyper[i]
+	if !s.free[i] || h.Lower == h.Upper {
+		return 0
+	}
+	return min(max(math.Log(v/h.Lower)/math.Log(h.Upper/h.Lower), 0), 1)
+}
+
+// looks takes so many of the looks that are left.
+func (s *tuneSearch) looks(count int) error {
+	for range min(count, len(s.lookAt)) {
+		x := s.lookAt[0]
+		s.lookAt = s.lookAt[1:]
+		if _, err := s.eval(nil, x); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// errEvals ends a search that has spent its evaluations.
+var errEvals = errors.New("cvgm: Tuner.MaxEvals is spent")
+
+// eval returns the CV loss and its gradient: +Inf where the fit fails. Its error ends the search.
+func (s *tuneSearch) eval(grad, hyper []float64) (float64, error) {
+	if s.w.ctx.Err() != nil {
+		return 0, context.Cause(s.w.ctx)
+	}
+	most := s.w.MaxEvals
+	if most == 0 {
+		most = defaultEvals
+	}
+	if len(s.path) >= most {
+		return 0, errEvals
+	}
+	began := time.Now()
+	ctx := s.w.limit
+	if len(s.path) == 0 { // without one evaluation there is no result
+		ctx = s.w.ctx
+	}
+	loss, err := s.cv.EvalContext(ctx, grad, hyper)
+	if err != nil {
+		switch {
+		case s.w.ctx.Err() != nil:
+			return 0, context.Cause(s.w.ctx)
+		case s.w.limit.Err() != nil && errors.Is(err, context.DeadlineExceeded):
+			return 0, errTime
+		}
+		if !s.triesZero(hyper) {
+			if s.failure == nil {
+				s.failure = err
+			}
+			s.failed++
+		}
+		loss = math.Inf(1)
+		for i := range grad {
+			grad[i] = math.NaN()
+		}
+	}
+	step := Step{Hyper: slices.Clone(hyper), Loss: loss, Start: s.start}
+	s.path = append(s.path, step)
+	if loss < s.best.Loss {
+		s.best = step
+	}
+	s.w.evaluated(began, loss, s.best.Loss)
+	return loss, nil
+}
+
+// triesZero reports whether a free hyperparameter is 0. Such a fit may fail,
+// because collinear features leave it without a unique solution: that is no failure of the learner.
+func (s *tuneSearch) triesZero(hyper []float64) bool {
+	for i, v := range hyper {
+		if s.free[i] && v == 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// run searches. It returns the reason why nothing was found, or ctx's.
+func (s *tuneSearch) run() error {
+	if err := s.ended(s.descents()); err != nil {
+		return err
+	}
+	if !args.Finite(s.best.Loss) {
+		return s.failure
+	}
+	return nil
+}
+
+// settle calls fit with the best point and, as long as it fails, with the best of the others, which then is s.best.
+// It returns whether a point settled it, with the first failure: that of ctx where it ends.
+func (s *tuneSearch) settle(fit func() error) (settled bool, failure error) {
+	if failure = fit(); failure == nil {
+		return true, nil
+	}
+	best, left := s.best, slices.Clone(s.path)
+	slices.SortStableFunc(left, func(a, b Step) int { return cmp.Compare(a.Loss, b.Loss) })
+	for s.w.ctx.Err() == nil {
+		left = slices.DeleteFunc(left, func(step Step) bool { return slices.Equal(step.Hyper, s.best.Hyper) })
+		if len(left) == 0 || !args.Finite(left[0].Loss) {
+			break
+		}
+		if s.best = left[0]; fit() == nil {
+			return true, failure
+		}
+	}
+	s.best = best
+	if s.w.ctx.Err() != nil {
+		failure = context.Cause(s.w.ctx)
+	}
+	return false, failure
+}
+
+// ended notes that a budget ended the search; other errors it returns.
+func (s *tuneSearch) ended(err error) error {
+	switch {
+	case errors.Is(err, errEvals):
+		s.outOf = "MaxEvals"
+	case errors.Is(err, errTime):
+		s.outOf = "MaxTime"
+	default:
+		return err
+	}
+	return nil
+}
+
+func (s *tuneSearch) descents() error {
+	if err := s.looks(len(s.lookAt)); err != nil {
+		return err
+	}
+	if !slices.Contains(s.free, true) || !args.Finite(s.best.Loss) {
+		return nil
+	}
+	seen := slices.Clone(s.path)
+	slices.SortStableFunc(seen, func(a, b Step) int { return cmp.Compare(a.Loss, b.Loss) })
+	var starts []Step
+	for _, look := range seen {
+		if len(starts) == s.w.starts() || !args.Finite(look.Loss) {
+			break
+		}
+		if !slices.ContainsFunc(starts, func(other Step) bool { return s.distance(look.Hyper, other.Hyper) < apart }) {
+			starts = append(starts, look)
+		}
+	}
+	for k, start := range starts {
+		s.start = k + 1
+		if err := s.descend(start.Hyper); err != nil {
+			return err
+		}
+	}
+	s.start = 0
+	if err := s.edges(); err != nil {
+		return err
+	}
+	before := s.best.Loss
+	if err := s.pattern(); err != nil {
+		return err
+	}
+	if s.best.Loss < before { // a descent that ended at a kink may go on beside it
+		if err := s.descend(s.best.Hyper); err != nil {
+			return err
+		}
+	}
+	return s.zeros()
+}
+
+// edges looks, where the best point is at an upper bound of one kind, at points at which another kind
+// alone is near its own, and descends from those that are better. Where one penalty hides
+// all features, another one, just strong enough to leave the best of them, may do better: the CV loss
+// then has a valley too narrow for the first looks.
+func (s *tuneSearch) edges() error {
+	atBound := make([]bool, s.kinds)
+	for i, h := range s.hyper {
+		atBound[s.kind[i]] = atBound[s.kind[i]] || s.free[i] && s.best.Hyper[i] > h.Upper/atBoundFactor
+	}
+	for kind := range s.kinds {
+		others := slices.Contains(atBound[:kind], true) || slices.Contains(atBound[kind+1:], true)
+		if !others {
+			continue
+		}
+		x, free := s.trial[:len(s.hyper)], false
+		for i, h := range s.hyper {
+			x[i] = h.Default
+			if s.kind[i] == kind {
+				x[i] = s.at(i, 1-firstPattern/2)
+				free = free || s.free[i]
+			}
+		}
+		if !free {
+			continue
+		}
+		before := s.best.Loss
+		if _, err := s.eval(nil, x); err != nil {
+			return err
+		}
+		if s.best.Loss < before {
+			if err := s.descend(s.best.Hyper); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// pattern moves the kinds of free hyperparameters up and down from the best point, by shares of
+// their ranges that are halved where no move lowers the CV loss. It needs no gradient: kinks,
+// at which a descent may end early, do not stop it.
+func (s *tuneSearch) pattern() error {
+	for step := firstPattern; step >= lastPattern; step /= 2 {
+		for moved := true; moved; {
+			moved = false
+			for kind := range s.kinds {
+				for _, by := range []float64{step, -step} {
+					before := s.best.Loss
+					x := append(s.trial[:0], s.best.Hyper...)
+					for i := range s.hyper {
+						if s.kind[i] == kind {
+							x[i] = s.at(i, s.share(i, x[i])+by)
+						}
+					}
+					if slices.Equal(x, s.best.Hyper) {
+						continue
+					}
+					if _, err := s.eval(nil, x); err != nil {
+						return err
+					}
+					if s.best.Loss < before {
+						moved = moved || s.best.Loss < before-sameLoss*math.Abs(before)
+						break
+					}
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// distance is the largest difference of the shares of two points.
+func (s *tuneSearch) distance(a, b []float64) float64 {
+	var d float64
+	for i := range a {
+		d = max(d, math.Abs(s.share(i, a[i])-s.share(i, b[i])))
+	}
+	return d
+}
+
+// descend descends the CV loss in logarithms of the free hyperparameters from x.
+func (s *tuneSearch) descend(x []float64) error {
+	return s.search(x, func(i int) (lower, upper float64) { return s.hyper[i].Lower, s.hyper[i].Upper }, search.LogSpace{Searcher: search.QuasiNewton{Tol: tuneTol, MaxEvals: descentEvals}})
+}
+
+// search runs a searcher on the free hyperparameters within bounds. It sees them in units of their lower
+// bounds, and the loss in a power of 2 near the lowest one: neither their units nor those of labels
+// then change its rounding, or overflow in the squares of its gradients.
+func (s *tuneSearch) search(x []float64, bounds func(i int) (lower, upper float64), searcher search.Searcher) error {
+	var at []int
+	var p search.Problem
+	var x0 []float64
+	for i, free := range s.free {
+		if free {
+			at = append(at, i)
+			lower, upper := bounds(i)
+			unit := s.hyper[i].Lower
+			x0 = append(x0, x[i]/unit)
+			p.Lower, p.Upper = append(p.Lower, lower/unit), append(p.Upper, upper/unit)
+		}
+	}
+	hyper, grad := slices.Clone(x), make([]float64, len(x))
+	_, exponent := math.Frexp(s.best.Loss)
+	var stop error
+	p.Objective = func(g, x []float64) (float64, error) {
+		for k, i := range at {
+			lower, upper := bounds(i)
+			if hyper[i] = min(max(x[k]*s.hyper[i].Lower, lower), upper); x[k] == p.Upper[k] {
+				hyper[i] = upper // which the product may miss by rounding
+			}
+		}
+		full := grad
+		if g == nil {
+			full = nil
+		}
+		var loss float64
+		if loss, stop = s.eval(full, hyper); stop != nil {
+			return 0, stop
+		}
+		for k := range g {
+			g[k] = math.Ldexp(grad[at[k]], -exponent) * s.hyper[at[k]].Lower
+		}
+		return math.Ldexp(loss, -exponent), nil
+	}
+	for _, err := range searcher.Search(p, x0) {
+		if stop != nil {
+			return stop
+		}
+		if err != nil { // of the search, as where a gradient overflows: what it has found counts
+			break
+		}
+	}
+	return stop
+}
+
+// zeros sets the hyperparameters that may vanish and are near their lower bounds to 0, all and
+// then each, as long as the CV loss does not rise, and goes on from there with the others, and with
+// these in raw values.
+func (s *tuneSearch) zeros() error {
+	var near []int
+	for i, h := range s.hyper {
+		if s.free[i] && h.Zero && s.best.Hyper[i] > 0 && s.share(i, s.best.Hyper[i]) < nearZero {
+			near = append(near, i)
+		}
+	}
+	if len(near) == 0 {
+		return nil
+	}
+	zeroed, err := s.zero(near)
+	if err == nil && !zeroed && len(near) > 1 {
+		for _, i := range near {
+			one, e := s.zero([]int{i})
+			if err = e; err != nil {
+				break
+			}
+			zeroed = zeroed || one
+		}
+	}
+	if err != nil || !zeroed {
+		return err
+	}
+	return s.search(s.best.Hyper, func(i int) (lower, upper float64) {
+		if s.hyper[i].Zero {
+			return 0, s.hyper[i].Upper
+		}
+		return s.hyper[i].Lower, s.hyper[i].Upper
+	}, search.QuasiNewton{Tol: tuneTol, MaxEvals: evalsPerStart / 2})
+}
+
+// zero sets some entries of the best point to 0 where that does not raise the CV loss.
+func (s *tuneSearch) zero(some []int) (bool, error) {
+	x := slices.Clone(s.best.Hyper)
+	for _, i := range some {
+		x[i] = 0
+	}
+	before := s.best
+	loss, err := s.eval(nil, x)
+	if err != nil || !(loss <= before.Loss) {
+		return false, err
+	}
+	s.best = s.path[len(s.path)-1]
+	return true, nil
+}

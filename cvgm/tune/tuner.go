@@ -1,0 +1,261 @@
+package tune
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"cvgm/cvgm"
+	"cvgm/cvgm/internal/args"
+	"cvgm/cvgm/internal/sample"
+	"cvgm/cvgm/table"
+	"cvgm/qpdiff"
+	"cvgm/qpdiff/learn"
+)
+
+// A Tuner fits a learner to data, with hyperparameters that minimise the CV loss. The zero
+// value is a good start: it tunes a logistic regression with intercept where all labels are
+// ±1, and an elastic net otherwise.
+//
+// Tune standardises the features on the training rows of each split, draws splits, takes
+// bounds and starts of the hyperparameters from the data, descends the CV loss in
+// their logarithms by its exact gradient (see [search.QuasiNewton]), tries exact zeros where a penalty may
+// vanish, and estimates by nested cross-validation the risk of all that. Units of features
+// and labels do not change the result. The same Tuner and data give the same bits whatever
+// Workers is, as long as MaxTime does not intervene.
+//
+// Fields may be set in any combination. A Tuner is not changed by Tune and may be used by
+// several goroutines at the same time.
+type Tuner struct {
+	// Learner is a [learn.Tunable], which all learners of this module are: Tune makes new ones with
+	// its settings. Nil: see above.
+	Learner learn.Learner
+	// Loss is the validation loss. Nil: that of the learner's Convention, without which it is required.
+	Loss cvgm.Loss
+	// Hyper describes the learner's hyperparameters in their order. Nil: those that the learner
+	// finds for the data. Where it finds none, as with a kernel of your own, Hyper is required.
+	Hyper []learn.Hyperparameter
+	// Fixed holds hyperparameters constant, by name: "λ1": 0 makes an elastic
+	// net a ridge regression, "λ2": 0 a lasso. "lambda1" is read as "λ1", and so on.
+	Fixed map[string]float64
+
+	// Splits are those of the CV loss. Nil: folds, as many as Folds, drawn by the first of these
+	// that applies: [cvgm.GroupedKFold] with Groups, [cvgm.StratifiedKFold] where all labels are ±1, [cvgm.KFold].
+	// Where each trains on rows before all those that it validates on, as [cvgm.TimeSplits] do, so does the nested
+	// estimate: its outer folds are the last of the splits, and their searches use the splits before.
+	Splits []cvgm.Split
+	// Folds is the number of folds. Zero: 10 up to 1000 examples, 5 beyond, never
+	// more than there are examples, groups, or examples of the smaller class.
+	Folds int
+	// Groups has a number for each example: examples with the same one stay together in
+	// all folds, those of the nested estimate too. With Splits it checks them.
+	Groups []int
+	// Balanced gives both classes of labels ±1 the same total weight, in fits, CV loss, risk
+	// and model; see [cvgm.BalancedWeights]. Weights of the data are then refused.
+	Balanced bool
+	// Raw leaves the features as they are. False: each is mapped to mean 0 and standard
+	// deviation 1 on each split's training rows.
+	Raw bool
+
+	// Seed is that of the random numbers, drawn from math/rand/v2's PCG with this and 0 as its state.
+	// Only the folds are random.
+	Seed uint64
+	// Starts is the number of descents, from the best of some looks at the CV loss. Zero: 3, and 5
+	// for a loss with kinks ([cvgm.KinkedLoss]).
+	Starts int
+	// MaxEvals bounds the evaluations of the CV loss in one search. Zero: 200.
+	MaxEvals int
+	// MaxTime bounds the time of the call, but for the first evaluation, fits under way, one evaluation at the best point and the fit of the model. After two
+	// evaluations, where the time will not suffice, Tune takes fewer starts, then fewer folds, then no nested
+	// estimate, with warnings. Zero: no bound.
+	MaxTime time.Duration
+	// OuterFolds is the number of folds of the nested estimate. Zero: 5, or fewer
+	// where the data or Splits in the order of time require it. Below zero: no estimate.
+	OuterFolds int
+	// Workers bounds the goroutines that share the splits. Zero: GOMAXPROCS.
+	Workers int
+	// Progress is called after each evaluation, from the goroutine that calls Tune. Nil: no calls.
+	Progress func(Progress)
+}
+
+// Progress describes a [Tuner]'s work so far.
+type Progress struct {
+	Stage       string  // "search", or "outer fold 2 of 5"
+	Evaluations int     // of the CV loss in all searches so far
+	Loss        float64 // the CV loss at the last evaluation; +Inf where the fit failed
+	Best        float64 // the lowest one of this search
+	// Elapsed is the time since the call of Tune, and Left the estimated rest: 0 before two evaluations.
+	Elapsed, Left time.Duration
+}
+
+// A Step is one evaluation of the CV loss.
+type Step struct {
+	Hyper []float64
+	Loss  float64 // +Inf where the fit failed
+	Start int     // the number of the descent, from 1; 0 for looks and for tries of zeros
+}
+
+// Tuned is what [Tuner.Tune] returns.
+type Tuned struct {
+	Model *cvgm.Model // fitted to all data at Hyper; nil where ctx ended before
+	// Pipeline is the model with the encoder and the classes of the table; nil without a table, and with Model.
+	Pipeline *table.Pipeline
+	Hyper    []float64
+	Names    []string // of the hyperparameters
+	// Loss is the CV loss at Hyper, the lowest one found where the model can be fitted. It is optimistic: it was minimised
+	// over the same splits. Risk holds estimates that are not.
+	Loss float64
+	// StandardError is that of Loss over the losses of the N examples; see [cvgm.CV.StandardError].
+	StandardError float64
+	DefaultHyper  []float64
+	DefaultLoss   float64 // the CV loss at DefaultHyper; +Inf where the fit failed
+	ConstantLoss  float64 // the CV loss of the best constant prediction on each split's training rows
+	TrainLoss     float64 // the mean loss of Model on the data that it is fitted to
+	// OutOfFold holds the predictions for each example by the splits that validate on it; see [cvgm.CV.OutOfFold].
+	OutOfFold []float64
+	Splits    []cvgm.Split
+	// Config makes the CV loss that was minimised: New(Config) gives it on Splits, in the hyperparameters
+	// Searched.
+	Config   cvgm.Config
+	Searched []learn.Hyperparameter // as they were searched for, with their bounds; Lower = Upper for those of Fixed
+	Path     []Step                 // all evaluations of the search, in their order
+	// Evaluations counts those of the nested estimate, too.
+	Evaluations int
+	Elapsed     time.Duration
+	Risk        *Risk // nil: no estimate
+	Warnings    []Warning
+}
+
+// A Warning is one thing that a user of a tuned model should have in mind.
+type Warning struct {
+	Kind WarningKind
+	Text string // a sentence
+}
+
+func (w Warning) String() string { return w.Text }
+
+// WarningKind is the kind of a [Warning].
+type WarningKind int
+
+const (
+	NoImprovement       WarningKind = iota // the CV loss at the end is that of the defaults
+	AtBound                                // a hyperparameter ended at a bound
+	Overfitting                            // the CV loss is far above the training loss
+	OneClass                               // a split validates on one class alone
+	ManyHyperparameters                    // more hyperparameters than the data can bear
+	NoInformation                          // all labels are equal, or no feature varies
+	FewerFolds                             // MaxTime was too short for all folds
+	FewerStarts                            // MaxTime was too short for all starts
+	NoRisk                                 // MaxTime was too short for the nested estimate, or the data are too few
+	OutOfBudget                            // MaxEvals or MaxTime ended the search
+	FailedFits                             // the learner failed at some hyperparameters
+)
+
+const (
+	overfit         = 2. // Overfitting: the CV loss is so many times the training loss
+	bearable        = 10 // ManyHyperparameters: fewer examples than this for each
+	leastExamples   = 4
+	largeData       = 1000
+	smallFolds      = 10
+	largeFolds      = 5
+	outerFolds      = 5
+	defaultStarts   = 3
+	defaultEvals    = 200
+	evalsPerStart   = 20  // as many are typical; by it the time left is estimated
+	atBoundFactor   = 1.5 // AtBound: within this factor of it
+	improvementUnit = 1e-9
+)
+
+// String describes the result in some lines: hyperparameters, losses, risk and warnings.
+func (t *Tuned) String() string {
+	var b strings.Builder
+	for i, name := range t.Names {
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		fmt.Fprintf(&b, "%s = %.4g", name, t.Hyper[i])
+	}
+	fmt.Fprintf(&b, "\nCV loss %.4g", t.Loss)
+	if t.Model != nil {
+		fmt.Fprintf(&b, " ± %.2g", t.StandardError)
+	}
+	fmt.Fprintf(&b, " (optimistic: it was minimised); default %.4g, constant prediction %.4g\n", t.DefaultLoss, t.ConstantLoss)
+	if r := t.Risk; r != nil {
+		fmt.Fprintf(&b, "risk by %d outer folds, with 95 %% intervals: tuned %v, default %v; %s\n", r.Folds, r.Tuned, r.Default, r.Verdict())
+	}
+	for _, w := range t.Warnings {
+		fmt.Fprintf(&b, "warning: %s\n", w.Text)
+	}
+	return b.String()
+}
+
+// Risk estimates risks by nested cross-validation (Varma and Simon 2006): on each of
+// the outer folds the whole search is repeated on the other examples, and its model judged on
+// the fold, which it has not seen. It estimates the risk of tuning on somewhat fewer examples: what its
+// intervals are for is the mean risk of the models of the outer folds.
+type Risk struct {
+	Folds int
+	Tuned Estimate // the risk of tuning
+	// Default is that of the defaults, by the same rules from the same data: +Inf where the fit failed on a fold, and
+	// LessDefault is then −Inf.
+	Default  Estimate
+	Constant Estimate // that of the best constant prediction
+	// LessDefault and LessConstant are the risk of tuning less that of the defaults and that
+	// of the constant prediction, from the differences of the examples' losses.
+	LessDefault, LessConstant Estimate
+}
+
+// An Estimate is a mean with its 95 % confidence interval.
+type Estimate struct{ Mean, Low, High float64 }
+
+func (e Estimate) String() string { return fmt.Sprintf("%.4g [%.4g, %.4g]", e.Mean, e.Low, e.High) }
+
+// Verdict tells in words whether tuning lowers the risk below that of the defaults, by the interval of
+// LessDefault. Where no feature predicts anything, tuning is lower than defaults that fit noise, and yet no
+// gain: the verdict then names the constant prediction, by the interval of LessConstant.
+func (r *Risk) Verdict() string {
+	switch {
+	case r.LessDefault.High < 0 && r.LessConstant.High < 0:
+		return "tuned is lower than default"
+	case r.LessDefault.High < 0 && r.LessConstant.Low > 0:
+		return "tuned is lower than default, but higher than a constant prediction"
+	case r.LessDefault.High < 0:
+		return "tuned is lower than default, but not decided against a constant prediction"
+	case r.LessDefault.Low > 0:
+		return "tuned is higher than default"
+	}
+	return "not decided"
+}
+
+// check reports fields of t that cannot be used.
+func (t Tuner) check(d learn.Data) error {
+	n := len(d.Y)
+	if err := args.First(
+		args.BadIf(d.Rows != nil, "Data", qpdiff.ErrDomain, "select rows of X and Y instead", "has Rows, which Tune does not use"),
+		args.BadIf(n < leastExamples, "Data", qpdiff.ErrShape, "give more", "has %d examples, and tuning needs %d at least", n, leastExamples),
+		args.BadIf(t.Folds < 0 || t.Folds == 1 || t.Folds > n, "Tuner.Folds", qpdiff.ErrDomain, "use 2 to N, or zero for the default", "is %d for N = %d examples", t.Folds, n),
+		args.BadIf(t.OuterFolds == 1 || t.OuterFolds > n, "Tuner.OuterFolds", qpdiff.ErrDomain, "use 2 to N, zero for the default, or -1 for none", "is %d for N = %d examples", t.OuterFolds, n),
+		args.BadIf(t.Starts < 0, "Tuner.Starts", qpdiff.ErrDomain, "use a positive number, or zero for the default", "is %d", t.Starts),
+		args.BadIf(t.MaxEvals < 0, "Tuner.MaxEvals", qpdiff.ErrDomain, "use a positive number, or zero for the default", "is %d", t.MaxEvals),
+		args.BadIf(t.MaxTime < 0, "Tuner.MaxTime", qpdiff.ErrDomain, "use a positive time, or zero for no bound", "is %v", t.MaxTime),
+		args.BadIf(t.Groups != nil && len(t.Groups) != n, "Tuner.Groups", qpdiff.ErrShape, "give one number per example", "has %d entries for N = %d examples", len(t.Groups), n),
+		args.BadIf(t.Splits != nil && t.Folds != 0, "Tuner.Folds", qpdiff.ErrDomain, "set one of them", "is set together with Splits"),
+	); err != nil {
+		return err
+	}
+	if t.Splits == nil {
+		return nil
+	}
+	if t.Groups != nil {
+		return cvgm.CheckGroups(t.Splits, t.Groups)
+	}
+	return cvgm.CheckGroups(t.Splits, sample.Complement(nil, n)) // each example a group of its own
+}
+
+// TunedClasses are models for a target of several classes: one for each class, which
+// tells it from all others. To keep them, write Classes and each Pipeline as JSON: Class
+// uses nothing else.
+type TunedClasses struct {
+	Classes []string
+	Tuned   []*Tuned // of each class
+}

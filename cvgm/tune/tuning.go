@@ -1,0 +1,115 @@
+package tune
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"cvgm/cvgm"
+	"cvgm/cvgm/internal/sample"
+	"cvgm/cvgm/table"
+	"cvgm/qpdiff/learn"
+)
+
+// tuning is one call of Tune.
+type tuning struct {
+	Tuner
+	c        cvgm.Config   // without Splits
+	table    *table.Table  // that the data are of, or nil
+	learner  learn.Tunable // the prototype
+	ctx      context.Context
+	limit    context.Context // ctx, and the deadline where there is one
+	began    time.Time
+	deadline time.Time // zero: none
+	out      *Tuned
+
+	stage       string
+	evaluations int           // of all searches
+	each        time.Duration // of an evaluation, as measured
+	expected    int           // evaluations in all, as far as they can be foreseen
+	judged      []judged      // the models of the outer folds
+}
+
+func (w *tuning) warn(kind WarningKind, format string, args ...any) {
+	w.out.Warnings = append(w.out.Warnings, Warning{kind, fmt.Sprintf(format, args...)})
+}
+
+// errTime ends a search whose time is over.
+var errTime = errors.New("cvgm: Tuner.MaxTime is over")
+
+// evaluated counts an evaluation of a search that began at time start.
+func (w *tuning) evaluated(start time.Time, loss, best float64) {
+	took := time.Since(start)
+	w.evaluations++
+	if w.evaluations == 1 || took < w.each {
+		w.each = took
+	}
+	w.each += (took - w.each) / 8 // some memory, and the first, cold one soon forgotten
+	if w.Progress == nil {
+		return
+	}
+	p := Progress{Stage: w.stage, Evaluations: w.evaluations, Loss: loss, Best: best, Elapsed: time.Since(w.began)}
+	if w.evaluations >= 2 {
+		p.Left = time.Duration(max(1, w.expected-w.evaluations)) * w.each
+		if !w.deadline.IsZero() {
+			p.Left = min(p.Left, max(0, time.Until(w.deadline)))
+		}
+	}
+	w.Progress(p)
+}
+
+// rows returns the examples that count: those of weight 0 have no part in folds and bounds.
+func (w *tuning) rows() []int {
+	return sample.Positive(sample.Complement(nil, len(w.c.Data.Y)), w.c.Data.Weights)
+}
+
+// kinkedStarts is the number of descents there, unless Starts sets it. On 192 kernel machines for 60
+// examples 3 descents miss the lowest loss of 1600 points 45 times by 1e-3 of the constant prediction's, 5
+// miss it 24 times and 7 23 times.
+const kinkedStarts = 5
+
+func (w *tuning) starts() int {
+	switch {
+	case w.Starts != 0:
+		return w.Starts
+	case w.kinked():
+		return kinkedStarts
+	}
+	return defaultStarts
+}
+
+// kinked reports whether the validation loss has kinks.
+func (w *tuning) kinked() bool {
+	_, kinks := w.c.Loss.(cvgm.KinkedLoss)
+	return kinks
+}
+
+// classes reports whether all labels are ±1.
+func (w *tuning) classes() bool { return allSigns(w.c.Data.Y) }
+
+// label returns a label as the table's file has it: the text of its class, or the number.
+func (w *tuning) label(y float64) string {
+	if w.table != nil && len(w.table.Classes) == 2 {
+		return strconv.Quote(w.table.Classes[map[bool]int{true: 1}[y > 0]])
+	}
+	if w.classes() {
+		return fmt.Sprintf("%+v", y)
+	}
+	return fmt.Sprint(y)
+}
+
+// judged has the hyperparameters of the models that an outer fold judges.
+type judged struct {
+	fold             cvgm.Split
+	tuned, byDefault []float64
+}
+
+// weight is what example i counts.
+func (w *tuning) weight(i int) float64 {
+	if w.c.Data.Weights == nil {
+		return 1
+	}
+	return w.c.Data.Weights[i]
+}

@@ -1,0 +1,41 @@
+package live
+
+import (
+	"fmt"
+	"iter"
+	"math"
+
+	"cvgm/cvgm/experiment"
+)
+
+// newRun prepares a run. What is wrong with the settings is its err.
+func newRun(s Settings, coarse bool) *trajectory {
+	r := &trajectory{settings: s, coarse: coarse, stop: func() {}}
+	if r.trial, r.err = newTrial(s, coarse); r.err == nil {
+		r.next, r.stop = iter.Pull2(r.trial.walk())
+	}
+	return r
+}
+
+func newTrial(s Settings, coarse bool) (trial, error) {
+	thin := func(k *int) {
+		if coarse {
+			*k = min(*k, max(minSplits, *k/coarseSplits))
+		}
+	}
+	switch p := s.params().(type) {
+	case *experiment.RingsParams:
+		thin(&p.K)
+		w, err := p.Stepper(s.variant())
+		return newKernelTrial(w, math.Ceil(p.OuterRadius+2.5*p.RadiusSD), coarse), err
+	case *experiment.XORParams:
+		thin(&p.K)
+		w, err := p.Stepper(s.variant())
+		return newKernelTrial(w, 1.05*p.Scale, coarse), err
+	case *experiment.ElasticNetParams:
+		thin(&p.K)
+		return newElasticNetTrial(*p)
+	default:
+		panic(fmt.Sprintf("live: a problem with %T", p))
+	}
+}

@@ -1,0 +1,50 @@
+package live
+
+// session is what the machine holds for one problem.
+type session struct {
+	settings Settings
+	run      *trajectory
+	shown    int // the step to be shown; where the run has not come so far, its last
+	playing  bool
+	pinned   *trajectory
+	// A restored run is computed again up to the steps that it had.
+	runSteps, pinnedSteps int
+	// failed says why the settings allow no run; run is then still the one
+	// before.
+	failed error
+}
+
+// pin replaces the pinned run by one that is to have that many steps.
+func (s *session) pin(r *trajectory, steps int) {
+	if s.pinned != nil {
+		s.pinned.stop()
+	}
+	s.pinned, s.pinnedSteps = r, steps
+}
+
+// start replaces the run by one under the settings.
+func (s *session) start(coarse bool) {
+	r := newRun(s.settings, coarse)
+	r.extend()
+	if s.failed = r.err; s.failed != nil && s.run != nil {
+		r.stop()
+		return
+	}
+	if s.run != nil {
+		s.run.stop()
+	}
+	s.run, s.runSteps = r, 0
+}
+
+// forward shows the next step, which it computes if need be.
+func (s *session) forward() bool {
+	if s.shown >= s.run.last() && !s.run.extend() {
+		s.playing = false
+		return false
+	}
+	s.shown = min(s.shown+1, s.run.last())
+	return true
+}
+
+// pinLags tells whether the pinned run has fewer steps than it is to have.
+func (s *session) pinLags() bool { return s.pinned != nil && s.pinned.last() < s.pinnedSteps }

@@ -1,0 +1,113 @@
+package notebook
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"reflect"
+	"sync"
+	"sync/atomic"
+
+	"cvgm/notebooks/store"
+)
+
+// An entry is the place of one result in the store.
+type entry struct {
+	path     string
+	function string
+	params   json.RawMessage
+	key      string
+	unkept   atomic.Bool // whether that was said
+
+	once    sync.Once // opens the two below
+	cells   map[int][]byte
+	journal *store.Journal
+}
+
+// newEntry returns the place of a function's result for params. Source is a hash of
+// all that the function depends on.
+func newEntry(dir, function, source string, params any) (*entry, error) {
+	function = path.Base(function) // experiment.ElasticNetParams.Run
+	text, err := json.Marshal(params)
+	if err != nil {
+		return nil, err
+	}
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s\n%s\n%s\n%T\n%s\n", store.Format, source, function, params, text))
+	key := hex.EncodeToString(sum[:])
+	return &entry{path: store.Path(dir, function, key), function: function, params: text, key: key}, nil
+}
+
+// Load and Keep make an entry the experiment.Keeper of its cells: those that earlier
+// runs and workers of package worker have left in the store. Both add files of records
+// to the same folder.
+
+func (e *entry) Load(i int, cell any) bool {
+	e.once.Do(e.open)
+	payload, is := e.cells[i]
+	return is && store.Decode(payload, cell) == nil
+}
+
+func (e *entry) Keep(i int, cell any) {
+	e.once.Do(e.open)
+	if e.journal == nil {
+		return
+	}
+	payload, err := store.Encode(cell)
+	if err == nil {
+		err = e.journal.Add(store.Record{Kind: store.KindCell, Cell: i, Payload: payload})
+	}
+	e.noteUnkept(err)
+}
+
+func (e *entry) open() {
+	cells, err := store.ReadCells(store.Shards(e.path), "", e.key, e.params, func(string, store.Record) error { return nil })
+	if err != nil {
+		note("the stored cells of %s cannot be used (%v); all are computed", e.function, err)
+	}
+	e.cells = cells
+	e.journal, err = store.NewJournal(store.Shards(e.path), "local.", e.key, e.params)
+	e.noteUnkept(err)
+}
+
+// close removes the cells, which are part of the result now if there is one.
+func (e *entry) close(complete bool) {
+	if e.journal != nil {
+		e.noteUnkept(e.journal.Close())
+	}
+	if complete {
+		_ = os.RemoveAll(store.Shards(e.path))
+	}
+}
+
+// load reads what save wrote. What is damaged is named and as good as absent.
+func (e *entry) load(path string, to any) bool {
+	err := store.Read(path, to)
+	if err == nil {
+		return true
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		reflect.ValueOf(to).Elem().SetZero()
+		note("the stored result %s is damaged (%v) and is computed again", path, err)
+	}
+	return false
+}
+
+// save writes a result under its checksum, whole or not at all, and reports whether it
+// has. The result is used also where the store cannot be written to.
+func (e *entry) save(path string, from any) bool {
+	err := store.Write(path, from)
+	e.noteUnkept(err)
+	return err == nil
+}
+
+// noteUnkept notes an error, as of a full disk, once.
+func (e *entry) noteUnkept(err error) {
+	if err != nil && !e.unkept.Swap(true) {
+		note("the result of %s is not kept: %v", e.function, err)
+	}
+}

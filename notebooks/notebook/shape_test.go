@@ -1,0 +1,161 @@
+package notebook
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/importer"
+	"go/parser"
+	"go/token"
+	"go/types"
+	"io"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// The most files that a package has, its tests left out, and the most lines of a
+// function: more than that one does not keep in mind.
+const (
+	mostFiles = 30
+	mostLines = 80
+)
+
+// open lists the problems that are known and not yet mended.
+var open = []string{
+	"qpdiff/qp_solve.go: proximalPoint has more than 80 lines",
+	"cvgm/experiment has more than 30 files: a part of it is a package of its own",
+	"figures has more than 30 files: a part of it is a package of its own",
+}
+
+// TestShape fails where files of a package use each other in a circle, where a package
+// has more than mostFiles files, and where a function is longer than mostLines.
+func TestShape(t *testing.T) {
+	if testing.Short() {
+		t.Skip("type-checks all packages")
+	}
+	// With the export data of all that the module imports.
+	out, err := exec.Command("go", "list", "-export", "-deps", "-json=ImportPath,Dir,GoFiles,Export", "cvgm/...").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	type listed struct {
+		ImportPath, Dir, Export string
+		GoFiles                 []string
+	}
+	var packages []listed
+	export := map[string]string{}
+	for d := json.NewDecoder(strings.NewReader(string(out))); ; {
+		var p listed
+		if err := d.Decode(&p); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		export[p.ImportPath] = p.Export
+		if strings.HasPrefix(p.ImportPath, "cvgm/") && len(p.GoFiles) > 0 {
+			packages = append(packages, p)
+		}
+	}
+	if len(packages) < 20 {
+		t.Fatalf("go list names %d packages of the module", len(packages))
+	}
+	fset := token.NewFileSet()
+	conf := types.Config{Importer: importer.ForCompiler(fset, "gc", func(path string) (io.ReadCloser, error) { return os.Open(export[path]) })}
+	problem := func(format string, args ...any) {
+		what := fmt.Sprintf(format, args...)
+		if i := slices.Index(open, what); i >= 0 {
+			open = slices.Delete(open, i, i+1)
+			return
+		}
+		t.Error(what)
+	}
+	uses := 0
+	for _, p := range packages {
+		path := strings.TrimPrefix(p.ImportPath, "cvgm/")
+		if n := len(p.GoFiles); n > mostFiles {
+			problem("%s has more than %d files: a part of it is a package of its own", path, mostFiles)
+		}
+		var files []*ast.File
+		for _, name := range p.GoFiles {
+			f, err := parser.ParseFile(fset, filepath.Join(p.Dir, name), nil, parser.SkipObjectResolution)
+			if err != nil {
+				t.Fatal(err)
+			}
+			files = append(files, f)
+			for _, d := range f.Decls {
+				if d, ok := d.(*ast.FuncDecl); ok {
+					if n := fset.Position(d.End()).Line - fset.Position(d.Pos()).Line + 1; n > mostLines {
+						problem("%s/%s: %s has more than %d lines", path, name, d.Name.Name, mostLines)
+					}
+				}
+			}
+		}
+		info := &types.Info{Uses: map[*ast.Ident]types.Object{}}
+		own, err := conf.Check(p.ImportPath, fset, files, info)
+		if err != nil {
+			t.Fatal(err)
+		}
+		// used lists for each file the others whose names it uses, with one of the places.
+		used := map[string]map[string]token.Position{}
+		for id, object := range info.Uses {
+			from, to := fset.Position(id.Pos()), fset.Position(object.Pos())
+			if object.Pkg() != own || from.Filename == to.Filename {
+				continue
+			}
+			uses++
+			if used[from.Filename] == nil {
+				used[from.Filename] = map[string]token.Position{}
+			}
+			used[from.Filename][to.Filename] = from
+		}
+		for _, circle := range circles(used) {
+			problem("%s: %s use each other in a circle", path, strings.Join(circle, " "))
+		}
+	}
+	for _, what := range open {
+		t.Errorf("no longer so, take it out of the list: %s", what)
+	}
+	if uses < 1000 {
+		t.Errorf("%d uses of other files' names found: the test does not see them", uses)
+	}
+}
+
+// circles returns the strongly connected sets of more than one file, by base name.
+func circles(used map[string]map[string]token.Position) (sets [][]string) {
+	reach := map[string]map[string]bool{}
+	for from := range used {
+		seen := map[string]bool{}
+		for next := []string{from}; len(next) > 0; {
+			last := next[len(next)-1]
+			next = next[:len(next)-1]
+			for to := range used[last] {
+				if !seen[to] {
+					seen[to] = true
+					next = append(next, to)
+				}
+			}
+		}
+		reach[from] = seen
+	}
+	done := map[string]bool{}
+	for _, from := range slices.Sorted(maps.Keys(reach)) {
+		if !reach[from][from] || done[from] {
+			continue
+		}
+		var set []string
+		for _, to := range slices.Sorted(maps.Keys(reach[from])) {
+			if reach[to][from] {
+				done[to] = true
+				set = append(set, filepath.Base(to))
+			}
+		}
+		sets = append(sets, set)
+	}
+	return sets
+}

@@ -1,0 +1,44 @@
+package notebook
+
+// StoreVar names the environment variable with the folder that results are
+// kept in. Unset: .work/store in the module's folder.
+const StoreVar = "CVGM_STORE"
+
+// RecordVar names the environment variable with a file to which a line of JSON
+// is added for each result that a notebook used, when its computation begins and
+// ends, for parameters that were overridden, and for warnings. Unset, warnings go to standard error and the
+// others nowhere.
+const RecordVar = "CVGM_RECORD"
+
+// TwinVar names the environment variable that, where it is set, makes every
+// Compute run the experiment's twin: the same with all real parameters moved by
+// 2⁻⁴⁰ of themselves. What the twin's outputs differ in is what rounding, which
+// is not the same on all processors, may change.
+const TwinVar = "CVGM_TWIN"
+
+// FullVar names the environment variable that, where it is set, makes every Compute run the
+// experiment at its full size, and Show and Save write tables alone. ./reproduce.sh --full sets it.
+const FullVar = "CVGM_FULL"
+
+// OutVar names the environment variable with the folder that outputs are
+// written to: under ./reproduce.sh a staging folder that becomes figures/out/NAME
+// once the notebook NAME has succeeded.
+const OutVar = "CVGM_OUT"
+
+// NotebookVar names the environment variable with the name of the notebook that
+// ./reproduce.sh runs.
+const NotebookVar = "CVGM_NOTEBOOK"
+
+// ListVar names the environment variable that, where it is set, ends each cell at
+// the first result that the store lacks, without an error. The cell adds the
+// experiment's name, parameters and key to the file of RecordVar instead of
+// computing the result. ./reproduce.sh --on slurm sets it.
+const ListVar = "CVGM_LIST"
+
+// ParamsVar names the environment variable with the parameters to override: a
+// JSON object of names and values as text. ./reproduce.sh sets it from -p.
+const ParamsVar = "CVGM_PARAMS"
+
+// ProgressVar names the environment variable with a file that tells
+// ./reproduce.sh how many cells of the experiment under way are done.
+const ProgressVar = "CVGM_PROGRESS"

@@ -1,0 +1,270 @@
+// Package casetest holds what tests of learners share: data, difference quotients and
+// learners made of other types.
+package casetest
+
+import (
+	"errors"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"cvgm/qpdiff"
+	"cvgm/qpdiff/internal/dense"
+	"cvgm/qpdiff/internal/numtest"
+	"cvgm/qpdiff/learn"
+	"cvgm/qpdiff/learntest"
+	"cvgm/qpdiff/smooth"
+
+	"gonum.org/v1/gonum/mat"
+	"pgregory.net/rapid"
+)
+
+// Contract runs the contract of learners, its allocations included.
+func Contract(t *testing.T, newLearner func() learn.Learner, cases ...learntest.Case) {
+	t.Helper()
+	learntest.Learner(t, newLearner, cases...)
+	for _, c := range cases {
+		t.Run(c.Name+"/allocations", func(t *testing.T) { learntest.Allocations(t, newLearner, c) })
+	}
+}
+
+// GradSlices returns the fields of g.
+func GradSlices(g *learn.Grad) [][]float64 {
+	s := [][]float64{g.Hyper}
+	if g.X != nil {
+		s = append(s, g.X.RawMatrix().Data)
+	}
+	return append(s, g.Y)
+}
+
+func CloneData(d learn.Data) learn.Data {
+	return learn.Data{X: mat.DenseCopyOf(d.X), Y: slices.Clone(d.Y)}
+}
+
+// RandomData draws standard normal features and labels that are linear in a
+// third of them plus noise; with classes their signs.
+func RandomData(seed uint64, rows, n int, classes bool) learn.Data {
+	rng := rand.New(rand.NewPCG(seed, 99))
+	d := learn.Data{X: mat.NewDense(rows, n, numtest.Normals(rng, rows*n)), Y: make([]float64, rows)}
+	coef := numtest.Normals(rng, n)
+	for i := range d.Y {
+		row := d.Dense().RawRowView(i)
+		d.Y[i] = dense.Dot(coef[:(n+2)/3], row) + rng.NormFloat64()/2
+		if classes {
+			d.Y[i] = math.Copysign(1, d.Y[i])
+		}
+	}
+	return d
+}
+
+// Refuses reports whether err refuses the derivative with respect to inputs, and
+// because of weak.
+func Refuses(err error, weak qpdiff.Weak, inputs ...qpdiff.Input) bool {
+	var e *qpdiff.NotDifferentiableError
+	return errors.As(err, &e) && errors.Is(err, qpdiff.ErrNotDifferentiable) && slices.Equal(e.Inputs, inputs) &&
+		slices.Equal(e.Weak.Rows, weak.Rows) && slices.Equal(e.Weak.Coords, weak.Coords)
+}
+
+// NewGrad returns a zero Grad with all fields, for h hyperparameters.
+func NewGrad(d learn.Data, h int) *learn.Grad {
+	rows, n := d.X.Dims()
+	return &learn.Grad{Hyper: make([]float64, h), X: mat.NewDense(rows, n, nil), Y: make([]float64, rows)}
+}
+
+// CheckExtremes fits and differentiates, and fails where an answer without an
+// error is not finite or where an error is of no documented kind.
+func CheckExtremes(t *testing.T, l learn.Learner, d learn.Data, theta, hyper, v []float64, u *learn.Grad) {
+	t.Helper()
+	documented := func(err error) bool {
+		for _, kind := range []error{qpdiff.ErrShape, qpdiff.ErrNotFinite, qpdiff.ErrDomain, qpdiff.ErrIllPosed, qpdiff.ErrInfeasible, qpdiff.ErrUnbounded, qpdiff.ErrNonconvex, qpdiff.ErrIterationLimit, qpdiff.ErrNotFitted, qpdiff.ErrNotDifferentiable} {
+			if errors.Is(err, kind) {
+				return true
+			}
+		}
+		return false
+	}
+	check := func(what string, err error, values ...[]float64) {
+		t.Helper()
+		if err != nil {
+			if !documented(err) {
+				t.Fatalf("%s: error %v at X %v, y %v, hyper %v", what, err, d.Dense().RawMatrix().Data, d.Y, hyper)
+			}
+			return
+		}
+		for _, s := range values {
+			for _, x := range s {
+				if !dense.Finite(x) {
+					t.Fatalf("%s: %v without an error at X %v, y %v, hyper %v", what, s, d.Dense().RawMatrix().Data, d.Y, hyper)
+				}
+			}
+		}
+	}
+	if err := l.Load(d); err != nil {
+		check("Load", err)
+		return
+	}
+	if err := l.Fit(theta, hyper); err != nil {
+		check("Fit", err)
+		return
+	}
+	check("Fit", nil, theta)
+	rows, n := d.X.Dims()
+	for _, g := range []*learn.Grad{{Hyper: make([]float64, len(hyper))}, {X: mat.NewDense(rows, n, nil)}, {Y: make([]float64, rows)}, {Hyper: make([]float64, len(hyper)), X: mat.NewDense(rows, n, nil), Y: make([]float64, rows)}} {
+		check("VJP", l.VJP(nil, g, v), GradSlices(g)...)
+	}
+	if j, ok := l.(learn.ForwardLearner); ok {
+		for _, w := range []*learn.Grad{u, {Hyper: u.Hyper}, {X: u.X}, {Y: u.Y}} {
+			out := make([]float64, len(theta))
+			check("JVP", j.JVP(nil, out, w), out)
+		}
+	}
+}
+
+func DrawPenalty(t *rapid.T, name string) float64 {
+	return math.Pow(10, rapid.Float64Range(-7, 1).Draw(t, name))
+}
+
+// ClassData is randomData with a label of each class.
+func ClassData(seed uint64, rows, n int) learn.Data {
+	d := RandomData(seed, rows, n, true)
+	d.Y[0], d.Y[rows-1] = 1, -1
+	return d
+}
+
+// DrawClasses draws data that is random, or on a small grid so that rows
+// coincide, repeat and lie on the same hyperplanes.
+func DrawClasses(t *rapid.T) learn.Data {
+	rows, n := rapid.IntRange(2, 25).Draw(t, "rows"), rapid.IntRange(1, 6).Draw(t, "n")
+	grid := rapid.Bool().Draw(t, "grid")
+	d := learn.Data{X: mat.NewDense(rows, n, nil), Y: make([]float64, rows)}
+	for i := range rows {
+		for j := range n {
+			if grid {
+				d.Dense().Set(i, j, float64(rapid.IntRange(-2, 2).Draw(t, "x")))
+			} else {
+				d.Dense().Set(i, j, float64(rapid.IntRange(-200, 200).Draw(t, "x"))/64)
+			}
+		}
+		d.Y[i] = float64(2*rapid.IntRange(0, 1).Draw(t, "y") - 1)
+	}
+	d.Y[0], d.Y[rows-1] = 1, -1
+	return d
+}
+
+func LearnerGradOf(d learn.Data, hyper []float64) *learn.Grad {
+	rows, n := d.X.Dims()
+	return &learn.Grad{Hyper: make([]float64, len(hyper)), X: mat.NewDense(rows, n, nil), Y: make([]float64, rows)}
+}
+
+// KindOf is the documented kind of an error.
+func KindOf(err error) error {
+	for _, kind := range []error{qpdiff.ErrShape, qpdiff.ErrNotFinite, qpdiff.ErrDomain, qpdiff.ErrIllPosed, qpdiff.ErrInfeasible, qpdiff.ErrUnbounded, qpdiff.ErrNonconvex, qpdiff.ErrIterationLimit, qpdiff.ErrNotFitted, qpdiff.ErrNotDifferentiable} {
+		if errors.Is(err, kind) {
+			return kind
+		}
+	}
+	return err
+}
+
+// A PredictorJVP is a Predictor with derivatives along a direction.
+type PredictorJVP interface {
+	learn.Predictor
+	PredictJVP(w *qpdiff.Workspace, df []float64, x, dx *mat.Dense, d *learn.Grad) error
+}
+
+// Predictions is a Predictor whose θ are its predictions at five rows: as such it is a
+// learner like any other.
+type Predictions struct {
+	P PredictorJVP
+	X *mat.Dense // nil: drawn by Load
+	b [1]float64 // a fit's θ
+}
+
+func (l *Predictions) Dims(n int) (theta, hyper int) {
+	_, hyper = l.P.Dims(n)
+	return 5, hyper
+}
+
+func (l *Predictions) Load(d learn.Data) error {
+	if err := l.P.Load(d); err != nil {
+		return err
+	}
+	if _, n := d.X.Dims(); l.X == nil || l.X.RawMatrix().Cols != n {
+		l.X = mat.NewDense(5, n, numtest.Normals(rand.New(rand.NewPCG(8, 8)), 5*n))
+	}
+	return nil
+}
+
+func (l *Predictions) Fit(theta, hyper []float64) error {
+	nt, _ := l.P.Dims(1)
+	if err := l.P.Fit(l.b[:nt], hyper); err != nil {
+		return err
+	}
+	return l.P.Predict(nil, theta, l.X)
+}
+
+func (l *Predictions) VJP(w *qpdiff.Workspace, g *learn.Grad, dtheta []float64) error {
+	return l.P.PredictVJP(w, g, nil, l.X, dtheta)
+}
+
+func (l *Predictions) JVP(w *qpdiff.Workspace, dtheta []float64, d *learn.Grad) error {
+	return l.P.PredictJVP(w, dtheta, l.X, nil, d)
+}
+
+func (l *Predictions) Reset() { l.P.Reset() }
+
+// LinearModel is 1/N·Σ loss(θᵀx_i, y_i) + λ/2·‖θ‖² with the hyperparameter λ,
+// for a loss given by its first and second derivative in the prediction and the
+// derivative of the first in y.
+func LinearModel(loss func(p, y float64) (d1, d2, dy float64)) smooth.Objective {
+	each := func(theta []float64, d learn.Data, f func(i int, x []float64, d1, d2, dy float64)) {
+		inv := 1 / float64(len(d.Y))
+		for i, y := range d.Y {
+			x := d.Dense().RawRowView(i)
+			d1, d2, dy := loss(dense.Dot(theta, x), y)
+			f(i, x, d1*inv, d2*inv, dy*inv)
+		}
+	}
+	return smooth.Objective{
+		NumHyper: 1,
+		Gradient: func(g, theta []float64, d learn.Data, hyper []float64) {
+			for j, t := range theta {
+				g[j] = hyper[0] * t
+			}
+			each(theta, d, func(_ int, x []float64, d1, _, _ float64) { dense.Axpy(d1, x, g) })
+		},
+		HVP: func(hv, v, theta []float64, d learn.Data, hyper []float64) {
+			for j, t := range v {
+				hv[j] = hyper[0] * t
+			}
+			each(theta, d, func(_ int, x []float64, _, d2, _ float64) { dense.Axpy(d2*dense.Dot(x, v), x, hv) })
+		},
+		MixedVJP: func(g *learn.Grad, v, theta []float64, d learn.Data, hyper []float64) {
+			if g.Hyper != nil {
+				g.Hyper[0] += dense.Dot(v, theta)
+			}
+			each(theta, d, func(i int, x []float64, d1, d2, dy float64) {
+				xv := dense.Dot(x, v)
+				if g.Y != nil {
+					g.Y[i] += dy * xv
+				}
+				if g.X != nil {
+					dense.Axpy(d1, v, g.X.RawRowView(i))
+					dense.Axpy(d2*xv, theta, g.X.RawRowView(i))
+				}
+			})
+		},
+	}
+}
+
+// PseudoHuber is √(1+r²), poisson exp(p) − yp, halfSquare r²/2.
+func PseudoHuber(p, y float64) (d1, d2, dy float64) {
+	r := p - y
+	s := math.Sqrt(1 + r*r)
+	return r / s, 1 / (s * s * s), -1 / (s * s * s)
+}
+
+func Poisson(p, y float64) (d1, d2, dy float64) { return math.Exp(p) - y, math.Exp(p), -1 }
+
+func HalfSquare(p, y float64) (d1, d2, dy float64) { return p - y, 1, -1 }

@@ -1,0 +1,89 @@
+package check
+
+import (
+	"cvgm/qpdiff/internal/dense"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+)
+
+// Finite reports the first entry of s that is not finite.
+func Finite(arg, remedy string, s []float64) error {
+	for i, v := range s {
+		if !dense.Finite(v) {
+			return ArgErrorf(arg, ErrNotFinite, remedy, "holds %v at index %d", v, i)
+		}
+	}
+	return nil
+}
+
+// FiniteRows reports the first entry of x that is not finite; a nil x has none.
+func FiniteRows(arg, remedy string, x *mat.Dense) error {
+	if x == nil {
+		return nil
+	}
+	for i := range x.RawMatrix().Rows {
+		for j, v := range x.RawRowView(i) {
+			if !dense.Finite(v) {
+				return ArgErrorf(arg, ErrNotFinite, remedy, "holds %v at row %d, column %d", v, i, j)
+			}
+		}
+	}
+	return nil
+}
+
+// Length panics where the argument x has not n entries: like a wrong shape, that
+// is a bug of the caller, not a property of the data.
+func Length(arg string, x []float64, n int) {
+	if len(x) != n {
+		panic("qpdiff: " + arg + " has the wrong length")
+	}
+}
+
+// Vector is Length for an x that may be nil.
+func Vector(arg string, x []float64, n int) {
+	if x != nil {
+		Length(arg, x, n)
+	}
+}
+
+// Matrix panics where m is not nil and not rows×cols.
+func Matrix(arg string, m *mat.Dense, rows, cols int) {
+	if m != nil {
+		if r, c := m.Dims(); r != rows || c != cols {
+			panic("qpdiff: " + arg + " has the wrong shape")
+		}
+	}
+}
+
+// Counts reports the first thing in a Data's Rows and Weights that cannot be used
+// where its X has the given number of rows.
+func Counts(picked []int, weights []float64, rows int) error {
+	if weights != nil && len(weights) != rows {
+		return ArgErrorf("Data.Weights", ErrShape, "give one weight per row of X, or nil", "has %d entries for the %d rows of X", len(weights), rows)
+	}
+	for i, w := range weights {
+		if !(w >= 0) || !dense.Finite(w) {
+			return ArgErrorf("Data.Weights", ErrDomain, "give a finite weight at or above 0", "holds %v at index %d", w, i)
+		}
+	}
+	for k, i := range picked {
+		if i < 0 || i >= rows {
+			return ArgErrorf("Data.Rows", ErrDomain, "give row numbers of X", "holds %d at index %d where X has %d rows", i, k, rows)
+		}
+	}
+	if picked == nil && weights == nil {
+		return nil
+	}
+	total := 0.0
+	if picked == nil {
+		total = floats.Sum(weights)
+	}
+	for _, i := range picked {
+		total += dense.CountAt(weights, i)
+	}
+	if !(total >= dense.SmallestNormal) || !dense.Finite(total) {
+		return ArgErrorf("Data.Rows and Data.Weights", ErrDomain, "let some rows count, or scale the weights", "count %v rows in all", total)
+	}
+	return nil
+}

@@ -1,0 +1,428 @@
+package dense
+
+import (
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/floats"
+)
+
+// Eps is the distance from 1 to the next float64.
+const Eps = 0x1p-52
+
+// SmallestNormal is the least float64 of full precision; its reciprocal is finite.
+const SmallestNormal = 0x1p-1022
+
+// Dot returns xᵀy, with y at least as long as x.
+func Dot(x, y []float64) float64 {
+	y = y[:len(x)]
+	var s float64
+	for i, v := range x {
+		s += v * y[i]
+	}
+	return s
+}
+
+// Axpy adds a·x to y, with y at least as long as x.
+func Axpy(a float64, x, y []float64) {
+	y = y[:len(x)]
+	for i, v := range x {
+		y[i] += a * v
+	}
+}
+
+// Gram sets g (n×n, both triangles) to scale·XᵀX for the rows×n matrix x with
+// the given stride.
+func Gram(g []float64, scale float64, x []float64, rows, n, stride int) {
+	clear(g)
+	// Four rows of x at a time, which quarters the passes over g.
+	i := 0
+	for ; i+4 <= rows; i += 4 {
+		r0 := x[i*stride:][:n]
+		r1 := x[(i+1)*stride:][:n]
+		r2 := x[(i+2)*stride:][:n]
+		r3 := x[(i+3)*stride:][:n]
+		for j, a0 := range r0 {
+			a1, a2, a3 := r1[j], r2[j], r3[j]
+			s0 := r0[j:]
+			s1, s2, s3 := r1[j:][:len(s0)], r2[j:][:len(s0)], r3[j:][:len(s0)]
+			dst := g[j*n+j:][:len(s0)]
+			for k, v := range s0 {
+				dst[k] += (a0*v + a1*s1[k]) + (a2*s2[k] + a3*s3[k])
+			}
+		}
+	}
+	for ; i < rows; i++ {
+		r := x[i*stride:][:n]
+		for j, v := range r {
+			Axpy(v, r[j:], g[j*n+j:])
+		}
+	}
+	for i := range n {
+		for j := i; j < n; j++ {
+			v := g[i*n+j] * scale
+			g[i*n+j] = v
+			g[j*n+i] = v
+		}
+	}
+}
+
+// LDLFactor factorises the symmetric positive definite matrix held in the
+// upper triangle of a (n rows of the given stride) as A = LDLᵀ, in place: row k
+// of the result is row k of DLᵀ, and dinv[k] = 1/d_k. Columns n, n+1, … < stride
+// are right-hand sides that leave multiplied by L⁻¹.
+//
+// It stops at the first pivot that is not above tol times its diagonal entry, or
+// has no reciprocal, and returns that row, or n when there is none: to working
+// precision the leading rows up to and including that one are linearly dependent.
+// The converse does not hold; see [Unsolvable].
+func LDLFactor(a, dinv []float64, n, stride int, tol float64) int {
+	// dinv holds the original diagonal until the pivot's reciprocal takes its
+	// place.
+	for k := range n {
+		dinv[k] = a[k*stride+k]
+	}
+	// Two pivots at a time, which halves the passes over the rows below.
+	for k := 0; k < n; k += 2 {
+		r0 := a[k*stride+k : (k+1)*stride]
+		d := r0[0]
+		if !(d > tol*dinv[k]) || d < SmallestNormal {
+			return k
+		}
+		inv0 := 1 / d
+		dinv[k] = inv0
+		if k+1 == n {
+			break
+		}
+		r0 = r0[1:]
+		r1 := a[(k+1)*stride+k+1 : (k+2)*stride][:len(r0)]
+		f := r0[0] * inv0
+		for j, v := range r0 {
+			r1[j] -= f * v
+		}
+		d = r1[0]
+		if !(d > tol*dinv[k+1]) || d < SmallestNormal {
+			return k + 1
+		}
+		inv1 := 1 / d
+		dinv[k+1] = inv1
+		for i := k + 2; i < n; i++ {
+			s0 := r0[i-k-1:]
+			s1 := r1[i-k-1:][:len(s0)]
+			dst := a[i*stride+i:][:len(s0)]
+			f0, f1 := s0[0]*inv0, s1[0]*inv1
+			for j, v := range s0 {
+				dst[j] -= f0*v + f1*s1[j]
+			}
+		}
+	}
+	return n
+}
+
+// LDLForward replaces x by L⁻¹x for a factor made by ldlFactor.
+func LDLForward(a, dinv []float64, n, stride int, x []float64) {
+	x = x[:n]
+	for k := range x {
+		rest := x[k+1:]
+		f := x[k] * dinv[k]
+		row := a[k*stride+k+1:][:len(rest)]
+		for j, v := range row {
+			rest[j] -= f * v
+		}
+	}
+}
+
+// LDLBack replaces x by (DLᵀ)⁻¹x for a factor made by ldlFactor.
+func LDLBack(a, dinv []float64, n, stride int, x []float64) {
+	x = x[:n]
+	for k := n - 1; k >= 0; k-- {
+		// From the far end, so that the entry found last is needed last.
+		row := a[k*stride : k*stride+n]
+		s := x[k]
+		for j := n - 1; j > k; j-- {
+			s -= row[j] * x[j]
+		}
+		x[k] = s * dinv[k]
+	}
+}
+
+// LDLSolve replaces x by A⁻¹x for a factor of A made by ldlFactor.
+func LDLSolve(a, dinv []float64, n, stride int, x []float64) {
+	LDLForward(a, dinv, n, stride, x)
+	LDLBack(a, dinv, n, stride, x)
+}
+
+// LDLForm returns xᵀAx for a factor of A made by ldlFactor.
+func LDLForm(a, dinv []float64, n, stride int, x []float64) float64 {
+	var s float64
+	for k := range n {
+		u := Dot(x[k:n], a[k*stride+k:])
+		s += u * u * dinv[k]
+	}
+	return s
+}
+
+// CondBound bounds the condition of a positive definite n×n matrix scaled to a
+// unit diagonal from above, at next to no cost: pivots is the product of its
+// pivots, which is its determinant, and floor any lower bound of its smallest
+// eigenvalue. The eigenvalues but the smallest, λ, sum to less than n, so that
+// their product is at most (n/(n−1))ⁿ⁻¹ < e and λ ≥ pivots/e.
+func CondBound(n int, pivots, floor float64) float64 {
+	if n < 2 {
+		return 1
+	}
+	return float64(n) / max(pivots/math.E, floor)
+}
+
+// LDLCond estimates the condition of A, scaled to a unit diagonal, from its
+// factor made by ldlFactor: by a right-hand side of entries ±1 chosen so that
+// L⁻¹ times it is large (Cline, Moler, Stewart and Wilkinson, 1979) and two steps
+// of inverse iteration. The largest eigenvalue lies between 1 and n and counts as
+// √n. size and x are work of n entries.
+func LDLCond(a, dinv []float64, n, stride int, size, x []float64) float64 {
+	if n < 2 {
+		return 1
+	}
+	size, x = size[:n], x[:n]
+	LDLSize(a, dinv, n, stride, size)
+	clear(x)
+	for k, s := range size {
+		if x[k] < 0 {
+			s = -s
+		}
+		x[k] += s
+		rest := x[k+1:]
+		Axpy(-x[k]*dinv[k], a[k*stride+k+1:][:len(rest)], rest)
+	}
+	before := math.Sqrt(float64(n))
+	var least float64
+	for step := range 2 {
+		if step > 0 {
+			for k, s := range size {
+				x[k] *= s / before
+			}
+			before = 1
+			LDLForward(a, dinv, n, stride, x)
+		}
+		LDLBack(a, dinv, n, stride, x)
+		for k, s := range size {
+			x[k] *= s
+		}
+		norm := math.Sqrt(Dot(x, x))
+		least = before / norm
+		before = norm
+	}
+	if cond := math.Sqrt(float64(n)) / least; cond >= 1 {
+		return cond
+	}
+	return math.Inf(1) // not a number: the estimate itself overflows
+}
+
+// LDLSize sets size to the roots of the diagonal of A, from its factor made by
+// ldlFactor.
+func LDLSize(a, dinv []float64, n, stride int, size []float64) {
+	clear(size)
+	for i := range n {
+		for k, v := range a[i*stride+i : i*stride+n] {
+			size[i+k] += v * dinv[i] * v // in this order: v² may overflow
+		}
+	}
+	for k, v := range size {
+		size[k] = math.Sqrt(v)
+	}
+}
+
+// LDLDependent returns the row of A that depends most on those before it, for a
+// factor of A made by ldlFactor. With v the dependency, which is column k of
+// L⁻ᵀ, that is the row with the smallest vᵀAv = d_k relative to Σ v_i²·a_ii: over
+// the rows, the reciprocals of that sum to the trace of the inverse of A scaled
+// to a unit diagonal. size and v are work of n entries.
+func LDLDependent(a, dinv []float64, n, stride int, size, v []float64) int {
+	size = size[:n]
+	LDLSize(a, dinv, n, stride, size)
+	worst, at := 0.0, n-1
+	for k := range n {
+		for i := range k {
+			v[i] = -a[i*stride+k]
+		}
+		LDLBack(a, dinv, k, stride, v[:k])
+		sum := size[k] * size[k]
+		for i, t := range v[:k] {
+			sum += t * t * size[i] * size[i]
+		}
+		if sum *= dinv[k]; !(sum <= worst) {
+			worst, at = sum, k
+		}
+	}
+	return at
+}
+
+// Grow returns a slice of n entries, in the storage of x if that is large enough.
+// Its contents are undefined.
+func Grow[T any](x []T, n int) []T { return slices.Grow(x[:0], n)[:n] }
+
+// GrowAll makes each slice one of n entries, as grow does.
+func GrowAll[T any](n int, xs ...*[]T) {
+	for _, x := range xs {
+		*x = Grow(*x, n)
+	}
+}
+
+// Zeros returns n zeros in the storage of x.
+func Zeros(x []float64, n int) []float64 {
+	x = Grow(x, n)
+	clear(x)
+	return x
+}
+
+// Gather sets dst_k to x_j for the k-th j of at.
+func Gather(dst, x []float64, at []int) {
+	for k, j := range at {
+		dst[k] = x[j]
+	}
+}
+
+// Scatter sets dst_j to x_k for the k-th j of at.
+func Scatter(dst, x []float64, at []int) {
+	for k, j := range at {
+		dst[j] = x[k]
+	}
+}
+
+// Fill sets all entries of x to v.
+func Fill[T any](x []T, v T) {
+	for i := range x {
+		x[i] = v
+	}
+}
+
+// Kernels on lower triangles in row-major storage. At lengths from ten on,
+// floats.Dot and floats.AddScaled are twice as fast as a loop in Go, and more
+// from fifty on.
+
+// Cholesky replaces the lower triangle of l by its Cholesky factor, with the
+// inverses of the diagonal in inv. It stops at the first pivot that is not above
+// tol times its diagonal entry, leaves it in place, and returns that row, or n.
+func Cholesky(l, inv []float64, n int, tol float64) int {
+	for i := range n {
+		li := l[i*n : i*n+i+1]
+		for j := range i {
+			li[j] = (li[j] - floats.Dot(li[:j], l[j*n:j*n+j])) * inv[j]
+		}
+		diag := li[i]
+		d := diag - floats.Dot(li[:i], li[:i])
+		if !(d > tol*math.Abs(diag)) || !Finite(d) {
+			li[i] = d
+			return i
+		}
+		d = math.Sqrt(d)
+		li[i], inv[i] = d, 1/d
+	}
+	return n
+}
+
+// SmallestSingular estimates the smallest singular value of the lower triangle
+// l (k rows of the given stride) after its rows have been divided by size. It
+// solves with right-hand sides ±1 chosen so that the solution grows (Cline,
+// Moler, Stewart and Wilkinson, 1979). A single pivot does not tell: the product
+// of a few small ones counts. x is overwritten.
+func SmallestSingular(l, inv []float64, k, stride int, size, x []float64) float64 {
+	x = x[:k]
+	clear(x)
+	for i := k - 1; i >= 0; i-- {
+		s := x[i]
+		v := (1 + math.Abs(s)) * inv[i]
+		if s < 0 {
+			v = -v
+		}
+		// x[i] holds minus the sum so far.
+		floats.AddScaled(x[:i], -v, l[i*stride:i*stride+i])
+		x[i] = v * size[i]
+	}
+	before := floats.Norm(x, 2)
+	for i := range x {
+		x[i] = (x[i]*size[i] - floats.Dot(l[i*stride:i*stride+i], x[:i])) * inv[i]
+	}
+	return before / floats.Norm(x, 2)
+}
+
+// ForwardSolve replaces x by (lower triangle)⁻¹ x.
+func ForwardSolve(l, inv []float64, k, stride int, x []float64) {
+	for i := range k {
+		x[i] = (x[i] - floats.Dot(l[i*stride:i*stride+i], x[:i])) * inv[i]
+	}
+}
+
+// BackSolve replaces x by (lower triangle)⁻ᵀ x.
+func BackSolve(l, inv []float64, k, stride int, x []float64) {
+	for i := k - 1; i >= 0; i-- {
+		v := x[i] * inv[i]
+		x[i] = v
+		if v != 0 {
+			floats.AddScaled(x[:i], -v, l[i*stride:i*stride+i])
+		}
+	}
+}
+
+// Rotate replaces (x, y) by (c·x + s·y, c·y − s·x).
+func Rotate(x, y []float64, c, s float64) {
+	y = y[:len(x)]
+	for i, v := range x {
+		w := y[i]
+		x[i] = c*v + s*w
+		y[i] = c*w - s*v
+	}
+}
+
+// IsNext reports whether i is the entry of s at *at, and then moves *at to the next
+// one: a loop over ascending i meets the entries of an ascending s in turn.
+func IsNext(s []int, at *int, i int) bool {
+	if *at < len(s) && s[*at] == i {
+		*at++
+		return true
+	}
+	return false
+}
+
+func Sign(x float64) float64 {
+	switch {
+	case x > 0:
+		return 1
+	case x < 0:
+		return -1
+	}
+	return 0
+}
+
+// Finite reports whether v is neither NaN nor infinite.
+func Finite(v float64) bool { return math.Abs(v) <= math.MaxFloat64 }
+
+// AbsDot returns Σ|x_i y_i|.
+func AbsDot(x, y []float64) (sum float64) {
+	for i, v := range x {
+		sum += math.Abs(v * y[i])
+	}
+	return sum
+}
+
+// Largest returns the largest modulus in s, NaN where s holds NaN.
+func Largest(s []float64) float64 {
+	var m float64
+	for _, v := range s {
+		m = max(m, math.Abs(v))
+	}
+	return m
+}
+
+// AllFinite reports whether no entry is NaN or infinite.
+func AllFinite(x []float64) bool {
+	return !slices.ContainsFunc(x, func(v float64) bool { return !Finite(v) })
+}
+
+// CountAt returns what row i counts by counts: one each where that is nil.
+func CountAt(counts []float64, i int) float64 {
+	if counts == nil {
+		return 1
+	}
+	return counts[i]
+}

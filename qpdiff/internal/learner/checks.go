@@ -1,0 +1,111 @@
+package learner
+
+import (
+	"cmp"
+	"fmt"
+
+	"cvgm/qpdiff"
+	"cvgm/qpdiff/internal/check"
+	"cvgm/qpdiff/internal/dense"
+	"cvgm/qpdiff/learn"
+)
+
+// ErrNoData is the error of a Fit before the first successful Load.
+var ErrNoData = &qpdiff.ArgError{Arg: "Data", Why: qpdiff.ErrNotFitted, Problem: "is missing", Remedy: "call Load before Fit"}
+
+// CheckHyper reports a wrong number of hyperparameters, or one that is not
+// finite or below 0.
+func CheckHyper(hyper []float64, want int) error {
+	if len(hyper) != want {
+		return check.ArgErrorf("hyper", qpdiff.ErrShape, "give as many as Dims says", "has %d entries instead of %d", len(hyper), want)
+	}
+	if err := check.Finite("hyper", "give a finite hyperparameter", hyper); err != nil {
+		return err
+	}
+	for i, v := range hyper {
+		if v < 0 {
+			return check.ArgErrorf("hyper", qpdiff.ErrDomain, "give a hyperparameter at or above 0", "holds %v at index %d", v, i)
+		}
+	}
+	return nil
+}
+
+// CheckTangent reports the first entry of d that is not finite.
+func CheckTangent(d *learn.Grad) error {
+	const remedy = "give a finite tangent"
+	return cmp.Or(check.Finite("d.Hyper", remedy, d.Hyper), check.FiniteRows("d.X", remedy, d.X), check.Finite("d.Y", remedy, d.Y))
+}
+
+// errOverflow is the error of a product beyond the range of float64.
+var errOverflow = &qpdiff.ArgError{Arg: "Data", Why: qpdiff.ErrNotFinite, Problem: "gives a derivative that overflows", Remedy: "scale the data, the hyperparameters or the cotangent"}
+
+// CheckProduct reports an entry of g that is not finite. A VJP that can bound its
+// entries does so instead, which saves a pass over the rows.
+func CheckProduct(g *learn.Grad) error {
+	if !dense.AllFinite(g.Hyper) || !dense.AllFinite(g.Y) || check.FiniteRows("", "", g.X) != nil {
+		return errOverflow
+	}
+	return nil
+}
+
+// CheckTangentOut reports an entry of a JVP that is not finite.
+func CheckTangentOut(dtheta []float64) error { return CheckProduct(&learn.Grad{Hyper: dtheta}) }
+
+// CheckPlain reports Rows or Weights that are not nil, for the named learner.
+func CheckPlain(d learn.Data, learner string) error {
+	arg := "Data.Weights"
+	if d.Rows != nil {
+		arg = "Data.Rows"
+	}
+	if !plain(d) {
+		return check.ArgErrorf(arg, qpdiff.ErrDomain, "select and repeat rows of X and Y instead", "is not nil, which %s cannot use", learner)
+	}
+	return nil
+}
+
+// CheckAll is Check for the named learner, in which each row counts once.
+func CheckAll(d learn.Data, learner string) error { return cmp.Or(CheckPlain(d, learner), d.Check()) }
+
+// Counts returns what each row of X counts, in dst if that is long enough, and nil
+// where each counts once.
+func Counts(d learn.Data, dst []float64) []float64 {
+	if plain(d) {
+		return nil
+	}
+	dst = dense.Grow(dst, len(d.Y))
+	if d.Rows == nil {
+		copy(dst, d.Weights)
+		return dst
+	}
+	clear(dst)
+	for _, i := range d.Rows {
+		dst[i] += dense.CountAt(d.Weights, i)
+	}
+	return dst
+}
+
+// plain reports whether each row of d counts once.
+func plain(d learn.Data) bool { return d.Rows == nil && d.Weights == nil }
+
+// Wants reports whether any cotangent is wanted.
+func Wants(g *learn.Grad) bool { return g.Hyper != nil || g.X != nil || g.Y != nil }
+
+// ErrNoFit is the error of a VJP or JVP before the first successful Fit
+// after Load, after Reset, and after a Fit that failed.
+var ErrNoFit = fmt.Errorf("qpdiff: %w: call Load and Fit first", qpdiff.ErrNotFitted)
+
+// DecisionTol bounds the error that rounding may leave in a classifier's decision
+// values at its training rows, by an estimate with a safety factor, relative to the
+// margin 1 that they are compared with. Rounding of a kernel's values or of the
+// margins' terms alone can exceed it, and no solver recovers that.
+const DecisionTol = 1e-3
+
+// InPlace returns d with a *mat.Dense as X, a copy where it is another matrix, and without X
+// where that is a *mat.Dense that is nil.
+func InPlace(d learn.Data) learn.Data {
+	x := d.Dense()
+	if d.X = x; x == nil {
+		d.X = nil
+	}
+	return d
+}

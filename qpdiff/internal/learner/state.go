@@ -1,0 +1,140 @@
+package learner
+
+import (
+	"cmp"
+
+	"cvgm/qpdiff"
+	"cvgm/qpdiff/internal/check"
+	"cvgm/qpdiff/internal/dense"
+	"cvgm/qpdiff/learn"
+)
+
+// State is the part that all learners share: the data, the state of the last fit,
+// and the checks of the arguments of Load, Fit, VJP and JVP.
+type State struct {
+	Home   check.Home
+	Data   learn.Data // X is nil without a successful Load
+	Params int        // entries of θ as of the last Fit
+	Hypers int        // hyperparameters, likewise
+	Fit    uint64     // the number of the last fit, of newState; 0 without one
+}
+
+// Unload forgets data and fit, as a Load does first.
+func (f *State) Unload() {
+	f.Home.Take()
+	f.Data, f.Fit = learn.Data{}, 0
+}
+
+// Forget forgets the fit.
+func (f *State) Forget() {
+	f.Home.Check()
+	f.Fit = 0
+}
+
+// Begin forgets the fit, as a Fit does first, and checks its arguments for learners
+// whose hyperparameters are at or above 0.
+func (f *State) Begin(theta, hyper []float64, params, hypers int) error {
+	if err := f.BeginTheta(theta, params, hypers); err != nil {
+		return err
+	}
+	return CheckHyper(hyper, hypers)
+}
+
+// BeginTheta is begin without a check of the hyperparameters.
+func (f *State) BeginTheta(theta []float64, params, hypers int) error {
+	f.Forget()
+	if f.Data.X == nil {
+		return ErrNoData
+	}
+	check.Length("theta", theta, params)
+	f.Params, f.Hypers = params, hypers
+	return nil
+}
+
+// Finish ends a successful Fit.
+func (f *State) Finish() { f.Fit = check.NewState() }
+
+// Fitted returns an error where there is no fit.
+func (f *State) Fitted() error {
+	if f.Home.Check(); f.Fit == 0 {
+		return ErrNoFit
+	}
+	return nil
+}
+
+// CheckAdjoint checks the arguments of a VJP.
+func (f *State) CheckAdjoint(g *learn.Grad, dtheta []float64) error {
+	return cmp.Or(f.checkDerivative("g", g, dtheta), check.Finite("dtheta", "give a finite cotangent", dtheta))
+}
+
+// CheckForward checks the arguments of a JVP.
+func (f *State) CheckForward(dtheta []float64, d *learn.Grad) error {
+	if err := f.checkDerivative("d", d, dtheta); err != nil {
+		return err
+	}
+	return CheckTangent(d)
+}
+
+// checkDerivative checks what the arguments of a VJP and of a JVP have in common; arg names g.
+func (f *State) checkDerivative(arg string, g *learn.Grad, dtheta []float64) error {
+	if err := f.Fitted(); err != nil {
+		return err
+	}
+	check.Length("dtheta", dtheta, f.Params)
+	return f.CheckShape(arg, g)
+}
+
+// CheckShape panics where a field of g that is not nil has another shape than its
+// input. A nil g, named arg, is an error.
+func (f *State) CheckShape(arg string, g *learn.Grad) error {
+	if g == nil {
+		return check.ArgErrorf(arg, qpdiff.ErrShape, "give a Grad with the wanted fields", "is nil")
+	}
+	rows, cols := f.Data.X.Dims()
+	check.Vector("Grad.Hyper", g.Hyper, f.Hypers)
+	check.Matrix("Grad.X", g.X, rows, cols)
+	check.Vector("Grad.Y", g.Y, rows)
+	return nil
+}
+
+// NotDifferentiable is the error of the fields of g that are wanted and have no
+// derivative; hyper names the hyperparameters among them.
+func NotDifferentiable(g *learn.Grad, weak qpdiff.Weak, remedy string, hyper ...qpdiff.Input) *qpdiff.NotDifferentiableError {
+	var inputs []qpdiff.Input
+	if g.Hyper != nil {
+		inputs = append(inputs, hyper...)
+	}
+	if g.X != nil {
+		inputs = append(inputs, "X")
+	}
+	if g.Y != nil {
+		inputs = append(inputs, "y")
+	}
+	return &qpdiff.NotDifferentiableError{Inputs: inputs, Weak: weak, Remedy: remedy}
+}
+
+// CheckClasses reports the first label in d that a classifier cannot use, and where
+// only one class counts.
+func CheckClasses(d learn.Data) error {
+	least, most := 1.0, -1.0 // of the labels that count
+	see := func(i int) {
+		if dense.CountAt(d.Weights, i) > 0 {
+			least, most = min(least, d.Y[i]), max(most, d.Y[i])
+		}
+	}
+	for i, y := range d.Y {
+		if y != 1 && y != -1 {
+			return check.ArgErrorf("Data.Y", qpdiff.ErrDomain, "use the labels -1 and 1", "holds %v at index %d", y, i)
+		}
+		if d.Rows == nil {
+			see(i)
+		}
+	}
+	for _, i := range d.Rows {
+		see(i)
+	}
+	if least == most {
+		return check.ArgErrorf("Data.Y", qpdiff.ErrIllPosed, "give examples of both classes", "holds only the label %v", least)
+	}
+	return nil
+}

@@ -1,0 +1,25 @@
+package learner
+
+import "cvgm/qpdiff/learn"
+
+// The bounds of penalties are these shares of the value at which the penalty alone decides:
+// the smallest λ1 at which θ is 0, and the trace of XᵀX/N, which is at least its largest
+// eigenvalue, for λ2. Values beyond change the predictions by about such a share.
+const (
+	leastLambda1   = 1e-5
+	leastLambda2   = 1e-8
+	mostLambda2    = 10
+	defaultLambda1 = .03 // of the same value
+	defaultLambda2 = .03 // of the mean variance of a feature
+)
+
+// Lambda1 describes the ℓ₁ penalty of a learner whose θ is 0 from most on.
+func Lambda1(most float64) learn.Hyperparameter {
+	return learn.Hyperparameter{Name: "λ1", Lower: leastLambda1 * most, Default: defaultLambda1 * most, Upper: most, Zero: true}
+}
+
+// Lambda2 describes the squared ℓ₂ penalty of a linear learner, which may be 0 where zero
+// is set.
+func Lambda2(m learn.Moments, zero bool) learn.Hyperparameter {
+	return learn.Hyperparameter{Name: "λ2", Lower: leastLambda2 * m.Trace, Default: defaultLambda2 * m.Variance, Upper: mostLambda2 * m.Trace, Zero: zero}
+}

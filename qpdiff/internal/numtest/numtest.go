@@ -1,0 +1,213 @@
+// Package numtest holds what tests of numbers share: random numbers, comparisons, exact
+// arithmetic and golden files.
+package numtest
+
+import (
+	"encoding/json"
+	"math"
+	"math/big"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"testing"
+
+	"cvgm/qpdiff/internal/dense"
+
+	"github.com/google/go-cmp/cmp"
+	"gonum.org/v1/gonum/mat"
+)
+
+// NaNs returns a destination for θ, poisoned.
+func NaNs(n, _ int) []float64 {
+	s := make([]float64, n)
+	for i := range s {
+		s[i] = math.NaN()
+	}
+	return s
+}
+
+func SameBits(a, b []float64) bool {
+	return slices.EqualFunc(a, b, func(x, y float64) bool {
+		return math.Float64bits(x) == math.Float64bits(y)
+	})
+}
+
+// Long is the number of random problems of a test that takes n of them, a fifth of
+// that with -short, as under the race detector and emulation.
+func Long(n int) int {
+	if testing.Short() {
+		return n / 5
+	}
+	return n
+}
+
+func Normals(rng *rand.Rand, n int) []float64 {
+	s := make([]float64, n)
+	for i := range s {
+		s[i] = rng.NormFloat64()
+	}
+	return s
+}
+
+// Direction draws from the unit sphere.
+func Direction(rng *rand.Rand, n int) []float64 {
+	s := Normals(rng, n)
+	length := math.Sqrt(dense.Dot(s, s))
+	for i := range s {
+		s[i] /= length
+	}
+	return s
+}
+
+// CentralDifference is the derivative of f at 0 from five points, with an
+// error of order h⁴.
+func CentralDifference(f func(float64) float64, h float64) float64 {
+	return (8*(f(h)-f(-h)) - (f(2*h) - f(-2*h))) / (12 * h)
+}
+
+// ForwardDifference is the derivative of f at 0 from the right, of order h⁴.
+func ForwardDifference(f func(float64) float64, h float64) float64 {
+	return (-25*f(0) + 48*f(h) - 36*f(2*h) + 16*f(3*h) - 3*f(4*h)) / (12 * h)
+}
+
+// NearAll fails where got differs from want by more than tol relative to the
+// largest entry of want, or to floor where that is larger.
+func NearAll(t *testing.T, what string, got, want []float64, tol, floor float64) {
+	t.Helper()
+	size, diff := floor, 0.0
+	for i, w := range want {
+		size, diff = max(size, math.Abs(w)), max(diff, math.Abs(got[i]-w))
+	}
+	if len(got) != len(want) || !(diff <= tol*size) {
+		t.Errorf("%s: differs by %.3g of %.3g:\n%s", what, diff, size, cmp.Diff(want, got))
+	}
+}
+
+// RelErr is the largest difference relative to the largest entry of want.
+func RelErr(got, want []float64) float64 {
+	worst, scale := 0.0, 0.0
+	for i, w := range want {
+		scale = max(scale, math.Abs(w))
+		worst = max(worst, math.Abs(got[i]-w))
+	}
+	if worst == 0 {
+		return 0
+	}
+	return worst / scale
+}
+
+func ReadGolden(t *testing.T, name string, to any) {
+	t.Helper()
+	b, err := os.ReadFile("testdata/" + name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(b, to); err != nil {
+		t.Fatal(err)
+	}
+}
+
+const preciseBits = 400
+
+func Precise(v float64) *big.Float { return new(big.Float).SetPrec(preciseBits).SetFloat64(v) }
+
+// Eliminate solves the linear system whose last column is its right-hand side.
+func Eliminate(a [][]*big.Float) []*big.Float {
+	n := len(a)
+	t := Precise(0)
+	for c := range n {
+		p := c
+		for i := c + 1; i < n; i++ {
+			if Precise(0).Abs(a[i][c]).Cmp(t.Abs(a[p][c])) > 0 {
+				p = i
+			}
+		}
+		a[c], a[p] = a[p], a[c]
+		for i := c + 1; i < n; i++ {
+			f := Precise(0).Quo(a[i][c], a[c][c])
+			for j := c + 1; j <= n; j++ {
+				a[i][j].Sub(a[i][j], t.Mul(f, a[c][j]))
+			}
+		}
+	}
+	x := make([]*big.Float, n)
+	for i := n - 1; i >= 0; i-- {
+		x[i] = a[i][n]
+		for j := i + 1; j < n; j++ {
+			x[i].Sub(x[i], t.Mul(a[i][j], x[j]))
+		}
+		x[i].Quo(x[i], a[i][i])
+	}
+	return x
+}
+
+func NewBig(v float64) *big.Float { return new(big.Float).SetPrec(200).SetFloat64(v) }
+
+func Matrix(rows [][]float64) *mat.Dense {
+	return mat.NewDense(len(rows), len(rows[0]), slices.Concat(rows...))
+}
+
+// Extremes draws numbers over the whole range of float64, many of them the same.
+func Extremes(rng *rand.Rand, n int) []float64 {
+	s := make([]float64, n)
+	wide := rng.IntN(2) == 0
+	size := math.Pow(10, 640*rng.Float64()-330)
+	for i := range s {
+		switch rng.IntN(8) {
+		case 0:
+		case 1:
+			s[i] = size
+		case 2:
+			s[i] = -size
+		default:
+			s[i] = rng.NormFloat64() * size
+			if wide {
+				s[i] = rng.NormFloat64() * math.Pow(10, 640*rng.Float64()-330)
+			}
+		}
+		if !dense.Finite(s[i]) {
+			s[i] = math.MaxFloat64
+		}
+	}
+	return s
+}
+
+// EquilibratedCond is the condition of the symmetric matrix h scaled to a unit
+// diagonal, by its eigenvalues.
+func EquilibratedCond(n int, h func(i, j int) float64) float64 {
+	if n == 0 {
+		return 1
+	}
+	a := mat.NewSymDense(n, nil)
+	for i := range n {
+		for j := range i + 1 {
+			a.SetSym(i, j, h(i, j)/math.Sqrt(h(i, i))/math.Sqrt(h(j, j)))
+		}
+	}
+	var eig mat.EigenSym
+	if !eig.Factorize(a, false) {
+		return math.Inf(1)
+	}
+	v := eig.Values(nil)
+	return v[n-1] / max(v[0], 0)
+}
+
+func Ones(n int) []float64 {
+	s := make([]float64, n)
+	for i := range s {
+		s[i] = 1
+	}
+	return s
+}
+
+func First(n, _ int) int { return n }
+
+// Near compares to 1e-8 of the largest entry, or of 1e-2 where all is rounding.
+func Near(got, want []float64) bool {
+	for i, v := range want {
+		if !(math.Abs(got[i]-v) <= 1e-8*max(dense.Largest(want), 1e-2)) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,3 @@
+// Package kernel has kernels and the learners that predict by them: the kernel support
+// vector machine ([SVM]) and kernel ridge regression ([Ridge]).
+package kernel

@@ -1,0 +1,169 @@
+package kernel
+
+import (
+	"cmp"
+	"math"
+
+	"cvgm/qpdiff"
+	"cvgm/qpdiff/internal/check"
+	"cvgm/qpdiff/internal/dense"
+	"cvgm/qpdiff/learn"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// A Kernel is a positive semidefinite function k(x, z) of two rows of features
+// with parameters to be learned. Its methods must not write to their inputs and
+// must not keep state that a call changes.
+type Kernel interface {
+	// NumParams returns the number of parameters for rows of n features.
+	NumParams(n int) int
+	// Check reports parameters with which k is not positive semidefinite. The
+	// parameters are finite and NumParams many.
+	Check(params []float64) error
+	// Eval returns k(x, z).
+	Eval(params, x, z []float64) float64
+	// Grad adds s times the derivative of k(x, z) with respect to the
+	// parameters to dparams, to x to dx and to z to dz, each unless it is nil.
+	// value is what Eval returned.
+	Grad(dparams, dx, dz []float64, s, value float64, params, x, z []float64)
+}
+
+// RBF is the radial basis function kernel exp(−γ‖x−z‖²) with the parameter γ > 0.
+type RBF struct{}
+
+// NumParams returns 1: γ.
+func (RBF) NumParams(int) int { return 1 }
+
+// Check refuses γ ≤ 0.
+func (RBF) Check(params []float64) error {
+	if !(params[0] > 0) {
+		return check.ArgErrorf("hyper", qpdiff.ErrDomain, "give the RBF kernel a γ above 0", "holds %v as γ", params[0])
+	}
+	return nil
+}
+
+// Eval returns exp(−γ‖x−z‖²).
+func (RBF) Eval(params, x, z []float64) float64 {
+	return math.Exp(-params[0] * squaredDistance(x, z))
+}
+
+// Grad adds −s·‖x−z‖²·k, −2γs·k·(x−z) and its negative.
+func (k RBF) Grad(dparams, dx, dz []float64, s, value float64, params, x, z []float64) {
+	if s *= value; s == 0 {
+		return // also where the distance overflows, which makes value 0
+	}
+	d := squaredDistance(x, z)
+	if dparams != nil {
+		dparams[0] -= s * d
+	}
+	s *= -2 * params[0]
+	if dx != nil {
+		for j, v := range x {
+			dx[j] += s * (v - z[j])
+		}
+	}
+	if dz != nil {
+		for j, v := range x {
+			dz[j] -= s * (v - z[j])
+		}
+	}
+}
+
+func squaredDistance(x, z []float64) float64 {
+	z = z[:len(x)]
+	var d float64
+	for j, v := range x {
+		v -= z[j]
+		d += v * v
+	}
+	return d
+}
+
+// Polynomial is the kernel (s·xᵀz + c)^Degree with the parameters s > 0 and
+// c ≥ 0. Degree 1 with c = 0 is the linear kernel.
+type Polynomial struct {
+	Degree int // zero: 3
+}
+
+// NumParams returns 2: s and c.
+func (Polynomial) NumParams(int) int { return 2 }
+
+// Check refuses s ≤ 0 and c < 0, and a negative Degree.
+func (k Polynomial) Check(params []float64) error {
+	switch {
+	case k.Degree < 0:
+		return check.ArgErrorf("Polynomial.Degree", qpdiff.ErrDomain, "use a positive degree", "is %d", k.Degree)
+	case !(params[0] > 0):
+		return check.ArgErrorf("hyper", qpdiff.ErrDomain, "give the polynomial kernel a scale above 0", "holds %v as the scale", params[0])
+	case params[1] < 0:
+		return check.ArgErrorf("hyper", qpdiff.ErrDomain, "give the polynomial kernel a constant at or above 0", "holds %v as the constant", params[1])
+	}
+	return nil
+}
+
+// Eval returns (s·xᵀz + c)^Degree.
+func (k Polynomial) Eval(params, x, z []float64) float64 {
+	return power(params[0]*dense.Dot(x, z)+params[1], k.degree())
+}
+
+// Grad adds s·Degree·(…)^(Degree−1) times xᵀz and 1, the scale times z, and the
+// scale times x.
+func (k Polynomial) Grad(dparams, dx, dz []float64, s, value float64, params, x, z []float64) {
+	xz := dense.Dot(x, z)
+	p := k.degree()
+	s *= float64(p) * power(params[0]*xz+params[1], p-1)
+	if dparams != nil {
+		dparams[0] += s * xz
+		dparams[1] += s
+	}
+	if dx != nil {
+		dense.Axpy(s*params[0], z, dx)
+	}
+	if dz != nil {
+		dense.Axpy(s*params[0], x, dz)
+	}
+}
+
+func (k Polynomial) degree() int { return cmp.Or(k.Degree, 3) }
+
+// power returns x to the n ≥ 0.
+func power(x float64, n int) float64 {
+	p := 1.0
+	for ; n > 0; n >>= 1 {
+		if n&1 != 0 {
+			p *= x
+		}
+		x *= x
+	}
+	return p
+}
+
+// checkColumns reports rows x to predict for that are nil or of another number of features than n.
+func checkColumns(x *mat.Dense, n int) error {
+	if x == nil {
+		return check.ArgErrorf("x", qpdiff.ErrShape, "give the rows to predict for", "is nil")
+	}
+	if c := x.RawMatrix().Cols; c != n {
+		return check.ArgErrorf("x", qpdiff.ErrShape, "give as many features as the model has", "has %d columns instead of %d", c, n)
+	}
+	return nil
+}
+
+func isRBF(k Kernel) bool {
+	_, rbf := k.(RBF)
+	return rbf || k == nil
+}
+
+// widthRange bounds γ in units of the inverse of the median squared distance between rows
+// (the median heuristic).
+const widthRange = 1e3
+
+// width describes the parameter γ of the RBF kernel exp(−γ‖x−x′‖²). Its default is that of
+// scikit-learn: one over the number of features times their variance.
+func width(m learn.Moments) learn.Hyperparameter {
+	middle := m.Distance()
+	h := learn.Hyperparameter{Name: "γ", Lower: 1 / (widthRange * middle), Upper: widthRange / middle}
+	h.Default = min(max(1/m.Trace, h.Lower), h.Upper)
+	return h
+}

@@ -1,0 +1,114 @@
+package kernel
+
+import (
+	"cmp"
+
+	"cvgm/qpdiff"
+	"cvgm/qpdiff/internal/check"
+	"cvgm/qpdiff/internal/dense"
+	"cvgm/qpdiff/learn"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// A Model is the prediction function of a fitted kernel machine without its
+// training data,
+//
+//	f(x) = Σ_i Coef_i·k(x_i, x) + Intercept
+//
+// with the rows x_i of X: the support vectors of a [SVM], the rows that count of
+// a [Ridge]. Calls of its methods may run at the same time.
+type Model struct {
+	Kernel    Kernel     // nil: RBF
+	Params    []float64  // of the kernel
+	X         *mat.Dense // one row for each coefficient; nil without any
+	Coef      []float64
+	Intercept float64
+}
+
+// Check reports the first part of m that is not finite, outside its domain or does not
+// fit the others. The error is an ArgError of kind ErrShape, ErrNotFinite or ErrDomain.
+func (m *Model) Check() error {
+	rows, n := 0, 0
+	if m.X != nil {
+		rows, n = m.X.Dims()
+	}
+	if rows != len(m.Coef) {
+		return check.ArgErrorf("Model.Coef", qpdiff.ErrShape, "give one coefficient per row of X", "has %d entries for the %d rows of X", len(m.Coef), rows)
+	}
+	kernel := cmp.Or[Kernel](m.Kernel, RBF{})
+	if rows > 0 {
+		if want := kernel.NumParams(n); want != len(m.Params) {
+			return check.ArgErrorf("Model.Params", qpdiff.ErrShape, "give the kernel's parameters", "has %d entries instead of %d", len(m.Params), want)
+		}
+	}
+	const remedy = "use the model of a fit that succeeded"
+	for _, err := range []error{check.Finite("Model.Params", remedy, m.Params), check.Finite("KernelModel.Coef", remedy, m.Coef),
+		check.Finite("Model.Intercept", remedy, []float64{m.Intercept}), check.FiniteRows("KernelModel.X", remedy, m.X)} {
+		if err != nil {
+			return err
+		}
+	}
+	if rows == 0 {
+		return nil
+	}
+	return kernel.Check(m.Params)
+}
+
+// Predict writes f(x) for each row of x to dst, with the same bits as the learner's
+// Predict. Errors are those of Check, and ArgErrors of kind ErrShape or ErrNotFinite for
+// x and for a value that overflows, from whose row on dst is undefined.
+func (m *Model) Predict(dst []float64, x *mat.Dense) error {
+	if err := m.Check(); err != nil {
+		return err
+	}
+	if x == nil {
+		return checkColumns(x, 0)
+	}
+	if m.X != nil {
+		if err := checkColumns(x, m.X.RawMatrix().Cols); err != nil {
+			return err
+		}
+	}
+	check.Length("dst", dst, x.RawMatrix().Rows)
+	if err := check.FiniteRows("x", "remove or impute the entry", x); err != nil {
+		return err
+	}
+	kernel := cmp.Or[Kernel](m.Kernel, RBF{})
+	for t := range dst {
+		f := m.Intercept
+		for i, c := range m.Coef {
+			f += c * kernel.Eval(m.Params, m.X.RawRowView(i), x.RawRowView(t))
+		}
+		if dst[t] = f; !dense.Finite(f) {
+			return check.ArgErrorf("x", qpdiff.ErrNotFinite, "scale the features or change the kernel's parameters", "has a row %d whose prediction is %v", t, f)
+		}
+	}
+	return nil
+}
+
+// model returns the prediction function of the last fit, in storage of its own.
+func (l *kernelMachine) model() (*Model, error) {
+	if err := l.state.Fitted(); err != nil {
+		return nil, err
+	}
+	m := &Model{Kernel: l.kernel, Params: append([]float64{}, l.kernelParams...), Intercept: l.b}
+	if len(l.support) > 0 {
+		m.X = mat.NewDense(len(l.support), l.n, nil)
+	}
+	for k, i := range l.support {
+		m.X.SetRow(k, l.row(i))
+		m.Coef = append(m.Coef, l.coef[i])
+	}
+	return m, nil
+}
+
+// A Machine is a Predictor whose prediction function is a [Model].
+type Machine interface {
+	learn.Predictor
+	// Model returns the prediction function of the last Fit, in storage of its own.
+	Model() (*Model, error)
+	// PredictionSize returns the sum of the moduli of the terms of the prediction for the
+	// row x at the last Fit: the rounding of the prediction is relative to it.
+	PredictionSize(x []float64) float64
+}

@@ -1,0 +1,227 @@
+package kernel
+
+import (
+	"cmp"
+
+	"cvgm/qpdiff"
+	"cvgm/qpdiff/internal/check"
+	"cvgm/qpdiff/internal/dense"
+	"cvgm/qpdiff/internal/learner"
+	"cvgm/qpdiff/learn"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// Ridge is ridge regression with a kernel (Saunders, Gammerman and Vovk 1998):
+//
+//	minimise over c and b   1/N·‖y − Kc − b·1‖² + λ·cᵀKc,   K_ij = k(x_i, x_j)
+//
+// whose prediction is f(x) = Σ_i c_i k(x_i, x) + b, with b = 0 without Intercept. With the
+// linear kernel f is the prediction of [linear.ElasticNet] at λ1 = 0 and λ2 = λ. The sums over
+// the rows have each as often as it counts in the [learn.Data].
+//
+// The hyperparameters are λ ≥ 0, then those of the kernel. λ = 0 interpolates, where
+// the kernel matrix is regular.
+//
+// The prediction is not θᵀx: θ is b alone with Intercept and empty without, and
+// [Ridge.Predict] returns the prediction; [Ridge.PredictVJP] and
+// [Ridge.PredictJVP] are its derivatives with respect to λ, the kernel's
+// parameters, the training rows, their labels and the rows predicted for.
+// [Ridge.LeaveOneOut] predicts each row from the others.
+//
+// # Method
+//
+// With w_i what row i counts and N their sum, the solution is that of
+//
+//	(K + Nλ·diag(1/w))·c + b·1 = y,   with Intercept Σc = 0
+//
+// where rows that do not count have c_i = 0. The kernel matrix is centred with
+// Intercept, which leaves c as it is and takes a constant of the kernel out of the
+// condition; then one Cholesky factorisation gives c and b. A fit costs N³/3
+// multiplications and N²/2 values of the kernel, which are kept while the kernel's
+// parameters stay the same. Derivatives follow from the same system, are exact and
+// exist wherever there is a fit: a product costs one solve and N²/2 gradients of the
+// kernel.
+//
+// The zero value, with the RBF kernel and no intercept, is ready for Load. Fits after
+// the first allocate nothing.
+type Ridge struct {
+	Kernel Kernel // nil: RBF. It is read by Dims and Load.
+	// Intercept adds an unpenalised constant to the prediction. It is read by Dims and
+	// Load.
+	Intercept bool
+
+	kernelRidgeFit
+}
+
+// Dims returns 1 parameter with Intercept and none without, and 1 hyperparameter more
+// than the kernel has.
+func (l *Ridge) Dims(n int) (theta, hyper int) {
+	if l.Intercept {
+		theta = 1
+	}
+	return theta, 1 + l.kernelOf().NumParams(n)
+}
+
+func (l *Ridge) kernelOf() Kernel { return cmp.Or[Kernel](l.Kernel, RBF{}) }
+
+// Load makes d the data of the following fits. It keeps a reference to d, whose Rows and
+// Weights count. Errors are those of [learn.Data.Check]; after one, the learner has no data.
+func (l *Ridge) Load(d learn.Data) error {
+	l.state.Unload()
+	d = learner.InPlace(d)
+	l.loo = 0
+	if err := d.Check(); err != nil {
+		return err
+	}
+	l.kernel = l.kernelOf()
+	l.state.Params, l.state.Hypers = l.Dims(d.Dense().RawMatrix().Cols)
+	l.load(d, l.Intercept)
+	return nil
+}
+
+// Reset forgets the last fit. The data stays loaded.
+func (l *Ridge) Reset() {
+	l.state.Forget()
+	l.loo = 0
+}
+
+// Fit solves the problem at hyper = (λ, kernel parameters…) and writes b to theta with
+// Intercept. Errors: an ArgError that matches ErrShape, ErrNotFinite or ErrDomain for
+// hyper, ErrNotFitted without data, ErrIllPosed where the system is singular to machine
+// precision, ErrNonconvex where the kernel turns out not to be positive semidefinite,
+// ErrNotFinite where the kernel or c overflows. After an error there is no fit, and θ is
+// left as it was.
+func (l *Ridge) Fit(theta, hyper []float64) error {
+	l.loo = 0
+	if err := l.state.BeginTheta(theta, l.state.Params, l.state.Hypers); err != nil {
+		return err
+	}
+	b, err := l.solve(hyper, 1)
+	if err != nil {
+		return err
+	}
+	l.coef, l.b = l.c, b
+	dense.Fill(theta, b)
+	l.state.Finish()
+	return nil
+}
+
+// Coefficients returns c of the last fit, one entry for each row of X, 0 for rows that
+// do not count. It overwrites dst, and allocates only where dst has too little capacity.
+// The error is ErrNotFitted.
+func (l *Ridge) Coefficients(dst []float64) ([]float64, error) {
+	if err := l.state.Fitted(); err != nil {
+		return nil, err
+	}
+	dst = dense.Zeros(dst, len(l.state.Data.Y))
+	dense.Scatter(dst, l.c, l.rows)
+	return dst, nil
+}
+
+// Model returns the prediction function of the last fit without the data. The error is
+// ErrNotFitted.
+func (l *Ridge) Model() (*Model, error) { return l.model() }
+
+// Predict writes the prediction for each row of x to dst. With a workspace that is not
+// nil it keeps the kernel's values there for a PredictVJP or PredictJVP at the same
+// rows. Errors: ErrNotFitted; an ArgError of kind ErrShape for x, or ErrNotFinite for x
+// or a value that overflows, from whose row on dst is undefined.
+func (l *Ridge) Predict(w *qpdiff.Workspace, dst []float64, x *mat.Dense) error {
+	var keep *kernelValues
+	if w != nil {
+		keep = &qpdiff.Scratch[kernelRidgeDerivative](w).values
+	}
+	return l.predict(keep, dst, x)
+}
+
+// VJP adds dthetaᵀ·∂b/∂input at the last fit to each field of g that is not nil. Its
+// errors are those of PredictVJP.
+func (l *Ridge) VJP(w *qpdiff.Workspace, g *learn.Grad, dtheta []float64) error {
+	return qpdiff.Scratch[kernelRidgeDerivative](w).adjoint(&l.kernelRidgeFit, g, dtheta)
+}
+
+// JVP sets dtheta to the derivative of b at the last fit along d, whose fields are
+// tangents of the inputs (nil: zero). Its errors are those of PredictJVP.
+func (l *Ridge) JVP(w *qpdiff.Workspace, dtheta []float64, d *learn.Grad) error {
+	return qpdiff.Scratch[kernelRidgeDerivative](w).forward(&l.kernelRidgeFit, dtheta, d)
+}
+
+// PredictVJP adds the derivative of Σ_t ddst_t·f(x_t) with respect to each input of the
+// fit to the field of g that is not nil, and with respect to x to dx, unless that is nil.
+// At λ = 0 the derivative in λ is that from the right. Errors: ErrNotFitted; an ArgError
+// of kind ErrShape or ErrNotFinite for x, and ErrNotFinite for ddst or where a product
+// overflows, which leaves g and dx undefined.
+func (l *Ridge) PredictVJP(w *qpdiff.Workspace, g *learn.Grad, dx, x *mat.Dense, ddst []float64) error {
+	return qpdiff.Scratch[kernelRidgeDerivative](w).adjointPredict(&l.kernelRidgeFit, g, dx, x, ddst)
+}
+
+// PredictJVP sets each dst_t to the derivative of f(x_t) at the last fit along d, whose
+// fields are tangents of the inputs of the fit (nil: zero), and along dx, the tangent of
+// x (nil: zero). Errors are those of PredictVJP, with dx and d in the place of ddst.
+// Where a value overflows dst is undefined.
+func (l *Ridge) PredictJVP(w *qpdiff.Workspace, dst []float64, x, dx *mat.Dense, d *learn.Grad) error {
+	return qpdiff.Scratch[kernelRidgeDerivative](w).forwardPredict(&l.kernelRidgeFit, dst, x, dx, d)
+}
+
+// LeaveOneOut writes to dst, for each row of X, the prediction of the fit at hyper to the
+// other rows, which has λ·(N−1) on the diagonal of its matrix. It ends the last Fit: what
+// follows is LeaveOneOutVJP. All N predictions cost one factorisation and one inverse,
+// N³ multiplications. Errors are those of Fit, and an ArgError of kind ErrDomain where
+// the data has one row, or Rows or Weights. After an error dst is left as it was.
+func (l *Ridge) LeaveOneOut(dst, hyper []float64) error {
+	l.loo = 0
+	if l.state.Forget(); l.state.Data.X == nil {
+		return learner.ErrNoData
+	}
+	if err := learner.CheckPlain(l.state.Data, "LeaveOneOut"); err != nil {
+		return err
+	}
+	check.Length("dst", dst, len(l.state.Data.Y))
+	if err := l.leaveOneOut(dst, hyper); err != nil {
+		return err
+	}
+	l.loo = check.NewState()
+	return nil
+}
+
+// LeaveOneOutVJP adds the derivative of Σ_i ddst_i·dst_i at the last LeaveOneOut to each
+// field of g that is not nil. g.X gets the derivative with respect to the rows as those
+// fitted to, and dx, unless that is nil, that with respect to the rows as those predicted
+// for: the derivative in X is the sum. It costs N³/2 multiplications and up to 5N²/2
+// gradients of the kernel. Errors: ErrNotFitted without a LeaveOneOut after the last
+// Load, Fit or Reset; an ArgError of kind ErrNotFinite for ddst or where a product
+// overflows, which leaves g and dx undefined.
+func (l *Ridge) LeaveOneOutVJP(w *qpdiff.Workspace, g *learn.Grad, dx *mat.Dense, ddst []float64) error {
+	if l.state.Home.Check(); l.loo == 0 {
+		return learner.ErrNoFit
+	}
+	rows, cols := l.state.Data.X.Dims()
+	check.Length("ddst", ddst, rows)
+	check.Matrix("dx", dx, rows, cols)
+	if err := l.state.CheckShape("g", g); err != nil {
+		return err
+	}
+	if err := check.Finite("ddst", "give a finite cotangent", ddst); err != nil {
+		return err
+	}
+	return qpdiff.Scratch[kernelRidgeDerivative](w).adjointLeaveOneOut(&l.kernelRidgeFit, g, dx, ddst)
+}
+
+// New returns a new learner with the same settings.
+func (l *Ridge) New() learn.Learner { return &Ridge{Kernel: l.Kernel, Intercept: l.Intercept} }
+
+// Convention returns the squared error.
+func (*Ridge) Convention() learn.Convention { return learn.Convention{Loss: learn.SquaredError} }
+
+// Bounds of λ and its default, whose kernels are 1 at equal rows.
+const leastLambda, defaultLambda, mostLambda = 1e-8, 1e-2, 10
+
+// Hyperparameters describes λ and the γ of an RBF kernel; those of other kernels do not
+// follow from the data.
+func (l *Ridge) Hyperparameters(m learn.Moments) []learn.Hyperparameter {
+	if !isRBF(l.Kernel) {
+		return nil
+	}
+	return []learn.Hyperparameter{{Name: "λ", Lower: leastLambda, Default: defaultLambda, Upper: mostLambda}, width(m)}
+}

@@ -1,0 +1,208 @@
+package kernel
+
+import (
+	"cvgm/qpdiff/internal/dense"
+	"cvgm/qpdiff/internal/learner"
+	"cvgm/qpdiff/learn"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// kernelRidgeDerivative is the scratch of the derivatives of a kernel ridge regression.
+type kernelRidgeDerivative struct {
+	z       []float64 // tangent of c
+	q       []float64 // of a leave-one-out fit: cotangents of the diagonal of G, negated
+	weights []float64 // and of the kernel matrix, upper triangle
+	kernelScratch
+}
+
+// adjoint is [Ridge.VJP].
+func (d *kernelRidgeDerivative) adjoint(l *kernelRidgeFit, g *learn.Grad, dtheta []float64) error {
+	if err := l.state.CheckAdjoint(g, dtheta); err != nil || !learner.Wants(g) {
+		return err
+	}
+	d.start(&l.kernelMachine)
+	var db float64
+	if len(dtheta) > 0 {
+		db = dtheta[0]
+	}
+	return d.finish(l, g, db)
+}
+
+// adjointPredict is [Ridge.PredictVJP].
+func (d *kernelRidgeDerivative) adjointPredict(l *kernelRidgeFit, g *learn.Grad, dx, x *mat.Dense, ddst []float64) error {
+	if err := l.checkAdjointRows(g, dx, x, ddst); err != nil {
+		return err
+	}
+	d.start(&l.kernelMachine)
+	db := d.predictions(&l.kernelMachine, g, dx, x, ddst)
+	if learner.Wants(g) {
+		if err := d.finish(l, g, db); err != nil {
+			return err
+		}
+	}
+	return learner.CheckProduct(&learn.Grad{X: dx})
+}
+
+// finish goes back through the fit, from the cotangents v of c and db of b. With
+// (K + λ/share)·w + ω·1 = v and, with Intercept, 1ᵀw = db, the cotangent of y is w and
+// that of the matrix −w·cᵀ.
+func (d *kernelRidgeDerivative) finish(l *kernelRidgeFit, g *learn.Grad, db float64) error {
+	l.factor.solve(d.v, db)
+	if g.Y != nil {
+		for k, i := range l.rows {
+			g.Y[i] += d.v[k]
+		}
+	}
+	if g.Hyper != nil {
+		for k, w := range d.v {
+			g.Hyper[0] -= w * l.c[k] / l.factor.share[k]
+		}
+	}
+	if m := len(l.c); g.X != nil || g.Hyper != nil {
+		for i, w := range d.v {
+			for j := i; j < m; j++ {
+				s := -w * l.c[j]
+				if i != j {
+					s -= d.v[j] * l.c[i]
+				}
+				l.kernel.Grad(d.dparamsOf(g), rowOf(g, d.gx, i, l.n), rowOf(g, d.gx, j, l.n), s, l.k[i*m+j], l.kernelParams, l.row(i), l.row(j))
+			}
+		}
+	}
+	return d.addInputs(l, g)
+}
+
+// addInputs adds the sums of d to g.
+func (d *kernelRidgeDerivative) addInputs(l *kernelRidgeFit, g *learn.Grad) error {
+	if g.Hyper != nil {
+		dense.Axpy(1, d.dparams, g.Hyper[1:])
+	}
+	if g.X != nil {
+		for k, i := range l.rows {
+			dense.Axpy(1, d.gx[k*l.n:(k+1)*l.n], g.X.RawRowView(i))
+		}
+	}
+	return learner.CheckProduct(g)
+}
+
+// adjointLeaveOneOut is [Ridge.LeaveOneOutVJP]. With the residuals e_i = c_i/G_ii,
+// p_i = ddst_i/G_ii, h = G·p and q_i = p_i·e_i, the cotangents are ddst − h of y and
+// ½(h·cᵀ + c·hᵀ) − G·diag(q)·G of K + (N−1)λ·I.
+func (d *kernelRidgeDerivative) adjointLeaveOneOut(l *kernelRidgeFit, g *learn.Grad, dx *mat.Dense, ddst []float64) error {
+	m, n := len(l.c), l.n
+	d.start(&l.kernelMachine)
+	d.q = dense.Grow(d.q, m)
+	h := d.v
+	for i, a := range ddst {
+		h[i] = a / l.inverse[i*m+i]
+		d.q[i] = h[i] * l.residual[i]
+	}
+	l.factor.solve(h, 0)
+	if g.Y != nil {
+		for i, a := range ddst {
+			g.Y[i] += a - h[i]
+		}
+	}
+	if g.Hyper != nil {
+		var trace float64
+		for i, q := range d.q {
+			column := l.inverse[i*m : (i+1)*m]
+			trace += h[i]*l.c[i] - q*dense.Dot(column, column)
+		}
+		g.Hyper[0] += float64(m-1) * trace
+	}
+	if g.X == nil && (g.Hyper == nil || len(l.kernelParams) == 0) && dx == nil {
+		return learner.CheckProduct(g)
+	}
+	d.weights = dense.Zeros(d.weights, m*m)
+	if g.X != nil || g.Hyper != nil {
+		for k, q := range d.q {
+			column := l.inverse[k*m : (k+1)*m]
+			for i, v := range column {
+				dense.Axpy(-q*v, column[i:], d.weights[i*m+i:(i+1)*m])
+			}
+		}
+	}
+	for i := range m {
+		for j := i; j < m; j++ {
+			value, xi, xj := l.k[i*m+j], l.row(i), l.row(j)
+			if i == j {
+				l.kernel.Grad(d.dparamsOf(g), rowOf(g, d.gx, i, n), rowOf(g, d.gx, i, n), d.weights[i*m+i]+h[i]*l.c[i], value, l.kernelParams, xi, xi)
+				continue
+			}
+			s := 2*d.weights[i*m+j] + h[i]*l.c[j] + h[j]*l.c[i]
+			// What is due to the rows as those predicted for: without row i the
+			// coefficient of row j is c_j − G_ij·e_i.
+			at := l.inverse[i*m+j]
+			si, sj := ddst[i]*(l.c[j]-at*l.residual[i]), ddst[j]*(l.c[i]-at*l.residual[j])
+			if dparams := d.dparamsOf(g); dparams != nil {
+				l.kernel.Grad(dparams, nil, nil, s, value, l.kernelParams, xi, xj)
+			}
+			if g.X != nil {
+				l.kernel.Grad(nil, rowOf(g, d.gx, i, n), nil, s-si, value, l.kernelParams, xi, xj)
+				l.kernel.Grad(nil, nil, rowOf(g, d.gx, j, n), s-sj, value, l.kernelParams, xi, xj)
+			}
+			if dx != nil {
+				l.kernel.Grad(nil, dx.RawRowView(i), nil, si, value, l.kernelParams, xi, xj)
+				l.kernel.Grad(nil, nil, dx.RawRowView(j), sj, value, l.kernelParams, xi, xj)
+			}
+		}
+	}
+	if err := d.addInputs(l, g); err != nil {
+		return err
+	}
+	return learner.CheckProduct(&learn.Grad{X: dx})
+}
+
+// forward is [Ridge.JVP].
+func (d *kernelRidgeDerivative) forward(l *kernelRidgeFit, dtheta []float64, t *learn.Grad) error {
+	if err := l.state.CheckForward(dtheta, t); err != nil {
+		return err
+	}
+	dense.Fill(dtheta, d.tangent(l, t))
+	return learner.CheckTangentOut(dtheta)
+}
+
+// forwardPredict is [Ridge.PredictJVP].
+func (d *kernelRidgeDerivative) forwardPredict(l *kernelRidgeFit, dst []float64, x, dx *mat.Dense, t *learn.Grad) error {
+	if err := l.checkForwardRows(dst, x, dx, t); err != nil {
+		return err
+	}
+	db := d.tangent(l, t)
+	d.predictionsAlong(&l.kernelMachine, dst, x, dx, t, d.z, db)
+	return learner.CheckTangentOut(dst)
+}
+
+// tangent sets z to the derivative of c along t and returns that of b.
+func (d *kernelRidgeDerivative) tangent(l *kernelRidgeFit, t *learn.Grad) (db float64) {
+	m, n := len(l.c), l.n
+	d.z = dense.Zeros(d.z, m)
+	if !learner.Wants(t) {
+		return 0
+	}
+	d.tx = dense.Zeros(d.tx, m*n)
+	for k, i := range l.rows {
+		if t.Y != nil {
+			d.z[k] += t.Y[i]
+		}
+		if t.Hyper != nil {
+			d.z[k] -= t.Hyper[0] * l.c[k] / l.factor.share[k]
+		}
+		if t.X != nil {
+			copy(d.tx[k*n:(k+1)*n], t.X.RawRowView(i))
+		}
+	}
+	if t.X != nil || t.Hyper != nil {
+		for i := range m {
+			for j := i; j < m; j++ {
+				s := d.kernelTangent(&l.kernelMachine, t, rowOf(t, d.tx, i, n), rowOf(t, d.tx, j, n), 1, l.k[i*m+j], l.row(i), l.row(j))
+				d.z[i] -= s * l.c[j]
+				if i != j {
+					d.z[j] -= s * l.c[i]
+				}
+			}
+		}
+	}
+	return l.factor.solve(d.z, 0)
+}

@@ -1,0 +1,214 @@
+package kernel
+
+import (
+	"math"
+
+	"cvgm/qpdiff"
+	"cvgm/qpdiff/internal/check"
+	"cvgm/qpdiff/internal/dense"
+	"cvgm/qpdiff/internal/learner"
+	"cvgm/qpdiff/learn"
+
+	"gonum.org/v1/gonum/floats"
+)
+
+// kernelRidgeFactor solves (K + ridge·diag(1/share))·x + b·1 = r, with balanced and
+// 1ᵀx = sum, without it b = 0. share sums to 1.
+//
+// With balanced the matrix is K′ + ridge·diag(1/share) + shift·11ᵀ, where K′ is K
+// centred, K′_ij = K_ij − u_i − u_j with K′·share = 0. Neither changes x where sum = 0,
+// and the matrix is positive definite wherever x is unique.
+type kernelRidgeFactor struct {
+	a, inv   []float64 // Cholesky factor, lower triangle
+	share    []float64
+	ridge    float64
+	balanced bool
+	u        []float64
+	shift    float64
+
+	size, x []float64 // work of factorise
+}
+
+// factorise factorises for the matrix k and ridge = lambda·part; rows are the numbers of
+// its rows in the data.
+func (f *kernelRidgeFactor) factorise(k []float64, rows []int, lambda, part float64) error {
+	f.ridge = lambda * part
+	n := len(f.share)
+	dense.GrowAll(n, &f.inv, &f.u, &f.size, &f.x)
+	f.a = dense.Grow(f.a, n*n)
+	clear(f.u)
+	f.shift = 0
+	if f.balanced {
+		mean := 0.0
+		for i := range n {
+			f.u[i] = dense.Dot(f.share, k[i*n:(i+1)*n])
+			mean += f.share[i] * f.u[i]
+		}
+		floats.AddConst(-mean/2, f.u)
+		for i, s := range f.share {
+			f.shift += s * (k[i*n+i] - 2*f.u[i])
+		}
+		if f.shift = max(f.shift, 0)/float64(n) + f.ridge; f.shift == 0 {
+			f.shift = 1
+		}
+	}
+	lost := 1.0 // by what the terms of a diagonal entry exceed it
+	for i := range n {
+		for j := range i + 1 {
+			f.a[i*n+j] = k[i*n+j] - f.u[i] - f.u[j] + f.shift
+		}
+		f.a[i*n+i] += f.ridge / f.share[i]
+		f.size[i] = math.Sqrt(f.a[i*n+i])
+		lost = max(lost, k[i*n+i]/f.a[i*n+i])
+	}
+	const remedy = "raise lambda, or drop one of equal rows"
+	if at := dense.Cholesky(f.a, f.inv, n, dense.Eps); at < n {
+		if pivot := f.a[at*n+at]; pivot < -dense.ComplementarityTol*dense.Eps*float64(n)*f.reach(k, at) {
+			return check.ArgErrorf("Kernel", qpdiff.ErrNonconvex, "use a positive semidefinite kernel", "has a direction of negative curvature at row %d", rows[at])
+		} else if !dense.Finite(pivot) {
+			return check.ArgErrorf("hyper", qpdiff.ErrNotFinite, "scale the features, or change lambda", "gives a kernel matrix that overflows at row %d", rows[at])
+		}
+		return check.ArgErrorf("hyper", qpdiff.ErrIllPosed, remedy, "has lambda = %v, with which the kernel matrix is singular: row %d depends on those before it", lambda, rows[at])
+	}
+	least := dense.SmallestSingular(f.a, f.inv, n, n, f.size, f.x)
+	if cond := lost * math.Sqrt(float64(n)) / (least * least); dense.Unsolvable(cond) {
+		return check.ArgErrorf("hyper", qpdiff.ErrIllPosed, remedy, "has lambda = %v, with which the kernel matrix is singular to machine precision: its condition is about %.2g", lambda, cond)
+	}
+	return nil
+}
+
+// reach bounds the terms of the pivot at which cholesky stopped, in units of rounding: the
+// pivot is the curvature along the direction in which the rows before it cancel row at, and
+// the rounding of each entry of the matrix counts by the sizes of that direction there.
+func (f *kernelRidgeFactor) reach(k []float64, at int) float64 {
+	n := len(f.share)
+	v := f.x[:at+1]
+	copy(v, f.a[at*n:at*n+at])
+	dense.BackSolve(f.a, f.inv, at, n, v[:at])
+	v[at] = 1
+	sum := 0.0
+	for i, w := range v {
+		sum += math.Abs(w) * math.Hypot(f.size[i], math.Sqrt(k[i*n+i]))
+	}
+	return sum * sum
+}
+
+// solve replaces x = r by the solution and returns b. It writes to x alone.
+func (f *kernelRidgeFactor) solve(x []float64, sum float64) (b float64) {
+	n := len(x)
+	if f.balanced {
+		if sum != 0 {
+			dense.Axpy(-sum, f.u, x)
+		}
+		b = dense.Dot(f.share, x) - f.ridge*sum
+		floats.AddConst(f.shift*sum-b, x)
+	}
+	dense.ForwardSolve(f.a, f.inv, n, n, x)
+	dense.BackSolve(f.a, f.inv, n, n, x)
+	if f.balanced {
+		// The sum, which a large constant of the kernel multiplies, to the last bits:
+		// along share the system changes by ridge·1 alone.
+		over := floats.Sum(x) - sum
+		dense.Axpy(-over, f.share, x)
+		b += f.ridge*over - dense.Dot(f.u, x)
+	}
+	return b
+}
+
+// kernelRidgeFit is a kernel ridge regression on its data, solved: what its derivatives
+// read.
+type kernelRidgeFit struct {
+	kernelMachine // its rows are those that count, its coefficients c
+	rows          []int
+	counts        []float64
+	k             []float64 // kernel matrix of the rows
+	c             []float64
+	factor        kernelRidgeFactor
+
+	loo      uint64    // the number of the last leave-one-out fit, 0 without one
+	inverse  []float64 // of that: the matrix G with c = G·y
+	residual []float64 // and y_i minus the prediction of the fit without row i
+}
+
+// load makes d, whose entries are checked, the data.
+func (l *kernelRidgeFit) load(d learn.Data, bias bool) {
+	rows, n := d.X.Dims()
+	l.counts = learner.Counts(d, l.counts)
+	l.rows = dense.Grow(l.rows, rows)[:0]
+	total := 0.0
+	for i := range rows {
+		if count := dense.CountAt(l.counts, i); count > 0 {
+			l.rows = append(l.rows, i)
+			total += count
+		}
+	}
+	m := len(l.rows)
+	l.n, l.stride = n, n
+	l.points = dense.Grow(l.points, m*n)
+	dense.GrowAll(m, &l.c, &l.factor.share)
+	l.support = dense.Grow(l.support, m)
+	l.k = dense.Grow(l.k, m*m)
+	features := d.Dense()
+	for k, i := range l.rows {
+		copy(l.points[k*n:(k+1)*n], features.RawRowView(i))
+		l.factor.share[k] = dense.CountAt(l.counts, i) / total
+		l.support[k] = k
+	}
+	l.factor.balanced = bias
+	l.stale = true
+	l.state.Data = d
+}
+
+// solve sets c and returns b for λ times part.
+func (l *kernelRidgeFit) solve(hyper []float64, part float64) (b float64, err error) {
+	if err := l.checkHyper(hyper, "lambda", func(lambda float64) error {
+		if lambda >= 0 {
+			return nil
+		}
+		return check.ArgErrorf("hyper", qpdiff.ErrDomain, "give a lambda at or above 0", "holds %v as lambda", lambda)
+	}); err != nil {
+		return 0, err
+	}
+	if _, _, err := l.gram(l.k, l.rows, hyper[1:]); err != nil {
+		return 0, err
+	}
+	if err := l.factor.factorise(l.k, l.rows, hyper[0], part); err != nil {
+		return 0, err
+	}
+	dense.Gather(l.c, l.state.Data.Y, l.rows)
+	b = l.factor.solve(l.c, 0)
+	if !dense.AllFinite(l.c) || !dense.Finite(b) {
+		return 0, check.ArgErrorf("Data", qpdiff.ErrNotFinite, "scale the labels or the kernel, or raise lambda", "leaves coefficients that overflow")
+	}
+	return b, nil
+}
+
+// leaveOneOut sets dst to the prediction for each row of the fit to the others.
+//
+// Without row i the rows have the matrix K + (N−1)λ·I less row and column i. So G, the
+// upper left block of the inverse of [K + (N−1)λ·I, 1; 1ᵀ, 0] (without intercept the
+// inverse of K + (N−1)λ·I), gives all residuals: (G·y)_i/G_ii.
+func (l *kernelRidgeFit) leaveOneOut(dst, hyper []float64) error {
+	m := len(l.rows)
+	if m < 2 {
+		return check.ArgErrorf("Data", qpdiff.ErrDomain, "give at least two rows", "has one row, without which there is nothing to fit")
+	}
+	if _, err := l.solve(hyper, float64(m-1)/float64(m)); err != nil {
+		return err
+	}
+	l.inverse, l.residual = dense.Zeros(l.inverse, m*m), dense.Grow(l.residual, m)
+	for i := range m {
+		column := l.inverse[i*m : (i+1)*m]
+		column[i] = 1
+		l.factor.solve(column, 0)
+		l.residual[i] = l.c[i] / column[i]
+		if !(column[i] > 0) || !dense.Finite(l.residual[i]) {
+			return check.ArgErrorf("Data", qpdiff.ErrNotFinite, "scale the labels or the kernel, or raise lambda", "leaves a residual of %v for row %d", l.residual[i], i)
+		}
+	}
+	for i, r := range l.residual {
+		dst[i] = l.state.Data.Y[i] - r
+	}
+	l.coef = l.c
+	return nil
+}

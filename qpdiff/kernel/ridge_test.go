@@ -1,0 +1,400 @@
+package kernel
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"cvgm/qpdiff"
+	"cvgm/qpdiff/internal/casetest"
+	"cvgm/qpdiff/internal/dense"
+	"cvgm/qpdiff/internal/learner"
+	"cvgm/qpdiff/internal/numtest"
+	"cvgm/qpdiff/learn"
+	"cvgm/qpdiff/learntest"
+	"cvgm/qpdiff/linear"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+)
+
+// denseRidge solves the conditions of a Ridge, in c and b, by LU.
+func denseRidge(kernel Kernel, intercept bool, d learn.Data, hyper []float64) (c []float64, b float64) {
+	n := len(d.Y)
+	total := float64(n)
+	if d.Weights != nil {
+		total = floats.Sum(d.Weights)
+	}
+	a, y := mat.NewDense(n+1, n+1, nil), mat.NewVecDense(n+1, nil)
+	for i := range n {
+		for j := range n {
+			a.Set(i, j, kernel.Eval(hyper[1:], d.Dense().RawRowView(i), d.Dense().RawRowView(j)))
+		}
+		weight := 1.0
+		if d.Weights != nil {
+			weight = d.Weights[i]
+		}
+		a.Set(i, i, a.At(i, i)+total*hyper[0]/weight)
+		if intercept {
+			a.Set(i, n, 1)
+			a.Set(n, i, 1)
+		}
+		y.SetVec(i, d.Y[i])
+	}
+	if !intercept {
+		a.Set(n, n, 1)
+	}
+	var x mat.VecDense
+	if err := x.SolveVec(a, y); err != nil {
+		panic(err)
+	}
+	return x.RawVector().Data[:n], x.AtVec(n)
+}
+
+// kernelRidgeResidual compares θ, which are predictions at x, or b where x is nil, with
+// those of denseRidge, relative to the size of their terms.
+func kernelRidgeResidual(kernel Kernel, intercept, predicted bool) func(d learn.Data, theta, hyper []float64) float64 {
+	return func(d learn.Data, theta, hyper []float64) float64 {
+		c, b := denseRidge(kernel, intercept, d, hyper)
+		if !predicted {
+			return math.Abs(theta[0]-b) / (1 + math.Abs(b))
+		}
+		n := d.Dense().RawMatrix().Cols
+		x := mat.NewDense(5, n, numtest.Normals(rand.New(rand.NewPCG(8, 8)), 5*n))
+		worst := 0.0
+		for t, got := range theta {
+			f, size := b, math.Abs(b)
+			for i, v := range c {
+				k := v * kernel.Eval(hyper[1:], d.Dense().RawRowView(i), x.RawRowView(t))
+				f += k
+				size += math.Abs(k)
+			}
+			worst = max(worst, math.Abs(got-f)/size)
+		}
+		return worst
+	}
+}
+
+func TestKernelRidgeContract(t *testing.T) {
+	for _, intercept := range []bool{false, true} {
+		for _, c := range []struct {
+			kernel Kernel
+			params []float64
+		}{
+			{RBF{}, []float64{.4}},
+			{Polynomial{}, []float64{.2, 1}},
+			{Polynomial{Degree: 2}, []float64{.3, .5}},
+			{ard{}, []float64{.3, .5, .1}},
+		} {
+			for _, predicted := range []bool{true, false} {
+				if !predicted && !intercept {
+					continue
+				}
+				var cases []learntest.Case
+				add := func(rows int, lambda float64) {
+					cases = append(cases, learntest.Case{Name: fmt.Sprintf("%T %v %v %dx2", c.kernel, intercept, predicted, rows), Data: casetest.RandomData(uint64(rows), rows, 2, false),
+						Hyper: append([]float64{lambda}, c.params...), Residual: kernelRidgeResidual(c.kernel, intercept, predicted), Tol: 1e-12, Step: 1e-4})
+				}
+				add(30, .1)
+				add(12, .02)
+				add(3, 1)
+				casetest.Contract(t, func() learn.Learner {
+					l := &Ridge{Kernel: c.kernel, Intercept: intercept}
+					if predicted {
+						return &casetest.Predictions{P: l}
+					}
+					return l
+				}, cases...)
+			}
+		}
+	}
+}
+
+// With the linear kernel the prediction is that of an elastic net without λ1, weights
+// and rows that count twice included; with Intercept that of one on centred data.
+func TestKernelRidgeIsRidgeRegression(t *testing.T) {
+	for _, intercept := range []bool{false, true} {
+		for seed := range uint64(6) {
+			rows, n := 15, 4
+			d := casetest.RandomData(seed, rows, n, false)
+			if seed%2 == 1 {
+				d.Weights = make([]float64, rows)
+				for i := range d.Weights {
+					d.Weights[i] = float64(i%4) / 2
+				}
+				d.Rows = []int{1, 1, 2, 3, 4, 5, 5, 5, 6, 7, 8, 9, 10, 11, 14}
+			}
+			counts := learner.Counts(d, nil)
+			centre := learn.Data{X: mat.DenseCopyOf(d.X), Y: slices.Clone(d.Y), Rows: d.Rows, Weights: d.Weights}
+			means := make([]float64, n+1)
+			if intercept {
+				total := 0.0
+				for i := range rows {
+					total += dense.CountAt(counts, i)
+					dense.Axpy(dense.CountAt(counts, i), d.Dense().RawRowView(i), means)
+					means[n] += dense.CountAt(counts, i) * d.Y[i]
+				}
+				floats.Scale(1/total, means)
+				for i := range rows {
+					dense.Axpy(-1, means[:n], centre.Dense().RawRowView(i))
+					centre.Y[i] -= means[n]
+				}
+			}
+			const lambda = .3
+			var net linear.ElasticNet
+			l := Ridge{Kernel: Polynomial{Degree: 1}, Intercept: intercept}
+			theta, b := make([]float64, n), make([]float64, 1)
+			nt, _ := l.Dims(n)
+			got := make([]float64, rows)
+			if err := errors.Join(net.Load(centre), net.Fit(theta, []float64{0, lambda}), l.Load(d), l.Fit(b[:nt], []float64{lambda, 1, 0}), l.Predict(nil, got, d.Dense())); err != nil {
+				t.Fatal(err)
+			}
+			want := make([]float64, rows)
+			for i := range want {
+				want[i] = means[n] + dense.Dot(theta, centre.Dense().RawRowView(i))
+			}
+			numtest.NearAll(t, "prediction", got, want, 1e-12, 1)
+		}
+	}
+}
+
+// Two rows by hand: K = [1 e; e 1] for the labels ±1 gives c = ±1/(1 − e + 2λ).
+func TestKernelRidgeByHand(t *testing.T) {
+	const gamma, lambda = .3, .2
+	e := math.Exp(-4 * gamma)
+	d := learn.Data{X: mat.NewDense(2, 1, []float64{1, -1}), Y: []float64{1, -1}}
+	for _, intercept := range []bool{false, true} {
+		l := Ridge{Intercept: intercept}
+		var b [1]float64
+		nt, _ := l.Dims(1)
+		if err := errors.Join(l.Load(d), l.Fit(b[:nt], []float64{lambda, gamma})); err != nil {
+			t.Fatal(err)
+		}
+		c, err := l.Coefficients(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a := 1 / (1 - e + 2*lambda)
+		numtest.NearAll(t, "c", c, []float64{a, -a}, 8*dense.Eps, 0)
+		numtest.NearAll(t, "b", b[:], []float64{0}, 8*dense.Eps, 1)
+		x := mat.NewDense(1, 1, []float64{1})
+		g := &learn.Grad{Hyper: make([]float64, 2)}
+		if err := l.PredictVJP(nil, g, nil, x, []float64{1}); err != nil { // f(1) = a(1 − e)
+			t.Fatal(err)
+		}
+		numtest.NearAll(t, "df", g.Hyper, []float64{-2 * a * a * (1 - e), 4 * e * (a - a*a*(1-e))}, 32*dense.Eps, 1)
+	}
+	// One row with Intercept is its label, whatever λ.
+	l := Ridge{Intercept: true}
+	b := []float64{0}
+	for _, lambda := range []float64{0, 1} {
+		if err := errors.Join(l.Load(learn.Data{X: mat.NewDense(1, 1, []float64{3}), Y: []float64{2}}), l.Fit(b, []float64{lambda, 1})); err != nil || b[0] != 2 {
+			t.Errorf("one row, λ = %v: b = %v, error %v", lambda, b, err)
+		}
+	}
+	// A kernel that is constant gives the mean of the labels.
+	d = learn.Data{X: mat.NewDense(3, 1, []float64{2, 2, 2}), Y: []float64{1, 2, 6}}
+	if err := errors.Join(l.Load(d), l.Fit(b, []float64{.5, 1})); err != nil || math.Abs(b[0]-3) > 8*dense.Eps {
+		t.Errorf("equal rows: b = %v, error %v", b, err)
+	}
+}
+
+func TestKernelRidgeRefusals(t *testing.T) {
+	d := casetest.RandomData(1, 6, 2, false)
+	fit := func(k Kernel, d learn.Data, hyper ...float64) error {
+		l := Ridge{Kernel: k}
+		return errors.Join(l.Load(d), l.Fit(nil, hyper))
+	}
+	tied := casetest.CloneData(d)
+	copy(tied.Dense().RawRowView(4), tied.Dense().RawRowView(1))
+	for i, c := range []struct {
+		err, kind error
+		part      string
+	}{
+		{fit(nil, d, -1, 1), qpdiff.ErrDomain, "lambda"},
+		{fit(nil, d, 1, 0), qpdiff.ErrDomain, "γ"},
+		{fit(nil, d, 1), qpdiff.ErrShape, "lambda and the kernel"},
+		{fit(Polynomial{Degree: -1}, d, 1, 1, 1), qpdiff.ErrDomain, "Degree"},
+		{fit(Polynomial{Degree: 2000}, d, 1, 1, 1), qpdiff.ErrNotFinite, "Kernel"},
+		{fit(ard{}, d, .01, .1, .1, -.5), qpdiff.ErrNonconvex, "Kernel"},
+		{fit(nil, tied, 0, 1), qpdiff.ErrIllPosed, "row 4"},
+		{fit(Polynomial{Degree: 1}, d, 0, 1, 0), qpdiff.ErrIllPosed, "lambda = 0"},
+		{fit(Polynomial{Degree: 1}, d, 1e-14, 1, 0), qpdiff.ErrIllPosed, "lambda = 1e-14"},
+		{fit(nil, d, 1e-200, 1), nil, ""},
+		{fit(nil, d, 0, 1), nil, ""},
+	} {
+		if !errors.Is(c.err, c.kind) || c.err != nil && !strings.Contains(c.err.Error(), c.part) {
+			t.Errorf("%d: %v, want %v", i, c.err, c.kind)
+		}
+	}
+}
+
+// The bound on the condition, 2⁵²/256 by √2/δ² for rows at distance δ: a third of it is
+// solved, three times as much is refused.
+func TestKernelRidgeConditionBound(t *testing.T) {
+	for _, c := range []struct {
+		delta float64
+		kind  error
+	}{{4.9e-7, nil}, {1.64e-7, qpdiff.ErrIllPosed}} {
+		d := learn.Data{X: mat.NewDense(2, 1, []float64{0, c.delta}), Y: []float64{1, 2}}
+		var l Ridge
+		if err := errors.Join(l.Load(d), l.Fit(nil, []float64{0, 1})); !errors.Is(err, c.kind) {
+			t.Errorf("distance %g: %v, want %v", c.delta, err, c.kind)
+		}
+	}
+}
+
+// A coefficient of 0 moves with its label: f = y/(1 + λ) at the only row.
+func TestKernelRidgeDifferentiatesZeroCoefficients(t *testing.T) {
+	x := mat.NewDense(1, 1, []float64{2})
+	var l Ridge
+	g, df := &learn.Grad{Y: make([]float64, 1)}, make([]float64, 1)
+	if err := errors.Join(l.Load(learn.Data{X: x, Y: []float64{0}}), l.Fit(nil, []float64{1, 3}), l.PredictVJP(nil, g, nil, x, []float64{1}),
+		l.PredictJVP(nil, df, x, nil, &learn.Grad{Y: []float64{1}})); err != nil || math.Abs(g.Y[0]-.5) > 4*dense.Eps || math.Abs(df[0]-.5) > 4*dense.Eps {
+		t.Errorf("∂f/∂y is %v by VJP and %v by JVP, want 0.5; error %v", g.Y, df, err)
+	}
+}
+
+// A constant of the kernel changes nothing but b where there is an intercept, however
+// large it is beside the rest.
+func TestKernelRidgeInterceptAbsorbsConstants(t *testing.T) {
+	d := casetest.RandomData(4, 12, 3, false)
+	x := casetest.RandomData(5, 6, 3, false).Dense()
+	var want []float64
+	for _, constant := range []float64{0, 1, 1e4, 1e8} {
+		l := Ridge{Kernel: Polynomial{Degree: 1}, Intercept: true}
+		got := make([]float64, 6)
+		if err := errors.Join(l.Load(d), l.Fit(make([]float64, 1), []float64{.01, 1, constant}), l.Predict(nil, got, x)); err != nil {
+			t.Errorf("constant %g: %v", constant, err)
+			continue
+		}
+		if want == nil {
+			want = got
+		}
+		numtest.NearAll(t, fmt.Sprint("prediction, constant ", constant), got, want, 1e-12+1e-13*constant, 1)
+	}
+}
+
+// A leave-one-out fit and a fit end each other, and leave no trace.
+func TestKernelRidgeLeaveOneOutState(t *testing.T) {
+	d, hyper := casetest.RandomData(2, 8, 2, false), []float64{.1, .5}
+	l, fresh := Ridge{Intercept: true}, Ridge{Intercept: true}
+	dst, b, want, v := make([]float64, 8), make([]float64, 1), make([]float64, 1), make([]float64, 8)
+	if err := l.LeaveOneOut(dst, hyper); !errors.Is(err, qpdiff.ErrNotFitted) {
+		t.Errorf("without data: %v", err)
+	}
+	if err := errors.Join(l.Load(d), fresh.Load(d), fresh.Fit(want, hyper), l.LeaveOneOut(dst, []float64{.7, 2})); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.VJP(nil, &learn.Grad{}, b); !errors.Is(err, qpdiff.ErrNotFitted) {
+		t.Errorf("VJP after LeaveOneOut: %v", err)
+	}
+	if err := l.Predict(nil, dst, d.Dense()); !errors.Is(err, qpdiff.ErrNotFitted) {
+		t.Errorf("Predict after LeaveOneOut: %v", err)
+	}
+	if err := l.Fit(b, hyper); err != nil || !numtest.SameBits(b, want) {
+		t.Errorf("Fit after LeaveOneOut: %v, want %v, error %v", b, want, err)
+	}
+	if err := l.LeaveOneOutVJP(nil, &learn.Grad{}, nil, v); !errors.Is(err, qpdiff.ErrNotFitted) {
+		t.Errorf("LeaveOneOutVJP after Fit: %v", err)
+	}
+	if err := l.LeaveOneOut(dst, hyper); err != nil {
+		t.Fatal(err)
+	}
+	if l.Reset(); !errors.Is(l.LeaveOneOutVJP(nil, &learn.Grad{}, nil, v), qpdiff.ErrNotFitted) {
+		t.Error("LeaveOneOutVJP answers after Reset")
+	}
+	before := slices.Clone(dst)
+	if err := l.LeaveOneOut(dst, []float64{-1, 1}); !errors.Is(err, qpdiff.ErrDomain) || !numtest.SameBits(before, dst) {
+		t.Errorf("λ = −1: %v", err)
+	}
+	for _, bad := range []learn.Data{{X: d.X, Y: d.Y, Rows: []int{1, 2}}, {X: d.X, Y: d.Y, Weights: numtest.Ones(8)}, {X: mat.NewDense(1, 1, []float64{1}), Y: []float64{1}}} {
+		if err := errors.Join(l.Load(bad), l.LeaveOneOut(make([]float64, len(bad.Y)), hyper)); !errors.Is(err, qpdiff.ErrDomain) {
+			t.Errorf("%+v: %v", bad, err)
+		}
+	}
+	if err := errors.Join(l.Load(d), l.LeaveOneOut(dst, hyper)); err != nil {
+		t.Fatal(err)
+	}
+	w, g, dx := new(qpdiff.Workspace), casetest.LearnerGradOf(d, hyper), mat.NewDense(8, 2, nil)
+	if a := testing.AllocsPerRun(5, func() {
+		if err := errors.Join(l.LeaveOneOut(dst, hyper), l.LeaveOneOutVJP(w, g, dx, v)); err != nil {
+			t.Fatal(err)
+		}
+	}); a != 0 {
+		t.Errorf("%v allocations", a)
+	}
+	if err := l.LeaveOneOutVJP(nil, g, nil, []float64{0, 0, math.NaN(), 0, 0, 0, 0, 0}); !errors.Is(err, qpdiff.ErrNotFinite) {
+		t.Errorf("cotangent NaN: %v", err)
+	}
+}
+
+// The prediction function by itself predicts with the same bits.
+func TestKernelModelPredictsAsTheLearner(t *testing.T) {
+	d := casetest.ClassData(1, 20, 2)
+	x := casetest.RandomData(2, 9, 2, false).Dense()
+	for name, l := range map[string]Machine{"SVM": &SVM{Intercept: true}, "ridge": &Ridge{Kernel: Polynomial{}, Intercept: true}} {
+		if _, err := l.Model(); !errors.Is(err, qpdiff.ErrNotFitted) {
+			t.Errorf("%s without a fit: %v", name, err)
+		}
+		_, nh := l.Dims(2)
+		want, got := make([]float64, 9), make([]float64, 9)
+		if err := errors.Join(l.Load(d), l.Fit(make([]float64, 1), []float64{.5, .3, 1}[:nh]), l.Predict(nil, want, x)); err != nil {
+			t.Fatal(err)
+		}
+		m, err := l.Model()
+		if err != nil {
+			t.Fatal(err)
+		}
+		l.Reset()
+		if err := m.Predict(got, x); err != nil || !numtest.SameBits(got, want) {
+			t.Errorf("%s: %v, want %v, error %v", name, got, want, err)
+		}
+		if err := m.Predict(make([]float64, 2), mat.NewDense(2, 3, nil)); !errors.Is(err, qpdiff.ErrShape) {
+			t.Errorf("%s: more features: %v", name, err)
+		}
+		for i, bad := range []Model{
+			{m.Kernel, m.Params, m.X, m.Coef[1:], 0}, {m.Kernel, nil, m.X, m.Coef, 0}, {m.Kernel, m.Params, nil, m.Coef, 0},
+			{m.Kernel, m.Params, m.X, m.Coef, math.NaN()}, {m.Kernel, []float64{-1, 1}[:len(m.Params)], m.X, m.Coef, 0},
+		} {
+			if err := bad.Predict(got, x); casetest.KindOf(err) == err {
+				t.Errorf("%s: model %d: error %v", name, i, err)
+			}
+		}
+	}
+	none := Model{Intercept: 3}
+	got := make([]float64, 2)
+	if err := none.Predict(got, mat.NewDense(2, 4, nil)); err != nil || got[0] != 3 || got[1] != 3 {
+		t.Errorf("no rows: %v, error %v", got, err)
+	}
+}
+
+// Where the rounding of a kernel's constant hides what is beside it the fit is refused, and where it does
+// not the constant moves no prediction by more than that.
+func TestKernelRidgeRefusesConstantsThatHideTheRest(t *testing.T) {
+	d := casetest.RandomData(4, 12, 3, false)
+	x := casetest.RandomData(5, 6, 3, false).Dense()
+	for _, intercept := range []bool{true, false} {
+		for exponent := range 23 {
+			constant := math.Pow(10, float64(exponent))
+			l, plain := Ridge{Kernel: Polynomial{Degree: 1}, Intercept: intercept}, Ridge{Kernel: Polynomial{Degree: 1}, Intercept: true}
+			nt, _ := l.Dims(3)
+			got, want := make([]float64, 6), make([]float64, 6)
+			err := errors.Join(l.Load(d), l.Fit(make([]float64, nt), []float64{.01, 1, constant}))
+			if exponent < 10 && err != nil || exponent > 14 && intercept && !errors.Is(err, qpdiff.ErrIllPosed) {
+				t.Errorf("intercept %v, constant %g: %v", intercept, constant, err)
+			}
+			if err != nil || !intercept {
+				continue
+			}
+			if err := errors.Join(plain.Load(d), plain.Fit(make([]float64, 1), []float64{.01, 1, 0}), plain.Predict(nil, want, x), l.Predict(nil, got, x)); err != nil {
+				t.Fatal(err)
+			}
+			numtest.NearAll(t, fmt.Sprint("prediction, constant ", constant), got, want, 1e-12+1e-13*constant, 1)
+		}
+	}
+}

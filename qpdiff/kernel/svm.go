@@ -1,0 +1,268 @@
+package kernel
+
+import (
+	"cmp"
+	"math"
+
+	"cvgm/qpdiff"
+	"cvgm/qpdiff/internal/check"
+	"cvgm/qpdiff/internal/dense"
+	"cvgm/qpdiff/internal/learner"
+	"cvgm/qpdiff/learn"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// SVM is the support vector machine with a kernel, by its dual (Cortes
+// and Vapnik 1995), for labels ±1:
+//
+//	minimise over β   ½·Σ_ij β_i β_j k(x_i, x_j) − Σ_i y_i β_i
+//	subject to        0 ≤ y_i β_i ≤ C,   with Intercept also Σ_i β_i = 0
+//
+// whose decision function is f(x) = Σ_i β_i k(x_i, x) + b, with b the
+// multiplier of the last constraint (0 without Intercept). β_i is y_i times the usual
+// dual variable. The hyperparameters are C > 0, then those of the kernel. A row that
+// counts w times in the [learn.Data] has the bound C·w, so that C weighs a sum over the rows:
+// weights twice as large have the effect of a C twice as large.
+//
+// The prediction is not θᵀx: θ is b alone with Intercept and empty without, and
+// [SVM.Predict] returns the prediction, the decision value; [SVM.PredictVJP]
+// and [SVM.PredictJVP] are its derivatives with respect to C, the kernel's
+// parameters, the training rows, their labels and the rows predicted for.
+//
+// # Derivatives
+//
+// With F the rows with 0 < y_iβ_i < C, U those at C, the conditions
+//
+//	f(x_i) = 1/y_i for i ∈ F,   β_i = C·y_i for i ∈ U,   Σβ = 0 with Intercept
+//
+// determine β_F and b; the implicit function theorem at them needs one solve
+// with k(x_F, x_F), bordered with Intercept. It needs strict complementarity: no row
+// of F at a bound, and no row beside F with y_i·f(x_i) = 1. Either counts as so
+// within 256 times the error that rounding of the terms of these conditions makes
+// in it. Where all β are at a bound, b may be
+// anything in an interval: it is set to its middle, and differentiated as such.
+// Equal rows with equal labels count as one of their joint weight: derivatives
+// are along moves that keep them equal, in parts to each by what they count. Along moves that
+// part equal rows of F there is no derivative, since only the sum of their β is
+// unique; see [SVM.Ties].
+//
+// The zero value, with the RBF kernel and no intercept, is ready for Load. Fits after the
+// first allocate nothing.
+type SVM struct {
+	Kernel Kernel // nil: RBF. It is read by Dims and Load.
+	// Intercept adds an unpenalised constant to the decision function. It is read by
+	// Dims and Load.
+	Intercept bool
+	// Generalised makes the products answer where strict complementarity
+	// fails, as if each weakly active row stayed at the bound where it is or
+	// to which it is nearest. False: a NotDifferentiableError.
+	Generalised bool
+
+	kernelSVMFit
+}
+
+// Dims returns 1 parameter with Intercept and none without, and 1 hyperparameter
+// more than the kernel has.
+func (l *SVM) Dims(n int) (theta, hyper int) {
+	if l.Intercept {
+		theta = 1
+	}
+	return theta, 1 + l.kernelOf().NumParams(n)
+}
+
+func (l *SVM) kernelOf() Kernel { return cmp.Or[Kernel](l.Kernel, RBF{}) }
+
+// SetGeneralised sets the field Generalised.
+func (l *SVM) SetGeneralised(on bool) { l.Generalised = on }
+
+// Load makes d the data of the following fits. It keeps a reference to d, whose Rows and
+// Weights count. Errors are ArgErrors: those of [learn.Data.Check]; ErrDomain for a label other
+// than ±1, also of a row that does not count; ErrIllPosed where all labels that count
+// are the same. After one, the learner has no data.
+func (l *SVM) Load(d learn.Data) error {
+	l.state.Unload()
+	d = learner.InPlace(d)
+	err := d.Check()
+	if err == nil {
+		err = learner.CheckClasses(d)
+	}
+	if err != nil {
+		l.q.reset()
+		return err
+	}
+	l.kernel = l.kernelOf()
+	l.state.Params, l.state.Hypers = l.Dims(d.Dense().RawMatrix().Cols)
+	l.load(d, l.Intercept)
+	return nil
+}
+
+// Reset forgets the warm start and the last fit. The data stays loaded.
+func (l *SVM) Reset() {
+	l.state.Forget()
+	l.q.reset()
+}
+
+// Fit solves the dual at hyper = (C, kernel parameters…) and writes b to theta
+// with Intercept. Errors: an ArgError that matches ErrShape, ErrNotFinite or
+// ErrDomain for hyper, ErrNotFitted without data, ErrNonconvex where the kernel
+// turns out not to be positive semidefinite, ErrIterationLimit where the problem
+// is too ill-conditioned for the working precision: where rounding of the
+// kernel's values and of the solution may change a training row's decision value
+// by more than 1e-3, beside the margin 1. After an error there is no fit, and θ
+// is left as it was.
+func (l *SVM) Fit(theta, hyper []float64) error {
+	if err := l.state.BeginTheta(theta, l.state.Params, l.state.Hypers); err != nil {
+		return err
+	}
+	if err := l.checkHyper(hyper, "C", func(c float64) error {
+		if c > 0 {
+			return nil
+		}
+		return check.ArgErrorf("hyper", qpdiff.ErrDomain, "give a C above 0", "holds %v as C", c)
+	}); err != nil {
+		return err
+	}
+	err := l.gramMatrix(hyper[1:])
+	if err == nil {
+		err = l.bounds(hyper[0])
+	}
+	if err == nil {
+		err = l.q.solve()
+	}
+	if err == nil {
+		err = l.findWeak()
+	}
+	if err != nil {
+		l.q.reset()
+		return err
+	}
+	l.coef, l.b = l.q.beta, l.q.b
+	l.support = l.support[:0]
+	for i, b := range l.coef {
+		if b != 0 {
+			l.support = append(l.support, i)
+		}
+	}
+	dense.Fill(theta, l.q.b)
+	l.state.Finish()
+	return nil
+}
+
+// Multipliers returns the dual variable y_i·β_i of each training row at the last fit: C
+// times what the row counts where it violates the margin, 0 beyond it, between them where
+// y_i·f(x_i) = 1. Equal rows with equal labels, whose dual variables have a unique sum
+// only, share it by what they count. It overwrites dst, and allocates only where dst has
+// too little capacity. The error is ErrNotFitted.
+func (l *SVM) Multipliers(dst []float64) ([]float64, error) {
+	if err := l.state.Fitted(); err != nil {
+		return nil, err
+	}
+	dst = dst[:0]
+	for i, k := range l.rows.Of {
+		alpha := 0.0
+		if k >= 0 {
+			if alpha = l.c; !l.q.atC(k, l.q.beta[k]) {
+				alpha = min(math.Abs(l.q.beta[k])/l.rows.Copies[k], l.c)
+			}
+			alpha *= dense.CountAt(l.counts, i)
+		}
+		dst = append(dst, alpha)
+	}
+	return dst, nil
+}
+
+// SupportVectors returns the training rows whose dual variables are not 0 at the last
+// fit, ascending: the decision function does not depend on the others. It overwrites
+// dst, and allocates only where dst has too little capacity. The error is
+// ErrNotFitted.
+func (l *SVM) SupportVectors(dst []int) ([]int, error) {
+	return l.rows.Where(&l.state, dst, func(k int) bool { return l.q.beta[k] != 0 })
+}
+
+// Model returns the decision function of the last fit, with its support vectors alone.
+// The error is ErrNotFitted.
+func (l *SVM) Model() (*Model, error) { return l.model() }
+
+// Predict writes the decision value of each row of x to dst. With a workspace that is
+// not nil it keeps the kernel's values there for a PredictVJP or PredictJVP at the
+// same rows. Errors: ErrNotFitted; an ArgError of kind ErrShape for x, or
+// ErrNotFinite for x or a value that overflows, from whose row on dst is undefined.
+func (l *SVM) Predict(w *qpdiff.Workspace, dst []float64, x *mat.Dense) error {
+	var keep *kernelValues
+	if w != nil {
+		keep = &qpdiff.Scratch[kernelDerivative](w).values
+	}
+	return l.predict(keep, dst, x)
+}
+
+// VJP adds dthetaᵀ·∂b/∂input at the last fit to each field of g that is not
+// nil. Its errors are those of PredictVJP.
+func (l *SVM) VJP(w *qpdiff.Workspace, g *learn.Grad, dtheta []float64) error {
+	return qpdiff.Scratch[kernelDerivative](w).adjoint(&l.kernelSVMFit, l.Generalised, g, dtheta)
+}
+
+// JVP sets dtheta to the derivative of b at the last fit along d, whose fields are
+// tangents of the inputs (nil: zero). Its errors are those of PredictJVP.
+func (l *SVM) JVP(w *qpdiff.Workspace, dtheta []float64, d *learn.Grad) error {
+	return qpdiff.Scratch[kernelDerivative](w).forward(&l.kernelSVMFit, l.Generalised, dtheta, d)
+}
+
+// PredictVJP adds the derivative of Σ_t ddst_t·f(x_t) with respect to each input of
+// the fit to the field of g that is not nil, and with respect to x to dx, unless
+// that is nil. Where training rows coincide, g.X and g.Y hold the derivative along
+// moves that keep them equal; [SVM.Ties] lists the pairs for which that
+// matters. Errors: ErrNotFitted; an ArgError of kind ErrShape or
+// ErrNotFinite for x and ErrNotFinite for ddst; where strict complementarity
+// fails and Generalised is not set, a NotDifferentiableError that names the
+// rows; an ArgError of kind ErrIllPosed, Generalised or not, where rounding hides
+// whether it does and may have moved the β of the rows in question by more than a
+// thousandth of their bounds; one of kind ErrNotFinite where a product overflows, which leaves g and dx
+// undefined.
+func (l *SVM) PredictVJP(w *qpdiff.Workspace, g *learn.Grad, dx, x *mat.Dense, ddst []float64) error {
+	return qpdiff.Scratch[kernelDerivative](w).adjointPredict(&l.kernelSVMFit, l.Generalised, g, dx, x, ddst)
+}
+
+// PredictJVP sets each dst_t to the derivative of f(x_t) at the last fit along d,
+// whose fields are tangents of the inputs of the fit (nil: zero), and along dx, the
+// tangent of x (nil: zero). Errors are those of PredictVJP, with dx and d in the place
+// of ddst, and an ArgError of kind ErrNotDifferentiable where d parts equal rows whose
+// β have a unique sum only, or which bound b where all β are at a bound. Where a value
+// overflows dst is undefined.
+func (l *SVM) PredictJVP(w *qpdiff.Workspace, dst []float64, x, dx *mat.Dense, d *learn.Grad) error {
+	return qpdiff.Scratch[kernelDerivative](w).forwardPredict(&l.kernelSVMFit, l.Generalised, dst, x, dx, d)
+}
+
+// Ties calls visit for pairs of equal rows i and k with equal labels whose β have a
+// unique sum only, or which bound b where all β are at a bound. The g.X of the last
+// VJP or PredictVJP with w, which must have asked for it, is the derivative along
+// moves dX with dᵀdX_i = dᵀdX_k for each d that visit is called with (n entries, valid
+// during the call; sign is 1). Along other moves there is no derivative. visit
+// returns whether it needs the pair's other d. Where w is nil, or its last product is
+// of another fit, there are no pairs.
+func (l *SVM) Ties(w *qpdiff.Workspace, visit func(i, k int, sign float64, d []float64) bool) {
+	if w != nil {
+		qpdiff.Scratch[kernelDerivative](w).ties(&l.kernelSVMFit, visit)
+	}
+}
+
+// New returns a new learner with the same settings.
+func (l *SVM) New() learn.Learner {
+	return &SVM{Kernel: l.Kernel, Intercept: l.Intercept, Generalised: l.Generalised}
+}
+
+// Convention returns the hinge loss.
+func (*SVM) Convention() learn.Convention { return learn.Convention{Loss: learn.Hinge} }
+
+// Bounds of C, whose kernels are 1 at equal rows.
+const leastC, mostC = 1e-3, 1e4
+
+// Hyperparameters describes C and the γ of an RBF kernel; those of other kernels do not
+// follow from the data.
+func (l *SVM) Hyperparameters(m learn.Moments) []learn.Hyperparameter {
+	if !isRBF(l.Kernel) {
+		return nil
+	}
+	share := float64(m.Examples) / m.Weight // C multiplies a sum of weighted losses
+	return []learn.Hyperparameter{{Name: "C", Lower: leastC * share, Default: share, Upper: mostC * share}, width(m)}
+}

@@ -1,0 +1,333 @@
+package kernel
+
+import (
+	"slices"
+
+	"cvgm/qpdiff"
+	"cvgm/qpdiff/internal/check"
+	"cvgm/qpdiff/internal/dense"
+	"cvgm/qpdiff/internal/learner"
+	"cvgm/qpdiff/learn"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// kernelDerivative is the scratch of a kernel machine's derivatives.
+type kernelDerivative struct {
+	// Of the fit with the number fit, without its weakly active rows:
+	fit        uint64
+	beta       []float64  // by distinct row: its β, with weakly active ones at a bound
+	free       []int      // rows of the free set
+	conditions []int      // the rows whose conditions determine β of the free set and b
+	factor     freeFactor // of free, where rows are weakly active
+
+	product uint64    // the number of the fit of the last adjoint
+	w, dy   []float64 // by distinct row: adjoint solution, cotangent of y
+	slope   []float64 // of the decision function at a row
+
+	dbeta, ty, z []float64 // by distinct row: tangents of β and y; right-hand side
+
+	kernelScratch
+}
+
+// begin checks that there is a derivative with respect to the fields of g, and
+// prepares d for the fit.
+func (d *kernelDerivative) begin(l *kernelSVMFit, generalised bool, g *learn.Grad) error {
+	q := &l.q
+	if len(l.weak) > 0 {
+		if l.blur > learner.DecisionTol {
+			return check.ArgErrorf("Data", qpdiff.ErrIllPosed, remedyForDecisions, "is so ill-conditioned that rounding hides which rows are weakly active: it may have moved their β by %.2g of their bounds", l.blur)
+		}
+		if !generalised {
+			var weak qpdiff.Weak
+			for _, k := range l.weak {
+				weak.Rows = append(weak.Rows, l.rows.First[k])
+			}
+			return learner.NotDifferentiable(g, weak, "move the hyperparameters, or set Generalised", "C", "kernel parameters")
+		}
+	}
+	if d.fit == l.state.Fit {
+		return nil
+	}
+	d.fit, d.product = 0, 0
+	d.beta, d.free = dense.Grow(d.beta, q.n), append(dense.Grow(d.free, q.n)[:0], q.free...)
+	copy(d.beta, q.beta)
+	if len(l.weak) > 0 {
+		for _, i := range l.weak {
+			if d.beta[i]-q.lo[i] < q.hi[i]-d.beta[i] {
+				d.beta[i] = q.lo[i]
+			} else {
+				d.beta[i] = q.hi[i]
+			}
+		}
+		d.free = slices.DeleteFunc(d.free, func(j int) bool {
+			_, weak := slices.BinarySearch(l.weak, j)
+			return weak
+		})
+		if q.factorise(&d.factor, d.free, 0) < len(d.free) {
+			return check.ArgErrorf("Data", qpdiff.ErrIllPosed, "lower C or drop examples", "gives a kernel matrix that is singular to machine precision")
+		}
+	}
+	d.conditions = append(d.conditions[:0], d.free...)
+	if len(d.free) == 0 && q.balanced {
+		// b is differentiated as the middle of the interval that is left. It has two
+		// ends, unless a thousandth of one row's bound is more than those of the others.
+		up, down := q.between(d.beta)
+		if up < 0 || down < 0 {
+			return check.ArgErrorf("Data", qpdiff.ErrIllPosed, remedyForDecisions, "is so ill-conditioned that rounding hides which rows are weakly active")
+		}
+		d.conditions = append(d.conditions, up, down)
+	}
+	d.fit = l.state.Fit
+	return nil
+}
+
+// solve replaces x by the solution w of K_FF·w + b·1 = x and, with Intercept, 1ᵀw = sum
+// on the free set F, and returns b.
+func (d *kernelDerivative) solve(l *kernelSVMFit, x []float64, sum float64) float64 {
+	if len(l.weak) > 0 {
+		return d.factor.solve(x, sum)
+	}
+	return l.q.factor.solve(x, sum)
+}
+
+// adjoint is [SVM.VJP].
+func (d *kernelDerivative) adjoint(l *kernelSVMFit, generalised bool, g *learn.Grad, dtheta []float64) error {
+	d.product = 0
+	if err := l.state.CheckAdjoint(g, dtheta); err != nil || !learner.Wants(g) {
+		return err
+	}
+	if err := d.start(l, generalised, g); err != nil {
+		return err
+	}
+	var db float64
+	if len(dtheta) > 0 {
+		db = dtheta[0]
+	}
+	return d.finish(l, g, db)
+}
+
+// adjointPredict is [SVM.PredictVJP].
+func (d *kernelDerivative) adjointPredict(l *kernelSVMFit, generalised bool, g *learn.Grad, dx, x *mat.Dense, ddst []float64) error {
+	d.product = 0
+	if err := l.checkAdjointRows(g, dx, x, ddst); err != nil {
+		return err
+	}
+	if learner.Wants(g) {
+		if err := d.start(l, generalised, g); err != nil {
+			return err
+		}
+	}
+	db := d.predictions(&l.kernelMachine, g, dx, x, ddst)
+	if learner.Wants(g) {
+		if err := d.finish(l, g, db); err != nil {
+			return err
+		}
+	}
+	return learner.CheckProduct(&learn.Grad{X: dx})
+}
+
+// start prepares d for a product, and clears its sums.
+func (d *kernelDerivative) start(l *kernelSVMFit, generalised bool, g *learn.Grad) error {
+	if err := d.begin(l, generalised, g); err != nil {
+		return err
+	}
+	n := l.q.n
+	d.w, d.dy = dense.Zeros(d.w, n), dense.Zeros(d.dy, n)
+	d.kernelScratch.start(&l.kernelMachine)
+	d.product = l.state.Fit
+	g.Generalised = g.Generalised || len(l.weak) > 0
+	return nil
+}
+
+// finish goes back through the fit, from the cotangents v of β and db of b.
+func (d *kernelDerivative) finish(l *kernelSVMFit, g *learn.Grad, db float64) error {
+	// K_FF·w + ω·1 = v_F, and 1ᵀw = db with Intercept.
+	d.z = dense.Grow(d.z, len(d.free))
+	var omega float64
+	if len(d.free) > 0 {
+		dense.Gather(d.z, d.v, d.free)
+		omega = d.solve(l, d.z, db)
+		dense.Scatter(d.w, d.z, d.free)
+	} else {
+		for _, i := range d.conditions {
+			d.w[i] += db / 2
+		}
+	}
+	d.throughFit(l, g, omega)
+	return learner.CheckProduct(g)
+}
+
+// throughFit adds to g what the adjoint solution w, ω makes of the training
+// rows' kernel values, labels and C.
+func (d *kernelDerivative) throughFit(l *kernelSVMFit, g *learn.Grad, omega float64) {
+	q, n := &l.q, l.q.n
+	inputs := g.X != nil || g.Hyper != nil
+	var dc float64
+	for i, w := range d.w {
+		if w != 0 {
+			d.dy[i] -= w
+			row := q.k[i*n : (i+1)*n]
+			dense.Axpy(-w, row, d.v)
+			if inputs {
+				xi := l.row(i)
+				for j, b := range d.beta {
+					if b != 0 {
+						l.kernel.Grad(d.dparamsOf(g), rowOf(g, d.gx, i, l.n), rowOf(g, d.gx, j, l.n), -w*b, row[j], l.kernelParams, xi, l.row(j))
+					}
+				}
+			}
+		}
+	}
+	// β of a bounded row is C·copies·y.
+	for i, b := range d.beta {
+		if q.atC(i, b) {
+			v := (d.v[i] - omega) * l.rows.Copies[i]
+			dc += v * q.y[i]
+			d.dy[i] += v * l.c
+		}
+	}
+	if g.Hyper != nil {
+		g.Hyper[0] += dc
+		dense.Axpy(1, d.dparams, g.Hyper[1:])
+	}
+	for i, k := range l.rows.Of {
+		if k < 0 {
+			continue
+		}
+		share := l.share(i, k)
+		if g.Y != nil {
+			g.Y[i] += share * d.dy[k]
+		}
+		if g.X != nil {
+			dense.Axpy(share, d.gx[k*l.n:(k+1)*l.n], g.X.RawRowView(i))
+		}
+	}
+}
+
+// ties is [SVM.Ties].
+func (d *kernelDerivative) ties(l *kernelSVMFit, visit func(i, k int, sign float64, dir []float64) bool) {
+	if l.state.Fit == 0 || d.product != l.state.Fit || len(l.rows.First) == len(l.rows.Of) {
+		return
+	}
+	for k, row := range l.rows.Of {
+		if row < 0 || l.rows.First[row] == k {
+			continue
+		}
+		i := l.rows.First[row]
+		// With other shares of β and of w, the cotangents of the copies differ by
+		// multiples of gx and of w times the slope, or of the latter alone.
+		if _, free := slices.BinarySearch(d.free, row); free && !visit(i, k, 1, d.gx[row*l.n:(row+1)*l.n]) || d.w[row] == 0 {
+			continue
+		}
+		d.slope = dense.Zeros(d.slope, l.n) // the gradient of the decision function
+		for j, b := range d.beta {
+			if b != 0 {
+				l.kernel.Grad(nil, nil, d.slope, b, l.q.k[j*l.q.n+row], l.kernelParams, l.row(j), l.row(row))
+			}
+		}
+		visit(i, k, 1, d.slope)
+	}
+}
+
+// forward is [SVM.JVP].
+func (d *kernelDerivative) forward(l *kernelSVMFit, generalised bool, dtheta []float64, t *learn.Grad) error {
+	if err := l.state.CheckForward(dtheta, t); err != nil {
+		return err
+	}
+	db, err := d.tangent(l, generalised, t)
+	if err != nil {
+		return err
+	}
+	dense.Fill(dtheta, db)
+	return learner.CheckTangentOut(dtheta)
+}
+
+// forwardPredict is [SVM.PredictJVP].
+func (d *kernelDerivative) forwardPredict(l *kernelSVMFit, generalised bool, dst []float64, x, dx *mat.Dense, t *learn.Grad) error {
+	if err := l.checkForwardRows(dst, x, dx, t); err != nil {
+		return err
+	}
+	db, err := d.tangent(l, generalised, t)
+	if err != nil {
+		return err
+	}
+	d.predictionsAlong(&l.kernelMachine, dst, x, dx, t, d.dbeta, db)
+	return learner.CheckTangentOut(dst)
+}
+
+// tangent sets dbeta to the derivative of β along t and returns that of b.
+func (d *kernelDerivative) tangent(l *kernelSVMFit, generalised bool, t *learn.Grad) (db float64, err error) {
+	q, n := &l.q, l.q.n
+	d.dbeta = dense.Zeros(d.dbeta, n)
+	if !learner.Wants(t) {
+		return 0, nil
+	}
+	if err := d.begin(l, generalised, t); err != nil {
+		return 0, err
+	}
+	if err := d.checkEqual(l, t); err != nil {
+		return 0, err
+	}
+	d.ty, d.tx = dense.Zeros(d.ty, n), dense.Zeros(d.tx, n*l.n)
+	for i, k := range l.rows.Of {
+		if k < 0 {
+			continue
+		}
+		share := l.share(i, k)
+		if t.Y != nil {
+			d.ty[k] += share * t.Y[i]
+		}
+		if t.X != nil {
+			dense.Axpy(share, t.X.RawRowView(i), d.tx[k*l.n:(k+1)*l.n])
+		}
+	}
+	// β of a bounded row is C·copies·y.
+	sum := 0.0
+	for i, b := range d.beta {
+		if q.atC(i, b) {
+			v := l.c * d.ty[i]
+			if t.Hyper != nil {
+				v += t.Hyper[0] * q.y[i]
+			}
+			d.dbeta[i] = v * l.rows.Copies[i]
+			sum -= d.dbeta[i]
+		}
+	}
+	// K_FF·dβ_F + db·1 = −dy_F − dK_F·β − K_FU·dβ_U, and Σdβ = 0 with Intercept.
+	d.z = dense.Grow(d.z, len(d.conditions))
+	for at, i := range d.conditions {
+		d.z[at] = -d.ty[i] - dense.Dot(q.k[i*n:(i+1)*n], d.dbeta)
+		for j, b := range d.beta {
+			if b != 0 {
+				d.z[at] -= d.kernelTangent(&l.kernelMachine, t, rowOf(t, d.tx, i, l.n), rowOf(t, d.tx, j, l.n), b, q.k[i*n+j], l.row(i), l.row(j))
+			}
+		}
+	}
+	if len(d.free) == 0 {
+		for _, v := range d.z {
+			db += v / 2
+		}
+		return db, nil
+	}
+	db = d.solve(l, d.z, sum)
+	dense.Scatter(d.dbeta, d.z, d.free)
+	return db, nil
+}
+
+// checkEqual reports equal rows, whose conditions determine β and b, that t parts.
+func (d *kernelDerivative) checkEqual(l *kernelSVMFit, t *learn.Grad) error {
+	if len(l.rows.First) == len(l.rows.Of) {
+		return nil
+	}
+	for k, row := range l.rows.Of {
+		if row < 0 || l.rows.First[row] == k || !slices.Contains(d.conditions, row) {
+			continue
+		}
+		i := l.rows.First[row]
+		if t.Y != nil && t.Y[i] != t.Y[k] || t.X != nil && !slices.Equal(t.X.RawRowView(i), t.X.RawRowView(k)) {
+			return check.ArgErrorf("d", qpdiff.ErrNotDifferentiable, "move them equally, or move the hyperparameters", "parts the equal rows %d and %d, which are at the kink of their loss", i, k)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,161 @@
+package kernel
+
+import (
+	"math"
+	"slices"
+
+	"cvgm/qpdiff/internal/dense"
+)
+
+// boxQP minimises ½βᵀKβ − yᵀβ over lo ≤ β ≤ hi, and with balanced over Σβ = 0
+// too: the dual of a support vector machine in β_i = α_i·y_i. At the solution
+// y − Kβ − b is zero where β is free, ≤ 0 where β is at lo and ≥ 0 at hi.
+//
+// Sequential minimal optimisation (Platt 1998; Fan, Chen and Lin 2005 for the
+// choice of the pair) guesses which β are free; exact steps on the free ones,
+// as in piecewiseQP, finish. β depends on how the free set was found only through
+// the set and the bounds of the others.
+type boxQP struct {
+	n         int
+	k         []float64 // n×n
+	y, lo, hi []float64
+	balanced  bool
+	largest   float64 // entry on the diagonal of K
+	shift     float64 // of the free set's matrix: see freeFactor
+	// A proximal term: delta/2·‖β − center‖² is in K and lin, which is y
+	// without it.
+	delta       float64
+	lin, center []float64
+	beta, r     []float64 // the solution; y − Kβ
+	b           float64
+	free        []int      // ascending
+	factor      freeFactor // of free at the solution
+	rhs, z      []float64  // the free set's right-hand side and solution
+	fix         []float64  // work: correction of z
+	warm        bool
+	size        float64 // of the terms of r
+}
+
+const (
+	// pairTol ends sequential minimal optimisation, beside the margin 1. It guesses
+	// a free set only.
+	pairTol = 1e-4
+	// pairCurvature is the least curvature along a pair, of the first one's diagonal
+	// entry: what rounding leaves of 0 where the two rows are almost equal.
+	pairCurvature = dense.Eps
+	// pairsPerRow bounds the pairs for each row that sequential minimal optimisation
+	// moves from a cold start, and one pair for every rowsPerPair rows is the bound
+	// between exact steps: it converges slowly near the solution, where exact steps
+	// end.
+	pairsPerRow = 3
+	rowsPerPair = 2
+	// pairPhases bounds how often it runs between exact steps, since it may undo what
+	// these have found.
+	pairPhases = 4
+	// residualTol is what rounding makes of y − Kβ, of the size of its terms.
+	residualTol = 64 * dense.Eps
+	// freeTol is what rounding leaves, for each free row, of a pivot that is 0, of
+	// its diagonal entry.
+	freeTol = 8 * dense.Eps
+	// boundTol is how near its bound rounding leaves, for each row, a β that arrives
+	// there, of the range between its bounds.
+	boundTol = 4 * dense.Eps
+	// proximalTol is the weight of the proximal term, of the largest diagonal entry
+	// of K: far above rounding, and small beside most of K, so that few steps do. A
+	// pivot that is below 0 by more shows that K is not positive semidefinite.
+	proximalTol = 1e-8
+	// proximalSteps bounds the proximal point steps. Each divides the error along an
+	// eigenvector of K by 1 plus its eigenvalue over delta: what this many leave
+	// changes Kβ by less than rounding.
+	proximalSteps = 200
+	// exactSteps, and exactStepsPerRow for each row, bound the exact steps: far more
+	// than a problem needs unless rounding makes them cycle.
+	exactSteps, exactStepsPerRow = 300, 30
+	// stepTol is the part of a step below which it counts as of length zero, and
+	// stillSteps how many of those in a row make rows enter one at a time.
+	stepTol    = 1e-12
+	stillSteps = 20
+)
+
+const remedyForDecisions = "standardise the features, or lower C or the degree of a polynomial kernel"
+
+// resize makes room for n rows. The warm start survives where n does not change.
+func (q *boxQP) resize(n int) {
+	if n != q.n {
+		q.reset()
+	}
+	q.n = n
+	dense.GrowAll(n, &q.y, &q.lo, &q.hi, &q.lin, &q.center, &q.beta, &q.r, &q.rhs, &q.z, &q.fix, &q.factor.dinv, &q.factor.ones)
+	dense.GrowAll(n*n, &q.k, &q.factor.a)
+	q.free = slices.Grow(q.free, n-len(q.free))
+}
+
+// reset forgets the warm start.
+func (q *boxQP) reset() {
+	q.warm = false
+	clear(q.beta)
+	q.free = q.free[:0]
+}
+
+// residual computes r and the size of its terms.
+func (q *boxQP) residual() {
+	copy(q.r, q.lin)
+	q.size = 1
+	for j, v := range q.beta {
+		if v != 0 {
+			row := q.k[j*q.n : (j+1)*q.n]
+			dense.Axpy(-v, row, q.r)
+			q.r[j] -= q.delta * v
+			q.size = max(q.size, math.Abs(v*row[j]))
+		}
+	}
+}
+
+// shiftTo sets beta[i] to v within its bounds, to a bound exactly where v is
+// within rounding of it, and updates r.
+func (q *boxQP) shiftTo(i int, v float64) {
+	if tiny := boundTol * float64(q.n) * (q.hi[i] - q.lo[i]); v-q.lo[i] <= tiny {
+		v = q.lo[i]
+	} else if q.hi[i]-v <= tiny {
+		v = q.hi[i]
+	}
+	if d := v - q.beta[i]; d != 0 {
+		q.beta[i] = v
+		dense.Axpy(-d, q.k[i*q.n:(i+1)*q.n], q.r)
+		q.r[i] -= q.delta * d
+	}
+}
+
+// atC reports whether b is the bound of β_i that is not 0.
+func (q *boxQP) atC(i int, b float64) bool { return b != 0 && (b == q.lo[i] || b == q.hi[i]) }
+
+// between finds the rows whose r bound b from below and from above where beta
+// is at its bounds, −1 where there is none.
+func (q *boxQP) between(beta []float64) (up, down int) {
+	up, down = -1, -1
+	for i, v := range q.r {
+		if beta[i] < q.hi[i] && (up < 0 || v > q.r[up]) {
+			up = i
+		}
+		if beta[i] > q.lo[i] && (down < 0 || v < q.r[down]) {
+			down = i
+		}
+	}
+	return up, down
+}
+
+// factorise makes f the factor for the rows free, and returns the first place in
+// free whose row depends on those before it, or their number.
+func (q *boxQP) factorise(f *freeFactor, free []int, tol float64) int {
+	s := len(free)
+	f.a, f.balanced, f.shift = dense.Grow(f.a, s*s), q.balanced, q.shift
+	for i, j := range free {
+		row := q.k[j*q.n : (j+1)*q.n]
+		out := f.a[i*s : (i+1)*s]
+		for k := i; k < s; k++ {
+			out[k] = row[free[k]] + q.shift
+		}
+		out[i] += q.delta
+	}
+	return f.factorise(s, tol)
+}

@@ -1,0 +1,56 @@
+package kernel
+
+import (
+	"math"
+
+	"cvgm/qpdiff/internal/dense"
+)
+
+// freeFactor is the factor LDLᵀ of K_FF + shift·11ᵀ for a set F of rows. With
+// Σβ = 0 the shift makes the same problem, and the matrix is positive definite
+// wherever the solution is unique. Without that condition the shift is 0.
+type freeFactor struct {
+	a, dinv  []float64
+	balanced bool
+	shift    float64
+	ones     []float64 // with balanced: the inverse times 1
+	weight   float64   // and its sum
+}
+
+// factorise factorises the upper triangle of K_FF + shift·11ᵀ that a holds, of s rows,
+// and returns the first row that depends on those before it, or s.
+func (f *freeFactor) factorise(s int, tol float64) int {
+	f.dinv, f.ones = dense.Grow(f.dinv, s), dense.Grow(f.ones, s)
+	k := dense.LDLFactor(f.a, f.dinv, s, s, tol)
+	if k == s && f.balanced {
+		dense.Fill(f.ones, 1)
+		dense.LDLSolve(f.a, f.dinv, s, s, f.ones)
+		f.weight = 0
+		for _, v := range f.ones {
+			f.weight += v
+		}
+	}
+	return k
+}
+
+// solve replaces x by the solution w of K_FF·w + b·1 = x and, with balanced,
+// 1ᵀw = sum, and returns b. It writes to x alone.
+func (f *freeFactor) solve(x []float64, sum float64) (b float64) {
+	dense.LDLSolve(f.a, f.dinv, len(x), len(x), x)
+	if !f.balanced || len(x) == 0 {
+		return 0
+	}
+	over := -sum
+	for _, v := range x {
+		over += v
+	}
+	b = over / f.weight
+	if math.Abs(b) < dense.SmallestNormal { // b underflows where the entries of x need not
+		for i, v := range f.ones {
+			x[i] -= over * (v / f.weight)
+		}
+	} else {
+		dense.Axpy(-b, f.ones, x)
+	}
+	return b + f.shift*sum
+}

@@ -1,0 +1,111 @@
+package kernel
+
+import (
+	"cmp"
+	"math"
+
+	"cvgm/qpdiff"
+	"cvgm/qpdiff/internal/check"
+	"cvgm/qpdiff/internal/dense"
+	"cvgm/qpdiff/internal/learner"
+	"cvgm/qpdiff/learn"
+)
+
+// kernelSVMFit is a kernel machine on its data, solved: what its derivatives read.
+type kernelSVMFit struct {
+	kernelMachine // its rows are the distinct rows of X, its coefficients β
+	rows          learner.RowSet
+	counts        []float64 // what each row of the data counts, nil: one each
+	c             float64
+	q             boxQP
+
+	weak []int   // distinct rows at which strict complementarity fails
+	blur float64 // how far rounding may have moved the β of weakly active rows in all, in units of their bounds
+}
+
+// load makes d, whose entries are checked, the data. A warm start survives where the
+// distinct rows are in the same places with the same labels and counts.
+func (l *kernelSVMFit) load(d learn.Data, bias bool) {
+	rows, n := d.X.Dims()
+	w := n + 1
+	dense.GrowAll(rows, &l.weak, &l.support)
+	same := n == l.n && l.q.balanced == bias
+	l.n, l.stride = n, w // with the label behind the features
+	l.points = dense.Grow(l.points, rows*w)
+	features := d.Dense()
+	for i, y := range d.Y {
+		row := l.points[i*w : (i+1)*w]
+		copy(row, features.RawRowView(i))
+		row[n] = y
+	}
+	l.counts = learner.Counts(d, l.counts)
+	if l.rows.Distinct(l.points, rows, w, l.counts) {
+		same = false
+	}
+	l.q.balanced = bias
+	l.q.resize(len(l.rows.First))
+	for k, i := range l.rows.First {
+		copy(l.points[k*w:(k+1)*w], l.points[i*w:(i+1)*w])
+		y := l.points[k*w+n]
+		// The range between the bounds of the last fit is C times what the row counted.
+		same = same && l.q.y[k] == y && l.q.hi[k]-l.q.lo[k] == l.c*l.rows.Copies[k]
+		l.q.y[k] = y
+	}
+	if !same {
+		l.q.reset()
+	}
+	l.stale = true
+	l.state.Data = d
+}
+
+// gramMatrix evaluates the kernel on the distinct rows.
+func (l *kernelSVMFit) gramMatrix(params []float64) error {
+	q := &l.q
+	changed, largest, err := l.gram(q.k, l.rows.First, params)
+	if changed {
+		q.largest, q.shift = largest, 0
+		if l.q.balanced {
+			q.shift = cmp.Or(largest, 1)
+		}
+	}
+	return err
+}
+
+// bounds sets the bounds for C, and moves the last solution with them, unless Σβ = 0 is lost: where C was subnormal, β had
+// few digits. It reports a bound that is not positive and finite.
+func (l *kernelSVMFit) bounds(c float64) error {
+	q := &l.q
+	var sum, size float64
+	for i, y := range q.y {
+		top := c * l.rows.Copies[i]
+		if !(top > 0) || !dense.Finite(top) {
+			return check.ArgErrorf("hyper", qpdiff.ErrDomain, "scale C or the weights", "gives row %d, which counts %v, the bound %v with C = %v",
+				l.rows.First[i], l.rows.Copies[i], top, c)
+		}
+		lo, hi := 0.0, top
+		if y < 0 {
+			lo, hi = -top, 0
+		}
+		switch b := q.beta[i]; {
+		case !q.warm || b == 0:
+			q.beta[i] = 0
+		case b == q.lo[i]:
+			q.beta[i] = lo
+		case b == q.hi[i]:
+			q.beta[i] = hi
+		default:
+			q.beta[i] = min(max(b*(c/l.c), lo), hi)
+		}
+		q.lo[i], q.hi[i] = lo, hi
+		sum += q.beta[i]
+		size += math.Abs(q.beta[i])
+	}
+	if q.balanced && math.Abs(sum) > boundTol*float64(q.n)*size {
+		q.reset()
+	}
+	l.c = c
+	return nil
+}
+
+// share returns the part of what distinct row k counts that row i counts.
+func (l *kernelSVMFit) share(i, k int) float64 { return dense.CountAt(l.counts, i) / l.rows.Copies[k] }

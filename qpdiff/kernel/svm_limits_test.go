@@ -1,0 +1,415 @@
+package kernel
+
+import (
+	"errors"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"cvgm/qpdiff"
+	"cvgm/qpdiff/internal/casetest"
+	"cvgm/qpdiff/internal/dense"
+	"cvgm/qpdiff/internal/numtest"
+	"cvgm/qpdiff/learn"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+)
+
+// Between two C whose free sets differ there is a C at which a row is weakly
+// active, at 0 or at C: bisection finds it, and no product is answered there.
+// Away from it, where every β and every margin is at least 1e-6 of its scale from
+// its kink, every product is. Units of the features do not matter.
+func TestKernelSVMStrictComplementarity(t *testing.T) {
+	rng := rand.New(rand.NewPCG(19, 1))
+	kinks, answered := 0, 0
+	for trial := range 300 {
+		rows, n := 6+rng.IntN(14), 1+rng.IntN(3)
+		d := casetest.ClassData(rng.Uint64(), rows, n)
+		unit := math.Pow(10, 12*rng.Float64()-6)
+		d.Dense().Scale(unit, d.X)
+		l := &SVM{Intercept: trial%2 == 0}
+		gamma := math.Pow(10, 3*rng.Float64()-1) / (unit * unit)
+		if trial%3 == 0 {
+			l.Kernel, gamma = Polynomial{Degree: 1}, 1/(unit*unit)
+		}
+		_, nh := l.Dims(n)
+		hyper := make([]float64, nh)
+		hyper[1] = gamma
+		theta := make([]float64, 1)[:trial%2^1]
+		if err := l.Load(d); err != nil {
+			t.Fatal(err)
+		}
+		fit := func(c float64) []int {
+			hyper[0] = c
+			if err := l.Fit(theta, hyper); err != nil {
+				t.Fatalf("trial %d: %v", trial, err)
+			}
+			return append(slices.Clone(l.q.free), -1, len(l.atTop()))
+		}
+		x := mat.NewDense(1, n, d.Dense().RawRowView(0))
+		vjp := func() error { return l.PredictVJP(nil, &learn.Grad{Hyper: make([]float64, nh)}, nil, x, []float64{1}) }
+		lo := math.Pow(10, 3*rng.Float64()-2)
+		hi := lo * 3
+		left := fit(lo)
+		if gap, cond := l.gap(); gap >= 1e-6 && cond <= 1e6 {
+			answered++
+			if err := vjp(); err != nil {
+				t.Fatalf("trial %d: gap %.2g, condition %.2g: %v", trial, gap, cond, err)
+			}
+		}
+		if slices.Equal(left, fit(hi)) {
+			continue
+		}
+		for {
+			mid := lo + (hi-lo)/2
+			if mid == lo || mid == hi {
+				break
+			}
+			if slices.Equal(left, fit(mid)) {
+				lo = mid
+			} else {
+				hi = mid
+			}
+		}
+		for _, c := range []float64{lo, hi} {
+			fit(c)
+			if _, cond := l.gap(); cond > 1e6 {
+				continue
+			}
+			kinks++
+			if err := vjp(); !errors.Is(err, qpdiff.ErrNotDifferentiable) {
+				gap, cond := l.gap()
+				t.Fatalf("trial %d: between C = %v and %v the free set changes, error %v; gap %.2g, condition %.2g", trial, lo, hi, err, gap, cond)
+			}
+			l.Generalised = true
+			g := &learn.Grad{Hyper: make([]float64, nh)}
+			if err := l.PredictVJP(nil, g, nil, x, []float64{1}); err != nil || !g.Generalised || !dense.Finite(g.Hyper[0]+g.Hyper[1]) {
+				t.Fatalf("trial %d: generalised: error %v, product %v", trial, err, g.Hyper)
+			}
+			l.Generalised = false
+		}
+		for _, c := range []float64{lo * (1 - 1e-5), hi * (1 + 1e-5)} {
+			fit(c)
+			if gap, cond := l.gap(); gap >= 1e-6 && cond <= 1e6 {
+				answered++
+				if err := vjp(); err != nil {
+					t.Fatalf("trial %d: gap %.2g, condition %.2g: %v", trial, gap, cond, err)
+				}
+			}
+		}
+	}
+	if kinks < 100 || answered < 50 {
+		t.Errorf("only %d kinks and %d others", kinks, answered)
+	}
+}
+
+// atTop lists the rows with β at C.
+func (l *SVM) atTop() (rows []int) {
+	for i, b := range l.q.beta {
+		if math.Abs(b) == l.c*l.rows.Copies[i] {
+			rows = append(rows, i)
+		}
+	}
+	return rows
+}
+
+// gap is how near the solution is to a kink: the least of the distances of free β
+// to their bounds and of margins from 1, relative to the size of their terms.
+// cond is the condition of the free set's matrix.
+func (l *SVM) gap() (gap, cond float64) {
+	q := &l.q
+	n := q.n
+	size := 0.0
+	for i, b := range q.beta {
+		size += math.Abs(b) * math.Sqrt(q.k[i*n+i]+q.shift)
+	}
+	gap = math.Inf(1)
+	for i, b := range q.beta {
+		root := math.Sqrt(q.k[i*n+i] + q.shift)
+		if slices.Contains(q.free, i) {
+			top := l.c * l.rows.Copies[i]
+			gap = min(gap, min(math.Abs(b), top-math.Abs(b))*root/((1+math.Abs(q.b))/root+size))
+		} else {
+			gap = min(gap, math.Abs(1/q.y[i]-dense.Dot(q.k[i*n:(i+1)*n], q.beta)-q.b)/(1+math.Abs(q.b)+root*size))
+		}
+	}
+	if q.balanced && len(q.free) == 0 {
+		gap = 0 // there a margin counts that is not a row's own
+	}
+	return gap, numtest.EquilibratedCond(len(q.free), func(i, j int) float64 { return q.k[q.free[i]*n+q.free[j]] + q.shift })
+}
+
+// Where every free row is weakly active, b is differentiated as the middle of
+// the interval that the bounds leave, whatever was fitted before.
+func TestKernelSVMAllWeak(t *testing.T) {
+	other := learn.Data{X: mat.NewDense(6, 1, []float64{0, 1, 2, 3, 4, 5}), Y: []float64{1, 1, 1, -1, -1, -1}}
+	d := learn.Data{X: mat.NewDense(3, 1, []float64{1.3, 1.2, 1.3}), Y: []float64{-1, 1, 1}}
+	theta, hyper := make([]float64, 1), []float64{1.15, 1.55}
+	var want []float64
+	for _, first := range []bool{false, true} {
+		l := &SVM{Intercept: true, Generalised: true}
+		if first {
+			if err := errors.Join(l.Load(other), l.Fit(theta, []float64{.01, .5})); err != nil {
+				t.Fatal(err)
+			}
+		}
+		g := &learn.Grad{Hyper: make([]float64, 2)}
+		if err := errors.Join(l.Load(d), l.Fit(theta, hyper), l.VJP(nil, g, []float64{1})); err != nil {
+			t.Fatal(err)
+		}
+		if len(l.weak) == 0 || !g.Generalised {
+			t.Fatalf("weak %v, generalised %v: no test", l.weak, g.Generalised)
+		}
+		if want == nil {
+			want = g.Hyper
+		} else if !numtest.SameBits(want, g.Hyper) {
+			t.Errorf("after another fit %v, else %v", g.Hyper, want)
+		}
+	}
+	// Two examples are both free until C = 1/(1−k), and at C from there down, where
+	// b = 0 by symmetry and f = C·(1−k) of the first. The nearer they are, the more
+	// rounding hides: more than half of what may be hidden at the last.
+	for _, apart := range []float64{1, 1e-2, 1e-4, 2e-5} {
+		two := learn.Data{X: mat.NewDense(2, 1, []float64{0, apart}), Y: []float64{1, -1}}
+		width := -math.Expm1(-apart * apart)
+		l := &SVM{Intercept: true, Generalised: true}
+		g := &learn.Grad{Hyper: make([]float64, 2)}
+		x := mat.NewDense(1, 1, nil)
+		if err := errors.Join(l.Load(two), l.Fit(theta, []float64{(1 + 16*dense.Eps/width) / width, 1}), l.PredictVJP(nil, g, nil, x, []float64{1})); err != nil {
+			t.Fatalf("%v apart: %v", apart, err)
+		}
+		if len(l.weak) != 2 || !g.Generalised || !(math.Abs(theta[0]) <= 8*dense.Eps/width && math.Abs(g.Hyper[0]/width-1) <= 1e-6) {
+			t.Errorf("%v apart: weak %v, b %v, product %v", apart, l.weak, theta, g.Hyper)
+		}
+	}
+	// Under so small a C rounding hides how three rows share the β of a fourth. At
+	// 0, where all of them may be, they would leave b without bound.
+	star := learn.Data{X: mat.NewDense(4, 2, []float64{0, 0, 1, 0, -.6, .8, -.6, -.8}), Y: []float64{1, -1, -1, -1}}
+	l := &SVM{Intercept: true, Generalised: true}
+	if err := errors.Join(l.Load(star), l.Fit(theta, []float64{.1, 1}), l.Fit(theta, []float64{1e-100, 1})); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.VJP(nil, &learn.Grad{Hyper: make([]float64, 2)}, []float64{1}); len(l.weak) != 3 || !errors.Is(err, qpdiff.ErrIllPosed) {
+		t.Errorf("weak %v, error %v", l.weak, err)
+	}
+	if err := l.PredictVJP(nil, new(learn.Grad), mat.NewDense(4, 2, nil), star.Dense(), make([]float64, 4)); err != nil {
+		t.Errorf("derivatives in the rows predicted for: %v", err)
+	}
+}
+
+// A row of zeros under the linear kernel has margin 0 whatever the others do: its
+// β is at C, and f and its derivatives are those without it.
+func TestKernelSVMZeroRow(t *testing.T) {
+	d := casetest.ClassData(5, 9, 2)
+	with := learn.Data{X: mat.NewDense(10, 2, nil), Y: append(slices.Clone(d.Y), 1)}
+	for i := range 9 {
+		with.Dense().SetRow(i, d.Dense().RawRowView(i))
+	}
+	x := mat.NewDense(3, 2, []float64{1, 2, -.5, .3, 0, 0})
+	hyper, v := []float64{.7, 1, 0}, []float64{1, -2, 3}
+	f, want := make([]float64, 3), make([]float64, 3)
+	g, gwant := &learn.Grad{Hyper: make([]float64, 3), X: mat.NewDense(10, 2, nil)}, &learn.Grad{Hyper: make([]float64, 3), X: mat.NewDense(9, 2, nil)}
+	l, ref := &SVM{Kernel: Polynomial{Degree: 1}}, &SVM{Kernel: Polynomial{Degree: 1}}
+	if err := errors.Join(l.Load(with), l.Fit(nil, hyper), l.Predict(nil, f, x), l.PredictVJP(nil, g, nil, x, v),
+		ref.Load(d), ref.Fit(nil, hyper), ref.Predict(nil, want, x), ref.PredictVJP(nil, gwant, nil, x, v)); err != nil {
+		t.Fatal(err)
+	}
+	if numtest.RelErr(f, want) > 1e-14 || numtest.RelErr(g.Hyper[:2], gwant.Hyper[:2]) > 1e-13 || numtest.RelErr(g.X.RawMatrix().Data[:18], gwant.X.RawMatrix().Data) > 1e-13 {
+		t.Errorf("with a row of zeros %v, %v, without %v, %v", f, g.Hyper, want, gwant.Hyper)
+	}
+	if l.q.beta[9] != .7 {
+		t.Errorf("β of the row of zeros is %v", l.q.beta[9])
+	}
+	// Moved, the row changes f by C·x_9ᵀx to first order.
+	got := numtest.ForwardDifference(func(h float64) float64 {
+		with.Dense().Set(9, 0, h)
+		if err := errors.Join(l.Load(with), l.Fit(nil, hyper), l.Predict(nil, f, x)); err != nil {
+			t.Fatal(err)
+		}
+		return dense.Dot(v, f)
+	}, 1e-3)
+	if !(math.Abs(got-g.X.At(9, 0)) <= 1e-8) {
+		t.Errorf("derivative in the row of zeros %v, difference %v", g.X.At(9, 0), got)
+	}
+}
+
+// A distance that overflows makes a kernel value 0, and its derivatives too.
+func TestKernelSVMFarAway(t *testing.T) {
+	l := &SVM{Intercept: true}
+	d := learn.Data{X: mat.NewDense(6, 2, []float64{.03, -.53, 1.24, -.37, .03, -.62, -.97, 1.69, .08, -.57, -.65, 1e155}), Y: []float64{1, -1, 1, -1, 1, -1}}
+	theta := make([]float64, 1)
+	far, near := &learn.Grad{Hyper: make([]float64, 2)}, &learn.Grad{Hyper: make([]float64, 2)}
+	if err := errors.Join(l.Load(d), l.Fit(theta, []float64{10, .5}), l.VJP(nil, far, []float64{1})); err != nil {
+		t.Fatal(err)
+	}
+	d.Dense().Set(5, 1, 1e4)
+	if err := errors.Join(l.Load(d), l.Fit(theta, []float64{10, .5}), l.VJP(nil, near, []float64{1})); err != nil {
+		t.Fatal(err)
+	}
+	if !numtest.SameBits(far.Hyper, near.Hyper) {
+		t.Errorf("at 1e155 %v, at 1e4 %v", far.Hyper, near.Hyper)
+	}
+}
+
+// What Predict has kept of one fit is not used after the next.
+func TestKernelSVMForgetsKernelValues(t *testing.T) {
+	d := casetest.ClassData(5, 20, 2)
+	x := mat.NewDense(4, 2, []float64{1, 2, -.5, .3, 0, 0, 1, 1})
+	v := []float64{1, -2, 3, 1}
+	for _, again := range [][]float64{{1, .9}, {1.01, .5}} {
+		var l, fresh SVM
+		g, want, w := &learn.Grad{Hyper: make([]float64, 2)}, &learn.Grad{Hyper: make([]float64, 2)}, new(qpdiff.Workspace)
+		if err := errors.Join(l.Load(d), l.Fit(nil, []float64{1, .5}), l.Predict(w, make([]float64, 4), x), l.Fit(nil, again), l.PredictVJP(w, g, nil, x, v),
+			fresh.Load(d), fresh.Fit(nil, again), fresh.PredictVJP(nil, want, nil, x, v)); err != nil {
+			t.Fatal(err)
+		}
+		if numtest.RelErr(g.Hyper, want.Hyper) > 1e-12 {
+			t.Errorf("at %v: %v after another fit, else %v", again, g.Hyper, want.Hyper)
+		}
+	}
+}
+
+// Whatever the size of the numbers, a fit and its products are finite or errors
+// of a documented kind.
+func TestKernelSVMExtremes(t *testing.T) {
+	rng := rand.New(rand.NewPCG(19, 5))
+	for range numtest.Long(8000) {
+		rows, n := 2+rng.IntN(4), 1+rng.IntN(3)
+		k := &SVM{Intercept: rng.IntN(2) == 0, Generalised: rng.IntN(2) == 0, Kernel: []Kernel{nil, RBF{}, Polynomial{Degree: 1}, Polynomial{}}[rng.IntN(4)]}
+		d := learn.Data{X: mat.NewDense(rows, n, numtest.Extremes(rng, rows*n)), Y: make([]float64, rows)}
+		for i := range d.Y {
+			d.Y[i] = float64(1 - 2*(i%2))
+		}
+		_, nh := k.Dims(n)
+		hyper := numtest.Extremes(rng, nh)
+		for j, v := range hyper {
+			hyper[j] = math.Abs(v)
+		}
+		l := &casetest.Predictions{P: k, X: mat.NewDense(5, n, numtest.Extremes(rng, 5*n))}
+		casetest.CheckExtremes(t, l, d, make([]float64, 5), hyper, numtest.Extremes(rng, 5),
+			&learn.Grad{Hyper: numtest.Extremes(rng, nh), X: mat.NewDense(rows, n, numtest.Extremes(rng, rows*n)), Y: numtest.Extremes(rng, rows)})
+	}
+}
+
+// However small C is, the β of one free row with Intercept is no more uncertain than
+// the others: it is what Σβ = 0 leaves.
+func TestKernelSVMTinyC(t *testing.T) {
+	theta, hyper := make([]float64, 1), []float64{1e-160, 1}
+	l := &SVM{Intercept: true}
+	g := &learn.Grad{Hyper: make([]float64, 2), X: mat.NewDense(4, 1, nil)}
+	// Equal rows are one, whose β of −C is inside its bounds: −1 = f(3) = b + O(C).
+	d := learn.Data{X: mat.NewDense(4, 1, []float64{2, 3, 3, 3}), Y: []float64{1, -1, -1, -1}}
+	if err := errors.Join(l.Load(d), l.Fit(theta, hyper), l.VJP(nil, g, []float64{1})); err != nil || len(l.q.free) != 1 || theta[0] != -1 {
+		t.Errorf("one free row: free %v, b %v, error %v", l.q.free, theta, err)
+	}
+	// ∂b/∂C = Kᵀβ/C with β/C = (−1, 1): k(3,3) − k(2,3).
+	if want := 1 - math.Exp(-1); math.Abs(g.Hyper[0]-want) > 8*dense.Eps {
+		t.Errorf("∂b/∂C = %v, want %v", g.Hyper[0], want)
+	}
+	// Equal rows with unequal labels: β of the two that are one is inside its bounds,
+	// also where a product of C and the kernel underflows.
+	for _, tiny := range []float64{1, 1e-100, 1e-160, 1e-200} {
+		l := &SVM{Kernel: Polynomial{Degree: 1}, Intercept: true}
+		equal := learn.Data{X: mat.NewDense(3, 1, nil), Y: []float64{1, -1, 1}}
+		g := &learn.Grad{Hyper: make([]float64, 3)}
+		if err := errors.Join(l.Load(equal), l.Fit(theta, []float64{.8 * tiny, 1, tiny})); err != nil {
+			t.Fatal(err)
+		}
+		if b := l.q.beta; len(l.q.free) != 1 || b[1] != -.8*tiny || !(math.Abs(b[0]+b[1]) <= 8*dense.Eps*tiny) {
+			t.Errorf("C = %v: free %v, β %v", .8*tiny, l.q.free, b)
+		}
+		if err := l.VJP(nil, g, []float64{1}); err != nil || g.Hyper[0] != 0 {
+			t.Errorf("C = %v: ∂b/∂C = %v, error %v", .8*tiny, g.Hyper[0], err)
+		}
+	}
+}
+
+// A fit that starts from another C ends where one from nothing does: the bounds
+// of β move with C.
+func TestKernelSVMStartsAtItsOwnC(t *testing.T) {
+	rng := rand.New(rand.NewPCG(19, 7))
+	for trial := range 60 {
+		d := casetest.ClassData(rng.Uint64(), 12, 2)
+		warm, cold := &SVM{Intercept: trial%2 == 0}, &SVM{Intercept: trial%2 == 0}
+		nt, _ := warm.Dims(2)
+		theta, want := make([]float64, nt), make([]float64, nt)
+		if err := errors.Join(warm.Load(d), cold.Load(d)); err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range []float64{1, 30, .5, .4, .05, 2} {
+			hyper := []float64{c, 1}
+			cold.Reset()
+			if err := errors.Join(warm.Fit(theta, hyper), cold.Fit(want, hyper)); err != nil {
+				t.Fatal(err)
+			}
+			numtest.NearAll(t, "β", warm.q.beta, cold.q.beta, 1e-10, 1e-12*c)
+			numtest.NearAll(t, "b", theta, want, 1e-10, 1e-12)
+		}
+	}
+}
+
+// The slope by which Ties tells equal rows apart is the gradient of the decision
+// function there.
+func TestKernelSVMTiesSlope(t *testing.T) {
+	d := learn.Data{X: mat.NewDense(4, 2, []float64{.2, .1, 1, .5, 1, .5, -1, 1}), Y: []float64{1, -1, -1, 1}}
+	l := &SVM{Intercept: true}
+	g := &learn.Grad{X: mat.NewDense(4, 2, nil)}
+	want, w := mat.NewDense(1, 2, nil), new(qpdiff.Workspace)
+	if err := errors.Join(l.Load(d), l.Fit(make([]float64, 1), []float64{10, 1}), l.PredictVJP(nil, new(learn.Grad), want, mat.NewDense(1, 2, []float64{1, .5}), []float64{1}), l.VJP(w, g, []float64{1})); err != nil {
+		t.Fatal(err)
+	}
+	var got [][]float64
+	l.Ties(w, func(i, k int, sign float64, d []float64) bool {
+		got = append(got, slices.Clone(d))
+		return true
+	})
+	if len(got) != 2 {
+		t.Fatalf("%d directions, want that of g.X and the slope", len(got))
+	}
+	numtest.NearAll(t, "slope", got[1], want.RawRowView(0), 1e-12, 0)
+}
+
+// Kernel values may be finite and the curvature along a pair of rows overflow.
+func TestKernelSVMPairsThatOverflow(t *testing.T) {
+	for _, scale := range []float64{1e153, 6e153, 1.016e154, 1.2e154} {
+		l := &SVM{Kernel: Polynomial{Degree: 1}, Intercept: true}
+		if err := l.Load(learn.Data{X: mat.NewDense(2, 1, []float64{scale, -.423 * scale}), Y: []float64{-1, 1}}); err != nil {
+			t.Fatal(err)
+		}
+		theta := []float64{0}
+		if err := l.Fit(theta, []float64{1, 1, 0}); err != nil && !errors.Is(err, qpdiff.ErrNotFinite) && !errors.Is(err, qpdiff.ErrIterationLimit) {
+			t.Errorf("scale %v: %v", scale, err)
+		}
+	}
+}
+
+// A bound so small that half of it is not a number leaves Σβ off by as much as the bound itself: the next fit
+// does not take that along.
+func TestKernelSVMAfterASubnormalBound(t *testing.T) {
+	x := mat.NewDense(7, 3, []float64{1, -1, -1, -1, 0, -2, -2, -3, 0, -2, 1, 0, 3, -1, 2, 0, -3, 0, 1, -1, 3})
+	y := []float64{1, -1, 1, 1, 1, -1, 1}
+	fit := func(hypers ...[]float64) (float64, []float64) {
+		l := &SVM{Intercept: true}
+		if err := l.Load(learn.Data{X: x, Y: y}); err != nil {
+			t.Fatal(err)
+		}
+		theta := make([]float64, 1)
+		for k, hyper := range hypers {
+			if err := l.Fit(theta, hyper); err != nil && k == len(hypers)-1 {
+				t.Fatal(hyper, err)
+			}
+		}
+		return theta[0], slices.Clone(l.q.beta)
+	}
+	for _, c := range []float64{.55, 3, 40} {
+		hyper := []float64{c, .045}
+		b, beta := fit(hyper)
+		for _, tiny := range []float64{5e-324, 1e-323, 1e-310} {
+			if warm, after := fit([]float64{.6, 1}, []float64{tiny, 5}, hyper); math.Abs(warm-b) > 1e-9 || !floats.EqualApprox(after, beta, 1e-9*c) {
+				t.Errorf("C = %v after %v: b = %v, β = %v; cold %v, %v", c, tiny, warm, after, b, beta)
+			}
+		}
+	}
+}

@@ -1,0 +1,313 @@
+package kernel
+
+import (
+	"errors"
+	"math"
+	"slices"
+
+	"cvgm/qpdiff"
+	"cvgm/qpdiff/internal/check"
+	"cvgm/qpdiff/internal/dense"
+)
+
+var errNoActiveSet = check.ArgErrorf("Data", qpdiff.ErrIterationLimit, remedyForDecisions, "is so ill-conditioned that no active set was confirmed")
+
+// solve moves beta to the solution, from a feasible beta.
+func (q *boxQP) solve() error {
+	copy(q.lin, q.y)
+	q.delta = 0
+	err := q.solveExactly(pairPhases)
+	if errors.Is(err, qpdiff.ErrIterationLimit) {
+		err = q.proximal()
+	}
+	q.warm = err == nil
+	return err
+}
+
+// proximal solves by proximal point steps: with delta/2·‖β − center‖² added,
+// the problem is so positive definite that exact steps from one free set to the
+// next always descend.
+func (q *boxQP) proximal() error {
+	q.delta = proximalTol * q.largest
+	for range proximalSteps {
+		copy(q.center, q.beta)
+		copy(q.lin, q.y)
+		dense.Axpy(q.delta, q.center, q.lin)
+		q.residual()
+		q.optimisePairs(0) // sets free
+		q.warm = true
+		if err := q.solveExactly(0); err != nil {
+			return err
+		}
+		moved := 0.0
+		for i, v := range q.beta {
+			moved = max(moved, math.Abs(v-q.center[i]))
+		}
+		if q.delta*moved <= residualTol*q.size {
+			break
+		}
+	}
+	// A basis of the free set: what is out of it keeps its β within the box.
+	q.delta = 0
+	copy(q.lin, q.y)
+	for {
+		k := q.factorise(&q.factor, q.free, freeTol*float64(len(q.free)))
+		if k == len(q.free) {
+			break
+		}
+		q.residual()
+		if !q.slide(k) {
+			return errNoActiveSet
+		}
+	}
+	q.solveFree()
+	if wrong, _ := q.outside(); wrong == 0 {
+		dense.Scatter(q.beta, q.z, q.free)
+	}
+	q.residual()
+	if q.balanced && len(q.free) == 0 {
+		q.middle()
+	}
+	return nil
+}
+
+// solveExactly makes exact steps from free set to free set, with up to the given number
+// of phases of sequential minimal optimisation between them.
+func (q *boxQP) solveExactly(phases int) error {
+	q.residual()
+	if !q.warm {
+		q.optimisePairs(pairsPerRow * q.n)
+	}
+	q.warm = false
+	still := 0
+	for range exactSteps + exactStepsPerRow*q.n {
+		s := len(q.free)
+		if k := q.factorise(&q.factor, q.free, freeTol*float64(s)); k < s {
+			if q.delta > 0 {
+				return check.ArgErrorf("Kernel", qpdiff.ErrNonconvex, "use a positive semidefinite kernel", "has a direction of negative curvature")
+			}
+			if q.factor.a[k*s+k] < -proximalTol*q.largest || !q.slide(k) {
+				break // not convex, or no digits left: proximal tells
+			}
+			q.residual()
+			continue
+		}
+		q.solveFree()
+		if wrong, moved := q.stepTo(); wrong > 0 {
+			q.residual()
+			if still++; moved {
+				still = 0
+			}
+			if wrong > 1 && phases > 0 {
+				q.optimisePairs(q.n / rowsPerPair)
+				phases--
+			}
+			continue
+		}
+		dense.Scatter(q.beta, q.z, q.free)
+		if q.balanced && s == 1 {
+			// Σβ = 0 leaves no choice: rounding must not make a bound free.
+			j := q.free[0]
+			if q.shiftTo(j, q.beta[j]); q.beta[j] == q.lo[j] || q.beta[j] == q.hi[j] {
+				q.free = q.free[:0]
+			}
+		}
+		q.residual()
+		added := q.admit(phases == 0, still > stillSteps)
+		if added == 0 {
+			return nil
+		}
+		if added > 1 && phases > 0 {
+			q.optimisePairs(q.n / rowsPerPair)
+			phases--
+		}
+	}
+	return errNoActiveSet
+}
+
+// solveFree solves the free set's system for z and b, from its factor and with
+// one step of refinement.
+func (q *boxQP) solveFree() {
+	s := len(q.free)
+	z, rhs, fix := q.z[:s], q.rhs[:s], q.fix[:s]
+	dense.Gather(rhs, q.lin, q.free)
+	sum := 0.0 // of the free β
+	next := 0
+	for j, v := range q.beta {
+		if !dense.IsNext(q.free, &next, j) && v != 0 {
+			sum -= v
+			row := q.k[j*q.n : (j+1)*q.n]
+			for i, f := range q.free {
+				rhs[i] -= v * row[f]
+			}
+		}
+	}
+	copy(z, rhs)
+	q.b = q.factor.solve(z, sum)
+	for i, j := range q.free {
+		row := q.k[j*q.n : (j+1)*q.n]
+		r := rhs[i] - q.b - q.delta*z[i]
+		for k, f := range q.free {
+			r -= row[f] * z[k]
+		}
+		fix[i] = r
+	}
+	for _, v := range z {
+		sum -= v
+	}
+	q.b += q.factor.solve(fix, sum)
+	dense.Axpy(1, fix, z)
+}
+
+// outside returns how many entries of z are out of bounds, and how far from
+// beta to z the first bound is.
+func (q *boxQP) outside() (wrong int, t float64) {
+	t = 1
+	for i, j := range q.free {
+		switch z, b := q.z[i], q.beta[j]; {
+		case z < q.lo[j]:
+			wrong++
+			t = min(t, (b-q.lo[j])/(b-z))
+		case z > q.hi[j]:
+			wrong++
+			t = min(t, (q.hi[j]-b)/(z-b))
+		}
+	}
+	return wrong, t
+}
+
+// stepTo moves beta towards z up to the first bound, where z is out of bounds,
+// and holds what arrives there. It returns how many entries of z are.
+func (q *boxQP) stepTo() (wrong int, moved bool) {
+	wrong, t := q.outside()
+	if wrong == 0 {
+		return 0, true
+	}
+	k := 0
+	for i, j := range q.free {
+		z, b := q.z[i], q.beta[j]
+		v := b + t*(z-b)
+		switch {
+		case z < q.lo[j] && ((b-q.lo[j])/(b-z) <= t || v <= q.lo[j]):
+			q.beta[j] = q.lo[j]
+		case z > q.hi[j] && ((q.hi[j]-b)/(z-b) <= t || v >= q.hi[j]):
+			q.beta[j] = q.hi[j]
+		default:
+			q.beta[j] = v
+			q.free[k] = j
+			k++
+		}
+	}
+	q.free = q.free[:k]
+	return wrong, t > stepTol
+}
+
+// slide moves beta along the direction in which member k of free depends on
+// those before it, along which the objective is linear, to the first bound.
+func (q *boxQP) slide(k int) bool {
+	s := len(q.free)
+	v := q.z[:s]
+	clear(v)
+	for i := range k {
+		v[i] = -q.factor.a[i*s+k]
+	}
+	dense.LDLBack(q.factor.a, q.factor.dinv, k, s, v[:k])
+	v[k] = 1
+	var rise float64 // of −objective along v
+	for i := range k + 1 {
+		rise += v[i] * q.r[q.free[i]]
+	}
+	t, hit := math.Inf(1), -1
+	for i := range k + 1 {
+		if rise < 0 {
+			v[i] = -v[i]
+		}
+		j := q.free[i]
+		room := math.Inf(1)
+		if v[i] > 0 {
+			room = (q.hi[j] - q.beta[j]) / v[i]
+		} else if v[i] < 0 {
+			room = (q.lo[j] - q.beta[j]) / v[i]
+		}
+		if room < t {
+			t, hit = room, i
+		}
+	}
+	if hit < 0 {
+		return false
+	}
+	m := 0
+	for i, j := range q.free {
+		if i <= k {
+			b := q.beta[j] + t*v[i]
+			if i == hit || b <= q.lo[j] || b >= q.hi[j] {
+				q.beta[j] = q.lo[j]
+				if v[i] > 0 {
+					q.beta[j] = q.hi[j]
+				}
+				continue
+			}
+			q.beta[j] = b
+		}
+		q.free[m] = j
+		m++
+	}
+	q.free = q.free[:m]
+	return true
+}
+
+// middle sets b to the middle of its interval where nothing is free, and returns
+// the rows at its ends.
+func (q *boxQP) middle() (up, down int) {
+	up, down = q.between(q.beta)
+	if up >= 0 && down >= 0 {
+		q.b = (q.r[up] + q.r[down]) / 2
+	}
+	return up, down
+}
+
+// admit frees bounded β that want to leave their bound: all of them, with worst
+// set the one that wants it most, with first set the first. It returns how many.
+// With nothing free it finds b.
+func (q *boxQP) admit(worst, first bool) int {
+	tol := residualTol * q.size
+	s := len(q.free)
+	if q.balanced && s == 0 {
+		up, down := q.middle()
+		if up < 0 || down < 0 || q.r[up] <= q.r[down]+tol {
+			return 0
+		}
+		q.free = append(q.free, min(up, down), max(up, down))
+		return 2
+	}
+	next, most, at := 0, tol, -1
+	for i, v := range q.r {
+		if dense.IsNext(q.free[:s], &next, i) {
+			continue
+		}
+		v -= q.b
+		if q.beta[i] == q.hi[i] {
+			v = -v
+		}
+		switch {
+		case v <= tol:
+		case first:
+			q.free = slices.Insert(q.free, next, i)
+			return 1
+		case worst:
+			if v > most {
+				most, at = v, i
+			}
+		default:
+			q.free = append(q.free, i)
+		}
+	}
+	if at >= 0 {
+		k, _ := slices.BinarySearch(q.free, at)
+		q.free = slices.Insert(q.free, k, at)
+		return 1
+	}
+	added := len(q.free) - s
+	slices.Sort(q.free)
+	return added
+}

@@ -1,0 +1,492 @@
+package kernel
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"cvgm/qpdiff"
+	"cvgm/qpdiff/internal/casetest"
+	"cvgm/qpdiff/internal/dense"
+	"cvgm/qpdiff/internal/learner"
+	"cvgm/qpdiff/internal/numtest"
+	"cvgm/qpdiff/learn"
+	"cvgm/qpdiff/learntest"
+
+	"github.com/google/go-cmp/cmp"
+	"gonum.org/v1/gonum/mat"
+	"pgregory.net/rapid"
+)
+
+// kernelSVMResidual solves the problem of l again and measures it by the conditions of
+// the dual: θ comes from β and b, and so do the conditions.
+func kernelSVMResidual(new func() (learn.Learner, *SVM)) func(d learn.Data, theta, hyper []float64) float64 {
+	return func(d learn.Data, theta, hyper []float64) float64 {
+		l, machine := new()
+		again := make([]float64, len(theta))
+		if err := errors.Join(l.Load(d), l.Fit(again, hyper)); err != nil {
+			return math.Inf(1)
+		}
+		worst := 0.0
+		size := 1.0
+		for _, v := range again {
+			size = max(size, math.Abs(v))
+		}
+		for i, v := range again {
+			worst = max(worst, math.Abs(v-theta[i])/size/100)
+		}
+		return max(worst, kernelSVMViolation(machine, d, hyper))
+	}
+}
+
+// kernelSVMViolation is the violation of the dual's conditions by β and b,
+// relative to the size of their terms.
+func kernelSVMViolation(l *SVM, d learn.Data, hyper []float64) float64 {
+	rows, _ := d.X.Dims()
+	beta := make([]float64, rows)
+	worst, sum, total := 0.0, 0.0, 0.0
+	top := make([]float64, rows)
+	for i, k := range l.rows.Of {
+		if k < 0 {
+			continue
+		}
+		top[i] = hyper[0] * dense.CountAt(learner.Counts(d, nil), i)
+		beta[i] = l.q.beta[k] * top[i] / (hyper[0] * l.rows.Copies[k])
+		a := beta[i] * d.Y[i]
+		worst = max(worst, -a/top[i], (a-top[i])/top[i]/8)
+		sum += beta[i]
+		total += a
+	}
+	if l.Intercept {
+		worst = max(worst, math.Abs(sum)/total/8)
+	}
+	for i := range rows {
+		f, size := l.q.b, 1.0
+		for j := range rows {
+			v := beta[j] * l.kernel.Eval(hyper[1:], d.Dense().RawRowView(i), d.Dense().RawRowView(j))
+			f += v
+			size += math.Abs(v)
+		}
+		m, a := d.Y[i]*f, beta[i]*d.Y[i]
+		if a > 0 {
+			worst = max(worst, (m-1)/size)
+		}
+		if a < top[i]*(1-8*dense.Eps) { // a is divided among copies
+			worst = max(worst, (1-m)/size)
+		}
+	}
+	return worst
+}
+
+// ard is a kernel of a user's own: exp(−Σ_j γ_j (x_j−z_j)²) + c·xᵀz.
+type ard struct{}
+
+func (k ard) NumParams(n int) int { return n + 1 }
+
+func (k ard) Check(params []float64) error { return nil }
+
+func (k ard) Eval(p, x, z []float64) float64 {
+	var d float64
+	for j := range x {
+		d += p[j] * (x[j] - z[j]) * (x[j] - z[j])
+	}
+	return math.Exp(-d) + p[len(x)]*dense.Dot(x, z)
+}
+
+func (k ard) Grad(dp, dx, dz []float64, s, value float64, p, x, z []float64) {
+	n := len(x)
+	e := value - p[n]*dense.Dot(x, z)
+	for j := range x {
+		v := x[j] - z[j]
+		if dp != nil {
+			dp[j] -= s * e * v * v
+		}
+		if dx != nil {
+			dx[j] += s * (-2*p[j]*v*e + p[n]*z[j])
+		}
+		if dz != nil {
+			dz[j] += s * (2*p[j]*v*e + p[n]*x[j])
+		}
+	}
+	if dp != nil {
+		dp[n] += s * dense.Dot(x, z)
+	}
+}
+
+func TestKernelSVMContract(t *testing.T) {
+	for _, bias := range []bool{false, true} {
+		for _, c := range []struct {
+			kernel Kernel
+			params []float64
+		}{
+			{RBF{}, []float64{.4}},
+			{Polynomial{}, []float64{.2, 1}},
+			{Polynomial{Degree: 2}, []float64{.3, .5}},
+			{ard{}, []float64{.3, .5, .1}},
+		} {
+			values := func() (learn.Learner, *SVM) {
+				l := &SVM{Kernel: c.kernel, Intercept: bias}
+				return &casetest.Predictions{P: l}, l
+			}
+			constant := func() (learn.Learner, *SVM) {
+				l := &SVM{Kernel: c.kernel, Intercept: true}
+				return l, l
+			}
+			for _, theta := range []struct {
+				name string
+				new  func() (learn.Learner, *SVM)
+			}{{"decision values", values}, {"b", constant}} {
+				if theta.name == "b" && !bias {
+					continue
+				}
+				var cases []learntest.Case
+				add := func(name string, d learn.Data, hyperC float64) {
+					cases = append(cases, learntest.Case{Name: fmt.Sprintf("%T %v %s %s", c.kernel, bias, theta.name, name), Data: d,
+						Hyper: append([]float64{hyperC}, c.params...), Residual: kernelSVMResidual(theta.new), ClassLabels: true, Step: 1e-4})
+				}
+				add("30x2", casetest.ClassData(1, 30, 2), 1)
+				add("20x2", casetest.ClassData(2, 20, 2), .3)
+				add("6x2", casetest.ClassData(3, 6, 2), 2)
+				casetest.Contract(t, func() learn.Learner { l, _ := theta.new(); return l }, cases...)
+			}
+		}
+	}
+}
+
+func TestKernelSVMGolden(t *testing.T) {
+	var golden struct {
+		Cases []struct {
+			Param, C, B        float64
+			Bias               bool
+			X                  [][]float64
+			XTest              [][]float64 `json:"X_test"`
+			Y, Alpha, Decision []float64
+			Free               []int
+			AtC                []int     `json:"at_C"`
+			DecisionDParam     []float64 `json:"ddecision_dparam"`
+			DecisionDC         []float64 `json:"ddecision_dC"`
+		}
+	}
+	numtest.ReadGolden(t, "e2_kernel_svm.json", &golden)
+	if len(golden.Cases) != 6 {
+		t.Fatalf("%d cases", len(golden.Cases))
+	}
+	for i, c := range golden.Cases {
+		t.Run(fmt.Sprint(i), func(t *testing.T) {
+			l := SVM{Kernel: Polynomial{}, Intercept: c.Bias}
+			theta := make([]float64, 0, 1)
+			if c.Bias {
+				theta = theta[:1]
+			}
+			if err := errors.Join(l.Load(learn.Data{X: numtest.Matrix(c.X), Y: c.Y}), l.Fit(theta, []float64{c.C, c.Param, 1})); err != nil {
+				t.Fatal(err)
+			}
+			alpha := slices.Clone(l.q.beta)
+			var atC []int
+			for i, y := range c.Y {
+				alpha[i] *= y
+				if alpha[i] == c.C {
+					atC = append(atC, i)
+				}
+			}
+			numtest.NearAll(t, "alpha", alpha, c.Alpha, 1e-11, 0)
+			if d := cmp.Diff([][]int{c.Free, c.AtC}, [][]int{l.q.free, atC}); d != "" {
+				t.Errorf("free, at C: %s", d)
+			}
+			if c.Bias {
+				numtest.NearAll(t, "b", theta, []float64{c.B}, 1e-11, 0)
+			}
+			x := numtest.Matrix(c.XTest)
+			f := numtest.NaNs(len(c.Decision), 0)
+			if err := l.Predict(nil, f, x); err != nil {
+				t.Fatal(err)
+			}
+			numtest.NearAll(t, "decision", f, c.Decision, 1e-11, 0)
+			dC, dParam := make([]float64, len(f)), make([]float64, len(f))
+			for k := range f {
+				v := make([]float64, len(f))
+				v[k] = 1
+				g := &learn.Grad{Hyper: make([]float64, 3)}
+				if err := l.PredictVJP(nil, g, nil, x, v); err != nil {
+					t.Fatal(err)
+				}
+				dC[k], dParam[k] = g.Hyper[0], g.Hyper[1]
+			}
+			numtest.NearAll(t, "d decision/dC", dC, c.DecisionDC, 1e-10, 0)
+			numtest.NearAll(t, "d decision/dparam", dParam, c.DecisionDParam, 1e-10, 0)
+		})
+	}
+}
+
+// Two examples at ±1 with the RBF kernel, by hand: with e = exp(−4γ), both
+// dual variables are a = 1/(1−e), or C where that is less.
+func TestKernelSVMByHand(t *testing.T) {
+	d := learn.Data{X: mat.NewDense(2, 1, []float64{1, -1}), Y: []float64{1, -1}}
+	x := mat.NewDense(1, 1, []float64{.5})
+	const gamma = .3
+	e := math.Exp(-4 * gamma)
+	near, far := math.Exp(-.25*gamma), math.Exp(-2.25*gamma)
+	slope := 2.25*far - .25*near // of k(1, ½) − k(−1, ½) in γ
+	for _, c := range []struct{ c, a, da, dc float64 }{
+		{10, 1 / (1 - e), -4 * e / (1 - e) / (1 - e), 0},
+		{1, 1, 0, near - far},
+	} {
+		for _, bias := range []bool{false, true} {
+			l := SVM{Intercept: bias}
+			var theta [1]float64
+			nt, _ := l.Dims(1)
+			f := []float64{math.NaN()}
+			if err := errors.Join(l.Load(d), l.Fit(theta[:nt], []float64{c.c, gamma}), l.Predict(nil, f, x)); err != nil {
+				t.Fatal(err)
+			}
+			numtest.NearAll(t, "f", f, []float64{c.a * (near - far)}, 8*dense.Eps, 0)
+			g := &learn.Grad{Hyper: make([]float64, 2)}
+			dx := mat.NewDense(1, 1, nil)
+			if err := l.PredictVJP(nil, g, dx, x, []float64{1}); err != nil {
+				t.Fatal(err)
+			}
+			numtest.NearAll(t, "df", g.Hyper, []float64{c.dc, c.da*(near-far) + c.a*slope}, 16*dense.Eps, 1)
+			numtest.NearAll(t, "df/dx", dx.RawMatrix().Data, []float64{c.a * gamma * (near + 3*far)}, 16*dense.Eps, 0)
+		}
+	}
+}
+
+// The linear kernel does not determine β of examples on one line: the decision
+// is the same, but the elbow has more rows than it needs, which is named.
+func TestKernelSVMWithoutUniqueDual(t *testing.T) {
+	d := learn.Data{X: mat.NewDense(3, 1, []float64{1, -1, -3}), Y: []float64{1, -1, -1}}
+	l := SVM{Kernel: Polynomial{Degree: 1}}
+	f := make([]float64, 1)
+	x := mat.NewDense(1, 1, []float64{2})
+	if err := errors.Join(l.Load(d), l.Fit(nil, []float64{5, 1, 0}), l.Predict(nil, f, x)); err != nil {
+		t.Fatal(err)
+	}
+	numtest.NearAll(t, "f", f, []float64{2}, 8*dense.Eps, 0)
+	g := &learn.Grad{Hyper: make([]float64, 3)}
+	var nd *qpdiff.NotDifferentiableError
+	if err := l.PredictVJP(nil, g, nil, x, []float64{1}); !errors.As(err, &nd) || len(nd.Weak.Rows) != 1 || nd.Weak.Rows[0] > 1 {
+		t.Errorf("error %v, want one of the rows 0 and 1", err)
+	}
+	l.Generalised = true
+	if err := l.PredictVJP(nil, g, nil, x, []float64{1}); err != nil {
+		t.Fatal(err)
+	}
+	numtest.NearAll(t, "df", g.Hyper[:2], []float64{0, 0}, 8*dense.Eps, 1)
+}
+
+func TestKernelSVMRefusals(t *testing.T) {
+	d := casetest.ClassData(1, 6, 2)
+	fit := func(k Kernel, hyper ...float64) error {
+		l := SVM{Kernel: k}
+		return errors.Join(l.Load(d), l.Fit(nil, hyper))
+	}
+	for i, c := range []struct {
+		err, kind error
+	}{
+		{fit(nil, 0, 1), qpdiff.ErrDomain},
+		{fit(nil, 1, 0), qpdiff.ErrDomain},
+		{fit(Polynomial{}, 1, 0, 1), qpdiff.ErrDomain},
+		{fit(Polynomial{}, 1, 1, -1), qpdiff.ErrDomain},
+		{fit(Polynomial{Degree: -1}, 1, 1, 1), qpdiff.ErrDomain},
+		{fit(Polynomial{Degree: 2000}, 1, 1, 1), qpdiff.ErrNotFinite},
+		{fit(ard{}, 100, .1, .1, -.5), qpdiff.ErrNonconvex},
+	} {
+		if !errors.Is(c.err, c.kind) {
+			t.Errorf("%d: %v, want %v", i, c.err, c.kind)
+		}
+	}
+	var l SVM
+	if err := l.Predict(nil, nil, mat.NewDense(1, 1, nil)); !errors.Is(err, qpdiff.ErrNotFitted) {
+		t.Errorf("Predict without a fit: %v", err)
+	}
+	if err := errors.Join(l.Load(d), l.Fit(nil, []float64{1, 1})); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Predict(nil, make([]float64, 1), mat.NewDense(1, 3, nil)); !errors.Is(err, qpdiff.ErrShape) {
+		t.Errorf("Predict on other features: %v", err)
+	}
+	if err := l.PredictVJP(nil, &learn.Grad{}, nil, mat.NewDense(1, 2, []float64{1, math.NaN()}), make([]float64, 1)); !errors.Is(err, qpdiff.ErrNotFinite) {
+		t.Errorf("PredictVJP at NaN: %v", err)
+	}
+}
+
+func TestKernelSVMPredictedRows(t *testing.T) {
+	machine := &SVM{Kernel: ard{}, Intercept: true}
+	l := casetest.Predictions{P: machine}
+	f := make([]float64, 5)
+	if err := errors.Join(l.Load(casetest.ClassData(1, 20, 2)), l.Fit(f, []float64{1, .3, .2, .1})); err != nil {
+		t.Fatal(err)
+	}
+	v := numtest.Normals(rand.New(rand.NewPCG(1, 3)), 5)
+	dx := mat.NewDense(5, 2, nil)
+	if err := machine.PredictVJP(nil, &learn.Grad{}, dx, l.X, v); err != nil {
+		t.Fatal(err)
+	}
+	for k, want := range dx.RawMatrix().Data {
+		x := &l.X.RawMatrix().Data[k]
+		old := *x
+		got := numtest.CentralDifference(func(h float64) float64 {
+			*x = old + h
+			if err := machine.Predict(nil, f, l.X); err != nil {
+				t.Fatal(err)
+			}
+			return dense.Dot(v, f)
+		}, 1e-3)
+		*x = old
+		if math.Abs(got-want) > 1e-9 {
+			t.Errorf("entry %d: derivative %v, difference %v", k, want, got)
+		}
+	}
+}
+
+// A Fit is of the kernel and the intercept that the last Load has read.
+func TestKernelSVMReadsKernelAtLoad(t *testing.T) {
+	l, same := &SVM{Intercept: true}, &SVM{Intercept: true}
+	theta, want, hyper := make([]float64, 1), make([]float64, 1), []float64{2, .3}
+	if err := errors.Join(l.Load(casetest.ClassData(1, 20, 2)), same.Load(casetest.ClassData(1, 20, 2)), same.Fit(want, hyper)); err != nil {
+		t.Fatal(err)
+	}
+	l.Kernel, l.Intercept = Polynomial{}, false
+	if err := l.Fit(theta, hyper); err != nil || !numtest.SameBits(theta, want) {
+		t.Errorf("b = %v with error %v, want %v", theta, err, want)
+	}
+	if err := errors.Join(l.Load(casetest.ClassData(1, 20, 2)), l.Fit(nil, []float64{2, .3, 1})); err != nil {
+		t.Errorf("after another Load: %v", err)
+	}
+}
+
+// What Predict keeps for PredictVJP serves the same rows only.
+func TestKernelSVMPredictsElsewhere(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 3))
+	rows := mat.NewDense(8, 2, numtest.Normals(rng, 16))
+	gradient := func(before ...*mat.Dense) []float64 {
+		t.Helper()
+		var l SVM
+		var w qpdiff.Workspace
+		if err := errors.Join(l.Load(casetest.ClassData(1, 20, 2)), l.Fit(nil, []float64{1, .3})); err != nil {
+			t.Fatal(err)
+		}
+		for _, x := range before {
+			if err := l.Predict(&w, make([]float64, x.RawMatrix().Rows), x); err != nil {
+				t.Fatal(err)
+			}
+		}
+		g := &learn.Grad{Hyper: make([]float64, 2)}
+		if err := l.PredictVJP(&w, g, nil, rows.Slice(2, 6, 0, 2).(*mat.Dense), []float64{1, 0, 2, -1}); err != nil {
+			t.Fatal(err)
+		}
+		return g.Hyper
+	}
+	want := gradient()
+	same := rows.Slice(2, 6, 0, 2).(*mat.Dense)
+	for i, before := range [][]*mat.Dense{{same}, {rows}, {same, rows}, {rows.Slice(2, 5, 0, 2).(*mat.Dense)}, {rows.Slice(0, 4, 0, 2).(*mat.Dense)}} {
+		if got := gradient(before...); !numtest.SameBits(got, want) {
+			t.Errorf("%d: %v, want %v", i, got, want)
+		}
+	}
+}
+
+func TestKernelSVMOptimalOnPaths(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		d := casetest.DrawClasses(t)
+		l := SVM{Intercept: rapid.Bool().Draw(t, "bias")}
+		if rapid.Bool().Draw(t, "polynomial") {
+			l.Kernel = Polynomial{Degree: rapid.IntRange(1, 3).Draw(t, "degree")}
+		}
+		_, n := d.X.Dims()
+		nt, nh := l.Dims(n)
+		theta, hyper := make([]float64, nt), make([]float64, nh)
+		if err := l.Load(d); err != nil {
+			t.Fatal(err)
+		}
+		for range 3 {
+			hyper[0] = math.Pow(10, rapid.Float64Range(-2, 2).Draw(t, "C"))
+			hyper[1] = math.Pow(10, rapid.Float64Range(-1, 1).Draw(t, "scale"))
+			if nh > 2 {
+				hyper[2] = 1
+			}
+			if rapid.Bool().Draw(t, "move") {
+				d.Dense().Set(0, 0, float64(rapid.IntRange(-200, 200).Draw(t, "x00"))/64)
+				if err := l.Load(d); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := l.Fit(theta, hyper); err != nil {
+				t.Fatal(err)
+			}
+			if v := kernelSVMViolation(&l, d, hyper); !(v <= 1e-10) {
+				t.Fatalf("violation %g at %v", v, hyper)
+			}
+		}
+	})
+}
+
+func FuzzKernelSVM(f *testing.F) {
+	f.Add(uint64(1), uint8(10), uint8(3), 1., .5, 1., false)
+	f.Add(uint64(2), uint8(3), uint8(9), 1e6, 1e-3, 10., true)
+	f.Fuzz(func(t *testing.T, seed uint64, rows, n uint8, c, gamma, scale float64, bias bool) {
+		d := casetest.ClassData(seed, 2+int(rows%30), 1+int(n%4))
+		d.Dense().Scale(scale, d.X)
+		machine := &SVM{Intercept: bias, Generalised: true}
+		l := casetest.Predictions{P: machine}
+		theta := make([]float64, 5)
+		if errors.Join(l.Load(d), l.Fit(theta, []float64{c, gamma})) != nil {
+			return
+		}
+		if v := kernelSVMViolation(machine, d, []float64{c, gamma}); c < 1e4 && !(v <= 1e-9) {
+			t.Errorf("violation %g", v)
+		}
+		g := &learn.Grad{Hyper: make([]float64, 2)}
+		if err := l.VJP(nil, g, []float64{1, 1, 1, 1, 1}); err != nil {
+			t.Fatal(err)
+		}
+		for _, v := range append(theta, g.Hyper...) {
+			if c < 1e4 && !dense.Finite(v) {
+				t.Fatalf("theta %v, gradient %v", theta, g.Hyper)
+			}
+		}
+	})
+}
+
+func BenchmarkKernelSVM(b *testing.B) {
+	for _, bias := range []bool{false, true} {
+		for _, c := range []float64{1, 100} {
+			l := SVM{Intercept: bias}
+			const rows, n = 200, 2
+			d := casetest.ClassData(1, rows, n)
+			theta := make([]float64, 0, 1)
+			if bias {
+				theta = theta[:1]
+			}
+			x := mat.NewDense(50, n, numtest.Normals(rand.New(rand.NewPCG(8, 8)), 50*n))
+			if err := l.Load(d); err != nil {
+				b.Fatal(err)
+			}
+			f, w := make([]float64, 50), new(qpdiff.Workspace)
+			g := &learn.Grad{Hyper: make([]float64, 2)}
+			gx := &learn.Grad{Hyper: make([]float64, 2), X: mat.NewDense(rows, n, nil)}
+			run := func(name string, f func(i int) error) {
+				b.Run(fmt.Sprintf("bias=%v/C=%v/%s", bias, c, name), func(b *testing.B) {
+					b.ReportAllocs()
+					for i := 0; b.Loop(); i++ {
+						if err := f(i); err != nil {
+							b.Fatal(err)
+						}
+					}
+				})
+			}
+			run("cold", func(int) error { l.Reset(); return errors.Join(l.Load(d), l.Fit(theta, []float64{c, .5})) })
+			run("warm", func(i int) error { return l.Fit(theta, []float64{c, .5 + .01*float64(i%2)}) })
+			run("predict", func(int) error { return l.Predict(w, f, x) })
+			run("gradient", func(int) error { return l.PredictVJP(w, g, nil, x, f) })
+			run("gradient with X", func(int) error { return l.PredictVJP(w, gx, nil, x, f) })
+			run("all, cold", func(int) error {
+				l.Reset()
+				return errors.Join(l.Load(d), l.Fit(theta, []float64{c, .5}), l.Predict(w, f, x), l.PredictVJP(w, gx, nil, x, f))
+			})
+		}
+	}
+}

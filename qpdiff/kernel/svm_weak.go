@@ -1,0 +1,161 @@
+package kernel
+
+import (
+	"math"
+	"slices"
+
+	"cvgm/qpdiff"
+	"cvgm/qpdiff/internal/check"
+	"cvgm/qpdiff/internal/dense"
+	"cvgm/qpdiff/internal/learner"
+)
+
+// findWeak lists the rows at which strict complementarity fails.
+func (l *kernelSVMFit) findWeak() error {
+	q := &l.q
+	l.weak = l.weak[:0]
+	// In the variables root_i·β_i, which give the free set's matrix a unit
+	// diagonal, root_i² = k_ii (and the shift): the size of β and of the terms
+	// that its system balances.
+	n := q.n
+	root := func(i int) float64 { return math.Sqrt(q.k[i*n+i] + q.shift) }
+	var size, right float64
+	for i, b := range q.beta {
+		size += root(i) * math.Abs(b)
+	}
+	label := 1 + math.Abs(q.b) // the size of y and b
+	if !q.balanced || len(q.free) > 1 {
+		for _, i := range q.free {
+			right = max(right, label/root(i))
+		}
+	} // else Σβ = 0 alone determines β
+	if !dense.Finite(size + label) {
+		return check.ArgErrorf("Data", qpdiff.ErrNotFinite, "scale the features, or lower C", "leaves a decision function that overflows")
+	}
+	cond := dense.LDLCond(q.factor.a, q.factor.dinv, len(q.free), len(q.free), q.z, q.fix)
+	if e := q.violation() + dense.ComplementarityTol*dense.Eps*q.decisionError(); !(e <= learner.DecisionTol) {
+		return check.ArgErrorf("Data", qpdiff.ErrIterationLimit, remedyForDecisions, "leaves decision values with an error of up to %.2g, beside the margin 1", e)
+	}
+	up, down := -1, -1
+	if q.balanced && len(q.free) == 0 {
+		up, down = q.between(q.beta)
+	}
+	next := 0
+	for i, b := range q.beta {
+		scale := label + root(i)*size
+		if dense.IsNext(q.free, &next, i) {
+			if dense.Negligible(root(i)*min(b-q.lo[i], q.hi[i]-b), right+size, cond) {
+				l.weak = append(l.weak, i)
+			}
+		} else if up >= 0 && down >= 0 {
+			// b is in the middle of an interval; the ends of one of length 0,
+			// and all that are as near to the middle as the ends, are weak.
+			d := math.Abs(q.r[i] - q.b)
+			if dense.Negligible(d, scale, 1) || i != up && i != down && l.bindsB(i) && dense.Negligible(d-math.Abs(q.r[up]-q.b), scale, 1) {
+				l.weak = append(l.weak, i)
+			}
+		} else if dense.Negligible(math.Abs(q.r[i]-q.b), scale, cond) {
+			l.weak = append(l.weak, i)
+		}
+	}
+	l.blur = 0
+	if up < 0 || down < 0 { // else there is no system whose condition the bounds take
+		l.weak = slices.DeleteFunc(l.weak, func(i int) bool { return !l.hidden(i) })
+	}
+	return nil
+}
+
+// hidden reports whether rounding hides on which side of its kink row i is, from
+// what it does to that row's own β or margin: one solve, where findWeak bounds all
+// rows by the condition of the free set's system.
+func (l *kernelSVMFit) hidden(i int) bool {
+	q := &l.q
+	x := q.z[:len(q.free)]
+	at, free := slices.BinarySearch(q.free, i)
+	if free {
+		clear(x)
+		x[at] = 1
+		terms := q.errorOf(x, 0)
+		if !dense.Negligible(min(q.beta[i]-q.lo[i], q.hi[i]-q.beta[i]), terms, 1) {
+			return false
+		}
+		l.blur += dense.ComplementarityTol * dense.Eps * terms / (q.hi[i] - q.lo[i])
+		return true
+	}
+	dense.Gather(x, q.k[i*q.n:(i+1)*q.n], q.free)
+	label, size, _ := q.terms()
+	return dense.Negligible(math.Abs(q.r[i]-q.b), q.errorOf(x, 1)+label+math.Sqrt(q.k[i*q.n+i])*size, 1)
+}
+
+// bindsB reports whether row i bounds b on the side of the nearer end.
+func (l *kernelSVMFit) bindsB(i int) bool {
+	q := &l.q
+	if q.r[i] < q.b {
+		return q.beta[i] < q.hi[i]
+	}
+	return q.beta[i] > q.lo[i]
+}
+
+// violation returns how far r − b is from the optimality conditions.
+func (q *boxQP) violation() float64 {
+	worst := 0.0
+	for i, v := range q.r {
+		v -= q.b
+		if q.beta[i] < q.hi[i] {
+			worst = max(worst, v)
+		}
+		if q.beta[i] > q.lo[i] {
+			worst = max(worst, -v)
+		}
+	}
+	return worst
+}
+
+// terms returns the sizes that errors are measured by: row i's condition sums
+// terms of label + √k_ii·size, and Σβ = 0 terms of sum.
+func (q *boxQP) terms() (label, size, sum float64) {
+	for i, b := range q.beta {
+		size += math.Sqrt(q.k[i*q.n+i]) * math.Abs(b)
+		sum += math.Abs(b)
+	}
+	return 1 + math.Abs(q.b), size, sum
+}
+
+// decisionError estimates the error of Kβ + b over all rows, in units of eps: the
+// first-order effect of rounding errors of K and of the conditions that
+// determine the free β. Each condition is off by the size of its terms, by signs
+// along the direction that the factor makes least of, which [dense.LDLCond] leaves in
+// fix. The terms of row i are bounded by root_i·Σ root_j|β_j| with root² = k_ii,
+// since an entry k_ij is rounded relative to what it is summed from.
+func (q *boxQP) decisionError() float64 {
+	n, s := q.n, len(q.free)
+	e, f := q.z[:s], q.rhs[:n]
+	label, size, sum := q.terms()
+	for i, j := range q.free {
+		e[i] = math.Copysign(label+math.Sqrt(q.k[j*n+j])*size, q.fix[i])
+		if s == 1 {
+			e[i] = math.Abs(e[i])
+		}
+	}
+	dense.Fill(f, q.factor.solve(e, sum))
+	for i, j := range q.free {
+		dense.Axpy(e[i], q.k[j*n:(j+1)*n], f)
+	}
+	worst := 0.0
+	for i, v := range f {
+		worst = max(worst, math.Abs(v)+label+math.Sqrt(q.k[i*n+i])*size)
+	}
+	return worst
+}
+
+// errorOf estimates the error of x·β + weight·b over the free set, in units of eps:
+// what rounding of the terms of the conditions that determine β and b makes. It
+// overwrites x, and needs the factor.
+func (q *boxQP) errorOf(x []float64, weight float64) float64 {
+	label, size, sum := q.terms()
+	e := sum * math.Abs(q.factor.solve(x, weight))
+	for k, j := range q.free {
+		e += math.Abs(x[k]) * (label + math.Sqrt(q.k[j*q.n+j])*size)
+	}
+	return e
+}

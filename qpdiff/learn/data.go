@@ -1,0 +1,74 @@
+package learn
+
+import (
+	"cmp"
+
+	"cvgm/qpdiff"
+	"cvgm/qpdiff/internal/check"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// Data is a training set: X holds one example per row (N×n), Y the N labels.
+// Learners keep a reference to the Data they are given and never write to it.
+//
+// [linear.ElasticNet], [linear.Huber], [kernel.Ridge], [linear.Logistic], [linear.SparseLogistic], [margin.SVM], [margin.LearnedLoss]
+// and [kernel.SVM] learn from some of the rows, or from weighted ones; [smooth.Learner] and
+// [smooth.Unrolled] refuse Rows and Weights that are not nil. The N of the objectives is then the
+// sum of what the rows count. A [Grad] keeps the shape of X and Y: rows that do not count
+// have the derivative 0.
+type Data struct {
+	// X is read in place where it is a *mat.Dense; Load copies a matrix of another kind.
+	X mat.Matrix
+	Y []float64
+	// Rows are the rows of X and Y to learn from, in any order. A row that is named
+	// twice counts twice. Nil: all.
+	Rows []int
+	// Weights has one entry for each row of X, at or above 0: a row of weight w
+	// counts as w equal rows. Nil: one each.
+	Weights []float64
+}
+
+// Dense returns X: itself where it is a *mat.Dense, else a copy. It is nil without X.
+func (d Data) Dense() *mat.Dense {
+	if x, ok := d.X.(*mat.Dense); ok || d.X == nil {
+		return x
+	}
+	if r, c := d.X.Dims(); r == 0 || c == 0 {
+		return new(mat.Dense)
+	}
+	return mat.DenseCopyOf(d.X)
+}
+
+// Grad collects the cotangents that a VJP adds to: the derivative of a scalar
+// with respect to each input of a fit. A nil field is not wanted and costs
+// nothing. The fields that are not nil must have the input's shape: Hyper one
+// entry per hyperparameter, X N×n, Y N. They are added to, not overwritten, so
+// that several products can be summed in one Grad.
+type Grad struct {
+	Hyper []float64
+	X     *mat.Dense
+	Y     []float64
+	// Generalised is set by a VJP that added an element of a generalised
+	// derivative, because the derivative wanted does not exist: see the field
+	// Generalised of the learners. A VJP never clears it, and a JVP ignores it.
+	Generalised bool
+}
+
+// Check reports the first thing in d that no learner can use: no examples, no
+// features, another number of labels or weights than of rows, NaN or Inf (also in rows
+// that do not count), a weight below 0, a row number that X does not have, or no row
+// that counts. The error is an [*qpdiff.ArgError] of kind ErrShape, ErrNotFinite or, for
+// Rows and the values of Weights, ErrDomain.
+func (d Data) Check() error {
+	x := d.Dense()
+	if x == nil || x.IsEmpty() {
+		return &qpdiff.ArgError{Arg: "Data.X", Why: qpdiff.ErrShape, Problem: "is empty", Remedy: "give at least one example with one feature"}
+	}
+	r, _ := x.Dims()
+	if len(d.Y) != r {
+		return check.ArgErrorf("Data.Y", qpdiff.ErrShape, "give one label per row of X", "has %d labels for the %d rows of X", len(d.Y), r)
+	}
+	const remedy = "remove or impute the entry"
+	return cmp.Or(check.FiniteRows("Data.X", remedy, x), check.Finite("Data.Y", remedy, d.Y), check.Counts(d.Rows, d.Weights, r))
+}

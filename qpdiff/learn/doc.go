@@ -1,0 +1,4 @@
+// Package learn defines a learner: one convex learning method whose fit can be
+// differentiated ([Learner], with optional interfaces for what some learners do besides),
+// its training set ([Data]) and its derivatives ([Grad]).
+package learn

@@ -1,0 +1,103 @@
+package learn
+
+import (
+	"cvgm/qpdiff"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// A Learner is one convex learning method: it fits parameters θ to data at given
+// hyperparameters and differentiates that fit. It keeps its storage and its warm
+// start between fits. Load, Fit and Reset change it; they must not run while any
+// other method does. Derivatives only read it, and any number of them may run at
+// the same time, each with a workspace of its own. The learners of this package must
+// not be copied after their first Load: a copy panics.
+type Learner interface {
+	// Dims returns the number of parameters and of hyperparameters for data with n
+	// features. A linear learner has n parameters, or n+1 with the intercept last;
+	// its prediction is θᵀx (+ θ_n).
+	Dims(n int) (theta, hyper int)
+	// Load makes d the data of the following fits. It must be called again after an
+	// entry of d changed. The warm start survives where the shape stays the same.
+	Load(d Data) error
+	// Fit solves the problem at the hyperparameters and writes θ.
+	Fit(theta, hyper []float64) error
+	// VJP adds dthetaᵀ·∂θ/∂input at the last Fit to each field of g that is not
+	// nil. After a Fit that failed the error matches [qpdiff.ErrNotFitted]. A nil w
+	// allocates. Where rows coincide, see [TiedLearner].
+	VJP(w *qpdiff.Workspace, g *Grad, dtheta []float64) error
+	// Reset forgets the warm start and the last fit: a fit that follows has the same
+	// bits as the first fit of a new learner.
+	Reset()
+}
+
+// A ForwardLearner is a Learner with derivatives along a direction.
+type ForwardLearner interface {
+	Learner
+	// JVP sets dtheta to the derivative of θ at the last Fit along d, whose fields
+	// are tangents of the inputs (nil: zero). A nil w allocates.
+	JVP(w *qpdiff.Workspace, dtheta []float64, d *Grad) error
+}
+
+// A SubsetLearner is a Learner that can take over the data of another one of its
+// kind, less some rows, in place of a Load.
+type SubsetLearner interface {
+	Learner
+	// LoadSubset makes the data of full, less the rows out, the data of the following
+	// fits. A Fit at the hyperparameters of full's last fit begins at that fit. The
+	// fields of the Grad of VJP then have the shape of full's data. full is only read:
+	// many learners may do this with one full at the same time.
+	LoadSubset(full Learner, out []int) error
+}
+
+// A Predictor is a Learner whose prediction is not θᵀx but depends on the training
+// data and the hyperparameters as well, as a kernel method's does.
+type Predictor interface {
+	Learner
+	// Predict writes the prediction for each row of x at the last Fit to dst. A
+	// PredictVJP that follows with the same w and x is the cheaper for it.
+	Predict(w *qpdiff.Workspace, dst []float64, x *mat.Dense) error
+	// PredictVJP adds the derivative of Σ_t ddst_t·prediction(x_t), through the fit
+	// and directly, to each field of g that is not nil, and the derivative with
+	// respect to x to dx, unless that is nil.
+	PredictVJP(w *qpdiff.Workspace, g *Grad, dx, x *mat.Dense, ddst []float64) error
+}
+
+// A LeaveOneOutLearner is a Learner that fits all data sets that lack one row at
+// once, which leave-one-out cross-validation needs. As Fit does, LeaveOneOut changes the
+// learner, and LeaveOneOutVJP only reads it.
+type LeaveOneOutLearner interface {
+	Learner
+	// LeaveOneOut writes to dst, for each row of the data, the prediction for it of the
+	// fit at hyper to the other rows. It ends the last Fit.
+	LeaveOneOut(dst, hyper []float64) error
+	// LeaveOneOutVJP adds the derivative of Σ_i ddst_i·dst_i at the last LeaveOneOut to
+	// each field of g that is not nil: to g.X with respect to the rows as those fitted
+	// to. It adds that with respect to the rows as those predicted for to dx, unless
+	// that is nil. A nil w allocates.
+	LeaveOneOutVJP(w *qpdiff.Workspace, g *Grad, dx *mat.Dense, ddst []float64) error
+}
+
+// A KinkedLearner is a Learner whose θ has kinks, and which can differentiate them.
+// A Learner without this method needs none where its θ is smooth.
+type KinkedLearner interface {
+	Learner
+	// SetGeneralised selects what VJP gives at a kink. True: one element of the
+	// generalised derivative, with Grad.Generalised set. False: an error that matches
+	// [qpdiff.ErrNotDifferentiable].
+	SetGeneralised(on bool)
+}
+
+// A TiedLearner is a Learner whose VJP, where training rows coincide, sets Grad.X and
+// Grad.Y to derivatives along some moves of X and y only, since the fit does not
+// determine how much each of these rows counts. A Learner without this method has
+// derivatives along all moves.
+type TiedLearner interface {
+	Learner
+	// Ties calls visit, after a VJP or a PredictVJP with w and with g.X, for pairs of
+	// rows i and k that coincide up to their sign: g.X is the derivative along moves
+	// dX with dᵀdX_i = sign·dᵀdX_k for all pairs visited, and Grad.Y, for pairs with a
+	// d that is not 0, that along moves of the labels with dy_i = sign·dy_k. visit must
+	// not keep d. It returns whether it needs the pair's other d.
+	Ties(w *qpdiff.Workspace, visit func(i, k int, sign float64, d []float64) bool)
+}

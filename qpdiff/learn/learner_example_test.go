@@ -1,0 +1,123 @@
+package learn_test
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"cvgm/qpdiff"
+	"cvgm/qpdiff/kernel"
+	"cvgm/qpdiff/learn"
+	"cvgm/qpdiff/linear"
+	"cvgm/qpdiff/linear/margin"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// fitted loads and fits a learner, and returns its θ.
+func fitted(l learn.Learner, d learn.Data, hyper ...float64) []float64 {
+	_, n := d.X.Dims()
+	params, _ := l.Dims(n)
+	theta := make([]float64, params)
+	if err := errors.Join(l.Load(d), l.Fit(theta, hyper)); err != nil {
+		panic(err)
+	}
+	return theta
+}
+
+// What an error tells about an argument.
+func ExampleArgError() {
+	d := learn.Data{X: mat.NewDense(2, 1, []float64{1, math.NaN()}), Y: []float64{1, -1}}
+	err := new(linear.ElasticNet).Load(d)
+	var e *qpdiff.ArgError
+	if errors.As(err, &e) {
+		fmt.Println(e.Arg, "|", e.Problem, "|", e.Remedy)
+	}
+	fmt.Println(errors.Is(err, qpdiff.ErrNotFinite))
+	// Output:
+	// Data.X | holds NaN at row 1, column 0 | remove or impute the entry
+	// true
+}
+
+// The same move of the hyperparameters, for each learner that has a JVP.
+func ExampleForwardLearner() {
+	d := learn.Data{X: mat.NewDense(3, 1, []float64{1, -1, .5}), Y: []float64{1, -1, -1}}
+	for _, l := range []learn.ForwardLearner{new(linear.ElasticNet), new(margin.SVM)} {
+		theta := fitted(l, d, .1, .5)
+		dtheta := make([]float64, 1)
+		if err := l.JVP(nil, dtheta, &learn.Grad{Hyper: []float64{1, 0}}); err != nil {
+			panic(err)
+		}
+		fmt.Printf("%T: θ %.3f, dθ/dλ1 %.3f\n", l, theta[0], dtheta[0])
+	}
+	// Output:
+	// *linear.ElasticNet: θ 0.320, dθ/dλ1 -0.800
+	// *margin.SVM: θ 0.800, dθ/dλ1 -2.000
+}
+
+// Leave-one-out with any learner that can take over another one's data.
+func ExampleSubsetLearner() {
+	d := learn.Data{X: mat.NewDense(4, 1, []float64{1, -1, .5, -2}), Y: []float64{1, -1, -1, -1}}
+	full := new(linear.Logistic)
+	fitted(full, d, 1)
+	var part learn.SubsetLearner = new(linear.Logistic)
+	theta := make([]float64, 1)
+	for i := range d.Y {
+		if err := errors.Join(part.LoadSubset(full, []int{i}), part.Fit(theta, []float64{1})); err != nil {
+			panic(err)
+		}
+		fmt.Printf("without example %d: %.3f\n", i, theta[0])
+	}
+	// Output:
+	// without example 0: 0.565
+	// without example 1: 0.565
+	// without example 2: 0.880
+	// without example 3: 0.483
+}
+
+// A learner at its kink has no derivative, but it has an element of the generalised one.
+func ExampleKinkedLearner() {
+	d := learn.Data{X: mat.NewDense(1, 1, []float64{1}), Y: []float64{2}}
+	var l learn.KinkedLearner = new(linear.ElasticNet)
+	fitted(l, d, 2, 1) // λ1 = |xᵀy|/N
+	g := &learn.Grad{Y: make([]float64, 1)}
+	fmt.Println(errors.Is(l.VJP(nil, g, []float64{1}), qpdiff.ErrNotDifferentiable))
+	l.SetGeneralised(true)
+	if err := l.VJP(nil, g, []float64{1}); err != nil {
+		panic(err)
+	}
+	fmt.Println(g.Y, g.Generalised)
+	// Output:
+	// true
+	// [0] true
+}
+
+// The prediction of a kernel method depends on the training data too: here on the label
+// of the first example.
+func ExamplePredictor() {
+	d := learn.Data{X: mat.NewDense(3, 1, []float64{0, 1, 3}), Y: []float64{1, -1, 1}}
+	var l learn.Predictor = new(kernel.SVM)
+	fitted(l, d, 10, .5)
+	x, prediction := mat.NewDense(1, 1, []float64{.4}), make([]float64, 1)
+	var w qpdiff.Workspace
+	g := &learn.Grad{Y: make([]float64, 3)}
+	if err := errors.Join(l.Predict(&w, prediction, x), l.PredictVJP(&w, g, nil, x, []float64{1})); err != nil {
+		panic(err)
+	}
+	fmt.Printf("%.3f, changes by %.3f for each unit of the label\n", prediction[0], g.Y[0])
+	// Output: 0.180, changes by -0.655 for each unit of the label
+}
+
+// An elastic net describes its hyperparameters on data of given moments; for a search it
+// then makes new learners like itself.
+func ExampleTunable() {
+	var l learn.Tunable = &linear.ElasticNet{Generalised: true}
+	for _, h := range l.Hyperparameters(learn.Moments{Trace: 5, Variance: 1, Correlation: 2}) {
+		fmt.Printf("%s from %.2g to %.2g, default %.2g\n", h.Name, h.Lower, h.Upper, h.Default)
+	}
+	fmt.Println(l.Convention().Loss == learn.SquaredError, l.New().(*linear.ElasticNet).Generalised)
+	// Output:
+	// λ1 from 2e-05 to 2, default 0.06
+	// λ2 from 5e-08 to 50, default 0.03
+	// true true
+}

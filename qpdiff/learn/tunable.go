@@ -1,0 +1,66 @@
+package learn
+
+// A Tunable is a Learner that tells how its field uses it: what its hyperparameters are on
+// given data, and the loss that judges it. A learner of your own that implements it is
+// tuned as those of this module are.
+type Tunable interface {
+	Learner
+	// New returns a new learner with the settings of this one, which are its exported
+	// fields.
+	New() Learner
+	// Convention returns what is usual for the learner whatever the data are.
+	Convention() Convention
+	// Hyperparameters describes the hyperparameters on data of moments m, in the order of
+	// Fit: one description for each kind, which stands for as many hyperparameters as there
+	// are groups of features. Nil: they do not follow from the data, as those of a kernel
+	// of your own.
+	Hyperparameters(m Moments) []Hyperparameter
+}
+
+// A Convention is what is usual for a learner.
+type Convention struct {
+	// Loss judges its predictions.
+	Loss LossKind
+	// Centred learners have no intercept: labels and features are centred instead.
+	Centred bool
+}
+
+// A LossKind names a usual loss of predictions.
+type LossKind int
+
+const (
+	NoLoss        LossKind = iota // none is usual
+	SquaredError                  // (p − y)²
+	AbsoluteError                 // |p − y|
+	LogisticLoss                  // log(1 + exp(−yp)): the predictions are log odds of the label +1
+	Hinge                         // max(0, 1 − yp)
+)
+
+// A Hyperparameter is one to search for.
+type Hyperparameter struct {
+	Name string // as the documentation of its learner has it, such as λ1
+	// 0 < Lower ≤ Default ≤ Upper. The search is in the logarithm.
+	Lower, Default, Upper float64
+	// Zero: the learner also takes 0, to which a value near Lower is set where that does not
+	// raise the CV loss.
+	Zero bool
+}
+
+// Moments are the sizes of a training set that the bounds of hyperparameters follow from,
+// as the learner sees its features and labels. Where the data have a unit in which one
+// under- or overflows it is 0 or +Inf, and where all that it is made of is 0 it is 1.
+type Moments struct {
+	Examples int     // N
+	Weight   float64 // the sum of the examples' weights; Examples without weights
+
+	Trace       float64 // of XᵀX/N, which is at least its largest eigenvalue
+	Largest     float64 // entry of its diagonal
+	Variance    float64 // mean entry of its diagonal, of features that vary
+	Correlation float64 // the largest |x_jᵀy|/N, with y centred
+
+	// Spread returns the spread of the labels: 1.4826 times their median distance from
+	// their median, which is the standard deviation of normal ones.
+	Spread func() float64
+	// Distance returns the median squared distance between two rows, 0 where all underflow.
+	Distance func() float64
+}

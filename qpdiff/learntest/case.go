@@ -1,0 +1,112 @@
+package learntest
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"cvgm/qpdiff/learn"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+)
+
+// A Case is a smooth point of a learner: the solution must be differentiable in every
+// input in a neighbourhood of about Step.
+type Case struct {
+	Name  string
+	Data  learn.Data
+	Hyper []float64
+
+	// Residual is the violation of the optimality conditions by theta, relative to the
+	// size of their terms, from a formula that does not share code with the learner.
+	// At most Tol; zero: 1e-13. Required.
+	Residual func(d learn.Data, theta, hyper []float64) float64
+	Tol      float64
+
+	// ClassLabels is for learners that accept no labels but ±1: no differences with
+	// respect to y are taken (the VJP is still asked for it).
+	ClassLabels bool
+	// Step is that of the difference quotients: relative to a hyperparameter, absolute
+	// along unit directions of X and y. At a hyperparameter 0 the quotient is
+	// one-sided, with a hundredth of it. Zero: 1e-3.
+	Step float64
+}
+
+// fitted returns a learner after its first fit, and θ.
+func fitted(t *testing.T, newLearner func() learn.Learner, c Case) (learn.Learner, []float64) {
+	t.Helper()
+	l := newLearner()
+	theta := nanSlice(l.Dims(c.Data.Dense().RawMatrix().Cols))
+	if err := l.Load(c.Data); err != nil {
+		t.Fatalf("Load: %v", err)
+	}
+	if err := l.Fit(theta, c.Hyper); err != nil {
+		t.Fatalf("Fit: %v", err)
+	}
+	return l, theta
+}
+
+// nanSlice returns a destination for θ, poisoned.
+func nanSlice(n, _ int) []float64 {
+	s := make([]float64, n)
+	for i := range s {
+		s[i] = math.NaN()
+	}
+	return s
+}
+
+// newGrad returns a Grad with every field wanted and set to v.
+func newGrad(c Case, v float64) *learn.Grad {
+	r, n := c.Data.X.Dims()
+	g := &learn.Grad{Hyper: make([]float64, len(c.Hyper)), X: mat.NewDense(r, n, nil), Y: make([]float64, r)}
+	for _, s := range gradSlices(g) {
+		floats.AddConst(v, s)
+	}
+	return g
+}
+
+func gradSlices(g *learn.Grad) [][]float64 {
+	s := [][]float64{g.Hyper}
+	if g.X != nil {
+		s = append(s, g.X.RawMatrix().Data)
+	}
+	return append(s, g.Y)
+}
+
+func cloneData(d learn.Data) learn.Data {
+	return learn.Data{X: mat.DenseCopyOf(d.X), Y: slices.Clone(d.Y)}
+}
+
+func sameBits(a, b []float64) bool {
+	return slices.EqualFunc(a, b, func(x, y float64) bool { return math.Float64bits(x) == math.Float64bits(y) })
+}
+
+func normals(rng *rand.Rand, n int) []float64 {
+	s := make([]float64, n)
+	for i := range s {
+		s[i] = rng.NormFloat64()
+	}
+	return s
+}
+
+// direction draws from the unit sphere.
+func direction(rng *rand.Rand, n int) []float64 {
+	s := normals(rng, n)
+	floats.Scale(1/floats.Norm(s, 2), s)
+	return s
+}
+
+// near fails where got differs from want by more than tol of their largest entry, or of
+// floor.
+func near(t *testing.T, what string, got, want []float64, tol, floor float64) {
+	t.Helper()
+	size, diff := floor, 0.0
+	for i, w := range want {
+		size, diff = max(size, math.Abs(w)), max(diff, math.Abs(got[i]-w))
+	}
+	if len(got) != len(want) || !(diff <= tol*size) {
+		t.Errorf("%s: %v, want %v", what, got, want)
+	}
+}

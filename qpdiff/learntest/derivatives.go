@@ -1,0 +1,339 @@
+package learntest
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"testing"
+
+	"cvgm/qpdiff"
+	"cvgm/qpdiff/learn"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+)
+
+func optimality(t *testing.T, newLearner func() learn.Learner, c Case) {
+	_, theta := fitted(t, newLearner, c)
+	if r := c.Residual(c.Data, theta, c.Hyper); !(r <= c.Tol) {
+		t.Errorf("optimality residual %.3g, want at most %.3g", r, c.Tol)
+	}
+	if len(theta) == 0 {
+		return
+	}
+	// The residual must be able to fail.
+	theta[0] += 1e-3 * (1 + math.Abs(theta[0]))
+	if r := c.Residual(c.Data, theta, c.Hyper); r <= c.Tol {
+		t.Errorf("the residual %.3g does not see a wrong solution", r)
+	}
+}
+
+func derivative(t *testing.T, newLearner func() learn.Learner, c Case) {
+	const tol = 1e-7
+	rng := rand.New(rand.NewPCG(7, 11))
+	l, theta := fitted(t, newLearner, c)
+	v := normals(rng, len(theta))
+	g := newGrad(c, 0)
+	if err := l.VJP(nil, g, v); err != nil {
+		t.Fatalf("VJP: %v", err)
+	}
+
+	var noise float64 // the rounding of vᵀθ in a difference quotient
+	for i, a := range theta {
+		noise += 4 * 0x1p-52 * math.Abs(a*v[i]) / c.Step
+	}
+
+	// value is vᵀθ with one input moved from x by h along u, for a learner that
+	// is warm and one that is not.
+	probe := newLearner()
+	moved := cloneData(c.Data)
+	hyper := slices.Clone(c.Hyper)
+	out := make([]float64, len(theta))
+	value := func(x, u []float64, h float64, load bool) float64 {
+		old := slices.Clone(x)
+		defer copy(x, old)
+		floats.AddScaled(x, h, u)
+		if load {
+			if err := probe.Load(moved); err != nil {
+				t.Fatalf("Load: %v", err)
+			}
+		}
+		if err := probe.Fit(out, hyper); err != nil {
+			t.Fatalf("Fit: %v", err)
+		}
+		return floats.Dot(v, out)
+	}
+	check := func(what string, x, u, grad []float64, load, forward bool) {
+		t.Helper()
+		if err := probe.Load(moved); err != nil {
+			t.Fatalf("Load: %v", err)
+		}
+		f := func(h float64) float64 { return value(x, u, h, load) }
+		got, size := 0.0, 0.0
+		for i, w := range u {
+			got += grad[i] * w
+			size += math.Abs(grad[i] * w)
+		}
+		difference := centralDifference
+		if forward {
+			difference = forwardDifference
+		}
+		want := difference(f, c.Step)
+		if !(math.Abs(got-want) <= tol*max(size, math.Abs(want))+noise) {
+			t.Errorf("VJP in %s: %.12g, a difference quotient of Fit %.12g", what, got, want)
+		}
+	}
+
+	for j, h := range c.Hyper {
+		u := make([]float64, len(c.Hyper))
+		u[j] = h
+		if h == 0 {
+			u[j] = 1e-2
+		}
+		check(fmt.Sprintf("hyper[%d]", j), hyper, u, g.Hyper, false, h == 0)
+	}
+	x := moved.Dense().RawMatrix().Data
+	for i := range 4 {
+		check(fmt.Sprintf("X along direction %d", i), x, direction(rng, len(x)), g.X.RawMatrix().Data, true, false)
+		u := make([]float64, len(x))
+		k := rng.IntN(len(x))
+		u[k] = 1
+		check(fmt.Sprintf("X entry %d", k), x, u, g.X.RawMatrix().Data, true, false)
+		if !c.ClassLabels {
+			check(fmt.Sprintf("y along direction %d", i), moved.Y, direction(rng, len(moved.Y)), g.Y, true, false)
+		}
+	}
+}
+
+// centralDifference is the derivative of f at 0 from five points, with an
+// error of order h⁴.
+func centralDifference(f func(float64) float64, h float64) float64 {
+	return (8*(f(h)-f(-h)) - (f(2*h) - f(-2*h))) / (12 * h)
+}
+
+// forwardDifference is the derivative of f at 0 from the right, of order h⁴.
+func forwardDifference(f func(float64) float64, h float64) float64 {
+	return (-25*f(0) + 48*f(h) - 36*f(2*h) + 16*f(3*h) - 3*f(4*h)) / (12 * h)
+}
+
+func adjoint(t *testing.T, newLearner func() learn.Learner, c Case) {
+	rng := rand.New(rand.NewPCG(3, 5))
+	l, theta := fitted(t, newLearner, c)
+	j, ok := l.(learn.ForwardLearner)
+	if !ok {
+		return
+	}
+	// All inputs, all but X, and each alone: the terms of the others do not hide its error then.
+	for _, with := range []struct{ hyper, x, y bool }{{true, true, true}, {true, false, true}, {true, false, false}, {false, true, false}, {false, false, true}} {
+		v := normals(rng, len(theta))
+		u, g := newGrad(c, 0), newGrad(c, 0)
+		for _, s := range gradSlices(u) {
+			copy(s, normals(rng, len(s)))
+		}
+		for _, f := range []*learn.Grad{u, g} {
+			if !with.hyper {
+				f.Hyper = nil
+			}
+			if !with.x {
+				f.X = nil
+			}
+			if !with.y {
+				f.Y = nil
+			}
+		}
+		if err := l.VJP(nil, g, v); err != nil {
+			t.Fatalf("VJP: %v", err)
+		}
+		ju := nanSlice(len(theta), 0)
+		if err := j.JVP(nil, ju, u); err != nil {
+			t.Fatalf("JVP: %v", err)
+		}
+		var lhs, rhs, size float64
+		for i, a := range ju {
+			lhs += v[i] * a
+			size += math.Abs(v[i] * a)
+		}
+		us := gradSlices(u)
+		for i, s := range gradSlices(g) {
+			for k, a := range s {
+				rhs += a * us[i][k]
+				size += math.Abs(a * us[i][k])
+			}
+		}
+		if !(math.Abs(lhs-rhs) <= 1e-12*size) {
+			t.Errorf("JVP is not the adjoint of VJP with %+v: ⟨v,JVP(u)⟩ = %.16g, ⟨VJP(v),u⟩ = %.16g", with, lhs, rhs)
+		}
+	}
+}
+
+// constant: derivatives of one fit do not write to the learner, have the same bits
+// whether they run alone or at the same time, and whatever their workspace has served
+// before; and a fit that follows has the bits of one without derivatives in between.
+func constant(t *testing.T, newLearner func() learn.Learner, c, other Case) {
+	l, theta := fitted(t, newLearner, c)
+	rng := rand.New(rand.NewPCG(4, 7))
+	v, u := normals(rng, len(theta)), newGrad(c, .5)
+	derive := func(w *qpdiff.Workspace) (values []float64, err error) {
+		g := newGrad(c, 0)
+		if err := l.VJP(w, g, v); err != nil {
+			return nil, err
+		}
+		for _, s := range gradSlices(g) {
+			values = append(values, s...)
+		}
+		if j, ok := l.(learn.ForwardLearner); ok {
+			forward := make([]float64, len(theta))
+			if err := j.JVP(w, forward, u); err != nil {
+				return nil, err
+			}
+			values = append(values, forward...)
+		}
+		if p, ok := l.(learn.Predictor); ok {
+			predictions := make([]float64, len(c.Data.Y))
+			g, dx := newGrad(c, 0), mat.DenseCopyOf(c.Data.X)
+			if err := errors.Join(p.Predict(w, predictions, c.Data.Dense()), p.PredictVJP(w, g, dx, c.Data.Dense(), predictions)); err != nil {
+				return nil, err
+			}
+			values = slices.Concat(append(gradSlices(g), values, predictions, dx.RawMatrix().Data)...)
+		}
+		return values, nil
+	}
+	before := memory(l)
+	want, err := derive(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(before, memory(l)) {
+		t.Error("a derivative writes to the learner: allocate what it needs, since others may run at the same time")
+	}
+	elsewhere, thetaElsewhere := fitted(t, newLearner, other)
+	var wait sync.WaitGroup
+	for range 4 {
+		w := new(qpdiff.Workspace)
+		if err := elsewhere.VJP(w, newGrad(other, 0), make([]float64, len(thetaElsewhere))); err != nil {
+			t.Fatal(err)
+		}
+		wait.Go(func() {
+			for range 3 {
+				if got, err := derive(w); err != nil || !sameBits(got, want) {
+					t.Errorf("derivatives at the same time, or with a workspace that served others, differ from one alone, error %v", err)
+				}
+			}
+		})
+	}
+	wait.Wait()
+
+	next := slices.Clone(c.Hyper)
+	for i := range next {
+		next[i] *= 1.01
+	}
+	fresh, alone := fitted(t, newLearner, c)
+	if err := errors.Join(l.Fit(theta, next), fresh.Fit(alone, next)); err != nil {
+		t.Fatal(err)
+	}
+	if !sameBits(theta, alone) {
+		t.Error("derivatives changed the fit that follows")
+	}
+}
+
+// counts: a learner either refuses Rows and Weights by name, or a row of weight
+// w, or one that is named w times, counts as w equal rows.
+func counts(t *testing.T, newLearner func() learn.Learner, c Case) {
+	weighted, named, equal := counted(c.Data)
+	if newLearner().Load(weighted) != nil {
+		for arg, d := range map[string]learn.Data{"Data.Weights": weighted, "Data.Rows": named} {
+			var e *qpdiff.ArgError
+			if err := newLearner().Load(d); !errors.As(err, &e) || e.Arg != arg || !errors.Is(err, qpdiff.ErrDomain) {
+				t.Errorf("%s is not nil: error %v", arg, err)
+			}
+		}
+		return
+	}
+	at := func(d learn.Data) Case {
+		c := c
+		c.Data = d
+		return c
+	}
+	long := at(equal)
+	l, want := fitted(t, newLearner, long)
+	v := normals(rand.New(rand.NewPCG(2, 9)), len(want))
+	g := newGrad(long, 0)
+	if err := l.VJP(nil, g, v); err != nil {
+		t.Fatal(err)
+	}
+	sums := newGrad(c, 0)
+	copy(sums.Hyper, g.Hyper)
+	for k, i := range named.Rows {
+		floats.Add(sums.X.RawRowView(i), g.X.RawRowView(k))
+		sums.Y[i] += g.Y[k]
+	}
+	var thetas [][]float64
+	for name, d := range map[string]learn.Data{"Weights": weighted, "Rows": named} {
+		l, theta := fitted(t, newLearner, at(d))
+		near(t, "Data."+name+" are accepted, but do not count as equal rows (refuse or use them): theta", theta, want, 1e-9, 0)
+		if t.Failed() {
+			return
+		}
+		g := newGrad(c, 0)
+		if err := l.VJP(nil, g, v); err != nil {
+			t.Fatal(err)
+		}
+		size := floats.Norm(slices.Concat(gradSlices(sums)...), math.Inf(1))
+		for i, s := range gradSlices(g) {
+			near(t, fmt.Sprint(name, ": VJP, block ", i), s, gradSlices(sums)[i], 1e-9, size)
+		}
+		if j, ok := l.(learn.ForwardLearner); ok {
+			longer, _ := fitted(t, newLearner, long)
+			countsForward(t, name+": JVP", j, longer.(learn.ForwardLearner), c, long, named.Rows)
+		}
+		thetas = append(thetas, theta)
+	}
+	if !sameBits(thetas[0], thetas[1]) {
+		t.Error("the same counts by Rows and by Weights give other bits")
+	}
+}
+
+// counted returns the data with rows that count differently often: by weights, by their
+// names, and by equal rows.
+func counted(d learn.Data) (weighted, named, equal learn.Data) {
+	rows, n := d.X.Dims()
+	weighted, named = d, d
+	weighted.Weights = make([]float64, rows)
+	var x, y []float64 // the rows as often as they count
+	for i := range rows {
+		count := 1 + (i+i/4)%3
+		if i%7 == 6 {
+			count = 0
+		}
+		weighted.Weights[i] = float64(count)
+		for range count {
+			named.Rows = append(named.Rows, i)
+			x, y = append(x, d.Dense().RawRowView(i)...), append(y, d.Y[i])
+		}
+	}
+	return weighted, named, learn.Data{X: mat.NewDense(len(y), n, x), Y: y}
+}
+
+// countsForward compares the JVPs of a learner of c and of one of equal rows, along the same
+// tangents. rows names the row of c that each of the equal rows is.
+func countsForward(t *testing.T, what string, l, longer learn.ForwardLearner, c, long Case, rows []int) {
+	u, along := newGrad(c, 0), newGrad(long, 0)
+	rng := rand.New(rand.NewPCG(2, 10))
+	for _, s := range gradSlices(u) {
+		copy(s, normals(rng, len(s)))
+	}
+	copy(along.Hyper, u.Hyper)
+	for k, i := range rows {
+		along.X.SetRow(k, u.X.RawRowView(i))
+		along.Y[k] = u.Y[i]
+	}
+	n, _ := l.Dims(c.Data.Dense().RawMatrix().Cols)
+	got, want := make([]float64, n), make([]float64, n)
+	if err := errors.Join(l.JVP(nil, got, u), longer.JVP(nil, want, along)); err != nil {
+		t.Fatal(err)
+	}
+	near(t, what, got, want, 1e-9, 0)
+}

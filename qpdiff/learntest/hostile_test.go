@@ -1,0 +1,1430 @@
+package learntest_test
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"testing"
+
+	"cvgm/qpdiff"
+	"cvgm/qpdiff/hostile"
+	"cvgm/qpdiff/kernel"
+	"cvgm/qpdiff/learn"
+	"cvgm/qpdiff/linear"
+	"cvgm/qpdiff/linear/margin"
+	"cvgm/qpdiff/smooth"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// TestHostile is the test of its name in package qpdiff, for learners and kernels.
+func TestHostile(t *testing.T) {
+	hostile.Test(t, 2600, []hostile.Kind{
+		{Name: "elasticnet", Weight: 12, Run: hostileElasticNet, Floors: learnerFloors},
+		{Name: "huber", Weight: 10, Run: hostileHuber, Floors: learnerFloors},
+		{Name: "svm", Weight: 12, Run: hostileSVM, Floors: learnerFloors},
+		{Name: "learnedloss", Weight: 6, Run: hostileLearnedLoss, Floors: learnerFloors},
+		{Name: "logistic", Weight: 10, Run: hostileLogistic, Floors: learnerFloors},
+		{Name: "sparselogistic", Weight: 10, Run: hostileSparseLogistic, Floors: learnerFloors},
+		{Name: "kernelsvm", Weight: 10, Run: hostileKernelSVM, Floors: learnerFloors},
+		{Name: "kernelridge", Weight: 10, Run: hostileKernelRidge, Floors: learnerFloors},
+		{Name: "custom", Weight: 4, Run: hostileCustom, Floors: learnerFloors},
+		{Name: "unrolled", Weight: 4, Run: hostileUnrolled, Floors: learnerFloors},
+		{Name: "small", Weight: 2, Run: hostileSmall},
+	})
+}
+
+var learnerFloors = map[string]float64{"Load": .3, "Fit": .3, "VJP": .3, "JVP": .3, "Predict": .3, "PredictVJP": .2, "LeaveOneOut": .3, "LeaveOneOutVJP": .3}
+
+// A subject is a learner and what the test has to know of it.
+type subject struct {
+	make func() learn.Learner
+	// labels: 0 for any numbers, else ±1, which one of y's signs must not hold
+	// alone.
+	classes bool
+	hyper   func(p hostile.Profile, n int) []float64
+	// objective is what a fit minimises, with the size of its terms. Nil: no
+	// test of optimality.
+	objective func(d learn.Data, theta, hyper []float64) (value, size float64)
+	// errorWrites: a Fit that fails with ErrIterationLimit may write θ.
+	errorWrites bool
+	// reference is the minimum of the objective by the QP solver, which shares no
+	// code with the learner, and whether there is one. Nil: not compared.
+	reference func(d learn.Data, hyper []float64) (value float64, ok bool)
+	// ridge is the hyperparameter of a squared ℓ₂ penalty. Nil: not known.
+	ridge func(hyper []float64) float64
+	// kernel: that of a kernel machine. Its hyperparameters, elsewhere than at a usual size,
+	// may leave a kernel matrix of any condition.
+	kernel kernel.Kernel
+	// inverse: 1 over the first hyperparameter bounds the condition of a fit.
+	inverse bool
+	// partial: VJP may give some of the derivatives with an error.
+	partial bool
+	// generalised: VJP answers also where there is no derivative.
+	generalised bool
+	// even: it takes no weights.
+	even bool
+}
+
+// weigh draws weights for d, or none.
+func weigh(in *hostile.Input, p hostile.Profile, d *learn.Data) {
+	if in.IntN(4) > 0 {
+		return
+	}
+	d.Weights = make([]float64, len(d.Y))
+	for i := range d.Weights {
+		if d.Weights[i] = float64(in.IntN(4)) / 2; p > hostile.Integer && in.IntN(2) == 0 {
+			d.Weights[i] = math.Abs(in.Value(p))
+		}
+	}
+}
+
+// weight is what row i of d counts.
+func weight(d learn.Data, i int) float64 {
+	if d.Weights == nil {
+		return 1
+	}
+	return d.Weights[i]
+}
+
+// countOf is what all rows of d count.
+func countOf(d learn.Data) (sum float64) {
+	for i := range d.Y {
+		sum += weight(d, i)
+	}
+	return sum
+}
+
+// unbounded reports hyperparameters that do not bound the condition of a fit.
+func (s subject) unbounded(hyper []float64) bool { return s.inverse && !(hyper[0] > 1e-3) }
+
+// drawData draws a training set; few of them are unfit for any learner.
+func drawData(in *hostile.Input, p hostile.Profile, classes bool) learn.Data {
+	r, c := 1+in.IntN(8), 1+in.IntN(5)
+	if in.IntN(40) == 0 {
+		r = 0
+	}
+	d := learn.Data{X: in.Matrix(p, r, c), Y: in.Vector(p, r)}
+	if classes {
+		one := in.IntN(30) == 0
+		for i := range d.Y {
+			d.Y[i] = float64(2*in.IntN(2) - 1)
+			if i < 2 {
+				d.Y[i] = float64(1 - 2*i)
+			}
+			if one {
+				d.Y[i] = 1
+			}
+		}
+		in.Shuffle(len(d.Y), func(i, j int) { d.Y[i], d.Y[j] = d.Y[j], d.Y[i] })
+	}
+	if in.IntN(30) == 0 && r > 0 {
+		d.Y[in.IntN(r)] = in.Value(hostile.Poisoned)
+	}
+	if in.IntN(40) == 0 {
+		d.Y = d.Y[:in.IntN(len(d.Y)+1)]
+	}
+	// Equal rows, as bootstrap samples have them.
+	if in.IntN(4) == 0 && r > 1 && len(d.Y) == r {
+		i, k := in.IntN(r), in.IntN(r)
+		copy(d.Dense().RawRowView(i), d.Dense().RawRowView(k))
+		if in.IntN(2) == 0 {
+			d.Y[i] = d.Y[k]
+		}
+	}
+	return d
+}
+
+// penalty draws a hyperparameter at or above 0.
+func penalty(in *hostile.Input, p hostile.Profile) float64 {
+	switch in.IntN(12) {
+	case 0:
+		return 0
+	case 1:
+		return math.Abs(in.Value(hostile.Extreme))
+	case 2:
+		return in.Value(p)
+	case 3:
+		return in.Value(hostile.Poisoned)
+	case 4, 5:
+		return []float64{.25, .5, 1, 2}[in.IntN(4)] // ties with integer data
+	}
+	return math.Pow(10, 4*in.Float64()-3)
+}
+
+func learnerGrad(d learn.Data, hyper []float64) *learn.Grad {
+	r, c := d.X.Dims()
+	return &learn.Grad{Hyper: make([]float64, len(hyper)), X: mat.NewDense(r, c, nil), Y: make([]float64, r)}
+}
+
+func gradBlocks(g *learn.Grad) [][]float64 {
+	return append(hostile.Rows(g.X), g.Hyper, g.Y)
+}
+
+func fill(n int, v float64) []float64 {
+	s := make([]float64, n)
+	for i := range s {
+		s[i] = v
+	}
+	return s
+}
+
+// A fit is what was done last with a learner.
+type fit struct {
+	profile hostile.Profile
+	d       learn.Data // with a X of nil: none is loaded
+	out     []int      // rows that LoadSubset left out
+	full    learn.Learner
+	hyper   []float64
+	theta   []float64
+	ok      bool
+}
+
+// exercise calls the methods of a learner in random order.
+func exercise(in *hostile.Input, s subject) {
+	l := s.make()
+	var f fit
+	for range 2 + in.IntN(8) {
+		switch in.IntN(10) {
+		case 0, 1:
+			f.profile = in.Profile()
+			load(in, s, l, &f)
+		case 2, 3, 4, 5:
+			if f.d.X == nil && in.IntN(20) > 0 {
+				f.profile = in.Profile()
+				load(in, s, l, &f)
+			}
+			refit(in, s, l, &f)
+		case 6, 7:
+			product(in, s, l, &f)
+		case 8:
+			if _, ok := l.(learn.Predictor); ok {
+				predict(in, s, l, &f)
+			} else {
+				product(in, s, l, &f)
+			}
+		default:
+			l.Reset()
+			f.ok = false
+		}
+	}
+}
+
+func load(in *hostile.Input, s subject, l learn.Learner, f *fit) {
+	d := drawData(in, f.profile, s.classes)
+	if !s.even {
+		weigh(in, f.profile, &d)
+	}
+	var kept hostile.Memory
+	kept.Matrix(d.Dense())
+	kept.Vector(d.Y, d.Weights)
+	f.out, f.full, f.ok = nil, nil, false
+	outer, ok := l.(learn.SubsetLearner)
+	if !ok || in.IntN(2) == 0 {
+		err := l.Load(d)
+		if in.Replaying() {
+			fmt.Printf("Load X = %v, Y = %v, weights %v (%v): %v\n", hostile.Rows(d.Dense()), d.Y, d.Weights, f.profile, err)
+		}
+		if f.d = d; !in.Answer("Load", err) {
+			f.d = learn.Data{}
+		}
+		kept.Check(in, "Load")
+		return
+	}
+	full := s.make()
+	f.d = learn.Data{}
+	l.Reset()
+	if full.Load(d) != nil {
+		_ = l.Load(learn.Data{}) // which leaves l without data, too
+		return
+	}
+	if in.IntN(3) > 0 {
+		f.hyper = s.hyper(f.profile, d.Dense().RawMatrix().Cols)
+		_ = full.Fit(make([]float64, thetas(full, d)), f.hyper)
+	}
+	var out []int
+	for i := range d.Y {
+		if in.IntN(3) == 0 {
+			out = append(out, i)
+		}
+	}
+	switch in.IntN(20) {
+	case 0:
+		out = append(out, out...)
+	case 1:
+		out = append(out, in.IntN(20)-5)
+	}
+	err := outer.LoadSubset(full, out)
+	if in.Replaying() {
+		fmt.Printf("LoadSubset %v of X = %v, Y = %v, weights %v (%v): %v\n", out, hostile.Rows(d.Dense()), d.Y, d.Weights, f.profile, err)
+	}
+	if in.Answer("LoadSubset", err) {
+		f.d, f.out, f.full = d, out, full
+	}
+	kept.Check(in, "LoadSubset")
+}
+
+func thetas(l learn.Learner, d learn.Data) int {
+	_, c := d.X.Dims()
+	n, _ := l.Dims(c)
+	return n
+}
+
+func refit(in *hostile.Input, s subject, l learn.Learner, f *fit) {
+	if f.d.X == nil {
+		if in.Answer("Fit", l.Fit(make([]float64, 3), []float64{1, 1})) {
+			in.Failf("Fit: answers without data", "")
+		}
+		return
+	}
+	_, c := f.d.X.Dims()
+	if f.full == nil || f.hyper == nil || in.IntN(3) == 0 {
+		f.hyper = s.hyper(f.profile, c)
+	}
+	if in.IntN(40) == 0 {
+		f.hyper = in.Vector(hostile.Integer, in.IntN(len(f.hyper)+2))
+	}
+	theta := fill(thetas(l, f.d), 7)
+	var kept hostile.Memory
+	kept.Matrix(f.d.Dense())
+	kept.Vector(f.d.Y, f.hyper)
+	err := l.Fit(theta, f.hyper)
+	if in.Replaying() {
+		fmt.Printf("Fit at %v: %v, error %v\n", f.hyper, theta, err)
+	}
+	kept.Check(in, "Fit")
+	f.ok, f.theta = in.Answer("Fit", err), theta
+	if !f.ok {
+		if !hostile.SameBits(theta, fill(len(theta), 7)) && !(s.errorWrites && errors.Is(err, qpdiff.ErrIterationLimit)) {
+			in.Failf("Fit: an error writes θ", "%v with %v", theta, err)
+		}
+		if in.IntN(4) == 0 {
+			product(in, s, l, f)
+		}
+		return
+	}
+	if !hostile.Finite(theta) {
+		in.Failf("Fit: not finite", "θ = %v at %v", theta, f.hyper)
+		return
+	}
+	if s.objective != nil && f.profile <= hostile.Scaled {
+		lower(in, s, f)
+	}
+	if in.IntN(4) == 0 {
+		same(in, s, l, f)
+	}
+}
+
+// used is the data that a fit saw.
+func (f *fit) used() learn.Data {
+	if f.full == nil {
+		return f.d
+	}
+	r, c := f.d.X.Dims()
+	var keep []int
+	for i := range r {
+		if !slices.Contains(f.out, i) {
+			keep = append(keep, i)
+		}
+	}
+	if len(keep) == 0 {
+		return learn.Data{}
+	}
+	d := learn.Data{X: mat.NewDense(len(keep), c, nil), Y: make([]float64, len(keep))}
+	for i, k := range keep {
+		copy(d.Dense().RawRowView(i), f.d.Dense().RawRowView(k))
+		d.Y[i] = f.d.Y[k]
+		if f.d.Weights != nil {
+			d.Weights = append(d.Weights, f.d.Weights[k])
+		}
+	}
+	return d
+}
+
+// optimalTol is how much lower than at θ an objective may be nearby, relative to
+// the size of its terms: rounding.
+const optimalTol = 1e-13
+
+// referenceTol is the tolerance of a QP's residual.
+const referenceTol = 1e-9
+
+// moderate reports hyperparameters of a usual size.
+func moderate(hyper []float64) bool {
+	for _, h := range hyper {
+		if h != 0 && !(h > 1e-3 && h < 1e3) {
+			return false
+		}
+	}
+	return true
+}
+
+// lower looks for a point near θ with a lower objective.
+func lower(in *hostile.Input, s subject, f *fit) {
+	d := f.used()
+	if d.X == nil {
+		return
+	}
+	at, size := s.objective(d, f.theta, f.hyper)
+	if !hostile.Finite([]float64{at, size}) {
+		return
+	}
+	if s.reference != nil && f.profile <= hostile.Integer && in.IntN(4) == 0 && moderate(f.hyper) {
+		// The smallest numbers have no digits to compare.
+		if least, ok := s.reference(d, f.hyper); ok && at > least+referenceTol*size+0x1p-1022 {
+			in.Failf("Fit: above the minimum", "%v at θ = %v where a QP finds %v; hyper %v, X = %v, Y = %v, weights %v", at, f.theta, least, f.hyper, hostile.Rows(d.Dense()), d.Y, d.Weights)
+		}
+	}
+	for range 4 {
+		direction := in.Vector(hostile.Tame, len(f.theta))
+		if in.IntN(2) == 0 {
+			clear(direction)
+			direction[in.IntN(len(direction))] = 1 - 2*float64(in.IntN(2))
+		}
+		step := math.Pow(10, -9*in.Float64()) * (hostile.MaxAbs(f.theta) + math.Pow(10, -6*in.Float64()))
+		moved := slices.Clone(f.theta)
+		for i, v := range direction {
+			moved[i] += step * v
+		}
+		if there, also := s.objective(d, moved, f.hyper); there < at-optimalTol*max(size, also) {
+			in.Failf("Fit: not a minimum", "%v at θ = %v, %v lower %v away, %v; hyper %v, X = %v, Y = %v, weights %v", at, f.theta, at-there, step, f.profile, f.hyper, hostile.Rows(d.Dense()), d.Y, d.Weights)
+			return
+		}
+	}
+}
+
+// same compares a refit after Reset with a new learner, bit by bit.
+func same(in *hostile.Input, s subject, l learn.Learner, f *fit) {
+	fresh := s.make()
+	if f.full != nil {
+		if fresh.(learn.SubsetLearner).LoadSubset(f.full, f.out) != nil {
+			in.Failf("LoadSubset: fails the second time", "")
+			return
+		}
+	} else if err := fresh.Load(f.d); err != nil {
+		in.Failf("Load: fails the second time", "%v", err)
+		return
+	}
+	l.Reset()
+	again, new := fill(len(f.theta), 7), fill(len(f.theta), 7)
+	err, errNew := l.Fit(again, f.hyper), fresh.Fit(new, f.hyper)
+	f.ok, f.theta = err == nil, again
+	if (err == nil) != (errNew == nil) || !hostile.SameBits(again, new) {
+		in.Failf("Reset: a refit has other bits than a new learner", "%v, %v, new: %v, %v", again, err, new, errNew)
+		return
+	}
+	if err != nil {
+		return
+	}
+	w := in.Vector(hostile.Tame, len(new))
+	g, h := learnerGrad(f.d, f.hyper), learnerGrad(f.d, f.hyper)
+	err, errNew = l.VJP(nil, g, w), fresh.VJP(nil, h, w)
+	if (err == nil) != (errNew == nil) || !slices.EqualFunc(gradBlocks(g), gradBlocks(h), hostile.SameBits) {
+		in.Failf("Reset: a VJP has other bits than that of a new learner", "%v, %v, new: %v, %v", gradBlocks(g), err, gradBlocks(h), errNew)
+	}
+}
+
+// product asks for derivatives of the last fit.
+func product(in *hostile.Input, s subject, l learn.Learner, f *fit) {
+	if !f.ok {
+		n := 3
+		if f.d.X != nil {
+			n = thetas(l, f.d)
+		}
+		if err := l.VJP(nil, &learn.Grad{}, make([]float64, n)); !errors.Is(err, qpdiff.ErrNotFitted) {
+			in.Failf("VJP: answers without a fit", "%v", err)
+		}
+		return
+	}
+	cotangents := hostile.Tame
+	if in.IntN(6) == 0 {
+		cotangents = in.Profile()
+	}
+	w := in.Vector(cotangents, len(f.theta))
+	g := learnerGrad(f.d, f.hyper)
+	var kept hostile.Memory
+	kept.Matrix(f.d.Dense())
+	kept.Vector(f.d.Y, f.hyper, w)
+	err := l.VJP(nil, g, w)
+	kept.Check(in, "VJP")
+	answered := in.Answer("VJP", err)
+	if g.Generalised && !s.generalised || g.Generalised && !answered && !errors.Is(err, qpdiff.ErrNotFinite) {
+		in.Failf("VJP: generalised without being told to", "error %v at %v", err, f.hyper)
+	}
+	if in.Replaying() {
+		fmt.Printf("VJP of %v: %v, error %v\n", w, gradBlocks(g), err)
+	}
+	if errors.Is(err, qpdiff.ErrNotFinite) {
+		return // what overflows may have been added
+	}
+	if !hostile.Finite(gradBlocks(g)...) {
+		in.Failf("VJP: not finite", "%v with error %v for dθ = %v at %v", gradBlocks(g), err, w, f.hyper)
+		return
+	}
+	if !answered && !s.partial && hostile.Norm(gradBlocks(g)...) != 0 {
+		in.Failf("VJP: an error writes", "%v with error %v", gradBlocks(g), err)
+	}
+	if answered {
+		again := learnerGrad(f.d, f.hyper)
+		if err := l.VJP(nil, again, w); err != nil || !slices.EqualFunc(gradBlocks(g), gradBlocks(again), hostile.SameBits) {
+			in.Failf("VJP: the second call has other bits", "%v, then %v, %v", gradBlocks(g), gradBlocks(again), err)
+		}
+		part := learnerGrad(f.d, f.hyper)
+		if in.IntN(2) == 0 {
+			part.X = nil
+		}
+		if in.IntN(2) == 0 {
+			part.Y = nil
+		}
+		if err := l.VJP(nil, part, w); err != nil {
+			in.Failf("VJP: refuses a part of what it answered", "%v", err)
+		} else if !hostile.SameBits(part.Hyper, g.Hyper) || part.Y != nil && !hostile.SameBits(part.Y, g.Y) {
+			in.Failf("VJP: a part has other bits", "%v of %v", gradBlocks(part), gradBlocks(g))
+		}
+	}
+	tangents := hostile.Tame
+	if in.IntN(6) == 0 {
+		tangents = in.Profile()
+	}
+	r, c := f.d.X.Dims()
+	t := &learn.Grad{Hyper: in.Vector(tangents, len(f.hyper)), X: mat.NewDense(r, c, in.Vector(tangents, r*c)), Y: in.Vector(tangents, r)}
+	// At the end of its domain a hyperparameter may only rise, and one-sided
+	// derivatives need not add up: it moves alone, or not at all.
+	alone := in.IntN(2) == 0
+	for i, h := range f.hyper {
+		if h != 0 {
+			continue
+		}
+		if t.Hyper[i] = math.Abs(t.Hyper[i]); alone {
+			t.X.Zero()
+			clear(t.Y)
+		} else {
+			t.Hyper[i] = 0
+		}
+	}
+	equal := in.IntN(3) > 0
+	if equal {
+		equalTangents(f.d, t)
+	}
+	if j, ok := l.(learn.ForwardLearner); ok {
+		dtheta := fill(len(f.theta), 7)
+		var kept hostile.Memory
+		kept.Vector(gradBlocks(t)...)
+		err := j.JVP(nil, dtheta, t)
+		kept.Check(in, "JVP")
+		if in.Replaying() {
+			fmt.Printf("JVP along %v: %v, error %v\n", gradBlocks(t), dtheta, err)
+		}
+		if !in.Answer("JVP", err) {
+			if !hostile.SameBits(dtheta, fill(len(dtheta), 7)) && !errors.Is(err, qpdiff.ErrNotFinite) {
+				in.Failf("JVP: an error writes", "%v with error %v", dtheta, err)
+			}
+			// The right-hand side of a JVP is in units of the gradient, and may
+			// overflow where that of a VJP, in units of θ, does not.
+			if answered && equal && !g.Generalised && !s.unbounded(f.hyper) && tangents <= hostile.Integer && f.profile <= hostile.Integer && hostile.Norm(g.Hyper) < 1e6 && hostile.MaxAbs(f.hyper) < nearMax {
+				in.Failf("JVP: refuses where VJP answers", "hyper %v, X = %v, Y = %v, weights %v: %v", f.hyper, hostile.Rows(f.d.Dense()), f.d.Y, f.d.Weights, err)
+			}
+			return
+		}
+		if !hostile.Finite(dtheta) {
+			in.Failf("JVP: not finite", "%v along %v at %v", dtheta, gradBlocks(t), f.hyper)
+			return
+		}
+		if answered && equal && !g.Generalised && cotangents <= hostile.Scaled && tangents <= hostile.Scaled && f.profile <= hostile.Integer {
+			adjoint(in, s, f, g, t, w, dtheta)
+		}
+	}
+	if answered && !g.Generalised && f.full == nil && f.profile <= hostile.Integer && cotangents == hostile.Tame && in.IntN(2) == 0 {
+		differences(in, s, f, g, func(l learn.Learner, theta []float64) (float64, bool) {
+			return hostile.Dot([][]float64{theta}, [][]float64{w}), true
+		})
+	}
+}
+
+// equalTangents moves equal rows equally, and opposite rows with opposite
+// labels, which are as good as equal to a margin, oppositely.
+func equalTangents(d learn.Data, t *learn.Grad) {
+	r, _ := d.X.Dims()
+	for i := range r {
+		for k := range i {
+			for _, sign := range []float64{1, -1} {
+				opposite := func(a, b float64) bool { return a == sign*b }
+				if d.Y[i] == sign*d.Y[k] && slices.EqualFunc(d.Dense().RawRowView(i), d.Dense().RawRowView(k), opposite) {
+					for j, v := range t.X.RawRowView(k) {
+						t.X.Set(i, j, sign*v)
+					}
+					t.Y[i] = sign * t.Y[k]
+				}
+			}
+		}
+	}
+}
+
+// nearMax is a hyperparameter of which products with data and tangents may
+// overflow.
+const nearMax = 1e300
+
+// adjointTol bounds what rounding may take apart in two products with one
+// Jacobian, relative to the lengths of the vectors. The condition of what is
+// solved is not known here: it leaves out Jacobians so large that the problem
+// must be ill-conditioned, and allows 1e6.
+const adjointTol = 1e-9
+
+func adjoint(in *hostile.Input, s subject, f *fit, g, t *learn.Grad, w, dtheta []float64) {
+	for _, h := range f.hyper {
+		if h > 0 && h < hostile.Subnormal { // so is θ, which then has few bits
+			return
+		}
+	}
+	if s.kernel != nil && !moderate(f.hyper) || s.unbounded(f.hyper) {
+		return
+	}
+	gb, tb := gradBlocks(g), gradBlocks(t)
+	length := hostile.Norm(gb...)*hostile.Norm(tb...) + hostile.Norm(w)*hostile.Norm(dtheta)
+	if !(length < 1e8*(1+hostile.Norm(w)*hostile.Norm(tb...))) {
+		return
+	}
+	left, right := hostile.Dot([][]float64{w}, [][]float64{dtheta}), hostile.Dot(gb, tb)
+	// A derivative in a weight is H⁻¹ times terms of the size of θ or of a row. Where
+	// the elbow leaves nothing of them, their rounding is left, over the ridge penalty.
+	lost := 0.0
+	if s.ridge != nil && s.ridge(f.hyper) > 0 {
+		lost = 0x1p-52 * hostile.Norm(w) * hostile.Norm(t.Hyper) * (hostile.Norm(f.theta) + hostile.Norm(hostile.Rows(f.d.Dense())...)) / s.ridge(f.hyper)
+	}
+	// A derivative of a decision value sums products of the kernel's values and of dual
+	// variables, up to C, or their derivatives. Each loses a few roundings.
+	if s.kernel != nil {
+		for i := range f.d.Y {
+			x := f.d.Dense().RawRowView(i)
+			lost += 0x1p-48 * hostile.Norm(w) * hostile.Norm(tb...) * (1 + f.hyper[0]) * s.kernel.Eval(f.hyper[1:], x, x)
+		}
+	}
+	tol := adjointTol
+	if s.inverse { // a condition above the 1e6 that the tolerance allows for
+		cond := 1.0
+		for i := range f.d.Y {
+			x := f.d.Dense().RawRowView(i)
+			cond += s.kernel.Eval(f.hyper[1:], x, x) / f.hyper[0]
+		}
+		tol *= max(1, cond/1e6)
+	}
+	if math.Abs(left-right) > tol*length+lost+hostile.Subnormal {
+		in.Failf("VJP and JVP are not adjoint", "%v and %v; θ = %v, hyper %v, X = %v, Y = %v, weights %v", left, right, f.theta, f.hyper, hostile.Rows(f.d.Dense()), f.d.Y, f.d.Weights)
+	}
+}
+
+// differences compares the derivative of value along a random direction with
+// its differences.
+func differences(in *hostile.Input, s subject, f *fit, g *learn.Grad, value func(l learn.Learner, theta []float64) (float64, bool)) {
+	if !moderate(f.hyper) {
+		return
+	}
+	if hostile.Norm(gradBlocks(g)...) > 1e4 || hostile.MaxAbs(f.theta) > 1e4 {
+		return
+	}
+	r, c := f.d.X.Dims()
+	t := &learn.Grad{Hyper: in.Vector(hostile.Tame, len(f.hyper)), X: mat.NewDense(r, c, in.Vector(hostile.Tame, r*c)), Y: in.Vector(hostile.Tame, r)}
+	for i, h := range f.hyper {
+		t.Hyper[i] *= h // keeps a 0 where it is
+	}
+	if s.classes {
+		clear(t.Y)
+	}
+	switch in.IntN(4) {
+	case 0:
+		t.X.Zero()
+	case 1:
+		clear(t.Hyper)
+	}
+	equalTangents(f.d, t)
+	probe := s.make()
+	in.Slope("VJP", func(step float64) (float64, bool) {
+		moved := learn.Data{X: mat.DenseCopyOf(f.d.X), Y: slices.Clone(f.d.Y), Weights: f.d.Weights}
+		hyper := slices.Clone(f.hyper)
+		for i := range r {
+			for j := range c {
+				moved.Dense().Set(i, j, moved.X.At(i, j)+step*t.X.At(i, j))
+			}
+			moved.Y[i] += step * t.Y[i]
+		}
+		for i := range hyper {
+			hyper[i] += step * t.Hyper[i]
+		}
+		theta := make([]float64, len(f.theta))
+		if probe.Load(moved) != nil || probe.Fit(theta, hyper) != nil {
+			return 0, false
+		}
+		return value(probe, theta)
+	}, hostile.Dot(gradBlocks(g), gradBlocks(t)), hostile.Norm(gradBlocks(g)...)*hostile.Norm(gradBlocks(t)...))
+}
+
+// predict asks a Predictor for predictions and their derivatives.
+func predict(in *hostile.Input, s subject, l learn.Learner, f *fit) {
+	d := l.(learn.Predictor)
+	cols := 1 + in.IntN(3)
+	if f.d.X != nil && in.IntN(10) > 0 {
+		_, cols = f.d.X.Dims()
+	}
+	p := f.profile
+	if in.IntN(6) == 0 {
+		p = in.Profile()
+	}
+	x := in.Matrix(p, 1+in.IntN(4), cols)
+	n, _ := x.Dims()
+	if f.d.X != nil && f.d.Dense().RawMatrix().Cols == cols && in.IntN(3) == 0 {
+		copy(x.RawRowView(0), f.d.Dense().RawRowView(0))
+	}
+	dst := make([]float64, n)
+	var kept hostile.Memory
+	kept.Matrix(x)
+	err := d.Predict(nil, dst, x)
+	if in.Replaying() {
+		fmt.Printf("Predict %v: %v, error %v\n", hostile.Rows(x), dst, err)
+	}
+	kept.Check(in, "Predict")
+	if f.ok {
+		in.Answer("Predict", err)
+	} else if !errors.Is(err, qpdiff.ErrNotFitted) {
+		in.Failf("Predict: answers without a fit", "%v", err)
+	}
+	if err == nil && !hostile.Finite(dst) {
+		in.Failf("Predict: not finite", "%v for %v", dst, hostile.Rows(x))
+	}
+	if !f.ok {
+		return
+	}
+	w := in.Vector(hostile.Tame, n)
+	if in.IntN(6) == 0 {
+		w = in.Vector(in.Profile(), n)
+	}
+	g, dx := learnerGrad(f.d, f.hyper), mat.NewDense(n, cols, nil)
+	kept.Vector(w)
+	errVJP := d.PredictVJP(nil, g, dx, x, w)
+	kept.Check(in, "PredictVJP")
+	in.Answer("PredictVJP", errVJP)
+	if in.Replaying() {
+		fmt.Printf("PredictVJP of %v: %v, %v, error %v\n", w, gradBlocks(g), hostile.Rows(dx), errVJP)
+	}
+	if errors.Is(errVJP, qpdiff.ErrNotFinite) {
+		return // what overflows may have been added
+	}
+	if !hostile.Finite(gradBlocks(g)...) || !hostile.FiniteMatrix(dx) {
+		in.Failf("PredictVJP: not finite", "%v, %v with error %v for %v, hyper %v", gradBlocks(g), hostile.Rows(dx), errVJP, hostile.Rows(x), f.hyper)
+		return
+	}
+	if errVJP != nil || err != nil {
+		if errVJP != nil && (hostile.Norm(gradBlocks(g)...) != 0 || hostile.MaxAbs(hostile.Rows(dx)...) != 0) {
+			in.Failf("PredictVJP: an error writes", "%v with error %v", gradBlocks(g), errVJP)
+		}
+		return
+	}
+	k, ok := l.(interface {
+		PredictJVP(w *qpdiff.Workspace, dst []float64, x, dx *mat.Dense, d *learn.Grad) error
+	})
+	if !ok {
+		return
+	}
+	r, _ := f.d.X.Dims()
+	t := &learn.Grad{Hyper: in.Vector(hostile.Tame, len(f.hyper)), X: in.Matrix(hostile.Tame, r, cols), Y: in.Vector(hostile.Tame, r)}
+	equalTangents(f.d, t)
+	df := fill(n, 7)
+	kept.Vector(gradBlocks(t)...)
+	errJVP := k.PredictJVP(nil, df, x, nil, t)
+	kept.Check(in, "PredictJVP")
+	if in.Replaying() {
+		fmt.Printf("PredictJVP along %v: %v, error %v\n", gradBlocks(t), df, errJVP)
+	}
+	if !in.Answer("PredictJVP", errJVP) {
+		if !errors.Is(errJVP, qpdiff.ErrNotFinite) {
+			in.Failf("PredictJVP: refuses where PredictVJP answers", "%v at %v", errJVP, f.hyper)
+		}
+		return
+	}
+	if !hostile.Finite(df) {
+		in.Failf("PredictJVP: not finite", "%v along %v at %v", df, gradBlocks(t), f.hyper)
+	} else if p <= hostile.Integer && f.profile <= hostile.Integer && !g.Generalised {
+		adjoint(in, s, f, g, t, w, df)
+	}
+}
+
+func hostileElasticNet(in *hostile.Input) {
+	per, generalised := in.IntN(3) == 0, in.IntN(4) == 0
+	exercise(in, subject{
+		make: func() learn.Learner {
+			if per {
+				return &perFeatureNet{ElasticNet: linear.ElasticNet{Generalised: generalised}}
+			}
+			return &linear.ElasticNet{Generalised: generalised}
+		},
+		hyper: func(p hostile.Profile, n int) []float64 {
+			k := 1
+			if per {
+				k = n
+			}
+			h := make([]float64, 2*k)
+			for i := range h {
+				h[i] = penalty(in, p)
+			}
+			return h
+		},
+		objective: func(d learn.Data, theta, hyper []float64) (value, size float64) {
+			n := countOf(d)
+			for i, y := range d.Y {
+				if weight(d, i) == 0 {
+					continue
+				}
+				r, s := -y, math.Abs(y)
+				for j, v := range d.Dense().RawRowView(i) {
+					r += v * theta[j]
+					s += math.Abs(v * theta[j])
+				}
+				value += weight(d, i) / n * r * r / 2
+				size += weight(d, i) / n * s * s / 2
+			}
+			for j, v := range theta {
+				l1, l2 := hyper[0], hyper[1]
+				if per {
+					l1, l2 = hyper[j], hyper[len(theta)+j]
+				}
+				penalty := l1*math.Abs(v) + l2*v*v/2
+				value += penalty
+				size += penalty
+			}
+			return
+		},
+		// θ = u − v with u, v ≥ 0.
+		reference: func(d learn.Data, hyper []float64) (float64, bool) {
+			r, c := d.X.Dims()
+			n := countOf(d)
+			constant := 0.0
+			q := qpdiff.QP{Q: mat.NewDense(2*c, 2*c, nil), P: make([]float64, 2*c), G: mat.NewDense(2*c, 2*c, nil), H: make([]float64, 2*c)}
+			sign := func(j int) (int, float64) { return j % c, 1 - 2*float64(j/c) }
+			for j := range 2 * c {
+				a, sa := sign(j)
+				l1, l2 := hyper[0], hyper[1]
+				if per {
+					l1, l2 = hyper[a], hyper[c+a]
+				}
+				q.G.Set(j, j, -1)
+				q.P[j] = l1
+				for i, y := range d.Y {
+					q.P[j] -= sa * d.X.At(i, a) * y * weight(d, i) / n
+				}
+				for k := range j + 1 {
+					b, sb := sign(k)
+					s := 0.0
+					for i := range r {
+						s += d.X.At(i, a) * d.X.At(i, b) * weight(d, i) / n
+					}
+					if a == b {
+						s += l2
+					}
+					q.Q.Set(j, k, sa*sb*s)
+					q.Q.Set(k, j, sa*sb*s)
+				}
+			}
+			for i, y := range d.Y {
+				constant += y * y * weight(d, i) / (2 * n)
+			}
+			var s qpdiff.Solution
+			err := s.Solve(&q)
+			return s.Objective + constant, err == nil
+		},
+		generalised: generalised, partial: true,
+	})
+}
+
+func hostileHuber(in *hostile.Input) {
+	intercept, generalised := in.IntN(2) == 0, in.IntN(4) == 0
+	residual := func(d learn.Data, theta []float64, i int) (r, size float64) {
+		r, size = d.Y[i], math.Abs(d.Y[i])
+		for j, t := range theta {
+			v := 1.0
+			if j < d.Dense().RawMatrix().Cols {
+				v = d.X.At(i, j)
+			}
+			r -= v * t
+			size += math.Abs(v * t)
+		}
+		return
+	}
+	exercise(in, subject{
+		make:  func() learn.Learner { return &linear.Huber{Intercept: intercept, Generalised: generalised} },
+		hyper: func(p hostile.Profile, n int) []float64 { return []float64{penalty(in, p), penalty(in, p)} },
+		ridge: func(hyper []float64) float64 { return hyper[0] },
+		objective: func(d learn.Data, theta, hyper []float64) (value, size float64) {
+			loss := func(r float64) float64 {
+				if r > hyper[1] {
+					return hyper[1] * (r - hyper[1]/2)
+				}
+				return r * r / 2
+			}
+			total := countOf(d)
+			for i := range d.Y {
+				r, s := residual(d, theta, i)
+				value += weight(d, i) * loss(math.Abs(r)) / total
+				size += weight(d, i) * loss(s) / total
+			}
+			for _, v := range theta[:d.Dense().RawMatrix().Cols] {
+				value += hyper[0] * v * v / 2
+				size += hyper[0] * v * v / 2
+			}
+			return
+		},
+		// With θ, a part of each residual that counts by its square, and the parts above
+		// and below that: a = y − Xθ − u + v.
+		reference: func(d learn.Data, hyper []float64) (float64, bool) {
+			r, c := d.X.Dims()
+			k := c
+			if intercept {
+				k++
+			}
+			total := countOf(d)
+			q := qpdiff.QP{Q: mat.NewDense(k+3*r, k+3*r, nil), P: make([]float64, k+3*r), G: mat.NewDense(2*r, k+3*r, nil), H: make([]float64, 2*r),
+				A: mat.NewDense(r, k+3*r, nil), B: slices.Clone(d.Y)}
+			for j := range c {
+				q.Q.Set(j, j, hyper[0])
+			}
+			for i := range r {
+				share := weight(d, i) / total
+				q.Q.Set(k+i, k+i, share)
+				for j := range k {
+					v := 1.0
+					if j < c {
+						v = d.X.At(i, j)
+					}
+					q.A.Set(i, j, v)
+				}
+				q.A.Set(i, k+i, 1)
+				for side, sign := range []float64{1, -1} {
+					at := k + (1+side)*r + i
+					q.A.Set(i, at, sign)
+					q.P[at] = hyper[1] * share
+					q.G.Set(side*r+i, at, -1)
+				}
+			}
+			var s qpdiff.Solution
+			err := s.Solve(&q)
+			return s.Objective, err == nil
+		},
+		generalised: generalised,
+	})
+}
+
+// linear adds loss(margin) over the rows, as often as they count, and the penalties.
+func linearValue(d learn.Data, theta []float64, loss func(margin float64) float64, penalty func(v float64) float64) (value, size float64) {
+	for i, y := range d.Y {
+		w := weight(d, i)
+		if w == 0 {
+			continue
+		}
+		m, s := 0.0, 0.0
+		for j, v := range d.Dense().RawRowView(i) {
+			m += y * v * theta[j]
+			s += math.Abs(y * v * theta[j])
+		}
+		value += w * loss(m)
+		size += w * (math.Abs(loss(m)) + loss(-s))
+	}
+	for _, v := range theta {
+		value += penalty(v)
+		size += penalty(v)
+	}
+	return
+}
+
+func hostileSVM(in *hostile.Input) {
+	generalised := in.IntN(4) == 0
+	exercise(in, subject{
+		make:    func() learn.Learner { return &margin.SVM{Generalised: generalised} },
+		classes: true,
+		ridge:   func(hyper []float64) float64 { return hyper[len(hyper)-1] },
+		hyper: func(p hostile.Profile, n int) []float64 {
+			return []float64{penalty(in, p), penalty(in, p)}
+		},
+		objective: func(d learn.Data, theta, hyper []float64) (value, size float64) {
+			n := countOf(d)
+			return linearValue(d, theta, func(m float64) float64 { return max(0, 1-m) / n },
+				func(v float64) float64 { return hyper[0]*math.Abs(v) + hyper[1]*v*v/2 })
+		},
+		// θ, its magnitudes and the losses of the rows.
+		reference: func(d learn.Data, hyper []float64) (float64, bool) {
+			r, c := d.X.Dims()
+			size := 2*c + r
+			q := qpdiff.QP{Q: mat.NewDense(size, size, nil), P: make([]float64, size), G: mat.NewDense(2*c+2*r, size, nil), H: make([]float64, 2*c+2*r)}
+			for j := range c {
+				q.Q.Set(j, j, hyper[1])
+				q.P[c+j] = hyper[0]
+				q.G.Set(2*j, j, 1)
+				q.G.Set(2*j, c+j, -1)
+				q.G.Set(2*j+1, j, -1)
+				q.G.Set(2*j+1, c+j, -1)
+			}
+			for i, y := range d.Y {
+				q.P[2*c+i] = weight(d, i) / countOf(d)
+				for j, v := range d.Dense().RawRowView(i) {
+					q.G.Set(2*c+2*i, j, -y*v)
+				}
+				q.G.Set(2*c+2*i, 2*c+i, -1)
+				q.H[2*c+2*i] = -1
+				q.G.Set(2*c+2*i+1, 2*c+i, -1)
+			}
+			var s qpdiff.Solution
+			err := s.Solve(&q)
+			return s.Objective, err == nil
+		},
+		generalised: generalised, partial: true,
+	})
+}
+
+func hostileLearnedLoss(in *hostile.Input) {
+	generalised := in.IntN(4) == 0
+	exercise(in, subject{
+		make:    func() learn.Learner { return &margin.LearnedLoss{Generalised: generalised} },
+		classes: true,
+		ridge:   func(hyper []float64) float64 { return hyper[len(hyper)-1] },
+		hyper: func(p hostile.Profile, n int) []float64 {
+			h := make([]float64, 5)
+			for i := range h {
+				h[i] = penalty(in, p)
+			}
+			return h
+		},
+		objective: func(d learn.Data, theta, hyper []float64) (value, size float64) {
+			n := countOf(d)
+			softplus := func(v float64) float64 { return max(v, 0) + math.Log1p(math.Exp(-math.Abs(v))) }
+			return linearValue(d, theta, func(m float64) float64 {
+				c := max(0, 1-m)
+				v := hyper[0]*c + hyper[2]*c*c + hyper[3]*softplus(-2*m)
+				if hyper[1] > 0 {
+					v += hyper[1] * math.Exp(-m)
+				}
+				return v / n
+			}, func(v float64) float64 { return hyper[4] * v * v / 2 })
+		},
+		generalised: generalised, partial: true,
+	})
+}
+
+func hostileLogistic(in *hostile.Input) {
+	intercept := linear.Intercept(in.IntN(3))
+	limit := 0
+	if in.IntN(10) == 0 {
+		limit = in.IntN(4) - 1
+	}
+	classes := in.IntN(4) > 0
+	var l *linear.Logistic
+	exercise(in, subject{
+		make: func() learn.Learner {
+			l = &linear.Logistic{Intercept: intercept, MaxIter: limit}
+			return l
+		},
+		classes: classes,
+		hyper:   func(p hostile.Profile, n int) []float64 { return []float64{penalty(in, p)} },
+		objective: func(d learn.Data, theta, hyper []float64) (value, size float64) {
+			_, n := d.X.Dims()
+			wide := d
+			if intercept != linear.NoIntercept {
+				wide.X = mat.NewDense(len(d.Y), n+1, nil)
+				for i := range d.Y {
+					copy(wide.Dense().RawRowView(i), d.Dense().RawRowView(i))
+					wide.Dense().Set(i, n, 1)
+				}
+			}
+			value, size = linearValue(wide, theta, func(m float64) float64 {
+				return hyper[0] * (max(-m, 0) + math.Log1p(math.Exp(-math.Abs(m))))
+			}, func(v float64) float64 { return v * v / 2 })
+			if intercept == linear.UnpenalisedIntercept {
+				value -= theta[n] * theta[n] / 2
+			}
+			return
+		},
+		errorWrites: true,
+	})
+	// What only Logistic has.
+	d := drawData(in, in.Profile(), true)
+	if l.Load(d) != nil {
+		return
+	}
+	theta := make([]float64, thetas(l, d))
+	fitted := in.Answer("Fit", l.Fit(theta, []float64{penalty(in, hostile.Tame)}))
+	if fitted && !hostile.Finite(theta) {
+		in.Failf("Fit: not finite", "%v", theta)
+	}
+	pi := make([]float64, len(d.Y))
+	v := in.Vector(in.Profile(), len(theta))
+	dst := make([]float64, len(theta))
+	errP, errH := l.Probabilities(nil, pi), l.SolveHessian(nil, dst, v)
+	if !fitted {
+		if !errors.Is(errP, qpdiff.ErrNotFitted) || !errors.Is(errH, qpdiff.ErrNotFitted) {
+			in.Failf("Probabilities, SolveHessian: answer without a fit", "%v, %v", errP, errH)
+		}
+		return
+	}
+	in.Answer("Probabilities", errP)
+	for _, p := range pi {
+		if !(p >= 0 && p <= 1) {
+			in.Failf("Probabilities: outside [0, 1]", "%v, θ = %v", pi, theta)
+			break
+		}
+	}
+	if in.Answer("SolveHessian", errH) && !hostile.Finite(dst) {
+		in.Failf("SolveHessian: not finite", "%v for %v", dst, v)
+	}
+}
+
+func hostileSparseLogistic(in *hostile.Input) {
+	intercept, generalised, classes := in.IntN(2) == 0, in.IntN(4) == 0, in.IntN(4) > 0
+	exercise(in, subject{
+		make: func() learn.Learner {
+			return &linear.SparseLogistic{Intercept: intercept, Generalised: generalised}
+		},
+		classes: classes,
+		hyper: func(p hostile.Profile, n int) []float64 {
+			return []float64{penalty(in, p), penalty(in, p)}
+		},
+		objective: func(d learn.Data, theta, hyper []float64) (value, size float64) {
+			_, n := d.X.Dims()
+			total := countOf(d)
+			for i, y := range d.Y {
+				m, s := 0.0, 0.0
+				for j, t := range theta {
+					v := y * t
+					if j < n {
+						v *= d.X.At(i, j)
+					}
+					m += v
+					s += math.Abs(v)
+				}
+				value += (max(-m, 0) + math.Log1p(math.Exp(-math.Abs(m)))) * weight(d, i) / total
+				size += (max(-m, 0) + math.Log1p(math.Exp(-math.Abs(m))) + s) * weight(d, i) / total
+			}
+			for _, v := range theta[:n] {
+				penalty := hyper[0]*math.Abs(v) + hyper[1]*v*v/2
+				value += penalty
+				size += penalty
+			}
+			return
+		},
+		generalised: generalised, partial: true,
+	})
+}
+
+// drawKernel draws a kernel, nil included, and returns the one that it stands for.
+func drawKernel(in *hostile.Input) (drawn, meant kernel.Kernel) {
+	switch in.IntN(4) {
+	case 0:
+		drawn = kernel.RBF{}
+	case 1, 2:
+		drawn = kernel.Polynomial{Degree: in.IntN(5)}
+		if in.IntN(20) == 0 {
+			drawn = kernel.Polynomial{Degree: -1}
+		}
+	}
+	if meant = drawn; meant == nil {
+		meant = kernel.RBF{}
+	}
+	return drawn, meant
+}
+
+func hostileKernelSVM(in *hostile.Input) {
+	l := kernel.SVM{Intercept: in.IntN(2) == 0, Generalised: in.IntN(4) == 0}
+	var kernel kernel.Kernel
+	l.Kernel, kernel = drawKernel(in)
+	s := subject{
+		make:    func() learn.Learner { k := l; return &k },
+		classes: true,
+		kernel:  kernel,
+		hyper: func(p hostile.Profile, n int) []float64 {
+			h := make([]float64, 1+kernel.NumParams(n))
+			for i := range h {
+				h[i] = penalty(in, p)
+			}
+			return h
+		},
+		generalised: l.Generalised,
+	}
+	exercise(in, s)
+	if l.Generalised || in.IntN(4) > 0 {
+		return
+	}
+	m, f := differencesOfPredictions(in, s)
+	if m != nil && !l.Intercept && moderate(f.hyper) {
+		dual(in, m, kernel, f.d, f.hyper)
+	}
+}
+
+// differencesOfPredictions compares the derivatives of a kernel machine's predictions at
+// smooth and integer data with differences. It returns the machine if there is a fit.
+func differencesOfPredictions(in *hostile.Input, s subject) (learn.Predictor, *fit) {
+	p := []hostile.Profile{hostile.Tame, hostile.Integer}[in.IntN(2)]
+	d := drawData(in, p, s.classes)
+	weigh(in, p, &d)
+	m := s.make()
+	if m.Load(d) != nil {
+		return nil, nil
+	}
+	f := &fit{profile: p, d: d, hyper: s.hyper(hostile.Tame, d.Dense().RawMatrix().Cols), theta: make([]float64, thetas(m, d))}
+	if m.Fit(f.theta, f.hyper) != nil {
+		return nil, nil
+	}
+	x := mat.NewDense(2, d.Dense().RawMatrix().Cols, in.Vector(p, 2*d.Dense().RawMatrix().Cols))
+	w := in.Vector(hostile.Tame, 2)
+	g := learnerGrad(d, f.hyper)
+	if in.Replaying() {
+		fmt.Printf("%+v fitted to X = %v, Y = %v, weights %v at %v: θ = %v, x = %v, cotangent %v\n", m, hostile.Rows(d.Dense()), d.Y, d.Weights, f.hyper, f.theta, hostile.Rows(x), w)
+	}
+	if in.Answer("PredictVJP", m.(learn.Predictor).PredictVJP(nil, g, nil, x, w)) {
+		differences(in, s, f, g, func(l learn.Learner, _ []float64) (float64, bool) {
+			dst := make([]float64, 2)
+			err := l.(learn.Predictor).Predict(nil, dst, x)
+			return hostile.Dot([][]float64{dst}, [][]float64{w}), err == nil
+		})
+	}
+	return m.(learn.Predictor), f
+}
+
+func hostileKernelRidge(in *hostile.Input) {
+	l := kernel.Ridge{Intercept: in.IntN(2) == 0}
+	var kernel kernel.Kernel
+	l.Kernel, kernel = drawKernel(in)
+	s := subject{
+		make:   func() learn.Learner { k := l; return &k },
+		kernel: kernel, inverse: true,
+		hyper: func(p hostile.Profile, n int) []float64 {
+			h := make([]float64, 1+kernel.NumParams(n))
+			for i := range h {
+				h[i] = penalty(in, p)
+			}
+			return h
+		},
+	}
+	exercise(in, s)
+	if in.IntN(4) == 0 {
+		differencesOfPredictions(in, s)
+	}
+	p := in.Profile()
+	if d := drawData(in, p, false); in.IntN(2) == 0 && s.make().Load(d) == nil {
+		leaveOneOut(in, p, s, d)
+	}
+}
+
+// leaveOneOut calls LeaveOneOut and its VJP, and compares the predictions with those of
+// one fit for each row.
+func leaveOneOut(in *hostile.Input, p hostile.Profile, s subject, d learn.Data) {
+	l := s.make().(learn.LeaveOneOutLearner)
+	hyper := s.hyper(p, d.Dense().RawMatrix().Cols)
+	dst := fill(len(d.Y), 7)
+	var kept hostile.Memory
+	kept.Matrix(d.Dense())
+	kept.Vector(d.Y, hyper)
+	err := errors.Join(l.Load(d), l.LeaveOneOut(dst, hyper))
+	kept.Check(in, "LeaveOneOut")
+	if in.Replaying() {
+		fmt.Printf("LeaveOneOut of X = %v, Y = %v (%v) at %v: %v, error %v\n", hostile.Rows(d.Dense()), d.Y, p, hyper, dst, err)
+	}
+	if !in.Answer("LeaveOneOut", err) {
+		if !hostile.SameBits(dst, fill(len(dst), 7)) {
+			in.Failf("LeaveOneOut: an error writes", "%v with %v", dst, err)
+		}
+		return
+	}
+	if !hostile.Finite(dst) {
+		in.Failf("LeaveOneOut: not finite", "%v at %v", dst, hyper)
+		return
+	}
+	g, dx := learnerGrad(d, hyper), mat.DenseCopyOf(learnerGrad(d, hyper).X)
+	if err := l.LeaveOneOutVJP(nil, g, dx, in.Vector(hostile.Tame, len(d.Y))); in.Answer("LeaveOneOutVJP", err) && !(hostile.Finite(gradBlocks(g)...) && hostile.FiniteMatrix(dx)) {
+		in.Failf("LeaveOneOutVJP: not finite", "%v, %v at %v", gradBlocks(g), hostile.Rows(dx), hyper)
+	}
+	if p > hostile.Integer || !moderate(hyper) || s.unbounded(hyper) {
+		return
+	}
+	m := s.make().(learn.Predictor)
+	_, n := d.X.Dims()
+	for out := range d.Y {
+		var rest []int
+		for i := range d.Y {
+			if i != out {
+				rest = append(rest, i)
+			}
+		}
+		one := []float64{0}
+		if errors.Join(m.Load(learn.Data{X: d.X, Y: d.Y, Rows: rest}), m.Fit(make([]float64, thetas(m, d)), hyper), m.Predict(nil, one, d.Dense().Slice(out, out+1, 0, n).(*mat.Dense))) != nil {
+			continue
+		}
+		// A prediction sums coefficients, up to y/λ, times values of the kernel.
+		size := 1 + hostile.MaxAbs(d.Y)
+		for i := range d.Y {
+			x := d.Dense().RawRowView(i)
+			size += hostile.MaxAbs(d.Y) * s.kernel.Eval(hyper[1:], x, x) / hyper[0]
+		}
+		if math.Abs(one[0]-dst[out]) > 1e-10*size {
+			in.Failf("LeaveOneOut: not that of a fit", "%v, a fit predicts %v for row %d; hyper %v, X = %v, Y = %v", dst, one, out, hyper, hostile.Rows(d.Dense()), d.Y)
+			return
+		}
+	}
+}
+
+// dual compares the decision values at the training rows, which are unique
+// without intercept, with those of the dual by the QP solver.
+func dual(in *hostile.Input, m learn.Predictor, kernel kernel.Kernel, d learn.Data, hyper []float64) {
+	n := len(d.Y)
+	q := qpdiff.QP{Q: mat.NewDense(n, n, nil), P: make([]float64, n), G: mat.NewDense(2*n, n, nil), H: make([]float64, 2*n)}
+	size := 0.0
+	for i, y := range d.Y {
+		q.P[i] = -y
+		q.G.Set(2*i, i, y)
+		q.H[2*i] = hyper[0] * weight(d, i)
+		q.G.Set(2*i+1, i, -y)
+		for k := range n {
+			v := kernel.Eval(hyper[1:], d.Dense().RawRowView(i), d.Dense().RawRowView(k))
+			q.Q.Set(i, k, v)
+			size = max(size, math.Abs(v))
+		}
+	}
+	var s qpdiff.Solution
+	got := make([]float64, n)
+	if s.Solve(&q) != nil || m.Predict(nil, got, d.Dense()) != nil {
+		return
+	}
+	var want mat.VecDense
+	want.MulVec(q.Q, mat.NewVecDense(n, s.Z))
+	for i, v := range got {
+		if math.Abs(v-want.AtVec(i)) > 1e-6*(1+size*hostile.MaxAbs(s.Z)) {
+			in.Failf("Predict: another decision than the QP's", "%v and %v; hyper %v, X = %v, Y = %v, weights %v", got, want.RawVector().Data, hyper, hostile.Rows(d.Dense()), d.Y, d.Weights)
+			return
+		}
+	}
+}
+
+// quartic is ½·mean (xᵀθ − y)² + a/2·‖θ‖² + b/4·Σθ⁴, with hyperparameters a, b.
+func quartic() smooth.Objective {
+	return smooth.Objective{NumHyper: 2,
+		Gradient: func(g, theta []float64, d learn.Data, hyper []float64) {
+			for j, v := range theta {
+				g[j] = hyper[0]*v + hyper[1]*v*v*v
+			}
+			for i, y := range d.Y {
+				x := d.Dense().RawRowView(i)
+				r := -y
+				for j, v := range x {
+					r += v * theta[j]
+				}
+				for j, v := range x {
+					g[j] += r * v / float64(len(d.Y))
+				}
+			}
+		},
+		HVP: func(hv, v, theta []float64, d learn.Data, hyper []float64) {
+			for j, t := range theta {
+				hv[j] = (hyper[0] + 3*hyper[1]*t*t) * v[j]
+			}
+			for i := range d.Y {
+				x := d.Dense().RawRowView(i)
+				s := 0.0
+				for j, a := range x {
+					s += a * v[j]
+				}
+				for j, a := range x {
+					hv[j] += s * a / float64(len(d.Y))
+				}
+			}
+		},
+		MixedVJP: func(g *learn.Grad, v, theta []float64, d learn.Data, hyper []float64) {
+			if g.Hyper != nil {
+				for j, t := range theta {
+					g.Hyper[0] += v[j] * t
+					g.Hyper[1] += v[j] * t * t * t
+				}
+			}
+			n := float64(len(d.Y))
+			for i, y := range d.Y {
+				x := d.Dense().RawRowView(i)
+				r, s := -y, 0.0
+				for j, a := range x {
+					r += a * theta[j]
+					s += a * v[j]
+				}
+				if g.X != nil {
+					row := g.X.RawRowView(i)
+					for j := range row {
+						row[j] += (r*v[j] + s*theta[j]) / n
+					}
+				}
+				if g.Y != nil {
+					g.Y[i] -= s / n
+				}
+			}
+		},
+	}
+}
+
+func hostileCustom(in *hostile.Input) {
+	limit := 0
+	if in.IntN(10) == 0 {
+		limit = in.IntN(3)
+	}
+	exercise(in, subject{
+		make:  func() learn.Learner { return &smooth.Learner{Objective: quartic(), MaxIter: limit} },
+		hyper: func(p hostile.Profile, n int) []float64 { return []float64{penalty(in, p), penalty(in, p)} },
+		objective: func(d learn.Data, theta, hyper []float64) (value, size float64) {
+			n := float64(len(d.Y))
+			for i, y := range d.Y {
+				r, s := -y, math.Abs(y)
+				for j, v := range d.Dense().RawRowView(i) {
+					r += v * theta[j]
+					s += math.Abs(v * theta[j])
+				}
+				value += r * r / (2 * n)
+				size += s * s / (2 * n)
+			}
+			for _, v := range theta {
+				p := hyper[0]*v*v/2 + hyper[1]*v*v*v*v/4
+				value += p
+				size += p
+			}
+			return
+		},
+		even: true,
+	})
+}
+
+func hostileUnrolled(in *hostile.Input) {
+	steps := in.IntN(30) - 1
+	var start []float64
+	if in.IntN(3) == 0 {
+		start = in.Vector(in.Profile(), 1+in.IntN(5))
+	}
+	exercise(in, subject{
+		make: func() learn.Learner { return &smooth.Unrolled{Objective: quartic(), Steps: steps, Start: start} },
+		hyper: func(p hostile.Profile, n int) []float64 {
+			if in.IntN(3) == 0 {
+				return []float64{penalty(in, p), penalty(in, p), penalty(in, p), penalty(in, p)}
+			}
+			return []float64{in.Float64(), in.Float64(), .1 * in.Float64(), in.Float64()}
+		},
+		even: true,
+	})
+}
+
+// hostileSmall calls the functions that need no state.
+func hostileSmall(in *hostile.Input) {
+	p := in.Profile()
+	n := in.IntN(4)
+	kernel := []kernel.Kernel{kernel.RBF{}, kernel.Polynomial{Degree: in.IntN(6) - 1}}[in.IntN(2)]
+	params := in.Vector(p, kernel.NumParams(n))
+	x, z := in.Vector(p, n), in.Vector(p, n)
+	if hostile.Finite(params) { // as Check is promised
+		in.Answer("Kernel.Check", kernel.Check(params))
+	}
+	var kept hostile.Memory
+	kept.Vector(params, x, z)
+	value := kernel.Eval(params, x, z)
+	kernel.Grad(make([]float64, len(params)), make([]float64, n), make([]float64, n), in.NormFloat64(), value, params, x, z)
+	kernel.Grad(nil, nil, nil, in.NormFloat64(), value, params, x, z)
+	kept.Check(in, "Kernel")
+
+	d := drawData(in, p, in.IntN(2) == 0)
+	in.Answer("Data.Check", d.Check())
+}

@@ -1,0 +1,113 @@
+package learntest
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+)
+
+// A kernelFunc is a kernel.Kernel. Tests inside package kernel use this package, which
+// therefore cannot import that one.
+type kernelFunc interface {
+	NumParams(n int) int
+	Check(params []float64) error
+	Eval(params, x, z []float64) float64
+	Grad(dparams, dx, dz []float64, s, value float64, params, x, z []float64)
+}
+
+// Kernel tests a kernel.Kernel at parameters, for rows of n features: that it is symmetric and
+// positive semidefinite on random rows, that Check accepts the parameters, and that
+// Grad adds the derivatives that difference quotients give to 1e-7, to each destination
+// that is not nil, also where the one of x is that of z.
+func Kernel(t *testing.T, k kernelFunc, n int, params ...float64) {
+	t.Helper()
+	if got := k.NumParams(n); got != len(params) {
+		t.Fatalf("NumParams says %d parameters for %d features, the case has %d", got, n, len(params))
+	}
+	if err := k.Check(params); err != nil {
+		t.Fatalf("Check: %v", err)
+	}
+	rng := rand.New(rand.NewPCG(5, uint64(n)))
+	const rows = 8
+	x := mat.NewDense(rows, n, normals(rng, rows*n))
+	gram := mat.NewSymDense(rows, nil)
+	for i := range rows {
+		for j := range i + 1 {
+			v, w := k.Eval(params, x.RawRowView(i), x.RawRowView(j)), k.Eval(params, x.RawRowView(j), x.RawRowView(i))
+			if !(math.Abs(v-w) <= 1e-14*math.Abs(v)) {
+				t.Errorf("k(x, z) = %v, k(z, x) = %v", v, w)
+			}
+			gram.SetSym(i, j, v)
+		}
+	}
+	var eigen mat.EigenSym
+	if !eigen.Factorize(gram, false) {
+		t.Fatal("the eigenvalues of the kernel matrix cannot be computed")
+	}
+	if values := eigen.Values(nil); values[0] < -1e-13*math.Abs(values[rows-1]) {
+		t.Errorf("a kernel matrix has the eigenvalues %v", values)
+	}
+	for i := range 4 {
+		at := [3][]float64{slices.Clone(params), normals(rng, n), normals(rng, n)}
+		if i == 0 {
+			at[2] = slices.Clone(at[1])
+		}
+		kernelGrad(t, fmt.Sprintf("pair %d", i), k, at, rng)
+	}
+}
+
+// kernelGrad compares Grad at (params, x, z) with difference quotients, of k times a
+// weight.
+func kernelGrad(t *testing.T, what string, k kernelFunc, at [3][]float64, rng *rand.Rand) {
+	t.Helper()
+	const weight, step, tol = 1.7, 1e-3, 1e-7
+	value := k.Eval(at[0], at[1], at[2])
+	grad := func(wanted [3]bool) (d [3][]float64) {
+		for i := range d {
+			if wanted[i] {
+				d[i] = make([]float64, len(at[i]))
+				floats.AddConst(1, d[i])
+			}
+		}
+		k.Grad(d[0], d[1], d[2], weight, value, at[0], at[1], at[2])
+		for i := range d {
+			floats.AddConst(-1, d[i])
+		}
+		return d
+	}
+	all := grad([3]bool{true, true, true})
+	for i, name := range [3]string{"parameters", "x", "z"} {
+		if len(at[i]) == 0 {
+			continue
+		}
+		var wanted [3]bool
+		wanted[i] = true
+		near(t, fmt.Sprintf("%s: Grad with %s alone", what, name), grad(wanted)[i], all[i], 1e-14, 1)
+		u := direction(rng, len(at[i]))
+		if i == 0 { // relative steps keep the parameters in their domain
+			for j, p := range at[0] {
+				u[j] *= p
+			}
+		}
+		moved := at
+		f := func(h float64) float64 {
+			moved[i] = slices.Clone(at[i])
+			floats.AddScaled(moved[i], h, u)
+			return weight * k.Eval(moved[0], moved[1], moved[2])
+		}
+		got, want := floats.Dot(all[i], u), centralDifference(f, step)
+		if !(math.Abs(got-want) <= tol*(1+math.Abs(want))) {
+			t.Errorf("%s: Grad gives the derivative in %s as %.12g, a difference quotient of Eval as %.12g", what, name, got, want)
+		}
+	}
+	both := make([]float64, len(at[1]))
+	k.Grad(nil, both, both, weight, value, at[0], at[1], at[2])
+	sum := slices.Clone(all[1])
+	floats.Add(sum, all[2])
+	near(t, what+": Grad with one slice for x and z", both, sum, 1e-14, 1)
+}

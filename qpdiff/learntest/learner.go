@@ -1,0 +1,99 @@
+// Package learntest holds the contracts of learners and kernels as tests that anyone can run
+// on types of their own: [Learner], [Kernel], [LeaveOneOut] and [Allocations].
+package learntest
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"cvgm/qpdiff"
+	"cvgm/qpdiff/learn"
+)
+
+// Learner tests a learner at cases of all shapes that matter, two at least: more and
+// fewer examples than features, one feature, both sides of any size at which its code
+// takes another path.
+//
+// It checks: optimality; VJPs against difference quotients to 1e-7; that the JVP, where
+// there is one, is the adjoint of the VJP, in all inputs and in each alone, to 1e-12 of the
+// terms; that VJPs add and leave Grad.Generalised alone, that
+// they leave the bits of a field whatever others are wanted, that fits overwrite, and
+// that neither writes to its inputs; refits after Reset and after another data set bit
+// by bit; refusals of bad data, and of hyperparameters that are not finite or of
+// another number, by errors of qpdiff's kinds that are an [*qpdiff.ArgError]; that a
+// negative hyperparameter is either refused likewise or solved for; that a Fit before a
+// Load and a derivative without a fit are errors of kind ErrNotFitted; panics on
+// destinations of the wrong length; that derivatives do not write to the learner, may
+// run at the same time (run it with -race) and leave the next fit alone; and that
+// Data.Rows and Data.Weights are either refused by name or count as equal rows do.
+func Learner(t *testing.T, newLearner func() learn.Learner, cases ...Case) {
+	t.Helper()
+	if len(cases) < 2 {
+		t.Fatal("the contract needs at least two cases, of different shapes")
+	}
+	for i := range cases {
+		if cases[i].Residual == nil {
+			t.Fatalf("case %q lacks a Residual", cases[i].Name)
+		}
+		if cases[i].Tol == 0 {
+			cases[i].Tol = 1e-13
+		}
+		if cases[i].Step == 0 {
+			cases[i].Step = 1e-3
+		}
+	}
+	for i, c := range cases {
+		other := cases[(i+1)%len(cases)]
+		t.Run(c.Name, func(t *testing.T) {
+			t.Run("optimality", func(t *testing.T) { optimality(t, newLearner, c) })
+			t.Run("derivative", func(t *testing.T) { derivative(t, newLearner, c) })
+			t.Run("adjoint", func(t *testing.T) { adjoint(t, newLearner, c) })
+			t.Run("buffers", func(t *testing.T) { buffers(t, newLearner, c) })
+			t.Run("refit", func(t *testing.T) { refit(t, newLearner, c, other) })
+			t.Run("refusals", func(t *testing.T) { refusals(t, newLearner, c) })
+			t.Run("const", func(t *testing.T) { constant(t, newLearner, c, other) })
+			t.Run("counts", func(t *testing.T) { counts(t, newLearner, c) })
+		})
+	}
+}
+
+// Allocations tests that warm fits, products with a workspace and loads of the same
+// shape allocate nothing.
+func Allocations(t *testing.T, newLearner func() learn.Learner, c Case) {
+	t.Helper()
+	l, theta := fitted(t, newLearner, c)
+	v := normals(rand.New(rand.NewPCG(1, 2)), len(theta))
+	g, w := newGrad(c, 0), new(qpdiff.Workspace)
+	d, dtheta := newGrad(c, 1), make([]float64, len(theta))
+	other := slices.Clone(c.Hyper)
+	for i := range other {
+		other[i] *= 1.01
+	}
+	step := func(h []float64) {
+		if err := l.Fit(theta, h); err != nil {
+			t.Fatalf("Fit: %v", err)
+		}
+		if err := l.VJP(w, g, v); err != nil {
+			t.Fatalf("VJP: %v", err)
+		}
+		if j, ok := l.(learn.ForwardLearner); ok {
+			if err := j.JVP(w, dtheta, d); err != nil {
+				t.Fatalf("JVP: %v", err)
+			}
+		}
+	}
+	if a := testing.AllocsPerRun(10, func() { step(c.Hyper); step(other) }); a != 0 {
+		t.Errorf("warm Fit, VJP and JVP: %v allocations", a)
+	}
+	if a := testing.AllocsPerRun(10, func() { l.Reset(); step(c.Hyper) }); a != 0 {
+		t.Errorf("Fit after Reset, VJP and JVP: %v allocations", a)
+	}
+	if a := testing.AllocsPerRun(10, func() {
+		if err := l.Load(c.Data); err != nil {
+			t.Fatal(err)
+		}
+	}); a != 0 {
+		t.Errorf("Load of the same shape: %v allocations", a)
+	}
+}

@@ -1,0 +1,139 @@
+package learntest
+
+import (
+	"errors"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"cvgm/qpdiff"
+	"cvgm/qpdiff/learn"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// leaveOneOutTol is the difference between one computation for all rows and a fit for
+// each, relative to the largest entry: rounding at conditions up to 1e5.
+const leaveOneOutTol = 1e-10
+
+// LeaveOneOut tests the predictions of a [learn.LeaveOneOutLearner], and their
+// derivatives in all inputs, against a fit without each row, to 1e-10 of the largest; that
+// each block alone has the same derivatives; and that LeaveOneOut and Fit end each other.
+func LeaveOneOut(t *testing.T, newLearner func() learn.LeaveOneOutLearner, c Case) {
+	t.Helper()
+	rows, n := c.Data.X.Dims()
+	v := normals(rand.New(rand.NewPCG(1, 7)), rows)
+	want, wantGrad, wantX := make([]float64, rows), newGrad(c, 0), mat.NewDense(rows, n, nil)
+	for out := range rows {
+		withoutRow(t, newLearner(), c, out, v[out], want, wantGrad, wantX)
+	}
+	l := newLearner()
+	got, g, dx := nanSlice(rows, 0), newGrad(c, 1), mat.NewDense(rows, n, nil)
+	if err := l.Load(c.Data); err != nil {
+		t.Fatalf("Load: %v", err)
+	}
+	if err := l.LeaveOneOutVJP(nil, &learn.Grad{}, nil, v); !errors.Is(err, qpdiff.ErrNotFitted) {
+		t.Errorf("LeaveOneOutVJP without LeaveOneOut: error %v", err)
+	}
+	if err := l.LeaveOneOut(got, c.Hyper); err != nil {
+		t.Fatalf("LeaveOneOut: %v", err)
+	}
+	if err := l.LeaveOneOutVJP(nil, g, dx, v); err != nil {
+		t.Fatalf("LeaveOneOutVJP: %v", err)
+	}
+	near(t, "LeaveOneOut differs from a fit for each row", got, want, leaveOneOutTol, 1)
+	size := 1.0
+	for _, s := range gradSlices(wantGrad) {
+		for _, d := range s {
+			size = max(size, math.Abs(d))
+		}
+	}
+	for i, name := range [3]string{"hyper", "X", "y"} {
+		added := gradSlices(g)[i]
+		for j := range added {
+			added[j]-- // of the 1 that was there
+		}
+		near(t, "LeaveOneOutVJP in "+name+" differs from a fit for each row", added, gradSlices(wantGrad)[i], leaveOneOutTol, size)
+	}
+	near(t, "LeaveOneOutVJP in dx differs from a fit for each row", dx.RawMatrix().Data, wantX.RawMatrix().Data, leaveOneOutTol, size)
+	for _, part := range []*learn.Grad{{Hyper: make([]float64, len(c.Hyper))}, {X: mat.NewDense(rows, n, nil)}, {Y: make([]float64, rows)}, {}} {
+		if err := l.LeaveOneOutVJP(new(qpdiff.Workspace), part, nil, v); err != nil {
+			t.Fatalf("LeaveOneOutVJP: %v", err)
+		}
+		if part.Hyper != nil {
+			near(t, "LeaveOneOutVJP in hyper alone", part.Hyper, wantGrad.Hyper, leaveOneOutTol, size)
+		}
+		if part.X != nil {
+			near(t, "LeaveOneOutVJP in X alone", part.X.RawMatrix().Data, wantGrad.X.RawMatrix().Data, leaveOneOutTol, size)
+		}
+		if part.Y != nil {
+			near(t, "LeaveOneOutVJP in y alone", part.Y, wantGrad.Y, leaveOneOutTol, size)
+		}
+	}
+	theta := make([]float64, thetaOf(l, n))
+	if err := l.VJP(nil, &learn.Grad{}, theta); !errors.Is(err, qpdiff.ErrNotFitted) {
+		t.Errorf("VJP after LeaveOneOut: error %v", err)
+	}
+	if err := l.Fit(theta, c.Hyper); err != nil {
+		t.Fatalf("Fit: %v", err)
+	}
+	if err := l.LeaveOneOutVJP(nil, &learn.Grad{}, nil, v); !errors.Is(err, qpdiff.ErrNotFitted) {
+		t.Errorf("LeaveOneOutVJP after Fit: error %v", err)
+	}
+}
+
+func thetaOf(l learn.Learner, n int) int {
+	theta, _ := l.Dims(n)
+	return theta
+}
+
+// withoutRow fits l to the rows but out, sets values[out] to the prediction for that one,
+// and adds weight times its derivatives to g and dx.
+func withoutRow(t *testing.T, l learn.Learner, c Case, out int, weight float64, values []float64, g *learn.Grad, dx *mat.Dense) {
+	t.Helper()
+	rows, n := c.Data.X.Dims()
+	var d learn.Data
+	var rest []int
+	x := mat.NewDense(rows-1, n, nil)
+	for i, y := range c.Data.Y {
+		if i != out {
+			x.SetRow(len(rest), c.Data.Dense().RawRowView(i))
+			rest, d.Y = append(rest, i), append(d.Y, y)
+		}
+	}
+	d.X = x
+	theta := make([]float64, thetaOf(l, n))
+	if err := errors.Join(l.Load(d), l.Fit(theta, c.Hyper)); err != nil {
+		t.Fatalf("without row %d: %v", out, err)
+	}
+	at := mat.NewDense(1, n, append([]float64{}, c.Data.Dense().RawRowView(out)...))
+	part, dat := newGrad(Case{Data: d, Hyper: c.Hyper}, 0), mat.NewDense(1, n, nil)
+	var err error
+	if p, ok := l.(learn.Predictor); ok {
+		err = errors.Join(p.Predict(nil, values[out:out+1], at), p.PredictVJP(nil, part, dat, at, []float64{weight}))
+	} else {
+		row := append(append([]float64{}, at.RawRowView(0)...), 1)[:len(theta)]
+		dtheta := make([]float64, len(theta))
+		for j, v := range row {
+			values[out] += theta[j] * v
+			dtheta[j] = weight * v
+		}
+		for j := range n {
+			dat.Set(0, j, weight*theta[j])
+		}
+		err = l.VJP(nil, part, dtheta)
+	}
+	if err != nil {
+		t.Fatalf("without row %d: %v", out, err)
+	}
+	for j, v := range part.Hyper {
+		g.Hyper[j] += v
+	}
+	for k, i := range rest {
+		g.Y[i] += part.Y[k]
+		for j, v := range part.X.RawRowView(k) {
+			g.X.Set(i, j, g.X.At(i, j)+v)
+		}
+	}
+	dx.SetRow(out, dat.RawRowView(0))
+}

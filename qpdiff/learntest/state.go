@@ -1,0 +1,173 @@
+package learntest
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"cvgm/qpdiff/learn"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// buffers: theta is overwritten, a VJP adds, fields that are not wanted
+// do not change the others, and nothing writes to an input.
+func buffers(t *testing.T, newLearner func() learn.Learner, c Case) {
+	before, hyperBefore := cloneData(c.Data), slices.Clone(c.Hyper)
+	l, theta := fitted(t, newLearner, c)
+	if i := slices.IndexFunc(theta, func(v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) }); i >= 0 {
+		t.Fatalf("theta[%d] = %v: not written", i, theta[i])
+	}
+	v := normals(rand.New(rand.NewPCG(1, 2)), len(theta))
+	vBefore := slices.Clone(v)
+	zero, one := newGrad(c, 0), newGrad(c, 1)
+	one.Generalised = true // by an earlier product
+	for _, g := range []*learn.Grad{zero, one} {
+		if err := l.VJP(nil, g, v); err != nil {
+			t.Fatalf("VJP: %v", err)
+		}
+	}
+	if zero.Generalised || !one.Generalised {
+		t.Errorf("VJP at a smooth point makes Generalised %v from false and %v from true, want it left alone", zero.Generalised, one.Generalised)
+	}
+	var zeros, ones []float64
+	for i, s := range gradSlices(zero) {
+		zeros = append(zeros, s...)
+		ones = append(ones, gradSlices(one)[i]...)
+	}
+	for i, a := range zeros {
+		if math.IsNaN(a) || math.IsInf(a, 0) {
+			t.Fatalf("entry %d of the VJP is %v", i, a)
+		}
+		if d := ones[i] - 1 - a; !(math.Abs(d) <= 8*0x1p-52*(1+math.Abs(a))) {
+			t.Errorf("VJP does not add: entry %d of (Hyper, X, Y) becomes %v from 0 and %v from 1", i, a, ones[i])
+		}
+	}
+	blocksAlone(t, l, c, v, zero)
+	windows(t, newLearner, c, v, theta, zero)
+
+	if !mat.Equal(before.X, c.Data.X) || !sameBits(before.Y, c.Data.Y) || !sameBits(hyperBefore, c.Hyper) || !sameBits(vBefore, v) {
+		t.Error("an input was written to")
+	}
+}
+
+// blocksAlone: a VJP into one field at a time has the bits of that into all, which is want.
+func blocksAlone(t *testing.T, l learn.Learner, c Case, v []float64, want *learn.Grad) {
+	for i, g := range []*learn.Grad{{Hyper: make([]float64, len(c.Hyper))}, {X: newGrad(c, 0).X}, {Y: make([]float64, len(c.Data.Y))}, {}} {
+		if err := l.VJP(nil, g, v); err != nil {
+			t.Fatalf("VJP: %v", err)
+		}
+		for k, s := range [][]float64{g.Hyper, nil, g.Y} {
+			if s != nil && !sameBits(s, gradSlices(want)[k]) {
+				t.Errorf("VJP: %s alone is %v, with the other fields wanted %v", [...]string{"Hyper", "X", "Y"}[i], s, gradSlices(want)[k])
+			}
+		}
+		if g.X != nil && !sameBits(g.X.RawMatrix().Data, want.X.RawMatrix().Data) {
+			t.Error("VJP: X alone differs from X with the other fields wanted")
+		}
+	}
+}
+
+// windows: X and its derivative as windows of larger matrices give the same theta and VJP.
+func windows(t *testing.T, newLearner func() learn.Learner, c Case, v, theta []float64, vjp *learn.Grad) {
+	r, n := c.Data.X.Dims()
+	wide := mat.NewDense(r+2, n+3, nanSlice((r+2)*(n+3), 0))
+	window := wide.Slice(1, r+1, 2, n+2).(*mat.Dense)
+	window.Copy(c.Data.X)
+	m := newLearner()
+	if err := m.Load(learn.Data{X: window, Y: c.Data.Y}); err != nil {
+		t.Fatalf("Load: %v", err)
+	}
+	theta2 := nanSlice(len(theta), 0)
+	if err := m.Fit(theta2, c.Hyper); err != nil {
+		t.Fatalf("Fit: %v", err)
+	}
+	if !sameBits(theta, theta2) {
+		t.Error("a window of a larger X gives another theta")
+	}
+	gwide := mat.NewDense(r+2, n+3, nil)
+	if err := m.VJP(nil, &learn.Grad{X: gwide.Slice(1, r+1, 2, n+2).(*mat.Dense)}, v); err != nil {
+		t.Fatalf("VJP: %v", err)
+	}
+	for i := range r + 2 {
+		for k := range n + 3 {
+			want := 0.0
+			if i >= 1 && i < r+1 && k >= 2 && k < n+2 {
+				want = vjp.X.At(i-1, k-2)
+			}
+			if gwide.At(i, k) != want {
+				t.Fatalf("VJP into a window: entry %d,%d is %v, want %v", i, k, gwide.At(i, k), want)
+			}
+		}
+	}
+}
+
+func refit(t *testing.T, newLearner func() learn.Learner, c, other Case) {
+	fresh, want := fitted(t, newLearner, c)
+	v := normals(rand.New(rand.NewPCG(1, 2)), len(want))
+	wantGrad := newGrad(c, 0)
+	if err := fresh.VJP(nil, wantGrad, v); err != nil {
+		t.Fatalf("VJP: %v", err)
+	}
+	l, _ := fitted(t, newLearner, other)
+	theta := nanSlice(len(want), 0)
+	again := func(when string) {
+		t.Helper()
+		if err := l.Fit(theta, c.Hyper); err != nil {
+			t.Fatalf("%s: Fit: %v", when, err)
+		}
+		if !sameBits(theta, want) {
+			t.Errorf("%s: theta is %v, a new learner's %v", when, theta, want)
+		}
+		g := newGrad(c, 0)
+		if err := l.VJP(nil, g, v); err != nil {
+			t.Fatalf("%s: VJP: %v", when, err)
+		}
+		for i, s := range gradSlices(g) {
+			if !sameBits(s, gradSlices(wantGrad)[i]) {
+				t.Errorf("%s: block %d of the VJP differs from a new learner's", when, i)
+			}
+		}
+	}
+	load := func(d learn.Data) {
+		t.Helper()
+		if err := l.Load(d); err != nil {
+			t.Fatalf("Load: %v", err)
+		}
+	}
+	load(c.Data)
+	l.Reset()
+	again("after another shape and Reset")
+
+	scaled := slices.Clone(c.Hyper)
+	for i := range scaled {
+		scaled[i] *= 1.5
+	}
+	if err := l.Fit(theta, scaled); err != nil {
+		t.Fatalf("Fit: %v", err)
+	}
+	l.Reset()
+	again("after other hyperparameters and Reset")
+
+	swapped := cloneData(c.Data)
+	swapped.Dense().Scale(1.5, swapped.X)
+	load(swapped)
+	if err := l.Fit(theta, c.Hyper); err != nil {
+		t.Fatalf("Fit: %v", err)
+	}
+	load(c.Data)
+	l.Reset()
+	again("after other data of the same shape and Reset")
+
+	// Warm, the same problem has the same solution up to rounding.
+	if err := l.Fit(theta, scaled); err != nil {
+		t.Fatalf("Fit: %v", err)
+	}
+	if err := l.Fit(theta, c.Hyper); err != nil {
+		t.Fatalf("Fit: %v", err)
+	}
+	if r := c.Residual(c.Data, theta, c.Hyper); !(r <= c.Tol) {
+		t.Errorf("warm: optimality residual %.3g, want at most %.3g", r, c.Tol)
+	}
+}

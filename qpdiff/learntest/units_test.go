@@ -1,0 +1,233 @@
+package learntest_test
+
+import (
+	"errors"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"cvgm/qpdiff"
+	"cvgm/qpdiff/internal/casetest"
+	"cvgm/qpdiff/internal/dense"
+	"cvgm/qpdiff/internal/numtest"
+	"cvgm/qpdiff/kernel"
+	"cvgm/qpdiff/learn"
+	"cvgm/qpdiff/linear"
+	"cvgm/qpdiff/linear/margin"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// Units change no status, no verdict and no result beyond rounding times the
+// condition: features times a, targets times b, with the hyperparameters carried
+// along. Polynomial kernels with a constant and penalised intercepts have no such
+// hyperparameters; the loss of a LearnedLoss does not scale with its targets.
+func TestLearnersUnits(t *testing.T) {
+	rng := rand.New(rand.NewPCG(21, 1))
+	for _, c := range []struct {
+		name    string
+		new     func() learn.Learner
+		classes bool
+		hyper   func() []float64
+		carry   func(h []float64, a, b float64) []float64
+		slope   float64 // power of a in θ: −1 for weights, 0 for decision values
+	}{
+		{"ElasticNet", func() learn.Learner { return new(linear.ElasticNet) }, false,
+			func() []float64 { return []float64{.3 * rng.Float64(), .1 * rng.Float64()} },
+			func(h []float64, a, b float64) []float64 { return []float64{h[0] * a * b, h[1] * a * a} }, -1},
+		{"least squares", func() learn.Learner { return new(linear.ElasticNet) }, false,
+			func() []float64 { return []float64{0, 0} },
+			func(h []float64, a, b float64) []float64 { return []float64{h[0] * a * b, h[1] * a * a} }, -1},
+		{"Huber", func() learn.Learner { return new(linear.Huber) }, false,
+			func() []float64 { return []float64{.1 * rng.Float64(), .1 + rng.Float64()} },
+			func(h []float64, a, b float64) []float64 { return []float64{h[0] * a * a, h[1] * b} }, -1},
+		{"Logistic", func() learn.Learner { return new(linear.Logistic) }, true,
+			func() []float64 { return []float64{math.Pow(10, 3*rng.Float64()-1)} },
+			func(h []float64, a, b float64) []float64 { return []float64{h[0] / (a * a)} }, -1},
+		{"SparseLogistic", func() learn.Learner { return new(linear.SparseLogistic) }, true,
+			func() []float64 { return []float64{.2 * rng.Float64(), .1 * rng.Float64()} },
+			func(h []float64, a, b float64) []float64 { return []float64{h[0] * a, h[1] * a * a} }, -1},
+		{"lasso logistic", func() learn.Learner { return new(linear.SparseLogistic) }, true,
+			func() []float64 { return []float64{.01 + .2*rng.Float64(), 0} },
+			func(h []float64, a, b float64) []float64 { return []float64{h[0] * a, h[1] * a * a} }, -1},
+		{"SVM", func() learn.Learner { return new(margin.SVM) }, true,
+			func() []float64 { return []float64{.1 * rng.Float64(), .01 + rng.Float64()} },
+			func(h []float64, a, b float64) []float64 { return []float64{h[0] * a, h[1] * a * a} }, -1},
+		{"LearnedLoss", func() learn.Learner { return new(margin.LearnedLoss) }, true,
+			func() []float64 {
+				return []float64{rng.Float64(), rng.Float64(), rng.Float64(), rng.Float64(), .01 + rng.Float64()}
+			},
+			func(h []float64, a, b float64) []float64 {
+				return []float64{h[0], h[1], h[2], h[3], h[4] * a * a}
+			}, -1},
+		{"kernel.SVM", func() learn.Learner { return new(biased) }, true,
+			func() []float64 { return []float64{math.Pow(10, 2*rng.Float64()-1), .1 + rng.Float64()} },
+			func(h []float64, a, b float64) []float64 { return []float64{h[0], h[1] / (a * a)} }, 0},
+		{"kernel.Ridge", func() learn.Learner { return &kernel.Ridge{Intercept: true} }, false,
+			func() []float64 { return []float64{math.Pow(10, -6*rng.Float64()), .1 + rng.Float64()} },
+			func(h []float64, a, b float64) []float64 { return []float64{h[0], h[1] / (a * a)} }, 0},
+		{"kernel.Ridge, linear", func() learn.Learner { return &kernel.Ridge{Kernel: kernel.Polynomial{Degree: 1}, Intercept: true} }, false,
+			func() []float64 { return []float64{math.Pow(10, -3*rng.Float64()), 1, .5} },
+			func(h []float64, a, b float64) []float64 { return []float64{h[0] * a * a, h[1], h[2] * a * a} }, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			answered := 0
+			for trial := range 60 {
+				rows, n := 8+rng.IntN(12), 1+rng.IntN(5)
+				d := casetest.RandomData(rng.Uint64(), rows, n, c.classes)
+				if c.classes {
+					d.Y[0], d.Y[1] = 1, -1
+				}
+				if trial%4 == 0 { // dependent features
+					for i := range rows {
+						d.Dense().Set(i, n-1, 2*d.X.At(i, 0))
+					}
+				}
+				hyper := c.hyper()
+				if trial%5 == 0 && hyper[0] < 1 && c.name != "Logistic" && c.name != "kernel.SVM" && c.name != "kernel.Ridge" {
+					hyper[0] = 0
+				}
+				run := func(a, b float64) (theta []float64, g *learn.Grad, fit, vjp error) {
+					s := casetest.CloneData(d)
+					s.Dense().Scale(a, s.X)
+					for i := range s.Y {
+						s.Y[i] *= b
+					}
+					h := c.carry(hyper, a, b)
+					l := c.new()
+					theta = make([]float64, numtest.First(l.Dims(n)))
+					if fit = errors.Join(l.Load(s), l.Fit(theta, h)); fit != nil {
+						return
+					}
+					v := make([]float64, len(theta))
+					for j := range v {
+						v[j] = math.Pow(a, -c.slope) / b // so that vᵀθ has no unit
+					}
+					g = &learn.Grad{Hyper: make([]float64, len(h)), X: mat.NewDense(rows, n, nil)}
+					vjp = l.VJP(nil, g, v)
+					for j := range theta {
+						theta[j] *= math.Pow(a, -c.slope) / b
+					}
+					g.X.Scale(a, g.X)
+					one := c.carry(numtest.Ones(len(h)), a, b)
+					for j := range g.Hyper {
+						g.Hyper[j] *= one[j]
+					}
+					return
+				}
+				theta, g, fit, vjp := run(1, 1)
+				for range 3 {
+					a, b := math.Pow(10, 12*rng.Float64()-6), math.Pow(10, 12*rng.Float64()-6)
+					if c.classes {
+						b = 1
+					}
+					theta2, g2, fit2, vjp2 := run(a, b)
+					if casetest.KindOf(fit) != casetest.KindOf(fit2) || casetest.KindOf(vjp) != casetest.KindOf(vjp2) {
+						t.Fatalf("trial %d, a = %g, b = %g: %v and %v; %v and %v", trial, a, b, fit, fit2, vjp, vjp2)
+					}
+					if fit != nil || vjp != nil {
+						continue
+					}
+					answered++
+					if !numtest.Near(theta2, theta) || !numtest.Near(g2.X.RawMatrix().Data, g.X.RawMatrix().Data) || !numtest.Near(g2.Hyper, g.Hyper) {
+						t.Fatalf("trial %d, a = %g, b = %g:\nθ %v, %v\nhyper %v, %v", trial, a, b, theta, theta2, g.Hyper, g2.Hyper)
+					}
+				}
+			}
+			if answered < 60 {
+				t.Errorf("only %d answered", answered)
+			}
+		})
+	}
+}
+
+// biased is a kernel.SVM with its constant as θ.
+type biased struct{ kernel.SVM }
+
+func (l *biased) Dims(n int) (theta, hyper int) {
+	l.Intercept = true
+	return l.SVM.Dims(n)
+}
+
+// What counts as zero, by hand on problems of a condition of about 1: a slack or
+// multiplier at a third and at three times its tolerance, complementarityTol
+// rounding errors of its terms.
+func TestLearnersComplementarityTolerance(t *testing.T) {
+	data := func(n int, y []float64, x ...float64) learn.Data {
+		return learn.Data{X: mat.NewDense(len(y), n, x), Y: y}
+	}
+	for _, c := range []struct {
+		name string
+		// terms is the size of the terms, times the condition, over what a change
+		// of the input at changes the slack or multiplier.
+		terms float64
+		at    func(off float64) (learn.Learner, learn.Data, []float64)
+	}{
+		// θ = max(0, 1 − λ1)
+		{"elastic net: slack", 2, func(off float64) (learn.Learner, learn.Data, []float64) {
+			return new(linear.ElasticNet), data(1, []float64{1}, 1), []float64{1 + off, 0}
+		}},
+		{"elastic net: parameter", 1, func(off float64) (learn.Learner, learn.Data, []float64) {
+			return new(linear.ElasticNet), data(1, []float64{1}, 1), []float64{1 - off, 0}
+		}},
+		// θ = max(0, 2·log(1/λ1 − 1)): with |x| = ½, s = 2λ1 at the margin θ/2.
+		{"sparse logistic: slack", 2, func(off float64) (learn.Learner, learn.Data, []float64) {
+			return new(linear.SparseLogistic), data(1, []float64{1, -1}, .5, -.5), []float64{.25 + off/4, 0}
+		}},
+		{"sparse logistic: parameter", 2, func(off float64) (learn.Learner, learn.Data, []float64) {
+			return new(linear.SparseLogistic), data(1, []float64{1, -1}, .5, -.5), []float64{.25 - off/4, 0}
+		}},
+		// Both rows have the margin θ = min(1, (1 − λ1)/λ2).
+		{"SVM: margin", 4, func(off float64) (learn.Learner, learn.Data, []float64) {
+			return new(margin.SVM), data(1, []float64{1, -1}, 1, -1), []float64{0, 1 + off}
+		}},
+		{"SVM: upper multiplier", 3, func(off float64) (learn.Learner, learn.Data, []float64) {
+			return new(margin.SVM), data(1, []float64{1, -1}, 1, -1), []float64{0, 1 - off}
+		}},
+		{"SVM: slack", 2, func(off float64) (learn.Learner, learn.Data, []float64) {
+			return new(margin.SVM), data(1, []float64{1, -1}, 1, -1), []float64{1 + off, 1}
+		}},
+		{"SVM: parameter", 2, func(off float64) (learn.Learner, learn.Data, []float64) {
+			return new(margin.SVM), data(1, []float64{1, -1}, 1, -1), []float64{1 - off, 1}
+		}},
+		// The first row is on the elbow with the multiplier λ2 − 1/4.
+		{"SVM: multiplier", 1.25, func(off float64) (learn.Learner, learn.Data, []float64) {
+			return new(margin.SVM), data(1, []float64{1, -1}, 1, -.5), []float64{0, .25 + off}
+		}},
+		// A kernel of 0 between the two rows: β = ±min(1, C).
+		{"kernel SVM: margin", 3 * math.Sqrt2, func(off float64) (learn.Learner, learn.Data, []float64) {
+			return new(kernel.SVM), data(1, []float64{1, -1}, 0, 100), []float64{1 - off, 1}
+		}},
+		{"kernel SVM: upper multiplier", 3 * math.Sqrt2, func(off float64) (learn.Learner, learn.Data, []float64) {
+			return new(kernel.SVM), data(1, []float64{1, -1}, 0, 100), []float64{1 + off, 1}
+		}},
+		// K = [1 1∓off 0; 1∓off 2 0; 0 0 1]: the second row has the margin 1 by
+		// the first alone.
+		{"kernel SVM: upper margin", 5.4, func(off float64) (learn.Learner, learn.Data, []float64) {
+			return &kernel.SVM{Kernel: kernel.Polynomial{Degree: 1}}, data(3, []float64{1, 1, -1}, 1, 0, 0, 1+off, 1, 0, 0, 0, 1), []float64{10, 1, 0}
+		}},
+		{"kernel SVM: multiplier", 12, func(off float64) (learn.Learner, learn.Data, []float64) {
+			return &kernel.SVM{Kernel: kernel.Polynomial{Degree: 1}}, data(3, []float64{1, 1, -1}, 1, 0, 0, 1-off, 1, 0, 0, 0, 1), []float64{10, 1, 0}
+		}},
+	} {
+		for _, times := range []float64{1. / 3, 3} {
+			l, d, hyper := c.at(times * 256 * dense.Eps * c.terms)
+			_, n := d.X.Dims()
+			nt, nh := l.Dims(n)
+			if err := errors.Join(l.Load(d), l.Fit(make([]float64, nt), hyper)); err != nil {
+				t.Errorf("%s: %v", c.name, err)
+				continue
+			}
+			g := &learn.Grad{Hyper: make([]float64, nh)}
+			var err error
+			if k, ok := l.(*kernel.SVM); ok {
+				err = k.PredictVJP(nil, g, nil, d.Dense(), make([]float64, len(d.Y)))
+			} else {
+				err = l.VJP(nil, g, make([]float64, nt))
+			}
+			if errors.Is(err, qpdiff.ErrNotDifferentiable) != (times < 1) {
+				t.Errorf("%s at %.2g times the tolerance: %v", c.name, times, err)
+			}
+		}
+	}
+}

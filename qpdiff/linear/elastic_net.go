@@ -1,0 +1,187 @@
+package linear
+
+import (
+	"cvgm/qpdiff"
+	"cvgm/qpdiff/internal/check"
+	"cvgm/qpdiff/internal/dense"
+	"cvgm/qpdiff/internal/learner"
+	"cvgm/qpdiff/learn"
+)
+
+// ElasticNet is linear regression with an ℓ₁ and a squared ℓ₂ penalty
+// (Zou and Hastie 2005; Barratt and Sharma 2018, example "Elastic-net
+// regression"), without intercept:
+//
+//	minimise over θ   1/(2N)·‖Xθ − y‖² + Σ_j λ1_j·|θ_j| + ½·Σ_j λ2_j·θ_j²
+//
+// where the sum over the rows has each as often as it counts in the [learn.Data].
+//
+// The hyperparameters are (λ1, λ2), shared by all n features, or with G Groups
+// (λ1_0 … λ1_{G−1}, λ2_0 … λ2_{G−1}): λ1_j above is that of the group of feature j. All
+// are at or above zero; zeros are fine wherever the solution stays unique.
+//
+// The solver is exact: it finds the support and the signs of θ and solves the
+// linear system (X_SᵀX_S/N + diag λ2_S)·θ_S = X_Sᵀy/N − λ1_S∘sign θ_S. It starts
+// from the support of the last fit, which a small step of the hyperparameters
+// seldom changes. θ depends on that start only through the support found.
+//
+// The derivatives follow from the implicit function theorem at that system.
+// They exist where strict complementarity holds: θ_j ≠ 0 or |x_jᵀ(y−Xθ)|/N < λ1_j
+// for each j. A coordinate counts as weakly active, that is at its kink, where
+// rounding hides on which side of it it is: where the margin λ1_j − |x_jᵀ(y−Xθ)|/N
+// of a zero coordinate, or |θ_j| of another, is not above 256 times the error that
+// rounding of the terms of the linear system makes in it. At λ1_j = 0, the end of its
+// domain, the derivative with respect to λ1_j is the one from the right. A feature that
+// is zero throughout has θ_j = 0 whatever λ1 is, which is no kink as long as λ2_j > 0.
+//
+// The zero value is ready for Load. Fits after the first allocate nothing.
+type ElasticNet struct {
+	// Groups holds for each feature the number of its group, whose pair of penalties
+	// it has: 0 … G−1, each at least once. [PerFeature] makes each feature a group. It
+	// is read by Dims and Fit. Nil: one group of all features.
+	Groups []int
+
+	// Generalised makes VJP answer at weakly active coordinates too, where no
+	// derivative exists, with one element of the generalised (Clarke)
+	// Jacobian: that of the problem without those coordinates, as if each
+	// stayed at zero. False: such a VJP is refused with a
+	// NotDifferentiableError.
+	Generalised bool
+
+	elasticNetFit
+}
+
+// Dims returns n parameters and 2 hyperparameters (λ1, λ2) for each group.
+func (e *ElasticNet) Dims(n int) (theta, hyper int) { return n, 2 * groupCount(e.Groups) }
+
+// SetGeneralised sets the field Generalised.
+func (e *ElasticNet) SetGeneralised(on bool) { e.Generalised = on }
+
+// Load makes d the data of the following fits and computes XᵀX/N. It keeps a
+// reference to d, whose Rows and Weights count. Errors are ArgErrors: those of
+// [learn.Data.Check], and of kind ErrNotFinite where XᵀX or Xᵀy overflows. After one, the
+// learner has no data.
+func (e *ElasticNet) Load(d learn.Data) error {
+	e.state.Unload()
+	d = learner.InPlace(d)
+	if err := d.Check(); err != nil {
+		e.qp.reset()
+		return err
+	}
+	rows, n := d.X.Dims()
+	if n != e.n {
+		e.resize(n)
+	}
+	if rows != e.rows {
+		e.rows = rows
+		e.qp.reset()
+	}
+	e.sums(d)
+	for j := range n {
+		if !dense.Finite(e.root[j]*e.rmsY) || !dense.Finite(e.xty[j]) {
+			e.qp.reset()
+			return check.ArgErrorf("Data", qpdiff.ErrNotFinite, "scale the features and labels", "is so large that XᵀX or Xᵀy overflows at column %d", j)
+		}
+	}
+	e.state.Data = d
+	return nil
+}
+
+// Reset forgets the warm start and the last fit. The data stays loaded.
+func (e *ElasticNet) Reset() {
+	e.state.Forget()
+	e.qp.reset()
+}
+
+// Fit solves the problem at hyper and writes θ (n entries), with one zero per
+// feature that is not in the support. Errors: an ArgError that matches ErrShape,
+// ErrNotFinite or ErrDomain for hyper and Groups, and ErrNotFitted without data; ErrIllPosed
+// where θ is not unique (to working precision), as without λ2 when features of
+// the support, or those about to enter it, are linearly dependent. After an
+// error there is no fit, and θ is left as it was.
+func (e *ElasticNet) Fit(theta, hyper []float64) error {
+	n := e.n
+	_, hypers := e.Dims(n)
+	if err := e.state.BeginTheta(theta, n, hypers); err != nil {
+		return err
+	}
+	if err := e.groups.set(e.Groups, n); err != nil {
+		return err
+	}
+	if err := learner.CheckHyper(hyper, hypers); err != nil {
+		return err
+	}
+	e.groups.spread(e.l1, e.l2, hyper)
+	// The residual of the solution is not longer than y, so that some penalties
+	// hold their coordinates at zero for certain. In the warm start their slopes
+	// might overflow.
+	for j, l1 := range e.l1 {
+		if l1 > e.root[j]*e.rmsY {
+			e.qp.x[j] = 0
+		}
+	}
+	if err := e.qp.solve(); err != nil {
+		e.qp.reset()
+		return err
+	}
+	any, err := e.suspectWeak()
+	if any {
+		e.sizeTerms()
+		err = e.settleWeak()
+	}
+	if err != nil {
+		e.qp.reset()
+		return err
+	}
+	copy(theta, e.qp.x)
+	e.state.Finish()
+	return nil
+}
+
+// VJP adds dthetaᵀ·∂θ/∂input at the last fit to each field of g that is not
+// nil. With u = (X_SᵀX_S/N + diag λ2_S)⁻¹·dtheta_S on the support S and zero
+// elsewhere, r = y − Xθ:
+//
+//	λ1_j: −sign(θ_j)·u_j    λ2_j: −θ_j·u_j    X: (r·uᵀ − Xu·θᵀ)/N    y: Xu/N
+//
+// and the λ1 and λ2 of a group get the sum over its features j.
+//
+// Errors: ErrNotFitted; an ArgError of kind ErrNotFinite for dtheta; where a
+// coordinate is weakly active and Generalised is not set, a
+// NotDifferentiableError that names the inputs wanted in vain and the weakly
+// active coordinates. What exists is added all the same: derivatives with
+// respect to λ2, X and y where the kink is one in λ1 only (θ_j = 0 at λ1_j = 0);
+// where θ = 0 that with respect to λ2 is zero whatever the kinks. Where rounding
+// hides whether a coordinate is weakly active and may have moved θ by more than 1e-6
+// of its scale, an ArgError of kind ErrIllPosed takes the place of that error,
+// Generalised or not. An ArgError of kind ErrNotFinite where a product overflows,
+// which leaves g undefined.
+func (e *ElasticNet) VJP(w *qpdiff.Workspace, g *learn.Grad, dtheta []float64) error {
+	return qpdiff.Scratch[penalisedDerivative](w).adjoint(&e.elasticNetFit, e.Generalised, g, dtheta)
+}
+
+// JVP sets dtheta to the directional derivative of θ at the last fit along d,
+// whose fields are tangents of the inputs (nil: zero). It exists also where
+// coordinates are weakly active: there it is not linear in d, and solves the
+// quadratic problem that keeps each weakly active coordinate on its side of
+// the kink. Errors: ErrNotFitted; an ArgError of kind ErrNotFinite for d or where
+// dtheta overflows, of kind ErrIllPosed as for VJP, or ErrDomain where d lowers
+// λ1_j from 0 at θ_j = 0.
+func (e *ElasticNet) JVP(w *qpdiff.Workspace, dtheta []float64, d *learn.Grad) error {
+	return qpdiff.Scratch[penalisedDerivative](w).forward(&e.elasticNetFit, dtheta, d)
+}
+
+// New returns a new learner with the same Groups and Generalised.
+func (e *ElasticNet) New() learn.Learner {
+	return &ElasticNet{Groups: e.Groups, Generalised: e.Generalised}
+}
+
+// Convention returns the squared error and centred data.
+func (*ElasticNet) Convention() learn.Convention {
+	return learn.Convention{Loss: learn.SquaredError, Centred: true}
+}
+
+// Hyperparameters describes λ1 and λ2.
+func (*ElasticNet) Hyperparameters(m learn.Moments) []learn.Hyperparameter {
+	return []learn.Hyperparameter{learner.Lambda1(m.Correlation), learner.Lambda2(m, true)}
+}

@@ -1,0 +1,79 @@
+package linear
+
+import (
+	"math"
+
+	"cvgm/qpdiff/internal/dense"
+	"cvgm/qpdiff/internal/learner"
+	"cvgm/qpdiff/learn"
+)
+
+// dataVJP is part of a penalisedModel.
+func (e *elasticNetFit) dataVJP(_ *penalisedDerivative, g *learn.Grad, act []int, w []float64) error {
+	theta := e.qp.x
+	rows := e.state.Data.Dense()
+	for i, y := range e.state.Data.Y {
+		inv := e.share(i)
+		if inv == 0 {
+			continue
+		}
+		x := rows.RawRowView(i)
+		var xw float64
+		for k, j := range act {
+			xw += x[j] * w[k]
+		}
+		xw *= inv
+		if g.Y != nil {
+			g.Y[i] += xw
+		}
+		if g.X != nil {
+			r := (y - dense.Dot(theta, x)) * inv
+			row := g.X.RawRowView(i)
+			for k, j := range act {
+				row[j] += r * w[k]
+			}
+			for j, t := range theta {
+				if t != 0 {
+					row[j] -= xw * t
+				}
+			}
+		}
+	}
+	// An entry of X is at most √spread·‖x_j‖/√N, and so are the products of a row with θ
+	// and w.
+	var fit, move, top float64
+	for i, j := range act {
+		move += e.root[j] * math.Abs(w[i])
+		top = max(top, math.Abs(w[i]))
+	}
+	for j, t := range e.qp.x {
+		fit += e.root[j] * math.Abs(t)
+	}
+	if !dense.Finite(e.spread * (fit*top + e.rmsY*top + move*(1+dense.Largest(e.qp.x)))) {
+		return learner.CheckProduct(g)
+	}
+	return learner.CheckProduct(&learn.Grad{Hyper: g.Hyper})
+}
+
+// dataJVP is part of a penalisedModel.
+func (e *elasticNetFit) dataJVP(b []float64, t *learn.Grad) {
+	theta := e.qp.x
+	rows := e.state.Data.Dense()
+	for i, y := range e.state.Data.Y {
+		inv := e.share(i)
+		if inv == 0 {
+			continue
+		}
+		x := rows.RawRowView(i)
+		var dr float64
+		if t.Y != nil {
+			dr = t.Y[i]
+		}
+		if t.X != nil {
+			dx := t.X.RawRowView(i)
+			dr -= dense.Dot(theta, dx)
+			dense.Axpy((y-dense.Dot(theta, x))*inv, dx, b)
+		}
+		dense.Axpy(dr*inv, x, b)
+	}
+}

@@ -1,0 +1,364 @@
+package linear
+
+import (
+	"errors"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"cvgm/qpdiff"
+	"cvgm/qpdiff/internal/casetest"
+	"cvgm/qpdiff/internal/dense"
+	"cvgm/qpdiff/internal/numtest"
+	"cvgm/qpdiff/learn"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// orthonormalColumns returns a rows×n matrix Q with QᵀQ = I.
+func orthonormalColumns(rng *rand.Rand, rows, n int) *mat.Dense {
+	var qr mat.QR
+	qr.Factorize(mat.NewDense(rows, n, numtest.Normals(rng, rows*n)))
+	var q mat.Dense
+	qr.QTo(&q)
+	return mat.DenseCopyOf(q.Slice(0, rows, 0, n))
+}
+
+// elasticNetAt makes data X and y whose solution at λ1, λ2 is θ and whose
+// gradient at the zero coordinates is share·λ1 in modulus: y = Xθ + r with
+// Xᵀr/N = λ1·s + λ2·θ. X has singular values from 1 down to 1/√cond.
+func elasticNetAt(rng *rand.Rand, theta, share []float64, rows int, cond, l1, l2 float64) learn.Data {
+	n := len(theta)
+	u, v := orthonormalColumns(rng, rows, n), orthonormalColumns(rng, n, n)
+	var x, inv mat.Dense
+	d := make([]float64, n)
+	for k := range d {
+		d[k] = math.Sqrt(float64(rows)) * math.Pow(cond, -.5*float64(k)/float64(max(1, n-1)))
+	}
+	x.Mul(u, mat.NewDiagDense(n, d))
+	x.Mul(&x, v.T())
+	for k := range d {
+		d[k] = float64(rows) / d[k]
+	}
+	inv.Mul(u, mat.NewDiagDense(n, d))
+	inv.Mul(&inv, v.T()) // N·X(XᵀX)⁻¹
+	b := make([]float64, n)
+	for j, t := range theta {
+		b[j] = l1*dense.Sign(t) + l2*t
+		if t == 0 {
+			b[j] = l1 * share[j] * dense.Sign(rng.NormFloat64())
+		}
+	}
+	y := mat.NewVecDense(rows, nil)
+	y.MulVec(&x, mat.NewVecDense(n, theta))
+	r := mat.NewVecDense(rows, nil)
+	r.MulVec(&inv, mat.NewVecDense(n, b))
+	y.AddVec(y, r)
+	return learn.Data{X: &x, Y: y.RawVector().Data}
+}
+
+// elasticNetGap is how far the solution θ is from a kink: the least slack of a
+// zero coordinate and the least of the others, relative to the size of their
+// terms. cond is the condition of the support's system.
+func elasticNetGap(d learn.Data, theta []float64, l1, l2 float64) (gap, cond float64) {
+	rows := len(d.Y)
+	inv := 1 / float64(rows)
+	col := func(j int) []float64 { return mat.Col(nil, j, d.X) }
+	h := func(i, j int) float64 {
+		v := dense.Dot(col(i), col(j)) * inv
+		if i == j {
+			v += l2
+		}
+		return v
+	}
+	res := slices.Clone(d.Y)
+	var support []int
+	var tt float64
+	for j, v := range theta {
+		if v != 0 {
+			support = append(support, j)
+			tt += v * v * h(j, j)
+			dense.Axpy(-v, col(j), res)
+		}
+	}
+	size := math.Sqrt(dense.Dot(d.Y, d.Y)*inv) + math.Sqrt(tt)
+	gap = math.Inf(1)
+	for j, v := range theta {
+		if v != 0 {
+			gap = min(gap, math.Abs(v)*math.Sqrt(h(j, j))/size)
+		} else {
+			norm := math.Sqrt(dense.Dot(col(j), col(j)) * inv)
+			gap = min(gap, (l1-math.Abs(dense.Dot(col(j), res))*inv)/(l1+norm*size))
+		}
+	}
+	return gap, numtest.EquilibratedCond(len(support), func(i, j int) float64 { return h(support[i], support[j]) })
+}
+
+// Weakly active by construction: a coordinate at zero whose gradient is λ1, up to
+// rounding, is never answered as differentiable. With every slack and every
+// coordinate at least 1e-6 of the size of its terms none is refused, nor is a fit.
+func TestElasticNetStrictComplementarity(t *testing.T) {
+	rng := rand.New(rand.NewPCG(18, 1))
+	answered := 0
+	for trial := range 3000 {
+		n := 2 + rng.IntN(8)
+		rows := n + rng.IntN(10)
+		cond := math.Pow(10, 6*rng.Float64())
+		weak := trial%2 == 0
+		l1, l2 := math.Pow(10, 2-4*rng.Float64()), 0.
+		if rng.IntN(2) == 0 {
+			l2 = math.Pow(10, -6*rng.Float64())
+		}
+		theta, share := numtest.Normals(rng, n), make([]float64, n)
+		for j := range theta {
+			share[j] = 1 - math.Pow(10, -6*rng.Float64())
+			theta[j] *= math.Pow(10, -5*rng.Float64())
+			if rng.IntN(3) == 0 {
+				theta[j] = 0
+			}
+		}
+		kink := rng.IntN(n)
+		if weak {
+			theta[kink], share[kink] = 0, 1
+			if rng.IntN(4) == 0 {
+				clear(theta) // the kink is that of all features about to enter
+			}
+		}
+		d := elasticNetAt(rng, theta, share, rows, cond, l1, l2)
+		// Units do not matter.
+		a, b := math.Pow(10, 12*rng.Float64()-6), math.Pow(10, 12*rng.Float64()-6)
+		d.Dense().Scale(a, d.X)
+		for i := range d.Y {
+			d.Y[i] *= b
+		}
+		l1, l2 = l1*a*b, l2*a*a
+		var e ElasticNet
+		got := make([]float64, n)
+		if err := errors.Join(e.Load(d), e.Fit(got, []float64{l1, l2})); err != nil {
+			t.Fatal(err)
+		}
+		err := e.VJP(nil, &learn.Grad{Y: make([]float64, rows)}, theta)
+		if weak {
+			if !errors.Is(err, qpdiff.ErrNotDifferentiable) {
+				t.Fatalf("trial %d: %d×%d, condition %.2g, λ1 %g, λ2 %g: coordinate %d at its kink, error %v", trial, rows, n, cond, l1, l2, kink, err)
+			}
+			continue
+		}
+		gap, c := elasticNetGap(d, got, l1, l2)
+		if gap >= 1e-6 && c <= 1e6 {
+			answered++
+			if err != nil {
+				t.Fatalf("trial %d: %d×%d, gap %.2g, condition %.2g: %v", trial, rows, n, gap, c, err)
+			}
+		}
+	}
+	if answered < 300 {
+		t.Errorf("only %d of the others are far enough from a kink to count", answered)
+	}
+}
+
+// Without penalties and with fewer rows than features θ is not unique, however
+// the last pivot is rounded.
+func TestElasticNetWithoutUniqueSolution(t *testing.T) {
+	rng := rand.New(rand.NewPCG(18, 3))
+	for trial := range 6000 {
+		rows := 1 + rng.IntN(12)
+		n := rows + 1 + rng.IntN(2)
+		d := casetest.RandomData(rng.Uint64(), rows, n, false)
+		d.Dense().Scale(math.Pow(10, 12*rng.Float64()-6), d.X)
+		l2 := 0.
+		if trial%2 == 0 {
+			l2 = math.Inf(1)
+			for j := range n {
+				x := mat.Col(nil, j, d.X)
+				l2 = min(l2, 1e-17*dense.Dot(x, x)/float64(rows))
+			}
+		}
+		var e ElasticNet
+		theta := make([]float64, n)
+		if err := errors.Join(e.Load(d), e.Fit(theta, []float64{0, l2})); !errors.Is(err, qpdiff.ErrIllPosed) {
+			t.Fatalf("trial %d: %d×%d, λ2 %g: error %v, θ %v", trial, rows, n, l2, err, theta)
+		}
+	}
+}
+
+// Where a feature depends on others but for a little, least squares are refused
+// only if their digits are gone.
+func TestElasticNetNearlyDependent(t *testing.T) {
+	rng := rand.New(rand.NewPCG(18, 4))
+	for range 2000 {
+		n := 2 + rng.IntN(6)
+		cond := math.Pow(10, 16*rng.Float64())
+		theta := numtest.Normals(rng, n)
+		d := elasticNetAt(rng, theta, make([]float64, n), n+4, cond, 0, 0)
+		var e ElasticNet
+		got := make([]float64, n)
+		err := errors.Join(e.Load(d), e.Fit(got, []float64{0, 0}))
+		switch {
+		case err == nil:
+			if off := numtest.RelErr(got, theta); !(off <= 64*dense.Eps*cond) {
+				t.Fatalf("condition %.2g: θ is off by %.2g", cond, off)
+			}
+		case !errors.Is(err, qpdiff.ErrIllPosed) || cond < 1e11:
+			t.Fatalf("condition %.2g: %v", cond, err)
+		}
+	}
+}
+
+// At λ1 = 0 a feature that is zero throughout has no kink as long as λ2 > 0: VJP
+// and JVP agree, and agree with differences.
+func TestElasticNetZeroFeatureAtTheBound(t *testing.T) {
+	for _, perFeature := range []bool{false, true} {
+		d := casetest.RandomData(3, 12, 4, false)
+		for i := range 12 {
+			d.Dense().Set(i, 2, 0)
+		}
+		hyper, groups := []float64{0, .3}, []int(nil)
+		if perFeature {
+			groups = PerFeature(4)
+			hyper = []float64{0, .1, 0, 0, .3, .3, .3, .3}
+		}
+		e := &ElasticNet{Groups: groups}
+		theta := make([]float64, 4)
+		if err := errors.Join(e.Load(d), e.Fit(theta, hyper)); err != nil {
+			t.Fatal(err)
+		}
+		g := &learn.Grad{Hyper: make([]float64, len(hyper)), X: mat.NewDense(12, 4, nil), Y: make([]float64, 12)}
+		v := []float64{1, -2, 3, .5}
+		if err := e.VJP(nil, g, v); err != nil || g.Generalised {
+			t.Fatalf("error %v, generalised %v", err, g.Generalised)
+		}
+		out, moved := make([]float64, 4), make([]float64, 4)
+		for j := range hyper {
+			u := &learn.Grad{Hyper: make([]float64, len(hyper))}
+			u.Hyper[j] = 1
+			if err := e.JVP(nil, out, u); err != nil {
+				t.Fatal(err)
+			}
+			if want := dense.Dot(v, out); !(math.Abs(g.Hyper[j]-want) <= 1e-13*(1+math.Abs(want))) {
+				t.Errorf("hyper[%d]: VJP %g, JVP %g", j, g.Hyper[j], want)
+			}
+			diff := numtest.ForwardDifference(func(h float64) float64 {
+				hyp := slices.Clone(hyper)
+				hyp[j] += h
+				p := &ElasticNet{Groups: groups}
+				if err := errors.Join(p.Load(d), p.Fit(moved, hyp)); err != nil {
+					t.Fatal(err)
+				}
+				return dense.Dot(v, moved)
+			}, 1e-5)
+			if !(math.Abs(g.Hyper[j]-diff) <= 1e-7) {
+				t.Errorf("hyper[%d]: VJP %g, difference %g", j, g.Hyper[j], diff)
+			}
+		}
+		// Along X and λ1 together there is a kink, and JVP has it.
+		u := &learn.Grad{Hyper: make([]float64, len(hyper)), X: mat.NewDense(12, 4, nil)}
+		if perFeature {
+			u.Hyper[2] = 10
+		} else {
+			u.Hyper[0] = 10
+		}
+		for i := range 12 {
+			u.X.Set(i, 2, 1)
+		}
+		if err := e.JVP(nil, out, u); err != nil || out[2] != 0 {
+			t.Errorf("JVP %v, error %v", out, err)
+		}
+	}
+}
+
+// Whatever the size of the numbers, a fit and its products are finite or errors
+// of a documented kind.
+func TestElasticNetExtremes(t *testing.T) {
+	rng := rand.New(rand.NewPCG(18, 5))
+	for range numtest.Long(20000) {
+		rows, n := 1+rng.IntN(4), 1+rng.IntN(4)
+		e := &ElasticNet{Groups: drawGroups(rng, n), Generalised: rng.IntN(2) == 0}
+		d := learn.Data{X: mat.NewDense(rows, n, numtest.Extremes(rng, rows*n)), Y: numtest.Extremes(rng, rows)}
+		_, nh := e.Dims(n)
+		hyper := numtest.Extremes(rng, nh)
+		for j, v := range hyper {
+			hyper[j] = math.Abs(v)
+		}
+		theta := make([]float64, n)
+		casetest.CheckExtremes(t, e, d, theta, hyper, numtest.Extremes(rng, n), &learn.Grad{Hyper: numtest.Extremes(rng, nh), X: mat.NewDense(rows, n, numtest.Extremes(rng, rows*n)), Y: numtest.Extremes(rng, rows)})
+	}
+	// A feature of zeros under the least of all ridge penalties.
+	var e ElasticNet
+	theta := make([]float64, 1)
+	for _, l2 := range []float64{5e-324, 1e-320, 1e-309, 1e-300} {
+		err := errors.Join(e.Load(learn.Data{X: mat.NewDense(2, 1, nil), Y: []float64{1, 2}}), e.Fit(theta, []float64{0, l2}))
+		if err == nil && theta[0] != 0 || err != nil && !errors.Is(err, qpdiff.ErrIllPosed) || l2 == 1e-300 && err != nil {
+			t.Errorf("λ2 = %g: θ %v, error %v", l2, theta, err)
+		}
+	}
+}
+
+// A penalty that holds a coordinate at zero for certain leaves the others alone,
+// however large it is and whatever the fit before was.
+func TestElasticNetHugePenaltyAfterAFit(t *testing.T) {
+	rng := rand.New(rand.NewPCG(18, 7))
+	const rows, n = 8, 5
+	for range 500 {
+		unit := math.Pow(10, -9*rng.Float64())
+		x := numtest.Normals(rng, rows*n)
+		for i := range x {
+			x[i] *= unit
+		}
+		d := learn.Data{X: mat.NewDense(rows, n, x), Y: numtest.Normals(rng, rows)}
+		warm, cold := &ElasticNet{Groups: PerFeature(n)}, &ElasticNet{Groups: PerFeature(n)}
+		hyper := make([]float64, 2*n)
+		for j := range n {
+			hyper[j] = .02 * unit * rng.Float64()
+		}
+		theta, want := make([]float64, n), make([]float64, n)
+		err := errors.Join(warm.Load(d), cold.Load(d), warm.Fit(theta, hyper))
+		hyper[rng.IntN(n)] = math.MaxFloat64 * math.Pow(10, -30*rng.Float64())
+		if err := errors.Join(err, cold.Fit(want, hyper), warm.Fit(theta, hyper)); err != nil || !slices.Equal(theta, want) {
+			t.Fatalf("%v instead of %v at %v, error %v", theta, want, hyper, err)
+		}
+	}
+}
+
+// A coordinate that is almost 0, as a huge ridge penalty leaves it, is not one at
+// its kink: its way there counts as progress, although it underflows.
+func TestElasticNetAlmostZeroAfterAFit(t *testing.T) {
+	const unit = 1e-9 // of the features
+	d := learn.Data{X: mat.NewDense(2, 2, []float64{unit, unit, unit, 0}), Y: []float64{1, .2}}
+	e := &ElasticNet{Groups: PerFeature(2)}
+	theta := make([]float64, 2)
+	// Xᵀy/N = (.6, .5)·unit.
+	if err := errors.Join(e.Load(d), e.Fit(theta, []float64{0, .55 * unit, 1e308, 0}), e.Fit(theta, []float64{.65 * unit, .1 * unit, 0, 0})); err != nil {
+		t.Fatal(err)
+	}
+	if want := .4 / .5 / unit; theta[0] != 0 || math.Abs(theta[1]-want) > 1e-15*want {
+		t.Errorf("θ = %v, want 0 and %v", theta, want)
+	}
+}
+
+// At a kink in λ1 the other inputs have derivatives; one that overflows is the
+// error.
+func TestElasticNetOverflowAtAKink(t *testing.T) {
+	d := learn.Data{X: mat.NewDense(2, 2, []float64{1, 0, 0, 1}), Y: []float64{1e150, 0}}
+	var e ElasticNet
+	g := &learn.Grad{Hyper: make([]float64, 2), X: mat.NewDense(2, 2, nil)}
+	if err := errors.Join(e.Load(d), e.Fit(make([]float64, 2), []float64{0, 1})); err != nil {
+		t.Fatal(err)
+	}
+	if err := e.VJP(nil, g, []float64{1e200, 0}); !errors.Is(err, qpdiff.ErrNotFinite) {
+		t.Errorf("X: %v, error %v", g.X.RawMatrix().Data, err)
+	}
+}
+
+// Features of about the root of the smallest number, nearly the same: θ ≈ ±1e307,
+// and the square of the size that kinks are measured against overflows.
+func TestElasticNetSolutionOverflows(t *testing.T) {
+	const unit = 1e-150
+	d := learn.Data{X: mat.NewDense(2, 2, []float64{unit, unit, unit, unit * (1 + 1e-3)}), Y: []float64{1e153, -1e153}}
+	var e ElasticNet
+	theta := make([]float64, 2)
+	if err := errors.Join(e.Load(d), e.Fit(theta, []float64{0, 0})); !errors.Is(err, qpdiff.ErrNotFinite) {
+		t.Errorf("θ = %v: %v", theta, err)
+	}
+}

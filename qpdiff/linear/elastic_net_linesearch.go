@@ -1,0 +1,162 @@
+package linear
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"cvgm/qpdiff/internal/dense"
+
+	"gonum.org/v1/gonum/floats"
+)
+
+// stepTo moves x towards the minimiser z of the active system, which lies
+// beyond some kinks: to z or to that kink on the way where the objective is
+// lowest. The coordinates whose kink is there leave the active set, those that
+// crossed theirs change sides. It reports whether x moved.
+//
+// Along x + t(z−x) the slope is (t−1)·dᵀHd, d = z−x, plus (up_j+lo_j)·|d_j| for
+// each kink crossed. (This is the line search of Lee, Battle, Raina and Ng
+// 2006, "Efficient sparse coding algorithms".) A coordinate that reaches its
+// kink has moved, also where t underflows.
+func (q *piecewiseQP) stepTo() (moved bool) {
+	s := len(q.act)
+	d, at, cross := q.d[:s], q.at[:s], q.cross[:0]
+	for i, j := range q.act {
+		x, z := q.x[j], q.z[i]
+		d[i] = z - x
+		if t := q.sgn[i]; t != 0 && z*t <= 0 {
+			at[i] = 0
+			if x != 0 {
+				at[i] = x / (x - z)
+			}
+			cross = append(cross, i)
+		}
+	}
+	slices.SortFunc(cross, func(a, b int) int { return cmp.Compare(at[a], at[b]) })
+	curv := dense.LDLForm(q.a, q.dinv, s, s+1, d)
+	t, jump, value := 0.0, 0.0, 0.0
+	bestT, best := at[cross[0]], 0.0 // the step reaches the first kink at least
+	for k := 0; k <= len(cross); k++ {
+		next := 1.0
+		if k < len(cross) {
+			next = at[cross[k]]
+		}
+		value += (next - t) * (jump - curv*(1-(t+next)/2))
+		t = next
+		if value < best {
+			bestT, best = t, value
+		} else if t > 0 {
+			break
+		}
+		if k < len(cross) {
+			i := cross[k]
+			j := q.act[i]
+			jump += (q.up[j] + q.lo[j]) * math.Abs(d[i])
+			if math.IsInf(jump, 1) {
+				break
+			}
+		}
+	}
+	for _, i := range cross {
+		switch j := q.act[i]; {
+		case at[i] == bestT:
+			moved = moved || q.x[j] != 0
+			q.x[j] = 0
+			q.act[i] = -1
+		case at[i] < bestT:
+			q.sgn[i] = -q.sgn[i]
+		}
+	}
+	if bestT > 0 {
+		for i, j := range q.act {
+			if j < 0 {
+				continue
+			}
+			q.x[j] += bestT * d[i]
+			if bestT == 1 {
+				q.x[j] = q.z[i]
+			}
+			q.stop(i)
+		}
+	}
+	q.compact()
+	return moved || bestT > 0
+}
+
+// stop takes member i out of the active set if x is at its kink or beyond.
+func (q *piecewiseQP) stop(i int) {
+	if j := q.act[i]; q.sgn[i] != 0 && q.x[j]*q.sgn[i] <= 0 {
+		q.x[j] = 0
+		q.act[i] = -1
+	}
+}
+
+// compact closes the gaps that coordinates left in the active set.
+func (q *piecewiseQP) compact() {
+	k := 0
+	for i, j := range q.act {
+		if j >= 0 {
+			q.act[k], q.sgn[k] = j, q.sgn[i]
+			k++
+		}
+	}
+	q.act, q.sgn = q.act[:k], q.sgn[:k]
+}
+
+// slide deals with member k of act being linearly dependent on those before
+// it: along that dependency the objective is linear, so x moves down it to the
+// next kink, whose coordinate leaves. It reports whether x moved, and ok false
+// where no kink bounds the way: then the solution is not unique.
+func (q *piecewiseQP) slide(k int) (moved, ok bool) {
+	s := len(q.act)
+	// The dependency v: v_k = 1, v_<k = −H_<k⁻¹h_k. Column k of the partial
+	// factor holds L⁻¹h_k.
+	v := q.d[:k+1]
+	for i := range k {
+		v[i] = -q.a[i*(s+1)+k]
+	}
+	dense.LDLBack(q.a, q.dinv, k, s+1, v[:k])
+	v[k] = 1
+	var down float64
+	for i, t := range v {
+		down += q.linear(i) * t
+	}
+	// Where the objective is flat along v, rounding decides which way is down:
+	// if no kink bounds that one, the other is as good.
+	if down < 0 {
+		floats.Scale(-1, v)
+	}
+	t := q.reach(v)
+	if math.IsInf(t, 1) {
+		floats.Scale(-1, v)
+		if t = q.reach(v); math.IsInf(t, 1) {
+			return false, false
+		}
+	}
+	for i, u := range v {
+		j := q.act[i]
+		if u*q.sgn[i] < 0 && -q.x[j]/u <= t {
+			moved = moved || q.x[j] != 0
+			q.x[j] = 0
+			q.act[i] = -1
+		} else if t > 0 {
+			q.x[j] += t * u
+			q.stop(i)
+		}
+	}
+	q.compact()
+	return moved || t > 0, true
+}
+
+// reach returns how far x can move along v, on the first members of the active
+// set, until one of them is at its kink.
+func (q *piecewiseQP) reach(v []float64) float64 {
+	t := math.Inf(1)
+	for i, u := range v {
+		if u*q.sgn[i] < 0 {
+			t = min(t, -q.x[q.act[i]]/u)
+		}
+	}
+	return t
+}

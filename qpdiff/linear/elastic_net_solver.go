@@ -1,0 +1,181 @@
+package linear
+
+import (
+	"math"
+
+	"cvgm/qpdiff"
+	"cvgm/qpdiff/internal/check"
+	"cvgm/qpdiff/internal/dense"
+)
+
+// solve moves x to the solution and leaves the factor of its active system in
+// a, dinv. It starts from the active set and x of the last solve: where λ moved
+// little, one factorisation confirms the set. Otherwise it alternates sweeps of
+// coordinate descent, which are cheap and change many signs, with exact steps
+// on the active set, and in the end takes exact steps alone. Those lower the
+// objective each time x moves, and come to the minimiser of an active set
+// before another coordinate may enter; no active set has its minimiser visited
+// twice, so they are finitely many.
+func (q *piecewiseQP) solve() error {
+	q.activate()
+	phases := cdPhases
+	if !q.warm {
+		q.coordinateDescent()
+		phases--
+	}
+	q.warm = false
+	tol := admitTol
+	for range minFactorisations + factorisationsPerFeature*q.n {
+		s := len(q.act)
+		if k := q.factor(); k < s {
+			phases = max(0, phases-1)
+			moved, ok := q.slide(k)
+			if !ok {
+				return q.errOpen(q.act[k])
+			}
+			if !moved && !q.fresh() {
+				tol = math.Inf(1)
+			}
+			continue
+		}
+		dense.LDLBack(q.a, q.dinv, s, s+1, q.z[:s])
+		wrong := 0
+		for i, v := range q.z[:s] {
+			if t := q.sgn[i]; v*t <= 0 && t != 0 {
+				wrong++
+			}
+		}
+		if wrong > 0 {
+			if !q.stepTo() && !q.fresh() {
+				tol = math.Inf(1)
+			}
+		} else {
+			dense.Scatter(q.x, q.z, q.act)
+			wrong = q.admit(tol, phases == 0)
+			if wrong == 0 {
+				q.warm = true
+				return nil
+			}
+		}
+		if wrong > 1 && phases > 0 {
+			q.coordinateDescent()
+			phases--
+		}
+	}
+	return check.ArgErrorf("Data", qpdiff.ErrIterationLimit, "raise λ2", "is so ill-conditioned that no active set was confirmed")
+}
+
+// fresh reports whether a coordinate let into the active set has not left its
+// kink yet. If all those let in last want to leave again at once, then rounding
+// alone had let them in.
+func (q *piecewiseQP) fresh() bool {
+	for i, j := range q.act {
+		if q.sgn[i] != 0 && q.x[j] == 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// admit adds to the active set the coordinates at zero whose kink is too weak
+// to hold them there, by more than tol times the size of the terms compared, or
+// if one is set the one of them that violates its kink most. It returns how
+// many it added.
+func (q *piecewiseQP) admit(tol float64, one bool) int {
+	n, s := q.n, len(q.act)
+	next := 0
+	worst := 0.0
+	for j := range n {
+		if next < s && q.act[next] == j {
+			next++
+			continue
+		}
+		row := q.g[j*n : (j+1)*n]
+		d := q.c[j]
+		for i, k := range q.act[:s] {
+			d -= row[k] * q.z[i]
+		}
+		q.grad[j] = d
+		if d <= q.up[j] && -d <= q.lo[j] {
+			continue
+		}
+		// More than the rounding of d?
+		size := math.Abs(q.c[j])
+		for i, k := range q.act[:s] {
+			size += math.Abs(row[k] * q.z[i])
+		}
+		excess, side := d-q.up[j], 1.0
+		if d < 0 {
+			excess, side = -d-q.lo[j], -1
+		}
+		if !(excess > tol*size) {
+			continue
+		}
+		if one {
+			if excess <= worst {
+				continue
+			}
+			worst = excess
+			q.act, q.sgn = q.act[:s], q.sgn[:s]
+		}
+		q.act, q.sgn = append(q.act, j), append(q.sgn, side)
+	}
+	added := len(q.act) - s
+	q.sortActive(s)
+	return added
+}
+
+// sortActive merges the ascending members from s on into the ascending first s.
+func (q *piecewiseQP) sortActive(s int) {
+	for i := s; i < len(q.act); i++ {
+		j, t := q.act[i], q.sgn[i]
+		k := i
+		for ; k > 0 && q.act[k-1] > j; k-- {
+			q.act[k], q.sgn[k] = q.act[k-1], q.sgn[k-1]
+		}
+		q.act[k], q.sgn[k] = j, t
+	}
+}
+
+// coordinateDescent runs from x until a sweep leaves all signs as
+// they were, and makes its support the active set.
+func (q *piecewiseQP) coordinateDescent() {
+	n := q.n
+	d := q.grad
+	copy(d, q.c)
+	for j, v := range q.x {
+		if v != 0 {
+			dense.Axpy(-v, q.g[j*n:(j+1)*n], d)
+		}
+	}
+	for range cdSweeps + len(q.act)/2 {
+		moved := false
+		for j := range n {
+			row := q.g[j*n : (j+1)*n]
+			h := row[j] + q.r[j]
+			if !(h > 0) {
+				continue
+			}
+			old := q.x[j]
+			rho := d[j] + row[j]*old
+			var v float64
+			if rho > q.up[j] {
+				v = (rho - q.up[j]) / h
+			} else if -rho > q.lo[j] {
+				v = (rho + q.lo[j]) / h
+			}
+			if v == old {
+				continue
+			}
+			if v > 0 != (old > 0) || v < 0 != (old < 0) {
+				moved = true
+			}
+			q.x[j] = v
+			dense.Axpy(old-v, row, d)
+		}
+		if !moved {
+			break
+		}
+	}
+	q.activate()
+}

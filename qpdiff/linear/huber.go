@@ -1,0 +1,162 @@
+package linear
+
+import (
+	"cmp"
+
+	"cvgm/qpdiff"
+	"cvgm/qpdiff/internal/check"
+	"cvgm/qpdiff/internal/learner"
+	"cvgm/qpdiff/learn"
+)
+
+// Huber is robust linear regression (Huber 1964): the squared loss for residuals up to
+// δ, the absolute one beyond, with a ridge penalty:
+//
+//	minimise over θ and b   1/N·Σ_i h(y_i − θᵀx_i − b) + ½·λ2·‖θ‖²
+//	h(r) = ½r² for |r| ≤ δ, and δ·(|r| − ½δ) beyond
+//
+// with b = 0 without Intercept. An outlier moves θ as if its residual were ±δ, however
+// large it is. The sum over the rows has each as often as it counts in the [learn.Data]. Where
+// δ is not below the largest residual this is [ElasticNet] at λ1 = 0.
+//
+// The hyperparameters are (λ2, δ): λ2 ≥ 0, and δ > 0 in the unit of y.
+//
+// # Method
+//
+// With Q the rows with |r_i| ≤ δ, z_i the row x_i, with Intercept followed by 1, and R the
+// unit matrix without the intercept's 1, the solution is that of
+//
+//	(1/N·Σ_Q z_i z_iᵀ + λ2·R)·θ = 1/N·(Σ_Q y_i·z_i + δ·Σ_{i∉Q} sign(r_i)·z_i)
+//
+// The solver finds Q by Newton's method with an exact line search, from the Q of the last
+// fit, and ends where the solution of the system has the residuals that it assumes. It is
+// unique where the matrix is regular, which takes enough rows in Q or λ2 > 0, and with
+// Intercept one row in Q. A fit costs some systems of N·n² multiplications.
+//
+// # Derivatives
+//
+// They follow from the implicit function theorem at that system and exist where no
+// residual is ±δ: there the second derivative jumps. A residual counts as ±δ within 256
+// times the error that rounding of its terms, and of those that determine θ, makes in
+// it.
+//
+// The zero value is ready for Load. Fits after the first allocate nothing.
+type Huber struct {
+	// Intercept adds an unpenalised constant, the last entry of θ. It is read by Dims
+	// and Load.
+	Intercept bool
+	// Generalised makes the products answer at residuals of ±δ too, as if their rows
+	// stayed in Q. False: a NotDifferentiableError.
+	Generalised bool
+	// MaxIter bounds the Newton steps of one fit. Zero: 500.
+	MaxIter int
+
+	huberFit
+}
+
+// huberMaxIter is the zero value's [Huber.MaxIter]. Some ten steps are the rule; where the
+// rows in Q do not determine θ convergence is linear.
+const huberMaxIter = 500
+
+// Dims returns n parameters, with Intercept n+1, and 2 hyperparameters (λ2, δ).
+func (l *Huber) Dims(n int) (theta, hyper int) {
+	if l.Intercept {
+		n++
+	}
+	return n, 2
+}
+
+// SetGeneralised sets the field Generalised.
+func (l *Huber) SetGeneralised(on bool) { l.Generalised = on }
+
+// Load makes d the data of the following fits. It keeps a reference to d, whose Rows and
+// Weights count. Errors are ArgErrors: those of [learn.Data.Check], and of kind ErrNotFinite
+// where XᵀX or Xᵀy overflows. After one, the learner has no data.
+func (l *Huber) Load(d learn.Data) error {
+	l.state.Unload()
+	d = learner.InPlace(d)
+	if err := d.Check(); err != nil {
+		l.warm = false
+		return err
+	}
+	return l.load(d, l.Intercept)
+}
+
+// Reset forgets the warm start and the last fit. The data stays loaded.
+func (l *Huber) Reset() {
+	l.state.Forget()
+	l.warm = false
+}
+
+// Fit solves the problem at hyper = (λ2, δ) and writes θ, with Intercept b behind it.
+// Errors: an ArgError that matches ErrShape, ErrNotFinite or ErrDomain for hyper,
+// ErrNotFitted without data, ErrIllPosed where θ is not unique to working precision,
+// ErrNotFinite where it overflows, and ErrIterationLimit, as where δ is so far below the
+// residuals that rounding hides Q. After an error there is no fit, and θ is left as it
+// was.
+func (l *Huber) Fit(theta, hyper []float64) error {
+	if err := l.state.Begin(theta, hyper, l.k, 2); err != nil {
+		return err
+	}
+	if hyper[1] == 0 {
+		return check.ArgErrorf("hyper", qpdiff.ErrDomain, "give a threshold δ above 0, in the unit of the labels", "holds 0 as δ")
+	}
+	l.l2, l.delta = hyper[0], hyper[1]
+	limit := cmp.Or(max(l.MaxIter, 0), huberMaxIter)
+	err := l.minimise(limit)
+	if err != nil && l.warm { // the last zones may lead far off
+		l.warm = false
+		err = l.minimise(limit)
+	}
+	if err == nil {
+		err = l.findWeak()
+	}
+	if l.warm = err == nil; err != nil {
+		return err
+	}
+	copy(theta, l.theta)
+	l.state.Finish()
+	return nil
+}
+
+// VJP adds dthetaᵀ·∂θ/∂input at the last fit to each field of g that is not nil. With u
+// from H·u = dtheta for the matrix H of the system of θ, and s_i = sign(r_i) for the rows
+// beside Q:
+//
+//	λ2: −θᵀRu    δ: 1/N·Σ_{i∉Q} s_i·z_iᵀu    y_i: z_iᵀu/N in Q, else 0
+//	x_i: (r_i·u − z_iᵀu·θ)/N in Q, else δ·s_i·u/N
+//
+// Errors: ErrNotFitted; an ArgError of kind ErrNotFinite for dtheta; where a residual is
+// ±δ and Generalised is not set, a NotDifferentiableError that names the rows; where
+// rounding hides whether it is and may have moved it by more than 1e-6 of δ, an
+// ArgError of kind ErrIllPosed, Generalised or not; one of kind ErrNotFinite where a
+// product overflows, which leaves g undefined.
+func (l *Huber) VJP(w *qpdiff.Workspace, g *learn.Grad, dtheta []float64) error {
+	return qpdiff.Scratch[huberDerivative](w).adjoint(&l.huberFit, l.Generalised, g, dtheta)
+}
+
+// JVP sets dtheta to the derivative of θ at the last fit along d, whose fields are
+// tangents of the inputs (nil: zero). Its errors are those of VJP, with d in the place of
+// dtheta.
+func (l *Huber) JVP(w *qpdiff.Workspace, dtheta []float64, d *learn.Grad) error {
+	return qpdiff.Scratch[huberDerivative](w).forward(&l.huberFit, l.Generalised, dtheta, d)
+}
+
+// New returns a new learner with the same settings.
+func (l *Huber) New() learn.Learner {
+	return &Huber{Intercept: l.Intercept, Generalised: l.Generalised, MaxIter: l.MaxIter}
+}
+
+// Convention returns the absolute error.
+func (*Huber) Convention() learn.Convention { return learn.Convention{Loss: learn.AbsoluteError} }
+
+// Huber's threshold, in units of the spread of the labels. Its default gives up 5 % of
+// efficiency at normal errors (Huber 1964).
+const leastThreshold, defaultThreshold, mostThreshold = 1e-2, 1.345, 10
+
+// Hyperparameters describes λ2 and δ.
+func (*Huber) Hyperparameters(m learn.Moments) []learn.Hyperparameter {
+	spread := m.Spread()
+	return []learn.Hyperparameter{learner.Lambda2(m, true),
+		{Name: "δ", Lower: leastThreshold * spread, Default: defaultThreshold * spread, Upper: mostThreshold * spread}}
+}

@@ -1,0 +1,143 @@
+package linear
+
+import (
+	"cvgm/qpdiff"
+	"cvgm/qpdiff/internal/check"
+	"cvgm/qpdiff/internal/dense"
+	"cvgm/qpdiff/internal/learner"
+	"cvgm/qpdiff/learn"
+)
+
+// huberDerivative is the scratch of a Huber regression's derivatives.
+type huberDerivative struct {
+	// Of the fit with the number fit, with weakly active rows in the quadratic zone:
+	fit     uint64
+	zone    []int8
+	h, dinv []float64
+
+	u []float64
+}
+
+// begin checks that there is a derivative with respect to the fields of g, and prepares
+// d for the fit.
+func (d *huberDerivative) begin(l *huberFit, generalised bool, g *learn.Grad) error {
+	d.u = dense.Grow(d.u, l.k)
+	if len(l.weak) > 0 && learner.Wants(g) {
+		if l.blur > dense.HiddenTol {
+			return check.ArgErrorf("hyper", qpdiff.ErrIllPosed, "raise delta, or standardise the features",
+				"has a delta of %v, beside which rounding hides on which side of it residuals are", l.delta)
+		}
+		if !generalised {
+			var weak qpdiff.Weak
+			for _, at := range l.weak {
+				weak.Rows = append(weak.Rows, l.rows[at])
+			}
+			return learner.NotDifferentiable(g, weak, "move the hyperparameters, or set Generalised", "λ2", "δ")
+		}
+	}
+	if d.fit == l.state.Fit {
+		return nil
+	}
+	d.fit = 0
+	d.zone = append(d.zone[:0], l.zone...)
+	d.h, d.dinv = append(d.h[:0], l.h...), append(d.dinv[:0], l.dinv...)
+	if len(l.weak) > 0 {
+		for _, at := range l.weak {
+			d.zone[at] = 0
+		}
+		l.hessian(d.h, func(i int) float64 {
+			if d.zone[i] == 0 {
+				return 1
+			}
+			return 0
+		})
+		if at := dense.LDLFactor(d.h, d.dinv, l.k, l.k, dense.Eps); at < l.k {
+			return errHuberOpen(at)
+		}
+	}
+	d.fit = l.state.Fit
+	return nil
+}
+
+// slope is the derivative of the loss in the residual of row i.
+func (d *huberDerivative) slope(l *huberFit, i int) float64 {
+	if s := d.zone[i]; s != 0 {
+		return float64(s) * l.delta
+	}
+	return l.r[i]
+}
+
+// adjoint is [Huber.VJP].
+func (d *huberDerivative) adjoint(l *huberFit, generalised bool, g *learn.Grad, dtheta []float64) error {
+	if err := l.state.CheckAdjoint(g, dtheta); err != nil {
+		return err
+	}
+	if err := d.begin(l, generalised, g); err != nil {
+		return err
+	}
+	copy(d.u, dtheta)
+	dense.LDLSolve(d.h, d.dinv, l.k, l.k, d.u)
+	_, n := l.state.Data.X.Dims()
+	if g.Hyper != nil {
+		for j, p := range l.pen {
+			g.Hyper[0] -= p * l.theta[j] * d.u[j]
+		}
+	}
+	for at, i := range l.rows {
+		zu := l.share[at] * dense.Dot(l.row(at), d.u)
+		if s := d.zone[at]; s != 0 {
+			if g.Hyper != nil {
+				g.Hyper[1] += float64(s) * zu
+			}
+			zu = 0
+		}
+		if g.Y != nil {
+			g.Y[i] += zu
+		}
+		if g.X != nil {
+			row, slope := g.X.RawRowView(i), l.share[at]*d.slope(l, at)
+			for j := range n {
+				row[j] += slope*d.u[j] - zu*l.theta[j]
+			}
+		}
+	}
+	g.Generalised = g.Generalised || len(l.weak) > 0 && learner.Wants(g)
+	return learner.CheckProduct(g)
+}
+
+// forward is [Huber.JVP].
+func (d *huberDerivative) forward(l *huberFit, generalised bool, dtheta []float64, t *learn.Grad) error {
+	if err := l.state.CheckForward(dtheta, t); err != nil {
+		return err
+	}
+	if err := d.begin(l, generalised, t); err != nil {
+		return err
+	}
+	_, n := l.state.Data.X.Dims()
+	clear(d.u)
+	if t.Hyper != nil {
+		for j, p := range l.pen {
+			d.u[j] -= t.Hyper[0] * p * l.theta[j]
+		}
+	}
+	for at, i := range l.rows {
+		var slope float64 // tangent of the loss's slope
+		if s := d.zone[at]; s == 0 {
+			if t.Y != nil {
+				slope += t.Y[i]
+			}
+			if t.X != nil {
+				slope -= dense.Dot(t.X.RawRowView(i), l.theta)
+			}
+		} else if t.Hyper != nil {
+			slope = float64(s) * t.Hyper[1]
+		}
+		dense.Axpy(l.share[at]*slope, l.row(at), d.u)
+		if t.X != nil {
+			dense.Axpy(l.share[at]*d.slope(l, at), t.X.RawRowView(i)[:n], d.u)
+		}
+	}
+	dense.LDLSolve(d.h, d.dinv, l.k, l.k, d.u)
+	copy(dtheta, d.u)
+	return learner.CheckTangentOut(dtheta)
+}

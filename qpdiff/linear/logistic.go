@@ -1,0 +1,222 @@
+package linear
+
+import (
+	"cmp"
+	"errors"
+
+	"cvgm/qpdiff"
+	"cvgm/qpdiff/internal/check"
+	"cvgm/qpdiff/internal/learner"
+	"cvgm/qpdiff/learn"
+)
+
+// Logistic is L2-regularised logistic regression with labels ±1 (Barratt and
+// Sharma, Example "Logistic regression"):
+//
+//	minimise L(θ) = ½ θᵀRθ + C Σᵢ log(1 + exp(−yᵢ θᵀxᵢ)),
+//
+// where the sum over the rows has each as often as it counts in the [learn.Data].
+// With an intercept, xᵢ is (xᵢ, 1) and R depends on the penalty; see [Intercept].
+// The only hyperparameter is C > 0. A label is used as the real number it is in
+// yᵢ θᵀxᵢ, so the solution is differentiable in y as well. The label 0 is refused: its
+// loss is log 2 whatever θ is.
+//
+// # Derivatives
+//
+// Write πᵢ = 1/(1 + exp(−yᵢ θᵀxᵢ)), the probability of the label that was
+// seen, and H = R + C Σ πᵢ(1−πᵢ) yᵢ² xᵢxᵢᵀ for the Hessian. The implicit
+// function theorem at ∇L = 0 gives dθ = −H⁻¹ d(∇L) with
+//
+//	∇_{xᵢ}∇_θ L = C(πᵢ−1) yᵢ I + C πᵢ(1−πᵢ) yᵢ² xᵢ θᵀ
+//	∂∇_θ L/∂yᵢ  = C(πᵢ−1) xᵢ   + C πᵢ(1−πᵢ) yᵢ (θᵀxᵢ) xᵢ
+//	∂∇_θ L/∂C   = −Σᵢ (1−πᵢ) yᵢ xᵢ = −Rθ/C,
+//
+// with one row for each entry of θ; in the intercept's row of the first line
+// the first term is absent and the xᵢ of the second is 1. The formula printed
+// in that Example stops after the first term of the first line: it leaves out
+// that πᵢ depends on xᵢ, and is not a derivative. Every block exists
+// everywhere: L is smooth and strictly convex.
+//
+// # Method
+//
+// Newton's method with a line search on slopes alone. Bach's bound for
+// generalised self-concordant functions (Electronic Journal of Statistics 4,
+// 2010) implies that a fraction t of the Newton step δ descends if it changes no
+// margin yᵢ θᵀxᵢ by more than 1.5; and L being convex, so does one at whose end
+// the slope along δ is still negative. Fit begins at the last solution as long
+// as the number of features stays the same, and ends at machine precision. Once
+// no margin changes by more than ½ in a step, series give the probabilities and
+// no exponential is computed any more.
+//
+// A Newton step costs N·n² operations for N rows of n features. The last one leaves
+// the Hessian of the point before: the first derivative of a fit with a workspace
+// computes that at the solution, and each costs N·n operations more.
+//
+// The zero value is ready for Load and has no intercept.
+type Logistic struct {
+	// Intercept is read by Dims, Load and LoadSubset.
+	Intercept Intercept
+	// MaxIter limits the Newton steps of one fit. At or below 0: 200.
+	MaxIter int
+
+	logisticFit
+}
+
+// Dims returns n (n+1 with an intercept) and 1.
+func (l *Logistic) Dims(n int) (theta, hyper int) { return l.Intercept.params(n), 1 }
+
+// Load makes d the data of the following fits. It keeps a reference to d, and must be
+// called again after an entry of d changed. Errors are ArgErrors: those of [learn.Data.Check];
+// ErrDomain for a label 0, as the classes 0 and 1 have it; ErrIllPosed where the
+// intercept is unpenalised and all labels that count have one sign, since there is no
+// solution then. After one, the learner has no data.
+func (l *Logistic) Load(d learn.Data) error {
+	l.state.Unload()
+	d = learner.InPlace(d)
+	l.full, l.out = nil, nil
+	if d.X == nil || d.Dense().IsEmpty() || len(d.Y) != d.Dense().RawMatrix().Rows {
+		return d.Check()
+	}
+	if err := check.Counts(d.Rows, d.Weights, len(d.Y)); err != nil {
+		return err
+	}
+	if l.Intercept < NoIntercept || l.Intercept > PenalisedIntercept {
+		return check.ArgErrorf("Logistic.Intercept", qpdiff.ErrDomain, "use one of the constants", "is %d", l.Intercept)
+	}
+	raw := d.Dense().RawMatrix()
+	m, n := raw.Rows, raw.Cols
+	l.shape(m, n, l.Intercept)
+	if err := l.fold(d); err != nil {
+		return err
+	}
+	return l.accept(d)
+}
+
+// LoadSubset makes the data of full, less the rows out, the data of the following
+// fits, for cross-validation. A Fit at the C of full's last fit begins at that
+// solution, corrected to first order for the rows left out: that Newton step costs
+// next to nothing. l keeps no warm start of its own, so that its result depends on
+// full alone.
+//
+// The fields of the Grad in VJP and JVP have the shape of full's data; the rows left
+// out have derivative zero, and probability 1 in Probabilities.
+//
+// full must be a *Logistic with the same Intercept that was loaded by Load, else the
+// error matches ErrDomain. It is only read, so that many learners can do this at
+// once. LoadSubset must be called again after full was loaded or fitted again. The
+// slice out is kept.
+func (l *Logistic) LoadSubset(full learn.Learner, out []int) error {
+	l.state.Unload()
+	l.warm = false
+	f, ok := full.(*Logistic)
+	if !ok || f == nil || f.state.Data.X == nil || f.full != nil || f.intercept != l.Intercept {
+		return check.ArgErrorf("full", qpdiff.ErrDomain, "give another *Logistic of the same Intercept that has all rows loaded", "is a %T that does not hold all rows with this Intercept", full)
+	}
+	rows, n := f.state.Data.X.Dims()
+	l.shape(rows, n, l.Intercept)
+	l.full, l.out = &f.logisticFit, out
+	copy(l.z, f.z)
+	copy(l.zmax, f.zmax)
+	l.ymax = f.ymax
+	l.total, l.most = f.total, f.most
+	if l.counts = append(l.counts[:0], f.counts...); f.counts == nil {
+		l.counts = nil
+	}
+	for i, r := range out {
+		if r < 0 || r >= rows {
+			return check.ArgErrorf("out", qpdiff.ErrDomain, "use row numbers of full's data", "holds %d at index %d where there are %d rows", r, i, rows)
+		}
+		for j := range l.d {
+			l.z[j*rows+r] = 0
+		}
+	}
+	return l.accept(f.state.Data)
+}
+
+// Reset forgets the warm start and the last fit. The data stays loaded.
+func (l *Logistic) Reset() {
+	l.state.Forget()
+	l.warm = false
+}
+
+// Fit writes the minimiser to theta (n entries, with an intercept n+1, the
+// intercept last) at hyper = [C]. The errors match ErrShape, ErrNotFinite or
+// ErrDomain for a hyper that is not one positive number, ErrNotFitted before
+// the first Load, ErrIllPosed where the Hessian at the solution is singular to
+// machine precision or overflows, and ErrIterationLimit, where theta holds the
+// last iterate. After any other error theta is as it was.
+func (l *Logistic) Fit(theta, hyper []float64) error {
+	if err := l.state.Begin(theta, hyper, l.d, 1); err != nil {
+		return err
+	}
+	if hyper[0] == 0 {
+		return check.ArgErrorf("hyper", qpdiff.ErrDomain, "give a weight C above 0", "holds 0 at index 0")
+	}
+	l.c = hyper[0]
+	l.iter = 0 // that of the last fit has no part in this one
+	l.startAtFull()
+	err := l.solve(cmp.Or(max(l.MaxIter, 0), logisticMaxIter))
+	if err == nil || errors.Is(err, qpdiff.ErrIterationLimit) {
+		copy(theta, l.theta)
+	}
+	if err != nil {
+		return err
+	}
+	for _, row := range l.out {
+		l.s[row], l.w[row] = 0, 0
+	}
+	for row, count := range l.counts {
+		if count == 0 {
+			l.s[row], l.w[row] = 0, 0
+		}
+	}
+	l.state.Finish()
+	return nil
+}
+
+// Probabilities writes πᵢ = 1/(1 + exp(−yᵢ θᵀxᵢ)) at the last successful Fit to dst,
+// one entry for each row: the probability that the fitted model gives to the row's
+// label. A nil w allocates. The error matches ErrNotFitted.
+func (l *Logistic) Probabilities(w *qpdiff.Workspace, dst []float64) error {
+	return qpdiff.Scratch[logisticDerivative](w).probabilities(&l.logisticFit, dst)
+}
+
+// SolveHessian writes H⁻¹v to dst, for the Hessian H of L at the last successful Fit:
+// the product that every derivative of θ is made of. dst and v have as many entries
+// as θ and may be the same slice. A nil w allocates. The errors are those of VJP,
+// with ErrNotFinite for v; after one, dst is as it was.
+func (l *Logistic) SolveHessian(w *qpdiff.Workspace, dst, v []float64) error {
+	return qpdiff.Scratch[logisticDerivative](w).solveHessian(&l.logisticFit, dst, v)
+}
+
+// VJP adds dthetaᵀ·∂θ/∂input at the last successful Fit to every field of g that is
+// not nil: Hyper one entry (C), X and Y of the shape of the data. It solves one
+// system with the Hessian. The errors match ErrNotFitted; ErrIllPosed where the
+// Hessian turns out to be singular to machine precision; ErrNotFinite for dtheta, or
+// where a product overflows, which leaves g undefined.
+func (l *Logistic) VJP(w *qpdiff.Workspace, g *learn.Grad, dtheta []float64) error {
+	return qpdiff.Scratch[logisticDerivative](w).adjoint(&l.logisticFit, g, dtheta)
+}
+
+// JVP writes to dtheta the directional derivative of θ at the last successful Fit
+// along d, in which a nil field means no change. The errors are those of VJP, with
+// ErrNotFinite for d; after one, dtheta is as it was.
+func (l *Logistic) JVP(w *qpdiff.Workspace, dtheta []float64, d *learn.Grad) error {
+	return qpdiff.Scratch[logisticDerivative](w).forward(&l.logisticFit, dtheta, d)
+}
+
+// New returns a new learner with the same settings.
+func (l *Logistic) New() learn.Learner { return &Logistic{Intercept: l.Intercept, MaxIter: l.MaxIter} }
+
+// Convention returns the logistic loss.
+func (*Logistic) Convention() learn.Convention { return learn.Convention{Loss: learn.LogisticLoss} }
+
+// C·N times the largest variance of a feature is a ratio of loss to penalty.
+const leastC, mostC = 1e-3, 1e6
+
+// Hyperparameters describes C.
+func (*Logistic) Hyperparameters(m learn.Moments) []learn.Hyperparameter {
+	unit := 1 / (m.Weight * m.Largest)
+	share := float64(m.Examples) / m.Weight // C multiplies a sum of weighted losses
+	return []learn.Hyperparameter{{Name: "C", Lower: leastC * unit, Default: share / m.Variance, Upper: mostC * unit}}
+}

@@ -1,0 +1,237 @@
+package linear
+
+import (
+	"math"
+
+	"cvgm/qpdiff/internal/check"
+	"cvgm/qpdiff/internal/dense"
+	"cvgm/qpdiff/internal/learner"
+	"cvgm/qpdiff/learn"
+
+	"gonum.org/v1/gonum/blas/blas64"
+)
+
+// logisticDerivative is the storage of a logistic regression's derivatives.
+type logisticDerivative struct {
+	// A fit whose last step counts leaves s, w and the factor of the point before.
+	// Those at its end are computed once per fit; any other fit's are read directly.
+	fit      uint64 // the fit that own belongs to
+	own      logisticPoint
+	factored bool // own has its factor
+
+	u  []float64 // k entries: solution of a system with the Hessian
+	dz []float64 // k entries: tangent of one zᵢ
+	dm []float64 // m entries: uᵀzᵢ
+
+	countedS, countedW []float64 // work of rows
+}
+
+// weights returns the point of θ, without a factor. The caller must not write to it.
+func (d *logisticDerivative) weights(l *logisticFit) *logisticPoint {
+	d.u, d.dz, d.dm = dense.Grow(d.u, l.k), dense.Grow(d.dz, l.k), dense.Grow(d.dm, l.m)
+	if !l.stale {
+		return &l.logisticPoint
+	}
+	if d.fit != l.state.Fit {
+		d.fit, d.factored = l.state.Fit, false
+		d.own.resize(&l.logisticProblem)
+		l.product(d.dm, l.last)
+		logisticWeightsNext(d.own.s, d.own.w, l.s, l.w, d.dm)
+	}
+	return &d.own
+}
+
+// rows returns s and w of the point times what each row counts.
+func (d *logisticDerivative) rows(l *logisticFit, at *logisticPoint) (s, w []float64) {
+	return l.counted(&d.countedS, at.s), l.counted(&d.countedW, at.w)
+}
+
+// point returns the point of θ with the factor of the Hessian.
+func (d *logisticDerivative) point(l *logisticFit) (*logisticPoint, error) {
+	at := d.weights(l)
+	if l.stale && !d.factored {
+		l.hessian(at)
+		if !at.factor() {
+			return nil, errLogisticSingular
+		}
+		d.factored = true
+	}
+	return at, nil
+}
+
+// solve sets d.u = H⁻¹v, padded, and returns the point of θ.
+func (d *logisticDerivative) solve(l *logisticFit, v []float64) (*logisticPoint, error) {
+	at, err := d.point(l)
+	if err != nil {
+		return nil, err
+	}
+	copy(d.u, v)
+	clear(d.u[l.d:])
+	at.backsolve(d.u)
+	return at, nil
+}
+
+// probabilities is [Logistic.Probabilities].
+func (d *logisticDerivative) probabilities(l *logisticFit, dst []float64) error {
+	if err := l.state.Fitted(); err != nil {
+		return err
+	}
+	check.Length("dst", dst, l.m)
+	for i, s := range d.weights(l).s {
+		dst[i] = 1 - s
+	}
+	return nil
+}
+
+// solveHessian is [Logistic.SolveHessian].
+func (d *logisticDerivative) solveHessian(l *logisticFit, dst, v []float64) error {
+	if err := l.state.CheckAdjoint(&learn.Grad{}, v); err != nil {
+		return err
+	}
+	check.Length("dst", dst, l.d)
+	if _, err := d.solve(l, v); err != nil {
+		return err
+	}
+	if err := learner.CheckTangentOut(d.u); err != nil {
+		return err
+	}
+	copy(dst, d.u)
+	return nil
+}
+
+// adjoint is [Logistic.VJP].
+func (d *logisticDerivative) adjoint(l *logisticFit, g *learn.Grad, dtheta []float64) error {
+	if err := l.state.CheckAdjoint(g, dtheta); err != nil {
+		return err
+	}
+	at, err := d.solve(l, dtheta)
+	if err != nil {
+		return err
+	}
+	u := d.u
+	if g.Hyper != nil {
+		sum := 0.0
+		for j, p := range l.pen {
+			sum += p * u[j] * l.theta[j]
+		}
+		g.Hyper[0] += sum / l.c
+	}
+	if g.X == nil && g.Y == nil {
+		return learner.CheckProduct(g)
+	}
+	l.product(d.dm, u)
+	s, w := d.rows(l, at)
+	if g.X != nil {
+		d.addX(l, s, w, g.X.RawMatrix())
+	}
+	if g.Y != nil {
+		_, n := l.state.Data.X.Dims()
+		features := l.state.Data.Dense()
+		for i, a := range d.dm {
+			if s[i] == 0 { // the row is left out, whatever it holds
+				continue
+			}
+			x := features.RawRowView(i)
+			ux, tx := dense.Dot(u[:n], x), dense.Dot(l.theta[:n], x)
+			if l.d > n {
+				ux += u[n]
+				tx += l.theta[n]
+			}
+			g.Y[i] += l.c * (s[i]*ux - w[i]*a*tx)
+		}
+	}
+	// What addX adds is at most cy(|u| + |uᵀz||θ|).
+	var uz float64
+	for j, v := range u {
+		uz += l.zmax[j] * math.Abs(v)
+	}
+	if g.X != nil && dense.Finite(l.c*l.most*l.ymax*(dense.Largest(u)+uz*dense.Largest(l.theta))) {
+		return learner.CheckProduct(&learn.Grad{Hyper: g.Hyper, Y: g.Y})
+	}
+	return learner.CheckProduct(g)
+}
+
+// addX adds yᵢ C((1−πᵢ) u − πᵢ(1−πᵢ)(uᵀzᵢ) θ) to row i of gx as often as it counts, with
+// 1−π in s, π(1−π) in w and uᵀzᵢ in dm.
+func (d *logisticDerivative) addX(l *logisticFit, s, w []float64, gx blas64.General) {
+	n, m, c, u := gx.Cols, l.m, l.c, d.u
+	theta := l.theta[:n]
+	y, s, w, dm := l.state.Data.Y[:m], s[:m], w[:m], d.dm[:m]
+	data, stride := gx.Data, gx.Stride
+	if n == 2 {
+		u0, u1, t0, t1 := u[0], u[1], theta[0], theta[1]
+		for i, a := range dm {
+			if s[i] == 0 { // left out, whatever the label
+				continue
+			}
+			cy := c * y[i]
+			p, q := cy*s[i], cy*w[i]*a
+			data[i*stride] += p*u0 - q*t0
+			data[i*stride+1] += p*u1 - q*t1
+		}
+		return
+	}
+	for i, a := range dm {
+		if s[i] == 0 {
+			continue
+		}
+		cy := c * y[i]
+		p, q := cy*s[i], -cy*w[i]*a
+		row := data[i*stride:][:n]
+		for j, uj := range u[:n] {
+			row[j] = row[j] + p*uj + q*theta[j]
+		}
+	}
+}
+
+// forward is [Logistic.JVP].
+func (d *logisticDerivative) forward(l *logisticFit, dtheta []float64, t *learn.Grad) error {
+	if err := l.state.CheckForward(dtheta, t); err != nil {
+		return err
+	}
+	at, err := d.point(l)
+	if err != nil {
+		return err
+	}
+	out := d.u
+	clear(out)
+	if t.Hyper != nil {
+		for j, p := range l.pen {
+			out[j] += t.Hyper[0] * p * l.theta[j] / l.c
+		}
+	}
+	// Row i moves zᵢ = yᵢxᵢ by dz, and −∇L by C((1−πᵢ) dz − πᵢ(1−πᵢ)(θᵀdz) zᵢ).
+	_, n := l.state.Data.X.Dims()
+	s, w := d.rows(l, at)
+	features := l.state.Data.Dense()
+	for i := range l.m {
+		if s[i] == 0 { // the row is left out, whatever it holds
+			continue
+		}
+		x, y := features.RawRowView(i), l.state.Data.Y[i]
+		clear(d.dz)
+		if t.X != nil {
+			for j := range n {
+				d.dz[j] = y * t.X.At(i, j)
+			}
+		}
+		if t.Y != nil {
+			for j, v := range x {
+				d.dz[j] += t.Y[i] * v
+			}
+			if l.d > n {
+				d.dz[n] = t.Y[i]
+			}
+		}
+		p, q := l.c*s[i], l.c*w[i]*dense.Dot(l.theta, d.dz)
+		for j, v := range d.dz {
+			out[j] += p*v - q*l.z[j*l.m+i]
+		}
+	}
+	at.backsolve(out)
+	if err := learner.CheckTangentOut(out); err != nil {
+		return err
+	}
+	copy(dtheta, out)
+	return nil
+}

@@ -1,0 +1,93 @@
+package linear
+
+import (
+	"cvgm/qpdiff"
+	"cvgm/qpdiff/internal/check"
+	"cvgm/qpdiff/internal/dense"
+	"cvgm/qpdiff/internal/learner"
+	"cvgm/qpdiff/learn"
+)
+
+// An Intercept selects the constant term of a linear model, which is the last entry
+// of θ, and whether the ridge penalty ½θᵀRθ covers it.
+type Intercept int
+
+const (
+	NoIntercept          Intercept = iota // θ has one entry per feature; R = I
+	UnpenalisedIntercept                  // θ has one more; R = diag(1, …, 1, 0)
+	PenalisedIntercept                    // θ has one more; R = I
+)
+
+// params returns the number of parameters for n features.
+func (i Intercept) params(n int) int {
+	if i == NoIntercept {
+		return n
+	}
+	return n + 1
+}
+
+// logisticFit is a logistic regression on its data, solved: what its derivatives
+// read.
+type logisticFit struct {
+	state learner.State
+	logisticNewton
+	intercept Intercept    // of the data loaded
+	full      *logisticFit // the fit to all rows, nil where this is one
+	out       []int        // the rows of full that this one leaves out
+}
+
+// shape makes room for m rows of n features.
+func (l *logisticFit) shape(m, n int, intercept Intercept) {
+	l.intercept = intercept
+	l.resize(m, intercept.params(n))
+	if intercept == UnpenalisedIntercept {
+		l.pen[n] = 0
+	}
+}
+
+// accept ends a Load of d: it makes sure that there is a minimiser.
+func (l *logisticFit) accept(d learn.Data) error {
+	if l.intercept == UnpenalisedIntercept && l.oneSign() {
+		return check.ArgErrorf("Data.Y", qpdiff.ErrIllPosed, "penalise the intercept or give examples of both classes",
+			"has labels of one sign only, so that an unpenalised intercept has no minimiser")
+	}
+	l.state.Data = d
+	return nil
+}
+
+// startAtFull makes the start the solution of full, if that is one at the same C,
+// plus the Newton step for the rows left out of this fit. Without those, V, the
+// gradient there is C Σ_V (1−πᵢ) zᵢ, and their part of the Hessian is absent.
+func (l *logisticFit) startAtFull() {
+	f := l.full
+	if l.warm || f == nil || f.state.Fit == 0 || f.c != l.c {
+		return
+	}
+	m, k := l.m, l.k
+	copy(l.h, f.hess)
+	clear(l.step)
+	for _, r := range l.out {
+		count := dense.CountAt(f.counts, r)
+		s, w := l.c*f.s[r]*count, l.c*f.w[r]*count
+		for i := range k {
+			zi := f.z[i*m+r]
+			l.step[i] -= s * zi
+			for j := i; j < k; j++ {
+				l.h[i*k+j] -= w * zi * f.z[j*m+r]
+			}
+		}
+	}
+	copy(l.theta, f.theta)
+	if l.factor() {
+		l.backsolve(l.step)
+		dense.Axpy(1, l.step, l.theta)
+		if f.stale {
+			dense.Axpy(1, f.last, l.step) // counted from the point of full
+		}
+		if r := l.stepLength(); r <= logisticSeries {
+			l.evaluateNear(f.s, f.w, l.theta, r)
+			l.evaluated = true
+		}
+	}
+	l.warm = true
+}

@@ -1,0 +1,373 @@
+package linear
+
+import (
+	"math"
+	"slices"
+
+	"cvgm/qpdiff"
+	"cvgm/qpdiff/internal/check"
+	"cvgm/qpdiff/internal/dense"
+	"cvgm/qpdiff/internal/learner"
+	"cvgm/qpdiff/learn"
+
+	"gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/blas/blas64"
+	"gonum.org/v1/gonum/floats"
+)
+
+// The constants of logistic regression. The length of a step is the largest change
+// of a margin yᵢ θᵀxᵢ along it, so that the units of X and y cancel.
+const (
+	// Problems of up to this size are padded with features that are zero and handled
+	// by one unrolled kernel.
+	logisticSmall = 3
+
+	// Newton steps of one fit, where MaxIter is 0: fits of separable data at a large
+	// C take some dozens.
+	logisticMaxIter = 200
+	// A warm start that takes more steps than this is given up for θ = 0: there,
+	// where every π is ½, a fit of ordinary data takes fewer.
+	logisticWarmSteps = 25
+
+	// A step of this length descends: L(θ+δ) ≤ L(θ) − λ² + λ²(eʳ−r−1)/r², with the
+	// Newton decrement λ and the length r of the step δ, and (eʳ−r−1)/r² < 1 for
+	// r < 1.79.
+	logisticSafeStep = 1.5
+	// The line search ends where the slope has fallen to this part of what it was. A
+	// larger part would accept shorter steps, a smaller one take more bisections.
+	logisticSlope = .5
+	// Bisections of one line search: rounding alone could keep the slope from that
+	// range. So many halve a step to nothing.
+	logisticBisections = 64
+
+	// A step shorter than this is the last: convergence is quadratic, so that it
+	// leaves less than the square, which is rounding.
+	logisticLastStep = 1e-8
+	// A last step shorter than this changes s, w and the Hessian by no more than this
+	// part of them, as little as rounding does: derivatives take them as they are.
+	logisticSettled = 1e-13
+	// A step longer than this part of the one before does not converge quadratically:
+	// the gradient may be rounding.
+	logisticStall = .5
+	// A gradient below this part of the sizes of its terms may be rounding: 64·eps
+	// leaves room for the sum of some thousand rows.
+	logisticRoundoff = 64 * dense.Eps
+	// The rounding of one term of the gradient: of the product and of the sum.
+	logisticRounding = 2 * dense.Eps
+
+	// Before this Newton step, a bound takes the place of a step's length in a small
+	// problem, if it allows a series. From there on the length is computed, since the
+	// bound may never fall below logisticLastStep.
+	logisticBoundSteps = 8
+
+	// Up to these lengths of a step, s and w follow by series: of 14 terms for
+	// exp(−dm) − 1, of 9, and of 4 for s and w themselves. The first term that each
+	// leaves out is below eps.
+	logisticSeries      = .5
+	logisticShortSeries = 1. / 16
+	logisticTaylor      = 2e-4
+
+	// Beyond this margin exp would overflow soon, and 1−π and w are nothing beside
+	// those of any other row.
+	logisticLargestMargin = 700
+)
+
+// logisticProblem is the minimisation of ½ θᵀRθ + C Σᵢ log(1 + exp(−θᵀzᵢ)), with
+// zᵢ = yᵢxᵢ and a diagonal R. Vectors of θ have k entries.
+type logisticProblem struct {
+	m    int // rows
+	d    int // entries of θ
+	k    int // d, or logisticSmall where d is less: the rest is padding
+	c    float64
+	z    []float64 // k×m: entry (j, i) is yᵢxᵢⱼ, 0 for a row left out
+	zmax []float64 // largest modulus of each row of z, or a bound
+	ymax float64   // largest modulus of a label
+	pen  []float64 // diagonal of R
+
+	counts []float64 // what each row counts, nil: one each; 0 also where z is 0
+	total  float64   // their sum
+	most   float64   // the largest of them
+}
+
+// fold sets z to the labels times the features of d, whose shape and counts have been
+// checked, with the labels as the last entry of each row if d has one feature less than
+// the problem. Its errors are those of [Logistic.Load].
+func (p *logisticProblem) fold(d learn.Data) error {
+	raw := d.Dense().RawMatrix()
+	m, n := raw.Rows, raw.Cols
+	p.ymax = 0
+	if p.counts = learner.Counts(d, p.counts); p.counts != nil {
+		p.total, p.most = floats.Sum(p.counts), slices.Max(p.counts)
+	}
+	zero := 0.0 // stays zero as long as every product is finite
+	for i, y := range d.Y {
+		if y == 0 {
+			return check.ArgErrorf("Data.Y", qpdiff.ErrDomain, "use the labels -1 and 1, not 0 and 1; drop an example that is not to count", "holds the label 0 at index %d, whose loss does not depend on θ", i)
+		}
+		zero += 0 * y
+		p.ymax = max(p.ymax, math.Abs(y))
+		row := raw.Data[i*raw.Stride : i*raw.Stride+n]
+		if p.counts != nil && p.counts[i] == 0 {
+			for j := range p.d {
+				p.z[j*m+i] = 0
+			}
+			for _, v := range row {
+				zero += 0 * v
+			}
+			continue
+		}
+		for j, v := range row {
+			v *= y
+			zero += 0 * v
+			p.z[j*m+i] = v
+			p.zmax[j] = max(p.zmax[j], math.Abs(v))
+		}
+		if p.d > n {
+			p.z[n*m+i] = y
+			p.zmax[n] = max(p.zmax[n], math.Abs(y))
+		}
+	}
+	if zero != 0 {
+		if err := d.Check(); err != nil {
+			return err
+		}
+		return check.ArgErrorf("Data", qpdiff.ErrNotFinite, "scale the features", "has a product of a label and a feature that overflows")
+	}
+	return nil
+}
+
+// oneSign reports whether the labels that count, which are the last of the d rows of z,
+// have one sign only.
+func (p *logisticProblem) oneSign() bool {
+	labels := p.z[(p.d-1)*p.m : p.d*p.m]
+	return !slices.ContainsFunc(labels, func(y float64) bool { return y > 0 }) ||
+		!slices.ContainsFunc(labels, func(y float64) bool { return y < 0 })
+}
+
+// counted returns v times what each row counts, in dst where that is not v itself.
+func (p *logisticProblem) counted(dst *[]float64, v []float64) []float64 {
+	if p.counts == nil {
+		return v
+	}
+	*dst = dense.Grow(*dst, p.m)
+	for i, count := range p.counts {
+		(*dst)[i] = count * v[i]
+	}
+	return *dst
+}
+
+// logisticPoint is a logistic problem at one θ.
+type logisticPoint struct {
+	s    []float64 // m entries: 1−πᵢ, the probability of the label that was not seen
+	w    []float64 // m entries: πᵢ(1−πᵢ), the weight of row i in the Hessian
+	h    []float64 // k×k upper triangle, row-major: the Hessian H, then its factor
+	dinv []float64 // k entries: reciprocal pivots of the factor
+	root []float64 // (k+1)×m: work of hessian
+	work []float64 // m entries, with counts: work of counted
+}
+
+// resize gives the problem m rows and d parameters, with R = I.
+func (p *logisticProblem) resize(m, d int) {
+	k := max(d, logisticSmall)
+	p.m, p.d, p.k = m, d, k
+	p.total, p.most = float64(m), 1
+	p.z, p.zmax, p.pen = dense.Grow(p.z, k*m), dense.Grow(p.zmax, k), dense.Grow(p.pen, k)
+	clear(p.z[d*m:])
+	clear(p.zmax)
+	dense.Fill(p.pen, 1)
+}
+
+// resize gives the point the shape of p.
+func (pt *logisticPoint) resize(p *logisticProblem) {
+	pt.s, pt.w = dense.Grow(pt.s, p.m), dense.Grow(pt.w, p.m)
+	pt.h, pt.dinv = dense.Grow(pt.h, p.k*p.k), dense.Grow(pt.dinv, p.k)
+	if p.k > logisticSmall {
+		pt.root = dense.Grow(pt.root, (p.k+1)*p.m)
+	}
+}
+
+// product writes Zᵀv, one entry per row of data.
+func (p *logisticProblem) product(dst, v []float64) {
+	m := p.m
+	if p.k == logisticSmall {
+		z0, z1, z2 := p.z[:m], p.z[m:2*m], p.z[2*m:3*m]
+		v0, v1, v2 := v[0], v[1], v[2]
+		dst = dst[:m]
+		for i := range dst {
+			dst[i] = v0*z0[i] + v1*z1[i] + v2*z2[i]
+		}
+		return
+	}
+	blas64.Gemv(blas.Trans, 1, p.matrix(), blas64.Vector{N: p.k, Inc: 1, Data: v}, 0, blas64.Vector{N: m, Inc: 1, Data: dst})
+}
+
+// matrix returns z as a k×m matrix.
+func (p *logisticProblem) matrix() blas64.General {
+	return blas64.General{Rows: p.k, Cols: p.m, Stride: p.m, Data: p.z}
+}
+
+// gradient sets g to the gradient at theta, where 1−π is s.
+func (p *logisticProblem) gradient(g, s, theta []float64) {
+	m, k := p.m, p.k
+	if k == logisticSmall {
+		// Apart from the Hessian, whose sums take all registers.
+		z0, z1, z2 := p.z[:m], p.z[m:2*m], p.z[2*m:3*m]
+		var g0, g1, g2 float64
+		for i, s := range s[:m] {
+			g0 += s * z0[i]
+			g1 += s * z1[i]
+			g2 += s * z2[i]
+		}
+		g[0], g[1], g[2] = -p.c*g0, -p.c*g1, -p.c*g2
+	} else {
+		blas64.Gemv(blas.NoTrans, -p.c, p.matrix(), blas64.Vector{N: m, Inc: 1, Data: s}, 0, blas64.Vector{N: k, Inc: 1, Data: g})
+	}
+	for j, r := range p.pen {
+		g[j] += r * theta[j]
+	}
+}
+
+// gradientSize returns the sum of the moduli of the terms of the gradient in θ_j.
+func (p *logisticProblem) gradientSize(j int, s, theta []float64) float64 {
+	m := p.m
+	size := p.pen[j] * math.Abs(theta[j])
+	for i, v := range p.z[j*m : (j+1)*m] {
+		c := p.c
+		if p.counts != nil {
+			c *= p.counts[i]
+		}
+		size += c * s[i] * math.Abs(v)
+	}
+	return size
+}
+
+// hessian sets the upper triangle of pt.h from pt.w.
+func (p *logisticProblem) hessian(pt *logisticPoint) {
+	m, k := p.m, p.k
+	weights := p.counted(&pt.work, pt.w)
+	if k == logisticSmall {
+		z0, z1, z2 := p.z[:m], p.z[m:2*m], p.z[2*m:3*m]
+		var h00, h01, h02, h11, h12, h22 float64
+		for i, w := range weights[:m] {
+			a, b, c := z0[i], z1[i], z2[i]
+			wa, wb := w*a, w*b
+			h00 += wa * a
+			h01 += wa * b
+			h11 += wb * b
+			h02 += wa * c
+			h12 += wb * c
+			h22 += w * c * c
+		}
+		c := p.c
+		h := pt.h[:9]
+		h[0], h[1], h[2] = c*h00, c*h01, c*h02
+		h[4], h[5], h[8] = c*h11, c*h12, c*h22
+	} else {
+		roots := pt.root[k*m:]
+		for i, w := range weights {
+			roots[i] = math.Sqrt(w)
+		}
+		for j := range k {
+			row := pt.root[j*m : (j+1)*m]
+			for i, v := range p.z[j*m : (j+1)*m] {
+				row[i] = v * roots[i]
+			}
+		}
+		blas64.Syrk(blas.NoTrans, p.c, blas64.General{Rows: k, Cols: m, Stride: m, Data: pt.root}, 0,
+			blas64.Symmetric{Uplo: blas.Upper, N: k, Stride: k, Data: pt.h})
+	}
+	for j, r := range p.pen {
+		pt.h[j*k+j] += r
+	}
+}
+
+// factor overwrites h by its factor and reports whether h is regular to working
+// precision.
+func (pt *logisticPoint) factor() bool {
+	k := len(pt.dinv)
+	return dense.LDLFactor(pt.h, pt.dinv, k, k, dense.Eps) == k
+}
+
+// backsolve replaces x by H⁻¹x.
+func (pt *logisticPoint) backsolve(x []float64) {
+	k := len(pt.dinv)
+	dense.LDLSolve(pt.h, pt.dinv, k, k, x)
+}
+
+// logisticWeights sets s and w at the margins given, both to full relative precision.
+func logisticWeights(s, w, margins []float64) {
+	s, w = s[:len(margins)], w[:len(margins)]
+	for i, m := range margins {
+		e := math.Exp(min(m, logisticLargestMargin))
+		si := 1 / (1 + e)
+		s[i] = si
+		w[i] = e * si * si
+	}
+}
+
+// logisticWeightsNear sets s and w to full precision and without an exponential,
+// from s0 and w0 at margins from which those wanted differ by dm, at most by
+// r ≤ logisticSeries. With q = exp(−dm) − 1,
+//
+//	s = s₀(1+q)/(1+s₀q),  w = w₀(1+q)/(1+s₀q)².
+//
+// s may be s0, and w may be w0.
+func logisticWeightsNear(s, w, s0, w0, dm []float64, r float64) {
+	s, w = s[:len(dm)], w[:len(dm)]
+	s0, w0 = s0[:len(dm)], w0[:len(dm)]
+	switch {
+	case r <= logisticTaylor:
+		for i, dm := range dm {
+			// The derivatives of s in the margin are −w, w(1−2s), −w(1−6w), …
+			si, wi := s0[i], w0[i]
+			w2 := wi * (1 - 2*si)
+			w3 := wi * (1 - 6*wi)
+			s[i] = si - dm*(wi-dm*(w2*(1./2)-dm*(w3*(1./6))))
+			w[i] = wi - dm*(w2-dm*(w3*(1./2)-dm*(w2*(1-12*wi)*(1./6))))
+		}
+	case r <= logisticShortSeries:
+		for i, dm := range dm {
+			q := expm1Short(-dm)
+			inv := 1 / (1 + s0[i]*q)
+			q = (1 + q) * inv
+			s[i] = s0[i] * q
+			w[i] = w0[i] * q * inv
+		}
+	default:
+		for i, dm := range dm {
+			q := expm1(-dm)
+			inv := 1 / (1 + s0[i]*q)
+			q = (1 + q) * inv
+			s[i] = s0[i] * q
+			w[i] = w0[i] * q * inv
+		}
+	}
+}
+
+// logisticWeightsNext is logisticWeightsNear for a step of up to logisticLastStep,
+// whose square is rounding.
+func logisticWeightsNext(s, w, s0, w0, dm []float64) {
+	s, w = s[:len(dm)], w[:len(dm)]
+	s0, w0 = s0[:len(dm)], w0[:len(dm)]
+	for i, dm := range dm {
+		si, wi := s0[i], w0[i]
+		s[i] = si - dm*wi
+		w[i] = wi - dm*wi*(1-2*si)
+	}
+}
+
+// expm1 returns exp(y) − 1 for |y| ≤ logisticSeries: the terms of the series that
+// it leaves out are below rounding.
+func expm1(y float64) float64 {
+	y2 := y * y
+	y4 := y2 * y2
+	return y * ((1 + y*(1./2)) + y2*(1./6+y*(1./24)) + y4*((1./120+y*(1./720))+y2*(1./5040+y*(1./40320))+
+		y4*((1./362880+y*(1./3628800))+y2*(1./39916800+y*(1./479001600))+y4*(1./6227020800+y*(1./87178291200)))))
+}
+
+// expm1Short is expm1 for |y| ≤ logisticShortSeries.
+func expm1Short(y float64) float64 {
+	y2 := y * y
+	y4 := y2 * y2
+	return y * ((1 + y*(1./2)) + y2*(1./6+y*(1./24)) + y4*((1./120+y*(1./720))+y2*(1./5040+y*(1./40320))+y4*(1./362880)))
+}

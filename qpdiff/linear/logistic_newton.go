@@ -1,0 +1,249 @@
+package linear
+
+import (
+	"math"
+
+	"cvgm/qpdiff"
+	"cvgm/qpdiff/internal/check"
+	"cvgm/qpdiff/internal/dense"
+	"cvgm/qpdiff/internal/learner"
+)
+
+// errLogisticBlurred is the error of a fit where rounding hides the solution.
+var errLogisticBlurred = check.ArgErrorf("Data", qpdiff.ErrIllPosed, "scale or centre the features, or lower C", "has terms so large that the rounding of their sum hides the solution")
+
+// errLogisticSingular is the error of a fit or a derivative where the Hessian is
+// singular to working precision.
+var errLogisticSingular = check.ArgErrorf("Data", qpdiff.ErrIllPosed, "scale or centre the features, lower C, or penalise the intercept", "gives a Hessian that is singular to machine precision")
+
+// logisticNewton solves a logistic problem by Newton's method. Its point is the one
+// evaluated last; after a fit that of the last factor.
+type logisticNewton struct {
+	logisticProblem
+	logisticPoint
+	theta     []float64
+	cand      []float64 // the candidate for θ in a line search
+	g         []float64 // gradient
+	step      []float64 // Newton step
+	last      []float64 // the last step of a fit, where stale
+	hess      []float64 // k×k: H before it was factored
+	dm        []float64 // m entries: change of the margins
+	iter      int       // steps of the last fit
+	warm      bool      // theta is the start of the next fit
+	evaluated bool      // the point, g and h are those at theta
+	stale     bool      // the point is that of theta − last
+}
+
+// resize gives the solver m rows and d parameters. It forgets the warm start where
+// the number of parameters changes.
+func (l *logisticNewton) resize(m, d int) {
+	l.warm = l.warm && d == l.d
+	l.logisticProblem.resize(m, d)
+	l.logisticPoint.resize(&l.logisticProblem)
+	k := l.k
+	l.theta, l.cand, l.g = dense.Grow(l.theta, k), dense.Grow(l.cand, k), dense.Grow(l.g, k)
+	l.step, l.last, l.hess, l.dm = dense.Grow(l.step, k), dense.Grow(l.last, k), dense.Grow(l.hess, k*k), dense.Grow(l.dm, m)
+}
+
+// solve moves theta to the solution with at most limit steps, from where it is if
+// warm. Where that fails, as where every π is 0 or 1 and the Hessian is singular, it
+// begins at θ = 0, where the Hessian is as well conditioned as the data.
+func (l *logisticNewton) solve(limit int) error {
+	if l.warm && l.minimise(min(limit, logisticWarmSteps)) == nil {
+		return nil
+	}
+	clear(l.theta)
+	err := l.minimise(limit)
+	l.warm = err == nil
+	return err
+}
+
+// minimise runs Newton's method from theta.
+func (l *logisticNewton) minimise(limit int) error {
+	last := math.Inf(1) // the length of the step before
+	if !l.evaluated {
+		l.evaluate(l.theta)
+	}
+	l.evaluated, l.stale = false, false
+	for l.iter = 1; l.iter <= limit; l.iter++ {
+		damped, err := l.newtonStep()
+		if err != nil {
+			return err
+		}
+		r := l.stepLength()
+		hidden := !damped && r > logisticStall*last && r > logisticLastStep && l.gradientIsRoundoff()
+		switch {
+		case damped && r <= learner.DecisionTol: // too short to make h regular
+			return errLogisticSingular
+		case !damped && r <= logisticLastStep, hidden && r <= learner.DecisionTol:
+			dense.Axpy(1, l.step, l.theta)
+			if r > logisticSettled {
+				copy(l.last, l.step)
+				l.stale = true // a derivative evaluates theta, where one is wanted
+			}
+			return l.determined()
+		case hidden:
+			if err := l.determined(); err != nil {
+				return err
+			}
+			// The gradient is more than rounding. The test has overwritten what belongs
+			// to the step.
+			l.evaluate(l.theta)
+			if _, err := l.newtonStep(); err != nil {
+				return err
+			}
+			l.stepLength()
+		}
+		last = r
+		l.lineSearch(r)
+		l.theta, l.cand = l.cand, l.theta
+	}
+	return check.ArgErrorf("Logistic.MaxIter", qpdiff.ErrIterationLimit, "raise it, or scale the features", "allows %d Newton steps, which are not enough", limit)
+}
+
+// lineSearch evaluates at cand = θ + t·step for a t that descends for certain: where
+// the length is at most logisticSafeStep, or the slope along step still negative. It
+// tries the full step first; if that is too long, it bisects until the slope is
+// between 0 and logisticSlope of what it was. The length of the full step is r.
+func (l *logisticNewton) lineSearch(r float64) {
+	if r <= logisticSeries {
+		for j, v := range l.theta {
+			l.cand[j] = v + l.step[j]
+		}
+		l.evaluateNear(l.s, l.w, l.cand, r)
+		return
+	}
+	slope0 := dense.Dot(l.g, l.step)
+	lo, hi := 0.0, math.Inf(1)
+	t := 1.0
+	for range logisticBisections {
+		for j, v := range l.theta {
+			l.cand[j] = v + t*l.step[j]
+		}
+		l.evaluate(l.cand)
+		slope := dense.Dot(l.g, l.step)
+		switch {
+		case t*r <= logisticSafeStep, slope <= 0 && (slope >= logisticSlope*slope0 || t == 1):
+			return
+		case slope > 0:
+			hi = t
+		default:
+			lo = t
+		}
+		t = (lo + hi) / 2
+	}
+}
+
+// stepLength returns the length of step, or for small problems an upper bound that
+// costs no pass over the data, if that allows a series.
+func (l *logisticNewton) stepLength() float64 {
+	if l.k == logisticSmall && l.iter < logisticBoundSteps {
+		r := 0.0
+		for j, v := range l.step {
+			r += l.zmax[j] * math.Abs(v)
+		}
+		if r <= logisticSeries {
+			return r
+		}
+	}
+	l.product(l.dm, l.step)
+	r := 0.0
+	for _, dm := range l.dm {
+		if dm = math.Abs(dm); dm > r {
+			r = dm
+		}
+	}
+	return r
+}
+
+// evaluate makes the point, g and h those at theta.
+func (l *logisticNewton) evaluate(theta []float64) {
+	l.product(l.dm, theta)
+	logisticWeights(l.s, l.w, l.dm)
+	l.gradient(l.g, l.counted(&l.work, l.s), theta)
+	l.hessian(&l.logisticPoint)
+}
+
+// evaluateNear is evaluate from the s and w of theta − step, where the length of step
+// is at most r ≤ logisticSeries.
+func (l *logisticNewton) evaluateNear(s0, w0, theta []float64, r float64) {
+	l.product(l.dm, l.step)
+	logisticWeightsNear(l.s, l.w, s0, w0, l.dm, r)
+	l.gradient(l.g, l.counted(&l.work, l.s), theta)
+	l.hessian(&l.logisticPoint)
+}
+
+// newtonStep factors h in place and sets step = −h⁻¹g. Where h is singular to working
+// precision, it takes h plus a part of its diagonal just above the rounding of the
+// pivots: away from there, as rows become certain, h may be regular.
+func (l *logisticNewton) newtonStep() (damped bool, err error) {
+	copy(l.hess, l.h)
+	if !l.factor() {
+		damped = true
+		copy(l.h, l.hess)
+		for j := range l.k {
+			l.h[j*l.k+j] *= 1 + dense.ComplementarityTol*dense.Eps
+		}
+		if !l.factor() {
+			return true, errLogisticSingular
+		}
+	}
+	for j, v := range l.g {
+		l.step[j] = -v
+	}
+	l.backsolve(l.step)
+	if !dense.AllFinite(l.step) || damped && !(dense.Dot(l.g, l.step) < 0) {
+		return damped, errLogisticSingular
+	}
+	return damped, nil
+}
+
+// determined returns an error where the factor is of no use, so that rounding hides
+// θ and its derivatives, and where the rounding of the gradient may move a margin by
+// more than decisionTol. Bounds come first, since they decide almost always and cost
+// next to nothing.
+func (l *logisticNewton) determined() error {
+	k := l.k
+	pivots, margin, noise := 1.0, 0.0, 0.0 // squared norms in variables that give h a unit diagonal
+	most := logisticRounding * l.c * l.total
+	for j, inv := range l.dinv {
+		d := l.hess[j*k+j]
+		pivots *= d * inv
+		z := l.zmax[j]
+		e := most*z + logisticRounding*l.pen[j]*math.Abs(l.theta[j])
+		margin += z * z / d
+		noise += e * e / d
+	}
+	cond := dense.CondBound(k, 1/pivots, 0)
+	if dense.Unsolvable(cond) && dense.Unsolvable(dense.LDLCond(l.h, l.dinv, k, k, l.cand, l.g)) {
+		return errLogisticSingular
+	}
+	if cond*math.Sqrt(margin*noise) <= learner.DecisionTol {
+		return nil
+	}
+	moved := make([]float64, l.m)
+	for j := range k {
+		clear(l.cand)
+		l.cand[j] = logisticRounding * l.gradientSize(j, l.s, l.theta)
+		l.backsolve(l.cand)
+		l.product(l.dm, l.cand)
+		for i, dm := range l.dm {
+			moved[i] += math.Abs(dm)
+		}
+	}
+	if !(dense.Largest(moved) <= learner.DecisionTol) {
+		return errLogisticBlurred
+	}
+	return nil
+}
+
+// gradientIsRoundoff reports whether no entry of the gradient exceeds the rounding of
+// the sums that it is made of.
+func (l *logisticNewton) gradientIsRoundoff() bool {
+	for j, g := range l.g {
+		if math.Abs(g) > logisticRoundoff*l.gradientSize(j, l.s, l.theta) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,411 @@
+package linear
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"testing"
+
+	"cvgm/qpdiff"
+	"cvgm/qpdiff/internal/casetest"
+	"cvgm/qpdiff/internal/dense"
+	"cvgm/qpdiff/internal/numtest"
+	"cvgm/qpdiff/learn"
+	"cvgm/qpdiff/learntest"
+
+	"gonum.org/v1/gonum/mat"
+	"pgregory.net/rapid"
+)
+
+// A label 0 has a constant loss: it is refused, with or without sign.
+func TestLogisticRefusesLabelZero(t *testing.T) {
+	for _, zero := range []float64{0, math.Copysign(0, -1)} {
+		for _, kind := range []Intercept{NoIntercept, UnpenalisedIntercept, PenalisedIntercept} {
+			d := casetest.RandomData(1, 10, 2, true)
+			d.Y[4] = zero
+			l := Logistic{Intercept: kind}
+			var arg *qpdiff.ArgError
+			if err := l.Load(d); !errors.Is(err, qpdiff.ErrDomain) || !errors.As(err, &arg) || arg.Arg != "Data.Y" {
+				t.Errorf("label %v: error %v", zero, err)
+			}
+			theta := make([]float64, 3)[:2+min(1, int(kind))]
+			if err := l.Fit(theta, []float64{1}); !errors.Is(err, qpdiff.ErrNotFitted) {
+				t.Errorf("Fit after that: %v", err)
+			}
+			d.Y[4] = 1e-300
+			if err := errors.Join(l.Load(d), l.Fit(theta, []float64{1})); err != nil && kind == NoIntercept {
+				t.Errorf("label 1e-300: %v", err)
+			}
+		}
+	}
+}
+
+// logisticResidual is the largest entry of ∇L beside the largest of the sums
+// that it is the difference of, both from the definition.
+func logisticResidual(kind Intercept) func(d learn.Data, theta, hyper []float64) float64 {
+	return func(d learn.Data, theta, hyper []float64) float64 {
+		rows, n := d.X.Dims()
+		grad, size := slices.Clone(theta), make([]float64, len(theta))
+		if kind == UnpenalisedIntercept {
+			grad[n] = 0
+		}
+		for j, v := range grad {
+			size[j] = math.Abs(v)
+		}
+		for i := range rows {
+			x := slices.Clone(d.Dense().RawRowView(i))
+			if kind != NoIntercept {
+				x = append(x, 1)
+			}
+			s := hyper[0] * d.Y[i] / (1 + math.Exp(d.Y[i]*dense.Dot(theta, x)))
+			dense.Axpy(-s, x, grad)
+			for j, v := range x {
+				size[j] += math.Abs(s * v)
+			}
+		}
+		worst := 0.0
+		for j, g := range grad {
+			worst = max(worst, math.Abs(g)/(size[j]+dense.Eps*slices.Max(size)+1e-300))
+		}
+		return worst
+	}
+}
+
+func TestLogisticGolden(t *testing.T) {
+	file, err := os.ReadFile("testdata/logistic.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var cases []struct {
+		Kind      string
+		Intercept struct {
+			None    bool
+			Penalty float64
+		}
+		N, C        float64
+		CondHessian float64 `json:"cond_hessian"`
+		X           [][]float64
+		Y, Theta    []float64
+		VJPY        []float64 `json:"vjp_y"`
+		ThetaDC     []float64 `json:"dtheta_dC"`
+		Cotangent   []float64
+		VJPX        [][]float64 `json:"vjp_X"`
+	}
+	if err := json.Unmarshal(file, &cases); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range cases {
+		kind := PenalisedIntercept
+		switch {
+		case c.Intercept.None:
+			kind = NoIntercept
+		case c.Intercept.Penalty == 0:
+			kind = UnpenalisedIntercept
+		}
+		t.Run(fmt.Sprint(c.Kind, kind), func(t *testing.T) {
+			x := mat.NewDense(len(c.X), len(c.X[0]), slices.Concat(c.X...))
+			d := learn.Data{X: x, Y: c.Y}
+			l := Logistic{Intercept: kind}
+			theta := make([]float64, len(c.Theta))
+			if err := l.Load(d); err != nil {
+				t.Fatal(err)
+			}
+			if err := l.Fit(theta, []float64{c.C}); err != nil {
+				t.Fatal(err)
+			}
+			g := learn.Grad{Hyper: make([]float64, 1), X: mat.NewDense(len(c.X), len(c.X[0]), nil), Y: make([]float64, len(c.Y))}
+			if err := l.VJP(nil, &g, c.Cotangent); err != nil {
+				t.Fatal(err)
+			}
+			wantC := 0.0
+			for j, v := range c.ThetaDC {
+				wantC += v * c.Cotangent[j]
+			}
+			// The reference ends at a gradient of the size of C's rounding.
+			tol := 1e-15 * max(100, c.C) * max(1, min(c.CondHessian, 10))
+			for _, b := range []struct {
+				name      string
+				got, want []float64
+			}{
+				{"theta", theta, c.Theta},
+				{"X", g.X.RawMatrix().Data, slices.Concat(c.VJPX...)},
+				{"y", g.Y, c.VJPY},
+				{"C", g.Hyper, []float64{wantC}},
+			} {
+				if e := numtest.RelErr(b.got, b.want); !(e <= tol) {
+					t.Errorf("%s is off by %.3g, relative to its largest entry; want at most %.3g", b.name, e, tol)
+				}
+			}
+			if r := logisticResidual(kind)(d, theta, []float64{c.C}); !(r <= 1e-14) {
+				t.Errorf("optimality residual %.3g", r)
+			}
+		})
+	}
+}
+
+func TestLogisticContract(t *testing.T) {
+	wide := casetest.RandomData(3, 4, 9, true)
+	weighted := casetest.RandomData(4, 30, 3, true)
+	for i := range weighted.Y {
+		weighted.Y[i] *= .25 + float64(i)/10
+	}
+	weighted.Y[7] = 1e-9
+	duplicated := casetest.RandomData(5, 12, 2, true)
+	for i := range 6 {
+		copy(duplicated.Dense().RawRowView(2*i), duplicated.Dense().RawRowView(2*i+1))
+	}
+	separable := casetest.RandomData(6, 40, 2, true)
+	for i, y := range separable.Y {
+		separable.Dense().Set(i, 0, y*(.2+math.Abs(separable.X.At(i, 0))))
+	}
+	two := learn.Data{X: mat.NewDense(2, 3, []float64{1, .5, 2, 1.5, -1, .25}), Y: []float64{1, -1}}
+	for _, kind := range []Intercept{NoIntercept, UnpenalisedIntercept, PenalisedIntercept} {
+		t.Run(fmt.Sprint(kind), func(t *testing.T) {
+			var cases []learntest.Case
+			for _, c := range []struct {
+				name string
+				data learn.Data
+				c    float64
+			}{
+				{"57x2", casetest.RandomData(1, 57, 2, true), 10},
+				{"95x2 small C", casetest.RandomData(2, 95, 2, true), 1e-4},
+				{"20x1", casetest.RandomData(7, 20, 1, true), 3},
+				{"4x9", wide, 50},
+				{"30x3 real labels", weighted, 2},
+				{"12x2 duplicated rows", duplicated, 1e3},
+				{"40x2 separable", separable, 1e5},
+				{"2x3", two, 100},
+				{"200x12", casetest.RandomData(8, 200, 12, true), 1},
+			} {
+				lc := learntest.Case{Name: c.name, Data: c.data, Hyper: []float64{c.c}, Residual: logisticResidual(kind), Tol: 1e-13}
+				if c.c > 100 {
+					lc.Step = 1e-4 // the solution bends more
+				}
+				cases = append(cases, lc)
+			}
+			casetest.Contract(t, func() learn.Learner { return &Logistic{Intercept: kind} }, cases...)
+		})
+	}
+}
+
+// One example with z = yx = 1: θ = C/(1+exp θ), so that θ = ln 3 at C = 4 ln 3.
+func TestLogisticByHand(t *testing.T) {
+	l := Logistic{}
+	if err := l.Load(learn.Data{X: mat.NewDense(1, 1, []float64{-1}), Y: []float64{-1}}); err != nil {
+		t.Fatal(err)
+	}
+	theta, c := []float64{0}, 4*math.Log(3)
+	if err := l.Fit(theta, []float64{c}); err != nil {
+		t.Fatal(err)
+	}
+	near := func(what string, got, want float64) {
+		t.Helper()
+		if !(math.Abs(got-want) <= 1e-15*(1+math.Abs(want))) {
+			t.Errorf("%s is %.17g, want %.17g", what, got, want)
+		}
+	}
+	near("theta", theta[0], math.Log(3))
+	// π = 3/4, H = 1 + C·3/16; dθ/dC = (1/4)/H, dθ/dz = C(1/4 − (3/16) ln 3)/H,
+	// with dz = y dx + x dy = −dx − dy.
+	h := 1 + c*3/16
+	dz := c * (1./4 - 3./16*math.Log(3)) / h
+	g := learn.Grad{Hyper: []float64{0}, X: mat.NewDense(1, 1, nil), Y: []float64{0}}
+	if err := l.VJP(nil, &g, []float64{1}); err != nil {
+		t.Fatal(err)
+	}
+	near("dC", g.Hyper[0], 1./4/h)
+	near("dx", g.X.At(0, 0), -dz)
+	near("dy", g.Y[0], -dz)
+	p, u := []float64{0}, []float64{0}
+	if err := errors.Join(l.Probabilities(nil, p), l.SolveHessian(nil, u, []float64{2})); err != nil {
+		t.Fatal(err)
+	}
+	near("π", p[0], 3./4)
+	near("H⁻¹·2", u[0], 2/h)
+}
+
+// startAt makes theta the start of the next fit.
+func startAt(l *Logistic, theta []float64) {
+	copy(l.theta, theta)
+	l.warm = true
+}
+
+// Wherever it starts, the fit ends at the same minimiser, whatever the order of
+// the rows; and negating a feature negates its entry of θ.
+func TestLogisticProperties(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		seed := rapid.Uint64().Draw(t, "seed")
+		rows, n := rapid.IntRange(2, 40).Draw(t, "rows"), rapid.IntRange(1, 5).Draw(t, "n")
+		kind := Intercept(rapid.IntRange(0, 2).Draw(t, "intercept"))
+		d := casetest.RandomData(seed, rows, n, true)
+		d.Y[0], d.Y[1] = 1, -1
+		d.Dense().Scale(math.Pow(10, rapid.Float64Range(-3, 2).Draw(t, "log scale")), d.X)
+		hyper := []float64{math.Pow(10, rapid.Float64Range(-4, 5).Draw(t, "log C"))}
+		fit := func(d learn.Data, start []float64) []float64 {
+			l := Logistic{Intercept: kind}
+			theta := numtest.NaNs(l.Dims(n))
+			if err := l.Load(d); err != nil {
+				t.Fatal(err)
+			}
+			if start != nil {
+				startAt(&l, start)
+			}
+			if err := l.Fit(theta, hyper); err != nil {
+				t.Fatal(err)
+			}
+			if r := logisticResidual(kind)(d, theta, hyper); !(r <= 1e-9) {
+				t.Fatalf("optimality residual %.3g", r)
+			}
+			return theta
+		}
+		theta := fit(d, nil)
+		same := func(what string, got []float64) {
+			t.Helper()
+			// In the margins: θ itself may have entries that do not matter.
+			for i := range rows {
+				x := append(slices.Clone(d.Dense().RawRowView(i)), 1)[:len(theta)]
+				if m := dense.Dot(theta, x); !(math.Abs(dense.Dot(got, x)-m) <= 1e-9*math.Abs(m)+1e-13) {
+					t.Fatalf("%s: margin %d is off by %.3g\n%v\n%v", what, i, dense.Dot(got, x)-m, theta, got)
+				}
+			}
+		}
+		rng := rand.New(rand.NewPCG(seed, 3))
+		start := numtest.Normals(rng, len(theta))
+		for j := range start {
+			start[j] *= math.Pow(10, rapid.Float64Range(-2, 4).Draw(t, "log start"))
+		}
+		same("another start", fit(d, start))
+
+		permuted := casetest.CloneData(d)
+		for i, r := range rng.Perm(rows) {
+			permuted.Dense().SetRow(i, d.Dense().RawRowView(r))
+			permuted.Y[i] = d.Y[r]
+		}
+		same("rows permuted", fit(permuted, nil))
+
+		flipped := casetest.CloneData(d)
+		for i := range rows {
+			flipped.Dense().Set(i, 0, -d.X.At(i, 0))
+		}
+		mirrored := fit(flipped, nil)
+		mirrored[0] = -mirrored[0]
+		same("a feature negated", mirrored)
+	})
+}
+
+func TestLogisticIllPosed(t *testing.T) {
+	one := learn.Data{X: mat.NewDense(3, 2, []float64{1, 2, 3, 4, 5, 6}), Y: []float64{1, 1, 1}}
+	for _, y := range []float64{1, -2, 1e-9} {
+		one.Y = []float64{y, y, y}
+		l := Logistic{Intercept: UnpenalisedIntercept}
+		var arg *qpdiff.ArgError
+		if err := l.Load(one); !errors.Is(err, qpdiff.ErrIllPosed) || !errors.As(err, &arg) || arg.Arg != "Data.Y" {
+			t.Errorf("labels %v, unpenalised intercept: error %v", y, err)
+		}
+		if err := l.Fit(make([]float64, 3), []float64{1}); !errors.Is(err, qpdiff.ErrNotFitted) {
+			t.Errorf("Fit after that: error %v", err)
+		}
+		for _, kind := range []Intercept{NoIntercept, PenalisedIntercept} {
+			l := Logistic{Intercept: kind}
+			theta := numtest.NaNs(l.Dims(2))
+			if err := errors.Join(l.Load(one), l.Fit(theta, []float64{1})); err != nil {
+				t.Errorf("labels %v: %v", y, err)
+			}
+			if r := logisticResidual(kind)(one, theta, []float64{1}); !(r <= 1e-14) {
+				t.Errorf("labels %v: residual %.3g", y, r)
+			}
+		}
+	}
+}
+
+func TestLogisticRefusals(t *testing.T) {
+	d := casetest.RandomData(1, 10, 2, true)
+	theta := make([]float64, 2)
+	want := func(what string, err, kind error) {
+		t.Helper()
+		if !errors.Is(err, kind) {
+			t.Errorf("%s: error %v, want one of kind %q", what, err, kind)
+		}
+	}
+	want("intercept", (&Logistic{Intercept: 7}).Load(d), qpdiff.ErrDomain)
+	l := new(Logistic)
+	huge := learn.Data{X: mat.NewDense(2, 1, []float64{1e200, 1}), Y: []float64{1e200, -1}}
+	want("overflow of y·x", l.Load(huge), qpdiff.ErrNotFinite)
+	huge.Y[0] = 1
+	if err := l.Load(huge); err != nil {
+		t.Fatal(err)
+	}
+	want("overflow of x²", l.Fit(theta[:1], []float64{1}), qpdiff.ErrIllPosed)
+	if err := l.Load(d); err != nil {
+		t.Fatal(err)
+	}
+	want("C = 0", l.Fit(theta, []float64{0}), qpdiff.ErrDomain)
+	want("probabilities", l.Probabilities(nil, make([]float64, 10)), qpdiff.ErrNotFitted)
+	want("Hessian", l.SolveHessian(nil, theta, theta), qpdiff.ErrNotFitted)
+	l.MaxIter = 2
+	want("two steps", l.Fit(theta, []float64{1}), qpdiff.ErrIterationLimit)
+	if theta[0] == 0 {
+		t.Error("θ is not filled at the iteration limit")
+	}
+	want("VJP", l.VJP(nil, &learn.Grad{}, theta), qpdiff.ErrNotFitted)
+}
+
+// FuzzLogistic: whatever the numbers, the answer is an error or a point with a
+// small gradient and finite derivatives.
+func FuzzLogistic(f *testing.F) {
+	f.Add(uint8(0), 1., 1., -1., .5, 2., -1.)
+	f.Add(uint8(1), 1e5, 3., -1e3, 1e-3, 2., -1.)
+	f.Add(uint8(2), 1e-8, 1e9, -1., 0., 1., -1.)
+	f.Add(uint8(1), 10., 0., 0., 0., 5e-324, -1.)
+	f.Fuzz(func(t *testing.T, kind uint8, c, x0, x1, x2, y0, y1 float64) {
+		d := learn.Data{X: mat.NewDense(3, 2, []float64{x0, x1, x2, 1, -x1, .5}), Y: []float64{y0, y1, 1}}
+		l := Logistic{Intercept: Intercept(kind % 3)}
+		theta := numtest.NaNs(l.Dims(2))
+		hyper := []float64{c}
+		if l.Load(d) != nil || l.Fit(theta, hyper) != nil {
+			return
+		}
+		g := learn.Grad{Hyper: []float64{0}, X: mat.NewDense(3, 2, nil), Y: make([]float64, 3)}
+		if err := l.VJP(nil, &g, make([]float64, len(theta))); err != nil {
+			t.Fatal(err)
+		}
+		for _, v := range theta {
+			if !dense.Finite(v) {
+				t.Fatalf("θ = %v", theta)
+			}
+		}
+		// With squares beyond 1e16 between the rows the Hessian itself is
+		// rounding; the gradient is then only as small as that allows.
+		limit := 1e4
+		for _, v := range []float64{x0, x1, x2, y0, y1} {
+			if math.Abs(v) > limit {
+				return
+			}
+		}
+		if c > limit {
+			return
+		}
+		if r := logisticResidual(l.Intercept)(d, theta, hyper); !(r <= 1e-6) {
+			t.Fatalf("optimality residual %.3g at θ = %v", r, theta)
+		}
+	})
+}
+
+func TestLogisticLarge(t *testing.T) {
+	if testing.Short() {
+		t.Skip("2000×500")
+	}
+	d := casetest.RandomData(1, 2000, 500, true)
+	l := Logistic{Intercept: UnpenalisedIntercept}
+	theta, hyper := make([]float64, 501), []float64{.1}
+	if err := errors.Join(l.Load(d), l.Fit(theta, hyper)); err != nil {
+		t.Fatal(err)
+	}
+	if r := logisticResidual(l.Intercept)(d, theta, hyper); !(r <= 1e-13) {
+		t.Errorf("optimality residual %.3g", r)
+	}
+}

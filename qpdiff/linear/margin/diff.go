@@ -1,0 +1,199 @@
+package margin
+
+import (
+	"math"
+
+	"cvgm/qpdiff"
+	"cvgm/qpdiff/internal/dense"
+	"cvgm/qpdiff/internal/learner"
+	"cvgm/qpdiff/learn"
+)
+
+// marginDerivative is the scratch of the derivatives of a [marginFit], and what they
+// prepare once for each fit.
+type marginDerivative struct {
+	fit  uint64      // the fit that face, psi and curvature are prepared for
+	face *marginFace // the fit's, or own
+	own  marginFace  // the fit's less what is weakly active, or with a factor
+
+	// By distinct row: the derivative of its loss in its margin, and the second.
+	psi, curvature []float64
+
+	adjointFit   uint64    // the fit of the last adjoint
+	w, u         []float64 // right-hand side, then solution of the face's system: by coordinate, by distinct row
+	v, b, solved []float64 // work of solve
+	dm           []float64 // of a JVP, by row of the data: the change of its margin at fixed θ
+}
+
+// prepare makes face that of l less what is weakly active, with its factor. The elbow's
+// multipliers are between their bounds, so that its rows stay there: where their normals
+// are independent only with the weakly active coordinates, those stay too.
+func (d *marginDerivative) prepare(l *marginFit) error {
+	if d.fit == l.state.Fit {
+		return nil
+	}
+	p := &l.p
+	d.resize(p.rows, p.n)
+	if d.face = &p.marginFace; !p.factor || !l.weak.Empty() {
+		if !d.withoutWeak(l, true) && (len(l.weak.Coords) == 0 || !d.withoutWeak(l, false)) {
+			return errSingularMargins
+		}
+	}
+	d.differentiateLosses(l)
+	d.fit = l.state.Fit
+	return nil
+}
+
+func (d *marginDerivative) resize(rows, n int) {
+	d.fit = 0
+	d.psi, d.curvature, d.u = dense.Grow(d.psi, rows), dense.Grow(d.curvature, rows), dense.Grow(d.u, rows)
+	d.w, d.v, d.b, d.solved = dense.Grow(d.w, n), dense.Grow(d.v, n), dense.Grow(d.b, n), dense.Grow(d.solved, n)
+}
+
+// withoutWeak is leaveOutWeak with a factor, and reports whether there is one.
+func (d *marginDerivative) withoutWeak(l *marginFit, coords bool) bool {
+	d.leaveOutWeak(l, coords)
+	return d.own.refactorise(&l.p.marginProblem, d.v, l.p.theta, l.p.m)
+}
+
+// leaveOutWeak makes face that of l less what is weakly active, without a factor:
+// such rows go to the side where their multiplier puts them, such coordinates are
+// held at 0 if coords is set.
+func (d *marginDerivative) leaveOutWeak(l *marginFit, coords bool) {
+	p, f := &l.p, &d.own
+	d.resize(p.rows, p.n)
+	d.face = f
+	f.copyFrom(&p.marginFace)
+	for _, i := range l.weak.Rows {
+		if f.side[i] == 0 {
+			f.side[i] = sideIf(l.mult[i] > p.top(i)/2)
+		}
+	}
+	f.dropReleased()
+	for _, j := range l.weak.Coords {
+		if coords && f.pos[j] >= 0 {
+			f.remove(j)
+		}
+	}
+}
+
+// differentiateLosses sets psi and curvature.
+func (d *marginDerivative) differentiateLosses(l *marginFit) {
+	p := &l.p
+	for i, side := range d.face.side {
+		f, c := p.smoothLoss(p.m[i], side < 0)
+		switch {
+		case side < 0:
+			f -= p.hinge
+		case side == 0:
+			f -= l.mult[i] / p.Copies[i]
+		}
+		d.psi[i], d.curvature[i] = f, c
+	}
+}
+
+// solve solves the face's system with right-hand sides w and u, in place.
+func (d *marginDerivative) solve(p *marginProblem) {
+	f := d.face
+	v, b := d.v[:len(f.act)], d.b[:len(f.elbow)]
+	dense.Gather(v, d.w, f.act)
+	dense.Gather(b, d.u, f.elbow)
+	f.system(p, v, b, d.solved)
+	clear(d.w)
+	clear(d.u)
+	dense.Scatter(d.w, v, f.act)
+	dense.Scatter(d.u, b, f.elbow)
+}
+
+// adjoint begins a VJP: it checks the arguments and solves the adjoint system for
+// dtheta on the face without what is weakly active,
+// H·w − Σ_E u_i z_i = dtheta on the support, z_iᵀw = 0 on the elbow. hyper are the
+// names of the hyperparameters.
+func (d *marginDerivative) adjoint(l *marginFit, generalised bool, g *learn.Grad, dtheta []float64, hyper ...qpdiff.Input) error {
+	d.adjointFit = 0
+	if err := l.state.CheckAdjoint(g, dtheta); err != nil {
+		return err
+	}
+	kinked := !l.weak.Empty() && learner.Wants(g)
+	if kinked && !generalised {
+		return l.notDifferentiable(g, l.weak, hyper...)
+	}
+	if err := d.prepare(l); err != nil {
+		return err
+	}
+	g.Generalised = g.Generalised || kinked
+	copy(d.w, dtheta)
+	clear(d.u)
+	d.solve(&l.p.marginProblem)
+	d.adjointFit = l.state.Fit
+	return nil
+}
+
+// finishAdjoint ends a VJP after its part for the hyperparameters: it adds that for
+// the data. kinked is the name of the hyperparameter that has the kinks weakFree.
+func (d *marginDerivative) finishAdjoint(l *marginFit, generalised bool, g *learn.Grad, kinked qpdiff.Input) error {
+	if err := d.dataVJP(l, g); err != nil {
+		return err
+	}
+	if g.Hyper != nil && !l.weakFree.Empty() {
+		if !generalised {
+			return l.notDifferentiable(&learn.Grad{Hyper: g.Hyper}, l.weakFree, kinked)
+		}
+		g.Generalised = true
+	}
+	return nil
+}
+
+// dataVJP adds to g.X and g.Y for the adjoint solution w, u: the cotangent of
+// z_i is −ψ_i·w + (u_i − c_i·wᵀz_i)·θ, in parts to its copies by what they count.
+// It reports an overflow in any field of g.
+func (d *marginDerivative) dataVJP(l *marginFit, g *learn.Grad) error {
+	if g.X == nil && g.Y == nil {
+		return learner.CheckProduct(g)
+	}
+	p := &l.p
+	n := p.n
+	var psis, slopes float64 // sums of moduli, for a bound of the entries of g.X
+	for i, k := range p.Of {
+		if k < 0 || d.psi[k] == 0 {
+			continue
+		}
+		count := p.count(i)
+		psi, wz := count*d.psi[k], dense.Dot(d.w, p.z[k*n:(k+1)*n])
+		a := count * (d.u[k]/p.Copies[k] - d.curvature[k]*wz)
+		psis += math.Abs(psi)
+		slopes += math.Abs(a)
+		y := l.state.Data.Y[i]
+		if g.Y != nil {
+			g.Y[i] += y * (a*p.m[k] - psi*wz)
+		}
+		if g.X != nil {
+			row := g.X.RawRowView(i)
+			dense.Axpy(-y*psi, d.w, row)
+			dense.Axpy(y*a, p.theta, row)
+		}
+	}
+	if g.X != nil && dense.Finite(psis*dense.Largest(d.w)+slopes*dense.Largest(p.theta)) {
+		return learner.CheckProduct(&learn.Grad{Hyper: g.Hyper, Y: g.Y})
+	}
+	return learner.CheckProduct(g)
+}
+
+// ties implements [SVM.Ties]: with other shares of a multiplier and of u_k, the
+// cotangents of the copies of z_k differ by multiples of w and of u_k·θ.
+func (d *marginDerivative) ties(l *marginFit, visit func(i, k int, sign float64, d []float64) bool) {
+	p := &l.p
+	if l.state.Fit == 0 || d.adjointFit != l.state.Fit || p.rows == len(p.Of) {
+		return
+	}
+	for k, row := range p.Of {
+		if row < 0 || p.First[row] == k || d.face.side[row] != 0 {
+			continue
+		}
+		i := p.First[row]
+		sign := l.state.Data.Y[i] * l.state.Data.Y[k]
+		if visit(i, k, sign, d.w) && d.u[row] != 0 {
+			visit(i, k, sign, p.theta)
+		}
+	}
+}

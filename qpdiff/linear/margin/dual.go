@@ -1,0 +1,285 @@
+package margin
+
+import (
+	"math"
+
+	"cvgm/qpdiff/internal/dense"
+)
+
+// dual goes to the solution's face by the dual of the problem, without ℓ,
+//
+//	minimise λ2/2·‖θ‖² − Σ_i b_i   over 0 ≤ b_i ≤ w_i·hinge and |v_j| ≤ λ1,
+//	where λ2·θ = Zᵀb + v,
+//
+// with the derivatives m_i−1 in b_i and θ_j in v_j. Free between their bounds are
+// the multipliers of the elbow and the gradients v_j off the support; the sides
+// and the signs are the bounds of the others.
+//
+// The primal method may cycle through the faces that meet in one θ, where more kinks
+// do than θ has coordinates. Here many margins of 1 are many derivatives of 0. At
+// the minimiser of its free variables, one whose derivative has the wrong sign
+// joins them (as in the method of Lawson and Hanson 1974 for least squares with
+// bounds). The others lie between their bounds, so that the next step has a
+// length and the dual objective falls; each step that ends at a bound takes
+// variables away. Hence no face has its minimiser visited twice.
+//
+// With ℓ, and λ1 = 0, it does so for the quadratic model of ℓ at θ, whose minimiser
+// it goes to: Newton's method with all kinks at once, damped.
+//
+// dual starts from the multipliers of the face at hand, and returns false where
+// that has a singular system or rounds exceed limit.
+func (p *marginSolver) dual(limit int) bool {
+	p.model = p.curved
+	defer func() { p.model = false }()
+	p.feasible()
+	for p.rounds < limit {
+		if !p.newtonStep() {
+			return false
+		}
+		p.addMultipliers()
+		if p.moveFree() {
+			continue
+		}
+		if !p.curved {
+			p.take(1)
+			p.margins()
+		}
+		if id := p.mostViolated(); id >= 0 {
+			p.enter(id)
+		} else if !p.curved || p.damp() {
+			return true
+		}
+	}
+	return false
+}
+
+// damp takes the step to the minimiser of the model, or that part of it with which
+// the objective falls as it should, and reports whether it took all. Of a part the
+// face is that of the margins.
+func (p *marginSolver) damp() (whole bool) {
+	f, q := p.objective(p.theta, p.m), p.decrement
+	from := p.coef[:p.n]
+	copy(from, p.theta)
+	t := 1.0
+	for ; t > dense.Eps; t /= 2 {
+		p.take(t)
+		p.margins()
+		if p.objective(p.theta, p.m) <= f-sufficientFall*t*q+marginTol*math.Abs(f) {
+			break
+		}
+		copy(p.theta, from)
+	}
+	if t == 1 {
+		return true
+	}
+	p.margins()
+	p.elbow = p.elbow[:0]
+	for i, m := range p.m {
+		p.side[i] = sideIf(m < 1)
+	}
+	return t <= dense.Eps // where the fall is lost in rounding
+}
+
+// feasible makes a point of the dual of the face at hand: what its multipliers and
+// its gradient have beyond a bound goes to that bound.
+func (p *marginSolver) feasible() {
+	p.addMultipliers()
+	for e, i := range p.elbow {
+		p.b[i] = p.mult[e]
+		switch b := p.b[i]; {
+		case b <= 0:
+			p.side[i] = 1
+		case b >= p.top(i):
+			p.side[i] = -1
+		}
+	}
+	p.dropReleased()
+	for j, g := range p.grad {
+		if p.pos[j] >= 0 {
+			continue
+		}
+		if p.v[j] = g; math.Abs(g) >= p.l1 {
+			p.insert(j, -math.Copysign(1, g))
+		}
+	}
+}
+
+// maxStep returns how far x gets at the given rate before it is at a bound.
+func maxStep(x, rate, lo, hi float64) float64 {
+	switch {
+	case rate < 0:
+		return (lo - x) / rate
+	case rate > 0:
+		return (hi - x) / rate
+	}
+	return math.Inf(1)
+}
+
+// moveFree moves the free variables towards the minimiser of their face: to the
+// first bounds on the way, where it reports true and the variables there are no
+// longer free, or to the minimiser.
+func (p *marginSolver) moveFree() (stopped bool) {
+	t := math.Inf(1)
+	part := p.part[:0] // by free variable: the part of the way to its bound
+	for e, i := range p.elbow {
+		at, top := math.Inf(1), p.top(i)
+		if b := p.mult[e]; p.negative(e) || b > top+marginTol*top {
+			at = maxStep(p.b[i], b-p.b[i], 0, top)
+		}
+		part, t = append(part, at), min(t, at)
+	}
+	for j, g := range p.grad {
+		if p.pos[j] >= 0 {
+			continue
+		}
+		at := math.Inf(1)
+		if excess := math.Abs(g) - p.l1; excess > 0 && excess > marginTol*p.gradSize(j) {
+			at = maxStep(p.v[j], g-p.v[j], -p.l1, p.l1)
+		}
+		part, t = append(part, at), min(t, at)
+	}
+	stopped = !math.IsInf(t, 1)
+	way := min(t, 1)
+	for e, i := range p.elbow {
+		p.b[i] = min(max(p.b[i]+way*(p.mult[e]-p.b[i]), 0), p.top(i))
+		if stopped && part[e] <= t {
+			p.side[i] = sideIf(p.mult[e] > 0)
+		}
+	}
+	part = part[len(p.elbow):]
+	p.dropReleased()
+	k := 0
+	for j, g := range p.grad {
+		if p.pos[j] >= 0 {
+			continue
+		}
+		p.v[j] = min(max(p.v[j]+way*(g-p.v[j]), -p.l1), p.l1)
+		if stopped && part[k] <= t {
+			p.insert(j, -math.Copysign(1, g))
+		}
+		k++
+	}
+	return stopped
+}
+
+// mostViolated returns the row, or rows+coordinate, that is farthest on the wrong side of
+// its kink, beyond rounding and in units of it, or −1.
+func (p *marginSolver) mostViolated() int {
+	id, most := -1, stillTol
+	size := math.Sqrt(dense.Dot(p.theta, p.theta))
+	if p.model {
+		size += math.Sqrt(dense.Dot(p.dir, p.dir))
+	}
+	for i, side := range p.side {
+		m := p.m[i]
+		if p.model {
+			m += dense.Dot(p.z[i*p.n:(i+1)*p.n], p.dir)
+		}
+		if v := (1 - m) * float64(side); v > most*(1+p.norm[i]*size) {
+			id, most = i, v/(1+p.norm[i]*size)
+		}
+	}
+	for k, j := range p.act {
+		if v := -p.theta[j] * p.sgn[k]; v > most*size {
+			id, most = p.rows+j, v/size
+		}
+	}
+	return id
+}
+
+// enter makes the variable of a row, or of rows+coordinate, free. Where its normal
+// depends on those of the free ones, they first move along that dependency, which
+// leaves θ as it is and lowers the dual objective, until one is at a bound: that
+// may be the new one's other bound.
+func (p *marginSolver) enter(id int) {
+	n, s := p.n, len(p.act)
+	way, room := 0.0, 2*p.l1 // direction of the variable, and how far its other bound is
+	a := p.work[:s]
+	if id < p.rows {
+		way, room = float64(p.side[id]), p.top(id)
+		dense.Gather(a, p.z[id*n:(id+1)*n], p.act)
+	} else {
+		clear(a)
+		k := p.pos[id-p.rows]
+		way, a[k] = p.sgn[k], 1
+	}
+	slid := 0.0
+	if c := p.dependency(&p.marginProblem, a, p.coef); c != nil {
+		if slid = p.moveDependent(id, way, room, c); slid == room {
+			return
+		}
+	}
+	if id >= p.rows {
+		j := id - p.rows
+		p.v[j] = way * (slid - p.l1)
+		p.zero(j)
+		return
+	}
+	p.b[id] = slid
+	if way < 0 {
+		p.b[id] = room - slid
+	}
+	p.hold(id)
+}
+
+// moveDependent moves the variable id and the free ones along a dependency with the
+// coefficients c, and returns how far. Where that is room, id goes to its other
+// bound.
+func (p *marginSolver) moveDependent(id int, way, room float64, c []float64) float64 {
+	n, t := p.n, room
+	for e, i := range p.elbow {
+		t = min(t, maxStep(p.b[i], -way*c[e], 0, p.top(i)))
+	}
+	// Gradients off the support keep θ at 0 there.
+	rate := p.dir[:n]
+	clear(rate)
+	if id < p.rows {
+		copy(rate, p.z[id*n:(id+1)*n])
+	}
+	for e, i := range p.elbow {
+		dense.Axpy(-c[e], p.z[i*n:(i+1)*n], rate)
+	}
+	for j := range rate {
+		if rate[j] *= -way; p.pos[j] < 0 {
+			size := 0.0
+			if id < p.rows {
+				size = math.Abs(p.z[id*n+j])
+			}
+			for e, i := range p.elbow {
+				size += math.Abs(c[e] * p.z[i*n+j])
+			}
+			if math.Abs(rate[j]) <= marginTol*size {
+				rate[j] = 0
+			}
+			t = min(t, maxStep(p.v[j], rate[j], -p.l1, p.l1))
+		}
+	}
+	for e, i := range p.elbow {
+		r := -way * c[e]
+		if maxStep(p.b[i], r, 0, p.top(i)) <= t {
+			p.side[i] = sideIf(r > 0)
+			continue
+		}
+		p.b[i] = min(max(p.b[i]+t*r, 0), p.top(i))
+	}
+	p.dropReleased()
+	for j, r := range rate {
+		if p.pos[j] >= 0 {
+			continue
+		}
+		if maxStep(p.v[j], r, -p.l1, p.l1) <= t {
+			p.insert(j, -math.Copysign(1, r))
+			continue
+		}
+		p.v[j] = min(max(p.v[j]+t*r, -p.l1), p.l1)
+	}
+	switch {
+	case t < room:
+	case id < p.rows:
+		p.side[id] = -p.side[id]
+	default:
+		k := p.pos[id-p.rows]
+		p.sgn[k] = -p.sgn[k]
+	}
+	return t
+}

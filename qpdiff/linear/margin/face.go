@@ -1,0 +1,346 @@
+package margin
+
+import (
+	"math"
+	"slices"
+
+	"cvgm/qpdiff/internal/dense"
+
+	"gonum.org/v1/gonum/floats"
+)
+
+// marginFace is a face of a [marginProblem], on which its objective is smooth, and
+// the factor of the optimality system there.
+//
+// The normals z_i of the elbow, restricted to the support, are linearly independent.
+type marginFace struct {
+	side  []int8    // of m_i about 1: −1 below, +1 above, 0 on the elbow
+	elbow []int     // rows held at m_i = 1, ascending
+	act   []int     // support: coordinates not held at 0, ascending
+	sgn   []float64 // sign of each member of act, 0 where λ1 = 0
+	pos   []int     // by coordinate: its place in act, or −1
+	model bool      // ℓ is on the side of its kink where the margin is, not side
+
+	h, dinv []float64 // factor of the Hessian on the support, if curved
+	root    []float64 // √ of its pivots
+	q, r    []float64 // elbow normals, whitened by the Hessian, = R·Q with orthonormal rows of Q and lower triangular R
+	factor  bool      // h, q and r belong to the solution
+}
+
+// resize gives the face room for that many rows and coordinates.
+func (f *marginFace) resize(rows, n int) {
+	f.side, f.elbow = dense.Grow(f.side, rows), dense.Grow(f.elbow, n+1)
+	dense.GrowAll(n, &f.act, &f.pos)
+	dense.GrowAll(n, &f.sgn, &f.dinv, &f.root)
+	dense.GrowAll(n*n, &f.h, &f.q, &f.r)
+}
+
+// copyFrom makes f the face o, without its factor.
+func (f *marginFace) copyFrom(o *marginFace) {
+	f.resize(len(o.side), len(o.pos))
+	copy(f.side, o.side)
+	copy(f.pos, o.pos)
+	f.elbow = append(f.elbow[:0], o.elbow...)
+	f.act, f.sgn = append(f.act[:0], o.act...), append(f.sgn[:0], o.sgn...)
+}
+
+// sideIf returns the side of a row whose margin is below 1 or not.
+func sideIf(below bool) int8 {
+	if below {
+		return -1
+	}
+	return 1
+}
+
+// support makes the support and its signs those of theta: with λ1 = 0, all
+// coordinates.
+func (f *marginFace) support(theta []float64, l1 float64) {
+	f.act, f.sgn = f.act[:0], f.sgn[:0]
+	for j, t := range theta {
+		f.pos[j] = -1
+		if s := dense.Sign(t); s != 0 || l1 == 0 {
+			if l1 == 0 {
+				s = 0
+			}
+			f.pos[j] = len(f.act)
+			f.act, f.sgn = append(f.act, j), append(f.sgn, s)
+		}
+	}
+}
+
+// insert puts coordinate j into the support.
+func (f *marginFace) insert(j int, sign float64) {
+	k, _ := slices.BinarySearch(f.act, j)
+	f.act, f.sgn = slices.Insert(f.act, k, j), slices.Insert(f.sgn, k, sign)
+	f.index(k)
+}
+
+// remove holds coordinate j at 0.
+func (f *marginFace) remove(j int) {
+	k := f.pos[j]
+	f.act, f.sgn = slices.Delete(f.act, k, k+1), slices.Delete(f.sgn, k, k+1)
+	f.pos[j] = -1
+	f.index(k)
+}
+
+func (f *marginFace) index(from int) {
+	for k := from; k < len(f.act); k++ {
+		f.pos[f.act[k]] = k
+	}
+}
+
+// hold puts row i on the elbow.
+func (f *marginFace) hold(i int) {
+	f.side[i] = 0
+	k, _ := slices.BinarySearch(f.elbow, i)
+	f.elbow = slices.Insert(f.elbow, k, i)
+}
+
+// dropReleased takes the rows from the elbow that have a side.
+func (f *marginFace) dropReleased() {
+	f.elbow = slices.DeleteFunc(f.elbow, func(i int) bool { return f.side[i] != 0 })
+}
+
+// below reports whether the margin m of row i is below the kink of ℓ. On the elbow it
+// is 1, whatever its rounding.
+func (f *marginFace) below(i int, m float64) bool {
+	if f.model {
+		return m < 1
+	}
+	return f.side[i] < 0
+}
+
+// gradient sets g to the gradient of the face without multipliers, and if curved, h
+// to the Hessian on the support (upper triangle), at theta with the margins m.
+// Without ℓ the gradient is that at θ = 0.
+func (f *marginFace) gradient(p *marginProblem, g, theta, m []float64) {
+	n, s := p.n, len(f.act)
+	if !p.curved {
+		clear(g)
+		for i, side := range f.side {
+			if side < 0 {
+				dense.Axpy(p.Copies[i], p.z[i*n:(i+1)*n], g)
+			}
+		}
+		floats.Scale(-p.hinge, g)
+		return
+	}
+	h := f.h[:s*s]
+	clear(h)
+	floats.ScaleTo(g, p.l2, theta)
+	for k := range s {
+		h[k*s+k] = p.l2
+	}
+	for i, side := range f.side {
+		z := p.z[i*n : (i+1)*n]
+		slope, c := p.smoothLoss(m[i], f.below(i, m[i]))
+		if side < 0 {
+			slope -= p.hinge
+		}
+		c *= p.Copies[i]
+		dense.Axpy(p.Copies[i]*slope, z, g)
+		if c == 0 {
+			continue
+		}
+		for k, j := range f.act {
+			v := c * z[j]
+			row := h[k*s : (k+1)*s]
+			for l := k; l < s; l++ {
+				row[l] += v * z[f.act[l]]
+			}
+		}
+	}
+}
+
+// whiten replaces x by M⁻¹x for the Hessian MMᵀ on the support.
+func (f *marginFace) whiten(p *marginProblem, x []float64) {
+	if !p.curved {
+		floats.Scale(1/math.Sqrt(p.l2), x)
+		return
+	}
+	s := len(x)
+	dense.LDLForward(f.h, f.dinv, s, s, x)
+	for k := range x {
+		x[k] *= f.root[k] * f.dinv[k]
+	}
+}
+
+// unwhiten replaces x by M⁻ᵀx.
+func (f *marginFace) unwhiten(p *marginProblem, x []float64) {
+	if !p.curved {
+		f.whiten(p, x)
+		return
+	}
+	s := len(x)
+	floats.Mul(x, f.root[:s])
+	dense.LDLBack(f.h, f.dinv, s, s, x)
+}
+
+// factorise sets g as gradient does and prepares solves with the face's optimality
+// system. A member of the elbow that depends on those before it goes to the side of
+// its margin. It reports false where the Hessian is singular.
+func (f *marginFace) factorise(p *marginProblem, g, theta, m []float64) bool {
+	f.gradient(p, g, theta, m)
+	s := len(f.act)
+	if p.curved {
+		if dense.LDLFactor(f.h[:s*s], f.dinv[:s], s, s, dense.Eps) < s {
+			return false
+		}
+		for k := range s {
+			f.root[k] = math.Sqrt(1 / f.dinv[k])
+		}
+	}
+	e := 0
+	for _, i := range f.elbow {
+		if e < s && f.orthogonalise(p, i, e) {
+			f.elbow[e] = i
+			e++
+		} else {
+			f.side[i] = sideIf(m[i] < 1)
+		}
+	}
+	f.elbow = f.elbow[:e]
+	return true
+}
+
+// refactorise is factorise at a solution, whose elbow has multipliers: it reports false
+// also where a member of the elbow depends on those before it.
+func (f *marginFace) refactorise(p *marginProblem, g, theta, m []float64) bool {
+	elbow := len(f.elbow)
+	return f.factorise(p, g, theta, m) && len(f.elbow) == elbow
+}
+
+// orthogonalise makes the whitened normal of row i the e-th row of Q, by Gram
+// and Schmidt's method, twice for orthogonality to working precision. It
+// reports false where the normal depends on the earlier ones.
+func (f *marginFace) orthogonalise(p *marginProblem, i, e int) bool {
+	n, s := p.n, len(f.act)
+	b := f.q[e*s : (e+1)*s]
+	z := p.z[i*n : (i+1)*n]
+	dense.Gather(b, z, f.act)
+	f.whiten(p, b)
+	length, independent := f.project(b, f.r[e*n:e*n+e])
+	if !independent {
+		return false
+	}
+	f.r[e*n+e] = length
+	for k := range b {
+		b[k] /= length
+	}
+	return true
+}
+
+// project takes from x its parts along the first len(c) rows of Q, whose coefficients
+// are c, and returns the length of the rest, and whether it is more than rounding.
+func (f *marginFace) project(x, c []float64) (length float64, independent bool) {
+	s := len(x)
+	size := math.Sqrt(dense.Dot(x, x))
+	clear(c)
+	for range 2 {
+		for k := range c {
+			q := f.q[k*s : (k+1)*s]
+			t := dense.Dot(q, x)
+			c[k] += t
+			dense.Axpy(-t, q, x)
+		}
+	}
+	length = math.Sqrt(dense.Dot(x, x))
+	return length, length > dependentTol*size
+}
+
+// solveR replaces c by R⁻ᵀc.
+func (f *marginFace) solveR(c []float64) {
+	n := len(f.pos)
+	for e := len(c) - 1; e >= 0; e-- {
+		x := c[e]
+		for k := e + 1; k < len(c); k++ {
+			x -= f.r[k*n+e] * c[k]
+		}
+		c[e] = x / f.r[e*n+e]
+	}
+}
+
+// dependency returns the coefficients c with which the elbow's normals add up to a
+// on the support, or nil where they do not. It overwrites a.
+func (f *marginFace) dependency(p *marginProblem, a, c []float64) []float64 {
+	f.whiten(p, a)
+	c = c[:len(f.elbow)]
+	if _, independent := f.project(a, c); independent && len(c) < len(a) {
+		return nil
+	}
+	f.solveR(c)
+	return c
+}
+
+// system solves the face's optimality system
+//
+//	H d − Z_Eᵀb = v,  Z_E d = c
+//
+// in place: v becomes d, c becomes b. It returns dᵀHd. work has an entry for each of c.
+func (f *marginFace) system(p *marginProblem, v, c, work []float64) (decrement float64) {
+	n, s := p.n, len(f.act)
+	f.whiten(p, v)
+	// Coordinates of d along Q: RQd = c.
+	for e := range c {
+		x := c[e]
+		for k := range e {
+			x -= f.r[e*n+k] * c[k]
+		}
+		c[e] = x / f.r[e*n+e]
+	}
+	// Where the Hessian is small v dwarfs d. A round leaves eps of what it moves,
+	// so that one which moves more than there is of d is not the last.
+	b := work[:len(c)]
+	clear(b)
+	for round := range systemRounds {
+		var moved float64
+		for e := range c {
+			q := f.q[e*s : (e+1)*s]
+			t := c[e] - dense.Dot(q, v)
+			b[e] += t
+			dense.Axpy(t, q, v)
+			moved = max(moved, math.Abs(t))
+		}
+		if round > 0 && moved <= dense.Largest(v)+dense.Largest(c) {
+			break
+		}
+		if len(c) == s { // d has no part but Qᵀc, and what is left of v is rounding
+			clear(v)
+			for e, x := range c {
+				dense.Axpy(x, f.q[e*s:(e+1)*s], v)
+			}
+			break
+		}
+	}
+	copy(c, b)
+	f.solveR(c)
+	decrement = dense.Dot(v, v)
+	f.unwhiten(p, v)
+	return decrement
+}
+
+// elbowCond estimates the condition of the Gram matrix of the elbow's whitened
+// normals, scaled to length 1: of RRᵀ, whose factor as ldlFactor leaves it is made
+// of R. a is work of n×n entries, the others of n.
+func (f *marginFace) elbowCond(a, dinv, size, x []float64) float64 {
+	n, e := len(f.pos), len(f.elbow)
+	for k := range e {
+		d := f.r[k*n+k]
+		dinv[k] = 1 / (d * d)
+		for i := k; i < e; i++ {
+			a[k*e+i] = d * f.r[i*n+k]
+		}
+	}
+	return dense.LDLCond(a[:e*e], dinv[:e], e, e, size, x)
+}
+
+// elbowCondBound bounds what elbowCond estimates from above. The pivots are the
+// squares of R's diagonal, those of the normals' lengths sums over its rows.
+func (f *marginFace) elbowCondBound() float64 {
+	n, pivots := len(f.pos), 1.0
+	for k := range f.elbow {
+		r := f.r[k*n : k*n+k+1]
+		pivots *= r[k] * r[k] / dense.Dot(r, r)
+	}
+	return dense.CondBound(len(f.elbow), pivots, 0)
+}

@@ -1,0 +1,92 @@
+package margin
+
+import (
+	"slices"
+
+	"cvgm/qpdiff"
+	"cvgm/qpdiff/internal/dense"
+	"cvgm/qpdiff/internal/learner"
+	"cvgm/qpdiff/learn"
+)
+
+// marginFit is a [marginProblem] on its data, solved: what the derivatives of its
+// learners read.
+type marginFit struct {
+	state learner.State
+	p     marginSolver
+	mult  []float64 // by distinct row of the elbow: its multiplier
+	weakMargins
+}
+
+// Load makes d the data of the following fits. It keeps a reference to d, whose Rows and
+// Weights count. Errors are ArgErrors: those of [learn.Data.Check]; ErrDomain for a label other
+// than ±1, also of a row that does not count; ErrIllPosed where all labels that count
+// are the same; ErrNotFinite where the squared norm of a row overflows. After one, the
+// learner has no data.
+func (l *marginFit) Load(d learn.Data) error {
+	l.state.Unload()
+	d = learner.InPlace(d)
+	err := d.Check()
+	if err == nil {
+		err = learner.CheckClasses(d)
+	}
+	if err == nil {
+		err = l.p.load(d)
+	}
+	if err != nil {
+		l.p.reset()
+		return err
+	}
+	rows, n := d.X.Dims()
+	l.mult = dense.Grow(l.mult, rows)
+	l.resize(rows, n)
+	l.state.Data = d
+	return nil
+}
+
+// Reset forgets the warm start and the last fit. The data stays loaded.
+func (l *marginFit) Reset() {
+	l.state.Forget()
+	l.p.reset()
+}
+
+// solve ends a Fit, after its begin. l1 reports whether λ1 is a hyperparameter.
+func (l *marginFit) solve(theta []float64, l1 bool) error {
+	warm := l.p.warm
+	attempt := func() error {
+		if err := l.p.solve(); err != nil {
+			return err
+		}
+		dense.Scatter(l.mult, l.p.mult, l.p.elbow)
+		return l.find(&l.p, l1)
+	}
+	err := attempt()
+	if err != nil && warm { // the last face may hide more in rounding than the way from θ = 0 does
+		l.p.reset()
+		err = attempt()
+	}
+	if err != nil {
+		l.p.reset()
+		return err
+	}
+	copy(theta, l.p.theta)
+	l.state.Finish()
+	return nil
+}
+
+// Elbow returns the training rows i with y_iθᵀx_i = 1 at the last fit, which the
+// kink of the hinge loss holds there, ascending. It overwrites dst, and allocates only
+// where dst has too little capacity. The error is ErrNotFitted.
+func (l *marginFit) Elbow(dst []int) ([]int, error) {
+	return l.p.Where(&l.state, dst, func(k int) bool { return l.p.side[k] == 0 })
+}
+
+// notDifferentiable is the error of the wanted inputs that have no derivative; hyper
+// are the names of the hyperparameters among them, and weak lists distinct rows.
+func (l *marginFit) notDifferentiable(g *learn.Grad, weak qpdiff.Weak, hyper ...qpdiff.Input) error {
+	named := qpdiff.Weak{Coords: slices.Clone(weak.Coords)}
+	for _, i := range weak.Rows {
+		named.Rows = append(named.Rows, l.p.First[i])
+	}
+	return learner.NotDifferentiable(g, named, "move the hyperparameters, ask JVP for a directional derivative, or set Generalised", hyper...)
+}

@@ -1,0 +1,176 @@
+package margin
+
+import (
+	"math"
+	"slices"
+
+	"cvgm/qpdiff"
+	"cvgm/qpdiff/internal/check"
+	"cvgm/qpdiff/internal/dense"
+	"cvgm/qpdiff/learn"
+)
+
+// LearnedLoss is linear classification with a loss that is itself learned: a
+// conic combination of four surrogates of the 0–1 loss (Barratt and Sharma 2018,
+// supplement B), with a ridge penalty and without intercept:
+//
+//	minimise over θ   1/N·Σ_i [ α1·max(0, 1−m_i) + α2·exp(−m_i)
+//	                   + α3·max(0, 1−m_i)² + α4·log(1+exp(−2m_i)) ] + λ/2·‖θ‖²
+//
+// where m_i = y_i θᵀx_i, labels are ±1, and the sum over the rows has each as often as
+// it counts in the [learn.Data]. The hyperparameters are
+// (α1, α2, α3, α4, λ), all α at or above 0 and λ > 0. The paper keeps α in the
+// probability simplex; that constraint belongs to the search (search.Simplex),
+// not to the fit.
+//
+// # Method
+//
+// Newton's method over the faces of the hinge loss: rows with m_i = 1, the
+// elbow, are held there as long as their multipliers b_i stay between 0 and
+// α1/N, exactly as in [SVM]; in between, steps go only as far as the objective
+// falls.
+//
+// # Derivatives
+//
+// With Z_E the rows z_i = y_i x_i of the elbow, H = λI + 1/N·Σ ℓ″(m_i)·z_i z_iᵀ
+// for the smooth part ℓ of the loss, and (w, u) from H·w − Z_Eᵀu = dθ and Z_E·w
+// = 0,
+//
+//	α_k: −1/N·Σ_i ℓ_k'(m_i)·z_iᵀw    λ: −θᵀw
+//	z_i: −ψ_i·w + (u_i − ℓ″(m_i)·z_iᵀw/N)·θ
+//
+// where rows of the elbow do not count for ℓ_1', ψ_i is the derivative of the
+// objective in m_i (−b_i for the hinge loss of an elbow row) and u_i is 0 off
+// the elbow. At α_k = 0, the end of its domain, the derivative with respect to
+// α_k is the one from the right. Where strict complementarity fails, which is
+// where a row of the elbow has its multiplier at 0 or α1/N, or a margin is 1
+// beside the elbow (with α1 = α3 = 0 that is a kink in α1 only), there is no
+// derivative; see SVM, also for the tolerance and for equal rows.
+//
+// The zero value is ready for Load. Fits after the first allocate nothing.
+type LearnedLoss struct {
+	// Generalised makes VJP answer at weakly active rows too, as that of SVM
+	// does. False: such a VJP is refused with a NotDifferentiableError.
+	Generalised bool
+
+	marginFit
+}
+
+// learnedLossNames are the names of the hyperparameters in errors.
+var learnedLossNames = []qpdiff.Input{"alpha1", "alpha2", "alpha3", "alpha4", "lambda"}
+
+var errExponentialLoss = check.ArgErrorf("hyper", qpdiff.ErrNotFinite, "raise lambda", "leaves margins at which the exponential loss overflows")
+
+// Dims returns n parameters and the 5 hyperparameters (α1, α2, α3, α4, λ).
+func (l *LearnedLoss) Dims(n int) (theta, hyper int) { return n, 5 }
+
+// SetGeneralised sets the field Generalised.
+func (l *LearnedLoss) SetGeneralised(on bool) { l.Generalised = on }
+
+// Fit solves the problem at hyper and writes θ (n entries). Errors are those of
+// [SVM.Fit], with λ for λ2.
+func (l *LearnedLoss) Fit(theta, hyper []float64) error {
+	if err := l.state.Begin(theta, hyper, l.p.n, 5); err != nil {
+		return err
+	}
+	if hyper[4] == 0 {
+		return check.ArgErrorf("hyper", qpdiff.ErrDomain, "give a ridge weight lambda above 0", "holds 0 at index 4")
+	}
+	inv := 1 / l.p.total
+	l.p.hinge = hyper[0] * inv
+	for k := range l.p.smooth {
+		l.p.smooth[k] = hyper[1+k] * inv
+	}
+	l.p.l2 = hyper[4]
+	return l.solve(theta, false)
+}
+
+// VJP adds dthetaᵀ·∂θ/∂input at the last fit to each field of g that is not nil.
+// Errors: ErrNotFitted; an ArgError of kind ErrNotFinite for dtheta, for hyper where
+// α2 = 0 and its derivative overflows, or where another product overflows, which
+// leaves g undefined; where strict complementarity fails
+// and Generalised is not set, a NotDifferentiableError that names the rows.
+func (l *LearnedLoss) VJP(w *qpdiff.Workspace, g *learn.Grad, dtheta []float64) error {
+	m := qpdiff.Scratch[marginDerivative](w)
+	if err := m.adjoint(&l.marginFit, l.Generalised, g, dtheta, learnedLossNames...); err != nil {
+		return err
+	}
+	if g.Hyper != nil {
+		var d [4]float64
+		n, inv := l.p.n, 1/l.p.total
+		for i := range l.p.m {
+			wz := dense.Dot(m.w, l.p.z[i*n:(i+1)*n]) * l.p.Copies[i] * inv
+			for k, slope := range l.slopes(i, m.face.side[i]) {
+				d[k] -= slope * wz
+			}
+		}
+		if !dense.Finite(d[1]) {
+			return errExponentialLoss
+		}
+		if !l.Generalised && !l.weakFree.Empty() {
+			d[0] = 0
+		}
+		dense.Axpy(1, d[:], g.Hyper)
+		g.Hyper[4] -= dense.Dot(l.p.theta, m.w)
+	}
+	return m.finishAdjoint(&l.marginFit, l.Generalised, g, learnedLossNames[0])
+}
+
+// slopes returns the derivatives of the four losses at row i, whose margin is on the
+// given side of 1; on the elbow that of the hinge loss is in the multiplier.
+func (l *LearnedLoss) slopes(i int, side int8) (d [4]float64) {
+	m := l.p.m[i]
+	if side < 0 {
+		d[0], d[2] = -1, -2*(1-m)
+	}
+	d[1] = -math.Exp(-m)
+	d[3] = -2 / (1 + math.Exp(2*m))
+	return d
+}
+
+// JVP sets dtheta to the directional derivative of θ at the last fit along d,
+// whose fields are tangents of the inputs (nil: zero), also where strict
+// complementarity fails, as [SVM.JVP] does. Errors: ErrNotFitted; an ArgError of
+// kind ErrNotFinite for d or where dtheta, or the change of the gradient
+// along d, overflows, or ErrDomain where d lowers α1 from 0 at a margin of 1.
+func (l *LearnedLoss) JVP(w *qpdiff.Workspace, dtheta []float64, d *learn.Grad) error {
+	m := qpdiff.Scratch[marginDerivative](w)
+	if err := m.forward(&l.marginFit, dtheta, d); err != nil {
+		return err
+	}
+	rise := 0.0
+	if d.Hyper != nil {
+		if l.p.hinge == 0 && !(l.weak.Empty() && l.weakFree.Empty()) {
+			if rise = d.Hyper[0] / l.p.total; rise < 0 {
+				return check.ArgErrorf("d.Hyper", qpdiff.ErrDomain, "give a direction that raises alpha1", "lowers alpha1 from 0 where a margin is 1")
+			}
+		}
+		n, inv := l.p.n, 1/l.p.total
+		for i := range l.p.m {
+			var s float64
+			for k, slope := range l.slopes(i, m.face.side[i]) {
+				if k == 0 && slices.Contains(l.weakFree.Rows, i) {
+					continue // at its kink, which oneSided adds
+				}
+				if d.Hyper[k] != 0 {
+					s += slope * d.Hyper[k]
+				}
+			}
+			if !dense.Finite(s) {
+				return errExponentialLoss
+			}
+			dense.Axpy(-s*l.p.Copies[i]*inv, l.p.z[i*n:(i+1)*n], m.w)
+		}
+		dense.Axpy(-d.Hyper[4], l.p.theta, m.w)
+	}
+	return m.finishForward(&l.marginFit, dtheta, d, rise)
+}
+
+// New returns a new learner with the same Generalised.
+func (l *LearnedLoss) New() learn.Learner { return &LearnedLoss{Generalised: l.Generalised} }
+
+// Convention returns that no loss is usual.
+func (*LearnedLoss) Convention() learn.Convention { return learn.Convention{} }
+
+// Hyperparameters returns nil: the weights of the losses do not follow from the data.
+func (*LearnedLoss) Hyperparameters(learn.Moments) []learn.Hyperparameter { return nil }

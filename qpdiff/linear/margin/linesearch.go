@@ -1,0 +1,171 @@
+package margin
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"cvgm/qpdiff/internal/dense"
+)
+
+// collect lists the kinks before the end of the step, and returns how far the
+// step moves a margin at most and the number of kinks.
+func (p *marginSolver) collect() (moved float64, crossed int) {
+	n := p.n
+	p.kinks = p.kinks[:0]
+	d := p.dir[:len(p.act)]
+	at := math.Sqrt(dense.Dot(p.theta, p.theta))
+	size := at + math.Sqrt(dense.Dot(d, d))
+	for i, side := range p.side {
+		z := p.z[i*n : (i+1)*n]
+		var v float64
+		for k, j := range p.act {
+			v += z[j] * d[k]
+		}
+		p.dm[i] = v
+		moved = max(moved, math.Abs(v))
+		if side == 0 || v*float64(side) >= 0 || math.Abs(v) <= stillTol*p.norm[i]*size {
+			continue
+		}
+		if t := atStart(1-p.m[i], v, 1+p.norm[i]*at); t < 1 {
+			p.kinks = append(p.kinks, kink{i, t, p.Copies[i] * p.hinge * math.Abs(v)})
+		}
+	}
+	for k, j := range p.act {
+		v := d[k]
+		if v*p.sgn[k] >= 0 || math.Abs(v) <= stillTol*size {
+			continue
+		}
+		if t := atStart(-p.theta[j], v, at); t < 1 {
+			p.kinks = append(p.kinks, kink{p.rows + j, t, 2 * p.l1 * math.Abs(v)})
+		}
+	}
+	return moved, len(p.kinks)
+}
+
+// atStart returns the place t = way/v along a step. One that differs from the
+// start by rounding, at a way that is rounding of scale, is the start, so that
+// kinks which coincide are passed in the order of their ids.
+func atStart(way, v, scale float64) float64 {
+	t := way / v
+	if t < stillTol && math.Abs(way) <= stillTol*scale {
+		return 0
+	}
+	return t
+}
+
+// search returns how far to go along the step: to where the objective stops
+// falling. kinks are cut to those passed; blocked is the one where the search
+// ended, or −1 where it ended between kinks.
+func (p *marginSolver) search(moved float64) (t float64, blocked int, ok bool) {
+	slices.SortFunc(p.kinks, func(a, b kink) int {
+		return cmp.Or(cmp.Compare(a.t, b.t), cmp.Compare(a.id, b.id))
+	})
+	d := p.dir[:len(p.act)]
+	c := p.l2 * dense.Dot(d, d)
+	if p.curved {
+		if moved > quadraticStep {
+			return p.searchCurved()
+		}
+		c = p.decrement
+	}
+	var jumps float64
+	for k, kk := range p.kinks {
+		if c*(kk.t-1)+jumps >= 0 {
+			p.kinks = p.kinks[:k]
+			break
+		}
+		jumps += kk.jump
+		if c*(kk.t-1)+jumps >= 0 {
+			p.kinks = p.kinks[:k]
+			return kk.t, kk.id, true
+		}
+	}
+	return 1 - jumps/c, -1, true
+}
+
+// searchCurved is search where the slope between kinks is not linear.
+func (p *marginSolver) searchCurved() (t float64, blocked int, ok bool) {
+	d := p.dir[:len(p.act)]
+	var atZero, dd float64 // slope of the linear and quadratic terms at 0, and its growth
+	for k, j := range p.act {
+		atZero += (p.l2*p.theta[j] + p.l1*p.sgn[k]) * d[k]
+		dd += p.l2 * d[k] * d[k]
+	}
+	for i, side := range p.side {
+		if side < 0 {
+			atZero -= p.Copies[i] * p.hinge * p.dm[i]
+		}
+	}
+	slope := func(t float64) float64 {
+		s := atZero + t*dd
+		for i, v := range p.dm {
+			if v != 0 && p.side[i] != 0 {
+				m := p.m[i] + t*v
+				f, _ := p.smoothLoss(m, m < 1)
+				s += p.Copies[i] * f * v
+			}
+		}
+		return s
+	}
+	var jumps float64
+	for _, k := range p.kinks {
+		jumps += k.jump
+	}
+	start := slope(0)
+	if end := slope(1) + jumps; end <= 0 || end <= marginTol*math.Abs(start) {
+		return 1, -1, true
+	}
+	// The first kink after which the slope is not negative, if there is one.
+	jumps = 0
+	lo, hi := 0.0, 1.0
+	for k, kk := range p.kinks {
+		s := slope(kk.t) + jumps
+		if s >= 0 {
+			hi = kk.t
+			p.kinks = p.kinks[:k]
+			break
+		}
+		jumps += kk.jump
+		lo = kk.t
+		if s+kk.jump >= 0 {
+			p.kinks = p.kinks[:k]
+			return kk.t, kk.id, true
+		}
+	}
+	for range bisections {
+		t = (lo + hi) / 2
+		switch s := slope(t) + jumps; {
+		case s > 0:
+			hi = t
+		case s < sufficientSlope*start:
+			lo = t
+		default:
+			return t, -1, true
+		}
+	}
+	// A step too short for float64 that passes no kink changes nothing, and
+	// would be taken again and again.
+	return lo, -1, dense.Finite(start) && (lo > 0 || len(p.kinks) > 0)
+}
+
+// cross changes the face at the kinks passed and at the one that ended the step.
+func (p *marginSolver) cross(blocked int) {
+	for _, k := range p.kinks {
+		if k.id < p.rows {
+			p.side[k.id] = -p.side[k.id]
+		} else {
+			s := &p.sgn[p.pos[k.id-p.rows]]
+			*s = -*s
+		}
+	}
+	switch {
+	case blocked >= p.rows:
+		p.zero(blocked - p.rows)
+	case blocked >= 0 && p.hinge > 0:
+		p.m[blocked] = 1
+		p.hold(blocked)
+	case blocked >= 0:
+		p.side[blocked] = -p.side[blocked]
+	}
+}

@@ -1,0 +1,301 @@
+package margin
+
+import (
+	"slices"
+
+	"cvgm/qpdiff"
+	"cvgm/qpdiff/internal/check"
+	"cvgm/qpdiff/internal/dense"
+	"cvgm/qpdiff/internal/learner"
+	"cvgm/qpdiff/learn"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// forward begins a JVP: it checks the arguments, clears the right-hand side w and
+// makes face that of l less what is weakly active.
+func (d *marginDerivative) forward(l *marginFit, dtheta []float64, t *learn.Grad) error {
+	d.adjointFit = 0
+	if err := l.state.CheckForward(dtheta, t); err != nil {
+		return err
+	}
+	if err := l.checkEqual(t); err != nil {
+		return err
+	}
+	if l.weak.Empty() {
+		if err := d.prepare(l); err != nil {
+			return err
+		}
+	} else {
+		if (t.X != nil || t.Y != nil) && !d.independent(l) {
+			return l.notDifferentiable(&learn.Grad{X: t.X, Y: t.Y}, l.weak)
+		}
+		d.leaveOutWeak(l, true)
+		if l.p.hinge == 0 {
+			for _, i := range l.weak.Rows {
+				d.own.side[i] = 1 // oneSided adds what the other side has more
+			}
+		}
+		d.differentiateLosses(l)
+	}
+	clear(d.w)
+	return nil
+}
+
+// checkEqual reports equal rows on the elbow that t parts: only the sum of their
+// multipliers is unique. Those of weakly active ones are all at the same bound.
+func (l *marginFit) checkEqual(t *learn.Grad) error {
+	p := &l.p
+	if p.rows == len(p.Of) || t.X == nil && t.Y == nil {
+		return nil
+	}
+	for k, row := range p.Of {
+		if row < 0 || p.First[row] == k || p.side[row] != 0 || slices.Contains(l.weak.Rows, row) {
+			continue
+		}
+		i := p.First[row]
+		sign := l.state.Data.Y[i] * l.state.Data.Y[k]
+		parted := t.Y != nil && t.Y[i] != sign*t.Y[k]
+		for j := range p.n {
+			if t.X != nil && t.X.At(i, j) != sign*t.X.At(k, j) {
+				parted = parted || p.pos[j] >= 0 || slices.Contains(l.weak.Coords, j)
+			}
+		}
+		if parted {
+			return check.ArgErrorf("d", qpdiff.ErrNotDifferentiable, "move them equally, or move the hyperparameters", "parts the equal rows %d and %d, which are at the kink of their loss", i, k)
+		}
+	}
+	return nil
+}
+
+// finishForward ends a JVP after its part for the hyperparameters: it adds that for
+// the data to the right-hand side, solves and writes dtheta. rise is the tangent of λ1
+// or of the hinge loss's weight at 0, where that has a kink there.
+func (d *marginDerivative) finishForward(l *marginFit, dtheta []float64, t *learn.Grad, rise float64) error {
+	p := &l.p
+	n := p.n
+	clear(d.u)
+	d.dm = dense.Zeros(d.dm, len(p.Of))
+	if t.X != nil || t.Y != nil {
+		for i, k := range p.Of {
+			if k < 0 {
+				continue
+			}
+			y, count := l.state.Data.Y[i], p.count(i)
+			psi := count * d.psi[k]
+			z := p.z[k*n : (k+1)*n]
+			var dm float64 // θᵀdz_i
+			if t.X != nil {
+				dx := t.X.RawRowView(i)
+				dm += y * dense.Dot(p.theta, dx)
+				dense.Axpy(-psi*y, dx, d.w)
+			}
+			if t.Y != nil {
+				dm += y * t.Y[i] * p.m[k]
+				dense.Axpy(-psi*y*t.Y[i], z, d.w)
+			}
+			dense.Axpy(-count*d.curvature[k]*dm, z, d.w)
+			d.u[k] -= count * dm / p.Copies[k]
+			d.dm[i] = dm
+		}
+	}
+	if !l.weak.Empty() || rise > 0 {
+		return d.oneSided(l, dtheta, rise)
+	}
+	d.solve(&p.marginProblem)
+	copy(dtheta, d.w)
+	return learner.CheckTangentOut(dtheta)
+}
+
+// oneSided sets dtheta to the directional derivative of θ where strict
+// complementarity fails, given the right-hand sides w and u of the face without the
+// weakly active rows and coordinates: the solution δ of the quadratic program
+// (Robinson 1980)
+//
+//	minimise   ½ δᵀHδ − wᵀδ + Σ ½c_i s_i² + e_i s_i
+//	subject to z_iᵀδ = u_i on the elbow; ≤ and ≥ on weakly active rows whose
+//	           multiplier is at its upper end and at 0; a weakly active
+//	           coordinate on its side of the kink
+//
+// where s_i = max(0, u_i − z_iᵀδ) stands for the hinge loss with a weight rising
+// from 0 at the rate e_i and for the truncated quadratic loss, and s_j = |δ_j| for
+// λ1 rising from 0. rise is that rate of λ1 or of the hinge loss. Equal rows that move
+// apart have a constraint or an s each.
+func (d *marginDerivative) oneSided(l *marginFit, dtheta []float64, rise float64) error {
+	p, weak := &l.p, l.weak
+	n := p.n
+	vars := slices.Concat(d.face.act, weak.Coords) // the coordinates that may move
+	// The rows and coordinates with an s.
+	var slackRows, slackCoords []int
+	if p.hinge == 0 {
+		slackRows = weak.Rows
+	}
+	if rise > 0 {
+		slackRows, slackCoords = slices.Concat(slackRows, l.weakFree.Rows), l.weakFree.Coords
+	}
+	slack := d.parts(l, slackRows)
+	nv := len(vars)
+	if nv == 0 {
+		clear(dtheta)
+		return nil
+	}
+	q := newSidedQP(nv + len(slack) + len(slackCoords))
+	for k, j := range vars {
+		q.P[k] = -d.w[j]
+		q.Q.Set(k, k, p.l2)
+	}
+	normal := func(i int, sign float64) []float64 { return q.row(p.z[i*n:(i+1)*n], vars, sign) }
+	for i, c := range d.curvature {
+		if c == 0 {
+			continue
+		}
+		z := normal(i, 1)
+		for k := range nv {
+			dense.Axpy(c*p.Copies[i]*z[k], z, q.Q.RawRowView(k))
+		}
+	}
+	for _, i := range d.face.elbow {
+		q.equal(normal(i, 1), d.u[i])
+	}
+	if p.hinge > 0 {
+		for _, part := range d.parts(l, weak.Rows) {
+			s := -float64(d.face.side[part.row])
+			q.atMost(normal(part.row, s), s*part.u)
+		}
+	}
+	for _, j := range weak.Coords {
+		q.atMost(q.unit(slices.Index(vars, j), -l.subgradient(j)), 0)
+	}
+	for k, part := range slack {
+		s := nv + k
+		q.Q.Set(s, s, 2*p.smooth[1]*part.copies)
+		q.P[s] = rise * part.copies
+		row := normal(part.row, -1)
+		row[s] = -1
+		q.atMost(row, -part.u)
+		q.atMost(q.unit(s, -1), 0)
+	}
+	for k, j := range slackCoords {
+		s := nv + len(slack) + k
+		q.P[s] = rise
+		for _, v := range []float64{1, -1} {
+			row := q.unit(slices.Index(vars, j), v)
+			row[s] = -1
+			q.atMost(row, 0)
+		}
+	}
+	delta, err := q.solve()
+	if err != nil {
+		return err
+	}
+	clear(dtheta)
+	dense.Scatter(dtheta, delta, vars)
+	return learner.CheckTangentOut(dtheta)
+}
+
+// A sidedQP is a QP in size variables whose constraints are added one by one.
+type sidedQP struct {
+	qpdiff.QP
+	size int
+	a, g []float64 // the rows of A and G
+}
+
+func newSidedQP(size int) *sidedQP {
+	return &sidedQP{QP: qpdiff.QP{Q: mat.NewDense(size, size, nil), P: make([]float64, size)}, size: size}
+}
+
+// row returns the row of sign times the entries of z at vars, and else 0.
+func (q *sidedQP) row(z []float64, vars []int, sign float64) []float64 {
+	row := make([]float64, q.size)
+	for k, j := range vars {
+		row[k] = sign * z[j]
+	}
+	return row
+}
+
+// unit returns a row that is v at k and else 0.
+func (q *sidedQP) unit(k int, v float64) []float64 {
+	row := make([]float64, q.size)
+	row[k] = v
+	return row
+}
+
+// equal adds rowᵀz = b.
+func (q *sidedQP) equal(row []float64, b float64) {
+	q.a = append(q.a, row...)
+	q.B = append(q.B, b)
+}
+
+// atMost adds rowᵀz ≤ h.
+func (q *sidedQP) atMost(row []float64, h float64) {
+	q.g = append(q.g, row...)
+	q.H = append(q.H, h)
+}
+
+// solve returns the solution.
+func (q *sidedQP) solve() ([]float64, error) {
+	if len(q.B) > 0 {
+		q.A = mat.NewDense(len(q.B), q.size, q.a)
+	}
+	if len(q.H) > 0 {
+		q.G = mat.NewDense(len(q.H), q.size, q.g)
+	}
+	var s qpdiff.Solution
+	err := s.Solve(&q.QP)
+	return s.Z, err
+}
+
+// A rowPart is the copies of a distinct row that have the same right-hand side u.
+type rowPart struct {
+	row       int
+	u, copies float64 // copies: what they count
+}
+
+// parts returns those of the rows given.
+func (d *marginDerivative) parts(l *marginFit, rows []int) (parts []rowPart) {
+	for i, k := range l.p.Of {
+		if !slices.Contains(rows, k) {
+			continue
+		}
+		u := -d.dm[i]
+		at := slices.IndexFunc(parts, func(r rowPart) bool { return r.row == k && r.u == u })
+		if at < 0 {
+			at, parts = len(parts), append(parts, rowPart{row: k, u: u})
+		}
+		parts[at].copies += l.p.count(i)
+	}
+	return parts
+}
+
+// independent reports whether the gradients of everything that is active,
+// weakly or not, are linearly independent. Where they are not, the multipliers
+// are not unique, and a move of the data may answer to any of them.
+func (d *marginDerivative) independent(l *marginFit) bool {
+	p, f := &l.p.marginProblem, &d.own
+	if !d.withoutWeak(l, true) {
+		return false
+	}
+	if p.hinge == 0 {
+		return true
+	}
+	rows := len(f.elbow)
+	for _, i := range l.weak.Rows {
+		if rows == len(f.act) || !f.orthogonalise(p, i, rows) {
+			return false
+		}
+		rows++
+	}
+	return true
+}
+
+// subgradient returns sign(θ_j), or where coordinate j is weakly active the sign of its
+// subgradient; at its kink with λ1 = 0 it is 0.
+func (l *marginFit) subgradient(j int) float64 {
+	switch {
+	case slices.Contains(l.weak.Coords, j):
+		return -dense.Sign(l.p.grad[j])
+	case slices.Contains(l.weakFree.Coords, j):
+		return 0
+	}
+	return dense.Sign(l.p.theta[j])
+}

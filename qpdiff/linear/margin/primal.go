@@ -1,0 +1,172 @@
+package margin
+
+import (
+	"math"
+
+	"cvgm/qpdiff"
+	"cvgm/qpdiff/internal/check"
+	"cvgm/qpdiff/internal/dense"
+	"cvgm/qpdiff/internal/learner"
+)
+
+// solve moves theta to the solution.
+func (p *marginSolver) solve() error {
+	p.factor, p.rounds = false, 0
+	p.curved = p.smooth != [3]float64{}
+	if p.warm && p.resume() {
+		if err := p.primal(); err == nil {
+			return nil
+		}
+	}
+	p.warm = false
+	clear(p.theta)
+	clear(p.m)
+	dense.Fill(p.side, -1)
+	p.elbow = p.elbow[:0]
+	p.support(p.theta, p.l1)
+	return p.primal()
+}
+
+// resume goes to the minimiser of the last solution's face in the problem as
+// it is now, one Newton step if curved, and says whether that is a point to
+// start from.
+func (p *marginSolver) resume() bool {
+	if p.hinge == 0 {
+		for _, i := range p.elbow {
+			p.side[i] = -1
+		}
+		p.elbow = p.elbow[:0]
+	}
+	p.margins()
+	p.support(p.theta, p.l1)
+	if !p.newtonStep() {
+		return false
+	}
+	p.take(1)
+	p.margins()
+	p.support(p.theta, p.l1)
+	for i, m := range p.m {
+		if p.side[i] != 0 {
+			p.side[i] = sideIf(m < 1)
+		}
+	}
+	// Where the data has changed, that can be worse than nothing at all.
+	return p.objective(p.theta, p.m) <= p.total*(p.hinge+p.smooth[0]+p.smooth[1]+p.smooth[2]*math.Ln2)
+}
+
+// primal goes from face to face to the solution, from theta on.
+func (p *marginSolver) primal() error {
+	clear(p.tried)
+	still := 0          // steps of length zero in a row
+	rounded := false    // correct has moved margins to 1, so that the next step is not exact
+	last := math.Inf(1) // length of the step before, on the same face
+	low := math.Inf(1)
+	limit := p.rounds + fixedRounds + kinkRounds*(p.rows+p.n)
+	for round := 1; p.rounds < limit; round++ {
+		if !p.newtonStep() {
+			return errSingularMargins
+		}
+		if round%stuckRounds == 0 && p.hinge > 0 {
+			f := p.objective(p.theta, p.m)
+			stuck := f >= low-stillTol*math.Abs(low)
+			low = f
+			if stuck {
+				if !p.dual(limit) {
+					break
+				}
+				continue
+			}
+		}
+		moved, crossed := p.collect()
+		if crossed == 0 && (!p.curved || moved <= lastStep || moved < roundedStep && moved > last/2) {
+			last = math.Inf(1)
+			p.take(1)
+			p.margins()
+			if !p.curved {
+				p.refine()
+			}
+			if p.correct() {
+				rounded = true
+				continue
+			}
+			if rounded || !p.onElbow() {
+				rounded = false
+				continue
+			}
+			if p.release(still > blockedSteps) == 0 {
+				if p.hidden {
+					return errHiddenSide
+				}
+				p.warm, p.factor = true, !p.curved
+				return nil
+			}
+			continue
+		}
+		t, blocked, ok := p.search(moved)
+		if !ok {
+			break
+		}
+		still++
+		if t > 0 {
+			still = 0
+		}
+		p.take(t)
+		for i, v := range p.dm {
+			p.m[i] += t * v
+		}
+		p.cross(blocked)
+		last = math.Inf(1)
+		if t == 1 && crossed == 0 {
+			last = moved
+		}
+		if p.curved && t == 1 && crossed == 0 && moved < nearStep {
+			// Near the face's minimiser a wrong sign is a wrong sign.
+			p.release(true)
+		}
+	}
+	return check.ArgErrorf("Data", qpdiff.ErrIterationLimit, "raise the ridge penalty, or scale the features", "is so ill-conditioned that no active set was confirmed")
+}
+
+// correct puts every row on the side where its margin is, and reports whether
+// rounding had put any on the other. With a large weight of the squared hinge loss
+// a margin that is beyond 1 by rounding alone counts too, as that loss has a slope
+// there on one side only. Where it is so large that the rounding of a margin of 1
+// makes any slope the row goes, once, to the side above, which has none: from there
+// a step leads away, or back, and then it stays.
+func (p *marginSolver) correct() (changed bool) {
+	p.hidden = false
+	size := math.Sqrt(dense.Dot(p.theta, p.theta))
+	norm := p.norm[:len(p.side)]
+	for i, side := range p.side {
+		v, terms := (p.m[i]-1)*float64(side), 1+norm[i]*size
+		if v > stillTol*terms {
+			continue
+		}
+		switch {
+		case v < -stillTol*terms:
+		case p.tried[i] || side == 0:
+			continue
+		case v < 0 && p.steep(i, -v/stillTol), side < 0 && p.steep(i, dense.ComplementarityTol*dense.Eps*terms):
+			// At 1, not beyond it on the new side too, which would hide the kink.
+			p.tried[i], p.m[i] = true, 1
+		default:
+			p.hidden = p.hidden || v < -learner.DecisionTol
+			continue
+		}
+		p.side[i] = -side
+		changed = true
+	}
+	return changed
+}
+
+// onElbow reports whether the elbow's rows have their margins at 1. A step that
+// is large beside what it has to move a row leaves them elsewhere.
+func (p *marginSolver) onElbow() bool {
+	size := math.Sqrt(dense.Dot(p.theta, p.theta))
+	for _, i := range p.elbow {
+		if math.Abs(p.m[i]-1) > stillTol*(1+p.norm[i]*size) {
+			return false
+		}
+	}
+	return true
+}

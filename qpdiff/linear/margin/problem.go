@@ -1,0 +1,168 @@
+package margin
+
+import (
+	"math"
+
+	"cvgm/qpdiff"
+	"cvgm/qpdiff/internal/check"
+	"cvgm/qpdiff/internal/dense"
+	"cvgm/qpdiff/internal/learner"
+)
+
+// Tolerances and caps of [marginSolver]. The caps decide results only where a problem
+// is degenerate or ill-conditioned.
+const (
+	// marginTol bounds the rounding of a margin, a coordinate, a multiplier or an entry
+	// of the gradient, relative to the size of its terms: a sum of some dozens of terms
+	// is off by less.
+	marginTol = 64 * dense.Eps
+
+	// stillTol bounds the rounding that a step makes: in a margin or a coordinate,
+	// relative to the size of its terms, or in the place of a kink, as a part of the
+	// step. It is above marginTol since a step carries the error of a solved system.
+	stillTol = 1e-12
+
+	// dependentTol is the part of a normal's length up to which what is left of it,
+	// less its parts along others, counts as rounding. Gram and Schmidt's method, done
+	// twice, leaves a few eps for each of the others.
+	dependentTol = 1e-13
+
+	// quadraticStep is the change of the margins up to which the curvature of ℓ
+	// counts as constant along a step: the slope itself is lost in rounding there.
+	quadraticStep = 1e-3
+
+	// lastStep is the change of the margins below which a Newton step is the last:
+	// quadratic convergence leaves less than its square.
+	lastStep = 1e-8
+
+	// roundedStep is the change of the margins below which a Newton step is the last
+	// where it is more than half as long as the one before: quadratic convergence would
+	// leave less, so that the rest is rounding.
+	roundedStep = 1e-4
+
+	// nearStep is the change of the margins up to which the signs of the multipliers
+	// after a full Newton step are those at the face's minimiser.
+	nearStep = .1
+
+	// blockedSteps is the number of steps without length in a row after which one
+	// constraint leaves at a time: those that leave together may block one another.
+	blockedSteps = 10
+
+	// stuckRounds is the number of rounds in a row without a fall of the objective
+	// after which the dual method takes over from the primal one. It costs more for
+	// each face, so that a few steps without length do not call for it.
+	stuckRounds = 20
+
+	// Faces up to which a solve may come: fixedRounds and, for each row and coordinate,
+	// kinkRounds. Degenerate data takes 3 for each, the rest is for ill-conditioned data.
+	fixedRounds, kinkRounds = 200, 50
+
+	// bisections bounds the steps of the line search with ℓ: the last is 2⁻²⁰⁰ of the
+	// Newton step, which only a weight of a loss beyond 1e60 makes too long.
+	bisections = 200
+
+	// sufficientSlope is the part of the slope at the start of a step to which the line
+	// search with ℓ lets it fall (the curvature condition of Wolfe 1969).
+	sufficientSlope = .5
+
+	// sufficientFall is the least part of the model's fall by which the objective must
+	// fall (the condition of Armijo 1966, with its usual constant).
+	sufficientFall = 1e-4
+
+	// systemRounds bounds the rounds of [marginFace.system]: from the largest
+	// float64 down to the smallest in factors of eps, with as many again for the
+	// rounding that many constraints add.
+	systemRounds = 80
+
+	// refinements bounds the corrections of [marginSolver.refine]: one leaves the
+	// square of the relative error of those before it.
+	refinements = 3
+
+	// looseBound is where a bound of the elbow's condition is too loose to save time:
+	// too many rows are looked at twice. Results do not depend on it.
+	looseBound = 1e8
+)
+
+var (
+	errSingularMargins = check.ArgErrorf("Data", qpdiff.ErrIllPosed, "raise the ridge penalty, or scale the features", "gives optimality conditions that are singular to machine precision")
+
+	// errHiddenSide is the error of a fit that ends with a margin well on the other side
+	// of 1 than the solver took it for, since ‖z_i‖‖θ‖ is large beside it.
+	errHiddenSide = check.ArgErrorf("Data", qpdiff.ErrIllPosed, "scale the features", "has features of sizes so different that rounding hides on which side of 1 a margin is")
+)
+
+// marginProblem minimises a sum of losses of the margins m = Zθ with one kink
+// each, at 1, and one kink of each coordinate at 0:
+//
+//	Σ_i w_i·(hinge·max(0, 1−m_i) + ℓ(m_i)) + λ1·‖θ‖₁ + λ2/2·‖θ‖²,  λ2 > 0,
+//
+// where w_i is what the copies of row i count in the data (equal rows are one row
+// here, or the multipliers of an elbow with copies would not be unique), and
+// ℓ(m) = smooth[0]·exp(−m) + smooth[1]·max(0, 1−m)² + smooth[2]·log(1+exp(−2m)).
+type marginProblem struct {
+	rows, n int // distinct rows, coordinates
+	learner.RowSet
+	counts        []float64 // what each row of the data counts, nil: one each
+	total         float64   // their sum
+	z             []float64 // rows×n: y_i·x_i
+	norm          []float64 // ‖z_i‖
+	hinge, l1, l2 float64
+	smooth        [3]float64
+	curved        bool // ℓ is not 0
+}
+
+// objective returns the objective at theta, whose margins are m.
+func (p *marginProblem) objective(theta, m []float64) float64 {
+	f := p.l2 / 2 * dense.Dot(theta, theta)
+	for _, t := range theta {
+		f += p.l1 * math.Abs(t)
+	}
+	for i, m := range m {
+		l := max(0, 1-m)
+		l = p.hinge*l + p.smooth[1]*l*l
+		if p.smooth[0] != 0 {
+			l += p.smooth[0] * math.Exp(-m)
+		}
+		if p.smooth[2] != 0 {
+			l += p.smooth[2] * softplus(-2*m)
+		}
+		f += p.Copies[i] * l
+	}
+	return f
+}
+
+// count is what row i of the data counts.
+func (p *marginProblem) count(i int) float64 { return dense.CountAt(p.counts, i) }
+
+// softplus returns log(1+eˣ) without overflow.
+func softplus(x float64) float64 {
+	return max(x, 0) + math.Log1p(math.Exp(-math.Abs(x)))
+}
+
+// top returns the largest multiplier of row i.
+func (p *marginProblem) top(i int) float64 { return p.Copies[i] * p.hinge }
+
+// smoothLoss returns the first and second derivative of ℓ at the margin m, which is
+// below 1 or not.
+func (p *marginProblem) smoothLoss(m float64, below bool) (slope, curvature float64) {
+	if w := p.smooth[0]; w != 0 {
+		e := w * math.Exp(-m)
+		slope, curvature = -e, e
+	}
+	if w := p.smooth[1]; w != 0 && below {
+		slope -= 2 * w * (1 - m)
+		curvature += 2 * w
+	}
+	if w := p.smooth[2]; w != 0 {
+		// −2w/(1+e^{2m}) and its derivative, without overflow.
+		e := math.Exp(-2 * math.Abs(m))
+		s := 1 / (1 + e)
+		if m > 0 {
+			slope -= 2 * w * e * s
+		} else {
+			slope -= 2 * w * s
+		}
+		curvature += 4 * w * e * s * s
+	}
+	return slope, curvature
+}

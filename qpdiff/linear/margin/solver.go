@@ -1,0 +1,288 @@
+package margin
+
+import (
+	"math"
+	"slices"
+
+	"cvgm/qpdiff"
+	"cvgm/qpdiff/internal/check"
+	"cvgm/qpdiff/internal/dense"
+	"cvgm/qpdiff/internal/learner"
+	"cvgm/qpdiff/learn"
+
+	"gonum.org/v1/gonum/floats"
+)
+
+// marginSolver solves a [marginProblem] by a primal active-set method: it takes the
+// Newton step of a face, which without ℓ ends at the face's minimiser, but only as
+// far as the objective falls along it. A kink that ends the step joins the face's
+// constraints, and at a face's minimiser a constraint whose multiplier has the wrong
+// sign leaves. The objective falls with every step that has a length, so that the
+// number of faces is finite where steps without length are few: where they are many,
+// dual takes over.
+//
+// Without ℓ, θ depends on the way to a face only through the face.
+type marginSolver struct {
+	marginProblem
+	marginFace
+
+	theta []float64 // the solution
+	m     []float64 // its margins
+	mult  []float64 // multipliers of the elbow, in (0, w_i·hinge)
+	grad  []float64 // gradient in θ without the ℓ₁ term, multipliers included
+
+	tried  []bool // correct has put the row on its other side though its margin is 1 but for rounding
+	hidden bool   // correct has left a margin beyond 1 by more than decisionTol
+	warm   bool   // theta and the face are those of the last solve
+	rounds int    // faces of the last solve
+
+	dir       []float64 // step on the support
+	dm        []float64 // change of the margins along it
+	decrement float64   // dᵀHd of the last system's solution
+	kinks     []kink
+	b, v      []float64 // of dual: multipliers of the elbow, by row, and the gradient off the support
+	part      []float64 // work of dual
+	work      []float64
+	coef      []float64
+	gram      []float64 // work of elbowCond
+}
+
+// A kink of the objective along a step: row or rows+coordinate, where, and by
+// how much the slope jumps there.
+type kink struct {
+	id      int
+	t, jump float64
+}
+
+func (p *marginSolver) resize(rows, n int) {
+	if rows == cap(p.m) && n == p.n {
+		return
+	}
+	*p = marginSolver{
+		marginProblem: marginProblem{n: n, z: make([]float64, rows*n), norm: make([]float64, rows)},
+		theta:         make([]float64, n), m: make([]float64, rows), mult: make([]float64, 0, n), grad: make([]float64, n),
+		tried: make([]bool, rows), dir: make([]float64, n), dm: make([]float64, rows), kinks: make([]kink, 0, rows+n),
+		b: make([]float64, rows), v: make([]float64, n), part: make([]float64, 0, 2*n),
+		work: make([]float64, n), coef: make([]float64, n), gram: make([]float64, n*n),
+	}
+	p.marginFace.resize(rows, n)
+}
+
+// load copies the distinct y_i·x_i.
+func (p *marginSolver) load(d learn.Data) error {
+	rows, n := d.X.Dims()
+	p.resize(rows, n)
+	p.total = float64(rows)
+	if p.counts = learner.Counts(d, p.counts); p.counts != nil {
+		p.total = floats.Sum(p.counts)
+	}
+	features := d.Dense()
+	for i, y := range d.Y {
+		z := p.z[i*n : (i+1)*n]
+		var s float64
+		for j, v := range features.RawRowView(i) {
+			v *= y
+			z[j] = v
+			s += v * v
+		}
+		if !dense.Finite(s) && p.count(i) > 0 {
+			return check.ArgErrorf("Data.X", qpdiff.ErrNotFinite, "scale the features", "is so large that the squared norm of row %d overflows", i)
+		}
+	}
+	if p.Distinct(p.z, rows, n, p.counts) {
+		p.warm = false
+	}
+	p.rows = len(p.First)
+	p.m, p.side, p.tried, p.norm, p.dm = p.m[:p.rows], p.side[:p.rows], p.tried[:p.rows], p.norm[:p.rows], p.dm[:p.rows]
+	for k, i := range p.First {
+		z := p.z[k*n : (k+1)*n]
+		copy(z, p.z[i*n:(i+1)*n])
+		p.norm[k] = math.Sqrt(dense.Dot(z, z))
+	}
+	p.factor = false
+	return nil
+}
+
+func (p *marginSolver) reset() { p.warm, p.factor = false, false }
+
+// margins computes m = Zθ.
+func (p *marginSolver) margins() {
+	n := p.n
+	for i := range p.m {
+		p.m[i] = dense.Dot(p.theta, p.z[i*n:(i+1)*n])
+	}
+}
+
+// take moves theta by t along the step.
+func (p *marginSolver) take(t float64) {
+	for k, j := range p.act {
+		p.theta[j] += t * p.dir[k]
+	}
+}
+
+// newtonStep sets dir to the step to the face's minimiser, which is Newton's if
+// curved, and mult to the multipliers there. It reports false where the Hessian is
+// singular.
+func (p *marginSolver) newtonStep() bool {
+	p.rounds++
+	for {
+		elbow := len(p.elbow)
+		if !p.factorise(&p.marginProblem, p.grad, p.theta, p.m) {
+			return false
+		}
+		if len(p.elbow) == elbow {
+			break
+		} // else the gradient has more rows to count
+	}
+	s := len(p.act)
+	d := p.dir[:s]
+	for k, j := range p.act {
+		d[k] = -p.grad[j] - p.l1*p.sgn[k]
+	}
+	p.mult = p.mult[:len(p.elbow)]
+	for e, i := range p.elbow {
+		p.mult[e] = 1
+		if p.curved {
+			p.mult[e] = 1 - p.m[i]
+		}
+	}
+	p.decrement = p.system(&p.marginProblem, d, p.mult, p.coef)
+	if !p.curved {
+		for k, j := range p.act {
+			d[k] -= p.theta[j]
+		}
+	}
+	return true
+}
+
+// addMultipliers adds the multipliers' part to grad.
+func (p *marginSolver) addMultipliers() {
+	for e, i := range p.elbow {
+		dense.Axpy(-p.mult[e], p.z[i*p.n:(i+1)*p.n], p.grad)
+	}
+}
+
+// zero holds coordinate j at 0.
+func (p *marginSolver) zero(j int) {
+	p.remove(j)
+	p.theta[j] = 0
+}
+
+// gradSize is the size of the terms that make up entry j of the gradient, where a
+// row on the elbow counts by its multiplier: with few violators that can be much
+// less than the weight of its loss.
+func (p *marginSolver) gradSize(j int) float64 {
+	size := p.l1 + p.l2*math.Abs(p.theta[j])
+	e := 0
+	for i, side := range p.side {
+		f := 0.0
+		if p.curved {
+			f, _ = p.smoothLoss(p.m[i], p.below(i, p.m[i]))
+		}
+		switch {
+		case side < 0:
+			f -= p.hinge
+		case side == 0:
+			f -= p.mult[e] / p.Copies[i]
+			e++
+		}
+		size += math.Abs(p.Copies[i] * f * p.z[i*p.n+j])
+	}
+	return size
+}
+
+// marginSize is the size of the terms that make up the margin of row i.
+func (p *marginSolver) marginSize(i int) float64 {
+	size := 0.0
+	for _, j := range p.act {
+		size += math.Abs(p.z[i*p.n+j] * p.theta[j])
+	}
+	return size
+}
+
+// steep reports whether the squared hinge loss of row i has a slope at a distance
+// of d from its kink that is larger than the terms of the gradient.
+func (p *marginSolver) steep(i int, d float64) bool {
+	return p.outweighs(i, 2*p.smooth[1]*p.Copies[i]*d)
+}
+
+// outweighs reports whether z_i times slope ≥ 0 is larger than the terms of the
+// gradient.
+func (p *marginSolver) outweighs(i int, slope float64) bool {
+	return slope != 0 && slices.ContainsFunc(p.act, func(j int) bool { return slope*math.Abs(p.z[i*p.n+j]) > p.gradSize(j) })
+}
+
+// negative reports whether the multiplier of the elbow's member e is below 0 by more
+// than rounding: of its largest value, or else of the terms that it balances, which
+// without violators are those of the ridge alone, however small.
+func (p *marginSolver) negative(e int) bool {
+	b, i := p.mult[e], p.elbow[e]
+	return b < 0 && (b < -marginTol*p.top(i) || p.outweighs(i, -b/marginTol))
+}
+
+// refine corrects theta, without ℓ, where the elbow's margins differ from 1 by more
+// than the rounding of the terms of each: the face's system is solved to rounding of
+// ‖z_i‖‖θ‖, which is far more where the large entries of z_i meet small ones of θ.
+func (p *marginSolver) refine() {
+	for range refinements {
+		off := p.work[:len(p.elbow)]
+		accurate := true
+		for e, i := range p.elbow {
+			off[e] = 1 - p.m[i]
+			if d := math.Abs(off[e]); d > marginTol {
+				accurate = accurate && d <= marginTol*(1+p.marginSize(i))
+			}
+		}
+		if accurate {
+			return
+		}
+		d := p.dir[:len(p.act)]
+		clear(d)
+		p.system(&p.marginProblem, d, off, p.coef)
+		p.take(1)
+		for e, v := range off {
+			p.mult[e] += v
+		}
+		p.margins()
+	}
+}
+
+// release lets go of constraints whose multipliers have the wrong sign, all of
+// them or with one set only the first, and returns how many. At the face's
+// minimiser, where it is called, it completes grad.
+func (p *marginSolver) release(one bool) int {
+	if !p.curved {
+		for j, t := range p.theta {
+			p.grad[j] += p.l2 * t
+		}
+	} else {
+		p.gradient(&p.marginProblem, p.grad, p.theta, p.m)
+	}
+	p.addMultipliers()
+	released := 0
+	for e := 0; e < len(p.elbow); e++ {
+		top := p.top(p.elbow[e])
+		above := p.mult[e] > top+marginTol*top
+		if !above && !p.negative(e) {
+			continue
+		}
+		p.side[p.elbow[e]] = sideIf(above)
+		p.elbow, p.mult = slices.Delete(p.elbow, e, e+1), slices.Delete(p.mult, e, e+1)
+		e--
+		released++
+		if one {
+			return released
+		}
+	}
+	for j, g := range p.grad {
+		if p.pos[j] >= 0 || math.Abs(g) <= p.l1 || math.Abs(g) <= p.l1+marginTol*p.gradSize(j) {
+			continue
+		}
+		p.insert(j, -math.Copysign(1, g))
+		released++
+		if one {
+			return released
+		}
+	}
+	return released
+}

@@ -1,0 +1,205 @@
+package margin
+
+import (
+	"cvgm/qpdiff"
+	"cvgm/qpdiff/internal/check"
+	"cvgm/qpdiff/internal/dense"
+	"cvgm/qpdiff/internal/learner"
+	"cvgm/qpdiff/learn"
+)
+
+// SVM is the linear support vector machine with an ℓ₁ and a squared ℓ₂ penalty
+// (Barratt and Sharma 2018, supplement A), without intercept:
+//
+//	minimise over θ   1/N·Σ_i max(0, 1 − y_i θᵀx_i) + λ1·‖θ‖₁ + λ2/2·‖θ‖²
+//
+// The hyperparameters are (λ1, λ2) with λ1 ≥ 0 and λ2 > 0. Labels are ±1. (The
+// supplement writes y ∈ {0,1}; with a label 0 the hinge loss max(0, 1−yŷ) would
+// be 1 whatever the prediction, so that this is a slip for {−1,1}.) Rows of X may
+// be features φ(x) of a map that is itself learned.
+//
+// # Method
+//
+// A row is on the elbow where y_iθᵀx_i = 1, violates the margin below and is
+// beyond it above. With the elbow E, the violators V, the support S of θ, its
+// signs s and z_i = y_i·x_i restricted to S, θ and the multipliers b of the
+// elbow solve
+//
+//	λ2·θ_S + λ1·s − 1/N·Σ_V z_i − Σ_E b_i z_i = 0,   z_iᵀθ_S = 1 for i ∈ E
+//
+// with 0 ≤ b_i ≤ 1/N. An active-set method in θ finds E, V, S and s exactly,
+// starting from those of the last fit.
+//
+// # Derivatives
+//
+// They follow from the implicit function theorem at that system: with (w, u)
+// from λ2·w − Σ_E u_i z_i = dθ_S and z_iᵀw = 0 on E,
+//
+//	λ1: −sᵀw    λ2: −θᵀw
+//	z_i: w/N for i ∈ V,  b_i·w + u_i·θ for i ∈ E,  0 beyond the margin
+//
+// and z_i = y_i·x_i gives those of X and y, where a label is taken as the real
+// number it is in y_iθᵀx_i.
+//
+// They exist where strict complementarity holds: no row is on the elbow with a
+// multiplier at 0 or 1/N, or has its margin at 1 without being needed on the
+// elbow, and no coordinate is at its kink. λ2 > 0 alone, which is what the
+// paper asks for, is not enough. At λ1 = 0, the end of its domain, the
+// derivative with respect to λ1 is the one from the right. Margins, multipliers
+// and coordinates count as being at their kink where rounding hides on which side
+// they are: within 256 times the error that rounding of the terms of the system
+// above makes in them. Equal rows z_i, as a bootstrap sample has them, count as one
+// row of their joint weight: derivatives are along moves that keep them equal, in
+// equal parts to each. Along moves that part equal rows on the elbow there is no
+// derivative, since their multipliers are not unique; see [SVM.Ties].
+//
+// The zero value is ready for Load. Fits after the first allocate nothing.
+type SVM struct {
+	// Generalised makes VJP answer at weakly active rows and coordinates too,
+	// where no derivative exists, with one element of the generalised (Clarke)
+	// Jacobian: that of the problem in which each such row stays on the side
+	// where its multiplier puts it and each such coordinate stays at zero; where
+	// the rows on the elbow are linearly dependent without those coordinates, each
+	// stays where the fit has it, at zero or in the support.
+	// False: such a VJP is refused with a NotDifferentiableError.
+	Generalised bool
+
+	marginFit
+}
+
+// Dims returns n parameters and the 2 hyperparameters (λ1, λ2).
+func (l *SVM) Dims(n int) (theta, hyper int) { return n, 2 }
+
+// SetGeneralised sets the field Generalised.
+func (l *SVM) SetGeneralised(on bool) { l.Generalised = on }
+
+// Fit solves the problem at hyper and writes θ (n entries), with exact zeros
+// outside the support. Errors: an ArgError that matches ErrShape, ErrNotFinite
+// or ErrDomain for hyper, ErrNotFitted without data, and ErrIllPosed or
+// ErrIterationLimit where λ2 is too small for the working precision. After an
+// error there is no fit, and θ is left as it was.
+func (l *SVM) Fit(theta, hyper []float64) error {
+	if err := l.state.Begin(theta, hyper, l.p.n, 2); err != nil {
+		return err
+	}
+	if hyper[1] == 0 {
+		return check.ArgErrorf("hyper", qpdiff.ErrDomain, "give a λ2 above 0", "holds 0 at index 1")
+	}
+	l.p.l1, l.p.l2 = hyper[0], hyper[1]
+	l.p.hinge = 1 / l.p.total
+	return l.solve(theta, true)
+}
+
+// Multipliers returns the dual variable b_i of each training row at the last fit,
+// with λ2·θ = Σ_i b_i·y_i·x_i − λ1·s for a subgradient s of ‖θ‖₁: 1/N times what the row
+// counts where it violates the margin, 0 beyond it, between them on the elbow. Equal rows z_i, whose
+// multipliers have a unique sum only, share it equally. It overwrites dst, and
+// allocates only where dst has too little capacity. The error is ErrNotFitted.
+func (l *SVM) Multipliers(dst []float64) ([]float64, error) {
+	if err := l.state.Fitted(); err != nil {
+		return nil, err
+	}
+	dst = dst[:0]
+	for i, k := range l.p.Of {
+		b := 0.0
+		if k >= 0 {
+			b = l.p.count(i) * l.multiplier(k)
+		}
+		dst = append(dst, b)
+	}
+	return dst, nil
+}
+
+// multiplier returns the multiplier of each copy of the distinct row k.
+func (l *SVM) multiplier(k int) float64 {
+	switch side := l.p.side[k]; {
+	case side < 0:
+		return l.p.hinge
+	case side > 0:
+		return 0
+	}
+	return min(max(l.mult[k]/l.p.Copies[k], 0), l.p.hinge)
+}
+
+// SupportVectors returns the training rows whose multipliers are not 0 at the last
+// fit, ascending: θ does not depend on the others. It overwrites dst, and allocates
+// only where dst has too little capacity. The error is ErrNotFitted.
+func (l *SVM) SupportVectors(dst []int) ([]int, error) {
+	return l.p.Where(&l.state, dst, func(k int) bool { return l.multiplier(k) != 0 })
+}
+
+// VJP adds dthetaᵀ·∂θ/∂input at the last fit to each field of g that is not nil.
+// Where rows coincide, g.X and g.Y hold the derivative along moves that keep them
+// equal; [SVM.Ties] lists the pairs for which that matters.
+// Errors: ErrNotFitted; an ArgError of kind ErrNotFinite for dtheta; where strict
+// complementarity fails and Generalised is not set, a NotDifferentiableError; an
+// ArgError of kind ErrNotFinite where a product overflows, which leaves g undefined.
+func (l *SVM) VJP(w *qpdiff.Workspace, g *learn.Grad, dtheta []float64) error {
+	d := qpdiff.Scratch[marginDerivative](w)
+	if err := d.adjoint(&l.marginFit, l.Generalised, g, dtheta, "λ1", "λ2"); err != nil {
+		return err
+	}
+	if g.Hyper != nil {
+		if l.Generalised || l.weakFree.Empty() {
+			for j, w := range d.w {
+				g.Hyper[0] -= dense.Sign(l.p.theta[j]) * w
+			}
+		}
+		g.Hyper[1] -= dense.Dot(l.p.theta, d.w)
+	}
+	return d.finishAdjoint(&l.marginFit, l.Generalised, g, "λ1")
+}
+
+// JVP sets dtheta to the directional derivative of θ at the last fit along d,
+// whose fields are tangents of the inputs (nil: zero). It exists also where
+// strict complementarity fails: there it is not linear in d, and solves a
+// quadratic program that keeps each weakly active row and coordinate on its
+// side of the kink, which allocates. Errors: ErrNotFitted; an ArgError of kind
+// ErrNotFinite for d, or ErrDomain where d lowers λ1 from 0 at θ_j = 0; a
+// NotDifferentiableError where d moves X or y at weakly active rows whose
+// multipliers are not unique; an ArgError of kind ErrNotDifferentiable where d parts
+// equal rows that are on the elbow and not weakly active; an ArgError of kind
+// ErrNotFinite where dtheta, or the change of the gradient along d,
+// overflows.
+func (l *SVM) JVP(w *qpdiff.Workspace, dtheta []float64, d *learn.Grad) error {
+	m := qpdiff.Scratch[marginDerivative](w)
+	if err := m.forward(&l.marginFit, dtheta, d); err != nil {
+		return err
+	}
+	rise := 0.0
+	if d.Hyper != nil {
+		if free := l.weakFree.Coords; len(free) > 0 {
+			if rise = d.Hyper[0]; rise < 0 {
+				return check.ArgErrorf("d.Hyper", qpdiff.ErrDomain, "give a direction that raises λ1", "lowers λ1 from 0 where coordinate %d has its kink", free[0])
+			}
+		}
+		for j, t := range l.p.theta {
+			m.w[j] -= d.Hyper[0]*l.subgradient(j) + d.Hyper[1]*t
+		}
+	}
+	return m.finishForward(&l.marginFit, dtheta, d, rise)
+}
+
+// Ties calls visit for pairs of rows i and k on the elbow, not weakly active, with equal
+// z, whose multipliers have a unique sum only: x_i = sign·x_k with sign = y_i·y_k. The g.X
+// of the last VJP with w is the derivative along moves dX with dᵀdX_i = sign·dᵀdX_k
+// for each d that visit is called with (n entries, valid during the call). Along
+// other moves there is no derivative. visit returns whether it needs the pair's other
+// d. There are no pairs without a fit, nor where the last derivative with w was
+// another one than a VJP of this fit.
+func (l *marginFit) Ties(w *qpdiff.Workspace, visit func(i, k int, sign float64, d []float64) bool) {
+	if w != nil {
+		qpdiff.Scratch[marginDerivative](w).ties(l, visit)
+	}
+}
+
+// New returns a new learner with the same Generalised.
+func (l *SVM) New() learn.Learner { return &SVM{Generalised: l.Generalised} }
+
+// Convention returns the hinge loss.
+func (*SVM) Convention() learn.Convention { return learn.Convention{Loss: learn.Hinge} }
+
+// Hyperparameters describes λ1 and λ2.
+func (*SVM) Hyperparameters(m learn.Moments) []learn.Hyperparameter {
+	return []learn.Hyperparameter{learner.Lambda1(m.Correlation), learner.Lambda2(m, false)}
+}

@@ -1,0 +1,193 @@
+package margin
+
+import (
+	"errors"
+	"math"
+	"math/big"
+	"math/rand/v2"
+	"testing"
+
+	"cvgm/qpdiff"
+	"cvgm/qpdiff/internal/casetest"
+	"cvgm/qpdiff/internal/dense"
+	"cvgm/qpdiff/internal/learner"
+	"cvgm/qpdiff/internal/numtest"
+	"cvgm/qpdiff/learn"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// marginObjective returns F(θ) of the loaded problem, and the sum of the sizes of
+// its terms.
+func (p *marginProblem) marginObjective(theta []float64) (value, size float64) {
+	m := make([]float64, p.rows)
+	for i := range m {
+		m[i] = dense.Dot(theta, p.z[i*p.n:(i+1)*p.n])
+	}
+	value = p.objective(theta, m)
+	for i := range m {
+		m[i] = -p.norm[i] * math.Sqrt(dense.Dot(theta, theta))
+	}
+	return value, p.objective(theta, m)
+}
+
+// One hyperparameter may be a hundred orders of magnitude larger or smaller than
+// the others: a fit without an error is still a minimum, and no point near it
+// or at the minimum of a tamer problem is lower.
+func TestMarginProblemsWithExtremeWeights(t *testing.T) {
+	const rounding = 1e-11 // of the terms of F, at conditions far above 1
+	rng := rand.New(rand.NewPCG(27, 1))
+	fits, errs := [2]int{}, [2]int{}
+	for trial := range 2000 {
+		rows, n := 2+rng.IntN(8), 1+rng.IntN(4)
+		d := casetest.ClassData(rng.Uint64(), rows, n)
+		if trial%3 == 0 {
+			for i := range rows {
+				for j := range n {
+					d.Dense().Set(i, j, math.Round(2*d.X.At(i, j)))
+				}
+			}
+		}
+		var l learn.Learner
+		var p *marginSolver
+		var tame, extreme []float64
+		which := trial % 2
+		if which == 0 {
+			s := new(SVM)
+			l, p = s, &s.p
+			tame = []float64{rng.ExpFloat64() / 10, rng.ExpFloat64()}
+			if rng.IntN(2) == 0 {
+				tame[0] = 0
+			}
+			extreme = append(extreme, tame...)
+			extreme[1] *= math.Pow(10, -160*rng.Float64())
+		} else {
+			s := new(LearnedLoss)
+			l, p = s, &s.p
+			for range 5 {
+				tame = append(tame, rng.ExpFloat64())
+			}
+			extreme = append(extreme, tame...)
+			extreme[rng.IntN(4)] *= math.Pow(10, 100*rng.Float64())
+		}
+		theta, other := make([]float64, n), make([]float64, n)
+		if err := errors.Join(l.Load(d), l.Fit(other, tame)); err != nil {
+			t.Fatal(err)
+		}
+		if rng.IntN(2) == 0 {
+			l.(interface{ Reset() }).Reset()
+		}
+		if err := l.Fit(theta, extreme); err != nil {
+			if !errors.Is(err, qpdiff.ErrIllPosed) && !errors.Is(err, qpdiff.ErrIterationLimit) && !errors.Is(err, qpdiff.ErrNotFinite) {
+				t.Fatalf("trial %d, hyper %v: %v", trial, extreme, err)
+			}
+			errs[which]++
+			continue
+		}
+		fits[which]++
+		value, size := p.marginObjective(theta)
+		lower := func(x []float64, what string) {
+			if v, _ := p.marginObjective(x); v < value-rounding*size {
+				t.Errorf("trial %d, hyper %v, %d×%d: %.17g at %v, %.3g lower at %s", trial, extreme, rows, n, value, theta, value-v, what)
+			}
+		}
+		lower(other, "a tamer minimum")
+		lower(make([]float64, n), "0")
+		near := make([]float64, n)
+		for k := range 60 {
+			step := math.Pow(10, -9*rng.Float64())
+			for j, v := range theta {
+				near[j] = v + step*(math.Abs(v)+1)*rng.NormFloat64()
+				if k%3 == 0 {
+					near[j] = v + step*(other[j]-v)
+				}
+			}
+			lower(near, "a point beside it")
+		}
+	}
+	// A tiny ridge, beside a huge weight of a curved loss or not, may be no more
+	// than rounding.
+	for k, most := range []int{2, 5} {
+		if errs[k]*most > fits[k] {
+			t.Errorf("learner %d: %d of %d fits end in an error", k, errs[k], errs[k]+fits[k])
+		}
+	}
+}
+
+// A search whose step is too short for float64 fails at once, and does not
+// return the same point over and over: along the step the squared loss of a
+// margin that moves 1e80 times as far as the other rises from 5e-161 on.
+func TestMarginSearchWithoutLength(t *testing.T) {
+	p := marginSolver{
+		marginProblem: marginProblem{rows: 2, RowSet: learner.RowSet{Copies: []float64{1, 1}}, smooth: [3]float64{0, 1, 0}},
+		marginFace:    marginFace{side: []int8{-1, 1}},
+		m:             []float64{0, 1}, dm: []float64{.5, -1e80},
+	}
+	if at, blocked, ok := p.searchCurved(); ok {
+		t.Errorf("the search ends at %v, blocked by %d", at, blocked)
+	}
+	p.dm[1] = -1
+	if at, _, ok := p.searchCurved(); !ok || at == 0 {
+		t.Errorf("a step of ordinary length: ends at %v, %v", at, ok)
+	}
+}
+
+// The margins of the elbow are 1 but for the rounding of their own terms, also where
+// the features' units differ so that these are far smaller than ‖z‖‖θ‖.
+func TestSVMElbowInAnyUnits(t *testing.T) {
+	rng := rand.New(rand.NewPCG(2, 8))
+	elbows, hidden := 0, 0
+	for k := range 500 {
+		n := 2 + rng.IntN(4)
+		d := casetest.RandomData(rng.Uint64(), 4*n, n, true)
+		for j := range n {
+			unit := math.Pow(10, 12*rng.Float64()-6)
+			for i := range d.Y {
+				d.Dense().Set(i, j, unit*d.X.At(i, j))
+			}
+		}
+		var l SVM
+		theta := make([]float64, n)
+		if err := errors.Join(l.Load(d), l.Fit(theta, []float64{0, 1e-30})); errors.Is(err, errHiddenSide) {
+			hidden++
+			continue
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		for _, i := range l.p.elbow {
+			elbows++
+			m, terms := new(big.Float).SetPrec(200), 0.0
+			for j, v := range theta {
+				z := l.p.z[i*n+j]
+				m.Add(m, new(big.Float).Mul(numtest.NewBig(z), numtest.NewBig(v)))
+				terms += math.Abs(z * v)
+			}
+			m.Sub(m, numtest.NewBig(1))
+			if off, _ := m.Float64(); !(math.Abs(off) <= 2*marginTol*(1+terms)) {
+				t.Errorf("problem %d: a margin is off by %.3g, its terms are %.3g", k, off, terms)
+			}
+		}
+	}
+	if elbows < 500 || hidden > 5 {
+		t.Errorf("only %d rows on elbows, %d fits refused", elbows, hidden)
+	}
+}
+
+// A JVP at a weakly active row whose quadratic program has no solution in float64
+// leaves its destination alone.
+func TestSVMOneSidedErrorWritesNothing(t *testing.T) {
+	d := learn.Data{X: mat.NewDense(3, 2, []float64{2, 0, -1, 0, 2, 0}), Y: []float64{1, -1, 1}}
+	var l SVM
+	dtheta := make([]float64, 2)
+	if err := errors.Join(l.Load(d), l.Fit(dtheta, []float64{1. / 12, .5})); err != nil {
+		t.Fatal(err)
+	}
+	if len(l.weak.Rows) == 0 {
+		t.Fatal("no row is weakly active")
+	}
+	dtheta[0], dtheta[1] = 7, 8
+	err := l.JVP(nil, dtheta, &learn.Grad{Hyper: []float64{math.MaxFloat64, math.MaxFloat64}})
+	if err == nil || dtheta[0] != 7 || dtheta[1] != 8 {
+		t.Errorf("error %v, dtheta %v", err, dtheta)
+	}
+}

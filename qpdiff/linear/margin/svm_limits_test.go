@@ -1,0 +1,368 @@
+package margin
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"cvgm/qpdiff"
+	"cvgm/qpdiff/internal/casetest"
+	"cvgm/qpdiff/internal/dense"
+	"cvgm/qpdiff/internal/numtest"
+	"cvgm/qpdiff/learn"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// faceIDs lists what tells one face from another.
+func (p *marginSolver) faceIDs() (f []int) {
+	for _, v := range p.side {
+		f = append(f, int(v))
+	}
+	f = append(f, p.act...)
+	for _, v := range p.sgn {
+		f = append(f, int(v))
+	}
+	return f
+}
+
+// gap is how near a solution of the hinge loss is to a kink, relative to the size
+// of the terms, and the condition of the Gram matrix of the elbow's normals.
+func (p *marginSolver) gap() (gap, cond float64) {
+	n := p.n
+	size := math.Sqrt(dense.Dot(p.theta, p.theta))
+	terms := 0.0
+	for j := range n {
+		terms += p.gradSize(j) * p.gradSize(j)
+	}
+	terms = math.Sqrt(terms)
+	on := func(i, k int) (s float64) {
+		for _, j := range p.act {
+			s += p.z[i*n+j] * p.z[k*n+j]
+		}
+		return s
+	}
+	gap = math.Inf(1)
+	for i, m := range p.m {
+		if e := slices.Index(p.elbow, i); e >= 0 {
+			gap = min(gap, min(p.mult[e], p.Copies[i]*p.hinge-p.mult[e])*math.Sqrt(on(i, i))/terms)
+		} else {
+			gap = min(gap, math.Abs(m-1)/(1+p.norm[i]*size))
+		}
+	}
+	for j, t := range p.theta {
+		if p.pos[j] >= 0 {
+			gap = min(gap, math.Abs(t)/size)
+		} else {
+			gap = min(gap, (p.l1-math.Abs(p.grad[j]))/terms)
+		}
+	}
+	return gap, numtest.EquilibratedCond(len(p.elbow), func(i, k int) float64 { return on(p.elbow[i], p.elbow[k]) })
+}
+
+// Between two penalties with different faces there is one at which a row or a
+// coordinate is weakly active: bisection finds it, and no product is answered
+// there. Away from kinks every product is. Units do not matter.
+func TestSVMStrictComplementarity(t *testing.T) {
+	rng := rand.New(rand.NewPCG(20, 1))
+	kinks, answered := 0, 0
+	for trial := range 400 {
+		rows, n := 6+rng.IntN(20), 1+rng.IntN(8)
+		d := casetest.ClassData(rng.Uint64(), rows, n)
+		unit := math.Pow(10, 12*rng.Float64()-6)
+		d.Dense().Scale(unit, d.X)
+		var l SVM
+		if err := l.Load(d); err != nil {
+			t.Fatal(err)
+		}
+		hyper := []float64{0, math.Pow(10, -3*rng.Float64()) * unit * unit}
+		if trial%3 > 0 {
+			hyper[0] = math.Pow(10, -3*rng.Float64()) * unit
+		}
+		theta, v := make([]float64, n), numtest.Normals(rng, n)
+		which := trial % 2 // the penalty that moves
+		if hyper[which] == 0 {
+			which = 1
+		}
+		fit := func(h float64) []int {
+			hyper[which] = h
+			if err := l.Fit(theta, hyper); err != nil {
+				t.Fatal(err)
+			}
+			return l.p.faceIDs()
+		}
+		vjp := func() error { return l.VJP(nil, &learn.Grad{X: mat.NewDense(rows, n, nil)}, v) }
+		lo := hyper[which]
+		hi := lo * 1.5
+		left := fit(lo)
+		if gap, cond := l.p.gap(); gap >= 1e-6 && cond <= 1e6 {
+			answered++
+			if err := vjp(); err != nil {
+				t.Fatalf("trial %d: gap %.2g, condition %.2g: %v", trial, gap, cond, err)
+			}
+		}
+		if slices.Equal(left, fit(hi)) {
+			continue
+		}
+		for {
+			mid := lo + (hi-lo)/2
+			if mid == lo || mid == hi {
+				break
+			}
+			if slices.Equal(left, fit(mid)) {
+				lo = mid
+			} else {
+				hi = mid
+			}
+		}
+		// The solver may keep a row on its side, or on the elbow, for 1e-12 of its
+		// terms beyond the kink: what is answered is off it by more than rounding.
+		refused := 0
+		for _, h := range []float64{lo, hi} {
+			fit(h)
+			err := vjp()
+			if errors.Is(err, qpdiff.ErrNotDifferentiable) {
+				refused++
+			} else if gap, cond := l.p.gap(); err != nil || !(gap > 64*dense.Eps) {
+				t.Fatalf("trial %d: %d×%d, between %v and %v the face changes, error %v; gap %.2g, condition %.2g", trial, rows, n, lo, hi, err, gap, cond)
+			}
+		}
+		kinks += refused
+		for _, h := range []float64{lo * (1 - 1e-5), hi * (1 + 1e-5)} {
+			fit(h)
+			if gap, cond := l.p.gap(); gap >= 1e-6 && cond <= 1e6 {
+				answered++
+				if err := vjp(); err != nil {
+					t.Fatalf("trial %d: gap %.2g, condition %.2g: %v", trial, gap, cond, err)
+				}
+			}
+		}
+	}
+	if kinks < 200 || answered < 100 {
+		t.Errorf("only %d kinks and %d others", kinks, answered)
+	}
+}
+
+// The same for a loss with curvature.
+func TestLearnedLossStrictComplementarity(t *testing.T) {
+	rng := rand.New(rand.NewPCG(20, 2))
+	kinks, answered := 0, 0
+	for trial := range 150 {
+		rows, n := 6+rng.IntN(20), 1+rng.IntN(5)
+		d := casetest.ClassData(rng.Uint64(), rows, n)
+		unit := math.Pow(10, 12*rng.Float64()-6)
+		d.Dense().Scale(unit, d.X)
+		var l LearnedLoss
+		if err := l.Load(d); err != nil {
+			t.Fatal(err)
+		}
+		hyper := []float64{1, rng.Float64(), rng.Float64(), rng.Float64(), math.Pow(10, -2*rng.Float64()) * unit * unit}
+		hyper[1+rng.IntN(3)] = 0
+		theta, v := make([]float64, n), numtest.Normals(rng, n)
+		fit := func(h float64) []int {
+			hyper[4] = h
+			if err := l.Fit(theta, hyper); err != nil {
+				t.Fatal(err)
+			}
+			return l.p.faceIDs()
+		}
+		vjp := func() error { return l.VJP(nil, &learn.Grad{X: mat.NewDense(rows, n, nil)}, v) }
+		lo := hyper[4]
+		hi := lo * 1.5
+		left := fit(lo)
+		if gap, cond := l.p.gap(); gap >= 1e-6 && cond <= 1e4 {
+			answered++
+			if err := vjp(); err != nil {
+				t.Fatalf("trial %d: gap %.2g, condition %.2g: %v", trial, gap, cond, err)
+			}
+		}
+		if slices.Equal(left, fit(hi)) {
+			continue
+		}
+		for {
+			mid := lo + (hi-lo)/2
+			if mid == lo || mid == hi {
+				break
+			}
+			if slices.Equal(left, fit(mid)) {
+				lo = mid
+			} else {
+				hi = mid
+			}
+		}
+		// The solver may keep a row on its side, or on the elbow, for 1e-12 of its
+		// terms beyond the kink: what is answered is off it by more than rounding.
+		refused := 0
+		for _, h := range []float64{lo, hi} {
+			fit(h)
+			err := vjp()
+			if errors.Is(err, qpdiff.ErrNotDifferentiable) {
+				refused++
+			} else if gap, cond := l.p.gap(); err != nil || !(gap > 64*dense.Eps) {
+				t.Fatalf("trial %d: %d×%d, between %v and %v the face changes, error %v; gap %.2g, condition %.2g", trial, rows, n, lo, hi, err, gap, cond)
+			}
+		}
+		kinks += refused
+	}
+	if kinks < 60 || answered < 50 {
+		t.Errorf("only %d kinks and %d others", kinks, answered)
+	}
+}
+
+// A Hessian whose condition leaves no digit of θ is refused, though every pivot is
+// well above the rounding of its diagonal entry. Two examples contradict each other
+// along (3, 1, 1, 0), where the logistic loss is as steep as α4; across, two others
+// are far beyond their margins and λ alone is left.
+func TestLearnedLossIllConditioned(t *testing.T) {
+	d := learn.Data{X: mat.NewDense(4, 4, []float64{6, 2, 2, 0, 1, -1, 0, -3, 3, 1, 1, 0, -3, -3, -3, 3}), Y: []float64{1, -1, -1, -1}}
+	theta := make([]float64, 4)
+	for _, c := range []struct {
+		alpha4  float64
+		refused bool
+	}{{1e9, false}, {5e12, true}} {
+		var l LearnedLoss
+		if err := errors.Join(l.Load(d), l.Fit(theta, []float64{6.5, 0, 0, c.alpha4, .05})); errors.Is(err, qpdiff.ErrIllPosed) != c.refused || err != nil && !c.refused {
+			t.Errorf("α4 = %g: error %v", c.alpha4, err)
+		}
+	}
+}
+
+// With a large weight α3 the squared hinge loss has its minimiser within rounding of
+// a margin of 1, on the side where it ends as well as beyond. A fit goes on from
+// there as far as the other terms lead, and not where nothing leads.
+func TestLearnedLossSteepSquaredHinge(t *testing.T) {
+	for _, x := range []float64{1, 1 - dense.Eps/2, 1 + dense.Eps} {
+		d := learn.Data{X: mat.NewDense(2, 1, []float64{1, -x}), Y: []float64{1, -1}}
+		var l LearnedLoss
+		away, theta := make([]float64, 1), make([]float64, 1)
+		// Beyond a margin of 1 there is no squared hinge loss.
+		if err := errors.Join(l.Load(d), l.Fit(away, []float64{.08, 1.2, 0, .02, .1})); err != nil || away[0] < 1.5 {
+			t.Fatal(away, err)
+		}
+		for _, alpha3 := range []float64{1, 1e6, 1e10, 1e12, 1e14, 1e16, 1e18, 1e50, 1e300} {
+			l.Reset()
+			for range 2 {
+				if err := l.Fit(theta, []float64{.08, 1.2, alpha3, .02, .1}); err != nil || math.Abs(theta[0]-away[0]) > 8*dense.Eps {
+					t.Errorf("x %v, α3 = %g: θ %v, want %v, error %v", x, alpha3, theta, away, err)
+				}
+			}
+			// The ridge penalty alone leads back: θ = 2α3/(2α3 + λ) but for x.
+			l.Reset()
+			want := 2 * alpha3 / (2*alpha3 + .1)
+			if err := l.Fit(theta, []float64{0, 0, alpha3, 0, .1}); err != nil || math.Abs(theta[0]-want) > 8*dense.Eps {
+				t.Errorf("x %v, α3 = %g, no other loss: θ %v, want %v, error %v", x, alpha3, theta, want, err)
+			}
+		}
+	}
+}
+
+// Whatever the size of the numbers, a fit and its products are finite or errors
+// of a documented kind.
+func TestMarginLearnersExtremes(t *testing.T) {
+	rng := rand.New(rand.NewPCG(20, 5))
+	for range numtest.Long(6000) {
+		rows, n := 2+rng.IntN(4), 1+rng.IntN(3)
+		d := learn.Data{X: mat.NewDense(rows, n, numtest.Extremes(rng, rows*n)), Y: make([]float64, rows)}
+		for i := range d.Y {
+			d.Y[i] = float64(1 - 2*(i%2))
+		}
+		for _, l := range []learn.Learner{&SVM{Generalised: rng.IntN(2) == 0}, &LearnedLoss{Generalised: rng.IntN(2) == 0}} {
+			_, nh := l.Dims(n)
+			hyper := numtest.Extremes(rng, nh)
+			for j, v := range hyper {
+				hyper[j] = math.Abs(v)
+			}
+			casetest.CheckExtremes(t, l, d, make([]float64, n), hyper, numtest.Extremes(rng, n), &learn.Grad{Hyper: numtest.Extremes(rng, nh), X: mat.NewDense(rows, n, numtest.Extremes(rng, rows*n)), Y: numtest.Extremes(rng, rows)})
+		}
+	}
+	d := casetest.ClassData(1, 8, 2)
+	for _, l2 := range []float64{1e-278, 1e-300, 1e-320} {
+		var l SVM
+		theta := make([]float64, 2)
+		if err := errors.Join(l.Load(d), l.Fit(theta, []float64{.1, l2})); err == nil && !dense.Finite(theta[0]+theta[1]) {
+			t.Errorf("λ2 = %g: θ %v", l2, theta)
+		}
+	}
+}
+
+// However small λ2 is, a multiplier is far from 0 where its size is that of the
+// terms which it balances: without violators those are λ2·θ, not the loss's weight.
+func TestSVMHardMargin(t *testing.T) {
+	d := learn.Data{X: mat.NewDense(2, 2, []float64{1, 0, 0, -2}), Y: []float64{1, -1}}
+	for _, l2 := range []float64{1e-3, 1e-15, 1e-100} {
+		var l SVM
+		theta, g := make([]float64, 2), &learn.Grad{Hyper: make([]float64, 2), X: mat.NewDense(2, 2, nil)}
+		if err := errors.Join(l.Load(d), l.Fit(theta, []float64{0, l2}), l.VJP(nil, g, []float64{1, 1})); err != nil {
+			t.Errorf("λ2 = %v: %v", l2, err)
+			continue
+		}
+		// θ = (1, 1/2), and θ_2 = −1/x_22.
+		numtest.NearAll(t, "θ", theta, []float64{1, .5}, 1e-15, 0)
+		if g.Hyper[1] != 0 || !(math.Abs(g.X.At(1, 1)-.25) <= 1e-15) {
+			t.Errorf("λ2 = %v: derivatives %v and %v", l2, g.Hyper, g.X.At(1, 1))
+		}
+	}
+}
+
+// Without violators the solution depends on the ratio of the penalties alone. Their
+// size changes neither θ nor the side of a multiplier that is small beside the weight
+// of the losses; only with a squared hinge loss may it be refused.
+func TestMarginLearnersSmallPenalties(t *testing.T) {
+	const rows, n = 8, 3
+	d := learn.Data{X: mat.NewDense(rows, n, nil), Y: make([]float64, rows)}
+	refused, solved := 0, 0
+	for trial := range 100 {
+		rng := rand.New(rand.NewPCG(uint64(trial), 53))
+		for i := range rows {
+			m := 0.0
+			for math.Abs(m) < .5 { // separable, with room
+				m = 0
+				for j, v := range numtest.Normals(rng, n) {
+					d.Dense().Set(i, j, v)
+					m += v
+				}
+			}
+			d.Y[i] = dense.Sign(m)
+		}
+		for _, c := range []struct {
+			l     learn.Learner
+			hyper []float64 // the last penalty's size is 1
+			from  int       // the first penalty
+		}{
+			{&SVM{}, []float64{0, 1}, 0},
+			{&SVM{}, []float64{1, 1}, 0},
+			{&LearnedLoss{}, []float64{1, 0, 0, 0, 1}, 4},
+			{&LearnedLoss{}, []float64{1, 0, 1, 0, 1}, 4},
+		} {
+			if c.l.Load(d) != nil {
+				break // one class
+			}
+			want := make([]float64, n)
+			for _, size := range []float64{1e-6, 1e-12, 1e-15, 1e-18, 1e-30, 1e-100} {
+				theta, hyper := make([]float64, n), slices.Clone(c.hyper)
+				for k := c.from; k < len(hyper); k++ {
+					hyper[k] *= size
+				}
+				c.l.Reset()
+				err := c.l.Fit(theta, hyper)
+				switch {
+				case size == 1e-6 && err == nil:
+					copy(want, theta)
+				case err == nil:
+					solved++
+					numtest.NearAll(t, fmt.Sprintf("trial %d, %T, hyper %v", trial, c.l, hyper), theta, want, 1e-9, 0)
+				case errors.Is(err, qpdiff.ErrIllPosed) && len(hyper) == 5 && hyper[2] > 0:
+					refused++
+				default:
+					t.Errorf("trial %d, %T, hyper %v: %v", trial, c.l, hyper, err)
+				}
+			}
+		}
+	}
+	if solved < 1500 || refused > 300 {
+		t.Errorf("%d solved, %d refused", solved, refused)
+	}
+}

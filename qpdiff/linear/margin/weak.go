@@ -1,0 +1,223 @@
+package margin
+
+import (
+	"math"
+	"slices"
+
+	"cvgm/qpdiff"
+	"cvgm/qpdiff/internal/check"
+	"cvgm/qpdiff/internal/dense"
+)
+
+// weakMargins lists where strict complementarity fails at the solution of a
+// [marginSolver].
+type weakMargins struct {
+	weak     qpdiff.Weak // weakly active, by distinct row
+	weakFree qpdiff.Weak // kinks in a hyperparameter at 0 only: coordinates in λ1, rows in the hinge loss's weight
+
+	root, length []float64 // work of list: √ of the Hessian's diagonal, scaled ‖z_i‖ of the elbow
+	v, b         []float64 // work of decided: right-hand side on the support and on the elbow
+}
+
+func (w *weakMargins) resize(rows, n int) {
+	dense.GrowAll(rows, &w.weak.Rows, &w.weakFree.Rows)
+	dense.GrowAll(n, &w.weak.Coords, &w.weakFree.Coords)
+	dense.GrowAll(n, &w.root, &w.length, &w.v, &w.b)
+}
+
+// find lists what is weakly active at the solution of p. l1 reports whether λ1 is a
+// hyperparameter.
+func (w *weakMargins) find(p *marginSolver, l1 bool) error {
+	s := len(p.act)
+	theta := math.Sqrt(dense.Dot(p.theta, p.theta))
+	if !dense.Finite(theta) {
+		return check.ArgErrorf("hyper", qpdiff.ErrNotFinite, "raise the ridge penalty, or scale the features", "leaves a solution that overflows")
+	}
+	// In the variables root_j·θ_j, which give H a unit diagonal.
+	root := w.root[:s]
+	top := p.l2
+	for k := range root {
+		h := p.l2
+		if p.curved {
+			h = p.h[k*s+k] // left by release at the solution
+		}
+		top = max(top, h)
+		root[k] = math.Sqrt(h)
+	}
+	// Bounds of the conditions come first, since they decide almost always and cost
+	// next to nothing. H is at least λ2.
+	cond := 1.0
+	if p.curved {
+		cond = float64(s) * top / p.l2
+	}
+	elbow := p.elbowCondBound()
+	if elbow > looseBound {
+		elbow = p.elbowCond(p.gram, p.dir, p.coef, p.work)
+	}
+	if w.list(p, l1, theta, root, cond*elbow); w.weak.Empty() && w.weakFree.Empty() && !dense.Unsolvable(cond) {
+		return nil
+	}
+	if p.curved {
+		if p.factor = p.refactorise(&p.marginProblem, p.grad, p.theta, p.m); !p.factor {
+			return errSingularMargins
+		}
+		if cond = dense.LDLCond(p.h, p.dinv, s, s, p.dir, p.coef); dense.Unsolvable(cond) {
+			return errSingularMargins
+		}
+	}
+	w.list(p, l1, theta, root, cond*p.elbowCond(p.gram, p.dir, p.coef, p.work))
+	if p.curved {
+		return nil // Newton's last step may leave more than rounding
+	}
+	row := func(i int) bool { return w.rowDecided(p, i) }
+	coord := func(j int) bool { return w.coordDecided(p, j) }
+	w.weak.Rows, w.weak.Coords = slices.DeleteFunc(w.weak.Rows, row), slices.DeleteFunc(w.weak.Coords, coord)
+	w.weakFree.Rows, w.weakFree.Coords = slices.DeleteFunc(w.weakFree.Rows, row), slices.DeleteFunc(w.weakFree.Coords, coord)
+	return nil
+}
+
+// rowDecided reports whether row i, listed as weakly active, is on its side of the
+// kink by more than its own error, without ℓ: one solve, where list bounds all
+// errors by the condition of the face's system.
+func (w *weakMargins) rowDecided(p *marginSolver, i int) bool {
+	v, b := w.zeros(p)
+	if e, ok := slices.BinarySearch(p.elbow, i); ok {
+		b[e] = -1
+		return w.decided(p, v, b, min(p.mult[e], p.top(i)-p.mult[e]), 0)
+	}
+	dense.Gather(v, p.z[i*p.n:(i+1)*p.n], p.act)
+	return w.decided(p, v, b, (p.m[i]-1)*float64(p.side[i]), 1+p.marginSize(i))
+}
+
+// coordDecided is rowDecided for coordinate j.
+func (w *weakMargins) coordDecided(p *marginSolver, j int) bool {
+	v, b := w.zeros(p)
+	if k := p.pos[j]; k >= 0 {
+		v[k] = 1
+		value := math.Abs(p.theta[j])
+		if p.sgn[k] != 0 {
+			value = p.theta[j] * p.sgn[k]
+		}
+		return w.decided(p, v, b, value, 0)
+	}
+	for e, i := range p.elbow {
+		b[e] = p.z[i*p.n+j]
+	}
+	return w.decided(p, v, b, p.l1-math.Abs(p.grad[j]), p.gradSize(j))
+}
+
+// zeros returns a right-hand side of zeros for the face's system.
+func (w *weakMargins) zeros(p *marginSolver) (v, b []float64) {
+	return dense.Zeros(w.v, len(p.act)), dense.Zeros(w.b, len(p.elbow))
+}
+
+// decided reports whether value is more than its error: err, and that of the terms
+// of the face's system, on which value depends by the solution for v and b.
+func (w *weakMargins) decided(p *marginSolver, v, b []float64, value, err float64) bool {
+	p.system(&p.marginProblem, v, b, p.coef)
+	var terms float64
+	for _, j := range p.act {
+		t := p.gradSize(j)
+		terms += t * t
+	}
+	err += math.Sqrt(terms * dense.Dot(v, v))
+	for e, i := range p.elbow {
+		err += math.Abs(b[e]) * (1 + p.marginSize(i))
+	}
+	return !dense.Negligible(value, err, 1)
+}
+
+// list lists the weakly active rows and coordinates where ‖θ‖ is theta, the
+// diagonal of H holds the squares of root, and the face's system has the
+// condition cond, with rows and columns scaled to a unit diagonal and length.
+func (w *weakMargins) list(p *marginSolver, l1 bool, theta float64, root []float64, cond float64) {
+	weak, free := &w.weak, &w.weakFree
+	weak.Rows, weak.Coords, free.Rows, free.Coords = weak.Rows[:0], weak.Coords[:0], free.Rows[:0], free.Coords[:0]
+	// Sizes of the solution and of the terms of the gradient.
+	var size, terms float64
+	for k, j := range p.act {
+		t := root[k] * p.theta[j]
+		size += t * t
+		t = p.gradSize(j) / root[k]
+		terms += t * t
+	}
+	size, terms = math.Sqrt(size), math.Sqrt(terms)
+	// What the elbow does not determine the gradient does, with the rounding of
+	// its terms.
+	drift := terms
+	if p.curved {
+		drift *= cond
+	}
+	if len(p.elbow) == len(p.act) {
+		drift = 0
+	}
+	length := w.length[:len(p.elbow)]
+	for e, i := range p.elbow {
+		length[e] = p.scaledLength(i, root)
+	}
+	// A bound of the error of the margin of a normal of length 1, but for the
+	// rounding of the margin's own 1.
+	sway := cond * theta
+	if len(root) > 0 {
+		sway += drift / slices.Min(root)
+	}
+	rows := &weak.Rows
+	if p.hinge == 0 && p.smooth[1] == 0 { // a kink in the hinge loss's weight only
+		rows = &free.Rows
+	}
+	e := 0
+	for i, m := range p.m {
+		if p.side[i] == 0 {
+			b := p.mult[e]
+			if dense.Negligible(length[e]*min(b, p.top(i)-b), size+terms, cond) {
+				weak.Rows = append(weak.Rows, i)
+			}
+			e++
+			continue
+		}
+		// The solver leaves a row on the other side only where rounding hides that.
+		// The bound comes first: it takes no pass over the row.
+		slack := (m - 1) * float64(p.side[i])
+		if slack > 0 && (!dense.Negligible(slack, cond+p.norm[i]*sway, 1) || !dense.Negligible(slack, cond*(1+p.norm[i]*theta)+p.scaledLength(i, root)*drift, 1)) {
+			continue
+		}
+		*rows = append(*rows, i)
+	}
+	w.listCoords(p, l1, root, cond, size, terms, drift)
+}
+
+// scaledLength returns ‖z_i‖ on the support, in variables scaled by root.
+func (p *marginSolver) scaledLength(i int, root []float64) float64 {
+	var sum float64
+	for k, j := range p.act {
+		v := p.z[i*p.n+j] / root[k]
+		sum += v * v
+	}
+	return math.Sqrt(sum)
+}
+
+// listCoords is list for the coordinates, with the sizes of the solution and of the
+// gradient's terms, and how far the gradient may drift.
+func (w *weakMargins) listCoords(p *marginSolver, l1 bool, root []float64, cond, size, terms, drift float64) {
+	weak, free, length := &w.weak, &w.weakFree, w.length[:len(p.elbow)]
+	for j, t := range p.theta {
+		if k := p.pos[j]; k >= 0 {
+			switch {
+			case p.sgn[k] == 0 && !l1, t*p.sgn[k] >= 0 && !dense.Negligible(root[k]*math.Abs(t), cond*size+drift, 1):
+			case p.sgn[k] == 0:
+				free.Coords = append(free.Coords, j)
+			default:
+				weak.Coords = append(weak.Coords, j)
+			}
+			continue
+		}
+		// λ1 > 0, which no curved loss has: the gradient moves with the multipliers.
+		move := 0.0
+		for e, i := range p.elbow {
+			move = max(move, math.Abs(p.z[i*p.n+j])/length[e])
+		}
+		if dense.Negligible(p.l1-math.Abs(p.grad[j]), p.gradSize(j)+move*(size+terms), cond) {
+			weak.Coords = append(weak.Coords, j)
+		}
+	}
+}

@@ -1,0 +1,171 @@
+package linear
+
+import (
+	"math"
+	"slices"
+
+	"cvgm/qpdiff"
+	"cvgm/qpdiff/internal/check"
+	"cvgm/qpdiff/internal/dense"
+	"cvgm/qpdiff/internal/learner"
+	"cvgm/qpdiff/learn"
+)
+
+// A penalisedModel is a learner whose fit solves a penalisedQuadratic.
+type penalisedModel interface {
+	lastFit() *learner.State
+	quadratic() *penalisedQuadratic
+	// dataVJP adds to g.X and g.Y the products of u, on the coordinates act, with the
+	// derivatives of c − Gθ at fixed θ, and reports an overflow of these or of g.Hyper.
+	dataVJP(d *penalisedDerivative, g *learn.Grad, act []int, u []float64) error
+	// dataJVP adds to b the derivative of c − Gθ at fixed θ along t.X and t.Y.
+	dataJVP(b []float64, t *learn.Grad)
+}
+
+// penalisedDerivative is the scratch of the derivatives of a penalisedModel.
+type penalisedDerivative struct {
+	u, b  []float64   // solution and right-hand side of the active system
+	rows  []float64   // work of dataVJP: one entry per row of data
+	hyper []float64   // products with respect to the hyperparameters
+	part  piecewiseQP // the problem restricted, where a coordinate is weakly active
+}
+
+// resize gives the scratch n entries.
+func (d *penalisedDerivative) resize(n int) { d.u, d.b = dense.Grow(d.u, n), dense.Grow(d.b, n) }
+
+// adjoint is the VJP of m.
+func (d *penalisedDerivative) adjoint(m penalisedModel, generalised bool, g *learn.Grad, dtheta []float64) error {
+	if err := m.lastFit().CheckAdjoint(g, dtheta); err != nil {
+		return err
+	}
+	e := m.quadratic()
+	d.resize(e.n)
+	q := &e.qp
+	if len(e.weak) > 0 {
+		if !generalised || e.blur > dense.HiddenTol {
+			return e.notDifferentiable(g)
+		}
+		q = d.part.restrict(e, func(j int, active, weak bool) bool { return active && !weak })
+		if k := q.factor(); k < len(q.act) {
+			return q.errOpen(q.act[k])
+		}
+		g.Generalised = g.Generalised || learner.Wants(g)
+	}
+	u := q.solveActive(d.u, dtheta)
+	if h := g.Hyper; h != nil {
+		x, groups := e.qp.x, e.groups.count
+		d.hyper = dense.Zeros(d.hyper, 2*groups)
+		for i, j := range q.act {
+			if j >= e.features {
+				continue
+			}
+			k := e.groups.at(j)
+			d.hyper[k] += e.sign(j) * u[i]
+			d.hyper[groups+k] += x[j] * u[i]
+		}
+		refused := !generalised || e.blur > dense.HiddenTol
+		for k := range groups {
+			if !refused || !e.kinkedAtZero(k) {
+				h[k] -= d.hyper[k]
+			}
+			h[groups+k] -= d.hyper[groups+k]
+		}
+	}
+	if g.X == nil && g.Y == nil {
+		if err := learner.CheckProduct(g); err != nil {
+			return err
+		}
+	} else if err := m.dataVJP(d, g, q.act, u); err != nil {
+		return err
+	}
+	if g.Hyper != nil && e.anyKinkedAtZero() {
+		if !generalised || e.blur > dense.HiddenTol {
+			return e.notDifferentiable(g)
+		}
+		g.Generalised = true
+	}
+	return nil
+}
+
+// notDifferentiable is the error of the wanted inputs that have no derivative here.
+func (e *penalisedQuadratic) notDifferentiable(g *learn.Grad) error {
+	weak, wanted := e.weak, *g
+	hyper := []qpdiff.Input{"λ1"}
+	if len(weak) == 0 {
+		weak = slices.DeleteFunc(slices.Clone(e.weakFree), func(j int) bool { return e.gram[j*e.n+j] == 0 })
+		wanted.X, wanted.Y = nil, nil
+	} else if slices.ContainsFunc(e.qp.x[:e.features], func(v float64) bool { return v != 0 }) {
+		hyper = append(hyper, "λ2")
+	}
+	if !learner.Wants(&wanted) {
+		return nil
+	}
+	if e.blur > dense.HiddenTol {
+		return e.blurred()
+	}
+	return learner.NotDifferentiable(&wanted, qpdiff.Weak{Coords: slices.Clone(weak)},
+		"move λ1, ask JVP for a directional derivative, or set Generalised", hyper...)
+}
+
+// blurred is the error of coordinates that may be at their kink only by rounding.
+func (e *penalisedQuadratic) blurred() error {
+	return check.ArgErrorf("Data", qpdiff.ErrIllPosed, "raise λ2 or drop features", "is so ill-conditioned that rounding hides which coordinates are weakly active: it may have moved theta by %.1g of its scale", e.blur)
+}
+
+// forward is the JVP of m.
+func (d *penalisedDerivative) forward(m penalisedModel, dtheta []float64, t *learn.Grad) error {
+	if err := m.lastFit().CheckForward(dtheta, t); err != nil {
+		return err
+	}
+	e := m.quadratic()
+	d.resize(e.n)
+
+	// b is the derivative of c − Gθ − λ1∘sign θ − λ2∘θ along t at fixed θ.
+	theta := e.qp.x
+	b := d.b
+	clear(b)
+	if t.X != nil || t.Y != nil {
+		m.dataJVP(b, t)
+	}
+	if h := t.Hyper; h != nil {
+		for j := range e.features {
+			k := e.groups.at(j)
+			b[j] -= h[k]*e.sign(j) + h[e.groups.count+k]*theta[j]
+		}
+	}
+
+	if len(e.weak)+len(e.weakFree) == 0 {
+		w := e.qp.solveActive(d.u, b)
+		clear(dtheta)
+		dense.Scatter(dtheta, w, e.qp.act)
+		return learner.CheckTangentOut(dtheta)
+	}
+	if e.blur > dense.HiddenTol && (len(e.weak) > 0 || t.Hyper != nil) {
+		return e.blurred()
+	}
+	q := d.part.restrict(e, func(j int, active, weak bool) bool { return active || weak })
+	copy(q.c, b)
+	for _, j := range e.weak {
+		if e.sign(j) > 0 {
+			q.lo[j] = math.Inf(1)
+		} else {
+			q.up[j] = math.Inf(1)
+		}
+	}
+	if t.Hyper != nil {
+		for _, j := range e.weakFree {
+			d1 := t.Hyper[e.groups.at(j)]
+			if d1 < 0 {
+				return check.ArgErrorf("d.Hyper", qpdiff.ErrDomain, "give a direction that raises λ1", "lowers λ1 from 0 where coordinate %d has its kink", j)
+			}
+			q.c[j] += d1 * e.sign(j)
+			q.up[j], q.lo[j] = d1, d1
+		}
+	}
+	q.reset()
+	if err := q.solve(); err != nil {
+		return err
+	}
+	copy(dtheta, q.x)
+	return learner.CheckTangentOut(dtheta)
+}

@@ -1,0 +1,198 @@
+package linear
+
+import (
+	"math"
+	"slices"
+
+	"cvgm/qpdiff"
+	"cvgm/qpdiff/internal/check"
+	"cvgm/qpdiff/internal/dense"
+)
+
+// penalisedQuadratic is the quadratic problem with ℓ₁ and squared ℓ₂ penalties whose
+// solution is a learner's fit:
+//
+//	½ xᵀGx − cᵀx + Σ_j λ1_j·|x_j| + ½ Σ_j λ2_j·x_j²
+//
+// For an elastic net it is the learner's problem, for a penalised logistic regression
+// the second-order model of the loss at the solution. In both, G and c are sums over
+// rows of data.
+type penalisedQuadratic struct {
+	n        int       // coordinates
+	features int       // of them, the first: those with penalties
+	gram     []float64 // G
+	root     []float64 // √G_jj
+	rmsY     float64   // with root_j: bounds the size of the terms of c_j, or of the gradient
+	l1, l2   []float64
+	qp       piecewiseQP
+
+	groups   penaltyGroups // as of the last fit
+	weak     []int         // weakly active with λ1 > 0
+	weakFree []int         // θ_j ≈ 0 with λ1_j = 0: a kink in λ1 only
+	blur     float64       // how far rounding may have moved the weakly active θ_j at most, in the scale of θ
+
+	terms []float64   // size of the terms of Gθ − c, for settleWeak
+	norm  float64     // ‖θ‖ in variables that give the active system a unit diagonal
+	w, v  []float64   // work of retest
+	part  piecewiseQP // work of settle
+}
+
+// resize gives the problem n coordinates, of which features have penalties.
+func (e *penalisedQuadratic) resize(n, features int) {
+	e.n, e.features = n, features
+	dense.GrowAll(n, &e.root, &e.terms, &e.l1, &e.l2, &e.w, &e.v)
+	e.gram = dense.Grow(e.gram, n*n)
+	e.qp.resize(n)
+	e.qp.g, e.qp.r = e.gram, e.l2
+}
+
+// suspectWeak lists the coordinates that may be weakly active at the solution, by the
+// condition of the active system, and reports whether there are any.
+func (e *penalisedQuadratic) suspectWeak() (any bool, err error) {
+	e.blur = 0
+	q, n := &e.qp, e.n
+	// In the variables √h_jj·θ_j, which give the active system a unit diagonal.
+	sum, in := 0.0, 0.0
+	for i, j := range q.act {
+		h := e.gram[j*n+j] + e.l2[j]
+		sum += h * q.x[j] * q.x[j]
+		q.z[i] = math.Sqrt(h) * math.Abs(q.x[j])
+	}
+	e.norm = math.Sqrt(sum)
+	if !dense.Finite(e.norm) {
+		return false, check.ArgErrorf("hyper", qpdiff.ErrNotFinite, "raise λ2, or scale the features and labels", "leaves a solution that overflows")
+	}
+	// Bounds come first, since they decide almost always and cost next to nothing.
+	if !e.listWeak(e.rmsY+e.norm, q.bound) {
+		return false, nil
+	}
+	for _, j := range q.act {
+		in = max(in, e.root[j]/math.Sqrt(e.gram[j*n+j]+e.l2[j]))
+	}
+	if len(q.act) == 0 {
+		in = 1
+	}
+	return e.listWeak(e.rmsY*in+e.norm, q.cond()), nil
+}
+
+// settleWeak ends the search that listWeak began: it needs the rows of G of the
+// coordinates listed, at the places of these and of the active ones, and terms. With
+// some of them at zero the solution can be unique only if the features at their kink are linearly
+// independent together with the support.
+func (e *penalisedQuadratic) settleWeak() error {
+	if !e.retest() {
+		return nil
+	}
+	s := e.part.restrict(e, func(j int, active, weak bool) bool { return active || weak })
+	if k := s.factor(); k < len(s.act) {
+		return e.qp.errOpen(s.act[k])
+	}
+	return nil
+}
+
+// listWeak lists the coordinates that are weakly active where the solution and
+// the right-hand side of the active system have the given size and the system
+// the condition cond. It reports whether there are any.
+func (e *penalisedQuadratic) listWeak(size, cond float64) bool {
+	e.weak, e.weakFree = e.weak[:0], e.weakFree[:0]
+	q := &e.qp
+	next := 0
+	for j := range e.n {
+		if next < len(q.act) && q.act[next] == j {
+			if dense.Negligible(q.z[next], size, cond) {
+				switch {
+				case q.sgn[next] != 0:
+					e.weak = append(e.weak, j)
+				case j < e.features:
+					e.weakFree = append(e.weakFree, j)
+				}
+			}
+			next++
+		} else if dense.Negligible(e.l1[j]-math.Abs(q.grad[j]), e.l1[j]+e.root[j]*size, cond) {
+			e.weak = append(e.weak, j)
+		}
+	}
+	return len(e.weak)+len(e.weakFree) > 0
+}
+
+// retest takes from the coordinates listed those whose own error does not hide on
+// which side of their kink they are: one solve each, where listWeak bounds all
+// errors by the condition of the system. It reports whether any that remains is at
+// zero.
+func (e *penalisedQuadratic) retest() (atZero bool) {
+	q, n := &e.qp, e.n
+	terms := func(j int) float64 { return e.terms[j] + e.l1[j] + e.l2[j]*math.Abs(q.x[j]) }
+	decided := func(j int) bool {
+		_, active := slices.BinarySearch(q.act, j)
+		curve := e.gram[j*n+j] + e.l2[j]
+		root := math.Sqrt(curve)
+		value, err := 0.0, 0.0
+		if active {
+			value, curve = math.Abs(q.x[j]), 1
+			clear(e.v)
+			e.v[j] = 1
+		} else {
+			value, err = e.l1[j]-math.Abs(q.grad[j]), terms(j)
+			copy(e.v, e.gram[j*n:(j+1)*n])
+		}
+		for i, w := range q.solveActive(e.w, e.v) {
+			k := q.act[i]
+			err += math.Abs(w) * terms(k)
+			if !active { // θ_j bends the objective by this, once in the support
+				curve -= w * e.v[k]
+			}
+		}
+		if !dense.Negligible(value, err, 1) {
+			return true
+		}
+		atZero = atZero || !active
+		e.blur = max(e.blur, dense.ComplementarityTol*dense.Eps*err*root/(max(curve, 0)*(e.rmsY+e.norm)))
+		return false
+	}
+	e.weak = slices.DeleteFunc(e.weak, decided)
+	e.weakFree = slices.DeleteFunc(e.weakFree, decided)
+	return atZero
+}
+
+// sign returns sign(θ_j), or the sign of its subgradient where θ_j = 0.
+func (e *penalisedQuadratic) sign(j int) float64 {
+	if v := e.qp.x[j]; v != 0 || e.l1[j] == 0 {
+		return dense.Sign(v)
+	}
+	return dense.Sign(e.qp.grad[j])
+}
+
+// kinkedAtZero reports whether a coordinate of a group has a kink in λ1 at 0. That of a
+// feature that is zero throughout has none: it does not leave 0.
+func (e *penalisedQuadratic) kinkedAtZero(group int) bool {
+	return slices.ContainsFunc(e.weakFree, func(j int) bool { return e.groups.at(j) == group && e.gram[j*e.n+j] != 0 })
+}
+
+// anyKinkedAtZero reports whether any coordinate has a kink in λ1 at 0.
+func (e *penalisedQuadratic) anyKinkedAtZero() bool {
+	return slices.ContainsFunc(e.weakFree, func(j int) bool { return e.gram[j*e.n+j] != 0 })
+}
+
+// quadratic returns e.
+func (e *penalisedQuadratic) quadratic() *penalisedQuadratic { return e }
+
+// restrict makes q the quadratic of e without kinks, on the coordinates that keep
+// reports.
+func (q *piecewiseQP) restrict(e *penalisedQuadratic, keep func(j int, active, weak bool) bool) *piecewiseQP {
+	n := e.n
+	q.resize(n)
+	dense.GrowAll(n, &q.c, &q.up, &q.lo)
+	q.g, q.r, q.intercept = e.gram, e.l2, e.qp.intercept
+	q.reset()
+	a, w := 0, 0
+	for j := range n {
+		active, weak := dense.IsNext(e.qp.act, &a, j), dense.IsNext(e.weak, &w, j)
+		q.c[j] = 0
+		q.up[j], q.lo[j] = math.Inf(1), math.Inf(1)
+		if keep(j, active, weak) {
+			q.up[j], q.lo[j] = 0, 0
+		}
+	}
+	q.activate()
+	return q
+}

@@ -1,0 +1,79 @@
+package linear
+
+import (
+	"slices"
+
+	"cvgm/qpdiff"
+	"cvgm/qpdiff/internal/check"
+	"cvgm/qpdiff/internal/dense"
+)
+
+// PerFeature returns 0, 1, …, n−1: as Groups, it gives each of n features a pair of
+// penalties of its own.
+func PerFeature(n int) []int {
+	groups := make([]int, n)
+	for j := range groups {
+		groups[j] = j
+	}
+	return groups
+}
+
+// groupCount returns the number of groups: one where groups is empty. It is at least 1
+// and not above the number of features, also where a number is not one of a group.
+func groupCount(groups []int) int {
+	if len(groups) == 0 {
+		return 1
+	}
+	return min(max(0, slices.Max(groups)), len(groups)-1) + 1
+}
+
+// penaltyGroups is the groups of features of one fit: those of a group share λ1 and λ2.
+// The hyperparameters are λ1 of each group, then λ2 of each.
+type penaltyGroups struct {
+	of    []int // the group of each feature, empty where there is one group
+	count int
+	seen  []bool // work of set
+}
+
+// set makes groups those of the n features, and reports a number that is not one of a
+// group, or a group without features.
+func (p *penaltyGroups) set(groups []int, n int) error {
+	p.of, p.count = p.of[:0], 1
+	if len(groups) == 0 {
+		return nil
+	}
+	const remedy = "give each feature the number of its group, from 0, or nil for one group"
+	if len(groups) != n {
+		return check.ArgErrorf("Groups", qpdiff.ErrShape, remedy, "has %d entries for %d features", len(groups), n)
+	}
+	p.seen = dense.Grow(p.seen, n)
+	clear(p.seen)
+	for j, g := range groups {
+		if g < 0 || g >= n {
+			return check.ArgErrorf("Groups", qpdiff.ErrDomain, remedy, "holds %d at index %d where there are at most %d groups", g, j, n)
+		}
+		p.seen[g] = true
+	}
+	count := groupCount(groups)
+	if g := slices.Index(p.seen[:count], false); g >= 0 {
+		return check.ArgErrorf("Groups", qpdiff.ErrDomain, "number the groups without gaps", "gives no feature to group %d of %d", g, count)
+	}
+	p.of, p.count = append(p.of, groups...), count
+	return nil
+}
+
+// at returns the group of feature j.
+func (p *penaltyGroups) at(j int) int {
+	if len(p.of) == 0 {
+		return 0
+	}
+	return p.of[j]
+}
+
+// spread sets l1 and l2 to the penalties of each feature.
+func (p *penaltyGroups) spread(l1, l2, hyper []float64) {
+	for j := range l1 {
+		g := p.at(j)
+		l1[j], l2[j] = hyper[g], hyper[p.count+g]
+	}
+}

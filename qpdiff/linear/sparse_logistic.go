@@ -1,0 +1,182 @@
+package linear
+
+import (
+	"cvgm/qpdiff"
+	"cvgm/qpdiff/internal/check"
+	"cvgm/qpdiff/internal/learner"
+	"cvgm/qpdiff/learn"
+)
+
+// SparseLogistic is logistic regression with an ℓ₁ and a squared ℓ₂ penalty and labels
+// ±1 (Friedman, Hastie and Tibshirani 2010, "Regularization paths for generalized
+// linear models via coordinate descent"), with the scaling of [ElasticNet]:
+//
+//	minimise over θ, b   1/N·Σᵢ log(1 + exp(−yᵢ(θᵀxᵢ + b))) + Σ_j λ1_j·|θ_j| + ½·Σ_j λ2_j·θ_j²
+//
+// where the sum over the rows has each as often as it counts in the [learn.Data]. The
+// intercept b is unpenalised, and 0 unless Intercept is set. The hyperparameters are
+// those of ElasticNet, with the same Groups. A label is used as the real number it is,
+// so the solution is differentiable in y as well; the label 0 is refused, as by
+// [Logistic].
+//
+// # Derivatives
+//
+// Write sᵢ = 1/(1 + exp(yᵢ(θᵀxᵢ + b))), the probability of the label that was not seen,
+// and wᵢ = sᵢ(1−sᵢ). On the support, with the intercept, θ solves
+//
+//	Σᵢ sᵢyᵢxᵢ/N = λ1∘sign θ + λ2∘θ,
+//
+// and the derivatives follow from the implicit function theorem at that system, whose
+// matrix is H = Σᵢ wᵢyᵢ²xᵢxᵢᵀ/N + diag λ2. They exist where strict complementarity
+// holds: θ_j ≠ 0 or |Σᵢ sᵢyᵢxᵢⱼ|/N < λ1_j for each j. The rule for weakly active
+// coordinates, the derivative at λ1_j = 0 and features that are zero throughout are as
+// in ElasticNet.
+//
+// # Method
+//
+// Proximal Newton (Lee, Sun and Saunders 2014): each step minimises the second-order
+// model of the loss plus the penalties exactly, by the active-set method of ElasticNet,
+// on the coordinates that are not zero or whose kink does not hold them at zero. A line
+// search on slopes alone ends where the step is certain to descend, as in Logistic. The
+// last step is shorter than 1e-8 in the margins, and the optimality conditions then hold
+// to the rounding of their terms. Fit begins at the last solution.
+//
+// A step costs N·s² operations for s such coordinates, and N·n for n features.
+//
+// The zero value is ready for Load and has no intercept. Fits after the first allocate
+// nothing.
+type SparseLogistic struct {
+	// Intercept adds an unpenalised constant to the decision function, which is the last
+	// entry of θ. It is read by Dims and Load.
+	Intercept bool
+
+	// Groups holds for each feature the number of its group, whose pair of penalties
+	// it has: 0 … G−1, each at least once. [PerFeature] makes each feature a group. It
+	// is read by Dims and Fit. Nil: one group of all features.
+	Groups []int
+
+	// Generalised makes VJP answer at weakly active coordinates too, where no
+	// derivative exists, with one element of the generalised (Clarke)
+	// Jacobian: that of the problem without those coordinates, as if each
+	// stayed at zero. False: such a VJP is refused with a
+	// NotDifferentiableError.
+	Generalised bool
+
+	sparseLogisticFit
+}
+
+// Dims returns n parameters, n+1 with an intercept, and 2 hyperparameters (λ1, λ2) for
+// each group.
+func (l *SparseLogistic) Dims(n int) (theta, hyper int) {
+	if l.Intercept {
+		return n + 1, 2 * groupCount(l.Groups)
+	}
+	return n, 2 * groupCount(l.Groups)
+}
+
+// SetGeneralised sets the field Generalised.
+func (l *SparseLogistic) SetGeneralised(on bool) { l.Generalised = on }
+
+// Load makes d the data of the following fits. It keeps a reference to d, and must be
+// called again after an entry of d changed. Errors are ArgErrors: those of [learn.Data.Check];
+// ErrDomain for a label 0, as the classes 0 and 1 have it; ErrNotFinite where the sum of
+// squares of a feature overflows; ErrIllPosed where Intercept is set and all labels that
+// count have one sign, since there is no solution then. After one, the learner has no
+// data.
+func (l *SparseLogistic) Load(d learn.Data) error {
+	l.state.Unload()
+	d = learner.InPlace(d)
+	if d.X == nil || d.Dense().IsEmpty() || len(d.Y) != d.Dense().RawMatrix().Rows {
+		return d.Check()
+	}
+	if err := check.Counts(d.Rows, d.Weights, len(d.Y)); err != nil {
+		return err
+	}
+	rows, n := d.X.Dims()
+	l.shape(rows, n, l.Intercept)
+	if err := l.fold(d); err != nil {
+		return err
+	}
+	if err := l.bounds(); err != nil {
+		return err
+	}
+	if l.Intercept && l.oneSign() {
+		return check.ArgErrorf("Data.Y", qpdiff.ErrIllPosed, "give examples of both classes, or leave out the intercept",
+			"has labels of one sign only, so that the intercept has no minimiser")
+	}
+	l.state.Data = d
+	return nil
+}
+
+// Reset forgets the warm start and the last fit. The data stays loaded.
+func (l *SparseLogistic) Reset() {
+	l.state.Forget()
+	l.warm = false
+}
+
+// Fit solves the problem at hyper and writes θ, with one zero per feature that is not in
+// the support, and the intercept last. Errors: an ArgError that matches ErrShape,
+// ErrNotFinite or ErrDomain for hyper and Groups, and ErrNotFitted without data;
+// ErrIllPosed where there is no solution, as without penalties of features that separate
+// the classes, where θ is not unique (to working precision), as without λ2 when features
+// of the support, or those about to enter it, are linearly dependent, and where rounding
+// of the data's terms hides the solution; ErrIterationLimit after 200 steps. After an
+// error there is no fit, and θ is left as it was.
+func (l *SparseLogistic) Fit(theta, hyper []float64) error {
+	_, hypers := l.Dims(l.features)
+	if err := l.state.BeginTheta(theta, l.d, hypers); err != nil {
+		return err
+	}
+	if err := l.groups.set(l.Groups, l.features); err != nil {
+		return err
+	}
+	if err := learner.CheckHyper(hyper, hypers); err != nil {
+		return err
+	}
+	l.groups.spread(l.l1[:l.features], l.l2[:l.features], hyper)
+	if err := l.solve(); err != nil {
+		return err
+	}
+	copy(theta, l.qp.x)
+	l.state.Finish()
+	return nil
+}
+
+// VJP adds dthetaᵀ·∂θ/∂input at the last fit to each field of g that is not
+// nil. With u = H⁻¹·dtheta on the support S with the intercept, and zero elsewhere:
+//
+//	λ1_j: −sign(θ_j)·u_j    λ2_j: −θ_j·u_j
+//	xᵢ: yᵢ(sᵢ·u − wᵢyᵢ(uᵀxᵢ)·θ)/N    yᵢ: (sᵢ·uᵀxᵢ − wᵢyᵢ(uᵀxᵢ)(θᵀxᵢ + b))/N
+//
+// where uᵀxᵢ has the intercept's entry of u added, and the λ1 and λ2 of a group get the
+// sum over its features j.
+//
+// Errors: as of [ElasticNet.VJP].
+func (l *SparseLogistic) VJP(w *qpdiff.Workspace, g *learn.Grad, dtheta []float64) error {
+	return qpdiff.Scratch[penalisedDerivative](w).adjoint(&l.sparseLogisticFit, l.Generalised, g, dtheta)
+}
+
+// JVP sets dtheta to the directional derivative of θ at the last fit along d,
+// whose fields are tangents of the inputs (nil: zero). It exists also where
+// coordinates are weakly active: there it is not linear in d, and solves the
+// quadratic problem that keeps each weakly active coordinate on its side of
+// the kink. Errors: as of [ElasticNet.JVP].
+func (l *SparseLogistic) JVP(w *qpdiff.Workspace, dtheta []float64, d *learn.Grad) error {
+	return qpdiff.Scratch[penalisedDerivative](w).forward(&l.sparseLogisticFit, dtheta, d)
+}
+
+// New returns a new learner with the same settings.
+func (l *SparseLogistic) New() learn.Learner {
+	return &SparseLogistic{Groups: l.Groups, Intercept: l.Intercept, Generalised: l.Generalised}
+}
+
+// Convention returns the logistic loss.
+func (*SparseLogistic) Convention() learn.Convention {
+	return learn.Convention{Loss: learn.LogisticLoss}
+}
+
+// Hyperparameters describes λ1 and λ2.
+func (*SparseLogistic) Hyperparameters(m learn.Moments) []learn.Hyperparameter {
+	// At θ = 0 the loss has half the slope of the squared error with labels as targets.
+	return []learn.Hyperparameter{learner.Lambda1(m.Correlation / 2), learner.Lambda2(m, true)}
+}

@@ -1,0 +1,418 @@
+package linear
+
+import (
+	"errors"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"cvgm/qpdiff"
+	"cvgm/qpdiff/internal/casetest"
+	"cvgm/qpdiff/internal/dense"
+	"cvgm/qpdiff/internal/numtest"
+	"cvgm/qpdiff/learn"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// Whatever the size of the numbers, a fit and its products are finite or errors
+// of a documented kind.
+func TestSparseLogisticExtremes(t *testing.T) {
+	rng := rand.New(rand.NewPCG(41, 5))
+	for range numtest.Long(20000) {
+		rows, n := 1+rng.IntN(4), 1+rng.IntN(4)
+		l := &SparseLogistic{Intercept: rng.IntN(2) == 0, Groups: drawGroups(rng, n), Generalised: rng.IntN(2) == 0}
+		d := learn.Data{X: mat.NewDense(rows, n, numtest.Extremes(rng, rows*n)), Y: numtest.Extremes(rng, rows)}
+		if rng.IntN(2) == 0 {
+			for i := range d.Y {
+				d.Y[i] = float64(2*rng.IntN(2) - 1)
+			}
+		}
+		if rng.IntN(2) == 0 {
+			d.Weights = numtest.Extremes(rng, rows)
+			for i, v := range d.Weights {
+				d.Weights[i] = math.Abs(v)
+			}
+		}
+		params, nh := l.Dims(n)
+		hyper := numtest.Extremes(rng, nh)
+		for j, v := range hyper {
+			hyper[j] = math.Abs(v)
+		}
+		casetest.CheckExtremes(t, l, d, make([]float64, params), hyper, numtest.Extremes(rng, params), &learn.Grad{Hyper: numtest.Extremes(rng, nh), X: mat.NewDense(rows, n, numtest.Extremes(rng, rows*n)), Y: numtest.Extremes(rng, rows)})
+	}
+}
+
+// Without penalties, features that separate the classes, but for rows on the boundary
+// too, leave no minimiser. Any penalty on them restores it.
+func TestSparseLogisticSeparable(t *testing.T) {
+	column := func(x ...float64) *mat.Dense { return mat.NewDense(len(x), 1, x) }
+	wide := casetest.RandomData(2, 5, 8, true)
+	wide.Y[0], wide.Y[1] = 1, -1
+	for _, c := range []struct {
+		name      string
+		d         learn.Data
+		intercept bool
+	}{
+		{"apart", learn.Data{X: column(1, 2, -1, -3), Y: []float64{1, 1, -1, -1}}, false},
+		{"apart, not at 0", learn.Data{X: column(1, 2, 5, 6), Y: []float64{1, 1, -1, -1}}, true},
+		{"one class, no intercept", learn.Data{X: column(1, 2, 3), Y: []float64{1, 1, 1}}, false},
+		{"a row of each class on the boundary", learn.Data{X: column(1, 2, 2, 3), Y: []float64{1, 1, -1, -1}}, true},
+		{"a feature of one row", learn.Data{X: column(1, 0, 0, 0), Y: []float64{1, 1, -1, -1}}, true},
+		{"a class on a line", learn.Data{X: mat.NewDense(5, 2, []float64{0, 1, 0, -1, 1, 0, 0, 1, 0, -1}), Y: []float64{1, 1, 1, -1, -1}}, false},
+		{"more features than rows", wide, true},
+	} {
+		for _, unit := range []float64{1, 1e-6, 1e6} {
+			d := learn.Data{X: mat.DenseCopyOf(c.d.X), Y: c.d.Y}
+			d.Dense().Scale(unit, d.X)
+			l := &SparseLogistic{Intercept: c.intercept}
+			_, n := d.X.Dims()
+			params, _ := l.Dims(n)
+			theta := numtest.NaNs(params, 0)
+			if err := errors.Join(l.Load(d), l.Fit(theta, []float64{0, 0})); !errors.Is(err, qpdiff.ErrIllPosed) || !strings.Contains(err.Error(), "separate the classes") || !math.IsNaN(theta[0]) {
+				t.Errorf("%s, features times %g: error %v, θ %v", c.name, unit, err, theta)
+			}
+			for _, hyper := range [][]float64{{1e-3 * unit, 0}, {0, 1e-3 * unit * unit}, {1e-6 * unit, 1e-6 * unit * unit}} {
+				if err := l.Fit(theta, hyper); err != nil {
+					t.Errorf("%s, features times %g, penalties %v: %v", c.name, unit, hyper, err)
+				} else if r := sparseLogisticResidual(c.intercept)(d, theta, hyper); !(r <= 1e-13) {
+					t.Errorf("%s, features times %g, penalties %v: residual %g", c.name, unit, hyper, r)
+				}
+			}
+		}
+	}
+}
+
+// What is not unique is refused by name, and what has a solution all the same is found.
+func TestSparseLogisticIllPosed(t *testing.T) {
+	d := noisyClasses(1, 20, 4)
+	for i := range 20 {
+		d.Dense().Set(i, 3, d.X.At(i, 0)) // features 0 and 3 are the same
+	}
+	constant := noisyClasses(1, 20, 4)
+	for i := range 20 {
+		constant.Dense().Set(i, 2, 3)
+	}
+	zero := learn.Data{X: mat.NewDense(3, 1, nil), Y: []float64{1, -1, 1}}
+	for _, c := range []struct {
+		name      string
+		d         learn.Data
+		intercept bool
+		hyper     []float64
+		want      error
+		text      string
+	}{
+		{"same features, no penalties", d, true, []float64{0, 0}, qpdiff.ErrIllPosed, "depends linearly"},
+		{"same features, lasso", d, true, []float64{1e-3, 0}, qpdiff.ErrIllPosed, "depends linearly"},
+		{"same features at zero", d, true, []float64{100, 0}, nil, ""},
+		{"same features, elastic net", d, true, []float64{1e-3, 1e-7}, nil, ""},
+		{"constant feature, intercept, no penalties", constant, true, []float64{0, 0}, qpdiff.ErrIllPosed, "the intercept depends linearly"},
+		{"constant feature, no penalties", constant, false, []float64{0, 0}, nil, ""},
+		{"constant feature, intercept, lasso", constant, true, []float64{1e-3, 0}, nil, ""},
+		{"constant feature, intercept, ridge", constant, true, []float64{0, 1e-3}, nil, ""},
+		{"zero feature, no penalties", zero, false, []float64{0, 0}, qpdiff.ErrIllPosed, "feature 0"},
+		{"zero feature, lasso", zero, true, []float64{1, 0}, nil, ""},
+		{"zero feature, ridge", zero, true, []float64{0, 1}, nil, ""},
+		{"overflow", learn.Data{X: mat.NewDense(2, 1, []float64{1e200, 1}), Y: []float64{1, -1}}, false, []float64{1, 1}, qpdiff.ErrNotFinite, "column 0"},
+		{"label 0", learn.Data{X: mat.NewDense(2, 1, []float64{2, 1}), Y: []float64{1, 0}}, false, []float64{1, 1}, qpdiff.ErrDomain, "label 0"},
+		{"one class, intercept", learn.Data{X: mat.NewDense(2, 1, []float64{2, 1}), Y: []float64{1, 1}}, true, []float64{1, 1}, qpdiff.ErrIllPosed, "one sign"},
+		{"one class counts, intercept", learn.Data{X: mat.NewDense(2, 1, []float64{2, 1}), Y: []float64{1, -1}, Rows: []int{0, 0}}, true, []float64{1, 1}, qpdiff.ErrIllPosed, "one sign"},
+	} {
+		l := &SparseLogistic{Intercept: c.intercept}
+		_, n := c.d.X.Dims()
+		params, _ := l.Dims(n)
+		theta := numtest.NaNs(params, 0)
+		err := l.Load(c.d)
+		if err == nil {
+			err = l.Fit(theta, c.hyper)
+		}
+		if !errors.Is(err, c.want) || err != nil && !strings.Contains(err.Error(), c.text) {
+			t.Errorf("%s: error %v, want %v with %q", c.name, err, c.want, c.text)
+		}
+		if err == nil {
+			if r := sparseLogisticResidual(c.intercept)(c.d, theta, c.hyper); !(r <= 1e-13) {
+				t.Errorf("%s: residual %v", c.name, r)
+			}
+		} else if l.VJP(nil, &learn.Grad{}, theta) == nil {
+			t.Errorf("%s: VJP after a failed fit", c.name)
+		}
+	}
+}
+
+// A coordinate put at its kink is never answered as differentiable. Other fits of
+// continuous data with penalties are never refused, and their VJPs are refused only
+// within 1e-6 of a kink.
+func TestSparseLogisticStrictComplementarity(t *testing.T) {
+	rng := rand.New(rand.NewPCG(42, 1))
+	kinks, answered := 0, 0
+	for trial := range numtest.Long(3000) {
+		n := 1 + rng.IntN(8)
+		rows := 2 + rng.IntN(20)
+		d := correlated(casetest.RandomData(rng.Uint64(), rows, n, true), rng.Float64())
+		d.Y[0], d.Y[1] = 1, -1
+		unit := math.Pow(10, 12*rng.Float64()-6)
+		d.Dense().Scale(unit, d.X)
+		l := &SparseLogistic{Intercept: rng.IntN(2) == 0, Groups: PerFeature(n)}
+		params, nh := l.Dims(n)
+		hyper := make([]float64, nh)
+		for j := range n {
+			hyper[j] = unit * math.Pow(10, -3*rng.Float64())
+			if rng.IntN(2) == 0 {
+				hyper[n+j] = unit * unit * math.Pow(10, -6*rng.Float64())
+			}
+		}
+		theta := make([]float64, params)
+		if err := errors.Join(l.Load(d), l.Fit(theta, hyper)); err != nil {
+			t.Fatalf("trial %d: %v", trial, err)
+		}
+		gap := math.Inf(1)
+		kink := -1
+		for j, v := range theta[:n] {
+			if v == 0 {
+				gap, kink = min(gap, (hyper[j]-math.Abs(l.g[j]))/(hyper[j]+l.terms[j])), j
+			} else {
+				gap = min(gap, math.Abs(v)*unit)
+			}
+		}
+		err := l.VJP(nil, casetest.NewGrad(d, nh), theta)
+		if gap >= 1e-6 {
+			if answered++; err != nil {
+				t.Fatalf("trial %d: gap %.2g: %v", trial, gap, err)
+			}
+		}
+		if kink < 0 {
+			continue
+		}
+		kinks++
+		// The λ2 of a coordinate at zero does not change θ. At the kink it makes θ unique.
+		hyper[kink], hyper[n+kink] = math.Abs(l.g[kink]), unit*unit
+		if rng.IntN(2) == 0 {
+			l.Reset()
+		}
+		if err := l.Fit(theta, hyper); err != nil {
+			t.Fatalf("trial %d, at a kink: %v", trial, err)
+		}
+		if err := l.VJP(nil, casetest.NewGrad(d, nh), theta); !errors.Is(err, qpdiff.ErrNotDifferentiable) {
+			t.Fatalf("trial %d: coordinate %d at its kink, θ %v, error %v", trial, kink, theta, err)
+		}
+	}
+	if kinks < numtest.Long(1000) || answered < numtest.Long(2000) {
+		t.Errorf("only %d kinks and %d others tested", kinks, answered)
+	}
+}
+
+// With an intercept, a shift of a feature changes the intercept alone, as far as the
+// rounding of the shifted entries goes.
+func TestSparseLogisticShiftedFeatures(t *testing.T) {
+	const rows, n = 40, 4
+	d := noisyClasses(9, rows, n)
+	hyper := []float64{.02, .01}
+	l := &SparseLogistic{Intercept: true}
+	theta, want := make([]float64, n+1), make([]float64, n+1)
+	if err := errors.Join(l.Load(d), l.Fit(want, hyper)); err != nil {
+		t.Fatal(err)
+	}
+	// The rounding of the margins' terms, about shift·eps, times a condition of some
+	// hundred.
+	const shiftTol = 1e-13
+	for _, shift := range []float64{1e2, 1e4, 1e6} {
+		moved := casetest.CloneData(d)
+		for i := range rows {
+			moved.Dense().Set(i, 1, d.X.At(i, 1)+shift)
+		}
+		l := &SparseLogistic{Intercept: true}
+		if err := errors.Join(l.Load(moved), l.Fit(theta, hyper)); err != nil {
+			t.Errorf("shift %g: %v", shift, err)
+			continue
+		}
+		if off := math.Abs(theta[n] + shift*theta[1] - want[n]); !(off <= shiftTol*shift*shift) {
+			t.Errorf("shift %g: the intercept is off by %g", shift, off)
+		}
+		numtest.NearAll(t, "theta", theta[:n], want[:n], shiftTol*shift, 0)
+	}
+}
+
+// A penalty that holds a coordinate at zero for certain leaves the others alone, however
+// large it is and whatever the fit before was.
+func TestSparseLogisticHugePenaltyAfterAFit(t *testing.T) {
+	rng := rand.New(rand.NewPCG(42, 7))
+	const rows, n = 12, 5
+	for range 500 {
+		unit := math.Pow(10, -9*rng.Float64())
+		d := noisyClasses(rng.Uint64(), rows, n)
+		d.Y[0], d.Y[1] = 1, -1
+		d.Dense().Scale(unit, d.X)
+		warm, cold := &SparseLogistic{Groups: PerFeature(n)}, &SparseLogistic{Groups: PerFeature(n)}
+		hyper := make([]float64, 2*n)
+		for j := range n {
+			hyper[j], hyper[n+j] = .02*unit*rng.Float64(), .01*unit*unit
+		}
+		theta, want := make([]float64, n), make([]float64, n)
+		err := errors.Join(warm.Load(d), cold.Load(d), warm.Fit(theta, hyper))
+		hyper[rng.IntN(n)] = math.MaxFloat64 * math.Pow(10, -30*rng.Float64())
+		if err := errors.Join(err, cold.Fit(want, hyper), warm.Fit(theta, hyper)); err != nil {
+			t.Fatalf("%v at %v", err, hyper)
+		}
+		numtest.NearAll(t, "theta", theta, want, 1e-11, 0)
+	}
+}
+
+// Rows of two blocks of features make two problems, however different their weights.
+func TestSparseLogisticWeightsOfManyDecades(t *testing.T) {
+	const rows = 24
+	d := noisyClasses(6, rows, 4)
+	second := d
+	d.Weights = make([]float64, rows)
+	for i := range rows {
+		block := i % 2
+		d.Dense().Set(i, 2-2*block, 0)
+		d.Dense().Set(i, 3-2*block, 0)
+		if block == 1 {
+			second.Rows = append(second.Rows, i)
+		}
+	}
+	for _, weight := range []float64{1e-60, 1e-12, 1e12, 1e60} {
+		total := 0.0
+		for i := range rows {
+			d.Weights[i] = []float64{weight, 1}[i%2]
+			total += d.Weights[i]
+		}
+		// The penalties are per row: those of the second block are as in its own problem.
+		share := rows / 2 / total
+		l := &SparseLogistic{Groups: []int{0, 0, 1, 1}}
+		want := new(SparseLogistic)
+		theta, reference := make([]float64, 4), make([]float64, 4)
+		if err := errors.Join(l.Load(d), want.Load(second), l.Fit(theta, []float64{.1, .02 * share, .1, .05 * share}), want.Fit(reference, []float64{.02, .05})); err != nil {
+			t.Errorf("weight %g: %v", weight, err)
+			continue
+		}
+		numtest.NearAll(t, "theta", theta[2:], reference[2:], 1e-11, 0)
+		g, wantG := casetest.NewGrad(d, 4), casetest.NewGrad(d, 2)
+		if err := errors.Join(l.VJP(nil, g, []float64{0, 0, 1, -2}), want.VJP(nil, wantG, []float64{0, 0, 1, -2})); err != nil {
+			t.Errorf("weight %g: %v", weight, err)
+			continue
+		}
+		numtest.NearAll(t, "hyper", []float64{share * g.Hyper[1], share * g.Hyper[3]}, wantG.Hyper, 1e-11, 0)
+		for i := 1; i < rows; i += 2 {
+			numtest.NearAll(t, "X and y", append(g.X.RawRowView(i)[2:], g.Y[i]), append(wantG.X.RawRowView(i)[2:], wantG.Y[i]), 1e-11, .1)
+		}
+	}
+}
+
+// A warm fit takes few Newton steps, and a cold one not many more than a Logistic's.
+func TestSparseLogisticNewtonSteps(t *testing.T) {
+	const rows, n, warmSteps, factor = 400, 40, 5, 1.5
+	d := casetest.RandomData(1, rows, n, true)
+	l, smooth := &SparseLogistic{Intercept: true}, &Logistic{Intercept: UnpenalisedIntercept}
+	theta := make([]float64, n+1)
+	if err := errors.Join(l.Load(d), l.Fit(theta, []float64{.005, 1e-3}), smooth.Load(d), smooth.Fit(theta, []float64{1 / (1e-3 * rows)})); err != nil {
+		t.Fatal(err)
+	}
+	if limit := factor * float64(smooth.iter); float64(l.iter) > limit {
+		t.Errorf("%d steps of a cold fit, %d of a Logistic", l.iter, smooth.iter)
+	}
+	for range 10 {
+		for _, l1 := range []float64{.0055, .005} {
+			if err := l.Fit(theta, []float64{l1, 1e-3}); err != nil || l.iter > warmSteps {
+				t.Errorf("%d steps of a warm fit, error %v", l.iter, err)
+			}
+		}
+	}
+}
+
+// The intercept of a fit without a support has the odds of the weights, over hundreds of
+// decades.
+func TestSparseLogisticUnevenClasses(t *testing.T) {
+	for _, weight := range []float64{1e-200, 1e-50, 1e-5, 1e5, 1e50, 1e200} {
+		d := learn.Data{X: mat.NewDense(3, 1, []float64{1, -2, 3}), Y: []float64{1, -1, -1}, Weights: []float64{weight, .5, .5}}
+		l := &SparseLogistic{Intercept: true}
+		theta := make([]float64, 2)
+		if err := errors.Join(l.Load(d), l.Fit(theta, []float64{9, 0})); err != nil {
+			t.Errorf("weight %g: %v", weight, err)
+		} else if want := math.Log(weight); theta[0] != 0 || !(math.Abs(theta[1]-want) <= 1e-14*math.Abs(want)) {
+			t.Errorf("weight %g: θ = %v, want 0 and %v", weight, theta, want)
+		}
+	}
+}
+
+// Where rounding hides which features are in the support, the fit ends with an error that
+// names it, and at once.
+func TestSparseLogisticHiddenSupport(t *testing.T) {
+	d := learn.Data{X: mat.NewDense(2, 4, []float64{1e6, 1e6, 1e6, -2e6, 2e6, 0, 1e6, -1e6}), Y: []float64{1, -1}}
+	var l SparseLogistic
+	const steps = 40 // of which half reach the margins of the solution
+	if err := errors.Join(l.Load(d), l.Fit(make([]float64, 4), []float64{.06932981348517135, 1.4107492245435436e-08})); !errors.Is(err, qpdiff.ErrIllPosed) || l.iter > steps {
+		t.Errorf("%d steps: %v", l.iter, err)
+	}
+}
+
+// The optimality conditions count as met where a slope is rounding of its terms: at a
+// third of the tolerance, and not at three times it.
+func TestSparseLogisticRoundoffTolerance(t *testing.T) {
+	d := noisyClasses(4, 100, 1)
+	hyper := []float64{0, .1}
+	var l SparseLogistic
+	theta := make([]float64, 1)
+	if err := errors.Join(l.Load(d), l.Fit(theta, hyper)); err != nil {
+		t.Fatal(err)
+	}
+	tol := (64*dense.Eps + dense.Eps*math.Sqrt(100)) * (l.terms[0] + .1*math.Abs(theta[0]))
+	curve := l.gram[0] + .1
+	for _, times := range []float64{-3, -1. / 3, 1. / 3, 3} {
+		l.theta[0] = theta[0] + times*tol/curve
+		l.evaluate()
+		l.measure()
+		if got := l.optimal(); got != (math.Abs(times) < 1) {
+			t.Errorf("slope %.2g times the tolerance: optimal %v", times, got)
+		}
+	}
+}
+
+// Data that one row keeps from being separable by a little has its solution without
+// penalties: 3s(θ) = a·s(−aθ) on z = 1, 1, 1 and −a. It is lost where s is below rounding.
+func TestSparseLogisticBarelyInseparable(t *testing.T) {
+	for _, a := range []float64{1, 1e-3, 1e-6, 1e-9, 1e-12, 1e-14, 1e-20} {
+		for _, unit := range []float64{1, 1e-6, 1e6} {
+			var l SparseLogistic
+			theta := make([]float64, 1)
+			err := errors.Join(l.Load(learn.Data{X: mat.NewDense(4, 1, []float64{unit, unit, unit, a * unit}), Y: []float64{1, 1, 1, -1}}), l.Fit(theta, []float64{0, 0}))
+			if a < dense.Eps {
+				if !errors.Is(err, qpdiff.ErrIllPosed) || !strings.Contains(err.Error(), "separate the classes") {
+					t.Errorf("a = %g, unit %g: error %v", a, unit, err)
+				}
+				continue
+			}
+			if err != nil {
+				t.Errorf("a = %g, unit %g: %v", a, unit, err)
+				continue
+			}
+			m := unit * theta[0]
+			if slope := 3*sigmoid(-m) - a*sigmoid(a*m); !(math.Abs(slope) <= 1e-14*a) {
+				t.Errorf("a = %g, unit %g: margin %v leaves the slope %g", a, unit, m, slope)
+			}
+		}
+	}
+}
+
+// A row counts as moved by a step at three times sparseFlat of the row that moves most,
+// and not at a third: a moved row on the wrong side, or with a loss, denies divergence.
+func TestSparseLogisticDivergenceTolerance(t *testing.T) {
+	for _, c := range []struct {
+		move, s float64 // of the other row
+		want    bool
+	}{
+		{-3 * sparseFlat, 1e-17, false}, {-sparseFlat / 3, .5, true}, {3 * sparseFlat, .5, false}, {3 * sparseFlat, 1e-17, true},
+	} {
+		var l SparseLogistic
+		err := errors.Join(l.Load(learn.Data{X: mat.NewDense(2, 1, []float64{1, c.move}), Y: []float64{1, 1}}), l.Fit(make([]float64, 1), []float64{0, 1}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		l.l2[0], l.step[0] = 0, 1
+		copy(l.s, []float64{1e-17, c.s})
+		if got := l.diverges(dense.Eps); got != c.want {
+			t.Errorf("%+v: %v", c, got)
+		}
+	}
+}

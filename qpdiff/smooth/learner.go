@@ -1,0 +1,115 @@
+package smooth
+
+import (
+	"cmp"
+
+	"cvgm/qpdiff"
+	"cvgm/qpdiff/internal/learner"
+	"cvgm/qpdiff/learn"
+)
+
+// Learner is a learner that minimises a [Objective] of a user's own by
+// Newton's method, and differentiates the minimiser by the implicit function
+// theorem at ∇F(θ) = 0: the rule of the paper's Section 3 without constraints,
+//
+//	∂θ/∂input = −∇²F(θ)⁻¹ · ∂∇F/∂input.
+//
+// The Hessian is assembled from as many products as there are parameters, so
+// Learner is for a moderate number of them (some hundreds).
+//
+// With Objective set the value is ready for Load. Fits, and products with a
+// workspace, allocate only what the objective's functions do; those must allow
+// concurrent calls where products run at the same time.
+type Learner struct {
+	Objective Objective // it is read by Dims, Load and Fit
+	MaxIter   int       // Newton steps of one fit at most; zero: 200
+
+	n    int // features
+	warm bool
+	smoothFit
+}
+
+// smoothMaxIter is the zero value's [Learner.MaxIter]: quadratic convergence
+// needs some ten steps, once the steps are whole.
+const smoothMaxIter = 200
+
+// Dims returns the dimensions of the objective.
+func (l *Learner) Dims(n int) (theta, hyper int) { return l.Objective.dims(n) }
+
+// Load makes d the data of the following fits. It keeps a reference to d.
+// Errors are ArgErrors of kind ErrShape or ErrNotFinite, and ErrDomain for Rows or
+// Weights that are not nil; after one, the learner has no data.
+func (l *Learner) Load(d learn.Data) error {
+	l.state.Unload()
+	d = learner.InPlace(d)
+	if err := learner.CheckAll(d, "smooth.Learner"); err != nil {
+		l.warm = false
+		return err
+	}
+	_, n := d.X.Dims()
+	if k, _ := l.Dims(n); n != l.n || k != len(l.theta) {
+		l.n, l.warm = n, false
+		l.resize(k)
+	}
+	l.state.Data = d
+	return nil
+}
+
+// Reset forgets the warm start and the last fit. The data stays loaded.
+func (l *Learner) Reset() {
+	l.state.Forget()
+	l.warm = false
+}
+
+// Fit minimises F at hyper and writes θ, from θ = 0 or the last solution.
+// Errors: an ArgError that matches ErrShape, ErrNotFinite or ErrDomain for
+// hyper, ErrNotFitted without data, ErrNotFinite where F has no finite gradient
+// at the start, ErrIllPosed where the Hessian is not positive definite,
+// ErrIterationLimit. After an error there is no fit, and θ is left as it was.
+func (l *Learner) Fit(theta, hyper []float64) error {
+	if err := l.state.BeginTheta(theta, len(l.theta), l.Objective.NumHyper); err != nil {
+		return err
+	}
+	if err := l.Objective.checkHyper(hyper); err != nil {
+		return err
+	}
+	l.objective = l.Objective
+	limit := cmp.Or(max(l.MaxIter, 0), smoothMaxIter)
+	l.hyper = append(l.hyper[:0], hyper...)
+	warm := l.warm
+	l.warm = false
+	if !warm {
+		clear(l.theta)
+	}
+	err := l.minimise(limit)
+	if err != nil && warm {
+		clear(l.theta)
+		err = l.minimise(limit)
+	}
+	if err != nil {
+		return err
+	}
+	copy(theta, l.theta)
+	l.warm = true
+	l.state.Finish()
+	return nil
+}
+
+// VJP adds dthetaᵀ·∂θ/∂input at the last fit to each field of g that is not
+// nil. Errors: ErrNotFitted; an ArgError of kind ErrNotFinite for dtheta;
+// ErrIllPosed where the Hessian is singular to working precision; ErrNotFinite
+// where a product overflows, which leaves g undefined.
+func (l *Learner) VJP(w *qpdiff.Workspace, g *learn.Grad, dtheta []float64) error {
+	return qpdiff.Scratch[smoothDerivative](w).adjoint(&l.smoothFit, g, dtheta)
+}
+
+// New returns a new learner of the same Objective.
+func (l *Learner) New() learn.Learner {
+	return &Learner{Objective: l.Objective, MaxIter: l.MaxIter}
+}
+
+// Convention returns that no loss is usual.
+func (*Learner) Convention() learn.Convention { return learn.Convention{} }
+
+// Hyperparameters returns nil: those of an objective of your own do not follow from the data.
+func (*Learner) Hyperparameters(learn.Moments) []learn.Hyperparameter { return nil }

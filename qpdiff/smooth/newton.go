@@ -1,0 +1,201 @@
+package smooth
+
+import (
+	"math"
+
+	"cvgm/qpdiff"
+	"cvgm/qpdiff/internal/check"
+	"cvgm/qpdiff/internal/dense"
+	"cvgm/qpdiff/internal/learner"
+)
+
+// smoothFit is a [Objective] on its data, minimised by Newton's method: what
+// its derivatives read.
+type smoothFit struct {
+	state     learner.State
+	objective Objective // as of the last fit, like hyper
+	hyper     []float64
+	theta     []float64
+
+	// Work of minimise, and of noise.
+	g, step, cand, gc       []float64
+	h, dinv                 []float64
+	point, mid, left, right []float64
+}
+
+// resize makes storage for k parameters.
+func (l *smoothFit) resize(k int) {
+	dense.GrowAll(k, &l.theta, &l.g, &l.step, &l.cand, &l.gc, &l.dinv, &l.point, &l.mid, &l.left, &l.right)
+	l.h = dense.Grow(l.h, k*k)
+}
+
+// minimise runs Newton's method from l.theta. A step is cut to where the slope
+// along it is still negative but no more than half of what it was; convexity
+// makes such a step descend.
+func (l *smoothFit) minimise(limit int) error {
+	o, k := &l.objective, len(l.theta)
+	o.Gradient(l.g, l.theta, l.state.Data, l.hyper)
+	if err := check.Finite("Objective.Gradient", "scale the data", l.g); err != nil {
+		return err
+	}
+	for range limit {
+		if err := l.factorise(l.h, l.dinv, l.gc); err != nil {
+			return err
+		}
+		for j, v := range l.g {
+			l.step[j] = -v
+		}
+		dense.LDLSolve(l.h, l.dinv, k, k, l.step)
+		slope := dense.Dot(l.g, l.step)
+		length, size := l.whitened(l.step), l.whitened(l.theta)
+		if length <= smoothLastStep*size {
+			return l.last()
+		}
+		if !(slope < 0) {
+			return errSmoothSingular
+		}
+		lo, hi, t := 0.0, 1.0, 1.0
+		for range smoothBisections {
+			for j, v := range l.theta {
+				l.cand[j] = v + t*l.step[j]
+			}
+			o.Gradient(l.gc, l.cand, l.state.Data, l.hyper)
+			if t == 1 && l.noise() {
+				return l.last()
+			}
+			s := dense.Dot(l.gc, l.step)
+			if t == 1 && math.Abs(s) <= -slope/2 || s <= 0 && s >= slope/2 {
+				break
+			}
+			if s < slope/2 && t == 1 {
+				break // further than a whole step the model says nothing
+			}
+			if s < slope/2 {
+				lo = t
+			} else {
+				hi = t // also where the gradient overflows
+			}
+			t = (lo + hi) / 2
+		}
+		if err := check.Finite("Objective.Gradient", "scale the data", l.gc); err != nil {
+			return err
+		}
+		l.theta, l.cand = l.cand, l.theta
+		l.g, l.gc = l.gc, l.g
+	}
+	return check.ArgErrorf("Learner.MaxIter", qpdiff.ErrIterationLimit, "raise it, or scale the features", "allows %d Newton steps, which are not enough", limit)
+}
+
+// smoothBisections bounds the halvings of one step: after as many t has met the next
+// float64.
+const smoothBisections = 100
+
+// smoothLastStep is the length of a step, relative to θ, from which it is the
+// last: quadratic convergence leaves its square. From 1e-15 to 1e-8 it only
+// decides whether there is one more step.
+const smoothLastStep = 1e-10
+
+// whitened returns the largest entry of √D·Lᵀx for the factorised Hessian LDLᵀ:
+// the squares of those entries sum to xᵀ∇²F·x, so that no unit of a parameter
+// counts. (The sum of squares itself can overflow.)
+func (l *smoothFit) whitened(x []float64) (size float64) {
+	k := len(x)
+	for i, inv := range l.dinv {
+		var sum float64 // of √d rather than d, which may overflow
+		for j, h := range l.h[i*k+i : (i+1)*k] {
+			sum += x[i+j] * (h * math.Sqrt(inv))
+		}
+		size = max(size, math.Abs(sum))
+	}
+	return size
+}
+
+// last takes the last step, unless the Hessian is too ill-conditioned to trust it.
+func (l *smoothFit) last() error {
+	k := len(l.theta)
+	if dense.Unsolvable(dense.LDLCond(l.h, l.dinv, k, k, l.cand, l.gc)) {
+		return errSmoothSingular
+	}
+	dense.Axpy(1, l.step, l.theta)
+	return nil
+}
+
+const (
+	// bendTol is how far the Hessian at the end of a step may be from that at its
+	// start, along the step and as a part of the gradient, for the gradient to be
+	// rounding. It leaves room for rounding at a condition that [dense.Unsolvable]
+	// accepts, 1/256.
+	bendTol = 1. / 16
+	// jumpTol is the least jump of the gradient, as a part of it, that makes it
+	// rounding: the sum over some thousand rows jumps by the rounding of one.
+	jumpTol = 1. / 64
+	// jumpHalvings: a gradient that jumps within 2⁻⁵⁰ of a step is not smooth to
+	// working precision.
+	jumpHalvings = 50
+)
+
+// noise reports whether the gradient gc at cand, after a whole step from theta, is
+// rounding: it has not shrunk, as the Hessian at both ends says it should, and
+// somewhere on the way it jumps. The ends alone do not show a loss that is flat at
+// both of them.
+func (l *smoothFit) noise() bool {
+	// In units that make the diagonal of the Hessian about 1, which has these
+	// pivots. Not-a-number is no noise.
+	norm := func(v func(j int) float64) (size float64) {
+		for j, d := range l.dinv {
+			size = max(size, math.Abs(v(j))*math.Sqrt(d))
+		}
+		return size
+	}
+	before := norm(func(j int) float64 { return l.g[j] })
+	if !(norm(func(j int) float64 { return l.gc[j] }) > before/4) {
+		return false
+	}
+	o := &l.objective
+	o.HVP(l.mid, l.step, l.cand, l.state.Data, l.hyper)
+	if !(norm(func(j int) float64 { return l.mid[j] + l.g[j] }) <= bendTol*before) {
+		return false
+	}
+	copy(l.left, l.g)
+	copy(l.right, l.gc)
+	at, width := 0.0, 1.0 // the part of the step where the gradient jumps most
+	for range jumpHalvings {
+		width /= 2
+		for j, v := range l.theta {
+			l.point[j] = v + (at+width)*l.step[j]
+		}
+		o.Gradient(l.mid, l.point, l.state.Data, l.hyper)
+		below := norm(func(j int) float64 { return l.mid[j] - l.left[j] + width*l.g[j] })
+		above := norm(func(j int) float64 { return l.right[j] - l.mid[j] + width*l.g[j] })
+		if !(max(below, above) > jumpTol*before) {
+			return false
+		}
+		if below > above {
+			l.right, l.mid = l.mid, l.right
+		} else {
+			l.left, l.mid = l.mid, l.left
+			at += width
+		}
+	}
+	return true
+}
+
+// factorise assembles and factorises the Hessian at theta in h and dinv; v is work.
+func (l *smoothFit) factorise(h, dinv, v []float64) error {
+	k := len(l.theta)
+	for i := range k {
+		clear(v)
+		v[i] = 1
+		l.objective.HVP(h[i*k:(i+1)*k], v, l.theta, l.state.Data, l.hyper)
+	}
+	if err := check.Finite("Objective.HVP", "scale the data", h); err != nil {
+		return err
+	}
+	if dense.LDLFactor(h, dinv, k, k, dense.Eps) < k {
+		return errSmoothSingular
+	}
+	return nil
+}
+
+// errSmoothSingular is the error of a Hessian that is no use.
+var errSmoothSingular = check.ArgErrorf("Objective", qpdiff.ErrIllPosed, "add a ridge penalty", "has a Hessian that is not positive definite to working precision")

@@ -1,0 +1,47 @@
+package smooth
+
+import (
+	"cvgm/qpdiff/internal/check"
+	"cvgm/qpdiff/internal/learner"
+	"cvgm/qpdiff/learn"
+)
+
+// Objective is a learning objective F(θ) of a user's own, given by
+// products with its derivatives only. F must be twice continuously
+// differentiable and strongly convex in θ, and ∇F differentiable in whatever
+// derivatives are asked for. The functions must not write to their inputs, and
+// must not keep what they are given.
+type Objective struct {
+	// NumTheta returns the number of parameters for data with n features. Nil: n.
+	NumTheta func(n int) int
+	// NumHyper is the number of hyperparameters.
+	NumHyper int
+	// Check reports hyperparameters outside the domain of F; they are finite and
+	// NumHyper many. Nil: all must be at or above 0.
+	Check func(hyper []float64) error
+	// Gradient writes ∇F(θ) to g.
+	Gradient func(g, theta []float64, d learn.Data, hyper []float64)
+	// HVP writes ∇²F(θ)·v to hv.
+	HVP func(hv, v, theta []float64, d learn.Data, hyper []float64)
+	// MixedVJP adds the derivative of vᵀ∇F(θ) with respect to the
+	// hyperparameters, X and y at fixed θ and v to those fields of g that are
+	// not nil.
+	MixedVJP func(g *learn.Grad, v, theta []float64, d learn.Data, hyper []float64)
+}
+
+func (o *Objective) dims(n int) (theta, hyper int) {
+	if o.NumTheta != nil {
+		n = o.NumTheta(n)
+	}
+	return n, o.NumHyper
+}
+
+func (o *Objective) checkHyper(hyper []float64) error {
+	if o.Check == nil || len(hyper) != o.NumHyper {
+		return learner.CheckHyper(hyper, o.NumHyper)
+	}
+	if err := check.Finite("hyper", "give a finite hyperparameter", hyper); err != nil {
+		return err
+	}
+	return o.Check(hyper)
+}
