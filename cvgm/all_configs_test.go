@@ -121,7 +121,6 @@ var configLearners = []configLearner{
 	{"elastic net", func() learn.Learner { return new(linear.ElasticNet) }, []float64{.05, .1}, false, false},
 	{"elastic net per feature", func() learn.Learner { return new(PerFeatureNet) }, []float64{.05, .02, .1}, false, false},
 	{"ridge", func() learn.Learner { return &smooth.Learner{Objective: ridge()} }, []float64{.1}, false, true},
-	{"unrolled ridge", func() learn.Learner { return &smooth.Unrolled{Objective: ridge(), Steps: 10} }, []float64{.1, .05, .3}, false, true},
 	{"kernel ridge", func() learn.Learner { return new(kernel.Ridge) }, []float64{.05, .4}, false, false},
 	{"Huber", func() learn.Learner { return new(linear.Huber) }, []float64{.1, .6}, false, false},
 	{"Huber, intercept", func() learn.Learner { return &linear.Huber{Intercept: true} }, []float64{.1, .6}, false, false},

@@ -310,9 +310,6 @@ func TestWeightsRefused(t *testing.T) {
 		"smooth.Learner": {[]float64{1, 2, 1, 1, 1, 1}, func(c *Config) {
 			c.Learner = func() learn.Learner { return &smooth.Learner{Objective: ridge()} }
 		}, qpdiff.ErrDomain, 0, "Data.Weights is not nil, which smooth.Learner cannot use"},
-		"Unrolled": {[]float64{1, 2, 1, 1, 1, 1}, func(c *Config) {
-			c.Learner = func() learn.Learner { return &smooth.Unrolled{Objective: ridge()} }
-		}, qpdiff.ErrDomain, 0, "Data.Weights is not nil, which Unrolled cannot use"},
 	} {
 		k := Config{Data: learn.Data{X: mat.NewDense(6, 1, []float64{1, 2, 4, 3, 5, 7}), Y: []float64{1, 0, 2, 3, 1, 4}, Weights: c.weights}, Loss: SquaredError{},
 			Splits: []Split{{[]int{2, 3}, []int{4, 0}}, {[]int{0, 1, 5}, []int{3, 4}}}, Learner: func() learn.Learner { return new(linear.ElasticNet) }}

@@ -122,7 +122,7 @@ func (f ridgeFit[T]) slopes(theta []T) []T {
 	return d
 }
 
-// descent is gradient descent with momentum, from 0: the iteration of qpdiff.Unrolled.
+// descent is gradient descent with momentum, from 0: the iteration of unrolledDescent.
 type descent struct {
 	steps          int
 	rate, momentum float64

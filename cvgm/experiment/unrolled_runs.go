@@ -121,7 +121,7 @@ func (r *UnrolledRun) differentiate(train, test learn.Data, steps []int, curvatu
 	r.Exact = gradient
 	rounded := newRidgeFit(floating[float64](), train, test, r.Penalty)
 	for _, s := range steps {
-		l := &smooth.Unrolled{Objective: ridge, Steps: s}
+		l := &unrolledDescent{Objective: ridge, Steps: s}
 		loss, g, err := testGradient(train, test, l, []float64{r.Penalty, r.Rate / (curvature + r.Penalty), r.Momentum})
 		if errors.Is(err, qpdiff.ErrNotFinite) {
 			r.Overflow = s

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
+	"slices"
 	"testing"
 
 	"cvgm/qpdiff"
@@ -62,7 +64,7 @@ func TestUnrolledInAnyArithmetic(t *testing.T) {
 	p := DefaultUnrolled()
 	train, test := unrolledData(t, p)
 	d := descent{steps: 30, rate: .4, momentum: .5}
-	_, want, err := testGradient(train, test, &smooth.Unrolled{Objective: ridge, Steps: d.steps}, []float64{p.Penalty, d.rate, d.momentum})
+	_, want, err := testGradient(train, test, &unrolledDescent{Objective: ridge, Steps: d.steps}, []float64{p.Penalty, d.rate, d.momentum})
 	_, implicit, errImplicit := testGradient(train, test, &smooth.Learner{Objective: ridge}, []float64{p.Penalty})
 	if err := errors.Join(err, errImplicit); err != nil {
 		t.Fatal(err)
@@ -141,10 +143,46 @@ func BenchmarkDifferentiation(b *testing.B) {
 		b.Run(fmt.Sprintf("iterative/steps=%d", steps), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, _, err := testGradient(train, train, &smooth.Unrolled{Objective: ridge, Steps: steps}, []float64{p.Penalty, .4, 0}); err != nil {
+				if _, _, err := testGradient(train, train, &unrolledDescent{Objective: ridge, Steps: steps}, []float64{p.Penalty, .4, 0}); err != nil {
 					b.Fatal(err)
 				}
 			}
 		})
+	}
+}
+
+// With more steps the derivatives of the iterates converge to the implicit ones, in all inputs.
+// Too large a learning rate is an error, and leaves no fit.
+func TestUnrolledDescentConvergesToTheMinimum(t *testing.T) {
+	train, _ := unrolledData(t, DefaultUnrolled())
+	rows, n := train.X.Dims()
+	gradients := func(l learn.Learner, hyper ...float64) []float64 {
+		t.Helper()
+		g := &learn.Grad{Hyper: make([]float64, len(hyper)), X: mat.NewDense(rows, n, nil), Y: make([]float64, rows)}
+		v := make([]float64, n)
+		for j := range v {
+			v[j] = math.Sin(float64(j + 1))
+		}
+		if err := errors.Join(l.Load(train), l.Fit(make([]float64, n), hyper), l.VJP(nil, g, v)); err != nil {
+			t.Fatal(err)
+		}
+		return slices.Concat(g.Hyper[:1], g.X.RawMatrix().Data, g.Y)
+	}
+	want := gradients(&smooth.Learner{Objective: ridge}, .1)
+	last := math.Inf(1)
+	for _, steps := range []int{10, 100, 3000} {
+		off := floats.Distance(gradients(&unrolledDescent{Objective: ridge, Steps: steps}, .1, .1, .5), want, 2)
+		if !(off < last/2) {
+			t.Errorf("after %d steps off by %g, before by %g", steps, off, last)
+		}
+		last = off
+	}
+	if last > 1e-9*floats.Norm(want, 2) {
+		t.Errorf("off by %g of %g in the end", last, floats.Norm(want, 2))
+	}
+	l := &unrolledDescent{Objective: ridge, Steps: 3000}
+	err := errors.Join(l.Load(train), l.Fit(make([]float64, n), []float64{.1, 1e3, 0}))
+	if !errors.Is(err, qpdiff.ErrNotFinite) || !errors.Is(l.VJP(nil, &learn.Grad{}, make([]float64, n)), qpdiff.ErrNotFitted) {
+		t.Errorf("learning rate 1000: %v", err)
 	}
 }

@@ -13,8 +13,8 @@ import (
 // Learners keep a reference to the Data they are given and never write to it.
 //
 // [linear.ElasticNet], [linear.Huber], [kernel.Ridge], [linear.Logistic], [linear.SparseLogistic], [margin.SVM], [margin.LearnedLoss]
-// and [kernel.SVM] learn from some of the rows, or from weighted ones; [smooth.Learner] and
-// [smooth.Unrolled] refuse Rows and Weights that are not nil. The N of the objectives is then the
+// and [kernel.SVM] learn from some of the rows, or from weighted ones; [smooth.Learner]
+// refuses Rows and Weights that are not nil. The N of the objectives is then the
 // sum of what the rows count. A [Grad] keeps the shape of X and Y: rows that do not count
 // have the derivative 0.
 type Data struct {

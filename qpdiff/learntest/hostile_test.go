@@ -30,7 +30,6 @@ func TestHostile(t *testing.T) {
 		{Name: "kernelsvm", Weight: 10, Run: hostileKernelSVM, Floors: learnerFloors},
 		{Name: "kernelridge", Weight: 10, Run: hostileKernelRidge, Floors: learnerFloors},
 		{Name: "custom", Weight: 4, Run: hostileCustom, Floors: learnerFloors},
-		{Name: "unrolled", Weight: 4, Run: hostileUnrolled, Floors: learnerFloors},
 		{Name: "small", Weight: 2, Run: hostileSmall},
 	})
 }
@@ -1385,24 +1384,6 @@ func hostileCustom(in *hostile.Input) {
 				size += p
 			}
 			return
-		},
-		even: true,
-	})
-}
-
-func hostileUnrolled(in *hostile.Input) {
-	steps := in.IntN(30) - 1
-	var start []float64
-	if in.IntN(3) == 0 {
-		start = in.Vector(in.Profile(), 1+in.IntN(5))
-	}
-	exercise(in, subject{
-		make: func() learn.Learner { return &smooth.Unrolled{Objective: quartic(), Steps: steps, Start: start} },
-		hyper: func(p hostile.Profile, n int) []float64 {
-			if in.IntN(3) == 0 {
-				return []float64{penalty(in, p), penalty(in, p), penalty(in, p), penalty(in, p)}
-			}
-			return []float64{in.Float64(), in.Float64(), .1 * in.Float64(), in.Float64()}
 		},
 		even: true,
 	})

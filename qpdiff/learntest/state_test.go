@@ -36,9 +36,8 @@ func TestCopiesPanic(t *testing.T) {
 	var loss, loss2 margin.LearnedLoss
 	var logistic, logistic2 linear.Logistic
 	var kernel, kernel2 kernel.SVM
-	steady, unrolled := smooth.Learner{Objective: casetest.LinearModel(casetest.HalfSquare)}, smooth.Unrolled{Objective: casetest.LinearModel(casetest.HalfSquare)}
+	steady := smooth.Learner{Objective: casetest.LinearModel(casetest.HalfSquare)}
 	var steady2 smooth.Learner
-	var unrolled2 smooth.Unrolled
 	for _, l := range []struct {
 		original, copied learn.Learner
 		copy             func()
@@ -50,7 +49,6 @@ func TestCopiesPanic(t *testing.T) {
 		{&logistic, &logistic2, func() { logistic2 = logistic }, []float64{1}},
 		{&kernel, &kernel2, func() { kernel2 = kernel }, []float64{1, 1}},
 		{&steady, &steady2, func() { steady2 = steady }, []float64{1}},
-		{&unrolled, &unrolled2, func() { unrolled2 = unrolled }, []float64{1, .01, 0}},
 	} {
 		name := fmt.Sprintf("%T", l.original)
 		l.copy() // before its first use it may be copied

@@ -25,7 +25,7 @@ func TestOneWorkspaceServesAll(t *testing.T) {
 	subjects := []workspaceUser{&learnerUser{l: new(linear.ElasticNet)}, &learnerUser{l: new(perFeatureNet)}, &learnerUser{l: new(linear.Logistic)},
 		&learnerUser{l: &linear.Logistic{Intercept: linear.UnpenalisedIntercept}}, &learnerUser{l: &linear.SparseLogistic{Intercept: true}}, &learnerUser{l: new(margin.SVM)}, &learnerUser{l: new(margin.SVM)}, &learnerUser{l: new(margin.LearnedLoss)},
 		&learnerUser{l: new(kernel.SVM)}, &learnerUser{l: &kernel.SVM{Kernel: kernel.Polynomial{Degree: 1}, Intercept: true}},
-		&learnerUser{l: &smooth.Learner{Objective: ridge}}, &learnerUser{l: &smooth.Unrolled{Objective: ridge, Steps: 5}}, new(solutionUser), new(solutionUser)}
+		&learnerUser{l: &smooth.Learner{Objective: ridge}}, new(solutionUser), new(solutionUser)}
 	rng := rand.New(rand.NewPCG(8, 8))
 	w := new(qpdiff.Workspace)
 	derivatives := map[workspaceUser]int{}

@@ -2,7 +2,6 @@ package smooth_test
 
 import (
 	"errors"
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -206,9 +205,6 @@ func BenchmarkImplicitAndIterative(b *testing.B) {
 		})
 	}
 	run("implicit", &smooth.Learner{Objective: casetest.LinearModel(casetest.PseudoHuber)}, .1)
-	for _, steps := range []int{10, 100, 1000} {
-		run(fmt.Sprintf("iterative, %d steps", steps), &smooth.Unrolled{Objective: casetest.LinearModel(casetest.PseudoHuber), Steps: steps}, .1, .5, .5)
-	}
 }
 
 // scaled is f times the objective o.
