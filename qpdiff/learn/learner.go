@@ -10,7 +10,7 @@ import (
 // hyperparameters and differentiates that fit. It keeps its storage and its warm
 // start between fits. Load, Fit and Reset change it; they must not run while any
 // other method does. Derivatives only read it, and any number of them may run at
-// the same time, each with a workspace of its own. The learners of this package must
+// the same time, each with a workspace of its own. The learners of this module must
 // not be copied after their first Load: a copy panics.
 type Learner interface {
 	// Dims returns the number of parameters and of hyperparameters for data with n
