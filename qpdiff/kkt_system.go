@@ -20,8 +20,7 @@ type kktSystem struct {
 	q, p, c, r, scale []float64
 	qmax              float64   // largest |entry| of Q
 	d                 []float64 // squared scale of the variables, for the proximal term
-	// unit holds the units of the variables in which residuals are compared,
-	// 1/√d_j.
+	// unit holds the units of the variables in which residuals are compared.
 	unit          []float64
 	part, rowPart []int // of each variable and of each row, the number of its part
 	byPart        []int // the variables, part by part
@@ -216,7 +215,7 @@ const (
 )
 
 // curvature is the size of the objective's second derivatives in part k, in the units
-// of the variables: that of Q, or that of the linear term over that of z.
+// in which the rows have norm one: that of Q, or that of the linear term over that of z.
 func (a *kktSystem) curvature(k int) float64 {
 	if !a.shifted {
 		return a.qmax

@@ -15,7 +15,7 @@ const (
 	// not dependent leaves far more, and then some point far away meets them.
 	rayTol = 128
 	// rayNoise is how many rounding errors of the largest multiplier, of rows of
-	// norm 1, are no multiplier: in other units of the variables they might be
+	// size one, are no multiplier: in other units of the variables they might be
 	// much. It leaves room below rayTol for a dozen of them.
 	rayNoise = 8
 	// rayGain is how far below zero the bound of that combination has to lie, as
@@ -28,9 +28,12 @@ const (
 // ρᵀz ≤ β (= β for an equality) with β < 0 and ρ = 0 up to rounding.
 func (a *activeSet) provesInfeasible(r int) bool {
 	for pass := range 2 {
-		noise := rayNoise * dense.Eps * max(1, dense.Largest(a.y[:len(a.w)]))
+		big := a.msize[r]
 		for i, s := range a.w {
-			if s < a.m && a.y[i] > 0 || math.Abs(a.y[i]) <= noise {
+			big = max(big, math.Abs(a.y[i])*a.msize[s])
+		}
+		for i, s := range a.w {
+			if s < a.m && a.y[i] > 0 || math.Abs(a.y[i])*a.msize[s] <= rayNoise*dense.Eps*big {
 				a.y[i] = 0
 			}
 		}
@@ -74,22 +77,22 @@ func (a *activeSet) rayError(r int, rho []float64) float64 {
 }
 
 // ray returns ρ = c_r − Σ yᵢ c_wᵢ, β = r_r − Σ yᵢ r_wᵢ and the size that β would
-// have without any cancellation, were all the yᵢ as large as the largest: small
-// ones may be nothing but the rounding errors of that.
+// have without any cancellation, were all the yᵢ as large as the largest, for rows of size
+// one: small ones may be nothing but the rounding errors of that.
 func (a *activeSet) ray(r int) (rho []float64, beta, size float64) {
 	rho = a.work
 	copy(rho, a.crow(r))
-	beta, size = a.r[r], math.Abs(a.r[r])
-	big := 1.0
+	beta, size = a.r[r], math.Abs(a.r[r])/a.msize[r]
+	big := a.msize[r]
 	for i, s := range a.w {
 		if a.rowPart[s] != a.rowPart[r] {
 			continue
 		}
-		size += math.Abs(a.r[s])
+		size += math.Abs(a.r[s]) / a.msize[s]
 		if v := a.y[i]; v != 0 {
 			floats.AddScaled(rho, -v, a.crow(s))
 			beta -= v * a.r[s]
-			big = max(big, math.Abs(v))
+			big = max(big, math.Abs(v)*a.msize[s])
 		}
 	}
 	return rho, beta, size * big

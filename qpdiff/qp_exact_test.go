@@ -337,3 +337,75 @@ func TestQPUnboundedExact(t *testing.T) {
 		}
 	}
 }
+
+// drawInfeasible draws a program of small integers with a row that sums of others contradict by
+// the margin given.
+func drawInfeasible(rng *rand.Rand, margin float64) QP {
+	n := 2 + rng.IntN(7)
+	integers := func(k int) []float64 {
+		x := make([]float64, n)
+		for j := range x {
+			x[j] = float64(rng.IntN(2*k+1) - k)
+		}
+		return x
+	}
+	z := integers(4)
+	q := QP{P: integers(4)}
+	if rank := []int{0, 1, rng.IntN(n + 1), n + 1}[rng.IntN(4)]; rank > 0 {
+		f := mat.NewDense(n, rank, nil)
+		f.Apply(func(int, int, float64) float64 { return float64(rng.IntN(5) - 2) }, f)
+		q.Q = mat.NewDense(n, n, nil)
+		q.Q.Mul(f, f.T())
+	}
+	eq, m := rng.IntN(n), 2+rng.IntN(2*n)
+	if eq > 0 {
+		q.A, q.B = mat.NewDense(eq, n, nil), make([]float64, eq)
+	}
+	for r := range eq {
+		q.A.SetRow(r, integers(5))
+		q.B[r] = floats.Dot(q.A.RawRowView(r), z)
+	}
+	q.G, q.H = mat.NewDense(m, n, nil), make([]float64, m)
+	for r := range m - 1 {
+		g := integers(5)
+		if rng.IntN(2) == 0 {
+			clear(g)
+			g[rng.IntN(n)] = float64(1 - 2*rng.IntN(2))
+		}
+		q.G.SetRow(r, g)
+		q.H[r] = floats.Dot(g, z) + float64(rng.IntN(4))
+	}
+	last := q.G.RawRowView(m - 1)
+	q.H[m-1] = -margin
+	for range 1 + rng.IntN(3) {
+		var row []float64
+		var bound float64
+		times := float64(1 + rng.IntN(2))
+		if r := rng.IntN(m - 1); eq > 0 && rng.IntN(2) == 0 {
+			r %= eq
+			row, bound = q.A.RawRowView(r), q.B[r]
+			times *= float64(1 - 2*rng.IntN(2))
+		} else {
+			row, bound = q.G.RawRowView(r), q.H[r]
+		}
+		floats.AddScaled(last, -times, row)
+		q.H[m-1] -= times * bound
+	}
+	return q
+}
+
+// Rows that contradict each other do so in any units of the variables, whatever Q is.
+func TestQPInfeasibleInAnyUnits(t *testing.T) {
+	for _, margin := range []float64{1, 0x1p-20} {
+		for i := range numtest.Long(5000) {
+			rng := rand.New(rand.NewPCG(14, uint64(i)))
+			q := drawInfeasible(rng, margin)
+			u := drawUnits(rng, &q, 2, 40, true)
+			other := u.apply(&q)
+			var s Solution
+			if err := s.Solve(&other); s.Status != Infeasible {
+				t.Errorf("margin %g, %d: %v, %v, %+v", margin, i, s.Status, err, s.Residual)
+			}
+		}
+	}
+}

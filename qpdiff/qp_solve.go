@@ -311,7 +311,6 @@ func (a *activeSet) factorised(s *qpReport) Status {
 		a.forgetRows()
 	}
 	dense.Fill(a.d, 1)
-	dense.Fill(a.unit, 1)
 	clear(a.prox)
 	a.factored, a.shifted, a.weakened = true, false, false
 	if a.qmax > 0 {
@@ -332,13 +331,15 @@ func (a *activeSet) factorised(s *qpReport) Status {
 }
 
 // definite reports whether the factor of Q is that of a matrix safely away from
-// singular ones.
+// singular ones. It sets the units of the variables to those that Q gives them, in which its
+// diagonal is one.
 func (a *activeSet) definite() bool {
 	size := a.work2
 	least := 1.0
 	for i := range a.n {
 		root := math.Sqrt(a.q[i*a.n+i])
 		size[i] = root
+		a.unit[i] = 1 / root
 		least = min(least, 1/(a.linv[i]*root))
 	}
 	if least > safePivot {
