@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"cvgm/qpdiff"
@@ -304,6 +305,9 @@ func TestContractsFindFaults(t *testing.T) {
 		cmd := exec.Command(os.Args[0], "-test.run=^TestOwnTypes$", "-test.timeout=5m")
 		cmd.Env = append(os.Environ(), faultVariable+"="+fault)
 		out, err := cmd.CombinedOutput()
+		if errors.Is(err, syscall.ENOEXEC) {
+			t.Skip("an emulator runs this program, and the system cannot start it by itself")
+		}
 		if err == nil || !strings.Contains(string(out), message) || strings.Contains(string(out), "panic:") {
 			t.Errorf("%s: error %v, want a failure with %q:\n%s", fault, err, message, out)
 		}
