@@ -15,7 +15,7 @@ const (
 	// not dependent leaves far more, and then some point far away meets them.
 	rayTol = 128
 	// rayNoise is how many rounding errors of the largest multiplier, of rows of
-	// size one, are no multiplier: in other units of the variables they might be
+	// norm 1, are no multiplier: in other units of the variables they might be
 	// much. It leaves room below rayTol for a dozen of them.
 	rayNoise = 8
 	// rayGain is how far below zero the bound of that combination has to lie, as
@@ -28,12 +28,9 @@ const (
 // ρᵀz ≤ β (= β for an equality) with β < 0 and ρ = 0 up to rounding.
 func (a *activeSet) provesInfeasible(r int) bool {
 	for pass := range 2 {
-		big := a.msize[r]
+		noise := rayNoise * dense.Eps * max(1, dense.Largest(a.y[:len(a.w)]))
 		for i, s := range a.w {
-			big = max(big, math.Abs(a.y[i])*a.msize[s])
-		}
-		for i, s := range a.w {
-			if s < a.m && a.y[i] > 0 || math.Abs(a.y[i])*a.msize[s] <= rayNoise*dense.Eps*big {
+			if s < a.m && a.y[i] > 0 || math.Abs(a.y[i]) <= noise {
 				a.y[i] = 0
 			}
 		}
@@ -77,22 +74,19 @@ func (a *activeSet) rayError(r int, rho []float64) float64 {
 }
 
 // ray returns ρ = c_r − Σ yᵢ c_wᵢ, β = r_r − Σ yᵢ r_wᵢ and the size that β would
-// have without any cancellation, were all the yᵢ as large as the largest, for rows of size
-// one: small ones may be nothing but the rounding errors of that.
+// have without any cancellation, were all the yᵢ as large as the largest: small
+// ones may be nothing but the rounding errors of that.
 func (a *activeSet) ray(r int) (rho []float64, beta, size float64) {
 	rho = a.work
 	copy(rho, a.crow(r))
-	beta, size = a.r[r], math.Abs(a.r[r])/a.msize[r]
-	big := a.msize[r]
+	beta, size = a.r[r], math.Abs(a.r[r])
+	big := 1.0
 	for i, s := range a.w {
-		if a.rowPart[s] != a.rowPart[r] {
-			continue
-		}
-		size += math.Abs(a.r[s]) / a.msize[s]
+		size += math.Abs(a.r[s])
 		if v := a.y[i]; v != 0 {
 			floats.AddScaled(rho, -v, a.crow(s))
 			beta -= v * a.r[s]
-			big = max(big, math.Abs(v)*a.msize[s])
+			big = max(big, math.Abs(v))
 		}
 	}
 	return rho, beta, size * big
@@ -165,99 +159,77 @@ const (
 	flatTol = 1e-10
 )
 
-// provesUnbounded reports whether the last proximal step is, in one part of the program,
-// a direction in which the objective falls without bound.
+// provesUnbounded reports whether the last proximal step is a direction in
+// which the objective falls without bound.
 func (a *activeSet) provesUnbounded(s *qpReport) bool {
 	n, d := a.n, a.dz
-	for k := range a.parts {
-		a.parts[k].rayResidual = rayResidual{off: dense.Eps}
+	big, pmax, qmax := 0.0, 0.0, 0.0
+	for j := range d {
+		root := math.Sqrt(a.d[j])
+		d[j] = a.step[j]
+		big = max(big, math.Abs(d[j])*root)
+		pmax = max(pmax, math.Abs(a.p[j])/root)
+		qmax = max(qmax, a.q[j*n+j]/a.d[j])
 	}
-	for j, v := range a.step {
-		p, root := &a.parts[a.part[j]], math.Sqrt(a.d[j])
-		p.big = max(p.big, math.Abs(v)*root)
-		p.pmax = max(p.pmax, math.Abs(a.p[j])/root)
-		p.qmax = max(p.qmax, a.q[j*n+j]/a.d[j])
+	if !(big > 0 && dense.Finite(big)) {
+		return false
 	}
-	for j, v := range a.step {
-		d[j] = 0
-		if big := a.parts[a.part[j]].big; big > 0 && dense.Finite(big) {
-			d[j] = v * (1 / big)
-		}
-	}
+	floats.Scale(1/big, d)
+	slope := floats.Dot(a.p, d)
+	worst := dense.Eps
 	for i := range n {
-		if p := &a.parts[a.part[i]]; p.qmax > 0 {
-			p.off = max(p.off, math.Abs(floats.Dot(a.q[i*n:(i+1)*n], d))/(math.Sqrt(a.d[i])*p.qmax))
+		if qmax > 0 {
+			worst = max(worst, math.Abs(floats.Dot(a.q[i*n:(i+1)*n], d))/(math.Sqrt(a.d[i])*qmax))
 		}
 	}
 	for r := range a.rows {
 		v := floats.Dot(a.crow(r), d)
-		p := &a.parts[a.rowPart[r]]
 		switch {
 		case r >= a.m:
-			p.off = max(p.off, math.Abs(v))
+			worst = max(worst, math.Abs(v))
 		case !math.IsInf(a.r[r], 1):
-			p.off = max(p.off, v)
+			worst = max(worst, v)
 		}
 	}
-	for k, p := range a.parts {
-		slope := floats.Dot(a.gather(a.work, a.p, k), a.gather(a.work2, d, k))
-		if !(p.off <= unboundedTol && slope < -slopeTol*p.off*p.pmax) {
-			continue
-		}
-		c := &s.Certificate
-		c.Z, c.Residual = dense.Zeros(c.Z, n), p.off
-		for _, j := range p.variables {
-			c.Z[j] = -1 / slope * d[j]
-		}
-		if dense.Largest(c.Z) < dense.SmallestNormal {
-			c.Residual = math.Inf(1)
-		}
-		return true
+	if !(worst <= unboundedTol && slope < -slopeTol*worst*pmax) {
+		return false
 	}
-	return false
+	c := &s.Certificate
+	c.Z, c.Residual = dense.Grow(c.Z, n), worst
+	floats.ScaleTo(c.Z, -1/slope, d)
+	if dense.Largest(c.Z) < dense.SmallestNormal {
+		c.Residual = math.Inf(1)
+	}
+	return true
 }
 
-// alongRay moves z, in each part that has not converged, along the direction of the next
-// proximal step, in which the objective is nearly flat, to the first row on the way, and
-// reports whether there is one: where the slope is small beside P the steps are too small to
-// get there. It needs grad and slack as measure leaves them.
-func (a *activeSet) alongRay() (some bool) {
-	d := a.dz
+// alongRay moves z along the direction of the next proximal step, in which the objective
+// is nearly flat, to the first row on the way, and reports whether there is one: where
+// the slope is small beside P the steps are too small to get there. It needs grad and
+// slack as measure leaves them.
+func (a *activeSet) alongRay() bool {
+	d, n := a.dz, a.n
 	floats.ScaleTo(d, -1, a.grad)
 	dl := a.dl[:len(a.w)]
 	clear(dl)
 	a.solveKKT(&a.triangle, d, dl)
-	for k, p := range a.parts {
-		if t := a.firstRow(d, k); p.relative > converged && t > 0 && dense.Finite(t) {
-			some = true
-			for _, j := range p.variables {
-				a.z[j] += t * d[j]
-			}
-		}
-	}
-	return some
-}
-
-// firstRow returns how far in part k the first row is along d, 0 where the objective is not
-// nearly flat.
-func (a *activeSet) firstRow(d []float64, k int) float64 {
-	n := a.n
 	size, curved := 0.0, 0.0
-	for _, j := range a.parts[k].variables {
-		size = max(size, math.Abs(d[j])/a.unit[j])
+	for j, v := range d {
+		size = max(size, math.Abs(v)/a.unit[j])
 		curved = max(curved, math.Abs(floats.Dot(a.q[j*n:(j+1)*n], d))*a.unit[j])
 	}
-	if !(size > 0 && dense.Finite(size)) || curved > flatTol*size*a.parts[k].qsize {
-		return 0
+	if !(size > 0 && dense.Finite(size)) || curved > flatTol*size*a.qsize {
+		return false
 	}
 	t := math.Inf(1)
 	for r := range a.m {
-		if a.rowPart[r] != k || a.at[r] >= 0 {
-			continue
-		}
-		if toward := floats.Dot(a.crow(r), d); toward > flatTol*size {
+		if toward := floats.Dot(a.crow(r), d); a.at[r] < 0 && toward > flatTol*size {
 			t = min(t, a.slack[r]/toward)
 		}
 	}
-	return t
+	if !(t > 0 && dense.Finite(t)) {
+		return false
+	}
+	floats.AddScaled(a.z, t, d)
+	return true
 }

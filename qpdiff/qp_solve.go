@@ -53,7 +53,7 @@ func (a *activeSet) start() int {
 		a.perp[i] = -v - floats.Dot(a.q[i*n:(i+1)*n], a.z)
 	}
 	a.forward(a.perp, 0)
-	a.measureNoise()
+	a.noise = floats.Norm(a.perp, 2)
 	guess := a.guess[:len(a.w)]
 	copy(guess, a.w)
 	for _, r := range guess {
@@ -93,7 +93,7 @@ func (a *activeSet) start() int {
 // nothing, and save most of the changes of the working set.
 func (a *activeSet) guessBounds() {
 	n := a.n
-	if a.rows != a.m || a.m == 0 || a.shifted {
+	if a.rows != a.m || a.m == 0 || a.shift > 0 {
 		return
 	}
 	lo, hi := a.work, a.work2
@@ -197,7 +197,13 @@ func (a *activeSet) oneByOne() int {
 			return -1
 		}
 		a.mrow(r)
-		if -a.slack[r] <= a.rounding(a.rowPart[r])*math.Sqrt(a.mnorm[r]) {
+		// m_rᵀu is known to the rounding of u, and to that of the step back to z,
+		// by which the slacks of the working set differ from 0.
+		off := 8 * dense.Eps * max(a.noise, floats.Norm(a.e[:len(a.w)], 2))
+		for _, i := range a.w {
+			off = max(off, math.Abs(a.slack[i])/math.Sqrt(a.mnorm[i]))
+		}
+		if -a.slack[r] <= off*math.Sqrt(a.mnorm[r]) {
 			a.skip[r] = true
 			continue
 		}
@@ -237,7 +243,7 @@ func (a *activeSet) satisfy(r int) bool {
 			}
 		}
 		if math.IsInf(step, 1) {
-			if left <= noneLeft*noneLeft*norm2 || k == a.n || violation <= a.roundingOf(r) || a.provesInfeasible(r) {
+			if left <= noneLeft*noneLeft*norm2 || k == a.n || a.provesInfeasible(r) {
 				return false
 			}
 			step = violation / left
@@ -262,16 +268,6 @@ func (a *activeSet) satisfy(r int) bool {
 	}
 }
 
-// roundingOf is the rounding error of the slack of row r where it is the combination a.y of
-// those of the working set, each of which is known to the rounding of its terms.
-func (a *activeSet) roundingOf(r int) float64 {
-	sum := a.slackTerm(r)
-	for i, s := range a.w {
-		sum += math.Abs(a.y[i]) * a.slackTerm(s)
-	}
-	return roundings * dense.Eps * sum
-}
-
 // solve runs the whole method and fills in s but for the vectors.
 func (a *activeSet) solve(s *qpReport, tol float64, maxChanges int) Status {
 	a.iterations = 0
@@ -288,7 +284,7 @@ func (a *activeSet) solve(s *qpReport, tol float64, maxChanges int) Status {
 	}
 	if status == Optimal {
 		status = a.proximalPoint(s, tol)
-		if status == IterationLimit && !a.shifted && a.iterations <= a.maxChanges {
+		if status == IterationLimit && a.shift == 0 && a.iterations <= a.maxChanges {
 			// Too badly conditioned after all.
 			if a.factorShifted() {
 				status = a.proximalPoint(s, tol)
@@ -311,16 +307,16 @@ func (a *activeSet) factorised(s *qpReport) Status {
 		a.forgetRows()
 	}
 	dense.Fill(a.d, 1)
-	clear(a.prox)
-	a.factored, a.shifted, a.weakened = true, false, false
+	dense.Fill(a.unit, 1)
+	a.factored = true
 	if a.qmax > 0 {
-		if a.factor(pivotTol) == a.n && a.definite() {
+		if a.factor(0, pivotTol) == a.n && a.definite() {
 			return Optimal
 		}
-		for i := range a.prox {
-			a.prox[i] = convexTol * cmp.Or(math.Abs(a.q[i*a.n+i]), floats.Norm(a.q[i*a.n:(i+1)*a.n], math.Inf(1)), a.qmax)
+		for i := range a.d {
+			a.d[i] = cmp.Or(math.Abs(a.q[i*a.n+i]), floats.Norm(a.q[i*a.n:(i+1)*a.n], math.Inf(1)), a.qmax)
 		}
-		if bad := a.factor(0); bad < a.n && a.provesNonconvex(s, bad) {
+		if bad := a.factor(convexTol, 0); bad < a.n && a.provesNonconvex(s, bad) {
 			return Nonconvex
 		}
 	}
@@ -331,15 +327,13 @@ func (a *activeSet) factorised(s *qpReport) Status {
 }
 
 // definite reports whether the factor of Q is that of a matrix safely away from
-// singular ones. It sets the units of the variables to those that Q gives them, in which its
-// diagonal is one.
+// singular ones.
 func (a *activeSet) definite() bool {
 	size := a.work2
 	least := 1.0
 	for i := range a.n {
 		root := math.Sqrt(a.q[i*a.n+i])
 		size[i] = root
-		a.unit[i] = 1 / root
 		least = min(least, 1/(a.linv[i]*root))
 	}
 	if least > safePivot {
@@ -349,12 +343,11 @@ func (a *activeSet) definite() bool {
 	return s*s > pivotTol
 }
 
-// factorShifted factorises Q with a proximal term.
+// factorShifted factorises Q + shift·D.
 func (a *activeSet) factorShifted() bool {
-	a.equilibrate()
+	shift := a.equilibrate()
 	a.forgetRows()
-	a.shifted = true
-	return a.factorWeighted()
+	return a.factor(shift, 0) == a.n
 }
 
 const (
@@ -372,6 +365,10 @@ const (
 	safePivot = 1e-2
 	// maxProximal bounds the number of proximal steps.
 	maxProximal = 100
+	// converged is the relative residual at which no further proximal step is
+	// taken. It leaves room above [refined] for the working set's condition;
+	// less of it costs steps only.
+	converged = 1e-13
 	// stalledProximal and stalledDefinite are the numbers of steps that do not
 	// halve the residual after which there is no more to gain: that of proximal steps
 	// may stay for some of them, but recentring a definite program gains at once or
@@ -415,7 +412,7 @@ func (a *activeSet) proximalPoint(s *qpReport, tol float64) Status {
 			a.certifyInfeasible(s, r)
 			return Infeasible
 		}
-		if a.shifted {
+		if a.shift > 0 {
 			s.Proximal = step + 1
 			if a.provesUnbounded(s) {
 				return a.unbounded(s, tol)
@@ -426,7 +423,7 @@ func (a *activeSet) proximalPoint(s *qpReport, tol float64) Status {
 			a.tryZeros(s, tol)
 		}
 		rel := s.Residual.Relative
-		settled := !a.shifted
+		settled := a.shift == 0
 		if !settled && rel <= tol {
 			// Proximal steps reach one variable after the other.
 			own := a.ownResidual()
@@ -440,9 +437,9 @@ func (a *activeSet) proximalPoint(s *qpReport, tol float64) Status {
 		}
 		if rel < best/2 {
 			best, stalled = rel, 0
-		} else if stalled++; rel <= tol && settled && stalled >= stalledProximal || !a.shifted && stalled >= stalledDefinite {
+		} else if stalled++; rel <= tol && settled && stalled >= stalledProximal || a.shift == 0 && stalled >= stalledDefinite {
 			// No longer getting better.
-			if rays == 0 || !a.shifted || !a.alongRay() {
+			if rays == 0 || a.shift == 0 || !a.alongRay() {
 				break
 			}
 			rays--
@@ -450,9 +447,17 @@ func (a *activeSet) proximalPoint(s *qpReport, tol float64) Status {
 			r = a.start()
 			continue
 		}
-		if a.shifted && a.weaken(step%proximalPatience == proximalPatience-1, settled) {
-			if !a.factorWeighted() {
-				a.takeBackWeights() // to which the working set's triangle belongs
+		weaker := a.shift
+		if size := a.size(); size > staleSize*a.zsize {
+			// The bounds are no measure of z: they may be 0 up to rounding.
+			weaker = min(weaker, a.proximalWeight(size))
+		}
+		if step%proximalPatience == proximalPatience-1 {
+			weaker = min(weaker, a.shift/100) // slow: Q is flatter than the proximal term
+		}
+		if weaker < a.shift/2 {
+			if shift := a.shift; a.factor(weaker, 0) < a.n {
+				a.factor(shift, 0) // to which the working set's triangle belongs
 				break
 			}
 			a.forgetRows()
@@ -485,11 +490,11 @@ func (a *activeSet) unbounded(s *qpReport, tol float64) Status {
 	a.current = false
 	if r < 0 {
 		a.measure(s, false)
-		worst := 0.0
-		for _, p := range a.parts {
-			worst = max(worst, p.primal)
+		zmax := 0.0
+		for j, v := range a.z {
+			zmax = max(zmax, math.Abs(v)/a.unit[j])
 		}
-		if worst <= tol {
+		if _, violation, _ := a.violation(zmax); violation <= tol {
 			return Unbounded
 		}
 	}
