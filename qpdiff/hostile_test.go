@@ -4,12 +4,16 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"math/big"
 	"slices"
 	"testing"
 
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/hostile"
+	"cvgm/qpdiff/kernel"
+	"cvgm/qpdiff/learn"
+	"cvgm/qpdiff/linear"
+	"cvgm/qpdiff/linear/margin"
+	"cvgm/qpdiff/smooth"
 
 	"gonum.org/v1/gonum/mat"
 )
@@ -19,1074 +23,1412 @@ import (
 // hang, every number without an error is finite, every error is of a documented
 // kind, inputs are left alone, and answers fit each other and the definitions.
 func TestHostile(t *testing.T) {
-	hostile.Test(t, 1400, []hostile.Kind{
+	hostile.Test(t, 4000, []hostile.Kind{
 		{Name: "qp", Weight: 30, Run: hostileQP, Floors: map[string]float64{"Solve": .15, "VJP": .2, "JVP": .2, "DirectionalDerivative": .3, "Jacobian": .3}},
 		{Name: "known", Weight: 20, Run: hostileKnown, Floors: map[string]float64{"Solve": .95, "VJP": .2, "JVP": .4, "DirectionalDerivative": .3}},
 		{Name: "proofs", Weight: 10, Run: hostileProofs, Floors: map[string]float64{"Solve": .1}},
 		{Name: "batch", Weight: 3, Run: hostileBatch, Floors: map[string]float64{"SolveBatch": .2, "VJPBatch": .2}},
 		{Name: "program", Weight: 5, Run: hostileProgram, Floors: map[string]float64{"Differentiate": .1}},
-		{Name: "small", Weight: 2, Run: hostileSmall},
+		{Name: "elasticnet", Weight: 12, Run: hostileElasticNet, Floors: learnerFloors},
+		{Name: "huber", Weight: 10, Run: hostileHuber, Floors: learnerFloors},
+		{Name: "svm", Weight: 12, Run: hostileSVM, Floors: learnerFloors},
+		{Name: "learnedloss", Weight: 6, Run: hostileLearnedLoss, Floors: learnerFloors},
+		{Name: "logistic", Weight: 10, Run: hostileLogistic, Floors: learnerFloors},
+		{Name: "sparselogistic", Weight: 10, Run: hostileSparseLogistic, Floors: learnerFloors},
+		{Name: "kernelsvm", Weight: 10, Run: hostileKernelSVM, Floors: learnerFloors},
+		{Name: "kernelridge", Weight: 10, Run: hostileKernelRidge, Floors: learnerFloors},
+		{Name: "custom", Weight: 4, Run: hostileCustom, Floors: learnerFloors},
+		{Name: "small", Weight: 6, Run: hostileSmall},
 	})
 }
 
-// A total adds products without rounding that matters and without overflow,
-// and keeps the largest.
-type total struct{ sum, term, product, factor big.Float }
+var learnerFloors = map[string]float64{"Load": .3, "Fit": .3, "VJP": .3, "JVP": .3, "Predict": .3, "PredictVJP": .2, "LeaveOneOut": .3, "LeaveOneOutVJP": .3}
 
-func newTotal() *total {
-	t := new(total)
-	for _, f := range []*big.Float{&t.sum, &t.term, &t.product} {
-		f.SetPrec(200)
-	}
-	return t
+// A subject is a learner and what the test has to know of it.
+type subject struct {
+	make func() learn.Learner
+	// labels: 0 for any numbers, else ±1, which one of y's signs must not hold
+	// alone.
+	classes bool
+	hyper   func(p hostile.Profile, n int) []float64
+	// objective is what a fit minimises, with the size of its terms. Nil: no
+	// test of optimality.
+	objective func(d learn.Data, theta, hyper []float64) (value, size float64)
+	// errorWrites: a Fit that fails with ErrIterationLimit may write θ.
+	errorWrites bool
+	// reference is the minimum of the objective by the QP solver, which shares no
+	// code with the learner, and whether there is one. Nil: not compared.
+	reference func(d learn.Data, hyper []float64) (value float64, ok bool)
+	// ridge is the hyperparameter of a squared ℓ₂ penalty. Nil: not known.
+	ridge func(hyper []float64) float64
+	// kernel: that of a kernel machine. Its hyperparameters, elsewhere than at a usual size,
+	// may leave a kernel matrix of any condition.
+	kernel kernel.Kernel
+	// inverse: 1 over the first hyperparameter bounds the condition of a fit.
+	inverse bool
+	// partial: VJP may give some of the derivatives with an error.
+	partial bool
+	// generalised: VJP answers also where there is no derivative.
+	generalised bool
+	// even: it takes no weights.
+	even bool
 }
 
-func (t *total) add(factors ...float64) {
-	t.product.SetFloat64(1)
-	for _, f := range factors {
-		if f == 0 {
-			return
-		}
-		t.product.Mul(&t.product, t.factor.SetFloat64(f))
-	}
-	t.sum.Add(&t.sum, &t.product)
-	if t.product.Abs(&t.product); t.product.Cmp(&t.term) > 0 {
-		t.term.Set(&t.product)
-	}
-}
-
-func (t *total) value() float64 { v, _ := t.sum.Float64(); return v }
-
-// largest is the largest magnitude of a product.
-func (t *total) largest() float64 { v, _ := t.term.Float64(); return v }
-
-// checkOptimal tests the KKT conditions at s to its tolerance, each against the
-// size of what it sums. Where the entries are of all sizes, so are the units in
-// which the solver measures the variables and which it does not give away: then
-// only what holds in any units is tested.
-func checkOptimal(in *hostile.Input, q *qpdiff.QP, s *qpdiff.Solution, p hostile.Profile) {
-	tol := s.Tol
-	if !(tol > 0) {
-		tol = 1e-9
-	}
-	tol = max(2*tol, 1e-13) // another way of summing, and rounding
-	g, a, qr := hostile.Rows(q.G), hostile.Rows(q.A), hostile.Rows(q.Q)
-	n := len(q.P)
-	if len(s.Z) != n || len(s.Lambda) != len(g) || len(s.Nu) != len(a) {
-		in.Failf("Solve: lengths", "%d, %d, %d for %d variables, %d and %d rows", len(s.Z), len(s.Lambda), len(s.Nu), n, len(g), len(a))
+// weigh draws weights for d, or none.
+func weigh(in *hostile.Input, p hostile.Profile, d *learn.Data) {
+	if in.IntN(4) > 0 {
 		return
 	}
-	r := s.Residual
-	if !hostile.Finite(s.Z, s.Lambda, s.Nu, []float64{s.Objective, r.Primal, r.Dual, r.Gap, r.Relative}) {
-		in.Failf("Solve: optimal and not finite", "z = %v, λ = %v, ν = %v, objective %v, residual %+v", s.Z, s.Lambda, s.Nu, s.Objective, r)
-		return
-	}
-	if r.Relative > tol {
-		in.Failf("Solve: optimal with a residual above the tolerance", "%+v above %v", r, tol)
-	}
-	// How large z may have been on the way.
-	reach := hostile.MaxAbs(s.Z)
-	diagonal := 0.0
-	for i, row := range qr {
-		diagonal = max(diagonal, math.Abs(row[i]))
-	}
-	if diagonal > 0 {
-		reach += hostile.MaxAbs(q.P) / diagonal
-	}
-	for k, row := range append(slices.Clone(g), a...) {
-		rhs := 0.0
-		if k < len(g) {
-			rhs = q.H[k]
-		} else {
-			rhs = q.B[k-len(g)]
-		}
-		if norm := hostile.MaxAbs(row); norm > 0 && !math.IsInf(rhs, 1) {
-			reach += math.Abs(rhs) / norm
+	d.Weights = make([]float64, len(d.Y))
+	for i := range d.Weights {
+		if d.Weights[i] = float64(in.IntN(4)) / 2; p > hostile.Integer && in.IntN(2) == 0 {
+			d.Weights[i] = math.Abs(in.Value(p))
 		}
 	}
-	worst, size := 0.0, diagonal*reach
-	if hostile.MaxAbs(q.P) == 0 && diagonal == 0 {
-		size = 1 // an objective of 0 has no scale: multipliers of 1e-17 are fine
+}
+
+// weight is what row i of d counts.
+func weight(d learn.Data, i int) float64 {
+	if d.Weights == nil {
+		return 1
 	}
-	for i := range n {
-		t := newTotal()
-		t.add(q.P[i])
-		if qr != nil {
-			for j, v := range qr[i] {
-				t.add(v, s.Z[j])
+	return d.Weights[i]
+}
+
+// countOf is what all rows of d count.
+func countOf(d learn.Data) (sum float64) {
+	for i := range d.Y {
+		sum += weight(d, i)
+	}
+	return sum
+}
+
+// unbounded reports hyperparameters that do not bound the condition of a fit.
+func (s subject) unbounded(hyper []float64) bool { return s.inverse && !(hyper[0] > 1e-3) }
+
+// drawData draws a training set; few of them are unfit for any learner.
+func drawData(in *hostile.Input, p hostile.Profile, classes bool) learn.Data {
+	r, c := 1+in.IntN(8), 1+in.IntN(5)
+	if in.IntN(40) == 0 {
+		r = 0
+	}
+	d := learn.Data{X: in.Matrix(p, r, c), Y: in.Vector(p, r)}
+	if classes {
+		one := in.IntN(30) == 0
+		for i := range d.Y {
+			d.Y[i] = float64(2*in.IntN(2) - 1)
+			if i < 2 {
+				d.Y[i] = float64(1 - 2*i)
+			}
+			if one {
+				d.Y[i] = 1
 			}
 		}
-		for k, row := range g {
-			t.add(row[i], s.Lambda[k])
-		}
-		for k, row := range a {
-			t.add(row[i], s.Nu[k])
-		}
-		worst, size = max(worst, math.Abs(t.value())), max(size, t.largest())
+		in.Shuffle(len(d.Y), func(i, j int) { d.Y[i], d.Y[j] = d.Y[j], d.Y[i] })
 	}
-	wild := p > hostile.Scaled
-	if worst > tol*size+hostile.Subnormal && !wild {
-		in.Failf("Solve: optimal and not stationary", "residual %v of %v; z = %v, λ = %v, ν = %v, residual %+v", worst, size, s.Z, s.Lambda, s.Nu, r)
+	if in.IntN(30) == 0 && r > 0 {
+		d.Y[in.IntN(r)] = in.Value(hostile.Poisoned)
 	}
-	gap := newTotal()
-	check := func(name string, row []float64, rhs, multiplier float64, equality bool) {
-		if math.IsInf(rhs, 1) {
-			if multiplier != 0 {
-				in.Failf("Solve: multiplier of a row that is switched off", "%v", multiplier)
-			}
-			return
-		}
-		gap.add(rhs, multiplier)
-		t := newTotal()
-		t.add(-rhs)
-		for j, v := range row {
-			t.add(v, s.Z[j])
-		}
-		if v := t.value(); (v > 0 || equality) && math.Abs(v) > tol*(math.Abs(rhs)+hostile.Norm(row)*reach) && !(wild && hostile.Norm(row) > 0) {
-			in.Failf("Solve: optimal and not feasible", "%s is off by %v: %v against %v; z = %v, residual %+v", name, v, row, rhs, s.Z, r)
-		}
-		if !equality && !(multiplier >= 0) {
-			in.Failf("Solve: negative multiplier", "%v", s.Lambda)
+	if in.IntN(40) == 0 {
+		d.Y = d.Y[:in.IntN(len(d.Y)+1)]
+	}
+	// Equal rows, as bootstrap samples have them.
+	if in.IntN(4) == 0 && r > 1 && len(d.Y) == r {
+		i, k := in.IntN(r), in.IntN(r)
+		copy(d.Dense().RawRowView(i), d.Dense().RawRowView(k))
+		if in.IntN(2) == 0 {
+			d.Y[i] = d.Y[k]
 		}
 	}
-	for k, row := range g {
-		check(fmt.Sprintf("row %d of G", k), row, q.H[k], s.Lambda[k], false)
-	}
-	for k, row := range a {
-		check(fmt.Sprintf("row %d of A", k), row, q.B[k], s.Nu[k], true)
-	}
-	objective := newTotal()
-	for i, z := range s.Z {
-		gap.add(q.P[i], z)
-		objective.add(q.P[i], z)
-		if qr != nil {
-			for j, v := range qr[i] {
-				gap.add(z, v, s.Z[j])
-				objective.add(.5, z, v, s.Z[j])
-			}
-		}
-	}
-	if v := gap.value(); !wild && math.Abs(v) > tol*max(gap.largest(), size*reach)+hostile.Subnormal {
-		in.Failf("Solve: optimal with a gap", "%v among %v; z = %v, λ = %v, ν = %v, residual %+v", v, gap.largest(), s.Z, s.Lambda, s.Nu, r)
-	}
-	if v := objective.value(); math.Abs(v-s.Objective) > 1e-9*objective.largest()+hostile.Subnormal {
-		in.Failf("Solve: wrong objective", "%v instead of %v", s.Objective, v)
-	}
+	return d
 }
 
-// proofTol is the rounding that a certificate may have, relative to the largest
-// of the terms that each of its equations sums. For entries of all sizes see
-// checkOptimal.
-const proofTol = 1e-9
-
-func checkInfeasible(in *hostile.Input, q *qpdiff.QP, s *qpdiff.Solution, p hostile.Profile) bool {
-	c := s.Certificate
-	g, a := hostile.Rows(q.G), hostile.Rows(q.A)
-	if len(c.Lambda) != len(g) || len(c.Nu) != len(a) || len(c.Z) != 0 || !hostile.Finite(c.Lambda, c.Nu, []float64{c.Residual}) {
-		in.Failf("Solve: certificate of infeasibility has no numbers", "%+v", c)
-		return false
+// penalty draws a hyperparameter at or above 0.
+func penalty(in *hostile.Input, p hostile.Profile) float64 {
+	switch in.IntN(12) {
+	case 0:
+		return 0
+	case 1:
+		return math.Abs(in.Value(hostile.Extreme))
+	case 2:
+		return in.Value(p)
+	case 3:
+		return in.Value(hostile.Poisoned)
+	case 4, 5:
+		return []float64{.25, .5, 1, 2}[in.IntN(4)] // ties with integer data
 	}
-	rhs := newTotal()
-	for k, v := range c.Lambda {
-		if !(v >= 0) || math.IsInf(q.H[k], 1) && v != 0 {
-			in.Failf("Solve: certificate of infeasibility has a wrong sign", "%+v", c)
-			return false
-		}
-		if v != 0 {
-			rhs.add(q.H[k], v)
-		}
-	}
-	for k, v := range c.Nu {
-		rhs.add(q.B[k], v)
-	}
-	worst, size := 0.0, 0.0
-	for j := range q.P {
-		t := newTotal()
-		for k, row := range g {
-			t.add(row[j], c.Lambda[k])
-		}
-		for k, row := range a {
-			t.add(row[j], c.Nu[k])
-		}
-		worst, size = max(worst, math.Abs(t.value())), max(size, t.largest())
-	}
-	if worst > proofTol*size+hostile.Subnormal && p <= hostile.Scaled || !(c.Residual <= proofTol) || math.Abs(rhs.value()+1) > proofTol*max(1, rhs.largest()) {
-		in.Failf("Solve: certificate of infeasibility proves nothing", "combination %v of %v, right-hand side %v; %+v", worst, size, rhs.value(), c)
-		return false
-	}
-	return true
+	return math.Pow(10, 4*in.Float64()-3)
 }
 
-func checkUnbounded(in *hostile.Input, q *qpdiff.QP, s *qpdiff.Solution, p hostile.Profile) {
-	c := s.Certificate
-	if len(c.Z) != len(q.P) || !hostile.Finite(c.Z, []float64{c.Residual}) {
-		in.Failf("Solve: certificate of unboundedness has no numbers", "%+v", c)
-		return
-	}
-	length := hostile.Norm(c.Z)
-	all := 0.0
-	for _, row := range hostile.Rows(q.Q) {
-		all = max(all, hostile.Norm(row))
-	}
-	off := func(row []float64, size float64) (float64, float64) {
-		t := newTotal()
-		for j, v := range row {
-			t.add(v, c.Z[j])
-		}
-		// The solver measures z and the rows in its units of the variables, which
-		// span at most the range of the entries. That of Scaled, 1e12, takes its
-		// tolerance of 1e-13 beyond proofTol already. See also checkOptimal.
-		if p >= hostile.Scaled {
-			size = math.Inf(1)
-		}
-		return t.value(), proofTol*size*length + hostile.Subnormal
-	}
-	for i, row := range hostile.Rows(q.Q) {
-		if v, tol := off(row, all); math.Abs(v) > tol {
-			in.Failf("Solve: certificate of unboundedness: curvature", "row %d of Qz is %v > %v; %+v", i, v, tol, c)
-		}
-	}
-	for k, row := range hostile.Rows(q.G) {
-		if v, tol := off(row, hostile.Norm(row)); v > tol && !math.IsInf(q.H[k], 1) {
-			in.Failf("Solve: certificate of unboundedness: leaves a row", "row %d of Gz is %v > %v; %+v", k, v, tol, c)
-		}
-	}
-	for k, row := range hostile.Rows(q.A) {
-		if v, tol := off(row, hostile.Norm(row)); math.Abs(v) > tol {
-			in.Failf("Solve: certificate of unboundedness: leaves an equation", "row %d of Az is %v > %v; %+v", k, v, tol, c)
-		}
-	}
-	slope := newTotal()
-	for j, p := range q.P {
-		slope.add(p, c.Z[j])
-	}
-	if math.Abs(slope.value()+1) > proofTol*max(1, slope.largest()) || !(c.Residual <= proofTol) {
-		in.Failf("Solve: certificate of unboundedness: slope", "%v; %+v", slope.value(), c)
-	}
-	// A direction proves nothing where no point is feasible. With entries of all
-	// sizes a program may be both within rounding.
-	if p > hostile.Integer {
-		return
-	}
-	feasibility := qpdiff.QP{P: make([]float64, len(q.P)), G: q.G, H: q.H, A: q.A, B: q.B}
-	var f qpdiff.Solution
-	if f.Solve(&feasibility); f.Status == qpdiff.Infeasible && checkInfeasible(in, &feasibility, &f, p) {
-		in.Failf("Solve: an infeasible program is called unbounded", "%+v proves that no point is feasible", f.Certificate)
-	}
+func learnerGrad(d learn.Data, hyper []float64) *learn.Grad {
+	r, c := d.X.Dims()
+	return &learn.Grad{Hyper: make([]float64, len(hyper)), X: mat.NewDense(r, c, nil), Y: make([]float64, r)}
 }
 
-func checkNonconvex(in *hostile.Input, q *qpdiff.QP, s *qpdiff.Solution) {
-	c := s.Certificate
-	if len(c.Z) != len(q.P) || !hostile.Finite(c.Z, []float64{c.Residual}) {
-		in.Failf("Solve: certificate of nonconvexity has no numbers", "%+v", c)
-		return
-	}
-	t := newTotal()
-	for i, row := range hostile.Rows(q.Q) {
-		for j, v := range row {
-			t.add(c.Z[i], v, c.Z[j])
-		}
-	}
-	if !(t.sum.Sign() < 0) || math.Abs(hostile.MaxAbs(c.Z)-1) > 1e-12 {
-		in.Failf("Solve: certificate of nonconvexity proves nothing", "zᵀQz = %v, %+v", t.value(), c)
-	}
+func gradBlocks(g *learn.Grad) [][]float64 {
+	return append(hostile.Rows(g.X), g.Hyper, g.Y)
 }
 
-// solve solves and checks whatever the answer is, and reports whether it is a
-// solution.
-func solve(in *hostile.Input, s *qpdiff.Solution, q *qpdiff.QP, p hostile.Profile) bool {
-	const call = "Solve"
-	var kept hostile.Memory
-	kept.Matrix(q.Q, q.G, q.A)
-	kept.Vector(q.P, q.H, q.B)
-	err := s.Solve(q)
-	kept.Check(in, call)
-	ok := in.Answer(call, err)
-	if in.Replaying() {
-		fmt.Printf("%s (%v): Q = %v, P = %v, G = %v, H = %v, A = %v, B = %v\n  Tol %v, MaxIter %v: %v, z = %v, λ = %v, ν = %v, %+v, residual %+v, %d %d %d, error %v\n", call, p,
-			hostile.Rows(q.Q), q.P, hostile.Rows(q.G), q.H, hostile.Rows(q.A), q.B, s.Tol, s.MaxIter, s.Status, s.Z, s.Lambda, s.Nu, s.Certificate, s.Residual, s.Iterations, s.Proximal, s.Refinements, err)
-	}
-	if ok != (s.Status == qpdiff.Optimal) {
-		in.Failf("Solve: error and status differ", "%v with status %v", err, s.Status)
-	}
-	for status, kind := range map[qpdiff.Status]error{qpdiff.Infeasible: qpdiff.ErrInfeasible, qpdiff.Unbounded: qpdiff.ErrUnbounded, qpdiff.Nonconvex: qpdiff.ErrNonconvex} {
-		if (s.Status == status) != errors.Is(err, kind) {
-			in.Failf("Solve: error and status differ", "%v with status %v", err, s.Status)
-		}
-	}
-	switch s.Status {
-	case qpdiff.Optimal:
-		checkOptimal(in, q, s, p)
-	case qpdiff.Infeasible:
-		checkInfeasible(in, q, s, p)
-	case qpdiff.Unbounded:
-		checkUnbounded(in, q, s, p)
-	case qpdiff.Nonconvex:
-		checkNonconvex(in, q, s)
-	}
-	r := s.Residual
-	if !hostile.Finite(s.Z, s.Lambda, s.Nu, []float64{s.Objective, r.Primal, r.Dual, r.Gap, r.Relative}) {
-		in.Failf("Solve: results are not finite", "status %v, z = %v, λ = %v, ν = %v, objective %v, residual %+v", s.Status, s.Z, s.Lambda, s.Nu, s.Objective, r)
-	}
-	return ok
-}
-
-// blocks are the storage of g, and all of it.
-func blocks(g *qpdiff.QPGrad) [][]float64 {
-	var b [][]float64
-	for _, m := range []*mat.Dense{g.Q, g.G, g.A} {
-		b = append(b, hostile.Rows(m)...)
-	}
-	return append(b, g.P, g.H, g.B)
-}
-
-// qpGrad draws a QPGrad for n variables, m and e rows. Blocks without rows are
-// nil.
-func qpGrad(in *hostile.Input, n, m, e int, draw func(n int) []float64) *qpdiff.QPGrad {
-	matrix := func(r int) *mat.Dense {
-		if r == 0 || n == 0 {
-			return nil
-		}
-		return mat.NewDense(r, n, draw(r*n))
-	}
-	return &qpdiff.QPGrad{Q: matrix(n), P: draw(n), G: matrix(m), H: draw(m), A: matrix(e), B: draw(e)}
-}
-
-func zeros(n int) []float64 { return make([]float64, n) }
-
-// drop leaves out blocks at random.
-func drop(in *hostile.Input, g *qpdiff.QPGrad) {
-	out := func() bool { return in.IntN(3) == 0 }
-	if out() {
-		g.Q = nil
-	}
-	if out() {
-		g.P = nil
-	}
-	if out() {
-		g.G = nil
-	}
-	if out() {
-		g.H = nil
-	}
-	if out() {
-		g.A = nil
-	}
-	if out() {
-		g.B = nil
-	}
-}
-
-// derivatives asks s for every derivative there is. profile is that of the
-// cotangents and tangents.
-func derivatives(in *hostile.Input, q *qpdiff.QP, s *qpdiff.Solution, profile hostile.Profile) {
-	n, m, e := len(q.P), len(hostile.Rows(q.G)), len(hostile.Rows(q.A))
-	cotangent := func(k int) []float64 {
-		if in.IntN(4) == 0 {
-			return nil
-		}
-		return in.Vector(profile, k)
-	}
-	for range 1 + in.IntN(3) {
-		switch in.IntN(4) {
-		case 0:
-			g := qpGrad(in, n, m, e, zeros)
-			drop(in, g)
-			dz, dl, dn := cotangent(n), cotangent(m), cotangent(e)
-			var kept hostile.Memory
-			kept.Vector(dz, dl, dn, s.Z, s.Lambda, s.Nu)
-			err := s.VJP(nil, g, dz, dl, dn)
-			kept.Check(in, "VJP")
-			in.Answer("VJP", err)
-			if !hostile.Finite(blocks(g)...) && !errors.Is(err, qpdiff.ErrNotFinite) {
-				in.Failf("VJP: not finite", "%v with error %v for dz = %v, dλ = %v, dν = %v", blocks(g), err, dz, dl, dn)
-			}
-			if again := qpGrad(in, n, m, e, zeros); err == nil {
-				again.Q, again.P, again.G, again.H, again.A, again.B = like(again.Q, g.Q), keep(again.P, g.P), like(again.G, g.G), keep(again.H, g.H), like(again.A, g.A), keep(again.B, g.B)
-				if err := s.VJP(nil, again, dz, dl, dn); err != nil {
-					in.Failf("VJP: the second call fails", "%v", err)
-				} else if !slices.EqualFunc(blocks(g), blocks(again), hostile.SameBits) {
-					in.Failf("VJP: the second call has other bits", "%v, then %v", blocks(g), blocks(again))
-				}
-			}
-		case 1, 2:
-			t := qpGrad(in, n, m, e, func(k int) []float64 { return in.Vector(profile, k) })
-			drop(in, t)
-			dz, dl, dn := zeros(n), zeros(m), zeros(e)
-			var kept hostile.Memory
-			kept.Vector(blocks(t)...)
-			call, f := "JVP", s.JVP
-			if in.IntN(2) == 0 {
-				call, f = "DirectionalDerivative", s.DirectionalDerivative
-			}
-			err := f(nil, dz, dl, dn, t)
-			kept.Check(in, call)
-			in.Answer(call, err)
-			if !hostile.Finite(dz, dl, dn) && !errors.Is(err, qpdiff.ErrNotFinite) {
-				in.Failf(call+": not finite", "%v, %v, %v with error %v", dz, dl, dn, err)
-			}
-		default:
-			out, block := qpdiff.QPOutput(in.IntN(3)), qpdiff.QPInput(in.IntN(6))
-			j, err := s.Jacobian(out, block)
-			in.Answer("Jacobian", err)
-			if !hostile.FiniteMatrix(j) {
-				in.Failf("Jacobian: not finite", "∂%v/∂%v with error %v: %v", out, block, err, hostile.Rows(j))
-			}
-		}
-	}
-}
-
-func like(m, wanted *mat.Dense) *mat.Dense {
-	if wanted == nil {
-		return nil
-	}
-	return m
-}
-
-func keep(v, wanted []float64) []float64 {
-	if wanted == nil {
-		return nil
-	}
-	return v
-}
-
-// settings draws a Solution's.
-func settings(in *hostile.Input) *qpdiff.Solution {
-	s := &qpdiff.Solution{Generalised: in.IntN(4) == 0}
-	if in.IntN(6) == 0 {
-		s.Tol = []float64{1e-6, 1e-12, 1, 1e-300, -1, math.NaN(), math.Inf(1)}[in.IntN(7)]
-	}
-	if in.IntN(6) == 0 {
-		s.MaxIter = []int{1, 2, 5, -1, math.MaxInt32}[in.IntN(5)]
+func fill(n int, v float64) []float64 {
+	s := make([]float64, n)
+	for i := range s {
+		s[i] = v
 	}
 	return s
 }
 
-// anyQP draws a program of no particular kind.
-func anyQP(in *hostile.Input, p hostile.Profile, n, m, e int) qpdiff.QP {
-	q := qpdiff.QP{P: in.Vector(p, n), G: in.Matrix(p, m, n), H: in.Vector(p, m), A: in.Matrix(p, e, n), B: in.Vector(p, e)}
-	if in.IntN(3) == 0 {
-		for i := range q.H {
-			if in.IntN(3) == 0 {
-				q.H[i] = math.Inf(1)
-			}
-		}
-	}
-	if n == 0 {
-		return q
-	}
-	switch b := in.Matrix(p, 1+in.IntN(n+1), n); in.IntN(8) {
-	case 0:
-	case 1: // symmetric, hardly ever convex
-		q.Q = in.Matrix(p, n, n)
-		for i := range n {
-			for j := range i {
-				q.Q.Set(i, j, q.Q.At(j, i))
-			}
-		}
-	case 2: // not even symmetric
-		q.Q = in.Matrix(p, n, n)
-	case 3: // diagonal
-		q.Q = mat.NewDense(n, n, nil)
-		for i := range n {
-			q.Q.Set(i, i, math.Abs(in.Value(p)))
-		}
-		q.Q = in.Window(q.Q)
-	default: // a sum of squares, often of too few
-		q.Q = new(mat.Dense)
-		q.Q.Mul(b.T(), b)
-		if in.IntN(2) == 0 {
-			ridge := math.Abs(in.Value(p))
-			for i := range n {
-				q.Q.Set(i, i, q.Q.At(i, i)+ridge)
-			}
-		}
-		q.Q = in.Window(q.Q)
-	}
-	return q
+// A fit is what was done last with a learner.
+type fit struct {
+	profile hostile.Profile
+	d       learn.Data // with a X of nil: none is loaded
+	out     []int      // rows that LoadSubset left out
+	full    learn.Learner
+	hyper   []float64
+	theta   []float64
+	ok      bool
 }
 
-// distort gives one part of q another shape.
-func distort(in *hostile.Input, q *qpdiff.QP) {
-	n := len(q.P)
-	shape := func() *mat.Dense { return in.Matrix(hostile.Integer, in.IntN(4), in.IntN(n+3)) }
-	switch in.IntN(6) {
-	case 0:
-		q.Q = shape()
-	case 1:
-		q.P = in.Vector(hostile.Integer, in.IntN(n+3))
-	case 2:
-		q.G = shape()
-	case 3:
-		q.H = in.Vector(hostile.Integer, in.IntN(4))
-	case 4:
-		q.A = shape()
-	default:
-		q.B = in.Vector(hostile.Integer, in.IntN(4))
-	}
-}
-
-// hostileQP solves programs of all kinds one after the other, warm and cold.
-func hostileQP(in *hostile.Input) {
-	s := settings(in)
-	n, m, e := in.IntN(9), in.IntN(11), in.IntN(4)
-	for range 1 + in.IntN(3) {
-		p := in.Profile()
-		q := anyQP(in, p, n, m, e)
-		if in.IntN(12) == 0 {
-			distort(in, &q)
-		}
-		ok := solve(in, s, &q, p)
-		cotangents := hostile.Tame
-		if in.IntN(4) == 0 {
-			cotangents = in.Profile()
-		}
-		if ok || in.IntN(20) == 0 { // without a solution: an error
-			derivatives(in, &q, s, cotangents)
-		}
-		// Reset makes a Solution new.
-		if in.IntN(3) == 0 {
-			s.Reset()
-			fresh := &qpdiff.Solution{Tol: s.Tol, MaxIter: s.MaxIter, Generalised: s.Generalised}
-			errOld, errNew := s.Solve(&q), fresh.Solve(&q)
-			if s.Status != fresh.Status || (errOld == nil) != (errNew == nil) || !hostile.SameBits(s.Z, fresh.Z) || !hostile.SameBits(s.Lambda, fresh.Lambda) || !hostile.SameBits(s.Nu, fresh.Nu) {
-				in.Failf("Reset: other bits than a new Solution", "%v %v %v, new: %v %v %v", s.Status, s.Z, s.Lambda, fresh.Status, fresh.Z, fresh.Lambda)
-			}
-		}
-		if in.IntN(3) == 0 {
-			n, m, e = in.IntN(9), in.IntN(11), in.IntN(4)
-		}
-	}
-}
-
-// A known program has its solution by construction. Entries are integers, or
-// normals, with rows and objective scaled by powers of two.
-type known struct {
-	qpdiff.QP
-	z, lambda, nu []float64
-	weak          []int // rows with slack and multiplier 0
-	definite      bool
-	// strict: no row is weak, and each multiplier and slack that is not 0 is
-	// not small.
-	strict bool
-	// cond is the condition of the KKT matrix with the active rows, scaled to
-	// norm 1. Infinite: the active rows depend on each other, or Q is not
-	// definite where they vanish. condStrict is that without the weak rows.
-	cond, condStrict float64
-}
-
-func drawKnown(in *hostile.Input, p hostile.Profile, scaled bool) known {
-	n := 1 + in.IntN(7)
-	m, e := in.IntN(10), in.IntN(min(n, 3))
-	k := known{z: in.Vector(p, n), lambda: make([]float64, m), nu: in.Vector(p, e), definite: in.IntN(4) > 0, strict: true}
-	k.G, k.A, k.P, k.H, k.B = in.Matrix(p, m, n), in.Matrix(p, e, n), make([]float64, n), make([]float64, m), make([]float64, e)
-	b := mat.NewDense(1+in.IntN(n), n, nil)
-	r, _ := b.Dims()
-	for i := range r {
-		copy(b.RawRowView(i), in.Vector(p, n))
-	}
-	k.Q = new(mat.Dense)
-	k.Q.Mul(b.T(), b)
-	if k.definite {
-		for i := range n {
-			k.Q.Set(i, i, k.Q.At(i, i)+1)
-		}
-	}
-	if in.IntN(3) == 0 {
-		clear(k.z)
-	}
-	var active, strict [][]float64
-	for i, row := range hostile.Rows(k.G) {
-		slack := 0.0
-		switch in.IntN(6) {
+// exercise calls the methods of a learner in random order.
+func exercise(in *hostile.Input, s subject) {
+	l := s.make()
+	var f fit
+	for range 2 + in.IntN(8) {
+		switch in.IntN(10) {
 		case 0, 1:
-			k.lambda[i] = 1 + math.Abs(in.Value(p))
-			active, strict = append(active, row), append(strict, row)
-		case 2:
-			if in.IntN(2) == 0 {
-				k.weak, k.strict = append(k.weak, i), false
-				active = append(active, row)
-				break
+			f.profile = in.Profile()
+			load(in, s, l, &f)
+		case 2, 3, 4, 5:
+			if f.d.X == nil && in.IntN(20) > 0 {
+				f.profile = in.Profile()
+				load(in, s, l, &f)
 			}
-			fallthrough
+			refit(in, s, l, &f)
+		case 6, 7:
+			product(in, s, l, &f)
+		case 8:
+			if _, ok := l.(learn.Predictor); ok {
+				predict(in, s, l, &f)
+			} else {
+				product(in, s, l, &f)
+			}
 		default:
-			slack = 1 + math.Abs(in.Value(p))
+			l.Reset()
+			f.ok = false
 		}
-		k.H[i] = slack
-		for j, v := range row {
-			k.H[i] += v * k.z[j]
-			k.P[j] -= v * k.lambda[i]
-		}
-	}
-	for i, row := range hostile.Rows(k.A) {
-		active, strict = append(active, row), append(strict, row)
-		for j, v := range row {
-			k.B[i] += v * k.z[j]
-			k.P[j] -= v * k.nu[i]
-		}
-	}
-	for i, row := range hostile.Rows(k.Q) {
-		for j, v := range row {
-			k.P[i] -= v * k.z[j]
-		}
-	}
-	k.cond, k.condStrict = condition(hostile.Rows(k.Q), active), condition(hostile.Rows(k.Q), strict)
-	if scaled {
-		power := func() float64 { return math.Ldexp(1, in.IntN(41)-20) }
-		objective := power()
-		k.Q.Scale(objective, k.Q)
-		for j := range k.P {
-			k.P[j] *= objective
-		}
-		scale := func(rows [][]float64, rhs, multipliers []float64) {
-			for i, row := range rows {
-				s := power()
-				for j := range row {
-					row[j] *= s
-				}
-				rhs[i] *= s
-				multipliers[i] *= objective / s
-			}
-		}
-		scale(hostile.Rows(k.G), k.H, k.lambda)
-		scale(hostile.Rows(k.A), k.B, k.nu)
-	}
-	return k
-}
-
-// condition is that of the KKT matrix of Q and the active rows c, scaled to
-// norm 1.
-func condition(q, c [][]float64) float64 {
-	n := len(q)
-	size := n + len(c)
-	k := mat.NewDense(size, size, nil)
-	big := 0.0
-	for _, row := range q {
-		big = max(big, hostile.Norm(row))
-	}
-	for i, row := range q {
-		for j, v := range row {
-			if big > 0 {
-				v /= big
-			}
-			k.Set(i, j, v)
-		}
-	}
-	for i, row := range c {
-		norm := hostile.Norm(row)
-		if norm == 0 {
-			return math.Inf(1)
-		}
-		for j, v := range row {
-			k.Set(n+i, j, v/norm)
-			k.Set(j, n+i, v/norm)
-		}
-	}
-	var svd mat.SVD
-	if !svd.Factorize(k, mat.SVDNone) {
-		return math.Inf(1)
-	}
-	values := svd.Values(nil)
-	if least := values[size-1]; least > 1e-13*values[0] {
-		return values[0] / least
-	}
-	return math.Inf(1)
-}
-
-// hostileKnown solves programs whose solution is known, and checks values and
-// derivatives.
-func hostileKnown(in *hostile.Input) {
-	p := []hostile.Profile{hostile.Tame, hostile.Integer, hostile.Integer}[in.IntN(3)]
-	scaled := in.IntN(2) == 0
-	k := drawKnown(in, p, scaled)
-	var s qpdiff.Solution
-	warm := func(q *qpdiff.QP) {
-		if err := s.Solve(q); in.Replaying() {
-			fmt.Printf("Solve first: Q = %v, P = %v, G = %v, H = %v, A = %v, B = %v\n%v\n", hostile.Rows(q.Q), q.P, hostile.Rows(q.G), q.H, hostile.Rows(q.A), q.B, err)
-		}
-	}
-	switch in.IntN(6) {
-	case 0: // warm, from a program of no meaning
-		q := anyQP(in, in.Profile(), len(k.P), len(k.H), len(k.B))
-		warm(&q)
-	case 1: // from one with the same matrices, in other units
-		q := k.QP
-		scale := func(v []float64) []float64 {
-			moved, by := slices.Clone(v), math.Pow(10, 12*(2*in.Float64()-1))
-			for i := range moved {
-				moved[i] *= by
-			}
-			return moved
-		}
-		q.P, q.H, q.B = scale(q.P), scale(q.H), scale(q.B)
-		warm(&q)
-	case 2: // from one that differs in the rows only
-		q := k.QP
-		q.G = in.Matrix([]hostile.Profile{hostile.Scaled, hostile.Wild}[in.IntN(2)], len(k.H), len(k.P))
-		warm(&q)
-	}
-	if !solve(in, &s, &k.QP, p) {
-		in.Failf("Solve: refuses a program with a solution, "+s.Status.String(), "condition %.3g, definite %v, z = %v, λ = %v, ν = %v", k.cond, k.definite, k.z, k.lambda, k.nu)
-		return
-	}
-	n, m, e := len(k.P), len(k.H), len(k.B)
-	size := 1 + hostile.MaxAbs(k.z)
-	if cond := max(k.cond, k.condStrict); cond < 1e6 {
-		// The condition is that of Q scaled to norm 1, to which P is scaled as well:
-		// where Q is small beside P, the rounding of P moves z by as much more.
-		slope := 1.0
-		if norm := hostile.MaxAbs(hostile.Rows(k.Q)...); norm > 0 {
-			slope += hostile.MaxAbs(k.P) / norm
-		}
-		for j, z := range s.Z {
-			if math.Abs(z-k.z[j]) > 1e-13*cond*size*slope {
-				in.Failf("Solve: another solution than the only one", "z = %v instead of %v, condition %.3g", s.Z, k.z, cond)
-				return
-			}
-		}
-	}
-	w := [][]float64{in.Vector(hostile.Tame, n), in.Vector(hostile.Tame, m), in.Vector(hostile.Tame, e)}
-	g := qpGrad(in, n, m, e, zeros)
-	err := s.VJP(nil, g, w[0], w[1], w[2])
-	in.Answer("VJP", err)
-	if !hostile.Finite(blocks(g)...) && !errors.Is(err, qpdiff.ErrNotFinite) {
-		in.Failf("VJP: not finite", "%v with error %v", blocks(g), err)
-	}
-	if math.IsInf(k.cond, 1) || k.cond > 1e6 {
-		derivatives(in, &k.QP, &s, hostile.Tame)
-		return
-	}
-	if err == nil && !k.strict {
-		in.Failf("VJP: answers at weakly active rows", "rows %v, condition %.3g, Q = %v, P = %v, G = %v, H = %v, A = %v, B = %v", k.weak, k.cond, hostile.Rows(k.Q), k.P, hostile.Rows(k.G), k.H, hostile.Rows(k.A), k.B)
-		return
-	}
-	if err != nil && k.strict {
-		in.Failf("VJP: refuses a regular solution", "condition %.3g, λ = %v, Q = %v, P = %v, G = %v, H = %v: %v", k.cond, s.Lambda, hostile.Rows(k.Q), k.P, hostile.Rows(k.G), k.H, err)
-	}
-	t := qpGrad(in, n, m, e, func(k int) []float64 { return in.Vector(hostile.Tame, k) })
-	for i := range n {
-		for j := range i {
-			t.Q.Set(i, j, t.Q.At(j, i))
-		}
-	}
-	if err != nil {
-		// One-sided derivatives exist.
-		dz, dl, dn := zeros(n), zeros(m), zeros(e)
-		err := s.DirectionalDerivative(nil, dz, dl, dn, t)
-		if !in.Answer("DirectionalDerivative", err) && len(k.weak) > 0 && k.condStrict < 1e6 {
-			in.Failf("DirectionalDerivative: refuses a regular point", "condition %.3g, weak rows %v: %v", k.cond, k.weak, err)
-		}
-		return
-	}
-	// Rows that are scaled by 2^±20 would be moved by the tangents by their
-	// whole size.
-	if scaled {
-		return
-	}
-	d := [][]float64{zeros(n), zeros(m), zeros(e)}
-	if err := s.JVP(nil, d[0], d[1], d[2], t); !in.Answer("JVP", err) {
-		in.Failf("JVP: refuses where VJP answers", "%v", err)
-		return
-	}
-	left, right := hostile.Dot(d, w), hostile.Dot(blocks(g), blocks(t))
-	length := hostile.Norm(blocks(g)...)*hostile.Norm(blocks(t)...) + hostile.Norm(d...)*hostile.Norm(w...)
-	// Each of the two systems is solved to a residual of 1e-14 of its terms.
-	if math.Abs(left-right) > 2e-14*k.cond*length {
-		in.Failf("VJP and JVP are not adjoint", "%v and %v, condition %.3g", left, right, k.cond)
-	}
-	if in.IntN(4) > 0 || k.cond > 1e4 {
-		return
-	}
-	// The tangents move the data by about as much as the shortest slack, so
-	// that the steps of the differences do not change the working set.
-	var probe qpdiff.Solution
-	value := func(step float64) (float64, bool) {
-		matrix := func(m, t *mat.Dense) *mat.Dense {
-			if m == nil || m.IsEmpty() {
-				return nil
-			}
-			moved := mat.DenseCopyOf(m)
-			for i := range hostile.Rows(moved) {
-				for j, v := range t.RawRowView(i) {
-					moved.Set(i, j, moved.At(i, j)+step*v)
-				}
-			}
-			return moved
-		}
-		vector := func(v, t []float64) []float64 {
-			moved := slices.Clone(v)
-			for i := range moved {
-				moved[i] += step * t[i]
-			}
-			return moved
-		}
-		q := qpdiff.QP{Q: matrix(k.Q, t.Q), P: vector(k.P, t.P), G: matrix(k.G, t.G), H: vector(k.H, t.H), A: matrix(k.A, t.A), B: vector(k.B, t.B)}
-		if probe.Solve(&q) != nil {
-			return 0, false
-		}
-		return hostile.Dot([][]float64{probe.Z, probe.Lambda, probe.Nu}, w), true
-	}
-	in.Slope("VJP", value, right, length)
-}
-
-// hostileProofs draws programs without a feasible point, and with one that is
-// known and falls without end.
-func hostileProofs(in *hostile.Input) {
-	n, m := 1+in.IntN(6), in.IntN(6)
-	q := anyQP(in, hostile.Integer, n, m, in.IntN(2))
-	for i, h := range q.H {
-		if math.IsInf(h, 1) {
-			q.H[i] = 3
-		}
-	}
-	if q.G == nil || q.G.IsEmpty() {
-		q.G, q.H = mat.NewDense(1, n, in.Vector(hostile.Integer, n)), []float64{1}
-	}
-	g := hostile.Rows(q.G)
-	infeasible := in.IntN(2) == 0
-	add := func(row []float64, h float64) {
-		wider := mat.NewDense(len(g)+1, n, nil)
-		for i, r := range append(slices.Clone(g), row) {
-			copy(wider.RawRowView(i), r)
-		}
-		q.G, q.H = wider, append(q.H, h)
-		g = hostile.Rows(q.G)
-	}
-	// −Σ c_i g_i z ≤ −Σ c_i h_i − gap contradicts the rows; without gap it
-	// makes all rows of the sum active.
-	row, rhs := make([]float64, n), 0.0
-	for i, r := range g {
-		c := float64(in.IntN(3))
-		for j, v := range r {
-			row[j] -= c * v
-		}
-		rhs -= c * q.H[i]
-	}
-	if infeasible {
-		gap := []float64{1, 1, .5, .01}[in.IntN(4)]
-		add(row, rhs-gap)
-	} else {
-		z := in.Vector(hostile.Integer, n)
-		for i, r := range g {
-			v := 0.0
-			for j, x := range r {
-				v += x * z[j]
-			}
-			q.H[i] = v + float64(in.IntN(3))
-		}
-		for i, r := range hostile.Rows(q.A) {
-			q.B[i] = 0
-			for j, x := range r {
-				q.B[i] += x * z[j]
-			}
-		}
-	}
-	var s qpdiff.Solution
-	solve(in, &s, &q, hostile.Integer)
-	switch {
-	case infeasible && s.Status != qpdiff.Infeasible && s.Status != qpdiff.Nonconvex && s.Status != qpdiff.Unsolved:
-		in.Failf("Solve: an infeasible program is called "+s.Status.String(), "Q = %v, P = %v, G = %v, H = %v, A = %v, B = %v", hostile.Rows(q.Q), q.P, hostile.Rows(q.G), q.H, hostile.Rows(q.A), q.B)
-	case !infeasible && (s.Status == qpdiff.Infeasible || s.Status == qpdiff.IterationLimit):
-		in.Failf("Solve: a feasible program is called "+s.Status.String(), "Q = %v, P = %v, G = %v, H = %v, A = %v, B = %v", hostile.Rows(q.Q), q.P, hostile.Rows(q.G), q.H, hostile.Rows(q.A), q.B)
 	}
 }
 
-// hostileBatch compares batches with items one by one.
-func hostileBatch(in *hostile.Input) {
-	k := in.IntN(4)
-	qps, sols, alone := make([]qpdiff.QP, k), make([]qpdiff.Solution, k), make([]qpdiff.Solution, k)
-	failed := false
-	n, m := 1+in.IntN(4), in.IntN(5)
-	var dz [][]float64
-	grads, single := make([]qpdiff.QPGrad, k), make([]qpdiff.QPGrad, k)
-	sum := zeros(n)
-	for i := range qps {
-		p := in.Profile()
-		if in.IntN(2) == 0 {
-			p = hostile.Integer
-		}
-		qps[i] = anyQP(in, p, n, m, 0)
-		if in.IntN(20) == 0 {
-			distort(in, &qps[i])
-		}
-		failed = alone[i].Solve(&qps[i]) != nil || failed
-	}
-	if err := qpdiff.SolveBatch(sols, qps); in.Answer("SolveBatch", err) == failed {
-		in.Failf("SolveBatch: error differs from that of the items", "%v, one by one failed: %v", err, failed)
-	}
-	failed = false
-	shared := in.IntN(2) == 0
-	for i := range sols {
-		if sols[i].Status != alone[i].Status || !hostile.SameBits(sols[i].Z, alone[i].Z) || !hostile.SameBits(sols[i].Lambda, alone[i].Lambda) {
-			in.Failf("SolveBatch: other bits than one by one", "item %d: %v %v, alone %v %v", i, sols[i].Status, sols[i].Z, alone[i].Status, alone[i].Z)
-		}
-		if len(qps[i].P) != n {
-			return // another shape: no shared cotangents
-		}
-		dz = append(dz, in.Vector(hostile.Tame, n))
-		grads[i].P, single[i].P = zeros(n), zeros(n)
-		if shared {
-			grads[i].P = sum
-		}
-		err := alone[i].VJP(nil, &single[i], dz[i], nil, nil)
-		failed = failed || err != nil
-	}
-	if err := qpdiff.VJPBatch(nil, grads, sols, dz, nil, nil); in.Answer("VJPBatch", err) == failed {
-		in.Failf("VJPBatch: error differs from that of the items", "%v, one by one failed: %v", err, failed)
-	}
-	want := zeros(n)
-	for i := range grads {
-		if !hostile.Finite(grads[i].P) {
-			in.Failf("VJPBatch: not finite", "%v", grads[i].P)
-		}
-		if !shared && !hostile.SameBits(grads[i].P, single[i].P) {
-			in.Failf("VJPBatch: other bits than one by one", "%v and %v", grads[i].P, single[i].P)
-		}
-		for j, v := range single[i].P {
-			want[j] += v
-		}
-	}
-	if shared && k > 0 && !hostile.SameBits(sum, want) {
-		in.Failf("VJPBatch: other bits than one by one", "shared: %v and %v", sum, want)
-	}
-}
-
-// hostileProgram differentiates the solution of a QP as that of a program with
-// parameters, those of P and H, and compares.
-func hostileProgram(in *hostile.Input) {
-	p := in.Profile()
-	var k known
-	if p == hostile.Tame || p == hostile.Integer {
-		k = drawKnown(in, p, false)
-	} else {
-		k.QP = anyQP(in, p, 1+in.IntN(4), in.IntN(5), in.IntN(2))
-	}
-	var s qpdiff.Solution
-	if s.Solve(&k.QP) != nil {
-		s.Z, s.Lambda, s.Nu = in.Vector(p, len(k.P)), in.Vector(p, len(hostile.Rows(k.G))), in.Vector(p, len(hostile.Rows(k.A)))
-	}
-	n, m := len(k.P), len(hostile.Rows(k.G))
-	program := qpdiff.ConvexProgram{Objective: func(d *qpdiff.Partials, x, alpha []float64) float64 {
-		v := 0.0
-		for i := range x {
-			d.X[i] += alpha[i]
-			v += alpha[i] * x[i]
-			for j := range x {
-				if k.Q != nil && !k.Q.IsEmpty() {
-					d.X[i] += k.Q.At(i, j) * x[j]
-					v += .5 * x[i] * k.Q.At(i, j) * x[j]
-					d.XX.Set(i, j, k.Q.At(i, j))
-				}
-			}
-			d.XAlpha.Set(i, i, 1)
-		}
-		return v
-	}}
-	affine := func(row []float64, rhs int, value float64) qpdiff.ParamFunc {
-		return func(d *qpdiff.Partials, x, alpha []float64) float64 {
-			v := -value
-			if rhs >= 0 {
-				v = -alpha[rhs]
-				d.Alpha[rhs] = -1
-			}
-			for j, c := range row {
-				d.X[j] = c
-				v += c * x[j]
-			}
-			return v
-		}
-	}
-	alpha := append(slices.Clone(k.P), k.H...)
-	for i, row := range hostile.Rows(k.G) {
-		program.Inequalities = append(program.Inequalities, affine(row, n+i, 0))
-	}
-	for i, row := range hostile.Rows(k.A) {
-		program.Equalities = append(program.Equalities, affine(row, -1, k.B[i]))
-	}
-	x, lambda, nu := s.Z, s.Lambda, s.Nu
-	if in.IntN(10) == 0 {
-		switch in.IntN(5) {
-		case 0:
-			x = in.Vector(hostile.Poisoned, len(x))
-		case 1:
-			lambda = in.Vector(hostile.Poisoned, len(lambda))
-		case 2:
-			nu = in.Vector(hostile.Poisoned, len(nu)+in.IntN(2))
-		case 3:
-			alpha = in.Vector(hostile.Poisoned, len(alpha))
-		default:
-			program.Tol = []float64{-1, math.NaN(), math.Inf(1), 1, 1e-300}[in.IntN(5)]
-		}
+func load(in *hostile.Input, s subject, l learn.Learner, f *fit) {
+	d := drawData(in, f.profile, s.classes)
+	if !s.even {
+		weigh(in, f.profile, &d)
 	}
 	var kept hostile.Memory
-	kept.Vector(x, lambda, nu, alpha)
-	got, err := program.Differentiate(x, lambda, nu, alpha)
-	kept.Check(in, "Differentiate")
-	ok := in.Answer("Differentiate", err)
-	if got == nil {
-		if ok {
-			in.Failf("Differentiate: neither derivative nor error", "%v", err)
+	kept.Matrix(d.Dense())
+	kept.Vector(d.Y, d.Weights)
+	f.out, f.full, f.ok = nil, nil, false
+	outer, ok := l.(learn.SubsetLearner)
+	if !ok || in.IntN(2) == 0 {
+		err := l.Load(d)
+		if in.Replaying() {
+			fmt.Printf("Load X = %v, Y = %v, weights %v (%v): %v\n", hostile.Rows(d.Dense()), d.Y, d.Weights, f.profile, err)
+		}
+		if f.d = d; !in.Answer("Load", err) {
+			f.d = learn.Data{}
+		}
+		kept.Check(in, "Load")
+		return
+	}
+	full := s.make()
+	f.d = learn.Data{}
+	l.Reset()
+	if full.Load(d) != nil {
+		_ = l.Load(learn.Data{}) // which leaves l without data, too
+		return
+	}
+	if in.IntN(3) > 0 {
+		f.hyper = s.hyper(f.profile, d.Dense().RawMatrix().Cols)
+		_ = full.Fit(make([]float64, thetas(full, d)), f.hyper)
+	}
+	var out []int
+	for i := range d.Y {
+		if in.IntN(3) == 0 {
+			out = append(out, i)
+		}
+	}
+	switch in.IntN(20) {
+	case 0:
+		out = append(out, out...)
+	case 1:
+		out = append(out, in.IntN(20)-5)
+	}
+	err := outer.LoadSubset(full, out)
+	if in.Replaying() {
+		fmt.Printf("LoadSubset %v of X = %v, Y = %v, weights %v (%v): %v\n", out, hostile.Rows(d.Dense()), d.Y, d.Weights, f.profile, err)
+	}
+	if in.Answer("LoadSubset", err) {
+		f.d, f.out, f.full = d, out, full
+	}
+	kept.Check(in, "LoadSubset")
+}
+
+func thetas(l learn.Learner, d learn.Data) int {
+	_, c := d.X.Dims()
+	n, _ := l.Dims(c)
+	return n
+}
+
+func refit(in *hostile.Input, s subject, l learn.Learner, f *fit) {
+	if f.d.X == nil {
+		if in.Answer("Fit", l.Fit(make([]float64, 3), []float64{1, 1})) {
+			in.Failf("Fit: answers without data", "")
 		}
 		return
 	}
-	if !hostile.FiniteMatrix(got.X) || !hostile.FiniteMatrix(got.Lambda) || !hostile.FiniteMatrix(got.Nu) {
-		in.Failf("Differentiate: not finite", "%v, %v, %v with error %v", hostile.Rows(got.X), hostile.Rows(got.Lambda), hostile.Rows(got.Nu), err)
+	_, c := f.d.X.Dims()
+	if f.full == nil || f.hyper == nil || in.IntN(3) == 0 {
+		f.hyper = s.hyper(f.profile, c)
 	}
-	if !ok || s.Status != qpdiff.Optimal || k.z == nil || !(k.cond < 1e6) || program.Tol != 0 || !slices.Equal(alpha, append(slices.Clone(k.P), k.H...)) {
+	if in.IntN(40) == 0 {
+		f.hyper = in.Vector(hostile.Integer, in.IntN(len(f.hyper)+2))
+	}
+	theta := fill(thetas(l, f.d), 7)
+	var kept hostile.Memory
+	kept.Matrix(f.d.Dense())
+	kept.Vector(f.d.Y, f.hyper)
+	err := l.Fit(theta, f.hyper)
+	if in.Replaying() {
+		fmt.Printf("Fit at %v: %v, error %v\n", f.hyper, theta, err)
+	}
+	kept.Check(in, "Fit")
+	f.ok, f.theta = in.Answer("Fit", err), theta
+	if !f.ok {
+		if !hostile.SameBits(theta, fill(len(theta), 7)) && !(s.errorWrites && errors.Is(err, qpdiff.ErrIterationLimit)) {
+			in.Failf("Fit: an error writes θ", "%v with %v", theta, err)
+		}
+		if in.IntN(4) == 0 {
+			product(in, s, l, f)
+		}
 		return
 	}
-	if !k.strict {
-		in.Failf("Differentiate: answers at weakly active rows", "rows %v, condition %.3g", k.weak, k.cond)
-	}
-	t := &qpdiff.QPGrad{P: in.Vector(hostile.Tame, n), H: in.Vector(hostile.Tame, m)}
-	dz := zeros(n)
-	if s.JVP(nil, dz, nil, nil, t) != nil {
+	if !hostile.Finite(theta) {
+		in.Failf("Fit: not finite", "θ = %v at %v", theta, f.hyper)
 		return
 	}
-	dalpha := append(slices.Clone(t.P), t.H...)
-	for i, row := range hostile.Rows(got.X) {
-		want := hostile.Dot([][]float64{row}, [][]float64{dalpha})
-		// Where rows hold z the terms of a derivative of 0, of the size of dα, cancel.
-		if math.Abs(want-dz[i]) > 1e-13*k.cond*((1+hostile.Norm(row))*hostile.Norm(dalpha)+hostile.Norm(dz)) {
-			in.Failf("Differentiate: differs from the QP's JVP", "%v instead of %v, condition %.3g", want, dz[i], k.cond)
+	if s.objective != nil && f.profile <= hostile.Scaled {
+		lower(in, s, f)
+	}
+	if in.IntN(4) == 0 {
+		same(in, s, l, f)
+	}
+}
+
+// used is the data that a fit saw.
+func (f *fit) used() learn.Data {
+	if f.full == nil {
+		return f.d
+	}
+	r, c := f.d.X.Dims()
+	var keep []int
+	for i := range r {
+		if !slices.Contains(f.out, i) {
+			keep = append(keep, i)
+		}
+	}
+	if len(keep) == 0 {
+		return learn.Data{}
+	}
+	d := learn.Data{X: mat.NewDense(len(keep), c, nil), Y: make([]float64, len(keep))}
+	for i, k := range keep {
+		copy(d.Dense().RawRowView(i), f.d.Dense().RawRowView(k))
+		d.Y[i] = f.d.Y[k]
+		if f.d.Weights != nil {
+			d.Weights = append(d.Weights, f.d.Weights[k])
+		}
+	}
+	return d
+}
+
+// optimalTol is how much lower than at θ an objective may be nearby, relative to
+// the size of its terms: rounding.
+const optimalTol = 1e-13
+
+// referenceTol is the tolerance of a QP's residual.
+const referenceTol = 1e-9
+
+// moderate reports hyperparameters of a usual size.
+func moderate(hyper []float64) bool {
+	for _, h := range hyper {
+		if h != 0 && !(h > 1e-3 && h < 1e3) {
+			return false
+		}
+	}
+	return true
+}
+
+// lower looks for a point near θ with a lower objective.
+func lower(in *hostile.Input, s subject, f *fit) {
+	d := f.used()
+	if d.X == nil {
+		return
+	}
+	at, size := s.objective(d, f.theta, f.hyper)
+	if !hostile.Finite([]float64{at, size}) {
+		return
+	}
+	if s.reference != nil && f.profile <= hostile.Integer && in.IntN(4) == 0 && moderate(f.hyper) {
+		// The smallest numbers have no digits to compare.
+		if least, ok := s.reference(d, f.hyper); ok && at > least+referenceTol*size+0x1p-1022 {
+			in.Failf("Fit: above the minimum", "%v at θ = %v where a QP finds %v; hyper %v, X = %v, Y = %v, weights %v", at, f.theta, least, f.hyper, hostile.Rows(d.Dense()), d.Y, d.Weights)
+		}
+	}
+	for range 4 {
+		direction := in.Vector(hostile.Tame, len(f.theta))
+		if in.IntN(2) == 0 {
+			clear(direction)
+			direction[in.IntN(len(direction))] = 1 - 2*float64(in.IntN(2))
+		}
+		step := math.Pow(10, -9*in.Float64()) * (hostile.MaxAbs(f.theta) + math.Pow(10, -6*in.Float64()))
+		moved := slices.Clone(f.theta)
+		for i, v := range direction {
+			moved[i] += step * v
+		}
+		if there, also := s.objective(d, moved, f.hyper); there < at-optimalTol*max(size, also) {
+			in.Failf("Fit: not a minimum", "%v at θ = %v, %v lower %v away, %v; hyper %v, X = %v, Y = %v, weights %v", at, f.theta, at-there, step, f.profile, f.hyper, hostile.Rows(d.Dense()), d.Y, d.Weights)
+			return
 		}
 	}
 }
 
-// hostileSmall calls ForEach and prints numbers of no status and no block.
-func hostileSmall(in *hostile.Input) {
-	calls := make([]int, in.IntN(20))
-	fails := map[int]bool{}
-	for range in.IntN(3) {
-		fails[in.IntN(20)] = true
-	}
-	err := qpdiff.ForEach(in.IntN(5)-1, len(calls), func(i int) error {
-		calls[i]++
-		if fails[i] {
-			return fmt.Errorf("item %d: %w", i, qpdiff.ErrDomain)
+// same compares a refit after Reset with a new learner, bit by bit.
+func same(in *hostile.Input, s subject, l learn.Learner, f *fit) {
+	fresh := s.make()
+	if f.full != nil {
+		if fresh.(learn.SubsetLearner).LoadSubset(f.full, f.out) != nil {
+			in.Failf("LoadSubset: fails the second time", "")
+			return
 		}
-		return nil
+	} else if err := fresh.Load(f.d); err != nil {
+		in.Failf("Load: fails the second time", "%v", err)
+		return
+	}
+	l.Reset()
+	again, new := fill(len(f.theta), 7), fill(len(f.theta), 7)
+	err, errNew := l.Fit(again, f.hyper), fresh.Fit(new, f.hyper)
+	f.ok, f.theta = err == nil, again
+	if (err == nil) != (errNew == nil) || !hostile.SameBits(again, new) {
+		in.Failf("Reset: a refit has other bits than a new learner", "%v, %v, new: %v, %v", again, err, new, errNew)
+		return
+	}
+	if err != nil {
+		return
+	}
+	w := in.Vector(hostile.Tame, len(new))
+	g, h := learnerGrad(f.d, f.hyper), learnerGrad(f.d, f.hyper)
+	err, errNew = l.VJP(nil, g, w), fresh.VJP(nil, h, w)
+	if (err == nil) != (errNew == nil) || !slices.EqualFunc(gradBlocks(g), gradBlocks(h), hostile.SameBits) {
+		in.Failf("Reset: a VJP has other bits than that of a new learner", "%v, %v, new: %v, %v", gradBlocks(g), err, gradBlocks(h), errNew)
+	}
+}
+
+// product asks for derivatives of the last fit.
+func product(in *hostile.Input, s subject, l learn.Learner, f *fit) {
+	if !f.ok {
+		n := 3
+		if f.d.X != nil {
+			n = thetas(l, f.d)
+		}
+		if err := l.VJP(nil, &learn.Grad{}, make([]float64, n)); !errors.Is(err, qpdiff.ErrNotFitted) {
+			in.Failf("VJP: answers without a fit", "%v", err)
+		}
+		return
+	}
+	cotangents := hostile.Tame
+	if in.IntN(6) == 0 {
+		cotangents = in.Profile()
+	}
+	w := in.Vector(cotangents, len(f.theta))
+	g := learnerGrad(f.d, f.hyper)
+	var kept hostile.Memory
+	kept.Matrix(f.d.Dense())
+	kept.Vector(f.d.Y, f.hyper, w)
+	err := l.VJP(nil, g, w)
+	kept.Check(in, "VJP")
+	answered := in.Answer("VJP", err)
+	if g.Generalised && !s.generalised || g.Generalised && !answered && !errors.Is(err, qpdiff.ErrNotFinite) {
+		in.Failf("VJP: generalised without being told to", "error %v at %v", err, f.hyper)
+	}
+	if in.Replaying() {
+		fmt.Printf("VJP of %v: %v, error %v\n", w, gradBlocks(g), err)
+	}
+	if errors.Is(err, qpdiff.ErrNotFinite) {
+		return // what overflows may have been added
+	}
+	if !hostile.Finite(gradBlocks(g)...) {
+		in.Failf("VJP: not finite", "%v with error %v for dθ = %v at %v", gradBlocks(g), err, w, f.hyper)
+		return
+	}
+	if !answered && !s.partial && hostile.Norm(gradBlocks(g)...) != 0 {
+		in.Failf("VJP: an error writes", "%v with error %v", gradBlocks(g), err)
+	}
+	if answered {
+		again := learnerGrad(f.d, f.hyper)
+		if err := l.VJP(nil, again, w); err != nil || !slices.EqualFunc(gradBlocks(g), gradBlocks(again), hostile.SameBits) {
+			in.Failf("VJP: the second call has other bits", "%v, then %v, %v", gradBlocks(g), gradBlocks(again), err)
+		}
+		part := learnerGrad(f.d, f.hyper)
+		if in.IntN(2) == 0 {
+			part.X = nil
+		}
+		if in.IntN(2) == 0 {
+			part.Y = nil
+		}
+		if err := l.VJP(nil, part, w); err != nil {
+			in.Failf("VJP: refuses a part of what it answered", "%v", err)
+		} else if !hostile.SameBits(part.Hyper, g.Hyper) || part.Y != nil && !hostile.SameBits(part.Y, g.Y) {
+			in.Failf("VJP: a part has other bits", "%v of %v", gradBlocks(part), gradBlocks(g))
+		}
+	}
+	tangents := hostile.Tame
+	if in.IntN(6) == 0 {
+		tangents = in.Profile()
+	}
+	r, c := f.d.X.Dims()
+	t := &learn.Grad{Hyper: in.Vector(tangents, len(f.hyper)), X: mat.NewDense(r, c, in.Vector(tangents, r*c)), Y: in.Vector(tangents, r)}
+	// At the end of its domain a hyperparameter may only rise, and one-sided
+	// derivatives need not add up: it moves alone, or not at all.
+	alone := in.IntN(2) == 0
+	for i, h := range f.hyper {
+		if h != 0 {
+			continue
+		}
+		if t.Hyper[i] = math.Abs(t.Hyper[i]); alone {
+			t.X.Zero()
+			clear(t.Y)
+		} else {
+			t.Hyper[i] = 0
+		}
+	}
+	equal := in.IntN(3) > 0
+	if equal {
+		equalTangents(f.d, t)
+	}
+	if j, ok := l.(learn.ForwardLearner); ok {
+		dtheta := fill(len(f.theta), 7)
+		var kept hostile.Memory
+		kept.Vector(gradBlocks(t)...)
+		err := j.JVP(nil, dtheta, t)
+		kept.Check(in, "JVP")
+		if in.Replaying() {
+			fmt.Printf("JVP along %v: %v, error %v\n", gradBlocks(t), dtheta, err)
+		}
+		if !in.Answer("JVP", err) {
+			if !hostile.SameBits(dtheta, fill(len(dtheta), 7)) && !errors.Is(err, qpdiff.ErrNotFinite) {
+				in.Failf("JVP: an error writes", "%v with error %v", dtheta, err)
+			}
+			// The right-hand side of a JVP is in units of the gradient, and may
+			// overflow where that of a VJP, in units of θ, does not.
+			if answered && equal && !g.Generalised && !s.unbounded(f.hyper) && tangents <= hostile.Integer && f.profile <= hostile.Integer && hostile.Norm(g.Hyper) < 1e6 && hostile.MaxAbs(f.hyper) < nearMax {
+				in.Failf("JVP: refuses where VJP answers", "hyper %v, X = %v, Y = %v, weights %v: %v", f.hyper, hostile.Rows(f.d.Dense()), f.d.Y, f.d.Weights, err)
+			}
+			return
+		}
+		if !hostile.Finite(dtheta) {
+			in.Failf("JVP: not finite", "%v along %v at %v", dtheta, gradBlocks(t), f.hyper)
+			return
+		}
+		if answered && equal && !g.Generalised && cotangents <= hostile.Scaled && tangents <= hostile.Scaled && f.profile <= hostile.Integer {
+			adjoint(in, s, f, g, t, w, dtheta)
+		}
+	}
+	if answered && !g.Generalised && f.full == nil && f.profile <= hostile.Integer && cotangents == hostile.Tame && in.IntN(2) == 0 {
+		differences(in, s, f, g, func(l learn.Learner, theta []float64) (float64, bool) {
+			return hostile.Dot([][]float64{theta}, [][]float64{w}), true
+		})
+	}
+}
+
+// equalTangents moves equal rows equally, and opposite rows with opposite
+// labels, which are as good as equal to a margin, oppositely.
+func equalTangents(d learn.Data, t *learn.Grad) {
+	r, _ := d.X.Dims()
+	for i := range r {
+		for k := range i {
+			for _, sign := range []float64{1, -1} {
+				opposite := func(a, b float64) bool { return a == sign*b }
+				if d.Y[i] == sign*d.Y[k] && slices.EqualFunc(d.Dense().RawRowView(i), d.Dense().RawRowView(k), opposite) {
+					for j, v := range t.X.RawRowView(k) {
+						t.X.Set(i, j, sign*v)
+					}
+					t.Y[i] = sign * t.Y[k]
+				}
+			}
+		}
+	}
+}
+
+// nearMax is a hyperparameter of which products with data and tangents may
+// overflow.
+const nearMax = 1e300
+
+// adjointTol bounds what rounding may take apart in two products with one
+// Jacobian, relative to the lengths of the vectors. The condition of what is
+// solved is not known here: it leaves out Jacobians so large that the problem
+// must be ill-conditioned, and allows 1e6.
+const adjointTol = 1e-9
+
+func adjoint(in *hostile.Input, s subject, f *fit, g, t *learn.Grad, w, dtheta []float64) {
+	for _, h := range f.hyper {
+		if h > 0 && h < hostile.Subnormal { // so is θ, which then has few bits
+			return
+		}
+	}
+	if s.kernel != nil && !moderate(f.hyper) || s.unbounded(f.hyper) {
+		return
+	}
+	gb, tb := gradBlocks(g), gradBlocks(t)
+	length := hostile.Norm(gb...)*hostile.Norm(tb...) + hostile.Norm(w)*hostile.Norm(dtheta)
+	if !(length < 1e8*(1+hostile.Norm(w)*hostile.Norm(tb...))) {
+		return
+	}
+	left, right := hostile.Dot([][]float64{w}, [][]float64{dtheta}), hostile.Dot(gb, tb)
+	// A derivative in a weight is H⁻¹ times terms of the size of θ or of a row. Where
+	// the elbow leaves nothing of them, their rounding is left, over the ridge penalty.
+	lost := 0.0
+	if s.ridge != nil && s.ridge(f.hyper) > 0 {
+		lost = 0x1p-52 * hostile.Norm(w) * hostile.Norm(t.Hyper) * (hostile.Norm(f.theta) + hostile.Norm(hostile.Rows(f.d.Dense())...)) / s.ridge(f.hyper)
+	}
+	// A derivative of a decision value sums products of the kernel's values and of dual
+	// variables, up to C, or their derivatives. Each loses a few roundings.
+	if s.kernel != nil {
+		for i := range f.d.Y {
+			x := f.d.Dense().RawRowView(i)
+			lost += 0x1p-48 * hostile.Norm(w) * hostile.Norm(tb...) * (1 + f.hyper[0]) * s.kernel.Eval(f.hyper[1:], x, x)
+		}
+	}
+	tol := adjointTol
+	if s.inverse { // a condition above the 1e6 that the tolerance allows for
+		cond := 1.0
+		for i := range f.d.Y {
+			x := f.d.Dense().RawRowView(i)
+			cond += s.kernel.Eval(f.hyper[1:], x, x) / f.hyper[0]
+		}
+		tol *= max(1, cond/1e6)
+	}
+	if math.Abs(left-right) > tol*length+lost+hostile.Subnormal {
+		in.Failf("VJP and JVP are not adjoint", "%v and %v; θ = %v, hyper %v, X = %v, Y = %v, weights %v", left, right, f.theta, f.hyper, hostile.Rows(f.d.Dense()), f.d.Y, f.d.Weights)
+	}
+}
+
+// differences compares the derivative of value along a random direction with
+// its differences.
+func differences(in *hostile.Input, s subject, f *fit, g *learn.Grad, value func(l learn.Learner, theta []float64) (float64, bool)) {
+	if !moderate(f.hyper) {
+		return
+	}
+	if hostile.Norm(gradBlocks(g)...) > 1e4 || hostile.MaxAbs(f.theta) > 1e4 {
+		return
+	}
+	r, c := f.d.X.Dims()
+	t := &learn.Grad{Hyper: in.Vector(hostile.Tame, len(f.hyper)), X: mat.NewDense(r, c, in.Vector(hostile.Tame, r*c)), Y: in.Vector(hostile.Tame, r)}
+	for i, h := range f.hyper {
+		t.Hyper[i] *= h // keeps a 0 where it is
+	}
+	if s.classes {
+		clear(t.Y)
+	}
+	switch in.IntN(4) {
+	case 0:
+		t.X.Zero()
+	case 1:
+		clear(t.Hyper)
+	}
+	equalTangents(f.d, t)
+	probe := s.make()
+	in.Slope("VJP", func(step float64) (float64, bool) {
+		moved := learn.Data{X: mat.DenseCopyOf(f.d.X), Y: slices.Clone(f.d.Y), Weights: f.d.Weights}
+		hyper := slices.Clone(f.hyper)
+		for i := range r {
+			for j := range c {
+				moved.Dense().Set(i, j, moved.X.At(i, j)+step*t.X.At(i, j))
+			}
+			moved.Y[i] += step * t.Y[i]
+		}
+		for i := range hyper {
+			hyper[i] += step * t.Hyper[i]
+		}
+		theta := make([]float64, len(f.theta))
+		if probe.Load(moved) != nil || probe.Fit(theta, hyper) != nil {
+			return 0, false
+		}
+		return value(probe, theta)
+	}, hostile.Dot(gradBlocks(g), gradBlocks(t)), hostile.Norm(gradBlocks(g)...)*hostile.Norm(gradBlocks(t)...))
+}
+
+// predict asks a Predictor for predictions and their derivatives.
+func predict(in *hostile.Input, s subject, l learn.Learner, f *fit) {
+	d := l.(learn.Predictor)
+	cols := 1 + in.IntN(3)
+	if f.d.X != nil && in.IntN(10) > 0 {
+		_, cols = f.d.X.Dims()
+	}
+	p := f.profile
+	if in.IntN(6) == 0 {
+		p = in.Profile()
+	}
+	x := in.Matrix(p, 1+in.IntN(4), cols)
+	n, _ := x.Dims()
+	if f.d.X != nil && f.d.Dense().RawMatrix().Cols == cols && in.IntN(3) == 0 {
+		copy(x.RawRowView(0), f.d.Dense().RawRowView(0))
+	}
+	dst := make([]float64, n)
+	var kept hostile.Memory
+	kept.Matrix(x)
+	err := d.Predict(nil, dst, x)
+	if in.Replaying() {
+		fmt.Printf("Predict %v: %v, error %v\n", hostile.Rows(x), dst, err)
+	}
+	kept.Check(in, "Predict")
+	if f.ok {
+		in.Answer("Predict", err)
+	} else if !errors.Is(err, qpdiff.ErrNotFitted) {
+		in.Failf("Predict: answers without a fit", "%v", err)
+	}
+	if err == nil && !hostile.Finite(dst) {
+		in.Failf("Predict: not finite", "%v for %v", dst, hostile.Rows(x))
+	}
+	if !f.ok {
+		return
+	}
+	w := in.Vector(hostile.Tame, n)
+	if in.IntN(6) == 0 {
+		w = in.Vector(in.Profile(), n)
+	}
+	g, dx := learnerGrad(f.d, f.hyper), mat.NewDense(n, cols, nil)
+	kept.Vector(w)
+	errVJP := d.PredictVJP(nil, g, dx, x, w)
+	kept.Check(in, "PredictVJP")
+	in.Answer("PredictVJP", errVJP)
+	if in.Replaying() {
+		fmt.Printf("PredictVJP of %v: %v, %v, error %v\n", w, gradBlocks(g), hostile.Rows(dx), errVJP)
+	}
+	if errors.Is(errVJP, qpdiff.ErrNotFinite) {
+		return // what overflows may have been added
+	}
+	if !hostile.Finite(gradBlocks(g)...) || !hostile.FiniteMatrix(dx) {
+		in.Failf("PredictVJP: not finite", "%v, %v with error %v for %v, hyper %v", gradBlocks(g), hostile.Rows(dx), errVJP, hostile.Rows(x), f.hyper)
+		return
+	}
+	if errVJP != nil || err != nil {
+		if errVJP != nil && (hostile.Norm(gradBlocks(g)...) != 0 || hostile.MaxAbs(hostile.Rows(dx)...) != 0) {
+			in.Failf("PredictVJP: an error writes", "%v with error %v", gradBlocks(g), errVJP)
+		}
+		return
+	}
+	k, ok := l.(interface {
+		PredictJVP(w *qpdiff.Workspace, dst []float64, x, dx *mat.Dense, d *learn.Grad) error
 	})
-	in.Answer("ForEach", err)
-	want := ""
-	for i, c := range calls {
-		if c != 1 {
-			in.Failf("ForEach: calls an item not once", "%v", calls)
+	if !ok {
+		return
+	}
+	r, _ := f.d.X.Dims()
+	t := &learn.Grad{Hyper: in.Vector(hostile.Tame, len(f.hyper)), X: in.Matrix(hostile.Tame, r, cols), Y: in.Vector(hostile.Tame, r)}
+	equalTangents(f.d, t)
+	df := fill(n, 7)
+	kept.Vector(gradBlocks(t)...)
+	errJVP := k.PredictJVP(nil, df, x, nil, t)
+	kept.Check(in, "PredictJVP")
+	if in.Replaying() {
+		fmt.Printf("PredictJVP along %v: %v, error %v\n", gradBlocks(t), df, errJVP)
+	}
+	if !in.Answer("PredictJVP", errJVP) {
+		if !errors.Is(errJVP, qpdiff.ErrNotFinite) {
+			in.Failf("PredictJVP: refuses where PredictVJP answers", "%v at %v", errJVP, f.hyper)
 		}
-		if fails[i] && want == "" {
-			want = fmt.Sprintf("item %d: %v", i, qpdiff.ErrDomain)
+		return
+	}
+	if !hostile.Finite(df) {
+		in.Failf("PredictJVP: not finite", "%v along %v at %v", df, gradBlocks(t), f.hyper)
+	} else if p <= hostile.Integer && f.profile <= hostile.Integer && !g.Generalised {
+		adjoint(in, s, f, g, t, w, df)
+	}
+}
+
+func hostileElasticNet(in *hostile.Input) {
+	per, generalised := in.IntN(3) == 0, in.IntN(4) == 0
+	exercise(in, subject{
+		make: func() learn.Learner {
+			if per {
+				return &perFeatureNet{ElasticNet: linear.ElasticNet{Generalised: generalised}}
+			}
+			return &linear.ElasticNet{Generalised: generalised}
+		},
+		hyper: func(p hostile.Profile, n int) []float64 {
+			k := 1
+			if per {
+				k = n
+			}
+			h := make([]float64, 2*k)
+			for i := range h {
+				h[i] = penalty(in, p)
+			}
+			return h
+		},
+		objective: func(d learn.Data, theta, hyper []float64) (value, size float64) {
+			n := countOf(d)
+			for i, y := range d.Y {
+				if weight(d, i) == 0 {
+					continue
+				}
+				r, s := -y, math.Abs(y)
+				for j, v := range d.Dense().RawRowView(i) {
+					r += v * theta[j]
+					s += math.Abs(v * theta[j])
+				}
+				value += weight(d, i) / n * r * r / 2
+				size += weight(d, i) / n * s * s / 2
+			}
+			for j, v := range theta {
+				l1, l2 := hyper[0], hyper[1]
+				if per {
+					l1, l2 = hyper[j], hyper[len(theta)+j]
+				}
+				penalty := l1*math.Abs(v) + l2*v*v/2
+				value += penalty
+				size += penalty
+			}
+			return
+		},
+		// θ = u − v with u, v ≥ 0.
+		reference: func(d learn.Data, hyper []float64) (float64, bool) {
+			r, c := d.X.Dims()
+			n := countOf(d)
+			constant := 0.0
+			q := qpdiff.QP{Q: mat.NewDense(2*c, 2*c, nil), P: make([]float64, 2*c), G: mat.NewDense(2*c, 2*c, nil), H: make([]float64, 2*c)}
+			sign := func(j int) (int, float64) { return j % c, 1 - 2*float64(j/c) }
+			for j := range 2 * c {
+				a, sa := sign(j)
+				l1, l2 := hyper[0], hyper[1]
+				if per {
+					l1, l2 = hyper[a], hyper[c+a]
+				}
+				q.G.Set(j, j, -1)
+				q.P[j] = l1
+				for i, y := range d.Y {
+					q.P[j] -= sa * d.X.At(i, a) * y * weight(d, i) / n
+				}
+				for k := range j + 1 {
+					b, sb := sign(k)
+					s := 0.0
+					for i := range r {
+						s += d.X.At(i, a) * d.X.At(i, b) * weight(d, i) / n
+					}
+					if a == b {
+						s += l2
+					}
+					q.Q.Set(j, k, sa*sb*s)
+					q.Q.Set(k, j, sa*sb*s)
+				}
+			}
+			for i, y := range d.Y {
+				constant += y * y * weight(d, i) / (2 * n)
+			}
+			var s qpdiff.Solution
+			err := s.Solve(&q)
+			return s.Objective + constant, err == nil
+		},
+		generalised: generalised, partial: true,
+	})
+}
+
+func hostileHuber(in *hostile.Input) {
+	intercept, generalised := in.IntN(2) == 0, in.IntN(4) == 0
+	residual := func(d learn.Data, theta []float64, i int) (r, size float64) {
+		r, size = d.Y[i], math.Abs(d.Y[i])
+		for j, t := range theta {
+			v := 1.0
+			if j < d.Dense().RawMatrix().Cols {
+				v = d.X.At(i, j)
+			}
+			r -= v * t
+			size += math.Abs(v * t)
+		}
+		return
+	}
+	exercise(in, subject{
+		make:  func() learn.Learner { return &linear.Huber{Intercept: intercept, Generalised: generalised} },
+		hyper: func(p hostile.Profile, n int) []float64 { return []float64{penalty(in, p), penalty(in, p)} },
+		ridge: func(hyper []float64) float64 { return hyper[0] },
+		objective: func(d learn.Data, theta, hyper []float64) (value, size float64) {
+			loss := func(r float64) float64 {
+				if r > hyper[1] {
+					return hyper[1] * (r - hyper[1]/2)
+				}
+				return r * r / 2
+			}
+			total := countOf(d)
+			for i := range d.Y {
+				r, s := residual(d, theta, i)
+				value += weight(d, i) * loss(math.Abs(r)) / total
+				size += weight(d, i) * loss(s) / total
+			}
+			for _, v := range theta[:d.Dense().RawMatrix().Cols] {
+				value += hyper[0] * v * v / 2
+				size += hyper[0] * v * v / 2
+			}
+			return
+		},
+		// With θ, a part of each residual that counts by its square, and the parts above
+		// and below that: a = y − Xθ − u + v.
+		reference: func(d learn.Data, hyper []float64) (float64, bool) {
+			r, c := d.X.Dims()
+			k := c
+			if intercept {
+				k++
+			}
+			total := countOf(d)
+			q := qpdiff.QP{Q: mat.NewDense(k+3*r, k+3*r, nil), P: make([]float64, k+3*r), G: mat.NewDense(2*r, k+3*r, nil), H: make([]float64, 2*r),
+				A: mat.NewDense(r, k+3*r, nil), B: slices.Clone(d.Y)}
+			for j := range c {
+				q.Q.Set(j, j, hyper[0])
+			}
+			for i := range r {
+				share := weight(d, i) / total
+				q.Q.Set(k+i, k+i, share)
+				for j := range k {
+					v := 1.0
+					if j < c {
+						v = d.X.At(i, j)
+					}
+					q.A.Set(i, j, v)
+				}
+				q.A.Set(i, k+i, 1)
+				for side, sign := range []float64{1, -1} {
+					at := k + (1+side)*r + i
+					q.A.Set(i, at, sign)
+					q.P[at] = hyper[1] * share
+					q.G.Set(side*r+i, at, -1)
+				}
+			}
+			var s qpdiff.Solution
+			err := s.Solve(&q)
+			return s.Objective, err == nil
+		},
+		generalised: generalised,
+	})
+}
+
+// linear adds loss(margin) over the rows, as often as they count, and the penalties.
+func linearValue(d learn.Data, theta []float64, loss func(margin float64) float64, penalty func(v float64) float64) (value, size float64) {
+	for i, y := range d.Y {
+		w := weight(d, i)
+		if w == 0 {
+			continue
+		}
+		m, s := 0.0, 0.0
+		for j, v := range d.Dense().RawRowView(i) {
+			m += y * v * theta[j]
+			s += math.Abs(y * v * theta[j])
+		}
+		value += w * loss(m)
+		size += w * (math.Abs(loss(m)) + loss(-s))
+	}
+	for _, v := range theta {
+		value += penalty(v)
+		size += penalty(v)
+	}
+	return
+}
+
+func hostileSVM(in *hostile.Input) {
+	generalised := in.IntN(4) == 0
+	exercise(in, subject{
+		make:    func() learn.Learner { return &margin.SVM{Generalised: generalised} },
+		classes: true,
+		ridge:   func(hyper []float64) float64 { return hyper[len(hyper)-1] },
+		hyper: func(p hostile.Profile, n int) []float64 {
+			return []float64{penalty(in, p), penalty(in, p)}
+		},
+		objective: func(d learn.Data, theta, hyper []float64) (value, size float64) {
+			n := countOf(d)
+			return linearValue(d, theta, func(m float64) float64 { return max(0, 1-m) / n },
+				func(v float64) float64 { return hyper[0]*math.Abs(v) + hyper[1]*v*v/2 })
+		},
+		// θ, its magnitudes and the losses of the rows.
+		reference: func(d learn.Data, hyper []float64) (float64, bool) {
+			r, c := d.X.Dims()
+			size := 2*c + r
+			q := qpdiff.QP{Q: mat.NewDense(size, size, nil), P: make([]float64, size), G: mat.NewDense(2*c+2*r, size, nil), H: make([]float64, 2*c+2*r)}
+			for j := range c {
+				q.Q.Set(j, j, hyper[1])
+				q.P[c+j] = hyper[0]
+				q.G.Set(2*j, j, 1)
+				q.G.Set(2*j, c+j, -1)
+				q.G.Set(2*j+1, j, -1)
+				q.G.Set(2*j+1, c+j, -1)
+			}
+			for i, y := range d.Y {
+				q.P[2*c+i] = weight(d, i) / countOf(d)
+				for j, v := range d.Dense().RawRowView(i) {
+					q.G.Set(2*c+2*i, j, -y*v)
+				}
+				q.G.Set(2*c+2*i, 2*c+i, -1)
+				q.H[2*c+2*i] = -1
+				q.G.Set(2*c+2*i+1, 2*c+i, -1)
+			}
+			var s qpdiff.Solution
+			err := s.Solve(&q)
+			return s.Objective, err == nil
+		},
+		generalised: generalised, partial: true,
+	})
+}
+
+func hostileLearnedLoss(in *hostile.Input) {
+	generalised := in.IntN(4) == 0
+	exercise(in, subject{
+		make:    func() learn.Learner { return &margin.LearnedLoss{Generalised: generalised} },
+		classes: true,
+		ridge:   func(hyper []float64) float64 { return hyper[len(hyper)-1] },
+		hyper: func(p hostile.Profile, n int) []float64 {
+			h := make([]float64, 5)
+			for i := range h {
+				h[i] = penalty(in, p)
+			}
+			return h
+		},
+		objective: func(d learn.Data, theta, hyper []float64) (value, size float64) {
+			n := countOf(d)
+			softplus := func(v float64) float64 { return max(v, 0) + math.Log1p(math.Exp(-math.Abs(v))) }
+			return linearValue(d, theta, func(m float64) float64 {
+				c := max(0, 1-m)
+				v := hyper[0]*c + hyper[2]*c*c + hyper[3]*softplus(-2*m)
+				if hyper[1] > 0 {
+					v += hyper[1] * math.Exp(-m)
+				}
+				return v / n
+			}, func(v float64) float64 { return hyper[4] * v * v / 2 })
+		},
+		generalised: generalised, partial: true,
+	})
+}
+
+func hostileLogistic(in *hostile.Input) {
+	intercept := linear.Intercept(in.IntN(3))
+	limit := 0
+	if in.IntN(10) == 0 {
+		limit = in.IntN(4) - 1
+	}
+	classes := in.IntN(4) > 0
+	var l *linear.Logistic
+	exercise(in, subject{
+		make: func() learn.Learner {
+			l = &linear.Logistic{Intercept: intercept, MaxIter: limit}
+			return l
+		},
+		classes: classes,
+		hyper:   func(p hostile.Profile, n int) []float64 { return []float64{penalty(in, p)} },
+		objective: func(d learn.Data, theta, hyper []float64) (value, size float64) {
+			_, n := d.X.Dims()
+			wide := d
+			if intercept != linear.NoIntercept {
+				wide.X = mat.NewDense(len(d.Y), n+1, nil)
+				for i := range d.Y {
+					copy(wide.Dense().RawRowView(i), d.Dense().RawRowView(i))
+					wide.Dense().Set(i, n, 1)
+				}
+			}
+			value, size = linearValue(wide, theta, func(m float64) float64 {
+				return hyper[0] * (max(-m, 0) + math.Log1p(math.Exp(-math.Abs(m))))
+			}, func(v float64) float64 { return v * v / 2 })
+			if intercept == linear.UnpenalisedIntercept {
+				value -= theta[n] * theta[n] / 2
+			}
+			return
+		},
+		errorWrites: true,
+	})
+	// What only Logistic has.
+	d := drawData(in, in.Profile(), true)
+	if l.Load(d) != nil {
+		return
+	}
+	theta := make([]float64, thetas(l, d))
+	fitted := in.Answer("Fit", l.Fit(theta, []float64{penalty(in, hostile.Tame)}))
+	if fitted && !hostile.Finite(theta) {
+		in.Failf("Fit: not finite", "%v", theta)
+	}
+	pi := make([]float64, len(d.Y))
+	v := in.Vector(in.Profile(), len(theta))
+	dst := make([]float64, len(theta))
+	errP, errH := l.Probabilities(nil, pi), l.SolveHessian(nil, dst, v)
+	if !fitted {
+		if !errors.Is(errP, qpdiff.ErrNotFitted) || !errors.Is(errH, qpdiff.ErrNotFitted) {
+			in.Failf("Probabilities, SolveHessian: answer without a fit", "%v, %v", errP, errH)
+		}
+		return
+	}
+	in.Answer("Probabilities", errP)
+	for _, p := range pi {
+		if !(p >= 0 && p <= 1) {
+			in.Failf("Probabilities: outside [0, 1]", "%v, θ = %v", pi, theta)
+			break
 		}
 	}
-	if (err == nil) != (want == "") || err != nil && err.Error() != want {
-		in.Failf("ForEach: not the error of the lowest item", "%v, want %s", err, want)
+	if in.Answer("SolveHessian", errH) && !hostile.Finite(dst) {
+		in.Failf("SolveHessian: not finite", "%v for %v", dst, v)
 	}
-	for i := range 8 {
-		_ = qpdiff.Status(i - 1).String()
+}
+
+func hostileSparseLogistic(in *hostile.Input) {
+	intercept, generalised, classes := in.IntN(2) == 0, in.IntN(4) == 0, in.IntN(4) > 0
+	exercise(in, subject{
+		make: func() learn.Learner {
+			return &linear.SparseLogistic{Intercept: intercept, Generalised: generalised}
+		},
+		classes: classes,
+		hyper: func(p hostile.Profile, n int) []float64 {
+			return []float64{penalty(in, p), penalty(in, p)}
+		},
+		objective: func(d learn.Data, theta, hyper []float64) (value, size float64) {
+			_, n := d.X.Dims()
+			total := countOf(d)
+			for i, y := range d.Y {
+				m, s := 0.0, 0.0
+				for j, t := range theta {
+					v := y * t
+					if j < n {
+						v *= d.X.At(i, j)
+					}
+					m += v
+					s += math.Abs(v)
+				}
+				value += (max(-m, 0) + math.Log1p(math.Exp(-math.Abs(m)))) * weight(d, i) / total
+				size += (max(-m, 0) + math.Log1p(math.Exp(-math.Abs(m))) + s) * weight(d, i) / total
+			}
+			for _, v := range theta[:n] {
+				penalty := hyper[0]*math.Abs(v) + hyper[1]*v*v/2
+				value += penalty
+				size += penalty
+			}
+			return
+		},
+		generalised: generalised, partial: true,
+	})
+}
+
+// drawKernel draws a kernel, nil included, and returns the one that it stands for.
+func drawKernel(in *hostile.Input) (drawn, meant kernel.Kernel) {
+	switch in.IntN(4) {
+	case 0:
+		drawn = kernel.RBF{}
+	case 1, 2:
+		drawn = kernel.Polynomial{Degree: in.IntN(5)}
+		if in.IntN(20) == 0 {
+			drawn = kernel.Polynomial{Degree: -1}
+		}
 	}
-	for i := range 6 {
-		_ = qpdiff.QPInput(i).String()
+	if meant = drawn; meant == nil {
+		meant = kernel.RBF{}
 	}
-	for i := range 3 {
-		_ = qpdiff.QPOutput(i).String()
+	return drawn, meant
+}
+
+func hostileKernelSVM(in *hostile.Input) {
+	l := kernel.SVM{Intercept: in.IntN(2) == 0, Generalised: in.IntN(4) == 0}
+	var kernel kernel.Kernel
+	l.Kernel, kernel = drawKernel(in)
+	s := subject{
+		make:    func() learn.Learner { k := l; return &k },
+		classes: true,
+		kernel:  kernel,
+		hyper: func(p hostile.Profile, n int) []float64 {
+			h := make([]float64, 1+kernel.NumParams(n))
+			for i := range h {
+				h[i] = penalty(in, p)
+			}
+			return h
+		},
+		generalised: l.Generalised,
 	}
+	exercise(in, s)
+	if l.Generalised || in.IntN(4) > 0 {
+		return
+	}
+	m, f := differencesOfPredictions(in, s)
+	if m != nil && !l.Intercept && moderate(f.hyper) {
+		dual(in, m, kernel, f.d, f.hyper)
+	}
+}
+
+// differencesOfPredictions compares the derivatives of a kernel machine's predictions at
+// smooth and integer data with differences. It returns the machine if there is a fit.
+func differencesOfPredictions(in *hostile.Input, s subject) (learn.Predictor, *fit) {
+	p := []hostile.Profile{hostile.Tame, hostile.Integer}[in.IntN(2)]
+	d := drawData(in, p, s.classes)
+	weigh(in, p, &d)
+	m := s.make()
+	if m.Load(d) != nil {
+		return nil, nil
+	}
+	f := &fit{profile: p, d: d, hyper: s.hyper(hostile.Tame, d.Dense().RawMatrix().Cols), theta: make([]float64, thetas(m, d))}
+	if m.Fit(f.theta, f.hyper) != nil {
+		return nil, nil
+	}
+	x := mat.NewDense(2, d.Dense().RawMatrix().Cols, in.Vector(p, 2*d.Dense().RawMatrix().Cols))
+	w := in.Vector(hostile.Tame, 2)
+	g := learnerGrad(d, f.hyper)
+	if in.Replaying() {
+		fmt.Printf("%+v fitted to X = %v, Y = %v, weights %v at %v: θ = %v, x = %v, cotangent %v\n", m, hostile.Rows(d.Dense()), d.Y, d.Weights, f.hyper, f.theta, hostile.Rows(x), w)
+	}
+	if in.Answer("PredictVJP", m.(learn.Predictor).PredictVJP(nil, g, nil, x, w)) {
+		differences(in, s, f, g, func(l learn.Learner, _ []float64) (float64, bool) {
+			dst := make([]float64, 2)
+			err := l.(learn.Predictor).Predict(nil, dst, x)
+			return hostile.Dot([][]float64{dst}, [][]float64{w}), err == nil
+		})
+	}
+	return m.(learn.Predictor), f
+}
+
+func hostileKernelRidge(in *hostile.Input) {
+	l := kernel.Ridge{Intercept: in.IntN(2) == 0}
+	var kernel kernel.Kernel
+	l.Kernel, kernel = drawKernel(in)
+	s := subject{
+		make:   func() learn.Learner { k := l; return &k },
+		kernel: kernel, inverse: true,
+		hyper: func(p hostile.Profile, n int) []float64 {
+			h := make([]float64, 1+kernel.NumParams(n))
+			for i := range h {
+				h[i] = penalty(in, p)
+			}
+			return h
+		},
+	}
+	exercise(in, s)
+	if in.IntN(4) == 0 {
+		differencesOfPredictions(in, s)
+	}
+	p := in.Profile()
+	if d := drawData(in, p, false); in.IntN(2) == 0 && s.make().Load(d) == nil {
+		leaveOneOut(in, p, s, d)
+	}
+}
+
+// leaveOneOut calls LeaveOneOut and its VJP, and compares the predictions with those of
+// one fit for each row.
+func leaveOneOut(in *hostile.Input, p hostile.Profile, s subject, d learn.Data) {
+	l := s.make().(learn.LeaveOneOutLearner)
+	hyper := s.hyper(p, d.Dense().RawMatrix().Cols)
+	dst := fill(len(d.Y), 7)
+	var kept hostile.Memory
+	kept.Matrix(d.Dense())
+	kept.Vector(d.Y, hyper)
+	err := errors.Join(l.Load(d), l.LeaveOneOut(dst, hyper))
+	kept.Check(in, "LeaveOneOut")
+	if in.Replaying() {
+		fmt.Printf("LeaveOneOut of X = %v, Y = %v (%v) at %v: %v, error %v\n", hostile.Rows(d.Dense()), d.Y, p, hyper, dst, err)
+	}
+	if !in.Answer("LeaveOneOut", err) {
+		if !hostile.SameBits(dst, fill(len(dst), 7)) {
+			in.Failf("LeaveOneOut: an error writes", "%v with %v", dst, err)
+		}
+		return
+	}
+	if !hostile.Finite(dst) {
+		in.Failf("LeaveOneOut: not finite", "%v at %v", dst, hyper)
+		return
+	}
+	g, dx := learnerGrad(d, hyper), mat.DenseCopyOf(learnerGrad(d, hyper).X)
+	if err := l.LeaveOneOutVJP(nil, g, dx, in.Vector(hostile.Tame, len(d.Y))); in.Answer("LeaveOneOutVJP", err) && !(hostile.Finite(gradBlocks(g)...) && hostile.FiniteMatrix(dx)) {
+		in.Failf("LeaveOneOutVJP: not finite", "%v, %v at %v", gradBlocks(g), hostile.Rows(dx), hyper)
+	}
+	if p > hostile.Integer || !moderate(hyper) || s.unbounded(hyper) {
+		return
+	}
+	m := s.make().(learn.Predictor)
+	_, n := d.X.Dims()
+	for out := range d.Y {
+		var rest []int
+		for i := range d.Y {
+			if i != out {
+				rest = append(rest, i)
+			}
+		}
+		one := []float64{0}
+		if errors.Join(m.Load(learn.Data{X: d.X, Y: d.Y, Rows: rest}), m.Fit(make([]float64, thetas(m, d)), hyper), m.Predict(nil, one, d.Dense().Slice(out, out+1, 0, n).(*mat.Dense))) != nil {
+			continue
+		}
+		// A prediction sums coefficients, up to y/λ, times values of the kernel.
+		size := 1 + hostile.MaxAbs(d.Y)
+		for i := range d.Y {
+			x := d.Dense().RawRowView(i)
+			size += hostile.MaxAbs(d.Y) * s.kernel.Eval(hyper[1:], x, x) / hyper[0]
+		}
+		if math.Abs(one[0]-dst[out]) > 1e-10*size {
+			in.Failf("LeaveOneOut: not that of a fit", "%v, a fit predicts %v for row %d; hyper %v, X = %v, Y = %v", dst, one, out, hyper, hostile.Rows(d.Dense()), d.Y)
+			return
+		}
+	}
+}
+
+// dual compares the decision values at the training rows, which are unique
+// without intercept, with those of the dual by the QP solver.
+func dual(in *hostile.Input, m learn.Predictor, kernel kernel.Kernel, d learn.Data, hyper []float64) {
+	n := len(d.Y)
+	q := qpdiff.QP{Q: mat.NewDense(n, n, nil), P: make([]float64, n), G: mat.NewDense(2*n, n, nil), H: make([]float64, 2*n)}
+	size := 0.0
+	for i, y := range d.Y {
+		q.P[i] = -y
+		q.G.Set(2*i, i, y)
+		q.H[2*i] = hyper[0] * weight(d, i)
+		q.G.Set(2*i+1, i, -y)
+		for k := range n {
+			v := kernel.Eval(hyper[1:], d.Dense().RawRowView(i), d.Dense().RawRowView(k))
+			q.Q.Set(i, k, v)
+			size = max(size, math.Abs(v))
+		}
+	}
+	var s qpdiff.Solution
+	got := make([]float64, n)
+	if s.Solve(&q) != nil || m.Predict(nil, got, d.Dense()) != nil {
+		return
+	}
+	var want mat.VecDense
+	want.MulVec(q.Q, mat.NewVecDense(n, s.Z))
+	for i, v := range got {
+		if math.Abs(v-want.AtVec(i)) > 1e-6*(1+size*hostile.MaxAbs(s.Z)) {
+			in.Failf("Predict: another decision than the QP's", "%v and %v; hyper %v, X = %v, Y = %v, weights %v", got, want.RawVector().Data, hyper, hostile.Rows(d.Dense()), d.Y, d.Weights)
+			return
+		}
+	}
+}
+
+// quartic is ½·mean (xᵀθ − y)² + a/2·‖θ‖² + b/4·Σθ⁴, with hyperparameters a, b.
+func quartic() smooth.Objective {
+	return smooth.Objective{NumHyper: 2,
+		Gradient: func(g, theta []float64, d learn.Data, hyper []float64) {
+			for j, v := range theta {
+				g[j] = hyper[0]*v + hyper[1]*v*v*v
+			}
+			for i, y := range d.Y {
+				x := d.Dense().RawRowView(i)
+				r := -y
+				for j, v := range x {
+					r += v * theta[j]
+				}
+				for j, v := range x {
+					g[j] += r * v / float64(len(d.Y))
+				}
+			}
+		},
+		HVP: func(hv, v, theta []float64, d learn.Data, hyper []float64) {
+			for j, t := range theta {
+				hv[j] = (hyper[0] + 3*hyper[1]*t*t) * v[j]
+			}
+			for i := range d.Y {
+				x := d.Dense().RawRowView(i)
+				s := 0.0
+				for j, a := range x {
+					s += a * v[j]
+				}
+				for j, a := range x {
+					hv[j] += s * a / float64(len(d.Y))
+				}
+			}
+		},
+		MixedVJP: func(g *learn.Grad, v, theta []float64, d learn.Data, hyper []float64) {
+			if g.Hyper != nil {
+				for j, t := range theta {
+					g.Hyper[0] += v[j] * t
+					g.Hyper[1] += v[j] * t * t * t
+				}
+			}
+			n := float64(len(d.Y))
+			for i, y := range d.Y {
+				x := d.Dense().RawRowView(i)
+				r, s := -y, 0.0
+				for j, a := range x {
+					r += a * theta[j]
+					s += a * v[j]
+				}
+				if g.X != nil {
+					row := g.X.RawRowView(i)
+					for j := range row {
+						row[j] += (r*v[j] + s*theta[j]) / n
+					}
+				}
+				if g.Y != nil {
+					g.Y[i] -= s / n
+				}
+			}
+		},
+	}
+}
+
+func hostileCustom(in *hostile.Input) {
+	limit := 0
+	if in.IntN(10) == 0 {
+		limit = in.IntN(3)
+	}
+	exercise(in, subject{
+		make:  func() learn.Learner { return &smooth.Learner{Objective: quartic(), MaxIter: limit} },
+		hyper: func(p hostile.Profile, n int) []float64 { return []float64{penalty(in, p), penalty(in, p)} },
+		objective: func(d learn.Data, theta, hyper []float64) (value, size float64) {
+			n := float64(len(d.Y))
+			for i, y := range d.Y {
+				r, s := -y, math.Abs(y)
+				for j, v := range d.Dense().RawRowView(i) {
+					r += v * theta[j]
+					s += math.Abs(v * theta[j])
+				}
+				value += r * r / (2 * n)
+				size += s * s / (2 * n)
+			}
+			for _, v := range theta {
+				p := hyper[0]*v*v/2 + hyper[1]*v*v*v*v/4
+				value += p
+				size += p
+			}
+			return
+		},
+		even: true,
+	})
+}
+
+// hostileSmall calls the functions that need no state.
+func hostileSmall(in *hostile.Input) {
+	p := in.Profile()
+	n := in.IntN(4)
+	kernel := []kernel.Kernel{kernel.RBF{}, kernel.Polynomial{Degree: in.IntN(6) - 1}}[in.IntN(2)]
+	params := in.Vector(p, kernel.NumParams(n))
+	x, z := in.Vector(p, n), in.Vector(p, n)
+	if hostile.Finite(params) { // as Check is promised
+		in.Answer("Kernel.Check", kernel.Check(params))
+	}
+	var kept hostile.Memory
+	kept.Vector(params, x, z)
+	value := kernel.Eval(params, x, z)
+	kernel.Grad(make([]float64, len(params)), make([]float64, n), make([]float64, n), in.NormFloat64(), value, params, x, z)
+	kernel.Grad(nil, nil, nil, in.NormFloat64(), value, params, x, z)
+	kept.Check(in, "Kernel")
+
+	d := drawData(in, p, in.IntN(2) == 0)
+	in.Answer("Data.Check", d.Check())
+	hostileForEach(in)
+}
+
+// perFeatureNet is an elastic net with a group for each feature, however many there are.
+type perFeatureNet struct{ linear.ElasticNet }
+
+func (l *perFeatureNet) Dims(n int) (theta, hyper int) { return n, 2 * n }
+
+func (l *perFeatureNet) Load(d learn.Data) error {
+	if d.Dense() != nil {
+		if _, n := d.X.Dims(); n != len(l.Groups) {
+			l.Groups = linear.PerFeature(n)
+		}
+	}
+	return l.ElasticNet.Load(d)
 }

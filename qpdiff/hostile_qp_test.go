@@ -1,0 +1,1076 @@
+package qpdiff_test
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/big"
+	"slices"
+
+	"cvgm/qpdiff"
+	"cvgm/qpdiff/hostile"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// A total adds products without rounding that matters and without overflow,
+// and keeps the largest.
+type total struct{ sum, term, product, factor big.Float }
+
+func newTotal() *total {
+	t := new(total)
+	for _, f := range []*big.Float{&t.sum, &t.term, &t.product} {
+		f.SetPrec(200)
+	}
+	return t
+}
+
+func (t *total) add(factors ...float64) {
+	t.product.SetFloat64(1)
+	for _, f := range factors {
+		if f == 0 {
+			return
+		}
+		t.product.Mul(&t.product, t.factor.SetFloat64(f))
+	}
+	t.sum.Add(&t.sum, &t.product)
+	if t.product.Abs(&t.product); t.product.Cmp(&t.term) > 0 {
+		t.term.Set(&t.product)
+	}
+}
+
+func (t *total) value() float64 { v, _ := t.sum.Float64(); return v }
+
+// largest is the largest magnitude of a product.
+func (t *total) largest() float64 { v, _ := t.term.Float64(); return v }
+
+// checkOptimal tests the KKT conditions at s to its tolerance, each against the
+// size of what it sums. Where the entries are of all sizes, so are the units in
+// which the solver measures the variables and which it does not give away: then
+// only what holds in any units is tested.
+func checkOptimal(in *hostile.Input, q *qpdiff.QP, s *qpdiff.Solution, p hostile.Profile) {
+	tol := s.Tol
+	if !(tol > 0) {
+		tol = 1e-9
+	}
+	tol = max(2*tol, 1e-13) // another way of summing, and rounding
+	g, a, qr := hostile.Rows(q.G), hostile.Rows(q.A), hostile.Rows(q.Q)
+	n := len(q.P)
+	if len(s.Z) != n || len(s.Lambda) != len(g) || len(s.Nu) != len(a) {
+		in.Failf("Solve: lengths", "%d, %d, %d for %d variables, %d and %d rows", len(s.Z), len(s.Lambda), len(s.Nu), n, len(g), len(a))
+		return
+	}
+	r := s.Residual
+	if !hostile.Finite(s.Z, s.Lambda, s.Nu, []float64{s.Objective, r.Primal, r.Dual, r.Gap, r.Relative}) {
+		in.Failf("Solve: optimal and not finite", "z = %v, λ = %v, ν = %v, objective %v, residual %+v", s.Z, s.Lambda, s.Nu, s.Objective, r)
+		return
+	}
+	if r.Relative > tol {
+		in.Failf("Solve: optimal with a residual above the tolerance", "%+v above %v", r, tol)
+	}
+	// How large z may have been on the way.
+	reach := hostile.MaxAbs(s.Z)
+	diagonal := 0.0
+	for i, row := range qr {
+		diagonal = max(diagonal, math.Abs(row[i]))
+	}
+	if diagonal > 0 {
+		reach += hostile.MaxAbs(q.P) / diagonal
+	}
+	for k, row := range append(slices.Clone(g), a...) {
+		rhs := 0.0
+		if k < len(g) {
+			rhs = q.H[k]
+		} else {
+			rhs = q.B[k-len(g)]
+		}
+		if norm := hostile.MaxAbs(row); norm > 0 && !math.IsInf(rhs, 1) {
+			reach += math.Abs(rhs) / norm
+		}
+	}
+	worst, size := 0.0, diagonal*reach
+	if hostile.MaxAbs(q.P) == 0 && diagonal == 0 {
+		size = 1 // an objective of 0 has no scale: multipliers of 1e-17 are fine
+	}
+	for i := range n {
+		t := newTotal()
+		t.add(q.P[i])
+		if qr != nil {
+			for j, v := range qr[i] {
+				t.add(v, s.Z[j])
+			}
+		}
+		for k, row := range g {
+			t.add(row[i], s.Lambda[k])
+		}
+		for k, row := range a {
+			t.add(row[i], s.Nu[k])
+		}
+		worst, size = max(worst, math.Abs(t.value())), max(size, t.largest())
+	}
+	wild := p > hostile.Scaled
+	if worst > tol*size+hostile.Subnormal && !wild {
+		in.Failf("Solve: optimal and not stationary", "residual %v of %v; z = %v, λ = %v, ν = %v, residual %+v", worst, size, s.Z, s.Lambda, s.Nu, r)
+	}
+	gap := newTotal()
+	check := func(name string, row []float64, rhs, multiplier float64, equality bool) {
+		if math.IsInf(rhs, 1) {
+			if multiplier != 0 {
+				in.Failf("Solve: multiplier of a row that is switched off", "%v", multiplier)
+			}
+			return
+		}
+		gap.add(rhs, multiplier)
+		t := newTotal()
+		t.add(-rhs)
+		for j, v := range row {
+			t.add(v, s.Z[j])
+		}
+		if v := t.value(); (v > 0 || equality) && math.Abs(v) > tol*(math.Abs(rhs)+hostile.Norm(row)*reach) && !(wild && hostile.Norm(row) > 0) {
+			in.Failf("Solve: optimal and not feasible", "%s is off by %v: %v against %v; z = %v, residual %+v", name, v, row, rhs, s.Z, r)
+		}
+		if !equality && !(multiplier >= 0) {
+			in.Failf("Solve: negative multiplier", "%v", s.Lambda)
+		}
+	}
+	for k, row := range g {
+		check(fmt.Sprintf("row %d of G", k), row, q.H[k], s.Lambda[k], false)
+	}
+	for k, row := range a {
+		check(fmt.Sprintf("row %d of A", k), row, q.B[k], s.Nu[k], true)
+	}
+	objective := newTotal()
+	for i, z := range s.Z {
+		gap.add(q.P[i], z)
+		objective.add(q.P[i], z)
+		if qr != nil {
+			for j, v := range qr[i] {
+				gap.add(z, v, s.Z[j])
+				objective.add(.5, z, v, s.Z[j])
+			}
+		}
+	}
+	if v := gap.value(); !wild && math.Abs(v) > tol*max(gap.largest(), size*reach)+hostile.Subnormal {
+		in.Failf("Solve: optimal with a gap", "%v among %v; z = %v, λ = %v, ν = %v, residual %+v", v, gap.largest(), s.Z, s.Lambda, s.Nu, r)
+	}
+	if v := objective.value(); math.Abs(v-s.Objective) > 1e-9*objective.largest()+hostile.Subnormal {
+		in.Failf("Solve: wrong objective", "%v instead of %v", s.Objective, v)
+	}
+}
+
+// proofTol is the rounding that a certificate may have, relative to the largest
+// of the terms that each of its equations sums. For entries of all sizes see
+// checkOptimal.
+const proofTol = 1e-9
+
+func checkInfeasible(in *hostile.Input, q *qpdiff.QP, s *qpdiff.Solution, p hostile.Profile) bool {
+	c := s.Certificate
+	g, a := hostile.Rows(q.G), hostile.Rows(q.A)
+	if len(c.Lambda) != len(g) || len(c.Nu) != len(a) || len(c.Z) != 0 || !hostile.Finite(c.Lambda, c.Nu, []float64{c.Residual}) {
+		in.Failf("Solve: certificate of infeasibility has no numbers", "%+v", c)
+		return false
+	}
+	rhs := newTotal()
+	for k, v := range c.Lambda {
+		if !(v >= 0) || math.IsInf(q.H[k], 1) && v != 0 {
+			in.Failf("Solve: certificate of infeasibility has a wrong sign", "%+v", c)
+			return false
+		}
+		if v != 0 {
+			rhs.add(q.H[k], v)
+		}
+	}
+	for k, v := range c.Nu {
+		rhs.add(q.B[k], v)
+	}
+	worst, size := 0.0, 0.0
+	for j := range q.P {
+		t := newTotal()
+		for k, row := range g {
+			t.add(row[j], c.Lambda[k])
+		}
+		for k, row := range a {
+			t.add(row[j], c.Nu[k])
+		}
+		worst, size = max(worst, math.Abs(t.value())), max(size, t.largest())
+	}
+	if worst > proofTol*size+hostile.Subnormal && p <= hostile.Scaled || !(c.Residual <= proofTol) || math.Abs(rhs.value()+1) > proofTol*max(1, rhs.largest()) {
+		in.Failf("Solve: certificate of infeasibility proves nothing", "combination %v of %v, right-hand side %v; %+v", worst, size, rhs.value(), c)
+		return false
+	}
+	return true
+}
+
+func checkUnbounded(in *hostile.Input, q *qpdiff.QP, s *qpdiff.Solution, p hostile.Profile) {
+	c := s.Certificate
+	if len(c.Z) != len(q.P) || !hostile.Finite(c.Z, []float64{c.Residual}) {
+		in.Failf("Solve: certificate of unboundedness has no numbers", "%+v", c)
+		return
+	}
+	length := hostile.Norm(c.Z)
+	all := 0.0
+	for _, row := range hostile.Rows(q.Q) {
+		all = max(all, hostile.Norm(row))
+	}
+	off := func(row []float64, size float64) (float64, float64) {
+		t := newTotal()
+		for j, v := range row {
+			t.add(v, c.Z[j])
+		}
+		// The solver measures z and the rows in its units of the variables, which
+		// span at most the range of the entries. That of Scaled, 1e12, takes its
+		// tolerance of 1e-13 beyond proofTol already. See also checkOptimal.
+		if p >= hostile.Scaled {
+			size = math.Inf(1)
+		}
+		return t.value(), proofTol*size*length + hostile.Subnormal
+	}
+	for i, row := range hostile.Rows(q.Q) {
+		if v, tol := off(row, all); math.Abs(v) > tol {
+			in.Failf("Solve: certificate of unboundedness: curvature", "row %d of Qz is %v > %v; %+v", i, v, tol, c)
+		}
+	}
+	for k, row := range hostile.Rows(q.G) {
+		if v, tol := off(row, hostile.Norm(row)); v > tol && !math.IsInf(q.H[k], 1) {
+			in.Failf("Solve: certificate of unboundedness: leaves a row", "row %d of Gz is %v > %v; %+v", k, v, tol, c)
+		}
+	}
+	for k, row := range hostile.Rows(q.A) {
+		if v, tol := off(row, hostile.Norm(row)); math.Abs(v) > tol {
+			in.Failf("Solve: certificate of unboundedness: leaves an equation", "row %d of Az is %v > %v; %+v", k, v, tol, c)
+		}
+	}
+	slope := newTotal()
+	for j, p := range q.P {
+		slope.add(p, c.Z[j])
+	}
+	if math.Abs(slope.value()+1) > proofTol*max(1, slope.largest()) || !(c.Residual <= proofTol) {
+		in.Failf("Solve: certificate of unboundedness: slope", "%v; %+v", slope.value(), c)
+	}
+	// A direction proves nothing where no point is feasible. With entries of all
+	// sizes a program may be both within rounding.
+	if p > hostile.Integer {
+		return
+	}
+	feasibility := qpdiff.QP{P: make([]float64, len(q.P)), G: q.G, H: q.H, A: q.A, B: q.B}
+	var f qpdiff.Solution
+	if f.Solve(&feasibility); f.Status == qpdiff.Infeasible && checkInfeasible(in, &feasibility, &f, p) {
+		in.Failf("Solve: an infeasible program is called unbounded", "%+v proves that no point is feasible", f.Certificate)
+	}
+}
+
+func checkNonconvex(in *hostile.Input, q *qpdiff.QP, s *qpdiff.Solution) {
+	c := s.Certificate
+	if len(c.Z) != len(q.P) || !hostile.Finite(c.Z, []float64{c.Residual}) {
+		in.Failf("Solve: certificate of nonconvexity has no numbers", "%+v", c)
+		return
+	}
+	t := newTotal()
+	for i, row := range hostile.Rows(q.Q) {
+		for j, v := range row {
+			t.add(c.Z[i], v, c.Z[j])
+		}
+	}
+	if !(t.sum.Sign() < 0) || math.Abs(hostile.MaxAbs(c.Z)-1) > 1e-12 {
+		in.Failf("Solve: certificate of nonconvexity proves nothing", "zᵀQz = %v, %+v", t.value(), c)
+	}
+}
+
+// solve solves and checks whatever the answer is, and reports whether it is a
+// solution.
+func solve(in *hostile.Input, s *qpdiff.Solution, q *qpdiff.QP, p hostile.Profile) bool {
+	const call = "Solve"
+	var kept hostile.Memory
+	kept.Matrix(q.Q, q.G, q.A)
+	kept.Vector(q.P, q.H, q.B)
+	err := s.Solve(q)
+	kept.Check(in, call)
+	ok := in.Answer(call, err)
+	if in.Replaying() {
+		fmt.Printf("%s (%v): Q = %v, P = %v, G = %v, H = %v, A = %v, B = %v\n  Tol %v, MaxIter %v: %v, z = %v, λ = %v, ν = %v, %+v, residual %+v, %d %d %d, error %v\n", call, p,
+			hostile.Rows(q.Q), q.P, hostile.Rows(q.G), q.H, hostile.Rows(q.A), q.B, s.Tol, s.MaxIter, s.Status, s.Z, s.Lambda, s.Nu, s.Certificate, s.Residual, s.Iterations, s.Proximal, s.Refinements, err)
+	}
+	if ok != (s.Status == qpdiff.Optimal) {
+		in.Failf("Solve: error and status differ", "%v with status %v", err, s.Status)
+	}
+	for status, kind := range map[qpdiff.Status]error{qpdiff.Infeasible: qpdiff.ErrInfeasible, qpdiff.Unbounded: qpdiff.ErrUnbounded, qpdiff.Nonconvex: qpdiff.ErrNonconvex} {
+		if (s.Status == status) != errors.Is(err, kind) {
+			in.Failf("Solve: error and status differ", "%v with status %v", err, s.Status)
+		}
+	}
+	switch s.Status {
+	case qpdiff.Optimal:
+		checkOptimal(in, q, s, p)
+	case qpdiff.Infeasible:
+		checkInfeasible(in, q, s, p)
+	case qpdiff.Unbounded:
+		checkUnbounded(in, q, s, p)
+	case qpdiff.Nonconvex:
+		checkNonconvex(in, q, s)
+	}
+	r := s.Residual
+	if !hostile.Finite(s.Z, s.Lambda, s.Nu, []float64{s.Objective, r.Primal, r.Dual, r.Gap, r.Relative}) {
+		in.Failf("Solve: results are not finite", "status %v, z = %v, λ = %v, ν = %v, objective %v, residual %+v", s.Status, s.Z, s.Lambda, s.Nu, s.Objective, r)
+	}
+	return ok
+}
+
+// blocks are the storage of g, and all of it.
+func blocks(g *qpdiff.QPGrad) [][]float64 {
+	var b [][]float64
+	for _, m := range []*mat.Dense{g.Q, g.G, g.A} {
+		b = append(b, hostile.Rows(m)...)
+	}
+	return append(b, g.P, g.H, g.B)
+}
+
+// qpGrad draws a QPGrad for n variables, m and e rows. Blocks without rows are
+// nil.
+func qpGrad(in *hostile.Input, n, m, e int, draw func(n int) []float64) *qpdiff.QPGrad {
+	matrix := func(r int) *mat.Dense {
+		if r == 0 || n == 0 {
+			return nil
+		}
+		return mat.NewDense(r, n, draw(r*n))
+	}
+	return &qpdiff.QPGrad{Q: matrix(n), P: draw(n), G: matrix(m), H: draw(m), A: matrix(e), B: draw(e)}
+}
+
+func zeros(n int) []float64 { return make([]float64, n) }
+
+// drop leaves out blocks at random.
+func drop(in *hostile.Input, g *qpdiff.QPGrad) {
+	out := func() bool { return in.IntN(3) == 0 }
+	if out() {
+		g.Q = nil
+	}
+	if out() {
+		g.P = nil
+	}
+	if out() {
+		g.G = nil
+	}
+	if out() {
+		g.H = nil
+	}
+	if out() {
+		g.A = nil
+	}
+	if out() {
+		g.B = nil
+	}
+}
+
+// derivatives asks s for every derivative there is. profile is that of the
+// cotangents and tangents.
+func derivatives(in *hostile.Input, q *qpdiff.QP, s *qpdiff.Solution, profile hostile.Profile) {
+	n, m, e := len(q.P), len(hostile.Rows(q.G)), len(hostile.Rows(q.A))
+	cotangent := func(k int) []float64 {
+		if in.IntN(4) == 0 {
+			return nil
+		}
+		return in.Vector(profile, k)
+	}
+	for range 1 + in.IntN(3) {
+		switch in.IntN(4) {
+		case 0:
+			g := qpGrad(in, n, m, e, zeros)
+			drop(in, g)
+			dz, dl, dn := cotangent(n), cotangent(m), cotangent(e)
+			var kept hostile.Memory
+			kept.Vector(dz, dl, dn, s.Z, s.Lambda, s.Nu)
+			err := s.VJP(nil, g, dz, dl, dn)
+			kept.Check(in, "VJP")
+			in.Answer("VJP", err)
+			if !hostile.Finite(blocks(g)...) && !errors.Is(err, qpdiff.ErrNotFinite) {
+				in.Failf("VJP: not finite", "%v with error %v for dz = %v, dλ = %v, dν = %v", blocks(g), err, dz, dl, dn)
+			}
+			if again := qpGrad(in, n, m, e, zeros); err == nil {
+				again.Q, again.P, again.G, again.H, again.A, again.B = like(again.Q, g.Q), keep(again.P, g.P), like(again.G, g.G), keep(again.H, g.H), like(again.A, g.A), keep(again.B, g.B)
+				if err := s.VJP(nil, again, dz, dl, dn); err != nil {
+					in.Failf("VJP: the second call fails", "%v", err)
+				} else if !slices.EqualFunc(blocks(g), blocks(again), hostile.SameBits) {
+					in.Failf("VJP: the second call has other bits", "%v, then %v", blocks(g), blocks(again))
+				}
+			}
+		case 1, 2:
+			t := qpGrad(in, n, m, e, func(k int) []float64 { return in.Vector(profile, k) })
+			drop(in, t)
+			dz, dl, dn := zeros(n), zeros(m), zeros(e)
+			var kept hostile.Memory
+			kept.Vector(blocks(t)...)
+			call, f := "JVP", s.JVP
+			if in.IntN(2) == 0 {
+				call, f = "DirectionalDerivative", s.DirectionalDerivative
+			}
+			err := f(nil, dz, dl, dn, t)
+			kept.Check(in, call)
+			in.Answer(call, err)
+			if !hostile.Finite(dz, dl, dn) && !errors.Is(err, qpdiff.ErrNotFinite) {
+				in.Failf(call+": not finite", "%v, %v, %v with error %v", dz, dl, dn, err)
+			}
+		default:
+			out, block := qpdiff.QPOutput(in.IntN(3)), qpdiff.QPInput(in.IntN(6))
+			j, err := s.Jacobian(out, block)
+			in.Answer("Jacobian", err)
+			if !hostile.FiniteMatrix(j) {
+				in.Failf("Jacobian: not finite", "∂%v/∂%v with error %v: %v", out, block, err, hostile.Rows(j))
+			}
+		}
+	}
+}
+
+func like(m, wanted *mat.Dense) *mat.Dense {
+	if wanted == nil {
+		return nil
+	}
+	return m
+}
+
+func keep(v, wanted []float64) []float64 {
+	if wanted == nil {
+		return nil
+	}
+	return v
+}
+
+// settings draws a Solution's.
+func settings(in *hostile.Input) *qpdiff.Solution {
+	s := &qpdiff.Solution{Generalised: in.IntN(4) == 0}
+	if in.IntN(6) == 0 {
+		s.Tol = []float64{1e-6, 1e-12, 1, 1e-300, -1, math.NaN(), math.Inf(1)}[in.IntN(7)]
+	}
+	if in.IntN(6) == 0 {
+		s.MaxIter = []int{1, 2, 5, -1, math.MaxInt32}[in.IntN(5)]
+	}
+	return s
+}
+
+// anyQP draws a program of no particular kind.
+func anyQP(in *hostile.Input, p hostile.Profile, n, m, e int) qpdiff.QP {
+	q := qpdiff.QP{P: in.Vector(p, n), G: in.Matrix(p, m, n), H: in.Vector(p, m), A: in.Matrix(p, e, n), B: in.Vector(p, e)}
+	if in.IntN(3) == 0 {
+		for i := range q.H {
+			if in.IntN(3) == 0 {
+				q.H[i] = math.Inf(1)
+			}
+		}
+	}
+	if n == 0 {
+		return q
+	}
+	switch b := in.Matrix(p, 1+in.IntN(n+1), n); in.IntN(8) {
+	case 0:
+	case 1: // symmetric, hardly ever convex
+		q.Q = in.Matrix(p, n, n)
+		for i := range n {
+			for j := range i {
+				q.Q.Set(i, j, q.Q.At(j, i))
+			}
+		}
+	case 2: // not even symmetric
+		q.Q = in.Matrix(p, n, n)
+	case 3: // diagonal
+		q.Q = mat.NewDense(n, n, nil)
+		for i := range n {
+			q.Q.Set(i, i, math.Abs(in.Value(p)))
+		}
+		q.Q = in.Window(q.Q)
+	default: // a sum of squares, often of too few
+		q.Q = new(mat.Dense)
+		q.Q.Mul(b.T(), b)
+		if in.IntN(2) == 0 {
+			ridge := math.Abs(in.Value(p))
+			for i := range n {
+				q.Q.Set(i, i, q.Q.At(i, i)+ridge)
+			}
+		}
+		q.Q = in.Window(q.Q)
+	}
+	return q
+}
+
+// distort gives one part of q another shape.
+func distort(in *hostile.Input, q *qpdiff.QP) {
+	n := len(q.P)
+	shape := func() *mat.Dense { return in.Matrix(hostile.Integer, in.IntN(4), in.IntN(n+3)) }
+	switch in.IntN(6) {
+	case 0:
+		q.Q = shape()
+	case 1:
+		q.P = in.Vector(hostile.Integer, in.IntN(n+3))
+	case 2:
+		q.G = shape()
+	case 3:
+		q.H = in.Vector(hostile.Integer, in.IntN(4))
+	case 4:
+		q.A = shape()
+	default:
+		q.B = in.Vector(hostile.Integer, in.IntN(4))
+	}
+}
+
+// hostileQP solves programs of all kinds one after the other, warm and cold.
+func hostileQP(in *hostile.Input) {
+	s := settings(in)
+	n, m, e := in.IntN(9), in.IntN(11), in.IntN(4)
+	for range 1 + in.IntN(3) {
+		p := in.Profile()
+		q := anyQP(in, p, n, m, e)
+		if in.IntN(12) == 0 {
+			distort(in, &q)
+		}
+		ok := solve(in, s, &q, p)
+		cotangents := hostile.Tame
+		if in.IntN(4) == 0 {
+			cotangents = in.Profile()
+		}
+		if ok || in.IntN(20) == 0 { // without a solution: an error
+			derivatives(in, &q, s, cotangents)
+		}
+		// Reset makes a Solution new.
+		if in.IntN(3) == 0 {
+			s.Reset()
+			fresh := &qpdiff.Solution{Tol: s.Tol, MaxIter: s.MaxIter, Generalised: s.Generalised}
+			errOld, errNew := s.Solve(&q), fresh.Solve(&q)
+			if s.Status != fresh.Status || (errOld == nil) != (errNew == nil) || !hostile.SameBits(s.Z, fresh.Z) || !hostile.SameBits(s.Lambda, fresh.Lambda) || !hostile.SameBits(s.Nu, fresh.Nu) {
+				in.Failf("Reset: other bits than a new Solution", "%v %v %v, new: %v %v %v", s.Status, s.Z, s.Lambda, fresh.Status, fresh.Z, fresh.Lambda)
+			}
+		}
+		if in.IntN(3) == 0 {
+			n, m, e = in.IntN(9), in.IntN(11), in.IntN(4)
+		}
+	}
+}
+
+// A known program has its solution by construction. Entries are integers, or
+// normals, with rows and objective scaled by powers of two.
+type known struct {
+	qpdiff.QP
+	z, lambda, nu []float64
+	weak          []int // rows with slack and multiplier 0
+	definite      bool
+	// strict: no row is weak, and each multiplier and slack that is not 0 is
+	// not small.
+	strict bool
+	// cond is the condition of the KKT matrix with the active rows, scaled to
+	// norm 1. Infinite: the active rows depend on each other, or Q is not
+	// definite where they vanish. condStrict is that without the weak rows.
+	cond, condStrict float64
+}
+
+func drawKnown(in *hostile.Input, p hostile.Profile, scaled bool) known {
+	n := 1 + in.IntN(7)
+	m, e := in.IntN(10), in.IntN(min(n, 3))
+	k := known{z: in.Vector(p, n), lambda: make([]float64, m), nu: in.Vector(p, e), definite: in.IntN(4) > 0, strict: true}
+	k.G, k.A, k.P, k.H, k.B = in.Matrix(p, m, n), in.Matrix(p, e, n), make([]float64, n), make([]float64, m), make([]float64, e)
+	b := mat.NewDense(1+in.IntN(n), n, nil)
+	r, _ := b.Dims()
+	for i := range r {
+		copy(b.RawRowView(i), in.Vector(p, n))
+	}
+	k.Q = new(mat.Dense)
+	k.Q.Mul(b.T(), b)
+	if k.definite {
+		for i := range n {
+			k.Q.Set(i, i, k.Q.At(i, i)+1)
+		}
+	}
+	if in.IntN(3) == 0 {
+		clear(k.z)
+	}
+	var active, strict [][]float64
+	for i, row := range hostile.Rows(k.G) {
+		slack := 0.0
+		switch in.IntN(6) {
+		case 0, 1:
+			k.lambda[i] = 1 + math.Abs(in.Value(p))
+			active, strict = append(active, row), append(strict, row)
+		case 2:
+			if in.IntN(2) == 0 {
+				k.weak, k.strict = append(k.weak, i), false
+				active = append(active, row)
+				break
+			}
+			fallthrough
+		default:
+			slack = 1 + math.Abs(in.Value(p))
+		}
+		k.H[i] = slack
+		for j, v := range row {
+			k.H[i] += v * k.z[j]
+			k.P[j] -= v * k.lambda[i]
+		}
+	}
+	for i, row := range hostile.Rows(k.A) {
+		active, strict = append(active, row), append(strict, row)
+		for j, v := range row {
+			k.B[i] += v * k.z[j]
+			k.P[j] -= v * k.nu[i]
+		}
+	}
+	for i, row := range hostile.Rows(k.Q) {
+		for j, v := range row {
+			k.P[i] -= v * k.z[j]
+		}
+	}
+	k.cond, k.condStrict = condition(hostile.Rows(k.Q), active), condition(hostile.Rows(k.Q), strict)
+	if scaled {
+		power := func() float64 { return math.Ldexp(1, in.IntN(41)-20) }
+		objective := power()
+		k.Q.Scale(objective, k.Q)
+		for j := range k.P {
+			k.P[j] *= objective
+		}
+		scale := func(rows [][]float64, rhs, multipliers []float64) {
+			for i, row := range rows {
+				s := power()
+				for j := range row {
+					row[j] *= s
+				}
+				rhs[i] *= s
+				multipliers[i] *= objective / s
+			}
+		}
+		scale(hostile.Rows(k.G), k.H, k.lambda)
+		scale(hostile.Rows(k.A), k.B, k.nu)
+	}
+	return k
+}
+
+// condition is that of the KKT matrix of Q and the active rows c, scaled to
+// norm 1.
+func condition(q, c [][]float64) float64 {
+	n := len(q)
+	size := n + len(c)
+	k := mat.NewDense(size, size, nil)
+	big := 0.0
+	for _, row := range q {
+		big = max(big, hostile.Norm(row))
+	}
+	for i, row := range q {
+		for j, v := range row {
+			if big > 0 {
+				v /= big
+			}
+			k.Set(i, j, v)
+		}
+	}
+	for i, row := range c {
+		norm := hostile.Norm(row)
+		if norm == 0 {
+			return math.Inf(1)
+		}
+		for j, v := range row {
+			k.Set(n+i, j, v/norm)
+			k.Set(j, n+i, v/norm)
+		}
+	}
+	var svd mat.SVD
+	if !svd.Factorize(k, mat.SVDNone) {
+		return math.Inf(1)
+	}
+	values := svd.Values(nil)
+	if least := values[size-1]; least > 1e-13*values[0] {
+		return values[0] / least
+	}
+	return math.Inf(1)
+}
+
+// hostileKnown solves programs whose solution is known, and checks values and
+// derivatives.
+func hostileKnown(in *hostile.Input) {
+	p := []hostile.Profile{hostile.Tame, hostile.Integer, hostile.Integer}[in.IntN(3)]
+	scaled := in.IntN(2) == 0
+	k := drawKnown(in, p, scaled)
+	var s qpdiff.Solution
+	warm := func(q *qpdiff.QP) {
+		if err := s.Solve(q); in.Replaying() {
+			fmt.Printf("Solve first: Q = %v, P = %v, G = %v, H = %v, A = %v, B = %v\n%v\n", hostile.Rows(q.Q), q.P, hostile.Rows(q.G), q.H, hostile.Rows(q.A), q.B, err)
+		}
+	}
+	switch in.IntN(6) {
+	case 0: // warm, from a program of no meaning
+		q := anyQP(in, in.Profile(), len(k.P), len(k.H), len(k.B))
+		warm(&q)
+	case 1: // from one with the same matrices, in other units
+		q := k.QP
+		scale := func(v []float64) []float64 {
+			moved, by := slices.Clone(v), math.Pow(10, 12*(2*in.Float64()-1))
+			for i := range moved {
+				moved[i] *= by
+			}
+			return moved
+		}
+		q.P, q.H, q.B = scale(q.P), scale(q.H), scale(q.B)
+		warm(&q)
+	case 2: // from one that differs in the rows only
+		q := k.QP
+		q.G = in.Matrix([]hostile.Profile{hostile.Scaled, hostile.Wild}[in.IntN(2)], len(k.H), len(k.P))
+		warm(&q)
+	}
+	if !solve(in, &s, &k.QP, p) {
+		in.Failf("Solve: refuses a program with a solution, "+s.Status.String(), "condition %.3g, definite %v, z = %v, λ = %v, ν = %v", k.cond, k.definite, k.z, k.lambda, k.nu)
+		return
+	}
+	n, m, e := len(k.P), len(k.H), len(k.B)
+	size := 1 + hostile.MaxAbs(k.z)
+	if cond := max(k.cond, k.condStrict); cond < 1e6 {
+		// The condition is that of Q scaled to norm 1, to which P is scaled as well:
+		// where Q is small beside P, the rounding of P moves z by as much more.
+		slope := 1.0
+		if norm := hostile.MaxAbs(hostile.Rows(k.Q)...); norm > 0 {
+			slope += hostile.MaxAbs(k.P) / norm
+		}
+		for j, z := range s.Z {
+			if math.Abs(z-k.z[j]) > 1e-13*cond*size*slope {
+				in.Failf("Solve: another solution than the only one", "z = %v instead of %v, condition %.3g", s.Z, k.z, cond)
+				return
+			}
+		}
+	}
+	w := [][]float64{in.Vector(hostile.Tame, n), in.Vector(hostile.Tame, m), in.Vector(hostile.Tame, e)}
+	g := qpGrad(in, n, m, e, zeros)
+	err := s.VJP(nil, g, w[0], w[1], w[2])
+	in.Answer("VJP", err)
+	if !hostile.Finite(blocks(g)...) && !errors.Is(err, qpdiff.ErrNotFinite) {
+		in.Failf("VJP: not finite", "%v with error %v", blocks(g), err)
+	}
+	if math.IsInf(k.cond, 1) || k.cond > 1e6 {
+		derivatives(in, &k.QP, &s, hostile.Tame)
+		return
+	}
+	if err == nil && !k.strict {
+		in.Failf("VJP: answers at weakly active rows", "rows %v, condition %.3g, Q = %v, P = %v, G = %v, H = %v, A = %v, B = %v", k.weak, k.cond, hostile.Rows(k.Q), k.P, hostile.Rows(k.G), k.H, hostile.Rows(k.A), k.B)
+		return
+	}
+	if err != nil && k.strict {
+		in.Failf("VJP: refuses a regular solution", "condition %.3g, λ = %v, Q = %v, P = %v, G = %v, H = %v: %v", k.cond, s.Lambda, hostile.Rows(k.Q), k.P, hostile.Rows(k.G), k.H, err)
+	}
+	t := qpGrad(in, n, m, e, func(k int) []float64 { return in.Vector(hostile.Tame, k) })
+	for i := range n {
+		for j := range i {
+			t.Q.Set(i, j, t.Q.At(j, i))
+		}
+	}
+	if err != nil {
+		// One-sided derivatives exist.
+		dz, dl, dn := zeros(n), zeros(m), zeros(e)
+		err := s.DirectionalDerivative(nil, dz, dl, dn, t)
+		if !in.Answer("DirectionalDerivative", err) && len(k.weak) > 0 && k.condStrict < 1e6 {
+			in.Failf("DirectionalDerivative: refuses a regular point", "condition %.3g, weak rows %v: %v", k.cond, k.weak, err)
+		}
+		return
+	}
+	// Rows that are scaled by 2^±20 would be moved by the tangents by their
+	// whole size.
+	if scaled {
+		return
+	}
+	d := [][]float64{zeros(n), zeros(m), zeros(e)}
+	if err := s.JVP(nil, d[0], d[1], d[2], t); !in.Answer("JVP", err) {
+		in.Failf("JVP: refuses where VJP answers", "%v", err)
+		return
+	}
+	left, right := hostile.Dot(d, w), hostile.Dot(blocks(g), blocks(t))
+	length := hostile.Norm(blocks(g)...)*hostile.Norm(blocks(t)...) + hostile.Norm(d...)*hostile.Norm(w...)
+	// Each of the two systems is solved to a residual of 1e-14 of its terms.
+	if math.Abs(left-right) > 2e-14*k.cond*length {
+		in.Failf("VJP and JVP are not adjoint", "%v and %v, condition %.3g", left, right, k.cond)
+	}
+	if in.IntN(4) > 0 || k.cond > 1e4 {
+		return
+	}
+	// The tangents move the data by about as much as the shortest slack, so
+	// that the steps of the differences do not change the working set.
+	var probe qpdiff.Solution
+	value := func(step float64) (float64, bool) {
+		matrix := func(m, t *mat.Dense) *mat.Dense {
+			if m == nil || m.IsEmpty() {
+				return nil
+			}
+			moved := mat.DenseCopyOf(m)
+			for i := range hostile.Rows(moved) {
+				for j, v := range t.RawRowView(i) {
+					moved.Set(i, j, moved.At(i, j)+step*v)
+				}
+			}
+			return moved
+		}
+		vector := func(v, t []float64) []float64 {
+			moved := slices.Clone(v)
+			for i := range moved {
+				moved[i] += step * t[i]
+			}
+			return moved
+		}
+		q := qpdiff.QP{Q: matrix(k.Q, t.Q), P: vector(k.P, t.P), G: matrix(k.G, t.G), H: vector(k.H, t.H), A: matrix(k.A, t.A), B: vector(k.B, t.B)}
+		if probe.Solve(&q) != nil {
+			return 0, false
+		}
+		return hostile.Dot([][]float64{probe.Z, probe.Lambda, probe.Nu}, w), true
+	}
+	in.Slope("VJP", value, right, length)
+}
+
+// hostileProofs draws programs without a feasible point, and with one that is
+// known and falls without end.
+func hostileProofs(in *hostile.Input) {
+	n, m := 1+in.IntN(6), in.IntN(6)
+	q := anyQP(in, hostile.Integer, n, m, in.IntN(2))
+	for i, h := range q.H {
+		if math.IsInf(h, 1) {
+			q.H[i] = 3
+		}
+	}
+	if q.G == nil || q.G.IsEmpty() {
+		q.G, q.H = mat.NewDense(1, n, in.Vector(hostile.Integer, n)), []float64{1}
+	}
+	g := hostile.Rows(q.G)
+	infeasible := in.IntN(2) == 0
+	add := func(row []float64, h float64) {
+		wider := mat.NewDense(len(g)+1, n, nil)
+		for i, r := range append(slices.Clone(g), row) {
+			copy(wider.RawRowView(i), r)
+		}
+		q.G, q.H = wider, append(q.H, h)
+		g = hostile.Rows(q.G)
+	}
+	// −Σ c_i g_i z ≤ −Σ c_i h_i − gap contradicts the rows; without gap it
+	// makes all rows of the sum active.
+	row, rhs := make([]float64, n), 0.0
+	for i, r := range g {
+		c := float64(in.IntN(3))
+		for j, v := range r {
+			row[j] -= c * v
+		}
+		rhs -= c * q.H[i]
+	}
+	if infeasible {
+		gap := []float64{1, 1, .5, .01}[in.IntN(4)]
+		add(row, rhs-gap)
+	} else {
+		z := in.Vector(hostile.Integer, n)
+		for i, r := range g {
+			v := 0.0
+			for j, x := range r {
+				v += x * z[j]
+			}
+			q.H[i] = v + float64(in.IntN(3))
+		}
+		for i, r := range hostile.Rows(q.A) {
+			q.B[i] = 0
+			for j, x := range r {
+				q.B[i] += x * z[j]
+			}
+		}
+	}
+	var s qpdiff.Solution
+	solve(in, &s, &q, hostile.Integer)
+	switch {
+	case infeasible && s.Status != qpdiff.Infeasible && s.Status != qpdiff.Nonconvex && s.Status != qpdiff.Unsolved:
+		in.Failf("Solve: an infeasible program is called "+s.Status.String(), "Q = %v, P = %v, G = %v, H = %v, A = %v, B = %v", hostile.Rows(q.Q), q.P, hostile.Rows(q.G), q.H, hostile.Rows(q.A), q.B)
+	case !infeasible && (s.Status == qpdiff.Infeasible || s.Status == qpdiff.IterationLimit):
+		in.Failf("Solve: a feasible program is called "+s.Status.String(), "Q = %v, P = %v, G = %v, H = %v, A = %v, B = %v", hostile.Rows(q.Q), q.P, hostile.Rows(q.G), q.H, hostile.Rows(q.A), q.B)
+	}
+}
+
+// hostileBatch compares batches with items one by one.
+func hostileBatch(in *hostile.Input) {
+	k := in.IntN(4)
+	qps, sols, alone := make([]qpdiff.QP, k), make([]qpdiff.Solution, k), make([]qpdiff.Solution, k)
+	failed := false
+	n, m := 1+in.IntN(4), in.IntN(5)
+	var dz [][]float64
+	grads, single := make([]qpdiff.QPGrad, k), make([]qpdiff.QPGrad, k)
+	sum := zeros(n)
+	for i := range qps {
+		p := in.Profile()
+		if in.IntN(2) == 0 {
+			p = hostile.Integer
+		}
+		qps[i] = anyQP(in, p, n, m, 0)
+		if in.IntN(20) == 0 {
+			distort(in, &qps[i])
+		}
+		failed = alone[i].Solve(&qps[i]) != nil || failed
+	}
+	if err := qpdiff.SolveBatch(sols, qps); in.Answer("SolveBatch", err) == failed {
+		in.Failf("SolveBatch: error differs from that of the items", "%v, one by one failed: %v", err, failed)
+	}
+	failed = false
+	shared := in.IntN(2) == 0
+	for i := range sols {
+		if sols[i].Status != alone[i].Status || !hostile.SameBits(sols[i].Z, alone[i].Z) || !hostile.SameBits(sols[i].Lambda, alone[i].Lambda) {
+			in.Failf("SolveBatch: other bits than one by one", "item %d: %v %v, alone %v %v", i, sols[i].Status, sols[i].Z, alone[i].Status, alone[i].Z)
+		}
+		if len(qps[i].P) != n {
+			return // another shape: no shared cotangents
+		}
+		dz = append(dz, in.Vector(hostile.Tame, n))
+		grads[i].P, single[i].P = zeros(n), zeros(n)
+		if shared {
+			grads[i].P = sum
+		}
+		err := alone[i].VJP(nil, &single[i], dz[i], nil, nil)
+		failed = failed || err != nil
+	}
+	if err := qpdiff.VJPBatch(nil, grads, sols, dz, nil, nil); in.Answer("VJPBatch", err) == failed {
+		in.Failf("VJPBatch: error differs from that of the items", "%v, one by one failed: %v", err, failed)
+	}
+	want := zeros(n)
+	for i := range grads {
+		if !hostile.Finite(grads[i].P) {
+			in.Failf("VJPBatch: not finite", "%v", grads[i].P)
+		}
+		if !shared && !hostile.SameBits(grads[i].P, single[i].P) {
+			in.Failf("VJPBatch: other bits than one by one", "%v and %v", grads[i].P, single[i].P)
+		}
+		for j, v := range single[i].P {
+			want[j] += v
+		}
+	}
+	if shared && k > 0 && !hostile.SameBits(sum, want) {
+		in.Failf("VJPBatch: other bits than one by one", "shared: %v and %v", sum, want)
+	}
+}
+
+// hostileProgram differentiates the solution of a QP as that of a program with
+// parameters, those of P and H, and compares.
+func hostileProgram(in *hostile.Input) {
+	p := in.Profile()
+	var k known
+	if p == hostile.Tame || p == hostile.Integer {
+		k = drawKnown(in, p, false)
+	} else {
+		k.QP = anyQP(in, p, 1+in.IntN(4), in.IntN(5), in.IntN(2))
+	}
+	var s qpdiff.Solution
+	if s.Solve(&k.QP) != nil {
+		s.Z, s.Lambda, s.Nu = in.Vector(p, len(k.P)), in.Vector(p, len(hostile.Rows(k.G))), in.Vector(p, len(hostile.Rows(k.A)))
+	}
+	n, m := len(k.P), len(hostile.Rows(k.G))
+	program := qpdiff.ConvexProgram{Objective: func(d *qpdiff.Partials, x, alpha []float64) float64 {
+		v := 0.0
+		for i := range x {
+			d.X[i] += alpha[i]
+			v += alpha[i] * x[i]
+			for j := range x {
+				if k.Q != nil && !k.Q.IsEmpty() {
+					d.X[i] += k.Q.At(i, j) * x[j]
+					v += .5 * x[i] * k.Q.At(i, j) * x[j]
+					d.XX.Set(i, j, k.Q.At(i, j))
+				}
+			}
+			d.XAlpha.Set(i, i, 1)
+		}
+		return v
+	}}
+	affine := func(row []float64, rhs int, value float64) qpdiff.ParamFunc {
+		return func(d *qpdiff.Partials, x, alpha []float64) float64 {
+			v := -value
+			if rhs >= 0 {
+				v = -alpha[rhs]
+				d.Alpha[rhs] = -1
+			}
+			for j, c := range row {
+				d.X[j] = c
+				v += c * x[j]
+			}
+			return v
+		}
+	}
+	alpha := append(slices.Clone(k.P), k.H...)
+	for i, row := range hostile.Rows(k.G) {
+		program.Inequalities = append(program.Inequalities, affine(row, n+i, 0))
+	}
+	for i, row := range hostile.Rows(k.A) {
+		program.Equalities = append(program.Equalities, affine(row, -1, k.B[i]))
+	}
+	x, lambda, nu := s.Z, s.Lambda, s.Nu
+	if in.IntN(10) == 0 {
+		switch in.IntN(5) {
+		case 0:
+			x = in.Vector(hostile.Poisoned, len(x))
+		case 1:
+			lambda = in.Vector(hostile.Poisoned, len(lambda))
+		case 2:
+			nu = in.Vector(hostile.Poisoned, len(nu)+in.IntN(2))
+		case 3:
+			alpha = in.Vector(hostile.Poisoned, len(alpha))
+		default:
+			program.Tol = []float64{-1, math.NaN(), math.Inf(1), 1, 1e-300}[in.IntN(5)]
+		}
+	}
+	var kept hostile.Memory
+	kept.Vector(x, lambda, nu, alpha)
+	got, err := program.Differentiate(x, lambda, nu, alpha)
+	kept.Check(in, "Differentiate")
+	ok := in.Answer("Differentiate", err)
+	if got == nil {
+		if ok {
+			in.Failf("Differentiate: neither derivative nor error", "%v", err)
+		}
+		return
+	}
+	if !hostile.FiniteMatrix(got.X) || !hostile.FiniteMatrix(got.Lambda) || !hostile.FiniteMatrix(got.Nu) {
+		in.Failf("Differentiate: not finite", "%v, %v, %v with error %v", hostile.Rows(got.X), hostile.Rows(got.Lambda), hostile.Rows(got.Nu), err)
+	}
+	if !ok || s.Status != qpdiff.Optimal || k.z == nil || !(k.cond < 1e6) || program.Tol != 0 || !slices.Equal(alpha, append(slices.Clone(k.P), k.H...)) {
+		return
+	}
+	if !k.strict {
+		in.Failf("Differentiate: answers at weakly active rows", "rows %v, condition %.3g", k.weak, k.cond)
+	}
+	t := &qpdiff.QPGrad{P: in.Vector(hostile.Tame, n), H: in.Vector(hostile.Tame, m)}
+	dz := zeros(n)
+	if s.JVP(nil, dz, nil, nil, t) != nil {
+		return
+	}
+	dalpha := append(slices.Clone(t.P), t.H...)
+	for i, row := range hostile.Rows(got.X) {
+		want := hostile.Dot([][]float64{row}, [][]float64{dalpha})
+		// Where rows hold z the terms of a derivative of 0, of the size of dα, cancel.
+		if math.Abs(want-dz[i]) > 1e-13*k.cond*((1+hostile.Norm(row))*hostile.Norm(dalpha)+hostile.Norm(dz)) {
+			in.Failf("Differentiate: differs from the QP's JVP", "%v instead of %v, condition %.3g", want, dz[i], k.cond)
+		}
+	}
+}
+
+// hostileForEach calls ForEach and prints numbers of no status and no block.
+func hostileForEach(in *hostile.Input) {
+	calls := make([]int, in.IntN(20))
+	fails := map[int]bool{}
+	for range in.IntN(3) {
+		fails[in.IntN(20)] = true
+	}
+	err := qpdiff.ForEach(in.IntN(5)-1, len(calls), func(i int) error {
+		calls[i]++
+		if fails[i] {
+			return fmt.Errorf("item %d: %w", i, qpdiff.ErrDomain)
+		}
+		return nil
+	})
+	in.Answer("ForEach", err)
+	want := ""
+	for i, c := range calls {
+		if c != 1 {
+			in.Failf("ForEach: calls an item not once", "%v", calls)
+		}
+		if fails[i] && want == "" {
+			want = fmt.Sprintf("item %d: %v", i, qpdiff.ErrDomain)
+		}
+	}
+	if (err == nil) != (want == "") || err != nil && err.Error() != want {
+		in.Failf("ForEach: not the error of the lowest item", "%v, want %s", err, want)
+	}
+	for i := range 8 {
+		_ = qpdiff.Status(i - 1).String()
+	}
+	for i := range 6 {
+		_ = qpdiff.QPInput(i).String()
+	}
+	for i := range 3 {
+		_ = qpdiff.QPOutput(i).String()
+	}
+}
