@@ -123,3 +123,49 @@ func TestAttack34Multipliers(t *testing.T) {
 		}
 	}
 }
+
+// 9: programs of small integers that are unbounded along d (Qd = 0, Gd ≤ 0, Ad = 0,
+// pᵀd < 0, and a feasible point exists) are optimal, with multipliers of 1e17.
+func TestAttack34Unbounded(t *testing.T) {
+	for i, c := range []struct {
+		q QP
+		d []float64
+	}{
+		{QP{Q: attackDiag(900, 0, 0, 0), P: []float64{3, 0, -2, -4}, G: mat.NewDense(5, 4, []float64{-1, 0, 0, 0, 0, -18, -33, -3, 0, -6, 3, -15, 2, 0, 0, 0, 0, -4, -1, -7}), H: []float64{1, -117, -15, 0, -10}, A: mat.NewDense(1, 4, []float64{18, 2, -1, 5}), B: []float64{-13}}, []float64{0, -2, 1, 1}},
+		{QP{Q: mat.NewDense(4, 4, []float64{276, -474, 78, 0, -474, 834, -114, 0, 78, -114, 42, 0, 0, 0, 0, 900}), P: []float64{-2, 1, 4, -1}, G: mat.NewDense(6, 4, []float64{-3, 0, 0, 0, -10, 25, 5, 0, 0, 0, 3, 4, -10, 25, 5, 0, 0, -3, 0, 0, 0, 0, 0, 1}), H: []float64{9, 75, 16, 76, -4, 3}, A: mat.NewDense(3, 4, []float64{-2, 5, 1, -6, -6, 6, -6, 24, -4, 4, -4, 0}), B: []float64{-3, 90, 12}}, []float64{2, 1, -1, 0}},
+	} {
+		dot := func(m *mat.Dense, r int) (sum float64) {
+			for j, v := range c.d {
+				sum += m.At(r, j) * v
+			}
+			return sum
+		}
+		slope := 0.0
+		for j, v := range c.d {
+			slope += c.q.P[j] * v
+			if dot(c.q.Q, j) != 0 {
+				t.Fatal("Qd")
+			}
+		}
+		for r := range c.q.H {
+			if dot(c.q.G, r) > 0 {
+				t.Fatal("Gd")
+			}
+		}
+		for r := range c.q.B {
+			if dot(c.q.A, r) != 0 {
+				t.Fatal("Ad")
+			}
+		}
+		feasibility := c.q
+		feasibility.Q, feasibility.P = nil, make([]float64, 4)
+		var f, s Solution
+		if err := f.Solve(&feasibility); err != nil || slope >= 0 {
+			t.Fatal(err, slope)
+		}
+		if err := s.Solve(&c.q); !errors.Is(err, ErrUnbounded) {
+			g := newQPGrad(&c.q)
+			t.Errorf("%d: %v, z = %v, λ = %v, ν = %v, %+v; VJP: %v", i, s.Status, s.Z, s.Lambda, s.Nu, s.Residual, s.VJP(nil, g, []float64{1, 1, 1, 1}, nil, nil))
+		}
+	}
+}
