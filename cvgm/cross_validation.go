@@ -16,6 +16,7 @@ import (
 // New checks the configuration and prepares every split. Errors name the
 // argument; those that belong to one split are a [SplitError].
 func New(c Config) (*CV, error) {
+	c.Data.X = c.Data.Dense() // once, where it is a matrix of another kind
 	if err := args.First(
 		args.BadIf(len(c.Splits) == 0, "Config.Splits", qpdiff.ErrShape, "draw some, for example with RandomSplits", "is empty"),
 		args.BadIf(c.Learner == nil, "Config.Learner", qpdiff.ErrShape, "give a function that returns a new learner", "is nil"),
@@ -26,7 +27,6 @@ func New(c Config) (*CV, error) {
 	); err != nil {
 		return nil, err
 	}
-	c.Data.X = c.Data.Dense() // once, where it is a matrix of another kind
 	n, raw := c.Data.X.Dims()
 	if err := c.checkPreparer(raw); err != nil {
 		return nil, err

@@ -202,6 +202,7 @@ func (m *Model) Risk(loss Loss, d learn.Data) (float64, error) {
 	if err := m.check(); err != nil {
 		return math.NaN(), err
 	}
+	d.X = d.Dense()
 	if err := args.First(args.Data("d", d, m.Prepared != nil), checkLoss(loss)); err != nil {
 		return math.NaN(), err
 	}

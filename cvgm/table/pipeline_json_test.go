@@ -15,6 +15,7 @@ import (
 	"cvgm/cvgm"
 	"cvgm/cvgm/internal/casetest"
 	"cvgm/qpdiff"
+	"cvgm/qpdiff/hostile"
 	"cvgm/qpdiff/kernel"
 	"cvgm/qpdiff/learn"
 	"cvgm/qpdiff/linear"
@@ -58,7 +59,7 @@ func TestPipelinesPredictTheSameAfterJSON(t *testing.T) {
 		}
 		want, err1 := c.p.Decision(c.table)
 		got, err2 := back.Decision(c.table)
-		if err := errors.Join(err1, err2); err != nil || !casetest.SameBits(want, got) {
+		if err := errors.Join(err1, err2); err != nil || !hostile.SameBits(want, got) {
 			t.Errorf("%s: %v, not %v, error %v", name, got, want, err)
 		}
 	}
@@ -212,7 +213,7 @@ func FuzzPipelineJSON(f *testing.F) {
 			return
 		}
 		got, err := back.Decision(table)
-		if err != nil || !casetest.SameBits(got, want) || slices.ContainsFunc(want, math.IsNaN) {
+		if err != nil || !hostile.SameBits(got, want) || slices.ContainsFunc(want, math.IsNaN) {
 			t.Errorf("decisions %v, after JSON %v, error %v", want, got, err)
 		}
 	})

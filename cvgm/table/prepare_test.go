@@ -11,6 +11,7 @@ import (
 	"cvgm/cvgm/internal/casetest"
 	"cvgm/cvgm/internal/sample"
 	"cvgm/qpdiff"
+	"cvgm/qpdiff/hostile"
 	"cvgm/qpdiff/kernel"
 	"cvgm/qpdiff/learn"
 	"cvgm/qpdiff/linear"
@@ -340,7 +341,7 @@ func TestPrepareGetsCopiesOfTrainingRows(t *testing.T) {
 	at := 0
 	c.Prepare = spy{c.Prepare.(*Encoder), func(train *mat.Dense) {
 		for i, row := range c.Splits[at].Train {
-			if !casetest.SameBits(train.RawRowView(i), before.RawRowView(row)) {
+			if !hostile.SameBits(train.RawRowView(i), before.RawRowView(row)) {
 				t.Errorf("split %d: training row %d differs", at, row)
 			}
 		}
@@ -353,7 +354,7 @@ func TestPrepareGetsCopiesOfTrainingRows(t *testing.T) {
 	if _, err := cvgm.New(c); err != nil {
 		t.Fatal(err)
 	}
-	if at != len(c.Splits) || !casetest.SameBits(c.Data.Dense().RawMatrix().Data, before.RawMatrix().Data) {
+	if at != len(c.Splits) || !hostile.SameBits(c.Data.Dense().RawMatrix().Data, before.RawMatrix().Data) {
 		t.Errorf("%d fits, or other data", at)
 	}
 }

@@ -105,6 +105,7 @@ func (t Tuner) tune(ctx context.Context, c cvgm.Config, table *table.Table) (*Tu
 // begin checks t and the data, and completes c.
 func (t Tuner) begin(ctx context.Context, c cvgm.Config, table *table.Table) (*tuning, error) {
 	began := time.Now()
+	c.Data.X = c.Data.Dense()
 	if ctx == nil {
 		return nil, args.Bad("ctx", qpdiff.ErrShape, "use context.Background()", "is nil")
 	}

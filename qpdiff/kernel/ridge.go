@@ -69,7 +69,7 @@ func (l *Ridge) kernelOf() Kernel { return cmp.Or[Kernel](l.Kernel, RBF{}) }
 // Weights count. Errors are those of [learn.Data.Check]; after one, the learner has no data.
 func (l *Ridge) Load(d learn.Data) error {
 	l.state.Unload()
-	d = learner.InPlace(d)
+	d.X = d.Dense()
 	l.loo = 0
 	if err := d.Check(); err != nil {
 		return err

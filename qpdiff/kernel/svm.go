@@ -82,7 +82,7 @@ func (l *SVM) SetGeneralised(on bool) { l.Generalised = on }
 // are the same. After one, the learner has no data.
 func (l *SVM) Load(d learn.Data) error {
 	l.state.Unload()
-	d = learner.InPlace(d)
+	d.X = d.Dense()
 	err := d.Check()
 	if err == nil {
 		err = learner.CheckClasses(d)

@@ -8,7 +8,7 @@ type Tunable interface {
 	// New returns a new learner with the settings of this one, which are its exported
 	// fields.
 	New() Learner
-	// Convention returns what is usual for the learner whatever the data are.
+	// Convention returns the loss and the centring that are usual for the learner.
 	Convention() Convention
 	// Hyperparameters describes the hyperparameters on data of moments m, in the order of
 	// Fit: one description for each kind, which stands for as many hyperparameters as there
@@ -17,7 +17,7 @@ type Tunable interface {
 	Hyperparameters(m Moments) []Hyperparameter
 }
 
-// A Convention is what is usual for a learner.
+// A Convention is a learner's usual loss and centring.
 type Convention struct {
 	// Loss judges its predictions.
 	Loss LossKind

@@ -63,7 +63,7 @@ func (e *ElasticNet) SetGeneralised(on bool) { e.Generalised = on }
 // learner has no data.
 func (e *ElasticNet) Load(d learn.Data) error {
 	e.state.Unload()
-	d = learner.InPlace(d)
+	d.X = d.Dense()
 	if err := d.Check(); err != nil {
 		e.qp.reset()
 		return err

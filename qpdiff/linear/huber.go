@@ -74,7 +74,7 @@ func (l *Huber) SetGeneralised(on bool) { l.Generalised = on }
 // where XᵀX or Xᵀy overflows. After one, the learner has no data.
 func (l *Huber) Load(d learn.Data) error {
 	l.state.Unload()
-	d = learner.InPlace(d)
+	d.X = d.Dense()
 	if err := d.Check(); err != nil {
 		l.warm = false
 		return err

@@ -6,7 +6,6 @@ import (
 
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/internal/check"
-	"cvgm/qpdiff/internal/learner"
 	"cvgm/qpdiff/learn"
 )
 
@@ -72,9 +71,9 @@ func (l *Logistic) Dims(n int) (theta, hyper int) { return l.Intercept.params(n)
 // solution then. After one, the learner has no data.
 func (l *Logistic) Load(d learn.Data) error {
 	l.state.Unload()
-	d = learner.InPlace(d)
+	d.X = d.Dense()
 	l.full, l.out = nil, nil
-	if d.X == nil || d.Dense().IsEmpty() || len(d.Y) != d.Dense().RawMatrix().Rows {
+	if x := d.Dense(); x == nil || x.IsEmpty() || len(d.Y) != x.RawMatrix().Rows {
 		return d.Check()
 	}
 	if err := check.Counts(d.Rows, d.Weights, len(d.Y)); err != nil {

@@ -85,8 +85,8 @@ func (l *SparseLogistic) SetGeneralised(on bool) { l.Generalised = on }
 // data.
 func (l *SparseLogistic) Load(d learn.Data) error {
 	l.state.Unload()
-	d = learner.InPlace(d)
-	if d.X == nil || d.Dense().IsEmpty() || len(d.Y) != d.Dense().RawMatrix().Rows {
+	d.X = d.Dense()
+	if x := d.Dense(); x == nil || x.IsEmpty() || len(d.Y) != x.RawMatrix().Rows {
 		return d.Check()
 	}
 	if err := check.Counts(d.Rows, d.Weights, len(d.Y)); err != nil {

@@ -41,7 +41,7 @@ func (l *Learner) Dims(n int) (theta, hyper int) { return l.Objective.dims(n) }
 // Weights that are not nil; after one, the learner has no data.
 func (l *Learner) Load(d learn.Data) error {
 	l.state.Unload()
-	d = learner.InPlace(d)
+	d.X = d.Dense()
 	if err := learner.CheckAll(d, "smooth.Learner"); err != nil {
 		l.warm = false
 		return err

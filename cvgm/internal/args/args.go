@@ -12,6 +12,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
+// Bad returns the error of the named argument.
 func Bad(arg string, why error, remedy, format string, args ...any) error {
 	return &qpdiff.ArgError{Arg: arg, Why: why, Problem: fmt.Sprintf(format, args...), Remedy: remedy}
 }
@@ -43,8 +44,10 @@ func Data(arg string, d learn.Data, prepared bool) error {
 	return First(BadIf(d.Rows != nil, arg, qpdiff.ErrDomain, "select rows of X and Y, or give Weights", "has Rows, which only learners use"), d.Check())
 }
 
+// Finite reports whether v is neither NaN nor infinite.
 func Finite(v float64) bool { return math.Abs(v) <= math.MaxFloat64 }
 
+// AllFinite reports whether all of v are finite.
 func AllFinite(v []float64) bool {
 	return !slices.ContainsFunc(v, func(x float64) bool { return !Finite(x) })
 }

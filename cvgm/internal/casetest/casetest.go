@@ -33,11 +33,8 @@ func Regression(seed uint64, n, features int) learn.Data {
 	return learn.Data{X: d.X, Y: d.Y}
 }
 
+// Near reports whether a and b differ by at most tol of their size.
 func Near(a, b, tol float64) bool { return math.Abs(a-b) <= tol*(math.Abs(a)+math.Abs(b)) }
-
-func SameBits(a, b []float64) bool {
-	return slices.EqualFunc(a, b, func(x, y float64) bool { return math.Float64bits(x) == math.Float64bits(y) })
-}
 
 // WantArgErrors fails where one of the calls panics or returns no ArgError.
 func WantArgErrors(t *testing.T, calls map[string]func() error) {

@@ -12,6 +12,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
+// Resize returns n entries, in the storage of s if that is large enough.
 func Resize(s []float64, n int) []float64 {
 	return slices.Grow(s[:0], n)[:n]
 }
@@ -124,6 +125,7 @@ func Positive(rows []int, weights []float64) []int {
 	return left
 }
 
+// Sum returns s plus the sum of v.
 func Sum(s float64, v []float64) float64 {
 	for _, x := range v {
 		s += x
@@ -131,6 +133,7 @@ func Sum(s float64, v []float64) float64 {
 	return s
 }
 
+// MeanOf returns the mean of v.
 func MeanOf(v []float64) float64 { return Sum(0, v) / float64(len(v)) }
 
 // Prepare writes the features of the named rows of x to dst, row-major. A

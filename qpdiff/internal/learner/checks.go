@@ -99,13 +99,3 @@ var ErrNoFit = fmt.Errorf("qpdiff: %w: call Load and Fit first", qpdiff.ErrNotFi
 // margin 1 that they are compared with. Rounding of a kernel's values or of the
 // margins' terms alone can exceed it, and no solver recovers that.
 const DecisionTol = 1e-3
-
-// InPlace returns d with a *mat.Dense as X, a copy where it is another matrix, and without X
-// where that is a *mat.Dense that is nil.
-func InPlace(d learn.Data) learn.Data {
-	x := d.Dense()
-	if d.X = x; x == nil {
-		d.X = nil
-	}
-	return d
-}

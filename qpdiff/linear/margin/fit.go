@@ -25,7 +25,7 @@ type marginFit struct {
 // learner has no data.
 func (l *marginFit) Load(d learn.Data) error {
 	l.state.Unload()
-	d = learner.InPlace(d)
+	d.X = d.Dense()
 	err := d.Check()
 	if err == nil {
 		err = learner.CheckClasses(d)

@@ -1,4 +1,4 @@
-package learntest_test
+package qpdiff_test
 
 import (
 	"fmt"
@@ -46,20 +46,6 @@ func TestOneWorkspaceServesAll(t *testing.T) {
 			t.Errorf("%v: only %d states with derivatives", u, derivatives[u])
 		}
 	}
-}
-
-// perFeatureNet is an elastic net with a group for each feature, however many there are.
-type perFeatureNet struct{ linear.ElasticNet }
-
-func (l *perFeatureNet) Dims(n int) (theta, hyper int) { return n, 2 * n }
-
-func (l *perFeatureNet) Load(d learn.Data) error {
-	if d.Dense() != nil {
-		if _, n := d.X.Dims(); n != len(l.Groups) {
-			l.Groups = linear.PerFeature(n)
-		}
-	}
-	return l.ElasticNet.Load(d)
 }
 
 // A workspaceUser changes its state, which reports whether it has one, and prints some
