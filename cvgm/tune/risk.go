@@ -276,33 +276,14 @@ func (w *tuning) constantOn(rows []int) float64 {
 	labels, weights := sample.Pick(w.c.Data.Y, rows), sample.Relative(w.c.Data.Weights, rows)
 	switch w.c.Loss.(type) {
 	case cvgm.SquaredError:
-		var mean, total float64
-		for i, y := range labels {
-			if v := weights.At(i); v > 0 {
-				total += v
-				mean += v / total * (y - mean)
-			}
-		}
-		return mean
+		return runningMean(labels, weights)
 	case cvgm.AbsoluteError:
 		return median(labels, weights)
 	}
 	if w.classes() { // two labels in place of N make this much cheaper than a fit
 		labels, weights = classWeights(labels, weights)
 	}
-	kinks, _ := w.c.Loss.(cvgm.KinkedLoss)
-	slope := func(p float64) (total float64) {
-		for i, y := range labels {
-			_, s := w.c.Loss.Eval(p, y)
-			if s != s && kinks != nil {
-				_, s = kinks.Kink(p, y)
-			}
-			if s == s {
-				total += weights.At(i) * s
-			}
-		}
-		return total
-	}
+	slope := func(p float64) float64 { return slopeAt(w.c.Loss, p, labels, weights) }
 	low, high := slices.Min(labels), slices.Max(labels)
 	candidates := []float64{low, high}
 	if size := max(math.Abs(low), math.Abs(high)); low == high { // one label: beyond it some losses fall still
@@ -334,6 +315,33 @@ func (w *tuning) constantOn(rows []int) float64 {
 		}
 	}
 	return best
+}
+
+// runningMean returns the mean of y, whose sum may overflow.
+func runningMean(y []float64, weights sample.Weights) (mean float64) {
+	var total float64
+	for i, y := range y {
+		if v := weights.At(i); v > 0 {
+			total += v
+			mean += v / total * (y - mean)
+		}
+	}
+	return mean
+}
+
+// slopeAt sums the slopes of a loss at the prediction p, those at its kinks included.
+func slopeAt(loss cvgm.Loss, p float64, labels []float64, weights sample.Weights) (total float64) {
+	kinks, _ := loss.(cvgm.KinkedLoss)
+	for i, y := range labels {
+		_, s := loss.Eval(p, y)
+		if s != s && kinks != nil {
+			_, s = kinks.Kink(p, y)
+		}
+		if s == s {
+			total += weights.At(i) * s
+		}
+	}
+	return total
 }
 
 // classWeights returns the labels that there are among ±1, with their total weights.

@@ -376,29 +376,39 @@ func (s *tuneSearch) pattern() error {
 		for moved := true; moved; {
 			moved = false
 			for kind := range s.kinds {
-				for _, by := range []float64{step, -step} {
-					before := s.best.Loss
-					x := append(s.trial[:0], s.best.Hyper...)
-					for i := range s.hyper {
-						if s.kind[i] == kind {
-							x[i] = s.at(i, s.share(i, x[i])+by)
-						}
-					}
-					if slices.Equal(x, s.best.Hyper) {
-						continue
-					}
-					if _, err := s.eval(nil, x); err != nil {
-						return err
-					}
-					if s.best.Loss < before {
-						moved = moved || s.best.Loss < before-sameLoss*math.Abs(before)
-						break
-					}
+				gained, err := s.move(kind, step)
+				if err != nil {
+					return err
 				}
+				moved = moved || gained
 			}
 		}
 	}
 	return nil
+}
+
+// move moves one kind up or, where that is not lower, down. It reports whether the CV loss fell
+// by more than rounding.
+func (s *tuneSearch) move(kind int, step float64) (gained bool, err error) {
+	for _, by := range []float64{step, -step} {
+		before := s.best.Loss
+		x := append(s.trial[:0], s.best.Hyper...)
+		for i := range s.hyper {
+			if s.kind[i] == kind {
+				x[i] = s.at(i, s.share(i, x[i])+by)
+			}
+		}
+		if slices.Equal(x, s.best.Hyper) {
+			continue
+		}
+		if _, err := s.eval(nil, x); err != nil {
+			return false, err
+		}
+		if s.best.Loss < before {
+			return s.best.Loss < before-sameLoss*math.Abs(before), nil
+		}
+	}
+	return false, nil
 }
 
 // distance is the largest difference of the shares of two points.

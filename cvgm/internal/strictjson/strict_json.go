@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -70,38 +71,39 @@ func CheckKeys(d *json.Decoder, keys map[string]map[string]bool, key string) err
 			}
 		}
 	case json.Delim('{'):
-		known, seen := keys[key], map[string]bool{}
-		for d.More() {
-			name, _ := d.Token()
-			k := name.(string)
-			if _, ok := known[k]; !ok {
-				return args.Bad(where, qpdiff.ErrDomain, "remove the key, or correct its name", "has the unknown key %q", k)
-			}
-			if seen[k] {
-				return args.Bad(where, qpdiff.ErrDomain, "remove one of them", "has the key %q twice", k)
-			}
-			seen[k] = true
-			if own, listed := keys[k]; listed && own == nil {
-				var value json.RawMessage
-				if err := d.Decode(&value); err != nil {
-					return err
-				}
-			} else if err := CheckKeys(d, keys, k); err != nil {
-				return err
-			}
-		}
-		var missing []string
-		for k, required := range known {
-			if required && !seen[k] {
-				missing = append(missing, k)
-			}
-		}
-		if slices.Sort(missing); len(missing) > 0 {
-			return args.Bad(where, qpdiff.ErrShape, "add what is missing", "lacks %s", strings.Join(missing, ", "))
+		if err := checkObject(d, keys, key, where); err != nil {
+			return err
 		}
 	default:
 		return nil
 	}
 	_, err := d.Token() // the closing delimiter
 	return err
+}
+
+// checkObject is CheckKeys behind the opening brace of an object.
+func checkObject(d *json.Decoder, keys map[string]map[string]bool, key, where string) error {
+	known, seen := keys[key], map[string]bool{}
+	for d.More() {
+		name, _ := d.Token()
+		k := name.(string)
+		if _, ok := known[k]; !ok {
+			return args.Bad(where, qpdiff.ErrDomain, "remove the key, or correct its name", "has the unknown key %q", k)
+		}
+		if seen[k] {
+			return args.Bad(where, qpdiff.ErrDomain, "remove one of them", "has the key %q twice", k)
+		}
+		seen[k] = true
+		if own, listed := keys[k]; listed && own == nil {
+			var value json.RawMessage
+			if err := d.Decode(&value); err != nil {
+				return err
+			}
+		} else if err := CheckKeys(d, keys, k); err != nil {
+			return err
+		}
+	}
+	missing := slices.Sorted(maps.Keys(known))
+	missing = slices.DeleteFunc(missing, func(k string) bool { return !known[k] || seen[k] })
+	return args.BadIf(len(missing) > 0, where, qpdiff.ErrShape, "add what is missing", "lacks %s", strings.Join(missing, ", "))
 }
