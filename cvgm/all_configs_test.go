@@ -331,7 +331,7 @@ func checkFinalAgrees(t *testing.T, title string, c Config, alpha []float64) {
 	}
 	train, val := part(split.Train), part(split.Val)
 	c.Data = train
-	if c.Splits, err = HoldOut(synth.NewStream(1, "not used"), len(split.Train), .9); err != nil {
+	if c.Splits, err = RandomSplits(synth.NewStream(1, "not used"), len(split.Train), 1, .9); err != nil {
 		t.Fatal(title, err)
 	}
 	cv, err := New(c)

@@ -113,7 +113,7 @@ func TestMeanCentringIsOptimal(t *testing.T) {
 		d.Y[i] += 3
 		d.Dense().Set(i, 0, d.X.At(i, 0)-2)
 	}
-	splits, err := HoldOut(synth.NewStream(7, "splits"), 12, .8)
+	splits, err := RandomSplits(synth.NewStream(7, "splits"), 12, 1, .8)
 	if err != nil {
 		t.Fatal(err)
 	}

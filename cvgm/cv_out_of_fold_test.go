@@ -68,7 +68,7 @@ func TestOutOfFoldPredictsAsModelsOfTheSplits(t *testing.T) {
 			train.Dense().SetRow(i, d.Dense().RawRowView(row))
 			train.Y = append(train.Y, d.Y[row])
 		}
-		each, err := HoldOut(synth.NewStream(1, "not used"), len(s.Train), .5)
+		each, err := RandomSplits(synth.NewStream(1, "not used"), len(s.Train), 1, .5)
 		if err != nil {
 			t.Fatal(err)
 		}

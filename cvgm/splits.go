@@ -22,7 +22,8 @@ type Split struct{ Train, Val []int }
 
 // RandomSplits draws the splits of Algorithm 1: k times a random permutation
 // of the n examples, whose first ⌊p·n⌋ entries are the training rows and whose
-// others are the validation rows. It draws k permutations from src.
+// others are the validation rows. One of them is simple out-of-sample validation, the
+// paper's K = 1. It draws k permutations from src.
 func RandomSplits(src Source, n, k int, p float64) ([]Split, error) {
 	train, err := trainRows(n, k, p)
 	if err != nil {
@@ -34,12 +35,6 @@ func RandomSplits(src Source, n, k int, p float64) ([]Split, error) {
 		splits[j] = Split{Train: perm[:train:train], Val: perm[train:]}
 	}
 	return splits, nil
-}
-
-// HoldOut draws one split with ⌊p·n⌋ training rows: simple out-of-sample
-// validation, the paper's K = 1.
-func HoldOut(src Source, n int, p float64) ([]Split, error) {
-	return RandomSplits(src, n, 1, p)
 }
 
 // KFold draws one permutation of the n examples and cuts it into k folds whose
@@ -104,7 +99,7 @@ func BalancedSplits(src Source, n, k int, p float64) ([]Split, error) {
 }
 
 // TrainRows returns ⌊p·n⌋, the number of training rows in each split of n examples by
-// [RandomSplits], [HoldOut] and [BalancedSplits]. Where no training or no validation row
+// [RandomSplits] and [BalancedSplits]. Where no training or no validation row
 // would be left, or p is not between 0 and 1, it returns an error of kind
 // [qpdiff.ErrDomain]. A product that rounding puts just below a whole number, as
 // .29·100, counts as that number.
