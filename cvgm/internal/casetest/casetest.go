@@ -129,7 +129,7 @@ func CheckFormsOfJSON(t *testing.T, kinds map[string]func() json.Unmarshaler) {
 			}
 		}
 		without := regexp.MustCompile(`,"checksum":"[^"]*"`).ReplaceAllString(good, "")
-		other := regexp.MustCompile(`"sha256:..`).ReplaceAllString(good, `"sha256:xx`)
+		other := regexp.MustCompile(`"crc64:..`).ReplaceAllString(good, `"crc64:xx`)
 		for text, want := range map[string]string{without: "checksum is missing", other: "checksum does not fit"} {
 			var arg *qpdiff.ArgError
 			if err := json.Unmarshal([]byte(text), into()); !errors.As(err, &arg) || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "undamaged copy") {

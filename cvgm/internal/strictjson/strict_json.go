@@ -4,9 +4,9 @@ package strictjson
 
 import (
 	"cmp"
-	"crypto/sha256"
 	"encoding/json"
 	"fmt"
+	"hash/crc64"
 	"maps"
 	"slices"
 	"strings"
@@ -18,7 +18,7 @@ import (
 // ChecksumKey is the key of the checksum in the JSON of a model and of a pipeline.
 const ChecksumKey = "checksum"
 
-// Checksum returns the SHA-256 of the values of a JSON object but for its checksum, and that one, nil without
+// Checksum returns the CRC-64 of the values of a JSON object but for its checksum, and that one, nil without
 // one. Keys are sorted, numbers are float64s and strings UTF-8, so that other spaces, escapes, forms of
 // numbers and orders of keys leave it as it is.
 func Checksum(text []byte) (sum string, given any, err error) {
@@ -29,7 +29,7 @@ func Checksum(text []byte) (sum string, given any, err error) {
 	given = values[ChecksumKey]
 	delete(values, ChecksumKey)
 	canonical, err := json.Marshal(values)
-	return fmt.Sprintf("sha256:%x", sha256.Sum256(canonical)), given, err
+	return fmt.Sprintf("crc64:%016x", crc64.Checksum(canonical, crc64.MakeTable(crc64.ECMA))), given, err
 }
 
 // WithChecksum returns the JSON of v, an object, with its checksum as the last key.
@@ -42,7 +42,7 @@ func WithChecksum(v any) ([]byte, error) {
 	return fmt.Appendf(text[:len(text)-1], ",%q:%q}", ChecksumKey, sum), err
 }
 
-// Verify reports an object whose values are not those that withChecksum wrote.
+// Verify reports an object whose values are not those that WithChecksum wrote.
 func Verify(text []byte) error {
 	const remedy = "take an undamaged copy, or fit again and write the JSON anew"
 	sum, given, err := Checksum(text)
@@ -51,7 +51,7 @@ func Verify(text []byte) error {
 	}
 	return args.First(
 		args.BadIf(given == nil, ChecksumKey, qpdiff.ErrDomain, remedy, "is missing"),
-		args.BadIf(given != sum, ChecksumKey, qpdiff.ErrDomain, remedy, "does not fit: the text was changed after MarshalJSON wrote it"),
+		args.BadIf(given != sum, ChecksumKey, qpdiff.ErrDomain, remedy, "does not fit: the text was changed after MarshalJSON wrote it, or an earlier version wrote it"),
 	)
 }
 
