@@ -108,10 +108,8 @@ func (m *Model) check() error {
 		name   string
 		values []float64
 	}{{"Hyper", m.Hyper}, {"Theta", m.Theta}, {"Intercept", []float64{m.Intercept}}, {"Mean", m.Mean}, {"Std", m.Std}, {"Params", m.Params}} {
-		for i, v := range part.values {
-			if !args.Finite(v) {
-				return args.Bad("Model."+part.name, qpdiff.ErrNotFinite, "fit at another α, or scale the data", "holds %v at index %d", v, i)
-			}
+		if err := args.CheckFinite("Model."+part.name, part.values, "fit at another α, or scale the data"); err != nil {
+			return err
 		}
 	}
 	for j, d := range m.Std {

@@ -53,10 +53,7 @@ func KFold(src Source, n, k int) ([]Split, error) {
 // without Standardise and with NoCentring. Where one of the fits fails they are repeated
 // one by one.
 func LeaveOneOut(n int) ([]Split, error) {
-	if n < 2 {
-		return nil, args.Bad("N", qpdiff.ErrDomain, "leave-one-out needs two examples", "is %d", n)
-	}
-	if err := checkCount(n, n); err != nil {
+	if err := args.First(args.BadIf(n < 2, "N", qpdiff.ErrDomain, "leave-one-out needs two examples", "is %d", n), checkCount(n, n)); err != nil {
 		return nil, err
 	}
 	return folds(sample.Complement(nil, n), n), nil
@@ -104,11 +101,9 @@ func BalancedSplits(src Source, n, k int, p float64) ([]Split, error) {
 // [qpdiff.ErrDomain]. A product that rounding puts just below a whole number, as
 // .29·100, counts as that number.
 func TrainRows(n int, p float64) (int, error) {
-	if !(p > 0 && p < 1) {
-		return 0, args.Bad("p", qpdiff.ErrDomain, "use a fraction strictly between 0 and 1", "is %v", p)
-	}
-	if n < 0 || n > maxRows {
-		return 0, args.Bad("N", qpdiff.ErrDomain, "use 2 to 2³¹ examples", "is %d", n)
+	if err := args.First(args.BadIf(!(p > 0 && p < 1), "p", qpdiff.ErrDomain, "use a fraction strictly between 0 and 1", "is %v", p),
+		args.BadIf(n < 0 || n > maxRows, "N", qpdiff.ErrDomain, "use 2 to 2³¹ examples", "is %d", n)); err != nil {
+		return 0, err
 	}
 	train := int(math.Floor(p * float64(n) * (1 + wholeTol)))
 	if train < 1 || train >= n {
@@ -139,13 +134,9 @@ const maxRows = math.MaxInt32
 // checkCount reports a number k of splits of n examples that is below 1, or
 // that no memory holds.
 func checkCount(n, k int) error {
-	if k <= 0 {
-		return args.Bad("K", qpdiff.ErrDomain, "ask for at least one split", "is %d", k)
-	}
-	if k > maxRows/n {
-		return args.Bad("K", qpdiff.ErrDomain, "ask for fewer than 2³¹ rows in all", "is %d for N = %d examples", k, n)
-	}
-	return nil
+	return args.First(
+		args.BadIf(k <= 0, "K", qpdiff.ErrDomain, "ask for at least one split", "is %d", k),
+		args.BadIf(k > maxRows/max(n, 1), "K", qpdiff.ErrDomain, "ask for fewer than 2³¹ rows in all", "is %d for N = %d examples", k, n))
 }
 
 func folds(order []int, k int) []Split {
@@ -181,8 +172,5 @@ func (s Split) check(n int) error {
 
 // checkFolds reports a number k of folds of n examples that is out of range.
 func checkFolds(n, k int) error {
-	if k < 2 || k > n {
-		return args.Bad("K", qpdiff.ErrDomain, "use 2 ≤ K ≤ N folds", "is %d for N = %d examples", k, n)
-	}
-	return checkCount(n, k)
+	return args.First(args.BadIf(k < 2 || k > n, "K", qpdiff.ErrDomain, "use 2 ≤ K ≤ N folds", "is %d for N = %d examples", k, n), checkCount(n, k))
 }

@@ -3,7 +3,7 @@
 package strictjson
 
 import (
-	"cmp"
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"hash/crc64"
@@ -55,23 +55,35 @@ func Verify(text []byte) error {
 	)
 }
 
-// CheckKeys reads one value of valid JSON, which belongs to key, and reports keys that
-// are unknown, repeated or missing by the map keys, which lists for each key of an object its keys, and whether they are required, and nulls. The value of a key with nil in
-// keys is skipped.
-// encoding/json accepts all of them, and keys in another case.
-func CheckKeys(d *json.Decoder, keys map[string]map[string]bool, key string) error {
-	where := cmp.Or(key, "model")
+// Read reads valid JSON of what into an object, and reports nulls, and keys that are unknown, repeated or
+// missing by the map keys: it lists the keys of the object of each key, what for the outermost, and whether
+// they are required. The value of a key with nil in keys is skipped. encoding/json accepts
+// all of them, and keys in another case.
+func Read(text []byte, keys map[string]map[string]bool, what string, into any) error {
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber() // a number out of range is found below
+	if err := checkKeys(d, keys, what); err != nil {
+		return err
+	}
+	if err := json.Unmarshal(text, into); err != nil {
+		return fmt.Errorf("cvgm: not a %s: %w", what, err)
+	}
+	return nil
+}
+
+// checkKeys is Read for one value, which belongs to key, without an object.
+func checkKeys(d *json.Decoder, keys map[string]map[string]bool, key string) error {
 	switch token, _ := d.Token(); token {
 	case nil:
-		return args.Bad(where, qpdiff.ErrDomain, "give numbers", "holds null")
+		return args.Bad(key, qpdiff.ErrDomain, "give numbers", "holds null")
 	case json.Delim('['):
 		for d.More() {
-			if err := CheckKeys(d, keys, key); err != nil {
+			if err := checkKeys(d, keys, key); err != nil {
 				return err
 			}
 		}
 	case json.Delim('{'):
-		if err := checkObject(d, keys, key, where); err != nil {
+		if err := checkObject(d, keys, key); err != nil {
 			return err
 		}
 	default:
@@ -81,17 +93,17 @@ func CheckKeys(d *json.Decoder, keys map[string]map[string]bool, key string) err
 	return err
 }
 
-// checkObject is CheckKeys behind the opening brace of an object.
-func checkObject(d *json.Decoder, keys map[string]map[string]bool, key, where string) error {
+// checkObject is checkKeys behind the opening brace of an object.
+func checkObject(d *json.Decoder, keys map[string]map[string]bool, key string) error {
 	known, seen := keys[key], map[string]bool{}
 	for d.More() {
 		name, _ := d.Token()
 		k := name.(string)
 		if _, ok := known[k]; !ok {
-			return args.Bad(where, qpdiff.ErrDomain, "remove the key, or correct its name", "has the unknown key %q", k)
+			return args.Bad(key, qpdiff.ErrDomain, "remove the key, or correct its name", "has the unknown key %q", k)
 		}
 		if seen[k] {
-			return args.Bad(where, qpdiff.ErrDomain, "remove one of them", "has the key %q twice", k)
+			return args.Bad(key, qpdiff.ErrDomain, "remove one of them", "has the key %q twice", k)
 		}
 		seen[k] = true
 		if own, listed := keys[k]; listed && own == nil {
@@ -99,11 +111,11 @@ func checkObject(d *json.Decoder, keys map[string]map[string]bool, key, where st
 			if err := d.Decode(&value); err != nil {
 				return err
 			}
-		} else if err := CheckKeys(d, keys, k); err != nil {
+		} else if err := checkKeys(d, keys, k); err != nil {
 			return err
 		}
 	}
 	missing := slices.Sorted(maps.Keys(known))
 	missing = slices.DeleteFunc(missing, func(k string) bool { return !known[k] || seen[k] })
-	return args.BadIf(len(missing) > 0, where, qpdiff.ErrShape, "add what is missing", "lacks %s", strings.Join(missing, ", "))
+	return args.BadIf(len(missing) > 0, key, qpdiff.ErrShape, "add what is missing", "lacks %s", strings.Join(missing, ", "))
 }
