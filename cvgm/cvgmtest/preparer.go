@@ -34,9 +34,8 @@ func Preparer(t TB, p cvgm.Preparer, x *mat.Dense) {
 	c.same("after another Fit", c.apply(first), before, 0)
 	c.same("fitted again", c.apply(c.fit(half, nil)), before, 0)
 
-	ones := slices.Repeat([]float64{1}, len(half))
-	c.same("weights of 1", c.apply(c.fit(half, ones)), before, 0)
-	weights := slices.Repeat([]float64{1}, rows)
+	c.same("weights of 1", c.apply(c.fit(half, ones(len(half)))), before, 0)
+	weights := ones(rows)
 	for _, i := range rest {
 		weights[i] = 0
 	}

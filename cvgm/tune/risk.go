@@ -31,30 +31,28 @@ const leastOuter = 10
 
 // estimateRisk sets the nested estimate. Its errors are ctx's.
 func (w *tuning) estimateRisk() error {
-	folds := w.outerFolds()
-	rows := w.rows()
-	n := len(rows)
-	switch {
+	none := func(format string, args ...any) error {
+		w.warn(NoRisk, format, args...)
+		return nil
+	}
+	folds, rows := w.outerFolds(), w.rows()
+	switch n := len(rows); {
 	case folds < 0:
 		return nil
 	case w.OuterFolds == 0 && n < leastOuter:
-		w.warn(NoRisk, "%d examples are too few for a nested estimate of the risk.", n)
-		return nil
+		return none("%d examples are too few for a nested estimate of the risk.", n)
 	case w.OuterFolds == 0:
 		folds = min(folds, w.mostFolds(rows))
 	}
 	if folds < 2 {
-		w.warn(NoRisk, "The data do not allow two outer folds.")
-		return nil
+		return none("The data do not allow two outer folds.")
 	}
 	if need := w.each * evalsPerStart; !w.deadline.IsZero() && need*time.Duration(folds) > time.Until(w.deadline) {
-		w.warn(NoRisk, "MaxTime, %v, does not suffice for the nested estimate of the risk.", w.MaxTime)
-		return nil
+		return none("MaxTime, %v, does not suffice for the nested estimate of the risk.", w.MaxTime)
 	}
 	outer, err := w.outer(rows, folds)
 	if err != nil {
-		w.warn(NoRisk, "There is no nested estimate of the risk: %v.", err)
-		return nil
+		return none("There is no nested estimate of the risk: %v.", err)
 	}
 	var tuned, byDefault, byConstant, weights []float64
 	var of []int // the outer fold of each
@@ -63,16 +61,14 @@ func (w *tuning) estimateRisk() error {
 		w.stage = fmt.Sprintf("outer fold %d of %d", j+1, len(outer))
 		losses, err := w.outerFold(fold)
 		w.out.Evaluations = w.evaluations
-		if err != nil {
-			if w.ctx.Err() != nil {
-				return err
-			}
-			if errors.Is(err, errTime) {
-				w.warn(NoRisk, "MaxTime, %v, did not suffice for the nested estimate of the risk.", w.MaxTime)
-			} else {
-				w.warn(NoRisk, "There is no nested estimate of the risk: the search without outer fold %d failed: %v.", j+1, err)
-			}
-			return nil
+		switch {
+		case err == nil:
+		case w.ctx.Err() != nil:
+			return err
+		case errors.Is(err, errTime):
+			return none("MaxTime, %v, did not suffice for the nested estimate of the risk.", w.MaxTime)
+		default:
+			return none("There is no nested estimate of the risk: the search without outer fold %d failed: %v.", j+1, err)
 		}
 		tuned = append(tuned, losses[0]...)
 		byDefault = append(byDefault, losses[1]...)
