@@ -62,11 +62,8 @@ func (cv *CV) DataGradient(dx *mat.Dense, dy, alpha []float64) (float64, error) 
 		dx.Apply(func(_, _ int, _ float64) float64 { return math.NaN() }, dx)
 	}
 	if d.wantY {
-		copy(dy, d.y)
-		for i := range dy {
-			if d.errY != nil {
-				dy[i] = math.NaN()
-			}
+		if copy(dy, d.y); d.errY != nil {
+			copy(dy, slices.Repeat([]float64{math.NaN()}, rows))
 		}
 	}
 	return loss, err

@@ -107,11 +107,7 @@ func (s *tuneSearch) eval(grad, hyper []float64) (float64, error) {
 	if s.w.ctx.Err() != nil {
 		return 0, context.Cause(s.w.ctx)
 	}
-	most := s.w.MaxEvals
-	if most == 0 {
-		most = defaultEvals
-	}
-	if len(s.path) >= most {
+	if len(s.path) >= cmp.Or(s.w.MaxEvals, defaultEvals) {
 		return 0, errEvals
 	}
 	began := time.Now()
