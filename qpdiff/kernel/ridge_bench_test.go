@@ -17,9 +17,7 @@ func BenchmarkKernelRidge(b *testing.B) {
 		d := casetest.RandomData(1, rows, 5, false)
 		l := Ridge{Intercept: true}
 		theta, v, dst := make([]float64, 1), numtest.Ones(rows), make([]float64, rows)
-		if err := l.Load(d); err != nil {
-			b.Fatal(err)
-		}
+		numtest.OK(b, l.Load(d))
 		hyper := []float64{.01, .3}
 		var w qpdiff.Workspace
 		g := &learn.Grad{Hyper: make([]float64, 2)}
@@ -27,9 +25,7 @@ func BenchmarkKernelRidge(b *testing.B) {
 			b.Run(fmt.Sprintf("%d/%s", rows, name), func(b *testing.B) {
 				b.ReportAllocs()
 				for b.Loop() {
-					if err := f(); err != nil {
-						b.Fatal(err)
-					}
+					numtest.OK(b, f())
 				}
 			})
 		}

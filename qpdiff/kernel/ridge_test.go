@@ -150,9 +150,7 @@ func TestKernelRidgeIsRidgeRegression(t *testing.T) {
 			theta, b := make([]float64, n), make([]float64, 1)
 			nt, _ := l.Dims(n)
 			got := make([]float64, rows)
-			if err := errors.Join(net.Load(centre), net.Fit(theta, []float64{0, lambda}), l.Load(d), l.Fit(b[:nt], []float64{lambda, 1, 0}), l.Predict(nil, got, d.Dense())); err != nil {
-				t.Fatal(err)
-			}
+			numtest.OK(t, net.Load(centre), net.Fit(theta, []float64{0, lambda}), l.Load(d), l.Fit(b[:nt], []float64{lambda, 1, 0}), l.Predict(nil, got, d.Dense()))
 			want := make([]float64, rows)
 			for i := range want {
 				want[i] = means[n] + dense.Dot(theta, centre.Dense().RawRowView(i))
@@ -171,9 +169,7 @@ func TestKernelRidgeByHand(t *testing.T) {
 		l := Ridge{Intercept: intercept}
 		var b [1]float64
 		nt, _ := l.Dims(1)
-		if err := errors.Join(l.Load(d), l.Fit(b[:nt], []float64{lambda, gamma})); err != nil {
-			t.Fatal(err)
-		}
+		numtest.OK(t, l.Load(d), l.Fit(b[:nt], []float64{lambda, gamma}))
 		c, err := l.Coefficients(nil)
 		if err != nil {
 			t.Fatal(err)
@@ -287,9 +283,7 @@ func TestKernelRidgeLeaveOneOutState(t *testing.T) {
 	if err := l.LeaveOneOut(dst, hyper); !errors.Is(err, qpdiff.ErrNotFitted) {
 		t.Errorf("without data: %v", err)
 	}
-	if err := errors.Join(l.Load(d), fresh.Load(d), fresh.Fit(want, hyper), l.LeaveOneOut(dst, []float64{.7, 2})); err != nil {
-		t.Fatal(err)
-	}
+	numtest.OK(t, l.Load(d), fresh.Load(d), fresh.Fit(want, hyper), l.LeaveOneOut(dst, []float64{.7, 2}))
 	if err := l.VJP(nil, &learn.Grad{}, b); !errors.Is(err, qpdiff.ErrNotFitted) {
 		t.Errorf("VJP after LeaveOneOut: %v", err)
 	}
@@ -302,9 +296,7 @@ func TestKernelRidgeLeaveOneOutState(t *testing.T) {
 	if err := l.LeaveOneOutVJP(nil, &learn.Grad{}, nil, v); !errors.Is(err, qpdiff.ErrNotFitted) {
 		t.Errorf("LeaveOneOutVJP after Fit: %v", err)
 	}
-	if err := l.LeaveOneOut(dst, hyper); err != nil {
-		t.Fatal(err)
-	}
+	numtest.OK(t, l.LeaveOneOut(dst, hyper))
 	if l.Reset(); !errors.Is(l.LeaveOneOutVJP(nil, &learn.Grad{}, nil, v), qpdiff.ErrNotFitted) {
 		t.Error("LeaveOneOutVJP answers after Reset")
 	}
@@ -317,14 +309,10 @@ func TestKernelRidgeLeaveOneOutState(t *testing.T) {
 			t.Errorf("%+v: %v", bad, err)
 		}
 	}
-	if err := errors.Join(l.Load(d), l.LeaveOneOut(dst, hyper)); err != nil {
-		t.Fatal(err)
-	}
+	numtest.OK(t, l.Load(d), l.LeaveOneOut(dst, hyper))
 	w, g, dx := new(qpdiff.Workspace), casetest.LearnerGradOf(d, hyper), mat.NewDense(8, 2, nil)
 	if a := testing.AllocsPerRun(5, func() {
-		if err := errors.Join(l.LeaveOneOut(dst, hyper), l.LeaveOneOutVJP(w, g, dx, v)); err != nil {
-			t.Fatal(err)
-		}
+		numtest.OK(t, l.LeaveOneOut(dst, hyper), l.LeaveOneOutVJP(w, g, dx, v))
 	}); a != 0 {
 		t.Errorf("%v allocations", a)
 	}
@@ -343,9 +331,7 @@ func TestKernelModelPredictsAsTheLearner(t *testing.T) {
 		}
 		_, nh := l.Dims(2)
 		want, got := make([]float64, 9), make([]float64, 9)
-		if err := errors.Join(l.Load(d), l.Fit(make([]float64, 1), []float64{.5, .3, 1}[:nh]), l.Predict(nil, want, x)); err != nil {
-			t.Fatal(err)
-		}
+		numtest.OK(t, l.Load(d), l.Fit(make([]float64, 1), []float64{.5, .3, 1}[:nh]), l.Predict(nil, want, x))
 		m, err := l.Model()
 		if err != nil {
 			t.Fatal(err)
@@ -391,9 +377,7 @@ func TestKernelRidgeRefusesConstantsThatHideTheRest(t *testing.T) {
 			if err != nil || !intercept {
 				continue
 			}
-			if err := errors.Join(plain.Load(d), plain.Fit(make([]float64, 1), []float64{.01, 1, 0}), plain.Predict(nil, want, x), l.Predict(nil, got, x)); err != nil {
-				t.Fatal(err)
-			}
+			numtest.OK(t, plain.Load(d), plain.Fit(make([]float64, 1), []float64{.01, 1, 0}), plain.Predict(nil, want, x), l.Predict(nil, got, x))
 			numtest.NearAll(t, fmt.Sprint("prediction, constant ", constant), got, want, 1e-12+1e-13*constant, 1)
 		}
 	}

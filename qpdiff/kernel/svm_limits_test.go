@@ -38,9 +38,7 @@ func TestKernelSVMStrictComplementarity(t *testing.T) {
 		hyper := make([]float64, nh)
 		hyper[1] = gamma
 		theta := make([]float64, 1)[:trial%2^1]
-		if err := l.Load(d); err != nil {
-			t.Fatal(err)
-		}
+		numtest.OK(t, l.Load(d))
 		fit := func(c float64) []int {
 			hyper[0] = c
 			if err := l.Fit(theta, hyper); err != nil {
@@ -151,14 +149,10 @@ func TestKernelSVMAllWeak(t *testing.T) {
 	for _, first := range []bool{false, true} {
 		l := &SVM{Intercept: true, Generalised: true}
 		if first {
-			if err := errors.Join(l.Load(other), l.Fit(theta, []float64{.01, .5})); err != nil {
-				t.Fatal(err)
-			}
+			numtest.OK(t, l.Load(other), l.Fit(theta, []float64{.01, .5}))
 		}
 		g := &learn.Grad{Hyper: make([]float64, 2)}
-		if err := errors.Join(l.Load(d), l.Fit(theta, hyper), l.VJP(nil, g, []float64{1})); err != nil {
-			t.Fatal(err)
-		}
+		numtest.OK(t, l.Load(d), l.Fit(theta, hyper), l.VJP(nil, g, []float64{1}))
 		if len(l.weak) == 0 || !g.Generalised {
 			t.Fatalf("weak %v, generalised %v: no test", l.weak, g.Generalised)
 		}
@@ -188,9 +182,7 @@ func TestKernelSVMAllWeak(t *testing.T) {
 	// 0, where all of them may be, they would leave b without bound.
 	star := learn.Data{X: mat.NewDense(4, 2, []float64{0, 0, 1, 0, -.6, .8, -.6, -.8}), Y: []float64{1, -1, -1, -1}}
 	l := &SVM{Intercept: true, Generalised: true}
-	if err := errors.Join(l.Load(star), l.Fit(theta, []float64{.1, 1}), l.Fit(theta, []float64{1e-100, 1})); err != nil {
-		t.Fatal(err)
-	}
+	numtest.OK(t, l.Load(star), l.Fit(theta, []float64{.1, 1}), l.Fit(theta, []float64{1e-100, 1}))
 	if err := l.VJP(nil, &learn.Grad{Hyper: make([]float64, 2)}, []float64{1}); len(l.weak) != 3 || !errors.Is(err, qpdiff.ErrIllPosed) {
 		t.Errorf("weak %v, error %v", l.weak, err)
 	}
@@ -212,10 +204,8 @@ func TestKernelSVMZeroRow(t *testing.T) {
 	f, want := make([]float64, 3), make([]float64, 3)
 	g, gwant := &learn.Grad{Hyper: make([]float64, 3), X: mat.NewDense(10, 2, nil)}, &learn.Grad{Hyper: make([]float64, 3), X: mat.NewDense(9, 2, nil)}
 	l, ref := &SVM{Kernel: Polynomial{Degree: 1}}, &SVM{Kernel: Polynomial{Degree: 1}}
-	if err := errors.Join(l.Load(with), l.Fit(nil, hyper), l.Predict(nil, f, x), l.PredictVJP(nil, g, nil, x, v),
-		ref.Load(d), ref.Fit(nil, hyper), ref.Predict(nil, want, x), ref.PredictVJP(nil, gwant, nil, x, v)); err != nil {
-		t.Fatal(err)
-	}
+	numtest.OK(t, l.Load(with), l.Fit(nil, hyper), l.Predict(nil, f, x), l.PredictVJP(nil, g, nil, x, v),
+		ref.Load(d), ref.Fit(nil, hyper), ref.Predict(nil, want, x), ref.PredictVJP(nil, gwant, nil, x, v))
 	if numtest.RelErr(f, want) > 1e-14 || numtest.RelErr(g.Hyper[:2], gwant.Hyper[:2]) > 1e-13 || numtest.RelErr(g.X.RawMatrix().Data[:18], gwant.X.RawMatrix().Data) > 1e-13 {
 		t.Errorf("with a row of zeros %v, %v, without %v, %v", f, g.Hyper, want, gwant.Hyper)
 	}
@@ -225,9 +215,7 @@ func TestKernelSVMZeroRow(t *testing.T) {
 	// Moved, the row changes f by C·x_9ᵀx to first order.
 	got := numtest.ForwardDifference(func(h float64) float64 {
 		with.Dense().Set(9, 0, h)
-		if err := errors.Join(l.Load(with), l.Fit(nil, hyper), l.Predict(nil, f, x)); err != nil {
-			t.Fatal(err)
-		}
+		numtest.OK(t, l.Load(with), l.Fit(nil, hyper), l.Predict(nil, f, x))
 		return dense.Dot(v, f)
 	}, 1e-3)
 	if !(math.Abs(got-g.X.At(9, 0)) <= 1e-8) {
@@ -241,13 +229,9 @@ func TestKernelSVMFarAway(t *testing.T) {
 	d := learn.Data{X: mat.NewDense(6, 2, []float64{.03, -.53, 1.24, -.37, .03, -.62, -.97, 1.69, .08, -.57, -.65, 1e155}), Y: []float64{1, -1, 1, -1, 1, -1}}
 	theta := make([]float64, 1)
 	far, near := &learn.Grad{Hyper: make([]float64, 2)}, &learn.Grad{Hyper: make([]float64, 2)}
-	if err := errors.Join(l.Load(d), l.Fit(theta, []float64{10, .5}), l.VJP(nil, far, []float64{1})); err != nil {
-		t.Fatal(err)
-	}
+	numtest.OK(t, l.Load(d), l.Fit(theta, []float64{10, .5}), l.VJP(nil, far, []float64{1}))
 	d.Dense().Set(5, 1, 1e4)
-	if err := errors.Join(l.Load(d), l.Fit(theta, []float64{10, .5}), l.VJP(nil, near, []float64{1})); err != nil {
-		t.Fatal(err)
-	}
+	numtest.OK(t, l.Load(d), l.Fit(theta, []float64{10, .5}), l.VJP(nil, near, []float64{1}))
 	if !numtest.SameBits(far.Hyper, near.Hyper) {
 		t.Errorf("at 1e155 %v, at 1e4 %v", far.Hyper, near.Hyper)
 	}
@@ -261,10 +245,8 @@ func TestKernelSVMForgetsKernelValues(t *testing.T) {
 	for _, again := range [][]float64{{1, .9}, {1.01, .5}} {
 		var l, fresh SVM
 		g, want, w := &learn.Grad{Hyper: make([]float64, 2)}, &learn.Grad{Hyper: make([]float64, 2)}, new(qpdiff.Workspace)
-		if err := errors.Join(l.Load(d), l.Fit(nil, []float64{1, .5}), l.Predict(w, make([]float64, 4), x), l.Fit(nil, again), l.PredictVJP(w, g, nil, x, v),
-			fresh.Load(d), fresh.Fit(nil, again), fresh.PredictVJP(nil, want, nil, x, v)); err != nil {
-			t.Fatal(err)
-		}
+		numtest.OK(t, l.Load(d), l.Fit(nil, []float64{1, .5}), l.Predict(w, make([]float64, 4), x), l.Fit(nil, again), l.PredictVJP(w, g, nil, x, v),
+			fresh.Load(d), fresh.Fit(nil, again), fresh.PredictVJP(nil, want, nil, x, v))
 		if numtest.RelErr(g.Hyper, want.Hyper) > 1e-12 {
 			t.Errorf("at %v: %v after another fit, else %v", again, g.Hyper, want.Hyper)
 		}
@@ -314,9 +296,7 @@ func TestKernelSVMTinyC(t *testing.T) {
 		l := &SVM{Kernel: Polynomial{Degree: 1}, Intercept: true}
 		equal := learn.Data{X: mat.NewDense(3, 1, nil), Y: []float64{1, -1, 1}}
 		g := &learn.Grad{Hyper: make([]float64, 3)}
-		if err := errors.Join(l.Load(equal), l.Fit(theta, []float64{.8 * tiny, 1, tiny})); err != nil {
-			t.Fatal(err)
-		}
+		numtest.OK(t, l.Load(equal), l.Fit(theta, []float64{.8 * tiny, 1, tiny}))
 		if b := l.q.beta; len(l.q.free) != 1 || b[1] != -.8*tiny || !(math.Abs(b[0]+b[1]) <= 8*dense.Eps*tiny) {
 			t.Errorf("C = %v: free %v, β %v", .8*tiny, l.q.free, b)
 		}
@@ -335,15 +315,11 @@ func TestKernelSVMStartsAtItsOwnC(t *testing.T) {
 		warm, cold := &SVM{Intercept: trial%2 == 0}, &SVM{Intercept: trial%2 == 0}
 		nt, _ := warm.Dims(2)
 		theta, want := make([]float64, nt), make([]float64, nt)
-		if err := errors.Join(warm.Load(d), cold.Load(d)); err != nil {
-			t.Fatal(err)
-		}
+		numtest.OK(t, warm.Load(d), cold.Load(d))
 		for _, c := range []float64{1, 30, .5, .4, .05, 2} {
 			hyper := []float64{c, 1}
 			cold.Reset()
-			if err := errors.Join(warm.Fit(theta, hyper), cold.Fit(want, hyper)); err != nil {
-				t.Fatal(err)
-			}
+			numtest.OK(t, warm.Fit(theta, hyper), cold.Fit(want, hyper))
 			numtest.NearAll(t, "β", warm.q.beta, cold.q.beta, 1e-10, 1e-12*c)
 			numtest.NearAll(t, "b", theta, want, 1e-10, 1e-12)
 		}
@@ -357,9 +333,7 @@ func TestKernelSVMTiesSlope(t *testing.T) {
 	l := &SVM{Intercept: true}
 	g := &learn.Grad{X: mat.NewDense(4, 2, nil)}
 	want, w := mat.NewDense(1, 2, nil), new(qpdiff.Workspace)
-	if err := errors.Join(l.Load(d), l.Fit(make([]float64, 1), []float64{10, 1}), l.PredictVJP(nil, new(learn.Grad), want, mat.NewDense(1, 2, []float64{1, .5}), []float64{1}), l.VJP(w, g, []float64{1})); err != nil {
-		t.Fatal(err)
-	}
+	numtest.OK(t, l.Load(d), l.Fit(make([]float64, 1), []float64{10, 1}), l.PredictVJP(nil, new(learn.Grad), want, mat.NewDense(1, 2, []float64{1, .5}), []float64{1}), l.VJP(w, g, []float64{1}))
 	var got [][]float64
 	l.Ties(w, func(i, k int, sign float64, d []float64) bool {
 		got = append(got, slices.Clone(d))
@@ -375,9 +349,7 @@ func TestKernelSVMTiesSlope(t *testing.T) {
 func TestKernelSVMPairsThatOverflow(t *testing.T) {
 	for _, scale := range []float64{1e153, 6e153, 1.016e154, 1.2e154} {
 		l := &SVM{Kernel: Polynomial{Degree: 1}, Intercept: true}
-		if err := l.Load(learn.Data{X: mat.NewDense(2, 1, []float64{scale, -.423 * scale}), Y: []float64{-1, 1}}); err != nil {
-			t.Fatal(err)
-		}
+		numtest.OK(t, l.Load(learn.Data{X: mat.NewDense(2, 1, []float64{scale, -.423 * scale}), Y: []float64{-1, 1}}))
 		theta := []float64{0}
 		if err := l.Fit(theta, []float64{1, 1, 0}); err != nil && !errors.Is(err, qpdiff.ErrNotFinite) && !errors.Is(err, qpdiff.ErrIterationLimit) {
 			t.Errorf("scale %v: %v", scale, err)
@@ -392,9 +364,7 @@ func TestKernelSVMAfterASubnormalBound(t *testing.T) {
 	y := []float64{1, -1, 1, 1, 1, -1, 1}
 	fit := func(hypers ...[]float64) (float64, []float64) {
 		l := &SVM{Intercept: true}
-		if err := l.Load(learn.Data{X: x, Y: y}); err != nil {
-			t.Fatal(err)
-		}
+		numtest.OK(t, l.Load(learn.Data{X: x, Y: y}))
 		theta := make([]float64, 1)
 		for k, hyper := range hypers {
 			if err := l.Fit(theta, hyper); err != nil && k == len(hypers)-1 {

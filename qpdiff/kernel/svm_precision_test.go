@@ -45,9 +45,7 @@ func TestKernelSVMRightOrRefused(t *testing.T) {
 			for i := range want {
 				x.SetRow(i, l.row(i))
 			}
-			if err := l.Predict(nil, got, x); err != nil {
-				t.Fatal(err)
-			}
+			numtest.OK(t, l.Predict(nil, got, x))
 			for i, v := range got {
 				if !(math.Abs(v-want[i]) <= tol*max(1, math.Abs(want[i]))) {
 					t.Fatalf("trial %d, %T, C %.3g: row %d has decision value %v, want %v", trial, l.kernel, hyper[0], i, v, want[i])
@@ -84,9 +82,7 @@ func preciseTrial(t *testing.T, trial int) (l *SVM, theta, hyper []float64) {
 	if !l.Intercept {
 		theta = nil
 	}
-	if err := l.Load(d); err != nil {
-		t.Fatal(err)
-	}
+	numtest.OK(t, l.Load(d))
 	return l, theta, hyper
 }
 
@@ -160,9 +156,7 @@ func TestKernelSVMRefusesRawFeatures(t *testing.T) {
 			}
 			l := &SVM{Intercept: true, Kernel: Polynomial{Degree: degree}}
 			theta := []float64{7}
-			if err := l.Load(d); err != nil {
-				t.Fatal(err)
-			}
+			numtest.OK(t, l.Load(d))
 			err := l.Fit(theta, []float64{1, .5, 1})
 			if errors.Is(err, qpdiff.ErrIterationLimit) != c.refuse || c.refuse && theta[0] != 7 {
 				t.Errorf("degree %d, kernel values of %.0e: error %v, θ %v", degree, c.size, err, theta)

@@ -42,9 +42,7 @@ func TestKernelSVMForwardIsAdjoint(t *testing.T) {
 			hyper[0], hyper[nh-1] = 1, 0.5
 		}
 		theta := make([]float64, nt)
-		if err := l.Load(d); err != nil {
-			t.Fatal(err)
-		}
+		numtest.OK(t, l.Load(d))
 		if err := l.Fit(theta, hyper); errors.Is(err, qpdiff.ErrIterationLimit) {
 			continue
 		} else if err != nil {
@@ -55,9 +53,7 @@ func TestKernelSVMForwardIsAdjoint(t *testing.T) {
 		x, dx, v := random(4, n), random(4, n), numtest.Normals(rng, 4)
 		w := new(qpdiff.Workspace)
 		f, df := make([]float64, 4), make([]float64, 4)
-		if err := l.Predict(w, f, x); err != nil {
-			t.Fatal(err)
-		}
+		numtest.OK(t, l.Predict(w, f, x))
 		err := l.PredictJVP(w, df, x, dx, along)
 		var arg *qpdiff.ArgError
 		if errors.As(err, &arg) && arg.Why == qpdiff.ErrNotDifferentiable {
@@ -101,9 +97,7 @@ func TestKernelSVMForwardIsAdjoint(t *testing.T) {
 			}
 		}
 		g, gx := zero()
-		if err := l.PredictVJP(w, g, gx, x, v); err != nil {
-			t.Fatal(err)
-		}
+		numtest.OK(t, l.PredictVJP(w, g, gx, x, v))
 		same("PredictJVP", df, v, g, gx)
 		if g.Generalised {
 			generalised++
@@ -117,9 +111,7 @@ func TestKernelSVMForwardIsAdjoint(t *testing.T) {
 			}
 			g, gx := zero()
 			db := make([]float64, 1)
-			if err := errors.Join(l.VJP(w, g, []float64{1.5}), l.JVP(w, db, along)); err != nil {
-				t.Fatal(err)
-			}
+			numtest.OK(t, l.VJP(w, g, []float64{1.5}), l.JVP(w, db, along))
 			same("JVP", db, []float64{1.5}, g, gx)
 		}
 	}
@@ -155,9 +147,7 @@ func TestKernelSVMPredictJVPDifferences(t *testing.T) {
 				dense.Axpy(h, along.Hyper, hyper)
 				dense.Axpy(h, dx.RawMatrix().Data, there.RawMatrix().Data)
 				theta, f := make([]float64, 1)[:numtest.First(l.Dims(2))], make([]float64, 3)
-				if err := errors.Join(l.Load(moved), l.Fit(theta, hyper), l.Predict(nil, f, there)); err != nil {
-					t.Fatal(err)
-				}
+				numtest.OK(t, l.Load(moved), l.Fit(theta, hyper), l.Predict(nil, f, there))
 				return append(theta, f...)
 			}
 			want := at(0)
@@ -167,9 +157,7 @@ func TestKernelSVMPredictJVPDifferences(t *testing.T) {
 			at(0)
 			got := make([]float64, len(want))
 			nt := len(want) - 3
-			if err := errors.Join(l.JVP(nil, got[:nt], along), l.PredictJVP(nil, got[nt:], x, dx, along)); err != nil {
-				t.Fatal(err)
-			}
+			numtest.OK(t, l.JVP(nil, got[:nt], along), l.PredictJVP(nil, got[nt:], x, dx, along))
 			numtest.NearAll(t, "J·d", got, want, 1e-8, 1)
 		}
 	}
@@ -202,9 +190,7 @@ func TestKernelSVMPartsEqualRows(t *testing.T) {
 				d := learn.Data{X: mat.NewDense(6, 1, slices.Clone(x)), Y: y}
 				d.Dense().Set(c.equal[1], 0, x[c.equal[0]])
 				dense.Axpy(h, c.dx, d.Dense().RawMatrix().Data)
-				if err := errors.Join(l.Load(d), l.Fit(make([]float64, 1), c.hyper), l.Predict(nil, f, at)); err != nil {
-					t.Fatal(err)
-				}
+				numtest.OK(t, l.Load(d), l.Fit(make([]float64, 1), c.hyper), l.Predict(nil, f, at))
 				return f[0]
 			}
 			const h = 1e-6
@@ -228,9 +214,7 @@ func TestKernelSVMForwardAtAKink(t *testing.T) {
 	d := learn.Data{X: mat.NewDense(3, 1, []float64{1, -1, -3}), Y: []float64{1, -1, -1}}
 	l := &SVM{Kernel: Polynomial{Degree: 1}}
 	along := &learn.Grad{Hyper: []float64{0, 1, 0}, X: mat.NewDense(3, 1, nil)}
-	if err := errors.Join(l.Load(d), l.Fit(nil, []float64{5, 1, 0})); err != nil {
-		t.Fatal(err)
-	}
+	numtest.OK(t, l.Load(d), l.Fit(nil, []float64{5, 1, 0}))
 	var nd *qpdiff.NotDifferentiableError
 	x, f := mat.NewDense(1, 1, []float64{2}), make([]float64, 1)
 	if err := l.PredictJVP(nil, f, x, nil, along); !errors.As(err, &nd) || len(nd.Weak.Rows) != 1 || !slices.Equal(nd.Inputs, []qpdiff.Input{"C", "kernel parameters", "X"}) {
@@ -266,9 +250,7 @@ func TestKernelSVMMultipliers(t *testing.T) {
 			t.Fatalf("without a fit: %v", err)
 		}
 		theta, c := make([]float64, 1)[:numtest.First(l.Dims(2))], rng.Float64()
-		if err := errors.Join(l.Load(d), l.Fit(theta, []float64{c, 1})); err != nil {
-			t.Fatal(err)
-		}
+		numtest.OK(t, l.Load(d), l.Fit(theta, []float64{c, 1}))
 		alpha, err := l.Multipliers(make([]float64, 3))
 		if err != nil {
 			t.Fatal(err)
@@ -281,9 +263,7 @@ func TestKernelSVMMultipliers(t *testing.T) {
 		if l.Intercept {
 			b = theta[0]
 		}
-		if err := l.Predict(nil, f, d.Dense()); err != nil {
-			t.Fatal(err)
-		}
+		numtest.OK(t, l.Predict(nil, f, d.Dense()))
 		var support []int
 		for i, a := range alpha {
 			sum += d.Y[i] * a

@@ -181,9 +181,7 @@ func TestKernelSVMGolden(t *testing.T) {
 			if c.Bias {
 				theta = theta[:1]
 			}
-			if err := errors.Join(l.Load(learn.Data{X: numtest.Matrix(c.X), Y: c.Y}), l.Fit(theta, []float64{c.C, c.Param, 1})); err != nil {
-				t.Fatal(err)
-			}
+			numtest.OK(t, l.Load(learn.Data{X: numtest.Matrix(c.X), Y: c.Y}), l.Fit(theta, []float64{c.C, c.Param, 1}))
 			alpha := slices.Clone(l.q.beta)
 			var atC []int
 			for i, y := range c.Y {
@@ -201,18 +199,14 @@ func TestKernelSVMGolden(t *testing.T) {
 			}
 			x := numtest.Matrix(c.XTest)
 			f := numtest.NaNs(len(c.Decision), 0)
-			if err := l.Predict(nil, f, x); err != nil {
-				t.Fatal(err)
-			}
+			numtest.OK(t, l.Predict(nil, f, x))
 			numtest.NearAll(t, "decision", f, c.Decision, 1e-11, 0)
 			dC, dParam := make([]float64, len(f)), make([]float64, len(f))
 			for k := range f {
 				v := make([]float64, len(f))
 				v[k] = 1
 				g := &learn.Grad{Hyper: make([]float64, 3)}
-				if err := l.PredictVJP(nil, g, nil, x, v); err != nil {
-					t.Fatal(err)
-				}
+				numtest.OK(t, l.PredictVJP(nil, g, nil, x, v))
 				dC[k], dParam[k] = g.Hyper[0], g.Hyper[1]
 			}
 			numtest.NearAll(t, "d decision/dC", dC, c.DecisionDC, 1e-10, 0)
@@ -239,15 +233,11 @@ func TestKernelSVMByHand(t *testing.T) {
 			var theta [1]float64
 			nt, _ := l.Dims(1)
 			f := []float64{math.NaN()}
-			if err := errors.Join(l.Load(d), l.Fit(theta[:nt], []float64{c.c, gamma}), l.Predict(nil, f, x)); err != nil {
-				t.Fatal(err)
-			}
+			numtest.OK(t, l.Load(d), l.Fit(theta[:nt], []float64{c.c, gamma}), l.Predict(nil, f, x))
 			numtest.NearAll(t, "f", f, []float64{c.a * (near - far)}, 8*dense.Eps, 0)
 			g := &learn.Grad{Hyper: make([]float64, 2)}
 			dx := mat.NewDense(1, 1, nil)
-			if err := l.PredictVJP(nil, g, dx, x, []float64{1}); err != nil {
-				t.Fatal(err)
-			}
+			numtest.OK(t, l.PredictVJP(nil, g, dx, x, []float64{1}))
 			numtest.NearAll(t, "df", g.Hyper, []float64{c.dc, c.da*(near-far) + c.a*slope}, 16*dense.Eps, 1)
 			numtest.NearAll(t, "df/dx", dx.RawMatrix().Data, []float64{c.a * gamma * (near + 3*far)}, 16*dense.Eps, 0)
 		}
@@ -261,9 +251,7 @@ func TestKernelSVMWithoutUniqueDual(t *testing.T) {
 	l := SVM{Kernel: Polynomial{Degree: 1}}
 	f := make([]float64, 1)
 	x := mat.NewDense(1, 1, []float64{2})
-	if err := errors.Join(l.Load(d), l.Fit(nil, []float64{5, 1, 0}), l.Predict(nil, f, x)); err != nil {
-		t.Fatal(err)
-	}
+	numtest.OK(t, l.Load(d), l.Fit(nil, []float64{5, 1, 0}), l.Predict(nil, f, x))
 	numtest.NearAll(t, "f", f, []float64{2}, 8*dense.Eps, 0)
 	g := &learn.Grad{Hyper: make([]float64, 3)}
 	var nd *qpdiff.NotDifferentiableError
@@ -271,9 +259,7 @@ func TestKernelSVMWithoutUniqueDual(t *testing.T) {
 		t.Errorf("error %v, want one of the rows 0 and 1", err)
 	}
 	l.Generalised = true
-	if err := l.PredictVJP(nil, g, nil, x, []float64{1}); err != nil {
-		t.Fatal(err)
-	}
+	numtest.OK(t, l.PredictVJP(nil, g, nil, x, []float64{1}))
 	numtest.NearAll(t, "df", g.Hyper[:2], []float64{0, 0}, 8*dense.Eps, 1)
 }
 
@@ -302,9 +288,7 @@ func TestKernelSVMRefusals(t *testing.T) {
 	if err := l.Predict(nil, nil, mat.NewDense(1, 1, nil)); !errors.Is(err, qpdiff.ErrNotFitted) {
 		t.Errorf("Predict without a fit: %v", err)
 	}
-	if err := errors.Join(l.Load(d), l.Fit(nil, []float64{1, 1})); err != nil {
-		t.Fatal(err)
-	}
+	numtest.OK(t, l.Load(d), l.Fit(nil, []float64{1, 1}))
 	if err := l.Predict(nil, make([]float64, 1), mat.NewDense(1, 3, nil)); !errors.Is(err, qpdiff.ErrShape) {
 		t.Errorf("Predict on other features: %v", err)
 	}
@@ -317,22 +301,16 @@ func TestKernelSVMPredictedRows(t *testing.T) {
 	machine := &SVM{Kernel: ard{}, Intercept: true}
 	l := casetest.Predictions{P: machine}
 	f := make([]float64, 5)
-	if err := errors.Join(l.Load(casetest.ClassData(1, 20, 2)), l.Fit(f, []float64{1, .3, .2, .1})); err != nil {
-		t.Fatal(err)
-	}
+	numtest.OK(t, l.Load(casetest.ClassData(1, 20, 2)), l.Fit(f, []float64{1, .3, .2, .1}))
 	v := numtest.Normals(rand.New(rand.NewPCG(1, 3)), 5)
 	dx := mat.NewDense(5, 2, nil)
-	if err := machine.PredictVJP(nil, &learn.Grad{}, dx, l.X, v); err != nil {
-		t.Fatal(err)
-	}
+	numtest.OK(t, machine.PredictVJP(nil, &learn.Grad{}, dx, l.X, v))
 	for k, want := range dx.RawMatrix().Data {
 		x := &l.X.RawMatrix().Data[k]
 		old := *x
 		got := numtest.CentralDifference(func(h float64) float64 {
 			*x = old + h
-			if err := machine.Predict(nil, f, l.X); err != nil {
-				t.Fatal(err)
-			}
+			numtest.OK(t, machine.Predict(nil, f, l.X))
 			return dense.Dot(v, f)
 		}, 1e-3)
 		*x = old
@@ -346,9 +324,7 @@ func TestKernelSVMPredictedRows(t *testing.T) {
 func TestKernelSVMReadsKernelAtLoad(t *testing.T) {
 	l, same := &SVM{Intercept: true}, &SVM{Intercept: true}
 	theta, want, hyper := make([]float64, 1), make([]float64, 1), []float64{2, .3}
-	if err := errors.Join(l.Load(casetest.ClassData(1, 20, 2)), same.Load(casetest.ClassData(1, 20, 2)), same.Fit(want, hyper)); err != nil {
-		t.Fatal(err)
-	}
+	numtest.OK(t, l.Load(casetest.ClassData(1, 20, 2)), same.Load(casetest.ClassData(1, 20, 2)), same.Fit(want, hyper))
 	l.Kernel, l.Intercept = Polynomial{}, false
 	if err := l.Fit(theta, hyper); err != nil || !numtest.SameBits(theta, want) {
 		t.Errorf("b = %v with error %v, want %v", theta, err, want)
@@ -366,18 +342,12 @@ func TestKernelSVMPredictsElsewhere(t *testing.T) {
 		t.Helper()
 		var l SVM
 		var w qpdiff.Workspace
-		if err := errors.Join(l.Load(casetest.ClassData(1, 20, 2)), l.Fit(nil, []float64{1, .3})); err != nil {
-			t.Fatal(err)
-		}
+		numtest.OK(t, l.Load(casetest.ClassData(1, 20, 2)), l.Fit(nil, []float64{1, .3}))
 		for _, x := range before {
-			if err := l.Predict(&w, make([]float64, x.RawMatrix().Rows), x); err != nil {
-				t.Fatal(err)
-			}
+			numtest.OK(t, l.Predict(&w, make([]float64, x.RawMatrix().Rows), x))
 		}
 		g := &learn.Grad{Hyper: make([]float64, 2)}
-		if err := l.PredictVJP(&w, g, nil, rows.Slice(2, 6, 0, 2).(*mat.Dense), []float64{1, 0, 2, -1}); err != nil {
-			t.Fatal(err)
-		}
+		numtest.OK(t, l.PredictVJP(&w, g, nil, rows.Slice(2, 6, 0, 2).(*mat.Dense), []float64{1, 0, 2, -1}))
 		return g.Hyper
 	}
 	want := gradient()
@@ -399,9 +369,7 @@ func TestKernelSVMOptimalOnPaths(t *testing.T) {
 		_, n := d.X.Dims()
 		nt, nh := l.Dims(n)
 		theta, hyper := make([]float64, nt), make([]float64, nh)
-		if err := l.Load(d); err != nil {
-			t.Fatal(err)
-		}
+		numtest.OK(t, l.Load(d))
 		for range 3 {
 			hyper[0] = math.Pow(10, rapid.Float64Range(-2, 2).Draw(t, "C"))
 			hyper[1] = math.Pow(10, rapid.Float64Range(-1, 1).Draw(t, "scale"))
@@ -410,13 +378,9 @@ func TestKernelSVMOptimalOnPaths(t *testing.T) {
 			}
 			if rapid.Bool().Draw(t, "move") {
 				d.Dense().Set(0, 0, float64(rapid.IntRange(-200, 200).Draw(t, "x00"))/64)
-				if err := l.Load(d); err != nil {
-					t.Fatal(err)
-				}
+				numtest.OK(t, l.Load(d))
 			}
-			if err := l.Fit(theta, hyper); err != nil {
-				t.Fatal(err)
-			}
+			numtest.OK(t, l.Fit(theta, hyper))
 			if v := kernelSVMViolation(&l, d, hyper); !(v <= 1e-10) {
 				t.Fatalf("violation %g at %v", v, hyper)
 			}
@@ -440,9 +404,7 @@ func FuzzKernelSVM(f *testing.F) {
 			t.Errorf("violation %g", v)
 		}
 		g := &learn.Grad{Hyper: make([]float64, 2)}
-		if err := l.VJP(nil, g, []float64{1, 1, 1, 1, 1}); err != nil {
-			t.Fatal(err)
-		}
+		numtest.OK(t, l.VJP(nil, g, []float64{1, 1, 1, 1, 1}))
 		for _, v := range append(theta, g.Hyper...) {
 			if c < 1e4 && !dense.Finite(v) {
 				t.Fatalf("theta %v, gradient %v", theta, g.Hyper)
@@ -462,9 +424,7 @@ func BenchmarkKernelSVM(b *testing.B) {
 				theta = theta[:1]
 			}
 			x := mat.NewDense(50, n, numtest.Normals(rand.New(rand.NewPCG(8, 8)), 50*n))
-			if err := l.Load(d); err != nil {
-				b.Fatal(err)
-			}
+			numtest.OK(b, l.Load(d))
 			f, w := make([]float64, 50), new(qpdiff.Workspace)
 			g := &learn.Grad{Hyper: make([]float64, 2)}
 			gx := &learn.Grad{Hyper: make([]float64, 2), X: mat.NewDense(rows, n, nil)}
@@ -472,9 +432,7 @@ func BenchmarkKernelSVM(b *testing.B) {
 				b.Run(fmt.Sprintf("bias=%v/C=%v/%s", bias, c, name), func(b *testing.B) {
 					b.ReportAllocs()
 					for i := 0; b.Loop(); i++ {
-						if err := f(i); err != nil {
-							b.Fatal(err)
-						}
+						numtest.OK(b, f(i))
 					}
 				})
 			}

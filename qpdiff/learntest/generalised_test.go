@@ -8,6 +8,7 @@ import (
 
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/internal/casetest"
+	"cvgm/qpdiff/internal/numtest"
 	"cvgm/qpdiff/kernel"
 	"cvgm/qpdiff/learn"
 	"cvgm/qpdiff/linear"
@@ -72,9 +73,7 @@ func TestGradReportsGeneralisedDerivatives(t *testing.T) {
 				g.Hyper = make([]float64, nh)
 			}
 			theta := make([]float64, nt)
-			if err := errors.Join(c.l.Load(c.data), c.l.Fit(theta, c.hyper)); err != nil {
-				t.Fatal(err)
-			}
+			numtest.OK(t, c.l.Load(c.data), c.l.Fit(theta, c.hyper))
 			dtheta := make([]float64, nt)
 			for j := range dtheta {
 				dtheta[j] = 1
@@ -86,9 +85,7 @@ func TestGradReportsGeneralisedDerivatives(t *testing.T) {
 				t.Errorf("after a product that wants nothing θ = %v instead of %v, error %v", again, theta, err)
 			}
 			c.l.SetGeneralised(true)
-			if err := c.l.VJP(nil, &g, dtheta); err != nil {
-				t.Fatal(err)
-			}
+			numtest.OK(t, c.l.VJP(nil, &g, dtheta))
 			if g.Generalised != c.want {
 				t.Errorf("Generalised is %v, want %v", g.Generalised, c.want)
 			}

@@ -1,7 +1,6 @@
 package learntest_test
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -48,9 +47,7 @@ func fitWeighted(t *testing.T, fresh func() learn.ForwardLearner, d learn.Data, 
 		along.Y[i] = math.Cos(float64(i))
 		along.X.Set(i, 0, math.Sin(float64(i)))
 	}
-	if err := errors.Join(l.Load(d), l.Fit(theta, hyper), l.VJP(nil, g, v), l.JVP(nil, dtheta, along)); err != nil {
-		t.Fatal(err)
-	}
+	numtest.OK(t, l.Load(d), l.Fit(theta, hyper), l.VJP(nil, g, v), l.JVP(nil, dtheta, along))
 	return theta, g, dtheta
 }
 
@@ -112,17 +109,13 @@ func TestWeightsOfEqualRows(t *testing.T) {
 		p, h := l.Dims(3)
 		theta, g := make([]float64, p), casetest.NewGrad(d, h)
 		v := slices.Repeat([]float64{1}, p)
-		if err := errors.Join(l.Load(d), l.Fit(theta, c.hyper), l.VJP(nil, g, v)); err != nil {
-			t.Fatal(err)
-		}
+		numtest.OK(t, l.Load(d), l.Fit(theta, c.hyper), l.VJP(nil, g, v))
 		one := d
 		one.Weights = slices.Clone(d.Weights)
 		one.Weights[2], one.Weights[7] = 3.5, 0
 		want, wantG := make([]float64, p), casetest.NewGrad(d, h)
 		alone := c.fresh()
-		if err := errors.Join(alone.Load(one), alone.Fit(want, c.hyper), alone.VJP(nil, wantG, v)); err != nil {
-			t.Fatal(err)
-		}
+		numtest.OK(t, alone.Load(one), alone.Fit(want, c.hyper), alone.VJP(nil, wantG, v))
 		numtest.NearAll(t, c.name+": theta", theta, want, 1e-11, 0)
 		for _, share := range []struct {
 			row  int

@@ -58,9 +58,7 @@ func newCVProblem(b *testing.B, k, rows, n int) *cvProblem {
 		f.val = part(perm[rows:])
 		f.theta, f.dtheta = make([]float64, n), make([]float64, n)
 		f.grad.Hyper = make([]float64, 2)
-		if err := f.net.Load(part(perm[:rows])); err != nil {
-			b.Fatal(err)
-		}
+		numtest.OK(b, f.net.Load(part(perm[:rows])))
 	}
 	return p
 }
@@ -74,9 +72,7 @@ func (p *cvProblem) loss(b *testing.B, grad, hyper []float64, cold bool) float64
 		if cold {
 			f.net.Reset()
 		}
-		if err := f.net.Fit(f.theta, hyper); err != nil {
-			b.Fatal(err)
-		}
+		numtest.OK(b, f.net.Fit(f.theta, hyper))
 		clear(f.dtheta)
 		x := f.val.Dense().RawMatrix()
 		for i, y := range f.val.Y {
@@ -89,9 +85,7 @@ func (p *cvProblem) loss(b *testing.B, grad, hyper []float64, cold bool) float64
 		}
 		if grad != nil {
 			clear(f.grad.Hyper)
-			if err := f.net.VJP(&f.work, &f.grad, f.dtheta); err != nil {
-				b.Fatal(err)
-			}
+			numtest.OK(b, f.net.VJP(&f.work, &f.grad, f.dtheta))
 			dense.Axpy(1, f.grad.Hyper, grad)
 		}
 	}
@@ -140,9 +134,7 @@ func BenchmarkElasticNetLoad(b *testing.B) {
 			var e ElasticNet
 			b.ReportAllocs()
 			for b.Loop() {
-				if err := e.Load(d); err != nil {
-					b.Fatal(err)
-				}
+				numtest.OK(b, e.Load(d))
 			}
 		})
 	}

@@ -135,9 +135,7 @@ func TestElasticNetStrictComplementarity(t *testing.T) {
 		l1, l2 = l1*a*b, l2*a*a
 		var e ElasticNet
 		got := make([]float64, n)
-		if err := errors.Join(e.Load(d), e.Fit(got, []float64{l1, l2})); err != nil {
-			t.Fatal(err)
-		}
+		numtest.OK(t, e.Load(d), e.Fit(got, []float64{l1, l2}))
 		err := e.VJP(nil, &learn.Grad{Y: make([]float64, rows)}, theta)
 		if weak {
 			if !errors.Is(err, qpdiff.ErrNotDifferentiable) {
@@ -221,9 +219,7 @@ func TestElasticNetZeroFeatureAtTheBound(t *testing.T) {
 		}
 		e := &ElasticNet{Groups: groups}
 		theta := make([]float64, 4)
-		if err := errors.Join(e.Load(d), e.Fit(theta, hyper)); err != nil {
-			t.Fatal(err)
-		}
+		numtest.OK(t, e.Load(d), e.Fit(theta, hyper))
 		g := &learn.Grad{Hyper: make([]float64, len(hyper)), X: mat.NewDense(12, 4, nil), Y: make([]float64, 12)}
 		v := []float64{1, -2, 3, .5}
 		if err := e.VJP(nil, g, v); err != nil || g.Generalised {
@@ -233,9 +229,7 @@ func TestElasticNetZeroFeatureAtTheBound(t *testing.T) {
 		for j := range hyper {
 			u := &learn.Grad{Hyper: make([]float64, len(hyper))}
 			u.Hyper[j] = 1
-			if err := e.JVP(nil, out, u); err != nil {
-				t.Fatal(err)
-			}
+			numtest.OK(t, e.JVP(nil, out, u))
 			if want := dense.Dot(v, out); !(math.Abs(g.Hyper[j]-want) <= 1e-13*(1+math.Abs(want))) {
 				t.Errorf("hyper[%d]: VJP %g, JVP %g", j, g.Hyper[j], want)
 			}
@@ -243,9 +237,7 @@ func TestElasticNetZeroFeatureAtTheBound(t *testing.T) {
 				hyp := slices.Clone(hyper)
 				hyp[j] += h
 				p := &ElasticNet{Groups: groups}
-				if err := errors.Join(p.Load(d), p.Fit(moved, hyp)); err != nil {
-					t.Fatal(err)
-				}
+				numtest.OK(t, p.Load(d), p.Fit(moved, hyp))
 				return dense.Dot(v, moved)
 			}, 1e-5)
 			if !(math.Abs(g.Hyper[j]-diff) <= 1e-7) {
@@ -329,9 +321,7 @@ func TestElasticNetAlmostZeroAfterAFit(t *testing.T) {
 	e := &ElasticNet{Groups: PerFeature(2)}
 	theta := make([]float64, 2)
 	// Xᵀy/N = (.6, .5)·unit.
-	if err := errors.Join(e.Load(d), e.Fit(theta, []float64{0, .55 * unit, 1e308, 0}), e.Fit(theta, []float64{.65 * unit, .1 * unit, 0, 0})); err != nil {
-		t.Fatal(err)
-	}
+	numtest.OK(t, e.Load(d), e.Fit(theta, []float64{0, .55 * unit, 1e308, 0}), e.Fit(theta, []float64{.65 * unit, .1 * unit, 0, 0}))
 	if want := .4 / .5 / unit; theta[0] != 0 || math.Abs(theta[1]-want) > 1e-15*want {
 		t.Errorf("θ = %v, want 0 and %v", theta, want)
 	}
@@ -343,9 +333,7 @@ func TestElasticNetOverflowAtAKink(t *testing.T) {
 	d := learn.Data{X: mat.NewDense(2, 2, []float64{1, 0, 0, 1}), Y: []float64{1e150, 0}}
 	var e ElasticNet
 	g := &learn.Grad{Hyper: make([]float64, 2), X: mat.NewDense(2, 2, nil)}
-	if err := errors.Join(e.Load(d), e.Fit(make([]float64, 2), []float64{0, 1})); err != nil {
-		t.Fatal(err)
-	}
+	numtest.OK(t, e.Load(d), e.Fit(make([]float64, 2), []float64{0, 1}))
 	if err := e.VJP(nil, g, []float64{1e200, 0}); !errors.Is(err, qpdiff.ErrNotFinite) {
 		t.Errorf("X: %v, error %v", g.X.RawMatrix().Data, err)
 	}

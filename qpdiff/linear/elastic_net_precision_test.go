@@ -50,9 +50,7 @@ func TestElasticNetGeneralisedRightOrRefused(t *testing.T) {
 		l := &ElasticNet{Generalised: true}
 		hyper := []float64{math.Pow(10, -6*rng.Float64()), math.Pow(10, -14*rng.Float64())}
 		theta, dtheta := make([]float64, n), make([]float64, n)
-		if err := l.Load(d); err != nil {
-			t.Fatal(err)
-		}
+		numtest.OK(t, l.Load(d))
 		if l.Fit(theta, hyper) != nil {
 			continue
 		}

@@ -133,9 +133,7 @@ func TestElasticNetGolden(t *testing.T) {
 			ConditionActive float64     `json:"cond_active"`
 		}
 	}
-	if err := json.NewDecoder(z).Decode(&golden); err != nil {
-		t.Fatal(err)
-	}
+	numtest.OK(t, json.NewDecoder(z).Decode(&golden))
 	if len(golden.Cases) != 21 {
 		t.Fatalf("%d cases", len(golden.Cases))
 	}
@@ -157,12 +155,7 @@ func TestElasticNetGolden(t *testing.T) {
 			var e ElasticNet
 			rows, n := d.X.Dims()
 			theta := numtest.NaNs(n, 0)
-			if err := e.Load(d); err != nil {
-				t.Fatal(err)
-			}
-			if err := e.Fit(theta, []float64{c.Lambda1, c.Lambda2}); err != nil {
-				t.Fatal(err)
-			}
+			numtest.OK(t, e.Load(d), e.Fit(theta, []float64{c.Lambda1, c.Lambda2}))
 			near("theta", theta, c.Theta)
 			var support []int
 			for j, v := range theta {
@@ -177,9 +170,7 @@ func TestElasticNetGolden(t *testing.T) {
 			jvp := func(d *learn.Grad) []float64 {
 				t.Helper()
 				out := numtest.NaNs(n, 0)
-				if err := e.JVP(nil, out, d); err != nil {
-					t.Fatal(err)
-				}
+				numtest.OK(t, e.JVP(nil, out, d))
 				return out
 			}
 			near("dtheta/dlambda1", jvp(&learn.Grad{Hyper: []float64{1, 0}}), c.DthetaDlambda1)
@@ -195,9 +186,7 @@ func TestElasticNetGolden(t *testing.T) {
 				near(fmt.Sprintf("dtheta/dy[%d]", i), jvp(&learn.Grad{Y: dy}), col)
 			}
 			g := &learn.Grad{Hyper: make([]float64, 2), X: mat.NewDense(rows, n, nil), Y: make([]float64, rows)}
-			if err := e.VJP(nil, g, c.Cotangent); err != nil {
-				t.Fatal(err)
-			}
+			numtest.OK(t, e.VJP(nil, g, c.Cotangent))
 			near("VJP λ1", g.Hyper[:1], []float64{c.VJPLambda1})
 			near("VJP λ2", g.Hyper[1:], []float64{c.VJPLambda2})
 			near("VJP X", g.X.RawMatrix().Data, numtest.Matrix(c.VJPX).RawMatrix().Data)
@@ -241,15 +230,11 @@ func TestElasticNetByHand(t *testing.T) {
 // λ1 = 3 all are.
 func TestElasticNetAtAKink(t *testing.T) {
 	e := new(ElasticNet)
-	if err := e.Load(orthogonal()); err != nil {
-		t.Fatal(err)
-	}
+	numtest.OK(t, e.Load(orthogonal()))
 	theta, v := make([]float64, 3), []float64{1, 10, 100}
 	fit := func(hyper ...float64) {
 		t.Helper()
-		if err := e.Fit(theta, hyper); err != nil {
-			t.Fatal(err)
-		}
+		numtest.OK(t, e.Fit(theta, hyper))
 	}
 	vjp := func(coords []int, inputs ...qpdiff.Input) *learn.Grad {
 		t.Helper()
@@ -266,9 +251,7 @@ func TestElasticNetAtAKink(t *testing.T) {
 	jvp := func(d *learn.Grad, want ...float64) {
 		t.Helper()
 		got := numtest.NaNs(3, 0)
-		if err := e.JVP(nil, got, d); err != nil {
-			t.Fatal(err)
-		}
+		numtest.OK(t, e.JVP(nil, got, d))
 		for j, w := range want {
 			if !(math.Abs(got[j]-w) <= 1e-14) {
 				t.Errorf("JVP %v, want %v", got, want)
@@ -311,9 +294,7 @@ func TestElasticNetAtAKink(t *testing.T) {
 	// At y = 0 and λ1 = 0 there is a kink in λ1 alone.
 	d := orthogonal()
 	clear(d.Y)
-	if err := e.Load(d); err != nil {
-		t.Fatal(err)
-	}
+	numtest.OK(t, e.Load(d))
 	fit(0, 1)
 	g = vjp([]int{0, 1, 2}, "λ1")
 	if g.Hyper[0] != 0 || !(math.Abs(g.Y[0]-111./8) < 1e-14) {
@@ -334,26 +315,20 @@ func TestElasticNetDirectionalDerivative(t *testing.T) {
 		rng := rand.New(rand.NewPCG(seed, 1))
 		d := correlated(casetest.RandomData(seed, 12, 8, false), .5)
 		e := &ElasticNet{Groups: PerFeature(8)}
-		if err := e.Load(d); err != nil {
-			t.Fatal(err)
-		}
+		numtest.OK(t, e.Load(d))
 		hyper := make([]float64, 16)
 		for j := range 8 {
 			hyper[j], hyper[8+j] = .2*rng.Float64(), .1
 		}
 		theta := make([]float64, 8)
-		if err := e.Fit(theta, hyper); err != nil {
-			t.Fatal(err)
-		}
+		numtest.OK(t, e.Fit(theta, hyper))
 		// Put every other zero coordinate exactly at its kink.
 		for j := range theta {
 			if theta[j] == 0 && j%2 == 0 {
 				hyper[j] = math.Abs(e.qp.grad[j])
 			}
 		}
-		if err := e.Fit(theta, hyper); err != nil {
-			t.Fatal(err)
-		}
+		numtest.OK(t, e.Fit(theta, hyper))
 		weak := slices.Clone(e.weak)
 		kinks += len(weak)
 		if err := e.VJP(nil, &learn.Grad{Hyper: make([]float64, 16)}, theta); (err != nil) != (len(weak) > 0) {
@@ -362,9 +337,7 @@ func TestElasticNetDirectionalDerivative(t *testing.T) {
 		for range 4 {
 			u := &learn.Grad{Hyper: numtest.Normals(rng, 16), X: mat.NewDense(12, 8, numtest.Normals(rng, 96)), Y: numtest.Normals(rng, 12)}
 			got := make([]float64, 8)
-			if err := e.JVP(nil, got, u); err != nil {
-				t.Fatal(err)
-			}
+			numtest.OK(t, e.JVP(nil, got, u))
 			at := func(h float64) []float64 {
 				moved, hyp := casetest.CloneData(d), slices.Clone(hyper)
 				dense.Axpy(h, u.X.RawMatrix().Data, moved.Dense().RawMatrix().Data)
@@ -372,12 +345,7 @@ func TestElasticNetDirectionalDerivative(t *testing.T) {
 				dense.Axpy(h, u.Hyper, hyp)
 				p := &ElasticNet{Groups: PerFeature(8)}
 				out := make([]float64, 8)
-				if err := p.Load(moved); err != nil {
-					t.Fatal(err)
-				}
-				if err := p.Fit(out, hyp); err != nil {
-					t.Fatal(err)
-				}
+				numtest.OK(t, p.Load(moved), p.Fit(out, hyp))
 				return out
 			}
 			const h = 1e-5
@@ -469,9 +437,7 @@ func TestElasticNetOptimalOnPaths(t *testing.T) {
 		if rapid.Bool().Draw(t, "per feature") {
 			e.Groups = PerFeature(n)
 		}
-		if err := e.Load(d); err != nil {
-			t.Fatal(err)
-		}
+		numtest.OK(t, e.Load(d))
 		size := d.Dense().Norm(2) * d.Dense().Norm(2) / float64(len(d.Y))
 		_, nh := e.Dims(n)
 		theta, cold := numtest.NaNs(n, 0), numtest.NaNs(n, 0)
@@ -484,9 +450,7 @@ func TestElasticNetOptimalOnPaths(t *testing.T) {
 			}
 			err := e.Fit(theta, hyper)
 			c := &ElasticNet{Groups: e.Groups}
-			if err := c.Load(d); err != nil {
-				t.Fatal(err)
-			}
+			numtest.OK(t, c.Load(d))
 			coldErr := c.Fit(cold, hyper)
 			if errors.Is(err, qpdiff.ErrIllPosed) && errors.Is(coldErr, qpdiff.ErrIllPosed) && slices.Min(hyper[nh/2:]) <= 1e-13*size {
 				continue
@@ -523,17 +487,10 @@ func TestElasticNetIsRidgeWithoutLambda1(t *testing.T) {
 			stacked.Set(rows+j, j, math.Sqrt(l2*float64(rows)))
 		}
 		want := mat.NewDense(n, 1, nil)
-		if err := want.Solve(stacked, mat.NewDense(rows+n, 1, append(slices.Clone(d.Y), make([]float64, n)...))); err != nil {
-			t.Fatal(err)
-		}
+		numtest.OK(t, want.Solve(stacked, mat.NewDense(rows+n, 1, append(slices.Clone(d.Y), make([]float64, n)...))))
 		var e ElasticNet
 		theta := make([]float64, n)
-		if err := e.Load(d); err != nil {
-			t.Fatal(err)
-		}
-		if err := e.Fit(theta, []float64{0, l2}); err != nil {
-			t.Fatal(err)
-		}
+		numtest.OK(t, e.Load(d), e.Fit(theta, []float64{0, l2}))
 		for j, v := range theta {
 			if !(math.Abs(v-want.At(j, 0)) <= 1e-11*(1+mat.Norm(want, 2))) {
 				t.Fatalf("theta %v, want %v", theta, want.RawMatrix().Data)

@@ -6,6 +6,7 @@ import (
 
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/internal/casetest"
+	"cvgm/qpdiff/internal/numtest"
 )
 
 // BenchmarkHuber times a fit at hyperparameters that move a little each time, from the last
@@ -15,9 +16,7 @@ func BenchmarkHuber(b *testing.B) {
 		d := outliers(casetest.RandomData(1, size[0], size[1], false))
 		l := Huber{Intercept: true}
 		theta, hyper := make([]float64, size[1]+1), []float64{.01, .5}
-		if err := l.Load(d); err != nil {
-			b.Fatal(err)
-		}
+		numtest.OK(b, l.Load(d))
 		var w qpdiff.Workspace
 		g := casetest.LearnerGradOf(d, hyper)
 		i := 0
@@ -38,9 +37,7 @@ func BenchmarkHuber(b *testing.B) {
 			b.Run(fmt.Sprintf("%dx%d/%s", size[0], size[1], run.name), func(b *testing.B) {
 				b.ReportAllocs()
 				for b.Loop() {
-					if err := run.f(); err != nil {
-						b.Fatal(err)
-					}
+					numtest.OK(b, run.f())
 				}
 			})
 		}

@@ -90,9 +90,7 @@ func TestHuberIsRidgeRegressionAtLargeDelta(t *testing.T) {
 			var net ElasticNet
 			var l Huber
 			want, got := make([]float64, 4), make([]float64, 4)
-			if err := errors.Join(net.Load(d), net.Fit(want, []float64{0, .1}), l.Load(d), l.Fit(got, []float64{.1, delta})); err != nil {
-				t.Fatal(err)
-			}
+			numtest.OK(t, net.Load(d), net.Fit(want, []float64{0, .1}), l.Load(d), l.Fit(got, []float64{.1, delta}))
 			numtest.NearAll(t, "θ", got, want, 1e-13, 0)
 			g, h := casetest.LearnerGradOf(d, []float64{0, 0}), casetest.LearnerGradOf(d, []float64{0, 0})
 			v := []float64{1, -2, 3, .5}
@@ -111,9 +109,7 @@ func TestHuberByHand(t *testing.T) {
 	d := learn.Data{X: mat.NewDense(3, 1, []float64{1, 1, 1}), Y: []float64{0, .5, 11}}
 	var l Huber
 	theta, g := make([]float64, 1), &learn.Grad{Hyper: make([]float64, 2), Y: make([]float64, 3)}
-	if err := errors.Join(l.Load(d), l.Fit(theta, []float64{0, 1}), l.VJP(nil, g, []float64{1})); err != nil {
-		t.Fatal(err)
-	}
+	numtest.OK(t, l.Load(d), l.Fit(theta, []float64{0, 1}), l.VJP(nil, g, []float64{1}))
 	numtest.NearAll(t, "θ", theta, []float64{.75}, 4*dense.Eps, 0)
 	numtest.NearAll(t, "λ2, δ", g.Hyper, []float64{-1.125, .5}, 8*dense.Eps, 0)
 	numtest.NearAll(t, "y", g.Y, []float64{.5, .5, 0}, 8*dense.Eps, 0)
@@ -146,9 +142,7 @@ func TestHuberByHand(t *testing.T) {
 		l.SetGeneralised(false)
 		const terms = 1 + 1 + 14./3*1.5 // y_0 is 0; θ's system sums Σ|y|+|θ| over Q and δ, over 2/3
 		d.Y[1] = 1 + 2*times*256*dense.Eps*terms
-		if err := errors.Join(l.Load(d), l.Fit(theta, []float64{0, 1})); err != nil {
-			t.Fatal(err)
-		}
+		numtest.OK(t, l.Load(d), l.Fit(theta, []float64{0, 1}))
 		if err := l.VJP(nil, g, []float64{1}); errors.Is(err, qpdiff.ErrNotDifferentiable) != (times < 1) {
 			t.Errorf("at %.2g times the tolerance: %v", times, err)
 		}
@@ -204,9 +198,7 @@ func TestHuberBoundsOutliers(t *testing.T) {
 	for _, size := range []float64{20, 1e3, 1e9} {
 		d.Y[4], d.Y[11] = size, -size
 		got := make([]float64, 3)
-		if err := errors.Join(l.Load(d), l.Fit(got, []float64{.01, .5})); err != nil {
-			t.Fatal(err)
-		}
+		numtest.OK(t, l.Load(d), l.Fit(got, []float64{.01, .5}))
 		if want == nil {
 			want = got
 		}
@@ -219,12 +211,7 @@ func TestHuberFromZonesFarOff(t *testing.T) {
 	d := outliers(casetest.RandomData(9, 12, 2, false))
 	var l Huber
 	want, got := make([]float64, 2), make([]float64, 2)
-	if err := errors.Join(l.Load(d), l.Fit(want, []float64{.02, 1e265})); err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(l.Fit(got, []float64{.02, .01}), l.Fit(got, []float64{.02, 3e265})); err != nil {
-		t.Fatal(err)
-	}
+	numtest.OK(t, l.Load(d), l.Fit(want, []float64{.02, 1e265}), l.Fit(got, []float64{.02, .01}), l.Fit(got, []float64{.02, 3e265}))
 	numtest.NearAll(t, "θ", got, want, 1e-13, 0)
 }
 
@@ -239,9 +226,7 @@ func TestHuberPaths(t *testing.T) {
 		warm := Huber{Intercept: intercept}
 		k, _ := warm.Dims(n)
 		got, want := make([]float64, k), make([]float64, k)
-		if err := warm.Load(d); err != nil {
-			t.Fatal(err)
-		}
+		numtest.OK(t, warm.Load(d))
 		for step := range 40 {
 			hyper := []float64{.1 * rng.Float64(), 10 * math.Pow(10, -float64(step)/4)}
 			cold := Huber{Intercept: intercept}

@@ -7,6 +7,7 @@ import (
 
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/internal/casetest"
+	"cvgm/qpdiff/internal/numtest"
 	"cvgm/qpdiff/learn"
 
 	"gonum.org/v1/gonum/mat"
@@ -21,13 +22,9 @@ func BenchmarkLogistic(b *testing.B) {
 		theta := make([]float64, size[1]+1)
 		g, w := learn.Grad{X: mat.NewDense(size[0], size[1], nil)}, qpdiff.Workspace{}
 		fit := func(c float64) {
-			if err := l.Fit(theta, []float64{c}); err != nil {
-				b.Fatal(err)
-			}
+			numtest.OK(b, l.Fit(theta, []float64{c}))
 		}
-		if err := l.Load(d); err != nil {
-			b.Fatal(err)
-		}
+		numtest.OK(b, l.Load(d))
 		name := fmt.Sprintf("%dx%d/", size[0], size[1])
 		b.Run(name+"cold fit", func(b *testing.B) {
 			b.ReportAllocs()
@@ -50,9 +47,7 @@ func BenchmarkLogistic(b *testing.B) {
 			b.ReportAllocs()
 			fit(10)
 			for b.Loop() {
-				if err := l.VJP(&w, &g, theta); err != nil {
-					b.Fatal(err)
-				}
+				numtest.OK(b, l.VJP(&w, &g, theta))
 			}
 		})
 	}

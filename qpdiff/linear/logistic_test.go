@@ -95,9 +95,7 @@ func TestLogisticGolden(t *testing.T) {
 		Cotangent   []float64
 		VJPX        [][]float64 `json:"vjp_X"`
 	}
-	if err := json.Unmarshal(file, &cases); err != nil {
-		t.Fatal(err)
-	}
+	numtest.OK(t, json.Unmarshal(file, &cases))
 	for _, c := range cases {
 		kind := PenalisedIntercept
 		switch {
@@ -111,16 +109,9 @@ func TestLogisticGolden(t *testing.T) {
 			d := learn.Data{X: x, Y: c.Y}
 			l := Logistic{Intercept: kind}
 			theta := make([]float64, len(c.Theta))
-			if err := l.Load(d); err != nil {
-				t.Fatal(err)
-			}
-			if err := l.Fit(theta, []float64{c.C}); err != nil {
-				t.Fatal(err)
-			}
+			numtest.OK(t, l.Load(d), l.Fit(theta, []float64{c.C}))
 			g := learn.Grad{Hyper: make([]float64, 1), X: mat.NewDense(len(c.X), len(c.X[0]), nil), Y: make([]float64, len(c.Y))}
-			if err := l.VJP(nil, &g, c.Cotangent); err != nil {
-				t.Fatal(err)
-			}
+			numtest.OK(t, l.VJP(nil, &g, c.Cotangent))
 			wantC := 0.0
 			for j, v := range c.ThetaDC {
 				wantC += v * c.Cotangent[j]
@@ -195,13 +186,9 @@ func TestLogisticContract(t *testing.T) {
 // One example with z = yx = 1: θ = C/(1+exp θ), so that θ = ln 3 at C = 4 ln 3.
 func TestLogisticByHand(t *testing.T) {
 	l := Logistic{}
-	if err := l.Load(learn.Data{X: mat.NewDense(1, 1, []float64{-1}), Y: []float64{-1}}); err != nil {
-		t.Fatal(err)
-	}
+	numtest.OK(t, l.Load(learn.Data{X: mat.NewDense(1, 1, []float64{-1}), Y: []float64{-1}}))
 	theta, c := []float64{0}, 4*math.Log(3)
-	if err := l.Fit(theta, []float64{c}); err != nil {
-		t.Fatal(err)
-	}
+	numtest.OK(t, l.Fit(theta, []float64{c}))
 	near := func(what string, got, want float64) {
 		t.Helper()
 		if !(math.Abs(got-want) <= 1e-15*(1+math.Abs(want))) {
@@ -214,16 +201,12 @@ func TestLogisticByHand(t *testing.T) {
 	h := 1 + c*3/16
 	dz := c * (1./4 - 3./16*math.Log(3)) / h
 	g := learn.Grad{Hyper: []float64{0}, X: mat.NewDense(1, 1, nil), Y: []float64{0}}
-	if err := l.VJP(nil, &g, []float64{1}); err != nil {
-		t.Fatal(err)
-	}
+	numtest.OK(t, l.VJP(nil, &g, []float64{1}))
 	near("dC", g.Hyper[0], 1./4/h)
 	near("dx", g.X.At(0, 0), -dz)
 	near("dy", g.Y[0], -dz)
 	p, u := []float64{0}, []float64{0}
-	if err := errors.Join(l.Probabilities(nil, p), l.SolveHessian(nil, u, []float64{2})); err != nil {
-		t.Fatal(err)
-	}
+	numtest.OK(t, l.Probabilities(nil, p), l.SolveHessian(nil, u, []float64{2}))
 	near("π", p[0], 3./4)
 	near("H⁻¹·2", u[0], 2/h)
 }
@@ -248,15 +231,11 @@ func TestLogisticProperties(t *testing.T) {
 		fit := func(d learn.Data, start []float64) []float64 {
 			l := Logistic{Intercept: kind}
 			theta := numtest.NaNs(l.Dims(n))
-			if err := l.Load(d); err != nil {
-				t.Fatal(err)
-			}
+			numtest.OK(t, l.Load(d))
 			if start != nil {
 				startAt(&l, start)
 			}
-			if err := l.Fit(theta, hyper); err != nil {
-				t.Fatal(err)
-			}
+			numtest.OK(t, l.Fit(theta, hyper))
 			if r := logisticResidual(kind)(d, theta, hyper); !(r <= 1e-9) {
 				t.Fatalf("optimality residual %.3g", r)
 			}
@@ -336,13 +315,9 @@ func TestLogisticRefusals(t *testing.T) {
 	huge := learn.Data{X: mat.NewDense(2, 1, []float64{1e200, 1}), Y: []float64{1e200, -1}}
 	want("overflow of y·x", l.Load(huge), qpdiff.ErrNotFinite)
 	huge.Y[0] = 1
-	if err := l.Load(huge); err != nil {
-		t.Fatal(err)
-	}
+	numtest.OK(t, l.Load(huge))
 	want("overflow of x²", l.Fit(theta[:1], []float64{1}), qpdiff.ErrIllPosed)
-	if err := l.Load(d); err != nil {
-		t.Fatal(err)
-	}
+	numtest.OK(t, l.Load(d))
 	want("C = 0", l.Fit(theta, []float64{0}), qpdiff.ErrDomain)
 	want("probabilities", l.Probabilities(nil, make([]float64, 10)), qpdiff.ErrNotFitted)
 	want("Hessian", l.SolveHessian(nil, theta, theta), qpdiff.ErrNotFitted)
@@ -370,9 +345,7 @@ func FuzzLogistic(f *testing.F) {
 			return
 		}
 		g := learn.Grad{Hyper: []float64{0}, X: mat.NewDense(3, 2, nil), Y: make([]float64, 3)}
-		if err := l.VJP(nil, &g, make([]float64, len(theta))); err != nil {
-			t.Fatal(err)
-		}
+		numtest.OK(t, l.VJP(nil, &g, make([]float64, len(theta))))
 		for _, v := range theta {
 			if !dense.Finite(v) {
 				t.Fatalf("θ = %v", theta)
@@ -402,9 +375,7 @@ func TestLogisticLarge(t *testing.T) {
 	d := casetest.RandomData(1, 2000, 500, true)
 	l := Logistic{Intercept: UnpenalisedIntercept}
 	theta, hyper := make([]float64, 501), []float64{.1}
-	if err := errors.Join(l.Load(d), l.Fit(theta, hyper)); err != nil {
-		t.Fatal(err)
-	}
+	numtest.OK(t, l.Load(d), l.Fit(theta, hyper))
 	if r := logisticResidual(l.Intercept)(d, theta, hyper); !(r <= 1e-13) {
 		t.Errorf("optimality residual %.3g", r)
 	}

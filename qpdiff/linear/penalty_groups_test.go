@@ -209,16 +209,12 @@ func TestGroupsKinkedAtZeroByHand(t *testing.T) {
 	root := math.Sqrt2 // XᵀX/N is the unit matrix
 	d := learn.Data{X: mat.NewDense(2, 2, []float64{root, 0, 0, root}), Y: []float64{0, 0}}
 	theta := make([]float64, 2)
-	if err := errors.Join(l.Load(d), l.Fit(theta, []float64{0, 0, 1, 3})); err != nil {
-		t.Fatal(err)
-	}
+	numtest.OK(t, l.Load(d), l.Fit(theta, []float64{0, 0, 1, 3}))
 	along := func(first, second float64) *learn.Grad {
 		return &learn.Grad{Hyper: []float64{first, second, 0, 0}, Y: []float64{3 * root, -2 * root}} // x_jᵀdy/N are 3 and −2
 	}
 	for _, c := range []struct{ first, second float64 }{{0, 0}, {1, .5}, {.5, 1}, {4, 0}, {0, 4}} {
-		if err := l.JVP(nil, theta, along(c.first, c.second)); err != nil {
-			t.Fatal(err)
-		}
+		numtest.OK(t, l.JVP(nil, theta, along(c.first, c.second)))
 		numtest.NearAll(t, fmt.Sprint(c), theta, []float64{max(0, 3-c.first) / 2, -max(0, 2-c.second) / 4}, 8*dense.Eps, 1)
 	}
 	for k, g := range []*learn.Grad{along(-1, 1), along(1, -1)} {

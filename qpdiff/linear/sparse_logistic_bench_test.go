@@ -6,6 +6,7 @@ import (
 
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/internal/casetest"
+	"cvgm/qpdiff/internal/numtest"
 	"cvgm/qpdiff/learn"
 
 	"gonum.org/v1/gonum/mat"
@@ -20,13 +21,9 @@ func BenchmarkSparseLogistic(b *testing.B) {
 		theta := make([]float64, size[1]+1)
 		g, w := learn.Grad{Hyper: make([]float64, 2), X: mat.NewDense(size[0], size[1], nil)}, qpdiff.Workspace{}
 		fit := func(l1 float64) {
-			if err := l.Fit(theta, []float64{l1, 1e-4}); err != nil {
-				b.Fatal(err)
-			}
+			numtest.OK(b, l.Fit(theta, []float64{l1, 1e-4}))
 		}
-		if err := l.Load(d); err != nil {
-			b.Fatal(err)
-		}
+		numtest.OK(b, l.Load(d))
 		name := fmt.Sprintf("%dx%d/", size[0], size[1])
 		b.Run(name+"cold fit", func(b *testing.B) {
 			b.ReportAllocs()
@@ -50,9 +47,7 @@ func BenchmarkSparseLogistic(b *testing.B) {
 			b.ReportAllocs()
 			fit(.005)
 			for b.Loop() {
-				if err := l.VJP(&w, &g, theta); err != nil {
-					b.Fatal(err)
-				}
+				numtest.OK(b, l.VJP(&w, &g, theta))
 			}
 		})
 	}

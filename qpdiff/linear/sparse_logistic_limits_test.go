@@ -210,9 +210,7 @@ func TestSparseLogisticShiftedFeatures(t *testing.T) {
 	hyper := []float64{.02, .01}
 	l := &SparseLogistic{Intercept: true}
 	theta, want := make([]float64, n+1), make([]float64, n+1)
-	if err := errors.Join(l.Load(d), l.Fit(want, hyper)); err != nil {
-		t.Fatal(err)
-	}
+	numtest.OK(t, l.Load(d), l.Fit(want, hyper))
 	// The rounding of the margins' terms, about shift·eps, times a condition of some
 	// hundred.
 	const shiftTol = 1e-13
@@ -306,9 +304,7 @@ func TestSparseLogisticNewtonSteps(t *testing.T) {
 	d := casetest.RandomData(1, rows, n, true)
 	l, smooth := &SparseLogistic{Intercept: true}, &Logistic{Intercept: UnpenalisedIntercept}
 	theta := make([]float64, n+1)
-	if err := errors.Join(l.Load(d), l.Fit(theta, []float64{.005, 1e-3}), smooth.Load(d), smooth.Fit(theta, []float64{1 / (1e-3 * rows)})); err != nil {
-		t.Fatal(err)
-	}
+	numtest.OK(t, l.Load(d), l.Fit(theta, []float64{.005, 1e-3}), smooth.Load(d), smooth.Fit(theta, []float64{1 / (1e-3 * rows)}))
 	if limit := factor * float64(smooth.iter); float64(l.iter) > limit {
 		t.Errorf("%d steps of a cold fit, %d of a Logistic", l.iter, smooth.iter)
 	}
@@ -354,9 +350,7 @@ func TestSparseLogisticRoundoffTolerance(t *testing.T) {
 	hyper := []float64{0, .1}
 	var l SparseLogistic
 	theta := make([]float64, 1)
-	if err := errors.Join(l.Load(d), l.Fit(theta, hyper)); err != nil {
-		t.Fatal(err)
-	}
+	numtest.OK(t, l.Load(d), l.Fit(theta, hyper))
 	tol := (64*dense.Eps + dense.Eps*math.Sqrt(100)) * (l.terms[0] + .1*math.Abs(theta[0]))
 	curve := l.gram[0] + .1
 	for _, times := range []float64{-3, -1. / 3, 1. / 3, 3} {

@@ -216,9 +216,7 @@ func TestSparseLogisticIsTheProximalGradientSolution(t *testing.T) {
 			hyper[i], hyper[nh/2+i] = .2*rng.Float64(), .02+.2*rng.Float64()
 		}
 		theta := make([]float64, params)
-		if err := errors.Join(l.Load(d), l.Fit(theta, hyper)); err != nil {
-			t.Fatal(err)
-		}
+		numtest.OK(t, l.Load(d), l.Fit(theta, hyper))
 		each := perFeatureHyper(l.Groups, n, hyper)
 		want := proximalGradient(t, d, l.Intercept, each[:n], each[n:], stepTol)
 		for j, v := range want {
@@ -263,10 +261,8 @@ func TestSparseLogisticIsLogisticWithoutLambda1(t *testing.T) {
 			v[j] = 1 + float64(j)
 		}
 		g, h := casetest.NewGrad(d, 2), casetest.NewGrad(d, 1)
-		if err := errors.Join(l.Load(d), want.Load(d), l.Fit(theta, []float64{0, l2}), want.Fit(reference, []float64{1 / (total * l2)}),
-			l.VJP(nil, g, v), want.VJP(nil, h, v)); err != nil {
-			t.Fatal(err)
-		}
+		numtest.OK(t, l.Load(d), want.Load(d), l.Fit(theta, []float64{0, l2}), want.Fit(reference, []float64{1 / (total * l2)}),
+			l.VJP(nil, g, v), want.VJP(nil, h, v))
 		numtest.NearAll(t, "theta", theta, reference, 1e-13, 0)
 		numtest.NearAll(t, "λ2", g.Hyper[1:], []float64{-h.Hyper[0] / (total * l2 * l2)}, 1e-12, 0)
 		numtest.NearAll(t, "X", g.X.RawMatrix().Data, h.X.RawMatrix().Data, 1e-12, 0)
@@ -286,10 +282,8 @@ func TestSparseLogisticInterceptIsAFreeFeature(t *testing.T) {
 	l, want := &SparseLogistic{Intercept: true}, &SparseLogistic{Groups: []int{0, 0, 0, 0, 1}}
 	theta, reference, v := make([]float64, n+1), make([]float64, n+1), []float64{1, -2, 3, -4, 5}
 	g, h := casetest.NewGrad(d, 2), casetest.NewGrad(ones, 4)
-	if err := errors.Join(l.Load(d), want.Load(ones), l.Fit(theta, []float64{.05, .02}), want.Fit(reference, []float64{.05, 0, .02, 0}),
-		l.VJP(nil, g, v), want.VJP(nil, h, v)); err != nil {
-		t.Fatal(err)
-	}
+	numtest.OK(t, l.Load(d), want.Load(ones), l.Fit(theta, []float64{.05, .02}), want.Fit(reference, []float64{.05, 0, .02, 0}),
+		l.VJP(nil, g, v), want.VJP(nil, h, v))
 	numtest.NearAll(t, "theta", theta, reference, 1e-13, 0)
 	numtest.NearAll(t, "hyper", g.Hyper, []float64{h.Hyper[0], h.Hyper[2]}, 1e-12, 0)
 	numtest.NearAll(t, "y", g.Y, h.Y, 1e-12, 0)
@@ -304,14 +298,10 @@ func TestSparseLogisticByHand(t *testing.T) {
 	d := learn.Data{X: mat.NewDense(5, 1, []float64{1, 1, 1, 1, 1}), Y: []float64{1, 1, -1, 1, 1}}
 	logit := func(q float64) float64 { return math.Log(q / (1 - q)) }
 	l, theta := new(SparseLogistic), make([]float64, 1)
-	if err := l.Load(d); err != nil {
-		t.Fatal(err)
-	}
+	numtest.OK(t, l.Load(d))
 	for _, l1 := range []float64{0, .1, .25, .31, 5} {
 		g := &learn.Grad{Hyper: make([]float64, 2)}
-		if err := errors.Join(l.Fit(theta, []float64{l1, 0}), l.VJP(nil, g, []float64{1})); err != nil {
-			t.Fatal(err)
-		}
+		numtest.OK(t, l.Fit(theta, []float64{l1, 0}), l.VJP(nil, g, []float64{1}))
 		want, slope := 0.0, 0.0
 		if q := .8 - l1; q > .5 {
 			want, slope = logit(q), -1/(q*(1-q))
@@ -335,9 +325,7 @@ func TestSparseLogisticAtAKink(t *testing.T) {
 	const curve = .625
 	l := new(SparseLogistic)
 	theta, v, out := make([]float64, 1), []float64{1}, make([]float64, 1)
-	if err := errors.Join(l.Load(learn.Data{X: mat.NewDense(2, 1, []float64{1, -2}), Y: []float64{1, -1}}), l.Fit(theta, []float64{.75, 1})); err != nil {
-		t.Fatal(err)
-	}
+	numtest.OK(t, l.Load(learn.Data{X: mat.NewDense(2, 1, []float64{1, -2}), Y: []float64{1, -1}}), l.Fit(theta, []float64{.75, 1}))
 	g := casetest.NewGrad(l.state.Data, 2)
 	if err := l.VJP(nil, g, v); !casetest.Refuses(err, qpdiff.Weak{Coords: []int{0}}, "λ1", "X", "y") || dense.Largest(g.Y) != 0 || g.Hyper[0] != 0 {
 		t.Errorf("error %v, %v", err, g)
@@ -364,9 +352,7 @@ func TestSparseLogisticAtAKink(t *testing.T) {
 
 	// At λ1 = 0 and g = 0 the kink is one in λ1 alone. θ moves by −dg/(¼ + λ2).
 	l = new(SparseLogistic)
-	if err := errors.Join(l.Load(learn.Data{X: mat.NewDense(2, 1, []float64{1, 1}), Y: []float64{1, -1}}), l.Fit(theta, []float64{0, 1})); err != nil {
-		t.Fatal(err)
-	}
+	numtest.OK(t, l.Load(learn.Data{X: mat.NewDense(2, 1, []float64{1, 1}), Y: []float64{1, -1}}), l.Fit(theta, []float64{0, 1}))
 	g = casetest.NewGrad(l.state.Data, 2)
 	if err := l.VJP(nil, g, v); !casetest.Refuses(err, qpdiff.Weak{Coords: []int{0}}, "λ1") || !(math.Abs(g.Y[0]-.25/1.25) <= 1e-15) {
 		t.Errorf("error %v, y %v", err, g.Y)
@@ -396,18 +382,14 @@ func TestSparseLogisticDirectionalDerivative(t *testing.T) {
 			hyper[j], hyper[n+j] = .1*rng.Float64(), .1
 		}
 		theta := make([]float64, params)
-		if err := errors.Join(l.Load(d), l.Fit(theta, hyper)); err != nil {
-			t.Fatal(err)
-		}
+		numtest.OK(t, l.Load(d), l.Fit(theta, hyper))
 		// Put every other zero coordinate exactly at its kink.
 		for j := range n {
 			if theta[j] == 0 && j%2 == 0 {
 				hyper[j] = math.Abs(l.g[j])
 			}
 		}
-		if err := l.Fit(theta, hyper); err != nil {
-			t.Fatal(err)
-		}
+		numtest.OK(t, l.Fit(theta, hyper))
 		weak := slices.Clone(l.weak)
 		kinks += len(weak)
 		if err := l.VJP(nil, &learn.Grad{Hyper: make([]float64, nh)}, theta); (err != nil) != (len(weak) > 0) {
@@ -416,9 +398,7 @@ func TestSparseLogisticDirectionalDerivative(t *testing.T) {
 		for range 4 {
 			u := &learn.Grad{Hyper: numtest.Normals(rng, nh), X: mat.NewDense(rows, n, numtest.Normals(rng, rows*n)), Y: numtest.Normals(rng, rows)}
 			got := make([]float64, params)
-			if err := l.JVP(nil, got, u); err != nil {
-				t.Fatal(err)
-			}
+			numtest.OK(t, l.JVP(nil, got, u))
 			at := func(h float64) []float64 {
 				moved, hyp := casetest.CloneData(d), slices.Clone(hyper)
 				dense.Axpy(h, u.X.RawMatrix().Data, moved.Dense().RawMatrix().Data)
@@ -426,9 +406,7 @@ func TestSparseLogisticDirectionalDerivative(t *testing.T) {
 				dense.Axpy(h, u.Hyper, hyp)
 				p := fresh()
 				out := make([]float64, params)
-				if err := errors.Join(p.Load(moved), p.Fit(out, hyp)); err != nil {
-					t.Fatal(err)
-				}
+				numtest.OK(t, p.Load(moved), p.Fit(out, hyp))
 				return out
 			}
 			const h = 1e-5
@@ -462,9 +440,7 @@ func TestSparseLogisticOptimalOnPaths(t *testing.T) {
 		if rapid.Bool().Draw(t, "per feature") {
 			l.Groups = PerFeature(n)
 		}
-		if err := l.Load(d); err != nil {
-			t.Fatal(err)
-		}
+		numtest.OK(t, l.Load(d))
 		params, nh := l.Dims(n)
 		theta, cold := numtest.NaNs(params, 0), numtest.NaNs(params, 0)
 		residual := residualInGroups(l.Groups, sparseLogisticResidual(l.Intercept))
@@ -477,9 +453,7 @@ func TestSparseLogisticOptimalOnPaths(t *testing.T) {
 			}
 			err := l.Fit(theta, hyper)
 			c := &SparseLogistic{Intercept: l.Intercept, Groups: l.Groups}
-			if err := c.Load(d); err != nil {
-				t.Fatal(err)
-			}
+			numtest.OK(t, c.Load(d))
 			coldErr := c.Fit(cold, hyper)
 			for i, e := range []error{err, coldErr} {
 				switch {

@@ -67,9 +67,7 @@ func TestSmoothLearnerIsRidge(t *testing.T) {
 		t.Helper()
 		theta = make([]float64, 6)
 		g = &learn.Grad{Hyper: make([]float64, len(hyper)), X: mat.NewDense(30, 6, nil), Y: make([]float64, 30)}
-		if err := errors.Join(l.Load(d), l.Fit(theta, hyper), l.VJP(nil, g, v)); err != nil {
-			t.Fatal(err)
-		}
+		numtest.OK(t, l.Load(d), l.Fit(theta, hyper), l.VJP(nil, g, v))
 		return theta, g
 	}
 	theta, g := run(&smooth.Learner{Objective: casetest.LinearModel(casetest.HalfSquare)}, .3)
@@ -85,9 +83,7 @@ func TestSmoothLearnerIsCutBack(t *testing.T) {
 	d := learn.Data{X: mat.NewDense(3, 1, []float64{1, 2, -3}), Y: []float64{1e5, 1e8, 0}}
 	l := smooth.Learner{Objective: casetest.LinearModel(casetest.Poisson)}
 	theta := make([]float64, 1)
-	if err := errors.Join(l.Load(d), l.Fit(theta, []float64{1e-3})); err != nil {
-		t.Fatal(err)
-	}
+	numtest.OK(t, l.Load(d), l.Fit(theta, []float64{1e-3}))
 	if r := gradientResidual(casetest.Poisson)(d, theta, []float64{1e-3}); !(r <= 1e-13) {
 		t.Errorf("theta %v with residual %g", theta, r)
 	}
@@ -144,14 +140,10 @@ func TestSmoothLearnerOptimal(t *testing.T) {
 		}
 		l := smooth.Learner{Objective: casetest.LinearModel(loss)}
 		theta := make([]float64, n)
-		if err := l.Load(d); err != nil {
-			t.Fatal(err)
-		}
+		numtest.OK(t, l.Load(d))
 		for range 3 {
 			lambda := math.Pow(10, rapid.Float64Range(-3, 2).Draw(t, "lambda"))
-			if err := l.Fit(theta, []float64{lambda}); err != nil {
-				t.Fatal(err)
-			}
+			numtest.OK(t, l.Fit(theta, []float64{lambda}))
 			if r := gradientResidual(loss)(d, theta, []float64{lambda}); !(r <= 1e-12) {
 				t.Fatalf("residual %g at lambda %v", r, lambda)
 			}
@@ -183,24 +175,18 @@ func BenchmarkImplicitAndIterative(b *testing.B) {
 	theta := make([]float64, 10)
 	run := func(name string, l learn.Learner, hyper ...float64) {
 		g := &learn.Grad{Hyper: make([]float64, len(hyper)), X: mat.NewDense(200, 10, nil)}
-		if err := l.Load(d); err != nil {
-			b.Fatal(err)
-		}
+		numtest.OK(b, l.Load(d))
 		b.Run(name+"/fit", func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				l.Reset()
-				if err := l.Fit(theta, hyper); err != nil {
-					b.Fatal(err)
-				}
+				numtest.OK(b, l.Fit(theta, hyper))
 			}
 		})
 		b.Run(name+"/gradient", func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				if err := l.VJP(nil, g, v); err != nil {
-					b.Fatal(err)
-				}
+				numtest.OK(b, l.VJP(nil, g, v))
 			}
 		})
 	}
@@ -237,9 +223,7 @@ func TestSmoothLearnerUnitOfF(t *testing.T) {
 		case 0: // y orthogonal to the features, up to rounding
 			f := linear.ElasticNet{}
 			theta := make([]float64, n)
-			if err := errors.Join(f.Load(d), f.Fit(theta, []float64{0, 0})); err != nil {
-				t.Fatal(err)
-			}
+			numtest.OK(t, f.Load(d), f.Fit(theta, []float64{0, 0}))
 			for i := range d.Y {
 				d.Y[i] -= dense.Dot(theta, d.Dense().RawRowView(i))
 			}
@@ -394,9 +378,7 @@ func TestSmoothLearnerHessianNearOverflow(t *testing.T) {
 	}
 	l := smooth.Learner{Objective: o}
 	theta := make([]float64, 1)
-	if err := errors.Join(l.Load(learn.Data{X: mat.NewDense(1, 1, []float64{1}), Y: []float64{5.1}}), l.Fit(theta, []float64{0})); err != nil {
-		t.Fatal(err)
-	}
+	numtest.OK(t, l.Load(learn.Data{X: mat.NewDense(1, 1, []float64{1}), Y: []float64{5.1}}), l.Fit(theta, []float64{0}))
 	// Each step leaves ⅔ of θ, too much for the steps that are allowed.
 	if err := l.Fit(theta, []float64{weight}); !errors.Is(err, qpdiff.ErrIterationLimit) {
 		t.Errorf("θ = %v, error %v", theta, err)

@@ -4,6 +4,7 @@ package numtest
 
 import (
 	"encoding/json"
+	"errors"
 	"math"
 	"math/big"
 	"math/rand/v2"
@@ -30,6 +31,17 @@ func SameBits(a, b []float64) bool {
 	return slices.EqualFunc(a, b, func(x, y float64) bool {
 		return math.Float64bits(x) == math.Float64bits(y)
 	})
+}
+
+// OK ends the test at the first error.
+func OK(t interface {
+	Helper()
+	Fatal(args ...any)
+}, errs ...error) {
+	t.Helper()
+	if err := errors.Join(errs...); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // Long is the number of random problems of a test that takes n of them, a fifth of

@@ -62,9 +62,7 @@ func TestLearnedLossGolden(t *testing.T) {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
 			var l LearnedLoss
 			theta := numtest.NaNs(len(c.Theta), 0)
-			if err := errors.Join(l.Load(learn.Data{X: numtest.Matrix(c.X), Y: c.Y}), l.Fit(theta, append(slices.Clone(c.Alpha), c.Lam))); err != nil {
-				t.Fatal(err)
-			}
+			numtest.OK(t, l.Load(learn.Data{X: numtest.Matrix(c.X), Y: c.Y}), l.Fit(theta, append(slices.Clone(c.Alpha), c.Lam)))
 			numtest.NearAll(t, "theta", theta, c.Theta, 1e-12, 0)
 			if !slices.Equal(l.p.elbow, c.Elbow) {
 				t.Errorf("elbow %v, want %v", l.p.elbow, c.Elbow)
@@ -85,9 +83,7 @@ func TestLearnedLossGolden(t *testing.T) {
 				for j := range want {
 					want[j] = c.ThetaDAlpha[j][k]
 				}
-				if err := l.JVP(nil, got, d); err != nil {
-					t.Fatal(err)
-				}
+				numtest.OK(t, l.JVP(nil, got, d))
 				numtest.NearAll(t, fmt.Sprint("derivative in alpha ", k), got, want, 1e-10, 1e-2)
 			}
 		})
@@ -100,9 +96,7 @@ func TestLearnedLossAlone(t *testing.T) {
 	fit := func(l learn.Learner, hyper ...float64) []float64 {
 		t.Helper()
 		theta := make([]float64, 4)
-		if err := errors.Join(l.Load(d), l.Fit(theta, hyper)); err != nil {
-			t.Fatal(err)
-		}
+		numtest.OK(t, l.Load(d), l.Fit(theta, hyper))
 		return theta
 	}
 	numtest.NearAll(t, "hinge", fit(new(LearnedLoss), 1, 0, 0, 0, .1), fit(new(SVM), 0, .1), 0, 0)
@@ -124,9 +118,7 @@ func TestLearnedLossAtAKink(t *testing.T) {
 	var l LearnedLoss
 	theta := make([]float64, 1)
 	// θ = 1 where α2/e = λ.
-	if err := errors.Join(l.Load(d), l.Fit(theta, []float64{0, 1, 0, 0, math.Exp(-1)})); err != nil {
-		t.Fatal(err)
-	}
+	numtest.OK(t, l.Load(d), l.Fit(theta, []float64{0, 1, 0, 0, math.Exp(-1)}))
 	numtest.NearAll(t, "theta", theta, []float64{1}, 4*dense.Eps, 0)
 	g := &learn.Grad{Hyper: make([]float64, 5)}
 	if err := l.VJP(nil, g, []float64{1}); !casetest.Refuses(err, qpdiff.Weak{Rows: []int{0}}, "alpha1") {
@@ -136,9 +128,7 @@ func TestLearnedLossAtAKink(t *testing.T) {
 	h := 2 * math.Exp(-1)
 	numtest.NearAll(t, "hyper", g.Hyper, []float64{0, math.Exp(-1) / h, 0, 2 / (1 + math.Exp(2)) / h, -1 / h}, 8*dense.Eps, 0)
 	// With the truncated quadratic, nothing has a derivative.
-	if err := l.Fit(theta, []float64{0, 1, .5, 0, math.Exp(-1)}); err != nil {
-		t.Fatal(err)
-	}
+	numtest.OK(t, l.Fit(theta, []float64{0, 1, .5, 0, math.Exp(-1)}))
 	if err := l.VJP(nil, g, []float64{1}); !casetest.Refuses(err, qpdiff.Weak{Rows: []int{0}}, learnedLossNames...) {
 		t.Errorf("error %v", err)
 	}
@@ -166,9 +156,7 @@ func TestLearnedLossDirections(t *testing.T) {
 	} {
 		var l LearnedLoss
 		theta := make([]float64, 1)
-		if err := errors.Join(l.Load(d), l.Fit(theta, hyper)); err != nil {
-			t.Fatal(err)
-		}
+		numtest.OK(t, l.Load(d), l.Fit(theta, hyper))
 		if got := slices.Concat(l.weak.Rows, l.weakFree.Rows); !slices.Equal(got, []int{0}) {
 			t.Errorf("at %v: θ %v, weakly active %v", hyper, theta, got)
 		}
@@ -187,25 +175,19 @@ func TestLearnedLossOptimalOnPaths(t *testing.T) {
 		var l LearnedLoss
 		_, n := d.X.Dims()
 		theta, cold := make([]float64, n), make([]float64, n)
-		if err := l.Load(d); err != nil {
-			t.Fatal(err)
-		}
+		numtest.OK(t, l.Load(d))
 		hyper := make([]float64, 5)
 		for range 4 {
 			for k := range 4 {
 				hyper[k] = max(0, rapid.Float64Range(-.5, 1).Draw(t, "alpha"))
 			}
 			hyper[4] = math.Pow(10, rapid.Float64Range(-3, 1).Draw(t, "lambda"))
-			if err := l.Fit(theta, hyper); err != nil {
-				t.Fatal(err)
-			}
+			numtest.OK(t, l.Fit(theta, hyper))
 			if rapid.Bool().Draw(t, "move") {
 				d.Dense().Set(0, 0, float64(rapid.IntRange(-200, 200).Draw(t, "x00"))/64)
 			}
 			l2 := new(LearnedLoss)
-			if err := errors.Join(l2.Load(d), l2.Fit(cold, hyper), l.Load(d), l.Fit(theta, hyper)); err != nil {
-				t.Fatal(err)
-			}
+			numtest.OK(t, l2.Load(d), l2.Fit(cold, hyper), l.Load(d), l.Fit(theta, hyper))
 			for j := range theta {
 				if math.Abs(theta[j]-cold[j]) > 1e-9*(1+math.Abs(cold[j])) {
 					t.Fatalf("warm %v, cold %v", theta, cold)
@@ -261,9 +243,7 @@ func BenchmarkLearnedLoss(b *testing.B) {
 		d := casetest.ClassData(1, c.rows, c.n)
 		theta := make([]float64, c.n)
 		hyper := []float64{.25, .25, .25, .25, .05}
-		if err := errors.Join(l.Load(d), l.Fit(theta, hyper)); err != nil {
-			b.Fatal(err)
-		}
+		numtest.OK(b, l.Load(d), l.Fit(theta, hyper))
 		w := new(qpdiff.Workspace)
 		g := &learn.Grad{Hyper: make([]float64, 5)}
 		v := numtest.Normals(rand.New(rand.NewPCG(1, 2)), c.n)
@@ -271,9 +251,7 @@ func BenchmarkLearnedLoss(b *testing.B) {
 			b.Run(fmt.Sprintf("%dx%d/%s", c.rows, c.n, name), func(b *testing.B) {
 				b.ReportAllocs()
 				for i := 0; b.Loop(); i++ {
-					if err := f(i); err != nil {
-						b.Fatal(err)
-					}
+					numtest.OK(b, f(i))
 				}
 			})
 		}

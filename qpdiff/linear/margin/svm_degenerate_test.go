@@ -69,9 +69,7 @@ func fitDegenerate(t *testing.T, name string, l learn.Learner, p *marginSolver, 
 	t.Helper()
 	_, n := d.X.Dims()
 	theta = make([]float64, n)
-	if err := l.Load(d); err != nil {
-		t.Fatal(err)
-	}
+	numtest.OK(t, l.Load(d))
 	if err := l.Fit(theta, hyper); err != nil {
 		t.Errorf("%s: %v", name, err)
 		return nil, false

@@ -75,9 +75,7 @@ func TestSVMStrictComplementarity(t *testing.T) {
 		unit := math.Pow(10, 12*rng.Float64()-6)
 		d.Dense().Scale(unit, d.X)
 		var l SVM
-		if err := l.Load(d); err != nil {
-			t.Fatal(err)
-		}
+		numtest.OK(t, l.Load(d))
 		hyper := []float64{0, math.Pow(10, -3*rng.Float64()) * unit * unit}
 		if trial%3 > 0 {
 			hyper[0] = math.Pow(10, -3*rng.Float64()) * unit
@@ -89,9 +87,7 @@ func TestSVMStrictComplementarity(t *testing.T) {
 		}
 		fit := func(h float64) []int {
 			hyper[which] = h
-			if err := l.Fit(theta, hyper); err != nil {
-				t.Fatal(err)
-			}
+			numtest.OK(t, l.Fit(theta, hyper))
 			return l.p.faceIDs()
 		}
 		vjp := func() error { return l.VJP(nil, &learn.Grad{X: mat.NewDense(rows, n, nil)}, v) }
@@ -156,17 +152,13 @@ func TestLearnedLossStrictComplementarity(t *testing.T) {
 		unit := math.Pow(10, 12*rng.Float64()-6)
 		d.Dense().Scale(unit, d.X)
 		var l LearnedLoss
-		if err := l.Load(d); err != nil {
-			t.Fatal(err)
-		}
+		numtest.OK(t, l.Load(d))
 		hyper := []float64{1, rng.Float64(), rng.Float64(), rng.Float64(), math.Pow(10, -2*rng.Float64()) * unit * unit}
 		hyper[1+rng.IntN(3)] = 0
 		theta, v := make([]float64, n), numtest.Normals(rng, n)
 		fit := func(h float64) []int {
 			hyper[4] = h
-			if err := l.Fit(theta, hyper); err != nil {
-				t.Fatal(err)
-			}
+			numtest.OK(t, l.Fit(theta, hyper))
 			return l.p.faceIDs()
 		}
 		vjp := func() error { return l.VJP(nil, &learn.Grad{X: mat.NewDense(rows, n, nil)}, v) }

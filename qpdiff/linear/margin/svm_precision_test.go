@@ -99,9 +99,7 @@ func TestSVMRightOrRefusedInMixedUnits(t *testing.T) {
 		}
 		l2 := math.Pow(10, -18*rng.Float64())
 		theta, l := make([]float64, n), &SVM{}
-		if err := l.Load(d); err != nil {
-			t.Fatal(err)
-		}
+		numtest.OK(t, l.Load(d))
 		if err := l.Fit(theta, []float64{0, l2}); errors.Is(err, errHiddenSide) {
 			refused++
 			continue

@@ -136,9 +136,7 @@ func TestSVMGolden(t *testing.T) {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
 			var l SVM
 			theta := numtest.NaNs(len(c.Theta), 0)
-			if err := errors.Join(l.Load(learn.Data{X: numtest.Matrix(c.X), Y: c.Y}), l.Fit(theta, []float64{c.Lambda1, c.Lambda2})); err != nil {
-				t.Fatal(err)
-			}
+			numtest.OK(t, l.Load(learn.Data{X: numtest.Matrix(c.X), Y: c.Y}), l.Fit(theta, []float64{c.Lambda1, c.Lambda2}))
 			numtest.NearAll(t, "theta", theta, c.Theta, 1e-11, 0)
 			var violators, support []int
 			for i, s := range l.p.side {
@@ -163,9 +161,7 @@ func TestSVMGolden(t *testing.T) {
 				d := &learn.Grad{Hyper: make([]float64, 2)}
 				d.Hyper[k] = 1
 				got := numtest.NaNs(len(want), 0)
-				if err := l.JVP(nil, got, d); err != nil {
-					t.Fatal(err)
-				}
+				numtest.OK(t, l.JVP(nil, got, d))
 				numtest.NearAll(t, fmt.Sprint("derivative in hyper ", k), got, want, 1e-10, 1e-2)
 			}
 		})
@@ -201,14 +197,10 @@ func TestSVMAsQP(t *testing.T) {
 			}
 		}
 		var s qpdiff.Solution
-		if err := s.Solve(&q); err != nil {
-			t.Fatal(err)
-		}
+		numtest.OK(t, s.Solve(&q))
 		var l SVM
 		theta := make([]float64, n)
-		if err := errors.Join(l.Load(d), l.Fit(theta, hyper)); err != nil {
-			t.Fatal(err)
-		}
+		numtest.OK(t, l.Load(d), l.Fit(theta, hyper))
 		fromQP := make([]float64, n)
 		v, dz := numtest.Normals(rng, n), make([]float64, size)
 		for j := range n {
@@ -217,9 +209,7 @@ func TestSVMAsQP(t *testing.T) {
 		}
 		numtest.NearAll(t, "theta", theta, fromQP, 1e-11, 0)
 		qg := &qpdiff.QPGrad{Q: mat.NewDense(size, size, nil), P: make([]float64, size), G: mat.NewDense(size+rows, size, nil)}
-		if err := s.VJP(nil, qg, dz, nil, nil); err != nil {
-			t.Fatal(err)
-		}
+		numtest.OK(t, s.VJP(nil, qg, dz, nil, nil))
 		want := &learn.Grad{Hyper: make([]float64, 2), X: mat.NewDense(rows, n, nil)}
 		for j := range 2 * n {
 			want.Hyper[0] += qg.P[j]
@@ -233,9 +223,7 @@ func TestSVMAsQP(t *testing.T) {
 			}
 		}
 		g := &learn.Grad{Hyper: make([]float64, 2), X: mat.NewDense(rows, n, nil)}
-		if err := l.VJP(nil, g, v); err != nil {
-			t.Fatal(err)
-		}
+		numtest.OK(t, l.VJP(nil, g, v))
 		numtest.NearAll(t, "hyper", g.Hyper, want.Hyper, 1e-10, 1)
 		numtest.NearAll(t, "X", g.X.RawMatrix().Data, want.X.RawMatrix().Data, 1e-10, 1)
 	}
@@ -268,9 +256,7 @@ func TestSVMByHand(t *testing.T) {
 	} {
 		var l SVM
 		theta := []float64{math.NaN()}
-		if err := errors.Join(l.Load(d), l.Fit(theta, []float64{c.l1, c.l2})); err != nil {
-			t.Fatal(err)
-		}
+		numtest.OK(t, l.Load(d), l.Fit(theta, []float64{c.l1, c.l2}))
 		numtest.NearAll(t, fmt.Sprint("theta at ", c.l1, c.l2), theta, []float64{c.theta}, 4*dense.Eps, 1)
 		g := &learn.Grad{Hyper: make([]float64, 2)}
 		err := l.VJP(nil, g, []float64{1})
@@ -298,9 +284,7 @@ func checkDirections(t *testing.T, newLearner func() learn.Learner, d learn.Data
 	rows, n := d.X.Dims()
 	l, probe := newLearner(), newLearner()
 	theta, moved, got := make([]float64, n), make([]float64, n), make([]float64, n)
-	if err := errors.Join(l.Load(d), l.Fit(theta, hyper)); err != nil {
-		t.Fatal(err)
-	}
+	numtest.OK(t, l.Load(d), l.Fit(theta, hyper))
 	rng := rand.New(rand.NewPCG(3, 4))
 	const h = 1e-6
 	for k := range 12 {
@@ -329,9 +313,7 @@ func checkDirections(t *testing.T, newLearner func() learn.Learner, d learn.Data
 				t.Fatalf("at %v: %v", hyper, err)
 			}
 		}
-		if err := errors.Join(probe.Load(to), probe.Fit(moved, at)); err != nil {
-			t.Fatal(err)
-		}
+		numtest.OK(t, probe.Load(to), probe.Fit(moved, at))
 		for j := range moved {
 			moved[j] = (moved[j] - theta[j]) / h
 		}
@@ -361,9 +343,7 @@ func TestSVMDirections(t *testing.T) {
 		{many, 0, 1. / 3, 2, false}, {many, 1. / 6, 1. / 6, 2, false}, {many, 2. / 3, .1, 0, false},
 	} {
 		var l SVM
-		if err := errors.Join(l.Load(c.d), l.Fit(make([]float64, c.d.Dense().RawMatrix().Cols), []float64{c.l1, c.l2})); err != nil {
-			t.Fatal(err)
-		}
+		numtest.OK(t, l.Load(c.d), l.Fit(make([]float64, c.d.Dense().RawMatrix().Cols), []float64{c.l1, c.l2}))
 		if got := len(l.weak.Rows) + len(l.weak.Coords) + len(l.weakFree.Rows) + len(l.weakFree.Coords); got != c.weak {
 			t.Errorf("at %v, %v: weakly active %v and %v", c.l1, c.l2, l.weak, l.weakFree)
 		}
@@ -373,18 +353,14 @@ func TestSVMDirections(t *testing.T) {
 	meet := learn.Data{X: mat.NewDense(3, 2, []float64{1, 0, 0, -1, .5, .5}), Y: []float64{1, -1, 1}}
 	checkDirections(t, func() learn.Learner { return new(SVM) }, meet, []float64{0, .3}, 0, false)
 	var m SVM
-	if err := errors.Join(m.Load(meet), m.Fit(make([]float64, 2), []float64{0, .3})); err != nil {
-		t.Fatal(err)
-	}
+	numtest.OK(t, m.Load(meet), m.Fit(make([]float64, 2), []float64{0, .3}))
 	var nd *qpdiff.NotDifferentiableError
 	if err := m.JVP(nil, make([]float64, 2), &learn.Grad{X: meet.Dense()}); !errors.As(err, &nd) || !slices.Equal(nd.Inputs, []qpdiff.Input{"X"}) {
 		t.Errorf("X where multipliers are not unique: %v", err)
 	}
 	var l SVM
 	theta := make([]float64, 2)
-	if err := errors.Join(l.Load(cross), l.Fit(theta, []float64{0, 2})); err != nil {
-		t.Fatal(err)
-	}
+	numtest.OK(t, l.Load(cross), l.Fit(theta, []float64{0, 2}))
 	if err := l.JVP(nil, theta, &learn.Grad{Hyper: []float64{-1, 0}}); !errors.Is(err, qpdiff.ErrDomain) {
 		t.Errorf("lowering λ1 from 0: %v", err)
 	}
@@ -396,14 +372,10 @@ func TestSVMGeneralised(t *testing.T) {
 	d := learn.Data{X: mat.NewDense(2, 1, []float64{1, -2}), Y: []float64{1, -1}}
 	l := SVM{Generalised: true}
 	theta := make([]float64, 1)
-	if err := errors.Join(l.Load(d), l.Fit(theta, []float64{0, 3})); err != nil {
-		t.Fatal(err)
-	}
+	numtest.OK(t, l.Load(d), l.Fit(theta, []float64{0, 3}))
 	for range 2 {
 		g := &learn.Grad{Hyper: make([]float64, 2), X: mat.NewDense(2, 1, nil), Y: make([]float64, 2)}
-		if err := l.VJP(nil, g, []float64{1}); err != nil {
-			t.Fatal(err)
-		}
+		numtest.OK(t, l.VJP(nil, g, []float64{1}))
 		// The second row as a violator: θ = (x₁ − x₂ − 2λ1)/(2λ2).
 		numtest.NearAll(t, "hyper", g.Hyper, []float64{-1. / 3, -.5 / 3}, 4*dense.Eps, 0)
 		numtest.NearAll(t, "X", g.X.RawMatrix().Data, []float64{1. / 6, -1. / 6}, 4*dense.Eps, 0)
@@ -415,9 +387,7 @@ func TestSVMAtZeroWithoutLambda1(t *testing.T) {
 	d := learn.Data{X: mat.NewDense(4, 2, []float64{1, 1, 1, -1, -1, 1, -1, -1}), Y: []float64{1, 1, -1, -1}}
 	var l SVM
 	theta := make([]float64, 2)
-	if err := errors.Join(l.Load(d), l.Fit(theta, []float64{0, 2})); err != nil {
-		t.Fatal(err)
-	}
+	numtest.OK(t, l.Load(d), l.Fit(theta, []float64{0, 2}))
 	numtest.NearAll(t, "theta", theta, []float64{.5, 0}, 4*dense.Eps, 0)
 	g := &learn.Grad{Hyper: make([]float64, 2), X: mat.NewDense(4, 2, nil)}
 	if err := l.VJP(nil, g, []float64{1, 0}); !casetest.Refuses(err, qpdiff.Weak{Coords: []int{1}}, "λ1") {
@@ -472,9 +442,7 @@ func TestSVMCopies(t *testing.T) {
 	hyper := []float64{.02, .5}
 	var l SVM
 	theta := make([]float64, 3)
-	if err := errors.Join(l.Load(d), l.Fit(theta, hyper)); err != nil {
-		t.Fatal(err)
-	}
+	numtest.OK(t, l.Load(d), l.Fit(theta, hyper))
 	if len(l.p.elbow) == 0 || l.p.Copies[l.p.elbow[0]] < 2 {
 		t.Fatalf("the case has no copies on its elbow: %v", l.p.elbow)
 	}
@@ -483,18 +451,14 @@ func TestSVMCopies(t *testing.T) {
 	}
 	v := []float64{1, -2, .5}
 	g := &learn.Grad{X: mat.NewDense(40, 3, nil), Hyper: make([]float64, 2)}
-	if err := l.VJP(nil, g, v); err != nil {
-		t.Fatal(err)
-	}
+	numtest.OK(t, l.VJP(nil, g, v))
 	total := make([]float64, 36)
 	for i, k := range from {
 		dense.Axpy(1, g.X.RawRowView(i), total[3*k:3*k+3])
 	}
 	value := func() float64 {
 		fill()
-		if err := errors.Join(l.Load(d), l.Fit(theta, hyper)); err != nil {
-			t.Fatal(err)
-		}
+		numtest.OK(t, l.Load(d), l.Fit(theta, hyper))
 		return dense.Dot(v, theta)
 	}
 	for k, want := range total {
@@ -540,24 +504,18 @@ func TestSVMOptimalOnPaths(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		d := casetest.DrawClasses(t)
 		var l SVM
-		if err := l.Load(d); err != nil {
-			t.Fatal(err)
-		}
+		numtest.OK(t, l.Load(d))
 		_, n := d.X.Dims()
 		theta, cold := make([]float64, n), make([]float64, n)
 		for range 4 {
 			hyper := []float64{casetest.DrawPenalty(t, "λ1"), math.Pow(10, rapid.Float64Range(-4, 1).Draw(t, "λ2"))}
-			if err := l.Fit(theta, hyper); err != nil {
-				t.Fatal(err)
-			}
+			numtest.OK(t, l.Fit(theta, hyper))
 			if gap := svmGap(&l, d, theta); !(math.Abs(gap) <= 1e-12) {
 				t.Fatalf("duality gap %g at %v", gap, hyper)
 			}
 			if rapid.Bool().Draw(t, "move") {
 				d.Dense().Set(0, 0, float64(rapid.IntRange(-200, 200).Draw(t, "x00"))/64)
-				if err := l.Load(d); err != nil {
-					t.Fatal(err)
-				}
+				numtest.OK(t, l.Load(d))
 			}
 			l2 := new(SVM)
 			if err := errors.Join(l2.Load(d), l2.Fit(cold, hyper), l.Fit(theta, hyper)); err != nil {
@@ -579,13 +537,9 @@ func TestSVMElbowThatLosesARow(t *testing.T) {
 	d := learn.Data{X: mat.NewDense(2, 4, []float64{0, 0, 1, 2, 0, 1, -1, -2}), Y: []float64{1, -1}}
 	var l SVM
 	theta := make([]float64, 4)
-	if err := l.Load(d); err != nil {
-		t.Fatal(err)
-	}
+	numtest.OK(t, l.Load(d))
 	for _, hyper := range [][]float64{{.00562341325190349, 1.0022511482929128}, {.00562341325190349, 1.0022511482929128}, {.1, 1.1547819846894583}} {
-		if err := l.Fit(theta, hyper); err != nil {
-			t.Fatal(err)
-		}
+		numtest.OK(t, l.Fit(theta, hyper))
 		if gap := svmGap(&l, d, theta); !(math.Abs(gap) <= 1e-14) {
 			t.Errorf("duality gap %g at %v", gap, hyper)
 		}
@@ -627,9 +581,7 @@ func BenchmarkSVM(b *testing.B) {
 		var l SVM
 		d := casetest.ClassData(1, c.rows, c.n)
 		theta := make([]float64, c.n)
-		if err := errors.Join(l.Load(d), l.Fit(theta, c.hyper)); err != nil {
-			b.Fatal(err)
-		}
+		numtest.OK(b, l.Load(d), l.Fit(theta, c.hyper))
 		w := new(qpdiff.Workspace)
 		g := &learn.Grad{Hyper: make([]float64, 2), X: mat.NewDense(c.rows, c.n, nil)}
 		v := numtest.Normals(rand.New(rand.NewPCG(1, 2)), c.n)
@@ -637,9 +589,7 @@ func BenchmarkSVM(b *testing.B) {
 			b.Run(fmt.Sprintf("%dx%d/%s", c.rows, c.n, name), func(b *testing.B) {
 				b.ReportAllocs()
 				for i := 0; b.Loop(); i++ {
-					if err := f(i); err != nil {
-						b.Fatal(err)
-					}
+					numtest.OK(b, f(i))
 				}
 			})
 		}
