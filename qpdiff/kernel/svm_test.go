@@ -412,39 +412,3 @@ func FuzzKernelSVM(f *testing.F) {
 		}
 	})
 }
-
-func BenchmarkKernelSVM(b *testing.B) {
-	for _, bias := range []bool{false, true} {
-		for _, c := range []float64{1, 100} {
-			l := SVM{Intercept: bias}
-			const rows, n = 200, 2
-			d := casetest.ClassData(1, rows, n)
-			theta := make([]float64, 0, 1)
-			if bias {
-				theta = theta[:1]
-			}
-			x := mat.NewDense(50, n, numtest.Normals(rand.New(rand.NewPCG(8, 8)), 50*n))
-			numtest.OK(b, l.Load(d))
-			f, w := make([]float64, 50), new(qpdiff.Workspace)
-			g := &learn.Grad{Hyper: make([]float64, 2)}
-			gx := &learn.Grad{Hyper: make([]float64, 2), X: mat.NewDense(rows, n, nil)}
-			run := func(name string, f func(i int) error) {
-				b.Run(fmt.Sprintf("bias=%v/C=%v/%s", bias, c, name), func(b *testing.B) {
-					b.ReportAllocs()
-					for i := 0; b.Loop(); i++ {
-						numtest.OK(b, f(i))
-					}
-				})
-			}
-			run("cold", func(int) error { l.Reset(); return errors.Join(l.Load(d), l.Fit(theta, []float64{c, .5})) })
-			run("warm", func(i int) error { return l.Fit(theta, []float64{c, .5 + .01*float64(i%2)}) })
-			run("predict", func(int) error { return l.Predict(w, f, x) })
-			run("gradient", func(int) error { return l.PredictVJP(w, g, nil, x, f) })
-			run("gradient with X", func(int) error { return l.PredictVJP(w, gx, nil, x, f) })
-			run("all, cold", func(int) error {
-				l.Reset()
-				return errors.Join(l.Load(d), l.Fit(theta, []float64{c, .5}), l.Predict(w, f, x), l.PredictVJP(w, gx, nil, x, f))
-			})
-		}
-	}
-}

@@ -167,32 +167,6 @@ func FuzzCustom(f *testing.F) {
 	})
 }
 
-// At equal accuracy, the implicit and the iterative derivative of the same
-// ridge regression: time and memory.
-func BenchmarkImplicitAndIterative(b *testing.B) {
-	d := casetest.RandomData(1, 200, 10, false)
-	v := numtest.Normals(rand.New(rand.NewPCG(1, 2)), 10)
-	theta := make([]float64, 10)
-	run := func(name string, l learn.Learner, hyper ...float64) {
-		g := &learn.Grad{Hyper: make([]float64, len(hyper)), X: mat.NewDense(200, 10, nil)}
-		numtest.OK(b, l.Load(d))
-		b.Run(name+"/fit", func(b *testing.B) {
-			b.ReportAllocs()
-			for b.Loop() {
-				l.Reset()
-				numtest.OK(b, l.Fit(theta, hyper))
-			}
-		})
-		b.Run(name+"/gradient", func(b *testing.B) {
-			b.ReportAllocs()
-			for b.Loop() {
-				numtest.OK(b, l.VJP(nil, g, v))
-			}
-		})
-	}
-	run("implicit", &smooth.Learner{Objective: casetest.LinearModel(casetest.PseudoHuber)}, .1)
-}
-
 // scaled is f times the objective o.
 func scaled(o smooth.Objective, f float64) smooth.Objective {
 	s := o

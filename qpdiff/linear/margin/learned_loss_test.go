@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"slices"
 	"testing"
 
@@ -235,32 +234,4 @@ func FuzzLearnedLoss(f *testing.F) {
 			}
 		}
 	})
-}
-
-func BenchmarkLearnedLoss(b *testing.B) {
-	for _, c := range []struct{ rows, n int }{{28, 10}, {80, 3}, {300, 10}} {
-		var l LearnedLoss
-		d := casetest.ClassData(1, c.rows, c.n)
-		theta := make([]float64, c.n)
-		hyper := []float64{.25, .25, .25, .25, .05}
-		numtest.OK(b, l.Load(d), l.Fit(theta, hyper))
-		w := new(qpdiff.Workspace)
-		g := &learn.Grad{Hyper: make([]float64, 5)}
-		v := numtest.Normals(rand.New(rand.NewPCG(1, 2)), c.n)
-		run := func(name string, f func(i int) error) {
-			b.Run(fmt.Sprintf("%dx%d/%s", c.rows, c.n, name), func(b *testing.B) {
-				b.ReportAllocs()
-				for i := 0; b.Loop(); i++ {
-					numtest.OK(b, f(i))
-				}
-			})
-		}
-		run("cold", func(int) error { l.Reset(); return l.Fit(theta, hyper) })
-		run("warm", func(i int) error { hyper[0] = .25 + .01*float64(i%2); return l.Fit(theta, hyper) })
-		run("step", func(i int) error {
-			hyper[0] = .25 + .01*float64(i%2)
-			return errors.Join(l.Fit(theta, hyper), l.VJP(w, g, v))
-		})
-		run("gradient", func(int) error { return l.VJP(w, g, v) })
-	}
 }

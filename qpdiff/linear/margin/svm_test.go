@@ -572,35 +572,3 @@ func FuzzSVM(f *testing.F) {
 		}
 	})
 }
-
-func BenchmarkSVM(b *testing.B) {
-	for _, c := range []struct {
-		rows, n int
-		hyper   []float64
-	}{{28, 10, []float64{.01, .01}}, {80, 3, []float64{0, .01}}, {300, 10, []float64{.01, .01}}, {1000, 50, []float64{.001, .01}}} {
-		var l SVM
-		d := casetest.ClassData(1, c.rows, c.n)
-		theta := make([]float64, c.n)
-		numtest.OK(b, l.Load(d), l.Fit(theta, c.hyper))
-		w := new(qpdiff.Workspace)
-		g := &learn.Grad{Hyper: make([]float64, 2), X: mat.NewDense(c.rows, c.n, nil)}
-		v := numtest.Normals(rand.New(rand.NewPCG(1, 2)), c.n)
-		run := func(name string, f func(i int) error) {
-			b.Run(fmt.Sprintf("%dx%d/%s", c.rows, c.n, name), func(b *testing.B) {
-				b.ReportAllocs()
-				for i := 0; b.Loop(); i++ {
-					numtest.OK(b, f(i))
-				}
-			})
-		}
-		run("cold", func(int) error { l.Reset(); return l.Fit(theta, c.hyper) })
-		run("warm", func(i int) error {
-			return l.Fit(theta, []float64{c.hyper[0], c.hyper[1] * (1 + .01*float64(i%2))})
-		})
-		run("step", func(i int) error {
-			return errors.Join(l.Fit(theta, []float64{c.hyper[0], c.hyper[1] * (1 + .01*float64(i%2))}), l.VJP(w, g, v))
-		})
-		run("gradient", func(int) error { return l.VJP(w, g, v) })
-		run("load", func(int) error { return l.Load(d) })
-	}
-}
