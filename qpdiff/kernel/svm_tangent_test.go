@@ -208,27 +208,6 @@ func TestKernelSVMPartsEqualRows(t *testing.T) {
 	}
 }
 
-// A weakly active row makes a JVP an error that names it, or with Generalised the
-// element that a VJP takes; and so does rounding that hides whether there is one.
-func TestKernelSVMForwardAtAKink(t *testing.T) {
-	d := learn.Data{X: mat.NewDense(3, 1, []float64{1, -1, -3}), Y: []float64{1, -1, -1}}
-	l := &SVM{Kernel: Polynomial{Degree: 1}}
-	along := &learn.Grad{Hyper: []float64{0, 1, 0}, X: mat.NewDense(3, 1, nil)}
-	numtest.OK(t, l.Load(d), l.Fit(nil, []float64{5, 1, 0}))
-	var nd *qpdiff.NotDifferentiableError
-	x, f := mat.NewDense(1, 1, []float64{2}), make([]float64, 1)
-	if err := l.PredictJVP(nil, f, x, nil, along); !errors.As(err, &nd) || len(nd.Weak.Rows) != 1 || !slices.Equal(nd.Inputs, []qpdiff.Input{"C", "kernel parameters", "X"}) {
-		t.Errorf("error %v", err)
-	}
-	if err := l.JVP(nil, nil, along); !errors.Is(err, qpdiff.ErrNotDifferentiable) {
-		t.Errorf("JVP: error %v", err)
-	}
-	dx := mat.NewDense(1, 1, []float64{1})
-	if err := l.PredictJVP(nil, f, x, dx, new(learn.Grad)); err != nil || f[0] != 1 {
-		t.Errorf("along x alone: %v, error %v", f, err)
-	}
-}
-
 // Dual variables of equal rows share their sum, and those of a row at C are C to the
 // last bit.
 func TestKernelSVMMultipliers(t *testing.T) {

@@ -244,25 +244,6 @@ func TestKernelSVMByHand(t *testing.T) {
 	}
 }
 
-// The linear kernel does not determine β of examples on one line: the decision
-// is the same, but the elbow has more rows than it needs, which is named.
-func TestKernelSVMWithoutUniqueDual(t *testing.T) {
-	d := learn.Data{X: mat.NewDense(3, 1, []float64{1, -1, -3}), Y: []float64{1, -1, -1}}
-	l := SVM{Kernel: Polynomial{Degree: 1}}
-	f := make([]float64, 1)
-	x := mat.NewDense(1, 1, []float64{2})
-	numtest.OK(t, l.Load(d), l.Fit(nil, []float64{5, 1, 0}), l.Predict(nil, f, x))
-	numtest.NearAll(t, "f", f, []float64{2}, 8*dense.Eps, 0)
-	g := &learn.Grad{Hyper: make([]float64, 3)}
-	var nd *qpdiff.NotDifferentiableError
-	if err := l.PredictVJP(nil, g, nil, x, []float64{1}); !errors.As(err, &nd) || len(nd.Weak.Rows) != 1 || nd.Weak.Rows[0] > 1 {
-		t.Errorf("error %v, want one of the rows 0 and 1", err)
-	}
-	l.Generalised = true
-	numtest.OK(t, l.PredictVJP(nil, g, nil, x, []float64{1}))
-	numtest.NearAll(t, "df", g.Hyper[:2], []float64{0, 0}, 8*dense.Eps, 1)
-}
-
 func TestKernelSVMRefusals(t *testing.T) {
 	d := casetest.ClassData(1, 6, 2)
 	fit := func(k Kernel, hyper ...float64) error {

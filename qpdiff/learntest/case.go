@@ -76,7 +76,7 @@ func gradSlices(g *learn.Grad) [][]float64 {
 }
 
 func cloneData(d learn.Data) learn.Data {
-	return learn.Data{X: mat.DenseCopyOf(d.X), Y: slices.Clone(d.Y)}
+	return learn.Data{X: mat.DenseCopyOf(d.X), Y: slices.Clone(d.Y), Rows: d.Rows, Weights: d.Weights}
 }
 
 func sameBits(a, b []float64) bool {

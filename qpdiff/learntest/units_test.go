@@ -177,6 +177,11 @@ func TestLearnersComplementarityTolerance(t *testing.T) {
 		{"sparse logistic: parameter", 2, func(off float64) (learn.Learner, learn.Data, []float64) {
 			return new(linear.SparseLogistic), data(1, []float64{1, -1}, .5, -.5), []float64{.25 - off/4, 0}
 		}},
+		// The residual 0 − θ is −δ. Terms |y| + |θ| + δ, and those of θ: Σ|y| + |θ| over Q and δ,
+		// over 2/3.
+		{"Huber: residual", 2 * (1 + 1 + 14./3*1.5), func(off float64) (learn.Learner, learn.Data, []float64) {
+			return new(linear.Huber), data(1, []float64{0, 1 + off, 11}, 1, 1, 1), []float64{0, 1}
+		}},
 		// Both rows have the margin θ = min(1, (1 − λ1)/λ2).
 		{"SVM: margin", 4, func(off float64) (learn.Learner, learn.Data, []float64) {
 			return new(margin.SVM), data(1, []float64{1, -1}, 1, -1), []float64{0, 1 + off}

@@ -214,6 +214,8 @@ func (l *Predictions) JVP(w *qpdiff.Workspace, dtheta []float64, d *learn.Grad) 
 
 func (l *Predictions) Reset() { l.P.Reset() }
 
+func (l *Predictions) SetGeneralised(on bool) { l.P.(learn.KinkedLearner).SetGeneralised(on) }
+
 // LinearModel is 1/N·Σ loss(θᵀx_i, y_i) + λ/2·‖θ‖² with the hyperparameter λ,
 // for a loss given by its first and second derivative in the prediction and the
 // derivative of the first in y.

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"testing"
 
-	"cvgm/qpdiff"
 	"cvgm/qpdiff/internal/casetest"
 	"cvgm/qpdiff/internal/dense"
 	"cvgm/qpdiff/internal/numtest"
@@ -15,7 +14,6 @@ import (
 	"cvgm/qpdiff/learntest"
 	"cvgm/qpdiff/linear"
 
-	"gonum.org/v1/gonum/mat"
 	"pgregory.net/rapid"
 )
 
@@ -108,64 +106,6 @@ func TestLearnedLossAlone(t *testing.T) {
 	// Far inside the margin the truncated quadratic is least squares: λ large.
 	want := fit(new(linear.ElasticNet), 0, 50)
 	numtest.NearAll(t, "quadratic", fit(new(LearnedLoss), 0, 0, .5, 0, 50), want, 1e-13, 0)
-}
-
-// With the weight of the hinge loss at 0 and a margin at 1, only its derivative
-// does not exist.
-func TestLearnedLossAtAKink(t *testing.T) {
-	d := learn.Data{X: mat.NewDense(2, 1, []float64{1, -1}), Y: []float64{1, -1}}
-	var l LearnedLoss
-	theta := make([]float64, 1)
-	// θ = 1 where α2/e = λ.
-	numtest.OK(t, l.Load(d), l.Fit(theta, []float64{0, 1, 0, 0, math.Exp(-1)}))
-	numtest.NearAll(t, "theta", theta, []float64{1}, 4*dense.Eps, 0)
-	g := &learn.Grad{Hyper: make([]float64, 5)}
-	if err := l.VJP(nil, g, []float64{1}); !casetest.Refuses(err, qpdiff.Weak{Rows: []int{0}}, "alpha1") {
-		t.Errorf("error %v", err)
-	}
-	// H = λ + α2/e.
-	h := 2 * math.Exp(-1)
-	numtest.NearAll(t, "hyper", g.Hyper, []float64{0, math.Exp(-1) / h, 0, 2 / (1 + math.Exp(2)) / h, -1 / h}, 8*dense.Eps, 0)
-	// With the truncated quadratic, nothing has a derivative.
-	numtest.OK(t, l.Fit(theta, []float64{0, 1, .5, 0, math.Exp(-1)}))
-	if err := l.VJP(nil, g, []float64{1}); !casetest.Refuses(err, qpdiff.Weak{Rows: []int{0}}, learnedLossNames...) {
-		t.Errorf("error %v", err)
-	}
-	l.Generalised = true
-	if err := l.VJP(nil, g, []float64{1}); err != nil {
-		t.Error(err)
-	}
-	if err := l.Fit(theta, []float64{0, 1, .5, 0, 0}); !errors.Is(err, qpdiff.ErrDomain) {
-		t.Errorf("lambda = 0: %v", err)
-	}
-}
-
-// Directional derivatives at kinks of the hinge loss, of its weight and of the
-// truncated quadratic's curvature.
-func TestLearnedLossDirections(t *testing.T) {
-	d := learn.Data{X: mat.NewDense(2, 1, []float64{1, -2}), Y: []float64{1, -1}}
-	e := math.Exp(-1)
-	for _, hyper := range [][]float64{
-		// θ = 1, with the multiplier of the first row at 0, and at its end.
-		{.5, 1, .5, 0, (e/2 + e*e)},
-		{.5, 1, .5, 0, (.25 + e/2 + e*e)},
-		// No hinge loss: its weight, and the curvature.
-		{0, 1, 0, 0, (e/2 + e*e)},
-		{0, 1, .5, 0, (e/2 + e*e)},
-	} {
-		var l LearnedLoss
-		theta := make([]float64, 1)
-		numtest.OK(t, l.Load(d), l.Fit(theta, hyper))
-		if got := slices.Concat(l.weak.Rows, l.weakFree.Rows); !slices.Equal(got, []int{0}) {
-			t.Errorf("at %v: θ %v, weakly active %v", hyper, theta, got)
-		}
-		checkDirections(t, func() learn.Learner { return new(LearnedLoss) }, d, hyper, 0, true)
-		if hyper[0] == 0 {
-			if err := l.JVP(nil, theta, &learn.Grad{Hyper: []float64{-1, 0, 0, 0, 0}}); !errors.Is(err, qpdiff.ErrDomain) {
-				t.Errorf("lowering alpha1 from 0: %v", err)
-			}
-		}
-	}
 }
 
 func TestLearnedLossOptimalOnPaths(t *testing.T) {

@@ -233,170 +233,49 @@ func TestSVMAsQP(t *testing.T) {
 // slope of the loss leaves it there.
 func TestSVMByHand(t *testing.T) {
 	d := learn.Data{X: mat.NewDense(2, 1, []float64{1, -2}), Y: []float64{1, -1}}
-	for _, c := range []struct {
-		l1, l2, theta, d1, d2 float64
-		weak                  *qpdiff.Weak
-	}{
+	for _, c := range []struct{ l1, l2, theta, d1, d2 float64 }{
 		// Both violate: λ2θ + λ1 = (1+2)/2.
-		{0, 4, .375, -.25, -.375 / 4, nil},
-		{.5, 4, .25, -.25, -.25 / 4, nil},
+		{0, 4, .375, -.25, -.375 / 4},
+		{.5, 4, .25, -.25, -.25 / 4},
 		// The second on the elbow, θ = 1/2: 0 < λ2/2 + λ1 − 1/2 < 1.
-		{.25, 1, .5, 0, 0, nil},
+		{.25, 1, .5, 0, 0},
 		// The second beyond the margin: λ2θ + λ1 = 1/2.
-		{0, .75, 2. / 3, -1 / .75, -2. / 3 / .75, nil},
+		{0, .75, 2. / 3, -1 / .75, -2. / 3 / .75},
 		// The first on the elbow.
-		{.1, .1, 1, 0, 0, nil},
+		{.1, .1, 1, 0, 0},
 		// ℓ₁ wins.
-		{2, 1, 0, 0, 0, nil},
-		// On the way from one to the next.
-		{0, 3, .5, 0, 0, &qpdiff.Weak{Rows: []int{1}}},
-		{0, 1, .5, 0, 0, &qpdiff.Weak{Rows: []int{1}}},
-		{0, .5, 1, 0, 0, &qpdiff.Weak{Rows: []int{0}}},
-		{1.5, 1, 0, 0, 0, &qpdiff.Weak{Coords: []int{0}}},
+		{2, 1, 0, 0, 0},
 	} {
 		var l SVM
-		theta := []float64{math.NaN()}
-		numtest.OK(t, l.Load(d), l.Fit(theta, []float64{c.l1, c.l2}))
+		theta, g := []float64{math.NaN()}, &learn.Grad{Hyper: make([]float64, 2)}
+		numtest.OK(t, l.Load(d), l.Fit(theta, []float64{c.l1, c.l2}), l.VJP(nil, g, []float64{1}))
 		numtest.NearAll(t, fmt.Sprint("theta at ", c.l1, c.l2), theta, []float64{c.theta}, 4*dense.Eps, 1)
-		g := &learn.Grad{Hyper: make([]float64, 2)}
-		err := l.VJP(nil, g, []float64{1})
-		if c.weak != nil {
-			if !casetest.Refuses(err, *c.weak, "λ1", "λ2") {
-				t.Errorf("at %v, %v: %v, want weak %v", c.l1, c.l2, err, c.weak)
-			}
-			l.Generalised = true
-			if err := l.VJP(nil, g, []float64{1}); err != nil {
-				t.Errorf("generalised: %v", err)
-			}
-			continue
-		}
-		if err != nil {
-			t.Errorf("at %v, %v: %v", c.l1, c.l2, err)
-		}
 		numtest.NearAll(t, fmt.Sprint("derivatives at ", c.l1, c.l2), g.Hyper, []float64{c.d1, c.d2}, 8*dense.Eps, 1)
 	}
 }
 
-// checkDirections compares directional derivatives at hyper, whose entry raise
-// may be 0, with one-sided differences.
-func checkDirections(t *testing.T, newLearner func() learn.Learner, d learn.Data, hyper []float64, raise int, dataToo bool) {
-	t.Helper()
-	rows, n := d.X.Dims()
-	l, probe := newLearner(), newLearner()
-	theta, moved, got := make([]float64, n), make([]float64, n), make([]float64, n)
-	numtest.OK(t, l.Load(d), l.Fit(theta, hyper))
-	rng := rand.New(rand.NewPCG(3, 4))
-	const h = 1e-6
-	for k := range 12 {
-		u := &learn.Grad{Hyper: numtest.Normals(rng, len(hyper))}
-		if hyper[raise] == 0 {
-			u.Hyper[raise] = math.Abs(u.Hyper[raise])
-		}
-		to := casetest.CloneData(d)
-		if k%2 == 0 && dataToo {
-			u.X = mat.NewDense(rows, n, numtest.Normals(rng, rows*n))
-			for i := range rows {
-				for j := range n {
-					to.Dense().Set(i, j, d.X.At(i, j)+h*u.X.At(i, j))
-				}
+// Where three rows meet in a point of the plane their multipliers are not unique: a JVP
+// refuses moves of X, and is one-sided along the penalties.
+func TestSVMWithoutUniqueMultipliers(t *testing.T) {
+	d := learn.Data{X: mat.NewDense(3, 2, []float64{1, 0, 0, -1, .5, .5}), Y: []float64{1, -1, 1}}
+	var l, probe SVM
+	theta, got := make([]float64, 2), make([]float64, 2)
+	numtest.OK(t, l.Load(d), probe.Load(d), l.Fit(theta, []float64{0, .3}))
+	for _, u := range [][]float64{{0, 1}, {0, -1}, {1, 0}, {1, -2}} {
+		numtest.OK(t, l.JVP(nil, got, &learn.Grad{Hyper: u}))
+		for j := range theta {
+			want := numtest.ForwardDifference(func(h float64) float64 {
+				at := make([]float64, 2)
+				numtest.OK(t, probe.Fit(at, []float64{h * u[0], .3 + h*u[1]}))
+				return at[j]
+			}, 1e-5)
+			if math.Abs(got[j]-want) > 1e-6 {
+				t.Errorf("along %v: derivative %v in coordinate %d, difference quotient %v", u, got[j], j, want)
 			}
 		}
-		at := slices.Clone(hyper)
-		for i := range at {
-			if at[i] == 0 && i != raise {
-				u.Hyper[i] = math.Abs(u.Hyper[i])
-			}
-			at[i] += h * u.Hyper[i]
-		}
-		for range 2 { // the second answer must not depend on the first
-			if err := l.(learn.ForwardLearner).JVP(nil, got, u); err != nil {
-				t.Fatalf("at %v: %v", hyper, err)
-			}
-		}
-		numtest.OK(t, probe.Load(to), probe.Fit(moved, at))
-		for j := range moved {
-			moved[j] = (moved[j] - theta[j]) / h
-		}
-		size := 1.0
-		for _, v := range got {
-			size = max(size, math.Abs(v))
-		}
-		numtest.NearAll(t, fmt.Sprintf("direction %d at %v", k, hyper), got, moved, 1e-4*size, 1)
 	}
-}
-
-// Directional derivatives exist at kinks.
-func TestSVMDirections(t *testing.T) {
-	line := learn.Data{X: mat.NewDense(2, 1, []float64{1, -2}), Y: []float64{1, -1}}
-	cross := learn.Data{X: mat.NewDense(4, 2, []float64{1, 1, 1, -1, -1, 1, -1, -1}), Y: []float64{1, 1, -1, -1}}
-	corner := learn.Data{X: mat.NewDense(3, 2, []float64{1, 0, 0, -1, .25, .5}), Y: []float64{1, -1, 1}}
-	many := learn.Data{X: mat.NewDense(6, 2, []float64{1, 0, 0, 1, 1, 1, -1, 0, 0, -1, -1, -2}), Y: []float64{1, 1, 1, -1, -1, -1}}
-	for _, c := range []struct {
-		d       learn.Data
-		l1, l2  float64
-		weak    int
-		dataToo bool // rows of cross and many are equal up to their label's sign
-	}{
-		{line, 0, 3, 1, true}, {line, 0, 1, 1, true}, {line, 0, .5, 1, true}, {line, 1.5, 1, 1, true},
-		{cross, 0, 2, 1, false}, {cross, 0, 1, 3, false}, {cross, .5, .5, 2, false}, {cross, 1, .3, 1, false},
-		{corner, 1. / 12, 1, 0, true}, {corner, 1. / 12, 1. / 3, 1, true}, {corner, 5. / 12, 1, 1, true}, {corner, .5, 1, 1, true},
-		{many, 0, 1. / 3, 2, false}, {many, 1. / 6, 1. / 6, 2, false}, {many, 2. / 3, .1, 0, false},
-	} {
-		var l SVM
-		numtest.OK(t, l.Load(c.d), l.Fit(make([]float64, c.d.Dense().RawMatrix().Cols), []float64{c.l1, c.l2}))
-		if got := len(l.weak.Rows) + len(l.weak.Coords) + len(l.weakFree.Rows) + len(l.weakFree.Coords); got != c.weak {
-			t.Errorf("at %v, %v: weakly active %v and %v", c.l1, c.l2, l.weak, l.weakFree)
-		}
-		checkDirections(t, func() learn.Learner { return new(SVM) }, c.d, []float64{c.l1, c.l2}, 0, c.dataToo)
-	}
-	// Three rows meet in a point of the plane: their multipliers are not unique.
-	meet := learn.Data{X: mat.NewDense(3, 2, []float64{1, 0, 0, -1, .5, .5}), Y: []float64{1, -1, 1}}
-	checkDirections(t, func() learn.Learner { return new(SVM) }, meet, []float64{0, .3}, 0, false)
-	var m SVM
-	numtest.OK(t, m.Load(meet), m.Fit(make([]float64, 2), []float64{0, .3}))
-	var nd *qpdiff.NotDifferentiableError
-	if err := m.JVP(nil, make([]float64, 2), &learn.Grad{X: meet.Dense()}); !errors.As(err, &nd) || !slices.Equal(nd.Inputs, []qpdiff.Input{"X"}) {
+	if err := l.JVP(nil, got, &learn.Grad{X: d.Dense()}); !casetest.Refuses(err, l.weak, "X") {
 		t.Errorf("X where multipliers are not unique: %v", err)
-	}
-	var l SVM
-	theta := make([]float64, 2)
-	numtest.OK(t, l.Load(cross), l.Fit(theta, []float64{0, 2}))
-	if err := l.JVP(nil, theta, &learn.Grad{Hyper: []float64{-1, 0}}); !errors.Is(err, qpdiff.ErrDomain) {
-		t.Errorf("lowering λ1 from 0: %v", err)
-	}
-}
-
-// Where a derivative does not exist, the generalised answer is a derivative
-// from one side.
-func TestSVMGeneralised(t *testing.T) {
-	d := learn.Data{X: mat.NewDense(2, 1, []float64{1, -2}), Y: []float64{1, -1}}
-	l := SVM{Generalised: true}
-	theta := make([]float64, 1)
-	numtest.OK(t, l.Load(d), l.Fit(theta, []float64{0, 3}))
-	for range 2 {
-		g := &learn.Grad{Hyper: make([]float64, 2), X: mat.NewDense(2, 1, nil), Y: make([]float64, 2)}
-		numtest.OK(t, l.VJP(nil, g, []float64{1}))
-		// The second row as a violator: θ = (x₁ − x₂ − 2λ1)/(2λ2).
-		numtest.NearAll(t, "hyper", g.Hyper, []float64{-1. / 3, -.5 / 3}, 4*dense.Eps, 0)
-		numtest.NearAll(t, "X", g.X.RawMatrix().Data, []float64{1. / 6, -1. / 6}, 4*dense.Eps, 0)
-	}
-}
-
-// At λ1 = 0 and a coordinate at 0, only the derivative in λ1 fails to exist.
-func TestSVMAtZeroWithoutLambda1(t *testing.T) {
-	d := learn.Data{X: mat.NewDense(4, 2, []float64{1, 1, 1, -1, -1, 1, -1, -1}), Y: []float64{1, 1, -1, -1}}
-	var l SVM
-	theta := make([]float64, 2)
-	numtest.OK(t, l.Load(d), l.Fit(theta, []float64{0, 2}))
-	numtest.NearAll(t, "theta", theta, []float64{.5, 0}, 4*dense.Eps, 0)
-	g := &learn.Grad{Hyper: make([]float64, 2), X: mat.NewDense(4, 2, nil)}
-	if err := l.VJP(nil, g, []float64{1, 0}); !casetest.Refuses(err, qpdiff.Weak{Coords: []int{1}}, "λ1") {
-		t.Errorf("error %v", err)
-	}
-	numtest.NearAll(t, "hyper", g.Hyper, []float64{0, -.25}, 4*dense.Eps, 0)
-	numtest.NearAll(t, "X", g.X.RawMatrix().Data, []float64{.125, 0, .125, 0, -.125, 0, -.125, 0}, 4*dense.Eps, 0)
-	if err := l.VJP(nil, &learn.Grad{X: g.X}, []float64{1, 0}); err != nil {
-		t.Errorf("X alone: %v", err)
 	}
 }
 
@@ -414,8 +293,13 @@ func TestSVMRefusals(t *testing.T) {
 	if err := l.Load(learn.Data{X: mat.NewDense(2, 1, []float64{1, 1e200}), Y: []float64{1, -1}}); !errors.Is(err, qpdiff.ErrNotFinite) {
 		t.Errorf("overflow: %v", err)
 	}
-	if err := errors.Join(l.Load(learn.Data{X: x, Y: []float64{-1, 1}}), l.Fit(make([]float64, 1), []float64{1, 0})); !errors.Is(err, qpdiff.ErrDomain) {
-		t.Errorf("λ2 = 0: %v", err)
+	var loss LearnedLoss
+	d, theta := learn.Data{X: x, Y: []float64{-1, 1}}, make([]float64, 1)
+	numtest.OK(t, l.Load(d), loss.Load(d))
+	for i, err := range []error{l.Fit(theta, []float64{1, 0}), loss.Fit(theta, []float64{0, 1, .5, 0, 0})} {
+		if !errors.Is(err, qpdiff.ErrDomain) {
+			t.Errorf("%d: λ2 = 0: %v", i, err)
+		}
 	}
 }
 
