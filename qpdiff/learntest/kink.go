@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"cvgm/qpdiff"
+	"cvgm/qpdiff/internal/numtest"
 	"cvgm/qpdiff/learn"
 
 	"gonum.org/v1/gonum/floats"
@@ -50,7 +51,7 @@ func Kinks(t *testing.T, newLearner func() learn.KinkedLearner, kinks ...Kink) {
 		t.Run(k.Name, func(t *testing.T) {
 			fresh := func() learn.Learner { return newLearner() }
 			l, theta := fitted(t, fresh, k.Case)
-			s := &kinkTest{Kink: k, l: l.(learn.KinkedLearner), theta: theta, fresh: fresh, v: normals(rand.New(rand.NewPCG(1, 6)), len(theta))}
+			s := &kinkTest{Kink: k, l: l.(learn.KinkedLearner), theta: theta, fresh: fresh, v: numtest.Normals(rand.New(rand.NewPCG(1, 6)), len(theta))}
 			s.refused(t)
 			s.behind(t)
 			s.tangents(t)
@@ -103,11 +104,11 @@ func (k *kinkTest) refused(t *testing.T) {
 			t.Errorf("VJP of field %d of (Hyper, X, Y) alone: error %v, want one: %v", i, err, lost[i])
 		}
 	}
-	again := nanSlice(len(k.theta), 0)
+	again := numtest.NaNs(len(k.theta), 0)
 	if err := errors.Join(k.l.VJP(nil, &learn.Grad{}, k.v), k.l.Fit(again, k.Hyper)); err != nil {
 		t.Errorf("VJP of nothing, and a fit: %v", err)
 	}
-	near(t, "θ after a VJP of nothing", again, k.theta, 1e-14, 0)
+	numtest.NearAll(t, "θ after a VJP of nothing", again, k.theta, 1e-14, 0)
 }
 
 // behind: the rows that an error names are those of the data, also behind rows that do
@@ -147,7 +148,7 @@ func (k *kinkTest) tangents(t *testing.T) {
 	for range 4 {
 		d := newGrad(k.Case, 0)
 		for _, s := range gradSlices(d) {
-			copy(s, normals(rng, len(s)))
+			copy(s, numtest.Normals(rng, len(s)))
 		}
 		for i, h := range k.Hyper {
 			if h == 0 { // it can but rise
@@ -155,7 +156,7 @@ func (k *kinkTest) tangents(t *testing.T) {
 			}
 		}
 		for i, d := range []*learn.Grad{{Hyper: d.Hyper}, {X: d.X}, {Y: d.Y}, {Hyper: d.Hyper, X: d.X}} {
-			got := nanSlice(len(k.theta), 0)
+			got := numtest.NaNs(len(k.theta), 0)
 			err := j.JVP(nil, got, d)
 			smooth := i < 3 && !k.lost()[i]
 			switch {
@@ -169,7 +170,7 @@ func (k *kinkTest) tangents(t *testing.T) {
 				continue
 			}
 			if d.Y == nil || !k.ClassLabels {
-				near(t, fmt.Sprintf("JVP %d along inputs of (hyper, X, y)", i), got, k.quotient(t, d), kinkTol, 1)
+				numtest.NearAll(t, fmt.Sprintf("JVP %d along inputs of (hyper, X, y)", i), got, k.quotient(t, d), kinkTol, 1)
 			}
 			if smooth {
 				k.linear(t, j, d, got)
@@ -215,13 +216,13 @@ func (k *kinkTest) linear(t *testing.T, j learn.ForwardLearner, d *learn.Grad, a
 		want += floats.Dot(d.X.RawMatrix().Data, g.X.RawMatrix().Data)
 		d.X.Scale(-1, d.X)
 	}
-	back := nanSlice(len(along), 0)
+	back := numtest.NaNs(len(along), 0)
 	if err := j.JVP(nil, back, d); err != nil {
 		t.Errorf("JVP: %v", err)
 	}
 	floats.Scale(-1, back)
-	near(t, "JVP along the opposite", back, along, 1e-12, 1)
-	near(t, "VJP", []float64{want}, []float64{floats.Dot(k.v, along)}, 1e-12, 1)
+	numtest.NearAll(t, "JVP along the opposite", back, along, 1e-12, 1)
+	numtest.NearAll(t, "VJP", []float64{want}, []float64{floats.Dot(k.v, along)}, 1e-12, 1)
 }
 
 // generalised: an element of the generalised derivative is that of Side, and told.
@@ -252,10 +253,8 @@ func (k *kinkTest) generalised(t *testing.T) {
 	floats.AddScaled(c.Hyper, 1e-8, k.Side)
 	beside, _ := fitted(t, k.fresh, c)
 	want := newGrad(k.Case, 0)
-	if err := beside.VJP(nil, want, k.v); err != nil {
-		t.Fatalf("VJP on Side: %v", err)
-	}
+	numtest.OK(t, beside.VJP(nil, want, k.v))
 	for i, s := range gradSlices(g) {
-		near(t, fmt.Sprintf("generalised VJP, field %d of (Hyper, X, Y)", i), s, gradSlices(want)[i], kinkTol, 1)
+		numtest.NearAll(t, fmt.Sprintf("generalised VJP, field %d of (Hyper, X, Y)", i), s, gradSlices(want)[i], kinkTol, 1)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"cvgm/qpdiff"
+	"cvgm/qpdiff/internal/numtest"
 	"cvgm/qpdiff/learn"
 )
 
@@ -63,7 +64,7 @@ func Learner(t *testing.T, newLearner func() learn.Learner, cases ...Case) {
 func Allocations(t *testing.T, newLearner func() learn.Learner, c Case) {
 	t.Helper()
 	l, theta := fitted(t, newLearner, c)
-	v := normals(rand.New(rand.NewPCG(1, 2)), len(theta))
+	v := numtest.Normals(rand.New(rand.NewPCG(1, 2)), len(theta))
 	g, w := newGrad(c, 0), new(qpdiff.Workspace)
 	d, dtheta := newGrad(c, 1), make([]float64, len(theta))
 	other := slices.Clone(c.Hyper)
@@ -71,16 +72,9 @@ func Allocations(t *testing.T, newLearner func() learn.Learner, c Case) {
 		other[i] *= 1.01
 	}
 	step := func(h []float64) {
-		if err := l.Fit(theta, h); err != nil {
-			t.Fatalf("Fit: %v", err)
-		}
-		if err := l.VJP(w, g, v); err != nil {
-			t.Fatalf("VJP: %v", err)
-		}
+		numtest.OK(t, l.Fit(theta, h), l.VJP(w, g, v))
 		if j, ok := l.(learn.ForwardLearner); ok {
-			if err := j.JVP(w, dtheta, d); err != nil {
-				t.Fatalf("JVP: %v", err)
-			}
+			numtest.OK(t, j.JVP(w, dtheta, d))
 		}
 	}
 	if a := testing.AllocsPerRun(10, func() { step(c.Hyper); step(other) }); a != 0 {
@@ -90,9 +84,7 @@ func Allocations(t *testing.T, newLearner func() learn.Learner, c Case) {
 		t.Errorf("Fit after Reset, VJP and JVP: %v allocations", a)
 	}
 	if a := testing.AllocsPerRun(10, func() {
-		if err := l.Load(c.Data); err != nil {
-			t.Fatal(err)
-		}
+		numtest.OK(t, l.Load(c.Data))
 	}); a != 0 {
 		t.Errorf("Load of the same shape: %v allocations", a)
 	}

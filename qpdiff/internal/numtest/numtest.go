@@ -14,7 +14,6 @@ import (
 
 	"cvgm/qpdiff/internal/dense"
 
-	"github.com/google/go-cmp/cmp"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -91,7 +90,7 @@ func NearAll(t *testing.T, what string, got, want []float64, tol, floor float64)
 		size, diff = max(size, math.Abs(w)), max(diff, math.Abs(got[i]-w))
 	}
 	if len(got) != len(want) || !(diff <= tol*size) {
-		t.Errorf("%s: differs by %.3g of %.3g:\n%s", what, diff, size, cmp.Diff(want, got))
+		t.Errorf("%s: differs by %.3g of %.3g:\n%v\n%v", what, diff, size, got, want)
 	}
 }
 
