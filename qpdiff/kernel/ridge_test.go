@@ -310,7 +310,7 @@ func TestKernelRidgeLeaveOneOutState(t *testing.T) {
 		}
 	}
 	numtest.OK(t, l.Load(d), l.LeaveOneOut(dst, hyper))
-	w, g, dx := new(qpdiff.Workspace), casetest.LearnerGradOf(d, hyper), mat.NewDense(8, 2, nil)
+	w, g, dx := new(qpdiff.Workspace), casetest.NewGrad(d, len(hyper)), mat.NewDense(8, 2, nil)
 	if a := testing.AllocsPerRun(5, func() {
 		numtest.OK(t, l.LeaveOneOut(dst, hyper), l.LeaveOneOutVJP(w, g, dx, v))
 	}); a != 0 {

@@ -253,28 +253,6 @@ func TestKernelSVMForgetsKernelValues(t *testing.T) {
 	}
 }
 
-// Whatever the size of the numbers, a fit and its products are finite or errors
-// of a documented kind.
-func TestKernelSVMExtremes(t *testing.T) {
-	rng := rand.New(rand.NewPCG(19, 5))
-	for range numtest.Long(8000) {
-		rows, n := 2+rng.IntN(4), 1+rng.IntN(3)
-		k := &SVM{Intercept: rng.IntN(2) == 0, Generalised: rng.IntN(2) == 0, Kernel: []Kernel{nil, RBF{}, Polynomial{Degree: 1}, Polynomial{}}[rng.IntN(4)]}
-		d := learn.Data{X: mat.NewDense(rows, n, numtest.Extremes(rng, rows*n)), Y: make([]float64, rows)}
-		for i := range d.Y {
-			d.Y[i] = float64(1 - 2*(i%2))
-		}
-		_, nh := k.Dims(n)
-		hyper := numtest.Extremes(rng, nh)
-		for j, v := range hyper {
-			hyper[j] = math.Abs(v)
-		}
-		l := &casetest.Predictions{P: k, X: mat.NewDense(5, n, numtest.Extremes(rng, 5*n))}
-		casetest.CheckExtremes(t, l, d, make([]float64, 5), hyper, numtest.Extremes(rng, 5),
-			&learn.Grad{Hyper: numtest.Extremes(rng, nh), X: mat.NewDense(rows, n, numtest.Extremes(rng, rows*n)), Y: numtest.Extremes(rng, rows)})
-	}
-}
-
 // However small C is, the β of one free row with Intercept is no more uncertain than
 // the others: it is what Σβ = 0 leaves.
 func TestKernelSVMTinyC(t *testing.T) {

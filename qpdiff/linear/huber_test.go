@@ -92,7 +92,7 @@ func TestHuberIsRidgeRegressionAtLargeDelta(t *testing.T) {
 			want, got := make([]float64, 4), make([]float64, 4)
 			numtest.OK(t, net.Load(d), net.Fit(want, []float64{0, .1}), l.Load(d), l.Fit(got, []float64{.1, delta}))
 			numtest.NearAll(t, "θ", got, want, 1e-13, 0)
-			g, h := casetest.LearnerGradOf(d, []float64{0, 0}), casetest.LearnerGradOf(d, []float64{0, 0})
+			g, h := casetest.NewGrad(d, 2), casetest.NewGrad(d, 2)
 			v := []float64{1, -2, 3, .5}
 			if err := errors.Join(net.VJP(nil, g, v), l.VJP(nil, h, v)); err != nil {
 				t.Fatal(delta, err)

@@ -33,25 +33,6 @@ func (l *PerFeatureNet) Load(d learn.Data) error {
 	return l.ElasticNet.Load(d)
 }
 
-// drawGroups draws one group, a group for each feature, or some between.
-func drawGroups(rng *rand.Rand, n int) []int {
-	switch rng.IntN(3) {
-	case 0:
-		return nil
-	case 1:
-		return PerFeature(n)
-	}
-	count := 1 + rng.IntN(n)
-	groups := make([]int, n)
-	for j := range groups {
-		if groups[j] = j; j >= count {
-			groups[j] = rng.IntN(count)
-		}
-	}
-	rng.Shuffle(n, func(i, k int) { groups[i], groups[k] = groups[k], groups[i] })
-	return groups
-}
-
 // perFeatureHyper returns the hyperparameters of n features from those of their groups.
 func perFeatureHyper(groups []int, n int, hyper []float64) []float64 {
 	if groups == nil {
@@ -102,7 +83,7 @@ func TestElasticNetGroupsSumOverFeatures(t *testing.T) {
 			}
 			clear(d.Y[:rng.IntN(rows+1)])
 		}
-		groups, generalised := drawGroups(rng, n), rng.IntN(2) == 0
+		groups, generalised := casetest.DrawGroups(rng, n), rng.IntN(2) == 0
 		e := &ElasticNet{Groups: groups, Generalised: generalised}
 		each := &ElasticNet{Groups: PerFeature(n), Generalised: generalised}
 		_, nh := e.Dims(n)

@@ -16,34 +16,6 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Whatever the size of the numbers, a fit and its products are finite or errors
-// of a documented kind.
-func TestSparseLogisticExtremes(t *testing.T) {
-	rng := rand.New(rand.NewPCG(41, 5))
-	for range numtest.Long(20000) {
-		rows, n := 1+rng.IntN(4), 1+rng.IntN(4)
-		l := &SparseLogistic{Intercept: rng.IntN(2) == 0, Groups: drawGroups(rng, n), Generalised: rng.IntN(2) == 0}
-		d := learn.Data{X: mat.NewDense(rows, n, numtest.Extremes(rng, rows*n)), Y: numtest.Extremes(rng, rows)}
-		if rng.IntN(2) == 0 {
-			for i := range d.Y {
-				d.Y[i] = float64(2*rng.IntN(2) - 1)
-			}
-		}
-		if rng.IntN(2) == 0 {
-			d.Weights = numtest.Extremes(rng, rows)
-			for i, v := range d.Weights {
-				d.Weights[i] = math.Abs(v)
-			}
-		}
-		params, nh := l.Dims(n)
-		hyper := numtest.Extremes(rng, nh)
-		for j, v := range hyper {
-			hyper[j] = math.Abs(v)
-		}
-		casetest.CheckExtremes(t, l, d, make([]float64, params), hyper, numtest.Extremes(rng, params), &learn.Grad{Hyper: numtest.Extremes(rng, nh), X: mat.NewDense(rows, n, numtest.Extremes(rng, rows*n)), Y: numtest.Extremes(rng, rows)})
-	}
-}
-
 // Without penalties, features that separate the classes, but for rows on the boundary
 // too, leave no minimiser. Any penalty on them restores it.
 func TestSparseLogisticSeparable(t *testing.T) {
@@ -86,11 +58,11 @@ func TestSparseLogisticSeparable(t *testing.T) {
 
 // What is not unique is refused by name, and what has a solution all the same is found.
 func TestSparseLogisticIllPosed(t *testing.T) {
-	d := noisyClasses(1, 20, 4)
+	d := casetest.NoisyClasses(1, 20, 4)
 	for i := range 20 {
 		d.Dense().Set(i, 3, d.X.At(i, 0)) // features 0 and 3 are the same
 	}
-	constant := noisyClasses(1, 20, 4)
+	constant := casetest.NoisyClasses(1, 20, 4)
 	for i := range 20 {
 		constant.Dense().Set(i, 2, 3)
 	}
@@ -206,7 +178,7 @@ func TestSparseLogisticStrictComplementarity(t *testing.T) {
 // rounding of the shifted entries goes.
 func TestSparseLogisticShiftedFeatures(t *testing.T) {
 	const rows, n = 40, 4
-	d := noisyClasses(9, rows, n)
+	d := casetest.NoisyClasses(9, rows, n)
 	hyper := []float64{.02, .01}
 	l := &SparseLogistic{Intercept: true}
 	theta, want := make([]float64, n+1), make([]float64, n+1)
@@ -238,7 +210,7 @@ func TestSparseLogisticHugePenaltyAfterAFit(t *testing.T) {
 	const rows, n = 12, 5
 	for range 500 {
 		unit := math.Pow(10, -9*rng.Float64())
-		d := noisyClasses(rng.Uint64(), rows, n)
+		d := casetest.NoisyClasses(rng.Uint64(), rows, n)
 		d.Y[0], d.Y[1] = 1, -1
 		d.Dense().Scale(unit, d.X)
 		warm, cold := &SparseLogistic{Groups: PerFeature(n)}, &SparseLogistic{Groups: PerFeature(n)}
@@ -253,48 +225,6 @@ func TestSparseLogisticHugePenaltyAfterAFit(t *testing.T) {
 			t.Fatalf("%v at %v", err, hyper)
 		}
 		numtest.NearAll(t, "theta", theta, want, 1e-11, 0)
-	}
-}
-
-// Rows of two blocks of features make two problems, however different their weights.
-func TestSparseLogisticWeightsOfManyDecades(t *testing.T) {
-	const rows = 24
-	d := noisyClasses(6, rows, 4)
-	second := d
-	d.Weights = make([]float64, rows)
-	for i := range rows {
-		block := i % 2
-		d.Dense().Set(i, 2-2*block, 0)
-		d.Dense().Set(i, 3-2*block, 0)
-		if block == 1 {
-			second.Rows = append(second.Rows, i)
-		}
-	}
-	for _, weight := range []float64{1e-60, 1e-12, 1e12, 1e60} {
-		total := 0.0
-		for i := range rows {
-			d.Weights[i] = []float64{weight, 1}[i%2]
-			total += d.Weights[i]
-		}
-		// The penalties are per row: those of the second block are as in its own problem.
-		share := rows / 2 / total
-		l := &SparseLogistic{Groups: []int{0, 0, 1, 1}}
-		want := new(SparseLogistic)
-		theta, reference := make([]float64, 4), make([]float64, 4)
-		if err := errors.Join(l.Load(d), want.Load(second), l.Fit(theta, []float64{.1, .02 * share, .1, .05 * share}), want.Fit(reference, []float64{.02, .05})); err != nil {
-			t.Errorf("weight %g: %v", weight, err)
-			continue
-		}
-		numtest.NearAll(t, "theta", theta[2:], reference[2:], 1e-11, 0)
-		g, wantG := casetest.NewGrad(d, 4), casetest.NewGrad(d, 2)
-		if err := errors.Join(l.VJP(nil, g, []float64{0, 0, 1, -2}), want.VJP(nil, wantG, []float64{0, 0, 1, -2})); err != nil {
-			t.Errorf("weight %g: %v", weight, err)
-			continue
-		}
-		numtest.NearAll(t, "hyper", []float64{share * g.Hyper[1], share * g.Hyper[3]}, wantG.Hyper, 1e-11, 0)
-		for i := 1; i < rows; i += 2 {
-			numtest.NearAll(t, "X and y", append(g.X.RawRowView(i)[2:], g.Y[i]), append(wantG.X.RawRowView(i)[2:], wantG.Y[i]), 1e-11, .1)
-		}
 	}
 }
 
@@ -346,7 +276,7 @@ func TestSparseLogisticHiddenSupport(t *testing.T) {
 // The optimality conditions count as met where a slope is rounding of its terms: at a
 // third of the tolerance, and not at three times it.
 func TestSparseLogisticRoundoffTolerance(t *testing.T) {
-	d := noisyClasses(4, 100, 1)
+	d := casetest.NoisyClasses(4, 100, 1)
 	hyper := []float64{0, .1}
 	var l SparseLogistic
 	theta := make([]float64, 1)

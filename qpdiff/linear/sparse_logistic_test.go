@@ -64,17 +64,6 @@ func sparseLogisticResidual(intercept bool) func(d learn.Data, theta, hyper []fl
 	}
 }
 
-// noisyClasses draws classes that overlap much.
-func noisyClasses(seed uint64, rows, n int) learn.Data {
-	d := casetest.RandomData(seed, rows, n, true)
-	for i := range d.Y {
-		if i%3 == 0 {
-			d.Y[i] = 1 - 2*float64(i%2)
-		}
-	}
-	return d
-}
-
 func TestSparseLogisticContract(t *testing.T) {
 	for _, intercept := range []bool{false, true} {
 		var cases []learntest.Case
@@ -94,7 +83,7 @@ func TestSparseLogisticContract(t *testing.T) {
 		add("2x3", learn.Data{X: casetest.RandomData(5, 2, 3, true).X, Y: []float64{1, -1}}, .02, .5)
 		add("50x3 correlated", correlated(casetest.RandomData(6, 50, 3, true), .95), .02, .01)
 		add("20x20 ridge", casetest.RandomData(7, 20, 20, true), 0, .5)
-		add("90x3 without penalties", noisyClasses(8, 90, 3), 0, 0)
+		add("90x3 without penalties", casetest.NoisyClasses(8, 90, 3), 0, 0)
 		if !intercept { // else each quotient is the rounding of the intercept
 			add("28x10 all zero", casetest.RandomData(10, 28, 10, true), 100, .1)
 		}
@@ -113,7 +102,7 @@ func TestSparseLogisticGroupsContract(t *testing.T) {
 		}
 		add("28x4", casetest.RandomData(1, 28, 4, true), .02, .03, .05, .01, .07, .01, 1e-2, .1)
 		add("5x4", learn.Data{X: casetest.RandomData(2, 5, 4, true).X, Y: []float64{1, 1, -1, 1, -1}}, .02, .03, .05, .01, .07, .01, 1e-2, .1)
-		add("28x4, one group free", noisyClasses(3, 28, 4), 0, .1, .05, .02, 0, .01, 1e-2, .1)
+		add("28x4, one group free", casetest.NoisyClasses(3, 28, 4), 0, .1, .05, .02, 0, .01, 1e-2, .1)
 		casetest.Contract(t, func() learn.Learner { return &SparseLogistic{Intercept: true, Groups: groups} }, cases...)
 	}
 }
@@ -209,7 +198,7 @@ func TestSparseLogisticIsTheProximalGradientSolution(t *testing.T) {
 				d.Dense().Set(i, 0, d.X.At(i, 0)+2)
 			}
 		}
-		l := &SparseLogistic{Intercept: rng.IntN(2) == 0, Groups: drawGroups(rng, n)}
+		l := &SparseLogistic{Intercept: rng.IntN(2) == 0, Groups: casetest.DrawGroups(rng, n)}
 		params, nh := l.Dims(n)
 		hyper := make([]float64, nh)
 		for i := range nh / 2 {
@@ -273,7 +262,7 @@ func TestSparseLogisticIsLogisticWithoutLambda1(t *testing.T) {
 // An intercept is a feature of ones in a group of its own without penalties.
 func TestSparseLogisticInterceptIsAFreeFeature(t *testing.T) {
 	const rows, n = 25, 4
-	d := noisyClasses(12, rows, n)
+	d := casetest.NoisyClasses(12, rows, n)
 	ones := learn.Data{X: mat.NewDense(rows, n+1, nil), Y: d.Y}
 	ones.Dense().Slice(0, rows, 0, n).(*mat.Dense).Copy(d.X)
 	for i := range rows {

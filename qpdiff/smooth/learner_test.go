@@ -71,6 +71,10 @@ func TestSmoothLearnerIsRidge(t *testing.T) {
 		return theta, g
 	}
 	theta, g := run(&smooth.Learner{Objective: casetest.LinearModel(casetest.HalfSquare)}, .3)
+	d.X = mat.DenseCopyOf(d.X.T()).T() // any matrix
+	if again, _ := run(&smooth.Learner{Objective: casetest.LinearModel(casetest.HalfSquare)}, .3); !numtest.SameBits(again, theta) {
+		t.Errorf("from a transposed matrix %v, want %v", again, theta)
+	}
 	want, wantGrad := run(new(linear.ElasticNet), 0, .3)
 	numtest.NearAll(t, "theta", theta, want, 1e-13, 0)
 	numtest.NearAll(t, "lambda", g.Hyper, wantGrad.Hyper[1:], 1e-13, 0)

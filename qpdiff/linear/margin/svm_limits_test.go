@@ -251,25 +251,8 @@ func TestLearnedLossSteepSquaredHinge(t *testing.T) {
 	}
 }
 
-// Whatever the size of the numbers, a fit and its products are finite or errors
-// of a documented kind.
-func TestMarginLearnersExtremes(t *testing.T) {
-	rng := rand.New(rand.NewPCG(20, 5))
-	for range numtest.Long(6000) {
-		rows, n := 2+rng.IntN(4), 1+rng.IntN(3)
-		d := learn.Data{X: mat.NewDense(rows, n, numtest.Extremes(rng, rows*n)), Y: make([]float64, rows)}
-		for i := range d.Y {
-			d.Y[i] = float64(1 - 2*(i%2))
-		}
-		for _, l := range []learn.Learner{&SVM{Generalised: rng.IntN(2) == 0}, &LearnedLoss{Generalised: rng.IntN(2) == 0}} {
-			_, nh := l.Dims(n)
-			hyper := numtest.Extremes(rng, nh)
-			for j, v := range hyper {
-				hyper[j] = math.Abs(v)
-			}
-			casetest.CheckExtremes(t, l, d, make([]float64, n), hyper, numtest.Extremes(rng, n), &learn.Grad{Hyper: numtest.Extremes(rng, nh), X: mat.NewDense(rows, n, numtest.Extremes(rng, rows*n)), Y: numtest.Extremes(rng, rows)})
-		}
-	}
+// A ridge penalty beside which all else overflows has a finite solution, or an error.
+func TestSVMLeastRidge(t *testing.T) {
 	d := casetest.ClassData(1, 8, 2)
 	for _, l2 := range []float64{1e-278, 1e-300, 1e-320} {
 		var l SVM
