@@ -17,89 +17,31 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Between two C whose free sets differ there is a C at which a row is weakly
-// active, at 0 or at C: bisection finds it, and no product is answered there.
-// Away from it, where every β and every margin is at least 1e-6 of its scale from
-// its kink, every product is. Units of the features do not matter.
+// No product is answered at kinks that bisection of C finds, at 0 or at C, and every product
+// is away from them. Units of the features do not matter.
 func TestKernelSVMStrictComplementarity(t *testing.T) {
 	rng := rand.New(rand.NewPCG(19, 1))
-	kinks, answered := 0, 0
+	refused, answered := 0, 0
 	for trial := range 300 {
 		rows, n := 6+rng.IntN(14), 1+rng.IntN(3)
 		d := casetest.ClassData(rng.Uint64(), rows, n)
 		unit := math.Pow(10, 12*rng.Float64()-6)
 		d.Dense().Scale(unit, d.X)
 		l := &SVM{Intercept: trial%2 == 0}
-		gamma := math.Pow(10, 3*rng.Float64()-1) / (unit * unit)
+		hyper := []float64{0, math.Pow(10, 3*rng.Float64()-1) / (unit * unit)}
 		if trial%3 == 0 {
-			l.Kernel, gamma = Polynomial{Degree: 1}, 1/(unit*unit)
+			l.Kernel, hyper = Polynomial{Degree: 1}, []float64{0, 1 / (unit * unit), 0}
 		}
-		_, nh := l.Dims(n)
-		hyper := make([]float64, nh)
-		hyper[1] = gamma
-		theta := make([]float64, 1)[:trial%2^1]
+		s := casetest.Steer{Learner: &casetest.Predictions{P: l, X: mat.DenseCopyOf(d.Dense().Slice(0, 5, 0, n))}, Data: d, Hyper: hyper, Gap: l.gap, Cond: 1e6, Slack: math.Inf(1),
+			Face: func() []int { return append(slices.Clone(l.q.free), -1, len(l.atTop())) }}
 		numtest.OK(t, l.Load(d))
-		fit := func(c float64) []int {
-			hyper[0] = c
-			if err := l.Fit(theta, hyper); err != nil {
-				t.Fatalf("trial %d: %v", trial, err)
-			}
-			return append(slices.Clone(l.q.free), -1, len(l.atTop()))
-		}
-		x := mat.NewDense(1, n, d.Dense().RawRowView(0))
-		vjp := func() error { return l.PredictVJP(nil, &learn.Grad{Hyper: make([]float64, nh)}, nil, x, []float64{1}) }
-		lo := math.Pow(10, 3*rng.Float64()-2)
-		hi := lo * 3
-		left := fit(lo)
-		if gap, cond := l.gap(); gap >= 1e-6 && cond <= 1e6 {
-			answered++
-			if err := vjp(); err != nil {
-				t.Fatalf("trial %d: gap %.2g, condition %.2g: %v", trial, gap, cond, err)
-			}
-		}
-		if slices.Equal(left, fit(hi)) {
-			continue
-		}
-		for {
-			mid := lo + (hi-lo)/2
-			if mid == lo || mid == hi {
-				break
-			}
-			if slices.Equal(left, fit(mid)) {
-				lo = mid
-			} else {
-				hi = mid
-			}
-		}
-		for _, c := range []float64{lo, hi} {
-			fit(c)
-			if _, cond := l.gap(); cond > 1e6 {
-				continue
-			}
-			kinks++
-			if err := vjp(); !errors.Is(err, qpdiff.ErrNotDifferentiable) {
-				gap, cond := l.gap()
-				t.Fatalf("trial %d: between C = %v and %v the free set changes, error %v; gap %.2g, condition %.2g", trial, lo, hi, err, gap, cond)
-			}
-			l.Generalised = true
-			g := &learn.Grad{Hyper: make([]float64, nh)}
-			if err := l.PredictVJP(nil, g, nil, x, []float64{1}); err != nil || !g.Generalised || !dense.Finite(g.Hyper[0]+g.Hyper[1]) {
-				t.Fatalf("trial %d: generalised: error %v, product %v", trial, err, g.Hyper)
-			}
-			l.Generalised = false
-		}
-		for _, c := range []float64{lo * (1 - 1e-5), hi * (1 + 1e-5)} {
-			fit(c)
-			if gap, cond := l.gap(); gap >= 1e-6 && cond <= 1e6 {
-				answered++
-				if err := vjp(); err != nil {
-					t.Fatalf("trial %d: gap %.2g, condition %.2g: %v", trial, gap, cond, err)
-				}
-			}
-		}
+		c := math.Pow(10, 3*rng.Float64()-2)
+		r, a := s.Crossing(t, c, 3*c)
+		refused += r
+		answered += a
 	}
-	if kinks < 100 || answered < 50 {
-		t.Errorf("only %d kinks and %d others", kinks, answered)
+	if refused < 100 || answered < 50 {
+		t.Errorf("only %d kinks and %d others", refused, answered)
 	}
 }
 

@@ -58,101 +58,73 @@ func elasticNetAt(rng *rand.Rand, theta, share []float64, rows int, cond, l1, l2
 	return learn.Data{X: &x, Y: y.RawVector().Data}
 }
 
-// elasticNetGap is how far the solution θ is from a kink: the least slack of a
-// zero coordinate and the least of the others, relative to the size of their
-// terms. cond is the condition of the support's system.
-func elasticNetGap(d learn.Data, theta []float64, l1, l2 float64) (gap, cond float64) {
-	rows := len(d.Y)
-	inv := 1 / float64(rows)
-	col := func(j int) []float64 { return mat.Col(nil, j, d.X) }
+// gap is how far the solution is from a kink: the least slack of a zero coordinate and the
+// least of the others, relative to the size of their terms, and the condition of the
+// support's system.
+func (e *penalisedQuadratic) gap() (gap, cond float64) {
+	q, size := &e.qp, e.rmsY+e.norm
 	h := func(i, j int) float64 {
-		v := dense.Dot(col(i), col(j)) * inv
+		v := e.gram[q.act[i]*e.n+q.act[j]]
 		if i == j {
-			v += l2
+			v += e.l2[q.act[i]]
 		}
 		return v
 	}
-	res := slices.Clone(d.Y)
-	var support []int
-	var tt float64
-	for j, v := range theta {
-		if v != 0 {
-			support = append(support, j)
-			tt += v * v * h(j, j)
-			dense.Axpy(-v, col(j), res)
-		}
-	}
-	size := math.Sqrt(dense.Dot(d.Y, d.Y)*inv) + math.Sqrt(tt)
 	gap = math.Inf(1)
-	for j, v := range theta {
-		if v != 0 {
-			gap = min(gap, math.Abs(v)*math.Sqrt(h(j, j))/size)
+	for j := range e.features {
+		if at := slices.Index(q.act, j); at >= 0 {
+			gap = min(gap, math.Abs(q.x[j])*math.Sqrt(h(at, at))/size)
 		} else {
-			norm := math.Sqrt(dense.Dot(col(j), col(j)) * inv)
-			gap = min(gap, (l1-math.Abs(dense.Dot(col(j), res))*inv)/(l1+norm*size))
+			gap = min(gap, (e.l1[j]-math.Abs(q.grad[j]))/(e.l1[j]+e.root[j]*size))
 		}
 	}
-	return gap, numtest.EquilibratedCond(len(support), func(i, j int) float64 { return h(support[i], support[j]) })
+	return gap, numtest.EquilibratedCond(len(q.act), h)
 }
 
-// Weakly active by construction: a coordinate at zero whose gradient is λ1, up to
-// rounding, is never answered as differentiable. With every slack and every
-// coordinate at least 1e-6 of the size of its terms none is refused, nor is a fit.
-func TestElasticNetStrictComplementarity(t *testing.T) {
+// No product is answered at kinks that bisection of a λ1 finds, and every product is away
+// from them. Units do not matter.
+func TestPenalisedStrictComplementarity(t *testing.T) {
 	rng := rand.New(rand.NewPCG(18, 1))
-	answered := 0
-	for trial := range 3000 {
-		n := 2 + rng.IntN(8)
-		rows := n + rng.IntN(10)
-		cond := math.Pow(10, 6*rng.Float64())
-		weak := trial%2 == 0
-		l1, l2 := math.Pow(10, 2-4*rng.Float64()), 0.
-		if rng.IntN(2) == 0 {
-			l2 = math.Pow(10, -6*rng.Float64())
-		}
-		theta, share := numtest.Normals(rng, n), make([]float64, n)
-		for j := range theta {
-			share[j] = 1 - math.Pow(10, -6*rng.Float64())
-			theta[j] *= math.Pow(10, -5*rng.Float64())
-			if rng.IntN(3) == 0 {
-				theta[j] = 0
-			}
-		}
-		kink := rng.IntN(n)
-		if weak {
-			theta[kink], share[kink] = 0, 1
-			if rng.IntN(4) == 0 {
-				clear(theta) // the kink is that of all features about to enter
-			}
-		}
-		d := elasticNetAt(rng, theta, share, rows, cond, l1, l2)
-		// Units do not matter.
+	refused, answered := 0, 0
+	for trial := range numtest.Long(2000) {
+		sparse := trial%2 == 0
+		n := 1 + rng.IntN(8)
+		rows := n + 2 + rng.IntN(20)
+		d := correlated(casetest.RandomData(rng.Uint64(), rows, n, sparse), 1-math.Pow(10, -5*rng.Float64()))
 		a, b := math.Pow(10, 12*rng.Float64()-6), math.Pow(10, 12*rng.Float64()-6)
+		net, logistic := &ElasticNet{Groups: casetest.DrawGroups(rng, n)}, &SparseLogistic{Groups: casetest.DrawGroups(rng, n), Intercept: trial%4 == 0}
+		s := casetest.Steer{Learner: net, Data: d, Cond: 1e6, Slack: 64 * dense.Eps}
+		q := &net.penalisedQuadratic
+		if sparse {
+			s.Learner, q, b = logistic, &logistic.penalisedQuadratic, 1
+			d.Y[0], d.Y[1] = 1, -1
+		}
 		d.Dense().Scale(a, d.X)
 		for i := range d.Y {
 			d.Y[i] *= b
 		}
-		l1, l2 = l1*a*b, l2*a*a
-		var e ElasticNet
-		got := make([]float64, n)
-		numtest.OK(t, e.Load(d), e.Fit(got, []float64{l1, l2}))
-		err := e.VJP(nil, &learn.Grad{Y: make([]float64, rows)}, theta)
-		if weak {
-			if !errors.Is(err, qpdiff.ErrNotDifferentiable) {
-				t.Fatalf("trial %d: %d×%d, condition %.2g, λ1 %g, λ2 %g: coordinate %d at its kink, error %v", trial, rows, n, cond, l1, l2, kink, err)
+		_, nh := s.Learner.Dims(n)
+		s.Hyper, s.Gap = make([]float64, nh), q.gap
+		s.Face = func() (face []int) {
+			for _, v := range q.qp.sgn {
+				face = append(face, int(v))
 			}
-			continue
+			return append(face, q.qp.act...)
 		}
-		gap, c := elasticNetGap(d, got, l1, l2)
-		if gap >= 1e-6 && c <= 1e6 {
-			answered++
-			if err != nil {
-				t.Fatalf("trial %d: %d×%d, gap %.2g, condition %.2g: %v", trial, rows, n, gap, c, err)
+		for i := range nh / 2 {
+			s.Hyper[i] = a * b * math.Pow(10, -3*rng.Float64())
+			if rng.IntN(2) == 0 {
+				s.Hyper[nh/2+i] = a * a * math.Pow(10, -6*rng.Float64())
 			}
 		}
+		s.Which = rng.IntN(nh / 2)
+		numtest.OK(t, s.Learner.Load(d))
+		r, w := s.Crossing(t, s.Hyper[s.Which], 4*s.Hyper[s.Which])
+		refused += r
+		answered += w
 	}
-	if answered < 300 {
-		t.Errorf("only %d of the others are far enough from a kink to count", answered)
+	if refused < numtest.Long(800) || answered < numtest.Long(1000) {
+		t.Errorf("only %d kinks and %d others", refused, answered)
 	}
 }
 

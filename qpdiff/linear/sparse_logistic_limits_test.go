@@ -112,68 +112,6 @@ func TestSparseLogisticIllPosed(t *testing.T) {
 	}
 }
 
-// A coordinate put at its kink is never answered as differentiable. Other fits of
-// continuous data with penalties are never refused, and their VJPs are refused only
-// within 1e-6 of a kink.
-func TestSparseLogisticStrictComplementarity(t *testing.T) {
-	rng := rand.New(rand.NewPCG(42, 1))
-	kinks, answered := 0, 0
-	for trial := range numtest.Long(3000) {
-		n := 1 + rng.IntN(8)
-		rows := 2 + rng.IntN(20)
-		d := correlated(casetest.RandomData(rng.Uint64(), rows, n, true), rng.Float64())
-		d.Y[0], d.Y[1] = 1, -1
-		unit := math.Pow(10, 12*rng.Float64()-6)
-		d.Dense().Scale(unit, d.X)
-		l := &SparseLogistic{Intercept: rng.IntN(2) == 0, Groups: PerFeature(n)}
-		params, nh := l.Dims(n)
-		hyper := make([]float64, nh)
-		for j := range n {
-			hyper[j] = unit * math.Pow(10, -3*rng.Float64())
-			if rng.IntN(2) == 0 {
-				hyper[n+j] = unit * unit * math.Pow(10, -6*rng.Float64())
-			}
-		}
-		theta := make([]float64, params)
-		if err := errors.Join(l.Load(d), l.Fit(theta, hyper)); err != nil {
-			t.Fatalf("trial %d: %v", trial, err)
-		}
-		gap := math.Inf(1)
-		kink := -1
-		for j, v := range theta[:n] {
-			if v == 0 {
-				gap, kink = min(gap, (hyper[j]-math.Abs(l.g[j]))/(hyper[j]+l.terms[j])), j
-			} else {
-				gap = min(gap, math.Abs(v)*unit)
-			}
-		}
-		err := l.VJP(nil, casetest.NewGrad(d, nh), theta)
-		if gap >= 1e-6 {
-			if answered++; err != nil {
-				t.Fatalf("trial %d: gap %.2g: %v", trial, gap, err)
-			}
-		}
-		if kink < 0 {
-			continue
-		}
-		kinks++
-		// The λ2 of a coordinate at zero does not change θ. At the kink it makes θ unique.
-		hyper[kink], hyper[n+kink] = math.Abs(l.g[kink]), unit*unit
-		if rng.IntN(2) == 0 {
-			l.Reset()
-		}
-		if err := l.Fit(theta, hyper); err != nil {
-			t.Fatalf("trial %d, at a kink: %v", trial, err)
-		}
-		if err := l.VJP(nil, casetest.NewGrad(d, nh), theta); !errors.Is(err, qpdiff.ErrNotDifferentiable) {
-			t.Fatalf("trial %d: coordinate %d at its kink, θ %v, error %v", trial, kink, theta, err)
-		}
-	}
-	if kinks < numtest.Long(1000) || answered < numtest.Long(2000) {
-		t.Errorf("only %d kinks and %d others tested", kinks, answered)
-	}
-}
-
 // With an intercept, a shift of a feature changes the intercept alone, as far as the
 // rounding of the shifted entries goes.
 func TestSparseLogisticShiftedFeatures(t *testing.T) {
