@@ -6,7 +6,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"testing"
 
 	"cvgm/qpdiff"
@@ -199,49 +198,29 @@ func TestKernelRidgeByHand(t *testing.T) {
 	}
 }
 
-func TestKernelRidgeRefusals(t *testing.T) {
+// The bound on the condition is 2⁵²/256, by √2/δ² for rows at distance δ: a third of it is
+// solved, three times as much is refused.
+func TestKernelRidgeVerdicts(t *testing.T) {
 	d := casetest.RandomData(1, 6, 2, false)
-	fit := func(k Kernel, d learn.Data, hyper ...float64) error {
-		l := Ridge{Kernel: k}
-		return errors.Join(l.Load(d), l.Fit(nil, hyper))
-	}
 	tied := casetest.CloneData(d)
 	copy(tied.Dense().RawRowView(4), tied.Dense().RawRowView(1))
-	for i, c := range []struct {
-		err, kind error
-		part      string
-	}{
-		{fit(nil, d, -1, 1), qpdiff.ErrDomain, "lambda"},
-		{fit(nil, d, 1, 0), qpdiff.ErrDomain, "γ"},
-		{fit(nil, d, 1), qpdiff.ErrShape, "lambda and the kernel"},
-		{fit(Polynomial{Degree: -1}, d, 1, 1, 1), qpdiff.ErrDomain, "Degree"},
-		{fit(Polynomial{Degree: 2000}, d, 1, 1, 1), qpdiff.ErrNotFinite, "Kernel"},
-		{fit(ard{}, d, .01, .1, .1, -.5), qpdiff.ErrNonconvex, "Kernel"},
-		{fit(nil, tied, 0, 1), qpdiff.ErrIllPosed, "row 4"},
-		{fit(Polynomial{Degree: 1}, d, 0, 1, 0), qpdiff.ErrIllPosed, "lambda = 0"},
-		{fit(Polynomial{Degree: 1}, d, 1e-14, 1, 0), qpdiff.ErrIllPosed, "lambda = 1e-14"},
-		{fit(nil, d, 1e-200, 1), nil, ""},
-		{fit(nil, d, 0, 1), nil, ""},
-	} {
-		if !errors.Is(c.err, c.kind) || c.err != nil && !strings.Contains(c.err.Error(), c.part) {
-			t.Errorf("%d: %v, want %v", i, c.err, c.kind)
-		}
+	near := func(delta float64) learn.Data {
+		return learn.Data{X: mat.NewDense(2, 1, []float64{0, delta}), Y: []float64{1, 2}}
 	}
-}
-
-// The bound on the condition, 2⁵²/256 by √2/δ² for rows at distance δ: a third of it is
-// solved, three times as much is refused.
-func TestKernelRidgeConditionBound(t *testing.T) {
-	for _, c := range []struct {
-		delta float64
-		kind  error
-	}{{4.9e-7, nil}, {1.64e-7, qpdiff.ErrIllPosed}} {
-		d := learn.Data{X: mat.NewDense(2, 1, []float64{0, c.delta}), Y: []float64{1, 2}}
-		var l Ridge
-		if err := errors.Join(l.Load(d), l.Fit(nil, []float64{0, 1})); !errors.Is(err, c.kind) {
-			t.Errorf("distance %g: %v, want %v", c.delta, err, c.kind)
-		}
-	}
+	v := casetest.Residual(nil).Verdict
+	v(t, "λ < 0", new(Ridge), d, qpdiff.ErrDomain, "lambda", -1, 1)
+	v(t, "γ = 0", new(Ridge), d, qpdiff.ErrDomain, "γ", 1, 0)
+	v(t, "one hyperparameter", new(Ridge), d, qpdiff.ErrShape, "lambda and the kernel", 1)
+	v(t, "degree −1", &Ridge{Kernel: Polynomial{Degree: -1}}, d, qpdiff.ErrDomain, "Degree", 1, 1, 1)
+	v(t, "degree 2000", &Ridge{Kernel: Polynomial{Degree: 2000}}, d, qpdiff.ErrNotFinite, "Kernel", 1, 1, 1)
+	v(t, "indefinite kernel", &Ridge{Kernel: ard{}}, d, qpdiff.ErrNonconvex, "Kernel", .01, .1, .1, -.5)
+	v(t, "equal rows", new(Ridge), tied, qpdiff.ErrIllPosed, "row 4", 0, 1)
+	v(t, "singular", &Ridge{Kernel: Polynomial{Degree: 1}}, d, qpdiff.ErrIllPosed, "lambda = 0", 0, 1, 0)
+	v(t, "nearly singular", &Ridge{Kernel: Polynomial{Degree: 1}}, d, qpdiff.ErrIllPosed, "lambda = 1e-14", 1e-14, 1, 0)
+	v(t, "tiny λ", new(Ridge), d, nil, "", 1e-200, 1)
+	v(t, "λ = 0", new(Ridge), d, nil, "", 0, 1)
+	v(t, "near rows", new(Ridge), near(4.9e-7), nil, "", 0, 1)
+	v(t, "nearer rows", new(Ridge), near(1.64e-7), qpdiff.ErrIllPosed, "", 0, 1)
 }
 
 // A coefficient of 0 moves with its label: f = y/(1 + λ) at the only row.

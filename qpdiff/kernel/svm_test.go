@@ -246,25 +246,14 @@ func TestKernelSVMByHand(t *testing.T) {
 
 func TestKernelSVMRefusals(t *testing.T) {
 	d := casetest.ClassData(1, 6, 2)
-	fit := func(k Kernel, hyper ...float64) error {
-		l := SVM{Kernel: k}
-		return errors.Join(l.Load(d), l.Fit(nil, hyper))
-	}
-	for i, c := range []struct {
-		err, kind error
-	}{
-		{fit(nil, 0, 1), qpdiff.ErrDomain},
-		{fit(nil, 1, 0), qpdiff.ErrDomain},
-		{fit(Polynomial{}, 1, 0, 1), qpdiff.ErrDomain},
-		{fit(Polynomial{}, 1, 1, -1), qpdiff.ErrDomain},
-		{fit(Polynomial{Degree: -1}, 1, 1, 1), qpdiff.ErrDomain},
-		{fit(Polynomial{Degree: 2000}, 1, 1, 1), qpdiff.ErrNotFinite},
-		{fit(ard{}, 100, .1, .1, -.5), qpdiff.ErrNonconvex},
-	} {
-		if !errors.Is(c.err, c.kind) {
-			t.Errorf("%d: %v, want %v", i, c.err, c.kind)
-		}
-	}
+	v := casetest.Residual(nil).Verdict
+	v(t, "C = 0", new(SVM), d, qpdiff.ErrDomain, "", 0, 1)
+	v(t, "γ = 0", new(SVM), d, qpdiff.ErrDomain, "", 1, 0)
+	v(t, "scale 0", &SVM{Kernel: Polynomial{}}, d, qpdiff.ErrDomain, "", 1, 0, 1)
+	v(t, "constant −1", &SVM{Kernel: Polynomial{}}, d, qpdiff.ErrDomain, "", 1, 1, -1)
+	v(t, "degree −1", &SVM{Kernel: Polynomial{Degree: -1}}, d, qpdiff.ErrDomain, "", 1, 1, 1)
+	v(t, "degree 2000", &SVM{Kernel: Polynomial{Degree: 2000}}, d, qpdiff.ErrNotFinite, "", 1, 1, 1)
+	v(t, "indefinite kernel", &SVM{Kernel: ard{}}, d, qpdiff.ErrNonconvex, "", 100, .1, .1, -.5)
 	var l SVM
 	if err := l.Predict(nil, nil, mat.NewDense(1, 1, nil)); !errors.Is(err, qpdiff.ErrNotFitted) {
 		t.Errorf("Predict without a fit: %v", err)

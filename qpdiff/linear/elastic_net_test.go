@@ -225,52 +225,6 @@ func TestElasticNetByHand(t *testing.T) {
 	}
 }
 
-func TestElasticNetIllPosed(t *testing.T) {
-	d := casetest.RandomData(1, 10, 4, false)
-	for i := range 10 {
-		d.Dense().Set(i, 3, d.X.At(i, 0)) // features 0 and 3 are the same
-	}
-	wide := casetest.RandomData(2, 5, 8, false)
-	zero := learn.Data{X: mat.NewDense(2, 1, nil), Y: []float64{1, 2}}
-	huge := learn.Data{X: mat.NewDense(2, 1, []float64{1e200, 1}), Y: []float64{1, 2}}
-	for _, c := range []struct {
-		name  string
-		d     learn.Data
-		hyper []float64
-		want  error
-	}{
-		{"same features, least squares", d, []float64{0, 0}, qpdiff.ErrIllPosed},
-		{"same features, lasso", d, []float64{.01, 0}, qpdiff.ErrIllPosed},
-		{"same features at zero", d, []float64{100, 0}, nil},
-		{"same features, elastic net", d, []float64{.01, 1e-7}, nil},
-		{"n > N, least squares", wide, []float64{0, 0}, qpdiff.ErrIllPosed},
-		{"n > N, lasso", wide, []float64{.01, 0}, nil},
-		{"n > N, nearly least squares", wide, []float64{0, 1e-7}, nil},
-		{"zero feature, least squares", zero, []float64{0, 0}, qpdiff.ErrIllPosed},
-		{"zero feature, lasso", zero, []float64{1, 0}, nil},
-		{"zero feature, ridge", zero, []float64{0, 1}, nil},
-		{"overflow", huge, []float64{1, 1}, qpdiff.ErrNotFinite},
-	} {
-		var e ElasticNet
-		_, n := c.d.X.Dims()
-		theta := numtest.NaNs(n, 0)
-		err := e.Load(c.d)
-		if err == nil {
-			err = e.Fit(theta, c.hyper)
-		}
-		if !errors.Is(err, c.want) {
-			t.Errorf("%s: error %v, want %v", c.name, err, c.want)
-		}
-		if err == nil {
-			if r := elasticNetResidual(c.d, theta, c.hyper); !(r <= 1e-13) {
-				t.Errorf("%s: residual %v", c.name, r)
-			}
-		} else if e.VJP(nil, &learn.Grad{}, theta) == nil {
-			t.Errorf("%s: VJP after a failed fit", c.name)
-		}
-	}
-}
-
 // drawElasticNet draws a problem that is hard for an active set: correlated or
 // equal features, any shape, entries of any scale, penalties over many decades.
 func drawElasticNet(t *rapid.T) learn.Data {

@@ -2,6 +2,7 @@ package linear
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"strings"
@@ -38,76 +39,12 @@ func TestSparseLogisticSeparable(t *testing.T) {
 		for _, unit := range []float64{1, 1e-6, 1e6} {
 			d := learn.Data{X: mat.DenseCopyOf(c.d.X), Y: c.d.Y}
 			d.Dense().Scale(unit, d.X)
+			v, name := casetest.Residual(residualOf).Verdict, fmt.Sprintf("%s, features times %g", c.name, unit)
 			l := &SparseLogistic{Intercept: c.intercept}
-			_, n := d.X.Dims()
-			params, _ := l.Dims(n)
-			theta := numtest.NaNs(params, 0)
-			if err := errors.Join(l.Load(d), l.Fit(theta, []float64{0, 0})); !errors.Is(err, qpdiff.ErrIllPosed) || !strings.Contains(err.Error(), "separate the classes") || !math.IsNaN(theta[0]) {
-				t.Errorf("%s, features times %g: error %v, θ %v", c.name, unit, err, theta)
-			}
-			for _, hyper := range [][]float64{{1e-3 * unit, 0}, {0, 1e-3 * unit * unit}, {1e-6 * unit, 1e-6 * unit * unit}} {
-				if err := l.Fit(theta, hyper); err != nil {
-					t.Errorf("%s, features times %g, penalties %v: %v", c.name, unit, hyper, err)
-				} else if r := sparseLogisticResidual(c.intercept)(d, theta, hyper); !(r <= 1e-13) {
-					t.Errorf("%s, features times %g, penalties %v: residual %g", c.name, unit, hyper, r)
-				}
-			}
-		}
-	}
-}
-
-// What is not unique is refused by name, and what has a solution all the same is found.
-func TestSparseLogisticIllPosed(t *testing.T) {
-	d := casetest.NoisyClasses(1, 20, 4)
-	for i := range 20 {
-		d.Dense().Set(i, 3, d.X.At(i, 0)) // features 0 and 3 are the same
-	}
-	constant := casetest.NoisyClasses(1, 20, 4)
-	for i := range 20 {
-		constant.Dense().Set(i, 2, 3)
-	}
-	zero := learn.Data{X: mat.NewDense(3, 1, nil), Y: []float64{1, -1, 1}}
-	for _, c := range []struct {
-		name      string
-		d         learn.Data
-		intercept bool
-		hyper     []float64
-		want      error
-		text      string
-	}{
-		{"same features, no penalties", d, true, []float64{0, 0}, qpdiff.ErrIllPosed, "depends linearly"},
-		{"same features, lasso", d, true, []float64{1e-3, 0}, qpdiff.ErrIllPosed, "depends linearly"},
-		{"same features at zero", d, true, []float64{100, 0}, nil, ""},
-		{"same features, elastic net", d, true, []float64{1e-3, 1e-7}, nil, ""},
-		{"constant feature, intercept, no penalties", constant, true, []float64{0, 0}, qpdiff.ErrIllPosed, "the intercept depends linearly"},
-		{"constant feature, no penalties", constant, false, []float64{0, 0}, nil, ""},
-		{"constant feature, intercept, lasso", constant, true, []float64{1e-3, 0}, nil, ""},
-		{"constant feature, intercept, ridge", constant, true, []float64{0, 1e-3}, nil, ""},
-		{"zero feature, no penalties", zero, false, []float64{0, 0}, qpdiff.ErrIllPosed, "feature 0"},
-		{"zero feature, lasso", zero, true, []float64{1, 0}, nil, ""},
-		{"zero feature, ridge", zero, true, []float64{0, 1}, nil, ""},
-		{"overflow", learn.Data{X: mat.NewDense(2, 1, []float64{1e200, 1}), Y: []float64{1, -1}}, false, []float64{1, 1}, qpdiff.ErrNotFinite, "column 0"},
-		{"label 0", learn.Data{X: mat.NewDense(2, 1, []float64{2, 1}), Y: []float64{1, 0}}, false, []float64{1, 1}, qpdiff.ErrDomain, "label 0"},
-		{"one class, intercept", learn.Data{X: mat.NewDense(2, 1, []float64{2, 1}), Y: []float64{1, 1}}, true, []float64{1, 1}, qpdiff.ErrIllPosed, "one sign"},
-		{"one class counts, intercept", learn.Data{X: mat.NewDense(2, 1, []float64{2, 1}), Y: []float64{1, -1}, Rows: []int{0, 0}}, true, []float64{1, 1}, qpdiff.ErrIllPosed, "one sign"},
-	} {
-		l := &SparseLogistic{Intercept: c.intercept}
-		_, n := c.d.X.Dims()
-		params, _ := l.Dims(n)
-		theta := numtest.NaNs(params, 0)
-		err := l.Load(c.d)
-		if err == nil {
-			err = l.Fit(theta, c.hyper)
-		}
-		if !errors.Is(err, c.want) || err != nil && !strings.Contains(err.Error(), c.text) {
-			t.Errorf("%s: error %v, want %v with %q", c.name, err, c.want, c.text)
-		}
-		if err == nil {
-			if r := sparseLogisticResidual(c.intercept)(c.d, theta, c.hyper); !(r <= 1e-13) {
-				t.Errorf("%s: residual %v", c.name, r)
-			}
-		} else if l.VJP(nil, &learn.Grad{}, theta) == nil {
-			t.Errorf("%s: VJP after a failed fit", c.name)
+			v(t, name, l, d, qpdiff.ErrIllPosed, "separate the classes", 0, 0)
+			v(t, name, l, d, nil, "", 1e-3*unit, 0)
+			v(t, name, l, d, nil, "", 0, 1e-3*unit*unit)
+			v(t, name, l, d, nil, "", 1e-6*unit, 1e-6*unit*unit)
 		}
 	}
 }

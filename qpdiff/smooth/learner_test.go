@@ -93,43 +93,27 @@ func TestSmoothLearnerIsCutBack(t *testing.T) {
 	}
 }
 
-func TestSmoothLearnerRefusals(t *testing.T) {
+func TestSmoothLearnerVerdicts(t *testing.T) {
 	d := casetest.RandomData(1, 5, 2, false)
-	theta := make([]float64, 2)
-	fit := func(o smooth.Objective, hyper ...float64) error {
-		l := smooth.Learner{Objective: o}
-		return errors.Join(l.Load(d), l.Fit(theta, hyper))
+	model := func(loss func(p, y float64) (d1, d2, dy float64)) *smooth.Learner {
+		return &smooth.Learner{Objective: casetest.LinearModel(loss)}
 	}
-	concave := casetest.LinearModel(func(p, y float64) (d1, d2, dy float64) { return y - p, -1, 1 })
-	if err := fit(concave, .1); !errors.Is(err, qpdiff.ErrIllPosed) {
-		t.Errorf("concave: %v", err)
-	}
-	nan := casetest.LinearModel(func(p, y float64) (d1, d2, dy float64) { return math.NaN(), 1, 1 })
-	if err := fit(nan, .1); !errors.Is(err, qpdiff.ErrNotFinite) {
-		t.Errorf("NaN: %v", err)
-	}
-	l := smooth.Learner{Objective: casetest.LinearModel(casetest.Poisson), MaxIter: 1}
-	if err := errors.Join(l.Load(d), l.Fit(theta, []float64{.1})); !errors.Is(err, qpdiff.ErrIterationLimit) {
-		t.Errorf("one step: %v", err)
-	}
-	signed := casetest.LinearModel(casetest.HalfSquare)
-	signed.Check = func(hyper []float64) error {
+	v := casetest.Residual(nil).Verdict
+	v(t, "concave", model(func(p, y float64) (d1, d2, dy float64) { return y - p, -1, 1 }), d, qpdiff.ErrIllPosed, "", .1)
+	v(t, "NaN", model(func(p, y float64) (d1, d2, dy float64) { return math.NaN(), 1, 1 }), d, qpdiff.ErrNotFinite, "", .1)
+	short, signed := model(casetest.Poisson), model(casetest.HalfSquare)
+	short.MaxIter = 1
+	v(t, "one step", short, d, qpdiff.ErrIterationLimit, "", .1)
+	signed.Objective.Check = func(hyper []float64) error {
 		if hyper[0] < -1 {
 			return check.ArgErrorf("hyper", qpdiff.ErrDomain, "raise it", "is too low")
 		}
 		return nil
 	}
-	if err := fit(signed, -.01); err != nil {
-		t.Errorf("a hyperparameter that Check allows: %v", err)
-	}
-	if err := fit(signed, -2); !errors.Is(err, qpdiff.ErrDomain) {
-		t.Errorf("a hyperparameter that Check refuses: %v", err)
-	}
-	for _, hyper := range [][]float64{{}, {1, 2}} {
-		if err := fit(signed, hyper...); !errors.Is(err, qpdiff.ErrShape) {
-			t.Errorf("%d hyperparameters: %v", len(hyper), err)
-		}
-	}
+	v(t, "allowed by Check", signed, d, nil, "", -.01)
+	v(t, "refused by Check", signed, d, qpdiff.ErrDomain, "", -2)
+	v(t, "no hyperparameter", signed, d, qpdiff.ErrShape, "")
+	v(t, "two hyperparameters", signed, d, qpdiff.ErrShape, "", 1, 2)
 }
 
 func TestSmoothLearnerOptimal(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"cvgm/qpdiff"
@@ -246,3 +247,29 @@ func PseudoHuber(p, y float64) (d1, d2, dy float64) {
 func Poisson(p, y float64) (d1, d2, dy float64) { return math.Exp(p) - y, math.Exp(p), -1 }
 
 func HalfSquare(p, y float64) (d1, d2, dy float64) { return p - y, 1, -1 }
+
+// A Residual is the violation of a learner's optimality conditions.
+type Residual func(l learn.Learner, d learn.Data, theta, hyper []float64) float64
+
+// Verdict checks a fit's error: its kind, and a part of its text. A fit that is refused leaves θ
+// alone and no derivative; another has a residual of at most 1e-13, unless that is nil.
+func (residual Residual) Verdict(t *testing.T, name string, l learn.Learner, d learn.Data, kind error, text string, hyper ...float64) {
+	t.Helper()
+	theta := numtest.NaNs(l.Dims(d.Dense().RawMatrix().Cols))
+	err := l.Load(d)
+	if err == nil {
+		err = l.Fit(theta, hyper)
+	}
+	switch {
+	case !errors.Is(err, kind) || err != nil && !strings.Contains(err.Error(), text):
+		t.Errorf("%T, %s: error %v, want %v with %q", l, name, err, kind, text)
+	case err != nil:
+		if l.VJP(nil, &learn.Grad{}, theta) == nil || slices.ContainsFunc(theta, dense.Finite) {
+			t.Errorf("%T, %s: after a failed fit θ is %v, and VJP answers", l, name, theta)
+		}
+	case residual != nil:
+		if r := residual(l, d, theta, hyper); !(r <= 1e-13) {
+			t.Errorf("%T, %s: residual %v", l, name, r)
+		}
+	}
+}

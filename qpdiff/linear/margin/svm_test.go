@@ -279,28 +279,17 @@ func TestSVMWithoutUniqueMultipliers(t *testing.T) {
 	}
 }
 
-func TestSVMRefusals(t *testing.T) {
-	x := mat.NewDense(2, 1, []float64{1, 2})
-	var l SVM
-	for _, c := range []struct {
-		y    []float64
-		kind error
-	}{{[]float64{0, 1}, qpdiff.ErrDomain}, {[]float64{1, 1}, qpdiff.ErrIllPosed}, {[]float64{-1, -1}, qpdiff.ErrIllPosed}} {
-		if err := l.Load(learn.Data{X: x, Y: c.y}); !errors.Is(err, c.kind) {
-			t.Errorf("labels %v: %v, want %v", c.y, err, c.kind)
-		}
+func TestMarginVerdicts(t *testing.T) {
+	data := func(x, y float64, labels ...float64) learn.Data {
+		return learn.Data{X: mat.NewDense(2, 1, []float64{x, y}), Y: labels}
 	}
-	if err := l.Load(learn.Data{X: mat.NewDense(2, 1, []float64{1, 1e200}), Y: []float64{1, -1}}); !errors.Is(err, qpdiff.ErrNotFinite) {
-		t.Errorf("overflow: %v", err)
-	}
-	var loss LearnedLoss
-	d, theta := learn.Data{X: x, Y: []float64{-1, 1}}, make([]float64, 1)
-	numtest.OK(t, l.Load(d), loss.Load(d))
-	for i, err := range []error{l.Fit(theta, []float64{1, 0}), loss.Fit(theta, []float64{0, 1, .5, 0, 0})} {
-		if !errors.Is(err, qpdiff.ErrDomain) {
-			t.Errorf("%d: λ2 = 0: %v", i, err)
-		}
-	}
+	v := casetest.Residual(nil).Verdict
+	v(t, "label 0", new(SVM), data(1, 2, 0, 1), qpdiff.ErrDomain, "", 1, 1)
+	v(t, "one class", new(SVM), data(1, 2, 1, 1), qpdiff.ErrIllPosed, "", 1, 1)
+	v(t, "the other class", new(SVM), data(1, 2, -1, -1), qpdiff.ErrIllPosed, "", 1, 1)
+	v(t, "overflow", new(SVM), data(1, 1e200, 1, -1), qpdiff.ErrNotFinite, "", 1, 1)
+	v(t, "λ2 = 0", new(SVM), data(1, 2, -1, 1), qpdiff.ErrDomain, "", 1, 0)
+	v(t, "lambda = 0", new(LearnedLoss), data(1, 2, -1, 1), qpdiff.ErrDomain, "", 0, 1, .5, 0, 0)
 }
 
 // Copies of rows weigh as much as they are: the solution and its derivatives
