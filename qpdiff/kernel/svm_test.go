@@ -357,28 +357,3 @@ func TestKernelSVMOptimalOnPaths(t *testing.T) {
 		}
 	})
 }
-
-func FuzzKernelSVM(f *testing.F) {
-	f.Add(uint64(1), uint8(10), uint8(3), 1., .5, 1., false)
-	f.Add(uint64(2), uint8(3), uint8(9), 1e6, 1e-3, 10., true)
-	f.Fuzz(func(t *testing.T, seed uint64, rows, n uint8, c, gamma, scale float64, bias bool) {
-		d := casetest.ClassData(seed, 2+int(rows%30), 1+int(n%4))
-		d.Dense().Scale(scale, d.X)
-		machine := &SVM{Intercept: bias, Generalised: true}
-		l := casetest.Predictions{P: machine}
-		theta := make([]float64, 5)
-		if errors.Join(l.Load(d), l.Fit(theta, []float64{c, gamma})) != nil {
-			return
-		}
-		if v := kernelSVMViolation(machine, d, []float64{c, gamma}); c < 1e4 && !(v <= 1e-9) {
-			t.Errorf("violation %g", v)
-		}
-		g := &learn.Grad{Hyper: make([]float64, 2)}
-		numtest.OK(t, l.VJP(nil, g, []float64{1, 1, 1, 1, 1}))
-		for _, v := range append(theta, g.Hyper...) {
-			if c < 1e4 && !dense.Finite(v) {
-				t.Fatalf("theta %v, gradient %v", theta, g.Hyper)
-			}
-		}
-	})
-}

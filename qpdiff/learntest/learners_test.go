@@ -345,3 +345,24 @@ func extreme(t *testing.T, l learn.ForwardLearner, d learn.Data, hyper, v []floa
 		check("JVP", l.JVP(nil, theta, w), theta)
 	}
 }
+
+// FuzzLearners is TestExtremes on data and hyperparameters that a fuzzer looks for.
+func FuzzLearners(f *testing.F) {
+	for k := range learners {
+		f.Add(uint8(k), uint64(1), uint8(10), uint8(3), false, 1., .3, .2, .1, .4, .1)
+		f.Add(uint8(k), uint64(2), uint8(3), uint8(7), true, 30., 1e-6, 1e3, 0., 0., 1e-3)
+		f.Add(uint8(k), uint64(3), uint8(2), uint8(1), true, 1e155, 1e6, math.NaN(), -1., math.Inf(1), 0.)
+	}
+	f.Fuzz(func(t *testing.T, k uint8, seed uint64, rows, n uint8, grid bool, scale, h0, h1, h2, h3, h4 float64) {
+		l := learners[int(k)%len(learners)].fresh()
+		d := casetest.ClassData(seed, 2+int(rows%30), 1+int(n%8))
+		if grid { // ties
+			for i, v := range d.Dense().RawMatrix().Data {
+				d.Dense().RawMatrix().Data[i] = math.Round(v)
+			}
+		}
+		d.Dense().Scale(scale, d.X)
+		p, nh := l.Dims(1 + int(n%8))
+		extreme(t, l, d, []float64{h0, h1, h2, h3, h4}[:nh], numtest.Ones(p), casetest.NewGrad(d, nh))
+	})
+}

@@ -4,10 +4,8 @@ import (
 	"errors"
 	"math"
 	"math/rand/v2"
-	"slices"
 	"testing"
 
-	"cvgm/qpdiff"
 	"cvgm/qpdiff/internal/casetest"
 	"cvgm/qpdiff/internal/dense"
 	"cvgm/qpdiff/internal/learner"
@@ -16,7 +14,6 @@ import (
 	"cvgm/qpdiff/learntest"
 
 	"gonum.org/v1/gonum/mat"
-	"pgregory.net/rapid"
 )
 
 // sparseLogisticResidual returns a residual for one pair of penalties, or one for each
@@ -306,55 +303,4 @@ func TestSparseLogisticByHand(t *testing.T) {
 	if err := errors.Join(both.Load(d), both.Fit(theta, []float64{9, 0})); err != nil || theta[0] != 0 || !(math.Abs(theta[1]-logit(.8)) <= 1e-15) {
 		t.Errorf("θ = %v, want 0 and %v, error %v", theta, logit(.8), err)
 	}
-}
-
-// Along any sequence of distant hyperparameters, warm and cold fits are optimal, and have
-// the same support. They are refused only where λ2 is rounding beside XᵀX/N: all
-// points along a flat direction are then equally good, or the loss underflows.
-func TestSparseLogisticOptimalOnPaths(t *testing.T) {
-	const illPosedTol = 1e-12
-	rapid.Check(t, func(t *rapid.T) {
-		d := drawElasticNet(t)
-		size := d.Dense().Norm(2) * d.Dense().Norm(2) / float64(len(d.Y))
-		for i := range d.Y {
-			d.Y[i] = float64(2*(i%2) - 1)
-		}
-		rows, n := d.X.Dims()
-		l := &SparseLogistic{Intercept: rows > 1 && rapid.Bool().Draw(t, "intercept")}
-		if rapid.Bool().Draw(t, "per feature") {
-			l.Groups = PerFeature(n)
-		}
-		numtest.OK(t, l.Load(d))
-		params, nh := l.Dims(n)
-		theta, cold := numtest.NaNs(params, 0), numtest.NaNs(params, 0)
-		residual := residualInGroups(l.Groups, sparseLogisticResidual(l.Intercept))
-		for range rapid.IntRange(1, 8).Draw(t, "fits") {
-			hyper := make([]float64, nh)
-			for i := range hyper {
-				if rapid.IntRange(0, 5).Draw(t, "kind") > 0 {
-					hyper[i] = casetest.DrawPenalty(t, "penalty")
-				}
-			}
-			err := l.Fit(theta, hyper)
-			c := &SparseLogistic{Intercept: l.Intercept, Groups: l.Groups}
-			numtest.OK(t, c.Load(d))
-			coldErr := c.Fit(cold, hyper)
-			for i, e := range []error{err, coldErr} {
-				switch {
-				case e == nil:
-					if r := residual(d, [][]float64{theta, cold}[i], hyper); !(r <= 1e-13) {
-						t.Fatalf("residual %v at %v", r, hyper)
-					}
-				case !errors.Is(e, qpdiff.ErrIllPosed) || slices.Min(hyper[nh/2:]) > illPosedTol*size:
-					t.Fatalf("warm: %v; cold: %v", err, coldErr)
-				}
-			}
-			if err != nil || coldErr != nil {
-				continue
-			}
-			if !slices.Equal(l.qp.act, c.qp.act) && len(l.weak)+len(c.weak) == 0 {
-				t.Fatalf("supports %v warm and %v cold without a weakly active coordinate", l.qp.act, c.qp.act)
-			}
-		}
-	})
 }

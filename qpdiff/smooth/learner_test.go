@@ -139,22 +139,6 @@ func TestSmoothLearnerOptimal(t *testing.T) {
 	})
 }
 
-func FuzzCustom(f *testing.F) {
-	f.Add(uint64(1), uint8(10), uint8(3), .1, 1.)
-	f.Fuzz(func(t *testing.T, seed uint64, rows, n uint8, lambda, scale float64) {
-		d := casetest.RandomData(seed, 1+int(rows%20), 1+int(n%5), false)
-		d.Dense().Scale(scale, d.X)
-		l := smooth.Learner{Objective: casetest.LinearModel(casetest.Poisson)}
-		theta := make([]float64, 1+int(n%5))
-		if errors.Join(l.Load(d), l.Fit(theta, []float64{lambda})) != nil {
-			return
-		}
-		if slices.ContainsFunc(theta, func(v float64) bool { return !dense.Finite(v) }) {
-			t.Fatalf("theta %v", theta)
-		}
-	})
-}
-
 // scaled is f times the objective o.
 func scaled(o smooth.Objective, f float64) smooth.Objective {
 	s := o

@@ -1,20 +1,15 @@
 package margin
 
 import (
-	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"testing"
 
 	"cvgm/qpdiff/internal/casetest"
-	"cvgm/qpdiff/internal/dense"
 	"cvgm/qpdiff/internal/numtest"
 	"cvgm/qpdiff/learn"
 	"cvgm/qpdiff/learntest"
 	"cvgm/qpdiff/linear"
-
-	"pgregory.net/rapid"
 )
 
 func learnedLossResidual(d learn.Data, theta, hyper []float64) float64 {
@@ -106,72 +101,4 @@ func TestLearnedLossAlone(t *testing.T) {
 	// Far inside the margin the truncated quadratic is least squares: λ large.
 	want := fit(new(linear.ElasticNet), 0, 50)
 	numtest.NearAll(t, "quadratic", fit(new(LearnedLoss), 0, 0, .5, 0, 50), want, 1e-13, 0)
-}
-
-func TestLearnedLossOptimalOnPaths(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		d := casetest.DrawClasses(t)
-		var l LearnedLoss
-		_, n := d.X.Dims()
-		theta, cold := make([]float64, n), make([]float64, n)
-		numtest.OK(t, l.Load(d))
-		hyper := make([]float64, 5)
-		for range 4 {
-			for k := range 4 {
-				hyper[k] = max(0, rapid.Float64Range(-.5, 1).Draw(t, "alpha"))
-			}
-			hyper[4] = math.Pow(10, rapid.Float64Range(-3, 1).Draw(t, "lambda"))
-			numtest.OK(t, l.Fit(theta, hyper))
-			if rapid.Bool().Draw(t, "move") {
-				d.Dense().Set(0, 0, float64(rapid.IntRange(-200, 200).Draw(t, "x00"))/64)
-			}
-			l2 := new(LearnedLoss)
-			numtest.OK(t, l2.Load(d), l2.Fit(cold, hyper), l.Load(d), l.Fit(theta, hyper))
-			for j := range theta {
-				if math.Abs(theta[j]-cold[j]) > 1e-9*(1+math.Abs(cold[j])) {
-					t.Fatalf("warm %v, cold %v", theta, cold)
-				}
-			}
-			// The subgradient of least norm is 0: its negative multipliers are
-			// the solver's.
-			l.p.gradient(&l.p.marginProblem, l.p.grad, l.p.theta, l.p.m)
-			g := slices.Clone(l.p.grad)
-			if !l.p.curved {
-				dense.Axpy(l.p.l2, l.p.theta, g)
-			}
-			for e, i := range l.p.elbow {
-				b := min(max(l.p.mult[e], 0), l.p.hinge*l.p.Copies[i])
-				dense.Axpy(-b, l.p.z[i*n:(i+1)*n], g)
-			}
-			for j, v := range g {
-				if math.Abs(v) > 1e-11*(1+l.p.gradSize(j)) {
-					t.Fatalf("gradient %v at %v", g, hyper)
-				}
-			}
-		}
-	})
-}
-
-func FuzzLearnedLoss(f *testing.F) {
-	f.Add(uint64(1), uint8(10), uint8(3), .1, .3, .3, .3, .1, 1.)
-	f.Add(uint64(2), uint8(3), uint8(9), 0., 1., 0., 0., 1e-6, 30.)
-	f.Fuzz(func(t *testing.T, seed uint64, rows, n uint8, a1, a2, a3, a4, lambda, scale float64) {
-		d := casetest.ClassData(seed, 2+int(rows%30), 1+int(n%8))
-		d.Dense().Scale(scale, d.X)
-		l := LearnedLoss{Generalised: true}
-		theta := make([]float64, 1+int(n%8))
-		if errors.Join(l.Load(d), l.Fit(theta, []float64{a1, a2, a3, a4, lambda})) != nil {
-			return
-		}
-		g := &learn.Grad{Hyper: make([]float64, 5)}
-		v := slices.Repeat([]float64{1}, len(theta))
-		if l.VJP(nil, g, v) != nil {
-			return
-		}
-		for _, v := range append(theta, g.Hyper...) {
-			if v != v {
-				t.Fatalf("theta %v, gradient %v", theta, g.Hyper)
-			}
-		}
-	})
 }

@@ -1,7 +1,6 @@
 package margin
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -371,37 +370,68 @@ func svmGap(l *SVM, d learn.Data, theta []float64) float64 {
 	return primal - dual
 }
 
-// A duality gap of zero is optimality, degenerate or not; on a path of
-// hyperparameters the solver starts warm.
-func TestSVMOptimalOnPaths(t *testing.T) {
+// A duality gap of zero is optimality, degenerate or not. That of a learned loss is a
+// subgradient of least norm 0, by the solver's multipliers. On a path of hyperparameters the
+// solver starts warm.
+func TestMarginLearnersOptimalOnPaths(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		d := casetest.DrawClasses(t)
-		var l SVM
-		numtest.OK(t, l.Load(d))
 		_, n := d.X.Dims()
+		var l learn.Tunable = new(SVM)
+		if rapid.Bool().Draw(t, "loss") {
+			l = new(LearnedLoss)
+		}
 		theta, cold := make([]float64, n), make([]float64, n)
+		numtest.OK(t, l.Load(d))
 		for range 4 {
 			hyper := []float64{casetest.DrawPenalty(t, "λ1"), math.Pow(10, rapid.Float64Range(-4, 1).Draw(t, "λ2"))}
-			numtest.OK(t, l.Fit(theta, hyper))
-			if gap := svmGap(&l, d, theta); !(math.Abs(gap) <= 1e-12) {
-				t.Fatalf("duality gap %g at %v", gap, hyper)
+			if _, nh := l.Dims(n); nh == 5 {
+				hyper = nil
+				for range 4 {
+					hyper = append(hyper, max(0, rapid.Float64Range(-.5, 1).Draw(t, "alpha")))
+				}
+				hyper = append(hyper, math.Pow(10, rapid.Float64Range(-3, 1).Draw(t, "lambda")))
 			}
+			numtest.OK(t, l.Fit(theta, hyper))
 			if rapid.Bool().Draw(t, "move") {
 				d.Dense().Set(0, 0, float64(rapid.IntRange(-200, 200).Draw(t, "x00"))/64)
 				numtest.OK(t, l.Load(d))
 			}
-			l2 := new(SVM)
-			if err := errors.Join(l2.Load(d), l2.Fit(cold, hyper), l.Fit(theta, hyper)); err != nil {
-
-				t.Fatal(err)
-			}
+			fresh := l.New()
+			numtest.OK(t, fresh.Load(d), fresh.Fit(cold, hyper), l.Fit(theta, hyper))
 			for j := range theta {
 				if math.Abs(theta[j]-cold[j]) > 1e-9*(1+math.Abs(cold[j])) {
 					t.Fatalf("warm %v, cold %v", theta, cold)
 				}
 			}
+			switch l := l.(type) {
+			case *SVM:
+				if gap := svmGap(l, d, theta); !(math.Abs(gap) <= 1e-12) {
+					t.Fatalf("duality gap %g at %v", gap, hyper)
+				}
+			case *LearnedLoss:
+				for j, v := range l.p.subgradients() {
+					if math.Abs(v) > 1e-11*(1+l.p.gradSize(j)) {
+						t.Fatalf("gradient %v in coordinate %d at %v", v, j, hyper)
+					}
+				}
+			}
 		}
 	})
+}
+
+// subgradients returns the gradient of a learned loss with the multipliers of the elbow.
+func (p *marginSolver) subgradients() []float64 {
+	p.gradient(&p.marginProblem, p.grad, p.theta, p.m)
+	g := slices.Clone(p.grad)
+	if !p.curved {
+		dense.Axpy(p.l2, p.theta, g)
+	}
+	for e, i := range p.elbow {
+		b := min(max(p.mult[e], 0), p.hinge*p.Copies[i])
+		dense.Axpy(-b, p.z[i*p.n:(i+1)*p.n], g)
+	}
+	return g
 }
 
 // Two rows whose normals coincide on the support of one λ but not of the next:
@@ -417,31 +447,4 @@ func TestSVMElbowThatLosesARow(t *testing.T) {
 			t.Errorf("duality gap %g at %v", gap, hyper)
 		}
 	}
-}
-
-func FuzzSVM(f *testing.F) {
-	f.Add(uint64(1), uint8(10), uint8(3), .1, .1, 1.)
-	f.Add(uint64(2), uint8(3), uint8(9), 0., 1e-6, 1e3)
-	f.Fuzz(func(t *testing.T, seed uint64, rows, n uint8, l1, l2, scale float64) {
-		d := casetest.ClassData(seed, 2+int(rows%30), 1+int(n%8))
-		d.Dense().Scale(scale, d.X)
-		var l SVM
-		theta := make([]float64, 1+int(n%8))
-		if err := l.Load(d); err != nil {
-			return
-		}
-		if err := l.Fit(theta, []float64{l1, l2}); err != nil {
-			return
-		}
-		for _, v := range theta {
-			if !dense.Finite(v) {
-				t.Fatalf("theta %v", theta)
-			}
-		}
-		if l2*scale*scale > 1e-6 && scale < 1e3 && l2 < 1e6 {
-			if gap := svmGap(&l, d, theta); !(math.Abs(gap) <= 1e-10) {
-				t.Errorf("duality gap %g", gap)
-			}
-		}
-	})
 }
