@@ -121,14 +121,9 @@ func TestKernelSVMGeneralisedRightOrRefused(t *testing.T) {
 			} else {
 				exact++
 			}
-			slope := func(from, to *big.Float) float64 {
-				d := numtest.Precise(0).Sub(to, from)
-				v, _ := d.Quo(d, numtest.Precise(h)).Float64()
-				return v
-			}
-			got, left, right := hyper[0]*g.Hyper[0], slope(below[i], at[i]), slope(at[i], above[i])
-			e := max(min(left, right)-got, got-max(left, right)) / (1 + math.Abs(left) + math.Abs(right))
-			if !(e <= tol) {
+			got := hyper[0] * g.Hyper[0]
+			left, right, excess := numtest.OneSided(got, below[i], at[i], above[i], h)
+			if !(excess <= tol*(1+math.Abs(left)+math.Abs(right))) {
 				t.Errorf("trial %d, %T, C %.3g, weak %v: row %d has C·∂f/∂C = %v, want %v or %v", trial, l.kernel, hyper[0], l.weak, i, got, left, right)
 				break
 			}
@@ -207,10 +202,7 @@ func preciseKernel(k Kernel, params, x, z []float64) *big.Float {
 		}
 		return v
 	}
-	for j, a := range x {
-		base.Add(base, t.Mul(numtest.Precise(a), numtest.Precise(z[j])))
-	}
-	base.Add(base.Mul(base, numtest.Precise(params[0])), numtest.Precise(params[1]))
+	base.Add(base.Mul(numtest.PreciseDot(x, z), numtest.Precise(params[0])), numtest.Precise(params[1]))
 	for range p.degree() {
 		v.Mul(v, base)
 	}

@@ -34,7 +34,7 @@ func TestLogisticEvaluateNear(t *testing.T) {
 				s0, w0 := make([]float64, rows), make([]float64, rows)
 				exact := func(m, dm float64) (s, w *big.Float) {
 					// e = exp(m)·exp(dm), s = 1/(1+e), w = e·s², from the m of s0.
-					one := numtest.NewBig(1)
+					one := numtest.Precise(1)
 					e := bigExpm1(m / 32)
 					e.Add(e, one)
 					for range 5 {
@@ -42,9 +42,9 @@ func TestLogisticEvaluateNear(t *testing.T) {
 					}
 					q := bigExpm1(dm)
 					e.Mul(e, q.Add(q, one))
-					s = numtest.NewBig(1)
+					s = numtest.Precise(1)
 					s.Quo(s, one.Add(one, e))
-					w = numtest.NewBig(0)
+					w = numtest.Precise(0)
 					w.Mul(s, s)
 					w.Mul(w, e)
 					return s, w

@@ -122,6 +122,15 @@ const preciseBits = 400
 
 func Precise(v float64) *big.Float { return new(big.Float).SetPrec(preciseBits).SetFloat64(v) }
 
+// PreciseDot returns aᵀb.
+func PreciseDot(a, b []float64) *big.Float {
+	sum, term := Precise(0), Precise(0)
+	for i, v := range a {
+		sum.Add(sum, term.Mul(Precise(v), Precise(b[i])))
+	}
+	return sum
+}
+
 // Eliminate solves the linear system whose last column is its right-hand side.
 func Eliminate(a [][]*big.Float) []*big.Float {
 	n := len(a)
@@ -152,7 +161,17 @@ func Eliminate(a [][]*big.Float) []*big.Float {
 	return x
 }
 
-func NewBig(v float64) *big.Float { return new(big.Float).SetPrec(200).SetFloat64(v) }
+// OneSided returns the slopes from below to at and from at to above, each h away, and by how
+// much got is not between them.
+func OneSided(got float64, below, at, above *big.Float, h float64) (left, right, excess float64) {
+	slope := func(from, to *big.Float) float64 {
+		d := Precise(0).Sub(to, from)
+		v, _ := d.Quo(d, Precise(h)).Float64()
+		return v
+	}
+	left, right = slope(below, at), slope(at, above)
+	return left, right, max(min(left, right)-got, got-max(left, right))
+}
 
 func Matrix(rows [][]float64) *mat.Dense {
 	return mat.NewDense(len(rows), len(rows[0]), slices.Concat(rows...))

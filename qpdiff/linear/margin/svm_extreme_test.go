@@ -154,13 +154,13 @@ func TestSVMElbowInAnyUnits(t *testing.T) {
 		}
 		for _, i := range l.p.elbow {
 			elbows++
-			m, terms := new(big.Float).SetPrec(200), 0.0
+			m, terms := numtest.Precise(0), 0.0
 			for j, v := range theta {
 				z := l.p.z[i*n+j]
-				m.Add(m, new(big.Float).Mul(numtest.NewBig(z), numtest.NewBig(v)))
+				m.Add(m, new(big.Float).Mul(numtest.Precise(z), numtest.Precise(v)))
 				terms += math.Abs(z * v)
 			}
-			m.Sub(m, numtest.NewBig(1))
+			m.Sub(m, numtest.Precise(1))
 			if off, _ := m.Float64(); !(math.Abs(off) <= 2*marginTol*(1+terms)) {
 				t.Errorf("problem %d: a margin is off by %.3g, its terms are %.3g", k, off, terms)
 			}
