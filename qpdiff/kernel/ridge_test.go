@@ -361,3 +361,31 @@ func TestKernelRidgeRefusesConstantsThatHideTheRest(t *testing.T) {
 		}
 	}
 }
+
+// Derivatives in the rows predicted for are those of difference quotients, along any
+// direction of them.
+func TestPredictedRows(t *testing.T) {
+	rng := rand.New(rand.NewPCG(23, 2))
+	d := casetest.ClassData(7, 20, 2)
+	for _, c := range []struct {
+		kernel Kernel
+		hyper  []float64
+	}{{RBF{}, []float64{1, .4}}, {Polynomial{}, []float64{.5, .2, 1}}, {ard{}, []float64{2, .3, .5, .1}}} {
+		for _, l := range []casetest.PredictorJVP{&SVM{Kernel: c.kernel, Intercept: true}, &SVM{Kernel: c.kernel}, &Ridge{Kernel: c.kernel}} {
+			x, along, v := mat.NewDense(3, 2, numtest.Normals(rng, 6)), mat.NewDense(3, 2, numtest.Normals(rng, 6)), numtest.Normals(rng, 3)
+			dx, df, there, f := mat.NewDense(3, 2, nil), make([]float64, 3), mat.NewDense(3, 2, nil), make([]float64, 3)
+			numtest.OK(t, l.Load(d), l.Fit(make([]float64, numtest.First(l.Dims(2))), c.hyper), l.PredictVJP(nil, &learn.Grad{}, dx, x, v), l.PredictJVP(nil, df, x, along, &learn.Grad{}))
+			want := numtest.CentralDifference(func(h float64) float64 {
+				there.Scale(h, along)
+				there.Add(there, x)
+				numtest.OK(t, l.Predict(nil, f, there))
+				return dense.Dot(v, f)
+			}, 1e-3)
+			for product, got := range map[string]float64{"VJP": dense.Dot(dx.RawMatrix().Data, along.RawMatrix().Data), "JVP": dense.Dot(df, v)} {
+				if !(math.Abs(got-want) <= 1e-9*(1+math.Abs(want))) {
+					t.Errorf("%T with %T: %s %v, difference %v", l, c.kernel, product, got, want)
+				}
+			}
+		}
+	}
+}

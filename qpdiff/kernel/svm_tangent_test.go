@@ -129,40 +129,6 @@ func (l *SVM) termsOf() float64 {
 	return math.Sqrt(q.largest) * size * max(1, cond/1e4)
 }
 
-// PredictJVP is what differences give along a direction of all inputs at once.
-func TestKernelSVMPredictJVPDifferences(t *testing.T) {
-	rng := rand.New(rand.NewPCG(23, 2))
-	for _, intercept := range []bool{false, true} {
-		for _, c := range []struct {
-			kernel Kernel
-			hyper  []float64
-		}{{RBF{}, []float64{1, .4}}, {Polynomial{}, []float64{.5, .2, 1}}, {ard{}, []float64{2, .3, .5, .1}}} {
-			l := &SVM{Kernel: c.kernel, Intercept: intercept}
-			d := casetest.ClassData(7, 20, 2)
-			x, dx := mat.NewDense(3, 2, numtest.Normals(rng, 6)), mat.NewDense(3, 2, numtest.Normals(rng, 6))
-			along := &learn.Grad{Hyper: numtest.Direction(rng, len(c.hyper)), X: mat.NewDense(20, 2, numtest.Direction(rng, 40))}
-			at := func(h float64) []float64 {
-				moved, hyper, there := casetest.CloneData(d), slices.Clone(c.hyper), mat.DenseCopyOf(x)
-				dense.Axpy(h, along.X.RawMatrix().Data, moved.Dense().RawMatrix().Data)
-				dense.Axpy(h, along.Hyper, hyper)
-				dense.Axpy(h, dx.RawMatrix().Data, there.RawMatrix().Data)
-				theta, f := make([]float64, 1)[:numtest.First(l.Dims(2))], make([]float64, 3)
-				numtest.OK(t, l.Load(moved), l.Fit(theta, hyper), l.Predict(nil, f, there))
-				return append(theta, f...)
-			}
-			want := at(0)
-			for i := range want {
-				want[i] = numtest.CentralDifference(func(h float64) float64 { return at(h)[i] }, 1e-4)
-			}
-			at(0)
-			got := make([]float64, len(want))
-			nt := len(want) - 3
-			numtest.OK(t, l.JVP(nil, got[:nt], along), l.PredictJVP(nil, got[nt:], x, dx, along))
-			numtest.NearAll(t, "J·d", got, want, 1e-8, 1)
-		}
-	}
-}
-
 // A move that parts equal rows has no derivative where their conditions determine the
 // fit: there is a kink, which JVP refuses. It answers moves that part equal rows
 // elsewhere, and moves that keep them equal.

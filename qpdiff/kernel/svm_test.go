@@ -267,29 +267,6 @@ func TestKernelSVMRefusals(t *testing.T) {
 	}
 }
 
-func TestKernelSVMPredictedRows(t *testing.T) {
-	machine := &SVM{Kernel: ard{}, Intercept: true}
-	l := casetest.Predictions{P: machine}
-	f := make([]float64, 5)
-	numtest.OK(t, l.Load(casetest.ClassData(1, 20, 2)), l.Fit(f, []float64{1, .3, .2, .1}))
-	v := numtest.Normals(rand.New(rand.NewPCG(1, 3)), 5)
-	dx := mat.NewDense(5, 2, nil)
-	numtest.OK(t, machine.PredictVJP(nil, &learn.Grad{}, dx, l.X, v))
-	for k, want := range dx.RawMatrix().Data {
-		x := &l.X.RawMatrix().Data[k]
-		old := *x
-		got := numtest.CentralDifference(func(h float64) float64 {
-			*x = old + h
-			numtest.OK(t, machine.Predict(nil, f, l.X))
-			return dense.Dot(v, f)
-		}, 1e-3)
-		*x = old
-		if math.Abs(got-want) > 1e-9 {
-			t.Errorf("entry %d: derivative %v, difference %v", k, want, got)
-		}
-	}
-}
-
 // A Fit is of the kernel and the intercept that the last Load has read.
 func TestKernelSVMReadsKernelAtLoad(t *testing.T) {
 	l, same := &SVM{Intercept: true}, &SVM{Intercept: true}

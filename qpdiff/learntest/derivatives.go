@@ -237,6 +237,7 @@ func counts(t *testing.T, newLearner func() learn.Learner, c Case) {
 		c.Data = d
 		return c
 	}
+	derivative(t, newLearner, at(weighted))
 	long := at(equal)
 	l, want := fitted(t, newLearner, long)
 	v := numtest.Normals(rand.New(rand.NewPCG(2, 9)), len(want))

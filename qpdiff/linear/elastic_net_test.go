@@ -138,17 +138,9 @@ func TestElasticNetGolden(t *testing.T) {
 	for i, c := range golden.Cases {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
 			d := learn.Data{X: numtest.Matrix(c.X), Y: c.Y}
-			tol := 1e-13 * c.ConditionActive
 			near := func(what string, got, want []float64) {
 				t.Helper()
-				var diff, size float64
-				for k, w := range want {
-					diff = max(diff, math.Abs(got[k]-w))
-					size = max(size, math.Abs(w))
-				}
-				if len(got) != len(want) || !(diff <= tol*size) {
-					t.Errorf("%s: differs by %.3g of %.3g:\n%s", what, diff, size, cmp.Diff(want, got))
-				}
+				numtest.NearAll(t, what, got, want, 1e-13*c.ConditionActive, 0)
 			}
 			var e ElasticNet
 			rows, n := d.X.Dims()

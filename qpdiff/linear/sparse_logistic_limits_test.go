@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"strings"
 	"testing"
 
@@ -75,31 +74,6 @@ func TestSparseLogisticShiftedFeatures(t *testing.T) {
 			t.Errorf("shift %g: the intercept is off by %g", shift, off)
 		}
 		numtest.NearAll(t, "theta", theta[:n], want[:n], shiftTol*shift, 0)
-	}
-}
-
-// A penalty that holds a coordinate at zero for certain leaves the others alone, however
-// large it is and whatever the fit before was.
-func TestSparseLogisticHugePenaltyAfterAFit(t *testing.T) {
-	rng := rand.New(rand.NewPCG(42, 7))
-	const rows, n = 12, 5
-	for range 500 {
-		unit := math.Pow(10, -9*rng.Float64())
-		d := casetest.NoisyClasses(rng.Uint64(), rows, n)
-		d.Y[0], d.Y[1] = 1, -1
-		d.Dense().Scale(unit, d.X)
-		warm, cold := &SparseLogistic{Groups: PerFeature(n)}, &SparseLogistic{Groups: PerFeature(n)}
-		hyper := make([]float64, 2*n)
-		for j := range n {
-			hyper[j], hyper[n+j] = .02*unit*rng.Float64(), .01*unit*unit
-		}
-		theta, want := make([]float64, n), make([]float64, n)
-		err := errors.Join(warm.Load(d), cold.Load(d), warm.Fit(theta, hyper))
-		hyper[rng.IntN(n)] = math.MaxFloat64 * math.Pow(10, -30*rng.Float64())
-		if err := errors.Join(err, cold.Fit(want, hyper), warm.Fit(theta, hyper)); err != nil {
-			t.Fatalf("%v at %v", err, hyper)
-		}
-		numtest.NearAll(t, "theta", theta, want, 1e-11, 0)
 	}
 }
 

@@ -139,33 +139,38 @@ func TestSmoothLearnerOptimal(t *testing.T) {
 	})
 }
 
-// scaled is f times the objective o.
-func scaled(o smooth.Objective, f float64) smooth.Objective {
-	s := o
-	s.Gradient = func(g, theta []float64, d learn.Data, hyper []float64) {
-		o.Gradient(g, theta, d, hyper)
-		for j := range g {
-			g[j] *= f
+// rescaled is f times o with the parameters θ_j/unit[j] in place of θ_j.
+func rescaled(o smooth.Objective, f float64, unit []float64) smooth.Objective {
+	times := func(dst, src []float64, f float64) {
+		for j, v := range src {
+			dst[j] = f * v * unit[j]
 		}
 	}
-	s.HVP = func(hv, v, theta []float64, d learn.Data, hyper []float64) {
-		o.HVP(hv, v, theta, d, hyper)
-		for j := range hv {
-			hv[j] *= f
-		}
+	theta, w := make([]float64, len(unit)), make([]float64, len(unit))
+	s := o
+	s.Gradient = func(g, phi []float64, d learn.Data, hyper []float64) {
+		times(theta, phi, 1)
+		o.Gradient(g, theta, d, hyper)
+		times(g, g, f)
+	}
+	s.HVP = func(hv, v, phi []float64, d learn.Data, hyper []float64) {
+		times(theta, phi, 1)
+		times(w, v, 1)
+		o.HVP(hv, w, theta, d, hyper)
+		times(hv, hv, f)
 	}
 	return s
 }
 
-// The unit of F changes no step, also where θ is 0 up to rounding.
-func TestSmoothLearnerUnitOfF(t *testing.T) {
+// The units of F and of its parameters change no step, also where θ is 0 up to rounding.
+func TestSmoothLearnerUnits(t *testing.T) {
 	rng := rand.New(rand.NewPCG(31, 1))
-	for trial := range 200 {
+	for trial := range 300 {
 		n := 1 + rng.IntN(5)
 		rows := n + 1 + rng.IntN(10)
 		d := casetest.RandomData(rng.Uint64(), rows, n, false)
-		loss := casetest.PseudoHuber
-		switch trial % 4 {
+		loss := [...]func(p, y float64) (d1, d2, dy float64){casetest.HalfSquare, casetest.PseudoHuber, casetest.Poisson, casetest.PseudoHuber, casetest.HalfSquare}[trial%5]
+		switch trial % 5 {
 		case 0: // y orthogonal to the features, up to rounding
 			f := linear.ElasticNet{}
 			theta := make([]float64, n)
@@ -173,7 +178,6 @@ func TestSmoothLearnerUnitOfF(t *testing.T) {
 			for i := range d.Y {
 				d.Y[i] -= dense.Dot(theta, d.Dense().RawRowView(i))
 			}
-			loss = casetest.HalfSquare
 		case 1: // each row and its mirror image
 			for i := 1; i < rows; i += 2 {
 				d.Y[i-1] *= 1 + dense.Eps
@@ -185,70 +189,21 @@ func TestSmoothLearnerUnitOfF(t *testing.T) {
 			if rows%2 > 0 {
 				clear(d.Dense().RawRowView(rows - 1))
 			}
-		case 2:
-			loss = casetest.Poisson
 		}
 		hyper := []float64{math.Pow(10, -4*rng.Float64())}
 		var want []float64
-		for _, f := range []float64{1, 0x1p-20, 0x1p20, 0x1p-100, 0x1p100} {
-			l := smooth.Learner{Objective: scaled(casetest.LinearModel(loss), f)}
+		factors := []float64{1, 0x1p-20, 0x1p20, 0x1p-100, 0x1p100}
+		for at := range len(factors) + 4*n {
+			unit, f := numtest.Ones(n), 1.
+			if k := at - len(factors); k < 0 {
+				f = factors[at]
+			} else {
+				unit[k/4] = [...]float64{0x1p-60, 0x1p-20, 0x1p20, 0x1p60}[k%4]
+			}
+			l := smooth.Learner{Objective: rescaled(casetest.LinearModel(loss), f, unit)}
 			theta := make([]float64, n)
 			if err := errors.Join(l.Load(d), l.Fit(theta, hyper), l.Fit(theta, hyper)); err != nil {
-				t.Fatalf("trial %d, F times %g: %v", trial, f, err)
-			}
-			if want == nil {
-				want = theta
-			} else if !slices.Equal(theta, want) {
-				t.Errorf("trial %d, F times %g: theta %v instead of %v", trial, f, theta, want)
-			}
-		}
-	}
-}
-
-// rescaled is o with the parameters θ_j/unit[j] in place of θ_j.
-func rescaled(o smooth.Objective, unit []float64) smooth.Objective {
-	times := func(dst, src []float64) {
-		for j, v := range src {
-			dst[j] = v * unit[j]
-		}
-	}
-	theta, w := make([]float64, len(unit)), make([]float64, len(unit))
-	s := o
-	s.Gradient = func(g, phi []float64, d learn.Data, hyper []float64) {
-		times(theta, phi)
-		o.Gradient(g, theta, d, hyper)
-		times(g, g)
-	}
-	s.HVP = func(hv, v, phi []float64, d learn.Data, hyper []float64) {
-		times(theta, phi)
-		times(w, v)
-		o.HVP(hv, w, theta, d, hyper)
-		times(hv, hv)
-	}
-	return s
-}
-
-// The unit of a parameter changes no step.
-func TestSmoothLearnerUnitOfParameter(t *testing.T) {
-	rng := rand.New(rand.NewPCG(31, 2))
-	for trial := range 200 {
-		n := 2 + rng.IntN(4)
-		d := casetest.RandomData(rng.Uint64(), n+1+rng.IntN(10), n, false)
-		loss := [...]func(p, y float64) (d1, d2, dy float64){casetest.PseudoHuber, casetest.Poisson, casetest.HalfSquare}[trial%3]
-		hyper := []float64{math.Pow(10, -4*rng.Float64())}
-		unit := make([]float64, n)
-		var want []float64
-		for at := -1; at < 4*n; at++ {
-			for j := range unit {
-				unit[j] = 1
-			}
-			if at >= 0 {
-				unit[at/4] = [...]float64{0x1p-60, 0x1p-20, 0x1p20, 0x1p60}[at%4]
-			}
-			l := smooth.Learner{Objective: rescaled(casetest.LinearModel(loss), unit)}
-			theta := make([]float64, n)
-			if err := errors.Join(l.Load(d), l.Fit(theta, hyper), l.Fit(theta, hyper)); err != nil {
-				t.Fatalf("trial %d, units %v: %v", trial, unit, err)
+				t.Fatalf("trial %d, F times %g, units %v: %v", trial, f, unit, err)
 			}
 			for j := range theta {
 				theta[j] *= unit[j]
@@ -256,7 +211,7 @@ func TestSmoothLearnerUnitOfParameter(t *testing.T) {
 			if want == nil {
 				want = theta
 			} else if !slices.Equal(theta, want) {
-				t.Errorf("trial %d, units %v: theta %v instead of %v", trial, unit, theta, want)
+				t.Errorf("trial %d, F times %g, units %v: theta %v instead of %v", trial, f, unit, theta, want)
 			}
 		}
 	}

@@ -291,59 +291,6 @@ func TestMarginVerdicts(t *testing.T) {
 	v(t, "lambda = 0", new(LearnedLoss), data(1, 2, -1, 1), qpdiff.ErrDomain, "", 0, 1, .5, 0, 0)
 }
 
-// Copies of rows weigh as much as they are: the solution and its derivatives
-// are those of another weighting, and along X when copies move together.
-func TestSVMCopies(t *testing.T) {
-	base := casetest.ClassData(4, 12, 3)
-	rng := rand.New(rand.NewPCG(1, 1))
-	from := make([]int, 40)
-	d := learn.Data{X: mat.NewDense(40, 3, nil), Y: make([]float64, 40)}
-	fill := func() {
-		for i := range from {
-			d.Dense().SetRow(i, base.Dense().RawRowView(from[i]))
-			d.Y[i] = base.Y[from[i]]
-		}
-	}
-	for i := range from {
-		from[i] = i % 12
-		if i >= 12 {
-			from[i] = rng.IntN(12)
-		}
-	}
-	fill()
-	hyper := []float64{.02, .5}
-	var l SVM
-	theta := make([]float64, 3)
-	numtest.OK(t, l.Load(d), l.Fit(theta, hyper))
-	if len(l.p.elbow) == 0 || l.p.Copies[l.p.elbow[0]] < 2 {
-		t.Fatalf("the case has no copies on its elbow: %v", l.p.elbow)
-	}
-	if r := svmResidual(learn.Data{X: base.X, Y: base.Y}, theta, hyper); r < 1e-3 {
-		t.Errorf("the copies do not matter: %v", r)
-	}
-	v := []float64{1, -2, .5}
-	g := &learn.Grad{X: mat.NewDense(40, 3, nil), Hyper: make([]float64, 2)}
-	numtest.OK(t, l.VJP(nil, g, v))
-	total := make([]float64, 36)
-	for i, k := range from {
-		dense.Axpy(1, g.X.RawRowView(i), total[3*k:3*k+3])
-	}
-	value := func() float64 {
-		fill()
-		numtest.OK(t, l.Load(d), l.Fit(theta, hyper))
-		return dense.Dot(v, theta)
-	}
-	for k, want := range total {
-		x := &base.Dense().RawMatrix().Data[k]
-		old := *x
-		got := numtest.CentralDifference(func(h float64) float64 { *x = old + h; return value() }, 1e-4)
-		*x = old
-		if math.Abs(got-want) > 1e-8 {
-			t.Errorf("X entry %d: derivative %v, difference %v", k, want, got)
-		}
-	}
-}
-
 // svmGap is the duality gap of the multipliers that the solver found; the objective
 // at 0 is 1.
 func svmGap(l *SVM, d learn.Data, theta []float64) float64 {
