@@ -158,33 +158,8 @@ func isAdjoint(t *testing.T, l learn.Learner, j learn.ForwardLearner, u, g *lear
 // before; and a fit that follows has the bits of one without derivatives in between.
 func constant(t *testing.T, newLearner func() learn.Learner, c, other Case) {
 	l, theta := fitted(t, newLearner, c)
-	rng := rand.New(rand.NewPCG(4, 7))
-	v, u := numtest.Normals(rng, len(theta)), newGrad(c, .5)
-	derive := func(w *qpdiff.Workspace) (values []float64, err error) {
-		g := newGrad(c, 0)
-		if err := l.VJP(w, g, v); err != nil {
-			return nil, err
-		}
-		for _, s := range gradSlices(g) {
-			values = append(values, s...)
-		}
-		if j, ok := l.(learn.ForwardLearner); ok {
-			forward := make([]float64, len(theta))
-			if err := j.JVP(w, forward, u); err != nil {
-				return nil, err
-			}
-			values = append(values, forward...)
-		}
-		if p, ok := l.(learn.Predictor); ok {
-			predictions := make([]float64, len(c.Data.Y))
-			g, dx := newGrad(c, 0), mat.DenseCopyOf(c.Data.X)
-			if err := errors.Join(p.Predict(w, predictions, c.Data.Dense()), p.PredictVJP(w, g, dx, c.Data.Dense(), predictions)); err != nil {
-				return nil, err
-			}
-			values = slices.Concat(append(gradSlices(g), values, predictions, dx.RawMatrix().Data)...)
-		}
-		return values, nil
-	}
+	v := numtest.Normals(rand.New(rand.NewPCG(4, 7)), len(theta))
+	derive := func(w *qpdiff.Workspace) ([]float64, error) { return derivatives(l, w, c, v) }
 	before := memory(l)
 	want, err := derive(nil)
 	if err != nil {
@@ -217,6 +192,24 @@ func constant(t *testing.T, newLearner func() learn.Learner, c, other Case) {
 	if !numtest.SameBits(theta, alone) {
 		t.Error("derivatives changed the fit that follows")
 	}
+}
+
+// derivatives lists the numbers of all products of l, at v and along ½ of every input.
+func derivatives(l learn.Learner, w *qpdiff.Workspace, c Case, v []float64) (values []float64, err error) {
+	g := newGrad(c, 0)
+	err = l.VJP(w, g, v)
+	values = slices.Concat(gradSlices(g)...)
+	if j, ok := l.(learn.ForwardLearner); ok {
+		forward := make([]float64, len(v))
+		err = errors.Join(err, j.JVP(w, forward, newGrad(c, .5)))
+		values = append(values, forward...)
+	}
+	if p, ok := l.(learn.Predictor); ok {
+		predictions, g, dx := make([]float64, len(c.Data.Y)), newGrad(c, 0), mat.DenseCopyOf(c.Data.X)
+		err = errors.Join(err, p.Predict(w, predictions, c.Data.Dense()), p.PredictVJP(w, g, dx, c.Data.Dense(), predictions))
+		values = slices.Concat(append(gradSlices(g), values, predictions, dx.RawMatrix().Data)...)
+	}
+	return values, err
 }
 
 // counts: a learner either refuses Rows and Weights by name, or a row of weight

@@ -138,7 +138,7 @@ func (k *kinkTest) behind(t *testing.T) {
 	}
 }
 
-// tangents: along each input alone and all together, a JVP is a one-sided derivative.
+// tangents: along each input alone and along hyper and X, a JVP is a one-sided derivative.
 func (k *kinkTest) tangents(t *testing.T) {
 	j, ok := k.l.(learn.ForwardLearner)
 	if !ok {
@@ -155,27 +155,32 @@ func (k *kinkTest) tangents(t *testing.T) {
 				d.Hyper[i] = math.Abs(d.Hyper[i])
 			}
 		}
+		lost := k.lost()
 		for i, d := range []*learn.Grad{{Hyper: d.Hyper}, {X: d.X}, {Y: d.Y}, {Hyper: d.Hyper, X: d.X}} {
-			got := numtest.NaNs(len(k.theta), 0)
-			err := j.JVP(nil, got, d)
-			smooth := i < 3 && !k.lost()[i]
-			switch {
-			case !k.OneSided && !smooth:
-				if !names(err, k.Weak, nil) {
-					t.Errorf("JVP: error %v, want one at %v", err, k.Weak)
-				}
-				continue
-			case err != nil:
-				t.Errorf("JVP: %v", err)
-				continue
-			}
-			if d.Y == nil || !k.ClassLabels {
-				numtest.NearAll(t, fmt.Sprintf("JVP %d along inputs of (hyper, X, y)", i), got, k.quotient(t, d), kinkTol, 1)
-			}
-			if smooth {
-				k.linear(t, j, d, got)
-			}
+			k.along(t, j, d, i < 3 && !lost[i], fmt.Sprintf("JVP %d along inputs of (hyper, X, y)", i))
 		}
+	}
+}
+
+// along compares one JVP; smooth: where there is a derivative.
+func (k *kinkTest) along(t *testing.T, j learn.ForwardLearner, d *learn.Grad, smooth bool, what string) {
+	got := numtest.NaNs(len(k.theta), 0)
+	err := j.JVP(nil, got, d)
+	if !k.OneSided && !smooth {
+		if !names(err, k.Weak, nil) {
+			t.Errorf("%s: error %v, want one at %v", what, err, k.Weak)
+		}
+		return
+	}
+	if err != nil {
+		t.Errorf("%s: %v", what, err)
+		return
+	}
+	if d.Y == nil || !k.ClassLabels {
+		numtest.NearAll(t, what, got, k.quotient(t, d), kinkTol, 1)
+	}
+	if smooth {
+		k.linear(t, j, d, got)
 	}
 }
 

@@ -307,19 +307,21 @@ func TestExtremes(t *testing.T) {
 					d.Y[i] = float64(1 - 2*(i%2))
 				}
 			}
-			p, nh := l.Dims(n)
-			hyper := numtest.Extremes(rng, nh)
 			if c.weights && flag() {
-				d.Weights = numtest.Extremes(rng, rows)
+				d.Weights = sizes(numtest.Extremes(rng, rows))
 			}
-			for _, s := range [][]float64{hyper, d.Weights} {
-				for i, v := range s {
-					s[i] = math.Abs(v)
-				}
-			}
-			extreme(t, l, d, hyper, numtest.Extremes(rng, p), &learn.Grad{Hyper: numtest.Extremes(rng, nh), X: mat.NewDense(rows, n, numtest.Extremes(rng, rows*n)), Y: numtest.Extremes(rng, rows)})
+			p, nh := l.Dims(n)
+			extreme(t, l, d, sizes(numtest.Extremes(rng, nh)), numtest.Extremes(rng, p), &learn.Grad{Hyper: numtest.Extremes(rng, nh), X: mat.NewDense(rows, n, numtest.Extremes(rng, rows*n)), Y: numtest.Extremes(rng, rows)})
 		}
 	}
+}
+
+// sizes drops the signs of s.
+func sizes(s []float64) []float64 {
+	for i, v := range s {
+		s[i] = math.Abs(v)
+	}
+	return s
 }
 
 // extreme fits and differentiates, and fails where an answer without an error is not
