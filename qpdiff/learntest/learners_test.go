@@ -285,7 +285,7 @@ func TestExtremes(t *testing.T) {
 		{func(n int) learn.ForwardLearner {
 			return &linear.SparseLogistic{Intercept: flag(), Groups: casetest.DrawGroups(rng, n), Generalised: flag()}
 		}, false, true, 20000},
-		{func(int) learn.ForwardLearner { return &margin.SVM{Generalised: flag()} }, true, true, 6000},
+		{func(int) learn.ForwardLearner { return &margin.SVM{Generalised: flag()} }, true, true, 20000},
 		{func(int) learn.ForwardLearner { return &margin.LearnedLoss{Generalised: flag()} }, true, true, 6000},
 		{func(n int) learn.ForwardLearner {
 			k := &kernel.SVM{Intercept: flag(), Generalised: flag(), Kernel: []kernel.Kernel{nil, kernel.RBF{}, kernel.Polynomial{Degree: 1}, kernel.Polynomial{}}[rng.IntN(4)]}
