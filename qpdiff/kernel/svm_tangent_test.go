@@ -52,8 +52,8 @@ func TestKernelSVMForwardIsAdjoint(t *testing.T) {
 		along := &learn.Grad{Hyper: numtest.Normals(rng, nh), X: random(rows, n), Y: numtest.Normals(rng, rows)}
 		x, dx, v := random(4, n), random(4, n), numtest.Normals(rng, 4)
 		w := new(qpdiff.Workspace)
-		f, df := make([]float64, 4), make([]float64, 4)
-		numtest.OK(t, l.Predict(w, f, x))
+		df, alone := make([]float64, 4), make([]float64, 4)
+		numtest.OK(t, l.Predict(w, df, x))
 		err := l.PredictJVP(w, df, x, dx, along)
 		var arg *qpdiff.ArgError
 		if errors.As(err, &arg) && arg.Why == qpdiff.ErrNotDifferentiable {
@@ -67,52 +67,35 @@ func TestKernelSVMForwardIsAdjoint(t *testing.T) {
 		if errors.Is(err, qpdiff.ErrIllPosed) {
 			continue
 		}
-		alone := make([]float64, 4)
-		if err := errors.Join(err, l.PredictJVP(nil, alone, x, dx, along)); err != nil {
-			t.Fatalf("trial %d: %v", trial, err)
-		}
+		g, gx, gb, db := casetest.NewGrad(d, nh), mat.NewDense(4, n, nil), casetest.NewGrad(d, nh), make([]float64, nt)
+		numtest.OK(t, err, l.PredictJVP(nil, alone, x, dx, along), l.PredictVJP(w, g, gx, x, v), l.VJP(w, gb, numtest.Ones(nt)), l.JVP(w, db, along))
 		if !numtest.SameBits(df, alone) {
 			t.Fatalf("trial %d: %v with kernel values kept, else %v", trial, df, alone)
 		}
-		zero := func() (*learn.Grad, *mat.Dense) {
-			return &learn.Grad{Hyper: make([]float64, nh), X: mat.NewDense(rows, n, nil), Y: make([]float64, rows)}, mat.NewDense(4, n, nil)
-		}
-		// same compares Σ got·v with Σ g·along, to 1e-12 of their terms.
-		same := func(what string, got, v []float64, g *learn.Grad, gx *mat.Dense) {
-			t.Helper()
-			var lhs, rhs, size float64
-			for i, a := range got {
-				lhs += a * v[i]
-				size += math.Abs(a * v[i])
+		moves := slices.Concat(casetest.GradSlices(along)...)
+		for _, c := range []struct {
+			what                    string
+			v, forward, back, moves []float64
+		}{
+			{"PredictJVP", v, df, slices.Concat(append(casetest.GradSlices(g), gx.RawMatrix().Data)...), append(slices.Clone(moves), dx.RawMatrix().Data...)},
+			{"JVP", numtest.Ones(nt), db, slices.Concat(casetest.GradSlices(gb)...), moves},
+		} {
+			lhs, rhs, size := dense.Dot(c.v, c.forward), dense.Dot(c.back, c.moves), l.termsOf()
+			for k, a := range c.back {
+				size += math.Abs(a * c.moves[k])
 			}
-			for i, s := range append(casetest.GradSlices(g), gx.RawMatrix().Data) {
-				for k, a := range s {
-					term := a * append(casetest.GradSlices(along), dx.RawMatrix().Data)[i][k]
-					rhs += term
-					size += math.Abs(term)
-				}
-			}
-			if !(math.Abs(lhs-rhs) <= 1e-12*(size+l.termsOf())) {
-				t.Fatalf("trial %d: %s: ⟨v, J·d⟩ = %.16g, ⟨Jᵀv, d⟩ = %.16g", trial, what, lhs, rhs)
+			if !(math.Abs(lhs-rhs) <= 1e-12*size) {
+				t.Fatalf("trial %d: %s: ⟨v, J·d⟩ = %.16g, ⟨Jᵀv, d⟩ = %.16g", trial, c.what, lhs, rhs)
 			}
 		}
-		g, gx := zero()
-		numtest.OK(t, l.PredictVJP(w, g, gx, x, v))
-		same("PredictJVP", df, v, g, gx)
 		if g.Generalised {
 			generalised++
 		}
 		if len(l.rows.First) < rows {
 			tied++
 		}
-		if l.Intercept {
-			if len(l.q.free) == 0 {
-				bounded++
-			}
-			g, gx := zero()
-			db := make([]float64, 1)
-			numtest.OK(t, l.VJP(w, g, []float64{1.5}), l.JVP(w, db, along))
-			same("JVP", db, []float64{1.5}, g, gx)
+		if l.Intercept && len(l.q.free) == 0 {
+			bounded++
 		}
 	}
 	if generalised < numtest.Long(20) || tied < numtest.Long(100) || bounded < numtest.Long(10) || parted < numtest.Long(20) {
