@@ -297,28 +297,3 @@ func TestPenalisedOptimalOnPaths(t *testing.T) {
 		}
 	})
 }
-
-// With λ1 = 0 it is ridge regression, whose solution gonum's QR decomposition of
-// the stacked least-squares problem gives as well.
-func TestElasticNetIsRidgeWithoutLambda1(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		d := casetest.RandomData(rapid.Uint64().Draw(t, "seed"), rapid.IntRange(1, 20).Draw(t, "rows"), rapid.IntRange(1, 10).Draw(t, "n"), false)
-		rows, n := d.X.Dims()
-		l2 := math.Pow(10, rapid.Float64Range(-2, 1).Draw(t, "λ2"))
-		stacked := mat.NewDense(rows+n, n, nil)
-		stacked.Slice(0, rows, 0, n).(*mat.Dense).Copy(d.X)
-		for j := range n {
-			stacked.Set(rows+j, j, math.Sqrt(l2*float64(rows)))
-		}
-		want := mat.NewDense(n, 1, nil)
-		numtest.OK(t, want.Solve(stacked, mat.NewDense(rows+n, 1, append(slices.Clone(d.Y), make([]float64, n)...))))
-		var e ElasticNet
-		theta := make([]float64, n)
-		numtest.OK(t, e.Load(d), e.Fit(theta, []float64{0, l2}))
-		for j, v := range theta {
-			if !(math.Abs(v-want.At(j, 0)) <= 1e-11*(1+mat.Norm(want, 2))) {
-				t.Fatalf("theta %v, want %v", theta, want.RawMatrix().Data)
-			}
-		}
-	})
-}

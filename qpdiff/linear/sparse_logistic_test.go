@@ -3,12 +3,10 @@ package linear
 import (
 	"errors"
 	"math"
-	"math/rand/v2"
 	"testing"
 
 	"cvgm/qpdiff/internal/casetest"
 	"cvgm/qpdiff/internal/dense"
-	"cvgm/qpdiff/internal/learner"
 	"cvgm/qpdiff/internal/numtest"
 	"cvgm/qpdiff/learn"
 	"cvgm/qpdiff/learntest"
@@ -106,118 +104,6 @@ func TestSparseLogisticGroupsContract(t *testing.T) {
 
 // sigmoid returns 1/(1 + exp(−v)).
 func sigmoid(v float64) float64 { return 1 / (1 + math.Exp(-v)) }
-
-// proximalGradient solves the problem by proximal gradient steps with momentum, which
-// begins anew where the objective rises, until a step of length 1/L moves no entry by
-// more than tol.
-func proximalGradient(t *testing.T, d learn.Data, intercept bool, l1, l2 []float64, tol float64) []float64 {
-	rows, n := d.X.Dims()
-	counts := learner.Counts(d, nil)
-	params := n
-	if intercept {
-		params++
-	}
-	x := func(i, j int) float64 {
-		if j == n {
-			return 1
-		}
-		return d.X.At(i, j)
-	}
-	var total, lipschitz float64
-	for i := range rows {
-		total += dense.CountAt(counts, i)
-		for j := range params {
-			lipschitz += dense.CountAt(counts, i) * x(i, j) * x(i, j) / 4
-		}
-	}
-	lipschitz = lipschitz/total + dense.Largest(l2)
-	theta, before, at, grad := make([]float64, params), make([]float64, params), make([]float64, params), make([]float64, params)
-	momentum := 1.0
-	for range 1_000_000 {
-		clear(grad)
-		for i, y := range d.Y {
-			m := 0.0
-			for j, v := range at {
-				m += y * v * x(i, j)
-			}
-			for j := range grad {
-				grad[j] -= dense.CountAt(counts, i) / total * y * x(i, j) * sigmoid(-m)
-			}
-		}
-		copy(before, theta)
-		turn, moved := 0.0, 0.0
-		for j := range theta {
-			v := at[j] - grad[j]/lipschitz
-			if j < n {
-				v = dense.Sign(v) * max(0, math.Abs(v)-l1[j]/lipschitz) / (1 + l2[j]/lipschitz)
-			}
-			theta[j] = v
-			turn += (at[j] - v) * (v - before[j])
-			moved = max(moved, math.Abs(v-at[j]))
-		}
-		if moved <= tol {
-			return theta
-		}
-		next := (1 + math.Sqrt(1+4*momentum*momentum)) / 2
-		if turn > 0 { // the momentum leads uphill
-			momentum, next = 1, 1
-		}
-		for j, v := range theta {
-			at[j] = v + (momentum-1)/next*(v-before[j])
-		}
-		momentum = next
-	}
-	t.Fatal("proximal gradient steps do not converge")
-	return nil
-}
-
-// An independent method finds the same θ and the same support, with intercepts, groups
-// and weights.
-func TestSparseLogisticIsTheProximalGradientSolution(t *testing.T) {
-	// A step of 1e-15 leaves an error of that over the least curvature in units of L:
-	// above 1e-3 with these penalties.
-	const stepTol, solutionTol = 1e-15, 1e-11
-	rng := rand.New(rand.NewPCG(51, 1))
-	supports := 0
-	for trial := range numtest.Long(100) {
-		rows, n := 4+rng.IntN(30), 1+rng.IntN(8)
-		d := casetest.RandomData(rng.Uint64(), rows, n, true)
-		d.Y[0], d.Y[1] = 1, -1
-		if trial%3 == 0 {
-			d.Weights = make([]float64, rows)
-			for i := range d.Weights {
-				d.Weights[i] = max(0, math.Round(4*rng.Float64())-1)
-			}
-			d.Weights[0], d.Weights[1] = 2, 1
-		}
-		if trial%4 == 0 {
-			for i := range rows {
-				d.Dense().Set(i, 0, d.X.At(i, 0)+2)
-			}
-		}
-		l := &SparseLogistic{Intercept: rng.IntN(2) == 0, Groups: casetest.DrawGroups(rng, n)}
-		params, nh := l.Dims(n)
-		hyper := make([]float64, nh)
-		for i := range nh / 2 {
-			hyper[i], hyper[nh/2+i] = .2*rng.Float64(), .02+.2*rng.Float64()
-		}
-		theta := make([]float64, params)
-		numtest.OK(t, l.Load(d), l.Fit(theta, hyper))
-		each := perFeatureHyper(l.Groups, n, hyper)
-		want := proximalGradient(t, d, l.Intercept, each[:n], each[n:], stepTol)
-		for j, v := range want {
-			if !(math.Abs(theta[j]-v) <= solutionTol) || (v == 0) != (theta[j] == 0) {
-				t.Fatalf("trial %d: θ %v, proximal gradient %v", trial, theta, want)
-			}
-			if j < n && v == 0 {
-				supports++
-			}
-		}
-	}
-	if supports < 20 {
-		t.Errorf("only %d coordinates at zero", supports)
-	}
-}
 
 // With λ1 = 0 it is a Logistic at C = 1/(N·λ2), with its derivatives.
 func TestSparseLogisticIsLogisticWithoutLambda1(t *testing.T) {
