@@ -36,12 +36,11 @@ type Kink struct {
 // generalised derivative from one beside the kink, relative to the largest entry.
 const kinkTol = 1e-6
 
-// Kinks tests a learner at kinks: that a VJP names what is weakly active, also behind rows
-// that do not count, and the inputs without a derivative; that it refuses these alone and
-// leaves their fields; that JVPs are the limits of one-sided difference quotients, or refused likewise, and
-// linear where there is a derivative, which is then that of VJP; and that a generalised
-// VJP sets Grad.Generalised where it adds an element of the generalised derivative and
-// nowhere else, and has the derivative of Side.
+// Kinks tests a learner at kinks. A VJP names what is weakly active, also behind rows that
+// do not count, and the inputs without a derivative, and leaves their fields alone. A JVP
+// is the limit of one-sided difference quotients, or is refused likewise. In the other
+// inputs it is linear, and that of the VJP. A generalised VJP sets Grad.Generalised where it
+// adds an element of the generalised derivative and nowhere else, and is the derivative on Side.
 func Kinks(t *testing.T, newLearner func() learn.KinkedLearner, kinks ...Kink) {
 	t.Helper()
 	for _, k := range kinks {

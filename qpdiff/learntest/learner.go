@@ -1,5 +1,5 @@
 // Package learntest holds the contracts of learners and kernels as tests that anyone can run
-// on types of their own: [Learner], [Kernel], [LeaveOneOut] and [Allocations].
+// on types of their own: [Learner], [Kinks], [Kernel], [LeaveOneOut] and [Allocations].
 package learntest
 
 import (
