@@ -229,7 +229,7 @@ func (k *kinkTest) linear(t *testing.T, j learn.ForwardLearner, d *learn.Grad, a
 	numtest.NearAll(t, "VJP", []float64{want}, []float64{floats.Dot(k.v, along)}, 1e-12, 1)
 }
 
-// generalised: an element of the generalised derivative is that of Side, and told.
+// generalised: a generalised VJP sets Grad.Generalised and has the derivative of Side.
 func (k *kinkTest) generalised(t *testing.T) {
 	k.l.SetGeneralised(true)
 	lost := k.lost()

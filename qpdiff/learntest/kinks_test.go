@@ -3,7 +3,6 @@ package learntest_test
 import (
 	"errors"
 	"math"
-	"strings"
 	"testing"
 
 	"cvgm/qpdiff"
@@ -31,12 +30,18 @@ func TestKinks(t *testing.T) {
 	corner := data(2, []float64{1, -1, 1}, 1, 0, 0, -1, .25, .5)
 	many := data(2, []float64{1, -1, 1, -1}, 1, 0, 0, -1, 1, 1, -1, -2)
 	many.Weights = []float64{2, 2, 1, 1}
-	net, sparse, svm, loss := func() learn.KinkedLearner { return new(linear.ElasticNet) }, func() learn.KinkedLearner { return new(linear.SparseLogistic) },
-		func() learn.KinkedLearner { return new(margin.SVM) }, func() learn.KinkedLearner { return new(margin.LearnedLoss) }
-	kernelSVM := func(l kernel.SVM) func() learn.KinkedLearner {
-		return func() learn.KinkedLearner {
-			return &casetest.Predictions{P: &kernel.SVM{Kernel: l.Kernel, Intercept: l.Intercept}}
-		}
+	type kinked struct {
+		new               func() learn.KinkedLearner
+		classes, oneSided bool
+	}
+	net, sparse := kinked{func() learn.KinkedLearner { return new(linear.ElasticNet) }, false, true}, kinked{func() learn.KinkedLearner { return new(linear.SparseLogistic) }, false, true}
+	svm, loss := kinked{func() learn.KinkedLearner { return new(margin.SVM) }, true, true}, kinked{func() learn.KinkedLearner { return new(margin.LearnedLoss) }, true, true}
+	huber := kinked{func() learn.KinkedLearner { return new(linear.Huber) }, false, false}
+	b := kinked{func() learn.KinkedLearner { return &kernel.SVM{Intercept: true} }, true, false}
+	values := func(k kernel.Kernel, intercept bool) kinked {
+		return kinked{func() learn.KinkedLearner {
+			return &casetest.Predictions{P: &kernel.SVM{Kernel: k, Intercept: intercept}}
+		}, true, false}
 	}
 	rows, coords := func(i ...int) qpdiff.Weak { return qpdiff.Weak{Rows: i} }, func(j ...int) qpdiff.Weak { return qpdiff.Weak{Coords: j} }
 	all := func(hyper ...qpdiff.Input) []qpdiff.Input { return append(hyper, "X", "y") }
@@ -44,7 +49,7 @@ func TestKinks(t *testing.T) {
 	e := math.Exp(-1)
 	for _, c := range []struct {
 		name   string
-		new    func() learn.KinkedLearner
+		kinked kinked
 		data   learn.Data
 		hyper  []float64
 		weak   qpdiff.Weak
@@ -75,24 +80,23 @@ func TestKinks(t *testing.T) {
 		{"learned loss, weights", loss, learn.Data{X: line.X, Y: classes, Weights: []float64{2, 1}}, []float64{0, 1, 0, 0, (2*e + 2*e*e) / 3}, rows(0), []qpdiff.Input{"alpha1"}, 0},
 		{"learned loss, curvature", loss, line, []float64{0, 1, .5, 0, e/2 + e*e}, rows(0), byLoss, 0},
 		// θ = 1 at δ = 1, with the residuals −1, 0 and 10.
-		{"Huber", func() learn.KinkedLearner { return new(linear.Huber) }, data(1, []float64{0, 1, 11}, 1, 1, 1), []float64{0, 1}, rows(0), all("λ2", "δ"), 2},
+		{"Huber", huber, data(1, []float64{0, 1, 11}, 1, 1, 1), []float64{0, 1}, rows(0), all("λ2", "δ"), 2},
 		// A row more than determines the fit.
-		{"kernel SVM", kernelSVM(kernel.SVM{Kernel: kernel.Polynomial{Degree: 1}}), data(1, []float64{1, -1, -1}, 1, -1, -3), []float64{5, 1, 0}, rows(1), all("C", "kernel parameters"), 0},
+		{"kernel SVM", values(kernel.Polynomial{Degree: 1}, false), data(1, []float64{1, -1, -1}, 1, -1, -3), []float64{5, 1, 0}, rows(1), all("C", "kernel parameters"), 0},
 		// A kernel of 0 between the two rows: β = ±min(1, C).
-		{"kernel SVM, β at C", kernelSVM(kernel.SVM{}), data(1, classes, 0, 100), []float64{1, 1}, rows(0, 1), all("C", "kernel parameters"), -1},
-		{"kernel SVM, β at C, with intercept", kernelSVM(kernel.SVM{Intercept: true}), data(1, classes, 0, 100), []float64{1, 1}, rows(0, 1), all("C", "kernel parameters"), -1},
-		{"kernel SVM, b", func() learn.KinkedLearner { return &kernel.SVM{Intercept: true} }, data(1, classes, 0, 100), []float64{1, 1}, rows(0, 1), all("C", "kernel parameters"), -1},
+		{"kernel SVM, β at C", values(nil, false), data(1, classes, 0, 100), []float64{1, 1}, rows(0, 1), all("C", "kernel parameters"), -1},
+		{"kernel SVM, β at C, with intercept", values(nil, true), data(1, classes, 0, 100), []float64{1, 1}, rows(0, 1), all("C", "kernel parameters"), -1},
+		{"kernel SVM, b", b, data(1, classes, 0, 100), []float64{1, 1}, rows(0, 1), all("C", "kernel parameters"), -1},
 	} {
 		var side []float64
 		if c.side != 0 {
 			side = make([]float64, len(c.hyper))
 			side[max(c.side, -c.side)-1] = math.Copysign(1, float64(c.side))
 		}
-		l := c.new()
-		refuses := strings.Contains(c.name, "Huber") || strings.Contains(c.name, "kernel")
-		learntest.Kinks(t, c.new, learntest.Kink{Case: learntest.Case{Name: c.name, Data: c.data, Hyper: c.hyper, ClassLabels: strings.Contains(c.name, "SVM") || strings.Contains(c.name, "loss")},
-			Weak: c.weak, Inputs: c.inputs, OneSided: !refuses, Side: side})
+		learntest.Kinks(t, c.kinked.new, learntest.Kink{Case: learntest.Case{Name: c.name, Data: c.data, Hyper: c.hyper, ClassLabels: c.kinked.classes},
+			Weak: c.weak, Inputs: c.inputs, OneSided: c.kinked.oneSided, Side: side})
 		if len(c.inputs) == 1 {
+			l := c.kinked.new()
 			theta := make([]float64, numtest.First(l.Dims(c.data.Dense().RawMatrix().Cols)))
 			down := &learn.Grad{Hyper: make([]float64, len(c.hyper))}
 			down.Hyper[0] = -1

@@ -74,9 +74,9 @@ func (o outcome) near(t *testing.T, what string, want outcome, tol, floor float6
 	}
 }
 
-// TestCounts: bad weights and rows are refused by name, weights of 1 and another kind of matrix
-// give the bits of none and of a *mat.Dense, and the unit of the weights does not matter where the objective
-// is a mean, and goes into C where it is not.
+// Bad weights, rows and matrices are refused by name. Weights of 1 give the bits of none,
+// and another kind of matrix those of a *mat.Dense. The unit of the weights does not matter
+// where the objective is a mean, and goes into C where it is not.
 func TestCounts(t *testing.T) {
 	for _, c := range learners {
 		plain := casetest.RandomData(3, 21, 3, true)

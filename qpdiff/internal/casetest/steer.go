@@ -11,8 +11,8 @@ import (
 	"cvgm/qpdiff/learn"
 )
 
-// A Steer leads a learner to its kinks by one hyperparameter. Between two values with different faces
-// there is one at which a row or a coordinate is weakly active.
+// A Steer leads a learner to its kinks by one hyperparameter. Between two values with
+// different faces there is one at which a row or a coordinate is weakly active.
 type Steer struct {
 	Learner learn.KinkedLearner
 	Data    learn.Data
@@ -28,8 +28,8 @@ type Steer struct {
 	Cond, Slack float64
 }
 
-// Crossing bisects from lo to hi to two neighbouring numbers with different faces. It counts the
-// VJPs refused beside kinks, and those answered away from them.
+// Crossing bisects from lo to hi to two neighbouring numbers with different faces. It counts
+// the VJPs refused beside kinks, and those answered away from them.
 func (s *Steer) Crossing(t *testing.T, lo, hi float64) (refused, answered int) {
 	t.Helper()
 	answered += s.away(t, lo)

@@ -65,8 +65,8 @@ func (p *marginSolver) gap() (gap, cond float64) {
 
 // No product is answered at kinks that bisection of a penalty finds, with a margin loss
 // with and without curvature, and every product is away from them. Units do not matter.
-// The solver may keep a row on its side, or on the elbow, for 1e-12 of its terms beyond the kink:
-// what is answered is off it by more than rounding.
+// The solver may keep a row on its side, or on the elbow, for 1e-12 of its terms beyond
+// the kink: an answer there is off it by more than rounding.
 func TestMarginLearnersStrictComplementarity(t *testing.T) {
 	rng := rand.New(rand.NewPCG(20, 1))
 	var refused, answered [2]int
