@@ -155,21 +155,12 @@ func (l *SVM) Fit(theta, hyper []float64) error {
 // only, share it by what they count. It overwrites dst, and allocates only where dst has
 // too little capacity. The error is ErrNotFitted.
 func (l *SVM) Multipliers(dst []float64) ([]float64, error) {
-	if err := l.state.Fitted(); err != nil {
-		return nil, err
-	}
-	dst = dst[:0]
-	for i, k := range l.rows.Of {
-		alpha := 0.0
-		if k >= 0 {
-			if alpha = l.c; !l.q.atC(k, l.q.beta[k]) {
-				alpha = min(math.Abs(l.q.beta[k])/l.rows.Copies[k], l.c)
-			}
-			alpha *= dense.CountAt(l.counts, i)
+	return l.rows.Spread(&l.state, dst, func(k int) float64 {
+		if l.q.atC(k, l.q.beta[k]) {
+			return l.c
 		}
-		dst = append(dst, alpha)
-	}
-	return dst, nil
+		return min(math.Abs(l.q.beta[k])/l.rows.Copies[k], l.c)
+	})
 }
 
 // SupportVectors returns the training rows whose dual variables are not 0 at the last

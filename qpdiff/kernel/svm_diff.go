@@ -39,11 +39,7 @@ func (d *kernelDerivative) begin(l *kernelSVMFit, generalised bool, g *learn.Gra
 			return check.ArgErrorf("Data", qpdiff.ErrIllPosed, remedyForDecisions, "is so ill-conditioned that rounding hides which rows are weakly active: it may have moved their β by %.2g of their bounds", l.blur)
 		}
 		if !generalised {
-			var weak qpdiff.Weak
-			for _, k := range l.weak {
-				weak.Rows = append(weak.Rows, l.rows.First[k])
-			}
-			return learner.NotDifferentiable(g, weak, "move the hyperparameters, or set Generalised", "C", "kernel parameters")
+			return learner.NotDifferentiable(g, qpdiff.Weak{Rows: l.weak}, l.rows.First, "move the hyperparameters, or set Generalised", "C", "kernel parameters")
 		}
 	}
 	if d.fit == l.state.Fit {
@@ -195,7 +191,7 @@ func (d *kernelDerivative) throughFit(l *kernelSVMFit, g *learn.Grad, omega floa
 		if k < 0 {
 			continue
 		}
-		share := l.share(i, k)
+		share := l.rows.Share(i, k)
 		if g.Y != nil {
 			g.Y[i] += share * d.dy[k]
 		}
@@ -207,14 +203,11 @@ func (d *kernelDerivative) throughFit(l *kernelSVMFit, g *learn.Grad, omega floa
 
 // ties is [SVM.Ties].
 func (d *kernelDerivative) ties(l *kernelSVMFit, visit func(i, k int, sign float64, dir []float64) bool) {
-	if l.state.Fit == 0 || d.product != l.state.Fit || len(l.rows.First) == len(l.rows.Of) {
+	if l.state.Fit == 0 || d.product != l.state.Fit {
 		return
 	}
-	for k, row := range l.rows.Of {
-		if row < 0 || l.rows.First[row] == k {
-			continue
-		}
-		i := l.rows.First[row]
+	for i, k := range l.rows.Equal {
+		row := l.rows.Of[k]
 		// With other shares of β and of w, the cotangents of the copies differ by
 		// multiples of gx and of w times the slope, or of the latter alone.
 		if _, free := slices.BinarySearch(d.free, row); free && !visit(i, k, 1, d.gx[row*l.n:(row+1)*l.n]) || d.w[row] == 0 {
@@ -266,7 +259,8 @@ func (d *kernelDerivative) tangent(l *kernelSVMFit, generalised bool, t *learn.G
 	if err := d.begin(l, generalised, t); err != nil {
 		return 0, err
 	}
-	if err := d.checkEqual(l, t); err != nil {
+	determines := func(row int) bool { return slices.Contains(d.conditions, row) }
+	if err := l.rows.CheckEqual(t, l.state.Data.Y, determines, func(int) bool { return true }); err != nil {
 		return 0, err
 	}
 	d.ty, d.tx = dense.Zeros(d.ty, n), dense.Zeros(d.tx, n*l.n)
@@ -274,7 +268,7 @@ func (d *kernelDerivative) tangent(l *kernelSVMFit, generalised bool, t *learn.G
 		if k < 0 {
 			continue
 		}
-		share := l.share(i, k)
+		share := l.rows.Share(i, k)
 		if t.Y != nil {
 			d.ty[k] += share * t.Y[i]
 		}
@@ -313,21 +307,4 @@ func (d *kernelDerivative) tangent(l *kernelSVMFit, generalised bool, t *learn.G
 	db = d.solve(l, d.z, sum)
 	dense.Scatter(d.dbeta, d.z, d.free)
 	return db, nil
-}
-
-// checkEqual reports equal rows, whose conditions determine β and b, that t parts.
-func (d *kernelDerivative) checkEqual(l *kernelSVMFit, t *learn.Grad) error {
-	if len(l.rows.First) == len(l.rows.Of) {
-		return nil
-	}
-	for k, row := range l.rows.Of {
-		if row < 0 || l.rows.First[row] == k || !slices.Contains(d.conditions, row) {
-			continue
-		}
-		i := l.rows.First[row]
-		if t.Y != nil && t.Y[i] != t.Y[k] || t.X != nil && !slices.Equal(t.X.RawRowView(i), t.X.RawRowView(k)) {
-			return check.ArgErrorf("d", qpdiff.ErrNotDifferentiable, "move them equally, or move the hyperparameters", "parts the equal rows %d and %d, which are at the kink of their loss", i, k)
-		}
-	}
-	return nil
 }

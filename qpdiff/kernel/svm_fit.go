@@ -15,7 +15,6 @@ import (
 type kernelSVMFit struct {
 	kernelMachine // its rows are the distinct rows of X, its coefficients β
 	rows          learner.RowSet
-	counts        []float64 // what each row of the data counts, nil: one each
 	c             float64
 	q             boxQP
 
@@ -38,8 +37,8 @@ func (l *kernelSVMFit) load(d learn.Data, bias bool) {
 		copy(row, features.RawRowView(i))
 		row[n] = y
 	}
-	l.counts = learner.Counts(d, l.counts)
-	if l.rows.Distinct(l.points, rows, w, l.counts) {
+	l.rows.Counts = learner.Counts(d, l.rows.Counts)
+	if l.rows.Distinct(l.points, rows, w) {
 		same = false
 	}
 	l.q.balanced = bias
@@ -106,6 +105,3 @@ func (l *kernelSVMFit) bounds(c float64) error {
 	l.c = c
 	return nil
 }
-
-// share returns the part of what distinct row k counts that row i counts.
-func (l *kernelSVMFit) share(i, k int) float64 { return dense.CountAt(l.counts, i) / l.rows.Copies[k] }

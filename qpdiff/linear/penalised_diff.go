@@ -103,7 +103,7 @@ func (e *penalisedQuadratic) notDifferentiable(g *learn.Grad) error {
 	if e.blur > dense.HiddenTol {
 		return e.blurred()
 	}
-	return learner.NotDifferentiable(&wanted, qpdiff.Weak{Coords: slices.Clone(weak)},
+	return learner.NotDifferentiable(&wanted, qpdiff.Weak{Coords: weak}, nil,
 		"move λ1, ask JVP for a directional derivative, or set Generalised", hyper...)
 }
 

@@ -1,8 +1,6 @@
 package margin
 
 import (
-	"slices"
-
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/internal/dense"
 	"cvgm/qpdiff/internal/learner"
@@ -84,9 +82,5 @@ func (l *marginFit) Elbow(dst []int) ([]int, error) {
 // notDifferentiable is the error of the wanted inputs that have no derivative; hyper
 // are the names of the hyperparameters among them, and weak lists distinct rows.
 func (l *marginFit) notDifferentiable(g *learn.Grad, weak qpdiff.Weak, hyper ...qpdiff.Input) error {
-	named := qpdiff.Weak{Coords: slices.Clone(weak.Coords)}
-	for _, i := range weak.Rows {
-		named.Rows = append(named.Rows, l.p.First[i])
-	}
-	return learner.NotDifferentiable(g, named, "move the hyperparameters, ask JVP for a directional derivative, or set Generalised", hyper...)
+	return learner.NotDifferentiable(g, weak, l.p.First, "move the hyperparameters, ask JVP for a directional derivative, or set Generalised", hyper...)
 }

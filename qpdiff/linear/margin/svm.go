@@ -96,18 +96,7 @@ func (l *SVM) Fit(theta, hyper []float64) error {
 // multipliers have a unique sum only, share it equally. It overwrites dst, and
 // allocates only where dst has too little capacity. The error is ErrNotFitted.
 func (l *SVM) Multipliers(dst []float64) ([]float64, error) {
-	if err := l.state.Fitted(); err != nil {
-		return nil, err
-	}
-	dst = dst[:0]
-	for i, k := range l.p.Of {
-		b := 0.0
-		if k >= 0 {
-			b = l.p.count(i) * l.multiplier(k)
-		}
-		dst = append(dst, b)
-	}
-	return dst, nil
+	return l.p.Spread(&l.state, dst, l.multiplier)
 }
 
 // multiplier returns the multiplier of each copy of the distinct row k.
