@@ -56,7 +56,7 @@ func (e *elasticNetFit) dataVJP(_ *penalisedDerivative, g *learn.Grad, act []int
 }
 
 // dataJVP is part of a penalisedModel.
-func (e *elasticNetFit) dataJVP(b []float64, t *learn.Grad) {
+func (e *elasticNetFit) dataJVP(_ *penalisedDerivative, b []float64, t *learn.Grad) {
 	theta := e.qp.x
 	rows := e.state.Data.Dense()
 	for i, y := range e.state.Data.Y {

@@ -73,10 +73,7 @@ func (l *Logistic) Load(d learn.Data) error {
 	l.state.Unload()
 	d.X = d.Dense()
 	l.full, l.out = nil, nil
-	if x := d.Dense(); x == nil || x.IsEmpty() || len(d.Y) != x.RawMatrix().Rows {
-		return d.Check()
-	}
-	if err := check.Counts(d.Rows, d.Weights, len(d.Y)); err != nil {
+	if err := checkRows(d); err != nil {
 		return err
 	}
 	if l.Intercept < NoIntercept || l.Intercept > PenalisedIntercept {

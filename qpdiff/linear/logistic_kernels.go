@@ -89,6 +89,14 @@ type logisticProblem struct {
 	most   float64   // the largest of them
 }
 
+// checkRows is [learn.Data.Check] without the entries, which fold checks.
+func checkRows(d learn.Data) error {
+	if x := d.Dense(); x == nil || x.IsEmpty() || len(d.Y) != x.RawMatrix().Rows {
+		return d.Check()
+	}
+	return check.Counts(d.Rows, d.Weights, len(d.Y))
+}
+
 // fold sets z to the labels times the features of d, whose shape and counts have been
 // checked, with the labels as the last entry of each row if d has one feature less than
 // the problem. Its errors are those of [Logistic.Load].

@@ -19,13 +19,13 @@ type penalisedModel interface {
 	// derivatives of c − Gθ at fixed θ, and reports an overflow of these or of g.Hyper.
 	dataVJP(d *penalisedDerivative, g *learn.Grad, act []int, u []float64) error
 	// dataJVP adds to b the derivative of c − Gθ at fixed θ along t.X and t.Y.
-	dataJVP(b []float64, t *learn.Grad)
+	dataJVP(d *penalisedDerivative, b []float64, t *learn.Grad)
 }
 
 // penalisedDerivative is the scratch of the derivatives of a penalisedModel.
 type penalisedDerivative struct {
 	u, b  []float64   // solution and right-hand side of the active system
-	rows  []float64   // work of dataVJP: one entry per row of data
+	rows  []float64   // work of dataVJP and dataJVP
 	hyper []float64   // products with respect to the hyperparameters
 	part  piecewiseQP // the problem restricted, where a coordinate is weakly active
 }
@@ -125,7 +125,7 @@ func (d *penalisedDerivative) forward(m penalisedModel, dtheta []float64, t *lea
 	b := d.b
 	clear(b)
 	if t.X != nil || t.Y != nil {
-		m.dataJVP(b, t)
+		m.dataJVP(d, b, t)
 	}
 	if h := t.Hyper; h != nil {
 		for j := range e.features {

@@ -86,10 +86,7 @@ func (l *SparseLogistic) SetGeneralised(on bool) { l.Generalised = on }
 func (l *SparseLogistic) Load(d learn.Data) error {
 	l.state.Unload()
 	d.X = d.Dense()
-	if x := d.Dense(); x == nil || x.IsEmpty() || len(d.Y) != x.RawMatrix().Rows {
-		return d.Check()
-	}
-	if err := check.Counts(d.Rows, d.Weights, len(d.Y)); err != nil {
+	if err := checkRows(d); err != nil {
 		return err
 	}
 	rows, n := d.X.Dims()

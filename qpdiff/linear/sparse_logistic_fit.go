@@ -80,6 +80,8 @@ func (l *sparseLogisticFit) column(j int) []float64 { return l.z[j*l.m : (j+1)*l
 // bounds sets inv and limit, and reports a feature whose part of the Hessian overflows.
 func (l *sparseLogisticFit) bounds() error {
 	l.inv = 1 / l.total
+	// Derivatives take cs and ch, in which 1/N is.
+	l.c, l.most = 1, l.most*l.inv
 	for j := range l.d {
 		sum, squares := 0.0, 0.0
 		for i, v := range l.column(j) {
