@@ -131,16 +131,9 @@ type kernelRidgeFit struct {
 
 // load takes the rows over from the data.
 func (l *kernelRidgeFit) load(bias bool) {
-	d, rows, n := l.state.Data, len(l.state.Data.Y), l.n
-	l.counts = learner.Counts(d, l.counts)
-	l.rows = dense.Grow(l.rows, rows)[:0]
-	total := 0.0
-	for i := range rows {
-		if count := dense.CountAt(l.counts, i); count > 0 {
-			l.rows = append(l.rows, i)
-			total += count
-		}
-	}
+	d, n := l.state.Data, l.n
+	var total float64
+	l.counts, l.rows, total = learner.Counting(d, l.counts, l.rows)
 	m := len(l.rows)
 	l.stride = n
 	l.points = dense.Grow(l.points, m*n)

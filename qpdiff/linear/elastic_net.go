@@ -100,18 +100,9 @@ func (e *ElasticNet) Reset() {
 // the support, or those about to enter it, are linearly dependent. After an
 // error there is no fit, and θ is left as it was.
 func (e *ElasticNet) Fit(theta, hyper []float64) error {
-	n := e.n
-	_, hypers := e.Dims(n)
-	if err := e.state.BeginTheta(theta, n, hypers); err != nil {
+	if err := e.begin(e.Groups, theta, hyper); err != nil {
 		return err
 	}
-	if err := e.groups.set(e.Groups, n); err != nil {
-		return err
-	}
-	if err := learner.CheckHyper(hyper, hypers); err != nil {
-		return err
-	}
-	e.groups.spread(e.l1, e.l2, hyper)
 	// The residual of the solution is not longer than y, so that some penalties
 	// hold their coordinates at zero for certain. In the warm start their slopes
 	// might overflow.

@@ -152,6 +152,27 @@ func (p *logisticProblem) oneSign() bool {
 		!slices.ContainsFunc(labels, func(y float64) bool { return y < 0 })
 }
 
+// descent returns the part t of a step of length r with which the objective descends for
+// certain: where the length is at most logisticSafeStep, or the slope at its end still
+// negative. It tries the full step first; if that is too long, it bisects until the slope
+// is between 0 and logisticSlope of slope0, which it is at the start.
+func descent(r, slope0 float64, slope func(t float64) float64) float64 {
+	lo, hi, t := 0.0, math.Inf(1), 1.0
+	for range logisticBisections {
+		s := slope(t)
+		if t*r <= logisticSafeStep || s <= 0 && (s >= logisticSlope*slope0 || t == 1) {
+			break
+		}
+		if s > 0 {
+			hi = t
+		} else {
+			lo = t
+		}
+		t = (lo + hi) / 2
+	}
+	return t
+}
+
 // counted returns v times what each row counts, in dst where that is not v itself.
 func (p *logisticProblem) counted(dst *[]float64, v []float64) []float64 {
 	if p.counts == nil {

@@ -13,7 +13,6 @@ import (
 
 // A penalisedModel is a learner whose fit solves a penalisedQuadratic.
 type penalisedModel interface {
-	lastFit() *learner.State
 	quadratic() *penalisedQuadratic
 	// dataVJP adds to g.X and g.Y the products of u, on the coordinates act, with the
 	// derivatives of c − Gθ at fixed θ, and reports an overflow of these or of g.Hyper.
@@ -35,10 +34,10 @@ func (d *penalisedDerivative) resize(n int) { d.u, d.b = dense.Grow(d.u, n), den
 
 // adjoint is the VJP of m.
 func (d *penalisedDerivative) adjoint(m penalisedModel, generalised bool, g *learn.Grad, dtheta []float64) error {
-	if err := m.lastFit().CheckAdjoint(g, dtheta); err != nil {
+	e := m.quadratic()
+	if err := e.state.CheckAdjoint(g, dtheta); err != nil {
 		return err
 	}
-	e := m.quadratic()
 	d.resize(e.n)
 	q := &e.qp
 	if len(e.weak) > 0 {
@@ -114,10 +113,10 @@ func (e *penalisedQuadratic) blurred() error {
 
 // forward is the JVP of m.
 func (d *penalisedDerivative) forward(m penalisedModel, dtheta []float64, t *learn.Grad) error {
-	if err := m.lastFit().CheckForward(dtheta, t); err != nil {
+	e := m.quadratic()
+	if err := e.state.CheckForward(dtheta, t); err != nil {
 		return err
 	}
-	e := m.quadratic()
 	d.resize(e.n)
 
 	// b is the derivative of c − Gθ − λ1∘sign θ − λ2∘θ along t at fixed θ.

@@ -7,6 +7,7 @@ import (
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/internal/check"
 	"cvgm/qpdiff/internal/dense"
+	"cvgm/qpdiff/internal/learner"
 )
 
 // penalisedQuadratic is the quadratic problem with ℓ₁ and squared ℓ₂ penalties whose
@@ -18,6 +19,7 @@ import (
 // the second-order model of the loss at the solution. In both, G and c are sums over
 // rows of data.
 type penalisedQuadratic struct {
+	state    learner.State
 	n        int       // coordinates
 	features int       // of them, the first: those with penalties
 	gram     []float64 // G
@@ -44,6 +46,22 @@ func (e *penalisedQuadratic) resize(n, features int) {
 	e.gram = dense.Grow(e.gram, n*n)
 	e.qp.resize(n)
 	e.qp.g, e.qp.r = e.gram, e.l2
+}
+
+// begin begins a Fit: it checks the arguments and sets the penalties.
+func (e *penalisedQuadratic) begin(groups []int, theta, hyper []float64) error {
+	hypers := 2 * groupCount(groups)
+	if err := e.state.BeginTheta(theta, e.n, hypers); err != nil {
+		return err
+	}
+	if err := e.groups.set(groups, e.features); err != nil {
+		return err
+	}
+	if err := learner.CheckHyper(hyper, hypers); err != nil {
+		return err
+	}
+	e.groups.spread(e.l1[:e.features], e.l2[:e.features], hyper)
+	return nil
 }
 
 // suspectWeak lists the coordinates that may be weakly active at the solution, by the

@@ -120,17 +120,9 @@ func (l *SparseLogistic) Reset() {
 // of the data's terms hides the solution; ErrIterationLimit after 200 steps. After an
 // error there is no fit, and θ is left as it was.
 func (l *SparseLogistic) Fit(theta, hyper []float64) error {
-	_, hypers := l.Dims(l.features)
-	if err := l.state.BeginTheta(theta, l.d, hypers); err != nil {
+	if err := l.begin(l.Groups, theta, hyper); err != nil {
 		return err
 	}
-	if err := l.groups.set(l.Groups, l.features); err != nil {
-		return err
-	}
-	if err := learner.CheckHyper(hyper, hypers); err != nil {
-		return err
-	}
-	l.groups.spread(l.l1[:l.features], l.l2[:l.features], hyper)
 	if err := l.solve(); err != nil {
 		return err
 	}

@@ -25,7 +25,6 @@ var errSparseBlurred = check.ArgErrorf("hyper", qpdiff.ErrIllPosed, "raise λ2, 
 // derivatives read. After a fit its penalisedQuadratic is the second-order model of the
 // loss at θ, with G on the support, and θ is that model's qp.x.
 type sparseLogisticFit struct {
-	state learner.State
 	penalisedQuadratic
 	logisticProblem
 	inv float64 // 1/N
@@ -230,6 +229,3 @@ func (l *sparseLogisticFit) settle() error {
 	l.model(l.free)
 	return l.settleWeak()
 }
-
-// lastFit is part of a penalisedModel.
-func (l *sparseLogisticFit) lastFit() *learner.State { return &l.state }
