@@ -1,6 +1,7 @@
 package kernel
 
 import (
+	"cmp"
 	"slices"
 
 	"cvgm/qpdiff"
@@ -11,9 +12,13 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
+// learner returns the learner, or before the first Load something of its kind.
+func (l *kernelMachine) learner() any { return cmp.Or[any](l.through, (*Machine)(nil)) }
+
 // VJP adds dthetaᵀ·∂b/∂input at the last fit to each field of g that is not nil. Its
 // errors are those of PredictVJP.
-func (l *kernelMachine) VJP(w *qpdiff.Workspace, g *learn.Grad, dtheta []float64) error {
+func (l *kernelMachine) VJP(w *qpdiff.Workspace, g *learn.Grad, dtheta []float64) (err error) {
+	defer learner.Name(l.learner(), &err)
 	d := qpdiff.Scratch[kernelDerivative](w)
 	d.product = 0
 	if err := l.state.CheckAdjoint(g, dtheta); err != nil || !learner.Wants(g) {
@@ -31,7 +36,8 @@ func (l *kernelMachine) VJP(w *qpdiff.Workspace, g *learn.Grad, dtheta []float64
 
 // JVP sets dtheta to the derivative of b at the last fit along d, whose fields are
 // tangents of the inputs (nil: zero). Its errors are those of PredictJVP.
-func (l *kernelMachine) JVP(w *qpdiff.Workspace, dtheta []float64, d *learn.Grad) error {
+func (l *kernelMachine) JVP(w *qpdiff.Workspace, dtheta []float64, d *learn.Grad) (err error) {
+	defer learner.Name(l.learner(), &err)
 	if err := l.state.CheckForward(dtheta, d); err != nil {
 		return err
 	}
@@ -48,7 +54,8 @@ func (l *kernelMachine) JVP(w *qpdiff.Workspace, dtheta []float64, d *learn.Grad
 // PredictVJP or PredictJVP at the same rows. Errors: ErrNotFitted; an ArgError of kind
 // ErrShape for x, or ErrNotFinite for x or a value that overflows, from whose row on dst
 // is undefined.
-func (l *kernelMachine) Predict(w *qpdiff.Workspace, dst []float64, x *mat.Dense) error {
+func (l *kernelMachine) Predict(w *qpdiff.Workspace, dst []float64, x *mat.Dense) (err error) {
+	defer learner.Name(l.learner(), &err)
 	var keep *kernelValues
 	if w != nil {
 		keep = &qpdiff.Scratch[kernelDerivative](w).values
@@ -67,7 +74,8 @@ func (l *kernelMachine) Predict(w *qpdiff.Workspace, dst []float64, x *mat.Dense
 // the rows; an ArgError of kind ErrIllPosed, Generalised or not, where rounding hides
 // whether it does and may have moved the β of the rows in question by more than a
 // thousandth of their bounds.
-func (l *kernelMachine) PredictVJP(w *qpdiff.Workspace, g *learn.Grad, dx, x *mat.Dense, ddst []float64) error {
+func (l *kernelMachine) PredictVJP(w *qpdiff.Workspace, g *learn.Grad, dx, x *mat.Dense, ddst []float64) (err error) {
+	defer learner.Name(l.learner(), &err)
 	d := qpdiff.Scratch[kernelDerivative](w)
 	d.product = 0
 	if err := l.checkAdjointRows(g, dx, x, ddst); err != nil {
@@ -94,7 +102,8 @@ func (l *kernelMachine) PredictVJP(w *qpdiff.Workspace, g *learn.Grad, dx, x *ma
 // for an [SVM] an ArgError of kind ErrNotDifferentiable where d parts equal rows whose β
 // have a unique sum only, or which bound b where all β are at a bound. Where a value
 // overflows dst is undefined.
-func (l *kernelMachine) PredictJVP(w *qpdiff.Workspace, dst []float64, x, dx *mat.Dense, d *learn.Grad) error {
+func (l *kernelMachine) PredictJVP(w *qpdiff.Workspace, dst []float64, x, dx *mat.Dense, d *learn.Grad) (err error) {
+	defer learner.Name(l.learner(), &err)
 	if err := l.checkForwardRows(dst, x, dx, d); err != nil {
 		return err
 	}

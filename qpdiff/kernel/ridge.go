@@ -58,7 +58,8 @@ func (l *Ridge) Dims(n int) (theta, hyper int) { return dims(l.Kernel, l.Interce
 
 // Load makes d the data of the following fits. It keeps a reference to d, whose Rows and
 // Weights count. Errors are those of [learn.Data.Check]; after one, the learner has no data.
-func (l *Ridge) Load(d learn.Data) error {
+func (l *Ridge) Load(d learn.Data) (err error) {
+	defer learner.Name(l, &err)
 	l.state.Unload()
 	d.X = d.Dense()
 	l.loo = 0
@@ -82,7 +83,8 @@ func (l *Ridge) Reset() {
 // precision, ErrNonconvex where the kernel turns out not to be positive semidefinite,
 // ErrNotFinite where the kernel or c overflows. After an error there is no fit, and θ is
 // left as it was.
-func (l *Ridge) Fit(theta, hyper []float64) error {
+func (l *Ridge) Fit(theta, hyper []float64) (err error) {
+	defer learner.Name(l, &err)
 	l.loo = 0
 	if err := l.state.BeginTheta(theta, l.state.Params, l.state.Hypers); err != nil {
 		return err
@@ -114,7 +116,8 @@ func (l *Ridge) Coefficients(dst []float64) ([]float64, error) {
 // follows is LeaveOneOutVJP. All N predictions cost one factorisation and one inverse,
 // N³ multiplications. Errors are those of Fit, and an ArgError of kind ErrDomain where
 // the data has one row, or Rows or Weights. After an error dst is left as it was.
-func (l *Ridge) LeaveOneOut(dst, hyper []float64) error {
+func (l *Ridge) LeaveOneOut(dst, hyper []float64) (err error) {
+	defer learner.Name(l, &err)
 	l.loo = 0
 	if l.state.Forget(); l.state.Data.X == nil {
 		return learner.ErrNoData
@@ -137,7 +140,8 @@ func (l *Ridge) LeaveOneOut(dst, hyper []float64) error {
 // gradients of the kernel. Errors: ErrNotFitted without a LeaveOneOut after the last
 // Load, Fit or Reset; an ArgError of kind ErrNotFinite for ddst or where a product
 // overflows, which leaves g and dx undefined.
-func (l *Ridge) LeaveOneOutVJP(w *qpdiff.Workspace, g *learn.Grad, dx *mat.Dense, ddst []float64) error {
+func (l *Ridge) LeaveOneOutVJP(w *qpdiff.Workspace, g *learn.Grad, dx *mat.Dense, ddst []float64) (err error) {
+	defer learner.Name(l, &err)
 	if l.state.Home.Check(); l.loo == 0 {
 		return learner.ErrNoFit
 	}

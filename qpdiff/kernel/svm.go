@@ -70,10 +70,11 @@ func (l *SVM) SetGeneralised(on bool) { l.Generalised = on }
 // Weights count. Errors are ArgErrors: those of [learn.Data.Check]; ErrDomain for a label other
 // than ±1, also of a row that does not count; ErrIllPosed where all labels that count
 // are the same. After one, the learner has no data.
-func (l *SVM) Load(d learn.Data) error {
+func (l *SVM) Load(d learn.Data) (err error) {
+	defer learner.Name(l, &err)
 	l.state.Unload()
 	d.X = d.Dense()
-	err := d.Check()
+	err = d.Check()
 	if err == nil {
 		err = learner.CheckClasses(d)
 	}
@@ -101,7 +102,8 @@ func (l *SVM) Reset() {
 // kernel's values and of the solution may change a training row's decision value
 // by more than 1e-3, beside the margin 1. After an error there is no fit, and θ
 // is left as it was.
-func (l *SVM) Fit(theta, hyper []float64) error {
+func (l *SVM) Fit(theta, hyper []float64) (err error) {
+	defer learner.Name(l, &err)
 	if err := l.state.BeginTheta(theta, l.state.Params, l.state.Hypers); err != nil {
 		return err
 	}
@@ -113,7 +115,7 @@ func (l *SVM) Fit(theta, hyper []float64) error {
 	}); err != nil {
 		return err
 	}
-	err := l.gramMatrix(hyper[1:])
+	err = l.gramMatrix(hyper[1:])
 	if err == nil {
 		err = l.bounds(hyper[0])
 	}

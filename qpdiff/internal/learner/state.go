@@ -89,7 +89,7 @@ func (f *State) checkDerivative(arg string, g *learn.Grad, dtheta []float64) err
 // input. A nil g, named arg, is an error.
 func (f *State) CheckShape(arg string, g *learn.Grad) error {
 	if g == nil {
-		return check.ArgErrorf(arg, qpdiff.ErrShape, "give a Grad with the wanted fields", "is nil")
+		return check.ArgErrorf(arg, check.ErrEmpty, "give a Grad with the wanted fields", "is nil")
 	}
 	rows, cols := f.Data.X.Dims()
 	check.Vector("Grad.Hyper", g.Hyper, f.Hypers)

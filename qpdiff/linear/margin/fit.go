@@ -16,12 +16,8 @@ type marginFit struct {
 	weakMargins
 }
 
-// Load makes d the data of the following fits. It keeps a reference to d, whose Rows and
-// Weights count. Errors are ArgErrors: those of [learn.Data.Check]; ErrDomain for a label other
-// than ±1, also of a row that does not count; ErrIllPosed where all labels that count
-// are the same; ErrNotFinite where the squared norm of a row overflows. After one, the
-// learner has no data.
-func (l *marginFit) Load(d learn.Data) error {
+// load makes d the data.
+func (l *marginFit) load(d learn.Data) error {
 	l.state.Unload()
 	d.X = d.Dense()
 	err := d.Check()
