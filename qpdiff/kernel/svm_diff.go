@@ -120,6 +120,11 @@ func (d *kernelDerivative) throughFit(l *kernelSVMFit, g *learn.Grad, omega floa
 		g.Hyper[0] += dc
 		dense.Axpy(1, d.dparams, g.Hyper[1:])
 	}
+	d.share(l, g)
+}
+
+// share adds to each row of the data its share of the cotangents of its distinct row.
+func (d *kernelDerivative) share(l *kernelSVMFit, g *learn.Grad) {
 	for i, k := range l.rows.Of {
 		if k < 0 {
 			continue

@@ -152,13 +152,8 @@ func (d *penalisedDerivative) forward(m penalisedModel, dtheta []float64, t *lea
 		}
 	}
 	if t.Hyper != nil {
-		for _, j := range e.weakFree {
-			d1 := t.Hyper[e.groups.at(j)]
-			if d1 < 0 {
-				return check.ArgErrorf("d.Hyper", qpdiff.ErrDomain, "give a direction that raises λ1", "lowers λ1 from 0 where coordinate %d has its kink", j)
-			}
-			q.c[j] += d1 * e.sign(j)
-			q.up[j], q.lo[j] = d1, d1
+		if err := q.raise(e, t.Hyper); err != nil {
+			return err
 		}
 	}
 	q.reset()
@@ -167,4 +162,18 @@ func (d *penalisedDerivative) forward(m penalisedModel, dtheta []float64, t *lea
 	}
 	copy(dtheta, q.x)
 	return learner.CheckTangentOut(dtheta)
+}
+
+// raise gives the coordinates of e with a kink in λ1 at 0 the kink that the tangent hyper
+// raises there.
+func (q *piecewiseQP) raise(e *penalisedQuadratic, hyper []float64) error {
+	for _, j := range e.weakFree {
+		d1 := hyper[e.groups.at(j)]
+		if d1 < 0 {
+			return check.ArgErrorf("d.Hyper", qpdiff.ErrDomain, "give a direction that raises λ1", "lowers λ1 from 0 where coordinate %d has its kink", j)
+		}
+		q.c[j] += d1 * e.sign(j)
+		q.up[j], q.lo[j] = d1, d1
+	}
+	return nil
 }
