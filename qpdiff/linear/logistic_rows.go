@@ -48,7 +48,6 @@ func (p *logisticProblem) dataVJP(g *learn.Grad, data learn.Data, theta, u, s, w
 // 1−π in s, π(1−π) in w and uᵀzᵢ in dm.
 func (p *logisticProblem) addX(gx blas64.General, y, theta, u, s, w, dm []float64) {
 	n, m, c := gx.Cols, p.m, p.c
-	theta = theta[:n]
 	y, s, w, dm = y[:m], s[:m], w[:m], dm[:m]
 	data, stride := gx.Data, gx.Stride
 	if n == 2 {
@@ -69,11 +68,17 @@ func (p *logisticProblem) addX(gx blas64.General, y, theta, u, s, w, dm []float6
 			continue
 		}
 		cy := c * y[i]
-		p, q := cy*s[i], -cy*w[i]*a
-		row := data[i*stride:][:n]
-		for j, uj := range u[:n] {
-			row[j] = row[j] + p*uj + q*theta[j]
-		}
+		addBoth(data[i*stride:][:n], cy*s[i], u, -cy*w[i]*a, theta)
+	}
+}
+
+// addBoth adds p·u and q·v to the row. Inlined, its loop would lack registers.
+//
+//go:noinline
+func addBoth(row []float64, p float64, u []float64, q float64, v []float64) {
+	u, v = u[:len(row)], v[:len(row)]
+	for j, r := range row {
+		row[j] = r + p*u[j] + q*v[j]
 	}
 }
 
