@@ -40,8 +40,9 @@ func (d *penalisedDerivative) adjoint(m penalisedModel, generalised bool, g *lea
 	}
 	d.resize(e.n)
 	q := &e.qp
+	refused := !generalised || e.blur > dense.HiddenTol
 	if len(e.weak) > 0 {
-		if !generalised || e.blur > dense.HiddenTol {
+		if refused {
 			return e.notDifferentiable(g)
 		}
 		q = d.part.restrict(e, func(j int, active, weak bool) bool { return active && !weak })
@@ -62,7 +63,6 @@ func (d *penalisedDerivative) adjoint(m penalisedModel, generalised bool, g *lea
 			d.hyper[k] += e.sign(j) * u[i]
 			d.hyper[groups+k] += x[j] * u[i]
 		}
-		refused := !generalised || e.blur > dense.HiddenTol
 		for k := range groups {
 			if !refused || !e.kinkedAtZero(k) {
 				h[k] -= d.hyper[k]
@@ -77,8 +77,8 @@ func (d *penalisedDerivative) adjoint(m penalisedModel, generalised bool, g *lea
 	} else if err := m.dataVJP(d, g, q.act, u); err != nil {
 		return err
 	}
-	if g.Hyper != nil && e.anyKinkedAtZero() {
-		if !generalised || e.blur > dense.HiddenTol {
+	if g.Hyper != nil && e.kinkedAtZero(-1) {
+		if refused {
 			return e.notDifferentiable(g)
 		}
 		g.Generalised = true

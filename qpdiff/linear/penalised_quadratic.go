@@ -180,15 +180,12 @@ func (e *penalisedQuadratic) sign(j int) float64 {
 	return dense.Sign(e.qp.grad[j])
 }
 
-// kinkedAtZero reports whether a coordinate of a group has a kink in λ1 at 0. That of a
-// feature that is zero throughout has none: it does not leave 0.
+// kinkedAtZero reports whether a coordinate of a group, or any where group is below 0, has a
+// kink in λ1 at 0. That of a feature that is zero throughout has none: it does not leave 0.
 func (e *penalisedQuadratic) kinkedAtZero(group int) bool {
-	return slices.ContainsFunc(e.weakFree, func(j int) bool { return e.groups.at(j) == group && e.gram[j*e.n+j] != 0 })
-}
-
-// anyKinkedAtZero reports whether any coordinate has a kink in λ1 at 0.
-func (e *penalisedQuadratic) anyKinkedAtZero() bool {
-	return slices.ContainsFunc(e.weakFree, func(j int) bool { return e.gram[j*e.n+j] != 0 })
+	return len(e.weakFree) > 0 && slices.ContainsFunc(e.weakFree, func(j int) bool {
+		return (group < 0 || e.groups.at(j) == group) && e.gram[j*e.n+j] != 0
+	})
 }
 
 // quadratic returns e.
