@@ -60,10 +60,8 @@ func (l *Ridge) Dims(n int) (theta, hyper int) { return dims(l.Kernel, l.Interce
 // Weights count. Errors are those of [learn.Data.Check]; after one, the learner has no data.
 func (l *Ridge) Load(d learn.Data) (err error) {
 	defer learner.Name(l, &err)
-	l.state.Unload()
-	d.X = d.Dense()
 	l.loo = 0
-	if err := d.Check(); err != nil {
+	if d, err = l.state.Take(d, false); err != nil {
 		return err
 	}
 	l.accept(l, l.Kernel, l.Intercept, d)

@@ -72,13 +72,7 @@ func (l *SVM) SetGeneralised(on bool) { l.Generalised = on }
 // are the same. After one, the learner has no data.
 func (l *SVM) Load(d learn.Data) (err error) {
 	defer learner.Name(l, &err)
-	l.state.Unload()
-	d.X = d.Dense()
-	err = d.Check()
-	if err == nil {
-		err = learner.CheckClasses(d)
-	}
-	if err != nil {
+	if d, err = l.state.Take(d, true); err != nil {
 		l.q.reset()
 		return err
 	}

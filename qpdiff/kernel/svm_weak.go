@@ -30,8 +30,9 @@ func (l *kernelSVMFit) findWeak() error {
 	if !dense.Finite(size + label) {
 		return check.ArgErrorf("Data", qpdiff.ErrNotFinite, "scale the features, or lower C", "leaves a decision function that overflows")
 	}
-	cond := dense.LDLCond(q.factor.a, q.factor.dinv, len(q.free), len(q.free), q.z, q.fix)
-	if e := q.violation() + dense.ComplementarityTol*dense.Eps*q.decisionError(); !(e <= learner.DecisionTol) {
+	least := q.fix[:len(q.free)] // the direction that the factor makes least of
+	cond := dense.LDLCond(q.factor.a, q.factor.dinv, len(q.free), len(q.free), q.z, least)
+	if e := q.violation() + dense.ComplementarityTol*dense.Eps*q.decisionError(least); !(e <= learner.DecisionTol) {
 		return check.ArgErrorf("Data", qpdiff.ErrIterationLimit, remedyForDecisions, "leaves decision values with an error of up to %.2g, beside the margin 1", e)
 	}
 	up, down := -1, -1
@@ -132,15 +133,14 @@ func (q *boxQP) terms() (label, size, sum float64) {
 // decisionError estimates the error of Kβ + b over all rows, in units of eps: the
 // first-order effect of rounding errors of K and of the conditions that
 // determine the free β. Each condition is off by the size of its terms, by signs
-// along the direction that the factor makes least of, which [dense.LDLCond] leaves in
-// fix. The terms of row i are bounded by root_i·Σ root_j|β_j| with root² = k_ii,
+// along the direction least that the factor makes least of. The terms of row i are bounded by root_i·Σ root_j|β_j| with root² = k_ii,
 // since an entry k_ij is rounded relative to what it is summed from.
-func (q *boxQP) decisionError() float64 {
+func (q *boxQP) decisionError(least []float64) float64 {
 	n, s := q.n, len(q.free)
 	e, f := q.z[:s], q.rhs[:n]
 	label, size, sum := q.terms()
 	for i, j := range q.free {
-		e[i] = math.Copysign(label+math.Sqrt(q.k[j*n+j])*size, q.fix[i])
+		e[i] = math.Copysign(label+math.Sqrt(q.k[j*n+j])*size, least[i])
 		if s == 1 {
 			e[i] = math.Abs(e[i])
 		}

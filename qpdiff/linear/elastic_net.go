@@ -63,9 +63,7 @@ func (e *ElasticNet) SetGeneralised(on bool) { e.Generalised = on }
 // learner has no data.
 func (e *ElasticNet) Load(d learn.Data) (err error) {
 	defer learner.Name(e, &err)
-	e.state.Unload()
-	d.X = d.Dense()
-	if err := d.Check(); err != nil {
+	if d, err = e.state.Take(d, false); err != nil {
 		e.qp.reset()
 		return err
 	}

@@ -74,9 +74,7 @@ func (l *Huber) SetGeneralised(on bool) { l.Generalised = on }
 // where XᵀX or Xᵀy overflows. After one, the learner has no data.
 func (l *Huber) Load(d learn.Data) (err error) {
 	defer learner.Name(l, &err)
-	l.state.Unload()
-	d.X = d.Dense()
-	if err := d.Check(); err != nil {
+	if d, err = l.state.Take(d, false); err != nil {
 		l.warm = false
 		return err
 	}

@@ -207,12 +207,12 @@ func (l *logisticNewton) determined() error {
 	if cond*math.Sqrt(margin*noise) <= learner.DecisionTol {
 		return nil
 	}
-	moved := make([]float64, l.m)
+	moved, off := make([]float64, l.m), l.cand
 	for j := range k {
-		clear(l.cand)
-		l.cand[j] = logisticRounding * l.gradientSize(j, l.s, l.theta)
-		l.backsolve(l.cand)
-		l.product(l.dm, l.cand)
+		clear(off)
+		off[j] = logisticRounding * l.gradientSize(j, l.s, l.theta)
+		l.backsolve(off)
+		l.product(l.dm, off)
 		for i, dm := range l.dm {
 			moved[i] += math.Abs(dm)
 		}

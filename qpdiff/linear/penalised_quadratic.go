@@ -71,10 +71,11 @@ func (e *penalisedQuadratic) suspectWeak() (any bool, err error) {
 	q, n := &e.qp, e.n
 	// In the variables √h_jj·θ_j, which give the active system a unit diagonal.
 	sum, in := 0.0, 0.0
+	scaled := q.z // the moduli in these variables, by member of act
 	for i, j := range q.act {
 		h := e.gram[j*n+j] + e.l2[j]
 		sum += h * q.x[j] * q.x[j]
-		q.z[i] = math.Sqrt(h) * math.Abs(q.x[j])
+		scaled[i] = math.Sqrt(h) * math.Abs(q.x[j])
 	}
 	e.norm = math.Sqrt(sum)
 	if !dense.Finite(e.norm) {
@@ -114,10 +115,11 @@ func (e *penalisedQuadratic) settleWeak() error {
 func (e *penalisedQuadratic) listWeak(size, cond float64) bool {
 	e.weak, e.weakFree = e.weak[:0], e.weakFree[:0]
 	q := &e.qp
+	scaled := q.z // see suspectWeak
 	next := 0
 	for j := range e.n {
 		if next < len(q.act) && q.act[next] == j {
-			if dense.Negligible(q.z[next], size, cond) {
+			if dense.Negligible(scaled[next], size, cond) {
 				switch {
 				case q.sgn[next] != 0:
 					e.weak = append(e.weak, j)

@@ -26,6 +26,18 @@ func (f *State) Unload() {
 	f.Data, f.Fit = learn.Data{}, 0
 }
 
+// Take begins a Load: it returns d with a *mat.Dense as X, and what Check and, with classes,
+// CheckClasses report.
+func (f *State) Take(d learn.Data, classes bool) (learn.Data, error) {
+	f.Unload()
+	d.X = d.Dense()
+	err := d.Check()
+	if err == nil && classes {
+		err = CheckClasses(d)
+	}
+	return d, err
+}
+
 // Forget forgets the fit.
 func (f *State) Forget() {
 	f.Home.Check()

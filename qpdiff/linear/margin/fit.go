@@ -18,12 +18,7 @@ type marginFit struct {
 
 // load makes d the data.
 func (l *marginFit) load(d learn.Data) error {
-	l.state.Unload()
-	d.X = d.Dense()
-	err := d.Check()
-	if err == nil {
-		err = learner.CheckClasses(d)
-	}
+	d, err := l.state.Take(d, true)
 	if err == nil {
 		err = l.p.load(d)
 	}
