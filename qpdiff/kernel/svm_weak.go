@@ -17,16 +17,14 @@ func (l *kernelSVMFit) findWeak() error {
 	// In the variables root_i·β_i, which give the free set's matrix a unit
 	// diagonal, root_i² = k_ii (and the shift): the size of β and of the terms
 	// that its system balances.
-	n := q.n
-	root := func(i int) float64 { return math.Sqrt(q.k[i*n+i] + q.shift) }
 	var size, right float64
 	for i, b := range q.beta {
-		size += root(i) * math.Abs(b)
+		size += q.root(i) * math.Abs(b)
 	}
 	label := 1 + math.Abs(q.b) // the size of y and b
 	if !q.balanced || len(q.free) > 1 {
 		for _, i := range q.free {
-			right = max(right, label/root(i))
+			right = max(right, label/q.root(i))
 		}
 	} // else Σβ = 0 alone determines β
 	if !dense.Finite(size + label) {
@@ -40,11 +38,26 @@ func (l *kernelSVMFit) findWeak() error {
 	if q.balanced && len(q.free) == 0 {
 		up, down = q.between(q.beta)
 	}
-	next := 0
+	l.listWeak(label, size, right, cond, up, down)
+	l.blur = 0
+	if up < 0 || down < 0 { // else there is no system whose condition the bounds take
+		l.weak = slices.DeleteFunc(l.weak, func(i int) bool { return !l.hidden(i) })
+	}
+	return nil
+}
+
+// root is the root of the free set's diagonal at row i.
+func (q *boxQP) root(i int) float64 { return math.Sqrt(q.k[i*q.n+i] + q.shift) }
+
+// listWeak lists the rows that may be weakly active, by the condition of the free set's
+// system and the sizes of what it balances, or where b is between the rows up and down by
+// its interval.
+func (l *kernelSVMFit) listWeak(label, size, right, cond float64, up, down int) {
+	q, next := &l.q, 0
 	for i, b := range q.beta {
-		scale := label + root(i)*size
+		scale := label + q.root(i)*size
 		if dense.IsNext(q.free, &next, i) {
-			if dense.Negligible(root(i)*min(b-q.lo[i], q.hi[i]-b), right+size, cond) {
+			if dense.Negligible(q.root(i)*min(b-q.lo[i], q.hi[i]-b), right+size, cond) {
 				l.weak = append(l.weak, i)
 			}
 		} else if up >= 0 && down >= 0 {
@@ -58,11 +71,6 @@ func (l *kernelSVMFit) findWeak() error {
 			l.weak = append(l.weak, i)
 		}
 	}
-	l.blur = 0
-	if up < 0 || down < 0 { // else there is no system whose condition the bounds take
-		l.weak = slices.DeleteFunc(l.weak, func(i int) bool { return !l.hidden(i) })
-	}
-	return nil
 }
 
 // hidden reports whether rounding hides on which side of its kink row i is, from

@@ -28,11 +28,7 @@ func (d *huberDerivative) begin(l *huberFit, generalised bool, g *learn.Grad) er
 				"has a delta of %v, beside which rounding hides on which side of it residuals are", l.delta)
 		}
 		if !generalised {
-			var weak qpdiff.Weak
-			for _, at := range l.weak {
-				weak.Rows = append(weak.Rows, l.rows[at])
-			}
-			return learner.NotDifferentiable(g, weak, "move the hyperparameters, or set Generalised", "λ2", "δ")
+			return learner.NotDifferentiable(g, qpdiff.Weak{Rows: l.weak}, l.rows, "move the hyperparameters, or set Generalised", "λ2", "δ")
 		}
 	}
 	if d.fit == l.state.Fit {
