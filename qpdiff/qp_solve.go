@@ -53,7 +53,7 @@ func (a *activeSet) start() int {
 		a.perp[i] = -v - floats.Dot(a.q[i*n:(i+1)*n], a.z)
 	}
 	a.forward(a.perp, 0)
-	a.noise = floats.Norm(a.perp, 2)
+	a.measureNoise()
 	guess := a.guess[:len(a.w)]
 	copy(guess, a.w)
 	for _, r := range guess {
@@ -93,7 +93,7 @@ func (a *activeSet) start() int {
 // nothing, and save most of the changes of the working set.
 func (a *activeSet) guessBounds() {
 	n := a.n
-	if a.rows != a.m || a.m == 0 || a.shift > 0 {
+	if a.rows != a.m || a.m == 0 || a.shifted {
 		return
 	}
 	lo, hi := a.work, a.work2
@@ -197,13 +197,7 @@ func (a *activeSet) oneByOne() int {
 			return -1
 		}
 		a.mrow(r)
-		// m_rᵀu is known to the rounding of u, and to that of the step back to z,
-		// by which the slacks of the working set differ from 0.
-		off := 8 * dense.Eps * max(a.noise, floats.Norm(a.e[:len(a.w)], 2))
-		for _, i := range a.w {
-			off = max(off, math.Abs(a.slack[i])/math.Sqrt(a.mnorm[i]))
-		}
-		if -a.slack[r] <= off*math.Sqrt(a.mnorm[r]) {
+		if -a.slack[r] <= a.rounding(a.rowPart[r])*math.Sqrt(a.mnorm[r]) {
 			a.skip[r] = true
 			continue
 		}
@@ -284,7 +278,7 @@ func (a *activeSet) solve(s *qpReport, tol float64, maxChanges int) Status {
 	}
 	if status == Optimal {
 		status = a.proximalPoint(s, tol)
-		if status == IterationLimit && a.shift == 0 && a.iterations <= a.maxChanges {
+		if status == IterationLimit && !a.shifted && a.iterations <= a.maxChanges {
 			// Too badly conditioned after all.
 			if a.factorShifted() {
 				status = a.proximalPoint(s, tol)
@@ -308,15 +302,16 @@ func (a *activeSet) factorised(s *qpReport) Status {
 	}
 	dense.Fill(a.d, 1)
 	dense.Fill(a.unit, 1)
-	a.factored = true
+	clear(a.prox)
+	a.factored, a.shifted, a.weakened = true, false, false
 	if a.qmax > 0 {
-		if a.factor(0, pivotTol) == a.n && a.definite() {
+		if a.factor(pivotTol) == a.n && a.definite() {
 			return Optimal
 		}
-		for i := range a.d {
-			a.d[i] = cmp.Or(math.Abs(a.q[i*a.n+i]), floats.Norm(a.q[i*a.n:(i+1)*a.n], math.Inf(1)), a.qmax)
+		for i := range a.prox {
+			a.prox[i] = convexTol * cmp.Or(math.Abs(a.q[i*a.n+i]), floats.Norm(a.q[i*a.n:(i+1)*a.n], math.Inf(1)), a.qmax)
 		}
-		if bad := a.factor(convexTol, 0); bad < a.n && a.provesNonconvex(s, bad) {
+		if bad := a.factor(0); bad < a.n && a.provesNonconvex(s, bad) {
 			return Nonconvex
 		}
 	}
@@ -343,11 +338,12 @@ func (a *activeSet) definite() bool {
 	return s*s > pivotTol
 }
 
-// factorShifted factorises Q + shift·D.
+// factorShifted factorises Q with a proximal term.
 func (a *activeSet) factorShifted() bool {
-	shift := a.equilibrate()
+	a.equilibrate()
 	a.forgetRows()
-	return a.factor(shift, 0) == a.n
+	a.shifted = true
+	return a.factorWeighted()
 }
 
 const (
@@ -365,10 +361,6 @@ const (
 	safePivot = 1e-2
 	// maxProximal bounds the number of proximal steps.
 	maxProximal = 100
-	// converged is the relative residual at which no further proximal step is
-	// taken. It leaves room above [refined] for the working set's condition;
-	// less of it costs steps only.
-	converged = 1e-13
 	// stalledProximal and stalledDefinite are the numbers of steps that do not
 	// halve the residual after which there is no more to gain: that of proximal steps
 	// may stay for some of them, but recentring a definite program gains at once or
@@ -412,7 +404,7 @@ func (a *activeSet) proximalPoint(s *qpReport, tol float64) Status {
 			a.certifyInfeasible(s, r)
 			return Infeasible
 		}
-		if a.shift > 0 {
+		if a.shifted {
 			s.Proximal = step + 1
 			if a.provesUnbounded(s) {
 				return a.unbounded(s, tol)
@@ -423,7 +415,7 @@ func (a *activeSet) proximalPoint(s *qpReport, tol float64) Status {
 			a.tryZeros(s, tol)
 		}
 		rel := s.Residual.Relative
-		settled := a.shift == 0
+		settled := !a.shifted
 		if !settled && rel <= tol {
 			// Proximal steps reach one variable after the other.
 			own := a.ownResidual()
@@ -437,9 +429,9 @@ func (a *activeSet) proximalPoint(s *qpReport, tol float64) Status {
 		}
 		if rel < best/2 {
 			best, stalled = rel, 0
-		} else if stalled++; rel <= tol && settled && stalled >= stalledProximal || a.shift == 0 && stalled >= stalledDefinite {
+		} else if stalled++; rel <= tol && settled && stalled >= stalledProximal || !a.shifted && stalled >= stalledDefinite {
 			// No longer getting better.
-			if rays == 0 || a.shift == 0 || !a.alongRay() {
+			if rays == 0 || !a.shifted || !a.alongRay() {
 				break
 			}
 			rays--
@@ -447,17 +439,9 @@ func (a *activeSet) proximalPoint(s *qpReport, tol float64) Status {
 			r = a.start()
 			continue
 		}
-		weaker := a.shift
-		if size := a.size(); size > staleSize*a.zsize {
-			// The bounds are no measure of z: they may be 0 up to rounding.
-			weaker = min(weaker, a.proximalWeight(size))
-		}
-		if step%proximalPatience == proximalPatience-1 {
-			weaker = min(weaker, a.shift/100) // slow: Q is flatter than the proximal term
-		}
-		if weaker < a.shift/2 {
-			if shift := a.shift; a.factor(weaker, 0) < a.n {
-				a.factor(shift, 0) // to which the working set's triangle belongs
+		if a.shifted && a.weaken(step%proximalPatience == proximalPatience-1, settled) {
+			if !a.factorWeighted() {
+				a.takeBackWeights() // to which the working set's triangle belongs
 				break
 			}
 			a.forgetRows()
@@ -490,11 +474,11 @@ func (a *activeSet) unbounded(s *qpReport, tol float64) Status {
 	a.current = false
 	if r < 0 {
 		a.measure(s, false)
-		zmax := 0.0
-		for j, v := range a.z {
-			zmax = max(zmax, math.Abs(v)/a.unit[j])
+		worst := 0.0
+		for _, p := range a.parts {
+			worst = max(worst, p.primal)
 		}
-		if _, violation, _ := a.violation(zmax); violation <= tol {
+		if worst <= tol {
 			return Unbounded
 		}
 	}

@@ -416,13 +416,13 @@ func TestQPOpenBound(t *testing.T) {
 		}{{openWant / 3, true}, {3 * openWant, false}} {
 			// The usual bound is the harmonic mean, 3/2 units next to a large one.
 			large := 1.5 * unit * c.times
-			q := QP{P: []float64{1, 1, 1}, G: mat.NewDense(3, 3, []float64{-1, 0, 0, 0, -1, 0, 0, 0, -1}), H: []float64{unit, unit, large}}
+			q := QP{P: []float64{1, 1, 1}, G: mat.NewDense(3, 3, []float64{-1, 0, 0, 0, -1, 0, 0, 0, -1}), H: []float64{unit, unit, large}, A: mat.NewDense(1, 3, []float64{1, 1, 1}), B: []float64{0}}
 			var s Solution
 			if err := s.set.load(&q); err != nil {
 				t.Fatal(err)
 			}
 			s.set.equilibrate()
-			if _, z := s.set.sizes(); (z > 10*unit) != c.counts {
+			if _, z := s.set.sizes(0); (z > 10*unit) != c.counts {
 				t.Errorf("a bound of %g beside %g: z counts as %g", large, unit, z)
 			}
 		}
