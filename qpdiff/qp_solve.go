@@ -237,7 +237,7 @@ func (a *activeSet) satisfy(r int) bool {
 			}
 		}
 		if math.IsInf(step, 1) {
-			if left <= noneLeft*noneLeft*norm2 || k == a.n || a.provesInfeasible(r) {
+			if left <= noneLeft*noneLeft*norm2 || k == a.n || violation <= a.roundingOf(r) || a.provesInfeasible(r) {
 				return false
 			}
 			step = violation / left
@@ -260,6 +260,16 @@ func (a *activeSet) satisfy(r int) bool {
 			return true
 		}
 	}
+}
+
+// roundingOf is the rounding error of the slack of row r where it is the combination a.y of
+// those of the working set, each of which is known to the rounding of its terms.
+func (a *activeSet) roundingOf(r int) float64 {
+	sum := a.slackTerm(r)
+	for i, s := range a.w {
+		sum += math.Abs(a.y[i]) * a.slackTerm(s)
+	}
+	return roundings * dense.Eps * sum
 }
 
 // solve runs the whole method and fills in s but for the vectors.

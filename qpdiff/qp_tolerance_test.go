@@ -64,6 +64,7 @@ const (
 	staleWant     = 1e3
 	looseWant     = 1e-12
 	openWant      = 1e6
+	roundingsWant = 8
 )
 
 // rotated has the eigenvalues 1 for (1, 1) and low for (1, −1).
@@ -232,6 +233,29 @@ func TestQPRayNoise(t *testing.T) {
 	var s Solution
 	if s.Solve(&q); s.Status != Infeasible || s.Certificate.Lambda[2] == 0 {
 		t.Errorf("%v, %+v", s.Status, s.Certificate)
+	}
+}
+
+// A row that is a combination of large rows, but for an angle that rounding cannot make, is
+// used where it is violated by more than the rounding errors of those.
+func TestQPRoundings(t *testing.T) {
+	const large = 1000
+	sum := 4.0 * large // of the terms of z₁ + 1000·z₃ = 1001 and 1000·z₃ = 1000
+	for _, c := range []struct {
+		times float64
+		used  bool
+	}{{3, true}, {1. / 3, false}} {
+		const angle = 1e-10
+		off := c.times * roundingsWant * dense.Eps * sum
+		q := QP{Q: diagonal(1, 1, 1), P: []float64{0, 0, 0}, A: mat.NewDense(2, 3, []float64{1, 0, large, 0, 0, large}), B: []float64{1 + large, large},
+			G: mat.NewDense(1, 3, []float64{1, angle, 0}), H: []float64{1 - off}}
+		var s Solution
+		if err := s.Solve(&q); err != nil {
+			t.Fatal(err)
+		}
+		if used := math.Abs(s.Z[1]+off/angle) < .1*off/angle; used != c.used {
+			t.Errorf("violated by %g: z = %v", off, s.Z)
+		}
 	}
 }
 

@@ -69,6 +69,9 @@ const (
 	// blockTol: an entry of the combination of rows below this fraction of the
 	// largest is its rounding error, and does not drive a multiplier to zero.
 	blockTol = 1e-14
+	// roundings is how many rounding errors of the largest term a sum may be off by
+	// that decides whether a row is violated.
+	roundings = 8
 	// enterFraction: a block takes in the rows violated by at least this
 	// fraction of the largest violation. All of them at once would be too many:
 	// most have to leave again.
@@ -278,7 +281,7 @@ func (a *activeSet) rounding(k int) float64 {
 			sum += a.e[i] * a.e[i]
 		}
 	}
-	off := 8 * dense.Eps * max(a.parts[k].noise, math.Sqrt(sum))
+	off := roundings * dense.Eps * max(a.parts[k].noise, math.Sqrt(sum))
 	for _, r := range a.w {
 		if a.rowPart[r] == k {
 			off = max(off, math.Abs(a.slack[r])/math.Sqrt(a.mnorm[r]))
