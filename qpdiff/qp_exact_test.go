@@ -263,6 +263,51 @@ func TestQPStatusExact(t *testing.T) {
 	}
 }
 
+// The status of a program glued of small ones, each in units of its own, is that of rational
+// arithmetic: infeasible if one of them is, else unbounded if one is.
+func TestQPStatusOfPartsExact(t *testing.T) {
+	const relax = 1e-11
+	count := map[Status]int{}
+	n := numtest.Long(600)
+	for i := range n {
+		rng := rand.New(rand.NewPCG(15, uint64(i)))
+		var parts []QP
+		want, close := Optimal, false
+		for len(parts) < 2 || len(parts) < 3 && rng.IntN(2) == 0 {
+			q := drawIntegerQP(rng)
+			status := statusExact(&q)
+			if status != Optimal && rng.IntN(4) > 0 {
+				continue
+			}
+			relaxed := q
+			relaxed.H = slices.Clone(q.H)
+			for r := range relaxed.H {
+				relaxed.H[r] += relax
+			}
+			close = close || status == Infeasible && statusExact(&relaxed) != Infeasible
+			if status == Infeasible || want == Optimal {
+				want = status
+			}
+			u := drawUnits(rng, &q, 2, 40, false)
+			parts = append(parts, u.apply(&q))
+		}
+		if close {
+			continue
+		}
+		q := glue(parts...)
+		var s Solution
+		if err := s.Solve(&q); s.Status != want {
+			t.Errorf("%d: %v program is called %v: %v\n%+v", i, want, s.Status, err, q)
+		}
+		count[want]++
+	}
+	for _, status := range []Status{Optimal, Infeasible, Unbounded} {
+		if count[status] < n/8 {
+			t.Errorf("only %d programs are %v", count[status], status)
+		}
+	}
+}
+
 // drawUnbounded draws a feasible program of small integers whose objective falls along an
 // integer direction: Q, some of the rows and the equalities are orthogonal to it.
 func drawUnbounded(rng *rand.Rand) QP {
