@@ -24,6 +24,7 @@ type partResidual struct {
 	gapTerm       float64 // the largest term of hᵀλ + bᵀν
 	primal        float64 // the largest relative violation
 	relative      float64 // the largest of all relative residuals
+	own           float64 // that of the gradient, each entry among its own terms
 }
 
 // rayResidual holds the sizes of a direction, of p and of Q in a part, and how far the direction

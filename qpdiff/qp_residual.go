@@ -185,13 +185,17 @@ func (a *activeSet) gradientRatio(p *programPart, terms []float64) (relative flo
 }
 
 // ownResidual returns the largest entry of the gradient of the Lagrangian, each relative
-// to the terms of that entry alone. It follows measure.
-func (a *activeSet) ownResidual() float64 {
+// to the terms of that entry alone, also for each part. It follows measure.
+func (a *activeSet) ownResidual() (own float64) {
 	terms := a.work2
 	a.products(terms)
-	own := 0.0
-	for i, g := range a.grad {
-		own = max(own, ratio(math.Abs(g), terms[i]))
+	for k := range a.parts {
+		p := &a.parts[k]
+		p.own = 0
+		for _, i := range p.variables {
+			p.own = max(p.own, ratio(math.Abs(a.grad[i]), terms[i]))
+		}
+		own = max(own, p.own)
 	}
 	return own
 }

@@ -222,8 +222,8 @@ func (a *activeSet) factorWeighted() bool {
 }
 
 // weaken makes the proximal term of parts weaker that are larger than their bounds say or,
-// where the steps are slow, that go on, and reports whether there are any.
-func (a *activeSet) weaken(slow, settled bool) (some bool) {
+// where the steps are slow, that have not converged, and reports whether there are any.
+func (a *activeSet) weaken(slow bool) (some bool) {
 	for k := range a.parts {
 		p := &a.parts[k]
 		p.before = p.weight
@@ -232,7 +232,7 @@ func (a *activeSet) weaken(slow, settled bool) (some bool) {
 			// The bounds are no measure of z: they may be 0 up to rounding.
 			weaker = min(weaker, p.proximalWeight(size))
 		}
-		if slow && (p.relative > converged || !settled) {
+		if slow && max(p.relative, p.own) > converged {
 			weaker = min(weaker, p.weight/100) // Q is flatter than the proximal term
 		}
 		if weaker < p.weight/2 {

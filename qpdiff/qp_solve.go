@@ -378,8 +378,12 @@ const (
 	stalledProximal = 10
 	stalledDefinite = 3
 	// stalledOwn is the number of steps that do not halve the residual of a variable
-	// among its own terms after which it is rounding of the terms of others.
+	// among its own terms after which it is rounding of the terms of others, or Q is
+	// so flat that only a weaker proximal term helps.
 	stalledOwn = 3
+	// maxWeaker is how many times the proximal term is made a hundred times weaker where
+	// the steps are stuck: from shiftQuadratic it is then down at the rounding of Q.
+	maxWeaker = 3
 	// proximalPatience is the number of steps with the same proximal term.
 	proximalPatience = 15
 )
@@ -402,9 +406,7 @@ func (a *activeSet) proximalPoint(s *qpReport, tol float64) Status {
 		clear(a.z)
 		r = a.start()
 	}
-	best, stalled := math.Inf(1), 0
-	bestOwn, since := math.Inf(1), 0
-	rays := a.n
+	track := progress{best: math.Inf(1), bestOwn: math.Inf(1), rays: a.n, weaker: maxWeaker}
 	for step := range maxProximal {
 		if r < 0 {
 			r = a.minimise()
@@ -424,32 +426,27 @@ func (a *activeSet) proximalPoint(s *qpReport, tol float64) Status {
 		if s.Residual.Relative > converged {
 			a.tryZeros(s, tol)
 		}
-		rel := s.Residual.Relative
-		settled := !a.shifted
-		if !settled && rel <= tol {
-			// Proximal steps reach one variable after the other.
-			own := a.ownResidual()
-			if since++; own < bestOwn/2 {
-				bestOwn, since = own, 0
-			}
-			settled = own <= tol || since >= stalledOwn
-		}
-		if rel <= converged && settled || a.iterations > a.maxChanges {
+		if a.follow(&track, s.Residual.Relative, tol); track.done || a.iterations > a.maxChanges {
 			break
 		}
-		if rel < best/2 {
-			best, stalled = rel, 0
-		} else if stalled++; rel <= tol && settled && stalled >= stalledProximal || !a.shifted && stalled >= stalledDefinite {
-			// No longer getting better.
-			if rays == 0 || !a.shifted || !a.alongRay() {
+		slow := step%proximalPatience == proximalPatience-1
+		if track.stuck {
+			if !a.shifted {
 				break
 			}
-			rays--
-			best, stalled = math.Inf(1), 0
-			r = a.start()
-			continue
+			if track.rays > 0 && a.alongRay() {
+				track.rays--
+				track.best, track.stalled = math.Inf(1), 0
+				r = a.start()
+				continue
+			}
+			if track.weaker == 0 || track.bestOwn <= tol {
+				break
+			}
+			track.weaker--
+			track.best, track.stalled, track.idle, slow = math.Inf(1), 0, 0, true
 		}
-		if a.shifted && a.weaken(step%proximalPatience == proximalPatience-1, settled) {
+		if a.shifted && a.weaken(slow) {
 			if !a.factorWeighted() {
 				a.takeBackWeights() // to which the working set's triangle belongs
 				break
@@ -461,10 +458,43 @@ func (a *activeSet) proximalPoint(s *qpReport, tol float64) Status {
 		clear(a.skip[:a.m])
 		a.recentre()
 	}
-	if s.Residual.Relative <= tol && dense.Finite(s.Objective) {
+	if s.Residual.Relative <= tol && track.settled && dense.Finite(s.Objective) {
 		return Optimal
 	}
 	return IterationLimit
+}
+
+// progress is how far the steps of a solve have come.
+type progress struct {
+	// best and bestOwn are the relative residual, and that of each variable among its own
+	// terms, that the later ones have to halve; stalled and idle count the steps that did not.
+	best, bestOwn float64
+	stalled, idle int
+	settled       bool // the residual among own terms falls no more
+	done, stuck   bool // nothing is left to gain; or nothing by steps like the last
+	rays, weaker  int  // how many more rays and weaker proximal terms may be tried
+}
+
+// follow notes the residual of one more step, which measure left.
+func (a *activeSet) follow(t *progress, relative, tol float64) {
+	t.settled = !a.shifted
+	for k := range a.parts {
+		a.parts[k].own = math.Inf(1)
+	}
+	if a.shifted && relative <= tol {
+		// Proximal steps reach one variable after the other.
+		own := a.ownResidual()
+		if t.idle++; own < t.bestOwn/2 {
+			t.bestOwn, t.idle = own, 0
+		}
+		t.settled = own <= converged || t.idle >= stalledOwn
+	}
+	if t.stalled++; relative < t.best/2 {
+		t.best, t.stalled = relative, 0
+	}
+	end := relative <= converged && t.settled
+	t.done = end && (!a.shifted || t.bestOwn <= tol)
+	t.stuck = end || relative <= tol && t.settled && t.stalled >= stalledProximal || !a.shifted && t.stalled >= stalledDefinite
 }
 
 // unbounded gives the status of a program with a direction in which the
