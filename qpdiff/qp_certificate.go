@@ -28,9 +28,13 @@ const (
 // ρᵀz ≤ β (= β for an equality) with β < 0 and ρ = 0 up to rounding.
 func (a *activeSet) provesInfeasible(r int) bool {
 	for pass := range 2 {
-		noise := rayNoise * dense.Eps * max(1, dense.Largest(a.y[:len(a.w)]))
+		big := a.mnorm[r]
 		for i, s := range a.w {
-			if s < a.m && a.y[i] > 0 || math.Abs(a.y[i]) <= noise {
+			big = max(big, a.y[i]*a.y[i]*a.mnorm[s])
+		}
+		noise := rayNoise * dense.Eps * math.Sqrt(big)
+		for i, s := range a.w {
+			if s < a.m && a.y[i] > 0 || math.Abs(a.y[i])*math.Sqrt(a.mnorm[s]) <= noise {
 				a.y[i] = 0
 			}
 		}
@@ -74,22 +78,23 @@ func (a *activeSet) rayError(r int, rho []float64) float64 {
 }
 
 // ray returns ρ = c_r − Σ yᵢ c_wᵢ, β = r_r − Σ yᵢ r_wᵢ and the size that β would
-// have without any cancellation, were all the yᵢ as large as the largest: small
+// have without any cancellation, were all the yᵢm_wᵢ as large as the largest: small
 // ones may be nothing but the rounding errors of that.
 func (a *activeSet) ray(r int) (rho []float64, beta, size float64) {
 	rho = a.work
 	copy(rho, a.crow(r))
-	beta, size = a.r[r], math.Abs(a.r[r])
-	big := 1.0
+	big := math.Sqrt(a.mnorm[r])
+	beta, size = a.r[r], math.Abs(a.r[r])/big
 	for i, s := range a.w {
 		if a.rowPart[s] != a.rowPart[r] {
 			continue
 		}
-		size += math.Abs(a.r[s])
+		norm := math.Sqrt(a.mnorm[s])
+		size += math.Abs(a.r[s]) / norm
 		if v := a.y[i]; v != 0 {
 			floats.AddScaled(rho, -v, a.crow(s))
 			beta -= v * a.r[s]
-			big = max(big, math.Abs(v))
+			big = max(big, math.Abs(v)*norm)
 		}
 	}
 	return rho, beta, size * big

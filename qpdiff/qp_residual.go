@@ -31,6 +31,7 @@ func (a *activeSet) measure(s *qpReport, thorough bool) {
 		}
 	}
 	sum := 0.0
+	a.coarse = false
 	terms := a.work2
 	for k := range a.parts {
 		part := &a.parts[k]
@@ -49,6 +50,7 @@ func (a *activeSet) measure(s *qpReport, thorough bool) {
 			terms[i] = term
 			unit, z := a.unit[i], math.Abs(z)
 			g = math.Abs(g)
+			a.coarse = a.coarse || g > defaultTol*term
 			larger(&res.Dual, g)
 			larger(&gradient, unit*g)
 			larger(&dual, unit*term)
@@ -111,9 +113,9 @@ func representable(v, scaled float64) bool {
 
 // violation sets the largest violation of a row, and that of each part relative to the
 // size of the terms of its row, and returns their sum. It needs the slacks, and the
-// largest entry of z in each part. It notes whether a row is loose, see looseTol.
+// largest entry of z in each part.
 func (a *activeSet) violation(res *KKTResidual) (sum float64) {
-	a.loose = false
+	a.loosest = 0
 	for r, v := range a.slack {
 		if v >= 0 && r < a.m {
 			continue
@@ -131,15 +133,47 @@ func (a *activeSet) violation(res *KKTResidual) (sum float64) {
 			term = max(term, size*p.z)
 		}
 		p.primal = max(p.primal, ratio(v, term))
-		if v > looseTol*math.Abs(a.r[r]) && !a.loose {
-			own := 0.0
-			for j, c := range a.crow(r) {
-				own = max(own, math.Abs(c*a.z[j]))
-			}
-			a.loose = v > looseTol*own
+		if v > looseTol*math.Abs(a.r[r]) {
+			a.loosest = max(a.loosest, ratio(v, a.ownTerm(r)))
 		}
 	}
 	return sum
+}
+
+// looseRows is the largest violation of a row beside its own terms and beside what moves
+// the row by as much in the metric of the factor: z, or the minimiser without rows,
+// where z is 0 but for rounding. No unit changes those, while the units in which the
+// residual is measured may hide that a row is violated by all of its terms. It is 0 where no
+// row is violated by more than tol of its own terms.
+func (a *activeSet) looseRows(tol float64) (worst float64) {
+	if a.loosest <= tol {
+		return 0 // the usual case
+	}
+	u := a.dz
+	copy(u, a.p)
+	a.forward(u, 0)
+	for r, v := range a.slack {
+		if v >= 0 && r < a.m {
+			continue
+		}
+		k := a.rowPart[r]
+		size := math.Abs(a.parts[k].zqz)
+		for _, j := range a.parts[k].variables {
+			size += u[j]*u[j] + a.prox[j]*a.z[j]*a.z[j]
+		}
+		a.mrow(r)
+		worst = max(worst, ratio(math.Abs(v), a.ownTerm(r)+math.Sqrt(size*a.mnorm[r])))
+	}
+	return worst
+}
+
+// ownTerm is the largest term of row r.
+func (a *activeSet) ownTerm(r int) float64 {
+	own := math.Abs(a.r[r])
+	for j, c := range a.crow(r) {
+		own = max(own, math.Abs(c*a.z[j]))
+	}
+	return own
 }
 
 // looseTol is the violation of a row, relative to the terms of that row, that is
@@ -248,11 +282,11 @@ func (a *activeSet) refine(s *qpReport) {
 	}
 	a.snap()
 	a.measure(s, false)
-	for step := 0; s.Residual.Relative > refined || step == 0 && a.loose; step++ {
-		loose, before := a.loose, s.Residual.Relative
+	for step := 0; s.Residual.Relative > refined || step == 0 && a.loosest > looseTol; step++ {
+		loose, before := a.loosest, s.Residual.Relative
 		a.correct(s)
 		if now := s.Residual.Relative; !(now < before/2) {
-			if !(now < before) && !(now <= refined && loose && !a.loose) {
+			if !(now < before) && !(now <= refined && loose > looseTol && a.loosest <= looseTol) {
 				a.takeBack()
 			}
 			a.measure(s, true)
@@ -270,7 +304,7 @@ func (a *activeSet) refine(s *qpReport) {
 // own terms, as long as they halve that: multipliers that are small beside the terms of other
 // variables need them.
 func (a *activeSet) refineOwn(s *qpReport) {
-	if !a.shifted {
+	if !a.shifted && !a.coarse {
 		return
 	}
 	for own := a.ownResidual(); own > defaultTol; {

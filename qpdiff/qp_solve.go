@@ -458,6 +458,7 @@ func (a *activeSet) proximalPoint(s *qpReport, tol float64) Status {
 		clear(a.skip[:a.m])
 		a.recentre()
 	}
+	s.Residual.Relative = max(s.Residual.Relative, a.looseRows(tol))
 	if s.Residual.Relative <= tol && track.settled && dense.Finite(s.Objective) {
 		return Optimal
 	}
@@ -510,20 +511,23 @@ func (a *activeSet) unbounded(s *qpReport, tol float64) Status {
 	if r < 0 {
 		r = a.minimise()
 	}
-	a.p = p
-	a.current = false
-	if r < 0 {
+	feasible := false
+	if r < 0 && a.iterations <= a.maxChanges {
 		a.measure(s, false)
-		worst := 0.0
+		worst := a.looseRows(tol)
 		for _, p := range a.parts {
 			worst = max(worst, p.primal)
 		}
-		if worst <= tol {
-			return Unbounded
-		}
+		feasible = worst <= tol
 	}
-	s.Certificate.Z = s.Certificate.Z[:0]
+	a.p = p
+	a.current = false
+	if feasible {
+		return Unbounded
+	}
+	s.Certificate.Z, s.Certificate.Residual = s.Certificate.Z[:0], 0
 	if r < 0 {
+		a.measure(s, true)
 		return IterationLimit
 	}
 	a.certifyInfeasible(s, r)

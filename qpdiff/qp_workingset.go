@@ -21,7 +21,10 @@ type activeSet struct {
 	loaded   bool // the fields of the problem hold the last one loaded
 	factored bool // l belongs to q
 
-	loose    bool // see looseTol
+	// loosest is the largest violation of a row relative to its own terms, see looseTol;
+	// coarse reports whether a variable's gradient may be above defaultTol among its own.
+	loosest  float64
+	coarse   bool
 	weakened bool // the proximal term is weaker than its weight was chosen
 	// curved and coupling are the largest entries of each row of Q, and of each
 	// column of the rows with several entries, in the units of the variables, where
