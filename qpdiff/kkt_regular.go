@@ -39,6 +39,7 @@ type qpDerivative struct {
 	// Right-hand side and residual.
 	cz, cy, rz, ry []float64
 	sums           []derivativeSums // of the parts, in residual
+	free           []int            // see findPinned
 	// Work of uniquePrimal.
 	h, hinv, root, diag []float64
 	mroot               []float64 // ‖m_r‖ of the working set
@@ -115,12 +116,16 @@ func (d *qpDerivative) solve() (outside float64) {
 	copy(rz, d.cz)
 	copy(ry, d.cy)
 	before, noisier, idle := math.Inf(1), math.Inf(1), 0
-	noisy := false                             // whether an entry is not met beside its own terms
-	pinned := k == n && dense.Largest(ry) == 0 // at a vertex v is 0
+	noisy := false // whether an entry is not met beside its own terms
+	pinned := d.findPinned()
 	for range maxCorrections {
 		a.solveKKT(&d.tri, rz, ry)
 		if pinned {
-			clear(rz)
+			for i, part := range a.part {
+				if d.free[part] == 0 {
+					rz[i] = 0
+				}
+			}
 		}
 		floats.Add(v, rz)
 		floats.Add(y, ry)
@@ -148,6 +153,28 @@ func (d *qpDerivative) solve() (outside float64) {
 		return d.solve()
 	}
 	return 0
+}
+
+// findPinned counts the directions that the rows leave free in each part of the program, and
+// reports whether there are parts without any: where the right-hand sides of its rows are 0,
+// v is 0 at a vertex.
+func (d *qpDerivative) findPinned() (some bool) {
+	a := d.sys
+	if len(a.parts) == 1 && len(d.rows) < a.n { // the usual case
+		return false
+	}
+	d.free = dense.Grow(d.free, len(a.parts))
+	for k := range d.free {
+		d.free[k] = len(a.parts[k].variables)
+	}
+	for i, r := range d.rows {
+		free := &d.free[a.rowPart[r]]
+		*free--
+		if d.cy[i] != 0 {
+			*free += a.n
+		}
+	}
+	return slices.Contains(d.free, 0)
 }
 
 // residual sets (d.rz, d.ry) to the residual of the last solution and returns
