@@ -440,7 +440,7 @@ func (a *activeSet) proximalPoint(s *qpReport, tol float64) Status {
 				r = a.start()
 				continue
 			}
-			if track.weaker == 0 || track.bestOwn <= tol {
+			if track.weaker == 0 || s.Residual.Relative <= converged && track.bestOwn <= tol {
 				break
 			}
 			track.weaker--
