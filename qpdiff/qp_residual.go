@@ -416,6 +416,25 @@ func (a *activeSet) tryZerosOf(s *qpReport, tol float64, k int) {
 	try()
 }
 
+// tryZeroMultipliers replaces multipliers that are rounding by 0 where that takes away
+// what variables have of the gradient among their own terms: proximal steps let such
+// multipliers decay without end.
+func (a *activeSet) tryZeroMultipliers(s *qpReport) {
+	lam := a.lam[:len(a.w)]
+	copy(a.oldLam, lam)
+	some, before, own := false, s.Residual.Relative, a.ownResidual()
+	for k := range a.parts {
+		some = a.clearMultipliers(k) || some
+	}
+	if !some {
+		return
+	}
+	if a.measure(s, true); !(a.ownResidual() < own/2 && s.Residual.Relative <= max(before, refined)) {
+		copy(lam, a.oldLam)
+		a.measure(s, true)
+	}
+}
+
 // clearMultipliers sets those of part k to 0 that are rounding beside the largest, and
 // reports whether there are any.
 func (a *activeSet) clearMultipliers(k int) (some bool) {

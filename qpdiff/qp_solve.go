@@ -425,6 +425,8 @@ func (a *activeSet) proximalPoint(s *qpReport, tol float64) Status {
 		a.refine(s)
 		if s.Residual.Relative > converged {
 			a.tryZeros(s, tol)
+		} else if a.shifted && a.coarse {
+			a.tryZeroMultipliers(s)
 		}
 		if a.follow(&track, s.Residual.Relative, tol); track.done || a.iterations > a.maxChanges {
 			break
