@@ -73,7 +73,8 @@ func (s *Solution) forget() {
 //     other than zero whose largest entry lies outside 1e-270…1e270;
 //   - ErrInfeasible, ErrUnbounded or ErrNonconvex with the Status of that name,
 //     and its Certificate filled;
-//   - ErrIterationLimit where Tol was not reached. Z, Lambda and Nu then hold
+//   - ErrIterationLimit where Tol was not reached, or MaxIter before the gradient
+//     of each variable was small among its own terms. Z, Lambda and Nu then hold
 //     the best point found, and Residual its distance from a solution;
 //   - ErrNotFinite, with the Status IterationLimit, where the solution or a
 //     product that its residual sums leaves the range of float64. Sizes between
