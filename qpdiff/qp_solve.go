@@ -442,8 +442,8 @@ func (a *activeSet) proximalPoint(s *qpReport, tol float64) Status {
 				r = a.start()
 				continue
 			}
-			if track.weaker == 0 || s.Residual.Relative <= converged && track.bestOwn <= tol {
-				break
+			if track.weaker == 0 || track.own <= converged {
+				break // only the gradient depends on the proximal term
 			}
 			track.weaker--
 			track.best, track.stalled, track.idle, slow = math.Inf(1), 0, 0, true
@@ -472,6 +472,7 @@ type progress struct {
 	// best and bestOwn are the relative residual, and that of each variable among its own
 	// terms, that the later ones have to halve; stalled and idle count the steps that did not.
 	best, bestOwn float64
+	own           float64 // the residual of the last step among own terms
 	stalled, idle int
 	settled       bool // the residual among own terms falls no more
 	done, stuck   bool // nothing is left to gain; or nothing by steps like the last
@@ -486,11 +487,11 @@ func (a *activeSet) follow(t *progress, relative, tol float64) {
 	}
 	if a.shifted && relative <= tol {
 		// Proximal steps reach one variable after the other.
-		own := a.ownResidual()
-		if t.idle++; own < t.bestOwn/2 {
-			t.bestOwn, t.idle = own, 0
+		t.own = a.ownResidual()
+		if t.idle++; t.own < t.bestOwn/2 {
+			t.bestOwn, t.idle = t.own, 0
 		}
-		t.settled = own <= converged || t.idle >= stalledOwn
+		t.settled = t.own <= converged || t.idle >= stalledOwn
 	}
 	if t.stalled++; relative < t.best/2 {
 		t.best, t.stalled = relative, 0
