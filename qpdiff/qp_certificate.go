@@ -15,8 +15,8 @@ const (
 	// not dependent leaves far more, and then some point far away meets them.
 	rayTol = 128
 	// rayNoise is how many rounding errors of the largest multiplier, of rows of
-	// norm 1, are no multiplier: in other units of the variables they might be
-	// much. It leaves room below rayTol for a dozen of them.
+	// norm 1 in the metric of the factor, are no multiplier: in other units of the
+	// variables they might be much. It leaves room below rayTol for a dozen of them.
 	rayNoise = 8
 	// rayGain is how far below zero the bound of that combination has to lie, as
 	// a fraction of the terms that it sums: ten thousand of their rounding errors.
@@ -28,11 +28,11 @@ const (
 // ρᵀz ≤ β (= β for an equality) with β < 0 and ρ = 0 up to rounding.
 func (a *activeSet) provesInfeasible(r int) bool {
 	for pass := range 2 {
-		big := a.mnorm[r]
+		big := math.Sqrt(a.mnorm[r])
 		for i, s := range a.w {
-			big = max(big, a.y[i]*a.y[i]*a.mnorm[s])
+			big = max(big, math.Abs(a.y[i])*math.Sqrt(a.mnorm[s]))
 		}
-		noise := rayNoise * dense.Eps * math.Sqrt(big)
+		noise := rayNoise * dense.Eps * big
 		for i, s := range a.w {
 			if s < a.m && a.y[i] > 0 || math.Abs(a.y[i])*math.Sqrt(a.mnorm[s]) <= noise {
 				a.y[i] = 0

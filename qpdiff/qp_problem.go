@@ -137,9 +137,9 @@ func (s Status) String() string {
 //	u_j·|(Qz + p + Gᵀλ + Aᵀν)_j| / D_j
 //	the part's share of Gap   / max(D·Z, |h_r λ_r|, |b_r ν_r|)
 //
-// and, where it exceeds Tol, of the violation of row r beside its own terms and what moves it
-// as far as z or the minimiser without rows, in the metric of Q and the proximal term. Here
-// 0/0 counts as 0. The units are 1, and D_j = D, where Q is safely positive
+// where 0/0 counts as 0. If row r is violated by more than Tol of its largest term, Relative is
+// at least the violation / (that term + ‖L⁻¹G_r‖·(‖Lᵀz‖² + ‖L⁻¹p‖²)^½), with LLᵀ = Q and the
+// proximal term. The units are 1, and D_j = D, where Q is safely positive
 // definite; elsewhere they come from equilibrating Q and the rows with more than
 // one entry, so that the largest entry of each row and column is near one. There
 // D_j is D for a variable in such a row of the working set. For others it is the largest term of the

@@ -140,11 +140,11 @@ func (a *activeSet) violation(res *KKTResidual) (sum float64) {
 	return sum
 }
 
-// looseRows is the largest violation of a row beside its own terms and beside what moves
-// the row by as much in the metric of the factor: z, or the minimiser without rows,
-// where z is 0 but for rounding. No unit changes those, while the units in which the
-// residual is measured may hide that a row is violated by all of its terms. It is 0 where no
-// row is violated by more than tol of its own terms.
+// looseRows returns the largest violation of a row relative to its own terms and to what the
+// row can be of z, or of the minimiser without rows, in the metric of the factor: the latter is
+// what rounding leaves where z is 0. Units change none of them, while those in which the
+// residual is measured may hide that a row is violated by all of its terms. It returns 0 where
+// no row is violated by more than tol of its own terms.
 func (a *activeSet) looseRows(tol float64) (worst float64) {
 	if a.loosest <= tol {
 		return 0 // the usual case
