@@ -10,7 +10,7 @@ import (
 
 	"cvgm/cvgm"
 	"cvgm/cvgm/table"
-	"cvgm/qpdiff/hostile"
+	"cvgm/internal/hostile"
 	"cvgm/qpdiff/learn"
 	"cvgm/qpdiff/linear"
 )
