@@ -10,8 +10,8 @@ import (
 
 	"cvgm/cvgm/internal/casetest"
 	"cvgm/cvgm/search"
-	"cvgm/internal/hostile"
 	"cvgm/qpdiff"
+	"cvgm/qpdiff/hostile"
 	"cvgm/qpdiff/learn"
 	"cvgm/qpdiff/linear"
 	"cvgm/qpdiff/linear/margin"

@@ -10,7 +10,7 @@ import (
 
 	"cvgm/cvgm"
 	"cvgm/cvgm/table"
-	"cvgm/internal/hostile"
+	"cvgm/qpdiff/hostile"
 	"cvgm/qpdiff/learn"
 	"cvgm/qpdiff/linear"
 )

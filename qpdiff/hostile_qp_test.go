@@ -7,8 +7,8 @@ import (
 	"math/big"
 	"slices"
 
-	"cvgm/internal/hostile"
 	"cvgm/qpdiff"
+	"cvgm/qpdiff/hostile"
 
 	"gonum.org/v1/gonum/mat"
 )

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"testing"
 
-	"cvgm/internal/hostile"
 	"cvgm/qpdiff"
+	"cvgm/qpdiff/hostile"
 	"cvgm/qpdiff/kernel"
 	"cvgm/qpdiff/learn"
 	"cvgm/qpdiff/linear"

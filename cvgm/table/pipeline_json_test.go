@@ -12,8 +12,8 @@ import (
 
 	"cvgm/cvgm"
 	"cvgm/cvgm/internal/casetest"
-	"cvgm/internal/hostile"
 	"cvgm/qpdiff"
+	"cvgm/qpdiff/hostile"
 	"cvgm/qpdiff/kernel"
 	"cvgm/qpdiff/learn"
 	"cvgm/qpdiff/linear"

@@ -21,7 +21,7 @@ var imports = []struct{ path, code string }{
 	{"qpdiff/internal/check", "qpdiff/internal/dense"},
 	{"qpdiff/internal/numtest", "qpdiff/internal/dense"},
 	{"qpdiff", "qpdiff/internal/check qpdiff/internal/dense"},
-	{"internal/hostile", "qpdiff"},
+	{"qpdiff/hostile", "qpdiff"},
 	{"qpdiff/learn", "qpdiff qpdiff/internal/check"},
 	{"qpdiff/internal/learner", "qpdiff qpdiff/internal/check qpdiff/internal/dense qpdiff/learn"},
 	{"qpdiff/learntest", "qpdiff qpdiff/internal/numtest qpdiff/learn"},

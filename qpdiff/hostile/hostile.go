@@ -171,7 +171,7 @@ func place() string {
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(3, pcs[:])])
 	for {
 		f, more := frames.Next()
-		if strings.HasPrefix(f.Function, "cvgm/") && !strings.HasPrefix(f.Function, "cvgm/internal/hostile") && !strings.HasSuffix(f.File, "_test.go") {
+		if strings.HasPrefix(f.Function, "cvgm/") && !strings.HasPrefix(f.Function, "cvgm/qpdiff/hostile") && !strings.HasSuffix(f.File, "_test.go") {
 			return fmt.Sprintf("%s:%d", filepath.Base(f.File), f.Line)
 		}
 		if !more {
