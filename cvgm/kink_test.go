@@ -191,8 +191,9 @@ func TestFixedHyperparametersNeedNoDerivative(t *testing.T) {
 // without it some do.
 func TestSearchesPassKinks(t *testing.T) {
 	searchers := map[string]search.Searcher{
-		"QuasiNewton":      search.QuasiNewton{MaxEvals: 150},
-		"AdaptiveGradient": search.AdaptiveGradient{MaxEvals: 150},
+		"QuasiNewton":       search.QuasiNewton{MaxEvals: 150},
+		"AdaptiveGradient":  search.AdaptiveGradient{MaxEvals: 150},
+		"ProjectedGradient": search.ProjectedGradient{StepSize: .02, MaxEvals: 60},
 	}
 	stopped, met := 0, 0
 	for name, s := range searchers {
@@ -233,7 +234,7 @@ func TestSearchesPassKinks(t *testing.T) {
 		}
 	}
 	if stopped == 0 || met == 0 {
-		t.Errorf("%d of 80 searches stop at a kink, and %d meet one with Generalised: the test needs some", stopped, met)
+		t.Errorf("%d of 120 searches stop at a kink, and %d meet one with Generalised: the test needs some", stopped, met)
 	}
 }
 

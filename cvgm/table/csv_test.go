@@ -2,6 +2,8 @@ package table
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -93,3 +95,17 @@ func numbered(n int, start string) string {
 
 // decimal writes a number so that it reads back the same.
 func decimal(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
+
+// Errors of a file name its path.
+func TestReadFile(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{"good.csv": "a,y\n1,2\n2,3\n", "bad.csv": "a,y\n1,\n"} {
+		casetest.OK(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644))
+	}
+	for name, good := range map[string]bool{"good.csv": true, "bad.csv": false, "none.csv": false} {
+		table, err := CSV{Target: "y"}.ReadFile(filepath.Join(dir, name))
+		if (err == nil) != good || (table != nil) != good || err != nil && !strings.Contains(err.Error(), name) {
+			t.Errorf("%s: %v, error %v", name, table, err)
+		}
+	}
+}

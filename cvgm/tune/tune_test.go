@@ -105,23 +105,6 @@ func TestTunedIsWhatItSays(t *testing.T) {
 	}
 }
 
-// Units change neither the path nor the predictions.
-func TestTuneIsFreeOfUnits(t *testing.T) {
-	d := houses(50)
-	first := mustTune(t, Tuner{OuterFolds: -1}, d)
-	for _, unit := range []float64{1e-6, 1e6} {
-		other := learn.Data{X: mat.DenseCopyOf(d.X), Y: slices.Clone(d.Y)}
-		for i := range d.Y {
-			other.Y[i] *= unit
-			other.Dense().Set(i, 2, other.X.At(i, 2)*unit*unit)
-		}
-		tuned := mustTune(t, Tuner{OuterFolds: -1}, other)
-		if gap := math.Abs(tuned.Loss/unit/unit-first.Loss) / first.ConstantLoss; gap > 1e-6 || len(tuned.Path) > 2*len(first.Path) {
-			t.Errorf("unit %g: loss %v in these units, %v before; %d evaluations, %d before", unit, tuned.Loss/unit/unit, first.Loss, len(tuned.Path), len(first.Path))
-		}
-	}
-}
-
 func TestTuneRepeatsItself(t *testing.T) {
 	d := houses(40)
 	strip := func(tuned *Tuned) Tuned { c := *tuned; c.Elapsed, c.Config = 0, cvgm.Config{}; return c } // functions are never equal
