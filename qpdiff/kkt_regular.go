@@ -201,10 +201,12 @@ func (d *qpDerivative) residual() (left, noise float64) {
 		var left, terms, size float64
 		for _, j := range a.parts[k].variables {
 			unit, qv, c := a.unit[j], floats.Dot(a.q[j*n:(j+1)*n], v), rz[j]
-			rz[j] = d.cz[j] - c - qv
+			off := d.cz[j] - c - qv
+			rz[j] = off
+			off = math.Abs(off)
 			own := math.Abs(d.cz[j]) + math.Abs(c) + math.Abs(qv)
-			noise = max(noise, ratio(math.Abs(rz[j]), own))
-			left += unit * math.Abs(rz[j])
+			larger(&noise, ratio(off, own))
+			left += unit * off
 			terms += unit * own
 			size += math.Abs(v[j]) / unit
 		}
