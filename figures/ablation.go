@@ -4,18 +4,19 @@ import (
 	"fmt"
 
 	"cvgm/cvgm/experiment"
+	"cvgm/cvgm/experiment/samplesize"
 
 	"gonum.org/v1/plot/vg"
 )
 
 func init() {
-	register(func(r *experiment.AblationResult) []Output {
+	register(func(r *samplesize.AblationResult) []Output {
 		return []Output{AblationTable(r), AblationBySize(r)}
 	})
 }
 
 // AblationTable compares the descents along the two gradients, problem by problem.
-func AblationTable(r *experiment.AblationResult) *Table {
+func AblationTable(r *samplesize.AblationResult) *Table {
 	t := &Table{
 		Name: "ablation", Caption: fmt.Sprintf("Test risk after a descent of the CV loss and of the training loss, over %d data sets of each kernel and size, and %d of each problem with two hyperparameters", r.Params.Seeds, r.Params.PairSeeds),
 		Header: []string{"Problem", "N", "Splits", "Steps", "Start", "Training loss", "CV loss", "CV less training", "CV is better", "CV helps", "CV less start", "Training less start"},
@@ -33,7 +34,7 @@ func AblationTable(r *experiment.AblationResult) *Table {
 // AblationBySize shows, for the rings' learned kernel, the difference of the two descents
 // in the error rate over the sizes: a row of panels for each number of splits, one for each
 // number of steps.
-func AblationBySize(r *experiment.AblationResult) *Figure {
+func AblationBySize(r *samplesize.AblationResult) *Figure {
 	p := r.Params.Rings
 	f := &Figure{
 		Name: "ablation_rings", Width: 10.5 * vg.Inch, Height: vg.Length(len(p.Ks)) * 3.4 * vg.Inch, Legend: LegendBelow, SameAxes: true,

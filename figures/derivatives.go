@@ -5,20 +5,20 @@ import (
 	"slices"
 	"strings"
 
-	"cvgm/cvgm/experiment"
+	"cvgm/cvgm/experiment/differentiability"
 
 	"gonum.org/v1/plot/vg"
 )
 
 func init() {
-	register(func(r *experiment.DerivativeChecks) []Output {
+	register(func(r *differentiability.DerivativeChecks) []Output {
 		return []Output{DerivativeErrors(r), DerivativeTable(r)}
 	})
 }
 
 // DerivativeErrors shows the relative error of central differences against
 // their step, measured by the exact derivative, for every example and input.
-func DerivativeErrors(r *experiment.DerivativeChecks) *Figure {
+func DerivativeErrors(r *differentiability.DerivativeChecks) *Figure {
 	const floor = -16
 	f := &Figure{Name: "derivative_errors", Width: 8 * vg.Inch, Height: 9.4 * vg.Inch, SameAxes: true, Legend: LegendBelow,
 		Caption: "Central differences against the exact derivative: their relative difference by step size, one line for each input of each example. " +
@@ -62,7 +62,7 @@ func backwards(v []float64) []float64 {
 
 // DerivativeTable is the same in numbers: derivatives from both sides, and the
 // best that differences reach.
-func DerivativeTable(r *experiment.DerivativeChecks) *Table {
+func DerivativeTable(r *differentiability.DerivativeChecks) *Table {
 	t := &Table{
 		Name: "derivative_checks", Caption: "Exact derivatives beside central differences",
 		Header: []string{"Example", "Input", "Derivative (VJP)", "JVP less VJP, relative", "Best difference, relative", "at step"},

@@ -4,14 +4,16 @@ import (
 	"fmt"
 	"math"
 
-	"cvgm/cvgm/experiment"
+	"cvgm/cvgm/experiment/differentiability"
+	"cvgm/cvgm/experiment/elasticnet"
+	"cvgm/cvgm/experiment/stability"
 
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 )
 
 func init() {
-	register(func(r *experiment.ErrataResult) []Output {
+	register(func(r *differentiability.ErrataResult) []Output {
 		return []Output{IncompleteJacobian(r), JacobianTable(r), ErrataTable(r, nil)}
 	})
 }
@@ -19,7 +21,7 @@ func init() {
 // IncompleteJacobian shows where the loss on fresh examples would push each
 // training example of a logistic regression: by the complete Jacobian, and by
 // the one that the paper prints.
-func IncompleteJacobian(r *experiment.ErrataResult) *Figure {
+func IncompleteJacobian(r *differentiability.ErrataResult) *Figure {
 	e := r.Jacobian
 	p := NewPanel("arrows", "", "x₁", "x₂")
 	p.Equal = true
@@ -59,7 +61,7 @@ func (arrowGlyph) DrawGlyph(c *draw.Canvas, s draw.GlyphStyle, at vg.Point) {
 }
 
 // JacobianTable is the same in numbers.
-func JacobianTable(r *experiment.ErrataResult) *Table {
+func JacobianTable(r *differentiability.ErrataResult) *Table {
 	e := r.Jacobian
 	return &Table{
 		Name: "jacobian_errors", Caption: "Logistic regression: the Jacobian ∂θ/∂X as printed and complete",
@@ -75,7 +77,7 @@ func JacobianTable(r *experiment.ErrataResult) *Table {
 
 // ErrataTable lists what the paper prints wrongly, quoted, with the numbers or the argument that
 // prove it. The stability row needs the stability's result; nil leaves it out.
-func ErrataTable(r *experiment.ErrataResult, stability *experiment.StabilityResult) *Table {
+func ErrataTable(r *differentiability.ErrataResult, stability *stability.StabilityResult) *Table {
 	t := &Table{
 		Name: "errata", Caption: "Errata of the paper, each with its proof",
 		Header: []string{"Place", "Printed", "Right", "Proof or measurement"},
@@ -83,7 +85,7 @@ func ErrataTable(r *experiment.ErrataResult, stability *experiment.StabilityResu
 	add := func(place, printed, right, format string, values ...any) {
 		t.Rows = append(t.Rows, []any{place, quotation(printed), right, fmt.Sprintf(format, values...)})
 	}
-	first := experiment.DefaultElasticNet()
+	first := elasticnet.DefaultElasticNet()
 	add("1 Introduction", "𝒯ⱼ ∪ 𝒱ⱼ = [n]", "𝒯ⱼ ∪ 𝒱ⱼ = [N]", "N counts the examples and n the features: %d and %d in the first experiment", first.Train, first.Features)
 	add("1 Introduction", "provided Tⱼ form a partition of {1,…,N} and |Tⱼ| = N−N/K", "provided the 𝒱ⱼ do",
 		"K sets of N − N/K examples hold (K−1)·N in all")

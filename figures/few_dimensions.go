@@ -3,16 +3,16 @@ package figures
 import (
 	"fmt"
 
-	"cvgm/cvgm/experiment"
+	"cvgm/cvgm/experiment/searches"
 )
 
 func init() {
-	register(func(r *experiment.FewDimensionsResult) []Output { return []Output{FewDimensionsTable(r)} })
+	register(func(r *searches.FewDimensionsResult) []Output { return []Output{FewDimensionsTable(r)} })
 }
 
 // FewDimensionsTable compares random with exhaustive search by the number of
 // hyperparameters that matter.
-func FewDimensionsTable(r *experiment.FewDimensionsResult) *Table {
+func FewDimensionsTable(r *searches.FewDimensionsResult) *Table {
 	p := r.Params
 	t := &Table{
 		Name: "few_dimensions", Caption: fmt.Sprintf("Random and exhaustive search for %d hyperparameters, %d evaluations of each, over %d data sets", p.Hyperparameters, r.Points, p.DataSets),

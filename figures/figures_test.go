@@ -19,6 +19,8 @@ import (
 	"unicode"
 
 	"cvgm/cvgm/experiment"
+	"cvgm/cvgm/experiment/claims"
+	"cvgm/cvgm/experiment/elasticnet"
 
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
@@ -333,30 +335,30 @@ func TestRoundTicks(t *testing.T) {
 
 // Every figure and table of the elastic net draws from small and odd Results.
 func TestElasticNetOutputs(t *testing.T) {
-	for name, change := range map[string]func(p *experiment.ElasticNetParams){
-		"small":           func(p *experiment.ElasticNetParams) {},
-		"one step":        func(p *experiment.ElasticNetParams) { p.Seed, p.Steps, p.LongSteps, p.RandomPoints = 7, 1, 1, 1 },
-		"off the surface": func(p *experiment.ElasticNetParams) { p.Seed, p.StepSize, p.BoxLow, p.BoxHigh = 3, 50, -7, 3 },
-		"long run is short": func(p *experiment.ElasticNetParams) {
+	for name, change := range map[string]func(p *elasticnet.ElasticNetParams){
+		"small":           func(p *elasticnet.ElasticNetParams) {},
+		"one step":        func(p *elasticnet.ElasticNetParams) { p.Seed, p.Steps, p.LongSteps, p.RandomPoints = 7, 1, 1, 1 },
+		"off the surface": func(p *elasticnet.ElasticNetParams) { p.Seed, p.StepSize, p.BoxLow, p.BoxHigh = 3, 50, -7, 3 },
+		"long run is short": func(p *elasticnet.ElasticNetParams) {
 			p.Seed, p.Steps, p.LongSteps, p.Features, p.Informative, p.DiscardedInformative = 5, 12, 4, 3, 1, 2
 		},
-		"no noise":        func(p *experiment.ElasticNetParams) { p.Noise, p.Train = 0, 40 },
-		"constant labels": func(p *experiment.ElasticNetParams) { p.Noise, p.Scale = 0, 1e300 },
+		"no noise":        func(p *elasticnet.ElasticNetParams) { p.Noise, p.Train = 0, 40 },
+		"constant labels": func(p *elasticnet.ElasticNetParams) { p.Noise, p.Scale = 0, 1e300 },
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := experiment.DefaultElasticNet()
+			p := elasticnet.DefaultElasticNet()
 			p.Samples, p.K, p.Steps, p.GridPoints, p.RandomPoints, p.LongSteps, p.SurfacePoints = 60, 4, 5, 3, 6, 8, 5
 			change(&p)
-			q := experiment.ElasticNetSeedsParams{RegressionData: p.RegressionData, PenaltyCVGM: p.PenaltyCVGM,
+			q := elasticnet.ElasticNetSeedsParams{RegressionData: p.RegressionData, PenaltyCVGM: p.PenaltyCVGM,
 				Steps: p.Steps, LongSteps: p.LongSteps, SearchBox: p.SearchBox, WideLow: -5, WideHigh: 1, Evaluations: 5, Seeds: map[bool]int{true: 1, false: 3}[name == "one step"]}
-			r := ran[*experiment.ElasticNetResult](t)(p.Run(t.Context()))
-			seeds := ran[*experiment.ElasticNetSeeds](t)(q.Run(t.Context()))
+			r := ran[*elasticnet.ElasticNetResult](t)(p.Run(t.Context()))
+			seeds := ran[*elasticnet.ElasticNetSeeds](t)(q.Run(t.Context()))
 			testOutputs(t, r, map[string]string{
 				"table1_elastic_net":          formatFull(r.Random.Final()),
 				"elastic_net_learning_curves": formatFull(r.LeastSquares),
-			}, func(r *experiment.ElasticNetResult) Output { return ElasticNetTable(r, seeds) })
-			testOutputs(t, seeds, map[string]string{"elastic_net_cv_loss": formatFull(seeds.Methods[experiment.ElasticNetRandom].CVMean.Mean)},
-				func(seeds *experiment.ElasticNetSeeds) Output { return ElasticNetTable(r, seeds) })
+			}, func(r *elasticnet.ElasticNetResult) Output { return ElasticNetTable(r, seeds) })
+			testOutputs(t, seeds, map[string]string{"elastic_net_cv_loss": formatFull(seeds.Methods[elasticnet.ElasticNetRandom].CVMean.Mean)},
+				func(seeds *elasticnet.ElasticNetSeeds) Output { return ElasticNetTable(r, seeds) })
 		})
 	}
 }
@@ -405,14 +407,14 @@ func TestContourOfACircleAndOfASaddle(t *testing.T) {
 
 func TestClaimsTables(t *testing.T) {
 	once := func(v float64) experiment.Estimate { return experiment.Estimate{Mean: v, Margin: math.NaN(), N: 1} }
-	claims := []experiment.Claim{
-		{Section: "Table 1", Sentence: "s", Verdict: experiment.Differs, Measured: []experiment.Measurement{
-			{Text: "a", Setting: "30 rows", Quoted: experiment.Quoted{Paper: "1.080"}, Ours: once(1.07797), Rule: "r", Verdict: experiment.Differs, Remark: "See the errata in 05_differentiability."},
-			{Text: "b", Ours: once(322), Rule: "r", Verdict: experiment.Confirmed, Control: &experiment.Control{Text: "more", Ours: once(323), Verdict: experiment.Differs}},
+	claims := []claims.Claim{
+		{Section: "Table 1", Sentence: "s", Verdict: claims.Differs, Measured: []claims.Measurement{
+			{Text: "a", Setting: "30 rows", Quoted: claims.Quoted{Paper: "1.080"}, Ours: once(1.07797), Rule: "r", Verdict: claims.Differs, Remark: "See the errata in 05_differentiability."},
+			{Text: "b", Ours: once(322), Rule: "r", Verdict: claims.Confirmed, Control: &claims.Control{Text: "more", Ours: once(323), Verdict: claims.Differs}},
 		}},
-		{Section: "2", Sentence: "t", Verdict: experiment.NotTestable, Measured: []experiment.Measurement{
-			{Text: "c", Ours: experiment.Estimate{Mean: .5, Margin: .25, N: 9}, Rule: "r", Verdict: experiment.Confirmed, Aside: true},
-			{Text: "d", Ours: once(math.NaN()), Verdict: experiment.NotTestable},
+		{Section: "2", Sentence: "t", Verdict: claims.NotTestable, Measured: []claims.Measurement{
+			{Text: "c", Ours: experiment.Estimate{Mean: .5, Margin: .25, N: 9}, Rule: "r", Verdict: claims.Confirmed, Aside: true},
+			{Text: "d", Ours: once(math.NaN()), Verdict: claims.NotTestable},
 		}},
 	}
 	all := ClaimsTable(claims).CSV()

@@ -3,20 +3,20 @@ package figures
 import (
 	"fmt"
 
-	"cvgm/cvgm/experiment"
+	"cvgm/cvgm/experiment/splits"
 
 	"gonum.org/v1/plot/vg"
 )
 
 func init() {
-	register(func(r *experiment.GapResult) []Output {
+	register(func(r *splits.GapResult) []Output {
 		return []Output{GapTable(r), GapCurves(r)}
 	})
 }
 
 // GapTable lists the risk less the CV loss, the risk at the end of the search, and the risk
 // after stopping by the nested estimate.
-func GapTable(r *experiment.GapResult) *Table {
+func GapTable(r *splits.GapResult) *Table {
 	p := r.Params
 	t := &Table{
 		Name: "cv_gap_stopping", Caption: fmt.Sprintf("Over-fitting of the CV loss, over %d data sets", p.DataSets),
@@ -33,7 +33,7 @@ func GapTable(r *experiment.GapResult) *Table {
 }
 
 // GapCurves shows CV loss, nested estimate and true risk along the searches.
-func GapCurves(r *experiment.GapResult) *Figure {
+func GapCurves(r *splits.GapResult) *Figure {
 	p := r.Params
 	f := &Figure{Name: "cv_gap", Width: 11 * vg.Inch, Height: 3.4 * vg.Inch, Legend: LegendBelow, Panels: [][]*Panel{nil},
 		Caption: fmt.Sprintf("CV loss, true risk and nested estimate along the adaptive gradient search, as means over %d data sets. The true risk is the loss on test examples. The nested estimate is the loss on %d outer folds of the training examples, each left out of a search of its own. A search that has ended stays at its last value. Ridge regressions of %d examples have a penalty for each group of features, the rings have the weights of a network.",

@@ -8,7 +8,8 @@ import (
 	"slices"
 	"testing"
 
-	"cvgm/cvgm/experiment"
+	"cvgm/cvgm/experiment/registry"
+	"cvgm/cvgm/experiment/searches"
 	"cvgm/synth"
 )
 
@@ -92,7 +93,7 @@ func TestSeriesDifferInGrey(t *testing.T) {
 			}
 		}
 	}
-	for _, e := range experiment.All() {
+	for _, e := range registry.All() {
 		r, err := e.Run(t.Context(), e.Draw(synth.NewStream(3, e.Name)))
 		if err != nil {
 			t.Fatal(err)
@@ -100,7 +101,7 @@ func TestSeriesDifferInGrey(t *testing.T) {
 		for _, o := range Of(r) {
 			check(o)
 		}
-		if r, ok := r.(*experiment.SearchesResult); ok {
+		if r, ok := r.(*searches.SearchesResult); ok {
 			check(SearchesTime(r, searcherTimings(r)))
 		}
 	}

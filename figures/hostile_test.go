@@ -5,7 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"cvgm/cvgm/experiment"
+	"cvgm/cvgm/experiment/registry"
+	"cvgm/cvgm/experiment/splits"
 	"cvgm/synth"
 )
 
@@ -45,8 +46,8 @@ func TestHostileTextsOfTables(t *testing.T) {
 // Splits of two examples are all the same and have no scatter, which is drawn at the
 // lower end.
 func TestSplitsWithoutScatter(t *testing.T) {
-	e := experiment.Of(experiment.SplitsParams{})
-	p := e.Draw(synth.NewStream(7, "attack"+e.Name)).(*experiment.SplitsParams)
+	e := registry.Of(splits.SplitsParams{})
+	p := e.Draw(synth.NewStream(7, "attack"+e.Name)).(*splits.SplitsParams)
 	p.Train = 2
 	r, err := p.Run(t.Context())
 	if err != nil {

@@ -6,19 +6,19 @@ import (
 	"math"
 	"strings"
 
-	"cvgm/cvgm/experiment"
+	"cvgm/cvgm/experiment/differentiability"
 
 	"gonum.org/v1/plot/vg"
 )
 
 func init() {
-	register(func(r *experiment.Learning) []Output {
+	register(func(r *differentiability.Learning) []Output {
 		return []Output{LearningPaths(r), LearningTable(r), LearnedLossPath(r), LearnedLossTable(r)}
 	})
 }
 
 // LearningPaths shows the searches on the CV losses that they descend.
-func LearningPaths(r *experiment.Learning) *Figure {
+func LearningPaths(r *differentiability.Learning) *Figure {
 	steps := Style{Color: Black, GlyphRadius: 1.4} // the blue of lines is as light as the surface
 	f := &Figure{Name: "learning_paths", Width: 11 * vg.Inch, Height: 3.7 * vg.Inch, Legend: LegendBelow, Panels: [][]*Panel{nil},
 		Caption: "Hyperparameters of three learners chosen by the gradient of the CV loss: the points of the search, from start to end, on the CV loss that it descends. The scales beside the panels give the losses. " + surfaceNote() + "."}
@@ -42,7 +42,7 @@ func LearningPaths(r *experiment.Learning) *Figure {
 }
 
 // LearningTable is where the searches start and end.
-func LearningTable(r *experiment.Learning) *Table {
+func LearningTable(r *differentiability.Learning) *Table {
 	t := &Table{
 		Name: "learning", Caption: "Hyperparameters learned by the gradient of the CV loss",
 		Header: []string{"Learner", "Hyperparameters", "Start", "End", "CV loss, start", "end", "lowest on the grid", "Test loss, start", "end", "Test accuracy, start", "end"},
@@ -57,11 +57,11 @@ func LearningTable(r *experiment.Learning) *Table {
 
 // LearnedLossPath shows the weights of the four losses along the search, the
 // losses themselves, and the learned one.
-func LearnedLossPath(r *experiment.Learning) *Figure {
+func LearnedLossPath(r *differentiability.Learning) *Figure {
 	weights := NewPanel("weights", "weights along the search", "steps", "weight").Grid()
 	l := r.Loss
 	steps := oneTo(len(l.Alpha))
-	for k, name := range experiment.LossNames {
+	for k, name := range differentiability.LossNames {
 		style := paletteStyle(k)
 		style.Width = 2
 		weights.Line(name, steps, column(l.Alpha, k), style)
@@ -73,7 +73,7 @@ func LearnedLossPath(r *experiment.Learning) *Figure {
 	}
 	learned := make([]float64, len(margins))
 	final := nth(l.Alpha, len(l.Alpha)-1)
-	curves := make([][]float64, len(experiment.LossNames))
+	curves := make([][]float64, len(differentiability.LossNames))
 	for k := range curves {
 		values := make([]float64, len(margins))
 		for i, m := range margins {
@@ -83,7 +83,7 @@ func LearnedLossPath(r *experiment.Learning) *Figure {
 		curves[k] = values
 	}
 	shape.Line("learned", margins, learned, Style{Color: color.NRGBA{185, 185, 185, 255}, Width: 7}) // below the others, of which it may equal one
-	for k, name := range experiment.LossNames {
+	for k, name := range differentiability.LossNames {
 		style := paletteStyle(k)
 		style.Width = 2
 		shape.Line(name, margins, curves[k], style)
@@ -93,7 +93,7 @@ func LearnedLossPath(r *experiment.Learning) *Figure {
 }
 
 // LearnedLossTable compares the learned loss with the single ones.
-func LearnedLossTable(r *experiment.Learning) *Table {
+func LearnedLossTable(r *differentiability.Learning) *Table {
 	l := r.Loss
 	t := &Table{
 		Name: "learned_loss_gain", Caption: fmt.Sprintf("A learned loss against each single one, over %d data sets with %.0f %% wrong labels", r.Params.LossSeeds, 100*r.Params.Flips),

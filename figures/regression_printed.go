@@ -3,16 +3,16 @@ package figures
 import (
 	"fmt"
 
-	"cvgm/cvgm/experiment"
+	"cvgm/cvgm/experiment/elasticnet"
 )
 
 func init() {
-	register(func(r *experiment.RegressionPrinted) []Output { return []Output{RegressionPrintedTable(r)} })
+	register(func(r *elasticnet.RegressionPrinted) []Output { return []Output{RegressionPrintedTable(r)} })
 }
 
 // RegressionPrintedTable compares the command that the paper prints for its regression data
 // with what its code does.
-func RegressionPrintedTable(r *experiment.RegressionPrinted) *Table {
+func RegressionPrintedTable(r *elasticnet.RegressionPrinted) *Table {
 	p := r.Params
 	t := &Table{
 		Name: "regression_printed", Caption: fmt.Sprintf("Test losses with the command that the paper prints and with its code's data, over %d data sets", p.Seeds),
@@ -22,7 +22,7 @@ func RegressionPrintedTable(r *experiment.RegressionPrinted) *Table {
 	}
 	for k, m := range r.Tests {
 		row := []any{m.Name, estimated(m.CVGMMean, 3), estimated(m.SquaresMean, 3), estimated(m.CoefMean, 3), nil}
-		if k > experiment.TestOtherRows {
+		if k > elasticnet.TestOtherRows {
 			row[4] = estimated(m.CVGMLessCode.Difference, 3)
 		}
 		t.Rows = append(t.Rows, row)

@@ -4,19 +4,19 @@ import (
 	"fmt"
 	"slices"
 
-	"cvgm/cvgm/experiment"
+	"cvgm/cvgm/experiment/searches"
 
 	"gonum.org/v1/plot/vg"
 )
 
 func init() {
-	register(func(r *experiment.SearchDimensionsResult) []Output {
+	register(func(r *searches.SearchDimensionsResult) []Output {
 		return []Output{SearchDimensionsTable(r), SearchDimensionsCurves(r)}
 	})
 }
 
 // SearchDimensionsTable lists where each searcher ends, by the number of hyperparameters.
-func SearchDimensionsTable(r *experiment.SearchDimensionsResult) *Table {
+func SearchDimensionsTable(r *searches.SearchDimensionsResult) *Table {
 	p := r.Params
 	t := &Table{
 		Name: "search_dimensions_reached", Caption: fmt.Sprintf("Lowest CV loss within %d evaluations, by number of hyperparameters", p.Budget),
@@ -43,7 +43,7 @@ func SearchDimensionsTable(r *experiment.SearchDimensionsResult) *Table {
 
 // SearchDimensionsCurves shows the lowest CV loss found, above the lowest known,
 // against evaluations for each number of hyperparameters.
-func SearchDimensionsCurves(r *experiment.SearchDimensionsResult) *Figure {
+func SearchDimensionsCurves(r *searches.SearchDimensionsResult) *Figure {
 	const floor = -6
 	var panels []*Panel
 	for _, d := range r.Dimensions {

@@ -7,20 +7,20 @@ import (
 	"slices"
 	"strings"
 
-	"cvgm/cvgm/experiment"
+	"cvgm/cvgm/experiment/differentiability"
 
 	"gonum.org/v1/plot/vg"
 )
 
 func init() {
-	register(func(r *experiment.SolutionPaths) []Output {
+	register(func(r *differentiability.SolutionPaths) []Output {
 		return []Output{SolutionPaths(r)}
 	})
 }
 
 // SolutionPaths shows the paths with the tangents that the derivatives give at
 // some of their points.
-func SolutionPaths(r *experiment.SolutionPaths) *Figure {
+func SolutionPaths(r *differentiability.SolutionPaths) *Figure {
 	f := &Figure{Name: "solution_paths", Width: 10.5 * vg.Inch, Height: 8 * vg.Inch, Legend: LegendBelow,
 		Entries: []LegendEntry{{"solution", Style{Width: .6}}, {"exact tangent", Style{Width: 2}}, {"derivative", Style{GlyphRadius: 1.2}}},
 		Caption: fmt.Sprintf("Solutions along a hyperparameter with the tangents that the exact derivatives give at some of the points. Each colour is a coordinate of θ or, below, the multiplier of a training example, from 0 beyond the margin to 1 on its wrong side; of many, those %d coordinates and %d multipliers are shown that move over the longest part of the path. Entries at rest at a bound have no tangents drawn. At the kinks, where a coordinate becomes 0 or a multiplier meets its bound, a tangent touches one side.", shownCoordinates, shownExamples)}
@@ -38,7 +38,7 @@ func SolutionPaths(r *experiment.SolutionPaths) *Figure {
 	return f
 }
 
-func pathAxis(s experiment.SolutionPath) []float64 {
+func pathAxis(s differentiability.SolutionPath) []float64 {
 	if s.Logarithmic {
 		return Log10s(s.At)
 	}
@@ -46,9 +46,9 @@ func pathAxis(s experiment.SolutionPath) []float64 {
 }
 
 // isDual reports whether the entries are the dual variables of examples.
-func isDual(s experiment.SolutionPath) bool { return strings.HasPrefix(s.Name, "dual") }
+func isDual(s differentiability.SolutionPath) bool { return strings.HasPrefix(s.Name, "dual") }
 
-func pathPanel(s experiment.SolutionPath) *Panel {
+func pathPanel(s differentiability.SolutionPath) *Panel {
 	const tangents = 20
 	y := "θ, by coordinate"
 	if isDual(s) {
@@ -94,7 +94,7 @@ const atRest = 1e-9
 
 // moving returns, in ascending order, the numbers of the entries that move over the longest part
 // of the path.
-func moving(s experiment.SolutionPath) []int {
+func moving(s differentiability.SolutionPath) []int {
 	moves := func(k int) (n int) {
 		for _, slope := range s.Slope[k] {
 			if math.Abs(slope) > atRest {
@@ -118,7 +118,7 @@ func moving(s experiment.SolutionPath) []int {
 }
 
 // slopePanel shows the derivatives themselves along a path.
-func slopePanel(s experiment.SolutionPath) *Panel {
+func slopePanel(s differentiability.SolutionPath) *Panel {
 	p := NewPanel(s.Name+", derivative in "+s.Hyper, s.Name+": the derivatives", subscripted(s.Hyper), "∂θ/∂"+subscripted(s.Hyper)).Grid()
 	x := pathAxis(s)
 	for n, k := range moving(s) {

@@ -17,6 +17,7 @@ import (
 	"testing"
 
 	"cvgm/cvgm/experiment"
+	"cvgm/cvgm/experiment/mydata"
 	"cvgm/synth"
 
 	"github.com/yuin/goldmark"
@@ -64,8 +65,8 @@ func hostileTable(columns []string, k int) (text string, target string) {
 
 // No output of a table of strangers has more than text, and the text is theirs.
 func TestTextsOfStrangers(t *testing.T) {
-	quick := func(target string) func(p *experiment.MyDataParams) {
-		return func(p *experiment.MyDataParams) { p.Target, p.OuterFolds, p.CurvePoints = target, 0, 3 }
+	quick := func(target string) func(p *mydata.MyDataParams) {
+		return func(p *mydata.MyDataParams) { p.Target, p.OuterFolds, p.CurvePoints = target, 0, 3 }
 	}
 	text, target := hostileTable(attacks, 0)
 	r := myResult(t, text, quick(target))
@@ -74,7 +75,7 @@ func TestTextsOfStrangers(t *testing.T) {
 	for _, row := range readTable(t, MyDataColumns(r).Markdown())[1:] {
 		names = append(names, row[0])
 	}
-	want := mapped(r.Columns, func(c experiment.MyColumn) string { return experiment.Visible(c.Name) })
+	want := mapped(r.Columns, func(c mydata.MyColumn) string { return experiment.Visible(c.Name) })
 	if !slices.Equal(names, want) || len(names) != len(attacks) {
 		t.Errorf("columns %.2000q\nwant %.2000q", names, want)
 	}
@@ -99,12 +100,12 @@ func TestTextsOfStrangers(t *testing.T) {
 		bad.Name, bad.Target, bad.Classes = attack, attack, []string{attack + "0", attack}
 		bad.Models = slices.Clone(two.Models)
 		bad.Models[0].Class, bad.Models[0].Features = attack, []string{attack, attack + "2"}
-		bad.Boundary = &experiment.MyBoundary{Names: [2]string{attack, attack}, Axes: two.Boundary.Axes, Margin: two.Boundary.Margin, X: two.Boundary.X, Class: two.Boundary.Class}
+		bad.Boundary = &mydata.MyBoundary{Names: [2]string{attack, attack}, Axes: two.Boundary.Axes, Margin: two.Boundary.Margin, X: two.Boundary.X, Class: two.Boundary.Class}
 		checkStrangers(t, &bad)
 	}
 }
 
-func checkStrangers(t *testing.T, r *experiment.MyDataResult) {
+func checkStrangers(t *testing.T, r *mydata.MyDataResult) {
 	t.Helper()
 	for _, sentence := range r.Sentences() {
 		if sentence != experiment.Visible(sentence) {
