@@ -5,6 +5,7 @@ import (
 
 	"cvgm/cvgm/experiment"
 	"cvgm/cvgm/experiment/samplesize"
+	"cvgm/figures/internal/chart"
 
 	"gonum.org/v1/plot/vg"
 )
@@ -24,9 +25,9 @@ func AblationTable(r *samplesize.AblationResult) *Table {
 			"Means with 95 % confidence intervals, paired differences; a tie counts half. The column CV helps follows from the interval of CV less training; no interval is widened for the number of rows. A kernel is judged after steps, penalties and widths after evaluations.",
 	}
 	for _, row := range r.Rows {
-		t.Rows = append(t.Rows, []any{row.Problem, row.Train, row.K, row.Budget, estimated(row.Start, 4), estimated(row.Training, 4), estimated(row.CV, 4),
-			estimated(row.CVLessTraining.Difference, 4), fmt.Sprintf("%.0f %%", 100*row.CVLessTraining.Wins), row.Helps(),
-			estimated(row.CVLessStart.Difference, 4), estimated(row.TrainingLessStart.Difference, 4)})
+		t.Rows = append(t.Rows, []any{row.Problem, row.Train, row.K, row.Budget, chart.Estimated(row.Start, 4), chart.Estimated(row.Training, 4), chart.Estimated(row.CV, 4),
+			chart.Estimated(row.CVLessTraining.Difference, 4), fmt.Sprintf("%.0f %%", 100*row.CVLessTraining.Wins), row.Helps(),
+			chart.Estimated(row.CVLessStart.Difference, 4), chart.Estimated(row.TrainingLessStart.Difference, 4)})
 	}
 	return t
 }

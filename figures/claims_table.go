@@ -8,6 +8,7 @@ import (
 
 	"cvgm/cvgm/experiment"
 	"cvgm/cvgm/experiment/claims"
+	"cvgm/figures/internal/chart"
 )
 
 // ClaimsTable lists the paper's sentences in its order, each with its verdict,
@@ -24,7 +25,7 @@ func ClaimsTable(claims []claims.Claim) *Table {
 	for i, c := range claims {
 		t.Rows = append(t.Rows, []any{i + 1, c.Section, quotation(c.Sentence), nil, nil, nil, nil, nil, nil, string(c.Verdict), nil, nil, nil, nil})
 		for k, m := range c.Measured {
-			row := []any{fmt.Sprintf("%d%c", i+1, 'a'+k), nil, m.Text, optional(m.Setting), quoted(m.Quoted.Paper), quoted(m.Quoted.Code), measurement(m.Ours), nil, m.Rule, string(m.Verdict), nil, nil, nil, m.Remark}
+			row := []any{fmt.Sprintf("%d%c", i+1, 'a'+k), nil, m.Text, optional(m.Setting), chart.Quoted(m.Quoted.Paper), chart.Quoted(m.Quoted.Code), measurement(m.Ours), nil, m.Rule, string(m.Verdict), nil, nil, nil, m.Remark}
 			if m.Ours.N > 1 {
 				row[7] = m.Ours.N
 			}

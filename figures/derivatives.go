@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"cvgm/cvgm/experiment/differentiability"
+	"cvgm/figures/internal/chart"
 
 	"gonum.org/v1/plot/vg"
 )
@@ -38,9 +39,9 @@ func DerivativeErrors(r *differentiability.DerivativeChecks) *Figure {
 		line := 0
 		for _, c := range r.Checks {
 			if c.Example == name {
-				style := paletteStyle(line)
+				style := chart.PaletteStyle(line)
 				style.Width = 1.2
-				p.Line(subscripted(shortInputs.Replace(c.Input)), steps, backwards(clampedLog10s(c.Errors(), floor)), style)
+				p.Line(chart.Subscripted(shortInputs.Replace(c.Input)), steps, backwards(chart.ClampedLog10s(c.Errors(), floor)), style)
 				line++
 			}
 		}
@@ -73,9 +74,9 @@ func DerivativeTable(r *differentiability.DerivativeChecks) *Table {
 		i, best := c.Best()
 		forward := any(nil)
 		if !math.IsNaN(c.JVP) {
-			forward = formatExp(c.Apart())
+			forward = chart.FormatExp(c.Apart())
 		}
-		t.Rows = append(t.Rows, []any{c.Example, c.Input, Number{Value: c.VJP, Digits: 6}, forward, formatExp(best), formatExp(r.Steps[i])})
+		t.Rows = append(t.Rows, []any{c.Example, c.Input, Number{Value: c.VJP, Digits: 6}, forward, chart.FormatExp(best), chart.FormatExp(r.Steps[i])})
 	}
 	return t
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"cvgm/cvgm/experiment/differentiability"
+	"cvgm/figures/internal/chart"
 
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
@@ -27,12 +28,12 @@ func DifferentiabilityKinks(r *differentiability.DifferentiabilityLimits) *Figur
 		differentiability.Kink
 	}{
 		{"min ½(x−a)², x ≤ 0", "a", "x", r.Range.Kink},
-		{"elastic net", "λ₁", subscripted(fmt.Sprintf("θ%d", r.ElasticNet.Entry+1)), r.ElasticNet},
-		{"support vector machine", "λ₁", subscripted(fmt.Sprintf("θ%d", r.SVM.Entry+1)), r.SVM},
+		{"elastic net", "λ₁", chart.Subscripted(fmt.Sprintf("θ%d", r.ElasticNet.Entry+1)), r.ElasticNet},
+		{"support vector machine", "λ₁", chart.Subscripted(fmt.Sprintf("θ%d", r.SVM.Entry+1)), r.SVM},
 	} {
 		value := NewPanel(k.name, k.name, k.x, k.y).Grid()
 		value.Line("solution", k.Input, k.Value, Style{Color: Blue, Width: 2})
-		reach := (nth(k.Input, len(k.Input)-1) - nth(k.Input, 0)) / 5
+		reach := (chart.Nth(k.Input, len(k.Input)-1) - chart.Nth(k.Input, 0)) / 5
 		at := math.NaN()
 		if i := slices.Index(k.Input, k.At); i >= 0 {
 			at = k.Value[i]
@@ -58,7 +59,7 @@ func DifferentiabilityLimits(r *differentiability.DifferentiabilityLimits) *Figu
 	ridge.HLine("independent, at λ₂ = 0", math.Log10(r.Ridge.IndependentAtZero), Style{Color: Black, Width: 1, Dash: []vg.Length{2, 2}})
 	zeroOne := NewPanel("CV loss, misclassifications", "the same fits, two losses", "C", "CV loss").LogAxes(true, false).Grid()
 	c := Log10s(r.Loss.C)
-	zeroOne.Line("logistic loss", c, r.Loss.Logistic, cvStyle)
+	zeroOne.Line("logistic loss", c, r.Loss.Logistic, chart.CVStyle)
 	// A step function: each value holds to the next point.
 	var sx, sy []float64
 	for i, v := range r.Loss.ZeroOne {

@@ -9,6 +9,7 @@ import (
 	"cvgm/cvgm/experiment"
 	"cvgm/cvgm/experiment/differentiability"
 	"cvgm/cvgm/experiment/stability"
+	"cvgm/figures/internal/chart"
 )
 
 // Every figure and table of differentiability draws from small and odd Results, and
@@ -37,23 +38,23 @@ func TestDifferentiabilityOutputs(t *testing.T) {
 
 			checks := ran[*differentiability.DerivativeChecks](t)(derivatives.Run(t.Context()))
 			testOutputs(t, checks, map[string]string{
-				"derivative_errors": formatFull(math.Log10(checks.Checks[0].Errors()[0])),
-				"derivative_checks": formatFull(checks.Checks[3].VJP),
+				"derivative_errors": chart.FormatFull(math.Log10(checks.Checks[0].Errors()[0])),
+				"derivative_checks": chart.FormatFull(checks.Checks[3].VJP),
 			})
 			paths := ran[*differentiability.SolutionPaths](t)(path.Run(t.Context()))
-			testOutputs(t, paths, map[string]string{"solution_paths": formatFull(paths.Paths[2].Value[moving(paths.Paths[2])[0]][1])})
+			testOutputs(t, paths, map[string]string{"solution_paths": chart.FormatFull(paths.Paths[2].Value[moving(paths.Paths[2])[0]][1])})
 			limits := ran[*differentiability.DifferentiabilityLimits](t)(limit.Run(t.Context()))
 			testOutputs(t, limits, map[string]string{
-				"differentiability_kinks":   formatFull(limits.ElasticNet.Left),
-				"differentiability_limits":  formatFull(math.Log10(limits.Ridge.Twice[0])),
+				"differentiability_kinks":   chart.FormatFull(limits.ElasticNet.Left),
+				"differentiability_limits":  chart.FormatFull(math.Log10(limits.Ridge.Twice[0])),
 				"differentiability_answers": limits.Ridge.TwiceRefusal,
 			})
 			errata := ran[*differentiability.ErrataResult](t)(erratum.Run(t.Context()))
 			stability := &stability.StabilityResult{Learners: []stability.StabilityLearner{{Name: "ridge", Hyper: "λ2", At: []float64{1},
 				Parts: []stability.StabilityParts{{Risk: experiment.Estimate{Mean: 7}, Delta: experiment.Estimate{Mean: .25}}}}}}
 			testOutputs(t, errata, map[string]string{
-				"incomplete_jacobian": formatFull(errata.Jacobian.Data.X.At(0, 0)),
-				"jacobian_errors":     formatFull(errata.Jacobian.Cosine),
+				"incomplete_jacobian": chart.FormatFull(errata.Jacobian.Data.X.At(0, 0)),
+				"jacobian_errors":     chart.FormatFull(errata.Jacobian.Cosine),
 				"errata":              "as printed 7.250",
 			}, func(r *differentiability.ErrataResult) Output { return ErrataTable(r, stability) })
 			if rows := ErrataTable(errata, nil).Rows; len(rows) != 20 || slices.ContainsFunc(rows, func(r []any) bool { return strings.Contains(r[0].(string), "Stability") }) {
@@ -61,10 +62,10 @@ func TestDifferentiabilityOutputs(t *testing.T) {
 			}
 			learning := ran[*differentiability.Learning](t)(learn.Run(t.Context()))
 			testOutputs(t, learning, map[string]string{
-				"learning_paths":    formatFull(learning.Runs[2].CVLoss[0]),
-				"learning":          formatFull(learning.Runs[0].Lowest),
-				"learned_loss":      formatFull(learning.Loss.Alpha[0][0]),
-				"learned_loss_gain": formatFull(learning.Loss.Methods[2].Test.Mean),
+				"learning_paths":    chart.FormatFull(learning.Runs[2].CVLoss[0]),
+				"learning":          chart.FormatFull(learning.Runs[0].Lowest),
+				"learned_loss":      chart.FormatFull(learning.Loss.Alpha[0][0]),
+				"learned_loss_gain": chart.FormatFull(learning.Loss.Methods[2].Test.Mean),
 			})
 		})
 	}
@@ -87,9 +88,9 @@ func TestPathsShowWhatMoves(t *testing.T) {
 // The labels of the errors' lines are at their right ends, so that none crosses the panel.
 func TestDerivativeErrorsEndAtTheLargestStep(t *testing.T) {
 	r := &differentiability.DerivativeChecks{Steps: []float64{.1, .01}, Checks: []differentiability.DerivativeCheck{{Example: "e", Input: "λ1", VJP: 1, Difference: []float64{1.5, 1.25}}}}
-	for _, s := range DerivativeErrors(r).Panels[0][0].series {
-		if s.name == "λ₁" {
-			if line := s.stretches[0]; line[1][0] != math.Log10(r.Steps[0]) || line[1][1] != math.Log10(.5) {
+	for _, s := range DerivativeErrors(r).Panels[0][0].Series {
+		if s.Name == "λ₁" {
+			if line := s.Stretches[0]; line[1][0] != math.Log10(r.Steps[0]) || line[1][1] != math.Log10(.5) {
 				t.Errorf("the line ends at %v", line[1])
 			}
 			return

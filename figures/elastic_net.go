@@ -9,6 +9,7 @@ import (
 	"cvgm/cvgm/experiment"
 	"cvgm/cvgm/experiment/claims"
 	"cvgm/cvgm/experiment/elasticnet"
+	"cvgm/figures/internal/chart"
 
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
@@ -37,16 +38,16 @@ func ElasticNetTable(r *elasticnet.ElasticNetResult, seeds *elasticnet.ElasticNe
 		fresh[m.Name] = m
 	}
 	long := r.Long
-	long.Name = nth(seeds.Methods, elasticnet.ElasticNetLong).Name
+	long.Name = chart.Nth(seeds.Methods, elasticnet.ElasticNetLong).Name
 	add := func(name string, loss float64, q claims.Quoted, evaluations any) {
-		t.Rows = append(t.Rows, append([]any{name, quoted(q.Paper), quoted(q.Code), Number{Value: loss, Digits: 6}, evaluations},
-			comparison(fresh[name].TestMean, fresh[name].CVGMMinusTest, name == r.CVGM.Name)...))
+		t.Rows = append(t.Rows, append([]any{name, chart.Quoted(q.Paper), chart.Quoted(q.Code), Number{Value: loss, Digits: 6}, evaluations},
+			chart.Comparison(fresh[name].TestMean, fresh[name].CVGMMinusTest, name == r.CVGM.Name)...))
 	}
 	printed := claims.Printed
 	for k, s := range []elasticnet.ElasticNetSearch{r.CVGM, long, r.Exhaustive, r.Random} {
 		add(s.Name, s.Final(), []claims.Quoted{printed.CVGM, {}, printed.Exhaustive, printed.Random}[k], len(s.CVLoss))
 	}
-	add(nth(seeds.Methods, elasticnet.ElasticNetStart).Name, r.CVGM.TestLoss[0], claims.Quoted{}, 1)
+	add(chart.Nth(seeds.Methods, elasticnet.ElasticNetStart).Name, r.CVGM.TestLoss[0], claims.Quoted{}, 1)
 	add("Least squares", r.LeastSquares, printed.LeastSquares, nil)
 	add("True coefficients", r.TrueCoefficients, printed.TrueCoefficients, nil)
 	t.Note = fmt.Sprintf("Means and paired differences with 95 %% confidence intervals; the last column is the share of seeds in which CVGM has the lower loss. "+
@@ -63,7 +64,7 @@ func ElasticNetCVTable(seeds *elasticnet.ElasticNetSeeds) *Table {
 		Header: []string{"Method", "Mean CV loss", "CVGM less method", "CVGM better"}}
 	for _, m := range seeds.Methods {
 		if m.CV != nil {
-			t.Rows = append(t.Rows, append([]any{m.Name}, comparison(m.CVMean, m.CVGMMinusCV, m.Name == nth(seeds.Methods, elasticnet.ElasticNetCVGM).Name)...))
+			t.Rows = append(t.Rows, append([]any{m.Name}, chart.Comparison(m.CVMean, m.CVGMMinusCV, m.Name == chart.Nth(seeds.Methods, elasticnet.ElasticNetCVGM).Name)...))
 		}
 	}
 	return t
@@ -76,11 +77,11 @@ func ElasticNetBoxTable(r *elasticnet.ElasticNetSeeds) *Table {
 	t := &Table{Name: "elastic_net_boxes", Caption: fmt.Sprintf("Exhaustive and random search in the paper's box and in a wide one, over %d seeds", p.Seeds),
 		Header: []string{"Search", "CV loss, paper's box", "wide box", "wide less paper's", "Test loss, paper's box", "wide box", "wide less paper's", "Best on an edge, paper's box", "wide box", "Best on an upper edge, paper's box", "wide box"}}
 	for k, less := range [][2]experiment.Comparison{{r.WideLess.ExhaustiveCV, r.WideLess.ExhaustiveTest}, {r.WideLess.RandomCV, r.WideLess.RandomTest}} {
-		narrow, wide := nth(r.Methods, elasticnet.ElasticNetExhaustive+k), nth(r.Methods, elasticnet.ElasticNetWideExhaustive+k)
-		row := []any{narrow.Name, estimated(narrow.CVMean, 4), estimated(wide.CVMean, 4), estimated(less[0].Difference, 4),
-			estimated(narrow.TestMean, 4), estimated(wide.TestMean, 4), estimated(less[1].Difference, 4), nil, nil, nil, nil}
+		narrow, wide := chart.Nth(r.Methods, elasticnet.ElasticNetExhaustive+k), chart.Nth(r.Methods, elasticnet.ElasticNetWideExhaustive+k)
+		row := []any{narrow.Name, chart.Estimated(narrow.CVMean, 4), chart.Estimated(wide.CVMean, 4), chart.Estimated(less[0].Difference, 4),
+			chart.Estimated(narrow.TestMean, 4), chart.Estimated(wide.TestMean, 4), chart.Estimated(less[1].Difference, 4), nil, nil, nil, nil}
 		if k == 0 {
-			row[7], row[8], row[9], row[10] = estimated(r.OnEdge, 3), estimated(r.WideOnEdge, 3), estimated(r.OnUpper, 3), estimated(r.WideOnUpper, 3)
+			row[7], row[8], row[9], row[10] = chart.Estimated(r.OnEdge, 3), chart.Estimated(r.WideOnEdge, 3), chart.Estimated(r.OnUpper, 3), chart.Estimated(r.WideOnUpper, 3)
 		}
 		t.Rows = append(t.Rows, row)
 	}
@@ -102,7 +103,7 @@ func ElasticNetLearningCurves(r *elasticnet.ElasticNetResult) *Figure {
 		{r.Exhaustive, Style{Color: Vermillion, Dash: []vg.Length{6, 3}}},
 		{r.Random, Style{Color: Green, Dash: []vg.Length{2, 2}}},
 	} {
-		p.Line(c.search.Name, oneTo(len(c.search.TestLoss)), c.search.TestLoss, c.style)
+		p.Line(c.search.Name, chart.OneTo(len(c.search.TestLoss)), c.search.TestLoss, c.style)
 	}
 	p.HLine("Least squares", r.LeastSquares, Style{Color: Grey, Width: 1, Dash: []vg.Length{8, 2, 2, 2}})
 	p.HLine("True coefficients", r.TrueCoefficients, Style{Color: Black, Width: 1, Dash: []vg.Length{1, 3}})
@@ -130,10 +131,10 @@ func ElasticNetSurfaces(r *elasticnet.ElasticNetResult) *Figure {
 			onSurface(p.Line, fmt.Sprintf("CVGM, steps %d to %d", end, len(r.Long.Lambda)), axes, r.Long.Lambda[max(end-1, 0):], Style{Color: Blue, Width: 1.2, Dash: []vg.Length{3, 2}})
 		}
 		onSurface(p.Line, r.CVGM.Name, axes, r.CVGM.Lambda, Style{Color: Blue, Width: 2.5})
-		onSurface(p.Scatter, "start of CVGM", axes, r.CVGM.Lambda[:min(1, len(r.CVGM.Lambda))], startStyle)
-		onSurface(p.Scatter, "end of CVGM", axes, r.CVGM.Lambda[max(len(r.CVGM.Lambda)-1, 0):], endStyle)
+		onSurface(p.Scatter, "start of CVGM", axes, r.CVGM.Lambda[:min(1, len(r.CVGM.Lambda))], chart.StartStyle)
+		onSurface(p.Scatter, "end of CVGM", axes, r.CVGM.Lambda[max(len(r.CVGM.Lambda)-1, 0):], chart.EndStyle)
 		_, i, j := lowest(surface.z)
-		onSurface(p.Scatter, "lowest on the grid", axes, [][2]float64{{nth(axes[0], i), nth(axes[1], j)}}, Style{Color: Black, Glyph: draw.CrossGlyph{}, GlyphRadius: 4})
+		onSurface(p.Scatter, "lowest on the grid", axes, [][2]float64{{chart.Nth(axes[0], i), chart.Nth(axes[1], j)}}, Style{Color: Black, Glyph: draw.CrossGlyph{}, GlyphRadius: 4})
 		f.Panels[0] = append(f.Panels[0], p)
 	}
 	return f
@@ -143,8 +144,8 @@ func ElasticNetSurfaces(r *elasticnet.ElasticNetResult) *Figure {
 // falls all the way, the test loss does not.
 func ElasticNetEarlyStopping(r *elasticnet.ElasticNetResult) *Figure {
 	p := NewPanel("long run", "", "steps of CVGM", "mean squared error").Grid().LogAxes(true, false)
-	steps := Log10s(oneTo(len(r.Long.CVLoss)))
-	p.Line("CV loss", steps, r.Long.CVLoss, cvStyle)
+	steps := Log10s(chart.OneTo(len(r.Long.CVLoss)))
+	p.Line("CV loss", steps, r.Long.CVLoss, chart.CVStyle)
 	p.Line("test loss", steps, r.Long.TestLoss, Style{Color: Blue, Width: 2})
 	p.VLine(fmt.Sprintf("end of CVGM in Table 1 (step %d)", len(r.CVGM.CVLoss)), math.Log10(float64(len(r.CVGM.CVLoss))), Style{Color: Grey, Width: 1, Dash: []vg.Length{2, 2}})
 	return &Figure{Name: "elastic_net_early_stopping", Width: 5.5 * vg.Inch, Height: 3.6 * vg.Inch, Legend: LegendBelow, Panels: [][]*Panel{{p}},
@@ -170,7 +171,7 @@ func onSurface[P [2]float64 | []float64](plot func(name string, xs, ys []float64
 func coordinates[P [2]float64 | []float64](axes [][]float64, points []P) (x, y []float64) {
 	log := func(k int) []float64 {
 		axis := slices.Sorted(slices.Values(axes[k]))
-		return mapped(points, func(v P) float64 { return math.Log10(min(max(v[k], nth(axis, 0)), nth(axis, len(axis)-1))) })
+		return chart.Mapped(points, func(v P) float64 { return math.Log10(min(max(v[k], chart.Nth(axis, 0)), chart.Nth(axis, len(axis)-1))) })
 	}
 	return log(0), log(1)
 }
@@ -180,7 +181,7 @@ func lowest(z [][]float64) (v float64, i, j int) {
 	v = math.NaN()
 	for a, row := range z {
 		for b, x := range row {
-			if drawable(x) && !(x >= v) {
+			if chart.Drawable(x) && !(x >= v) {
 				v, i, j = x, a, b
 			}
 		}
@@ -194,7 +195,7 @@ var rises = []float64{.2, .5, 1, 2, 5, 10, 20, 50, 100, 200}
 // LevelsAboveMinimum returns contour levels that lie ever further apart.
 func LevelsAboveMinimum(z [][]float64) []float64 {
 	low, _, _ := lowest(z)
-	return mapped(rises, func(rise float64) float64 { return low * (1 + rise/100) })
+	return chart.Mapped(rises, func(rise float64) float64 { return low * (1 + rise/100) })
 }
 
 // list returns numbers in a format, with commas between.

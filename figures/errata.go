@@ -7,6 +7,7 @@ import (
 	"cvgm/cvgm/experiment/differentiability"
 	"cvgm/cvgm/experiment/elasticnet"
 	"cvgm/cvgm/experiment/stability"
+	"cvgm/figures/internal/chart"
 
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
@@ -42,7 +43,7 @@ func IncompleteJacobian(r *differentiability.ErrataResult) *Figure {
 		for i := range e.Data.Y {
 			dx, dy = append(dx, scale*a.at(i, 0)), append(dy, scale*a.at(i, 1))
 		}
-		p.arrows(a.name, x, y, dx, dy, a.style)
+		p.Arrows(a.name, x, y, dx, dy, a.style)
 	}
 	return &Figure{Name: "incomplete_jacobian", Width: 5.6 * vg.Inch, Height: 5.4 * vg.Inch, Legend: LegendBelow, Panels: [][]*Panel{{p}},
 		Caption: "Logistic regression: the direction in which a move of each training example lowers the loss on fresh examples, by the complete Jacobian ∂θ/∂x and by the one that the paper prints. Each arrow starts at its example. Lengths are in proportion to the derivatives, with one factor for all arrows."}
@@ -67,7 +68,7 @@ func JacobianTable(r *differentiability.ErrataResult) *Table {
 		Name: "jacobian_errors", Caption: "Logistic regression: the Jacobian ∂θ/∂X as printed and complete",
 		Header: []string{"", "complete", "as printed"},
 		Rows: [][]any{
-			{"distance from central differences, relative", formatExp(e.CompleteError), Number{Value: e.PrintedError, Digits: 3}},
+			{"distance from central differences, relative", chart.FormatExp(e.CompleteError), Number{Value: e.PrintedError, Digits: 3}},
 			{"cosine with the complete Jacobian", Number{Value: 1, Digits: 3}, Number{Value: e.Cosine, Digits: 3}},
 			{"cosine of the gradients of the loss on fresh examples", Number{Value: 1, Digits: 3}, Number{Value: e.GradientCosine, Digits: 3}},
 			{"examples pushed against the complete gradient", "0.0 %", fmt.Sprintf("%.1f %%", 100*e.OpposedShare)},

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"cvgm/cvgm/experiment/searches"
+	"cvgm/figures/internal/chart"
 )
 
 func init() {
@@ -21,7 +22,7 @@ func FewDimensionsTable(r *searches.FewDimensionsResult) *Table {
 			"Means over the same data sets and splits, with 95 %% confidence intervals; a tie counts half.", p.PerAxis),
 	}
 	for _, row := range r.Rows {
-		t.Rows = append(t.Rows, []any{row.Matter, estimated(row.RandomLess.Difference, 4), fmt.Sprintf("%.0f %%", 100*row.RandomLess.Wins)})
+		t.Rows = append(t.Rows, []any{row.Matter, chart.Estimated(row.RandomLess.Difference, 4), fmt.Sprintf("%.0f %%", 100*row.RandomLess.Wins)})
 	}
 	return t
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"cvgm/cvgm/experiment/splits"
+	"cvgm/figures/internal/chart"
 
 	"gonum.org/v1/plot/vg"
 )
@@ -26,8 +27,8 @@ func GapTable(r *splits.GapResult) *Table {
 			p.Folds, p.Patience, p.Budget),
 	}
 	for _, g := range r.Problems {
-		t.Rows = append(t.Rows, []any{fmt.Sprint(g.Hyperparameters), estimated(g.Gap, 3), estimated(g.AtEnd, 3), estimated(g.Stopped, 3),
-			estimated(g.StoppedMinusEnd.Difference, 3), fmt.Sprintf("%.0f %%", 100*g.StoppedMinusEnd.Wins), estimated(g.Lowest, 3), estimated(g.Evaluations, 0)})
+		t.Rows = append(t.Rows, []any{fmt.Sprint(g.Hyperparameters), chart.Estimated(g.Gap, 3), chart.Estimated(g.AtEnd, 3), chart.Estimated(g.Stopped, 3),
+			chart.Estimated(g.StoppedMinusEnd.Difference, 3), fmt.Sprintf("%.0f %%", 100*g.StoppedMinusEnd.Wins), chart.Estimated(g.Lowest, 3), chart.Estimated(g.Evaluations, 0)})
 	}
 	return t
 }
@@ -45,8 +46,8 @@ func GapCurves(r *splits.GapResult) *Figure {
 		}
 		title := fmt.Sprintf("%s, %d hyperparameters", name, g.Hyperparameters)
 		panel := NewPanel(title, title, "evaluations of the CV loss", loss).Grid()
-		x := oneTo(len(g.CV))
-		panel.Line("CV loss", x, g.CV, cvStyle)
+		x := chart.OneTo(len(g.CV))
+		panel.Line("CV loss", x, g.CV, chart.CVStyle)
 		panel.Line("nested estimate", x, g.Nested, Style{Color: Green, Width: 2, Dash: []vg.Length{2, 2}})
 		panel.Line("true risk", x, g.Risk, Style{Color: Blue, Width: 2})
 		f.Panels[0] = append(f.Panels[0], panel)

@@ -7,6 +7,7 @@ import (
 
 	"cvgm/cvgm/experiment"
 	"cvgm/cvgm/experiment/kernels"
+	"cvgm/figures/internal/chart"
 
 	"gonum.org/v1/plot/vg"
 )
@@ -28,14 +29,14 @@ func GradientPartsTable(r *kernels.GradientPartsResult) *Table {
 	}
 	for _, path := range r.Paths {
 		for k, at := range path.At {
-			row := []any{path.Problem, path.K, path.Variant.String(), at.Steps, estimated(at.Error, 4), estimated(at.CVLoss, 4)}
+			row := []any{path.Problem, path.K, path.Variant.String(), at.Steps, chart.Estimated(at.Error, 4), chart.Estimated(at.CVLoss, 4)}
 			for _, e := range []experiment.Estimate{at.Direct, at.Printed, at.Missing, at.DirectMissing, at.Left, at.PrintedWhole, at.DetachedWhole} {
-				row = append(row, estimated(e, 2))
+				row = append(row, chart.Estimated(e, 2))
 			}
 			if k+1 < len(path.At) {
 				row = append(row, nil, nil)
 			} else {
-				row = append(row, estimated(path.Learned.Difference, 4), fmt.Sprintf("%.0f %%", 100*path.Learned.Wins))
+				row = append(row, chart.Estimated(path.Learned.Difference, 4), fmt.Sprintf("%.0f %%", 100*path.Learned.Wins))
 			}
 			t.Rows = append(t.Rows, row)
 		}

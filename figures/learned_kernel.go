@@ -6,6 +6,7 @@ import (
 
 	"cvgm/cvgm/experiment/claims"
 	"cvgm/cvgm/experiment/kernels"
+	"cvgm/figures/internal/chart"
 
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/plot/vg"
@@ -17,7 +18,9 @@ func init() {
 	register(xorOutputs)
 }
 
-func ringsOutputs(r *kernels.RingsResult) []Output { return Rings.outputs(&r.LearnedKernelResult) }
+func ringsOutputs(r *kernels.RingsResult) []Output {
+	return Rings.outputs(&r.LearnedKernelResult)
+}
 
 func xorOutputs(r *kernels.XORResult) []Output { return XOR.outputs(&r.LearnedKernelResult) }
 
@@ -47,7 +50,7 @@ var (
 
 // VariantsTable lists the results of the five variants of the gradient.
 func (e KernelExample) VariantsTable(r *kernels.LearnedKernelResult) *Table {
-	steps := len(nth(r.Runs, 0).CVLoss) - 1
+	steps := len(chart.Nth(r.Runs, 0).CVLoss) - 1
 	t := &Table{
 		Name: e.name + "_variants", Caption: e.title + ": five variants of the gradient from the same start",
 		Header: []string{"Variant", "First CV loss", "Last CV loss", "Published code", "Test accuracy", "Paper", "Published code", "First cosine", "Steps determined"},
@@ -55,8 +58,8 @@ func (e KernelExample) VariantsTable(r *kernels.LearnedKernelResult) *Table {
 	for _, run := range r.Runs {
 		printed := e.printedOf(run)
 		row := []any{run.Variant.String(),
-			Number{Value: run.CVLoss[0], Digits: 4}, Number{Value: run.LastLoss(), Digits: 4}, quoted(printed.LastLoss.Code),
-			Number{Value: run.FinalAccuracy(), Digits: 3}, quoted(printed.Accuracy.Paper), quoted(printed.Accuracy.Code),
+			Number{Value: run.CVLoss[0], Digits: 4}, Number{Value: run.LastLoss(), Digits: 4}, chart.Quoted(printed.LastLoss.Code),
+			Number{Value: run.FinalAccuracy(), Digits: 3}, chart.Quoted(printed.Accuracy.Paper), chart.Quoted(printed.Accuracy.Code),
 			Number{Value: run.Cosine[0], Digits: 2}, run.StableSteps()}
 		if run.StableSteps() < steps {
 			row[2], row[4] = "rounding decides", "rounding decides"
@@ -84,12 +87,12 @@ func (e KernelExample) BayesTable(r *kernels.LearnedKernelResult) *Table {
 		Name: e.name + "_bayes", Caption: e.title + ": accuracy of the Bayes rule", Note: e.bayesNote,
 		Header: []string{"", "Paper", "Published code", "On the test set", "Population"},
 		Rows: [][]any{
-			{"Bayes rule", quoted(e.printed.Bayes.Paper), quoted(e.printed.Bayes.Code), Number{Value: b.Test, Digits: 3}, Number{Value: b.Population, Digits: 5}},
+			{"Bayes rule", chart.Quoted(e.printed.Bayes.Paper), chart.Quoted(e.printed.Bayes.Code), Number{Value: b.Test, Digits: 3}, Number{Value: b.Population, Digits: 5}},
 		},
 	}
 	for _, run := range shownRuns(r) {
 		name := map[kernels.Variant]string{kernels.Published: "CVGM, published", kernels.Full: "CVGM, full gradient"}[run.Variant]
-		t.Rows = append(t.Rows, []any{name, quoted(e.printedOf(run).Accuracy.Paper), quoted(e.printedOf(run).Accuracy.Code), Number{Value: run.FinalAccuracy(), Digits: 3}, nil})
+		t.Rows = append(t.Rows, []any{name, chart.Quoted(e.printedOf(run).Accuracy.Paper), chart.Quoted(e.printedOf(run).Accuracy.Code), Number{Value: run.FinalAccuracy(), Digits: 3}, nil})
 	}
 	return t
 }
@@ -186,7 +189,7 @@ func (e KernelExample) Variants(r *kernels.LearnedKernelResult) *Figure {
 	cut := make([][]float64, len(panels))
 	for _, run := range r.Runs {
 		n := run.StableSteps() + 1
-		steps := append([]float64{0}, oneTo(n)...)[:n]
+		steps := append([]float64{0}, chart.OneTo(n)...)[:n]
 		cutShort := 0 < n && n < len(run.CVLoss)
 		if cutShort {
 			at = append(at, steps[n-1])

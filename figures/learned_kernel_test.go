@@ -9,6 +9,7 @@ import (
 
 	"cvgm/cvgm/experiment/kernels"
 	"cvgm/cvgm/experiment/samplesize"
+	"cvgm/figures/internal/chart"
 )
 
 // Every figure and table of the learned kernels draws from small and odd Results.
@@ -31,18 +32,18 @@ func TestLearnedKernelOutputs(t *testing.T) {
 			}
 			r, x := ran[*kernels.RingsResult](t)(p.Run(t.Context())), ran[*kernels.XORResult](t)(q.Run(t.Context()))
 			testOutputs(t, r, map[string]string{
-				"rings_variants": formatFull(r.LearnedKernelResult.Run(kernels.FullPenalised).LastLoss()),
-				"rings_bayes":    formatFull(r.Bayes.Population),
-				"rings_manifold": formatFull(r.LearnedKernelResult.Run(kernels.Full).Manifolds[0].Phi[0][0]),
+				"rings_variants": chart.FormatFull(r.LearnedKernelResult.Run(kernels.FullPenalised).LastLoss()),
+				"rings_bayes":    chart.FormatFull(r.Bayes.Population),
+				"rings_manifold": chart.FormatFull(r.LearnedKernelResult.Run(kernels.Full).Manifolds[0].Phi[0][0]),
 			})
 			testOutputs(t, x, map[string]string{
-				"xor_variants":      formatFull(x.LearnedKernelResult.Run(kernels.Detached).FinalAccuracy()),
-				"xor_variants_path": formatFull(x.LearnedKernelResult.Run(kernels.Published).CVLoss[1]),
+				"xor_variants":      chart.FormatFull(x.LearnedKernelResult.Run(kernels.Detached).FinalAccuracy()),
+				"xor_variants_path": chart.FormatFull(x.LearnedKernelResult.Run(kernels.Published).CVLoss[1]),
 			})
 			// Along the Bayes boundary lies its circle.
-			for _, s := range Rings.Boundary(&r.LearnedKernelResult).Panels[0][0].series {
-				if s.name == "Bayes rule" {
-					for _, v := range slices.Concat(s.stretches...) {
+			for _, s := range Rings.Boundary(&r.LearnedKernelResult).Panels[0][0].Series {
+				if s.Name == "Bayes rule" {
+					for _, v := range slices.Concat(s.Stretches...) {
 						if d := math.Hypot(v[0], v[1]); math.Abs(d-1.5) > .1 { // the grid is coarse
 							t.Errorf("the Bayes boundary passes at distance %v", d)
 						}
@@ -64,7 +65,7 @@ func TestSampleSizeOutputs(t *testing.T) {
 			p.MinSize, p.MaxSize, p.SizeStep, p.Test, p.K, p.Steps, p.NetworkSteps, p.AdamSteps = 2, 20, 6, 50, 8, 2, 2, 2
 			change(&p)
 			r := ran[*samplesize.SampleSizeResult](t)(p.Run(t.Context()))
-			testOutputs(t, r, map[string]string{"sample_size": formatFull(r.Methods[samplesize.SizeAdam].Mean[len(r.Sizes)-1].Mean)})
+			testOutputs(t, r, map[string]string{"sample_size": chart.FormatFull(r.Methods[samplesize.SizeAdam].Mean[len(r.Sizes)-1].Mean)})
 			if csv := SampleSizeCurves(r).CSV(); strings.Contains(csv, "Adam,2,") {
 				t.Errorf("accuracies of every size but the failed one are expected:\n%s", csv)
 			}

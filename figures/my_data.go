@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"cvgm/cvgm/experiment/mydata"
+	"cvgm/figures/internal/chart"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
@@ -30,9 +31,9 @@ func full(name string) string { return cmp.Or(name, "(no name)") }
 // named returns a name that a user gave as one line that is not too long for a label: of a long
 // name the beginning.
 func named(name string) string {
-	name = full(strings.TrimSpace(pictured(strings.ReplaceAll(name, "\n", " "))))
+	name = full(strings.TrimSpace(chart.Pictured(strings.ReplaceAll(name, "\n", " "))))
 	const widest, most = 14, 56 // in font sizes, and in letters, which may be narrow
-	style := keyText()
+	style := chart.KeyText()
 	runes := []rune(name)
 	if len(runes) <= most && style.Width(name) <= widest*style.Font.Size {
 		return name
@@ -61,7 +62,7 @@ func panelName(r *mydata.MyDataResult, m mydata.MyModel, what string) string {
 // significant returns a number with that many significant digits.
 func significant(v float64, digits int) Number {
 	places := 0
-	if v != 0 && drawable(v) {
+	if v != 0 && chart.Drawable(v) {
 		places = min(max(digits-1-int(math.Floor(math.Log10(math.Abs(v)))), 0), 6)
 	}
 	return Number{Value: v, Digits: places}
@@ -102,7 +103,7 @@ func MyDataColumns(r *mydata.MyDataResult) *Table {
 // names lists names, of many the first.
 func names(all []string) string {
 	const most = 8
-	shown := mapped(all[:min(len(all), most)], full)
+	shown := chart.Mapped(all[:min(len(all), most)], full)
 	if n := len(all) - most; n > 0 {
 		shown = append(shown, fmt.Sprintf("… %d more", n))
 	}
@@ -187,7 +188,7 @@ func myCurve(r *mydata.MyDataResult, m mydata.MyModel, c mydata.MyCurve) *Panel 
 	const reach, steep = 1.96, 8 // standard errors; the ratio of losses from which the axis is logarithmic
 	low, high := math.Inf(1), math.Inf(-1)
 	for _, v := range c.Loss {
-		if drawable(v) {
+		if chart.Drawable(v) {
 			low, high = min(low, v), max(high, v)
 		}
 	}
@@ -198,30 +199,30 @@ func myCurve(r *mydata.MyDataResult, m mydata.MyModel, c mydata.MyCurve) *Panel 
 		}
 		return v
 	}
-	p := NewPanel(panelName(r, m, "CV loss along "+c.Hyper), modelTitle(r, m, named), subscripted(c.Hyper), "CV loss: "+m.LossName).LogAxes(true, log).Grid()
+	p := NewPanel(panelName(r, m, "CV loss along "+c.Hyper), modelTitle(r, m, named), chart.Subscripted(c.Hyper), "CV loss: "+m.LossName).LogAxes(true, log).Grid()
 	x := Log10s(c.At)
 	var lower, upper, loss []float64
 	for i, v := range c.Loss {
-		by := reach * nth(c.Error, i)
+		by := reach * chart.Nth(c.Error, i)
 		loss, lower, upper = append(loss, y(v)), append(lower, y(max(v-by, 0))), append(upper, y(v+by)) // no loss is below 0
 	}
-	p.Band("CV loss, 95 % interval", x, lower, upper, cvStyle)
-	p.Line("CV loss", x, loss, cvStyle)
+	p.Band("CV loss, 95 % interval", x, lower, upper, chart.CVStyle)
+	p.Line("CV loss", x, loss, chart.CVStyle)
 	p.HLine("constant prediction", y(m.ConstantLoss), Style{Color: Grey, Width: 1, Dash: []vg.Length{2, 2}})
 	for _, h := range m.Hyper {
 		if h.Name == c.Hyper {
 			p.VLine("default", math.Log10(h.Default), Style{Color: Black, Width: 1.2, Dash: []vg.Length{1, 3}})
 		}
 	}
-	p.Scatter("tuned", Log10s([]float64{max(c.Tuned, nth(c.At, 0))}), []float64{y(m.Loss)}, endStyle)
+	p.Scatter("tuned", Log10s([]float64{max(c.Tuned, chart.Nth(c.At, 0))}), []float64{y(m.Loss)}, chart.EndStyle)
 	return p
 }
 
 // mySurface is the search on the CV loss over two hyperparameters.
 func mySurface(r *mydata.MyDataResult, m mydata.MyModel) *Figure {
-	hyper := mapped(m.Hyper, func(h mydata.MyHyper) string { return subscripted(h.Name) })
+	hyper := chart.Mapped(m.Hyper, func(h mydata.MyHyper) string { return chart.Subscripted(h.Name) })
 	p := lossPanel("CV loss over both hyperparameters", "CV loss", hyper, m.Axes, m.Surface)
-	p.name = panelName(r, m, "surface")
+	p.Name = panelName(r, m, "surface")
 	at := func(start int) (points [][2]float64) {
 		for _, s := range m.Path {
 			if s.Start == start && len(s.Hyper) == 2 {
@@ -237,11 +238,11 @@ func mySurface(r *mydata.MyDataResult, m mydata.MyModel) *Figure {
 	onSurface(p.Scatter, "single evaluations", m.Axes, at(0), Style{Color: Vermillion, Glyph: draw.PlusGlyph{}, GlyphRadius: 3})
 	for k := 1; k <= min(starts, shownStarts); k++ {
 		path := at(k)
-		onSurface(p.Line, fmt.Sprintf("descent %d", k), m.Axes, path, Style{Color: Black, Width: 1.2, Dash: dashes[k%len(dashes)]})
+		onSurface(p.Line, fmt.Sprintf("descent %d", k), m.Axes, path, Style{Color: Black, Width: 1.2, Dash: chart.Dashes[k%len(chart.Dashes)]})
 		onSurface(p.Scatter, fmt.Sprintf("evaluations of descent %d", k), m.Axes, path, Style{Color: Black, GlyphRadius: 1.4, Unlisted: true})
 	}
-	onSurface(p.Scatter, "default", m.Axes, [][2]float64{{m.Hyper[0].Default, m.Hyper[1].Default}}, startStyle)
-	onSurface(p.Scatter, "tuned", m.Axes, [][2]float64{{m.Hyper[0].Tuned, m.Hyper[1].Tuned}}, endStyle)
+	onSurface(p.Scatter, "default", m.Axes, [][2]float64{{m.Hyper[0].Default, m.Hyper[1].Default}}, chart.StartStyle)
+	onSurface(p.Scatter, "tuned", m.Axes, [][2]float64{{m.Hyper[0].Tuned, m.Hyper[1].Tuned}}, chart.EndStyle)
 	low, _, _ := lowest(m.Surface)
 	return &Figure{Name: "my_data_surface", Width: 6.7 * vg.Inch, Height: 4.6 * vg.Inch, Legend: LegendBelow, Panels: [][]*Panel{{p}},
 		Caption: fmt.Sprintf("%s: the CV loss (lowest on the grid %.4g) with the evaluations of the search: single ones at scattered points and at zeros, and descents from the best of them. A value of 0, and what lies beyond the edge, is drawn on the edge. %s.", r.Name, low, surfaceNote())}
@@ -291,7 +292,7 @@ func myCoefficients(r *mydata.MyDataResult) *Figure {
 		order := make([]int, 0, len(m.Coefficients))
 		zeros := 0
 		for i, c := range m.Coefficients {
-			if drawable(c) && i < len(m.Features) {
+			if chart.Drawable(c) && i < len(m.Features) {
 				order = append(order, i)
 			}
 			if c == 0 {
@@ -311,7 +312,7 @@ func myCoefficients(r *mydata.MyDataResult) *Figure {
 		order = order[:min(len(order), shownCoefficients)]
 		slices.Reverse(order) // the largest above
 		p := NewPanel(panelName(r, m, "coefficients"), title, "coefficient per standard deviation", "")
-		p.plot.Y.Tick.Marker = namedTicks(mapped(order, func(i int) string { return named(m.Features[i]) }))
+		p.Plot.Y.Tick.Marker = namedTicks(chart.Mapped(order, func(i int) string { return named(m.Features[i]) }))
 		p.VLine("zero", 0, Style{Color: Grey, Width: .5, Unlisted: true})
 		signs := []struct {
 			name  string
@@ -355,12 +356,12 @@ func myPredictions(r *mydata.MyDataResult) *Figure {
 
 func myConfusion(r *mydata.MyDataResult) *Table {
 	t := &Table{Name: "my_data_confusion", Caption: fmt.Sprintf("%s: rows of each class by the class that is predicted out of fold", r.Name),
-		Header: append(append([]string{"Class"}, mapped(r.Classes, func(c string) string { return "predicted " + full(c) })...), "Share that is right"),
+		Header: append(append([]string{"Class"}, chart.Mapped(r.Classes, func(c string) string { return "predicted " + full(c) })...), "Share that is right"),
 		Note:   "Predicted is the class with the largest decision value, by the fits that did not train on the row."}
 	for k, class := range r.Classes {
 		row, all, right := []any{full(class)}, 0, 0
 		for l := range r.Classes {
-			n := nth(nth(r.Confusion, k), l)
+			n := chart.Nth(chart.Nth(r.Confusion, k), l)
 			row, all = append(row, n), all+n
 			if k == l {
 				right = n
@@ -381,7 +382,7 @@ func myROC(r *mydata.MyDataResult) *Figure {
 	p.Equal = true
 	p.Across("by chance", 1, -1, 0, Style{Color: Grey, Width: 1, Dash: []vg.Length{1, 3}})
 	for k, m := range r.Models {
-		style := paletteStyle(k)
+		style := chart.PaletteStyle(k)
 		style.Width = 2
 		p.Line(fmt.Sprintf("%s, area %.3f", named(m.Class), m.ROC.Area), m.ROC.FalsePositive, m.ROC.TruePositive, style)
 	}
@@ -404,10 +405,10 @@ func myBoundary(r *mydata.MyDataResult) *Figure {
 		var x, y []float64
 		for i, of := range b.Class {
 			if of == k {
-				x, y = append(x, nth(b.X[0], i)), append(y, nth(b.X[1], i))
+				x, y = append(x, chart.Nth(b.X[0], i)), append(y, chart.Nth(b.X[1], i))
 			}
 		}
-		p.Scatter(named(class), x, y, Style{Color: paletteColor(k), Glyph: myGlyphs[k%len(myGlyphs)], GlyphRadius: 3})
+		p.Scatter(named(class), x, y, Style{Color: chart.PaletteColor(k), Glyph: myGlyphs[k%len(myGlyphs)], GlyphRadius: 3})
 	}
 	return &Figure{Name: "my_data_boundary", Width: 5.4 * vg.Inch, Height: 4.8 * vg.Inch, Legend: LegendBelow, Panels: [][]*Panel{{p}},
 		Caption: fmt.Sprintf("%s: the rows by their class, and black lines where the predicted class changes", r.Name)}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"cvgm/cvgm/experiment/mydata"
+	"cvgm/figures/internal/chart"
 	"cvgm/synth"
 )
 
@@ -87,7 +88,7 @@ func TestMyDataHasNoGhostsOfOtherData(t *testing.T) {
 	for r, want := range map[*mydata.MyDataResult]int{&other: 0, &seed: 1} {
 		f := curves(r)
 		f.Ghosts(curves(first).CSV())
-		if got := len(f.Panels[0][0].ghosts); got != want {
+		if got := len(f.Panels[0][0].Ghosts); got != want {
 			t.Errorf("%s: %d ghosts, want %d", r.Name, got, want)
 		}
 	}
@@ -104,7 +105,7 @@ func TestMyDataCoefficients(t *testing.T) {
 		}
 	}
 	var labels []string
-	for _, tick := range f.Panels[0][0].plot.Y.Tick.Marker.Ticks(0, 4) {
+	for _, tick := range f.Panels[0][0].Plot.Y.Tick.Marker.Ticks(0, 4) {
 		labels = append(labels, tick.Label)
 	}
 	if !slices.Equal(labels, []string{"b", "c", "a"}) {
@@ -123,7 +124,7 @@ func TestMyDataColumnsNote(t *testing.T) {
 
 func TestSignificant(t *testing.T) {
 	for v, want := range map[float64]string{0: "0", 123456: "123456", 1.23456: "1.235", .0012347: "0.001235", 1.5e-9: "1.5e-09"} {
-		if got := cell(significant(v, 4), "", ""); got != want {
+		if got := chart.Cell(significant(v, 4), "", ""); got != want {
 			t.Errorf("%v: %s, want %s", v, got, want)
 		}
 	}

@@ -1,6 +1,8 @@
 package figures
 
-import "reflect"
+import (
+	"reflect"
+)
 
 // drawers holds, by type of result, the functions that draw it.
 var drawers = make(map[reflect.Type]func(result any) []Output)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"cvgm/cvgm/experiment/elasticnet"
+	"cvgm/figures/internal/chart"
 )
 
 func init() {
@@ -21,9 +22,9 @@ func RegressionPrintedTable(r *elasticnet.RegressionPrinted) *Table {
 			"The true coefficients are those that made the training labels. Means with 95 %% confidence intervals.", p.Test, p.Samples-p.Train, p.Scale),
 	}
 	for k, m := range r.Tests {
-		row := []any{m.Name, estimated(m.CVGMMean, 3), estimated(m.SquaresMean, 3), estimated(m.CoefMean, 3), nil}
+		row := []any{m.Name, chart.Estimated(m.CVGMMean, 3), chart.Estimated(m.SquaresMean, 3), chart.Estimated(m.CoefMean, 3), nil}
 		if k > elasticnet.TestOtherRows {
-			row[4] = estimated(m.CVGMLessCode.Difference, 3)
+			row[4] = chart.Estimated(m.CVGMLessCode.Difference, 3)
 		}
 		t.Rows = append(t.Rows, row)
 	}

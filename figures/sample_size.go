@@ -9,6 +9,7 @@ import (
 	"cvgm/cvgm/experiment"
 	"cvgm/cvgm/experiment/claims"
 	"cvgm/cvgm/experiment/samplesize"
+	"cvgm/figures/internal/chart"
 
 	"gonum.org/v1/plot/vg"
 )
@@ -53,7 +54,7 @@ func SampleSizeCurves(r *samplesize.SampleSizeResult) *Figure {
 			}
 		}
 		p.Grid()
-		p.sizeCurves(r.Sizes, curves)
+		drawSizeCurves(p, r.Sizes, curves)
 	}
 	return &Figure{Name: "sample_size", Width: 10.5 * vg.Inch, Height: 4.2 * vg.Inch, Legend: LegendBelow, Panels: [][]*Panel{{all, best}},
 		Caption: fmt.Sprintf("Test accuracy on the rings against the number of training examples, as means over %d data sets of each size. Right: the methods that learn, enlarged.", r.Params.Seeds)}
@@ -63,10 +64,10 @@ func SampleSizeCurves(r *samplesize.SampleSizeResult) *Figure {
 // network on the same data.
 func SampleSizeLead(r *samplesize.SampleSizeResult) *Figure {
 	p := NewPanel("lead over Adam", "", "training examples", "CVGM less network by Adam, test accuracy").Grid()
-	adam := nth(r.Methods, samplesize.SizeAdam)
-	p.sizeCurves(r.Sizes, []sizeCurve{
-		{nth(r.Methods, samplesize.SizeCVGMFull).Name, adam.Full.BySize, sizeStyles[samplesize.SizeCVGMFull]},
-		{nth(r.Methods, samplesize.SizeCVGMPublished).Name, adam.Published.BySize, sizeStyles[samplesize.SizeCVGMPublished]},
+	adam := chart.Nth(r.Methods, samplesize.SizeAdam)
+	drawSizeCurves(p, r.Sizes, []sizeCurve{
+		{chart.Nth(r.Methods, samplesize.SizeCVGMFull).Name, adam.Full.BySize, sizeStyles[samplesize.SizeCVGMFull]},
+		{chart.Nth(r.Methods, samplesize.SizeCVGMPublished).Name, adam.Published.BySize, sizeStyles[samplesize.SizeCVGMPublished]},
 	})
 	if small := r.Params.SmallSize; small > r.Params.MinSize && small < r.Params.MaxSize {
 		p.VLine(fmt.Sprintf("%d examples", small), float64(small), Style{Color: Grey, Width: 1, Dash: []vg.Length{4, 3}})
@@ -92,8 +93,8 @@ func SampleSizeRivals(r *samplesize.SampleSizeResult) *Figure {
 		}
 	}
 	places := rivalPlaces(r)
-	accuracy.logSizeCurves(r.Sizes, places, curves)
-	lead.logSizeCurves(r.Sizes, places, leads)
+	logSizeCurves(accuracy, r.Sizes, places, curves)
+	logSizeCurves(lead, r.Sizes, places, leads)
 	lead.HLine("no difference", 0, Style{Color: Black, Width: 1, Dash: []vg.Length{1, 3}})
 	accuracy.Direct, lead.Direct = true, true
 	return &Figure{Name: "sample_size_rivals", Width: 8.5 * vg.Inch, Height: 7.4 * vg.Inch, Legend: LegendBelow, Panels: [][]*Panel{{accuracy}, {lead}},
@@ -111,18 +112,18 @@ func rivalPlaces(r *samplesize.SampleSizeResult) (places []int) {
 }
 
 func rivalSizes(r *samplesize.SampleSizeResult) string {
-	return strings.Join(mapped(pick(r.Sizes, rivalPlaces(r)), func(n int) string { return fmt.Sprint(n) }), ", ")
+	return strings.Join(chart.Mapped(chart.Pick(r.Sizes, rivalPlaces(r)), func(n int) string { return fmt.Sprint(n) }), ", ")
 }
 
 // logSizeCurves is sizeCurves over the logarithms of the sizes at these places.
-func (p *Panel) logSizeCurves(sizes, places []int, curves []sizeCurve) {
-	x := Log10s(floats(pick(sizes, places)))
+func logSizeCurves(p *Panel, sizes, places []int, curves []sizeCurve) {
+	x := Log10s(chart.Floats(chart.Pick(sizes, places)))
 	for _, c := range curves {
-		_, low, high := means(pick(c.means, places))
+		_, low, high := means(chart.Pick(c.means, places))
 		p.Band(c.name, x, low, high, c.style)
 	}
 	for _, c := range curves {
-		mean, _, _ := means(pick(c.means, places))
+		mean, _, _ := means(chart.Pick(c.means, places))
 		p.Line(c.name, x, mean, c.style)
 	}
 }
@@ -157,10 +158,10 @@ type sizeCurve struct {
 	style Style
 }
 
-// sizeCurves plots means over sizes, on bands of their confidence intervals
+// drawSizeCurves plots means over sizes, on bands of their confidence intervals
 // where there are any.
-func (p *Panel) sizeCurves(sizes []int, curves []sizeCurve) {
-	x := floats(sizes)
+func drawSizeCurves(p *Panel, sizes []int, curves []sizeCurve) {
+	x := chart.Floats(sizes)
 	for _, c := range curves {
 		_, low, high := means(c.means)
 		p.Band(c.name, x, low, high, c.style)
@@ -176,7 +177,7 @@ func SampleSizeTable(r *samplesize.SampleSizeResult) *Table {
 	p := r.Params
 	t := &Table{Name: "sample_size_accuracy", Caption: fmt.Sprintf("Test accuracy, mean of %d seeds", p.Seeds), Header: []string{"Method"}}
 	largest := float64(p.MaxSize)
-	columns := nearest(r.Sizes, p.MaxSize, float64(p.MinSize)/largest, float64(p.SmallSize)/largest, .2, .3, .5, 1)
+	columns := chart.Nearest(r.Sizes, p.MaxSize, float64(p.MinSize)/largest, float64(p.SmallSize)/largest, .2, .3, .5, 1)
 	for _, i := range columns {
 		t.Header = append(t.Header, fmt.Sprintf("N = %d", r.Sizes[i]))
 	}
@@ -187,7 +188,7 @@ func SampleSizeTable(r *samplesize.SampleSizeResult) *Table {
 				row = append(row, nil)
 				continue
 			}
-			row = append(row, estimated(m.Mean[i], 3))
+			row = append(row, chart.Estimated(m.Mean[i], 3))
 		}
 		t.Rows = append(t.Rows, row)
 	}

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"cvgm/cvgm/experiment/searches"
+	"cvgm/figures/internal/chart"
 
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
@@ -38,7 +39,7 @@ func SearchesTable(r *searches.SearchesResult) *Table {
 		after := func(evaluations int) string {
 			return fmt.Sprintf("%.1e", max(m.Median[min(max(evaluations, 1), len(m.Median))-1], 0))
 		}
-		t.Rows = append(t.Rows, []any{m.Name, yesNo(m.Gradient), of(p.SmallBudget, few), of(p.SmallBudget, p.DataSets), of(p.Budget, p.DataSets), of(math.MaxInt, p.DataSets), after(p.SmallBudget), after(p.Budget)})
+		t.Rows = append(t.Rows, []any{m.Name, chart.YesNo(m.Gradient), of(p.SmallBudget, few), of(p.SmallBudget, p.DataSets), of(p.Budget, p.DataSets), of(math.MaxInt, p.DataSets), after(p.SmallBudget), after(p.Budget)})
 	}
 	return t
 }
@@ -53,7 +54,7 @@ func SearchesMinimaTable(r *searches.SearchesResult) *Table {
 	}
 	for i, v := range r.Minimum {
 		bound := r.At[i][0] <= r.Params.MinLambda1 || r.At[i][1] <= r.Params.MinLambda2
-		row := []any{fmt.Sprint(i), Number{Value: v, Digits: 8}, fmt.Sprintf("%.4g", r.At[i][0]), fmt.Sprintf("%.4g", r.At[i][1]), yesNo(bound), r.LocalMinima[i]}
+		row := []any{fmt.Sprint(i), Number{Value: v, Digits: 8}, fmt.Sprintf("%.4g", r.At[i][0]), fmt.Sprintf("%.4g", r.At[i][1]), chart.YesNo(bound), r.LocalMinima[i]}
 		for _, m := range r.Methods {
 			if m.Name == searches.SearchQuasiNewton || m.Name == searches.SearchMultiStart {
 				row = append(row, map[bool]any{true: m.Reached[i]}[m.Reached[i] > 0])
@@ -88,7 +89,7 @@ const bayesianLog, cmaesLog = "Bayesian in log λ", "CMA-ES in log λ"
 // held returns the first n values of a search. A search that has ended stays where
 // it is.
 func held(v []float64, n int) []float64 {
-	return mapped(oneTo(n), func(k float64) float64 { return v[min(int(k), len(v))-1] })
+	return chart.Mapped(chart.OneTo(n), func(k float64) float64 { return v[min(int(k), len(v))-1] })
 }
 
 // excessFloor is the logarithm of the lowest excess drawn: below it rounding decides.
@@ -104,23 +105,23 @@ func SearchesCurves(r *searches.SearchesResult) *Figure {
 		p.Direct = true
 		for _, m := range r.Methods {
 			if m.Gradient == gradient || m.Name == searches.SearchQuasiNewton {
-				p.Line(m.Name, oneTo(r.Params.Budget), clampedLog10s(held(m.Median, r.Params.Budget), excessFloor), searchStyles[m.Name])
+				p.Line(m.Name, chart.OneTo(r.Params.Budget), chart.ClampedLog10s(held(m.Median, r.Params.Budget), excessFloor), searchStyles[m.Name])
 			}
 		}
-		p.reached(r)
+		drawReached(p, r)
 		rows = append(rows, []*Panel{p})
 	}
 	return &Figure{Name: "searches", Width: 8.5 * vg.Inch, Height: 7.4 * vg.Inch, Legend: LegendBelow, SameAxes: true, Panels: rows,
 		Caption: fmt.Sprintf("Lowest CV loss found within so many evaluations, less the true minimum: medians over %d data sets of the elastic net. %s", r.Params.DataSets, excessNote())}
 }
 
-// reached draws the excess at which a search has reached the minimum.
-func (p *Panel) reached(r *searches.SearchesResult) {
-	p.HLine("reached: "+typeset(fmt.Sprintf("%g", r.Params.Tol))+" above the minimum", math.Log10(r.Params.Tol), Style{Color: Black, Width: 1, Dash: []vg.Length{1, 3}})
+// drawReached draws the excess at which a search has reached the minimum.
+func drawReached(p *Panel, r *searches.SearchesResult) {
+	p.HLine("reached: "+chart.Typeset(fmt.Sprintf("%g", r.Params.Tol))+" above the minimum", math.Log10(r.Params.Tol), Style{Color: Black, Width: 1, Dash: []vg.Length{1, 3}})
 }
 
 func excessNote() string {
-	return fmt.Sprintf("Values below 10%s are drawn there. At the dotted line a search has reached the minimum.", superscript(fmt.Sprint(excessFloor)))
+	return fmt.Sprintf("Values below 10%s are drawn there. At the dotted line a search has reached the minimum.", chart.Superscript(fmt.Sprint(excessFloor)))
 }
 
 // SearchesSurface shows a CV loss with several local minima, and which of them
@@ -129,11 +130,11 @@ func SearchesSurface(r *searches.SearchesResult) *Figure {
 	s := r.Surface
 	axes := [][]float64{s.Lambda1, s.Lambda2}
 	p := lossPanel("CV loss", "CV loss", []string{"λ₁", "λ₂"}, axes, s.CV)
-	onSurface(p.Scatter, "start", axes, s.Path[:min(1, len(s.Path))], startStyle)
+	onSurface(p.Scatter, "start", axes, s.Path[:min(1, len(s.Path))], chart.StartStyle)
 	onSurface(p.Line, "quasi-Newton", axes, s.Path, Style{Color: Blue, Width: 1.5})
 	onSurface(p.Scatter, "evaluations", axes, s.Path, Style{Color: Blue, GlyphRadius: 1.8, Unlisted: true})
 	onSurface(p.Scatter, "ends of multi-start", axes, s.Ends, Style{Color: Vermillion, GlyphRadius: 4, Glyph: draw.PyramidGlyph{}})
-	onSurface(p.Scatter, "true minimum", axes, [][2]float64{nth(r.At, r.Params.SurfaceDataSet)}, Style{Color: Black, Glyph: draw.CrossGlyph{}, GlyphRadius: 5})
+	onSurface(p.Scatter, "true minimum", axes, [][2]float64{chart.Nth(r.At, r.Params.SurfaceDataSet)}, Style{Color: Black, Glyph: draw.CrossGlyph{}, GlyphRadius: 5})
 	low, _, _ := lowest(s.CV)
 	return &Figure{Name: "searches_surface", Width: 6.7 * vg.Inch, Height: 4.4 * vg.Inch, Legend: LegendBelow, Panels: [][]*Panel{{p}},
 		Caption: fmt.Sprintf("CV loss of data set %d over both penalties, light where it is low; the lowest drawn is %.4g. The path is that of one quasi-Newton search, the triangles are the ends of %d starts. Points beyond the edge are drawn on it. %s.", r.Params.SurfaceDataSet, low, len(s.Ends), surfaceNote())}

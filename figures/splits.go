@@ -8,6 +8,7 @@ import (
 	"cvgm/cvgm/experiment"
 	"cvgm/cvgm/experiment/searches"
 	"cvgm/cvgm/experiment/splits"
+	"cvgm/figures/internal/chart"
 
 	"gonum.org/v1/plot/vg"
 )
@@ -29,9 +30,9 @@ func SplitsTable(r *splits.SplitsResult) *Table {
 	}
 	for _, s := range slices.Concat(r.ByK, r.ByP) {
 		t.Rows = append(t.Rows, []any{fmt.Sprint(s.K), fmt.Sprint(s.P),
-			estimated(s.Uniform.LossSD, 3), estimated(s.Balanced.LossSD, 3), estimated(s.Uniform.GradientSD, 3), estimated(s.Balanced.GradientSD, 3),
-			estimated(s.LossShare, 3), estimated(s.GradientShare, 3),
-			estimated(s.Uniform.Test, 3), estimated(s.Balanced.Test, 3), estimated(s.BalancedMinusUniform.Difference, 3)})
+			chart.Estimated(s.Uniform.LossSD, 3), chart.Estimated(s.Balanced.LossSD, 3), chart.Estimated(s.Uniform.GradientSD, 3), chart.Estimated(s.Balanced.GradientSD, 3),
+			chart.Estimated(s.LossShare, 3), chart.Estimated(s.GradientShare, 3),
+			chart.Estimated(s.Uniform.Test, 3), chart.Estimated(s.Balanced.Test, 3), chart.Estimated(s.BalancedMinusUniform.Difference, 3)})
 	}
 	return t
 }
@@ -44,7 +45,7 @@ func SplitsRingsTable(r *splits.SplitsResult) *Table {
 		Note:   fmt.Sprintf("Means with 95 %% confidence intervals; the difference is that on the same data from the last K, or the last p. No rule has less than %.4f over the population.", r.Bayes),
 	}
 	for _, s := range slices.Concat(r.RingsByK, r.RingsByP) {
-		t.Rows = append(t.Rows, []any{fmt.Sprint(s.K), fmt.Sprint(s.P), estimated(s.Uniform.Test, 4), estimated(s.MinusLast.Difference, 4)})
+		t.Rows = append(t.Rows, []any{fmt.Sprint(s.K), fmt.Sprint(s.P), chart.Estimated(s.Uniform.Test, 4), chart.Estimated(s.MinusLast.Difference, 4)})
 	}
 	return t
 }
@@ -61,7 +62,7 @@ func SplitsStepsTable(r *splits.SplitsResult) *Table {
 		if s.StepSize == 0 {
 			name = searches.SearchQuasiNewton
 		}
-		t.Rows = append(t.Rows, []any{name, estimated(s.CV, 4), estimated(s.MinusLast.Difference, 4), estimated(s.Test, 4), estimated(s.Rises, 3)})
+		t.Rows = append(t.Rows, []any{name, chart.Estimated(s.CV, 4), chart.Estimated(s.MinusLast.Difference, 4), chart.Estimated(s.Test, 4), chart.Estimated(s.Rises, 3)})
 	}
 	return t
 }
@@ -89,7 +90,7 @@ func SplitsCurves(r *splits.SplitsResult) *Figure {
 				for i := range low {
 					low[i] = max(low[i], mean[i]/10) // intervals from few data sets reach below zero
 				}
-				mean, low, high = clampedLog10s(mean, floor), clampedLog10s(low, floor), clampedLog10s(high, floor)
+				mean, low, high = chart.ClampedLog10s(mean, floor), chart.ClampedLog10s(low, floor), chart.ClampedLog10s(high, floor)
 			}
 			p.Band(name, at, low, high, []Style{uniform, balanced}[k])
 			p.Line(name, at, mean, []Style{uniform, balanced}[k])

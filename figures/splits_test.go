@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"cvgm/cvgm/experiment/splits"
+	"cvgm/figures/internal/chart"
 )
 
 func TestSplitsOutputs(t *testing.T) {
@@ -18,8 +19,8 @@ func TestSplitsOutputs(t *testing.T) {
 			change(&p)
 			r := ran[*splits.SplitsResult](t)(p.Run(t.Context()))
 			testOutputs(t, r, map[string]string{
-				"splits_elastic_net": formatFull(r.ByK[1].Balanced.LossSD.Mean),
-				"splits_rings":       formatFull(r.RingsByP[1].Uniform.Test.Mean),
+				"splits_elastic_net": chart.FormatFull(r.ByK[1].Balanced.LossSD.Mean),
+				"splits_rings":       chart.FormatFull(r.RingsByP[1].Uniform.Test.Mean),
 			})
 		})
 	}
@@ -35,7 +36,7 @@ func TestGapOutputs(t *testing.T) {
 			p.Groups, p.DataSets, p.Budget, p.K, p.Rings.K, p.Rings.Hidden = []int{2}, 2, 6, 6, 6, []int{4}
 			change(&p)
 			r := ran[*splits.GapResult](t)(p.Run(t.Context()))
-			testOutputs(t, r, map[string]string{"cv_gap_stopping": formatFull(r.Problems[len(r.Problems)-1].Stopped.Mean)})
+			testOutputs(t, r, map[string]string{"cv_gap_stopping": chart.FormatFull(r.Problems[len(r.Problems)-1].Stopped.Mean)})
 		})
 	}
 }

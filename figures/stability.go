@@ -6,6 +6,7 @@ import (
 
 	"cvgm/cvgm/experiment"
 	"cvgm/cvgm/experiment/stability"
+	"cvgm/figures/internal/chart"
 
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
@@ -42,7 +43,7 @@ func StabilityTable(r *stability.StabilityResult) *Table {
 }
 
 func stabilityRow(name, at string, s stability.StabilityParts) []any {
-	return []any{name, at, estimated(s.Risk, 3), estimated(s.Training, 3), estimated(s.Gap, 4), estimated(s.Delta, 4), estimated(s.Difference, 4), yesNo(s.Holds())}
+	return []any{name, at, chart.Estimated(s.Risk, 3), chart.Estimated(s.Training, 3), chart.Estimated(s.Gap, 4), chart.Estimated(s.Delta, 4), chart.Estimated(s.Difference, 4), chart.YesNo(s.Holds())}
 }
 
 // StabilitySweeps shows, for each learner, the two sides of the identity and
@@ -51,15 +52,15 @@ func StabilitySweeps(r *stability.StabilityResult) *Figure {
 	f := &Figure{Name: "stability_sweeps", Width: 11 * vg.Inch, Height: 3.8 * vg.Inch, Legend: LegendBelow, Panels: [][]*Panel{nil},
 		Caption: fmt.Sprintf("Both sides of the identity E[R − Rₑₘₚ] = Δ for three learners at fixed hyperparameters, as means over %d data sets. The marks come from other data than the lines: where the identity holds, squares lie on the dotted line and rings on the solid one. Bands are 95 %% confidence intervals.", r.Params.DataSets)}
 	for _, l := range r.Learners {
-		p := NewPanel(l.Name, l.Name, subscripted(l.Hyper), "loss").Grid().LogAxes(true, false)
-		p.stability(Log10s(l.At), l.Parts)
+		p := NewPanel(l.Name, l.Name, chart.Subscripted(l.Hyper), "loss").Grid().LogAxes(true, false)
+		drawStability(p, Log10s(l.At), l.Parts)
 		f.Panels[0] = append(f.Panels[0], p)
 	}
 	return f
 }
 
-// stability draws the parts of the identity over x.
-func (p *Panel) stability(x []float64, parts []stability.StabilityParts) {
+// drawStability draws the parts of the identity over x.
+func drawStability(p *Panel, x []float64, parts []stability.StabilityParts) {
 	columns := make([][]experiment.Estimate, 5)
 	for _, s := range parts {
 		for k, e := range []experiment.Estimate{s.Training, s.Delta, s.Sum, s.Gap, s.Risk} {
@@ -100,11 +101,11 @@ func means(e []experiment.Estimate) (mean, low, high []float64) {
 // StabilityPath shows the parts along CVGM's path, beside the CV loss and the
 // test loss that the run on the published data sees there.
 func StabilityPath(r *stability.StabilityResult) *Figure {
-	steps := Log10s(floats(r.Steps))
+	steps := Log10s(chart.Floats(r.Steps))
 	parts := NewPanel("expectations", "over data sets of the same population", "steps of CVGM", "loss").Grid().LogAxes(true, false)
-	parts.stability(steps, r.Path)
+	drawStability(parts, steps, r.Path)
 	one := NewPanel("published data", "on the published data", "steps of CVGM", "loss").Grid().LogAxes(true, false)
-	one.Line("CV loss", steps, r.CVLoss, cvStyle)
+	one.Line("CV loss", steps, r.CVLoss, chart.CVStyle)
 	one.Line("test loss", steps, r.TestLoss, Style{Color: Blue, Width: 2})
 	return &Figure{Name: "stability_path", Width: 10.5 * vg.Inch, Height: 4 * vg.Inch, Legend: LegendBelow, SameAxes: true, Panels: [][]*Panel{{parts, one}},
 		Caption: fmt.Sprintf("Left: risk, training risk and Δ at the hyperparameters along CVGM's path, as means over %d data sets of the same population with 95 %% confidence intervals. Right: CV loss and test loss of the run on the published data, whose path this is.", r.Params.DataSets)}
@@ -118,7 +119,7 @@ func StabilityPathTable(r *stability.StabilityResult) *Table {
 	}
 	for k, s := range r.Path {
 		t.Rows = append(t.Rows, []any{fmt.Sprint(r.Steps[k]), Number{Value: s.Hyper[0], Digits: 4}, Number{Value: s.Hyper[1], Digits: 4},
-			Number{Value: r.CVLoss[k], Digits: 4}, estimated(s.Risk, 4), estimated(s.Sum, 4), estimated(s.Delta, 4), estimated(s.Training, 4), estimated(s.Difference, 4), yesNo(s.Holds())})
+			Number{Value: r.CVLoss[k], Digits: 4}, chart.Estimated(s.Risk, 4), chart.Estimated(s.Sum, 4), chart.Estimated(s.Delta, 4), chart.Estimated(s.Training, 4), chart.Estimated(s.Difference, 4), chart.YesNo(s.Holds())})
 	}
 	return t
 }
@@ -137,7 +138,7 @@ func StabilityStartsTable(r *stability.StabilityResult) *Table {
 		}
 		row = append(row, Number{Value: s.CVLoss[0], Digits: 4}, Number{Value: s.CVLoss[1], Digits: 4})
 		for _, e := range []experiment.Estimate{s.Start.Delta, s.End.Delta, s.DeltaChange, s.EmpChange, s.RiskChange} {
-			row = append(row, estimated(e, 4))
+			row = append(row, chart.Estimated(e, 4))
 		}
 		t.Rows = append(t.Rows, row)
 	}

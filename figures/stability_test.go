@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"cvgm/cvgm/experiment/stability"
+	"cvgm/figures/internal/chart"
 )
 
 func TestStabilityOutputs(t *testing.T) {
@@ -19,8 +20,8 @@ func TestStabilityOutputs(t *testing.T) {
 			change(&p)
 			r := ran[*stability.StabilityResult](t)(p.Run(t.Context()))
 			testOutputs(t, r, map[string]string{
-				"stability_identity":   formatFull(r.Learners[2].Parts[0].Delta.Mean),
-				"stability_along_path": formatFull(r.CVLoss[len(r.CVLoss)-1]),
+				"stability_identity":   chart.FormatFull(r.Learners[2].Parts[0].Delta.Mean),
+				"stability_along_path": chart.FormatFull(r.CVLoss[len(r.CVLoss)-1]),
 			})
 		})
 	}

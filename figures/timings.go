@@ -8,6 +8,7 @@ import (
 
 	"cvgm/cvgm/experiment/claims"
 	"cvgm/cvgm/experiment/searches"
+	"cvgm/figures/internal/chart"
 
 	"gonum.org/v1/plot/vg"
 )
@@ -95,11 +96,11 @@ func SearchesTime(r *searches.SearchesResult, t *claims.Timings) *Figure {
 		if math.IsNaN(ns) || slices.Contains([]string{searches.SearchPaperStep, searches.SearchMultiStart, bayesianLog, cmaesLog}, m.Name) {
 			continue
 		}
-		y := clampedLog10s(m.Median[:min(len(m.Median), r.Params.Budget)], excessFloor)
-		x := mapped(oneTo(len(y)), func(k float64) float64 { return math.Log10(k * ns / 1e6) })
+		y := chart.ClampedLog10s(m.Median[:min(len(m.Median), r.Params.Budget)], excessFloor)
+		x := chart.Mapped(chart.OneTo(len(y)), func(k float64) float64 { return math.Log10(k * ns / 1e6) })
 		p.Line(m.Name, x, y, searchStyles[m.Name])
 	}
-	p.reached(r)
+	drawReached(p, r)
 	return &Figure{
 		Name: "searches_time",
 		Caption: fmt.Sprintf("Lowest CV loss found within a time, less the true minimum: medians over %d data sets of the elastic net, up to %d evaluations. Thin strokes lead from the ends of the lines to their names. %s Left out are the paper's step, multi-start and the searches in logarithms. %s",

@@ -1,4 +1,4 @@
-package figures
+package chart
 
 import (
 	"encoding/csv"
@@ -15,11 +15,11 @@ import (
 // format has one function here that makes plain text of them, and the writers of the format call
 // it on all texts.
 
-// markdown returns a text for a paragraph of Markdown, or for a cell of a table. One that a reader
+// Markdown returns a text for a paragraph of Markdown, or for a cell of a table. One that a reader
 // of Markdown would take for more than text becomes a code span: that alone is plain in all
 // dialects. Others draw mathematics, or make links of addresses, even where characters are
 // escaped.
-func markdown(text string, inTable bool) string {
+func Markdown(text string, inTable bool) string {
 	text = experiment.Visible(text)
 	if activeMarkdown.MatchString(text) || !inTable && blockMarkdown.MatchString(text) {
 		return codeSpan(text, inTable)
@@ -75,16 +75,16 @@ func HTMLText(text string) string {
 	return HTML(text)
 }
 
-// latex returns a text for LaTeX.
-func latex(text string) string {
-	text = latexEscapes.Replace(experiment.Visible(text))
+// Latex returns a text for LaTeX.
+func Latex(text string) string {
+	text = LatexEscapes.Replace(experiment.Visible(text))
 	if strings.HasPrefix(text, "[") || strings.HasPrefix(text, "*") {
 		return "{}" + text // or the end of the row before would take it for its argument
 	}
 	return text
 }
 
-var latexEscapes = strings.NewReplacer(`\`, `\textbackslash{}`, "&", `\&`, "%", `\%`, "_", `\_`, "#", `\#`, "$", `\$`,
+var LatexEscapes = strings.NewReplacer(`\`, `\textbackslash{}`, "&", `\&`, "%", `\%`, "_", `\_`, "#", `\#`, "$", `\$`,
 	"{", `\{`, "}", `\}`, "^", `\textasciicircum{}`, "~", `\textasciitilde{}`,
 	"<", `\textless{}`, ">", `\textgreater{}`, "|", `\textbar{}`, // other letters in some fonts
 	"--", "-{}-{}", "``", "`{}`{}", "''", "'{}'{}", "?`", "?{}`", "!`", "!{}`", ",,", ",{},{}", // one letter for two
@@ -100,18 +100,18 @@ func writeCSV(records [][]string) string {
 	var b strings.Builder
 	w := csv.NewWriter(&b)
 	for _, record := range records {
-		_ = w.Write(mapped(record, csvText)) // a strings.Builder never fails
+		_ = w.Write(Mapped(record, CSVText)) // a strings.Builder never fails
 	}
 	w.Flush()
 	return b.String()
 }
 
-// csvText returns a text for CSV. An apostrophe comes before what a spreadsheet would take for a
+// CSVText returns a text for CSV. An apostrophe comes before what a spreadsheet would take for a
 // formula: at the beginning, and after a semicolon or a tab, which end a cell in some countries.
 // Numbers stay numbers, and so do those with an interval in brackets, which are in no formula.
 // Texts that have an apostrophe there get another one, so that no two texts become the same, and
 // the removal of one leaves the text.
-func csvText(text string) string {
+func CSVText(text string) string {
 	number, _, _ := strings.Cut(text, " ")
 	if _, err := strconv.ParseFloat(number, 64); err == nil && (number == text || bracketed.MatchString(text)) {
 		return text
@@ -131,8 +131,8 @@ var bracketed = regexp.MustCompile(`^\S+ \[[-+.\deE]+, [-+.\deE]+\]$`)
 
 var formula = regexp.MustCompile(`^'*([\t\r\n]|[\s\pZ\p{Cf}]*[=+\-@＝＋－＠])`)
 
-// pictured returns a text for a picture: what does not show is a space. Lines stay lines.
-func pictured(text string) string {
+// Pictured returns a text for a picture: what does not show is a space. Lines stay lines.
+func Pictured(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r != '\n' && !unicode.IsPrint(r) {
 			return ' '

@@ -1,4 +1,4 @@
-package figures
+package chart
 
 import (
 	"cmp"
@@ -13,20 +13,20 @@ import (
 
 // directLabel is the name of a line beside its rightmost point.
 type directLabel struct {
-	name  string
+	Name  string
 	style Style
-	end   point
+	End   point
 }
 
-// directLabels returns those of the panel's lines. A name is cut at a parenthesis.
-func (p *Panel) directLabels() []directLabel {
+// DirectLabels returns those of the panel's lines. A name is cut at a parenthesis.
+func (p *Panel) DirectLabels() []directLabel {
 	var all []directLabel
-	for _, s := range p.series {
-		if p.Direct && s.line && s.entry.Name != "" {
-			points := slices.Concat(s.stretches...)
-			name, _, _ := strings.Cut(s.entry.Name, " (")
+	for _, s := range p.Series {
+		if p.Direct && s.Line && s.Entry.Name != "" {
+			points := slices.Concat(s.Stretches...)
+			name, _, _ := strings.Cut(s.Entry.Name, " (")
 			end := slices.MaxFunc(points, func(v, w point) int { return cmp.Compare(v[0], w[0]) })
-			all = append(all, directLabel{name, s.entry.Style, end})
+			all = append(all, directLabel{name, s.Entry.Style, end})
 		}
 	}
 	return all
@@ -44,8 +44,8 @@ const directHeight, directSample, directGap = 10, 16, 5
 
 // directWidth is the width that the labels take on the right of the axes.
 func (p *Panel) directWidth() (width vg.Length) {
-	for _, l := range p.directLabels() {
-		width = max(width, 2*directGap+directSample+keySample+directText().Width(l.name))
+	for _, l := range p.DirectLabels() {
+		width = max(width, 2*directGap+directSample+keySample+directText().Width(l.Name))
 	}
 	return width
 }
@@ -53,8 +53,8 @@ func (p *Panel) directWidth() (width vg.Length) {
 // drawDirect draws the labels on the right of the axes, each as near to the end of its
 // line as the others allow, with a stroke from there.
 func (p *Panel) drawDirect(q *plot.Plot, data draw.Canvas) {
-	labels := p.directLabels()
-	y := func(l directLabel) vg.Length { return data.Y(q.Y.Norm(l.end[1])) }
+	labels := p.DirectLabels()
+	y := func(l directLabel) vg.Length { return data.Y(q.Y.Norm(l.End[1])) }
 	slices.SortStableFunc(labels, func(a, b directLabel) int { return cmp.Compare(y(a), y(b)) })
 	at := make([]vg.Length, len(labels))
 	for i, l := range labels { // from below, then back from above
@@ -71,10 +71,10 @@ func (p *Panel) drawDirect(q *plot.Plot, data draw.Canvas) {
 		at[i] = min(at[i], high)
 	}
 	for i, l := range labels {
-		from := vg.Point{X: data.X(q.X.Norm(l.end[0])), Y: y(l)}
+		from := vg.Point{X: data.X(q.X.Norm(l.End[0])), Y: y(l)}
 		to := vg.Point{X: data.Max.X + directGap, Y: at[i]}
-		data.StrokeLine2(draw.LineStyle{Color: l.style.line().Color, Width: .5}, from.X, from.Y, to.X, to.Y)
-		data.StrokeLine2(l.style.line(), to.X, to.Y, to.X+directSample, to.Y)
-		data.FillText(directText(), vg.Point{X: to.X + directSample + keySample, Y: to.Y}, l.name)
+		data.StrokeLine2(draw.LineStyle{Color: l.style.Line().Color, Width: .5}, from.X, from.Y, to.X, to.Y)
+		data.StrokeLine2(l.style.Line(), to.X, to.Y, to.X+directSample, to.Y)
+		data.FillText(directText(), vg.Point{X: to.X + directSample + keySample, Y: to.Y}, l.Name)
 	}
 }

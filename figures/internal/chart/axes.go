@@ -1,4 +1,4 @@
-package figures
+package chart
 
 import (
 	"cmp"
@@ -24,15 +24,15 @@ func pad(low, high, share float64) (from, to float64) {
 	return low - by, high + by
 }
 
-// axes returns the range of the panel's axes, without the headroom of a legend:
+// Axes returns the range of the panel's axes, without the headroom of a legend:
 // that of the data, widened upwards and downwards for lines, to all sides for glyphs,
 // and not at all for surfaces, which fill their panel.
-func (p *Panel) axes() box {
-	b := axesOf(p.plot)
+func (p *Panel) Axes() Box {
+	b := AxesOf(p.Plot)
 	if p.fixed {
 		return b
 	}
-	b = p.withGhosts(b)
+	b = p.WithGhosts(b)
 	x, y := 0.0, headroom
 	if p.marked {
 		x = headroom
@@ -40,24 +40,24 @@ func (p *Panel) axes() box {
 	if p.filled {
 		x, y = 0, 0
 	}
-	b.xmin, b.xmax = pad(b.xmin, b.xmax, x)
-	b.ymin, b.ymax = pad(b.ymin, b.ymax, y)
+	b.Xmin, b.Xmax = pad(b.Xmin, b.Xmax, x)
+	b.Ymin, b.Ymax = pad(b.Ymin, b.Ymax, y)
 	if p.Equal {
 		b = b.square()
 	}
 	return b
 }
 
-// withGhosts returns the axes of the panel's data, longer for its ghosts.
-func (p *Panel) withGhosts(b box) box {
-	for _, s := range p.ghosts {
-		for _, v := range slices.Concat(s.stretches...) {
-			b = b.union(box{v[0], v[0], v[1], v[1]})
+// WithGhosts returns the axes of the panel's data, longer for its ghosts.
+func (p *Panel) WithGhosts(b Box) Box {
+	for _, s := range p.Ghosts {
+		for _, v := range slices.Concat(s.Stretches...) {
+			b = b.Union(Box{v[0], v[0], v[1], v[1]})
 		}
 	}
-	data := axesOf(p.plot)
-	b.xmin, b.xmax = bounded(b.xmin, b.xmax, data.xmin, data.xmax)
-	b.ymin, b.ymax = bounded(b.ymin, b.ymax, data.ymin, data.ymax)
+	data := AxesOf(p.Plot)
+	b.Xmin, b.Xmax = bounded(b.Xmin, b.Xmax, data.Xmin, data.Xmax)
+	b.Ymin, b.Ymax = bounded(b.Ymin, b.Ymax, data.Ymin, data.Ymax)
 	return b
 }
 
@@ -78,14 +78,14 @@ func bounded(low, high, least, most float64) (from, to float64) {
 
 // fit returns the panel with so many labels on its x axis as have room beside each other on
 // one of that length.
-func (p *Panel) fit(axes box, length vg.Length) *Panel {
+func (p *Panel) fit(axes Box, length vg.Length) *Panel {
 	const gap = 3 // between two labels
-	fitted, q := *p, *p.plot
-	fitted.plot = &q
+	fitted, q := *p, *p.Plot
+	fitted.Plot = &q
 	crowded := func() bool {
-		ticks := q.X.Tick.Marker.Ticks(axes.xmin, axes.xmax)
+		ticks := q.X.Tick.Marker.Ticks(axes.Xmin, axes.Xmax)
 		for i := 1; i < len(ticks); i++ {
-			apart := length * vg.Length((ticks[i].Value-ticks[i-1].Value)/(axes.xmax-axes.xmin))
+			apart := length * vg.Length((ticks[i].Value-ticks[i-1].Value)/(axes.Xmax-axes.Xmin))
 			if apart < gap+(q.X.Tick.Label.Width(ticks[i-1].Label)+q.X.Tick.Label.Width(ticks[i].Label))/2 {
 				return true
 			}
@@ -93,9 +93,9 @@ func (p *Panel) fit(axes box, length vg.Length) *Panel {
 		return false
 	}
 	for fewer := 0.0; fewer < manyTicks && crowded(); fewer++ {
-		switch t := p.plot.X.Tick.Marker.(type) {
-		case roundTicks:
-			q.X.Tick.Marker = roundTicks{manyTicks - fewer}
+		switch t := p.Plot.X.Tick.Marker.(type) {
+		case RoundTicks:
+			q.X.Tick.Marker = RoundTicks{manyTicks - fewer}
 		case logTicks:
 			q.X.Tick.Marker = logTicks{max(t.wanted-fewer, 1), t.floor}
 		}

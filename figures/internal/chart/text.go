@@ -1,4 +1,4 @@
-package figures
+package chart
 
 import (
 	"math"
@@ -21,45 +21,45 @@ type scripts struct{ text.Plain }
 
 // Scripts have this part of the size of the text, and their baseline lies above or below
 // its by these parts of that size.
-const scriptSize, superscriptRise, subscriptDrop = .7, .36, .16
+const scriptSize, SuperscriptRise, SubscriptDrop = .7, .36, .16
 
 var scriptOf = strings.NewReplacer("⁰", "0", "¹", "1", "²", "2", "³", "3", "⁴", "4", "⁵", "5", "⁶", "6", "⁷", "7", "⁸", "8", "⁹", "9", "⁻", "−",
 	"₀", "0", "₁", "1", "₂", "2", "₃", "3", "₄", "4", "₅", "5", "₆", "6", "₇", "7", "₈", "8", "₉", "9", "ₑ", "e", "ₘ", "m", "ₚ", "p")
 
 const superscriptRunes, subscriptRunes = "⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "₀₁₂₃₄₅₆₇₈₉ₑₘₚ"
 
-// superscript returns a whole number in superscripts.
-func superscript(digits string) string {
+// Superscript returns a whole number in superscripts.
+func Superscript(digits string) string {
 	return strings.NewReplacer("0", "⁰", "1", "¹", "2", "²", "3", "³", "4", "⁴", "5", "⁵", "6", "⁶", "7", "⁷", "8", "⁸", "9", "⁹", "-", "⁻").Replace(digits)
 }
 
-// run is a part of a line whose letters have one baseline: at 0, or at the rise of
+// Run is a part of a line whose letters have one baseline: at 0, or at the rise of
 // scripts, in parts of the size of the text.
-type run struct {
-	text string
-	rise float64
+type Run struct {
+	Text string
+	Rise float64
 }
 
-func runsOf(line string) []run {
-	var runs []run
+func RunsOf(line string) []Run {
+	var runs []Run
 	for _, r := range line {
 		rise := 0.0
 		if strings.ContainsRune(superscriptRunes, r) {
-			rise = superscriptRise
+			rise = SuperscriptRise
 		} else if strings.ContainsRune(subscriptRunes, r) {
-			rise = -subscriptDrop
+			rise = -SubscriptDrop
 		}
-		if n := len(runs); n == 0 || runs[n-1].rise != rise {
-			runs = append(runs, run{rise: rise})
+		if n := len(runs); n == 0 || runs[n-1].Rise != rise {
+			runs = append(runs, Run{Rise: rise})
 		}
-		runs[len(runs)-1].text += scriptOf.Replace(string(r)) // which leaves others as they are
+		runs[len(runs)-1].Text += scriptOf.Replace(string(r)) // which leaves others as they are
 	}
 	return runs
 }
 
 // fontOf returns the font of a run in a text of that font.
-func (r run) fontOf(f font.Font) font.Font {
-	if r.rise != 0 {
+func (r Run) fontOf(f font.Font) font.Font {
+	if r.Rise != 0 {
 		f.Size *= scriptSize
 	}
 	return f
@@ -67,10 +67,10 @@ func (r run) fontOf(f font.Font) font.Font {
 
 // Box returns the box of a line: scripts stay within the height of the text.
 func (h scripts) Box(line string, f font.Font) (width, height, depth vg.Length) {
-	line = pictured(line)
+	line = Pictured(line)
 	_, height, depth = h.Plain.Box(line, f)
-	for _, r := range runsOf(line) {
-		w, _, _ := h.Plain.Box(r.text, r.fontOf(f))
+	for _, r := range RunsOf(line) {
+		w, _, _ := h.Plain.Box(r.Text, r.fontOf(f))
 		width += w
 	}
 	return width, height, depth
@@ -78,7 +78,7 @@ func (h scripts) Box(line string, f font.Font) (width, height, depth vg.Length) 
 
 // Draw draws a text. One with scripts is a single line.
 func (h scripts) Draw(c vg.Canvas, txt string, s text.Style, at vg.Point) {
-	txt = pictured(txt)
+	txt = Pictured(txt)
 	if !strings.ContainsAny(txt, superscriptRunes+subscriptRunes) {
 		h.Plain.Draw(c, txt, s, at)
 		return
@@ -89,17 +89,17 @@ func (h scripts) Draw(c vg.Canvas, txt string, s text.Style, at vg.Point) {
 	// Along the text and across it, from the point.
 	x := vg.Length(s.XAlign) * width
 	baseline := vg.Length(s.YAlign)*height - h.Extents(s.Font).Ascent + s.Font.Size
-	for _, r := range runsOf(txt) {
+	for _, r := range RunsOf(txt) {
 		part := s
 		part.Font, part.XAlign, part.YAlign = r.fontOf(s.Font), text.XLeft, text.YBottom
-		y := baseline + h.Extents(part.Font).Ascent - part.Font.Size + vg.Length(r.rise)*s.Font.Size
-		h.Plain.Draw(c, r.text, part, vg.Point{X: at.X + x*vg.Length(cos) - y*vg.Length(sin), Y: at.Y + x*vg.Length(sin) + y*vg.Length(cos)})
-		w, _, _ := h.Plain.Box(r.text, part.Font)
+		y := baseline + h.Extents(part.Font).Ascent - part.Font.Size + vg.Length(r.Rise)*s.Font.Size
+		h.Plain.Draw(c, r.Text, part, vg.Point{X: at.X + x*vg.Length(cos) - y*vg.Length(sin), Y: at.Y + x*vg.Length(sin) + y*vg.Length(cos)})
+		w, _, _ := h.Plain.Box(r.Text, part.Font)
 		x += w
 	}
 }
 
-// subscripted returns the name of a hyperparameter with its digits as subscripts.
-func subscripted(name string) string {
+// Subscripted returns the name of a hyperparameter with its digits as subscripts.
+func Subscripted(name string) string {
 	return strings.NewReplacer("0", "₀", "1", "₁", "2", "₂", "3", "₃", "4", "₄", "5", "₅", "6", "₆", "7", "₇", "8", "₈", "9", "₉").Replace(name)
 }

@@ -1,4 +1,4 @@
-package figures
+package chart
 
 import (
 	"fmt"
@@ -53,9 +53,9 @@ func (n Number) text(plusMinus string) string {
 	return s
 }
 
-// quoted returns a number as others print it, in the digits that they give but
+// Quoted returns a number as others print it, in the digits that they give but
 // for those beyond the sixth, or nil where they are silent.
-func quoted(text string) any {
+func Quoted(text string) any {
 	if text == "" {
 		return nil
 	}
@@ -96,7 +96,7 @@ func cellAt(row []any, i int) any {
 	return nil
 }
 
-func cell(v any, plusMinus, none string) string {
+func Cell(v any, plusMinus, none string) string {
 	if n, ok := v.(Number); ok && !math.IsNaN(n.Value) {
 		return n.text(plusMinus)
 	} else if ok || v == nil {
@@ -130,19 +130,19 @@ func (t *Table) longest(i int) int {
 	return n
 }
 
-// below returns the lines below the table.
-func (t *Table) below() []string {
+// Below returns the lines below the table.
+func (t *Table) Below() []string {
 	return slices.DeleteFunc([]string{t.Note, t.Changed}, func(line string) bool { return line == "" })
 }
 
 // Markdown returns the table in GitHub's dialect.
 func (t *Table) Markdown() string {
 	var b strings.Builder
-	caption := markdown(t.Caption, false)
+	caption := Markdown(t.Caption, false)
 	if strings.Contains(t.Caption, "*") { // which might end the emphasis
 		caption = codeSpan(experiment.Visible(t.Caption), false)
 	}
-	header := mapped(t.Header, func(text string) string { return markdown(text, true) })
+	header := Mapped(t.Header, func(text string) string { return Markdown(text, true) })
 	fmt.Fprintf(&b, "**%s**\n\n| %s |\n|", caption, strings.Join(header, " | "))
 	for i := range t.Header {
 		b.WriteString(map[bool]string{true: " :-- |", false: " --: |"}[t.longest(i) > 0])
@@ -155,8 +155,8 @@ func (t *Table) Markdown() string {
 		}
 		b.WriteByte('\n')
 	}
-	for _, line := range t.below() {
-		b.WriteString("\n" + markdown(line, false) + "\n")
+	for _, line := range t.Below() {
+		b.WriteString("\n" + Markdown(line, false) + "\n")
 	}
 	return b.String()
 }
@@ -165,7 +165,7 @@ func (t *Table) markdownCell(v any) string {
 	if c, ok := v.(Code); ok {
 		return codeSpan(string(c), true)
 	}
-	text := markdown(cell(v, " ± ", "–"), true)
+	text := Markdown(Cell(v, " ± ", "–"), true)
 	if !strings.HasPrefix(text, "`") {
 		for words, address := range t.Links {
 			text = strings.ReplaceAll(text, words, "["+words+"]("+address+")")
@@ -189,27 +189,27 @@ func (t *Table) LaTeX() string {
 		}
 	}
 	fmt.Fprintf(&b, "\\begin{table}\n  \\caption{%s}\n  \\label{tab:%s}\n  \\centering\n  \\begin{tabular}{%s}\n    \\toprule\n",
-		latex(t.Caption), t.Name, columns)
+		Latex(t.Caption), t.Name, columns)
 	line := func(cells []string) { fmt.Fprintf(&b, "    %s \\\\\n", strings.Join(cells, " & ")) }
 	cells := make([]string, len(t.Header))
 	for i, h := range t.Header {
-		cells[i] = latex(h)
+		cells[i] = Latex(h)
 	}
 	line(cells)
 	b.WriteString("    \\midrule\n")
 	for _, row := range t.Rows {
 		for i := range cells {
 			if n, ok := cellAt(row, i).(Number); ok {
-				cells[i] = "$" + cell(n, ` \pm `, "") + "$"
+				cells[i] = "$" + Cell(n, ` \pm `, "") + "$"
 			} else {
-				cells[i] = latex(cell(cellAt(row, i), "", "–"))
+				cells[i] = Latex(Cell(cellAt(row, i), "", "–"))
 			}
 		}
 		line(cells)
 	}
 	b.WriteString("    \\bottomrule\n  \\end{tabular}\n")
-	for _, line := range t.below() {
-		fmt.Fprintf(&b, "  \\par\\smallskip\\footnotesize %s\n", latex(line))
+	for _, line := range t.Below() {
+		fmt.Fprintf(&b, "  \\par\\smallskip\\footnotesize %s\n", Latex(line))
 	}
 	b.WriteString("\\end{table}\n")
 	return b.String()
@@ -233,11 +233,11 @@ func (t *Table) CSV() string {
 			margin := value + " ±"
 			if k > 0 {
 				n, isNumber := cellAt(row, i).(Number)
-				if value, margin = cell(cellAt(row, i), "", ""), ""; isNumber {
-					value = formatFull(n.Value)
+				if value, margin = Cell(cellAt(row, i), "", ""), ""; isNumber {
+					value = FormatFull(n.Value)
 				}
 				if n.Margin > 0 {
-					margin = formatFull(n.Margin)
+					margin = FormatFull(n.Margin)
 				}
 			}
 			if fields = append(fields, value); margins[i] {
@@ -258,21 +258,21 @@ func (t *Table) Write(dir string) error {
 	return writeFiles(dir, t.Name, map[string]string{".csv": t.CSV(), ".md": t.Markdown(), ".tex": t.LaTeX()})
 }
 
-func estimated(e experiment.Estimate, digits int) Number {
+func Estimated(e experiment.Estimate, digits int) Number {
 	return Number{Value: e.Mean, Digits: digits, Margin: e.Margin}
 }
 
-func yesNo(b bool) string {
+func YesNo(b bool) string {
 	if b {
 		return "yes"
 	}
 	return "no"
 }
 
-// comparison returns the cells mean, CVGM less method and CVGM better.
-func comparison(mean experiment.Estimate, c experiment.Comparison, itself bool) []any {
+// Comparison returns the cells mean, CVGM less method and CVGM better.
+func Comparison(mean experiment.Estimate, c experiment.Comparison, itself bool) []any {
 	if itself {
-		return []any{estimated(mean, 4), nil, nil}
+		return []any{Estimated(mean, 4), nil, nil}
 	}
-	return []any{estimated(mean, 4), estimated(c.Difference, 4), fmt.Sprintf("%.1f %%", 100*c.Wins)}
+	return []any{Estimated(mean, 4), Estimated(c.Difference, 4), fmt.Sprintf("%.1f %%", 100*c.Wins)}
 }

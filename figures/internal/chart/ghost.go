@@ -1,4 +1,4 @@
-package figures
+package chart
 
 import (
 	"encoding/csv"
@@ -21,22 +21,22 @@ func (f *Figure) Ghosts(text string) {
 	panels := slices.Concat(f.Panels...)
 	first := true
 	for i, p := range panels {
-		same := func(q *Panel) bool { return q.name == p.name }
+		same := func(q *Panel) bool { return q.Name == p.Name }
 		if p.filled || slices.ContainsFunc(panels[:i], same) || slices.ContainsFunc(panels[i+1:], same) {
 			continue // other points may be those of another panel
 		}
-		p.ghosts = nil
-		for k, s := range p.series {
-			other := others[[2]string{csvText(p.name), csvText(s.name)}]
-			same := func(t series) bool { return t.name == s.name && !t.band() }
-			if !s.line || len(other) == 0 || slices.ContainsFunc(p.series[:k], same) || slices.ContainsFunc(p.series[k+1:], same) {
+		p.Ghosts = nil
+		for k, s := range p.Series {
+			other := others[[2]string{CSVText(p.Name), CSVText(s.Name)}]
+			same := func(t Series) bool { return t.Name == s.Name && !t.band() }
+			if !s.Line || len(other) == 0 || slices.ContainsFunc(p.Series[:k], same) || slices.ContainsFunc(p.Series[k+1:], same) {
 				continue
 			}
-			if !slices.EqualFunc(slices.Concat(s.stretches...), other, func(a, b point) bool { return a[0] == b[0] && a[1] == b[1] }) {
-				p.ghosts = append(p.ghosts, series{stretches: [][]point{other}})
+			if !slices.EqualFunc(slices.Concat(s.Stretches...), other, func(a, b point) bool { return a[0] == b[0] && a[1] == b[1] }) {
+				p.Ghosts = append(p.Ghosts, Series{Stretches: [][]point{other}})
 			}
 		}
-		if p.ghosts != nil && first {
+		if p.Ghosts != nil && first {
 			first = false
 			f.explainGhosts(p)
 		}
@@ -44,18 +44,18 @@ func (f *Figure) Ghosts(text string) {
 }
 
 // band reports whether the series is one of Band, whose points have no y.
-func (s series) band() bool { return len(s.stretches) > 0 && math.IsNaN(s.stretches[0][0][1]) }
+func (s Series) band() bool { return len(s.Stretches) > 0 && math.IsNaN(s.Stretches[0][0][1]) }
 
 // explainGhosts adds the ghosts to the legend, or where there is none to the line of
 // the changes. The panel is the first that has them.
 func (f *Figure) explainGhosts(p *Panel) {
 	switch {
 	case f.Legend == LegendNone:
-		f.Changed = strings.TrimPrefix(f.Changed+"; grey: "+ghostEntry.Name, "; ")
+		f.Changed = strings.TrimPrefix(f.Changed+"; grey: "+GhostEntry.Name, "; ")
 	case f.Entries != nil:
-		f.Entries = append(slices.Clip(f.Entries), ghostEntry)
+		f.Entries = append(slices.Clip(f.Entries), GhostEntry)
 	default:
-		p.ghosts[0].entry = ghostEntry
+		p.Ghosts[0].Entry = GhostEntry
 	}
 }
 
@@ -63,7 +63,7 @@ func (f *Figure) explainGhosts(p *Panel) {
 // text is no such CSV.
 func readCSV(text string) map[[2]string][]point {
 	records, err := csv.NewReader(strings.NewReader(text)).ReadAll()
-	if err != nil || len(records) == 0 || !slices.Equal(records[0], csvHeader) {
+	if err != nil || len(records) == 0 || !slices.Equal(records[0], CSVHeader) {
 		return nil
 	}
 	all := map[[2]string][]point{}
@@ -73,7 +73,7 @@ func readCSV(text string) map[[2]string][]point {
 		if r[2] == "" || r[3] == "" {
 			continue // a band's, which has no y
 		}
-		if errX != nil || errY != nil || !drawable(x, y) {
+		if errX != nil || errY != nil || !Drawable(x, y) {
 			return nil
 		}
 		key := [2]string{r[0], r[1]}

@@ -1,4 +1,4 @@
-package figures
+package chart
 
 import (
 	"image/color"
@@ -11,17 +11,17 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// surface is a plotter.GridXYZ with z[i][j] at xs[i], ys[j].
-type surface struct {
-	xs, ys []float64
-	z      [][]float64
+// Surface is a plotter.GridXYZ with z[i][j] at xs[i], ys[j].
+type Surface struct {
+	Xs, Ys []float64
+	Values [][]float64
 }
 
-func (g *surface) Dims() (c, r int) { return len(g.xs), len(g.ys) }
-func (g *surface) X(c int) float64  { return g.xs[c] }
-func (g *surface) Y(r int) float64  { return g.ys[r] }
-func (g *surface) Z(c, r int) float64 {
-	if v := math.Log(g.z[c][r]); drawable(v) {
+func (g *Surface) Dims() (c, r int) { return len(g.Xs), len(g.Ys) }
+func (g *Surface) X(c int) float64  { return g.Xs[c] }
+func (g *Surface) Y(r int) float64  { return g.Ys[r] }
+func (g *Surface) Z(c, r int) float64 {
+	if v := math.Log(g.Values[c][r]); Drawable(v) {
 		return v
 	}
 	return math.NaN()
@@ -31,9 +31,9 @@ type shades []color.Color
 
 func (s shades) Colors() []color.Color { return s }
 
-// heat returns the shades of the surface. A value that is not finite and positive
+// Heat returns the shades of the surface. A value that is not finite and positive
 // leaves its cell blank.
-func (g *surface) heat() *plotter.HeatMap {
+func (g *Surface) Heat() *plotter.HeatMap {
 	colors := make(shades, 64)
 	for i := range colors {
 		t := float64(i) / float64(len(colors)-1)
@@ -64,24 +64,24 @@ func drawBar(c draw.Canvas, h *plotter.HeatMap) {
 	text := plot.New().Y.Tick.Label
 	text.Font.Size, text.XAlign, text.YAlign = 8, draw.XLeft, draw.YCenter
 	low, high := h.Min/math.Ln10, h.Max/math.Ln10
-	for _, tick := range scaleTicks(h) {
+	for _, tick := range ScaleTicks(h) {
 		y := c.Min.Y + vg.Length((tick.Value-low)/(high-low))*(c.Max.Y-c.Min.Y)
 		c.StrokeLine2(draw.LineStyle{Color: color.Black, Width: .5}, c.Min.X+scaleBar, y, c.Min.X+scaleBar+3, y)
 		c.FillText(text, vg.Point{X: c.Min.X + scaleBar + 5, Y: y}, tick.Label)
 	}
 }
 
-// scaleTicks returns the ticks of the scale, whose values are base-10 logarithms.
-func scaleTicks(h *plotter.HeatMap) []plot.Tick {
+// ScaleTicks returns the ticks of the scale, whose values are base-10 logarithms.
+func ScaleTicks(h *plotter.HeatMap) []plot.Tick {
 	low, high := h.Min/math.Ln10, h.Max/math.Ln10
 	return slices.DeleteFunc((logTicks{manyTicks, math.Inf(-1)}).Ticks(low, high), func(t plot.Tick) bool { return t.Value < low || t.Value > high })
 }
 
-// contour returns the lines along which z, linear along the edges of the grid,
+// Contour returns the lines along which z, linear along the edges of the grid,
 // equals level: by marching squares, in an order that depends on the data alone.
 // (plotter.Contour's order is random.) A cell with a corner that is not finite has
 // no line.
-func (g *surface) contour(level float64) []plotter.XYs {
+func (g *Surface) Contour(level float64) []plotter.XYs {
 	return g.crossings(level).lines(func(edge int) plotter.XY { return g.crossing(edge, level) })
 }
 
@@ -102,14 +102,14 @@ func (c *crossings) join(a, b int) {
 }
 
 // crossings joins the edges that the lines cross cell by cell.
-func (g *surface) crossings(level float64) *crossings {
-	z := g.z
-	nx, ny := len(g.xs), len(g.ys)
+func (g *Surface) crossings(level float64) *crossings {
+	z := g.Values
+	nx, ny := len(g.Xs), len(g.Ys)
 	c := &crossings{links: make(map[int][]int)}
 	above := func(i, j int) bool { return z[i][j] > level }
 	for i := range nx - 1 {
 		for j := range ny - 1 {
-			if !drawable(z[i][j], z[i+1][j], z[i][j+1], z[i+1][j+1]) {
+			if !Drawable(z[i][j], z[i+1][j], z[i][j+1], z[i+1][j+1]) {
 				continue
 			}
 			bottom, left := 2*(i*ny+j), 2*(i*ny+j)+1
@@ -145,8 +145,8 @@ func (g *surface) crossings(level float64) *crossings {
 }
 
 // crossing returns the point of an edge at which z equals level.
-func (g *surface) crossing(edge int, level float64) plotter.XY {
-	xs, ys, z := g.xs, g.ys, g.z
+func (g *Surface) crossing(edge int, level float64) plotter.XY {
+	xs, ys, z := g.Xs, g.Ys, g.Values
 	ny := len(ys)
 	i, j := edge/2/ny, edge/2%ny
 	k, l := i+1-edge%2, j+edge%2

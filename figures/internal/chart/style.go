@@ -1,4 +1,4 @@
-package figures
+package chart
 
 import (
 	"image/color"
@@ -26,26 +26,26 @@ var (
 
 var palette = []color.NRGBA{Blue, Vermillion, Green, Orange, Purple, Sky, Black, Grey}
 
-// paletteColor returns the k-th colour; colours repeat.
-func paletteColor(k int) color.NRGBA { return palette[k%len(palette)] }
+// PaletteColor returns the k-th colour; colours repeat.
+func PaletteColor(k int) color.NRGBA { return palette[k%len(palette)] }
 
-// intervalEntry explains the bands of a figure.
-var intervalEntry = LegendEntry{"95 % interval", Style{Color: color.NRGBA{120, 120, 120, 70}, Width: 9}}
+// IntervalEntry explains the bands of a figure.
+var IntervalEntry = LegendEntry{"95 % interval", Style{Color: color.NRGBA{120, 120, 120, 70}, Width: 9}}
 
-// startStyle and endStyle mark the ends of a path.
+// StartStyle and EndStyle mark the ends of a path.
 var (
-	startStyle = Style{Color: Black, Glyph: draw.RingGlyph{}, GlyphRadius: 4}
-	endStyle   = Style{Color: Black, Glyph: draw.SquareGlyph{}, GlyphRadius: 2.5}
+	StartStyle = Style{Color: Black, Glyph: draw.RingGlyph{}, GlyphRadius: 4}
+	EndStyle   = Style{Color: Black, Glyph: draw.SquareGlyph{}, GlyphRadius: 2.5}
 )
 
-// cvStyle draws the CV loss beside other losses.
-var cvStyle = Style{Color: Orange, Width: 2, Dash: []vg.Length{6, 3}}
+// CVStyle draws the CV loss beside other losses.
+var CVStyle = Style{Color: Orange, Width: 2, Dash: []vg.Length{6, 3}}
 
-// dashes tell lines apart that a reader in grey sees alike.
-var dashes = [][]vg.Length{nil, {6, 2}, {2, 2}, {6, 2, 1, 2}, {1, 3}, {10, 3}}
+// Dashes tell lines apart that a reader in grey sees alike.
+var Dashes = [][]vg.Length{nil, {6, 2}, {2, 2}, {6, 2, 1, 2}, {1, 3}, {10, 3}}
 
-// paletteStyle returns the k-th colour with the k-th dashes; both repeat.
-func paletteStyle(k int) Style { return Style{Color: paletteColor(k), Dash: dashes[k%len(dashes)]} }
+// PaletteStyle returns the k-th colour with the k-th dashes; both repeat.
+func PaletteStyle(k int) Style { return Style{Color: PaletteColor(k), Dash: Dashes[k%len(Dashes)]} }
 
 // Style is the look of a series. Zero values: black, 1.5 points, solid.
 type Style struct {
@@ -59,7 +59,7 @@ type Style struct {
 	Unlisted bool
 }
 
-func (s Style) line() draw.LineStyle {
+func (s Style) Line() draw.LineStyle {
 	if s.Color == (color.NRGBA{}) {
 		s.Color = Black
 	}
@@ -69,14 +69,14 @@ func (s Style) line() draw.LineStyle {
 	return draw.LineStyle{Color: s.Color, Width: s.Width, Dashes: s.Dash}
 }
 
-func (s Style) mark() draw.GlyphStyle {
+func (s Style) Mark() draw.GlyphStyle {
 	if s.Glyph == nil {
 		s.Glyph = draw.CircleGlyph{}
 	}
 	if s.GlyphRadius == 0 {
 		s.GlyphRadius = 2.5
 	}
-	return draw.GlyphStyle{Color: s.line().Color, Radius: s.GlyphRadius, Shape: s.Glyph}
+	return draw.GlyphStyle{Color: s.Line().Color, Radius: s.GlyphRadius, Shape: s.Glyph}
 }
 
 // A LegendEntry explains a style: that of a mark if it has a GlyphRadius, else that
@@ -86,23 +86,23 @@ type LegendEntry struct {
 	Style Style
 }
 
-// newLegend returns a column of entries.
-func newLegend(entries []LegendEntry) plot.Legend {
+// NewLegend returns a column of entries.
+func NewLegend(entries []LegendEntry) plot.Legend {
 	l := plot.NewLegend()
 	l.TextStyle.Font.Size = 9
 	l.Padding, l.ThumbnailWidth, l.Top = 2, 22, true
 	for _, e := range entries {
 		if e.Style.GlyphRadius > 0 {
-			l.Add(e.Name, &plotter.Scatter{GlyphStyle: e.Style.mark()})
+			l.Add(e.Name, &plotter.Scatter{GlyphStyle: e.Style.Mark()})
 		} else {
-			l.Add(e.Name, &plotter.Line{LineStyle: e.Style.line()})
+			l.Add(e.Name, &plotter.Line{LineStyle: e.Style.Line()})
 		}
 	}
 	return l
 }
 
-// keyText is the text of a key, and its rows have keyHeight.
-func keyText() text.Style {
+// KeyText is the text of a key, and its rows have keyHeight.
+func KeyText() text.Style {
 	s := plot.New().Legend.TextStyle
 	s.Font.Size, s.YAlign = 10, draw.YCenter
 	return s
@@ -118,32 +118,32 @@ func (e LegendEntry) sampleWidth() vg.Length {
 	return 22
 }
 
-// keyRows breaks the entries of a key into as few rows of at most that width as hold
+// KeyRows breaks the entries of a key into as few rows of at most that width as hold
 // them, of about the same width.
-func keyRows(entries []LegendEntry, width vg.Length) (rows [][]LegendEntry, widths []vg.Length) {
-	least := len(brokenAt(entries, width))
+func KeyRows(entries []LegendEntry, width vg.Length) (rows [][]LegendEntry, widths []vg.Length) {
+	least := len(BrokenAt(entries, width))
 	total := vg.Length(0)
 	for _, e := range entries {
-		total += e.width() + keyGap
+		total += e.KeyWidth() + keyGap
 	}
 	const tries = 20
-	rows = brokenAt(entries, width)
+	rows = BrokenAt(entries, width)
 	for k := range tries {
 		even := total / vg.Length(max(least, 1))
 		if at := even + vg.Length(k)/tries*(width-even); at < width {
-			if narrow := brokenAt(entries, at); len(narrow) == least {
+			if narrow := BrokenAt(entries, at); len(narrow) == least {
 				rows = narrow
 				break
 			}
 		}
 	}
-	return rows, mapped(rows, rowWidth)
+	return rows, Mapped(rows, RowWidth)
 }
 
-// brokenAt breaks entries into rows of at most that width, or of a single entry.
-func brokenAt(entries []LegendEntry, width vg.Length) (rows [][]LegendEntry) {
+// BrokenAt breaks entries into rows of at most that width, or of a single entry.
+func BrokenAt(entries []LegendEntry, width vg.Length) (rows [][]LegendEntry) {
 	for _, e := range entries {
-		if n := len(rows); n > 0 && rowWidth(append(slices.Clip(rows[n-1]), e)) <= width {
+		if n := len(rows); n > 0 && RowWidth(append(slices.Clip(rows[n-1]), e)) <= width {
 			rows[n-1] = append(rows[n-1], e)
 		} else {
 			rows = append(rows, []LegendEntry{e})
@@ -152,13 +152,15 @@ func brokenAt(entries []LegendEntry, width vg.Length) (rows [][]LegendEntry) {
 	return rows
 }
 
-// width is the width of an entry in a key.
-func (e LegendEntry) width() vg.Length { return e.sampleWidth() + keySample + keyText().Width(e.Name) }
+// KeyWidth is the width of an entry in a key.
+func (e LegendEntry) KeyWidth() vg.Length {
+	return e.sampleWidth() + keySample + KeyText().Width(e.Name)
+}
 
-func rowWidth(row []LegendEntry) vg.Length {
+func RowWidth(row []LegendEntry) vg.Length {
 	width := keyGap * vg.Length(len(row)-1)
 	for _, e := range row {
-		width += e.width()
+		width += e.KeyWidth()
 	}
 	return width
 }
@@ -173,13 +175,13 @@ func drawKey(c draw.Canvas, rows [][]LegendEntry, widths []vg.Length) {
 		for _, e := range row {
 			w := e.sampleWidth()
 			if e.Style.GlyphRadius > 0 {
-				c.DrawGlyphNoClip(e.Style.mark(), vg.Point{X: x + w/2, Y: y})
+				c.DrawGlyphNoClip(e.Style.Mark(), vg.Point{X: x + w/2, Y: y})
 			} else {
-				c.StrokeLine2(e.Style.line(), x, y, x+w, y)
+				c.StrokeLine2(e.Style.Line(), x, y, x+w, y)
 			}
 			x += w + keySample
-			c.FillText(keyText(), vg.Point{X: x, Y: y}, e.Name)
-			x += keyText().Width(e.Name) + keyGap
+			c.FillText(KeyText(), vg.Point{X: x, Y: y}, e.Name)
+			x += KeyText().Width(e.Name) + keyGap
 		}
 	}
 }

@@ -1,4 +1,7 @@
-package figures
+// Package chart holds the parts that the pictures and tables of package figures are made of:
+// panels, axes, legends, styles, texts and files. Package figures names what others use; the
+// further names that are exported here are for package figures and its tests.
+package chart
 
 import (
 	"math"
@@ -35,14 +38,14 @@ const (
 	LegendNone
 )
 
-// legend returns the entries of the panels, each name once.
-func (f *Figure) legend() []LegendEntry {
+// LegendEntries returns the entries of the panels, each name once.
+func (f *Figure) LegendEntries() []LegendEntry {
 	if f.Entries != nil {
 		return f.Entries
 	}
 	var all []LegendEntry
 	for _, p := range slices.Concat(f.Panels...) {
-		for _, e := range p.legend(p.axes()) {
+		for _, e := range p.LegendEntries(p.Axes()) {
 			if !slices.ContainsFunc(all, func(old LegendEntry) bool { return old.Name == e.Name }) {
 				all = append(all, e)
 			}
@@ -51,45 +54,45 @@ func (f *Figure) legend() []LegendEntry {
 	return all
 }
 
-// legend returns the entries of the series that are seen within the axes.
-func (p *Panel) legend(axes box) []LegendEntry {
+// LegendEntries returns the entries of the series that are seen within the axes.
+func (p *Panel) LegendEntries(axes Box) []LegendEntry {
 	var all []LegendEntry
-	for _, s := range slices.Concat(p.series, p.ghosts) {
-		if s.entry.Name != "" && !(p.Direct && s.line) && (s.across == nil || len(s.ends(axes)) > 0) {
-			all = append(all, s.entry)
+	for _, s := range slices.Concat(p.Series, p.Ghosts) {
+		if s.Entry.Name != "" && !(p.Direct && s.Line) && (s.Across == nil || len(s.Ends(axes)) > 0) {
+			all = append(all, s.Entry)
 		}
 	}
-	if p.banded {
-		all = append(all, intervalEntry)
+	if p.Banded {
+		all = append(all, IntervalEntry)
 	}
 	return all
 }
 
 // Draw draws the figure to fill c. Whatever cannot be drawn is left out.
 func (f *Figure) Draw(c draw.Canvas) {
-	f.layOut(c, func(p *Panel, cell draw.Canvas, axes box) { p.draw(cell, axes, f.Legend == LegendInside, c.Rectangle) })
+	f.LayOut(c, func(p *Panel, cell draw.Canvas, axes Box) { p.draw(cell, axes, f.Legend == LegendInside, c.Rectangle) })
 }
 
-// layOut draws the legends outside the panels and calls do with each panel, its
+// LayOut draws the legends outside the panels and calls do with each panel, its
 // part of c, and its axes without the headroom of a legend.
-func (f *Figure) layOut(c draw.Canvas, do func(p *Panel, cell draw.Canvas, axes box)) {
+func (f *Figure) LayOut(c draw.Canvas, do func(p *Panel, cell draw.Canvas, axes Box)) {
 	switch f.Legend {
 	case LegendRight:
 		const gap, title = 6, 20
-		l := newLegend(f.legend())
+		l := NewLegend(f.LegendEntries())
 		width := gap + l.Rectangle(c).Size().X
 		l.Left, l.XOffs = true, gap
 		l.Draw(draw.Crop(c, c.Max.X-c.Min.X-width, 0, 0, -title))
 		c = draw.Crop(c, 0, -width, 0, 0)
 	case LegendBelow:
-		rows, widths := keyRows(f.legend(), c.Max.X-c.Min.X)
+		rows, widths := KeyRows(f.LegendEntries(), c.Max.X-c.Min.X)
 		height := vg.Length(len(rows)) * keyHeight
 		drawKey(draw.Crop(c, 0, 0, 0, height-(c.Max.Y-c.Min.Y)), rows, widths)
 		c = draw.Crop(c, 0, 0, height+2, 0)
 	}
-	common := axesOf(plot.New())
+	common := AxesOf(plot.New())
 	for _, p := range slices.Concat(f.Panels...) {
-		common = common.union(p.axes())
+		common = common.Union(p.Axes())
 	}
 	const gap = 18
 	height := (c.Max.Y - c.Min.Y - gap*vg.Length(len(f.Panels)-1)) / vg.Length(len(f.Panels))
@@ -99,11 +102,11 @@ func (f *Figure) layOut(c draw.Canvas, do func(p *Panel, cell draw.Canvas, axes 
 	}
 	width := (c.Max.X - c.Min.X - gap*vg.Length(columns-1)) / vg.Length(columns)
 	var cells []draw.Canvas
-	var all []box
+	var all []Box
 	var most margins
 	for i, row := range f.Panels {
 		for j, p := range row {
-			axes := p.axes()
+			axes := p.Axes()
 			if f.SameAxes {
 				axes = common
 			}
@@ -120,7 +123,7 @@ func (f *Figure) layOut(c draw.Canvas, do func(p *Panel, cell draw.Canvas, axes 
 		} else {
 			p = p.fit(all[k], size.X)
 		}
-		q := *p.plot
+		q := *p.Plot
 		q.Title.Text = ""
 		all[k].setAxes(&q)
 		cell := around(&q, cells[k], frame)
@@ -154,8 +157,8 @@ func (m margins) union(n margins) margins {
 }
 
 // margins returns the room that the panel needs in its cell.
-func (p *Panel) margins(c draw.Canvas, axes box) margins {
-	q := *p.plot
+func (p *Panel) margins(c draw.Canvas, axes Box) margins {
+	q := *p.Plot
 	axes.setAxes(&q)
 	q.Title.Text = ""
 	data := q.DataCanvas(c)
@@ -166,7 +169,7 @@ func (p *Panel) margins(c draw.Canvas, axes box) margins {
 // lines.
 func (p *Panel) besideWidth() vg.Length {
 	width := p.directWidth()
-	if p.scale != nil {
+	if p.Scale != nil {
 		width += scaleWidth
 	}
 	return width
@@ -174,7 +177,7 @@ func (p *Panel) besideWidth() vg.Length {
 
 // titleHeight is the height of the title with the space below it.
 func (p *Panel) titleHeight() vg.Length {
-	title := p.plot.Title
+	title := p.Plot.Title
 	if title.Text == "" {
 		return 0
 	}
@@ -183,33 +186,33 @@ func (p *Panel) titleHeight() vg.Length {
 
 // draw draws the panel into its cell, with or without a legend inside, and a title that keeps
 // within the figure.
-func (p *Panel) draw(c draw.Canvas, axes box, withLegend bool, figure vg.Rectangle) {
+func (p *Panel) draw(c draw.Canvas, axes Box, withLegend bool, figure vg.Rectangle) {
 	var entries []LegendEntry
 	if withLegend {
-		entries = p.legend(axes)
+		entries = p.LegendEntries(axes)
 	}
-	q, c, l := p.layOut(c, axes, newLegend(entries))
+	q, c, l := p.LayOut(c, axes, NewLegend(entries))
 	q.Draw(c)
 	data := q.DataCanvas(c)
 	l.Draw(data)
 	p.drawDirect(q, data)
-	if p.scale != nil {
+	if p.Scale != nil {
 		bar := data
 		bar.Min.X = data.Max.X + scaleGap
-		drawBar(bar, p.scale)
+		drawBar(bar, p.Scale)
 	}
 	// Over the axes, where plot.Plot would have it over their labels as well.
-	style := p.plot.Title.TextStyle
+	style := p.Plot.Title.TextStyle
 	style.XAlign, style.YAlign = draw.XCenter, draw.YBottom
 	const margin = 4 // of the figure, which a title may take
-	half := style.Width(p.plot.Title.Text) / 2
-	c.FillText(style, vg.Point{X: max(min(data.Center().X, figure.Max.X+margin-half), figure.Min.X-margin+half), Y: data.Max.Y + p.plot.Title.Padding}, p.plot.Title.Text)
+	half := style.Width(p.Plot.Title.Text) / 2
+	c.FillText(style, vg.Point{X: max(min(data.Center().X, figure.Max.X+margin-half), figure.Min.X-margin+half), Y: data.Max.Y + p.Plot.Title.Padding}, p.Plot.Title.Text)
 }
 
-// layOut returns the panel between its final axes, the part of its cell that it
+// LayOut returns the panel between its final axes, the part of its cell that it
 // takes, and the legend in its corner.
-func (p *Panel) layOut(c draw.Canvas, axes box, l plot.Legend) (*plot.Plot, draw.Canvas, plot.Legend) {
-	q := *p.plot
+func (p *Panel) LayOut(c draw.Canvas, axes Box, l plot.Legend) (*plot.Plot, draw.Canvas, plot.Legend) {
+	q := *p.Plot
 	c.Max.Y -= p.titleHeight() // which draw draws
 	q.Title.Text = ""
 	c.Max.X -= p.besideWidth()
@@ -221,7 +224,7 @@ func (p *Panel) layOut(c draw.Canvas, axes box, l plot.Legend) (*plot.Plot, draw
 	if p.Equal {
 		data := q.DataCanvas(c)
 		room := data.Size()
-		w, h := vg.Length(axes.xmax-axes.xmin), vg.Length(axes.ymax-axes.ymin)
+		w, h := vg.Length(axes.Xmax-axes.Xmin), vg.Length(axes.Ymax-axes.Ymin)
 		unit := min(room.X/w, room.Y/h)
 		c = around(&q, c, draw.Crop(data, (room.X-unit*w)/2, (unit*w-room.X)/2, (room.Y-unit*h)/2, (unit*h-room.Y)/2).Rectangle)
 	}
@@ -233,17 +236,17 @@ const legendMargin = 6 // points between a legend and the data
 // clear returns axes with headroom for a legend that takes the parts w and h of
 // their lengths, and the corner in which it needs the least of it. Ties go to the
 // top, then to the right.
-func (p *Panel) clear(axes box, w, h float64) (best box, top, left bool) {
+func (p *Panel) clear(axes Box, w, h float64) (best Box, top, left bool) {
 	const most, gain = .7, .95 // of the height for the legend; a tie is what gains less
 	h = min(h, most)
-	best = box{ymin: math.Inf(-1), ymax: math.Inf(1)}
-	for k, from := range []float64{axes.xmax - w*(axes.xmax-axes.xmin), axes.xmin} {
-		low, high := p.between(axes, from, from+w*(axes.xmax-axes.xmin))
-		for j, wider := range []box{
-			{axes.xmin, axes.xmax, axes.ymin, max(axes.ymax, (high-h*axes.ymin)/(1-h))},
-			{axes.xmin, axes.xmax, min(axes.ymin, (low-h*axes.ymax)/(1-h)), axes.ymax},
+	best = Box{Ymin: math.Inf(-1), Ymax: math.Inf(1)}
+	for k, from := range []float64{axes.Xmax - w*(axes.Xmax-axes.Xmin), axes.Xmin} {
+		low, high := p.between(axes, from, from+w*(axes.Xmax-axes.Xmin))
+		for j, wider := range []Box{
+			{axes.Xmin, axes.Xmax, axes.Ymin, max(axes.Ymax, (high-h*axes.Ymin)/(1-h))},
+			{axes.Xmin, axes.Xmax, min(axes.Ymin, (low-h*axes.Ymax)/(1-h)), axes.Ymax},
 		} {
-			if wider.ymax-wider.ymin < gain*(best.ymax-best.ymin) {
+			if wider.Ymax-wider.Ymin < gain*(best.Ymax-best.Ymin) {
 				best, top, left = wider, j == 0, k == 1
 			}
 		}
@@ -253,17 +256,17 @@ func (p *Panel) clear(axes box, w, h float64) (best box, top, left bool) {
 
 // between returns the range of y of the points between two x, and of their
 // neighbours, to which lines lead.
-func (p *Panel) between(axes box, from, to float64) (low, high float64) {
+func (p *Panel) between(axes Box, from, to float64) (low, high float64) {
 	low, high = math.Inf(1), math.Inf(-1)
-	for _, s := range slices.Concat(p.series, p.ghosts) {
-		if s.across != nil && s.across.a*s.across.b != 0 {
+	for _, s := range slices.Concat(p.Series, p.Ghosts) {
+		if s.Across != nil && s.Across.a*s.Across.b != 0 {
 			continue // a guide, which may run below a legend
 		}
-		for _, stretch := range append(slices.Clip(s.stretches), s.ends(axes)) {
+		for _, stretch := range append(slices.Clip(s.Stretches), s.Ends(axes)) {
 			for i, v := range stretch {
 				if w := stretch[max(i-1, 0)]; max(v[0], w[0]) >= from && min(v[0], w[0]) <= to {
 					for _, y := range []float64{v[1], v[3], v[4], w[1], w[3], w[4]} {
-						if drawable(y) {
+						if Drawable(y) {
 							low, high = min(low, y), max(high, y)
 						}
 					}

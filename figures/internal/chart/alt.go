@@ -1,4 +1,4 @@
-package figures
+package chart
 
 import (
 	"cmp"
@@ -33,9 +33,9 @@ func (f *Figure) altPanels() string {
 	panels := slices.Concat(f.Panels...)
 	detailed := len(panels) <= few
 	describe := func(detailed bool) []string {
-		return mapped(panels, func(p *Panel) string { return p.altSeries(detailed) })
+		return Mapped(panels, func(p *Panel) string { return p.altSeries(detailed) })
 	}
-	axes, plain := mapped(panels, (*Panel).altAxes), describe(false)
+	axes, plain := Mapped(panels, (*Panel).altAxes), describe(false)
 	if !detailed && !slices.ContainsFunc(plain, func(s string) bool { return s != plain[0] }) {
 		return fmt.Sprintf("%d panels. %s. In each: %s.", len(panels), strings.Join(axes, ". "), strings.TrimPrefix(plain[0], "; "))
 	}
@@ -47,7 +47,7 @@ func (f *Figure) altPanels() string {
 
 // altAxes describes the panel's axes.
 func (p *Panel) altAxes() string {
-	title, x, y := cmp.Or(p.plot.Title.Text, p.name), p.plot.X.Label.Text, p.plot.Y.Label.Text
+	title, x, y := cmp.Or(p.Plot.Title.Text, p.Name), p.Plot.X.Label.Text, p.Plot.Y.Label.Text
 	if x == "" || y == "" {
 		return title
 	}
@@ -58,13 +58,13 @@ func (p *Panel) altAxes() string {
 // its name only adds to that of another one.
 func (p *Panel) altSeries(detailed bool) string {
 	var shown, lines []string
-	for _, s := range p.series {
-		adds := func(t series) bool { return t.name != s.name && strings.HasPrefix(s.name, t.name) }
-		if s.across == nil && (len(s.stretches) == 0 || s.band() || s.entry.Name == "" && slices.ContainsFunc(p.series, adds)) {
+	for _, s := range p.Series {
+		adds := func(t Series) bool { return t.Name != s.Name && strings.HasPrefix(s.Name, t.Name) }
+		if s.Across == nil && (len(s.Stretches) == 0 || s.band() || s.Entry.Name == "" && slices.ContainsFunc(p.Series, adds)) {
 			continue
 		}
-		to, text := &shown, "“"+s.name+"”"
-		if s.across != nil {
+		to, text := &shown, "“"+s.Name+"”"
+		if s.Across != nil {
 			to = &lines
 		} else if detailed {
 			text += p.altEnds(s)
@@ -74,24 +74,24 @@ func (p *Panel) altSeries(detailed bool) string {
 		}
 	}
 	bands := ""
-	if p.banded {
+	if p.Banded {
 		bands = ", with 95 % intervals"
 	}
 	return altList("; series ", shown) + bands + altList("; reference lines ", lines)
 }
 
 // altEnds gives the values at its ends of a line that is a function of x.
-func (p *Panel) altEnds(s series) string {
-	all := slices.Concat(s.stretches...)
-	if !s.line || p.filled || p.Equal || !slices.IsSortedFunc(all, func(v, w point) int { return cmp.Compare(v[0], w[0]) }) {
+func (p *Panel) altEnds(s Series) string {
+	all := slices.Concat(s.Stretches...)
+	if !s.Line || p.filled || p.Equal || !slices.IsSortedFunc(all, func(v, w point) int { return cmp.Compare(v[0], w[0]) }) {
 		return ""
 	}
 	value := func(v point) string {
 		y := v[1]
-		if _, log := p.plot.Y.Tick.Marker.(logTicks); log {
+		if _, log := p.Plot.Y.Tick.Marker.(logTicks); log {
 			y = math.Pow(10, y)
 		}
-		return typeset(strconv.FormatFloat(y, 'g', 3, 64))
+		return Typeset(strconv.FormatFloat(y, 'g', 3, 64))
 	}
 	return fmt.Sprintf(" from %s to %s", value(all[0]), value(all[len(all)-1]))
 }

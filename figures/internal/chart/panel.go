@@ -1,4 +1,4 @@
-package figures
+package chart
 
 import (
 	"fmt"
@@ -20,25 +20,25 @@ type Panel struct {
 	// Direct labels each line at its end, in place of the legend.
 	Direct bool
 
-	name    string
-	plot    *plot.Plot // its axes span the data, without headroom
-	series  []series
-	ghosts  []series         // lines of the default parameters
+	Name    string
+	Plot    *plot.Plot // its axes span the data, without headroom
+	Series  []Series
+	Ghosts  []Series         // lines of the default parameters
 	fixed   bool             // the axes are those of Range
 	marked  bool             // there are glyphs, which need headroom to all sides
 	filled  bool             // there is a surface, which needs none
-	banded  bool             // there are bands
-	scale   *plotter.HeatMap // of the surface; nil: there is none
+	Banded  bool             // there are bands
+	Scale   *plotter.HeatMap // of the surface; nil: there is none
 	problem string
 }
 
-// series is one thing plotted.
-type series struct {
-	name      string      // in the CSV
-	entry     LegendEntry // without a name: not in the legend
-	stretches [][]point   // the finite points, between the gaps
-	across    *reference  // whose points come from the axes
-	line      bool        // from Line
+// Series is one thing plotted.
+type Series struct {
+	Name      string      // in the CSV
+	Entry     LegendEntry // without a name: not in the legend
+	Stretches [][]point   // the finite points, between the gaps
+	Across    *reference  // whose points come from the axes
+	Line      bool        // from Line
 }
 
 // point has x, y, z, low and high; NaN stands for none.
@@ -46,15 +46,15 @@ type point [5]float64
 
 // pairs returns x and another coordinate of points.
 func pairs(points []point, coordinate int) plotter.XYs {
-	return mapped(points, func(p point) plotter.XY { return plotter.XY{X: p[0], Y: p[coordinate]} })
+	return Mapped(points, func(p point) plotter.XY { return plotter.XY{X: p[0], Y: p[coordinate]} })
 }
 
-// ends returns the ends of a reference line that crosses the axes.
-func (s series) ends(axes box) []point {
-	if s.across == nil {
+// Ends returns the ends of a reference line that crosses the axes.
+func (s Series) Ends(axes Box) []point {
+	if s.Across == nil {
 		return nil
 	}
-	return mapped(s.across.ends(axes), newPoint)
+	return Mapped(s.Across.Ends(axes), newPoint)
 }
 
 // NewPanel returns an empty panel. The name stands in the CSV, and above the
@@ -71,10 +71,10 @@ func NewPanel(name, title, x, y string) *Panel {
 		a.LineStyle.Width = .5
 		a.Tick.LineStyle.Width = .5
 		a.Padding = 4
-		a.Tick.Marker = roundTicks{}
+		a.Tick.Marker = RoundTicks{}
 	}
 	p.BackgroundColor = color.White
-	panel := &Panel{plot: p, name: name}
+	panel := &Panel{Plot: p, Name: name}
 	p.Add(ghostPlot{panel})
 	return panel
 }
@@ -83,10 +83,10 @@ func NewPanel(name, title, x, y string) *Panel {
 // axes named. It returns the panel, as ClampLow and Grid do.
 func (p *Panel) LogAxes(x, y bool) *Panel {
 	if x {
-		p.plot.X.Tick.Marker = logTicks{4.5, math.Inf(-1)}
+		p.Plot.X.Tick.Marker = logTicks{4.5, math.Inf(-1)}
 	}
 	if y {
-		p.plot.Y.Tick.Marker = logTicks{7, math.Inf(-1)}
+		p.Plot.Y.Tick.Marker = logTicks{7, math.Inf(-1)}
 	}
 	return p
 }
@@ -94,7 +94,7 @@ func (p *Panel) LogAxes(x, y bool) *Panel {
 // ClampLow labels a logarithmic y axis with ≤ at floor, the logarithm at which
 // lower values are drawn.
 func (p *Panel) ClampLow(floor float64) *Panel {
-	p.plot.Y.Tick.Marker = logTicks{7, floor}
+	p.Plot.Y.Tick.Marker = logTicks{7, floor}
 	return p
 }
 
@@ -103,13 +103,13 @@ func (p *Panel) Grid() *Panel {
 	g := plotter.NewGrid()
 	g.Horizontal = draw.LineStyle{Color: color.NRGBA{225, 225, 225, 255}, Width: .5}
 	g.Vertical = g.Horizontal
-	p.plot.Add(g)
+	p.Plot.Add(g)
 	return p
 }
 
 // Range fixes the panel's axes.
 func (p *Panel) Range(xmin, xmax, ymin, ymax float64) {
-	box{xmin, xmax, ymin, ymax}.setAxes(p.plot)
+	Box{xmin, xmax, ymin, ymax}.setAxes(p.Plot)
 	p.fixed = true
 }
 
@@ -129,23 +129,23 @@ func (p *Panel) equal(name string, lengths ...int) bool {
 // add adds a series of n points, and returns those that can be drawn in stretches
 // without a gap.
 func (p *Panel) add(name string, s Style, n int, at func(i int) (v point, ok bool)) [][]point {
-	added := series{name: name}
+	added := Series{Name: name}
 	gap := true
 	for i := range n {
 		v, ok := at(i)
 		if ok && gap {
-			added.stretches = append(added.stretches, nil)
+			added.Stretches = append(added.Stretches, nil)
 		}
 		if gap = !ok; ok {
-			last := &added.stretches[len(added.stretches)-1]
+			last := &added.Stretches[len(added.Stretches)-1]
 			*last = append(*last, v)
 		}
 	}
-	if !s.Unlisted && added.stretches != nil {
-		added.entry = LegendEntry{name, s}
+	if !s.Unlisted && added.Stretches != nil {
+		added.Entry = LegendEntry{name, s}
 	}
-	p.series = append(p.series, added)
-	return added.stretches
+	p.Series = append(p.Series, added)
+	return added.Stretches
 }
 
 // points adds a series of points.
@@ -153,22 +153,22 @@ func (p *Panel) points(name string, xs, ys []float64, s Style) [][]point {
 	if !p.equal(name, len(xs), len(ys)) {
 		return nil
 	}
-	return p.add(name, s, len(xs), func(i int) (point, bool) { return newPoint(plotter.XY{X: xs[i], Y: ys[i]}), drawable(xs[i], ys[i]) })
+	return p.add(name, s, len(xs), func(i int) (point, bool) { return newPoint(plotter.XY{X: xs[i], Y: ys[i]}), Drawable(xs[i], ys[i]) })
 }
 
 // Line plots a line through the points. A point between two gaps is a dot.
 func (p *Panel) Line(name string, xs, ys []float64, s Style) {
 	s.GlyphRadius = 0
 	stretches := p.points(name, xs, ys, s)
-	if n := len(p.series); stretches != nil {
-		p.series[n-1].line = true
+	if n := len(p.Series); stretches != nil {
+		p.Series[n-1].Line = true
 	}
 	for _, stretch := range stretches {
-		style := s.line()
+		style := s.Line()
 		if len(stretch) == 1 {
-			p.plot.Add(&plotter.Scatter{XYs: pairs(stretch, 1), GlyphStyle: draw.GlyphStyle{Color: style.Color, Radius: style.Width, Shape: draw.CircleGlyph{}}})
+			p.Plot.Add(&plotter.Scatter{XYs: pairs(stretch, 1), GlyphStyle: draw.GlyphStyle{Color: style.Color, Radius: style.Width, Shape: draw.CircleGlyph{}}})
 		} else {
-			p.plot.Add(curve{&plotter.Line{XYs: pairs(stretch, 1), LineStyle: style}})
+			p.Plot.Add(curve{&plotter.Line{XYs: pairs(stretch, 1), LineStyle: style}})
 		}
 	}
 }
@@ -176,32 +176,32 @@ func (p *Panel) Line(name string, xs, ys []float64, s Style) {
 // Scatter plots the points as glyphs.
 func (p *Panel) Scatter(name string, xs, ys []float64, s Style) {
 	p.marked = true
-	s.GlyphRadius = s.mark().Radius
+	s.GlyphRadius = s.Mark().Radius
 	for _, stretch := range p.points(name, xs, ys, s) {
-		p.plot.Add(marks{&plotter.Scatter{XYs: pairs(stretch, 1), GlyphStyle: s.mark()}})
+		p.Plot.Add(marks{&plotter.Scatter{XYs: pairs(stretch, 1), GlyphStyle: s.Mark()}})
 	}
 }
 
 // Band shades the area between low and high, the ends of 95 % confidence intervals. One
 // entry of the legend explains all bands.
 func (p *Panel) Band(name string, xs, low, high []float64, s Style) {
-	faint := s.line().Color.(color.NRGBA)
+	faint := s.Line().Color.(color.NRGBA)
 	faint.A = 50
 	s.Unlisted = true
 	if !p.equal(name, len(xs), len(low), len(high)) {
 		return
 	}
 	for _, stretch := range p.add(name, s, len(xs), func(i int) (point, bool) {
-		return point{xs[i], math.NaN(), math.NaN(), low[i], high[i]}, drawable(xs[i], low[i], high[i])
+		return point{xs[i], math.NaN(), math.NaN(), low[i], high[i]}, Drawable(xs[i], low[i], high[i])
 	}) {
 		back := pairs(stretch, 4)
 		slices.Reverse(back)
 		area := &plotter.Polygon{XYs: []plotter.XYs{append(pairs(stretch, 3), back...)}, Color: faint}
 		if len(stretch) == 1 { // without area
-			area.LineStyle = draw.LineStyle{Color: faint, Width: 2 * s.line().Width}
+			area.LineStyle = draw.LineStyle{Color: faint, Width: 2 * s.Line().Width}
 		}
-		p.plot.Add(area)
-		p.banded = true
+		p.Plot.Add(area)
+		p.Banded = true
 	}
 }
 
@@ -216,26 +216,26 @@ func (p *Panel) VLine(name string, x float64, s Style) { p.Across(name, 1, 0, x,
 // by.
 func (p *Panel) Across(name string, a, b, c float64, s Style) {
 	s.GlyphRadius = 0
-	r := &reference{a, b, c, s.line()}
-	added := series{name: name, across: r}
+	r := &reference{a, b, c, s.Line()}
+	added := Series{Name: name, Across: r}
 	if !s.Unlisted {
-		added.entry = LegendEntry{name, s}
+		added.Entry = LegendEntry{name, s}
 	}
-	p.series = append(p.series, added)
-	p.plot.Add(r)
+	p.Series = append(p.Series, added)
+	p.Plot.Add(r)
 }
 
-// arrows plots an arrow from each of the points along its vector. The CSV has the
+// Arrows plots an arrow from each of the points along its vector. The CSV has the
 // ends of each.
-func (p *Panel) arrows(name string, x, y, dx, dy []float64, s Style) {
+func (p *Panel) Arrows(name string, x, y, dx, dy []float64, s Style) {
 	p.marked = true
 	if p.equal(name, len(x), len(y), len(dx), len(dy)) {
 		ends := func(k int) (point, bool) {
 			i, part := k/2, float64(k%2)
-			return newPoint(plotter.XY{X: x[i] + part*dx[i], Y: y[i] + part*dy[i]}), drawable(x[i], y[i], dx[i], dy[i])
+			return newPoint(plotter.XY{X: x[i] + part*dx[i], Y: y[i] + part*dy[i]}), Drawable(x[i], y[i], dx[i], dy[i])
 		}
 		for _, stretch := range p.add(name, s, 2*len(x), ends) {
-			p.plot.Add(&arrowPlot{plotter.Line{XYs: pairs(stretch, 1), LineStyle: s.line()}})
+			p.Plot.Add(&arrowPlot{plotter.Line{XYs: pairs(stretch, 1), LineStyle: s.Line()}})
 		}
 	}
 }
@@ -246,20 +246,20 @@ func (p *Panel) arrows(name string, x, y, dx, dy []float64, s Style) {
 func (p *Panel) Surface(name string, xs, ys []float64, z [][]float64, levels []float64) {
 	p.filled = true
 	g := p.grid(name, xs, ys, z)
-	p.add(name, Style{Unlisted: true}, len(g.xs)*len(g.ys), func(k int) (point, bool) {
-		i, j := k/len(g.ys), k%len(g.ys)
-		return point{g.xs[i], g.ys[j], g.z[i][j], math.NaN(), math.NaN()}, drawable(g.xs[i], g.ys[j], g.z[i][j])
+	p.add(name, Style{Unlisted: true}, len(g.Xs)*len(g.Ys), func(k int) (point, bool) {
+		i, j := k/len(g.Ys), k%len(g.Ys)
+		return point{g.Xs[i], g.Ys[j], g.Values[i][j], math.NaN(), math.NaN()}, Drawable(g.Xs[i], g.Ys[j], g.Values[i][j])
 	})
-	added := &p.series[len(p.series)-1]
-	if added.stretches == nil || !drawable(g.xs...) || !drawable(g.ys...) {
+	added := &p.Series[len(p.Series)-1]
+	if added.Stretches == nil || !Drawable(g.Xs...) || !Drawable(g.Ys...) {
 		return
 	}
-	p.scale = g.heat()
-	p.plot.Add(p.scale)
+	p.Scale = g.Heat()
+	p.Plot.Add(p.Scale)
 	for _, level := range levels {
-		added.entry = contourEntry
-		for _, line := range g.contour(level) {
-			p.plot.Add(&plotter.Line{XYs: line, LineStyle: contourEntry.Style.line()})
+		added.Entry = contourEntry
+		for _, line := range g.Contour(level) {
+			p.Plot.Add(&plotter.Line{XYs: line, LineStyle: contourEntry.Style.Line()})
 		}
 	}
 }
@@ -268,28 +268,28 @@ func (p *Panel) Surface(name string, xs, ys []float64, z [][]float64, levels []f
 var contourEntry = LegendEntry{"contours", Style{Color: color.NRGBA{90, 90, 90, 255}, Width: .4}}
 
 // grid returns a surface, without any points if z does not have a value for each.
-func (p *Panel) grid(name string, xs, ys []float64, z [][]float64) *surface {
+func (p *Panel) grid(name string, xs, ys []float64, z [][]float64) *Surface {
 	ok := p.equal(name, len(xs), len(z))
 	for _, row := range z {
 		ok = ok && p.equal(name, len(ys), len(row))
 	}
 	if !ok {
-		return new(surface)
+		return new(Surface)
 	}
-	return &surface{xs, ys, z}
+	return &Surface{xs, ys, z}
 }
 
 // Contour plots the lines along which z[i][j], given at xs[i], ys[j], equals
 // level.
 func (p *Panel) Contour(name string, xs, ys []float64, z [][]float64, level float64, s Style) {
-	for i, line := range p.grid(name, xs, ys, z).contour(level) {
+	for i, line := range p.grid(name, xs, ys, z).Contour(level) {
 		part := name
 		if i > 0 {
 			part = fmt.Sprintf("%s (%d)", name, i+1)
 			s.Unlisted = true
 		}
 		x, y := func(v plotter.XY) float64 { return v.X }, func(v plotter.XY) float64 { return v.Y }
-		p.Line(part, mapped(line, x), mapped(line, y), s)
+		p.Line(part, Mapped(line, x), Mapped(line, y), s)
 	}
 }
 
@@ -299,14 +299,14 @@ type reference struct {
 	style   draw.LineStyle
 }
 
-// ends returns the two points in which the line meets the ends of the axes, or none
+// Ends returns the two points in which the line meets the ends of the axes, or none
 // where it passes by.
-func (r *reference) ends(axes box) (all plotter.XYs) {
+func (r *reference) Ends(axes Box) (all plotter.XYs) {
 	for _, p := range []plotter.XY{
-		{X: axes.xmin, Y: (r.c - r.a*axes.xmin) / r.b}, {X: axes.xmax, Y: (r.c - r.a*axes.xmax) / r.b},
-		{X: (r.c - r.b*axes.ymin) / r.a, Y: axes.ymin}, {X: (r.c - r.b*axes.ymax) / r.a, Y: axes.ymax},
+		{X: axes.Xmin, Y: (r.c - r.a*axes.Xmin) / r.b}, {X: axes.Xmax, Y: (r.c - r.a*axes.Xmax) / r.b},
+		{X: (r.c - r.b*axes.Ymin) / r.a, Y: axes.Ymin}, {X: (r.c - r.b*axes.Ymax) / r.a, Y: axes.Ymax},
 	} {
-		if axes.xmin <= p.X && p.X <= axes.xmax && axes.ymin <= p.Y && p.Y <= axes.ymax && len(all) < 2 && !slices.Contains(all, p) {
+		if axes.Xmin <= p.X && p.X <= axes.Xmax && axes.Ymin <= p.Y && p.Y <= axes.Ymax && len(all) < 2 && !slices.Contains(all, p) {
 			all = append(all, p)
 		}
 	}
@@ -314,15 +314,15 @@ func (r *reference) ends(axes box) (all plotter.XYs) {
 }
 
 func (r *reference) Plot(c draw.Canvas, q *plot.Plot) {
-	(&plotter.Line{XYs: r.ends(axesOf(q)), LineStyle: r.style}).Plot(c, q)
+	(&plotter.Line{XYs: r.Ends(AxesOf(q)), LineStyle: r.style}).Plot(c, q)
 }
 
 // DataRange returns the level of a horizontal or vertical line.
 func (r *reference) DataRange() (xmin, xmax, ymin, ymax float64) {
 	xmin, xmax, ymin, ymax = math.Inf(1), math.Inf(-1), math.Inf(1), math.Inf(-1)
-	if r.b == 0 && drawable(r.c/r.a) {
+	if r.b == 0 && Drawable(r.c/r.a) {
 		xmin, xmax = r.c/r.a, r.c/r.a
-	} else if r.a == 0 && drawable(r.c/r.b) {
+	} else if r.a == 0 && Drawable(r.c/r.b) {
 		ymin, ymax = r.c/r.b, r.c/r.b
 	}
 	return xmin, xmax, ymin, ymax
@@ -347,39 +347,39 @@ func (a *arrowPlot) Plot(c draw.Canvas, q *plot.Plot) {
 	}
 }
 
-// box is the range of a plot's axes, from +Inf to -Inf if it has no data.
-type box struct{ xmin, xmax, ymin, ymax float64 }
+// Box is the range of a plot's axes, from +Inf to -Inf if it has no data.
+type Box struct{ Xmin, Xmax, Ymin, Ymax float64 }
 
-func axesOf(q *plot.Plot) box { return box{q.X.Min, q.X.Max, q.Y.Min, q.Y.Max} }
+func AxesOf(q *plot.Plot) Box { return Box{q.X.Min, q.X.Max, q.Y.Min, q.Y.Max} }
 
-func (b box) setAxes(q *plot.Plot) {
-	q.X.Min, q.X.Max, q.Y.Min, q.Y.Max = b.xmin, b.xmax, b.ymin, b.ymax
+func (b Box) setAxes(q *plot.Plot) {
+	q.X.Min, q.X.Max, q.Y.Min, q.Y.Max = b.Xmin, b.Xmax, b.Ymin, b.Ymax
 }
 
-func (b box) union(c box) box {
-	return box{min(b.xmin, c.xmin), max(b.xmax, c.xmax), min(b.ymin, c.ymin), max(b.ymax, c.ymax)}
+func (b Box) Union(c Box) Box {
+	return Box{min(b.Xmin, c.Xmin), max(b.Xmax, c.Xmax), min(b.Ymin, c.Ymin), max(b.Ymax, c.Ymax)}
 }
 
 // square returns the box of the same centre with both sides as long as the longer
 // one.
-func (b box) square() box {
-	half := max(b.xmax-b.xmin, b.ymax-b.ymin) / 2
-	x, y := (b.xmin+b.xmax)/2, (b.ymin+b.ymax)/2
-	return box{x - half, x + half, y - half, y + half}
+func (b Box) square() Box {
+	half := max(b.Xmax-b.Xmin, b.Ymax-b.Ymin) / 2
+	x, y := (b.Xmin+b.Xmax)/2, (b.Ymin+b.Ymax)/2
+	return Box{x - half, x + half, y - half, y + half}
 }
 
-// ghostEntry explains the lines of Ghosts.
-var ghostEntry = LegendEntry{"default parameters", Style{Color: color.NRGBA{165, 165, 165, 255}, Width: .8}}
+// GhostEntry explains the lines of Ghosts.
+var GhostEntry = LegendEntry{"default parameters", Style{Color: color.NRGBA{165, 165, 165, 255}, Width: .8}}
 
 // A ghostPlot is the plotter of a panel's ghosts, the first of its plotters.
 type ghostPlot struct{ panel *Panel }
 
 func (g ghostPlot) Plot(c draw.Canvas, q *plot.Plot) {
-	axes := axesOf(q)
-	for _, s := range g.panel.ghosts {
-		for _, stretch := range s.stretches {
+	axes := AxesOf(q)
+	for _, s := range g.panel.Ghosts {
+		for _, stretch := range s.Stretches {
 			for _, part := range near(stretch, axes) {
-				(&plotter.Line{XYs: pairs(part, 1), LineStyle: ghostEntry.Style.line()}).Plot(c, q)
+				(&plotter.Line{XYs: pairs(part, 1), LineStyle: GhostEntry.Style.Line()}).Plot(c, q)
 			}
 		}
 	}
@@ -387,11 +387,11 @@ func (g ghostPlot) Plot(c draw.Canvas, q *plot.Plot) {
 
 // near cuts out of a line the points that are so many axes away that their places on
 // paper may overflow.
-func near(line []point, axes box) (parts [][]point) {
+func near(line []point, axes Box) (parts [][]point) {
 	const most = 1e6
 	gap := true
 	for _, v := range line {
-		far := math.Abs(v[0]-axes.xmin) > most*(axes.xmax-axes.xmin) || math.Abs(v[1]-axes.ymin) > most*(axes.ymax-axes.ymin)
+		far := math.Abs(v[0]-axes.Xmin) > most*(axes.Xmax-axes.Xmin) || math.Abs(v[1]-axes.Ymin) > most*(axes.Ymax-axes.Ymin)
 		if !far && gap {
 			parts = append(parts, nil)
 		}

@@ -1,4 +1,4 @@
-package figures
+package chart
 
 import (
 	"bytes"
@@ -55,9 +55,9 @@ func (f *Figure) Describe() (name, caption string) { return f.Name, experiment.V
 // nothing to draw.
 func (f *Figure) PNG() ([]byte, error) {
 	const dpi = 160
-	w, h := f.size()
+	w, h := f.Size()
 	c := vgimg.NewWith(vgimg.UseWH(w, h), vgimg.UseDPI(dpi), vgimg.UseBackgroundColor(color.White))
-	picture, err := f.render(draw.New(c), pngCanvas{c})
+	picture, err := f.Render(draw.New(c), pngCanvas{c})
 	if err != nil {
 		return nil, err
 	}
@@ -90,17 +90,17 @@ func withResolution(picture []byte, dpi float64) []byte {
 
 // SVG returns the figure as scalable vector graphics.
 func (f *Figure) SVG() ([]byte, error) {
-	c := vgsvg.New(f.size())
-	svg, err := f.render(draw.New(c), c)
+	c := vgsvg.New(f.Size())
+	svg, err := f.Render(draw.New(c), c)
 	// Viewers would keep the shape of a surface's grid instead of filling its axes.
 	return bytes.ReplaceAll(svg, []byte("<image "), []byte(`<image preserveAspectRatio="none" `)), err
 }
 
 // PDF returns the figure as a page of its size, with its fonts.
 func (f *Figure) PDF() ([]byte, error) {
-	c := vgpdf.New(f.size())
+	c := vgpdf.New(f.Size())
 	c.EmbedFonts(true)
-	return f.render(draw.New(uniqueWidthPDF{c, map[int]bool{}}), c)
+	return f.Render(draw.New(uniqueWidthPDF{c, map[int]bool{}}), c)
 }
 
 // uniqueWidthPDF gives each picture in a PDF a width of its own, in pixels, by
@@ -126,23 +126,23 @@ func (c uniqueWidthPDF) DrawImage(rect vg.Rectangle, img image.Image) {
 	c.Canvas.DrawImage(rect, wide)
 }
 
-func (f *Figure) render(c draw.Canvas, w vg.CanvasWriterTo) ([]byte, error) {
+func (f *Figure) Render(c draw.Canvas, w vg.CanvasWriterTo) ([]byte, error) {
 	if err := f.check(); err != nil {
 		return nil, err
 	}
 	c = draw.Crop(c, 4, -8, 4, -4)
-	lines := f.changedLines()
+	lines := f.ChangedLines()
 	for i, line := range lines {
-		c.FillText(changedText(), vg.Point{X: c.Min.X, Y: c.Min.Y + vg.Length(len(lines)-1-i)*changedHeight}, line)
+		c.FillText(changedText(), vg.Point{X: c.Min.X, Y: c.Min.Y + vg.Length(len(lines)-1-i)*ChangedHeight}, line)
 	}
-	f.Draw(draw.Crop(c, 0, 0, vg.Length(len(lines))*changedHeight, 0))
+	f.Draw(draw.Crop(c, 0, 0, vg.Length(len(lines))*ChangedHeight, 0))
 	var b bytes.Buffer
 	_, err := w.WriteTo(&b)
 	return b.Bytes(), err
 }
 
-// changedHeight is the height of a line of Figure.Changed.
-const changedHeight = 11
+// ChangedHeight is the height of a line of Figure.Changed.
+const ChangedHeight = 11
 
 func changedText() text.Style {
 	s := plot.New().Legend.TextStyle
@@ -150,13 +150,13 @@ func changedText() text.Style {
 	return s
 }
 
-// size returns the figure's width, and its height with the lines of Changed.
-func (f *Figure) size() (w, h vg.Length) {
-	return f.Width, f.Height + vg.Length(len(f.changedLines()))*changedHeight
+// Size returns the figure's width, and its height with the lines of Changed.
+func (f *Figure) Size() (w, h vg.Length) {
+	return f.Width, f.Height + vg.Length(len(f.ChangedLines()))*ChangedHeight
 }
 
-// changedLines breaks Changed between words into lines of the figure's width.
-func (f *Figure) changedLines() []string {
+// ChangedLines breaks Changed between words into lines of the figure's width.
+func (f *Figure) ChangedLines() []string {
 	const margins = 12
 	var lines []string
 	for _, word := range strings.Fields(f.Changed) {
@@ -178,27 +178,27 @@ func (f *Figure) check() error {
 	}
 	for _, p := range panels {
 		if p.problem != "" {
-			return fmt.Errorf("figures: %s: panel %q: %s", f.Name, p.name, p.problem)
+			return fmt.Errorf("figures: %s: panel %q: %s", f.Name, p.Name, p.problem)
 		}
-		if b := axesOf(p.plot); b.xmin > b.xmax && b.ymin > b.ymax {
-			return fmt.Errorf("figures: %s: panel %q: no finite point in %d series: leave the panel out, or compute its data with other parameters", f.Name, p.name, len(p.series))
+		if b := AxesOf(p.Plot); b.Xmin > b.Xmax && b.Ymin > b.Ymax {
+			return fmt.Errorf("figures: %s: panel %q: no finite point in %d series: leave the panel out, or compute its data with other parameters", f.Name, p.Name, len(p.Series))
 		}
 	}
 	return nil
 }
 
-var csvHeader = []string{"panel", "series", "x", "y", "z", "low", "high"}
+var CSVHeader = []string{"panel", "series", "x", "y", "z", "low", "high"}
 
 // CSV returns every plotted series, one point per line. A reference line has the
 // points in which it meets its panel's axes, without the headroom of a legend.
 func (f *Figure) CSV() string {
-	records := [][]string{csvHeader}
+	records := [][]string{CSVHeader}
 	for _, p := range slices.Concat(f.Panels...) {
-		for _, s := range p.series {
-			for _, v := range slices.Concat(append(slices.Clip(s.stretches), s.ends(p.axes()))...) {
-				fields := []string{p.name, s.name}
+		for _, s := range p.Series {
+			for _, v := range slices.Concat(append(slices.Clip(s.Stretches), s.Ends(p.Axes()))...) {
+				fields := []string{p.Name, s.Name}
 				for _, x := range v {
-					fields = append(fields, formatFull(x))
+					fields = append(fields, FormatFull(x))
 				}
 				records = append(records, fields)
 			}

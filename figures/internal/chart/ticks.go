@@ -1,4 +1,4 @@
-package figures
+package chart
 
 import (
 	"cmp"
@@ -20,13 +20,13 @@ func narrow(low, high float64) bool {
 	return !(high-low > max(shortest, narrowest*max(math.Abs(low), math.Abs(high))))
 }
 
-// roundTicks labels an axis at about as many multiples of 1, 2 or 5 times a power of ten as
+// RoundTicks labels an axis at about as many multiples of 1, 2 or 5 times a power of ten as
 // wanted; zero: 5.
-type roundTicks struct{ wanted float64 }
+type RoundTicks struct{ wanted float64 }
 
-func (t roundTicks) Ticks(low, high float64) []plot.Tick {
+func (t RoundTicks) Ticks(low, high float64) []plot.Tick {
 	if narrow(low, high) {
-		return []plot.Tick{{Value: low, Label: typeset(formatFull(low))}}
+		return []plot.Tick{{Value: low, Label: Typeset(FormatFull(low))}}
 	}
 	wanted := cmp.Or(t.wanted, manyTicks)
 	unit := math.Pow(10, math.Floor(math.Log10((high-low)/wanted)))
@@ -43,7 +43,7 @@ func (t roundTicks) Ticks(low, high float64) []plot.Tick {
 	}
 	var ticks []plot.Tick
 	for k := math.Ceil(low/unit - 1e-9); k <= math.Floor(high/unit+1e-9); k++ {
-		ticks = append(ticks, plot.Tick{Value: k * unit, Label: typeset(strconv.FormatFloat(k*unit+0, format, precision, 64))})
+		ticks = append(ticks, plot.Tick{Value: k * unit, Label: Typeset(strconv.FormatFloat(k*unit+0, format, precision, 64))})
 	}
 	return ticks
 }
@@ -51,9 +51,9 @@ func (t roundTicks) Ticks(low, high float64) []plot.Tick {
 // manyTicks is the number of labels of an axis that has room for them.
 const manyTicks = 5.0
 
-// typeset returns a number as readers know it: with a minus sign, and powers of ten for
+// Typeset returns a number as readers know it: with a minus sign, and powers of ten for
 // exponents.
-func typeset(number string) string {
+func Typeset(number string) string {
 	mantissa, exponent, has := strings.Cut(strings.ReplaceAll(number, "-", "−"), "e")
 	digits := strings.TrimLeft(exponent, "−+0")
 	if !has || digits == "" {
@@ -63,9 +63,9 @@ func typeset(number string) string {
 		digits = "-" + digits
 	}
 	if one := strings.TrimSuffix(mantissa, "1"); one == "" || one == "−" { // the usual form
-		return one + "10" + superscript(digits)
+		return one + "10" + Superscript(digits)
 	}
-	return mantissa + "·10" + superscript(digits)
+	return mantissa + "·10" + Superscript(digits)
 }
 
 // logTicks labels an axis of base-10 logarithms with the numbers themselves, at
@@ -90,7 +90,7 @@ func (t logTicks) Ticks(low, high float64) []plot.Tick {
 			v, _ := strconv.ParseFloat(text, 64) // cannot fail: the text is a number
 			return strconv.FormatFloat(v, 'f', -1, 64)
 		}
-		return typeset(text)
+		return Typeset(text)
 	}
 	floored := low-1e-9 <= t.floor && t.floor < high
 	if floored {
@@ -106,7 +106,7 @@ func (t logTicks) Ticks(low, high float64) []plot.Tick {
 	}
 	if len(ticks) < 2 { // less than a third of a decade
 		ticks = nil
-		for _, tick := range (roundTicks{min(math.Ceil(t.wanted), manyTicks)}).Ticks(math.Pow(10, low), math.Pow(10, high)) {
+		for _, tick := range (RoundTicks{min(math.Ceil(t.wanted), manyTicks)}).Ticks(math.Pow(10, low), math.Pow(10, high)) {
 			ticks = append(ticks, plot.Tick{Value: math.Log10(tick.Value), Label: tick.Label})
 		}
 	}
