@@ -4,18 +4,20 @@ import (
 	"fmt"
 
 	"cvgm/cvgm/experiment"
+	"cvgm/cvgm/experiment/samplesize"
+	"cvgm/figures/internal/chart"
 
 	"gonum.org/v1/plot/vg"
 )
 
 func init() {
-	register(func(r *experiment.AblationResult) []Output {
+	register(func(r *samplesize.AblationResult) []Output {
 		return []Output{AblationTable(r), AblationBySize(r)}
 	})
 }
 
 // AblationTable compares the descents along the two gradients, problem by problem.
-func AblationTable(r *experiment.AblationResult) *Table {
+func AblationTable(r *samplesize.AblationResult) *Table {
 	t := &Table{
 		Name: "ablation", Caption: fmt.Sprintf("Test risk after a descent of the CV loss and of the training loss, over %d data sets of each kernel and size, and %d of each problem with two hyperparameters", r.Params.Seeds, r.Params.PairSeeds),
 		Header: []string{"Problem", "N", "Splits", "Steps", "Start", "Training loss", "CV loss", "CV less training", "CV is better", "CV helps", "CV less start", "Training less start"},
@@ -23,9 +25,9 @@ func AblationTable(r *experiment.AblationResult) *Table {
 			"Means with 95 % confidence intervals, paired differences; a tie counts half. The column CV helps follows from the interval of CV less training; no interval is widened for the number of rows. A kernel is judged after steps, penalties and widths after evaluations.",
 	}
 	for _, row := range r.Rows {
-		t.Rows = append(t.Rows, []any{row.Problem, row.Train, row.K, row.Budget, estimated(row.Start, 4), estimated(row.Training, 4), estimated(row.CV, 4),
-			estimated(row.CVLessTraining.Difference, 4), fmt.Sprintf("%.0f %%", 100*row.CVLessTraining.Wins), row.Helps(),
-			estimated(row.CVLessStart.Difference, 4), estimated(row.TrainingLessStart.Difference, 4)})
+		t.Rows = append(t.Rows, []any{row.Problem, row.Train, row.K, row.Budget, chart.Estimated(row.Start, 4), chart.Estimated(row.Training, 4), chart.Estimated(row.CV, 4),
+			chart.Estimated(row.CVLessTraining.Difference, 4), fmt.Sprintf("%.0f %%", 100*row.CVLessTraining.Wins), row.Helps(),
+			chart.Estimated(row.CVLessStart.Difference, 4), chart.Estimated(row.TrainingLessStart.Difference, 4)})
 	}
 	return t
 }
@@ -33,7 +35,7 @@ func AblationTable(r *experiment.AblationResult) *Table {
 // AblationBySize shows, for the rings' learned kernel, the difference of the two descents
 // in the error rate over the sizes: a row of panels for each number of splits, one for each
 // number of steps.
-func AblationBySize(r *experiment.AblationResult) *Figure {
+func AblationBySize(r *samplesize.AblationResult) *Figure {
 	p := r.Params.Rings
 	f := &Figure{
 		Name: "ablation_rings", Width: 10.5 * vg.Inch, Height: vg.Length(len(p.Ks)) * 3.4 * vg.Inch, Legend: LegendBelow, SameAxes: true,

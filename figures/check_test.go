@@ -14,6 +14,8 @@ import (
 	"strings"
 	"testing"
 
+	"cvgm/figures/internal/chart"
+
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
@@ -75,8 +77,8 @@ func checkFigure(t *testing.T, f *Figure) {
 	texts := textsOf(t, svg)
 	explained := map[string]bool{"": true}
 	explain := func(text string) {
-		for _, r := range runsOf(text) {
-			explained[strings.TrimSpace(r.text)] = true
+		for _, r := range chart.RunsOf(text) {
+			explained[strings.TrimSpace(r.Text)] = true
 		}
 	}
 	listed := make(map[string]bool)
@@ -84,30 +86,30 @@ func checkFigure(t *testing.T, f *Figure) {
 		listed[e.Name] = true
 	}
 	canvas := draw.Crop(draw.New(vgsvg.New(f.Width, f.Height)), 4, -8, 4, -4)
-	f.layOut(canvas, func(p *Panel, cell draw.Canvas, axes box) {
+	f.LayOut(canvas, func(p *Panel, cell draw.Canvas, axes chart.Box) {
 		var inside []LegendEntry
 		if f.Legend == LegendInside {
-			inside = p.legend(axes)
+			inside = p.LegendEntries(axes)
 		}
-		q, cell, l := p.layOut(cell, axes, newLegend(inside))
-		for _, text := range []string{p.plot.Title.Text, q.X.Label.Text, q.Y.Label.Text} {
+		q, cell, l := p.LayOut(cell, axes, chart.NewLegend(inside))
+		for _, text := range []string{p.Plot.Title.Text, q.X.Label.Text, q.Y.Label.Text} {
 			explain(text)
 		}
-		if w, most := p.plot.Title.TextStyle.Width(p.plot.Title.Text), cell.Size().X; w > most {
-			t.Errorf("%s: the title %q is %v wide and its panel %v", f.Name, p.plot.Title.Text, w, most)
+		if w, most := p.Plot.Title.TextStyle.Width(p.Plot.Title.Text), cell.Size().X; w > most {
+			t.Errorf("%s: the title %q is %v wide and its panel %v", f.Name, p.Plot.Title.Text, w, most)
 		}
-		if p.scale != nil {
-			for _, tick := range scaleTicks(p.scale) {
+		if p.Scale != nil {
+			for _, tick := range chart.ScaleTicks(p.Scale) {
 				explain(tick.Label)
 			}
 		}
-		if p.banded {
-			listed[intervalEntry.Name] = true
+		if p.Banded {
+			listed[chart.IntervalEntry.Name] = true
 		}
 		for _, a := range []plot.Axis{q.X, q.Y} {
 			ticks := a.Tick.Marker.Ticks(a.Min, a.Max)
 			if len(ticks) == 0 {
-				t.Errorf("%s: panel %q has an axis without labels", f.Name, p.name)
+				t.Errorf("%s: panel %q has an axis without labels", f.Name, p.Name)
 			}
 			for _, tick := range ticks {
 				explain(tick.Label)
@@ -126,15 +128,15 @@ func checkFigure(t *testing.T, f *Figure) {
 			ground.Min.Y = ground.Max.Y // more than a panel makes room for
 		}
 		hidden := 0
-		for _, s := range p.series {
-			points := slices.Concat(append(slices.Clip(s.stretches), s.ends(axes))...)
-			if s.entry.Name != "" && len(points) > 0 && p.Direct && s.line {
-				name, _, _ := strings.Cut(s.entry.Name, " (")
+		for _, s := range p.Series {
+			points := slices.Concat(append(slices.Clip(s.Stretches), s.Ends(axes))...)
+			if s.Entry.Name != "" && len(points) > 0 && p.Direct && s.Line {
+				name, _, _ := strings.Cut(s.Entry.Name, " (")
 				listed[name] = true
-			} else if s.entry.Name != "" && len(points) > 0 {
-				listed[s.entry.Name] = true
-			} else if s.entry.Name != "" && s.across == nil {
-				t.Errorf("%s: panel %q: series %q is in the legend but shows no point", f.Name, p.name, s.name)
+			} else if s.Entry.Name != "" && len(points) > 0 {
+				listed[s.Entry.Name] = true
+			} else if s.Entry.Name != "" && s.Across == nil {
+				t.Errorf("%s: panel %q: series %q is in the legend but shows no point", f.Name, p.Name, s.Name)
 			}
 			for i, v := range points {
 				for _, coordinate := range []int{1, 3, 4} {
@@ -143,25 +145,25 @@ func checkFigure(t *testing.T, f *Figure) {
 					}
 					x, y := q.X.Norm(v[0]), q.Y.Norm(v[coordinate])
 					if !shown(x) || !shown(y) {
-						t.Errorf("%s: panel %q: series %q leaves the axes at point %d (%v, %v)", f.Name, p.name, s.name, i, v[0], v[coordinate])
+						t.Errorf("%s: panel %q: series %q leaves the axes at point %d (%v, %v)", f.Name, p.Name, s.Name, i, v[0], v[coordinate])
 						return
 					}
-					if s.across == nil && ground.Min.X < data.X(x) && data.X(x) < ground.Max.X && ground.Min.Y < data.Y(y) && data.Y(y) < ground.Max.Y {
+					if s.Across == nil && ground.Min.X < data.X(x) && data.X(x) < ground.Max.X && ground.Min.Y < data.Y(y) && data.Y(y) < ground.Max.Y {
 						hidden++
 					}
 				}
 			}
 		}
 		if hidden > 0 {
-			t.Errorf("%s: panel %q: the legend hides %d points", f.Name, p.name, hidden)
+			t.Errorf("%s: panel %q: the legend hides %d points", f.Name, p.Name, hidden)
 		}
 	})
 	for name := range listed {
-		for _, r := range runsOf(name) {
-			if f.Legend != LegendNone && !slices.Contains(texts, strings.TrimSpace(r.text)) {
+		for _, r := range chart.RunsOf(name) {
+			if f.Legend != LegendNone && !slices.Contains(texts, strings.TrimSpace(r.Text)) {
 				t.Errorf("%s: %q is missing from the legend", f.Name, name)
 			}
-			explained[strings.TrimSpace(r.text)] = true
+			explained[strings.TrimSpace(r.Text)] = true
 		}
 	}
 	for _, text := range texts {

@@ -7,13 +7,15 @@ import (
 	"strings"
 
 	"cvgm/cvgm/experiment"
+	"cvgm/cvgm/experiment/claims"
+	"cvgm/figures/internal/chart"
 )
 
 // ClaimsTable lists the paper's sentences in its order, each with its verdict,
 // and below it what is measured for it: the setting, the number that the paper gives, the one
 // that its code printed, the one here, and the rule from which the verdict
 // follows, beside what the rule says of a case in which the sentence is false.
-func ClaimsTable(claims []experiment.Claim) *Table {
+func ClaimsTable(claims []claims.Claim) *Table {
 	t := &Table{
 		Name:    "claims",
 		Caption: "The paper's claims and what becomes of them",
@@ -23,7 +25,7 @@ func ClaimsTable(claims []experiment.Claim) *Table {
 	for i, c := range claims {
 		t.Rows = append(t.Rows, []any{i + 1, c.Section, quotation(c.Sentence), nil, nil, nil, nil, nil, nil, string(c.Verdict), nil, nil, nil, nil})
 		for k, m := range c.Measured {
-			row := []any{fmt.Sprintf("%d%c", i+1, 'a'+k), nil, m.Text, optional(m.Setting), quoted(m.Quoted.Paper), quoted(m.Quoted.Code), measurement(m.Ours), nil, m.Rule, string(m.Verdict), nil, nil, nil, m.Remark}
+			row := []any{fmt.Sprintf("%d%c", i+1, 'a'+k), nil, m.Text, optional(m.Setting), chart.Quoted(m.Quoted.Paper), chart.Quoted(m.Quoted.Code), measurement(m.Ours), nil, m.Rule, string(m.Verdict), nil, nil, nil, m.Remark}
 			if m.Ours.N > 1 {
 				row[7] = m.Ours.N
 			}
@@ -45,7 +47,7 @@ func ClaimsTable(claims []experiment.Claim) *Table {
 }
 
 // ClaimsAtAGlance lists the paper's sentences with their verdicts.
-func ClaimsAtAGlance(claims []experiment.Claim) *Table {
+func ClaimsAtAGlance(claims []claims.Claim) *Table {
 	t := &Table{Name: "claims_at_a_glance", Caption: "The paper's claims and what becomes of them", Header: []string{"", "The paper's sentence", "Verdict"}, Note: counted(claims)}
 	for i, c := range claims {
 		t.Rows = append(t.Rows, []any{i + 1, quotation(c.Sentence), string(c.Verdict)})
@@ -54,7 +56,7 @@ func ClaimsAtAGlance(claims []experiment.Claim) *Table {
 }
 
 // FindingsTable lists what a reader takes home, each with its number.
-func FindingsTable(findings []experiment.Finding, claims []experiment.Claim) *Table {
+func FindingsTable(findings []claims.Finding, claims []claims.Claim) *Table {
 	t := &Table{Name: "findings", Caption: "Seven findings", Header: []string{"Finding", "Number", "Repetitions", "Shown in"}, Note: counted(claims) + " Intervals are 95 % confidence intervals over the repetitions."}
 	for _, f := range findings {
 		row := []any{f.Text, measurement(f.Ours), nil, f.Notebook}
@@ -77,14 +79,14 @@ func optional(text string) any {
 func quotation(sentence string) string { return "“" + sentence + "”" }
 
 // counted says how many claims have which verdict.
-func counted(claims []experiment.Claim) string {
+func counted(all []claims.Claim) string {
 	var parts []string
-	for _, v := range experiment.Verdicts {
-		if n := len(slices.DeleteFunc(slices.Clone(claims), func(c experiment.Claim) bool { return c.Verdict != v })); n > 0 {
+	for _, v := range claims.Verdicts {
+		if n := len(slices.DeleteFunc(slices.Clone(all), func(c claims.Claim) bool { return c.Verdict != v })); n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", n, v))
 		}
 	}
-	return fmt.Sprintf("%d claims: %s.", len(claims), strings.Join(parts, ", "))
+	return fmt.Sprintf("%d claims: %s.", len(all), strings.Join(parts, ", "))
 }
 
 // measurement returns a Number in four digits after the point, or fewer where it

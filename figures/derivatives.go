@@ -5,20 +5,21 @@ import (
 	"slices"
 	"strings"
 
-	"cvgm/cvgm/experiment"
+	"cvgm/cvgm/experiment/differentiability"
+	"cvgm/figures/internal/chart"
 
 	"gonum.org/v1/plot/vg"
 )
 
 func init() {
-	register(func(r *experiment.DerivativeChecks) []Output {
+	register(func(r *differentiability.DerivativeChecks) []Output {
 		return []Output{DerivativeErrors(r), DerivativeTable(r)}
 	})
 }
 
 // DerivativeErrors shows the relative error of central differences against
 // their step, measured by the exact derivative, for every example and input.
-func DerivativeErrors(r *experiment.DerivativeChecks) *Figure {
+func DerivativeErrors(r *differentiability.DerivativeChecks) *Figure {
 	const floor = -16
 	f := &Figure{Name: "derivative_errors", Width: 8 * vg.Inch, Height: 9.4 * vg.Inch, SameAxes: true, Legend: LegendBelow,
 		Caption: "Central differences against the exact derivative: their relative difference by step size, one line for each input of each example. " +
@@ -38,9 +39,9 @@ func DerivativeErrors(r *experiment.DerivativeChecks) *Figure {
 		line := 0
 		for _, c := range r.Checks {
 			if c.Example == name {
-				style := paletteStyle(line)
+				style := chart.PaletteStyle(line)
 				style.Width = 1.2
-				p.Line(subscripted(shortInputs.Replace(c.Input)), steps, backwards(clampedLog10s(c.Errors(), floor)), style)
+				p.Line(chart.Subscripted(shortInputs.Replace(c.Input)), steps, backwards(chart.ClampedLog10s(c.Errors(), floor)), style)
 				line++
 			}
 		}
@@ -62,7 +63,7 @@ func backwards(v []float64) []float64 {
 
 // DerivativeTable is the same in numbers: derivatives from both sides, and the
 // best that differences reach.
-func DerivativeTable(r *experiment.DerivativeChecks) *Table {
+func DerivativeTable(r *differentiability.DerivativeChecks) *Table {
 	t := &Table{
 		Name: "derivative_checks", Caption: "Exact derivatives beside central differences",
 		Header: []string{"Example", "Input", "Derivative (VJP)", "JVP less VJP, relative", "Best difference, relative", "at step"},
@@ -73,9 +74,9 @@ func DerivativeTable(r *experiment.DerivativeChecks) *Table {
 		i, best := c.Best()
 		forward := any(nil)
 		if !math.IsNaN(c.JVP) {
-			forward = formatExp(c.Apart())
+			forward = chart.FormatExp(c.Apart())
 		}
-		t.Rows = append(t.Rows, []any{c.Example, c.Input, Number{Value: c.VJP, Digits: 6}, forward, formatExp(best), formatExp(r.Steps[i])})
+		t.Rows = append(t.Rows, []any{c.Example, c.Input, Number{Value: c.VJP, Digits: 6}, forward, chart.FormatExp(best), chart.FormatExp(r.Steps[i])})
 	}
 	return t
 }

@@ -5,34 +5,35 @@ import (
 	"math"
 	"slices"
 
-	"cvgm/cvgm/experiment"
+	"cvgm/cvgm/experiment/differentiability"
+	"cvgm/figures/internal/chart"
 
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 )
 
 func init() {
-	register(func(r *experiment.DifferentiabilityLimits) []Output {
+	register(func(r *differentiability.DifferentiabilityLimits) []Output {
 		return []Output{DifferentiabilityKinks(r), DifferentiabilityLimits(r), DifferentiabilityTable(r)}
 	})
 }
 
 // DifferentiabilityKinks shows three kinks: an entry of the solution above, its
 // derivative below, with both one-sided tangents at the kink.
-func DifferentiabilityKinks(r *experiment.DifferentiabilityLimits) *Figure {
+func DifferentiabilityKinks(r *differentiability.DifferentiabilityLimits) *Figure {
 	f := &Figure{Name: "differentiability_kinks", Width: 10.5 * vg.Inch, Height: 5.2 * vg.Inch, Legend: LegendBelow, Panels: [][]*Panel{nil, nil},
 		Caption: "Three kinks. Above an entry of the solution, with its two one-sided tangents at the kink; below its derivative, which jumps there: two one-sided derivatives and no derivative."}
 	for _, k := range []struct {
 		name, x, y string
-		experiment.Kink
+		differentiability.Kink
 	}{
 		{"min ½(x−a)², x ≤ 0", "a", "x", r.Range.Kink},
-		{"elastic net", "λ₁", subscripted(fmt.Sprintf("θ%d", r.ElasticNet.Entry+1)), r.ElasticNet},
-		{"support vector machine", "λ₁", subscripted(fmt.Sprintf("θ%d", r.SVM.Entry+1)), r.SVM},
+		{"elastic net", "λ₁", chart.Subscripted(fmt.Sprintf("θ%d", r.ElasticNet.Entry+1)), r.ElasticNet},
+		{"support vector machine", "λ₁", chart.Subscripted(fmt.Sprintf("θ%d", r.SVM.Entry+1)), r.SVM},
 	} {
 		value := NewPanel(k.name, k.name, k.x, k.y).Grid()
 		value.Line("solution", k.Input, k.Value, Style{Color: Blue, Width: 2})
-		reach := (nth(k.Input, len(k.Input)-1) - nth(k.Input, 0)) / 5
+		reach := (chart.Nth(k.Input, len(k.Input)-1) - chart.Nth(k.Input, 0)) / 5
 		at := math.NaN()
 		if i := slices.Index(k.Input, k.At); i >= 0 {
 			at = k.Value[i]
@@ -50,7 +51,7 @@ func DifferentiabilityKinks(r *experiment.DifferentiabilityLimits) *Figure {
 
 // DifferentiabilityLimits shows what happens to derivatives as λ2 goes to 0, and
 // the CV loss that has none.
-func DifferentiabilityLimits(r *experiment.DifferentiabilityLimits) *Figure {
+func DifferentiabilityLimits(r *differentiability.DifferentiabilityLimits) *Figure {
 	ridge := NewPanel("vanishing ridge", "elastic net, λ₂ → 0", "λ₂", "|dθ| along a change of X").LogAxes(true, true).Grid()
 	x := Log10s(r.Ridge.Lambda2)
 	ridge.Line("one feature given twice", x, Log10s(r.Ridge.Twice), Style{Color: Vermillion, Width: 2, Dash: []vg.Length{6, 2}})
@@ -58,7 +59,7 @@ func DifferentiabilityLimits(r *experiment.DifferentiabilityLimits) *Figure {
 	ridge.HLine("independent, at λ₂ = 0", math.Log10(r.Ridge.IndependentAtZero), Style{Color: Black, Width: 1, Dash: []vg.Length{2, 2}})
 	zeroOne := NewPanel("CV loss, misclassifications", "the same fits, two losses", "C", "CV loss").LogAxes(true, false).Grid()
 	c := Log10s(r.Loss.C)
-	zeroOne.Line("logistic loss", c, r.Loss.Logistic, cvStyle)
+	zeroOne.Line("logistic loss", c, r.Loss.Logistic, chart.CVStyle)
 	// A step function: each value holds to the next point.
 	var sx, sy []float64
 	for i, v := range r.Loss.ZeroOne {
@@ -81,12 +82,12 @@ func DifferentiabilityLimits(r *experiment.DifferentiabilityLimits) *Figure {
 
 // DifferentiabilityTable is what the library answers where no derivative
 // exists.
-func DifferentiabilityTable(r *experiment.DifferentiabilityLimits) *Table {
+func DifferentiabilityTable(r *differentiability.DifferentiabilityLimits) *Table {
 	t := &Table{
 		Name: "differentiability_answers", Caption: "Where no derivative exists, and what the library answers",
 		Header: []string{"Where", "Slope from the left", "from the right", "Differences, left", "right", "Generalised", "Answer to a plain request"},
 	}
-	kink := func(name string, k experiment.Kink, answer string) {
+	kink := func(name string, k differentiability.Kink, answer string) {
 		row := []any{name}
 		for _, v := range []float64{k.Left, k.Right, k.LeftDifference, k.RightDifference, k.Generalised} {
 			row = append(row, Number{Value: v, Digits: 6})

@@ -7,6 +7,9 @@ import (
 	"testing"
 
 	"cvgm/cvgm/experiment"
+	"cvgm/cvgm/experiment/differentiability"
+	"cvgm/cvgm/experiment/stability"
+	"cvgm/figures/internal/chart"
 )
 
 // Every figure and table of differentiability draws from small and odd Results, and
@@ -25,44 +28,44 @@ func TestDifferentiabilityOutputs(t *testing.T) {
 		{"noisy", 9, 30, 6, 5, .4, 31, 8, 6, 4, 2, 100},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			derivatives, path, limit := experiment.DefaultDerivatives(), experiment.DefaultSolutionPaths(), experiment.DefaultDifferentiabilityLimits()
-			erratum, learn := experiment.DefaultErrata(), experiment.DefaultLearning()
-			for _, p := range []*experiment.LinearExamples{&derivatives.LinearExamples, &path.LinearExamples, &limit.LinearExamples, &erratum.LinearExamples, &learn.LinearExamples} {
+			derivatives, path, limit := differentiability.DefaultDerivatives(), differentiability.DefaultSolutionPaths(), differentiability.DefaultDifferentiabilityLimits()
+			erratum, learn := differentiability.DefaultErrata(), differentiability.DefaultLearning()
+			for _, p := range []*differentiability.LinearExamples{&derivatives.LinearExamples, &path.LinearExamples, &limit.LinearExamples, &erratum.LinearExamples, &learn.LinearExamples} {
 				p.Seed, p.Train, p.Features, p.Noise = c.seed, c.train, c.features, c.noise
 			}
 			path.PathPoints, derivatives.K, limit.K, limit.DataSets, erratum.Test = c.points, c.k, c.k, c.losses, c.test
 			learn.K, learn.Test, learn.Flips, learn.Evaluations, learn.GridPoints, learn.LossSeeds = c.k, c.test, c.flips, c.evaluations, c.grid, c.losses
 
-			checks := ran[*experiment.DerivativeChecks](t)(derivatives.Run(t.Context()))
+			checks := ran[*differentiability.DerivativeChecks](t)(derivatives.Run(t.Context()))
 			testOutputs(t, checks, map[string]string{
-				"derivative_errors": formatFull(math.Log10(checks.Checks[0].Errors()[0])),
-				"derivative_checks": formatFull(checks.Checks[3].VJP),
+				"derivative_errors": chart.FormatFull(math.Log10(checks.Checks[0].Errors()[0])),
+				"derivative_checks": chart.FormatFull(checks.Checks[3].VJP),
 			})
-			paths := ran[*experiment.SolutionPaths](t)(path.Run(t.Context()))
-			testOutputs(t, paths, map[string]string{"solution_paths": formatFull(paths.Paths[2].Value[moving(paths.Paths[2])[0]][1])})
-			limits := ran[*experiment.DifferentiabilityLimits](t)(limit.Run(t.Context()))
+			paths := ran[*differentiability.SolutionPaths](t)(path.Run(t.Context()))
+			testOutputs(t, paths, map[string]string{"solution_paths": chart.FormatFull(paths.Paths[2].Value[moving(paths.Paths[2])[0]][1])})
+			limits := ran[*differentiability.DifferentiabilityLimits](t)(limit.Run(t.Context()))
 			testOutputs(t, limits, map[string]string{
-				"differentiability_kinks":   formatFull(limits.ElasticNet.Left),
-				"differentiability_limits":  formatFull(math.Log10(limits.Ridge.Twice[0])),
+				"differentiability_kinks":   chart.FormatFull(limits.ElasticNet.Left),
+				"differentiability_limits":  chart.FormatFull(math.Log10(limits.Ridge.Twice[0])),
 				"differentiability_answers": limits.Ridge.TwiceRefusal,
 			})
-			errata := ran[*experiment.ErrataResult](t)(erratum.Run(t.Context()))
-			stability := &experiment.StabilityResult{Learners: []experiment.StabilityLearner{{Name: "ridge", Hyper: "λ2", At: []float64{1},
-				Parts: []experiment.StabilityParts{{Risk: experiment.Estimate{Mean: 7}, Delta: experiment.Estimate{Mean: .25}}}}}}
+			errata := ran[*differentiability.ErrataResult](t)(erratum.Run(t.Context()))
+			stability := &stability.StabilityResult{Learners: []stability.StabilityLearner{{Name: "ridge", Hyper: "λ2", At: []float64{1},
+				Parts: []stability.StabilityParts{{Risk: experiment.Estimate{Mean: 7}, Delta: experiment.Estimate{Mean: .25}}}}}}
 			testOutputs(t, errata, map[string]string{
-				"incomplete_jacobian": formatFull(errata.Jacobian.Data.X.At(0, 0)),
-				"jacobian_errors":     formatFull(errata.Jacobian.Cosine),
+				"incomplete_jacobian": chart.FormatFull(errata.Jacobian.Data.X.At(0, 0)),
+				"jacobian_errors":     chart.FormatFull(errata.Jacobian.Cosine),
 				"errata":              "as printed 7.250",
-			}, func(r *experiment.ErrataResult) Output { return ErrataTable(r, stability) })
+			}, func(r *differentiability.ErrataResult) Output { return ErrataTable(r, stability) })
 			if rows := ErrataTable(errata, nil).Rows; len(rows) != 20 || slices.ContainsFunc(rows, func(r []any) bool { return strings.Contains(r[0].(string), "Stability") }) {
 				t.Errorf("without the stability's result the errata are %v", rows)
 			}
-			learning := ran[*experiment.Learning](t)(learn.Run(t.Context()))
+			learning := ran[*differentiability.Learning](t)(learn.Run(t.Context()))
 			testOutputs(t, learning, map[string]string{
-				"learning_paths":    formatFull(learning.Runs[2].CVLoss[0]),
-				"learning":          formatFull(learning.Runs[0].Lowest),
-				"learned_loss":      formatFull(learning.Loss.Alpha[0][0]),
-				"learned_loss_gain": formatFull(learning.Loss.Methods[2].Test.Mean),
+				"learning_paths":    chart.FormatFull(learning.Runs[2].CVLoss[0]),
+				"learning":          chart.FormatFull(learning.Runs[0].Lowest),
+				"learned_loss":      chart.FormatFull(learning.Loss.Alpha[0][0]),
+				"learned_loss_gain": chart.FormatFull(learning.Loss.Methods[2].Test.Mean),
 			})
 		})
 	}
@@ -71,7 +74,7 @@ func TestDifferentiabilityOutputs(t *testing.T) {
 // Of more dual variables than a panel shows, those that move over the longest part of the
 // path are shown, whatever they are worth at rest.
 func TestPathsShowWhatMoves(t *testing.T) {
-	s := experiment.SolutionPath{Name: "dual variables", Hyper: "λ1", At: []float64{1, 2, 3}}
+	s := differentiability.SolutionPath{Name: "dual variables", Hyper: "λ1", At: []float64{1, 2, 3}}
 	slopes := [][]float64{{0, 0, 1e-14}, {1, 0, 0}, {math.NaN(), 1, -1}, {0, 0, 0}, {2, 2, 2}, {1, -1, 0}, {0, 0, 0}}
 	for k, slope := range slopes {
 		s.Entries, s.Slope = append(s.Entries, "example "+string(rune('a'+k))), append(s.Slope, slope)
@@ -84,10 +87,10 @@ func TestPathsShowWhatMoves(t *testing.T) {
 
 // The labels of the errors' lines are at their right ends, so that none crosses the panel.
 func TestDerivativeErrorsEndAtTheLargestStep(t *testing.T) {
-	r := &experiment.DerivativeChecks{Steps: []float64{.1, .01}, Checks: []experiment.DerivativeCheck{{Example: "e", Input: "λ1", VJP: 1, Difference: []float64{1.5, 1.25}}}}
-	for _, s := range DerivativeErrors(r).Panels[0][0].series {
-		if s.name == "λ₁" {
-			if line := s.stretches[0]; line[1][0] != math.Log10(r.Steps[0]) || line[1][1] != math.Log10(.5) {
+	r := &differentiability.DerivativeChecks{Steps: []float64{.1, .01}, Checks: []differentiability.DerivativeCheck{{Example: "e", Input: "λ1", VJP: 1, Difference: []float64{1.5, 1.25}}}}
+	for _, s := range DerivativeErrors(r).Panels[0][0].Series {
+		if s.Name == "λ₁" {
+			if line := s.Stretches[0]; line[1][0] != math.Log10(r.Steps[0]) || line[1][1] != math.Log10(.5) {
 				t.Errorf("the line ends at %v", line[1])
 			}
 			return

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"cvgm/cvgm/experiment"
+	"cvgm/cvgm/experiment/registry"
 	"cvgm/synth"
 )
 
@@ -16,7 +17,7 @@ var draws = flag.Int("draws", 3, "random small runs of each experiment")
 // Random small runs of every experiment give outputs of which none is blank, clipped or
 // without its legend.
 func TestRandomSmallRuns(t *testing.T) {
-	for _, e := range experiment.All() {
+	for _, e := range registry.All() {
 		t.Run(e.Name, func(t *testing.T) {
 			t.Parallel()
 			src := synth.NewStream(1, "figures of "+e.Name)
@@ -49,7 +50,7 @@ func TestRandomSmallRuns(t *testing.T) {
 // Empty lists of parameters, one at a time, give results that can be drawn or that are
 // errors.
 func TestEmptyListsOfParams(t *testing.T) {
-	for _, e := range experiment.All() {
+	for _, e := range registry.All() {
 		for _, f := range experiment.Fields(e.Params()) {
 			p := e.Draw(synth.NewStream(2, "figures of "+e.Name))
 			list := reflect.ValueOf(p).Elem().FieldByName(f.Name)
@@ -70,7 +71,7 @@ func TestEmptyListsOfParams(t *testing.T) {
 // A result without any content gives errors, not panics, as does nil.
 func TestEmptyResults(t *testing.T) {
 	names := make(map[string]bool)
-	for result, of := range registry {
+	for result, of := range drawers {
 		survives(t, func() []Output {
 			all := of(reflect.New(result.Elem()).Interface())
 			for _, o := range all {

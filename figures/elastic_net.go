@@ -7,16 +7,20 @@ import (
 	"strings"
 
 	"cvgm/cvgm/experiment"
+	"cvgm/cvgm/experiment/claims"
+	"cvgm/cvgm/experiment/elasticnet"
+	"cvgm/figures/internal/chart"
+
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 )
 
 func init() {
 	// ElasticNetTable is not here: it needs both results.
-	register(func(r *experiment.ElasticNetResult) []Output {
+	register(func(r *elasticnet.ElasticNetResult) []Output {
 		return []Output{ElasticNetLearningCurves(r), ElasticNetSurfaces(r), ElasticNetEarlyStopping(r)}
 	})
-	register(func(r *experiment.ElasticNetSeeds) []Output {
+	register(func(r *elasticnet.ElasticNetSeeds) []Output {
 		return []Output{ElasticNetCVTable(r), ElasticNetBoxTable(r)}
 	})
 }
@@ -24,26 +28,26 @@ func init() {
 // ElasticNetTable is Table 1 of the paper: the test loss of the three searches
 // as the paper prints it, as the output saved with its code has it, as replayed
 // here, and over fresh data sets.
-func ElasticNetTable(r *experiment.ElasticNetResult, seeds *experiment.ElasticNetSeeds) *Table {
+func ElasticNetTable(r *elasticnet.ElasticNetResult, seeds *elasticnet.ElasticNetSeeds) *Table {
 	t := &Table{
 		Name: "table1_elastic_net", Caption: "Table 1: synthetic regression, test loss (mean squared error)",
 		Header: []string{"Method", "Paper", "Published code", "Replay", "Evaluations", fmt.Sprintf("Mean of %d seeds", seeds.Params.Seeds), "CVGM less method", "CVGM better"},
 	}
-	fresh := make(map[string]experiment.ElasticNetMethod)
+	fresh := make(map[string]elasticnet.ElasticNetMethod)
 	for _, m := range seeds.Methods {
 		fresh[m.Name] = m
 	}
 	long := r.Long
-	long.Name = nth(seeds.Methods, experiment.ElasticNetLong).Name
-	add := func(name string, loss float64, q experiment.Quoted, evaluations any) {
-		t.Rows = append(t.Rows, append([]any{name, quoted(q.Paper), quoted(q.Code), Number{Value: loss, Digits: 6}, evaluations},
-			comparison(fresh[name].TestMean, fresh[name].CVGMMinusTest, name == r.CVGM.Name)...))
+	long.Name = chart.Nth(seeds.Methods, elasticnet.ElasticNetLong).Name
+	add := func(name string, loss float64, q claims.Quoted, evaluations any) {
+		t.Rows = append(t.Rows, append([]any{name, chart.Quoted(q.Paper), chart.Quoted(q.Code), Number{Value: loss, Digits: 6}, evaluations},
+			chart.Comparison(fresh[name].TestMean, fresh[name].CVGMMinusTest, name == r.CVGM.Name)...))
 	}
-	printed := experiment.Printed
-	for k, s := range []experiment.ElasticNetSearch{r.CVGM, long, r.Exhaustive, r.Random} {
-		add(s.Name, s.Final(), []experiment.Quoted{printed.CVGM, {}, printed.Exhaustive, printed.Random}[k], len(s.CVLoss))
+	printed := claims.Printed
+	for k, s := range []elasticnet.ElasticNetSearch{r.CVGM, long, r.Exhaustive, r.Random} {
+		add(s.Name, s.Final(), []claims.Quoted{printed.CVGM, {}, printed.Exhaustive, printed.Random}[k], len(s.CVLoss))
 	}
-	add(nth(seeds.Methods, experiment.ElasticNetStart).Name, r.CVGM.TestLoss[0], experiment.Quoted{}, 1)
+	add(chart.Nth(seeds.Methods, elasticnet.ElasticNetStart).Name, r.CVGM.TestLoss[0], claims.Quoted{}, 1)
 	add("Least squares", r.LeastSquares, printed.LeastSquares, nil)
 	add("True coefficients", r.TrueCoefficients, printed.TrueCoefficients, nil)
 	t.Note = fmt.Sprintf("Means and paired differences with 95 %% confidence intervals; the last column is the share of seeds in which CVGM has the lower loss. "+
@@ -55,12 +59,12 @@ func ElasticNetTable(r *experiment.ElasticNetResult, seeds *experiment.ElasticNe
 
 // ElasticNetCVTable is what Table 1 does not show: the CV loss itself, which
 // the searches minimise, over fresh data sets.
-func ElasticNetCVTable(seeds *experiment.ElasticNetSeeds) *Table {
+func ElasticNetCVTable(seeds *elasticnet.ElasticNetSeeds) *Table {
 	t := &Table{Name: "elastic_net_cv_loss", Caption: fmt.Sprintf("Cross-validation loss reached, over %d seeds", seeds.Params.Seeds),
 		Header: []string{"Method", "Mean CV loss", "CVGM less method", "CVGM better"}}
 	for _, m := range seeds.Methods {
 		if m.CV != nil {
-			t.Rows = append(t.Rows, append([]any{m.Name}, comparison(m.CVMean, m.CVGMMinusCV, m.Name == nth(seeds.Methods, experiment.ElasticNetCVGM).Name)...))
+			t.Rows = append(t.Rows, append([]any{m.Name}, chart.Comparison(m.CVMean, m.CVGMMinusCV, m.Name == chart.Nth(seeds.Methods, elasticnet.ElasticNetCVGM).Name)...))
 		}
 	}
 	return t
@@ -68,16 +72,16 @@ func ElasticNetCVTable(seeds *experiment.ElasticNetSeeds) *Table {
 
 // ElasticNetBoxTable compares the two baselines in the box of the paper's grid and in a
 // wide one, with as many points.
-func ElasticNetBoxTable(r *experiment.ElasticNetSeeds) *Table {
+func ElasticNetBoxTable(r *elasticnet.ElasticNetSeeds) *Table {
 	p := r.Params
 	t := &Table{Name: "elastic_net_boxes", Caption: fmt.Sprintf("Exhaustive and random search in the paper's box and in a wide one, over %d seeds", p.Seeds),
 		Header: []string{"Search", "CV loss, paper's box", "wide box", "wide less paper's", "Test loss, paper's box", "wide box", "wide less paper's", "Best on an edge, paper's box", "wide box", "Best on an upper edge, paper's box", "wide box"}}
 	for k, less := range [][2]experiment.Comparison{{r.WideLess.ExhaustiveCV, r.WideLess.ExhaustiveTest}, {r.WideLess.RandomCV, r.WideLess.RandomTest}} {
-		narrow, wide := nth(r.Methods, experiment.ElasticNetExhaustive+k), nth(r.Methods, experiment.ElasticNetWideExhaustive+k)
-		row := []any{narrow.Name, estimated(narrow.CVMean, 4), estimated(wide.CVMean, 4), estimated(less[0].Difference, 4),
-			estimated(narrow.TestMean, 4), estimated(wide.TestMean, 4), estimated(less[1].Difference, 4), nil, nil, nil, nil}
+		narrow, wide := chart.Nth(r.Methods, elasticnet.ElasticNetExhaustive+k), chart.Nth(r.Methods, elasticnet.ElasticNetWideExhaustive+k)
+		row := []any{narrow.Name, chart.Estimated(narrow.CVMean, 4), chart.Estimated(wide.CVMean, 4), chart.Estimated(less[0].Difference, 4),
+			chart.Estimated(narrow.TestMean, 4), chart.Estimated(wide.TestMean, 4), chart.Estimated(less[1].Difference, 4), nil, nil, nil, nil}
 		if k == 0 {
-			row[7], row[8], row[9], row[10] = estimated(r.OnEdge, 3), estimated(r.WideOnEdge, 3), estimated(r.OnUpper, 3), estimated(r.WideOnUpper, 3)
+			row[7], row[8], row[9], row[10] = chart.Estimated(r.OnEdge, 3), chart.Estimated(r.WideOnEdge, 3), chart.Estimated(r.OnUpper, 3), chart.Estimated(r.WideOnUpper, 3)
 		}
 		t.Rows = append(t.Rows, row)
 	}
@@ -89,17 +93,17 @@ func ElasticNetBoxTable(r *experiment.ElasticNetSeeds) *Table {
 
 // ElasticNetLearningCurves is the figure "Synthetic regression data" of the
 // supplement: the test loss along the three searches.
-func ElasticNetLearningCurves(r *experiment.ElasticNetResult) *Figure {
+func ElasticNetLearningCurves(r *elasticnet.ElasticNetResult) *Figure {
 	p := NewPanel("learning curves", "", "evaluations of the CV loss", "test loss (MSE)").Grid()
 	for _, c := range []struct {
-		search experiment.ElasticNetSearch
+		search elasticnet.ElasticNetSearch
 		style  Style
 	}{
 		{r.CVGM, Style{Color: Blue, Width: 2}},
 		{r.Exhaustive, Style{Color: Vermillion, Dash: []vg.Length{6, 3}}},
 		{r.Random, Style{Color: Green, Dash: []vg.Length{2, 2}}},
 	} {
-		p.Line(c.search.Name, oneTo(len(c.search.TestLoss)), c.search.TestLoss, c.style)
+		p.Line(c.search.Name, chart.OneTo(len(c.search.TestLoss)), c.search.TestLoss, c.style)
 	}
 	p.HLine("Least squares", r.LeastSquares, Style{Color: Grey, Width: 1, Dash: []vg.Length{8, 2, 2, 2}})
 	p.HLine("True coefficients", r.TrueCoefficients, Style{Color: Black, Width: 1, Dash: []vg.Length{1, 3}})
@@ -110,7 +114,7 @@ func ElasticNetLearningCurves(r *experiment.ElasticNetResult) *Figure {
 
 // ElasticNetSurfaces shows what the searches walk on and what they are judged
 // by: CV loss and test loss over (λ1, λ2), with the points of each search.
-func ElasticNetSurfaces(r *experiment.ElasticNetResult) *Figure {
+func ElasticNetSurfaces(r *elasticnet.ElasticNetResult) *Figure {
 	cv, _, _ := lowest(r.Surface.CV)
 	test, _, _ := lowest(r.Surface.Test)
 	f := &Figure{Name: "elastic_net_surfaces", Width: 10 * vg.Inch, Height: 4.6 * vg.Inch, Legend: LegendBelow, Panels: [][]*Panel{nil},
@@ -127,10 +131,10 @@ func ElasticNetSurfaces(r *experiment.ElasticNetResult) *Figure {
 			onSurface(p.Line, fmt.Sprintf("CVGM, steps %d to %d", end, len(r.Long.Lambda)), axes, r.Long.Lambda[max(end-1, 0):], Style{Color: Blue, Width: 1.2, Dash: []vg.Length{3, 2}})
 		}
 		onSurface(p.Line, r.CVGM.Name, axes, r.CVGM.Lambda, Style{Color: Blue, Width: 2.5})
-		onSurface(p.Scatter, "start of CVGM", axes, r.CVGM.Lambda[:min(1, len(r.CVGM.Lambda))], startStyle)
-		onSurface(p.Scatter, "end of CVGM", axes, r.CVGM.Lambda[max(len(r.CVGM.Lambda)-1, 0):], endStyle)
+		onSurface(p.Scatter, "start of CVGM", axes, r.CVGM.Lambda[:min(1, len(r.CVGM.Lambda))], chart.StartStyle)
+		onSurface(p.Scatter, "end of CVGM", axes, r.CVGM.Lambda[max(len(r.CVGM.Lambda)-1, 0):], chart.EndStyle)
 		_, i, j := lowest(surface.z)
-		onSurface(p.Scatter, "lowest on the grid", axes, [][2]float64{{nth(axes[0], i), nth(axes[1], j)}}, Style{Color: Black, Glyph: draw.CrossGlyph{}, GlyphRadius: 4})
+		onSurface(p.Scatter, "lowest on the grid", axes, [][2]float64{{chart.Nth(axes[0], i), chart.Nth(axes[1], j)}}, Style{Color: Black, Glyph: draw.CrossGlyph{}, GlyphRadius: 4})
 		f.Panels[0] = append(f.Panels[0], p)
 	}
 	return f
@@ -138,10 +142,10 @@ func ElasticNetSurfaces(r *experiment.ElasticNetResult) *Figure {
 
 // ElasticNetEarlyStopping shows both losses along CVGM's long run: the CV loss
 // falls all the way, the test loss does not.
-func ElasticNetEarlyStopping(r *experiment.ElasticNetResult) *Figure {
+func ElasticNetEarlyStopping(r *elasticnet.ElasticNetResult) *Figure {
 	p := NewPanel("long run", "", "steps of CVGM", "mean squared error").Grid().LogAxes(true, false)
-	steps := Log10s(oneTo(len(r.Long.CVLoss)))
-	p.Line("CV loss", steps, r.Long.CVLoss, cvStyle)
+	steps := Log10s(chart.OneTo(len(r.Long.CVLoss)))
+	p.Line("CV loss", steps, r.Long.CVLoss, chart.CVStyle)
 	p.Line("test loss", steps, r.Long.TestLoss, Style{Color: Blue, Width: 2})
 	p.VLine(fmt.Sprintf("end of CVGM in Table 1 (step %d)", len(r.CVGM.CVLoss)), math.Log10(float64(len(r.CVGM.CVLoss))), Style{Color: Grey, Width: 1, Dash: []vg.Length{2, 2}})
 	return &Figure{Name: "elastic_net_early_stopping", Width: 5.5 * vg.Inch, Height: 3.6 * vg.Inch, Legend: LegendBelow, Panels: [][]*Panel{{p}},
@@ -167,7 +171,7 @@ func onSurface[P [2]float64 | []float64](plot func(name string, xs, ys []float64
 func coordinates[P [2]float64 | []float64](axes [][]float64, points []P) (x, y []float64) {
 	log := func(k int) []float64 {
 		axis := slices.Sorted(slices.Values(axes[k]))
-		return mapped(points, func(v P) float64 { return math.Log10(min(max(v[k], nth(axis, 0)), nth(axis, len(axis)-1))) })
+		return chart.Mapped(points, func(v P) float64 { return math.Log10(min(max(v[k], chart.Nth(axis, 0)), chart.Nth(axis, len(axis)-1))) })
 	}
 	return log(0), log(1)
 }
@@ -177,7 +181,7 @@ func lowest(z [][]float64) (v float64, i, j int) {
 	v = math.NaN()
 	for a, row := range z {
 		for b, x := range row {
-			if drawable(x) && !(x >= v) {
+			if chart.Drawable(x) && !(x >= v) {
 				v, i, j = x, a, b
 			}
 		}
@@ -191,7 +195,7 @@ var rises = []float64{.2, .5, 1, 2, 5, 10, 20, 50, 100, 200}
 // LevelsAboveMinimum returns contour levels that lie ever further apart.
 func LevelsAboveMinimum(z [][]float64) []float64 {
 	low, _, _ := lowest(z)
-	return mapped(rises, func(rise float64) float64 { return low * (1 + rise/100) })
+	return chart.Mapped(rises, func(rise float64) float64 { return low * (1 + rise/100) })
 }
 
 // list returns numbers in a format, with commas between.

@@ -4,14 +4,17 @@ import (
 	"fmt"
 	"math"
 
-	"cvgm/cvgm/experiment"
+	"cvgm/cvgm/experiment/differentiability"
+	"cvgm/cvgm/experiment/elasticnet"
+	"cvgm/cvgm/experiment/stability"
+	"cvgm/figures/internal/chart"
 
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 )
 
 func init() {
-	register(func(r *experiment.ErrataResult) []Output {
+	register(func(r *differentiability.ErrataResult) []Output {
 		return []Output{IncompleteJacobian(r), JacobianTable(r), ErrataTable(r, nil)}
 	})
 }
@@ -19,7 +22,7 @@ func init() {
 // IncompleteJacobian shows where the loss on fresh examples would push each
 // training example of a logistic regression: by the complete Jacobian, and by
 // the one that the paper prints.
-func IncompleteJacobian(r *experiment.ErrataResult) *Figure {
+func IncompleteJacobian(r *differentiability.ErrataResult) *Figure {
 	e := r.Jacobian
 	p := NewPanel("arrows", "", "x₁", "x₂")
 	p.Equal = true
@@ -40,7 +43,7 @@ func IncompleteJacobian(r *experiment.ErrataResult) *Figure {
 		for i := range e.Data.Y {
 			dx, dy = append(dx, scale*a.at(i, 0)), append(dy, scale*a.at(i, 1))
 		}
-		p.arrows(a.name, x, y, dx, dy, a.style)
+		p.Arrows(a.name, x, y, dx, dy, a.style)
 	}
 	return &Figure{Name: "incomplete_jacobian", Width: 5.6 * vg.Inch, Height: 5.4 * vg.Inch, Legend: LegendBelow, Panels: [][]*Panel{{p}},
 		Caption: "Logistic regression: the direction in which a move of each training example lowers the loss on fresh examples, by the complete Jacobian ∂θ/∂x and by the one that the paper prints. Each arrow starts at its example. Lengths are in proportion to the derivatives, with one factor for all arrows."}
@@ -59,13 +62,13 @@ func (arrowGlyph) DrawGlyph(c *draw.Canvas, s draw.GlyphStyle, at vg.Point) {
 }
 
 // JacobianTable is the same in numbers.
-func JacobianTable(r *experiment.ErrataResult) *Table {
+func JacobianTable(r *differentiability.ErrataResult) *Table {
 	e := r.Jacobian
 	return &Table{
 		Name: "jacobian_errors", Caption: "Logistic regression: the Jacobian ∂θ/∂X as printed and complete",
 		Header: []string{"", "complete", "as printed"},
 		Rows: [][]any{
-			{"distance from central differences, relative", formatExp(e.CompleteError), Number{Value: e.PrintedError, Digits: 3}},
+			{"distance from central differences, relative", chart.FormatExp(e.CompleteError), Number{Value: e.PrintedError, Digits: 3}},
 			{"cosine with the complete Jacobian", Number{Value: 1, Digits: 3}, Number{Value: e.Cosine, Digits: 3}},
 			{"cosine of the gradients of the loss on fresh examples", Number{Value: 1, Digits: 3}, Number{Value: e.GradientCosine, Digits: 3}},
 			{"examples pushed against the complete gradient", "0.0 %", fmt.Sprintf("%.1f %%", 100*e.OpposedShare)},
@@ -75,7 +78,7 @@ func JacobianTable(r *experiment.ErrataResult) *Table {
 
 // ErrataTable lists what the paper prints wrongly, quoted, with the numbers or the argument that
 // prove it. The stability row needs the stability's result; nil leaves it out.
-func ErrataTable(r *experiment.ErrataResult, stability *experiment.StabilityResult) *Table {
+func ErrataTable(r *differentiability.ErrataResult, stability *stability.StabilityResult) *Table {
 	t := &Table{
 		Name: "errata", Caption: "Errata of the paper, each with its proof",
 		Header: []string{"Place", "Printed", "Right", "Proof or measurement"},
@@ -83,7 +86,7 @@ func ErrataTable(r *experiment.ErrataResult, stability *experiment.StabilityResu
 	add := func(place, printed, right, format string, values ...any) {
 		t.Rows = append(t.Rows, []any{place, quotation(printed), right, fmt.Sprintf(format, values...)})
 	}
-	first := experiment.DefaultElasticNet()
+	first := elasticnet.DefaultElasticNet()
 	add("1 Introduction", "𝒯ⱼ ∪ 𝒱ⱼ = [n]", "𝒯ⱼ ∪ 𝒱ⱼ = [N]", "N counts the examples and n the features: %d and %d in the first experiment", first.Train, first.Features)
 	add("1 Introduction", "provided Tⱼ form a partition of {1,…,N} and |Tⱼ| = N−N/K", "provided the 𝒱ⱼ do",
 		"K sets of N − N/K examples hold (K−1)·N in all")

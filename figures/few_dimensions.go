@@ -3,16 +3,17 @@ package figures
 import (
 	"fmt"
 
-	"cvgm/cvgm/experiment"
+	"cvgm/cvgm/experiment/searches"
+	"cvgm/figures/internal/chart"
 )
 
 func init() {
-	register(func(r *experiment.FewDimensionsResult) []Output { return []Output{FewDimensionsTable(r)} })
+	register(func(r *searches.FewDimensionsResult) []Output { return []Output{FewDimensionsTable(r)} })
 }
 
 // FewDimensionsTable compares random with exhaustive search by the number of
 // hyperparameters that matter.
-func FewDimensionsTable(r *experiment.FewDimensionsResult) *Table {
+func FewDimensionsTable(r *searches.FewDimensionsResult) *Table {
 	p := r.Params
 	t := &Table{
 		Name: "few_dimensions", Caption: fmt.Sprintf("Random and exhaustive search for %d hyperparameters, %d evaluations of each, over %d data sets", p.Hyperparameters, r.Points, p.DataSets),
@@ -21,7 +22,7 @@ func FewDimensionsTable(r *experiment.FewDimensionsResult) *Table {
 			"Means over the same data sets and splits, with 95 %% confidence intervals; a tie counts half.", p.PerAxis),
 	}
 	for _, row := range r.Rows {
-		t.Rows = append(t.Rows, []any{row.Matter, estimated(row.RandomLess.Difference, 4), fmt.Sprintf("%.0f %%", 100*row.RandomLess.Wins)})
+		t.Rows = append(t.Rows, []any{row.Matter, chart.Estimated(row.RandomLess.Difference, 4), fmt.Sprintf("%.0f %%", 100*row.RandomLess.Wins)})
 	}
 	return t
 }

@@ -19,6 +19,9 @@ import (
 	"unicode"
 
 	"cvgm/cvgm/experiment"
+	"cvgm/cvgm/experiment/claims"
+	"cvgm/cvgm/experiment/elasticnet"
+	"cvgm/figures/internal/chart"
 
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
@@ -138,7 +141,7 @@ func TestOutputsThatCannotBeDrawn(t *testing.T) {
 		`f: panel "panel": series "l": columns of lengths [2 3]`:     figure(func(p *Panel) { p.Line("l", two, three, Style{}) }),
 		`f: panel "panel": series "s": columns of lengths [2 0]`:     figure(func(p *Panel) { p.Scatter("s", two, nil, Style{}) }),
 		`f: panel "panel": series "b": columns of lengths [2 2 3]`:   figure(func(p *Panel) { p.Band("b", two, two, three, Style{}) }),
-		`f: panel "panel": series "a": columns of lengths [2 2 2 3]`: figure(func(p *Panel) { p.arrows("a", two, two, two, three, Style{}) }),
+		`f: panel "panel": series "a": columns of lengths [2 2 2 3]`: figure(func(p *Panel) { p.Arrows("a", two, two, two, three, Style{}) }),
 		`f: panel "panel": series "z": columns of lengths [2 1]`:     figure(func(p *Panel) { p.Surface("z", two, three, make([][]float64, 1), nil) }),
 		`f: panel "panel": series "c": columns of lengths [3 0]`:     figure(func(p *Panel) { p.Contour("c", two, three, make([][]float64, 2), 0, Style{}) }),
 		`table t: row 1: 1 cells under 2 headings`:                   &Table{Name: "t", Header: []string{"a", "b"}, Rows: [][]any{{"x"}}},
@@ -177,11 +180,11 @@ func TestGaps(t *testing.T) {
 		p.Band("band", x, y, y, Style{})
 		p.Scatter("marks", y, x, Style{})
 	}
-	if got := axesOf(p.plot); got != (box{0, 7, 0, 7}) {
+	if got := chart.AxesOf(p.Plot); got != (chart.Box{Xmin: 0, Xmax: 7, Ymin: 0, Ymax: 7}) {
 		t.Errorf("the data span %v", got)
 	}
 	var lengths []int
-	for _, stretch := range p.series[0].stretches {
+	for _, stretch := range p.Series[0].Stretches {
 		lengths = append(lengths, len(stretch))
 	}
 	if !slices.Equal(lengths, []int{2, 1, 2}) {
@@ -189,11 +192,11 @@ func TestGaps(t *testing.T) {
 	}
 	checkFigure(t, &Figure{Width: 3 * vg.Inch, Height: 2 * vg.Inch, Legend: LegendRight, Panels: [][]*Panel{{p}}})
 	// A cell that is not finite is not painted, nor does a contour cross it.
-	grid := &surface{[]float64{0, 1, 2}, []float64{0, 1}, [][]float64{{1, 1}, {3, math.NaN()}, {5, 5}}}
-	if lines := grid.contour(2); len(lines) != 0 {
+	grid := &chart.Surface{Xs: []float64{0, 1, 2}, Ys: []float64{0, 1}, Values: [][]float64{{1, 1}, {3, math.NaN()}, {5, 5}}}
+	if lines := grid.Contour(2); len(lines) != 0 {
 		t.Errorf("contours %v cross cells with a corner that is not known", lines)
 	}
-	if h := grid.heat(); h.Min != 0 || h.Max != math.Log(5) || h.NaN != nil {
+	if h := grid.Heat(); h.Min != 0 || h.Max != math.Log(5) || h.NaN != nil {
 		t.Errorf("the shades run from %v to %v, with %v for NaN", h.Min, h.Max, h.NaN)
 	}
 }
@@ -219,16 +222,16 @@ func TestReferenceLinesCrossTheirPanel(t *testing.T) {
 	p.VLine("right", 20, Style{})
 	p.Across("diagonal", 10, -1, 0, Style{}) // y = 10 x
 	p.Across("elsewhere", 1, 1, -50, Style{})
-	axes := p.axes()
-	if got := len(p.legend(axes)); got != 4 {
+	axes := p.Axes()
+	if got := len(p.LegendEntries(axes)); got != 4 {
 		t.Errorf("%d of the series are in the legend, want all but the one that is not seen", got)
 	}
-	if axes != (box{0, 20, -8, 208}) {
+	if axes != (chart.Box{Xmin: 0, Xmax: 20, Ymin: -8, Ymax: 208}) {
 		t.Errorf("the axes are %v", axes)
 	}
 	ends := make(map[string]plotter.XYs)
-	for _, s := range p.series[1:] {
-		ends[s.name] = s.across.ends(axes)
+	for _, s := range p.Series[1:] {
+		ends[s.Name] = s.Across.Ends(axes)
 	}
 	want := map[string]plotter.XYs{
 		"above": {{X: 0, Y: 200}, {X: 20, Y: 200}}, "right": {{X: 20, Y: -8}, {X: 20, Y: 208}}, "diagonal": {{X: 0, Y: 0}, {X: 20, Y: 200}}, "elsewhere": nil,
@@ -240,7 +243,7 @@ func TestReferenceLinesCrossTheirPanel(t *testing.T) {
 
 // Headroom makes room for a legend.
 func TestLegendsHideNothing(t *testing.T) {
-	x := oneTo(50)
+	x := chart.OneTo(50)
 	for name, f := range map[string]func(x float64) float64{
 		"rising":   func(x float64) float64 { return x },
 		"falling":  func(x float64) float64 { return -x },
@@ -269,9 +272,9 @@ func TestSameAxes(t *testing.T) {
 	}
 	f := &Figure{Width: 6 * vg.Inch, Height: 2 * vg.Inch, Legend: LegendRight, SameAxes: true, Panels: [][]*Panel{row}}
 	checkFigure(t, f)
-	f.layOut(draw.New(vgsvg.New(f.Width, f.Height)), func(p *Panel, _ draw.Canvas, axes box) {
-		if want := (box{0, 3, -2.12, 1.12}); axes != want {
-			t.Errorf("panel %s has the axes %v, want %v", p.name, axes, want)
+	f.LayOut(draw.New(vgsvg.New(f.Width, f.Height)), func(p *Panel, _ draw.Canvas, axes chart.Box) {
+		if want := (chart.Box{Xmin: 0, Xmax: 3, Ymin: -2.12, Ymax: 1.12}); axes != want {
+			t.Errorf("panel %s has the axes %v, want %v", p.Name, axes, want)
 		}
 	})
 }
@@ -281,7 +284,7 @@ func TestTableFormats(t *testing.T) {
 		{"λ1 & co", Number{Value: -1.23456, Digits: 2, Margin: .056}},
 		{"count", 12},
 		{"silent", nil},
-		{"quoted", quoted("1.0800000001")},
+		{"quoted", chart.Quoted("1.0800000001")},
 		{"tiny", Number{Value: 6.54e-10, Digits: 4}},
 		{"huge", Number{Value: -4.5e84, Digits: 4}},
 		{"no sign", Number{Value: -3e-8, Digits: 2, Margin: .0625}},
@@ -322,7 +325,7 @@ func TestRoundTicks(t *testing.T) {
 		want      string
 	}{{0, 101, "0 20 40 60 80 100"}, {.94, 1.42, "1.0 1.1 1.2 1.3 1.4"}, {-3, 3, "−3 −2 −1 0 1 2 3"}, {-2e7, 2e7, "−2·10⁷ −10⁷ 0 10⁷ 2·10⁷"}, {0, 1e-3, "0.0000 0.0002 0.0004 0.0006 0.0008 0.0010"}, {2, 2, "2"}} {
 		var labels []string
-		for _, tick := range (roundTicks{}).Ticks(c.low, c.high) {
+		for _, tick := range (chart.RoundTicks{}).Ticks(c.low, c.high) {
 			labels = append(labels, tick.Label)
 		}
 		if got := strings.Join(labels, " "); got != c.want {
@@ -333,30 +336,30 @@ func TestRoundTicks(t *testing.T) {
 
 // Every figure and table of the elastic net draws from small and odd Results.
 func TestElasticNetOutputs(t *testing.T) {
-	for name, change := range map[string]func(p *experiment.ElasticNetParams){
-		"small":           func(p *experiment.ElasticNetParams) {},
-		"one step":        func(p *experiment.ElasticNetParams) { p.Seed, p.Steps, p.LongSteps, p.RandomPoints = 7, 1, 1, 1 },
-		"off the surface": func(p *experiment.ElasticNetParams) { p.Seed, p.StepSize, p.BoxLow, p.BoxHigh = 3, 50, -7, 3 },
-		"long run is short": func(p *experiment.ElasticNetParams) {
+	for name, change := range map[string]func(p *elasticnet.ElasticNetParams){
+		"small":           func(p *elasticnet.ElasticNetParams) {},
+		"one step":        func(p *elasticnet.ElasticNetParams) { p.Seed, p.Steps, p.LongSteps, p.RandomPoints = 7, 1, 1, 1 },
+		"off the surface": func(p *elasticnet.ElasticNetParams) { p.Seed, p.StepSize, p.BoxLow, p.BoxHigh = 3, 50, -7, 3 },
+		"long run is short": func(p *elasticnet.ElasticNetParams) {
 			p.Seed, p.Steps, p.LongSteps, p.Features, p.Informative, p.DiscardedInformative = 5, 12, 4, 3, 1, 2
 		},
-		"no noise":        func(p *experiment.ElasticNetParams) { p.Noise, p.Train = 0, 40 },
-		"constant labels": func(p *experiment.ElasticNetParams) { p.Noise, p.Scale = 0, 1e300 },
+		"no noise":        func(p *elasticnet.ElasticNetParams) { p.Noise, p.Train = 0, 40 },
+		"constant labels": func(p *elasticnet.ElasticNetParams) { p.Noise, p.Scale = 0, 1e300 },
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := experiment.DefaultElasticNet()
+			p := elasticnet.DefaultElasticNet()
 			p.Samples, p.K, p.Steps, p.GridPoints, p.RandomPoints, p.LongSteps, p.SurfacePoints = 60, 4, 5, 3, 6, 8, 5
 			change(&p)
-			q := experiment.ElasticNetSeedsParams{RegressionData: p.RegressionData, PenaltyCVGM: p.PenaltyCVGM,
+			q := elasticnet.ElasticNetSeedsParams{RegressionData: p.RegressionData, PenaltyCVGM: p.PenaltyCVGM,
 				Steps: p.Steps, LongSteps: p.LongSteps, SearchBox: p.SearchBox, WideLow: -5, WideHigh: 1, Evaluations: 5, Seeds: map[bool]int{true: 1, false: 3}[name == "one step"]}
-			r := ran[*experiment.ElasticNetResult](t)(p.Run(t.Context()))
-			seeds := ran[*experiment.ElasticNetSeeds](t)(q.Run(t.Context()))
+			r := ran[*elasticnet.ElasticNetResult](t)(p.Run(t.Context()))
+			seeds := ran[*elasticnet.ElasticNetSeeds](t)(q.Run(t.Context()))
 			testOutputs(t, r, map[string]string{
-				"table1_elastic_net":          formatFull(r.Random.Final()),
-				"elastic_net_learning_curves": formatFull(r.LeastSquares),
-			}, func(r *experiment.ElasticNetResult) Output { return ElasticNetTable(r, seeds) })
-			testOutputs(t, seeds, map[string]string{"elastic_net_cv_loss": formatFull(seeds.Methods[experiment.ElasticNetRandom].CVMean.Mean)},
-				func(seeds *experiment.ElasticNetSeeds) Output { return ElasticNetTable(r, seeds) })
+				"table1_elastic_net":          chart.FormatFull(r.Random.Final()),
+				"elastic_net_learning_curves": chart.FormatFull(r.LeastSquares),
+			}, func(r *elasticnet.ElasticNetResult) Output { return ElasticNetTable(r, seeds) })
+			testOutputs(t, seeds, map[string]string{"elastic_net_cv_loss": chart.FormatFull(seeds.Methods[elasticnet.ElasticNetRandom].CVMean.Mean)},
+				func(seeds *elasticnet.ElasticNetSeeds) Output { return ElasticNetTable(r, seeds) })
 		})
 	}
 }
@@ -369,16 +372,16 @@ func TestContourOfACircleAndOfASaddle(t *testing.T) {
 	for j := range ys {
 		ys[j] = -1.5 + .1*float64(j)
 	}
-	grid := func(f func(x, y float64) float64) *surface {
+	grid := func(f func(x, y float64) float64) *chart.Surface {
 		z := make([][]float64, len(xs))
 		for i, x := range xs {
 			for _, y := range ys {
 				z[i] = append(z[i], f(x, y))
 			}
 		}
-		return &surface{xs, ys, z}
+		return &chart.Surface{Xs: xs, Ys: ys, Values: z}
 	}
-	circle := grid(func(x, y float64) float64 { return x*x + y*y }).contour(1)
+	circle := grid(func(x, y float64) float64 { return x*x + y*y }).Contour(1)
 	if len(circle) != 1 || circle[0][0] != circle[0][len(circle[0])-1] {
 		t.Fatalf("a circle gives %d lines", len(circle))
 	}
@@ -387,7 +390,7 @@ func TestContourOfACircleAndOfASaddle(t *testing.T) {
 			t.Errorf("the circle runs through radius %v", r)
 		}
 	}
-	saddle := grid(func(x, y float64) float64 { return (x + .01) * (y + .02) }).contour(0)
+	saddle := grid(func(x, y float64) float64 { return (x + .01) * (y + .02) }).Contour(0)
 	if len(saddle) != 2 {
 		t.Errorf("a saddle gives %d lines", len(saddle))
 	}
@@ -398,21 +401,21 @@ func TestContourOfACircleAndOfASaddle(t *testing.T) {
 			}
 		}
 	}
-	if flat := grid(func(x, y float64) float64 { return 1 }).contour(1); len(flat) != 0 {
+	if flat := grid(func(x, y float64) float64 { return 1 }).Contour(1); len(flat) != 0 {
 		t.Errorf("a flat surface gives %d lines", len(flat))
 	}
 }
 
 func TestClaimsTables(t *testing.T) {
 	once := func(v float64) experiment.Estimate { return experiment.Estimate{Mean: v, Margin: math.NaN(), N: 1} }
-	claims := []experiment.Claim{
-		{Section: "Table 1", Sentence: "s", Verdict: experiment.Differs, Measured: []experiment.Measurement{
-			{Text: "a", Setting: "30 rows", Quoted: experiment.Quoted{Paper: "1.080"}, Ours: once(1.07797), Rule: "r", Verdict: experiment.Differs, Remark: "See the errata in 05_differentiability."},
-			{Text: "b", Ours: once(322), Rule: "r", Verdict: experiment.Confirmed, Control: &experiment.Control{Text: "more", Ours: once(323), Verdict: experiment.Differs}},
+	claims := []claims.Claim{
+		{Section: "Table 1", Sentence: "s", Verdict: claims.Differs, Measured: []claims.Measurement{
+			{Text: "a", Setting: "30 rows", Quoted: claims.Quoted{Paper: "1.080"}, Ours: once(1.07797), Rule: "r", Verdict: claims.Differs, Remark: "See the errata in 05_differentiability."},
+			{Text: "b", Ours: once(322), Rule: "r", Verdict: claims.Confirmed, Control: &claims.Control{Text: "more", Ours: once(323), Verdict: claims.Differs}},
 		}},
-		{Section: "2", Sentence: "t", Verdict: experiment.NotTestable, Measured: []experiment.Measurement{
-			{Text: "c", Ours: experiment.Estimate{Mean: .5, Margin: .25, N: 9}, Rule: "r", Verdict: experiment.Confirmed, Aside: true},
-			{Text: "d", Ours: once(math.NaN()), Verdict: experiment.NotTestable},
+		{Section: "2", Sentence: "t", Verdict: claims.NotTestable, Measured: []claims.Measurement{
+			{Text: "c", Ours: experiment.Estimate{Mean: .5, Margin: .25, N: 9}, Rule: "r", Verdict: claims.Confirmed, Aside: true},
+			{Text: "d", Ours: once(math.NaN()), Verdict: claims.NotTestable},
 		}},
 	}
 	all := ClaimsTable(claims).CSV()
@@ -449,8 +452,8 @@ func TestLettersOfLaTeXTables(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, r := range string(text) { // escaped here: what is committed shows no change of latexEscapes
-			if strings.ContainsFunc(latexEscapes.Replace(string(r)), func(r rune) bool { return r > unicode.MaxASCII }) {
+		for _, r := range string(text) { // escaped here: what is committed shows no change of chart.LatexEscapes
+			if strings.ContainsFunc(chart.LatexEscapes.Replace(string(r)), func(r rune) bool { return r > unicode.MaxASCII }) {
 				t.Errorf("%s holds the letter %q: add it to latexEscapes", path, r)
 			}
 		}

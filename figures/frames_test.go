@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"cvgm/figures/internal/chart"
+
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 	"gonum.org/v1/plot/vg/vgsvg"
@@ -32,16 +34,16 @@ func TestFramesAreEqual(t *testing.T) {
 			}
 		}
 		frames := make(map[string]vg.Rectangle)
-		f.layOut(draw.New(vgsvg.New(f.Width, f.Height)), func(p *Panel, cell draw.Canvas, axes box) {
-			q, cell, _ := p.layOut(cell, axes, newLegend(nil))
-			frames[p.name] = q.DataCanvas(cell).Rectangle
+		f.LayOut(draw.New(vgsvg.New(f.Width, f.Height)), func(p *Panel, cell draw.Canvas, axes chart.Box) {
+			q, cell, _ := p.LayOut(cell, axes, chart.NewLegend(nil))
+			frames[p.Name] = q.DataCanvas(cell).Rectangle
 		})
-		first := frames[f.Panels[0][0].name]
+		first := frames[f.Panels[0][0].Name]
 		for i, row := range f.Panels {
 			for j, p := range row {
-				frame := frames[p.name]
+				frame := frames[p.Name]
 				size, of := frame.Size(), first.Size()
-				if math.Abs(float64(size.X-of.X)) > .5 || math.Abs(float64(size.Y-of.Y)) > .5 || math.Abs(float64(frame.Max.Y-frames[row[0].name].Max.Y)) > .5 {
+				if math.Abs(float64(size.X-of.X)) > .5 || math.Abs(float64(size.Y-of.Y)) > .5 || math.Abs(float64(frame.Max.Y-frames[row[0].Name].Max.Y)) > .5 {
 					t.Errorf("%d×%d panels: the frame in row %d, column %d is %v, the first is %v", rows, columns, i, j, frame, first)
 				}
 			}
@@ -55,12 +57,12 @@ func TestNamesAreAtTheRightEnds(t *testing.T) {
 	p.Direct = true
 	p.Line("backwards", []float64{3, 2, 1}, []float64{5, 6, 7}, Style{})
 	p.Line("forwards", []float64{1, 2, math.NaN(), 3}, []float64{5, 6, 7, 8}, Style{})
-	for _, l := range p.directLabels() {
-		if l.end[0] != 3 {
-			t.Errorf("%s: the name is beside x = %v", l.name, l.end[0])
+	for _, l := range p.DirectLabels() {
+		if l.End[0] != 3 {
+			t.Errorf("%s: the name is beside x = %v", l.Name, l.End[0])
 		}
 	}
-	if n := len(p.directLabels()); n != 2 {
+	if n := len(p.DirectLabels()); n != 2 {
 		t.Errorf("%d names", n)
 	}
 }
@@ -75,32 +77,32 @@ func TestRowsOfKeys(t *testing.T) {
 			entries = append(entries, LegendEntry{Name: strings.Repeat("m", src.IntN(25)), Style: Style{GlyphRadius: vg.Length(3 * src.IntN(2))}})
 		}
 		const width = 300
-		rows, widths := keyRows(entries, width)
-		greedy := brokenAt(entries, width)
+		rows, widths := chart.KeyRows(entries, width)
+		greedy := chart.BrokenAt(entries, width)
 		if len(rows) != len(greedy) || len(widths) != len(rows) {
 			t.Fatalf("%d rows, %d widths, %d rows suffice", len(rows), len(widths), len(greedy))
 		}
 		if !slices.EqualFunc(slices.Concat(rows...), entries, func(a, b LegendEntry) bool { return a.Name == b.Name }) {
 			t.Fatal("entries are lost or in another order")
 		}
-		if len(rows) > 0 && slices.Max(widths) > max(slices.Max(mapped(greedy, rowWidth)), width) {
+		if len(rows) > 0 && slices.Max(widths) > max(slices.Max(chart.Mapped(greedy, chart.RowWidth)), width) {
 			t.Errorf("rows of widths %v", widths)
 		}
 	}
 	four := slices.Repeat([]LegendEntry{{Name: "twelve chars"}}, 4)
-	if rows, _ := keyRows(four, 3.5*four[0].width()); len(rows) != 2 || len(rows[0]) != 2 {
+	if rows, _ := chart.KeyRows(four, 3.5*four[0].KeyWidth()); len(rows) != 2 || len(rows[0]) != 2 {
 		t.Errorf("four equal entries stand in rows of %d and %d", len(rows[0]), len(rows[len(rows)-1]))
 	}
 }
 
 // Scripts are small letters above or below the line, drawn with letters that the font has.
 func TestScripts(t *testing.T) {
-	got := runsOf("E[Rₑₘₚ] of λ₁₀ at 5·10⁻⁹")
-	want := []run{{"E[R", 0}, {"emp", -subscriptDrop}, {"] of λ", 0}, {"10", -subscriptDrop}, {" at 5·10", 0}, {"−9", superscriptRise}}
+	got := chart.RunsOf("E[Rₑₘₚ] of λ₁₀ at 5·10⁻⁹")
+	want := []chart.Run{{Text: "E[R", Rise: 0}, {Text: "emp", Rise: -chart.SubscriptDrop}, {Text: "] of λ", Rise: 0}, {Text: "10", Rise: -chart.SubscriptDrop}, {Text: " at 5·10", Rise: 0}, {Text: "−9", Rise: chart.SuperscriptRise}}
 	if !slices.Equal(got, want) {
 		t.Errorf("the runs are %v", got)
 	}
-	s := keyText()
+	s := chart.KeyText()
 	if plain, small := s.Width("R"), s.Width("Rₑₘₚ"); !(plain < small && small < s.Width("Remp")) {
 		t.Errorf("Rₑₘₚ takes %v, R %v, Remp %v", small, plain, s.Width("Remp"))
 	}

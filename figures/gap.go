@@ -3,20 +3,21 @@ package figures
 import (
 	"fmt"
 
-	"cvgm/cvgm/experiment"
+	"cvgm/cvgm/experiment/splits"
+	"cvgm/figures/internal/chart"
 
 	"gonum.org/v1/plot/vg"
 )
 
 func init() {
-	register(func(r *experiment.GapResult) []Output {
+	register(func(r *splits.GapResult) []Output {
 		return []Output{GapTable(r), GapCurves(r)}
 	})
 }
 
 // GapTable lists the risk less the CV loss, the risk at the end of the search, and the risk
 // after stopping by the nested estimate.
-func GapTable(r *experiment.GapResult) *Table {
+func GapTable(r *splits.GapResult) *Table {
 	p := r.Params
 	t := &Table{
 		Name: "cv_gap_stopping", Caption: fmt.Sprintf("Over-fitting of the CV loss, over %d data sets", p.DataSets),
@@ -26,14 +27,14 @@ func GapTable(r *experiment.GapResult) *Table {
 			p.Folds, p.Patience, p.Budget),
 	}
 	for _, g := range r.Problems {
-		t.Rows = append(t.Rows, []any{fmt.Sprint(g.Hyperparameters), estimated(g.Gap, 3), estimated(g.AtEnd, 3), estimated(g.Stopped, 3),
-			estimated(g.StoppedMinusEnd.Difference, 3), fmt.Sprintf("%.0f %%", 100*g.StoppedMinusEnd.Wins), estimated(g.Lowest, 3), estimated(g.Evaluations, 0)})
+		t.Rows = append(t.Rows, []any{fmt.Sprint(g.Hyperparameters), chart.Estimated(g.Gap, 3), chart.Estimated(g.AtEnd, 3), chart.Estimated(g.Stopped, 3),
+			chart.Estimated(g.StoppedMinusEnd.Difference, 3), fmt.Sprintf("%.0f %%", 100*g.StoppedMinusEnd.Wins), chart.Estimated(g.Lowest, 3), chart.Estimated(g.Evaluations, 0)})
 	}
 	return t
 }
 
 // GapCurves shows CV loss, nested estimate and true risk along the searches.
-func GapCurves(r *experiment.GapResult) *Figure {
+func GapCurves(r *splits.GapResult) *Figure {
 	p := r.Params
 	f := &Figure{Name: "cv_gap", Width: 11 * vg.Inch, Height: 3.4 * vg.Inch, Legend: LegendBelow, Panels: [][]*Panel{nil},
 		Caption: fmt.Sprintf("CV loss, true risk and nested estimate along the adaptive gradient search, as means over %d data sets. The true risk is the loss on test examples. The nested estimate is the loss on %d outer folds of the training examples, each left out of a search of its own. A search that has ended stays at its last value. Ridge regressions of %d examples have a penalty for each group of features, the rings have the weights of a network.",
@@ -45,8 +46,8 @@ func GapCurves(r *experiment.GapResult) *Figure {
 		}
 		title := fmt.Sprintf("%s, %d hyperparameters", name, g.Hyperparameters)
 		panel := NewPanel(title, title, "evaluations of the CV loss", loss).Grid()
-		x := oneTo(len(g.CV))
-		panel.Line("CV loss", x, g.CV, cvStyle)
+		x := chart.OneTo(len(g.CV))
+		panel.Line("CV loss", x, g.CV, chart.CVStyle)
 		panel.Line("nested estimate", x, g.Nested, Style{Color: Green, Width: 2, Dash: []vg.Length{2, 2}})
 		panel.Line("true risk", x, g.Risk, Style{Color: Blue, Width: 2})
 		f.Panels[0] = append(f.Panels[0], panel)

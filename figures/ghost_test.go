@@ -8,17 +8,19 @@ import (
 	"strings"
 	"testing"
 
+	"cvgm/figures/internal/chart"
+
 	"gonum.org/v1/plot/vg"
 )
 
 // twoLines returns a figure of two panels with lines through these values.
 func twoLines(legend LegendPlace, left, right []float64) *Figure {
 	a, b := NewPanel("left", "", "step", "loss"), NewPanel("right", "", "step", "accuracy")
-	a.Line("curve", oneTo(len(left)), left, Style{})
+	a.Line("curve", chart.OneTo(len(left)), left, Style{})
 	a.HLine("level", left[0], Style{Color: Grey})
-	b.Band("curve", oneTo(len(right)), right, right, Style{Color: Blue})
-	b.Line("curve", oneTo(len(right)), right, Style{Color: Blue})
-	b.Scatter("points", oneTo(len(right)), right, Style{})
+	b.Band("curve", chart.OneTo(len(right)), right, right, Style{Color: Blue})
+	b.Line("curve", chart.OneTo(len(right)), right, Style{Color: Blue})
+	b.Scatter("points", chart.OneTo(len(right)), right, Style{})
 	return &Figure{Name: "two_lines", Caption: "c", Width: 300, Height: 150, Panels: [][]*Panel{{a, b}}, Legend: legend}
 }
 
@@ -41,22 +43,22 @@ func TestGhostsAreTheLinesThatDiffer(t *testing.T) {
 		before, plain := f.CSV(), drawn(t, f)
 		f.Changed = "K = 2 (default 3)"
 		f.Ghosts(committed)
-		if left, right := f.Panels[0][0], f.Panels[0][1]; left.ghosts != nil || len(right.ghosts) != 1 {
-			t.Errorf("%d and %d ghosts", len(left.ghosts), len(right.ghosts))
+		if left, right := f.Panels[0][0], f.Panels[0][1]; left.Ghosts != nil || len(right.Ghosts) != 1 {
+			t.Errorf("%d and %d ghosts", len(left.Ghosts), len(right.Ghosts))
 		}
 		if f.CSV() != before {
 			t.Error("ghosts are in the CSV")
 		}
 		explained := 0
-		for _, e := range f.legend() {
-			if e.Name == ghostEntry.Name {
+		for _, e := range f.LegendEntries() {
+			if e.Name == chart.GhostEntry.Name {
 				explained++
 			}
 		}
 		if explained != 1 && legend != LegendNone {
 			t.Errorf("the legend explains ghosts %d times", explained)
 		}
-		if strings.Contains(f.Changed, ghostEntry.Name) != (legend == LegendNone) {
+		if strings.Contains(f.Changed, chart.GhostEntry.Name) != (legend == LegendNone) {
 			t.Errorf("legend %d: the changes are %q", legend, f.Changed)
 		}
 		if bytes.Equal(drawn(t, f), plain) {
@@ -73,7 +75,7 @@ func TestGhostsAreTheLinesThatDiffer(t *testing.T) {
 // A CSV that is damaged, or of other panels and series, changes nothing.
 func TestGhostsOfHostileCSV(t *testing.T) {
 	committed := twoLines(LegendRight, []float64{3, 2, 1}, []float64{1, 2, 4}).CSV()
-	head := strings.Join(csvHeader, ",") + "\n"
+	head := strings.Join(chart.CSVHeader, ",") + "\n"
 	for name, text := range map[string]string{
 		"empty": "", "header alone": head, "other header": strings.Replace(committed, "panel", "Panel", 1),
 		"cut off": committed[:len(committed)-9] + "\"", "binary": "\x00\xff\xfe" + committed,
@@ -98,8 +100,8 @@ func TestGhostsOfDoubleNames(t *testing.T) {
 	f.Panels = append(f.Panels, []*Panel{NewPanel("right", "", "", "")})
 	f.Ghosts(twoLines(LegendRight, []float64{1, 1}, []float64{7, 7}).CSV())
 	for _, p := range f.Panels[0] {
-		if p.ghosts != nil {
-			t.Errorf("panel %s has ghosts", p.name)
+		if p.Ghosts != nil {
+			t.Errorf("panel %s has ghosts", p.Name)
 		}
 	}
 }
@@ -114,21 +116,21 @@ func TestGhostsKeepTheDataInView(t *testing.T) {
 			for i := range v {
 				v[i] = math.Pow(10, src.Float64()*20-10) * (src.Float64() - .5)
 				if src.IntN(12) == 0 {
-					v[i] = []float64{largest, -largest, 0, math.SmallestNonzeroFloat64}[src.IntN(4)]
+					v[i] = []float64{chart.Largest, -chart.Largest, 0, math.SmallestNonzeroFloat64}[src.IntN(4)]
 				}
 			}
 			return v
 		}
 		f := twoLines(LegendPlace(src.IntN(4)), values(), values())
-		data := []box{axesOf(f.Panels[0][0].plot), axesOf(f.Panels[0][1].plot)}
+		data := []chart.Box{chart.AxesOf(f.Panels[0][0].Plot), chart.AxesOf(f.Panels[0][1].Plot)}
 		f.Ghosts(twoLines(LegendRight, values(), values()).CSV())
 		for i, p := range f.Panels[0] {
-			b, d := p.withGhosts(data[i]), data[i]
-			if b.union(d) != b {
+			b, d := p.WithGhosts(data[i]), data[i]
+			if b.Union(d) != b {
 				t.Errorf("the axes %v do not contain the data, %v", b, d)
 			}
 			const rounding = 1 + 1e-9
-			if b.xmax-b.xmin > 2*(d.xmax-d.xmin)*rounding || b.ymax-b.ymin > 2*(d.ymax-d.ymin)*rounding {
+			if b.Xmax-b.Xmin > 2*(d.Xmax-d.Xmin)*rounding || b.Ymax-b.Ymin > 2*(d.Ymax-d.Ymin)*rounding {
 				t.Errorf("the axes %v are more than twice as long as the data, %v", b, d)
 			}
 		}
@@ -154,11 +156,11 @@ func TestChangedLines(t *testing.T) {
 	}
 	for _, changed := range []string{"K = 2 (default 3)", strings.Repeat("Ks = 1, 2, 3 (default 4); ", 20), strings.Repeat("1", 400) + " x", "  "} {
 		f.Changed = changed
-		lines := f.changedLines()
+		lines := f.ChangedLines()
 		if got, want := strings.Join(lines, " "), strings.Join(strings.Fields(changed), " "); got != want {
 			t.Errorf("lines %q of %q", got, want)
 		}
-		if h, want := size(), f.Height+vg.Length(len(lines))*changedHeight; math.Abs(float64(h-want)) > 1 {
+		if h, want := size(), f.Height+vg.Length(len(lines))*chart.ChangedHeight; math.Abs(float64(h-want)) > 1 {
 			t.Errorf("%q: height %v, want %v", changed, h, want)
 		}
 		if svg, err := f.SVG(); err != nil || len(lines) > 0 && !strings.Contains(string(svg), lines[0]) {

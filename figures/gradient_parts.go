@@ -6,19 +6,21 @@ import (
 	"strings"
 
 	"cvgm/cvgm/experiment"
+	"cvgm/cvgm/experiment/kernels"
+	"cvgm/figures/internal/chart"
 
 	"gonum.org/v1/plot/vg"
 )
 
 func init() {
-	register(func(r *experiment.GradientPartsResult) []Output {
+	register(func(r *kernels.GradientPartsResult) []Output {
 		return []Output{GradientPartsTable(r), GradientParts(r)}
 	})
 }
 
 // GradientPartsTable lists norms and angles of the gradient's parts along the paths of three
 // directions.
-func GradientPartsTable(r *experiment.GradientPartsResult) *Table {
+func GradientPartsTable(r *kernels.GradientPartsResult) *Table {
 	t := &Table{
 		Name: "gradient_parts", Caption: fmt.Sprintf("The parts of the exact gradient in the kernel's weights along three paths, over %d data sets", r.Params.Seeds),
 		Header: []string{"Problem", "Splits", "Path along", "Steps", "Test error", "CV loss", "|D| / |whole|", "|T1| / |whole|", "|T2| / |whole|", "cos(D, T2)", "|D + T2| / |D|", "cos(T1, whole)", "cos(T1 + T2, whole)", "Test error, end less start", "Lower at the end"},
@@ -27,14 +29,14 @@ func GradientPartsTable(r *experiment.GradientPartsResult) *Table {
 	}
 	for _, path := range r.Paths {
 		for k, at := range path.At {
-			row := []any{path.Problem, path.K, path.Variant.String(), at.Steps, estimated(at.Error, 4), estimated(at.CVLoss, 4)}
+			row := []any{path.Problem, path.K, path.Variant.String(), at.Steps, chart.Estimated(at.Error, 4), chart.Estimated(at.CVLoss, 4)}
 			for _, e := range []experiment.Estimate{at.Direct, at.Printed, at.Missing, at.DirectMissing, at.Left, at.PrintedWhole, at.DetachedWhole} {
-				row = append(row, estimated(e, 2))
+				row = append(row, chart.Estimated(e, 2))
 			}
 			if k+1 < len(path.At) {
 				row = append(row, nil, nil)
 			} else {
-				row = append(row, estimated(path.Learned.Difference, 4), fmt.Sprintf("%.0f %%", 100*path.Learned.Wins))
+				row = append(row, chart.Estimated(path.Learned.Difference, 4), fmt.Sprintf("%.0f %%", 100*path.Learned.Wins))
 			}
 			t.Rows = append(t.Rows, row)
 		}
@@ -43,7 +45,7 @@ func GradientPartsTable(r *experiment.GradientPartsResult) *Table {
 }
 
 // GradientParts shows the angles of the gradient's parts along the paths.
-func GradientParts(r *experiment.GradientPartsResult) *Figure {
+func GradientParts(r *kernels.GradientPartsResult) *Figure {
 	f := &Figure{
 		Name: "gradient_parts_angles", Width: 10.5 * vg.Inch, Legend: LegendBelow, SameAxes: true,
 		Caption: fmt.Sprintf("Cosines between the parts of the exact gradient in the kernel's weights along the paths of three directions with K splits: D direct, T₁ printed, T₂ missing in the paper. Means over %d data sets, bands 95 %% confidence intervals. At −1 the parts D and T₂ would point in opposite directions. A direction points uphill where its cosine with the whole is below 0.", r.Params.Seeds),

@@ -8,7 +8,9 @@ import (
 	"slices"
 	"testing"
 
-	"cvgm/cvgm/experiment"
+	"cvgm/cvgm/experiment/registry"
+	"cvgm/cvgm/experiment/searches"
+	"cvgm/figures/internal/chart"
 	"cvgm/synth"
 )
 
@@ -32,28 +34,28 @@ func lightness(c color.NRGBA) float64 {
 // panel, or, where one legend explains all panels, in any of them. Series that are labelled
 // directly need no more.
 func indistinguishable(f *Figure) (pairs []string) {
-	const visible, wider = 15, 2        // of lightness, between thin lines; factor of width
-	groups := make(map[string][]series) // that are explained together
+	const visible, wider = 15, 2              // of lightness, between thin lines; factor of width
+	groups := make(map[string][]chart.Series) // that are explained together
 	for _, p := range slices.Concat(f.Panels...) {
-		of := p.name
+		of := p.Name
 		if f.Legend != LegendInside {
 			of = "any"
 		}
 		if !p.Direct {
-			groups[of] = append(groups[of], p.series...)
+			groups[of] = append(groups[of], p.Series...)
 		}
 	}
 	for of, all := range groups {
 		for i, s := range all {
 			for _, t := range all[:i] {
-				a, b := s.entry, t.entry
+				a, b := s.Entry, t.Entry
 				if a.Name == "" || b.Name == "" || a.Name == b.Name {
 					continue
 				}
 				x, y := a.Style, b.Style
-				if math.Abs(lightness(x.line().Color.(color.NRGBA))-lightness(y.line().Color.(color.NRGBA))) < visible && slices.Equal(x.Dash, y.Dash) &&
-					(x.GlyphRadius > 0 || max(x.line().Width/y.line().Width, y.line().Width/x.line().Width) < wider) &&
-					(x.GlyphRadius > 0) == (y.GlyphRadius > 0) && (x.GlyphRadius == 0 || reflect.TypeOf(x.mark().Shape) == reflect.TypeOf(y.mark().Shape)) {
+				if math.Abs(lightness(x.Line().Color.(color.NRGBA))-lightness(y.Line().Color.(color.NRGBA))) < visible && slices.Equal(x.Dash, y.Dash) &&
+					(x.GlyphRadius > 0 || max(x.Line().Width/y.Line().Width, y.Line().Width/x.Line().Width) < wider) &&
+					(x.GlyphRadius > 0) == (y.GlyphRadius > 0) && (x.GlyphRadius == 0 || reflect.TypeOf(x.Mark().Shape) == reflect.TypeOf(y.Mark().Shape)) {
 					pairs = append(pairs, fmt.Sprintf("panel %q: %q and %q", of, b.Name, a.Name))
 				}
 			}
@@ -82,17 +84,17 @@ func TestSeriesDifferInGrey(t *testing.T) {
 		}
 		for _, p := range slices.Concat(f.Panels...) {
 			lines := 0
-			for _, s := range p.series {
-				if s.line && s.entry.Name != "" {
+			for _, s := range p.Series {
+				if s.Line && s.Entry.Name != "" {
 					lines++
 				}
 			}
 			if lines >= fewest && !p.Direct {
-				t.Errorf("%s, panel %q: %d lines, and no labels at their ends", f.Name, p.name, lines)
+				t.Errorf("%s, panel %q: %d lines, and no labels at their ends", f.Name, p.Name, lines)
 			}
 		}
 	}
-	for _, e := range experiment.All() {
+	for _, e := range registry.All() {
 		r, err := e.Run(t.Context(), e.Draw(synth.NewStream(3, e.Name)))
 		if err != nil {
 			t.Fatal(err)
@@ -100,7 +102,7 @@ func TestSeriesDifferInGrey(t *testing.T) {
 		for _, o := range Of(r) {
 			check(o)
 		}
-		if r, ok := r.(*experiment.SearchesResult); ok {
+		if r, ok := r.(*searches.SearchesResult); ok {
 			check(SearchesTime(r, searcherTimings(r)))
 		}
 	}

@@ -5,7 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"cvgm/cvgm/experiment"
+	"cvgm/cvgm/experiment/registry"
+	"cvgm/cvgm/experiment/splits"
 	"cvgm/synth"
 )
 
@@ -17,9 +18,9 @@ func TestExtremeAxes(t *testing.T) {
 			for _, log := range []bool{false, true} {
 				p := NewPanel("p", "", "x", "y").LogAxes(log, log)
 				p.Line("l", []float64{a, b}, []float64{b, a}, Style{})
-				q := p.axes()
-				for _, axis := range [][2]float64{{q.xmin, q.xmax}, {q.ymin, q.ymax}} {
-					if n := len(p.plot.X.Tick.Marker.Ticks(axis[0], axis[1])); !(axis[0] < axis[1]) || n < 1 || n > 40 {
+				q := p.Axes()
+				for _, axis := range [][2]float64{{q.Xmin, q.Xmax}, {q.Ymin, q.Ymax}} {
+					if n := len(p.Plot.X.Tick.Marker.Ticks(axis[0], axis[1])); !(axis[0] < axis[1]) || n < 1 || n > 40 {
 						t.Errorf("points at %v and %v, logarithmic %v: an axis from %v to %v with %d ticks", a, b, log, axis[0], axis[1], n)
 					}
 				}
@@ -45,8 +46,8 @@ func TestHostileTextsOfTables(t *testing.T) {
 // Splits of two examples are all the same and have no scatter, which is drawn at the
 // lower end.
 func TestSplitsWithoutScatter(t *testing.T) {
-	e := experiment.Of(experiment.SplitsParams{})
-	p := e.Draw(synth.NewStream(7, "attack"+e.Name)).(*experiment.SplitsParams)
+	e := registry.Of(splits.SplitsParams{})
+	p := e.Draw(synth.NewStream(7, "attack"+e.Name)).(*splits.SplitsParams)
 	p.Train = 2
 	r, err := p.Run(t.Context())
 	if err != nil {

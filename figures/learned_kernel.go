@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"slices"
 
-	"cvgm/cvgm/experiment"
+	"cvgm/cvgm/experiment/claims"
+	"cvgm/cvgm/experiment/kernels"
+	"cvgm/figures/internal/chart"
 
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/plot/vg"
@@ -16,18 +18,20 @@ func init() {
 	register(xorOutputs)
 }
 
-func ringsOutputs(r *experiment.RingsResult) []Output { return Rings.outputs(&r.LearnedKernelResult) }
+func ringsOutputs(r *kernels.RingsResult) []Output {
+	return Rings.outputs(&r.LearnedKernelResult)
+}
 
-func xorOutputs(r *experiment.XORResult) []Output { return XOR.outputs(&r.LearnedKernelResult) }
+func xorOutputs(r *kernels.XORResult) []Output { return XOR.outputs(&r.LearnedKernelResult) }
 
-func (e KernelExample) outputs(r *experiment.LearnedKernelResult) []Output {
+func (e KernelExample) outputs(r *kernels.LearnedKernelResult) []Output {
 	return []Output{e.VariantsTable(r), e.BayesTable(r), e.Boundary(r), e.Manifold(r), e.Variants(r)}
 }
 
 // A KernelExample is one of the experiments with a learned kernel.
 type KernelExample struct {
 	name, title string
-	printed     experiment.PrintedKernel
+	printed     claims.PrintedKernel
 	bayes       string    // the boundaries of the Bayes rule in a legend
 	bayesAre    string    // the same in a caption
 	levels      []float64 // of its score there
@@ -37,16 +41,16 @@ type KernelExample struct {
 // The experiments with a learned kernel. On XOR the Bayes rule has a choice where the
 // squares overlap; its boundaries are those of the corners in which it has none.
 var (
-	Rings = KernelExample{"rings", "Rings", experiment.Printed.Rings, "Bayes rule", "the boundary of the best rule there is", []float64{0},
+	Rings = KernelExample{"rings", "Rings", claims.Printed.Rings, "Bayes rule", "the boundary of the best rule there is", []float64{0},
 		"The paper's text also states .892, of the same test set. The best rule is a circle."}
-	XOR = KernelExample{"xor", "XOR", experiment.Printed.XOR, "corners where the label is certain", "the corners in which the label is certain", []float64{-.5, .5},
+	XOR = KernelExample{"xor", "XOR", claims.Printed.XOR, "corners where the label is certain", "the corners in which the label is certain", []float64{-.5, .5},
 		"The published code compares predictions in {0, 1} with labels in {−1, +1}: every example of the class −1 counts as right. " +
 			"The sign rule is one of the best rules: where the squares overlap, any answer is right half the time."}
 )
 
 // VariantsTable lists the results of the five variants of the gradient.
-func (e KernelExample) VariantsTable(r *experiment.LearnedKernelResult) *Table {
-	steps := len(nth(r.Runs, 0).CVLoss) - 1
+func (e KernelExample) VariantsTable(r *kernels.LearnedKernelResult) *Table {
+	steps := len(chart.Nth(r.Runs, 0).CVLoss) - 1
 	t := &Table{
 		Name: e.name + "_variants", Caption: e.title + ": five variants of the gradient from the same start",
 		Header: []string{"Variant", "First CV loss", "Last CV loss", "Published code", "Test accuracy", "Paper", "Published code", "First cosine", "Steps determined"},
@@ -54,8 +58,8 @@ func (e KernelExample) VariantsTable(r *experiment.LearnedKernelResult) *Table {
 	for _, run := range r.Runs {
 		printed := e.printedOf(run)
 		row := []any{run.Variant.String(),
-			Number{Value: run.CVLoss[0], Digits: 4}, Number{Value: run.LastLoss(), Digits: 4}, quoted(printed.LastLoss.Code),
-			Number{Value: run.FinalAccuracy(), Digits: 3}, quoted(printed.Accuracy.Paper), quoted(printed.Accuracy.Code),
+			Number{Value: run.CVLoss[0], Digits: 4}, Number{Value: run.LastLoss(), Digits: 4}, chart.Quoted(printed.LastLoss.Code),
+			Number{Value: run.FinalAccuracy(), Digits: 3}, chart.Quoted(printed.Accuracy.Paper), chart.Quoted(printed.Accuracy.Code),
 			Number{Value: run.Cosine[0], Digits: 2}, run.StableSteps()}
 		if run.StableSteps() < steps {
 			row[2], row[4] = "rounding decides", "rounding decides"
@@ -69,40 +73,40 @@ func (e KernelExample) VariantsTable(r *experiment.LearnedKernelResult) *Table {
 }
 
 // printedOf returns what others print of a run: nothing but of the published one.
-func (e KernelExample) printedOf(run experiment.KernelRun) (printed experiment.PrintedKernel) {
-	if run.Variant == experiment.Published {
+func (e KernelExample) printedOf(run kernels.KernelRun) (printed claims.PrintedKernel) {
+	if run.Variant == kernels.Published {
 		printed = e.printed
 	}
 	return printed
 }
 
 // BayesTable lists the accuracy of the Bayes rule as stated beside the right one.
-func (e KernelExample) BayesTable(r *experiment.LearnedKernelResult) *Table {
+func (e KernelExample) BayesTable(r *kernels.LearnedKernelResult) *Table {
 	b := r.Bayes
 	t := &Table{
 		Name: e.name + "_bayes", Caption: e.title + ": accuracy of the Bayes rule", Note: e.bayesNote,
 		Header: []string{"", "Paper", "Published code", "On the test set", "Population"},
 		Rows: [][]any{
-			{"Bayes rule", quoted(e.printed.Bayes.Paper), quoted(e.printed.Bayes.Code), Number{Value: b.Test, Digits: 3}, Number{Value: b.Population, Digits: 5}},
+			{"Bayes rule", chart.Quoted(e.printed.Bayes.Paper), chart.Quoted(e.printed.Bayes.Code), Number{Value: b.Test, Digits: 3}, Number{Value: b.Population, Digits: 5}},
 		},
 	}
 	for _, run := range shownRuns(r) {
-		name := map[experiment.Variant]string{experiment.Published: "CVGM, published", experiment.Full: "CVGM, full gradient"}[run.Variant]
-		t.Rows = append(t.Rows, []any{name, quoted(e.printedOf(run).Accuracy.Paper), quoted(e.printedOf(run).Accuracy.Code), Number{Value: run.FinalAccuracy(), Digits: 3}, nil})
+		name := map[kernels.Variant]string{kernels.Published: "CVGM, published", kernels.Full: "CVGM, full gradient"}[run.Variant]
+		t.Rows = append(t.Rows, []any{name, chart.Quoted(e.printedOf(run).Accuracy.Paper), chart.Quoted(e.printedOf(run).Accuracy.Code), Number{Value: run.FinalAccuracy(), Digits: 3}, nil})
 	}
 	return t
 }
 
 // shownRuns returns the runs by the published and by the full gradient.
-func shownRuns(r *experiment.LearnedKernelResult) []experiment.KernelRun {
-	return slices.DeleteFunc(slices.Clone(r.Runs), func(run experiment.KernelRun) bool {
-		return run.Variant != experiment.Published && run.Variant != experiment.Full
+func shownRuns(r *kernels.LearnedKernelResult) []kernels.KernelRun {
+	return slices.DeleteFunc(slices.Clone(r.Runs), func(run kernels.KernelRun) bool {
+		return run.Variant != kernels.Published && run.Variant != kernels.Full
 	})
 }
 
 // Boundary shows the training data with the learned decision boundaries and the
 // Bayes rule's (the top of the paper's figure).
-func (e KernelExample) Boundary(r *experiment.LearnedKernelResult) *Figure {
+func (e KernelExample) Boundary(r *kernels.LearnedKernelResult) *Figure {
 	f := &Figure{Name: e.name + "_boundary", Width: 7.6 * vg.Inch, Height: 4 * vg.Inch, Legend: LegendBelow, Panels: [][]*Panel{nil},
 		Caption: e.title + ": the training examples of the two classes with the decision boundary that CVGM learns along the published and along the full gradient, and " + e.bayesAre + ". The titles give the accuracy on the test examples."}
 	for _, run := range shownRuns(r) {
@@ -146,7 +150,7 @@ func classes(p *Panel, x, y, labels []float64, radius vg.Length) {
 // Manifold shows the images of the test examples under the kernel as it is
 // learned (the bottom of the paper's figure), for the published and for the full
 // gradient.
-func (e KernelExample) Manifold(r *experiment.LearnedKernelResult) *Figure {
+func (e KernelExample) Manifold(r *kernels.LearnedKernelResult) *Figure {
 	f := &Figure{Name: e.name + "_manifold", Width: 10.5 * vg.Inch, Height: 5.4 * vg.Inch, Legend: LegendBelow,
 		Caption: e.title + ": the features φ of the test examples after some numbers of steps, above along the published gradient, below along the full one, with the straight line by which logistic regression separates them. The titles give the accuracy on these examples."}
 	for _, run := range shownRuns(r) {
@@ -164,18 +168,18 @@ func (e KernelExample) Manifold(r *experiment.LearnedKernelResult) *Figure {
 	return f
 }
 
-var variantStyles = map[experiment.Variant]Style{
-	experiment.Published:         {Color: Vermillion, Width: 2, Dash: []vg.Length{8, 2}},
-	experiment.Detached:          {Color: Green, Dash: []vg.Length{4, 4}},
-	experiment.DetachedPenalised: {Color: Purple, Dash: []vg.Length{6, 2, 1, 2}},
-	experiment.Full:              {Color: Blue, Width: 2},
-	experiment.FullPenalised:     {Color: Orange, Dash: []vg.Length{3, 2}},
+var variantStyles = map[kernels.Variant]Style{
+	kernels.Published:         {Color: Vermillion, Width: 2, Dash: []vg.Length{8, 2}},
+	kernels.Detached:          {Color: Green, Dash: []vg.Length{4, 4}},
+	kernels.DetachedPenalised: {Color: Purple, Dash: []vg.Length{6, 2, 1, 2}},
+	kernels.Full:              {Color: Blue, Width: 2},
+	kernels.FullPenalised:     {Color: Orange, Dash: []vg.Length{3, 2}},
 }
 
 // Variants shows the CV loss and the test accuracy along the five variants,
 // and the angle between their directions and the exact gradient. A line ends
 // where rounding begins to decide where it goes.
-func (e KernelExample) Variants(r *experiment.LearnedKernelResult) *Figure {
+func (e KernelExample) Variants(r *kernels.LearnedKernelResult) *Figure {
 	panels := []*Panel{
 		NewPanel("CV loss", "", "steps", "CV loss").Grid(),
 		NewPanel("test accuracy", "", "steps", "test accuracy").Grid(),
@@ -185,7 +189,7 @@ func (e KernelExample) Variants(r *experiment.LearnedKernelResult) *Figure {
 	cut := make([][]float64, len(panels))
 	for _, run := range r.Runs {
 		n := run.StableSteps() + 1
-		steps := append([]float64{0}, oneTo(n)...)[:n]
+		steps := append([]float64{0}, chart.OneTo(n)...)[:n]
 		cutShort := 0 < n && n < len(run.CVLoss)
 		if cutShort {
 			at = append(at, steps[n-1])

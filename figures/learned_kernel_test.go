@@ -7,41 +7,43 @@ import (
 	"strings"
 	"testing"
 
-	"cvgm/cvgm/experiment"
+	"cvgm/cvgm/experiment/kernels"
+	"cvgm/cvgm/experiment/samplesize"
+	"cvgm/figures/internal/chart"
 )
 
 // Every figure and table of the learned kernels draws from small and odd Results.
 func TestLearnedKernelOutputs(t *testing.T) {
-	for name, change := range map[string]func(p *experiment.LearnedKernel){
-		"small": func(p *experiment.LearnedKernel) {},
-		"one step": func(p *experiment.LearnedKernel) {
+	for name, change := range map[string]func(p *kernels.LearnedKernel){
+		"small": func(p *kernels.LearnedKernel) {},
+		"one step": func(p *kernels.LearnedKernel) {
 			p.Seed, p.Steps, p.Train, p.Test, p.ManifoldSteps = 5, 1, 20, 10, []int{0, 1}
 		},
-		"data off the grid": func(p *experiment.LearnedKernel) {
+		"data off the grid": func(p *kernels.LearnedKernel) {
 			p.Seed, p.GridHalf, p.GridPoints, p.ManifoldSteps = 2, .5, 2, []int{2}
 		},
-		"weights that blow up": func(p *experiment.LearnedKernel) { p.StepSize, p.Steps = 1e3, 4 },
+		"weights that blow up": func(p *kernels.LearnedKernel) { p.StepSize, p.Steps = 1e3, 4 },
 	} {
 		t.Run(name, func(t *testing.T) {
-			p, q := experiment.DefaultRings(), experiment.DefaultXOR()
-			for _, p := range []*experiment.LearnedKernel{&p.LearnedKernel, &q.LearnedKernel} {
+			p, q := kernels.DefaultRings(), kernels.DefaultXOR()
+			for _, p := range []*kernels.LearnedKernel{&p.LearnedKernel, &q.LearnedKernel} {
 				p.Train, p.Test, p.K, p.Steps, p.GridPoints = 40, 30, 16, 2, 9
 				change(p)
 			}
-			r, x := ran[*experiment.RingsResult](t)(p.Run(t.Context())), ran[*experiment.XORResult](t)(q.Run(t.Context()))
+			r, x := ran[*kernels.RingsResult](t)(p.Run(t.Context())), ran[*kernels.XORResult](t)(q.Run(t.Context()))
 			testOutputs(t, r, map[string]string{
-				"rings_variants": formatFull(r.LearnedKernelResult.Run(experiment.FullPenalised).LastLoss()),
-				"rings_bayes":    formatFull(r.Bayes.Population),
-				"rings_manifold": formatFull(r.LearnedKernelResult.Run(experiment.Full).Manifolds[0].Phi[0][0]),
+				"rings_variants": chart.FormatFull(r.LearnedKernelResult.Run(kernels.FullPenalised).LastLoss()),
+				"rings_bayes":    chart.FormatFull(r.Bayes.Population),
+				"rings_manifold": chart.FormatFull(r.LearnedKernelResult.Run(kernels.Full).Manifolds[0].Phi[0][0]),
 			})
 			testOutputs(t, x, map[string]string{
-				"xor_variants":      formatFull(x.LearnedKernelResult.Run(experiment.Detached).FinalAccuracy()),
-				"xor_variants_path": formatFull(x.LearnedKernelResult.Run(experiment.Published).CVLoss[1]),
+				"xor_variants":      chart.FormatFull(x.LearnedKernelResult.Run(kernels.Detached).FinalAccuracy()),
+				"xor_variants_path": chart.FormatFull(x.LearnedKernelResult.Run(kernels.Published).CVLoss[1]),
 			})
 			// Along the Bayes boundary lies its circle.
-			for _, s := range Rings.Boundary(&r.LearnedKernelResult).Panels[0][0].series {
-				if s.name == "Bayes rule" {
-					for _, v := range slices.Concat(s.stretches...) {
+			for _, s := range Rings.Boundary(&r.LearnedKernelResult).Panels[0][0].Series {
+				if s.Name == "Bayes rule" {
+					for _, v := range slices.Concat(s.Stretches...) {
 						if d := math.Hypot(v[0], v[1]); math.Abs(d-1.5) > .1 { // the grid is coarse
 							t.Errorf("the Bayes boundary passes at distance %v", d)
 						}
@@ -53,17 +55,17 @@ func TestLearnedKernelOutputs(t *testing.T) {
 }
 
 func TestSampleSizeOutputs(t *testing.T) {
-	for name, change := range map[string]func(p *experiment.SampleSizeParams){
-		"one seed":  func(p *experiment.SampleSizeParams) { p.Seeds = 1 },
-		"two seeds": func(p *experiment.SampleSizeParams) { p.Seeds = 2 },
-		"one size":  func(p *experiment.SampleSizeParams) { p.MinSize, p.MaxSize, p.Seeds = 9, 11, 2 },
+	for name, change := range map[string]func(p *samplesize.SampleSizeParams){
+		"one seed":  func(p *samplesize.SampleSizeParams) { p.Seeds = 1 },
+		"two seeds": func(p *samplesize.SampleSizeParams) { p.Seeds = 2 },
+		"one size":  func(p *samplesize.SampleSizeParams) { p.MinSize, p.MaxSize, p.Seeds = 9, 11, 2 },
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := experiment.DefaultSampleSize()
+			p := samplesize.DefaultSampleSize()
 			p.MinSize, p.MaxSize, p.SizeStep, p.Test, p.K, p.Steps, p.NetworkSteps, p.AdamSteps = 2, 20, 6, 50, 8, 2, 2, 2
 			change(&p)
-			r := ran[*experiment.SampleSizeResult](t)(p.Run(t.Context()))
-			testOutputs(t, r, map[string]string{"sample_size": formatFull(r.Methods[experiment.SizeAdam].Mean[len(r.Sizes)-1].Mean)})
+			r := ran[*samplesize.SampleSizeResult](t)(p.Run(t.Context()))
+			testOutputs(t, r, map[string]string{"sample_size": chart.FormatFull(r.Methods[samplesize.SizeAdam].Mean[len(r.Sizes)-1].Mean)})
 			if csv := SampleSizeCurves(r).CSV(); strings.Contains(csv, "Adam,2,") {
 				t.Errorf("accuracies of every size but the failed one are expected:\n%s", csv)
 			}

@@ -6,43 +6,44 @@ import (
 	"math"
 	"strings"
 
-	"cvgm/cvgm/experiment"
+	"cvgm/cvgm/experiment/differentiability"
+	"cvgm/figures/internal/chart"
 
 	"gonum.org/v1/plot/vg"
 )
 
 func init() {
-	register(func(r *experiment.Learning) []Output {
+	register(func(r *differentiability.Learning) []Output {
 		return []Output{LearningPaths(r), LearningTable(r), LearnedLossPath(r), LearnedLossTable(r)}
 	})
 }
 
 // LearningPaths shows the searches on the CV losses that they descend.
-func LearningPaths(r *experiment.Learning) *Figure {
+func LearningPaths(r *differentiability.Learning) *Figure {
 	steps := Style{Color: Black, GlyphRadius: 1.4} // the blue of lines is as light as the surface
 	f := &Figure{Name: "learning_paths", Width: 11 * vg.Inch, Height: 3.7 * vg.Inch, Legend: LegendBelow, Panels: [][]*Panel{nil},
 		Caption: "Hyperparameters of three learners chosen by the gradient of the CV loss: the points of the search, from start to end, on the CV loss that it descends. The scales beside the panels give the losses. " + surfaceNote() + "."}
 	for _, run := range r.Runs {
 		var p *Panel
-		x, y, last := Log10s(column(run.X, 0)), run.CVLoss, run.Last()
+		x, y, last := Log10s(chart.Column(run.X, 0)), run.CVLoss, run.Last()
 		if len(run.Hyper) == 2 {
-			p = lossPanel("CV loss, "+run.Name, "CV loss", mapped(run.Hyper, subscripted), run.Axes, run.Surface)
+			p = lossPanel("CV loss, "+run.Name, "CV loss", chart.Mapped(run.Hyper, chart.Subscripted), run.Axes, run.Surface)
 			x, y = coordinates(run.Axes, run.X)
 			p.Line("path", x, y, Style{Color: Black, Width: .6, Unlisted: true})
 		} else {
-			p = NewPanel("CV loss, "+run.Name, "CV loss, "+run.Name, subscripted(run.Hyper[0]), "CV loss").LogAxes(true, false).Grid()
-			p.Line("CV loss", Log10s(run.Axes[0]), column(run.Surface, 0), cvStyle)
+			p = NewPanel("CV loss, "+run.Name, "CV loss, "+run.Name, chart.Subscripted(run.Hyper[0]), "CV loss").LogAxes(true, false).Grid()
+			p.Line("CV loss", Log10s(run.Axes[0]), chart.Column(run.Surface, 0), chart.CVStyle)
 		}
 		p.Scatter("steps", x, y, steps)
-		p.Scatter("start", x[:1], y[:1], startStyle)
-		p.Scatter("end", x[last:], y[last:], endStyle)
+		p.Scatter("start", x[:1], y[:1], chart.StartStyle)
+		p.Scatter("end", x[last:], y[last:], chart.EndStyle)
 		f.Panels[0] = append(f.Panels[0], p)
 	}
 	return f
 }
 
 // LearningTable is where the searches start and end.
-func LearningTable(r *experiment.Learning) *Table {
+func LearningTable(r *differentiability.Learning) *Table {
 	t := &Table{
 		Name: "learning", Caption: "Hyperparameters learned by the gradient of the CV loss",
 		Header: []string{"Learner", "Hyperparameters", "Start", "End", "CV loss, start", "end", "lowest on the grid", "Test loss, start", "end", "Test accuracy, start", "end"},
@@ -57,14 +58,14 @@ func LearningTable(r *experiment.Learning) *Table {
 
 // LearnedLossPath shows the weights of the four losses along the search, the
 // losses themselves, and the learned one.
-func LearnedLossPath(r *experiment.Learning) *Figure {
+func LearnedLossPath(r *differentiability.Learning) *Figure {
 	weights := NewPanel("weights", "weights along the search", "steps", "weight").Grid()
 	l := r.Loss
-	steps := oneTo(len(l.Alpha))
-	for k, name := range experiment.LossNames {
-		style := paletteStyle(k)
+	steps := chart.OneTo(len(l.Alpha))
+	for k, name := range differentiability.LossNames {
+		style := chart.PaletteStyle(k)
 		style.Width = 2
-		weights.Line(name, steps, column(l.Alpha, k), style)
+		weights.Line(name, steps, chart.Column(l.Alpha, k), style)
 	}
 	shape := NewPanel("losses", "the losses", "margin yŷ", "loss").Grid()
 	var margins []float64
@@ -72,19 +73,19 @@ func LearnedLossPath(r *experiment.Learning) *Figure {
 		margins = append(margins, m)
 	}
 	learned := make([]float64, len(margins))
-	final := nth(l.Alpha, len(l.Alpha)-1)
-	curves := make([][]float64, len(experiment.LossNames))
+	final := chart.Nth(l.Alpha, len(l.Alpha)-1)
+	curves := make([][]float64, len(differentiability.LossNames))
 	for k := range curves {
 		values := make([]float64, len(margins))
 		for i, m := range margins {
 			values[i] = [...]float64{math.Max(0, 1-m), math.Exp(-m), math.Pow(math.Max(0, 1-m), 2), math.Log1p(math.Exp(-2 * m))}[k]
-			learned[i] += nth(final, k) * values[i]
+			learned[i] += chart.Nth(final, k) * values[i]
 		}
 		curves[k] = values
 	}
 	shape.Line("learned", margins, learned, Style{Color: color.NRGBA{185, 185, 185, 255}, Width: 7}) // below the others, of which it may equal one
-	for k, name := range experiment.LossNames {
-		style := paletteStyle(k)
+	for k, name := range differentiability.LossNames {
+		style := chart.PaletteStyle(k)
 		style.Width = 2
 		shape.Line(name, margins, curves[k], style)
 	}
@@ -93,7 +94,7 @@ func LearnedLossPath(r *experiment.Learning) *Figure {
 }
 
 // LearnedLossTable compares the learned loss with the single ones.
-func LearnedLossTable(r *experiment.Learning) *Table {
+func LearnedLossTable(r *differentiability.Learning) *Table {
 	l := r.Loss
 	t := &Table{
 		Name: "learned_loss_gain", Caption: fmt.Sprintf("A learned loss against each single one, over %d data sets with %.0f %% wrong labels", r.Params.LossSeeds, 100*r.Params.Flips),
@@ -103,11 +104,11 @@ func LearnedLossTable(r *experiment.Learning) *Table {
 	for i, m := range l.Methods {
 		mean := any(nil)
 		if single := i - (len(l.Methods) - len(l.Mean)); single >= 0 {
-			mean = estimated(l.Mean[single], 3)
+			mean = chart.Estimated(l.Mean[single], 3)
 		}
-		row := []any{m.Name, mean, estimated(m.CV, 4)}
-		row = append(row, comparison(m.Test, m.LearnedMinusTest, i == 0)...)
-		t.Rows = append(t.Rows, append(row, comparison(m.Error, m.LearnedMinusError, i == 0)...))
+		row := []any{m.Name, mean, chart.Estimated(m.CV, 4)}
+		row = append(row, chart.Comparison(m.Test, m.LearnedMinusTest, i == 0)...)
+		t.Rows = append(t.Rows, append(row, chart.Comparison(m.Error, m.LearnedMinusError, i == 0)...))
 	}
 	return t
 }

@@ -7,7 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"cvgm/cvgm/experiment"
+	"cvgm/cvgm/experiment/mydata"
+	"cvgm/figures/internal/chart"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
@@ -15,7 +16,7 @@ import (
 )
 
 func init() {
-	register(func(r *experiment.MyDataResult) []Output {
+	register(func(r *mydata.MyDataResult) []Output {
 		return slices.Concat([]Output{MyDataColumns(r)}, MyDataTuning(r), MyDataSearch(r), MyDataModel(r))
 	})
 }
@@ -30,9 +31,9 @@ func full(name string) string { return cmp.Or(name, "(no name)") }
 // named returns a name that a user gave as one line that is not too long for a label: of a long
 // name the beginning.
 func named(name string) string {
-	name = full(strings.TrimSpace(pictured(strings.ReplaceAll(name, "\n", " "))))
+	name = full(strings.TrimSpace(chart.Pictured(strings.ReplaceAll(name, "\n", " "))))
 	const widest, most = 14, 56 // in font sizes, and in letters, which may be narrow
-	style := keyText()
+	style := chart.KeyText()
 	runes := []rune(name)
 	if len(runes) <= most && style.Width(name) <= widest*style.Font.Size {
 		return name
@@ -46,7 +47,7 @@ func named(name string) string {
 
 // modelTitle returns the title of a model, with names as named or full has them: the target, or
 // its class among several models.
-func modelTitle(r *experiment.MyDataResult, m experiment.MyModel, name func(string) string) string {
+func modelTitle(r *mydata.MyDataResult, m mydata.MyModel, name func(string) string) string {
 	if len(r.Models) < 2 {
 		return "target " + name(r.Target)
 	}
@@ -54,21 +55,21 @@ func modelTitle(r *experiment.MyDataResult, m experiment.MyModel, name func(stri
 }
 
 // panelName is the name of a panel, which is another one for other data.
-func panelName(r *experiment.MyDataResult, m experiment.MyModel, what string) string {
+func panelName(r *mydata.MyDataResult, m mydata.MyModel, what string) string {
 	return fmt.Sprintf("%s, %s, %s", named(r.Name), modelTitle(r, m, named), what)
 }
 
 // significant returns a number with that many significant digits.
 func significant(v float64, digits int) Number {
 	places := 0
-	if v != 0 && drawable(v) {
+	if v != 0 && chart.Drawable(v) {
 		places = min(max(digits-1-int(math.Floor(math.Log10(math.Abs(v)))), 0), 6)
 	}
 	return Number{Value: v, Digits: places}
 }
 
 // MyDataColumns describes the columns of the table.
-func MyDataColumns(r *experiment.MyDataResult) *Table {
+func MyDataColumns(r *mydata.MyDataResult) *Table {
 	t := &Table{
 		Name: "my_data_columns", Caption: fmt.Sprintf("%s: %d rows, target %s", r.Name, r.Rows, full(r.Target)),
 		Header: []string{"Column", "Kind", "Values", "Rows without a value"},
@@ -102,7 +103,7 @@ func MyDataColumns(r *experiment.MyDataResult) *Table {
 // names lists names, of many the first.
 func names(all []string) string {
 	const most = 8
-	shown := mapped(all[:min(len(all), most)], full)
+	shown := chart.Mapped(all[:min(len(all), most)], full)
 	if n := len(all) - most; n > 0 {
 		shown = append(shown, fmt.Sprintf("… %d more", n))
 	}
@@ -113,7 +114,7 @@ func names(all []string) string {
 type interval struct{ Mean, Low, High float64 }
 
 // MyDataTuning lists what tuning found: the hyperparameters between their bounds, and the losses.
-func MyDataTuning(r *experiment.MyDataResult) []Output {
+func MyDataTuning(r *mydata.MyDataResult) []Output {
 	hyper := &Table{
 		Name: "my_data_hyperparameters", Caption: fmt.Sprintf("%s: hyperparameters of the %s", r.Name, cmp.Or(r.Learner, "learner")),
 		Header: []string{"Model", "Hyperparameter", "Lower bound", "Default", "Tuned", "Upper bound"},
@@ -148,7 +149,7 @@ func MyDataTuning(r *experiment.MyDataResult) []Output {
 
 // MyDataSearch shows the CV loss around the tuned hyperparameters: along each, and where there are
 // two of one model, over both.
-func MyDataSearch(r *experiment.MyDataResult) []Output {
+func MyDataSearch(r *mydata.MyDataResult) []Output {
 	models := r.Models[:min(len(r.Models), shownModels)]
 	curves := &Figure{Name: "my_data_curves", Legend: LegendBelow,
 		Caption: fmt.Sprintf("%s: the CV loss along each hyperparameter, with the others at their tuned values. The band reaches 1.96 standard errors to either side; it holds the uncertainty that the curve's points have in common, so it is wider than that of their differences. A tuned value of 0 is drawn at the left end.%s", r.Name, shownNote(r))}
@@ -175,7 +176,7 @@ func MyDataSearch(r *experiment.MyDataResult) []Output {
 }
 
 // shownNote tells in a caption how many models have no panels.
-func shownNote(r *experiment.MyDataResult) string {
+func shownNote(r *mydata.MyDataResult) string {
 	if n := len(r.Models) - shownModels; n > 0 {
 		return fmt.Sprintf(" Not shown: %d more models.", n)
 	}
@@ -183,11 +184,11 @@ func shownNote(r *experiment.MyDataResult) string {
 }
 
 // myCurve is the CV loss along one hyperparameter.
-func myCurve(r *experiment.MyDataResult, m experiment.MyModel, c experiment.MyCurve) *Panel {
+func myCurve(r *mydata.MyDataResult, m mydata.MyModel, c mydata.MyCurve) *Panel {
 	const reach, steep = 1.96, 8 // standard errors; the ratio of losses from which the axis is logarithmic
 	low, high := math.Inf(1), math.Inf(-1)
 	for _, v := range c.Loss {
-		if drawable(v) {
+		if chart.Drawable(v) {
 			low, high = min(low, v), max(high, v)
 		}
 	}
@@ -198,30 +199,30 @@ func myCurve(r *experiment.MyDataResult, m experiment.MyModel, c experiment.MyCu
 		}
 		return v
 	}
-	p := NewPanel(panelName(r, m, "CV loss along "+c.Hyper), modelTitle(r, m, named), subscripted(c.Hyper), "CV loss: "+m.LossName).LogAxes(true, log).Grid()
+	p := NewPanel(panelName(r, m, "CV loss along "+c.Hyper), modelTitle(r, m, named), chart.Subscripted(c.Hyper), "CV loss: "+m.LossName).LogAxes(true, log).Grid()
 	x := Log10s(c.At)
 	var lower, upper, loss []float64
 	for i, v := range c.Loss {
-		by := reach * nth(c.Error, i)
+		by := reach * chart.Nth(c.Error, i)
 		loss, lower, upper = append(loss, y(v)), append(lower, y(max(v-by, 0))), append(upper, y(v+by)) // no loss is below 0
 	}
-	p.Band("CV loss, 95 % interval", x, lower, upper, cvStyle)
-	p.Line("CV loss", x, loss, cvStyle)
+	p.Band("CV loss, 95 % interval", x, lower, upper, chart.CVStyle)
+	p.Line("CV loss", x, loss, chart.CVStyle)
 	p.HLine("constant prediction", y(m.ConstantLoss), Style{Color: Grey, Width: 1, Dash: []vg.Length{2, 2}})
 	for _, h := range m.Hyper {
 		if h.Name == c.Hyper {
 			p.VLine("default", math.Log10(h.Default), Style{Color: Black, Width: 1.2, Dash: []vg.Length{1, 3}})
 		}
 	}
-	p.Scatter("tuned", Log10s([]float64{max(c.Tuned, nth(c.At, 0))}), []float64{y(m.Loss)}, endStyle)
+	p.Scatter("tuned", Log10s([]float64{max(c.Tuned, chart.Nth(c.At, 0))}), []float64{y(m.Loss)}, chart.EndStyle)
 	return p
 }
 
 // mySurface is the search on the CV loss over two hyperparameters.
-func mySurface(r *experiment.MyDataResult, m experiment.MyModel) *Figure {
-	hyper := mapped(m.Hyper, func(h experiment.MyHyper) string { return subscripted(h.Name) })
+func mySurface(r *mydata.MyDataResult, m mydata.MyModel) *Figure {
+	hyper := chart.Mapped(m.Hyper, func(h mydata.MyHyper) string { return chart.Subscripted(h.Name) })
 	p := lossPanel("CV loss over both hyperparameters", "CV loss", hyper, m.Axes, m.Surface)
-	p.name = panelName(r, m, "surface")
+	p.Name = panelName(r, m, "surface")
 	at := func(start int) (points [][2]float64) {
 		for _, s := range m.Path {
 			if s.Start == start && len(s.Hyper) == 2 {
@@ -237,11 +238,11 @@ func mySurface(r *experiment.MyDataResult, m experiment.MyModel) *Figure {
 	onSurface(p.Scatter, "single evaluations", m.Axes, at(0), Style{Color: Vermillion, Glyph: draw.PlusGlyph{}, GlyphRadius: 3})
 	for k := 1; k <= min(starts, shownStarts); k++ {
 		path := at(k)
-		onSurface(p.Line, fmt.Sprintf("descent %d", k), m.Axes, path, Style{Color: Black, Width: 1.2, Dash: dashes[k%len(dashes)]})
+		onSurface(p.Line, fmt.Sprintf("descent %d", k), m.Axes, path, Style{Color: Black, Width: 1.2, Dash: chart.Dashes[k%len(chart.Dashes)]})
 		onSurface(p.Scatter, fmt.Sprintf("evaluations of descent %d", k), m.Axes, path, Style{Color: Black, GlyphRadius: 1.4, Unlisted: true})
 	}
-	onSurface(p.Scatter, "default", m.Axes, [][2]float64{{m.Hyper[0].Default, m.Hyper[1].Default}}, startStyle)
-	onSurface(p.Scatter, "tuned", m.Axes, [][2]float64{{m.Hyper[0].Tuned, m.Hyper[1].Tuned}}, endStyle)
+	onSurface(p.Scatter, "default", m.Axes, [][2]float64{{m.Hyper[0].Default, m.Hyper[1].Default}}, chart.StartStyle)
+	onSurface(p.Scatter, "tuned", m.Axes, [][2]float64{{m.Hyper[0].Tuned, m.Hyper[1].Tuned}}, chart.EndStyle)
 	low, _, _ := lowest(m.Surface)
 	return &Figure{Name: "my_data_surface", Width: 6.7 * vg.Inch, Height: 4.6 * vg.Inch, Legend: LegendBelow, Panels: [][]*Panel{{p}},
 		Caption: fmt.Sprintf("%s: the CV loss (lowest on the grid %.4g) with the evaluations of the search: single ones at scattered points and at zeros, and descents from the best of them. A value of 0, and what lies beyond the edge, is drawn on the edge. %s.", r.Name, low, surfaceNote())}
@@ -252,7 +253,7 @@ const shownStarts = 5
 
 // MyDataModel shows the tuned model: coefficients, and predictions against the target by out-of-fold
 // predictions, each by splits that did not train on the row.
-func MyDataModel(r *experiment.MyDataResult) []Output {
+func MyDataModel(r *mydata.MyDataResult) []Output {
 	var all []Output
 	if f := myCoefficients(r); f.Panels != nil {
 		all = append(all, f)
@@ -283,7 +284,7 @@ func (n namedTicks) Ticks(low, high float64) []plot.Tick {
 	return ticks
 }
 
-func myCoefficients(r *experiment.MyDataResult) *Figure {
+func myCoefficients(r *mydata.MyDataResult) *Figure {
 	f := &Figure{Name: "my_data_coefficients", Legend: LegendBelow,
 		Caption: fmt.Sprintf("%s: how far the prediction moves when a feature grows by one standard deviation. A text column has a feature for each level but its first, which is the one it is compared with.%s", r.Name, shownNote(r))}
 	var row []*Panel
@@ -291,7 +292,7 @@ func myCoefficients(r *experiment.MyDataResult) *Figure {
 		order := make([]int, 0, len(m.Coefficients))
 		zeros := 0
 		for i, c := range m.Coefficients {
-			if drawable(c) && i < len(m.Features) {
+			if chart.Drawable(c) && i < len(m.Features) {
 				order = append(order, i)
 			}
 			if c == 0 {
@@ -311,7 +312,7 @@ func myCoefficients(r *experiment.MyDataResult) *Figure {
 		order = order[:min(len(order), shownCoefficients)]
 		slices.Reverse(order) // the largest above
 		p := NewPanel(panelName(r, m, "coefficients"), title, "coefficient per standard deviation", "")
-		p.plot.Y.Tick.Marker = namedTicks(mapped(order, func(i int) string { return named(m.Features[i]) }))
+		p.Plot.Y.Tick.Marker = namedTicks(chart.Mapped(order, func(i int) string { return named(m.Features[i]) }))
 		p.VLine("zero", 0, Style{Color: Grey, Width: .5, Unlisted: true})
 		signs := []struct {
 			name  string
@@ -343,7 +344,7 @@ func myCoefficients(r *experiment.MyDataResult) *Figure {
 }
 
 // myPredictions shows a target that is a number against its predictions.
-func myPredictions(r *experiment.MyDataResult) *Figure {
+func myPredictions(r *mydata.MyDataResult) *Figure {
 	m := r.Models[0]
 	p := NewPanel(panelName(r, m, "predictions"), "", "actual "+named(r.Target), "predicted, out of fold").Grid()
 	p.Equal = true
@@ -353,14 +354,14 @@ func myPredictions(r *experiment.MyDataResult) *Figure {
 		Caption: fmt.Sprintf("%s: the target against its out-of-fold prediction, by the fits at the tuned hyperparameters that did not train on the row", r.Name)}
 }
 
-func myConfusion(r *experiment.MyDataResult) *Table {
+func myConfusion(r *mydata.MyDataResult) *Table {
 	t := &Table{Name: "my_data_confusion", Caption: fmt.Sprintf("%s: rows of each class by the class that is predicted out of fold", r.Name),
-		Header: append(append([]string{"Class"}, mapped(r.Classes, func(c string) string { return "predicted " + full(c) })...), "Share that is right"),
+		Header: append(append([]string{"Class"}, chart.Mapped(r.Classes, func(c string) string { return "predicted " + full(c) })...), "Share that is right"),
 		Note:   "Predicted is the class with the largest decision value, by the fits that did not train on the row."}
 	for k, class := range r.Classes {
 		row, all, right := []any{full(class)}, 0, 0
 		for l := range r.Classes {
-			n := nth(nth(r.Confusion, k), l)
+			n := chart.Nth(chart.Nth(r.Confusion, k), l)
 			row, all = append(row, n), all+n
 			if k == l {
 				right = n
@@ -376,12 +377,12 @@ func myConfusion(r *experiment.MyDataResult) *Table {
 }
 
 // myROC shows the receiver operating characteristics of out-of-fold decisions.
-func myROC(r *experiment.MyDataResult) *Figure {
+func myROC(r *mydata.MyDataResult) *Figure {
 	p := NewPanel(panelName(r, r.Models[0], "ROC"), "", "false positive rate", "true positive rate").Grid()
 	p.Equal = true
 	p.Across("by chance", 1, -1, 0, Style{Color: Grey, Width: 1, Dash: []vg.Length{1, 3}})
 	for k, m := range r.Models {
-		style := paletteStyle(k)
+		style := chart.PaletteStyle(k)
 		style.Width = 2
 		p.Line(fmt.Sprintf("%s, area %.3f", named(m.Class), m.ROC.Area), m.ROC.FalsePositive, m.ROC.TruePositive, style)
 	}
@@ -394,7 +395,7 @@ var myGlyphs = []draw.GlyphDrawer{draw.RingGlyph{}, draw.PlusGlyph{}, draw.Trian
 
 // myBoundary shows the rows of classes with two numeric columns, and where the predicted class
 // changes.
-func myBoundary(r *experiment.MyDataResult) *Figure {
+func myBoundary(r *mydata.MyDataResult) *Figure {
 	b := r.Boundary
 	p := NewPanel(fmt.Sprintf("%s, target %s, boundary", named(r.Name), named(r.Target)), "", named(b.Names[0]), named(b.Names[1]))
 	for k, margin := range b.Margin {
@@ -404,10 +405,10 @@ func myBoundary(r *experiment.MyDataResult) *Figure {
 		var x, y []float64
 		for i, of := range b.Class {
 			if of == k {
-				x, y = append(x, nth(b.X[0], i)), append(y, nth(b.X[1], i))
+				x, y = append(x, chart.Nth(b.X[0], i)), append(y, chart.Nth(b.X[1], i))
 			}
 		}
-		p.Scatter(named(class), x, y, Style{Color: paletteColor(k), Glyph: myGlyphs[k%len(myGlyphs)], GlyphRadius: 3})
+		p.Scatter(named(class), x, y, Style{Color: chart.PaletteColor(k), Glyph: myGlyphs[k%len(myGlyphs)], GlyphRadius: 3})
 	}
 	return &Figure{Name: "my_data_boundary", Width: 5.4 * vg.Inch, Height: 4.8 * vg.Inch, Legend: LegendBelow, Panels: [][]*Panel{{p}},
 		Caption: fmt.Sprintf("%s: the rows by their class, and black lines where the predicted class changes", r.Name)}

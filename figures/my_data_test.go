@@ -8,21 +8,22 @@ import (
 	"strings"
 	"testing"
 
-	"cvgm/cvgm/experiment"
+	"cvgm/cvgm/experiment/mydata"
+	"cvgm/figures/internal/chart"
 	"cvgm/synth"
 )
 
 // myResult tunes on a CSV with few points.
-func myResult(t *testing.T, text string, change func(p *experiment.MyDataParams)) *experiment.MyDataResult {
+func myResult(t *testing.T, text string, change func(p *mydata.MyDataParams)) *mydata.MyDataResult {
 	t.Helper()
-	p := experiment.DefaultMyData()
+	p := mydata.DefaultMyData()
 	p.File = filepath.Join(t.TempDir(), "of_mine.csv")
 	p.CurvePoints, p.SurfacePoints = 9, 5
 	change(&p)
 	if err := os.WriteFile(p.File, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	return ran[*experiment.MyDataResult](t)(p.Run(t.Context()))
+	return ran[*mydata.MyDataResult](t)(p.Run(t.Context()))
 }
 
 // myTable is a CSV of 45 rows with two numeric columns, of that many classes with the names.
@@ -38,10 +39,10 @@ func myTable(classes ...string) string {
 
 // Every kind of table has its outputs, which survive what is not finite.
 func TestMyDataOutputs(t *testing.T) {
-	fast := func(p *experiment.MyDataParams) { p.OuterFolds = 2 }
+	fast := func(p *mydata.MyDataParams) { p.OuterFolds = 2 }
 	for name, c := range map[string]struct {
 		text    string
-		change  func(p *experiment.MyDataParams)
+		change  func(p *mydata.MyDataParams)
 		outputs string
 		wants   map[string]string
 	}{
@@ -49,14 +50,14 @@ func TestMyDataOutputs(t *testing.T) {
 			map[string]string{"my_data_confusion": "Class,predicted no,predicted yes,Share that is right\n", "my_data_hyperparameters": "target kind,C,", "my_data_losses": "nested risk,"}},
 		"three classes": {myTable("a\tvery long name of a class that is longer than a label can be", "b", "☃"), fast, "columns hyperparameters losses curves coefficients confusion roc boundary",
 			map[string]string{"my_data_losses": "b against the others,CV loss: logistic loss,"}},
-		"eight classes": {myTable("a", "b", "c", "d", "e", "f", "g", "h"), func(p *experiment.MyDataParams) { p.OuterFolds = 0 }, "columns hyperparameters losses curves coefficients confusion roc boundary", nil},
-		"kernel": {myTable("no", "yes"), func(p *experiment.MyDataParams) { p.Learner, p.OuterFolds = "kernel_svm", 0 },
+		"eight classes": {myTable("a", "b", "c", "d", "e", "f", "g", "h"), func(p *mydata.MyDataParams) { p.OuterFolds = 0 }, "columns hyperparameters losses curves coefficients confusion roc boundary", nil},
+		"kernel": {myTable("no", "yes"), func(p *mydata.MyDataParams) { p.Learner, p.OuterFolds = "kernel_svm", 0 },
 			"columns hyperparameters losses curves surface confusion roc boundary", map[string]string{"my_data_hyperparameters": "target kind,γ,"}},
 		"numbers": {"x,y\n1,2\n2,3\n3,5\n4,4\n5,6\n6,5\n7,9\n", fast, "columns hyperparameters losses curves surface coefficients predictions", map[string]string{"my_data_columns": "x,numeric,1 to 7,0\n"}},
-		"robust": {"x,y\n1,2\n2,3\n3,5\n4,40\n5,6\n6,5\n7,9\n", func(p *experiment.MyDataParams) { p.Learner, p.OuterFolds = "huber", 0 },
+		"robust": {"x,y\n1,2\n2,3\n3,5\n4,40\n5,6\n6,5\n7,9\n", func(p *mydata.MyDataParams) { p.Learner, p.OuterFolds = "huber", 0 },
 			"columns hyperparameters losses curves surface coefficients predictions", map[string]string{"my_data_losses": "CV loss: absolute error,", "my_data_hyperparameters": ",δ,"}},
 		"no signal": {"x,y\n1,2\n2,2\n3,2\n4,2\n5,2\n6,2\n7,2\n", fast, "columns hyperparameters losses curves surface coefficients predictions", nil},
-		"kernel of numbers": {"x,y\n1,2\n2,3\n3,5\n4,4\n5,6\n6,5\n7,9\n", func(p *experiment.MyDataParams) { p.Learner = "kernel_ridge" },
+		"kernel of numbers": {"x,y\n1,2\n2,3\n3,5\n4,4\n5,6\n6,5\n7,9\n", func(p *mydata.MyDataParams) { p.Learner = "kernel_ridge" },
 			"columns hyperparameters losses curves surface predictions", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -76,18 +77,18 @@ func TestMyDataOutputs(t *testing.T) {
 
 // The lines of other data are no ghosts behind one's own; those of another seed are.
 func TestMyDataHasNoGhostsOfOtherData(t *testing.T) {
-	curves := func(r *experiment.MyDataResult) *Figure { return MyDataSearch(r)[0].(*Figure) }
-	first := myResult(t, myTable("no", "yes"), func(*experiment.MyDataParams) {})
+	curves := func(r *mydata.MyDataResult) *Figure { return MyDataSearch(r)[0].(*Figure) }
+	first := myResult(t, myTable("no", "yes"), func(*mydata.MyDataParams) {})
 	other, seed := *first, *first
 	other.Name = "another.csv"
 	seed.Models = slices.Clone(first.Models)
 	seed.Models[0].Curves = slices.Clone(first.Models[0].Curves)
 	seed.Models[0].Curves[0].Loss = slices.Clone(first.Models[0].Curves[0].Loss)
 	seed.Models[0].Curves[0].Loss[0] *= 2
-	for r, want := range map[*experiment.MyDataResult]int{&other: 0, &seed: 1} {
+	for r, want := range map[*mydata.MyDataResult]int{&other: 0, &seed: 1} {
 		f := curves(r)
 		f.Ghosts(curves(first).CSV())
-		if got := len(f.Panels[0][0].ghosts); got != want {
+		if got := len(f.Panels[0][0].Ghosts); got != want {
 			t.Errorf("%s: %d ghosts, want %d", r.Name, got, want)
 		}
 	}
@@ -95,7 +96,7 @@ func TestMyDataHasNoGhostsOfOtherData(t *testing.T) {
 
 // Coefficients carry their signs, the largest on top, and their names.
 func TestMyDataCoefficients(t *testing.T) {
-	r := &experiment.MyDataResult{Name: "n", Target: "y", Models: []experiment.MyModel{{Features: []string{"a", "b", "c"}, Coefficients: []float64{-2, 0, 1}}}}
+	r := &mydata.MyDataResult{Name: "n", Target: "y", Models: []mydata.MyModel{{Features: []string{"a", "b", "c"}, Coefficients: []float64{-2, 0, 1}}}}
 	f := myCoefficients(r)
 	checkFigure(t, f)
 	for _, want := range []string{"raises the prediction,1,2", "lowers the prediction,-2,3", "exactly 0,0,1"} {
@@ -104,7 +105,7 @@ func TestMyDataCoefficients(t *testing.T) {
 		}
 	}
 	var labels []string
-	for _, tick := range f.Panels[0][0].plot.Y.Tick.Marker.Ticks(0, 4) {
+	for _, tick := range f.Panels[0][0].Plot.Y.Tick.Marker.Ticks(0, 4) {
 		labels = append(labels, tick.Label)
 	}
 	if !slices.Equal(labels, []string{"b", "c", "a"}) {
@@ -114,7 +115,7 @@ func TestMyDataCoefficients(t *testing.T) {
 
 // The note below the columns names what a reader has to know of them.
 func TestMyDataColumnsNote(t *testing.T) {
-	r := myResult(t, "id,x,g,y\n1,4,a,2\n2,2,a,3\n3,5,b,5\n4,1,b,4\n5,7,c,6\n6,5,c,\n", func(p *experiment.MyDataParams) { p.Group, p.OuterFolds = "g", 0 })
+	r := myResult(t, "id,x,g,y\n1,4,a,2\n2,2,a,3\n3,5,b,5\n4,1,b,4\n5,7,c,6\n6,5,c,\n", func(p *mydata.MyDataParams) { p.Group, p.OuterFolds = "g", 0 })
 	want := "The target is a number. Rows left out for lack of a value: 1. The rows form 3 groups, each of which stays together in all folds. The column id counts the rows: put it into Ignore unless it is a feature."
 	if got := MyDataColumns(r).Note; got != want {
 		t.Errorf("%s\nwant\n%s", got, want)
@@ -123,7 +124,7 @@ func TestMyDataColumnsNote(t *testing.T) {
 
 func TestSignificant(t *testing.T) {
 	for v, want := range map[float64]string{0: "0", 123456: "123456", 1.23456: "1.235", .0012347: "0.001235", 1.5e-9: "1.5e-09"} {
-		if got := cell(significant(v, 4), "", ""); got != want {
+		if got := chart.Cell(significant(v, 4), "", ""); got != want {
 			t.Errorf("%v: %s, want %s", v, got, want)
 		}
 	}

@@ -1,21 +1,23 @@
 package figures
 
-import "reflect"
+import (
+	"reflect"
+)
 
-// registry holds, by type of result, the functions that draw it.
-var registry = make(map[reflect.Type]func(result any) []Output)
+// drawers holds, by type of result, the functions that draw it.
+var drawers = make(map[reflect.Type]func(result any) []Output)
 
 // register adds all figures and tables of an experiment's result. Each file that
 // draws one calls it in an init function. A figure or table of two results is left
 // out, because Of has one of them alone, unless it can do without the other.
 func register[R any](of func(r *R) []Output) {
-	registry[reflect.TypeFor[*R]()] = func(result any) []Output { return of(result.(*R)) }
+	drawers[reflect.TypeFor[*R]()] = func(result any) []Output { return of(result.(*R)) }
 }
 
 // Of returns the figures and tables of an experiment's result, a pointer to it, or
 // nil where there are none.
 func Of(result any) []Output {
-	if of := registry[reflect.TypeOf(result)]; of != nil {
+	if of := drawers[reflect.TypeOf(result)]; of != nil {
 		return of(result)
 	}
 	return nil

@@ -3,16 +3,17 @@ package figures
 import (
 	"fmt"
 
-	"cvgm/cvgm/experiment"
+	"cvgm/cvgm/experiment/elasticnet"
+	"cvgm/figures/internal/chart"
 )
 
 func init() {
-	register(func(r *experiment.RegressionPrinted) []Output { return []Output{RegressionPrintedTable(r)} })
+	register(func(r *elasticnet.RegressionPrinted) []Output { return []Output{RegressionPrintedTable(r)} })
 }
 
 // RegressionPrintedTable compares the command that the paper prints for its regression data
 // with what its code does.
-func RegressionPrintedTable(r *experiment.RegressionPrinted) *Table {
+func RegressionPrintedTable(r *elasticnet.RegressionPrinted) *Table {
 	p := r.Params
 	t := &Table{
 		Name: "regression_printed", Caption: fmt.Sprintf("Test losses with the command that the paper prints and with its code's data, over %d data sets", p.Seeds),
@@ -21,9 +22,9 @@ func RegressionPrintedTable(r *experiment.RegressionPrinted) *Table {
 			"The true coefficients are those that made the training labels. Means with 95 %% confidence intervals.", p.Test, p.Samples-p.Train, p.Scale),
 	}
 	for k, m := range r.Tests {
-		row := []any{m.Name, estimated(m.CVGMMean, 3), estimated(m.SquaresMean, 3), estimated(m.CoefMean, 3), nil}
-		if k > experiment.TestOtherRows {
-			row[4] = estimated(m.CVGMLessCode.Difference, 3)
+		row := []any{m.Name, chart.Estimated(m.CVGMMean, 3), chart.Estimated(m.SquaresMean, 3), chart.Estimated(m.CoefMean, 3), nil}
+		if k > elasticnet.TestOtherRows {
+			row[4] = chart.Estimated(m.CVGMLessCode.Difference, 3)
 		}
 		t.Rows = append(t.Rows, row)
 	}

@@ -4,14 +4,15 @@ import (
 	"fmt"
 
 	"cvgm/cvgm/experiment"
+	"cvgm/cvgm/experiment/searches"
 )
 
 func init() {
-	register(func(r *experiment.RegretResult) []Output { return []Output{RegretTable(r)} })
+	register(func(r *searches.RegretResult) []Output { return []Output{RegretTable(r)} })
 }
 
 // RegretTable compares Bayesian optimisation with random search by medians of their regret.
-func RegretTable(r *experiment.RegretResult) *Table {
+func RegretTable(r *searches.RegretResult) *Table {
 	p := r.Params
 	t := &Table{
 		Name: "search_regret", Caption: fmt.Sprintf("Regret of Bayesian optimisation and of random search after %d evaluations, over %d data sets", p.Budget, p.DataSets),

@@ -7,50 +7,54 @@ import (
 	"strings"
 
 	"cvgm/cvgm/experiment"
+	"cvgm/cvgm/experiment/claims"
+	"cvgm/cvgm/experiment/samplesize"
+	"cvgm/figures/internal/chart"
+
 	"gonum.org/v1/plot/vg"
 )
 
 func init() {
-	register(func(r *experiment.SampleSizeResult) []Output {
+	register(func(r *samplesize.SampleSizeResult) []Output {
 		return []Output{SampleSizeCurves(r), SampleSizeLead(r), SampleSizeTable(r), SampleSizeDifferences(r), SampleSizeRivals(r), SampleSizeOverfitting(r), SampleSizeThresholds(r)}
 	})
 }
 
 var sizeStyles = []Style{
-	experiment.SizeBayes:            {Color: Black, Width: 1, Dash: []vg.Length{1, 3}},
-	experiment.SizeCVGMFull:         {Color: Blue, Width: 2},
-	experiment.SizeCVGMPublished:    {Color: Vermillion, Width: 2, Dash: []vg.Length{6, 2}},
-	experiment.SizeAdam:             {Color: Green, Width: 1.5, Dash: []vg.Length{3, 2}},
-	experiment.SizeNetworkPublished: {Color: Orange, Width: 1.5, Dash: []vg.Length{6, 2, 1, 2}},
-	experiment.SizeNetworkText:      {Color: Purple, Width: 1.5},
-	experiment.SizeLogistic:         {Color: Grey, Width: 1.5},
-	experiment.SizeQuadratic:        {Color: Vermillion, Width: 2, Dash: []vg.Length{1, 2}},
-	experiment.SizeMachineCVGM:      {Color: Green, Width: 1.5, Dash: []vg.Length{9, 3}},
-	experiment.SizeMachineGrid:      {Color: Green, Width: 1.5, Dash: []vg.Length{3, 2}},
-	experiment.SizeRandomFeatures:   {Color: Purple, Width: 1.5, Dash: []vg.Length{6, 2}},
-	experiment.SizeNetworkCV:        {Color: Orange, Width: 1.5, Dash: []vg.Length{6, 2, 1, 2}},
-	experiment.SizeAdamLong:         {Color: Grey, Width: 1.5, Dash: []vg.Length{2, 2}},
+	samplesize.SizeBayes:            {Color: Black, Width: 1, Dash: []vg.Length{1, 3}},
+	samplesize.SizeCVGMFull:         {Color: Blue, Width: 2},
+	samplesize.SizeCVGMPublished:    {Color: Vermillion, Width: 2, Dash: []vg.Length{6, 2}},
+	samplesize.SizeAdam:             {Color: Green, Width: 1.5, Dash: []vg.Length{3, 2}},
+	samplesize.SizeNetworkPublished: {Color: Orange, Width: 1.5, Dash: []vg.Length{6, 2, 1, 2}},
+	samplesize.SizeNetworkText:      {Color: Purple, Width: 1.5},
+	samplesize.SizeLogistic:         {Color: Grey, Width: 1.5},
+	samplesize.SizeQuadratic:        {Color: Vermillion, Width: 2, Dash: []vg.Length{1, 2}},
+	samplesize.SizeMachineCVGM:      {Color: Green, Width: 1.5, Dash: []vg.Length{9, 3}},
+	samplesize.SizeMachineGrid:      {Color: Green, Width: 1.5, Dash: []vg.Length{3, 2}},
+	samplesize.SizeRandomFeatures:   {Color: Purple, Width: 1.5, Dash: []vg.Length{6, 2}},
+	samplesize.SizeNetworkCV:        {Color: Orange, Width: 1.5, Dash: []vg.Length{6, 2, 1, 2}},
+	samplesize.SizeAdamLong:         {Color: Grey, Width: 1.5, Dash: []vg.Length{2, 2}},
 }
 
 // SampleSizeCurves is the paper's figure of accuracy against the size of the
 // training set: means with 95 % confidence intervals. On the right are the
 // methods that learn, enlarged.
-func SampleSizeCurves(r *experiment.SampleSizeResult) *Figure {
+func SampleSizeCurves(r *samplesize.SampleSizeResult) *Figure {
 	all := NewPanel("all methods", "all methods", "training examples", "test accuracy")
 	best := NewPanel("methods that learn", "the methods that learn, enlarged", "training examples", "test accuracy")
 	for _, p := range []*Panel{all, best} {
 		p.Direct = true
 		var curves []sizeCurve
 		for k, m := range r.Methods {
-			if k >= experiment.SizeQuadratic {
+			if k >= samplesize.SizeQuadratic {
 				continue
 			}
-			if p == all || k != experiment.SizeNetworkText && k != experiment.SizeLogistic {
+			if p == all || k != samplesize.SizeNetworkText && k != samplesize.SizeLogistic {
 				curves = append(curves, sizeCurve{m.Name, m.Mean, sizeStyles[k]})
 			}
 		}
 		p.Grid()
-		p.sizeCurves(r.Sizes, curves)
+		drawSizeCurves(p, r.Sizes, curves)
 	}
 	return &Figure{Name: "sample_size", Width: 10.5 * vg.Inch, Height: 4.2 * vg.Inch, Legend: LegendBelow, Panels: [][]*Panel{{all, best}},
 		Caption: fmt.Sprintf("Test accuracy on the rings against the number of training examples, as means over %d data sets of each size. Right: the methods that learn, enlarged.", r.Params.Seeds)}
@@ -58,12 +62,12 @@ func SampleSizeCurves(r *experiment.SampleSizeResult) *Figure {
 
 // SampleSizeLead shows by how much CVGM is more accurate than the fairly trained
 // network on the same data.
-func SampleSizeLead(r *experiment.SampleSizeResult) *Figure {
+func SampleSizeLead(r *samplesize.SampleSizeResult) *Figure {
 	p := NewPanel("lead over Adam", "", "training examples", "CVGM less network by Adam, test accuracy").Grid()
-	adam := nth(r.Methods, experiment.SizeAdam)
-	p.sizeCurves(r.Sizes, []sizeCurve{
-		{nth(r.Methods, experiment.SizeCVGMFull).Name, adam.Full.BySize, sizeStyles[experiment.SizeCVGMFull]},
-		{nth(r.Methods, experiment.SizeCVGMPublished).Name, adam.Published.BySize, sizeStyles[experiment.SizeCVGMPublished]},
+	adam := chart.Nth(r.Methods, samplesize.SizeAdam)
+	drawSizeCurves(p, r.Sizes, []sizeCurve{
+		{chart.Nth(r.Methods, samplesize.SizeCVGMFull).Name, adam.Full.BySize, sizeStyles[samplesize.SizeCVGMFull]},
+		{chart.Nth(r.Methods, samplesize.SizeCVGMPublished).Name, adam.Published.BySize, sizeStyles[samplesize.SizeCVGMPublished]},
 	})
 	if small := r.Params.SmallSize; small > r.Params.MinSize && small < r.Params.MaxSize {
 		p.VLine(fmt.Sprintf("%d examples", small), float64(small), Style{Color: Grey, Width: 1, Dash: []vg.Length{4, 3}})
@@ -75,22 +79,22 @@ func SampleSizeLead(r *experiment.SampleSizeResult) *Figure {
 
 // SampleSizeRivals shows the accuracy of the rivals, and by how much CVGM along the full
 // gradient is more accurate on the same data.
-func SampleSizeRivals(r *experiment.SampleSizeResult) *Figure {
+func SampleSizeRivals(r *samplesize.SampleSizeResult) *Figure {
 	accuracy := NewPanel("rivals", "accuracy", "training examples", "test accuracy").Grid().LogAxes(true, false)
 	lead := NewPanel("lead", "CVGM less rival, same data", "training examples", "difference in test accuracy").Grid().LogAxes(true, false)
 	var curves, leads []sizeCurve
 	for k, m := range r.Methods {
-		if k != experiment.SizeCVGMFull && k < experiment.SizeQuadratic {
+		if k != samplesize.SizeCVGMFull && k < samplesize.SizeQuadratic {
 			continue
 		}
 		curves = append(curves, sizeCurve{m.Name, m.Mean, sizeStyles[k]})
-		if k != experiment.SizeCVGMFull {
+		if k != samplesize.SizeCVGMFull {
 			leads = append(leads, sizeCurve{m.Name, m.Full.BySize, sizeStyles[k]})
 		}
 	}
 	places := rivalPlaces(r)
-	accuracy.logSizeCurves(r.Sizes, places, curves)
-	lead.logSizeCurves(r.Sizes, places, leads)
+	logSizeCurves(accuracy, r.Sizes, places, curves)
+	logSizeCurves(lead, r.Sizes, places, leads)
 	lead.HLine("no difference", 0, Style{Color: Black, Width: 1, Dash: []vg.Length{1, 3}})
 	accuracy.Direct, lead.Direct = true, true
 	return &Figure{Name: "sample_size_rivals", Width: 8.5 * vg.Inch, Height: 7.4 * vg.Inch, Legend: LegendBelow, Panels: [][]*Panel{{accuracy}, {lead}},
@@ -98,7 +102,7 @@ func SampleSizeRivals(r *experiment.SampleSizeResult) *Figure {
 }
 
 // rivalPlaces returns the places of the sizes at which the rivals are measured.
-func rivalPlaces(r *experiment.SampleSizeResult) (places []int) {
+func rivalPlaces(r *samplesize.SampleSizeResult) (places []int) {
 	for i, e := range r.Overfitting {
 		if e.N > 0 {
 			places = append(places, i)
@@ -107,25 +111,25 @@ func rivalPlaces(r *experiment.SampleSizeResult) (places []int) {
 	return places
 }
 
-func rivalSizes(r *experiment.SampleSizeResult) string {
-	return strings.Join(mapped(pick(r.Sizes, rivalPlaces(r)), func(n int) string { return fmt.Sprint(n) }), ", ")
+func rivalSizes(r *samplesize.SampleSizeResult) string {
+	return strings.Join(chart.Mapped(chart.Pick(r.Sizes, rivalPlaces(r)), func(n int) string { return fmt.Sprint(n) }), ", ")
 }
 
 // logSizeCurves is sizeCurves over the logarithms of the sizes at these places.
-func (p *Panel) logSizeCurves(sizes, places []int, curves []sizeCurve) {
-	x := Log10s(floats(pick(sizes, places)))
+func logSizeCurves(p *Panel, sizes, places []int, curves []sizeCurve) {
+	x := Log10s(chart.Floats(chart.Pick(sizes, places)))
 	for _, c := range curves {
-		_, low, high := means(pick(c.means, places))
+		_, low, high := means(chart.Pick(c.means, places))
 		p.Band(c.name, x, low, high, c.style)
 	}
 	for _, c := range curves {
-		mean, _, _ := means(pick(c.means, places))
+		mean, _, _ := means(chart.Pick(c.means, places))
 		p.Line(c.name, x, mean, c.style)
 	}
 }
 
 // SampleSizeOverfitting lists by how much training to convergence harms the network.
-func SampleSizeOverfitting(r *experiment.SampleSizeResult) *Table {
+func SampleSizeOverfitting(r *samplesize.SampleSizeResult) *Table {
 	t := &Table{
 		Name: "sample_size_overfitting", Caption: fmt.Sprintf("Test accuracy that the network loses between step %d and step %d of Adam, in percentage points", r.Params.AdamSteps, r.Params.LongSteps),
 		Header: []string{"N", "Points lost", "Data sets"},
@@ -154,10 +158,10 @@ type sizeCurve struct {
 	style Style
 }
 
-// sizeCurves plots means over sizes, on bands of their confidence intervals
+// drawSizeCurves plots means over sizes, on bands of their confidence intervals
 // where there are any.
-func (p *Panel) sizeCurves(sizes []int, curves []sizeCurve) {
-	x := floats(sizes)
+func drawSizeCurves(p *Panel, sizes []int, curves []sizeCurve) {
+	x := chart.Floats(sizes)
 	for _, c := range curves {
 		_, low, high := means(c.means)
 		p.Band(c.name, x, low, high, c.style)
@@ -169,11 +173,11 @@ func (p *Panel) sizeCurves(sizes []int, curves []sizeCurve) {
 }
 
 // SampleSizeTable lists the mean accuracies at some of the sizes.
-func SampleSizeTable(r *experiment.SampleSizeResult) *Table {
+func SampleSizeTable(r *samplesize.SampleSizeResult) *Table {
 	p := r.Params
 	t := &Table{Name: "sample_size_accuracy", Caption: fmt.Sprintf("Test accuracy, mean of %d seeds", p.Seeds), Header: []string{"Method"}}
 	largest := float64(p.MaxSize)
-	columns := nearest(r.Sizes, p.MaxSize, float64(p.MinSize)/largest, float64(p.SmallSize)/largest, .2, .3, .5, 1)
+	columns := chart.Nearest(r.Sizes, p.MaxSize, float64(p.MinSize)/largest, float64(p.SmallSize)/largest, .2, .3, .5, 1)
 	for _, i := range columns {
 		t.Header = append(t.Header, fmt.Sprintf("N = %d", r.Sizes[i]))
 	}
@@ -184,7 +188,7 @@ func SampleSizeTable(r *experiment.SampleSizeResult) *Table {
 				row = append(row, nil)
 				continue
 			}
-			row = append(row, estimated(m.Mean[i], 3))
+			row = append(row, chart.Estimated(m.Mean[i], 3))
 		}
 		t.Rows = append(t.Rows, row)
 	}
@@ -193,7 +197,7 @@ func SampleSizeTable(r *experiment.SampleSizeResult) *Table {
 }
 
 // SampleSizeDifferences compares CVGM with every other method on the same data.
-func SampleSizeDifferences(r *experiment.SampleSizeResult) *Table {
+func SampleSizeDifferences(r *samplesize.SampleSizeResult) *Table {
 	t := &Table{
 		Name: "sample_size_differences", Caption: "CVGM's test accuracy less the other method's, in percentage points, on the same data",
 		Header: []string{"Other method", "Full gradient, all sizes", "more accurate", fmt.Sprintf("N ≤ %d", r.Params.SmallSize), fmt.Sprintf("N > %d", r.Params.SmallSize),
@@ -214,13 +218,13 @@ func SampleSizeDifferences(r *experiment.SampleSizeResult) *Table {
 	}
 	for k, m := range r.Methods {
 		row := []any{m.Name, points(m.Full.All), percent(m.Full.All.Wins), points(m.Full.Small), points(m.Full.Large), points(m.Published.All), percent(m.Published.All.Wins), nil, points(m.Published.Small), points(m.Published.Large)}
-		if share, err := strconv.ParseFloat(experiment.Printed.SampleSizeWins.Code, 64); k == experiment.SizeNetworkPublished && err == nil {
+		if share, err := strconv.ParseFloat(claims.Printed.SampleSizeWins.Code, 64); k == samplesize.SizeNetworkPublished && err == nil {
 			row[7] = percent(share)
 		}
-		if k == experiment.SizeCVGMFull {
+		if k == samplesize.SizeCVGMFull {
 			row[1], row[2], row[3], row[4] = nil, nil, nil, nil
 		}
-		if k == experiment.SizeCVGMPublished {
+		if k == samplesize.SizeCVGMPublished {
 			row[5], row[6], row[8], row[9] = nil, nil, nil, nil
 		}
 		t.Rows = append(t.Rows, row)
@@ -232,17 +236,17 @@ func SampleSizeDifferences(r *experiment.SampleSizeResult) *Table {
 
 // SampleSizeThresholds compares CVGM's lead where examples are few with that where they are more,
 // at several thresholds, and lists its change per doubling of N.
-func SampleSizeThresholds(r *experiment.SampleSizeResult) *Table {
+func SampleSizeThresholds(r *samplesize.SampleSizeResult) *Table {
 	t := &Table{
 		Name: "sample_size_thresholds", Caption: "CVGM's lead over other methods where examples are few less that where they are more, in percentage points",
 		Header: []string{"Other method", "Gradient"},
 		Note:   "A column is the mean lead in test accuracy at sizes up to N less that at larger sizes; the last one is the slope over all sizes. With 95 % confidence intervals: above 0, in the last column below 0, where CVGM's lead is larger with less data.",
 	}
-	for _, n := range experiment.FewExamples {
+	for _, n := range claims.FewExamples {
 		t.Header = append(t.Header, fmt.Sprintf("N ≤ %d", n))
 	}
 	t.Header = append(t.Header, "per doubling of N")
-	for _, l := range experiment.SampleSizeLeads(r) {
+	for _, l := range claims.SampleSizeLeads(r) {
 		gradient := "published"
 		if l.Full {
 			gradient = "full"
@@ -260,7 +264,7 @@ func SampleSizeThresholds(r *experiment.SampleSizeResult) *Table {
 }
 
 // failureNote names the cells that are missing from the means.
-func failureNote(r *experiment.SampleSizeResult) string {
+func failureNote(r *samplesize.SampleSizeResult) string {
 	if len(r.Failures) == 0 {
 		return ""
 	}

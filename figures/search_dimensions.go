@@ -4,19 +4,20 @@ import (
 	"fmt"
 	"slices"
 
-	"cvgm/cvgm/experiment"
+	"cvgm/cvgm/experiment/searches"
+	"cvgm/figures/internal/chart"
 
 	"gonum.org/v1/plot/vg"
 )
 
 func init() {
-	register(func(r *experiment.SearchDimensionsResult) []Output {
+	register(func(r *searches.SearchDimensionsResult) []Output {
 		return []Output{SearchDimensionsTable(r), SearchDimensionsCurves(r)}
 	})
 }
 
 // SearchDimensionsTable lists where each searcher ends, by the number of hyperparameters.
-func SearchDimensionsTable(r *experiment.SearchDimensionsResult) *Table {
+func SearchDimensionsTable(r *searches.SearchDimensionsResult) *Table {
 	p := r.Params
 	t := &Table{
 		Name: "search_dimensions_reached", Caption: fmt.Sprintf("Lowest CV loss within %d evaluations, by number of hyperparameters", p.Budget),
@@ -24,11 +25,11 @@ func SearchDimensionsTable(r *experiment.SearchDimensionsResult) *Table {
 		Note: fmt.Sprintf("Means over %d data sets with 95 %% confidence intervals. Up to %d hyperparameters: ridge regression of %d examples with penalties by groups of %d features (mean squared error); "+
 			"%d: the weights of the rings experiment's network (logistic loss). The lowest known CV loss is that of any searcher, or of %d evaluations of the quasi-Newton method. "+
 			"A grid is listed only where two values of each hyperparameter are within the budget.",
-			p.DataSets, nth(p.Groups, len(p.Groups)-1), p.Train, p.Features, nth(r.Dimensions, len(r.Dimensions)-1).Hyperparameters, p.LongBudget),
+			p.DataSets, chart.Nth(p.Groups, len(p.Groups)-1), p.Train, p.Features, chart.Nth(r.Dimensions, len(r.Dimensions)-1).Hyperparameters, p.LongBudget),
 	}
 	for _, d := range r.Dimensions {
 		for _, m := range d.Methods {
-			row := []any{fmt.Sprint(d.Hyperparameters), m.Name, m.Evaluations, estimated(m.CVMean, 4), estimated(m.Excess, 4), estimated(m.TestMean, 4)}
+			row := []any{fmt.Sprint(d.Hyperparameters), m.Name, m.Evaluations, chart.Estimated(m.CVMean, 4), chart.Estimated(m.Excess, 4), chart.Estimated(m.TestMean, 4)}
 			if m.Name == "exhaustive" {
 				row[1] = fmt.Sprintf("exhaustive, %d values of each", m.PerAxis)
 				if m.CV == nil {
@@ -43,7 +44,7 @@ func SearchDimensionsTable(r *experiment.SearchDimensionsResult) *Table {
 
 // SearchDimensionsCurves shows the lowest CV loss found, above the lowest known,
 // against evaluations for each number of hyperparameters.
-func SearchDimensionsCurves(r *experiment.SearchDimensionsResult) *Figure {
+func SearchDimensionsCurves(r *searches.SearchDimensionsResult) *Figure {
 	const floor = -6
 	var panels []*Panel
 	for _, d := range r.Dimensions {
@@ -54,7 +55,7 @@ func SearchDimensionsCurves(r *experiment.SearchDimensionsResult) *Figure {
 		title := name
 		for _, m := range d.Methods {
 			if m.Improve == nil && m.GridNeeded > 0 {
-				title += fmt.Sprintf("; a grid needs %s points", typeset(fmt.Sprintf("%.0e", m.GridNeeded)))
+				title += fmt.Sprintf("; a grid needs %s points", chart.Typeset(fmt.Sprintf("%.0e", m.GridNeeded)))
 			}
 		}
 		p := NewPanel(name, title, "evaluations of the CV loss", "CV loss above the lowest known").Grid().LogAxes(true, true).ClampLow(floor)
@@ -65,12 +66,12 @@ func SearchDimensionsCurves(r *experiment.SearchDimensionsResult) *Figure {
 				for k := range excess {
 					excess[k] -= d.Best.Mean
 				}
-				p.Line(m.Name, Log10s(oneTo(len(excess))), clampedLog10s(excess, floor), searchStyles[m.Name])
+				p.Line(m.Name, Log10s(chart.OneTo(len(excess))), chart.ClampedLog10s(excess, floor), searchStyles[m.Name])
 			}
 		}
 		panels = append(panels, p)
 	}
 	return &Figure{Name: "search_dimensions", Width: 11 * vg.Inch, Height: 8.6 * vg.Inch, Legend: LegendBelow, SameAxes: true, Panels: slices.Collect(slices.Chunk(panels, 2)),
 		Caption: fmt.Sprintf("Lowest CV loss found within so many evaluations, less the lowest known, by the number of hyperparameters: means over %d data sets. Values below 10%s are drawn there. The most hyperparameters are the weights of the rings' network, the others ridge penalties of groups of features. Exhaustive search is left out where a grid of two values of each hyperparameter exceeds the budget; the title has the number of its points.",
-			r.Params.DataSets, superscript(fmt.Sprint(floor)))}
+			r.Params.DataSets, chart.Superscript(fmt.Sprint(floor)))}
 }

@@ -4,7 +4,8 @@ import (
 	"fmt"
 	"math"
 
-	"cvgm/cvgm/experiment"
+	"cvgm/cvgm/experiment/searches"
+	"cvgm/figures/internal/chart"
 
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
@@ -12,14 +13,14 @@ import (
 
 func init() {
 	// SearchesTime is not here: it needs the timings.
-	register(func(r *experiment.SearchesResult) []Output {
+	register(func(r *searches.SearchesResult) []Output {
 		return []Output{SearchesTable(r), SearchesMinimaTable(r), SearchesCurves(r), SearchesSurface(r)}
 	})
 }
 
 // SearchesTable is how many data sets each searcher reaches the true minimum
 // on, and in how many evaluations.
-func SearchesTable(r *experiment.SearchesResult) *Table {
+func SearchesTable(r *searches.SearchesResult) *Table {
 	p := r.Params
 	few := min(5, p.DataSets)
 	t := &Table{
@@ -38,14 +39,14 @@ func SearchesTable(r *experiment.SearchesResult) *Table {
 		after := func(evaluations int) string {
 			return fmt.Sprintf("%.1e", max(m.Median[min(max(evaluations, 1), len(m.Median))-1], 0))
 		}
-		t.Rows = append(t.Rows, []any{m.Name, yesNo(m.Gradient), of(p.SmallBudget, few), of(p.SmallBudget, p.DataSets), of(p.Budget, p.DataSets), of(math.MaxInt, p.DataSets), after(p.SmallBudget), after(p.Budget)})
+		t.Rows = append(t.Rows, []any{m.Name, chart.YesNo(m.Gradient), of(p.SmallBudget, few), of(p.SmallBudget, p.DataSets), of(p.Budget, p.DataSets), of(math.MaxInt, p.DataSets), after(p.SmallBudget), after(p.Budget)})
 	}
 	return t
 }
 
 // SearchesMinimaTable tells of each data set's minimum, and in how many
 // evaluations the quasi-Newton searches reach it.
-func SearchesMinimaTable(r *experiment.SearchesResult) *Table {
+func SearchesMinimaTable(r *searches.SearchesResult) *Table {
 	t := &Table{
 		Name: "searches_minima", Caption: "Where the CV loss of the elastic net is lowest",
 		Header: []string{"Data set", "Lowest CV loss", "λ1", "λ2", "On a bound", "Local minima", "Quasi-Newton", "Multi-start"},
@@ -53,9 +54,9 @@ func SearchesMinimaTable(r *experiment.SearchesResult) *Table {
 	}
 	for i, v := range r.Minimum {
 		bound := r.At[i][0] <= r.Params.MinLambda1 || r.At[i][1] <= r.Params.MinLambda2
-		row := []any{fmt.Sprint(i), Number{Value: v, Digits: 8}, fmt.Sprintf("%.4g", r.At[i][0]), fmt.Sprintf("%.4g", r.At[i][1]), yesNo(bound), r.LocalMinima[i]}
+		row := []any{fmt.Sprint(i), Number{Value: v, Digits: 8}, fmt.Sprintf("%.4g", r.At[i][0]), fmt.Sprintf("%.4g", r.At[i][1]), chart.YesNo(bound), r.LocalMinima[i]}
 		for _, m := range r.Methods {
-			if m.Name == experiment.SearchQuasiNewton || m.Name == experiment.SearchMultiStart {
+			if m.Name == searches.SearchQuasiNewton || m.Name == searches.SearchMultiStart {
 				row = append(row, map[bool]any{true: m.Reached[i]}[m.Reached[i] > 0])
 			}
 		}
@@ -66,20 +67,20 @@ func SearchesMinimaTable(r *experiment.SearchesResult) *Table {
 
 // searchStyles are those of the searchers by name.
 var searchStyles = map[string]Style{
-	experiment.SearchPaperStep:   {Color: Grey, Dash: []vg.Length{2, 2}},
-	"projected gradient":         {Color: Grey},
-	"heavy ball":                 {Color: Green, Dash: []vg.Length{6, 3}},
-	"Nesterov":                   {Color: Green},
-	"Adam":                       {Color: Purple},
-	"adaptive gradient":          {Color: Vermillion},
-	experiment.SearchQuasiNewton: {Color: Blue, Width: 2.5},
-	experiment.SearchMultiStart:  {Color: Sky, Width: 2.5, Dash: []vg.Length{4, 2}},
-	"exhaustive":                 {Color: Black},
-	"random":                     {Color: Grey, Dash: []vg.Length{1, 2}},
-	"Bayesian":                   {Color: Purple, Dash: []vg.Length{9, 3}},
-	bayesianLog:                  {Color: Purple, Dash: []vg.Length{3, 2}},
-	"CMA-ES":                     {Color: Green, Dash: []vg.Length{9, 3}},
-	cmaesLog:                     {Color: Green, Dash: []vg.Length{3, 2}},
+	searches.SearchPaperStep:   {Color: Grey, Dash: []vg.Length{2, 2}},
+	"projected gradient":       {Color: Grey},
+	"heavy ball":               {Color: Green, Dash: []vg.Length{6, 3}},
+	"Nesterov":                 {Color: Green},
+	"Adam":                     {Color: Purple},
+	"adaptive gradient":        {Color: Vermillion},
+	searches.SearchQuasiNewton: {Color: Blue, Width: 2.5},
+	searches.SearchMultiStart:  {Color: Sky, Width: 2.5, Dash: []vg.Length{4, 2}},
+	"exhaustive":               {Color: Black},
+	"random":                   {Color: Grey, Dash: []vg.Length{1, 2}},
+	"Bayesian":                 {Color: Purple, Dash: []vg.Length{9, 3}},
+	bayesianLog:                {Color: Purple, Dash: []vg.Length{3, 2}},
+	"CMA-ES":                   {Color: Green, Dash: []vg.Length{9, 3}},
+	cmaesLog:                   {Color: Green, Dash: []vg.Length{3, 2}},
 }
 
 // bayesianLog and cmaesLog are the searchers in logarithms.
@@ -88,7 +89,7 @@ const bayesianLog, cmaesLog = "Bayesian in log λ", "CMA-ES in log λ"
 // held returns the first n values of a search. A search that has ended stays where
 // it is.
 func held(v []float64, n int) []float64 {
-	return mapped(oneTo(n), func(k float64) float64 { return v[min(int(k), len(v))-1] })
+	return chart.Mapped(chart.OneTo(n), func(k float64) float64 { return v[min(int(k), len(v))-1] })
 }
 
 // excessFloor is the logarithm of the lowest excess drawn: below it rounding decides.
@@ -96,44 +97,44 @@ const excessFloor = -10
 
 // SearchesCurves shows the median distance to the true minimum against
 // evaluations.
-func SearchesCurves(r *experiment.SearchesResult) *Figure {
+func SearchesCurves(r *searches.SearchesResult) *Figure {
 	var rows [][]*Panel
 	for _, gradient := range []bool{true, false} {
 		name := map[bool]string{true: "with gradients", false: "without gradients, and quasi-Newton"}[gradient]
 		p := NewPanel(name, name, "evaluations of the CV loss", "median excess over the minimum").Grid().LogAxes(false, true).ClampLow(excessFloor)
 		p.Direct = true
 		for _, m := range r.Methods {
-			if m.Gradient == gradient || m.Name == experiment.SearchQuasiNewton {
-				p.Line(m.Name, oneTo(r.Params.Budget), clampedLog10s(held(m.Median, r.Params.Budget), excessFloor), searchStyles[m.Name])
+			if m.Gradient == gradient || m.Name == searches.SearchQuasiNewton {
+				p.Line(m.Name, chart.OneTo(r.Params.Budget), chart.ClampedLog10s(held(m.Median, r.Params.Budget), excessFloor), searchStyles[m.Name])
 			}
 		}
-		p.reached(r)
+		drawReached(p, r)
 		rows = append(rows, []*Panel{p})
 	}
 	return &Figure{Name: "searches", Width: 8.5 * vg.Inch, Height: 7.4 * vg.Inch, Legend: LegendBelow, SameAxes: true, Panels: rows,
 		Caption: fmt.Sprintf("Lowest CV loss found within so many evaluations, less the true minimum: medians over %d data sets of the elastic net. %s", r.Params.DataSets, excessNote())}
 }
 
-// reached draws the excess at which a search has reached the minimum.
-func (p *Panel) reached(r *experiment.SearchesResult) {
-	p.HLine("reached: "+typeset(fmt.Sprintf("%g", r.Params.Tol))+" above the minimum", math.Log10(r.Params.Tol), Style{Color: Black, Width: 1, Dash: []vg.Length{1, 3}})
+// drawReached draws the excess at which a search has reached the minimum.
+func drawReached(p *Panel, r *searches.SearchesResult) {
+	p.HLine("reached: "+chart.Typeset(fmt.Sprintf("%g", r.Params.Tol))+" above the minimum", math.Log10(r.Params.Tol), Style{Color: Black, Width: 1, Dash: []vg.Length{1, 3}})
 }
 
 func excessNote() string {
-	return fmt.Sprintf("Values below 10%s are drawn there. At the dotted line a search has reached the minimum.", superscript(fmt.Sprint(excessFloor)))
+	return fmt.Sprintf("Values below 10%s are drawn there. At the dotted line a search has reached the minimum.", chart.Superscript(fmt.Sprint(excessFloor)))
 }
 
 // SearchesSurface shows a CV loss with several local minima, and which of them
 // the starts of the multi-start search find.
-func SearchesSurface(r *experiment.SearchesResult) *Figure {
+func SearchesSurface(r *searches.SearchesResult) *Figure {
 	s := r.Surface
 	axes := [][]float64{s.Lambda1, s.Lambda2}
 	p := lossPanel("CV loss", "CV loss", []string{"λ₁", "λ₂"}, axes, s.CV)
-	onSurface(p.Scatter, "start", axes, s.Path[:min(1, len(s.Path))], startStyle)
+	onSurface(p.Scatter, "start", axes, s.Path[:min(1, len(s.Path))], chart.StartStyle)
 	onSurface(p.Line, "quasi-Newton", axes, s.Path, Style{Color: Blue, Width: 1.5})
 	onSurface(p.Scatter, "evaluations", axes, s.Path, Style{Color: Blue, GlyphRadius: 1.8, Unlisted: true})
 	onSurface(p.Scatter, "ends of multi-start", axes, s.Ends, Style{Color: Vermillion, GlyphRadius: 4, Glyph: draw.PyramidGlyph{}})
-	onSurface(p.Scatter, "true minimum", axes, [][2]float64{nth(r.At, r.Params.SurfaceDataSet)}, Style{Color: Black, Glyph: draw.CrossGlyph{}, GlyphRadius: 5})
+	onSurface(p.Scatter, "true minimum", axes, [][2]float64{chart.Nth(r.At, r.Params.SurfaceDataSet)}, Style{Color: Black, Glyph: draw.CrossGlyph{}, GlyphRadius: 5})
 	low, _, _ := lowest(s.CV)
 	return &Figure{Name: "searches_surface", Width: 6.7 * vg.Inch, Height: 4.4 * vg.Inch, Legend: LegendBelow, Panels: [][]*Panel{{p}},
 		Caption: fmt.Sprintf("CV loss of data set %d over both penalties, light where it is low; the lowest drawn is %.4g. The path is that of one quasi-Newton search, the triangles are the ends of %d starts. Points beyond the edge are drawn on it. %s.", r.Params.SurfaceDataSet, low, len(s.Ends), surfaceNote())}

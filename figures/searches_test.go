@@ -4,41 +4,43 @@ import (
 	"strings"
 	"testing"
 
-	"cvgm/cvgm/experiment"
+	"cvgm/cvgm/experiment/claims"
+	"cvgm/cvgm/experiment/searches"
+	"cvgm/figures/internal/chart"
 )
 
 // Every figure and table draws from small and odd Results.
 
 func TestSearchesOutputs(t *testing.T) {
-	for name, change := range map[string]func(p *experiment.SearchesParams){
-		"small":          func(p *experiment.SearchesParams) {},
-		"one evaluation": func(p *experiment.SearchesParams) { p.Budget, p.DataSets, p.SurfaceDataSet, p.SmallBudget = 1, 1, 0, 1 },
-		"large steps": func(p *experiment.SearchesParams) {
+	for name, change := range map[string]func(p *searches.SearchesParams){
+		"small":          func(p *searches.SearchesParams) {},
+		"one evaluation": func(p *searches.SearchesParams) { p.Budget, p.DataSets, p.SurfaceDataSet, p.SmallBudget = 1, 1, 0, 1 },
+		"large steps": func(p *searches.SearchesParams) {
 			p.LongStepSize, p.HeavyBallStepSize, p.StartLambda1, p.StartLambda2, p.Tol = 5, 5, 3, 3, 1e-2
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := experiment.DefaultSearches()
+			p := searches.DefaultSearches()
 			p.K, p.Samples, p.DataSets, p.Budget, p.ReferencePoints, p.Refinements, p.SurfacePoints, p.Starts, p.SurfaceDataSet = 8, 60, 2, 30, 6, 6, 5, 2, 1
 			change(&p)
-			r := ran[*experiment.SearchesResult](t)(p.Run(t.Context()))
-			testOutputs(t, r, map[string]string{"searches_minima": formatFull(r.Minimum[len(r.Minimum)-1])},
-				func(r *experiment.SearchesResult) Output { return SearchesTime(r, searcherTimings(r)) })
+			r := ran[*searches.SearchesResult](t)(p.Run(t.Context()))
+			testOutputs(t, r, map[string]string{"searches_minima": chart.FormatFull(r.Minimum[len(r.Minimum)-1])},
+				func(r *searches.SearchesResult) Output { return SearchesTime(r, searcherTimings(r)) })
 		})
 	}
 }
 
 func TestSearchDimensionsOutputs(t *testing.T) {
-	for name, change := range map[string]func(p *experiment.SearchDimensionsParams){
-		"small":          func(p *experiment.SearchDimensionsParams) {},
-		"one evaluation": func(p *experiment.SearchDimensionsParams) { p.Budget, p.LongBudget, p.Groups = 1, 1, []int{4} },
+	for name, change := range map[string]func(p *searches.SearchDimensionsParams){
+		"small":          func(p *searches.SearchDimensionsParams) {},
+		"one evaluation": func(p *searches.SearchDimensionsParams) { p.Budget, p.LongBudget, p.Groups = 1, 1, []int{4} },
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := experiment.DefaultSearchDimensions()
+			p := searches.DefaultSearchDimensions()
 			p.Groups, p.DataSets, p.Budget, p.LongBudget, p.K, p.Rings.K, p.Rings.Hidden = []int{1, 20}, 2, 12, 20, 6, 6, []int{4}
 			change(&p)
-			r := ran[*experiment.SearchDimensionsResult](t)(p.Run(t.Context()))
-			testOutputs(t, r, map[string]string{"search_dimensions_reached": formatFull(r.Dimensions[0].Methods[1].CVMean.Mean)})
+			r := ran[*searches.SearchDimensionsResult](t)(p.Run(t.Context()))
+			testOutputs(t, r, map[string]string{"search_dimensions_reached": chart.FormatFull(r.Dimensions[0].Methods[1].CVMean.Mean)})
 			if text := SearchDimensionsTable(r).Markdown(); name == "small" && !strings.Contains(text, "1e+06 needed") {
 				t.Errorf("no grid of 20 hyperparameters:\n%s", text)
 			}
@@ -47,10 +49,10 @@ func TestSearchDimensionsOutputs(t *testing.T) {
 }
 
 // searcherTimings returns a record with another time for each searcher.
-func searcherTimings(r *experiment.SearchesResult) *experiment.Timings {
-	timings := &experiment.Timings{Benchmarks: make(map[string]map[string]experiment.BenchStat)}
+func searcherTimings(r *searches.SearchesResult) *claims.Timings {
+	timings := &claims.Timings{Benchmarks: make(map[string]map[string]claims.BenchStat)}
 	for k, m := range r.Methods {
-		timings.Benchmarks["cvgm/experiment.Searcher/"+strings.ReplaceAll(m.Name, " ", "_")] = map[string]experiment.BenchStat{"ns/evaluation": {Lowest: float64(1000 * (k + 1))}}
+		timings.Benchmarks["cvgm/experiment/searches.Searcher/"+strings.ReplaceAll(m.Name, " ", "_")] = map[string]claims.BenchStat{"ns/evaluation": {Lowest: float64(1000 * (k + 1))}}
 	}
 	return timings
 }

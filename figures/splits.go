@@ -6,18 +6,21 @@ import (
 	"slices"
 
 	"cvgm/cvgm/experiment"
+	"cvgm/cvgm/experiment/searches"
+	"cvgm/cvgm/experiment/splits"
+	"cvgm/figures/internal/chart"
 
 	"gonum.org/v1/plot/vg"
 )
 
 func init() {
-	register(func(r *experiment.SplitsResult) []Output {
+	register(func(r *splits.SplitsResult) []Output {
 		return []Output{SplitsTable(r), SplitsRingsTable(r), SplitsCurves(r), SplitsStepsTable(r)}
 	})
 }
 
 // SplitsTable lists the scatter and the test loss by K and p, of uniform and of balanced splits.
-func SplitsTable(r *experiment.SplitsResult) *Table {
+func SplitsTable(r *splits.SplitsResult) *Table {
 	t := &Table{
 		Name: "splits_elastic_net", Caption: fmt.Sprintf("Elastic net: uniform and balanced splits over %d data sets", r.Params.DataSets),
 		Header: []string{"K", "p", "SD of CV loss, uniform", "balanced", "SD of gradient, uniform", "balanced",
@@ -27,28 +30,28 @@ func SplitsTable(r *experiment.SplitsResult) *Table {
 	}
 	for _, s := range slices.Concat(r.ByK, r.ByP) {
 		t.Rows = append(t.Rows, []any{fmt.Sprint(s.K), fmt.Sprint(s.P),
-			estimated(s.Uniform.LossSD, 3), estimated(s.Balanced.LossSD, 3), estimated(s.Uniform.GradientSD, 3), estimated(s.Balanced.GradientSD, 3),
-			estimated(s.LossShare, 3), estimated(s.GradientShare, 3),
-			estimated(s.Uniform.Test, 3), estimated(s.Balanced.Test, 3), estimated(s.BalancedMinusUniform.Difference, 3)})
+			chart.Estimated(s.Uniform.LossSD, 3), chart.Estimated(s.Balanced.LossSD, 3), chart.Estimated(s.Uniform.GradientSD, 3), chart.Estimated(s.Balanced.GradientSD, 3),
+			chart.Estimated(s.LossShare, 3), chart.Estimated(s.GradientShare, 3),
+			chart.Estimated(s.Uniform.Test, 3), chart.Estimated(s.Balanced.Test, 3), chart.Estimated(s.BalancedMinusUniform.Difference, 3)})
 	}
 	return t
 }
 
 // SplitsRingsTable lists the test error on the rings by K and p.
-func SplitsRingsTable(r *experiment.SplitsResult) *Table {
+func SplitsRingsTable(r *splits.SplitsResult) *Table {
 	t := &Table{
 		Name: "splits_rings", Caption: fmt.Sprintf("Rings: share of test examples classified wrongly, over %d data sets", r.Params.RingsDataSets),
 		Header: []string{"K", "p", "Test error", "less that of the sweep's last row"},
 		Note:   fmt.Sprintf("Means with 95 %% confidence intervals; the difference is that on the same data from the last K, or the last p. No rule has less than %.4f over the population.", r.Bayes),
 	}
 	for _, s := range slices.Concat(r.RingsByK, r.RingsByP) {
-		t.Rows = append(t.Rows, []any{fmt.Sprint(s.K), fmt.Sprint(s.P), estimated(s.Uniform.Test, 4), estimated(s.MinusLast.Difference, 4)})
+		t.Rows = append(t.Rows, []any{fmt.Sprint(s.K), fmt.Sprint(s.P), chart.Estimated(s.Uniform.Test, 4), chart.Estimated(s.MinusLast.Difference, 4)})
 	}
 	return t
 }
 
 // SplitsStepsTable lists where constant step sizes end on the rings.
-func SplitsStepsTable(r *experiment.SplitsResult) *Table {
+func SplitsStepsTable(r *splits.SplitsResult) *Table {
 	t := &Table{
 		Name: "splits_rings_steps", Caption: fmt.Sprintf("Rings: constant step sizes after %d steps, over %d data sets", r.Params.Rings.Steps, r.Params.RingsDataSets),
 		Header: []string{"Step size", "CV loss", "less that of quasi-Newton", "Test error", "Steps in which the CV loss rises"},
@@ -57,19 +60,19 @@ func SplitsStepsTable(r *experiment.SplitsResult) *Table {
 	for _, s := range r.RingsByStep {
 		name := fmt.Sprint(s.StepSize)
 		if s.StepSize == 0 {
-			name = experiment.SearchQuasiNewton
+			name = searches.SearchQuasiNewton
 		}
-		t.Rows = append(t.Rows, []any{name, estimated(s.CV, 4), estimated(s.MinusLast.Difference, 4), estimated(s.Test, 4), estimated(s.Rises, 3)})
+		t.Rows = append(t.Rows, []any{name, chart.Estimated(s.CV, 4), chart.Estimated(s.MinusLast.Difference, 4), chart.Estimated(s.Test, 4), chart.Estimated(s.Rises, 3)})
 	}
 	return t
 }
 
 // SplitsCurves shows the scatter of the CV loss and the test loss against K and
 // p.
-func SplitsCurves(r *experiment.SplitsResult) *Figure {
+func SplitsCurves(r *splits.SplitsResult) *Figure {
 	uniform, balanced := Style{Color: Vermillion, Width: 2, Dash: []vg.Length{6, 3}}, Style{Color: Blue, Width: 2}
 	const floor = -16 // splits that are all the same have no scatter
-	panel := func(name, title, x, y string, settings []experiment.SplitsSetting, of func(experiment.SplitsMeasure) experiment.Estimate) *Panel {
+	panel := func(name, title, x, y string, settings []splits.SplitsSetting, of func(splits.SplitsMeasure) experiment.Estimate) *Panel {
 		log := name == "scatter" || name == "scatter by p"
 		p := NewPanel(name, title, x, y).LogAxes(x == "K", log).Grid()
 		if log {
@@ -87,15 +90,15 @@ func SplitsCurves(r *experiment.SplitsResult) *Figure {
 				for i := range low {
 					low[i] = max(low[i], mean[i]/10) // intervals from few data sets reach below zero
 				}
-				mean, low, high = clampedLog10s(mean, floor), clampedLog10s(low, floor), clampedLog10s(high, floor)
+				mean, low, high = chart.ClampedLog10s(mean, floor), chart.ClampedLog10s(low, floor), chart.ClampedLog10s(high, floor)
 			}
 			p.Band(name, at, low, high, []Style{uniform, balanced}[k])
 			p.Line(name, at, mean, []Style{uniform, balanced}[k])
 		}
 		return p
 	}
-	lossSD := func(m experiment.SplitsMeasure) experiment.Estimate { return m.LossSD }
-	test := func(m experiment.SplitsMeasure) experiment.Estimate { return m.Test }
+	lossSD := func(m splits.SplitsMeasure) experiment.Estimate { return m.LossSD }
+	test := func(m splits.SplitsMeasure) experiment.Estimate { return m.Test }
 	net, rings := r.Params, r.Params.Rings
 	const scatter, loss, errors = "elastic net, SD of the CV loss", "elastic net, test loss", "rings, uniform splits"
 	by := func(what, of, value string) string { return fmt.Sprintf("%s, %s = %s", what, of, value) }

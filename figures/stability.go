@@ -5,19 +5,22 @@ import (
 	"math"
 
 	"cvgm/cvgm/experiment"
+	"cvgm/cvgm/experiment/stability"
+	"cvgm/figures/internal/chart"
+
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 )
 
 func init() {
-	register(func(r *experiment.StabilityResult) []Output {
+	register(func(r *stability.StabilityResult) []Output {
 		return []Output{StabilityTable(r), StabilitySweeps(r), StabilityPath(r), StabilityPathTable(r), StabilityStartsTable(r)}
 	})
 }
 
 // StabilityTable sets the two sides of Bousquet and Elisseeff's identity side
 // by side.
-func StabilityTable(r *experiment.StabilityResult) *Table {
+func StabilityTable(r *stability.StabilityResult) *Table {
 	settings := r.Settings()
 	holds := 0
 	for _, s := range settings {
@@ -39,25 +42,25 @@ func StabilityTable(r *experiment.StabilityResult) *Table {
 	return t
 }
 
-func stabilityRow(name, at string, s experiment.StabilityParts) []any {
-	return []any{name, at, estimated(s.Risk, 3), estimated(s.Training, 3), estimated(s.Gap, 4), estimated(s.Delta, 4), estimated(s.Difference, 4), yesNo(s.Holds())}
+func stabilityRow(name, at string, s stability.StabilityParts) []any {
+	return []any{name, at, chart.Estimated(s.Risk, 3), chart.Estimated(s.Training, 3), chart.Estimated(s.Gap, 4), chart.Estimated(s.Delta, 4), chart.Estimated(s.Difference, 4), chart.YesNo(s.Holds())}
 }
 
 // StabilitySweeps shows, for each learner, the two sides of the identity and
 // what it makes of the risk as regularisation varies.
-func StabilitySweeps(r *experiment.StabilityResult) *Figure {
+func StabilitySweeps(r *stability.StabilityResult) *Figure {
 	f := &Figure{Name: "stability_sweeps", Width: 11 * vg.Inch, Height: 3.8 * vg.Inch, Legend: LegendBelow, Panels: [][]*Panel{nil},
 		Caption: fmt.Sprintf("Both sides of the identity E[R − Rₑₘₚ] = Δ for three learners at fixed hyperparameters, as means over %d data sets. The marks come from other data than the lines: where the identity holds, squares lie on the dotted line and rings on the solid one. Bands are 95 %% confidence intervals.", r.Params.DataSets)}
 	for _, l := range r.Learners {
-		p := NewPanel(l.Name, l.Name, subscripted(l.Hyper), "loss").Grid().LogAxes(true, false)
-		p.stability(Log10s(l.At), l.Parts)
+		p := NewPanel(l.Name, l.Name, chart.Subscripted(l.Hyper), "loss").Grid().LogAxes(true, false)
+		drawStability(p, Log10s(l.At), l.Parts)
 		f.Panels[0] = append(f.Panels[0], p)
 	}
 	return f
 }
 
-// stability draws the parts of the identity over x.
-func (p *Panel) stability(x []float64, parts []experiment.StabilityParts) {
+// drawStability draws the parts of the identity over x.
+func drawStability(p *Panel, x []float64, parts []stability.StabilityParts) {
 	columns := make([][]experiment.Estimate, 5)
 	for _, s := range parts {
 		for k, e := range []experiment.Estimate{s.Training, s.Delta, s.Sum, s.Gap, s.Risk} {
@@ -97,32 +100,32 @@ func means(e []experiment.Estimate) (mean, low, high []float64) {
 
 // StabilityPath shows the parts along CVGM's path, beside the CV loss and the
 // test loss that the run on the published data sees there.
-func StabilityPath(r *experiment.StabilityResult) *Figure {
-	steps := Log10s(floats(r.Steps))
+func StabilityPath(r *stability.StabilityResult) *Figure {
+	steps := Log10s(chart.Floats(r.Steps))
 	parts := NewPanel("expectations", "over data sets of the same population", "steps of CVGM", "loss").Grid().LogAxes(true, false)
-	parts.stability(steps, r.Path)
+	drawStability(parts, steps, r.Path)
 	one := NewPanel("published data", "on the published data", "steps of CVGM", "loss").Grid().LogAxes(true, false)
-	one.Line("CV loss", steps, r.CVLoss, cvStyle)
+	one.Line("CV loss", steps, r.CVLoss, chart.CVStyle)
 	one.Line("test loss", steps, r.TestLoss, Style{Color: Blue, Width: 2})
 	return &Figure{Name: "stability_path", Width: 10.5 * vg.Inch, Height: 4 * vg.Inch, Legend: LegendBelow, SameAxes: true, Panels: [][]*Panel{{parts, one}},
 		Caption: fmt.Sprintf("Left: risk, training risk and Δ at the hyperparameters along CVGM's path, as means over %d data sets of the same population with 95 %% confidence intervals. Right: CV loss and test loss of the run on the published data, whose path this is.", r.Params.DataSets)}
 }
 
 // StabilityPathTable is the identity along CVGM's path.
-func StabilityPathTable(r *experiment.StabilityResult) *Table {
+func StabilityPathTable(r *stability.StabilityResult) *Table {
 	t := &Table{
 		Name: "stability_along_path", Caption: "Along CVGM's path: what it descends on the published data, and the expectations behind it",
 		Header: []string{"Step", "λ1", "λ2", "CV loss", "E[R]", "Δ + E[R_emp]", "Δ", "E[R_emp]", "Difference of the identity", "Contains 0"},
 	}
 	for k, s := range r.Path {
 		t.Rows = append(t.Rows, []any{fmt.Sprint(r.Steps[k]), Number{Value: s.Hyper[0], Digits: 4}, Number{Value: s.Hyper[1], Digits: 4},
-			Number{Value: r.CVLoss[k], Digits: 4}, estimated(s.Risk, 4), estimated(s.Sum, 4), estimated(s.Delta, 4), estimated(s.Training, 4), estimated(s.Difference, 4), yesNo(s.Holds())})
+			Number{Value: r.CVLoss[k], Digits: 4}, chart.Estimated(s.Risk, 4), chart.Estimated(s.Sum, 4), chart.Estimated(s.Delta, 4), chart.Estimated(s.Training, 4), chart.Estimated(s.Difference, 4), chart.YesNo(s.Holds())})
 	}
 	return t
 }
 
 // StabilityStartsTable shows whether CVGM raises or lowers Δ from each of several starts.
-func StabilityStartsTable(r *experiment.StabilityResult) *Table {
+func StabilityStartsTable(r *stability.StabilityResult) *Table {
 	t := &Table{
 		Name: "stability_starts", Caption: fmt.Sprintf("CVGM from several starts on the published data, up to %d evaluations: is Δ lower at the end?", r.Params.StartsSteps),
 		Header: []string{"λ1, start", "λ2, start", "λ1, end", "λ2, end", "CV loss, start", "end", "Δ, start", "end", "change of Δ", "change of E[R_emp]", "change of E[R]"},
@@ -135,7 +138,7 @@ func StabilityStartsTable(r *experiment.StabilityResult) *Table {
 		}
 		row = append(row, Number{Value: s.CVLoss[0], Digits: 4}, Number{Value: s.CVLoss[1], Digits: 4})
 		for _, e := range []experiment.Estimate{s.Start.Delta, s.End.Delta, s.DeltaChange, s.EmpChange, s.RiskChange} {
-			row = append(row, estimated(e, 4))
+			row = append(row, chart.Estimated(e, 4))
 		}
 		t.Rows = append(t.Rows, row)
 	}

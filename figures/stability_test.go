@@ -3,24 +3,25 @@ package figures
 import (
 	"testing"
 
-	"cvgm/cvgm/experiment"
+	"cvgm/cvgm/experiment/stability"
+	"cvgm/figures/internal/chart"
 )
 
 func TestStabilityOutputs(t *testing.T) {
-	for name, change := range map[string]func(p *experiment.StabilityParams){
-		"small": func(p *experiment.StabilityParams) {},
-		"one setting": func(p *experiment.StabilityParams) {
+	for name, change := range map[string]func(p *stability.StabilityParams){
+		"small": func(p *stability.StabilityParams) {},
+		"one setting": func(p *stability.StabilityParams) {
 			p.StreamSeed, p.DataSets, p.RidgeLambda2, p.ElasticNetLambda1, p.LogisticC, p.PathSteps = 8, 2, []float64{7}, []float64{2}, []float64{9}, []int{1}
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := experiment.DefaultStability()
+			p := stability.DefaultStability()
 			p.DataSets, p.FreshExamples, p.PathSteps = 4, 20, []int{1, 5}
 			change(&p)
-			r := ran[*experiment.StabilityResult](t)(p.Run(t.Context()))
+			r := ran[*stability.StabilityResult](t)(p.Run(t.Context()))
 			testOutputs(t, r, map[string]string{
-				"stability_identity":   formatFull(r.Learners[2].Parts[0].Delta.Mean),
-				"stability_along_path": formatFull(r.CVLoss[len(r.CVLoss)-1]),
+				"stability_identity":   chart.FormatFull(r.Learners[2].Parts[0].Delta.Mean),
+				"stability_along_path": chart.FormatFull(r.CVLoss[len(r.CVLoss)-1]),
 			})
 		})
 	}

@@ -17,6 +17,8 @@ import (
 	"testing"
 
 	"cvgm/cvgm/experiment"
+	"cvgm/cvgm/experiment/mydata"
+	"cvgm/figures/internal/chart"
 	"cvgm/synth"
 
 	"github.com/yuin/goldmark"
@@ -64,8 +66,8 @@ func hostileTable(columns []string, k int) (text string, target string) {
 
 // No output of a table of strangers has more than text, and the text is theirs.
 func TestTextsOfStrangers(t *testing.T) {
-	quick := func(target string) func(p *experiment.MyDataParams) {
-		return func(p *experiment.MyDataParams) { p.Target, p.OuterFolds, p.CurvePoints = target, 0, 3 }
+	quick := func(target string) func(p *mydata.MyDataParams) {
+		return func(p *mydata.MyDataParams) { p.Target, p.OuterFolds, p.CurvePoints = target, 0, 3 }
 	}
 	text, target := hostileTable(attacks, 0)
 	r := myResult(t, text, quick(target))
@@ -74,7 +76,7 @@ func TestTextsOfStrangers(t *testing.T) {
 	for _, row := range readTable(t, MyDataColumns(r).Markdown())[1:] {
 		names = append(names, row[0])
 	}
-	want := mapped(r.Columns, func(c experiment.MyColumn) string { return experiment.Visible(c.Name) })
+	want := chart.Mapped(r.Columns, func(c mydata.MyColumn) string { return experiment.Visible(c.Name) })
 	if !slices.Equal(names, want) || len(names) != len(attacks) {
 		t.Errorf("columns %.2000q\nwant %.2000q", names, want)
 	}
@@ -99,12 +101,12 @@ func TestTextsOfStrangers(t *testing.T) {
 		bad.Name, bad.Target, bad.Classes = attack, attack, []string{attack + "0", attack}
 		bad.Models = slices.Clone(two.Models)
 		bad.Models[0].Class, bad.Models[0].Features = attack, []string{attack, attack + "2"}
-		bad.Boundary = &experiment.MyBoundary{Names: [2]string{attack, attack}, Axes: two.Boundary.Axes, Margin: two.Boundary.Margin, X: two.Boundary.X, Class: two.Boundary.Class}
+		bad.Boundary = &mydata.MyBoundary{Names: [2]string{attack, attack}, Axes: two.Boundary.Axes, Margin: two.Boundary.Margin, X: two.Boundary.X, Class: two.Boundary.Class}
 		checkStrangers(t, &bad)
 	}
 }
 
-func checkStrangers(t *testing.T, r *experiment.MyDataResult) {
+func checkStrangers(t *testing.T, r *mydata.MyDataResult) {
 	t.Helper()
 	for _, sentence := range r.Sentences() {
 		if sentence != experiment.Visible(sentence) {
@@ -141,16 +143,16 @@ func checkStrangers(t *testing.T, r *experiment.MyDataResult) {
 func checkTableTexts(t *testing.T, table *Table) {
 	t.Helper()
 	checkCSV(t, table.CSV())
-	want := [][]string{mapped(table.Header, experiment.Visible)}
+	want := [][]string{chart.Mapped(table.Header, experiment.Visible)}
 	for _, row := range table.Rows {
-		want = append(want, mapped(row, func(v any) string { return experiment.Visible(cell(v, " ± ", "–")) }))
+		want = append(want, chart.Mapped(row, func(v any) string { return experiment.Visible(chart.Cell(v, " ± ", "–")) }))
 	}
 	if got := readTable(t, table.Markdown()); !slices.EqualFunc(got, want, slices.Equal) {
 		t.Errorf("Markdown has the cells %.2000q\nwant %.2000q", got, want)
 	}
-	for _, line := range append(table.below(), table.Caption) {
+	for _, line := range append(table.Below(), table.Caption) {
 		var texts []string
-		paragraph := markdown(line, false)
+		paragraph := chart.Markdown(line, false)
 		readMarkdown(t, paragraph, func(text string) { texts = append(texts, text) })
 		if got, want := strings.Join(texts, ""), experiment.Visible(line); got != want {
 			t.Errorf("Markdown has the text %.200q, want %.200q", got, want)
@@ -158,8 +160,8 @@ func checkTableTexts(t *testing.T, table *Table) {
 	}
 	for k, row := range table.Rows {
 		for i, v := range row {
-			if text, ok := v.(string); ok && unlatex(latex(text)) != experiment.Visible(text) {
-				t.Errorf("LaTeX has, in row %d, column %d, %.200q for %.200q", k, i, latex(text), text)
+			if text, ok := v.(string); ok && unlatex(chart.Latex(text)) != experiment.Visible(text) {
+				t.Errorf("LaTeX has, in row %d, column %d, %.200q for %.200q", k, i, chart.Latex(text), text)
 			}
 		}
 	}
@@ -274,7 +276,7 @@ func unlatex(tex string) string {
 	tex = strings.TrimPrefix(tex, "{}")
 	var pairs []string
 	for _, plain := range []string{`\`, "&", "%", "_", "#", "$", "{", "}", "^", "~", "λ1", "λ2", "λ", "−", "–", "…", "×", "²", "“", "”", "·", "é", "<", ">", "|", "--", "``", "''"} {
-		pairs = append(pairs, latexEscapes.Replace(plain), plain)
+		pairs = append(pairs, chart.LatexEscapes.Replace(plain), plain)
 	}
 	text := ""
 	for tex != "" {
@@ -305,14 +307,14 @@ func unlatex(tex string) string {
 func TestTextsOfCSV(t *testing.T) {
 	seen := map[string]string{}
 	for _, text := range attacks {
-		written := csvText(text)
+		written := chart.CSVText(text)
 		if other, is := seen[written]; is {
 			t.Errorf("%q and %q are both %q", text, other, written)
 		}
 		seen[written] = text
 	}
 	for text, want := range map[string]string{"-1.5": "-1.5", "+3e-5": "+3e-5", "−1.5": "−1.5", "-Inf": "-Inf", "=1": "'=1", "'=1": "''=1", "'a": "'a", "-": "'-", "-0.027 [-0.036, -1e-3]": "-0.027 [-0.036, -1e-3]", "-1 [cmd]": "'-1 [cmd]", "-1 +1": "'-1 +1", "x;=1": "x;'=1", "x;\t=1": "x;'\t'=1", "": "", " @a": "' @a"} {
-		if got := csvText(text); got != want {
+		if got := chart.CSVText(text); got != want {
 			t.Errorf("%q becomes %q, want %q", text, got, want)
 		}
 	}
@@ -320,7 +322,7 @@ func TestTextsOfCSV(t *testing.T) {
 
 // The file has the attacks as names in Markdown, for the test of the report's reader.
 func TestFileOfStrangers(t *testing.T) {
-	names := mapped(attacks[:len(attacks)-2], experiment.Visible) // less the long ones
+	names := chart.Mapped(attacks[:len(attacks)-2], experiment.Visible) // less the long ones
 	table := &Table{Name: "t", Caption: attacks[0] + " **", Header: []string{"Name", attacks[1]}, Note: attacks[12]}
 	for _, name := range names {
 		table.Rows = append(table.Rows, []any{name, nil})

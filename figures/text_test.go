@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"cvgm/figures/internal/chart"
+
 	"gonum.org/v1/plot/font"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
@@ -75,18 +77,18 @@ func over(a, b vg.Rectangle) bool {
 // legends inside panels, on a panel's data.
 func checkTexts(t *testing.T, f *Figure) {
 	t.Helper()
-	w, h := f.size()
+	w, h := f.Size()
 	c := &textCanvas{Canvas: vgsvg.New(w, h), at: [6]float64{0: 1, 3: 1}}
 	canvas := draw.New(c)
-	if _, err := f.render(canvas, c); err != nil {
+	if _, err := f.Render(canvas, c); err != nil {
 		t.Error(err)
 		return
 	}
 	boxes := c.boxes // without those that the layout draws again
 	var frames []vg.Rectangle
 	if f.Legend != LegendInside {
-		f.layOut(draw.Crop(canvas, 4, -8, 4+h-f.Height, -4), func(p *Panel, cell draw.Canvas, axes box) {
-			q, cell, _ := p.layOut(cell, axes, newLegend(nil))
+		f.LayOut(draw.Crop(canvas, 4, -8, 4+h-f.Height, -4), func(p *Panel, cell draw.Canvas, axes chart.Box) {
+			q, cell, _ := p.LayOut(cell, axes, chart.NewLegend(nil))
 			frames = append(frames, q.DataCanvas(cell).Rectangle)
 		})
 	}

@@ -6,19 +6,21 @@ import (
 	"slices"
 	"strings"
 
-	"cvgm/cvgm/experiment"
+	"cvgm/cvgm/experiment/claims"
+	"cvgm/cvgm/experiment/searches"
+	"cvgm/figures/internal/chart"
 
 	"gonum.org/v1/plot/vg"
 )
 
 // timingsNote is the note of what is drawn from the record.
-func timingsNote(t *experiment.Timings) string {
+func timingsNote(t *claims.Timings) string {
 	return fmt.Sprintf("The fastest of several runs, recorded %s on %s with %d cores.", t.Date, t.Machine.Processor, t.Machine.Cores)
 }
 
 // NotebookCostTable lists what is computed again by which command, and how long
 // that takes where nothing is stored.
-func NotebookCostTable(t *experiment.Timings) *Table {
+func NotebookCostTable(t *claims.Timings) *Table {
 	table := &Table{Name: "notebook_costs", Caption: "What is computed again, and how long that takes", Header: []string{"Claims about", "Command", "Minutes"}, Note: timingsNote(t)}
 	for _, n := range []struct{ notebook, about string }{
 		{"01_elastic_net", "Table 1 and the learning curves of the elastic net"},
@@ -42,7 +44,7 @@ func NotebookCostTable(t *experiment.Timings) *Table {
 
 // GradientCostTable is the time of a CV loss with and without its gradient, and
 // what a second core gains.
-func GradientCostTable(t *experiment.Timings) *Table {
+func GradientCostTable(t *claims.Timings) *Table {
 	table := &Table{
 		Name:    "gradient_cost",
 		Caption: "What a gradient costs over an evaluation, and what a second core gains",
@@ -66,7 +68,7 @@ func GradientCostTable(t *experiment.Timings) *Table {
 
 // DifferentiationCostTable is the time and the memory of implicit and iterative
 // differentiation.
-func DifferentiationCostTable(t *experiment.Timings) *Table {
+func DifferentiationCostTable(t *claims.Timings) *Table {
 	table := &Table{
 		Name:    "differentiation_cost",
 		Caption: "A ridge regression of 30 examples and its derivative: time and memory",
@@ -74,7 +76,7 @@ func DifferentiationCostTable(t *experiment.Timings) *Table {
 		Note:    timingsNote(t),
 	}
 	for _, name := range []string{"implicit", "iterative/steps=10", "iterative/steps=100", "iterative/steps=1000"} {
-		ns, bytes := t.Lowest("cvgm/experiment.Differentiation/"+name, "ns/op"), t.Lowest("cvgm/experiment.Differentiation/"+name, "B/op")
+		ns, bytes := t.Lowest("cvgm/experiment/differentiability.Differentiation/"+name, "ns/op"), t.Lowest("cvgm/experiment/differentiability.Differentiation/"+name, "B/op")
 		if !math.IsNaN(ns + bytes) {
 			table.Rows = append(table.Rows, []any{strings.NewReplacer("/steps=", ", ").Replace(name) + map[bool]string{true: " steps"}[strings.Contains(name, "steps")],
 				Number{Value: ns / 1e3, Digits: 1}, Number{Value: bytes, Digits: 0}})
@@ -86,19 +88,19 @@ func DifferentiationCostTable(t *experiment.Timings) *Table {
 // SearchesTime shows the median distance to the true minimum against time:
 // evaluations times the recorded time of an evaluation by each searcher, with the time
 // that it spends between evaluations. It leaves out variants.
-func SearchesTime(r *experiment.SearchesResult, t *experiment.Timings) *Figure {
+func SearchesTime(r *searches.SearchesResult, t *claims.Timings) *Figure {
 	p := NewPanel("time", "", "milliseconds", "median excess over the minimum").Grid().LogAxes(true, true).ClampLow(excessFloor)
 	p.Direct = true
 	for _, m := range r.Methods {
-		ns := t.Lowest("cvgm/experiment.Searcher/"+strings.ReplaceAll(m.Name, " ", "_"), "ns/evaluation")
-		if math.IsNaN(ns) || slices.Contains([]string{experiment.SearchPaperStep, experiment.SearchMultiStart, bayesianLog, cmaesLog}, m.Name) {
+		ns := t.Lowest("cvgm/experiment/searches.Searcher/"+strings.ReplaceAll(m.Name, " ", "_"), "ns/evaluation")
+		if math.IsNaN(ns) || slices.Contains([]string{searches.SearchPaperStep, searches.SearchMultiStart, bayesianLog, cmaesLog}, m.Name) {
 			continue
 		}
-		y := clampedLog10s(m.Median[:min(len(m.Median), r.Params.Budget)], excessFloor)
-		x := mapped(oneTo(len(y)), func(k float64) float64 { return math.Log10(k * ns / 1e6) })
+		y := chart.ClampedLog10s(m.Median[:min(len(m.Median), r.Params.Budget)], excessFloor)
+		x := chart.Mapped(chart.OneTo(len(y)), func(k float64) float64 { return math.Log10(k * ns / 1e6) })
 		p.Line(m.Name, x, y, searchStyles[m.Name])
 	}
-	p.reached(r)
+	drawReached(p, r)
 	return &Figure{
 		Name: "searches_time",
 		Caption: fmt.Sprintf("Lowest CV loss found within a time, less the true minimum: medians over %d data sets of the elastic net, up to %d evaluations. Thin strokes lead from the ends of the lines to their names. %s Left out are the paper's step, multi-start and the searches in logarithms. %s",

@@ -6,7 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"cvgm/cvgm/experiment"
+	"cvgm/cvgm/experiment/claims"
+	"cvgm/cvgm/experiment/searches"
 )
 
 const recorded = `{"machine": {"processor": "Abacus", "cores": 2, "load before": 0.1}, "date": "2018-05-18", "Go": "go1", "runs of each": 3,
@@ -14,26 +15,26 @@ const recorded = `{"machine": {"processor": "Abacus", "cores": 2, "load before":
  "cvgm.ElasticNetCold/value": {"ns/op": {"lowest": 100000, "median": 120000}},
  "cvgm.ElasticNetCold/gradient": {"ns/op": {"lowest": 150000, "median": 120000}},
  "cvgm.ElasticNetStep/K=128/workers=1": {"ns/op": {"lowest": 1, "median": 1}},
- "cvgm/experiment.Differentiation/iterative/steps=100": {"ns/op": {"lowest": 12345, "median": 20000}, "B/op": {"lowest": 9296, "median": 9296}},
- "cvgm/experiment.Searcher/heavy_ball": {"ns/evaluation": {"lowest": 40000, "median": 50000}},
- "cvgm/experiment.Searcher/quasi-Newton,_multi-start": {"ns/evaluation": {"lowest": 40000, "median": 50000}}},
+ "cvgm/experiment/differentiability.Differentiation/iterative/steps=100": {"ns/op": {"lowest": 12345, "median": 20000}, "B/op": {"lowest": 9296, "median": 9296}},
+ "cvgm/experiment/searches.Searcher/heavy_ball": {"ns/evaluation": {"lowest": 40000, "median": 50000}},
+ "cvgm/experiment/searches.Searcher/quasi-Newton,_multi-start": {"ns/evaluation": {"lowest": 40000, "median": 50000}}},
 "runs": {"notebooks": {"02_rings": {"results": ["a", "b"], "seconds": 12}, "04_xor": {"results": ["c"], "seconds": 12}}, "results": {"a": 60, "b": 18}}}`
 
 func TestTimingsComeFromTheRecord(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "timings.json")
-	if none, err := experiment.ReadTimings(path); none != nil || err != nil {
+	if none, err := claims.ReadTimings(path); none != nil || err != nil {
 		t.Errorf("without a record: %v, %v", none, err)
 	}
 	if err := os.WriteFile(path, []byte("{"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := experiment.ReadTimings(path); err == nil {
+	if _, err := claims.ReadTimings(path); err == nil {
 		t.Error("half a record is taken")
 	}
 	if err := os.WriteFile(path, []byte(recorded), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	timings, err := experiment.ReadTimings(path)
+	timings, err := claims.ReadTimings(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,9 +53,9 @@ func TestTimingsComeFromTheRecord(t *testing.T) {
 	if text := DifferentiationCostTable(timings).Markdown(); !strings.Contains(text, "| iterative, 100 steps | 12.3 | 9296 |") {
 		t.Errorf("cost of differentiation:\n%s", text)
 	}
-	p := experiment.DefaultSearches()
-	r := &experiment.SearchesResult{Params: p, Methods: []experiment.SearchMethod{
-		{Name: "heavy ball", Gradient: true, Median: []float64{1, .1}}, {Name: experiment.SearchMultiStart, Gradient: true, Median: []float64{1}}, {Name: "random", Median: []float64{1}}}}
+	p := searches.DefaultSearches()
+	r := &searches.SearchesResult{Params: p, Methods: []searches.SearchMethod{
+		{Name: "heavy ball", Gradient: true, Median: []float64{1, .1}}, {Name: searches.SearchMultiStart, Gradient: true, Median: []float64{1}}, {Name: "random", Median: []float64{1}}}}
 	// Two evaluations of 40 µs: the logarithms of .04 and .08 ms.
 	if text := SearchesTime(r, timings).CSV(); strings.Count(text, "\n") != 5 || !strings.Contains(text, `heavy ball,-1.39794`) || !strings.Contains(text, "-1.09691") {
 		t.Errorf("searches against time:\n%s", text)

@@ -4,21 +4,22 @@ import (
 	"fmt"
 	"slices"
 
-	"cvgm/cvgm/experiment"
+	"cvgm/cvgm/experiment/differentiability"
+	"cvgm/figures/internal/chart"
 
 	"gonum.org/v1/plot/vg"
 )
 
 func init() {
-	register(func(r *experiment.UnrolledResult) []Output {
+	register(func(r *differentiability.UnrolledResult) []Output {
 		return []Output{UnrolledTable(r), UnrolledCurves(r), UnrolledPrecisionTable(r)}
 	})
 }
 
 // UnrolledTable lists the error and the memory of iterative differentiation.
-func UnrolledTable(r *experiment.UnrolledResult) *Table {
+func UnrolledTable(r *differentiability.UnrolledResult) *Table {
 	p := r.Params
-	last := nth(p.UnrolledSteps, len(p.UnrolledSteps)-1)
+	last := chart.Nth(p.UnrolledSteps, len(p.UnrolledSteps)-1)
 	t := &Table{
 		Name: "unrolled_errors", Caption: "d(test loss)/dλ2 of a ridge regression: through the steps of its fit, against the implicit derivative",
 		Header: []string{"Learning rate × largest curvature", "Momentum", "λ2", "Implicit"},
@@ -27,7 +28,7 @@ func UnrolledTable(r *experiment.UnrolledResult) *Table {
 			r.Features, r.Features*r.Features, last, (last+1)*r.Features),
 	}
 	var shown []int
-	for _, i := range nearest(p.UnrolledSteps, last, .001, .01, .03, .1, .3, 1) {
+	for _, i := range chart.Nearest(p.UnrolledSteps, last, .001, .01, .03, .1, .3, 1) {
 		shown = append(shown, p.UnrolledSteps[i])
 		t.Header = append(t.Header, fmt.Sprintf("%d steps", p.UnrolledSteps[i]))
 	}
@@ -47,14 +48,14 @@ func UnrolledTable(r *experiment.UnrolledResult) *Table {
 
 // UnrolledCurves shows the error of iterative differentiation against the steps
 // differentiated through.
-func UnrolledCurves(r *experiment.UnrolledResult) *Figure {
+func UnrolledCurves(r *differentiability.UnrolledResult) *Figure {
 	const floor, ceiling = -16, 12 // below, rounding decides; above, no digit is right
 	styles := []Style{{Color: Grey}, {Color: Sky, Dash: []vg.Length{6, 3}}, {Color: Blue, Width: 2}, {Color: Green}, {Color: Vermillion, Width: 2}, {Color: Purple, Dash: []vg.Length{4, 2}}}
-	draw := func(name, title string, runs []experiment.UnrolledRun, label func(experiment.UnrolledRun) string) *Panel {
+	draw := func(name, title string, runs []differentiability.UnrolledRun, label func(differentiability.UnrolledRun) string) *Panel {
 		p := NewPanel(name, title, "steps differentiated through", "relative error of the derivative").Grid().LogAxes(true, true).ClampLow(floor)
 		p.Direct = true
 		for k, run := range runs {
-			x, y := Log10s(floats(run.Steps)), clampedLog10s(run.Error(), floor)
+			x, y := Log10s(chart.Floats(run.Steps)), chart.ClampedLog10s(run.Error(), floor)
 			if i := slices.IndexFunc(y, func(v float64) bool { return !(v <= ceiling) }); i >= 0 {
 				x, y = x[:i+1], y[:i+1]
 			}
@@ -62,22 +63,22 @@ func UnrolledCurves(r *experiment.UnrolledResult) *Figure {
 		}
 		return p
 	}
-	rates := draw("rates", fmt.Sprintf("learning rates, λ₂ = %.4g", r.Params.Penalty), r.ByRate, func(u experiment.UnrolledRun) string {
+	rates := draw("rates", fmt.Sprintf("learning rates, λ₂ = %.4g", r.Params.Penalty), r.ByRate, func(u differentiability.UnrolledRun) string {
 		if u.Momentum > 0 {
 			return fmt.Sprintf("ηL = %.4g, momentum %.4g", u.Rate, u.Momentum)
 		}
 		return fmt.Sprintf("ηL = %.4g", u.Rate)
 	})
-	penalties := draw("penalties", "penalties, ηL = 1", r.ByPenalty, func(u experiment.UnrolledRun) string { return fmt.Sprintf("λ₂ = %.4g", u.Penalty) })
+	penalties := draw("penalties", "penalties, ηL = 1", r.ByPenalty, func(u differentiability.UnrolledRun) string { return fmt.Sprintf("λ₂ = %.4g", u.Penalty) })
 	return &Figure{Name: "unrolled", Width: 11 * vg.Inch, Height: 4 * vg.Inch, Legend: LegendBelow, Panels: [][]*Panel{{rates, penalties}},
-		Caption: fmt.Sprintf("Relative error of the derivative of the test loss in λ₂ through so many steps of gradient descent, against the implicit derivative at the solution. The learning rate η is in units of 1/L, where L is the largest curvature. Lines end above 10%s; errors below 10%s are drawn there.", superscript(fmt.Sprint(ceiling)), superscript(fmt.Sprint(floor)))}
+		Caption: fmt.Sprintf("Relative error of the derivative of the test loss in λ₂ through so many steps of gradient descent, against the implicit derivative at the solution. The learning rate η is in units of 1/L, where L is the largest curvature. Lines end above 10%s; errors below 10%s are drawn there.", chart.Superscript(fmt.Sprint(ceiling)), chart.Superscript(fmt.Sprint(floor)))}
 }
 
 // UnrolledPrecisionTable lists what rounding does to the derivatives.
-func UnrolledPrecisionTable(r *experiment.UnrolledResult) *Table {
+func UnrolledPrecisionTable(r *differentiability.UnrolledResult) *Table {
 	p := r.Params
 	t := &Table{
-		Name: "unrolled_precision", Caption: fmt.Sprintf("Rounding of d(test loss)/dλ2 through %d steps of gradient descent", nth(p.UnrolledSteps, len(p.UnrolledSteps)-1)),
+		Name: "unrolled_precision", Caption: fmt.Sprintf("Rounding of d(test loss)/dλ2 through %d steps of gradient descent", chart.Nth(p.UnrolledSteps, len(p.UnrolledSteps)-1)),
 		Header: []string{"Condition number", "Iterates stored", "Stored, single precision", "Iterates computed again backwards", "Implicit"},
 		Note: fmt.Sprintf("Relative distances from the same derivative in precise arithmetic, with λ2 equal to the smallest curvature and ηL = 1; 1 where no digit is right. "+
 			"Double precision unless stated. The fourth column has momentum %g and stores the last two iterates alone.", p.Momentum),

@@ -5,30 +5,31 @@ import (
 	"slices"
 	"testing"
 
-	"cvgm/cvgm/experiment"
+	"cvgm/cvgm/experiment/differentiability"
+	"cvgm/figures/internal/chart"
 )
 
 func TestUnrolledOutputs(t *testing.T) {
-	for name, change := range map[string]func(p *experiment.UnrolledParams){
-		"default":  func(p *experiment.UnrolledParams) {},
-		"one step": func(p *experiment.UnrolledParams) { p.UnrolledSteps, p.Penalties = []int{1}, []float64{3} },
-		"divergent": func(p *experiment.UnrolledParams) {
+	for name, change := range map[string]func(p *differentiability.UnrolledParams){
+		"default":  func(p *differentiability.UnrolledParams) {},
+		"one step": func(p *differentiability.UnrolledParams) { p.UnrolledSteps, p.Penalties = []int{1}, []float64{3} },
+		"divergent": func(p *differentiability.UnrolledParams) {
 			p.UnrolledSteps, p.Rates, p.Conditions = []int{2, 40, 4000}, []float64{2.5, 30}, nil
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := experiment.DefaultUnrolled()
+			p := differentiability.DefaultUnrolled()
 			p.Conditions = []float64{1e4}
 			change(&p)
-			r := ran[*experiment.UnrolledResult](t)(p.Run(t.Context()))
-			testOutputs(t, r, map[string]string{"unrolled_errors": formatFull(r.ByRate[0].Exact)})
+			r := ran[*differentiability.UnrolledResult](t)(p.Run(t.Context()))
+			testOutputs(t, r, map[string]string{"unrolled_errors": chart.FormatFull(r.ByRate[0].Exact)})
 			if rows := UnrolledPrecisionTable(r).Rows; len(rows) != len(r.Precision) {
 				t.Errorf("%d rows of %d condition numbers", len(rows), len(r.Precision))
 			}
-			for _, s := range UnrolledCurves(r).Panels[0][0].series {
-				points := slices.Concat(s.stretches...)
-				if last := points[len(points)-1][1]; name == "default" && (last > 12) != (s.name == "ηL = 2.1") {
-					t.Errorf("%s ends at 1e%.0f: only the divergent rate ends beyond 1e12", s.name, last)
+			for _, s := range UnrolledCurves(r).Panels[0][0].Series {
+				points := slices.Concat(s.Stretches...)
+				if last := points[len(points)-1][1]; name == "default" && (last > 12) != (s.Name == "ηL = 2.1") {
+					t.Errorf("%s ends at 1e%.0f: only the divergent rate ends beyond 1e12", s.Name, last)
 				}
 			}
 			header := UnrolledTable(r).Header

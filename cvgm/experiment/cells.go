@@ -22,6 +22,12 @@ func WithProgress(ctx context.Context, report func(done, total int)) context.Con
 	return context.WithValue(ctx, progressKey{}, report)
 }
 
+// Progress returns the function of WithProgress, or nil.
+func Progress(ctx context.Context) func(done, total int) {
+	report, _ := ctx.Value(progressKey{}).(func(done, total int))
+	return report
+}
+
 // A Keeper stores finished cells, so that a run that was stopped goes on where
 // it was. Its methods are called from several goroutines.
 type Keeper interface {
@@ -52,16 +58,16 @@ const MaxCells = 1_000_000
 // ErrTooManyCells is in the error of an experiment of more than MaxCells cells.
 var ErrTooManyCells = errors.New("too many cells")
 
-// cells returns f(0) … f(n-1) for independent cells, computed in parallel, less
+// Cells returns f(0) … f(n-1) for independent cells, computed in parallel, less
 // those calls of f whose result was kept by an earlier run. It reports progress,
 // and skips the remaining cells once ctx is done. Its error is ctx's, or that of
 // the lowest cell that failed, with its label in front. The label names what the cell
 // computes, whatever the number of the others; a cell that stands for nothing has none.
-func cells[T any](ctx context.Context, n int, label func(i int) string, f func(i int) (T, error)) ([]T, error) {
+func Cells[T any](ctx context.Context, n int, label func(i int) string, f func(i int) (T, error)) ([]T, error) {
 	if n < 0 || n > MaxCells {
 		return nil, fmt.Errorf("%w, %d: use smaller parameters or shorter lists, of which at most %d cells come", ErrTooManyCells, n, MaxCells)
 	}
-	report, _ := ctx.Value(progressKey{}).(func(done, total int))
+	report := Progress(ctx)
 	keeper, _ := ctx.Value(keeperKey{}).(Keeper)
 	var done atomic.Int64
 	results := make([]T, n)
@@ -95,15 +101,15 @@ func cells[T any](ctx context.Context, n int, label func(i int) string, f func(i
 	return results, err
 }
 
-// cellTable returns f of each row and column, [row][column], computed as cells. The
+// CellTable returns f of each row and column, [row][column], computed as cells. The
 // last row comes first: it is the costliest, and in the end only short cells are
 // left to share out.
-func cellTable[T any](ctx context.Context, rows, columns int, label func(row, column int) string, f func(row, column int) (T, error)) ([][]T, error) {
+func CellTable[T any](ctx context.Context, rows, columns int, label func(row, column int) string, f func(row, column int) (T, error)) ([][]T, error) {
 	n := MaxCells + 1
 	if rows <= MaxCells && columns <= MaxCells {
 		n = rows * columns
 	}
-	all, err := cells(ctx, n,
+	all, err := Cells(ctx, n,
 		func(i int) string { return label(rows-1-i/columns, i%columns) },
 		func(i int) (T, error) { return f(rows-1-i/columns, i%columns) })
 	table := slices.Collect(slices.Chunk(all, columns))
@@ -111,16 +117,16 @@ func cellTable[T any](ctx context.Context, rows, columns int, label func(row, co
 	return table, err
 }
 
-// wrap returns an error with the place where it occurred in front, or nil for nil.
-func wrap(err error, format string, args ...any) error {
+// Wrap returns an error with the place where it occurred in front, or nil for nil.
+func Wrap(err error, format string, args ...any) error {
 	if err != nil {
 		err = fmt.Errorf("%s: %w", fmt.Sprintf(format, args...), err)
 	}
 	return err
 }
 
-// firstError returns the first error that is not nil.
-func firstError(errs ...error) error {
+// FirstError returns the first error that is not nil.
+func FirstError(errs ...error) error {
 	for _, err := range errs {
 		if err != nil {
 			return err
@@ -129,8 +135,8 @@ func firstError(errs ...error) error {
 	return nil
 }
 
-// inTurn calls the functions until one fails or ctx is done.
-func inTurn(ctx context.Context, all ...func() error) error {
+// InTurn calls the functions until one fails or ctx is done.
+func InTurn(ctx context.Context, all ...func() error) error {
 	for _, f := range all {
 		if err := ctx.Err(); err != nil {
 			return err

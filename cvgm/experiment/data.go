@@ -21,19 +21,19 @@ type RegressionData struct {
 	Scale       float64 `help:"labels and coefficients are divided by this" range:"(0,∞)" small:"[1,1000]"`
 }
 
-var paperRegression = RegressionData{Samples: 1000, Train: 30, Features: 10, Informative: 8, Noise: 100, Scale: 100}
+var PaperRegression = RegressionData{Samples: 1000, Train: 30, Features: 10, Informative: 8, Noise: 100, Scale: 100}
 
-// checkLeastSquares is the check of experiments that fit least squares, to centred
+// CheckLeastSquares is the check of experiments that fit least squares, to centred
 // features.
-func (d RegressionData) checkLeastSquares() error {
+func (d RegressionData) CheckLeastSquares() error {
 	if d.Train < d.Features+2 {
-		return invalid("Train", d.Train, fmt.Sprintf("use at least %d examples, two more than Features: least squares is one of the baselines", d.Features+2))
+		return Invalid("Train", d.Train, fmt.Sprintf("use at least %d examples, two more than Features: least squares is one of the baselines", d.Features+2))
 	}
 	return nil
 }
 
-// draw draws examples and cuts them into training and test rows.
-func (d RegressionData) draw(src synth.Source) (train, test learn.Data, coef []float64, err error) {
+// Draw draws examples and cuts them into training and test rows.
+func (d RegressionData) Draw(src synth.Source) (train, test learn.Data, coef []float64, err error) {
 	all, coef, err := synth.MakeRegression(src, synth.Regression{Samples: d.Samples, Features: d.Features, Informative: d.Informative, Noise: d.Noise})
 	if err != nil {
 		return train, test, nil, err
@@ -44,7 +44,7 @@ func (d RegressionData) draw(src synth.Source) (train, test learn.Data, coef []f
 	for j := range coef {
 		coef[j] /= d.Scale
 	}
-	return rows(all, 0, d.Train), rows(all, d.Train, d.Samples), coef, nil
+	return Rows(all, 0, d.Train), Rows(all, d.Train, d.Samples), coef, nil
 }
 
 // PublishedRegression is RegressionData as the published code draws it.
@@ -55,10 +55,10 @@ type PublishedRegression struct {
 	RegressionData
 }
 
-var publishedRegression = PublishedRegression{DiscardedSets: 2, DiscardedInformative: 5, RegressionData: paperRegression}
+var PaperData = PublishedRegression{DiscardedSets: 2, DiscardedInformative: 5, RegressionData: PaperRegression}
 
-// source returns the generator in the state in which the data used is drawn.
-func (d PublishedRegression) source(ctx context.Context) (*synth.NumPy, error) {
+// Source returns the generator in the state in which the data used is drawn.
+func (d PublishedRegression) Source(ctx context.Context) (*synth.NumPy, error) {
 	src := synth.NewNumPy(d.Seed)
 	for range d.DiscardedSets {
 		if err := ctx.Err(); err != nil {
@@ -71,14 +71,14 @@ func (d PublishedRegression) source(ctx context.Context) (*synth.NumPy, error) {
 	return src, nil
 }
 
-// rows returns the examples from ≤ i < to of d as learners take them.
-func rows(d synth.Data, from, to int) learn.Data {
+// Rows returns the examples from ≤ i < to of d as learners take them.
+func Rows(d synth.Data, from, to int) learn.Data {
 	_, n := d.X.Dims()
 	return learn.Data{X: d.X.Slice(from, to, 0, n).(*mat.Dense), Y: d.Y[from:to]}
 }
 
-// pick copies the rows of d; nil stands for all.
-func pick(d learn.Data, rows []int) learn.Data {
+// Pick copies the rows of d; nil stands for all.
+func Pick(d learn.Data, rows []int) learn.Data {
 	if rows == nil {
 		return d
 	}
@@ -91,13 +91,13 @@ func pick(d learn.Data, rows []int) learn.Data {
 	return p
 }
 
-// fit loads d into l and fits theta to it.
-func fit(l learn.Learner, d learn.Data, theta, hyper []float64) error {
+// Fit loads d into l and fits theta to it.
+func Fit(l learn.Learner, d learn.Data, theta, hyper []float64) error {
 	if err := l.Load(d); err != nil {
 		return err
 	}
 	return l.Fit(theta, hyper)
 }
 
-// asDrawn returns d as it was drawn, as results keep it.
-func asDrawn(d learn.Data) synth.Data { return synth.Data{X: d.Dense(), Y: d.Y} }
+// AsDrawn returns d as it was drawn, as results keep it.
+func AsDrawn(d learn.Data) synth.Data { return synth.Data{X: d.Dense(), Y: d.Y} }

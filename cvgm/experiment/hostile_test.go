@@ -1,66 +1,31 @@
-package experiment
+package experiment_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"math"
 	"reflect"
 	"strings"
 	"testing"
-	"time"
 
+	"cvgm/cvgm/experiment"
+	"cvgm/cvgm/experiment/elasticnet"
+	"cvgm/cvgm/experiment/kernels"
+	"cvgm/cvgm/experiment/registry"
+	"cvgm/cvgm/experiment/searches"
+	"cvgm/cvgm/experiment/splits"
 	"cvgm/qpdiff"
-	"cvgm/synth"
 )
-
-// drawn returns small parameters of an experiment, always the same.
-func drawn[P any](t *testing.T) *P {
-	t.Helper()
-	e := Of(new(P))
-	return e.Draw(synth.NewStream(7, "attack"+e.Name)).(*P)
-}
-
-// A search over a network's weights ends at kinks of its units, as CV losses of ridge
-// regressions end at bounds: it steps over them.
-func TestSearchesOverWeightsStepOverKinks(t *testing.T) {
-	p := drawn[GapParams](t)
-	p.Budget = 108
-	if _, err := p.Run(t.Context()); err != nil {
-		t.Error(err)
-	}
-}
-
-// The reference of the searches is found at losses whose rounding exceeds Tol, too.
-func TestReferenceOfLargeLosses(t *testing.T) {
-	p := drawn[SearchesParams](t)
-	p.Noise, p.Scale, p.Tol = 1e9, 1, 1e-6
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	done := make(chan error)
-	go func() {
-		_, err := p.Run(ctx)
-		done <- err
-	}()
-	select {
-	case err := <-done:
-		if err != nil {
-			t.Error(err)
-		}
-	case <-time.After(30 * time.Second):
-		t.Fatal("the descent does not end")
-	}
-}
 
 // A whole number that no memory holds is refused by name, value and range.
 func TestHugeCountsAreRefused(t *testing.T) {
-	huge := int64(maxCount) + 1
+	huge := int64(experiment.MaxCount) + 1
 	if int64(int(huge)) != huge {
 		t.Skip("no int is larger than maxCount here")
 	}
-	for _, e := range All() {
+	for _, e := range registry.All() {
 		p := e.Params()
-		_ = eachField(p, func(name string, v reflect.Value, tag reflect.StructTag) error {
+		_ = experiment.EachField(p, func(name string, v reflect.Value, tag reflect.StructTag) error {
 			before := reflect.New(v.Type()).Elem()
 			before.Set(v)
 			defer v.Set(before)
@@ -72,7 +37,7 @@ func TestHugeCountsAreRefused(t *testing.T) {
 			default:
 				return nil
 			}
-			err := Check(p)
+			err := experiment.Check(p)
 			var arg *qpdiff.ArgError
 			if !errors.As(err, &arg) || !strings.HasPrefix(arg.Arg, name) || !strings.Contains(err.Error(), "2147483648") {
 				t.Errorf("%s with a huge %s: error %v", e.Name, name, err)
@@ -89,17 +54,17 @@ func TestRangesOfGeneratorsAndSeeds(t *testing.T) {
 		p    any
 		want string
 	}{
-		{&RingsParams{RingsData: RingsData{InnerRadius: 1, OuterRadius: 1e51, RadiusSD: .4}}, "OuterRadius is 1e+51 (outside its domain): use a value in (0,1e50]"},
-		{&RingsParams{RingsData: RingsData{OuterRadius: 1, RadiusSD: 1e-51}}, "RadiusSD is 1e-51 (outside its domain): use a value in [1e-50,1e50]"},
-		{&XORParams{XORData: XORData{Overlap: 1e-51, Scale: 1e51}}, "Overlap is 1e-51 (outside its domain): use a value in [1e-50,1]\nScale is 1e+51"},
-		{&ElasticNetParams{PublishedRegression: PublishedRegression{RegressionData: RegressionData{Noise: 1e301}}}, "Noise is 1e+301 (outside its domain): use a value in [0,1e300]"},
+		{&kernels.RingsParams{RingsData: kernels.RingsData{InnerRadius: 1, OuterRadius: 1e51, RadiusSD: .4}}, "OuterRadius is 1e+51 (outside its domain): use a value in (0,1e50]"},
+		{&kernels.RingsParams{RingsData: kernels.RingsData{OuterRadius: 1, RadiusSD: 1e-51}}, "RadiusSD is 1e-51 (outside its domain): use a value in [1e-50,1e50]"},
+		{&kernels.XORParams{XORData: kernels.XORData{Overlap: 1e-51, Scale: 1e51}}, "Overlap is 1e-51 (outside its domain): use a value in [1e-50,1]\nScale is 1e+51"},
+		{&elasticnet.ElasticNetParams{PublishedRegression: experiment.PublishedRegression{RegressionData: experiment.RegressionData{Noise: 1e301}}}, "Noise is 1e+301 (outside its domain): use a value in [0,1e300]"},
 	} {
-		if err := Check(c.p); err == nil || !strings.Contains(err.Error(), c.want) {
+		if err := experiment.Check(c.p); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("error %v lacks %q", err, c.want)
 		}
 	}
-	for _, e := range All() {
-		_ = eachField(e.Params(), func(name string, v reflect.Value, tag reflect.StructTag) error {
+	for _, e := range registry.All() {
+		_ = experiment.EachField(e.Params(), func(name string, v reflect.Value, tag reflect.StructTag) error {
 			if v.Kind() == reflect.Uint32 && tag.Get("range") != fmt.Sprintf("[0,%d]", uint32(math.MaxUint32)) {
 				t.Errorf("%s: the range of %s is %s", e.Name, name, tag.Get("range"))
 			}
@@ -110,7 +75,7 @@ func TestRangesOfGeneratorsAndSeeds(t *testing.T) {
 
 // Parameters that do not go together are refused by the name that sets them.
 func TestCombinationsAreRefusedByName(t *testing.T) {
-	gap, splits, searches, net := DefaultGap(), DefaultSplits(), DefaultSearches(), DefaultElasticNet()
+	gap, splits, searches, net := splits.DefaultGap(), splits.DefaultSplits(), searches.DefaultSearches(), elasticnet.DefaultElasticNet()
 	net.Informative = 99
 	gap.Rings.InnerRadius, splits.Rings.InnerRadius, searches.MinLambda2 = 3, 3, 4
 	for _, c := range []struct {
@@ -122,64 +87,77 @@ func TestCombinationsAreRefusedByName(t *testing.T) {
 		{&net, "Informative is 99 (outside its domain): use at most Features, 10"},
 		{&searches, "MinLambda2 is 4 (outside its domain): use at most 10 to the power of BoxHigh, 3.16"},
 	} {
-		if err := Check(c.p); err == nil || !strings.Contains(err.Error(), c.want) {
+		if err := experiment.Check(c.p); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("error %v lacks %q", err, c.want)
 		}
 	}
 }
 
-// A learner without any coefficient has derivatives of 0, which agree with their
-// differences, but no kink, and one that jumps has none either.
-func TestExtremePenalties(t *testing.T) {
-	p := drawn[DerivativesParams](t)
-	p.Lambda1 = 10
-	r, err := p.Run(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, c := range r.Checks {
-		if _, e := c.Best(); math.IsNaN(e) || math.IsNaN(c.Apart()) != math.IsNaN(c.JVP) {
-			t.Errorf("%s in %s: best error %v, JVP off by %v", c.Example, c.Input, e, c.Apart())
-		}
-	}
-	for want, change := range map[string]func(p *LinearProblem){
-		"elastic net: Lambda1 is 10 ":               func(p *LinearProblem) { p.Lambda1 = 10 },
-		"Lambda1 is 5e-324 ":                        func(p *LinearProblem) { p.Lambda1 = 5e-324 },
-		"support vector machine: Lambda2 is 1e-09 ": func(p *LinearProblem) { p.Lambda2 = 1e-9 },
-	} {
-		p := drawn[DifferentiabilityLimitsParams](t)
-		change(&p.LinearProblem)
-		if _, err := p.Run(t.Context()); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("error %v lacks %q", err, want)
-		}
-	}
-}
-
 func TestNoExperimentOfNil(t *testing.T) {
-	if e := Of(nil); e != nil {
+	if e := registry.Of(nil); e != nil {
 		t.Errorf("nil is a parameter of %s", e.Name)
 	}
-	for _, p := range []any{nil, (*GapParams)(nil)} {
-		if _, err := Of(GapParams{}).Run(t.Context(), p); err == nil {
+	for _, p := range []any{nil, (*splits.GapParams)(nil)} {
+		if _, err := registry.Of(splits.GapParams{}).Run(t.Context(), p); err == nil {
 			t.Errorf("%T nil is taken", p)
 		}
 	}
 }
 
-// What was not measured is NaN and makes a claim that is not testable.
-func TestWithoutMeasurement(t *testing.T) {
-	run := new(KernelRun)
-	for name, v := range map[string]float64{"LastLoss": run.LastLoss(), "FinalAccuracy": run.FinalAccuracy(), "Final": ElasticNetSearch{}.Final()} {
-		if !math.IsNaN(v) {
-			t.Errorf("%s of nothing is %v", name, v)
-		}
-	}
-	dimensions := &SearchDimensionsResult{Dimensions: []SearchDimension{{Hyperparameters: 5, Methods: []SearchDimensionMethod{{Name: "exhaustive", CV: []float64{1}, Excess: once(1)}, {Name: "random"}, {Name: SearchQuasiNewton}}}}}
-	for _, r := range []any{new(SearchDimensionsResult), dimensions, &UnrolledResult{ByRate: []UnrolledRun{{Rate: 3}}}} {
-		for text, m := range measured(claimsOf(r)) {
-			if m.Verdict != NotTestable {
-				t.Errorf("%T: %q is %s, measured %v", r, text, m.Verdict, m.Ours)
-			}
+func TestSearchesRefuseBadParams(t *testing.T) {
+	for name, run := range map[string]func() error{
+		"SurfaceDataSet": func() error {
+			p := searches.DefaultSearches()
+			p.SurfaceDataSet = p.DataSets
+			_, err := p.Run(t.Context())
+			return err
+		},
+		"BoxLow": func() error {
+			p := searches.DefaultSearches()
+			p.BoxLow = p.BoxHigh
+			_, err := p.Run(t.Context())
+			return err
+		},
+		"Groups": func() error {
+			p := searches.DefaultSearchDimensions()
+			p.Groups = []int{3}
+			_, err := p.Run(t.Context())
+			return err
+		},
+		"Rings.K": func() error {
+			p := searches.DefaultSearchDimensions()
+			p.Rings.K = 0
+			_, err := p.Run(t.Context())
+			return err
+		},
+		"Draws": func() error {
+			p := splits.DefaultSplits()
+			p.Draws = 1
+			_, err := p.Run(t.Context())
+			return err
+		},
+		"Rings.InnerRadius": func() error {
+			p := splits.DefaultSplits()
+			p.Rings.InnerRadius = p.Rings.OuterRadius
+			_, err := p.Run(t.Context())
+			return err
+		},
+		"Patience": func() error {
+			p := splits.DefaultGap()
+			p.Patience = 0
+			_, err := p.Run(t.Context())
+			return err
+		},
+		"Folds": func() error {
+			p := splits.DefaultGap()
+			p.Folds = p.Train + 1
+			_, err := p.Run(t.Context())
+			return err
+		},
+	} {
+		var arg *qpdiff.ArgError
+		if err := run(); !errors.Is(err, qpdiff.ErrDomain) || !errors.As(err, &arg) || arg.Arg != name {
+			t.Errorf("%s: error %v", name, err)
 		}
 	}
 }

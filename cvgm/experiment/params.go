@@ -86,12 +86,12 @@ type Change struct{ Name, Value, Default string }
 // Changes lists the parameters of an experiment that differ from their defaults.
 // It is empty where p is of another type.
 func Changes(p any) []Change {
-	own, ok := p.(interface{ defaults() any })
+	own, ok := p.(interface{ Defaults() any })
 	if !ok {
 		return nil
 	}
 	var changes []Change
-	defaults := Fields(own.defaults())
+	defaults := Fields(own.Defaults())
 	for i, f := range Fields(p) {
 		if f.Value != defaults[i].Value {
 			changes = append(changes, Change{f.Name, f.Value, defaults[i].Value})
@@ -228,7 +228,7 @@ func parse(v reflect.Value, text string) error {
 }
 
 // Check returns what Run would refuse in p: an error for each parameter that its
-// tags refuse, or else what p's own method check finds in their combination.
+// tags refuse, or else what p's own method Check finds in their combination.
 func Check(p any) error {
 	numbers := make(map[string]float64) // of all that are in their ranges, of lists the least
 	errRange := eachField(p, func(name string, v reflect.Value, tag reflect.StructTag) error {
@@ -243,13 +243,13 @@ func Check(p any) error {
 			return err
 		}
 		if n := tag.Get("len"); n != "" && !domainOf(n).contains(float64(v.Len())) {
-			return invalid(name, v, fmt.Sprintf("give a number of values in %s", n))
+			return Invalid(name, v, fmt.Sprintf("give a number of values in %s", n))
 		}
 		var errs []error
 		for i := range v.Len() {
 			errs = append(errs, checkValue(fmt.Sprintf("%s[%d]", name, i), v.Index(i), tag.Get("range")))
 			if i > 0 && tag.Get("order") == "ascending" && number(v.Index(i)) <= number(v.Index(i-1)) {
-				errs = append(errs, invalid(name, v, "give ascending numbers"))
+				errs = append(errs, Invalid(name, v, "give ascending numbers"))
 			}
 		}
 		err := errors.Join(errs...)
@@ -266,10 +266,10 @@ func Check(p any) error {
 		group := name[:strings.LastIndex(name, ".")+1]
 		own, known := numbers[name]
 		if other, ok := numbers[group+tag.Get("below")]; known && ok && own >= other {
-			return invalid(name, v, fmt.Sprintf("use a value below %s, %v", tag.Get("below"), other))
+			return Invalid(name, v, fmt.Sprintf("use a value below %s, %v", tag.Get("below"), other))
 		}
 		if other, ok := numbers[group+tag.Get("most")]; known && ok && own > other {
-			return invalid(name, v, fmt.Sprintf("use at most %s, %v", tag.Get("most"), other))
+			return Invalid(name, v, fmt.Sprintf("use at most %s, %v", tag.Get("most"), other))
 		}
 		if examples := tag.Get("splits"); examples != "" && known {
 			return checkFraction(name, v, group, strings.Split(examples, ","), numbers)
@@ -277,8 +277,8 @@ func Check(p any) error {
 		return nil
 	})
 	err := errors.Join(errRange, errOrder)
-	if own, ok := p.(interface{ check() error }); ok && err == nil {
-		err = own.check()
+	if own, ok := p.(interface{ Check() error }); ok && err == nil {
+		err = own.Check()
 	}
 	return err
 }
@@ -300,7 +300,7 @@ func checkFraction(name string, v reflect.Value, group string, examples []string
 		}
 		for _, p := range fractions {
 			if _, err := cvgm.TrainRows(int(n), p.Float()); err != nil {
-				return invalid(name, p, fmt.Sprintf("use a fraction that leaves training and validation rows of %s = %v examples", field, n))
+				return Invalid(name, p, fmt.Sprintf("use a fraction that leaves training and validation rows of %s = %v examples", field, n))
 			}
 		}
 		return nil
@@ -314,10 +314,10 @@ const maxCount = math.MaxInt32
 
 func checkValue(name string, v reflect.Value, allowed string) error {
 	if !domainOf(allowed).contains(number(v)) {
-		return invalid(name, v, "use a value in "+allowed)
+		return Invalid(name, v, "use a value in "+allowed)
 	}
 	if v.Kind() == reflect.Int && v.Int() > maxCount {
-		return invalid(name, v, fmt.Sprintf("use a value in %s up to %d", allowed, maxCount))
+		return Invalid(name, v, fmt.Sprintf("use a value in %s up to %d", allowed, maxCount))
 	}
 	return nil
 }
@@ -325,13 +325,13 @@ func checkValue(name string, v reflect.Value, allowed string) error {
 // checkText checks a text by the set of its allowed words. A list of texts has none.
 func checkText(name string, v reflect.Value, allowed string) error {
 	if words, ok := wordsOf(allowed); ok && !slices.Contains(words, v.String()) {
-		return invalid(name, fmt.Sprintf("%q", v), "use a word of "+allowed)
+		return Invalid(name, fmt.Sprintf("%q", v), "use a word of "+allowed)
 	}
 	return nil
 }
 
-// invalid returns the error for a parameter that cannot be used.
-func invalid(name string, value any, remedy string) error {
+// Invalid returns the error for a parameter that cannot be used.
+func Invalid(name string, value any, remedy string) error {
 	return &qpdiff.ArgError{Arg: name, Why: qpdiff.ErrDomain, Problem: fmt.Sprintf("is %v", value), Remedy: remedy}
 }
 

@@ -23,7 +23,7 @@ type Setup struct {
 	Rule *synth.BayesRule
 
 	CV                  *cvgm.CV
-	splits              []cvgm.Split // of CV, where the kernel is learned
+	Splits              []cvgm.Split // of CV, where the kernel is learned
 	Start, Lower, Upper []float64    // nil bounds: none
 	Loss                cvgm.Loss    // of Risk
 	// Objective is what a search descends; nil: CV.Eval.
@@ -44,7 +44,7 @@ func (s *Setup) Problem() search.Problem {
 
 // Search searches from Start. After ctx is done the next step is its error.
 func (s *Setup) Search(ctx context.Context, searcher search.Searcher) iter.Seq2[search.Step, error] {
-	return until(ctx, searcher.Search(s.Problem(), s.Start))
+	return Until(ctx, searcher.Search(s.Problem(), s.Start))
 }
 
 // Model returns the model fitted to all training examples at a point of the
@@ -68,9 +68,9 @@ func (s *Setup) Risk(x []float64, d learn.Data) (float64, error) {
 // TestLoss is Risk on the test examples.
 func (s *Setup) TestLoss(x []float64) (float64, error) { return s.Risk(x, s.Test) }
 
-// evaluate returns the metrics on the test examples of the model at a point of the
+// Evaluate returns the metrics on the test examples of the model at a point of the
 // search.
-func (s *Setup) evaluate(x []float64) (Metrics, error) {
+func (s *Setup) Evaluate(x []float64) (Metrics, error) {
 	model, err := s.Model(x)
 	if err != nil {
 		return Metrics{}, err
@@ -78,12 +78,12 @@ func (s *Setup) evaluate(x []float64) (Metrics, error) {
 	return Evaluate(model, s.Test)
 }
 
-// cvLoss returns the CV loss at hyperparameters.
-func (s *Setup) cvLoss(hyper []float64) (float64, error) { return s.CV.Eval(nil, hyper) }
+// CVLoss returns the CV loss at hyperparameters.
+func (s *Setup) CVLoss(hyper []float64) (float64, error) { return s.CV.Eval(nil, hyper) }
 
-// until yields what steps yields, and ctx's error instead of the first step
+// Until yields what steps yields, and ctx's error instead of the first step
 // after ctx is done.
-func until[S any](ctx context.Context, steps iter.Seq2[S, error]) iter.Seq2[S, error] {
+func Until[S any](ctx context.Context, steps iter.Seq2[S, error]) iter.Seq2[S, error] {
 	return func(yield func(S, error) bool) {
 		for s, err := range steps {
 			if err == nil {
@@ -102,10 +102,10 @@ func until[S any](ctx context.Context, steps iter.Seq2[S, error]) iter.Seq2[S, e
 type Metrics struct{ Loss, Accuracy float64 }
 
 // Evaluate evaluates a model on the examples.
-func Evaluate(m *cvgm.Model, d learn.Data) (Metrics, error) { return evaluate(m.Predict, d) }
+func Evaluate(m *cvgm.Model, d learn.Data) (Metrics, error) { return EvaluateFunc(m.Predict, d) }
 
-// evaluate evaluates a prediction function.
-func evaluate(predict func(dst []float64, x *mat.Dense) error, d learn.Data) (Metrics, error) {
+// EvaluateFunc evaluates a prediction function.
+func EvaluateFunc(predict func(dst []float64, x *mat.Dense) error, d learn.Data) (Metrics, error) {
 	predictions := make([]float64, len(d.Y))
 	if err := predict(predictions, d.Dense()); err != nil {
 		return Metrics{}, err

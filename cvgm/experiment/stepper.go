@@ -13,8 +13,8 @@ import (
 type Stepper struct {
 	*Setup
 
-	searcher search.Searcher
-	exact    *Setup // of the exact gradient of the same loss; nil where the method descends that gradient
+	Searcher search.Searcher
+	Exact    *Setup // of the exact gradient of the same loss; nil where the method descends that gradient
 }
 
 // State is the state of the gradient method after a number of steps.
@@ -33,11 +33,11 @@ type State struct {
 func (w *Stepper) States() iter.Seq2[State, error] {
 	return func(yield func(State, error) bool) {
 		gradient := make([]float64, len(w.Start))
-		for step, err := range w.Search(context.Background(), w.searcher) {
+		for step, err := range w.Search(context.Background(), w.Searcher) {
 			s := State{Step: step.Evaluations - 1, X: step.X, CVLoss: step.Loss, Cosine: 1}
-			if err == nil && w.exact != nil {
-				if _, err = w.exact.CV.Eval(gradient, step.X); err == nil {
-					s.Cosine = cosine(step.Grad, gradient)
+			if err == nil && w.Exact != nil {
+				if _, err = w.Exact.CV.Eval(gradient, step.X); err == nil {
+					s.Cosine = Cosine(step.Grad, gradient)
 				}
 			}
 			if err == nil {

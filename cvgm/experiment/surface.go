@@ -2,6 +2,7 @@ package experiment
 
 import (
 	"context"
+	"math"
 	"slices"
 )
 
@@ -12,7 +13,7 @@ type SurfaceGrid struct {
 	SurfaceHigh   float64 `help:"upper end of the surfaces" unit:"log10 of the penalty" range:"[-300,300]" small:"[-1,1]"`
 }
 
-var defaultSurface = SurfaceGrid{SurfacePoints: 46, SurfaceLow: -4, SurfaceHigh: .5}
+var DefaultSurface = SurfaceGrid{SurfacePoints: 46, SurfaceLow: -4, SurfaceHigh: .5}
 
 // ElasticNetSurface holds the CV loss and the test loss on a grid of (λ1, λ2):
 // what the searches see, and what they are judged by.
@@ -21,13 +22,13 @@ type ElasticNetSurface struct {
 	CV, Test         [][]float64 // [i][j] at Lambda1[i], Lambda2[j]; Test is nil where it is not asked for
 }
 
-// evaluate evaluates the CV loss on the grid, and the test loss if test.
-func (g SurfaceGrid) evaluate(ctx context.Context, s *Setup, test bool) (ElasticNetSurface, error) {
-	axis := logspace(g.SurfaceLow, g.SurfaceHigh, g.SurfacePoints)
+// Evaluate evaluates the CV loss on the grid, and the test loss if test.
+func (g SurfaceGrid) Evaluate(ctx context.Context, s *Setup, test bool) (ElasticNetSurface, error) {
+	axis := Logspace(g.SurfaceLow, g.SurfaceHigh, g.SurfacePoints)
 	e := ElasticNetSurface{Lambda1: axis, Lambda2: axis}
 	var err error
-	if e.CV, err = onGrid(ctx, [][]float64{axis, axis}, s.cvLoss); err == nil && test {
-		e.Test, err = onGrid(ctx, [][]float64{axis, axis}, s.TestLoss)
+	if e.CV, err = OnGrid(ctx, [][]float64{axis, axis}, s.CVLoss); err == nil && test {
+		e.Test, err = OnGrid(ctx, [][]float64{axis, axis}, s.TestLoss)
 	}
 	return e, err
 }
@@ -35,12 +36,12 @@ func (g SurfaceGrid) evaluate(ctx context.Context, s *Setup, test bool) (Elastic
 // CVSurface evaluates the CV loss on a grid. The evaluations move the warm starts of
 // a search by rounding: use a Setup of its own.
 func (s *Setup) CVSurface(grid SurfaceGrid) (ElasticNetSurface, error) {
-	return grid.evaluate(context.Background(), s, false)
+	return grid.Evaluate(context.Background(), s, false)
 }
 
-// onGrid returns f at the points of a grid, [i][j] at axes[0][i] and axes[1][j]. With
+// OnGrid returns f at the points of a grid, [i][j] at axes[0][i] and axes[1][j]. With
 // one axis there is one column. After an error the rest is missing.
-func onGrid(ctx context.Context, axes [][]float64, f func(x []float64) (float64, error)) ([][]float64, error) {
+func OnGrid(ctx context.Context, axes [][]float64, f func(x []float64) (float64, error)) ([][]float64, error) {
 	others := [][]float64{nil} // of the first coordinate
 	if len(axes) == 2 {
 		others = slices.Collect(slices.Chunk(axes[1], 1))
@@ -61,4 +62,13 @@ func onGrid(ctx context.Context, axes [][]float64, f func(x []float64) (float64,
 		z = append(z, row)
 	}
 	return z, nil
+}
+
+// Logspace returns n numbers from 10^low to 10^high with equal ratios.
+func Logspace(low, high float64, n int) []float64 {
+	v := make([]float64, n)
+	for i := range v {
+		v[i] = math.Pow(10, low+(high-low)*float64(i)/float64(n-1))
+	}
+	return v
 }

@@ -31,17 +31,3 @@ func TestVisible(t *testing.T) {
 		t.Error("a long text is cut")
 	}
 }
-
-// Names of strangers reach neither a terminal nor a notebook but as visible text.
-func TestSentencesOfStrangers(t *testing.T) {
-	r := &MyDataResult{Target: "\x1b]0;owned\x07", Models: []MyModel{{Class: "a\x1b[31m", Pipeline: "{}"}, {Class: "\u202eb"}, {Warnings: []string{"two\nlines."}}}}
-	texts := r.Sentences()
-	for _, f := range r.Files() {
-		texts = append(texts, f.About)
-	}
-	for _, text := range texts {
-		if text != Visible(text) {
-			t.Errorf("%q", text)
-		}
-	}
-}

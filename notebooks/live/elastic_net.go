@@ -7,6 +7,7 @@ import (
 
 	"cvgm/cvgm"
 	"cvgm/cvgm/experiment"
+	"cvgm/cvgm/experiment/elasticnet"
 	"cvgm/figures"
 
 	"gonum.org/v1/plot/vg/draw"
@@ -22,13 +23,13 @@ type elasticNetTrial struct {
 	surface *experiment.ElasticNetSurface // nil until it is drawn
 }
 
-func newElasticNetTrial(p experiment.ElasticNetParams) (trial, error) {
+func newElasticNetTrial(p elasticnet.ElasticNetParams) (trial, error) {
 	w, err := p.Stepper()
 	if err != nil {
 		return nil, err
 	}
 	t := &elasticNetTrial{Stepper: w}
-	if t.leastSquares, t.truth, err = w.ReferenceLosses(); err == nil {
+	if t.leastSquares, t.truth, err = elasticnet.ReferenceLosses(w.Setup); err == nil {
 		t.ground, err = p.Stepper()
 	}
 	return t, err

@@ -5,7 +5,8 @@ import (
 	"iter"
 	"math"
 
-	"cvgm/cvgm/experiment"
+	"cvgm/cvgm/experiment/elasticnet"
+	"cvgm/cvgm/experiment/kernels"
 )
 
 // newRun prepares a run. What is wrong with the settings is its err.
@@ -24,15 +25,15 @@ func newTrial(s Settings, coarse bool) (trial, error) {
 		}
 	}
 	switch p := s.params().(type) {
-	case *experiment.RingsParams:
+	case *kernels.RingsParams:
 		thin(&p.K)
 		w, err := p.Stepper(s.variant())
 		return newKernelTrial(w, math.Ceil(p.OuterRadius+2.5*p.RadiusSD), coarse), err
-	case *experiment.XORParams:
+	case *kernels.XORParams:
 		thin(&p.K)
 		w, err := p.Stepper(s.variant())
 		return newKernelTrial(w, 1.05*p.Scale, coarse), err
-	case *experiment.ElasticNetParams:
+	case *elasticnet.ElasticNetParams:
 		thin(&p.K)
 		return newElasticNetTrial(*p)
 	default:

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"cvgm/cvgm/experiment"
+	"cvgm/cvgm/experiment/kernels"
+	"cvgm/cvgm/experiment/registry"
 )
 
 // A Problem is one of the experiments that can be played with.
@@ -28,7 +30,7 @@ func (p Problem) Title() string { return [...]string{"Rings", "XOR", "Elastic ne
 
 // paper returns the paper's own Params.
 func (p Problem) paper() any {
-	e, err := experiment.Lookup(p.String())
+	e, err := registry.Lookup(p.String())
 	if err != nil {
 		panic("live: " + err.Error())
 	}
@@ -76,7 +78,7 @@ var controls = func() (all [problems][]Control) {
 	seed := control("Seed", "seed", "0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20")
 	penalties := "1e-4 3e-4 1e-3 3e-3 1e-2 3e-2 .1 .3 1"
 	variant := Control{Label: "gradient"}
-	for _, v := range experiment.Variants {
+	for _, v := range kernels.Variants {
 		variant.Values = append(variant.Values, v.String())
 	}
 	all[Rings] = []Control{
@@ -109,7 +111,7 @@ func Paper(p Problem) Settings {
 		s.at[i] = slices.IndexFunc(c.Values, func(value string) bool {
 			params := p.paper()
 			apply(params, c, value)
-			return reflect.DeepEqual(params, p.paper()) && (c.Field != "" || value == experiment.Full.String())
+			return reflect.DeepEqual(params, p.paper()) && (c.Field != "" || value == kernels.Full.String())
 		})
 	}
 	return s
@@ -148,13 +150,13 @@ func (s Settings) params() any {
 }
 
 // variant returns the gradient's.
-func (s Settings) variant() experiment.Variant {
+func (s Settings) variant() kernels.Variant {
 	for i, c := range controls[s.Problem] {
 		if c.Field == "" {
-			return experiment.Variants[s.at[i]]
+			return kernels.Variants[s.at[i]]
 		}
 	}
-	return experiment.Full
+	return kernels.Full
 }
 
 // Command returns the command line that runs the experiment under the settings,

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"cvgm/cvgm/experiment"
+	"cvgm/cvgm/experiment/kernels"
 	"cvgm/figures"
 
 	"gonum.org/v1/plot/vg"
@@ -37,7 +37,7 @@ func newStrip(settings Settings, steps []int) (*Strip, error) {
 	runs := []*trajectory{full}
 	for i, c := range controls[p] {
 		if c.Field == "" {
-			if v.pinned, err = settings.with(i, int(experiment.Published)).run(steps[len(steps)-1]); err != nil {
+			if v.pinned, err = settings.with(i, int(kernels.Published)).run(steps[len(steps)-1]); err != nil {
 				return nil, err
 			}
 			runs = append(runs, v.pinned)

@@ -10,6 +10,10 @@ import (
 	"unicode/utf8"
 
 	"cvgm/cvgm/experiment"
+	"cvgm/cvgm/experiment/elasticnet"
+	"cvgm/cvgm/experiment/kernels"
+	"cvgm/cvgm/experiment/registry"
+	"cvgm/cvgm/experiment/stability"
 	"cvgm/figures"
 	"cvgm/synth"
 )
@@ -25,8 +29,8 @@ func newCell(t *testing.T) {
 // cell before Params and after it are refused by name, also beside -p.
 func TestEditedParametersAreRefused(t *testing.T) {
 	t.Setenv(NotebookVar, "02_rings")
-	type change = func(p *experiment.RingsParams)
-	none, k := func(*experiment.RingsParams) {}, func(p *experiment.RingsParams) { p.K = 64 }
+	type change = func(p *kernels.RingsParams)
+	none, k := func(*kernels.RingsParams) {}, func(p *kernels.RingsParams) { p.K = 64 }
 	for name, c := range map[string]struct {
 		before, after change
 		set           string // -p
@@ -36,14 +40,14 @@ func TestEditedParametersAreRefused(t *testing.T) {
 		"before": {k, none, "", "edited: its parameters were edited: K = 64 where the default is 256; restore the default, or run ./reproduce.sh 02_rings -p K=64"},
 		"after":  {none, k, "", "K = 64 where the default is 256;"}, "beside -p": {none, k, "C=3", "K = 64 where the default is 256; restore the default, or run ./reproduce.sh 02_rings -p K=64"},
 		"over -p":    {none, k, "K=9", "K = 64 where the default is 256"},
-		"against -p": {none, func(p *experiment.RingsParams) { p.K = 256 }, "K=9", "K = 256 where -p sets 9; restore the default"},
-		"a list":     {none, func(p *experiment.RingsParams) { p.Hidden = []int{3, 4} }, "", "-p Hidden=3,4"},
-		"two":        {k, func(p *experiment.RingsParams) { p.C = .5 }, "", "K = 64"},
+		"against -p": {none, func(p *kernels.RingsParams) { p.K = 256 }, "K=9", "K = 256 where -p sets 9; restore the default"},
+		"a list":     {none, func(p *kernels.RingsParams) { p.Hidden = []int{3, 4} }, "", "-p Hidden=3,4"},
+		"two":        {k, func(p *kernels.RingsParams) { p.C = .5 }, "", "K = 64"},
 	} {
 		for _, runner := range []bool{true, false} {
 			newCell(t)
 			t.Setenv(RecordVar, map[bool]string{true: filepath.Join(t.TempDir(), "record")}[runner])
-			p := experiment.DefaultRings()
+			p := kernels.DefaultRings()
 			c.before(&p)
 			before := experiment.Changes(&p)
 			if name, value, set := strings.Cut(c.set, "="); set {
@@ -71,9 +75,9 @@ func TestEditedParametersAreRefused(t *testing.T) {
 func TestRemedyOfAnEditThatOptionsCannotSet(t *testing.T) {
 	newCell(t)
 	t.Setenv(RecordVar, filepath.Join(t.TempDir(), "record"))
-	rings := experiment.DefaultRings()
+	rings := kernels.DefaultRings()
 	Params(&rings)
-	edited := experiment.DefaultStability()
+	edited := stability.DefaultStability()
 	edited.DataSets = 3
 	err := noteComputed(edited)
 	if err == nil || !strings.Contains(err.Error(), "DataSets = 3 where the default is 1000; restore the default") || strings.Contains(err.Error(), "-p") {
@@ -86,12 +90,12 @@ func TestParametersThatAreNotSetKeepTheirDefaults(t *testing.T) {
 	newCell(t)
 	t.Setenv(RecordVar, filepath.Join(t.TempDir(), "record"))
 	t.Setenv(ParamsVar, `{"Seed": "5"}`)
-	p := experiment.DefaultElasticNet()
+	p := elasticnet.DefaultElasticNet()
 	Params(&p)
 	if err := noteComputed(p); err != nil {
 		t.Error(err)
 	}
-	if err := noteComputed(experiment.DefaultStability()); err != nil { // it has a Seed, too
+	if err := noteComputed(stability.DefaultStability()); err != nil { // it has a Seed, too
 		t.Error(err)
 	}
 	if got := changedLine(changes()); got != "elastic_net.Seed = 5 (default 0)" {
@@ -103,13 +107,13 @@ func TestParametersThatAreNotSetKeepTheirDefaults(t *testing.T) {
 // the defaults gives the same parameters of every experiment that was computed.
 func TestChangesOfACell(t *testing.T) {
 	src := synth.NewStream(1, "changes of a cell")
-	all := experiment.All()
+	all := registry.All()
 	for range 40 {
 		newCell(t)
 		var given, fresh []any
 		for range 1 + int(3*src.Float64()) {
 			e := all[int(float64(len(all))*src.Float64())]
-			if slices.ContainsFunc(given, func(p any) bool { return experiment.Of(p) == e }) {
+			if slices.ContainsFunc(given, func(p any) bool { return registry.Of(p) == e }) {
 				continue
 			}
 			given, fresh = append(given, e.Draw(src)), append(fresh, e.Params())
@@ -132,7 +136,7 @@ func TestChangesOfACell(t *testing.T) {
 
 // The checks of all experiments of a notebook are listed, a line each.
 func TestParametersAreCheckedAtOnce(t *testing.T) {
-	net, rings, seeds := experiment.DefaultElasticNet(), experiment.DefaultRings(), experiment.DefaultElasticNetSeeds()
+	net, rings, seeds := elasticnet.DefaultElasticNet(), kernels.DefaultRings(), elasticnet.DefaultElasticNetSeeds()
 	if err := checkAll([]any{&net, &rings, &seeds}); err != nil {
 		t.Error(err)
 	}
@@ -189,7 +193,7 @@ func TestFoldersOfOutputs(t *testing.T) {
 	// An output that no committed one has the name of belongs to the notebook of the same
 	// name as the experiment.
 	newCell(t)
-	if err := noteComputed(experiment.DefaultRings()); err != nil {
+	if err := noteComputed(kernels.DefaultRings()); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range []struct{ folder, want string }{{"", "other"}, {"rings", "rings"}} { // the second adds a folder
@@ -214,7 +218,7 @@ func TestFoldersOfOutputs(t *testing.T) {
 func TestOutputsNameTheChanges(t *testing.T) {
 	store := t.TempDir()
 	t.Setenv(StoreVar, store)
-	p := experiment.DefaultXOR()
+	p := kernels.DefaultXOR()
 	p.Steps, p.ManifoldSteps, p.GridPoints = 2, []int{1, 2}, 5
 	written := map[string]string{}
 	for _, out := range []string{"changed", "unknown"} {
@@ -305,9 +309,9 @@ func TestEachExperimentHasACellOfParameters(t *testing.T) {
 			}
 		}
 	}
-	for _, e := range experiment.All() {
-		name := strings.TrimSuffix(reflect.TypeOf(e.Params()).Elem().Name(), "Params")
-		if !strings.Contains(cells.String(), "experiment.Default"+name+"()") {
+	for _, e := range registry.All() {
+		of, name, _ := strings.Cut(strings.TrimSuffix(reflect.TypeOf(e.Params()).Elem().String(), "Params"), ".")
+		if !strings.Contains(cells.String(), of+".Default"+name+"()") {
 			t.Errorf("no cell of parameters has those of %s", e.Name)
 		}
 	}

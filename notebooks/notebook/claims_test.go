@@ -10,23 +10,23 @@ import (
 	"reflect"
 	"testing"
 
-	"cvgm/cvgm/experiment"
+	"cvgm/cvgm/experiment/claims"
 
 	"github.com/google/go-cmp/cmp"
 )
 
 var keepResults = flag.Bool("keep-results", false, "TestResultsOfTheClaims writes the results that the claims are judged by, less all that no claim reads; those that the store lacks it computes, which takes some minutes")
 
-// The tests of the claims' rules, in cvgm/experiment, read the file that this one writes: results take minutes to compute.
+// The tests of the claims' rules, in cvgm/experiment/claims, read the file that this one writes: results take minutes to compute.
 func TestResultsOfTheClaims(t *testing.T) {
 	if !*keepResults {
 		t.Skip("-keep-results writes the file")
 	}
 	results := Results()
-	want := experiment.Claims(results)
+	want := claims.Claims(results)
 	prune(reflect.ValueOf(&results).Elem(), func() (same bool) {
 		defer func() { _ = recover() }() // a claim that reads what is gone
-		return cmp.Equal(experiment.Claims(results), want, equalNaN)
+		return cmp.Equal(claims.Claims(results), want, equalNaN)
 	})
 	var packed bytes.Buffer
 	z := gzip.NewWriter(&packed)
@@ -40,14 +40,14 @@ func TestResultsOfTheClaims(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var read experiment.Results
+	var read claims.Results
 	if err := gob.NewDecoder(back).Decode(&read); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(want, experiment.Claims(read), equalNaN); diff != "" {
+	if diff := cmp.Diff(want, claims.Claims(read), equalNaN); diff != "" {
 		t.Fatal(diff)
 	}
-	if err := os.WriteFile(filepath.Join("..", "..", "cvgm", "experiment", "testdata", "results.gob.gz"), packed.Bytes(), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join("..", "..", "cvgm", "experiment", "claims", "testdata", "results.gob.gz"), packed.Bytes(), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	t.Logf("%d bytes", packed.Len())

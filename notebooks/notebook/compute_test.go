@@ -15,6 +15,10 @@ import (
 	"testing"
 
 	"cvgm/cvgm/experiment"
+	"cvgm/cvgm/experiment/elasticnet"
+	"cvgm/cvgm/experiment/registry"
+	"cvgm/cvgm/experiment/searches"
+	"cvgm/cvgm/experiment/splits"
 	"cvgm/figures"
 	"cvgm/notebooks/store"
 
@@ -64,7 +68,7 @@ func TestOverride(t *testing.T) {
 
 // The parameters of every experiment can be set from the command line.
 func TestParamsAreSettable(t *testing.T) {
-	for _, e := range experiment.All() {
+	for _, e := range registry.All() {
 		for _, f := range experiment.Fields(e.Params()) {
 			for _, name := range []string{f.Name, e.Name + "." + f.Name} {
 				if err := override(`{"`+name+`": "1"}`, e.Params()); err != nil {
@@ -248,7 +252,7 @@ func TestEntriesKeepCells(t *testing.T) {
 // A run computes the cells alone that neither an earlier run nor a worker has kept, and
 // keeps nothing but the result and its cells as CSV, in the bytes of a run that was not stopped.
 func TestComputeUsesKeptCells(t *testing.T) {
-	p := experiment.DefaultElasticNetSeeds()
+	p := elasticnet.DefaultElasticNetSeeds()
 	p.Seeds, p.Steps, p.LongSteps = 5, 2, 3
 	var want []byte
 	for _, kept := range []int{0, 3} {
@@ -280,7 +284,7 @@ func TestComputeUsesKeptCells(t *testing.T) {
 // also where the result comes from the store, and with the notebooks that show it alone.
 func TestCellsLieWithTheOutputs(t *testing.T) {
 	t.Setenv(StoreVar, t.TempDir())
-	p := experiment.DefaultElasticNetSeeds()
+	p := elasticnet.DefaultElasticNetSeeds()
 	p.Seeds, p.Steps, p.LongSteps = 3, 2, 3
 	var texts []string
 	for _, show := range []func(){func() { Compute(p) }, func() { Compute(p) }, func() { judged(p) }} {
@@ -354,19 +358,19 @@ func TestFullSize(t *testing.T) {
 // Of many experiments the names are enough.
 func TestSmallerExperimentsAreNamed(t *testing.T) {
 	newCell(t)
-	noteSize(experiment.DefaultGap())
-	noteSize(experiment.DefaultElasticNet()) // has no full size
-	if got, want := sizeLine(), fmt.Sprintf("Smaller than full size: DataSets = 16 (full size %s).", experiment.BelowFull(experiment.DefaultGap())[0].Full); got != want {
+	noteSize(splits.DefaultGap())
+	noteSize(elasticnet.DefaultElasticNet()) // has no full size
+	if got, want := sizeLine(), fmt.Sprintf("Smaller than full size: DataSets = 16 (full size %s).", experiment.BelowFull(splits.DefaultGap())[0].Full); got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
-	own := experiment.DefaultGap()
+	own := splits.DefaultGap()
 	own.DataSets = 3 // by -p: the changes have it
 	if noteSize(own); sizeLine() != "" {
 		t.Errorf("%q for a change", sizeLine())
 	}
-	noteSize(experiment.DefaultGap())
-	noteSize(experiment.DefaultSearches())
-	noteSize(experiment.DefaultRegret())
+	noteSize(splits.DefaultGap())
+	noteSize(searches.DefaultSearches())
+	noteSize(searches.DefaultRegret())
 	if got, want := sizeLine(), "Smaller than full size: gap, regret, searches."; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}

@@ -40,14 +40,26 @@ var imports = []struct{ path, code string }{
 	{"cvgm/table", "qpdiff qpdiff/learn cvgm cvgm/internal/args cvgm/internal/sample cvgm/internal/strictjson"},
 	{"cvgm/tune", "qpdiff qpdiff/learn cvgm cvgm/search cvgm/table cvgm/internal/args cvgm/internal/sample cvgm/internal/normalise qpdiff/linear"},
 	{"cvgm/cvgmtest", "qpdiff cvgm cvgm/search"},
-	{"cvgm/experiment", "qpdiff qpdiff/learn qpdiff/smooth cvgm cvgm/search cvgm/table cvgm/tune synth " + learners},
-	{"figures", "cvgm/experiment"},
+	{"cvgm/experiment", "cvgm cvgm/search qpdiff qpdiff/learn synth"},
+	{"cvgm/experiment/internal/casetest", "cvgm/experiment synth"},
+	{"cvgm/experiment/elasticnet", "cvgm cvgm/experiment cvgm/search qpdiff/learn qpdiff/linear synth"},
+	{"cvgm/experiment/kernels", "cvgm cvgm/experiment cvgm/search qpdiff qpdiff/learn qpdiff/linear synth"},
+	{"cvgm/experiment/samplesize", "cvgm cvgm/experiment cvgm/experiment/elasticnet cvgm/experiment/kernels cvgm/search qpdiff/kernel qpdiff/learn qpdiff/linear synth"},
+	{"cvgm/experiment/searches", "cvgm cvgm/experiment cvgm/experiment/elasticnet cvgm/experiment/kernels cvgm/search qpdiff/learn qpdiff/linear synth"},
+	{"cvgm/experiment/splits", "cvgm cvgm/experiment cvgm/experiment/elasticnet cvgm/experiment/kernels cvgm/experiment/searches cvgm/search synth"},
+	{"cvgm/experiment/stability", "cvgm cvgm/experiment cvgm/experiment/elasticnet qpdiff/learn qpdiff/linear synth"},
+	{"cvgm/experiment/differentiability", "cvgm cvgm/experiment cvgm/experiment/kernels cvgm/experiment/stability cvgm/search qpdiff qpdiff/learn qpdiff/smooth synth " + learners},
+	{"cvgm/experiment/mydata", "cvgm cvgm/experiment cvgm/table cvgm/tune qpdiff qpdiff/learn synth " + learners},
+	{"cvgm/experiment/registry", "cvgm/experiment cvgm/experiment/mydata " + experiments},
+	{"cvgm/experiment/claims", "cvgm/experiment " + experiments},
+	{"figures/internal/chart", "cvgm/experiment"},
+	{"figures", "cvgm/experiment cvgm/experiment/claims cvgm/experiment/mydata figures/internal/chart " + experiments},
 	{"notebooks/source", ""},
 	{"notebooks/store", "notebooks/source"},
-	{"notebooks/worker", "cvgm/experiment notebooks/store"},
+	{"notebooks/worker", "cvgm/experiment cvgm/experiment/registry notebooks/store"},
 	{"notebooks/stale", "notebooks/source"},
-	{"notebooks/notebook", "cvgm/experiment figures notebooks/source notebooks/store"},
-	{"notebooks/live", "qpdiff/learn cvgm cvgm/experiment figures notebooks/source notebooks/notebook"},
+	{"notebooks/notebook", "cvgm/experiment cvgm/experiment/claims cvgm/experiment/mydata cvgm/experiment/registry figures notebooks/source notebooks/store " + experiments},
+	{"notebooks/live", "cvgm cvgm/experiment cvgm/experiment/elasticnet cvgm/experiment/kernels cvgm/experiment/registry figures notebooks/notebook notebooks/source qpdiff/learn"},
 	{"notebooks/peers", "qpdiff/kernel qpdiff/learn qpdiff/linear cvgm cvgm/table cvgm/tune"},
 	{"notebooks/runner", ""}, // Python, and a test of it
 }
@@ -57,6 +69,9 @@ const (
 	learner  = "qpdiff qpdiff/internal/check qpdiff/internal/dense qpdiff/internal/learner qpdiff/learn"
 	learners = "qpdiff/kernel qpdiff/linear qpdiff/linear/margin"
 )
+
+// The packages of the paper's experiments.
+const experiments = "cvgm/experiment/differentiability cvgm/experiment/elasticnet cvgm/experiment/kernels cvgm/experiment/samplesize cvgm/experiment/searches cvgm/experiment/splits cvgm/experiment/stability"
 
 func TestImportsRunOneWay(t *testing.T) {
 	out, err := exec.Command("go", "list", "-json=ImportPath,Imports", "cvgm/...").Output()

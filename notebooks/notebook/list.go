@@ -3,14 +3,14 @@ package notebook
 import (
 	"os"
 
-	"cvgm/cvgm/experiment"
+	"cvgm/cvgm/experiment/registry"
 )
 
 // listed records a missing result if ListVar is set, and reports whether it did.
 // Results of functions that are not in the registry are computed where the
 // notebook runs.
 func listed(e *entry, params any) bool {
-	registered := experiment.Of(params)
+	registered := registry.Of(params)
 	if os.Getenv(ListVar) == "" || registered == nil {
 		return false
 	}

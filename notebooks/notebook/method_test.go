@@ -18,7 +18,9 @@ import (
 	"strings"
 	"testing"
 
-	"cvgm/cvgm/experiment"
+	"cvgm/cvgm/experiment/elasticnet"
+	"cvgm/cvgm/experiment/kernels"
+	"cvgm/cvgm/experiment/samplesize"
 )
 
 // methodHeading begins the section of a notebook whose one code cell is the
@@ -30,7 +32,7 @@ const methodHeading = "## The method in the open\n"
 // according to the experiment's result.
 var methods = map[string]func(t *testing.T) string{
 	"01_elastic_net": func(t *testing.T) string {
-		p := experiment.DefaultElasticNet()
+		p := elasticnet.DefaultElasticNet()
 		p.LongSteps, p.GridPoints, p.RandomPoints, p.SurfacePoints = 1, 2, 1, 2 // the cell has none of these
 		r := compute(t, p.Run)
 		var b strings.Builder
@@ -40,20 +42,20 @@ var methods = map[string]func(t *testing.T) string{
 		return b.String()
 	},
 	"02_rings": func(t *testing.T) string {
-		p := experiment.DefaultRings()
-		return fullGradient(t, p.Steps, 20, "%3d", compute(t, p.Run).Run(experiment.Full))
+		p := kernels.DefaultRings()
+		return fullGradient(t, p.Steps, 20, "%3d", compute(t, p.Run).Run(kernels.Full))
 	},
 	"03_sample_size": func(t *testing.T) string {
-		p := experiment.DefaultSampleSize()
+		p := samplesize.DefaultSampleSize()
 		p.MinSize, p.MaxSize, p.Seeds = 20, 20, 1
 		r := compute(t, p.Run)
 		at := func(method int) float64 { return r.Methods[method].Accuracy[0][0] }
 		return fmt.Sprintf("test accuracy: logistic regression %.3f, CVGM %.3f, Bayes rule %.3f\n",
-			at(experiment.SizeLogistic), at(experiment.SizeCVGMFull), at(experiment.SizeBayes))
+			at(samplesize.SizeLogistic), at(samplesize.SizeCVGMFull), at(samplesize.SizeBayes))
 	},
 	"04_xor": func(t *testing.T) string {
-		p := experiment.DefaultXOR()
-		return fullGradient(t, p.Steps, 10, "%2d", compute(t, p.Run).Run(experiment.Full))
+		p := kernels.DefaultXOR()
+		return fullGradient(t, p.Steps, 10, "%2d", compute(t, p.Run).Run(kernels.Full))
 	},
 }
 
@@ -68,7 +70,7 @@ func compute[R any](t *testing.T, run func(context.Context) (R, error)) R {
 
 // fullGradient returns the lines of a run: one each so many steps, and one before
 // the last step.
-func fullGradient(t *testing.T, steps, each int, number string, run *experiment.KernelRun) string {
+func fullGradient(t *testing.T, steps, each int, number string, run *kernels.KernelRun) string {
 	t.Helper()
 	var b strings.Builder
 	for n, loss := range run.CVLoss {

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"cvgm/cvgm/experiment"
+	"cvgm/cvgm/experiment/kernels"
 )
 
 // Params refuses while the mark is there, and Accept removes it.
@@ -16,8 +16,8 @@ func TestAcceptRemovesTheMark(t *testing.T) {
 	t.Setenv(kernelFolderVar, folder)
 	mark := filepath.Join(folder, unaccepted)
 	calls := 0
-	params := func() (experiment.RingsParams, int) {
-		p := experiment.DefaultRings()
+	params := func() (kernels.RingsParams, int) {
+		p := kernels.DefaultRings()
 		Params(&p)
 		calls++
 		return p, calls
@@ -51,7 +51,7 @@ func TestAcceptRemovesTheMark(t *testing.T) {
 	if err := os.WriteFile(mark, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for _, wrong := range []any{nil, 3, func(int) {}, experiment.DefaultRings()} {
+	for _, wrong := range []any{nil, 3, func(int) {}, kernels.DefaultRings()} {
 		if err := accept(wrong); err == nil || !strings.HasSuffix(err.Error(), ": pass a function without arguments") {
 			t.Errorf("%T: %v", wrong, err)
 		}

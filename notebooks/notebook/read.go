@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"os"
 
-	"cvgm/cvgm/experiment"
+	"cvgm/cvgm/experiment/mydata"
 	"cvgm/notebooks/source"
 )
 
@@ -14,7 +14,7 @@ import (
 // changes. Under TwinVar a target that is a number is moved. An error of the file, or of a column, ends the cell with one line.
 //
 //	result := notebook.Compute(notebook.Read(p))
-func Read(p experiment.MyDataParams) experiment.MyDataParams {
+func Read(p mydata.MyDataParams) mydata.MyDataParams {
 	read, err := readFile(p)
 	Check(err)
 	if os.Getenv(TwinVar) != "" {
@@ -23,7 +23,7 @@ func Read(p experiment.MyDataParams) experiment.MyDataParams {
 	return read
 }
 
-func readFile(p experiment.MyDataParams) (experiment.MyDataParams, error) {
+func readFile(p mydata.MyDataParams) (mydata.MyDataParams, error) {
 	root, err := source.Root()
 	if err != nil {
 		return p, err

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"cvgm/cvgm/experiment"
+	"cvgm/cvgm/experiment/mydata"
 	"cvgm/notebooks/source"
 )
 
@@ -16,7 +16,7 @@ func TestReadOfAFile(t *testing.T) {
 	newCell(t)
 	store, record := t.TempDir(), filepath.Join(t.TempDir(), "record")
 	t.Setenv(StoreVar, store)
-	p := experiment.DefaultMyData()
+	p := mydata.DefaultMyData()
 	p.File, p.CurvePoints, p.SurfacePoints, p.OuterFolds = filepath.Join(t.TempDir(), "a.csv"), 2, 2, 0
 	losses := map[float64]bool{}
 	for _, text := range []string{"x,y\n1,2\n2,3\n3,5\n4,4\n5,6\n", "x,y\n1,2\n2,3\n3,5\n4,4\n5,7\n", "x,y\n1,2\n2,3\n3,5\n4,4\n5,6\n"} {

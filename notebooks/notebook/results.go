@@ -4,34 +4,41 @@ import (
 	"context"
 	"path/filepath"
 
-	"cvgm/cvgm/experiment"
+	"cvgm/cvgm/experiment/claims"
+	"cvgm/cvgm/experiment/differentiability"
+	"cvgm/cvgm/experiment/elasticnet"
+	"cvgm/cvgm/experiment/kernels"
+	"cvgm/cvgm/experiment/samplesize"
+	"cvgm/cvgm/experiment/searches"
+	"cvgm/cvgm/experiment/splits"
+	"cvgm/cvgm/experiment/stability"
 	"cvgm/notebooks/source"
 )
 
 // Results returns the material for the judgement of the paper's claims: every
 // experiment at its default parameters, from the store where it holds them, and
 // the recorded timings.
-func Results() experiment.Results {
-	return experiment.Results{
-		ElasticNet:      judged(experiment.DefaultElasticNet()),
-		ElasticNetSeeds: judged(experiment.DefaultElasticNetSeeds()),
-		Rings:           judged(experiment.DefaultRings()),
-		XOR:             judged(experiment.DefaultXOR()),
-		SampleSize:      judged(experiment.DefaultSampleSize()),
-		Searches:        judged(experiment.DefaultSearches()),
-		Dimensions:      judged(experiment.DefaultSearchDimensions()),
-		Splits:          judged(experiment.DefaultSplits()),
-		Unrolled:        judged(experiment.DefaultUnrolled()),
-		Stability:       judged(experiment.DefaultStability()),
-		Derivatives:     judged(experiment.DefaultDerivatives()),
-		Limits:          judged(experiment.DefaultDifferentiabilityLimits()),
-		Learning:        judged(experiment.DefaultLearning()),
-		Ablation:        judged(experiment.DefaultAblation()),
-		Errata:          judged(experiment.DefaultErrata()),
-		GradientParts:   judged(experiment.DefaultGradientParts()),
-		FewDimensions:   judged(experiment.DefaultFewDimensions()),
-		Regret:          judged(experiment.DefaultRegret()),
-		Printed:         judged(experiment.DefaultRegressionPrinted()),
+func Results() claims.Results {
+	return claims.Results{
+		ElasticNet:      judged(elasticnet.DefaultElasticNet()),
+		ElasticNetSeeds: judged(elasticnet.DefaultElasticNetSeeds()),
+		Rings:           judged(kernels.DefaultRings()),
+		XOR:             judged(kernels.DefaultXOR()),
+		SampleSize:      judged(samplesize.DefaultSampleSize()),
+		Searches:        judged(searches.DefaultSearches()),
+		Dimensions:      judged(searches.DefaultSearchDimensions()),
+		Splits:          judged(splits.DefaultSplits()),
+		Unrolled:        judged(differentiability.DefaultUnrolled()),
+		Stability:       judged(stability.DefaultStability()),
+		Derivatives:     judged(differentiability.DefaultDerivatives()),
+		Limits:          judged(differentiability.DefaultDifferentiabilityLimits()),
+		Learning:        judged(differentiability.DefaultLearning()),
+		Ablation:        judged(samplesize.DefaultAblation()),
+		Errata:          judged(differentiability.DefaultErrata()),
+		GradientParts:   judged(kernels.DefaultGradientParts()),
+		FewDimensions:   judged(searches.DefaultFewDimensions()),
+		Regret:          judged(searches.DefaultRegret()),
+		Printed:         judged(elasticnet.DefaultRegressionPrinted()),
 		Timings:         Timings(),
 	}
 }
@@ -47,6 +54,6 @@ func judged[R any](p interface {
 
 // Timings returns what ./reproduce.sh --timings has recorded, or nil where
 // nothing is.
-func Timings() *experiment.Timings {
-	return Must(experiment.ReadTimings(filepath.Join(Must(source.Root()), "figures", "out", "timings.json")))
+func Timings() *claims.Timings {
+	return Must(claims.ReadTimings(filepath.Join(Must(source.Root()), "figures", "out", "timings.json")))
 }

@@ -3,7 +3,6 @@ package notebook
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"go/ast"
 	"go/importer"
 	"go/parser"
@@ -25,12 +24,6 @@ const (
 	mostFiles = 30
 	mostLines = 80
 )
-
-// open lists the problems that are known and not yet mended.
-var open = []string{
-	"cvgm/experiment has more than 30 files: a part of it is a package of its own",
-	"figures has more than 30 files: a part of it is a package of its own",
-}
 
 // TestShape fails where files of a package use each other in a circle, where a package
 // has more than mostFiles files, and where a function is longer than mostLines.
@@ -66,19 +59,11 @@ func TestShape(t *testing.T) {
 	}
 	fset := token.NewFileSet()
 	conf := types.Config{Importer: importer.ForCompiler(fset, "gc", func(path string) (io.ReadCloser, error) { return os.Open(export[path]) })}
-	problem := func(format string, args ...any) {
-		what := fmt.Sprintf(format, args...)
-		if i := slices.Index(open, what); i >= 0 {
-			open = slices.Delete(open, i, i+1)
-			return
-		}
-		t.Error(what)
-	}
 	uses := 0
 	for _, p := range packages {
 		path := strings.TrimPrefix(p.ImportPath, "cvgm/")
 		if n := len(p.GoFiles); n > mostFiles {
-			problem("%s has more than %d files: a part of it is a package of its own", path, mostFiles)
+			t.Errorf("%s has more than %d files: a part of it is a package of its own", path, mostFiles)
 		}
 		var files []*ast.File
 		for _, name := range p.GoFiles {
@@ -90,7 +75,7 @@ func TestShape(t *testing.T) {
 			for _, d := range f.Decls {
 				if d, ok := d.(*ast.FuncDecl); ok {
 					if n := fset.Position(d.End()).Line - fset.Position(d.Pos()).Line + 1; n > mostLines {
-						problem("%s/%s: %s has more than %d lines", path, name, d.Name.Name, mostLines)
+						t.Errorf("%s/%s: %s has more than %d lines", path, name, d.Name.Name, mostLines)
 					}
 				}
 			}
@@ -114,11 +99,8 @@ func TestShape(t *testing.T) {
 			used[from.Filename][to.Filename] = from
 		}
 		for _, circle := range circles(used) {
-			problem("%s: %s use each other in a circle", path, strings.Join(circle, " "))
+			t.Errorf("%s: %s use each other in a circle", path, strings.Join(circle, " "))
 		}
-	}
-	for _, what := range open {
-		t.Errorf("no longer so, take it out of the list: %s", what)
 	}
 	if uses < 1000 {
 		t.Errorf("%d uses of other files' names found: the test does not see them", uses)

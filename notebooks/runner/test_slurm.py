@@ -198,7 +198,7 @@ class TestSweeps(unittest.TestCase):
             (small / "ballast").unlink()
             again = self.submit(2)
             slurm.finish(again, slurm.follow(again, 0.3))
-            self.assertEqual(next(small.glob("experiment.*-0123456789abcdef")).read_bytes(), expected)
+            self.assertEqual(next(small.glob("elasticnet.*-0123456789abcdef")).read_bytes(), expected)
         finally:
             subprocess.run(["umount", "-l", str(small)], check=True)
 
@@ -351,7 +351,7 @@ class TestReproduce(small.Small):
         self.assertEqual(self.made(), on_slurm)
 
     def test_the_full_size(self):
-        self.edit("cvgm/experiment/elastic_net_seeds.go", 'full:"[0-9]+"', 'full:"8"')
+        self.edit("cvgm/experiment/elasticnet/elastic_net_seeds.go", 'full:"[0-9]+"', 'full:"8"')
         self.assertIn("submitted 8 cells in 2 shards", said := self.reproduce("--full", "net", "--on", "slurm", "--shards", "2"))
         self.assertIn("files changed: 4 in figures/out/01_net/full", said)
         cells = self.checkout / "figures/out/01_net/full/cells_elastic_net_seeds.csv"

@@ -24,7 +24,8 @@ from experiments import experiments
 # such solvers are compared.
 BENCHMARKS = {
     "cvgm": ["ElasticNetStep", "ElasticNetCold", "LearnedKernelStep"],
-    "cvgm/experiment": ["Searcher", "Differentiation"],
+    "cvgm/experiment/differentiability": ["Differentiation"],
+    "cvgm/experiment/searches": ["Searcher"],
     "qpdiff": ["QPSolve", "QPWarm", "QPBackward"],
 }
 COUNT = 7  # of which the median is taken

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"cvgm/cvgm/experiment"
+	"cvgm/cvgm/experiment/registry"
 	"cvgm/notebooks/store"
 )
 
@@ -83,7 +84,7 @@ func readPlan(name string) (*plan, error) {
 // open finds the experiments of the sweeps and their places in the store.
 func (p *plan) open() error {
 	for _, s := range p.Sweeps {
-		e, err := experiment.Lookup(s.Name)
+		e, err := registry.Lookup(s.Name)
 		if err != nil {
 			return fmt.Errorf("-name: %w", err)
 		}

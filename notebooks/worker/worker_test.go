@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"cvgm/cvgm/experiment"
+	"cvgm/cvgm/experiment/registry"
 	"cvgm/notebooks/store"
 	"cvgm/synth"
 )
@@ -68,7 +69,7 @@ func files(t *testing.T, p *plan) []string {
 // The result, and the cells of an experiment that has a full size, are those of the
 // experiment's own Run, with any number of shards, in any order, some of them run twice.
 func TestShardsGatherToTheSameBytes(t *testing.T) {
-	for _, e := range experiment.All() {
+	for _, e := range registry.All() {
 		params := e.Draw(synth.NewStream(1, "worker "+e.Name))
 		text, err := json.Marshal(params)
 		if err != nil {

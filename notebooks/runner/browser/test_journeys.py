@@ -79,10 +79,10 @@ class Journeys(Test):
     def test_break_a_cell_and_mend_it(self):
         tab = self.rings()
         cell = tab.code_cell("func params()")
-        tab.edit(cell, "experiment.DefaultRings()", "experiment.DefaultRing()")
-        self.assertIn("undefined: experiment.DefaultRing", tab.run(cell))
+        tab.edit(cell, "kernels.DefaultRings()", "kernels.DefaultRing()")
+        self.assertIn("undefined: kernels.DefaultRing", tab.run(cell))
         self.assertIn("correct it and run it again", self.variants(tab))
-        tab.edit(cell, "experiment.DefaultRing()", "experiment.DefaultRings()")
+        tab.edit(cell, "kernels.DefaultRing()", "kernels.DefaultRings()")
         self.assertNotIn("undefined", tab.run(cell))
         self.assertIn("published", self.variants(tab))
 

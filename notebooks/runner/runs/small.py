@@ -25,13 +25,13 @@ if err := os.WriteFile(filepath.Join(os.Getenv("CVGM_OUT"), "t.csv"), []byte("a,
 	panic(err)
 }"""
 IMPORTS = """import (
-	"cvgm/cvgm/experiment"
+	"cvgm/cvgm/experiment/elasticnet"
 	"cvgm/figures"
 	"cvgm/notebooks/notebook"
 )"""
 PARAMS = """!*touch unaccepted # until the last line of this cell has run
-func params() (experiment.ElasticNetParams, experiment.ElasticNetSeedsParams) {
-	p, fresh := experiment.DefaultElasticNet(), experiment.DefaultElasticNetSeeds()
+func params() (elasticnet.ElasticNetParams, elasticnet.ElasticNetSeedsParams) {
+	p, fresh := elasticnet.DefaultElasticNet(), elasticnet.DefaultElasticNetSeeds()
 	notebook.Params(&p, &fresh)
 	return p, fresh
 }
@@ -40,10 +40,10 @@ func params() (experiment.ElasticNetParams, experiment.ElasticNetSeedsParams) {
 notebook.Accept(params)"""
 # Small defaults in place of the paper's: a notebook that edits them is refused.
 DEFAULTS = [
-    ("cvgm/experiment/penalty_cvgm.go", "K: 128", "K: 16"),
+    ("cvgm/experiment/elasticnet/penalty_cvgm.go", "K: 128", "K: 16"),
     ("cvgm/experiment/surface.go", "SurfacePoints: 46", "SurfacePoints: 4"),
-    ("cvgm/experiment/elastic_net.go", "LongSteps: 1000", "LongSteps: 100"),
-    ("cvgm/experiment/elastic_net_seeds.go", "LongSteps: 1000", "LongSteps: 100"),
+    ("cvgm/experiment/elasticnet/elastic_net.go", "LongSteps: 1000", "LongSteps: 100"),
+    ("cvgm/experiment/elasticnet/elastic_net_seeds.go", "LongSteps: 1000", "LongSteps: 100"),
 ]
 SLOW = """%%
 if err := os.WriteFile(filepath.Join(os.TempDir(), "slow"), nil, 0o644); err != nil {
@@ -186,7 +186,7 @@ class Small(unittest.TestCase):
 
     def experiment(self, name="01_net", seeds=6):
         """A notebook of an experiment of a few seconds."""
-        for file, paper, small in (*DEFAULTS, ("cvgm/experiment/elastic_net_seeds.go", "Seeds: 200", f"Seeds: {seeds}")):
+        for file, paper, small in (*DEFAULTS, ("cvgm/experiment/elasticnet/elastic_net_seeds.go", "Seeds: 200", f"Seeds: {seeds}")):
             self.edit(file, paper, small)
         self.notebook(
             name,

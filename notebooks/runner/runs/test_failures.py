@@ -60,7 +60,7 @@ class Failures(Small):
         fresh = self.outputs()
         said = self.on_full_disk(".work/store", "4k", status=0)
         for params in ("ElasticNetSeedsParams", "ElasticNetParams"):
-            self.assertRegex(said, rf"note: the result of experiment\.{params}\.Run is not kept: .*no space left on device")
+            self.assertRegex(said, rf"note: the result of elasticnet\.{params}\.Run is not kept: .*no space left on device")
         whole = self.outputs()
         shutil.rmtree(self.checkout / "figures" / "out")
         for name, data in fresh.items():

@@ -74,7 +74,7 @@ class Results(Small):
 
     def test_the_full_size(self):
         self.experiment()
-        self.edit("cvgm/experiment/elastic_net_seeds.go", 'full:"[0-9]+"', 'full:"8"')
+        self.edit("cvgm/experiment/elasticnet/elastic_net_seeds.go", 'full:"[0-9]+"', 'full:"8"')
         self.reproduce()
         default = self.outputs()
         self.assertIn(b"Smaller than full size: Seeds = 6 (full size 8).", default["figures/out/01_net/elastic_net_cv_loss.md"])

@@ -1,0 +1,98 @@
+// Package claims judges the paper's claims by the results of the experiments: [Claims] judges
+// all of them, and [Findings] are those that matter most.
+//
+// [Printed] holds the numbers that the paper prints, and those in the output saved
+// with its published code, to set beside the measured ones. These are the only numbers
+// of the experiments that are not computed.
+package claims
+
+import (
+	"cvgm/cvgm/experiment/differentiability"
+	"cvgm/cvgm/experiment/elasticnet"
+	"cvgm/cvgm/experiment/kernels"
+	"cvgm/cvgm/experiment/samplesize"
+	"cvgm/cvgm/experiment/searches"
+	"cvgm/cvgm/experiment/splits"
+	"cvgm/cvgm/experiment/stability"
+)
+
+// Results are what the claims are judged by. A nil Result leaves its
+// measurements out.
+type Results struct {
+	ElasticNet      *elasticnet.ElasticNetResult
+	ElasticNetSeeds *elasticnet.ElasticNetSeeds
+	Rings           *kernels.RingsResult
+	XOR             *kernels.XORResult
+	SampleSize      *samplesize.SampleSizeResult
+	Searches        *searches.SearchesResult
+	Dimensions      *searches.SearchDimensionsResult
+	Splits          *splits.SplitsResult
+	Unrolled        *differentiability.UnrolledResult
+	Stability       *stability.StabilityResult
+	Derivatives     *differentiability.DerivativeChecks
+	Limits          *differentiability.DifferentiabilityLimits
+	Learning        *differentiability.Learning
+	Ablation        *samplesize.AblationResult
+	Errata          *differentiability.ErrataResult
+	GradientParts   *kernels.GradientPartsResult
+	FewDimensions   *searches.FewDimensionsResult
+	Regret          *searches.RegretResult
+	Printed         *elasticnet.RegressionPrinted
+	Timings         *Timings
+}
+
+// A Claim is a sentence of the paper with what is measured for it.
+type Claim struct {
+	Section  string // of the paper
+	Sentence string // quoted
+	Measured []Measurement
+	Verdict  Verdict // on the sentence: it holds if every measurement that is no aside confirms it
+}
+
+// Claims judges the paper's sentences that the results bear on, in its order. The files
+// claims_….go hold what is measured for them, by experiment.
+func Claims(r Results) []Claim {
+	var all measurements
+	measure(r.ElasticNet, all.elasticNet)
+	measure(r.ElasticNetSeeds, all.elasticNetSeeds)
+	measure(r.Rings, all.rings)
+	measure(r.SampleSize, all.sampleSize)
+	measure(r.XOR, all.xor)
+	measure(r.Searches, all.searches)
+	measure(r.Dimensions, all.dimensions)
+	measure(r.Splits, all.splits)
+	measure(r.Unrolled, all.unrolled)
+	measure(r.Timings, all.timings)
+	measure(r.Stability, all.stability)
+	measure(r.Derivatives, all.derivatives)
+	measure(r.Limits, all.limits)
+	measure(r.Learning, all.learning)
+	measure(r.Ablation, all.ablation)
+	measure(r.Errata, all.errata)
+	measure(r.GradientParts, all.gradientParts)
+	measure(r.FewDimensions, all.fewDimensions)
+	measure(r.Regret, all.regret)
+	measure(r.Printed, all.regressionPrinted)
+	var claims []Claim
+	for s, measured := range all {
+		if len(measured) == 0 {
+			continue
+		}
+		c := Claim{Section: quotations[s].section, Sentence: quotations[s].text, Measured: measured}
+		var verdicts []Verdict
+		for _, m := range measured {
+			if !m.Aside {
+				verdicts = append(verdicts, m.Verdict)
+			}
+		}
+		c.Verdict = conjunction(verdicts)
+		claims = append(claims, c)
+	}
+	return claims
+}
+
+func measure[R any](r *R, by func(*R)) {
+	if r != nil {
+		by(r)
+	}
+}

@@ -1,0 +1,142 @@
+package claims
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"cvgm/cvgm/experiment"
+	"cvgm/cvgm/experiment/differentiability"
+	"cvgm/cvgm/experiment/kernels"
+)
+
+func (all *measurements) unrolled(r *differentiability.UnrolledResult) {
+	if len(r.Precision) == 0 {
+		return
+	}
+	largest := func(of func(differentiability.UnrolledPrecision) float64) experiment.Estimate {
+		e := once(0)
+		for _, m := range r.Precision {
+			e.Mean = math.Max(e.Mean, of(m))
+		}
+		return e
+	}
+	digitsLost := func(rounding float64) rule {
+		lost := above(math.Sqrt(rounding))
+		lost.text += ": half of the digits are lost"
+		return lost
+	}
+	steps := slices.Max(r.Params.UnrolledSteps)
+	conditions := fmt.Sprintf("the largest over condition numbers from %g to %g", slices.Min(r.Params.Conditions), slices.Max(r.Params.Conditions))
+	stored := largest(func(m differentiability.UnrolledPrecision) float64 { return m.Double })
+	all.add(saysFinitePrecision, Measurement{Text: fmt.Sprintf("relative rounding error of the gradient through %d steps, the iterates computed again backwards, %s", steps, conditions),
+		Setting: precisionSetting(r.Params),
+		Ours:    largest(func(m differentiability.UnrolledPrecision) float64 { return m.Backwards }),
+		Control: &Control{Text: "the iterates stored", Ours: stored},
+		Remark:  "That saves the memory of the iterates. With momentum each step back divides the rounding error by a number below 1."}, digitsLost(0x1p-52))
+	all.add(saysFinitePrecision, Measurement{Text: fmt.Sprintf("relative rounding error of the gradient through %d steps, the iterates stored, %s", steps, conditions), Setting: precisionSetting(r.Params), Ours: stored, Aside: true,
+		Remark: fmt.Sprintf("Then the chain rule itself does no harm. The largest error of the implicit derivative on the same problems is %.0e.", largest(func(m differentiability.UnrolledPrecision) float64 { return m.Implicit }).Mean)}, digitsLost(0x1p-52))
+	all.add(saysFinitePrecision, Measurement{Text: fmt.Sprintf("relative rounding error in single precision of the gradient through %d steps, the iterates stored, %s", steps, conditions), Setting: precisionSetting(r.Params), Ours: largest(func(m differentiability.UnrolledPrecision) float64 { return m.Single }), Aside: true,
+		Remark: "Single precision has 7 digits, of which at least half are right."}, digitsLost(0x1p-23))
+
+	byRate := func(a, b differentiability.UnrolledRun) int { return cmp.Compare(a.Rate, b.Rate) }
+	last := func(u differentiability.UnrolledRun) experiment.Estimate {
+		return once(experiment.FromEnd(u.Factor, 1))
+	}
+	fast := slices.MaxFunc(r.ByRate, byRate)
+	good := slices.MinFunc(r.ByRate, func(a, b differentiability.UnrolledRun) int {
+		return cmp.Compare(math.Abs(a.Rate-1), math.Abs(b.Rate-1))
+	})
+	factor := func(u differentiability.UnrolledRun) string {
+		return fmt.Sprintf("factor by which the chain rule through %d steps multiplies a gradient, ηL = %g", steps, u.Rate)
+	}
+	all.add(saysExploding, Measurement{Text: factor(fast), Setting: factorSetting(r), Ours: last(fast),
+		Control: &Control{Text: fmt.Sprintf("ηL = %g", good.Rate), Ours: last(good)},
+		Remark:  "There the descent itself diverges."}, above(1/math.Sqrt(0x1p-52)))
+	all.add(saysExploding, Measurement{Text: factor(good), Setting: factorSetting(r), Ours: last(good),
+		Control: &Control{Text: fmt.Sprintf("through %d step", good.Steps[0]), Ours: once(good.Factor[0])},
+		Remark:  "The early steps no longer count. The gradient in λ₂ converges all the same: the late steps give it."}, below(math.Sqrt(0x1p-52)))
+}
+
+// worstDerivative returns the largest relative distance of the derivatives in an input, or in
+// all for "", from the best finite difference; the least one from that in the next
+// input; and how many derivatives these are.
+func worstDerivative(r *differentiability.DerivativeChecks, input string) (worst, mixed experiment.Estimate, n int) {
+	worst, mixed = once(0), once(math.Inf(1))
+	for i, c := range r.Checks {
+		if input != "" && c.Input != input {
+			continue
+		}
+		n++
+		k, e := c.Best()
+		worst.Mean = math.Max(worst.Mean, e)
+		other := r.Checks[(i+1)%len(r.Checks)]
+		mixed.Mean = math.Min(mixed.Mean, c.Relative(other.Difference[k]))
+	}
+	return worst, mixed, n
+}
+
+func (all *measurements) derivatives(r *differentiability.DerivativeChecks) {
+	apart := 0.
+	for _, c := range r.Checks {
+		if !math.IsNaN(c.JVP) {
+			apart = math.Max(apart, c.Apart())
+		}
+	}
+	for _, what := range []struct{ input, name string }{{"", "all"}, {"X", "in the training data"}} {
+		e, mixed, n := worstDerivative(r, what.input)
+		m := Measurement{Text: fmt.Sprintf("largest relative distance from the best finite difference, %d derivatives (%s)", n, what.name), Setting: derivativesSetting(r), Ours: e,
+			Control: &Control{Text: "from the difference in the next input, the least", Ours: mixed}}
+		if what.input == "" {
+			m.Remark = fmt.Sprintf("That is the rounding error of the difference. From the cotangent's and from the direction's side the derivatives agree to %.0e.", apart)
+		}
+		all.add(saysDifferentiable, m, below(1e-8))
+	}
+	all.add(saysFirstDerivation, Measurement{Text: "who was first", Ours: once(math.NaN()),
+		Remark: "Doubtful. " + erratum}, above(0))
+}
+
+func (all *measurements) limits(r *differentiability.DifferentiabilityLimits) {
+	jumps := func(v []float64) experiment.Estimate {
+		jumps := make([]float64, len(v))
+		for i, change := range v {
+			if change > 1e-6 {
+				jumps[i] = 1
+			}
+		}
+		return experiment.EstimateOf(jumps)
+	}
+	l := r.Loss
+	all.add(saysNotContinuous, Measurement{Text: fmt.Sprintf("share of data sets on which the 0–1 loss changes by more than 1e-6 between values of C that differ by %g of themselves", differentiability.JumpWidth), Setting: jumpSetting(r.Params), Ours: jumps(l.ZeroOneJump),
+		Control: &Control{Text: "the logistic loss", Ours: jumps(l.LogisticJump)}}, above(.5))
+}
+
+func (all *measurements) learning(r *differentiability.Learning) {
+	single := slices.DeleteFunc(slices.Clone(r.Loss.Methods), func(m differentiability.LossMethod) bool { return strings.HasPrefix(m.Name, "learned") })
+	byTest := func(a, b differentiability.LossMethod) int { return cmp.Compare(a.Test.Mean, b.Test.Mean) }
+	best, worst := slices.MinFunc(single, byTest), slices.MaxFunc(single, byTest)
+	loses := experiment.Compare(worst.TestLosses, best.TestLosses).Difference
+	all.add(saysConvexCombination, Measurement{Text: fmt.Sprintf("test loss of the learned combination less that of the best single loss, %s", best.Name), Setting: lossSetting(r.Params), Ours: best.LearnedMinusTest.Difference,
+		Control: &Control{Text: fmt.Sprintf("the worst single loss, %s, in its place", worst.Name), Ours: loses}}, littleOf(loses, worst.Name))
+}
+
+func (all *measurements) errata(r *differentiability.ErrataResult) {
+	jump := func(left, right float64) experiment.Estimate { return once(math.Abs(left - right)) }
+	smooth := equals(0, 1e-6).or(PaperError)
+	all.add(saysRange, Measurement{Text: "jump of the slope of min ½(x−a)², x ≤ 0, at a = 0, where all of that holds", Setting: "slope of the minimiser x(a) = min(a, 0), from the left and from the right", Ours: jump(r.Range.Left, r.Range.Right),
+		Remark: erratum}, smooth)
+	all.add(saysLogisticJacobian, Measurement{Text: "relative distance of the printed Jacobian from central differences", Setting: jacobianSetting(r.Params), Ours: once(r.Jacobian.PrintedError),
+		Remark: erratum}, below(1e-6).or(PaperError))
+	all.add(saysElasticNetDifferentiable, Measurement{Text: "jump of the elastic net's slope where a coefficient becomes 0", Setting: kinkSetting(r.ElasticNet, r.Params.LinearProblem), Ours: jump(r.ElasticNet.Left, r.ElasticNet.Right),
+		Remark: erratum}, smooth)
+	all.add(saysSVMDifferentiable, Measurement{Text: "jump of the support vector machine's slope where a coefficient becomes 0", Setting: kinkSetting(r.SVM, r.Params.LinearProblem), Ours: jump(r.SVM.Left, r.SVM.Right),
+		Remark: erratum}, smooth)
+	all.add(saysSVMDifferentiable, Measurement{Text: "smallest eigenvalue of its quadratic program, which is to be positive definite", Setting: "in θp, θn and the slacks t, of which t and θp + θn have no curvature, whatever the data", Ours: once(r.Program.SVM),
+		Remark: erratum}, above(1e-9).or(PaperError))
+	all.add(saysSVMLabels, Measurement{Text: "largest change of θ when every example labelled 0 is replaced", Setting: joined(linearProblemSetting(r.Params.LinearProblem), "0 for the label −1; the features of those examples drawn anew; θ by the program of the supplement"), Ours: once(r.Labels.ZeroMoves),
+		Remark: erratum}, above(1e-6).or(PaperError))
+	all.add(saysLinear, Measurement{Text: "error of the best linear rule with an intercept on the rings, population", Setting: bayesErratumSetting(r.Bayes, kernels.DefaultRings().RingsData), Quoted: Printed.Rings.Linear, Ours: once(1 - r.Bayes.HalfPlane),
+		Remark: erratum}, equals(number64(Printed.Rings.Linear.Paper), .005).or(PaperError))
+}

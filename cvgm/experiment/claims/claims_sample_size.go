@@ -1,0 +1,189 @@
+package claims
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"cvgm/cvgm/experiment"
+	"cvgm/cvgm/experiment/kernels"
+	"cvgm/cvgm/experiment/samplesize"
+
+	"gonum.org/v1/gonum/stat"
+)
+
+// leads are the differences of two methods' accuracies, by size and seed.
+func leads(r *samplesize.SampleSizeResult, method, rival int) [][]float64 {
+	leads := make([][]float64, len(r.Sizes))
+	for i := range leads {
+		for seed, a := range r.Methods[method].Accuracy[i] {
+			leads[i] = append(leads[i], a-r.Methods[rival].Accuracy[i][seed])
+		}
+	}
+	return leads
+}
+
+// perDoubling estimates the slope of values per doubling of the size. Each seed
+// gives one: the cells of different sizes are independent.
+func perDoubling(r *samplesize.SampleSizeResult, values [][]float64) experiment.Estimate {
+	var slopes []float64
+	for seed := range values[0] {
+		var x, y []float64
+		for i, n := range r.Sizes {
+			if v := values[i][seed]; !math.IsNaN(v) {
+				x, y = append(x, math.Log2(float64(n))), append(y, v)
+			}
+		}
+		_, slope := stat.LinearRegression(x, y, nil, false)
+		slopes = append(slopes, slope)
+	}
+	return experiment.EstimateOf(slopes)
+}
+
+// smallLessLarge is the mean of values at sizes up to n, less that at larger ones.
+func smallLessLarge(r *samplesize.SampleSizeResult, values [][]float64, n int) experiment.Estimate {
+	var small, large []float64
+	for i, size := range r.Sizes {
+		for _, v := range values[i] {
+			switch {
+			case math.IsNaN(v):
+			case size <= n:
+				small = append(small, v)
+			default:
+				large = append(large, v)
+			}
+		}
+	}
+	return experiment.Difference(experiment.EstimateOf(small), experiment.EstimateOf(large))
+}
+
+// FewExamples are the sizes up to which the examples are counted as few, one after the other.
+var FewExamples = []int{20, 28, 40, 60, 100}
+
+// SampleSizeLead is CVGM's lead in test accuracy over another method.
+type SampleSizeLead struct {
+	Rival          int  // one of SampleSizeResult.Methods
+	Full           bool // along the full gradient; else along the published one
+	All            experiment.Estimate
+	SmallLessLarge []experiment.Estimate // the lead up to each of FewExamples less that at larger sizes; NaN where there are none
+	PerDoubling    experiment.Estimate   // its slope per doubling of the size
+	opposite       experiment.Estimate   // the same with the sizes in the opposite order
+}
+
+var leadNames = map[int]string{
+	samplesize.SizeNetworkPublished: "a two-layer network, as the published code trains it",
+	samplesize.SizeNetworkText:      "a two-layer network, as the text trains it",
+	samplesize.SizeLogistic:         "logistic regression",
+	samplesize.SizeAdam:             "a network trained by Adam",
+}
+
+// SampleSizeLeads returns CVGM's leads over the methods of the paper, and over the network
+// trained by Adam.
+func SampleSizeLeads(r *samplesize.SampleSizeResult) []SampleSizeLead {
+	if len(r.Sizes) == 0 {
+		return nil
+	}
+	all := []SampleSizeLead{{Rival: samplesize.SizeNetworkPublished}, {Rival: samplesize.SizeNetworkText}, {Rival: samplesize.SizeLogistic}, {Rival: samplesize.SizeAdam}, {Rival: samplesize.SizeAdam, Full: true}}
+	for i := range all {
+		l := &all[i]
+		method, comparison := samplesize.SizeCVGMPublished, r.Methods[l.Rival].Published
+		if l.Full {
+			method, comparison = samplesize.SizeCVGMFull, r.Methods[l.Rival].Full
+		}
+		leads := leads(r, method, l.Rival)
+		l.All, l.PerDoubling = comparison.All.Difference, perDoubling(r, leads)
+		for _, n := range FewExamples {
+			l.SmallLessLarge = append(l.SmallLessLarge, smallLessLarge(r, leads, n))
+		}
+		back := slices.Clone(leads)
+		slices.Reverse(back)
+		l.opposite = perDoubling(r, back)
+	}
+	return all
+}
+
+func (all *measurements) sampleSize(r *samplesize.SampleSizeResult) {
+	for _, m := range []Measurement{
+		{Text: "seeds in the published code", Quoted: Printed.Seeds, Remark: "Here they are the text's."},
+		{Text: "largest size in the published code", Quoted: Printed.LargestSize, Remark: "Here the sizes are the text's."},
+	} {
+		m.Setting, m.Ours = "the published code beside the text", once(number64(m.Quoted.Code))
+		all.add(saysSeeds, m, exactly(number64(m.Quoted.Paper)))
+	}
+	all.overfitting(r)
+	if i := slices.Index(r.Sizes, 20); i >= 0 {
+		logistic := r.Methods[samplesize.SizeLogistic]
+		all.add(saysFewExamples, Measurement{Text: "accuracy at N = 20 less that of logistic regression", Setting: atSizeSetting(r.Params, r.Sizes[i]), Ours: logistic.Published.BySize[i],
+			Control: &Control{Text: "logistic regression in CVGM's place", Ours: experiment.Compare(logistic.Accuracy[i], logistic.Accuracy[i]).Difference}}, above(0))
+	}
+	for _, l := range SampleSizeLeads(r) {
+		name, variant := leadNames[l.Rival], kernels.Published
+		if l.Full {
+			name += ", exact gradient"
+			variant = kernels.Full
+		}
+		logistic, setting := leads(r, samplesize.SizeLogistic, l.Rival), joined(sampleSizeSetting(r.Params, variant), rivalSetting(r.Params, l.Rival))
+		all.add(saysOutperforms, Measurement{Text: "accuracy of CVGM less that of " + name, Setting: setting, Ours: l.All, Aside: l.Rival == samplesize.SizeAdam,
+			Control: &Control{Text: "logistic regression in CVGM's place", Ours: experiment.EstimateOf(slices.Concat(logistic...))}}, above(0))
+		m := Measurement{Text: "change per doubling of N of CVGM's lead in accuracy over " + name, Setting: joined(setting, slopeSetting), Ours: l.PerDoubling, Aside: l.Rival == samplesize.SizeAdam,
+			Control: &Control{Text: "sizes in the opposite order", Ours: l.opposite}}
+		var lead []string
+		for k, n := range FewExamples {
+			if d := l.SmallLessLarge[k]; !math.IsNaN(d.Mean) {
+				lead = append(lead, fmt.Sprintf("%+.2f ± %.2f (N ≤ %d)", 100*d.Mean, 100*d.Margin, n))
+			}
+		}
+		m.Remark = "Lead at small N less that at larger N, in points: " + strings.Join(lead, ", ") + "."
+		all.add(saysOutperforms, m, below(0))
+	}
+}
+
+// overfitting judges what the network loses by training to convergence.
+func (all *measurements) overfitting(r *samplesize.SampleSizeResult) {
+	loses := leads(r, samplesize.SizeAdam, samplesize.SizeAdamLong)
+	var lost []float64
+	for i, e := range r.Overfitting {
+		if e.N > 0 {
+			lost = append(lost, loses[i]...)
+		}
+	}
+	if len(lost) == 0 {
+		return
+	}
+	setting := overfittingSetting(r.Params)
+	all.add(saysOverfitting, Measurement{Text: fmt.Sprintf("accuracy that a network trained by Adam loses between step %d and step %d, all sizes", r.Params.AdamSteps, r.Params.LongSteps), Setting: setting, Ours: experiment.EstimateOf(lost),
+		Control: &Control{Text: "logistic regression, whose fit has converged", Ours: once(0)}}, above(0))
+	all.add(saysOverfitting, Measurement{Text: fmt.Sprintf("change per doubling of N of the accuracy that a network trained by Adam loses between step %d and step %d", r.Params.AdamSteps, r.Params.LongSteps), Setting: joined(setting, slopeSetting), Ours: perDoubling(r, loses),
+		Remark: "It grows with N in the place of falling."}, below(0))
+}
+
+func (all *measurements) ablation(r *samplesize.AblationResult) {
+	for k, c := range r.Rings {
+		budgets := r.Params.Rings.Budgets
+		splits, steps := r.Params.Rings.Ks[k/len(budgets)], budgets[k%len(budgets)]
+		var start, learned []experiment.Estimate // start less descent of the training loss, and descent of the CV loss less start, by size
+		for _, row := range r.Rows {
+			if row.Problem == kernels.ProblemRings && row.K == splits && row.Budget == steps {
+				start, learned = append(start, minus(row.TrainingLessStart.Difference)), append(learned, row.CVLessStart.Difference)
+			}
+		}
+		all.add(saysFeatures, Measurement{Text: fmt.Sprintf("test error of the network that descends the CV loss, of %d splits, less that of one that descends the training loss, rings of all sizes, %d steps", splits, steps),
+			Setting: ablationRingsSetting(r.Params, splits, steps),
+			Ours:    c.Difference,
+			Control: &Control{Text: "the start in the place of the descent of the CV loss", Ours: experiment.MeanOf(start)},
+			Remark: fmt.Sprintf("All else is equal: network, start, step size, last layer. The test error after the descent of the CV loss less that at the start is %s ± %s. No interval is widened for the number of rows.",
+				short(experiment.MeanOf(learned).Mean), short(experiment.MeanOf(learned).Margin))}, below(0))
+	}
+	for _, row := range r.Rows {
+		if row.Problem == kernels.ProblemRings {
+			continue
+		}
+		control := &Control{Text: "the descent of the training loss in its place", Ours: experiment.Estimate{Mean: 0, Margin: 0, N: row.CVLessTraining.Difference.N}}
+		if row.Problem == kernels.ProblemXOR {
+			control = &Control{Text: "the start in its place", Ours: minus(row.TrainingLessStart.Difference)}
+		}
+		all.add(saysFeatures, Measurement{Text: fmt.Sprintf("test loss after the descent of the CV loss less that after the descent of the training loss, %s, %d splits, budget %d", row.Problem, row.K, row.Budget), Setting: ablationSetting(r.Params, row), Ours: row.CVLessTraining.Difference, Aside: true,
+			Control: control}, below(0))
+	}
+}

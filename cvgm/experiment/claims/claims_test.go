@@ -1,0 +1,479 @@
+package claims
+
+import (
+	"compress/gzip"
+	"encoding/csv"
+	"encoding/gob"
+	"flag"
+	"maps"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"cvgm/cvgm/experiment"
+	"cvgm/cvgm/experiment/differentiability"
+	"cvgm/cvgm/experiment/elasticnet"
+	"cvgm/cvgm/experiment/kernels"
+	"cvgm/cvgm/experiment/registry"
+	"cvgm/cvgm/experiment/samplesize"
+	"cvgm/cvgm/experiment/searches"
+	"cvgm/cvgm/experiment/splits"
+	"cvgm/synth"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// scramble fills every float of v with another number, and every empty slice
+// with enough entries to be read.
+func scramble(v reflect.Value, rng *rand.Rand) {
+	switch v.Kind() {
+	case reflect.Pointer:
+		if v.IsNil() && strings.HasPrefix(v.Type().Elem().PkgPath(), reflect.TypeFor[experiment.Estimate]().PkgPath()) {
+			v.Set(reflect.New(v.Type().Elem()))
+		}
+		if !v.IsNil() {
+			scramble(v.Elem(), rng)
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if v.Field(i).CanSet() {
+				scramble(v.Field(i), rng)
+			}
+		}
+	case reflect.Slice:
+		if v.Len() == 0 {
+			v.Set(reflect.MakeSlice(v.Type(), 60, 60))
+		}
+		for i := range v.Len() {
+			scramble(v.Index(i), rng)
+		}
+	case reflect.Array:
+		for i := range v.Len() {
+			scramble(v.Index(i), rng)
+		}
+	case reflect.Float64:
+		v.SetFloat(rng.Float64())
+	}
+}
+
+// fakeResults are results of the right shape with random numbers in them.
+func fakeResults(seed uint64) Results {
+	rng := rand.New(rand.NewPCG(seed, 1))
+	r := Results{SampleSize: &samplesize.SampleSizeResult{Params: samplesize.DefaultSampleSize(), Sizes: []int{8, 20, 24},
+		Methods: make([]samplesize.SizeMethod, samplesize.SizeAdamLong+1), Overfitting: []experiment.Estimate{{N: 1}, {N: 1}, {N: 1}}}}
+	for k := range r.SampleSize.Methods {
+		r.SampleSize.Methods[k].Accuracy = make([][]float64, 3)
+		r.SampleSize.Methods[k].Mean = make([]experiment.Estimate, 3)
+	}
+	r.ElasticNetSeeds = &elasticnet.ElasticNetSeeds{Methods: make([]elasticnet.ElasticNetMethod, elasticnet.ElasticNetTrue+1)}
+	r.Rings, r.XOR = new(kernels.RingsResult), new(kernels.XORResult)
+	for _, k := range []*kernels.LearnedKernelResult{&r.Rings.LearnedKernelResult, &r.XOR.LearnedKernelResult} {
+		k.Runs = make([]kernels.KernelRun, len(kernels.Variants))
+		for i, v := range kernels.Variants {
+			k.Runs[i].Variant = v
+		}
+	}
+	r.Searches = new(searches.SearchesResult)
+	for _, name := range []string{"exhaustive", "random", "Bayesian", "Nesterov", "Adam", searches.SearchQuasiNewton, searches.SearchPaperStep} {
+		r.Searches.Methods = append(r.Searches.Methods, searches.SearchMethod{Name: name})
+	}
+	r.Learning = &differentiability.Learning{Loss: differentiability.LearnedLosses{Methods: []differentiability.LossMethod{{Name: "learned"}, {Name: "hinge"}, {Name: "logistic"}}}}
+	for _, n := range []int{2, 5} {
+		if r.Dimensions == nil {
+			r.Dimensions = new(searches.SearchDimensionsResult)
+		}
+		r.Dimensions.Dimensions = append(r.Dimensions.Dimensions, searches.SearchDimension{Hyperparameters: n, Methods: []searches.SearchDimensionMethod{{Name: "exhaustive"}, {Name: "random"}, {Name: searches.SearchQuasiNewton}}})
+	}
+	r.Timings = &Timings{Benchmarks: map[string]map[string]BenchStat{}}
+	for _, name := range []string{"ElasticNetCold/value", "ElasticNetCold/gradient", "LearnedKernelStep/rings/value", "LearnedKernelStep/rings/step",
+		"LearnedKernelStep/XOR/value", "LearnedKernelStep/XOR/step"} {
+		r.Timings.Benchmarks["cvgm."+name] = map[string]BenchStat{"ns/op": {Median: rng.Float64()}}
+	}
+	r.Ablation = &samplesize.AblationResult{Rows: []samplesize.AblationRow{{Problem: kernels.ProblemRings}, {Problem: kernels.ProblemXOR}, {Problem: samplesize.ProblemNet}}, Rings: make([]experiment.Comparison, 1)}
+	r.GradientParts = &kernels.GradientPartsResult{Paths: []kernels.GradientPath{{Problem: kernels.ProblemRings, Variant: kernels.Full}, {Problem: kernels.ProblemRings, Variant: kernels.Published, At: []kernels.GradientParts{{Steps: 10, Error: experiment.Estimate{N: 24}}}}}}
+	r.FewDimensions = &searches.FewDimensionsResult{Rows: []searches.FewDimensionsRow{{Matter: 1}, {Matter: 4}}}
+	r.Regret = &searches.RegretResult{Rows: []searches.RegretRow{{Hyperparameters: 2}, {Hyperparameters: 5}}}
+	r.Printed = &elasticnet.RegressionPrinted{Tests: make([]elasticnet.RegressionTest, elasticnet.TestPrintedCall+1)}
+	r.Ablation.Params.Rings.Budgets = []int{100}
+	r.Splits = &splits.SplitsResult{ByK: []splits.SplitsSetting{{K: 15}, {K: 120}, {K: 240}}, ByP: []splits.SplitsSetting{{P: .65}, {P: .95}}}
+	scramble(reflect.ValueOf(&r).Elem(), rng)
+	for i := range r.Derivatives.Checks {
+		r.Derivatives.Checks[i].Input = "X"
+	}
+	for i := range r.Stability.Starts {
+		r.Stability.Starts[i].Start.Hyper = []float64{float64(i), 1}
+	}
+	for i := range 20 * seed { // more settings hold
+		r.Stability.Learners[0].Parts[i].Difference = experiment.Estimate{Mean: 0, Margin: 1, N: 9}
+	}
+	for i := range r.Searches.LocalMinima {
+		r.Searches.LocalMinima[i] = 1 + i%int(1+seed)
+	}
+	for i := range 10 * seed { // more losses are continuous
+		r.Limits.Loss.ZeroOneJump[i] = 0
+	}
+	r.ElasticNet.Params.Train, r.Rings.Params.Test = 30+int(seed), 1000
+	r.ElasticNet.Params.Samples = 1000 + int(seed)
+	r.Learning.Loss.Methods[1].Test.Mean = -1 // the best
+	// What the claims' texts name is the same.
+	for i := range r.Unrolled.ByRate {
+		r.Unrolled.ByRate[i].Rate = .1 * float64(i)
+	}
+	r.Unrolled.Params.Conditions = []float64{1, 2}
+	r.Searches.Params.Budget = 60
+	r.Regret.Rows[0].BoxHigh, r.Regret.Rows[1].BoxHigh = -1, 1
+	r.Splits.ByP[0].P, r.Splits.ByP[1].P = .65, .95
+	r.Stability.Learners[0].At[0] = 1
+	r.ElasticNet.CVGM.TestLoss = r.ElasticNet.CVGM.TestLoss[:50+seed]
+	r.Dimensions.Dimensions[0].Hyperparameters, r.Dimensions.Dimensions[1].Hyperparameters = 2, 5
+	r.Rings.Params.Hidden = []int{int(seed)}
+	r.XOR.Params.Hidden = []int{int(seed), 3}
+	return r
+}
+
+// measured returns the measurements of all claims, each with its sentence's words before it.
+func measured(claims []Claim) map[string]Measurement {
+	all := make(map[string]Measurement)
+	for _, c := range claims {
+		for _, m := range c.Measured {
+			all[c.Sentence+" "+m.Text] = m
+		}
+	}
+	return all
+}
+
+// A number must come from a result: other results, another number.
+func TestClaimsAreReadFromResults(t *testing.T) {
+	printed := quotations[saysSeeds].text // compares two printed numbers
+	a, b := measured(Claims(fakeResults(1))), measured(Claims(fakeResults(2)))
+	if len(a) != len(b) || len(a) < 60 {
+		t.Fatalf("%d and %d measurements", len(a), len(b))
+	}
+	for text, m := range a {
+		other, ok := b[text]
+		switch {
+		case !ok:
+			t.Errorf("%q has no counterpart", text)
+		case m.Rule == "":
+			t.Errorf("%q: no rule", text)
+		case m.Ours.Mean == other.Ours.Mean && !strings.HasPrefix(text, printed), math.IsNaN(m.Ours.Mean) && m.Verdict != NotTestable:
+			t.Errorf("%q: %v from two different results", text, m.Ours.Mean)
+		}
+	}
+}
+
+// Someone who repeats a measurement needs its setting, which follows from the parameters: other
+// parameters, another setting. Those of results without parameters are constants.
+func TestSettingsAreReadFromParameters(t *testing.T) {
+	constant := []sentence{saysUnion, saysRange, saysSeeds, saysLinear, saysLittleOnTop, saysMostTime, saysSplitUp, saysSpecialised}
+	a, b := Claims(fakeResults(1)), Claims(fakeResults(2))
+	for i, c := range a {
+		for k, m := range c.Measured {
+			switch {
+			case math.IsNaN(m.Ours.Mean):
+			case m.Setting == "":
+				t.Errorf("%q has no setting", m.Text)
+			case m.Setting == b[i].Measured[k].Setting && !slices.Contains(constant, sentence(i)) && !strings.HasPrefix(m.Text, "smallest eigenvalue"):
+				t.Errorf("%q: one setting from two sets of parameters: %s", m.Text, m.Setting)
+			}
+		}
+	}
+	p := splits.DefaultSplits()
+	before := gradientSetting(p)
+	p.At = .5
+	if after := gradientSetting(p); after == before || !strings.Contains(after, "λ1 = λ2 = 0.5") {
+		t.Errorf("the gradient's setting at another point: %s", after)
+	}
+}
+
+func TestFindingsAreReadFromResults(t *testing.T) {
+	a, b := Findings(fakeResults(1)), Findings(fakeResults(2))
+	if len(a) != 7 || len(b) != 7 || len(Findings(Results{})) != 0 {
+		t.Fatalf("%d and %d findings", len(a), len(b))
+	}
+	for i, f := range a {
+		if f.Ours.Mean == b[i].Ours.Mean || f.Text == "" || f.Notebook == "" {
+			t.Errorf("%q: %v from two different results", f.Text, f.Ours.Mean)
+		}
+	}
+}
+
+func TestEverySentenceIsJudged(t *testing.T) {
+	claims := Claims(fakeResults(1))
+	if len(claims) != int(sentences) {
+		t.Fatalf("%d claims of %d sentences", len(claims), sentences)
+	}
+	seen := map[string]bool{}
+	for i, c := range claims {
+		if c.Section == "" || c.Sentence == "" || c.Sentence != quotations[i].text || seen[c.Sentence] {
+			t.Errorf("claim %d: %q in %q", i+1, c.Sentence, c.Section)
+		}
+		seen[c.Sentence] = true
+	}
+}
+
+// keepResults is the command that writes the results which keptClaims reads.
+const keepResults = "go test ./notebooks/notebook -run TestResultsOfTheClaims -timeout 0 -keep-results"
+
+// keptClaims judges kept results, which hold what the claims read. The rules are those of the present code.
+func keptClaims(t *testing.T) []Claim {
+	f, err := os.Open(filepath.Join("testdata", "results.gob.gz"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	z, err := gzip.NewReader(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var r Results
+	if err := gob.NewDecoder(z).Decode(&r); err != nil {
+		t.Fatal(err)
+	}
+	return Claims(r)
+}
+
+// Where the paper and the measurement part, a reader is told why.
+func TestClaimsThatDoNotHoldHaveARemark(t *testing.T) {
+	for _, c := range keptClaims(t) {
+		for _, m := range c.Measured {
+			if slices.Contains([]Verdict{Differs, PaperError, NotTestable}, m.Verdict) && m.Remark == "" {
+				t.Errorf("%s: %s, without a reason", m.Text, m.Verdict)
+			}
+		}
+	}
+}
+
+// Every rule says no, asides included: of the measurement, or of a case in which the
+// sentence is false.
+func TestEveryRuleCanFail(t *testing.T) {
+	fails := []Verdict{Differs, PaperError}
+	for _, c := range keptClaims(t) {
+		for _, m := range c.Measured {
+			if m.Verdict == NotTestable || slices.Contains(fails, m.Verdict) {
+				continue
+			}
+			if m.Control == nil || !slices.Contains(fails, m.Control.Verdict) {
+				t.Errorf("%s: %s; and of the control: %+v", m.Text, m.Verdict, m.Control)
+			}
+		}
+	}
+}
+
+// The rules give the verdicts of the committed table, whose numbers the kept results are.
+func TestVerdictsAreThoseOfTheTable(t *testing.T) {
+	f, err := os.Open(filepath.Join("..", "..", "..", "figures", "out", "00_start", "claims.csv"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	rows, err := csv.NewReader(f).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cell := func(row []string, column string) string { return row[slices.Index(rows[0], column)] }
+	type verdicts struct{ Own, Control Verdict }
+	want, got := map[string]verdicts{}, map[string]verdicts{} // by sentence and measurement
+	sentence := ""
+	for _, row := range rows[1:] {
+		text := cell(row, "Sentence or measurement")
+		if cell(row, "Section") != "" {
+			sentence = strings.Trim(text, "“”")
+			continue
+		}
+		want[sentence+" "+text] = verdicts{Verdict(strings.Trim(cell(row, "Verdict"), "()")), Verdict(cell(row, "Control's verdict"))}
+	}
+	for text, m := range measured(keptClaims(t)) {
+		v := verdicts{Own: m.Verdict}
+		if m.Control != nil {
+			v.Control = m.Control.Verdict
+		}
+		got[text] = v
+	}
+	if all := len(want); len(got) < all { // the kept results lack some: the rest is compared
+		t.Logf("%d of %d measurements; for all: %s", len(got), all, keepResults)
+		maps.DeleteFunc(want, func(text string, _ verdicts) bool { _, kept := got[text]; return !kept })
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("a rule changed, or the results are older than the table; write them again: %s\n%s", keepResults, diff)
+	}
+}
+
+func TestEveryResultHasClaims(t *testing.T) {
+	all := len(measured(Claims(fakeResults(1))))
+	for i := range reflect.TypeFor[Results]().NumField() {
+		r := fakeResults(1)
+		reflect.ValueOf(&r).Elem().Field(i).SetZero()
+		if len(measured(Claims(r))) >= all {
+			t.Errorf("no claim is judged by %s", reflect.TypeFor[Results]().Field(i).Name)
+		}
+	}
+}
+
+func TestRules(t *testing.T) {
+	nan := math.NaN()
+	for _, c := range []struct {
+		rule rule
+		m    experiment.Estimate
+		want Verdict
+	}{
+		{equals(1, .1), once(1.05), Confirmed},
+		{equals(1, .1), once(1.2), Differs},
+		{equals(1, .1).or(PaperError), once(1.2), PaperError},
+		{equals(1, .1), experiment.Estimate{Mean: 1.05, Margin: .04, N: 9}, Confirmed},
+		{equals(1, .1), experiment.Estimate{Mean: 1.05, Margin: .06, N: 9}, NotDecided},
+		{exactly(322), once(322), Confirmed},
+		{exactly(322), once(323), Differs},
+		{asPrinted(Quoted{Paper: ".72"}), once(.716), Confirmed},
+		{asPrinted(Quoted{Paper: ".72"}), once(.725), Confirmed},
+		{asPrinted(Quoted{Paper: ".72"}), once(.7251), Differs},
+		{asPrinted(Quoted{Paper: "1.080"}), once(1.0795), Confirmed},
+		{asPrinted(Quoted{Paper: "1.080"}), once(1.0780), Differs},
+		{withinOne(Quoted{Paper: ".898"}, 1000), once(.899), Confirmed},
+		{withinOne(Quoted{Paper: ".898"}, 1000), once(.9), Differs},
+		{above(0), experiment.Estimate{Mean: 1, Margin: .5, N: 9}, Confirmed},
+		{above(0), experiment.Estimate{Mean: 1, Margin: 1.5, N: 9}, NotDecided},
+		{above(0), experiment.Estimate{Mean: -1, Margin: .5, N: 9}, Differs},
+		{above(0), once(0), Differs},
+		{below(0), experiment.Estimate{Mean: -1, Margin: .5, N: 9}, Confirmed},
+		{below(0), experiment.Estimate{Mean: -1, Margin: 1.5, N: 9}, NotDecided},
+		{below(0), experiment.Estimate{Mean: 0, Margin: 0, N: 9}, Differs},
+		{below(0), once(-1), Confirmed},
+		{littleOf(once(4), "the start"), experiment.Estimate{Mean: .5, Margin: .4, N: 9}, Confirmed},
+		{littleOf(once(4), "the start"), experiment.Estimate{Mean: .5, Margin: .6, N: 9}, NotDecided},
+		{littleOf(once(4), "the start"), once(4), Differs},
+		{above(0), once(nan), NotTestable},
+	} {
+		if got := c.rule.judge(c.m); got != c.want {
+			t.Errorf("%s at %+v: %s, want %s", c.rule.text, c.m, got, c.want)
+		}
+	}
+}
+
+func TestConjunction(t *testing.T) {
+	for _, c := range []struct {
+		of   []Verdict
+		want Verdict
+	}{
+		{[]Verdict{Confirmed, Confirmed}, Confirmed},
+		{[]Verdict{Confirmed, NotTestable}, Confirmed},
+		{[]Verdict{Confirmed, NotDecided}, NotDecided},
+		{[]Verdict{NotDecided, Differs, Confirmed}, Differs},
+		{[]Verdict{Differs, PaperError}, PaperError},
+		{[]Verdict{NotTestable}, NotTestable},
+		{nil, NotTestable},
+	} {
+		if got := conjunction(c.of); got != c.want {
+			t.Errorf("%v: %s, want %s", c.of, got, c.want)
+		}
+	}
+}
+
+// Verdicts are judged by intervals: with intervals that hold every number, nothing that has one is
+// decided, control or not, and no measurement is the mean of an Estimate without its interval.
+func TestWideIntervalsDecideNothing(t *testing.T) {
+	r, means := fakeResults(1), map[float64]bool{}
+	var widen func(v reflect.Value)
+	widen = func(v reflect.Value) {
+		switch v.Kind() {
+		case reflect.Pointer:
+			if !v.IsNil() {
+				widen(v.Elem())
+			}
+		case reflect.Struct:
+			if v.CanAddr() {
+				if e, is := v.Addr().Interface().(*experiment.Estimate); is {
+					e.Margin = math.MaxFloat64
+					means[e.Mean] = true
+				}
+			}
+			for i := range v.NumField() {
+				if v.Field(i).CanSet() {
+					widen(v.Field(i))
+				}
+			}
+		case reflect.Slice, reflect.Array:
+			for i := range v.Len() {
+				widen(v.Index(i))
+			}
+		}
+	}
+	widen(reflect.ValueOf(&r).Elem())
+	judged, controls := 0, 0
+	for text, m := range measured(Claims(r)) {
+		if mean := math.Abs(m.Ours.Mean); mean > 0 && means[mean] && math.IsNaN(m.Ours.Margin) {
+			t.Errorf("%q: the mean %v has lost its interval", text, m.Ours.Mean)
+		}
+		if m.Ours.Margin > 1e300 {
+			judged++
+			if m.Verdict != NotDecided {
+				t.Errorf("%q is %s by the interval %v ± %v", text, m.Verdict, m.Ours.Mean, m.Ours.Margin)
+			}
+		}
+		if m.Control != nil && m.Control.Ours.Margin > 1e300 {
+			controls++
+			if m.Control.Verdict != NotDecided {
+				t.Errorf("%q: the control %q is %s by the interval %v ± %v", text, m.Control.Text, m.Control.Verdict, m.Control.Ours.Mean, m.Control.Ours.Margin)
+			}
+		}
+	}
+	if judged < 20 || controls < 3 {
+		t.Errorf("only %d measurements and %d controls have intervals", judged, controls)
+	}
+}
+
+// What was not measured is NaN and makes a claim that is not testable.
+func TestWithoutMeasurement(t *testing.T) {
+	run := new(kernels.KernelRun)
+	for name, v := range map[string]float64{"LastLoss": run.LastLoss(), "FinalAccuracy": run.FinalAccuracy(), "Final": elasticnet.ElasticNetSearch{}.Final()} {
+		if !math.IsNaN(v) {
+			t.Errorf("%s of nothing is %v", name, v)
+		}
+	}
+	dimensions := &searches.SearchDimensionsResult{Dimensions: []searches.SearchDimension{{Hyperparameters: 5, Methods: []searches.SearchDimensionMethod{{Name: "exhaustive", CV: []float64{1}, Excess: once(1)}, {Name: "random"}, {Name: searches.SearchQuasiNewton}}}}}
+	for _, r := range []any{new(searches.SearchDimensionsResult), dimensions, &differentiability.UnrolledResult{ByRate: []differentiability.UnrolledRun{{Rate: 3}}}} {
+		for text, m := range measured(claimsOf(r)) {
+			if m.Verdict != NotTestable {
+				t.Errorf("%T: %q is %s, measured %v", r, text, m.Verdict, m.Ours)
+			}
+		}
+	}
+}
+
+var draws = flag.Int("draws", 3, "random small runs of each experiment")
+
+// Random small parameters of every experiment run, and give a result of their
+// own, by which claims can be judged.
+func TestRandomSmallRuns(t *testing.T) {
+	for _, e := range registry.All() {
+		t.Run(e.Name, func(t *testing.T) {
+			t.Parallel()
+			src := synth.NewStream(1, "small runs of "+e.Name)
+			for i := range *draws {
+				p := e.Draw(src)
+				r, err := e.Run(t.Context(), p)
+				if err != nil || reflect.ValueOf(r).IsNil() {
+					t.Fatalf("%d: %+v: %v", i, p, err)
+				}
+				claimsOf(r) // without a panic
+			}
+		})
+	}
+}
+
+// claimsOf returns the claims that one result bears on.
+func claimsOf(result any) []Claim {
+	var all Results
+	v := reflect.ValueOf(&all).Elem()
+	for i := range v.NumField() {
+		if r := reflect.ValueOf(result); v.Field(i).Type() == r.Type() {
+			v.Field(i).Set(r)
+		}
+	}
+	return Claims(all)
+}

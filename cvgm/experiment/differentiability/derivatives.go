@@ -1,0 +1,118 @@
+// Package differentiability holds the experiments of notebook 05_differentiability:
+// derivatives against finite differences ([DerivativesParams]), their limits
+// ([DifferentiabilityLimitsParams]), solution paths ([SolutionPathsParams]), learned
+// hyperparameters ([LearningParams]), implicit against iterative differentiation
+// ([UnrolledParams]), and what the paper prints wrongly ([ErrataParams]).
+package differentiability
+
+import (
+	"errors"
+	"math"
+
+	"cvgm/cvgm/experiment"
+	"cvgm/qpdiff"
+
+	"gonum.org/v1/gonum/floats"
+)
+
+// DerivativesParams are the parameters of the check of derivatives against
+// finite differences (Section 3 and supplements A and B of the paper).
+type DerivativesParams struct {
+	LinearProblem
+	C     float64 `help:"weight of the losses of logistic regression and of the kernel machine" range:"(0,∞)" small:"[.3,3]"`
+	Gamma float64 `help:"width parameter of the RBF kernel" range:"(0,∞)" small:"[.3,3]"`
+	K     int     `help:"cross-validation splits" range:"[1,∞)" small:"[2,6]"`
+	P     float64 `help:"fraction of the examples that each split trains on" range:"(0,1)" splits:"Train,Sizes,MinSize" small:"[.7,.9]"`
+}
+
+// DefaultDerivatives returns parameters of our own: the paper gives none.
+func DefaultDerivatives() DerivativesParams {
+	return DerivativesParams{LinearProblem: defaultLinearProblem, C: 1, Gamma: 1, K: 32, P: .8}
+}
+
+func (DerivativesParams) Defaults() any { return DefaultDerivatives() }
+
+// A DerivativeCheck sets the derivative of a scalar of a solution along a
+// direction of one input beside central differences of it.
+type DerivativeCheck struct {
+	Example, Input string
+	// VJP and JVP are the derivative from the cotangent's side and from the
+	// direction's. JVP is NaN where there is only one way.
+	VJP, JVP float64
+	// Difference holds (s(h) − s(−h))/2h at each of the steps h of
+	// [DerivativeChecks]; NaN where a program that is moved so far has no solution.
+	Difference []float64
+}
+
+// Errors returns the relative errors of the differences, measured by the
+// derivative: 0 where both are 0.
+func (c DerivativeCheck) Errors() []float64 {
+	errs := make([]float64, len(c.Difference))
+	for i, d := range c.Difference {
+		errs[i] = c.Relative(d)
+	}
+	return errs
+}
+
+// Apart returns the relative difference of JVP from VJP.
+func (c DerivativeCheck) Apart() float64 { return c.Relative(c.JVP) }
+
+func (c DerivativeCheck) Relative(v float64) float64 {
+	if v == c.VJP {
+		return 0
+	}
+	return math.Abs(v/c.VJP - 1)
+}
+
+// Best returns the number of the step with the lowest error, and that error.
+func (c DerivativeCheck) Best() (int, float64) {
+	errs := c.Errors()
+	i := floats.MinIdx(errs)
+	return i, errs[i]
+}
+
+// DerivativeChecks is the result of the check.
+type DerivativeChecks struct {
+	Params DerivativesParams
+	Steps  []float64 // h, descending
+	Checks []DerivativeCheck
+}
+
+// Examples returns the names of the examples in their order.
+func (r *DerivativeChecks) Examples() []string {
+	var names []string
+	for _, c := range r.Checks {
+		if len(names) == 0 || names[len(names)-1] != c.Example {
+			names = append(names, c.Example)
+		}
+	}
+	return names
+}
+
+// checker collects checks of one example.
+type checker struct {
+	example string
+	steps   []float64
+	checks  []DerivativeCheck
+}
+
+// add compares with differences of value, a function of how far the input is
+// moved along the direction.
+func (c *checker) add(input string, vjp, jvp float64, value func(t float64) (float64, error)) error {
+	check := DerivativeCheck{Example: c.example, Input: input, VJP: vjp, JVP: jvp}
+	for _, h := range c.steps {
+		var ends [2]float64
+		for k, t := range []float64{h, -h} {
+			v, err := value(t)
+			if errors.Is(err, qpdiff.ErrInfeasible) {
+				v, err = math.NaN(), nil
+			}
+			if ends[k] = v; err != nil {
+				return experiment.Wrap(err, "%s at step %g", input, t)
+			}
+		}
+		check.Difference = append(check.Difference, (ends[0]-ends[1])/(2*h))
+	}
+	c.checks = append(c.checks, check)
+	return nil
+}

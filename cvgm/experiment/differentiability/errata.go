@@ -1,0 +1,373 @@
+package differentiability
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"cvgm/cvgm"
+	"cvgm/cvgm/experiment"
+	"cvgm/cvgm/experiment/kernels"
+	"cvgm/cvgm/experiment/stability"
+	"cvgm/qpdiff"
+	"cvgm/qpdiff/learn"
+	"cvgm/qpdiff/linear"
+	"cvgm/qpdiff/linear/margin"
+	"cvgm/synth"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+)
+
+// ErrataParams are the parameters of the errata's proofs.
+type ErrataParams struct {
+	LinearProblem
+	C    float64 `help:"weight of the losses of logistic regression" range:"(0,∞)" small:"[.3,3]"`
+	Test int     `help:"fresh examples" range:"[1,∞)" small:"[20,100]"`
+}
+
+// DefaultErrata returns parameters of our own: the paper gives none.
+func DefaultErrata() ErrataParams {
+	return ErrataParams{LinearProblem: defaultLinearProblem, C: 1, Test: 2000}
+}
+
+func (ErrataParams) Defaults() any { return DefaultErrata() }
+
+// ErrataResult measures what the paper prints wrongly, one field per erratum.
+type ErrataResult struct {
+	Params   ErrataParams
+	Jacobian JacobianErratum
+	// Range: the condition ∇_α g ∈ R(∇_z g) holds at a kink.
+	Range RangeCounterexample
+	// ElasticNet and SVM: λ2 > 0 does not make the solution differentiable.
+	ElasticNet, SVM Kink
+	Labels          LabelErratum
+	Program         ProgramErratum
+	Bayes           BayesErratum
+}
+
+// JacobianErratum compares the Jacobian of logistic regression that the paper's
+// example prints, ∇_{x_i}∇_θ L = C(π_i−1)y_i I, with the complete one, on N
+// examples in the plane.
+type JacobianErratum struct {
+	Data  synth.Data
+	Theta [2]float64 // separates the classes where θᵀx = 0
+	// CompleteError and PrintedError are the distances of ∂θ/∂X from central
+	// differences, as shares of the latter's norm; Cosine is the cosine
+	// between the two as long vectors.
+	CompleteError, PrintedError, Cosine float64
+	// Complete and Printed (N×2) are what each formula takes for the gradient of
+	// the logistic loss on fresh examples in the training rows, GradientCosine
+	// that of the angle between them, and OpposedShare the share of the rows in which
+	// they point more than 90° apart.
+	Complete, Printed            *mat.Dense
+	GradientCosine, OpposedShare float64
+}
+
+// LabelErratum is what becomes of the supplement's support vector machine
+// with the labels {0, 1} that it names, beside {−1, 1}.
+type LabelErratum struct {
+	// ZeroSlope is the largest derivative, in any entry of θ, of the hinge loss
+	// max(0, 1 − yθᵀx) of an example labelled 0.
+	ZeroSlope float64
+	// ZeroMoves is the largest change of θ, as the supplement's program gives it,
+	// when every example labelled 0 is replaced by another one, and SignMoves the
+	// same with −1 for the label.
+	ZeroMoves, SignMoves float64
+	// ZeroAccuracy and SignAccuracy are the shares of test examples on the
+	// right side of θᵀx = 0 for both ways of labelling.
+	ZeroAccuracy, SignAccuracy float64
+	Refusal                    string // of the library, to labels 0
+}
+
+// ProgramErratum is about the quadratic programs that the paper rewrites its
+// learners to: "we can differentiate the solution to positive-definite QPs".
+type ProgramErratum struct {
+	// ElasticNet and SVM are the smallest eigenvalues of the matrices of the
+	// program printed for the elastic net, and of the one for the support
+	// vector machine.
+	ElasticNet, SVM float64
+	// Difference is that between the elastic net's θ and the program's, Slope
+	// that of their derivatives in λ1, both by the largest entry.
+	Difference, Slope float64
+}
+
+// BayesErratum is about accuracies that the paper's figures name.
+type BayesErratum struct {
+	// The best rule's accuracy on the rings: over the population, and on the
+	// published test set.
+	Rings, RingsTest float64
+	// XOR is the best rule's accuracy over the population, XORTest that of the
+	// sign rule on the published test set, and XORCoded the share that counts as
+	// right there if every example of the class −1 does.
+	XOR, XORTest, XORCoded float64
+	// HalfPlane is the population accuracy of the best linear rule on the rings,
+	// x₁ > Offset, and HalfPlaneTest its accuracy on the published test set.
+	HalfPlane, Offset, HalfPlaneTest float64
+}
+
+// Run measures every erratum.
+func (p ErrataParams) Run(ctx context.Context) (*ErrataResult, error) {
+	if err := experiment.Check(&p); err != nil {
+		return nil, err
+	}
+	r := &ErrataResult{Params: p}
+	err := experiment.InTurn(ctx,
+		r.Range.measure,
+		func() error { return p.kinks(&r.ElasticNet, &r.SVM) },
+		func() error { return p.jacobianErratum(&r.Jacobian) },
+		func() error { return p.labelErratum(&r.Labels) },
+		func() error { return p.programErratum(&r.Program) },
+		r.Bayes.measure,
+	)
+	return r, err
+}
+
+func (p ErrataParams) jacobianErratum(e *JacobianErratum) error {
+	src := synth.NewStream(p.Seed, "jacobian")
+	plane := stability.Population{Coef: []float64{1, .5}, Noise: p.Noise, Sign: true}
+	d, fresh := plane.Draw(src, p.Train), plane.Draw(src, p.Test)
+	var l linear.Logistic
+	theta := make([]float64, 2)
+	if err := experiment.Fit(&l, d, theta, []float64{p.C}); err != nil {
+		return err
+	}
+	e.Data, e.Theta = experiment.AsDrawn(d), [2]float64(theta)
+	pi := make([]float64, p.Train)
+	if err := l.Probabilities(nil, pi); err != nil {
+		return err
+	}
+	// products returns cᵀ∂θ/∂X by both formulas.
+	products := func(c []float64) (complete, printed *mat.Dense, err error) {
+		complete, printed = mat.NewDense(p.Train, 2, nil), mat.NewDense(p.Train, 2, nil)
+		u := make([]float64, 2)
+		err = errors.Join(l.VJP(nil, &learn.Grad{X: complete}, c), l.SolveHessian(nil, u, c))
+		for i, v := range pi {
+			floats.AddScaled(printed.RawRowView(i), -p.C*(v-1)*d.Y[i], u)
+		}
+		return complete, printed, err
+	}
+	var complete, printed []float64
+	for k := range theta {
+		unit := make([]float64, 2)
+		unit[k] = 1
+		a, b, err := products(unit)
+		if err != nil {
+			return err
+		}
+		complete, printed = append(complete, entries(a)...), append(printed, entries(b)...)
+	}
+	slopes := make([]float64, 2) // of the mean loss on fresh examples, in θ
+	for i, y := range fresh.Y {
+		x := fresh.Dense().RawRowView(i)
+		_, slope := cvgm.LogisticLoss{}.Eval(floats.Dot(theta, x), y)
+		floats.AddScaled(slopes, slope/float64(p.Test), x)
+	}
+	var err error
+	if e.Complete, e.Printed, err = products(slopes); err != nil {
+		return err
+	}
+	e.Cosine = experiment.Cosine(complete, printed)
+	e.GradientCosine = experiment.Cosine(entries(e.Complete), entries(e.Printed))
+	for i := range p.Train {
+		if floats.Dot(e.Complete.RawRowView(i), e.Printed.RawRowView(i)) < 0 {
+			e.OpposedShare++
+		}
+	}
+	e.OpposedShare /= float64(p.Train)
+	differences := make([]float64, len(complete))
+	const h = 1e-5
+	for at := range 2 * p.Train {
+		for _, sign := range []float64{1, -1} {
+			moved := mat.DenseCopyOf(d.X)
+			moved.RawMatrix().Data[at] += sign * h
+			if err := experiment.Fit(&l, learn.Data{X: moved, Y: d.Y}, theta, []float64{p.C}); err != nil {
+				return err
+			}
+			for k, t := range theta {
+				differences[k*2*p.Train+at] += sign * t / (2 * h)
+			}
+		}
+	}
+	norm := floats.Norm(differences, 2)
+	e.CompleteError = floats.Distance(complete, differences, 2) / norm
+	e.PrintedError = floats.Distance(printed, differences, 2) / norm
+	return nil
+}
+
+// asZeroOne returns the data with 0 for the label −1.
+func asZeroOne(d learn.Data) learn.Data {
+	y := make([]float64, len(d.Y))
+	for i, v := range d.Y {
+		y[i] = math.Max(v, 0)
+	}
+	return learn.Data{X: d.X, Y: y}
+}
+
+func (p ErrataParams) labelErratum(e *LabelErratum) error {
+	src := synth.NewStream(p.Seed, "labels")
+	d, test := p.classes(src, p.Train), p.classes(src, p.Test)
+	other := learn.Data{X: mat.DenseCopyOf(d.X), Y: d.Y} // the class −1 elsewhere
+	for i, y := range d.Y {
+		if y < 0 {
+			other.Dense().SetRow(i, normals(src, p.Features))
+		}
+	}
+	machine := func(d learn.Data) ([]float64, error) {
+		var s qpdiff.Solution
+		if err := s.Solve(svmProgram(d, []float64{p.Lambda1, p.Lambda2})); err != nil {
+			return nil, err
+		}
+		theta := make([]float64, p.Features)
+		floats.SubTo(theta, s.Z[:p.Features], s.Z[p.Features:2*p.Features])
+		return theta, nil
+	}
+	hinge := func(theta, x []float64, y float64) float64 { return math.Max(0, 1-y*floats.Dot(theta, x)) }
+	for _, way := range []struct {
+		data, other     learn.Data
+		moves, accuracy *float64
+	}{{d, other, &e.SignMoves, &e.SignAccuracy}, {asZeroOne(d), asZeroOne(other), &e.ZeroMoves, &e.ZeroAccuracy}} {
+		theta, err := machine(way.data)
+		moved, errMoved := machine(way.other)
+		if err := experiment.FirstError(err, errMoved); err != nil {
+			return err
+		}
+		*way.moves = floats.Distance(theta, moved, math.Inf(1))
+		on, err := experiment.EvaluateFunc(func(dst []float64, x *mat.Dense) error {
+			mat.NewVecDense(len(dst), dst).MulVec(x, mat.NewVecDense(len(theta), theta))
+			return nil
+		}, test)
+		if err != nil {
+			return err
+		}
+		*way.accuracy = on.Accuracy
+		const h = 1e-6
+		for i, y := range way.data.Y {
+			for j := 0; y == 0 && j < len(theta); j++ {
+				up, down := slices.Clone(theta), slices.Clone(theta)
+				up[j] += h
+				down[j] -= h
+				x := d.Dense().RawRowView(i)
+				e.ZeroSlope = math.Max(e.ZeroSlope, math.Abs(hinge(up, x, y)-hinge(down, x, y))/(2*h))
+			}
+		}
+	}
+	err := new(margin.SVM).Load(asZeroOne(d))
+	if err == nil {
+		return errors.New("experiment: a support vector machine took the label 0")
+	}
+	e.Refusal = err.Error()
+	return nil
+}
+
+// elasticNetProgram is the quadratic program that the paper's example prints, in
+// v = (θp, θn) ≥ 0.
+func elasticNetProgram(d learn.Data, lambda1, lambda2 float64) *qpdiff.QP {
+	rows, n := d.X.Dims()
+	q := &qpdiff.QP{Q: new(mat.Dense), P: make([]float64, 2*n), G: mat.NewDense(2*n, 2*n, nil), H: make([]float64, 2*n)}
+	gram, xty := new(mat.Dense), new(mat.VecDense)
+	gram.Mul(d.X.T(), d.X)
+	xty.MulVec(d.X.T(), mat.NewVecDense(rows, d.Y))
+	inv := 1 / float64(rows)
+	gram.Scale(inv, gram)
+	q.Q.Kronecker(mat.NewDense(2, 2, []float64{1, -1, -1, 1}), gram)
+	for i := range 2 * n {
+		sign := math.Copysign(1, float64(i)-float64(n)+.5) // −1 for θp, 1 for θn
+		q.P[i] = lambda1 + sign*inv*xty.AtVec(i%n)
+		q.Q.Set(i, i, q.Q.At(i, i)+lambda2)
+		q.G.Set(i, i, -1)
+	}
+	return q
+}
+
+func (p ErrataParams) programErratum(e *ProgramErratum) error {
+	src := synth.NewStream(p.Seed, "programs")
+	d, classes := p.regression(src, p.Train), p.classes(src, p.Train)
+	n := p.Features
+	q := elasticNetProgram(d, p.Lambda1, p.Lambda2)
+	for _, m := range []struct {
+		q  *mat.Dense
+		to *float64
+	}{{q.Q, &e.ElasticNet}, {svmProgram(classes, []float64{p.Lambda1, p.Lambda2}).Q, &e.SVM}} {
+		size, _ := m.q.Dims()
+		var eigen mat.EigenSym
+		if !eigen.Factorize(mat.NewSymDense(size, entries(m.q)), false) {
+			return fmt.Errorf("experiment: no eigenvalues of a %d×%d matrix", size, size)
+		}
+		*m.to = eigen.Values(nil)[0]
+	}
+	var l linear.ElasticNet
+	theta, slope := make([]float64, n), make([]float64, n)
+	var s qpdiff.Solution
+	ones, dz := make([]float64, 2*n), make([]float64, 2*n)
+	floats.AddConst(1, ones)
+	if err := errors.Join(experiment.Fit(&l, d, theta, []float64{p.Lambda1, p.Lambda2}), s.Solve(q)); err != nil {
+		return err
+	}
+	if err := errors.Join(l.JVP(nil, slope, &learn.Grad{Hyper: []float64{1, 0}}), s.JVP(nil, dz, nil, nil, &qpdiff.QPGrad{P: ones})); err != nil {
+		return err
+	}
+	difference := func(a, v []float64) float64 {
+		b := floats.SubTo(make([]float64, n), v[:n], v[n:])
+		return floats.Distance(a, b, math.Inf(1)) / floats.Norm(a, math.Inf(1))
+	}
+	e.Difference, e.Slope = difference(theta, s.Z), difference(slope, dz)
+	return nil
+}
+
+// measure measures the rules on the test sets of the published runs.
+func (b *BayesErratum) measure() error {
+	rings, xor := kernels.DefaultRings(), kernels.DefaultXOR()
+	ringsSetup, _, err := rings.Draw()
+	xorSetup, _, errXOR := xor.Draw()
+	if err := experiment.FirstError(err, errXOR); err != nil {
+		return err
+	}
+	b.Rings, b.RingsTest = ringsSetup.Rule.Accuracy, ringsSetup.Rule.SampleAccuracy(synth.Data{X: ringsSetup.Test.Dense(), Y: ringsSetup.Test.Y})
+	b.XOR = xorSetup.Rule.Accuracy
+	test := xorSetup.Test
+	b.XORTest = xorSetup.Rule.SampleAccuracy(synth.Data{X: test.Dense(), Y: test.Y})
+	for i, y := range test.Y {
+		if y < 0 || xorSetup.Rule.Label(test.Dense().RawRowView(i)) > 0 {
+			b.XORCoded++
+		}
+	}
+	b.XORCoded /= float64(len(test.Y))
+	b.Offset, b.HalfPlane = halfPlane(rings.RingsData)
+	on, err := experiment.EvaluateFunc(func(dst []float64, x *mat.Dense) error {
+		for i := range dst {
+			dst[i] = x.At(i, 0) - b.Offset
+		}
+		return nil
+	}, ringsSetup.Test)
+	b.HalfPlaneTest = on.Accuracy
+	return err
+}
+
+// halfPlane returns the best t of the rules x₁ > t on rings, and its accuracy. A
+// point at radius r has x₁ > t > 0 with probability arccos(t/|r|)/π where
+// |r| > t. By symmetry of the rings any other direction does as well.
+func halfPlane(d kernels.RingsData) (offset, rate float64) {
+	beyond := func(mean, t float64) float64 { // P(x₁ > t)
+		const cells = 2000
+		var sum, weight float64
+		for k := range cells {
+			z := -8 + 16*(float64(k)+.5)/cells
+			density := math.Exp(-z * z / 2)
+			weight += density
+			if radius := math.Abs(mean + d.RadiusSD*z); radius > t {
+				sum += density * math.Acos(t/radius) / math.Pi
+			}
+		}
+		return sum / weight
+	}
+	for k := range 300 {
+		t := .01 * float64(k)
+		if a := .5 + (beyond(d.OuterRadius, t)-beyond(d.InnerRadius, t))/2; a > rate {
+			offset, rate = t, a
+		}
+	}
+	return offset, rate
+}

@@ -1,0 +1,50 @@
+package differentiability
+
+import (
+	"math"
+	"testing"
+
+	"cvgm/cvgm/experiment/kernels"
+	"cvgm/synth"
+)
+
+func TestErrata(t *testing.T) {
+	for seed := range uint64(2) {
+		p := DefaultErrata()
+		p.Seed = seed
+		r, err := p.Run(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if j := r.Jacobian; j.CompleteError > 1e-8 || j.PrintedError < .05 || j.Cosine > .99 {
+			t.Errorf("seed %d: errors %g, %g, cosine %g", seed, j.CompleteError, j.PrintedError, j.Cosine)
+		}
+		if l := r.Labels; l.ZeroSlope != 0 || l.ZeroMoves > 1e-12 || l.SignMoves < .01 || l.Refusal == "" {
+			t.Errorf("seed %d: labels %+v", seed, l)
+		}
+		if e := r.Program; math.Abs(e.SVM) > 1e-12 || math.Abs(e.ElasticNet-p.Lambda2) > 1e-12 || e.Difference > 1e-12 || e.Slope > 1e-12 {
+			t.Errorf("seed %d: programs %+v", seed, e)
+		}
+		if b := r.Bayes; math.Abs(b.XOR-13./18) > 1e-15 || b.XORCoded != .851 || b.XORTest != .708 || b.RingsTest != .915 {
+			t.Errorf("accuracies %+v", b)
+		}
+	}
+}
+
+// The half-plane's accuracy by simulation: a standard error is 1e-3.
+func TestHalfPlane(t *testing.T) {
+	offset, rate := halfPlane(kernels.PaperRings().RingsData)
+	d, err := synth.MakeRings(synth.NewStream(1, "half-plane"), 200000, synth.Rings{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	right := 0
+	for i, y := range d.Y {
+		if (d.X.At(i, 0)-offset)*y > 0 {
+			right++
+		}
+	}
+	if got := float64(right) / float64(len(d.Y)); math.Abs(got-rate) > 4e-3 {
+		t.Errorf("x₁ > %g: %g by quadrature, %g by simulation", offset, rate, got)
+	}
+}

@@ -1,0 +1,209 @@
+package differentiability
+
+import (
+	"errors"
+	"math"
+	"slices"
+
+	"cvgm/cvgm/experiment"
+	"cvgm/qpdiff"
+	"cvgm/qpdiff/learn"
+	"cvgm/qpdiff/linear"
+	"cvgm/qpdiff/linear/margin"
+	"cvgm/synth"
+
+	"gonum.org/v1/gonum/floats"
+)
+
+// A Kink is a value of an input at which an entry of a solution has two
+// one-sided slopes, and what the library answers there.
+type Kink struct {
+	At    float64
+	Entry int
+	// Left and Right are the one-sided slopes by directional derivatives,
+	// LeftDifference and RightDifference those by one-sided differences.
+	Left, Right                     float64
+	LeftDifference, RightDifference float64
+	// Weak are the numbers that the library names when asked for the derivative,
+	// Refusal its words, and Generalised what it gives instead on request.
+	Weak        []int
+	Refusal     string
+	Generalised float64
+	// Input, Value and Slope follow the entry through the kink. Slope is NaN
+	// where there is no derivative.
+	Input, Value, Slope []float64
+}
+
+// refused returns the weak rows or entries and the words of an error that says that
+// there is no derivative, and any other error as such.
+func refused(err error) (weak []int, words string, other error) {
+	var n *qpdiff.NotDifferentiableError
+	if errors.As(err, &n) {
+		return slices.Concat(n.Weak.Rows, n.Weak.Coords), err.Error(), nil
+	}
+	if err == nil {
+		err = errors.New("experiment: a derivative was given where none exists")
+	}
+	return nil, "", err
+}
+
+// kinks finds a kink of each learner's path in λ1.
+func (p LinearProblem) kinks(net, svm *Kink) error {
+	src := synth.NewStream(p.Seed, "kinks")
+	return experiment.FirstError(
+		experiment.Wrap(p.kink(net, p.regression(src, p.Train), new(linear.ElasticNet), &linear.ElasticNet{Generalised: true}), "elastic net"),
+		experiment.Wrap(p.kink(svm, p.classes(src, p.Train), new(margin.SVM), &margin.SVM{Generalised: true}), "support vector machine"))
+}
+
+// kink finds a kink of an entry of θ in λ1, measures its slopes and follows it.
+func (p LinearProblem) kink(k *Kink, d learn.Data, strict, generalised learn.ForwardLearner) error {
+	_, n := d.X.Dims()
+	path, general := lambda1Path{strict, p.Lambda2, make([]float64, n)}, lambda1Path{generalised, p.Lambda2, make([]float64, n)}
+	for _, l := range []learn.ForwardLearner{strict, generalised} {
+		if err := l.Load(d); err != nil {
+			return err
+		}
+	}
+	if err := k.find(path, p.Lambda1); err != nil {
+		return err
+	}
+	if err := path.fit(k.At); err != nil {
+		return err
+	}
+	at := path.theta[k.Entry]
+	_, err := path.derivative(k.Entry)
+	if k.Weak, k.Refusal, err = refused(err); err != nil {
+		return err
+	}
+	if err := general.fit(k.At); err != nil {
+		return err
+	}
+	if k.Generalised, err = general.derivative(k.Entry); err != nil {
+		return err
+	}
+	if err := k.measureSides(path, at); err != nil {
+		return err
+	}
+	return k.follow(path)
+}
+
+// lambda1Path is a learner's solution as a function of λ1, with its last fit.
+type lambda1Path struct {
+	learner learn.ForwardLearner
+	lambda2 float64
+	theta   []float64
+}
+
+func (a lambda1Path) fit(lambda1 float64) error {
+	return a.learner.Fit(a.theta, []float64{lambda1, a.lambda2})
+}
+
+// derivative returns that of an entry in λ1.
+func (a lambda1Path) derivative(entry int) (float64, error) {
+	unit := make([]float64, len(a.theta))
+	unit[entry] = 1
+	g := learn.Grad{Hyper: make([]float64, 2)}
+	err := a.learner.VJP(nil, &g, unit)
+	return g.Hyper[0], err
+}
+
+// along returns the derivative of an entry as λ1 moves in a direction.
+func (a lambda1Path) along(entry int, direction float64) (float64, error) {
+	slope := make([]float64, len(a.theta))
+	err := a.learner.JVP(nil, slope, &learn.Grad{Hyper: []float64{direction, 0}})
+	return slope[entry], err
+}
+
+// find bisects to a λ1 at which a coefficient becomes 0.
+func (k *Kink) find(path lambda1Path, lambda1 float64) error {
+	// From lambda1 up, to the first coefficient that becomes 0.
+	low, high := lambda1, lambda1
+	if err := path.fit(low); err != nil {
+		return err
+	}
+	for k.Entry = -1; k.Entry < 0; {
+		before := append([]float64(nil), path.theta...)
+		low, high = high, high*1.02
+		if floats.Norm(before, 1) == 0 {
+			return experiment.Invalid("Lambda1", lambda1, "use a smaller value: there is no coefficient but 0")
+		}
+		if err := path.fit(high); err != nil {
+			return err
+		}
+		for j, v := range before {
+			if v != 0 && path.theta[j] == 0 {
+				k.Entry = j
+			}
+		}
+	}
+	for {
+		mid := low + (high-low)/2
+		if mid <= low || mid >= high {
+			break
+		}
+		if err := path.fit(mid); err != nil {
+			return err
+		}
+		if path.theta[k.Entry] != 0 {
+			low = mid
+		} else {
+			high = mid
+		}
+	}
+	// Rounding decides on which side of the kink the last fits are. The path is
+	// linear up to it, and has its zero there.
+	left := high * (1 - 1e-6)
+	if err := path.fit(left); err != nil {
+		return err
+	}
+	slope, err := path.along(k.Entry, 1)
+	if err != nil {
+		return err
+	}
+	if slope == 0 {
+		return experiment.Invalid("Lambda2", path.lambda2, "use a larger value: a coefficient jumps to 0 as λ1 rises")
+	}
+	k.At = left - path.theta[k.Entry]/slope
+	return nil
+}
+
+// measureSides sets the one-sided slopes at the kink, where the entry has the value at.
+func (k *Kink) measureSides(path lambda1Path, at float64) error {
+	h := 1e-6 * k.At
+	for _, side := range []struct {
+		sign              float64
+		slope, difference *float64
+	}{{-1, &k.Left, &k.LeftDifference}, {1, &k.Right, &k.RightDifference}} {
+		if err := path.fit(k.At); err != nil {
+			return err
+		}
+		slope, err := path.along(k.Entry, side.sign)
+		if err != nil {
+			return err
+		}
+		*side.slope = side.sign * slope
+		if err := path.fit(k.At + side.sign*h); err != nil {
+			return err
+		}
+		*side.difference = side.sign * (path.theta[k.Entry] - at) / h
+	}
+	return nil
+}
+
+// follow sets the entry's values and slopes around the kink.
+func (k *Kink) follow(path lambda1Path) error {
+	for _, l := range linspace(.97*k.At, 1.03*k.At, 121) {
+		if math.Abs(l-k.At) < 1e-9*k.At {
+			l = k.At
+		}
+		if err := path.fit(l); err != nil {
+			return err
+		}
+		s, err := path.derivative(k.Entry)
+		if err != nil {
+			s = math.NaN()
+		}
+		k.Input, k.Value, k.Slope = append(k.Input, l), append(k.Value, path.theta[k.Entry]), append(k.Slope, s)
+	}
+	return nil
+}

@@ -1,0 +1,311 @@
+package differentiability
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"cvgm/cvgm"
+	"cvgm/cvgm/experiment"
+	"cvgm/cvgm/experiment/kernels"
+	"cvgm/cvgm/search"
+	"cvgm/qpdiff/kernel"
+	"cvgm/qpdiff/learn"
+	"cvgm/qpdiff/linear"
+	"cvgm/qpdiff/linear/margin"
+	"cvgm/synth"
+)
+
+// LearningParams are the parameters of hyperparameters that are learned by the
+// gradient of the CV loss.
+type LearningParams struct {
+	LinearExamples
+	Test        int     `help:"test examples" range:"[1,∞)" small:"[20,100]"`
+	K           int     `help:"cross-validation splits" range:"[1,∞)" small:"[2,6]"`
+	P           float64 `help:"fraction of the examples that each split trains on" range:"(0,1)" splits:"Train,Sizes,MinSize" small:"[.7,.9]"`
+	Evaluations int     `help:"evaluations of the CV loss in each search, at most" range:"[1,∞)" small:"[2,10]"`
+	GridPoints  int     `help:"points of the CV loss surfaces per hyperparameter" range:"[2,∞)" small:"[2,4]"`
+	Flips       float64 `help:"share of wrong labels where a loss is learned" range:"[0,.5)" small:"[0,.2]"`
+	LossSeeds   int     `help:"data sets on which a loss is learned" range:"[1,∞)" small:"[1,3]" full:"48"`
+}
+
+// DefaultLearning returns parameters of our own: the paper gives none.
+func DefaultLearning() LearningParams {
+	return LearningParams{
+		LinearExamples: defaultLinearExamples,
+		Test:           2000, K: 32, P: .8, Evaluations: 120, GridPoints: 25, Flips: .15, LossSeeds: 24,
+	}
+}
+
+func (LearningParams) Defaults() any { return DefaultLearning() }
+
+// A LearningRun is one search for hyperparameters by the gradient of the CV
+// loss, and the CV loss around its way.
+type LearningRun struct {
+	Name  string
+	Hyper []string // names of the hyperparameters
+	X     [][]float64
+	// CVLoss is the loss at each X; TestLoss and Accuracy are those of the learner
+	// fitted to all training examples, on the test examples.
+	CVLoss, TestLoss, Accuracy []float64
+	// Axes are values of each hyperparameter, and Surface the CV loss on their
+	// grid; with one hyperparameter Surface has one column.
+	Axes    [][]float64
+	Surface [][]float64
+	// Lowest is the lowest loss of the surface.
+	Lowest float64
+}
+
+// Last returns the number of the last step.
+func (r LearningRun) Last() int { return len(r.CVLoss) - 1 }
+
+// Learning is the result of the experiment.
+type Learning struct {
+	Params LearningParams
+	// Runs are those of a support vector machine's λ1 and λ2, of a kernel
+	// machine's C and γ, and of logistic regression's C.
+	Runs []LearningRun
+	Loss LearnedLosses
+}
+
+// LossNames are the four losses that a learned loss is made of.
+var LossNames = []string{"hinge", "exponential", "truncated quadratic", "logistic"}
+
+// LearnedLosses compares a loss that is learned on the simplex with each of the
+// four losses that it is made of, the ridge penalty λ being learned in all cases,
+// over data sets with wrong labels.
+type LearnedLosses struct {
+	// Alpha and Lambda are the weights and the penalty along the search from equal
+	// weights on the first data set, and CVLoss the loss there.
+	Alpha  [][]float64 // [step][loss]
+	Lambda []float64
+	CVLoss []float64
+	// Mean are the weights that the searches end with, on average.
+	Mean []experiment.Estimate
+	// Methods are the learned loss, by the best of the searches from equal weights
+	// and from each single loss; that of the first search alone; and the single
+	// losses.
+	Methods []LossMethod
+}
+
+// LossMethod is one loss over all data sets. The CV loss and the test loss are
+// logistic losses; Error is the share of clean test labels that are missed.
+type LossMethod struct {
+	Name                                string
+	CV, Test, Error                     experiment.Estimate
+	TestLosses                          []float64             // of Test, by data set
+	LearnedMinusTest, LearnedMinusError experiment.Comparison // the learned loss less this one
+}
+
+// A learningTask is a learner with the hyperparameters that are sought, between
+// the bounds from the start.
+type learningTask struct {
+	name                string
+	hyper               []string
+	learner             func() learn.Learner
+	train, test         learn.Data
+	start, lower, upper []float64
+}
+
+// Run learns the hyperparameters.
+func (p LearningParams) Run(ctx context.Context) (*Learning, error) {
+	if err := experiment.Check(&p); err != nil {
+		return nil, err
+	}
+	src := synth.NewStream(p.Seed, "learning")
+	rings, err := kernels.PaperRings().Draw(src, src, p.Train, p.Test)
+	if err != nil {
+		return nil, err
+	}
+	separable, separableTest := p.classes(src, p.Train), p.classes(src, p.Test)
+	tasks := []learningTask{
+		{
+			"support vector machine", []string{"λ1", "λ2"}, func() learn.Learner { return &margin.SVM{Generalised: true} }, separable, separableTest,
+			[]float64{.1, 3}, []float64{1e-4, 1e-3}, []float64{.3, 10},
+		},
+		{
+			"kernel machine", []string{"C", "γ"}, func() learn.Learner { return &kernel.SVM{Intercept: true, Generalised: true} }, rings.Train, rings.Test,
+			[]float64{.1, 5}, []float64{1e-2, 1e-2}, []float64{100, 10},
+		},
+		{
+			"logistic regression", []string{"C"}, func() learn.Learner { return &linear.Logistic{Intercept: linear.UnpenalisedIntercept} }, separable, separableTest,
+			[]float64{100}, []float64{1e-3}, []float64{100},
+		},
+	}
+	r := &Learning{Params: p}
+	label := func(i int) string {
+		if i < len(tasks) {
+			return tasks[i].name
+		}
+		return fmt.Sprintf("learned loss, data set %d", i-len(tasks))
+	}
+	results, err := experiment.Cells(ctx, len(tasks)+p.LossSeeds, label, func(i int) (c learningCell, err error) {
+		if i < len(tasks) {
+			c.Run, err = p.learn(ctx, tasks[i])
+		} else {
+			c.Losses, err = p.learnLosses(ctx, i-len(tasks))
+		}
+		return c, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range results[:len(tasks)] {
+		r.Runs = append(r.Runs, c.Run)
+	}
+	r.Loss = summariseLosses(results[len(tasks):])
+	return r, nil
+}
+
+// learningCell is one task, or one data set of learned losses.
+type learningCell struct {
+	Run    LearningRun
+	Losses []lossFit
+}
+
+// lossFit is one loss on one data set.
+type lossFit struct {
+	Alpha           [][]float64
+	CVLoss          []float64
+	CV, Test, Error float64
+	End             []float64
+}
+
+// setup draws the splits and sets up the CV loss, on one goroutine: tasks run in
+// parallel.
+func (p LearningParams) setup(src synth.Source, learner func() learn.Learner, train, test learn.Data) (*experiment.Setup, error) {
+	splits, err := cvgm.BalancedSplits(src, len(train.Y), p.K, p.P)
+	if err != nil {
+		return nil, err
+	}
+	s := &experiment.Setup{Train: train, Test: test, Loss: cvgm.LogisticLoss{}}
+	s.CV, err = cvgm.New(cvgm.Config{Data: train, Splits: splits, Learner: learner, Loss: s.Loss, Workers: 1})
+	return s, err
+}
+
+func (p LearningParams) learn(ctx context.Context, t learningTask) (LearningRun, error) {
+	r := LearningRun{Name: t.name, Hyper: t.hyper}
+	s, err := p.setup(synth.NewStream(p.Seed, "splits of the "+t.name), t.learner, t.train, t.test)
+	if err != nil {
+		return r, err
+	}
+	s.Start, s.Lower, s.Upper = t.start, t.lower, t.upper
+	// In logarithms: the start is orders of magnitude away.
+	searcher := search.LogSpace{Searcher: search.Adam{StepSize: .15, Epsilon: 1e-8, MaxEvals: p.Evaluations}}
+	for step, err := range s.Search(ctx, searcher) {
+		if err != nil {
+			return r, err
+		}
+		on, err := s.Evaluate(step.X)
+		if err != nil {
+			return r, err
+		}
+		r.X = append(r.X, slices.Clone(step.X))
+		r.CVLoss, r.TestLoss, r.Accuracy = append(r.CVLoss, step.Loss), append(r.TestLoss, on.Loss), append(r.Accuracy, on.Accuracy)
+	}
+	for k := range t.lower {
+		r.Axes = append(r.Axes, experiment.Logspace(math.Log10(t.lower[k]), math.Log10(t.upper[k]), p.GridPoints))
+	}
+	if r.Surface, err = experiment.OnGrid(ctx, r.Axes, s.CVLoss); err != nil {
+		return r, err
+	}
+	r.Lowest = slices.Min(slices.Concat(r.Surface...))
+	return r, nil
+}
+
+// learnLosses learns the weights of the losses, from equal weights and from each
+// single loss, and the penalty alone for each single loss, on one data set.
+func (p LearningParams) learnLosses(ctx context.Context, seed int) ([]lossFit, error) {
+	src := synth.NewStream(p.Seed, fmt.Sprintf("learned losses, data set %d", seed))
+	train, test := p.classes(src, p.Train), p.classes(src, p.Test)
+	for i := range train.Y {
+		if src.Float64() < p.Flips {
+			train.Y[i] = -train.Y[i]
+		}
+	}
+	s, err := p.setup(src, func() learn.Learner { return &margin.LearnedLoss{Generalised: true} }, train, test)
+	if err != nil {
+		return nil, err
+	}
+	searcher := func(project func(alpha []float64), start []float64) (f lossFit, err error) {
+		problem := search.Problem{Objective: s.CV.Eval, Project: func(x []float64) {
+			project(x[:len(LossNames)])
+			x[len(LossNames)] = math.Max(x[len(LossNames)], 1e-2)
+		}}
+		best := search.Step{Loss: math.Inf(1)}
+		from := slices.Clone(start)
+		problem.Project(from)
+		// The first step is .05 in every search.
+		searcher := search.AdaptiveGradient{FirstStep: .05 / slices.Max(from), MaxEvals: p.Evaluations, Tol: 1e-7}
+		for step, err := range experiment.Until(ctx, searcher.Search(problem, start)) {
+			if err != nil {
+				return f, err
+			}
+			x := slices.Clone(step.X)
+			f.Alpha, f.CVLoss = append(f.Alpha, x), append(f.CVLoss, step.Loss)
+			if step.Loss < best.Loss {
+				best.Loss, best.X = step.Loss, x
+			}
+		}
+		on, err := s.Evaluate(best.X)
+		f.CV, f.Test, f.Error, f.End = best.Loss, on.Loss, 1-on.Accuracy, best.X
+		return f, err
+	}
+	centre := []float64{.25, .25, .25, .25, .1}
+	fromCentre, err := searcher(search.Simplex, centre)
+	if err != nil {
+		return nil, err
+	}
+	learned := fromCentre
+	fits := []lossFit{{}, fromCentre}
+	for corner := range LossNames {
+		single, err := searcher(func(alpha []float64) {
+			clear(alpha)
+			alpha[corner] = 1
+		}, centre)
+		if err != nil {
+			return nil, err
+		}
+		fits = append(fits, single)
+		again, err := searcher(search.Simplex, single.End)
+		if err != nil {
+			return nil, err
+		}
+		if again.CV < learned.CV {
+			learned = again
+		}
+	}
+	fits[0] = learned
+	return fits, nil
+}
+
+func summariseLosses(cells []learningCell) LearnedLosses {
+	var l LearnedLosses
+	first := cells[0].Losses[1]
+	for _, x := range first.Alpha {
+		l.Alpha, l.Lambda = append(l.Alpha, x[:4]), append(l.Lambda, x[4])
+	}
+	l.CVLoss = first.CVLoss
+	column := func(method int, value func(lossFit) float64) []float64 {
+		var v []float64
+		for _, c := range cells {
+			v = append(v, value(c.Losses[method]))
+		}
+		return v
+	}
+	for k := range LossNames {
+		l.Mean = append(l.Mean, experiment.EstimateOf(column(0, func(f lossFit) float64 { return f.End[k] })))
+	}
+	test := func(f lossFit) float64 { return f.Test }
+	missed := func(f lossFit) float64 { return f.Error }
+	for m, name := range append([]string{"learned", "learned, from equal weights alone"}, LossNames...) {
+		l.Methods = append(l.Methods, LossMethod{
+			Name: name,
+			CV:   experiment.EstimateOf(column(m, func(f lossFit) float64 { return f.CV })),
+			Test: experiment.EstimateOf(column(m, test)), Error: experiment.EstimateOf(column(m, missed)), TestLosses: column(m, test),
+			LearnedMinusTest: experiment.Compare(column(0, test), column(m, test)), LearnedMinusError: experiment.Compare(column(0, missed), column(m, missed)),
+		})
+	}
+	return l
+}

@@ -1,0 +1,53 @@
+package differentiability
+
+import (
+	"cvgm/cvgm/experiment/stability"
+	"cvgm/qpdiff/learn"
+	"cvgm/synth"
+)
+
+// LinearExamples describes data with normal features and the labels
+// x₁ − x₂ + ½x₃ + noise·ε, or the signs of them. Further features have no
+// influence.
+type LinearExamples struct {
+	Seed     uint64  `help:"seed of all streams" range:"[0,∞)" small:"[0,1000]"`
+	Train    int     `help:"training examples N" range:"[8,∞)" small:"[16,30]"`
+	Features int     `help:"features n of the linear learners" range:"[3,∞)" small:"[3,5]"`
+	Noise    float64 `help:"standard deviation of the noise in the scores whose signs are the labels" unit:"scores" range:"[0,∞)" small:"[.1,1]"`
+}
+
+// The paper gives no examples: with these everything runs within a minute.
+var defaultLinearExamples = LinearExamples{Seed: 1, Train: 40, Features: 6, Noise: .5}
+
+func (p LinearExamples) population(sign bool) stability.Population {
+	coef := make([]float64, p.Features)
+	copy(coef, []float64{1, -1, .5})
+	return stability.Population{Coef: coef, Noise: p.Noise, Sign: sign}
+}
+
+// regression draws n examples.
+func (p LinearExamples) regression(src synth.Source, n int) learn.Data {
+	return p.population(false).Draw(src, n)
+}
+
+// classes draws n examples labelled with signs.
+func (p LinearExamples) classes(src synth.Source, n int) learn.Data {
+	return p.population(true).Draw(src, n)
+}
+
+// LinearProblem is LinearExamples with the penalties of a learner.
+type LinearProblem struct {
+	LinearExamples
+	Lambda1 float64 `help:"weight of the l1 penalty" range:"[1e-300,∞)" small:"[.02,.1]"`
+	Lambda2 float64 `help:"weight of the squared l2 penalty" range:"(0,∞)" small:"[.05,.5]"`
+}
+
+var defaultLinearProblem = LinearProblem{LinearExamples: defaultLinearExamples, Lambda1: .05, Lambda2: .1}
+
+func normals(src synth.Source, n int) []float64 {
+	v := make([]float64, n)
+	for i := range v {
+		v[i] = src.NormFloat64()
+	}
+	return v
+}

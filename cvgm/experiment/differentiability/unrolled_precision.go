@@ -1,0 +1,277 @@
+package differentiability
+
+import (
+	"errors"
+	"math"
+	"math/big"
+	"slices"
+
+	"cvgm/qpdiff/learn"
+	"cvgm/qpdiff/smooth"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+)
+
+// UnrolledPrecision is what rounding does to derivatives of the test loss in λ2 through all
+// steps of gradient descent at ηL = 1, on a ridge regression of one condition number. Each field but
+// the first is a relative distance from the same in precise arithmetic, at most 1: then no
+// digit is right.
+type UnrolledPrecision struct {
+	Condition      float64 // of the Hessian without the penalty; λ2 is its smallest eigenvalue
+	Double, Single float64 // in float64 and in float32, with all iterates stored
+	Backwards      float64 // in float64, with momentum, the iterates computed again backwards from the last two
+	Implicit       float64 // by the implicit function theorem, in float64
+}
+
+// PreciseBits is the precision of the arithmetic that rounding is measured against: it has
+// some 38 digits.
+const PreciseBits = 128
+
+// arithmetic does what a recursion needs, on numbers of one precision.
+type arithmetic[T any] struct {
+	of     func(float64) T
+	fma    func(sum, a, b T) T // sum + a·b, rounded as two operations
+	divide func(a, b T) T
+	value  func(T) float64
+}
+
+func floating[T float32 | float64]() arithmetic[T] {
+	return arithmetic[T]{
+		of:     func(v float64) T { return T(v) },
+		fma:    func(sum, a, b T) T { p := a * b; return sum + T(p) },
+		divide: func(a, b T) T { return a / b },
+		value:  func(v T) float64 { return float64(v) },
+	}
+}
+
+func precise() arithmetic[*big.Float] {
+	number := func() *big.Float { return new(big.Float).SetPrec(PreciseBits) }
+	return arithmetic[*big.Float]{
+		of:     func(v float64) *big.Float { return number().SetFloat64(v) },
+		fma:    func(sum, a, b *big.Float) *big.Float { p := number().Mul(a, b); return p.Add(p, sum) },
+		divide: func(a, b *big.Float) *big.Float { return number().Quo(a, b) },
+		value:  func(v *big.Float) float64 { f, _ := v.Float64(); return f },
+	}
+}
+
+func (m arithmetic[T]) dot(a, b []T) T {
+	sum := m.of(0)
+	for i, v := range a {
+		sum = m.fma(sum, v, b[i])
+	}
+	return sum
+}
+
+// add adds c·b to a.
+func (m arithmetic[T]) add(a []T, c T, b []T) {
+	for i := range a {
+		a[i] = m.fma(a[i], c, b[i])
+	}
+}
+
+func (m arithmetic[T]) all(v []float64) []T {
+	all := make([]T, len(v))
+	for i, x := range v {
+		all[i] = m.of(x)
+	}
+	return all
+}
+
+func (m arithmetic[T]) rows(x *mat.Dense) [][]T {
+	n, _ := x.Dims()
+	rows := make([][]T, n)
+	for i := range rows {
+		rows[i] = m.all(x.RawRowView(i))
+	}
+	return rows
+}
+
+// ridgeFit is a ridge regression with the test rows that judge it.
+type ridgeFit[T any] struct {
+	arithmetic[T]
+	x, test      [][]T
+	y, testY     []T
+	lambda, rows T
+}
+
+func newRidgeFit[T any](m arithmetic[T], train, test learn.Data, lambda float64) ridgeFit[T] {
+	return ridgeFit[T]{m, m.rows(train.Dense()), m.rows(test.Dense()), m.all(train.Y), m.all(test.Y), m.of(lambda), m.of(float64(len(train.Y)))}
+}
+
+// products adds c·(XᵀXv/N + λv − linear·Xᵀy/N) to to; linear is 0 or 1.
+func (f ridgeFit[T]) products(to []T, c T, v []T, linear float64) {
+	at := append([]T(nil), v...)
+	minus := f.of(-linear)
+	share := f.divide(c, f.rows)
+	f.add(to, f.fma(f.of(0), c, f.lambda), at)
+	for i, x := range f.x {
+		residual := f.fma(f.dot(x, at), minus, f.y[i])
+		f.add(to, f.fma(f.of(0), share, residual), x)
+	}
+}
+
+// slopes returns the derivative of the test loss in θ.
+func (f ridgeFit[T]) slopes(theta []T) []T {
+	d := f.all(make([]float64, len(theta)))
+	share := f.divide(f.of(2), f.of(float64(len(f.test))))
+	for i, x := range f.test {
+		residual := f.fma(f.dot(x, theta), f.of(-1), f.testY[i])
+		f.add(d, f.fma(f.of(0), share, residual), x)
+	}
+	return d
+}
+
+// descent is gradient descent with momentum, from 0: the iteration of unrolledDescent.
+type descent struct {
+	steps          int
+	rate, momentum float64
+	backwards      bool // the iterates are computed again from the last two, not stored
+}
+
+// unrolled returns the derivative of the test loss in λ2 through the steps, and the factor by
+// which the chain rule multiplies the norm of the test loss's derivative on its way from the last
+// iterate to the first.
+func (f ridgeFit[T]) unrolled(d descent) (gradient, factor float64) {
+	rate, minus, momentum := f.of(d.rate), f.of(-d.rate), f.of(d.momentum)
+	zero := f.all(make([]float64, len(f.x[0])))
+	copied := func(v []T) []T { return append([]T(nil), v...) }
+	path := [][]T{zero}
+	for t := range d.steps {
+		now, next := path[t], copied(path[t])
+		f.add(next, momentum, now)
+		f.add(next, f.of(-d.momentum), path[max(t-1, 0)])
+		f.products(next, minus, now, 1)
+		path = append(path, next)
+	}
+	if d.backwards {
+		for t := d.steps - 1; t > 0; t-- {
+			now, change := path[t], copied(path[t+1])
+			f.add(change, f.of(-1), now)
+			f.products(change, rate, now, 1)
+			before := copied(now)
+			f.add(before, f.divide(f.of(-1), momentum), change)
+			path[t-1] = before
+		}
+	}
+	v, before := f.slopes(path[d.steps]), copied(zero)
+	last, sum := f.dot(v, v), f.of(0)
+	for t := d.steps - 1; t >= 0; t-- {
+		sum = f.fma(sum, minus, f.dot(v, path[t]))
+		next := copied(before)
+		f.add(next, f.of(1+d.momentum), v)
+		f.products(next, minus, v, 0)
+		before = copied(zero)
+		f.add(before, f.of(-d.momentum), v)
+		v = next
+	}
+	f.add(v, f.of(1), before)
+	return f.value(sum), math.Sqrt(f.value(f.divide(f.dot(v, v), last)))
+}
+
+// implicit returns the same derivative of the minimiser.
+func (f ridgeFit[T]) implicit() float64 {
+	n := len(f.x[0])
+	one := f.of(1)
+	system := make([][]T, n) // the Hessian, then Xᵀy/N
+	for j := range system {
+		unit := make([]float64, n)
+		unit[j] = 1
+		row := f.all(make([]float64, n+1))
+		f.products(row[:n], one, f.all(unit), 0)
+		for i, x := range f.x {
+			row[n] = f.fma(row[n], f.divide(x[j], f.rows), f.y[i])
+		}
+		system[j] = row
+	}
+	hessian := make([][]T, n)
+	for j := range hessian {
+		hessian[j] = append([]T(nil), system[j]...)
+	}
+	theta := f.solve(system)
+	for j, d := range f.slopes(theta) {
+		hessian[j][n] = d
+	}
+	return -f.value(f.dot(f.solve(hessian), theta))
+}
+
+// solve eliminates a positive definite system with its right side in the last column.
+func (f ridgeFit[T]) solve(rows [][]T) []T {
+	n := len(rows)
+	for k := range n {
+		for j := range n {
+			if j != k {
+				f.add(rows[j], f.divide(f.fma(f.of(0), f.of(-1), rows[j][k]), rows[k][k]), append([]T(nil), rows[k]...))
+			}
+		}
+	}
+	x := make([]T, n)
+	for k, row := range rows {
+		x[k] = f.divide(row[n], row[k])
+	}
+	return x
+}
+
+// withCondition returns as many examples as features, with a mean squared error whose
+// Hessian has the eigenvalues 1 to 1/condition, at equal ratios, and the eigenvectors of the
+// training rows' own.
+func withCondition(train learn.Data, condition float64) (learn.Data, error) {
+	var svd mat.SVD
+	if !svd.Factorize(train.X, mat.SVDThin) {
+		return train, errors.New("the singular values of the features do not converge")
+	}
+	var v mat.Dense
+	svd.VTo(&v)
+	_, n := v.Dims()
+	x := mat.DenseCopyOf(v.T())
+	for j := range n {
+		share := float64(j) / float64(max(n-1, 1))
+		row := x.RawRowView(j)
+		floats.Scale(math.Sqrt(float64(n)*math.Pow(condition, -share)), row)
+	}
+	return learn.Data{X: x, Y: train.Y[:n]}, nil
+}
+
+// single rounds to single precision.
+func single(d learn.Data) learn.Data {
+	r := learn.Data{X: mat.DenseCopyOf(d.X), Y: make([]float64, len(d.Y))}
+	r.Dense().Apply(func(_, _ int, v float64) float64 { return float64(float32(v)) }, r.X)
+	for i, v := range d.Y {
+		r.Y[i] = float64(float32(v))
+	}
+	return r
+}
+
+// precision measures the rounding of the derivatives at one condition number. The data are
+// exact in single precision.
+func (p UnrolledParams) precision(train, test learn.Data, condition float64) (UnrolledPrecision, error) {
+	m := UnrolledPrecision{Condition: condition}
+	train, err := withCondition(train, condition)
+	if err != nil {
+		return m, err
+	}
+	train, test = single(train), single(test)
+	lambda := float64(float32(1 / condition))
+	d := descent{steps: slices.Max(p.UnrolledSteps), rate: float64(float32(1 / (1 + lambda)))}
+	again := d
+	again.momentum, again.backwards = float64(float32(p.Momentum)), true
+	stored := again
+	stored.backwards = false
+	exact := newRidgeFit(precise(), train, test, lambda)
+	double := newRidgeFit(floating[float64](), train, test, lambda)
+	relative := func(got, want float64) float64 {
+		if e := math.Abs(got-want) / math.Abs(want); e < 1 {
+			return e
+		}
+		return 1
+	}
+	want, _ := exact.unrolled(d)
+	wantAgain, _ := exact.unrolled(stored)
+	inDouble, _ := double.unrolled(d)
+	inSingle, _ := newRidgeFit(floating[float32](), train, test, lambda).unrolled(d)
+	backwards, _ := double.unrolled(again)
+	m.Double, m.Single, m.Backwards = relative(inDouble, want), relative(inSingle, want), relative(backwards, wantAgain)
+	_, implicit, err := testGradient(train, test, &smooth.Learner{Objective: ridge}, []float64{lambda})
+	m.Implicit = relative(implicit, exact.implicit())
+	return m, err
+}

@@ -1,0 +1,138 @@
+package differentiability
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"cvgm/cvgm/experiment"
+	"cvgm/qpdiff"
+	"cvgm/qpdiff/learn"
+	"cvgm/qpdiff/smooth"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// UnrolledResult is what Run measures.
+type UnrolledResult struct {
+	Params UnrolledParams
+	// Features is n: the implicit derivative keeps the n² numbers of a Hessian
+	// and solves one system with it, the iterative one keeps (steps+1)·n.
+	Features  int
+	Curvature [2]float64 // smallest and largest of the mean squared error's half
+	ByRate    []UnrolledRun
+	ByPenalty []UnrolledRun
+	Precision []UnrolledPrecision // by condition number
+}
+
+// UnrolledRun is one learning rate at one penalty, by the number of steps. A
+// run that overflows ends before the last.
+type UnrolledRun struct {
+	Rate, Momentum, Penalty float64
+	Exact                   float64   // d(test loss)/dλ2 by the implicit function theorem
+	Steps                   []int     // as far as they went
+	Gradient                []float64 // the same through so many steps
+	Factor                  []float64 // by which the chain rule through so many steps multiplies the norm of the test loss's derivative in θ
+	Loss                    []float64 // the test loss after so many steps, less that of the exact fit
+	Overflow                int       // the number of steps that overflowed; 0: none
+}
+
+// Error returns |Gradient − Exact|/|Exact| at each number of steps.
+func (r UnrolledRun) Error() []float64 {
+	e := make([]float64, len(r.Gradient))
+	for k, g := range r.Gradient {
+		e[k] = math.Abs(g-r.Exact) / math.Abs(r.Exact)
+	}
+	return e
+}
+
+// Run differentiates in both ways.
+func (p UnrolledParams) Run(ctx context.Context) (*UnrolledResult, error) {
+	if err := experiment.Check(&p); err != nil {
+		return nil, err
+	}
+	src, err := p.Source(ctx)
+	if err != nil {
+		return nil, err
+	}
+	train, test, _, err := p.Draw(src)
+	if err != nil {
+		return nil, err
+	}
+	gram := mat.NewSymDense(p.Features, nil)
+	gram.SymOuterK(1/float64(p.Train), train.X.T())
+	var eigen mat.EigenSym
+	if !eigen.Factorize(gram, false) {
+		return nil, errors.New("the eigenvalues of the curvature do not converge")
+	}
+	values := eigen.Values(nil)
+	r := &UnrolledResult{Params: p, Features: p.Features, Curvature: [2]float64{slices.Min(values), slices.Max(values)}}
+	var runs []UnrolledRun
+	for _, rate := range p.Rates {
+		runs = append(runs, UnrolledRun{Rate: rate, Penalty: p.Penalty})
+	}
+	runs = append(runs, UnrolledRun{Rate: 1, Momentum: p.Momentum, Penalty: p.Penalty})
+	byRate := len(runs)
+	for _, penalty := range p.Penalties {
+		runs = append(runs, UnrolledRun{Rate: 1, Penalty: penalty})
+	}
+	done, err := experiment.Cells(ctx, len(runs)+len(p.Conditions), func(i int) string {
+		if i < len(runs) {
+			return fmt.Sprintf("rate %g, momentum %g, λ2 = %g", runs[i].Rate, runs[i].Momentum, runs[i].Penalty)
+		}
+		return fmt.Sprintf("condition %g", p.Conditions[i-len(runs)])
+	}, func(i int) (c unrolledCell, err error) {
+		if i < len(runs) {
+			c.Run = runs[i]
+			err = c.Run.differentiate(train, test, p.UnrolledSteps, r.Curvature[1])
+		} else {
+			c.Precision, err = p.precision(train, test, p.Conditions[i-len(runs)])
+		}
+		return c, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	for i, c := range done {
+		switch {
+		case i < byRate:
+			r.ByRate = append(r.ByRate, c.Run)
+		case i < len(runs):
+			r.ByPenalty = append(r.ByPenalty, c.Run)
+		default:
+			r.Precision = append(r.Precision, c.Precision)
+		}
+	}
+	return r, nil
+}
+
+// unrolledCell is one run, or one condition number.
+type unrolledCell struct {
+	Run       UnrolledRun
+	Precision UnrolledPrecision
+}
+
+func (r *UnrolledRun) differentiate(train, test learn.Data, steps []int, curvature float64) error {
+	exact, gradient, err := testGradient(train, test, &smooth.Learner{Objective: ridge}, []float64{r.Penalty})
+	if err != nil {
+		return err
+	}
+	r.Exact = gradient
+	rounded := newRidgeFit(floating[float64](), train, test, r.Penalty)
+	for _, s := range steps {
+		l := &unrolledDescent{Objective: ridge, Steps: s}
+		loss, g, err := testGradient(train, test, l, []float64{r.Penalty, r.Rate / (curvature + r.Penalty), r.Momentum})
+		if errors.Is(err, qpdiff.ErrNotFinite) {
+			r.Overflow = s
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		_, factor := rounded.unrolled(descent{steps: s, rate: r.Rate / (curvature + r.Penalty), momentum: r.Momentum})
+		r.Steps, r.Gradient, r.Factor, r.Loss = append(r.Steps, s), append(r.Gradient, g), append(r.Factor, factor), append(r.Loss, loss-exact)
+	}
+	return nil
+}

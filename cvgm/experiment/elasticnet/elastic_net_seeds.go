@@ -1,0 +1,238 @@
+package elasticnet
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"cvgm/cvgm"
+	"cvgm/cvgm/experiment"
+	"cvgm/cvgm/search"
+	"cvgm/synth"
+)
+
+// ElasticNetSeedsParams are the parameters of the paper's first experiment on
+// fresh data.
+type ElasticNetSeedsParams struct {
+	experiment.RegressionData
+	PenaltyCVGM
+	Steps     int `help:"evaluations of the gradient method" range:"[1,∞)" small:"[1,6]"`
+	LongSteps int `help:"evaluations of the gradient method in its long run" range:"[1,∞)" small:"[1,12]"`
+	SearchBox
+	WideLow     float64 `help:"lower end of the wide range, searched with as many points" unit:"log10 of the penalty" range:"[-300,300]" below:"WideHigh" small:"[-8,-5]"`
+	WideHigh    float64 `help:"upper end of the wide range" unit:"log10 of the penalty" range:"[-300,300]" small:"[.5,2]"`
+	Evaluations int     `help:"evaluations of each quasi-Newton search for the CV loss's minimum" range:"[1,∞)" small:"[1,8]"`
+	Seeds       int     `help:"fresh data sets" range:"[1,∞)" small:"[1,4]" full:"500"`
+}
+
+// DefaultElasticNetSeeds returns the parameters of [DefaultElasticNet], and 200
+// data sets.
+func DefaultElasticNetSeeds() ElasticNetSeedsParams {
+	return ElasticNetSeedsParams{
+		RegressionData: experiment.PaperRegression, PenaltyCVGM: PaperPenaltyCVGM,
+		Steps: 99, LongSteps: 1000, SearchBox: paperSearchBox, WideLow: -4, WideHigh: .5, Evaluations: 60, Seeds: 200,
+	}
+}
+
+func (ElasticNetSeedsParams) Defaults() any { return DefaultElasticNetSeeds() }
+
+// ElasticNetSeeds is the paper's first experiment repeated on fresh data sets,
+// with streams of our own: what of Table 1 is the method, and what the seed.
+type ElasticNetSeeds struct {
+	Params  ElasticNetSeedsParams
+	Methods []ElasticNetMethod // CVGM first
+	// Minimum is the CV loss's minimum on each data set, the lowest of quasi-Newton searches
+	// from (.1, .1) and from the best points of both grids.
+	Minimum []ElasticNetMinimum
+	// MinimumOutside is the share of the data sets whose minimum lies outside the box of the
+	// paper's grid, and MinimumAbove where a penalty exceeds the box's upper end. OnEdge and
+	// WideOnEdge are the shares on which the lowest point of the paper's and of the wide grid
+	// lies on its edge, and OnUpper and WideOnUpper on the upper end of a penalty.
+	MinimumOutside, MinimumAbove, OnEdge, OnUpper, WideOnEdge, WideOnUpper experiment.Estimate
+	// WideLess compare the wide box with the paper's: CV and test losses of exhaustive and of
+	// random search.
+	WideLess struct{ ExhaustiveCV, ExhaustiveTest, RandomCV, RandomTest experiment.Comparison }
+}
+
+// ElasticNetMinimum is the lowest CV loss on a data set, its penalties, and the lowest
+// points of the two grids.
+type ElasticNetMinimum struct {
+	CV             float64
+	At, Grid, Wide [2]float64
+}
+
+// ElasticNetMethod is what one method reaches on each data set: at its last
+// point for CVGM, else at its point of lowest CV loss. A baseline that no CV
+// loss belongs to has none.
+type ElasticNetMethod struct {
+	Name          string
+	Test, CV      []float64
+	TestMean      experiment.Estimate
+	CVMean        experiment.Estimate
+	CVGMMinusTest experiment.Comparison // CVGM's test loss against this method's
+	CVGMMinusCV   experiment.Comparison
+}
+
+// The order of ElasticNetSeeds.Methods.
+const (
+	ElasticNetCVGM = iota
+	ElasticNetLong
+	ElasticNetExhaustive
+	ElasticNetRandom
+	ElasticNetWideExhaustive
+	ElasticNetWideRandom
+	ElasticNetStart // of CVGM
+	ElasticNetLeastSquares
+	ElasticNetTrue
+)
+
+func (p ElasticNetSeedsParams) Check() error { return p.CheckLeastSquares() }
+
+// Run repeats the experiment on the data sets, in parallel.
+func (p ElasticNetSeedsParams) Run(ctx context.Context) (*ElasticNetSeeds, error) {
+	if err := experiment.Check(&p); err != nil {
+		return nil, err
+	}
+	seeds, err := experiment.Cells(ctx, p.Seeds,
+		func(i int) string { return fmt.Sprintf("seed %d", i) },
+		func(i int) (seedLosses, error) { return p.seed(ctx, uint64(i)) })
+	if err != nil {
+		return nil, err
+	}
+	r := &ElasticNetSeeds{Params: p}
+	for k, name := range []string{"CVGM", fmt.Sprintf("CVGM, %d steps", p.LongSteps), "Exhaustive search", "Random search", "Exhaustive search, wide box", "Random search, wide box", "CVGM's start", "Least squares", "True coefficients"} {
+		m := ElasticNetMethod{Name: name}
+		for _, losses := range seeds {
+			m.Test, m.CV = append(m.Test, losses.Test[k]), append(m.CV, losses.CV[k])
+		}
+		r.Methods = append(r.Methods, m)
+	}
+	first := &r.Methods[ElasticNetCVGM]
+	for k := range r.Methods {
+		m := &r.Methods[k]
+		m.TestMean, m.CVGMMinusTest = experiment.EstimateOf(m.Test), experiment.Compare(first.Test, m.Test)
+		if k >= ElasticNetLeastSquares {
+			m.CV = nil
+			continue
+		}
+		m.CVMean, m.CVGMMinusCV = experiment.EstimateOf(m.CV), experiment.Compare(first.CV, m.CV)
+	}
+	r.summariseBoxes(seeds)
+	return r, nil
+}
+
+// summariseBoxes compares the wide box with the paper's.
+func (r *ElasticNetSeeds) summariseBoxes(seeds []seedLosses) {
+	paper, wideBox := r.Params.SearchBox, r.Params.wide()
+	for _, losses := range seeds {
+		r.Minimum = append(r.Minimum, losses.Minimum)
+	}
+	over := func(counted func(m ElasticNetMinimum) bool) experiment.Estimate {
+		var shares []float64
+		for _, m := range r.Minimum {
+			shares = append(shares, share(counted(m)))
+		}
+		return experiment.EstimateOf(shares)
+	}
+	r.MinimumOutside = over(func(m ElasticNetMinimum) bool { return !paper.inside(m.At) })
+	r.MinimumAbove = over(func(m ElasticNetMinimum) bool { return max(m.At[0], m.At[1]) > math.Pow(10, paper.BoxHigh) })
+	r.OnEdge = over(func(m ElasticNetMinimum) bool { return paper.onEdge(m.Grid) })
+	r.OnUpper = over(func(m ElasticNetMinimum) bool { return paper.onUpper(m.Grid) })
+	r.WideOnEdge = over(func(m ElasticNetMinimum) bool { return wideBox.onEdge(m.Wide) })
+	r.WideOnUpper = over(func(m ElasticNetMinimum) bool { return wideBox.onUpper(m.Wide) })
+	narrow, wide, less := &r.Methods[ElasticNetExhaustive], &r.Methods[ElasticNetWideExhaustive], &r.WideLess
+	less.ExhaustiveCV, less.ExhaustiveTest = experiment.Compare(wide.CV, narrow.CV), experiment.Compare(wide.Test, narrow.Test)
+	narrow, wide = &r.Methods[ElasticNetRandom], &r.Methods[ElasticNetWideRandom]
+	less.RandomCV, less.RandomTest = experiment.Compare(wide.CV, narrow.CV), experiment.Compare(wide.Test, narrow.Test)
+}
+
+// share returns 1 for what is counted, else 0.
+func share(counted bool) float64 {
+	if counted {
+		return 1
+	}
+	return 0
+}
+
+// wide returns the wide box, with as many points.
+func (p ElasticNetSeedsParams) wide() SearchBox {
+	return SearchBox{GridPoints: p.GridPoints, RandomPoints: p.RandomPoints, BoxLow: p.WideLow, BoxHigh: p.WideHigh}
+}
+
+// seedLosses are the losses of all methods on one data set.
+type seedLosses struct {
+	Test, CV [ElasticNetTrue + 1]float64
+	Minimum  ElasticNetMinimum
+}
+
+// seed runs all methods on the data set of one seed.
+func (p ElasticNetSeedsParams) seed(ctx context.Context, seed uint64) (losses seedLosses, err error) {
+	s, err := p.Setup(p.RegressionData, synth.NewStream(seed, "elastic net: data"), synth.NewStream(seed, "elastic net: splits"), 1)
+	if err != nil {
+		return losses, err
+	}
+	put := func(method int, lambda []float64, loss float64) error {
+		var err error
+		losses.CV[method] = loss
+		losses.Test[method], err = s.TestLoss(lambda)
+		return err
+	}
+	for step, err := range s.Search(ctx, p.Gradient(max(p.LongSteps, p.Steps))) {
+		if err != nil {
+			return losses, fmt.Errorf("CVGM: %w", err)
+		}
+		for method, steps := range map[int]int{ElasticNetStart: 1, ElasticNetCVGM: p.Steps, ElasticNetLong: p.LongSteps} {
+			if step.Evaluations == steps || step.Converged && step.Evaluations < steps {
+				if err := put(method, step.X, step.Loss); err != nil {
+					return losses, err
+				}
+			}
+		}
+	}
+	for _, m := range []struct {
+		method   int
+		name     string
+		searcher search.Searcher
+	}{
+		{ElasticNetExhaustive, "exhaustive search", p.Exhaustive()},
+		{ElasticNetRandom, "random search", p.Random(func() cvgm.Source { return synth.NewStream(seed, "elastic net: random search") })},
+		{ElasticNetWideExhaustive, "exhaustive search, wide box", p.wide().Exhaustive()},
+		{ElasticNetWideRandom, "random search, wide box", p.wide().Random(func() cvgm.Source { return synth.NewStream(seed, "elastic net: random search, wide box") })},
+	} {
+		best, err := search.Best(s.Search(ctx, m.searcher))
+		if err != nil {
+			return losses, fmt.Errorf("%s: %w", m.name, err)
+		}
+		if err := put(m.method, best.X, best.Loss); err != nil {
+			return losses, err
+		}
+		switch m.method {
+		case ElasticNetExhaustive:
+			losses.Minimum.Grid = [2]float64(best.X)
+		case ElasticNetWideExhaustive:
+			losses.Minimum.Wide = [2]float64(best.X)
+		}
+	}
+	if err := p.minimum(ctx, s, &losses.Minimum); err != nil {
+		return losses, experiment.Wrap(err, "minimum of the CV loss")
+	}
+	losses.Test[ElasticNetTrue] = linearRisk(s.Test, s.Coef, asIs)
+	return losses, put(ElasticNetLeastSquares, leastSquares, math.NaN())
+}
+
+// minimum sets the lowest CV loss of several quasi-Newton searches.
+func (p ElasticNetSeedsParams) minimum(ctx context.Context, s *experiment.Setup, m *ElasticNetMinimum) error {
+	m.CV = math.Inf(1)
+	for _, start := range [][2]float64{{.1, .1}, m.Grid, m.Wide} {
+		from := *s
+		from.Start = []float64{max(start[0], p.MinLambda1), max(start[1], p.MinLambda2)}
+		best, err := search.Best(from.Search(ctx, search.QuasiNewton{MaxEvals: p.Evaluations}))
+		if err != nil {
+			return err
+		}
+		if best.Loss < m.CV {
+			m.CV, m.At = best.Loss, [2]float64(best.X)
+		}
+	}
+	return nil
+}

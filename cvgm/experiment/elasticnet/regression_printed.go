@@ -1,0 +1,137 @@
+package elasticnet
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"cvgm/cvgm/experiment"
+	"cvgm/qpdiff/learn"
+	"cvgm/synth"
+)
+
+// RegressionPrintedParams are the parameters of the comparison of the command that the
+// paper prints for its regression data with what its code does.
+type RegressionPrintedParams struct {
+	experiment.RegressionData
+	PenaltyCVGM
+	Steps int `help:"evaluations of the gradient method" range:"[1,∞)" small:"[1,6]"`
+	Test  int `help:"test examples of the printed command" range:"[1,∞)" small:"[20,50]"`
+	Seeds int `help:"data sets" range:"[1,∞)" small:"[1,4]"`
+}
+
+// DefaultRegressionPrinted returns the parameters of [DefaultElasticNet], and 60 data sets.
+func DefaultRegressionPrinted() RegressionPrintedParams {
+	return RegressionPrintedParams{RegressionData: experiment.PaperRegression, PenaltyCVGM: PaperPenaltyCVGM, Steps: 99, Test: 1000, Seeds: 60}
+}
+
+func (RegressionPrintedParams) Defaults() any { return DefaultRegressionPrinted() }
+
+func (p RegressionPrintedParams) Check() error { return p.CheckLeastSquares() }
+
+// RegressionPrinted holds test losses on the same training rows.
+type RegressionPrinted struct {
+	Params RegressionPrintedParams
+	Tests  []RegressionTest // in the order of the constants below
+}
+
+// The order of RegressionPrinted.Tests.
+const (
+	TestOtherRows   = iota // those of one draw that are not trained on, labels divided by Scale: as the code runs it
+	TestFreshRows          // as many further rows of that draw as the command's test set has
+	TestSecondCall         // rows of a second call of the command, whose coefficients are others
+	TestPrintedCall        // the same, with all labels as the command returns them
+)
+
+// RegressionTest is one kind of test rows. All losses are mean squared errors, by data set.
+type RegressionTest struct {
+	Name                            string
+	CVGM, LeastSquares              []float64
+	Coefficients                    []float64 // of those that made the training labels, over the variance of the noise
+	CVGMMean, SquaresMean, CoefMean experiment.Estimate
+	CVGMLessCode                    experiment.Comparison // CVGM's loss less that on the first kind of rows
+}
+
+var regressionTests = []string{
+	TestOtherRows:   "rows of the same draw (the code)",
+	TestFreshRows:   "further rows of the same draw",
+	TestSecondCall:  "a second call of the command",
+	TestPrintedCall: "a second call, labels not divided (the paper)",
+}
+
+// regressionCell holds the three losses of each kind of test rows.
+type regressionCell [4][3]float64
+
+// Run measures all data sets, in parallel.
+func (p RegressionPrintedParams) Run(ctx context.Context) (*RegressionPrinted, error) {
+	if err := experiment.Check(&p); err != nil {
+		return nil, err
+	}
+	measured, err := experiment.Cells(ctx, p.Seeds,
+		func(i int) string { return fmt.Sprintf("data set %d", i) },
+		func(i int) (regressionCell, error) { return p.measure(ctx, uint64(i)) })
+	if err != nil {
+		return nil, err
+	}
+	r := &RegressionPrinted{Params: p}
+	for k, name := range regressionTests {
+		m := RegressionTest{Name: name}
+		for _, c := range measured {
+			m.CVGM, m.LeastSquares, m.Coefficients = append(m.CVGM, c[k][0]), append(m.LeastSquares, c[k][1]), append(m.Coefficients, c[k][2])
+		}
+		m.CVGMMean, m.SquaresMean, m.CoefMean = experiment.EstimateOf(m.CVGM), experiment.EstimateOf(m.LeastSquares), experiment.EstimateOf(m.Coefficients)
+		r.Tests = append(r.Tests, m)
+		r.Tests[k].CVGMLessCode = experiment.Compare(m.CVGM, r.Tests[TestOtherRows].CVGM)
+	}
+	return r, nil
+}
+
+func (p RegressionPrintedParams) measure(ctx context.Context, seed uint64) (c regressionCell, err error) {
+	for _, scale := range []float64{p.Scale, 1} {
+		// The same numbers are drawn for both.
+		stream := func(purpose string) *synth.Stream { return synth.NewStream(seed, "regression as printed: "+purpose) }
+		draw := p.RegressionData
+		draw.Scale, draw.Samples = scale, p.Samples+p.Test
+		s, err := p.PenaltyCVGM.Setup(draw, stream("data"), stream("splits"), 1)
+		if err != nil {
+			return c, err
+		}
+		draw.Train, draw.Samples = 1, 1+p.Test
+		_, second, _, err := draw.Draw(stream("second call"))
+		if err != nil {
+			return c, err
+		}
+		last := slices.Clone(s.Start)
+		for step, err := range s.Search(ctx, p.Gradient(p.Steps)) {
+			if err != nil {
+				return c, err
+			}
+			copy(last, step.X)
+		}
+		others := p.Samples - p.Train
+		tests := map[int]learn.Data{
+			TestOtherRows: experiment.Pick(s.Test, count(0, others)), TestFreshRows: experiment.Pick(s.Test, count(others, p.Test)), TestSecondCall: second,
+		}
+		if scale == 1 {
+			tests = map[int]learn.Data{TestPrintedCall: second}
+		}
+		for k, test := range tests {
+			for j, x := range [][]float64{last, leastSquares} {
+				if c[k][j], err = s.Risk(x, test); err != nil {
+					return c, err
+				}
+			}
+			c[k][2] = linearRisk(test, s.Coef, asIs) / (p.Noise / scale * p.Noise / scale)
+		}
+	}
+	return c, nil
+}
+
+// count returns n numbers from the first on.
+func count(first, n int) []int {
+	v := make([]int, n)
+	for i := range v {
+		v[i] = first + i
+	}
+	return v
+}

@@ -1,0 +1,46 @@
+package experiment
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+)
+
+// An Experiment is one entry of the registry: a name, the type of its
+// parameters with their defaults, and the function that turns parameters into a
+// result.
+type Experiment struct {
+	Name string // lower case, with underscores
+	Help string // one sentence
+	// Params returns a pointer to new parameters with the default values.
+	Params func() any
+	// Run runs the experiment. The type of params is that of Params, or the struct
+	// itself. It checks the parameters first. The result is a pointer.
+	Run func(ctx context.Context, params any) (any, error)
+}
+
+// New returns the experiment of the parameters P, which have the defaults that their
+// method Defaults returns.
+func New[P interface {
+	Run(ctx context.Context) (*R, error)
+	Defaults() any
+}, R any](name, help string) *Experiment {
+	return &Experiment{
+		Name: name, Help: help,
+		Params: func() any {
+			var zero P
+			p := zero.Defaults().(P)
+			return &p
+		},
+		Run: func(ctx context.Context, params any) (any, error) {
+			if pointer, ok := params.(*P); ok && pointer != nil {
+				params = *pointer
+			}
+			p, ok := params.(P)
+			if !ok {
+				return nil, fmt.Errorf("experiment: %s takes %v, not %T", name, reflect.TypeFor[P](), params)
+			}
+			return p.Run(ctx)
+		},
+	}
+}

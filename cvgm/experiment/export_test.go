@@ -1,0 +1,19 @@
+package experiment
+
+// What tests of all experiments need of the parameters: package registry, which lists them,
+// imports this package.
+const MaxCount = maxCount
+
+var EachField, IsText, WordsOf = eachField, isText, wordsOf
+
+type Domain struct {
+	Low, High float64
+	LowOpen   bool
+	Listed    []float64
+	Contains  func(v float64) bool
+}
+
+func DomainOf(tag string) Domain {
+	d := domainOf(tag)
+	return Domain{d.low, d.high, d.lowOpen, d.listed, d.contains}
+}

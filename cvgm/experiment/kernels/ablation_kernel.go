@@ -1,0 +1,63 @@
+package kernels
+
+import (
+	"slices"
+
+	"cvgm/cvgm"
+	"cvgm/cvgm/experiment"
+	"cvgm/synth"
+)
+
+// AblationKernel is a kernel learned along either gradient, judged after several numbers
+// of steps.
+type AblationKernel struct {
+	Test     int     `help:"test examples" range:"[1,∞)" small:"[10,50]"`
+	Ks       []int   `help:"numbers of cross-validation splits" range:"[1,∞)" len:"[1,∞)" order:"ascending" small:"[2,8]" full:"64,256"`
+	P        float64 `help:"fraction of the examples that each split trains on" range:"(0,1)" splits:"Train,Sizes,MinSize" small:"[.7,.9]"`
+	C        float64 `help:"weight of the logistic losses against the ridge penalty" range:"(0,∞)" small:"[.1,50]"`
+	Hidden   []int   `help:"units of the network's hidden layers" range:"[1,∞)" small:"[2,8]"`
+	StepSize float64 `help:"step size of both gradient methods" range:"(0,∞)" small:"[.01,.3]"`
+	Budgets  []int   `help:"numbers of steps after which the models are judged" range:"[1,∞)" len:"[1,∞)" order:"ascending" small:"[1,6]"`
+}
+
+// NewAblationKernel returns the kernel of m with a quarter of the paper's splits.
+func NewAblationKernel(m KernelCVGM, budgets ...int) AblationKernel {
+	return AblationKernel{Test: 1000, Ks: []int{64}, P: m.P, C: m.C, Hidden: m.Hidden, StepSize: m.StepSize, Budgets: budgets}
+}
+
+func (k AblationKernel) CVGM(splits int) KernelCVGM {
+	return KernelCVGM{K: splits, P: k.P, C: k.C, Hidden: k.Hidden, StepSize: k.StepSize, Steps: slices.Max(k.Budgets)}
+}
+
+// AblationXOR is a kernel learned for XOR.
+type AblationXOR struct {
+	XORData
+	AblationKernel
+	Train int `help:"training examples of XOR" range:"[4,∞)" small:"[8,20]"`
+}
+
+// The names of the problems with a learned kernel.
+const (
+	ProblemRings = "rings, learned kernel"
+	ProblemXOR   = "XOR, learned kernel"
+)
+
+// AblationStream returns the streams of one data set by purpose.
+func AblationStream(seed uint64, problem string) func(purpose string) *synth.Stream {
+	return func(purpose string) *synth.Stream { return synth.NewStream(seed, "ablation, "+problem+": "+purpose) }
+}
+
+// Setup draws data, splits and initial weights for one variant of the gradient.
+func (p AblationXOR) Setup(v Variant, splits int, stream func(purpose string) *synth.Stream) (*experiment.Setup, error) {
+	train, errTrain := synth.MakeXOR(stream("training squares"), stream("training data"), p.Train, p.xor())
+	test, errTest := synth.MakeXOR(stream("test squares"), stream("test data"), p.Test, p.xor())
+	if err := experiment.FirstError(errTrain, errTest); err != nil {
+		return nil, err
+	}
+	m := p.CVGM(splits)
+	s := &experiment.Setup{Train: experiment.Rows(train, 0, p.Train), Test: experiment.Rows(test, 0, p.Test), Loss: cvgm.LogisticLoss{}}
+	phi := m.Kernel()
+	s.Start = make([]float64, phi.NumParams())
+	phi.Init(s.Start, stream("weights"))
+	return s, m.use(s, v, s.Train, stream("splits"))
+}

@@ -1,0 +1,221 @@
+package kernels
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"cvgm/cvgm/experiment"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+)
+
+// GradientPartsParams are the parameters of the measurement of the gradient's parts. The
+// exact gradient in the kernel's weights is the sum of a direct part D, through the features
+// of the rows validated on, and of the part through the fits, which consists of the term T1 that the
+// paper prints and the term T2 that it leaves out. The published direction is T1, up to the
+// Hessian's intercept, and the detached one T1 + T2.
+type GradientPartsParams struct {
+	Seeds int `help:"data sets of each problem" range:"[2,∞)" small:"[2,3]"`
+	Rings PartsRings
+	XOR   AblationXOR
+}
+
+// PartsRings is a kernel learned for rings of one size.
+type PartsRings struct {
+	RingsData
+	AblationKernel
+	Train int `help:"training examples of the rings" range:"[4,∞)" small:"[8,20]"`
+}
+
+// DefaultGradientParts returns the paper's problems with the splits of the ablation.
+func DefaultGradientParts() GradientPartsParams {
+	q, x := PaperRings(), DefaultXOR()
+	return GradientPartsParams{
+		Seeds: 24,
+		Rings: PartsRings{q.RingsData, NewAblationKernel(q.KernelCVGM, 1, 3, 10, 30, 100), q.Train},
+		XOR:   AblationXOR{x.XORData, NewAblationKernel(x.KernelCVGM, 1, 3, 10, 50), x.Train},
+	}
+}
+
+func (GradientPartsParams) Defaults() any { return DefaultGradientParts() }
+
+// GradientPartsResult is what Run measures.
+type GradientPartsResult struct {
+	Params GradientPartsParams
+	Paths  []GradientPath // of the rings, then of XOR, by splits and in the order of partsVariants
+}
+
+// partsVariants are the directions whose paths are followed.
+var partsVariants = []Variant{Published, Detached, Full}
+
+// GradientPath is one direction's path, over the data sets.
+type GradientPath struct {
+	Problem  string
+	Variant  Variant
+	Train, K int
+	At       []GradientParts // before the first step, then after each of the budgets
+	// Learned compares the test errors at the end of the path with those at its start.
+	Learned experiment.Comparison
+}
+
+// GradientParts are means over the data sets at one place of a path. Norms are Euclidean.
+type GradientParts struct {
+	Steps                    int
+	Error                    experiment.Estimate // share of the test examples classified wrongly
+	CVLoss                   experiment.Estimate // that of Algorithm 1, of which D + T1 + T2 is the gradient
+	Direct, Printed, Missing experiment.Estimate // norms of D, T1 and T2, over that of the whole gradient
+	DirectMissing            experiment.Estimate // cosine of D and T2
+	Left                     experiment.Estimate // |D + T2| / |D|: 0 where the two errors cancel
+	PrintedWhole             experiment.Estimate // cosine of T1 with the whole gradient
+	DetachedWhole            experiment.Estimate // cosine of T1 + T2 with it
+}
+
+// partsCell holds one direction's path on one data set: error and CV loss, then the numbers
+// of GradientParts in their order, at each place.
+type partsCell struct{ At [][partsNumbers]float64 }
+
+const partsNumbers = 9
+
+// Run measures all paths, in parallel over problems, directions and data sets.
+func (p GradientPartsParams) Run(ctx context.Context) (*GradientPartsResult, error) {
+	if err := experiment.Check(&p); err != nil {
+		return nil, err
+	}
+	var problems []partsProblem
+	for _, k := range p.Rings.Ks {
+		rings := RingsProblem{RingsData: p.Rings.RingsData, Train: p.Rings.Train, Test: p.Rings.Test, KernelCVGM: p.Rings.CVGM(k)}
+		problems = append(problems, partsProblem{ProblemRings, p.Rings.Train, k, p.Rings.AblationKernel, func(v Variant, seed uint64) (*experiment.Setup, error) {
+			return rings.Setup(v, AblationStream(seed, fmt.Sprintf("rings %d", rings.Train)), "splits", nil)
+		}})
+	}
+	for _, k := range p.XOR.Ks {
+		problems = append(problems, partsProblem{ProblemXOR, p.XOR.Train, k, p.XOR.AblationKernel, func(v Variant, seed uint64) (*experiment.Setup, error) {
+			return p.XOR.Setup(v, k, AblationStream(seed, "XOR"))
+		}})
+	}
+	n := len(partsVariants)
+	measured, err := experiment.CellTable(ctx, len(problems)*n, p.Seeds,
+		func(i, seed int) string {
+			return fmt.Sprintf("%s, K = %d, %v, data set %d", problems[i/n].name, problems[i/n].k, partsVariants[i%n], seed)
+		},
+		func(i, seed int) (partsCell, error) {
+			return problems[i/n].measure(ctx, partsVariants[i%n], uint64(seed))
+		})
+	if err != nil {
+		return nil, err
+	}
+	r := &GradientPartsResult{Params: p}
+	for i, cells := range measured {
+		problem := problems[i/n]
+		path := GradientPath{Problem: problem.name, Variant: partsVariants[i%n], Train: problem.train, K: problem.k}
+		var ends [2][]float64
+		for k, steps := range append([]int{0}, problem.kernel.Budgets...) {
+			at := GradientParts{Steps: steps}
+			for j, to := range []*experiment.Estimate{&at.Error, &at.CVLoss, &at.Direct, &at.Printed, &at.Missing, &at.DirectMissing, &at.Left, &at.PrintedWhole, &at.DetachedWhole} {
+				var v []float64
+				for _, c := range cells {
+					v = append(v, c.At[k][j])
+				}
+				*to = experiment.EstimateOf(v)
+				if j == 0 {
+					ends[min(k, 1)] = v
+				}
+			}
+			path.At = append(path.At, at)
+		}
+		path.Learned = experiment.Compare(ends[1], ends[0])
+		r.Paths = append(r.Paths, path)
+	}
+	return r, nil
+}
+
+// partsProblem is one problem.
+type partsProblem struct {
+	name   string
+	train  int
+	k      int // cross-validation splits
+	kernel AblationKernel
+	setup  func(v Variant, seed uint64) (*experiment.Setup, error)
+}
+
+// measure follows one direction on one data set.
+func (a partsProblem) measure(ctx context.Context, v Variant, seed uint64) (c partsCell, err error) {
+	s, err := a.setup(v, seed)
+	if err != nil {
+		return c, err
+	}
+	parts, err := a.parts(v.exact(), seed)
+	if err != nil {
+		return c, err
+	}
+	places := append([]int{0}, a.kernel.Budgets...)
+	for step, err := range s.Search(ctx, a.kernel.CVGM(a.k).Gradient()) {
+		if err != nil {
+			return c, err
+		}
+		if !slices.Contains(places, step.Evaluations-1) {
+			continue
+		}
+		x := slices.Clone(step.X)
+		on, err := s.Evaluate(x)
+		if err != nil {
+			return c, err
+		}
+		d, t1, t2, loss, err := parts(x)
+		if err != nil {
+			return c, err
+		}
+		sum := func(terms ...[]float64) []float64 {
+			total := make([]float64, len(d))
+			for _, t := range terms {
+				floats.Add(total, t)
+			}
+			return total
+		}
+		whole := sum(d, t1, t2)
+		norm := func(v []float64) float64 { return floats.Norm(v, 2) }
+		c.At = append(c.At, [partsNumbers]float64{
+			1 - on.Accuracy, loss, norm(d) / norm(whole), norm(t1) / norm(whole), norm(t2) / norm(whole),
+			experiment.Cosine(d, t2), norm(sum(d, t2)) / norm(d), experiment.Cosine(t1, whole), experiment.Cosine(sum(t1, t2), whole),
+		})
+	}
+	return c, nil
+}
+
+// parts returns a function for the parts D, T1 and T2 of the exact gradient in the weights of
+// the kernel, and for its CV loss.
+func (a partsProblem) parts(v Variant, seed uint64) (func(x []float64) (d, t1, t2 []float64, loss float64, err error), error) {
+	exact, err := a.setup(v, seed)
+	if err != nil {
+		return nil, err
+	}
+	m := a.kernel.CVGM(a.k)
+	phi := m.Kernel()
+	printed, err := m.Loss(phi, v.printedTerm, exact.Loss, exact.Train, exact.Splits)
+	if err != nil {
+		return nil, err
+	}
+	gradient := make([]float64, len(exact.Start))
+	inWeights := func(cotangent *mat.Dense) []float64 {
+		grad := make([]float64, len(exact.Start))
+		phi.Backward(grad, nil, cotangent)
+		return grad
+	}
+	return func(x []float64) (d, t1, t2 []float64, loss float64, err error) {
+		if loss, err = exact.CV.Eval(gradient, x); err != nil {
+			return nil, nil, nil, 0, err
+		}
+		// The last network that phi computed is that of printed: of the same weights.
+		if _, err = printed.Eval(gradient, x); err != nil {
+			return nil, nil, nil, 0, err
+		}
+		asTraining, asValidation := exact.CV.FeatureCotangents()
+		d, t2 = inWeights(asValidation), inWeights(asTraining)
+		asPrinted, _ := printed.FeatureCotangents()
+		t1 = inWeights(asPrinted)
+		floats.Sub(t2, t1)
+		return d, t1, t2, loss, nil
+	}, nil
+}

@@ -1,0 +1,239 @@
+package kernels
+
+import (
+	"context"
+	"math"
+	"slices"
+
+	"cvgm/cvgm"
+	"cvgm/cvgm/experiment"
+	"cvgm/synth"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+)
+
+// LearnedKernel holds the parameters that the paper's experiments with a learned
+// kernel have in common.
+type LearnedKernel struct {
+	Seed  uint32 `help:"seed of the generators of NumPy (data, splits), Python (XOR's squares) and PyTorch (initial weights)" range:"[0,4294967295]" small:"[0,1000]"`
+	Train int    `help:"training examples N" range:"[2,∞)" small:"[8,20]"`
+	Test  int    `help:"test examples" range:"[1,∞)" small:"[10,50]"`
+	KernelCVGM
+	ManifoldSteps []int   `help:"numbers of steps after which the kernel's manifold is shown; those above Steps stand for the last step" range:"[0,∞)" small:"[0,4]"`
+	GridPoints    int     `help:"points per axis of the grid on which the decision boundary is found" range:"[2,∞)" small:"[4,12]"`
+	GridHalf      float64 `help:"the grid covers -GridHalf to GridHalf along both axes" range:"(0,∞)" small:"[1,4]"`
+}
+
+// LearnedKernelResult is what the paper's experiments with a learned kernel
+// measure in common.
+type LearnedKernelResult struct {
+	Train, Test synth.Data
+	Runs        []KernelRun // one per variant, in the order of Variants
+	Bayes       BayesAccuracy
+}
+
+// Run returns the run of a variant.
+func (r *LearnedKernelResult) Run(v Variant) *KernelRun {
+	return &r.Runs[slices.IndexFunc(r.Runs, func(run KernelRun) bool { return run.Variant == v })]
+}
+
+// BayesAccuracy is the accuracy of the best rule there is.
+type BayesAccuracy struct {
+	Test       float64 // on the test examples
+	Population float64 // exact
+	// Scores are P(y=+1 | x) − P(y=−1 | x) on the grid of the runs' boundaries.
+	Scores Scores
+}
+
+// KernelRun is the gradient method along one variant of the gradient.
+type KernelRun struct {
+	Variant Variant
+	// After 0, 1, …, Steps steps: the CV loss, the accuracy on the test
+	// examples of the model fitted to all training examples, and the cosine
+	// between the variant's direction and the exact gradient of the same loss.
+	// (With each step the published code prints the loss before it and the
+	// accuracy after it.)
+	CVLoss, Accuracy, Cosine []float64
+	// Perturbed is the CV loss along the same variant from initial weights that
+	// are larger by a factor of 1+1e-12.
+	Perturbed []float64
+	Manifolds []Manifold
+	Boundary  Scores // of the model after the last step
+}
+
+// LastLoss returns the CV loss before the last step, the last one that the
+// published code prints, or NaN without steps.
+func (r *KernelRun) LastLoss() float64 { return experiment.FromEnd(r.CVLoss, 2) }
+
+// FinalAccuracy returns the test accuracy after the last step, or NaN.
+func (r *KernelRun) FinalAccuracy() float64 { return experiment.FromEnd(r.Accuracy, 1) }
+
+// The perturbed run starts from weights that are larger by a share of
+// perturbation, which is far above one rounding and far below what a result
+// shows. A run is stable while its CV loss is within stableTol of the perturbed
+// run's, about the digits that the published code prints.
+const (
+	perturbation = 1e-12
+	stableTol    = 1e-4
+)
+
+// StableSteps returns the number of steps after which Perturbed is still within
+// 1e-4 of the CV loss. What comes later is decided by rounding, and differs from
+// machine to machine.
+func (r *KernelRun) StableSteps() int {
+	for k, loss := range r.CVLoss {
+		if !(math.Abs(loss-r.Perturbed[k]) <= stableTol) {
+			return k - 1
+		}
+	}
+	return len(r.CVLoss) - 1
+}
+
+// Manifold is the image of the test examples under the kernel at one step, and
+// the linear classifier there: the label is the sign of W·φ + B.
+type Manifold struct {
+	Step     int // how many steps were taken
+	Phi      [2][]float64
+	W        [2]float64
+	B        float64
+	Accuracy float64
+}
+
+// Scores are predictions at Axis × Axis: Score[i][j] at (Axis[i], Axis[j]).
+type Scores struct {
+	Axis  []float64
+	Score [][]float64
+}
+
+// drawKernel draws the data of an experiment, and returns the generator for its
+// splits.
+type drawKernel func() (*experiment.Setup, synth.Source, error)
+
+// setup draws data, splits and initial weights for one variant of the gradient:
+// the same for all.
+func (p LearnedKernel) setup(v Variant, draw drawKernel) (*experiment.Setup, error) {
+	s, src, err := draw()
+	if err != nil {
+		return nil, err
+	}
+	s.Start = torchStart(p.Kernel(), p.Seed)
+	return s, p.use(s, v, s.Train, src)
+}
+
+// stepper follows one variant.
+func (p LearnedKernel) stepper(v Variant, draw drawKernel) (*experiment.Stepper, error) {
+	s, err := p.setup(v, draw)
+	if err != nil {
+		return nil, err
+	}
+	w := &experiment.Stepper{Setup: s, Searcher: GradientDescent(p.StepSize, math.MaxInt-1)}
+	if v.detached() {
+		w.Exact, err = p.setup(v.exact(), draw)
+	}
+	return w, err
+}
+
+// run runs every variant.
+func (p LearnedKernel) run(ctx context.Context, draw drawKernel) (*LearnedKernelResult, error) {
+	s, _, err := draw()
+	if err != nil {
+		return nil, err
+	}
+	runs, err := experiment.Cells(ctx, len(Variants),
+		func(i int) string { return Variants[i].String() },
+		func(i int) (KernelRun, error) { return p.runVariant(ctx, Variants[i], draw) })
+	if err != nil {
+		return nil, err
+	}
+	r := &LearnedKernelResult{Train: experiment.AsDrawn(s.Train), Test: experiment.AsDrawn(s.Test), Runs: runs}
+	r.Bayes = BayesAccuracy{Test: s.Rule.SampleAccuracy(synth.Data{X: s.Test.Dense(), Y: s.Test.Y}), Population: s.Rule.Accuracy}
+	r.Bayes.Scores, err = p.scores(func(dst []float64, x *mat.Dense) error {
+		for i := range dst {
+			dst[i] = s.Rule.Score(x.RawRowView(i))
+		}
+		return nil
+	})
+	return r, err
+}
+
+// runVariant runs one variant twice, the second time perturbed.
+func (p LearnedKernel) runVariant(ctx context.Context, v Variant, draw drawKernel) (run KernelRun, err error) {
+	run.Variant = v
+	w, err := p.stepper(v, draw)
+	if err != nil {
+		return run, err
+	}
+	for state, err := range experiment.Until(ctx, w.States()) {
+		if err != nil {
+			return run, err
+		}
+		on, err := experiment.Evaluate(state.Model, w.Test)
+		if err != nil {
+			return run, err
+		}
+		run.CVLoss = append(run.CVLoss, state.CVLoss)
+		run.Accuracy = append(run.Accuracy, on.Accuracy)
+		run.Cosine = append(run.Cosine, state.Cosine)
+		if p.shown(state.Step) {
+			m, err := newManifold(state.Model, w.Test.Dense())
+			if err != nil {
+				return run, err
+			}
+			m.Step, m.Accuracy = state.Step, on.Accuracy
+			run.Manifolds = append(run.Manifolds, m)
+		}
+		if state.Step == p.Steps {
+			if run.Boundary, err = p.scores(state.Model.Predict); err != nil {
+				return run, err
+			}
+			break
+		}
+	}
+	floats.Scale(1+perturbation, w.Start)
+	w.CV.Reset()
+	for step, err := range w.Search(ctx, p.Gradient()) {
+		if err != nil {
+			return run, err
+		}
+		run.Perturbed = append(run.Perturbed, step.Loss)
+	}
+	return run, nil
+}
+
+// shown reports whether the manifold after that step is part of the result: a
+// run may be shorter than ManifoldSteps assumes.
+func (p LearnedKernel) shown(step int) bool {
+	return slices.ContainsFunc(p.ManifoldSteps, func(shown int) bool { return min(shown, p.Steps) == step })
+}
+
+func newManifold(model *cvgm.Model, x *mat.Dense) (Manifold, error) {
+	m := Manifold{W: [2]float64(model.Theta), B: model.Theta[2]}
+	phi, err := model.Features.Forward(model.Params, x)
+	if err != nil {
+		return m, err
+	}
+	for j := range m.Phi {
+		m.Phi[j] = mat.Col(nil, j, phi)
+	}
+	return m, nil
+}
+
+// scores evaluates a prediction function on the grid.
+func (p LearnedKernel) scores(predict func(dst []float64, x *mat.Dense) error) (Scores, error) {
+	n := p.GridPoints
+	s := Scores{Axis: make([]float64, n), Score: make([][]float64, n)}
+	floats.Span(s.Axis, -p.GridHalf, p.GridHalf)
+	column := mat.NewDense(n, 2, nil)
+	column.SetCol(1, s.Axis)
+	for i, x := range s.Axis {
+		for j := range n {
+			column.Set(j, 0, x)
+		}
+		s.Score[i] = make([]float64, n)
+		if err := predict(s.Score[i], column); err != nil {
+			return s, err
+		}
+	}
+	return s, nil
+}

@@ -1,0 +1,113 @@
+package kernels
+
+import (
+	"context"
+
+	"cvgm/cvgm"
+	"cvgm/cvgm/experiment"
+	"cvgm/synth"
+)
+
+// RingsData describes the two rings that the paper's second experiment tells
+// apart.
+type RingsData struct {
+	InnerRadius float64 `help:"mean radius of the class -1" range:"[0,1e50]" below:"OuterRadius" small:"[.5,1]"`
+	OuterRadius float64 `help:"mean radius of the class +1" range:"(0,1e50]" small:"[1.5,3]"`
+	RadiusSD    float64 `help:"standard deviation of the radii" range:"[1e-50,1e50]" small:"[.1,.6]"`
+}
+
+func (d RingsData) Rings() synth.Rings {
+	return synth.Rings{Radii: [2]float64{d.InnerRadius, d.OuterRadius}, SD: d.RadiusSD}
+}
+
+// Draw draws n training examples and then m test examples.
+func (d RingsData) Draw(train, test synth.Source, n, m int) (*experiment.Setup, error) {
+	rule, err := d.Rings().Bayes()
+	first, errFirst := synth.MakeRings(train, n, d.Rings())
+	second, errSecond := synth.MakeRings(test, m, d.Rings())
+	if err := experiment.FirstError(err, errFirst, errSecond); err != nil {
+		return nil, err
+	}
+	return &experiment.Setup{Train: experiment.Rows(first, 0, n), Test: experiment.Rows(second, 0, m), Rule: rule, Loss: cvgm.LogisticLoss{}}, nil
+}
+
+// RingsProblem is a kernel learned for fresh rings.
+type RingsProblem struct {
+	RingsData
+	Train int `help:"training examples of the rings" range:"[2,∞)" small:"[24,40]"`
+	Test  int `help:"test examples of the rings" range:"[1,∞)" small:"[10,50]"`
+	KernelCVGM
+}
+
+func PaperRings() RingsProblem {
+	return RingsProblem{
+		RingsData: RingsData{InnerRadius: 1, OuterRadius: 2, RadiusSD: .4}, Train: 60, Test: 1000,
+		KernelCVGM: KernelCVGM{K: 256, P: .95, C: 10, Hidden: []int{64}, StepSize: .1, Steps: 100},
+	}
+}
+
+// Setup draws data, splits and initial weights from one stream per purpose; the
+// caller names that of the splits. The CV loss is that of the given rows of the
+// training examples; nil: all.
+func (p RingsProblem) Setup(v Variant, stream func(purpose string) *synth.Stream, splits string, rows []int) (*experiment.Setup, error) {
+	s, err := p.Draw(stream("training data"), stream("test data"), p.Train, p.Test)
+	if err != nil {
+		return nil, err
+	}
+	phi := p.Kernel()
+	s.Start = make([]float64, phi.NumParams())
+	phi.Init(s.Start, stream("weights"))
+	return s, p.use(s, v, experiment.Pick(s.Train, rows), stream(splits))
+}
+
+// RingsParams are the parameters of the paper's second experiment, "Synthetic
+// Classification Data".
+type RingsParams struct {
+	RingsData
+	LearnedKernel
+}
+
+// DefaultRings returns the parameters under which the published code printed its
+// results. The paper states N, C, K, p, the step size and the network; the
+// seeds, the number of steps and the initial weights are those of the code.
+func DefaultRings() RingsParams {
+	q := PaperRings()
+	return RingsParams{
+		RingsData: q.RingsData,
+		LearnedKernel: LearnedKernel{
+			Train: q.Train, Test: q.Test, KernelCVGM: q.KernelCVGM,
+			ManifoldSteps: []int{1, 10, 20, 100}, GridPoints: 100, GridHalf: 3,
+		},
+	}
+}
+
+func (RingsParams) Defaults() any { return DefaultRings() }
+
+// RingsResult is what Run measures.
+type RingsResult struct {
+	Params RingsParams
+	LearnedKernelResult
+}
+
+// Run draws the data, the splits and the initial weights of the published run
+// and follows every Variant from there.
+func (p RingsParams) Run(ctx context.Context) (*RingsResult, error) {
+	r, err := p.run(ctx, p.Draw)
+	if err != nil {
+		return nil, err
+	}
+	return &RingsResult{p, *r}, nil
+}
+
+// Stepper draws what Run draws.
+func (p RingsParams) Stepper(v Variant) (*experiment.Stepper, error) { return p.stepper(v, p.Draw) }
+
+// Draw draws the data, and returns the generator for the splits.
+func (p RingsParams) Draw() (*experiment.Setup, synth.Source, error) {
+	if err := experiment.Check(&p); err != nil {
+		return nil, nil, err
+	}
+	src := synth.NewNumPy(p.Seed)
+	s, err := p.RingsData.Draw(src, src, p.Train, p.Test)
+	return s, src, err
+}

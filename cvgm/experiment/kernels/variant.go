@@ -1,0 +1,137 @@
+package kernels
+
+import (
+	"fmt"
+
+	"cvgm/qpdiff"
+	"cvgm/qpdiff/learn"
+	"cvgm/qpdiff/linear"
+
+	"gonum.org/v1/gonum/floats"
+)
+
+// A Variant is a direction that the gradient method on a learned kernel may
+// take: the gradient of Algorithm 1's loss, or the published code's substitute
+// for it. That code differs in two ways. It holds the validation features
+// constant, so that the direct path from φ(x) over the prediction to the loss is
+// missing; and its Jacobian of the fit holds the probabilities π constant.
+type Variant int
+
+const (
+	// Published is the published code's direction: both errors, and an
+	// intercept that is penalised in the fit but not in its Jacobian.
+	Published Variant = iota
+	// Detached has the exact Jacobian of the fit, but holds the validation
+	// features constant.
+	Detached
+	// DetachedPenalised is Detached for a fit with penalised intercept.
+	DetachedPenalised
+	// Full is the exact gradient.
+	Full
+	// FullPenalised is the exact gradient for a fit with penalised intercept.
+	FullPenalised
+)
+
+// Variants lists all of them.
+var Variants = []Variant{Published, Detached, DetachedPenalised, Full, FullPenalised}
+
+func (v Variant) String() string {
+	if v < 0 || int(v) >= len(Variants) {
+		return fmt.Sprintf("Variant(%d)", int(v))
+	}
+	return [...]string{"published", "detached", "detached, penalised intercept", "full", "full, penalised intercept"}[v]
+}
+
+func (v Variant) detached() bool { return v != Full && v != FullPenalised }
+
+// exact returns the variant with the exact gradient of the same loss.
+func (v Variant) exact() Variant {
+	if v.intercept() == linear.UnpenalisedIntercept {
+		return Full
+	}
+	return FullPenalised
+}
+
+func (v Variant) intercept() linear.Intercept {
+	if v == Detached || v == Full {
+		return linear.UnpenalisedIntercept
+	}
+	return linear.PenalisedIntercept
+}
+
+func (v Variant) Learner() learn.Learner {
+	if v == Published {
+		l := new(incompleteLogistic)
+		l.Intercept = v.intercept()
+		return l
+	}
+	return &linear.Logistic{Intercept: v.intercept()}
+}
+
+// printedTerm returns the learner of v's fit with the first term alone of ∇_{xᵢ}∇_θ L.
+func (v Variant) printedTerm() learn.Learner {
+	l := &incompleteLogistic{exactHessian: true}
+	l.Intercept = v.intercept()
+	return l
+}
+
+// incompleteLogistic is logistic regression with the derivative in X of the
+// published code: it takes ∇_{xᵢ}∇_θ L for C(πᵢ−1) yᵢ I, without the term
+// C πᵢ(1−πᵢ) xᵢθᵀ, and the Hessian for one in which the intercept is not
+// penalised, although the fit penalises it.
+type incompleteLogistic struct {
+	linear.Logistic
+	exactHessian bool // the Hessian is that of the fit
+	y            []float64
+	c            float64
+	u, e, pi     []float64
+}
+
+func (l *incompleteLogistic) Load(d learn.Data) error {
+	l.y = d.Y
+	return l.Logistic.Load(d)
+}
+
+func (l *incompleteLogistic) LoadSubset(full learn.Learner, out []int) error {
+	f := full.(*incompleteLogistic)
+	l.y = f.y
+	return l.Logistic.LoadSubset(&f.Logistic, out)
+}
+
+func (l *incompleteLogistic) Fit(theta, hyper []float64) error {
+	if err := l.Logistic.Fit(theta, hyper); err != nil {
+		return err
+	}
+	l.c = hyper[0]
+	return nil
+}
+
+// VJP adds to g.X alone: the published code differentiates in nothing else.
+func (l *incompleteLogistic) VJP(w *qpdiff.Workspace, g *learn.Grad, dtheta []float64) error {
+	n := len(dtheta) - 1
+	if len(l.u) != n+1 {
+		l.u, l.e = make([]float64, n+1), make([]float64, n+1)
+	}
+	if len(l.pi) != len(l.y) {
+		l.pi = make([]float64, len(l.y))
+	}
+	if err := l.SolveHessian(w, l.u, dtheta); err != nil {
+		return err
+	}
+	if !l.exactHessian {
+		// H less the intercept's penalty is H − eeᵀ, with e the last unit vector.
+		clear(l.e)
+		l.e[n] = 1
+		if err := l.SolveHessian(w, l.e, l.e); err != nil {
+			return err
+		}
+		floats.AddScaled(l.u, l.u[n]/(1-l.e[n]), l.e)
+	}
+	if err := l.Probabilities(w, l.pi); err != nil {
+		return err
+	}
+	for i, pi := range l.pi {
+		floats.AddScaled(g.X.RawRowView(i), l.c*(1-pi)*l.y[i], l.u[:n])
+	}
+	return nil
+}

@@ -1,0 +1,195 @@
+// Package mydata holds the experiment of notebook my_data: a model tuned on the rows of a CSV
+// file ([MyDataParams]).
+package mydata
+
+import (
+	"crypto/sha256"
+	"encoding/csv"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"cvgm/cvgm/experiment"
+	"cvgm/cvgm/table"
+	"cvgm/qpdiff"
+)
+
+// MyDataParams are the parameters of tuning on a CSV file.
+type MyDataParams struct {
+	File          string   `help:"CSV file with a header line; a relative path begins in the checkout; empty: 80 made-up houses" range:"text"`
+	Target        string   `help:"column to predict; empty: the last one" range:"text"`
+	Learner       string   `help:"learner; auto: logistic regression for classes, elastic net for numbers" range:"{auto,elastic_net,huber,logistic,sparse_logistic,svm,kernel_svm,kernel_ridge}" small:"{auto,huber,kernel_ridge}"`
+	Positive      string   `help:"class of two that is predicted as +1; makes classes of a target of numbers; empty: the last in sorted order" range:"text"`
+	Ignore        []string `help:"columns that are no features, such as identifiers" range:"text"`
+	Group         string   `help:"column whose equal values stay together in all folds; empty: none" range:"text"`
+	Missing       string   `help:"what a missing value does: the mean or a level of its own replaces it, or it drops the row, or it is an error" range:"{mean,drop,error}" small:"{mean,drop}"`
+	Comma         string   `help:"character between fields, or the word tab" range:"text"`
+	OuterFolds    int      `help:"outer folds of the nested estimate of the risk; 0: no estimate" range:"[0,∞)" small:"[2,3]"`
+	Seed          uint64   `help:"seed of the folds" range:"[0,∞)" small:"[0,1000]"`
+	Seconds       float64  `help:"time for each model's search and nested estimate; 0: no bound" unit:"s" range:"[0,1e9]"`
+	CurvePoints   int      `help:"points of each CV curve, and of each side of a decision boundary's grid" range:"[2,∞)" small:"[2,8]"`
+	SurfacePoints int      `help:"points of the CV loss's surface per hyperparameter" range:"[2,∞)" small:"[2,5]"`
+
+	// Digest is the SHA-256 of the file's content, set by Read. It makes the result of another
+	// content another one.
+	Digest string `json:",omitempty" param:"-"`
+
+	content *myContent
+}
+
+// myContent is what Read has read.
+type myContent struct {
+	text  string
+	table *table.Table
+}
+
+// DefaultMyData returns the default parameters.
+func DefaultMyData() MyDataParams {
+	return MyDataParams{Learner: "auto", Missing: "mean", Comma: ",", OuterFolds: 5, CurvePoints: 41, SurfacePoints: 15}
+}
+
+func (MyDataParams) Defaults() any { return DefaultMyData() }
+
+func (p MyDataParams) Check() error {
+	if p.OuterFolds == 1 {
+		return experiment.Invalid("OuterFolds", p.OuterFolds, "use at least 2, or 0 for no estimate")
+	}
+	if _, ok := p.comma(); !ok {
+		return experiment.Invalid("Comma", fmt.Sprintf("%q", p.Comma), "use one character that is no quote, or tab")
+	}
+	return nil
+}
+
+func (p MyDataParams) comma() (rune, bool) {
+	if p.Comma == "tab" {
+		return '\t', true
+	}
+	r, size := utf8.DecodeRuneInString(p.Comma)
+	return r, size > 0 && size == len(p.Comma) && !strings.ContainsRune("\"\r\n\uFFFD", r)
+}
+
+// Name returns the name of the data for titles: that of the file without its folder.
+func (p MyDataParams) Name() string {
+	if p.File == "" {
+		return "made-up houses"
+	}
+	return filepath.Base(p.File)
+}
+
+// Path returns where File is, for a checkout in the folder root, or "" for the made-up houses.
+func (p MyDataParams) Path(root string) string {
+	if p.File == "" || filepath.IsAbs(p.File) {
+		return p.File
+	}
+	return filepath.Join(root, p.File)
+}
+
+// Read reads the file, of which a relative path begins in root, and returns the parameters
+// with its content and digest. Run then uses this content. An error is one line, and names the
+// parameter to change or the line and column of the file.
+func (p MyDataParams) Read(root string) (MyDataParams, error) {
+	if err := experiment.Check(&p); err != nil {
+		return p, err
+	}
+	text := houses()
+	if at := p.Path(root); at != "" {
+		read, err := os.ReadFile(at)
+		if err != nil {
+			return p, unreadable(p.File, at, err)
+		}
+		text = string(read)
+	}
+	sum := sha256.Sum256([]byte(text))
+	digest := hex.EncodeToString(sum[:])
+	if p.Digest != "" && p.Digest != digest {
+		return p, experiment.Invalid("File", fmt.Sprintf("%q, whose content has changed since its digest was taken", p.File), "run it again")
+	}
+	table, err := p.table(text)
+	if err != nil {
+		return p, err
+	}
+	p.Digest, p.content = digest, &myContent{text, table}
+	return p, nil
+}
+
+// Scaled returns parameters that Read has returned, with a target that is a number multiplied by
+// a factor, and with another digest. It serves to measure the influence of rounding.
+func (p MyDataParams) Scaled(by float64) MyDataParams {
+	scaled := *p.content.table
+	if len(scaled.Classes) == 0 {
+		scaled.Y = slices.Clone(scaled.Y)
+		for i := range scaled.Y {
+			scaled.Y[i] *= by
+		}
+	}
+	p.Digest += fmt.Sprintf(" × %v", by)
+	p.content = &myContent{p.content.text, &scaled}
+	return p
+}
+
+// unreadable is the error for a file that cannot be read.
+func unreadable(file, at string, err error) error {
+	var cause *fs.PathError
+	if errors.As(err, &cause) {
+		err = cause.Err
+	}
+	remedy := "give the path of a CSV file, absolute or from the checkout"
+	if strings.HasPrefix(file, "~") {
+		remedy += ", with the name of your folder in place of ~"
+	}
+	return &qpdiff.ArgError{Arg: "File", Why: err, Problem: fmt.Sprintf("is %q", at), Remedy: remedy}
+}
+
+// table reads the text.
+func (p MyDataParams) table(text string) (*table.Table, error) {
+	comma, _ := p.comma()
+	c := table.CSV{Target: p.Target, Positive: p.Positive, Ignore: p.Ignore, Group: p.Group, Comma: comma}
+	header, err := records(text, comma).Read()
+	if len(header) == 1 {
+		if i := strings.IndexAny(header[0], ",;|\t"); i >= 0 {
+			other := strings.ReplaceAll(header[0][i:i+1], "\t", "tab")
+			return nil, experiment.Invalid("Comma", fmt.Sprintf("%q, which the first line of %q lacks", p.Comma, p.Name()), fmt.Sprintf("use %q", other))
+		}
+	}
+	if c.Target == "" {
+		if err != nil {
+			return nil, &qpdiff.ArgError{Arg: "File", Why: qpdiff.ErrShape, Problem: fmt.Sprintf("is %q, without a header line: %v", p.Name(), err), Remedy: "name the columns in the first line"}
+		}
+		c.Target = strings.TrimSpace(header[len(header)-1])
+	}
+	c.Missing = map[string]table.MissingRule{"mean": table.MissingIsMean, "drop": table.MissingDropsRow, "error": table.MissingIsError}[p.Missing]
+	if c.Missing == table.MissingIsMean {
+		c.MissingIn = map[string]table.MissingRule{c.Target: table.MissingDropsRow}
+		if p.Group != "" {
+			c.MissingIn[p.Group] = table.MissingDropsRow
+		}
+	}
+	table, err := c.Read(strings.NewReader(text))
+	if err != nil {
+		return nil, err
+	}
+	if rows, _ := table.Dims(); rows < 4 {
+		return nil, experiment.Invalid("File", fmt.Sprintf("%q with %d usable rows", p.Name(), rows), "give 4 at least")
+	}
+	number := len(table.Classes) == 0
+	switch p.Learner {
+	case "logistic", "sparse_logistic", "svm", "kernel_svm":
+		if number {
+			return nil, experiment.Invalid("Learner", p.Learner, fmt.Sprintf("use elastic_net, huber or kernel_ridge: the target %q is a number; or name a class of it in Positive", table.Target))
+		}
+	}
+	return table, nil
+}
+
+// records returns a reader of the text's records, fields as they stand.
+func records(text string, comma rune) *csv.Reader {
+	r := csv.NewReader(strings.NewReader(strings.TrimPrefix(text, "\ufeff")))
+	r.Comma, r.ReuseRecord = comma, true
+	return r
+}

@@ -1,0 +1,336 @@
+package samplesize
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"cvgm/cvgm"
+	"cvgm/cvgm/experiment"
+	"cvgm/cvgm/experiment/elasticnet"
+	"cvgm/cvgm/experiment/kernels"
+	"cvgm/cvgm/search"
+	"cvgm/qpdiff/kernel"
+	"cvgm/qpdiff/learn"
+)
+
+// AblationParams are the parameters of the comparison of two descents that differ in
+// the loss alone: the CV loss, and the loss on the rows that the learner is fitted to.
+// Both have the same data, learner, searcher, start and number of steps.
+type AblationParams struct {
+	Seeds     int `help:"data sets of each size of the rings and of XOR" range:"[2,∞)" small:"[2,3]"`
+	PairSeeds int `help:"data sets of each problem with two hyperparameters" range:"[2,∞)" small:"[2,4]"`
+	// The rings' network, with steps up to the largest budget.
+	Rings AblationRings
+	XOR   kernels.AblationXOR
+	Net   AblationNet
+	// The same elastic net with a search that converges.
+	NetLog AblationLog
+	// The kernel machine's rings are those of the network.
+	Machine AblationMachine
+}
+
+// AblationRings is a kernel learned for rings of several sizes. Sizes take the place of
+// the problem's own.
+type AblationRings struct {
+	kernels.RingsData
+	kernels.AblationKernel
+	Sizes []int `help:"training examples of the rings" range:"[4,∞)" len:"[1,∞)" order:"ascending" small:"[8,20]"`
+}
+
+// AblationNet is an elastic net whose two penalties are chosen along either gradient.
+type AblationNet struct {
+	experiment.RegressionData
+	elasticnet.PenaltyCVGM
+	Budgets []int `help:"evaluations after which the models are judged" range:"[1,∞)" len:"[1,∞)" order:"ascending" small:"[1,6]"`
+}
+
+// AblationLog is a search for two hyperparameters by quasi-Newton steps in their
+// logarithms, which ends at a minimum or at a bound.
+type AblationLog struct {
+	Start       float64 `help:"start of both hyperparameters" range:"(0,∞)" small:"[.1,10]"`
+	Reach       float64 `help:"the search may go so far from the start, up or down" unit:"factor" range:"(1,1e100]" small:"[10,1000]"`
+	Evaluations int     `help:"evaluations after which the models are judged" range:"[1,∞)" small:"[1,6]"`
+}
+
+// AblationMachine is a kernel machine on the rings, whose C and γ, the inverse squared
+// width of its kernel, are chosen along either gradient.
+type AblationMachine struct {
+	Train int `help:"training examples of the kernel machine" range:"[4,∞)" small:"[12,20]"`
+	AblationLog
+}
+
+// DefaultAblation returns the paper's problems with a quarter of its splits, and budgets
+// around the paper's. The full size has the paper's splits as well.
+func DefaultAblation() AblationParams {
+	q, x := kernels.PaperRings(), kernels.DefaultXOR()
+	return AblationParams{
+		Seeds: 24, PairSeeds: 60,
+		Rings:   AblationRings{RingsData: q.RingsData, AblationKernel: kernels.NewAblationKernel(q.KernelCVGM, 30, 100, 300, 1000), Sizes: []int{8, 20, 60, 200}},
+		XOR:     kernels.AblationXOR{XORData: x.XORData, AblationKernel: kernels.NewAblationKernel(x.KernelCVGM, 50), Train: x.Train},
+		Net:     AblationNet{RegressionData: experiment.PaperRegression, PenaltyCVGM: elasticnet.PaperPenaltyCVGM, Budgets: []int{99, 1000}},
+		NetLog:  AblationLog{Start: .1, Reach: 1e5, Evaluations: 30},
+		Machine: AblationMachine{q.Train, AblationLog{Start: 1, Reach: 1e3, Evaluations: 30}},
+	}
+}
+
+func (AblationParams) Defaults() any { return DefaultAblation() }
+
+// AblationResult is what Run measures.
+type AblationResult struct {
+	Params AblationParams
+	Rows   []AblationRow           // the rings by splits, size and budget, then XOR, elastic net and kernel machine by splits and budget
+	Rings  []experiment.Comparison // the two descents over the rings of all sizes, by splits and budget
+}
+
+// AblationRow is one problem of one size after one budget. Risks are error rates on the
+// test examples, for the elastic net mean squared errors.
+type AblationRow struct {
+	Problem             string
+	Train, K, Budget    int
+	Start, CV, Training experiment.Estimate
+	CVLessTraining      experiment.Comparison
+	TrainingLessStart   experiment.Comparison
+	CVLessStart         experiment.Comparison
+}
+
+// Helps returns "yes" where the descent of the CV loss has the lower risk, "no, harms" where
+// it has the higher one, and "not decided" where the interval of the difference contains 0.
+func (c AblationRow) Helps() string {
+	switch d := c.CVLessTraining.Difference; {
+	case d.Mean+d.Margin < 0:
+		return "yes"
+	case d.Mean-d.Margin > 0:
+		return "no, harms"
+	}
+	return "not decided"
+}
+
+// Run measures all problems, in parallel over problems, sizes and data sets.
+func (p AblationParams) Run(ctx context.Context) (*AblationResult, error) {
+	if err := experiment.Check(&p); err != nil {
+		return nil, err
+	}
+	problems := p.problems()
+	measured, err := experiment.CellTable(ctx, len(problems), max(p.Seeds, p.PairSeeds),
+		func(i, seed int) string {
+			if seed >= problems[i].seeds {
+				return ""
+			}
+			return fmt.Sprintf("%s of %d examples, K = %d, data set %d", problems[i].name, problems[i].train, problems[i].k, seed)
+		},
+		func(i, seed int) (ablationCell, error) {
+			if seed >= problems[i].seeds {
+				return ablationCell{}, nil
+			}
+			return problems[i].measure(ctx, uint64(seed))
+		})
+	if err != nil {
+		return nil, err
+	}
+	r := &AblationResult{Params: p}
+	pooled := make([]struct{ cv, training []float64 }, len(p.Rings.Ks)*len(p.Rings.Budgets)) // the rings of all sizes
+	for i, problem := range problems {
+		for k, budget := range problem.budgets {
+			row := AblationRow{Problem: problem.name, Train: problem.train, K: problem.k, Budget: budget}
+			var before, cv, training []float64 // by data set
+			for _, c := range measured[i][:problem.seeds] {
+				before, cv, training = append(before, c.Start), append(cv, c.CV[k]), append(training, c.Training[k])
+			}
+			row.Start, row.CV, row.Training = experiment.EstimateOf(before), experiment.EstimateOf(cv), experiment.EstimateOf(training)
+			row.CVLessTraining, row.TrainingLessStart, row.CVLessStart = experiment.Compare(cv, training), experiment.Compare(training, before), experiment.Compare(cv, before)
+			r.Rows = append(r.Rows, row)
+			if problem.name == kernels.ProblemRings {
+				of := &pooled[i/len(p.Rings.Sizes)*len(p.Rings.Budgets)+k]
+				of.cv, of.training = append(of.cv, cv...), append(of.training, training...)
+			}
+		}
+	}
+	for _, of := range pooled {
+		r.Rings = append(r.Rings, experiment.Compare(of.cv, of.training))
+	}
+	return r, nil
+}
+
+// The names of the further problems in AblationRow.Problem.
+const (
+	ProblemNet     = "elastic net, two penalties"
+	ProblemNetLog  = "elastic net, two penalties, quasi-Newton"
+	problemMachine = "rings, kernel machine: C and width"
+)
+
+// ablationCell holds the risks on one data set: at the start, and by budget along the two
+// gradients.
+type ablationCell struct {
+	Start        float64
+	CV, Training []float64
+}
+
+// ablationProblem is one problem of one size.
+type ablationProblem struct {
+	name     string
+	seeds    int
+	train    int
+	k        int // cross-validation splits
+	budgets  []int
+	searcher func(evaluations int) search.Searcher
+	first    int // evaluations before the first step is done
+	// setup returns the problem of a data set, with the CV loss as its objective, and the
+	// training loss.
+	setup func(seed uint64) (*experiment.Setup, search.Objective, error)
+	risk  cvgm.Loss
+}
+
+// measure searches along both gradients.
+func (a ablationProblem) measure(ctx context.Context, seed uint64) (c ablationCell, err error) {
+	s, training, err := a.setup(seed)
+	if err != nil {
+		return c, err
+	}
+	s.Loss = a.risk
+	if c.Start, err = s.TestLoss(s.Start); err != nil {
+		return c, err
+	}
+	searcher := a.searcher(slices.Max(a.budgets) + a.first)
+	for _, along := range []struct {
+		objective search.Objective
+		risks     *[]float64
+	}{{s.Objective, &c.CV}, {training, &c.Training}} {
+		s.Objective = along.objective
+		var path [][]float64
+		for step, err := range s.Search(ctx, searcher) {
+			if err != nil {
+				return c, err
+			}
+			path = append(path, slices.Clone(step.X))
+		}
+		for _, budget := range a.budgets {
+			risk, err := s.TestLoss(experiment.AtStep(path, budget+a.first-1))
+			if err != nil {
+				return c, err
+			}
+			*along.risks = append(*along.risks, risk)
+		}
+	}
+	return c, nil
+}
+
+func (p AblationParams) problems() []ablationProblem {
+	var all []ablationProblem
+	steps := func(m kernels.KernelCVGM) func(int) search.Searcher {
+		return func(evaluations int) search.Searcher { return kernels.GradientDescent(m.StepSize, evaluations-1) }
+	}
+	for _, k := range p.Rings.Ks {
+		rings := p.Rings.CVGM(k)
+		for _, n := range p.Rings.Sizes {
+			problem := kernels.RingsProblem{RingsData: p.Rings.RingsData, Train: n, Test: p.Rings.Test, KernelCVGM: rings}
+			all = append(all, ablationProblem{kernels.ProblemRings, p.Seeds, n, k, p.Rings.Budgets, steps(rings), 1, func(seed uint64) (*experiment.Setup, search.Objective, error) {
+				s, err := problem.Setup(kernels.Full, kernels.AblationStream(seed, fmt.Sprintf("rings %d", n)), "splits", nil)
+				if err != nil {
+					return nil, nil, err
+				}
+				return withTraining(rings, s)
+			}, cvgm.ZeroOne{}})
+		}
+	}
+	for _, k := range p.XOR.Ks {
+		xor := p.XOR.CVGM(k)
+		all = append(all, ablationProblem{kernels.ProblemXOR, p.Seeds, p.XOR.Train, k, p.XOR.Budgets, steps(xor), 1, func(seed uint64) (*experiment.Setup, search.Objective, error) {
+			s, err := p.XOR.Setup(kernels.Full, k, kernels.AblationStream(seed, "XOR"))
+			if err != nil {
+				return nil, nil, err
+			}
+			return withTraining(xor, s)
+		}, cvgm.ZeroOne{}})
+	}
+	all = append(all,
+		ablationProblem{ProblemNet, p.PairSeeds, p.Net.Train, p.Net.K, p.Net.Budgets, p.Net.Gradient, 0, p.Net.losses, cvgm.SquaredError{}},
+		p.NetLog.problem(ProblemNetLog, p.PairSeeds, p.Net.Train, p.Net.K, p.Net.losses, cvgm.SquaredError{}))
+	for _, k := range p.Rings.Ks {
+		losses := func(seed uint64) (*experiment.Setup, search.Objective, error) { return p.machine(k, seed) }
+		all = append(all, p.Machine.problem(problemMachine, p.PairSeeds, p.Machine.Train, k, losses, cvgm.ZeroOne{}))
+	}
+	return all
+}
+
+// problem returns the problem whose data and losses another function gives, with the
+// start, the bounds and the searcher of l.
+func (l AblationLog) problem(name string, seeds, train, k int, losses func(uint64) (*experiment.Setup, search.Objective, error), risk cvgm.Loss) ablationProblem {
+	searcher := func(evaluations int) search.Searcher {
+		return search.LogSpace{Searcher: search.QuasiNewton{MaxEvals: evaluations}}
+	}
+	return ablationProblem{name, seeds, train, k, []int{l.Evaluations}, searcher, 0, func(seed uint64) (*experiment.Setup, search.Objective, error) {
+		s, training, err := losses(seed)
+		if err != nil {
+			return nil, nil, err
+		}
+		s.Start = slices.Repeat([]float64{l.Start}, 2)
+		s.Lower, s.Upper = slices.Repeat([]float64{l.Start / l.Reach}, 2), slices.Repeat([]float64{l.Start * l.Reach}, 2)
+		return s, training, nil
+	}, risk}
+}
+
+// withTraining returns s, and the training loss of its kernel.
+func withTraining(m kernels.KernelCVGM, s *experiment.Setup) (*experiment.Setup, search.Objective, error) {
+	d, splits := resubstitution(s.Train)
+	cv, err := m.Loss(m.Kernel(), kernels.Full.Learner, s.Loss, d, splits)
+	if err != nil {
+		return nil, nil, err
+	}
+	return s, cv.Eval, nil
+}
+
+// resubstitution returns d twice, one below the other, and the split that trains on the
+// first and validates on the second: its CV loss is the training loss of d.
+func resubstitution(d learn.Data) (learn.Data, []cvgm.Split) {
+	n := len(d.Y)
+	rows := make([]int, 2*n)
+	var split cvgm.Split
+	for i := range n {
+		rows[i], rows[n+i] = i, i
+		split.Train, split.Val = append(split.Train, i), append(split.Val, n+i)
+	}
+	return experiment.Pick(d, rows), []cvgm.Split{split}
+}
+
+// losses draws data and splits of an elastic net.
+func (p AblationNet) losses(seed uint64) (*experiment.Setup, search.Objective, error) {
+	stream := kernels.AblationStream(seed, "elastic net")
+	s, err := p.PenaltyCVGM.Setup(p.RegressionData, stream("data"), stream("splits"), 1)
+	if err != nil {
+		return nil, nil, err
+	}
+	d, splits := resubstitution(s.Train)
+	training, err := elasticnet.ElasticNetCV(d, splits, cvgm.FixedLeastSquares, 1)
+	if err != nil {
+		return nil, nil, err
+	}
+	return s, training.Eval, nil
+}
+
+// machine draws rings and k splits for a kernel machine.
+func (p AblationParams) machine(k int, seed uint64) (*experiment.Setup, search.Objective, error) {
+	stream, m := kernels.AblationStream(seed, "kernel machine"), p.Machine
+	s, err := p.Rings.Draw(stream("training data"), stream("test data"), m.Train, p.Rings.Test)
+	if err != nil {
+		return nil, nil, err
+	}
+	splits, err := cvgm.RandomSplits(stream("splits"), m.Train, k, p.Rings.P)
+	if err != nil {
+		return nil, nil, err
+	}
+	loss := func(d learn.Data, splits []cvgm.Split) (*cvgm.CV, error) {
+		return cvgm.New(cvgm.Config{
+			Data: d, Splits: splits, Loss: cvgm.SquaredHinge{}, Workers: 1, Generalised: true,
+			Learner: func() learn.Learner { return &kernel.SVM{Intercept: true, Generalised: true} },
+		})
+	}
+	if s.CV, err = loss(s.Train, splits); err != nil {
+		return nil, nil, err
+	}
+	training, err := loss(resubstitution(s.Train))
+	if err != nil {
+		return nil, nil, err
+	}
+	return s, training.Eval, nil
+}

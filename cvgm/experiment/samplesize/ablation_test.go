@@ -1,0 +1,129 @@
+package samplesize
+
+import (
+	"math"
+	"testing"
+
+	"cvgm/cvgm"
+	"cvgm/cvgm/experiment"
+	"cvgm/cvgm/experiment/internal/casetest"
+	"cvgm/cvgm/experiment/kernels"
+	"cvgm/cvgm/search"
+	"cvgm/qpdiff/learn"
+
+	"gonum.org/v1/gonum/floats/scalar"
+	"gonum.org/v1/gonum/mat"
+)
+
+// The CV loss of the resubstitution split is the mean loss of the fit on the rows that it
+// was fitted to, and its gradient is that loss's.
+func TestResubstitutionIsTheTrainingLoss(t *testing.T) {
+	p := DefaultAblation()
+	s, training, err := p.machine(4, 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Loss = cvgm.SquaredHinge{}
+	at := []float64{1.7, .6}
+	gradient := make([]float64, 2)
+	loss, err := training(gradient, at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := s.Risk(at, s.Train)
+	if err != nil || !scalar.EqualWithinAbsOrRel(loss, want, 1e-12, 1e-9) {
+		t.Errorf("loss %v, training loss %v (%v)", loss, want, err)
+	}
+	for i := range at {
+		const h = 1e-5
+		around := func(step float64) float64 {
+			x := []float64{at[0], at[1]}
+			x[i] += step
+			risk, err := s.Risk(x, s.Train)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return risk
+		}
+		if slope := (around(h) - around(-h)) / (2 * h); math.Abs(slope-gradient[i]) > 1e-5*(math.Abs(slope)+1e-3) {
+			t.Errorf("derivative %d is %v, by differences %v", i, gradient[i], slope)
+		}
+	}
+}
+
+// Two descents of the same loss end at the same risk, and each part of the result takes
+// its own.
+func TestAblationComparesTheTwoGradients(t *testing.T) {
+	p := DefaultAblation()
+	for _, problem := range p.problems() {
+		s, training, err := problem.setup(1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		same := problem
+		same.budgets, same.setup = []int{2}, func(seed uint64) (*experiment.Setup, search.Objective, error) {
+			s, _, err := problem.setup(seed)
+			return s, s.Problem().Objective, err
+		}
+		c, err := same.measure(t.Context(), 1)
+		if err != nil || c.CV[0] != c.Training[0] {
+			t.Errorf("%s: one loss, two risks: %v (%v)", problem.name, c, err)
+		}
+		own, errOwn := s.Problem().Objective(nil, s.Start)
+		other, errOther := training(nil, s.Start)
+		if errOwn != nil || errOther != nil || own == other {
+			t.Errorf("%s: CV loss %v (%v), training loss %v (%v)", problem.name, own, errOwn, other, errOther)
+		}
+	}
+}
+
+func TestResubstitutionKeepsRowsApart(t *testing.T) {
+	d, splits := resubstitution(learn.Data{X: mat.NewDense(3, 1, []float64{1, 2, 3}), Y: []float64{1, -1, 1}})
+	if len(splits) != 1 || len(splits[0].Train) != 3 || len(splits[0].Val) != 3 {
+		t.Fatal(splits)
+	}
+	for k := range 3 {
+		i, j := splits[0].Train[k], splits[0].Val[k]
+		if i == j || d.Y[i] != d.Y[j] || d.X.At(i, 0) != d.X.At(j, 0) {
+			t.Errorf("rows %d and %d differ", i, j)
+		}
+	}
+}
+
+// A row whose interval contains 0 decides nothing, and the verdict follows the sign.
+func TestAblationHelpsByTheInterval(t *testing.T) {
+	for want, mean := range map[string]float64{"yes": -2, "no, harms": 2, "not decided": -.5} {
+		row := AblationRow{CVLessTraining: experiment.Comparison{Difference: experiment.Estimate{Mean: mean, Margin: 1, N: 9}}}
+		if got := row.Helps(); got != want {
+			t.Errorf("%v ± 1: %q, want %q", mean, got, want)
+		}
+	}
+	if got := (AblationRow{CVLessTraining: experiment.Compare([]float64{1}, []float64{2})}).Helps(); got != "not decided" {
+		t.Errorf("one data set: %q", got)
+	}
+}
+
+// The rings' comparison at a budget is that of the rows of this budget together.
+func TestAblationPoolsTheRings(t *testing.T) {
+	p := *casetest.Drawn[AblationParams]("ablation")
+	p.Rings.Sizes, p.Rings.Budgets, p.Rings.Ks = []int{8, 12}, []int{1, 3}, []int{3, 5}
+	r, err := p.Run(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, c := range r.Rings {
+		splits, budget := p.Rings.Ks[i/len(p.Rings.Budgets)], p.Rings.Budgets[i%len(p.Rings.Budgets)]
+		var sum float64
+		for _, row := range r.Rows {
+			if row.Problem == kernels.ProblemRings && row.K == splits && row.Budget == budget {
+				sum += row.CVLessTraining.Difference.Mean
+			}
+		}
+		if c.Difference.N != 2*p.Seeds || !scalar.EqualWithinAbsOrRel(c.Difference.Mean, sum/2, 1e-12, 1e-12) {
+			t.Errorf("%d splits, budget %d: %+v, mean of the sizes %v", splits, budget, c, sum/2)
+		}
+	}
+	if len(r.Rings) != 4 {
+		t.Errorf("%d comparisons of the rings, want one for each number of splits and budget", len(r.Rings))
+	}
+}

@@ -1,0 +1,194 @@
+// Package samplesize holds the experiments of notebook 03_sample_size: CVGM against other
+// methods over training sets of many sizes ([SampleSizeParams]), and the gradient of the CV
+// loss against that of the training loss ([AblationParams]).
+package samplesize
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"cvgm/cvgm/experiment"
+	"cvgm/cvgm/experiment/kernels"
+)
+
+// SampleSizeParams are the parameters of the paper's comparison of CVGM with a
+// network and with logistic regression over training sets of many sizes.
+type SampleSizeParams struct {
+	kernels.RingsData
+	kernels.KernelCVGM
+	MinSize   int `help:"smallest number of training examples" range:"[2,∞)" small:"[8,12]"`
+	MaxSize   int `help:"largest number of training examples" range:"[2,∞)" small:"[12,24]"`
+	SizeStep  int `help:"step from one size to the next" range:"[1,∞)" small:"[4,12]"`
+	Seeds     int `help:"repetitions per size" range:"[1,∞)" small:"[1,3]"`
+	Test      int `help:"test examples" range:"[1,∞)" small:"[10,50]"`
+	SmallSize int `help:"sizes up to this one are also compared by themselves" range:"[0,∞)" small:"[8,24]"`
+
+	NetworkStepSize float64 `help:"step size of the network's gradient descent" range:"(0,∞)" small:"[.001,.1]"`
+	NetworkSteps    int     `help:"steps of the network's gradient descent" range:"[1,∞)" small:"[1,10]"`
+	AdamStepSize    float64 `help:"step size of the network trained by Adam" range:"(0,∞)" small:"[.001,.1]"`
+	AdamSteps       int     `help:"steps of the network trained by Adam" range:"[1,∞)" small:"[1,10]"`
+	LinearC         float64 `help:"C of logistic regression on the raw features" range:"(0,∞)" small:"[.1,10]"`
+	Rivals
+}
+
+// Rivals are learners for the rings that a practitioner would try before a learned kernel,
+// each with its hyperparameters chosen by cross-validation on balanced splits. They are
+// measured at some of the sizes.
+type Rivals struct {
+	RivalSizes       []int     `help:"the rivals are measured at the sizes nearest to these" range:"[2,∞)" len:"[1,∞)" order:"ascending" small:"[8,20]"`
+	RivalK           int       `help:"cross-validation splits of the rivals" range:"[2,∞)" small:"[2,5]"`
+	RivalP           float64   `help:"fraction of the examples that each of these splits trains on" range:"(0,1)" splits:"MinSize" small:"[.7,.9]"`
+	RivalReach       float64   `help:"C and γ of the rivals are sought from 1 over this to this" unit:"factor" range:"(1,1e100]" small:"[10,1000]"`
+	RivalEvaluations int       `help:"evaluations of the search for C, or for C and γ" range:"[1,∞)" small:"[1,6]"`
+	RivalGrid        int       `help:"points of the grid per hyperparameter of the kernel machine" range:"[2,∞)" small:"[2,3]"`
+	RandomFeatures   int       `help:"random ReLU features" range:"[1,∞)" small:"[2,8]"`
+	WeightDecays     []float64 `help:"weight decays among which the network's is chosen" range:"[0,∞)" len:"[1,∞)" order:"ascending" small:"[1e-3,1]"`
+	DecaySteps       int       `help:"largest number of Adam's steps among which that network's is chosen" range:"[1,∞)" small:"[1,10]"`
+	LongSteps        int       `help:"Adam's steps in training to convergence" range:"[1,∞)" small:"[1,20]"`
+}
+
+// DefaultSampleSize returns the sizes and the 25 seeds that the paper states (its
+// code sweeps 8 to 96 over 10), CVGM as in the rings experiment, and the
+// network's step size and steps that the paper states. Adam and the rivals are not in the
+// paper.
+func DefaultSampleSize() SampleSizeParams {
+	q := kernels.PaperRings()
+	return SampleSizeParams{
+		RingsData: q.RingsData, KernelCVGM: q.KernelCVGM,
+		MinSize: 8, MaxSize: 200, SizeStep: 4, Seeds: 25, Test: q.Test, SmallSize: 20,
+		NetworkStepSize: 1e-2, NetworkSteps: 100, AdamStepSize: .01, AdamSteps: 200, LinearC: 1,
+		Rivals: defaultRivals(),
+	}
+}
+
+func defaultRivals() Rivals {
+	return Rivals{
+		RivalSizes: []int{8, 12, 20, 40, 60, 100}, RivalK: 5, RivalP: .8, RivalReach: 1000, RivalEvaluations: 25, RivalGrid: 5,
+		RandomFeatures: 64, WeightDecays: []float64{.001, .01, .1}, DecaySteps: 300, LongSteps: 3000,
+	}
+}
+
+func (SampleSizeParams) Defaults() any { return DefaultSampleSize() }
+
+func (p SampleSizeParams) Check() error {
+	if p.MaxSize < p.MinSize {
+		return experiment.Invalid("MaxSize", p.MaxSize, fmt.Sprintf("use at least MinSize, %d", p.MinSize))
+	}
+	return nil
+}
+
+// The order of SampleSizeResult.Methods.
+const (
+	SizeBayes = iota
+	SizeCVGMFull
+	SizeCVGMPublished
+	SizeAdam
+	SizeNetworkPublished
+	SizeNetworkText
+	SizeLogistic
+	// The rivals begin here. The last is the network of SizeAdam, trained to convergence.
+	SizeQuadratic
+	SizeMachineCVGM
+	SizeMachineGrid
+	SizeRandomFeatures
+	SizeNetworkCV
+	SizeAdamLong
+)
+
+var sizeMethods = []string{
+	SizeBayes:            "Bayes rule",
+	SizeCVGMFull:         "CVGM, full gradient",
+	SizeCVGMPublished:    "CVGM, published gradient",
+	SizeAdam:             "network, Adam",
+	SizeNetworkPublished: "network, published (accumulated gradients)",
+	SizeNetworkText:      "network, as in the text (gradient descent)",
+	SizeLogistic:         "logistic regression",
+	SizeQuadratic:        "logistic regression, quadratic features, C by CVGM",
+	SizeMachineCVGM:      "RBF machine, C and width by CVGM",
+	SizeMachineGrid:      "RBF machine, C and width by grid",
+	SizeRandomFeatures:   "random ReLU features, C by CVGM",
+	SizeNetworkCV:        "network, decay and stopping by CV",
+	SizeAdamLong:         "network, Adam to convergence",
+}
+
+// SampleSizeResult is the accuracy of each method at each size.
+type SampleSizeResult struct {
+	Params  SampleSizeParams
+	Sizes   []int
+	Methods []SizeMethod
+	// Overfitting is the accuracy of the network trained by Adam less that of the same
+	// network trained to convergence, on the same data, per size; 0 of 0 cells where the
+	// latter is not measured.
+	Overfitting []experiment.Estimate
+	// Failures lists the cells that could not be computed. They are left out
+	// of every mean.
+	Failures []CellFailure
+}
+
+// SizeMethod is one method over all sizes and seeds.
+type SizeMethod struct {
+	Name     string
+	Accuracy [][]float64           // [size][seed]; NaN in cells that failed, or at sizes at which a rival is not measured
+	Mean     []experiment.Estimate // per size
+	// CVGM, with the full and with the published gradient, against this method.
+	Full, Published SizeComparison
+}
+
+// SizeComparison is a paired comparison over the cells of all sizes, over those
+// of the sizes up to Params.SmallSize, and over the others: the differences are CVGM's accuracy
+// less the other method's, and Wins is the share of cells in which CVGM is more
+// accurate, a tie counting half. BySize holds the differences size by size.
+type SizeComparison struct {
+	All, Small, Large experiment.Comparison
+	BySize            []experiment.Estimate
+}
+
+// CellFailure is the error of one cell.
+type CellFailure struct {
+	Size, Seed int
+	Problem    string
+}
+
+// summarise computes the means and comparisons.
+func (r *SampleSizeResult) summarise() {
+	for k := range r.Methods {
+		m := &r.Methods[k]
+		m.Mean = make([]experiment.Estimate, len(r.Sizes))
+		for i, seeds := range m.Accuracy {
+			m.Mean[i] = experiment.EstimateOf(slices.DeleteFunc(slices.Clone(seeds), math.IsNaN))
+		}
+		m.Full = r.against(SizeCVGMFull, k)
+		m.Published = r.against(SizeCVGMPublished, k)
+	}
+	r.Overfitting = r.against(SizeAdam, SizeAdamLong).BySize
+}
+
+func (r *SampleSizeResult) against(first, second int) (c SizeComparison) {
+	var all, small, large [2][]float64
+	for i, size := range r.Sizes {
+		var here [2][]float64
+		part := &large
+		if size <= r.Params.SmallSize {
+			part = &small
+		}
+		for seed, v := range r.Methods[first].Accuracy[i] {
+			if w := r.Methods[second].Accuracy[i][seed]; !math.IsNaN(v) && !math.IsNaN(w) {
+				here[0], here[1] = append(here[0], v), append(here[1], w)
+			}
+		}
+		c.BySize = append(c.BySize, higher(here).Difference)
+		for k, v := range here {
+			all[k], part[k] = append(all[k], v...), append(part[k], v...)
+		}
+	}
+	c.All, c.Small, c.Large = higher(all), higher(small), higher(large)
+	return c
+}
+
+// higher compares two methods by what is the better the higher it is.
+func higher(v [2][]float64) experiment.Comparison {
+	c := experiment.Compare(v[1], v[0])
+	c.Difference.Mean = 0 - c.Difference.Mean
+	return c
+}

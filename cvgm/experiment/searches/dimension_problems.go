@@ -1,0 +1,134 @@
+package searches
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"cvgm/cvgm"
+	"cvgm/cvgm/experiment"
+	"cvgm/cvgm/experiment/kernels"
+	"cvgm/qpdiff/learn"
+	"cvgm/qpdiff/linear"
+	"cvgm/synth"
+)
+
+// RidgeGroups describes ridge regressions in which each group of features has a penalty of
+// its own, which a search chooses.
+type RidgeGroups struct {
+	Groups []int `help:"numbers of groups of features, each with its own ridge penalty; divisors of Features" range:"[1,∞)" small:"{1,2,3}"`
+	experiment.RegressionData
+	K            int     `help:"cross-validation splits of the ridge regressions" range:"[1,∞)" small:"[2,8]"`
+	P            float64 `help:"fraction of the examples that each split trains on, for the ridge regressions" range:"(0,1)" splits:"Train,Sizes,MinSize" small:"[.6,.9]"`
+	StartLambda2 float64 `help:"start of every search, for all ridge penalties" range:"(0,∞)" small:"[1e-2,1]"`
+	BoxLow       float64 `help:"lower bound of the ridge penalties" unit:"log10 of the penalty" range:"[-300,300]" below:"BoxHigh" small:"[-5,-2]"`
+	BoxHigh      float64 `help:"upper bound of the ridge penalties" unit:"log10 of the penalty" range:"[-300,300]" small:"[-1,1]"`
+}
+
+// DimensionProblems describes search problems with few and with many
+// hyperparameters: RidgeGroups, and the rings, where the hyperparameters are a network's
+// weights.
+type DimensionProblems struct {
+	RidgeGroups
+	Rings       kernels.RingsProblem
+	RingsRadius float64 `help:"half the width of the box of the network's weights, around the initial ones" range:"(0,∞)" small:"[.1,2]"`
+}
+
+func DefaultDimensionProblems() DimensionProblems {
+	return DimensionProblems{
+		RidgeGroups: RidgeGroups{
+			Groups:         []int{1, 2, 5, 20},
+			RegressionData: experiment.RegressionData{Samples: 1060, Train: 60, Features: 20, Informative: 8, Noise: 100, Scale: 100},
+			K:              64, P: .9, StartLambda2: .1, BoxLow: -4, BoxHigh: 1,
+		},
+		Rings: kernels.PaperRings(), RingsRadius: 1,
+	}
+}
+
+func (d RidgeGroups) Check() error {
+	for _, g := range d.Groups {
+		if d.Features%g != 0 {
+			return experiment.Invalid("Groups", d.Groups, fmt.Sprintf("use divisors of Features, %d", d.Features))
+		}
+	}
+	return nil
+}
+
+// Hyperparameters returns the number of hyperparameters of each problem. The
+// rings are the last.
+func (d DimensionProblems) Hyperparameters() []int {
+	return append(slices.Clone(d.Groups), d.Rings.NumHyperparameters())
+}
+
+func (d DimensionProblems) isRings(problem int) bool { return problem == len(d.Groups) }
+
+// stream returns the random numbers for one purpose in one problem.
+func (d DimensionProblems) stream(problem, dataSet int, purpose string) *synth.Stream {
+	name := "search dimensions: "
+	if d.isRings(problem) {
+		name = "search dimensions, rings: "
+	}
+	return synth.NewStream(uint64(dataSet), name+purpose)
+}
+
+// Setup draws a data set of a problem. The CV loss is that of the given rows of
+// the training examples; nil: all.
+func (d DimensionProblems) Setup(problem, dataSet int, rows []int) (*experiment.Setup, error) {
+	stream := func(purpose string) *synth.Stream { return d.stream(problem, dataSet, purpose) }
+	if !d.isRings(problem) {
+		return d.ridge(d.Groups[problem], stream, rows)
+	}
+	s, err := d.Rings.Setup(kernels.Full, stream, "splits", rows)
+	if err != nil {
+		return nil, err
+	}
+	for _, x := range s.Start {
+		s.Lower, s.Upper = append(s.Lower, x-d.RingsRadius), append(s.Upper, x+d.RingsRadius)
+	}
+	return s, nil
+}
+
+// ridge makes a ridge regression with one penalty per group of features.
+func (d RidgeGroups) ridge(groups int, stream func(purpose string) *synth.Stream, rows []int) (*experiment.Setup, error) {
+	s := &experiment.Setup{
+		Loss: cvgm.SquaredError{}, Start: slices.Repeat([]float64{d.StartLambda2}, groups),
+		Lower: slices.Repeat([]float64{math.Pow(10, d.BoxLow)}, groups), Upper: slices.Repeat([]float64{math.Pow(10, d.BoxHigh)}, groups),
+	}
+	var err error
+	if s.Train, s.Test, s.Coef, err = d.Draw(stream("data")); err != nil {
+		return nil, err
+	}
+	train := experiment.Pick(s.Train, rows)
+	splits, err := cvgm.RandomSplits(stream("splits"), len(train.Y), d.K, d.P)
+	if err != nil {
+		return nil, err
+	}
+	s.CV, err = cvgm.New(cvgm.Config{
+		Data: train, Splits: splits, Loss: s.Loss, Standardise: true, Centring: cvgm.MeanCentring, Workers: 1,
+		Learner: func() learn.Learner { return &linear.ElasticNet{Groups: linear.PerFeature(d.Features)} },
+	})
+	if err != nil {
+		return nil, err
+	}
+	// The learner has one λ1 per feature, all zero, then one λ2 per feature.
+	n := d.Features
+	hyper, grad := make([]float64, 2*n), make([]float64, 2*n)
+	s.Hyper = func(x []float64) []float64 {
+		for j := range n {
+			hyper[n+j] = x[j*groups/n]
+		}
+		return hyper
+	}
+	s.Objective = func(g, x []float64) (float64, error) {
+		if g == nil {
+			return s.CV.Eval(nil, s.Hyper(x))
+		}
+		loss, err := s.CV.Eval(grad, s.Hyper(x))
+		clear(g)
+		for j := range n {
+			g[j*groups/n] += grad[n+j]
+		}
+		return loss, err
+	}
+	return s, nil
+}

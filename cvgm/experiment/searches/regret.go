@@ -1,0 +1,137 @@
+package searches
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"cvgm/cvgm"
+	"cvgm/cvgm/experiment"
+	"cvgm/cvgm/search"
+	"cvgm/synth"
+)
+
+// RegretParams are the parameters of the comparison of Bayesian optimisation with random
+// search. Both search the logarithms of the penalties in the same box, and evaluate its start first.
+type RegretParams struct {
+	RidgeGroups
+	NarrowHigh float64 `help:"upper bound of the penalties in the narrow box, that of the paper's grid" unit:"log10 of the penalty" range:"[-300,300]" most:"BoxHigh" small:"[-1,0]"`
+	DataSets   int     `help:"data sets" range:"[2,∞)" small:"[2,7]" full:"100"`
+	Budget     int     `help:"evaluations of both searches" range:"[2,∞)" small:"[2,8]"`
+	LongBudget int     `help:"evaluations of each of the quasi-Newton searches for the lowest CV loss in the box" range:"[1,∞)" small:"[1,20]"`
+}
+
+// DefaultRegret returns the ridge regressions of DefaultSearchDimensions, with a start inside
+// both boxes: that of the others is the corner of the narrow one, where the lowest loss often lies.
+func DefaultRegret() RegretParams {
+	p := RegretParams{RidgeGroups: DefaultDimensionProblems().RidgeGroups, NarrowHigh: -1, DataSets: 40, Budget: 50, LongBudget: 100}
+	p.Groups, p.StartLambda2 = []int{2, 5, 20}, .01
+	return p
+}
+
+func (RegretParams) Defaults() any { return DefaultRegret() }
+
+func (p RegretParams) Check() error {
+	if p.NarrowHigh <= p.BoxLow {
+		return experiment.Invalid("NarrowHigh", p.NarrowHigh, fmt.Sprintf("use a value above BoxLow, %v", p.BoxLow))
+	}
+	return p.RidgeGroups.Check()
+}
+
+// RegretResult is what Run measures.
+type RegretResult struct {
+	Params RegretParams
+	Rows   []RegretRow // by number of hyperparameters, the narrow box before the wide one
+}
+
+// RegretRow is one box of one problem. A regret is the lowest CV loss that a search finds,
+// less the lowest that is known in its box: that of either search, or of quasi-Newton
+// searches from the start and from the best points of both.
+type RegretRow struct {
+	Hyperparameters  int
+	BoxHigh          float64 // as in the parameters
+	Bayesian, Random experiment.Median
+	Start            experiment.Median // of no search
+	BayesianLess     experiment.Median // Bayesian less random, paired
+	StartLess        experiment.Median // start less Bayesian, paired
+	Wins             float64           // share of the data sets with the lower regret of Bayesian; a tie counts half
+}
+
+// Run measures all problems and boxes, in parallel over the data sets.
+func (p RegretParams) Run(ctx context.Context) (*RegretResult, error) {
+	if err := experiment.Check(&p); err != nil {
+		return nil, err
+	}
+	highs := []float64{p.NarrowHigh, p.BoxHigh}
+	measured, err := experiment.CellTable(ctx, len(p.Groups)*len(highs), p.DataSets,
+		func(i, dataSet int) string {
+			return fmt.Sprintf("%d hyperparameters up to 1e%g, data set %d", p.Groups[i/len(highs)], highs[i%len(highs)], dataSet)
+		},
+		func(i, dataSet int) (regretCell, error) {
+			return p.measure(ctx, p.Groups[i/len(highs)], highs[i%len(highs)], dataSet)
+		})
+	if err != nil {
+		return nil, err
+	}
+	r := &RegretResult{Params: p}
+	for i, cells := range measured {
+		row := RegretRow{Hyperparameters: p.Groups[i/len(highs)], BoxHigh: highs[i%len(highs)]}
+		var bayesian, random, start, less, startLess []float64
+		for _, c := range cells {
+			bayesian, random, start = append(bayesian, c.Bayesian), append(random, c.Random), append(start, c.Start)
+			less, startLess = append(less, c.Bayesian-c.Random), append(startLess, c.Start-c.Bayesian)
+		}
+		row.Bayesian, row.Random, row.Start = experiment.MedianOf(bayesian), experiment.MedianOf(random), experiment.MedianOf(start)
+		row.BayesianLess, row.StartLess = experiment.MedianOf(less), experiment.MedianOf(startLess)
+		row.Wins = experiment.Compare(bayesian, random).Wins
+		r.Rows = append(r.Rows, row)
+	}
+	return r, nil
+}
+
+// regretCell holds the regrets on one data set.
+type regretCell struct{ Bayesian, Random, Start float64 }
+
+func (p RegretParams) measure(ctx context.Context, groups int, high float64, dataSet int) (c regretCell, err error) {
+	stream := func(purpose string) *synth.Stream {
+		return synth.NewStream(uint64(dataSet), fmt.Sprintf("regret, %d hyperparameters: %s", groups, purpose))
+	}
+	s, err := p.ridge(groups, stream, nil)
+	if err != nil {
+		return c, err
+	}
+	s.Upper = slices.Repeat([]float64{math.Pow(10, high)}, groups)
+	src := func(purpose string) func() cvgm.Source { return func() cvgm.Source { return stream(purpose) } }
+	// The Bayesian search begins at the start, so random search has to know it as well.
+	if c.Start, err = s.Objective(nil, s.Start); err != nil {
+		return c, err
+	}
+	lowest := c.Start
+	starts := [][]float64{s.Start}
+	for _, searcher := range []struct {
+		loss     *float64
+		searcher search.Searcher
+	}{
+		{&c.Bayesian, search.LogSpace{Searcher: search.Bayesian{Source: src("Bayesian"), MaxEvals: p.Budget}}},
+		{&c.Random, search.RandomSearch{Source: src("random"), Draw: search.LogUniform(p.BoxLow, high), MaxEvals: p.Budget - 1}},
+	} {
+		best, err := search.Best(s.Search(ctx, searcher.searcher))
+		if err != nil {
+			return c, err
+		}
+		*searcher.loss, lowest = min(c.Start, best.Loss), min(lowest, best.Loss)
+		starts = append(starts, slices.Clone(best.X))
+	}
+	for _, start := range starts {
+		from := *s
+		from.Start = start
+		best, err := search.Best(from.Search(ctx, search.QuasiNewton{MaxEvals: p.LongBudget}))
+		if err != nil {
+			return c, err
+		}
+		lowest = min(lowest, best.Loss)
+	}
+	c.Bayesian, c.Random, c.Start = c.Bayesian-lowest, c.Random-lowest, c.Start-lowest
+	return c, nil
+}

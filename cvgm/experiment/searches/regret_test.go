@@ -1,0 +1,34 @@
+package searches
+
+import (
+	"testing"
+
+	"cvgm/cvgm/experiment"
+	"cvgm/cvgm/experiment/internal/casetest"
+)
+
+// No regret is negative, and with a larger budget random search has no larger one.
+func TestRegretsAreOfTheLowestKnown(t *testing.T) {
+	p := *casetest.Drawn[RegretParams]("regret")
+	p.Groups, p.DataSets, p.Budget, p.LongBudget = []int{1, 2}, 6, 6, 40
+	short, err := p.Run(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Budget = 60
+	long, err := p.Run(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	const rounding = 1e-9
+	for i, row := range short.Rows {
+		for _, m := range []experiment.Median{row.Bayesian, row.Random, long.Rows[i].Bayesian, long.Rows[i].Random} {
+			if m.Low < 0 || m.N != p.DataSets {
+				t.Errorf("%d hyperparameters up to 1e%g: %+v", row.Hyperparameters, row.BoxHigh, m)
+			}
+		}
+		if long.Rows[i].Random.High > row.Random.High+rounding {
+			t.Errorf("%d hyperparameters up to 1e%g: random search's regret %+v, with more evaluations %+v", row.Hyperparameters, row.BoxHigh, row.Random, long.Rows[i].Random)
+		}
+	}
+}

@@ -1,0 +1,213 @@
+package searches
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"cvgm/cvgm"
+	"cvgm/cvgm/experiment"
+	"cvgm/cvgm/search"
+)
+
+// SearchDimensionsParams are the parameters of the comparison of searchers by
+// the number of hyperparameters.
+type SearchDimensionsParams struct {
+	DimensionProblems
+	CMAESSigma float64 `help:"standard deviation of the first points of CMA-ES around the network's initial weights" range:"(0,∞)" small:"[.05,.5]"`
+	DataSets   int     `help:"data sets" range:"[1,∞)" small:"[1,3]" full:"40"`
+	Budget     int     `help:"evaluations of every search" range:"[1,∞)" small:"[1,8]"`
+	LongBudget int     `help:"evaluations of the quasi-Newton search that the others are measured against" range:"[1,∞)" small:"[1,20]"`
+}
+
+// DefaultSearchDimensions returns the default parameters. The rings are the
+// paper's.
+func DefaultSearchDimensions() SearchDimensionsParams {
+	return SearchDimensionsParams{DimensionProblems: DefaultDimensionProblems(), CMAESSigma: .1, DataSets: 20, Budget: 100, LongBudget: 300}
+}
+
+func (SearchDimensionsParams) Defaults() any { return DefaultSearchDimensions() }
+
+// SearchDimensionsResult is what Run measures.
+type SearchDimensionsResult struct {
+	Params     SearchDimensionsParams
+	Dimensions []SearchDimension
+}
+
+// SearchDimension holds all searchers at one number of hyperparameters.
+type SearchDimension struct {
+	Hyperparameters int
+	Methods         []SearchDimensionMethod
+	// Best is the mean of the lowest CV loss known, by any search or by a long
+	// run of the quasi-Newton method.
+	Best experiment.Estimate
+}
+
+// SearchDimensionMethod is one searcher at one number of hyperparameters. A
+// grid that cannot have two values of each within the budget does not run: its
+// fields are empty.
+type SearchDimensionMethod struct {
+	Name        string
+	Evaluations int       // the most spent on a data set
+	CV, Test    []float64 // the lowest CV loss on each data set, and the test loss there
+	CVMean      experiment.Estimate
+	Excess      experiment.Estimate // CV loss above the lowest known on the same data set
+	TestMean    experiment.Estimate
+	Improve     []float64 // the mean over the data sets of the lowest CV loss within 1, 2, … evaluations
+	PerAxis     int       // points of the grid per hyperparameter
+	GridNeeded  float64   // evaluations that a grid of two values of each needs
+}
+
+// Run measures all searchers at all numbers of hyperparameters, the data sets
+// in parallel.
+func (p SearchDimensionsParams) Run(ctx context.Context) (*SearchDimensionsResult, error) {
+	if err := experiment.Check(&p); err != nil {
+		return nil, err
+	}
+	problems := p.Hyperparameters()
+	data, err := experiment.CellTable(ctx, len(problems), p.DataSets,
+		func(problem, dataSet int) string {
+			return fmt.Sprintf("%d hyperparameters, data set %d", problems[problem], dataSet)
+		},
+		func(problem, dataSet int) (dimensionCell, error) { return p.cell(ctx, problem, dataSet) })
+	if err != nil {
+		return nil, err
+	}
+	r := &SearchDimensionsResult{Params: p}
+	for k, n := range problems {
+		r.Dimensions = append(r.Dimensions, p.summarise(n, data[k]))
+	}
+	return r, nil
+}
+
+// dimensionCell holds all searches on one data set.
+type dimensionCell struct {
+	Lowest  float64           // of all of them and of the long search
+	Methods []dimensionSearch // in the order of the searchers
+}
+
+// dimensionSearch is one search: its lowest CV loss, the test loss there, and
+// the lowest CV loss after each evaluation. The last is empty if it did not run.
+type dimensionSearch struct {
+	CV, Test float64
+	Lowest   []float64
+}
+
+func (p SearchDimensionsParams) cell(ctx context.Context, problem, dataSet int) (dimensionCell, error) {
+	var c dimensionCell
+	s, err := p.Setup(problem, dataSet, nil)
+	if err != nil {
+		return c, err
+	}
+	c.Lowest = math.Inf(1)
+	for _, e := range p.searchers(problem, dataSet) {
+		var m dimensionSearch
+		if e.searcher != nil {
+			if m, err = lowestAlong(ctx, s, e.searcher); err != nil {
+				return c, experiment.Wrap(err, "%s", e.name)
+			}
+			c.Lowest = min(c.Lowest, m.CV)
+		}
+		c.Methods = append(c.Methods, m)
+	}
+	long, err := search.Best(s.Search(ctx, search.QuasiNewton{MaxEvals: p.LongBudget}))
+	c.Lowest = min(c.Lowest, long.Loss)
+	return c, err
+}
+
+// lowestAlong runs a search and tests the model at its lowest CV loss.
+func lowestAlong(ctx context.Context, s *experiment.Setup, searcher search.Searcher) (m dimensionSearch, err error) {
+	m.CV = math.Inf(1)
+	var x []float64
+	for step, err := range s.Search(ctx, searcher) {
+		if err != nil {
+			return m, err
+		}
+		if step.Loss < m.CV {
+			m.CV, x = step.Loss, slices.Clone(step.X)
+		}
+		m.Lowest = append(m.Lowest, m.CV)
+	}
+	m.Test, err = s.TestLoss(x)
+	return m, err
+}
+
+// searchers lists the searchers. One that cannot run is nil.
+func (p SearchDimensionsParams) searchers(problem, dataSet int) []searchEntry {
+	src := func(name string) func() cvgm.Source {
+		if !p.isRings(problem) {
+			name = fmt.Sprint(name, " ", p.Groups[problem])
+		}
+		return func() cvgm.Source { return p.stream(problem, dataSet, name) }
+	}
+	log := func(s search.Searcher) search.Searcher { return search.LogSpace{Searcher: s} }
+	sigma, draw, grid := logSigma, search.LogUniform(p.BoxLow, p.BoxHigh), search.Searcher(nil)
+	if p.isRings(problem) {
+		log = func(s search.Searcher) search.Searcher { return s }
+		sigma, draw = p.CMAESSigma, func(src cvgm.Source, x []float64) { p.Rings.Kernel().Init(x, src) }
+	} else if p.perAxis(p.Groups[problem]) > 1 {
+		grid = p.grid(p.Groups[problem])
+	}
+	return []searchEntry{
+		{name: "adaptive gradient", searcher: search.AdaptiveGradient{MaxEvals: p.Budget}},
+		{name: SearchQuasiNewton, searcher: search.QuasiNewton{MaxEvals: p.Budget}},
+		{name: "CMA-ES", searcher: log(search.CMAES{Source: src("CMA-ES"), Sigma: sigma, MaxEvals: p.Budget})},
+		{name: "Bayesian", searcher: log(search.Bayesian{Source: src("Bayesian"), MaxEvals: p.Budget})},
+		{name: "random", searcher: search.RandomSearch{Source: src("random"), Draw: draw, MaxEvals: p.Budget}},
+		{name: "exhaustive", searcher: grid},
+	}
+}
+
+// perAxis returns how many values of each hyperparameter a grid within the
+// budget has.
+func (p SearchDimensionsParams) perAxis(hyperparameters int) int {
+	const rounding = 1e-9 // of the root of a number that is a power
+	return int(math.Pow(float64(p.Budget), 1/float64(hyperparameters)) + rounding)
+}
+
+func (p SearchDimensionsParams) grid(groups int) search.Searcher {
+	const coarse = 5 // a grid of fewer points is better inside the box than on its edges
+	n, low, high := p.perAxis(groups), p.BoxLow, p.BoxHigh
+	if n < coarse {
+		margin := (high - low) / float64(2*n)
+		low, high = low+margin, high-margin
+	}
+	return search.GridSearch{Values: slices.Repeat([][]float64{experiment.Logspace(low, high, n)}, groups)}
+}
+
+// summarise compares the searchers over the data sets.
+func (p SearchDimensionsParams) summarise(hyperparameters int, data []dimensionCell) SearchDimension {
+	d := SearchDimension{Hyperparameters: hyperparameters}
+	var lowest []float64
+	for _, c := range data {
+		lowest = append(lowest, c.Lowest)
+	}
+	d.Best = experiment.EstimateOf(lowest)
+	for k, e := range p.searchers(0, 0) {
+		m := SearchDimensionMethod{Name: e.name}
+		if e.name == "exhaustive" {
+			m.PerAxis, m.GridNeeded = p.perAxis(hyperparameters), math.Pow(2, float64(hyperparameters))
+		}
+		if data[0].Methods[k].Lowest == nil {
+			d.Methods = append(d.Methods, m)
+			continue
+		}
+		var excess []float64
+		for i, c := range data {
+			s := c.Methods[k]
+			m.CV, m.Test, excess = append(m.CV, s.CV), append(m.Test, s.Test), append(excess, s.CV-lowest[i])
+			m.Evaluations = max(m.Evaluations, len(s.Lowest))
+		}
+		m.CVMean, m.Excess, m.TestMean = experiment.EstimateOf(m.CV), experiment.EstimateOf(excess), experiment.EstimateOf(m.Test)
+		for n := range m.Evaluations {
+			var sum float64
+			for _, c := range data {
+				sum += experiment.AtStep(c.Methods[k].Lowest, n)
+			}
+			m.Improve = append(m.Improve, sum/float64(len(data)))
+		}
+		d.Methods = append(d.Methods, m)
+	}
+	return d
+}

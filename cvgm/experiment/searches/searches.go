@@ -1,0 +1,400 @@
+// Package searches holds the experiments of notebook 06_searches: searchers for the lowest CV
+// loss in two dimensions ([SearchesParams]) and in many ([SearchDimensionsParams]), random
+// against exhaustive search ([FewDimensionsParams]) and against Bayesian optimisation
+// ([RegretParams]).
+package searches
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"cvgm/cvgm"
+	"cvgm/cvgm/experiment"
+	"cvgm/cvgm/experiment/elasticnet"
+	"cvgm/cvgm/search"
+	"cvgm/synth"
+)
+
+// SearchesParams are the parameters of the comparison of searchers by the lowest
+// CV loss that they find, on the problem of the paper's first experiment.
+type SearchesParams struct {
+	experiment.RegressionData
+	elasticnet.PenaltyCVGM
+	DataSets          int     `help:"fresh data sets" range:"[1,∞)" small:"[1,3]" full:"100"`
+	Budget            int     `help:"evaluations of every search but exhaustive search; multi-start spends it at every start" range:"[1,∞)" small:"[2,12]"`
+	SmallBudget       int     `help:"a smaller number of evaluations at which the searches are compared, too" range:"[1,∞)" small:"[1,8]"`
+	Tol               float64 `help:"a search has reached the minimum when its CV loss exceeds it by at most this" range:"(0,∞)" small:"[1e-4,1e-2]"`
+	Starts            int     `help:"starts of the multi-start search, the common start included" range:"[1,∞)" small:"[1,3]"`
+	BoxLow            float64 `help:"lower end of the range of grid and random search and of the searches in logarithms" unit:"log10 of the penalty" range:"[-300,300]" below:"BoxHigh" small:"[-5,-2]"`
+	BoxHigh           float64 `help:"upper end of the range of all searches without gradient" unit:"log10 of the penalty" range:"[-300,300]" small:"[-1,1]"`
+	GridPoints        int     `help:"points of the exhaustive search per hyperparameter" range:"[2,∞)" small:"[2,4]"`
+	LongStepSize      float64 `help:"step size of projected gradient, Nesterov and Adam" range:"(0,∞)" small:"[1e-3,1e-1]"`
+	HeavyBallStepSize float64 `help:"step size of the heavy ball method" range:"(0,∞)" small:"[1e-4,1e-2]"`
+	ReferencePoints   int     `help:"points per hyperparameter of the grid from which the true minimum is found" range:"[3,∞)" small:"[3,5]"`
+	Refinements       int     `help:"halvings of the grid around each of its local minima" range:"[1,1000]" small:"[1,4]"`
+	experiment.SurfaceGrid
+	SurfaceDataSet int `help:"number of the data set whose loss surface is kept" range:"[0,∞)" below:"DataSets" small:"[0,2]"`
+}
+
+// DefaultSearches returns the default parameters. The problem is the paper's,
+// and its two baselines evaluate their 100 points within the budget.
+func DefaultSearches() SearchesParams {
+	p := SearchesParams{
+		RegressionData: experiment.PaperRegression, PenaltyCVGM: elasticnet.PaperPenaltyCVGM,
+		DataSets: 40, Budget: 100, SmallBudget: 24, Tol: 1e-6, Starts: 10,
+		BoxLow: -4, BoxHigh: .5, GridPoints: 10, LongStepSize: .01, HeavyBallStepSize: .002,
+		ReferencePoints: 24, Refinements: 18, SurfaceGrid: experiment.DefaultSurface, SurfaceDataSet: 3,
+	}
+	p.StartLambda1, p.StartLambda2 = .1, .1
+	return p
+}
+
+func (SearchesParams) Defaults() any { return DefaultSearches() }
+
+func (p SearchesParams) Check() error {
+	high := math.Pow(10, p.BoxHigh)
+	for k, v := range []float64{p.MinLambda1, p.MinLambda2} {
+		if v > high {
+			return experiment.Invalid(fmt.Sprintf("MinLambda%d", k+1), v, fmt.Sprintf("use at most 10 to the power of BoxHigh, %v", high))
+		}
+	}
+	return nil
+}
+
+// SearchesResult is what Run measures.
+type SearchesResult struct {
+	Params SearchesParams
+	// Minimum is the lowest CV loss of each data set, At its penalties, and
+	// LocalMinima the number of local minima, apart by more than Tol. They are found without
+	// gradients: a dense grid, then ever finer grids that descend from each of
+	// its local minima. The plateau on which all coefficients are zero counts for none.
+	Minimum     []float64
+	At          [][2]float64
+	LocalMinima []int
+	Methods     []SearchMethod
+	Surface     SearchSurface
+}
+
+// SearchMethod is one searcher on all data sets.
+type SearchMethod struct {
+	Name     string
+	Gradient bool // it uses gradients
+	// Excess is the lowest CV loss found within 1, 2, … evaluations, less the
+	// minimum: [data set][evaluations-1].
+	Excess [][]float64
+	// Reached is the number of evaluations by which the minimum is reached;
+	// 0 where it is not.
+	Reached []int
+	// Evaluations are those spent until the search ended by itself or by its
+	// budget.
+	Evaluations []int
+	// Median is the median of Excess over the data sets.
+	Median []float64
+}
+
+// Within counts the data sets in which the minimum is reached within so many
+// evaluations, among the first n data sets.
+func (m SearchMethod) Within(evaluations, n int) int {
+	count := 0
+	for _, r := range m.Reached[:n] {
+		if r > 0 && r <= evaluations {
+			count++
+		}
+	}
+	return count
+}
+
+// SearchSurface is the CV loss of one data set, with the points of the
+// quasi-Newton search and the lowest point from each start of multi-start.
+type SearchSurface struct {
+	experiment.ElasticNetSurface
+	Path    [][2]float64
+	Ends    [][2]float64
+	EndLoss []float64
+}
+
+// The names of the searchers that others refer to.
+const (
+	SearchPaperStep   = "projected gradient, paper's step"
+	SearchQuasiNewton = "quasi-Newton"
+	SearchMultiStart  = "quasi-Newton, multi-start"
+)
+
+// logSigma is the standard deviation of the first points of CMA-ES in
+// logarithms: a box of four decades and a half is some ten units wide.
+const logSigma = 1.5
+
+// searchers lists the searchers. Those in logarithms have a box that begins at
+// BoxLow, the others the lower bounds of the paper.
+func (p SearchesParams) searchers(dataSet int) []searchEntry {
+	stream := func(purpose string) func() cvgm.Source {
+		return func() cvgm.Source { return synth.NewStream(uint64(dataSet), "searches: "+purpose) }
+	}
+	box := elasticnet.SearchBox{GridPoints: p.GridPoints, RandomPoints: p.Budget, BoxLow: p.BoxLow, BoxHigh: p.BoxHigh}
+	log := func(s search.Searcher) search.Searcher { return search.LogSpace{Searcher: s} }
+	const sigma = .1
+	return []searchEntry{
+		{SearchPaperStep, true, false, p.Gradient(p.Budget)},
+		{"projected gradient", true, false, search.ProjectedGradient{StepSize: p.LongStepSize, MaxEvals: p.Budget}},
+		{"heavy ball", true, false, search.HeavyBall{StepSize: p.HeavyBallStepSize, MaxEvals: p.Budget}},
+		{"Nesterov", true, false, search.Nesterov{StepSize: p.LongStepSize, MaxEvals: p.Budget}},
+		{"Adam", true, false, search.Adam{StepSize: p.LongStepSize, Epsilon: 1e-8, MaxEvals: p.Budget}},
+		{"adaptive gradient", true, false, search.AdaptiveGradient{MaxEvals: p.Budget}},
+		{SearchQuasiNewton, true, false, search.QuasiNewton{MaxEvals: p.Budget}},
+		{SearchMultiStart, true, false, search.MultiStart{Searcher: search.QuasiNewton{MaxEvals: p.Budget}, Source: stream("starts"), Draw: search.LogUniform(p.BoxLow, p.BoxHigh), Starts: p.Starts}},
+		{"exhaustive", false, true, box.Exhaustive()},
+		{"random", false, true, box.Random(stream("random"))},
+		{"Bayesian", false, false, search.Bayesian{Source: stream("Bayesian"), MaxEvals: p.Budget}},
+		{"Bayesian in log λ", false, true, log(search.Bayesian{Source: stream("Bayesian in logarithms"), MaxEvals: p.Budget})},
+		{"CMA-ES", false, false, search.CMAES{Source: stream("CMA-ES"), Sigma: sigma, MaxEvals: p.Budget}},
+		{"CMA-ES in log λ", false, true, log(search.CMAES{Source: stream("CMA-ES in logarithms"), Sigma: logSigma, MaxEvals: p.Budget})},
+	}
+}
+
+type searchEntry struct {
+	name        string
+	gradient    bool
+	logarithmic bool
+	searcher    search.Searcher
+}
+
+// setup draws a data set.
+func (p SearchesParams) setup(dataSet int) (*experiment.Setup, error) {
+	seed := uint64(dataSet)
+	return p.PenaltyCVGM.Setup(p.RegressionData, synth.NewStream(seed, "elastic net: data"), synth.NewStream(seed, "elastic net: splits"), 1)
+}
+
+// bounded returns s with the bounds of an entry.
+func (p SearchesParams) bounded(s *experiment.Setup, e searchEntry) *experiment.Setup {
+	b := *s
+	if !e.gradient {
+		b.Upper = slices.Repeat([]float64{math.Pow(10, p.BoxHigh)}, 2)
+	}
+	if e.logarithmic {
+		b.Lower = slices.Repeat([]float64{math.Pow(10, p.BoxLow)}, 2)
+	}
+	return &b
+}
+
+// Run runs every searcher on every data set, the data sets in parallel.
+func (p SearchesParams) Run(ctx context.Context) (*SearchesResult, error) {
+	if err := experiment.Check(&p); err != nil {
+		return nil, err
+	}
+	data, err := experiment.Cells(ctx, p.DataSets,
+		func(i int) string { return fmt.Sprintf("data set %d", i) },
+		func(i int) (searchesCell, error) { return p.cell(ctx, i) })
+	if err != nil {
+		return nil, err
+	}
+	r := &SearchesResult{Params: p, Surface: data[p.SurfaceDataSet].Surface}
+	for _, c := range data {
+		r.Minimum, r.At, r.LocalMinima = append(r.Minimum, c.Reference.Minimum), append(r.At, c.Reference.At), append(r.LocalMinima, c.Reference.LocalMinima)
+	}
+	for k, e := range p.searchers(0) {
+		m := SearchMethod{Name: e.name, Gradient: e.gradient}
+		longest := 0
+		for _, c := range data {
+			s := c.Searches[k]
+			m.Excess, m.Reached, m.Evaluations = append(m.Excess, s.Excess), append(m.Reached, s.Reached), append(m.Evaluations, s.Evaluations)
+			longest = max(longest, len(s.Excess))
+		}
+		for n := range longest {
+			var column []float64
+			for _, e := range m.Excess {
+				column = append(column, experiment.AtStep(e, n))
+			}
+			m.Median = append(m.Median, experiment.MedianValue(column))
+		}
+		r.Methods = append(r.Methods, m)
+	}
+	return r, nil
+}
+
+// searchesCell is one data set.
+type searchesCell struct {
+	Reference reference
+	Searches  []searchOutcome // in the order of the searchers
+	Surface   SearchSurface   // of Params.SurfaceDataSet, else empty
+}
+
+// searchOutcome is one search on one data set; see SearchMethod.
+type searchOutcome struct {
+	Excess               []float64
+	Reached, Evaluations int
+}
+
+func (p SearchesParams) cell(ctx context.Context, dataSet int) (c searchesCell, err error) {
+	s, err := p.setup(dataSet)
+	if err != nil {
+		return c, err
+	}
+	if c.Reference, err = p.reference(ctx, s); err != nil {
+		return c, err
+	}
+	for _, e := range p.searchers(dataSet) {
+		start := 0
+		if multi, ok := e.searcher.(search.MultiStart); ok {
+			draw := multi.Draw
+			multi.Draw = func(src cvgm.Source, x []float64) {
+				start++
+				draw(src, x)
+			}
+			e.searcher = multi
+		}
+		var o searchOutcome
+		lowest := math.Inf(1)
+		s.CV.Reset()
+		for step, err := range p.bounded(s, e).Search(ctx, e.searcher) {
+			if err != nil {
+				return c, fmt.Errorf("%s: %w", e.name, err)
+			}
+			lowest = min(lowest, step.Loss)
+			o.Excess = append(o.Excess, lowest-c.Reference.Minimum)
+			o.Evaluations = step.Evaluations
+			if o.Reached == 0 && lowest <= c.Reference.Minimum+p.Tol {
+				o.Reached = step.Evaluations
+			}
+			if dataSet == p.SurfaceDataSet {
+				c.Surface.add(e.name, step, start)
+			}
+		}
+		c.Searches = append(c.Searches, o)
+	}
+	if dataSet == p.SurfaceDataSet {
+		c.Surface.ElasticNetSurface, err = p.Evaluate(ctx, s, false)
+	}
+	return c, err
+}
+
+// add keeps a step of the searches that the surface shows. Starts count from 0.
+func (s *SearchSurface) add(name string, step search.Step, start int) {
+	x := [2]float64(step.X)
+	switch {
+	case name == SearchQuasiNewton:
+		s.Path = append(s.Path, x)
+	case name != SearchMultiStart:
+	case start == len(s.Ends):
+		s.Ends, s.EndLoss = append(s.Ends, x), append(s.EndLoss, step.Loss)
+	case step.Loss < s.EndLoss[start]:
+		s.Ends[start], s.EndLoss[start] = x, step.Loss
+	}
+}
+
+// reference is the lowest CV loss of a data set; see SearchesResult.
+type reference struct {
+	Minimum     float64
+	At          [2]float64
+	LocalMinima int
+}
+
+// reference finds the lowest CV loss within the box: on a grid of zero and powers
+// of ten, then on ever finer grids around each of its local minima.
+func (p SearchesParams) reference(ctx context.Context, s *experiment.Setup) (r reference, err error) {
+	eval := func(x [2]float64) float64 {
+		if err == nil {
+			err = ctx.Err()
+		}
+		loss := math.NaN()
+		if err == nil {
+			loss, err = s.CV.Eval(nil, p.feasible(x))
+		}
+		return loss
+	}
+	axis := append([]float64{0}, experiment.Logspace(p.BoxLow, p.BoxHigh, p.ReferencePoints-1)...)
+	z, err := experiment.OnGrid(ctx, [][]float64{axis, axis}, func(x []float64) (float64, error) { return s.CV.Eval(nil, p.feasible([2]float64(x))) })
+	if err != nil {
+		return r, err
+	}
+	r.Minimum = math.Inf(1)
+	var ends []float64
+	plateau := z[len(axis)-1][len(axis)-1]
+	for i, x := range axis {
+		for j, y := range axis {
+			if !lowestAround(z, i, j) {
+				continue
+			}
+			lowest, at := p.descend(eval, z[i][j], [2]float64{x, y}, [2]float64{spacing(axis, i), spacing(axis, j)})
+			known := func(v float64) bool { return math.Abs(v-lowest) <= p.Tol }
+			if !known(plateau) && !slices.ContainsFunc(ends, known) {
+				ends = append(ends, lowest)
+			}
+			if lowest < r.Minimum {
+				r.Minimum, r.At = lowest, [2]float64(p.feasible(at))
+			}
+		}
+	}
+	r.LocalMinima = max(1, len(ends))
+	return r, err
+}
+
+// feasible returns x moved to the lower bounds.
+func (p SearchesParams) feasible(x [2]float64) []float64 {
+	return []float64{max(x[0], p.MinLambda1), max(x[1], p.MinLambda2)}
+}
+
+// descend moves from a local minimum of a grid to the lowest point of ever finer
+// ones.
+func (p SearchesParams) descend(eval func([2]float64) float64, lowest float64, at, spacing [2]float64) (float64, [2]float64) {
+	const (
+		half    = 2   // points of a grid on each side of its centre, per hyperparameter
+		tolPart = 100 // a gain of this part of Tol is next to nothing
+	)
+	try := func(x, y float64) bool {
+		x, y = max(x, 0), max(y, 0)
+		v := eval([2]float64{x, y})
+		if !(v < lowest) {
+			return false
+		}
+		lowest, at = v, [2]float64{x, y}
+		return true
+	}
+	for refined := 0; refined < p.Refinements; {
+		centre, before := at, lowest
+		for a := -half; a <= half; a++ {
+			for b := -half; b <= half; b++ {
+				try(centre[0]+spacing[0]*float64(a)/half, centre[1]+spacing[1]*float64(b)/half)
+			}
+		}
+		// The loss has creases, along which a grid would creep: the move is
+		// doubled as long as that helps, and the grid made finer only where it
+		// gains next to nothing.
+		for dx, dy := at[0]-centre[0], at[1]-centre[1]; dx != 0 || dy != 0; dx, dy = 2*dx, 2*dy {
+			if !try(at[0]+dx, at[1]+dy) {
+				break
+			}
+		}
+		if !(lowest < before-p.Tol/tolPart) {
+			spacing[0], spacing[1] = spacing[0]/2, spacing[1]/2
+			refined++
+		}
+	}
+	return lowest, at
+}
+
+// lowestAround reports whether none of the eight neighbours is lower, and none
+// of those before it as low: a plateau counts once at most.
+func lowestAround(z [][]float64, i, j int) bool {
+	for a := max(i-1, 0); a <= min(i+1, len(z)-1); a++ {
+		for b := max(j-1, 0); b <= min(j+1, len(z)-1); b++ {
+			if z[a][b] < z[i][j] || z[a][b] == z[i][j] && (a < i || a == i && b < j) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// spacing returns the larger distance from axis[i] to a neighbour.
+func spacing(axis []float64, i int) float64 {
+	var s float64
+	if i > 0 {
+		s = axis[i] - axis[i-1]
+	}
+	if i+1 < len(axis) {
+		s = max(s, axis[i+1]-axis[i])
+	}
+	return s
+}

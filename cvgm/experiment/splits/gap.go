@@ -1,0 +1,169 @@
+package splits
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"cvgm/cvgm"
+	"cvgm/cvgm/experiment"
+	"cvgm/cvgm/experiment/searches"
+	"cvgm/cvgm/search"
+	"cvgm/synth"
+)
+
+// GapParams are the parameters of the measurement of how much the CV loss
+// over-fits as the number of hyperparameters grows, and of the gain from stopping
+// by a nested estimate.
+type GapParams struct {
+	searches.DimensionProblems
+	DataSets int `help:"data sets" range:"[2,∞)" small:"[2,3]" full:"40"`
+	Budget   int `help:"evaluations of every search" range:"[1,∞)" small:"[1,8]"`
+	Folds    int `help:"outer folds of the nested estimate" range:"[2,∞)" small:"[3,4]"`
+	Patience int `help:"evaluations without a new lowest estimate after which a search is stopped" range:"[1,∞)" small:"[1,5]"`
+}
+
+// DefaultGap returns the default parameters.
+func DefaultGap() GapParams {
+	p := GapParams{DimensionProblems: searches.DefaultDimensionProblems(), DataSets: 16, Budget: 150, Folds: 5, Patience: 30}
+	p.Groups, p.Samples, p.Train = []int{2, 20}, 1040, 40
+	return p
+}
+
+func (GapParams) Defaults() any { return DefaultGap() }
+
+func (p GapParams) Check() error {
+	if most := min(p.Train, p.Rings.Train); p.Folds > most {
+		return experiment.Invalid("Folds", p.Folds, fmt.Sprintf("use at most as many as training examples, %d", most))
+	}
+	return p.DimensionProblems.Check()
+}
+
+// GapResult is what Run measures.
+type GapResult struct {
+	Params   GapParams
+	Problems []GapProblem
+}
+
+// GapProblem is the CV loss, its nested estimate and the true risk along the
+// searches on one kind of problem, as means over the data sets.
+type GapProblem struct {
+	Hyperparameters  int
+	CV, Nested, Risk []float64 // by step; a search that has ended stays at its last
+	// The risk at the end of the search, where the CV loss is lowest; where the
+	// monitor stops it and returns the step of the lowest estimate; and the
+	// lowest on the path, which is unknown in practice.
+	AtEnd, Stopped, Lowest experiment.Estimate
+	// Gap is the risk minus the CV loss, at the end.
+	Gap             experiment.Estimate
+	StoppedMinusEnd experiment.Comparison // of the risks: where the monitor stops, and at the end
+	Evaluations     experiment.Estimate   // of the search until the monitor stops it
+}
+
+// Run watches the searches, in parallel over problems and data sets.
+func (p GapParams) Run(ctx context.Context) (*GapResult, error) {
+	if err := experiment.Check(&p); err != nil {
+		return nil, err
+	}
+	problems := p.Hyperparameters()
+	data, err := experiment.CellTable(ctx, len(problems), p.DataSets,
+		func(problem, dataSet int) string {
+			return fmt.Sprintf("%d hyperparameters, data set %d", problems[problem], dataSet)
+		},
+		func(problem, dataSet int) (gapCell, error) {
+			c, err := p.watch(ctx, problem, dataSet)
+			if err == nil {
+				err = c.stop(p.Patience)
+			}
+			return c, err
+		})
+	if err != nil {
+		return nil, err
+	}
+	r := &GapResult{Params: p}
+	for k, n := range problems {
+		r.Problems = append(r.Problems, p.summarise(n, data[k]))
+	}
+	return r, nil
+}
+
+// gapCell is one search: its steps without their slices, the step that a monitor
+// with patience returns, and how many steps that monitor watches.
+type gapCell struct {
+	Path    []cvgm.GapStep
+	Best    cvgm.GapStep
+	Watched int
+}
+
+// watch runs one search to its end with a nested estimate and the true risk.
+func (p GapParams) watch(ctx context.Context, problem, dataSet int) (c gapCell, err error) {
+	searcher := search.AdaptiveGradient{MaxEvals: p.Budget}
+	whole, err := p.Setup(problem, dataSet, nil)
+	if err != nil {
+		return c, err
+	}
+	monitor := cvgm.GapMonitor{Risk: func(s search.Step) (float64, error) { return whole.TestLoss(s.X) }}
+	folds, err := cvgm.KFold(synth.NewStream(uint64(dataSet), "gap: outer folds"), len(whole.Train.Y), p.Folds)
+	if err != nil {
+		return c, err
+	}
+	for _, f := range folds {
+		part, err := p.Setup(problem, dataSet, f.Train)
+		if err != nil {
+			return c, err
+		}
+		heldOut := experiment.Pick(whole.Train, f.Val)
+		monitor.Nested = append(monitor.Nested, cvgm.NestedSearch{
+			Steps: part.Search(ctx, searcher),
+			Risk:  func(s search.Step) (float64, error) { return part.Risk(s.X, heldOut) },
+		})
+	}
+	for s, err := range monitor.Watch(whole.Search(ctx, searcher)) {
+		if err != nil {
+			return c, err
+		}
+		s.X, s.Grad = nil, nil
+		c.Path = append(c.Path, s)
+	}
+	return c, nil
+}
+
+// stop sets Best and Watched.
+func (c *gapCell) stop(patience int) error {
+	monitor := cvgm.GapMonitor{Patience: patience, HeldOut: func(search.Step) (float64, error) { return c.Path[c.Watched].HeldOut, nil }}
+	for s, err := range monitor.Watch(func(yield func(search.Step, error) bool) {
+		for k := 0; k < len(c.Path) && yield(c.Path[k].Step, nil); k++ {
+		}
+	}) {
+		if err != nil {
+			return err
+		}
+		if s.Best || c.Watched == 0 {
+			c.Best = c.Path[c.Watched]
+		}
+		c.Watched++
+	}
+	return nil
+}
+
+func (p GapParams) summarise(hyperparameters int, data []gapCell) GapProblem {
+	g := GapProblem{Hyperparameters: hyperparameters, CV: make([]float64, p.Budget), Nested: make([]float64, p.Budget), Risk: make([]float64, p.Budget)}
+	n := float64(len(data))
+	var end, stopped, lowest, gap, evaluations []float64
+	for _, c := range data {
+		for k := range p.Budget {
+			s := experiment.AtStep(c.Path, k)
+			g.CV[k] += s.Loss / n
+			g.Nested[k] += s.HeldOut / n
+			g.Risk[k] += s.Risk / n
+		}
+		final := slices.MinFunc(c.Path, func(a, b cvgm.GapStep) int { return cmp.Compare(a.Loss, b.Loss) })
+		end, gap = append(end, final.Risk), append(gap, final.Risk-final.Loss)
+		stopped, evaluations = append(stopped, c.Best.Risk), append(evaluations, float64(c.Watched))
+		lowest = append(lowest, slices.MinFunc(c.Path, func(a, b cvgm.GapStep) int { return cmp.Compare(a.Risk, b.Risk) }).Risk)
+	}
+	g.AtEnd, g.Stopped, g.Lowest, g.Gap = experiment.EstimateOf(end), experiment.EstimateOf(stopped), experiment.EstimateOf(lowest), experiment.EstimateOf(gap)
+	g.StoppedMinusEnd, g.Evaluations = experiment.Compare(stopped, end), experiment.EstimateOf(evaluations)
+	return g
+}

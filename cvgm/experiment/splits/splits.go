@@ -1,0 +1,352 @@
+// Package splits holds the experiments of notebook 07_splits: the number and the size of the
+// splits ([SplitsParams]), and over-fitting of the CV loss ([GapParams]).
+package splits
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"cvgm/cvgm"
+	"cvgm/cvgm/experiment"
+	"cvgm/cvgm/experiment/elasticnet"
+	"cvgm/cvgm/experiment/kernels"
+	"cvgm/cvgm/search"
+	"cvgm/synth"
+
+	"gonum.org/v1/gonum/stat"
+)
+
+// SplitsParams are the parameters of two questions about the splits: the gain
+// from having each example in validation equally often ("uniform sampling of
+// splits", Section 4 of the paper), and good values of the number of splits K and
+// of the fraction p.
+type SplitsParams struct {
+	experiment.RegressionData
+	K            int       `help:"cross-validation splits of the sweep over Ps" range:"[1,∞)" small:"[2,8]"`
+	P            float64   `help:"fraction of the examples that each split trains on in the sweep over Ks" range:"(0,1)" splits:"Train,Sizes,MinSize" small:"[.5,.9]"`
+	Ks           []int     `help:"numbers of splits" range:"[1,∞)" len:"[1,∞)" small:"[1,8]"`
+	Ps           []float64 `help:"fractions of the examples that each split trains on" range:"(0,1)" splits:"Train,Sizes,MinSize" small:"[.5,.9]"`
+	Draws        int       `help:"draws of the splits per data set, over which the CV loss scatters" range:"[2,∞)" small:"[2,4]"`
+	DataSets     int       `help:"data sets of the elastic net" range:"[2,∞)" small:"[2,3]" full:"80"`
+	At           float64   `help:"value of both penalties at which CV loss and gradient are compared" range:"[0,∞)" small:"[1e-2,1]"`
+	Budget       int       `help:"evaluations of the quasi-Newton search for the lowest CV loss" range:"[1,∞)" small:"[1,8]"`
+	StartLambda1 float64   `help:"start of that search, weight of the l1 penalty" range:"[0,∞)" small:"[1e-4,1]"`
+	StartLambda2 float64   `help:"start of that search, weight of the squared l2 penalty" range:"[0,∞)" small:"[1e-4,1]"`
+	MinLambda1   float64   `help:"lower bound of lambda1" range:"[0,∞)" small:"[1e-8,1e-4]"`
+	MinLambda2   float64   `help:"lower bound of lambda2" range:"[0,∞)" small:"[1e-8,1e-4]"`
+
+	Rings         kernels.RingsProblem
+	RingsDataSets int       `help:"data sets of the rings" range:"[2,∞)" small:"[2,3]" full:"48"`
+	StepSizes     []float64 `help:"constant step sizes of the gradient method on the rings" range:"(0,∞)" len:"[1,∞)" order:"ascending" small:"[.01,.3]"`
+}
+
+// DefaultSplits returns the paper's problems with K from 1 to 240.
+func DefaultSplits() SplitsParams {
+	e := elasticnet.PaperPenaltyCVGM
+	p := SplitsParams{
+		RegressionData: experiment.PaperRegression, K: e.K, P: e.P,
+		Ks: []int{1, 2, 4, 8, 15, 30, 60, 120, 240}, Ps: []float64{.35, .5, .65, .8, .9, .95},
+		Draws: 12, DataSets: 40, At: .1, Budget: 40,
+		StartLambda1: e.StartLambda1, StartLambda2: e.StartLambda2, MinLambda1: e.MinLambda1, MinLambda2: e.MinLambda2,
+		Rings: kernels.PaperRings(), RingsDataSets: 24, StepSizes: []float64{.01, .03, .1, .3, 1},
+	}
+	p.Samples, p.Rings.K = 530, p.K
+	return p
+}
+
+func (SplitsParams) Defaults() any { return DefaultSplits() }
+
+// SplitsResult is what Run measures.
+type SplitsResult struct {
+	Params SplitsParams
+	// ByK and ByP are the sweeps on the elastic net, RingsByK and RingsByP
+	// those on the rings, where only uniform splits are used and Test is the
+	// share of test examples classified wrongly.
+	ByK, ByP, RingsByK, RingsByP []SplitsSetting
+	Bayes                        float64 // the rings' lowest possible share of errors
+	// RingsByStep are constant step sizes on the rings, with K and p of Params.Rings. The
+	// last is the quasi-Newton method with as many evaluations.
+	RingsByStep []SplitsStep
+}
+
+// SplitsStep is the gradient method with one constant step size on the rings.
+type SplitsStep struct {
+	StepSize  float64               // 0: the quasi-Newton method
+	CV, Test  experiment.Estimate   // CV loss at the end, and share of test examples classified wrongly
+	Rises     experiment.Estimate   // share of the steps in which the CV loss rises
+	MinusLast experiment.Comparison // CV loss less that of the quasi-Newton method, on the same data
+}
+
+// SplitsSetting is one K and p.
+type SplitsSetting struct {
+	K                 int
+	P                 float64
+	Uniform, Balanced SplitsMeasure
+	// BalancedMinusUniform compares the test losses with balanced and with uniform
+	// splits on the same data.
+	BalancedMinusUniform experiment.Comparison
+	// MinusLast compares the test losses with uniform splits at this setting and
+	// at the sweep's last, on the same data.
+	MinusLast experiment.Comparison
+	// LossShare and GradientShare are the standard deviations with balanced splits over those
+	// with uniform ones, by data set; where the latter are 0 the data set is left out.
+	LossShare, GradientShare experiment.Estimate
+}
+
+// SplitsMeasure holds the measurements with one kind of splits.
+type SplitsMeasure struct {
+	// LossSD and GradientSD are the standard deviations, over draws of the
+	// splits for the same data, of the CV loss and (root of the summed
+	// variances) of its gradient, as means over the data sets. On the rings they
+	// are not measured, but 0.
+	LossSD, GradientSD experiment.Estimate
+	// Test is the mean of TestLosses.
+	Test experiment.Estimate
+	// TestLosses are the test losses of the models at the lowest CV loss, by data
+	// set.
+	TestLosses []float64
+	// LossSDs and GradientSDs are the values of LossSD and GradientSD by data set.
+	LossSDs, GradientSDs []float64
+}
+
+type drawSplits func(src cvgm.Source, n, k int, p float64) ([]cvgm.Split, error)
+
+// splitsCell is one kind of splits at one setting on one data set.
+type splitsCell struct{ LossSD, GradientSD, Test, CV, Rises float64 }
+
+// splitsTask is one kind of splits at one setting, on several data sets.
+type splitsTask struct {
+	name     string
+	done     func(data []splitsCell)
+	dataSets int
+	measure  func(dataSet int) (splitsCell, error)
+}
+
+// Run sweeps K and p, in parallel over data sets.
+func (p SplitsParams) Run(ctx context.Context) (*SplitsResult, error) {
+	if err := experiment.Check(&p); err != nil {
+		return nil, err
+	}
+	rule, err := p.Rings.Rings().Bayes()
+	if err != nil {
+		return nil, err
+	}
+	r := &SplitsResult{Params: p, Bayes: 1 - rule.Accuracy}
+	for _, k := range p.Ks {
+		r.ByK = append(r.ByK, SplitsSetting{K: k, P: p.P})
+		r.RingsByK = append(r.RingsByK, SplitsSetting{K: k, P: p.Rings.P})
+	}
+	for _, fraction := range p.Ps {
+		r.ByP = append(r.ByP, SplitsSetting{K: p.K, P: fraction})
+		r.RingsByP = append(r.RingsByP, SplitsSetting{K: p.Rings.K, P: fraction})
+	}
+	losses := make([][]float64, len(p.StepSizes)+1)
+	if err := measureTasks(ctx, slices.Concat(p.sweepTasks(ctx, r), p.stepTasks(ctx, r, losses))); err != nil {
+		return nil, err
+	}
+	for i := range r.RingsByStep {
+		r.RingsByStep[i].MinusLast = experiment.Compare(losses[i], losses[len(losses)-1])
+	}
+	for _, sweep := range r.sweeps() {
+		for i := range sweep {
+			s := &sweep[i]
+			s.LossShare = shares(s.Balanced.LossSDs, s.Uniform.LossSDs)
+			s.GradientShare = shares(s.Balanced.GradientSDs, s.Uniform.GradientSDs)
+			s.MinusLast = experiment.Compare(s.Uniform.TestLosses, sweep[len(sweep)-1].Uniform.TestLosses)
+			if s.Balanced.TestLosses != nil {
+				s.BalancedMinusUniform = experiment.Compare(s.Balanced.TestLosses, s.Uniform.TestLosses)
+			}
+		}
+	}
+	return r, nil
+}
+
+// ringsSweeps is the number of sweeps on the rings. They come first, those over K and over p in
+// turn.
+const ringsSweeps = 2
+
+func (r *SplitsResult) sweeps() [][]SplitsSetting {
+	return [][]SplitsSetting{r.RingsByK, r.RingsByP, r.ByK, r.ByP}
+}
+
+// sweepTasks returns the tasks that fill the settings of the sweeps.
+func (p SplitsParams) sweepTasks(ctx context.Context, r *SplitsResult) []splitsTask {
+	var tasks []splitsTask
+	for k, sweep := range r.sweeps() {
+		of := func(problem string, s *SplitsSetting, kind string) string {
+			return fmt.Sprintf("%s, sweep over %s, K = %d, p = %g, %s splits", problem, []string{"K", "p"}[k%2], s.K, s.P, kind)
+		}
+		for i := range sweep {
+			s := &sweep[i]
+			if k < ringsSweeps {
+				tasks = append(tasks, splitsTask{of("rings", s, "uniform"), s.Uniform.summarise, p.RingsDataSets, func(i int) (splitsCell, error) { return p.measureRings(ctx, i, s.K, s.P, p.Rings.Gradient()) }})
+				continue
+			}
+			tasks = append(tasks,
+				splitsTask{of("elastic net", s, "uniform"), s.Uniform.summarise, p.DataSets, func(i int) (splitsCell, error) { return p.measure(ctx, i, s.K, s.P, cvgm.RandomSplits) }},
+				splitsTask{of("elastic net", s, "balanced"), s.Balanced.summarise, p.DataSets, func(i int) (splitsCell, error) { return p.measure(ctx, i, s.K, s.P, cvgm.BalancedSplits) }})
+		}
+	}
+	return tasks
+}
+
+// stepTasks returns the tasks that fill RingsByStep, and the CV losses by step size and data
+// set.
+func (p SplitsParams) stepTasks(ctx context.Context, r *SplitsResult, losses [][]float64) []splitsTask {
+	var tasks []splitsTask
+	for i, size := range append(slices.Clone(p.StepSizes), 0) {
+		searcher, name := search.Searcher(search.QuasiNewton{MaxEvals: p.Rings.Steps + 1}), "rings, quasi-Newton"
+		if size > 0 {
+			searcher, name = kernels.GradientDescent(size, p.Rings.Steps), fmt.Sprintf("rings, step size %g", size)
+		}
+		r.RingsByStep = append(r.RingsByStep, SplitsStep{StepSize: size})
+		tasks = append(tasks, splitsTask{name, func(data []splitsCell) {
+			var test, rises []float64
+			for _, c := range data {
+				losses[i], test, rises = append(losses[i], c.CV), append(test, c.Test), append(rises, c.Rises)
+			}
+			s := &r.RingsByStep[i]
+			s.CV, s.Test, s.Rises = experiment.EstimateOf(losses[i]), experiment.EstimateOf(test), experiment.EstimateOf(rises)
+		}, p.RingsDataSets, func(k int) (splitsCell, error) {
+			return p.measureRings(ctx, k, p.Rings.K, p.Rings.P, searcher)
+		}})
+	}
+	return tasks
+}
+
+// measureTasks measures all tasks on all of their data sets.
+func measureTasks(ctx context.Context, tasks []splitsTask) error {
+	n := 0
+	for _, t := range tasks {
+		n += t.dataSets
+	}
+	// at returns the task of cell i, and its data set.
+	at := func(i int) (task, dataSet int) {
+		for ; i >= tasks[task].dataSets; task++ {
+			i -= tasks[task].dataSets
+		}
+		return task, i
+	}
+	measured, err := experiment.Cells(ctx, n, func(i int) string {
+		task, dataSet := at(i)
+		return fmt.Sprintf("%s, data set %d", tasks[task].name, dataSet)
+	}, func(i int) (splitsCell, error) {
+		task, dataSet := at(i)
+		return tasks[task].measure(dataSet)
+	})
+	if err != nil {
+		return err
+	}
+	for _, t := range tasks {
+		t.done(measured[:t.dataSets])
+		measured = measured[t.dataSets:]
+	}
+	return nil
+}
+
+// shares returns the mean of the ratios of two standard deviations by data set, where the
+// second is not 0.
+func shares(of, whole []float64) experiment.Estimate {
+	var ratios []float64
+	for i, v := range of {
+		if whole[i] > 0 {
+			ratios = append(ratios, v/whole[i])
+		}
+	}
+	if ratios == nil {
+		return experiment.Estimate{}
+	}
+	return experiment.EstimateOf(ratios)
+}
+
+// summarise sets the means over the data sets.
+func (m *SplitsMeasure) summarise(data []splitsCell) {
+	var loss, gradient []float64
+	for _, c := range data {
+		loss, gradient, m.TestLosses = append(loss, c.LossSD), append(gradient, c.GradientSD), append(m.TestLosses, c.Test)
+	}
+	m.LossSDs, m.GradientSDs = loss, gradient
+	m.LossSD, m.GradientSD, m.Test = experiment.EstimateOf(loss), experiment.EstimateOf(gradient), experiment.EstimateOf(m.TestLosses)
+}
+
+// measure measures, on one data set, the scatter of the CV loss and of its
+// gradient over draws of the splits, and the test loss at the lowest CV loss of
+// the first draw.
+func (p SplitsParams) measure(ctx context.Context, dataSet, k int, fraction float64, draw drawSplits) (c splitsCell, err error) {
+	stream := func(purpose string) *synth.Stream {
+		return synth.NewStream(uint64(dataSet), "splits: "+purpose)
+	}
+	s := &experiment.Setup{Loss: cvgm.SquaredError{}, Start: []float64{p.StartLambda1, p.StartLambda2}, Lower: []float64{p.MinLambda1, p.MinLambda2}}
+	if s.Train, s.Test, s.Coef, err = p.Draw(stream("data")); err != nil {
+		return c, err
+	}
+	src := stream(fmt.Sprint("K = ", k, ", p = ", fraction))
+	at, grad := []float64{p.At, p.At}, make([]float64, 2)
+	var losses []float64
+	var grads [2][]float64
+	for i := range p.Draws {
+		splits, err := draw(src, p.Train, k, fraction)
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err != nil {
+			return c, err
+		}
+		// The same intercept as with FixedLeastSquares, found faster.
+		if s.CV, err = elasticnet.ElasticNetCV(s.Train, splits, cvgm.MeanCentring, 1); err != nil {
+			return c, err
+		}
+		loss, err := s.CV.Eval(grad, at)
+		if err != nil {
+			return c, err
+		}
+		losses = append(losses, loss)
+		for j, g := range grad {
+			grads[j] = append(grads[j], g)
+		}
+		if i > 0 {
+			continue
+		}
+		best, err := search.Best(s.Search(ctx, search.QuasiNewton{MaxEvals: p.Budget}))
+		if err != nil {
+			return c, err
+		}
+		if c.Test, err = s.TestLoss(best.X); err != nil {
+			return c, err
+		}
+	}
+	c.LossSD, c.GradientSD = stat.StdDev(losses, nil), math.Sqrt(stat.Variance(grads[0], nil)+stat.Variance(grads[1], nil))
+	return c, nil
+}
+
+// measureRings sets Test to the share of test examples that CVGM's model gets
+// wrong after a search, CV to the CV loss there, and Rises to the share of the steps in which
+// it rises.
+func (p SplitsParams) measureRings(ctx context.Context, dataSet, k int, fraction float64, searcher search.Searcher) (c splitsCell, err error) {
+	stream := func(purpose string) *synth.Stream {
+		return synth.NewStream(uint64(dataSet), "splits, rings: "+purpose)
+	}
+	rings := p.Rings
+	rings.K, rings.P = k, fraction
+	s, err := rings.Setup(kernels.Full, stream, fmt.Sprint("K = ", k, ", p = ", fraction), nil)
+	if err != nil {
+		return c, err
+	}
+	var x []float64
+	steps, rises := 0, 0
+	for step, err := range s.Search(ctx, searcher) {
+		if err != nil {
+			return c, err
+		}
+		if steps++; steps > 1 && step.Loss > c.CV {
+			rises++
+		}
+		x, c.CV = append(x[:0], step.X...), step.Loss
+	}
+	c.Rises = float64(rises) / float64(max(steps-1, 1))
+	metrics, err := s.Evaluate(x)
+	c.Test = 1 - metrics.Accuracy
+	return c, err
+}

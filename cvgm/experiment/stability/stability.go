@@ -1,0 +1,410 @@
+// Package stability holds the experiment of notebook 08_stability ([StabilityParams]).
+package stability
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"cvgm/cvgm"
+	"cvgm/cvgm/experiment"
+	"cvgm/cvgm/experiment/elasticnet"
+	"cvgm/qpdiff/learn"
+	"cvgm/qpdiff/linear"
+	"cvgm/synth"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// StabilityParams are the parameters of the check of the supplement's
+// "Connections to Stability": Bousquet and Elisseeff's identity
+//
+//	E[R − R_emp] = Δ,   Δ = E[l(A(S), z_i') − l(A(Sⁱ), z_i')],
+//
+// for the risk R and the empirical risk R_emp of A(S), where Sⁱ is S with its
+// i-th example replaced by the fresh z_i'. It holds for every algorithm that
+// does not mind the order of the examples, at fixed hyperparameters.
+type StabilityParams struct {
+	StreamSeed    uint64 `help:"seed of the streams from which the data sets are drawn" range:"[0,∞)" small:"[0,1000]"`
+	DataSets      int    `help:"data sets on each side of the identity" range:"[2,∞)" small:"[2,4]"`
+	FreshExamples int    `help:"fresh examples on which each risk R is measured" range:"[1,∞)" small:"[5,30]"`
+
+	RidgeLambda2      []float64 `help:"lambda2 of the ridge regressions" range:"(0,∞)" small:"[1e-2,10]"`
+	ElasticNetLambda1 []float64 `help:"lambda1 of the elastic nets" range:"(0,∞)" small:"[1e-3,1]"`
+	ElasticNetLambda2 float64   `help:"lambda2 of the elastic nets" range:"[0,∞)" small:"[1e-2,1]"`
+	LogisticC         []float64 `help:"C of the logistic regressions" range:"(0,∞)" small:"[1e-2,3]"`
+
+	// The experiment whose population the data sets are drawn from and whose path
+	// CVGM follows.
+	experiment.PublishedRegression
+	elasticnet.PenaltyCVGM
+	PathSteps []int `help:"ascending steps of that path at which the identity's parts are measured, the first being 1" range:"[1,∞)" len:"[1,∞)" order:"ascending" small:"[1,20]"`
+	// Other starts of that path.
+	StartsLambda1 []float64 `help:"starts of other paths, weight of the l1 penalty" range:"[0,∞)" len:"[1,∞)" small:"[1e-3,1]"`
+	StartsLambda2 []float64 `help:"starts of other paths, weight of the squared l2 penalty, as many" range:"[0,∞)" len:"[1,∞)" small:"[1e-3,1]"`
+	StartsSteps   int       `help:"evaluations of the gradient method from each of these starts" range:"[2,∞)" small:"[2,20]"`
+}
+
+// DefaultStability returns parameters under which the parts are known to
+// about one in a hundred.
+func DefaultStability() StabilityParams {
+	return StabilityParams{
+		DataSets: 1000, FreshExamples: 300,
+		RidgeLambda2:      []float64{.01, .03, .1, .3, 1, 3, 10},
+		ElasticNetLambda1: []float64{.003, .01, .03, .1, .3, .5, 1}, ElasticNetLambda2: .01,
+		LogisticC:           []float64{.003, .01, .03, .1, .3, 1, 3},
+		PublishedRegression: experiment.PaperData, PenaltyCVGM: elasticnet.PaperPenaltyCVGM,
+		PathSteps:     []int{1, 10, 20, 30, 40, 50, 60, 80, 99, 130, 200, 300, 500, 1000},
+		StartsLambda1: []float64{.001, .01, .1, .3, .6}, StartsLambda2: []float64{.001, .0001, .1, 1, .6}, StartsSteps: 400,
+	}
+}
+
+func (StabilityParams) Defaults() any { return DefaultStability() }
+
+func (p StabilityParams) Check() error {
+	if p.PathSteps[0] != 1 {
+		return experiment.Invalid("PathSteps", p.PathSteps, "let the first be 1")
+	}
+	if len(p.StartsLambda1) != len(p.StartsLambda2) {
+		return experiment.Invalid("StartsLambda2", p.StartsLambda2, fmt.Sprintf("give as many values as StartsLambda1, %d", len(p.StartsLambda1)))
+	}
+	return nil
+}
+
+// StabilityParts are the parts of the identity for one learner at fixed
+// hyperparameters. Gap and Delta come from separate data, so that their
+// difference has an independent error on each side: its interval contains 0
+// nineteen times in twenty if the identity holds, whatever the two have in
+// common by construction.
+type StabilityParts struct {
+	Hyper          []float64
+	Risk, Training experiment.Estimate // R and R_emp
+	Gap            experiment.Estimate // R − R_emp
+	Delta          experiment.Estimate
+	// Difference is Gap − Delta.
+	Difference experiment.Estimate
+	// Sum is Δ + R_emp with Delta's own data: what CVGM descends.
+	Sum experiment.Estimate
+}
+
+// StabilityStart is the gradient method from one start, on the published data, and how its
+// end differs from its start over data sets of the population, at fixed hyperparameters.
+type StabilityStart struct {
+	CVLoss                             [2]float64 // at the start and at the end
+	Start, End                         StabilityParts
+	RiskChange, DeltaChange, EmpChange experiment.Estimate // of R, Δ and R_emp, paired
+}
+
+// Holds reports whether the interval of the difference contains 0.
+func (s StabilityParts) Holds() bool { return math.Abs(s.Difference.Mean) <= s.Difference.Margin }
+
+// StabilityLearner is one learner at several hyperparameters.
+type StabilityLearner struct {
+	Name  string // of the learner
+	Hyper string // of the hyperparameter that varies
+	At    []float64
+	Parts []StabilityParts
+}
+
+// StabilityResult is what Run measures.
+type StabilityResult struct {
+	Params   StabilityParams
+	Learners []StabilityLearner
+	// Path holds the parts at Steps of CVGM's path over the published data:
+	// Params.PathSteps, as far as the search goes. CVLoss and TestLoss are those
+	// of that run.
+	Steps            []int
+	Path             []StabilityParts
+	CVLoss, TestLoss []float64
+	// DeltaChange and EmpChange are those of Δ and R_emp from the first point of Path to the last,
+	// paired.
+	DeltaChange, EmpChange experiment.Estimate
+	Starts                 []StabilityStart
+}
+
+// Settings returns the parts of all learners and of the path.
+func (r *StabilityResult) Settings() []StabilityParts {
+	var all []StabilityParts
+	for _, l := range r.Learners {
+		all = append(all, l.Parts...)
+	}
+	return append(all, r.Path...)
+}
+
+// Population draws examples of the published regression problem: x ~ N(0, I)
+// and y = coefᵀx + noise·ε, or the sign of that.
+type Population struct {
+	Coef  []float64
+	Noise float64
+	Sign  bool
+}
+
+func (p Population) Draw(src synth.Source, n int) learn.Data {
+	d := learn.Data{X: mat.NewDense(n, len(p.Coef), nil), Y: make([]float64, n)}
+	for i := range d.Y {
+		y := p.Noise * src.NormFloat64()
+		for j, c := range p.Coef {
+			x := src.NormFloat64()
+			d.Dense().Set(i, j, x)
+			y += c * x
+		}
+		if p.Sign {
+			y = math.Copysign(1, y)
+		}
+		d.Y[i] = y
+	}
+	return d
+}
+
+// stabilityCase is a learner at one setting of its hyperparameters.
+type stabilityCase struct {
+	hyper      []float64
+	population Population
+	learner    func() learn.Learner
+	loss       cvgm.Loss
+}
+
+// net is an elastic net with these penalties.
+func (p Population) net(lambda1, lambda2 float64) stabilityCase {
+	return stabilityCase{[]float64{lambda1, lambda2}, p, func() learn.Learner { return new(linear.ElasticNet) }, cvgm.SquaredError{}}
+}
+
+// stabilityFamily is a learner at several values of a hyperparameter.
+type stabilityFamily struct {
+	name, hyper string
+	at          []float64
+	setting     func(v float64) stabilityCase
+}
+
+func (p StabilityParams) families(regression Population) []stabilityFamily {
+	classification := regression
+	classification.Sign = true
+	return []stabilityFamily{
+		{"ridge regression", "λ2", p.RidgeLambda2, func(v float64) stabilityCase { return regression.net(0, v) }},
+		{"elastic net", "λ1", p.ElasticNetLambda1, func(v float64) stabilityCase { return regression.net(v, p.ElasticNetLambda2) }},
+		{"logistic regression", "C", p.LogisticC, func(v float64) stabilityCase {
+			return stabilityCase{[]float64{v}, classification, func() learn.Learner { return new(linear.Logistic) }, cvgm.LogisticLoss{}}
+		}},
+	}
+}
+
+// alongPath follows CVGM's path, notes its losses at PathSteps in r and returns the cases there.
+func (p StabilityParams) alongPath(ctx context.Context, s *experiment.Setup, r *StabilityResult, regression Population) ([]stabilityCase, error) {
+	var cases []stabilityCase
+	for step, err := range s.Search(ctx, p.Gradient(slices.Max(p.PathSteps))) {
+		if err != nil {
+			return nil, err
+		}
+		if !slices.Contains(p.PathSteps, step.Evaluations) {
+			continue
+		}
+		test, err := s.TestLoss(step.X)
+		if err != nil {
+			return nil, err
+		}
+		r.Steps, r.CVLoss, r.TestLoss = append(r.Steps, step.Evaluations), append(r.CVLoss, step.Loss), append(r.TestLoss, test)
+		cases = append(cases, regression.net(step.X[0], step.X[1]))
+	}
+	return cases, nil
+}
+
+// fromStarts follows the paths from the other starts, notes their CV losses in r and returns the
+// cases at the start and at the end of each.
+func (p StabilityParams) fromStarts(ctx context.Context, s *experiment.Setup, r *StabilityResult, regression Population) ([]stabilityCase, error) {
+	var cases []stabilityCase
+	for i, lambda1 := range p.StartsLambda1 {
+		from := *s
+		from.Start = []float64{lambda1, p.StartsLambda2[i]}
+		var start StabilityStart
+		first := true
+		var x []float64
+		for step, err := range from.Search(ctx, p.Gradient(p.StartsSteps)) {
+			if err != nil {
+				return nil, err
+			}
+			if first {
+				cases = append(cases, regression.net(step.X[0], step.X[1]))
+				start.CVLoss[0], first = step.Loss, false
+			}
+			x, start.CVLoss[1] = append(x[:0], step.X...), step.Loss
+		}
+		cases, r.Starts = append(cases, regression.net(x[0], x[1])), append(r.Starts, start)
+	}
+	return cases, nil
+}
+
+// Run measures the parts at every setting, in parallel over the data sets.
+func (p StabilityParams) Run(ctx context.Context) (*StabilityResult, error) {
+	if err := experiment.Check(&p); err != nil {
+		return nil, err
+	}
+	s, _, err := p.Published(ctx, p.PublishedRegression)
+	if err != nil {
+		return nil, err
+	}
+	r := &StabilityResult{Params: p}
+	regression := Population{Coef: s.Coef, Noise: p.Noise / p.Scale}
+	families := p.families(regression)
+	var cases []stabilityCase
+	for _, f := range families {
+		for _, v := range f.at {
+			cases = append(cases, f.setting(v))
+		}
+	}
+	path, err := p.alongPath(ctx, s, r, regression)
+	if err != nil {
+		return nil, err
+	}
+	ends, err := p.fromStarts(ctx, s, r, regression)
+	if err != nil {
+		return nil, err
+	}
+	cases = slices.Concat(cases, path, ends)
+	parts, sets, err := p.measure(ctx, cases)
+	if err != nil {
+		return nil, err
+	}
+	before := len(parts) - 2*len(r.Starts)
+	first, last := before-len(r.Steps), before-1
+	change := func(part int) experiment.Estimate {
+		return experiment.Compare(valuesOf(sets, last, part), valuesOf(sets, first, part)).Difference
+	}
+	r.EmpChange, r.DeltaChange = change(1), change(3)
+	for i := range r.Starts {
+		c, k := &r.Starts[i], before+2*i
+		c.Start, c.End = parts[k], parts[k+1]
+		for part, to := range map[int]*experiment.Estimate{0: &c.RiskChange, 1: &c.EmpChange, 3: &c.DeltaChange} {
+			*to = experiment.Compare(valuesOf(sets, k+1, part), valuesOf(sets, k, part)).Difference
+		}
+	}
+	parts = parts[:before]
+	for _, l := range families {
+		r.Learners = append(r.Learners, StabilityLearner{l.name, l.hyper, l.at, parts[:len(l.at)]})
+		parts = parts[len(l.at):]
+	}
+	r.Path = parts
+	return r, nil
+}
+
+// stabilityValues are R, R_emp, R − R_emp, Δ and Δ + R_emp of one case on one
+// data set.
+type stabilityValues [5]float64
+
+// measure estimates the parts of every case over the same data sets, and returns the values
+// by data set and case as well.
+func (p StabilityParams) measure(ctx context.Context, cases []stabilityCase) ([]StabilityParts, [][]stabilityValues, error) {
+	label := func(i int) string { return fmt.Sprintf("data set %d", i) }
+	sets, err := experiment.Cells(ctx, p.DataSets, label, func(i int) ([]stabilityValues, error) {
+		drawn := make(map[bool]stabilityData)
+		values := make([]stabilityValues, len(cases))
+		for k, c := range cases {
+			d, ok := drawn[c.population.Sign]
+			if !ok {
+				d = p.drawData(c.population, i)
+				drawn[c.population.Sign] = d
+			}
+			f, err := c.fit(d.data)
+			if err != nil {
+				return nil, experiment.Wrap(err, "hyperparameters %v", c.hyper)
+			}
+			delta, replaced, err := c.replaceOne(d.replaced, d.replacements)
+			if err != nil {
+				return nil, experiment.Wrap(err, "replacements, hyperparameters %v", c.hyper)
+			}
+			risk, training := f.risk(d.fresh), f.risk(d.data)
+			values[k] = stabilityValues{risk, training, risk - training, delta, delta + replaced}
+		}
+		return values, nil
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	parts := make([]StabilityParts, len(cases))
+	for k, c := range cases {
+		var e [len(stabilityValues{})]experiment.Estimate
+		for part := range e {
+			e[part] = experiment.EstimateOf(valuesOf(sets, k, part))
+		}
+		parts[k] = StabilityParts{
+			Hyper: c.hyper, Risk: e[0], Training: e[1], Gap: e[2], Delta: e[3], Sum: e[4], Difference: experiment.Difference(e[2], e[3])}
+	}
+	return parts, sets, nil
+}
+
+// valuesOf returns one of the values of a case by data set.
+func valuesOf(sets [][]stabilityValues, k, part int) []float64 {
+	var v []float64
+	for _, values := range sets {
+		v = append(v, values[k][part])
+	}
+	return v
+}
+
+// stabilityData is what the parts are measured on: S and fresh examples for the
+// one side of the identity, another S and its replacements for the other.
+type stabilityData struct{ data, fresh, replaced, replacements learn.Data }
+
+func (p StabilityParams) drawData(from Population, i int) stabilityData {
+	draw := func(purpose string, n int) learn.Data {
+		return from.Draw(synth.NewStream(p.StreamSeed, fmt.Sprintf("stability %d: %s", i, purpose)), n)
+	}
+	n := p.Train
+	return stabilityData{draw("data", n), draw("fresh examples", p.FreshExamples), draw("data in which one example is replaced", n), draw("replacements", n)}
+}
+
+// replaceOne returns Δ's mean over the replacement of each example of s, every
+// one with a true refit, and R_emp of the fit to s.
+func (c stabilityCase) replaceOne(s, fresh learn.Data) (delta, training float64, err error) {
+	f, err := c.fit(s)
+	if err != nil {
+		return 0, 0, err
+	}
+	training = f.risk(s)
+	without := f.risk(fresh)
+	var with float64
+	for k, y := range s.Y {
+		row := slices.Clone(s.Dense().RawRowView(k))
+		s.Dense().SetRow(k, fresh.Dense().RawRowView(k))
+		s.Y[k] = fresh.Y[k]
+		if err := experiment.Fit(f.learner, s, f.theta, f.hyper); err != nil {
+			return 0, 0, err
+		}
+		with += f.lossAt(fresh, k)
+		s.Dense().SetRow(k, row)
+		s.Y[k] = y
+	}
+	return without - with/float64(len(s.Y)), training, nil
+}
+
+// fitted is a case's learner with its last fit.
+type fitted struct {
+	stabilityCase
+	learner learn.Learner
+	theta   []float64
+}
+
+func (c stabilityCase) fit(d learn.Data) (*fitted, error) {
+	f := &fitted{c, c.learner(), nil}
+	_, n := d.X.Dims()
+	size, _ := f.learner.Dims(n)
+	f.theta = make([]float64, size)
+	return f, experiment.Fit(f.learner, d, f.theta, f.hyper)
+}
+
+func (f *fitted) lossAt(d learn.Data, k int) float64 {
+	var prediction float64
+	for j, x := range d.Dense().RawRowView(k) {
+		prediction += f.theta[j] * x
+	}
+	loss, _ := f.loss.Eval(prediction, d.Y[k])
+	return loss
+}
+
+func (f *fitted) risk(d learn.Data) float64 {
+	var total float64
+	for k := range d.Y {
+		total += f.lossAt(d, k)
+	}
+	return total / float64(len(d.Y))
+}

@@ -1,0 +1,109 @@
+package chart
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"cvgm/cvgm/experiment"
+)
+
+// Shaded reports whether the figure has a surface, whose shades stand for values.
+func (f *Figure) Shaded() bool {
+	return slices.ContainsFunc(slices.Concat(f.Panels...), func(p *Panel) bool { return p.filled })
+}
+
+// Alt returns a description of the figure for those who do not see it: its panels
+// with their axes, their series and the changed parameters. Where there are few panels, lines
+// have the values at their ends.
+func (f *Figure) Alt() string {
+	text := f.altPanels()
+	if f.Changed != "" {
+		text += " " + f.Changed + "."
+	}
+	return experiment.Visible(text)
+}
+
+// altPanels describes the panels.
+func (f *Figure) altPanels() string {
+	const few = 3
+	panels := slices.Concat(f.Panels...)
+	detailed := len(panels) <= few
+	describe := func(detailed bool) []string {
+		return Mapped(panels, func(p *Panel) string { return p.altSeries(detailed) })
+	}
+	axes, plain := Mapped(panels, (*Panel).altAxes), describe(false)
+	if !detailed && !slices.ContainsFunc(plain, func(s string) bool { return s != plain[0] }) {
+		return fmt.Sprintf("%d panels. %s. In each: %s.", len(panels), strings.Join(axes, ". "), strings.TrimPrefix(plain[0], "; "))
+	}
+	for i, series := range describe(detailed) {
+		axes[i] += series + "."
+	}
+	return strings.Join(axes, " ")
+}
+
+// altAxes describes the panel's axes.
+func (p *Panel) altAxes() string {
+	title, x, y := cmp.Or(p.Plot.Title.Text, p.Name), p.Plot.X.Label.Text, p.Plot.Y.Label.Text
+	if x == "" || y == "" {
+		return title
+	}
+	return fmt.Sprintf("%s: %s over %s", title, y, x)
+}
+
+// altSeries lists what the panel shows. A series that is not in the legend is left out where
+// its name only adds to that of another one.
+func (p *Panel) altSeries(detailed bool) string {
+	var shown, lines []string
+	for _, s := range p.Series {
+		adds := func(t Series) bool { return t.Name != s.Name && strings.HasPrefix(s.Name, t.Name) }
+		if s.Across == nil && (len(s.Stretches) == 0 || s.band() || s.Entry.Name == "" && slices.ContainsFunc(p.Series, adds)) {
+			continue
+		}
+		to, text := &shown, "“"+s.Name+"”"
+		if s.Across != nil {
+			to = &lines
+		} else if detailed {
+			text += p.altEnds(s)
+		}
+		if !slices.Contains(*to, text) {
+			*to = append(*to, text)
+		}
+	}
+	bands := ""
+	if p.Banded {
+		bands = ", with 95 % intervals"
+	}
+	return altList("; series ", shown) + bands + altList("; reference lines ", lines)
+}
+
+// altEnds gives the values at its ends of a line that is a function of x.
+func (p *Panel) altEnds(s Series) string {
+	all := slices.Concat(s.Stretches...)
+	if !s.Line || p.filled || p.Equal || !slices.IsSortedFunc(all, func(v, w point) int { return cmp.Compare(v[0], w[0]) }) {
+		return ""
+	}
+	value := func(v point) string {
+		y := v[1]
+		if _, log := p.Plot.Y.Tick.Marker.(logTicks); log {
+			y = math.Pow(10, y)
+		}
+		return Typeset(strconv.FormatFloat(y, 'g', 3, 64))
+	}
+	return fmt.Sprintf(" from %s to %s", value(all[0]), value(all[len(all)-1]))
+}
+
+// altList lists names, of very many the first.
+func altList(of string, names []string) string {
+	const most = 12
+	if len(names) == 0 {
+		return ""
+	}
+	if n := len(names) - most; n > 0 {
+		names = append(names[:most:most], fmt.Sprintf("and %d more", n))
+	}
+	return of + strings.Join(names, ", ")
+}

@@ -1,0 +1,104 @@
+package chart
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"gonum.org/v1/plot/vg"
+)
+
+// headroom is the part of the data's range by which an axis is longer at either end.
+const headroom = .04
+
+// pad returns the ends of an axis for data from low to high: 0 and 1 if there
+// are none, and more around a single value.
+func pad(low, high, share float64) (from, to float64) {
+	if low > high {
+		return 0, 1
+	}
+	by := share * (high - low)
+	if narrow(low, high) {
+		by = cmp.Or(.1*max(math.Abs(low), math.Abs(high)), 1)
+	}
+	return low - by, high + by
+}
+
+// Axes returns the range of the panel's axes, without the headroom of a legend:
+// that of the data, widened upwards and downwards for lines, to all sides for glyphs,
+// and not at all for surfaces, which fill their panel.
+func (p *Panel) Axes() Box {
+	b := AxesOf(p.Plot)
+	if p.fixed {
+		return b
+	}
+	b = p.WithGhosts(b)
+	x, y := 0.0, headroom
+	if p.marked {
+		x = headroom
+	}
+	if p.filled {
+		x, y = 0, 0
+	}
+	b.Xmin, b.Xmax = pad(b.Xmin, b.Xmax, x)
+	b.Ymin, b.Ymax = pad(b.Ymin, b.Ymax, y)
+	if p.Equal {
+		b = b.square()
+	}
+	return b
+}
+
+// WithGhosts returns the axes of the panel's data, longer for its ghosts.
+func (p *Panel) WithGhosts(b Box) Box {
+	for _, s := range p.Ghosts {
+		for _, v := range slices.Concat(s.Stretches...) {
+			b = b.Union(Box{v[0], v[0], v[1], v[1]})
+		}
+	}
+	data := AxesOf(p.Plot)
+	b.Xmin, b.Xmax = bounded(b.Xmin, b.Xmax, data.Xmin, data.Xmax)
+	b.Ymin, b.Ymax = bounded(b.Ymin, b.Ymax, data.Ymin, data.Ymax)
+	return b
+}
+
+// bounded returns the part of an axis from low to high, which includes that from
+// least to most, that is at most twice as long as the latter: where both ends must
+// give way they do so alike.
+func bounded(low, high, least, most float64) (from, to float64) {
+	if narrow(least, most) {
+		return least, most
+	}
+	room, below, above := most-least, least-low, high-most
+	if below+above <= room {
+		return low, high
+	}
+	below, above = min(below, max(room/2, room-above)), min(above, max(room/2, room-below))
+	return least - below, most + above
+}
+
+// fit returns the panel with so many labels on its x axis as have room beside each other on
+// one of that length.
+func (p *Panel) fit(axes Box, length vg.Length) *Panel {
+	const gap = 3 // between two labels
+	fitted, q := *p, *p.Plot
+	fitted.Plot = &q
+	crowded := func() bool {
+		ticks := q.X.Tick.Marker.Ticks(axes.Xmin, axes.Xmax)
+		for i := 1; i < len(ticks); i++ {
+			apart := length * vg.Length((ticks[i].Value-ticks[i-1].Value)/(axes.Xmax-axes.Xmin))
+			if apart < gap+(q.X.Tick.Label.Width(ticks[i-1].Label)+q.X.Tick.Label.Width(ticks[i].Label))/2 {
+				return true
+			}
+		}
+		return false
+	}
+	for fewer := 0.0; fewer < manyTicks && crowded(); fewer++ {
+		switch t := p.Plot.X.Tick.Marker.(type) {
+		case RoundTicks:
+			q.X.Tick.Marker = RoundTicks{manyTicks - fewer}
+		case logTicks:
+			q.X.Tick.Marker = logTicks{max(t.wanted-fewer, 1), t.floor}
+		}
+	}
+	return &fitted
+}

@@ -1,0 +1,80 @@
+package chart
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/text"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+)
+
+// directLabel is the name of a line beside its rightmost point.
+type directLabel struct {
+	Name  string
+	style Style
+	End   point
+}
+
+// DirectLabels returns those of the panel's lines. A name is cut at a parenthesis.
+func (p *Panel) DirectLabels() []directLabel {
+	var all []directLabel
+	for _, s := range p.Series {
+		if p.Direct && s.Line && s.Entry.Name != "" {
+			points := slices.Concat(s.Stretches...)
+			name, _, _ := strings.Cut(s.Entry.Name, " (")
+			end := slices.MaxFunc(points, func(v, w point) int { return cmp.Compare(v[0], w[0]) })
+			all = append(all, directLabel{name, s.Entry.Style, end})
+		}
+	}
+	return all
+}
+
+func directText() text.Style {
+	s := plot.New().Legend.TextStyle
+	s.Font.Size, s.XAlign, s.YAlign = 9, draw.XLeft, draw.YCenter
+	return s
+}
+
+// A label has directHeight and begins with directSample of its line; directGap lies between
+// it and the axes.
+const directHeight, directSample, directGap = 10, 16, 5
+
+// directWidth is the width that the labels take on the right of the axes.
+func (p *Panel) directWidth() (width vg.Length) {
+	for _, l := range p.DirectLabels() {
+		width = max(width, 2*directGap+directSample+keySample+directText().Width(l.Name))
+	}
+	return width
+}
+
+// drawDirect draws the labels on the right of the axes, each as near to the end of its
+// line as the others allow, with a stroke from there.
+func (p *Panel) drawDirect(q *plot.Plot, data draw.Canvas) {
+	labels := p.DirectLabels()
+	y := func(l directLabel) vg.Length { return data.Y(q.Y.Norm(l.End[1])) }
+	slices.SortStableFunc(labels, func(a, b directLabel) int { return cmp.Compare(y(a), y(b)) })
+	at := make([]vg.Length, len(labels))
+	for i, l := range labels { // from below, then back from above
+		at[i] = y(l)
+		if i > 0 {
+			at[i] = max(at[i], at[i-1]+directHeight)
+		}
+	}
+	for i := len(at) - 1; i >= 0; i-- {
+		high := data.Max.Y
+		if i+1 < len(at) {
+			high = at[i+1] - directHeight
+		}
+		at[i] = min(at[i], high)
+	}
+	for i, l := range labels {
+		from := vg.Point{X: data.X(q.X.Norm(l.End[0])), Y: y(l)}
+		to := vg.Point{X: data.Max.X + directGap, Y: at[i]}
+		data.StrokeLine2(draw.LineStyle{Color: l.style.Line().Color, Width: .5}, from.X, from.Y, to.X, to.Y)
+		data.StrokeLine2(l.style.Line(), to.X, to.Y, to.X+directSample, to.Y)
+		data.FillText(directText(), vg.Point{X: to.X + directSample + keySample, Y: to.Y}, l.Name)
+	}
+}

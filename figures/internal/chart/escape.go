@@ -1,0 +1,142 @@
+package chart
+
+import (
+	"encoding/csv"
+	"html"
+	"regexp"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"cvgm/cvgm/experiment"
+)
+
+// Texts of outputs may be those of strangers: names of columns and classes in a user's file. Each
+// format has one function here that makes plain text of them, and the writers of the format call
+// it on all texts.
+
+// Markdown returns a text for a paragraph of Markdown, or for a cell of a table. One that a reader
+// of Markdown would take for more than text becomes a code span: that alone is plain in all
+// dialects. Others draw mathematics, or make links of addresses, even where characters are
+// escaped.
+func Markdown(text string, inTable bool) string {
+	text = experiment.Visible(text)
+	if activeMarkdown.MatchString(text) || !inTable && blockMarkdown.MatchString(text) {
+		return codeSpan(text, inTable)
+	}
+	if inTable {
+		return strings.ReplaceAll(text, "|", `\|`)
+	}
+	return text
+}
+
+var activeMarkdown = regexp.MustCompile("[$\\\\`]" + // mathematics, escapes, code
+	`|<[A-Za-z/!?]|&[A-Za-z0-9#]+;|\][(\[:]` + // HTML, characters by name, links
+	`|://|@|(?i:www\.)` + // addresses
+	`|^\*|\*$|\*\S(.*\S)?\*|(^|[^\pL\pN])_\S(.*\S)?_([^\pL\pN]|$)|~.*~|:[\w+-]+:`) // emphasis, emoji
+
+// blockMarkdown begins headings, quotations and lists.
+var blockMarkdown = regexp.MustCompile(`^([#>=]|[+-]+(\s|$)|\d+[.)]\s)`)
+
+// codeSpan returns a text as code of Markdown. A bar in a table would end the cell, in some dialects
+// in spite of a backslash, and in others the backslash would show: it stands between two spans.
+func codeSpan(text string, inTable bool) string {
+	if before, after, has := strings.Cut(text, "|"); has && inTable {
+		return codeSpan(before, true) + "&#124;" + codeSpan(after, true)
+	}
+	if text == "" {
+		return ""
+	}
+	longest, run := 0, 0
+	for _, r := range text {
+		if run++; r != '`' {
+			run = 0
+		}
+		longest = max(longest, run)
+	}
+	first, last := text[0], text[len(text)-1]
+	if first == '`' || last == '`' || first == ' ' && last == ' ' && strings.Trim(text, " ") != "" {
+		text = " " + text + " " // which readers remove
+	}
+	fence := strings.Repeat("`", longest+1)
+	return fence + text + fence
+}
+
+// HTML returns a text for the content of an element or the value of an attribute. Mathematics in
+// an element stays text: see [HTMLText].
+func HTML(text string) string { return html.EscapeString(experiment.Visible(text)) }
+
+// HTMLText returns a text for the content of an element. One that a script of the page might take
+// for TeX, in which links can run scripts, becomes code.
+func HTMLText(text string) string {
+	if strings.ContainsAny(text, `$\`) {
+		return "<code>" + HTML(text) + "</code>"
+	}
+	return HTML(text)
+}
+
+// Latex returns a text for LaTeX.
+func Latex(text string) string {
+	text = LatexEscapes.Replace(experiment.Visible(text))
+	if strings.HasPrefix(text, "[") || strings.HasPrefix(text, "*") {
+		return "{}" + text // or the end of the row before would take it for its argument
+	}
+	return text
+}
+
+var LatexEscapes = strings.NewReplacer(`\`, `\textbackslash{}`, "&", `\&`, "%", `\%`, "_", `\_`, "#", `\#`, "$", `\$`,
+	"{", `\{`, "}", `\}`, "^", `\textasciicircum{}`, "~", `\textasciitilde{}`,
+	"<", `\textless{}`, ">", `\textgreater{}`, "|", `\textbar{}`, // other letters in some fonts
+	"--", "-{}-{}", "``", "`{}`{}", "''", "'{}'{}", "?`", "?{}`", "!`", "!{}`", ",,", ",{},{}", // one letter for two
+	"∈", `$\in$`, "¹", "$^1$", "⁴", "$^4$", "⁻", "$^{-}$",
+	"λ1", `$\lambda_1$`, "λ2", `$\lambda_2$`, "±", `$\pm$`, "θ", `$\theta$`, "Δ", `$\Delta$`, "∇", `$\nabla$`, "∂", `$\partial$`, "α", `$\alpha$`, "γ", `$\gamma$`, "λ", `$\lambda$`, "ν", `$\nu$`, "π", `$\pi$`,
+	"½", `$\frac12$`, "²", `$^2$`, "ᵀ", `$^\top$`, "ŷ", `$\hat y$`, "′", `$'$`, "ⁱ", `$^i$`, "…", `\dots{}`, "−", "$-$", "≤", `$\le$`, "≥", `$\ge$`, "×", `$\times$`, "–", "--",
+	"₁", "$_1$", "₂", "$_2$", "₃", "$_3$", "ₖ", "$_k$", "ᵢ", "$_i$", "ⱼ", "$_j$", "ₙ", "$_n$", "ₚ", "$_p$", "ₑₘₚ", `$_{\mathrm{emp}}$`, "ⁿ", "$^n$", "³", "$^3$", "⁺", "$^+$",
+	"𝒯", `$\mathcal{T}$`, "𝒱", `$\mathcal{V}$`, "𝒳", `$\mathcal{X}$`, "𝒴", `$\mathcal{Y}$`, "∩", `$\cap$`, "∪", `$\cup$`, "∅", `$\emptyset$`,
+	"β", `$\beta$`, "ε", `$\varepsilon$`, "η", `$\eta$`, "σ", `$\sigma$`, "·", `$\cdot$`, "°", `$^\circ$`, "“", "``", "”", "''", "‖", `$\|$`, "∞", `$\infty$`, "√", `$\surd$`, "Σ", `$\Sigma$`, "→", `$\to$`, "é", `\'e`)
+
+// writeCSV returns records as CSV, in which no spreadsheet finds a formula.
+func writeCSV(records [][]string) string {
+	var b strings.Builder
+	w := csv.NewWriter(&b)
+	for _, record := range records {
+		_ = w.Write(Mapped(record, CSVText)) // a strings.Builder never fails
+	}
+	w.Flush()
+	return b.String()
+}
+
+// CSVText returns a text for CSV. An apostrophe comes before what a spreadsheet would take for a
+// formula: at the beginning, and after a semicolon or a tab, which end a cell in some countries.
+// Numbers stay numbers, and so do those with an interval in brackets, which are in no formula.
+// Texts that have an apostrophe there get another one, so that no two texts become the same, and
+// the removal of one leaves the text.
+func CSVText(text string) string {
+	number, _, _ := strings.Cut(text, " ")
+	if _, err := strconv.ParseFloat(number, 64); err == nil && (number == text || bracketed.MatchString(text)) {
+		return text
+	}
+	var b strings.Builder
+	for i := range len(text) {
+		if (i == 0 || text[i-1] == ';' || text[i-1] == '\t') && formula.MatchString(text[i:]) {
+			b.WriteByte('\'')
+		}
+		b.WriteByte(text[i])
+	}
+	return b.String()
+}
+
+// bracketed is a number with its interval.
+var bracketed = regexp.MustCompile(`^\S+ \[[-+.\deE]+, [-+.\deE]+\]$`)
+
+var formula = regexp.MustCompile(`^'*([\t\r\n]|[\s\pZ\p{Cf}]*[=+\-@＝＋－＠])`)
+
+// Pictured returns a text for a picture: what does not show is a space. Lines stay lines.
+func Pictured(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r != '\n' && !unicode.IsPrint(r) {
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(text, "\uFFFD"))
+}

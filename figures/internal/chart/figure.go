@@ -1,0 +1,278 @@
+// Package chart holds the parts that the pictures and tables of package figures are made of:
+// panels, axes, legends, styles, texts and files. Package figures names what others use; the
+// further names that are exported here are for package figures and its tests.
+package chart
+
+import (
+	"math"
+	"slices"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+)
+
+// A Figure is a grid of panels. Whatever a panel plots is also a row of the
+// figure's CSV.
+type Figure struct {
+	Name          string // of the files, without ending
+	Caption       string
+	Changed       string // the parameters that are not the default ones, below the panels; empty: none
+	Width, Height vg.Length
+	Panels        [][]*Panel // rows of panels, all of the same width; a shorter row ends earlier
+	Legend        LegendPlace
+	// Entries, where not nil, are the entries of a common legend instead of
+	// those of the panels' series.
+	Entries []LegendEntry
+	// SameAxes gives all panels the same axes, but for the headroom of legends.
+	SameAxes bool
+}
+
+// LegendPlace is the place of a figure's legends.
+type LegendPlace int
+
+const (
+	LegendInside LegendPlace = iota // one in each panel, in the corner where it needs the least headroom
+	LegendRight                     // one for all panels, on their right
+	LegendBelow                     // one for all panels, in rows below
+	LegendNone
+)
+
+// LegendEntries returns the entries of the panels, each name once.
+func (f *Figure) LegendEntries() []LegendEntry {
+	if f.Entries != nil {
+		return f.Entries
+	}
+	var all []LegendEntry
+	for _, p := range slices.Concat(f.Panels...) {
+		for _, e := range p.LegendEntries(p.Axes()) {
+			if !slices.ContainsFunc(all, func(old LegendEntry) bool { return old.Name == e.Name }) {
+				all = append(all, e)
+			}
+		}
+	}
+	return all
+}
+
+// LegendEntries returns the entries of the series that are seen within the axes.
+func (p *Panel) LegendEntries(axes Box) []LegendEntry {
+	var all []LegendEntry
+	for _, s := range slices.Concat(p.Series, p.Ghosts) {
+		if s.Entry.Name != "" && !(p.Direct && s.Line) && (s.Across == nil || len(s.Ends(axes)) > 0) {
+			all = append(all, s.Entry)
+		}
+	}
+	if p.Banded {
+		all = append(all, IntervalEntry)
+	}
+	return all
+}
+
+// Draw draws the figure to fill c. Whatever cannot be drawn is left out.
+func (f *Figure) Draw(c draw.Canvas) {
+	f.LayOut(c, func(p *Panel, cell draw.Canvas, axes Box) { p.draw(cell, axes, f.Legend == LegendInside, c.Rectangle) })
+}
+
+// LayOut draws the legends outside the panels and calls do with each panel, its
+// part of c, and its axes without the headroom of a legend.
+func (f *Figure) LayOut(c draw.Canvas, do func(p *Panel, cell draw.Canvas, axes Box)) {
+	switch f.Legend {
+	case LegendRight:
+		const gap, title = 6, 20
+		l := NewLegend(f.LegendEntries())
+		width := gap + l.Rectangle(c).Size().X
+		l.Left, l.XOffs = true, gap
+		l.Draw(draw.Crop(c, c.Max.X-c.Min.X-width, 0, 0, -title))
+		c = draw.Crop(c, 0, -width, 0, 0)
+	case LegendBelow:
+		rows, widths := KeyRows(f.LegendEntries(), c.Max.X-c.Min.X)
+		height := vg.Length(len(rows)) * keyHeight
+		drawKey(draw.Crop(c, 0, 0, 0, height-(c.Max.Y-c.Min.Y)), rows, widths)
+		c = draw.Crop(c, 0, 0, height+2, 0)
+	}
+	common := AxesOf(plot.New())
+	for _, p := range slices.Concat(f.Panels...) {
+		common = common.Union(p.Axes())
+	}
+	const gap = 18
+	height := (c.Max.Y - c.Min.Y - gap*vg.Length(len(f.Panels)-1)) / vg.Length(len(f.Panels))
+	columns := 1
+	for _, row := range f.Panels {
+		columns = max(columns, len(row))
+	}
+	width := (c.Max.X - c.Min.X - gap*vg.Length(columns-1)) / vg.Length(columns)
+	var cells []draw.Canvas
+	var all []Box
+	var most margins
+	for i, row := range f.Panels {
+		for j, p := range row {
+			axes := p.Axes()
+			if f.SameAxes {
+				axes = common
+			}
+			x := c.Min.X + vg.Length(j)*(width+gap)
+			y := c.Max.Y - vg.Length(i)*(height+gap) - height
+			cell := draw.Canvas{Canvas: c.Canvas, Rectangle: vg.Rectangle{Min: vg.Point{X: x, Y: y}, Max: vg.Point{X: x + width, Y: y + height}}}
+			cells, all, most = append(cells, cell), append(all, axes), most.union(p.margins(cell, axes))
+		}
+	}
+	for k, p := range slices.Concat(f.Panels...) {
+		frame := draw.Crop(cells[k], most.left, -most.right, most.bottom, -most.top).Rectangle
+		if size := frame.Size(); p.Equal {
+			p = p.fit(all[k], min(size.X, size.Y))
+		} else {
+			p = p.fit(all[k], size.X)
+		}
+		q := *p.Plot
+		q.Title.Text = ""
+		all[k].setAxes(&q)
+		cell := around(&q, cells[k], frame)
+		cell.Max.X += p.besideWidth()
+		cell.Max.Y += p.titleHeight()
+		do(p, cell, all[k])
+	}
+}
+
+// around returns the part of a drawing, larger or smaller than c, of which q's axes take the
+// frame. The room that tick labels need beside it depends on it, so it is found in steps.
+func around(q *plot.Plot, c draw.Canvas, frame vg.Rectangle) draw.Canvas {
+	const steps, near = 8, .01 // of a point
+	for range steps {
+		data := q.DataCanvas(c)
+		low, high := frame.Min.Sub(data.Min), frame.Max.Sub(data.Max)
+		c.Min, c.Max = c.Min.Add(low), c.Max.Add(high)
+		if max(math.Abs(float64(low.X)), math.Abs(float64(low.Y)), math.Abs(float64(high.X)), math.Abs(float64(high.Y))) < near {
+			break
+		}
+	}
+	return c
+}
+
+// margins is the room for labels and titles around axes. Panels of one figure have the
+// same, so that their frames are equal.
+type margins struct{ left, right, bottom, top vg.Length }
+
+func (m margins) union(n margins) margins {
+	return margins{max(m.left, n.left), max(m.right, n.right), max(m.bottom, n.bottom), max(m.top, n.top)}
+}
+
+// margins returns the room that the panel needs in its cell.
+func (p *Panel) margins(c draw.Canvas, axes Box) margins {
+	q := *p.Plot
+	axes.setAxes(&q)
+	q.Title.Text = ""
+	data := q.DataCanvas(c)
+	return margins{data.Min.X - c.Min.X, c.Max.X - data.Max.X + p.besideWidth(), data.Min.Y - c.Min.Y, c.Max.Y - data.Max.Y + p.titleHeight()}
+}
+
+// besideWidth is the width of what lies on the right of the axes: a scale, and the labels of
+// lines.
+func (p *Panel) besideWidth() vg.Length {
+	width := p.directWidth()
+	if p.Scale != nil {
+		width += scaleWidth
+	}
+	return width
+}
+
+// titleHeight is the height of the title with the space below it.
+func (p *Panel) titleHeight() vg.Length {
+	title := p.Plot.Title
+	if title.Text == "" {
+		return 0
+	}
+	return title.TextStyle.Height(title.Text) + title.Padding
+}
+
+// draw draws the panel into its cell, with or without a legend inside, and a title that keeps
+// within the figure.
+func (p *Panel) draw(c draw.Canvas, axes Box, withLegend bool, figure vg.Rectangle) {
+	var entries []LegendEntry
+	if withLegend {
+		entries = p.LegendEntries(axes)
+	}
+	q, c, l := p.LayOut(c, axes, NewLegend(entries))
+	q.Draw(c)
+	data := q.DataCanvas(c)
+	l.Draw(data)
+	p.drawDirect(q, data)
+	if p.Scale != nil {
+		bar := data
+		bar.Min.X = data.Max.X + scaleGap
+		drawBar(bar, p.Scale)
+	}
+	// Over the axes, where plot.Plot would have it over their labels as well.
+	style := p.Plot.Title.TextStyle
+	style.XAlign, style.YAlign = draw.XCenter, draw.YBottom
+	const margin = 4 // of the figure, which a title may take
+	half := style.Width(p.Plot.Title.Text) / 2
+	c.FillText(style, vg.Point{X: max(min(data.Center().X, figure.Max.X+margin-half), figure.Min.X-margin+half), Y: data.Max.Y + p.Plot.Title.Padding}, p.Plot.Title.Text)
+}
+
+// LayOut returns the panel between its final axes, the part of its cell that it
+// takes, and the legend in its corner.
+func (p *Panel) LayOut(c draw.Canvas, axes Box, l plot.Legend) (*plot.Plot, draw.Canvas, plot.Legend) {
+	q := *p.Plot
+	c.Max.Y -= p.titleHeight() // which draw draws
+	q.Title.Text = ""
+	c.Max.X -= p.besideWidth()
+	axes.setAxes(&q)
+	if size, room := l.Rectangle(c).Size(), q.DataCanvas(c).Size(); size.Y > 0 {
+		axes, l.Top, l.Left = p.clear(axes, float64((size.X+legendMargin)/room.X), float64((size.Y+legendMargin)/room.Y))
+		axes.setAxes(&q)
+	}
+	if p.Equal {
+		data := q.DataCanvas(c)
+		room := data.Size()
+		w, h := vg.Length(axes.Xmax-axes.Xmin), vg.Length(axes.Ymax-axes.Ymin)
+		unit := min(room.X/w, room.Y/h)
+		c = around(&q, c, draw.Crop(data, (room.X-unit*w)/2, (unit*w-room.X)/2, (room.Y-unit*h)/2, (unit*h-room.Y)/2).Rectangle)
+	}
+	return &q, c, l
+}
+
+const legendMargin = 6 // points between a legend and the data
+
+// clear returns axes with headroom for a legend that takes the parts w and h of
+// their lengths, and the corner in which it needs the least of it. Ties go to the
+// top, then to the right.
+func (p *Panel) clear(axes Box, w, h float64) (best Box, top, left bool) {
+	const most, gain = .7, .95 // of the height for the legend; a tie is what gains less
+	h = min(h, most)
+	best = Box{Ymin: math.Inf(-1), Ymax: math.Inf(1)}
+	for k, from := range []float64{axes.Xmax - w*(axes.Xmax-axes.Xmin), axes.Xmin} {
+		low, high := p.between(axes, from, from+w*(axes.Xmax-axes.Xmin))
+		for j, wider := range []Box{
+			{axes.Xmin, axes.Xmax, axes.Ymin, max(axes.Ymax, (high-h*axes.Ymin)/(1-h))},
+			{axes.Xmin, axes.Xmax, min(axes.Ymin, (low-h*axes.Ymax)/(1-h)), axes.Ymax},
+		} {
+			if wider.Ymax-wider.Ymin < gain*(best.Ymax-best.Ymin) {
+				best, top, left = wider, j == 0, k == 1
+			}
+		}
+	}
+	return best, top, left
+}
+
+// between returns the range of y of the points between two x, and of their
+// neighbours, to which lines lead.
+func (p *Panel) between(axes Box, from, to float64) (low, high float64) {
+	low, high = math.Inf(1), math.Inf(-1)
+	for _, s := range slices.Concat(p.Series, p.Ghosts) {
+		if s.Across != nil && s.Across.a*s.Across.b != 0 {
+			continue // a guide, which may run below a legend
+		}
+		for _, stretch := range append(slices.Clip(s.Stretches), s.Ends(axes)) {
+			for i, v := range stretch {
+				if w := stretch[max(i-1, 0)]; max(v[0], w[0]) >= from && min(v[0], w[0]) <= to {
+					for _, y := range []float64{v[1], v[3], v[4], w[1], w[3], w[4]} {
+						if Drawable(y) {
+							low, high = min(low, y), max(high, y)
+						}
+					}
+				}
+			}
+		}
+	}
+	return low, high
+}

@@ -1,0 +1,74 @@
+package chart
+
+import (
+	"bytes"
+	"image"
+	"image/color"
+	"strings"
+	"testing"
+
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+	"gonum.org/v1/plot/vg/vgimg"
+	"gonum.org/v1/plot/vg/vgsvg"
+)
+
+// haloGlyph is a dot with an outline of another colour and a letter.
+type haloGlyph struct{}
+
+func (haloGlyph) DrawGlyph(c *draw.Canvas, s draw.GlyphStyle, pt vg.Point) {
+	draw.CircleGlyph{}.DrawGlyph(c, s, pt)
+	c.SetLineStyle(draw.LineStyle{Color: color.Black, Width: 1, Dashes: []vg.Length{1, 2}})
+	c.Push()
+	c.Translate(vg.Point{X: 1})
+	c.StrokeLine2(draw.LineStyle{Color: Blue, Width: .5}, pt.X, pt.Y, pt.X+3, pt.Y+3)
+	c.Pop()
+	draw.RingGlyph{}.DrawGlyph(c, s, pt)
+}
+
+// Marks look as if drawn one by one, and are one path where their style is one.
+func TestMarksAreDrawnTogether(t *testing.T) {
+	points := []vg.Point{{X: 10, Y: 10}, {X: 40, Y: 15}, {X: 20, Y: 40}, {X: 44, Y: 44}}
+	for name, shape := range map[string]draw.GlyphDrawer{
+		"ring": draw.RingGlyph{}, "circle": draw.CircleGlyph{}, "plus": draw.PlusGlyph{}, "cross": draw.CrossGlyph{}, "box": draw.BoxGlyph{},
+		"square": draw.SquareGlyph{}, "triangle": draw.TriangleGlyph{}, "pyramid": draw.PyramidGlyph{}, "halo": haloGlyph{},
+	} {
+		var pictures [2][]uint8
+		var paths [2]int
+		for i := range 2 {
+			on := func(c vg.Canvas) draw.Canvas {
+				canvas := draw.Canvas{Canvas: c, Rectangle: vg.Rectangle{Max: vg.Point{X: 60, Y: 60}}}
+				b := &batch{Canvas: c, width: -1}
+				if i > 0 {
+					canvas.Canvas = b
+				}
+				for _, pt := range points {
+					canvas.DrawGlyph(draw.GlyphStyle{Color: Orange, Radius: 4, Shape: shape}, pt)
+				}
+				b.flush()
+				return canvas
+			}
+			img, svg := vgimg.New(60, 60), vgsvg.New(60, 60)
+			on(img)
+			on(svg)
+			var text bytes.Buffer
+			if _, err := svg.WriteTo(&text); err != nil {
+				t.Fatal(err)
+			}
+			pictures[i], paths[i] = img.Image().(*image.RGBA).Pix, strings.Count(text.String(), "<path")
+		}
+		others := 0
+		for k := 0; k < len(pictures[0]); k += 4 {
+			if !bytes.Equal(pictures[0][k:k+4], pictures[1][k:k+4]) {
+				others++
+			}
+		}
+		// Where two lines cross their edges are smoothed once instead of twice.
+		if crossings := map[string]int{"plus": 4, "cross": 8}[name]; others > crossings*len(points) {
+			t.Errorf("%s: %d pixels differ", name, others)
+		}
+		if name != "halo" && paths[1] != 1 {
+			t.Errorf("%s: %d paths, %d one by one", name, paths[1], paths[0])
+		}
+	}
+}

@@ -1,0 +1,403 @@
+package chart
+
+import (
+	"fmt"
+	"image/color"
+	"math"
+	"slices"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+)
+
+// A Panel is one coordinate system with the series plotted in it. Its axes span
+// the finite points of the series, with headroom. NaN and ±Inf leave a gap.
+type Panel struct {
+	Equal bool // both axes have the same range and the same length
+
+	// Direct labels each line at its end, in place of the legend.
+	Direct bool
+
+	Name    string
+	Plot    *plot.Plot // its axes span the data, without headroom
+	Series  []Series
+	Ghosts  []Series         // lines of the default parameters
+	fixed   bool             // the axes are those of Range
+	marked  bool             // there are glyphs, which need headroom to all sides
+	filled  bool             // there is a surface, which needs none
+	Banded  bool             // there are bands
+	Scale   *plotter.HeatMap // of the surface; nil: there is none
+	problem string
+}
+
+// Series is one thing plotted.
+type Series struct {
+	Name      string      // in the CSV
+	Entry     LegendEntry // without a name: not in the legend
+	Stretches [][]point   // the finite points, between the gaps
+	Across    *reference  // whose points come from the axes
+	Line      bool        // from Line
+}
+
+// point has x, y, z, low and high; NaN stands for none.
+type point [5]float64
+
+// pairs returns x and another coordinate of points.
+func pairs(points []point, coordinate int) plotter.XYs {
+	return Mapped(points, func(p point) plotter.XY { return plotter.XY{X: p[0], Y: p[coordinate]} })
+}
+
+// Ends returns the ends of a reference line that crosses the axes.
+func (s Series) Ends(axes Box) []point {
+	if s.Across == nil {
+		return nil
+	}
+	return Mapped(s.Across.Ends(axes), newPoint)
+}
+
+// NewPanel returns an empty panel. The name stands in the CSV, and above the
+// panel where title is not empty.
+func NewPanel(name, title, x, y string) *Panel {
+	p := plot.New()
+	p.Title.Text = title
+	p.Title.TextStyle.Font.Size = 11
+	p.Title.Padding = 4
+	p.X.Label.Text, p.Y.Label.Text = x, y
+	for _, a := range []*plot.Axis{&p.X, &p.Y} {
+		a.Label.TextStyle.Font.Size = 10
+		a.Tick.Label.Font.Size = 9
+		a.LineStyle.Width = .5
+		a.Tick.LineStyle.Width = .5
+		a.Padding = 4
+		a.Tick.Marker = RoundTicks{}
+	}
+	p.BackgroundColor = color.White
+	panel := &Panel{Plot: p, Name: name}
+	p.Add(ghostPlot{panel})
+	return panel
+}
+
+// LogAxes tells that the panel's coordinates are base-10 logarithms along the
+// axes named. It returns the panel, as ClampLow and Grid do.
+func (p *Panel) LogAxes(x, y bool) *Panel {
+	if x {
+		p.Plot.X.Tick.Marker = logTicks{4.5, math.Inf(-1)}
+	}
+	if y {
+		p.Plot.Y.Tick.Marker = logTicks{7, math.Inf(-1)}
+	}
+	return p
+}
+
+// ClampLow labels a logarithmic y axis with ≤ at floor, the logarithm at which
+// lower values are drawn.
+func (p *Panel) ClampLow(floor float64) *Panel {
+	p.Plot.Y.Tick.Marker = logTicks{7, floor}
+	return p
+}
+
+// Grid draws thin grid lines behind what is added later.
+func (p *Panel) Grid() *Panel {
+	g := plotter.NewGrid()
+	g.Horizontal = draw.LineStyle{Color: color.NRGBA{225, 225, 225, 255}, Width: .5}
+	g.Vertical = g.Horizontal
+	p.Plot.Add(g)
+	return p
+}
+
+// Range fixes the panel's axes.
+func (p *Panel) Range(xmin, xmax, ymin, ymax float64) {
+	Box{xmin, xmax, ymin, ymax}.setAxes(p.Plot)
+	p.fixed = true
+}
+
+// newPoint returns a point with x and y alone.
+func newPoint(v plotter.XY) point { return point{v.X, v.Y, math.NaN(), math.NaN(), math.NaN()} }
+
+// equal reports whether all lengths of a series' columns are equal. The first
+// series without that is the panel's problem.
+func (p *Panel) equal(name string, lengths ...int) bool {
+	ok := slices.Min(lengths) == slices.Max(lengths)
+	if !ok && p.problem == "" {
+		p.problem = fmt.Sprintf("series %q: columns of lengths %d: give each point all values, NaN where there is none", name, lengths)
+	}
+	return ok
+}
+
+// add adds a series of n points, and returns those that can be drawn in stretches
+// without a gap.
+func (p *Panel) add(name string, s Style, n int, at func(i int) (v point, ok bool)) [][]point {
+	added := Series{Name: name}
+	gap := true
+	for i := range n {
+		v, ok := at(i)
+		if ok && gap {
+			added.Stretches = append(added.Stretches, nil)
+		}
+		if gap = !ok; ok {
+			last := &added.Stretches[len(added.Stretches)-1]
+			*last = append(*last, v)
+		}
+	}
+	if !s.Unlisted && added.Stretches != nil {
+		added.Entry = LegendEntry{name, s}
+	}
+	p.Series = append(p.Series, added)
+	return added.Stretches
+}
+
+// points adds a series of points.
+func (p *Panel) points(name string, xs, ys []float64, s Style) [][]point {
+	if !p.equal(name, len(xs), len(ys)) {
+		return nil
+	}
+	return p.add(name, s, len(xs), func(i int) (point, bool) { return newPoint(plotter.XY{X: xs[i], Y: ys[i]}), Drawable(xs[i], ys[i]) })
+}
+
+// Line plots a line through the points. A point between two gaps is a dot.
+func (p *Panel) Line(name string, xs, ys []float64, s Style) {
+	s.GlyphRadius = 0
+	stretches := p.points(name, xs, ys, s)
+	if n := len(p.Series); stretches != nil {
+		p.Series[n-1].Line = true
+	}
+	for _, stretch := range stretches {
+		style := s.Line()
+		if len(stretch) == 1 {
+			p.Plot.Add(&plotter.Scatter{XYs: pairs(stretch, 1), GlyphStyle: draw.GlyphStyle{Color: style.Color, Radius: style.Width, Shape: draw.CircleGlyph{}}})
+		} else {
+			p.Plot.Add(curve{&plotter.Line{XYs: pairs(stretch, 1), LineStyle: style}})
+		}
+	}
+}
+
+// Scatter plots the points as glyphs.
+func (p *Panel) Scatter(name string, xs, ys []float64, s Style) {
+	p.marked = true
+	s.GlyphRadius = s.Mark().Radius
+	for _, stretch := range p.points(name, xs, ys, s) {
+		p.Plot.Add(marks{&plotter.Scatter{XYs: pairs(stretch, 1), GlyphStyle: s.Mark()}})
+	}
+}
+
+// Band shades the area between low and high, the ends of 95 % confidence intervals. One
+// entry of the legend explains all bands.
+func (p *Panel) Band(name string, xs, low, high []float64, s Style) {
+	faint := s.Line().Color.(color.NRGBA)
+	faint.A = 50
+	s.Unlisted = true
+	if !p.equal(name, len(xs), len(low), len(high)) {
+		return
+	}
+	for _, stretch := range p.add(name, s, len(xs), func(i int) (point, bool) {
+		return point{xs[i], math.NaN(), math.NaN(), low[i], high[i]}, Drawable(xs[i], low[i], high[i])
+	}) {
+		back := pairs(stretch, 4)
+		slices.Reverse(back)
+		area := &plotter.Polygon{XYs: []plotter.XYs{append(pairs(stretch, 3), back...)}, Color: faint}
+		if len(stretch) == 1 { // without area
+			area.LineStyle = draw.LineStyle{Color: faint, Width: 2 * s.Line().Width}
+		}
+		p.Plot.Add(area)
+		p.Banded = true
+	}
+}
+
+// HLine plots a horizontal reference line across the panel, whose y axis includes
+// its level.
+func (p *Panel) HLine(name string, y float64, s Style) { p.Across(name, 0, 1, y, s) }
+
+// VLine plots a vertical reference line across the panel, whose x axis includes x.
+func (p *Panel) VLine(name string, x float64, s Style) { p.Across(name, 1, 0, x, s) }
+
+// Across plots the line a·x + b·y = c across the panel, or nothing where it passes
+// by.
+func (p *Panel) Across(name string, a, b, c float64, s Style) {
+	s.GlyphRadius = 0
+	r := &reference{a, b, c, s.Line()}
+	added := Series{Name: name, Across: r}
+	if !s.Unlisted {
+		added.Entry = LegendEntry{name, s}
+	}
+	p.Series = append(p.Series, added)
+	p.Plot.Add(r)
+}
+
+// Arrows plots an arrow from each of the points along its vector. The CSV has the
+// ends of each.
+func (p *Panel) Arrows(name string, x, y, dx, dy []float64, s Style) {
+	p.marked = true
+	if p.equal(name, len(x), len(y), len(dx), len(dy)) {
+		ends := func(k int) (point, bool) {
+			i, part := k/2, float64(k%2)
+			return newPoint(plotter.XY{X: x[i] + part*dx[i], Y: y[i] + part*dy[i]}), Drawable(x[i], y[i], dx[i], dy[i])
+		}
+		for _, stretch := range p.add(name, s, 2*len(x), ends) {
+			p.Plot.Add(&arrowPlot{plotter.Line{XYs: pairs(stretch, 1), LineStyle: s.Line()}})
+		}
+	}
+}
+
+// Surface shades the positive z[i][j] at xs[i], ys[j] by their logarithm, light
+// where they are low, and draws contour lines at the levels. The grid must be
+// regular.
+func (p *Panel) Surface(name string, xs, ys []float64, z [][]float64, levels []float64) {
+	p.filled = true
+	g := p.grid(name, xs, ys, z)
+	p.add(name, Style{Unlisted: true}, len(g.Xs)*len(g.Ys), func(k int) (point, bool) {
+		i, j := k/len(g.Ys), k%len(g.Ys)
+		return point{g.Xs[i], g.Ys[j], g.Values[i][j], math.NaN(), math.NaN()}, Drawable(g.Xs[i], g.Ys[j], g.Values[i][j])
+	})
+	added := &p.Series[len(p.Series)-1]
+	if added.Stretches == nil || !Drawable(g.Xs...) || !Drawable(g.Ys...) {
+		return
+	}
+	p.Scale = g.Heat()
+	p.Plot.Add(p.Scale)
+	for _, level := range levels {
+		added.Entry = contourEntry
+		for _, line := range g.Contour(level) {
+			p.Plot.Add(&plotter.Line{XYs: line, LineStyle: contourEntry.Style.Line()})
+		}
+	}
+}
+
+// contourEntry explains a Surface.
+var contourEntry = LegendEntry{"contours", Style{Color: color.NRGBA{90, 90, 90, 255}, Width: .4}}
+
+// grid returns a surface, without any points if z does not have a value for each.
+func (p *Panel) grid(name string, xs, ys []float64, z [][]float64) *Surface {
+	ok := p.equal(name, len(xs), len(z))
+	for _, row := range z {
+		ok = ok && p.equal(name, len(ys), len(row))
+	}
+	if !ok {
+		return new(Surface)
+	}
+	return &Surface{xs, ys, z}
+}
+
+// Contour plots the lines along which z[i][j], given at xs[i], ys[j], equals
+// level.
+func (p *Panel) Contour(name string, xs, ys []float64, z [][]float64, level float64, s Style) {
+	for i, line := range p.grid(name, xs, ys, z).Contour(level) {
+		part := name
+		if i > 0 {
+			part = fmt.Sprintf("%s (%d)", name, i+1)
+			s.Unlisted = true
+		}
+		x, y := func(v plotter.XY) float64 { return v.X }, func(v plotter.XY) float64 { return v.Y }
+		p.Line(part, Mapped(line, x), Mapped(line, y), s)
+	}
+}
+
+// reference is a plotter of the line a·x + b·y = c.
+type reference struct {
+	a, b, c float64
+	style   draw.LineStyle
+}
+
+// Ends returns the two points in which the line meets the ends of the axes, or none
+// where it passes by.
+func (r *reference) Ends(axes Box) (all plotter.XYs) {
+	for _, p := range []plotter.XY{
+		{X: axes.Xmin, Y: (r.c - r.a*axes.Xmin) / r.b}, {X: axes.Xmax, Y: (r.c - r.a*axes.Xmax) / r.b},
+		{X: (r.c - r.b*axes.Ymin) / r.a, Y: axes.Ymin}, {X: (r.c - r.b*axes.Ymax) / r.a, Y: axes.Ymax},
+	} {
+		if axes.Xmin <= p.X && p.X <= axes.Xmax && axes.Ymin <= p.Y && p.Y <= axes.Ymax && len(all) < 2 && !slices.Contains(all, p) {
+			all = append(all, p)
+		}
+	}
+	return all
+}
+
+func (r *reference) Plot(c draw.Canvas, q *plot.Plot) {
+	(&plotter.Line{XYs: r.Ends(AxesOf(q)), LineStyle: r.style}).Plot(c, q)
+}
+
+// DataRange returns the level of a horizontal or vertical line.
+func (r *reference) DataRange() (xmin, xmax, ymin, ymax float64) {
+	xmin, xmax, ymin, ymax = math.Inf(1), math.Inf(-1), math.Inf(1), math.Inf(-1)
+	if r.b == 0 && Drawable(r.c/r.a) {
+		xmin, xmax = r.c/r.a, r.c/r.a
+	} else if r.a == 0 && Drawable(r.c/r.b) {
+		ymin, ymax = r.c/r.b, r.c/r.b
+	}
+	return xmin, xmax, ymin, ymax
+}
+
+// arrowPlot is a plotter of arrows between every other two points.
+type arrowPlot struct{ plotter.Line }
+
+func (a *arrowPlot) Plot(c draw.Canvas, q *plot.Plot) {
+	const longest, angle = 4.5, 2.7 // points; radians from the arrow's direction
+	toX, toY := q.Transforms(&c)
+	at := func(i int) vg.Point { return vg.Point{X: toX(a.XYs[i].X), Y: toY(a.XYs[i].Y)} }
+	for i := 1; i < len(a.XYs); i += 2 {
+		tip := at(i)
+		along := tip.Sub(at(i - 1))
+		head := vg.Length(math.Min(longest, .35*math.Hypot(float64(along.X), float64(along.Y))))
+		c.StrokeLines(a.LineStyle, []vg.Point{at(i - 1), tip})
+		for _, side := range []float64{angle, -angle} {
+			sin, cos := math.Sincos(math.Atan2(float64(along.Y), float64(along.X)) + side)
+			c.StrokeLine2(a.LineStyle, tip.X, tip.Y, tip.X+head*vg.Length(cos), tip.Y+head*vg.Length(sin))
+		}
+	}
+}
+
+// Box is the range of a plot's axes, from +Inf to -Inf if it has no data.
+type Box struct{ Xmin, Xmax, Ymin, Ymax float64 }
+
+func AxesOf(q *plot.Plot) Box { return Box{q.X.Min, q.X.Max, q.Y.Min, q.Y.Max} }
+
+func (b Box) setAxes(q *plot.Plot) {
+	q.X.Min, q.X.Max, q.Y.Min, q.Y.Max = b.Xmin, b.Xmax, b.Ymin, b.Ymax
+}
+
+func (b Box) Union(c Box) Box {
+	return Box{min(b.Xmin, c.Xmin), max(b.Xmax, c.Xmax), min(b.Ymin, c.Ymin), max(b.Ymax, c.Ymax)}
+}
+
+// square returns the box of the same centre with both sides as long as the longer
+// one.
+func (b Box) square() Box {
+	half := max(b.Xmax-b.Xmin, b.Ymax-b.Ymin) / 2
+	x, y := (b.Xmin+b.Xmax)/2, (b.Ymin+b.Ymax)/2
+	return Box{x - half, x + half, y - half, y + half}
+}
+
+// GhostEntry explains the lines of Ghosts.
+var GhostEntry = LegendEntry{"default parameters", Style{Color: color.NRGBA{165, 165, 165, 255}, Width: .8}}
+
+// A ghostPlot is the plotter of a panel's ghosts, the first of its plotters.
+type ghostPlot struct{ panel *Panel }
+
+func (g ghostPlot) Plot(c draw.Canvas, q *plot.Plot) {
+	axes := AxesOf(q)
+	for _, s := range g.panel.Ghosts {
+		for _, stretch := range s.Stretches {
+			for _, part := range near(stretch, axes) {
+				(&plotter.Line{XYs: pairs(part, 1), LineStyle: GhostEntry.Style.Line()}).Plot(c, q)
+			}
+		}
+	}
+}
+
+// near cuts out of a line the points that are so many axes away that their places on
+// paper may overflow.
+func near(line []point, axes Box) (parts [][]point) {
+	const most = 1e6
+	gap := true
+	for _, v := range line {
+		far := math.Abs(v[0]-axes.Xmin) > most*(axes.Xmax-axes.Xmin) || math.Abs(v[1]-axes.Ymin) > most*(axes.Ymax-axes.Ymin)
+		if !far && gap {
+			parts = append(parts, nil)
+		}
+		if gap = far; !far {
+			parts[len(parts)-1] = append(parts[len(parts)-1], v)
+		}
+	}
+	return parts
+}

@@ -1,0 +1,187 @@
+package chart
+
+import (
+	"image/color"
+	"slices"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/text"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+)
+
+// The colours of Okabe and Ito, which readers with any kind of colour vision
+// tell apart.
+var (
+	Blue       = color.NRGBA{0, 114, 178, 255}
+	Vermillion = color.NRGBA{213, 94, 0, 255}
+	Green      = color.NRGBA{0, 158, 115, 255}
+	Orange     = color.NRGBA{230, 159, 0, 255}
+	Purple     = color.NRGBA{204, 121, 167, 255}
+	Sky        = color.NRGBA{86, 180, 233, 255}
+	Black      = color.NRGBA{0, 0, 0, 255}
+	Grey       = color.NRGBA{120, 120, 120, 255}
+)
+
+var palette = []color.NRGBA{Blue, Vermillion, Green, Orange, Purple, Sky, Black, Grey}
+
+// PaletteColor returns the k-th colour; colours repeat.
+func PaletteColor(k int) color.NRGBA { return palette[k%len(palette)] }
+
+// IntervalEntry explains the bands of a figure.
+var IntervalEntry = LegendEntry{"95 % interval", Style{Color: color.NRGBA{120, 120, 120, 70}, Width: 9}}
+
+// StartStyle and EndStyle mark the ends of a path.
+var (
+	StartStyle = Style{Color: Black, Glyph: draw.RingGlyph{}, GlyphRadius: 4}
+	EndStyle   = Style{Color: Black, Glyph: draw.SquareGlyph{}, GlyphRadius: 2.5}
+)
+
+// CVStyle draws the CV loss beside other losses.
+var CVStyle = Style{Color: Orange, Width: 2, Dash: []vg.Length{6, 3}}
+
+// Dashes tell lines apart that a reader in grey sees alike.
+var Dashes = [][]vg.Length{nil, {6, 2}, {2, 2}, {6, 2, 1, 2}, {1, 3}, {10, 3}}
+
+// PaletteStyle returns the k-th colour with the k-th dashes; both repeat.
+func PaletteStyle(k int) Style { return Style{Color: PaletteColor(k), Dash: Dashes[k%len(Dashes)]} }
+
+// Style is the look of a series. Zero values: black, 1.5 points, solid.
+type Style struct {
+	Color color.NRGBA
+	Width vg.Length
+	Dash  []vg.Length
+	// Glyph, of GlyphRadius (zero: 2.5), marks the points of Scatter.
+	Glyph       draw.GlyphDrawer
+	GlyphRadius vg.Length
+	// Unlisted keeps the series out of the legend.
+	Unlisted bool
+}
+
+func (s Style) Line() draw.LineStyle {
+	if s.Color == (color.NRGBA{}) {
+		s.Color = Black
+	}
+	if s.Width == 0 {
+		s.Width = 1.5
+	}
+	return draw.LineStyle{Color: s.Color, Width: s.Width, Dashes: s.Dash}
+}
+
+func (s Style) Mark() draw.GlyphStyle {
+	if s.Glyph == nil {
+		s.Glyph = draw.CircleGlyph{}
+	}
+	if s.GlyphRadius == 0 {
+		s.GlyphRadius = 2.5
+	}
+	return draw.GlyphStyle{Color: s.Line().Color, Radius: s.GlyphRadius, Shape: s.Glyph}
+}
+
+// A LegendEntry explains a style: that of a mark if it has a GlyphRadius, else that
+// of a line.
+type LegendEntry struct {
+	Name  string
+	Style Style
+}
+
+// NewLegend returns a column of entries.
+func NewLegend(entries []LegendEntry) plot.Legend {
+	l := plot.NewLegend()
+	l.TextStyle.Font.Size = 9
+	l.Padding, l.ThumbnailWidth, l.Top = 2, 22, true
+	for _, e := range entries {
+		if e.Style.GlyphRadius > 0 {
+			l.Add(e.Name, &plotter.Scatter{GlyphStyle: e.Style.Mark()})
+		} else {
+			l.Add(e.Name, &plotter.Line{LineStyle: e.Style.Line()})
+		}
+	}
+	return l
+}
+
+// KeyText is the text of a key, and its rows have keyHeight.
+func KeyText() text.Style {
+	s := plot.New().Legend.TextStyle
+	s.Font.Size, s.YAlign = 10, draw.YCenter
+	return s
+}
+
+const keyHeight = 15
+
+// sampleWidth is the width of an entry's mark or line in a key.
+func (e LegendEntry) sampleWidth() vg.Length {
+	if r := e.Style.GlyphRadius; r > 0 {
+		return 2 * r
+	}
+	return 22
+}
+
+// KeyRows breaks the entries of a key into as few rows of at most that width as hold
+// them, of about the same width.
+func KeyRows(entries []LegendEntry, width vg.Length) (rows [][]LegendEntry, widths []vg.Length) {
+	least := len(BrokenAt(entries, width))
+	total := vg.Length(0)
+	for _, e := range entries {
+		total += e.KeyWidth() + keyGap
+	}
+	const tries = 20
+	rows = BrokenAt(entries, width)
+	for k := range tries {
+		even := total / vg.Length(max(least, 1))
+		if at := even + vg.Length(k)/tries*(width-even); at < width {
+			if narrow := BrokenAt(entries, at); len(narrow) == least {
+				rows = narrow
+				break
+			}
+		}
+	}
+	return rows, Mapped(rows, RowWidth)
+}
+
+// BrokenAt breaks entries into rows of at most that width, or of a single entry.
+func BrokenAt(entries []LegendEntry, width vg.Length) (rows [][]LegendEntry) {
+	for _, e := range entries {
+		if n := len(rows); n > 0 && RowWidth(append(slices.Clip(rows[n-1]), e)) <= width {
+			rows[n-1] = append(rows[n-1], e)
+		} else {
+			rows = append(rows, []LegendEntry{e})
+		}
+	}
+	return rows
+}
+
+// KeyWidth is the width of an entry in a key.
+func (e LegendEntry) KeyWidth() vg.Length {
+	return e.sampleWidth() + keySample + KeyText().Width(e.Name)
+}
+
+func RowWidth(row []LegendEntry) vg.Length {
+	width := keyGap * vg.Length(len(row)-1)
+	for _, e := range row {
+		width += e.KeyWidth()
+	}
+	return width
+}
+
+// keyGap lies between two entries of a key, and keySample between sample and name.
+const keyGap, keySample = 16, 4
+
+// drawKey draws rows of entries from the top of c, each in the middle of its width.
+func drawKey(c draw.Canvas, rows [][]LegendEntry, widths []vg.Length) {
+	for i, row := range rows {
+		x, y := c.Center().X-widths[i]/2, c.Max.Y-(vg.Length(i)+.5)*keyHeight
+		for _, e := range row {
+			w := e.sampleWidth()
+			if e.Style.GlyphRadius > 0 {
+				c.DrawGlyphNoClip(e.Style.Mark(), vg.Point{X: x + w/2, Y: y})
+			} else {
+				c.StrokeLine2(e.Style.Line(), x, y, x+w, y)
+			}
+			x += w + keySample
+			c.FillText(KeyText(), vg.Point{X: x, Y: y}, e.Name)
+			x += KeyText().Width(e.Name) + keyGap
+		}
+	}
+}

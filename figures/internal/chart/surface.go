@@ -1,0 +1,189 @@
+package chart
+
+import (
+	"image/color"
+	"math"
+	"slices"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+)
+
+// Surface is a plotter.GridXYZ with z[i][j] at xs[i], ys[j].
+type Surface struct {
+	Xs, Ys []float64
+	Values [][]float64
+}
+
+func (g *Surface) Dims() (c, r int) { return len(g.Xs), len(g.Ys) }
+func (g *Surface) X(c int) float64  { return g.Xs[c] }
+func (g *Surface) Y(r int) float64  { return g.Ys[r] }
+func (g *Surface) Z(c, r int) float64 {
+	if v := math.Log(g.Values[c][r]); Drawable(v) {
+		return v
+	}
+	return math.NaN()
+}
+
+type shades []color.Color
+
+func (s shades) Colors() []color.Color { return s }
+
+// Heat returns the shades of the surface. A value that is not finite and positive
+// leaves its cell blank.
+func (g *Surface) Heat() *plotter.HeatMap {
+	colors := make(shades, 64)
+	for i := range colors {
+		t := float64(i) / float64(len(colors)-1)
+		mix := func(from, to float64) uint8 { return uint8(from + t*(to-from) + .5) }
+		colors[i] = color.NRGBA{mix(255, 70), mix(255, 110), mix(255, 160), 255}
+	}
+	h := plotter.NewHeatMap(g, colors)
+	h.Rasterized = true
+	if h.Max == h.Min {
+		h.Max++
+	}
+	return h
+}
+
+// The colour scale of a surface: a bar beside the axes, with numbers.
+const scaleGap, scaleBar, scaleWidth = 8, 9, 50
+
+// drawBar draws the shades of h from the bottom of c to its top, with the values they are
+// for.
+func drawBar(c draw.Canvas, h *plotter.HeatMap) {
+	shades := h.Palette.Colors()
+	height := (c.Max.Y - c.Min.Y) / vg.Length(len(shades))
+	for i, shade := range shades {
+		y := c.Min.Y + vg.Length(i)*height
+		c.SetColor(shade)
+		c.Fill(vg.Rectangle{Min: vg.Point{X: c.Min.X, Y: y}, Max: vg.Point{X: c.Min.X + scaleBar, Y: min(y+1.5*height, c.Max.Y)}}.Path()) // overlapping, lest the ground shows between two
+	}
+	text := plot.New().Y.Tick.Label
+	text.Font.Size, text.XAlign, text.YAlign = 8, draw.XLeft, draw.YCenter
+	low, high := h.Min/math.Ln10, h.Max/math.Ln10
+	for _, tick := range ScaleTicks(h) {
+		y := c.Min.Y + vg.Length((tick.Value-low)/(high-low))*(c.Max.Y-c.Min.Y)
+		c.StrokeLine2(draw.LineStyle{Color: color.Black, Width: .5}, c.Min.X+scaleBar, y, c.Min.X+scaleBar+3, y)
+		c.FillText(text, vg.Point{X: c.Min.X + scaleBar + 5, Y: y}, tick.Label)
+	}
+}
+
+// ScaleTicks returns the ticks of the scale, whose values are base-10 logarithms.
+func ScaleTicks(h *plotter.HeatMap) []plot.Tick {
+	low, high := h.Min/math.Ln10, h.Max/math.Ln10
+	return slices.DeleteFunc((logTicks{manyTicks, math.Inf(-1)}).Ticks(low, high), func(t plot.Tick) bool { return t.Value < low || t.Value > high })
+}
+
+// Contour returns the lines along which z, linear along the edges of the grid,
+// equals level: by marching squares, in an order that depends on the data alone.
+// (plotter.Contour's order is random.) A cell with a corner that is not finite has
+// no line.
+func (g *Surface) Contour(level float64) []plotter.XYs {
+	return g.crossings(level).lines(func(edge int) plotter.XY { return g.crossing(edge, level) })
+}
+
+// crossings are the edges of the grid that the lines of a level cross. Edge
+// 2(i·ny+j) runs from (i, j) to (i+1, j), edge 2(i·ny+j)+1 to (i, j+1).
+type crossings struct {
+	links map[int][]int // the neighbours of each along its line
+	order []int         // edges in the order in which they are first crossed
+}
+
+func (c *crossings) join(a, b int) {
+	for _, e := range []int{a, b} {
+		if c.links[e] == nil {
+			c.order = append(c.order, e)
+		}
+	}
+	c.links[a], c.links[b] = append(c.links[a], b), append(c.links[b], a)
+}
+
+// crossings joins the edges that the lines cross cell by cell.
+func (g *Surface) crossings(level float64) *crossings {
+	z := g.Values
+	nx, ny := len(g.Xs), len(g.Ys)
+	c := &crossings{links: make(map[int][]int)}
+	above := func(i, j int) bool { return z[i][j] > level }
+	for i := range nx - 1 {
+		for j := range ny - 1 {
+			if !Drawable(z[i][j], z[i+1][j], z[i][j+1], z[i+1][j+1]) {
+				continue
+			}
+			bottom, left := 2*(i*ny+j), 2*(i*ny+j)+1
+			top, right := 2*(i*ny+j+1), 2*((i+1)*ny+j)+1
+			var crossed []int
+			for _, e := range []struct {
+				id   int
+				a, b bool
+			}{
+				{bottom, above(i, j), above(i+1, j)}, {right, above(i+1, j), above(i+1, j+1)},
+				{top, above(i+1, j+1), above(i, j+1)}, {left, above(i, j+1), above(i, j)},
+			} {
+				if e.a != e.b {
+					crossed = append(crossed, e.id)
+				}
+			}
+			switch len(crossed) {
+			case 2:
+				c.join(crossed[0], crossed[1])
+			case 4: // a saddle: the mean of the corners says which of them are joined
+				mean := (z[i][j] + z[i+1][j] + z[i][j+1] + z[i+1][j+1]) / 4
+				if above(i, j) == (mean > level) {
+					c.join(bottom, right)
+					c.join(top, left)
+				} else {
+					c.join(left, bottom)
+					c.join(right, top)
+				}
+			}
+		}
+	}
+	return c
+}
+
+// crossing returns the point of an edge at which z equals level.
+func (g *Surface) crossing(edge int, level float64) plotter.XY {
+	xs, ys, z := g.Xs, g.Ys, g.Values
+	ny := len(ys)
+	i, j := edge/2/ny, edge/2%ny
+	k, l := i+1-edge%2, j+edge%2
+	t := (level - z[i][j]) / (z[k][l] - z[i][j])
+	return plotter.XY{X: xs[i] + t*(xs[k]-xs[i]), Y: ys[j] + t*(ys[l]-ys[j])}
+}
+
+// lines follows the links through all edges, of which at returns the points.
+func (c *crossings) lines(at func(edge int) plotter.XY) []plotter.XYs {
+	used := make(map[int]bool)
+	trace := func(e int) plotter.XYs {
+		line := plotter.XYs{at(e)}
+		used[e] = true
+		for next := true; next; {
+			next = false
+			for _, n := range c.links[e] {
+				if !used[n] {
+					e, next = n, true
+					used[n] = true
+					line = append(line, at(n))
+					break
+				}
+			}
+		}
+		return line
+	}
+	var lines []plotter.XYs
+	for _, e := range c.order { // open lines, from an end at the border
+		if !used[e] && len(c.links[e]) == 1 {
+			lines = append(lines, trace(e))
+		}
+	}
+	for _, e := range c.order { // the rest are closed
+		if !used[e] {
+			line := trace(e)
+			lines = append(lines, append(line, line[0]))
+		}
+	}
+	return lines
+}

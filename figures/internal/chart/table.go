@@ -1,0 +1,278 @@
+package chart
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"cvgm/cvgm/experiment"
+)
+
+// A Table is a table of the paper with its measured counterpart. A row has one
+// cell per column: a string, a [Code], an int, a [Number], or nil where there is nothing to
+// report. All texts are plain: each format shows them as they are, with characters that would not
+// show as [experiment.Visible] has them.
+type Table struct {
+	Name    string // of the files, without ending
+	Caption string
+	Header  []string
+	Rows    [][]any
+	Note    string // below the table; empty: none
+	// Links are the addresses of words in the cells, relative to the table's folder. Markdown has
+	// them as links, the other formats as words.
+	Links   map[string]string
+	Changed string // the parameters that are not the default ones, below the table; empty: none
+}
+
+// Code is a command. Markdown has it as code.
+type Code string
+
+// A Number is a measured or quoted number. CSV gets it in full, the other
+// formats with the given digits after the point.
+type Number struct {
+	Value  float64
+	Digits int
+	// Margin is half of the 95 % confidence interval; zero: none known.
+	Margin float64
+}
+
+func (n Number) text(plusMinus string) string {
+	if size := math.Abs(n.Value); !(n.Margin > 0) && (size >= 1e9 || size > 0 && size < .5*math.Pow10(-n.Digits)) {
+		return strconv.FormatFloat(n.Value, 'e', 1, 64) // no digit would be left to read, or too many
+	}
+	s := strconv.FormatFloat(n.Value, 'f', n.Digits, 64)
+	if strings.Trim(s, "-0.") == "" {
+		s = strings.TrimPrefix(s, "-") // a zero has no sign
+	}
+	if n.Margin > 0 {
+		s += plusMinus + strconv.FormatFloat(n.Margin, 'f', n.Digits, 64)
+	}
+	return s
+}
+
+// Quoted returns a number as others print it, in the digits that they give but
+// for those beyond the sixth, or nil where they are silent.
+func Quoted(text string) any {
+	if text == "" {
+		return nil
+	}
+	v, err := strconv.ParseFloat(text, 64)
+	if err != nil {
+		return text
+	}
+	_, decimals, _ := strings.Cut(text, ".")
+	return Number{Value: v, Digits: min(len(decimals), 6)}
+}
+
+// check returns an error that names the first row or cell that is not as it
+// should be.
+func (t *Table) check() error {
+	for k, row := range t.Rows {
+		if len(row) != len(t.Header) {
+			return fmt.Errorf("figures: table %s: row %d: %d cells under %d headings: give each column one cell, nil where there is nothing", t.Name, k+1, len(row), len(t.Header))
+		}
+		for i, v := range row {
+			switch v.(type) {
+			case nil, string, Code, int, Number:
+			default:
+				return fmt.Errorf("figures: table %s: row %d, column %q: a cell of type %T: use a string, a Code, an int, a Number or nil", t.Name, k+1, t.Header[i], v)
+			}
+		}
+	}
+	return nil
+}
+
+// Describe returns the table's name and caption.
+func (t *Table) Describe() (name, caption string) { return t.Name, experiment.Visible(t.Caption) }
+
+// cellAt returns the cell of a row in column i, or nil if the row is too short.
+func cellAt(row []any, i int) any {
+	if i < len(row) {
+		return row[i]
+	}
+	return nil
+}
+
+func Cell(v any, plusMinus, none string) string {
+	if n, ok := v.(Number); ok && !math.IsNaN(n.Value) {
+		return n.text(plusMinus)
+	} else if ok || v == nil {
+		return none
+	}
+	if c, ok := v.(Code); ok {
+		return "`" + string(c) + "`"
+	}
+	return fmt.Sprint(v)
+}
+
+// longest returns the length of the longest text in column i, or 0 where its
+// cells are numbers or nothing at all. The first column is text in any case.
+func (t *Table) longest(i int) int {
+	n := 0
+	for _, row := range t.Rows {
+		switch v := cellAt(row, i).(type) {
+		case string:
+			n = max(n, utf8.RuneCountInString(v))
+		case Code:
+			n = max(n, utf8.RuneCountInString(string(v)))
+		case int, Number:
+			if i > 0 {
+				return 0
+			}
+		}
+	}
+	if i == 0 {
+		n = max(n, 1)
+	}
+	return n
+}
+
+// Below returns the lines below the table.
+func (t *Table) Below() []string {
+	return slices.DeleteFunc([]string{t.Note, t.Changed}, func(line string) bool { return line == "" })
+}
+
+// Markdown returns the table in GitHub's dialect.
+func (t *Table) Markdown() string {
+	var b strings.Builder
+	caption := Markdown(t.Caption, false)
+	if strings.Contains(t.Caption, "*") { // which might end the emphasis
+		caption = codeSpan(experiment.Visible(t.Caption), false)
+	}
+	header := Mapped(t.Header, func(text string) string { return Markdown(text, true) })
+	fmt.Fprintf(&b, "**%s**\n\n| %s |\n|", caption, strings.Join(header, " | "))
+	for i := range t.Header {
+		b.WriteString(map[bool]string{true: " :-- |", false: " --: |"}[t.longest(i) > 0])
+	}
+	b.WriteByte('\n')
+	for _, row := range t.Rows {
+		b.WriteByte('|')
+		for i := range t.Header {
+			b.WriteString(" " + t.markdownCell(cellAt(row, i)) + " |")
+		}
+		b.WriteByte('\n')
+	}
+	for _, line := range t.Below() {
+		b.WriteString("\n" + Markdown(line, false) + "\n")
+	}
+	return b.String()
+}
+
+func (t *Table) markdownCell(v any) string {
+	if c, ok := v.(Code); ok {
+		return codeSpan(string(c), true)
+	}
+	text := Markdown(Cell(v, " ± ", "–"), true)
+	if !strings.HasPrefix(text, "`") {
+		for words, address := range t.Links {
+			text = strings.ReplaceAll(text, words, "["+words+"]("+address+")")
+		}
+	}
+	return text
+}
+
+// LaTeX returns the table as a booktabs table environment.
+func (t *Table) LaTeX() string {
+	var b strings.Builder
+	var columns string
+	for i := range t.Header {
+		switch n := t.longest(i); {
+		case n == 0:
+			columns += "r"
+		case n <= 60:
+			columns += "l"
+		default:
+			columns += `p{.3\linewidth}`
+		}
+	}
+	fmt.Fprintf(&b, "\\begin{table}\n  \\caption{%s}\n  \\label{tab:%s}\n  \\centering\n  \\begin{tabular}{%s}\n    \\toprule\n",
+		Latex(t.Caption), t.Name, columns)
+	line := func(cells []string) { fmt.Fprintf(&b, "    %s \\\\\n", strings.Join(cells, " & ")) }
+	cells := make([]string, len(t.Header))
+	for i, h := range t.Header {
+		cells[i] = Latex(h)
+	}
+	line(cells)
+	b.WriteString("    \\midrule\n")
+	for _, row := range t.Rows {
+		for i := range cells {
+			if n, ok := cellAt(row, i).(Number); ok {
+				cells[i] = "$" + Cell(n, ` \pm `, "") + "$"
+			} else {
+				cells[i] = Latex(Cell(cellAt(row, i), "", "–"))
+			}
+		}
+		line(cells)
+	}
+	b.WriteString("    \\bottomrule\n  \\end{tabular}\n")
+	for _, line := range t.Below() {
+		fmt.Fprintf(&b, "  \\par\\smallskip\\footnotesize %s\n", Latex(line))
+	}
+	b.WriteString("\\end{table}\n")
+	return b.String()
+}
+
+// CSV returns the table with full precision; a Number with a margin takes two
+// columns.
+func (t *Table) CSV() string {
+	margins := make([]bool, len(t.Header))
+	for _, row := range t.Rows {
+		for i := range margins {
+			if n, ok := cellAt(row, i).(Number); ok && n.Margin > 0 {
+				margins[i] = true
+			}
+		}
+	}
+	var records [][]string
+	for k, row := range append([][]any{nil}, t.Rows...) {
+		var fields []string
+		for i, value := range t.Header {
+			margin := value + " ±"
+			if k > 0 {
+				n, isNumber := cellAt(row, i).(Number)
+				if value, margin = Cell(cellAt(row, i), "", ""), ""; isNumber {
+					value = FormatFull(n.Value)
+				}
+				if n.Margin > 0 {
+					margin = FormatFull(n.Margin)
+				}
+			}
+			if fields = append(fields, value); margins[i] {
+				fields = append(fields, margin)
+			}
+		}
+		records = append(records, fields)
+	}
+	return writeCSV(records)
+}
+
+// Write writes dir/Name.csv, .md and .tex. It fails where a row is too long or too
+// short, or a cell of another type.
+func (t *Table) Write(dir string) error {
+	if err := t.check(); err != nil {
+		return err
+	}
+	return writeFiles(dir, t.Name, map[string]string{".csv": t.CSV(), ".md": t.Markdown(), ".tex": t.LaTeX()})
+}
+
+func Estimated(e experiment.Estimate, digits int) Number {
+	return Number{Value: e.Mean, Digits: digits, Margin: e.Margin}
+}
+
+func YesNo(b bool) string {
+	if b {
+		return "yes"
+	}
+	return "no"
+}
+
+// Comparison returns the cells mean, CVGM less method and CVGM better.
+func Comparison(mean experiment.Estimate, c experiment.Comparison, itself bool) []any {
+	if itself {
+		return []any{Estimated(mean, 4), nil, nil}
+	}
+	return []any{Estimated(mean, 4), Estimated(c.Difference, 4), fmt.Sprintf("%.1f %%", 100*c.Wins)}
+}

@@ -1,0 +1,105 @@
+package chart
+
+import (
+	"math"
+	"strings"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/font"
+	"gonum.org/v1/plot/text"
+	"gonum.org/v1/plot/vg"
+)
+
+func init() {
+	plot.DefaultFont = font.Font{Typeface: "Liberation", Variant: "Sans"}
+	plot.DefaultTextHandler = scripts{text.Plain{Fonts: font.DefaultCache}}
+}
+
+// scripts draws text with superscripts and subscripts: the fonts lack some of them and
+// set others apart, so each is drawn as a small raised or lowered letter.
+type scripts struct{ text.Plain }
+
+// Scripts have this part of the size of the text, and their baseline lies above or below
+// its by these parts of that size.
+const scriptSize, SuperscriptRise, SubscriptDrop = .7, .36, .16
+
+var scriptOf = strings.NewReplacer("⁰", "0", "¹", "1", "²", "2", "³", "3", "⁴", "4", "⁵", "5", "⁶", "6", "⁷", "7", "⁸", "8", "⁹", "9", "⁻", "−",
+	"₀", "0", "₁", "1", "₂", "2", "₃", "3", "₄", "4", "₅", "5", "₆", "6", "₇", "7", "₈", "8", "₉", "9", "ₑ", "e", "ₘ", "m", "ₚ", "p")
+
+const superscriptRunes, subscriptRunes = "⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "₀₁₂₃₄₅₆₇₈₉ₑₘₚ"
+
+// Superscript returns a whole number in superscripts.
+func Superscript(digits string) string {
+	return strings.NewReplacer("0", "⁰", "1", "¹", "2", "²", "3", "³", "4", "⁴", "5", "⁵", "6", "⁶", "7", "⁷", "8", "⁸", "9", "⁹", "-", "⁻").Replace(digits)
+}
+
+// Run is a part of a line whose letters have one baseline: at 0, or at the rise of
+// scripts, in parts of the size of the text.
+type Run struct {
+	Text string
+	Rise float64
+}
+
+func RunsOf(line string) []Run {
+	var runs []Run
+	for _, r := range line {
+		rise := 0.0
+		if strings.ContainsRune(superscriptRunes, r) {
+			rise = SuperscriptRise
+		} else if strings.ContainsRune(subscriptRunes, r) {
+			rise = -SubscriptDrop
+		}
+		if n := len(runs); n == 0 || runs[n-1].Rise != rise {
+			runs = append(runs, Run{Rise: rise})
+		}
+		runs[len(runs)-1].Text += scriptOf.Replace(string(r)) // which leaves others as they are
+	}
+	return runs
+}
+
+// fontOf returns the font of a run in a text of that font.
+func (r Run) fontOf(f font.Font) font.Font {
+	if r.Rise != 0 {
+		f.Size *= scriptSize
+	}
+	return f
+}
+
+// Box returns the box of a line: scripts stay within the height of the text.
+func (h scripts) Box(line string, f font.Font) (width, height, depth vg.Length) {
+	line = Pictured(line)
+	_, height, depth = h.Plain.Box(line, f)
+	for _, r := range RunsOf(line) {
+		w, _, _ := h.Plain.Box(r.Text, r.fontOf(f))
+		width += w
+	}
+	return width, height, depth
+}
+
+// Draw draws a text. One with scripts is a single line.
+func (h scripts) Draw(c vg.Canvas, txt string, s text.Style, at vg.Point) {
+	txt = Pictured(txt)
+	if !strings.ContainsAny(txt, superscriptRunes+subscriptRunes) {
+		h.Plain.Draw(c, txt, s, at)
+		return
+	}
+	s.Handler = h
+	width, height := s.Width(txt), s.Height(txt)
+	sin, cos := math.Sincos(s.Rotation)
+	// Along the text and across it, from the point.
+	x := vg.Length(s.XAlign) * width
+	baseline := vg.Length(s.YAlign)*height - h.Extents(s.Font).Ascent + s.Font.Size
+	for _, r := range RunsOf(txt) {
+		part := s
+		part.Font, part.XAlign, part.YAlign = r.fontOf(s.Font), text.XLeft, text.YBottom
+		y := baseline + h.Extents(part.Font).Ascent - part.Font.Size + vg.Length(r.Rise)*s.Font.Size
+		h.Plain.Draw(c, r.Text, part, vg.Point{X: at.X + x*vg.Length(cos) - y*vg.Length(sin), Y: at.Y + x*vg.Length(sin) + y*vg.Length(cos)})
+		w, _, _ := h.Plain.Box(r.Text, part.Font)
+		x += w
+	}
+}
+
+// Subscripted returns the name of a hyperparameter with its digits as subscripts.
+func Subscripted(name string) string {
+	return strings.NewReplacer("0", "₀", "1", "₁", "2", "₂", "3", "₃", "4", "₄", "5", "₅", "6", "₆", "7", "₇", "8", "₈", "9", "₉").Replace(name)
+}

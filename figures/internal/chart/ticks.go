@@ -1,0 +1,114 @@
+package chart
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"gonum.org/v1/plot"
+)
+
+// narrowest is the least length of an axis, as a part of the larger of its ends:
+// far above the rounding of ticks and labels, far below what a picture resolves.
+// Below shortest the distance of two ticks underflows.
+const narrowest, shortest = 1e-9, 1e-300
+
+// narrow reports whether an axis from low to high is too short for two ticks.
+func narrow(low, high float64) bool {
+	return !(high-low > max(shortest, narrowest*max(math.Abs(low), math.Abs(high))))
+}
+
+// RoundTicks labels an axis at about as many multiples of 1, 2 or 5 times a power of ten as
+// wanted; zero: 5.
+type RoundTicks struct{ wanted float64 }
+
+func (t RoundTicks) Ticks(low, high float64) []plot.Tick {
+	if narrow(low, high) {
+		return []plot.Tick{{Value: low, Label: Typeset(FormatFull(low))}}
+	}
+	wanted := cmp.Or(t.wanted, manyTicks)
+	unit := math.Pow(10, math.Floor(math.Log10((high-low)/wanted)))
+	for _, m := range []float64{1, 2, 5, 10} {
+		if (high-low)/(m*unit) <= wanted+1 {
+			unit *= m
+			break
+		}
+	}
+	digits := max(0, -int(math.Floor(math.Log10(unit)+1e-9)))
+	format, precision := byte('f'), digits
+	if unit >= 1e6 || digits > 6 { // too many zeros to read
+		format, precision = 'e', -1
+	}
+	var ticks []plot.Tick
+	for k := math.Ceil(low/unit - 1e-9); k <= math.Floor(high/unit+1e-9); k++ {
+		ticks = append(ticks, plot.Tick{Value: k * unit, Label: Typeset(strconv.FormatFloat(k*unit+0, format, precision, 64))})
+	}
+	return ticks
+}
+
+// manyTicks is the number of labels of an axis that has room for them.
+const manyTicks = 5.0
+
+// Typeset returns a number as readers know it: with a minus sign, and powers of ten for
+// exponents.
+func Typeset(number string) string {
+	mantissa, exponent, has := strings.Cut(strings.ReplaceAll(number, "-", "−"), "e")
+	digits := strings.TrimLeft(exponent, "−+0")
+	if !has || digits == "" {
+		return mantissa
+	}
+	if strings.HasPrefix(exponent, "−") {
+		digits = "-" + digits
+	}
+	if one := strings.TrimSuffix(mantissa, "1"); one == "" || one == "−" { // the usual form
+		return one + "10" + Superscript(digits)
+	}
+	return mantissa + "·10" + Superscript(digits)
+}
+
+// logTicks labels an axis of base-10 logarithms with the numbers themselves, at
+// about as many powers of ten as wanted, and at 2 and 5 times each power as well where
+// the axis has fewer than three of them. The label of floor, a power of ten,
+// includes the values below it.
+type logTicks struct {
+	wanted, floor float64
+}
+
+func (t logTicks) Ticks(low, high float64) []plot.Tick {
+	var ticks []plot.Tick
+	stride := max(1, math.Round((high-low)/t.wanted))
+	multiples := []float64{1}
+	if math.Floor(high+1e-9)-math.Ceil(low-1e-9) < 2 {
+		multiples = []float64{1, 2, 5}
+	}
+	short := low > -2-1e-9 && high < 4+1e-9 // without powers of ten: one notation for the whole axis
+	label := func(multiple, power float64) string {
+		text := fmt.Sprintf("%ge%.0f", multiple, power)
+		if short || power == 0 || power == 1 {
+			v, _ := strconv.ParseFloat(text, 64) // cannot fail: the text is a number
+			return strconv.FormatFloat(v, 'f', -1, 64)
+		}
+		return Typeset(text)
+	}
+	floored := low-1e-9 <= t.floor && t.floor < high
+	if floored {
+		ticks = append(ticks, plot.Tick{Value: t.floor, Label: "≤ " + label(1, t.floor)})
+	}
+	for k := stride * math.Floor(low/stride); k <= high+1e-9; k += stride {
+		for _, m := range multiples {
+			at := k + math.Log10(m)
+			if at >= low-1e-9 && at <= high+1e-9 && !(floored && at < t.floor+stride/2) {
+				ticks = append(ticks, plot.Tick{Value: at, Label: label(m, k)})
+			}
+		}
+	}
+	if len(ticks) < 2 { // less than a third of a decade
+		ticks = nil
+		for _, tick := range (RoundTicks{min(math.Ceil(t.wanted), manyTicks)}).Ticks(math.Pow(10, low), math.Pow(10, high)) {
+			ticks = append(ticks, plot.Tick{Value: math.Log10(tick.Value), Label: tick.Label})
+		}
+	}
+	return ticks
+}

@@ -1,0 +1,93 @@
+package chart
+
+import (
+	"math"
+	"slices"
+	"strconv"
+)
+
+// Mapped returns f of each entry.
+func Mapped[T, R any](v []T, f func(T) R) []R {
+	all := make([]R, len(v))
+	for i, x := range v {
+		all[i] = f(x)
+	}
+	return all
+}
+
+// Pick returns the entries of v at the places.
+func Pick[T any](v []T, places []int) []T { return Mapped(places, func(i int) T { return v[i] }) }
+
+// Log10s returns the base-10 logarithms that a panel with LogAxes plots.
+func Log10s(v []float64) []float64 { return Mapped(v, math.Log10) }
+
+// ClampedLog10s returns base-10 logarithms, and floor for values whose logarithm
+// is lower or that have none.
+func ClampedLog10s(v []float64, floor float64) []float64 {
+	return Mapped(v, func(x float64) float64 { return math.Log10(max(x, math.Pow(10, floor))) })
+}
+
+func Floats(v []int) []float64 { return Mapped(v, func(n int) float64 { return float64(n) }) }
+
+func Column(rows [][]float64, k int) []float64 {
+	return Mapped(rows, func(row []float64) float64 { return Nth(row, k) })
+}
+
+// Nth returns v[i], or the zero value where v has no such entry.
+func Nth[T any](v []T, i int) (x T) {
+	if 0 <= i && i < len(v) {
+		x = v[i]
+	}
+	return x
+}
+
+// OneTo returns 1, 2, …, n.
+func OneTo(n int) []float64 {
+	v := make([]float64, n)
+	for i := range v {
+		v[i] = float64(i + 1)
+	}
+	return v
+}
+
+// Nearest returns the numbers of the sizes that are nearest to parts of the largest, in
+// ascending order and each once.
+func Nearest(sizes []int, largest int, parts ...float64) []int {
+	var numbers []int
+	if len(sizes) == 0 {
+		return nil
+	}
+	for _, part := range parts {
+		away := Floats(sizes)
+		for i, size := range away {
+			away[i] = math.Abs(size - part*float64(largest))
+		}
+		numbers = append(numbers, slices.Index(away, slices.Min(away)))
+	}
+	slices.Sort(numbers)
+	return slices.Compact(numbers)
+}
+
+func Drawable(v ...float64) bool {
+	return !slices.ContainsFunc(v, func(v float64) bool { return !(math.Abs(v) <= Largest) })
+}
+
+// Largest is the largest coordinate drawn. Beyond it sums of axis ends overflow.
+const Largest = 1e300
+
+// FormatFull returns a number in as few digits as read back the same, and nothing
+// for NaN.
+func FormatFull(v float64) string {
+	if math.IsNaN(v) {
+		return ""
+	}
+	return strconv.FormatFloat(v, 'g', -1, 64)
+}
+
+// FormatExp returns the size of a number with two digits and an exponent.
+func FormatExp(v float64) string {
+	if v == 0 {
+		return "0"
+	}
+	return strconv.FormatFloat(math.Abs(v), 'e', 1, 64)
+}
