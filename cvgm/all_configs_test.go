@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"cvgm/cvgm/internal/casetest"
 	"cvgm/cvgm/search"
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/kernel"
@@ -331,7 +332,7 @@ func checkFinalAgrees(t *testing.T, title string, c Config, alpha []float64) {
 	}
 	train, val := part(split.Train), part(split.Val)
 	c.Data = train
-	if c.Splits, err = HoldOut(synth.NewStream(1, "not used"), len(split.Train), .9); err != nil {
+	if c.Splits, err = RandomSplits(synth.NewStream(1, "not used"), len(split.Train), 1, .9); err != nil {
 		t.Fatal(title, err)
 	}
 	cv, err := New(c)
@@ -365,19 +366,11 @@ func TestCentringFollowsTheLabels(t *testing.T) {
 				for i := range d.Y {
 					d.Y[i] += src.NormFloat64() + 100*float64(k)
 				}
-				splits, err := RandomSplits(src, 14, 3, .8)
-				if err != nil {
-					t.Fatal(err)
-				}
-				cv, err := New(Config{Data: d, Splits: splits, Loss: SquaredError{}, Learner: l.learner, Centring: intercept})
-				if err != nil {
-					t.Fatal(err)
-				}
+				splits := casetest.Must(RandomSplits(src, 14, 3, .8))(t)
+				cv := casetest.Must(New(Config{Data: d, Splits: splits, Loss: SquaredError{}, Learner: l.learner, Centring: intercept}))(t)
 				alpha := l.hyperOf(3)
 				grads[k] = make([]float64, len(alpha))
-				if losses[k], err = cv.Eval(grads[k], alpha); err != nil {
-					t.Fatal(err)
-				}
+				losses[k] = casetest.Must(cv.Eval(grads[k], alpha))(t)
 			}
 			if a, b := losses[0], losses[1]; !(math.Abs(a-b) <= 1e-10*a) {
 				t.Errorf("%s, intercept %d: loss %v, and %v with larger labels", l.name, intercept, a, b)

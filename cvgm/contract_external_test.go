@@ -7,6 +7,7 @@ import (
 
 	"cvgm/cvgm"
 	"cvgm/cvgm/cvgmtest"
+	"cvgm/cvgm/internal/casetest"
 	"cvgm/cvgm/search"
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/learn"
@@ -52,10 +53,7 @@ func TestCheckGradientOfACV(t *testing.T) {
 		}
 		d.Y[i] = d.X.At(i, 0) + src.NormFloat64()
 	}
-	splits, err := cvgm.KFold(src, 20, 4)
-	if err != nil {
-		t.Fatal(err)
-	}
+	splits := casetest.Must(cvgm.KFold(src, 20, 4))(t)
 	cv, err := cvgm.New(cvgm.Config{Data: d, Splits: splits, Loss: cvgm.SquaredError{}, Standardise: true, Centring: cvgm.MeanCentring,
 		Learner: func() learn.Learner { return new(linear.ElasticNet) }})
 	if err != nil {

@@ -73,18 +73,16 @@ func New(c Config) (*CV, error) {
 func (cv *CV) useMap(n, raw int) error {
 	c := &cv.c
 	in, out := c.Features.Dims()
-	if in != raw {
-		return args.Bad("Config.Features", qpdiff.ErrShape, "match the map's inputs to the columns of Data.X",
-			"takes %d inputs where Data.X has %d columns", in, raw)
+	fixed := c.Centring == FixedLeastSquares && c.learned()
+	if err := args.First(
+		args.BadIf(in != raw, "Config.Features", qpdiff.ErrShape, "match the map's inputs to the columns of Data.X", "takes %d inputs where Data.X has %d columns", in, raw),
+		args.BadIf(out < 1, "Config.Features", qpdiff.ErrShape, "give the map at least one output", "has %d outputs", out),
+		args.BadIf(fixed && !c.Standardise, "Config.Centring", qpdiff.ErrDomain, "use MeanCentring, or set Standardise",
+			"is FixedLeastSquares, which would depend on the parameters of Config.Features"),
+	); err != nil {
+		return err
 	}
-	if out < 1 {
-		return args.Bad("Config.Features", qpdiff.ErrShape, "give the map at least one output", "has %d outputs", out)
-	}
-	if c.Centring == FixedLeastSquares && c.learned() {
-		if !c.Standardise {
-			return args.Bad("Config.Centring", qpdiff.ErrDomain, "use MeanCentring, or set Standardise",
-				"is FixedLeastSquares, which would depend on the parameters of Config.Features")
-		}
+	if fixed {
 		// The two are equal on standardised features. The mean of y is
 		// constant also where features are almost linearly dependent.
 		c.Centring = MeanCentring
@@ -204,14 +202,13 @@ func (cv *CV) eval(ctx context.Context, grad []float64, data *dataGradient, alph
 // evalSplit does split j's part of an evaluation.
 func (cv *CV) evalSplit(j int) error {
 	f := &cv.fits[j]
-	var err error
-	if err := cv.run.ctx.Err(); err != nil {
-		return &SplitError{j, err}
-	}
-	if cv.full != nil {
+	err := cv.run.ctx.Err()
+	switch {
+	case err != nil:
+	case cv.full != nil:
 		sample.Gather(f.val, cv.run.x, f.split.Val)
 		err = f.learner.(learn.SubsetLearner).LoadSubset(cv.full, f.out)
-	} else if cv.c.Features != nil || f.train.X == nil {
+	case cv.c.Features != nil || f.train.X == nil:
 		if f.train.X == nil {
 			f.prepare(cv.c, cv.features)
 		}

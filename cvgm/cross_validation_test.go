@@ -8,17 +8,15 @@ import (
 	"slices"
 	"testing"
 
-	"cvgm/cvgm/internal/args"
 	"cvgm/cvgm/internal/casetest"
-	"cvgm/cvgm/internal/normalise"
 	"cvgm/cvgm/search"
 	"cvgm/qpdiff"
+	"cvgm/qpdiff/hostile"
 	"cvgm/qpdiff/learn"
 	"cvgm/qpdiff/linear"
 	"cvgm/qpdiff/linear/margin"
 	"cvgm/synth"
 
-	"github.com/google/go-cmp/cmp"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -26,19 +24,13 @@ import (
 func elasticNetCV(t testing.TB, seed uint64, k int, change func(*Config)) *CV {
 	t.Helper()
 	d := casetest.Regression(seed, 30, 10)
-	splits, err := RandomSplits(synth.NewStream(seed, "splits"), 30, k, .95)
-	if err != nil {
-		t.Fatal(err)
-	}
+	splits := casetest.Must(RandomSplits(synth.NewStream(seed, "splits"), 30, k, .95))(t)
 	c := Config{Data: d, Splits: splits, Loss: SquaredError{}, Standardise: true, Centring: MeanCentring,
 		Learner: func() learn.Learner { return new(linear.ElasticNet) }}
 	if change != nil {
 		change(&c)
 	}
-	cv, err := New(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	cv := casetest.Must(New(c))(t)
 	return cv
 }
 
@@ -48,10 +40,7 @@ func centralDifference(t testing.TB, f search.Objective, x []float64, i int, h f
 	at := func(step float64) float64 {
 		moved := slices.Clone(x)
 		moved[i] += step
-		v, err := f(nil, moved)
-		if err != nil {
-			t.Fatal(err)
-		}
+		v := casetest.Must(f(nil, moved))(t)
 		return v
 	}
 	return (at(-2*h) - 8*at(-h) + 8*at(h) - at(2*h)) / (12 * h)
@@ -60,31 +49,12 @@ func centralDifference(t testing.TB, f search.Objective, x []float64, i int, h f
 func checkGradient(t *testing.T, f search.Objective, x []float64, h, tol float64) {
 	t.Helper()
 	grad := make([]float64, len(x))
-	if _, err := f(grad, x); err != nil {
-		t.Fatal(err)
-	}
+	casetest.Must(f(grad, x))(t)
 	for i, g := range grad {
 		want := centralDifference(t, f, x, i, h)
 		if math.Abs(g-want) > tol*(1+math.Abs(want)) {
 			t.Errorf("gradient %d at %v is %.12g, central differences give %.12g", i, x, g, want)
 		}
-	}
-}
-
-func TestCVGradientMatchesCentralDifferences(t *testing.T) {
-	for name, change := range map[string]func(*Config){
-		"standardised":         nil,
-		"published intercept":  func(c *Config) { c.Centring = FixedLeastSquares },
-		"raw, exact intercept": func(c *Config) { c.Standardise = false },
-		"raw, no intercept":    func(c *Config) { c.Standardise, c.Centring = false, NoCentring },
-		"raw, published":       func(c *Config) { c.Standardise, c.Centring = false, FixedLeastSquares },
-	} {
-		t.Run(name, func(t *testing.T) {
-			for _, x := range [][]float64{{.01, 1e-4}, {.05, .05}, {.3, .01}} {
-				// The supports must not change within the step.
-				checkGradient(t, elasticNetCV(t, 3, 20, change).Eval, x, 1e-6, 1e-7)
-			}
-		})
 	}
 }
 
@@ -113,20 +83,14 @@ func TestMeanCentringIsOptimal(t *testing.T) {
 		d.Y[i] += 3
 		d.Dense().Set(i, 0, d.X.At(i, 0)-2)
 	}
-	splits, err := HoldOut(synth.NewStream(7, "splits"), 12, .8)
-	if err != nil {
-		t.Fatal(err)
-	}
+	splits := casetest.Must(RandomSplits(synth.NewStream(7, "splits"), 12, 1, .8))(t)
 	cv, err := New(Config{Data: d, Splits: splits, Loss: SquaredError{}, Centring: MeanCentring,
 		Learner: func() learn.Learner { return new(linear.ElasticNet) }})
 	if err != nil {
 		t.Fatal(err)
 	}
 	const l1, l2 = .1, .2
-	m, err := cv.Final([]float64{l1, l2})
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := casetest.Must(cv.Final([]float64{l1, l2}))(t)
 	objective := func(shift float64) float64 {
 		var v float64
 		for i, y := range d.Y {
@@ -140,93 +104,6 @@ func TestMeanCentringIsOptimal(t *testing.T) {
 	}
 	if up, here, down := objective(1e-3), objective(0), objective(-1e-3); up <= here || down <= here {
 		t.Errorf("objective %v below, %v at, %v above the intercept", down, here, up)
-	}
-}
-
-func TestResultsDoNotDependOnGOMAXPROCS(t *testing.T) {
-	type run struct {
-		Loss float64
-		Grad [2]float64
-	}
-	var want []run
-	for _, procs := range []int{1, 2, 7, 64} {
-		old := runtime.GOMAXPROCS(procs)
-		cv := elasticNetCV(t, 11, 128, nil)
-		var got []run
-		for step, err := range (search.ProjectedGradient{StepSize: 2e-4, MaxEvals: 30}).Search(search.Problem{Objective: cv.Eval, Lower: []float64{0, 1e-7}}, []float64{.01, 1e-4}) {
-			if err != nil {
-				t.Fatal(err)
-			}
-			got = append(got, run{step.Loss, [2]float64(step.Grad)})
-		}
-		runtime.GOMAXPROCS(old)
-		if want == nil {
-			want = got
-		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("GOMAXPROCS=%d:\n%s", procs, diff)
-		}
-	}
-}
-
-func TestResetMakesRefitsBitwiseEqual(t *testing.T) {
-	x, far := []float64{.02, .01}, []float64{.5, .5}
-	eval := func(cv *CV, x []float64) [3]float64 {
-		g := make([]float64, 2)
-		l, err := cv.Eval(g, x)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return [3]float64{l, g[0], g[1]}
-	}
-	fresh := eval(elasticNetCV(t, 2, 32, nil), x)
-	cv := elasticNetCV(t, 2, 32, nil)
-	eval(cv, far)
-	cv.Reset()
-	if got := eval(cv, x); got != fresh {
-		t.Errorf("after Reset %v, new %v", got, fresh)
-	}
-}
-
-func TestNormaliserBackwardMatchesCentralDifferences(t *testing.T) {
-	const rows, vals, m = 7, 3, 2
-	src := synth.NewStream(9, "normaliser")
-	draw := func(n int) []float64 {
-		v := make([]float64, n)
-		for i := range v {
-			v[i] = src.NormFloat64()
-		}
-		return v
-	}
-	raw, w := draw((rows+vals)*m), draw((rows+vals)*m)
-	for _, z := range []normalise.Normaliser{{}, {Centre: true}, {Centre: true, Scale: true}} {
-		value := func(_, x []float64) (float64, error) {
-			x = slices.Clone(x)
-			if err := z.Fit(x[:rows*m], m); err != nil {
-				return 0, err
-			}
-			z.Apply(x)
-			var s float64
-			for i, v := range x {
-				s += w[i] * v * v
-			}
-			return s, nil
-		}
-		if _, err := value(nil, raw); err != nil {
-			t.Fatal(err)
-		}
-		x := slices.Clone(raw)
-		z.Apply(x)
-		grad := make([]float64, len(x))
-		for i, v := range x {
-			grad[i] = 2 * w[i] * v
-		}
-		z.Backward(x[:rows*m], x[rows*m:], grad[:rows*m], grad[rows*m:])
-		for i, g := range grad {
-			if want := centralDifference(t, value, raw, i, 1e-4); math.Abs(g-want) > 1e-9 {
-				t.Errorf("center %v scale %v: entry %d is %v, central differences give %v", z.Centre, z.Scale, i, g, want)
-			}
-		}
 	}
 }
 
@@ -276,16 +153,19 @@ func TestNewRefusesBadConfigs(t *testing.T) {
 }
 
 func TestEvalRefusesBadAlpha(t *testing.T) {
-	cv := elasticNetCV(t, 1, 4, nil)
+	net := elasticNetCV(t, 1, 4, nil)
+	any := constantCV(t, []float64{1, 2}, 1, SquaredError{}, Split{[]int{0}, []int{1}}) // of a learner that takes any α
 	for _, c := range []struct {
+		cv    *CV
 		alpha []float64
 		kind  error
-	}{{nil, qpdiff.ErrShape}, {[]float64{1, 2, 3}, qpdiff.ErrShape}, {[]float64{math.NaN(), 1}, qpdiff.ErrNotFinite},
-		{[]float64{1, math.Inf(1)}, qpdiff.ErrNotFinite}, {[]float64{-1, 1}, qpdiff.ErrDomain}, {[]float64{1, -1e-9}, qpdiff.ErrDomain}} {
-		if loss, err := cv.Eval(nil, c.alpha); !errors.Is(err, c.kind) || !math.IsNaN(loss) {
+	}{{net, nil, qpdiff.ErrShape}, {net, []float64{1, 2, 3}, qpdiff.ErrShape}, {net, []float64{math.NaN(), 1}, qpdiff.ErrNotFinite},
+		{net, []float64{1, math.Inf(1)}, qpdiff.ErrNotFinite}, {net, []float64{-1, 1}, qpdiff.ErrDomain}, {net, []float64{1, -1e-9}, qpdiff.ErrDomain},
+		{any, []float64{math.NaN()}, qpdiff.ErrNotFinite}, {any, []float64{math.Inf(-1)}, qpdiff.ErrNotFinite}, {any, nil, qpdiff.ErrShape}} {
+		if loss, err := c.cv.Eval(nil, c.alpha); !errors.Is(err, c.kind) || !math.IsNaN(loss) {
 			t.Errorf("α = %v: loss %v, error %v, want %v", c.alpha, loss, err, c.kind)
 		}
-		if _, err := cv.Final(c.alpha); !errors.Is(err, c.kind) {
+		if _, err := c.cv.Final(c.alpha); !errors.Is(err, c.kind) {
 			t.Errorf("Final at α = %v: error %v, want %v", c.alpha, err, c.kind)
 		}
 	}
@@ -303,59 +183,6 @@ func TestZeroOneLossIsEvaluatedButNotDescended(t *testing.T) {
 			t.Errorf("error %v, want one that matches ErrNotDifferentiable", err)
 		}
 	}
-}
-
-func TestModelPredictsFromRawFeatures(t *testing.T) {
-	cv := elasticNetCV(t, 6, 4, nil)
-	m, err := cv.Final([]float64{0, 0})
-	if err != nil {
-		t.Fatal(err)
-	}
-	// Least squares leaves residuals that are orthogonal to 1 and to X.
-	d := casetest.Regression(6, 30, 10)
-	p := make([]float64, 30)
-	if err := m.Predict(p, d.Dense()); err != nil {
-		t.Fatal(err)
-	}
-	for j := -1; j < 10; j++ {
-		var s float64
-		for i := range p {
-			x := 1.
-			if j >= 0 {
-				x = d.X.At(i, j)
-			}
-			s += x * (p[i] - d.Y[i])
-		}
-		if math.Abs(s) > 1e-12 {
-			t.Errorf("residuals times column %d give %g", j, s)
-		}
-	}
-	if err := m.Predict(p[:3], mat.NewDense(3, 4, nil)); !errors.Is(err, qpdiff.ErrShape) {
-		t.Errorf("wrong number of columns: %v", err)
-	}
-}
-
-func FuzzEval(f *testing.F) {
-	f.Add(uint64(1), .01, 1e-4, 5, .9)
-	f.Add(uint64(2), 0., 0., 1, .5)
-	f.Add(uint64(3), math.Inf(1), -1., 0, math.NaN())
-	f.Add(uint64(4), 1e300, 1e-300, 3, .99)
-	f.Fuzz(func(t *testing.T, seed uint64, l1, l2 float64, k int, p float64) {
-		splits, err := RandomSplits(synth.NewStream(seed, "splits"), 12, k%50, p)
-		if err != nil {
-			return
-		}
-		cv, err := New(Config{Data: casetest.Regression(seed, 12, 4), Splits: splits, Loss: SquaredError{}, Centring: MeanCentring,
-			Learner: func() learn.Learner { return new(linear.ElasticNet) }})
-		if err != nil {
-			return
-		}
-		grad := make([]float64, 2)
-		loss, err := cv.Eval(grad, []float64{l1, l2})
-		if err == nil && !(args.Finite(loss) && args.Finite(grad[0]) && args.Finite(grad[1])) {
-			t.Errorf("loss %v, gradient %v without an error", loss, grad)
-		}
-	})
 }
 
 // A step is what CVGM does at each iterate of the paper's first experiment:
@@ -422,14 +249,64 @@ func TestWarmStartAnswersWhereColdDoes(t *testing.T) {
 	}
 	far := []float64{0.3509299081470284, 0, 2.540937921879596e+205, 7.91441596372982, 0.012223587240609709, -0.46908084588952165, 1.1570412887469772, 0.02836047913529871, -0.49953695013942334}
 	near := []float64{0.05955600020947885, 0.09129053679856725, 2.090098401720987, 0.1400445209297932, 0.052255891553142114, -1.8945229509887296, -1.2321185938863948, 0.9757299943775115, 0.9224016411076841}
-	want, err := cv.Eval(nil, far)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := cv.Eval(nil, near); err != nil {
-		t.Fatal(err)
-	}
+	want := casetest.Must(cv.Eval(nil, far))(t)
+	casetest.Must(cv.Eval(nil, near))(t)
 	if got, err := cv.Eval(nil, far); err != nil || math.Abs(got-want) > 1e-6*want {
 		t.Errorf("warm %v, %v; cold %v", got, err, want)
+	}
+}
+
+// Losses, gradients, reports of kinks and predictions have the same bits however many
+// goroutines share the splits, after Reset, too.
+func TestResultsDoNotDependOnWorkers(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
+	weights := make([]float64, 30)
+	for i := range weights {
+		weights[i] = 1 + math.Sin(float64(i))
+	}
+	kinked := func(c *Config) {
+		c.Generalised, c.Splits = true, nil
+		for k := range 64 {
+			c.Splits = append(c.Splits, Split{[]int{k % 4, (k + 1) % 4}, []int{(k + 2) % 4}})
+		}
+	}
+	for name, c := range map[string]struct {
+		cv    func(workers int) *CV
+		alpha [][]float64
+		kinks []bool
+	}{
+		"elastic net": {func(n int) *CV { return elasticNetCV(t, 11, 128, func(c *Config) { c.Workers = n }) }, [][]float64{{.01, 1e-4}, {.02, .03}, {.01, 1e-3}}, make([]bool, 3)},
+		"weighted": {func(n int) *CV {
+			return elasticNetCV(t, 11, 64, func(c *Config) { c.Workers, c.Data.Weights = n, weights })
+		}, [][]float64{{.02, .03}}, make([]bool, 1)},
+		"kinks at 2, 9 and 16": {func(n int) *CV { return atKink(t, func(c *Config) { kinked(c); c.Workers = n }) },
+			[][]float64{{2, 1}, {9, 1}, {1, 1}, {16, 1}, {3, 1}}, []bool{true, true, false, true, false}},
+	} {
+		var want []float64
+		for _, procs := range []int{1, 2, 7, 64} {
+			runtime.GOMAXPROCS(procs)
+			for _, cv := range []*CV{c.cv(0), c.cv(procs)} {
+				for range 2 {
+					var got []float64
+					for k, alpha := range c.alpha {
+						grad, predictions := make([]float64, 2), make([]float64, len(cv.c.Data.Y))
+						loss, err := cv.Eval(grad, alpha)
+						e, err2 := cv.StandardError()
+						casetest.OK(t, err, err2, cv.OutOfFold(predictions))
+						if cv.Generalised() != c.kinks[k] {
+							t.Errorf("%s at %v: generalised is %v", name, alpha, cv.Generalised())
+						}
+						got = slices.Concat(got, grad, []float64{loss, e}, predictions)
+					}
+					if want == nil {
+						want = got
+					}
+					if !hostile.SameBits(got, want) {
+						t.Errorf("%s, %d processors: %v instead of %v", name, procs, got, want)
+					}
+					cv.Reset()
+				}
+			}
+		}
 	}
 }

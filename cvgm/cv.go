@@ -75,12 +75,7 @@ func (cv *CV) checkAlpha(alpha []float64) error {
 		return args.Bad("alpha", qpdiff.ErrShape, "give the learner's hyperparameters, then the feature map's parameters",
 			"has %d entries instead of %d", len(alpha), cv.Dims())
 	}
-	for i, a := range alpha {
-		if !args.Finite(a) {
-			return args.Bad("alpha", qpdiff.ErrNotFinite, "take a smaller step or project onto bounds", "holds %v at index %d", a, i)
-		}
-	}
-	return nil
+	return args.CheckFinite("alpha", alpha, "take a smaller step or project onto bounds")
 }
 
 // Generalised reports whether the last gradient, of Eval or DataGradient, is not a

@@ -62,11 +62,8 @@ func (cv *CV) DataGradient(dx *mat.Dense, dy, alpha []float64) (float64, error) 
 		dx.Apply(func(_, _ int, _ float64) float64 { return math.NaN() }, dx)
 	}
 	if d.wantY {
-		copy(dy, d.y)
-		for i := range dy {
-			if d.errY != nil {
-				dy[i] = math.NaN()
-			}
+		if copy(dy, d.y); d.errY != nil {
+			copy(dy, slices.Repeat([]float64{math.NaN()}, rows))
 		}
 	}
 	return loss, err
@@ -104,17 +101,12 @@ func (cv *CV) addSplitData(d *dataGradient, j int, ties *tieTest) {
 	part, scale := f.data, 1/float64(len(cv.fits))
 	f.data = nil
 	cv.generalised = cv.generalised || f.kinked || part.grad.Generalised
-	ties.find(f)
-	if cv.c.Generalised {
+	if ties.find(f); cv.c.Generalised {
 		cv.generalised = cv.generalised || d.wantX && ties.parted || d.wantY && ties.tied
 	} else {
 		const equal, remedy = "examples %d and %d, which are equal to the learner: moves that part them have no derivative", "move one of them, or set Config.Generalised"
-		if ties.parted && part.errX == nil {
-			part.errX = args.Bad("Config.Data.X", qpdiff.ErrNotDifferentiable, remedy, "has the "+equal, ties.i, ties.k)
-		}
-		if ties.tied && part.errY == nil {
-			part.errY = args.Bad("Config.Data.Y", qpdiff.ErrNotDifferentiable, remedy, "has the labels of the "+equal, ties.i, ties.k)
-		}
+		part.errX = args.First(part.errX, args.BadIf(ties.parted, "Config.Data.X", qpdiff.ErrNotDifferentiable, remedy, "has the "+equal, ties.i, ties.k))
+		part.errY = args.First(part.errY, args.BadIf(ties.tied, "Config.Data.Y", qpdiff.ErrNotDifferentiable, remedy, "has the labels of the "+equal, ties.i, ties.k))
 	}
 	if d.errX == nil && part.errX != nil {
 		d.errX = &SplitError{j, part.errX}

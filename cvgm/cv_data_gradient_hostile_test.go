@@ -2,7 +2,6 @@ package cvgm
 
 import (
 	"errors"
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"runtime"
@@ -27,10 +26,7 @@ import (
 // dataCV returns a CV and its gradients in the data at α.
 func dataCV(t *testing.T, c Config, alpha []float64) (cv *CV, dx *mat.Dense, dy []float64, loss float64, err error) {
 	t.Helper()
-	cv, err = New(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	cv = casetest.Must(New(c))(t)
 	rows, n := c.Data.X.Dims()
 	dx, dy = mat.NewDense(rows, n, nil), make([]float64, rows)
 	loss, err = cv.DataGradient(dx, dy, alpha)
@@ -57,10 +53,7 @@ func lossOfRows(c Config, alpha []float64) search.Objective {
 
 func netConfig(t *testing.T, rows int) Config {
 	t.Helper()
-	splits, err := KFold(synth.NewStream(3, "splits"), rows, 3)
-	if err != nil {
-		t.Fatal(err)
-	}
+	splits := casetest.Must(KFold(synth.NewStream(3, "splits"), rows, 3))(t)
 	return Config{Data: casetest.Regression(3, rows, 3), Splits: splits, Loss: SquaredError{}, Standardise: true, Centring: MeanCentring,
 		Learner: func() learn.Learner { return new(linear.ElasticNet) }}
 }
@@ -287,74 +280,6 @@ func TestDataGradientAtTiesPartedByTheMean(t *testing.T) {
 	}
 }
 
-// Units of features and labels rescale the gradients by their rule.
-func TestDataGradientInOtherUnits(t *testing.T) {
-	src := synth.NewStream(4, "units")
-	classes := classData(src, 15, 3)
-	real := learn.Data{X: classes.X, Y: normalVector(src, 15)}
-	splits, err := KFold(src, 15, 3)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, c := range []struct {
-		name    string
-		learner func() learn.Learner
-		hyper   []float64
-		labels  bool                                      // labels have units
-		scaled  func(h []float64, x, y float64) []float64 // x is 1 on standardised features
-	}{
-		{"elastic net", func() learn.Learner { return new(linear.ElasticNet) }, []float64{.05, .1}, true,
-			func(h []float64, x, y float64) []float64 { return []float64{h[0] * x * y, h[1] * x * x} }},
-		{"logistic", func() learn.Learner { return new(linear.Logistic) }, []float64{2}, false,
-			func(h []float64, x, _ float64) []float64 { return []float64{h[0] / x / x} }},
-		{"SVM", func() learn.Learner { return new(margin.SVM) }, []float64{.05, .3}, false,
-			func(h []float64, x, _ float64) []float64 { return []float64{h[0] * x, h[1] * x * x} }},
-		{"kernel SVM", func() learn.Learner { return &kernel.SVM{Intercept: true} }, []float64{1.5, .4}, false,
-			func(h []float64, x, _ float64) []float64 { return []float64{h[0], h[1] / x / x} }},
-	} {
-		for _, standardise := range []bool{false, true} {
-			for _, unit := range [][2]float64{{1e6, 1}, {1e-6, 1}, {1, 1e6}, {1, 1e-6}, {1e6, 1e-6}, {0x1p20, 1}, {1e60, 1}, {1e-60, 1}} {
-				x, y := unit[0], unit[1]
-				if !c.labels && y != 1 {
-					continue
-				}
-				base := Config{Data: classes, Splits: splits, Loss: LogisticLoss{}, Learner: c.learner, Standardise: standardise}
-				if c.labels {
-					base.Data, base.Loss, base.Centring = real, SquaredError{}, MeanCentring
-				}
-				other := base
-				other.Data = learn.Data{X: mat.DenseCopyOf(base.Data.X), Y: slices.Clone(base.Data.Y)}
-				other.Data.Dense().Scale(x, base.Data.X)
-				floats.Scale(y, other.Data.Y)
-				seen := x // by the learner
-				if standardise {
-					seen = 1
-				}
-				title := fmt.Sprintf("%s, standardise %v, units %v", c.name, standardise, unit)
-				_, dx, dy, loss, err := dataCV(t, base, c.hyper)
-				_, gotX, gotY, gotLoss, errOther := dataCV(t, other, c.scaled(c.hyper, seen, y))
-				if err := errors.Join(err, errOther); err != nil {
-					t.Errorf("%s: %v", title, err)
-					continue
-				}
-				near := func(what string, got, want []float64, scale float64) {
-					t.Helper()
-					size := floats.Norm(want, math.Inf(1))
-					for i, w := range want {
-						if !(math.Abs(got[i]/scale-w) <= 1e-9*size) {
-							t.Errorf("%s, %s: %v, want %v", title, what, got[i]/scale, w)
-							return
-						}
-					}
-				}
-				near("loss", []float64{gotLoss}, []float64{loss}, y*y)
-				near("dx", gotX.RawMatrix().Data, dx.RawMatrix().Data, y*y/x)
-				near("dy", gotY, dy, y)
-			}
-		}
-	}
-}
-
 // At λ1 = 0, with a feature that is 0 throughout, equal rows, one row left out and one
 // validated on: the gradients are those of the loss.
 func TestDataGradientAtEdges(t *testing.T) {
@@ -366,10 +291,7 @@ func TestDataGradientAtEdges(t *testing.T) {
 	for i := range 11 {
 		zero.Dense().Set(i, 1, 0)
 	}
-	splits, err := LeaveOneOut(11)
-	if err != nil {
-		t.Fatal(err)
-	}
+	splits := casetest.Must(LeaveOneOut(11))(t)
 	for name, c := range map[string]Config{
 		"λ1 = 0":         {Data: zero, Loss: SquaredError{}, Learner: func() learn.Learner { return new(linear.ElasticNet) }, Centring: MeanCentring, Hyper: []float64{0, .2}},
 		"logistic":       {Data: d, Loss: LogisticLoss{}, Learner: func() learn.Learner { return &linear.Logistic{Intercept: linear.UnpenalisedIntercept} }, Hyper: []float64{1}},

@@ -96,18 +96,12 @@ func (unlabelled) Eval(p, y float64) (loss, slope float64) { return SquaredError
 // other block is given.
 func TestDataGradientRefusesOneBlock(t *testing.T) {
 	base := casetest.Regression(3, 12, 3)
-	splits, err := KFold(synth.NewStream(3, "splits"), 12, 3)
-	if err != nil {
-		t.Fatal(err)
-	}
+	splits := casetest.Must(KFold(synth.NewStream(3, "splits"), 12, 3))(t)
 	config := Config{Data: base, Splits: splits, Loss: SquaredError{}, Standardise: true, Centring: MeanCentring,
 		Learner: func() learn.Learner { return new(linear.ElasticNet) }}
 	run := func(c Config, alpha ...float64) (dx *mat.Dense, dy []float64, err error) {
 		t.Helper()
-		cv, err := New(c)
-		if err != nil {
-			t.Fatal(err)
-		}
+		cv := casetest.Must(New(c))(t)
 		dx, dy = mat.NewDense(12, 3, nil), make([]float64, 12)
 		_, err = cv.DataGradient(dx, dy, alpha)
 		return dx, dy, err
@@ -136,10 +130,7 @@ func TestDataGradientRefusesOneBlock(t *testing.T) {
 	kinked := config
 	kinked.Standardise, kinked.Centring = false, NoCentring
 	kinked.Splits = splits[:1]
-	cv, err := New(kinked)
-	if err != nil {
-		t.Fatal(err)
-	}
+	cv := casetest.Must(New(kinked))(t)
 	x, y := cv.fits[0].train.Dense(), cv.fits[0].train.Y
 	top := 0.0 // the λ1 from which θ = 0
 	for j := range 3 {
@@ -157,10 +148,7 @@ func TestDataGradientRefusesOneBlock(t *testing.T) {
 	// Two equal rows on the elbow of an SVM.
 	equal := Config{Data: learn.Data{X: mat.NewDense(5, 2, []float64{1, .5, 1, .5, -1, .3, -2, -1, .2, 2}), Y: []float64{1, 1, -1, -1, 1}},
 		Splits: []Split{{Train: []int{0, 1, 2, 3}, Val: []int{4}}}, Loss: LogisticLoss{}, Learner: func() learn.Learner { return new(margin.SVM) }}
-	cv, err = New(equal)
-	if err != nil {
-		t.Fatal(err)
-	}
+	cv = casetest.Must(New(equal))(t)
 	dx = mat.NewDense(5, 2, nil)
 	if _, err := cv.DataGradient(dx, nil, []float64{0, .1}); !errors.Is(err, qpdiff.ErrNotDifferentiable) || !missing(dx.RawMatrix().Data) {
 		t.Errorf("equal rows: %v", err)

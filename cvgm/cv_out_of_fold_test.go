@@ -3,11 +3,11 @@ package cvgm
 import (
 	"errors"
 	"math"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
 
+	"cvgm/cvgm/internal/casetest"
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/learn"
 	"cvgm/synth"
@@ -31,9 +31,7 @@ func constantCV(t testing.TB, y []float64, theta float64, loss Loss, splits ...S
 // validate on it.
 func TestStandardErrorByHand(t *testing.T) {
 	cv := constantCV(t, []float64{1, 3, 2, 7}, 0, SquaredError{}, Split{[]int{3}, []int{0, 1}}, Split{[]int{0, 3}, []int{2, 1}})
-	if _, err := cv.Eval(nil, []float64{2}); err != nil {
-		t.Fatal(err)
-	}
+	casetest.Must(cv.Eval(nil, []float64{2}))(t)
 	const mean = 14. / 3
 	want := math.Sqrt(((1-mean)*(1-mean) + (9-mean)*(9-mean) + (4-mean)*(4-mean)) / (2 * 3))
 	if got, err := cv.StandardError(); err != nil || math.Abs(got-want) > 1e-14 {
@@ -48,19 +46,12 @@ func TestStandardErrorByHand(t *testing.T) {
 // Each prediction is the mean of those of the models fitted to the training rows of the
 // splits that validate on the example.
 func TestOutOfFoldPredictsAsModelsOfTheSplits(t *testing.T) {
-	splits, err := RandomSplits(synth.NewStream(1, "splits"), 30, 6, .8)
-	if err != nil {
-		t.Fatal(err)
-	}
+	splits := casetest.Must(RandomSplits(synth.NewStream(1, "splits"), 30, 6, .8))(t)
 	cv := elasticNetCV(t, 3, 1, func(c *Config) { c.Splits = splits })
 	alpha := []float64{.02, .03}
-	if _, err := cv.Eval(make([]float64, 2), alpha); err != nil {
-		t.Fatal(err)
-	}
+	casetest.Must(cv.Eval(make([]float64, 2), alpha))(t)
 	got, want, counts := make([]float64, 30), make([]float64, 30), make([]float64, 30)
-	if err := cv.OutOfFold(got); err != nil {
-		t.Fatal(err)
-	}
+	casetest.OK(t, cv.OutOfFold(got))
 	d := cv.c.Data
 	for _, s := range splits {
 		train := learn.Data{X: mat.NewDense(len(s.Train), 10, nil)}
@@ -68,24 +59,13 @@ func TestOutOfFoldPredictsAsModelsOfTheSplits(t *testing.T) {
 			train.Dense().SetRow(i, d.Dense().RawRowView(row))
 			train.Y = append(train.Y, d.Y[row])
 		}
-		each, err := HoldOut(synth.NewStream(1, "not used"), len(s.Train), .5)
-		if err != nil {
-			t.Fatal(err)
-		}
+		each := casetest.Must(RandomSplits(synth.NewStream(1, "not used"), len(s.Train), 1, .5))(t)
 		c := cv.c
 		c.Data, c.Splits = train, each
-		one, err := New(c)
-		if err != nil {
-			t.Fatal(err)
-		}
-		m, err := one.Final(alpha)
-		if err != nil {
-			t.Fatal(err)
-		}
+		one := casetest.Must(New(c))(t)
+		m := casetest.Must(one.Final(alpha))(t)
 		p := make([]float64, 30)
-		if err := m.Predict(p, d.Dense()); err != nil {
-			t.Fatal(err)
-		}
+		casetest.OK(t, m.Predict(p, d.Dense()))
 		for _, row := range s.Val {
 			want[row] += p[row]
 			counts[row]++
@@ -98,50 +78,17 @@ func TestOutOfFoldPredictsAsModelsOfTheSplits(t *testing.T) {
 	}
 }
 
-// K repetitions of the same folds are K times as many splits, and have the same standard
-// error.
-func TestStandardErrorCountsExamplesNotSplits(t *testing.T) {
-	once, err := KFold(synth.NewStream(1, "splits"), 30, 5)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var errs []float64
-	for _, times := range []int{1, 7} {
-		cv := elasticNetCV(t, 3, 1, func(c *Config) { c.Splits = slices.Repeat(once, times) })
-		if _, err := cv.Eval(nil, []float64{.02, .03}); err != nil {
-			t.Fatal(err)
-		}
-		e, err := cv.StandardError()
-		if err != nil {
-			t.Fatal(err)
-		}
-		errs = append(errs, e)
-	}
-	if !(errs[0] > 0) || math.Abs(errs[0]-errs[1]) > 1e-13*errs[0] {
-		t.Errorf("standard errors %v", errs)
-	}
-}
-
 // The standard error has the distribution's size: over many data sets, the CV loss of a
 // constant prediction deviates from its mean by one standard error, root mean square.
 func TestStandardErrorIsTheDeviationOfTheLoss(t *testing.T) {
 	src := synth.NewStream(5, "standard error")
 	const n, draws = 20, 4000
 	var squares, deviations float64
-	folds, err := KFold(src, n, 5)
-	if err != nil {
-		t.Fatal(err)
-	}
+	folds := casetest.Must(KFold(src, n, 5))(t)
 	for range draws {
 		cv := constantCV(t, normalVector(src, n), 0, SquaredError{}, folds...)
-		loss, err := cv.Eval(nil, []float64{2})
-		if err != nil {
-			t.Fatal(err)
-		}
-		e, err := cv.StandardError()
-		if err != nil {
-			t.Fatal(err)
-		}
+		loss := casetest.Must(cv.Eval(nil, []float64{2}))(t)
+		e := casetest.Must(cv.StandardError())(t)
 		squares += e * e / draws
 		deviations += (loss - 1) * (loss - 1) / draws
 	}
@@ -175,9 +122,7 @@ func TestExamplesNeedAnEvaluation(t *testing.T) {
 	check("after a gradient", true)
 	cv.Reset()
 	check("after Reset", false)
-	if _, err := cv.DataGradient(nil, dst, x); err != nil {
-		t.Fatal(err)
-	}
+	casetest.Must(cv.DataGradient(nil, dst, x))(t)
 	check("after DataGradient", true)
 
 	defer func() {
@@ -227,31 +172,6 @@ func TestStandardErrorOfExtremeLosses(t *testing.T) {
 type product struct{}
 
 func (product) Eval(prediction, y float64) (loss, slope float64) { return prediction * y, y }
-
-func TestExamplesDoNotDependOnGOMAXPROCS(t *testing.T) {
-	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
-	var want []float64
-	for _, procs := range []int{1, 7} {
-		runtime.GOMAXPROCS(procs)
-		cv := elasticNetCV(t, 3, 40, nil)
-		if _, err := cv.Eval(nil, []float64{.1, .1}); err != nil {
-			t.Fatal(err)
-		}
-		got := make([]float64, 30)
-		e, err := cv.StandardError()
-		if err = errors.Join(err, cv.OutOfFold(got)); err != nil {
-			t.Fatal(err)
-		}
-		if got = append(got, e); want == nil {
-			want = got
-		}
-		for i, v := range got {
-			if math.Float64bits(v) != math.Float64bits(want[i]) {
-				t.Errorf("GOMAXPROCS=%d: entry %d is %v instead of %v", procs, i, v, want[i])
-			}
-		}
-	}
-}
 
 // Eval keeps what these methods need without an allocation.
 func TestEvalDoesNotAllocate(t *testing.T) {

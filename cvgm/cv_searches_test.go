@@ -4,6 +4,7 @@ import (
 	"math"
 	"testing"
 
+	"cvgm/cvgm/internal/casetest"
 	"cvgm/cvgm/search"
 	"cvgm/qpdiff/learn"
 	"cvgm/qpdiff/linear"
@@ -12,60 +13,6 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 )
-
-// With the choice made, no search ends at a kink of the CV loss.
-func TestSearchesSurviveKinksOfTheCVLoss(t *testing.T) {
-	marks := 0
-	for seed := range 8 {
-		src := synth.NewStream(uint64(seed), "kinks")
-		const n, m = 40, 4
-		x, y, class := mat.NewDense(n, m, nil), make([]float64, n), make([]float64, n)
-		for i := range n {
-			for j := range m {
-				x.Set(i, j, src.NormFloat64())
-			}
-			y[i] = x.At(i, 0) - x.At(i, 1) + 2*src.NormFloat64()
-			class[i] = math.Copysign(1, y[i])
-		}
-		splits, err := RandomSplits(src, n, 8, .8)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, c := range []Config{
-			{Data: learn.Data{X: x, Y: y}, Loss: SquaredError{}, Learner: func() learn.Learner { return new(linear.ElasticNet) }},
-			{Data: learn.Data{X: x, Y: class}, Loss: LogisticLoss{}, Learner: func() learn.Learner { return new(margin.SVM) }},
-		} {
-			c.Splits, c.Generalised = splits, true
-			cv, err := New(c)
-			if err != nil {
-				t.Fatal(err)
-			}
-			p := search.Problem{Objective: cv.Eval, Generalised: cv.Generalised, Lower: []float64{1e-4, 1e-4}, Upper: []float64{10, 10}}
-			least := math.Inf(1)
-			for k, s := range []search.Searcher{search.QuasiNewton{MaxEvals: 100}, search.AdaptiveGradient{MaxEvals: 60}, search.ProjectedGradient{StepSize: .02, MaxEvals: 60}} {
-				best := math.Inf(1)
-				for step, err := range s.Search(p, []float64{.1, .1}) {
-					if err != nil {
-						t.Errorf("%T, data %d: %v", s, seed, err)
-						break
-					}
-					if step.Generalised {
-						marks++
-					}
-					best = min(best, step.Loss)
-				}
-				if k == 0 {
-					least = best
-				} else if _, smooth := c.Loss.(SquaredError); smooth && best < least*(1-1e-3) { // an SVM's surface has many minima
-					t.Errorf("data %d: QuasiNewton ends at %v, %T at %v", seed, least, s, best)
-				}
-			}
-		}
-	}
-	if marks == 0 {
-		t.Error("no step met a kink")
-	}
-}
 
 // Labels in another unit, which is one of the first penalty alone, do not make a
 // search stop early.
@@ -79,19 +26,13 @@ func TestSearchOverAnElasticNetDoesNotStopEarlyInOtherUnits(t *testing.T) {
 		}
 		y[i] = x.At(i, 0) - 2*x.At(i, 1) + 2*src.NormFloat64()
 	}
-	splits, err := RandomSplits(src, n, 16, .8)
-	if err != nil {
-		t.Fatal(err)
-	}
+	splits := casetest.Must(RandomSplits(src, n, 16, .8))(t)
 	problem := func(unit float64) search.Problem {
 		labels := make([]float64, n)
 		for i, v := range y {
 			labels[i] = v * unit
 		}
-		cv, err := New(Config{Data: learn.Data{X: x, Y: labels}, Splits: splits, Loss: SquaredError{}, Generalised: true, Learner: func() learn.Learner { return new(linear.ElasticNet) }})
-		if err != nil {
-			t.Fatal(err)
-		}
+		cv := casetest.Must(New(Config{Data: learn.Data{X: x, Y: labels}, Splits: splits, Loss: SquaredError{}, Generalised: true, Learner: func() learn.Learner { return new(linear.ElasticNet) }}))(t)
 		return search.Problem{Objective: cv.Eval, Generalised: cv.Generalised, Lower: []float64{1e-3 * unit, 1e-3}}
 	}
 	for name, make := range map[string]func(f float64) search.Searcher{
@@ -100,10 +41,7 @@ func TestSearchOverAnElasticNetDoesNotStopEarlyInOtherUnits(t *testing.T) {
 		"HeavyBall":         func(float64) search.Searcher { return search.HeavyBall{StepSize: .002} },
 		"ProjectedGradient": func(float64) search.Searcher { return search.ProjectedGradient{StepSize: .02} },
 	} {
-		want, err := search.Best(make(1).Search(problem(1), []float64{.1, .1}))
-		if err != nil {
-			t.Fatal(err)
-		}
+		want := casetest.Must(search.Best(make(1).Search(problem(1), []float64{.1, .1})))(t)
 		for _, unit := range []float64{1e-4, 1e4} {
 			// One step size for penalties of different units is slow, but no
 			// search stops early and calls it convergence. QuasiNewton has one for

@@ -3,10 +3,10 @@ package cvgm
 import (
 	"errors"
 	"math"
-	"math/rand/v2"
 	"strings"
 	"testing"
 
+	"cvgm/cvgm/internal/casetest"
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/learn"
 	"cvgm/qpdiff/linear"
@@ -72,48 +72,15 @@ func TestLinearMap(t *testing.T) {
 
 func ringsData(t *testing.T, n int) learn.Data {
 	t.Helper()
-	d, err := synth.MakeRings(synth.NewStream(3, "rings"), n, synth.Rings{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := casetest.Must(synth.MakeRings(synth.NewStream(3, "rings"), n, synth.Rings{}))(t)
 	return learn.Data{X: d.X, Y: d.Y}
-}
-
-// The gradient of a cross-validation loss reaches the parameters of a network
-// through the training and the validation rows.
-func TestLearnedKernelGradient(t *testing.T) {
-	d := ringsData(t, 40)
-	splits, err := RandomSplits(synth.NewStream(3, "splits"), 40, 12, .9)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, f := range map[string]FeatureMap{
-		"perceptron": &Perceptron{Widths: []int{2, 9, 2}},
-		"linear":     &LinearMap{In: 2, Out: 3},
-	} {
-		t.Run(name, func(t *testing.T) {
-			cv, err := New(Config{Data: d, Splits: splits, Loss: LogisticLoss{}, Features: f, Hyper: []float64{10},
-				Learner: func() learn.Learner { return &linear.Logistic{Intercept: linear.UnpenalisedIntercept} }})
-			if err != nil {
-				t.Fatal(err)
-			}
-			alpha := make([]float64, cv.Dims())
-			for i := range alpha {
-				alpha[i] = rand.New(rand.NewPCG(7, uint64(i))).NormFloat64()
-			}
-			checkGradient(t, cv.Eval, alpha, 1e-5, 1e-7)
-		})
-	}
 }
 
 // Splits that leave rows out of the fit to all examples give the loss and the
 // gradient of splits that copy their rows, with and without a feature map.
 func TestLeavingOutAgreesWithCopying(t *testing.T) {
 	d := ringsData(t, 60)
-	splits, err := RandomSplits(synth.NewStream(4, "splits"), 60, 20, .9)
-	if err != nil {
-		t.Fatal(err)
-	}
+	splits := casetest.Must(RandomSplits(synth.NewStream(4, "splits"), 60, 20, .9))(t)
 	for name, change := range map[string]func(*Config){
 		"C":         func(c *Config) {},
 		"LinearMap": func(c *Config) { c.Features = &LinearMap{In: 2, Out: 3} },
@@ -123,20 +90,14 @@ func TestLeavingOutAgreesWithCopying(t *testing.T) {
 			c := Config{Data: d, Splits: splits, Loss: LogisticLoss{},
 				Learner: func() learn.Learner { return &linear.Logistic{Intercept: linear.UnpenalisedIntercept} }}
 			change(&c)
-			fast, err := New(c)
-			if err != nil {
-				t.Fatal(err)
-			}
+			fast := casetest.Must(New(c))(t)
 			if fast.full == nil {
 				t.Fatal("the splits copy their rows")
 			}
 			type copying struct{ learn.Learner } // hides LoadSubset
 			leaveOuter := c.Learner
 			c.Learner = func() learn.Learner { return copying{leaveOuter()} }
-			slow, err := New(c)
-			if err != nil {
-				t.Fatal(err)
-			}
+			slow := casetest.Must(New(c))(t)
 			src := synth.NewStream(5, name)
 			for range 3 {
 				alpha := normalVector(src, fast.Dims())
@@ -144,14 +105,8 @@ func TestLeavingOutAgreesWithCopying(t *testing.T) {
 					alpha[0] = math.Exp(alpha[0])
 				}
 				gf, gs := make([]float64, len(alpha)), make([]float64, len(alpha))
-				lf, err := fast.Eval(gf, alpha)
-				if err != nil {
-					t.Fatal(err)
-				}
-				ls, err := slow.Eval(gs, alpha)
-				if err != nil {
-					t.Fatal(err)
-				}
+				lf := casetest.Must(fast.Eval(gf, alpha))(t)
+				ls := casetest.Must(slow.Eval(gs, alpha))(t)
 				for i, v := range append(gf, lf) {
 					if want := append(gs, ls)[i]; !(math.Abs(v-want) <= 1e-12*(1+math.Abs(want))) {
 						t.Errorf("entry %d is %.17g leaving rows out, %.17g copying the others", i, v, want)

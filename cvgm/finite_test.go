@@ -7,10 +7,10 @@ import (
 	"strings"
 	"testing"
 
+	"cvgm/cvgm/internal/casetest"
 	"cvgm/cvgm/internal/normalise"
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/learn"
-	"cvgm/qpdiff/linear"
 	"cvgm/synth"
 
 	"github.com/google/go-cmp/cmp"
@@ -76,10 +76,7 @@ func TestCVRefusesWhatIsNotFinite(t *testing.T) {
 			if c.change != nil {
 				c.change(config)
 			}
-			cv, err := New(*config)
-			if err != nil {
-				t.Fatal(err)
-			}
+			cv := casetest.Must(New(*config))(t)
 			alpha := make([]float64, cv.Dims())
 			for i := range alpha {
 				alpha[i] = 2
@@ -97,22 +94,6 @@ func TestCVRefusesWhatIsNotFinite(t *testing.T) {
 				t.Errorf("error %v blames the wrong split, want %d", err, c.split)
 			}
 		})
-	}
-}
-
-func TestAlphaMustBeFinite(t *testing.T) {
-	cv, err := New(Config{Data: learn.Data{X: mat.NewDense(2, 1, []float64{1, 2}), Y: []float64{1, 2}}, Splits: []Split{{[]int{0}, []int{1}}},
-		Loss: SquaredError{}, Learner: func() learn.Learner { return &stub{theta: []float64{1}} }})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, v := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
-		if loss, err := cv.Eval(nil, []float64{v}); !errors.Is(err, qpdiff.ErrNotFinite) || !math.IsNaN(loss) {
-			t.Errorf("α = %v: loss %v, error %v", v, loss, err)
-		}
-		if _, err := cv.Final([]float64{v}); !errors.Is(err, qpdiff.ErrNotFinite) {
-			t.Errorf("α = %v: error %v of Final", v, err)
-		}
 	}
 }
 
@@ -148,9 +129,7 @@ func TestStandardiseAtTheEndsOfTheRange(t *testing.T) {
 	src := synth.NewStream(4, "range")
 	x := normalVector(src, 30)
 	z := normalise.Normaliser{Centre: true, Scale: true}
-	if err := z.Fit(x, 3); err != nil {
-		t.Fatal(err)
-	}
+	casetest.OK(t, z.Fit(x, 3))
 	mean, std := slices.Clone(z.Mean), slices.Clone(z.Std)
 	for _, e := range []int{-1000, -700, -500, 500, 700, 1000} {
 		scaled := make([]float64, len(x))
@@ -235,50 +214,5 @@ func TestModelRefusesWhatIsNotFinite(t *testing.T) {
 	}
 	if m, err := cv.Final([]float64{1}); !errors.Is(err, qpdiff.ErrNotFinite) || m != nil {
 		t.Errorf("Final: model %v, error %v", m, err)
-	}
-}
-
-// After Reset a CV with a learner of all examples has the bits of a new one.
-func TestResetForgetsTheFullLearner(t *testing.T) {
-	splits, err := RandomSplits(synth.NewStream(4, "splits"), 60, 20, .9)
-	if err != nil {
-		t.Fatal(err)
-	}
-	fresh := func() *CV {
-		cv, err := New(Config{Data: ringsData(t, 60), Splits: splits, Loss: LogisticLoss{},
-			Learner: func() learn.Learner { return &linear.Logistic{Intercept: linear.UnpenalisedIntercept} }})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if cv.full == nil {
-			t.Fatal("the splits copy their rows")
-		}
-		return cv
-	}
-	moved := false
-	for i := range 20 {
-		x, far := []float64{math.Exp(float64(i)/3 - 3)}, []float64{math.Exp(4 - float64(i)/3)}
-		eval := func(cv *CV, x []float64) (v [2]float64) {
-			g := make([]float64, 1)
-			l, err := cv.Eval(g, x)
-			if err != nil {
-				t.Fatal(err)
-			}
-			return [2]float64{l, g[0]}
-		}
-		want := eval(fresh(), x)
-		cv := fresh()
-		eval(cv, far)
-		if eval(cv, x) != want {
-			moved = true // the warm start matters
-		}
-		eval(cv, far)
-		cv.Reset()
-		if got := eval(cv, x); got != want {
-			t.Errorf("after Reset %v, new %v", got, want)
-		}
-	}
-	if !moved {
-		t.Error("no warm start moves a bit: the test shows nothing")
 	}
 }

@@ -63,43 +63,27 @@ func (s GapStep) Gap() float64 { return s.HeldOut - s.Loss }
 // or of an estimate, ends the sequence; it is a [search.Error].
 func (m GapMonitor) Watch(steps iter.Seq2[search.Step, error]) iter.Seq2[GapStep, error] {
 	return func(yield func(GapStep, error) bool) {
-		fail := func(s search.Step, err error) {
-			if _, ok := err.(*search.Error); !ok {
-				err = &search.Error{Evaluations: s.Evaluations, X: slices.Clone(s.X), Err: err}
-			}
-			yield(GapStep{Step: s, HeldOut: math.NaN(), Risk: math.NaN()}, err)
-		}
 		if (m.HeldOut == nil) == (len(m.Nested) == 0) {
-			fail(search.Step{}, args.Bad("GapMonitor", qpdiff.ErrShape, "set HeldOut, for example to cv.RiskAt(loss, data), or Nested", "has both HeldOut and Nested, or none"))
+			yield(failed(search.Step{}, args.Bad("GapMonitor", qpdiff.ErrShape, "set HeldOut, for example to cv.RiskAt(loss, data), or Nested", "has both HeldOut and Nested, or none")))
 			return
 		}
-		estimate := m.HeldOut
-		if estimate == nil {
+		if m.HeldOut == nil {
 			next := make([]func() (search.Step, error, bool), len(m.Nested))
 			for j, n := range m.Nested {
 				var stop func()
 				next[j], stop = iter.Pull2(n.Steps)
 				defer stop()
 			}
-			estimate = m.nested(next)
+			m.HeldOut = m.nested(next)
 		}
 		best, since := math.Inf(1), 0
 		for s, err := range steps {
 			g := GapStep{Step: s, Risk: math.NaN()}
 			if err == nil {
-				g.HeldOut, err = estimate(s)
-			}
-			if err == nil && m.Risk != nil {
-				g.Risk, err = m.Risk(s)
-			}
-			if err == nil && (!(g.HeldOut > math.Inf(-1)) || m.Risk != nil && !(g.Risk > math.Inf(-1))) {
-				err = args.Bad("GapMonitor", qpdiff.ErrNotFinite, "return an error where there is no risk", "is given NaN or -Inf as a risk")
-			}
-			if err == nil && args.Finite(g.HeldOut) && args.Finite(g.Loss) && !args.Finite(g.Gap()) {
-				err = args.Bad("GapMonitor", qpdiff.ErrNotFinite, "scale the loss", "has a gap that overflows, between the loss %v and the estimate %v", g.Loss, g.HeldOut)
+				err = m.judge(&g)
 			}
 			if err != nil {
-				fail(s, err)
+				yield(failed(s, err))
 				return
 			}
 			since++
@@ -111,6 +95,31 @@ func (m GapMonitor) Watch(steps iter.Seq2[search.Step, error]) iter.Seq2[GapStep
 			}
 		}
 	}
+}
+
+// failed returns a step without estimates, and err as a search.Error.
+func failed(s search.Step, err error) (GapStep, error) {
+	if _, ok := err.(*search.Error); !ok {
+		err = &search.Error{Evaluations: s.Evaluations, X: slices.Clone(s.X), Err: err}
+	}
+	return GapStep{Step: s, HeldOut: math.NaN(), Risk: math.NaN()}, err
+}
+
+// judge sets the risks of g.
+func (m GapMonitor) judge(g *GapStep) (err error) {
+	if g.HeldOut, err = m.HeldOut(g.Step); err != nil {
+		return err
+	}
+	if m.Risk != nil {
+		if g.Risk, err = m.Risk(g.Step); err != nil {
+			return err
+		}
+	}
+	return args.First(
+		args.BadIf(!(g.HeldOut > math.Inf(-1)) || m.Risk != nil && !(g.Risk > math.Inf(-1)), "GapMonitor", qpdiff.ErrNotFinite,
+			"return an error where there is no risk", "is given NaN or -Inf as a risk"),
+		args.BadIf(args.Finite(g.HeldOut) && args.Finite(g.Loss) && !args.Finite(g.Gap()), "GapMonitor", qpdiff.ErrNotFinite,
+			"scale the loss", "has a gap that overflows, between the loss %v and the estimate %v", g.Loss, g.HeldOut))
 }
 
 // Best watches a search to its end and returns the step of lowest estimate,

@@ -31,7 +31,7 @@ func TestHostile(t *testing.T) {
 	hostile.Test(t, 2000, []hostile.Kind{
 		{Name: "cv", Weight: 30, Run: hostileCV, Floors: map[string]float64{"New": .4, "Eval": .3, "gradient": .2, "Final": .3, "Predict": .8, "Risk": .4}},
 		{Name: "search", Weight: 30, Run: hostileSearch, Floors: map[string]float64{"Search": .2}},
-		{Name: "splits", Weight: 3, Run: hostileSplits, Floors: map[string]float64{"RandomSplits": .1, "BalancedSplits": .1, "HoldOut": .1, "KFold": .2, "LeaveOneOut": .3,
+		{Name: "splits", Weight: 3, Run: hostileSplits, Floors: map[string]float64{"RandomSplits": .1, "BalancedSplits": .1, "KFold": .2, "LeaveOneOut": .3,
 			"StratifiedKFold": .1, "GroupedKFold": .2, "TimeSplits": .1}},
 		{Name: "csv", Weight: 6, Run: hostileCSV, Floors: map[string]float64{"ReadCSV": .1}},
 		{Name: "json", Weight: 6, Run: hostileJSON, Floors: map[string]float64{"UnmarshalJSON": .05}},
@@ -82,7 +82,7 @@ func drawSplits(in *hostile.Input, n int) []cvgm.Split {
 	case 4:
 		s, _ = cvgm.LeaveOneOut(n)
 	default:
-		s, _ = cvgm.HoldOut(src, n, .3+.5*in.Float64())
+		s, _ = cvgm.RandomSplits(src, n, 1, .3+.5*in.Float64())
 	}
 	if in.IntN(30) == 0 {
 		indices := func() []int {
@@ -976,8 +976,8 @@ func hostileSplits(in *hostile.Input) {
 		call = "BalancedSplits"
 		s, err = cvgm.BalancedSplits(src, n, k, p)
 	case 2:
-		call, want = "HoldOut", 1
-		s, err = cvgm.HoldOut(src, n, p)
+		call, want = "RandomSplits", 1
+		s, err = cvgm.RandomSplits(src, n, 1, p)
 	case 3:
 		call = "KFold"
 		s, err = cvgm.KFold(src, n, k)

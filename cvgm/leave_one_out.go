@@ -3,6 +3,7 @@ package cvgm
 import (
 	"slices"
 
+	"cvgm/cvgm/internal/sample"
 	"cvgm/qpdiff/learn"
 
 	"gonum.org/v1/gonum/mat"
@@ -31,10 +32,7 @@ func newLeaveOneOut(c *Config, learner learn.Learner) *leaveOneOut {
 	for _, s := range c.Splits {
 		a.fit.split.Val = append(a.fit.split.Val, s.Val[0])
 	}
-	a.fit.valY, a.fit.prediction, a.fit.dprediction = make([]float64, n), make([]float64, n), make([]float64, n)
-	for j, i := range a.fit.split.Val {
-		a.fit.valY[j] = c.Data.Y[i]
-	}
+	a.fit.valY, a.fit.prediction, a.fit.dprediction = sample.Pick(c.Data.Y, a.fit.split.Val), make([]float64, n), make([]float64, n)
 	return a
 }
 

@@ -64,10 +64,7 @@ func TestLeaveOneOutOfBadSplits(t *testing.T) {
 // All splits at once give the loss and the gradient of one fit for each.
 func TestLeaveOneOutAtOnce(t *testing.T) {
 	const rows = 14
-	splits, err := LeaveOneOut(rows)
-	if err != nil {
-		t.Fatal(err)
-	}
+	splits := casetest.Must(LeaveOneOut(rows))(t)
 	order := synth.NewStream(1, "order").Perm(rows)
 	shuffled := make([]Split, rows)
 	for j, i := range order {
@@ -160,14 +157,8 @@ func TestLeaveOneOutAtOnce(t *testing.T) {
 // Splits that are not leave-one-out, or features that depend on the split, are fitted
 // one by one.
 func TestLeaveOneOutAtOnceNeedsTheFeaturesAsTheyAre(t *testing.T) {
-	all, err := LeaveOneOut(8)
-	if err != nil {
-		t.Fatal(err)
-	}
-	folds, err := KFold(synth.NewStream(1, "folds"), 8, 4)
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := casetest.Must(LeaveOneOut(8))(t)
+	folds := casetest.Must(KFold(synth.NewStream(1, "folds"), 8, 4))(t)
 	for _, c := range []struct {
 		splits      []Split
 		standardise bool
@@ -291,10 +282,7 @@ func BenchmarkLeaveOneOut(b *testing.B) {
 // With weights the splits give what fits one by one give: a fit of all rows at once has none.
 func TestLeaveOneOutWithWeights(t *testing.T) {
 	const rows = 9
-	splits, err := LeaveOneOut(rows)
-	if err != nil {
-		t.Fatal(err)
-	}
+	splits := casetest.Must(LeaveOneOut(rows))(t)
 	d := casetest.Regression(1, rows, 2)
 	for i := range rows {
 		d.Weights = append(d.Weights, float64(1+i%3))
@@ -305,13 +293,8 @@ func TestLeaveOneOutWithWeights(t *testing.T) {
 		func() learn.Learner { return new(kernel.Ridge) },
 		func() learn.Learner { return oneByOne{new(kernel.Ridge)} },
 	} {
-		cv, err := New(Config{Data: d, Splits: splits, Loss: SquaredError{}, Learner: l})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if losses[k], err = cv.Eval(grads[k][:], []float64{.1, .4}); err != nil {
-			t.Fatal(err)
-		}
+		cv := casetest.Must(New(Config{Data: d, Splits: splits, Loss: SquaredError{}, Learner: l}))(t)
+		losses[k] = casetest.Must(cv.Eval(grads[k][:], []float64{.1, .4}))(t)
 	}
 	nearEntries(t, "loss", losses[:1], losses[1:], 0)
 	nearEntries(t, "gradient", grads[0][:], grads[1][:], losses[1])

@@ -89,7 +89,7 @@ type HuberLoss struct{ Delta float64 }
 // Eval returns the loss and max(−Delta, min(ŷ − y, Delta)), and NaN for a Delta that is
 // refused.
 func (l HuberLoss) Eval(prediction, y float64) (loss, slope float64) {
-	if l.check() != nil {
+	if !(l.Delta > 0 && args.Finite(l.Delta)) {
 		return math.NaN(), math.NaN()
 	}
 	r := prediction - y
@@ -104,10 +104,7 @@ func (l HuberLoss) LabelSlope(prediction, y float64) float64 { return labelSlope
 
 // check reports a Delta that makes no loss.
 func (l HuberLoss) check() error {
-	if l.Delta > 0 && args.Finite(l.Delta) {
-		return nil
-	}
-	return args.Bad("HuberLoss.Delta", qpdiff.ErrDomain, "give a finite threshold above 0, in the unit of the labels", "is %v", l.Delta)
+	return args.BadIf(!(l.Delta > 0 && args.Finite(l.Delta)), "HuberLoss.Delta", qpdiff.ErrDomain, "give a finite threshold above 0, in the unit of the labels", "is %v", l.Delta)
 }
 
 // checkLoss reports settings with which l is no loss.

@@ -57,19 +57,10 @@ func TestZeroOneHasNoSlope(t *testing.T) {
 // A threshold that makes no loss is refused by name where a CV or a model would use it.
 func TestHuberLossNeedsAThreshold(t *testing.T) {
 	d := casetest.Regression(1, 12, 2)
-	splits, err := LeaveOneOut(12)
-	if err != nil {
-		t.Fatal(err)
-	}
+	splits := casetest.Must(LeaveOneOut(12))(t)
 	c := Config{Data: d, Splits: splits, Loss: HuberLoss{Delta: 1}, Learner: func() learn.Learner { return new(linear.ElasticNet) }}
-	cv, err := New(c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	m, err := cv.Final([]float64{0, 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	cv := casetest.Must(New(c))(t)
+	m := casetest.Must(cv.Final([]float64{0, 1}))(t)
 	for _, delta := range []float64{0, -1, math.NaN(), math.Inf(1)} {
 		for _, l := range []Loss{HuberLoss{delta}, &HuberLoss{delta}} {
 			c.Loss = l

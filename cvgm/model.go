@@ -83,13 +83,15 @@ func (cv *CV) Final(alpha []float64) (*Model, error) {
 	return m, nil
 }
 
+// together is the remedy where parts of a model do not fit.
+const together = "keep the parts of a model together"
+
 // check reports the first part of a model that is not finite, or does not fit
 // the others.
 func (m *Model) check() error {
 	if m == nil {
 		return args.Bad("Model", qpdiff.ErrShape, "fit one with CV.Final or Tuner.Tune; a search that was stopped has none", "is nil")
 	}
-	const together = "keep the parts of a model together"
 	n := len(m.Mean)
 	if err := args.First(
 		args.BadIf(n == 0 && len(m.Std) == 0, "Model", qpdiff.ErrShape, "fit a CV with Final, or read a model from JSON", "has no features"),
@@ -99,6 +101,27 @@ func (m *Model) check() error {
 	); err != nil {
 		return err
 	}
+	if err := m.checkParts(n); err != nil {
+		return err
+	}
+	for _, part := range []struct {
+		name   string
+		values []float64
+	}{{"Hyper", m.Hyper}, {"Theta", m.Theta}, {"Intercept", []float64{m.Intercept}}, {"Mean", m.Mean}, {"Std", m.Std}, {"Params", m.Params}} {
+		if err := args.CheckFinite("Model."+part.name, part.values, "fit at another α, or scale the data"); err != nil {
+			return err
+		}
+	}
+	for j, d := range m.Std {
+		if !(d > 0) {
+			return args.Bad("Model.Std", qpdiff.ErrDomain, "use positive deviations", "holds %v at index %d", d, j)
+		}
+	}
+	return nil
+}
+
+// checkParts reports the first of feature map, preparer and kernel that does not fit n features.
+func (m *Model) checkParts(n int) error {
 	if m.Features != nil {
 		if _, out := m.Features.Dims(); out != n || m.Features.NumParams() != len(m.Params) {
 			return args.Bad("Model.Features", qpdiff.ErrShape, together, "has %d outputs and %d parameters where the model has %d features and %d parameters",
@@ -110,30 +133,14 @@ func (m *Model) check() error {
 			return args.Bad("Model.Prepared", qpdiff.ErrShape, together, "has %d outputs where the model has %d features, or a feature map beside it", out, n)
 		}
 	}
-	if m.Kernel != nil {
-		if err := m.Kernel.Check(); err != nil {
-			return err
-		}
-		if m.Kernel.X != nil && m.Kernel.X.RawMatrix().Cols != n {
-			return args.Bad("Model.Kernel", qpdiff.ErrShape, together, "has rows of %d features where the model has %d", m.Kernel.X.RawMatrix().Cols, n)
-		}
+	if m.Kernel == nil {
+		return nil
 	}
-	for _, part := range []struct {
-		name   string
-		values []float64
-	}{{"Hyper", m.Hyper}, {"Theta", m.Theta}, {"Intercept", []float64{m.Intercept}}, {"Mean", m.Mean}, {"Std", m.Std}, {"Params", m.Params}} {
-		for i, v := range part.values {
-			if !args.Finite(v) {
-				return args.Bad("Model."+part.name, qpdiff.ErrNotFinite, "fit at another α, or scale the data", "holds %v at index %d", v, i)
-			}
-		}
+	if err := m.Kernel.Check(); err != nil || m.Kernel.X == nil {
+		return err
 	}
-	for j, d := range m.Std {
-		if !(d > 0) {
-			return args.Bad("Model.Std", qpdiff.ErrDomain, "use positive deviations", "holds %v at index %d", d, j)
-		}
-	}
-	return nil
+	_, columns := m.Kernel.X.Dims()
+	return args.BadIf(columns != n, "Model.Kernel", qpdiff.ErrShape, together, "has rows of %d features where the model has %d", columns, n)
 }
 
 // columns returns the number of columns that the model takes without a feature map.

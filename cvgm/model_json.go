@@ -1,7 +1,6 @@
 package cvgm
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -54,7 +53,7 @@ const modelFormat = "cvgm model 1"
 // modelKeys are the keys of a model's JSON text, by the key of the object that
 // they belong to, and whether they are required.
 var modelKeys = map[string]map[string]bool{
-	"": {"format": true, "hyperparameters": true, "theta": true, "intercept": true, "feature_mean": true, "feature_deviation": true,
+	"model": {"format": true, "hyperparameters": true, "theta": true, "intercept": true, "feature_mean": true, "feature_deviation": true,
 		"feature_map": false, "feature_map_parameters": false, "kernel_machine": false, strictjson.ChecksumKey: false},
 	"feature_map":    {"perceptron_widths": false, "linear_map": false},
 	"kernel_machine": {"kernel": true, "degree": false, "kernel_parameters": true, "rows": true, "coefficients": true, "constant": true},
@@ -113,20 +112,15 @@ func (m *Model) UnmarshalJSON(text []byte) error {
 	if err := json.Unmarshal(text, &version); err != nil {
 		return fmt.Errorf("cvgm: not a model: %w", err)
 	}
-	if version.Format == nil || *version.Format != modelFormat {
-		got := "missing"
-		if version.Format != nil {
-			got = fmt.Sprintf("%q", *version.Format)
-		}
-		return args.Bad("format", qpdiff.ErrDomain, "read the text of a model that MarshalJSON wrote", "is %s instead of %q", got, modelFormat)
+	const remedy = "read the text of a model that MarshalJSON wrote"
+	switch {
+	case version.Format == nil:
+		return args.Bad("format", qpdiff.ErrDomain, remedy, "is missing instead of %q", modelFormat)
+	case *version.Format != modelFormat:
+		return args.Bad("format", qpdiff.ErrDomain, remedy, "is %q instead of %q", *version.Format, modelFormat)
 	}
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.UseNumber() // a number out of range is found below
-	if err := strictjson.CheckKeys(d, modelKeys, ""); err != nil {
+	if err := strictjson.Read(text, modelKeys, "model", &in); err != nil {
 		return err
-	}
-	if err := json.Unmarshal(text, &in); err != nil {
-		return fmt.Errorf("cvgm: not a model: %w", err)
 	}
 	read := Model{Hyper: in.Hyper, Theta: in.Theta, Intercept: in.Intercept, Mean: in.Mean, Std: in.Std, Params: in.Params}
 	if in.Features != nil {

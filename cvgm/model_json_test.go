@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"cvgm/cvgm/internal/args"
 	"cvgm/cvgm/internal/casetest"
 	"cvgm/cvgm/internal/strictjson"
 	"cvgm/qpdiff"
@@ -24,10 +23,7 @@ import (
 func tuned(t *testing.T) map[string]*Model {
 	t.Helper()
 	models := make(map[string]*Model)
-	m, err := elasticNetCV(t, 1, 4, nil).Final([]float64{.1, .2})
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := casetest.Must(elasticNetCV(t, 1, 4, nil).Final([]float64{.1, .2}))(t)
 	models["elastic net"] = m
 	for name, f := range map[string]FeatureMap{"perceptron": &Perceptron{Widths: []int{10, 4, 2}}, "linear map": &LinearMap{In: 10, Out: 3}} {
 		cv := elasticNetCV(t, 1, 4, func(c *Config) { c.Features, c.Hyper = f, []float64{.1, .2} })
@@ -36,9 +32,7 @@ func tuned(t *testing.T) map[string]*Model {
 		for i := range params {
 			params[i] = src.NormFloat64()
 		}
-		if models[name], err = cv.Final(params); err != nil {
-			t.Fatal(err)
-		}
+		models[name] = casetest.Must(cv.Final(params))(t)
 	}
 	for name, learner := range map[string]func() learn.Learner{
 		"kernel SVM":                   func() learn.Learner { return &kernel.SVM{Intercept: true} },
@@ -100,10 +94,7 @@ func TestModelsPredictTheSameAfterJSON(t *testing.T) {
 }
 
 func TestModelJSONRefusesWhatIsNoModel(t *testing.T) {
-	good, err := json.Marshal(tuned(t)["linear map"])
-	if err != nil {
-		t.Fatal(err)
-	}
+	good := casetest.Must(json.Marshal(tuned(t)["linear map"]))(t)
 	edit := func(old, new string) string {
 		if !strings.Contains(string(good), old) {
 			t.Fatalf("%s lacks %s", good, old)
@@ -162,10 +153,7 @@ func TestModelJSONRefusesWhatIsNoModel(t *testing.T) {
 
 // A kernel machine's text that makes no model is refused.
 func TestModelJSONRefusesWhatIsNoKernelMachine(t *testing.T) {
-	good, err := json.Marshal(tuned(t)["kernel ridge"])
-	if err != nil {
-		t.Fatal(err)
-	}
+	good := casetest.Must(json.Marshal(tuned(t)["kernel ridge"]))(t)
 	for _, change := range [][2]string{
 		{`"kernel":"polynomial"`, `"kernel":"spline"`}, {`"kernel":"polynomial"`, `"kernel":"rbf"`}, {`"degree":2`, `"degree":-2`},
 		{`"kernel_parameters":[`, `"kernel_parameters":[1,`}, {`"kernel_parameters":[0.1`, `"kernel_parameters":[-0.1`},
@@ -196,10 +184,7 @@ type ownKernel struct{ kernel.Kernel }
 func TestModelsMarshalByValue(t *testing.T) {
 	for name, m := range tuned(t) {
 		m.Hyper = nil // of a learner without any
-		want, err := json.Marshal(m)
-		if err != nil {
-			t.Fatal(err)
-		}
+		want := casetest.Must(json.Marshal(m))(t)
 		for i, v := range []any{*m, []Model{*m}, map[string]any{"model": *m}, struct{ M Model }{*m}} {
 			got, err := json.Marshal(v)
 			if err != nil || !strings.Contains(string(got), string(want)) {
@@ -216,37 +201,6 @@ func TestModelsMarshalByValue(t *testing.T) {
 	}
 }
 
-func FuzzModelJSON(f *testing.F) {
-	f.Add(`{"format":"cvgm model 1","hyperparameters":[1],"theta":[1,2],"intercept":0,"feature_mean":[0,0],"feature_deviation":[1,1]}`)
-	f.Add(`{"format":"cvgm model 1","hyperparameters":[],"theta":[1],"intercept":0,"feature_mean":[0],"feature_deviation":[1],` +
-		`"feature_map":{"perceptron_widths":[1,1]},"feature_map_parameters":[1,2]}`)
-	f.Add(`{"format":"cvgm model 1","hyperparameters":[],"theta":[1],"intercept":0,"feature_mean":[0],"feature_deviation":[1],` +
-		`"feature_map":{"linear_map":[1,1]},"feature_map_parameters":[1]}`)
-	f.Add(`{"format":"cvgm model 1","hyperparameters":[1,1],"theta":[],"intercept":0,"feature_mean":[0],"feature_deviation":[1],` +
-		`"kernel_machine":{"kernel":"polynomial","degree":2,"kernel_parameters":[1,1],"rows":[[1],[2]],"coefficients":[1,-1],"constant":1}}`)
-	f.Fuzz(func(t *testing.T, text string) {
-		var m, back Model
-		if err := m.UnmarshalJSON(casetest.Rechecked([]byte(text))); err != nil {
-			return
-		}
-		again, err := json.Marshal(m)
-		if err != nil {
-			t.Fatalf("read but not written: %v", err)
-		}
-		if err := json.Unmarshal(again, &back); err != nil {
-			t.Fatalf("written but not read: %v", err)
-		}
-		p := make([]float64, 1)
-		cols := len(m.Mean)
-		if m.Features != nil {
-			cols, _ = m.Features.Dims()
-		}
-		if err := m.Predict(p, mat.NewDense(1, cols, nil)); err == nil && !args.Finite(p[0]) {
-			t.Errorf("prediction %v", p)
-		}
-	})
-}
-
 // ownMap is a map that JSON knows nothing of, and that breaks its contract.
 type ownMap struct{ FeatureMap }
 
@@ -260,10 +214,7 @@ func (ownMap) Forward(_ []float64, x *mat.Dense) (*mat.Dense, error) {
 func TestModelJSONIsChecked(t *testing.T) {
 	kinds := map[string]func() json.Unmarshaler{}
 	for _, m := range tuned(t) {
-		text, err := json.Marshal(m)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := casetest.Must(json.Marshal(m))(t)
 		kinds[string(text)] = func() json.Unmarshaler { return new(Model) }
 	}
 	casetest.CheckChangedJSON(t, kinds)

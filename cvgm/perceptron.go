@@ -184,30 +184,9 @@ func (p *Perceptron) Backward(dparams []float64, dx, dfeatures *mat.Dense) {
 	}
 	d := dfeatures.RawMatrix()
 	for i := range rows {
-		dz := p.dz[:d.Cols]
-		copy(dz, d.Data[i*d.Stride:])
-		end := len(dparams)
-		for l := len(p.layers) - 1; l >= 0; l-- {
-			y := &p.layers[l]
-			h := p.x.Data[i*p.x.Stride : i*p.x.Stride+p.x.Cols]
-			if l > 0 {
-				h = p.layers[l-1].h[i*y.in : (i+1)*y.in]
-			}
-			start := end - (y.in+1)*y.out
-			dh := p.dh[:0]
-			if l > 0 || dx != nil {
-				dh = p.dh[:y.in]
-			}
-			y.backward(dparams[start:end], dh, dz, h)
-			if l > 0 && p.layers[l-1].rectify(dh, i) {
-				p.kinked = true
-			}
-			p.dz, p.dh = p.dh, p.dz
-			dz = dh
-			end = start
-		}
-		if dx != nil {
-			floats.Add(dx.RawRowView(i), dz)
+		copy(p.dz, d.Data[i*d.Stride:i*d.Stride+d.Cols])
+		if dh := p.rowBackward(dparams, i, dx != nil); dx != nil {
+			floats.Add(dx.RawRowView(i), dh)
 		}
 	}
 	end := 0
@@ -223,6 +202,31 @@ func (p *Perceptron) Backward(dparams []float64, dx, dfeatures *mat.Dense) {
 		}
 		end += (y.in + 1) * y.out
 	}
+}
+
+// rowBackward adds what row i has in the derivatives to dparams. dz begins with the cotangent
+// of its features. It returns the cotangent of the row, which is empty unless it is wanted.
+func (p *Perceptron) rowBackward(dparams []float64, i int, wanted bool) (dh []float64) {
+	end := len(dparams)
+	for l := len(p.layers) - 1; l >= 0; l-- {
+		y := &p.layers[l]
+		h := p.x.Data[i*p.x.Stride : i*p.x.Stride+p.x.Cols]
+		if l > 0 {
+			h = p.layers[l-1].h[i*y.in : (i+1)*y.in]
+		}
+		dh = p.dh[:0]
+		if l > 0 || wanted {
+			dh = p.dh[:y.in]
+		}
+		start := end - (y.in+1)*y.out
+		y.backward(dparams[start:end], dh, p.dz[:y.out], h)
+		if l > 0 && p.layers[l-1].rectify(dh, i) {
+			p.kinked = true
+		}
+		p.dz, p.dh = p.dh, p.dz
+		end = start
+	}
+	return dh
 }
 
 // Generalised reports whether the last Backward met a unit at its kink, z = 0,

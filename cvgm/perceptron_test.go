@@ -6,7 +6,7 @@ import (
 	"math"
 	"testing"
 
-	"cvgm/cvgm/internal/args"
+	"cvgm/cvgm/internal/casetest"
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/learn"
 	"cvgm/qpdiff/linear"
@@ -85,9 +85,7 @@ func TestPerceptronSizesOfThePaper(t *testing.T) {
 // the output's constant has a derivative.
 func TestPerceptronAtTheKink(t *testing.T) {
 	p := Perceptron{Widths: []int{1, 1, 1}}
-	if _, err := p.Forward([]float64{1, 0, 5, 2}, mat.NewDense(1, 1, nil)); err != nil {
-		t.Fatal(err)
-	}
+	casetest.Must(p.Forward([]float64{1, 0, 5, 2}, mat.NewDense(1, 1, nil)))(t)
 	grad := make([]float64, 4)
 	p.Backward(grad, nil, mat.NewDense(1, 1, []float64{3}))
 	if want := [4]float64{0, 0, 0, 3}; [4]float64(grad) != want {
@@ -147,9 +145,7 @@ func TestPerceptronReportsItsKinks(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p := Perceptron{Widths: []int{1, 2, 1}}
-			if _, err := p.Forward(c.params, mat.NewDense(2, 1, c.x)); err != nil {
-				t.Fatal(err)
-			}
+			casetest.Must(p.Forward(c.params, mat.NewDense(2, 1, c.x)))(t)
 			p.Backward(make([]float64, 7), nil, mat.NewDense(2, 1, []float64{1, 1}))
 			if p.Generalised() != c.want {
 				t.Errorf("Generalised is %v, want %v", p.Generalised(), c.want)
@@ -167,32 +163,6 @@ func TestPerceptronRefusesBadWidths(t *testing.T) {
 			t.Errorf("%v: error %v", w, err)
 		}
 	}
-}
-
-func FuzzPerceptron(f *testing.F) {
-	f.Add(uint64(1), uint8(3), .5, -2.)
-	f.Add(uint64(2), uint8(12), 0., 1e300)
-	f.Fuzz(func(t *testing.T, seed uint64, hidden uint8, x0, x1 float64) {
-		widths := []int{2, 1 + int(hidden%20), 3}
-		src := synth.NewStream(seed, "fuzz")
-		p := Perceptron{Widths: widths}
-		params := make([]float64, p.NumParams())
-		p.Init(params, src)
-		got, err := p.Forward(params, mat.NewDense(1, 2, []float64{x0, x1}))
-		if err != nil {
-			if errors.Is(err, qpdiff.ErrNotFinite) && !(math.Abs(x0)+math.Abs(x1) < 1e300) {
-				return
-			}
-			t.Fatal(err)
-		}
-		want, _ := perceptron(widths, params, []float64{x0, x1})
-		size := 1 + math.Abs(x0) + math.Abs(x1)
-		for j, w := range want {
-			if g := got.At(0, j); !(math.Abs(g-w) <= 1e-13*size) && args.Finite(w) && args.Finite(size) {
-				t.Fatalf("feature %d is %v, want %v", j, g, w)
-			}
-		}
-	})
 }
 
 func BenchmarkPerceptron(b *testing.B) {

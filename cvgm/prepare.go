@@ -38,8 +38,6 @@ func checkPrepared(p Prepared, in, out int) error {
 	if p == nil {
 		return args.Bad("Config.Prepare", qpdiff.ErrShape, remedy, "returns nil from Fit")
 	}
-	if i, o := p.Dims(); i != in || o != out {
-		return args.Bad("Config.Prepare", qpdiff.ErrShape, remedy, "maps %d columns to %d features after Fit instead of %d to %d", i, o, in, out)
-	}
-	return nil
+	i, o := p.Dims()
+	return args.BadIf(i != in || o != out, "Config.Prepare", qpdiff.ErrShape, remedy, "maps %d columns to %d features after Fit instead of %d to %d", i, o, in, out)
 }

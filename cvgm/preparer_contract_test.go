@@ -9,6 +9,7 @@ import (
 
 	"cvgm/cvgm"
 	"cvgm/cvgm/cvgmtest"
+	"cvgm/cvgm/internal/casetest"
 	"cvgm/cvgm/table"
 
 	"gonum.org/v1/gonum/mat"
@@ -82,10 +83,7 @@ func TestPreparerContract(t *testing.T) {
 	for i := range 20 {
 		fmt.Fprintf(&text, "%s,%d,%s,1\n", []string{"", "1", "2.5", "-7e3"}[i*i%4], i, []string{"u", "?", "v"}[i%3])
 	}
-	table, err := table.CSV{Target: "y", Missing: table.MissingIsMean}.Read(strings.NewReader(text.String()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	table := casetest.Must(table.CSV{Target: "y", Missing: table.MissingIsMean}.Read(strings.NewReader(text.String())))(t)
 	d, encoder, err := table.Data()
 	if err != nil {
 		t.Fatal(err)

@@ -2,6 +2,7 @@ package cvgm
 
 import (
 	"errors"
+	"slices"
 
 	"cvgm/cvgm/internal/args"
 	"cvgm/cvgm/internal/sample"
@@ -45,20 +46,14 @@ func (f *splitFit) newSplitData(c *Config, want *dataGradient) *splitData {
 // dataBackward completes f.data: the cotangents of the split's rows and labels.
 func (f *splitFit) dataBackward(c *Config, want *dataGradient) error {
 	d := f.data
-	if c.Centring == FixedLeastSquares && !c.Standardise {
-		err := args.Bad("Config.Centring", qpdiff.ErrNotDifferentiable, "use MeanCentring, or set Standardise",
-			"is FixedLeastSquares, through which no derivative goes")
-		d.errX, d.errY = err, err
-		return nil
-	}
-	if c.Prepare != nil && want.wantX {
-		d.errX = args.Bad("Config.Data.X", qpdiff.ErrNotDifferentiable, "ask for dy alone, or prepare the rows of each part yourself",
-			"reaches the learner through Config.Prepare, through which no derivative goes")
-	}
-	if j := f.norm.Jump; f.norm.Scale && j >= 0 && want.wantX && d.errX == nil {
-		d.errX = args.Bad("Config.Data.X", qpdiff.ErrNotDifferentiable, "do not standardise, or drop the feature",
-			"has a feature %d that is constant on the training rows, where the standardised feature jumps", j)
-	}
+	fixed := args.BadIf(c.Centring == FixedLeastSquares && !c.Standardise, "Config.Centring", qpdiff.ErrNotDifferentiable, "use MeanCentring, or set Standardise",
+		"is FixedLeastSquares, through which no derivative goes")
+	d.errX = args.First(fixed,
+		args.BadIf(want.wantX && c.Prepare != nil, "Config.Data.X", qpdiff.ErrNotDifferentiable, "ask for dy alone, or prepare the rows of each part yourself",
+			"reaches the learner through Config.Prepare, through which no derivative goes"),
+		args.BadIf(want.wantX && f.norm.Scale && f.norm.Jump >= 0, "Config.Data.X", qpdiff.ErrNotDifferentiable, "do not standardise, or drop the feature",
+			"has a feature %d that is constant on the training rows, where the standardised feature jumps", f.norm.Jump))
+	d.errY = args.First(fixed, d.errY)
 	rows, m := f.train.X.Dims()
 	if f.out != nil { // the learner has the shape of all examples
 		rows = len(c.Data.Y)
@@ -73,22 +68,7 @@ func (f *splitFit) dataBackward(c *Config, want *dataGradient) error {
 	if wantedY {
 		d.grad.Y = make([]float64, rows)
 	}
-	err := f.backward(c, &d.grad, d.val)
-	var kink *qpdiff.NotDifferentiableError
-	switch {
-	case errors.As(err, &kink):
-		for _, in := range kink.Inputs {
-			if in == "X" && wantedX {
-				d.errX = err
-			}
-			if in == "y" && wantedY {
-				d.errY = err
-			}
-		}
-		if d.errX == nil && d.errY == nil {
-			return err
-		}
-	case err != nil:
+	if err := f.backward(c, &d.grad, d.val); err != nil && !d.blame(err, wantedX, wantedY) {
 		return err
 	}
 	if wantedY && c.Centring != NoCentring { // the mean of y is subtracted, and added to predictions
@@ -102,4 +82,20 @@ func (f *splitFit) dataBackward(c *Config, want *dataGradient) error {
 		f.norm.Backward(f.train.Dense().RawMatrix().Data, f.val, d.grad.X.RawMatrix().Data, d.val.RawMatrix().Data)
 	}
 	return nil
+}
+
+// blame makes err, of a derivative, the error of the wanted blocks that have none. It reports
+// whether it then belongs to a block.
+func (d *splitData) blame(err error, wantedX, wantedY bool) bool {
+	var kink *qpdiff.NotDifferentiableError
+	if !errors.As(err, &kink) {
+		return false
+	}
+	if wantedX && slices.Contains(kink.Inputs, "X") {
+		d.errX = err
+	}
+	if wantedY && slices.Contains(kink.Inputs, "y") {
+		d.errY = err
+	}
+	return d.errX != nil || d.errY != nil
 }

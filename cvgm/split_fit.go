@@ -51,17 +51,8 @@ func (f *splitFit) prepare(c Config, m int) {
 	f.norm = normalise.Normaliser{Centre: c.Standardise || c.Centring == MeanCentring, Scale: c.Standardise, Learned: c.learned(),
 		Weights: sample.Relative(c.Data.Weights, f.split.Train)}
 	f.valWeights = sample.Relative(c.Data.Weights, f.split.Val)
-	f.train = learn.Data{X: mat.NewDense(t, m, nil), Y: make([]float64, t)}
-	if c.Data.Weights != nil {
-		f.train.Weights = make([]float64, t)
-		for i, row := range f.split.Train {
-			f.train.Weights[i] = c.Data.Weights[row]
-		}
-	}
-	f.val, f.valY = make([]float64, v*m), make([]float64, v)
-	for i, row := range f.split.Val {
-		f.valY[i] = c.Data.Y[row]
-	}
+	f.train = learn.Data{X: mat.NewDense(t, m, nil), Y: make([]float64, t), Weights: sample.Pick(c.Data.Weights, f.split.Train)}
+	f.val, f.valY = make([]float64, v*m), sample.Pick(c.Data.Y, f.split.Val)
 	f.theta, f.dtheta = make([]float64, theta), make([]float64, theta)
 	if c.Hyper == nil {
 		f.grad.Hyper = make([]float64, hyper)

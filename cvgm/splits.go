@@ -22,7 +22,8 @@ type Split struct{ Train, Val []int }
 
 // RandomSplits draws the splits of Algorithm 1: k times a random permutation
 // of the n examples, whose first ⌊p·n⌋ entries are the training rows and whose
-// others are the validation rows. It draws k permutations from src.
+// others are the validation rows. One of them is simple out-of-sample validation, the
+// paper's K = 1. It draws k permutations from src.
 func RandomSplits(src Source, n, k int, p float64) ([]Split, error) {
 	train, err := trainRows(n, k, p)
 	if err != nil {
@@ -34,12 +35,6 @@ func RandomSplits(src Source, n, k int, p float64) ([]Split, error) {
 		splits[j] = Split{Train: perm[:train:train], Val: perm[train:]}
 	}
 	return splits, nil
-}
-
-// HoldOut draws one split with ⌊p·n⌋ training rows: simple out-of-sample
-// validation, the paper's K = 1.
-func HoldOut(src Source, n int, p float64) ([]Split, error) {
-	return RandomSplits(src, n, 1, p)
 }
 
 // KFold draws one permutation of the n examples and cuts it into k folds whose
@@ -58,10 +53,7 @@ func KFold(src Source, n, k int) ([]Split, error) {
 // without Standardise and with NoCentring. Where one of the fits fails they are repeated
 // one by one.
 func LeaveOneOut(n int) ([]Split, error) {
-	if n < 2 {
-		return nil, args.Bad("N", qpdiff.ErrDomain, "leave-one-out needs two examples", "is %d", n)
-	}
-	if err := checkCount(n, n); err != nil {
+	if err := args.First(args.BadIf(n < 2, "N", qpdiff.ErrDomain, "leave-one-out needs two examples", "is %d", n), checkCount(n, n)); err != nil {
 		return nil, err
 	}
 	return folds(sample.Complement(nil, n), n), nil
@@ -104,16 +96,14 @@ func BalancedSplits(src Source, n, k int, p float64) ([]Split, error) {
 }
 
 // TrainRows returns ⌊p·n⌋, the number of training rows in each split of n examples by
-// [RandomSplits], [HoldOut] and [BalancedSplits]. Where no training or no validation row
+// [RandomSplits] and [BalancedSplits]. Where no training or no validation row
 // would be left, or p is not between 0 and 1, it returns an error of kind
 // [qpdiff.ErrDomain]. A product that rounding puts just below a whole number, as
 // .29·100, counts as that number.
 func TrainRows(n int, p float64) (int, error) {
-	if !(p > 0 && p < 1) {
-		return 0, args.Bad("p", qpdiff.ErrDomain, "use a fraction strictly between 0 and 1", "is %v", p)
-	}
-	if n < 0 || n > maxRows {
-		return 0, args.Bad("N", qpdiff.ErrDomain, "use 2 to 2³¹ examples", "is %d", n)
+	if err := args.First(args.BadIf(!(p > 0 && p < 1), "p", qpdiff.ErrDomain, "use a fraction strictly between 0 and 1", "is %v", p),
+		args.BadIf(n < 0 || n > maxRows, "N", qpdiff.ErrDomain, "use 2 to 2³¹ examples", "is %d", n)); err != nil {
+		return 0, err
 	}
 	train := int(math.Floor(p * float64(n) * (1 + wholeTol)))
 	if train < 1 || train >= n {
@@ -144,13 +134,9 @@ const maxRows = math.MaxInt32
 // checkCount reports a number k of splits of n examples that is below 1, or
 // that no memory holds.
 func checkCount(n, k int) error {
-	if k <= 0 {
-		return args.Bad("K", qpdiff.ErrDomain, "ask for at least one split", "is %d", k)
-	}
-	if k > maxRows/n {
-		return args.Bad("K", qpdiff.ErrDomain, "ask for fewer than 2³¹ rows in all", "is %d for N = %d examples", k, n)
-	}
-	return nil
+	return args.First(
+		args.BadIf(k <= 0, "K", qpdiff.ErrDomain, "ask for at least one split", "is %d", k),
+		args.BadIf(k > maxRows/max(n, 1), "K", qpdiff.ErrDomain, "ask for fewer than 2³¹ rows in all", "is %d for N = %d examples", k, n))
 }
 
 func folds(order []int, k int) []Split {
@@ -186,8 +172,5 @@ func (s Split) check(n int) error {
 
 // checkFolds reports a number k of folds of n examples that is out of range.
 func checkFolds(n, k int) error {
-	if k < 2 || k > n {
-		return args.Bad("K", qpdiff.ErrDomain, "use 2 ≤ K ≤ N folds", "is %d for N = %d examples", k, n)
-	}
-	return checkCount(n, k)
+	return args.First(args.BadIf(k < 2 || k > n, "K", qpdiff.ErrDomain, "use 2 ≤ K ≤ N folds", "is %d for N = %d examples", k, n), checkCount(n, k))
 }

@@ -19,13 +19,8 @@ import (
 // validates on it would not train on.
 func StratifiedKFold(src Source, y []float64, k int) ([]Split, error) {
 	n := len(y)
-	if err := checkFolds(n, k); err != nil {
+	if err := args.First(checkFolds(n, k), args.CheckFinite("y", y, "remove the example")); err != nil {
 		return nil, err
-	}
-	for i, v := range y {
-		if !args.Finite(v) {
-			return nil, args.Bad("y", qpdiff.ErrNotFinite, "remove the example", "holds %v at index %d", v, i)
-		}
 	}
 	order := src.Perm(n)
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(y[a], y[b]) })
@@ -71,10 +66,10 @@ func GroupedKFold(src Source, groups []int, k int) ([]Split, error) {
 			names = append(names, g)
 		}
 	}
-	if k < 2 || k > len(names) {
-		return nil, args.Bad("K", qpdiff.ErrDomain, "use 2 folds at least and no more than there are groups", "is %d for %d groups", k, len(names))
-	}
-	if err := checkCount(len(groups), k); err != nil {
+	if err := args.First(
+		args.BadIf(k < 2 || k > len(names), "K", qpdiff.ErrDomain, "use 2 folds at least and no more than there are groups", "is %d for %d groups", k, len(names)),
+		checkCount(len(groups), k),
+	); err != nil {
 		return nil, err
 	}
 	order := src.Perm(len(names))
@@ -82,12 +77,7 @@ func GroupedKFold(src Source, groups []int, k int) ([]Split, error) {
 	held, of := make([]int, k), map[int]int{} // examples of each fold; fold of each group
 	for _, at := range order {
 		g := names[at]
-		least := 0
-		for j, v := range held {
-			if v < held[least] {
-				least = j
-			}
-		}
+		least := slices.Index(held, slices.Min(held))
 		held[least] += sizes[g]
 		of[g] = least
 	}
@@ -106,13 +96,11 @@ func GroupedKFold(src Source, groups []int, k int) ([]Split, error) {
 // Errors match qpdiff.ErrDomain for n < 2, a k outside 1 … n−1, a negative gap, and a
 // gap that leaves the first split without training rows.
 func TimeSplits(n, k, gap int) ([]Split, error) {
-	if n < 2 || n > maxRows {
-		return nil, args.Bad("N", qpdiff.ErrDomain, "use 2 to 2³¹ examples", "is %d", n)
-	}
-	if k < 1 || k >= n {
-		return nil, args.Bad("K", qpdiff.ErrDomain, "use 1 ≤ K < N splits", "is %d for N = %d examples", k, n)
-	}
-	if err := checkCount(n, k); err != nil {
+	if err := args.First(
+		args.BadIf(n < 2 || n > maxRows, "N", qpdiff.ErrDomain, "use 2 to 2³¹ examples", "is %d", n),
+		args.BadIf(k < 1 || k >= n, "K", qpdiff.ErrDomain, "use 1 ≤ K < N splits", "is %d for N = %d examples", k, n),
+		checkCount(n, k),
+	); err != nil {
 		return nil, err
 	}
 	size := n / (k + 1)

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"cvgm/cvgm/internal/casetest"
 	"cvgm/qpdiff"
 	"cvgm/synth"
 
@@ -48,10 +49,7 @@ func TestStratifiedFoldsHoldEveryClassEvenly(t *testing.T) {
 			}
 		}
 		k := rapid.IntRange(2, n).Draw(t, "k")
-		splits, err := StratifiedKFold(synth.NewStream(rapid.Uint64().Draw(t, "seed"), "splits"), y, k)
-		if err != nil {
-			t.Fatal(err)
-		}
+		splits := casetest.Must(StratifiedKFold(synth.NewStream(rapid.Uint64().Draw(t, "seed"), "splits"), y, k))(t)
 		checkSplits(t, splits, n)
 		if counts := validations(splits, n); len(splits) != k || slices.Max(counts) != 1 || slices.Min(counts) != 1 {
 			t.Fatalf("%d splits validate %v times", len(splits), counts)
@@ -87,17 +85,12 @@ func TestGroupedFoldsPartNoGroup(t *testing.T) {
 			t.Skip("one group")
 		}
 		k := rapid.IntRange(2, len(sizes)).Draw(t, "k")
-		splits, err := GroupedKFold(synth.NewStream(rapid.Uint64().Draw(t, "seed"), "splits"), groups, k)
-		if err != nil {
-			t.Fatal(err)
-		}
+		splits := casetest.Must(GroupedKFold(synth.NewStream(rapid.Uint64().Draw(t, "seed"), "splits"), groups, k))(t)
 		checkSplits(t, splits, n)
 		if counts := validations(splits, n); len(splits) != k || slices.Max(counts) != 1 {
 			t.Fatalf("%d splits validate %v times", len(splits), counts)
 		}
-		if err := CheckGroups(splits, groups); err != nil {
-			t.Fatal(err)
-		}
+		casetest.OK(t, CheckGroups(splits, groups))
 		// Each group has joined the smallest fold, so that no fold without its last
 		// and smallest group is larger than another.
 		least := n
@@ -113,10 +106,7 @@ func TestGroupedFoldsPartNoGroup(t *testing.T) {
 				t.Fatalf("fold %d has %d examples, the last group %d, and another fold %d", j, len(s.Val), last, least)
 			}
 		}
-		free, err := KFold(synth.NewStream(1, "free"), n, 2)
-		if err != nil {
-			t.Fatal(err)
-		}
+		free := casetest.Must(KFold(synth.NewStream(1, "free"), n, 2))(t)
 		parted := slices.ContainsFunc(free, func(s Split) bool {
 			return slices.ContainsFunc(s.Train, func(i int) bool {
 				return slices.ContainsFunc(s.Val, func(k int) bool { return groups[i] == groups[k] })
@@ -134,15 +124,10 @@ func TestTimeSplitsValidateAfterTraining(t *testing.T) {
 		k := rapid.IntRange(1, n-1).Draw(t, "k")
 		size := n / (k + 1)
 		gap := rapid.IntRange(0, n-k*size-1).Draw(t, "gap")
-		splits, err := TimeSplits(n, k, gap)
-		if err != nil {
-			t.Fatal(err)
-		}
+		splits := casetest.Must(TimeSplits(n, k, gap))(t)
 		next := n - k*size
 		for j, s := range splits {
-			if err := s.check(n); err != nil {
-				t.Fatal(err)
-			}
+			casetest.OK(t, s.check(n))
 			if len(s.Val) != size || s.Val[0] != next || s.Val[size-1] != next+size-1 || !slices.IsSorted(s.Val) {
 				t.Fatalf("split %d validates on %v, want %d rows from %d", j, s.Val, size, next)
 			}
@@ -167,15 +152,9 @@ func TestFoldsRepeat(t *testing.T) {
 		"stratified": func() ([]Split, error) { return StratifiedKFold(synth.NewStream(3, "x"), y, 3) },
 		"grouped":    func() ([]Split, error) { return GroupedKFold(synth.NewStream(3, "x"), groups, 3) },
 	} {
-		first, err := draw()
-		if err != nil {
-			t.Fatal(err)
-		}
+		first := casetest.Must(draw())(t)
 		for range 20 {
-			again, err := draw()
-			if err != nil {
-				t.Fatal(err)
-			}
+			again := casetest.Must(draw())(t)
 			for j := range first {
 				if !slices.Equal(again[j].Train, first[j].Train) || !slices.Equal(again[j].Val, first[j].Val) {
 					t.Errorf("%s: %v, then %v", name, first, again)

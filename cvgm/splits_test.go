@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"cvgm/cvgm/internal/casetest"
 	"cvgm/qpdiff"
 	"cvgm/synth"
 
@@ -25,9 +26,7 @@ func checkSplits(t rapid.TB, splits []Split, n int) {
 				t.Fatalf("split %d: example %d is missing or double", j, i)
 			}
 		}
-		if err := s.check(n); err != nil {
-			t.Fatal(err)
-		}
+		casetest.OK(t, s.check(n))
 	}
 }
 
@@ -50,38 +49,26 @@ func TestSplitsPartitionTheExamples(t *testing.T) {
 		train := rapid.IntRange(1, n-1).Draw(t, "train")
 		p := float64(train) / float64(n)
 
-		random, err := RandomSplits(src, n, k, p)
-		if err != nil {
-			t.Fatal(err)
-		}
+		random := casetest.Must(RandomSplits(src, n, k, p))(t)
 		checkSplits(t, random, n)
 		if len(random) != k || len(random[0].Train) != train {
 			t.Fatalf("%d splits with %d training rows, want %d and %d", len(random), len(random[0].Train), k, train)
 		}
 
-		balanced, err := BalancedSplits(src, n, k, p)
-		if err != nil {
-			t.Fatal(err)
-		}
+		balanced := casetest.Must(BalancedSplits(src, n, k, p))(t)
 		checkSplits(t, balanced, n)
 		counts := validations(balanced, n)
 		if slices.Max(counts)-slices.Min(counts) > 1 {
 			t.Fatalf("balanced splits validate unequally often: %v", counts)
 		}
 
-		folds, err := KFold(src, n, 2+k%(n-1))
-		if err != nil {
-			t.Fatal(err)
-		}
+		folds := casetest.Must(KFold(src, n, 2+k%(n-1)))(t)
 		checkSplits(t, folds, n)
 		if counts := validations(folds, n); slices.Max(counts) != 1 || slices.Min(counts) != 1 {
 			t.Fatalf("folds validate %v times", counts)
 		}
 
-		each, err := LeaveOneOut(n)
-		if err != nil {
-			t.Fatal(err)
-		}
+		each := casetest.Must(LeaveOneOut(n))(t)
 		checkSplits(t, each, n)
 	})
 }
@@ -115,10 +102,10 @@ func TestSplitsRefuseBadArguments(t *testing.T) {
 		"K = 0":     split(RandomSplits(src, 10, 0, .5)),
 		"K < 0":     split(BalancedSplits(src, 10, -1, .5)),
 		"N = 1":     split(RandomSplits(src, 1, 3, .5)),
-		"N = 0":     split(HoldOut(src, 0, .5)),
+		"N = 0":     split(RandomSplits(src, 0, 1, .5)),
 		"no val":    split(BalancedSplits(src, 3, 3, 1-1e-16)),
 		"N < 0":     split(RandomSplits(src, -5, 3, .5)),
-		"huge N":    split(HoldOut(src, math.MaxInt, .5)),
+		"huge N":    split(RandomSplits(src, math.MaxInt, 1, .5)),
 		"huge K":    split(RandomSplits(src, 10, math.MaxInt, .5)),
 		"K·N":       split(BalancedSplits(src, 1<<16, 1<<16, .5)),
 		"folds·N":   split(KFold(src, 1<<17, 1<<17)),

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"cvgm/cvgm/internal/casetest"
 	"cvgm/cvgm/internal/sample"
 	"cvgm/cvgm/search"
 	"cvgm/qpdiff"
@@ -96,10 +97,7 @@ func (c tieCase) cv(t *testing.T, generalised bool) *CV {
 		Learner: func() learn.Learner { return new(margin.SVM) }, Features: &LinearMap{In: 2, Out: 1}}
 	k.Splits = []Split{{c.train, sample.Complement(c.train, len(c.y))}}
 	c.change(&k)
-	cv, err := New(k)
-	if err != nil {
-		t.Fatal(err)
-	}
+	cv := casetest.Must(New(k))(t)
 	return cv
 }
 
@@ -111,10 +109,7 @@ func oneSided(t *testing.T, f search.Objective, x, d []float64) (below, above fl
 		for i := range moved {
 			moved[i] += step * d[i]
 		}
-		v, err := f(nil, moved)
-		if err != nil {
-			t.Fatal(err)
-		}
+		v := casetest.Must(f(nil, moved))(t)
 		return v
 	}
 	const h = 1e-5
@@ -257,9 +252,7 @@ func TestTiesAtAKinkOfTheFeatureMap(t *testing.T) {
 		// The units are .9 − x₀ − x₁, which is negative there, and x₀ + x₁ − 2.
 		alpha: []float64{.1, 2, -1, -1, 1, 1, .9, -2, -1, 0, -.7, 0, 2, 1}}
 	cv, grad := c.cv(t, false), make([]float64, len(c.alpha))
-	if _, err := cv.Eval(grad, c.alpha); err != nil {
-		t.Fatal(err)
-	}
+	casetest.Must(cv.Eval(grad, c.alpha))(t)
 	train, _ := cv.FeatureCotangents()
 	c.alpha[9], c.alpha[11] = -9*train.At(1, 1), 9*train.At(1, 0)
 	d := make([]float64, len(c.alpha))
@@ -336,10 +329,7 @@ func TestTiesOfOppositeExamplesPartedByTheMean(t *testing.T) {
 	c := Config{Data: d, Splits: []Split{{Train: []int{1, 2, 3, 4, 5}, Val: []int{0}}}, Loss: LogisticLoss{}, Standardise: true,
 		Features: &LinearMap{In: 2, Out: 3}, Learner: func() learn.Learner { return new(margin.SVM) }}
 	alpha := []float64{.76, .1, 2, -1, 2, -1, -2, 1}
-	cv, err := New(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	cv := casetest.Must(New(c))(t)
 	if _, err := cv.Eval(make([]float64, 8), alpha); !errors.Is(err, qpdiff.ErrNotDifferentiable) {
 		t.Errorf("error %v, want one of kind ErrNotDifferentiable", err)
 	}
@@ -348,18 +338,14 @@ func TestTiesOfOppositeExamplesPartedByTheMean(t *testing.T) {
 		moved[2] += step
 		here, errHere := cv.Eval(nil, at)
 		there, errThere := cv.Eval(nil, moved)
-		if err := errors.Join(errHere, errThere); err != nil {
-			t.Fatal(err)
-		}
+		casetest.OK(t, errHere, errThere)
 		return (there - here) / step
 	}
 	if above, below := slope(1e-6), slope(-1e-6); math.Abs(above-below) < .05 {
 		t.Errorf("slopes %v and %v: no kink", above, below)
 	}
 	c.Generalised = true
-	if cv, err = New(c); err != nil {
-		t.Fatal(err)
-	}
+	cv = casetest.Must(New(c))(t)
 	if _, err := cv.Eval(make([]float64, 8), alpha); err != nil || !cv.Generalised() {
 		t.Errorf("error %v, generalised %v", err, cv.Generalised())
 	}

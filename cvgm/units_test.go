@@ -225,9 +225,7 @@ func TestUnitsOfFeaturesAndLabels(t *testing.T) {
 							config.Features = c.newMap()
 						}
 						var err error
-						if config.Splits, err = RandomSplits(synth.NewStream(seed, "splits"), 24, 5, .8); err != nil {
-							t.Fatal(err)
-						}
+						config.Splits = casetest.Must(RandomSplits(synth.NewStream(seed, "splits"), 24, 5, .8))(t)
 						learned := a
 						if standardise {
 							learned = 1 // the learner sees no unit of the features

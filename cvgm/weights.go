@@ -11,14 +11,11 @@ import (
 // in k classes, has the weight N/(k·n_c), so that the weights sum to N. Errors match
 // qpdiff.ErrShape where y is empty and qpdiff.ErrNotFinite for a label that is not finite.
 func BalancedWeights(y []float64) ([]float64, error) {
-	if len(y) == 0 {
-		return nil, args.Bad("y", qpdiff.ErrShape, "give at least one label", "is empty")
+	if err := args.First(args.BadIf(len(y) == 0, "y", qpdiff.ErrShape, "give at least one label", "is empty"), args.CheckFinite("y", y, "remove the example")); err != nil {
+		return nil, err
 	}
 	sizes := map[float64]float64{}
-	for i, v := range y {
-		if !args.Finite(v) {
-			return nil, args.Bad("y", qpdiff.ErrNotFinite, "remove the example", "holds %v at index %d", v, i)
-		}
+	for _, v := range y {
 		sizes[v]++
 	}
 	weights := make([]float64, len(y))

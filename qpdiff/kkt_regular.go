@@ -38,6 +38,8 @@ type qpDerivative struct {
 	v, y []float64  // the last solution
 	// Right-hand side and residual.
 	cz, cy, rz, ry []float64
+	sums           []derivativeSums // of the parts, in residual
+	free           []int            // see findPinned
 	// Work of uniquePrimal.
 	h, hinv, root, diag []float64
 	mroot               []float64 // ‖m_r‖ of the working set
@@ -114,12 +116,16 @@ func (d *qpDerivative) solve() (outside float64) {
 	copy(rz, d.cz)
 	copy(ry, d.cy)
 	before, noisier, idle := math.Inf(1), math.Inf(1), 0
-	noisy := false                             // whether an entry is not met beside its own terms
-	pinned := k == n && dense.Largest(ry) == 0 // at a vertex v is 0
+	noisy := false // whether an entry is not met beside its own terms
+	pinned := d.findPinned()
 	for range maxCorrections {
 		a.solveKKT(&d.tri, rz, ry)
 		if pinned {
-			clear(rz)
+			for i, part := range a.part {
+				if d.free[part] == 0 {
+					rz[i] = 0
+				}
+			}
 		}
 		floats.Add(v, rz)
 		floats.Add(y, ry)
@@ -142,17 +148,39 @@ func (d *qpDerivative) solve() (outside float64) {
 			break
 		}
 	}
-	if a.shift > 0 && (noisy || !(before <= slowTol)) {
+	if a.shifted && (noisy || !(before <= slowTol)) {
 		d.useFull()
 		return d.solve()
 	}
 	return 0
 }
 
+// findPinned counts the directions that the rows leave free in each part of the program, and
+// reports whether there are parts without any: where the right-hand sides of its rows are 0,
+// v is 0 at a vertex.
+func (d *qpDerivative) findPinned() (some bool) {
+	a := d.sys
+	if len(a.parts) == 1 && len(d.rows) < a.n { // the usual case
+		return false
+	}
+	d.free = dense.Grow(d.free, len(a.parts))
+	for k := range d.free {
+		d.free[k] = len(a.parts[k].variables)
+	}
+	for i, r := range d.rows {
+		free := &d.free[a.rowPart[r]]
+		*free--
+		if d.cy[i] != 0 {
+			*free += a.n
+		}
+	}
+	return slices.Contains(d.free, 0)
+}
+
 // residual sets (d.rz, d.ry) to the residual of the last solution and returns
 // its size, which no units change: that of the rows, of norm 1, against their
 // right-hand sides and what v may be, and that of the gradient against its terms,
-// all of them in the 1-norm. v may be what the terms move it by where Q is
+// all of them in the 1-norm, and part by part. v may be what the terms move it by where Q is
 // steepest: at a vertex it is 0, and then its own size is nothing but rounding.
 // noise is that of the worst entry of the gradient beside its own terms, and of the
 // rows beside v itself and, where there is a proximal term, beside their own: where Q is
@@ -168,26 +196,42 @@ func (d *qpDerivative) residual() (left, noise float64) {
 			floats.AddScaled(rz, y[i], a.crow(r))
 		}
 	}
-	var terms, size float64
-	for j, c := range rz {
-		unit, qv := a.unit[j], floats.Dot(a.q[j*n:(j+1)*n], v)
-		rz[j] = d.cz[j] - c - qv
-		own := math.Abs(d.cz[j]) + math.Abs(c) + math.Abs(qv)
-		noise = max(noise, ratio(math.Abs(rz[j]), own))
-		left += unit * math.Abs(rz[j])
-		terms += unit * own
-		size += math.Abs(v[j]) / unit
+	d.sums = dense.Grow(d.sums, len(a.parts))
+	for k := range d.sums {
+		var left, terms, size float64
+		for _, j := range a.parts[k].variables {
+			unit, qv, c := a.unit[j], floats.Dot(a.q[j*n:(j+1)*n], v), rz[j]
+			off := d.cz[j] - c - qv
+			rz[j] = off
+			off = math.Abs(off)
+			own := math.Abs(d.cz[j]) + math.Abs(c) + math.Abs(qv)
+			larger(&noise, ratio(off, own))
+			left += unit * off
+			terms += unit * own
+			size += math.Abs(v[j]) / unit
+		}
+		if a.shifted {
+			terms = max(terms, a.parts[k].weight*size)
+		}
+		d.sums[k] = derivativeSums{left: left, terms: terms, size: size}
 	}
-	terms = max(terms, a.shift*size)
-	var off, right float64 // of the rows, and their right-hand sides
 	for i, r := range d.rows {
 		ry[i] = d.cy[i] - floats.Dot(a.crow(r), v)
-		off += math.Abs(ry[i])
-		right += math.Abs(d.cy[i])
-		if a.shift > 0 { // rows of different parts of a program have unrelated units
+		p := &d.sums[a.rowPart[r]]
+		p.off += math.Abs(ry[i])
+		p.right += math.Abs(d.cy[i])
+		if a.shifted { // rows may have unrelated units
 			noise = max(noise, ratio(math.Abs(ry[i]), math.Abs(d.cy[i])+dense.AbsDot(a.crow(r), v)))
 		}
 	}
-	noise = max(noise, ratio(off, size+right))
-	return max(ratio(left, terms), ratio(off, max(size, terms/a.curvature())+right)), noise
+	for k, p := range d.sums {
+		noise = max(noise, ratio(p.off, p.size+p.right))
+		left = max(left, ratio(p.left, p.terms), ratio(p.off, max(p.size, p.terms/a.curvature(k))+p.right))
+	}
+	return left, noise
 }
+
+// derivativeSums holds, for a part of the program, the 1-norms of the residual of a
+// derivative's gradient, of its terms and of v, and those of the residual of its rows and
+// of their right-hand sides.
+type derivativeSums struct{ left, terms, size, off, right float64 }

@@ -125,6 +125,7 @@ func newKKTMatrix(n, k int, h, c []float64) *kktMatrix {
 		clear(a.flat)
 		a.nullX, a.nullY, a.nullity = identity(n), identity(k), dim
 	}
+	a.separate()
 	half := func(projector, free []float64) {
 		for i, p := range projector {
 			if math.Abs(p) <= projectorTol {
@@ -138,6 +139,33 @@ func newKKTMatrix(n, k int, h, c []float64) *kktMatrix {
 	half(a.nullX, a.free[:n])
 	half(a.nullY, a.free[n:])
 	return a
+}
+
+// separate clears what connects parts of the program that have nothing to do with each other:
+// rounding, but their units are unrelated, and in those of another part it may be much.
+func (a *kktMatrix) separate() {
+	n, k := a.n, a.k
+	variables, rows := make([]int, n), make([]int, k)
+	if connectVariables(variables, a.h, a.c) == 1 {
+		return
+	}
+	for r := range rows {
+		rows[r] = -1 - r // a row of zeros
+		if j := slices.IndexFunc(a.c[r*n:(r+1)*n], nonzero); j >= 0 {
+			rows[r] = variables[j]
+		}
+	}
+	clearBetween := func(m []float64, of, other []int) {
+		for i := range m {
+			if of[i/len(other)] != other[i%len(other)] {
+				m[i] = 0
+			}
+		}
+	}
+	clearBetween(a.pinv, variables, rows)
+	clearBetween(a.flat, variables, variables)
+	clearBetween(a.nullX, variables, variables)
+	clearBetween(a.nullY, rows, rows)
 }
 
 // projectorTol: entries of a projector below it are rounding, which leaves some eps of

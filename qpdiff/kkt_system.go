@@ -22,14 +22,17 @@ type kktSystem struct {
 	d                 []float64 // squared scale of the variables, for the proximal term
 	// unit holds the units of the variables in which residuals are compared,
 	// 1/√d_j.
-	unit   []float64
-	single []int  // column of the only entry of row r, or manyEntries or noEntry
-	skip   []bool // rows that follow from others, or that rounding decides
+	unit          []float64
+	part, rowPart []int // of each variable and of each row, the number of its part
+	byPart        []int // the variables, part by part
+	parts         []programPart
+	single        []int  // column of the only entry of row r, or manyEntries or noEntry
+	skip          []bool // rows that follow from others, or that rounding decides
 
 	l, linv []float64 // L and the inverses of its diagonal
-	shift   float64   // what was added to the diagonal of Q
+	prox    []float64 // what was added to the diagonal of Q
+	shifted bool      // whether that is anything
 	factors uint64    // the number of the factorisation, of newState
-	qsize   float64   // the largest entry of Q in the units of the variables, where shift > 0
 	mnorm   []float64 // ‖m_r‖² of the rows of w, at least
 
 	triangle
@@ -173,8 +176,8 @@ const (
 // solveKKT replaces (x, y) by the solution for the right-hand side (x, y) of the
 // KKT system of the rows in f, the working set or a part of it,
 //
-//	[Q + shift·D  C_Wᵀ]
-//	[C_W          0   ].
+//	[Q + proximal term  C_Wᵀ]
+//	[C_W                0   ].
 func (a *kktSystem) solveKKT(f *triangle, x, y []float64) {
 	n := a.n
 	a.forward(x, 0)
@@ -212,13 +215,14 @@ const (
 	shiftLinear    = 1e-6
 )
 
-// curvature is the size of the objective's second derivatives, in the units of
-// the variables: that of Q, or that of the linear term over that of z.
-func (a *kktSystem) curvature() float64 {
-	if a.shift == 0 {
+// curvature is the size of the objective's second derivatives in part k, in the units
+// of the variables: that of Q, or that of the linear term over that of z.
+func (a *kktSystem) curvature(k int) float64 {
+	if !a.shifted {
 		return a.qmax
 	}
-	return max(a.qsize, a.shift/shiftLinear)
+	p := &a.parts[k]
+	return max(p.qsize, p.weight/shiftLinear)
 }
 
 // slackTerm is the size of the terms of the slack of row r.

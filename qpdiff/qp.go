@@ -11,7 +11,8 @@ import (
 // Solution solves a [QP], holds its solution and differentiates it. The zero
 // value is ready. A Solution reuses its storage: solving again a problem of the
 // same shape allocates nothing, and starts from the last working set; what did
-// not change in Q, G and A is not factorised again. The slices of a Solution are
+// not change in Q, G and A is not factorised again, but where P or the bounds say another
+// size of the solution than before, or one that it did not have. The slices of a Solution are
 // its own and hold until the next Solve. A Solution serves one goroutine while it
 // solves. Derivatives only read it: many goroutines may differentiate one solution
 // at the same time, each with a [Workspace] of its own. It must not be copied after its
@@ -72,7 +73,8 @@ func (s *Solution) forget() {
 //     other than zero whose largest entry lies outside 1e-270…1e270;
 //   - ErrInfeasible, ErrUnbounded or ErrNonconvex with the Status of that name,
 //     and its Certificate filled;
-//   - ErrIterationLimit where Tol was not reached. Z, Lambda and Nu then hold
+//   - ErrIterationLimit where Tol was not reached, or MaxIter before the gradient
+//     of each variable was small among its own terms. Z, Lambda and Nu then hold
 //     the best point found, and Residual its distance from a solution;
 //   - ErrNotFinite, with the Status IterationLimit, where the solution or a
 //     product that its residual sums leaves the range of float64. Sizes between

@@ -53,7 +53,7 @@ func (d *qpDerivative) prepare() {
 		}
 		d.leaveOut()
 	}
-	if dependent || a.shift > 0 && !d.uniquePrimal() {
+	if dependent || a.shifted && !d.uniquePrimal() {
 		d.rows = append(append(d.rows[:0], d.spare...), d.tri.w...)
 		for r := a.m; r < a.rows; r++ {
 			d.rows = append(d.rows, r)
@@ -73,13 +73,11 @@ func (d *qpDerivative) uniquePrimal() bool {
 	d.h = dense.Grow(d.h, n*n)
 	d.hinv, d.root, d.diag = dense.Grow(d.hinv, n), dense.Grow(d.root, n), dense.Grow(d.diag, n)
 	h, root := d.h, d.root // root: the scale of the variables
-	qmax := 0.0
 	for i := range n {
 		root[i] = 1 / math.Sqrt(a.d[i])
-		qmax = max(qmax, a.q[i*n+i]*root[i]*root[i])
 	}
-	qmax = cmp.Or(qmax, 1)
 	for i := range n {
+		qmax := cmp.Or(a.parts[a.part[i]].qsize, 1)
 		for j := range i + 1 {
 			h[i*n+j] = a.q[i*n+j] * root[i] * root[j] / qmax
 		}

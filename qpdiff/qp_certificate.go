@@ -15,8 +15,8 @@ const (
 	// not dependent leaves far more, and then some point far away meets them.
 	rayTol = 128
 	// rayNoise is how many rounding errors of the largest multiplier, of rows of
-	// norm 1, are no multiplier: in other units of the variables they might be
-	// much. It leaves room below rayTol for a dozen of them.
+	// norm 1 in the metric of the factor, are no multiplier: in other units of the
+	// variables they might be much. It leaves room below rayTol for a dozen of them.
 	rayNoise = 8
 	// rayGain is how far below zero the bound of that combination has to lie, as
 	// a fraction of the terms that it sums: ten thousand of their rounding errors.
@@ -28,9 +28,13 @@ const (
 // ρᵀz ≤ β (= β for an equality) with β < 0 and ρ = 0 up to rounding.
 func (a *activeSet) provesInfeasible(r int) bool {
 	for pass := range 2 {
-		noise := rayNoise * dense.Eps * max(1, dense.Largest(a.y[:len(a.w)]))
+		big := math.Sqrt(a.mnorm[r])
 		for i, s := range a.w {
-			if s < a.m && a.y[i] > 0 || math.Abs(a.y[i]) <= noise {
+			big = max(big, math.Abs(a.y[i])*math.Sqrt(a.mnorm[s]))
+		}
+		noise := rayNoise * dense.Eps * big
+		for i, s := range a.w {
+			if s < a.m && a.y[i] > 0 || math.Abs(a.y[i])*math.Sqrt(a.mnorm[s]) <= noise {
 				a.y[i] = 0
 			}
 		}
@@ -74,19 +78,23 @@ func (a *activeSet) rayError(r int, rho []float64) float64 {
 }
 
 // ray returns ρ = c_r − Σ yᵢ c_wᵢ, β = r_r − Σ yᵢ r_wᵢ and the size that β would
-// have without any cancellation, were all the yᵢ as large as the largest: small
+// have without any cancellation, were all the yᵢm_wᵢ as large as the largest: small
 // ones may be nothing but the rounding errors of that.
 func (a *activeSet) ray(r int) (rho []float64, beta, size float64) {
 	rho = a.work
 	copy(rho, a.crow(r))
-	beta, size = a.r[r], math.Abs(a.r[r])
-	big := 1.0
+	big := math.Sqrt(a.mnorm[r])
+	beta, size = a.r[r], math.Abs(a.r[r])/big
 	for i, s := range a.w {
-		size += math.Abs(a.r[s])
+		if a.rowPart[s] != a.rowPart[r] {
+			continue
+		}
+		norm := math.Sqrt(a.mnorm[s])
+		size += math.Abs(a.r[s]) / norm
 		if v := a.y[i]; v != 0 {
 			floats.AddScaled(rho, -v, a.crow(s))
 			beta -= v * a.r[s]
-			big = max(big, math.Abs(v))
+			big = max(big, math.Abs(v)*norm)
 		}
 	}
 	return rho, beta, size * big
@@ -159,77 +167,99 @@ const (
 	flatTol = 1e-10
 )
 
-// provesUnbounded reports whether the last proximal step is a direction in
-// which the objective falls without bound.
+// provesUnbounded reports whether the last proximal step is, in one part of the program,
+// a direction in which the objective falls without bound.
 func (a *activeSet) provesUnbounded(s *qpReport) bool {
 	n, d := a.n, a.dz
-	big, pmax, qmax := 0.0, 0.0, 0.0
-	for j := range d {
-		root := math.Sqrt(a.d[j])
-		d[j] = a.step[j]
-		big = max(big, math.Abs(d[j])*root)
-		pmax = max(pmax, math.Abs(a.p[j])/root)
-		qmax = max(qmax, a.q[j*n+j]/a.d[j])
+	for k := range a.parts {
+		a.parts[k].rayResidual = rayResidual{off: dense.Eps}
 	}
-	if !(big > 0 && dense.Finite(big)) {
-		return false
+	for j, v := range a.step {
+		p, root := &a.parts[a.part[j]], math.Sqrt(a.d[j])
+		p.big = max(p.big, math.Abs(v)*root)
+		p.pmax = max(p.pmax, math.Abs(a.p[j])/root)
+		p.qmax = max(p.qmax, a.q[j*n+j]/a.d[j])
 	}
-	floats.Scale(1/big, d)
-	slope := floats.Dot(a.p, d)
-	worst := dense.Eps
+	for j, v := range a.step {
+		d[j] = 0
+		if big := a.parts[a.part[j]].big; big > 0 && dense.Finite(big) {
+			d[j] = v * (1 / big)
+		}
+	}
 	for i := range n {
-		if qmax > 0 {
-			worst = max(worst, math.Abs(floats.Dot(a.q[i*n:(i+1)*n], d))/(math.Sqrt(a.d[i])*qmax))
+		if p := &a.parts[a.part[i]]; p.qmax > 0 {
+			p.off = max(p.off, math.Abs(floats.Dot(a.q[i*n:(i+1)*n], d))/(math.Sqrt(a.d[i])*p.qmax))
 		}
 	}
 	for r := range a.rows {
 		v := floats.Dot(a.crow(r), d)
+		p := &a.parts[a.rowPart[r]]
 		switch {
 		case r >= a.m:
-			worst = max(worst, math.Abs(v))
+			p.off = max(p.off, math.Abs(v))
 		case !math.IsInf(a.r[r], 1):
-			worst = max(worst, v)
+			p.off = max(p.off, v)
 		}
 	}
-	if !(worst <= unboundedTol && slope < -slopeTol*worst*pmax) {
-		return false
+	for k, p := range a.parts {
+		slope := floats.Dot(a.gather(a.work, a.p, k), a.gather(a.work2, d, k))
+		if !(p.off <= unboundedTol && slope < -slopeTol*p.off*p.pmax) {
+			continue
+		}
+		c := &s.Certificate
+		c.Z, c.Residual = dense.Zeros(c.Z, n), p.off
+		for _, j := range p.variables {
+			c.Z[j] = -1 / slope * d[j]
+		}
+		if dense.Largest(c.Z) < dense.SmallestNormal {
+			c.Residual = math.Inf(1)
+		}
+		return true
 	}
-	c := &s.Certificate
-	c.Z, c.Residual = dense.Grow(c.Z, n), worst
-	floats.ScaleTo(c.Z, -1/slope, d)
-	if dense.Largest(c.Z) < dense.SmallestNormal {
-		c.Residual = math.Inf(1)
-	}
-	return true
+	return false
 }
 
-// alongRay moves z along the direction of the next proximal step, in which the objective
-// is nearly flat, to the first row on the way, and reports whether there is one: where
-// the slope is small beside P the steps are too small to get there. It needs grad and
-// slack as measure leaves them.
-func (a *activeSet) alongRay() bool {
-	d, n := a.dz, a.n
+// alongRay moves z, in each part that has not converged, along the direction of the next
+// proximal step, in which the objective is nearly flat, to the first row on the way, and
+// reports whether there is one: where the slope is small beside P the steps are too small to
+// get there. It needs grad and slack as measure leaves them.
+func (a *activeSet) alongRay() (some bool) {
+	d := a.dz
 	floats.ScaleTo(d, -1, a.grad)
 	dl := a.dl[:len(a.w)]
 	clear(dl)
 	a.solveKKT(&a.triangle, d, dl)
+	for k, p := range a.parts {
+		if t := a.firstRow(d, k); p.relative > converged && t > 0 && dense.Finite(t) {
+			some = true
+			for _, j := range p.variables {
+				a.z[j] += t * d[j]
+			}
+		}
+	}
+	return some
+}
+
+// firstRow returns how far in part k the first row is along d, 0 where the objective is not
+// nearly flat.
+func (a *activeSet) firstRow(d []float64, k int) float64 {
+	n := a.n
 	size, curved := 0.0, 0.0
-	for j, v := range d {
-		size = max(size, math.Abs(v)/a.unit[j])
+	for _, j := range a.parts[k].variables {
+		size = max(size, math.Abs(d[j])/a.unit[j])
 		curved = max(curved, math.Abs(floats.Dot(a.q[j*n:(j+1)*n], d))*a.unit[j])
 	}
-	if !(size > 0 && dense.Finite(size)) || curved > flatTol*size*a.qsize {
-		return false
+	if !(size > 0 && dense.Finite(size)) || curved > flatTol*size*a.parts[k].qsize {
+		return 0
 	}
 	t := math.Inf(1)
 	for r := range a.m {
-		if toward := floats.Dot(a.crow(r), d); a.at[r] < 0 && toward > flatTol*size {
+		if a.rowPart[r] != k || a.at[r] >= 0 {
+			continue
+		}
+		if toward := floats.Dot(a.crow(r), d); toward > flatTol*size {
 			t = min(t, a.slack[r]/toward)
 		}
 	}
-	if !(t > 0 && dense.Finite(t)) {
-		return false
-	}
-	floats.AddScaled(a.z, t, d)
-	return true
+	return t
 }

@@ -447,6 +447,43 @@ func drawExactUnits(rng *rand.Rand, q *QP) qpUnits {
 	return u
 }
 
+// drawExactProgram draws program number i with its units. Every eighth is glued of parts that
+// have nothing to do with each other, each with one unit for its variables.
+func drawExactProgram(rng *rand.Rand, i int) (q *QP, units qpUnits, regular bool) {
+	q, regular = drawExact(rng)
+	units = drawExactUnits(rng, q)
+	if i%8 != 0 {
+		return q, units, regular
+	}
+	for len(q.P) > 2 { // the judge tries all sets of rows
+		q, regular = drawExact(rng)
+	}
+	units = qpUnits{objective: 1}
+	addUnit := func(p *QP) {
+		u := math.Ldexp(1, rng.IntN(81)-40)
+		for range p.P {
+			units.d = append(units.d, u)
+		}
+		for range p.H {
+			units.rows = append(units.rows, 1/u)
+		}
+		for range p.B {
+			units.equalityRows = append(units.equalityRows, 1/u)
+		}
+	}
+	addUnit(q)
+	for len(q.P) < 2 || len(q.P) < 3 && rng.IntN(2) == 0 {
+		p, definite := drawExact(rng)
+		if len(q.P)+len(p.P) > 3 {
+			continue
+		}
+		whole := glue(*q, *p)
+		q, regular = &whole, regular && definite
+		addUnit(p)
+	}
+	return q, units, regular
+}
+
 // exactDirection draws a direction of small integers in one block. A Q that is not
 // definite gains a square, since any other change may make it indefinite.
 func exactDirection(rng *rand.Rand, q *QP, in QPInput, regular bool) *QPGrad {
@@ -489,8 +526,7 @@ type exactCount struct {
 // arithmetic and returns what is wrong.
 func judgeExact(i int, count *exactCount) (wrong []string) {
 	rng := rand.New(rand.NewPCG(31, uint64(i)))
-	q, regular := drawExact(rng)
-	units := drawExactUnits(rng, q)
+	q, units, regular := drawExactProgram(rng, i)
 	count.programs++
 	report := func(format string, args ...any) { wrong = append(wrong, fmt.Sprintf(format, args...)) }
 	defer func() {

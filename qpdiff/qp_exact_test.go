@@ -9,6 +9,7 @@ import (
 
 	"cvgm/qpdiff/internal/numtest"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -258,6 +259,126 @@ func TestQPStatusExact(t *testing.T) {
 	for _, status := range []Status{Optimal, Infeasible, Unbounded} {
 		if count[status] < n/8 {
 			t.Errorf("only %d programs are %v", count[status], status)
+		}
+	}
+}
+
+// The status of a program glued of small ones, each in units of its own, is that of rational
+// arithmetic: infeasible if one of them is, else unbounded if one is.
+func TestQPStatusOfPartsExact(t *testing.T) {
+	const relax = 1e-11
+	count := map[Status]int{}
+	n := numtest.Long(600)
+	for i := range n {
+		rng := rand.New(rand.NewPCG(15, uint64(i)))
+		var parts []QP
+		want, close := Optimal, false
+		for len(parts) < 2 || len(parts) < 3 && rng.IntN(2) == 0 {
+			q := drawIntegerQP(rng)
+			status := statusExact(&q)
+			if status != Optimal && rng.IntN(4) > 0 {
+				continue
+			}
+			relaxed := q
+			relaxed.H = slices.Clone(q.H)
+			for r := range relaxed.H {
+				relaxed.H[r] += relax
+			}
+			close = close || status == Infeasible && statusExact(&relaxed) != Infeasible
+			if status == Infeasible || want == Optimal {
+				want = status
+			}
+			u := drawUnits(rng, &q, 2, 40, false)
+			parts = append(parts, u.apply(&q))
+		}
+		if close {
+			continue
+		}
+		q := glue(parts...)
+		var s Solution
+		if err := s.Solve(&q); s.Status != want {
+			t.Errorf("%d: %v program is called %v: %v\n%+v", i, want, s.Status, err, q)
+		}
+		count[want]++
+	}
+	for _, status := range []Status{Optimal, Infeasible, Unbounded} {
+		if count[status] < n/8 {
+			t.Errorf("only %d programs are %v", count[status], status)
+		}
+	}
+}
+
+// drawUnbounded draws a feasible program of small integers whose objective falls along an
+// integer direction: Q, some of the rows and the equalities are orthogonal to it.
+func drawUnbounded(rng *rand.Rand) QP {
+	n := 2 + rng.IntN(7)
+	integers := func(k int) []float64 {
+		x := make([]float64, n)
+		for j := range x {
+			x[j] = float64(rng.IntN(2*k+1) - k)
+		}
+		return x
+	}
+	z, d := integers(3), integers(2)
+	d[rng.IntN(n)] = 1
+	orthogonal := func(g []float64) []float64 {
+		along := floats.Dot(g, d)
+		floats.Scale(floats.Dot(d, d), g)
+		floats.AddScaled(g, -along, d)
+		return g
+	}
+	q := QP{P: integers(4)}
+	for floats.Dot(q.P, d) >= 0 {
+		q.P = integers(4)
+	}
+	if rank := []int{0, 1, n / 2, n}[rng.IntN(4)]; rank > 0 {
+		f := mat.NewDense(n, rank, nil)
+		for c := range rank {
+			f.SetCol(c, orthogonal(integers(5)))
+		}
+		q.Q = mat.NewDense(n, n, nil)
+		q.Q.Mul(f, f.T())
+	}
+	if k := rng.IntN(n); k > 0 {
+		q.A, q.B = mat.NewDense(k, n, nil), make([]float64, k)
+		for r := range k {
+			q.A.SetRow(r, orthogonal(integers(5)))
+			q.B[r] = floats.Dot(q.A.RawRowView(r), z)
+		}
+	}
+	if m := rng.IntN(2 * n); m > 0 {
+		q.G, q.H = mat.NewDense(m, n, nil), make([]float64, m)
+		for r := range m {
+			g := integers(5)
+			if rng.IntN(2) == 0 {
+				orthogonal(g)
+			} else if floats.Dot(g, d) > 0 {
+				floats.Scale(-1, g)
+			}
+			q.G.SetRow(r, g)
+			q.H[r] = floats.Dot(g, z) + float64(rng.IntN(4))
+		}
+	}
+	return q
+}
+
+// Rows that depend on each other are violated by rounding alone where a step along a ray
+// is long: none of them ends it.
+func TestQPUnboundedExact(t *testing.T) {
+	for i := range numtest.Long(20000) {
+		q := drawUnbounded(rand.New(rand.NewPCG(13, uint64(i))))
+		var s Solution
+		if err := s.Solve(&q); s.Status != Unbounded {
+			t.Errorf("%d: %v, %v, λ = %v, %+v", i, s.Status, err, s.Lambda, s.Residual)
+		}
+	}
+	for _, q := range []QP{
+		{Q: diagonal(900, 0, 0, 0), P: []float64{3, 0, -2, -4}, G: mat.NewDense(5, 4, []float64{-1, 0, 0, 0, 0, -18, -33, -3, 0, -6, 3, -15, 2, 0, 0, 0, 0, -4, -1, -7}), H: []float64{1, -117, -15, 0, -10}, A: mat.NewDense(1, 4, []float64{18, 2, -1, 5}), B: []float64{-13}},
+		{Q: mat.NewDense(4, 4, []float64{276, -474, 78, 0, -474, 834, -114, 0, 78, -114, 42, 0, 0, 0, 0, 900}), P: []float64{-2, 1, 4, -1}, G: mat.NewDense(6, 4, []float64{-3, 0, 0, 0, -10, 25, 5, 0, 0, 0, 3, 4, -10, 25, 5, 0, 0, -3, 0, 0, 0, 0, 0, 1}), H: []float64{9, 75, 16, 76, -4, 3}, A: mat.NewDense(3, 4, []float64{-2, 5, 1, -6, -6, 6, -6, 24, -4, 4, -4, 0}), B: []float64{-3, 90, 12}},
+	} {
+		var s Solution
+		if err := s.Solve(&q); s.Status != Unbounded {
+			t.Errorf("%v, %v, λ = %v, %+v", s.Status, err, s.Lambda, s.Residual)
 		}
 	}
 }

@@ -51,9 +51,12 @@ func (a *activeSet) load(q *QP) error {
 		}
 		sameRows = sameRows && same
 	}
+	if !a.loaded || !sameQ || !sameRows {
+		a.findParts()
+	}
 	// A shifted factor belongs to the units of the variables and the weight of the
 	// proximal term that the rows gave.
-	if !a.loaded || !sameQ || !sameRows && a.shift > 0 {
+	if !a.loaded || !sameQ || !sameRows && a.shifted {
 		a.loaded, a.factored = true, false
 	}
 	if !sameRows || !a.factored {
@@ -63,6 +66,45 @@ func (a *activeSet) load(q *QP) error {
 		a.current = false
 	}
 	return nil
+}
+
+// findParts finds the parts of the program, and says to which of them each variable and
+// each row belongs. A row of zeros belongs to none, and counts as one of the first.
+func (a *activeSet) findParts() {
+	n := a.n
+	a.part, a.rowPart, a.byPart = dense.Grow(a.part, n), dense.Grow(a.rowPart, a.rows), dense.Grow(a.byPart, n)
+	count := connectVariables(a.part, a.q, a.c)
+	a.parts = dense.Grow(a.parts, count)
+	clear(a.parts)
+	clear(a.rowPart)
+	if count == 1 {
+		clear(a.part)
+	} else {
+		next := 0
+		for j, first := range a.part { // the first variable of a part comes before the others
+			if first == j {
+				a.part[j] = next
+				next++
+			} else {
+				a.part[j] = a.part[first]
+			}
+		}
+		for r := range a.rows {
+			if j := slices.IndexFunc(a.crow(r), nonzero); j >= 0 {
+				a.rowPart[r] = a.part[j]
+			}
+		}
+	}
+	list := a.byPart[:0]
+	for k := range a.parts {
+		from := len(list)
+		for j, part := range a.part {
+			if part == k {
+				list = append(list, j)
+			}
+		}
+		a.parts[k].variables = list[from:]
+	}
 }
 
 func (a *activeSet) loadQ(q *QP) (same bool, err error) {

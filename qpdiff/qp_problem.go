@@ -123,19 +123,23 @@ func (s Status) String() string {
 //	Gap    = |zᵀQz + pᵀz + hᵀλ + bᵀν|   (primal minus dual objective)
 //
 // and λ ≥ 0 holds exactly. Relative does not change if the objective, a row or
-// all variables are measured in other units. With u_j the unit of variable j, and
-// with
+// all variables are measured in other units. It is that of the part of the program that
+// meets the conditions worst: a part is a set of variables that no entry of Q, G or A
+// connects with others, and the units of different parts may have nothing to do with each
+// other. With u_j the unit of variable j, and with
 //
 //	Z = max |z_j|/u_j
 //	D = max u_j·|t| over the terms t of the gradient's entry j: p_j, Q_jk z_k, G_rj λ_r and A_rj ν_r
 //
-// it is the largest of
+// over the variables of the part, it is the largest of
 //
 //	the violation of row r    / max(|h_r|, Z·max_j u_j|G_rj|)   (of A and b alike)
 //	u_j·|(Qz + p + Gᵀλ + Aᵀν)_j| / D_j
-//	Gap                       / max(D·Z, |h_r λ_r|, |b_r ν_r|)
+//	the part's share of Gap   / max(D·Z, |h_r λ_r|, |b_r ν_r|)
 //
-// where 0/0 counts as 0. The units are 1, and D_j = D, where Q is safely positive
+// where 0/0 counts as 0. If row r is violated by more than Tol of its largest term, Relative is
+// at least the violation / (that term + ‖L⁻¹G_r‖·(‖Lᵀz‖² + ‖L⁻¹p‖²)^½), with LLᵀ = Q and the
+// proximal term. The units are 1, and D_j = D, where Q is safely positive
 // definite; elsewhere they come from equilibrating Q and the rows with more than
 // one entry, so that the largest entry of each row and column is near one. There
 // D_j is D for a variable in such a row of the working set. For others it is the largest term of the

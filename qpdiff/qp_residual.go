@@ -15,53 +15,90 @@ func (a *activeSet) measure(s *qpReport, thorough bool) {
 	n := a.n
 	res := &s.Residual
 	*res = KKTResidual{}
+	for k := range a.parts {
+		p := &a.parts[k]
+		p.hl, p.gapTerm, p.primal = 0, 0, 0
+	}
 	cl := a.work
 	clear(cl)
 	a.couple()
-	hl, gapTerm := 0.0, 0.0
 	for i, r := range a.w {
 		if v := a.lam[i]; v != 0 {
 			floats.AddScaled(cl, v, a.crow(r))
-			hl += v * a.r[r]
-			gapTerm = max(gapTerm, math.Abs(v*a.r[r]))
+			part := &a.parts[a.rowPart[r]]
+			part.hl += v * a.r[r]
+			part.gapTerm = max(part.gapTerm, math.Abs(v*a.r[r]))
 		}
 	}
-	var zqz, pz, rawTerm, rawZ, sum float64
+	sum := 0.0
+	a.coarse = false
 	terms := a.work2
-	for i, z := range a.z {
-		p, c := a.p[i], cl[i]
-		v := floats.Dot(a.q[i*n:(i+1)*n], a.z)
-		zqz += v * z
-		pz += p * z
-		g := v + p + c
-		a.grad[i] = g
-		sum += g
-		res.Dual = max(res.Dual, math.Abs(g))
-		term := max(math.Abs(v), math.Abs(p), math.Abs(c))
-		terms[i] = term
-		rawTerm, rawZ = max(rawTerm, term), max(rawZ, math.Abs(z))
-	}
-	dualTerm, zmax := rawTerm, rawZ
-	if a.shift > 0 { // the units are not 1
-		dualTerm, zmax = 0, 0
-		for i, unit := range a.unit {
-			dualTerm = max(dualTerm, unit*terms[i])
-			zmax = max(zmax, math.Abs(a.z[i])/unit)
+	for k := range a.parts {
+		part := &a.parts[k]
+		var zqz, pz, gradient, dual, size, rawDual, rawZ float64
+		for _, i := range part.variables {
+			z, p, c := a.z[i], a.p[i], cl[i]
+			v := floats.Dot(a.q[i*n:(i+1)*n], a.z)
+			zqz += v * z
+			pz += p * z
+			g := v + p + c
+			a.grad[i] = g
+			sum += g
+			term := math.Abs(v)
+			larger(&term, math.Abs(p))
+			larger(&term, math.Abs(c))
+			terms[i] = term
+			unit, z := a.unit[i], math.Abs(z)
+			g = math.Abs(g)
+			a.coarse = a.coarse || g > defaultTol*term
+			larger(&res.Dual, g)
+			larger(&gradient, unit*g)
+			larger(&dual, unit*term)
+			larger(&size, z/unit)
+			larger(&rawDual, term)
+			larger(&rawZ, z)
 		}
+		part.zqz, part.pz, part.gradient, part.dual, part.z, part.rawDual, part.rawZ = zqz, pz, gradient, dual, size, rawDual, rawZ
 	}
 	a.slacks()
-	var primal, rows float64
-	res.Primal, primal, rows = a.violation(zmax)
-	sum += rows
-	s.Objective = zqz/2 + pz
-	res.Gap = math.Abs(zqz + pz + hl)
-	res.Relative = max(primal, a.dualRatio(terms, dualTerm, zmax), ratio(res.Gap, max(gapTerm, dualTerm*zmax)))
-	if thorough && res.Relative > refined {
-		dualTerm = max(dualTerm, a.products(terms))
-		res.Relative = max(primal, a.dualRatio(terms, dualTerm, zmax), ratio(res.Gap, max(gapTerm, dualTerm*zmax)))
+	sum += a.violation(res)
+	gap := 0.0
+	s.Objective = 0
+	for k := range a.parts {
+		part := &a.parts[k]
+		s.Objective += part.zqz/2 + part.pz
+		gap += part.zqz + part.pz + part.hl
 	}
-	if sum += res.Gap; !dense.Finite(sum) || !representable(rawTerm, dualTerm) || !representable(rawZ, zmax) {
+	res.Gap = math.Abs(gap)
+	a.compare(res, terms)
+	if thorough && res.Relative > refined {
+		a.products(terms)
+		a.compare(res, terms)
+	}
+	if sum += res.Gap; !dense.Finite(sum) { // also where an entry of a maximum is NaN
 		res.Relative = math.Inf(1)
+	}
+}
+
+// larger sets most to v if that is more. It costs half of max, and passes over NaN.
+func larger(most *float64, v float64) {
+	if v > *most {
+		*most = v
+	}
+}
+
+// compare sets the relative residual of each part, and of the program, for these terms of the
+// gradient.
+func (a *activeSet) compare(res *KKTResidual, terms []float64) {
+	res.Relative = 0
+	for k := range a.parts {
+		p := &a.parts[k]
+		gap := math.Abs(p.zqz + p.pz + p.hl)
+		p.relative = max(p.primal, a.gradientRatio(p, terms), ratio(gap, max(p.gapTerm, p.dual*p.z)))
+		if !representable(p.rawDual, p.dual) || !representable(p.rawZ, p.z) {
+			p.relative = math.Inf(1)
+		}
+		res.Relative = max(res.Relative, p.relative)
 	}
 }
 
@@ -74,37 +111,69 @@ func representable(v, scaled float64) bool {
 	return v == 0 || v >= underflow && scaled >= underflow && dense.Finite(scaled)
 }
 
-// violation returns the largest violation of a row, the largest relative to the
-// size of the terms of its row, and their sum. It needs the slacks, and the
-// largest entry of z in the units of the variables. It notes whether a row is
-// loose, see looseTol.
-func (a *activeSet) violation(zmax float64) (largest, relative, sum float64) {
-	a.loose = false
+// violation sets the largest violation of a row, and that of each part relative to the
+// size of the terms of its row, and returns their sum. It needs the slacks, and the
+// largest entry of z in each part.
+func (a *activeSet) violation(res *KKTResidual) (sum float64) {
+	a.loosest = 0
 	for r, v := range a.slack {
 		if v >= 0 && r < a.m {
 			continue
 		}
 		sum += v
 		v = math.Abs(v)
-		largest = max(largest, v/a.scale[r])
+		p := &a.parts[a.rowPart[r]]
+		res.Primal = max(res.Primal, v/a.scale[r])
 		term := math.Abs(a.r[r])
 		if v > refined*term {
 			size := a.msize[r]
 			if !a.has[r] {
 				size = a.rowSize(r)
 			}
-			term = max(term, size*zmax)
+			term = max(term, size*p.z)
 		}
-		relative = max(relative, ratio(v, term))
-		if v > looseTol*math.Abs(a.r[r]) && !a.loose {
-			own := 0.0
-			for j, c := range a.crow(r) {
-				own = max(own, math.Abs(c*a.z[j]))
-			}
-			a.loose = v > looseTol*own
+		p.primal = max(p.primal, ratio(v, term))
+		if v > looseTol*math.Abs(a.r[r]) {
+			a.loosest = max(a.loosest, ratio(v, a.ownTerm(r)))
 		}
 	}
-	return largest, relative, sum
+	return sum
+}
+
+// looseRows returns the largest violation of a row relative to its own terms and to what the
+// row can be of z, or of the minimiser without rows, in the metric of the factor: the latter is
+// what rounding leaves where z is 0. Units change none of them, while those in which the
+// residual is measured may hide that a row is violated by all of its terms. It returns 0 where
+// no row is violated by more than tol of its own terms.
+func (a *activeSet) looseRows(tol float64) (worst float64) {
+	if a.loosest <= tol {
+		return 0 // the usual case
+	}
+	u := a.dz
+	copy(u, a.p)
+	a.forward(u, 0)
+	for r, v := range a.slack {
+		if v >= 0 && r < a.m {
+			continue
+		}
+		k := a.rowPart[r]
+		size := math.Abs(a.parts[k].zqz)
+		for _, j := range a.parts[k].variables {
+			size += u[j]*u[j] + a.prox[j]*a.z[j]*a.z[j]
+		}
+		a.mrow(r)
+		worst = max(worst, ratio(math.Abs(v), a.ownTerm(r)+math.Sqrt(size*a.mnorm[r])))
+	}
+	return worst
+}
+
+// ownTerm is the largest term of row r.
+func (a *activeSet) ownTerm(r int) float64 {
+	own := math.Abs(a.r[r])
+	for j, c := range a.crow(r) {
+		own = max(own, math.Abs(c*a.z[j]))
+	}
+	return own
 }
 
 // looseTol is the violation of a row, relative to the terms of that row, that is
@@ -123,40 +192,44 @@ func ratio(v, of float64) float64 {
 const (
 	// refined is the relative residual below which no correction is worth while.
 	refined = 1e-14
+	// converged is the relative residual at which no further proximal step is
+	// taken. It leaves room above [refined] for the working set's condition;
+	// less of it costs steps only.
+	converged = 1e-13
 	// defaultTol is what Solution.Tol stands for where it is zero: half the
 	// digits, for problems whose condition leaves no more.
 	defaultTol = 1e-9
 )
 
-// dualRatio is the gradient of the Lagrangian relative to its terms, to the
-// largest of them where the units are 1. Elsewhere the terms of other variables
+// gradientRatio is the gradient of the Lagrangian of a part relative to its terms, to the
+// largest of the part where Q is definite. Elsewhere the terms of other variables
 // may be many decades larger, and proximal steps reach one variable after the
 // other: each is judged by its own terms, or by those whose rounding errors it
 // shares, through its row of Q or through rows with several entries.
-func (a *activeSet) dualRatio(terms []float64, dualTerm, zmax float64) float64 {
-	var dual, relative float64
-	for i, g := range a.grad {
-		g = math.Abs(g)
-		dual = max(dual, g)
-		if a.shift > 0 {
-			shared := max(a.curvature[i]*zmax, a.coupling[i]*dualTerm)
-			relative = max(relative, ratio(g*a.unit[i], max(terms[i]*a.unit[i], min(shared, dualTerm))))
-		}
+func (a *activeSet) gradientRatio(p *programPart, terms []float64) (relative float64) {
+	if !a.shifted {
+		return ratio(p.gradient, p.dual)
 	}
-	if a.shift > 0 {
-		return relative
+	for _, i := range p.variables {
+		shared := max(a.curved[i]*p.z, a.coupling[i]*p.dual)
+		term := max(terms[i]*a.unit[i], min(shared, p.dual))
+		relative = max(relative, ratio(math.Abs(a.grad[i])*a.unit[i], term))
 	}
-	return ratio(dual, dualTerm)
+	return relative
 }
 
 // ownResidual returns the largest entry of the gradient of the Lagrangian, each relative
-// to the terms of that entry alone. It follows measure.
-func (a *activeSet) ownResidual() float64 {
+// to the terms of that entry alone, also for each part. It follows measure.
+func (a *activeSet) ownResidual() (own float64) {
 	terms := a.work2
 	a.products(terms)
-	own := 0.0
-	for i, g := range a.grad {
-		own = max(own, ratio(math.Abs(g), terms[i]))
+	for k := range a.parts {
+		p := &a.parts[k]
+		p.own = 0
+		for _, i := range p.variables {
+			p.own = max(p.own, ratio(math.Abs(a.grad[i]), terms[i]))
+		}
+		own = max(own, p.own)
 	}
 	return own
 }
@@ -164,7 +237,7 @@ func (a *activeSet) ownResidual() float64 {
 // couple finds the variables that share the errors of a multiplier: those in a row
 // of the working set with several entries. The multiplier of another row is an exact 0.
 func (a *activeSet) couple() {
-	if a.shift == 0 {
+	if !a.shifted {
 		return
 	}
 	clear(a.coupling)
@@ -179,9 +252,8 @@ func (a *activeSet) couple() {
 }
 
 // products adds to the terms, which are maxima, the products that Qz sums and
-// those that C_Wᵀλ does: the sums may hide them. It returns the largest, in the
-// units of the variables.
-func (a *activeSet) products(terms []float64) float64 {
+// those that C_Wᵀλ does: the sums may hide them. The largest of a part counts for it.
+func (a *activeSet) products(terms []float64) {
 	for i := range a.z {
 		for j, q := range a.q[i*a.n : (i+1)*a.n] {
 			terms[i] = max(terms[i], math.Abs(q*a.z[j]))
@@ -192,11 +264,10 @@ func (a *activeSet) products(terms []float64) float64 {
 			terms[j] = max(terms[j], math.Abs(c*a.lam[i]))
 		}
 	}
-	largest := 0.0
 	for i, v := range terms {
-		largest = max(largest, v*a.unit[i])
+		p := &a.parts[a.part[i]]
+		p.dual = max(p.dual, v*a.unit[i])
 	}
-	return largest
 }
 
 // refine corrects (z, λ) on the working set by Newton steps on the KKT system
@@ -211,11 +282,11 @@ func (a *activeSet) refine(s *qpReport) {
 	}
 	a.snap()
 	a.measure(s, false)
-	for step := 0; s.Residual.Relative > refined || step == 0 && a.loose; step++ {
-		loose, before := a.loose, s.Residual.Relative
+	for step := 0; s.Residual.Relative > refined || step == 0 && a.loosest > looseTol; step++ {
+		loose, before := a.loosest, s.Residual.Relative
 		a.correct(s)
 		if now := s.Residual.Relative; !(now < before/2) {
-			if !(now < before) && !(now <= refined && loose && !a.loose) {
+			if !(now < before) && !(now <= refined && loose > looseTol && a.loosest <= looseTol) {
 				a.takeBack()
 			}
 			a.measure(s, true)
@@ -233,7 +304,7 @@ func (a *activeSet) refine(s *qpReport) {
 // own terms, as long as they halve that: multipliers that are small beside the terms of other
 // variables need them.
 func (a *activeSet) refineOwn(s *qpReport) {
-	if a.shift == 0 {
+	if !a.shifted && !a.coarse {
 		return
 	}
 	for own := a.ownResidual(); own > defaultTol; {
@@ -276,16 +347,25 @@ func (a *activeSet) takeBack() {
 	copy(a.lam, a.oldLam[:len(a.w)])
 }
 
-// tryZeros replaces by 0 what is 0 at the solution, if the residual falls and is
-// at most tol: z where 0 lies on the working set, and where p vanishes all
-// multipliers with the entries of z that Q multiplies. Without any term at the
+// tryZeros replaces by 0 what is 0 at the solution, in each part whose residual that
+// lowers to at most tol.
+func (a *activeSet) tryZeros(s *qpReport, tol float64) {
+	for k := range a.parts {
+		if a.parts[k].relative > converged {
+			a.tryZerosOf(s, tol, k)
+		}
+	}
+}
+
+// tryZerosOf does so in part k: z where 0 lies on the working set, and where p vanishes
+// all multipliers with the entries of z that Q multiplies. Without any term at the
 // solution rounding and the proximal steps leave nothing but noise, and no
 // correction of it is small relative to it.
-func (a *activeSet) tryZeros(s *qpReport, tol float64) {
-	lam := a.lam[:len(a.w)]
+func (a *activeSet) tryZerosOf(s *qpReport, tol float64, k int) {
+	p, lam := &a.parts[k], a.lam[:len(a.w)]
 	try := func() {
-		before := s.Residual.Relative
-		if a.measure(s, true); !(s.Residual.Relative < before && s.Residual.Relative <= tol) {
+		before := p.relative
+		if a.measure(s, true); !(p.relative < before && p.relative <= tol) {
 			copy(a.z, a.oldZ)
 			copy(lam, a.oldLam)
 			a.measure(s, true)
@@ -295,54 +375,87 @@ func (a *activeSet) tryZeros(s *qpReport, tol float64) {
 	copy(a.oldZ, a.z)
 	origin := true
 	for r, v := range a.r {
-		origin = origin && v >= 0 && (v == 0 || r < a.m && a.at[r] < 0)
+		origin = origin && (a.rowPart[r] != k || v >= 0 && (v == 0 || r < a.m && a.at[r] < 0))
 	}
 	if origin {
-		clear(a.z)
+		a.clearZ(k, false)
 		try()
 	}
-	if s.Residual.Relative > refined && a.clearMultipliers() {
+	if p.relative > refined && a.clearMultipliers(k) {
 		if origin {
-			clear(a.z)
+			a.clearZ(k, false)
 		}
 		try()
 		copy(a.oldLam, lam)
 	}
-	if floats.Norm(a.p, math.Inf(1)) == 0 {
-		copy(a.oldZ, a.z)
-		clear(lam)
-		a.clearSeen()
-		// What was taken from the rows goes to the other entries.
-		a.slacks()
-		dl := a.dl[:len(a.w)]
-		dense.Gather(dl, a.slack, a.w)
-		clear(a.dz)
-		a.solveKKT(&a.triangle, a.dz, dl)
-		floats.Add(a.z, a.dz)
-		a.clearSeen()
-		try()
+	for _, j := range p.variables {
+		if a.p[j] != 0 {
+			return
+		}
+	}
+	copy(a.oldZ, a.z)
+	for i, r := range a.w {
+		if a.rowPart[r] == k {
+			lam[i] = 0
+		}
+	}
+	a.clearZ(k, true)
+	// What was taken from the rows goes to the other entries.
+	a.slacks()
+	dl := a.dl[:len(a.w)]
+	dense.Gather(dl, a.slack, a.w)
+	for i, r := range a.w {
+		if a.rowPart[r] != k {
+			dl[i] = 0
+		}
+	}
+	clear(a.dz)
+	a.solveKKT(&a.triangle, a.dz, dl)
+	floats.Add(a.z, a.dz)
+	a.clearZ(k, true)
+	try()
+}
+
+// tryZeroMultipliers replaces multipliers that are rounding by 0 where that takes away
+// what variables have of the gradient among their own terms: proximal steps let such
+// multipliers decay without end.
+func (a *activeSet) tryZeroMultipliers(s *qpReport) {
+	lam := a.lam[:len(a.w)]
+	copy(a.oldLam, lam)
+	some, before, own := false, s.Residual.Relative, a.ownResidual()
+	for k := range a.parts {
+		some = a.clearMultipliers(k) || some
+	}
+	if !some {
+		return
+	}
+	if a.measure(s, true); !(a.ownResidual() < own/2 && s.Residual.Relative <= max(before, refined)) {
+		copy(lam, a.oldLam)
+		a.measure(s, true)
 	}
 }
 
-// clearMultipliers sets those to 0 that are rounding beside the largest, and reports
-// whether there are any.
-func (a *activeSet) clearMultipliers() (some bool) {
+// clearMultipliers sets those of part k to 0 that are rounding beside the largest, and
+// reports whether there are any.
+func (a *activeSet) clearMultipliers(k int) (some bool) {
 	size := 0.0
 	for i, r := range a.w {
-		size = max(size, math.Abs(a.lam[i])*a.rowSize(r))
+		if a.rowPart[r] == k {
+			size = max(size, math.Abs(a.lam[i])*a.rowSize(r))
+		}
 	}
 	for i, r := range a.w {
-		if v := math.Abs(a.lam[i]) * a.rowSize(r); v > 0 && v <= dense.Eps*size {
+		if v := math.Abs(a.lam[i]) * a.rowSize(r); a.rowPart[r] == k && v > 0 && v <= dense.Eps*size {
 			a.lam[i], some = 0, true
 		}
 	}
 	return some
 }
 
-// clearSeen sets the entries of z that Q multiplies to 0.
-func (a *activeSet) clearSeen() {
-	for j := range a.z {
-		if floats.Norm(a.q[j*a.n:(j+1)*a.n], math.Inf(1)) > 0 {
+// clearZ sets the entries of z in part k to 0, or those of them that Q multiplies.
+func (a *activeSet) clearZ(k int, seen bool) {
+	for _, j := range a.parts[k].variables {
+		if !seen || floats.Norm(a.q[j*a.n:(j+1)*a.n], math.Inf(1)) > 0 {
 			a.z[j] = 0
 		}
 	}

@@ -1,7 +1,6 @@
 package qpdiff
 
 import (
-	"cmp"
 	"math"
 
 	"cvgm/qpdiff/internal/dense"
@@ -98,31 +97,36 @@ func geometricScale(work []float64, n, k int, h, c []float64) []float64 {
 	return e
 }
 
-// equilibrate chooses the scale of the variables and the rows so that the
-// largest entries of all rows and columns of Q and the constraints are near one
-// (Ruiz, 2001), and returns the weight of the proximal term. Rows with a single
+// equilibrate chooses the scale of the variables and the rows so that in each part of
+// the program the largest entries of all rows and columns of Q and the constraints are
+// near one (Ruiz, 2001), and then the weights of the proximal term. Rows with a single
 // entry do not count: a bound fits any scale of its variable.
-func (a *activeSet) equilibrate() float64 {
+func (a *activeSet) equilibrate() {
 	n := a.n
-	sigma, col := a.work, a.work2
+	sigma, col := a.unit, a.work2
 	rho := a.slack
 	a.logs = dense.Grow(a.logs, 3*(n+a.rows))
 	e := geometricScale(a.logs, n, a.rows, a.q, a.c)
 	copy(sigma, e)
 	copy(rho, e[n:])
-	big := 0.0
+	for k := range a.parts {
+		a.parts[k].qsize = 0
+	}
 	for i := range n {
-		for j := range n {
-			big = max(big, math.Abs(a.q[i*n+j])*sigma[i]*sigma[j])
+		p := &a.parts[a.part[i]]
+		for j, v := range a.q[i*n : (i+1)*n] {
+			p.qsize = max(p.qsize, math.Abs(v)*sigma[i]*sigma[j])
 		}
 	}
 	for range ruizSweeps {
 		clear(col)
-		if a.qmax > 0 {
-			for i := range n {
-				for j, v := range a.q[i*n : (i+1)*n] {
-					col[i] = max(col[i], math.Abs(v)*sigma[i]*sigma[j]/big)
-				}
+		for i := range n {
+			big := a.parts[a.part[i]].qsize
+			if big == 0 {
+				continue
+			}
+			for j, v := range a.q[i*n : (i+1)*n] {
+				col[i] = max(col[i], math.Abs(v)*sigma[i]*sigma[j]/big)
 			}
 		}
 		for r := range a.rows {
@@ -145,15 +149,20 @@ func (a *activeSet) equilibrate() float64 {
 			}
 		}
 	}
-	a.ownUnits(sigma)
-	copy(a.unit, sigma)
 	for j, v := range sigma {
 		a.d[j] = 1 / (v * v)
 	}
+	a.scaleRows()
+	a.chooseWeights()
+}
+
+// scaleRows scales the rows, by powers of two, to a norm near one in the units of the
+// variables.
+func (a *activeSet) scaleRows() {
 	for r := range a.rows {
 		norm := 0.0
 		for j, v := range a.crow(r) {
-			v *= sigma[j]
+			v *= a.unit[j]
 			norm += v * v
 		}
 		if norm == 0 {
@@ -166,113 +175,80 @@ func (a *activeSet) equilibrate() float64 {
 		a.r[r] *= s
 		floats.Scale(s, a.crow(r))
 	}
-	qmax := 0.0
-	for i, v := range sigma {
-		qmax = max(qmax, a.q[i*n+i]*v*v)
-		a.curvature[i] = 0
-		for j, q := range a.q[i*n : (i+1)*n] {
-			a.curvature[i] = max(a.curvature[i], math.Abs(q)*v*sigma[j])
-		}
-	}
-	a.psize, a.zsize = a.sizes()
-	a.qsize = qmax
-	if shift := a.proximalWeight(a.zsize); shift > 0 {
-		return shift
-	}
-	return 1 // nothing in the problem has the units of z
 }
 
-// ownUnits chooses the scale of each part of the program that shares no row with the
-// others and that Q does not see: no equilibration determines it. It is the one that
-// brings the entries of P to the size of the others, or where those have none gives the
-// part the curvature of the others at the size of its bounds.
-func (a *activeSet) ownUnits(sigma []float64) {
-	a.findUnseenParts()
-	var seen, unseen, curvature float64 // the largest entries of P, and of Q
-	for j, first := range a.part {
-		v := math.Abs(a.p[j]) * sigma[j]
-		if first < 0 {
-			seen = max(seen, v)
-			curvature = max(curvature, a.q[j*a.n+j]*sigma[j]*sigma[j])
-		} else {
-			unseen = max(unseen, v)
-		}
-	}
-	for part := range a.part {
-		p, z := 0.0, 0.0
-		for j, first := range a.part {
-			if first == part {
-				p = max(p, math.Abs(a.p[j])*sigma[j])
-				z = max(z, a.boundSize(j)/sigma[j])
-			}
-		}
-		if p == 0 {
-			continue
-		}
-		f := cmp.Or(seen, unseen) / p
-		if seen == 0 && curvature > 0 && z > 0 {
-			f = math.Sqrt(z / p * curvature)
-		}
-		for j, first := range a.part {
-			if first == part {
-				sigma[j] *= f
-			}
-		}
-	}
-}
-
-// findUnseenParts sets part[j], for each variable j that rows connect with no entry of
-// Q, to the first variable that they connect with j, and to -1 for the others.
-func (a *activeSet) findUnseenParts() {
+// chooseWeights chooses the weight of the proximal term in each part.
+func (a *activeSet) chooseWeights() {
 	n := a.n
-	a.part = dense.Grow(a.part, n)
-	for j := range a.part {
-		a.part[j] = j
+	for k := range a.parts {
+		a.parts[k].qsize = 0
 	}
-	rename := func(from, to int) {
-		for j, first := range a.part {
-			if first == from {
-				a.part[j] = to
-			}
+	for i, v := range a.unit {
+		p := &a.parts[a.part[i]]
+		p.qsize = max(p.qsize, a.q[i*n+i]*v*v)
+		a.curved[i] = 0
+		for j, q := range a.q[i*n : (i+1)*n] {
+			a.curved[i] = max(a.curved[i], math.Abs(q)*v*a.unit[j])
 		}
 	}
-	for r := range a.rows {
-		part := -1
-		for j, v := range a.crow(r) {
-			switch first := a.part[j]; {
-			case v == 0 || first == part:
-			case part < 0:
-				part = first
-			default:
-				rename(max(part, first), min(part, first))
-				part = min(part, first)
-			}
+	for k := range a.parts {
+		p := &a.parts[k]
+		p.psize, p.zsize = a.sizes(k)
+		if p.weight = p.proximalWeight(p.zsize); p.weight == 0 {
+			// Nothing in the part has the units of z: any size of it will do. A power of
+			// four has a square root.
+			_, e := math.Frexp(p.psize)
+			p.weight = math.Ldexp(1, e&^1)
 		}
 	}
-	for i := range n {
-		if a.part[i] >= 0 && floats.Norm(a.q[i*n:(i+1)*n], 1) > 0 {
-			rename(a.part[i], -1)
-		}
-	}
-}
-
-// boundSize is the size of the bounds of variable j alone.
-func (a *activeSet) boundSize(j int) (size float64) {
-	for r, at := range a.single {
-		if v := math.Abs(a.r[r] / a.c[r*a.n+j]); at == j && dense.Finite(v) {
-			size = max(size, v)
-		}
-	}
-	return size
+	a.weakened = false
 }
 
 // proximalWeight is the weight of the proximal term for a z of the given size.
-func (a *activeSet) proximalWeight(zsize float64) float64 {
-	weight := shiftQuadratic * a.qsize
+func (p *programPart) proximalWeight(zsize float64) float64 {
+	weight := shiftQuadratic * p.qsize
 	if zsize > 0 {
-		weight = max(weight, shiftLinear*a.psize/zsize)
+		weight = max(weight, shiftLinear*p.psize/zsize)
 	}
 	return weight
+}
+
+// factorWeighted factorises Q with the proximal term of the weights chosen.
+func (a *activeSet) factorWeighted() bool {
+	for j, d := range a.d {
+		a.prox[j] = a.parts[a.part[j]].weight * d
+	}
+	return a.factor(0) == a.n
+}
+
+// weaken makes the proximal term of parts weaker that are larger than their bounds say or,
+// where the steps are slow, that have not converged, and reports whether there are any.
+func (a *activeSet) weaken(slow bool) (some bool) {
+	for k := range a.parts {
+		p := &a.parts[k]
+		p.before = p.weight
+		weaker := p.weight
+		if size := a.sizeOf(k); size > staleSize*p.zsize {
+			// The bounds are no measure of z: they may be 0 up to rounding.
+			weaker = min(weaker, p.proximalWeight(size))
+		}
+		if slow && max(p.relative, p.own) > converged {
+			weaker = min(weaker, p.weight/100) // Q is flatter than the proximal term
+		}
+		if weaker < p.weight/2 {
+			p.weight, some = weaker, true
+		}
+	}
+	a.weakened = a.weakened || some
+	return some
+}
+
+// takeBackWeights undoes the last weaken, and factorises again.
+func (a *activeSet) takeBackWeights() {
+	for k := range a.parts {
+		a.parts[k].weight = a.parts[k].before
+	}
+	a.factorWeighted()
 }
 
 // staleSize is how far the sizes of P and of the bounds may be from those that
@@ -282,42 +258,34 @@ func (a *activeSet) proximalWeight(zsize float64) float64 {
 // of Qz; with far too strong a one there are more steps than allowed.
 const staleSize = 1e3
 
-// stale reports whether the factor's proximal term does not suit P, H and B.
+// stale reports whether the factor's proximal term does not suit P, H and B, or was
+// weakened for another program.
 func (a *activeSet) stale() bool {
-	if a.shift == 0 {
+	if !a.shifted {
 		return false
 	}
 	near := func(now, then float64) bool { return now <= staleSize*then && then <= staleSize*now }
-	p, z := a.sizes()
-	for first, part := range a.part {
-		if part != first {
-			continue
-		}
-		v := 0.0
-		for j, p := range a.part {
-			if p == part {
-				v = max(v, math.Abs(a.p[j])*a.unit[j])
-			}
-		}
-		if v > 0 && !near(v, a.psize) {
+	for k := range a.parts {
+		p, z := a.sizes(k)
+		if !near(p, a.parts[k].psize) || !near(z, a.parts[k].zsize) {
 			return true
 		}
 	}
-	return !near(p, a.psize) || !near(z, a.zsize)
+	return a.weakened
 }
 
-// sizes returns that of the linear term, and that of z by the bounds of the
+// sizes returns that of the linear term of part k, and that of z by the bounds of its
 // rows, both in the units of the variables.
-func (a *activeSet) sizes() (psize, zsize float64) {
-	for j, v := range a.unit {
-		psize = max(psize, math.Abs(a.p[j])*v)
+func (a *activeSet) sizes(k int) (psize, zsize float64) {
+	for _, j := range a.parts[k].variables {
+		psize = max(psize, math.Abs(a.p[j])*a.unit[j])
 	}
 	// least: no feasible point is smaller. inverse/open: the harmonic mean of the
 	// bounds that 0 meets, which bounds that stand for infinity do not move.
 	least, inverse, open := 0.0, 0.0, 0.0
 	for r := range a.rows {
 		switch v := a.r[r]; {
-		case a.single[r] == noEntry:
+		case a.single[r] == noEntry || a.rowPart[r] != k:
 		case r >= a.m || v < 0:
 			least = max(least, math.Abs(v))
 		case v > 0:
@@ -330,7 +298,7 @@ func (a *activeSet) sizes() (psize, zsize float64) {
 		usual = max(usual, open/inverse)
 	}
 	for r, v := range a.r {
-		if v = math.Abs(v); v <= openBound*usual && a.single[r] != noEntry {
+		if v = math.Abs(v); v <= openBound*usual && a.single[r] != noEntry && a.rowPart[r] == k {
 			zsize = max(zsize, v)
 		}
 	}
@@ -342,6 +310,15 @@ func (a *activeSet) size() float64 {
 	var sum float64
 	for i, v := range a.z {
 		sum += a.d[i] * v * v
+	}
+	return math.Sqrt(sum)
+}
+
+// sizeOf is the norm of part k of z.
+func (a *activeSet) sizeOf(k int) float64 {
+	var sum float64
+	for _, j := range a.parts[k].variables {
+		sum += a.d[j] * a.z[j] * a.z[j]
 	}
 	return math.Sqrt(sum)
 }

@@ -53,7 +53,7 @@ func (a *activeSet) start() int {
 		a.perp[i] = -v - floats.Dot(a.q[i*n:(i+1)*n], a.z)
 	}
 	a.forward(a.perp, 0)
-	a.noise = floats.Norm(a.perp, 2)
+	a.measureNoise()
 	guess := a.guess[:len(a.w)]
 	copy(guess, a.w)
 	for _, r := range guess {
@@ -93,7 +93,7 @@ func (a *activeSet) start() int {
 // nothing, and save most of the changes of the working set.
 func (a *activeSet) guessBounds() {
 	n := a.n
-	if a.rows != a.m || a.m == 0 || a.shift > 0 {
+	if a.rows != a.m || a.m == 0 || a.shifted {
 		return
 	}
 	lo, hi := a.work, a.work2
@@ -197,13 +197,7 @@ func (a *activeSet) oneByOne() int {
 			return -1
 		}
 		a.mrow(r)
-		// m_rᵀu is known to the rounding of u, and to that of the step back to z,
-		// by which the slacks of the working set differ from 0.
-		off := 8 * dense.Eps * max(a.noise, floats.Norm(a.e[:len(a.w)], 2))
-		for _, i := range a.w {
-			off = max(off, math.Abs(a.slack[i])/math.Sqrt(a.mnorm[i]))
-		}
-		if -a.slack[r] <= off*math.Sqrt(a.mnorm[r]) {
+		if -a.slack[r] <= a.rounding(a.rowPart[r])*math.Sqrt(a.mnorm[r]) {
 			a.skip[r] = true
 			continue
 		}
@@ -243,7 +237,7 @@ func (a *activeSet) satisfy(r int) bool {
 			}
 		}
 		if math.IsInf(step, 1) {
-			if left <= noneLeft*noneLeft*norm2 || k == a.n || a.provesInfeasible(r) {
+			if left <= noneLeft*noneLeft*norm2 || k == a.n || violation <= a.roundingOf(r) || a.provesInfeasible(r) {
 				return false
 			}
 			step = violation / left
@@ -268,6 +262,16 @@ func (a *activeSet) satisfy(r int) bool {
 	}
 }
 
+// roundingOf is the rounding error of the slack of row r where it is the combination a.y of
+// those of the working set, each of which is known to the rounding of its terms.
+func (a *activeSet) roundingOf(r int) float64 {
+	sum := a.slackTerm(r)
+	for i, s := range a.w {
+		sum += math.Abs(a.y[i]) * a.slackTerm(s)
+	}
+	return roundings * dense.Eps * sum
+}
+
 // solve runs the whole method and fills in s but for the vectors.
 func (a *activeSet) solve(s *qpReport, tol float64, maxChanges int) Status {
 	a.iterations = 0
@@ -284,7 +288,7 @@ func (a *activeSet) solve(s *qpReport, tol float64, maxChanges int) Status {
 	}
 	if status == Optimal {
 		status = a.proximalPoint(s, tol)
-		if status == IterationLimit && a.shift == 0 && a.iterations <= a.maxChanges {
+		if status == IterationLimit && !a.shifted && a.iterations <= a.maxChanges {
 			// Too badly conditioned after all.
 			if a.factorShifted() {
 				status = a.proximalPoint(s, tol)
@@ -308,15 +312,16 @@ func (a *activeSet) factorised(s *qpReport) Status {
 	}
 	dense.Fill(a.d, 1)
 	dense.Fill(a.unit, 1)
-	a.factored = true
+	clear(a.prox)
+	a.factored, a.shifted, a.weakened = true, false, false
 	if a.qmax > 0 {
-		if a.factor(0, pivotTol) == a.n && a.definite() {
+		if a.factor(pivotTol) == a.n && a.definite() {
 			return Optimal
 		}
-		for i := range a.d {
-			a.d[i] = cmp.Or(math.Abs(a.q[i*a.n+i]), floats.Norm(a.q[i*a.n:(i+1)*a.n], math.Inf(1)), a.qmax)
+		for i := range a.prox {
+			a.prox[i] = convexTol * cmp.Or(math.Abs(a.q[i*a.n+i]), floats.Norm(a.q[i*a.n:(i+1)*a.n], math.Inf(1)), a.qmax)
 		}
-		if bad := a.factor(convexTol, 0); bad < a.n && a.provesNonconvex(s, bad) {
+		if bad := a.factor(0); bad < a.n && a.provesNonconvex(s, bad) {
 			return Nonconvex
 		}
 	}
@@ -343,11 +348,12 @@ func (a *activeSet) definite() bool {
 	return s*s > pivotTol
 }
 
-// factorShifted factorises Q + shift·D.
+// factorShifted factorises Q with a proximal term.
 func (a *activeSet) factorShifted() bool {
-	shift := a.equilibrate()
+	a.equilibrate()
 	a.forgetRows()
-	return a.factor(shift, 0) == a.n
+	a.shifted = true
+	return a.factorWeighted()
 }
 
 const (
@@ -365,10 +371,6 @@ const (
 	safePivot = 1e-2
 	// maxProximal bounds the number of proximal steps.
 	maxProximal = 100
-	// converged is the relative residual at which no further proximal step is
-	// taken. It leaves room above [refined] for the working set's condition;
-	// less of it costs steps only.
-	converged = 1e-13
 	// stalledProximal and stalledDefinite are the numbers of steps that do not
 	// halve the residual after which there is no more to gain: that of proximal steps
 	// may stay for some of them, but recentring a definite program gains at once or
@@ -376,8 +378,12 @@ const (
 	stalledProximal = 10
 	stalledDefinite = 3
 	// stalledOwn is the number of steps that do not halve the residual of a variable
-	// among its own terms after which it is rounding of the terms of others.
+	// among its own terms after which it is rounding of the terms of others, or Q is
+	// so flat that only a weaker proximal term helps.
 	stalledOwn = 3
+	// maxWeaker is how many times the proximal term is made a hundred times weaker where
+	// the steps are stuck: from shiftQuadratic it is then down at the rounding of Q.
+	maxWeaker = 3
 	// proximalPatience is the number of steps with the same proximal term.
 	proximalPatience = 15
 )
@@ -400,9 +406,7 @@ func (a *activeSet) proximalPoint(s *qpReport, tol float64) Status {
 		clear(a.z)
 		r = a.start()
 	}
-	best, stalled := math.Inf(1), 0
-	bestOwn, since := math.Inf(1), 0
-	rays := a.n
+	track := progress{best: math.Inf(1), bestOwn: math.Inf(1), rays: a.n, weaker: maxWeaker}
 	for step := range maxProximal {
 		if r < 0 {
 			r = a.minimise()
@@ -412,7 +416,7 @@ func (a *activeSet) proximalPoint(s *qpReport, tol float64) Status {
 			a.certifyInfeasible(s, r)
 			return Infeasible
 		}
-		if a.shift > 0 {
+		if a.shifted {
 			s.Proximal = step + 1
 			if a.provesUnbounded(s) {
 				return a.unbounded(s, tol)
@@ -421,43 +425,32 @@ func (a *activeSet) proximalPoint(s *qpReport, tol float64) Status {
 		a.refine(s)
 		if s.Residual.Relative > converged {
 			a.tryZeros(s, tol)
+		} else if a.shifted && a.coarse {
+			a.tryZeroMultipliers(s)
 		}
-		rel := s.Residual.Relative
-		settled := a.shift == 0
-		if !settled && rel <= tol {
-			// Proximal steps reach one variable after the other.
-			own := a.ownResidual()
-			if since++; own < bestOwn/2 {
-				bestOwn, since = own, 0
-			}
-			settled = own <= tol || since >= stalledOwn
-		}
-		if rel <= converged && settled || a.iterations > a.maxChanges {
+		if a.follow(&track, s.Residual.Relative, tol); track.done || a.iterations > a.maxChanges {
 			break
 		}
-		if rel < best/2 {
-			best, stalled = rel, 0
-		} else if stalled++; rel <= tol && settled && stalled >= stalledProximal || a.shift == 0 && stalled >= stalledDefinite {
-			// No longer getting better.
-			if rays == 0 || a.shift == 0 || !a.alongRay() {
+		slow := step%proximalPatience == proximalPatience-1
+		if track.stuck {
+			if !a.shifted {
 				break
 			}
-			rays--
-			best, stalled = math.Inf(1), 0
-			r = a.start()
-			continue
+			if track.rays > 0 && a.alongRay() {
+				track.rays--
+				track.best, track.stalled = math.Inf(1), 0
+				r = a.start()
+				continue
+			}
+			if track.weaker == 0 || track.own <= converged {
+				break // only the gradient depends on the proximal term
+			}
+			track.weaker--
+			track.best, track.stalled, track.idle, slow = math.Inf(1), 0, 0, true
 		}
-		weaker := a.shift
-		if size := a.size(); size > staleSize*a.zsize {
-			// The bounds are no measure of z: they may be 0 up to rounding.
-			weaker = min(weaker, a.proximalWeight(size))
-		}
-		if step%proximalPatience == proximalPatience-1 {
-			weaker = min(weaker, a.shift/100) // slow: Q is flatter than the proximal term
-		}
-		if weaker < a.shift/2 {
-			if shift := a.shift; a.factor(weaker, 0) < a.n {
-				a.factor(shift, 0) // to which the working set's triangle belongs
+		if a.shifted && a.weaken(slow) {
+			if !a.factorWeighted() {
+				a.takeBackWeights() // to which the working set's triangle belongs
 				break
 			}
 			a.forgetRows()
@@ -467,10 +460,45 @@ func (a *activeSet) proximalPoint(s *qpReport, tol float64) Status {
 		clear(a.skip[:a.m])
 		a.recentre()
 	}
-	if s.Residual.Relative <= tol && dense.Finite(s.Objective) {
+	s.Residual.Relative = max(s.Residual.Relative, a.looseRows(tol))
+	if s.Residual.Relative <= tol && track.settled && dense.Finite(s.Objective) {
 		return Optimal
 	}
 	return IterationLimit
+}
+
+// progress is how far the steps of a solve have come.
+type progress struct {
+	// best and bestOwn are the relative residual, and that of each variable among its own
+	// terms, that the later ones have to halve; stalled and idle count the steps that did not.
+	best, bestOwn float64
+	own           float64 // the residual of the last step among own terms
+	stalled, idle int
+	settled       bool // the residual among own terms falls no more
+	done, stuck   bool // nothing is left to gain; or nothing by steps like the last
+	rays, weaker  int  // how many more rays and weaker proximal terms may be tried
+}
+
+// follow notes the residual of one more step, which measure left.
+func (a *activeSet) follow(t *progress, relative, tol float64) {
+	t.settled = !a.shifted
+	for k := range a.parts {
+		a.parts[k].own = math.Inf(1)
+	}
+	if a.shifted && relative <= tol {
+		// Proximal steps reach one variable after the other.
+		t.own = a.ownResidual()
+		if t.idle++; t.own < t.bestOwn/2 {
+			t.bestOwn, t.idle = t.own, 0
+		}
+		t.settled = t.own <= converged || t.idle >= stalledOwn
+	}
+	if t.stalled++; relative < t.best/2 {
+		t.best, t.stalled = relative, 0
+	}
+	end := relative <= converged && t.settled
+	t.done = end && (!a.shifted || t.bestOwn <= tol)
+	t.stuck = end || relative <= tol && t.settled && t.stalled >= stalledProximal || !a.shifted && t.stalled >= stalledDefinite
 }
 
 // unbounded gives the status of a program with a direction in which the
@@ -486,20 +514,23 @@ func (a *activeSet) unbounded(s *qpReport, tol float64) Status {
 	if r < 0 {
 		r = a.minimise()
 	}
+	feasible := false
+	if r < 0 && a.iterations <= a.maxChanges {
+		a.measure(s, false)
+		worst := a.looseRows(tol)
+		for _, p := range a.parts {
+			worst = max(worst, p.primal)
+		}
+		feasible = worst <= tol
+	}
 	a.p = p
 	a.current = false
-	if r < 0 {
-		a.measure(s, false)
-		zmax := 0.0
-		for j, v := range a.z {
-			zmax = max(zmax, math.Abs(v)/a.unit[j])
-		}
-		if _, violation, _ := a.violation(zmax); violation <= tol {
-			return Unbounded
-		}
+	if feasible {
+		return Unbounded
 	}
-	s.Certificate.Z = s.Certificate.Z[:0]
+	s.Certificate.Z, s.Certificate.Residual = s.Certificate.Z[:0], 0
 	if r < 0 {
+		a.measure(s, true)
 		return IterationLimit
 	}
 	a.certifyInfeasible(s, r)

@@ -64,6 +64,7 @@ const (
 	staleWant     = 1e3
 	looseWant     = 1e-12
 	openWant      = 1e6
+	roundingsWant = 8
 )
 
 // rotated has the eigenvalues 1 for (1, 1) and low for (1, −1).
@@ -235,6 +236,29 @@ func TestQPRayNoise(t *testing.T) {
 	}
 }
 
+// A row that is a combination of large rows, but for an angle that rounding cannot make, is
+// used where it is violated by more than the rounding errors of those.
+func TestQPRoundings(t *testing.T) {
+	const large = 1000
+	sum := 4.0 * large // of the terms of z₁ + 1000·z₃ = 1001 and 1000·z₃ = 1000
+	for _, c := range []struct {
+		times float64
+		used  bool
+	}{{3, true}, {1. / 3, false}} {
+		const angle = 1e-10
+		off := c.times * roundingsWant * dense.Eps * sum
+		q := QP{Q: diagonal(1, 1, 1), P: []float64{0, 0, 0}, A: mat.NewDense(2, 3, []float64{1, 0, large, 0, 0, large}), B: []float64{1 + large, large},
+			G: mat.NewDense(1, 3, []float64{1, angle, 0}), H: []float64{1 - off}}
+		var s Solution
+		if err := s.Solve(&q); err != nil {
+			t.Fatal(err)
+		}
+		if used := math.Abs(s.Z[1]+off/angle) < .1*off/angle; used != c.used {
+			t.Errorf("violated by %g: z = %v", off, s.Z)
+		}
+	}
+}
+
 func TestQPSmallestRow(t *testing.T) {
 	for _, c := range []struct {
 		size float64
@@ -312,13 +336,13 @@ func TestQPSlopeTol(t *testing.T) {
 }
 
 // Three equalities of two variables, the third of which contradicts the others by less
-// than the coefficients with which they prove that. In the units of the equilibrated rows
-// the violation is a hundredth.
+// than the coefficients with which they prove that. Beside its own term and z the violation
+// is less than a half.
 func TestQPDefaultTol(t *testing.T) {
 	for _, c := range []struct {
 		off    float64
 		status Status
-	}{{100 * defaultWant / 2, Optimal}, {2 * 100 * defaultWant, IterationLimit}} {
+	}{{defaultWant, Optimal}, {4 * defaultWant, IterationLimit}} {
 		q := QP{Q: square(1, 0, 0, 1), P: []float64{0, 0}, A: mat.NewDense(3, 2, []float64{1, 0, 1, 1e-5, 0, 1}), B: []float64{1, 1 + 1e-5, 1 + c.off}}
 		var s Solution
 		if err := s.Solve(&q); s.Status != c.status {
@@ -416,13 +440,13 @@ func TestQPOpenBound(t *testing.T) {
 		}{{openWant / 3, true}, {3 * openWant, false}} {
 			// The usual bound is the harmonic mean, 3/2 units next to a large one.
 			large := 1.5 * unit * c.times
-			q := QP{P: []float64{1, 1, 1}, G: mat.NewDense(3, 3, []float64{-1, 0, 0, 0, -1, 0, 0, 0, -1}), H: []float64{unit, unit, large}}
+			q := QP{P: []float64{1, 1, 1}, G: mat.NewDense(3, 3, []float64{-1, 0, 0, 0, -1, 0, 0, 0, -1}), H: []float64{unit, unit, large}, A: mat.NewDense(1, 3, []float64{1, 1, 1}), B: []float64{0}}
 			var s Solution
 			if err := s.set.load(&q); err != nil {
 				t.Fatal(err)
 			}
 			s.set.equilibrate()
-			if _, z := s.set.sizes(); (z > 10*unit) != c.counts {
+			if _, z := s.set.sizes(0); (z > 10*unit) != c.counts {
 				t.Errorf("a bound of %g beside %g: z counts as %g", large, unit, z)
 			}
 		}
@@ -495,6 +519,34 @@ func TestGeometricScale(t *testing.T) {
 				if v > 0 && math.Abs(math.Log2(v)) > 1 {
 					t.Errorf("%d: entry (%d, %d) becomes %g", trial, i, j, v)
 				}
+			}
+		}
+	}
+}
+
+// Where Q is flat beside the proximal term in some directions, the steps are slow: they end
+// as optimal only where each variable's gradient is small among its own terms, not because the
+// terms of others are larger.
+func TestQPFlat(t *testing.T) {
+	q := QP{
+		Q: mat.NewDense(5, 5, []float64{838431.0915452668, -0.04164988116199243, -838431.0915452668, 496.5228727840758, -582396.1088123206, -0.04164988116199243, 1.8615547722230313e-06, 0.04164988116199243, 0.6162614184635511, 0.8343558156790314, -838431.0915452668, 0.04164988116199243, 838431.0915452668, -496.5228727840758, 582396.1088123206, 496.5228727840758, 0.6162614184635511, -496.5228727840758, 1.0334690652956653e+06, 266366.4742212963, -582396.1088123206, 0.8343558156790314, 582396.1088123206, 266366.4742212963, 753412.3129624713}),
+		P: []float64{-0.0187381656648804, -2.7751338641953562e-06, 1971.8248395513224, -0.7831577563345147, 5.15079335026118e-06},
+		G: mat.NewDense(3, 5, []float64{14.199047956278111, -23322.58193099093, -2.7937143394377518e-06, 1586.5005198279823, 1.0286629512483977e-06, 3.4651687131452884e-07, 268.10680448112817, 6.454617268877199e-07, 0.6643240925792989, -407781.8685636069, -195845.25204835457, 35822.78060597489, 0.004095063815242614, 7.703508504993036, -0.001573723937441278}),
+		H: []float64{1.2931441820497589e-05, 190968.16666420057, -0.000158043591866018},
+		A: mat.NewDense(2, 5, []float64{1.0963638321369135e-05, 86590.6303780306, -2.1486191943398645e-05, -1.3573480804752683e-06, 99.3703468624136, 9.892027215899084, -0.0007479301488236929, 0.0018960937440669152, 7.5635624796804045e-06, 0.00015326818973837892}),
+		B: []float64{-0.0009387192887704945, 109361.339463544},
+	}
+	for _, tol := range []float64{1e-6, 0} {
+		for limit := range 40 {
+			s := Solution{Tol: tol, MaxIter: limit}
+			if s.Solve(&q); s.Status != Optimal {
+				if limit == 0 {
+					t.Errorf("tolerance %g: %v", tol, s.Status)
+				}
+				continue
+			}
+			if own := s.set.ownResidual(); own > max(tol, defaultWant) {
+				t.Errorf("tolerance %g, at most %d changes: the gradient is %g of its terms; %+v", tol, limit, own, s.Residual)
 			}
 		}
 	}

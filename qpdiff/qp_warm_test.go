@@ -115,3 +115,18 @@ func TestQPWithoutProximalFactor(t *testing.T) {
 		t.Errorf("z = %v, ν = %v, %v; a new Solution has %v, %v, %v", s.Z, s.Nu, err, fresh.Z, fresh.Nu, want)
 	}
 }
+
+// A warm solve of a definite program has the digits of a cold one where the variables have
+// units of their own, and the last solution was far away.
+func TestQPWarmDigits(t *testing.T) {
+	const e = .7e-12
+	q := &QP{Q: mat.NewDense(2, 2, []float64{1, .03 * e, .03 * e, e}), P: []float64{-1, -e * 1e10}}
+	var s, cold Solution
+	s.Solve(q)
+	q.P = []float64{-1, 0}
+	s.Solve(q)
+	cold.Solve(q)
+	if d := math.Abs(s.Z[1] - cold.Z[1]); d > 1e-9 {
+		t.Errorf("z = %v warm, %v cold; %d refinements", s.Z, cold.Z, s.Refinements)
+	}
+}

@@ -138,7 +138,7 @@ func (d *qpDerivative) sizeOf(r int) float64 {
 	a := d.sys
 	var c2, z2, g2 float64
 	for j, c := range a.crow(r) {
-		s := a.q[j*a.n+j] + a.shift*a.d[j]
+		s := a.q[j*a.n+j] + a.prox[j]
 		c2 += c * c / s
 		z2 += a.z[j] * a.z[j] * s
 		g2 += d.gradTerm[j] * d.gradTerm[j] / s
@@ -161,7 +161,7 @@ func (d *qpDerivative) flatness() float64 {
 	d.inv = dense.Grow(d.inv, n)
 	sum := 0.0
 	for i := range x {
-		root := math.Sqrt(a.q[i*n+i] + a.shift*a.d[i])
+		root := math.Sqrt(a.q[i*n+i] + a.prox[i])
 		d.inv[i] = 1 / root
 		s := floats.Dot(a.l[i*n:i*n+i], x[:i])
 		if s > 0 {

@@ -14,25 +14,26 @@ import (
 // are numbered together, the m inequalities first; w holds the working set as
 // row numbers, the equalities first.
 //
-// With m_r = L⁻¹c_r for row r, LLᵀ = Q + shift·I, and u = Lᵀz, the program
+// With m_r = L⁻¹c_r for row r, LLᵀ = Q and the proximal term, and u = Lᵀz, the program
 // reads: minimise ½‖u − u0‖² subject to m_rᵀu ≤ r_r.
 type activeSet struct {
 	kktSystem
 	loaded   bool // the fields of the problem hold the last one loaded
 	factored bool // l belongs to q
 
-	loose bool // see looseTol
-	// psize and zsize are what sizes returned when shift was chosen.
-	psize, zsize float64
-	// curvature and coupling are the largest entries of each row of Q, and of each
+	// loosest is the largest violation of a row relative to its own terms, see looseTol;
+	// coarse reports whether a variable's gradient may be above defaultTol among its own.
+	loosest  float64
+	coarse   bool
+	weakened bool // the proximal term is weaker than its weight was chosen
+	// curved and coupling are the largest entries of each row of Q, and of each
 	// column of the rows with several entries, in the units of the variables, where
-	// shift > 0.
-	curvature, coupling []float64
-	part                []int     // see unseenParts
-	logs                []float64 // work of geometricScale
-	mrows               []float64 // m_r where has[r], likewise mnorm and msize
-	msize               []float64 // largest entry of c_r in the units of the variables
-	has                 []bool
+	// there is a proximal term.
+	curved, coupling []float64
+	logs             []float64 // work of geometricScale
+	mrows            []float64 // m_r where has[r], likewise mnorm and msize
+	msize            []float64 // largest entry of c_r in the units of the variables
+	has              []bool
 	// current: t and q1 belong to the rows of w and the factor. redundant: some
 	// equalities depend on others, so that b has to be checked anew.
 	current, redundant bool
@@ -42,10 +43,8 @@ type activeSet struct {
 
 	// The base is the origin of z and the centre of the proximal term. At it,
 	// the slacks are baseSlack = r − c·base, and the unconstrained minimiser is
-	// u0 = Q₁ᵀg + perp with perp orthogonal to Q₁; noise bounds the size of what
-	// went into perp.
+	// u0 = Q₁ᵀg + perp with perp orthogonal to Q₁.
 	base, baseSlack, perp  []float64
-	noise                  float64
 	step                   []float64 // z = base + step
 	dz, dl, y, work        []float64
 	row, wrow, work2       []float64
@@ -73,6 +72,9 @@ const (
 	// blockTol: an entry of the combination of rows below this fraction of the
 	// largest is its rounding error, and does not drive a multiplier to zero.
 	blockTol = 1e-14
+	// roundings is how many rounding errors of the largest term a sum may be off by
+	// that decides whether a row is violated.
+	roundings = 8
 	// enterFraction: a block takes in the rows violated by at least this
 	// fraction of the largest violation. All of them at once would be too many:
 	// most have to leave again.
@@ -87,7 +89,7 @@ func (a *activeSet) resize(n, m, rows int) {
 	a.loaded, a.factored = false, false
 	dense.GrowAll(n*n, &a.q, &a.l, &a.t, &a.q1)
 	dense.GrowAll(rows*n, &a.c, &a.mrows)
-	dense.GrowAll(n, &a.p, &a.d, &a.unit, &a.curvature, &a.coupling, &a.linv, &a.tinv, &a.g, &a.e, &a.lam, &a.z, &a.base, &a.step, &a.perp, &a.grad, &a.dz, &a.dl, &a.y, &a.work, &a.work2, &a.row, &a.wrow, &a.oldZ, &a.oldLam)
+	dense.GrowAll(n, &a.p, &a.d, &a.prox, &a.unit, &a.curved, &a.coupling, &a.linv, &a.tinv, &a.g, &a.e, &a.lam, &a.z, &a.base, &a.step, &a.perp, &a.grad, &a.dz, &a.dl, &a.y, &a.work, &a.work2, &a.row, &a.wrow, &a.oldZ, &a.oldLam)
 	dense.GrowAll(rows, &a.r, &a.scale, &a.mnorm, &a.msize, &a.slack, &a.baseSlack)
 	dense.GrowAll(rows, &a.has, &a.skip)
 	dense.GrowAll(rows, &a.at, &a.single)
@@ -106,15 +108,14 @@ func (a *activeSet) forgetRows() {
 	a.current = false
 }
 
-// factor computes LLᵀ = Q + shift·D and reports the first row whose pivot is
-// not above tol times its diagonal entry, or n.
-func (a *activeSet) factor(shift, tol float64) int {
+// factor computes LLᵀ = Q and the proximal term, and reports the first row whose pivot
+// is not above tol times its diagonal entry, or n.
+func (a *activeSet) factor(tol float64) int {
 	n := a.n
-	a.shift = shift
 	a.factors = check.NewState()
 	for i := range n {
 		copy(a.l[i*n:i*n+i+1], a.q[i*n:])
-		a.l[i*n+i] += shift * a.d[i]
+		a.l[i*n+i] += a.prox[i]
 	}
 	return dense.Cholesky(a.l, a.linv, n, tol)
 }
@@ -180,10 +181,11 @@ func (a *activeSet) tryEnter(r int) bool {
 // leave removes place j from the working set.
 func (a *activeSet) leave(j int) {
 	k, n := len(a.w), a.n
-	a.at[a.w[j]] = -1
+	r := a.w[j]
+	a.at[r] = -1
 	a.remove(j, n, a.work, a.work2)
-	for i, r := range a.w[j:] {
-		a.at[r] = j + i
+	for i, other := range a.w[j:] {
+		a.at[other] = j + i
 	}
 	copy(a.lam[j:k-1], a.lam[j+1:k])
 	for c := j; c < k-1; c++ {
@@ -192,7 +194,8 @@ func (a *activeSet) leave(j int) {
 	}
 	last := a.g[k-1]
 	floats.AddScaled(a.perp, last, a.q1[(k-1)*n:k*n])
-	a.noise = max(a.noise, math.Abs(last))
+	p := &a.parts[a.rowPart[r]]
+	p.noise = max(p.noise, math.Abs(last))
 	if j < a.eq {
 		a.eq--
 	}
@@ -243,7 +246,7 @@ func (a *activeSet) recentre() {
 	copy(a.baseSlack, a.slack)
 	floats.ScaleTo(a.perp, -1, a.grad)
 	a.forward(a.perp, 0)
-	a.noise = floats.Norm(a.perp, 2)
+	a.measureNoise()
 	g := a.g[:k]
 	for j := range g {
 		v := floats.Dot(a.q1[j*n:(j+1)*n], a.perp)
@@ -253,6 +256,41 @@ func (a *activeSet) recentre() {
 		}
 		g[j] = v
 	}
+}
+
+// gather returns the entries of x of part k: in work, unless there are no others.
+func (a *activeSet) gather(work, x []float64, k int) []float64 {
+	if len(a.parts) == 1 {
+		return x
+	}
+	work = work[:len(a.parts[k].variables)]
+	dense.Gather(work, x, a.parts[k].variables)
+	return work
+}
+
+// measureNoise sets the noise of each part to the norm of perp.
+func (a *activeSet) measureNoise() {
+	for k := range a.parts {
+		a.parts[k].noise = floats.Norm(a.gather(a.work, a.perp, k), 2)
+	}
+}
+
+// rounding is the size of the rounding errors of u in a part: of u itself, and of the
+// step back to z, by which the slacks of the working set differ from 0.
+func (a *activeSet) rounding(k int) float64 {
+	sum := 0.0
+	for i, r := range a.w {
+		if a.rowPart[r] == k {
+			sum += a.e[i] * a.e[i]
+		}
+	}
+	off := roundings * dense.Eps * max(a.parts[k].noise, math.Sqrt(sum))
+	for _, r := range a.w {
+		if a.rowPart[r] == k {
+			off = max(off, math.Abs(a.slack[r])/math.Sqrt(a.mnorm[r]))
+		}
+	}
+	return off
 }
 
 func (a *activeSet) slacks() {

@@ -4,7 +4,7 @@
 //	go run ./.ci/size          counts the work tree
 //	go run ./.ci/size COMMIT   counts that commit, too, and the difference
 //
-// The library is synth, qpdiff and cvgm without cvgm/experiment. What internal/ holds
+// The library is synth, qpdiff, internal and cvgm without cvgm/experiment. What internal/ holds
 // exports nothing to others.
 package main
 
@@ -95,9 +95,9 @@ func count(root string) (c counts) {
 			c.figures += lines
 		case under("notebooks"):
 			c.notebooks += lines
-		case under("synth"), under("qpdiff"), under("cvgm"):
+		case under("synth"), under("qpdiff"), under("cvgm"), under("internal"):
 			c.library += lines
-			if !strings.Contains(folder+"/", "/internal/") {
+			if !strings.Contains("/"+folder+"/", "/internal/") {
 				f, err := parser.ParseFile(token.NewFileSet(), path, text, parser.SkipObjectResolution)
 				if err != nil {
 					return err

@@ -104,11 +104,11 @@ func (p *mapPoint) features(rng *rand.Rand, reference func(params, x []float64) 
 	if r, c := phi.Dims(); r != rows || c != out {
 		p.t.Fatalf("Forward gives %d×%d features, want %d×%d", r, c, rows, out)
 	}
+	if reference == nil {
+		return
+	}
 	size := 1.0
 	for i := range rows {
-		if reference == nil {
-			break
-		}
 		for j, want := range reference(p.params, p.x.RawRowView(i)) {
 			size = max(size, math.Abs(want))
 			if got := phi.At(i, j); !(math.Abs(got-want) <= 1e-13*size) {
@@ -121,10 +121,7 @@ func (p *mapPoint) features(rng *rand.Rand, reference func(params, x []float64) 
 // adds returns the derivative of ⟨d, φ⟩ in the parameters, added to 0 and to 1.
 func (p *mapPoint) adds() (grad, once []float64) {
 	p.t.Helper()
-	grad, once = make([]float64, len(p.params)), make([]float64, len(p.params))
-	for i := range once {
-		once[i] = 1
-	}
+	grad, once = make([]float64, len(p.params)), ones(len(p.params))
 	p.f.Backward(grad, nil, p.d)
 	p.f.Backward(once, nil, p.d)
 	for i, g := range grad {
@@ -154,12 +151,7 @@ func (p *mapPoint) alongParams(rng *rand.Rand, grad []float64) {
 			got += grad[i] * v
 			scale += math.Abs(grad[i] * v)
 		}
-		want := p.slope(func(h float64) float64 {
-			for i := range moved {
-				moved[i] = p.params[i] + h*u[i]
-			}
-			return p.value(moved, p.x)
-		})
+		want := p.slope(func(h float64) float64 { return p.value(floats.AddScaledTo(moved, p.params, h, u), p.x) })
 		if !(math.Abs(got-want) <= 1e-7*(p.values+scale)) {
 			p.t.Fatalf("Backward gives the derivative in the parameters along direction %d as %.12g, central differences of Forward as %.12g", k, got, want)
 		}
@@ -172,10 +164,7 @@ func (p *mapPoint) alongRows(rng *rand.Rand, once []float64) {
 	p.t.Helper()
 	rows, _ := p.x.Dims()
 	in, _ := p.f.Dims()
-	dx, beside := mat.NewDense(rows, in, nil), make([]float64, len(p.params))
-	for i := range beside {
-		beside[i] = 1
-	}
+	dx, beside := mat.NewDense(rows, in, nil), ones(len(p.params))
 	p.forward(p.params, p.x)
 	p.f.Backward(beside, dx, p.d)
 	if !slices.Equal(once, beside) {
@@ -211,10 +200,7 @@ func (p *mapPoint) windows(rng *rand.Rand, g cvgm.FeatureMap, once []float64) {
 	wideD := normals(rng, rows+2, out+3)
 	windowD := wideD.Slice(1, rows+1, 2, out+2).(*mat.Dense)
 	windowD.Copy(p.d)
-	two := make([]float64, len(p.params))
-	for i := range two {
-		two[i] = 1
-	}
+	two := ones(len(p.params))
 	g.Backward(two, nil, windowD)
 	if !mat.Equal(p.forward(p.params, p.x), again) {
 		p.t.Fatalf("a window of a larger x has other features")
@@ -251,6 +237,8 @@ func wantPanic(t TB, what string, f func()) {
 	}()
 	f()
 }
+
+func ones(n int) []float64 { return slices.Repeat([]float64{1}, n) }
 
 func normals(rng *rand.Rand, rows, cols int) *mat.Dense {
 	m := mat.NewDense(rows, cols, nil)

@@ -1,6 +1,7 @@
 package cvgmtest
 
 import (
+	"cmp"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -37,18 +38,7 @@ func CheckGradient(t TB, f search.Objective, x []float64) {
 	}
 	smooth := 0
 	for k := range len(x) + 3 {
-		u := make([]float64, len(x))
-		for i, v := range x {
-			if k == i || k >= len(x) {
-				u[i] = 1
-				if v != 0 {
-					u[i] = math.Abs(v)
-				}
-			}
-			if k >= len(x) {
-				u[i] *= rng.NormFloat64()
-			}
-		}
+		u := direction(rng, x, k)
 		want, size, even, err := slope(f, x, u)
 		if err != nil {
 			t.Fatalf("near %v along %v: %v", x, u, err)
@@ -67,6 +57,21 @@ func CheckGradient(t TB, f search.Objective, x []float64) {
 	if smooth == 0 {
 		t.Errorf("no direction at %v along which the objective is smooth", x)
 	}
+}
+
+// direction returns the direction along coordinate k, one at random beyond the last, with
+// the sizes of the entries of x.
+func direction(rng *rand.Rand, x []float64, k int) []float64 {
+	u := make([]float64, len(x))
+	for i, v := range x {
+		size := cmp.Or(math.Abs(v), 1)
+		if k == i {
+			u[i] = size
+		} else if k >= len(x) {
+			u[i] = size * rng.NormFloat64()
+		}
+	}
+	return u
 }
 
 // slope is the five-point quotient of f along u at x, and size the largest modulus of f

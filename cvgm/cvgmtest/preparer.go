@@ -24,78 +24,88 @@ func Preparer(t TB, p cvgm.Preparer, x *mat.Dense) {
 	if rows < 4 {
 		t.Fatalf("%d rows are too few", rows)
 	}
-	in, out := p.Dims()
-	fit := func(train *mat.Dense, weights []float64) cvgm.Prepared {
-		kept, keptWeights := mat.DenseCopyOf(train), slices.Clone(weights)
-		f, err := p.Fit(train, weights)
-		if err != nil {
-			t.Fatalf("%v", err)
-		}
-		if !equalBits(train.RawMatrix().Data, kept.RawMatrix().Data) || !equalBits(weights, keptWeights) {
-			t.Fatalf("Fit changes its arguments")
-		}
-		if i, o := f.Dims(); i != in || o != out {
-			t.Fatalf("maps %d columns to %d features after Fit instead of %d to %d", i, o, in, out)
-		}
-		train.Zero() // belongs to the caller again
-		return f
-	}
-	apply := func(f cvgm.Prepared) []float64 {
-		features := make([]float64, rows*out)
-		for i := range rows {
-			row := slices.Clone(x.RawRowView(i))
-			dst := features[i*out : (i+1)*out]
-			for j := range dst {
-				dst[j] = math.NaN() // all must be written
-			}
-			if err := f.Apply(dst, row); err != nil {
-				t.Fatalf("row %d: %v", i, err)
-			}
-			if !equalBits(row, x.RawRowView(i)) {
-				t.Fatalf("Apply changes row %d", i)
-			}
-			for j, v := range dst {
-				if math.IsNaN(v) || math.IsInf(v, 0) {
-					t.Fatalf("feature %d of row %d is %v", j, i, v)
-				}
-			}
-		}
-		return features
-	}
-	gather := func(indices []int) *mat.Dense {
-		d := mat.NewDense(len(indices), in, nil)
-		for k, i := range indices {
-			d.SetRow(k, x.RawRowView(i))
-		}
-		return d
-	}
-	same := func(what string, got, want []float64, tol float64) {
-		for k, v := range got {
-			if !(math.Abs(v-want[k]) <= tol*(math.Abs(v)+math.Abs(want[k]))) {
-				t.Errorf("%s: feature %d of row %d is %.17g, not %.17g", what, k%out, k/out, v, want[k])
-				return
-			}
-		}
-	}
-
+	c := preparerCase{TB: t, p: p, x: x}
+	c.in, c.out = p.Dims()
 	order := rand.New(rand.NewPCG(11, 17)).Perm(rows)
 	half, rest := order[:rows/2], order[rows/2:]
-	first := fit(gather(half), nil)
-	before := apply(first)
-	apply(fit(gather(rest), nil))
-	same("after another Fit", apply(first), before, 0)
-	same("fitted again", apply(fit(gather(half), nil)), before, 0)
+	first := c.fit(half, nil)
+	before := c.apply(first)
+	c.apply(c.fit(rest, nil))
+	c.same("after another Fit", c.apply(first), before, 0)
+	c.same("fitted again", c.apply(c.fit(half, nil)), before, 0)
 
-	ones := slices.Repeat([]float64{1}, len(half))
-	same("weights of 1", apply(fit(gather(half), ones)), before, 0)
-	weights := slices.Repeat([]float64{1}, rows)
+	c.same("weights of 1", c.apply(c.fit(half, ones(len(half)))), before, 0)
+	weights := ones(rows)
 	for _, i := range rest {
 		weights[i] = 0
 	}
 	const rounding = 1e-12 // of sums over the rows in another order
-	same("weights of 0", apply(fit(gather(identity(rows)), weights)), before, rounding)
+	c.same("weights of 0", c.apply(c.fit(identity(rows), weights)), before, rounding)
 	weights[half[0]] = 2
-	same("a weight of 2", apply(fit(gather(identity(rows)), weights)), apply(fit(gather(append(slices.Clone(half), half[0])), nil)), rounding)
+	c.same("a weight of 2", c.apply(c.fit(identity(rows), weights)), c.apply(c.fit(append(slices.Clone(half), half[0]), nil)), rounding)
+}
+
+// preparerCase is a preparer of in columns and out features under test, with rows for it.
+type preparerCase struct {
+	TB
+	p       cvgm.Preparer
+	x       *mat.Dense
+	in, out int
+}
+
+// fit fits to the rows listed.
+func (c preparerCase) fit(rows []int, weights []float64) cvgm.Prepared {
+	c.Helper()
+	train := mat.NewDense(len(rows), c.in, nil)
+	for k, i := range rows {
+		train.SetRow(k, c.x.RawRowView(i))
+	}
+	kept, keptWeights := mat.DenseCopyOf(train), slices.Clone(weights)
+	f, err := c.p.Fit(train, weights)
+	if err != nil {
+		c.Fatalf("%v", err)
+	}
+	if !equalBits(train.RawMatrix().Data, kept.RawMatrix().Data) || !equalBits(weights, keptWeights) {
+		c.Fatalf("Fit changes its arguments")
+	}
+	if i, o := f.Dims(); i != c.in || o != c.out {
+		c.Fatalf("maps %d columns to %d features after Fit instead of %d to %d", i, o, c.in, c.out)
+	}
+	train.Zero() // belongs to the caller again
+	return f
+}
+
+// apply returns the features of all rows.
+func (c preparerCase) apply(f cvgm.Prepared) []float64 {
+	c.Helper()
+	var features []float64
+	for i := range c.x.RawMatrix().Rows {
+		row := slices.Clone(c.x.RawRowView(i))
+		dst := slices.Repeat([]float64{math.NaN()}, c.out) // all must be written
+		if err := f.Apply(dst, row); err != nil {
+			c.Fatalf("row %d: %v", i, err)
+		}
+		if !equalBits(row, c.x.RawRowView(i)) {
+			c.Fatalf("Apply changes row %d", i)
+		}
+		for j, v := range dst {
+			if math.IsNaN(v) || math.IsInf(v, 0) {
+				c.Fatalf("feature %d of row %d is %v", j, i, v)
+			}
+		}
+		features = append(features, dst...)
+	}
+	return features
+}
+
+func (c preparerCase) same(what string, got, want []float64, tol float64) {
+	c.Helper()
+	for k, v := range got {
+		if !(math.Abs(v-want[k]) <= tol*(math.Abs(v)+math.Abs(want[k]))) {
+			c.Errorf("%s: feature %d of row %d is %.17g, not %.17g", what, k%c.out, k/c.out, v, want[k])
+			return
+		}
+	}
 }
 
 func identity(n int) []int {

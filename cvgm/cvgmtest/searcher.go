@@ -101,22 +101,28 @@ func steps(t TB, s search.Searcher, q quadratic, budget int, expect Search) {
 		if !slices.Equal(step.X, evaluated[made-1]) {
 			t.Errorf("%T: evaluates at %v, its step is at %v", s, evaluated[made-1], step.X)
 		}
-		grad := []float64{0, 0}
-		loss, _ := q.eval(grad, step.X)
-		if step.Loss != loss || expect.Gradient != (step.Grad != nil) || expect.Gradient && !slices.Equal(grad, step.Grad) {
-			t.Errorf("%T: step %+v where the loss is %v, the gradient %v", s, step, loss, grad)
-		}
-		for i, x := range step.X {
-			if !(x >= p.Lower[i] && x <= p.Upper[i]) {
-				t.Fatalf("%T: evaluates at %v, outside [%v, %v]", s, step.X, p.Lower, p.Upper)
-			}
-		}
+		evaluation(t, s, q, step, expect.Gradient)
 	}
 	if made > budget && !expect.Fixed || made == 0 {
 		t.Errorf("%T: %d evaluations for a budget of %d", s, made, budget)
 	}
 	if !slices.Equal(x0, start()) || !slices.Equal(p.Lower, same.Lower) || !slices.Equal(p.Upper, same.Upper) {
 		t.Errorf("%T writes to x0 or to the bounds", s)
+	}
+}
+
+// evaluation compares a step with q at its X.
+func evaluation(t TB, s search.Searcher, q quadratic, step search.Step, gradient bool) {
+	t.Helper()
+	grad := []float64{0, 0}
+	loss, _ := q.eval(grad, step.X)
+	if step.Loss != loss || gradient != (step.Grad != nil) || gradient && !slices.Equal(grad, step.Grad) {
+		t.Errorf("%T: step %+v where the loss is %v, the gradient %v", s, step, loss, grad)
+	}
+	for p, i := box(nil), 0; i < 2; i++ {
+		if x := step.X[i]; !(x >= p.Lower[i] && x <= p.Upper[i]) {
+			t.Fatalf("%T: evaluates at %v, outside [%v, %v]", s, step.X, p.Lower, p.Upper)
+		}
 	}
 }
 

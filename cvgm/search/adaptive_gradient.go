@@ -34,52 +34,62 @@ type AdaptiveGradient struct {
 // Search starts at the projection of x0 and yields every iterate.
 func (m AdaptiveGradient) Search(p Problem, x0 []float64) iter.Seq2[Step, error] {
 	return search(p, x0, cmp.Or(m.MaxEvals, 1000), true, checkFirstStep("AdaptiveGradient", m.FirstStep), func(w *searchRun) {
-		last, lastGrad := make([]float64, len(x0)), make([]float64, len(x0))
-		reach := make([]float64, len(x0))
-		var s float64
-		ratio := 1. / 3
+		n := len(x0)
+		r := &adaptation{w: w, ratio: 1. / 3, last: make([]float64, n), lastGrad: make([]float64, n), reach: make([]float64, n)}
 		for ok := w.eval(); ok; ok = w.evaluate() {
 			if !w.defined() { // a failed trial
 				if !w.next(false) {
 					return
 				}
-				s, ratio = .1*s, .1
-				copy(w.Grad, lastGrad)
-				w.projectedStep(w.X, last, s)
-				continue
-			}
-			var next []float64
-			if s == 0 {
-				longest := math.Inf(1)
-				for i, g := range w.Grad {
-					if g != 0 {
-						longest = min(longest, cmp.Or(m.FirstStep, .01)*min(w.size(i, w.X[i]), w.length(w.X))/math.Abs(g))
-					}
-				}
-				if args.Finite(longest) {
-					s = longest
-				}
+				r.s, r.ratio = .1*r.s, .1
+				copy(w.Grad, r.lastGrad)
 			} else {
-				before := s
-				s = math.Sqrt(2./3+ratio) * before
-				ahead := s // or, where the curvature tells it, to the minimum
-				if moved := floats.Distance(w.X, last, 2); moved > 0 {
-					change := floats.Distance(w.Grad, lastGrad, 2)
-					sL := before * change / moved
-					if denom := 2*sL*sL - 1; denom > 0 {
-						s = min(s, before/math.Sqrt(denom))
-					}
-					ahead = min(moved/change, ahead/unseenTol)
+				if !w.next(w.converged(r.adapt(cmp.Or(m.FirstStep, .01)), m.Tol)) {
+					return
 				}
-				ratio = s / before
-				next = w.reach(reach, ahead)
+				copy(r.last, w.X)
+				copy(r.lastGrad, w.Grad)
 			}
-			if !w.next(w.converged(next, m.Tol)) {
-				return
-			}
-			copy(last, w.X)
-			copy(lastGrad, w.Grad)
-			w.projectedStep(w.X, last, s)
+			w.projectedStep(w.X, r.last, r.s)
 		}
 	})
+}
+
+// An adaptation is the step size s of an AdaptiveGradient under way, 0 before the first.
+type adaptation struct {
+	w              *searchRun
+	s, ratio       float64
+	last, lastGrad []float64 // the last point and its gradient
+	reach          []float64 // work
+}
+
+// adapt sets s for the step from X. It returns the lengths of that step or, where the
+// curvature tells it, of the one to the minimum; nil before the first step.
+func (r *adaptation) adapt(firstStep float64) []float64 {
+	w := r.w
+	if r.s == 0 {
+		longest := math.Inf(1)
+		for i, g := range w.Grad {
+			if g != 0 {
+				longest = min(longest, firstStep*min(w.size(i, w.X[i]), w.length(w.X))/math.Abs(g))
+			}
+		}
+		if args.Finite(longest) {
+			r.s = longest
+		}
+		return nil
+	}
+	before := r.s
+	r.s = math.Sqrt(2./3+r.ratio) * before
+	ahead := r.s
+	if moved := floats.Distance(w.X, r.last, 2); moved > 0 {
+		change := floats.Distance(w.Grad, r.lastGrad, 2)
+		sL := before * change / moved
+		if denom := 2*sL*sL - 1; denom > 0 {
+			r.s = min(r.s, before/math.Sqrt(denom))
+		}
+		ahead = min(moved/change, ahead/unseenTol)
+	}
+	r.ratio = r.s / before
+	return w.reach(r.reach, ahead)
 }

@@ -40,23 +40,15 @@ func (m Bayesian) Search(p Problem, x0 []float64) iter.Seq2[Step, error] {
 	settings := args.First(p.box("Bayesian"),
 		args.BadIf(initial < 1 || candidates < 1, "Bayesian", qpdiff.ErrDomain, "use positive numbers, or zero for the defaults", "has Initial = %d, Candidates = %d", initial, candidates))
 	return drawingSearch(p, x0, cmp.Or(m.MaxEvals, 100), settings, m.Source, func(w *searchRun, src Source) {
-		n := len(x0)
-		gp := newGaussianProcess(n)
-		unit := make([]float64, n) // X in the unit cube
-		for i, x := range w.X {
-			lower, upper := p.bounds(i)
-			if !args.Finite(upper - lower) {
-				w.fail(args.Bad("Problem.Upper", qpdiff.ErrDomain, "give Bayesian finite bounds", "is, or Lower is, infinite at index %d", i))
-				return
-			}
-			if upper > lower {
-				unit[i] = (x - lower) / (upper - lower)
-			}
+		unit, err := p.toUnit(w.X)
+		if err != nil {
+			w.fail(err)
+			return
 		}
 		if !w.eval() {
 			return
 		}
-		highest := w.Loss
+		gp, highest := newGaussianProcess(len(x0)), w.Loss
 		for w.next(false) {
 			if args.Finite(w.Loss) {
 				highest = max(highest, w.Loss)
@@ -80,6 +72,21 @@ func (m Bayesian) Search(p Problem, x0 []float64) iter.Seq2[Step, error] {
 			}
 		}
 	})
+}
+
+// toUnit returns x as a point of the unit cube, or an error where the box is no cube.
+func (p Problem) toUnit(x []float64) ([]float64, error) {
+	unit := make([]float64, len(x))
+	for i, x := range x {
+		lower, upper := p.bounds(i)
+		if !args.Finite(upper - lower) {
+			return nil, args.Bad("Problem.Upper", qpdiff.ErrDomain, "give Bayesian finite bounds", "is, or Lower is, infinite at index %d", i)
+		}
+		if upper > lower {
+			unit[i] = (x - lower) / (upper - lower)
+		}
+	}
+	return unit, nil
 }
 
 // gaussianProcess is a Gaussian process on the unit cube.

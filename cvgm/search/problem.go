@@ -66,13 +66,11 @@ func (p Problem) check(x0 []float64) error {
 		args.BadIf(len(x0) == 0, "x0", qpdiff.ErrShape, "start from at least one coordinate", "is empty"),
 		args.BadIf(p.Project != nil && (p.Lower != nil || p.Upper != nil), "Problem.Project", qpdiff.ErrDomain, "give either bounds or a projection", "is given together with bounds"),
 		checkBounds("Problem.Lower", p.Lower), checkBounds("Problem.Upper", p.Upper),
+		args.CheckFinite("x0", x0, "start from finite numbers"),
 	); err != nil {
 		return err
 	}
-	for i, x := range x0 {
-		if !args.Finite(x) {
-			return args.Bad("x0", qpdiff.ErrNotFinite, "start from finite numbers", "holds %v at index %d", x, i)
-		}
+	for i := range x0 {
 		if lo, up := p.bounds(i); !(lo <= up) || math.IsInf(lo, 1) || math.IsInf(up, -1) {
 			return args.Bad("Problem.Lower", qpdiff.ErrDomain, "use lower bounds at or below the upper ones", "to Upper is [%v, %v] at index %d", lo, up, i)
 		}

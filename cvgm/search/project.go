@@ -25,16 +25,7 @@ func Simplex(x []float64) {
 		top = max(top, v)
 	}
 	if !args.Finite(top) {
-		for i, v := range x {
-			if x[i] = 0; v == top {
-				x[i] = 1
-			} else if top != top {
-				x[i] = top
-			}
-		}
-		if sum := floats.Sum(x); sum > 1 {
-			floats.Scale(1/sum, x)
-		}
+		vertex(x, top)
 		return
 	}
 	// Relative to the largest entry τ lies between −1 and 0: sums of large
@@ -55,5 +46,19 @@ func Simplex(x []float64) {
 	}
 	for i, v := range x {
 		x[i] = max(v-top-tau, 0)
+	}
+}
+
+// vertex is Simplex where the largest entry, top, is infinite or NaN.
+func vertex(x []float64, top float64) {
+	for i, v := range x {
+		if x[i] = 0; v == top {
+			x[i] = 1
+		} else if top != top {
+			x[i] = top
+		}
+	}
+	if sum := floats.Sum(x); sum > 1 {
+		floats.Scale(1/sum, x)
 	}
 }

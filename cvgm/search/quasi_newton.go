@@ -146,40 +146,31 @@ func (r *descent) converged() bool {
 func (r *descent) step() bool {
 	w, slope := r.w, floats.Dot(r.grad, r.d)
 	for t, trials := 1., 1; ; trials++ {
-		floats.AddScaledTo(w.X, r.x, t, r.d)
-		if t == 1 {
-			r.box.snap(w.X, r.d)
-		}
-		w.p.project(w.X) // against rounding
-		if !(slope < 0) || t < minStep || floats.Equal(w.X, r.x) {
-			r.b.forgotten = true // the model misleads
+		r.place(t)
+		switch {
+		case !(slope < 0) || t < minStep || floats.Equal(w.X, r.x): // the model misleads
+			r.b.forgotten = true
 			copy(w.X, r.x)
 			return r.direct()
-		}
-		if !args.AllFinite(w.X) {
+		case !args.AllFinite(w.X):
 			t *= .1
 			continue
-		}
-		if !w.evaluate() {
+		case !w.evaluate():
 			return false
-		}
-		if !w.defined() {
+		case !w.defined():
 			if !w.next(false) {
 				return false
 			}
 			t *= .1
 			continue
 		}
-		floats.SubTo(r.s, w.X, r.x)
 		slopeThere := floats.Dot(w.Grad, r.d)
-		if w.Loss <= r.loss+armijo*floats.Dot(r.grad, r.s) ||
-			w.Loss <= r.loss+flat*math.Abs(r.loss) && math.Abs(slopeThere) <= -maxSlope*slope {
+		switch {
+		case r.low(slope, slopeThere):
 			return r.take(trials)
-		}
-		if !w.next(w.Loss <= r.loss+r.tol*math.Abs(r.loss) && r.converged()) {
+		case !w.next(w.Loss <= r.loss+r.tol*math.Abs(r.loss) && r.converged()):
 			return false
-		}
-		if r.confirms {
+		case r.confirms:
 			copy(w.X, r.x)
 			if w.eval() {
 				w.next(true)
@@ -188,6 +179,23 @@ func (r *descent) step() bool {
 		}
 		t *= cubicStep(r.loss, slope*t, w.Loss, slopeThere*t)
 	}
+}
+
+// place sets X to the point at the share t of the way along d.
+func (r *descent) place(t float64) {
+	floats.AddScaledTo(r.w.X, r.x, t, r.d)
+	if t == 1 {
+		r.box.snap(r.w.X, r.d)
+	}
+	r.w.p.project(r.w.X) // against rounding
+}
+
+// low reports whether the loss at X is low enough, and sets s to the step to X. The slopes
+// along d are those at x and at X.
+func (r *descent) low(slope, slopeThere float64) bool {
+	floats.SubTo(r.s, r.w.X, r.x)
+	return r.w.Loss <= r.loss+armijo*floats.Dot(r.grad, r.s) ||
+		r.w.Loss <= r.loss+flat*math.Abs(r.loss) && math.Abs(slopeThere) <= -maxSlope*slope
 }
 
 // take accepts the point X that the given number of trials have found, and returns as step
@@ -367,64 +375,78 @@ func (m *boxModel) snap(x, d []float64) {
 	}
 }
 
+// minimise sets d.
 func (m *boxModel) minimise(d, x, g []float64, b *bfgsMatrix) {
 	clear(d)
 	copy(m.r, g)
 	for i, v := range x {
 		lower, upper := m.p.bounds(i)
-		m.down[i], m.up[i] = lower-v, upper-v
+		m.down[i], m.up[i], m.free[i] = lower-v, upper-v, true
 	}
-	// Conjugate gradients in the metric of B's diagonal, which changes with the
-	// units of coordinates as B does.
-	norm := func() float64 {
-		var rr float64
-		for i, r := range m.r {
-			m.w[i] = 0
-			if m.free[i] {
-				m.w[i] = r / b.diag[i]
-				rr += r * m.w[i]
-			}
-		}
-		return rr
-	}
-	for i := range m.free {
-		m.free[i] = true
-	}
-	enough := modelTol * modelTol * norm()
+	enough := modelTol * modelTol * m.precondition(b.diag)
 	for range 3*len(d) + 10 {
 		for i, r := range m.r {
 			m.free[i] = !(d[i] <= m.down[i] && r >= 0 || d[i] >= m.up[i] && r <= 0)
 		}
-		rr := norm()
-		floats.ScaleTo(m.v, -1, m.w)
+		rr := m.precondition(b.diag)
 		if !(rr > enough) { // NaN included: the model has overflowed
 			return
 		}
-		for range len(d) {
-			b.times(m.bv, m.v, b.count)
-			t := rr / floats.Dot(m.v, m.bv)
-			hit, at := -1, 0.
-			for i, v := range m.v {
-				bound := m.up[i]
-				if v < 0 {
-					bound = m.down[i]
-				}
-				if room := (bound - d[i]) / v; v != 0 && room < t {
-					t, hit, at = max(room, 0), i, bound
-				}
-			}
-			floats.AddScaled(d, t, m.v)
-			floats.AddScaled(m.r, t, m.bv)
-			if hit >= 0 {
-				d[hit] = at
-				break
-			}
-			before := rr
-			if rr = norm(); !(rr > enough) {
-				break
-			}
-			floats.Scale(rr/before, m.v)
-			floats.Sub(m.v, m.w)
+		m.conjugate(d, b, rr, enough)
+	}
+}
+
+// precondition sets w to the gradient of the free coordinates over B's diagonal, in the
+// metric of which the units of coordinates do not matter. It returns rᵀw.
+func (m *boxModel) precondition(diag []float64) (rr float64) {
+	for i, r := range m.r {
+		m.w[i] = 0
+		if m.free[i] {
+			m.w[i] = r / diag[i]
+			rr += r * m.w[i]
 		}
 	}
+	return rr
+}
+
+// conjugate moves d by conjugate gradients of the free coordinates until rᵀw, now rr, is
+// at most enough or one of them is at a bound.
+func (m *boxModel) conjugate(d []float64, b *bfgsMatrix, rr, enough float64) {
+	floats.ScaleTo(m.v, -1, m.w)
+	for range len(d) {
+		b.times(m.bv, m.v, b.count)
+		t, hit := m.within(d, rr/floats.Dot(m.v, m.bv))
+		floats.AddScaled(d, t, m.v)
+		floats.AddScaled(m.r, t, m.bv)
+		if hit >= 0 {
+			d[hit] = m.bound(hit)
+			return
+		}
+		before := rr
+		if rr = m.precondition(b.diag); !(rr > enough) {
+			return
+		}
+		floats.Scale(rr/before, m.v)
+		floats.Sub(m.v, m.w)
+	}
+}
+
+// within returns the share of v, at most t, at which d is still within the bounds, and the
+// coordinate that is then at its bound, −1 for none.
+func (m *boxModel) within(d []float64, t float64) (share float64, hit int) {
+	hit = -1
+	for i, v := range m.v {
+		if room := (m.bound(i) - d[i]) / v; v != 0 && room < t {
+			t, hit = max(room, 0), i
+		}
+	}
+	return t, hit
+}
+
+// bound returns the bound of d towards which v moves coordinate i.
+func (m *boxModel) bound(i int) float64 {
+	if m.v[i] < 0 {
+		return m.down[i]
+	}
+	return m.up[i]
 }

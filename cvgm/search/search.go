@@ -89,10 +89,7 @@ func noBest(arg, value string) error {
 
 // clone returns the step with slices of its own.
 func (s Step) clone() Step {
-	s.X = slices.Clone(s.X)
-	if s.Grad != nil {
-		s.Grad = slices.Clone(s.Grad)
-	}
+	s.X, s.Grad = slices.Clone(s.X), slices.Clone(s.Grad)
 	return s
 }
 

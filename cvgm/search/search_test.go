@@ -18,39 +18,6 @@ func bowl(grad, x []float64) (float64, error) {
 	return a*a + 2*b*b, nil
 }
 
-func TestProjectedGradientStopsAtTheConstrainedMinimum(t *testing.T) {
-	start := []float64{5, -9}
-	var last Step
-	for s, err := range (ProjectedGradient{StepSize: .1}).Search(Problem{Objective: bowl, Lower: []float64{-10, -2}}, start) {
-		if err != nil {
-			t.Fatal(err)
-		}
-		last = s
-	}
-	if !last.Converged || math.Abs(last.X[0]-1) > 1e-8 || last.X[1] != -2 {
-		t.Errorf("ended at %+v, want convergence at (1, -2)", last)
-	}
-	if last.Evaluations > 200 {
-		t.Errorf("%d evaluations", last.Evaluations)
-	}
-	if start[0] != 5 || start[1] != -9 {
-		t.Errorf("x0 was written to: %v", start)
-	}
-}
-
-func TestProjectedGradientYieldsEachIterateBeforeItIsLeft(t *testing.T) {
-	var xs []float64
-	for s, err := range (ProjectedGradient{StepSize: .25, MaxEvals: 4, Tol: -1}).Search(Problem{Objective: bowl}, []float64{9, -3}) {
-		if err != nil {
-			t.Fatal(err)
-		}
-		xs = append(xs, s.X[0])
-	}
-	if want := []float64{9, 5, 3, 2}; !slices.Equal(xs, want) {
-		t.Errorf("iterates %v, want %v", xs, want)
-	}
-}
-
 func TestGridSearchRunsTheFirstCoordinateOutermost(t *testing.T) {
 	var seen [][2]float64
 	for s, err := range (GridSearch{[][]float64{{0, 1}, {-4, -3, -2}}}).Search(Problem{Objective: bowl}, make([]float64, 2)) {

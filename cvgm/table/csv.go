@@ -78,14 +78,12 @@ func (c CSV) ReadFile(path string) (*Table, error) {
 // with another number of fields than the header is a *csv.ParseError of package encoding/csv.
 // It holds the whole text in memory.
 func (c CSV) Read(r io.Reader) (*Table, error) {
-	if c.Comma != 0 && !validComma(c.Comma) {
-		return nil, args.Bad("CSV.Comma", qpdiff.ErrDomain, "use a character that is no quote and no line end", "is %q", c.Comma)
-	}
-	if c.Missing < 0 || c.Missing > MissingIsMean {
-		return nil, args.Bad("CSV.Missing", qpdiff.ErrDomain, "use one of the constants", "is %v", c.Missing)
-	}
-	if c.Unknown < 0 || c.Unknown > UnknownIsZero {
-		return nil, args.Bad("CSV.Unknown", qpdiff.ErrDomain, "use one of the constants", "is %v", c.Unknown)
+	if err := args.First(
+		args.BadIf(c.Comma != 0 && !validComma(c.Comma), "CSV.Comma", qpdiff.ErrDomain, "use a character that is no quote and no line end", "is %q", c.Comma),
+		args.BadIf(c.Missing < 0 || c.Missing > MissingIsMean, "CSV.Missing", qpdiff.ErrDomain, "use one of the constants", "is %v", c.Missing),
+		args.BadIf(c.Unknown < 0 || c.Unknown > UnknownIsZero, "CSV.Unknown", qpdiff.ErrDomain, "use one of the constants", "is %v", c.Unknown),
+	); err != nil {
+		return nil, err
 	}
 	reader := newCSVReader(c)
 	text, err := reader.header(r)
@@ -220,10 +218,10 @@ func (c CSV) dropRows(text *csvText, roles []role) error {
 				}
 			}
 		}
-		if drop {
+		switch {
+		case drop:
 			continue
-		}
-		if lacks >= 0 {
+		case lacks >= 0:
 			return args.Bad("CSV", qpdiff.ErrNotFinite, "fill it in, remove the line, or set CSV.Missing",
 				"lacks a value: %q in line %d, column %q", record[lacks], text.lines[k], text.header[lacks])
 		}

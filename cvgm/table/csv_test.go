@@ -2,12 +2,13 @@ package table
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
 
-	"cvgm/cvgm/internal/sample"
-	"cvgm/qpdiff/learn"
+	"cvgm/cvgm/internal/casetest"
 
 	"github.com/google/go-cmp/cmp"
 	"gonum.org/v1/gonum/mat"
@@ -25,10 +26,7 @@ func read(t *testing.T, c CSV, text string) *Table {
 }
 
 func TestReadCSV(t *testing.T) {
-	table, err := ReadCSV(strings.NewReader("a, price ,b, c\n1,2,3,u \n-4e1,5,\" 6\",v\n\n0,0,0,u\n"), "price")
-	if err != nil {
-		t.Fatal(err)
-	}
+	table := casetest.Must(ReadCSV(strings.NewReader("a, price ,b, c\n1,2,3,u \n-4e1,5,\" 6\",v\n\n0,0,0,u\n"), "price"))(t)
 	if !mat.Equal(table.x, mat.NewDense(3, 3, []float64{1, 3, 0, -40, 6, 1, 0, 0, 0})) || !cmp.Equal(table.Y, []float64{2, 5, 0}) || !cmp.Equal(table.Lines, []int{2, 3, 5}) {
 		t.Errorf("%v %v %v", table.x, table.Y, table.Lines)
 	}
@@ -95,42 +93,19 @@ func numbered(n int, start string) string {
 	return b.String()
 }
 
-func FuzzReadCSV(f *testing.F) {
-	f.Add("a,y\n1,2\n", byte(0))
-	f.Add("y,y\n1,\"2\n", byte(1))
-	f.Add("\ufeff\"y\",a, a\n1,2,3\n", byte(2))
-	f.Add("\xff\xfey\x00,\x00a\x00", byte(3))
-	f.Add("a,b,y\nu,1,p\nv,,q\n,2,q\nu,1,p\n", byte(2))
-	f.Fuzz(func(t *testing.T, text string, rule byte) {
-		c := CSV{Target: "y", Missing: MissingRule(rule % 3)}
-		table, err := c.Read(strings.NewReader(text))
-		if err != nil {
-			if strings.ContainsAny(err.Error(), "\r\n") {
-				t.Errorf("an error of several lines: %v", err)
-			}
-			return
-		}
-		d, encoder, err := table.Data()
-		if err != nil {
-			return
-		}
-		fitted, err := encoder.Fit(d.Dense(), nil)
-		if err != nil {
-			t.Fatalf("%q: %v", text, err)
-		}
-		_, m := fitted.Dims()
-		if len(encoder.Names()) != m {
-			t.Errorf("%q for %d features", encoder.Names(), m)
-		}
-		x := mat.NewDense(len(d.Y), m, nil)
-		if err := sample.Prepare(x.RawMatrix().Data, fitted, d.Dense(), sample.Complement(nil, len(d.Y))); err != nil {
-			t.Error(err)
-		}
-		if err := (learn.Data{X: x, Y: d.Y}).Check(); err != nil {
-			t.Error(err)
-		}
-	})
-}
-
 // decimal writes a number so that it reads back the same.
 func decimal(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
+
+// Errors of a file name its path.
+func TestReadFile(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{"good.csv": "a,y\n1,2\n2,3\n", "bad.csv": "a,y\n1,\n"} {
+		casetest.OK(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644))
+	}
+	for name, good := range map[string]bool{"good.csv": true, "bad.csv": false, "none.csv": false} {
+		table, err := CSV{Target: "y"}.ReadFile(filepath.Join(dir, name))
+		if (err == nil) != good || (table != nil) != good || err != nil && !strings.Contains(err.Error(), name) {
+			t.Errorf("%s: %v, error %v", name, table, err)
+		}
+	}
+}

@@ -6,6 +6,7 @@ import (
 
 	"cvgm/cvgm"
 	"cvgm/cvgm/internal/args"
+	"cvgm/cvgm/internal/sample"
 	"cvgm/qpdiff"
 
 	"gonum.org/v1/gonum/mat"
@@ -100,10 +101,7 @@ func (e *Encoder) Fit(train *mat.Dense, weights []float64) (cvgm.Prepared, error
 func presentMean(x *mat.Dense, j int, weights []float64) (mean float64, ok bool) {
 	each := func(visit func(v, w float64)) {
 		for i := range x.RawMatrix().Rows {
-			w := 1.0
-			if weights != nil {
-				w = weights[i]
-			}
+			w := sample.Weights(weights).At(i)
 			if v := x.At(i, j); v == v && w > 0 {
 				visit(v, w)
 			}

@@ -190,10 +190,7 @@ func (p *Pipeline) Class(t *Table) ([]string, error) {
 	}
 	classes := make([]string, len(predictions))
 	for i, y := range predictions {
-		classes[i] = p.Classes[0]
-		if y > 0 {
-			classes[i] = p.Classes[1]
-		}
+		classes[i] = p.Classes[int(1+y)/2]
 	}
 	return classes, nil
 }

@@ -1,7 +1,6 @@
 package table
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -101,14 +100,9 @@ func (p *Pipeline) UnmarshalJSON(text []byte) error {
 		return args.Bad("version", qpdiff.ErrDomain, "read it with the version of this package that wrote it, or a later one",
 			"is %v, where this package reads version %d of %q", *header.Version, pipelineVersion, pipelineFormat)
 	}
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.UseNumber()
-	if err := strictjson.CheckKeys(d, pipelineKeys, "pipeline"); err != nil {
-		return err
-	}
 	var in pipelineJSON
-	if err := json.Unmarshal(text, &in); err != nil {
-		return fmt.Errorf("cvgm: not a pipeline: %w", err)
+	if err := strictjson.Read(text, pipelineKeys, "pipeline", &in); err != nil {
+		return err
 	}
 	e, err := in.encoder()
 	if err != nil {

@@ -3,11 +3,9 @@ package table
 import (
 	"encoding/json"
 	"errors"
-	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -24,14 +22,8 @@ import (
 func TestPipelinesPredictTheSameAfterJSON(t *testing.T) {
 	number := patients(t)
 	odd := CSV{Target: "y", Comma: ';', MissingTexts: []string{"-", "<&>"}, MissingIn: map[string]MissingRule{"a": MissingIsMean}, Categorical: []string{"b"}}
-	named, err := odd.Read(strings.NewReader("a;b;\"q\"\";c\";y\n1;x;1;3\n-;2;1e-310;4\n.1;x;-0;6\n<&>;2;5;7\n3;ü>;5;7\n"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	apples, err := readFruit(t, fruit).Binary("apple")
-	if err != nil {
-		t.Fatal(err)
-	}
+	named := casetest.Must(odd.Read(strings.NewReader("a;b;\"q\"\";c\";y\n1;x;1;3\n-;2;1e-310;4\n.1;x;-0;6\n<&>;2;5;7\n3;ü>;5;7\n")))(t)
+	apples := casetest.Must(readFruit(t, fruit).Binary("apple"))(t)
 	net := func() learn.Learner { return new(linear.ElasticNet) }
 	for name, c := range map[string]struct {
 		p     *Pipeline
@@ -70,14 +62,8 @@ func TestPipelineInAnotherProgram(t *testing.T) {
 	const variable = "CVGM_TEST_PIPELINE"
 	const rows = "weight,colour,spots\n99,red,1\n,?,\n127.3,green,2\n1,blue,9\n"
 	predict := func(p *Pipeline) string {
-		table, err := p.Read(strings.NewReader(rows))
-		if err != nil {
-			t.Fatal(err)
-		}
-		d, err := p.Decision(table)
-		if err != nil {
-			t.Fatal(err)
-		}
+		table := casetest.Must(p.Read(strings.NewReader(rows)))(t)
+		d := casetest.Must(p.Decision(table))(t)
 		var bits []string
 		for _, v := range d {
 			bits = append(bits, decimal(v))
@@ -85,26 +71,16 @@ func TestPipelineInAnotherProgram(t *testing.T) {
 		return "decisions " + strings.Join(bits, " ")
 	}
 	if path := os.Getenv(variable); path != "" { // the other program
-		text, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := casetest.Must(os.ReadFile(path))(t)
 		var p Pipeline
-		if err := json.Unmarshal(text, &p); err != nil {
-			t.Fatal(err)
-		}
+		casetest.OK(t, json.Unmarshal(text, &p))
 		t.Log(predict(&p))
 		return
 	}
 	p := pears(t)
-	text, err := json.Marshal(p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := casetest.Must(json.Marshal(p))(t)
 	path := filepath.Join(t.TempDir(), "pipeline.json")
-	if err := os.WriteFile(path, text, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	casetest.OK(t, os.WriteFile(path, text, 0o644))
 	other := exec.Command(os.Args[0], "-test.run=^TestPipelineInAnotherProgram$", "-test.v", "-test.timeout=5m")
 	other.Env = append(os.Environ(), variable+"="+path)
 	out, err := other.CombinedOutput()
@@ -117,10 +93,7 @@ func TestPipelineInAnotherProgram(t *testing.T) {
 }
 
 func TestPipelineJSONRefusesWhatIsNoPipeline(t *testing.T) {
-	good, err := json.Marshal(pears(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	good := casetest.Must(json.Marshal(pears(t)))(t)
 	edit := func(old, new string) string {
 		if !strings.Contains(string(good), old) {
 			t.Fatalf("%s lacks %s", good, old)
@@ -178,52 +151,8 @@ func TestPipelineJSONRefusesWhatIsNoPipeline(t *testing.T) {
 	}
 }
 
-func FuzzPipelineJSON(f *testing.F) {
-	good, err := json.Marshal(pears(f))
-	if err != nil {
-		f.Fatal(err)
-	}
-	f.Add(string(good), "weight,colour,spots\n1,red,2\n")
-	f.Add(strings.Replace(string(good), `"zero"`, `"error"`, 1), "weight,colour,spots,kind\n,,?,pear\n")
-	f.Add(strings.Replace(string(good), `"comma":","`, `"comma":";"`, 1), "weight;colour;spots\n1;;2\n")
-	f.Fuzz(func(t *testing.T, text, rows string) {
-		var p, back Pipeline
-		if err := p.UnmarshalJSON(casetest.Rechecked([]byte(text))); err != nil {
-			if strings.ContainsAny(err.Error(), "\r\n") {
-				t.Errorf("an error of several lines: %v", err)
-			}
-			return
-		}
-		again, err := json.Marshal(p)
-		if err != nil {
-			t.Fatalf("read but not written: %v", err)
-		}
-		if err := json.Unmarshal(again, &back); err != nil {
-			t.Fatalf("written but not read: %v", err)
-		}
-		table, err := p.Read(strings.NewReader(rows))
-		if err != nil {
-			return
-		}
-		want, err := p.Decision(table)
-		if err != nil {
-			if !errors.Is(err, qpdiff.ErrNotFinite) {
-				t.Errorf("rows that are read: %v", err)
-			}
-			return
-		}
-		got, err := back.Decision(table)
-		if err != nil || !hostile.SameBits(got, want) || slices.ContainsFunc(want, math.IsNaN) {
-			t.Errorf("decisions %v, after JSON %v, error %v", want, got, err)
-		}
-	})
-}
-
 func TestPipelineJSONIsChecked(t *testing.T) {
-	text, err := json.Marshal(pears(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := casetest.Must(json.Marshal(pears(t)))(t)
 	kinds := map[string]func() json.Unmarshaler{string(text): func() json.Unmarshaler { return new(Pipeline) }}
 	casetest.CheckChangedJSON(t, kinds)
 	casetest.CheckFormsOfJSON(t, kinds)

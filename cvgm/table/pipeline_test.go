@@ -28,22 +28,10 @@ func pipelineOf(t testing.TB, table *Table, learner func() learn.Learner, loss c
 	if err != nil {
 		t.Fatal(err)
 	}
-	splits, err := cvgm.KFold(synth.NewStream(3, "pipeline splits"), len(d.Y), 3)
-	if err != nil {
-		t.Fatal(err)
-	}
-	cv, err := cvgm.New(cvgm.Config{Data: d, Prepare: encoder, Splits: splits, Loss: loss, Standardise: true, Centring: centring, Learner: learner})
-	if err != nil {
-		t.Fatal(err)
-	}
-	m, err := cv.Final(alpha)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := NewPipeline(m)
-	if err != nil {
-		t.Fatal(err)
-	}
+	splits := casetest.Must(cvgm.KFold(synth.NewStream(3, "pipeline splits"), len(d.Y), 3))(t)
+	cv := casetest.Must(cvgm.New(cvgm.Config{Data: d, Prepare: encoder, Splits: splits, Loss: loss, Standardise: true, Centring: centring, Learner: learner}))(t)
+	m := casetest.Must(cv.Final(alpha))(t)
+	p := casetest.Must(NewPipeline(m))(t)
 	return p
 }
 
@@ -56,19 +44,13 @@ var fruits = CSV{Target: "kind", Missing: MissingIsMean, Unknown: UnknownIsZero}
 
 func readFruit(t testing.TB, text string) *Table {
 	t.Helper()
-	table, err := fruits.Read(strings.NewReader(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	table := casetest.Must(fruits.Read(strings.NewReader(text)))(t)
 	return table
 }
 
 func pearTable(t testing.TB) *Table {
 	t.Helper()
-	table, err := readFruit(t, fruit).Binary("pear")
-	if err != nil {
-		t.Fatal(err)
-	}
+	table := casetest.Must(readFruit(t, fruit).Binary("pear"))(t)
 	return table
 }
 
@@ -94,26 +76,16 @@ func TestPipelinePredictsFromTexts(t *testing.T) {
 	hand := *p.Model
 	hand.Prepared = nil
 	want := make([]float64, 4)
-	if err := hand.Predict(want, x); err != nil {
-		t.Fatal(err)
-	}
-	table, err := p.Read(strings.NewReader("comment,spots, colour,weight\nx,1,red, 100\nx,na,green,\nx,3,yellow,1.2e2\nx,3,blue,120\n"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	decisions, err := p.Decision(table)
-	if err != nil {
-		t.Fatal(err)
-	}
+	casetest.OK(t, hand.Predict(want, x))
+	table := casetest.Must(p.Read(strings.NewReader("comment,spots, colour,weight\nx,1,red, 100\nx,na,green,\nx,3,yellow,1.2e2\nx,3,blue,120\n")))(t)
+	decisions := casetest.Must(p.Decision(table))(t)
 	if diff := cmp.Diff(want, decisions); diff != "" || table.Y != nil {
 		t.Errorf("decisions, by hand against the pipeline's:\n%s", diff)
 	}
 	y, err1 := p.Predict(table)
 	classes, err2 := p.Class(table)
 	probabilities, err3 := p.Probability(table)
-	if err := errors.Join(err1, err2, err3); err != nil {
-		t.Fatal(err)
-	}
+	casetest.OK(t, err1, err2, err3)
 	for i, d := range decisions {
 		if (y[i] > 0) != (d > 0) || math.Abs(y[i]) != 1 || classes[i] != map[bool]string{true: "pear", false: "not pear"}[d > 0] ||
 			!casetest.Near(probabilities[i], math.Exp(d)/(1+math.Exp(d)), 1e-15) {
@@ -139,10 +111,7 @@ func TestPipelineReadsATargetThatIsThere(t *testing.T) {
 	if _, err := p.Read(strings.NewReader("weight,colour,spots,kind\n1,red,1,pear\n1,red,1,\n")); err == nil || !strings.Contains(err.Error(), `"" in line 3, column "kind"`) {
 		t.Errorf("a missing target: %v", err)
 	}
-	two, err := fruits.Read(strings.NewReader(strings.ReplaceAll(fruit, "cherry", "apple")))
-	if err != nil {
-		t.Fatal(err)
-	}
+	two := casetest.Must(fruits.Read(strings.NewReader(strings.ReplaceAll(fruit, "cherry", "apple"))))(t)
 	q := pipelineOf(t, two, func() learn.Learner { return new(linear.Logistic) }, cvgm.LogisticLoss{}, cvgm.NoCentring, []float64{.1})
 	if _, err := q.Read(strings.NewReader("weight,colour,spots,kind\n1,red,1,plum\n")); !errors.Is(err, qpdiff.ErrDomain) || !strings.Contains(err.Error(), `"plum" in line 2`) {
 		t.Errorf("an unknown class: %v", err)
@@ -153,34 +122,32 @@ func TestPipelineNamesWhatIsWrong(t *testing.T) {
 	p := pears(t)
 	strict := fruits
 	strict.Unknown, strict.Missing = UnknownIsError, MissingDropsRow
-	table, err := strict.Read(strings.NewReader(fruit))
-	if err != nil {
-		t.Fatal(err)
-	}
+	table := casetest.Must(strict.Read(strings.NewReader(fruit)))(t)
 	if len(table.Y) != 7 || table.Lines[1] != 5 {
 		t.Errorf("%d rows of lines %v", len(table.Y), table.Lines)
 	}
-	if table, err = table.Binary("pear"); err != nil {
-		t.Fatal(err)
-	}
+	table = casetest.Must(table.Binary("pear"))(t)
 	logistic := func() learn.Learner { return new(linear.Logistic) }
 	q := pipelineOf(t, table, logistic, cvgm.LogisticLoss{}, cvgm.NoCentring, []float64{.1})
+	guess := pears(t)
+	guess.Model.Prepared.(*Encoder).reader.unknown = UnknownIsError
 	const header = "weight,colour,spots\n"
 	for name, c := range map[string]struct {
 		p    *Pipeline
 		text string
 		want string
 	}{
-		"no column":       {p, "weight,spots\n1,1\n", `lacks column "colour"`},
-		"text":            {p, header + "1,red,1\nheavy,red,1\n", `CSV line 3: column "weight" holds "heavy"`},
-		"infinite":        {p, header + "inf,red,1\n", `"weight" holds "inf"`},
-		"unknown level":   {q, header + "1,red,1\n1,blue,1\n", `CSV line 3: column "colour" holds "blue", which is none of the levels ["green" "red" "yellow"]`},
-		"missing number":  {q, header + "1,red,\n", `CSV line 2: column "spots" lacks a value`},
-		"missing level":   {q, header + "1,null,1\n", `column "colour" lacks a value`},
-		"no rows":         {p, header, "no examples"},
-		"nothing":         {p, "", "no header line"},
-		"another comma":   {p, "weight;colour;spots\n1;red;1\n", `lacks column "weight"`},
-		"number of cells": {p, header + "1,red\n", "line 2"},
+		"no column":                     {p, "weight,spots\n1,1\n", `lacks column "colour"`},
+		"text":                          {p, header + "1,red,1\nheavy,red,1\n", `CSV line 3: column "weight" holds "heavy"`},
+		"infinite":                      {p, header + "inf,red,1\n", `"weight" holds "inf"`},
+		"unknown level":                 {q, header + "1,red,1\n1,blue,1\n", `CSV line 3: column "colour" holds "blue", which is none of the levels ["green" "red" "yellow"]`},
+		"missing number":                {q, header + "1,red,\n", `CSV line 2: column "spots" lacks a value`},
+		"missing level":                 {q, header + "1,null,1\n", `column "colour" lacks a value`},
+		"level not missing in training": {guess, header + "1,,1\n", `column "colour" lacks a value, as it does in no row`},
+		"no rows":                       {p, header, "no examples"},
+		"nothing":                       {p, "", "no header line"},
+		"another comma":                 {p, "weight;colour;spots\n1;red;1\n", `lacks column "weight"`},
+		"number of cells":               {p, header + "1,red\n", "line 2"},
 	} {
 		_, err := c.p.Read(strings.NewReader(c.text))
 		if err == nil || !strings.Contains(err.Error(), c.want) {
@@ -193,10 +160,7 @@ func TestPipelineNamesWhatIsWrong(t *testing.T) {
 	if got, err := q.PredictRecord(map[string]string{"weight": "1", "colour": "red", "spots": ""}); !errors.Is(err, qpdiff.ErrNotFinite) || !math.IsNaN(got) {
 		t.Errorf("a record without a value: %v, %v", got, err)
 	}
-	other, err := ReadCSV(strings.NewReader("weight,colour,spots,kind\n1,red,1,1\n2,blue,1,2\n3,red,2,3\n"), "kind")
-	if err != nil {
-		t.Fatal(err)
-	}
+	other := casetest.Must(ReadCSV(strings.NewReader("weight,colour,spots,kind\n1,red,1,1\n2,blue,1,2\n3,red,2,3\n"), "kind"))(t)
 	if _, err := p.Decision(other); !errors.Is(err, qpdiff.ErrDomain) {
 		t.Errorf("a table of other levels: %v", err)
 	}
@@ -218,14 +182,8 @@ func TestPipelineNamesWhatIsWrong(t *testing.T) {
 			t.Errorf("%s is written as %s", name, text)
 		}
 	}
-	cv, err := cvgm.New(cvgm.Config{Data: casetest.Regression(1, 30, 2), Splits: []cvgm.Split{{Train: []int{0, 1, 2}, Val: []int{3}}}, Loss: cvgm.SquaredError{}, Learner: func() learn.Learner { return new(linear.ElasticNet) }})
-	if err != nil {
-		t.Fatal(err)
-	}
-	m, err := cv.Final([]float64{.1, .1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	cv := casetest.Must(cvgm.New(cvgm.Config{Data: casetest.Regression(1, 30, 2), Splits: []cvgm.Split{{Train: []int{0, 1, 2}, Val: []int{3}}}, Loss: cvgm.SquaredError{}, Learner: func() learn.Learner { return new(linear.ElasticNet) }}))(t)
+	m := casetest.Must(cv.Final([]float64{.1, .1}))(t)
 	if _, err := NewPipeline(m); !errors.Is(err, qpdiff.ErrShape) {
 		t.Errorf("a model without a table: %v", err)
 	}

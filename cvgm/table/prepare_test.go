@@ -72,10 +72,7 @@ func preparedConfig(t *testing.T, table *Table, edit func(*cvgm.Config)) cvgm.Co
 	if err != nil {
 		t.Fatal(err)
 	}
-	splits, err := cvgm.KFold(synth.NewStream(2, "prepared splits"), len(d.Y), 4)
-	if err != nil {
-		t.Fatal(err)
-	}
+	splits := casetest.Must(cvgm.KFold(synth.NewStream(2, "prepared splits"), len(d.Y), 4))(t)
 	c := cvgm.Config{Data: d, Prepare: encoder, Splits: splits, Loss: cvgm.SquaredError{}, Standardise: true, Centring: cvgm.MeanCentring,
 		Learner: func() learn.Learner { return new(linear.ElasticNet) }}
 	if edit != nil {
@@ -144,15 +141,9 @@ const preparedTol = 1e-11
 
 func evalOnce(t *testing.T, c cvgm.Config, alpha []float64) (float64, []float64) {
 	t.Helper()
-	cv, err := cvgm.New(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	cv := casetest.Must(cvgm.New(c))(t)
 	grad := make([]float64, len(alpha))
-	loss, err := cv.Eval(grad, alpha)
-	if err != nil {
-		t.Fatal(err)
-	}
+	loss := casetest.Must(cv.Eval(grad, alpha))(t)
 	return loss, grad
 }
 
@@ -351,9 +342,7 @@ func TestPrepareGetsCopiesOfTrainingRows(t *testing.T) {
 		train.Zero()
 		at++
 	}}
-	if _, err := cvgm.New(c); err != nil {
-		t.Fatal(err)
-	}
+	casetest.Must(cvgm.New(c))(t)
 	if at != len(c.Splits) || !hostile.SameBits(c.Data.Dense().RawMatrix().Data, before.RawMatrix().Data) {
 		t.Errorf("%d fits, or other data", at)
 	}

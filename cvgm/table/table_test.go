@@ -24,10 +24,7 @@ func TestCSVSettings(t *testing.T) {
 		Target: "y", Comma: ';', Ignore: []string{"id"}, Group: "clinic", Categorical: []string{"grade"}, Numeric: []string{"size"},
 		Missing: MissingDropsRow, MissingIn: map[string]MissingRule{"size": MissingIsMean, "colour": MissingIsMean}, MissingTexts: []string{"", "?", "-"},
 	}
-	table, err := c.Read(strings.NewReader(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	table := casetest.Must(c.Read(strings.NewReader(text)))(t)
 	want := []Column{
 		{Name: "size", Missing: MissingIsMean},
 		{Name: "colour", Kind: Categorical, Levels: []string{"blue", "red"}, Missing: MissingIsMean, MissingLevel: true},
@@ -210,10 +207,7 @@ func TestEncoderRefuses(t *testing.T) {
 	if _, err := e.Fit(mat.NewDense(1, 2, nil), nil); !errors.Is(err, qpdiff.ErrShape) {
 		t.Errorf("two columns: %v", err)
 	}
-	fitted, err := e.Fit(d.Dense(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fitted := casetest.Must(e.Fit(d.Dense(), nil))(t)
 	dst, nan := make([]float64, 3), math.NaN()
 	for name, row := range map[string][]float64{
 		"an infinite number": {math.Inf(1), 0, 0}, "an unknown level": {1, 2, 0}, "a missing level": {1, nan, 0}, "no level": {1, 3, 0},
@@ -254,10 +248,7 @@ func TestUnitsOfColumnsDoNotMatter(t *testing.T) {
 		}
 		table := read(t, CSV{Missing: MissingIsMean}, b.String())
 		p := pipelineOf(t, table, func() learn.Learner { return new(linear.ElasticNet) }, cvgm.SquaredError{}, cvgm.MeanCentring, []float64{.01, .1})
-		y, err := p.Predict(table)
-		if err != nil {
-			t.Fatal(err)
-		}
+		y := casetest.Must(p.Predict(table))(t)
 		return y
 	}
 	want := predict(1)

@@ -12,6 +12,7 @@ import (
 
 	"cvgm/cvgm"
 	"cvgm/cvgm/internal/args"
+	"cvgm/cvgm/internal/casetest"
 	"cvgm/cvgm/internal/sample"
 	"cvgm/qpdiff/kernel"
 	"cvgm/qpdiff/learn"
@@ -188,10 +189,7 @@ func TestTunedLossHasTheBitsOfANewCV(t *testing.T) {
 	for _, learner := range []learn.Learner{&linear.Logistic{Intercept: linear.UnpenalisedIntercept}, &linear.SparseLogistic{Intercept: true}, &margin.SVM{}, &kernel.SVM{Intercept: true}} {
 		for n := 20; n < 40; n += 3 {
 			tuned := mustTune(t, Tuner{Learner: learner, OuterFolds: -1, MaxEvals: 40}, twoClasses(n, 3))
-			cv, err := cvgm.New(tuned.Config)
-			if err != nil {
-				t.Fatal(err)
-			}
+			cv := casetest.Must(cvgm.New(tuned.Config))(t)
 			if loss, err := cv.Eval(nil, tuned.Hyper); loss != tuned.Loss {
 				t.Errorf("%T, N = %d: CV loss %v, %v; tuned %v", learner, n, loss, err, tuned.Loss)
 			}
@@ -236,10 +234,7 @@ func TestTuneFindsTheValleyOfAKernelMachine(t *testing.T) {
 		}
 		tuner := Tuner{Learner: &kernel.SVM{Intercept: true}, OuterFolds: -1, Folds: 5}
 		tuned := mustTune(t, tuner, d)
-		low, err := tuner.lowest(t.Context(), d, tuned, trialSize{grid: grid})
-		if err != nil {
-			t.Fatal(err)
-		}
+		low := casetest.Must(tuner.lowest(t.Context(), d, tuned, trialSize{grid: grid}))(t)
 		if tuned.Loss > low.loss {
 			t.Errorf("stream %d: %v has the CV loss %v, the grid has %v", seed, tuned.Hyper, tuned.Loss, low.loss)
 		}
@@ -256,12 +251,8 @@ func TestTuneLoadedPrototype(t *testing.T) {
 	d := houses(30)
 	hyper := []learn.Hyperparameter{{Name: "λ1", Lower: 1e-3, Default: .1, Upper: 1}, {Name: "λ2", Lower: 1e-3, Default: .1, Upper: 1}}
 	loaded := &embedding{}
-	if err := loaded.Load(houses(50)); err != nil {
-		t.Fatal(err)
-	}
-	if err := loaded.Fit(make([]float64, 7), []float64{1, 1}); err != nil {
-		t.Fatal(err)
-	}
+	casetest.OK(t, loaded.Load(houses(50)))
+	casetest.OK(t, loaded.Fit(make([]float64, 7), []float64{1, 1}))
 	want := mustTune(t, Tuner{Learner: &embedding{}, Hyper: hyper, Loss: cvgm.SquaredError{}, OuterFolds: -1}, d)
 	got := mustTune(t, Tuner{Learner: loaded, Hyper: hyper, Loss: cvgm.SquaredError{}, OuterFolds: -1, Workers: 4}, d)
 	if got.Loss != want.Loss || !slices.Equal(got.Hyper, want.Hyper) || len(got.Path) != len(want.Path) {
@@ -354,10 +345,7 @@ func TestTuneBoundsCountWeights(t *testing.T) {
 			d.Weights[i] = 2
 		}
 		plan := func(d learn.Data) []learn.Hyperparameter {
-			made, err := Tuner{Learner: learner}.prototype(d.Y)
-			if err != nil {
-				t.Fatal(err)
-			}
+			made := casetest.Must(Tuner{Learner: learner}.prototype(d.Y))(t)
 			w := &tuning{c: cvgm.Config{Data: d, Standardise: true}, learner: made}
 			x, y, err := w.seen(w.rows())
 			if err != nil {
@@ -381,10 +369,7 @@ func TestTuneBoundsCountWeights(t *testing.T) {
 // Splits in the order of time have outer folds in that order, whose searches see nothing later.
 func TestTuneOuterFoldsInTheOrderOfTime(t *testing.T) {
 	for _, gap := range []int{0, 4} {
-		splits, err := cvgm.TimeSplits(60, 5, gap)
-		if err != nil {
-			t.Fatal(err)
-		}
+		splits := casetest.Must(cvgm.TimeSplits(60, 5, gap))(t)
 		d := houses(60)
 		for want, tuner := range map[int]Tuner{4: {Splits: splits}, 2: {Splits: splits, OuterFolds: 2}} {
 			if tuned := mustTune(t, tuner, d); tuned.Risk == nil || tuned.Risk.Folds != want {

@@ -1,6 +1,7 @@
 package tune
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -18,12 +19,7 @@ import (
 )
 
 // outerFolds returns the number of outer folds; none is −1.
-func (w *tuning) outerFolds() int {
-	if w.OuterFolds != 0 {
-		return w.OuterFolds
-	}
-	return outerFolds
-}
+func (w *tuning) outerFolds() int { return cmp.Or(w.OuterFolds, outerFolds) }
 
 // leastOuter is the number of examples below which there is no nested estimate: with 5 folds,
 // 10 examples leave 8 to the searches.
@@ -31,30 +27,28 @@ const leastOuter = 10
 
 // estimateRisk sets the nested estimate. Its errors are ctx's.
 func (w *tuning) estimateRisk() error {
-	folds := w.outerFolds()
-	rows := w.rows()
-	n := len(rows)
-	switch {
+	none := func(format string, args ...any) error {
+		w.warn(NoRisk, format, args...)
+		return nil
+	}
+	folds, rows := w.outerFolds(), w.rows()
+	switch n := len(rows); {
 	case folds < 0:
 		return nil
 	case w.OuterFolds == 0 && n < leastOuter:
-		w.warn(NoRisk, "%d examples are too few for a nested estimate of the risk.", n)
-		return nil
+		return none("%d examples are too few for a nested estimate of the risk.", n)
 	case w.OuterFolds == 0:
 		folds = min(folds, w.mostFolds(rows))
 	}
 	if folds < 2 {
-		w.warn(NoRisk, "The data do not allow two outer folds.")
-		return nil
+		return none("The data do not allow two outer folds.")
 	}
 	if need := w.each * evalsPerStart; !w.deadline.IsZero() && need*time.Duration(folds) > time.Until(w.deadline) {
-		w.warn(NoRisk, "MaxTime, %v, does not suffice for the nested estimate of the risk.", w.MaxTime)
-		return nil
+		return none("MaxTime, %v, does not suffice for the nested estimate of the risk.", w.MaxTime)
 	}
 	outer, err := w.outer(rows, folds)
 	if err != nil {
-		w.warn(NoRisk, "There is no nested estimate of the risk: %v.", err)
-		return nil
+		return none("There is no nested estimate of the risk: %v.", err)
 	}
 	var tuned, byDefault, byConstant, weights []float64
 	var of []int // the outer fold of each
@@ -63,16 +57,14 @@ func (w *tuning) estimateRisk() error {
 		w.stage = fmt.Sprintf("outer fold %d of %d", j+1, len(outer))
 		losses, err := w.outerFold(fold)
 		w.out.Evaluations = w.evaluations
-		if err != nil {
-			if w.ctx.Err() != nil {
-				return err
-			}
-			if errors.Is(err, errTime) {
-				w.warn(NoRisk, "MaxTime, %v, did not suffice for the nested estimate of the risk.", w.MaxTime)
-			} else {
-				w.warn(NoRisk, "There is no nested estimate of the risk: the search without outer fold %d failed: %v.", j+1, err)
-			}
-			return nil
+		switch {
+		case err == nil:
+		case w.ctx.Err() != nil:
+			return err
+		case errors.Is(err, errTime):
+			return none("MaxTime, %v, did not suffice for the nested estimate of the risk.", w.MaxTime)
+		default:
+			return none("There is no nested estimate of the risk: the search without outer fold %d failed: %v.", j+1, err)
 		}
 		tuned = append(tuned, losses[0]...)
 		byDefault = append(byDefault, losses[1]...)
@@ -276,33 +268,14 @@ func (w *tuning) constantOn(rows []int) float64 {
 	labels, weights := sample.Pick(w.c.Data.Y, rows), sample.Relative(w.c.Data.Weights, rows)
 	switch w.c.Loss.(type) {
 	case cvgm.SquaredError:
-		var mean, total float64
-		for i, y := range labels {
-			if v := weights.At(i); v > 0 {
-				total += v
-				mean += v / total * (y - mean)
-			}
-		}
-		return mean
+		return runningMean(labels, weights)
 	case cvgm.AbsoluteError:
 		return median(labels, weights)
 	}
 	if w.classes() { // two labels in place of N make this much cheaper than a fit
 		labels, weights = classWeights(labels, weights)
 	}
-	kinks, _ := w.c.Loss.(cvgm.KinkedLoss)
-	slope := func(p float64) (total float64) {
-		for i, y := range labels {
-			_, s := w.c.Loss.Eval(p, y)
-			if s != s && kinks != nil {
-				_, s = kinks.Kink(p, y)
-			}
-			if s == s {
-				total += weights.At(i) * s
-			}
-		}
-		return total
-	}
+	slope := func(p float64) float64 { return slopeAt(w.c.Loss, p, labels, weights) }
 	low, high := slices.Min(labels), slices.Max(labels)
 	candidates := []float64{low, high}
 	if size := max(math.Abs(low), math.Abs(high)); low == high { // one label: beyond it some losses fall still
@@ -334,6 +307,33 @@ func (w *tuning) constantOn(rows []int) float64 {
 		}
 	}
 	return best
+}
+
+// runningMean returns the mean of y, whose sum may overflow.
+func runningMean(y []float64, weights sample.Weights) (mean float64) {
+	var total float64
+	for i, y := range y {
+		if v := weights.At(i); v > 0 {
+			total += v
+			mean += v / total * (y - mean)
+		}
+	}
+	return mean
+}
+
+// slopeAt sums the slopes of a loss at the prediction p, those at its kinks included.
+func slopeAt(loss cvgm.Loss, p float64, labels []float64, weights sample.Weights) (total float64) {
+	kinks, _ := loss.(cvgm.KinkedLoss)
+	for i, y := range labels {
+		_, s := loss.Eval(p, y)
+		if s != s && kinks != nil {
+			_, s = kinks.Kink(p, y)
+		}
+		if s == s {
+			total += weights.At(i) * s
+		}
+	}
+	return total
 }
 
 // classWeights returns the labels that there are among ±1, with their total weights.

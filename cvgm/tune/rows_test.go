@@ -22,6 +22,7 @@ import (
 	"sync"
 	"testing"
 
+	"cvgm/cvgm/internal/casetest"
 	"cvgm/qpdiff"
 
 	"gonum.org/v1/gonum/stat"
@@ -266,9 +267,7 @@ func TestTuneRowsAgain(t *testing.T) {
 	rng := rand.New(rand.NewChaCha8(seed))
 	for _, tr := range []tuneTrial{findsTrial, risksTrial, shuffledTrial} {
 		table := tr.table()
-		if err := table.read(filepath.Join(keptRows, tr.file)); err != nil {
-			t.Fatal(err)
-		}
+		casetest.OK(t, table.read(filepath.Join(keptRows, tr.file)))
 		sets := rng.Perm(len(table.rows))[:*tuneAgain]
 		slices.Sort(sets)
 		t.Logf("%s: sets %v", tr.file, sets)
@@ -320,20 +319,13 @@ func TestTuneRowsDiffer(t *testing.T) {
 func TestTuneRowsGoStale(t *testing.T) {
 	root := t.TempDir()
 	hash := func() string {
-		sum, err := hashSources(fullTrial, root)
-		if err != nil {
-			t.Fatal(err)
-		}
+		sum := casetest.Must(hashSources(fullTrial, root))(t)
 		return sum
 	}
 	write := func(name, text string) {
 		file := filepath.Join(root, name)
-		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		casetest.OK(t, os.MkdirAll(filepath.Dir(file), 0o755))
+		casetest.OK(t, os.WriteFile(file, []byte(text), 0o644))
 	}
 	write("go.mod", "module cvgm\n")
 	write("cvgm/tune/a.go", "package tune\n\nimport \"cvgm/qpdiff\"\n\nvar a = 1\n")
@@ -371,20 +363,13 @@ func TestTuneRowsGoStale(t *testing.T) {
 func TestTuneRowsOfOtherSourcesAreComputed(t *testing.T) {
 	defer func(sets int, report string) { *tuneSets, *tuneReport = sets, report }(*tuneSets, *tuneReport)
 	*tuneSets, *tuneReport = 2, t.TempDir()
-	source, err := rowSource(smallTrial)
-	if err != nil {
-		t.Fatal(err)
-	}
+	source := casetest.Must(rowSource(smallTrial))(t)
 	rows := "0,kept,40,3,0,1,0,0,," + source + "\n1,kept,40,3,0,1,0,0,,123456789abc\n"
 	file := filepath.Join(*tuneReport, findsTrial.file)
-	if err := os.WriteFile(file, []byte(rows), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	casetest.OK(t, os.WriteFile(file, []byte(rows), 0o644))
 	runTrial(t, findsTrial)
 	after := findsTrial.table()
-	if err := after.read(file); err != nil {
-		t.Fatal(err)
-	}
+	casetest.OK(t, after.read(file))
 	if after.text(0, "trait") != "kept" || after.text(1, "trait") == "kept" || after.text(1, "source") != source {
 		t.Errorf("rows %v", after.rows)
 	}

@@ -4,19 +4,14 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
-	"maps"
 	"math"
 	"slices"
-	"strings"
 	"time"
 
 	"cvgm/cvgm"
 	"cvgm/cvgm/internal/args"
 	"cvgm/cvgm/internal/normalise"
 	"cvgm/cvgm/search"
-	"cvgm/qpdiff"
-	"cvgm/qpdiff/learn"
 )
 
 const (
@@ -44,14 +39,11 @@ const (
 
 // tuneSearch is a search on some rows.
 type tuneSearch struct {
+	space
 	w       *tuning
 	cv      *cvgm.CV
 	splits  []cvgm.Split
-	hyper   []learn.Hyperparameter
-	free    []bool      // those that Fixed does not hold
 	flat    bool        // no feature varies
-	kinds   int         // of hyperparameters
-	kind    []int       // of each: hyperparameters of one kind vary together at the looks
 	lookAt  [][]float64 // the points of looks not yet taken
 	path    []Step
 	best    Step
@@ -78,97 +70,21 @@ func (w *tuning) newSearch(rows []int, splits []cvgm.Split) (*tuneSearch, error)
 	if err != nil {
 		return nil, err
 	}
-	s := &tuneSearch{w: w, cv: cv, splits: splits, hyper: hyper, kind: kind, best: Step{Loss: math.Inf(1)}, trial: make([]float64, len(hyper)), free: make([]bool, len(hyper))}
+	within, err := newSpace(hyper, kind, w.Fixed)
+	if err != nil {
+		return nil, err
+	}
+	s := &tuneSearch{space: within, w: w, cv: cv, splits: splits, flat: true, best: Step{Loss: math.Inf(1)}, trial: make([]float64, len(hyper))}
 	_, n := x.Dims()
-	s.flat = true
 	for j := range n {
 		s.flat = s.flat && normalise.ConstantColumn(x.RawMatrix().Data, n, j)
 	}
-	for i := range hyper {
-		s.free[i], s.kinds = true, max(s.kinds, kind[i]+1)
-	}
-	for _, name := range slices.Sorted(maps.Keys(w.Fixed)) { // λ1 before λ1[0], whose value counts
-		if err := s.fix(name, w.Fixed[name]); err != nil {
-			return nil, err
-		}
-	}
-	s.lookAt = s.design()
-	return s, nil
-}
-
-// greek replaces the names of Greek letters by the letters.
-var greek = strings.NewReplacer("lambda", "λ", "gamma", "γ", "delta", "δ")
-
-// fix holds the hyperparameters of that name, with an index or without.
-func (s *tuneSearch) fix(name string, v float64) error {
-	name, found := greek.Replace(name), false
-	for i, h := range s.hyper {
-		if h.Name != name && !(len(h.Name) > len(name) && h.Name[:len(name)+1] == name+"[") {
-			continue
-		}
-		if !(v > 0 || v == 0 && h.Zero) || !args.Finite(v) {
-			return args.Bad("Tuner.Fixed", qpdiff.ErrDomain, "use a positive number", "holds %v for %s", v, h.Name)
-		}
-		s.free[i], found = false, true
-		s.hyper[i].Lower, s.hyper[i].Default, s.hyper[i].Upper = v, v, v
-	}
-	if !found {
-		var names []string
-		for _, h := range s.hyper {
-			names = append(names, h.Name)
-		}
-		return args.Bad("Tuner.Fixed", qpdiff.ErrDomain, fmt.Sprintf("use one of %q", names), "names %q, which is no hyperparameter", name)
-	}
-	return nil
-}
-
-// design returns the points of the looks: the default, then points that fill the box evenly
-// (the sequence of Roberts, an extension of the golden ratio), where hyperparameters of
-// one kind are at the same share of their ranges.
-func (s *tuneSearch) design() [][]float64 {
-	first := make([]float64, len(s.hyper))
-	for i, h := range s.hyper {
-		first[i] = h.Default
-	}
-	points := [][]float64{first}
-	if !slices.Contains(s.free, true) {
-		return points
-	}
-	ratio := 2. // the root of r^(kinds+1) = r + 1
-	for range 60 {
-		ratio = math.Pow(1+ratio, 1/float64(s.kinds+1))
-	}
 	count := looks
-	if s.w.kinked() {
+	if w.kinked() {
 		count = kinkedLooks
 	}
-	for k := 1; k < count; k++ {
-		x := make([]float64, len(s.hyper))
-		for i := range s.hyper {
-			_, share := math.Modf(.5 + float64(k)*math.Pow(ratio, -float64(s.kind[i]+1)))
-			x[i] = s.at(i, share)
-		}
-		points = append(points, x)
-	}
-	return points
-}
-
-// at returns the value of hyperparameter i at a share of its range, in logarithms.
-func (s *tuneSearch) at(i int, share float64) float64 {
-	h := s.hyper[i]
-	if !s.free[i] {
-		return h.Default
-	}
-	return min(max(h.Lower*math.Pow(h.Upper/h.Lower, share), h.Lower), h.Upper)
-}
-
-// share is the inverse of at, between 0 and 1.
-func (s *tuneSearch) share(i int, v float64) float64 {
-	h := s.hyper[i]
-	if !s.free[i] || h.Lower == h.Upper {
-		return 0
-	}
-	return min(max(math.Log(v/h.Lower)/math.Log(h.Upper/h.Lower), 0), 1)
+	s.lookAt = s.design(count)
+	return s, nil
 }
 
 // looks takes so many of the looks that are left.
@@ -191,11 +107,7 @@ func (s *tuneSearch) eval(grad, hyper []float64) (float64, error) {
 	if s.w.ctx.Err() != nil {
 		return 0, context.Cause(s.w.ctx)
 	}
-	most := s.w.MaxEvals
-	if most == 0 {
-		most = defaultEvals
-	}
-	if len(s.path) >= most {
+	if len(s.path) >= cmp.Or(s.w.MaxEvals, defaultEvals) {
 		return 0, errEvals
 	}
 	began := time.Now()
@@ -229,17 +141,6 @@ func (s *tuneSearch) eval(grad, hyper []float64) (float64, error) {
 	}
 	s.w.evaluated(began, loss, s.best.Loss)
 	return loss, nil
-}
-
-// triesZero reports whether a free hyperparameter is 0. Such a fit may fail,
-// because collinear features leave it without a unique solution: that is no failure of the learner.
-func (s *tuneSearch) triesZero(hyper []float64) bool {
-	for i, v := range hyper {
-		if s.free[i] && v == 0 {
-			return true
-		}
-	}
-	return false
 }
 
 // run searches. It returns the reason why nothing was found, or ctx's.
@@ -376,38 +277,39 @@ func (s *tuneSearch) pattern() error {
 		for moved := true; moved; {
 			moved = false
 			for kind := range s.kinds {
-				for _, by := range []float64{step, -step} {
-					before := s.best.Loss
-					x := append(s.trial[:0], s.best.Hyper...)
-					for i := range s.hyper {
-						if s.kind[i] == kind {
-							x[i] = s.at(i, s.share(i, x[i])+by)
-						}
-					}
-					if slices.Equal(x, s.best.Hyper) {
-						continue
-					}
-					if _, err := s.eval(nil, x); err != nil {
-						return err
-					}
-					if s.best.Loss < before {
-						moved = moved || s.best.Loss < before-sameLoss*math.Abs(before)
-						break
-					}
+				gained, err := s.move(kind, step)
+				if err != nil {
+					return err
 				}
+				moved = moved || gained
 			}
 		}
 	}
 	return nil
 }
 
-// distance is the largest difference of the shares of two points.
-func (s *tuneSearch) distance(a, b []float64) float64 {
-	var d float64
-	for i := range a {
-		d = max(d, math.Abs(s.share(i, a[i])-s.share(i, b[i])))
+// move moves one kind up or, where that is not lower, down. It reports whether the CV loss fell
+// by more than rounding.
+func (s *tuneSearch) move(kind int, step float64) (gained bool, err error) {
+	for _, by := range []float64{step, -step} {
+		before := s.best.Loss
+		x := append(s.trial[:0], s.best.Hyper...)
+		for i := range s.hyper {
+			if s.kind[i] == kind {
+				x[i] = s.at(i, s.share(i, x[i])+by)
+			}
+		}
+		if slices.Equal(x, s.best.Hyper) {
+			continue
+		}
+		if _, err := s.eval(nil, x); err != nil {
+			return false, err
+		}
+		if s.best.Loss < before {
+			return s.best.Loss < before-sameLoss*math.Abs(before), nil
+		}
 	}
-	return d
+	return false, nil
 }
 
 // descend descends the CV loss in logarithms of the free hyperparameters from x.

@@ -61,10 +61,7 @@ func twoClasses(rows, n int) learn.Data {
 
 func mustTune(t *testing.T, tuner Tuner, d learn.Data) *Tuned {
 	t.Helper()
-	tuned, err := tuner.Tune(t.Context(), d)
-	if err != nil {
-		t.Fatal(err)
-	}
+	tuned := casetest.Must(tuner.Tune(t.Context(), d))(t)
 	return tuned
 }
 
@@ -85,10 +82,7 @@ func TestTunedIsWhatItSays(t *testing.T) {
 			if name == "classes" {
 				c.Loss, c.Centring, c.Learner = cvgm.LogisticLoss{}, cvgm.NoCentring, func() learn.Learner { return &linear.Logistic{Intercept: linear.UnpenalisedIntercept} }
 			}
-			cv, err := cvgm.New(c)
-			if err != nil {
-				t.Fatal(err)
-			}
+			cv := casetest.Must(cvgm.New(c))(t)
 			loss, err := cv.Eval(nil, tuned.Hyper)
 			if err != nil || math.Abs(loss-tuned.Loss) > 1e-10*loss {
 				t.Errorf("CV loss %v, %v; Tuned.Loss is %v", loss, err, tuned.Loss)
@@ -108,23 +102,6 @@ func TestTunedIsWhatItSays(t *testing.T) {
 				t.Errorf("%d steps, %d evaluations, %d predictions, %v", len(tuned.Path), tuned.Evaluations, len(tuned.OutOfFold), tuned.Elapsed)
 			}
 		})
-	}
-}
-
-// Units change neither the path nor the predictions.
-func TestTuneIsFreeOfUnits(t *testing.T) {
-	d := houses(50)
-	first := mustTune(t, Tuner{OuterFolds: -1}, d)
-	for _, unit := range []float64{1e-6, 1e6} {
-		other := learn.Data{X: mat.DenseCopyOf(d.X), Y: slices.Clone(d.Y)}
-		for i := range d.Y {
-			other.Y[i] *= unit
-			other.Dense().Set(i, 2, other.X.At(i, 2)*unit*unit)
-		}
-		tuned := mustTune(t, Tuner{OuterFolds: -1}, other)
-		if gap := math.Abs(tuned.Loss/unit/unit-first.Loss) / first.ConstantLoss; gap > 1e-6 || len(tuned.Path) > 2*len(first.Path) {
-			t.Errorf("unit %g: loss %v in these units, %v before; %d evaluations, %d before", unit, tuned.Loss/unit/unit, first.Loss, len(tuned.Path), len(first.Path))
-		}
 	}
 }
 
@@ -200,10 +177,7 @@ func TestTuneHuber(t *testing.T) {
 	squared := mustTune(t, Tuner{OuterFolds: -1}, d)
 	var risks [2]float64
 	for k, m := range []*cvgm.Model{robust.Model, squared.Model} {
-		risk, err := m.Risk(cvgm.AbsoluteError{}, clean)
-		if err != nil {
-			t.Fatal(err)
-		}
+		risk := casetest.Must(m.Risk(cvgm.AbsoluteError{}, clean))(t)
 		risks[k] = risk
 	}
 	if !(risks[0] < .5*risks[1]) || !slices.Equal(robust.Names, []string{"λ2", "δ"}) {
@@ -522,10 +496,7 @@ func flowers(t *testing.T) *table.Table {
 		colour := []string{"red", "blue", "white"}[(kind+i/40)%3]
 		text += fmt.Sprintf("%s,%s,%.3f,%s,bed %d\n", []string{"rose", "iris", "aster"}[kind], length, 100*math.Abs(float64(kind-1))+20*src.NormFloat64(), colour, i/6)
 	}
-	tbl, err := table.CSV{Target: "kind", Group: "bed", Missing: table.MissingIsMean}.Read(strings.NewReader(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	tbl := casetest.Must(table.CSV{Target: "kind", Group: "bed", Missing: table.MissingIsMean}.Read(strings.NewReader(text)))(t)
 	return tbl
 }
 
@@ -534,27 +505,16 @@ func TestTuneClasses(t *testing.T) {
 	if _, err := (Tuner{}).TuneTable(t.Context(), tbl); err == nil || !strings.Contains(err.Error(), "Table.Binary") {
 		t.Errorf("three classes: %v", err)
 	}
-	tuned, err := Tuner{OuterFolds: -1}.TuneClasses(t.Context(), tbl)
-	if err != nil {
-		t.Fatal(err)
-	}
+	tuned := casetest.Must(Tuner{OuterFolds: -1}.TuneClasses(t.Context(), tbl))(t)
 	if err := cvgm.CheckGroups(tuned.Tuned[0].Splits, tbl.Groups); err != nil {
 		t.Error(err)
 	}
-	found, err := tuned.Class(tbl)
-	if err != nil {
-		t.Fatal(err)
-	}
+	found := casetest.Must(tuned.Class(tbl))(t)
 	kept := TunedClasses{Classes: tuned.Classes}
 	for _, one := range tuned.Tuned {
-		text, err := json.Marshal(one.Pipeline)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := casetest.Must(json.Marshal(one.Pipeline))(t)
 		kept.Tuned = append(kept.Tuned, &Tuned{Pipeline: new(table.Pipeline)})
-		if err := json.Unmarshal(text, kept.Tuned[len(kept.Tuned)-1].Pipeline); err != nil {
-			t.Fatal(err)
-		}
+		casetest.OK(t, json.Unmarshal(text, kept.Tuned[len(kept.Tuned)-1].Pipeline))
 	}
 	if again, err := kept.Class(tbl); err != nil || !slices.Equal(again, found) {
 		t.Errorf("read from JSON the pipelines find other classes, %v", err)
@@ -568,10 +528,7 @@ func TestTuneClasses(t *testing.T) {
 	if right < 105 {
 		t.Errorf("%d of %d right", right, len(found))
 	}
-	binary, err := tbl.Binary("rose")
-	if err != nil {
-		t.Fatal(err)
-	}
+	binary := casetest.Must(tbl.Binary("rose"))(t)
 	if _, err := (Tuner{}).TuneClasses(t.Context(), binary); err == nil || !strings.Contains(err.Error(), "use TuneTable") {
 		t.Errorf("two classes: %v", err)
 	}
@@ -580,10 +537,7 @@ func TestTuneClasses(t *testing.T) {
 		if err != nil || one.Pipeline == nil || one.Risk == nil || !(one.Risk.LessConstant.High < 0) {
 			t.Fatalf("%T: %v, %+v", learner, err, one)
 		}
-		want, err := one.Pipeline.Decision(binary)
-		if err != nil {
-			t.Fatal(err)
-		}
+		want := casetest.Must(one.Pipeline.Decision(binary))(t)
 		text, err := json.Marshal(one.Pipeline)
 		if err != nil {
 			t.Fatalf("%T: %v", learner, err)
@@ -717,14 +671,8 @@ func TestTuneWeights(t *testing.T) {
 // Config and Searched give the CV loss that was minimised, at the same bits.
 func TestTunedConfig(t *testing.T) {
 	tuned := mustTune(t, Tuner{OuterFolds: -1, Fixed: map[string]float64{"λ2": 0}}, houses(40))
-	cv, err := cvgm.New(tuned.Config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	loss, err := cv.Eval(nil, tuned.Hyper)
-	if err != nil {
-		t.Fatal(err)
-	}
+	cv := casetest.Must(cvgm.New(tuned.Config))(t)
+	loss := casetest.Must(cv.Eval(nil, tuned.Hyper))(t)
 	again, err := cv.StandardError()
 	if err != nil || loss != tuned.Loss || again != tuned.StandardError {
 		t.Errorf("CV loss %v ± %v, %v; tuned %v ± %v", loss, again, err, tuned.Loss, tuned.StandardError)
@@ -757,23 +705,11 @@ func TestTuneMovesHyperparametersApart(t *testing.T) {
 // A penalty is set to 0 only where the CV loss does not rise by any part, and the search then goes on
 // from there.
 func TestTuneSetsNoPenaltyToZeroAtAHigherLoss(t *testing.T) {
-	w, err := Tuner{}.begin(t.Context(), cvgm.Config{Data: houses(40)}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	splits, err := w.splits(w.rows(), 5)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := w.newSearch(w.rows(), splits)
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := casetest.Must(Tuner{}.begin(t.Context(), cvgm.Config{Data: houses(40)}, nil))(t)
+	splits := casetest.Must(w.splits(w.rows(), 5))(t)
+	s := casetest.Must(w.newSearch(w.rows(), splits))(t)
 	start := []float64{s.hyper[0].Lower, s.hyper[1].Default}
-	atZero, err := s.eval(nil, []float64{0, start[1]})
-	if err != nil {
-		t.Fatal(err)
-	}
+	atZero := casetest.Must(s.eval(nil, []float64{0, start[1]}))(t)
 	for _, less := range []float64{1e-3, 1e-6, 1e-12, 0} {
 		s.best = Step{Hyper: start, Loss: atZero - less*atZero}
 		zeroed, err := s.zero([]int{0})
@@ -786,10 +722,7 @@ func TestTuneSetsNoPenaltyToZeroAtAHigherLoss(t *testing.T) {
 // begun returns the work of a tuner on the data, before its search.
 func begun(t *testing.T, tuner Tuner, d learn.Data) *tuning {
 	t.Helper()
-	w, err := tuner.begin(t.Context(), cvgm.Config{Data: d}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := casetest.Must(tuner.begin(t.Context(), cvgm.Config{Data: d}, nil))(t)
 	return w
 }
 
@@ -844,14 +777,8 @@ func TestTuneExpectsLessTimeOfFewerFolds(t *testing.T) {
 		w.each += 24 * time.Hour // a time that clocks do not disturb
 		each, w.deadline = w.each, time.Now().Add(time.Minute)
 	}}, houses(40))
-	splits, err := w.splits(w.rows(), 8)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := w.newSearch(w.rows(), splits)
-	if err != nil {
-		t.Fatal(err)
-	}
+	splits := casetest.Must(w.splits(w.rows(), 8))(t)
+	s := casetest.Must(w.newSearch(w.rows(), splits))(t)
 	fewer, err := w.economise(s, w.rows())
 	if err != nil || len(fewer.splits) != 2 || w.each != each*2/8 {
 		t.Errorf("%d folds of 8, each evaluation %v after %v, error %v", len(fewer.splits), w.each, each, err)
@@ -872,10 +799,7 @@ func TestTuneConstantLossCountsWeights(t *testing.T) {
 		}
 	}
 	repeated.X = mat.NewDense(len(repeated.Y), 7, x)
-	splits, err := cvgm.TimeSplits(12, 3, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	splits := casetest.Must(cvgm.TimeSplits(12, 3, 0))(t)
 	var long []cvgm.Split
 	for _, s := range splits {
 		long = append(long, cvgm.Split{Train: slices.Concat(sample.Pick(copies, s.Train)...), Val: slices.Concat(sample.Pick(copies, s.Val)...)})
@@ -897,9 +821,7 @@ func TestTuneRiskCountsWeights(t *testing.T) {
 		d.Weights = append(d.Weights, float64(1+i*i%7))
 	}
 	w := begun(t, Tuner{MaxEvals: 2, Folds: 2, OuterFolds: 3}, d)
-	if _, err := w.run(); err != nil {
-		t.Fatal(err)
-	}
+	casetest.Must(w.run())(t)
 	var sum, total float64
 	for _, j := range w.judged {
 		c := w.constantOn(j.fold.Train)

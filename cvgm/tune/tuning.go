@@ -1,6 +1,7 @@
 package tune
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -71,13 +72,10 @@ func (w *tuning) rows() []int {
 const kinkedStarts = 5
 
 func (w *tuning) starts() int {
-	switch {
-	case w.Starts != 0:
-		return w.Starts
-	case w.kinked():
-		return kinkedStarts
+	if w.kinked() {
+		return cmp.Or(w.Starts, kinkedStarts)
 	}
-	return defaultStarts
+	return cmp.Or(w.Starts, defaultStarts)
 }
 
 // kinked reports whether the validation loss has kinks.
@@ -107,9 +105,4 @@ type judged struct {
 }
 
 // weight is what example i counts.
-func (w *tuning) weight(i int) float64 {
-	if w.c.Data.Weights == nil {
-		return 1
-	}
-	return w.c.Data.Weights[i]
-}
+func (w *tuning) weight(i int) float64 { return sample.Weights(w.c.Data.Weights).At(i) }

@@ -24,7 +24,7 @@ var imports = []struct{ path, code string }{
 	{"qpdiff/hostile", "qpdiff"},
 	{"qpdiff/learn", "qpdiff qpdiff/internal/check"},
 	{"qpdiff/internal/learner", "qpdiff qpdiff/internal/check qpdiff/internal/dense qpdiff/learn"},
-	{"qpdiff/learntest", "qpdiff qpdiff/learn"},
+	{"qpdiff/learntest", "qpdiff qpdiff/internal/numtest qpdiff/learn"},
 	{"qpdiff/smooth", learner},
 	{"qpdiff/internal/casetest", "qpdiff qpdiff/internal/dense qpdiff/internal/numtest qpdiff/learn qpdiff/learntest qpdiff/smooth"},
 	{"qpdiff/linear", learner},

@@ -421,8 +421,9 @@ def main(argv):
             rewrite(task)
         if not to_run(tasks, states, args):
             log.info("nothing is stale: " + ", ".join(task.name for task in tasks))
-            finish(tasks, states, args, settings)
-            return 0
+            if args.names:
+                finish(tasks, states, args, settings)
+                return 0
     env = environment.prepare(args.mode == "lab", env, go, settings)
     if args.mode == "lab":
         lock.release()
@@ -456,7 +457,7 @@ def run(tasks, args, env):
     if args.on == "slurm":
         compute_on_slurm(states, args, env | own)
         states = to_run(tasks, examine(tasks, args, env), args)  # other runs may have written meanwhile
-    status = run_all(states, args, env | own)
+    status = run_all(states, args, env | own) if states else 0
     if args.mode == "check" and not args.names:
         for stray in strays():
             log.error(f"{stray.relative_to(ROOT)}: committed, but no notebook writes it")

@@ -1,8 +1,8 @@
 """The places and files of the checkout, and what the user reads of a run.
 
 .venv/   Python with nbclient (and JupyterLab, once asked for) and the GoNB kernelspec
-.cache/  GoNB and its helpers as built from go.mod's tool directives, and files that
-         programs would keep in the user's home
+.cache/  GoNB and its helpers as built from the module in notebooks/runner/tools, and
+         files that programs would keep in the user's home
 .work/   the store of results, the outputs of runs with -p and of interactive runs, and
          the settings that explore was left with
 
@@ -18,6 +18,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 RUNNER = ROOT / "notebooks" / "runner"
+TOOLS = RUNNER / "tools"  # a module of its own, so that who imports this one does not get the tools' requirements
 NOTEBOOKS = ROOT / "notebooks"
 VENV = ROOT / ".venv"
 PYTHON = VENV / "bin" / "python"

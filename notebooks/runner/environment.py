@@ -7,7 +7,7 @@ import re
 import shutil
 import sys
 
-from checkout import BIN, CACHE, LAB_BIN, PYTHON, ROOT, RUNNER, VENV, ReproduceError, as_json, digest, log, sha256, write_atomic, write_if_changed
+from checkout import BIN, CACHE, LAB_BIN, PYTHON, ROOT, RUNNER, TOOLS, VENV, ReproduceError, as_json, digest, log, sha256, write_atomic, write_if_changed
 from layout import KERNEL
 from processes import command, temporary_folder
 from progress import Waiting
@@ -261,9 +261,9 @@ def make_venv(base, env):
 
 
 def build_tools(env, version, lab):
-    """What go.mod's tool directives name. gopls completes and explains code in
+    """The tools that the module TOOLS names. gopls completes and explains code in
     JupyterLab; a kernel that finds it starts it, so headless runs are without."""
-    key = digest((ROOT / "go.mod").read_bytes(), (ROOT / "go.sum").read_bytes(), version)
+    key = digest((TOOLS / "go.mod").read_bytes(), (TOOLS / "go.sum").read_bytes(), version)
     steps = [(BIN, ["github.com/janpfeifer/gonb", "golang.org/x/tools/cmd/goimports"])]
     if lab:
         steps.append((LAB_BIN, ["golang.org/x/tools/gopls"]))
@@ -276,7 +276,7 @@ def build_tools(env, version, lab):
         names = " and ".join(os.path.basename(p) for p in packages)
         folder.mkdir(parents=True, exist_ok=True)
         with Waiting(f"building {names} (about a minute where Go's caches are empty)") as waiting:
-            command(["go", "build", "-v", "-o", f"{folder}/", *packages], env, f"building {names}", heard=counting(waiting, re.compile(PACKAGE), " packages compiled"))
+            command(["go", "build", "-v", "-o", f"{folder}/", *packages], env, f"building {names}", cwd=TOOLS, heard=counting(waiting, re.compile(PACKAGE), " packages compiled"))
         if folder == LAB_BIN:
             run_behind(folder / "gopls")
         write_stamp(stamp, key, inventory(folder))

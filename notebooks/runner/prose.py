@@ -4,8 +4,6 @@ emphasis, links and TeX. All else, HTML too, is shown as it is written."""
 import html
 import re
 
-import mathml
-
 HEADING = re.compile(r"(#{1,6})\s+(.*?)\s*#*$")
 FENCE = re.compile(r"(`{3,}|~{3,})\s*(\S*)\s*$")
 ITEM = re.compile(r"(\s*)([*+-]|(\d{1,9})[.)])(\s+)(?=\S)")
@@ -149,8 +147,11 @@ def element(found, link):
 
 
 def tex(text, display):
+    """MathML, which browsers draw without network and scripts; where TeX has an error, the TeX."""
+    import math_core  # .venv has it, and the rest of this module works without
+
     try:
-        made = mathml.convert(text, display)
-    except (mathml.Unknown, RecursionError):
+        made = math_core.LatexToMathML(annotation=True).convert_with_local_state(text, displaystyle=display)
+    except math_core.LatexError:
         made = f"<code>{html.escape(text)}</code>"
     return f'<span class="display">{made}</span>' if display else made

@@ -26,10 +26,7 @@ figcaption { margin-top: .4rem; max-width: 52rem }
 .caption { font-weight: 600; margin: 0 0 .2rem; max-width: none }
 .wide, .display { overflow-x: auto; overflow-y: hidden }
 .display { display: block; margin: .8rem 0 }
-math { font-size: 1.06em }
-math .cal { font-style: italic; font-family: "URW Chancery L", "Apple Chancery", "Snell Roundhand", cursive }
-math .bf { font-weight: bold }
-math[display="block"] .large { font-size: 1.5em }
+math { font-family: math, "STIX Two Math", "Cambria Math", "Latin Modern Math", "DejaVu Math TeX Gyre", serif }
 table { border-collapse: collapse; font-size: .9rem; margin: .3rem 0 }
 th, td { padding: .3rem .6rem; border-bottom: 1px solid var(--line); text-align: left; vertical-align: top }
 th { background: var(--soft); overflow-wrap: normal }

@@ -33,6 +33,7 @@ var (
 	seed     = flag.Uint64("hostile.seed", 1, "the `seed` of the hostile inputs")
 	only     = flag.Int64("hostile.only", -1, "replay the hostile input of this `index` alone")
 	first    = flag.Int64("hostile.first", 0, "begin at the hostile input of this `index`")
+	some     = flag.String("hostile.kinds", "", "draw hostile inputs of these `kinds` alone (names with commas between)")
 )
 
 // A Kind is a sort of inputs, and what is done with them.
@@ -209,7 +210,16 @@ func (r *run) one(kinds []Kind, index int64) {
 // Test runs the inputs that the flags ask for, by default so many that they
 // take a second or two, and reports the failures by category.
 func Test(t *testing.T, few int, kinds []Kind) {
-	r := newRun(fmt.Sprintf("go test ./%s -run '^%s$' -v -hostile.seed %d -hostile.only", packageDir(), t.Name(), *seed))
+	replay := fmt.Sprintf("go test ./%s -run '^%s$' -v -hostile.seed %d", packageDir(), t.Name(), *seed)
+	if *some != "" {
+		names := strings.Split(*some, ",")
+		kinds = slices.DeleteFunc(kinds, func(k Kind) bool { return !slices.Contains(names, k.Name) })
+		if len(kinds) != len(names) {
+			t.Fatalf("-hostile.kinds %s: only %d of these kinds are here", *some, len(kinds))
+		}
+		replay += " -hostile.kinds " + *some
+	}
+	r := newRun(replay + " -hostile.only")
 	r.verbose, r.logf = *only >= 0, t.Logf
 	begin := time.Now()
 	from, to := *first, *first+int64(few)

@@ -142,7 +142,7 @@ func power(x float64, n int) float64 {
 // checkColumns reports rows x to predict for that are nil or of another number of features than n.
 func checkColumns(x *mat.Dense, n int) error {
 	if x == nil {
-		return check.ArgErrorf("x", qpdiff.ErrShape, "give the rows to predict for", "is nil")
+		return check.ArgErrorf("x", check.ErrEmpty, "give the rows to predict for", "is nil")
 	}
 	if c := x.RawMatrix().Cols; c != n {
 		return check.ArgErrorf("x", qpdiff.ErrShape, "give as many features as the model has", "has %d columns instead of %d", c, n)

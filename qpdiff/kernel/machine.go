@@ -18,8 +18,9 @@ import (
 // f(x) = Σ_i coef_i·k(x_i, x) + b for rows x_i.
 type kernelMachine struct {
 	state        learner.State
-	n            int       // features
-	points       []float64 // the rows x_i, of stride entries each
+	through      machineFit // the learner, as of the last Load
+	n            int        // features
+	points       []float64  // the rows x_i, of stride entries each
 	stride       int
 	kernel       Kernel    // as of the last Load
 	kernelParams []float64 // that the kernel matrix belongs to
@@ -27,6 +28,67 @@ type kernelMachine struct {
 	coef         []float64
 	b            float64
 	support      []int // ascending: the rows whose coef is not 0, or has a derivative
+}
+
+// A machineFit is the part of a kernel machine that the derivatives of its predictions go
+// through.
+type machineFit interface {
+	// begin prepares d for the fit, and checks that there is a derivative with respect to
+	// the fields of g.
+	begin(d *kernelDerivative, g *learn.Grad) error
+	// finish adds to g the products of the cotangents v of coef, which it overwrites, and db
+	// of b with the derivatives of the fit.
+	finish(d *kernelDerivative, g *learn.Grad, db float64) error
+	// tangent returns the derivatives of coef and b along t.
+	tangent(d *kernelDerivative, t *learn.Grad) (dcoef []float64, db float64, err error)
+}
+
+// kernelDerivative is the scratch of the derivatives of kernel machines.
+type kernelDerivative struct {
+	v            []float64 // cotangent of coef
+	gx, tx       []float64 // cotangent and tangent of the rows x_i
+	dparams      []float64 // cotangent of the kernel's parameters
+	gradX, gradZ []float64 // gradient of one kernel value
+
+	values kernelValues
+	row    []float64 // the kernel's values of one row with the support
+
+	z []float64 // right-hand side of a tangent
+
+	// Of a Ridge's leave-one-out fit: cotangents of the diagonal of G, negated, and of the
+	// kernel matrix, upper triangle.
+	q, weights []float64
+
+	// Of the SVM's fit with the number fit, without its weakly active rows:
+	fit        uint64
+	beta       []float64  // by distinct row: its β, with weakly active ones at a bound
+	free       []int      // rows of the free set
+	conditions []int      // the rows whose conditions determine β of the free set and b
+	factor     freeFactor // of free, where rows are weakly active
+
+	product   uint64    // the number of the fit of the last adjoint
+	w, dy     []float64 // by distinct row: adjoint solution, cotangent of y
+	slope     []float64 // of the decision function at a row
+	dbeta, ty []float64 // by distinct row: tangents of β and y
+}
+
+// orRBF returns k, or the RBF kernel for nil.
+func orRBF(k Kernel) Kernel { return cmp.Or[Kernel](k, RBF{}) }
+
+// dims returns the number of parameters and of hyperparameters of a machine.
+func dims(k Kernel, intercept bool, n int) (theta, hyper int) {
+	if intercept {
+		theta = 1
+	}
+	return theta, 1 + orRBF(k).NumParams(n)
+}
+
+// accept makes d, whose entries are checked, the data of the learner.
+func (l *kernelMachine) accept(through machineFit, k Kernel, intercept bool, d learn.Data) {
+	l.through, l.kernel, l.stale = through, orRBF(k), true
+	_, l.n = d.X.Dims()
+	l.state.Params, l.state.Hypers = dims(k, intercept, l.n)
+	l.state.Data = d
 }
 
 // row is x_k.
@@ -161,122 +223,4 @@ func (l *kernelMachine) checkForwardRows(dst []float64, x, dx *mat.Dense, t *lea
 		return err
 	}
 	return cmp.Or(learner.CheckTangent(t), check.FiniteRows("dx", "give a finite tangent", dx))
-}
-
-// kernelScratch is the scratch that the derivatives of kernel machines share.
-type kernelScratch struct {
-	v            []float64 // cotangent of coef
-	gx, tx       []float64 // cotangent and tangent of the rows x_i
-	dparams      []float64 // cotangent of the kernel's parameters
-	gradX, gradZ []float64 // gradient of one kernel value
-
-	values kernelValues
-	row    []float64 // the kernel's values of one row with the support
-}
-
-// start clears the sums of a product.
-func (d *kernelScratch) start(l *kernelMachine) {
-	n := len(l.coef)
-	d.v = dense.Zeros(d.v, n)
-	d.gx, d.dparams = dense.Zeros(d.gx, n*l.n), dense.Zeros(d.dparams, len(l.kernelParams))
-}
-
-// valuesAt returns the kernel's values of row t of x with the support vectors: those
-// that the Predict before has kept, if it was of this fit and these rows.
-func (d *kernelScratch) valuesAt(l *kernelMachine, t int, x *mat.Dense) []float64 {
-	width, xt := l.n+len(l.support), x.RawRowView(t)
-	if kept := d.values.values; d.values.fit == l.state.Fit && len(kept) == x.RawMatrix().Rows*width {
-		if kept = kept[t*width:]; slices.Equal(kept[:l.n], xt) {
-			return kept[l.n:width]
-		}
-	}
-	d.row = d.row[:0]
-	for _, i := range l.support {
-		d.row = append(d.row, l.kernel.Eval(l.kernelParams, l.row(i), xt))
-	}
-	return d.row
-}
-
-// predictions adds the derivative of Σ_t ddst_t·f(x_t) at fixed coef and b to dx, to the
-// sums of d and, unless those are not wanted, to the cotangent v of coef. It returns
-// that of b.
-func (d *kernelScratch) predictions(l *kernelMachine, g *learn.Grad, dx, x *mat.Dense, ddst []float64) (db float64) {
-	wanted := learner.Wants(g)
-	inputs := g.X != nil || g.Hyper != nil || dx != nil
-	for t, dt := range ddst {
-		if dt == 0 {
-			continue
-		}
-		db += dt
-		xt := x.RawRowView(t)
-		values := d.valuesAt(l, t, x)
-		var dxt []float64
-		if dx != nil {
-			dxt = dx.RawRowView(t)
-		}
-		for at, i := range l.support {
-			if wanted {
-				d.v[i] += dt * values[at]
-			}
-			if inputs {
-				l.kernel.Grad(d.dparamsOf(g), rowOf(g, d.gx, i, l.n), dxt, dt*l.coef[i], values[at], l.kernelParams, l.row(i), xt)
-			}
-		}
-	}
-	return db
-}
-
-// predictionsAlong sets dst to the derivative of f(x_t) along t, dx, the tangent dcoef
-// of coef and db of b.
-func (d *kernelScratch) predictionsAlong(l *kernelMachine, dst []float64, x, dx *mat.Dense, t *learn.Grad, dcoef []float64, db float64) {
-	for s := range dst {
-		dst[s] = db
-		xs := x.RawRowView(s)
-		values := d.valuesAt(l, s, x)
-		var dxs []float64
-		if dx != nil {
-			dxs = dx.RawRowView(s)
-		}
-		for at, i := range l.support {
-			dst[s] += dcoef[i]*values[at] + d.kernelTangent(l, t, rowOf(t, d.tx, i, l.n), dxs, l.coef[i], values[at], l.row(i), xs)
-		}
-	}
-}
-
-func (d *kernelScratch) dparamsOf(g *learn.Grad) []float64 {
-	if g.Hyper == nil {
-		return nil
-	}
-	return d.dparams
-}
-
-// rowOf returns the distinct row i of rows, or nil where X is not wanted of g.
-func rowOf(g *learn.Grad, rows []float64, i, n int) []float64 {
-	if g.X == nil {
-		return nil
-	}
-	return rows[i*n : (i+1)*n]
-}
-
-// kernelTangent returns s times the derivative of k(x, z) = value along the kernel
-// parameters' part of t and along dx and dz, each unless it is nil.
-func (d *kernelScratch) kernelTangent(l *kernelMachine, t *learn.Grad, dx, dz []float64, s, value float64, x, z []float64) float64 {
-	var dparams []float64
-	if t.Hyper != nil {
-		dparams = t.Hyper[1:]
-	}
-	if dparams == nil && dx == nil && dz == nil {
-		return 0
-	}
-	// Zeroed storage as long as the tangent, and nil where that is.
-	gradient := func(store *[]float64, tangent []float64) []float64 {
-		if tangent == nil {
-			return nil
-		}
-		*store = dense.Zeros(*store, len(tangent))
-		return *store
-	}
-	gp, gx, gz := gradient(&d.dparams, dparams), gradient(&d.gradX, dx), gradient(&d.gradZ, dz)
-	l.kernel.Grad(gp, gx, gz, s, value, l.kernelParams, x, z)
-	return dense.Dot(gp, dparams) + dense.Dot(gx, dx) + dense.Dot(gz, dz)
 }

@@ -1,8 +1,6 @@
 package kernel
 
 import (
-	"cmp"
-
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/internal/check"
 	"cvgm/qpdiff/internal/dense"
@@ -36,7 +34,7 @@ func (m *Model) Check() error {
 	if rows != len(m.Coef) {
 		return check.ArgErrorf("Model.Coef", qpdiff.ErrShape, "give one coefficient per row of X", "has %d entries for the %d rows of X", len(m.Coef), rows)
 	}
-	kernel := cmp.Or[Kernel](m.Kernel, RBF{})
+	kernel := orRBF(m.Kernel)
 	if rows > 0 {
 		if want := kernel.NumParams(n); want != len(m.Params) {
 			return check.ArgErrorf("Model.Params", qpdiff.ErrShape, "give the kernel's parameters", "has %d entries instead of %d", len(m.Params), want)
@@ -74,7 +72,7 @@ func (m *Model) Predict(dst []float64, x *mat.Dense) error {
 	if err := check.FiniteRows("x", "remove or impute the entry", x); err != nil {
 		return err
 	}
-	kernel := cmp.Or[Kernel](m.Kernel, RBF{})
+	kernel := orRBF(m.Kernel)
 	for t := range dst {
 		f := m.Intercept
 		for i, c := range m.Coef {
@@ -87,8 +85,9 @@ func (m *Model) Predict(dst []float64, x *mat.Dense) error {
 	return nil
 }
 
-// model returns the prediction function of the last fit, in storage of its own.
-func (l *kernelMachine) model() (*Model, error) {
+// Model returns the prediction function of the last fit, with the support vectors of an
+// [SVM] alone, in storage of its own. The error is ErrNotFitted.
+func (l *kernelMachine) Model() (*Model, error) {
 	if err := l.state.Fitted(); err != nil {
 		return nil, err
 	}

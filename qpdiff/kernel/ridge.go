@@ -1,8 +1,6 @@
 package kernel
 
 import (
-	"cmp"
-
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/internal/check"
 	"cvgm/qpdiff/internal/dense"
@@ -56,27 +54,18 @@ type Ridge struct {
 
 // Dims returns 1 parameter with Intercept and none without, and 1 hyperparameter more
 // than the kernel has.
-func (l *Ridge) Dims(n int) (theta, hyper int) {
-	if l.Intercept {
-		theta = 1
-	}
-	return theta, 1 + l.kernelOf().NumParams(n)
-}
-
-func (l *Ridge) kernelOf() Kernel { return cmp.Or[Kernel](l.Kernel, RBF{}) }
+func (l *Ridge) Dims(n int) (theta, hyper int) { return dims(l.Kernel, l.Intercept, n) }
 
 // Load makes d the data of the following fits. It keeps a reference to d, whose Rows and
 // Weights count. Errors are those of [learn.Data.Check]; after one, the learner has no data.
-func (l *Ridge) Load(d learn.Data) error {
-	l.state.Unload()
-	d.X = d.Dense()
+func (l *Ridge) Load(d learn.Data) (err error) {
+	defer learner.Name(l, &err)
 	l.loo = 0
-	if err := d.Check(); err != nil {
+	if d, err = l.state.Take(d, false); err != nil {
 		return err
 	}
-	l.kernel = l.kernelOf()
-	l.state.Params, l.state.Hypers = l.Dims(d.Dense().RawMatrix().Cols)
-	l.load(d, l.Intercept)
+	l.accept(l, l.Kernel, l.Intercept, d)
+	l.load(l.Intercept)
 	return nil
 }
 
@@ -92,7 +81,8 @@ func (l *Ridge) Reset() {
 // precision, ErrNonconvex where the kernel turns out not to be positive semidefinite,
 // ErrNotFinite where the kernel or c overflows. After an error there is no fit, and θ is
 // left as it was.
-func (l *Ridge) Fit(theta, hyper []float64) error {
+func (l *Ridge) Fit(theta, hyper []float64) (err error) {
+	defer learner.Name(l, &err)
 	l.loo = 0
 	if err := l.state.BeginTheta(theta, l.state.Params, l.state.Hypers); err != nil {
 		return err
@@ -119,57 +109,13 @@ func (l *Ridge) Coefficients(dst []float64) ([]float64, error) {
 	return dst, nil
 }
 
-// Model returns the prediction function of the last fit without the data. The error is
-// ErrNotFitted.
-func (l *Ridge) Model() (*Model, error) { return l.model() }
-
-// Predict writes the prediction for each row of x to dst. With a workspace that is not
-// nil it keeps the kernel's values there for a PredictVJP or PredictJVP at the same
-// rows. Errors: ErrNotFitted; an ArgError of kind ErrShape for x, or ErrNotFinite for x
-// or a value that overflows, from whose row on dst is undefined.
-func (l *Ridge) Predict(w *qpdiff.Workspace, dst []float64, x *mat.Dense) error {
-	var keep *kernelValues
-	if w != nil {
-		keep = &qpdiff.Scratch[kernelRidgeDerivative](w).values
-	}
-	return l.predict(keep, dst, x)
-}
-
-// VJP adds dthetaᵀ·∂b/∂input at the last fit to each field of g that is not nil. Its
-// errors are those of PredictVJP.
-func (l *Ridge) VJP(w *qpdiff.Workspace, g *learn.Grad, dtheta []float64) error {
-	return qpdiff.Scratch[kernelRidgeDerivative](w).adjoint(&l.kernelRidgeFit, g, dtheta)
-}
-
-// JVP sets dtheta to the derivative of b at the last fit along d, whose fields are
-// tangents of the inputs (nil: zero). Its errors are those of PredictJVP.
-func (l *Ridge) JVP(w *qpdiff.Workspace, dtheta []float64, d *learn.Grad) error {
-	return qpdiff.Scratch[kernelRidgeDerivative](w).forward(&l.kernelRidgeFit, dtheta, d)
-}
-
-// PredictVJP adds the derivative of Σ_t ddst_t·f(x_t) with respect to each input of the
-// fit to the field of g that is not nil, and with respect to x to dx, unless that is nil.
-// At λ = 0 the derivative in λ is that from the right. Errors: ErrNotFitted; an ArgError
-// of kind ErrShape or ErrNotFinite for x, and ErrNotFinite for ddst or where a product
-// overflows, which leaves g and dx undefined.
-func (l *Ridge) PredictVJP(w *qpdiff.Workspace, g *learn.Grad, dx, x *mat.Dense, ddst []float64) error {
-	return qpdiff.Scratch[kernelRidgeDerivative](w).adjointPredict(&l.kernelRidgeFit, g, dx, x, ddst)
-}
-
-// PredictJVP sets each dst_t to the derivative of f(x_t) at the last fit along d, whose
-// fields are tangents of the inputs of the fit (nil: zero), and along dx, the tangent of
-// x (nil: zero). Errors are those of PredictVJP, with dx and d in the place of ddst.
-// Where a value overflows dst is undefined.
-func (l *Ridge) PredictJVP(w *qpdiff.Workspace, dst []float64, x, dx *mat.Dense, d *learn.Grad) error {
-	return qpdiff.Scratch[kernelRidgeDerivative](w).forwardPredict(&l.kernelRidgeFit, dst, x, dx, d)
-}
-
 // LeaveOneOut writes to dst, for each row of X, the prediction of the fit at hyper to the
 // other rows, which has λ·(N−1) on the diagonal of its matrix. It ends the last Fit: what
 // follows is LeaveOneOutVJP. All N predictions cost one factorisation and one inverse,
 // N³ multiplications. Errors are those of Fit, and an ArgError of kind ErrDomain where
 // the data has one row, or Rows or Weights. After an error dst is left as it was.
-func (l *Ridge) LeaveOneOut(dst, hyper []float64) error {
+func (l *Ridge) LeaveOneOut(dst, hyper []float64) (err error) {
+	defer learner.Name(l, &err)
 	l.loo = 0
 	if l.state.Forget(); l.state.Data.X == nil {
 		return learner.ErrNoData
@@ -192,7 +138,8 @@ func (l *Ridge) LeaveOneOut(dst, hyper []float64) error {
 // gradients of the kernel. Errors: ErrNotFitted without a LeaveOneOut after the last
 // Load, Fit or Reset; an ArgError of kind ErrNotFinite for ddst or where a product
 // overflows, which leaves g and dx undefined.
-func (l *Ridge) LeaveOneOutVJP(w *qpdiff.Workspace, g *learn.Grad, dx *mat.Dense, ddst []float64) error {
+func (l *Ridge) LeaveOneOutVJP(w *qpdiff.Workspace, g *learn.Grad, dx *mat.Dense, ddst []float64) (err error) {
+	defer learner.Name(l, &err)
 	if l.state.Home.Check(); l.loo == 0 {
 		return learner.ErrNoFit
 	}
@@ -205,7 +152,7 @@ func (l *Ridge) LeaveOneOutVJP(w *qpdiff.Workspace, g *learn.Grad, dx *mat.Dense
 	if err := check.Finite("ddst", "give a finite cotangent", ddst); err != nil {
 		return err
 	}
-	return qpdiff.Scratch[kernelRidgeDerivative](w).adjointLeaveOneOut(&l.kernelRidgeFit, g, dx, ddst)
+	return qpdiff.Scratch[kernelDerivative](w).adjointLeaveOneOut(&l.kernelRidgeFit, g, dx, ddst)
 }
 
 // New returns a new learner with the same settings.

@@ -8,46 +8,13 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// kernelRidgeDerivative is the scratch of the derivatives of a kernel ridge regression.
-type kernelRidgeDerivative struct {
-	z       []float64 // tangent of c
-	q       []float64 // of a leave-one-out fit: cotangents of the diagonal of G, negated
-	weights []float64 // and of the kernel matrix, upper triangle
-	kernelScratch
-}
-
-// adjoint is [Ridge.VJP].
-func (d *kernelRidgeDerivative) adjoint(l *kernelRidgeFit, g *learn.Grad, dtheta []float64) error {
-	if err := l.state.CheckAdjoint(g, dtheta); err != nil || !learner.Wants(g) {
-		return err
-	}
-	d.start(&l.kernelMachine)
-	var db float64
-	if len(dtheta) > 0 {
-		db = dtheta[0]
-	}
-	return d.finish(l, g, db)
-}
-
-// adjointPredict is [Ridge.PredictVJP].
-func (d *kernelRidgeDerivative) adjointPredict(l *kernelRidgeFit, g *learn.Grad, dx, x *mat.Dense, ddst []float64) error {
-	if err := l.checkAdjointRows(g, dx, x, ddst); err != nil {
-		return err
-	}
-	d.start(&l.kernelMachine)
-	db := d.predictions(&l.kernelMachine, g, dx, x, ddst)
-	if learner.Wants(g) {
-		if err := d.finish(l, g, db); err != nil {
-			return err
-		}
-	}
-	return learner.CheckProduct(&learn.Grad{X: dx})
-}
+// begin is part of a machineFit.
+func (*kernelRidgeFit) begin(*kernelDerivative, *learn.Grad) error { return nil }
 
 // finish goes back through the fit, from the cotangents v of c and db of b. With
 // (K + λ/share)·w + ω·1 = v and, with Intercept, 1ᵀw = db, the cotangent of y is w and
 // that of the matrix −w·cᵀ.
-func (d *kernelRidgeDerivative) finish(l *kernelRidgeFit, g *learn.Grad, db float64) error {
+func (l *kernelRidgeFit) finish(d *kernelDerivative, g *learn.Grad, db float64) error {
 	l.factor.solve(d.v, db)
 	if g.Y != nil {
 		for k, i := range l.rows {
@@ -74,7 +41,7 @@ func (d *kernelRidgeDerivative) finish(l *kernelRidgeFit, g *learn.Grad, db floa
 }
 
 // addInputs adds the sums of d to g.
-func (d *kernelRidgeDerivative) addInputs(l *kernelRidgeFit, g *learn.Grad) error {
+func (d *kernelDerivative) addInputs(l *kernelRidgeFit, g *learn.Grad) error {
 	if g.Hyper != nil {
 		dense.Axpy(1, d.dparams, g.Hyper[1:])
 	}
@@ -89,9 +56,9 @@ func (d *kernelRidgeDerivative) addInputs(l *kernelRidgeFit, g *learn.Grad) erro
 // adjointLeaveOneOut is [Ridge.LeaveOneOutVJP]. With the residuals e_i = c_i/G_ii,
 // p_i = ddst_i/G_ii, h = G·p and q_i = p_i·e_i, the cotangents are ddst − h of y and
 // ½(h·cᵀ + c·hᵀ) − G·diag(q)·G of K + (N−1)λ·I.
-func (d *kernelRidgeDerivative) adjointLeaveOneOut(l *kernelRidgeFit, g *learn.Grad, dx *mat.Dense, ddst []float64) error {
+func (d *kernelDerivative) adjointLeaveOneOut(l *kernelRidgeFit, g *learn.Grad, dx *mat.Dense, ddst []float64) error {
 	m, n := len(l.c), l.n
-	d.start(&l.kernelMachine)
+	d.clear(&l.kernelMachine)
 	d.q = dense.Grow(d.q, m)
 	h := d.v
 	for i, a := range ddst {
@@ -155,31 +122,12 @@ func (d *kernelRidgeDerivative) adjointLeaveOneOut(l *kernelRidgeFit, g *learn.G
 	return learner.CheckProduct(&learn.Grad{X: dx})
 }
 
-// forward is [Ridge.JVP].
-func (d *kernelRidgeDerivative) forward(l *kernelRidgeFit, dtheta []float64, t *learn.Grad) error {
-	if err := l.state.CheckForward(dtheta, t); err != nil {
-		return err
-	}
-	dense.Fill(dtheta, d.tangent(l, t))
-	return learner.CheckTangentOut(dtheta)
-}
-
-// forwardPredict is [Ridge.PredictJVP].
-func (d *kernelRidgeDerivative) forwardPredict(l *kernelRidgeFit, dst []float64, x, dx *mat.Dense, t *learn.Grad) error {
-	if err := l.checkForwardRows(dst, x, dx, t); err != nil {
-		return err
-	}
-	db := d.tangent(l, t)
-	d.predictionsAlong(&l.kernelMachine, dst, x, dx, t, d.z, db)
-	return learner.CheckTangentOut(dst)
-}
-
-// tangent sets z to the derivative of c along t and returns that of b.
-func (d *kernelRidgeDerivative) tangent(l *kernelRidgeFit, t *learn.Grad) (db float64) {
+// tangent returns the derivatives of c, in z, and of b along t.
+func (l *kernelRidgeFit) tangent(d *kernelDerivative, t *learn.Grad) (dc []float64, db float64, err error) {
 	m, n := len(l.c), l.n
 	d.z = dense.Zeros(d.z, m)
 	if !learner.Wants(t) {
-		return 0
+		return d.z, 0, nil
 	}
 	d.tx = dense.Zeros(d.tx, m*n)
 	for k, i := range l.rows {
@@ -204,5 +152,6 @@ func (d *kernelRidgeDerivative) tangent(l *kernelRidgeFit, t *learn.Grad) (db fl
 			}
 		}
 	}
-	return l.factor.solve(d.z, 0)
+	db = l.factor.solve(d.z, 0)
+	return d.z, db, nil
 }

@@ -7,7 +7,6 @@ import (
 	"cvgm/qpdiff/internal/check"
 	"cvgm/qpdiff/internal/dense"
 	"cvgm/qpdiff/internal/learner"
-	"cvgm/qpdiff/learn"
 
 	"gonum.org/v1/gonum/floats"
 )
@@ -130,20 +129,13 @@ type kernelRidgeFit struct {
 	residual []float64 // and y_i minus the prediction of the fit without row i
 }
 
-// load makes d, whose entries are checked, the data.
-func (l *kernelRidgeFit) load(d learn.Data, bias bool) {
-	rows, n := d.X.Dims()
-	l.counts = learner.Counts(d, l.counts)
-	l.rows = dense.Grow(l.rows, rows)[:0]
-	total := 0.0
-	for i := range rows {
-		if count := dense.CountAt(l.counts, i); count > 0 {
-			l.rows = append(l.rows, i)
-			total += count
-		}
-	}
+// load takes the rows over from the data.
+func (l *kernelRidgeFit) load(bias bool) {
+	d, n := l.state.Data, l.n
+	var total float64
+	l.counts, l.rows, total = learner.Counting(d, l.counts, l.rows)
 	m := len(l.rows)
-	l.n, l.stride = n, n
+	l.stride = n
 	l.points = dense.Grow(l.points, m*n)
 	dense.GrowAll(m, &l.c, &l.factor.share)
 	l.support = dense.Grow(l.support, m)
@@ -155,8 +147,6 @@ func (l *kernelRidgeFit) load(d learn.Data, bias bool) {
 		l.support[k] = k
 	}
 	l.factor.balanced = bias
-	l.stale = true
-	l.state.Data = d
 }
 
 // solve sets c and returns b for λ times part.

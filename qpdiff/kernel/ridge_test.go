@@ -6,17 +6,14 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"testing"
 
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/internal/casetest"
 	"cvgm/qpdiff/internal/dense"
-	"cvgm/qpdiff/internal/learner"
 	"cvgm/qpdiff/internal/numtest"
 	"cvgm/qpdiff/learn"
 	"cvgm/qpdiff/learntest"
-	"cvgm/qpdiff/linear"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
@@ -114,54 +111,6 @@ func TestKernelRidgeContract(t *testing.T) {
 	}
 }
 
-// With the linear kernel the prediction is that of an elastic net without λ1, weights
-// and rows that count twice included; with Intercept that of one on centred data.
-func TestKernelRidgeIsRidgeRegression(t *testing.T) {
-	for _, intercept := range []bool{false, true} {
-		for seed := range uint64(6) {
-			rows, n := 15, 4
-			d := casetest.RandomData(seed, rows, n, false)
-			if seed%2 == 1 {
-				d.Weights = make([]float64, rows)
-				for i := range d.Weights {
-					d.Weights[i] = float64(i%4) / 2
-				}
-				d.Rows = []int{1, 1, 2, 3, 4, 5, 5, 5, 6, 7, 8, 9, 10, 11, 14}
-			}
-			counts := learner.Counts(d, nil)
-			centre := learn.Data{X: mat.DenseCopyOf(d.X), Y: slices.Clone(d.Y), Rows: d.Rows, Weights: d.Weights}
-			means := make([]float64, n+1)
-			if intercept {
-				total := 0.0
-				for i := range rows {
-					total += dense.CountAt(counts, i)
-					dense.Axpy(dense.CountAt(counts, i), d.Dense().RawRowView(i), means)
-					means[n] += dense.CountAt(counts, i) * d.Y[i]
-				}
-				floats.Scale(1/total, means)
-				for i := range rows {
-					dense.Axpy(-1, means[:n], centre.Dense().RawRowView(i))
-					centre.Y[i] -= means[n]
-				}
-			}
-			const lambda = .3
-			var net linear.ElasticNet
-			l := Ridge{Kernel: Polynomial{Degree: 1}, Intercept: intercept}
-			theta, b := make([]float64, n), make([]float64, 1)
-			nt, _ := l.Dims(n)
-			got := make([]float64, rows)
-			if err := errors.Join(net.Load(centre), net.Fit(theta, []float64{0, lambda}), l.Load(d), l.Fit(b[:nt], []float64{lambda, 1, 0}), l.Predict(nil, got, d.Dense())); err != nil {
-				t.Fatal(err)
-			}
-			want := make([]float64, rows)
-			for i := range want {
-				want[i] = means[n] + dense.Dot(theta, centre.Dense().RawRowView(i))
-			}
-			numtest.NearAll(t, "prediction", got, want, 1e-12, 1)
-		}
-	}
-}
-
 // Two rows by hand: K = [1 e; e 1] for the labels ±1 gives c = ±1/(1 − e + 2λ).
 func TestKernelRidgeByHand(t *testing.T) {
 	const gamma, lambda = .3, .2
@@ -171,9 +120,7 @@ func TestKernelRidgeByHand(t *testing.T) {
 		l := Ridge{Intercept: intercept}
 		var b [1]float64
 		nt, _ := l.Dims(1)
-		if err := errors.Join(l.Load(d), l.Fit(b[:nt], []float64{lambda, gamma})); err != nil {
-			t.Fatal(err)
-		}
+		numtest.OK(t, l.Load(d), l.Fit(b[:nt], []float64{lambda, gamma}))
 		c, err := l.Coefficients(nil)
 		if err != nil {
 			t.Fatal(err)
@@ -203,49 +150,29 @@ func TestKernelRidgeByHand(t *testing.T) {
 	}
 }
 
-func TestKernelRidgeRefusals(t *testing.T) {
+// The bound on the condition is 2⁵²/256, by √2/δ² for rows at distance δ: a third of it is
+// solved, three times as much is refused.
+func TestKernelRidgeVerdicts(t *testing.T) {
 	d := casetest.RandomData(1, 6, 2, false)
-	fit := func(k Kernel, d learn.Data, hyper ...float64) error {
-		l := Ridge{Kernel: k}
-		return errors.Join(l.Load(d), l.Fit(nil, hyper))
-	}
 	tied := casetest.CloneData(d)
 	copy(tied.Dense().RawRowView(4), tied.Dense().RawRowView(1))
-	for i, c := range []struct {
-		err, kind error
-		part      string
-	}{
-		{fit(nil, d, -1, 1), qpdiff.ErrDomain, "lambda"},
-		{fit(nil, d, 1, 0), qpdiff.ErrDomain, "γ"},
-		{fit(nil, d, 1), qpdiff.ErrShape, "lambda and the kernel"},
-		{fit(Polynomial{Degree: -1}, d, 1, 1, 1), qpdiff.ErrDomain, "Degree"},
-		{fit(Polynomial{Degree: 2000}, d, 1, 1, 1), qpdiff.ErrNotFinite, "Kernel"},
-		{fit(ard{}, d, .01, .1, .1, -.5), qpdiff.ErrNonconvex, "Kernel"},
-		{fit(nil, tied, 0, 1), qpdiff.ErrIllPosed, "row 4"},
-		{fit(Polynomial{Degree: 1}, d, 0, 1, 0), qpdiff.ErrIllPosed, "lambda = 0"},
-		{fit(Polynomial{Degree: 1}, d, 1e-14, 1, 0), qpdiff.ErrIllPosed, "lambda = 1e-14"},
-		{fit(nil, d, 1e-200, 1), nil, ""},
-		{fit(nil, d, 0, 1), nil, ""},
-	} {
-		if !errors.Is(c.err, c.kind) || c.err != nil && !strings.Contains(c.err.Error(), c.part) {
-			t.Errorf("%d: %v, want %v", i, c.err, c.kind)
-		}
+	near := func(delta float64) learn.Data {
+		return learn.Data{X: mat.NewDense(2, 1, []float64{0, delta}), Y: []float64{1, 2}}
 	}
-}
-
-// The bound on the condition, 2⁵²/256 by √2/δ² for rows at distance δ: a third of it is
-// solved, three times as much is refused.
-func TestKernelRidgeConditionBound(t *testing.T) {
-	for _, c := range []struct {
-		delta float64
-		kind  error
-	}{{4.9e-7, nil}, {1.64e-7, qpdiff.ErrIllPosed}} {
-		d := learn.Data{X: mat.NewDense(2, 1, []float64{0, c.delta}), Y: []float64{1, 2}}
-		var l Ridge
-		if err := errors.Join(l.Load(d), l.Fit(nil, []float64{0, 1})); !errors.Is(err, c.kind) {
-			t.Errorf("distance %g: %v, want %v", c.delta, err, c.kind)
-		}
-	}
+	v := casetest.Residual(nil).Verdict
+	v(t, "λ < 0", new(Ridge), d, qpdiff.ErrDomain, "lambda", -1, 1)
+	v(t, "γ = 0", new(Ridge), d, qpdiff.ErrDomain, "γ", 1, 0)
+	v(t, "one hyperparameter", new(Ridge), d, qpdiff.ErrShape, "lambda and the kernel", 1)
+	v(t, "degree −1", &Ridge{Kernel: Polynomial{Degree: -1}}, d, qpdiff.ErrDomain, "Degree", 1, 1, 1)
+	v(t, "degree 2000", &Ridge{Kernel: Polynomial{Degree: 2000}}, d, qpdiff.ErrNotFinite, "Kernel", 1, 1, 1)
+	v(t, "indefinite kernel", &Ridge{Kernel: ard{}}, d, qpdiff.ErrNonconvex, "Kernel", .01, .1, .1, -.5)
+	v(t, "equal rows", new(Ridge), tied, qpdiff.ErrIllPosed, "row 4", 0, 1)
+	v(t, "singular", &Ridge{Kernel: Polynomial{Degree: 1}}, d, qpdiff.ErrIllPosed, "lambda = 0", 0, 1, 0)
+	v(t, "nearly singular", &Ridge{Kernel: Polynomial{Degree: 1}}, d, qpdiff.ErrIllPosed, "lambda = 1e-14", 1e-14, 1, 0)
+	v(t, "tiny λ", new(Ridge), d, nil, "", 1e-200, 1)
+	v(t, "λ = 0", new(Ridge), d, nil, "", 0, 1)
+	v(t, "near rows", new(Ridge), near(4.9e-7), nil, "", 0, 1)
+	v(t, "nearer rows", new(Ridge), near(1.64e-7), qpdiff.ErrIllPosed, "", 0, 1)
 }
 
 // A coefficient of 0 moves with its label: f = y/(1 + λ) at the only row.
@@ -259,78 +186,41 @@ func TestKernelRidgeDifferentiatesZeroCoefficients(t *testing.T) {
 	}
 }
 
-// A constant of the kernel changes nothing but b where there is an intercept, however
-// large it is beside the rest.
-func TestKernelRidgeInterceptAbsorbsConstants(t *testing.T) {
-	d := casetest.RandomData(4, 12, 3, false)
-	x := casetest.RandomData(5, 6, 3, false).Dense()
-	var want []float64
-	for _, constant := range []float64{0, 1, 1e4, 1e8} {
-		l := Ridge{Kernel: Polynomial{Degree: 1}, Intercept: true}
-		got := make([]float64, 6)
-		if err := errors.Join(l.Load(d), l.Fit(make([]float64, 1), []float64{.01, 1, constant}), l.Predict(nil, got, x)); err != nil {
-			t.Errorf("constant %g: %v", constant, err)
-			continue
-		}
-		if want == nil {
-			want = got
-		}
-		numtest.NearAll(t, fmt.Sprint("prediction, constant ", constant), got, want, 1e-12+1e-13*constant, 1)
-	}
-}
-
-// A leave-one-out fit and a fit end each other, and leave no trace.
+// A leave-one-out fit leaves no trace, a refused one leaves its destination alone, and none
+// allocates. The contract has the rest.
 func TestKernelRidgeLeaveOneOutState(t *testing.T) {
 	d, hyper := casetest.RandomData(2, 8, 2, false), []float64{.1, .5}
 	l, fresh := Ridge{Intercept: true}, Ridge{Intercept: true}
 	dst, b, want, v := make([]float64, 8), make([]float64, 1), make([]float64, 1), make([]float64, 8)
-	if err := l.LeaveOneOut(dst, hyper); !errors.Is(err, qpdiff.ErrNotFitted) {
-		t.Errorf("without data: %v", err)
+	check := func(what string, err, kind error) {
+		t.Helper()
+		if !errors.Is(err, kind) {
+			t.Errorf("%s: %v, want %v", what, err, kind)
+		}
 	}
-	if err := errors.Join(l.Load(d), fresh.Load(d), fresh.Fit(want, hyper), l.LeaveOneOut(dst, []float64{.7, 2})); err != nil {
-		t.Fatal(err)
-	}
-	if err := l.VJP(nil, &learn.Grad{}, b); !errors.Is(err, qpdiff.ErrNotFitted) {
-		t.Errorf("VJP after LeaveOneOut: %v", err)
-	}
-	if err := l.Predict(nil, dst, d.Dense()); !errors.Is(err, qpdiff.ErrNotFitted) {
-		t.Errorf("Predict after LeaveOneOut: %v", err)
-	}
+	check("without data", l.LeaveOneOut(dst, hyper), qpdiff.ErrNotFitted)
+	numtest.OK(t, l.Load(d), fresh.Load(d), fresh.Fit(want, hyper), l.LeaveOneOut(dst, []float64{.7, 2}))
+	check("Predict after LeaveOneOut", l.Predict(nil, dst, d.Dense()), qpdiff.ErrNotFitted)
 	if err := l.Fit(b, hyper); err != nil || !numtest.SameBits(b, want) {
 		t.Errorf("Fit after LeaveOneOut: %v, want %v, error %v", b, want, err)
 	}
-	if err := l.LeaveOneOutVJP(nil, &learn.Grad{}, nil, v); !errors.Is(err, qpdiff.ErrNotFitted) {
-		t.Errorf("LeaveOneOutVJP after Fit: %v", err)
-	}
-	if err := l.LeaveOneOut(dst, hyper); err != nil {
-		t.Fatal(err)
-	}
-	if l.Reset(); !errors.Is(l.LeaveOneOutVJP(nil, &learn.Grad{}, nil, v), qpdiff.ErrNotFitted) {
-		t.Error("LeaveOneOutVJP answers after Reset")
-	}
+	numtest.OK(t, l.LeaveOneOut(dst, hyper))
+	l.Reset()
+	check("LeaveOneOutVJP after Reset", l.LeaveOneOutVJP(nil, &learn.Grad{}, nil, v), qpdiff.ErrNotFitted)
 	before := slices.Clone(dst)
-	if err := l.LeaveOneOut(dst, []float64{-1, 1}); !errors.Is(err, qpdiff.ErrDomain) || !numtest.SameBits(before, dst) {
-		t.Errorf("λ = −1: %v", err)
+	check("λ = −1", l.LeaveOneOut(dst, []float64{-1, 1}), qpdiff.ErrDomain)
+	if !numtest.SameBits(before, dst) {
+		t.Errorf("a refused LeaveOneOut leaves %v of %v", dst, before)
 	}
 	for _, bad := range []learn.Data{{X: d.X, Y: d.Y, Rows: []int{1, 2}}, {X: d.X, Y: d.Y, Weights: numtest.Ones(8)}, {X: mat.NewDense(1, 1, []float64{1}), Y: []float64{1}}} {
-		if err := errors.Join(l.Load(bad), l.LeaveOneOut(make([]float64, len(bad.Y)), hyper)); !errors.Is(err, qpdiff.ErrDomain) {
-			t.Errorf("%+v: %v", bad, err)
-		}
+		check(fmt.Sprintf("%+v", bad), errors.Join(l.Load(bad), l.LeaveOneOut(make([]float64, len(bad.Y)), hyper)), qpdiff.ErrDomain)
 	}
-	if err := errors.Join(l.Load(d), l.LeaveOneOut(dst, hyper)); err != nil {
-		t.Fatal(err)
-	}
-	w, g, dx := new(qpdiff.Workspace), casetest.LearnerGradOf(d, hyper), mat.NewDense(8, 2, nil)
-	if a := testing.AllocsPerRun(5, func() {
-		if err := errors.Join(l.LeaveOneOut(dst, hyper), l.LeaveOneOutVJP(w, g, dx, v)); err != nil {
-			t.Fatal(err)
-		}
-	}); a != 0 {
+	numtest.OK(t, l.Load(d), l.LeaveOneOut(dst, hyper))
+	w, g, dx := new(qpdiff.Workspace), casetest.NewGrad(d, len(hyper)), mat.NewDense(8, 2, nil)
+	if a := testing.AllocsPerRun(5, func() { numtest.OK(t, l.LeaveOneOut(dst, hyper), l.LeaveOneOutVJP(w, g, dx, v)) }); a != 0 {
 		t.Errorf("%v allocations", a)
 	}
-	if err := l.LeaveOneOutVJP(nil, g, nil, []float64{0, 0, math.NaN(), 0, 0, 0, 0, 0}); !errors.Is(err, qpdiff.ErrNotFinite) {
-		t.Errorf("cotangent NaN: %v", err)
-	}
+	check("cotangent NaN", l.LeaveOneOutVJP(nil, g, nil, []float64{0, 0, math.NaN(), 0, 0, 0, 0, 0}), qpdiff.ErrNotFinite)
 }
 
 // The prediction function by itself predicts with the same bits.
@@ -343,9 +233,7 @@ func TestKernelModelPredictsAsTheLearner(t *testing.T) {
 		}
 		_, nh := l.Dims(2)
 		want, got := make([]float64, 9), make([]float64, 9)
-		if err := errors.Join(l.Load(d), l.Fit(make([]float64, 1), []float64{.5, .3, 1}[:nh]), l.Predict(nil, want, x)); err != nil {
-			t.Fatal(err)
-		}
+		numtest.OK(t, l.Load(d), l.Fit(make([]float64, 1), []float64{.5, .3, 1}[:nh]), l.Predict(nil, want, x))
 		m, err := l.Model()
 		if err != nil {
 			t.Fatal(err)
@@ -391,10 +279,36 @@ func TestKernelRidgeRefusesConstantsThatHideTheRest(t *testing.T) {
 			if err != nil || !intercept {
 				continue
 			}
-			if err := errors.Join(plain.Load(d), plain.Fit(make([]float64, 1), []float64{.01, 1, 0}), plain.Predict(nil, want, x), l.Predict(nil, got, x)); err != nil {
-				t.Fatal(err)
-			}
+			numtest.OK(t, plain.Load(d), plain.Fit(make([]float64, 1), []float64{.01, 1, 0}), plain.Predict(nil, want, x), l.Predict(nil, got, x))
 			numtest.NearAll(t, fmt.Sprint("prediction, constant ", constant), got, want, 1e-12+1e-13*constant, 1)
+		}
+	}
+}
+
+// Derivatives in the rows predicted for are those of difference quotients, along any
+// direction of them.
+func TestPredictedRows(t *testing.T) {
+	rng := rand.New(rand.NewPCG(23, 2))
+	d := casetest.ClassData(7, 20, 2)
+	for _, c := range []struct {
+		kernel Kernel
+		hyper  []float64
+	}{{RBF{}, []float64{1, .4}}, {Polynomial{}, []float64{.5, .2, 1}}, {ard{}, []float64{2, .3, .5, .1}}} {
+		for _, l := range []casetest.PredictorJVP{&SVM{Kernel: c.kernel, Intercept: true}, &SVM{Kernel: c.kernel}, &Ridge{Kernel: c.kernel}} {
+			x, along, v := mat.NewDense(3, 2, numtest.Normals(rng, 6)), mat.NewDense(3, 2, numtest.Normals(rng, 6)), numtest.Normals(rng, 3)
+			dx, df, there, f := mat.NewDense(3, 2, nil), make([]float64, 3), mat.NewDense(3, 2, nil), make([]float64, 3)
+			numtest.OK(t, l.Load(d), l.Fit(make([]float64, numtest.First(l.Dims(2))), c.hyper), l.PredictVJP(nil, &learn.Grad{}, dx, x, v), l.PredictJVP(nil, df, x, along, &learn.Grad{}))
+			want := numtest.CentralDifference(func(h float64) float64 {
+				there.Scale(h, along)
+				there.Add(there, x)
+				numtest.OK(t, l.Predict(nil, f, there))
+				return dense.Dot(v, f)
+			}, 1e-3)
+			for product, got := range map[string]float64{"VJP": dense.Dot(dx.RawMatrix().Data, along.RawMatrix().Data), "JVP": dense.Dot(df, v)} {
+				if !(math.Abs(got-want) <= 1e-9*(1+math.Abs(want))) {
+					t.Errorf("%T with %T: %s %v, difference %v", l, c.kernel, product, got, want)
+				}
+			}
 		}
 	}
 }

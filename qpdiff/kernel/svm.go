@@ -1,7 +1,6 @@
 package kernel
 
 import (
-	"cmp"
 	"math"
 
 	"cvgm/qpdiff"
@@ -9,8 +8,6 @@ import (
 	"cvgm/qpdiff/internal/dense"
 	"cvgm/qpdiff/internal/learner"
 	"cvgm/qpdiff/learn"
-
-	"gonum.org/v1/gonum/mat"
 )
 
 // SVM is the support vector machine with a kernel, by its dual (Cortes
@@ -64,14 +61,7 @@ type SVM struct {
 
 // Dims returns 1 parameter with Intercept and none without, and 1 hyperparameter
 // more than the kernel has.
-func (l *SVM) Dims(n int) (theta, hyper int) {
-	if l.Intercept {
-		theta = 1
-	}
-	return theta, 1 + l.kernelOf().NumParams(n)
-}
-
-func (l *SVM) kernelOf() Kernel { return cmp.Or[Kernel](l.Kernel, RBF{}) }
+func (l *SVM) Dims(n int) (theta, hyper int) { return dims(l.Kernel, l.Intercept, n) }
 
 // SetGeneralised sets the field Generalised.
 func (l *SVM) SetGeneralised(on bool) { l.Generalised = on }
@@ -80,20 +70,15 @@ func (l *SVM) SetGeneralised(on bool) { l.Generalised = on }
 // Weights count. Errors are ArgErrors: those of [learn.Data.Check]; ErrDomain for a label other
 // than ±1, also of a row that does not count; ErrIllPosed where all labels that count
 // are the same. After one, the learner has no data.
-func (l *SVM) Load(d learn.Data) error {
-	l.state.Unload()
-	d.X = d.Dense()
-	err := d.Check()
-	if err == nil {
-		err = learner.CheckClasses(d)
-	}
-	if err != nil {
+func (l *SVM) Load(d learn.Data) (err error) {
+	defer learner.Name(l, &err)
+	if d, err = l.state.Take(d, true); err != nil {
 		l.q.reset()
 		return err
 	}
-	l.kernel = l.kernelOf()
-	l.state.Params, l.state.Hypers = l.Dims(d.Dense().RawMatrix().Cols)
-	l.load(d, l.Intercept)
+	known := l.n
+	l.accept(l, l.Kernel, l.Intercept, d)
+	l.load(known, l.Intercept)
 	return nil
 }
 
@@ -111,7 +96,8 @@ func (l *SVM) Reset() {
 // kernel's values and of the solution may change a training row's decision value
 // by more than 1e-3, beside the margin 1. After an error there is no fit, and θ
 // is left as it was.
-func (l *SVM) Fit(theta, hyper []float64) error {
+func (l *SVM) Fit(theta, hyper []float64) (err error) {
+	defer learner.Name(l, &err)
 	if err := l.state.BeginTheta(theta, l.state.Params, l.state.Hypers); err != nil {
 		return err
 	}
@@ -123,7 +109,7 @@ func (l *SVM) Fit(theta, hyper []float64) error {
 	}); err != nil {
 		return err
 	}
-	err := l.gramMatrix(hyper[1:])
+	err = l.gramMatrix(hyper[1:])
 	if err == nil {
 		err = l.bounds(hyper[0])
 	}
@@ -155,21 +141,12 @@ func (l *SVM) Fit(theta, hyper []float64) error {
 // only, share it by what they count. It overwrites dst, and allocates only where dst has
 // too little capacity. The error is ErrNotFitted.
 func (l *SVM) Multipliers(dst []float64) ([]float64, error) {
-	if err := l.state.Fitted(); err != nil {
-		return nil, err
-	}
-	dst = dst[:0]
-	for i, k := range l.rows.Of {
-		alpha := 0.0
-		if k >= 0 {
-			if alpha = l.c; !l.q.atC(k, l.q.beta[k]) {
-				alpha = min(math.Abs(l.q.beta[k])/l.rows.Copies[k], l.c)
-			}
-			alpha *= dense.CountAt(l.counts, i)
+	return l.rows.Spread(&l.state, dst, func(k int) float64 {
+		if l.q.atC(k, l.q.beta[k]) {
+			return l.c
 		}
-		dst = append(dst, alpha)
-	}
-	return dst, nil
+		return min(math.Abs(l.q.beta[k])/l.rows.Copies[k], l.c)
+	})
 }
 
 // SupportVectors returns the training rows whose dual variables are not 0 at the last
@@ -180,57 +157,9 @@ func (l *SVM) SupportVectors(dst []int) ([]int, error) {
 	return l.rows.Where(&l.state, dst, func(k int) bool { return l.q.beta[k] != 0 })
 }
 
-// Model returns the decision function of the last fit, with its support vectors alone.
-// The error is ErrNotFitted.
-func (l *SVM) Model() (*Model, error) { return l.model() }
-
-// Predict writes the decision value of each row of x to dst. With a workspace that is
-// not nil it keeps the kernel's values there for a PredictVJP or PredictJVP at the
-// same rows. Errors: ErrNotFitted; an ArgError of kind ErrShape for x, or
-// ErrNotFinite for x or a value that overflows, from whose row on dst is undefined.
-func (l *SVM) Predict(w *qpdiff.Workspace, dst []float64, x *mat.Dense) error {
-	var keep *kernelValues
-	if w != nil {
-		keep = &qpdiff.Scratch[kernelDerivative](w).values
-	}
-	return l.predict(keep, dst, x)
-}
-
-// VJP adds dthetaᵀ·∂b/∂input at the last fit to each field of g that is not
-// nil. Its errors are those of PredictVJP.
-func (l *SVM) VJP(w *qpdiff.Workspace, g *learn.Grad, dtheta []float64) error {
-	return qpdiff.Scratch[kernelDerivative](w).adjoint(&l.kernelSVMFit, l.Generalised, g, dtheta)
-}
-
-// JVP sets dtheta to the derivative of b at the last fit along d, whose fields are
-// tangents of the inputs (nil: zero). Its errors are those of PredictJVP.
-func (l *SVM) JVP(w *qpdiff.Workspace, dtheta []float64, d *learn.Grad) error {
-	return qpdiff.Scratch[kernelDerivative](w).forward(&l.kernelSVMFit, l.Generalised, dtheta, d)
-}
-
-// PredictVJP adds the derivative of Σ_t ddst_t·f(x_t) with respect to each input of
-// the fit to the field of g that is not nil, and with respect to x to dx, unless
-// that is nil. Where training rows coincide, g.X and g.Y hold the derivative along
-// moves that keep them equal; [SVM.Ties] lists the pairs for which that
-// matters. Errors: ErrNotFitted; an ArgError of kind ErrShape or
-// ErrNotFinite for x and ErrNotFinite for ddst; where strict complementarity
-// fails and Generalised is not set, a NotDifferentiableError that names the
-// rows; an ArgError of kind ErrIllPosed, Generalised or not, where rounding hides
-// whether it does and may have moved the β of the rows in question by more than a
-// thousandth of their bounds; one of kind ErrNotFinite where a product overflows, which leaves g and dx
-// undefined.
-func (l *SVM) PredictVJP(w *qpdiff.Workspace, g *learn.Grad, dx, x *mat.Dense, ddst []float64) error {
-	return qpdiff.Scratch[kernelDerivative](w).adjointPredict(&l.kernelSVMFit, l.Generalised, g, dx, x, ddst)
-}
-
-// PredictJVP sets each dst_t to the derivative of f(x_t) at the last fit along d,
-// whose fields are tangents of the inputs of the fit (nil: zero), and along dx, the
-// tangent of x (nil: zero). Errors are those of PredictVJP, with dx and d in the place
-// of ddst, and an ArgError of kind ErrNotDifferentiable where d parts equal rows whose
-// β have a unique sum only, or which bound b where all β are at a bound. Where a value
-// overflows dst is undefined.
-func (l *SVM) PredictJVP(w *qpdiff.Workspace, dst []float64, x, dx *mat.Dense, d *learn.Grad) error {
-	return qpdiff.Scratch[kernelDerivative](w).forwardPredict(&l.kernelSVMFit, l.Generalised, dst, x, dx, d)
+// begin is part of a machineFit.
+func (l *SVM) begin(d *kernelDerivative, g *learn.Grad) error {
+	return l.prepare(d, l.Generalised, g)
 }
 
 // Ties calls visit for pairs of equal rows i and k with equal labels whose β have a

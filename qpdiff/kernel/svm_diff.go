@@ -8,42 +8,18 @@ import (
 	"cvgm/qpdiff/internal/dense"
 	"cvgm/qpdiff/internal/learner"
 	"cvgm/qpdiff/learn"
-
-	"gonum.org/v1/gonum/mat"
 )
 
-// kernelDerivative is the scratch of a kernel machine's derivatives.
-type kernelDerivative struct {
-	// Of the fit with the number fit, without its weakly active rows:
-	fit        uint64
-	beta       []float64  // by distinct row: its β, with weakly active ones at a bound
-	free       []int      // rows of the free set
-	conditions []int      // the rows whose conditions determine β of the free set and b
-	factor     freeFactor // of free, where rows are weakly active
-
-	product uint64    // the number of the fit of the last adjoint
-	w, dy   []float64 // by distinct row: adjoint solution, cotangent of y
-	slope   []float64 // of the decision function at a row
-
-	dbeta, ty, z []float64 // by distinct row: tangents of β and y; right-hand side
-
-	kernelScratch
-}
-
-// begin checks that there is a derivative with respect to the fields of g, and
-// prepares d for the fit.
-func (d *kernelDerivative) begin(l *kernelSVMFit, generalised bool, g *learn.Grad) error {
+// prepare checks that there is a derivative with respect to the fields of g, and prepares
+// d for the fit.
+func (l *kernelSVMFit) prepare(d *kernelDerivative, generalised bool, g *learn.Grad) error {
 	q := &l.q
 	if len(l.weak) > 0 {
 		if l.blur > learner.DecisionTol {
 			return check.ArgErrorf("Data", qpdiff.ErrIllPosed, remedyForDecisions, "is so ill-conditioned that rounding hides which rows are weakly active: it may have moved their β by %.2g of their bounds", l.blur)
 		}
 		if !generalised {
-			var weak qpdiff.Weak
-			for _, k := range l.weak {
-				weak.Rows = append(weak.Rows, l.rows.First[k])
-			}
-			return learner.NotDifferentiable(g, weak, "move the hyperparameters, or set Generalised", "C", "kernel parameters")
+			return learner.NotDifferentiable(g, qpdiff.Weak{Rows: l.weak}, l.rows.First, "move the hyperparameters, or set Generalised", "C", "kernel parameters")
 		}
 	}
 	if d.fit == l.state.Fit {
@@ -91,57 +67,10 @@ func (d *kernelDerivative) solve(l *kernelSVMFit, x []float64, sum float64) floa
 	return l.q.factor.solve(x, sum)
 }
 
-// adjoint is [SVM.VJP].
-func (d *kernelDerivative) adjoint(l *kernelSVMFit, generalised bool, g *learn.Grad, dtheta []float64) error {
-	d.product = 0
-	if err := l.state.CheckAdjoint(g, dtheta); err != nil || !learner.Wants(g) {
-		return err
-	}
-	if err := d.start(l, generalised, g); err != nil {
-		return err
-	}
-	var db float64
-	if len(dtheta) > 0 {
-		db = dtheta[0]
-	}
-	return d.finish(l, g, db)
-}
-
-// adjointPredict is [SVM.PredictVJP].
-func (d *kernelDerivative) adjointPredict(l *kernelSVMFit, generalised bool, g *learn.Grad, dx, x *mat.Dense, ddst []float64) error {
-	d.product = 0
-	if err := l.checkAdjointRows(g, dx, x, ddst); err != nil {
-		return err
-	}
-	if learner.Wants(g) {
-		if err := d.start(l, generalised, g); err != nil {
-			return err
-		}
-	}
-	db := d.predictions(&l.kernelMachine, g, dx, x, ddst)
-	if learner.Wants(g) {
-		if err := d.finish(l, g, db); err != nil {
-			return err
-		}
-	}
-	return learner.CheckProduct(&learn.Grad{X: dx})
-}
-
-// start prepares d for a product, and clears its sums.
-func (d *kernelDerivative) start(l *kernelSVMFit, generalised bool, g *learn.Grad) error {
-	if err := d.begin(l, generalised, g); err != nil {
-		return err
-	}
-	n := l.q.n
-	d.w, d.dy = dense.Zeros(d.w, n), dense.Zeros(d.dy, n)
-	d.kernelScratch.start(&l.kernelMachine)
-	d.product = l.state.Fit
-	g.Generalised = g.Generalised || len(l.weak) > 0
-	return nil
-}
-
 // finish goes back through the fit, from the cotangents v of β and db of b.
-func (d *kernelDerivative) finish(l *kernelSVMFit, g *learn.Grad, db float64) error {
+func (l *kernelSVMFit) finish(d *kernelDerivative, g *learn.Grad, db float64) error {
+	d.product, g.Generalised = l.state.Fit, g.Generalised || len(l.weak) > 0
+	d.w, d.dy = dense.Zeros(d.w, l.q.n), dense.Zeros(d.dy, l.q.n)
 	// K_FF·w + ω·1 = v_F, and 1ᵀw = db with Intercept.
 	d.z = dense.Grow(d.z, len(d.free))
 	var omega float64
@@ -191,11 +120,16 @@ func (d *kernelDerivative) throughFit(l *kernelSVMFit, g *learn.Grad, omega floa
 		g.Hyper[0] += dc
 		dense.Axpy(1, d.dparams, g.Hyper[1:])
 	}
+	d.share(l, g)
+}
+
+// share adds to each row of the data its share of the cotangents of its distinct row.
+func (d *kernelDerivative) share(l *kernelSVMFit, g *learn.Grad) {
 	for i, k := range l.rows.Of {
 		if k < 0 {
 			continue
 		}
-		share := l.share(i, k)
+		share := l.rows.Share(i, k)
 		if g.Y != nil {
 			g.Y[i] += share * d.dy[k]
 		}
@@ -207,14 +141,11 @@ func (d *kernelDerivative) throughFit(l *kernelSVMFit, g *learn.Grad, omega floa
 
 // ties is [SVM.Ties].
 func (d *kernelDerivative) ties(l *kernelSVMFit, visit func(i, k int, sign float64, dir []float64) bool) {
-	if l.state.Fit == 0 || d.product != l.state.Fit || len(l.rows.First) == len(l.rows.Of) {
+	if l.state.Fit == 0 || d.product != l.state.Fit {
 		return
 	}
-	for k, row := range l.rows.Of {
-		if row < 0 || l.rows.First[row] == k {
-			continue
-		}
-		i := l.rows.First[row]
+	for i, k := range l.rows.Equal {
+		row := l.rows.Of[k]
 		// With other shares of β and of w, the cotangents of the copies differ by
 		// multiples of gx and of w times the slope, or of the latter alone.
 		if _, free := slices.BinarySearch(d.free, row); free && !visit(i, k, 1, d.gx[row*l.n:(row+1)*l.n]) || d.w[row] == 0 {
@@ -230,51 +161,26 @@ func (d *kernelDerivative) ties(l *kernelSVMFit, visit func(i, k int, sign float
 	}
 }
 
-// forward is [SVM.JVP].
-func (d *kernelDerivative) forward(l *kernelSVMFit, generalised bool, dtheta []float64, t *learn.Grad) error {
-	if err := l.state.CheckForward(dtheta, t); err != nil {
-		return err
-	}
-	db, err := d.tangent(l, generalised, t)
-	if err != nil {
-		return err
-	}
-	dense.Fill(dtheta, db)
-	return learner.CheckTangentOut(dtheta)
-}
-
-// forwardPredict is [SVM.PredictJVP].
-func (d *kernelDerivative) forwardPredict(l *kernelSVMFit, generalised bool, dst []float64, x, dx *mat.Dense, t *learn.Grad) error {
-	if err := l.checkForwardRows(dst, x, dx, t); err != nil {
-		return err
-	}
-	db, err := d.tangent(l, generalised, t)
-	if err != nil {
-		return err
-	}
-	d.predictionsAlong(&l.kernelMachine, dst, x, dx, t, d.dbeta, db)
-	return learner.CheckTangentOut(dst)
-}
-
-// tangent sets dbeta to the derivative of β along t and returns that of b.
-func (d *kernelDerivative) tangent(l *kernelSVMFit, generalised bool, t *learn.Grad) (db float64, err error) {
+// tangent returns the derivatives of β, in dbeta, and of b along t.
+func (l *kernelSVMFit) tangent(d *kernelDerivative, t *learn.Grad) (dbeta []float64, db float64, err error) {
 	q, n := &l.q, l.q.n
 	d.dbeta = dense.Zeros(d.dbeta, n)
 	if !learner.Wants(t) {
-		return 0, nil
+		return d.dbeta, 0, nil
 	}
-	if err := d.begin(l, generalised, t); err != nil {
-		return 0, err
+	if err := l.through.begin(d, t); err != nil {
+		return nil, 0, err
 	}
-	if err := d.checkEqual(l, t); err != nil {
-		return 0, err
+	determines := func(row int) bool { return slices.Contains(d.conditions, row) }
+	if err := l.rows.CheckEqual(t, l.state.Data.Y, determines, func(int) bool { return true }); err != nil {
+		return nil, 0, err
 	}
 	d.ty, d.tx = dense.Zeros(d.ty, n), dense.Zeros(d.tx, n*l.n)
 	for i, k := range l.rows.Of {
 		if k < 0 {
 			continue
 		}
-		share := l.share(i, k)
+		share := l.rows.Share(i, k)
 		if t.Y != nil {
 			d.ty[k] += share * t.Y[i]
 		}
@@ -308,26 +214,9 @@ func (d *kernelDerivative) tangent(l *kernelSVMFit, generalised bool, t *learn.G
 		for _, v := range d.z {
 			db += v / 2
 		}
-		return db, nil
+		return d.dbeta, db, nil
 	}
 	db = d.solve(l, d.z, sum)
 	dense.Scatter(d.dbeta, d.z, d.free)
-	return db, nil
-}
-
-// checkEqual reports equal rows, whose conditions determine β and b, that t parts.
-func (d *kernelDerivative) checkEqual(l *kernelSVMFit, t *learn.Grad) error {
-	if len(l.rows.First) == len(l.rows.Of) {
-		return nil
-	}
-	for k, row := range l.rows.Of {
-		if row < 0 || l.rows.First[row] == k || !slices.Contains(d.conditions, row) {
-			continue
-		}
-		i := l.rows.First[row]
-		if t.Y != nil && t.Y[i] != t.Y[k] || t.X != nil && !slices.Equal(t.X.RawRowView(i), t.X.RawRowView(k)) {
-			return check.ArgErrorf("d", qpdiff.ErrNotDifferentiable, "move them equally, or move the hyperparameters", "parts the equal rows %d and %d, which are at the kink of their loss", i, k)
-		}
-	}
-	return nil
+	return d.dbeta, db, nil
 }

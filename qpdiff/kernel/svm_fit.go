@@ -8,14 +8,12 @@ import (
 	"cvgm/qpdiff/internal/check"
 	"cvgm/qpdiff/internal/dense"
 	"cvgm/qpdiff/internal/learner"
-	"cvgm/qpdiff/learn"
 )
 
 // kernelSVMFit is a kernel machine on its data, solved: what its derivatives read.
 type kernelSVMFit struct {
 	kernelMachine // its rows are the distinct rows of X, its coefficients β
 	rows          learner.RowSet
-	counts        []float64 // what each row of the data counts, nil: one each
 	c             float64
 	q             boxQP
 
@@ -23,23 +21,23 @@ type kernelSVMFit struct {
 	blur float64 // how far rounding may have moved the β of weakly active rows in all, in units of their bounds
 }
 
-// load makes d, whose entries are checked, the data. A warm start survives where the
-// distinct rows are in the same places with the same labels and counts.
-func (l *kernelSVMFit) load(d learn.Data, bias bool) {
-	rows, n := d.X.Dims()
+// load takes the rows over from the data. A warm start survives where there were as many
+// features, and the distinct rows are in the same places with the same labels and counts.
+func (l *kernelSVMFit) load(features int, bias bool) {
+	d, rows, n := l.state.Data, len(l.state.Data.Y), l.n
 	w := n + 1
 	dense.GrowAll(rows, &l.weak, &l.support)
-	same := n == l.n && l.q.balanced == bias
-	l.n, l.stride = n, w // with the label behind the features
+	same := n == features && l.q.balanced == bias
+	l.stride = w // with the label behind the features
 	l.points = dense.Grow(l.points, rows*w)
-	features := d.Dense()
+	x := d.Dense()
 	for i, y := range d.Y {
 		row := l.points[i*w : (i+1)*w]
-		copy(row, features.RawRowView(i))
+		copy(row, x.RawRowView(i))
 		row[n] = y
 	}
-	l.counts = learner.Counts(d, l.counts)
-	if l.rows.Distinct(l.points, rows, w, l.counts) {
+	l.rows.Counts = learner.Counts(d, l.rows.Counts)
+	if l.rows.Distinct(l.points, rows, w) {
 		same = false
 	}
 	l.q.balanced = bias
@@ -54,8 +52,6 @@ func (l *kernelSVMFit) load(d learn.Data, bias bool) {
 	if !same {
 		l.q.reset()
 	}
-	l.stale = true
-	l.state.Data = d
 }
 
 // gramMatrix evaluates the kernel on the distinct rows.
@@ -106,6 +102,3 @@ func (l *kernelSVMFit) bounds(c float64) error {
 	l.c = c
 	return nil
 }
-
-// share returns the part of what distinct row k counts that row i counts.
-func (l *kernelSVMFit) share(i, k int) float64 { return dense.CountAt(l.counts, i) / l.rows.Copies[k] }

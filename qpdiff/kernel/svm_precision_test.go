@@ -45,9 +45,7 @@ func TestKernelSVMRightOrRefused(t *testing.T) {
 			for i := range want {
 				x.SetRow(i, l.row(i))
 			}
-			if err := l.Predict(nil, got, x); err != nil {
-				t.Fatal(err)
-			}
+			numtest.OK(t, l.Predict(nil, got, x))
 			for i, v := range got {
 				if !(math.Abs(v-want[i]) <= tol*max(1, math.Abs(want[i]))) {
 					t.Fatalf("trial %d, %T, C %.3g: row %d has decision value %v, want %v", trial, l.kernel, hyper[0], i, v, want[i])
@@ -84,9 +82,7 @@ func preciseTrial(t *testing.T, trial int) (l *SVM, theta, hyper []float64) {
 	if !l.Intercept {
 		theta = nil
 	}
-	if err := l.Load(d); err != nil {
-		t.Fatal(err)
-	}
+	numtest.OK(t, l.Load(d))
 	return l, theta, hyper
 }
 
@@ -125,14 +121,9 @@ func TestKernelSVMGeneralisedRightOrRefused(t *testing.T) {
 			} else {
 				exact++
 			}
-			slope := func(from, to *big.Float) float64 {
-				d := numtest.Precise(0).Sub(to, from)
-				v, _ := d.Quo(d, numtest.Precise(h)).Float64()
-				return v
-			}
-			got, left, right := hyper[0]*g.Hyper[0], slope(below[i], at[i]), slope(at[i], above[i])
-			e := max(min(left, right)-got, got-max(left, right)) / (1 + math.Abs(left) + math.Abs(right))
-			if !(e <= tol) {
+			got := hyper[0] * g.Hyper[0]
+			left, right, excess := numtest.OneSided(got, below[i], at[i], above[i], h)
+			if !(excess <= tol*(1+math.Abs(left)+math.Abs(right))) {
 				t.Errorf("trial %d, %T, C %.3g, weak %v: row %d has C·∂f/∂C = %v, want %v or %v", trial, l.kernel, hyper[0], l.weak, i, got, left, right)
 				break
 			}
@@ -160,9 +151,7 @@ func TestKernelSVMRefusesRawFeatures(t *testing.T) {
 			}
 			l := &SVM{Intercept: true, Kernel: Polynomial{Degree: degree}}
 			theta := []float64{7}
-			if err := l.Load(d); err != nil {
-				t.Fatal(err)
-			}
+			numtest.OK(t, l.Load(d))
 			err := l.Fit(theta, []float64{1, .5, 1})
 			if errors.Is(err, qpdiff.ErrIterationLimit) != c.refuse || c.refuse && theta[0] != 7 {
 				t.Errorf("degree %d, kernel values of %.0e: error %v, θ %v", degree, c.size, err, theta)
@@ -213,10 +202,7 @@ func preciseKernel(k Kernel, params, x, z []float64) *big.Float {
 		}
 		return v
 	}
-	for j, a := range x {
-		base.Add(base, t.Mul(numtest.Precise(a), numtest.Precise(z[j])))
-	}
-	base.Add(base.Mul(base, numtest.Precise(params[0])), numtest.Precise(params[1]))
+	base.Add(base.Mul(numtest.PreciseDot(x, z), numtest.Precise(params[0])), numtest.Precise(params[1]))
 	for range p.degree() {
 		v.Mul(v, base)
 	}

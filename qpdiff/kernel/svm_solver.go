@@ -8,6 +8,8 @@ import (
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/internal/check"
 	"cvgm/qpdiff/internal/dense"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 var errNoActiveSet = check.ArgErrorf("Data", qpdiff.ErrIterationLimit, remedyForDecisions, "is so ill-conditioned that no active set was confirmed")
@@ -217,19 +219,13 @@ func (q *boxQP) slide(k int) bool {
 	for i := range k + 1 {
 		rise += v[i] * q.r[q.free[i]]
 	}
+	if rise < 0 {
+		floats.Scale(-1, v[:k+1])
+	}
 	t, hit := math.Inf(1), -1
 	for i := range k + 1 {
-		if rise < 0 {
-			v[i] = -v[i]
-		}
 		j := q.free[i]
-		room := math.Inf(1)
-		if v[i] > 0 {
-			room = (q.hi[j] - q.beta[j]) / v[i]
-		} else if v[i] < 0 {
-			room = (q.lo[j] - q.beta[j]) / v[i]
-		}
-		if room < t {
+		if room := dense.MaxStep(q.beta[j], v[i], q.lo[j], q.hi[j]); room < t {
 			t, hit = room, i
 		}
 	}

@@ -42,9 +42,7 @@ func TestKernelSVMForwardIsAdjoint(t *testing.T) {
 			hyper[0], hyper[nh-1] = 1, 0.5
 		}
 		theta := make([]float64, nt)
-		if err := l.Load(d); err != nil {
-			t.Fatal(err)
-		}
+		numtest.OK(t, l.Load(d))
 		if err := l.Fit(theta, hyper); errors.Is(err, qpdiff.ErrIterationLimit) {
 			continue
 		} else if err != nil {
@@ -54,10 +52,8 @@ func TestKernelSVMForwardIsAdjoint(t *testing.T) {
 		along := &learn.Grad{Hyper: numtest.Normals(rng, nh), X: random(rows, n), Y: numtest.Normals(rng, rows)}
 		x, dx, v := random(4, n), random(4, n), numtest.Normals(rng, 4)
 		w := new(qpdiff.Workspace)
-		f, df := make([]float64, 4), make([]float64, 4)
-		if err := l.Predict(w, f, x); err != nil {
-			t.Fatal(err)
-		}
+		df, alone := make([]float64, 4), make([]float64, 4)
+		numtest.OK(t, l.Predict(w, df, x))
 		err := l.PredictJVP(w, df, x, dx, along)
 		var arg *qpdiff.ArgError
 		if errors.As(err, &arg) && arg.Why == qpdiff.ErrNotDifferentiable {
@@ -71,56 +67,35 @@ func TestKernelSVMForwardIsAdjoint(t *testing.T) {
 		if errors.Is(err, qpdiff.ErrIllPosed) {
 			continue
 		}
-		alone := make([]float64, 4)
-		if err := errors.Join(err, l.PredictJVP(nil, alone, x, dx, along)); err != nil {
-			t.Fatalf("trial %d: %v", trial, err)
-		}
+		g, gx, gb, db := casetest.NewGrad(d, nh), mat.NewDense(4, n, nil), casetest.NewGrad(d, nh), make([]float64, nt)
+		numtest.OK(t, err, l.PredictJVP(nil, alone, x, dx, along), l.PredictVJP(w, g, gx, x, v), l.VJP(w, gb, numtest.Ones(nt)), l.JVP(w, db, along))
 		if !numtest.SameBits(df, alone) {
 			t.Fatalf("trial %d: %v with kernel values kept, else %v", trial, df, alone)
 		}
-		zero := func() (*learn.Grad, *mat.Dense) {
-			return &learn.Grad{Hyper: make([]float64, nh), X: mat.NewDense(rows, n, nil), Y: make([]float64, rows)}, mat.NewDense(4, n, nil)
-		}
-		// same compares Σ got·v with Σ g·along, to 1e-12 of their terms.
-		same := func(what string, got, v []float64, g *learn.Grad, gx *mat.Dense) {
-			t.Helper()
-			var lhs, rhs, size float64
-			for i, a := range got {
-				lhs += a * v[i]
-				size += math.Abs(a * v[i])
+		moves := slices.Concat(casetest.GradSlices(along)...)
+		for _, c := range []struct {
+			what                    string
+			v, forward, back, moves []float64
+		}{
+			{"PredictJVP", v, df, slices.Concat(append(casetest.GradSlices(g), gx.RawMatrix().Data)...), append(slices.Clone(moves), dx.RawMatrix().Data...)},
+			{"JVP", numtest.Ones(nt), db, slices.Concat(casetest.GradSlices(gb)...), moves},
+		} {
+			lhs, rhs, size := dense.Dot(c.v, c.forward), dense.Dot(c.back, c.moves), l.termsOf()
+			for k, a := range c.back {
+				size += math.Abs(a * c.moves[k])
 			}
-			for i, s := range append(casetest.GradSlices(g), gx.RawMatrix().Data) {
-				for k, a := range s {
-					term := a * append(casetest.GradSlices(along), dx.RawMatrix().Data)[i][k]
-					rhs += term
-					size += math.Abs(term)
-				}
-			}
-			if !(math.Abs(lhs-rhs) <= 1e-12*(size+l.termsOf())) {
-				t.Fatalf("trial %d: %s: ⟨v, J·d⟩ = %.16g, ⟨Jᵀv, d⟩ = %.16g", trial, what, lhs, rhs)
+			if !(math.Abs(lhs-rhs) <= 1e-12*size) {
+				t.Fatalf("trial %d: %s: ⟨v, J·d⟩ = %.16g, ⟨Jᵀv, d⟩ = %.16g", trial, c.what, lhs, rhs)
 			}
 		}
-		g, gx := zero()
-		if err := l.PredictVJP(w, g, gx, x, v); err != nil {
-			t.Fatal(err)
-		}
-		same("PredictJVP", df, v, g, gx)
 		if g.Generalised {
 			generalised++
 		}
 		if len(l.rows.First) < rows {
 			tied++
 		}
-		if l.Intercept {
-			if len(l.q.free) == 0 {
-				bounded++
-			}
-			g, gx := zero()
-			db := make([]float64, 1)
-			if err := errors.Join(l.VJP(w, g, []float64{1.5}), l.JVP(w, db, along)); err != nil {
-				t.Fatal(err)
-			}
-			same("JVP", db, []float64{1.5}, g, gx)
+		if l.Intercept && len(l.q.free) == 0 {
+			bounded++
 		}
 	}
 	if generalised < numtest.Long(20) || tied < numtest.Long(100) || bounded < numtest.Long(10) || parted < numtest.Long(20) {
@@ -135,44 +110,6 @@ func (l *SVM) termsOf() float64 {
 	_, size, _ := q.terms()
 	cond := numtest.EquilibratedCond(len(q.free), func(i, j int) float64 { return q.k[q.free[i]*q.n+q.free[j]] + q.shift })
 	return math.Sqrt(q.largest) * size * max(1, cond/1e4)
-}
-
-// PredictJVP is what differences give along a direction of all inputs at once.
-func TestKernelSVMPredictJVPDifferences(t *testing.T) {
-	rng := rand.New(rand.NewPCG(23, 2))
-	for _, intercept := range []bool{false, true} {
-		for _, c := range []struct {
-			kernel Kernel
-			hyper  []float64
-		}{{RBF{}, []float64{1, .4}}, {Polynomial{}, []float64{.5, .2, 1}}, {ard{}, []float64{2, .3, .5, .1}}} {
-			l := &SVM{Kernel: c.kernel, Intercept: intercept}
-			d := casetest.ClassData(7, 20, 2)
-			x, dx := mat.NewDense(3, 2, numtest.Normals(rng, 6)), mat.NewDense(3, 2, numtest.Normals(rng, 6))
-			along := &learn.Grad{Hyper: numtest.Direction(rng, len(c.hyper)), X: mat.NewDense(20, 2, numtest.Direction(rng, 40))}
-			at := func(h float64) []float64 {
-				moved, hyper, there := casetest.CloneData(d), slices.Clone(c.hyper), mat.DenseCopyOf(x)
-				dense.Axpy(h, along.X.RawMatrix().Data, moved.Dense().RawMatrix().Data)
-				dense.Axpy(h, along.Hyper, hyper)
-				dense.Axpy(h, dx.RawMatrix().Data, there.RawMatrix().Data)
-				theta, f := make([]float64, 1)[:numtest.First(l.Dims(2))], make([]float64, 3)
-				if err := errors.Join(l.Load(moved), l.Fit(theta, hyper), l.Predict(nil, f, there)); err != nil {
-					t.Fatal(err)
-				}
-				return append(theta, f...)
-			}
-			want := at(0)
-			for i := range want {
-				want[i] = numtest.CentralDifference(func(h float64) float64 { return at(h)[i] }, 1e-4)
-			}
-			at(0)
-			got := make([]float64, len(want))
-			nt := len(want) - 3
-			if err := errors.Join(l.JVP(nil, got[:nt], along), l.PredictJVP(nil, got[nt:], x, dx, along)); err != nil {
-				t.Fatal(err)
-			}
-			numtest.NearAll(t, "J·d", got, want, 1e-8, 1)
-		}
-	}
 }
 
 // A move that parts equal rows has no derivative where their conditions determine the
@@ -202,9 +139,7 @@ func TestKernelSVMPartsEqualRows(t *testing.T) {
 				d := learn.Data{X: mat.NewDense(6, 1, slices.Clone(x)), Y: y}
 				d.Dense().Set(c.equal[1], 0, x[c.equal[0]])
 				dense.Axpy(h, c.dx, d.Dense().RawMatrix().Data)
-				if err := errors.Join(l.Load(d), l.Fit(make([]float64, 1), c.hyper), l.Predict(nil, f, at)); err != nil {
-					t.Fatal(err)
-				}
+				numtest.OK(t, l.Load(d), l.Fit(make([]float64, 1), c.hyper), l.Predict(nil, f, at))
 				return f[0]
 			}
 			const h = 1e-6
@@ -219,29 +154,6 @@ func TestKernelSVMPartsEqualRows(t *testing.T) {
 				t.Errorf("slopes %v and %v: the case has no kink", below, above)
 			}
 		})
-	}
-}
-
-// A weakly active row makes a JVP an error that names it, or with Generalised the
-// element that a VJP takes; and so does rounding that hides whether there is one.
-func TestKernelSVMForwardAtAKink(t *testing.T) {
-	d := learn.Data{X: mat.NewDense(3, 1, []float64{1, -1, -3}), Y: []float64{1, -1, -1}}
-	l := &SVM{Kernel: Polynomial{Degree: 1}}
-	along := &learn.Grad{Hyper: []float64{0, 1, 0}, X: mat.NewDense(3, 1, nil)}
-	if err := errors.Join(l.Load(d), l.Fit(nil, []float64{5, 1, 0})); err != nil {
-		t.Fatal(err)
-	}
-	var nd *qpdiff.NotDifferentiableError
-	x, f := mat.NewDense(1, 1, []float64{2}), make([]float64, 1)
-	if err := l.PredictJVP(nil, f, x, nil, along); !errors.As(err, &nd) || len(nd.Weak.Rows) != 1 || !slices.Equal(nd.Inputs, []qpdiff.Input{"C", "kernel parameters", "X"}) {
-		t.Errorf("error %v", err)
-	}
-	if err := l.JVP(nil, nil, along); !errors.Is(err, qpdiff.ErrNotDifferentiable) {
-		t.Errorf("JVP: error %v", err)
-	}
-	dx := mat.NewDense(1, 1, []float64{1})
-	if err := l.PredictJVP(nil, f, x, dx, new(learn.Grad)); err != nil || f[0] != 1 {
-		t.Errorf("along x alone: %v, error %v", f, err)
 	}
 }
 
@@ -266,9 +178,7 @@ func TestKernelSVMMultipliers(t *testing.T) {
 			t.Fatalf("without a fit: %v", err)
 		}
 		theta, c := make([]float64, 1)[:numtest.First(l.Dims(2))], rng.Float64()
-		if err := errors.Join(l.Load(d), l.Fit(theta, []float64{c, 1})); err != nil {
-			t.Fatal(err)
-		}
+		numtest.OK(t, l.Load(d), l.Fit(theta, []float64{c, 1}))
 		alpha, err := l.Multipliers(make([]float64, 3))
 		if err != nil {
 			t.Fatal(err)
@@ -281,9 +191,7 @@ func TestKernelSVMMultipliers(t *testing.T) {
 		if l.Intercept {
 			b = theta[0]
 		}
-		if err := l.Predict(nil, f, d.Dense()); err != nil {
-			t.Fatal(err)
-		}
+		numtest.OK(t, l.Predict(nil, f, d.Dense()))
 		var support []int
 		for i, a := range alpha {
 			sum += d.Y[i] * a

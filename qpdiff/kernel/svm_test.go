@@ -181,9 +181,7 @@ func TestKernelSVMGolden(t *testing.T) {
 			if c.Bias {
 				theta = theta[:1]
 			}
-			if err := errors.Join(l.Load(learn.Data{X: numtest.Matrix(c.X), Y: c.Y}), l.Fit(theta, []float64{c.C, c.Param, 1})); err != nil {
-				t.Fatal(err)
-			}
+			numtest.OK(t, l.Load(learn.Data{X: numtest.Matrix(c.X), Y: c.Y}), l.Fit(theta, []float64{c.C, c.Param, 1}))
 			alpha := slices.Clone(l.q.beta)
 			var atC []int
 			for i, y := range c.Y {
@@ -201,18 +199,14 @@ func TestKernelSVMGolden(t *testing.T) {
 			}
 			x := numtest.Matrix(c.XTest)
 			f := numtest.NaNs(len(c.Decision), 0)
-			if err := l.Predict(nil, f, x); err != nil {
-				t.Fatal(err)
-			}
+			numtest.OK(t, l.Predict(nil, f, x))
 			numtest.NearAll(t, "decision", f, c.Decision, 1e-11, 0)
 			dC, dParam := make([]float64, len(f)), make([]float64, len(f))
 			for k := range f {
 				v := make([]float64, len(f))
 				v[k] = 1
 				g := &learn.Grad{Hyper: make([]float64, 3)}
-				if err := l.PredictVJP(nil, g, nil, x, v); err != nil {
-					t.Fatal(err)
-				}
+				numtest.OK(t, l.PredictVJP(nil, g, nil, x, v))
 				dC[k], dParam[k] = g.Hyper[0], g.Hyper[1]
 			}
 			numtest.NearAll(t, "d decision/dC", dC, c.DecisionDC, 1e-10, 0)
@@ -239,72 +233,32 @@ func TestKernelSVMByHand(t *testing.T) {
 			var theta [1]float64
 			nt, _ := l.Dims(1)
 			f := []float64{math.NaN()}
-			if err := errors.Join(l.Load(d), l.Fit(theta[:nt], []float64{c.c, gamma}), l.Predict(nil, f, x)); err != nil {
-				t.Fatal(err)
-			}
+			numtest.OK(t, l.Load(d), l.Fit(theta[:nt], []float64{c.c, gamma}), l.Predict(nil, f, x))
 			numtest.NearAll(t, "f", f, []float64{c.a * (near - far)}, 8*dense.Eps, 0)
 			g := &learn.Grad{Hyper: make([]float64, 2)}
 			dx := mat.NewDense(1, 1, nil)
-			if err := l.PredictVJP(nil, g, dx, x, []float64{1}); err != nil {
-				t.Fatal(err)
-			}
+			numtest.OK(t, l.PredictVJP(nil, g, dx, x, []float64{1}))
 			numtest.NearAll(t, "df", g.Hyper, []float64{c.dc, c.da*(near-far) + c.a*slope}, 16*dense.Eps, 1)
 			numtest.NearAll(t, "df/dx", dx.RawMatrix().Data, []float64{c.a * gamma * (near + 3*far)}, 16*dense.Eps, 0)
 		}
 	}
 }
 
-// The linear kernel does not determine β of examples on one line: the decision
-// is the same, but the elbow has more rows than it needs, which is named.
-func TestKernelSVMWithoutUniqueDual(t *testing.T) {
-	d := learn.Data{X: mat.NewDense(3, 1, []float64{1, -1, -3}), Y: []float64{1, -1, -1}}
-	l := SVM{Kernel: Polynomial{Degree: 1}}
-	f := make([]float64, 1)
-	x := mat.NewDense(1, 1, []float64{2})
-	if err := errors.Join(l.Load(d), l.Fit(nil, []float64{5, 1, 0}), l.Predict(nil, f, x)); err != nil {
-		t.Fatal(err)
-	}
-	numtest.NearAll(t, "f", f, []float64{2}, 8*dense.Eps, 0)
-	g := &learn.Grad{Hyper: make([]float64, 3)}
-	var nd *qpdiff.NotDifferentiableError
-	if err := l.PredictVJP(nil, g, nil, x, []float64{1}); !errors.As(err, &nd) || len(nd.Weak.Rows) != 1 || nd.Weak.Rows[0] > 1 {
-		t.Errorf("error %v, want one of the rows 0 and 1", err)
-	}
-	l.Generalised = true
-	if err := l.PredictVJP(nil, g, nil, x, []float64{1}); err != nil {
-		t.Fatal(err)
-	}
-	numtest.NearAll(t, "df", g.Hyper[:2], []float64{0, 0}, 8*dense.Eps, 1)
-}
-
 func TestKernelSVMRefusals(t *testing.T) {
 	d := casetest.ClassData(1, 6, 2)
-	fit := func(k Kernel, hyper ...float64) error {
-		l := SVM{Kernel: k}
-		return errors.Join(l.Load(d), l.Fit(nil, hyper))
-	}
-	for i, c := range []struct {
-		err, kind error
-	}{
-		{fit(nil, 0, 1), qpdiff.ErrDomain},
-		{fit(nil, 1, 0), qpdiff.ErrDomain},
-		{fit(Polynomial{}, 1, 0, 1), qpdiff.ErrDomain},
-		{fit(Polynomial{}, 1, 1, -1), qpdiff.ErrDomain},
-		{fit(Polynomial{Degree: -1}, 1, 1, 1), qpdiff.ErrDomain},
-		{fit(Polynomial{Degree: 2000}, 1, 1, 1), qpdiff.ErrNotFinite},
-		{fit(ard{}, 100, .1, .1, -.5), qpdiff.ErrNonconvex},
-	} {
-		if !errors.Is(c.err, c.kind) {
-			t.Errorf("%d: %v, want %v", i, c.err, c.kind)
-		}
-	}
+	v := casetest.Residual(nil).Verdict
+	v(t, "C = 0", new(SVM), d, qpdiff.ErrDomain, "", 0, 1)
+	v(t, "γ = 0", new(SVM), d, qpdiff.ErrDomain, "", 1, 0)
+	v(t, "scale 0", &SVM{Kernel: Polynomial{}}, d, qpdiff.ErrDomain, "", 1, 0, 1)
+	v(t, "constant −1", &SVM{Kernel: Polynomial{}}, d, qpdiff.ErrDomain, "", 1, 1, -1)
+	v(t, "degree −1", &SVM{Kernel: Polynomial{Degree: -1}}, d, qpdiff.ErrDomain, "", 1, 1, 1)
+	v(t, "degree 2000", &SVM{Kernel: Polynomial{Degree: 2000}}, d, qpdiff.ErrNotFinite, "", 1, 1, 1)
+	v(t, "indefinite kernel", &SVM{Kernel: ard{}}, d, qpdiff.ErrNonconvex, "", 100, .1, .1, -.5)
 	var l SVM
 	if err := l.Predict(nil, nil, mat.NewDense(1, 1, nil)); !errors.Is(err, qpdiff.ErrNotFitted) {
 		t.Errorf("Predict without a fit: %v", err)
 	}
-	if err := errors.Join(l.Load(d), l.Fit(nil, []float64{1, 1})); err != nil {
-		t.Fatal(err)
-	}
+	numtest.OK(t, l.Load(d), l.Fit(nil, []float64{1, 1}))
 	if err := l.Predict(nil, make([]float64, 1), mat.NewDense(1, 3, nil)); !errors.Is(err, qpdiff.ErrShape) {
 		t.Errorf("Predict on other features: %v", err)
 	}
@@ -313,42 +267,11 @@ func TestKernelSVMRefusals(t *testing.T) {
 	}
 }
 
-func TestKernelSVMPredictedRows(t *testing.T) {
-	machine := &SVM{Kernel: ard{}, Intercept: true}
-	l := casetest.Predictions{P: machine}
-	f := make([]float64, 5)
-	if err := errors.Join(l.Load(casetest.ClassData(1, 20, 2)), l.Fit(f, []float64{1, .3, .2, .1})); err != nil {
-		t.Fatal(err)
-	}
-	v := numtest.Normals(rand.New(rand.NewPCG(1, 3)), 5)
-	dx := mat.NewDense(5, 2, nil)
-	if err := machine.PredictVJP(nil, &learn.Grad{}, dx, l.X, v); err != nil {
-		t.Fatal(err)
-	}
-	for k, want := range dx.RawMatrix().Data {
-		x := &l.X.RawMatrix().Data[k]
-		old := *x
-		got := numtest.CentralDifference(func(h float64) float64 {
-			*x = old + h
-			if err := machine.Predict(nil, f, l.X); err != nil {
-				t.Fatal(err)
-			}
-			return dense.Dot(v, f)
-		}, 1e-3)
-		*x = old
-		if math.Abs(got-want) > 1e-9 {
-			t.Errorf("entry %d: derivative %v, difference %v", k, want, got)
-		}
-	}
-}
-
 // A Fit is of the kernel and the intercept that the last Load has read.
 func TestKernelSVMReadsKernelAtLoad(t *testing.T) {
 	l, same := &SVM{Intercept: true}, &SVM{Intercept: true}
 	theta, want, hyper := make([]float64, 1), make([]float64, 1), []float64{2, .3}
-	if err := errors.Join(l.Load(casetest.ClassData(1, 20, 2)), same.Load(casetest.ClassData(1, 20, 2)), same.Fit(want, hyper)); err != nil {
-		t.Fatal(err)
-	}
+	numtest.OK(t, l.Load(casetest.ClassData(1, 20, 2)), same.Load(casetest.ClassData(1, 20, 2)), same.Fit(want, hyper))
 	l.Kernel, l.Intercept = Polynomial{}, false
 	if err := l.Fit(theta, hyper); err != nil || !numtest.SameBits(theta, want) {
 		t.Errorf("b = %v with error %v, want %v", theta, err, want)
@@ -366,18 +289,12 @@ func TestKernelSVMPredictsElsewhere(t *testing.T) {
 		t.Helper()
 		var l SVM
 		var w qpdiff.Workspace
-		if err := errors.Join(l.Load(casetest.ClassData(1, 20, 2)), l.Fit(nil, []float64{1, .3})); err != nil {
-			t.Fatal(err)
-		}
+		numtest.OK(t, l.Load(casetest.ClassData(1, 20, 2)), l.Fit(nil, []float64{1, .3}))
 		for _, x := range before {
-			if err := l.Predict(&w, make([]float64, x.RawMatrix().Rows), x); err != nil {
-				t.Fatal(err)
-			}
+			numtest.OK(t, l.Predict(&w, make([]float64, x.RawMatrix().Rows), x))
 		}
 		g := &learn.Grad{Hyper: make([]float64, 2)}
-		if err := l.PredictVJP(&w, g, nil, rows.Slice(2, 6, 0, 2).(*mat.Dense), []float64{1, 0, 2, -1}); err != nil {
-			t.Fatal(err)
-		}
+		numtest.OK(t, l.PredictVJP(&w, g, nil, rows.Slice(2, 6, 0, 2).(*mat.Dense), []float64{1, 0, 2, -1}))
 		return g.Hyper
 	}
 	want := gradient()
@@ -399,9 +316,7 @@ func TestKernelSVMOptimalOnPaths(t *testing.T) {
 		_, n := d.X.Dims()
 		nt, nh := l.Dims(n)
 		theta, hyper := make([]float64, nt), make([]float64, nh)
-		if err := l.Load(d); err != nil {
-			t.Fatal(err)
-		}
+		numtest.OK(t, l.Load(d))
 		for range 3 {
 			hyper[0] = math.Pow(10, rapid.Float64Range(-2, 2).Draw(t, "C"))
 			hyper[1] = math.Pow(10, rapid.Float64Range(-1, 1).Draw(t, "scale"))
@@ -410,83 +325,12 @@ func TestKernelSVMOptimalOnPaths(t *testing.T) {
 			}
 			if rapid.Bool().Draw(t, "move") {
 				d.Dense().Set(0, 0, float64(rapid.IntRange(-200, 200).Draw(t, "x00"))/64)
-				if err := l.Load(d); err != nil {
-					t.Fatal(err)
-				}
+				numtest.OK(t, l.Load(d))
 			}
-			if err := l.Fit(theta, hyper); err != nil {
-				t.Fatal(err)
-			}
+			numtest.OK(t, l.Fit(theta, hyper))
 			if v := kernelSVMViolation(&l, d, hyper); !(v <= 1e-10) {
 				t.Fatalf("violation %g at %v", v, hyper)
 			}
 		}
 	})
-}
-
-func FuzzKernelSVM(f *testing.F) {
-	f.Add(uint64(1), uint8(10), uint8(3), 1., .5, 1., false)
-	f.Add(uint64(2), uint8(3), uint8(9), 1e6, 1e-3, 10., true)
-	f.Fuzz(func(t *testing.T, seed uint64, rows, n uint8, c, gamma, scale float64, bias bool) {
-		d := casetest.ClassData(seed, 2+int(rows%30), 1+int(n%4))
-		d.Dense().Scale(scale, d.X)
-		machine := &SVM{Intercept: bias, Generalised: true}
-		l := casetest.Predictions{P: machine}
-		theta := make([]float64, 5)
-		if errors.Join(l.Load(d), l.Fit(theta, []float64{c, gamma})) != nil {
-			return
-		}
-		if v := kernelSVMViolation(machine, d, []float64{c, gamma}); c < 1e4 && !(v <= 1e-9) {
-			t.Errorf("violation %g", v)
-		}
-		g := &learn.Grad{Hyper: make([]float64, 2)}
-		if err := l.VJP(nil, g, []float64{1, 1, 1, 1, 1}); err != nil {
-			t.Fatal(err)
-		}
-		for _, v := range append(theta, g.Hyper...) {
-			if c < 1e4 && !dense.Finite(v) {
-				t.Fatalf("theta %v, gradient %v", theta, g.Hyper)
-			}
-		}
-	})
-}
-
-func BenchmarkKernelSVM(b *testing.B) {
-	for _, bias := range []bool{false, true} {
-		for _, c := range []float64{1, 100} {
-			l := SVM{Intercept: bias}
-			const rows, n = 200, 2
-			d := casetest.ClassData(1, rows, n)
-			theta := make([]float64, 0, 1)
-			if bias {
-				theta = theta[:1]
-			}
-			x := mat.NewDense(50, n, numtest.Normals(rand.New(rand.NewPCG(8, 8)), 50*n))
-			if err := l.Load(d); err != nil {
-				b.Fatal(err)
-			}
-			f, w := make([]float64, 50), new(qpdiff.Workspace)
-			g := &learn.Grad{Hyper: make([]float64, 2)}
-			gx := &learn.Grad{Hyper: make([]float64, 2), X: mat.NewDense(rows, n, nil)}
-			run := func(name string, f func(i int) error) {
-				b.Run(fmt.Sprintf("bias=%v/C=%v/%s", bias, c, name), func(b *testing.B) {
-					b.ReportAllocs()
-					for i := 0; b.Loop(); i++ {
-						if err := f(i); err != nil {
-							b.Fatal(err)
-						}
-					}
-				})
-			}
-			run("cold", func(int) error { l.Reset(); return errors.Join(l.Load(d), l.Fit(theta, []float64{c, .5})) })
-			run("warm", func(i int) error { return l.Fit(theta, []float64{c, .5 + .01*float64(i%2)}) })
-			run("predict", func(int) error { return l.Predict(w, f, x) })
-			run("gradient", func(int) error { return l.PredictVJP(w, g, nil, x, f) })
-			run("gradient with X", func(int) error { return l.PredictVJP(w, gx, nil, x, f) })
-			run("all, cold", func(int) error {
-				l.Reset()
-				return errors.Join(l.Load(d), l.Fit(theta, []float64{c, .5}), l.Predict(w, f, x), l.PredictVJP(w, gx, nil, x, f))
-			})
-		}
-	}
 }

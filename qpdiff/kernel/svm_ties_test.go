@@ -7,6 +7,7 @@ import (
 
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/internal/casetest"
+	"cvgm/qpdiff/internal/numtest"
 	"cvgm/qpdiff/learn"
 
 	"gonum.org/v1/gonum/mat"
@@ -22,9 +23,7 @@ func TestNoTiesAfterARefusal(t *testing.T) {
 			d.Dense().Set(i, 0, float64(rng.IntN(5)-2))
 		}
 		l, w := SVM{Intercept: true, Generalised: true}, new(qpdiff.Workspace)
-		if err := errors.Join(l.Load(d), l.Fit([]float64{0}, []float64{1, .5})); err != nil {
-			t.Fatal(err)
-		}
+		numtest.OK(t, l.Load(d), l.Fit([]float64{0}, []float64{1, .5}))
 		ties := func() (n int) {
 			l.Ties(w, func(int, int, float64, []float64) bool { n++; return true })
 			return n

@@ -17,34 +17,48 @@ func (l *kernelSVMFit) findWeak() error {
 	// In the variables root_i·β_i, which give the free set's matrix a unit
 	// diagonal, root_i² = k_ii (and the shift): the size of β and of the terms
 	// that its system balances.
-	n := q.n
-	root := func(i int) float64 { return math.Sqrt(q.k[i*n+i] + q.shift) }
 	var size, right float64
 	for i, b := range q.beta {
-		size += root(i) * math.Abs(b)
+		size += q.root(i) * math.Abs(b)
 	}
 	label := 1 + math.Abs(q.b) // the size of y and b
 	if !q.balanced || len(q.free) > 1 {
 		for _, i := range q.free {
-			right = max(right, label/root(i))
+			right = max(right, label/q.root(i))
 		}
 	} // else Σβ = 0 alone determines β
 	if !dense.Finite(size + label) {
 		return check.ArgErrorf("Data", qpdiff.ErrNotFinite, "scale the features, or lower C", "leaves a decision function that overflows")
 	}
-	cond := dense.LDLCond(q.factor.a, q.factor.dinv, len(q.free), len(q.free), q.z, q.fix)
-	if e := q.violation() + dense.ComplementarityTol*dense.Eps*q.decisionError(); !(e <= learner.DecisionTol) {
+	least := q.fix[:len(q.free)] // the direction that the factor makes least of
+	cond := dense.LDLCond(q.factor.a, q.factor.dinv, len(q.free), len(q.free), q.z, least)
+	if e := q.violation() + dense.ComplementarityTol*dense.Eps*q.decisionError(least); !(e <= learner.DecisionTol) {
 		return check.ArgErrorf("Data", qpdiff.ErrIterationLimit, remedyForDecisions, "leaves decision values with an error of up to %.2g, beside the margin 1", e)
 	}
 	up, down := -1, -1
 	if q.balanced && len(q.free) == 0 {
 		up, down = q.between(q.beta)
 	}
-	next := 0
+	l.listWeak(label, size, right, cond, up, down)
+	l.blur = 0
+	if up < 0 || down < 0 { // else there is no system whose condition the bounds take
+		l.weak = slices.DeleteFunc(l.weak, func(i int) bool { return !l.hidden(i) })
+	}
+	return nil
+}
+
+// root is the root of the free set's diagonal at row i.
+func (q *boxQP) root(i int) float64 { return math.Sqrt(q.k[i*q.n+i] + q.shift) }
+
+// listWeak lists the rows that may be weakly active, by the condition of the free set's
+// system and the sizes of what it balances, or where b is between the rows up and down by
+// its interval.
+func (l *kernelSVMFit) listWeak(label, size, right, cond float64, up, down int) {
+	q, next := &l.q, 0
 	for i, b := range q.beta {
-		scale := label + root(i)*size
+		scale := label + q.root(i)*size
 		if dense.IsNext(q.free, &next, i) {
-			if dense.Negligible(root(i)*min(b-q.lo[i], q.hi[i]-b), right+size, cond) {
+			if dense.Negligible(q.root(i)*min(b-q.lo[i], q.hi[i]-b), right+size, cond) {
 				l.weak = append(l.weak, i)
 			}
 		} else if up >= 0 && down >= 0 {
@@ -58,11 +72,6 @@ func (l *kernelSVMFit) findWeak() error {
 			l.weak = append(l.weak, i)
 		}
 	}
-	l.blur = 0
-	if up < 0 || down < 0 { // else there is no system whose condition the bounds take
-		l.weak = slices.DeleteFunc(l.weak, func(i int) bool { return !l.hidden(i) })
-	}
-	return nil
 }
 
 // hidden reports whether rounding hides on which side of its kink row i is, from
@@ -124,15 +133,14 @@ func (q *boxQP) terms() (label, size, sum float64) {
 // decisionError estimates the error of Kβ + b over all rows, in units of eps: the
 // first-order effect of rounding errors of K and of the conditions that
 // determine the free β. Each condition is off by the size of its terms, by signs
-// along the direction that the factor makes least of, which [dense.LDLCond] leaves in
-// fix. The terms of row i are bounded by root_i·Σ root_j|β_j| with root² = k_ii,
+// along the direction least that the factor makes least of. The terms of row i are bounded by root_i·Σ root_j|β_j| with root² = k_ii,
 // since an entry k_ij is rounded relative to what it is summed from.
-func (q *boxQP) decisionError() float64 {
+func (q *boxQP) decisionError(least []float64) float64 {
 	n, s := q.n, len(q.free)
 	e, f := q.z[:s], q.rhs[:n]
 	label, size, sum := q.terms()
 	for i, j := range q.free {
-		e[i] = math.Copysign(label+math.Sqrt(q.k[j*n+j])*size, q.fix[i])
+		e[i] = math.Copysign(label+math.Sqrt(q.k[j*n+j])*size, least[i])
 		if s == 1 {
 			e[i] = math.Abs(e[i])
 		}

@@ -23,9 +23,7 @@ func TestKernelSVMWeightsByHand(t *testing.T) {
 	f := make([]float64, 1)
 	g := casetest.NewGrad(d, 3)
 	x := mat.NewDense(1, 1, []float64{2})
-	if err := errors.Join(l.Load(d), l.Fit(nil, []float64{c, 1, 0}), l.Predict(nil, f, x), l.PredictVJP(nil, g, nil, x, []float64{1})); err != nil {
-		t.Fatal(err)
-	}
+	numtest.OK(t, l.Load(d), l.Fit(nil, []float64{c, 1, 0}), l.Predict(nil, f, x), l.PredictVJP(nil, g, nil, x, []float64{1}))
 	numtest.NearAll(t, "decision value", f, []float64{2 * c * (3*1 + .5*2 + 2*1)}, 1e-15, 0)
 	numtest.NearAll(t, "C", g.Hyper[:1], []float64{2 * (3 + 1 + 2)}, 1e-14, 0)
 	numtest.NearAll(t, "X", g.X.RawMatrix().Data, []float64{2 * c * 3, 2 * c * .5, -2 * c * 2, 0}, 1e-14, 0)
@@ -47,9 +45,7 @@ func TestKernelSVMWeightsOutOfRange(t *testing.T) {
 	}{"underflow": {1e-200, 1e-200, "the bound 0"}, "overflow": {1e200, 1e200, "the bound +Inf"}} {
 		d.Weights = slices.Repeat([]float64{c.weight}, 8)
 		l := new(SVM)
-		if err := l.Load(d); err != nil {
-			t.Fatal(err)
-		}
+		numtest.OK(t, l.Load(d))
 		if err := l.Fit(nil, []float64{c.c, 1}); !errors.Is(err, qpdiff.ErrDomain) || !strings.Contains(err.Error(), c.bound) {
 			t.Errorf("%s: %v", name, err)
 		}

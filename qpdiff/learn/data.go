@@ -63,7 +63,7 @@ type Grad struct {
 func (d Data) Check() error {
 	x := d.Dense()
 	if x == nil || x.IsEmpty() {
-		return &qpdiff.ArgError{Arg: "Data.X", Why: qpdiff.ErrShape, Problem: "is empty", Remedy: "give at least one example with one feature"}
+		return &qpdiff.ArgError{Arg: "Data.X", Why: check.ErrEmpty, Problem: "is empty", Remedy: "give at least one example with one feature"}
 	}
 	r, _ := x.Dims()
 	if len(d.Y) != r {

@@ -1,11 +1,10 @@
 package learntest
 
 import (
-	"math"
-	"math/rand/v2"
 	"slices"
 	"testing"
 
+	"cvgm/qpdiff/internal/numtest"
 	"cvgm/qpdiff/learn"
 
 	"gonum.org/v1/gonum/floats"
@@ -38,23 +37,9 @@ type Case struct {
 func fitted(t *testing.T, newLearner func() learn.Learner, c Case) (learn.Learner, []float64) {
 	t.Helper()
 	l := newLearner()
-	theta := nanSlice(l.Dims(c.Data.Dense().RawMatrix().Cols))
-	if err := l.Load(c.Data); err != nil {
-		t.Fatalf("Load: %v", err)
-	}
-	if err := l.Fit(theta, c.Hyper); err != nil {
-		t.Fatalf("Fit: %v", err)
-	}
+	theta := numtest.NaNs(l.Dims(c.Data.Dense().RawMatrix().Cols))
+	numtest.OK(t, l.Load(c.Data), l.Fit(theta, c.Hyper))
 	return l, theta
-}
-
-// nanSlice returns a destination for θ, poisoned.
-func nanSlice(n, _ int) []float64 {
-	s := make([]float64, n)
-	for i := range s {
-		s[i] = math.NaN()
-	}
-	return s
 }
 
 // newGrad returns a Grad with every field wanted and set to v.
@@ -76,37 +61,5 @@ func gradSlices(g *learn.Grad) [][]float64 {
 }
 
 func cloneData(d learn.Data) learn.Data {
-	return learn.Data{X: mat.DenseCopyOf(d.X), Y: slices.Clone(d.Y)}
-}
-
-func sameBits(a, b []float64) bool {
-	return slices.EqualFunc(a, b, func(x, y float64) bool { return math.Float64bits(x) == math.Float64bits(y) })
-}
-
-func normals(rng *rand.Rand, n int) []float64 {
-	s := make([]float64, n)
-	for i := range s {
-		s[i] = rng.NormFloat64()
-	}
-	return s
-}
-
-// direction draws from the unit sphere.
-func direction(rng *rand.Rand, n int) []float64 {
-	s := normals(rng, n)
-	floats.Scale(1/floats.Norm(s, 2), s)
-	return s
-}
-
-// near fails where got differs from want by more than tol of their largest entry, or of
-// floor.
-func near(t *testing.T, what string, got, want []float64, tol, floor float64) {
-	t.Helper()
-	size, diff := floor, 0.0
-	for i, w := range want {
-		size, diff = max(size, math.Abs(w)), max(diff, math.Abs(got[i]-w))
-	}
-	if len(got) != len(want) || !(diff <= tol*size) {
-		t.Errorf("%s: %v, want %v", what, got, want)
-	}
+	return learn.Data{X: mat.DenseCopyOf(d.X), Y: slices.Clone(d.Y), Rows: d.Rows, Weights: d.Weights}
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"cvgm/qpdiff"
+	"cvgm/qpdiff/internal/numtest"
 	"cvgm/qpdiff/learn"
 
 	"gonum.org/v1/gonum/floats"
@@ -35,11 +36,9 @@ func derivative(t *testing.T, newLearner func() learn.Learner, c Case) {
 	const tol = 1e-7
 	rng := rand.New(rand.NewPCG(7, 11))
 	l, theta := fitted(t, newLearner, c)
-	v := normals(rng, len(theta))
+	v := numtest.Normals(rng, len(theta))
 	g := newGrad(c, 0)
-	if err := l.VJP(nil, g, v); err != nil {
-		t.Fatalf("VJP: %v", err)
-	}
+	numtest.OK(t, l.VJP(nil, g, v))
 
 	var noise float64 // the rounding of vᵀθ in a difference quotient
 	for i, a := range theta {
@@ -57,29 +56,23 @@ func derivative(t *testing.T, newLearner func() learn.Learner, c Case) {
 		defer copy(x, old)
 		floats.AddScaled(x, h, u)
 		if load {
-			if err := probe.Load(moved); err != nil {
-				t.Fatalf("Load: %v", err)
-			}
+			numtest.OK(t, probe.Load(moved))
 		}
-		if err := probe.Fit(out, hyper); err != nil {
-			t.Fatalf("Fit: %v", err)
-		}
+		numtest.OK(t, probe.Fit(out, hyper))
 		return floats.Dot(v, out)
 	}
 	check := func(what string, x, u, grad []float64, load, forward bool) {
 		t.Helper()
-		if err := probe.Load(moved); err != nil {
-			t.Fatalf("Load: %v", err)
-		}
+		numtest.OK(t, probe.Load(moved))
 		f := func(h float64) float64 { return value(x, u, h, load) }
 		got, size := 0.0, 0.0
 		for i, w := range u {
 			got += grad[i] * w
 			size += math.Abs(grad[i] * w)
 		}
-		difference := centralDifference
+		difference := numtest.CentralDifference
 		if forward {
-			difference = forwardDifference
+			difference = numtest.ForwardDifference
 		}
 		want := difference(f, c.Step)
 		if !(math.Abs(got-want) <= tol*max(size, math.Abs(want))+noise) {
@@ -97,26 +90,15 @@ func derivative(t *testing.T, newLearner func() learn.Learner, c Case) {
 	}
 	x := moved.Dense().RawMatrix().Data
 	for i := range 4 {
-		check(fmt.Sprintf("X along direction %d", i), x, direction(rng, len(x)), g.X.RawMatrix().Data, true, false)
+		check(fmt.Sprintf("X along direction %d", i), x, numtest.Direction(rng, len(x)), g.X.RawMatrix().Data, true, false)
 		u := make([]float64, len(x))
 		k := rng.IntN(len(x))
 		u[k] = 1
 		check(fmt.Sprintf("X entry %d", k), x, u, g.X.RawMatrix().Data, true, false)
 		if !c.ClassLabels {
-			check(fmt.Sprintf("y along direction %d", i), moved.Y, direction(rng, len(moved.Y)), g.Y, true, false)
+			check(fmt.Sprintf("y along direction %d", i), moved.Y, numtest.Direction(rng, len(moved.Y)), g.Y, true, false)
 		}
 	}
-}
-
-// centralDifference is the derivative of f at 0 from five points, with an
-// error of order h⁴.
-func centralDifference(f func(float64) float64, h float64) float64 {
-	return (8*(f(h)-f(-h)) - (f(2*h) - f(-2*h))) / (12 * h)
-}
-
-// forwardDifference is the derivative of f at 0 from the right, of order h⁴.
-func forwardDifference(f func(float64) float64, h float64) float64 {
-	return (-25*f(0) + 48*f(h) - 36*f(2*h) + 16*f(3*h) - 3*f(4*h)) / (12 * h)
 }
 
 func adjoint(t *testing.T, newLearner func() learn.Learner, c Case) {
@@ -128,10 +110,10 @@ func adjoint(t *testing.T, newLearner func() learn.Learner, c Case) {
 	}
 	// All inputs, all but X, and each alone: the terms of the others do not hide its error then.
 	for _, with := range []struct{ hyper, x, y bool }{{true, true, true}, {true, false, true}, {true, false, false}, {false, true, false}, {false, false, true}} {
-		v := normals(rng, len(theta))
+		v := numtest.Normals(rng, len(theta))
 		u, g := newGrad(c, 0), newGrad(c, 0)
 		for _, s := range gradSlices(u) {
-			copy(s, normals(rng, len(s)))
+			copy(s, numtest.Normals(rng, len(s)))
 		}
 		for _, f := range []*learn.Grad{u, g} {
 			if !with.hyper {
@@ -144,28 +126,30 @@ func adjoint(t *testing.T, newLearner func() learn.Learner, c Case) {
 				f.Y = nil
 			}
 		}
-		if err := l.VJP(nil, g, v); err != nil {
-			t.Fatalf("VJP: %v", err)
+		isAdjoint(t, l, j, u, g, v, fmt.Sprintf("%+v", with))
+	}
+}
+
+// isAdjoint compares JVP along u with VJP of v in the fields of g, which are zero.
+func isAdjoint(t *testing.T, l learn.Learner, j learn.ForwardLearner, u, g *learn.Grad, v []float64, what string) {
+	t.Helper()
+	numtest.OK(t, l.VJP(nil, g, v))
+	ju := numtest.NaNs(len(v), 0)
+	numtest.OK(t, j.JVP(nil, ju, u))
+	var lhs, rhs, size float64
+	for i, a := range ju {
+		lhs += v[i] * a
+		size += math.Abs(v[i] * a)
+	}
+	us := gradSlices(u)
+	for i, s := range gradSlices(g) {
+		for k, a := range s {
+			rhs += a * us[i][k]
+			size += math.Abs(a * us[i][k])
 		}
-		ju := nanSlice(len(theta), 0)
-		if err := j.JVP(nil, ju, u); err != nil {
-			t.Fatalf("JVP: %v", err)
-		}
-		var lhs, rhs, size float64
-		for i, a := range ju {
-			lhs += v[i] * a
-			size += math.Abs(v[i] * a)
-		}
-		us := gradSlices(u)
-		for i, s := range gradSlices(g) {
-			for k, a := range s {
-				rhs += a * us[i][k]
-				size += math.Abs(a * us[i][k])
-			}
-		}
-		if !(math.Abs(lhs-rhs) <= 1e-12*size) {
-			t.Errorf("JVP is not the adjoint of VJP with %+v: ⟨v,JVP(u)⟩ = %.16g, ⟨VJP(v),u⟩ = %.16g", with, lhs, rhs)
-		}
+	}
+	if !(math.Abs(lhs-rhs) <= 1e-12*size) {
+		t.Errorf("JVP is not the adjoint of VJP with %s: ⟨v,JVP(u)⟩ = %.16g, ⟨VJP(v),u⟩ = %.16g", what, lhs, rhs)
 	}
 }
 
@@ -174,33 +158,8 @@ func adjoint(t *testing.T, newLearner func() learn.Learner, c Case) {
 // before; and a fit that follows has the bits of one without derivatives in between.
 func constant(t *testing.T, newLearner func() learn.Learner, c, other Case) {
 	l, theta := fitted(t, newLearner, c)
-	rng := rand.New(rand.NewPCG(4, 7))
-	v, u := normals(rng, len(theta)), newGrad(c, .5)
-	derive := func(w *qpdiff.Workspace) (values []float64, err error) {
-		g := newGrad(c, 0)
-		if err := l.VJP(w, g, v); err != nil {
-			return nil, err
-		}
-		for _, s := range gradSlices(g) {
-			values = append(values, s...)
-		}
-		if j, ok := l.(learn.ForwardLearner); ok {
-			forward := make([]float64, len(theta))
-			if err := j.JVP(w, forward, u); err != nil {
-				return nil, err
-			}
-			values = append(values, forward...)
-		}
-		if p, ok := l.(learn.Predictor); ok {
-			predictions := make([]float64, len(c.Data.Y))
-			g, dx := newGrad(c, 0), mat.DenseCopyOf(c.Data.X)
-			if err := errors.Join(p.Predict(w, predictions, c.Data.Dense()), p.PredictVJP(w, g, dx, c.Data.Dense(), predictions)); err != nil {
-				return nil, err
-			}
-			values = slices.Concat(append(gradSlices(g), values, predictions, dx.RawMatrix().Data)...)
-		}
-		return values, nil
-	}
+	v := numtest.Normals(rand.New(rand.NewPCG(4, 7)), len(theta))
+	derive := func(w *qpdiff.Workspace) ([]float64, error) { return derivatives(l, w, c, v) }
 	before := memory(l)
 	want, err := derive(nil)
 	if err != nil {
@@ -213,12 +172,10 @@ func constant(t *testing.T, newLearner func() learn.Learner, c, other Case) {
 	var wait sync.WaitGroup
 	for range 4 {
 		w := new(qpdiff.Workspace)
-		if err := elsewhere.VJP(w, newGrad(other, 0), make([]float64, len(thetaElsewhere))); err != nil {
-			t.Fatal(err)
-		}
+		numtest.OK(t, elsewhere.VJP(w, newGrad(other, 0), make([]float64, len(thetaElsewhere))))
 		wait.Go(func() {
 			for range 3 {
-				if got, err := derive(w); err != nil || !sameBits(got, want) {
+				if got, err := derive(w); err != nil || !numtest.SameBits(got, want) {
 					t.Errorf("derivatives at the same time, or with a workspace that served others, differ from one alone, error %v", err)
 				}
 			}
@@ -231,12 +188,28 @@ func constant(t *testing.T, newLearner func() learn.Learner, c, other Case) {
 		next[i] *= 1.01
 	}
 	fresh, alone := fitted(t, newLearner, c)
-	if err := errors.Join(l.Fit(theta, next), fresh.Fit(alone, next)); err != nil {
-		t.Fatal(err)
-	}
-	if !sameBits(theta, alone) {
+	numtest.OK(t, l.Fit(theta, next), fresh.Fit(alone, next))
+	if !numtest.SameBits(theta, alone) {
 		t.Error("derivatives changed the fit that follows")
 	}
+}
+
+// derivatives lists the numbers of all products of l, at v and along ½ of every input.
+func derivatives(l learn.Learner, w *qpdiff.Workspace, c Case, v []float64) (values []float64, err error) {
+	g := newGrad(c, 0)
+	err = l.VJP(w, g, v)
+	values = slices.Concat(gradSlices(g)...)
+	if j, ok := l.(learn.ForwardLearner); ok {
+		forward := make([]float64, len(v))
+		err = errors.Join(err, j.JVP(w, forward, newGrad(c, .5)))
+		values = append(values, forward...)
+	}
+	if p, ok := l.(learn.Predictor); ok {
+		predictions, g, dx := make([]float64, len(c.Data.Y)), newGrad(c, 0), mat.DenseCopyOf(c.Data.X)
+		err = errors.Join(err, p.Predict(w, predictions, c.Data.Dense()), p.PredictVJP(w, g, dx, c.Data.Dense(), predictions))
+		values = slices.Concat(append(gradSlices(g), values, predictions, dx.RawMatrix().Data)...)
+	}
+	return values, err
 }
 
 // counts: a learner either refuses Rows and Weights by name, or a row of weight
@@ -257,13 +230,12 @@ func counts(t *testing.T, newLearner func() learn.Learner, c Case) {
 		c.Data = d
 		return c
 	}
+	derivative(t, newLearner, at(weighted))
 	long := at(equal)
 	l, want := fitted(t, newLearner, long)
-	v := normals(rand.New(rand.NewPCG(2, 9)), len(want))
+	v := numtest.Normals(rand.New(rand.NewPCG(2, 9)), len(want))
 	g := newGrad(long, 0)
-	if err := l.VJP(nil, g, v); err != nil {
-		t.Fatal(err)
-	}
+	numtest.OK(t, l.VJP(nil, g, v))
 	sums := newGrad(c, 0)
 	copy(sums.Hyper, g.Hyper)
 	for k, i := range named.Rows {
@@ -273,17 +245,15 @@ func counts(t *testing.T, newLearner func() learn.Learner, c Case) {
 	var thetas [][]float64
 	for name, d := range map[string]learn.Data{"Weights": weighted, "Rows": named} {
 		l, theta := fitted(t, newLearner, at(d))
-		near(t, "Data."+name+" are accepted, but do not count as equal rows (refuse or use them): theta", theta, want, 1e-9, 0)
+		numtest.NearAll(t, "Data."+name+" are accepted, but do not count as equal rows (refuse or use them): theta", theta, want, 1e-9, 0)
 		if t.Failed() {
 			return
 		}
 		g := newGrad(c, 0)
-		if err := l.VJP(nil, g, v); err != nil {
-			t.Fatal(err)
-		}
+		numtest.OK(t, l.VJP(nil, g, v))
 		size := floats.Norm(slices.Concat(gradSlices(sums)...), math.Inf(1))
 		for i, s := range gradSlices(g) {
-			near(t, fmt.Sprint(name, ": VJP, block ", i), s, gradSlices(sums)[i], 1e-9, size)
+			numtest.NearAll(t, fmt.Sprint(name, ": VJP, block ", i), s, gradSlices(sums)[i], 1e-9, size)
 		}
 		if j, ok := l.(learn.ForwardLearner); ok {
 			longer, _ := fitted(t, newLearner, long)
@@ -291,7 +261,7 @@ func counts(t *testing.T, newLearner func() learn.Learner, c Case) {
 		}
 		thetas = append(thetas, theta)
 	}
-	if !sameBits(thetas[0], thetas[1]) {
+	if !numtest.SameBits(thetas[0], thetas[1]) {
 		t.Error("the same counts by Rows and by Weights give other bits")
 	}
 }
@@ -323,7 +293,7 @@ func countsForward(t *testing.T, what string, l, longer learn.ForwardLearner, c,
 	u, along := newGrad(c, 0), newGrad(long, 0)
 	rng := rand.New(rand.NewPCG(2, 10))
 	for _, s := range gradSlices(u) {
-		copy(s, normals(rng, len(s)))
+		copy(s, numtest.Normals(rng, len(s)))
 	}
 	copy(along.Hyper, u.Hyper)
 	for k, i := range rows {
@@ -332,8 +302,6 @@ func countsForward(t *testing.T, what string, l, longer learn.ForwardLearner, c,
 	}
 	n, _ := l.Dims(c.Data.Dense().RawMatrix().Cols)
 	got, want := make([]float64, n), make([]float64, n)
-	if err := errors.Join(l.JVP(nil, got, u), longer.JVP(nil, want, along)); err != nil {
-		t.Fatal(err)
-	}
-	near(t, what, got, want, 1e-9, 0)
+	numtest.OK(t, l.JVP(nil, got, u), longer.JVP(nil, want, along))
+	numtest.NearAll(t, what, got, want, 1e-9, 0)
 }

@@ -15,7 +15,9 @@ import (
 	"cvgm/qpdiff/kernel"
 	"cvgm/qpdiff/learn"
 	"cvgm/qpdiff/learntest"
+	"cvgm/qpdiff/linear"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -257,6 +259,33 @@ func (l *looLearner) LeaveOneOutVJP(w *qpdiff.Workspace, g *learn.Grad, dx *mat.
 	return l.Ridge.LeaveOneOutVJP(w, g, dx, ddst)
 }
 
+// kinked is an elastic net with the fault named.
+type kinked struct {
+	linear.ElasticNet
+	fault string
+}
+
+func (l *kinked) VJP(w *qpdiff.Workspace, g *learn.Grad, dtheta []float64) error {
+	err := l.ElasticNet.VJP(w, g, dtheta)
+	switch {
+	case l.fault == "answers at a kink" && errors.Is(err, qpdiff.ErrNotDifferentiable):
+		return nil
+	case l.fault == "hides a kink":
+		g.Generalised = false
+	}
+	return err
+}
+
+func (l *kinked) JVP(w *qpdiff.Workspace, dtheta []float64, d *learn.Grad) error {
+	if l.fault == "derives from below" && d.Y == nil && d.X == nil {
+		d = &learn.Grad{Hyper: []float64{-d.Hyper[0], -d.Hyper[1]}}
+		err := l.ElasticNet.JVP(w, dtheta, d)
+		floats.Scale(-1, dtheta)
+		return err
+	}
+	return l.ElasticNet.JVP(w, dtheta, d)
+}
+
 const faultVariable = "CVGM_QPDIFFTEST_FAULT"
 
 // TestOwnTypes runs the contracts on types without faults, or with that of the
@@ -271,6 +300,8 @@ func TestOwnTypes(t *testing.T) {
 		cases[0].Residual = nil
 	}
 	learntest.Learner(t, func() learn.Learner { return &ridges{fault: fault} }, cases...)
+	learntest.Kinks(t, func() learn.KinkedLearner { return &kinked{fault: fault} }, learntest.Kink{OneSided: true, Side: []float64{1, 0}, Weak: qpdiff.Weak{Coords: []int{0}},
+		Inputs: []qpdiff.Input{"λ1", "X", "y"}, Case: learntest.Case{Name: "kink", Data: learn.Data{X: mat.NewDense(1, 1, []float64{1}), Y: []float64{2}}, Hyper: []float64{2, 1}}})
 	learntest.Kernel(t, dotKernel{fault}, 3)
 	learntest.LeaveOneOut(t, func() learn.LeaveOneOutLearner { return &looLearner{fault: fault} },
 		learntest.Case{Data: draw(12, 2), Hyper: []float64{.2, .5}})
@@ -297,6 +328,9 @@ func TestContractsFindFaults(t *testing.T) {
 		"JVP forgets the labels":        "JVP is not the adjoint of VJP",
 		"JVP is off by 4e-12":           "JVP is not the adjoint of VJP with {hyper:true x:false y:false}",
 		"clears Generalised":            "makes Generalised",
+		"answers at a kink":             "VJP: error <nil>, want one in",
+		"hides a kink":                  "Generalised false",
+		"derives from below":            "JVP 0 along inputs",
 		"kernel forgets z":              "derivative in z",
 		"leaves no row out":             "LeaveOneOut differs",
 		"forgets the row predicted for": "in dx differs",

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"testing"
 
+	"cvgm/qpdiff/internal/numtest"
+
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 )
@@ -29,12 +31,10 @@ func Kernel(t *testing.T, k kernelFunc, n int, params ...float64) {
 	if got := k.NumParams(n); got != len(params) {
 		t.Fatalf("NumParams says %d parameters for %d features, the case has %d", got, n, len(params))
 	}
-	if err := k.Check(params); err != nil {
-		t.Fatalf("Check: %v", err)
-	}
+	numtest.OK(t, k.Check(params))
 	rng := rand.New(rand.NewPCG(5, uint64(n)))
 	const rows = 8
-	x := mat.NewDense(rows, n, normals(rng, rows*n))
+	x := mat.NewDense(rows, n, numtest.Normals(rng, rows*n))
 	gram := mat.NewSymDense(rows, nil)
 	for i := range rows {
 		for j := range i + 1 {
@@ -53,7 +53,7 @@ func Kernel(t *testing.T, k kernelFunc, n int, params ...float64) {
 		t.Errorf("a kernel matrix has the eigenvalues %v", values)
 	}
 	for i := range 4 {
-		at := [3][]float64{slices.Clone(params), normals(rng, n), normals(rng, n)}
+		at := [3][]float64{slices.Clone(params), numtest.Normals(rng, n), numtest.Normals(rng, n)}
 		if i == 0 {
 			at[2] = slices.Clone(at[1])
 		}
@@ -87,8 +87,8 @@ func kernelGrad(t *testing.T, what string, k kernelFunc, at [3][]float64, rng *r
 		}
 		var wanted [3]bool
 		wanted[i] = true
-		near(t, fmt.Sprintf("%s: Grad with %s alone", what, name), grad(wanted)[i], all[i], 1e-14, 1)
-		u := direction(rng, len(at[i]))
+		numtest.NearAll(t, fmt.Sprintf("%s: Grad with %s alone", what, name), grad(wanted)[i], all[i], 1e-14, 1)
+		u := numtest.Direction(rng, len(at[i]))
 		if i == 0 { // relative steps keep the parameters in their domain
 			for j, p := range at[0] {
 				u[j] *= p
@@ -100,7 +100,7 @@ func kernelGrad(t *testing.T, what string, k kernelFunc, at [3][]float64, rng *r
 			floats.AddScaled(moved[i], h, u)
 			return weight * k.Eval(moved[0], moved[1], moved[2])
 		}
-		got, want := floats.Dot(all[i], u), centralDifference(f, step)
+		got, want := floats.Dot(all[i], u), numtest.CentralDifference(f, step)
 		if !(math.Abs(got-want) <= tol*(1+math.Abs(want))) {
 			t.Errorf("%s: Grad gives the derivative in %s as %.12g, a difference quotient of Eval as %.12g", what, name, got, want)
 		}
@@ -109,5 +109,5 @@ func kernelGrad(t *testing.T, what string, k kernelFunc, at [3][]float64, rng *r
 	k.Grad(nil, both, both, weight, value, at[0], at[1], at[2])
 	sum := slices.Clone(all[1])
 	floats.Add(sum, all[2])
-	near(t, what+": Grad with one slice for x and z", both, sum, 1e-14, 1)
+	numtest.NearAll(t, what+": Grad with one slice for x and z", both, sum, 1e-14, 1)
 }

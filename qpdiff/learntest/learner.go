@@ -1,5 +1,5 @@
 // Package learntest holds the contracts of learners and kernels as tests that anyone can run
-// on types of their own: [Learner], [Kernel], [LeaveOneOut] and [Allocations].
+// on types of their own: [Learner], [Kinks], [Kernel], [LeaveOneOut] and [Allocations].
 package learntest
 
 import (
@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"cvgm/qpdiff"
+	"cvgm/qpdiff/internal/numtest"
 	"cvgm/qpdiff/learn"
 )
 
@@ -26,7 +27,8 @@ import (
 // Load and a derivative without a fit are errors of kind ErrNotFitted; panics on
 // destinations of the wrong length; that derivatives do not write to the learner, may
 // run at the same time (run it with -race) and leave the next fit alone; and that
-// Data.Rows and Data.Weights are either refused by name or count as equal rows do.
+// Data.Rows and Data.Weights are either refused by name or count as equal rows do, with VJPs
+// that are right to 1e-7, too.
 func Learner(t *testing.T, newLearner func() learn.Learner, cases ...Case) {
 	t.Helper()
 	if len(cases) < 2 {
@@ -63,7 +65,7 @@ func Learner(t *testing.T, newLearner func() learn.Learner, cases ...Case) {
 func Allocations(t *testing.T, newLearner func() learn.Learner, c Case) {
 	t.Helper()
 	l, theta := fitted(t, newLearner, c)
-	v := normals(rand.New(rand.NewPCG(1, 2)), len(theta))
+	v := numtest.Normals(rand.New(rand.NewPCG(1, 2)), len(theta))
 	g, w := newGrad(c, 0), new(qpdiff.Workspace)
 	d, dtheta := newGrad(c, 1), make([]float64, len(theta))
 	other := slices.Clone(c.Hyper)
@@ -71,16 +73,9 @@ func Allocations(t *testing.T, newLearner func() learn.Learner, c Case) {
 		other[i] *= 1.01
 	}
 	step := func(h []float64) {
-		if err := l.Fit(theta, h); err != nil {
-			t.Fatalf("Fit: %v", err)
-		}
-		if err := l.VJP(w, g, v); err != nil {
-			t.Fatalf("VJP: %v", err)
-		}
+		numtest.OK(t, l.Fit(theta, h), l.VJP(w, g, v))
 		if j, ok := l.(learn.ForwardLearner); ok {
-			if err := j.JVP(w, dtheta, d); err != nil {
-				t.Fatalf("JVP: %v", err)
-			}
+			numtest.OK(t, j.JVP(w, dtheta, d))
 		}
 	}
 	if a := testing.AllocsPerRun(10, func() { step(c.Hyper); step(other) }); a != 0 {
@@ -90,9 +85,7 @@ func Allocations(t *testing.T, newLearner func() learn.Learner, c Case) {
 		t.Errorf("Fit after Reset, VJP and JVP: %v allocations", a)
 	}
 	if a := testing.AllocsPerRun(10, func() {
-		if err := l.Load(c.Data); err != nil {
-			t.Fatal(err)
-		}
+		numtest.OK(t, l.Load(c.Data))
 	}); a != 0 {
 		t.Errorf("Load of the same shape: %v allocations", a)
 	}

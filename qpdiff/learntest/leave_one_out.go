@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"cvgm/qpdiff"
+	"cvgm/qpdiff/internal/numtest"
 	"cvgm/qpdiff/learn"
 
 	"gonum.org/v1/gonum/mat"
@@ -22,26 +23,19 @@ const leaveOneOutTol = 1e-10
 func LeaveOneOut(t *testing.T, newLearner func() learn.LeaveOneOutLearner, c Case) {
 	t.Helper()
 	rows, n := c.Data.X.Dims()
-	v := normals(rand.New(rand.NewPCG(1, 7)), rows)
+	v := numtest.Normals(rand.New(rand.NewPCG(1, 7)), rows)
 	want, wantGrad, wantX := make([]float64, rows), newGrad(c, 0), mat.NewDense(rows, n, nil)
 	for out := range rows {
 		withoutRow(t, newLearner(), c, out, v[out], want, wantGrad, wantX)
 	}
 	l := newLearner()
-	got, g, dx := nanSlice(rows, 0), newGrad(c, 1), mat.NewDense(rows, n, nil)
-	if err := l.Load(c.Data); err != nil {
-		t.Fatalf("Load: %v", err)
-	}
+	got, g, dx := numtest.NaNs(rows, 0), newGrad(c, 1), mat.NewDense(rows, n, nil)
+	numtest.OK(t, l.Load(c.Data))
 	if err := l.LeaveOneOutVJP(nil, &learn.Grad{}, nil, v); !errors.Is(err, qpdiff.ErrNotFitted) {
 		t.Errorf("LeaveOneOutVJP without LeaveOneOut: error %v", err)
 	}
-	if err := l.LeaveOneOut(got, c.Hyper); err != nil {
-		t.Fatalf("LeaveOneOut: %v", err)
-	}
-	if err := l.LeaveOneOutVJP(nil, g, dx, v); err != nil {
-		t.Fatalf("LeaveOneOutVJP: %v", err)
-	}
-	near(t, "LeaveOneOut differs from a fit for each row", got, want, leaveOneOutTol, 1)
+	numtest.OK(t, l.LeaveOneOut(got, c.Hyper), l.LeaveOneOutVJP(nil, g, dx, v))
+	numtest.NearAll(t, "LeaveOneOut differs from a fit for each row", got, want, leaveOneOutTol, 1)
 	size := 1.0
 	for _, s := range gradSlices(wantGrad) {
 		for _, d := range s {
@@ -53,30 +47,26 @@ func LeaveOneOut(t *testing.T, newLearner func() learn.LeaveOneOutLearner, c Cas
 		for j := range added {
 			added[j]-- // of the 1 that was there
 		}
-		near(t, "LeaveOneOutVJP in "+name+" differs from a fit for each row", added, gradSlices(wantGrad)[i], leaveOneOutTol, size)
+		numtest.NearAll(t, "LeaveOneOutVJP in "+name+" differs from a fit for each row", added, gradSlices(wantGrad)[i], leaveOneOutTol, size)
 	}
-	near(t, "LeaveOneOutVJP in dx differs from a fit for each row", dx.RawMatrix().Data, wantX.RawMatrix().Data, leaveOneOutTol, size)
+	numtest.NearAll(t, "LeaveOneOutVJP in dx differs from a fit for each row", dx.RawMatrix().Data, wantX.RawMatrix().Data, leaveOneOutTol, size)
 	for _, part := range []*learn.Grad{{Hyper: make([]float64, len(c.Hyper))}, {X: mat.NewDense(rows, n, nil)}, {Y: make([]float64, rows)}, {}} {
-		if err := l.LeaveOneOutVJP(new(qpdiff.Workspace), part, nil, v); err != nil {
-			t.Fatalf("LeaveOneOutVJP: %v", err)
-		}
+		numtest.OK(t, l.LeaveOneOutVJP(new(qpdiff.Workspace), part, nil, v))
 		if part.Hyper != nil {
-			near(t, "LeaveOneOutVJP in hyper alone", part.Hyper, wantGrad.Hyper, leaveOneOutTol, size)
+			numtest.NearAll(t, "LeaveOneOutVJP in hyper alone", part.Hyper, wantGrad.Hyper, leaveOneOutTol, size)
 		}
 		if part.X != nil {
-			near(t, "LeaveOneOutVJP in X alone", part.X.RawMatrix().Data, wantGrad.X.RawMatrix().Data, leaveOneOutTol, size)
+			numtest.NearAll(t, "LeaveOneOutVJP in X alone", part.X.RawMatrix().Data, wantGrad.X.RawMatrix().Data, leaveOneOutTol, size)
 		}
 		if part.Y != nil {
-			near(t, "LeaveOneOutVJP in y alone", part.Y, wantGrad.Y, leaveOneOutTol, size)
+			numtest.NearAll(t, "LeaveOneOutVJP in y alone", part.Y, wantGrad.Y, leaveOneOutTol, size)
 		}
 	}
 	theta := make([]float64, thetaOf(l, n))
 	if err := l.VJP(nil, &learn.Grad{}, theta); !errors.Is(err, qpdiff.ErrNotFitted) {
 		t.Errorf("VJP after LeaveOneOut: error %v", err)
 	}
-	if err := l.Fit(theta, c.Hyper); err != nil {
-		t.Fatalf("Fit: %v", err)
-	}
+	numtest.OK(t, l.Fit(theta, c.Hyper))
 	if err := l.LeaveOneOutVJP(nil, &learn.Grad{}, nil, v); !errors.Is(err, qpdiff.ErrNotFitted) {
 		t.Errorf("LeaveOneOutVJP after Fit: error %v", err)
 	}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"cvgm/qpdiff"
+	"cvgm/qpdiff/internal/numtest"
 	"cvgm/qpdiff/kernel"
 	"cvgm/qpdiff/learn"
 	"cvgm/qpdiff/linear"
@@ -23,9 +24,7 @@ func TestNilIsAnArgError(t *testing.T) {
 		run  func() error
 	}
 	for _, l := range []learn.Learner{&linear.ElasticNet{}, &linear.Huber{}, &linear.Logistic{}, &linear.SparseLogistic{}, &margin.SVM{}, &margin.LearnedLoss{}, &kernel.SVM{}, &kernel.Ridge{}} {
-		if err := l.Load(d); err != nil {
-			t.Fatal(err)
-		}
+		numtest.OK(t, l.Load(d))
 		thetas, hypers := l.Dims(2)
 		dtheta, hyper := make([]float64, thetas), make([]float64, hypers)
 		for i := range hyper {
@@ -59,17 +58,13 @@ func TestNilIsAnArgError(t *testing.T) {
 		}
 	}
 	ridge := &kernel.Ridge{}
-	if err := errors.Join(ridge.Load(d), ridge.LeaveOneOut(make([]float64, 6), []float64{.5, .5})); err != nil {
-		t.Fatal(err)
-	}
+	numtest.OK(t, ridge.Load(d), ridge.LeaveOneOut(make([]float64, 6), []float64{.5, .5}))
 	wantArgError(t, "LeaveOneOutVJP", func() error { return ridge.LeaveOneOutVJP(nil, nil, nil, one) })
 	wantArgError(t, "Model.Predict", func() error { return (&kernel.Model{}).Predict(one, nil) })
 
 	var s qpdiff.Solution
 	wantArgError(t, "Solution.Solve", func() error { return s.Solve(nil) })
-	if err := s.Solve(&qpdiff.QP{P: []float64{1}, G: mat.NewDense(1, 1, []float64{-1}), H: []float64{0}}); err != nil {
-		t.Fatal(err)
-	}
+	numtest.OK(t, s.Solve(&qpdiff.QP{P: []float64{1}, G: mat.NewDense(1, 1, []float64{-1}), H: []float64{0}}))
 	wantArgError(t, "Solution.VJP", func() error { return s.VJP(nil, nil, []float64{1}, nil, nil) })
 	wantArgError(t, "Solution.JVP", func() error { return s.JVP(nil, []float64{0}, nil, nil, nil) })
 	wantArgError(t, "Solution.DirectionalDerivative", func() error { return s.DirectionalDerivative(nil, []float64{0}, nil, nil, nil) })

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"cvgm/qpdiff"
+	"cvgm/qpdiff/internal/numtest"
 	"cvgm/qpdiff/learn"
 
 	"gonum.org/v1/gonum/mat"
@@ -22,14 +23,10 @@ func refusals(t *testing.T, newLearner func() learn.Learner, c Case) {
 	refusesData(t, newLearner, c)
 	l, theta := fitted(t, newLearner, c)
 	refusesHyper(t, l, c, theta)
-	if err := l.Fit(theta, c.Hyper); err != nil {
-		t.Fatalf("Fit after refusals: %v", err)
-	}
+	numtest.OK(t, l.Fit(theta, c.Hyper))
 	refusesVectors(t, l, c, theta)
 	forgets(t, l, c, theta)
-	if err := l.Fit(theta, c.Hyper); err != nil {
-		t.Fatalf("Fit: %v", err)
-	}
+	numtest.OK(t, l.Fit(theta, c.Hyper))
 	panics(t, l, c, theta)
 }
 
@@ -66,9 +63,7 @@ func refusesUnfitted(t *testing.T, l learn.Learner, c Case) {
 	theta, v := make([]float64, nt), make([]float64, nt)
 	wantError(t, "Fit before Load", l.Fit(theta, c.Hyper), qpdiff.ErrNotFitted)
 	wantError(t, "VJP before Load", l.VJP(nil, &learn.Grad{}, v), qpdiff.ErrNotFitted)
-	if err := l.Load(c.Data); err != nil {
-		t.Fatal(err)
-	}
+	numtest.OK(t, l.Load(c.Data))
 	wantError(t, "VJP before Fit", l.VJP(nil, &learn.Grad{}, v), qpdiff.ErrNotFitted)
 	if j, ok := l.(learn.ForwardLearner); ok {
 		wantError(t, "JVP before Fit", j.JVP(nil, theta, &learn.Grad{}), qpdiff.ErrNotFitted)
@@ -112,13 +107,11 @@ func refusesHyper(t *testing.T, l learn.Learner, c Case, theta []float64) {
 	nh, v := len(c.Hyper), make([]float64, len(theta))
 	bad := func(what string, hyper []float64, kind error) {
 		t.Helper()
-		if err := l.Fit(theta, c.Hyper); err != nil {
-			t.Fatalf("Fit: %v", err)
-		}
+		numtest.OK(t, l.Fit(theta, c.Hyper))
 		kept := slices.Clone(theta)
 		wantArg(t, what, l.Fit(theta, hyper), kind)
 		wantError(t, what+", then VJP", l.VJP(nil, &learn.Grad{}, v), qpdiff.ErrNotFitted)
-		if !sameBits(kept, theta) {
+		if !numtest.SameBits(kept, theta) {
 			t.Errorf("%s: a refused Fit wrote to theta", what)
 		}
 	}
@@ -170,12 +163,7 @@ func forgets(t *testing.T, l learn.Learner, c Case, theta []float64) {
 	v := make([]float64, len(theta))
 	l.Reset()
 	wantError(t, "VJP after Reset", l.VJP(nil, &learn.Grad{}, v), qpdiff.ErrNotFitted)
-	if err := l.Fit(theta, c.Hyper); err != nil {
-		t.Fatalf("Fit: %v", err)
-	}
-	if err := l.Load(c.Data); err != nil {
-		t.Fatal(err)
-	}
+	numtest.OK(t, l.Fit(theta, c.Hyper), l.Load(c.Data))
 	wantError(t, "VJP after Load", l.VJP(nil, &learn.Grad{}, v), qpdiff.ErrNotFitted)
 }
 
@@ -188,9 +176,7 @@ func panics(t *testing.T, l learn.Learner, c Case, theta []float64) {
 			continue
 		}
 		wantPanic(t, "theta", func() { l.Fit(make([]float64, k), c.Hyper) })
-		if err := l.Fit(theta, c.Hyper); err != nil {
-			t.Fatalf("Fit: %v", err)
-		}
+		numtest.OK(t, l.Fit(theta, c.Hyper))
 		wantPanic(t, "dtheta", func() { l.VJP(nil, &learn.Grad{}, make([]float64, k)) })
 	}
 	wantPanic(t, "Grad.Hyper", func() { l.VJP(nil, &learn.Grad{Hyper: make([]float64, nh+1)}, v) })

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"cvgm/qpdiff/internal/numtest"
 	"cvgm/qpdiff/learn"
 
 	"gonum.org/v1/gonum/mat"
@@ -19,14 +20,12 @@ func buffers(t *testing.T, newLearner func() learn.Learner, c Case) {
 	if i := slices.IndexFunc(theta, func(v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) }); i >= 0 {
 		t.Fatalf("theta[%d] = %v: not written", i, theta[i])
 	}
-	v := normals(rand.New(rand.NewPCG(1, 2)), len(theta))
+	v := numtest.Normals(rand.New(rand.NewPCG(1, 2)), len(theta))
 	vBefore := slices.Clone(v)
 	zero, one := newGrad(c, 0), newGrad(c, 1)
 	one.Generalised = true // by an earlier product
 	for _, g := range []*learn.Grad{zero, one} {
-		if err := l.VJP(nil, g, v); err != nil {
-			t.Fatalf("VJP: %v", err)
-		}
+		numtest.OK(t, l.VJP(nil, g, v))
 	}
 	if zero.Generalised || !one.Generalised {
 		t.Errorf("VJP at a smooth point makes Generalised %v from false and %v from true, want it left alone", zero.Generalised, one.Generalised)
@@ -47,7 +46,7 @@ func buffers(t *testing.T, newLearner func() learn.Learner, c Case) {
 	blocksAlone(t, l, c, v, zero)
 	windows(t, newLearner, c, v, theta, zero)
 
-	if !mat.Equal(before.X, c.Data.X) || !sameBits(before.Y, c.Data.Y) || !sameBits(hyperBefore, c.Hyper) || !sameBits(vBefore, v) {
+	if !mat.Equal(before.X, c.Data.X) || !numtest.SameBits(before.Y, c.Data.Y) || !numtest.SameBits(hyperBefore, c.Hyper) || !numtest.SameBits(vBefore, v) {
 		t.Error("an input was written to")
 	}
 }
@@ -55,15 +54,13 @@ func buffers(t *testing.T, newLearner func() learn.Learner, c Case) {
 // blocksAlone: a VJP into one field at a time has the bits of that into all, which is want.
 func blocksAlone(t *testing.T, l learn.Learner, c Case, v []float64, want *learn.Grad) {
 	for i, g := range []*learn.Grad{{Hyper: make([]float64, len(c.Hyper))}, {X: newGrad(c, 0).X}, {Y: make([]float64, len(c.Data.Y))}, {}} {
-		if err := l.VJP(nil, g, v); err != nil {
-			t.Fatalf("VJP: %v", err)
-		}
+		numtest.OK(t, l.VJP(nil, g, v))
 		for k, s := range [][]float64{g.Hyper, nil, g.Y} {
-			if s != nil && !sameBits(s, gradSlices(want)[k]) {
+			if s != nil && !numtest.SameBits(s, gradSlices(want)[k]) {
 				t.Errorf("VJP: %s alone is %v, with the other fields wanted %v", [...]string{"Hyper", "X", "Y"}[i], s, gradSlices(want)[k])
 			}
 		}
-		if g.X != nil && !sameBits(g.X.RawMatrix().Data, want.X.RawMatrix().Data) {
+		if g.X != nil && !numtest.SameBits(g.X.RawMatrix().Data, want.X.RawMatrix().Data) {
 			t.Error("VJP: X alone differs from X with the other fields wanted")
 		}
 	}
@@ -72,24 +69,18 @@ func blocksAlone(t *testing.T, l learn.Learner, c Case, v []float64, want *learn
 // windows: X and its derivative as windows of larger matrices give the same theta and VJP.
 func windows(t *testing.T, newLearner func() learn.Learner, c Case, v, theta []float64, vjp *learn.Grad) {
 	r, n := c.Data.X.Dims()
-	wide := mat.NewDense(r+2, n+3, nanSlice((r+2)*(n+3), 0))
+	wide := mat.NewDense(r+2, n+3, numtest.NaNs((r+2)*(n+3), 0))
 	window := wide.Slice(1, r+1, 2, n+2).(*mat.Dense)
 	window.Copy(c.Data.X)
 	m := newLearner()
-	if err := m.Load(learn.Data{X: window, Y: c.Data.Y}); err != nil {
-		t.Fatalf("Load: %v", err)
-	}
-	theta2 := nanSlice(len(theta), 0)
-	if err := m.Fit(theta2, c.Hyper); err != nil {
-		t.Fatalf("Fit: %v", err)
-	}
-	if !sameBits(theta, theta2) {
+	numtest.OK(t, m.Load(learn.Data{X: window, Y: c.Data.Y}))
+	theta2 := numtest.NaNs(len(theta), 0)
+	numtest.OK(t, m.Fit(theta2, c.Hyper))
+	if !numtest.SameBits(theta, theta2) {
 		t.Error("a window of a larger X gives another theta")
 	}
 	gwide := mat.NewDense(r+2, n+3, nil)
-	if err := m.VJP(nil, &learn.Grad{X: gwide.Slice(1, r+1, 2, n+2).(*mat.Dense)}, v); err != nil {
-		t.Fatalf("VJP: %v", err)
-	}
+	numtest.OK(t, m.VJP(nil, &learn.Grad{X: gwide.Slice(1, r+1, 2, n+2).(*mat.Dense)}, v))
 	for i := range r + 2 {
 		for k := range n + 3 {
 			want := 0.0
@@ -105,19 +96,17 @@ func windows(t *testing.T, newLearner func() learn.Learner, c Case, v, theta []f
 
 func refit(t *testing.T, newLearner func() learn.Learner, c, other Case) {
 	fresh, want := fitted(t, newLearner, c)
-	v := normals(rand.New(rand.NewPCG(1, 2)), len(want))
+	v := numtest.Normals(rand.New(rand.NewPCG(1, 2)), len(want))
 	wantGrad := newGrad(c, 0)
-	if err := fresh.VJP(nil, wantGrad, v); err != nil {
-		t.Fatalf("VJP: %v", err)
-	}
+	numtest.OK(t, fresh.VJP(nil, wantGrad, v))
 	l, _ := fitted(t, newLearner, other)
-	theta := nanSlice(len(want), 0)
+	theta := numtest.NaNs(len(want), 0)
 	again := func(when string) {
 		t.Helper()
 		if err := l.Fit(theta, c.Hyper); err != nil {
 			t.Fatalf("%s: Fit: %v", when, err)
 		}
-		if !sameBits(theta, want) {
+		if !numtest.SameBits(theta, want) {
 			t.Errorf("%s: theta is %v, a new learner's %v", when, theta, want)
 		}
 		g := newGrad(c, 0)
@@ -125,16 +114,14 @@ func refit(t *testing.T, newLearner func() learn.Learner, c, other Case) {
 			t.Fatalf("%s: VJP: %v", when, err)
 		}
 		for i, s := range gradSlices(g) {
-			if !sameBits(s, gradSlices(wantGrad)[i]) {
+			if !numtest.SameBits(s, gradSlices(wantGrad)[i]) {
 				t.Errorf("%s: block %d of the VJP differs from a new learner's", when, i)
 			}
 		}
 	}
 	load := func(d learn.Data) {
 		t.Helper()
-		if err := l.Load(d); err != nil {
-			t.Fatalf("Load: %v", err)
-		}
+		numtest.OK(t, l.Load(d))
 	}
 	load(c.Data)
 	l.Reset()
@@ -144,29 +131,20 @@ func refit(t *testing.T, newLearner func() learn.Learner, c, other Case) {
 	for i := range scaled {
 		scaled[i] *= 1.5
 	}
-	if err := l.Fit(theta, scaled); err != nil {
-		t.Fatalf("Fit: %v", err)
-	}
+	numtest.OK(t, l.Fit(theta, scaled))
 	l.Reset()
 	again("after other hyperparameters and Reset")
 
 	swapped := cloneData(c.Data)
 	swapped.Dense().Scale(1.5, swapped.X)
 	load(swapped)
-	if err := l.Fit(theta, c.Hyper); err != nil {
-		t.Fatalf("Fit: %v", err)
-	}
+	numtest.OK(t, l.Fit(theta, c.Hyper))
 	load(c.Data)
 	l.Reset()
 	again("after other data of the same shape and Reset")
 
 	// Warm, the same problem has the same solution up to rounding.
-	if err := l.Fit(theta, scaled); err != nil {
-		t.Fatalf("Fit: %v", err)
-	}
-	if err := l.Fit(theta, c.Hyper); err != nil {
-		t.Fatalf("Fit: %v", err)
-	}
+	numtest.OK(t, l.Fit(theta, scaled), l.Fit(theta, c.Hyper))
 	if r := c.Residual(c.Data, theta, c.Hyper); !(r <= c.Tol) {
 		t.Errorf("warm: optimality residual %.3g, want at most %.3g", r, c.Tol)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/internal/casetest"
+	"cvgm/qpdiff/internal/numtest"
 	"cvgm/qpdiff/kernel"
 	"cvgm/qpdiff/learn"
 	"cvgm/qpdiff/linear"
@@ -83,9 +84,7 @@ func TestCopiesPanic(t *testing.T) {
 	var w qpdiff.Workspace
 	q := &qpdiff.QP{Q: mat.NewDense(1, 1, []float64{1}), P: []float64{-1}}
 	copied := s
-	if err := errors.Join(copied.Solve(q), s.Solve(q), s.VJP(&w, &qpdiff.QPGrad{}, []float64{1}, nil, nil)); err != nil {
-		t.Fatal(err)
-	}
+	numtest.OK(t, copied.Solve(q), s.Solve(q), s.VJP(&w, &qpdiff.QPGrad{}, []float64{1}, nil, nil))
 	copied = s
 	other := w
 	refused("Solution.Solve", func() { copied.Solve(q) })

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"cvgm/qpdiff"
+	"cvgm/qpdiff/internal/numtest"
 	"cvgm/qpdiff/learn"
 	"cvgm/qpdiff/linear/margin"
 
@@ -55,9 +56,7 @@ func TestJVPRefusesToPartEqualRows(t *testing.T) {
 						d.Dense().Set(i, j, v+step*(c.dx[2*i+j]+y*c.dy[i]*v))
 					}
 				}
-				if err := errors.Join(l.Load(d), l.Fit(theta, c.hyper)); err != nil {
-					t.Fatal(err)
-				}
+				numtest.OK(t, l.Load(d), l.Fit(theta, c.hyper))
 			}
 			slope := func(h float64) float64 {
 				fit(h)
@@ -90,9 +89,7 @@ func TestJVPPartsEqualRowsAtARisingHingeLoss(t *testing.T) {
 			fit := func(l *margin.LearnedLoss, h float64) float64 {
 				theta := []float64{0}
 				x := mat.NewDense(2, 1, []float64{1 + h*dx[0], -1 + h*dx[1]})
-				if err := errors.Join(l.Load(learn.Data{X: x, Y: y}), l.Fit(theta, []float64{h * dw, 1, 0, 0, 1 / math.E})); err != nil {
-					t.Fatal(err)
-				}
+				numtest.OK(t, l.Load(learn.Data{X: x, Y: y}), l.Fit(theta, []float64{h * dw, 1, 0, 0, 1 / math.E}))
 				return theta[0]
 			}
 			var l margin.LearnedLoss
@@ -113,9 +110,7 @@ func TestTiesOfAnotherDerivative(t *testing.T) {
 	learners := []learn.ForwardLearner{new(margin.SVM), new(margin.LearnedLoss)}
 	hypers := [][]float64{{.1, 1}, {1, .1, 0, 0, 1}}
 	for k, l := range learners {
-		if err := errors.Join(l.Load(d), l.Fit(theta, hypers[k])); err != nil {
-			t.Fatal(err)
-		}
+		numtest.OK(t, l.Load(d), l.Fit(theta, hypers[k]))
 	}
 	for k, l := range learners {
 		w := new(qpdiff.Workspace)

@@ -15,6 +15,7 @@ import (
 	"cvgm/qpdiff/linear"
 	"cvgm/qpdiff/linear/margin"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -23,122 +24,110 @@ import (
 // along. Polynomial kernels with a constant and penalised intercepts have no such
 // hyperparameters; the loss of a LearnedLoss does not scale with its targets.
 func TestLearnersUnits(t *testing.T) {
-	rng := rand.New(rand.NewPCG(21, 1))
-	for _, c := range []struct {
-		name    string
-		new     func() learn.Learner
-		classes bool
-		hyper   func() []float64
-		carry   func(h []float64, a, b float64) []float64
-		slope   float64 // power of a in θ: −1 for weights, 0 for decision values
-	}{
-		{"ElasticNet", func() learn.Learner { return new(linear.ElasticNet) }, false,
-			func() []float64 { return []float64{.3 * rng.Float64(), .1 * rng.Float64()} },
-			func(h []float64, a, b float64) []float64 { return []float64{h[0] * a * b, h[1] * a * a} }, -1},
-		{"least squares", func() learn.Learner { return new(linear.ElasticNet) }, false,
-			func() []float64 { return []float64{0, 0} },
-			func(h []float64, a, b float64) []float64 { return []float64{h[0] * a * b, h[1] * a * a} }, -1},
-		{"Huber", func() learn.Learner { return new(linear.Huber) }, false,
-			func() []float64 { return []float64{.1 * rng.Float64(), .1 + rng.Float64()} },
-			func(h []float64, a, b float64) []float64 { return []float64{h[0] * a * a, h[1] * b} }, -1},
-		{"Logistic", func() learn.Learner { return new(linear.Logistic) }, true,
-			func() []float64 { return []float64{math.Pow(10, 3*rng.Float64()-1)} },
-			func(h []float64, a, b float64) []float64 { return []float64{h[0] / (a * a)} }, -1},
-		{"SparseLogistic", func() learn.Learner { return new(linear.SparseLogistic) }, true,
-			func() []float64 { return []float64{.2 * rng.Float64(), .1 * rng.Float64()} },
-			func(h []float64, a, b float64) []float64 { return []float64{h[0] * a, h[1] * a * a} }, -1},
-		{"lasso logistic", func() learn.Learner { return new(linear.SparseLogistic) }, true,
-			func() []float64 { return []float64{.01 + .2*rng.Float64(), 0} },
-			func(h []float64, a, b float64) []float64 { return []float64{h[0] * a, h[1] * a * a} }, -1},
-		{"SVM", func() learn.Learner { return new(margin.SVM) }, true,
-			func() []float64 { return []float64{.1 * rng.Float64(), .01 + rng.Float64()} },
-			func(h []float64, a, b float64) []float64 { return []float64{h[0] * a, h[1] * a * a} }, -1},
-		{"LearnedLoss", func() learn.Learner { return new(margin.LearnedLoss) }, true,
-			func() []float64 {
-				return []float64{rng.Float64(), rng.Float64(), rng.Float64(), rng.Float64(), .01 + rng.Float64()}
-			},
-			func(h []float64, a, b float64) []float64 {
-				return []float64{h[0], h[1], h[2], h[3], h[4] * a * a}
-			}, -1},
-		{"kernel.SVM", func() learn.Learner { return new(biased) }, true,
-			func() []float64 { return []float64{math.Pow(10, 2*rng.Float64()-1), .1 + rng.Float64()} },
-			func(h []float64, a, b float64) []float64 { return []float64{h[0], h[1] / (a * a)} }, 0},
-		{"kernel.Ridge", func() learn.Learner { return &kernel.Ridge{Intercept: true} }, false,
-			func() []float64 { return []float64{math.Pow(10, -6*rng.Float64()), .1 + rng.Float64()} },
-			func(h []float64, a, b float64) []float64 { return []float64{h[0], h[1] / (a * a)} }, 0},
-		{"kernel.Ridge, linear", func() learn.Learner { return &kernel.Ridge{Kernel: kernel.Polynomial{Degree: 1}, Intercept: true} }, false,
-			func() []float64 { return []float64{math.Pow(10, -3*rng.Float64()), 1, .5} },
-			func(h []float64, a, b float64) []float64 { return []float64{h[0] * a * a, h[1], h[2] * a * a} }, 0},
+	for _, c := range []units{
+		{"ElasticNet", func() learn.Learner { return new(linear.ElasticNet) }, false, -1, [][4]float64{{0, .3, 1, 1}, {0, .1, 2, 0}}},
+		{"least squares", func() learn.Learner { return new(linear.ElasticNet) }, false, -1, [][4]float64{{0, 0, 1, 1}, {0, 0, 2, 0}}},
+		{"Huber", func() learn.Learner { return new(linear.Huber) }, false, -1, [][4]float64{{0, .1, 2, 0}, {.1, 1.1, 0, 1}}},
+		{"Logistic", func() learn.Learner { return new(linear.Logistic) }, true, -1, [][4]float64{{.1, 100, -2, 0}}},
+		{"SparseLogistic", func() learn.Learner { return new(linear.SparseLogistic) }, true, -1, [][4]float64{{0, .2, 1, 0}, {0, .1, 2, 0}}},
+		{"lasso logistic", func() learn.Learner { return new(linear.SparseLogistic) }, true, -1, [][4]float64{{.01, .2, 1, 0}, {0, 0, 2, 0}}},
+		{"SVM", func() learn.Learner { return new(margin.SVM) }, true, -1, [][4]float64{{0, .1, 1, 0}, {.01, 1, 2, 0}}},
+		{"LearnedLoss", func() learn.Learner { return new(margin.LearnedLoss) }, true, -1, [][4]float64{{0, 1}, {0, 1}, {0, 1}, {0, 1}, {.01, 1, 2, 0}}},
+		{"kernel.SVM", func() learn.Learner { return new(biased) }, true, 0, [][4]float64{{.1, 10}, {.1, 1.1, -2, 0}}},
+		{"kernel.Ridge", func() learn.Learner { return &kernel.Ridge{Intercept: true} }, false, 0, [][4]float64{{1e-6, 1}, {.1, 1.1, -2, 0}}},
+		{"kernel.Ridge, linear", func() learn.Learner { return &kernel.Ridge{Kernel: kernel.Polynomial{Degree: 1}, Intercept: true} }, false, 0, [][4]float64{{1e-3, 1, 2, 0}, {1, 1}, {.5, .5, 2, 0}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			rng := rand.New(rand.NewPCG(21, 1))
 			answered := 0
 			for trial := range 60 {
-				rows, n := 8+rng.IntN(12), 1+rng.IntN(5)
-				d := casetest.RandomData(rng.Uint64(), rows, n, c.classes)
-				if c.classes {
-					d.Y[0], d.Y[1] = 1, -1
-				}
-				if trial%4 == 0 { // dependent features
-					for i := range rows {
-						d.Dense().Set(i, n-1, 2*d.X.At(i, 0))
-					}
-				}
-				hyper := c.hyper()
-				if trial%5 == 0 && hyper[0] < 1 && c.name != "Logistic" && c.name != "kernel.SVM" && c.name != "kernel.Ridge" {
-					hyper[0] = 0
-				}
-				run := func(a, b float64) (theta []float64, g *learn.Grad, fit, vjp error) {
-					s := casetest.CloneData(d)
-					s.Dense().Scale(a, s.X)
-					for i := range s.Y {
-						s.Y[i] *= b
-					}
-					h := c.carry(hyper, a, b)
-					l := c.new()
-					theta = make([]float64, numtest.First(l.Dims(n)))
-					if fit = errors.Join(l.Load(s), l.Fit(theta, h)); fit != nil {
-						return
-					}
-					v := make([]float64, len(theta))
-					for j := range v {
-						v[j] = math.Pow(a, -c.slope) / b // so that vᵀθ has no unit
-					}
-					g = &learn.Grad{Hyper: make([]float64, len(h)), X: mat.NewDense(rows, n, nil)}
-					vjp = l.VJP(nil, g, v)
-					for j := range theta {
-						theta[j] *= math.Pow(a, -c.slope) / b
-					}
-					g.X.Scale(a, g.X)
-					one := c.carry(numtest.Ones(len(h)), a, b)
-					for j := range g.Hyper {
-						g.Hyper[j] *= one[j]
-					}
-					return
-				}
-				theta, g, fit, vjp := run(1, 1)
-				for range 3 {
-					a, b := math.Pow(10, 12*rng.Float64()-6), math.Pow(10, 12*rng.Float64()-6)
-					if c.classes {
-						b = 1
-					}
-					theta2, g2, fit2, vjp2 := run(a, b)
-					if casetest.KindOf(fit) != casetest.KindOf(fit2) || casetest.KindOf(vjp) != casetest.KindOf(vjp2) {
-						t.Fatalf("trial %d, a = %g, b = %g: %v and %v; %v and %v", trial, a, b, fit, fit2, vjp, vjp2)
-					}
-					if fit != nil || vjp != nil {
-						continue
-					}
-					answered++
-					if !numtest.Near(theta2, theta) || !numtest.Near(g2.X.RawMatrix().Data, g.X.RawMatrix().Data) || !numtest.Near(g2.Hyper, g.Hyper) {
-						t.Fatalf("trial %d, a = %g, b = %g:\nθ %v, %v\nhyper %v, %v", trial, a, b, theta, theta2, g.Hyper, g2.Hyper)
-					}
-				}
+				answered += c.trial(t, rng, trial)
 			}
 			if answered < 60 {
 				t.Errorf("only %d answered", answered)
 			}
 		})
 	}
+}
+
+// units is a learner, with what the units do to it.
+type units struct {
+	name    string
+	new     func() learn.Learner
+	classes bool
+	slope   float64      // power of a in θ: −1 for weights, 0 for decision values
+	hyper   [][4]float64 // the range of each hyperparameter, and its powers of a and b
+}
+
+// trial compares three changes of units, and counts those with an answer.
+func (c units) trial(t *testing.T, rng *rand.Rand, trial int) (answered int) {
+	t.Helper()
+	rows, n := 8+rng.IntN(12), 1+rng.IntN(5)
+	d := casetest.RandomData(rng.Uint64(), rows, n, c.classes)
+	if c.classes {
+		d.Y[0], d.Y[1] = 1, -1
+	}
+	if trial%4 == 0 { // dependent features
+		for i := range rows {
+			d.Dense().Set(i, n-1, 2*d.X.At(i, 0))
+		}
+	}
+	hyper := make([]float64, len(c.hyper))
+	for k, h := range c.hyper {
+		switch low, high := h[0], h[1]; {
+		case low > 0:
+			hyper[k] = low * math.Pow(high/low, rng.Float64())
+		case k > 0 || trial%5 > 0:
+			hyper[k] = high * rng.Float64()
+		}
+	}
+	want, fit, vjp := c.run(d, hyper, 1, 1)
+	for range 3 {
+		a, b := math.Pow(10, 12*rng.Float64()-6), math.Pow(10, 12*rng.Float64()-6)
+		if c.classes {
+			b = 1
+		}
+		got, fit2, vjp2 := c.run(d, hyper, a, b)
+		if casetest.KindOf(fit) != casetest.KindOf(fit2) || casetest.KindOf(vjp) != casetest.KindOf(vjp2) {
+			t.Fatalf("trial %d, a = %g, b = %g: %v and %v; %v and %v", trial, a, b, fit, fit2, vjp, vjp2)
+		}
+		if fit != nil || vjp != nil {
+			continue
+		}
+		answered++
+		for k := range got {
+			if !numtest.Near(got[k], want[k]) {
+				t.Fatalf("trial %d, a = %g, b = %g: %v, want %v", trial, a, b, got, want)
+			}
+		}
+	}
+	return answered
+}
+
+// run returns θ and the derivatives in X and the hyperparameters, without their units.
+func (c units) run(d learn.Data, hyper []float64, a, b float64) (values [3][]float64, fit, vjp error) {
+	d = casetest.CloneData(d)
+	rows, n := d.X.Dims()
+	d.Dense().Scale(a, d.X)
+	floats.Scale(b, d.Y)
+	h, l := make([]float64, len(hyper)), c.new()
+	theta, g := make([]float64, numtest.First(l.Dims(n))), &learn.Grad{Hyper: make([]float64, len(h)), X: mat.NewDense(rows, n, nil)}
+	for k, of := range c.hyper {
+		h[k] = hyper[k] * math.Pow(a, of[2]) * math.Pow(b, of[3])
+	}
+	if fit = errors.Join(l.Load(d), l.Fit(theta, h)); fit != nil {
+		return
+	}
+	unit := math.Pow(a, -c.slope) / b // vᵀθ has none
+	v := numtest.Ones(len(theta))
+	floats.Scale(unit, v)
+	vjp = l.VJP(nil, g, v)
+	floats.Scale(unit, theta)
+	g.X.Scale(a, g.X)
+	for k, of := range c.hyper {
+		g.Hyper[k] *= math.Pow(a, of[2]) * math.Pow(b, of[3])
+	}
+	return [3][]float64{theta, g.X.RawMatrix().Data, g.Hyper}, nil, vjp
 }
 
 // biased is a kernel.SVM with its constant as θ.
@@ -176,6 +165,11 @@ func TestLearnersComplementarityTolerance(t *testing.T) {
 		}},
 		{"sparse logistic: parameter", 2, func(off float64) (learn.Learner, learn.Data, []float64) {
 			return new(linear.SparseLogistic), data(1, []float64{1, -1}, .5, -.5), []float64{.25 - off/4, 0}
+		}},
+		// The residual 0 − θ is −δ. Terms |y| + |θ| + δ, and those of θ: Σ|y| + |θ| over Q and δ,
+		// over 2/3.
+		{"Huber: residual", 2 * (1 + 1 + 14./3*1.5), func(off float64) (learn.Learner, learn.Data, []float64) {
+			return new(linear.Huber), data(1, []float64{0, 1 + off, 11}, 1, 1, 1), []float64{0, 1}
 		}},
 		// Both rows have the margin θ = min(1, (1 − λ1)/λ2).
 		{"SVM: margin", 4, func(off float64) (learn.Learner, learn.Data, []float64) {

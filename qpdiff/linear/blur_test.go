@@ -7,6 +7,7 @@ import (
 
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/internal/dense"
+	"cvgm/qpdiff/internal/numtest"
 	"cvgm/qpdiff/learn"
 
 	"gonum.org/v1/gonum/mat"
@@ -62,10 +63,8 @@ func TestBlurHasNoUnit(t *testing.T) {
 		var huber Huber
 		x := mat.NewDense(3, 1, []float64{1, 1, 1})
 		y := []float64{0, unit, 11 * unit}
-		if err := errors.Join(net.Load(learn.Data{X: x, Y: y}), net.Fit(make([]float64, 1), []float64{4 * unit, 1}),
-			huber.Load(learn.Data{X: x, Y: y}), huber.Fit(make([]float64, 1), []float64{0, unit})); err != nil {
-			t.Fatal(err)
-		}
+		numtest.OK(t, net.Load(learn.Data{X: x, Y: y}), net.Fit(make([]float64, 1), []float64{4 * unit, 1}),
+			huber.Load(learn.Data{X: x, Y: y}), huber.Fit(make([]float64, 1), []float64{0, unit}))
 		for k, blur := range []float64{net.blur, huber.blur} {
 			if unit == 1 {
 				want[k] = blur

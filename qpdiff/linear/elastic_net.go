@@ -61,10 +61,9 @@ func (e *ElasticNet) SetGeneralised(on bool) { e.Generalised = on }
 // reference to d, whose Rows and Weights count. Errors are ArgErrors: those of
 // [learn.Data.Check], and of kind ErrNotFinite where XᵀX or Xᵀy overflows. After one, the
 // learner has no data.
-func (e *ElasticNet) Load(d learn.Data) error {
-	e.state.Unload()
-	d.X = d.Dense()
-	if err := d.Check(); err != nil {
+func (e *ElasticNet) Load(d learn.Data) (err error) {
+	defer learner.Name(e, &err)
+	if d, err = e.state.Take(d, false); err != nil {
 		e.qp.reset()
 		return err
 	}
@@ -99,19 +98,11 @@ func (e *ElasticNet) Reset() {
 // where θ is not unique (to working precision), as without λ2 when features of
 // the support, or those about to enter it, are linearly dependent. After an
 // error there is no fit, and θ is left as it was.
-func (e *ElasticNet) Fit(theta, hyper []float64) error {
-	n := e.n
-	_, hypers := e.Dims(n)
-	if err := e.state.BeginTheta(theta, n, hypers); err != nil {
+func (e *ElasticNet) Fit(theta, hyper []float64) (err error) {
+	defer learner.Name(e, &err)
+	if err := e.begin(e.Groups, theta, hyper); err != nil {
 		return err
 	}
-	if err := e.groups.set(e.Groups, n); err != nil {
-		return err
-	}
-	if err := learner.CheckHyper(hyper, hypers); err != nil {
-		return err
-	}
-	e.groups.spread(e.l1, e.l2, hyper)
 	// The residual of the solution is not longer than y, so that some penalties
 	// hold their coordinates at zero for certain. In the warm start their slopes
 	// might overflow.
@@ -157,7 +148,7 @@ func (e *ElasticNet) Fit(theta, hyper []float64) error {
 // Generalised or not. An ArgError of kind ErrNotFinite where a product overflows,
 // which leaves g undefined.
 func (e *ElasticNet) VJP(w *qpdiff.Workspace, g *learn.Grad, dtheta []float64) error {
-	return qpdiff.Scratch[penalisedDerivative](w).adjoint(&e.elasticNetFit, e.Generalised, g, dtheta)
+	return learner.Named(e, qpdiff.Scratch[penalisedDerivative](w).adjoint(&e.elasticNetFit, e.Generalised, g, dtheta))
 }
 
 // JVP sets dtheta to the directional derivative of θ at the last fit along d,
@@ -168,7 +159,7 @@ func (e *ElasticNet) VJP(w *qpdiff.Workspace, g *learn.Grad, dtheta []float64) e
 // dtheta overflows, of kind ErrIllPosed as for VJP, or ErrDomain where d lowers
 // λ1_j from 0 at θ_j = 0.
 func (e *ElasticNet) JVP(w *qpdiff.Workspace, dtheta []float64, d *learn.Grad) error {
-	return qpdiff.Scratch[penalisedDerivative](w).forward(&e.elasticNetFit, dtheta, d)
+	return learner.Named(e, qpdiff.Scratch[penalisedDerivative](w).forward(&e.elasticNetFit, dtheta, d))
 }
 
 // New returns a new learner with the same Groups and Generalised.

@@ -39,8 +39,15 @@ func (e *elasticNetFit) dataVJP(_ *penalisedDerivative, g *learn.Grad, act []int
 			}
 		}
 	}
-	// An entry of X is at most √spread·‖x_j‖/√N, and so are the products of a row with θ
-	// and w.
+	if !dense.Finite(e.largestProduct(act, w)) {
+		return learner.CheckProduct(g)
+	}
+	return learner.CheckProduct(&learn.Grad{Hyper: g.Hyper})
+}
+
+// largestProduct bounds the entries that dataVJP adds: an entry of X is at most
+// √spread·‖x_j‖/√N, and so are the products of a row with θ and w.
+func (e *elasticNetFit) largestProduct(act []int, w []float64) float64 {
 	var fit, move, top float64
 	for i, j := range act {
 		move += e.root[j] * math.Abs(w[i])
@@ -49,14 +56,11 @@ func (e *elasticNetFit) dataVJP(_ *penalisedDerivative, g *learn.Grad, act []int
 	for j, t := range e.qp.x {
 		fit += e.root[j] * math.Abs(t)
 	}
-	if !dense.Finite(e.spread * (fit*top + e.rmsY*top + move*(1+dense.Largest(e.qp.x)))) {
-		return learner.CheckProduct(g)
-	}
-	return learner.CheckProduct(&learn.Grad{Hyper: g.Hyper})
+	return e.spread * (fit*top + e.rmsY*top + move*(1+dense.Largest(e.qp.x)))
 }
 
 // dataJVP is part of a penalisedModel.
-func (e *elasticNetFit) dataJVP(b []float64, t *learn.Grad) {
+func (e *elasticNetFit) dataJVP(_ *penalisedDerivative, b []float64, t *learn.Grad) {
 	theta := e.qp.x
 	rows := e.state.Data.Dense()
 	for i, y := range e.state.Data.Y {

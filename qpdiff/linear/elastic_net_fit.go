@@ -12,7 +12,6 @@ import (
 
 // elasticNetFit is an elastic net on its data, solved: what its derivatives read.
 type elasticNetFit struct {
-	state              learner.State
 	penalisedQuadratic           // its G is XᵀX/N, its rmsY ‖y‖/√N
 	xty                []float64 // Xᵀy/N, its c
 	rows               int       // of X
@@ -79,6 +78,3 @@ func (e *elasticNetFit) sizeTerms() {
 
 // share is what row i counts of all.
 func (e *elasticNetFit) share(i int) float64 { return dense.CountAt(e.counts, i) * e.inv }
-
-// lastFit is part of a penalisedModel.
-func (e *elasticNetFit) lastFit() *learner.State { return &e.state }

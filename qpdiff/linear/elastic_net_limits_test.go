@@ -2,6 +2,7 @@ package linear
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -58,103 +59,73 @@ func elasticNetAt(rng *rand.Rand, theta, share []float64, rows int, cond, l1, l2
 	return learn.Data{X: &x, Y: y.RawVector().Data}
 }
 
-// elasticNetGap is how far the solution θ is from a kink: the least slack of a
-// zero coordinate and the least of the others, relative to the size of their
-// terms. cond is the condition of the support's system.
-func elasticNetGap(d learn.Data, theta []float64, l1, l2 float64) (gap, cond float64) {
-	rows := len(d.Y)
-	inv := 1 / float64(rows)
-	col := func(j int) []float64 { return mat.Col(nil, j, d.X) }
+// gap is how far the solution is from a kink: the least slack of a zero coordinate and the
+// least of the others, relative to the size of their terms, and the condition of the
+// support's system.
+func (e *penalisedQuadratic) gap() (gap, cond float64) {
+	q, size := &e.qp, e.rmsY+e.norm
 	h := func(i, j int) float64 {
-		v := dense.Dot(col(i), col(j)) * inv
+		v := e.gram[q.act[i]*e.n+q.act[j]]
 		if i == j {
-			v += l2
+			v += e.l2[q.act[i]]
 		}
 		return v
 	}
-	res := slices.Clone(d.Y)
-	var support []int
-	var tt float64
-	for j, v := range theta {
-		if v != 0 {
-			support = append(support, j)
-			tt += v * v * h(j, j)
-			dense.Axpy(-v, col(j), res)
-		}
-	}
-	size := math.Sqrt(dense.Dot(d.Y, d.Y)*inv) + math.Sqrt(tt)
 	gap = math.Inf(1)
-	for j, v := range theta {
-		if v != 0 {
-			gap = min(gap, math.Abs(v)*math.Sqrt(h(j, j))/size)
+	for j := range e.features {
+		if at := slices.Index(q.act, j); at >= 0 {
+			gap = min(gap, math.Abs(q.x[j])*math.Sqrt(h(at, at))/size)
 		} else {
-			norm := math.Sqrt(dense.Dot(col(j), col(j)) * inv)
-			gap = min(gap, (l1-math.Abs(dense.Dot(col(j), res))*inv)/(l1+norm*size))
+			gap = min(gap, (e.l1[j]-math.Abs(q.grad[j]))/(e.l1[j]+e.root[j]*size))
 		}
 	}
-	return gap, numtest.EquilibratedCond(len(support), func(i, j int) float64 { return h(support[i], support[j]) })
+	return gap, numtest.EquilibratedCond(len(q.act), h)
 }
 
-// Weakly active by construction: a coordinate at zero whose gradient is λ1, up to
-// rounding, is never answered as differentiable. With every slack and every
-// coordinate at least 1e-6 of the size of its terms none is refused, nor is a fit.
-func TestElasticNetStrictComplementarity(t *testing.T) {
+// No product is answered at kinks that bisection of a λ1 finds, and every product is away
+// from them. Units do not matter.
+func TestPenalisedStrictComplementarity(t *testing.T) {
 	rng := rand.New(rand.NewPCG(18, 1))
-	answered := 0
-	for trial := range 3000 {
-		n := 2 + rng.IntN(8)
-		rows := n + rng.IntN(10)
-		cond := math.Pow(10, 6*rng.Float64())
-		weak := trial%2 == 0
-		l1, l2 := math.Pow(10, 2-4*rng.Float64()), 0.
-		if rng.IntN(2) == 0 {
-			l2 = math.Pow(10, -6*rng.Float64())
-		}
-		theta, share := numtest.Normals(rng, n), make([]float64, n)
-		for j := range theta {
-			share[j] = 1 - math.Pow(10, -6*rng.Float64())
-			theta[j] *= math.Pow(10, -5*rng.Float64())
-			if rng.IntN(3) == 0 {
-				theta[j] = 0
-			}
-		}
-		kink := rng.IntN(n)
-		if weak {
-			theta[kink], share[kink] = 0, 1
-			if rng.IntN(4) == 0 {
-				clear(theta) // the kink is that of all features about to enter
-			}
-		}
-		d := elasticNetAt(rng, theta, share, rows, cond, l1, l2)
-		// Units do not matter.
+	refused, answered := 0, 0
+	for trial := range numtest.Long(2000) {
+		sparse := trial%2 == 0
+		n := 1 + rng.IntN(8)
+		rows := n + 2 + rng.IntN(20)
+		d := correlated(casetest.RandomData(rng.Uint64(), rows, n, sparse), 1-math.Pow(10, -5*rng.Float64()))
 		a, b := math.Pow(10, 12*rng.Float64()-6), math.Pow(10, 12*rng.Float64()-6)
+		net, logistic := &ElasticNet{Groups: casetest.DrawGroups(rng, n)}, &SparseLogistic{Groups: casetest.DrawGroups(rng, n), Intercept: trial%4 == 0}
+		s := casetest.Steer{Learner: net, Data: d, Cond: 1e6, Slack: 64 * dense.Eps}
+		q := &net.penalisedQuadratic
+		if sparse {
+			s.Learner, q, b = logistic, &logistic.penalisedQuadratic, 1
+			d.Y[0], d.Y[1] = 1, -1
+		}
 		d.Dense().Scale(a, d.X)
 		for i := range d.Y {
 			d.Y[i] *= b
 		}
-		l1, l2 = l1*a*b, l2*a*a
-		var e ElasticNet
-		got := make([]float64, n)
-		if err := errors.Join(e.Load(d), e.Fit(got, []float64{l1, l2})); err != nil {
-			t.Fatal(err)
-		}
-		err := e.VJP(nil, &learn.Grad{Y: make([]float64, rows)}, theta)
-		if weak {
-			if !errors.Is(err, qpdiff.ErrNotDifferentiable) {
-				t.Fatalf("trial %d: %d×%d, condition %.2g, λ1 %g, λ2 %g: coordinate %d at its kink, error %v", trial, rows, n, cond, l1, l2, kink, err)
+		_, nh := s.Learner.Dims(n)
+		s.Hyper, s.Gap = make([]float64, nh), q.gap
+		s.Face = func() (face []int) {
+			for _, v := range q.qp.sgn {
+				face = append(face, int(v))
 			}
-			continue
+			return append(face, q.qp.act...)
 		}
-		gap, c := elasticNetGap(d, got, l1, l2)
-		if gap >= 1e-6 && c <= 1e6 {
-			answered++
-			if err != nil {
-				t.Fatalf("trial %d: %d×%d, gap %.2g, condition %.2g: %v", trial, rows, n, gap, c, err)
+		for i := range nh / 2 {
+			s.Hyper[i] = a * b * math.Pow(10, -3*rng.Float64())
+			if rng.IntN(2) == 0 {
+				s.Hyper[nh/2+i] = a * a * math.Pow(10, -6*rng.Float64())
 			}
 		}
+		s.Which = rng.IntN(nh / 2)
+		numtest.OK(t, s.Learner.Load(d))
+		r, w := s.Crossing(t, s.Hyper[s.Which], 4*s.Hyper[s.Which])
+		refused += r
+		answered += w
 	}
-	if answered < 300 {
-		t.Errorf("only %d of the others are far enough from a kink to count", answered)
+	if refused < numtest.Long(800) || answered < numtest.Long(1000) {
+		t.Errorf("only %d kinks and %d others", refused, answered)
 	}
 }
 
@@ -221,9 +192,7 @@ func TestElasticNetZeroFeatureAtTheBound(t *testing.T) {
 		}
 		e := &ElasticNet{Groups: groups}
 		theta := make([]float64, 4)
-		if err := errors.Join(e.Load(d), e.Fit(theta, hyper)); err != nil {
-			t.Fatal(err)
-		}
+		numtest.OK(t, e.Load(d), e.Fit(theta, hyper))
 		g := &learn.Grad{Hyper: make([]float64, len(hyper)), X: mat.NewDense(12, 4, nil), Y: make([]float64, 12)}
 		v := []float64{1, -2, 3, .5}
 		if err := e.VJP(nil, g, v); err != nil || g.Generalised {
@@ -233,9 +202,7 @@ func TestElasticNetZeroFeatureAtTheBound(t *testing.T) {
 		for j := range hyper {
 			u := &learn.Grad{Hyper: make([]float64, len(hyper))}
 			u.Hyper[j] = 1
-			if err := e.JVP(nil, out, u); err != nil {
-				t.Fatal(err)
-			}
+			numtest.OK(t, e.JVP(nil, out, u))
 			if want := dense.Dot(v, out); !(math.Abs(g.Hyper[j]-want) <= 1e-13*(1+math.Abs(want))) {
 				t.Errorf("hyper[%d]: VJP %g, JVP %g", j, g.Hyper[j], want)
 			}
@@ -243,9 +210,7 @@ func TestElasticNetZeroFeatureAtTheBound(t *testing.T) {
 				hyp := slices.Clone(hyper)
 				hyp[j] += h
 				p := &ElasticNet{Groups: groups}
-				if err := errors.Join(p.Load(d), p.Fit(moved, hyp)); err != nil {
-					t.Fatal(err)
-				}
+				numtest.OK(t, p.Load(d), p.Fit(moved, hyp))
 				return dense.Dot(v, moved)
 			}, 1e-5)
 			if !(math.Abs(g.Hyper[j]-diff) <= 1e-7) {
@@ -268,23 +233,8 @@ func TestElasticNetZeroFeatureAtTheBound(t *testing.T) {
 	}
 }
 
-// Whatever the size of the numbers, a fit and its products are finite or errors
-// of a documented kind.
-func TestElasticNetExtremes(t *testing.T) {
-	rng := rand.New(rand.NewPCG(18, 5))
-	for range numtest.Long(20000) {
-		rows, n := 1+rng.IntN(4), 1+rng.IntN(4)
-		e := &ElasticNet{Groups: drawGroups(rng, n), Generalised: rng.IntN(2) == 0}
-		d := learn.Data{X: mat.NewDense(rows, n, numtest.Extremes(rng, rows*n)), Y: numtest.Extremes(rng, rows)}
-		_, nh := e.Dims(n)
-		hyper := numtest.Extremes(rng, nh)
-		for j, v := range hyper {
-			hyper[j] = math.Abs(v)
-		}
-		theta := make([]float64, n)
-		casetest.CheckExtremes(t, e, d, theta, hyper, numtest.Extremes(rng, n), &learn.Grad{Hyper: numtest.Extremes(rng, nh), X: mat.NewDense(rows, n, numtest.Extremes(rng, rows*n)), Y: numtest.Extremes(rng, rows)})
-	}
-	// A feature of zeros under the least of all ridge penalties.
+// A feature of zeros under the least of all ridge penalties.
+func TestElasticNetLeastRidge(t *testing.T) {
 	var e ElasticNet
 	theta := make([]float64, 1)
 	for _, l2 := range []float64{5e-324, 1e-320, 1e-309, 1e-300} {
@@ -295,29 +245,33 @@ func TestElasticNetExtremes(t *testing.T) {
 	}
 }
 
-// A penalty that holds a coordinate at zero for certain leaves the others alone,
-// however large it is and whatever the fit before was.
-func TestElasticNetHugePenaltyAfterAFit(t *testing.T) {
+// A penalty that holds a coordinate at zero for certain leaves the others alone, however
+// large it is and whatever the fit before was. The bits of an elastic net are the same.
+func TestHugePenaltyAfterAFit(t *testing.T) {
 	rng := rand.New(rand.NewPCG(18, 7))
-	const rows, n = 8, 5
-	for range 500 {
+	const rows, n = 12, 5
+	for trial := range 1000 {
 		unit := math.Pow(10, -9*rng.Float64())
-		x := numtest.Normals(rng, rows*n)
-		for i := range x {
-			x[i] *= unit
+		var warm, cold learn.Learner = &ElasticNet{Groups: PerFeature(n)}, &ElasticNet{Groups: PerFeature(n)}
+		d, sparse := casetest.RandomData(rng.Uint64(), rows, n, false), trial%2 == 0
+		if sparse {
+			warm, cold = &SparseLogistic{Groups: PerFeature(n)}, &SparseLogistic{Groups: PerFeature(n)}
+			d = casetest.NoisyClasses(rng.Uint64(), rows, n)
+			d.Y[0], d.Y[1] = 1, -1
 		}
-		d := learn.Data{X: mat.NewDense(rows, n, x), Y: numtest.Normals(rng, rows)}
-		warm, cold := &ElasticNet{Groups: PerFeature(n)}, &ElasticNet{Groups: PerFeature(n)}
+		d.Dense().Scale(unit, d.X)
 		hyper := make([]float64, 2*n)
 		for j := range n {
 			hyper[j] = .02 * unit * rng.Float64()
+			if sparse {
+				hyper[n+j] = .01 * unit * unit
+			}
 		}
 		theta, want := make([]float64, n), make([]float64, n)
-		err := errors.Join(warm.Load(d), cold.Load(d), warm.Fit(theta, hyper))
+		numtest.OK(t, warm.Load(d), cold.Load(d), warm.Fit(theta, hyper))
 		hyper[rng.IntN(n)] = math.MaxFloat64 * math.Pow(10, -30*rng.Float64())
-		if err := errors.Join(err, cold.Fit(want, hyper), warm.Fit(theta, hyper)); err != nil || !slices.Equal(theta, want) {
-			t.Fatalf("%v instead of %v at %v, error %v", theta, want, hyper, err)
-		}
+		numtest.OK(t, cold.Fit(want, hyper), warm.Fit(theta, hyper))
+		numtest.NearAll(t, fmt.Sprintf("trial %d, %T", trial, warm), theta, want, map[bool]float64{true: 1e-11}[sparse], 0)
 	}
 }
 
@@ -329,9 +283,7 @@ func TestElasticNetAlmostZeroAfterAFit(t *testing.T) {
 	e := &ElasticNet{Groups: PerFeature(2)}
 	theta := make([]float64, 2)
 	// Xᵀy/N = (.6, .5)·unit.
-	if err := errors.Join(e.Load(d), e.Fit(theta, []float64{0, .55 * unit, 1e308, 0}), e.Fit(theta, []float64{.65 * unit, .1 * unit, 0, 0})); err != nil {
-		t.Fatal(err)
-	}
+	numtest.OK(t, e.Load(d), e.Fit(theta, []float64{0, .55 * unit, 1e308, 0}), e.Fit(theta, []float64{.65 * unit, .1 * unit, 0, 0}))
 	if want := .4 / .5 / unit; theta[0] != 0 || math.Abs(theta[1]-want) > 1e-15*want {
 		t.Errorf("θ = %v, want 0 and %v", theta, want)
 	}
@@ -343,9 +295,7 @@ func TestElasticNetOverflowAtAKink(t *testing.T) {
 	d := learn.Data{X: mat.NewDense(2, 2, []float64{1, 0, 0, 1}), Y: []float64{1e150, 0}}
 	var e ElasticNet
 	g := &learn.Grad{Hyper: make([]float64, 2), X: mat.NewDense(2, 2, nil)}
-	if err := errors.Join(e.Load(d), e.Fit(make([]float64, 2), []float64{0, 1})); err != nil {
-		t.Fatal(err)
-	}
+	numtest.OK(t, e.Load(d), e.Fit(make([]float64, 2), []float64{0, 1}))
 	if err := e.VJP(nil, g, []float64{1e200, 0}); !errors.Is(err, qpdiff.ErrNotFinite) {
 		t.Errorf("X: %v, error %v", g.X.RawMatrix().Data, err)
 	}

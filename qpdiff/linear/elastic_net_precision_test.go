@@ -50,9 +50,7 @@ func TestElasticNetGeneralisedRightOrRefused(t *testing.T) {
 		l := &ElasticNet{Generalised: true}
 		hyper := []float64{math.Pow(10, -6*rng.Float64()), math.Pow(10, -14*rng.Float64())}
 		theta, dtheta := make([]float64, n), make([]float64, n)
-		if err := l.Load(d); err != nil {
-			t.Fatal(err)
-		}
+		numtest.OK(t, l.Load(d))
 		if l.Fit(theta, hyper) != nil {
 			continue
 		}
@@ -76,14 +74,9 @@ func TestElasticNetGeneralisedRightOrRefused(t *testing.T) {
 			} else if err != nil {
 				t.Fatalf("trial %d: %v", trial, err)
 			}
-			slope := func(from, to *big.Float) float64 {
-				d := numtest.Precise(0).Sub(to, from)
-				v, _ := d.Quo(d, numtest.Precise(h)).Float64()
-				return v
-			}
-			got, left, right := hyper[0]*g.Hyper[0], slope(below[j], here[j]), slope(here[j], above[j])
+			left, right, excess := numtest.OneSided(hyper[0]*g.Hyper[0], below[j], here[j], above[j], h)
 			scale = max(scale, l.root[j]*max(math.Abs(theta[j]), math.Abs(left), math.Abs(right)))
-			worst = max(worst, l.root[j]*max(min(left, right)-got, got-max(left, right)))
+			worst = max(worst, l.root[j]*excess)
 		}
 		switch {
 		case refuse:
@@ -104,75 +97,41 @@ func TestElasticNetGeneralisedRightOrRefused(t *testing.T) {
 // preciseElasticNet returns θ in 400 bits, by trying all signs.
 func preciseElasticNet(d learn.Data, l1 *big.Float, l2 float64) []*big.Float {
 	rows, n := d.X.Dims()
-	g := make([][]*big.Float, n)
-	c := make([]*big.Float, n)
-	t := numtest.Precise(0)
+	conditions := make([][]*big.Float, n) // of a support of all, but for its signs
 	for j := range n {
-		g[j] = make([]*big.Float, n)
+		x := mat.Col(nil, j, d.X)
 		for k := range n {
-			g[j][k] = numtest.Precise(0)
-			for i := range rows {
-				g[j][k].Add(g[j][k], t.Mul(numtest.Precise(d.X.At(i, j)), numtest.Precise(d.X.At(i, k))))
-			}
-			g[j][k].Quo(g[j][k], numtest.Precise(float64(rows)))
+			conditions[j] = append(conditions[j], numtest.PreciseDot(x, mat.Col(nil, k, d.X)))
 		}
-		g[j][j].Add(g[j][j], numtest.Precise(l2))
-		c[j] = numtest.Precise(0)
-		for i := range rows {
-			c[j].Add(c[j], t.Mul(numtest.Precise(d.X.At(i, j)), numtest.Precise(d.Y[i])))
+		conditions[j] = append(conditions[j], numtest.PreciseDot(x, d.Y))
+		for _, v := range conditions[j] {
+			v.Quo(v, numtest.Precise(float64(rows)))
 		}
-		c[j].Quo(c[j], numtest.Precise(float64(rows)))
+		conditions[j][j].Add(conditions[j][j], numtest.Precise(l2))
 	}
-	total := 1
-	for range n {
-		total *= 3
-	}
-pat:
-	for p := range total {
-		s := make([]int, n)
-		q := p
-		var f []int
+	for pattern := range int(math.Pow(3, float64(n))) {
+		signs, a := make([]int, n), make([][]*big.Float, n)
 		for j := range n {
-			s[j] = []int{0, 1, -1}[q%3]
-			q /= 3
-			if s[j] != 0 {
-				f = append(f, j)
-			}
-		}
-		th := make([]*big.Float, n)
-		for j := range th {
-			th[j] = numtest.Precise(0)
-		}
-		if m := len(f); m > 0 {
-			a := make([][]*big.Float, m)
-			for i := range a {
-				a[i] = make([]*big.Float, m+1)
-				for k := range m {
-					a[i][k] = numtest.Precise(0).Set(g[f[i]][f[k]])
+			signs[j], pattern = []int{0, 1, -1}[pattern%3], pattern/3
+			for k, v := range conditions[j] {
+				if signs[j] == 0 { // θ_j = 0
+					v = numtest.Precise(float64(max(0, 1-max(j-k, k-j))))
 				}
-				a[i][m] = numtest.Precise(0).Sub(c[f[i]], numtest.Precise(0).Mul(l1, numtest.Precise(float64(s[f[i]]))))
+				a[j] = append(a[j], numtest.Precise(0).Set(v))
 			}
-			x := numtest.Eliminate(a)
-			for i, j := range f {
-				th[j] = x[i]
-			}
+			a[j][n].Sub(a[j][n], numtest.Precise(0).Mul(l1, numtest.Precise(float64(signs[j]))))
 		}
-		for j := range n {
-			if s[j] != 0 {
-				if th[j].Sign()*s[j] < 0 {
-					continue pat
-				}
-				continue
+		theta, optimal := numtest.Eliminate(a), true
+		for j, sign := range signs {
+			slope := numtest.Precise(0).Set(conditions[j][n])
+			for k, v := range theta {
+				slope.Sub(slope, numtest.Precise(0).Mul(conditions[j][k], v))
 			}
-			r := numtest.Precise(0).Set(c[j])
-			for k := range n {
-				r.Sub(r, numtest.Precise(0).Mul(g[j][k], th[k]))
-			}
-			if r.Abs(r).Cmp(l1) > 0 {
-				continue pat
-			}
+			optimal = optimal && theta[j].Sign()*sign >= 0 && (sign != 0 || slope.Abs(slope).Cmp(l1) <= 0)
 		}
-		return th
+		if optimal {
+			return theta
+		}
 	}
 	return nil
 }

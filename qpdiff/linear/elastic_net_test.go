@@ -6,14 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"os"
 	"slices"
 	"testing"
 
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/internal/casetest"
-	"cvgm/qpdiff/internal/dense"
 	"cvgm/qpdiff/internal/numtest"
 	"cvgm/qpdiff/learn"
 	"cvgm/qpdiff/learntest"
@@ -133,36 +131,21 @@ func TestElasticNetGolden(t *testing.T) {
 			ConditionActive float64     `json:"cond_active"`
 		}
 	}
-	if err := json.NewDecoder(z).Decode(&golden); err != nil {
-		t.Fatal(err)
-	}
+	numtest.OK(t, json.NewDecoder(z).Decode(&golden))
 	if len(golden.Cases) != 21 {
 		t.Fatalf("%d cases", len(golden.Cases))
 	}
 	for i, c := range golden.Cases {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
 			d := learn.Data{X: numtest.Matrix(c.X), Y: c.Y}
-			tol := 1e-13 * c.ConditionActive
 			near := func(what string, got, want []float64) {
 				t.Helper()
-				var diff, size float64
-				for k, w := range want {
-					diff = max(diff, math.Abs(got[k]-w))
-					size = max(size, math.Abs(w))
-				}
-				if len(got) != len(want) || !(diff <= tol*size) {
-					t.Errorf("%s: differs by %.3g of %.3g:\n%s", what, diff, size, cmp.Diff(want, got))
-				}
+				numtest.NearAll(t, what, got, want, 1e-13*c.ConditionActive, 0)
 			}
 			var e ElasticNet
 			rows, n := d.X.Dims()
 			theta := numtest.NaNs(n, 0)
-			if err := e.Load(d); err != nil {
-				t.Fatal(err)
-			}
-			if err := e.Fit(theta, []float64{c.Lambda1, c.Lambda2}); err != nil {
-				t.Fatal(err)
-			}
+			numtest.OK(t, e.Load(d), e.Fit(theta, []float64{c.Lambda1, c.Lambda2}))
 			near("theta", theta, c.Theta)
 			var support []int
 			for j, v := range theta {
@@ -177,9 +160,7 @@ func TestElasticNetGolden(t *testing.T) {
 			jvp := func(d *learn.Grad) []float64 {
 				t.Helper()
 				out := numtest.NaNs(n, 0)
-				if err := e.JVP(nil, out, d); err != nil {
-					t.Fatal(err)
-				}
+				numtest.OK(t, e.JVP(nil, out, d))
 				return out
 			}
 			near("dtheta/dlambda1", jvp(&learn.Grad{Hyper: []float64{1, 0}}), c.DthetaDlambda1)
@@ -195,9 +176,7 @@ func TestElasticNetGolden(t *testing.T) {
 				near(fmt.Sprintf("dtheta/dy[%d]", i), jvp(&learn.Grad{Y: dy}), col)
 			}
 			g := &learn.Grad{Hyper: make([]float64, 2), X: mat.NewDense(rows, n, nil), Y: make([]float64, rows)}
-			if err := e.VJP(nil, g, c.Cotangent); err != nil {
-				t.Fatal(err)
-			}
+			numtest.OK(t, e.VJP(nil, g, c.Cotangent))
 			near("VJP λ1", g.Hyper[:1], []float64{c.VJPLambda1})
 			near("VJP λ2", g.Hyper[1:], []float64{c.VJPLambda2})
 			near("VJP X", g.X.RawMatrix().Data, numtest.Matrix(c.VJPX).RawMatrix().Data)
@@ -237,210 +216,6 @@ func TestElasticNetByHand(t *testing.T) {
 	}
 }
 
-// At λ1 = 2 the third coordinate of the orthogonal problem is at its kink, at
-// λ1 = 3 all are.
-func TestElasticNetAtAKink(t *testing.T) {
-	e := new(ElasticNet)
-	if err := e.Load(orthogonal()); err != nil {
-		t.Fatal(err)
-	}
-	theta, v := make([]float64, 3), []float64{1, 10, 100}
-	fit := func(hyper ...float64) {
-		t.Helper()
-		if err := e.Fit(theta, hyper); err != nil {
-			t.Fatal(err)
-		}
-	}
-	vjp := func(coords []int, inputs ...qpdiff.Input) *learn.Grad {
-		t.Helper()
-		g := &learn.Grad{Hyper: make([]float64, 2), X: mat.NewDense(4, 3, nil), Y: make([]float64, 4)}
-		err := e.VJP(nil, g, v)
-		switch {
-		case inputs == nil && err != nil:
-			t.Fatal(err)
-		case inputs != nil && !casetest.Refuses(err, qpdiff.Weak{Coords: coords}, inputs...):
-			t.Errorf("error %v, want %q at %v", err, inputs, coords)
-		}
-		return g
-	}
-	jvp := func(d *learn.Grad, want ...float64) {
-		t.Helper()
-		got := numtest.NaNs(3, 0)
-		if err := e.JVP(nil, got, d); err != nil {
-			t.Fatal(err)
-		}
-		for j, w := range want {
-			if !(math.Abs(got[j]-w) <= 1e-14) {
-				t.Errorf("JVP %v, want %v", got, want)
-				break
-			}
-		}
-	}
-
-	fit(2, 1) // θ = (½, ½, 0)
-	g := vjp([]int{2}, "λ1", "λ2", "X", "y")
-	for _, s := range casetest.GradSlices(g) {
-		if slices.ContainsFunc(s, func(a float64) bool { return a != 0 }) {
-			t.Error("a refused VJP wrote to the Grad")
-		}
-	}
-	jvp(&learn.Grad{Hyper: []float64{1, 0}}, -.5, -.5, 0)
-	jvp(&learn.Grad{Hyper: []float64{-1, 0}}, .5, .5, .5)
-	jvp(&learn.Grad{Hyper: []float64{0, 1}}, -.25, -.25, 0)
-	jvp(&learn.Grad{Y: []float64{4, 0, 0, 0}}, .5, .5, .5)
-	jvp(&learn.Grad{Y: []float64{0, 0, 0, 4}}, .5, -.5, 0)
-	e.Generalised = true
-	g = vjp(nil)
-	if d := cmp.Diff([]float64{-5.5, -2.75}, g.Hyper); d != "" {
-		t.Error("generalised: ", d)
-	}
-	for _, a := range []float64{1.9, 2.1} { // equals the limit from λ1 > 2
-		fit(a, 1)
-		g := vjp(nil)
-		if near := math.Abs(g.Hyper[0]+5.5) < 1e-14; near != (a > 2) {
-			t.Errorf("λ1 = %v: derivative %v", a, g.Hyper[0])
-		}
-	}
-	e.Generalised = false
-
-	fit(3, 0) // θ = 0, whatever λ2
-	vjp([]int{0, 1}, "λ1", "X", "y")
-	jvp(&learn.Grad{Hyper: []float64{-1, 0}}, 1, 1, 0)
-	jvp(&learn.Grad{Hyper: []float64{1, 0}}, 0, 0, 0)
-
-	// At y = 0 and λ1 = 0 there is a kink in λ1 alone.
-	d := orthogonal()
-	clear(d.Y)
-	if err := e.Load(d); err != nil {
-		t.Fatal(err)
-	}
-	fit(0, 1)
-	g = vjp([]int{0, 1, 2}, "λ1")
-	if g.Hyper[0] != 0 || !(math.Abs(g.Y[0]-111./8) < 1e-14) {
-		t.Errorf("VJP %v, y %v", g.Hyper, g.Y)
-	}
-	jvp(&learn.Grad{Hyper: []float64{1, 1}, Y: []float64{8, 2, 4, -2}}, 1, 1, .5)
-	jvp(&learn.Grad{Hyper: []float64{0, 1}, Y: []float64{8, 2, 4, -2}}, 1.5, 1.5, 1)
-	if err := e.JVP(nil, theta, &learn.Grad{Hyper: []float64{-1, 0}}); !errors.Is(err, qpdiff.ErrDomain) {
-		t.Errorf("JVP out of the domain: %v", err)
-	}
-}
-
-// At a kink made from a random problem, the JVP is the limit of one-sided
-// difference quotients.
-func TestElasticNetDirectionalDerivative(t *testing.T) {
-	kinks := 0
-	for seed := range uint64(20) {
-		rng := rand.New(rand.NewPCG(seed, 1))
-		d := correlated(casetest.RandomData(seed, 12, 8, false), .5)
-		e := &ElasticNet{Groups: PerFeature(8)}
-		if err := e.Load(d); err != nil {
-			t.Fatal(err)
-		}
-		hyper := make([]float64, 16)
-		for j := range 8 {
-			hyper[j], hyper[8+j] = .2*rng.Float64(), .1
-		}
-		theta := make([]float64, 8)
-		if err := e.Fit(theta, hyper); err != nil {
-			t.Fatal(err)
-		}
-		// Put every other zero coordinate exactly at its kink.
-		for j := range theta {
-			if theta[j] == 0 && j%2 == 0 {
-				hyper[j] = math.Abs(e.qp.grad[j])
-			}
-		}
-		if err := e.Fit(theta, hyper); err != nil {
-			t.Fatal(err)
-		}
-		weak := slices.Clone(e.weak)
-		kinks += len(weak)
-		if err := e.VJP(nil, &learn.Grad{Hyper: make([]float64, 16)}, theta); (err != nil) != (len(weak) > 0) {
-			t.Fatalf("weak %v, VJP %v", weak, err)
-		}
-		for range 4 {
-			u := &learn.Grad{Hyper: numtest.Normals(rng, 16), X: mat.NewDense(12, 8, numtest.Normals(rng, 96)), Y: numtest.Normals(rng, 12)}
-			got := make([]float64, 8)
-			if err := e.JVP(nil, got, u); err != nil {
-				t.Fatal(err)
-			}
-			at := func(h float64) []float64 {
-				moved, hyp := casetest.CloneData(d), slices.Clone(hyper)
-				dense.Axpy(h, u.X.RawMatrix().Data, moved.Dense().RawMatrix().Data)
-				dense.Axpy(h, u.Y, moved.Y)
-				dense.Axpy(h, u.Hyper, hyp)
-				p := &ElasticNet{Groups: PerFeature(8)}
-				out := make([]float64, 8)
-				if err := p.Load(moved); err != nil {
-					t.Fatal(err)
-				}
-				if err := p.Fit(out, hyp); err != nil {
-					t.Fatal(err)
-				}
-				return out
-			}
-			const h = 1e-5
-			f1, f2, f3, f4 := at(h), at(2*h), at(3*h), at(4*h)
-			for j := range got {
-				want := (-25*theta[j] + 48*f1[j] - 36*f2[j] + 16*f3[j] - 3*f4[j]) / (12 * h)
-				if !(math.Abs(got[j]-want) <= 1e-7*(1+math.Abs(want))) {
-					t.Errorf("seed %d, weak %v: JVP[%d] = %v, difference quotient %v", seed, weak, j, got[j], want)
-				}
-			}
-		}
-	}
-	if kinks < 20 {
-		t.Errorf("only %d kinks tested", kinks)
-	}
-}
-
-func TestElasticNetIllPosed(t *testing.T) {
-	d := casetest.RandomData(1, 10, 4, false)
-	for i := range 10 {
-		d.Dense().Set(i, 3, d.X.At(i, 0)) // features 0 and 3 are the same
-	}
-	wide := casetest.RandomData(2, 5, 8, false)
-	zero := learn.Data{X: mat.NewDense(2, 1, nil), Y: []float64{1, 2}}
-	huge := learn.Data{X: mat.NewDense(2, 1, []float64{1e200, 1}), Y: []float64{1, 2}}
-	for _, c := range []struct {
-		name  string
-		d     learn.Data
-		hyper []float64
-		want  error
-	}{
-		{"same features, least squares", d, []float64{0, 0}, qpdiff.ErrIllPosed},
-		{"same features, lasso", d, []float64{.01, 0}, qpdiff.ErrIllPosed},
-		{"same features at zero", d, []float64{100, 0}, nil},
-		{"same features, elastic net", d, []float64{.01, 1e-7}, nil},
-		{"n > N, least squares", wide, []float64{0, 0}, qpdiff.ErrIllPosed},
-		{"n > N, lasso", wide, []float64{.01, 0}, nil},
-		{"n > N, nearly least squares", wide, []float64{0, 1e-7}, nil},
-		{"zero feature, least squares", zero, []float64{0, 0}, qpdiff.ErrIllPosed},
-		{"zero feature, lasso", zero, []float64{1, 0}, nil},
-		{"zero feature, ridge", zero, []float64{0, 1}, nil},
-		{"overflow", huge, []float64{1, 1}, qpdiff.ErrNotFinite},
-	} {
-		var e ElasticNet
-		_, n := c.d.X.Dims()
-		theta := numtest.NaNs(n, 0)
-		err := e.Load(c.d)
-		if err == nil {
-			err = e.Fit(theta, c.hyper)
-		}
-		if !errors.Is(err, c.want) {
-			t.Errorf("%s: error %v, want %v", c.name, err, c.want)
-		}
-		if err == nil {
-			if r := elasticNetResidual(c.d, theta, c.hyper); !(r <= 1e-13) {
-				t.Errorf("%s: residual %v", c.name, r)
-			}
-		} else if e.VJP(nil, &learn.Grad{}, theta) == nil {
-			t.Errorf("%s: VJP after a failed fit", c.name)
-		}
-	}
-}
-
 // drawElasticNet draws a problem that is hard for an active set: correlated or
 // equal features, any shape, entries of any scale, penalties over many decades.
 func drawElasticNet(t *rapid.T) learn.Data {
@@ -459,22 +234,35 @@ func drawElasticNet(t *rapid.T) learn.Data {
 	return d
 }
 
-// Along any sequence of distant hyperparameters, warm fits are optimal, and
-// where they find the support of a cold fit they have its bits.
-func TestElasticNetOptimalOnPaths(t *testing.T) {
+// Along any sequence of distant hyperparameters, warm and cold fits are optimal and have
+// the same support, elastic nets with the same bits. They are refused only where λ2 is
+// rounding beside XᵀX/N: all points along a flat direction are then equally good, or the
+// loss underflows.
+func TestPenalisedOptimalOnPaths(t *testing.T) {
+	const illPosedTol = 1e-12
 	rapid.Check(t, func(t *rapid.T) {
 		d := drawElasticNet(t)
-		_, n := d.X.Dims()
-		e := new(ElasticNet)
-		if rapid.Bool().Draw(t, "per feature") {
-			e.Groups = PerFeature(n)
-		}
-		if err := e.Load(d); err != nil {
-			t.Fatal(err)
-		}
 		size := d.Dense().Norm(2) * d.Dense().Norm(2) / float64(len(d.Y))
-		_, nh := e.Dims(n)
-		theta, cold := numtest.NaNs(n, 0), numtest.NaNs(n, 0)
+		rows, n := d.X.Dims()
+		var groups []int
+		if rapid.Bool().Draw(t, "per feature") {
+			groups = PerFeature(n)
+		}
+		type model interface {
+			learn.Learner
+			penalisedModel
+		}
+		fresh, residual, sparse := func() model { return &ElasticNet{Groups: groups} }, elasticNetResidual, rapid.Bool().Draw(t, "classes")
+		if sparse {
+			intercept := rows > 1 && rapid.Bool().Draw(t, "intercept")
+			fresh, residual = func() model { return &SparseLogistic{Intercept: intercept, Groups: groups} }, residualInGroups(groups, sparseLogisticResidual(intercept))
+			for i := range d.Y {
+				d.Y[i] = float64(2*(i%2) - 1)
+			}
+		}
+		warm := fresh()
+		numtest.OK(t, warm.Load(d))
+		_, nh := warm.Dims(n)
 		for range rapid.IntRange(1, 8).Draw(t, "fits") {
 			hyper := make([]float64, nh)
 			for i := range hyper {
@@ -482,104 +270,30 @@ func TestElasticNetOptimalOnPaths(t *testing.T) {
 					hyper[i] = casetest.DrawPenalty(t, "penalty")
 				}
 			}
-			err := e.Fit(theta, hyper)
-			c := &ElasticNet{Groups: e.Groups}
-			if err := c.Load(d); err != nil {
-				t.Fatal(err)
-			}
-			coldErr := c.Fit(cold, hyper)
-			if errors.Is(err, qpdiff.ErrIllPosed) && errors.Is(coldErr, qpdiff.ErrIllPosed) && slices.Min(hyper[nh/2:]) <= 1e-13*size {
-				continue
-			}
-			if err != nil || coldErr != nil {
-				t.Fatalf("warm: %v; cold: %v", err, coldErr)
-			}
-			if r := elasticNetResidual(d, theta, hyper); !(r <= 1e-13) {
-				t.Fatalf("warm: residual %v at %v", r, hyper)
-			}
-			if r := elasticNetResidual(d, cold, hyper); !(r <= 1e-13) {
-				t.Fatalf("cold: residual %v at %v", r, hyper)
-			}
-			if slices.Equal(e.qp.act, c.qp.act) && slices.Equal(e.qp.sgn, c.qp.sgn) && !numtest.SameBits(theta, cold) {
-				t.Fatalf("the same support gives %v warm and %v cold", theta, cold)
-			}
-			if !slices.Equal(e.qp.act, c.qp.act) && len(e.weak)+len(c.weak) == 0 {
-				t.Fatalf("supports %v warm and %v cold without a weakly active coordinate", e.qp.act, c.qp.act)
-			}
-		}
-	})
-}
-
-// With λ1 = 0 it is ridge regression, whose solution gonum's QR decomposition of
-// the stacked least-squares problem gives as well.
-func TestElasticNetIsRidgeWithoutLambda1(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		d := casetest.RandomData(rapid.Uint64().Draw(t, "seed"), rapid.IntRange(1, 20).Draw(t, "rows"), rapid.IntRange(1, 10).Draw(t, "n"), false)
-		rows, n := d.X.Dims()
-		l2 := math.Pow(10, rapid.Float64Range(-2, 1).Draw(t, "λ2"))
-		stacked := mat.NewDense(rows+n, n, nil)
-		stacked.Slice(0, rows, 0, n).(*mat.Dense).Copy(d.X)
-		for j := range n {
-			stacked.Set(rows+j, j, math.Sqrt(l2*float64(rows)))
-		}
-		want := mat.NewDense(n, 1, nil)
-		if err := want.Solve(stacked, mat.NewDense(rows+n, 1, append(slices.Clone(d.Y), make([]float64, n)...))); err != nil {
-			t.Fatal(err)
-		}
-		var e ElasticNet
-		theta := make([]float64, n)
-		if err := e.Load(d); err != nil {
-			t.Fatal(err)
-		}
-		if err := e.Fit(theta, []float64{0, l2}); err != nil {
-			t.Fatal(err)
-		}
-		for j, v := range theta {
-			if !(math.Abs(v-want.At(j, 0)) <= 1e-11*(1+mat.Norm(want, 2))) {
-				t.Fatalf("theta %v, want %v", theta, want.RawMatrix().Data)
-			}
-		}
-	})
-}
-
-// Whatever the numbers, a fit either satisfies the optimality conditions or
-// says why not.
-func FuzzElasticNet(f *testing.F) {
-	f.Add(uint8(3), uint8(2), 1., 2., 3., 4., .1, .1)
-	f.Add(uint8(1), uint8(4), 0., -1., 1e-8, 1e8, 0., 1e-7)
-	f.Add(uint8(4), uint8(3), 1., 1., 1., 1., .5, 0.)
-	f.Add(uint8(2), uint8(2), 1e300, 1., math.Inf(1), 0., -1., math.NaN())
-	f.Fuzz(func(t *testing.T, rows, n uint8, a, b, c, y, l1, l2 float64) {
-		m, p := int(rows%8), int(n%8)
-		d := learn.Data{Y: make([]float64, m)}
-		if m > 0 && p > 0 {
-			d.X = mat.NewDense(m, p, nil)
-			for i := range m {
-				for j := range p {
-					d.Dense().Set(i, j, []float64{a, b, c, a + b}[(i*p+j*j)%4])
+			cold := fresh()
+			numtest.OK(t, cold.Load(d))
+			var thetas [2][]float64
+			var errs [2]error
+			for i, l := range []model{warm, cold} {
+				thetas[i] = numtest.NaNs(l.Dims(n))
+				if errs[i] = l.Fit(thetas[i], hyper); errs[i] == nil {
+					if r := residual(d, thetas[i], hyper); !(r <= 1e-13) {
+						t.Fatalf("residual %v at %v", r, hyper)
+					}
+				} else if !errors.Is(errs[i], qpdiff.ErrIllPosed) || slices.Min(hyper[nh/2:]) > illPosedTol*size {
+					t.Fatalf("at %v: %v", hyper, errs[i])
 				}
 			}
-		}
-		for i := range d.Y {
-			d.Y[i] = y * float64(i%3)
-		}
-		var e ElasticNet
-		theta := numtest.NaNs(p, 0)
-		if e.Load(d) != nil {
-			return
-		}
-		hyper := []float64{l1, l2}
-		if e.Fit(theta, hyper) != nil {
-			return
-		}
-		if r := elasticNetResidual(d, theta, hyper); !(r <= 1e-12) {
-			t.Errorf("residual %v", r)
-		}
-		g := &learn.Grad{Hyper: make([]float64, 2), X: mat.NewDense(m, p, nil), Y: make([]float64, m)}
-		err := e.VJP(nil, g, theta)
-		for _, s := range casetest.GradSlices(g) {
-			if err == nil && slices.ContainsFunc(s, func(v float64) bool { return !dense.Finite(v) }) {
-				t.Errorf("VJP %v", s)
+			if !sparse && (errs[0] == nil) != (errs[1] == nil) {
+				t.Fatalf("warm: %v; cold: %v", errs[0], errs[1])
+			}
+			if errs[0] != nil || errs[1] != nil {
+				continue
+			}
+			w, c := warm.quadratic(), cold.quadratic()
+			same := slices.Equal(w.qp.act, c.qp.act)
+			if !same && len(w.weak)+len(c.weak) == 0 || !sparse && same && slices.Equal(w.qp.sgn, c.qp.sgn) && !numtest.SameBits(thetas[0], thetas[1]) {
+				t.Fatalf("supports %v and %v, θ %v and %v", w.qp.act, c.qp.act, thetas[0], thetas[1])
 			}
 		}
 	})

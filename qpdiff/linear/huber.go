@@ -72,10 +72,9 @@ func (l *Huber) SetGeneralised(on bool) { l.Generalised = on }
 // Load makes d the data of the following fits. It keeps a reference to d, whose Rows and
 // Weights count. Errors are ArgErrors: those of [learn.Data.Check], and of kind ErrNotFinite
 // where XᵀX or Xᵀy overflows. After one, the learner has no data.
-func (l *Huber) Load(d learn.Data) error {
-	l.state.Unload()
-	d.X = d.Dense()
-	if err := d.Check(); err != nil {
+func (l *Huber) Load(d learn.Data) (err error) {
+	defer learner.Name(l, &err)
+	if d, err = l.state.Take(d, false); err != nil {
 		l.warm = false
 		return err
 	}
@@ -94,7 +93,8 @@ func (l *Huber) Reset() {
 // ErrNotFinite where it overflows, and ErrIterationLimit, as where δ is so far below the
 // residuals that rounding hides Q. After an error there is no fit, and θ is left as it
 // was.
-func (l *Huber) Fit(theta, hyper []float64) error {
+func (l *Huber) Fit(theta, hyper []float64) (err error) {
+	defer learner.Name(l, &err)
 	if err := l.state.Begin(theta, hyper, l.k, 2); err != nil {
 		return err
 	}
@@ -103,7 +103,7 @@ func (l *Huber) Fit(theta, hyper []float64) error {
 	}
 	l.l2, l.delta = hyper[0], hyper[1]
 	limit := cmp.Or(max(l.MaxIter, 0), huberMaxIter)
-	err := l.minimise(limit)
+	err = l.minimise(limit)
 	if err != nil && l.warm { // the last zones may lead far off
 		l.warm = false
 		err = l.minimise(limit)
@@ -132,14 +132,14 @@ func (l *Huber) Fit(theta, hyper []float64) error {
 // ArgError of kind ErrIllPosed, Generalised or not; one of kind ErrNotFinite where a
 // product overflows, which leaves g undefined.
 func (l *Huber) VJP(w *qpdiff.Workspace, g *learn.Grad, dtheta []float64) error {
-	return qpdiff.Scratch[huberDerivative](w).adjoint(&l.huberFit, l.Generalised, g, dtheta)
+	return learner.Named(l, qpdiff.Scratch[huberDerivative](w).adjoint(&l.huberFit, l.Generalised, g, dtheta))
 }
 
 // JVP sets dtheta to the derivative of θ at the last fit along d, whose fields are
 // tangents of the inputs (nil: zero). Its errors are those of VJP, with d in the place of
 // dtheta.
 func (l *Huber) JVP(w *qpdiff.Workspace, dtheta []float64, d *learn.Grad) error {
-	return qpdiff.Scratch[huberDerivative](w).forward(&l.huberFit, l.Generalised, dtheta, d)
+	return learner.Named(l, qpdiff.Scratch[huberDerivative](w).forward(&l.huberFit, l.Generalised, dtheta, d))
 }
 
 // New returns a new learner with the same settings.

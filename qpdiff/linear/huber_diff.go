@@ -28,11 +28,7 @@ func (d *huberDerivative) begin(l *huberFit, generalised bool, g *learn.Grad) er
 				"has a delta of %v, beside which rounding hides on which side of it residuals are", l.delta)
 		}
 		if !generalised {
-			var weak qpdiff.Weak
-			for _, at := range l.weak {
-				weak.Rows = append(weak.Rows, l.rows[at])
-			}
-			return learner.NotDifferentiable(g, weak, "move the hyperparameters, or set Generalised", "λ2", "δ")
+			return learner.NotDifferentiable(g, qpdiff.Weak{Rows: l.weak}, l.rows, "move the hyperparameters, or set Generalised", "λ2", "δ")
 		}
 	}
 	if d.fit == l.state.Fit {
@@ -57,14 +53,6 @@ func (d *huberDerivative) begin(l *huberFit, generalised bool, g *learn.Grad) er
 	}
 	d.fit = l.state.Fit
 	return nil
-}
-
-// slope is the derivative of the loss in the residual of row i.
-func (d *huberDerivative) slope(l *huberFit, i int) float64 {
-	if s := d.zone[i]; s != 0 {
-		return float64(s) * l.delta
-	}
-	return l.r[i]
 }
 
 // adjoint is [Huber.VJP].
@@ -95,7 +83,7 @@ func (d *huberDerivative) adjoint(l *huberFit, generalised bool, g *learn.Grad, 
 			g.Y[i] += zu
 		}
 		if g.X != nil {
-			row, slope := g.X.RawRowView(i), l.share[at]*d.slope(l, at)
+			row, slope := g.X.RawRowView(i), l.share[at]*l.slope(at, d.zone[at])
 			for j := range n {
 				row[j] += slope*d.u[j] - zu*l.theta[j]
 			}
@@ -134,7 +122,7 @@ func (d *huberDerivative) forward(l *huberFit, generalised bool, dtheta []float6
 		}
 		dense.Axpy(l.share[at]*slope, l.row(at), d.u)
 		if t.X != nil {
-			dense.Axpy(l.share[at]*d.slope(l, at), t.X.RawRowView(i)[:n], d.u)
+			dense.Axpy(l.share[at]*l.slope(at, d.zone[at]), t.X.RawRowView(i)[:n], d.u)
 		}
 	}
 	dense.LDLSolve(d.h, d.dinv, l.k, l.k, d.u)

@@ -24,20 +24,13 @@ type huberFit struct {
 
 // load makes d, whose entries are checked, the data.
 func (l *huberFit) load(d learn.Data, intercept bool) error {
-	rows, n := d.X.Dims()
+	_, n := d.X.Dims()
 	k := n
 	if intercept {
 		k++
 	}
-	l.counts = learner.Counts(d, l.counts)
-	l.rows = dense.Grow(l.rows, rows)[:0]
-	total := 0.0
-	for i := range rows {
-		if count := dense.CountAt(l.counts, i); count > 0 {
-			l.rows = append(l.rows, i)
-			total += count
-		}
-	}
+	var total float64
+	l.counts, l.rows, total = learner.Counting(d, l.counts, l.rows)
 	l.resize(len(l.rows), k)
 	l.weak = dense.Grow(l.weak, l.m)[:0]
 	dense.Fill(l.pen, 1)

@@ -33,7 +33,7 @@ type huberNewton struct {
 
 	terms        []float64 // by parameter: the size of the terms of the gradient
 	size         float64   // of θ and of the terms, in units of the Hessian's diagonal
-	last         []float64 // θ before a step
+	last, lastR  []float64 // θ and r before a step
 	step, grad   []float64
 	along, knots []float64 // of the line search: z·step; where a residual crosses ±delta
 	work, root   []float64
@@ -46,7 +46,7 @@ func (l *huberNewton) resize(m, k int) {
 		l.warm = false
 	}
 	l.m, l.k = m, k
-	dense.GrowAll(m, &l.y, &l.share, &l.r, &l.along)
+	dense.GrowAll(m, &l.y, &l.share, &l.r, &l.lastR, &l.along)
 	dense.GrowAll(k, &l.pen, &l.theta, &l.last, &l.dinv, &l.terms, &l.step, &l.grad, &l.work, &l.root)
 	l.z, l.h = dense.Grow(l.z, m*k), dense.Grow(l.h, k*k)
 	l.knots = dense.Grow(l.knots, 2*m)
@@ -95,10 +95,10 @@ func (l *huberNewton) quadratic(i int) float64 {
 	return 0
 }
 
-// slope is the derivative of the loss in the residual of row i: that of its zone.
-func (l *huberNewton) slope(i int) float64 {
-	if s := l.zone[i]; s != 0 {
-		return float64(s) * l.delta
+// slope is the derivative of the loss in the residual of row i, in the zone given.
+func (l *huberNewton) slope(i int, zone int8) float64 {
+	if zone != 0 {
+		return float64(zone) * l.delta
 	}
 	return l.r[i]
 }
@@ -118,7 +118,7 @@ func (l *huberNewton) gradient() {
 	}
 	for i, s := range l.share {
 		z := l.row(i)
-		slope, size := s*l.slope(i), s*l.delta
+		slope, size := s*l.slope(i, l.zone[i]), s*l.delta
 		if l.zone[i] == 0 {
 			size = s * l.rowSize(i)
 		}
@@ -240,7 +240,7 @@ func (l *huberNewton) stationary() bool {
 // leaves a residual too uncertain beside delta to tell.
 func (l *huberNewton) confirm() bool {
 	copy(l.last, l.theta)
-	copy(l.along, l.r)
+	copy(l.lastR, l.r)
 	// From 0 rather than from θ, whose rounding may be larger than the solution; the
 	// second time refines.
 	clear(l.theta)
@@ -267,7 +267,7 @@ func (l *huberNewton) confirm() bool {
 			l.step[j] = l.theta[j] - t
 		}
 		copy(l.theta, l.last)
-		copy(l.r, l.along)
+		copy(l.r, l.lastR)
 		return false
 	}
 	if !dense.Finite(l.size) {

@@ -6,7 +6,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"testing"
 
 	"cvgm/qpdiff"
@@ -45,7 +44,9 @@ func huberResidual(intercept bool) func(d learn.Data, theta, hyper []float64) fl
 		}
 		worst := 0.0
 		for j, g := range grad {
-			worst = max(worst, math.Abs(g)/size[j])
+			if size[j] > 0 {
+				worst = max(worst, math.Abs(g)/size[j])
+			}
 		}
 		return worst
 	}
@@ -90,11 +91,9 @@ func TestHuberIsRidgeRegressionAtLargeDelta(t *testing.T) {
 			var net ElasticNet
 			var l Huber
 			want, got := make([]float64, 4), make([]float64, 4)
-			if err := errors.Join(net.Load(d), net.Fit(want, []float64{0, .1}), l.Load(d), l.Fit(got, []float64{.1, delta})); err != nil {
-				t.Fatal(err)
-			}
+			numtest.OK(t, net.Load(d), net.Fit(want, []float64{0, .1}), l.Load(d), l.Fit(got, []float64{.1, delta}))
 			numtest.NearAll(t, "θ", got, want, 1e-13, 0)
-			g, h := casetest.LearnerGradOf(d, []float64{0, 0}), casetest.LearnerGradOf(d, []float64{0, 0})
+			g, h := casetest.NewGrad(d, 2), casetest.NewGrad(d, 2)
 			v := []float64{1, -2, 3, .5}
 			if err := errors.Join(net.VJP(nil, g, v), l.VJP(nil, h, v)); err != nil {
 				t.Fatal(delta, err)
@@ -111,84 +110,13 @@ func TestHuberByHand(t *testing.T) {
 	d := learn.Data{X: mat.NewDense(3, 1, []float64{1, 1, 1}), Y: []float64{0, .5, 11}}
 	var l Huber
 	theta, g := make([]float64, 1), &learn.Grad{Hyper: make([]float64, 2), Y: make([]float64, 3)}
-	if err := errors.Join(l.Load(d), l.Fit(theta, []float64{0, 1}), l.VJP(nil, g, []float64{1})); err != nil {
-		t.Fatal(err)
-	}
+	numtest.OK(t, l.Load(d), l.Fit(theta, []float64{0, 1}), l.VJP(nil, g, []float64{1}))
 	numtest.NearAll(t, "θ", theta, []float64{.75}, 4*dense.Eps, 0)
 	numtest.NearAll(t, "λ2, δ", g.Hyper, []float64{-1.125, .5}, 8*dense.Eps, 0)
 	numtest.NearAll(t, "y", g.Y, []float64{.5, .5, 0}, 8*dense.Eps, 0)
-
-	// At y_1 = 1 the first residual is −δ: θ moves by 1/2 for a larger δ and not at all
-	// for a smaller one.
-	d.Y[1] = 1
-	if err := errors.Join(l.Load(d), l.Fit(theta, []float64{0, 1})); err != nil || math.Abs(theta[0]-1) > 4*dense.Eps {
-		t.Fatalf("θ %v, error %v", theta, err)
-	}
-	var kink *qpdiff.NotDifferentiableError
-	g = &learn.Grad{Hyper: make([]float64, 2)}
-	if err := l.VJP(nil, g, []float64{1}); !errors.As(err, &kink) || !slices.Equal(kink.Weak.Rows, []int{0}) || !slices.Equal(kink.Inputs, []qpdiff.Input{"λ2", "δ"}) {
-		t.Errorf("error %v, want one that names row 0", err)
-	}
-	if err := l.JVP(nil, theta, g); !errors.Is(err, qpdiff.ErrNotDifferentiable) {
-		t.Errorf("JVP: %v", err)
-	}
-	l.SetGeneralised(true)
-	if err := l.VJP(nil, g, []float64{1}); err != nil || !g.Generalised {
-		t.Errorf("generalised is %v, error %v", g.Generalised, err)
-	}
-	numtest.NearAll(t, "δ", g.Hyper[1:], []float64{.5}, 8*dense.Eps, 0)
-	if err := l.JVP(nil, theta, &learn.Grad{Hyper: []float64{0, 1}}); err != nil || math.Abs(theta[0]-.5) > 4*dense.Eps {
-		t.Errorf("JVP: %v, error %v", theta, err)
-	}
-	// The residual at a third and at three times its tolerance: 256 rounding errors of
-	// the terms |y| + |θ| + δ and those of θ.
-	for _, times := range []float64{1. / 3, 3} {
-		l.SetGeneralised(false)
-		const terms = 1 + 1 + 14./3*1.5 // y_0 is 0; θ's system sums Σ|y|+|θ| over Q and δ, over 2/3
-		d.Y[1] = 1 + 2*times*256*dense.Eps*terms
-		if err := errors.Join(l.Load(d), l.Fit(theta, []float64{0, 1})); err != nil {
-			t.Fatal(err)
-		}
-		if err := l.VJP(nil, g, []float64{1}); errors.Is(err, qpdiff.ErrNotDifferentiable) != (times < 1) {
-			t.Errorf("at %.2g times the tolerance: %v", times, err)
-		}
-	}
 }
 
-func TestHuberRefusals(t *testing.T) {
-	d := casetest.RandomData(1, 6, 2, false)
-	zero := casetest.CloneData(d)
-	for i := range zero.Y {
-		zero.Dense().Set(i, 1, 0)
-	}
-	apart := learn.Data{X: mat.NewDense(2, 1, []float64{1, 1}), Y: []float64{0, 10}}
-	fit := func(d learn.Data, intercept bool, hyper ...float64) error {
-		l := Huber{Intercept: intercept}
-		_, n := d.X.Dims()
-		k, _ := l.Dims(n)
-		return errors.Join(l.Load(d), l.Fit(make([]float64, k), hyper))
-	}
-	for i, c := range []struct {
-		err, kind error
-		part      string
-	}{
-		{fit(d, false, -1, 1), qpdiff.ErrDomain, "hyper"},
-		{fit(d, false, 1, 0), qpdiff.ErrDomain, "δ"},
-		{fit(d, false, 1), qpdiff.ErrShape, "hyper"},
-		{fit(d, false, 1, math.Inf(1)), qpdiff.ErrNotFinite, "hyper"},
-		{fit(zero, false, 0, 1), qpdiff.ErrIllPosed, "parameter 1"},
-		{fit(zero, false, 1, 1), nil, ""},
-		{fit(casetest.RandomData(2, 3, 5, false), false, 0, 1), qpdiff.ErrIllPosed, "parameter"},
-		{fit(apart, false, 0, 1), qpdiff.ErrIllPosed, "parameter 0"}, // any θ from 1 to 9
-		{fit(apart, false, .1, 1), nil, ""},
-		{fit(apart, true, .1, 1), qpdiff.ErrIllPosed, "parameter 1"},
-		{fit(apart, true, .1, 6), nil, ""},
-		{fit(learn.Data{X: mat.NewDense(2, 1, []float64{1e200, 1}), Y: []float64{1, 2}}, false, 1, 1), qpdiff.ErrNotFinite, "column 0"},
-	} {
-		if !errors.Is(c.err, c.kind) || c.err != nil && !strings.Contains(c.err.Error(), c.part) {
-			t.Errorf("%d: %v, want %v with %q", i, c.err, c.kind, c.part)
-		}
-	}
+func TestHuberIterationLimit(t *testing.T) {
 	l := Huber{MaxIter: 1}
 	theta := []float64{7, 7}
 	if err := errors.Join(l.Load(outliers(casetest.RandomData(3, 20, 2, false))), l.Fit(theta, []float64{.1, .1})); !errors.Is(err, qpdiff.ErrIterationLimit) || theta[0] != 7 {
@@ -204,9 +132,7 @@ func TestHuberBoundsOutliers(t *testing.T) {
 	for _, size := range []float64{20, 1e3, 1e9} {
 		d.Y[4], d.Y[11] = size, -size
 		got := make([]float64, 3)
-		if err := errors.Join(l.Load(d), l.Fit(got, []float64{.01, .5})); err != nil {
-			t.Fatal(err)
-		}
+		numtest.OK(t, l.Load(d), l.Fit(got, []float64{.01, .5}))
 		if want == nil {
 			want = got
 		}
@@ -219,12 +145,7 @@ func TestHuberFromZonesFarOff(t *testing.T) {
 	d := outliers(casetest.RandomData(9, 12, 2, false))
 	var l Huber
 	want, got := make([]float64, 2), make([]float64, 2)
-	if err := errors.Join(l.Load(d), l.Fit(want, []float64{.02, 1e265})); err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(l.Fit(got, []float64{.02, .01}), l.Fit(got, []float64{.02, 3e265})); err != nil {
-		t.Fatal(err)
-	}
+	numtest.OK(t, l.Load(d), l.Fit(want, []float64{.02, 1e265}), l.Fit(got, []float64{.02, .01}), l.Fit(got, []float64{.02, 3e265}))
 	numtest.NearAll(t, "θ", got, want, 1e-13, 0)
 }
 
@@ -239,9 +160,7 @@ func TestHuberPaths(t *testing.T) {
 		warm := Huber{Intercept: intercept}
 		k, _ := warm.Dims(n)
 		got, want := make([]float64, k), make([]float64, k)
-		if err := warm.Load(d); err != nil {
-			t.Fatal(err)
-		}
+		numtest.OK(t, warm.Load(d))
 		for step := range 40 {
 			hyper := []float64{.1 * rng.Float64(), 10 * math.Pow(10, -float64(step)/4)}
 			cold := Huber{Intercept: intercept}
@@ -252,20 +171,6 @@ func TestHuberPaths(t *testing.T) {
 			}
 			if err == nil {
 				numtest.NearAll(t, fmt.Sprintf("seed %d at %v", seed, hyper), got, want, 1e-9, 1)
-			}
-		}
-	}
-}
-
-// Load refuses data whose XᵀX or Xᵀy overflows, as an elastic net does, and names the column.
-func TestOverflowingProductsAreRefusedAtLoad(t *testing.T) {
-	for _, d := range []learn.Data{
-		{X: mat.NewDense(2, 2, []float64{1, 1e100, 1, 2}), Y: []float64{1e250, 1}},
-		{X: mat.NewDense(2, 2, []float64{1, 1e200, 1, 2}), Y: []float64{1, 1}},
-	} {
-		for _, l := range []learn.Learner{new(Huber), &Huber{Intercept: true}, new(ElasticNet)} {
-			if err := l.Load(d); !errors.Is(err, qpdiff.ErrNotFinite) || !strings.Contains(err.Error(), "column") {
-				t.Errorf("%T: %v", l, err)
 			}
 		}
 	}

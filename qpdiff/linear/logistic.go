@@ -6,6 +6,7 @@ import (
 
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/internal/check"
+	"cvgm/qpdiff/internal/learner"
 	"cvgm/qpdiff/learn"
 )
 
@@ -69,14 +70,12 @@ func (l *Logistic) Dims(n int) (theta, hyper int) { return l.Intercept.params(n)
 // ErrDomain for a label 0, as the classes 0 and 1 have it; ErrIllPosed where the
 // intercept is unpenalised and all labels that count have one sign, since there is no
 // solution then. After one, the learner has no data.
-func (l *Logistic) Load(d learn.Data) error {
+func (l *Logistic) Load(d learn.Data) (err error) {
+	defer learner.Name(l, &err)
 	l.state.Unload()
 	d.X = d.Dense()
 	l.full, l.out = nil, nil
-	if x := d.Dense(); x == nil || x.IsEmpty() || len(d.Y) != x.RawMatrix().Rows {
-		return d.Check()
-	}
-	if err := check.Counts(d.Rows, d.Weights, len(d.Y)); err != nil {
+	if err := checkRows(d); err != nil {
 		return err
 	}
 	if l.Intercept < NoIntercept || l.Intercept > PenalisedIntercept {
@@ -104,7 +103,8 @@ func (l *Logistic) Load(d learn.Data) error {
 // error matches ErrDomain. It is only read, so that many learners can do this at
 // once. LoadSubset must be called again after full was loaded or fitted again. The
 // slice out is kept.
-func (l *Logistic) LoadSubset(full learn.Learner, out []int) error {
+func (l *Logistic) LoadSubset(full learn.Learner, out []int) (err error) {
+	defer learner.Name(l, &err)
 	l.state.Unload()
 	l.warm = false
 	f, ok := full.(*Logistic)
@@ -144,7 +144,8 @@ func (l *Logistic) Reset() {
 // the first Load, ErrIllPosed where the Hessian at the solution is singular to
 // machine precision or overflows, and ErrIterationLimit, where theta holds the
 // last iterate. After any other error theta is as it was.
-func (l *Logistic) Fit(theta, hyper []float64) error {
+func (l *Logistic) Fit(theta, hyper []float64) (err error) {
+	defer learner.Name(l, &err)
 	if err := l.state.Begin(theta, hyper, l.d, 1); err != nil {
 		return err
 	}
@@ -154,7 +155,7 @@ func (l *Logistic) Fit(theta, hyper []float64) error {
 	l.c = hyper[0]
 	l.iter = 0 // that of the last fit has no part in this one
 	l.startAtFull()
-	err := l.solve(cmp.Or(max(l.MaxIter, 0), logisticMaxIter))
+	err = l.solve(cmp.Or(max(l.MaxIter, 0), logisticMaxIter))
 	if err == nil || errors.Is(err, qpdiff.ErrIterationLimit) {
 		copy(theta, l.theta)
 	}
@@ -177,7 +178,7 @@ func (l *Logistic) Fit(theta, hyper []float64) error {
 // one entry for each row: the probability that the fitted model gives to the row's
 // label. A nil w allocates. The error matches ErrNotFitted.
 func (l *Logistic) Probabilities(w *qpdiff.Workspace, dst []float64) error {
-	return qpdiff.Scratch[logisticDerivative](w).probabilities(&l.logisticFit, dst)
+	return learner.Named(l, qpdiff.Scratch[logisticDerivative](w).probabilities(&l.logisticFit, dst))
 }
 
 // SolveHessian writes H⁻¹v to dst, for the Hessian H of L at the last successful Fit:
@@ -185,7 +186,7 @@ func (l *Logistic) Probabilities(w *qpdiff.Workspace, dst []float64) error {
 // as θ and may be the same slice. A nil w allocates. The errors are those of VJP,
 // with ErrNotFinite for v; after one, dst is as it was.
 func (l *Logistic) SolveHessian(w *qpdiff.Workspace, dst, v []float64) error {
-	return qpdiff.Scratch[logisticDerivative](w).solveHessian(&l.logisticFit, dst, v)
+	return learner.Named(l, qpdiff.Scratch[logisticDerivative](w).solveHessian(&l.logisticFit, dst, v))
 }
 
 // VJP adds dthetaᵀ·∂θ/∂input at the last successful Fit to every field of g that is
@@ -194,14 +195,14 @@ func (l *Logistic) SolveHessian(w *qpdiff.Workspace, dst, v []float64) error {
 // Hessian turns out to be singular to machine precision; ErrNotFinite for dtheta, or
 // where a product overflows, which leaves g undefined.
 func (l *Logistic) VJP(w *qpdiff.Workspace, g *learn.Grad, dtheta []float64) error {
-	return qpdiff.Scratch[logisticDerivative](w).adjoint(&l.logisticFit, g, dtheta)
+	return learner.Named(l, qpdiff.Scratch[logisticDerivative](w).adjoint(&l.logisticFit, g, dtheta))
 }
 
 // JVP writes to dtheta the directional derivative of θ at the last successful Fit
 // along d, in which a nil field means no change. The errors are those of VJP, with
 // ErrNotFinite for d; after one, dtheta is as it was.
 func (l *Logistic) JVP(w *qpdiff.Workspace, dtheta []float64, d *learn.Grad) error {
-	return qpdiff.Scratch[logisticDerivative](w).forward(&l.logisticFit, dtheta, d)
+	return learner.Named(l, qpdiff.Scratch[logisticDerivative](w).forward(&l.logisticFit, dtheta, d))
 }
 
 // New returns a new learner with the same settings.

@@ -1,14 +1,10 @@
 package linear
 
 import (
-	"math"
-
 	"cvgm/qpdiff/internal/check"
 	"cvgm/qpdiff/internal/dense"
 	"cvgm/qpdiff/internal/learner"
 	"cvgm/qpdiff/learn"
-
-	"gonum.org/v1/gonum/blas/blas64"
 )
 
 // logisticDerivative is the storage of a logistic regression's derivatives.
@@ -121,67 +117,7 @@ func (d *logisticDerivative) adjoint(l *logisticFit, g *learn.Grad, dtheta []flo
 	}
 	l.product(d.dm, u)
 	s, w := d.rows(l, at)
-	if g.X != nil {
-		d.addX(l, s, w, g.X.RawMatrix())
-	}
-	if g.Y != nil {
-		_, n := l.state.Data.X.Dims()
-		features := l.state.Data.Dense()
-		for i, a := range d.dm {
-			if s[i] == 0 { // the row is left out, whatever it holds
-				continue
-			}
-			x := features.RawRowView(i)
-			ux, tx := dense.Dot(u[:n], x), dense.Dot(l.theta[:n], x)
-			if l.d > n {
-				ux += u[n]
-				tx += l.theta[n]
-			}
-			g.Y[i] += l.c * (s[i]*ux - w[i]*a*tx)
-		}
-	}
-	// What addX adds is at most cy(|u| + |uᵀz||θ|).
-	var uz float64
-	for j, v := range u {
-		uz += l.zmax[j] * math.Abs(v)
-	}
-	if g.X != nil && dense.Finite(l.c*l.most*l.ymax*(dense.Largest(u)+uz*dense.Largest(l.theta))) {
-		return learner.CheckProduct(&learn.Grad{Hyper: g.Hyper, Y: g.Y})
-	}
-	return learner.CheckProduct(g)
-}
-
-// addX adds yᵢ C((1−πᵢ) u − πᵢ(1−πᵢ)(uᵀzᵢ) θ) to row i of gx as often as it counts, with
-// 1−π in s, π(1−π) in w and uᵀzᵢ in dm.
-func (d *logisticDerivative) addX(l *logisticFit, s, w []float64, gx blas64.General) {
-	n, m, c, u := gx.Cols, l.m, l.c, d.u
-	theta := l.theta[:n]
-	y, s, w, dm := l.state.Data.Y[:m], s[:m], w[:m], d.dm[:m]
-	data, stride := gx.Data, gx.Stride
-	if n == 2 {
-		u0, u1, t0, t1 := u[0], u[1], theta[0], theta[1]
-		for i, a := range dm {
-			if s[i] == 0 { // left out, whatever the label
-				continue
-			}
-			cy := c * y[i]
-			p, q := cy*s[i], cy*w[i]*a
-			data[i*stride] += p*u0 - q*t0
-			data[i*stride+1] += p*u1 - q*t1
-		}
-		return
-	}
-	for i, a := range dm {
-		if s[i] == 0 {
-			continue
-		}
-		cy := c * y[i]
-		p, q := cy*s[i], -cy*w[i]*a
-		row := data[i*stride:][:n]
-		for j, uj := range u[:n] {
-			row[j] = row[j] + p*uj + q*theta[j]
-		}
-	}
+	return l.dataVJP(g, l.state.Data, l.theta, u, s, w, d.dm)
 }
 
 // forward is [Logistic.JVP].
@@ -200,33 +136,9 @@ func (d *logisticDerivative) forward(l *logisticFit, dtheta []float64, t *learn.
 			out[j] += t.Hyper[0] * p * l.theta[j] / l.c
 		}
 	}
-	// Row i moves zᵢ = yᵢxᵢ by dz, and −∇L by C((1−πᵢ) dz − πᵢ(1−πᵢ)(θᵀdz) zᵢ).
-	_, n := l.state.Data.X.Dims()
-	s, w := d.rows(l, at)
-	features := l.state.Data.Dense()
-	for i := range l.m {
-		if s[i] == 0 { // the row is left out, whatever it holds
-			continue
-		}
-		x, y := features.RawRowView(i), l.state.Data.Y[i]
-		clear(d.dz)
-		if t.X != nil {
-			for j := range n {
-				d.dz[j] = y * t.X.At(i, j)
-			}
-		}
-		if t.Y != nil {
-			for j, v := range x {
-				d.dz[j] += t.Y[i] * v
-			}
-			if l.d > n {
-				d.dz[n] = t.Y[i]
-			}
-		}
-		p, q := l.c*s[i], l.c*w[i]*dense.Dot(l.theta, d.dz)
-		for j, v := range d.dz {
-			out[j] += p*v - q*l.z[j*l.m+i]
-		}
+	if t.X != nil || t.Y != nil {
+		s, w := d.rows(l, at)
+		l.dataJVP(out, t, l.state.Data, l.theta, s, w, d.dz)
 	}
 	at.backsolve(out)
 	if err := learner.CheckTangentOut(out); err != nil {

@@ -21,9 +21,7 @@ func TestLogisticWeightsAtSolution(t *testing.T) {
 	d := casetest.RandomData(3, 40, 3, true)
 	var l Logistic
 	theta := make([]float64, 3)
-	if err := errors.Join(l.Load(d), l.Fit(theta, []float64{2})); err != nil {
-		t.Fatal(err)
-	}
+	numtest.OK(t, l.Load(d), l.Fit(theta, []float64{2}))
 	for j := range l.last {
 		l.last[j] = logisticLastStep * float64(j+1) / 10
 		l.cand[j] = l.theta[j] - l.last[j]
@@ -31,9 +29,7 @@ func TestLogisticWeightsAtSolution(t *testing.T) {
 	l.evaluate(l.cand)
 	l.stale = true
 	var want Logistic
-	if err := want.Load(d); err != nil {
-		t.Fatal(err)
-	}
+	numtest.OK(t, want.Load(d))
 	want.c = 2
 	want.evaluate(l.theta)
 	got := new(logisticDerivative).weights(&l.logisticFit)
@@ -51,9 +47,7 @@ func TestLogisticSingularLate(t *testing.T) {
 	}
 	var l Logistic
 	theta := make([]float64, 2)
-	if err := errors.Join(l.Load(d), l.Fit(theta, []float64{1})); err != nil {
-		t.Fatal(err)
-	}
+	numtest.OK(t, l.Load(d), l.Fit(theta, []float64{1}))
 	l.c, l.stale = 1e300, true
 	copy(l.last, []float64{1e-3, 1e-3})
 	g := learn.Grad{X: mat.NewDense(12, 2, nil)}
@@ -80,9 +74,7 @@ func TestLogisticOverflow(t *testing.T) {
 	d := casetest.RandomData(1, 10, 2, true)
 	var l Logistic
 	theta := make([]float64, 2)
-	if err := errors.Join(l.Load(d), l.Fit(theta, []float64{1e-3})); err != nil {
-		t.Fatal(err)
-	}
+	numtest.OK(t, l.Load(d), l.Fit(theta, []float64{1e-3}))
 	big := []float64{math.MaxFloat64, math.MaxFloat64}
 	for what, g := range map[string]*learn.Grad{"C": {Hyper: []float64{0}}, "y": {Y: make([]float64, 10)}} {
 		if err := l.VJP(nil, g, big); !errors.Is(err, qpdiff.ErrNotFinite) {
@@ -95,9 +87,7 @@ func TestLogisticOverflow(t *testing.T) {
 		flat.Dense().SetRow(i, []float64{.4, .4})
 		flat.Y[i] = 1
 	}
-	if err := errors.Join(l.Load(flat), l.Fit(theta, []float64{1e-3})); err != nil {
-		t.Fatal(err)
-	}
+	numtest.OK(t, l.Load(flat), l.Fit(theta, []float64{1e-3}))
 	if g := (learn.Grad{Hyper: []float64{0}, X: mat.NewDense(10, 2, nil)}); !errors.Is(l.VJP(nil, &g, []float64{big[0] / 2, big[1] / 2}), qpdiff.ErrNotFinite) {
 		t.Errorf("product %v", g.Hyper)
 	}
@@ -105,9 +95,7 @@ func TestLogisticOverflow(t *testing.T) {
 	wide := learn.Data{X: mat.NewDense(2, 2, []float64{1, 2, 3, -1}), Y: []float64{1e10, -1e10}}
 	for _, v := range []float64{1, 1e290, 1e300} {
 		g := learn.Grad{X: mat.NewDense(2, 2, nil)}
-		if err := errors.Join(l.Load(wide), l.Fit(theta, []float64{1e-5})); err != nil {
-			t.Fatal(err)
-		}
+		numtest.OK(t, l.Load(wide), l.Fit(theta, []float64{1e-5}))
 		err := l.VJP(nil, &g, []float64{v, -v})
 		if (err == nil) != dense.Finite(mat.Sum(g.X)) || (v == 1e300) != errors.Is(err, qpdiff.ErrNotFinite) {
 			t.Errorf("cotangent %g: error %v, product %v", v, err, mat.Formatted(g.X))
@@ -130,9 +118,7 @@ func TestLogisticLeavesOutWhatOverflows(t *testing.T) {
 			var full, part Logistic
 			theta, tangent := make([]float64, n), make([]float64, n)
 			hyper := []float64{100}
-			if err := errors.Join(full.Load(d), part.LoadSubset(&full, []int{4}), part.Fit(theta, hyper)); err != nil {
-				t.Fatal(err)
-			}
+			numtest.OK(t, full.Load(d), part.LoadSubset(&full, []int{4}), part.Fit(theta, hyper))
 			move := learn.Grad{X: mat.NewDense(12, n, nil), Y: make([]float64, 12)}
 			for j := range n {
 				move.X.Set(4, j, 3)
@@ -160,16 +146,12 @@ func TestLogisticConcurrent(t *testing.T) {
 		d := casetest.RandomData(seed, 40, 3, true)
 		var l Logistic
 		theta := make([]float64, 3)
-		if err := errors.Join(l.Load(d), l.Fit(theta, []float64{2})); err != nil {
-			t.Fatal(err)
-		}
+		numtest.OK(t, l.Load(d), l.Fit(theta, []float64{2}))
 		if l.stale {
 			stale++
 		}
 		g, p, u := learn.Grad{X: mat.NewDense(40, 3, nil)}, make([]float64, 40), make([]float64, 3)
-		if err := errors.Join(l.VJP(nil, &g, theta), l.Probabilities(nil, p), l.SolveHessian(nil, u, theta)); err != nil {
-			t.Fatal(err)
-		}
+		numtest.OK(t, l.VJP(nil, &g, theta), l.Probabilities(nil, p), l.SolveHessian(nil, u, theta))
 		check := func(what string, err error, got, want []float64) {
 			if err != nil || !numtest.SameBits(got, want) {
 				t.Errorf("%s at the same time as others: off by %g, error %v", what, numtest.RelErr(got, want), err)
@@ -220,9 +202,7 @@ func TestLogisticAllocations(t *testing.T) {
 			)
 			theta, p := make([]float64, n), make([]float64, 40)
 			u := learn.Grad{Hyper: []float64{1}, X: mat.NewDense(40, n, nil), Y: make([]float64, 40)}
-			if err := l.Load(d); err != nil {
-				t.Fatal(err)
-			}
+			numtest.OK(t, l.Load(d))
 			c := 1.
 			step := func() {
 				c = 3 - c

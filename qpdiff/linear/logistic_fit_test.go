@@ -48,19 +48,13 @@ func TestLogisticWithout(t *testing.T) {
 		gb := learn.Grad{Hyper: []float64{0}, X: mat.NewDense(len(rest), n, nil), Y: make([]float64, len(rest))}
 		c := math.Pow(10, rapid.Float64Range(-3, 3).Draw(t, "log C"))
 		hyper := []float64{c}
-		if err := full.Load(d); err != nil {
-			t.Fatal(err)
-		}
+		numtest.OK(t, full.Load(d))
 		// Not fitted, fitted elsewhere, fitted.
 		if state := rapid.IntRange(0, 3).Draw(t, "state of full"); state > 0 {
-			if err := full.Fit(tf, []float64{c * []float64{2, 1, 1}[state-1]}); err != nil {
-				t.Fatal(err)
-			}
+			numtest.OK(t, full.Fit(tf, []float64{c * []float64{2, 1, 1}[state-1]}))
 		}
-		if err := errors.Join(a.LoadSubset(&full, out), a.Fit(ta, hyper), a.VJP(nil, &ga, v),
-			b.Load(copied), b.Fit(tb, hyper), b.VJP(nil, &gb, v)); err != nil {
-			t.Fatal(err)
-		}
+		numtest.OK(t, a.LoadSubset(&full, out), a.Fit(ta, hyper), a.VJP(nil, &ga, v),
+			b.Load(copied), b.Fit(tb, hyper), b.VJP(nil, &gb, v))
 		want := learn.Grad{Hyper: gb.Hyper, X: mat.NewDense(rows, n, nil), Y: make([]float64, rows)}
 		for i, r := range rest {
 			want.X.SetRow(r, gb.X.RawRowView(i))
@@ -72,9 +66,7 @@ func TestLogisticWithout(t *testing.T) {
 			t.Fatalf("rows left out and others copied differ: %s\n%s", cmp.Diff(tb, ta), cmp.Diff(want.X.RawMatrix().Data, ga.X.RawMatrix().Data))
 		}
 		p := make([]float64, rows)
-		if err := a.Probabilities(nil, p); err != nil {
-			t.Fatal(err)
-		}
+		numtest.OK(t, a.Probabilities(nil, p))
 		for _, r := range out {
 			if p[r] != 1 || ga.Y[r] != 0 || slices.ContainsFunc(ga.X.RawRowView(r), func(v float64) bool { return v != 0 }) {
 				t.Fatalf("row %d is left out and still has a derivative", r)
@@ -87,17 +79,13 @@ func TestLogisticWithout(t *testing.T) {
 			dv.Y[i] = du.Y[r]
 		}
 		ja, jb := make([]float64, dim), make([]float64, dim)
-		if err := errors.Join(a.JVP(nil, ja, &du), b.JVP(nil, jb, &dv)); err != nil {
-			t.Fatal(err)
-		}
+		numtest.OK(t, a.JVP(nil, ja, &du), b.JVP(nil, jb, &dv))
 		if numtest.RelErr(ja, jb) > tol {
 			t.Fatalf("JVPs differ: %s", cmp.Diff(jb, ja))
 		}
 		// No history.
 		again := make([]float64, dim)
-		if err := errors.Join(b.LoadSubset(&full, out), b.Fit(again, hyper)); err != nil {
-			t.Fatal(err)
-		}
+		numtest.OK(t, b.LoadSubset(&full, out), b.Fit(again, hyper))
 		if !numtest.SameBits(again, ta) {
 			t.Fatalf("a learner that was in use gives other bits: %s", cmp.Diff(ta, again))
 		}
@@ -111,16 +99,12 @@ func TestLogisticWithoutAfterALongFit(t *testing.T) {
 	full := Logistic{Intercept: PenalisedIntercept}
 	theta, again := make([]float64, 3), make([]float64, 3)
 	hyper := []float64{1000}
-	if err := errors.Join(full.Load(d), full.Fit(theta, hyper)); err != nil {
-		t.Fatal(err)
-	}
+	numtest.OK(t, full.Load(d), full.Fit(theta, hyper))
 	fresh, used := Logistic{Intercept: PenalisedIntercept}, Logistic{Intercept: PenalisedIntercept}
 	if err := errors.Join(used.Load(d), used.Fit(again, hyper)); err != nil || used.iter < logisticBoundSteps {
 		t.Fatalf("%v after %d steps, want at least %d", err, used.iter, logisticBoundSteps)
 	}
-	if err := errors.Join(fresh.LoadSubset(&full, []int{5}), fresh.Fit(theta, hyper), used.LoadSubset(&full, []int{5}), used.Fit(again, hyper)); err != nil {
-		t.Fatal(err)
-	}
+	numtest.OK(t, fresh.LoadSubset(&full, []int{5}), fresh.Fit(theta, hyper), used.LoadSubset(&full, []int{5}), used.Fit(again, hyper))
 	if !numtest.SameBits(again, theta) {
 		t.Errorf("other bits: %s", cmp.Diff(theta, again))
 	}
@@ -142,30 +126,22 @@ func TestLogisticWithoutRefusals(t *testing.T) {
 		}
 	}
 	want("not loaded", l.LoadSubset(&full, nil), qpdiff.ErrDomain)
-	if err := full.Load(d); err != nil {
-		t.Fatal(err)
-	}
+	numtest.OK(t, full.Load(d))
 	want("another type", l.LoadSubset(new(ElasticNet), nil), qpdiff.ErrDomain)
 	want("nothing", l.LoadSubset(nil, nil), qpdiff.ErrDomain)
 	want("itself", full.LoadSubset(&full, nil), qpdiff.ErrDomain)
-	if err := full.Load(d); err != nil {
-		t.Fatal(err)
-	}
+	numtest.OK(t, full.Load(d))
 	want("row 6", l.LoadSubset(&full, []int{6}), qpdiff.ErrDomain)
 	want("row -1", l.LoadSubset(&full, []int{-1}), qpdiff.ErrDomain)
 	want("one class left", l.LoadSubset(&full, []int{0, 1}), qpdiff.ErrIllPosed)
 	other := Logistic{}
 	want("another intercept", other.LoadSubset(&full, nil), qpdiff.ErrDomain)
-	if err := other.Load(d); err != nil {
-		t.Fatal(err)
-	}
+	numtest.OK(t, other.Load(d))
 	other.Intercept = UnpenalisedIntercept
 	want("data of another intercept", l.LoadSubset(&other, nil), qpdiff.ErrDomain)
 	other.Intercept = NoIntercept
 	part := Logistic{}
-	if err := part.LoadSubset(&other, []int{1, 2}); err != nil {
-		t.Fatal(err)
-	}
+	numtest.OK(t, part.LoadSubset(&other, []int{1, 2}))
 	if err := new(Logistic).LoadSubset(&part, nil); !errors.Is(err, qpdiff.ErrDomain) {
 		t.Errorf("one that leaves rows out itself: error %v", err)
 	}

@@ -89,6 +89,14 @@ type logisticProblem struct {
 	most   float64   // the largest of them
 }
 
+// checkRows is [learn.Data.Check] without the entries, which fold checks.
+func checkRows(d learn.Data) error {
+	if x := d.Dense(); x == nil || x.IsEmpty() || len(d.Y) != x.RawMatrix().Rows {
+		return d.Check()
+	}
+	return check.Counts(d.Rows, d.Weights, len(d.Y))
+}
+
 // fold sets z to the labels times the features of d, whose shape and counts have been
 // checked, with the labels as the last entry of each row if d has one feature less than
 // the problem. Its errors are those of [Logistic.Load].
@@ -142,6 +150,27 @@ func (p *logisticProblem) oneSign() bool {
 	labels := p.z[(p.d-1)*p.m : p.d*p.m]
 	return !slices.ContainsFunc(labels, func(y float64) bool { return y > 0 }) ||
 		!slices.ContainsFunc(labels, func(y float64) bool { return y < 0 })
+}
+
+// descent returns the part t of a step of length r with which the objective descends for
+// certain: where the length is at most logisticSafeStep, or the slope at its end still
+// negative. It tries the full step first; if that is too long, it bisects until the slope
+// is between 0 and logisticSlope of slope0, which it is at the start.
+func descent(r, slope0 float64, slope func(t float64) float64) float64 {
+	lo, hi, t := 0.0, math.Inf(1), 1.0
+	for range logisticBisections {
+		s := slope(t)
+		if t*r <= logisticSafeStep || s <= 0 && (s >= logisticSlope*slope0 || t == 1) {
+			break
+		}
+		if s > 0 {
+			hi = t
+		} else {
+			lo = t
+		}
+		t = (lo + hi) / 2
+	}
+	return t
 }
 
 // counted returns v times what each row counts, in dst where that is not v itself.

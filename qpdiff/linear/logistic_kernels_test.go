@@ -9,12 +9,12 @@ import (
 	"cvgm/qpdiff/internal/numtest"
 )
 
-// bigExpm1 is exp(y) − 1 for |y| ≤ 1, to 200 bits.
+// bigExpm1 is exp(y) − 1 for |y| ≤ 1, to 400 bits.
 func bigExpm1(y float64) *big.Float {
-	x, term, sum := numtest.NewBig(y), numtest.NewBig(1), numtest.NewBig(0)
+	x, term, sum := numtest.Precise(y), numtest.Precise(1), numtest.Precise(0)
 	for k := 1; k < 60; k++ {
 		term.Mul(term, x)
-		term.Quo(term, numtest.NewBig(float64(k)))
+		term.Quo(term, numtest.Precise(float64(k)))
 		sum.Add(sum, term)
 	}
 	return sum
@@ -22,7 +22,7 @@ func bigExpm1(y float64) *big.Float {
 
 // bigRelErr is |got − want|/|want|.
 func bigRelErr(got float64, want *big.Float) float64 {
-	d := numtest.NewBig(got)
+	d := numtest.Precise(got)
 	d.Sub(d, want)
 	d.Quo(d, want)
 	v, _ := d.Float64()

@@ -101,10 +101,8 @@ func (l *logisticNewton) minimise(limit int) error {
 	return check.ArgErrorf("Logistic.MaxIter", qpdiff.ErrIterationLimit, "raise it, or scale the features", "allows %d Newton steps, which are not enough", limit)
 }
 
-// lineSearch evaluates at cand = θ + t·step for a t that descends for certain: where
-// the length is at most logisticSafeStep, or the slope along step still negative. It
-// tries the full step first; if that is too long, it bisects until the slope is
-// between 0 and logisticSlope of what it was. The length of the full step is r.
+// lineSearch evaluates at cand = θ + t·step for the t of descent, where the length of the
+// full step is r.
 func (l *logisticNewton) lineSearch(r float64) {
 	if r <= logisticSeries {
 		for j, v := range l.theta {
@@ -113,25 +111,13 @@ func (l *logisticNewton) lineSearch(r float64) {
 		l.evaluateNear(l.s, l.w, l.cand, r)
 		return
 	}
-	slope0 := dense.Dot(l.g, l.step)
-	lo, hi := 0.0, math.Inf(1)
-	t := 1.0
-	for range logisticBisections {
+	descent(r, dense.Dot(l.g, l.step), func(t float64) float64 {
 		for j, v := range l.theta {
 			l.cand[j] = v + t*l.step[j]
 		}
 		l.evaluate(l.cand)
-		slope := dense.Dot(l.g, l.step)
-		switch {
-		case t*r <= logisticSafeStep, slope <= 0 && (slope >= logisticSlope*slope0 || t == 1):
-			return
-		case slope > 0:
-			hi = t
-		default:
-			lo = t
-		}
-		t = (lo + hi) / 2
-	}
+		return dense.Dot(l.g, l.step)
+	})
 }
 
 // stepLength returns the length of step, or for small problems an upper bound that
@@ -221,12 +207,12 @@ func (l *logisticNewton) determined() error {
 	if cond*math.Sqrt(margin*noise) <= learner.DecisionTol {
 		return nil
 	}
-	moved := make([]float64, l.m)
+	moved, off := make([]float64, l.m), l.cand
 	for j := range k {
-		clear(l.cand)
-		l.cand[j] = logisticRounding * l.gradientSize(j, l.s, l.theta)
-		l.backsolve(l.cand)
-		l.product(l.dm, l.cand)
+		clear(off)
+		off[j] = logisticRounding * l.gradientSize(j, l.s, l.theta)
+		l.backsolve(off)
+		l.product(l.dm, off)
 		for i, dm := range l.dm {
 			moved[i] += math.Abs(dm)
 		}

@@ -30,13 +30,11 @@ func TestLogisticEvaluateNear(t *testing.T) {
 		for _, theta := range []float64{-6, -.7, 0, .4, 3, 30} {
 			for _, step := range []float64{r, -r} {
 				var l Logistic
-				if err := l.Load(d); err != nil {
-					t.Fatal(err)
-				}
+				numtest.OK(t, l.Load(d))
 				s0, w0 := make([]float64, rows), make([]float64, rows)
 				exact := func(m, dm float64) (s, w *big.Float) {
 					// e = exp(m)·exp(dm), s = 1/(1+e), w = e·s², from the m of s0.
-					one := numtest.NewBig(1)
+					one := numtest.Precise(1)
 					e := bigExpm1(m / 32)
 					e.Add(e, one)
 					for range 5 {
@@ -44,9 +42,9 @@ func TestLogisticEvaluateNear(t *testing.T) {
 					}
 					q := bigExpm1(dm)
 					e.Mul(e, q.Add(q, one))
-					s = numtest.NewBig(1)
+					s = numtest.Precise(1)
 					s.Quo(s, one.Add(one, e))
-					w = numtest.NewBig(0)
+					w = numtest.Precise(0)
 					w.Mul(s, s)
 					w.Mul(w, e)
 					return s, w
@@ -82,9 +80,7 @@ func TestLogisticLineSearch(t *testing.T) {
 		n := 1 + rng.IntN(4)
 		d := casetest.RandomData(rng.Uint64(), 3+rng.IntN(30), n, true)
 		var l Logistic
-		if err := l.Load(d); err != nil {
-			t.Fatal(err)
-		}
+		numtest.OK(t, l.Load(d))
 		l.c = math.Pow(10, 6*rng.Float64()-2)
 		for j, v := range numtest.Normals(rng, n) {
 			l.theta[j] = v * math.Pow(10, 3*rng.Float64())
@@ -130,9 +126,7 @@ func TestLogisticGivesUpASlowStart(t *testing.T) {
 		}
 		var l, cold Logistic
 		theta, want := make([]float64, n), make([]float64, n)
-		if err := errors.Join(l.Load(d), l.Fit(theta, hyper), cold.Load(d), cold.Fit(want, hyper)); err != nil {
-			t.Fatal(err)
-		}
+		numtest.OK(t, l.Load(d), l.Fit(theta, hyper), cold.Load(d), cold.Fit(want, hyper))
 		startAt(&l, start)
 		if err := l.minimise(logisticMaxIter); err == nil && l.iter <= 25 {
 			continue
@@ -217,9 +211,7 @@ func TestLogisticSingularOnTheWay(t *testing.T) {
 		c := []float64{math.Pow(10, 2*rng.Float64()-1)}
 		var l Logistic
 		theta := make([]float64, n)
-		if err := l.Load(d); err != nil {
-			t.Fatal(err)
-		}
+		numtest.OK(t, l.Load(d))
 		l.c = c[0]
 		l.evaluate(make([]float64, l.k))
 		if !l.factor() {
@@ -250,17 +242,11 @@ func TestLogisticStartsAtItsOwnC(t *testing.T) {
 	fit := func(fullC float64) ([]float64, int) {
 		var full, part Logistic
 		theta := make([]float64, 3)
-		if err := full.Load(d); err != nil {
-			t.Fatal(err)
-		}
+		numtest.OK(t, full.Load(d))
 		if fullC > 0 {
-			if err := full.Fit(theta, []float64{fullC}); err != nil {
-				t.Fatal(err)
-			}
+			numtest.OK(t, full.Fit(theta, []float64{fullC}))
 		}
-		if err := errors.Join(part.LoadSubset(&full, []int{3, 17}), part.Fit(theta, []float64{2})); err != nil {
-			t.Fatal(err)
-		}
+		numtest.OK(t, part.LoadSubset(&full, []int{3, 17}), part.Fit(theta, []float64{2}))
 		return theta, part.iter
 	}
 	cold, steps := fit(0)
@@ -297,9 +283,7 @@ func TestLogisticRoundingHidesTheSolution(t *testing.T) {
 		var cold, warm Logistic
 		theta, other := make([]float64, 2), make([]float64, 2)
 		for _, l := range []*Logistic{&cold, &warm} {
-			if err := l.Load(learn.Data{X: x, Y: y}); err != nil {
-				t.Fatal(err)
-			}
+			numtest.OK(t, l.Load(learn.Data{X: x, Y: y}))
 		}
 		err := cold.Fit(theta, []float64{1})
 		warm.Fit(other, []float64{1.1})

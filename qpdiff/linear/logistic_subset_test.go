@@ -1,7 +1,6 @@
 package linear
 
 import (
-	"errors"
 	"slices"
 	"testing"
 
@@ -28,15 +27,11 @@ func TestLogisticSubsetOfWeightedRows(t *testing.T) {
 		without.Weights[i] = 0
 	}
 	theta, reference, hyper := make([]float64, 2), make([]float64, 2), []float64{3}
-	if err := errors.Join(full.Load(d), full.Fit(theta, hyper), part.LoadSubset(full, out), part.Fit(theta, hyper),
-		want.Load(without), want.Fit(reference, hyper)); err != nil {
-		t.Fatal(err)
-	}
+	numtest.OK(t, full.Load(d), full.Fit(theta, hyper), part.LoadSubset(full, out), part.Fit(theta, hyper),
+		want.Load(without), want.Fit(reference, hyper))
 	numtest.NearAll(t, "theta", theta, reference, 1e-13, 0)
 	g, h := &learn.Grad{X: mat.NewDense(20, 2, nil)}, &learn.Grad{X: mat.NewDense(20, 2, nil)}
-	if err := errors.Join(part.VJP(nil, g, []float64{1, 2}), want.VJP(nil, h, []float64{1, 2}), part.Load(without), full.Fit(theta, hyper)); err != nil {
-		t.Fatal(err)
-	}
+	numtest.OK(t, part.VJP(nil, g, []float64{1, 2}), want.VJP(nil, h, []float64{1, 2}), part.Load(without), full.Fit(theta, hyper))
 	numtest.NearAll(t, "X", g.X.RawMatrix().Data, h.X.RawMatrix().Data, 1e-12, 0)
 	if full.counts[3] != d.Weights[3] {
 		t.Error("a Load after LoadSubset writes to the weights of the full learner")

@@ -13,19 +13,18 @@ import (
 
 // A penalisedModel is a learner whose fit solves a penalisedQuadratic.
 type penalisedModel interface {
-	lastFit() *learner.State
 	quadratic() *penalisedQuadratic
 	// dataVJP adds to g.X and g.Y the products of u, on the coordinates act, with the
 	// derivatives of c − Gθ at fixed θ, and reports an overflow of these or of g.Hyper.
 	dataVJP(d *penalisedDerivative, g *learn.Grad, act []int, u []float64) error
 	// dataJVP adds to b the derivative of c − Gθ at fixed θ along t.X and t.Y.
-	dataJVP(b []float64, t *learn.Grad)
+	dataJVP(d *penalisedDerivative, b []float64, t *learn.Grad)
 }
 
 // penalisedDerivative is the scratch of the derivatives of a penalisedModel.
 type penalisedDerivative struct {
 	u, b  []float64   // solution and right-hand side of the active system
-	rows  []float64   // work of dataVJP: one entry per row of data
+	rows  []float64   // work of dataVJP and dataJVP
 	hyper []float64   // products with respect to the hyperparameters
 	part  piecewiseQP // the problem restricted, where a coordinate is weakly active
 }
@@ -35,14 +34,15 @@ func (d *penalisedDerivative) resize(n int) { d.u, d.b = dense.Grow(d.u, n), den
 
 // adjoint is the VJP of m.
 func (d *penalisedDerivative) adjoint(m penalisedModel, generalised bool, g *learn.Grad, dtheta []float64) error {
-	if err := m.lastFit().CheckAdjoint(g, dtheta); err != nil {
+	e := m.quadratic()
+	if err := e.state.CheckAdjoint(g, dtheta); err != nil {
 		return err
 	}
-	e := m.quadratic()
 	d.resize(e.n)
 	q := &e.qp
+	refused := !generalised || e.blur > dense.HiddenTol
 	if len(e.weak) > 0 {
-		if !generalised || e.blur > dense.HiddenTol {
+		if refused {
 			return e.notDifferentiable(g)
 		}
 		q = d.part.restrict(e, func(j int, active, weak bool) bool { return active && !weak })
@@ -63,7 +63,6 @@ func (d *penalisedDerivative) adjoint(m penalisedModel, generalised bool, g *lea
 			d.hyper[k] += e.sign(j) * u[i]
 			d.hyper[groups+k] += x[j] * u[i]
 		}
-		refused := !generalised || e.blur > dense.HiddenTol
 		for k := range groups {
 			if !refused || !e.kinkedAtZero(k) {
 				h[k] -= d.hyper[k]
@@ -78,8 +77,8 @@ func (d *penalisedDerivative) adjoint(m penalisedModel, generalised bool, g *lea
 	} else if err := m.dataVJP(d, g, q.act, u); err != nil {
 		return err
 	}
-	if g.Hyper != nil && e.anyKinkedAtZero() {
-		if !generalised || e.blur > dense.HiddenTol {
+	if g.Hyper != nil && e.kinkedAtZero(-1) {
+		if refused {
 			return e.notDifferentiable(g)
 		}
 		g.Generalised = true
@@ -103,7 +102,7 @@ func (e *penalisedQuadratic) notDifferentiable(g *learn.Grad) error {
 	if e.blur > dense.HiddenTol {
 		return e.blurred()
 	}
-	return learner.NotDifferentiable(&wanted, qpdiff.Weak{Coords: slices.Clone(weak)},
+	return learner.NotDifferentiable(&wanted, qpdiff.Weak{Coords: weak}, nil,
 		"move λ1, ask JVP for a directional derivative, or set Generalised", hyper...)
 }
 
@@ -114,10 +113,10 @@ func (e *penalisedQuadratic) blurred() error {
 
 // forward is the JVP of m.
 func (d *penalisedDerivative) forward(m penalisedModel, dtheta []float64, t *learn.Grad) error {
-	if err := m.lastFit().CheckForward(dtheta, t); err != nil {
+	e := m.quadratic()
+	if err := e.state.CheckForward(dtheta, t); err != nil {
 		return err
 	}
-	e := m.quadratic()
 	d.resize(e.n)
 
 	// b is the derivative of c − Gθ − λ1∘sign θ − λ2∘θ along t at fixed θ.
@@ -125,7 +124,7 @@ func (d *penalisedDerivative) forward(m penalisedModel, dtheta []float64, t *lea
 	b := d.b
 	clear(b)
 	if t.X != nil || t.Y != nil {
-		m.dataJVP(b, t)
+		m.dataJVP(d, b, t)
 	}
 	if h := t.Hyper; h != nil {
 		for j := range e.features {
@@ -153,13 +152,8 @@ func (d *penalisedDerivative) forward(m penalisedModel, dtheta []float64, t *lea
 		}
 	}
 	if t.Hyper != nil {
-		for _, j := range e.weakFree {
-			d1 := t.Hyper[e.groups.at(j)]
-			if d1 < 0 {
-				return check.ArgErrorf("d.Hyper", qpdiff.ErrDomain, "give a direction that raises λ1", "lowers λ1 from 0 where coordinate %d has its kink", j)
-			}
-			q.c[j] += d1 * e.sign(j)
-			q.up[j], q.lo[j] = d1, d1
+		if err := q.raise(e, t.Hyper); err != nil {
+			return err
 		}
 	}
 	q.reset()
@@ -168,4 +162,18 @@ func (d *penalisedDerivative) forward(m penalisedModel, dtheta []float64, t *lea
 	}
 	copy(dtheta, q.x)
 	return learner.CheckTangentOut(dtheta)
+}
+
+// raise gives the coordinates of e with a kink in λ1 at 0 the kink that the tangent hyper
+// raises there.
+func (q *piecewiseQP) raise(e *penalisedQuadratic, hyper []float64) error {
+	for _, j := range e.weakFree {
+		d1 := hyper[e.groups.at(j)]
+		if d1 < 0 {
+			return check.ArgErrorf("d.Hyper", qpdiff.ErrDomain, "give a direction that raises λ1", "lowers λ1 from 0 where coordinate %d has its kink", j)
+		}
+		q.c[j] += d1 * e.sign(j)
+		q.up[j], q.lo[j] = d1, d1
+	}
+	return nil
 }

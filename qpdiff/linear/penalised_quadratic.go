@@ -7,6 +7,7 @@ import (
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/internal/check"
 	"cvgm/qpdiff/internal/dense"
+	"cvgm/qpdiff/internal/learner"
 )
 
 // penalisedQuadratic is the quadratic problem with ℓ₁ and squared ℓ₂ penalties whose
@@ -18,6 +19,7 @@ import (
 // the second-order model of the loss at the solution. In both, G and c are sums over
 // rows of data.
 type penalisedQuadratic struct {
+	state    learner.State
 	n        int       // coordinates
 	features int       // of them, the first: those with penalties
 	gram     []float64 // G
@@ -46,6 +48,22 @@ func (e *penalisedQuadratic) resize(n, features int) {
 	e.qp.g, e.qp.r = e.gram, e.l2
 }
 
+// begin begins a Fit: it checks the arguments and sets the penalties.
+func (e *penalisedQuadratic) begin(groups []int, theta, hyper []float64) error {
+	hypers := 2 * groupCount(groups)
+	if err := e.state.BeginTheta(theta, e.n, hypers); err != nil {
+		return err
+	}
+	if err := e.groups.set(groups, e.features); err != nil {
+		return err
+	}
+	if err := learner.CheckHyper(hyper, hypers); err != nil {
+		return err
+	}
+	e.groups.spread(e.l1[:e.features], e.l2[:e.features], hyper)
+	return nil
+}
+
 // suspectWeak lists the coordinates that may be weakly active at the solution, by the
 // condition of the active system, and reports whether there are any.
 func (e *penalisedQuadratic) suspectWeak() (any bool, err error) {
@@ -53,10 +71,11 @@ func (e *penalisedQuadratic) suspectWeak() (any bool, err error) {
 	q, n := &e.qp, e.n
 	// In the variables √h_jj·θ_j, which give the active system a unit diagonal.
 	sum, in := 0.0, 0.0
+	scaled := q.z // the moduli in these variables, by member of act
 	for i, j := range q.act {
 		h := e.gram[j*n+j] + e.l2[j]
 		sum += h * q.x[j] * q.x[j]
-		q.z[i] = math.Sqrt(h) * math.Abs(q.x[j])
+		scaled[i] = math.Sqrt(h) * math.Abs(q.x[j])
 	}
 	e.norm = math.Sqrt(sum)
 	if !dense.Finite(e.norm) {
@@ -96,10 +115,11 @@ func (e *penalisedQuadratic) settleWeak() error {
 func (e *penalisedQuadratic) listWeak(size, cond float64) bool {
 	e.weak, e.weakFree = e.weak[:0], e.weakFree[:0]
 	q := &e.qp
+	scaled := q.z // see suspectWeak
 	next := 0
 	for j := range e.n {
 		if next < len(q.act) && q.act[next] == j {
-			if dense.Negligible(q.z[next], size, cond) {
+			if dense.Negligible(scaled[next], size, cond) {
 				switch {
 				case q.sgn[next] != 0:
 					e.weak = append(e.weak, j)
@@ -162,15 +182,12 @@ func (e *penalisedQuadratic) sign(j int) float64 {
 	return dense.Sign(e.qp.grad[j])
 }
 
-// kinkedAtZero reports whether a coordinate of a group has a kink in λ1 at 0. That of a
-// feature that is zero throughout has none: it does not leave 0.
+// kinkedAtZero reports whether a coordinate of a group, or any where group is below 0, has a
+// kink in λ1 at 0. That of a feature that is zero throughout has none: it does not leave 0.
 func (e *penalisedQuadratic) kinkedAtZero(group int) bool {
-	return slices.ContainsFunc(e.weakFree, func(j int) bool { return e.groups.at(j) == group && e.gram[j*e.n+j] != 0 })
-}
-
-// anyKinkedAtZero reports whether any coordinate has a kink in λ1 at 0.
-func (e *penalisedQuadratic) anyKinkedAtZero() bool {
-	return slices.ContainsFunc(e.weakFree, func(j int) bool { return e.gram[j*e.n+j] != 0 })
+	return len(e.weakFree) > 0 && slices.ContainsFunc(e.weakFree, func(j int) bool {
+		return (group < 0 || e.groups.at(j) == group) && e.gram[j*e.n+j] != 0
+	})
 }
 
 // quadratic returns e.

@@ -33,25 +33,6 @@ func (l *PerFeatureNet) Load(d learn.Data) error {
 	return l.ElasticNet.Load(d)
 }
 
-// drawGroups draws one group, a group for each feature, or some between.
-func drawGroups(rng *rand.Rand, n int) []int {
-	switch rng.IntN(3) {
-	case 0:
-		return nil
-	case 1:
-		return PerFeature(n)
-	}
-	count := 1 + rng.IntN(n)
-	groups := make([]int, n)
-	for j := range groups {
-		if groups[j] = j; j >= count {
-			groups[j] = rng.IntN(count)
-		}
-	}
-	rng.Shuffle(n, func(i, k int) { groups[i], groups[k] = groups[k], groups[i] })
-	return groups
-}
-
 // perFeatureHyper returns the hyperparameters of n features from those of their groups.
 func perFeatureHyper(groups []int, n int, hyper []float64) []float64 {
 	if groups == nil {
@@ -102,7 +83,7 @@ func TestElasticNetGroupsSumOverFeatures(t *testing.T) {
 			}
 			clear(d.Y[:rng.IntN(rows+1)])
 		}
-		groups, generalised := drawGroups(rng, n), rng.IntN(2) == 0
+		groups, generalised := casetest.DrawGroups(rng, n), rng.IntN(2) == 0
 		e := &ElasticNet{Groups: groups, Generalised: generalised}
 		each := &ElasticNet{Groups: PerFeature(n), Generalised: generalised}
 		_, nh := e.Dims(n)
@@ -209,16 +190,12 @@ func TestGroupsKinkedAtZeroByHand(t *testing.T) {
 	root := math.Sqrt2 // XᵀX/N is the unit matrix
 	d := learn.Data{X: mat.NewDense(2, 2, []float64{root, 0, 0, root}), Y: []float64{0, 0}}
 	theta := make([]float64, 2)
-	if err := errors.Join(l.Load(d), l.Fit(theta, []float64{0, 0, 1, 3})); err != nil {
-		t.Fatal(err)
-	}
+	numtest.OK(t, l.Load(d), l.Fit(theta, []float64{0, 0, 1, 3}))
 	along := func(first, second float64) *learn.Grad {
 		return &learn.Grad{Hyper: []float64{first, second, 0, 0}, Y: []float64{3 * root, -2 * root}} // x_jᵀdy/N are 3 and −2
 	}
 	for _, c := range []struct{ first, second float64 }{{0, 0}, {1, .5}, {.5, 1}, {4, 0}, {0, 4}} {
-		if err := l.JVP(nil, theta, along(c.first, c.second)); err != nil {
-			t.Fatal(err)
-		}
+		numtest.OK(t, l.JVP(nil, theta, along(c.first, c.second)))
 		numtest.NearAll(t, fmt.Sprint(c), theta, []float64{max(0, 3-c.first) / 2, -max(0, 2-c.second) / 4}, 8*dense.Eps, 1)
 	}
 	for k, g := range []*learn.Grad{along(-1, 1), along(1, -1)} {

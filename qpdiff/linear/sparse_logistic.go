@@ -83,13 +83,11 @@ func (l *SparseLogistic) SetGeneralised(on bool) { l.Generalised = on }
 // squares of a feature overflows; ErrIllPosed where Intercept is set and all labels that
 // count have one sign, since there is no solution then. After one, the learner has no
 // data.
-func (l *SparseLogistic) Load(d learn.Data) error {
+func (l *SparseLogistic) Load(d learn.Data) (err error) {
+	defer learner.Name(l, &err)
 	l.state.Unload()
 	d.X = d.Dense()
-	if x := d.Dense(); x == nil || x.IsEmpty() || len(d.Y) != x.RawMatrix().Rows {
-		return d.Check()
-	}
-	if err := check.Counts(d.Rows, d.Weights, len(d.Y)); err != nil {
+	if err := checkRows(d); err != nil {
 		return err
 	}
 	rows, n := d.X.Dims()
@@ -122,18 +120,11 @@ func (l *SparseLogistic) Reset() {
 // of the support, or those about to enter it, are linearly dependent, and where rounding
 // of the data's terms hides the solution; ErrIterationLimit after 200 steps. After an
 // error there is no fit, and θ is left as it was.
-func (l *SparseLogistic) Fit(theta, hyper []float64) error {
-	_, hypers := l.Dims(l.features)
-	if err := l.state.BeginTheta(theta, l.d, hypers); err != nil {
+func (l *SparseLogistic) Fit(theta, hyper []float64) (err error) {
+	defer learner.Name(l, &err)
+	if err := l.begin(l.Groups, theta, hyper); err != nil {
 		return err
 	}
-	if err := l.groups.set(l.Groups, l.features); err != nil {
-		return err
-	}
-	if err := learner.CheckHyper(hyper, hypers); err != nil {
-		return err
-	}
-	l.groups.spread(l.l1[:l.features], l.l2[:l.features], hyper)
 	if err := l.solve(); err != nil {
 		return err
 	}
@@ -153,7 +144,7 @@ func (l *SparseLogistic) Fit(theta, hyper []float64) error {
 //
 // Errors: as of [ElasticNet.VJP].
 func (l *SparseLogistic) VJP(w *qpdiff.Workspace, g *learn.Grad, dtheta []float64) error {
-	return qpdiff.Scratch[penalisedDerivative](w).adjoint(&l.sparseLogisticFit, l.Generalised, g, dtheta)
+	return learner.Named(l, qpdiff.Scratch[penalisedDerivative](w).adjoint(&l.sparseLogisticFit, l.Generalised, g, dtheta))
 }
 
 // JVP sets dtheta to the directional derivative of θ at the last fit along d,
@@ -162,7 +153,7 @@ func (l *SparseLogistic) VJP(w *qpdiff.Workspace, g *learn.Grad, dtheta []float6
 // quadratic problem that keeps each weakly active coordinate on its side of
 // the kink. Errors: as of [ElasticNet.JVP].
 func (l *SparseLogistic) JVP(w *qpdiff.Workspace, dtheta []float64, d *learn.Grad) error {
-	return qpdiff.Scratch[penalisedDerivative](w).forward(&l.sparseLogisticFit, dtheta, d)
+	return learner.Named(l, qpdiff.Scratch[penalisedDerivative](w).forward(&l.sparseLogisticFit, dtheta, d))
 }
 
 // New returns a new learner with the same settings.

@@ -25,7 +25,6 @@ var errSparseBlurred = check.ArgErrorf("hyper", qpdiff.ErrIllPosed, "raise λ2, 
 // derivatives read. After a fit its penalisedQuadratic is the second-order model of the
 // loss at θ, with G on the support, and θ is that model's qp.x.
 type sparseLogisticFit struct {
-	state learner.State
 	penalisedQuadratic
 	logisticProblem
 	inv float64 // 1/N
@@ -80,6 +79,8 @@ func (l *sparseLogisticFit) column(j int) []float64 { return l.z[j*l.m : (j+1)*l
 // bounds sets inv and limit, and reports a feature whose part of the Hessian overflows.
 func (l *sparseLogisticFit) bounds() error {
 	l.inv = 1 / l.total
+	// Derivatives take cs and ch, in which 1/N is.
+	l.c, l.most = 1, l.most*l.inv
 	for j := range l.d {
 		sum, squares := 0.0, 0.0
 		for i, v := range l.column(j) {
@@ -228,6 +229,3 @@ func (l *sparseLogisticFit) settle() error {
 	l.model(l.free)
 	return l.settleWeak()
 }
-
-// lastFit is part of a penalisedModel.
-func (l *sparseLogisticFit) lastFit() *learner.State { return &l.state }

@@ -2,8 +2,8 @@ package linear
 
 import (
 	"errors"
+	"fmt"
 	"math"
-	"math/rand/v2"
 	"strings"
 	"testing"
 
@@ -15,34 +15,6 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 )
-
-// Whatever the size of the numbers, a fit and its products are finite or errors
-// of a documented kind.
-func TestSparseLogisticExtremes(t *testing.T) {
-	rng := rand.New(rand.NewPCG(41, 5))
-	for range numtest.Long(20000) {
-		rows, n := 1+rng.IntN(4), 1+rng.IntN(4)
-		l := &SparseLogistic{Intercept: rng.IntN(2) == 0, Groups: drawGroups(rng, n), Generalised: rng.IntN(2) == 0}
-		d := learn.Data{X: mat.NewDense(rows, n, numtest.Extremes(rng, rows*n)), Y: numtest.Extremes(rng, rows)}
-		if rng.IntN(2) == 0 {
-			for i := range d.Y {
-				d.Y[i] = float64(2*rng.IntN(2) - 1)
-			}
-		}
-		if rng.IntN(2) == 0 {
-			d.Weights = numtest.Extremes(rng, rows)
-			for i, v := range d.Weights {
-				d.Weights[i] = math.Abs(v)
-			}
-		}
-		params, nh := l.Dims(n)
-		hyper := numtest.Extremes(rng, nh)
-		for j, v := range hyper {
-			hyper[j] = math.Abs(v)
-		}
-		casetest.CheckExtremes(t, l, d, make([]float64, params), hyper, numtest.Extremes(rng, params), &learn.Grad{Hyper: numtest.Extremes(rng, nh), X: mat.NewDense(rows, n, numtest.Extremes(rng, rows*n)), Y: numtest.Extremes(rng, rows)})
-	}
-}
 
 // Without penalties, features that separate the classes, but for rows on the boundary
 // too, leave no minimiser. Any penalty on them restores it.
@@ -66,139 +38,13 @@ func TestSparseLogisticSeparable(t *testing.T) {
 		for _, unit := range []float64{1, 1e-6, 1e6} {
 			d := learn.Data{X: mat.DenseCopyOf(c.d.X), Y: c.d.Y}
 			d.Dense().Scale(unit, d.X)
+			v, name := casetest.Residual(residualOf).Verdict, fmt.Sprintf("%s, features times %g", c.name, unit)
 			l := &SparseLogistic{Intercept: c.intercept}
-			_, n := d.X.Dims()
-			params, _ := l.Dims(n)
-			theta := numtest.NaNs(params, 0)
-			if err := errors.Join(l.Load(d), l.Fit(theta, []float64{0, 0})); !errors.Is(err, qpdiff.ErrIllPosed) || !strings.Contains(err.Error(), "separate the classes") || !math.IsNaN(theta[0]) {
-				t.Errorf("%s, features times %g: error %v, θ %v", c.name, unit, err, theta)
-			}
-			for _, hyper := range [][]float64{{1e-3 * unit, 0}, {0, 1e-3 * unit * unit}, {1e-6 * unit, 1e-6 * unit * unit}} {
-				if err := l.Fit(theta, hyper); err != nil {
-					t.Errorf("%s, features times %g, penalties %v: %v", c.name, unit, hyper, err)
-				} else if r := sparseLogisticResidual(c.intercept)(d, theta, hyper); !(r <= 1e-13) {
-					t.Errorf("%s, features times %g, penalties %v: residual %g", c.name, unit, hyper, r)
-				}
-			}
+			v(t, name, l, d, qpdiff.ErrIllPosed, "separate the classes", 0, 0)
+			v(t, name, l, d, nil, "", 1e-3*unit, 0)
+			v(t, name, l, d, nil, "", 0, 1e-3*unit*unit)
+			v(t, name, l, d, nil, "", 1e-6*unit, 1e-6*unit*unit)
 		}
-	}
-}
-
-// What is not unique is refused by name, and what has a solution all the same is found.
-func TestSparseLogisticIllPosed(t *testing.T) {
-	d := noisyClasses(1, 20, 4)
-	for i := range 20 {
-		d.Dense().Set(i, 3, d.X.At(i, 0)) // features 0 and 3 are the same
-	}
-	constant := noisyClasses(1, 20, 4)
-	for i := range 20 {
-		constant.Dense().Set(i, 2, 3)
-	}
-	zero := learn.Data{X: mat.NewDense(3, 1, nil), Y: []float64{1, -1, 1}}
-	for _, c := range []struct {
-		name      string
-		d         learn.Data
-		intercept bool
-		hyper     []float64
-		want      error
-		text      string
-	}{
-		{"same features, no penalties", d, true, []float64{0, 0}, qpdiff.ErrIllPosed, "depends linearly"},
-		{"same features, lasso", d, true, []float64{1e-3, 0}, qpdiff.ErrIllPosed, "depends linearly"},
-		{"same features at zero", d, true, []float64{100, 0}, nil, ""},
-		{"same features, elastic net", d, true, []float64{1e-3, 1e-7}, nil, ""},
-		{"constant feature, intercept, no penalties", constant, true, []float64{0, 0}, qpdiff.ErrIllPosed, "the intercept depends linearly"},
-		{"constant feature, no penalties", constant, false, []float64{0, 0}, nil, ""},
-		{"constant feature, intercept, lasso", constant, true, []float64{1e-3, 0}, nil, ""},
-		{"constant feature, intercept, ridge", constant, true, []float64{0, 1e-3}, nil, ""},
-		{"zero feature, no penalties", zero, false, []float64{0, 0}, qpdiff.ErrIllPosed, "feature 0"},
-		{"zero feature, lasso", zero, true, []float64{1, 0}, nil, ""},
-		{"zero feature, ridge", zero, true, []float64{0, 1}, nil, ""},
-		{"overflow", learn.Data{X: mat.NewDense(2, 1, []float64{1e200, 1}), Y: []float64{1, -1}}, false, []float64{1, 1}, qpdiff.ErrNotFinite, "column 0"},
-		{"label 0", learn.Data{X: mat.NewDense(2, 1, []float64{2, 1}), Y: []float64{1, 0}}, false, []float64{1, 1}, qpdiff.ErrDomain, "label 0"},
-		{"one class, intercept", learn.Data{X: mat.NewDense(2, 1, []float64{2, 1}), Y: []float64{1, 1}}, true, []float64{1, 1}, qpdiff.ErrIllPosed, "one sign"},
-		{"one class counts, intercept", learn.Data{X: mat.NewDense(2, 1, []float64{2, 1}), Y: []float64{1, -1}, Rows: []int{0, 0}}, true, []float64{1, 1}, qpdiff.ErrIllPosed, "one sign"},
-	} {
-		l := &SparseLogistic{Intercept: c.intercept}
-		_, n := c.d.X.Dims()
-		params, _ := l.Dims(n)
-		theta := numtest.NaNs(params, 0)
-		err := l.Load(c.d)
-		if err == nil {
-			err = l.Fit(theta, c.hyper)
-		}
-		if !errors.Is(err, c.want) || err != nil && !strings.Contains(err.Error(), c.text) {
-			t.Errorf("%s: error %v, want %v with %q", c.name, err, c.want, c.text)
-		}
-		if err == nil {
-			if r := sparseLogisticResidual(c.intercept)(c.d, theta, c.hyper); !(r <= 1e-13) {
-				t.Errorf("%s: residual %v", c.name, r)
-			}
-		} else if l.VJP(nil, &learn.Grad{}, theta) == nil {
-			t.Errorf("%s: VJP after a failed fit", c.name)
-		}
-	}
-}
-
-// A coordinate put at its kink is never answered as differentiable. Other fits of
-// continuous data with penalties are never refused, and their VJPs are refused only
-// within 1e-6 of a kink.
-func TestSparseLogisticStrictComplementarity(t *testing.T) {
-	rng := rand.New(rand.NewPCG(42, 1))
-	kinks, answered := 0, 0
-	for trial := range numtest.Long(3000) {
-		n := 1 + rng.IntN(8)
-		rows := 2 + rng.IntN(20)
-		d := correlated(casetest.RandomData(rng.Uint64(), rows, n, true), rng.Float64())
-		d.Y[0], d.Y[1] = 1, -1
-		unit := math.Pow(10, 12*rng.Float64()-6)
-		d.Dense().Scale(unit, d.X)
-		l := &SparseLogistic{Intercept: rng.IntN(2) == 0, Groups: PerFeature(n)}
-		params, nh := l.Dims(n)
-		hyper := make([]float64, nh)
-		for j := range n {
-			hyper[j] = unit * math.Pow(10, -3*rng.Float64())
-			if rng.IntN(2) == 0 {
-				hyper[n+j] = unit * unit * math.Pow(10, -6*rng.Float64())
-			}
-		}
-		theta := make([]float64, params)
-		if err := errors.Join(l.Load(d), l.Fit(theta, hyper)); err != nil {
-			t.Fatalf("trial %d: %v", trial, err)
-		}
-		gap := math.Inf(1)
-		kink := -1
-		for j, v := range theta[:n] {
-			if v == 0 {
-				gap, kink = min(gap, (hyper[j]-math.Abs(l.g[j]))/(hyper[j]+l.terms[j])), j
-			} else {
-				gap = min(gap, math.Abs(v)*unit)
-			}
-		}
-		err := l.VJP(nil, casetest.NewGrad(d, nh), theta)
-		if gap >= 1e-6 {
-			if answered++; err != nil {
-				t.Fatalf("trial %d: gap %.2g: %v", trial, gap, err)
-			}
-		}
-		if kink < 0 {
-			continue
-		}
-		kinks++
-		// The λ2 of a coordinate at zero does not change θ. At the kink it makes θ unique.
-		hyper[kink], hyper[n+kink] = math.Abs(l.g[kink]), unit*unit
-		if rng.IntN(2) == 0 {
-			l.Reset()
-		}
-		if err := l.Fit(theta, hyper); err != nil {
-			t.Fatalf("trial %d, at a kink: %v", trial, err)
-		}
-		if err := l.VJP(nil, casetest.NewGrad(d, nh), theta); !errors.Is(err, qpdiff.ErrNotDifferentiable) {
-			t.Fatalf("trial %d: coordinate %d at its kink, θ %v, error %v", trial, kink, theta, err)
-		}
-	}
-	if kinks < numtest.Long(1000) || answered < numtest.Long(2000) {
-		t.Errorf("only %d kinks and %d others tested", kinks, answered)
 	}
 }
 
@@ -206,13 +52,11 @@ func TestSparseLogisticStrictComplementarity(t *testing.T) {
 // rounding of the shifted entries goes.
 func TestSparseLogisticShiftedFeatures(t *testing.T) {
 	const rows, n = 40, 4
-	d := noisyClasses(9, rows, n)
+	d := casetest.NoisyClasses(9, rows, n)
 	hyper := []float64{.02, .01}
 	l := &SparseLogistic{Intercept: true}
 	theta, want := make([]float64, n+1), make([]float64, n+1)
-	if err := errors.Join(l.Load(d), l.Fit(want, hyper)); err != nil {
-		t.Fatal(err)
-	}
+	numtest.OK(t, l.Load(d), l.Fit(want, hyper))
 	// The rounding of the margins' terms, about shift·eps, times a condition of some
 	// hundred.
 	const shiftTol = 1e-13
@@ -233,82 +77,13 @@ func TestSparseLogisticShiftedFeatures(t *testing.T) {
 	}
 }
 
-// A penalty that holds a coordinate at zero for certain leaves the others alone, however
-// large it is and whatever the fit before was.
-func TestSparseLogisticHugePenaltyAfterAFit(t *testing.T) {
-	rng := rand.New(rand.NewPCG(42, 7))
-	const rows, n = 12, 5
-	for range 500 {
-		unit := math.Pow(10, -9*rng.Float64())
-		d := noisyClasses(rng.Uint64(), rows, n)
-		d.Y[0], d.Y[1] = 1, -1
-		d.Dense().Scale(unit, d.X)
-		warm, cold := &SparseLogistic{Groups: PerFeature(n)}, &SparseLogistic{Groups: PerFeature(n)}
-		hyper := make([]float64, 2*n)
-		for j := range n {
-			hyper[j], hyper[n+j] = .02*unit*rng.Float64(), .01*unit*unit
-		}
-		theta, want := make([]float64, n), make([]float64, n)
-		err := errors.Join(warm.Load(d), cold.Load(d), warm.Fit(theta, hyper))
-		hyper[rng.IntN(n)] = math.MaxFloat64 * math.Pow(10, -30*rng.Float64())
-		if err := errors.Join(err, cold.Fit(want, hyper), warm.Fit(theta, hyper)); err != nil {
-			t.Fatalf("%v at %v", err, hyper)
-		}
-		numtest.NearAll(t, "theta", theta, want, 1e-11, 0)
-	}
-}
-
-// Rows of two blocks of features make two problems, however different their weights.
-func TestSparseLogisticWeightsOfManyDecades(t *testing.T) {
-	const rows = 24
-	d := noisyClasses(6, rows, 4)
-	second := d
-	d.Weights = make([]float64, rows)
-	for i := range rows {
-		block := i % 2
-		d.Dense().Set(i, 2-2*block, 0)
-		d.Dense().Set(i, 3-2*block, 0)
-		if block == 1 {
-			second.Rows = append(second.Rows, i)
-		}
-	}
-	for _, weight := range []float64{1e-60, 1e-12, 1e12, 1e60} {
-		total := 0.0
-		for i := range rows {
-			d.Weights[i] = []float64{weight, 1}[i%2]
-			total += d.Weights[i]
-		}
-		// The penalties are per row: those of the second block are as in its own problem.
-		share := rows / 2 / total
-		l := &SparseLogistic{Groups: []int{0, 0, 1, 1}}
-		want := new(SparseLogistic)
-		theta, reference := make([]float64, 4), make([]float64, 4)
-		if err := errors.Join(l.Load(d), want.Load(second), l.Fit(theta, []float64{.1, .02 * share, .1, .05 * share}), want.Fit(reference, []float64{.02, .05})); err != nil {
-			t.Errorf("weight %g: %v", weight, err)
-			continue
-		}
-		numtest.NearAll(t, "theta", theta[2:], reference[2:], 1e-11, 0)
-		g, wantG := casetest.NewGrad(d, 4), casetest.NewGrad(d, 2)
-		if err := errors.Join(l.VJP(nil, g, []float64{0, 0, 1, -2}), want.VJP(nil, wantG, []float64{0, 0, 1, -2})); err != nil {
-			t.Errorf("weight %g: %v", weight, err)
-			continue
-		}
-		numtest.NearAll(t, "hyper", []float64{share * g.Hyper[1], share * g.Hyper[3]}, wantG.Hyper, 1e-11, 0)
-		for i := 1; i < rows; i += 2 {
-			numtest.NearAll(t, "X and y", append(g.X.RawRowView(i)[2:], g.Y[i]), append(wantG.X.RawRowView(i)[2:], wantG.Y[i]), 1e-11, .1)
-		}
-	}
-}
-
 // A warm fit takes few Newton steps, and a cold one not many more than a Logistic's.
 func TestSparseLogisticNewtonSteps(t *testing.T) {
 	const rows, n, warmSteps, factor = 400, 40, 5, 1.5
 	d := casetest.RandomData(1, rows, n, true)
 	l, smooth := &SparseLogistic{Intercept: true}, &Logistic{Intercept: UnpenalisedIntercept}
 	theta := make([]float64, n+1)
-	if err := errors.Join(l.Load(d), l.Fit(theta, []float64{.005, 1e-3}), smooth.Load(d), smooth.Fit(theta, []float64{1 / (1e-3 * rows)})); err != nil {
-		t.Fatal(err)
-	}
+	numtest.OK(t, l.Load(d), l.Fit(theta, []float64{.005, 1e-3}), smooth.Load(d), smooth.Fit(theta, []float64{1 / (1e-3 * rows)}))
 	if limit := factor * float64(smooth.iter); float64(l.iter) > limit {
 		t.Errorf("%d steps of a cold fit, %d of a Logistic", l.iter, smooth.iter)
 	}
@@ -350,13 +125,11 @@ func TestSparseLogisticHiddenSupport(t *testing.T) {
 // The optimality conditions count as met where a slope is rounding of its terms: at a
 // third of the tolerance, and not at three times it.
 func TestSparseLogisticRoundoffTolerance(t *testing.T) {
-	d := noisyClasses(4, 100, 1)
+	d := casetest.NoisyClasses(4, 100, 1)
 	hyper := []float64{0, .1}
 	var l SparseLogistic
 	theta := make([]float64, 1)
-	if err := errors.Join(l.Load(d), l.Fit(theta, hyper)); err != nil {
-		t.Fatal(err)
-	}
+	numtest.OK(t, l.Load(d), l.Fit(theta, hyper))
 	tol := (64*dense.Eps + dense.Eps*math.Sqrt(100)) * (l.terms[0] + .1*math.Abs(theta[0]))
 	curve := l.gram[0] + .1
 	for _, times := range []float64{-3, -1. / 3, 1. / 3, 3} {

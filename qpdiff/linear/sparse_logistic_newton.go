@@ -205,10 +205,7 @@ func (l *sparseLogisticFit) refine() {
 	}
 }
 
-// lineSearch moves theta along the step, whose length is r, by a part of it for which the
-// objective descends for certain: where the length is at most logisticSafeStep, or the
-// slope at its end still negative. It tries the full step first; if that is too long, it
-// bisects until the slope is between 0 and logisticSlope of what it was.
+// lineSearch moves theta by the part of the step, whose length is r, that descent returns.
 //
 // With the second-order model in place of Newton's the bound is the same: its minimum
 // along the step is at the step's end, where it has fallen by half of stepᵀH·step at
@@ -216,20 +213,7 @@ func (l *sparseLogisticFit) refine() {
 func (l *sparseLogisticFit) lineSearch(r float64) {
 	t := 1.0
 	if r > logisticSafeStep {
-		slope0 := l.slopeAlong(0)
-		lo, hi := 0.0, math.Inf(1)
-		for range logisticBisections {
-			slope := l.slopeAlong(t)
-			if t*r <= logisticSafeStep || slope <= 0 && (slope >= logisticSlope*slope0 || t == 1) {
-				break
-			}
-			if slope > 0 {
-				hi = t
-			} else {
-				lo = t
-			}
-			t = (lo + hi) / 2
-		}
+		t = descent(r, l.slopeAlong(0), l.slopeAlong)
 	}
 	if t == 1 {
 		copy(l.theta, l.qp.x)

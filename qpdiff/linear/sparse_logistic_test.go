@@ -3,20 +3,15 @@ package linear
 import (
 	"errors"
 	"math"
-	"math/rand/v2"
-	"slices"
 	"testing"
 
-	"cvgm/qpdiff"
 	"cvgm/qpdiff/internal/casetest"
 	"cvgm/qpdiff/internal/dense"
-	"cvgm/qpdiff/internal/learner"
 	"cvgm/qpdiff/internal/numtest"
 	"cvgm/qpdiff/learn"
 	"cvgm/qpdiff/learntest"
 
 	"gonum.org/v1/gonum/mat"
-	"pgregory.net/rapid"
 )
 
 // sparseLogisticResidual returns a residual for one pair of penalties, or one for each
@@ -64,17 +59,6 @@ func sparseLogisticResidual(intercept bool) func(d learn.Data, theta, hyper []fl
 	}
 }
 
-// noisyClasses draws classes that overlap much.
-func noisyClasses(seed uint64, rows, n int) learn.Data {
-	d := casetest.RandomData(seed, rows, n, true)
-	for i := range d.Y {
-		if i%3 == 0 {
-			d.Y[i] = 1 - 2*float64(i%2)
-		}
-	}
-	return d
-}
-
 func TestSparseLogisticContract(t *testing.T) {
 	for _, intercept := range []bool{false, true} {
 		var cases []learntest.Case
@@ -94,7 +78,7 @@ func TestSparseLogisticContract(t *testing.T) {
 		add("2x3", learn.Data{X: casetest.RandomData(5, 2, 3, true).X, Y: []float64{1, -1}}, .02, .5)
 		add("50x3 correlated", correlated(casetest.RandomData(6, 50, 3, true), .95), .02, .01)
 		add("20x20 ridge", casetest.RandomData(7, 20, 20, true), 0, .5)
-		add("90x3 without penalties", noisyClasses(8, 90, 3), 0, 0)
+		add("90x3 without penalties", casetest.NoisyClasses(8, 90, 3), 0, 0)
 		if !intercept { // else each quotient is the rounding of the intercept
 			add("28x10 all zero", casetest.RandomData(10, 28, 10, true), 100, .1)
 		}
@@ -113,127 +97,13 @@ func TestSparseLogisticGroupsContract(t *testing.T) {
 		}
 		add("28x4", casetest.RandomData(1, 28, 4, true), .02, .03, .05, .01, .07, .01, 1e-2, .1)
 		add("5x4", learn.Data{X: casetest.RandomData(2, 5, 4, true).X, Y: []float64{1, 1, -1, 1, -1}}, .02, .03, .05, .01, .07, .01, 1e-2, .1)
-		add("28x4, one group free", noisyClasses(3, 28, 4), 0, .1, .05, .02, 0, .01, 1e-2, .1)
+		add("28x4, one group free", casetest.NoisyClasses(3, 28, 4), 0, .1, .05, .02, 0, .01, 1e-2, .1)
 		casetest.Contract(t, func() learn.Learner { return &SparseLogistic{Intercept: true, Groups: groups} }, cases...)
 	}
 }
 
 // sigmoid returns 1/(1 + exp(−v)).
 func sigmoid(v float64) float64 { return 1 / (1 + math.Exp(-v)) }
-
-// proximalGradient solves the problem by proximal gradient steps with momentum, which
-// begins anew where the objective rises, until a step of length 1/L moves no entry by
-// more than tol.
-func proximalGradient(t *testing.T, d learn.Data, intercept bool, l1, l2 []float64, tol float64) []float64 {
-	rows, n := d.X.Dims()
-	counts := learner.Counts(d, nil)
-	params := n
-	if intercept {
-		params++
-	}
-	x := func(i, j int) float64 {
-		if j == n {
-			return 1
-		}
-		return d.X.At(i, j)
-	}
-	var total, lipschitz float64
-	for i := range rows {
-		total += dense.CountAt(counts, i)
-		for j := range params {
-			lipschitz += dense.CountAt(counts, i) * x(i, j) * x(i, j) / 4
-		}
-	}
-	lipschitz = lipschitz/total + dense.Largest(l2)
-	theta, before, at, grad := make([]float64, params), make([]float64, params), make([]float64, params), make([]float64, params)
-	momentum := 1.0
-	for range 1_000_000 {
-		clear(grad)
-		for i, y := range d.Y {
-			m := 0.0
-			for j, v := range at {
-				m += y * v * x(i, j)
-			}
-			for j := range grad {
-				grad[j] -= dense.CountAt(counts, i) / total * y * x(i, j) * sigmoid(-m)
-			}
-		}
-		copy(before, theta)
-		turn, moved := 0.0, 0.0
-		for j := range theta {
-			v := at[j] - grad[j]/lipschitz
-			if j < n {
-				v = dense.Sign(v) * max(0, math.Abs(v)-l1[j]/lipschitz) / (1 + l2[j]/lipschitz)
-			}
-			theta[j] = v
-			turn += (at[j] - v) * (v - before[j])
-			moved = max(moved, math.Abs(v-at[j]))
-		}
-		if moved <= tol {
-			return theta
-		}
-		next := (1 + math.Sqrt(1+4*momentum*momentum)) / 2
-		if turn > 0 { // the momentum leads uphill
-			momentum, next = 1, 1
-		}
-		for j, v := range theta {
-			at[j] = v + (momentum-1)/next*(v-before[j])
-		}
-		momentum = next
-	}
-	t.Fatal("proximal gradient steps do not converge")
-	return nil
-}
-
-// An independent method finds the same θ and the same support, with intercepts, groups
-// and weights.
-func TestSparseLogisticIsTheProximalGradientSolution(t *testing.T) {
-	// A step of 1e-15 leaves an error of that over the least curvature in units of L:
-	// above 1e-3 with these penalties.
-	const stepTol, solutionTol = 1e-15, 1e-11
-	rng := rand.New(rand.NewPCG(51, 1))
-	supports := 0
-	for trial := range numtest.Long(100) {
-		rows, n := 4+rng.IntN(30), 1+rng.IntN(8)
-		d := casetest.RandomData(rng.Uint64(), rows, n, true)
-		d.Y[0], d.Y[1] = 1, -1
-		if trial%3 == 0 {
-			d.Weights = make([]float64, rows)
-			for i := range d.Weights {
-				d.Weights[i] = max(0, math.Round(4*rng.Float64())-1)
-			}
-			d.Weights[0], d.Weights[1] = 2, 1
-		}
-		if trial%4 == 0 {
-			for i := range rows {
-				d.Dense().Set(i, 0, d.X.At(i, 0)+2)
-			}
-		}
-		l := &SparseLogistic{Intercept: rng.IntN(2) == 0, Groups: drawGroups(rng, n)}
-		params, nh := l.Dims(n)
-		hyper := make([]float64, nh)
-		for i := range nh / 2 {
-			hyper[i], hyper[nh/2+i] = .2*rng.Float64(), .02+.2*rng.Float64()
-		}
-		theta := make([]float64, params)
-		if err := errors.Join(l.Load(d), l.Fit(theta, hyper)); err != nil {
-			t.Fatal(err)
-		}
-		each := perFeatureHyper(l.Groups, n, hyper)
-		want := proximalGradient(t, d, l.Intercept, each[:n], each[n:], stepTol)
-		for j, v := range want {
-			if !(math.Abs(theta[j]-v) <= solutionTol) || (v == 0) != (theta[j] == 0) {
-				t.Fatalf("trial %d: θ %v, proximal gradient %v", trial, theta, want)
-			}
-			if j < n && v == 0 {
-				supports++
-			}
-		}
-	}
-	if supports < 20 {
-		t.Errorf("only %d coordinates at zero", supports)
-	}
-}
 
 // With λ1 = 0 it is a Logistic at C = 1/(N·λ2), with its derivatives.
 func TestSparseLogisticIsLogisticWithoutLambda1(t *testing.T) {
@@ -263,10 +133,8 @@ func TestSparseLogisticIsLogisticWithoutLambda1(t *testing.T) {
 			v[j] = 1 + float64(j)
 		}
 		g, h := casetest.NewGrad(d, 2), casetest.NewGrad(d, 1)
-		if err := errors.Join(l.Load(d), want.Load(d), l.Fit(theta, []float64{0, l2}), want.Fit(reference, []float64{1 / (total * l2)}),
-			l.VJP(nil, g, v), want.VJP(nil, h, v)); err != nil {
-			t.Fatal(err)
-		}
+		numtest.OK(t, l.Load(d), want.Load(d), l.Fit(theta, []float64{0, l2}), want.Fit(reference, []float64{1 / (total * l2)}),
+			l.VJP(nil, g, v), want.VJP(nil, h, v))
 		numtest.NearAll(t, "theta", theta, reference, 1e-13, 0)
 		numtest.NearAll(t, "λ2", g.Hyper[1:], []float64{-h.Hyper[0] / (total * l2 * l2)}, 1e-12, 0)
 		numtest.NearAll(t, "X", g.X.RawMatrix().Data, h.X.RawMatrix().Data, 1e-12, 0)
@@ -277,7 +145,7 @@ func TestSparseLogisticIsLogisticWithoutLambda1(t *testing.T) {
 // An intercept is a feature of ones in a group of its own without penalties.
 func TestSparseLogisticInterceptIsAFreeFeature(t *testing.T) {
 	const rows, n = 25, 4
-	d := noisyClasses(12, rows, n)
+	d := casetest.NoisyClasses(12, rows, n)
 	ones := learn.Data{X: mat.NewDense(rows, n+1, nil), Y: d.Y}
 	ones.Dense().Slice(0, rows, 0, n).(*mat.Dense).Copy(d.X)
 	for i := range rows {
@@ -286,10 +154,8 @@ func TestSparseLogisticInterceptIsAFreeFeature(t *testing.T) {
 	l, want := &SparseLogistic{Intercept: true}, &SparseLogistic{Groups: []int{0, 0, 0, 0, 1}}
 	theta, reference, v := make([]float64, n+1), make([]float64, n+1), []float64{1, -2, 3, -4, 5}
 	g, h := casetest.NewGrad(d, 2), casetest.NewGrad(ones, 4)
-	if err := errors.Join(l.Load(d), want.Load(ones), l.Fit(theta, []float64{.05, .02}), want.Fit(reference, []float64{.05, 0, .02, 0}),
-		l.VJP(nil, g, v), want.VJP(nil, h, v)); err != nil {
-		t.Fatal(err)
-	}
+	numtest.OK(t, l.Load(d), want.Load(ones), l.Fit(theta, []float64{.05, .02}), want.Fit(reference, []float64{.05, 0, .02, 0}),
+		l.VJP(nil, g, v), want.VJP(nil, h, v))
 	numtest.NearAll(t, "theta", theta, reference, 1e-13, 0)
 	numtest.NearAll(t, "hyper", g.Hyper, []float64{h.Hyper[0], h.Hyper[2]}, 1e-12, 0)
 	numtest.NearAll(t, "y", g.Y, h.Y, 1e-12, 0)
@@ -304,14 +170,10 @@ func TestSparseLogisticByHand(t *testing.T) {
 	d := learn.Data{X: mat.NewDense(5, 1, []float64{1, 1, 1, 1, 1}), Y: []float64{1, 1, -1, 1, 1}}
 	logit := func(q float64) float64 { return math.Log(q / (1 - q)) }
 	l, theta := new(SparseLogistic), make([]float64, 1)
-	if err := l.Load(d); err != nil {
-		t.Fatal(err)
-	}
+	numtest.OK(t, l.Load(d))
 	for _, l1 := range []float64{0, .1, .25, .31, 5} {
 		g := &learn.Grad{Hyper: make([]float64, 2)}
-		if err := errors.Join(l.Fit(theta, []float64{l1, 0}), l.VJP(nil, g, []float64{1})); err != nil {
-			t.Fatal(err)
-		}
+		numtest.OK(t, l.Fit(theta, []float64{l1, 0}), l.VJP(nil, g, []float64{1}))
 		want, slope := 0.0, 0.0
 		if q := .8 - l1; q > .5 {
 			want, slope = logit(q), -1/(q*(1-q))
@@ -327,176 +189,4 @@ func TestSparseLogisticByHand(t *testing.T) {
 	if err := errors.Join(both.Load(d), both.Fit(theta, []float64{9, 0})); err != nil || theta[0] != 0 || !(math.Abs(theta[1]-logit(.8)) <= 1e-15) {
 		t.Errorf("θ = %v, want 0 and %v, error %v", theta, logit(.8), err)
 	}
-}
-
-// On z = 1 and 2, |g| at θ = 0 is ¾: there the coordinate is at its kink. The Hessian is
-// (1 + 4)/2/4.
-func TestSparseLogisticAtAKink(t *testing.T) {
-	const curve = .625
-	l := new(SparseLogistic)
-	theta, v, out := make([]float64, 1), []float64{1}, make([]float64, 1)
-	if err := errors.Join(l.Load(learn.Data{X: mat.NewDense(2, 1, []float64{1, -2}), Y: []float64{1, -1}}), l.Fit(theta, []float64{.75, 1})); err != nil {
-		t.Fatal(err)
-	}
-	g := casetest.NewGrad(l.state.Data, 2)
-	if err := l.VJP(nil, g, v); !casetest.Refuses(err, qpdiff.Weak{Coords: []int{0}}, "λ1", "X", "y") || dense.Largest(g.Y) != 0 || g.Hyper[0] != 0 {
-		t.Errorf("error %v, %v", err, g)
-	}
-	for _, c := range []struct {
-		d    learn.Grad
-		want float64
-	}{
-		{learn.Grad{Hyper: []float64{1, 0}}, 0},
-		{learn.Grad{Hyper: []float64{-1, 0}}, 1 / (curve + 1)},
-		{learn.Grad{Hyper: []float64{0, -1}}, 0},
-		{learn.Grad{X: mat.NewDense(2, 1, []float64{4, 0})}, 1 / (curve + 1)}, // moves g by 4·½/2
-		{learn.Grad{X: mat.NewDense(2, 1, []float64{-4, 0})}, 0},
-		{learn.Grad{Y: []float64{0, -2}}, 1 / (curve + 1)},
-	} {
-		if err := l.JVP(nil, out, &c.d); err != nil || !(math.Abs(out[0]-c.want) <= 1e-15) {
-			t.Errorf("JVP %v, want %v, error %v", out, c.want, err)
-		}
-	}
-	l.SetGeneralised(true)
-	if err := l.VJP(nil, g, v); err != nil || !g.Generalised || g.Hyper[0] != 0 {
-		t.Errorf("generalised: %v, error %v", g, err)
-	}
-
-	// At λ1 = 0 and g = 0 the kink is one in λ1 alone. θ moves by −dg/(¼ + λ2).
-	l = new(SparseLogistic)
-	if err := errors.Join(l.Load(learn.Data{X: mat.NewDense(2, 1, []float64{1, 1}), Y: []float64{1, -1}}), l.Fit(theta, []float64{0, 1})); err != nil {
-		t.Fatal(err)
-	}
-	g = casetest.NewGrad(l.state.Data, 2)
-	if err := l.VJP(nil, g, v); !casetest.Refuses(err, qpdiff.Weak{Coords: []int{0}}, "λ1") || !(math.Abs(g.Y[0]-.25/1.25) <= 1e-15) {
-		t.Errorf("error %v, y %v", err, g.Y)
-	}
-	if err := l.JVP(nil, out, &learn.Grad{Hyper: []float64{.1, 0}, Y: []float64{1, 0}}); err != nil || !(math.Abs(out[0]-.15/1.25) <= 1e-15) {
-		t.Errorf("JVP %v, error %v", out, err)
-	}
-	if err := l.JVP(nil, out, &learn.Grad{Hyper: []float64{-1, 0}}); !errors.Is(err, qpdiff.ErrDomain) {
-		t.Errorf("JVP out of the domain: %v", err)
-	}
-}
-
-// At a kink made from a random problem, the JVP is the limit of one-sided
-// difference quotients.
-func TestSparseLogisticDirectionalDerivative(t *testing.T) {
-	const rows, n = 14, 8
-	kinks := 0
-	for seed := range uint64(20) {
-		rng := rand.New(rand.NewPCG(seed, 1))
-		d := correlated(casetest.RandomData(seed, rows, n, true), .5)
-		d.Y[0], d.Y[1] = 1, -1
-		fresh := func() *SparseLogistic { return &SparseLogistic{Intercept: seed%2 == 0, Groups: PerFeature(n)} }
-		l := fresh()
-		params, nh := l.Dims(n)
-		hyper := make([]float64, nh)
-		for j := range n {
-			hyper[j], hyper[n+j] = .1*rng.Float64(), .1
-		}
-		theta := make([]float64, params)
-		if err := errors.Join(l.Load(d), l.Fit(theta, hyper)); err != nil {
-			t.Fatal(err)
-		}
-		// Put every other zero coordinate exactly at its kink.
-		for j := range n {
-			if theta[j] == 0 && j%2 == 0 {
-				hyper[j] = math.Abs(l.g[j])
-			}
-		}
-		if err := l.Fit(theta, hyper); err != nil {
-			t.Fatal(err)
-		}
-		weak := slices.Clone(l.weak)
-		kinks += len(weak)
-		if err := l.VJP(nil, &learn.Grad{Hyper: make([]float64, nh)}, theta); (err != nil) != (len(weak) > 0) {
-			t.Fatalf("weak %v, VJP %v", weak, err)
-		}
-		for range 4 {
-			u := &learn.Grad{Hyper: numtest.Normals(rng, nh), X: mat.NewDense(rows, n, numtest.Normals(rng, rows*n)), Y: numtest.Normals(rng, rows)}
-			got := make([]float64, params)
-			if err := l.JVP(nil, got, u); err != nil {
-				t.Fatal(err)
-			}
-			at := func(h float64) []float64 {
-				moved, hyp := casetest.CloneData(d), slices.Clone(hyper)
-				dense.Axpy(h, u.X.RawMatrix().Data, moved.Dense().RawMatrix().Data)
-				dense.Axpy(h, u.Y, moved.Y)
-				dense.Axpy(h, u.Hyper, hyp)
-				p := fresh()
-				out := make([]float64, params)
-				if err := errors.Join(p.Load(moved), p.Fit(out, hyp)); err != nil {
-					t.Fatal(err)
-				}
-				return out
-			}
-			const h = 1e-5
-			f1, f2, f3, f4 := at(h), at(2*h), at(3*h), at(4*h)
-			for j := range got {
-				want := (-25*theta[j] + 48*f1[j] - 36*f2[j] + 16*f3[j] - 3*f4[j]) / (12 * h)
-				if !(math.Abs(got[j]-want) <= 1e-7*(1+math.Abs(want))) {
-					t.Errorf("seed %d, weak %v: JVP[%d] = %v, difference quotient %v", seed, weak, j, got[j], want)
-				}
-			}
-		}
-	}
-	if kinks < 20 {
-		t.Errorf("only %d kinks tested", kinks)
-	}
-}
-
-// Along any sequence of distant hyperparameters, warm and cold fits are optimal, and have
-// the same support. They are refused only where λ2 is rounding beside XᵀX/N: all
-// points along a flat direction are then equally good, or the loss underflows.
-func TestSparseLogisticOptimalOnPaths(t *testing.T) {
-	const illPosedTol = 1e-12
-	rapid.Check(t, func(t *rapid.T) {
-		d := drawElasticNet(t)
-		size := d.Dense().Norm(2) * d.Dense().Norm(2) / float64(len(d.Y))
-		for i := range d.Y {
-			d.Y[i] = float64(2*(i%2) - 1)
-		}
-		rows, n := d.X.Dims()
-		l := &SparseLogistic{Intercept: rows > 1 && rapid.Bool().Draw(t, "intercept")}
-		if rapid.Bool().Draw(t, "per feature") {
-			l.Groups = PerFeature(n)
-		}
-		if err := l.Load(d); err != nil {
-			t.Fatal(err)
-		}
-		params, nh := l.Dims(n)
-		theta, cold := numtest.NaNs(params, 0), numtest.NaNs(params, 0)
-		residual := residualInGroups(l.Groups, sparseLogisticResidual(l.Intercept))
-		for range rapid.IntRange(1, 8).Draw(t, "fits") {
-			hyper := make([]float64, nh)
-			for i := range hyper {
-				if rapid.IntRange(0, 5).Draw(t, "kind") > 0 {
-					hyper[i] = casetest.DrawPenalty(t, "penalty")
-				}
-			}
-			err := l.Fit(theta, hyper)
-			c := &SparseLogistic{Intercept: l.Intercept, Groups: l.Groups}
-			if err := c.Load(d); err != nil {
-				t.Fatal(err)
-			}
-			coldErr := c.Fit(cold, hyper)
-			for i, e := range []error{err, coldErr} {
-				switch {
-				case e == nil:
-					if r := residual(d, [][]float64{theta, cold}[i], hyper); !(r <= 1e-13) {
-						t.Fatalf("residual %v at %v", r, hyper)
-					}
-				case !errors.Is(e, qpdiff.ErrIllPosed) || slices.Min(hyper[nh/2:]) > illPosedTol*size:
-					t.Fatalf("warm: %v; cold: %v", err, coldErr)
-				}
-			}
-			if err != nil || coldErr != nil {
-				continue
-			}
-			if !slices.Equal(l.qp.act, c.qp.act) && len(l.weak)+len(c.weak) == 0 {
-				t.Fatalf("supports %v warm and %v cold without a weakly active coordinate", l.qp.act, c.qp.act)
-			}
-		}
-	})
 }

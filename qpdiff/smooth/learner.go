@@ -39,7 +39,8 @@ func (l *Learner) Dims(n int) (theta, hyper int) { return l.Objective.dims(n) }
 // Load makes d the data of the following fits. It keeps a reference to d.
 // Errors are ArgErrors of kind ErrShape or ErrNotFinite, and ErrDomain for Rows or
 // Weights that are not nil; after one, the learner has no data.
-func (l *Learner) Load(d learn.Data) error {
+func (l *Learner) Load(d learn.Data) (err error) {
+	defer learner.Name(l, &err)
 	l.state.Unload()
 	d.X = d.Dense()
 	if err := learner.CheckAll(d, "smooth.Learner"); err != nil {
@@ -66,7 +67,8 @@ func (l *Learner) Reset() {
 // hyper, ErrNotFitted without data, ErrNotFinite where F has no finite gradient
 // at the start, ErrIllPosed where the Hessian is not positive definite,
 // ErrIterationLimit. After an error there is no fit, and θ is left as it was.
-func (l *Learner) Fit(theta, hyper []float64) error {
+func (l *Learner) Fit(theta, hyper []float64) (err error) {
+	defer learner.Name(l, &err)
 	if err := l.state.BeginTheta(theta, len(l.theta), l.Objective.NumHyper); err != nil {
 		return err
 	}
@@ -81,7 +83,7 @@ func (l *Learner) Fit(theta, hyper []float64) error {
 	if !warm {
 		clear(l.theta)
 	}
-	err := l.minimise(limit)
+	err = l.minimise(limit)
 	if err != nil && warm {
 		clear(l.theta)
 		err = l.minimise(limit)
@@ -100,7 +102,7 @@ func (l *Learner) Fit(theta, hyper []float64) error {
 // ErrIllPosed where the Hessian is singular to working precision; ErrNotFinite
 // where a product overflows, which leaves g undefined.
 func (l *Learner) VJP(w *qpdiff.Workspace, g *learn.Grad, dtheta []float64) error {
-	return qpdiff.Scratch[smoothDerivative](w).adjoint(&l.smoothFit, g, dtheta)
+	return learner.Named(l, qpdiff.Scratch[smoothDerivative](w).adjoint(&l.smoothFit, g, dtheta))
 }
 
 // New returns a new learner of the same Objective.

@@ -54,28 +54,8 @@ func (l *smoothFit) minimise(limit int) error {
 		if !(slope < 0) {
 			return errSmoothSingular
 		}
-		lo, hi, t := 0.0, 1.0, 1.0
-		for range smoothBisections {
-			for j, v := range l.theta {
-				l.cand[j] = v + t*l.step[j]
-			}
-			o.Gradient(l.gc, l.cand, l.state.Data, l.hyper)
-			if t == 1 && l.noise() {
-				return l.last()
-			}
-			s := dense.Dot(l.gc, l.step)
-			if t == 1 && math.Abs(s) <= -slope/2 || s <= 0 && s >= slope/2 {
-				break
-			}
-			if s < slope/2 && t == 1 {
-				break // further than a whole step the model says nothing
-			}
-			if s < slope/2 {
-				lo = t
-			} else {
-				hi = t // also where the gradient overflows
-			}
-			t = (lo + hi) / 2
+		if l.lineSearch(slope) {
+			return l.last()
 		}
 		if err := check.Finite("Objective.Gradient", "scale the data", l.gc); err != nil {
 			return err
@@ -84,6 +64,35 @@ func (l *smoothFit) minimise(limit int) error {
 		l.g, l.gc = l.gc, l.g
 	}
 	return check.ArgErrorf("Learner.MaxIter", qpdiff.ErrIterationLimit, "raise it, or scale the features", "allows %d Newton steps, which are not enough", limit)
+}
+
+// lineSearch sets cand to theta plus that part of the step, and gc to the gradient there, or
+// reports that the gradient is rounding. The slope along the step is slope at its start.
+func (l *smoothFit) lineSearch(slope float64) (rounding bool) {
+	lo, hi, t := 0.0, 1.0, 1.0
+	for range smoothBisections {
+		for j, v := range l.theta {
+			l.cand[j] = v + t*l.step[j]
+		}
+		l.objective.Gradient(l.gc, l.cand, l.state.Data, l.hyper)
+		if t == 1 && l.noise() {
+			return true
+		}
+		s := dense.Dot(l.gc, l.step)
+		if t == 1 && math.Abs(s) <= -slope/2 || s <= 0 && s >= slope/2 {
+			break
+		}
+		if s < slope/2 && t == 1 {
+			break // further than a whole step the model says nothing
+		}
+		if s < slope/2 {
+			lo = t
+		} else {
+			hi = t // also where the gradient overflows
+		}
+		t = (lo + hi) / 2
+	}
+	return false
 }
 
 // smoothBisections bounds the halvings of one step: after as many t has met the next

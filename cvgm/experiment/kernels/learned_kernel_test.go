@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"flag"
 	"os"
 	"slices"
 	"strings"
@@ -63,10 +62,7 @@ func runXOR(p XORParams) func(context.Context) (*LearnedKernelResult, error) {
 	}
 }
 
-// slow runs what takes long: the paper's experiments from end to end.
-var slow = flag.Bool("slow", false, "also run the experiments with learned kernels to their end")
-
-// replays runs both experiments once for all tests.
+// replays runs both experiments, from end to end, once for all tests.
 var replays = sync.OnceValues(func() ([]*LearnedKernelResult, error) {
 	var results []*LearnedKernelResult
 	for _, e := range kernelExperiments {
@@ -81,8 +77,8 @@ var replays = sync.OnceValues(func() ([]*LearnedKernelResult, error) {
 
 func kernelReplays(t *testing.T) (rings, xor *LearnedKernelResult) {
 	t.Helper()
-	if !*slow {
-		t.Skip("takes long; -slow runs it")
+	if testing.Short() {
+		t.Skip("runs the experiments to their end")
 	}
 	r, err := replays()
 	if err != nil {

@@ -25,6 +25,16 @@ func BadIf(bad bool, arg string, why error, remedy, format string, args ...any) 
 	return Bad(arg, why, remedy, format, args...)
 }
 
+// CheckFinite reports the first of v that is not finite.
+func CheckFinite(arg string, v []float64, remedy string) error {
+	for i, x := range v {
+		if !Finite(x) {
+			return Bad(arg, qpdiff.ErrNotFinite, remedy, "holds %v at index %d", x, i)
+		}
+	}
+	return nil
+}
+
 // First returns the first error that is not nil.
 func First(errs ...error) error {
 	for _, err := range errs {

@@ -33,6 +33,29 @@ func Regression(seed uint64, n, features int) learn.Data {
 	return learn.Data{X: d.X, Y: d.Y}
 }
 
+// A fatal is a test that an error may end.
+type fatal interface {
+	Helper()
+	Fatal(args ...any)
+}
+
+// OK ends the test at the first of the errors that is not nil.
+func OK(t fatal, errs ...error) {
+	t.Helper()
+	if err := errors.Join(errs...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Must gives v to a test that no error has ended: Must(f())(t).
+func Must[T any](v T, err error) func(t fatal) T {
+	return func(t fatal) T {
+		t.Helper()
+		OK(t, err)
+		return v
+	}
+}
+
 // Near reports whether a and b differ by at most tol of their size.
 func Near(a, b, tol float64) bool { return math.Abs(a-b) <= tol*(math.Abs(a)+math.Abs(b)) }
 
@@ -96,29 +119,8 @@ func CheckChangedJSON(t *testing.T, kinds map[string]func() json.Unmarshaler) {
 // checksum, or with another text's, is not refused with a remedy.
 func CheckFormsOfJSON(t *testing.T, kinds map[string]func() json.Unmarshaler) {
 	t.Helper()
-	number := regexp.MustCompile(`[:,\[]-?[0-9]+\.[0-9]+(e[+-][0-9]+)?`)
 	for good, into := range kinds {
-		var spaced bytes.Buffer
-		if err := json.Indent(&spaced, []byte(good), "", "\t"); err != nil {
-			t.Fatal(err)
-		}
-		var values map[string]any
-		if err := json.Unmarshal([]byte(good), &values); err != nil {
-			t.Fatal(err)
-		}
-		sorted, err := json.Marshal(values)
-		if err != nil {
-			t.Fatal(err)
-		}
-		longer := number.ReplaceAllStringFunc(good, func(v string) string {
-			f, err := strconv.ParseFloat(v[1:], 64)
-			if err != nil {
-				t.Fatal(err)
-			}
-			return fmt.Sprintf("%s%.20e", v[:1], f)
-		})
-		escaped := strings.ReplaceAll(good, `"format"`, `"\u0066ormat"`)
-		for _, text := range []string{spaced.String(), string(sorted), longer, escaped} {
+		for _, text := range formsOf(t, good) {
 			back := into()
 			if err := json.Unmarshal([]byte(text), back); err != nil {
 				t.Errorf("%v:\n%s", err, text)
@@ -129,7 +131,7 @@ func CheckFormsOfJSON(t *testing.T, kinds map[string]func() json.Unmarshaler) {
 			}
 		}
 		without := regexp.MustCompile(`,"checksum":"[^"]*"`).ReplaceAllString(good, "")
-		other := regexp.MustCompile(`"sha256:..`).ReplaceAllString(good, `"sha256:xx`)
+		other := regexp.MustCompile(`"crc64:..`).ReplaceAllString(good, `"crc64:xx`)
 		for text, want := range map[string]string{without: "checksum is missing", other: "checksum does not fit"} {
 			var arg *qpdiff.ArgError
 			if err := json.Unmarshal([]byte(text), into()); !errors.As(err, &arg) || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "undamaged copy") {
@@ -137,6 +139,21 @@ func CheckFormsOfJSON(t *testing.T, kinds map[string]func() json.Unmarshaler) {
 			}
 		}
 	}
+}
+
+var number = regexp.MustCompile(`[:,\[]-?[0-9]+\.[0-9]+(e[+-][0-9]+)?`)
+
+// formsOf returns JSON of the same values: with spaces, other orders of keys, longer numbers
+// and escapes.
+func formsOf(t *testing.T, good string) []string {
+	t.Helper()
+	var spaced bytes.Buffer
+	var values map[string]any
+	OK(t, json.Indent(&spaced, []byte(good), "", "\t"), json.Unmarshal([]byte(good), &values))
+	longer := number.ReplaceAllStringFunc(good, func(v string) string {
+		return fmt.Sprintf("%s%.20e", v[:1], Must(strconv.ParseFloat(v[1:], 64))(t))
+	})
+	return []string{spaced.String(), string(Must(json.Marshal(values))(t)), longer, strings.ReplaceAll(good, `"format"`, `"\u0066ormat"`)}
 }
 
 var checksumPair = regexp.MustCompile(`"checksum" *: *"[^"]*"`)

@@ -52,55 +52,69 @@ func (z *Normaliser) Fit(x []float64, m int) error {
 	for j := range m {
 		z.Mean[j], z.Std[j] = 0, 1
 	}
-	if z.Centre {
-		for i := range rows {
-			weight := z.Weights.At(i)
-			for j, v := range x[i*m : i*m+m] {
-				z.Mean[j] += weight * v
-			}
-		}
-		for j := range z.Mean {
-			z.Mean[j] /= total
-			if !args.Finite(z.Mean[j]) {
-				return args.Bad("Data.X", qpdiff.ErrNotFinite, "scale the feature", "has mean %v in feature %d over the training rows", z.Mean[j], j)
-			}
-		}
-	}
-	if z.Scale {
-		clear(z.Std)
-		for i := range rows {
-			weight := z.Weights.At(i)
-			for j, v := range x[i*m : i*m+m] {
-				d := v - z.Mean[j]
-				z.Std[j] += weight * (d * d)
-			}
-		}
-		for j, s := range z.Std {
-			if z.Std[j] = math.Sqrt(s / total); !(s >= smallestSquares) || !args.Finite(s) {
-				z.Std[j] = z.scaledDeviation(x, j)
-			}
-		}
-	}
 	if !z.Centre {
 		return nil
 	}
+	for i := range rows {
+		weight := z.Weights.At(i)
+		for j, v := range x[i*m : i*m+m] {
+			z.Mean[j] += weight * v
+		}
+	}
+	for j := range z.Mean {
+		z.Mean[j] /= total
+		if !args.Finite(z.Mean[j]) {
+			return args.Bad("Data.X", qpdiff.ErrNotFinite, "scale the feature", "has mean %v in feature %d over the training rows", z.Mean[j], j)
+		}
+	}
+	if z.Scale {
+		z.deviations(x)
+	}
 	for j := range m {
-		switch {
-		case !ConstantColumn(x, m, j):
-			if !(z.Std[j] > 0) || !args.Finite(z.Std[j]) {
-				return args.Bad("Data.X", qpdiff.ErrNotFinite, "scale the feature", "has standard deviation %v in feature %d over the training rows", z.Std[j], j)
-			}
-		case z.Scale && z.Learned:
-			return args.Bad("Features", qpdiff.ErrDomain, "move its parameters, use more training rows, or do not standardise",
-				"has the constant %v as feature %d over the training rows, where the standardised feature jumps", x[j], j)
-		default:
-			z.Mean[j], z.Std[j] = x[j], 1
-			if z.Scale && z.Jump < 0 {
-				z.Jump = j
-			}
+		if err := z.settle(x, j); err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+// settle replaces μ and σ of a constant column j, and reports what cannot be used.
+func (z *Normaliser) settle(x []float64, j int) error {
+	switch {
+	case !ConstantColumn(x, len(z.Mean), j):
+		if !(z.Std[j] > 0) || !args.Finite(z.Std[j]) {
+			return args.Bad("Data.X", qpdiff.ErrNotFinite, "scale the feature", "has standard deviation %v in feature %d over the training rows", z.Std[j], j)
+		}
+	case z.Scale && z.Learned:
+		return args.Bad("Features", qpdiff.ErrDomain, "move its parameters, use more training rows, or do not standardise",
+			"has the constant %v as feature %d over the training rows, where the standardised feature jumps", x[j], j)
+	default:
+		z.Mean[j], z.Std[j] = x[j], 1
+		if z.Scale && z.Jump < 0 {
+			z.Jump = j
+		}
+	}
+	return nil
+}
+
+// deviations sets σ.
+func (z *Normaliser) deviations(x []float64) {
+	m := len(z.Mean)
+	rows := len(x) / m
+	clear(z.Std)
+	for i := range rows {
+		weight := z.Weights.At(i)
+		for j, v := range x[i*m : i*m+m] {
+			d := v - z.Mean[j]
+			z.Std[j] += weight * (d * d)
+		}
+	}
+	total := z.Weights.Total(rows)
+	for j, s := range z.Std {
+		if z.Std[j] = math.Sqrt(s / total); !(s >= smallestSquares) || !args.Finite(s) {
+			z.Std[j] = z.scaledDeviation(x, j)
+		}
+	}
 }
 
 // smallestSquares bounds the sums of squares below which some squares may have

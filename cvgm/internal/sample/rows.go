@@ -116,13 +116,7 @@ func Positive(rows []int, weights []float64) []int {
 	if weights == nil {
 		return rows
 	}
-	var left []int
-	for _, i := range rows {
-		if weights[i] > 0 {
-			left = append(left, i)
-		}
-	}
-	return left
+	return slices.DeleteFunc(slices.Clone(rows), func(i int) bool { return !(weights[i] > 0) })
 }
 
 // Sum returns s plus the sum of v.

@@ -3,10 +3,11 @@
 package strictjson
 
 import (
-	"cmp"
-	"crypto/sha256"
+	"bytes"
 	"encoding/json"
 	"fmt"
+	"hash/crc64"
+	"maps"
 	"slices"
 	"strings"
 
@@ -17,7 +18,7 @@ import (
 // ChecksumKey is the key of the checksum in the JSON of a model and of a pipeline.
 const ChecksumKey = "checksum"
 
-// Checksum returns the SHA-256 of the values of a JSON object but for its checksum, and that one, nil without
+// Checksum returns the CRC-64 of the values of a JSON object but for its checksum, and that one, nil without
 // one. Keys are sorted, numbers are float64s and strings UTF-8, so that other spaces, escapes, forms of
 // numbers and orders of keys leave it as it is.
 func Checksum(text []byte) (sum string, given any, err error) {
@@ -28,7 +29,7 @@ func Checksum(text []byte) (sum string, given any, err error) {
 	given = values[ChecksumKey]
 	delete(values, ChecksumKey)
 	canonical, err := json.Marshal(values)
-	return fmt.Sprintf("sha256:%x", sha256.Sum256(canonical)), given, err
+	return fmt.Sprintf("crc64:%016x", crc64.Checksum(canonical, crc64.MakeTable(crc64.ECMA))), given, err
 }
 
 // WithChecksum returns the JSON of v, an object, with its checksum as the last key.
@@ -41,7 +42,7 @@ func WithChecksum(v any) ([]byte, error) {
 	return fmt.Appendf(text[:len(text)-1], ",%q:%q}", ChecksumKey, sum), err
 }
 
-// Verify reports an object whose values are not those that withChecksum wrote.
+// Verify reports an object whose values are not those that WithChecksum wrote.
 func Verify(text []byte) error {
 	const remedy = "take an undamaged copy, or fit again and write the JSON anew"
 	sum, given, err := Checksum(text)
@@ -50,58 +51,71 @@ func Verify(text []byte) error {
 	}
 	return args.First(
 		args.BadIf(given == nil, ChecksumKey, qpdiff.ErrDomain, remedy, "is missing"),
-		args.BadIf(given != sum, ChecksumKey, qpdiff.ErrDomain, remedy, "does not fit: the text was changed after MarshalJSON wrote it"),
+		args.BadIf(given != sum, ChecksumKey, qpdiff.ErrDomain, remedy, "does not fit: the text was changed after MarshalJSON wrote it, or an earlier version wrote it"),
 	)
 }
 
-// CheckKeys reads one value of valid JSON, which belongs to key, and reports keys that
-// are unknown, repeated or missing by the map keys, which lists for each key of an object its keys, and whether they are required, and nulls. The value of a key with nil in
-// keys is skipped.
-// encoding/json accepts all of them, and keys in another case.
-func CheckKeys(d *json.Decoder, keys map[string]map[string]bool, key string) error {
-	where := cmp.Or(key, "model")
+// Read reads valid JSON of what into an object, and reports nulls, and keys that are unknown, repeated or
+// missing by the map keys: it lists the keys of the object of each key, what for the outermost, and whether
+// they are required. The value of a key with nil in keys is skipped. encoding/json accepts
+// all of them, and keys in another case.
+func Read(text []byte, keys map[string]map[string]bool, what string, into any) error {
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber() // a number out of range is found below
+	if err := checkKeys(d, keys, what); err != nil {
+		return err
+	}
+	if err := json.Unmarshal(text, into); err != nil {
+		return fmt.Errorf("cvgm: not a %s: %w", what, err)
+	}
+	return nil
+}
+
+// checkKeys is Read for one value, which belongs to key, without an object.
+func checkKeys(d *json.Decoder, keys map[string]map[string]bool, key string) error {
 	switch token, _ := d.Token(); token {
 	case nil:
-		return args.Bad(where, qpdiff.ErrDomain, "give numbers", "holds null")
+		return args.Bad(key, qpdiff.ErrDomain, "give numbers", "holds null")
 	case json.Delim('['):
 		for d.More() {
-			if err := CheckKeys(d, keys, key); err != nil {
+			if err := checkKeys(d, keys, key); err != nil {
 				return err
 			}
 		}
 	case json.Delim('{'):
-		known, seen := keys[key], map[string]bool{}
-		for d.More() {
-			name, _ := d.Token()
-			k := name.(string)
-			if _, ok := known[k]; !ok {
-				return args.Bad(where, qpdiff.ErrDomain, "remove the key, or correct its name", "has the unknown key %q", k)
-			}
-			if seen[k] {
-				return args.Bad(where, qpdiff.ErrDomain, "remove one of them", "has the key %q twice", k)
-			}
-			seen[k] = true
-			if own, listed := keys[k]; listed && own == nil {
-				var value json.RawMessage
-				if err := d.Decode(&value); err != nil {
-					return err
-				}
-			} else if err := CheckKeys(d, keys, k); err != nil {
-				return err
-			}
-		}
-		var missing []string
-		for k, required := range known {
-			if required && !seen[k] {
-				missing = append(missing, k)
-			}
-		}
-		if slices.Sort(missing); len(missing) > 0 {
-			return args.Bad(where, qpdiff.ErrShape, "add what is missing", "lacks %s", strings.Join(missing, ", "))
+		if err := checkObject(d, keys, key); err != nil {
+			return err
 		}
 	default:
 		return nil
 	}
 	_, err := d.Token() // the closing delimiter
 	return err
+}
+
+// checkObject is checkKeys behind the opening brace of an object.
+func checkObject(d *json.Decoder, keys map[string]map[string]bool, key string) error {
+	known, seen := keys[key], map[string]bool{}
+	for d.More() {
+		name, _ := d.Token()
+		k := name.(string)
+		if _, ok := known[k]; !ok {
+			return args.Bad(key, qpdiff.ErrDomain, "remove the key, or correct its name", "has the unknown key %q", k)
+		}
+		if seen[k] {
+			return args.Bad(key, qpdiff.ErrDomain, "remove one of them", "has the key %q twice", k)
+		}
+		seen[k] = true
+		if own, listed := keys[k]; listed && own == nil {
+			var value json.RawMessage
+			if err := d.Decode(&value); err != nil {
+				return err
+			}
+		} else if err := checkKeys(d, keys, k); err != nil {
+			return err
+		}
+	}
+	missing := slices.Sorted(maps.Keys(known))
+	missing = slices.DeleteFunc(missing, func(k string) bool { return !known[k] || seen[k] })
+	return args.BadIf(len(missing) > 0, key, qpdiff.ErrShape, "add what is missing", "lacks %s", strings.Join(missing, ", "))
 }

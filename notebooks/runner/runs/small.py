@@ -60,6 +60,14 @@ def lab_is_set_up():
     return (ROOT / ".venv/requirements-lab.txt.installed").exists() and (ROOT / ".cache/bin-lab").is_dir()
 
 
+def require_lab():
+    """Sets JupyterLab up in this checkout where it has to be there; skips a class of tests where it is not."""
+    if required and not lab_is_set_up():
+        set_up_lab()
+    if not lab_is_set_up():
+        raise unittest.SkipTest("JupyterLab is not set up; run ./reproduce.sh lab once")
+
+
 def set_up_lab():
     """Starts JupyterLab in this checkout, which sets it up, and ends it."""
     with subprocess.Popen([ROOT / "reproduce.sh", "lab"], stderr=subprocess.PIPE, text=True) as process, killed(process):
@@ -105,12 +113,10 @@ class Small(unittest.TestCase):
         for needed in (".venv", ".cache/bin"):
             if not (ROOT / needed).is_dir():
                 raise RuntimeError(f"{ROOT / needed} is missing; run ./reproduce.sh once")
-        if required and not lab_is_set_up():
-            set_up_lab()
         Small.folder = tempfile.TemporaryDirectory()
         atexit.register(Small.folder.cleanup)
         Small.checkout = checkout = Path(Small.folder.name, "a=b c", "checkout")
-        parts = ["reproduce.sh", "go.mod", "go.sum", "notebooks/live/page.html"]
+        parts = ["reproduce.sh", "go.mod", "go.sum", "notebooks/live/page.html", *ROOT.glob("notebooks/runner/tools/*")]
         parts += [*ROOT.glob("notebooks/runner/requirements*.txt"), *ROOT.glob("notebooks/runner/*.py")]
         for package in ("synth", "qpdiff", "cvgm", "figures", *(f"notebooks/{name}" for name in ("live", "notebook", "source", "stale", "store", "worker"))):
             parts += [p for p in ROOT.glob(f"{package}/**/*.go") if not p.name.endswith("_test.go")]
@@ -118,7 +124,7 @@ class Small(unittest.TestCase):
             copy = checkout / path.relative_to(ROOT)
             copy.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(path, copy)
-        for name in (".venv", ".cache/bin", *([".cache/bin-lab"] if (ROOT / ".cache/bin-lab").is_dir() else [])):
+        for name in (".venv", ".cache/bin"):
             shutil.copytree(ROOT / name, checkout / name, symlinks=True, copy_function=link)
         # A kernel's folder is found, and missed, in a temporary folder of its own,
         # to which other users have a way.

@@ -6,10 +6,9 @@ import os
 import shutil
 import subprocess
 import tempfile
-import unittest
 from pathlib import Path
 
-from small import LIMIT, ROOT, Small, lab_is_set_up, link
+from small import LIMIT, ROOT, Small, link, require_lab
 
 # Runs a notebook as a front end does, whatever its cells do.
 CLIENT = """
@@ -24,8 +23,7 @@ class AnyKernel(Small):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        if not lab_is_set_up():
-            raise unittest.SkipTest("JupyterLab is not set up; run ./reproduce.sh lab once")
+        require_lab()
         folder = tempfile.TemporaryDirectory()
         cls.addClassCleanup(folder.cleanup)
         cls.home = Path(folder.name)

@@ -3,19 +3,29 @@
 import json
 import os
 import re
+import shutil
 import signal
 import urllib.error
 import urllib.request
 from pathlib import Path
 
-from small import LIMIT, WRITES, Small, lab_is_set_up
+from small import LIMIT, ROOT, WRITES, Small, link, require_lab
 
 
 class Lab(Small):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        require_lab()
+        venv, other = cls.checkout / ".venv", Path(cls.folder.name, "venv")  # every run hashes it, so other tests have a small one
+        os.rename(venv, other)
+        cls.addClassCleanup(os.rename, other, venv)
+        cls.addClassCleanup(shutil.rmtree, venv)
+        for name in (".venv", ".cache/bin-lab"):
+            shutil.copytree(ROOT / name, cls.checkout / name, symlinks=True, copy_function=link)
+
     def setUp(self):
         super().setUp()
-        if not lab_is_set_up():
-            self.skipTest("JupyterLab is not set up; run ./reproduce.sh lab once")
         self.notebook("01_first", WRITES)
 
     def open(self, *args):

@@ -55,8 +55,7 @@ class SetUp(Small):
         if not hasattr(SetUp, "house"):
             house = Path(self.folder.name, "wheels")
             pip = [ROOT / ".venv/bin/python", "-I", "-m", "pip", "download", "-q", "--disable-pip-version-check", "-d", house]
-            name = "requirements-lab.txt" if (ROOT / ".venv/requirements-lab.txt.installed").exists() else "requirements.txt"
-            done = subprocess.run([*pip, "-r", ROOT / "notebooks/runner" / name], capture_output=True, text=True)
+            done = subprocess.run([*pip, "-r", ROOT / "notebooks/runner/requirements.txt"], capture_output=True, text=True)
             SetUp.house = str(house) if done.returncode == 0 else None
         if SetUp.house is None:
             self.skipTest("the wheels of requirements.txt cannot be downloaded")
@@ -66,6 +65,8 @@ class SetUp(Small):
         wheels = self.wheels()
         self.keep(".venv")
         self.notebook("01_first", WRITES)
+        shutil.rmtree(self.checkout / ".venv")
+        self.reproduce(**wheels)  # makes it without JupyterLab
         python = self.checkout / ".venv/bin/python"
         package = next((self.checkout / ".venv").glob("lib/python*/site-packages/nbclient"))
         for damage in (

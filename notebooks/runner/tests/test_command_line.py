@@ -3,15 +3,17 @@
 import fcntl
 import io
 import os
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 import unittest
 import unittest.mock
 from pathlib import Path
 
-from checkout import ROOT, RUNNER
+from checkout import RUNNER
 from fixtures import main
 
 
@@ -84,11 +86,17 @@ class CommandLine(unittest.TestCase):
             self.assertNotRegex(said, r'runner/__main__\.py", line \d\d', delay)  # below its first lines
 
     def test_an_interrupt_ends_with_its_status(self):
-        held = os.open(ROOT, os.O_RDONLY)
+        folder = tempfile.TemporaryDirectory()  # a run may hold the lock of this checkout
+        self.addCleanup(folder.cleanup)
+        runner = Path(folder.name, "notebooks/runner")
+        shutil.copytree(RUNNER, runner, ignore=shutil.ignore_patterns("tests", "runs", "browser"))
+        Path(folder.name, "go.mod").write_text("module cvgm\n")
+        Path(folder.name, "notebooks/01_a.ipynb").write_text('{"cells": []}')
+        held = os.open(folder.name, os.O_RDONLY)
         self.addCleanup(os.close, held)
         fcntl.flock(held, fcntl.LOCK_EX)
         for stop in (signal.SIGINT, signal.SIGTERM):
-            process = subprocess.Popen([sys.executable, "-I", "-X", "utf8", RUNNER, "--force"], stderr=subprocess.PIPE, text=True, start_new_session=True)
+            process = subprocess.Popen([sys.executable, "-I", "-X", "utf8", runner, "--force"], stderr=subprocess.PIPE, text=True, start_new_session=True)
             self.addCleanup(process.kill)
             first = process.stderr.readline()
             self.assertIn("waiting for it", first)

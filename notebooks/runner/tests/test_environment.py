@@ -3,6 +3,7 @@
 import errno
 import json
 import os
+import re
 import shutil
 import subprocess
 import tempfile
@@ -83,6 +84,12 @@ class SetUp(unittest.TestCase):
             self.assertEqual(lines[:2], ["--require-hashes", "--only-binary :all:"], path.name)
             for line in lines[2:]:
                 self.assertRegex(line, r"^(-r requirements\.txt|[\w-]+==[\w.]+(; [^#]+?)?(\s+--hash=sha256:[0-9a-f]{64})+)$", path.name)
+
+    def test_tools_are_no_requirements_of_the_module(self):
+        module, tools = ((folder / "go.mod").read_text() for folder in (checkout.ROOT, checkout.TOOLS))
+        self.assertNotRegex(module, r"(?m)^tool\b")
+        kernel, library = (re.search(r"/gonb (v\S+)", text)[1] for text in (tools, module))
+        self.assertEqual(kernel, library)  # the two ends of one protocol
 
 
 class Environment(unittest.TestCase):

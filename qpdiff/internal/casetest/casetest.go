@@ -7,6 +7,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"cvgm/qpdiff"
@@ -72,53 +73,34 @@ func NewGrad(d learn.Data, h int) *learn.Grad {
 	return &learn.Grad{Hyper: make([]float64, h), X: mat.NewDense(rows, n, nil), Y: make([]float64, rows)}
 }
 
-// CheckExtremes fits and differentiates, and fails where an answer without an
-// error is not finite or where an error is of no documented kind.
-func CheckExtremes(t *testing.T, l learn.Learner, d learn.Data, theta, hyper, v []float64, u *learn.Grad) {
-	t.Helper()
-	documented := func(err error) bool {
-		for _, kind := range []error{qpdiff.ErrShape, qpdiff.ErrNotFinite, qpdiff.ErrDomain, qpdiff.ErrIllPosed, qpdiff.ErrInfeasible, qpdiff.ErrUnbounded, qpdiff.ErrNonconvex, qpdiff.ErrIterationLimit, qpdiff.ErrNotFitted, qpdiff.ErrNotDifferentiable} {
-			if errors.Is(err, kind) {
-				return true
-			}
-		}
-		return false
-	}
-	check := func(what string, err error, values ...[]float64) {
-		t.Helper()
-		if err != nil {
-			if !documented(err) {
-				t.Fatalf("%s: error %v at X %v, y %v, hyper %v", what, err, d.Dense().RawMatrix().Data, d.Y, hyper)
-			}
-			return
-		}
-		for _, s := range values {
-			for _, x := range s {
-				if !dense.Finite(x) {
-					t.Fatalf("%s: %v without an error at X %v, y %v, hyper %v", what, s, d.Dense().RawMatrix().Data, d.Y, hyper)
-				}
-			}
+// NoisyClasses draws classes that overlap much.
+func NoisyClasses(seed uint64, rows, n int) learn.Data {
+	d := RandomData(seed, rows, n, true)
+	for i := range d.Y {
+		if i%3 == 0 {
+			d.Y[i] = 1 - 2*float64(i%2)
 		}
 	}
-	if err := l.Load(d); err != nil {
-		check("Load", err)
-		return
+	return d
+}
+
+// DrawGroups draws one group, a group for each feature, or some between.
+func DrawGroups(rng *rand.Rand, n int) []int {
+	groups := make([]int, n)
+	for j := range groups {
+		groups[j] = j
 	}
-	if err := l.Fit(theta, hyper); err != nil {
-		check("Fit", err)
-		return
+	switch rng.IntN(3) {
+	case 0:
+		return nil
+	case 1:
+		return groups
 	}
-	check("Fit", nil, theta)
-	rows, n := d.X.Dims()
-	for _, g := range []*learn.Grad{{Hyper: make([]float64, len(hyper))}, {X: mat.NewDense(rows, n, nil)}, {Y: make([]float64, rows)}, {Hyper: make([]float64, len(hyper)), X: mat.NewDense(rows, n, nil), Y: make([]float64, rows)}} {
-		check("VJP", l.VJP(nil, g, v), GradSlices(g)...)
+	for j := 1 + rng.IntN(n); j < n; j++ {
+		groups[j] = rng.IntN(groups[j-1] + 1)
 	}
-	if j, ok := l.(learn.ForwardLearner); ok {
-		for _, w := range []*learn.Grad{u, {Hyper: u.Hyper}, {X: u.X}, {Y: u.Y}} {
-			out := make([]float64, len(theta))
-			check("JVP", j.JVP(nil, out, w), out)
-		}
-	}
+	rng.Shuffle(n, func(i, k int) { groups[i], groups[k] = groups[k], groups[i] })
+	return groups
 }
 
 func DrawPenalty(t *rapid.T, name string) float64 {
@@ -150,11 +132,6 @@ func DrawClasses(t *rapid.T) learn.Data {
 	}
 	d.Y[0], d.Y[rows-1] = 1, -1
 	return d
-}
-
-func LearnerGradOf(d learn.Data, hyper []float64) *learn.Grad {
-	rows, n := d.X.Dims()
-	return &learn.Grad{Hyper: make([]float64, len(hyper)), X: mat.NewDense(rows, n, nil), Y: make([]float64, rows)}
 }
 
 // KindOf is the documented kind of an error.
@@ -214,6 +191,8 @@ func (l *Predictions) JVP(w *qpdiff.Workspace, dtheta []float64, d *learn.Grad) 
 
 func (l *Predictions) Reset() { l.P.Reset() }
 
+func (l *Predictions) SetGeneralised(on bool) { l.P.(learn.KinkedLearner).SetGeneralised(on) }
+
 // LinearModel is 1/N·Σ loss(θᵀx_i, y_i) + λ/2·‖θ‖² with the hyperparameter λ,
 // for a loss given by its first and second derivative in the prediction and the
 // derivative of the first in y.
@@ -268,3 +247,29 @@ func PseudoHuber(p, y float64) (d1, d2, dy float64) {
 func Poisson(p, y float64) (d1, d2, dy float64) { return math.Exp(p) - y, math.Exp(p), -1 }
 
 func HalfSquare(p, y float64) (d1, d2, dy float64) { return p - y, 1, -1 }
+
+// A Residual is the violation of a learner's optimality conditions.
+type Residual func(l learn.Learner, d learn.Data, theta, hyper []float64) float64
+
+// Verdict checks a fit's error: its kind, and a part of its text. A fit that is refused leaves θ
+// alone and no derivative; another has a residual of at most 1e-13, unless that is nil.
+func (residual Residual) Verdict(t *testing.T, name string, l learn.Learner, d learn.Data, kind error, text string, hyper ...float64) {
+	t.Helper()
+	theta := numtest.NaNs(l.Dims(d.Dense().RawMatrix().Cols))
+	err := l.Load(d)
+	if err == nil {
+		err = l.Fit(theta, hyper)
+	}
+	switch {
+	case !errors.Is(err, kind) || err != nil && !strings.Contains(err.Error(), text):
+		t.Errorf("%T, %s: error %v, want %v with %q", l, name, err, kind, text)
+	case err != nil:
+		if l.VJP(nil, &learn.Grad{}, theta) == nil || slices.ContainsFunc(theta, dense.Finite) {
+			t.Errorf("%T, %s: after a failed fit θ is %v, and VJP answers", l, name, theta)
+		}
+	case residual != nil:
+		if r := residual(l, d, theta, hyper); !(r <= 1e-13) {
+			t.Errorf("%T, %s: residual %v", l, name, r)
+		}
+	}
+}

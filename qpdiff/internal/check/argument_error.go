@@ -19,6 +19,15 @@ var (
 	ErrNotDifferentiable = errors.New("not differentiable here")
 )
 
+// ErrEmpty is the kind of a nil or empty argument. It matches ErrShape.
+var ErrEmpty error = emptyError{}
+
+type emptyError struct{}
+
+func (emptyError) Error() string { return "missing or empty" }
+
+func (emptyError) Is(target error) bool { return target == ErrShape }
+
 // ArgError names an argument that cannot be used, what is wrong with it and what
 // to do about it. It wraps one of the Err… kinds. The packages above this one
 // report their bad arguments with it too.

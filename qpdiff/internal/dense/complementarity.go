@@ -1,5 +1,7 @@
 package dense
 
+import "math"
+
 // ComplementarityTol is the safety factor of [Negligible]: the error of a
 // solved KKT system is a small multiple of eps·κ, which grows slowly with the
 // dimension, and estimates of κ can be low by a small factor. Two orders of
@@ -30,3 +32,14 @@ const HiddenTol = 1e-6
 // the square of the dependency that it stands for, and the product of a few
 // small pivots counts.
 func Unsolvable(cond float64) bool { return Negligible(1, 1, cond) || !Finite(cond) }
+
+// MaxStep returns how far x gets at the given rate before it is at a bound.
+func MaxStep(x, rate, lo, hi float64) float64 {
+	switch {
+	case rate < 0:
+		return (lo - x) / rate
+	case rate > 0:
+		return (hi - x) / rate
+	}
+	return math.Inf(1)
+}

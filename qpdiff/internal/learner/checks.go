@@ -84,6 +84,20 @@ func Counts(d learn.Data, dst []float64) []float64 {
 	return dst
 }
 
+// Counting returns what each row of X counts, the rows that count, in rows if that is long
+// enough, and the sum of what they count.
+func Counting(d learn.Data, dst []float64, rows []int) (counts []float64, counting []int, total float64) {
+	counts = Counts(d, dst)
+	rows = dense.Grow(rows, len(d.Y))[:0]
+	for i := range d.Y {
+		if count := dense.CountAt(counts, i); count > 0 {
+			rows = append(rows, i)
+			total += count
+		}
+	}
+	return counts, rows, total
+}
+
 // plain reports whether each row of d counts once.
 func plain(d learn.Data) bool { return d.Rows == nil && d.Weights == nil }
 

@@ -5,7 +5,10 @@ import (
 	"math/bits"
 	"slices"
 
+	"cvgm/qpdiff"
+	"cvgm/qpdiff/internal/check"
 	"cvgm/qpdiff/internal/dense"
+	"cvgm/qpdiff/learn"
 )
 
 // A RowSet is the set of distinct rows of a matrix.
@@ -13,6 +16,7 @@ type RowSet struct {
 	First  []int     // of each distinct row: its first place
 	Of     []int     // of each row: its place among the distinct, −1 where it does not count
 	Copies []float64 // of each distinct row: how often it occurs, or what its copies count
+	Counts []float64 // what each row counts, nil: one each
 	table  []int     // by hash: a distinct row plus 1
 }
 
@@ -31,10 +35,32 @@ func (s *RowSet) Where(l *State, dst []int, is func(distinct int) bool) ([]int, 
 	return dst, nil
 }
 
-// Distinct finds the distinct rows of x (rows×n without gaps), each of which counts
-// once where counts is nil, and reports whether the set differs in places from the one
-// before.
-func (s *RowSet) Distinct(x []float64, rows, n int, counts []float64) (changed bool) {
+// Spread sets dst to what each row counts times the value of each copy of its distinct
+// row. The error is that of a learner without a fit.
+func (s *RowSet) Spread(l *State, dst []float64, value func(distinct int) float64) ([]float64, error) {
+	if err := l.Fitted(); err != nil {
+		return nil, err
+	}
+	dst = dst[:0]
+	for i, k := range s.Of {
+		v := 0.0
+		if k >= 0 {
+			v = s.Count(i) * value(k)
+		}
+		dst = append(dst, v)
+	}
+	return dst, nil
+}
+
+// Count is what row i counts.
+func (s *RowSet) Count(i int) float64 { return dense.CountAt(s.Counts, i) }
+
+// Share returns the part of what distinct row k counts that row i counts.
+func (s *RowSet) Share(i, k int) float64 { return s.Count(i) / s.Copies[k] }
+
+// Distinct finds the distinct rows of x (rows×n without gaps), with Counts for each, and
+// reports whether the set differs in places from the one before.
+func (s *RowSet) Distinct(x []float64, rows, n int) (changed bool) {
 	if cap(s.Of) < rows {
 		s.First, s.Of, s.Copies = make([]int, 0, rows), make([]int, rows), make([]float64, 0, rows)
 		s.table = make([]int, 1<<bits.Len(uint(2*rows)))
@@ -45,7 +71,7 @@ func (s *RowSet) Distinct(x []float64, rows, n int, counts []float64) (changed b
 	clear(s.table)
 	mask := uint64(len(s.table) - 1)
 	for i := range rows {
-		count := dense.CountAt(counts, i)
+		count := s.Count(i)
 		if count == 0 {
 			changed = changed || s.Of[i] >= 0
 			s.Of[i] = -1
@@ -74,4 +100,38 @@ func (s *RowSet) Distinct(x []float64, rows, n int, counts []float64) (changed b
 		s.Of[i] = d
 	}
 	return changed
+}
+
+// Equal visits the rows k that have an earlier copy, with the first one i.
+func (s *RowSet) Equal(visit func(i, k int) bool) {
+	for k, row := range s.Of {
+		if row >= 0 && s.First[row] != k && !visit(s.First[row], k) {
+			return
+		}
+	}
+}
+
+// CheckEqual reports equal rows, of the distinct ones that is picks, that t parts in their
+// labels y or in a coordinate that may move.
+func (s *RowSet) CheckEqual(t *learn.Grad, y []float64, is func(distinct int) bool, moves func(j int) bool) error {
+	if t.X == nil && t.Y == nil {
+		return nil
+	}
+	for i, k := range s.Equal {
+		if !is(s.Of[k]) {
+			continue
+		}
+		sign := y[i] * y[k]
+		parted := t.Y != nil && t.Y[i] != sign*t.Y[k]
+		if t.X != nil {
+			other := t.X.RawRowView(k)
+			for j, v := range t.X.RawRowView(i) {
+				parted = parted || v != sign*other[j] && moves(j)
+			}
+		}
+		if parted {
+			return check.ArgErrorf("d", qpdiff.ErrNotDifferentiable, "move them equally, or move the hyperparameters", "parts the equal rows %d and %d, which are at the kink of their loss", i, k)
+		}
+	}
+	return nil
 }

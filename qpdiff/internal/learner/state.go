@@ -2,6 +2,7 @@ package learner
 
 import (
 	"cmp"
+	"slices"
 
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/internal/check"
@@ -23,6 +24,18 @@ type State struct {
 func (f *State) Unload() {
 	f.Home.Take()
 	f.Data, f.Fit = learn.Data{}, 0
+}
+
+// Take begins a Load: it returns d with a *mat.Dense as X, and what Check and, with classes,
+// CheckClasses report.
+func (f *State) Take(d learn.Data, classes bool) (learn.Data, error) {
+	f.Unload()
+	d.X = d.Dense()
+	err := d.Check()
+	if err == nil && classes {
+		err = CheckClasses(d)
+	}
+	return d, err
 }
 
 // Forget forgets the fit.
@@ -88,7 +101,7 @@ func (f *State) checkDerivative(arg string, g *learn.Grad, dtheta []float64) err
 // input. A nil g, named arg, is an error.
 func (f *State) CheckShape(arg string, g *learn.Grad) error {
 	if g == nil {
-		return check.ArgErrorf(arg, qpdiff.ErrShape, "give a Grad with the wanted fields", "is nil")
+		return check.ArgErrorf(arg, check.ErrEmpty, "give a Grad with the wanted fields", "is nil")
 	}
 	rows, cols := f.Data.X.Dims()
 	check.Vector("Grad.Hyper", g.Hyper, f.Hypers)
@@ -98,8 +111,13 @@ func (f *State) CheckShape(arg string, g *learn.Grad) error {
 }
 
 // NotDifferentiable is the error of the fields of g that are wanted and have no
-// derivative; hyper names the hyperparameters among them.
-func NotDifferentiable(g *learn.Grad, weak qpdiff.Weak, remedy string, hyper ...qpdiff.Input) *qpdiff.NotDifferentiableError {
+// derivative; hyper names the hyperparameters among them. Row i of weak is the i-th of
+// rows, unless these are nil.
+func NotDifferentiable(g *learn.Grad, weak qpdiff.Weak, rows []int, remedy string, hyper ...qpdiff.Input) *qpdiff.NotDifferentiableError {
+	weak = qpdiff.Weak{Rows: slices.Clone(weak.Rows), Coords: slices.Clone(weak.Coords)}
+	for at, i := range weak.Rows {
+		weak.Rows[at] = rows[i]
+	}
 	var inputs []qpdiff.Input
 	if g.Hyper != nil {
 		inputs = append(inputs, hyper...)

@@ -4,6 +4,7 @@ package numtest
 
 import (
 	"encoding/json"
+	"errors"
 	"math"
 	"math/big"
 	"math/rand/v2"
@@ -13,7 +14,6 @@ import (
 
 	"cvgm/qpdiff/internal/dense"
 
-	"github.com/google/go-cmp/cmp"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -30,6 +30,17 @@ func SameBits(a, b []float64) bool {
 	return slices.EqualFunc(a, b, func(x, y float64) bool {
 		return math.Float64bits(x) == math.Float64bits(y)
 	})
+}
+
+// OK ends the test at the first error.
+func OK(t interface {
+	Helper()
+	Fatal(args ...any)
+}, errs ...error) {
+	t.Helper()
+	if err := errors.Join(errs...); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // Long is the number of random problems of a test that takes n of them, a fifth of
@@ -79,7 +90,7 @@ func NearAll(t *testing.T, what string, got, want []float64, tol, floor float64)
 		size, diff = max(size, math.Abs(w)), max(diff, math.Abs(got[i]-w))
 	}
 	if len(got) != len(want) || !(diff <= tol*size) {
-		t.Errorf("%s: differs by %.3g of %.3g:\n%s", what, diff, size, cmp.Diff(want, got))
+		t.Errorf("%s: differs by %.3g of %.3g:\n%v\n%v", what, diff, size, got, want)
 	}
 }
 
@@ -111,6 +122,15 @@ const preciseBits = 400
 
 func Precise(v float64) *big.Float { return new(big.Float).SetPrec(preciseBits).SetFloat64(v) }
 
+// PreciseDot returns aᵀb.
+func PreciseDot(a, b []float64) *big.Float {
+	sum, term := Precise(0), Precise(0)
+	for i, v := range a {
+		sum.Add(sum, term.Mul(Precise(v), Precise(b[i])))
+	}
+	return sum
+}
+
 // Eliminate solves the linear system whose last column is its right-hand side.
 func Eliminate(a [][]*big.Float) []*big.Float {
 	n := len(a)
@@ -141,7 +161,17 @@ func Eliminate(a [][]*big.Float) []*big.Float {
 	return x
 }
 
-func NewBig(v float64) *big.Float { return new(big.Float).SetPrec(200).SetFloat64(v) }
+// OneSided returns the slopes from below to at and from at to above, each h away, and by how
+// much got is not between them.
+func OneSided(got float64, below, at, above *big.Float, h float64) (left, right, excess float64) {
+	slope := func(from, to *big.Float) float64 {
+		d := Precise(0).Sub(to, from)
+		v, _ := d.Quo(d, Precise(h)).Float64()
+		return v
+	}
+	left, right = slope(below, at), slope(at, above)
+	return left, right, max(min(left, right)-got, got-max(left, right))
+}
 
 func Matrix(rows [][]float64) *mat.Dense {
 	return mat.NewDense(len(rows), len(rows[0]), slices.Concat(rows...))

@@ -158,7 +158,7 @@ func (d *marginDerivative) dataVJP(l *marginFit, g *learn.Grad) error {
 		if k < 0 || d.psi[k] == 0 {
 			continue
 		}
-		count := p.count(i)
+		count := p.Count(i)
 		psi, wz := count*d.psi[k], dense.Dot(d.w, p.z[k*n:(k+1)*n])
 		a := count * (d.u[k]/p.Copies[k] - d.curvature[k]*wz)
 		psis += math.Abs(psi)
@@ -183,16 +183,12 @@ func (d *marginDerivative) dataVJP(l *marginFit, g *learn.Grad) error {
 // cotangents of the copies of z_k differ by multiples of w and of u_k·θ.
 func (d *marginDerivative) ties(l *marginFit, visit func(i, k int, sign float64, d []float64) bool) {
 	p := &l.p
-	if l.state.Fit == 0 || d.adjointFit != l.state.Fit || p.rows == len(p.Of) {
+	if l.state.Fit == 0 || d.adjointFit != l.state.Fit {
 		return
 	}
-	for k, row := range p.Of {
-		if row < 0 || p.First[row] == k || d.face.side[row] != 0 {
-			continue
-		}
-		i := p.First[row]
-		sign := l.state.Data.Y[i] * l.state.Data.Y[k]
-		if visit(i, k, sign, d.w) && d.u[row] != 0 {
+	for i, k := range p.Equal {
+		row, sign := p.Of[k], l.state.Data.Y[i]*l.state.Data.Y[k]
+		if d.face.side[row] == 0 && visit(i, k, sign, d.w) && d.u[row] != 0 {
 			visit(i, k, sign, p.theta)
 		}
 	}

@@ -104,17 +104,6 @@ func (p *marginSolver) feasible() {
 	}
 }
 
-// maxStep returns how far x gets at the given rate before it is at a bound.
-func maxStep(x, rate, lo, hi float64) float64 {
-	switch {
-	case rate < 0:
-		return (lo - x) / rate
-	case rate > 0:
-		return (hi - x) / rate
-	}
-	return math.Inf(1)
-}
-
 // moveFree moves the free variables towards the minimiser of their face: to the
 // first bounds on the way, where it reports true and the variables there are no
 // longer free, or to the minimiser.
@@ -124,7 +113,7 @@ func (p *marginSolver) moveFree() (stopped bool) {
 	for e, i := range p.elbow {
 		at, top := math.Inf(1), p.top(i)
 		if b := p.mult[e]; p.negative(e) || b > top+marginTol*top {
-			at = maxStep(p.b[i], b-p.b[i], 0, top)
+			at = dense.MaxStep(p.b[i], b-p.b[i], 0, top)
 		}
 		part, t = append(part, at), min(t, at)
 	}
@@ -134,7 +123,7 @@ func (p *marginSolver) moveFree() (stopped bool) {
 		}
 		at := math.Inf(1)
 		if excess := math.Abs(g) - p.l1; excess > 0 && excess > marginTol*p.gradSize(j) {
-			at = maxStep(p.v[j], g-p.v[j], -p.l1, p.l1)
+			at = dense.MaxStep(p.v[j], g-p.v[j], -p.l1, p.l1)
 		}
 		part, t = append(part, at), min(t, at)
 	}
@@ -228,7 +217,7 @@ func (p *marginSolver) enter(id int) {
 func (p *marginSolver) moveDependent(id int, way, room float64, c []float64) float64 {
 	n, t := p.n, room
 	for e, i := range p.elbow {
-		t = min(t, maxStep(p.b[i], -way*c[e], 0, p.top(i)))
+		t = min(t, dense.MaxStep(p.b[i], -way*c[e], 0, p.top(i)))
 	}
 	// Gradients off the support keep θ at 0 there.
 	rate := p.dir[:n]
@@ -251,12 +240,12 @@ func (p *marginSolver) moveDependent(id int, way, room float64, c []float64) flo
 			if math.Abs(rate[j]) <= marginTol*size {
 				rate[j] = 0
 			}
-			t = min(t, maxStep(p.v[j], rate[j], -p.l1, p.l1))
+			t = min(t, dense.MaxStep(p.v[j], rate[j], -p.l1, p.l1))
 		}
 	}
 	for e, i := range p.elbow {
 		r := -way * c[e]
-		if maxStep(p.b[i], r, 0, p.top(i)) <= t {
+		if dense.MaxStep(p.b[i], r, 0, p.top(i)) <= t {
 			p.side[i] = sideIf(r > 0)
 			continue
 		}
@@ -267,7 +256,7 @@ func (p *marginSolver) moveDependent(id int, way, room float64, c []float64) flo
 		if p.pos[j] >= 0 {
 			continue
 		}
-		if maxStep(p.v[j], r, -p.l1, p.l1) <= t {
+		if dense.MaxStep(p.v[j], r, -p.l1, p.l1) <= t {
 			p.insert(j, -math.Copysign(1, r))
 			continue
 		}

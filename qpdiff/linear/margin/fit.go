@@ -1,8 +1,6 @@
 package margin
 
 import (
-	"slices"
-
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/internal/dense"
 	"cvgm/qpdiff/internal/learner"
@@ -18,18 +16,9 @@ type marginFit struct {
 	weakMargins
 }
 
-// Load makes d the data of the following fits. It keeps a reference to d, whose Rows and
-// Weights count. Errors are ArgErrors: those of [learn.Data.Check]; ErrDomain for a label other
-// than ±1, also of a row that does not count; ErrIllPosed where all labels that count
-// are the same; ErrNotFinite where the squared norm of a row overflows. After one, the
-// learner has no data.
-func (l *marginFit) Load(d learn.Data) error {
-	l.state.Unload()
-	d.X = d.Dense()
-	err := d.Check()
-	if err == nil {
-		err = learner.CheckClasses(d)
-	}
+// load makes d the data.
+func (l *marginFit) load(d learn.Data) error {
+	d, err := l.state.Take(d, true)
 	if err == nil {
 		err = l.p.load(d)
 	}
@@ -84,9 +73,5 @@ func (l *marginFit) Elbow(dst []int) ([]int, error) {
 // notDifferentiable is the error of the wanted inputs that have no derivative; hyper
 // are the names of the hyperparameters among them, and weak lists distinct rows.
 func (l *marginFit) notDifferentiable(g *learn.Grad, weak qpdiff.Weak, hyper ...qpdiff.Input) error {
-	named := qpdiff.Weak{Coords: slices.Clone(weak.Coords)}
-	for _, i := range weak.Rows {
-		named.Rows = append(named.Rows, l.p.First[i])
-	}
-	return learner.NotDifferentiable(g, named, "move the hyperparameters, ask JVP for a directional derivative, or set Generalised", hyper...)
+	return learner.NotDifferentiable(g, weak, l.p.First, "move the hyperparameters, ask JVP for a directional derivative, or set Generalised", hyper...)
 }

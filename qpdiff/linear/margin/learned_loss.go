@@ -7,6 +7,7 @@ import (
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/internal/check"
 	"cvgm/qpdiff/internal/dense"
+	"cvgm/qpdiff/internal/learner"
 	"cvgm/qpdiff/learn"
 )
 
@@ -67,9 +68,17 @@ func (l *LearnedLoss) Dims(n int) (theta, hyper int) { return n, 5 }
 // SetGeneralised sets the field Generalised.
 func (l *LearnedLoss) SetGeneralised(on bool) { l.Generalised = on }
 
+// Load makes d the data of the following fits. It keeps a reference to d, whose Rows and
+// Weights count. Errors are ArgErrors: those of [learn.Data.Check]; ErrDomain for a label other
+// than ±1, also of a row that does not count; ErrIllPosed where all labels that count
+// are the same; ErrNotFinite where the squared norm of a row overflows. After one, the
+// learner has no data.
+func (l *LearnedLoss) Load(d learn.Data) error { return learner.Named(l, l.load(d)) }
+
 // Fit solves the problem at hyper and writes θ (n entries). Errors are those of
 // [SVM.Fit], with λ for λ2.
-func (l *LearnedLoss) Fit(theta, hyper []float64) error {
+func (l *LearnedLoss) Fit(theta, hyper []float64) (err error) {
+	defer learner.Name(l, &err)
 	if err := l.state.Begin(theta, hyper, l.p.n, 5); err != nil {
 		return err
 	}
@@ -90,7 +99,8 @@ func (l *LearnedLoss) Fit(theta, hyper []float64) error {
 // α2 = 0 and its derivative overflows, or where another product overflows, which
 // leaves g undefined; where strict complementarity fails
 // and Generalised is not set, a NotDifferentiableError that names the rows.
-func (l *LearnedLoss) VJP(w *qpdiff.Workspace, g *learn.Grad, dtheta []float64) error {
+func (l *LearnedLoss) VJP(w *qpdiff.Workspace, g *learn.Grad, dtheta []float64) (err error) {
+	defer learner.Name(l, &err)
 	m := qpdiff.Scratch[marginDerivative](w)
 	if err := m.adjoint(&l.marginFit, l.Generalised, g, dtheta, learnedLossNames...); err != nil {
 		return err
@@ -133,7 +143,8 @@ func (l *LearnedLoss) slopes(i int, side int8) (d [4]float64) {
 // complementarity fails, as [SVM.JVP] does. Errors: ErrNotFitted; an ArgError of
 // kind ErrNotFinite for d or where dtheta, or the change of the gradient
 // along d, overflows, or ErrDomain where d lowers α1 from 0 at a margin of 1.
-func (l *LearnedLoss) JVP(w *qpdiff.Workspace, dtheta []float64, d *learn.Grad) error {
+func (l *LearnedLoss) JVP(w *qpdiff.Workspace, dtheta []float64, d *learn.Grad) (err error) {
+	defer learner.Name(l, &err)
 	m := qpdiff.Scratch[marginDerivative](w)
 	if err := m.forward(&l.marginFit, dtheta, d); err != nil {
 		return err

@@ -1,23 +1,15 @@
 package margin
 
 import (
-	"errors"
 	"fmt"
-	"math"
-	"math/rand/v2"
 	"slices"
 	"testing"
 
-	"cvgm/qpdiff"
 	"cvgm/qpdiff/internal/casetest"
-	"cvgm/qpdiff/internal/dense"
 	"cvgm/qpdiff/internal/numtest"
 	"cvgm/qpdiff/learn"
 	"cvgm/qpdiff/learntest"
 	"cvgm/qpdiff/linear"
-
-	"gonum.org/v1/gonum/mat"
-	"pgregory.net/rapid"
 )
 
 func learnedLossResidual(d learn.Data, theta, hyper []float64) float64 {
@@ -62,9 +54,7 @@ func TestLearnedLossGolden(t *testing.T) {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
 			var l LearnedLoss
 			theta := numtest.NaNs(len(c.Theta), 0)
-			if err := errors.Join(l.Load(learn.Data{X: numtest.Matrix(c.X), Y: c.Y}), l.Fit(theta, append(slices.Clone(c.Alpha), c.Lam))); err != nil {
-				t.Fatal(err)
-			}
+			numtest.OK(t, l.Load(learn.Data{X: numtest.Matrix(c.X), Y: c.Y}), l.Fit(theta, append(slices.Clone(c.Alpha), c.Lam)))
 			numtest.NearAll(t, "theta", theta, c.Theta, 1e-12, 0)
 			if !slices.Equal(l.p.elbow, c.Elbow) {
 				t.Errorf("elbow %v, want %v", l.p.elbow, c.Elbow)
@@ -85,9 +75,7 @@ func TestLearnedLossGolden(t *testing.T) {
 				for j := range want {
 					want[j] = c.ThetaDAlpha[j][k]
 				}
-				if err := l.JVP(nil, got, d); err != nil {
-					t.Fatal(err)
-				}
+				numtest.OK(t, l.JVP(nil, got, d))
 				numtest.NearAll(t, fmt.Sprint("derivative in alpha ", k), got, want, 1e-10, 1e-2)
 			}
 		})
@@ -100,9 +88,7 @@ func TestLearnedLossAlone(t *testing.T) {
 	fit := func(l learn.Learner, hyper ...float64) []float64 {
 		t.Helper()
 		theta := make([]float64, 4)
-		if err := errors.Join(l.Load(d), l.Fit(theta, hyper)); err != nil {
-			t.Fatal(err)
-		}
+		numtest.OK(t, l.Load(d), l.Fit(theta, hyper))
 		return theta
 	}
 	numtest.NearAll(t, "hinge", fit(new(LearnedLoss), 1, 0, 0, 0, .1), fit(new(SVM), 0, .1), 0, 0)
@@ -115,174 +101,4 @@ func TestLearnedLossAlone(t *testing.T) {
 	// Far inside the margin the truncated quadratic is least squares: λ large.
 	want := fit(new(linear.ElasticNet), 0, 50)
 	numtest.NearAll(t, "quadratic", fit(new(LearnedLoss), 0, 0, .5, 0, 50), want, 1e-13, 0)
-}
-
-// With the weight of the hinge loss at 0 and a margin at 1, only its derivative
-// does not exist.
-func TestLearnedLossAtAKink(t *testing.T) {
-	d := learn.Data{X: mat.NewDense(2, 1, []float64{1, -1}), Y: []float64{1, -1}}
-	var l LearnedLoss
-	theta := make([]float64, 1)
-	// θ = 1 where α2/e = λ.
-	if err := errors.Join(l.Load(d), l.Fit(theta, []float64{0, 1, 0, 0, math.Exp(-1)})); err != nil {
-		t.Fatal(err)
-	}
-	numtest.NearAll(t, "theta", theta, []float64{1}, 4*dense.Eps, 0)
-	g := &learn.Grad{Hyper: make([]float64, 5)}
-	if err := l.VJP(nil, g, []float64{1}); !casetest.Refuses(err, qpdiff.Weak{Rows: []int{0}}, "alpha1") {
-		t.Errorf("error %v", err)
-	}
-	// H = λ + α2/e.
-	h := 2 * math.Exp(-1)
-	numtest.NearAll(t, "hyper", g.Hyper, []float64{0, math.Exp(-1) / h, 0, 2 / (1 + math.Exp(2)) / h, -1 / h}, 8*dense.Eps, 0)
-	// With the truncated quadratic, nothing has a derivative.
-	if err := l.Fit(theta, []float64{0, 1, .5, 0, math.Exp(-1)}); err != nil {
-		t.Fatal(err)
-	}
-	if err := l.VJP(nil, g, []float64{1}); !casetest.Refuses(err, qpdiff.Weak{Rows: []int{0}}, learnedLossNames...) {
-		t.Errorf("error %v", err)
-	}
-	l.Generalised = true
-	if err := l.VJP(nil, g, []float64{1}); err != nil {
-		t.Error(err)
-	}
-	if err := l.Fit(theta, []float64{0, 1, .5, 0, 0}); !errors.Is(err, qpdiff.ErrDomain) {
-		t.Errorf("lambda = 0: %v", err)
-	}
-}
-
-// Directional derivatives at kinks of the hinge loss, of its weight and of the
-// truncated quadratic's curvature.
-func TestLearnedLossDirections(t *testing.T) {
-	d := learn.Data{X: mat.NewDense(2, 1, []float64{1, -2}), Y: []float64{1, -1}}
-	e := math.Exp(-1)
-	for _, hyper := range [][]float64{
-		// θ = 1, with the multiplier of the first row at 0, and at its end.
-		{.5, 1, .5, 0, (e/2 + e*e)},
-		{.5, 1, .5, 0, (.25 + e/2 + e*e)},
-		// No hinge loss: its weight, and the curvature.
-		{0, 1, 0, 0, (e/2 + e*e)},
-		{0, 1, .5, 0, (e/2 + e*e)},
-	} {
-		var l LearnedLoss
-		theta := make([]float64, 1)
-		if err := errors.Join(l.Load(d), l.Fit(theta, hyper)); err != nil {
-			t.Fatal(err)
-		}
-		if got := slices.Concat(l.weak.Rows, l.weakFree.Rows); !slices.Equal(got, []int{0}) {
-			t.Errorf("at %v: θ %v, weakly active %v", hyper, theta, got)
-		}
-		checkDirections(t, func() learn.Learner { return new(LearnedLoss) }, d, hyper, 0, true)
-		if hyper[0] == 0 {
-			if err := l.JVP(nil, theta, &learn.Grad{Hyper: []float64{-1, 0, 0, 0, 0}}); !errors.Is(err, qpdiff.ErrDomain) {
-				t.Errorf("lowering alpha1 from 0: %v", err)
-			}
-		}
-	}
-}
-
-func TestLearnedLossOptimalOnPaths(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		d := casetest.DrawClasses(t)
-		var l LearnedLoss
-		_, n := d.X.Dims()
-		theta, cold := make([]float64, n), make([]float64, n)
-		if err := l.Load(d); err != nil {
-			t.Fatal(err)
-		}
-		hyper := make([]float64, 5)
-		for range 4 {
-			for k := range 4 {
-				hyper[k] = max(0, rapid.Float64Range(-.5, 1).Draw(t, "alpha"))
-			}
-			hyper[4] = math.Pow(10, rapid.Float64Range(-3, 1).Draw(t, "lambda"))
-			if err := l.Fit(theta, hyper); err != nil {
-				t.Fatal(err)
-			}
-			if rapid.Bool().Draw(t, "move") {
-				d.Dense().Set(0, 0, float64(rapid.IntRange(-200, 200).Draw(t, "x00"))/64)
-			}
-			l2 := new(LearnedLoss)
-			if err := errors.Join(l2.Load(d), l2.Fit(cold, hyper), l.Load(d), l.Fit(theta, hyper)); err != nil {
-				t.Fatal(err)
-			}
-			for j := range theta {
-				if math.Abs(theta[j]-cold[j]) > 1e-9*(1+math.Abs(cold[j])) {
-					t.Fatalf("warm %v, cold %v", theta, cold)
-				}
-			}
-			// The subgradient of least norm is 0: its negative multipliers are
-			// the solver's.
-			l.p.gradient(&l.p.marginProblem, l.p.grad, l.p.theta, l.p.m)
-			g := slices.Clone(l.p.grad)
-			if !l.p.curved {
-				dense.Axpy(l.p.l2, l.p.theta, g)
-			}
-			for e, i := range l.p.elbow {
-				b := min(max(l.p.mult[e], 0), l.p.hinge*l.p.Copies[i])
-				dense.Axpy(-b, l.p.z[i*n:(i+1)*n], g)
-			}
-			for j, v := range g {
-				if math.Abs(v) > 1e-11*(1+l.p.gradSize(j)) {
-					t.Fatalf("gradient %v at %v", g, hyper)
-				}
-			}
-		}
-	})
-}
-
-func FuzzLearnedLoss(f *testing.F) {
-	f.Add(uint64(1), uint8(10), uint8(3), .1, .3, .3, .3, .1, 1.)
-	f.Add(uint64(2), uint8(3), uint8(9), 0., 1., 0., 0., 1e-6, 30.)
-	f.Fuzz(func(t *testing.T, seed uint64, rows, n uint8, a1, a2, a3, a4, lambda, scale float64) {
-		d := casetest.ClassData(seed, 2+int(rows%30), 1+int(n%8))
-		d.Dense().Scale(scale, d.X)
-		l := LearnedLoss{Generalised: true}
-		theta := make([]float64, 1+int(n%8))
-		if errors.Join(l.Load(d), l.Fit(theta, []float64{a1, a2, a3, a4, lambda})) != nil {
-			return
-		}
-		g := &learn.Grad{Hyper: make([]float64, 5)}
-		v := slices.Repeat([]float64{1}, len(theta))
-		if l.VJP(nil, g, v) != nil {
-			return
-		}
-		for _, v := range append(theta, g.Hyper...) {
-			if v != v {
-				t.Fatalf("theta %v, gradient %v", theta, g.Hyper)
-			}
-		}
-	})
-}
-
-func BenchmarkLearnedLoss(b *testing.B) {
-	for _, c := range []struct{ rows, n int }{{28, 10}, {80, 3}, {300, 10}} {
-		var l LearnedLoss
-		d := casetest.ClassData(1, c.rows, c.n)
-		theta := make([]float64, c.n)
-		hyper := []float64{.25, .25, .25, .25, .05}
-		if err := errors.Join(l.Load(d), l.Fit(theta, hyper)); err != nil {
-			b.Fatal(err)
-		}
-		w := new(qpdiff.Workspace)
-		g := &learn.Grad{Hyper: make([]float64, 5)}
-		v := numtest.Normals(rand.New(rand.NewPCG(1, 2)), c.n)
-		run := func(name string, f func(i int) error) {
-			b.Run(fmt.Sprintf("%dx%d/%s", c.rows, c.n, name), func(b *testing.B) {
-				b.ReportAllocs()
-				for i := 0; b.Loop(); i++ {
-					if err := f(i); err != nil {
-						b.Fatal(err)
-					}
-				}
-			})
-		}
-		run("cold", func(int) error { l.Reset(); return l.Fit(theta, hyper) })
-		run("warm", func(i int) error { hyper[0] = .25 + .01*float64(i%2); return l.Fit(theta, hyper) })
-		run("step", func(i int) error {
-			hyper[0] = .25 + .01*float64(i%2)
-			return errors.Join(l.Fit(theta, hyper), l.VJP(w, g, v))
-		})
-		run("gradient", func(int) error { return l.VJP(w, g, v) })
-	}
 }

@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"cvgm/qpdiff"
-	"cvgm/qpdiff/internal/check"
 	"cvgm/qpdiff/internal/dense"
 	"cvgm/qpdiff/internal/learner"
 	"cvgm/qpdiff/learn"
@@ -46,26 +45,9 @@ func (d *marginDerivative) forward(l *marginFit, dtheta []float64, t *learn.Grad
 // multipliers is unique. Those of weakly active ones are all at the same bound.
 func (l *marginFit) checkEqual(t *learn.Grad) error {
 	p := &l.p
-	if p.rows == len(p.Of) || t.X == nil && t.Y == nil {
-		return nil
-	}
-	for k, row := range p.Of {
-		if row < 0 || p.First[row] == k || p.side[row] != 0 || slices.Contains(l.weak.Rows, row) {
-			continue
-		}
-		i := p.First[row]
-		sign := l.state.Data.Y[i] * l.state.Data.Y[k]
-		parted := t.Y != nil && t.Y[i] != sign*t.Y[k]
-		for j := range p.n {
-			if t.X != nil && t.X.At(i, j) != sign*t.X.At(k, j) {
-				parted = parted || p.pos[j] >= 0 || slices.Contains(l.weak.Coords, j)
-			}
-		}
-		if parted {
-			return check.ArgErrorf("d", qpdiff.ErrNotDifferentiable, "move them equally, or move the hyperparameters", "parts the equal rows %d and %d, which are at the kink of their loss", i, k)
-		}
-	}
-	return nil
+	return p.CheckEqual(t, l.state.Data.Y,
+		func(row int) bool { return p.side[row] == 0 && !slices.Contains(l.weak.Rows, row) },
+		func(j int) bool { return p.pos[j] >= 0 || slices.Contains(l.weak.Coords, j) })
 }
 
 // finishForward ends a JVP after its part for the hyperparameters: it adds that for
@@ -81,7 +63,7 @@ func (d *marginDerivative) finishForward(l *marginFit, dtheta []float64, t *lear
 			if k < 0 {
 				continue
 			}
-			y, count := l.state.Data.Y[i], p.count(i)
+			y, count := l.state.Data.Y[i], p.Count(i)
 			psi := count * d.psi[k]
 			z := p.z[k*n : (k+1)*n]
 			var dm float64 // θᵀdz_i
@@ -262,7 +244,7 @@ func (d *marginDerivative) parts(l *marginFit, rows []int) (parts []rowPart) {
 		if at < 0 {
 			at, parts = len(parts), append(parts, rowPart{row: k, u: u})
 		}
-		parts[at].copies += l.p.count(i)
+		parts[at].copies += l.p.Count(i)
 	}
 	return parts
 }

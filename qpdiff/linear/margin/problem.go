@@ -102,8 +102,7 @@ var (
 type marginProblem struct {
 	rows, n int // distinct rows, coordinates
 	learner.RowSet
-	counts        []float64 // what each row of the data counts, nil: one each
-	total         float64   // their sum
+	total         float64   // what all rows of the data count
 	z             []float64 // rows×n: y_i·x_i
 	norm          []float64 // ‖z_i‖
 	hinge, l1, l2 float64
@@ -130,9 +129,6 @@ func (p *marginProblem) objective(theta, m []float64) float64 {
 	}
 	return f
 }
-
-// count is what row i of the data counts.
-func (p *marginProblem) count(i int) float64 { return dense.CountAt(p.counts, i) }
 
 // softplus returns log(1+eˣ) without overflow.
 func softplus(x float64) float64 {

@@ -73,8 +73,8 @@ func (p *marginSolver) load(d learn.Data) error {
 	rows, n := d.X.Dims()
 	p.resize(rows, n)
 	p.total = float64(rows)
-	if p.counts = learner.Counts(d, p.counts); p.counts != nil {
-		p.total = floats.Sum(p.counts)
+	if p.Counts = learner.Counts(d, p.Counts); p.Counts != nil {
+		p.total = floats.Sum(p.Counts)
 	}
 	features := d.Dense()
 	for i, y := range d.Y {
@@ -85,11 +85,11 @@ func (p *marginSolver) load(d learn.Data) error {
 			z[j] = v
 			s += v * v
 		}
-		if !dense.Finite(s) && p.count(i) > 0 {
+		if !dense.Finite(s) && p.Count(i) > 0 {
 			return check.ArgErrorf("Data.X", qpdiff.ErrNotFinite, "scale the features", "is so large that the squared norm of row %d overflows", i)
 		}
 	}
-	if p.Distinct(p.z, rows, n, p.counts) {
+	if p.Distinct(p.z, rows, n) {
 		p.warm = false
 	}
 	p.rows = len(p.First)

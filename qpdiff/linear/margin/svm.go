@@ -73,12 +73,20 @@ func (l *SVM) Dims(n int) (theta, hyper int) { return n, 2 }
 // SetGeneralised sets the field Generalised.
 func (l *SVM) SetGeneralised(on bool) { l.Generalised = on }
 
+// Load makes d the data of the following fits. It keeps a reference to d, whose Rows and
+// Weights count. Errors are ArgErrors: those of [learn.Data.Check]; ErrDomain for a label other
+// than ±1, also of a row that does not count; ErrIllPosed where all labels that count
+// are the same; ErrNotFinite where the squared norm of a row overflows. After one, the
+// learner has no data.
+func (l *SVM) Load(d learn.Data) error { return learner.Named(l, l.load(d)) }
+
 // Fit solves the problem at hyper and writes θ (n entries), with exact zeros
 // outside the support. Errors: an ArgError that matches ErrShape, ErrNotFinite
 // or ErrDomain for hyper, ErrNotFitted without data, and ErrIllPosed or
 // ErrIterationLimit where λ2 is too small for the working precision. After an
 // error there is no fit, and θ is left as it was.
-func (l *SVM) Fit(theta, hyper []float64) error {
+func (l *SVM) Fit(theta, hyper []float64) (err error) {
+	defer learner.Name(l, &err)
 	if err := l.state.Begin(theta, hyper, l.p.n, 2); err != nil {
 		return err
 	}
@@ -96,18 +104,7 @@ func (l *SVM) Fit(theta, hyper []float64) error {
 // multipliers have a unique sum only, share it equally. It overwrites dst, and
 // allocates only where dst has too little capacity. The error is ErrNotFitted.
 func (l *SVM) Multipliers(dst []float64) ([]float64, error) {
-	if err := l.state.Fitted(); err != nil {
-		return nil, err
-	}
-	dst = dst[:0]
-	for i, k := range l.p.Of {
-		b := 0.0
-		if k >= 0 {
-			b = l.p.count(i) * l.multiplier(k)
-		}
-		dst = append(dst, b)
-	}
-	return dst, nil
+	return l.p.Spread(&l.state, dst, l.multiplier)
 }
 
 // multiplier returns the multiplier of each copy of the distinct row k.
@@ -134,7 +131,8 @@ func (l *SVM) SupportVectors(dst []int) ([]int, error) {
 // Errors: ErrNotFitted; an ArgError of kind ErrNotFinite for dtheta; where strict
 // complementarity fails and Generalised is not set, a NotDifferentiableError; an
 // ArgError of kind ErrNotFinite where a product overflows, which leaves g undefined.
-func (l *SVM) VJP(w *qpdiff.Workspace, g *learn.Grad, dtheta []float64) error {
+func (l *SVM) VJP(w *qpdiff.Workspace, g *learn.Grad, dtheta []float64) (err error) {
+	defer learner.Name(l, &err)
 	d := qpdiff.Scratch[marginDerivative](w)
 	if err := d.adjoint(&l.marginFit, l.Generalised, g, dtheta, "λ1", "λ2"); err != nil {
 		return err
@@ -161,7 +159,8 @@ func (l *SVM) VJP(w *qpdiff.Workspace, g *learn.Grad, dtheta []float64) error {
 // equal rows that are on the elbow and not weakly active; an ArgError of kind
 // ErrNotFinite where dtheta, or the change of the gradient along d,
 // overflows.
-func (l *SVM) JVP(w *qpdiff.Workspace, dtheta []float64, d *learn.Grad) error {
+func (l *SVM) JVP(w *qpdiff.Workspace, dtheta []float64, d *learn.Grad) (err error) {
+	defer learner.Name(l, &err)
 	m := qpdiff.Scratch[marginDerivative](w)
 	if err := m.forward(&l.marginFit, dtheta, d); err != nil {
 		return err

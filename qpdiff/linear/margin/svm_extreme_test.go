@@ -71,9 +71,7 @@ func TestMarginProblemsWithExtremeWeights(t *testing.T) {
 			extreme[rng.IntN(4)] *= math.Pow(10, 100*rng.Float64())
 		}
 		theta, other := make([]float64, n), make([]float64, n)
-		if err := errors.Join(l.Load(d), l.Fit(other, tame)); err != nil {
-			t.Fatal(err)
-		}
+		numtest.OK(t, l.Load(d), l.Fit(other, tame))
 		if rng.IntN(2) == 0 {
 			l.(interface{ Reset() }).Reset()
 		}
@@ -156,13 +154,13 @@ func TestSVMElbowInAnyUnits(t *testing.T) {
 		}
 		for _, i := range l.p.elbow {
 			elbows++
-			m, terms := new(big.Float).SetPrec(200), 0.0
+			m, terms := numtest.Precise(0), 0.0
 			for j, v := range theta {
 				z := l.p.z[i*n+j]
-				m.Add(m, new(big.Float).Mul(numtest.NewBig(z), numtest.NewBig(v)))
+				m.Add(m, new(big.Float).Mul(numtest.Precise(z), numtest.Precise(v)))
 				terms += math.Abs(z * v)
 			}
-			m.Sub(m, numtest.NewBig(1))
+			m.Sub(m, numtest.Precise(1))
 			if off, _ := m.Float64(); !(math.Abs(off) <= 2*marginTol*(1+terms)) {
 				t.Errorf("problem %d: a margin is off by %.3g, its terms are %.3g", k, off, terms)
 			}
@@ -179,9 +177,7 @@ func TestSVMOneSidedErrorWritesNothing(t *testing.T) {
 	d := learn.Data{X: mat.NewDense(3, 2, []float64{2, 0, -1, 0, 2, 0}), Y: []float64{1, -1, 1}}
 	var l SVM
 	dtheta := make([]float64, 2)
-	if err := errors.Join(l.Load(d), l.Fit(dtheta, []float64{1. / 12, .5})); err != nil {
-		t.Fatal(err)
-	}
+	numtest.OK(t, l.Load(d), l.Fit(dtheta, []float64{1. / 12, .5}))
 	if len(l.weak.Rows) == 0 {
 		t.Fatal("no row is weakly active")
 	}

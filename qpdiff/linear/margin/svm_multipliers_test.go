@@ -33,15 +33,11 @@ func TestSVMMultipliers(t *testing.T) {
 		l1, l2 := .3*rng.Float64()*float64(rng.IntN(2)), math.Pow(10, -2+3*rng.Float64())
 		theta := make([]float64, n)
 		var l SVM
-		if err := errors.Join(l.Load(d), l.Fit(theta, []float64{l1, l2})); err != nil {
-			t.Fatal(err)
-		}
+		numtest.OK(t, l.Load(d), l.Fit(theta, []float64{l1, l2}))
 		b, err := l.Multipliers(nil)
 		vectors, err2 := l.SupportVectors(nil)
 		elbow, err3 := l.Elbow(nil)
-		if err := errors.Join(err, err2, err3); err != nil {
-			t.Fatal(err)
-		}
+		numtest.OK(t, err, err2, err3)
 		if len(b) != rows || !slices.IsSorted(vectors) || !slices.IsSorted(elbow) {
 			t.Fatalf("trial %d: multipliers %v, support vectors %v, elbow %v", trial, b, vectors, elbow)
 		}
@@ -105,9 +101,7 @@ func TestMarginSetsWithoutFit(t *testing.T) {
 			}
 		}
 		d := casetest.ClassData(1, 8, 2)
-		if err := errors.Join(l.Load(d), loss.Load(d), l.Fit(make([]float64, 2), []float64{.1, .1})); err != nil {
-			t.Fatal(err)
-		}
+		numtest.OK(t, l.Load(d), loss.Load(d), l.Fit(make([]float64, 2), []float64{.1, .1}))
 		if l.Fit(make([]float64, 2), []float64{.1, -1}) == nil {
 			t.Fatal("λ2 < 0 has a fit")
 		}

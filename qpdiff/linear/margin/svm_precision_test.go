@@ -54,14 +54,9 @@ func TestSVMGeneralisedRight(t *testing.T) {
 			} else {
 				exact++
 			}
-			slope := func(from, to *big.Float) float64 {
-				d := numtest.Precise(0).Sub(to, from)
-				v, _ := d.Quo(d, numtest.Precise(h)).Float64()
-				return v
-			}
-			got, left, right := -l2*g.Hyper[1], slope(below[i], at[i]), slope(at[i], above[i])
-			e := max(min(left, right)-got, got-max(left, right)) / (1 + math.Abs(left) + math.Abs(right))
-			if !(e <= tol) {
+			got := -l2 * g.Hyper[1]
+			left, right, excess := numtest.OneSided(got, below[i], at[i], above[i], h)
+			if !(excess <= tol*(1+math.Abs(left)+math.Abs(right))) {
 				t.Errorf("trial %d, λ2 %.3g, weak %v: row %d has λ2·∂(θᵀx)/∂λ2 = %v, want %v or %v", trial, l2, l.weak, i, got, left, right)
 				break
 			}
@@ -99,9 +94,7 @@ func TestSVMRightOrRefusedInMixedUnits(t *testing.T) {
 		}
 		l2 := math.Pow(10, -18*rng.Float64())
 		theta, l := make([]float64, n), &SVM{}
-		if err := l.Load(d); err != nil {
-			t.Fatal(err)
-		}
+		numtest.OK(t, l.Load(d))
 		if err := l.Fit(theta, []float64{0, l2}); errors.Is(err, errHiddenSide) {
 			refused++
 			continue
@@ -123,10 +116,6 @@ func TestSVMRightOrRefusedInMixedUnits(t *testing.T) {
 // dualOf returns the dual of an SVM without λ1 on d.
 func dualOf(d learn.Data) *numtest.PreciseDual {
 	return &numtest.PreciseDual{Y: d.Y, Kernel: func(i, j int) *big.Float {
-		sum, term := numtest.Precise(0), numtest.Precise(0)
-		for k, a := range d.Dense().RawRowView(i) {
-			sum.Add(sum, term.Mul(numtest.Precise(a), numtest.Precise(d.X.At(j, k))))
-		}
-		return sum
+		return numtest.PreciseDot(d.Dense().RawRowView(i), d.Dense().RawRowView(j))
 	}}
 }

@@ -1,10 +1,10 @@
 package margin
 
 import (
-	"errors"
 	"testing"
 
 	"cvgm/qpdiff"
+	"cvgm/qpdiff/internal/numtest"
 	"cvgm/qpdiff/learn"
 
 	"gonum.org/v1/gonum/mat"
@@ -15,9 +15,7 @@ import (
 func TestNoTiesOfWeaklyActiveRows(t *testing.T) {
 	d := learn.Data{X: mat.NewDense(3, 2, []float64{2, 0, -1, 0, 2, 0}), Y: []float64{1, -1, 1}}
 	l, w := SVM{Generalised: true}, new(qpdiff.Workspace)
-	if err := errors.Join(l.Load(d), l.Fit(make([]float64, 2), []float64{1. / 12, .5}), l.VJP(w, &learn.Grad{X: mat.NewDense(3, 2, nil)}, []float64{1, 1})); err != nil {
-		t.Fatal(err)
-	}
+	numtest.OK(t, l.Load(d), l.Fit(make([]float64, 2), []float64{1. / 12, .5}), l.VJP(w, &learn.Grad{X: mat.NewDense(3, 2, nil)}, []float64{1, 1}))
 	if len(l.weak.Rows) != 1 {
 		t.Fatalf("weakly active are %v", l.weak)
 	}

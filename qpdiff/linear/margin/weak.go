@@ -69,51 +69,39 @@ func (w *weakMargins) find(p *marginSolver, l1 bool) error {
 	if p.curved {
 		return nil // Newton's last step may leave more than rounding
 	}
-	row := func(i int) bool { return w.rowDecided(p, i) }
-	coord := func(j int) bool { return w.coordDecided(p, j) }
+	row := func(i int) bool { return w.decided(p, i) }
+	coord := func(j int) bool { return w.decided(p, p.rows+j) }
 	w.weak.Rows, w.weak.Coords = slices.DeleteFunc(w.weak.Rows, row), slices.DeleteFunc(w.weak.Coords, coord)
 	w.weakFree.Rows, w.weakFree.Coords = slices.DeleteFunc(w.weakFree.Rows, row), slices.DeleteFunc(w.weakFree.Coords, coord)
 	return nil
 }
 
-// rowDecided reports whether row i, listed as weakly active, is on its side of the
-// kink by more than its own error, without ℓ: one solve, where list bounds all
+// decided reports whether the row or rows+coordinate id, listed as weakly active, is on its
+// side of the kink by more than its own error, without ℓ: one solve, where list bounds all
 // errors by the condition of the face's system.
-func (w *weakMargins) rowDecided(p *marginSolver, i int) bool {
-	v, b := w.zeros(p)
-	if e, ok := slices.BinarySearch(p.elbow, i); ok {
+func (w *weakMargins) decided(p *marginSolver, id int) bool {
+	v, b := dense.Zeros(w.v, len(p.act)), dense.Zeros(w.b, len(p.elbow))
+	var value, err float64
+	if j := id - p.rows; j < 0 && p.side[id] == 0 {
+		e, _ := slices.BinarySearch(p.elbow, id)
 		b[e] = -1
-		return w.decided(p, v, b, min(p.mult[e], p.top(i)-p.mult[e]), 0)
-	}
-	dense.Gather(v, p.z[i*p.n:(i+1)*p.n], p.act)
-	return w.decided(p, v, b, (p.m[i]-1)*float64(p.side[i]), 1+p.marginSize(i))
-}
-
-// coordDecided is rowDecided for coordinate j.
-func (w *weakMargins) coordDecided(p *marginSolver, j int) bool {
-	v, b := w.zeros(p)
-	if k := p.pos[j]; k >= 0 {
+		value = min(p.mult[e], p.top(id)-p.mult[e])
+	} else if j < 0 {
+		dense.Gather(v, p.z[id*p.n:(id+1)*p.n], p.act)
+		value, err = (p.m[id]-1)*float64(p.side[id]), 1+p.marginSize(id)
+	} else if k := p.pos[j]; k >= 0 {
 		v[k] = 1
-		value := math.Abs(p.theta[j])
+		value = math.Abs(p.theta[j])
 		if p.sgn[k] != 0 {
 			value = p.theta[j] * p.sgn[k]
 		}
-		return w.decided(p, v, b, value, 0)
+	} else {
+		for e, i := range p.elbow {
+			b[e] = p.z[i*p.n+j]
+		}
+		value, err = p.l1-math.Abs(p.grad[j]), p.gradSize(j)
 	}
-	for e, i := range p.elbow {
-		b[e] = p.z[i*p.n+j]
-	}
-	return w.decided(p, v, b, p.l1-math.Abs(p.grad[j]), p.gradSize(j))
-}
-
-// zeros returns a right-hand side of zeros for the face's system.
-func (w *weakMargins) zeros(p *marginSolver) (v, b []float64) {
-	return dense.Zeros(w.v, len(p.act)), dense.Zeros(w.b, len(p.elbow))
-}
-
-// decided reports whether value is more than its error: err, and that of the terms
-// of the face's system, on which value depends by the solution for v and b.
-func (w *weakMargins) decided(p *marginSolver, v, b []float64, value, err float64) bool {
+	// The error is that of the terms of the face's system, beside its own.
 	p.system(&p.marginProblem, v, b, p.coef)
 	var terms float64
 	for _, j := range p.act {

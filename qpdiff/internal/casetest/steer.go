@@ -1,0 +1,92 @@
+package casetest
+
+import (
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"cvgm/qpdiff"
+	"cvgm/qpdiff/internal/numtest"
+	"cvgm/qpdiff/learn"
+)
+
+// A Steer leads a learner to its kinks by one hyperparameter. Between two values with
+// different faces there is one at which a row or a coordinate is weakly active.
+type Steer struct {
+	Learner learn.KinkedLearner
+	Data    learn.Data
+	Hyper   []float64
+	Which   int // the hyperparameter that moves
+	// Face lists what the last fit has active. Gap is the distance of the fit from its
+	// nearest kink, relative to the size of the terms, and the condition of its system.
+	Face func() []int
+	Gap  func() (gap, cond float64)
+	// Where the condition is at most Cond, every VJP is answered from a gap of 1e-6 on,
+	// and beside a kink none is, but for a gap above Slack, by which a fit may stay on its
+	// face beyond the kink.
+	Cond, Slack float64
+}
+
+// Crossing bisects from lo to hi to two neighbouring numbers with different faces. It counts
+// the VJPs refused beside kinks, and those answered away from them.
+func (s *Steer) Crossing(t *testing.T, lo, hi float64) (refused, answered int) {
+	t.Helper()
+	answered += s.away(t, lo)
+	left := s.face(t, lo)
+	if slices.Equal(left, s.face(t, hi)) {
+		return refused, answered
+	}
+	for mid := lo + (hi-lo)/2; mid != lo && mid != hi; mid = lo + (hi-lo)/2 {
+		if slices.Equal(left, s.face(t, mid)) {
+			lo = mid
+		} else {
+			hi = mid
+		}
+	}
+	for _, h := range []float64{lo, hi} {
+		s.face(t, h)
+		err := s.vjp(false)
+		if gap, cond := s.Gap(); errors.Is(err, qpdiff.ErrNotDifferentiable) {
+			refused++
+			if err := s.vjp(true); err != nil {
+				t.Errorf("generalised, at %v of %v: %v", s.Hyper, s.Data, err)
+			}
+		} else if cond <= s.Cond && (err != nil || !(gap > s.Slack)) {
+			t.Fatalf("between %v and %v of hyperparameter %d the face changes, error %v; gap %.2g, condition %.2g, at %v", lo, hi, s.Which, err, gap, cond, s.Hyper)
+		}
+	}
+	return refused, answered + s.away(t, lo*(1-1e-5)) + s.away(t, hi*(1+1e-5))
+}
+
+func (s *Steer) face(t *testing.T, h float64) []int {
+	t.Helper()
+	_, n := s.Data.X.Dims()
+	s.Hyper[s.Which] = h
+	numtest.OK(t, s.Learner.Fit(make([]float64, numtest.First(s.Learner.Dims(n))), s.Hyper))
+	return slices.Clone(s.Face())
+}
+
+func (s *Steer) vjp(generalised bool) error {
+	_, n := s.Data.X.Dims()
+	s.Learner.SetGeneralised(generalised)
+	g := NewGrad(s.Data, len(s.Hyper))
+	err := s.Learner.VJP(nil, g, numtest.Normals(rand.New(rand.NewPCG(2, 2)), numtest.First(s.Learner.Dims(n))))
+	s.Learner.SetGeneralised(false)
+	if err == nil && g.Generalised != generalised {
+		return errors.New("the product is generalised without need, or not marked")
+	}
+	return err
+}
+
+// away counts an answer at h, if that is far enough from any kink.
+func (s *Steer) away(t *testing.T, h float64) int {
+	t.Helper()
+	s.face(t, h)
+	if gap, cond := s.Gap(); !(gap >= 1e-6 && cond <= s.Cond) {
+		return 0
+	} else if err := s.vjp(false); err != nil {
+		t.Fatalf("gap %.2g, condition %.2g: %v", gap, cond, err)
+	}
+	return 1
+}

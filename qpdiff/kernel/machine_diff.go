@@ -1,0 +1,233 @@
+package kernel
+
+import (
+	"cmp"
+	"slices"
+
+	"cvgm/qpdiff"
+	"cvgm/qpdiff/internal/dense"
+	"cvgm/qpdiff/internal/learner"
+	"cvgm/qpdiff/learn"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// learner returns the learner, or before the first Load something of its kind.
+func (l *kernelMachine) learner() any { return cmp.Or[any](l.through, (*Machine)(nil)) }
+
+// VJP adds dthetaᵀ·∂b/∂input at the last fit to each field of g that is not nil. Its
+// errors are those of PredictVJP.
+func (l *kernelMachine) VJP(w *qpdiff.Workspace, g *learn.Grad, dtheta []float64) (err error) {
+	defer learner.Name(l.learner(), &err)
+	d := qpdiff.Scratch[kernelDerivative](w)
+	d.product = 0
+	if err := l.state.CheckAdjoint(g, dtheta); err != nil || !learner.Wants(g) {
+		return err
+	}
+	if err := d.start(l, g); err != nil {
+		return err
+	}
+	var db float64
+	if len(dtheta) > 0 {
+		db = dtheta[0]
+	}
+	return l.through.finish(d, g, db)
+}
+
+// JVP sets dtheta to the derivative of b at the last fit along d, whose fields are
+// tangents of the inputs (nil: zero). Its errors are those of PredictJVP.
+func (l *kernelMachine) JVP(w *qpdiff.Workspace, dtheta []float64, d *learn.Grad) (err error) {
+	defer learner.Name(l.learner(), &err)
+	if err := l.state.CheckForward(dtheta, d); err != nil {
+		return err
+	}
+	_, db, err := l.through.tangent(qpdiff.Scratch[kernelDerivative](w), d)
+	if err != nil {
+		return err
+	}
+	dense.Fill(dtheta, db)
+	return learner.CheckTangentOut(dtheta)
+}
+
+// Predict writes the prediction, for an [SVM] the decision value, for each row of x to
+// dst. With a workspace that is not nil it keeps the kernel's values there for a
+// PredictVJP or PredictJVP at the same rows. Errors: ErrNotFitted; an ArgError of kind
+// ErrShape for x, or ErrNotFinite for x or a value that overflows, from whose row on dst
+// is undefined.
+func (l *kernelMachine) Predict(w *qpdiff.Workspace, dst []float64, x *mat.Dense) (err error) {
+	defer learner.Name(l.learner(), &err)
+	var keep *kernelValues
+	if w != nil {
+		keep = &qpdiff.Scratch[kernelDerivative](w).values
+	}
+	return l.predict(keep, dst, x)
+}
+
+// PredictVJP adds the derivative of Σ_t ddst_t·f(x_t) with respect to each input of the
+// fit to the field of g that is not nil, and with respect to x to dx, unless that is nil.
+// At λ = 0 the derivative of a [Ridge] in λ is that from the right. Where training rows
+// of an [SVM] coincide, g.X and g.Y hold the derivative along moves that keep them equal;
+// [SVM.Ties] lists the pairs for which that matters. Errors: ErrNotFitted; an ArgError of
+// kind ErrShape or ErrNotFinite for x, and ErrNotFinite for ddst or where a product
+// overflows, which leaves g and dx undefined. Those of an SVM alone: where strict
+// complementarity fails and Generalised is not set, a NotDifferentiableError that names
+// the rows; an ArgError of kind ErrIllPosed, Generalised or not, where rounding hides
+// whether it does and may have moved the β of the rows in question by more than a
+// thousandth of their bounds.
+func (l *kernelMachine) PredictVJP(w *qpdiff.Workspace, g *learn.Grad, dx, x *mat.Dense, ddst []float64) (err error) {
+	defer learner.Name(l.learner(), &err)
+	d := qpdiff.Scratch[kernelDerivative](w)
+	d.product = 0
+	if err := l.checkAdjointRows(g, dx, x, ddst); err != nil {
+		return err
+	}
+	wanted := learner.Wants(g)
+	if wanted {
+		if err := d.start(l, g); err != nil {
+			return err
+		}
+	}
+	db := d.predictions(l, g, dx, x, ddst)
+	if wanted {
+		if err := l.through.finish(d, g, db); err != nil {
+			return err
+		}
+	}
+	return learner.CheckProduct(&learn.Grad{X: dx})
+}
+
+// PredictJVP sets each dst_t to the derivative of f(x_t) at the last fit along d, whose
+// fields are tangents of the inputs of the fit (nil: zero), and along dx, the tangent of
+// x (nil: zero). Errors are those of PredictVJP, with dx and d in the place of ddst, and
+// for an [SVM] an ArgError of kind ErrNotDifferentiable where d parts equal rows whose β
+// have a unique sum only, or which bound b where all β are at a bound. Where a value
+// overflows dst is undefined.
+func (l *kernelMachine) PredictJVP(w *qpdiff.Workspace, dst []float64, x, dx *mat.Dense, d *learn.Grad) (err error) {
+	defer learner.Name(l.learner(), &err)
+	if err := l.checkForwardRows(dst, x, dx, d); err != nil {
+		return err
+	}
+	s := qpdiff.Scratch[kernelDerivative](w)
+	dcoef, db, err := l.through.tangent(s, d)
+	if err != nil {
+		return err
+	}
+	s.predictionsAlong(l, dst, x, dx, d, dcoef, db)
+	return learner.CheckTangentOut(dst)
+}
+
+// start prepares d for a product.
+func (d *kernelDerivative) start(l *kernelMachine, g *learn.Grad) error {
+	if err := l.through.begin(d, g); err != nil {
+		return err
+	}
+	d.clear(l)
+	return nil
+}
+
+// clear clears the sums of a product.
+func (d *kernelDerivative) clear(l *kernelMachine) {
+	n := len(l.coef)
+	d.v = dense.Zeros(d.v, n)
+	d.gx, d.dparams = dense.Zeros(d.gx, n*l.n), dense.Zeros(d.dparams, len(l.kernelParams))
+}
+
+// valuesAt returns the kernel's values of row t of x with the support vectors: those
+// that the Predict before has kept, if it was of this fit and these rows.
+func (d *kernelDerivative) valuesAt(l *kernelMachine, t int, x *mat.Dense) []float64 {
+	width, xt := l.n+len(l.support), x.RawRowView(t)
+	if kept := d.values.values; d.values.fit == l.state.Fit && len(kept) == x.RawMatrix().Rows*width {
+		if kept = kept[t*width:]; slices.Equal(kept[:l.n], xt) {
+			return kept[l.n:width]
+		}
+	}
+	d.row = d.row[:0]
+	for _, i := range l.support {
+		d.row = append(d.row, l.kernel.Eval(l.kernelParams, l.row(i), xt))
+	}
+	return d.row
+}
+
+// predictions adds the derivative of Σ_t ddst_t·f(x_t) at fixed coef and b to dx, to the
+// sums of d and, unless those are not wanted, to the cotangent v of coef. It returns
+// that of b.
+func (d *kernelDerivative) predictions(l *kernelMachine, g *learn.Grad, dx, x *mat.Dense, ddst []float64) (db float64) {
+	wanted := learner.Wants(g)
+	inputs := g.X != nil || g.Hyper != nil || dx != nil
+	for t, dt := range ddst {
+		if dt == 0 {
+			continue
+		}
+		db += dt
+		xt := x.RawRowView(t)
+		values := d.valuesAt(l, t, x)
+		var dxt []float64
+		if dx != nil {
+			dxt = dx.RawRowView(t)
+		}
+		for at, i := range l.support {
+			if wanted {
+				d.v[i] += dt * values[at]
+			}
+			if inputs {
+				l.kernel.Grad(d.dparamsOf(g), rowOf(g, d.gx, i, l.n), dxt, dt*l.coef[i], values[at], l.kernelParams, l.row(i), xt)
+			}
+		}
+	}
+	return db
+}
+
+// predictionsAlong sets dst to the derivative of f(x_t) along t, dx, the tangent dcoef
+// of coef and db of b.
+func (d *kernelDerivative) predictionsAlong(l *kernelMachine, dst []float64, x, dx *mat.Dense, t *learn.Grad, dcoef []float64, db float64) {
+	for s := range dst {
+		dst[s] = db
+		xs := x.RawRowView(s)
+		values := d.valuesAt(l, s, x)
+		var dxs []float64
+		if dx != nil {
+			dxs = dx.RawRowView(s)
+		}
+		for at, i := range l.support {
+			dst[s] += dcoef[i]*values[at] + d.kernelTangent(l, t, rowOf(t, d.tx, i, l.n), dxs, l.coef[i], values[at], l.row(i), xs)
+		}
+	}
+}
+
+func (d *kernelDerivative) dparamsOf(g *learn.Grad) []float64 {
+	if g.Hyper == nil {
+		return nil
+	}
+	return d.dparams
+}
+
+// rowOf returns the distinct row i of rows, or nil where X is not wanted of g.
+func rowOf(g *learn.Grad, rows []float64, i, n int) []float64 {
+	if g.X == nil {
+		return nil
+	}
+	return rows[i*n : (i+1)*n]
+}
+
+// kernelTangent returns s times the derivative of k(x, z) = value along the kernel
+// parameters' part of t and along dx and dz, each unless it is nil.
+func (d *kernelDerivative) kernelTangent(l *kernelMachine, t *learn.Grad, dx, dz []float64, s, value float64, x, z []float64) float64 {
+	var dparams []float64
+	if t.Hyper != nil {
+		dparams = t.Hyper[1:]
+	}
+	if dparams == nil && dx == nil && dz == nil {
+		return 0
+	}
+	// Zeroed storage as long as the tangent, and nil where that is.
+	gradient := func(store *[]float64, tangent []float64) []float64 {
+		if tangent == nil {
+			return nil
+		}
+		*store = dense.Zeros(*store, len(tangent))
+		return *store
+	}
+	gp, gx, gz := gradient(&d.dparams, dparams), gradient(&d.gradX, dx), gradient(&d.gradZ, dz)
+	l.kernel.Grad(gp, gx, gz, s, value, l.kernelParams, x, z)
+	return dense.Dot(gp, dparams) + dense.Dot(gx, dx) + dense.Dot(gz, dz)
+}

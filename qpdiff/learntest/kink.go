@@ -1,0 +1,264 @@
+package learntest
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"cvgm/qpdiff"
+	"cvgm/qpdiff/internal/numtest"
+	"cvgm/qpdiff/learn"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+)
+
+// A Kink is a point at which a learner's solution bends. Its Case needs no Residual, and its
+// Step is 1e-5 where it is zero. Neither rows that coincide nor, along a step, another
+// kink may be near.
+type Kink struct {
+	Case
+	// Weak and Inputs are those of the [*qpdiff.NotDifferentiableError] of a VJP. The
+	// derivatives in other inputs exist.
+	Weak   qpdiff.Weak
+	Inputs []qpdiff.Input
+	// OneSided is for learners whose JVP is one-sided at a kink. Others refuse it as VJP does.
+	OneSided bool
+	// Side is a direction of the hyperparameters to the side of the kink whose derivative
+	// is the generalised one. Nil: not compared.
+	Side []float64
+}
+
+// kinkTol is the difference of directional derivatives from difference quotients, and of a
+// generalised derivative from one beside the kink, relative to the largest entry.
+const kinkTol = 1e-6
+
+// Kinks tests a learner at kinks. A VJP names what is weakly active, also behind rows that
+// do not count, and the inputs without a derivative, and leaves their fields alone. A JVP
+// is the limit of one-sided difference quotients, or is refused likewise. In the other
+// inputs it is linear, and that of the VJP. A generalised VJP sets Grad.Generalised where it
+// adds an element of the generalised derivative and nowhere else, and is the derivative on Side.
+func Kinks(t *testing.T, newLearner func() learn.KinkedLearner, kinks ...Kink) {
+	t.Helper()
+	for _, k := range kinks {
+		if k.Step == 0 {
+			k.Step = 1e-5
+		}
+		t.Run(k.Name, func(t *testing.T) {
+			fresh := func() learn.Learner { return newLearner() }
+			l, theta := fitted(t, fresh, k.Case)
+			s := &kinkTest{Kink: k, l: l.(learn.KinkedLearner), theta: theta, fresh: fresh, v: numtest.Normals(rand.New(rand.NewPCG(1, 6)), len(theta))}
+			s.refused(t)
+			s.behind(t)
+			s.tangents(t)
+			s.generalised(t)
+		})
+	}
+}
+
+type kinkTest struct {
+	Kink
+	l        learn.KinkedLearner
+	fresh    func() learn.Learner
+	theta, v []float64
+}
+
+// lost reports which of hyper, X, y and nothing have an input without a derivative.
+func (k *kinkTest) lost() (lost [4]bool) {
+	for _, in := range k.Inputs {
+		lost[max(0, slices.Index([]qpdiff.Input{"", "X", "y"}, in))] = true
+	}
+	return lost
+}
+
+// alone returns zero Grads of hyper, X and y alone.
+func (k *kinkTest) alone() []*learn.Grad {
+	g := newGrad(k.Case, 0)
+	return []*learn.Grad{{Hyper: g.Hyper}, {X: g.X}, {Y: g.Y}}
+}
+
+// names reports whether err refuses the inputs because of weak.
+func names(err error, weak qpdiff.Weak, inputs []qpdiff.Input) bool {
+	var e *qpdiff.NotDifferentiableError
+	return errors.As(err, &e) && slices.Equal(e.Weak.Rows, weak.Rows) && slices.Equal(e.Weak.Coords, weak.Coords) && (inputs == nil || slices.Equal(e.Inputs, inputs))
+}
+
+// refused: a VJP refuses the fields with an input that has no derivative.
+func (k *kinkTest) refused(t *testing.T) {
+	g := newGrad(k.Case, 1)
+	if err := k.l.VJP(nil, g, k.v); !names(err, k.Weak, k.Inputs) || g.Generalised {
+		t.Errorf("VJP: error %v, want one in %q at %v", err, k.Inputs, k.Weak)
+	}
+	lost := k.lost()
+	for i, s := range gradSlices(g)[1:] {
+		if lost[i+1] && slices.ContainsFunc(s, func(v float64) bool { return v != 1 }) {
+			t.Error("a refused VJP wrote to the Grad")
+		}
+	}
+	for i, g := range k.alone() {
+		if err := k.l.VJP(nil, g, k.v); names(err, k.Weak, nil) != lost[i] || !lost[i] && err != nil {
+			t.Errorf("VJP of field %d of (Hyper, X, Y) alone: error %v, want one: %v", i, err, lost[i])
+		}
+	}
+	again := numtest.NaNs(len(k.theta), 0)
+	if err := errors.Join(k.l.VJP(nil, &learn.Grad{}, k.v), k.l.Fit(again, k.Hyper)); err != nil {
+		t.Errorf("VJP of nothing, and a fit: %v", err)
+	}
+	numtest.NearAll(t, "θ after a VJP of nothing", again, k.theta, 1e-14, 0)
+}
+
+// behind: the rows that an error names are those of the data, also behind rows that do
+// not count.
+func (k *kinkTest) behind(t *testing.T) {
+	rows, n := k.Data.X.Dims()
+	d := learn.Data{X: mat.NewDense(rows+2, n, nil), Y: append([]float64{1, -1}, k.Data.Y...), Weights: make([]float64, rows+2)}
+	d.Dense().Slice(2, rows+2, 0, n).(*mat.Dense).Copy(k.Data.X)
+	weak := qpdiff.Weak{Rows: slices.Clone(k.Weak.Rows), Coords: k.Weak.Coords}
+	for i := range weak.Rows {
+		weak.Rows[i] += 2
+	}
+	for i := range rows {
+		d.Weights[i+2] = 1
+		if k.Data.Weights != nil {
+			d.Weights[i+2] = k.Data.Weights[i]
+		}
+	}
+	c := k.Case
+	c.Data = d
+	if k.fresh().Load(d) != nil {
+		return
+	}
+	l, _ := fitted(t, k.fresh, c)
+	if err := l.VJP(nil, newGrad(c, 0), k.v); !names(err, weak, k.Inputs) {
+		t.Errorf("VJP behind two rows that do not count: error %v, want one at %v", err, weak)
+	}
+}
+
+// tangents: along each input alone and along hyper and X, a JVP is a one-sided derivative.
+func (k *kinkTest) tangents(t *testing.T) {
+	j, ok := k.l.(learn.ForwardLearner)
+	if !ok {
+		return
+	}
+	rng := rand.New(rand.NewPCG(3, 8))
+	for range 4 {
+		d := newGrad(k.Case, 0)
+		for _, s := range gradSlices(d) {
+			copy(s, numtest.Normals(rng, len(s)))
+		}
+		for i, h := range k.Hyper {
+			if h == 0 { // it can but rise
+				d.Hyper[i] = math.Abs(d.Hyper[i])
+			}
+		}
+		lost := k.lost()
+		for i, d := range []*learn.Grad{{Hyper: d.Hyper}, {X: d.X}, {Y: d.Y}, {Hyper: d.Hyper, X: d.X}} {
+			k.along(t, j, d, i < 3 && !lost[i], fmt.Sprintf("JVP %d along inputs of (hyper, X, y)", i))
+		}
+	}
+}
+
+// along compares one JVP; smooth: where there is a derivative.
+func (k *kinkTest) along(t *testing.T, j learn.ForwardLearner, d *learn.Grad, smooth bool, what string) {
+	got := numtest.NaNs(len(k.theta), 0)
+	err := j.JVP(nil, got, d)
+	if !k.OneSided && !smooth {
+		if !names(err, k.Weak, nil) {
+			t.Errorf("%s: error %v, want one at %v", what, err, k.Weak)
+		}
+		return
+	}
+	if err != nil {
+		t.Errorf("%s: %v", what, err)
+		return
+	}
+	if d.Y == nil || !k.ClassLabels {
+		numtest.NearAll(t, what, got, k.quotient(t, d), kinkTol, 1)
+	}
+	if smooth {
+		k.linear(t, j, d, got)
+	}
+}
+
+// quotient is the one-sided difference quotient of θ along d.
+func (k *kinkTest) quotient(t *testing.T, d *learn.Grad) []float64 {
+	slopes := make([]float64, len(k.theta))
+	for i, weight := range []float64{48, -36, 16, -3} {
+		c := k.Case
+		c.Data, c.Hyper = cloneData(k.Data), slices.Clone(k.Hyper)
+		h := float64(i+1) * k.Step
+		if d.X != nil {
+			floats.AddScaled(c.Data.Dense().RawMatrix().Data, h, d.X.RawMatrix().Data)
+		}
+		for _, move := range [][2][]float64{{c.Data.Y, d.Y}, {c.Hyper, d.Hyper}} {
+			if move[1] != nil {
+				floats.AddScaled(move[0], h, move[1])
+			}
+		}
+		_, theta := fitted(t, k.fresh, c)
+		floats.Sub(theta, k.theta)
+		floats.AddScaled(slopes, weight/(12*k.Step), theta)
+	}
+	return slopes
+}
+
+// linear: where there is a derivative, that along −d is the opposite, and VJP has it too.
+func (k *kinkTest) linear(t *testing.T, j learn.ForwardLearner, d *learn.Grad, along []float64) {
+	g := newGrad(k.Case, 0)
+	_ = k.l.VJP(nil, g, k.v) // refuses other inputs
+	var want float64
+	for i, s := range [][]float64{d.Hyper, nil, d.Y} {
+		if s != nil {
+			want += floats.Dot(s, gradSlices(g)[i])
+			floats.Scale(-1, s)
+		}
+	}
+	if d.X != nil {
+		want += floats.Dot(d.X.RawMatrix().Data, g.X.RawMatrix().Data)
+		d.X.Scale(-1, d.X)
+	}
+	back := numtest.NaNs(len(along), 0)
+	if err := j.JVP(nil, back, d); err != nil {
+		t.Errorf("JVP: %v", err)
+	}
+	floats.Scale(-1, back)
+	numtest.NearAll(t, "JVP along the opposite", back, along, 1e-12, 1)
+	numtest.NearAll(t, "VJP", []float64{want}, []float64{floats.Dot(k.v, along)}, 1e-12, 1)
+}
+
+// generalised: a generalised VJP sets Grad.Generalised and has the derivative of Side.
+func (k *kinkTest) generalised(t *testing.T) {
+	k.l.SetGeneralised(true)
+	lost := k.lost()
+	for i, g := range slices.Concat(k.alone(), []*learn.Grad{{}}) {
+		if err := k.l.VJP(nil, g, k.v); err != nil || g.Generalised != lost[i] {
+			t.Errorf("generalised VJP of field %d of (Hyper, X, Y) alone: error %v, Generalised %v", i, err, g.Generalised)
+		}
+		g.Generalised = true // by an earlier product
+		if err := k.l.VJP(nil, g, k.v); err != nil || !g.Generalised {
+			t.Errorf("generalised VJP after another: error %v, Generalised %v", err, g.Generalised)
+		}
+	}
+	g := newGrad(k.Case, 0)
+	if err := k.l.VJP(nil, g, k.v); err != nil || !g.Generalised {
+		t.Errorf("generalised VJP: error %v, Generalised %v", err, g.Generalised)
+	}
+	if j, ok := k.l.(learn.ForwardLearner); ok && !k.OneSided {
+		isAdjoint(t, k.l, j, newGrad(k.Case, .5), newGrad(k.Case, 0), k.v, "generalised")
+	}
+	if k.Side == nil {
+		return
+	}
+	c := k.Case
+	c.Hyper = slices.Clone(k.Hyper)
+	floats.AddScaled(c.Hyper, 1e-8, k.Side)
+	beside, _ := fitted(t, k.fresh, c)
+	want := newGrad(k.Case, 0)
+	numtest.OK(t, beside.VJP(nil, want, k.v))
+	for i, s := range gradSlices(g) {
+		numtest.NearAll(t, fmt.Sprintf("generalised VJP, field %d of (Hyper, X, Y)", i), s, gradSlices(want)[i], kinkTol, 1)
+	}
+}

@@ -1,0 +1,77 @@
+package qpdiff
+
+// programPart is a part of the program that has nothing to do with the others: no
+// entry of Q, G or A connects a variable of one with a variable of another. Their
+// units are unrelated, so that no number of one part is measured by those of another.
+type programPart struct {
+	variables []int
+	// psize, zsize and qsize are the sizes of the linear term, of z by the bounds of
+	// the rows, and of Q, for which weight was chosen, that of the proximal term;
+	// before is the weight before the last change.
+	psize, zsize, qsize, weight, before float64
+	// noise bounds the size of what went into perp.
+	noise float64
+	partResidual
+	rayResidual
+}
+
+// partResidual holds what the residuals of a part are made of, see [KKTResidual].
+type partResidual struct {
+	z, dual       float64 // Z and D
+	rawZ, rawDual float64 // both in the units of the program as it was given
+	gradient      float64 // the largest entry of that of the Lagrangian
+	zqz, pz, hl   float64 // zᵀQz, pᵀz and hᵀλ + bᵀν
+	gapTerm       float64 // the largest term of hᵀλ + bᵀν
+	primal        float64 // the largest relative violation
+	relative      float64 // the largest of all relative residuals
+	own           float64 // that of the gradient, each entry among its own terms
+}
+
+// rayResidual holds the sizes of a direction, of p and of Q in a part, and how far the direction
+// is from one in which the objective falls without bound.
+type rayResidual struct {
+	big, pmax, qmax, off float64
+}
+
+func nonzero(v float64) bool { return v != 0 }
+
+// connectVariables sets first[j] to the first variable that rows of q or c connect with
+// variable j, unless all are connected, and returns the number of parts.
+func connectVariables(first []int, q, c []float64) (count int) {
+	n := len(first)
+	for j := range first {
+		first[j] = j
+	}
+	find := func(j int) int {
+		for first[j] != j {
+			first[j] = first[first[j]]
+			j = first[j]
+		}
+		return j
+	}
+	count = n
+	joinAll := func(row []float64, i int) {
+		for j, v := range row {
+			if v == 0 {
+				continue
+			}
+			if i < 0 {
+				i = j
+			}
+			if x, y := find(i), find(j); x != y {
+				first[max(x, y)] = min(x, y)
+				count--
+			}
+		}
+	}
+	for i := 0; i < n && count > 1; i++ {
+		joinAll(q[i*n:(i+1)*n], i)
+	}
+	for at := 0; at < len(c) && count > 1; at += n {
+		joinAll(c[at:at+n], -1)
+	}
+	for j := range first {
+		first[j] = find(j)
+	}
+	return count
+}
