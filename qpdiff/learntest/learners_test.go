@@ -279,9 +279,9 @@ func TestExtremes(t *testing.T) {
 	}{
 		{func(n int) learn.ForwardLearner {
 			return &linear.ElasticNet{Groups: casetest.DrawGroups(rng, n), Generalised: flag()}
-		}, false, false, 20000},
+		}, false, true, 20000},
 		{func(int) learn.ForwardLearner { return &linear.Huber{Intercept: flag(), Generalised: flag()} }, false, true, 4000},
-		{func(int) learn.ForwardLearner { return &linear.Logistic{Intercept: linear.Intercept(rng.IntN(3))} }, false, false, 4000},
+		{func(int) learn.ForwardLearner { return &linear.Logistic{Intercept: linear.Intercept(rng.IntN(3))} }, false, true, 20000},
 		{func(n int) learn.ForwardLearner {
 			return &linear.SparseLogistic{Intercept: flag(), Groups: casetest.DrawGroups(rng, n), Generalised: flag()}
 		}, false, true, 20000},

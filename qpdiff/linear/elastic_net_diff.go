@@ -39,14 +39,15 @@ func (e *elasticNetFit) dataVJP(_ *penalisedDerivative, g *learn.Grad, act []int
 			}
 		}
 	}
-	if !dense.Finite(e.largestProduct(act, w)) {
+	if e.state.Data.Weights != nil || !dense.Finite(e.largestProduct(act, w)) {
 		return learner.CheckProduct(g)
 	}
 	return learner.CheckProduct(&learn.Grad{Hyper: g.Hyper})
 }
 
 // largestProduct bounds the entries that dataVJP adds: an entry of X is at most
-// √spread·‖x_j‖/√N, and so are the products of a row with θ and w.
+// √spread·‖x_j‖/√N, and so are the products of a row with θ and w. Entries of a row of
+// small weight may be larger.
 func (e *elasticNetFit) largestProduct(act []int, w []float64) float64 {
 	var fit, move, top float64
 	for i, j := range act {

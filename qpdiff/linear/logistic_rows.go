@@ -33,12 +33,13 @@ func (p *logisticProblem) dataVJP(g *learn.Grad, data learn.Data, theta, u, s, w
 			g.Y[i] += p.c * (s[i]*ux - w[i]*a*tx)
 		}
 	}
-	// What addX adds, and each product on the way, is at most cy(|u| + |uᵀz|·max(1, |θ|)).
+	// What addX adds, and each product on the way, is at most cy(|u| + |uᵀz|·max(1, |θ|)),
+	// times what a row counts, which comes last.
 	var uz float64
 	for j, v := range u {
 		uz += p.zmax[j] * math.Abs(v)
 	}
-	if g.X != nil && dense.Finite(p.c*p.most*p.ymax*(dense.Largest(u)+uz*max(1, dense.Largest(theta)))) {
+	if g.X != nil && dense.Finite(p.c*max(1, p.most)*p.ymax*(dense.Largest(u)+uz*max(1, dense.Largest(theta)))) {
 		return learner.CheckProduct(&learn.Grad{Hyper: g.Hyper, Y: g.Y})
 	}
 	return learner.CheckProduct(g)
