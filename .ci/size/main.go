@@ -95,7 +95,7 @@ func count(root string) (c counts) {
 			c.figures += lines
 		case under("notebooks"):
 			c.notebooks += lines
-		case under("synth"), under("qpdiff"), under("cvgm"), under("internal"):
+		case under("synth"), under("qpdiff"), under("cvgm"):
 			c.library += lines
 			if !strings.Contains("/"+folder+"/", "/internal/") {
 				f, err := parser.ParseFile(token.NewFileSet(), path, text, parser.SkipObjectResolution)
