@@ -4,7 +4,7 @@
 //	go run ./.ci/size          counts the work tree
 //	go run ./.ci/size COMMIT   counts that commit, too, and the difference
 //
-// The library is synth, qpdiff, internal and cvgm without cvgm/experiment. What internal/ holds
+// The library is synth, qpdiff and cvgm without cvgm/experiment. What internal/ holds
 // exports nothing to others.
 package main
 
