@@ -9,6 +9,7 @@ import (
 	"cvgm/qpdiff/internal/dense"
 	"cvgm/qpdiff/internal/numtest"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -191,6 +192,49 @@ func TestQPPartsInAnyUnits(t *testing.T) {
 	t.Logf("%v, results differ by %.2g; %d derivatives by %.2g", count, worst, derivatives, derivative)
 	if worst > 1e-9 || derivative > 1e-9 || 2*derivatives < count[Optimal] {
 		t.Errorf("results differ by %g, %d derivatives of %d by %g", worst, derivatives, count[Optimal], derivative)
+	}
+}
+
+// A part may be so small that products of its numbers, or even the numbers, underflow: its
+// solution is that of the part alone in larger units, as far as there are digits.
+func TestQPSmallParts(t *testing.T) {
+	optimal := 0
+	for i := range numtest.Long(3000) {
+		rng := rand.New(rand.NewPCG(36, uint64(i)))
+		kind := unitKinds[rng.IntN(len(unitKinds))]
+		if kind.status != Optimal {
+			continue
+		}
+		part := kind.draw(rng, 2+rng.IntN(4))
+		var alone, s Solution
+		alone.Solve(&part)
+		if alone.Status != Optimal {
+			continue
+		}
+		by := math.Ldexp(1, -300-rng.IntN(700))
+		if len(part.H)+len(part.B) == 0 {
+			by = math.Ldexp(1, -300-rng.IntN(774))
+		}
+		for _, x := range [][]float64{part.P, part.H, part.B} {
+			floats.Scale(by, x)
+		}
+		q := glue(QP{Q: diagonal(2), P: []float64{4}}, part)
+		if err := s.Solve(&q); err != nil {
+			t.Errorf("%d, %s × %.3g: %v", i, kind.name, by, err)
+			continue
+		}
+		optimal++
+		// Each entry of z is rounded, and so is each product that the equations sum.
+		lost := math.SmallestNonzeroFloat64 * 100
+		for j, z := range alone.Z {
+			if got := s.Z[j+1]; math.Abs(got-z*by) > 1e-7*dense.Largest(alone.Z)*by+lost {
+				t.Errorf("%d, %s × %.3g: z = %v, want %v", i, kind.name, by, s.Z[1:], alone.Z)
+				break
+			}
+		}
+	}
+	if optimal < numtest.Long(1000) {
+		t.Errorf("%d programs solved", optimal)
 	}
 }
 

@@ -97,9 +97,44 @@ func (a *activeSet) compare(res *KKTResidual, terms []float64) {
 		p.relative = max(p.primal, a.gradientRatio(p, terms), ratio(gap, max(p.gapTerm, p.dual*p.z)))
 		if !representable(p.rawDual, p.dual) || !representable(p.rawZ, p.z) {
 			p.relative = math.Inf(1)
+			if a.besideLarger(p) {
+				p.relative = a.ownRatio(k)
+			}
+		} else if !representable(p.dual*p.z, p.dual*p.z) {
+			p.relative = a.ownRatio(k)
 		}
 		res.Relative = max(res.Relative, p.relative)
 	}
+}
+
+// besideLarger reports whether the program has a part whose sizes do not underflow, beside
+// which what part p loses by that is nothing.
+func (a *activeSet) besideLarger(p *programPart) bool {
+	for k := range a.parts {
+		o := &a.parts[k]
+		if o.rawDual > 0 && representable(o.rawDual, o.dual) && representable(o.rawZ, o.z) {
+			return dense.Finite(p.dual) && dense.Finite(p.z)
+		}
+	}
+	return false
+}
+
+// ownRatio is the relative residual of part k where products in it underflow. What underflow
+// leaves of the gradient is no error, and the rows with a multiplier are measured in place of
+// the duality gap.
+func (a *activeSet) ownRatio(k int) float64 {
+	p := &a.parts[k]
+	relative := p.primal
+	for _, i := range p.variables {
+		lost := math.SmallestNonzeroFloat64 * (1 + floats.Norm(a.q[i*a.n:(i+1)*a.n], 1))
+		relative = max(relative, ratio(max(math.Abs(a.grad[i])-lost, 0), p.rawDual))
+	}
+	for i, r := range a.w {
+		if a.rowPart[r] == k && a.lam[i] != 0 {
+			relative = max(relative, ratio(math.Abs(a.slack[r]), a.ownTerm(r)))
+		}
+	}
+	return relative
 }
 
 // underflow is the size below which rounding errors underflow.

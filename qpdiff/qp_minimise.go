@@ -1,0 +1,272 @@
+package qpdiff
+
+import (
+	"math"
+
+	"cvgm/qpdiff/internal/dense"
+
+	"gonum.org/v1/gonum/floats"
+)
+
+// violated reports whether inequality r, outside the working set, is violated
+// by more than rounding; size is that of z.
+func (a *activeSet) violated(r int, size float64) bool {
+	v := -a.slack[r]
+	if !(v > 0) || a.at[r] >= 0 || a.skip[r] {
+		return false
+	}
+	bound := math.Abs(a.r[r])
+	if v > feasTol*(bound+size) || v <= feasTol*bound {
+		return v > feasTol*bound
+	}
+	for j, c := range a.crow(r) {
+		bound += math.Abs(c * a.z[j])
+	}
+	return v > feasTol*bound
+}
+
+// negative returns the number of negative multipliers of inequalities.
+func (a *activeSet) negative() int {
+	return floats.Count(func(v float64) bool { return v < 0 }, a.lam[a.eq:len(a.w)])
+}
+
+// dropNegative removes the inequalities with a negative multiplier.
+func (a *activeSet) dropNegative() {
+	for i := len(a.w) - 1; i >= a.eq; i-- {
+		if a.lam[i] < 0 {
+			a.leave(i)
+		}
+	}
+}
+
+// start makes z the base and builds the working set: the equalities, and as
+// many rows of the last working set as are independent. It returns a row that
+// no point can meet, as minimise does, or -1.
+func (a *activeSet) start() int {
+	n := a.n
+	clear(a.skip)
+	copy(a.base, a.z)
+	a.slacks()
+	copy(a.baseSlack, a.slack)
+	for i, v := range a.p {
+		a.perp[i] = -v - floats.Dot(a.q[i*n:(i+1)*n], a.z)
+	}
+	a.forward(a.perp, 0)
+	a.measureNoise()
+	guess := a.guess[:len(a.w)]
+	copy(guess, a.w)
+	for _, r := range guess {
+		a.at[r] = -1
+	}
+	a.w, a.eq = a.w[:0], 0
+	a.current, a.redundant = true, false
+	for r := a.m; r < a.rows; r++ {
+		if a.tryEnter(r) {
+			continue
+		}
+		// The row depends on those before: its right-hand side has to match.
+		clear(a.y)
+		if len(a.w) == n {
+			m := a.mrow(r)
+			a.project(m, a.mnorm[r], a.row, a.wrow, a.dl)
+		}
+		a.combination()
+		if a.provesInfeasible(r) {
+			return r
+		}
+		a.skip[r], a.redundant = true, true
+	}
+	for _, r := range guess {
+		if r < a.m {
+			a.tryEnter(r)
+		}
+	}
+	if len(guess) == 0 {
+		a.guessBounds()
+	}
+	return -1
+}
+
+// guessBounds lets the bounds enter that a few sweeps of coordinate descent end
+// at, where there are no other rows than bounds: the sweeps cost next to
+// nothing, and save most of the changes of the working set.
+func (a *activeSet) guessBounds() {
+	n := a.n
+	if a.rows != a.m || a.m == 0 || a.shifted {
+		return
+	}
+	lo, hi := a.work, a.work2
+	dense.Fill(lo, math.Inf(-1))
+	dense.Fill(hi, math.Inf(1))
+	for r, j := range a.single {
+		switch {
+		case j < 0:
+			return
+		case a.crow(r)[j] > 0:
+			hi[j] = min(hi[j], a.r[r]/a.crow(r)[j])
+		default:
+			lo[j] = max(lo[j], a.r[r]/a.crow(r)[j])
+		}
+	}
+	z := a.dz
+	for j := range z {
+		z[j] = max(lo[j], min(0, hi[j]))
+	}
+	for sweep, quiet := 0, 0; sweep < guessSweeps && quiet < 4; sweep++ {
+		quiet++
+		for j := range n {
+			old := z[j]
+			v := old - (floats.Dot(a.q[j*n:(j+1)*n], z)+a.p[j])/a.q[j*n+j]
+			v = max(lo[j], min(v, hi[j]))
+			z[j] = v
+			if (v == lo[j] || v == hi[j]) != (old == lo[j] || old == hi[j]) {
+				quiet = 0
+			}
+		}
+	}
+	for r, j := range a.single {
+		if a.r[r] <= a.crow(r)[j]*z[j] {
+			a.tryEnter(r)
+		}
+	}
+}
+
+// minimise finds the minimiser of the strictly convex program with the current
+// factor. It returns a row that proves infeasibility, with its combination of
+// the working set in a.y, or -1.
+func (a *activeSet) minimise() int {
+	// Blocks, as long as they make progress.
+	best, patience := math.MaxInt, 3
+	for patience > 0 {
+		a.multipliers()
+		a.point()
+		size := a.size()
+		bad := a.negative()
+		worst := 0.0
+		for r := range a.m {
+			if a.violated(r, size) {
+				bad++
+				worst = max(worst, -a.slack[r])
+			}
+		}
+		if bad == 0 {
+			return -1
+		}
+		if bad < best {
+			best, patience = bad, 3
+		} else {
+			patience--
+		}
+		a.dropNegative()
+		for r := range a.m {
+			if -a.slack[r] >= enterFraction*worst && a.violated(r, size) {
+				a.tryEnter(r)
+			}
+		}
+	}
+	// One by one, from a working set whose multipliers are not negative. The
+	// steps accumulate rounding: confirm with a fresh solution at the end.
+	for range 5 {
+		for a.multipliers(); a.negative() > 0; a.multipliers() {
+			a.dropNegative()
+		}
+		a.point()
+		changes := a.iterations
+		if r := a.oneByOne(); r >= 0 {
+			return r
+		}
+		if a.iterations == changes || a.iterations > a.maxChanges {
+			return -1
+		}
+	}
+	return -1
+}
+
+// oneByOne lets the most violated row enter until none is left.
+func (a *activeSet) oneByOne() int {
+	for a.iterations <= a.maxChanges {
+		size := a.size()
+		r, worst := -1, 0.0
+		for i := range a.m {
+			if a.slack[i] < worst && a.violated(i, size) {
+				r, worst = i, a.slack[i]
+			}
+		}
+		if r < 0 {
+			return -1
+		}
+		a.mrow(r)
+		if -a.slack[r] <= a.rounding(a.rowPart[r])*math.Sqrt(a.mnorm[r]) {
+			a.skip[r] = true
+			continue
+		}
+		if !a.satisfy(r) {
+			if a.provesInfeasible(r) {
+				return r
+			}
+			a.skip[r] = true
+		}
+	}
+	return -1
+}
+
+// satisfy lets the violated row r enter, with the partial steps of Goldfarb
+// and Idnani that keep the multipliers nonnegative. It returns false where no
+// step satisfies the row; a.y then holds the combination of the working set.
+func (a *activeSet) satisfy(r int) bool {
+	m := a.mrow(r)
+	norm2 := a.mnorm[r]
+	violation, lam := -a.slack[r], 0.0
+	for {
+		left := a.project(m, norm2, a.row, a.wrow, a.dl)
+		k := len(a.w)
+		dependent := k == a.n || left <= dependTol*dependTol*norm2
+		y := a.combination()
+		step, block := math.Inf(1), -1
+		if !dependent {
+			step = violation / left
+		}
+		size := 0.0 // of the largest part, whatever the norms of the rows
+		for i, v := range y {
+			size = max(size, math.Abs(v)*math.Sqrt(a.mnorm[a.w[i]]))
+		}
+		for i := a.eq; i < k; i++ {
+			if y[i]*math.Sqrt(a.mnorm[a.w[i]]) > blockTol*size && a.lam[i] < step*y[i] {
+				step, block = a.lam[i]/y[i], i
+			}
+		}
+		if math.IsInf(step, 1) {
+			if left <= noneLeft*noneLeft*norm2 || k == a.n || violation <= a.roundingOf(r) || a.provesInfeasible(r) {
+				return false
+			}
+			step = violation / left
+		}
+		for i, v := range y {
+			a.lam[i] -= step * v
+		}
+		lam += step
+		violation -= step * left
+		if block < 0 {
+			a.enter(r, left)
+			a.lam[k] = lam
+		} else {
+			a.lam[block] = 0
+			a.leave(block)
+		}
+		if block < 0 || a.iterations > a.maxChanges {
+			a.offsets()
+			a.point()
+			return true
+		}
+	}
+}
+
+// roundingOf is the rounding error of the slack of row r where it is the combination a.y of
+// those of the working set, each of which is known to the rounding of its terms.
+func (a *activeSet) roundingOf(r int) float64 {
+	sum := a.slackTerm(r)
+	for i, s := range a.w {
+		sum += math.Abs(a.y[i]) * a.slackTerm(s)
+	}
+	return roundings * dense.Eps * sum
+}
